@@ -1,0 +1,10 @@
+noinst_LTLIBRARIES += libbase.la
+libbase_la_SOURCES = \
+	lib/base/buf.c lib/base/buf.h \
+	lib/base/clock.h \
+	lib/base/fail.c lib/base/fail.h \
+	lib/base/list.h \
+	lib/base/log.c lib/base/log.h \
+	lib/base/loop.c lib/base/loop.h \
+	lib/base/str.c lib/base/str.h \
+	lib/base/table.c lib/base/table.h

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Levels, and a sink that the program hands in: a library is silent without one. */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+enum log_level { LOG_ERROR = 1, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE };
+
+struct log {
+	void (*sink)(void *arg, enum log_level level, const char *text);
+	void *arg;
+	enum log_level level; /* nothing above it is formatted */
+};
+
+void log_say(const struct log *log, enum log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Free of cost where nobody listens: the arguments are not even evaluated. */
+#define log_at(log, lvl, ...) \
+	do { \
+		if ((log)->sink && (lvl) <= (log)->level) \
+			log_say((log), (lvl), __VA_ARGS__); \
+	} while (0)
+
+#endif

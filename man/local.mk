@@ -1,0 +1,7 @@
+# man: written by hand in mdoc(7). Every page that is there is shipped; tests/meta/man.t keeps them true.
+pages1dir = $(mandir)/man1
+pages3dir = $(mandir)/man3
+pages5dir = $(mandir)/man5
+dist_pages1_DATA = $(wildcard $(srcdir)/man/*.1)
+dist_pages3_DATA = $(wildcard $(srcdir)/man/*.3)
+dist_pages5_DATA = $(wildcard $(srcdir)/man/*.5)

@@ -1,0 +1,15 @@
+# tests/lib: what tests share.
+EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/sshd.sh
+
+# A light server for load and faults. Tests that want it are skipped where libssh is not there.
+if HAVE_LIBSSH
+check_PROGRAMS += tests/lib/lightsshd
+endif
+tests_lib_lightsshd_SOURCES = \
+	tests/lib/lightcrypto.c tests/lib/lightcrypto.h \
+	tests/lib/lightshell.c tests/lib/lightshell.h \
+	tests/lib/lightsshd.c
+# It stands in for some of what libssh asks OpenSSL (lightcrypto.c), so its functions must be seen.
+tests_lib_lightsshd_CFLAGS = $(AM_CFLAGS) -fvisibility=default $(LIBSSH_CFLAGS) $(CRYPTO_CFLAGS)
+tests_lib_lightsshd_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_lib_lightsshd_LDADD = libbase.la $(LIBSSH_LIBS) $(CRYPTO_LIBS)

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The examples are what a stranger would build: against an installed copy, with the one header and
+# pkg-config, and nothing of this tree in sight. One of them has to work, too.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$SRC/tests/lib/sshd.sh"
+need pkg-config make
+[ -e "$BUILD/libpssh.la" ] || skip_all "libpssh is not built"
+CC=${CC:-cc}
+unset MAKEFLAGS MFLAGS MAKELEVEL GNUMAKEFLAGS
+
+# The build folder itself may be in use by other tests: only install from it.
+ok "make install" make -C "$BUILD" install DESTDIR="$TMP/root" || done_testing
+pc=$(find "$TMP/root" -name libpssh.pc)
+libdir=$(dirname "$(find "$TMP/root" -name libpssh.so)")
+is "$(find "$TMP/root" -name '*.h' | sed 's,.*/,,')" "pssh.h" "one header is installed"
+ok "libpssh.pc is installed" test -s "$pc"
+PKG_CONFIG_PATH=$(dirname "$pc") PKG_CONFIG_SYSROOT_DIR=$TMP/root
+export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+is "$(pkg-config --modversion libpssh)" "$(sed -n 's/^AC_INIT(\[nanopod\], \[\([^]]*\)\].*/\1/p' "$SRC/configure.ac")" \
+	"pkg-config knows the version"
+is "$(pkg-config --libs libpssh | tr ' ' '\n' | grep '^-l')" "-lpssh" "a program links libpssh, and not what it needs itself"
+flags=$(pkg-config --cflags --libs libpssh)
+
+# A library of the development build wants its sanitizer in the program as well.
+if nm -D "$libdir/libpssh.so" | grep -q ' U __asan_init'; then
+	flags="$flags -fsanitize=address,undefined"
+fi
+
+mkdir "$TMP/out"
+# The program that README.md shows is one of them.
+awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$SRC/README.md" >"$TMP/readme.c"
+for source in "$SRC"/examples/*.c "$TMP/readme.c"; do
+	name=$(basename "$source" .c)
+	cp "$source" "$TMP/out/" # nothing beside it
+	ok "$name.c builds" sh -c "cd '$TMP/out' && $CC -Wall -Wextra -Werror -o '$name' '$name.c' $flags -MMD"
+	ok "$name.c sees the installed header" grep -q "$TMP/root" "$TMP/out/$name.d"
+	not_ok "$name.c sees nothing of this tree" grep -qF "$SRC/lib" "$TMP/out/$name.d"
+done
+
+LD_LIBRARY_PATH=$libdir
+export LD_LIBRARY_PATH
+ok "the installed nanopod runs" "$(find "$TMP/root" -name nanopod -type f -perm -u+x | head -n 1)" --version
+if ! sshd_available; then
+	skip "sshd is not installed (Debian: openssh-server)"
+elif [ -x "$TMP/out/hello" ]; then
+	sshd_up 1
+	# The programs read ~/.ssh of whoever runs them: here this one.
+	mkdir -m 700 -p "$HOME/.ssh"
+	cp "$SSHD_CONFIG" "$HOME/.ssh/config"
+	run "$TMP/out/hello" n1 'echo it works'
+	is "$out" "it works" "examples/hello runs a command on a real sshd" || diag "$err"
+	is "$status" 0 "examples/hello exits with 0"
+else
+	fail "examples/hello is there"
+fi
+done_testing

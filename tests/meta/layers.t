@@ -1,0 +1,135 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The arrow table (tests/meta/arrows) against the include lines of the tree.
+. "$(dirname "$0")/../lib/tap.sh"
+cd "$SRC" || exit 99
+
+arrows=$SRC/tests/meta/arrows
+find lib cli daemon examples tests/pssh -name '*.[ch]' 2>/dev/null | LC_ALL=C sort >"$TMP/files"
+[ -s "$TMP/files" ] || { fail "there are sources to look at"; done_testing; }
+
+# check FILE-LIST [TREE]: prints each include line that the table does not allow.
+check() {
+	(cd "${2:-.}" && xargs awk -v arrows="$arrows" '
+	BEGIN {
+		while ((getline line < arrows) > 0) {
+			n = split(line, word, /[ \t]+/)
+			if (line ~ /^#/ || n < 3)
+				continue
+			row[++rows] = word[1]
+			for (i = 2; i <= n; i++)
+				if (word[i] != "-")
+					allowed[rows, word[i]] = 1
+		}
+	}
+	function room_of(path, i) {
+		for (i = 1; i <= rows; i++)
+			if (path == row[i] || index(path, row[i] "/") == 1)
+				return i
+		return 0
+	}
+	function may(r, path, key, part, stem) {
+		for (key in allowed) {
+			split(key, part, SUBSEP)
+			stem = part[2]
+			if (part[1] == r && (stem == path || (sub(/\*$/, "", stem) && index(path, stem) == 1)))
+				return 1
+		}
+		return 0
+	}
+	FNR == 1 {
+		room = room_of(FILENAME)
+		if (!room)
+			print FILENAME ": no room of the table"
+	}
+	/^[ \t]*#[ \t]*include/ && room {
+		path = $0
+		sub(/^[^"<]*["<]/, "", path)
+		sub(/[">].*/, "", path)
+		own = row[room]
+		sub(/^lib\//, "", own)
+		sub(/\/[^\/]*\.c$/, "", own)
+		if (/</) {
+			if (path ~ /^(assert|ctype|dirent|dlfcn|endian|errno|fcntl|fnmatch|getopt|glob|grp|inttypes|langinfo|limits|locale|malloc|math|netdb|poll|pthread|pty|pwd|regex|sched|search|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|sysexits|syslog|termios|threads|time|unistd|utime|wchar|wctype)\.h$/ ||
+				path ~ /^(sys|netinet|arpa|net|linux)\//)
+				next
+			if (!may(room, path))
+				print FILENAME ":" FNR ": <" path ">"
+			next
+		}
+		# Its own room by full name; within tests also by relative name.
+		if (index(path, own "/") == 1 || (FILENAME ~ /^tests\// && path !~ /^(base|conf|market|pssh|cli)\//))
+			next
+		if (!may(room, path))
+			print FILENAME ":" FNR ": \"" path "\""
+	}') <"$1"
+}
+
+check "$TMP/files" >"$TMP/broken"
+is "$(cat "$TMP/broken")" "" "$(wc -l <"$TMP/files") files include only what tests/meta/arrows allows"
+
+# The check itself: each of these lines must be found, each of those not.
+mkdir -p "$TMP/tree/lib/base" "$TMP/tree/lib/pssh" "$TMP/tree/cli/cmd" "$TMP/tree/lib/conf" "$TMP/tree/examples"
+probe() {
+	printf '#include %s\n' "$2" >"$TMP/tree/$1"
+	echo "$1" >"$TMP/one"
+	check "$TMP/one" "$TMP/tree"
+}
+for bad in 'lib/base/x.c "pssh/pssh.h"' 'lib/base/x.c <libssh2.h>' 'lib/base/x.c "cli/command.h"' \
+	'lib/conf/x.c "pssh/pssh.h"' 'lib/pssh/x.c "conf/conf.h"' 'lib/pssh/x.c <yaml.h>' 'lib/pssh/x.c "cli/print.h"' \
+	'cli/x.c "pssh/conn.h"' 'cli/x.c <libssh2.h>' 'cli/x.c <readline/readline.h>' 'cli/cmd/run.c <readline/history.h>' \
+	'cli/x.c "lib/base/buf.h"' 'cli/x.c "../lib/base/buf.h"' 'examples/x.c "pssh/pssh.h"' 'examples/x.c "base/buf.h"' \
+	'lib/base/x.c <foo.h>' 'lib/pssh/x.c "buf.h"'; do
+	isnt "$(probe "${bad%% *}" "${bad#* }")" "" "forbidden: ${bad%% *} includes ${bad#* }"
+done
+for good in 'lib/base/x.c "base/buf.h"' 'lib/base/x.c <sys/epoll.h>' 'lib/conf/x.c "base/fail.h"' 'lib/conf/x.c <yaml.h>' \
+	'lib/pssh/x.c "base/buf.h"' 'lib/pssh/x.c "pssh/conn.h"' 'lib/pssh/x.c <libssh2_sftp.h>' 'lib/pssh/x.c <openssl/evp.h>' \
+	'cli/x.c "pssh/pssh.h"' 'cli/x.c "cli/command.h"' 'cli/cmd/shell.c <readline/readline.h>' 'cli/cmd/shell.c "cli/command.h"' \
+	'cli/cmd/run.c "conf/conf.h"' 'examples/x.c <pssh.h>'; do
+	is "$(probe "${good%% *}" "${good#* }")" "" "allowed: ${good%% *} includes ${good#* }"
+done
+
+# A name is one noun: within lib, and within cli, no two files have it.
+for floor in lib cli; do
+	find $floor -name '*.[ch]' | sed 's,.*/,,' | sort | uniq -d >"$TMP/twice"
+	is "$(cat "$TMP/twice")" "" "file names are unique below $floor/"
+done
+
+# Knots: files that reach each other by the functions and variables that they use of each other.
+knots() {
+	awk '
+	/^[^ ]*:$/ { node = $0; sub(/:$/, "", node); sub(/\/\.libs/, "", node); sub(/[A-Za-z_]*_la-/, "", node); sub(/\.o$/, "", node); next }
+	NF == 2 && $1 == "U" { wants[node, $2] = 1; next }
+	NF == 3 && $2 ~ /[TDBRVC]/ { home[$3] = node; nodes[node] = 1 }
+	END {
+		for (w in wants) {
+			split(w, part, SUBSEP)
+			if (part[2] in home && home[part[2]] != part[1])
+				edge[part[1], home[part[2]]] = 1
+		}
+		for (k in nodes)
+			for (i in nodes)
+				if ((i, k) in edge)
+					for (j in nodes)
+						if ((k, j) in edge)
+							edge[i, j] = 1
+		for (i in nodes)
+			if ((i, i) in edge)
+				print i
+	}' | LC_ALL=C sort
+}
+is "$(printf '%s\n' 'lib/pssh/.libs/libx_la-a.o:' '0 T a' ' U b' 'lib/pssh/.libs/b.o:' '0 T b' ' U c' 'lib/c.o:' '0 D c' ' U a' 'cli/d.o:' ' U a' '0 T d' |
+	knots | tr '\n' ' ')" "lib/c lib/pssh/a lib/pssh/b " "(a knot of three is seen, and who only uses it is not in it)"
+
+cd "$BUILD" || exit 99
+objects=$(find lib -path '*/.libs/*.o' 2>/dev/null; find cli -name '*.o' ! -path '*/.libs/*' 2>/dev/null)
+if have nm && [ -n "$objects" ]; then
+	awk '$1 == "knot" { print $2 }' "$SRC/tests/meta/exceptions" | LC_ALL=C sort >"$TMP/known"
+	nm $objects | knots >"$TMP/knots"
+	is "$(LC_ALL=C comm -23 "$TMP/knots" "$TMP/known")" "" "no files reach each other, but for those that tests/meta/exceptions gives a reason for"
+	is "$(LC_ALL=C comm -13 "$TMP/knots" "$TMP/known")" "" "no such exception is there that nothing needs"
+else
+	skip "nothing is built"
+fi
+
+done_testing
