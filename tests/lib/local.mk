@@ -1,5 +1,5 @@
 # tests/lib: what tests share.
-EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/sshd.sh
+EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh
 
 # A light server for load and faults. Tests that want it are skipped where libssh is not there.
 if HAVE_LIBSSH
@@ -7,6 +7,7 @@ check_PROGRAMS += tests/lib/lightsshd
 endif
 tests_lib_lightsshd_SOURCES = \
 	tests/lib/lightcrypto.c tests/lib/lightcrypto.h \
+	tests/lib/lightfault.c tests/lib/lightfault.h \
 	tests/lib/lightshell.c tests/lib/lightshell.h \
 	tests/lib/lightsshd.c
 # It stands in for some of what libssh asks OpenSSL (lightcrypto.c), so its functions must be seen.

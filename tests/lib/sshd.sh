@@ -28,6 +28,7 @@ sshd_setup() {
 	sshd_pam=no
 	# Without PAM a '!' in front of the password means a locked account, which may not log in by key.
 	case $(id -u):$(getent shadow "$SSHD_USER" 2>/dev/null) in 0:*:!*) sshd_pam=yes ;; esac
+	# SHLVL: bash reads ~/.bashrc for sshd's commands only below 2, and the tests are not about that.
 	cat >"$SSHD_DIR/sshd_config" <<-END
 		${SSHD_EXTRA-}
 		HostKey $SSHD_DIR/host
@@ -43,6 +44,7 @@ sshd_setup() {
 		PrintMotd no
 		PrintLastLog no
 		AcceptEnv *
+		SetEnv SHLVL=3
 		MaxStartups ${SSHD_LIMIT:-1000}
 		MaxSessions 200
 		Subsystem sftp internal-sftp

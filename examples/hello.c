@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hello: one command on one host, as `ssh host command` does it.
+ *
+ *     cc hello.c $(pkg-config --cflags --libs libpssh) -o hello
+ *     ./hello n1 'echo it works'
+ *
+ * Ends with the command's exit status, or 255 where there is none.
+ */
+#include <pssh.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What a person's ssh would use. The library reads nothing of it unless it is told to. */
+static int like_ssh(struct pssh *p)
+{
+	static const char *const keys[] = { "id_ed25519", "id_ecdsa", "id_rsa" };
+	const char *home = getenv("HOME");
+	char path[4096];
+	int rc;
+
+	if (!home)
+		return 0;
+	/* Before the first pssh_host(): hosts take their settings from it when they are made. */
+	snprintf(path, sizeof path, "%s/.ssh/config", home);
+	rc = pssh_read_config(p, path);
+	if (rc != 0 && rc != PSSH_ENOENT)
+		return rc;
+	snprintf(path, sizeof path, "%s/.ssh/known_hosts", home);
+	rc = pssh_add_known_hosts(p, path);
+	for (size_t i = 0; rc == 0 && i < sizeof keys / sizeof *keys; i++) {
+		snprintf(path, sizeof path, "%s/.ssh/%s", home, keys[i]);
+		rc = pssh_add_identity(p, path); /* one that is not there is passed over */
+	}
+	return rc ? rc : pssh_set_agent(p, getenv("SSH_AUTH_SOCK"));
+}
+
+static int start(struct pssh *p, const char *name, const char *command)
+{
+	struct pssh_host *host;
+	struct pssh_task *task;
+	int rc;
+
+	if ((rc = like_ssh(p)) != 0 || (rc = pssh_host(p, name, &host)) != 0 || (rc = pssh_exec(p, command, &task)) != 0)
+		return rc;
+	rc = pssh_task_add(task, host);
+	return rc ? rc : pssh_task_start(task);
+}
+
+/* Until the task is done. The exit status; 255: the command has none. */
+static int follow(struct pssh *p, const char *name)
+{
+	const struct pssh_event *ev;
+	int status = 255, rc;
+
+	/* 0 means that nothing happened: here, that a signal was caught and the program goes on. */
+	while ((rc = pssh_wait(p, &ev, -1)) >= 0) {
+		if (rc == 0)
+			continue;
+		switch (ev->type) {
+		case PSSH_EV_STDOUT:
+			fwrite(ev->data, 1, ev->len, stdout);
+			break;
+		case PSSH_EV_STDERR:
+			fwrite(ev->data, 1, ev->len, stderr);
+			break;
+		case PSSH_EV_EXIT:
+			status = ev->status;
+			break;
+		case PSSH_EV_SIGNAL:
+			fprintf(stderr, "hello: the command was ended by SIG%s\n", ev->text);
+			break;
+		case PSSH_EV_ERROR:
+			fprintf(stderr, "hello: %s: %s\n", name, ev->text);
+			break;
+		case PSSH_EV_DONE:
+			return status;
+		default:
+			break;
+		}
+	}
+	fprintf(stderr, "hello: %s\n", pssh_error(p));
+	return 255;
+}
+
+int main(int argc, char **argv)
+{
+	struct pssh *p;
+	int rc, status = 255;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: hello HOST COMMAND\n");
+		return 255;
+	}
+	rc = pssh_new(&p);
+	if (rc != 0) {
+		fprintf(stderr, "hello: %s\n", pssh_strerror(rc));
+		return 255;
+	}
+	if (start(p, argv[1], argv[2]) == 0)
+		status = follow(p, argv[1]);
+	else
+		fprintf(stderr, "hello: %s\n", pssh_error(p));
+	pssh_free(p);
+	return fflush(stdout) == 0 ? status : 255;
+}

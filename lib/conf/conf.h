@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * YAML in, a small tree out: text, lists and maps, each with its place in the file, so that every
+ * complaint can name file, line and column. It is a settings file's YAML: no anchors, no aliases,
+ * no tags, one document, and ceilings on size, depth and number of values.
+ */
+#ifndef CONF_CONF_H
+#define CONF_CONF_H
+
+#include <stddef.h>
+
+#include "base/fail.h"
+
+enum { CONF_BYTES_MAX = 1 << 20, CONF_DEPTH_MAX = 16, CONF_VALUES_MAX = 100000 };
+
+enum conf_type { CONF_NULL, CONF_TEXT, CONF_LIST, CONF_MAP };
+
+struct conf {
+	enum conf_type type;
+	char *key;              /* of a map's member, else NULL */
+	char *text;             /* CONF_TEXT: never NULL, without NUL bytes */
+	struct conf *items;     /* of lists and maps, in the file's order */
+	size_t count;
+	unsigned line, column;  /* from 1; of a map's member those of its key */
+	unsigned value_line;    /* where the value itself starts */
+	unsigned end_line;      /* the last line that the value has a part in */
+	int flow;               /* written as [a, b] or {a: b} */
+};
+
+struct conf_file {
+	char *name;
+	struct conf root;       /* a map, empty where the file is */
+};
+
+/* 0, -errno where the file cannot be read (-ENOENT too), -EINVAL where its text is wrong. */
+int conf_read(const char *path, struct conf_file **out, struct fail *f);
+int conf_parse(const char *name, const char *text, size_t len, struct conf_file **out, struct fail *f);
+void conf_free(struct conf_file *file);
+
+/* The map's member, NULL where it has none. */
+const struct conf *conf_get(const struct conf *map, const char *key);
+
+/* -EINVAL where the map has a key that is not in keys (ends with NULL); names the nearest. */
+int conf_known(const struct conf_file *file, const struct conf *map, const char *const *keys, struct fail *f);
+
+/* -EINVAL where it is something else: "expected a list". */
+int conf_expect(const struct conf_file *file, const struct conf *value, enum conf_type type, struct fail *f);
+
+/* "cannot read 'FILE': line 3, column 5: …"; returns -EINVAL. */
+int conf_fail(const struct conf_file *file, const struct conf *at, struct fail *f, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pssh/chan.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pssh/pssh.h"
+
+/*
+ * The window we grant a channel: what a server may send ahead of our reading, so also what
+ * libssh2 holds for a host that nobody listens to. Past 512 KiB loopback throughput no longer
+ * grows.
+ */
+enum { WINDOW = 512 * 1024, PACKET = 32768 };
+
+static void *mem_alloc(size_t n, void **abstract)
+{
+	(void)abstract;
+	return malloc(n);
+}
+
+static void *mem_realloc(void *p, size_t n, void **abstract)
+{
+	(void)abstract;
+	return realloc(p, n);
+}
+
+/*
+ * libssh2 says "exit status 0" also where the server told none, as when its process was killed,
+ * and that must not pass for success. The packets that tell one go by here when it is done with
+ * them, so they are counted.
+ */
+static void mem_free(void *p, void **abstract)
+{
+	static const char status[] = "\0\0\0\013exit-status", signal[] = "\0\0\0\013exit-signal";
+	enum { REQUEST = 98, HEAD = 5, NAME = sizeof status - 1 };
+	const char *packet = p;
+	struct link *l = *abstract;
+
+	if (p && malloc_usable_size(p) >= HEAD + NAME && packet[0] == REQUEST &&
+	    (memcmp(packet + HEAD, status, NAME) == 0 || memcmp(packet + HEAD, signal, NAME) == 0))
+		l->ends_seen++;
+	free(p);
+}
+
+int link_init(struct link *l, void *io)
+{
+	*l = (struct link){ .io = io };
+	list_init(&l->closing);
+	l->session = libssh2_session_init_ex(mem_alloc, mem_free, mem_realloc, l);
+	return l->session ? 0 : PSSH_ENOMEM;
+}
+
+bool link_wants_write(const struct link *l)
+{
+	return l->sender != NULL;
+}
+
+const char *link_error(const struct link *l)
+{
+	char *text = NULL;
+
+	libssh2_session_last_error(l->session, &text, NULL, 0);
+	return text && *text ? text : "no reason given";
+}
+
+int link_code(int rc)
+{
+	switch (rc) {
+	case 0:
+		return 0;
+	case LIBSSH2_ERROR_EAGAIN:
+		return PSSH_EAGAIN;
+	case LIBSSH2_ERROR_ALLOC:
+		return PSSH_ENOMEM;
+	case LIBSSH2_ERROR_SOCKET_SEND:
+	case LIBSSH2_ERROR_SOCKET_RECV:
+	case LIBSSH2_ERROR_SOCKET_DISCONNECT:
+	case LIBSSH2_ERROR_SOCKET_NONE:
+		return PSSH_ECLOSED;
+	case LIBSSH2_ERROR_CHANNEL_FAILURE:
+	case LIBSSH2_ERROR_CHANNEL_REQUEST_DENIED:
+		return PSSH_EREFUSED;
+	case LIBSSH2_ERROR_METHOD_NONE:
+	case LIBSSH2_ERROR_KEX_FAILURE:
+		return PSSH_EALGORITHM;
+	default:
+		return PSSH_EPROTO;
+	}
+}
+
+/* Nobody but the half-sent packet's owner may touch the session. */
+static bool barred(const struct chan *ch)
+{
+	return ch->link->sender && ch->link->sender != ch;
+}
+
+/* The one place where libssh2's EAGAIN is read. */
+static int settle(struct chan *ch, int rc)
+{
+	struct link *l = ch->link;
+
+	if (rc == LIBSSH2_ERROR_EAGAIN && (libssh2_session_block_directions(l->session) & LIBSSH2_SESSION_BLOCK_OUTBOUND))
+		l->sender = ch;
+	else if (l->sender == ch)
+		l->sender = NULL;
+	return rc < 0 ? link_code(rc) : rc;
+}
+
+struct chan *chan_new(struct link *l)
+{
+	struct chan *ch = calloc(1, sizeof *ch);
+
+	if (!ch)
+		return NULL;
+	ch->link = l;
+	list_init(&ch->in_closing);
+	return ch;
+}
+
+static void chan_drop(struct chan *ch)
+{
+	struct link *l = ch->link;
+
+	if (l->sender == ch)
+		l->sender = NULL;
+	if (l->opener == ch)
+		l->opener = NULL;
+	list_remove(&ch->in_closing);
+	free(ch);
+}
+
+/* An opening that was given up half way has to be finished before the next may begin. */
+static int finish_open(struct chan *ch)
+{
+	if (ch->link->opener != ch)
+		return 0;
+	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, WINDOW, PACKET, NULL, 0);
+	if (!ch->raw && settle(ch, libssh2_session_last_errno(ch->link->session)) == PSSH_EAGAIN)
+		return PSSH_EAGAIN;
+	if (ch->raw)
+		settle(ch, 0);
+	ch->link->opener = NULL;
+	return 0;
+}
+
+static bool closed_now(struct chan *ch)
+{
+	int rc;
+
+	if (barred(ch) || finish_open(ch) == PSSH_EAGAIN)
+		return false;
+	if (ch->raw) {
+		rc = ch->link->spare ? libssh2_channel_free(ch->raw) : libssh2_channel_close(ch->raw);
+		if (settle(ch, rc) == PSSH_EAGAIN)
+			return false;
+		if (!ch->link->spare)
+			ch->link->spare = ch->raw;
+	}
+	chan_drop(ch);
+	return true;
+}
+
+int link_pump(struct link *l)
+{
+	char byte;
+	ssize_t n;
+
+	if (!l->spare || l->sender)
+		return 0;
+	n = libssh2_channel_read_ex(l->spare, 0, &byte, 1);
+	return n >= 0 || n == LIBSSH2_ERROR_EAGAIN ? 0 : link_code((int)n);
+}
+
+void chan_close(struct chan *ch)
+{
+	if (ch && !closed_now(ch))
+		list_append(&ch->link->closing, &ch->in_closing);
+}
+
+void link_reap(struct link *l)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &l->closing)
+		closed_now(list_entry(pos, struct chan, in_closing));
+}
+
+void link_release(struct link *l)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &l->closing)
+		chan_drop(list_entry(pos, struct chan, in_closing));
+}
+
+static int open_failed(struct chan *ch, struct fail *f, const char *what)
+{
+	int rc = settle(ch, libssh2_session_last_errno(ch->link->session));
+
+	if (rc == PSSH_EAGAIN)
+		return rc;
+	ch->link->opener = NULL;
+	return fail_set(f, rc, "%s: %s", what, link_error(ch->link));
+}
+
+int chan_open_session(struct chan *ch, struct fail *f)
+{
+	if (barred(ch) || (ch->link->opener && ch->link->opener != ch))
+		return PSSH_EAGAIN;
+	ch->link->opener = ch;
+	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, WINDOW, PACKET, NULL, 0);
+	if (!ch->raw)
+		return open_failed(ch, f, "the server opened no session channel");
+	ch->link->opener = NULL;
+	return settle(ch, 0);
+}
+
+int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f)
+{
+	if (barred(ch) || (ch->link->opener && ch->link->opener != ch))
+		return PSSH_EAGAIN;
+	ch->link->opener = ch;
+	ch->raw = libssh2_channel_direct_tcpip_ex(ch->link->session, host, (int)port, "127.0.0.1", 0);
+	if (!ch->raw)
+		return open_failed(ch, f, "the jump host opened no way to it");
+	ch->link->opener = NULL;
+	return settle(ch, 0);
+}
+
+int chan_env(struct chan *ch, const char *name, const char *value)
+{
+	if (barred(ch))
+		return PSSH_EAGAIN;
+	return settle(ch, libssh2_channel_setenv_ex(ch->raw, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+}
+
+int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f)
+{
+	int rc;
+
+	if (barred(ch))
+		return PSSH_EAGAIN;
+	rc = settle(ch, libssh2_channel_request_pty_ex(ch->raw, term, (unsigned)strlen(term), NULL, 0, (int)columns, (int)rows, 0, 0));
+	if (rc && rc != PSSH_EAGAIN)
+		return fail_set(f, rc, "the server gave no terminal: %s", link_error(ch->link));
+	return rc;
+}
+
+int chan_resize(struct chan *ch, unsigned columns, unsigned rows)
+{
+	if (barred(ch))
+		return PSSH_EAGAIN;
+	return settle(ch, libssh2_channel_request_pty_size_ex(ch->raw, (int)columns, (int)rows, 0, 0));
+}
+
+int chan_agent(struct chan *ch)
+{
+	if (barred(ch))
+		return PSSH_EAGAIN;
+	return settle(ch, libssh2_channel_request_auth_agent(ch->raw));
+}
+
+int chan_start(struct chan *ch, const char *request, const char *text, struct fail *f)
+{
+	int rc;
+
+	if (barred(ch))
+		return PSSH_EAGAIN;
+	rc = settle(ch, libssh2_channel_process_startup(ch->raw, request, (unsigned)strlen(request),
+		text, text ? (unsigned)strlen(text) : 0));
+	if (rc && rc != PSSH_EAGAIN)
+		return fail_set(f, rc, "the server refused the %s request: %s", request, link_error(ch->link));
+	return rc;
+}
+
+ssize_t chan_read(struct chan *ch, int stream, void *data, size_t len)
+{
+	if (barred(ch))
+		return PSSH_EAGAIN;
+	return settle(ch, (int)libssh2_channel_read_ex(ch->raw, stream, data, len));
+}
+
+ssize_t chan_write(struct chan *ch, const void *data, size_t len)
+{
+	ssize_t n;
+
+	if (barred(ch))
+		return PSSH_EAGAIN;
+	n = settle(ch, (int)libssh2_channel_write_ex(ch->raw, 0, data, len));
+	return n == 0 && len ? PSSH_EAGAIN : n;
+}
+
+int chan_send_eof(struct chan *ch)
+{
+	if (barred(ch))
+		return PSSH_EAGAIN;
+	return settle(ch, libssh2_channel_send_eof(ch->raw));
+}
+
+bool chan_eof(const struct chan *ch)
+{
+	return libssh2_channel_eof(ch->raw) == 1;
+}
+
+bool chan_pending(const struct chan *ch)
+{
+	return libssh2_poll_channel_read(ch->raw, 0) || libssh2_channel_eof(ch->raw) == 1;
+}
+
+int chan_wait_closed(struct chan *ch)
+{
+	if (barred(ch))
+		return PSSH_EAGAIN;
+	return settle(ch, libssh2_channel_wait_closed(ch->raw));
+}
+
+int chan_exit(struct chan *ch, char **signal)
+{
+	char *name = NULL;
+
+	if (libssh2_channel_get_exit_signal(ch->raw, &name, NULL, NULL, NULL, NULL, NULL) == 0 && name) {
+		*signal = strdup(name);
+		libssh2_free(ch->link->session, name);
+	}
+	if (ch->link->ends_taken == ch->link->ends_seen)
+		return -1;
+	ch->link->ends_taken++;
+	return libssh2_channel_get_exit_status(ch->raw);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The door: arguments are checked here and handed on. */
+#include "pssh/pssh.h"
+
+#include <errno.h>
+#include <libssh2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "pssh/door.h"
+
+enum { OPENING = 128, READ_ROOM = 128 * 1024, JOIN_MAX = 1 << 30 };
+
+/*
+ * Best first. curve25519, ed25519 and AES-CTR with HMAC-SHA2 come first because with them a
+ * connection costs a third of the processor time of libssh2's own order (which begins with the
+ * NIST curves); AES-GCM and ChaCha are the same where libssh2 has them. SHA-1, DSA, CBC and
+ * RC4 are left out; ssh-rsa stays for host keys alone, where older libssh2 has no other RSA.
+ */
+static const char *const default_algorithms[PSSH_ALGS] = {
+	[PSSH_ALG_KEX] = "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,"
+		"ecdh-sha2-nistp521,diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,"
+		"diffie-hellman-group-exchange-sha256,diffie-hellman-group14-sha256",
+	[PSSH_ALG_HOSTKEY] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,"
+		"rsa-sha2-512,rsa-sha2-256,ssh-rsa",
+	[PSSH_ALG_CIPHER] = "aes128-gcm@openssh.com,aes128-ctr,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes192-ctr,aes256-ctr",
+	[PSSH_ALG_MAC] = "hmac-sha2-256-etm@openssh.com,hmac-sha2-256,hmac-sha2-512-etm@openssh.com,hmac-sha2-512",
+};
+
+const char *pssh_version(void)
+{
+	return PACKAGE_VERSION;
+}
+
+/* ---- Fleet ---- */
+
+static void settings_init(struct pssh *p)
+{
+	p->opening_max = OPENING;
+	p->deadline[PSSH_PHASE_RESOLVE] = 10000;
+	p->deadline[PSSH_PHASE_CONNECT] = 15000;
+	p->deadline[PSSH_PHASE_HANDSHAKE] = 30000;
+	p->deadline[PSSH_PHASE_AUTH] = 30000;
+	p->tries = 1;
+	p->first_ms = 500;
+	p->most_ms = 30000;
+}
+
+static void lists_init(struct pssh *p)
+{
+	struct list *all[] = { &p->host_list, &p->tasks, &p->waiting, &p->ready, &p->idle, &p->prompts_open };
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		list_init(all[i]);
+	table_init(&p->hosts);
+	table_init(&p->known);
+	events_init(&p->events);
+	keyring_init(&p->shared.keyring);
+	p->shared.kind = KIND_CONN;
+	p->resolver_watch.kind = KIND_RESOLVER;
+	p->reap_timer.kind = KIND_REAP;
+}
+
+int pssh_new(struct pssh **out)
+{
+	struct pssh *p = calloc(1, sizeof *p);
+	int rc = PSSH_ENOMEM;
+
+	if (!p)
+		return rc;
+	if (libssh2_init(0) != 0) {
+		free(p);
+		return PSSH_ELOCAL;
+	}
+	lists_init(p);
+	settings_init(p);
+	buf_init(&p->room.join, JOIN_MAX);
+	p->room.size = READ_ROOM;
+	p->room.data = malloc(READ_ROOM);
+	for (int i = 0; i < PSSH_ALGS; i++)
+		p->algorithms[i] = strdup(default_algorithms[i]);
+	if (!p->room.data || !p->algorithms[PSSH_ALGS - 1])
+		goto out;
+	rc = PSSH_ELOCAL;
+	if (loop_new(&p->shared.loop) != 0 || resolver_new(&p->shared.resolver) != 0 ||
+	    loop_watch(p->shared.loop, &p->resolver_watch, resolver_fd(p->shared.resolver), LOOP_READ) != 0)
+		goto out;
+	rc = 0;
+	*out = p;
+out:
+	if (rc)
+		pssh_free(p);
+	return rc;
+}
+
+void pssh_free(struct pssh *p)
+{
+	if (!p)
+		return;
+	fleet_release(p);
+	keyring_release(&p->shared.keyring);
+	algorithms_release(&p->shared.algorithms);
+	resolver_free(p->shared.resolver);
+	loop_free(p->shared.loop);
+	sshconfig_free(p->config);
+	strings_free(&p->known_files, &p->known_count);
+	strings_free(&p->identities, &p->identity_count);
+	for (int i = 0; i < PSSH_ALGS; i++)
+		free(p->algorithms[i]);
+	free(p->room.data);
+	buf_release(&p->room.join);
+	free(p);
+	libssh2_exit();
+}
+
+const char *pssh_error(const struct pssh *p)
+{
+	return p->why.text;
+}
+
+int pssh_set_window(struct pssh *p, unsigned opening, unsigned open)
+{
+	if (!opening)
+		return door_invalid(p, "a window of no connection would never get anywhere");
+	p->opening_max = opening;
+	p->open_max = open;
+	return 0;
+}
+
+int pssh_set_deadline(struct pssh *p, enum pssh_phase phase, unsigned ms)
+{
+	if ((unsigned)phase >= PSSH_PHASES)
+		return door_invalid(p, "there is no such phase");
+	p->deadline[phase] = ms;
+	return 0;
+}
+
+int pssh_set_retries(struct pssh *p, unsigned tries, unsigned first_ms, unsigned most_ms)
+{
+	if (!tries || first_ms > most_ms)
+		return door_invalid(p, "retries need at least one try, and a first pause no longer than the longest");
+	p->tries = tries;
+	p->first_ms = first_ms;
+	p->most_ms = most_ms;
+	return 0;
+}
+
+int pssh_set_keepalive(struct pssh *p, unsigned ms)
+{
+	p->keepalive = ms && ms < 2000 ? 2000 : ms;
+	return 0;
+}
+
+int pssh_set_hostkeys(struct pssh *p, enum pssh_hostkeys policy)
+{
+	if (policy != PSSH_HOSTKEYS_STRICT && policy != PSSH_HOSTKEYS_ACCEPT_NEW)
+		return door_invalid(p, "there is no such host-key policy");
+	p->policy = policy;
+	p->policy_chosen = true;
+	return 0;
+}
+
+int pssh_add_known_hosts(struct pssh *p, const char *path)
+{
+	return strings_add(&p->known_files, &p->known_count, path) ? door_no_memory(p) : 0;
+}
+
+int pssh_add_identity(struct pssh *p, const char *path)
+{
+	return strings_add(&p->identities, &p->identity_count, path) ? door_no_memory(p) : 0;
+}
+
+int pssh_set_agent(struct pssh *p, const char *socket_path)
+{
+	agent_free(p->shared.keyring.agent);
+	p->shared.keyring.agent = NULL;
+	p->agent_listed = false;
+	if (!socket_path)
+		return 0;
+	return agent_new(p->shared.loop, KIND_AGENT, socket_path, &p->shared.keyring.agent, &p->why);
+}
+
+int pssh_read_config(struct pssh *p, const char *path)
+{
+	bool user_file = !str_starts(path, "/etc/");
+	int rc = 0;
+
+	if (!p->config)
+		rc = sshconfig_new(&p->config);
+	if (rc)
+		return door_no_memory(p);
+	return sshconfig_read(p->config, path, user_file, &p->why);
+}
+
+int pssh_set_algorithms(struct pssh *p, enum pssh_algorithm kind, const char *list)
+{
+	if ((unsigned)kind >= PSSH_ALGS)
+		return door_invalid(p, "there is no such kind of algorithm");
+	return door_replace(p, &p->algorithms[kind], list && *list ? list : default_algorithms[kind]);
+}
+
+int pssh_set_prompts(struct pssh *p, int on)
+{
+	p->prompts = on != 0;
+	return 0;
+}
+
+int pssh_set_log(struct pssh *p, enum pssh_log_level level, void (*sink)(void *arg, enum pssh_log_level level, const char *text), void *arg)
+{
+	/* The two lists of levels are one and the same, told in two rooms. */
+	_Static_assert((int)PSSH_LOG_TRACE == (int)LOG_TRACE && (int)PSSH_LOG_ERROR == (int)LOG_ERROR, "levels");
+	p->shared.log = (struct log){
+		.sink = (void (*)(void *, enum log_level, const char *))(void (*)(void))sink,
+		.arg = arg, .level = (enum log_level)level,
+	};
+	return 0;
+}
+
+/* ---- Events ---- */
+
+int pssh_next(struct pssh *p, const struct pssh_event **ev)
+{
+	const struct pssh_event *next;
+
+	if (p->events.lost)
+		return door_no_memory(p);
+	next = fleet_turn(p);
+	if (!next)
+		return 0;
+	*ev = next;
+	return 1;
+}
+
+int pssh_wait(struct pssh *p, const struct pssh_event **ev, int ms)
+{
+	int64_t end = clock_ms() + ms;
+	int rc;
+
+	for (;;) {
+		rc = pssh_next(p, ev);
+		if (rc != 0 || (ms >= 0 && clock_ms() >= end))
+			return rc;
+		rc = loop_wait(p->shared.loop, ms < 0 ? -1 : (int)(end - clock_ms()));
+		if (rc == -EINTR)
+			return 0;
+		if (rc)
+			return fail_set(&p->why, PSSH_ELOCAL, "cannot wait: %s", strerror(-rc));
+	}
+}
+
+int pssh_fd(const struct pssh *p)
+{
+	return loop_fd(p->shared.loop);
+}
+
+int pssh_timeout(const struct pssh *p)
+{
+	return fleet_timeout(p);
+}
+
+int pssh_answer(struct pssh *p, uint64_t prompt, const char *text)
+{
+	if (question_answer(p, prompt, text) != 0)
+		return fail_set(&p->why, PSSH_ENOENT, "that question is not open any more");
+	return 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The door for hosts: arguments are checked here and handed on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pssh/door.h"
+
+int pssh_host(struct pssh *p, const char *spec, struct pssh_host **out)
+{
+	return host_find(p, spec, out);
+}
+
+int pssh_host_set_address(struct pssh_host *h, const char *address)
+{
+	return door_replace(h->fleet, &h->address, address);
+}
+
+int pssh_host_set_port(struct pssh_host *h, unsigned port)
+{
+	if (port > 65535)
+		return door_invalid(h->fleet, "a port is at most 65535");
+	h->port = port;
+	return 0;
+}
+
+int pssh_host_set_user(struct pssh_host *h, const char *user)
+{
+	return door_replace(h->fleet, &h->user, user);
+}
+
+int pssh_host_set_jump(struct pssh_host *h, const char *jumps)
+{
+	return door_replace(h->fleet, &h->jump, jumps);
+}
+
+int pssh_host_set_proxy(struct pssh_host *h, const char *command)
+{
+	return door_replace(h->fleet, &h->proxy, command);
+}
+
+int pssh_host_add_identity(struct pssh_host *h, const char *path)
+{
+	return strings_add(&h->identities, &h->identity_count, path) ? door_no_memory(h->fleet) : 0;
+}
+
+int pssh_host_pin(struct pssh_host *h, const char *key)
+{
+	struct knownhosts_pin *more;
+	int rc;
+
+	if (!key) {
+		for (size_t i = 0; i < h->pin_count; i++)
+			knownhosts_pin_release(&h->pins[i]);
+		h->pin_count = 0;
+		return 0;
+	}
+	more = realloc(h->pins, (h->pin_count + 1) * sizeof *more);
+	if (!more)
+		return door_no_memory(h->fleet);
+	h->pins = more;
+	rc = knownhosts_pin_parse(key, &more[h->pin_count], &h->fleet->why);
+	h->pin_count += rc == 0;
+	return rc;
+}
+
+const char *pssh_host_name(const struct pssh_host *h)
+{
+	return h->spec;
+}
+
+const char *pssh_host_address(const struct pssh_host *h)
+{
+	return h->address ? h->address : h->config ? h->config->hostname : h->alias;
+}
+
+const char *pssh_host_user(const struct pssh_host *h)
+{
+	const char *set = h->spec_user ? h->spec_user : h->user ? h->user : h->config ? h->config->user : NULL;
+
+	return set ? set : h->plan_user ? h->plan_user : "";
+}
+
+unsigned pssh_host_port(const struct pssh_host *h)
+{
+	return h->spec_port ? h->spec_port : h->port ? h->port : h->config && h->config->port ? h->config->port : 22;
+}
+
+const char *pssh_host_jump(const struct pssh_host *h)
+{
+	const struct sshconfig_answer *c = h->jump || h->proxy ? NULL : h->config;
+	const char *jump = c ? c->proxy_jump : h->jump, *proxy = c ? c->proxy_command : h->proxy;
+
+	if (jump && strcmp(jump, "none") != 0)
+		return jump;
+	return proxy && strcmp(proxy, "none") != 0 ? proxy : "";
+}
+
+const char *pssh_host_error(const struct pssh_host *h)
+{
+	return h->why.code ? h->why.text : "";
+}
+
+const char *pssh_host_fingerprint(const struct pssh_host *h)
+{
+	return h->conn && *h->conn->fingerprint ? h->conn->fingerprint : h->fingerprint;
+}
+
+int pssh_host_connected(const struct pssh_host *h)
+{
+	return h->conn && h->conn->state == CONN_READY;
+}
+
+void pssh_host_close(struct pssh_host *h)
+{
+	fleet_close_host(h, PSSH_ECLOSED, "closed by the caller");
+}
+
+void pssh_host_set_data(struct pssh_host *h, void *data)
+{
+	h->data = data;
+}
+
+void *pssh_host_data(const struct pssh_host *h)
+{
+	return h->data;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The door for tasks: arguments are checked here and handed on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pssh/door.h"
+
+enum { CEILING = 1 << 20 };
+
+static int task_new(struct pssh *p, enum task_kind kind, struct pssh_task **out)
+{
+	struct pssh_task *t = calloc(1, sizeof *t);
+
+	if (!t)
+		return door_no_memory(p);
+	t->fleet = p;
+	t->kind = kind;
+	t->want.output = (struct output_rule){ .mode = PSSH_OUTPUT_LINES, .ceiling = CEILING };
+	input_init(&t->input);
+	list_init(&t->runs);
+	list_append(&p->tasks, &t->in_tasks);
+	*out = t;
+	return 0;
+}
+
+int pssh_exec(struct pssh *p, const char *command, struct pssh_task **out)
+{
+	struct pssh_task *t;
+	int rc = task_new(p, TASK_EXEC, &t);
+
+	if (rc)
+		return rc;
+	rc = door_replace(p, &t->command, command);
+	if (rc) {
+		task_free(t);
+		return rc;
+	}
+	t->want.command = t->command;
+	*out = t;
+	return 0;
+}
+
+/* A task of two texts: a copy's paths, a tunnel's ends. */
+static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local, const char *remote, unsigned flags, struct pssh_task **out)
+{
+	struct pssh_task *t;
+	int rc;
+
+	if (!local || !*local || !remote)
+		return door_invalid(p, "both sides are needed");
+	rc = task_new(p, kind, &t);
+	if (rc)
+		return rc;
+	t->flags = flags;
+	rc = door_replace(p, &t->local, local);
+	if (!rc)
+		rc = door_replace(p, &t->remote, remote);
+	if (!rc && kind == TASK_PUT)
+		rc = copy_source_new(local, flags, &t->source, &p->why);
+	if (rc)
+		task_free(t);
+	else
+		*out = t;
+	return rc;
+}
+
+int pssh_put(struct pssh *p, const char *local, const char *remote, unsigned flags, struct pssh_task **out)
+{
+	return task_new_pair(p, TASK_PUT, local, remote, flags, out);
+}
+
+int pssh_get(struct pssh *p, const char *remote, const char *local, unsigned flags, struct pssh_task **out)
+{
+	return task_new_pair(p, TASK_GET, local, remote, flags, out);
+}
+
+int pssh_tunnel(struct pssh *p, const char *where, const char *target, struct pssh_task **out)
+{
+	return task_new_pair(p, TASK_TUNNEL, where, target, 0, out);
+}
+
+unsigned pssh_tunnel_port(const struct pssh_task *t)
+{
+	return t->port;
+}
+
+int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
+{
+	struct run *r;
+
+	if (h->fleet != t->fleet)
+		return door_invalid(t->fleet, "the host belongs to another fleet");
+	if (task_find_run(t, h, &r) == 0)
+		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is in this task already", h->spec);
+	if (t->input.base)
+		return door_invalid(t->fleet, "the first of the task's input is gone: a host that comes now would miss it");
+	if (t->kind == TASK_TUNNEL && !list_empty(&t->runs))
+		return door_invalid(t->fleet, "a tunnel goes through one host");
+	r = run_new(t, h);
+	if (!r)
+		return door_no_memory(t->fleet);
+	if (t->started)
+		fleet_need(h);
+	return 0;
+}
+
+int pssh_task_start(struct pssh_task *t)
+{
+	struct list *pos, *tmp;
+
+	if (t->started)
+		return door_invalid(t->fleet, "the task was started already");
+	t->started = true;
+	list_each (pos, tmp, &t->runs) {
+		struct pssh_host *h = list_entry(pos, struct run, in_task)->host;
+
+		h->attempt = h->conn ? h->attempt : 0;
+		fleet_need(h);
+	}
+	fleet_check_done(t);
+	return 0;
+}
+
+void pssh_task_free(struct pssh_task *t)
+{
+	struct pssh *p;
+	struct list *pos, *tmp;
+
+	if (!t)
+		return;
+	p = t->fleet;
+	events_forget(&p->events, t);
+	list_each (pos, tmp, &t->runs)
+		host_poke(list_entry(pos, struct run, in_task)->host);
+	task_free(t);
+}
+
+static int started_already(struct pssh_task *t)
+{
+	return t->started ? door_invalid(t->fleet, "that is to be set before the task is started") : 0;
+}
+
+int pssh_task_set_output(struct pssh_task *t, enum pssh_output mode, size_t ceiling, enum pssh_overflow policy)
+{
+	int rc = started_already(t);
+
+	if (rc)
+		return rc;
+	if ((unsigned)mode > PSSH_OUTPUT_GATHER || (unsigned)policy > PSSH_OVERFLOW_SPILL)
+		return door_invalid(t->fleet, "there is no such output mode or policy");
+	t->want.output = (struct output_rule){ .mode = mode, .ceiling = ceiling ? ceiling : CEILING, .policy = policy };
+	return 0;
+}
+
+int pssh_task_set_env(struct pssh_task *t, const char *name, const char *value)
+{
+	int rc = started_already(t);
+
+	if (rc)
+		return rc;
+	if (!*name || strchr(name, '='))
+		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is no name of a variable", name);
+	if (strings_add(&t->env, &t->env_count, name) != 0)
+		return door_no_memory(t->fleet);
+	if (strings_add(&t->env, &t->env_count, value) != 0) {
+		free(t->env[--t->env_count]); /* a name without its value */
+		t->env[t->env_count] = NULL;
+		return door_no_memory(t->fleet);
+	}
+	t->want.env = t->env;
+	return 0;
+}
+
+int pssh_task_set_pty(struct pssh_task *t, const char *term, unsigned columns, unsigned rows)
+{
+	int rc = started_already(t);
+
+	if (!rc)
+		rc = door_replace(t->fleet, &t->term, term ? term : "dumb");
+	if (rc)
+		return rc;
+	t->want.term = t->term;
+	t->want.columns = columns ? columns : 80;
+	t->want.rows = rows ? rows : 24;
+	return 0;
+}
+
+int pssh_task_resize(struct pssh_task *t, struct pssh_host *h, unsigned columns, unsigned rows)
+{
+	struct run *r;
+
+	if (task_find_run(t, h, &r) != 0 || !r->exec)
+		return fail_set(&t->fleet->why, PSSH_ENOENT, "nothing runs on '%s' in this task", h->spec);
+	exec_resize(r->exec, columns, rows);
+	host_poke(h);
+	return 0;
+}
+
+int pssh_task_set_deadline(struct pssh_task *t, unsigned ms)
+{
+	t->deadline = ms;
+	t->deadline_set = true;
+	return 0;
+}
+
+int pssh_task_set_agent_forward(struct pssh_task *t, int on)
+{
+	/* libssh2 asks for it, but hands no channel that the server opens for it to us. */
+	if (on)
+		return fail_set(&t->fleet->why, PSSH_EUNSUPPORTED, "agent forwarding is not supported by this libssh2");
+	t->want.agent_forward = false;
+	return 0;
+}
+
+void pssh_task_set_data(struct pssh_task *t, void *data)
+{
+	t->data = data;
+}
+
+void *pssh_task_data(const struct pssh_task *t)
+{
+	return t->data;
+}
+
+size_t pssh_task_left(const struct pssh_task *t)
+{
+	return t->left;
+}
+
+/* ---- Input ---- */
+
+int pssh_task_open_input(struct pssh_task *t)
+{
+	int rc = started_already(t);
+
+	if (rc)
+		return rc;
+	t->input.open = true;
+	return 0;
+}
+
+static void poke_all(struct pssh_task *t)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &t->runs) {
+		struct run *r = list_entry(pos, struct run, in_task);
+
+		if (r->state != RUN_WAITING)
+			host_poke(r->host);
+	}
+}
+
+/* The input to write to: everybody's, or the host's own, which begins where the common one is. */
+static int find_input(struct pssh_task *t, struct pssh_host *h, struct input **out)
+{
+	struct run *r;
+
+	if (!t->input.open)
+		return door_invalid(t->fleet, "the input was not opened");
+	*out = &t->input;
+	if (!h)
+		return 0;
+	if (task_find_run(t, h, &r) != 0)
+		return fail_set(&t->fleet->why, PSSH_ENOENT, "nothing runs on '%s' in this task", h->spec);
+	if (!r->own_input) {
+		if (input_end(&t->input))
+			return door_invalid(t->fleet, "input was given to all already: it cannot be given to one");
+		r->own_input = malloc(sizeof *r->own_input);
+		if (!r->own_input)
+			return door_no_memory(t->fleet);
+		input_init(r->own_input);
+		r->own_input->open = true;
+		if (r->exec)
+			r->exec->input = r->own_input;
+	}
+	if (r->exec)
+		input_forget(r->own_input, r->exec->taken);
+	*out = r->own_input;
+	return 0;
+}
+
+int pssh_task_write(struct pssh_task *t, struct pssh_host *h, const void *data, size_t len)
+{
+	struct input *in;
+	int rc = find_input(t, h, &in);
+
+	if (rc)
+		return rc;
+	if (in->ended)
+		return door_invalid(t->fleet, "the input was ended already");
+	if (!h)
+		task_trim_input(t);
+	if (in->data.len && in->data.len + len > INPUT_CEILING) {
+		in->full = true;
+		return fail_set(&t->fleet->why, PSSH_EAGAIN, "the hosts have not taken what was written before");
+	}
+	if (len > in->data.max) /* one large piece is taken whole where nothing waits */
+		in->data.max = len;
+	if (buf_add(&in->data, data, len) != 0)
+		return door_no_memory(t->fleet);
+	if (h)
+		host_poke(h);
+	else
+		poke_all(t);
+	return 0;
+}
+
+int pssh_task_end_input(struct pssh_task *t, struct pssh_host *h)
+{
+	struct input *in;
+	int rc = find_input(t, h, &in);
+
+	if (rc)
+		return rc;
+	in->ended = true;
+	if (h)
+		host_poke(h);
+	else
+		poke_all(t);
+	return 0;
+}
+
+/* ---- Ends ---- */
+
+static int known_signal(const char *s)
+{
+	static const char *const names[] = {
+		"ABRT", "ALRM", "FPE", "HUP", "ILL", "INT", "KILL", "PIPE", "QUIT", "SEGV", "TERM", "USR1", "USR2",
+	};
+
+	for (size_t i = 0; s && i < sizeof names / sizeof *names; i++)
+		if (strcmp(s, names[i]) == 0)
+			return 1;
+	return 0;
+}
+
+int pssh_task_cancel(struct pssh_task *t, const char *signal, unsigned grace_ms)
+{
+	struct list *pos, *tmp;
+
+	if (!known_signal(signal))
+		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is no signal that SSH knows", signal ? signal : "");
+	t->cancelled = true;
+	list_each (pos, tmp, &t->runs)
+		fleet_cancel_run(list_entry(pos, struct run, in_task), signal, grace_ms);
+	return 0;
+}
+
+int pssh_task_stop(struct pssh_task *t)
+{
+	struct list *pos, *tmp;
+
+	t->cancelled = true;
+	list_each (pos, tmp, &t->runs)
+		fleet_end_run(list_entry(pos, struct run, in_task), PSSH_EV_ERROR, PSSH_ECANCEL, "stopped");
+	return 0;
+}

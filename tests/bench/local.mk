@@ -1,0 +1,12 @@
+# tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
+EXTRA_DIST += tests/bench/fanout
+
+check_PROGRAMS += tests/bench/bareloop tests/bench/measure
+tests_bench_bareloop_SOURCES = tests/bench/bareloop.c
+tests_bench_bareloop_CFLAGS = $(AM_CFLAGS) $(SSH2_CFLAGS)
+tests_bench_bareloop_LDADD = $(SSH2_LIBS)
+tests_bench_measure_SOURCES = tests/bench/measure.c
+
+bench: all $(check_PROGRAMS)
+	BENCH_BUILD='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/fanout $(BENCH_FLAGS)
+.PHONY: bench

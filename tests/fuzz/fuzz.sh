@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/fuzz/fuzz.sh NAME [SECONDS]: lets clang's fuzzer loose on tests/fuzz/NAME.c. New inputs go
+# to build/fuzz/NAME, not to the corpus: pick the few that are worth keeping by hand.
+set -eu
+cd "$(dirname "$0")/../.."
+name=${1:?"usage: tests/fuzz/fuzz.sh NAME [SECONDS]"} seconds=${2:-60}
+out=build/fuzz/$name
+mkdir -p "$out/new"
+# Everything that has no main() of its own.
+rooms=lib
+grep -q '#include "cli/' "tests/fuzz/$name.c" && rooms="lib cli"
+# shellcheck disable=SC2086
+sources=$(find $rooms -name '*.c' ! -path cli/main.c)
+version=$(sed -n 's/^AC_INIT(\[nanopod\], \[\([^]]*\)\].*/\1/p' configure.ac)
+# shellcheck disable=SC2046,SC2086
+${FUZZ_CC:-clang} -std=gnu17 -g -O1 -D_GNU_SOURCE "-DPACKAGE_VERSION=\"$version\"" -I. -Ilib \
+	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	$(pkg-config --cflags libssh2 libcrypto yaml-0.1 readline) \
+	-o "$out/$name" "tests/fuzz/$name.c" $sources \
+	$(pkg-config --libs libssh2 libcrypto yaml-0.1 readline) -pthread
+exec "$out/$name" -max_total_time="$seconds" -artifact_prefix="$out/" "$out/new" "tests/fuzz/corpus/$name"

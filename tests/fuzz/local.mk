@@ -1,0 +1,32 @@
+# tests/fuzz: each target with replay.c as its main() goes over its corpus in `make check`:
+#     check_PROGRAMS += tests/fuzz/hosts
+#     TESTS += tests/fuzz/hosts
+#     tests_fuzz_hosts_SOURCES = tests/fuzz/hosts.c tests/fuzz/replay.c
+#     tests_fuzz_hosts_LDADD = libpssh-all.la
+EXTRA_DIST += tests/fuzz/fuzz.sh $(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
+
+check_PROGRAMS += tests/fuzz/hosts tests/fuzz/sshconfig
+TESTS += tests/fuzz/hosts tests/fuzz/sshconfig
+tests_fuzz_hosts_SOURCES = tests/fuzz/hosts.c tests/fuzz/replay.c
+tests_fuzz_hosts_LDADD = libpssh-all.la
+tests_fuzz_sshconfig_SOURCES = tests/fuzz/sshconfig.c tests/fuzz/replay.c
+tests_fuzz_sshconfig_LDADD = libpssh-all.la
+
+check_PROGRAMS += tests/fuzz/conf tests/fuzz/argv
+TESTS += tests/fuzz/conf tests/fuzz/argv
+tests_fuzz_conf_SOURCES = tests/fuzz/conf.c tests/fuzz/replay.c
+tests_fuzz_conf_LDADD = libconf.la libbase.la
+tests_fuzz_argv_SOURCES = tests/fuzz/argv.c tests/fuzz/replay.c
+tests_fuzz_argv_LDADD = libcli.la libpssh-all.la libbase.la
+
+check_PROGRAMS += tests/fuzz/key tests/fuzz/knownhosts
+TESTS += tests/fuzz/key tests/fuzz/knownhosts
+tests_fuzz_key_SOURCES = tests/fuzz/key.c tests/fuzz/replay.c
+tests_fuzz_key_LDADD = libpssh-all.la
+tests_fuzz_knownhosts_SOURCES = tests/fuzz/knownhosts.c tests/fuzz/replay.c
+tests_fuzz_knownhosts_LDADD = libpssh-all.la
+
+check_PROGRAMS += tests/fuzz/sftp
+TESTS += tests/fuzz/sftp
+tests_fuzz_sftp_SOURCES = tests/fuzz/sftp.c tests/fuzz/replay.c
+tests_fuzz_sftp_LDADD = libpssh-all.la

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Drives a fleet as any program would, by <pssh.h> alone, and keeps what came of each host of each
+ * task. Every event is held to what the header promises; drive_end() says whether that was kept.
+ */
+#ifndef TESTS_PSSH_DRIVE_H
+#define TESTS_PSSH_DRIVE_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pssh.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../lib/tap.h"
+
+#define DRIVE_UNUSED __attribute__((unused))
+
+enum { DRIVE_SEEN = 2048, DRIVE_PATIENCE_MS = 60000 };
+
+/* One task on one host. */
+struct seen {
+	struct pssh_task *task;
+	struct pssh_host *host;
+	char *out, *err;              /* NUL after their end */
+	size_t out_len, err_len;
+	uint64_t dropped;
+	unsigned started, ends, retries, outputs, split;
+	int type, status, cancelled;  /* of the end */
+	char text[600];
+};
+
+struct drive {
+	struct pssh *p;
+	struct seen seen[DRIVE_SEEN];
+	size_t count;
+	unsigned up, down, done, prompts, writable, events, broken;
+	uint64_t seq;
+	bool keep;                    /* output is kept, else only counted */
+	const char *answer;           /* to each prompt; NULL: declines */
+	bool hold_answers;            /* leave prompts open: see last_prompt */
+	const char *const *answers;   /* one after another, in place of answer */
+	uint64_t last_prompt;
+	char question[600];
+	int last_echo;
+	struct pssh_host *last_down;
+	char down_text[600];
+};
+
+static DRIVE_UNUSED int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static DRIVE_UNUSED const char *env(const char *name)
+{
+	const char *s = getenv(name);
+
+	if (!s) {
+		printf("Bail out! %s is not set: run the .t of this test\n", name);
+		exit(99);
+	}
+	return s;
+}
+
+static DRIVE_UNUSED void drive_break(struct drive *d, const char *what, const struct pssh_event *ev)
+{
+	if (d->broken++ < 10)
+		diag("promise broken: %s (event %d, host %s, '%s')", what, (int)ev->type, ev->host ? pssh_host_name(ev->host) : "-", ev->text);
+}
+
+static DRIVE_UNUSED struct seen *drive_seen(struct drive *d, const struct pssh_task *t, const struct pssh_host *h)
+{
+	static struct seen none;
+
+	for (size_t i = d->count; i-- > 0;)
+		if (d->seen[i].task == t && d->seen[i].host == h)
+			return &d->seen[i];
+	if (d->count == DRIVE_SEEN)
+		return &none;
+	d->seen[d->count] = (struct seen){ .task = (struct pssh_task *)t, .host = (struct pssh_host *)h };
+	return &d->seen[d->count++];
+}
+
+static void drive_keep(char **to, size_t *len, const struct pssh_event *ev)
+{
+	char *more = realloc(*to, *len + ev->len + 1);
+
+	if (!more)
+		exit(99);
+	memcpy(more + *len, ev->data, ev->len);
+	*len += ev->len;
+	more[*len] = '\0';
+	*to = more;
+}
+
+static void drive_output(struct drive *d, struct seen *s, const struct pssh_event *ev)
+{
+	char **to = ev->type == PSSH_EV_STDOUT ? &s->out : &s->err;
+	size_t *len = ev->type == PSSH_EV_STDOUT ? &s->out_len : &s->err_len;
+
+	if (!s->started)
+		drive_break(d, "output before the start", ev);
+	if (s->ends)
+		drive_break(d, "output after the end", ev);
+	s->outputs++;
+	s->dropped += ev->dropped;
+	s->split += ev->len && ev->data[ev->len - 1] != '\n';
+	if (d->keep)
+		drive_keep(to, len, ev);
+	else
+		*len += ev->len;
+}
+
+static void drive_over(struct drive *d, struct seen *s, const struct pssh_event *ev)
+{
+	if (s->ends++)
+		drive_break(d, "a second end", ev);
+	if (ev->type != PSSH_EV_ERROR && !s->started)
+		drive_break(d, "an exit without a start", ev);
+	if (ev->type == PSSH_EV_ERROR && (ev->status >= 0 || !*ev->text))
+		drive_break(d, "an error without a code or a sentence", ev);
+	s->type = ev->type;
+	s->status = ev->status;
+	s->cancelled = ev->cancelled;
+	snprintf(s->text, sizeof s->text, "%s", ev->text);
+}
+
+static void drive_ask(struct drive *d, const struct pssh_event *ev)
+{
+	const char *answer = d->answer;
+
+	d->prompts++;
+	d->last_prompt = ev->prompt;
+	d->last_echo = ev->echo;
+	snprintf(d->question, sizeof d->question, "%s", ev->text);
+	if (d->hold_answers)
+		return;
+	if (d->answers && *d->answers)
+		answer = *d->answers++;
+	if (pssh_answer(d->p, d->last_prompt, answer) != 0)
+		diag("the answer was not taken: %s", pssh_error(d->p));
+}
+
+static DRIVE_UNUSED void drive_take(struct drive *d, const struct pssh_event *ev)
+{
+	struct seen *s = ev->task && ev->host ? drive_seen(d, ev->task, ev->host) : NULL;
+
+	d->events++;
+	if (ev->seq <= d->seq)
+		drive_break(d, "seq does not rise", ev);
+	d->seq = ev->seq;
+	if (!ev->text || !ev->data)
+		drive_break(d, "a NULL text or data", ev);
+	switch (ev->type) {
+	case PSSH_EV_HOST_UP: d->up++; break;
+	case PSSH_EV_HOST_DOWN:
+		d->down++;
+		d->last_down = ev->host;
+		snprintf(d->down_text, sizeof d->down_text, "%s", ev->text);
+		break;
+	case PSSH_EV_RETRY: s->retries++; break;
+	case PSSH_EV_STARTED:
+		if (s->started++)
+			drive_break(d, "started twice", ev);
+		break;
+	case PSSH_EV_STDOUT:
+	case PSSH_EV_STDERR: drive_output(d, s, ev); break;
+	case PSSH_EV_WRITABLE: d->writable++; break;
+	case PSSH_EV_PROMPT: drive_ask(d, ev); break;
+	case PSSH_EV_EXIT:
+	case PSSH_EV_SIGNAL:
+	case PSSH_EV_ERROR: drive_over(d, s, ev); break;
+	case PSSH_EV_DONE:
+		d->done++;
+		if (pssh_task_left(ev->task))
+			drive_break(d, "done with hosts left", ev);
+		for (size_t i = 0; i < d->count; i++)
+			if (d->seen[i].task == ev->task && d->seen[i].ends != 1)
+				drive_break(d, "done, but a host has not ended once", ev);
+		break;
+	case PSSH_EV_PROGRESS: break;
+	}
+}
+
+/* Pulls for at most ms, or until *counter has reached `least`; whether it has. */
+static DRIVE_UNUSED bool drive_until(struct drive *d, const unsigned *counter, unsigned least, int ms)
+{
+	int64_t end = now_ms() + ms;
+	const struct pssh_event *ev;
+
+	while (*counter < least) {
+		int64_t left = end - now_ms();
+		int rc = left > 0 ? pssh_wait(d->p, &ev, (int)left) : 0;
+
+		if (rc < 0) {
+			diag("pssh_wait: %s", pssh_error(d->p));
+			return false;
+		}
+		if (rc == 1)
+			drive_take(d, ev);
+		else if (left <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* Pulls what there is for ms. */
+static DRIVE_UNUSED void drive_for(struct drive *d, int ms)
+{
+	static const unsigned never;
+
+	drive_until(d, &never, 1, ms);
+}
+
+/* Until so many more tasks are done. */
+static DRIVE_UNUSED bool drive_done(struct drive *d, unsigned more)
+{
+	bool good = drive_until(d, &d->done, d->done + more, DRIVE_PATIENCE_MS);
+
+	if (!good)
+		diag("not done in time");
+	return good;
+}
+
+static DRIVE_UNUSED bool drive_start(struct drive *d)
+{
+	*d = (struct drive){ .keep = true };
+	return pssh_new(&d->p) == 0;
+}
+
+static DRIVE_UNUSED void drive_forget(struct drive *d)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		free(d->seen[i].out);
+		free(d->seen[i].err);
+	}
+	d->count = 0;
+}
+
+static DRIVE_UNUSED void drive_end(struct drive *d, const char *what)
+{
+	is_int(d->broken, 0, "%s: events kept their promises", what);
+	pssh_free(d->p);
+	drive_forget(d);
+}
+
+/* ---- Shorthand: what fails here fails the test as a whole ------------------------------- */
+
+static DRIVE_UNUSED struct pssh_host *host(struct drive *d, const char *spec)
+{
+	struct pssh_host *h = NULL;
+
+	if (pssh_host(d->p, spec, &h) != 0) {
+		printf("Bail out! %s\n", pssh_error(d->p));
+		exit(99);
+	}
+	return h;
+}
+
+static DRIVE_UNUSED struct pssh_task *command(struct drive *d, const char *text)
+{
+	struct pssh_task *t = NULL;
+
+	if (pssh_exec(d->p, text, &t) != 0)
+		exit(99);
+	return t;
+}
+
+/* Runs a command on one host to its end. */
+static DRIVE_UNUSED struct seen *once(struct drive *d, struct pssh_host *h, const char *text)
+{
+	struct pssh_task *t = command(d, text);
+
+	if (pssh_task_add(t, h) != 0 || pssh_task_start(t) != 0)
+		exit(99);
+	drive_done(d, 1);
+	return drive_seen(d, t, h);
+}
+
+/* Every sign of an end in one word: "exit 3", "signal TERM", "PSSH_EAUTH", "nothing". */
+static DRIVE_UNUSED const char *end_of(const struct seen *s)
+{
+	static char room[64];
+
+	if (!s->ends)
+		return "nothing";
+	if (s->type == PSSH_EV_EXIT)
+		snprintf(room, sizeof room, "exit %d", s->status);
+	else if (s->type == PSSH_EV_SIGNAL)
+		snprintf(room, sizeof room, "signal %.40s", s->text);
+	else
+		return pssh_errname(s->status);
+	return room;
+}
+
+#define ends(s, want, ...) (is_str(end_of(s), (want), __VA_ARGS__) || (diag("its text: %s", (s)->text), false))
+
+/* Descriptors of this process. */
+static DRIVE_UNUSED int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Processes whose command line has the marker; those of this very test aside. */
+static DRIVE_UNUSED int count_marked(const char *marker)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *de;
+	int n = 0;
+
+	while (dir && (de = readdir(dir))) {
+		char path[300], line[4096];
+		ssize_t len;
+		int fd;
+
+		if (de->d_name[0] < '0' || de->d_name[0] > '9' || strtol(de->d_name, NULL, 10) == getpid())
+			continue;
+		snprintf(path, sizeof path, "/proc/%s/cmdline", de->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		len = fd < 0 ? 0 : read(fd, line, sizeof line - 1);
+		if (fd >= 0)
+			close(fd);
+		if (len > 0 && memmem(line, (size_t)len, marker, strlen(marker)))
+			n++;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Waits until so many are there; how many there are in the end. */
+static DRIVE_UNUSED int wait_marked(const char *marker, int want, int ms)
+{
+	int64_t end = now_ms() + ms;
+	int n;
+
+	while ((n = count_marked(marker)) != want && now_ms() < end)
+		poll(NULL, 0, 20);
+	return n;
+}
+
+/* Most memory so far, in KiB. */
+static DRIVE_UNUSED long peak_kib(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_maxrss;
+}
+
+#endif

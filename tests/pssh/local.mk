@@ -1,0 +1,1 @@
+# tests/pssh: the library against a real sshd.

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of libpssh have in common (read after tap.sh and sshd.sh): a test is a C program
+# that is told by its environment where its servers are.
+
+# Memory that the sanitizer holds back would hide what the library needs.
+ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS-}
+export ASAN_OPTIONS SSHD LIGHTSSHD="$BUILD/tests/lib/lightsshd"
+
+# drive NAME: the C half of a test, in a folder of its own.
+drive() {
+	export SSHD_DIR SSHD_CONFIG SSHD_KEY SSHD_KNOWN SSHD_PORT SSHD_NET SSHD_PROXY SSHD_USER
+	cd "$TMP" || exit 99
+	"$BUILD/tests/pssh/$1"
+	exit
+}
