@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod cp: files to many hosts, or from many hosts, over the same connections. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/connect.h"
+#include "cli/fanout.h"
+#include "cli/json.h"
+#include "cli/print.h"
+#include "cli/select.h"
+#include "cli/settings.h"
+#include "cli/summary.h"
+
+enum { PATH_LONGEST = 65536 };
+
+/* One word of the command line. */
+struct place {
+	char *hosts;       /* expression, "" for the selection; NULL: local */
+	const char *path;  /* never empty: "." stands for the home directory */
+};
+
+/* One source and where it goes: a task. */
+struct step {
+	const char *from;
+	char *to;
+};
+
+struct copy {
+	struct nanopod *np;
+	const struct options *o;
+	struct place *places;
+	size_t count;            /* with the target, which is the last */
+	bool put;
+	struct fanout fanout;
+	const struct step *step;
+	uint64_t seq;
+};
+
+static const struct option options[] = {
+	SELECT_OPTIONS,
+	{ .name = "recursive", .letter = 'r', .kind = OPTION_FLAG, .help = "directories and all that is in them" },
+	{ .name = "preserve", .letter = 'p', .kind = OPTION_FLAG, .help = "keep modes and times" },
+	{ .name = "resume", .kind = OPTION_FLAG, .help = "go on where an earlier copy stopped" },
+	{ .name = "checksum", .kind = OPTION_FLAG, .help = "compare SHA-256 of both sides at the end" },
+	{ .name = "fanout", .letter = 'f', .kind = OPTION_INT, .arg = "N", .min = 1, .max = 65536, .setting = "fanout",
+	  .help = "work on N hosts at a time (not set: open 128 connections at a time, and copy to all)" },
+	{ .name = "timeout", .kind = OPTION_DURATION, .may_none = true, .setting = "timeout",
+	  .help = "give up where it takes longer on a host" },
+	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "say only what failed" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "nanopod cp a b 'n[1-64]:/dir/'", "two files to 64 hosts" },
+	{ "nanopod cp -r site/ 'web[1-4]:/srv/site'", "a directory" },
+	{ "nanopod cp 'n[1-64]:/var/log/syslog' './logs/{host}'", "one file from each host, under its name" },
+	{ "nanopod cp 'n[1-64]:/var/log/syslog' logs/", "the same as logs/n1/syslog, logs/n2/syslog …" },
+	{ "nanopod cp --resume --checksum model.bin 'g[1-8]:/data/'", "after an interruption, and be sure" },
+	{ 0 },
+};
+
+/* ---- Words ----------------------------------------------------------------------------- */
+
+/* Where the hosts end: a ':' that is in no bracket and after no slash, as scp has it. */
+static const char *remote_colon(const char *text)
+{
+	int depth = 0;
+
+	for (const char *s = text; *s; s++) {
+		if (*s == '[')
+			depth++;
+		else if (*s == ']' && depth)
+			depth--;
+		else if (*s == '/' && !depth)
+			return NULL;
+		else if (*s == ':' && !depth)
+			return s;
+	}
+	return NULL;
+}
+
+static void place_parse(struct place *p, const char *text)
+{
+	const char *colon = remote_colon(text);
+
+	*p = (struct place){ .path = text };
+	if (!colon)
+		return;
+	p->hosts = strndup(text, (size_t)(colon - text));
+	if (!p->hosts)
+		command_nomem();
+	p->path = colon[1] ? colon + 1 : ".";
+}
+
+static int check_sides(struct copy *c)
+{
+	bool target = c->places[c->count - 1].hosts != NULL;
+
+	for (size_t i = 0; i + 1 < c->count; i++) {
+		const char *word = option_argv(c->o)[i];
+
+		if (c->places[i].hosts && target)
+			return print_fail(c->np, STATUS_USAGE, "copy to here first, or run 'scp' there by 'nanopod run'",
+				"both '%s' and the target are on hosts", word);
+		if (!c->places[i].hosts && !target)
+			return print_fail(c->np, STATUS_USAGE, "nanopod cp FILE 'n[1-4]:/dir/'",
+				"neither '%s' nor the target '%s' names a host", word, option_argv(c->o)[c->count - 1]);
+	}
+	c->put = target;
+	return STATUS_OK;
+}
+
+/* What can be seen from here is said before anything is connected. */
+static int check_sources(struct copy *c)
+{
+	struct stat st;
+
+	for (size_t i = 0; c->put && i + 1 < c->count; i++) {
+		const char *path = c->places[i].path;
+
+		if (stat(path, &st) < 0)
+			return print_fail(c->np, errno == ENOENT ? STATUS_NOTFOUND : STATUS_FAILURE, NULL, "cannot read '%s': %s", path, strerror(errno));
+		if (S_ISDIR(st.st_mode) && !option_given(c->o, "recursive"))
+			return print_fail_field(c->np, STATUS_USAGE, "--recursive", "'-r' copies it and all that is in it", "'%s' is a directory", path);
+		if (access(path, R_OK) < 0)
+			return print_fail(c->np, STATUS_DENIED, NULL, "cannot read '%s': %s", path, strerror(errno));
+	}
+	return STATUS_OK;
+}
+
+/* The hosts of a word, or of -w and the shell's selection for ":path". */
+static int hosts_of(struct copy *c, const struct place *p, struct pssh_list *into)
+{
+	struct connect_warm *warm = c->np->shell;
+	bool given = false;
+	int status = STATUS_OK;
+
+	if (*p->hosts) {
+		status = select_add(c->np, into, p->hosts);
+	} else {
+		status = select_options(c->np, c->o, into, &given);
+		if (!status && !given && warm && warm->selection)
+			status = select_add(c->np, into, warm->selection);
+		else if (!status && !given)
+			status = print_fail(c->np, STATUS_USAGE, "'-w HOSTS' names them, or HOSTS:PATH", "':%s' is on no host", p->path);
+	}
+	for (size_t i = 0; !status && i < option_count(c->o, "exclude"); i++)
+		status = select_drop(c->np, into, option_at(c->o, "exclude", i));
+	if (!status && pssh_list_count(into) == 0)
+		status = print_fail(c->np, STATUS_USAGE, NULL, "'%s' leaves no host", p->hosts);
+	return status;
+}
+
+/* ---- Where a get goes ------------------------------------------------------------------ */
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool ends_in_slash(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n && path[n - 1] == '/';
+}
+
+static int make_dir(struct copy *c, const char *path)
+{
+	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+		return print_fail(c->np, STATUS_FAILURE, NULL, "cannot make the directory '%s': %s", path, strerror(errno));
+	return STATUS_OK;
+}
+
+/* "a/{host}/b" with the host's name in it, as the library writes it. */
+static void put_name(struct buf *b, const char *pattern, const char *host)
+{
+	const char *at;
+
+	buf_clear(b);
+	for (; (at = strstr(pattern, "{host}")) != NULL; pattern = at + 6)
+		if (buf_add(b, pattern, (size_t)(at - pattern)) != 0 || buf_adds(b, host) != 0)
+			command_nomem();
+	if (buf_adds(b, pattern) != 0)
+		command_nomem();
+}
+
+/* The directories that lead to it: what ends in '/' is one itself. */
+static int make_host_dirs(struct copy *c, const char *pattern, const struct pssh_list *hosts)
+{
+	struct buf b;
+	int status = STATUS_OK;
+
+	buf_init(&b, PATH_LONGEST);
+	for (size_t i = 0; !status && i < pssh_list_count(hosts); i++) {
+		put_name(&b, pattern, pssh_list_get(hosts, i));
+		for (char *slash = strchr(b.data + 1, '/'); !status && slash; slash = strchr(slash + 1, '/')) {
+			*slash = '\0';
+			status = is_dir(b.data) ? STATUS_OK : make_dir(c, b.data);
+			*slash = '/';
+		}
+	}
+	buf_release(&b);
+	return status;
+}
+
+/*
+ * One host: as cp would. Many: "{host}" must keep them apart; a directory gets one directory a
+ * host. Anything else would write 64 files over one another.
+ */
+static int get_target(struct copy *c, const struct pssh_list *all, char **out)
+{
+	const char *path = c->places[c->count - 1].path;
+	bool many = pssh_list_count(all) > 1, dir = ends_in_slash(path) || is_dir(path);
+
+	if (strstr(path, "{host}")) {
+		if (asprintf(out, "%s%s", path, c->count > 2 && !ends_in_slash(path) ? "/" : "") < 0)
+			command_nomem();
+	} else if (many && !dir) {
+		return print_fail(c->np, STATUS_USAGE, "write '{host}' where each host's name should stand, or end it in '/'",
+			"'%s' is one file for %zu hosts", path, pssh_list_count(all));
+	} else if (many) {
+		if (asprintf(out, "%s%s{host}/", path, ends_in_slash(path) ? "" : "/") < 0)
+			command_nomem();
+	} else {
+		if (asprintf(out, "%s%s", path, c->count > 2 && !ends_in_slash(path) ? "/" : "") < 0)
+			command_nomem();
+	}
+	return strstr(*out, "{host}") || ends_in_slash(*out) ? make_host_dirs(c, *out, all) : STATUS_OK;
+}
+
+/* ---- The tasks ------------------------------------------------------------------------- */
+
+static unsigned flags_of(const struct options *o)
+{
+	return (option_given(o, "recursive") ? PSSH_COPY_RECURSIVE : 0) | (option_given(o, "preserve") ? PSSH_COPY_PRESERVE : 0) |
+		(option_given(o, "resume") ? PSSH_COPY_RESUME : 0) | (option_given(o, "checksum") ? PSSH_COPY_CHECKSUM : 0) |
+		PSSH_COPY_SPARSE;
+}
+
+static int make(void *arg, struct fanout *f, struct pssh_task **out)
+{
+	struct copy *c = arg;
+	struct pssh *fleet = f->connect->fleet;
+	int64_t limit = settings_ms(c->np->settings, SETTING_ID_TIMEOUT);
+	struct pssh_task *t;
+	int rc = c->put ? pssh_put(fleet, c->step->from, c->step->to, flags_of(c->o), &t) :
+		pssh_get(fleet, c->step->from, c->step->to, flags_of(c->o), &t);
+
+	if (rc)
+		return print_fail(c->np, STATUS_FAILURE, NULL, "%s", pssh_error(fleet));
+	if (limit)
+		rc = pssh_task_set_deadline(t, (unsigned)limit);
+	*out = t;
+	return STATUS_OK;
+}
+
+static void tell(struct copy *c, const struct outcome *o)
+{
+	struct nanopod *np = c->np;
+	struct json j;
+	struct buf b;
+
+	if (np->format != FORMAT_JSONL)
+		return;
+	buf_init(&b, 1 << 20);
+	j = json_to(&b);
+	json_object(&j, NULL);
+	json_int(&j, "seq", (int64_t)++c->seq);
+	json_text(&j, "type", o->state == OUTCOME_ERROR ? "error" : "exit");
+	json_text(&j, "host", o->name);
+	json_text(&j, "source", c->step->from);
+	json_text(&j, "target", c->step->to);
+	if (o->state == OUTCOME_ERROR) {
+		json_text(&j, "code", pssh_errname(o->status));
+		json_text(&j, "message", o->text);
+		json_bool(&j, "retryable", pssh_retryable(o->status));
+	} else {
+		json_int(&j, "status", o->status);
+		json_int(&j, "bytes", (int64_t)o->moved);
+	}
+	json_end(&j);
+	fanout_quiet(&c->fanout);
+	fprintf(np->out, "%s\n", buf_text(&b));
+	buf_release(&b);
+}
+
+static int do_step(struct copy *c)
+{
+	struct fanout *f = &c->fanout;
+	const struct pssh_event *ev;
+	struct outcome *o;
+	enum fanout_turn turn;
+	int status = fanout_start(f);
+
+	while (!status && (turn = fanout_next(f, &ev, &o)) != FANOUT_DONE)
+		if (turn == FANOUT_EVENT && o && (ev->type == PSSH_EV_EXIT || ev->type == PSSH_EV_ERROR || ev->type == PSSH_EV_SIGNAL))
+			tell(c, o);
+	return status;
+}
+
+/* Hosts that are still well take part in the next step. */
+static bool next_round(struct fanout *f)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < f->count; i++) {
+		struct outcome *o = &f->hosts[i];
+
+		if (!outcome_ok(o))
+			continue;
+		o->state = OUTCOME_WAITING;
+		o->moved = o->size = 0;
+		any = true;
+	}
+	return any && !f->asked;
+}
+
+static void report(struct copy *c, int64_t began)
+{
+	struct fanout *f = &c->fanout;
+	char a[32], b[32], t[32];
+	int64_t took = clock_ms() - began;
+	size_t ok = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		ok += outcome_ok(&f->hosts[i]);
+	fanout_quiet(f);
+	if (!ok || option_given(c->o, "quiet") || c->np->format != FORMAT_TEXT)
+		return;
+	print_note(c->np, "copied %s in %s (%s/s) %s %zu host%s", progress_bytes(f->progress.moved, a, sizeof a),
+		progress_time(took, t, sizeof t), progress_bytes(f->progress.moved * 1000 / (uint64_t)(took > 0 ? took : 1), b, sizeof b),
+		c->put ? "to" : "from", ok, ok == 1 ? "" : "s");
+}
+
+static int exit_status(const struct fanout *f)
+{
+	size_t failed = 0, away = 0, denied = 0;
+
+	if (f->broken)
+		return STATUS_FAILURE;
+	if (f->asked)
+		return summary_status(f, false);
+	for (size_t i = 0; i < f->count; i++) {
+		const struct outcome *o = &f->hosts[i];
+
+		failed += !outcome_ok(o);
+		away += o->state == OUTCOME_ERROR && pssh_retryable(o->status);
+		denied += o->state == OUTCOME_ERROR && (o->status == PSSH_EAUTH || o->status == PSSH_EHOSTKEY ||
+			o->status == PSSH_EHOSTNEW || o->status == PSSH_EREVOKED || o->status == PSSH_EPASSPHRASE);
+	}
+	if (!failed)
+		return STATUS_OK;
+	if (failed < f->count)
+		return STATUS_PARTLY;
+	return away == failed ? STATUS_UNREACHABLE : denied == failed ? STATUS_DENIED : STATUS_FAILURE;
+}
+
+/* The same hosts for all these steps. */
+static int on_hosts(struct copy *c, const struct pssh_list *hosts, const struct step *steps, size_t count)
+{
+	struct connect *connect;
+	int64_t began = clock_ms();
+	int status = connect_open(c->np, &connect);
+
+	if (status)
+		return status;
+	status = fanout_init(&c->fanout, c->np, connect, hosts);
+	if (status) {
+		connect_close(c->np, connect);
+		return status;
+	}
+	c->fanout.make = make;
+	c->fanout.arg = c;
+	if (option_given(c->o, "quiet"))
+		c->fanout.progress.on = false;
+	for (size_t i = 0; !status && i < count && (i == 0 || next_round(&c->fanout)); i++) {
+		c->step = &steps[i];
+		status = do_step(c);
+	}
+	if (!status) {
+		report(c, began);
+		summary_show(&c->fanout, NULL);
+		status = exit_status(&c->fanout);
+	}
+	fanout_release(&c->fanout);
+	connect_close(c->np, connect);
+	return status;
+}
+
+static int put(struct copy *c)
+{
+	const struct place *target = &c->places[c->count - 1];
+	struct step *steps = calloc(c->count, sizeof *steps);
+	struct pssh_list *hosts;
+	char *to = NULL;
+	int status;
+
+	select_new(c->np, &hosts);
+	/* Several sources need a directory. */
+	if (!steps || asprintf(&to, "%s%s", target->path, c->count > 2 && !ends_in_slash(target->path) ? "/" : "") < 0)
+		command_nomem();
+	for (size_t i = 0; i + 1 < c->count; i++)
+		steps[i] = (struct step){ c->places[i].path, to };
+	status = hosts_of(c, target, hosts);
+	if (!status)
+		status = on_hosts(c, hosts, steps, c->count - 1);
+	free(to);
+	free(steps);
+	pssh_list_free(hosts);
+	return status;
+}
+
+/* Sources on the same hosts go over the same connections, one after the other. */
+static int get(struct copy *c)
+{
+	struct step *steps = calloc(c->count, sizeof *steps);
+	struct pssh_list *all, *hosts;
+	char *to = NULL;
+	int status = STATUS_OK, worst = STATUS_OK;
+
+	if (!steps)
+		command_nomem();
+	select_new(c->np, &all);
+	for (size_t i = 0; !status && i + 1 < c->count; i++)
+		status = hosts_of(c, &c->places[i], all);
+	if (!status)
+		status = get_target(c, all, &to);
+	for (size_t i = 0, n; !status && i + 1 < c->count; i += n) {
+		for (n = 0; i + n + 1 < c->count && strcmp(c->places[i + n].hosts, c->places[i].hosts) == 0; n++)
+			steps[n] = (struct step){ c->places[i + n].path, to };
+		select_new(c->np, &hosts);
+		status = hosts_of(c, &c->places[i], hosts);
+		if (!status)
+			status = on_hosts(c, hosts, steps, n);
+		pssh_list_free(hosts);
+		/* What cannot be had from one host is no reason not to ask the next. */
+		if (status == STATUS_PARTLY || status == STATUS_UNREACHABLE || status == STATUS_DENIED || status == STATUS_FAILURE) {
+			worst = worst && worst != status ? STATUS_PARTLY : status;
+			status = STATUS_OK;
+		}
+	}
+	pssh_list_free(all);
+	free(to);
+	free(steps);
+	return status ? status : worst;
+}
+
+static int run(struct nanopod *np, const struct options *o)
+{
+	struct copy c = { .np = np, .o = o, .count = (size_t)option_argc(o) };
+	int status;
+
+	c.places = calloc(c.count, sizeof *c.places);
+	if (!c.places)
+		command_nomem();
+	for (size_t i = 0; i < c.count; i++)
+		place_parse(&c.places[i], option_argv(o)[i]);
+	status = check_sides(&c);
+	if (!status)
+		status = check_sources(&c);
+	if (!status)
+		status = c.put ? put(&c) : get(&c);
+	for (size_t i = 0; i < c.count; i++)
+		free(c.places[i].hosts);
+	free(c.places);
+	return status;
+}
+
+const struct command cmd_cp = {
+	.name = "cp",
+	.args = "SOURCE... TARGET",
+	.summary = "copy files to or from many hosts",
+	.examples = examples,
+	.description =
+		"A word like 'n[1-64]:/path' is on hosts, others are files here; one that has a ':' in its name is written with "
+		"'./' in front. ':/path' is on the hosts of -w. Files arrive under a temporary name and are renamed when they are "
+		"whole, so nobody sees half of one.\n\n"
+		"From many hosts the target says where each one's goes: '{host}' stands for its name; a directory, or what ends "
+		"in '/', gets a directory for each host. The exit status is 0 where all was copied, 10 where some hosts failed.",
+	.positional = "SOURCE  local files, or HOSTS:PATH\nTARGET  HOSTS:PATH, or a local file or directory",
+	.options = options,
+	.formats = "text|jsonl",
+	.flags = COMMAND_CONNECT,
+	.min_args = 2,
+	.max_args = -1,
+	.complete_first = COMPLETE_HOST_PATH,
+	.complete_rest = COMPLETE_HOST_PATH,
+	.run = run,
+};

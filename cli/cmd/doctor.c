@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod doctor: what run, ssh and cp need here, what is wrong with it, and what mends it. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "cli/settings.h"
+#include "pssh/pssh.h"
+
+extern char **environ;
+
+enum { FINDINGS_MAX = 64 };
+enum state { STATE_OK, STATE_WARN, STATE_FAIL };
+
+/* What --fix may do by itself: nothing that loses or reveals anything. */
+enum fix { FIX_NONE, FIX_CHMOD, FIX_MKDIR };
+
+struct finding {
+	const char *check;
+	enum state state;
+	char why[512], mend[512];
+	enum fix fix;
+	char path[512];
+	mode_t mode;
+};
+
+struct doctor {
+	struct nanopod *np;
+	struct finding findings[FINDINGS_MAX];
+	size_t count;
+	size_t keys; /* that could sign in */
+};
+
+/* ---- Findings -------------------------------------------------------------------------- */
+
+static __attribute__((format(printf, 4, 5))) struct finding *find(struct doctor *d, const char *check, enum state state,
+	const char *fmt, ...)
+{
+	/* The last place is used again when there are more: nobody reads a hundred. */
+	struct finding *f = &d->findings[d->count < FINDINGS_MAX ? d->count++ : FINDINGS_MAX - 1];
+	va_list ap;
+
+	*f = (struct finding){ .check = check, .state = state };
+	va_start(ap, fmt);
+	vsnprintf(f->why, sizeof f->why, fmt, ap);
+	va_end(ap);
+	return f;
+}
+
+static __attribute__((format(printf, 2, 3))) void mend(struct finding *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(f->mend, sizeof f->mend, fmt, ap);
+	va_end(ap);
+}
+
+/* A command that mends, and the same for --fix. */
+static void mend_path(struct finding *f, enum fix fix, const char *path, mode_t mode)
+{
+	struct buf word;
+
+	buf_init(&word, sizeof f->mend);
+	(void)str_quote_sh(&word, path);
+	if (fix == FIX_MKDIR)
+		mend(f, "mkdir -m %o %s", (unsigned)mode, buf_text(&word));
+	else
+		mend(f, "chmod %o %s", (unsigned)mode, buf_text(&word));
+	buf_release(&word);
+	if (strlen(path) >= sizeof f->path)
+		return;
+	f->fix = fix;
+	f->mode = mode;
+	memcpy(f->path, path, strlen(path) + 1);
+}
+
+/*
+ * Ours, and with none of the bits in `bad`? False after saying what is wrong. A path that does
+ * not exist is left to the caller.
+ */
+static bool check_mode(struct doctor *d, const char *check, const char *path, mode_t bad, mode_t good)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return true;
+	if (st.st_uid != geteuid() && st.st_uid != 0) {
+		mend(find(d, check, STATE_FAIL, "'%s' belongs to somebody else", path), "sudo chown \"$USER\" %s", path);
+		return false;
+	}
+	if (st.st_mode & bad) {
+		mend_path(find(d, check, STATE_FAIL, "'%s' has mode %o: others may %s it", path, st.st_mode & 07777u,
+			st.st_mode & bad & 022 ? "write" : "read"), FIX_CHMOD, path, good);
+		return false;
+	}
+	if (access(path, R_OK) < 0) {
+		mend_path(find(d, check, STATE_FAIL, "'%s' cannot be read: %s", path, strerror(errno)), FIX_CHMOD, path, good);
+		return false;
+	}
+	return true;
+}
+
+/* ---- Checks ---------------------------------------------------------------------------- */
+
+static bool is_setting_name(const char *name, size_t len)
+{
+	static const char *const others[] = { "NANOPOD_PROFILE", "NANOPOD_CONFIG" };
+	char env[64];
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strlen(others[i]) == len && memcmp(others[i], name, len) == 0)
+			return true;
+	for (int i = 0; i < SETTING_IDS; i++) {
+		settings_env((enum setting)i, env, sizeof env);
+		if (strlen(env) == len && memcmp(env, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void check_settings(struct doctor *d)
+{
+	const struct settings *s = d->np->settings;
+	const char *warning;
+	size_t before = d->count;
+
+	if (d->np->settings_fail.code)
+		mend(find(d, "settings", STATE_FAIL, "%s", d->np->settings_fail.text), "nanopod config path");
+	for (size_t i = 0; (warning = settings_warning(s, i)); i++)
+		find(d, "settings", STATE_WARN, "%s", warning);
+	for (char **word = environ; *word; word++) {
+		size_t len = strcspn(*word, "=");
+
+		if (str_starts(*word, "NANOPOD_") && !is_setting_name(*word, len))
+			mend(find(d, "settings", STATE_WARN, "'%.*s' is no setting that nanopod knows", (int)len, *word),
+				"unset %.*s", (int)len, *word);
+	}
+	if (d->count > before)
+		return;
+	if (settings_loaded(s, LAYER_PERSON))
+		find(d, "settings", STATE_OK, "'%s' is read", settings_path(s, LAYER_PERSON));
+	else
+		find(d, "settings", STATE_OK, "no file of your own; defaults count");
+}
+
+static void check_folder(struct doctor *d)
+{
+	char *folder = str_expand_home("~/.ssh");
+	struct stat st;
+
+	if (!folder)
+		command_nomem();
+	if (stat(folder, &st) < 0)
+		mend_path(find(d, "ssh-folder", STATE_WARN, "'%s' is not there: %s", folder, strerror(errno)), FIX_MKDIR, folder, 0700);
+	else if (!S_ISDIR(st.st_mode))
+		find(d, "ssh-folder", STATE_FAIL, "'%s' is not a directory", folder);
+	else if (check_mode(d, "ssh-folder", folder, 022, 0700))
+		find(d, "ssh-folder", STATE_OK, "'%s' is yours", folder);
+	free(folder);
+}
+
+/* Asks the agent how many keys it has: -1 where it does not answer. */
+static int count_agent_keys(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	static const unsigned char question[] = { 0, 0, 0, 1, 11 };
+	unsigned char answer[9];
+	struct timeval limit = { .tv_sec = 2 };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), keys = -1;
+
+	if (fd < 0 || strlen(path) >= sizeof address.sun_path)
+		goto out;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0
+	    && send(fd, question, sizeof question, MSG_NOSIGNAL) == (ssize_t)sizeof question
+	    && recv(fd, answer, sizeof answer, MSG_WAITALL) == (ssize_t)sizeof answer && answer[4] == 12)
+		keys = answer[5] || answer[6] ? 65535 : answer[7] << 8 | answer[8];
+out:
+	if (fd >= 0)
+		close(fd);
+	return keys;
+}
+
+static void check_agent(struct doctor *d)
+{
+	const char *path = settings_text(d->np->settings, SETTING_ID_AGENT);
+	int keys;
+
+	if (path && settings_none(d->np->settings, SETTING_ID_AGENT)) {
+		find(d, "agent", STATE_OK, "not wanted (agent: none)");
+		return;
+	}
+	path = path ? path : getenv("SSH_AUTH_SOCK");
+	if (!path || !*path) {
+		mend(find(d, "agent", STATE_WARN, "none: SSH_AUTH_SOCK is not set, so keys with a passphrase ask for it each time"),
+			"eval \"$(ssh-agent)\" && ssh-add");
+		return;
+	}
+	keys = count_agent_keys(path);
+	if (keys < 0)
+		mend(find(d, "agent", STATE_FAIL, "no agent answers at '%s'", path), "eval \"$(ssh-agent)\" && ssh-add");
+	else if (keys == 0)
+		mend(find(d, "agent", STATE_WARN, "it answers, and has no keys"), "ssh-add");
+	else
+		find(d, "agent", STATE_OK, "it answers, and has %d key%s", keys, keys == 1 ? "" : "s");
+	d->keys += keys > 0 ? (size_t)keys : 0;
+}
+
+static bool check_key(struct doctor *d, const char *path)
+{
+	if (access(path, F_OK) < 0)
+		return false;
+	if (check_mode(d, "keys", path, 077, 0600)) {
+		find(d, "keys", STATE_OK, "'%s'", path);
+		d->keys++;
+	}
+	return true;
+}
+
+static void check_keys(struct doctor *d)
+{
+	static const char *const names[] = { "~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa" };
+	const struct settings *s = d->np->settings;
+	const char *named;
+	size_t before = d->count;
+
+	for (size_t i = 0; (named = settings_item(s, SETTING_ID_IDENTITY, i)); i++)
+		if (!check_key(d, named))
+			mend(find(d, "keys", STATE_FAIL, "'%s' is not there: %s says so", named, settings_where(s, SETTING_ID_IDENTITY)),
+				"ssh-keygen -t ed25519 -f %s", named);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char *path = str_expand_home(names[i]);
+
+		if (path)
+			check_key(d, path);
+		free(path);
+	}
+	if (d->count == before && d->keys)
+		find(d, "keys", STATE_OK, "the agent's");
+	else if (d->count == before)
+		mend(find(d, "keys", STATE_WARN, "none under their usual names, nor in an agent: only passwords and keys that "
+			"ssh_config names are left"), "ssh-keygen -t ed25519");
+}
+
+static void check_known_hosts(struct doctor *d)
+{
+	const char *path = settings_text(d->np->settings, SETTING_ID_KNOWN_HOSTS);
+	struct stat st;
+
+	if (settings_none(d->np->settings, SETTING_ID_KNOWN_HOSTS))
+		find(d, "known-hosts", STATE_OK, "not wanted (known-hosts: none)");
+	else if (stat(path, &st) < 0 && errno == ENOENT)
+		find(d, "known-hosts", STATE_OK, "'%s' is not there yet; the first key that you accept makes it", path);
+	else if (stat(path, &st) < 0)
+		find(d, "known-hosts", STATE_FAIL, "'%s' cannot be read: %s", path, strerror(errno));
+	else if (check_mode(d, "known-hosts", path, 022, 0600))
+		find(d, "known-hosts", STATE_OK, "'%s' can be read", path);
+}
+
+static void take_warning(void *arg, enum pssh_log_level level, const char *text)
+{
+	(void)level;
+	find(arg, "ssh-config", STATE_WARN, "%s", text);
+}
+
+static void check_ssh_config(struct doctor *d)
+{
+	const char *path = settings_text(d->np->settings, SETTING_ID_SSH_CONFIG);
+	struct pssh *fleet = NULL;
+	size_t before = d->count;
+
+	if (settings_none(d->np->settings, SETTING_ID_SSH_CONFIG) || (access(path, F_OK) < 0 && errno == ENOENT)) {
+		if (settings_layer(d->np->settings, SETTING_ID_SSH_CONFIG) != LAYER_DEFAULT
+		    && !settings_none(d->np->settings, SETTING_ID_SSH_CONFIG))
+			find(d, "ssh-config", STATE_FAIL, "'%s' is not there: %s says so", path,
+				settings_where(d->np->settings, SETTING_ID_SSH_CONFIG));
+		else
+			find(d, "ssh-config", STATE_OK, "there is none to follow");
+		return;
+	}
+	if (!check_mode(d, "ssh-config", path, 022, 0600))
+		return;
+	if (pssh_new(&fleet))
+		command_nomem();
+	pssh_set_log(fleet, PSSH_LOG_WARN, take_warning, d);
+	if (pssh_read_config(fleet, path))
+		find(d, "ssh-config", STATE_FAIL, "%s", pssh_error(fleet));
+	else if (d->count == before)
+		find(d, "ssh-config", STATE_OK, "'%s' is understood", path);
+	pssh_free(fleet);
+}
+
+static void check_descriptors(struct doctor *d)
+{
+	enum { OURS = 32 }; /* files, terminal, agent … beside one for each connection */
+	struct rlimit limit;
+	rlim_t needed = (rlim_t)settings_int(d->np->settings, SETTING_ID_FANOUT) + OURS;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		find(d, "descriptors", STATE_WARN, "their limit cannot be read: %s", strerror(errno));
+	else if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < needed)
+		mend(find(d, "descriptors", limit.rlim_cur < OURS ? STATE_FAIL : STATE_WARN,
+			"%llu files may be open, %llu would be needed for a fanout of %ld", (unsigned long long)limit.rlim_cur,
+			(unsigned long long)needed, settings_int(d->np->settings, SETTING_ID_FANOUT)),
+			"ulimit -n %llu", (unsigned long long)needed);
+	else
+		find(d, "descriptors", STATE_OK, "%llu files may be open", (unsigned long long)limit.rlim_cur);
+}
+
+static void check_terminal(struct doctor *d)
+{
+	const char *term = getenv("TERM");
+
+	if (!d->np->tty_in && !d->np->tty_out && !d->np->tty_err)
+		find(d, "terminal", STATE_OK, "none: nothing is asked and nothing moves");
+	else if (!term || !*term)
+		mend(find(d, "terminal", STATE_WARN, "TERM is not set"), "export TERM=xterm-256color");
+	else
+		find(d, "terminal", STATE_OK, "%s, %u columns", term, print_columns(d->np->out));
+}
+
+static void examine(struct doctor *d)
+{
+	d->count = d->keys = 0;
+	check_settings(d);
+	check_folder(d);
+	check_ssh_config(d);
+	check_agent(d);
+	check_keys(d);
+	check_known_hosts(d);
+	check_descriptors(d);
+	check_terminal(d);
+}
+
+/* ---- The command ----------------------------------------------------------------------- */
+
+/* How many were mended. */
+static int fix_all(struct doctor *d)
+{
+	int mended = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		struct finding *f = &d->findings[i];
+		int rc = 0;
+
+		if (f->fix == FIX_NONE)
+			continue;
+		if (f->fix == FIX_CHMOD)
+			rc = chmod(f->path, f->mode);
+		else if (f->fix == FIX_MKDIR)
+			rc = mkdir(f->path, f->mode);
+		if (rc < 0) {
+			print_warn(d->np, "cannot do '%s': %s", f->mend, strerror(errno));
+			continue;
+		}
+		print_note(d->np, "done: %s", f->mend);
+		mended++;
+	}
+	return mended;
+}
+
+static const struct column columns[] = {
+	{ "state", 0, "ok, warn or fail" },
+	{ "check", COLUMN_ID, "what was looked at" },
+	{ "why", 0, "what was found" },
+	{ "mend", 0, "what to type" },
+	{ 0 }
+};
+
+static int show(struct doctor *d, const struct options *o)
+{
+	static const char *const names[] = { "ok", "warn", "fail" };
+	static const int colors[] = { COLOR_NONE, COLOR_YELLOW, COLOR_RED };
+	int status = STATUS_OK;
+	struct rows *r = rows_new(d->np, o, columns, &status);
+
+	for (size_t i = 0; r && i < d->count; i++) {
+		const struct finding *f = &d->findings[i];
+
+		rows_add_color(r, (const char *[]){ names[f->state], f->check, f->why, *f->mend ? f->mend : NULL }, colors[f->state]);
+		if (f->state == STATE_FAIL)
+			status = STATUS_CHECK;
+	}
+	if (r)
+		rows_end(r);
+	return status;
+}
+
+static int doctor(struct nanopod *np, const struct options *o)
+{
+	struct doctor *d = calloc(1, sizeof *d);
+	int status;
+
+	if (!d)
+		command_nomem();
+	d->np = np;
+	examine(d);
+	if (option_given(o, "fix") && fix_all(d) > 0)
+		examine(d);
+	status = show(d, o);
+	free(d);
+	return status;
+}
+
+static const struct option options[] = {
+	{ "fix", 0, OPTION_FLAG, .help = "mend what is safe to: modes of files that are yours, and a missing ~/.ssh" },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod doctor", "is all that run, ssh and cp need in order here?" },
+	{ "nanopod doctor --fix", "mend what is safe to mend" },
+	{ "nanopod doctor -o json", "the same for programs" },
+	{ 0 }
+};
+
+const struct command cmd_doctor = {
+	.name = "doctor",
+	.args = "",
+	.summary = "say what is wrong here, and what mends it",
+	.examples = examples,
+	.description = "Looks at the settings, ~/.ssh, ssh_config, the agent, keys, known hosts, the limit of open files and the "
+		"terminal. No host is contacted. Exits with 11 where a check failed; a warning is none.",
+	.options = options,
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_ROWS | COMMAND_LENIENT,
+	.run = doctor,
+};

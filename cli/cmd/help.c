@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod help: the pages of cli/usage.c by name. */
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/print.h"
+#include "cli/usage.h"
+
+static int help(struct nanopod *np, const struct options *o)
+{
+	const char *topic = option_argc(o) ? option_argv(o)[0] : NULL;
+	const struct command *cmd, *near;
+	char hint[128];
+
+	if (option_given(o, "json")) {
+		usage_json(np, np->out);
+		return STATUS_OK;
+	}
+	if (!topic) {
+		usage_overview(np, np->out);
+		return STATUS_OK;
+	}
+	if (strcmp(topic, "exit-codes") == 0) {
+		usage_statuses(np, np->out);
+		return STATUS_OK;
+	}
+	cmd = command_find(np, topic);
+	if (cmd) {
+		usage_command(np, cmd, np->out);
+		return STATUS_OK;
+	}
+	near = command_nearest(np, topic);
+	if (near)
+		snprintf(hint, sizeof hint, "did you mean 'nanopod help %s'?", near->name);
+	else
+		snprintf(hint, sizeof hint, "'nanopod help' lists what there is");
+	return print_fail(np, STATUS_USAGE, hint, "cannot help with '%.60s': no such command", topic);
+}
+
+static const struct option options[] = {
+	{ "json", 0, OPTION_FLAG, .help = "every command, option, default, example and exit status as JSON" },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod help run", "one command, with examples" },
+	{ "nanopod help exit-codes", "what the exit statuses mean" },
+	{ "nanopod help --json", "everything, for programs" },
+	{ 0 }
+};
+
+const struct command cmd_help = {
+	.name = "help",
+	.args = "[COMMAND | exit-codes]",
+	.summary = "show how to use nanopod",
+	.examples = examples,
+	.description = "The same page as 'nanopod COMMAND --help'. Nothing is read and no host is asked.",
+	.positional = "COMMAND     whose page to show\nexit-codes  the list of exit statuses",
+	.options = options,
+	.flags = COMMAND_NO_SETTINGS,
+	.max_args = 1,
+	.complete_first = COMPLETE_COMMAND,
+	.run = help,
+};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod hosts: what an expression means, and what ssh would use for each host; connects to nothing. */
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/connect.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "cli/select.h"
+
+static const struct option options[] = {
+	SELECT_OPTIONS,
+	{ .name = "fold", .letter = 'f', .kind = OPTION_FLAG, .help = "the shortest expression for all of them" },
+	{ .name = "count", .letter = 'c', .kind = OPTION_FLAG, .help = "only how many they are" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "nanopod hosts 'r[1-4]n[01-16]' -x 'r3n[01-08]'", "the names, one a line" },
+	{ "sinfo -hN -o %N | nanopod hosts --fold -", "names as one expression" },
+	{ "nanopod hosts --count @gpu", "how many" },
+	{ "nanopod hosts -o wide 'n[1-4]'", "address, user, port and way that ssh would take" },
+	{ 0 },
+};
+
+static const struct column columns[] = {
+	{ "host", COLUMN_ID, "name as it was given" },
+	{ "address", 0, "what is connected to" },
+	{ "user", 0, "user there" },
+	{ "port", COLUMN_RIGHT | COLUMN_RAW, "port there" },
+	{ "jump", COLUMN_WIDE, "hosts or command on the way" },
+	{ 0 },
+};
+
+static int list(struct nanopod *np, const struct options *o, const struct pssh_list *hosts)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	const char *me = pw ? pw->pw_name : NULL;
+	struct connect *c;
+	struct rows *rows;
+	int status = connect_open(np, &c);
+
+	if (status)
+		return status;
+	rows = rows_new(np, o, columns, &status);
+	for (size_t i = 0; rows && !status && i < pssh_list_count(hosts); i++) {
+		struct pssh_host *h;
+		char port[16];
+
+		status = connect_host(np, c, pssh_list_get(hosts, i), &h);
+		if (status)
+			break;
+		snprintf(port, sizeof port, "%u", pssh_host_port(h));
+		rows_add(rows, (const char *[]){ pssh_list_get(hosts, i), pssh_host_address(h), *pssh_host_user(h) ? pssh_host_user(h) : me,
+			port, *pssh_host_jump(h) ? pssh_host_jump(h) : NULL });
+	}
+	if (rows) {
+		int end = rows_end(rows);
+
+		status = status ? status : end;
+	}
+	connect_close(np, c);
+	return status;
+}
+
+static int show(struct nanopod *np, const struct options *o, const struct pssh_list *hosts)
+{
+	char *folded;
+
+	if (option_given(o, "count")) {
+		fprintf(np->out, "%zu\n", pssh_list_count(hosts));
+		return STATUS_OK;
+	}
+	if (option_given(o, "fold")) {
+		if (pssh_list_fold(hosts, &folded) != 0)
+			command_nomem();
+		fprintf(np->out, "%s\n", folded);
+		free(folded);
+		return STATUS_OK;
+	}
+	/* Names alone need no ssh_config. */
+	if (np->format == FORMAT_NAME && !option_given(o, "fields")) {
+		for (size_t i = 0; i < pssh_list_count(hosts); i++)
+			fprintf(np->out, "%s\n", pssh_list_get(hosts, i));
+		return STATUS_OK;
+	}
+	return list(np, o, hosts);
+}
+
+static int run(struct nanopod *np, const struct options *o)
+{
+	struct connect_warm *warm = np->shell;
+	struct pssh_list *hosts;
+	bool given;
+	int status = select_new(np, &hosts);
+
+	for (int i = 0; !status && i < option_argc(o); i++)
+		status = select_add(np, hosts, option_argv(o)[i]);
+	if (!status)
+		status = select_options(np, o, hosts, &given);
+	if (!status && !given && !option_argc(o)) {
+		if (warm && warm->selection)
+			status = select_add(np, hosts, warm->selection);
+		else
+			status = print_fail(np, STATUS_USAGE, "nanopod hosts 'n[1-64]'", "no hosts are named");
+	}
+	if (!status)
+		status = show(np, o, hosts);
+	pssh_list_free(hosts);
+	return status;
+}
+
+const struct command cmd_hosts = {
+	.name = "hosts",
+	.args = "[HOSTS...]",
+	.summary = "what an expression of hosts means",
+	.examples = examples,
+	.description =
+		"An expression is names and ranges, parted by commas or spaces: 'n[01-64,70]', 'r[1-4]n[1-16]', 'root@n[1-2]:2222', "
+		"'@group' of the settings, '^FILE', or '-' for standard input; 'n[1-9]!n[3,5]' leaves some out. A name counts once, "
+		"the order is kept. Nothing is connected.",
+	.positional = "HOSTS  names, ranges, @groups",
+	.options = options,
+	.formats = "name|table|wide|json|jsonl|csv",
+	.flags = COMMAND_ROWS | COMMAND_CONNECT,
+	.min_args = 0,
+	.max_args = -1,
+	.complete_first = COMPLETE_HOSTS,
+	.complete_rest = COMPLETE_HOSTS,
+	.run = run,
+};

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod run: one command, or a script, on many hosts at once. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/connect.h"
+#include "cli/fanout.h"
+#include "cli/print.h"
+#include "cli/save.h"
+#include "cli/script.h"
+#include "cli/select.h"
+#include "cli/settings.h"
+#include "cli/summary.h"
+#include "cli/terminal.h"
+#include "cli/view.h"
+
+enum { COMMAND_MAX = 1 << 20, SCRIPT_MAX = 64 << 20 };
+
+struct run {
+	struct nanopod *np;
+	const struct options *o;
+	struct buf command, script;
+	struct fanout fanout;
+	struct view view;
+	struct save save;
+	bool saving, save_broke;
+};
+
+static const struct option options[] = {
+	SELECT_OPTIONS,
+	{ .name = "failed-from", .kind = OPTION_STRING, .arg = "DIR|-", .complete = COMPLETE_DIR,
+	  .help = "only the hosts that failed in a --save DIR, or in 'run -o jsonl' on standard input" },
+	{ .name = "gather", .letter = 'b', .kind = OPTION_FLAG, .section = "Output",
+	  .help = "show the output at the end, once for all hosts that said the same" },
+	{ .name = "diff", .kind = OPTION_FLAG, .section = "Output",
+	  .help = "as --gather, and of the smaller groups only what differs from the largest" },
+	{ .name = "no-label", .kind = OPTION_FLAG, .section = "Output", .help = "output as it is, without the hosts' names" },
+	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .section = "Output",
+	  .help = "no output of the hosts: only what failed, and the exit status" },
+	{ .name = "save", .kind = OPTION_STRING, .arg = "DIR", .complete = COMPLETE_DIR, .section = "Output",
+	  .help = "keep what each host said in DIR/HOST.stdout, .stderr and .status" },
+	{ .name = "stdin", .kind = OPTION_FLAG, .section = "Input", .help = "give standard input to the command on every host" },
+	{ .name = "script", .letter = 's', .kind = OPTION_STRING, .arg = "FILE", .complete = COMPLETE_FILE, .section = "Input",
+	  .help = "run this local script there; the words are its arguments" },
+	{ .name = "tty", .letter = 't', .kind = OPTION_FLAG, .section = "Input", .help = "give the command a terminal" },
+	{ .name = "fanout", .letter = 'f', .kind = OPTION_INT, .arg = "N", .min = 1, .max = 65536, .setting = "fanout",
+	  .help = "work on N hosts at a time (not set: open 128 connections at a time, and run on all)" },
+	{ .name = "timeout", .kind = OPTION_DURATION, .may_none = true, .setting = "timeout",
+	  .help = "end the command where it takes longer on a host" },
+	{ .name = "largest", .letter = 'S', .kind = OPTION_FLAG, .help = "return the largest exit status of all hosts" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "nanopod run -w 'n[1-64]' -- uptime", "on 64 hosts at once, each line with its host's name" },
+	{ "nanopod run -w 'n[1-64]' -b -- uname -r", "hosts that say the same are shown once" },
+	{ "nanopod run -w @gpu --diff -- cat /etc/hosts", "what differs from what most hosts say" },
+	{ "nanopod run -w 'n[1-64]' -f 1 -- systemctl restart web", "one host after the other" },
+	{ "nanopod run -w 'n[1-9]' --script setup.sh -- --fast", "a local script, with an argument" },
+	{ "tar c etc | nanopod run -w 'n[1-9]' --stdin -- tar x -C /", "standard input for all" },
+	{ "nanopod run -w 'n[1-64]' --save out -- make check", "keep each host's output in out/" },
+	{ "nanopod run --failed-from out", "the same command again, only where it failed" },
+	{ 0 },
+};
+
+/* ---- What to run, and where ------------------------------------------------------------ */
+
+static int check_options(struct nanopod *np, const struct options *o)
+{
+	const char *from = option_text(o, "failed-from");
+	bool names = select_uses_stdin(o) || (from && strcmp(from, "-") == 0);
+	bool gather = option_given(o, "gather") || option_given(o, "diff");
+
+	if (option_given(o, "stdin") && names)
+		return print_fail_field(np, STATUS_USAGE, "--stdin", "put the names into a file for --hosts-file",
+			"standard input cannot hold both the hosts and the commands' input");
+	if (from && (option_given(o, "hosts") || option_given(o, "hosts-file")))
+		return print_fail_field(np, STATUS_USAGE, "--failed-from", "use --exclude to leave hosts out",
+			"--failed-from names the hosts itself, so --hosts is too much");
+	if (gather && (np->format == FORMAT_JSON || np->format == FORMAT_JSONL))
+		return print_fail_field(np, STATUS_USAGE, "--gather", NULL, "--gather is for people, -o json for programs: choose one");
+	if (option_given(o, "tty") && option_given(o, "stdin"))
+		return print_fail_field(np, STATUS_USAGE, "--tty", NULL, "a command with a terminal cannot read --stdin");
+	if (option_given(o, "tty") && option_given(o, "script"))
+		return print_fail_field(np, STATUS_USAGE, "--tty", "copy the script with 'nanopod cp' and run it there",
+			"a script cannot be sent through a terminal");
+	return STATUS_OK;
+}
+
+static int select_failed(struct run *r, struct pssh_list *hosts, char **command)
+{
+	const char *from = option_text(r->o, "failed-from");
+	struct fail f = { 0 };
+	int rc, status = STATUS_OK;
+
+	if (strcmp(from, "-") == 0)
+		rc = save_failed_jsonl(STDIN_FILENO, hosts, &f);
+	else
+		rc = save_failed(from, hosts, command, &f);
+	if (rc)
+		return print_fail_field(r->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, "--failed-from", NULL, "%s", f.text);
+	for (size_t i = 0; !status && i < option_count(r->o, "exclude"); i++)
+		status = select_drop(r->np, hosts, option_at(r->o, "exclude", i));
+	return status;
+}
+
+static int select_hosts(struct run *r, struct pssh_list *hosts, char **command)
+{
+	struct connect_warm *warm = r->np->shell;
+	bool given;
+	int status;
+
+	if (option_given(r->o, "failed-from"))
+		return select_failed(r, hosts, command);
+	if (warm && warm->selection && !option_given(r->o, "hosts") && !option_given(r->o, "hosts-file")) {
+		status = select_add(r->np, hosts, warm->selection);
+		if (status)
+			return status;
+		given = true;
+		for (size_t i = 0; !status && i < option_count(r->o, "exclude"); i++)
+			status = select_drop(r->np, hosts, option_at(r->o, "exclude", i));
+	} else {
+		status = select_options(r->np, r->o, hosts, &given);
+	}
+	if (!status && !given)
+		status = print_fail_field(r->np, STATUS_USAGE, "--hosts", "nanopod run -w 'n[1-64]' -- COMMAND", "no hosts are named");
+	return status;
+}
+
+static int build_command(struct run *r, const char *saved)
+{
+	char **words = option_argv(r->o);
+	struct fail f = { 0 };
+
+	if (option_given(r->o, "script")) {
+		if (script_command(option_text(r->o, "script"), words, &r->script, &r->command, &f) != 0)
+			return print_fail_field(r->np, STATUS_USAGE, "--script", NULL, "%s", f.text);
+		return STATUS_OK;
+	}
+	if (!words[0] && saved) {
+		if (buf_adds(&r->command, saved) != 0)
+			command_nomem();
+		return STATUS_OK;
+	}
+	if (!words[0])
+		return print_fail(r->np, STATUS_USAGE, "nanopod run -w 'n[1-64]' -- COMMAND", "no command is given");
+	if (script_join(words, &r->command) != 0)
+		return print_fail(r->np, STATUS_USAGE, "'--script FILE' sends a longer one", "the command is longer than %d bytes", COMMAND_MAX);
+	return STATUS_OK;
+}
+
+/* ---- The task -------------------------------------------------------------------------- */
+
+static int make(void *arg, struct fanout *f, struct pssh_task **out)
+{
+	struct run *r = arg;
+	struct pssh *fleet = f->connect->fleet;
+	int64_t limit = settings_ms(r->np->settings, SETTING_ID_TIMEOUT);
+	unsigned columns = 80, rows = 24;
+	struct pssh_task *t;
+	int rc = pssh_exec(fleet, r->command.data, &t);
+
+	if (rc)
+		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(fleet));
+	rc = pssh_task_set_output(t, view_output(&r->view), (size_t)1 << 20, PSSH_OVERFLOW_DROP);
+	if (!rc && limit)
+		rc = pssh_task_set_deadline(t, (unsigned)limit);
+	if (!rc && option_given(r->o, "tty")) {
+		terminal_size(STDOUT_FILENO, &columns, &rows);
+		rc = pssh_task_set_pty(t, getenv("TERM") ? getenv("TERM") : "dumb", columns, rows);
+	}
+	if (!rc && f->input.open)
+		rc = pssh_task_open_input(t);
+	if (rc) {
+		pssh_task_free(t);
+		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(fleet));
+	}
+	*out = t;
+	return STATUS_OK;
+}
+
+static void save_event(struct run *r, const struct pssh_event *ev, struct outcome *o)
+{
+	struct fail f = { 0 };
+	int rc = 0;
+
+	if (!r->saving || r->save_broke || !o)
+		return;
+	if (ev->type == PSSH_EV_STDOUT || ev->type == PSSH_EV_STDERR)
+		rc = save_data(&r->save, o, ev->type == PSSH_EV_STDERR, ev->data, ev->len, &f);
+	else if (ev->type == PSSH_EV_EXIT || ev->type == PSSH_EV_SIGNAL || ev->type == PSSH_EV_ERROR)
+		rc = save_outcome(&r->save, o, &f);
+	if (rc) {
+		r->save_broke = true;
+		fanout_quiet(&r->fanout);
+		print_fail_field(r->np, STATUS_FAILURE, "--save", NULL, "%s; the hosts are being stopped", f.text);
+		fanout_cancel(&r->fanout);
+	}
+}
+
+static enum view_kind kind_of(const struct run *r)
+{
+	if (option_given(r->o, "quiet"))
+		return VIEW_NONE;
+	if (r->np->format == FORMAT_JSONL)
+		return VIEW_JSONL;
+	if (r->np->format == FORMAT_JSON)
+		return VIEW_JSON;
+	return option_given(r->o, "gather") || option_given(r->o, "diff") ? VIEW_GATHER : VIEW_LINES;
+}
+
+static int begin_saving(struct run *r)
+{
+	struct fail f = { 0 };
+	struct buf what;
+	int rc;
+
+	if (!option_given(r->o, "save"))
+		return STATUS_OK;
+	buf_init(&what, COMMAND_MAX * 2);
+	/* A script is not to be found again: what begins with # is for the reader only. */
+	if (option_given(r->o, "script"))
+		rc = buf_addf(&what, "# script %s\n", option_text(r->o, "script"));
+	else
+		rc = buf_add(&what, r->command.data, r->command.len);
+	if (rc)
+		command_nomem();
+	rc = save_open(&r->save, option_text(r->o, "save"), &r->fanout, what.data, &f);
+	buf_release(&what);
+	if (rc)
+		return print_fail_field(r->np, STATUS_FAILURE, "--save", NULL, "%s", f.text);
+	r->saving = true;
+	return STATUS_OK;
+}
+
+static int go(struct run *r)
+{
+	const char *again = NULL;
+	struct pssh_event const *ev;
+	struct outcome *o;
+	enum fanout_turn turn;
+	char *line = NULL;
+	int status;
+
+	r->fanout.make = make;
+	r->fanout.arg = r;
+	r->fanout.input.open = option_given(r->o, "stdin") || option_given(r->o, "script");
+	r->fanout.input.fd = option_given(r->o, "stdin") ? STDIN_FILENO : -1;
+	r->fanout.input.head = r->script.data;
+	r->fanout.input.head_len = r->script.len;
+	status = begin_saving(r);
+	if (!status)
+		status = fanout_start(&r->fanout);
+	if (status)
+		return status;
+	while ((turn = fanout_next(&r->fanout, &ev, &o)) != FANOUT_DONE) {
+		if (turn != FANOUT_EVENT)
+			continue;
+		view_event(&r->view, ev, o);
+		save_event(r, ev, o);
+	}
+	view_end(&r->view);
+	if (r->saving && asprintf(&line, "nanopod run --failed-from %s", option_text(r->o, "save")) > 0)
+		again = line;
+	summary_show(&r->fanout, again);
+	free(line);
+	return r->save_broke ? STATUS_FAILURE : summary_status(&r->fanout, option_given(r->o, "largest"));
+}
+
+static int on_hosts(struct run *r, struct pssh_list *hosts)
+{
+	struct connect *c;
+	int status = connect_open(r->np, &c);
+
+	if (status)
+		return status;
+	status = fanout_init(&r->fanout, r->np, c, hosts);
+	if (!status) {
+		view_init(&r->view, &r->fanout, kind_of(r));
+		r->view.labels = !option_given(r->o, "no-label");
+		r->view.diff = option_given(r->o, "diff");
+		status = go(r);
+		view_release(&r->view);
+		fanout_release(&r->fanout);
+	}
+	connect_close(r->np, c);
+	return status;
+}
+
+static int run(struct nanopod *np, const struct options *o)
+{
+	struct run r = { .np = np, .o = o, .save.dir = -1 };
+	struct pssh_list *hosts;
+	char *saved = NULL;
+	int status = check_options(np, o);
+
+	if (status)
+		return status;
+	buf_init(&r.command, COMMAND_MAX);
+	buf_init(&r.script, SCRIPT_MAX);
+	select_new(np, &hosts);
+	status = select_hosts(&r, hosts, &saved);
+	if (!status)
+		status = build_command(&r, saved);
+	if (!status && pssh_list_count(hosts) == 0)
+		print_note(np, "nothing to do: no host had failed");
+	else if (!status)
+		status = on_hosts(&r, hosts);
+	save_close(&r.save);
+	free(saved);
+	pssh_list_free(hosts);
+	buf_release(&r.command);
+	buf_release(&r.script);
+	return status;
+}
+
+const struct command cmd_run = {
+	.name = "run",
+	.args = "[--] COMMAND [ARGUMENT...]",
+	.summary = "run a command on many hosts at once",
+	.examples = examples,
+	.description =
+		"The words are joined by spaces and given to the person's shell on each host, as ssh does. Output comes as the "
+		"hosts say it, a line at a time, with their names in front; errors are marked with '!' and go to standard error.\n\n"
+		"The exit status is the command's own where there is one host (255: it was not reached), else 0 where all hosts "
+		"succeeded and 10 where some did not. Ctrl-C ends the commands on the hosts too, and says what became of them.",
+	.positional = "COMMAND   what to run on the hosts\nARGUMENT  further words of it, or with --script the script's arguments",
+	.options = options,
+	.formats = "text|jsonl|json",
+	.flags = COMMAND_STOP | COMMAND_CONNECT,
+	.min_args = 0,
+	.max_args = -1,
+	.complete_first = COMPLETE_PROGRAM,
+	.complete_rest = COMPLETE_FILE,
+	.run = run,
+};

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod ssh: one host, as a person's own ssh would do it: a terminal, or a command with clean streams. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/connect.h"
+#include "cli/fanout.h"
+#include "cli/print.h"
+#include "cli/script.h"
+#include "cli/select.h"
+#include "cli/settings.h"
+#include "cli/summary.h"
+#include "cli/terminal.h"
+
+enum { COMMAND_MAX = 1 << 20, PIECE = 16384 };
+
+enum escape { ESCAPE_NONE, ESCAPE_LINE_START, ESCAPE_TILDE };
+
+struct session {
+	struct nanopod *np;
+	const struct options *o;
+	struct buf command;
+	struct fanout fanout;
+	bool pty, raw;
+	enum escape escape;
+	bool disconnect;
+	struct buf held;      /* typed, but not taken by the host yet */
+};
+
+static const struct option options[] = {
+	{ .name = "forward-agent", .letter = 'A', .kind = OPTION_FLAG, .help = "let the host use the keys of the agent here" },
+	{ .name = "tty", .letter = 't', .kind = OPTION_FLAG, .help = "a terminal for a command too" },
+	{ .name = "no-tty", .letter = 'T', .kind = OPTION_FLAG, .help = "no terminal" },
+	{ .name = "openssh", .kind = OPTION_FLAG, .help = "run the system's ssh with the same settings instead" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "nanopod ssh n1", "a shell on n1; '~.' at the start of a line ends it, '~?' shows more" },
+	{ "nanopod ssh root@n1 -- journalctl -f", "a command" },
+	{ "nanopod ssh n1 cat /var/log/dump >dump", "its output, byte for byte" },
+	{ "nanopod ssh --openssh -A n1", "the same through the system's ssh" },
+	{ 0 },
+};
+
+/* ---- Escapes --------------------------------------------------------------------------- */
+
+static const char escape_help[] =
+	"\r\nAt the start of a line:\r\n"
+	"  ~.   end the connection\r\n"
+	"  ~^Z  stop nanopod, 'fg' goes on\r\n"
+	"  ~~   send ~\r\n"
+	"  ~?   this\r\n";
+
+static void go_raw(struct session *s)
+{
+	s->raw = s->pty && s->np->tty_in && terminal_raw(STDIN_FILENO) == 0;
+}
+
+static void resize(struct session *s)
+{
+	unsigned columns, rows;
+
+	if (s->pty && terminal_size(STDIN_FILENO, &columns, &rows) == 0)
+		pssh_task_resize(s->fanout.task, s->fanout.hosts[0].host, columns, rows);
+}
+
+static void suspend(struct session *s)
+{
+	fflush(s->np->out);
+	terminal_suspend();
+	go_raw(s);
+	resize(s);
+}
+
+/* One byte after a ~ at a line's start. True where nothing of it is sent. */
+static bool escape(struct session *s, char c)
+{
+	switch (c) {
+	case '.':
+		s->disconnect = true;
+		return true;
+	case 'Z' & 31:
+		suspend(s);
+		return true;
+	case '?':
+		fputs(escape_help, s->np->err);
+		fflush(s->np->err);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void keep(struct session *s, char c)
+{
+	if (buf_addc(&s->held, c) != 0)
+		command_nomem();
+}
+
+static void typed(struct session *s, const char *data, size_t len)
+{
+	for (size_t i = 0; i < len && !s->disconnect; i++) {
+		char c = data[i];
+
+		if (s->escape == ESCAPE_TILDE) {
+			s->escape = ESCAPE_LINE_START;
+			if (escape(s, c))
+				continue;
+			if (c != '~')
+				keep(s, '~');
+		} else if (s->escape == ESCAPE_LINE_START && c == '~') {
+			s->escape = ESCAPE_TILDE;
+			continue;
+		}
+		s->escape = c == '\r' || c == '\n' ? ESCAPE_LINE_START : ESCAPE_NONE;
+		keep(s, c);
+	}
+}
+
+/* The terminal is the fanout's watched descriptor while the host takes what is typed. */
+static void pass_on(struct session *s)
+{
+	struct fanout *f = &s->fanout;
+
+	if (s->held.len && !f->input.full) {
+		if (pssh_task_write(f->task, NULL, s->held.data, s->held.len) == PSSH_EAGAIN)
+			f->input.full = true;
+		else
+			buf_clear(&s->held);
+	}
+	f->watch_fd = s->raw && f->running && !s->held.len && !f->asked ? STDIN_FILENO : -1;
+}
+
+static void read_typed(struct session *s)
+{
+	char piece[PIECE];
+	ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0) {
+		/* The terminal is gone. */
+		s->disconnect = true;
+		return;
+	}
+	typed(s, piece, (size_t)n);
+}
+
+/* ---- The session ----------------------------------------------------------------------- */
+
+static int make(void *arg, struct fanout *f, struct pssh_task **out)
+{
+	struct session *s = arg;
+	struct pssh *fleet = f->connect->fleet;
+	int64_t limit = settings_ms(s->np->settings, SETTING_ID_TIMEOUT);
+	unsigned columns = 80, rows = 24;
+	struct pssh_task *t;
+	int rc = pssh_exec(fleet, s->command.len ? s->command.data : NULL, &t);
+
+	if (rc)
+		return print_fail(s->np, STATUS_FAILURE, NULL, "%s", pssh_error(fleet));
+	rc = pssh_task_set_output(t, PSSH_OUTPUT_CHUNKS, (size_t)1 << 20, PSSH_OVERFLOW_DROP);
+	if (!rc && limit)
+		rc = pssh_task_set_deadline(t, (unsigned)limit);
+	if (!rc && s->pty) {
+		terminal_size(STDIN_FILENO, &columns, &rows);
+		rc = pssh_task_set_pty(t, getenv("TERM") ? getenv("TERM") : "dumb", columns, rows);
+	}
+	if (!rc && option_given(s->o, "forward-agent"))
+		rc = pssh_task_set_agent_forward(t, 1);
+	if (!rc)
+		rc = pssh_task_open_input(t);
+	if (rc) {
+		pssh_task_free(t);
+		return print_fail(s->np, STATUS_FAILURE, rc == PSSH_EUNSUPPORTED ? "the system's ssh can: add --openssh" : NULL,
+			"%s", pssh_error(fleet));
+	}
+	*out = t;
+	return STATUS_OK;
+}
+
+static void event(struct session *s, const struct pssh_event *ev)
+{
+	struct nanopod *np = s->np;
+
+	if (ev->type == PSSH_EV_STARTED) {
+		s->escape = ESCAPE_LINE_START;
+		go_raw(s);
+		resize(s);
+	} else if (ev->type == PSSH_EV_STDOUT) {
+		fwrite(ev->data, 1, ev->len, np->out);
+	} else if (ev->type == PSSH_EV_STDERR) {
+		fflush(np->out);
+		fwrite(ev->data, 1, ev->len, np->err);
+	} else if (ev->type == PSSH_EV_EXIT || ev->type == PSSH_EV_SIGNAL || ev->type == PSSH_EV_ERROR) {
+		fflush(np->out);
+		terminal_restore();
+		s->raw = false;
+	}
+}
+
+static int converse(struct session *s)
+{
+	struct fanout *f = &s->fanout;
+	const struct pssh_event *ev;
+	struct outcome *o;
+	enum fanout_turn turn;
+	int status;
+
+	f->make = make;
+	f->arg = s;
+	f->progress.on = false;
+	/* Without a terminal there is nothing to escape: the fanout passes standard input on itself. */
+	f->input.open = !(s->pty && s->np->tty_in);
+	f->input.fd = f->input.open ? STDIN_FILENO : -1;
+	status = fanout_start(f);
+	while (!status) {
+		pass_on(s);
+		turn = fanout_next(f, &ev, &o);
+		if (turn == FANOUT_DONE)
+			break;
+		if (turn == FANOUT_WATCH)
+			read_typed(s);
+		else if (turn == FANOUT_SIGNAL)
+			resize(s);
+		else if (o)
+			event(s, ev);
+		if (s->disconnect && !f->asked) {
+			pass_on(s);
+			f->asked = 1;
+			pssh_task_stop(f->task);
+		}
+	}
+	terminal_restore();
+	if (status)
+		return status;
+	if (s->disconnect) {
+		if (s->pty && s->np->tty_err)
+			fputc('\n', s->np->err);
+		print_note(s->np, "the connection to %s is ended", f->hosts[0].name);
+		return STATUS_TRANSPORT;
+	}
+	summary_show(f, NULL);
+	return summary_status(f, false);
+}
+
+static int with_host(struct session *s, const char *name)
+{
+	struct pssh_list *hosts;
+	struct connect *c;
+	int status;
+
+	select_new(s->np, &hosts);
+	status = select_add(s->np, hosts, name);
+	if (!status && pssh_list_count(hosts) != 1)
+		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' is for many", "'%s' is %zu hosts, ssh takes one",
+			name, pssh_list_count(hosts));
+	if (!status && option_given(s->o, "openssh")) {
+		char *extra[4] = { NULL };
+		int n = 0;
+
+		if (option_given(s->o, "forward-agent"))
+			extra[n++] = "-A";
+		if (option_given(s->o, "tty"))
+			extra[n++] = "-t";
+		if (option_given(s->o, "no-tty"))
+			extra[n++] = "-T";
+		status = connect_openssh(s->np, pssh_list_get(hosts, 0), extra, option_argv(s->o) + 1);
+		pssh_list_free(hosts);
+		return status;
+	}
+	if (!status)
+		status = connect_open(s->np, &c);
+	if (!status) {
+		status = fanout_init(&s->fanout, s->np, c, hosts);
+		if (!status) {
+			status = converse(s);
+			fanout_release(&s->fanout);
+		}
+		connect_close(s->np, c);
+	}
+	pssh_list_free(hosts);
+	return status;
+}
+
+static int run(struct nanopod *np, const struct options *o)
+{
+	struct session s = { .np = np, .o = o };
+	char **words = option_argv(o);
+	int status;
+
+	if (option_given(o, "tty") && option_given(o, "no-tty"))
+		return print_fail_field(np, STATUS_USAGE, "--tty", NULL, "--tty and --no-tty contradict each other");
+	buf_init(&s.command, COMMAND_MAX);
+	buf_init(&s.held, 1 << 20);
+	if (script_join(words + 1, &s.command) != 0)
+		return print_fail(np, STATUS_USAGE, NULL, "the command is longer than %d bytes", COMMAND_MAX);
+	s.pty = option_given(o, "tty") ? np->tty_in || option_count(o, "tty") > 1 : !s.command.len && np->tty_in;
+	if (option_given(o, "tty") && !s.pty)
+		print_warn(np, "standard input is no terminal, so there is none there either; -tt insists");
+	if (option_given(o, "no-tty"))
+		s.pty = false;
+	status = with_host(&s, words[0]);
+	buf_release(&s.command);
+	buf_release(&s.held);
+	return status;
+}
+
+const struct command cmd_ssh = {
+	.name = "ssh",
+	.args = "HOST [--] [COMMAND [ARGUMENT...]]",
+	.summary = "a shell or a command on one host",
+	.examples = examples,
+	.description =
+		"What 'ssh HOST' reaches is reached: ~/.ssh/config, known hosts, keys and agent are the person's own. Without a "
+		"COMMAND there is a terminal with a shell on it. The exit status is the command's, or 255 where the connection "
+		"failed.",
+	.positional = "HOST      name, user@name or name:port\nCOMMAND   what to run instead of a shell",
+	.options = options,
+	.formats = NULL,
+	.flags = COMMAND_STOP | COMMAND_CONNECT,
+	.min_args = 1,
+	.max_args = -1,
+	.complete_first = COMPLETE_HOSTS,
+	.complete_rest = COMPLETE_PROGRAM,
+	.run = run,
+};

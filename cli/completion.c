@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/completion.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/table.h"
+#include "cli/hostnames.h"
+#include "cli/settings.h"
+#include "cli/value.h"
+
+struct asker {
+	struct nanopod *np;
+	const char *typed;       /* the word that is being completed, without "--name=" */
+	char prefix[128];        /* that "--name=", or the hosts before the last comma */
+	void (*found)(void *arg, const char *word, const char *help);
+	void *arg;
+	struct table seen;
+	bool colon;              /* cp: names of hosts end in ':' */
+};
+
+static void offer(struct asker *a, const char *word, const char *help)
+{
+	char *whole;
+
+	if (!str_starts(word, a->typed) || table_get(&a->seen, word))
+		return;
+	if (table_set(&a->seen, word, a) || asprintf(&whole, "%s%s%s", a->prefix, word, a->colon ? ":" : "") < 0)
+		command_nomem();
+	a->found(a->arg, whole, help);
+	free(whole);
+}
+
+static void offer_host(void *arg, const char *name)
+{
+	offer(arg, name, NULL);
+}
+
+static void offer_values(struct asker *a, const char *values)
+{
+	const char *word;
+	char text[64];
+	size_t len;
+
+	for (size_t i = 0; values && value_word(values, i, &word, &len); i++) {
+		snprintf(text, sizeof text, "%.*s", (int)len, word);
+		offer(a, text, NULL);
+	}
+}
+
+static void offer_groups(struct asker *a, const char *sign)
+{
+	const char *name;
+	char text[256];
+
+	for (size_t i = 0; (name = settings_group_name(a->np->settings, i)); i++) {
+		snprintf(text, sizeof text, "%s%s", sign, name);
+		offer(a, text, settings_group(a->np->settings, name));
+	}
+}
+
+/* "web1,we" goes on after the comma, "root@we" after the '@', but "n[1,2" is inside a range. */
+static void skip_to_last_name(struct asker *a)
+{
+	const char *last = a->typed;
+	size_t len;
+
+	for (const char *p = a->typed; *p; p++) {
+		if (*p == '[' && !strchr(p, ']'))
+			return;
+		if (*p == ',' || (*p == '@' && p > last))
+			last = p + 1;
+	}
+	len = strlen(a->prefix) + (size_t)(last - a->typed);
+	if (len >= sizeof a->prefix)
+		return;
+	strncat(a->prefix, a->typed, (size_t)(last - a->typed));
+	a->typed = last;
+}
+
+static void offer_hosts(struct asker *a)
+{
+	const struct settings *s = a->np->settings;
+
+	skip_to_last_name(a);
+	offer_groups(a, "@");
+	if (settings_text(s, SETTING_ID_SSH_CONFIG) && !settings_none(s, SETTING_ID_SSH_CONFIG))
+		hostnames_config(settings_text(s, SETTING_ID_SSH_CONFIG), offer_host, a);
+	if (settings_text(s, SETTING_ID_KNOWN_HOSTS) && !settings_none(s, SETTING_ID_KNOWN_HOSTS))
+		hostnames_known(settings_text(s, SETTING_ID_KNOWN_HOSTS), offer_host, a);
+}
+
+static void offer_settings(struct asker *a)
+{
+	for (int i = 0; i < SETTING_IDS; i++)
+		offer(a, settings_row((enum setting)i)->key, settings_row((enum setting)i)->help);
+	offer(a, "profile", "the profile that is in force");
+	offer_groups(a, "groups.");
+}
+
+static void offer_commands(struct asker *a)
+{
+	for (const struct command *const *cmd = a->np->commands; *cmd; cmd++)
+		if (!((*cmd)->flags & COMMAND_HIDDEN))
+			offer(a, (*cmd)->name, (*cmd)->summary);
+}
+
+static void offer_profiles(struct asker *a)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = settings_profile_name(a->np->settings, i)); i++)
+		offer(a, name, NULL);
+}
+
+static enum completion_rest offer_kind(struct asker *a, enum complete kind, const char *values)
+{
+	switch (kind) {
+	case COMPLETE_NONE:
+		break;
+	case COMPLETE_VALUES:
+		offer_values(a, values);
+		break;
+	case COMPLETE_FILE:
+		return COMPLETION_FILES;
+	case COMPLETE_DIR:
+		return COMPLETION_DIRS;
+	case COMPLETE_HOSTS:
+		offer_hosts(a);
+		break;
+	case COMPLETE_HOST_PATH:
+		if (strchr(a->typed, ':'))
+			break;
+		if (!strchr(a->typed, '/')) {
+			a->colon = true;
+			offer_hosts(a);
+		}
+		return COMPLETION_FILES;
+	case COMPLETE_GROUP:
+		offer_groups(a, "");
+		break;
+	case COMPLETE_COMMAND:
+		offer_commands(a);
+		break;
+	case COMPLETE_SETTING:
+		offer_settings(a);
+		break;
+	case COMPLETE_PROGRAM:
+		return COMPLETION_PROGRAMS;
+	case COMPLETE_PROFILE:
+		offer_profiles(a);
+		break;
+	}
+	return COMPLETION_NOTHING;
+}
+
+static void offer_options(struct asker *a, const struct option *const *tables)
+{
+	char text[80];
+
+	for (const struct option *const *table = tables; *table; table++) {
+		for (const struct option *row = *table; row->name; row++) {
+			snprintf(text, sizeof text, "--%s", row->name);
+			offer(a, text, row->help);
+		}
+	}
+}
+
+/* Where the walk over the words before the last one ended. */
+struct place {
+	const struct option *pending; /* the last word is its argument */
+	int positionals;              /* how many came before */
+	bool ended;                   /* options end: after "--", or the first positional of some commands */
+	int next;                     /* the first word that was not looked at */
+};
+
+/* The option among a cluster of letters that wants the next word, or NULL. */
+static const struct option *pending_letter(const struct option *const *tables, const char *letters)
+{
+	for (; *letters; letters++) {
+		const struct option *row = option_find_letter(tables, *letters);
+
+		if (!row)
+			return NULL;
+		if (option_takes_argument(row))
+			return letters[1] || row->kind == OPTION_OPTIONAL ? NULL : row;
+	}
+	return NULL;
+}
+
+static const struct option *pending_of(const struct option *const *tables, const char *word)
+{
+	const struct option *row;
+
+	if (word[1] != '-')
+		return pending_letter(tables, word + 1);
+	row = strchr(word, '=') ? NULL : option_find(tables, word + 2, strlen(word + 2));
+	return row && option_takes_argument(row) && row->kind != OPTION_OPTIONAL ? row : NULL;
+}
+
+/* stop: 1 ends at the first positional, which is not counted as looked at. */
+static struct place walk(const struct option *const *tables, char **words, int count, bool stop)
+{
+	struct place at = { 0 };
+
+	for (; at.next < count; at.next++) {
+		const char *word = words[at.next];
+
+		if (at.pending) {
+			at.pending = NULL;
+		} else if (!at.ended && strcmp(word, "--") == 0) {
+			at.ended = true;
+		} else if (!at.ended && word[0] == '-' && word[1]) {
+			at.pending = pending_of(tables, word);
+		} else if (stop) {
+			at.ended = true;
+			return at;
+		} else {
+			at.positionals++;
+		}
+	}
+	return at;
+}
+
+static enum completion_rest offer_argument(struct asker *a, const struct option *row, const struct command *cmd)
+{
+	const char *values = command_values(cmd, row);
+
+	return offer_kind(a, row->complete == COMPLETE_NONE && values ? COMPLETE_VALUES : row->complete, values);
+}
+
+static enum completion_rest offer_word(struct asker *a, const struct command *cmd, const struct place *at)
+{
+	const struct option *tables[COMMAND_TABLES];
+	const char *equals = strchr(a->typed, '=');
+	const struct option *row;
+
+	command_tables(cmd, tables);
+	if (at->pending)
+		return offer_argument(a, at->pending, cmd);
+	if (!at->ended && str_starts(a->typed, "--") && equals) {
+		row = option_find(tables, a->typed + 2, (size_t)(equals - a->typed - 2));
+		if (!row || !option_takes_argument(row) || (size_t)(equals - a->typed) + 2 > sizeof a->prefix)
+			return COMPLETION_NOTHING;
+		snprintf(a->prefix, sizeof a->prefix, "%.*s", (int)(equals - a->typed) + 1, a->typed);
+		a->typed = equals + 1;
+		return offer_argument(a, row, cmd);
+	}
+	if (!at->ended && a->typed[0] == '-') {
+		offer_options(a, tables);
+		return COMPLETION_NOTHING;
+	}
+	if (!cmd)
+		return offer_kind(a, COMPLETE_COMMAND, NULL);
+	if (cmd->max_args >= 0 && at->positionals >= cmd->max_args)
+		return COMPLETION_NOTHING;
+	return offer_kind(a, at->positionals ? cmd->complete_rest : cmd->complete_first, cmd->first_values);
+}
+
+/* Positionals of a command that stops at the first one: all that follows, but one "--". */
+static void count_rest(struct place *at, char **words, int count)
+{
+	bool parted = false;
+
+	for (; at->next < count; at->next++) {
+		if (!parted && strcmp(words[at->next], "--") == 0)
+			parted = true;
+		else
+			at->positionals++;
+	}
+}
+
+enum completion_rest completion_find(struct nanopod *np, char **words, int count,
+	void (*found)(void *arg, const char *word, const char *help), void *arg)
+{
+	struct asker a = { .np = np, .typed = count ? words[count - 1] : "", .found = found, .arg = arg };
+	const struct option *tables[COMMAND_TABLES];
+	const struct command *cmd = NULL;
+	enum completion_rest rest = COMPLETION_NOTHING;
+	struct place at;
+	int last = count ? count - 1 : 0, first;
+
+	table_init(&a.seen);
+	command_tables(NULL, tables);
+	at = walk(tables, words, last, true);
+	if (at.next < last) {
+		cmd = command_find(np, words[at.next]);
+		first = at.next + 1;
+		if (cmd) {
+			command_tables(cmd, tables);
+			at = walk(tables, words + first, last - first, cmd->flags & COMMAND_STOP);
+			count_rest(&at, words + first, last - first);
+		}
+	}
+	if (cmd || at.next == last)
+		rest = offer_word(&a, cmd, &at);
+	else
+		rest = COMPLETION_FILES; /* nanopod-foo on PATH: who knows what it takes */
+	table_release(&a.seen);
+	return rest;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/connect.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/print.h"
+#include "cli/prompt.h"
+#include "cli/settings.h"
+
+static const enum setting decisive[] = {
+	SETTING_ID_FANOUT, SETTING_ID_CONNECT_TIMEOUT, SETTING_ID_RETRY, SETTING_ID_USER, SETTING_ID_PORT,
+	SETTING_ID_IDENTITY, SETTING_ID_JUMP, SETTING_ID_SSH_CONFIG, SETTING_ID_KNOWN_HOSTS,
+	SETTING_ID_HOST_KEY, SETTING_ID_AGENT,
+};
+
+static char *made_of(struct nanopod *np)
+{
+	struct buf b;
+	int rc = 0;
+
+	buf_init(&b, 1 << 20);
+	for (size_t i = 0; i < sizeof decisive / sizeof *decisive; i++)
+		for (size_t k = 0, n = settings_count(np->settings, decisive[i]); k < n; k++) {
+			const char *item = settings_item(np->settings, decisive[i], k);
+
+			rc |= buf_addf(&b, "%s=%s\n", settings_row(decisive[i])->key, item ? item : "");
+		}
+	rc |= buf_addf(&b, "verbose=%d\n", np->verbose);
+	if (rc)
+		command_nomem();
+	return buf_steal(&b);
+}
+
+/* Ten thousand connections are ten thousand descriptors. */
+static void raise_descriptors(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+static void say(void *arg, enum pssh_log_level level, const char *text)
+{
+	struct nanopod *np = arg;
+
+	if (level <= PSSH_LOG_WARN)
+		print_warn(np, "%s", text);
+	else
+		print_note(np, "%s", text);
+}
+
+static int failed(struct nanopod *np, struct connect *c, int rc, enum status status, const char *field, const char *hint)
+{
+	if (rc == PSSH_ENOMEM)
+		command_nomem();
+	return print_fail_field(np, status, field, hint, "%s", *pssh_error(c->fleet) ? pssh_error(c->fleet) : pssh_strerror(rc));
+}
+
+/*
+ * What was chosen for nanopod wins over ssh_config, whose first value counts: so it is put in
+ * front, as `ssh -o` does.
+ */
+static int read_overrides(struct nanopod *np, struct connect *c)
+{
+	const struct settings *s = np->settings;
+	char path[64];
+	struct buf b;
+	int fd, rc = 0;
+
+	buf_init(&b, 1 << 16);
+	if (settings_given(s, SETTING_ID_KNOWN_HOSTS))
+		rc |= buf_addf(&b, "UserKnownHostsFile \"%s\"\nGlobalKnownHostsFile none\n",
+			settings_none(s, SETTING_ID_KNOWN_HOSTS) ? "none" : settings_text(s, SETTING_ID_KNOWN_HOSTS));
+	if (settings_given(s, SETTING_ID_AGENT))
+		rc |= buf_addf(&b, "IdentityAgent \"%s\"\n", settings_none(s, SETTING_ID_AGENT) ? "none" : settings_text(s, SETTING_ID_AGENT));
+	if (settings_given(s, SETTING_ID_CONNECT_TIMEOUT))
+		rc |= buf_addf(&b, "ConnectTimeout %lld\n", (long long)(settings_ms(s, SETTING_ID_CONNECT_TIMEOUT) + 999) / 1000);
+	if (rc)
+		command_nomem();
+	if (!b.len)
+		return STATUS_OK;
+	fd = memfd_create("overrides", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, b.data, b.len) != (ssize_t)b.len) {
+		rc = print_fail(np, STATUS_FAILURE, NULL, "cannot hand over the settings: %s", strerror(errno));
+	} else {
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		rc = pssh_read_config(c->fleet, path);
+		if (rc)
+			rc = failed(np, c, rc, STATUS_USAGE, NULL, NULL);
+	}
+	if (fd >= 0)
+		close(fd);
+	buf_release(&b);
+	return rc;
+}
+
+static int read_configs(struct nanopod *np, struct connect *c)
+{
+	const char *own = settings_text(np->settings, SETTING_ID_SSH_CONFIG);
+	bool chosen = settings_given(np->settings, SETTING_ID_SSH_CONFIG);
+	const char *files[2] = { own, chosen ? NULL : "/etc/ssh/ssh_config" };
+
+	if (settings_none(np->settings, SETTING_ID_SSH_CONFIG))
+		return STATUS_OK;
+	for (int i = 0; i < 2; i++) {
+		int rc;
+
+		if (!files[i] || (!chosen && access(files[i], F_OK) != 0))
+			continue;
+		rc = pssh_read_config(c->fleet, files[i]);
+		if (rc)
+			return failed(np, c, rc, STATUS_USAGE, "--ssh-config", "'--ssh-config none' does without");
+	}
+	return STATUS_OK;
+}
+
+static int read_known_hosts(struct nanopod *np, struct connect *c)
+{
+	static const char *const usual[] = {
+		"~/.ssh/known_hosts", "~/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2", NULL,
+	};
+	int rc = 0;
+
+	if (settings_none(np->settings, SETTING_ID_KNOWN_HOSTS))
+		return STATUS_OK;
+	if (settings_given(np->settings, SETTING_ID_KNOWN_HOSTS)) {
+		rc = pssh_add_known_hosts(c->fleet, settings_text(np->settings, SETTING_ID_KNOWN_HOSTS));
+		return rc ? failed(np, c, rc, STATUS_FAILURE, "--known-hosts", NULL) : STATUS_OK;
+	}
+	for (size_t i = 0; !rc && usual[i]; i++) {
+		char *path = str_expand_home(usual[i]);
+
+		if (!path)
+			command_nomem();
+		if (i == 0 || access(path, F_OK) == 0)
+			rc = pssh_add_known_hosts(c->fleet, path);
+		free(path);
+	}
+	return rc ? failed(np, c, rc, STATUS_FAILURE, NULL, "'--known-hosts FILE' chooses another") : STATUS_OK;
+}
+
+static int read_identities(struct nanopod *np, struct connect *c)
+{
+	static const char *const usual[] = { "~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa", NULL };
+	int rc = 0;
+
+	for (size_t i = 0, n = settings_count(np->settings, SETTING_ID_IDENTITY); i < n; i++) {
+		const char *path = settings_item(np->settings, SETTING_ID_IDENTITY, i);
+
+		if (access(path, R_OK) != 0)
+			return print_fail_field(np, STATUS_USAGE, "--identity", NULL, "cannot read '%s': %s", path, strerror(errno));
+		rc = pssh_add_identity(c->fleet, path);
+		if (rc)
+			return failed(np, c, rc, STATUS_USAGE, "--identity", NULL);
+	}
+	if (settings_count(np->settings, SETTING_ID_IDENTITY))
+		return STATUS_OK;
+	for (size_t i = 0; !rc && usual[i]; i++) {
+		char *path = str_expand_home(usual[i]);
+
+		if (!path)
+			command_nomem();
+		if (access(path, R_OK) == 0)
+			rc = pssh_add_identity(c->fleet, path);
+		free(path);
+	}
+	return rc ? failed(np, c, rc, STATUS_FAILURE, NULL, NULL) : STATUS_OK;
+}
+
+static int set_agent(struct nanopod *np, struct connect *c)
+{
+	const char *path = settings_text(np->settings, SETTING_ID_AGENT);
+	int rc;
+
+	if (settings_none(np->settings, SETTING_ID_AGENT))
+		path = NULL;
+	else if (!path || !*path)
+		path = getenv("SSH_AUTH_SOCK");
+	rc = pssh_set_agent(c->fleet, path && *path ? path : NULL);
+	return rc ? failed(np, c, rc, STATUS_FAILURE, "--agent", NULL) : STATUS_OK;
+}
+
+static void set_limits(struct nanopod *np, struct connect *c)
+{
+	unsigned fanout = (unsigned)settings_int(np->settings, SETTING_ID_FANOUT);
+	unsigned tries = (unsigned)settings_int(np->settings, SETTING_ID_RETRY) + 1;
+	unsigned reach = (unsigned)settings_ms(np->settings, SETTING_ID_CONNECT_TIMEOUT);
+	bool chosen = settings_given(np->settings, SETTING_ID_FANOUT);
+
+	/* Who asks for few at a time means the commands too, not only the way there. */
+	pssh_set_window(c->fleet, fanout, chosen ? fanout : 0);
+	pssh_set_retries(c->fleet, tries, 500, 8000);
+	if (settings_given(np->settings, SETTING_ID_CONNECT_TIMEOUT)) {
+		pssh_set_deadline(c->fleet, PSSH_PHASE_RESOLVE, reach);
+		pssh_set_deadline(c->fleet, PSSH_PHASE_CONNECT, reach);
+		pssh_set_deadline(c->fleet, PSSH_PHASE_HANDSHAKE, reach);
+		pssh_set_deadline(c->fleet, PSSH_PHASE_AUTH, reach);
+	}
+}
+
+static int make(struct nanopod *np, struct connect *c)
+{
+	static const enum pssh_log_level levels[] = { PSSH_LOG_WARN, PSSH_LOG_INFO, PSSH_LOG_DEBUG, PSSH_LOG_TRACE };
+	const char *keys = settings_text(np->settings, SETTING_ID_HOST_KEY);
+	int status;
+
+	if (pssh_new(&c->fleet) != 0 || prompt_new(np, &c->prompt) != 0)
+		command_nomem();
+	pssh_set_log(c->fleet, levels[np->verbose < 3 ? np->verbose : 3], say, np);
+	raise_descriptors();
+	set_limits(np, c);
+	pssh_set_prompts(c->fleet, prompt_possible(c->prompt));
+	c->ask_new = strcmp(keys, "ask") == 0 && prompt_possible(c->prompt);
+	/* Not chosen: StrictHostKeyChecking of ssh_config, else strict, and what is unknown is asked about. */
+	if (settings_given(np->settings, SETTING_ID_HOST_KEY) && !c->ask_new)
+		pssh_set_hostkeys(c->fleet, strcmp(keys, "accept-new") == 0 ? PSSH_HOSTKEYS_ACCEPT_NEW : PSSH_HOSTKEYS_STRICT);
+	status = settings_none(np->settings, SETTING_ID_SSH_CONFIG) ? STATUS_OK : read_overrides(np, c);
+	if (!status)
+		status = read_configs(np, c);
+	if (!status)
+		status = read_known_hosts(np, c);
+	if (!status)
+		status = read_identities(np, c);
+	if (!status)
+		status = set_agent(np, c);
+	return status;
+}
+
+void connect_free(struct connect *c)
+{
+	if (!c)
+		return;
+	pssh_free(c->fleet);
+	prompt_free(c->prompt);
+	free(c->made_of);
+	free(c);
+}
+
+int connect_open(struct nanopod *np, struct connect **out)
+{
+	struct connect_warm *warm = np->shell;
+	struct connect *c = calloc(1, sizeof *c);
+	int status;
+
+	if (!c)
+		command_nomem();
+	c->made_of = made_of(np);
+	for (size_t i = 0; warm && i < sizeof warm->kept / sizeof *warm->kept; i++) {
+		if (warm->kept[i] && strcmp(warm->kept[i]->made_of, c->made_of) == 0) {
+			*out = warm->kept[i];
+			warm->kept[i] = NULL;
+			connect_free(c);
+			return STATUS_OK;
+		}
+	}
+	status = make(np, c);
+	if (status) {
+		connect_free(c);
+		return status;
+	}
+	*out = c;
+	return STATUS_OK;
+}
+
+/* The newest comes first, the oldest goes. */
+void connect_close(struct nanopod *np, struct connect *c)
+{
+	struct connect_warm *warm = np->shell;
+	size_t last = sizeof warm->kept / sizeof *warm->kept - 1;
+
+	if (!warm || !c) {
+		connect_free(c);
+		return;
+	}
+	connect_free(warm->kept[last]);
+	memmove(warm->kept + 1, warm->kept, last * sizeof *warm->kept);
+	warm->kept[0] = c;
+}
+
+int connect_host(struct nanopod *np, struct connect *c, const char *name, struct pssh_host **out)
+{
+	const char *user = settings_text(np->settings, SETTING_ID_USER);
+	const char *jump = settings_text(np->settings, SETTING_ID_JUMP);
+	struct pssh_host *h;
+	const char *bare = str_starts(name, "ssh://") ? name + 6 : name, *at = strrchr(bare, '@');
+	const char *colon = strrchr(bare, ':'), *open = strchr(bare, ':');
+	bool has_port = colon && (colon == open || (colon > bare && colon[-1] == ']'));
+	int rc = pssh_host(c->fleet, name, &h);
+
+	if (rc == 0 && user && *user && !at)
+		rc = pssh_host_set_user(h, user);
+	if (rc == 0 && settings_given(np->settings, SETTING_ID_PORT) && !has_port)
+		rc = pssh_host_set_port(h, (unsigned)settings_int(np->settings, SETTING_ID_PORT));
+	if (rc == 0 && jump && *jump)
+		rc = pssh_host_set_jump(h, jump);
+	if (rc)
+		return failed(np, c, rc, rc == PSSH_EINVAL || rc == PSSH_ESYNTAX ? STATUS_USAGE : STATUS_FAILURE, NULL, NULL);
+	*out = h;
+	return STATUS_OK;
+}
+
+static void word(struct buf *list, const char *text)
+{
+	if (buf_add(list, &text, sizeof text) != 0)
+		command_nomem();
+}
+
+static void option(struct buf *list, const char *name, const char *value)
+{
+	char *both;
+
+	if (asprintf(&both, "-o%s=%s", name, value) < 0)
+		command_nomem();
+	word(list, both); /* until exec */
+}
+
+static void openssh_settings(struct nanopod *np, struct buf *list)
+{
+	static const char *const known[] = { "ask", "yes", "accept-new" };
+	const struct settings *s = np->settings;
+	char room[32];
+
+	if (settings_given(s, SETTING_ID_SSH_CONFIG)) {
+		word(list, "-F");
+		word(list, settings_none(s, SETTING_ID_SSH_CONFIG) ? "none" : settings_text(s, SETTING_ID_SSH_CONFIG));
+	}
+	if (settings_given(s, SETTING_ID_KNOWN_HOSTS))
+		option(list, "UserKnownHostsFile", settings_none(s, SETTING_ID_KNOWN_HOSTS) ? "none" : settings_text(s, SETTING_ID_KNOWN_HOSTS));
+	if (settings_given(s, SETTING_ID_HOST_KEY))
+		option(list, "StrictHostKeyChecking", known[settings_int(s, SETTING_ID_HOST_KEY)]);
+	if (settings_given(s, SETTING_ID_CONNECT_TIMEOUT)) {
+		snprintf(room, sizeof room, "%lld", (long long)(settings_ms(s, SETTING_ID_CONNECT_TIMEOUT) + 999) / 1000);
+		option(list, "ConnectTimeout", room);
+	}
+	if (settings_given(s, SETTING_ID_AGENT))
+		option(list, "IdentityAgent", settings_none(s, SETTING_ID_AGENT) ? "none" : settings_text(s, SETTING_ID_AGENT));
+	if (settings_given(s, SETTING_ID_PORT)) {
+		snprintf(room, sizeof room, "%ld", settings_int(s, SETTING_ID_PORT));
+		option(list, "Port", room);
+	}
+	if (settings_given(s, SETTING_ID_USER))
+		option(list, "User", settings_text(s, SETTING_ID_USER));
+	if (settings_given(s, SETTING_ID_JUMP))
+		option(list, "ProxyJump", settings_text(s, SETTING_ID_JUMP));
+	for (size_t i = 0; i < settings_count(s, SETTING_ID_IDENTITY); i++)
+		option(list, "IdentityFile", settings_item(s, SETTING_ID_IDENTITY, i));
+}
+
+int connect_openssh(struct nanopod *np, const char *host, char *const *extra, char *const *command)
+{
+	struct buf list;
+	int error;
+
+	buf_init(&list, 1 << 20);
+	word(&list, "ssh");
+	openssh_settings(np, &list);
+	for (; *extra; extra++)
+		word(&list, *extra);
+	word(&list, "--");
+	word(&list, host);
+	for (; *command; command++)
+		word(&list, *command);
+	word(&list, NULL);
+	fflush(NULL);
+	signal(SIGPIPE, SIG_DFL); /* an ignored one would be inherited */
+	execvp("ssh", (char *const *)(void *)list.data);
+	error = errno;
+	buf_release(&list);
+	return print_fail(np, STATUS_FAILURE, "install it (Debian: openssh-client), or leave out --openssh",
+		"cannot run 'ssh': %s", strerror(error));
+}

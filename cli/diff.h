@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which lines two texts do not share: for showing how one host's answer differs from most others'. */
+#ifndef CLI_DIFF_H
+#define CLI_DIFF_H
+
+#include <stddef.h>
+
+enum diff_side { DIFF_SAME = ' ', DIFF_OLD = '-', DIFF_NEW = '+' };
+
+/*
+ * Calls each() for every line of the way from a to b, in order; no_line = the line's number in
+ * its own text, from 1. Lines keep their newline, if they have one. 0, -ENOMEM, or what each()
+ * returned where that was not 0.
+ */
+int diff_lines(const char *a, size_t alen, const char *b, size_t blen,
+	int (*each)(void *arg, enum diff_side side, size_t number, const char *line, size_t len), void *arg);
+
+#endif

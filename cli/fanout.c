@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/fanout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/print.h"
+#include "cli/prompt.h"
+#include "cli/select.h"
+#include "cli/settings.h"
+#include "cli/signals.h"
+
+enum { GRACE_MS = 5000, PIECE = 65536, REPLAY_MAX = 1 << 20, LONGEST_QUESTION = 20, DEAF_EVENTS = 64 };
+
+bool outcome_ended(const struct outcome *o)
+{
+	return o->state >= OUTCOME_EXIT;
+}
+
+bool outcome_ok(const struct outcome *o)
+{
+	return o->state == OUTCOME_EXIT && o->status == 0;
+}
+
+int outcome_signal(const char *name)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} rows[] = {
+		{ "HUP", SIGHUP }, { "INT", SIGINT }, { "QUIT", SIGQUIT }, { "ILL", SIGILL }, { "TRAP", SIGTRAP },
+		{ "ABRT", SIGABRT }, { "BUS", SIGBUS }, { "FPE", SIGFPE }, { "KILL", SIGKILL }, { "USR1", SIGUSR1 },
+		{ "SEGV", SIGSEGV }, { "USR2", SIGUSR2 }, { "PIPE", SIGPIPE }, { "ALRM", SIGALRM }, { "TERM", SIGTERM },
+		{ "XCPU", SIGXCPU }, { "XFSZ", SIGXFSZ }, { "SYS", SIGSYS },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return rows[i].number;
+	return 0;
+}
+
+int outcome_status(const struct outcome *o)
+{
+	if (o->state == OUTCOME_EXIT)
+		return o->status & 255;
+	if (o->state == OUTCOME_SIGNAL)
+		return outcome_signal(o->text) ? 128 + outcome_signal(o->text) : STATUS_TRANSPORT;
+	return STATUS_TRANSPORT;
+}
+
+/* A non-blocking stdout, left so by somebody else, would lose output. */
+static void make_blocking(FILE *stream)
+{
+	int fd = fileno(stream), flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
+
+	if (flags >= 0 && (flags & O_NONBLOCK))
+		fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
+int fanout_init(struct fanout *f, struct nanopod *np, struct connect *c, const struct pssh_list *names)
+{
+	int status = STATUS_OK;
+
+	*f = (struct fanout){
+		.np = np, .connect = c, .count = pssh_list_count(names), .grace_ms = GRACE_MS,
+		.cancel_signal = "TERM", .watch_fd = -1, .input.fd = -1,
+	};
+	buf_init(&f->input.replay, REPLAY_MAX);
+	f->hosts = calloc(f->count + 1, sizeof *f->hosts);
+	if (!f->hosts)
+		command_nomem();
+	for (size_t i = 0; !status && i < f->count; i++) {
+		struct outcome *o = &f->hosts[i];
+
+		status = connect_host(np, c, pssh_list_get(names, i), &o->host);
+		if (status)
+			break;
+		o->name = pssh_host_name(o->host);
+		o->index = i;
+		pssh_host_set_data(o->host, o);
+	}
+	if (!status && signals_begin() != 0)
+		status = print_fail(np, STATUS_FAILURE, NULL, "cannot catch signals: %s", strerror(errno));
+	if (status) {
+		free(f->hosts);
+		return status;
+	}
+	make_blocking(np->out);
+	progress_begin(&f->progress, np, f->count);
+	return STATUS_OK;
+}
+
+void fanout_release(struct fanout *f)
+{
+	progress_hide(&f->progress);
+	pssh_task_free(f->task);
+	for (size_t i = 0; i < f->count; i++) {
+		pssh_host_set_data(f->hosts[i].host, NULL);
+		free(f->hosts[i].text);
+	}
+	free(f->hosts);
+	free(f->input.kept);
+	buf_release(&f->input.replay);
+	signals_end();
+}
+
+int fanout_start(struct fanout *f)
+{
+	int status, rc = 0;
+
+	pssh_task_free(f->task);
+	f->task = NULL;
+	status = f->make(f->arg, f, &f->task);
+	if (status)
+		return status;
+	f->ended = f->count;
+	f->running = f->telling = false;
+	f->input.full = false;
+	for (size_t i = 0; !rc && i < f->count; i++) {
+		if (f->hosts[i].state != OUTCOME_WAITING)
+			continue;
+		rc = pssh_task_add(f->task, f->hosts[i].host);
+		f->ended--;
+	}
+	f->progress.running = 0;
+	f->progress.done = f->ended;
+	if (!rc)
+		rc = pssh_task_start(f->task);
+	if (rc == PSSH_ENOMEM)
+		command_nomem();
+	return rc ? print_fail(f->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet)) : STATUS_OK;
+}
+
+void fanout_quiet(struct fanout *f)
+{
+	progress_hide(&f->progress);
+}
+
+void fanout_cancel(struct fanout *f)
+{
+	f->asked++;
+	f->input.ended = true;
+	if (f->asked == 1) {
+		f->progress.phase = "stopping";
+		prompt_decline(f->connect->prompt, f->connect->fleet);
+		pssh_task_cancel(f->task, f->cancel_signal, f->grace_ms);
+	} else {
+		pssh_task_stop(f->task);
+	}
+}
+
+/* ---- Input ----------------------------------------------------------------------------- */
+
+static void remember(struct fanout_input *in, const char *data, size_t len)
+{
+	if (!in->lost && buf_add(&in->replay, data, len) != 0) {
+		in->lost = true;
+		buf_release(&in->replay);
+	}
+}
+
+/* True where all of it was taken. */
+static bool feed(struct fanout *f, const char *data, size_t len)
+{
+	int rc = pssh_task_write(f->task, NULL, data, len);
+
+	if (rc == PSSH_EAGAIN) {
+		f->input.full = true;
+		/* Hosts whose turn has not come hold the others' input back: let all of them come. */
+		pssh_set_window(f->connect->fleet, (unsigned)settings_int(f->np->settings, SETTING_ID_FANOUT), 0);
+		return false;
+	}
+	return true;
+}
+
+static void feed_head(struct fanout *f)
+{
+	struct fanout_input *in = &f->input;
+
+	while (!in->full && in->head_at < in->head_len) {
+		size_t left = in->head_len - in->head_at, n = left < PIECE ? left : PIECE;
+
+		if (!feed(f, in->head + in->head_at, n))
+			return;
+		in->head_at += n;
+	}
+	if (!in->full && in->kept_at < in->kept_len && feed(f, in->kept + in->kept_at, in->kept_len - in->kept_at))
+		in->kept_at = in->kept_len;
+}
+
+static bool input_wanted(const struct fanout *f)
+{
+	const struct fanout_input *in = &f->input;
+
+	return in->open && !in->ended && !in->full && f->running && in->fd >= 0 && in->kept_at == in->kept_len;
+}
+
+static void read_input(struct fanout *f)
+{
+	struct fanout_input *in = &f->input;
+	ssize_t n;
+
+	if (!in->kept)
+		in->kept = malloc(PIECE);
+	if (!in->kept)
+		command_nomem();
+	n = read(in->fd, in->kept, PIECE);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n < 0)
+		print_warn(f->np, "cannot read standard input: %s", strerror(errno));
+	if (n <= 0) {
+		in->fd = -1;
+		return;
+	}
+	in->kept_at = 0;
+	in->kept_len = (size_t)n;
+	remember(in, in->kept, in->kept_len);
+	feed_head(f);
+}
+
+static void step_input(struct fanout *f)
+{
+	struct fanout_input *in = &f->input;
+
+	if (!in->open || in->ended || !f->running)
+		return;
+	feed_head(f);
+	if (in->fd < 0 && !in->full && in->head_at == in->head_len && in->kept_at == in->kept_len) {
+		pssh_task_end_input(f->task, NULL);
+		in->ended = true;
+	}
+}
+
+/* ---- Unknown host keys ----------------------------------------------------------------- */
+
+static bool may_ask(const struct fanout *f)
+{
+	return f->connect->ask_new && !f->asked && !f->input.lost;
+}
+
+static char *question(struct fanout *f)
+{
+	struct buf b;
+	size_t count = 0;
+	const struct outcome *one = NULL;
+
+	buf_init(&b, 1 << 16);
+	for (size_t i = 0; i < f->count; i++) {
+		if (!f->hosts[i].ask)
+			continue;
+		one = &f->hosts[i];
+		if (count++ < LONGEST_QUESTION)
+			buf_addf(&b, "  %s (%s): %s\n", one->name, pssh_host_address(one->host), pssh_host_fingerprint(one->host));
+	}
+	if (count > LONGEST_QUESTION)
+		buf_addf(&b, "  … and %zu more\n", count - LONGEST_QUESTION);
+	if (count == 1) {
+		buf_clear(&b);
+		buf_addf(&b, "The key of host '%s (%s)' is not known yet:\n  %s\nTake it, remember it, and connect (yes/no)? ",
+			one->name, pssh_host_address(one->host), pssh_host_fingerprint(one->host));
+	} else {
+		buf_addf(&b, "The keys of these %zu hosts are not known yet. Take them, remember them, and connect (yes/no)? ", count);
+	}
+	return buf_steal(&b);
+}
+
+/* True where another round begins. */
+static bool ask_about_keys(struct fanout *f)
+{
+	char *text;
+	bool yes, any = false;
+
+	for (size_t i = 0; i < f->count; i++)
+		any |= f->hosts[i].ask;
+	if (!any || !may_ask(f))
+		return false;
+	fanout_quiet(f);
+	fflush(f->np->out);
+	text = question(f);
+	yes = text && prompt_yes(f->connect->prompt, text);
+	free(text);
+	if (!yes)
+		return false;
+	/* The key that was shown, and no other, may be taken. */
+	pssh_set_hostkeys(f->connect->fleet, PSSH_HOSTKEYS_ACCEPT_NEW);
+	for (size_t i = 0; i < f->count; i++) {
+		struct outcome *o = &f->hosts[i];
+
+		if (!o->ask)
+			continue;
+		pssh_host_pin(o->host, pssh_host_fingerprint(o->host));
+		o->ask = false;
+		o->state = OUTCOME_WAITING;
+	}
+	f->input.head = f->input.replay.len ? f->input.replay.data : f->input.head;
+	f->input.head_len = f->input.replay.len ? f->input.replay.len : f->input.head_len;
+	f->input.head_at = 0;
+	f->input.kept_at = f->input.kept_len = 0;
+	f->input.ended = false;
+	return fanout_start(f) == STATUS_OK;
+}
+
+/* The next host that was asked about in vain. */
+static struct outcome *next_refused(struct fanout *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		struct outcome *o = &f->hosts[i];
+
+		if (!o->ask)
+			continue;
+		o->ask = false;
+		o->state = OUTCOME_ERROR;
+		f->ended++;
+		f->progress.failed++;
+		f->made = (struct pssh_event){
+			.type = PSSH_EV_ERROR, .task = f->task, .host = o->host, .data = "",
+			.status = o->status, .text = o->text ? o->text : "",
+		};
+		return o;
+	}
+	return NULL;
+}
+
+/* ---- Events ---------------------------------------------------------------------------- */
+
+static void end_of_host(struct fanout *f, struct outcome *o, const struct pssh_event *ev)
+{
+	if (o->state == OUTCOME_RUNNING && f->progress.running)
+		f->progress.running--;
+	free(o->text);
+	o->text = NULL;
+	o->status = ev->status;
+	o->cancelled = ev->cancelled;
+	if (ev->type != PSSH_EV_EXIT && !(o->text = strdup(ev->text)))
+		command_nomem();
+	if (ev->type == PSSH_EV_ERROR && ev->status == PSSH_EHOSTNEW && may_ask(f) && *pssh_host_fingerprint(o->host)) {
+		o->ask = true;
+		return;
+	}
+	o->state = ev->type == PSSH_EV_EXIT ? OUTCOME_EXIT : ev->type == PSSH_EV_SIGNAL ? OUTCOME_SIGNAL : OUTCOME_ERROR;
+	f->ended++;
+	f->progress.done++;
+	if (!outcome_ok(o))
+		f->progress.failed++;
+}
+
+static void moved(struct fanout *f, struct outcome *o, const struct pssh_event *ev)
+{
+	f->progress.bytes = true;
+	f->progress.moved += ev->done - o->moved;
+	f->progress.size += ev->total - o->size;
+	o->moved = ev->done;
+	o->size = ev->total;
+}
+
+/* Takes notice of an event; true where the command should see it. */
+static bool notice(struct fanout *f, const struct pssh_event *ev, struct outcome *o)
+{
+	switch (ev->type) {
+	case PSSH_EV_PROMPT:
+		fanout_quiet(f);
+		prompt_add(f->connect->prompt, f->connect->fleet, ev);
+		return false;
+	case PSSH_EV_WRITABLE:
+		f->input.full = false;
+		return true;
+	case PSSH_EV_STARTED:
+		if (o && o->state == OUTCOME_WAITING) {
+			o->state = OUTCOME_RUNNING;
+			f->progress.running++;
+		}
+		f->running = true;
+		return true;
+	case PSSH_EV_PROGRESS:
+		if (o)
+			moved(f, o, ev);
+		return true;
+	case PSSH_EV_EXIT:
+	case PSSH_EV_SIGNAL:
+	case PSSH_EV_ERROR:
+		if (o)
+			end_of_host(f, o, ev);
+		return !o || !o->ask;
+	default:
+		return true;
+	}
+}
+
+static int shorter(int a, int b)
+{
+	return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+/* A write error on standard output ends the work, rather than running on for nobody. */
+static void check_output(struct fanout *f)
+{
+	if (fflush(f->np->out) == 0 && !ferror(f->np->out))
+		return;
+	if (!f->broken && !f->asked) {
+		f->broken = true;
+		fanout_cancel(f);
+	}
+}
+
+/* ms -1: as long as nothing is due. */
+static enum fanout_turn look(struct fanout *f, int ms)
+{
+	struct pollfd fds[] = {
+		{ .fd = pssh_fd(f->connect->fleet), .events = POLLIN },
+		{ .fd = signals_fd(), .events = POLLIN },
+		{ .fd = input_wanted(f) ? f->input.fd : -1, .events = POLLIN },
+		{ .fd = prompt_fd(f->connect->prompt), .events = POLLIN },
+		{ .fd = f->watch_fd, .events = POLLIN },
+	};
+	bool drawing = fds[3].fd < 0;
+	int signal;
+
+	check_output(f);
+	if (drawing)
+		progress_draw(&f->progress);
+	if (ms < 0)
+		ms = shorter(pssh_timeout(f->connect->fleet), drawing ? progress_timeout(&f->progress) : -1);
+	if (poll(fds, sizeof fds / sizeof *fds, ms) <= 0)
+		return FANOUT_EVENT;
+	while (fds[1].revents && (signal = signals_next()) != 0) {
+		if (signal == SIGWINCH)
+			return FANOUT_SIGNAL;
+		f->first_signal = f->first_signal ? f->first_signal : signal;
+		if (!f->asked)
+			fanout_quiet(f);
+		if (!f->asked && f->np->tty_err)
+			print_note(f->np, "stopping what runs; Ctrl-C again does not wait for it");
+		fanout_cancel(f);
+	}
+	if (fds[2].revents)
+		read_input(f);
+	if (fds[3].revents && prompt_fd(f->connect->prompt) >= 0)
+		prompt_step(f->connect->prompt, f->connect->fleet);
+	return fds[4].revents ? FANOUT_WATCH : FANOUT_EVENT;
+}
+
+enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, struct outcome **host)
+{
+	for (;;) {
+		const struct pssh_event *ev;
+		enum fanout_turn turn = FANOUT_EVENT;
+		int rc;
+
+		*host = NULL;
+		if (f->telling) {
+			*host = next_refused(f);
+			*out = &f->made;
+			return *host ? FANOUT_EVENT : FANOUT_DONE;
+		}
+		step_input(f);
+		/* Hosts that never fall silent must not keep us from hearing Ctrl-C. */
+		if (++f->unheard >= DEAF_EVENTS) {
+			turn = look(f, 0);
+			f->unheard = 0;
+			if (turn != FANOUT_EVENT)
+				return turn;
+		}
+		rc = pssh_next(f->connect->fleet, &ev);
+		if (rc < 0) {
+			print_fail(f->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet));
+			return FANOUT_DONE;
+		}
+		if (rc == 0) {
+			turn = look(f, -1);
+			f->unheard = 0;
+			if (turn != FANOUT_EVENT)
+				return turn;
+			continue;
+		}
+		if (ev->task && ev->task != f->task)
+			continue;
+		if (ev->type == PSSH_EV_DONE) {
+			if (!ask_about_keys(f))
+				f->telling = true;
+			continue;
+		}
+		*host = ev->host ? pssh_host_data(ev->host) : NULL;
+		if (notice(f, ev, *host)) {
+			*out = ev;
+			return FANOUT_EVENT;
+		}
+	}
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "cli/diff.h"
+#include "cli/fanout.h"
+#include "cli/fold.h"
+#include "cli/print.h"
+#include "cli/select.h"
+
+static const size_t text_max = (size_t)4 << 30;
+
+struct group {
+	struct outcome **hosts; /* into the sorted list */
+	size_t count;
+};
+
+static int same_answer(const struct outcome *a, const struct outcome *b)
+{
+	int d = fold_compare(a->out, b->out);
+
+	if (!d)
+		d = fold_compare(a->err, b->err);
+	if (!d)
+		d = (a->state > b->state) - (a->state < b->state);
+	if (!d)
+		d = (a->status > b->status) - (a->status < b->status);
+	if (!d && a->state == OUTCOME_SIGNAL)
+		d = strcmp(a->text, b->text);
+	return d;
+}
+
+static int by_answer(const void *x, const void *y)
+{
+	const struct outcome *a = *(struct outcome *const *)x, *b = *(struct outcome *const *)y;
+	int d = same_answer(a, b);
+
+	return d ? d : (a->index > b->index) - (a->index < b->index);
+}
+
+static int by_size(const void *x, const void *y)
+{
+	const struct group *a = x, *b = y;
+
+	if (a->count != b->count)
+		return a->count < b->count ? 1 : -1;
+	return (a->hosts[0]->index > b->hosts[0]->index) - (a->hosts[0]->index < b->hosts[0]->index);
+}
+
+/* At `*i` an escape sequence that only colours? Then *i moves past it. */
+static bool is_color(const char *s, size_t len, size_t *i)
+{
+	size_t k = *i + 2;
+
+	if (len - *i < 3 || s[*i] != '\033' || s[*i + 1] != '[')
+		return false;
+	while (k < len && ((s[k] >= '0' && s[k] <= '9') || s[k] == ';' || s[k] == ':'))
+		k++;
+	if (k >= len || s[k] != 'm')
+		return false;
+	*i = k + 1;
+	return true;
+}
+
+int group_harmless(struct buf *out, const char *s, size_t len)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < len;) {
+		size_t from = i;
+		unsigned char c = (unsigned char)s[i];
+
+		if (is_color(s, len, &i)) {
+			rc = buf_add(out, s + from, i - from);
+			continue;
+		}
+		i++;
+		if (c == '\r' && (i == len || s[i] == '\n'))
+			continue;
+		/* C1 controls as UTF-8 (c2 80 … c2 9f) are controls too. */
+		if (c == 0xc2 && i < len && (unsigned char)s[i] < 0xa0) {
+			i++;
+			c = 0x7f;
+		}
+		rc = buf_addc(out, (c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? '?' : (char)c);
+	}
+	return rc;
+}
+
+static void emit(struct fanout *f, FILE *stream, const char *text, size_t len)
+{
+	bool tty = stream == f->np->err ? f->np->tty_err : f->np->tty_out;
+	struct buf b;
+
+	if (!tty) {
+		fwrite(text, 1, len, stream);
+	} else {
+		buf_init(&b, text_max);
+		if (group_harmless(&b, text, len) != 0)
+			command_nomem();
+		fwrite(buf_text(&b), 1, b.len, stream);
+		buf_release(&b);
+	}
+	if (len && text[len - 1] != '\n')
+		fputc('\n', stream);
+}
+
+static void heading(struct fanout *f, FILE *stream, const struct group *g, const char *what)
+{
+	const char **names = calloc(g->count, sizeof *names);
+	const struct outcome *o = g->hosts[0];
+	char *folded;
+
+	if (!names)
+		command_nomem();
+	for (size_t i = 0; i < g->count; i++)
+		names[i] = g->hosts[i]->name;
+	folded = select_fold_names(names, g->count, 0);
+	fprintf(stream, "%s---- %s%s (%zu host%s)", print_color(f->np, stream, COLOR_BOLD), folded,
+		print_color(f->np, stream, COLOR_NONE), g->count, g->count == 1 ? "" : "s");
+	if (o->state == OUTCOME_EXIT && o->status)
+		fprintf(stream, ", exit status %d", o->status);
+	else if (o->state == OUTCOME_SIGNAL)
+		fprintf(stream, ", ended by SIG%s", o->text);
+	else if (o->state == OUTCOME_ERROR)
+		fprintf(stream, ", incomplete: %s", pssh_strerror(o->status));
+	if (*what)
+		fprintf(stream, ", %s", what);
+	fputc('\n', stream);
+	free(folded);
+	free(names);
+}
+
+static char *text_of(struct fold_place place, size_t *len)
+{
+	struct buf b;
+
+	buf_init(&b, text_max);
+	if (fold_text(place, &b) != 0)
+		command_nomem();
+	*len = b.len;
+	return buf_steal(&b);
+}
+
+/* ---- Differences ----------------------------------------------------------------------- */
+
+struct hunk {
+	struct fanout *f;
+	FILE *stream;
+	struct buf text;
+	size_t old_at, new_at, olds, news;  /* lines, from 1 */
+	size_t old_line, new_line;          /* where the walk is */
+};
+
+static void hunk_end(struct hunk *h)
+{
+	struct nanopod *np = h->f->np;
+
+	if (h->olds || h->news) {
+		/* As diff -U0 writes it: with no lines on a side, the line before. */
+		fprintf(h->stream, "%s@@ -%zu,%zu +%zu,%zu @@%s\n", print_color(np, h->stream, COLOR_CYAN),
+			h->old_at - !h->olds, h->olds, h->new_at - !h->news, h->news, print_color(np, h->stream, COLOR_NONE));
+		fwrite(buf_text(&h->text), 1, h->text.len, h->stream);
+	}
+	buf_clear(&h->text);
+	h->olds = h->news = 0;
+}
+
+static int hunk_line(void *arg, enum diff_side side, size_t number, const char *line, size_t len)
+{
+	struct hunk *h = arg;
+	bool tty = h->stream == h->f->np->err ? h->f->np->tty_err : h->f->np->tty_out;
+	const char *color = print_color(h->f->np, h->stream, side == DIFF_OLD ? COLOR_RED : COLOR_GREEN);
+	size_t n = len && line[len - 1] == '\n' ? len - 1 : len;
+	int rc = 0;
+
+	(void)number;
+	if (side == DIFF_SAME) {
+		hunk_end(h);
+		h->old_line++;
+		h->new_line++;
+		return 0;
+	}
+	if (!h->olds && !h->news) {
+		h->old_at = h->old_line + 1;
+		h->new_at = h->new_line + 1;
+	}
+	if (side == DIFF_OLD)
+		h->olds++, h->old_line++;
+	else
+		h->news++, h->new_line++;
+	rc |= buf_adds(&h->text, color);
+	rc |= buf_addc(&h->text, (char)side);
+	rc |= tty ? group_harmless(&h->text, line, n) : buf_add(&h->text, line, n);
+	rc |= buf_adds(&h->text, print_color(h->f->np, h->stream, COLOR_NONE));
+	rc |= buf_adds(&h->text, n == len ? "\n\\ No newline at end of output\n" : "\n");
+	return rc;
+}
+
+static void show_difference(struct fanout *f, FILE *stream, struct fold_place base, struct fold_place place)
+{
+	struct hunk h = { .f = f, .stream = stream };
+	size_t alen, blen;
+	char *a = text_of(base, &alen), *b = text_of(place, &blen);
+
+	buf_init(&h.text, text_max);
+	if (diff_lines(a, alen, b, blen, hunk_line, &h) != 0)
+		command_nomem();
+	hunk_end(&h);
+	buf_release(&h.text);
+	free(a);
+	free(b);
+}
+
+/* ---- Groups ---------------------------------------------------------------------------- */
+
+static void show(struct fanout *f, const struct group *g, const struct group *base)
+{
+	const struct outcome *o = g->hosts[0], *largest = base ? base->hosts[0] : NULL;
+	bool same_out = largest && fold_compare(o->out, largest->out) == 0;
+	char *text;
+	size_t len;
+
+	heading(f, f->np->out, g, same_out && fold_length(o->out) ? "the same output as the largest group" :
+		!fold_length(o->out) && !fold_length(o->err) ? "no output" : "");
+	if (largest && !same_out) {
+		show_difference(f, f->np->out, largest->out, o->out);
+	} else if (!same_out) {
+		text = text_of(o->out, &len);
+		emit(f, f->np->out, text, len);
+		free(text);
+	}
+	if (!fold_length(o->err))
+		return;
+	fflush(f->np->out);
+	heading(f, f->np->err, g, "stderr");
+	text = text_of(o->err, &len);
+	emit(f, f->np->err, text, len);
+	free(text);
+}
+
+void group_show(struct fanout *f, bool diff)
+{
+	struct outcome **sorted = calloc(f->count + 1, sizeof(struct outcome *));
+	struct group *groups = calloc(f->count + 1, sizeof *groups);
+	size_t hosts = 0, count = 0;
+
+	if (!sorted || !groups)
+		command_nomem();
+	for (size_t i = 0; i < f->count; i++) {
+		struct outcome *o = &f->hosts[i];
+
+		/* A host that was not reached said nothing: the summary tells of it. */
+		if (o->state == OUTCOME_EXIT || o->state == OUTCOME_SIGNAL || fold_length(o->out) || fold_length(o->err))
+			sorted[hosts++] = o;
+	}
+	qsort(sorted, hosts, sizeof(struct outcome *), by_answer);
+	for (size_t i = 0; i < hosts; i++) {
+		if (!i || same_answer(sorted[i - 1], sorted[i]) != 0)
+			groups[count++].hosts = sorted + i;
+		groups[count - 1].count++;
+	}
+	qsort(groups, count, sizeof *groups, by_size);
+	fanout_quiet(f);
+	for (size_t i = 0; i < count; i++)
+		show(f, &groups[i], diff && i ? &groups[0] : NULL);
+	free(sorted);
+	free(groups);
+}

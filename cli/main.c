@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod: the only file that names the commands. */
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/print.h"
+#include "cli/settings.h"
+
+extern const struct command cmd_run, cmd_ssh, cmd_cp, cmd_hosts, cmd_shell;
+extern const struct command cmd_config, cmd_doctor, cmd_completion, cmd_complete, cmd_help, cmd_version;
+
+static const struct command *const commands[] = {
+	&cmd_run, &cmd_ssh, &cmd_cp, &cmd_hosts, &cmd_shell,
+	&cmd_config, &cmd_doctor, &cmd_completion, &cmd_complete, &cmd_help, &cmd_version,
+	NULL
+};
+
+/* A file opened later must not become standard output by chance; what is written there fails. */
+static void hold_standard_streams(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
+			_exit(STATUS_FAILURE);
+}
+
+int main(int argc, char **argv)
+{
+	struct nanopod np = { .commands = commands, .out = stdout, .err = stderr };
+	int status;
+
+	hold_standard_streams();
+	signal(SIGPIPE, SIG_IGN); /* EPIPE is told apart from a full disk in print_finish() */
+	np.tty_in = isatty(0);
+	np.tty_out = isatty(1);
+	np.tty_err = isatty(2);
+	if (settings_new(&np.settings))
+		command_nomem();
+	status = command_run(&np, argc ? argc - 1 : 0, argv + (argc > 0));
+	settings_free(np.settings);
+	if (fclose(stdout) != 0 && status == STATUS_OK)
+		status = print_fail(&np, STATUS_FAILURE, NULL, "cannot write to standard output");
+	return status;
+}

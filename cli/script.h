@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A local script, run on hosts: it travels ahead of standard input and is not left behind there. */
+#ifndef CLI_SCRIPT_H
+#define CLI_SCRIPT_H
+
+#include "base/buf.h"
+#include "base/fail.h"
+
+/*
+ * Reads the file and makes the command that takes it from its standard input and runs it with
+ * these arguments. 0 or a negative code with a sentence.
+ */
+int script_command(const char *path, char *const *arguments, struct buf *content, struct buf *command, struct fail *f);
+
+/* Words joined by spaces, as ssh does. */
+int script_join(char *const *words, struct buf *out);
+
+#endif

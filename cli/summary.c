@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/summary.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/group.h"
+#include "cli/print.h"
+#include "cli/select.h"
+
+enum { CAUSES_SHOWN = 20, NAMES_SHOWN = 400 };
+
+struct cause {
+	char *text;           /* the sentence without the host's own name */
+	int code;             /* PSSH_E…; 0: the command's own end */
+	const char **names;
+	size_t count, first;
+};
+
+const char *summary_hint(int code)
+{
+	switch (code) {
+	case PSSH_ERESOLVE:
+		return "is the name right? 'nanopod hosts -o wide NAME' shows what it is taken for";
+	case PSSH_ECONNECT:
+	case PSSH_ECLOSED:
+		return "'--retry 3' tries again; 'nanopod hosts -o wide NAME' shows address and port";
+	case PSSH_ETIMEOUT:
+		return "'--connect-timeout' or '--timeout' allow more time";
+	case PSSH_EHOSTNEW:
+		return "'--host-key accept-new' takes and remembers unknown keys; compare the fingerprint where that matters";
+	case PSSH_EHOSTKEY:
+		return "if the host was made anew, 'ssh-keygen -R NAME' forgets its old key; if not, somebody may be listening";
+	case PSSH_EAUTH:
+		return "'-l USER' names another user, '-i FILE' a key; 'ssh-add -l' shows what the agent has";
+	case PSSH_EPASSPHRASE:
+		return "'ssh-add FILE' unlocks the key once";
+	case PSSH_EPROXY:
+		return "try the jump host itself: 'nanopod ssh JUMP true'";
+	default:
+		return NULL;
+	}
+}
+
+/* What is the host's own in a sentence at s: its length, or 0. */
+static size_t own_text(const struct outcome *o, const char *s)
+{
+	const char *own[] = { o->name, pssh_host_address(o->host), pssh_host_fingerprint(o->host) };
+
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (own[i] && *own[i] && str_starts(s, own[i]))
+			return strlen(own[i]);
+	return 0;
+}
+
+/* The sentence with the host's name left out, so that the same cause is the same text. */
+static char *cause_of(const struct outcome *o)
+{
+	struct buf b;
+	size_t n;
+
+	buf_init(&b, 65536);
+	if (o->state == OUTCOME_EXIT) {
+		buf_addf(&b, "exit status %d", o->status);
+	} else if (o->state == OUTCOME_SIGNAL) {
+		buf_addf(&b, "ended by SIG%s", o->text);
+	} else {
+		for (const char *s = o->text; *s;) {
+			if ((n = own_text(o, s)) != 0)
+				buf_addc(&b, '*');
+			else
+				group_harmless(&b, s, 1);
+			s += n ? n : 1;
+		}
+		if (!b.len)
+			buf_adds(&b, pssh_strerror(o->status));
+	}
+	return buf_steal(&b);
+}
+
+/* Sentences differ in addresses and the like even so: then the code is the cause. */
+static int by_cause(const void *x, const void *y)
+{
+	const struct cause *a = x, *b = y;
+
+	if (a->count != b->count)
+		return a->count < b->count ? 1 : -1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+static struct cause *find(struct cause *causes, size_t *count, const char *text, int code)
+{
+	struct cause *same_code = NULL;
+
+	for (size_t i = 0; i < *count; i++) {
+		if (causes[i].code == code && strcmp(causes[i].text, text) == 0)
+			return &causes[i];
+		if (code && causes[i].code == code)
+			same_code = &causes[i];
+	}
+	if (*count < CAUSES_SHOWN || !same_code) {
+		if (*count == CAUSES_SHOWN * 2)
+			return &causes[*count - 1];
+		causes[*count] = (struct cause){ .text = strdup(text), .code = code };
+		if (!causes[*count].text)
+			command_nomem();
+		return &causes[(*count)++];
+	}
+	free(same_code->text);
+	same_code->text = strdup(pssh_strerror(code));
+	if (!same_code->text)
+		command_nomem();
+	return same_code;
+}
+
+static size_t sort_causes(const struct fanout *f, struct cause *causes)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct outcome *o = &f->hosts[i];
+		struct cause *c;
+		char *text;
+
+		if (!outcome_ended(o) || outcome_ok(o))
+			continue;
+		text = cause_of(o);
+		if (!text)
+			command_nomem();
+		c = find(causes, &count, text, o->state == OUTCOME_ERROR ? o->status : 0);
+		free(text);
+		if (!c->names && !(c->names = calloc(f->count, sizeof *c->names)))
+			command_nomem();
+		if (!c->count)
+			c->first = i;
+		c->names[c->count++] = o->name;
+	}
+	qsort(causes, count, sizeof *causes, by_cause);
+	return count;
+}
+
+static void show_cause(struct nanopod *np, const struct cause *c)
+{
+	char *names = select_fold_names(c->names, c->count, NAMES_SHOWN);
+	const char *hint = summary_hint(c->code);
+
+	fprintf(np->err, "  %s%s%s (%zu): %s\n", print_color(np, np->err, COLOR_RED), c->text,
+		print_color(np, np->err, COLOR_NONE), c->count, names);
+	if (hint)
+		fprintf(np->err, "      %s\n", hint);
+	free(names);
+}
+
+static void show_one(struct fanout *f)
+{
+	const struct outcome *o = &f->hosts[0];
+
+	if (o->state == OUTCOME_ERROR && strstr(o->text, o->name))
+		print_fail(f->np, STATUS_TRANSPORT, summary_hint(o->status), "%s", o->text);
+	else if (o->state == OUTCOME_ERROR)
+		print_fail(f->np, STATUS_TRANSPORT, summary_hint(o->status), "%s: %s", o->name, *o->text ? o->text : pssh_strerror(o->status));
+	else if (o->state == OUTCOME_SIGNAL)
+		print_note(f->np, "%s: the command was ended by SIG%s", o->name, o->text);
+}
+
+static size_t count_failed(const struct fanout *f)
+{
+	size_t failed = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		failed += !outcome_ok(&f->hosts[i]);
+	return failed;
+}
+
+void summary_show(struct fanout *f, const char *again)
+{
+	size_t failed = count_failed(f), count;
+	struct cause *causes;
+
+	fanout_quiet(f);
+	fflush(f->np->out);
+	if (!failed || f->count == 1) {
+		if (failed)
+			show_one(f);
+		return;
+	}
+	if (f->np->errors_json) {
+		print_fail(f->np, STATUS_PARTLY, again, "%zu of %zu hosts failed", failed, f->count);
+		return;
+	}
+	causes = calloc(CAUSES_SHOWN * 2 + 1, sizeof *causes);
+	if (!causes)
+		command_nomem();
+	print_note(f->np, "%zu of %zu hosts failed:", failed, f->count);
+	count = sort_causes(f, causes);
+	for (size_t i = 0; i < count; i++) {
+		show_cause(f->np, &causes[i]);
+		free(causes[i].names);
+		free(causes[i].text);
+	}
+	free(causes);
+	if (again)
+		fprintf(f->np->err, "  only these again: %s\n", again);
+}
+
+int summary_status(const struct fanout *f, bool largest)
+{
+	int most = 0;
+
+	if (f->broken)
+		return STATUS_FAILURE;
+	if (f->asked)
+		return 128 + (f->first_signal ? f->first_signal : SIGINT);
+	for (size_t i = 0; i < f->count; i++)
+		if (outcome_status(&f->hosts[i]) > most)
+			most = outcome_status(&f->hosts[i]);
+	if (f->count == 1 || largest || most == 0)
+		return most;
+	return STATUS_PARTLY;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/group.h"
+#include "cli/json.h"
+#include "cli/print.h"
+#include "cli/utf8.h"
+
+enum { LABEL_MAX = 40 };
+/* One event's worth of labelled text, and all that is kept of gathered output. */
+static const size_t line_max = (size_t)1 << 30, gather_max = (size_t)4 << 30;
+
+void view_init(struct view *v, struct fanout *f, enum view_kind kind)
+{
+	*v = (struct view){ .fanout = f, .kind = kind, .labels = true };
+	buf_init(&v->line, line_max);
+	for (size_t i = 0; i < f->count; i++) {
+		size_t n = print_width(f->hosts[i].name);
+
+		if (n > v->width && n <= LABEL_MAX)
+			v->width = n;
+	}
+	if ((kind == VIEW_GATHER || kind == VIEW_JSON) && fold_new(gather_max, &v->fold) != 0)
+		command_nomem();
+}
+
+void view_release(struct view *v)
+{
+	fold_free(v->fold);
+	buf_release(&v->line);
+}
+
+enum pssh_output view_output(const struct view *v)
+{
+	bool whole = v->labels || v->fanout->count > 1;
+
+	return (v->kind == VIEW_LINES && whole) || v->kind == VIEW_JSONL ? PSSH_OUTPUT_LINES : PSSH_OUTPUT_CHUNKS;
+}
+
+/* What was built, in one write, on the stream that it belongs to. */
+static void put(struct view *v, FILE *stream)
+{
+	struct nanopod *np = v->fanout->np;
+
+	fanout_quiet(v->fanout);
+	/* Two streams on one terminal keep their order. */
+	if (stream == np->err)
+		fflush(np->out);
+	fwrite(buf_text(&v->line), 1, v->line.len, stream);
+	buf_clear(&v->line);
+}
+
+static void need(int rc)
+{
+	if (rc)
+		command_nomem();
+}
+
+/* ---- Lines with labels ----------------------------------------------------------------- */
+
+static void add_label(struct view *v, struct buf *b, const struct outcome *o, bool err)
+{
+	struct nanopod *np = v->fanout->np;
+	FILE *stream = err ? np->err : np->out;
+	static const enum color colors[] = { COLOR_CYAN, COLOR_GREEN, COLOR_YELLOW, COLOR_BLUE, COLOR_MAGENTA };
+	size_t n = print_width(o->name), count = sizeof colors / sizeof *colors;
+
+	need(buf_adds(b, print_color(np, stream, err ? COLOR_RED : colors[o->index % count])));
+	need(buf_adds(b, o->name));
+	need(buf_addc(b, err ? '!' : ':'));
+	need(buf_adds(b, print_color(np, stream, COLOR_NONE)));
+	for (; n < v->width; n++)
+		need(buf_addc(b, ' '));
+	need(buf_addc(b, ' '));
+}
+
+static void lines(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
+{
+	struct nanopod *np = v->fanout->np;
+	bool harmless = err ? np->tty_err : np->tty_out;
+	const char *p = ev->data, *end = ev->data + ev->len;
+	struct buf label;
+
+	if (!v->labels) {
+		need(buf_add(&v->line, ev->data, ev->len));
+		if (v->fanout->count > 1 && ev->len && end[-1] != '\n')
+			need(buf_addc(&v->line, '\n'));
+		put(v, err ? np->err : np->out);
+		return;
+	}
+	buf_init(&label, 1024);
+	add_label(v, &label, o, err);
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t n = nl ? (size_t)(nl - p) : (size_t)(end - p);
+
+		need(buf_add(&v->line, label.data, label.len));
+		if (harmless)
+			need(group_harmless(&v->line, p, n));
+		else
+			need(buf_add(&v->line, p, n));
+		need(buf_addc(&v->line, '\n'));
+		p += nl ? n + 1 : n;
+	}
+	buf_release(&label);
+	put(v, err ? np->err : np->out);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------ */
+
+static void base64(struct buf *b, const unsigned char *s, size_t n)
+{
+	static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < n; i += 3) {
+		unsigned v = (unsigned)s[i] << 16 | (i + 1 < n ? (unsigned)s[i + 1] << 8 : 0) | (i + 2 < n ? s[i + 2] : 0);
+
+		need(buf_addc(b, set[v >> 18]));
+		need(buf_addc(b, set[v >> 12 & 63]));
+		need(buf_addc(b, i + 1 < n ? set[v >> 6 & 63] : '='));
+		need(buf_addc(b, i + 2 < n ? set[v & 63] : '='));
+	}
+}
+
+static bool is_utf8(const char *s, size_t n)
+{
+	size_t len = 1;
+
+	for (size_t i = 0; i < n && len; i += len)
+		len = (unsigned char)s[i] < 0x80 ? 1 : utf8_len(s + i, n - i);
+	return len != 0;
+}
+
+/* Text as text; what is no UTF-8 under another key, so that nothing is lost. */
+static void json_data(struct json *j, const char *key, const char *key64, const char *data, size_t len)
+{
+	struct buf b;
+
+	if (is_utf8(data, len)) {
+		json_bytes(j, key, data, len);
+		return;
+	}
+	buf_init(&b, SIZE_MAX / 2);
+	base64(&b, (const unsigned char *)data, len);
+	json_text(j, key64, buf_text(&b));
+	buf_release(&b);
+}
+
+static struct json begin(struct view *v, const char *type, const char *host)
+{
+	struct json j = json_to(&v->line);
+	struct timespec now;
+	struct tm tm;
+	char at[64];
+	size_t n;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	n = strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(at + n, sizeof at - n, ".%03ldZ", now.tv_nsec / 1000000);
+	json_object(&j, NULL);
+	json_int(&j, "seq", (int64_t)++v->seq);
+	json_text(&j, "time", at);
+	json_text(&j, "type", type);
+	if (host)
+		json_text(&j, "host", host);
+	return j;
+}
+
+static void finish(struct view *v, struct json *j)
+{
+	json_end(j);
+	need(j->error);
+	need(buf_addc(&v->line, '\n'));
+}
+
+static void jsonl_data(struct view *v, const struct pssh_event *ev, struct outcome *o, const char *type)
+{
+	const char *p = ev->data, *end = ev->data + ev->len;
+
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t n = nl ? (size_t)(nl - p) + 1 : (size_t)(end - p);
+		struct json j = begin(v, type, o->name);
+
+		json_data(&j, "data", "base64", p, n);
+		finish(v, &j);
+		p += n;
+	}
+	put(v, v->fanout->np->out);
+}
+
+static void json_outcome(struct json *j, const struct outcome *o)
+{
+	if (o->state == OUTCOME_EXIT) {
+		json_int(j, "status", o->status);
+	} else if (o->state == OUTCOME_SIGNAL) {
+		json_text(j, "signal", o->text);
+	} else {
+		json_text(j, "code", pssh_errname(o->status));
+		json_text(j, "message", o->text);
+		json_bool(j, "retryable", pssh_retryable(o->status));
+	}
+	if (o->cancelled)
+		json_bool(j, "cancelled", true);
+	if (o->dropped)
+		json_int(j, "dropped", (int64_t)o->dropped);
+}
+
+static void jsonl_end_of_host(struct view *v, const struct outcome *o)
+{
+	static const char *const types[] = { "waiting", "running", "exit", "signal", "error" };
+	struct json j = begin(v, types[o->state], o->name);
+
+	json_outcome(&j, o);
+	finish(v, &j);
+	put(v, v->fanout->np->out);
+}
+
+static void jsonl_done(struct view *v)
+{
+	struct json j = begin(v, "done", NULL);
+	size_t ok = 0;
+
+	for (size_t i = 0; i < v->fanout->count; i++)
+		ok += outcome_ok(&v->fanout->hosts[i]);
+	json_int(&j, "hosts", (int64_t)v->fanout->count);
+	json_int(&j, "ok", (int64_t)ok);
+	json_int(&j, "failed", (int64_t)(v->fanout->count - ok));
+	finish(v, &j);
+	put(v, v->fanout->np->out);
+}
+
+static void json_all(struct view *v)
+{
+	need(buf_adds(&v->line, "["));
+	for (size_t i = 0; i < v->fanout->count; i++) {
+		const struct outcome *o = &v->fanout->hosts[i];
+		struct json j = json_to(&v->line);
+		struct buf text;
+
+		need(buf_adds(&v->line, i ? ",\n" : ""));
+		json_object(&j, NULL);
+		json_text(&j, "host", o->name);
+		json_bool(&j, "ok", outcome_ok(o));
+		json_outcome(&j, o);
+		buf_init(&text, gather_max);
+		need(fold_text(o->out, &text));
+		json_data(&j, "stdout", "stdout_base64", buf_text(&text), text.len);
+		buf_clear(&text);
+		need(fold_text(o->err, &text));
+		json_data(&j, "stderr", "stderr_base64", buf_text(&text), text.len);
+		buf_release(&text);
+		json_end(&j);
+		need(j.error);
+		put(v, v->fanout->np->out);
+	}
+	need(buf_adds(&v->line, "]\n"));
+	put(v, v->fanout->np->out);
+}
+
+/* ---- All kinds ------------------------------------------------------------------------- */
+
+static void gather(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
+{
+	if (fold_add(v->fold, err ? &o->err : &o->out, ev->data, ev->len) != 0)
+		o->dropped += ev->len;
+}
+
+static void data(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
+{
+	o->dropped += ev->dropped;
+	if (v->kind == VIEW_LINES)
+		lines(v, ev, o, err);
+	else if (v->kind == VIEW_JSONL)
+		jsonl_data(v, ev, o, err ? "stderr" : "stdout");
+	else if (v->fold)
+		gather(v, ev, o, err);
+}
+
+void view_event(struct view *v, const struct pssh_event *ev, struct outcome *o)
+{
+	if (!o)
+		return;
+	switch (ev->type) {
+	case PSSH_EV_STDOUT:
+	case PSSH_EV_STDERR:
+		data(v, ev, o, ev->type == PSSH_EV_STDERR);
+		break;
+	case PSSH_EV_STARTED:
+		if (v->kind == VIEW_JSONL) {
+			struct json j = begin(v, "start", o->name);
+
+			finish(v, &j);
+			put(v, v->fanout->np->out);
+		}
+		break;
+	case PSSH_EV_EXIT:
+	case PSSH_EV_SIGNAL:
+	case PSSH_EV_ERROR:
+		if (v->kind == VIEW_JSONL)
+			jsonl_end_of_host(v, o);
+		break;
+	default:
+		break;
+	}
+}
+
+void view_end(struct view *v)
+{
+	if (v->kind == VIEW_JSONL)
+		jsonl_done(v);
+	else if (v->kind == VIEW_JSON)
+		json_all(v);
+	else if (v->kind == VIEW_GATHER)
+		group_show(v->fanout, v->diff);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the output of many hosts is shown: labelled lines, folded groups, JSON Lines, JSON, or not. */
+#ifndef CLI_VIEW_H
+#define CLI_VIEW_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "cli/fanout.h"
+
+enum view_kind { VIEW_LINES, VIEW_GATHER, VIEW_JSONL, VIEW_JSON, VIEW_NONE };
+
+struct view {
+	struct fanout *fanout;
+	enum view_kind kind;
+	bool labels;        /* of VIEW_LINES */
+	bool diff;          /* of VIEW_GATHER: what differs from the largest group */
+	size_t width;       /* of the longest label */
+	uint64_t seq;
+	struct fold *fold;
+	struct buf line;    /* what goes out with one write */
+};
+
+void view_init(struct view *v, struct fanout *f, enum view_kind kind);
+void view_release(struct view *v);
+
+/* Output mode, so that the library hands out what this view needs. */
+enum pssh_output view_output(const struct view *v);
+
+void view_event(struct view *v, const struct pssh_event *ev, struct outcome *o);
+void view_end(struct view *v); /* all hosts are at their end */
+
+#endif

@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every page, and the same as JSON.
+. "$(dirname "$0")/../lib/tap.sh"
+cd "$TMP" || exit 99
+
+run_is 0 "help" "$NANOPOD" help
+overview=$out
+is "$err" "" "nothing on standard error"
+is "$(printf '%s\n' "$out" | grep -n . | grep -m 1 Examples | cut -d: -f1)" 3 "examples come first"
+run "$NANOPOD" --help; is "$out" "$overview" "--help is the same"
+run "$NANOPOD" -h; is "$out" "$overview" "and -h"
+
+commands=$("$NANOPOD" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+isnt "$commands" "" "there are commands"
+for command in $commands; do
+	run_is 0 "help $command" "$NANOPOD" help $command
+	page=$out
+	like "$page" "^usage: nanopod $command \[options\]" "begins with its usage"
+	like "$page" "^  .*nanopod .*$command" "has an example"
+	run "$NANOPOD" $command --help
+	is "$out" "$page" "$command --help is the same"
+	run "$NANOPOD" $command -h
+	is "$out" "$page" "$command -h too"
+	is "$(printf '%s\n' "$page" | awk 'length > 100')" "" "no line is over-long"
+done
+
+run_is 0 "help exit-codes" "$NANOPOD" help exit-codes
+like "$out" '^ 11  check_failed ' "has the status of doctor"
+codes=$out
+run_is 2 "help for what is not there" "$NANOPOD" help rnu
+is "$err" "nanopod: cannot help with 'rnu': no such command; did you mean 'nanopod help run'?" "names the nearest"
+
+"$NANOPOD" help --json >"$TMP/help.json"
+is $? 0 "help --json"
+if have python3; then
+	ok "is complete" python3 - "$TMP/help.json" $commands <<'EOF'
+import json, sys
+page = json.load(open(sys.argv[1]))
+assert [c["name"] for c in page["commands"]] == sys.argv[2:], page["commands"]
+for c in page["commands"]:
+    assert c["usage"].startswith("nanopod " + c["name"] + " [options]"), c
+    assert c["summary"] and c["examples"], c
+    names = [o["name"] for o in c["options"]]
+    assert len(names) == len(set(names)), names
+    letters = [o["letter"] for o in c["options"] if o["letter"]]
+    assert len(letters) == len(set(letters)), (c["name"], letters)
+    for o in c["options"]:
+        assert o["help"] and o["kind"], o
+        assert o["kind"] == "flag" or o["argument"], o
+        assert o["help"][-1] != ".", o
+EOF
+	is "$(python3 -c '
+import json, sys
+for s in json.load(open(sys.argv[1]))["exit_statuses"]:
+    print("%3d  %-12s  %s" % (s["status"], s["code"], s["text"]))' "$TMP/help.json")" "$codes" "has the same exit statuses"
+else
+	skip "python3 is not installed"
+fi
+
+done_testing

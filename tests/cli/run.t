@@ -1,0 +1,237 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# nanopod run against real sshd.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/sshd.sh"
+
+need pgrep
+sshd_up 5 || { fail "sshd is up"; done_testing; }
+cd "$TMP" || exit 99
+PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
+nanopod_run() { timeout -k 5 60 "$NANOPOD" run -F "$SSHD_CONFIG" "$@"; }
+# A remote command that knows which host it is on: "case $here in …" with n1 as 1.
+here='here=$(echo "$SSH_CONNECTION" | cut -d" " -f3); here=${here##*.};'
+# Remote commands sleep for a time that is theirs alone: so neither they nor their shell are left where no
+# command line holds it.
+long() { echo $(($1 * 10000000 + $$)); }
+gone() { ! pgrep -f "sleep $(long "$1")" >/dev/null; }
+
+# ---- Labels ----
+run nanopod_run -w 'n[1-3]' -- 'echo one; echo two; echo bad >&2'
+is "$status" 0 "a command on three hosts"
+is "$(sort "$TMP/.out")" "$(printf 'n%d: one\nn%d: two\n' 1 1 2 2 3 3)" "each line has its host in front"
+is "$(sort "$TMP/.err")" "$(printf 'n%d! bad\n' 1 2 3)" "stderr stays apart, and is marked"
+run nanopod_run -w n1 -w 127.0.0.1x -x 127.0.0.1x -- 'printf "no newline"'
+is "$out" "n1: no newline" "a last line without a newline gets one, and -x leaves a host out"
+run nanopod_run -w n1 -- 'echo a   b' "'c   d'" '$((1+1))'
+is "$out" "n1: a b c   d 2" "words are joined by blanks for the shell there, as ssh does"
+printf '# hosts\nn1 n2\nn3\n' >hosts
+run nanopod_run -w ^hosts -x n2 --no-label -- echo x
+is "$out" "$(printf 'x\nx')" "hosts from a file, without labels"
+run_stdin hosts nanopod_run -w - -- echo x
+is "$(sort "$TMP/.out")" "$(printf 'n%d: x\n' 1 2 3)" "hosts from standard input"
+head -c 300000 /dev/urandom >bytes
+nanopod_run -w n1 --no-label --stdin -- cat <bytes >back
+ok "without labels the bytes of one host are kept" cmp bytes back
+run nanopod_run -w n1 -- "printf '\033[31mred\033[0m \033]0;title\007\n'"
+is "$out" "$(printf 'n1: \033[31mred\033[0m \033]0;title\007')" "no terminal: nothing is taken out"
+
+# ---- Exit statuses ----
+run_is 7 "one host: its status" nanopod_run -w n1 -- exit 7
+run_is 0 "all hosts well" nanopod_run -w 'n[1-3]' -- true
+run_is 10 "some failed" nanopod_run -w 'n[1-3]' -- "$here [ \$here -ne 2 ]"
+like "$err" '1 of 3 hosts failed' "the summary counts"
+like "$err" 'exit status 1 \(1\): n2' "and names them under the cause"
+run_is 10 "all failed is 10 too" nanopod_run -w 'n[1-3]' -- false
+like "$err" 'exit status 1 \(3\): n\[1-3\]' "folded"
+run_is 9 "-S: the largest" nanopod_run -S -w 'n[1-3]' -- "$here exit \$((here * 3))"
+run_is 255 "-S: 255 of one not reached" nanopod_run -S -w n1,nosuch.invalid -- true
+run_is 255 "one host that cannot be reached" nanopod_run -w nosuch.invalid -- true
+like "$err" "nosuch.invalid.*; " "with a reason and what to do"
+run_is 143 "one host, ended by a signal" nanopod_run -w n1 -- 'kill -TERM $$'
+run_is 10 "one of 2 not reached" nanopod_run -w n1,nosuch.invalid -- echo here
+is "$out" "n1:             here" "the other did its work"
+run_is 2 "no hosts" nanopod_run -- true
+like "$err" "nanopod run -w" "and what to type"
+run_is 2 "no command" nanopod_run -w n1
+run_is 2 "nobody is left" nanopod_run -w n1 -x n1 -- true
+run_is 2 "--stdin and -w -" nanopod_run -w - --stdin -- cat
+
+# ---- Gathered ----
+run nanopod_run -w 'n[1-5]' -b -- "$here echo same; [ \$here -ne 4 ] || echo other"
+is "$out" "$(printf -- '---- n[1-3,5] (4 hosts)\nsame\n---- n4 (1 host)\nsame\nother')" "gathered, the largest group first"
+run nanopod_run -w 'n[1-5]' --diff -- "$here echo a; [ \$here -eq 2 ] && echo x || echo b; echo c"
+is "$out" "$(printf -- '---- n[1,3-5] (4 hosts)\na\nb\nc\n---- n2 (1 host)\n@@ -2,1 +2,1 @@\n-b\n+x')" "--diff"
+nanopod_run -w 'n[1-5]' --no-label -w n2 -x 'n[1,3-5]' -- 'printf "a\nx\nc\n"' >new 2>/dev/null
+printf 'a\nb\nc\n' >old
+printf '%s\n' "$out" | sed -n '/^@@/,$p' | { printf -- '--- old\n+++ old\n'; cat; } >patch
+if have patch; then
+	patch -s old patch
+	ok "patch(1) makes the one from the other" cmp old new
+else
+	skip "patch is not installed"
+fi
+run nanopod_run -w 'n[1-4]' -b -- "$here exit \$((here / 4))"
+is "$out" "$(printf -- '---- n[1-3] (3 hosts), no output\n---- n4 (1 host), exit status 1, no output')" "other statuses are other groups"
+run nanopod_run -w 'n[1-3]' -b -- 'echo bad >&2'
+is "$err" "$(printf -- '---- n[1-3] (3 hosts), stderr\nbad')" "gathered stderr"
+run nanopod_run -w 'n[1-3]' -q -- 'echo x; echo y >&2'
+is "$out$err" "" "-q is silent where all is well"
+
+# ---- JSON ----
+run nanopod_run -w 'n[1-2]' -o jsonl -- 'echo "a\"b"; printf "x\377\n"; echo e >&2; exit 3'
+is "$status" 10 "jsonl: the status is the same"
+if have jq; then
+	cp "$TMP/.out" run.jsonl
+	ok "jsonl: each line is JSON" jq -e . run.jsonl
+	is "$(jq -r .seq run.jsonl | paste -sd ' ')" "$(seq 1 "$(grep -c . run.jsonl)" | paste -sd ' ')" "seq counts without a gap"
+	is "$(jq -r 'select(.host=="n1").type' run.jsonl | paste -sd ' ')" "start stdout stdout stderr exit" "the types, in order"
+	is "$(jq -r 'select(.host=="n1" and .type=="stdout" and .data).data' run.jsonl)" 'a"b' "text as text"
+	is "$(jq -r 'select(.host=="n1" and .base64).base64' run.jsonl)" "eP8K" "what is no UTF-8 as base64"
+	is "$(jq -c 'select(.type=="done")|[.hosts,.ok,.failed]' run.jsonl)" "[2,0,2]" "done counts"
+	run nanopod_run -w 'n1,nosuch.invalid' -o json -- 'echo hi; echo e >&2'
+	is "$(jq -c 'map([.host,.ok,.status,.stdout,.stderr,.code])' "$TMP/.out")" \
+		'[["n1",true,0,"hi\n","e\n",null],["nosuch.invalid",false,null,"","","PSSH_ERESOLVE"]]' "json: an array in the order of the hosts"
+	is "$(jq -r .error.code "$TMP/.err")" partly "and one object on standard error"
+	run nanopod_run -w n1 -o json -- true
+	is "$(jq length "$TMP/.out")" 1 "an array also of one"
+else
+	skip "jq is not installed"
+fi
+
+# ---- Input ----
+run_stdin bytes nanopod_run -w 'n[1-5]' -b --stdin -- 'cksum | cut -d" " -f1'
+is "$out" "$(printf -- '---- n[1-5] (5 hosts)\n%s' "$(cksum <bytes | cut -d' ' -f1)")" "standard input for all"
+head -c 5000000 /dev/zero | tr '\0' x >large
+run_stdin large nanopod_run -w 'n[1-5]' -f 2 -b --stdin -- 'wc -c'
+is "$out" "$(printf -- '---- n[1-5] (5 hosts)\n5000000')" "more than fits at once, and -f does not block it"
+run_stdin bytes nanopod_run -w 'n1' -- cat
+is "$out" "" "without --stdin there is none"
+
+# ---- Scripts ----
+cat >script.sh <<'END'
+#!/bin/bash -u
+echo "$# <$1> <$2>"
+[[ $- == *u* ]] && echo flags
+cat
+END
+run nanopod_run -w 'n[1-2]' -b --script script.sh -- 'a b' "c'd\$x"
+is "$out" "$(printf -- '---- n[1-2] (2 hosts)\n2 <a b> <c'\''d$x>\nflags')" "a script with its interpreter and arguments"
+echo more >more
+run_stdin more nanopod_run -w n1 --no-label --stdin --script script.sh -- 1 2
+is "$out" "$(printf '2 <1> <2>\nflags\nmore')" "with standard input after it"
+printf 'echo plain $0\n' >plain.sh
+run nanopod_run -w n1 --no-label --script plain.sh
+is "$out" "plain /dev/fd/9" "without #!: sh"
+is "$(ls "${TMPDIR:-/tmp}" | grep -c '^nanopod\.')" 0 "nothing is left behind"
+run_is 2 "a script that is not there" nanopod_run -w n1 --script nosuch
+: >empty
+run_is 2 "an empty one" nanopod_run -w n1 --script empty
+
+# ---- Save, and again where it failed ----
+run nanopod_run -w 'n[1-4]' --save saved -- "$here echo out \$here; echo err >&2; [ -e $TMP/mended ] || [ \$here -lt 3 ]"
+is "$status" 10 "with --save"
+like "$err" 'nanopod run --failed-from saved' "the summary says how to repeat"
+is "$(cat saved/n2.stdout saved/n2.stderr saved/n2.status)" "$(printf 'out 2\nerr\nexit 0')" "DIR/HOST.stdout, .stderr and .status"
+is "$(cat saved/n3.status)" "exit 1" "the status of one that failed"
+: >mended
+run nanopod_run --failed-from saved --save saved
+is "$(sort "$TMP/.out")" "$(printf 'n%d: out %d\n' 3 3 4 4)" "--failed-from DIR: the same command, where it failed"
+is "$status" 0 "now it works"
+run nanopod_run --failed-from saved
+is "$status $err" "0 nanopod: nothing to do: no host had failed" "nothing is left to repeat"
+nanopod_run -w 'n[1-3]' -o jsonl -- "$here [ \$here -ne 2 ]" >results.jsonl 2>/dev/null
+run_stdin results.jsonl nanopod_run --failed-from - -- echo again
+is "$out" "n2: again" "--failed-from -: from jsonl"
+head -n 2 results.jsonl >interrupted.jsonl
+run_stdin interrupted.jsonl nanopod_run --failed-from - -b -- echo again
+like "$out" "again" "hosts without an end failed"
+echo nonsense >bad.jsonl
+run_stdin bad.jsonl nanopod_run --failed-from - -- true
+is "$status" 2 "garbage is refused"
+like "$err" "line 1" "with the line"
+run_is 3 "a directory without results" nanopod_run --failed-from "$HOME" -- true
+if [ -w /dev/full ]; then
+	mkdir full && ln -s /dev/full full/n1.stdout
+	run nanopod_run -w n1 --save full -- true
+	is "$status" 1 "--save does not follow links"
+fi
+
+# ---- Time and signals ----
+began=$SECONDS
+run nanopod_run -w 'n[1-3]' --timeout 1s -- "sleep $(long 1); :"
+is "$status" 10 "--timeout"
+like "$err" 'in time.*\(3\): n\[1-3\]' "says so"
+ok "and ends soon" test $((SECONDS - began)) -lt 15
+ok "no process is left behind" wait_for 10 gone 1
+"$NANOPOD" run -F "$SSHD_CONFIG" -w 'n[1-3]' -- "echo up; sleep $(long 2); :" >int.out 2>int.err &
+pid=$!
+ok "three processes run" wait_for 20 eval '[ "$(grep -c up int.out)" -eq 3 ]'
+kill -INT $pid
+status=0; wait $pid || status=$?
+is "$status" 130 "Ctrl-C: 130"
+ok "Ctrl-C leaves no remote process" wait_for 10 gone 2
+like "$(cat int.err)" 'SIGTERM \(3\): n\[1-3\]' "and tells what became of them"
+"$NANOPOD" run -F "$SSHD_CONFIG" -w 'n[1-3]' -- "trap '' TERM; echo up; while :; do sleep $(long 3); done" >int.out 2>int.err &
+pid=$!
+wait_for 20 eval '[ "$(grep -c up int.out)" -eq 3 ]'
+kill -TERM $pid
+status=0; wait $pid || status=$?
+is "$status" 143 "TERM: 143"
+ok "who does not hear TERM is killed" wait_for 10 gone 3
+"$NANOPOD" run -F "$SSHD_CONFIG" -w 'n[1-3]' -- 'trap "" TERM; echo up; sleep 20' >int.out 2>int.err &
+pid=$!
+wait_for 20 eval '[ "$(grep -c up int.out)" -eq 3 ]'
+began=$SECONDS
+kill -INT $pid; sleep 0.3; kill -INT $pid
+status=0; wait $pid || status=$?
+is "$status" 130 "the second Ctrl-C"
+ok "does not wait" test $((SECONDS - began)) -lt 4
+
+# ---- Output that cannot be written ----
+if [ -w /dev/full ]; then
+	status=0
+	nanopod_run -w 'n[1-3]' -- echo x >/dev/full 2>err || status=$?
+	is "$status" 1 "a full disk is an error"
+	like "$(cat err)" "standard output" "that is told"
+fi
+began=$SECONDS
+nanopod_run -w 'n[1-3]' -- "yes sleep $(long 4)" 2>err | head -n 2 >/dev/null
+ok "a reader that goes away ends it" test $((SECONDS - began)) -lt 20
+ok "there too" wait_for 10 gone 4
+
+# ---- Fanout ----
+rm -f "$TMP"/turn.*
+run nanopod_run -w 'n[1-4]' -f 1 -- "$here mkdir $TMP/lock || exit 9; : >$TMP/turn.\$here; sleep 0.2; rmdir $TMP/lock"
+is "$status" 0 "-f 1: never two at once"
+is "$(ls "$TMP"/turn.* | wc -l)" 4 "and all of them"
+
+# ---- A terminal ----
+if [ -x "$PTY" ]; then
+	printf 'expect (yes/no)?\nsend no\\r\n' >no
+	printf 'expect (yes/no)?\nsend yes\\r\n' >yes
+	sed 's/StrictHostKeyChecking yes/StrictHostKeyChecking ask/' "$SSHD_CONFIG" >ask_config
+	asked() { timeout 60 "$PTY" "$@" 2>&1 | tr -d '\r'; return "${PIPESTATUS[0]}"; }
+	run asked no "$NANOPOD" run -F ask_config --known-hosts new_hosts -w 'n[1-3]' -- echo in
+	is "$status" 10 "unknown host keys are asked about"
+	like "$out" "n2 \($(sshd_address 2)\): SHA256:" "with their fingerprints"
+	not_ok "no: nothing is remembered" test -s new_hosts
+	run asked yes "$NANOPOD" run -F ask_config --known-hosts new_hosts -w 'n[1-3]' -- echo in
+	is "$status" 0 "one yes is for all"
+	is "$(grep -c "$(cut -d' ' -f2 "$SSHD_DIR/host.pub")" new_hosts)" 3 "the keys are remembered"
+	run nanopod_run --known-hosts new_hosts -w 'n[1-3]' -- true
+	is "$status" 0 "so the next time nothing is asked"
+	printf 'expect 3 running\nsend \\x03\n' >ctrlc
+	run asked ctrlc "$NANOPOD" run -F "$SSHD_CONFIG" -w 'n[1-3]' -- "sleep $(long 5); :"
+	is "$status" 130 "Ctrl-C on the progress line"
+	ok "leaves no remote process" wait_for 10 gone 5
+	: >nothing
+	run asked nothing "$NANOPOD" run --no-color -F "$SSHD_CONFIG" -w n1 -- "printf '\033[31mred\033[0m \033]0;title\007\n'"
+	like "$out" "n1: $(printf '\033')\[31mred$(printf '\033')\[0m \?\]0;title\?" "on a terminal only colours come through"
+else
+	skip "tests/lib/pty is not built"
+fi
+run nanopod_run --known-hosts "$TMP/none" -w n1 -- true
+is "$status" 255 "without a terminal an unknown key is refused"
+like "$err" "accept-new" "and what to do is said"
+done_testing

@@ -1,0 +1,1 @@
+# tests/real: whole jobs on real machines, run by hand.
