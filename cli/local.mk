@@ -1,8 +1,8 @@
 # cli: the program nanopod. All but main.c is a convenience library, for the tests.
 noinst_LTLIBRARIES += libcli.la
 libcli_la_SOURCES = \
+	cli/candidates.c cli/candidates.h \
 	cli/command.c cli/command.h \
-	cli/completion.c cli/completion.h \
 	cli/connect.c cli/connect.h \
 	cli/diff.c cli/diff.h \
 	cli/fanout.c cli/fanout.h \
@@ -44,8 +44,20 @@ nanopod_SOURCES = \
 	cli/cmd/shell.c \
 	cli/cmd/ssh.c \
 	cli/cmd/version.c
-nodist_nanopod_SOURCES = completions/scripts.h
+nodist_nanopod_SOURCES = cli/scripts.h
 nanopod_CPPFLAGS = $(AM_CPPFLAGS) -I. $(READLINE_CFLAGS)
 nanopod_LDADD = libcli.la libpssh.la $(READLINE_LIBS)
 nanopod_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
-cli/cmd/nanopod-completion.$(OBJEXT): completions/scripts.h
+cli/cmd/nanopod-completion.$(OBJEXT): cli/scripts.h
+
+# The completion scripts as C, so that the program prints what is installed.
+completion_scripts = bash:nanopod.bash zsh:_nanopod fish:nanopod.fish
+BUILT_SOURCES += cli/scripts.h
+CLEANFILES += cli/scripts.h
+cli/scripts.h: completions/nanopod.bash completions/_nanopod completions/nanopod.fish
+	@$(MKDIR_P) cli
+	$(AM_V_GEN)for shell in $(completion_scripts); do \
+		echo "static const char script_$${shell%%:*}[] ="; \
+		sed 's/[\\"]/\\&/g; s/.*/	"&\\n"/' $(srcdir)/completions/$${shell#*:}; \
+		echo '	;'; \
+	done >$@.new && mv $@.new $@

@@ -28,7 +28,7 @@ int select_new(struct nanopod *np, struct pssh_list **out)
 
 static const char *hint_for(const char *text)
 {
-	return text[0] == '@' ? "'nanopod config' shows the groups" : "'nanopod help hosts' shows how hosts are written";
+	return text[0] == '^' ? NULL : text[0] == '@' ? "'nanopod config' shows the groups" : "'nanopod help hosts' shows how hosts are written";
 }
 
 static int refused(struct nanopod *np, const struct pssh_list *l, int rc, const char *text)

@@ -44,7 +44,8 @@ enum setting_trust {
 	X(KNOWN_HOSTS, "known-hosts", SETTING_PATH, TRUST_PERSON, "~/.ssh/known_hosts", NULL, 0, 0, "file of known host keys; none") \
 	X(HOST_KEY, "host-key", SETTING_ENUM, TRUST_PERSON, "ask", "ask|strict|accept-new", 0, 0, "what to do about an unknown host key") \
 	X(AGENT, "agent", SETTING_PATH, TRUST_PERSON, NULL, NULL, 0, 0, "socket of the ssh agent, or none; not set: SSH_AUTH_SOCK") \
-	X(OUTPUT, "output", SETTING_ENUM, TRUST_ANY, NULL, "table|wide|json|jsonl|csv|name|text", 0, 0, "format of what is printed, where the command has it") \
+	X(OUTPUT, "output", SETTING_ENUM, TRUST_ANY, NULL, "table|wide|json|jsonl|csv|name|text", 0, 0, \
+		"how it is printed, where the command has it") \
 	X(COLOR, "color", SETTING_ENUM, TRUST_ANY, "auto", "auto|always|never", 0, 0, "colours") \
 	X(HISTORY, "history", SETTING_PATH, TRUST_PERSON, "~/.local/state/nanopod/history", NULL, 0, 0, "history file of the shell; none")
 

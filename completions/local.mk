@@ -6,13 +6,3 @@ fishcompletiondir = $(fishcompdir)
 dist_bashcompletion_DATA = completions/nanopod.bash
 dist_zshcompletion_DATA = completions/_nanopod
 dist_fishcompletion_DATA = completions/nanopod.fish
-
-BUILT_SOURCES += completions/scripts.h
-CLEANFILES += completions/scripts.h
-completions/scripts.h: $(dist_bashcompletion_DATA) $(dist_zshcompletion_DATA) $(dist_fishcompletion_DATA)
-	@$(MKDIR_P) completions
-	$(AM_V_GEN)for shell in bash:nanopod.bash zsh:_nanopod fish:nanopod.fish; do \
-		echo "static const char script_$${shell%%:*}[] ="; \
-		sed 's/[\\"]/\\&/g; s/.*/	"&\\n"/' $(srcdir)/completions/$${shell#*:}; \
-		echo '	;'; \
-	done >$@.new && mv $@.new $@

@@ -27,9 +27,9 @@ _nanopod() {
 	done <<<"$reply"
 
 	case $rest in
-	:files) compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "${cur#--*=}")) ;;
-	:dirs) compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -d -- "${cur#--*=}")) ;;
-	:programs) COMPREPLY+=($(compgen -c -- "$cur")) ;;
+	:files) compopt -o filenames 2>/dev/null; mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "${cur#--*=}") ;;
+	:dirs) compopt -o filenames 2>/dev/null; mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- "${cur#--*=}") ;;
+	:programs) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -c -- "$cur") ;;
 	esac
 	[[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[:/=] ]] && compopt -o nospace 2>/dev/null
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/completion.h"
+#include "cli/candidates.h"
 #include "cli/print.h"
 #include "cli/settings.h"
 
@@ -34,16 +34,16 @@ static const char *word_after(char **words, int count, const char *option)
 static int complete(struct nanopod *np, const struct options *o)
 {
 	static const char *const rests[] = {
-		[COMPLETION_FILES] = ":files", [COMPLETION_DIRS] = ":dirs", [COMPLETION_PROGRAMS] = ":programs",
+		[CANDIDATES_FILES] = ":files", [CANDIDATES_DIRS] = ":dirs", [CANDIDATES_PROGRAMS] = ":programs",
 	};
 	char **words = option_argv(o);
 	int count = option_argc(o);
-	enum completion_rest rest;
+	enum candidates_rest rest;
 
 	/* Broken settings are told by the command itself; here half of them is better than none. */
 	(void)settings_load(np->settings, word_after(words, count, "--config"), word_after(words, count, "--profile"), NULL);
-	rest = completion_find(np, words, count, found, np);
-	if (rest != COMPLETION_NOTHING)
+	rest = candidates_find(np, words, count, found, np);
+	if (rest != CANDIDATES_NOTHING)
 		fprintf(np->out, "%s\n", rests[rest]);
 	return STATUS_OK;
 }

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/value.h"
-#include "completions/scripts.h" /* made from completions/nanopod.{bash,zsh,fish} */
+#include "cli/scripts.h" /* made from completions/nanopod.{bash,zsh,fish} */
 
 static const struct {
 	const char *shell, *script;

@@ -426,6 +426,7 @@ static int get(struct copy *c)
 	struct pssh_list *all, *hosts;
 	char *to = NULL;
 	int status = STATUS_OK, worst = STATUS_OK;
+	bool some = false;
 
 	if (!steps)
 		command_nomem();
@@ -442,12 +443,15 @@ static int get(struct copy *c)
 		if (!status)
 			status = on_hosts(c, hosts, steps, n);
 		pssh_list_free(hosts);
+		some |= status == STATUS_OK;
 		/* What cannot be had from one host is no reason not to ask the next. */
 		if (status == STATUS_PARTLY || status == STATUS_UNREACHABLE || status == STATUS_DENIED || status == STATUS_FAILURE) {
 			worst = worst && worst != status ? STATUS_PARTLY : status;
 			status = STATUS_OK;
 		}
 	}
+	if (worst && some)
+		worst = STATUS_PARTLY;
 	pssh_list_free(all);
 	free(to);
 	free(steps);

@@ -68,18 +68,24 @@ static __attribute__((format(printf, 2, 3))) void mend(struct finding *f, const 
 	va_end(ap);
 }
 
-/* A command that mends, and the same for --fix. */
-static void mend_path(struct finding *f, enum fix fix, const char *path, mode_t mode)
+/* A command about a path, which may have blanks in it. */
+static void mend_with(struct finding *f, const char *command, const char *path)
 {
 	struct buf word;
 
 	buf_init(&word, sizeof f->mend);
 	(void)str_quote_sh(&word, path);
-	if (fix == FIX_MKDIR)
-		mend(f, "mkdir -m %o %s", (unsigned)mode, buf_text(&word));
-	else
-		mend(f, "chmod %o %s", (unsigned)mode, buf_text(&word));
+	mend(f, "%s %s", command, buf_text(&word));
 	buf_release(&word);
+}
+
+/* The same for --fix. */
+static void mend_path(struct finding *f, enum fix fix, const char *path, mode_t mode)
+{
+	char command[32];
+
+	snprintf(command, sizeof command, fix == FIX_MKDIR ? "mkdir -m %o" : "chmod %o", (unsigned)mode);
+	mend_with(f, command, path);
 	if (strlen(path) >= sizeof f->path)
 		return;
 	f->fix = fix;
@@ -98,7 +104,7 @@ static bool check_mode(struct doctor *d, const char *check, const char *path, mo
 	if (stat(path, &st) < 0)
 		return true;
 	if (st.st_uid != geteuid() && st.st_uid != 0) {
-		mend(find(d, check, STATE_FAIL, "'%s' belongs to somebody else", path), "sudo chown \"$USER\" %s", path);
+		mend_with(find(d, check, STATE_FAIL, "'%s' belongs to somebody else", path), "sudo chown \"$USER\"", path);
 		return false;
 	}
 	if (st.st_mode & bad) {
@@ -241,8 +247,8 @@ static void check_keys(struct doctor *d)
 
 	for (size_t i = 0; (named = settings_item(s, SETTING_ID_IDENTITY, i)); i++)
 		if (!check_key(d, named))
-			mend(find(d, "keys", STATE_FAIL, "'%s' is not there: %s says so", named, settings_where(s, SETTING_ID_IDENTITY)),
-				"ssh-keygen -t ed25519 -f %s", named);
+			mend_with(find(d, "keys", STATE_FAIL, "'%s' is not there: %s says so", named,
+				settings_where(s, SETTING_ID_IDENTITY)), "ssh-keygen -t ed25519 -f", named);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char *path = str_expand_home(names[i]);
 

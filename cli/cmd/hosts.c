@@ -9,6 +9,7 @@
 #include "cli/print.h"
 #include "cli/rows.h"
 #include "cli/select.h"
+#include "cli/settings.h"
 
 static const struct option options[] = {
 	SELECT_OPTIONS,
@@ -44,6 +45,9 @@ static int list(struct nanopod *np, const struct options *o, const struct pssh_l
 
 	if (status)
 		return status;
+	/* Fields make a table, where the format was not chosen. */
+	if (np->format == FORMAT_NAME && !settings_given(np->settings, SETTING_ID_OUTPUT))
+		np->format = FORMAT_TABLE;
 	rows = rows_new(np, o, columns, &status);
 	for (size_t i = 0; rows && !status && i < pssh_list_count(hosts); i++) {
 		struct pssh_host *h;
@@ -81,7 +85,7 @@ static int show(struct nanopod *np, const struct options *o, const struct pssh_l
 		return STATUS_OK;
 	}
 	/* Names alone need no ssh_config. */
-	if (np->format == FORMAT_NAME && !option_given(o, "fields")) {
+	if ((np->format == FORMAT_NAME && !option_given(o, "fields")) || option_given(o, "quiet")) {
 		for (size_t i = 0; i < pssh_list_count(hosts); i++)
 			fprintf(np->out, "%s\n", pssh_list_get(hosts, i));
 		return STATUS_OK;

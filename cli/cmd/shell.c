@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "cli/completion.h"
+#include "cli/candidates.h"
 #include "cli/connect.h"
 #include "cli/print.h"
 #include "cli/select.h"
@@ -190,7 +190,7 @@ static int local_command(struct shell *sh, const char *text)
 /* Plain text goes to the hosts as it is, so that quotes and pipes are the remote shell's. */
 static int on_selection(struct shell *sh, char *line)
 {
-	char *argv[] = { "run", "--", line, NULL };
+	char name[] = "run", parted[] = "--", *argv[] = { name, parted, line, NULL };
 
 	return command_run(sh->np, 3, argv);
 }
@@ -301,9 +301,10 @@ static void add_own(struct candidates *c, const char *text)
 /* The words up to the cursor, the last of them the one being typed. */
 static char **complete(const char *text, int start, int end)
 {
+	static char hosts[] = "hosts";
 	struct candidates *c = &current->candidates;
 	char *before = strndup(rl_line_buffer, (size_t)start), **argv, *room;
-	enum completion_rest rest = COMPLETION_FILES;
+	enum candidates_rest rest = CANDIDATES_FILES;
 	struct fail f;
 	int argc;
 
@@ -315,17 +316,17 @@ static char **complete(const char *text, int start, int end)
 		if (!argv[argc])
 			command_nomem();
 		if (argc == 1 && (strcmp(argv[0], "select") == 0 || strcmp(argv[0], "-w") == 0))
-			argv[0] = "hosts";
+			argv[0] = hosts;
 		if (argc == 0)
 			add_own(c, text);
 		if (argc == 0 || is_ours(current, argv[0]))
-			rest = completion_find(current->np, argv, argc + 1, found, c);
+			rest = candidates_find(current->np, argv, argc + 1, found, c);
 		free(argv[argc]);
 		free(argv);
 		free(room);
 	}
 	free(before);
-	if (rest == COMPLETION_FILES || rest == COMPLETION_DIRS)
+	if (rest == CANDIDATES_FILES || rest == CANDIDATES_DIRS)
 		rl_attempted_completion_over = c->count > 0;
 	return rl_completion_matches(text, next_candidate);
 }

@@ -260,15 +260,16 @@ static int with_host(struct session *s, const char *name)
 		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' is for many", "'%s' is %zu hosts, ssh takes one",
 			name, pssh_list_count(hosts));
 	if (!status && option_given(s->o, "openssh")) {
+		static char forward[] = "-A", tty[] = "-t", no_tty[] = "-T";
 		char *extra[4] = { NULL };
 		int n = 0;
 
 		if (option_given(s->o, "forward-agent"))
-			extra[n++] = "-A";
+			extra[n++] = forward;
 		if (option_given(s->o, "tty"))
-			extra[n++] = "-t";
+			extra[n++] = tty;
 		if (option_given(s->o, "no-tty"))
-			extra[n++] = "-T";
+			extra[n++] = no_tty;
 		status = connect_openssh(s->np, pssh_list_get(hosts, 0), extra, option_argv(s->o) + 1);
 		pssh_list_free(hosts);
 		return status;

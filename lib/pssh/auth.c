@@ -100,8 +100,8 @@ void auth_free(struct auth *a)
 {
 	if (!a)
 		return;
-	if (a->signing && a->kr->agent)
-		agent_sign_abandon(a->kr->agent, &a->sign);
+	if (a->signing && a->want.agent)
+		agent_sign_abandon(a->want.agent, &a->sign);
 	for (size_t i = 0; i < a->count; i++)
 		free(a->candidates[i].owned);
 	for (size_t i = 0; i < a->answer_count; i++) {
@@ -213,13 +213,13 @@ static int gather(struct auth *a)
 		a->phase = AUTH_LIST;
 		return 0;
 	}
-	if (a->kr->agent) {
-		if (agent_state(a->kr->agent) == AGENT_ASKING)
+	if (a->want.agent) {
+		if (agent_state(a->want.agent) == AGENT_ASKING)
 			return PSSH_EAGAIN;
-		if (agent_state(a->kr->agent) == AGENT_LISTED)
-			ids = agent_identities(a->kr->agent, &n);
+		if (agent_state(a->want.agent) == AGENT_LISTED)
+			ids = agent_identities(a->want.agent, &n);
 		else
-			note(a, "the agent is of no use (%s)", agent_error(a->kr->agent));
+			note(a, "the agent is of no use (%s)", agent_error(a->want.agent));
 	}
 	for (char *const *path = a->want.identities; path && *path; path++)
 		gather_file(a, *path, ids, n);
@@ -254,7 +254,7 @@ static int sign_by_agent(struct auth *a, const struct candidate *c, const unsign
 
 		/* A certificate of a file, whose key the agent holds, is signed for by that key. */
 		key_request_algorithm(data, len, algorithm, sizeof algorithm);
-		rc = agent_sign(a->kr->agent, &a->sign, blob, blob_len, data, len, agent_flags(algorithm), &a->sign_fail);
+		rc = agent_sign(a->want.agent, &a->sign, blob, blob_len, data, len, agent_flags(algorithm), &a->sign_fail);
 		a->signing = rc == 0;
 		return rc ? rc : PSSH_EAGAIN;
 	}
@@ -362,8 +362,8 @@ static int list_methods(struct auth *a, struct fail *f)
 			return 1;
 		return rc == LIBSSH2_ERROR_EAGAIN ? PSSH_EAGAIN : lost(a, rc, f);
 	}
-	a->can_kbdint = a->want.interactive && strstr(a->methods, "keyboard-interactive");
-	a->can_password = a->want.interactive && strstr(a->methods, "password");
+	a->can_kbdint = a->want.interactive && a->want.kbdint && strstr(a->methods, "keyboard-interactive");
+	a->can_password = a->want.interactive && a->want.password && strstr(a->methods, "password");
 	a->phase = a->can_kbdint ? AUTH_KBDINT : a->can_password ? AUTH_PASSWORD : AUTH_FAILED;
 	return 0;
 }

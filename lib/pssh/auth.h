@@ -18,7 +18,9 @@ struct auth;
 struct auth_want {
 	const char *user, *host;       /* kept by the caller */
 	char *const *identities;       /* files, NULL-terminated */
-	bool identities_only, pubkey, interactive; /* interactive: a person may be asked */
+	struct agent *agent;           /* NULL: none */
+	bool identities_only, pubkey, kbdint, password;
+	bool interactive;              /* a person may be asked */
 	unsigned tries;                /* for a password; 0: three */
 };
 

@@ -304,6 +304,11 @@ bool chan_eof(const struct chan *ch)
 	return libssh2_channel_eof(ch->raw) == 1;
 }
 
+bool chan_waiting(const struct chan *ch)
+{
+	return libssh2_poll_channel_read(ch->raw, 1) != 0;
+}
+
 bool chan_pending(const struct chan *ch)
 {
 	return libssh2_poll_channel_read(ch->raw, 0) || libssh2_channel_eof(ch->raw) == 1;

@@ -62,6 +62,7 @@ ssize_t chan_read(struct chan *ch, int stream, void *data, size_t len);
 ssize_t chan_write(struct chan *ch, const void *data, size_t len);
 int chan_send_eof(struct chan *ch);
 bool chan_eof(const struct chan *ch);     /* the server will send no more and all was read */
+bool chan_waiting(const struct chan *ch); /* bytes of either stream came and were not read */
 bool chan_pending(const struct chan *ch); /* something can be read without asking the network */
 int chan_wait_closed(struct chan *ch);
 

@@ -10,6 +10,12 @@
 
 #include "base/clock.h"
 
+/*
+ * libssh2 reads as long as there is something, so a server that never stops would keep it for ever:
+ * what one turn reads is limited, and what is said before the keys are exchanged altogether.
+ */
+enum { TURN = 1 << 20, CHATTER = 64 * 1024 };
+
 static int step_resolve(struct conn *c);
 static int step_dial(struct conn *c);
 static int step_via(struct conn *c);
@@ -69,8 +75,11 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 	struct conn *c = l->io;
 	ssize_t n;
 
-	if (c->dead)
+	if (c->dead || (c->state == CONN_HELLO && c->chatter >= CHATTER))
 		return -ECONNRESET;
+	if (!c->room)
+		return -EAGAIN;
+	len = len > c->room ? c->room : len;
 	if (c->via_chan) {
 		n = chan_read(c->via_chan, 0, data, len);
 		if (n == 0 && !chan_eof(c->via_chan))
@@ -84,6 +93,8 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 	if (n > 0) {
 		c->heard = clock_ms();
 		c->reads++;
+		c->room -= (size_t)n;
+		c->chatter += c->state == CONN_HELLO ? (size_t)n : 0;
 	}
 	if (n == 0) {
 		/* libssh2 forgets what it has read already once it hears of the end: so first things first. */
@@ -251,6 +262,8 @@ static int step_hello(struct conn *c)
 
 	if (rc == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
+	if (rc && c->chatter >= CHATTER)
+		return fail_set(&c->why, PSSH_EPROTO, "'%s' does not speak SSH as expected: it talks without end", c->plan->name);
 	if (rc == LIBSSH2_ERROR_SOCKET_DISCONNECT || rc == LIBSSH2_ERROR_SOCKET_RECV || rc == LIBSSH2_ERROR_SOCKET_SEND ||
 	    rc == LIBSSH2_ERROR_BANNER_RECV)
 		return fail_set(&c->why, c->proxy ? PSSH_EPROXY : PSSH_ECLOSED,
@@ -393,6 +406,7 @@ void conn_free(struct conn *c)
 
 int conn_step(struct conn *c)
 {
+	c->room = TURN;
 	while (c->state < CONN_READY) {
 		int rc = states[c->state].step(c);
 

@@ -74,6 +74,7 @@ struct conn {
 	char fingerprint[64];
 	int64_t heard, kept;           /* when the server last sent something; when we last asked it to */
 	uint64_t reads, via_reads;     /* how often something came in; what the owner knows of via's */
+	size_t room, chatter;          /* bytes that this turn may still read; that came before the keys were exchanged */
 	bool ended, flushed;           /* the server sends no more; all that it sent was read */
 	bool dead;                     /* its transport is to be touched no more */
 	bool asked;                    /* the owner has passed auth's question on */

@@ -129,7 +129,8 @@ static int listen(struct exec *e, struct exec_room *room, struct fail *f)
 {
 	int quiet = 0, rc;
 
-	while (quiet < 2) {
+	/* Reading one stream takes from the network for both: the first may have something after all. */
+	while (quiet < 2 || (quiet == 2 && chan_waiting(e->chan))) {
 		int s = e->stream;
 		const char *data;
 		size_t len;

@@ -187,8 +187,12 @@ static void plan_retry(struct pssh_host *h, int code, const char *text)
 		ms *= 2;
 	ms = ms > p->most_ms ? p->most_ms : ms;
 	ms = ms - ms / 4 + (ms ? arc4random_uniform(ms / 2 + 1) : 0);
-	list_each (pos, tmp, &h->runs)
-		fleet_tell(p, PSSH_EV_RETRY, list_entry(pos, struct run, in_host)->task, h, code, text);
+	list_each (pos, tmp, &h->runs) {
+		struct pssh_task *t = list_entry(pos, struct run, in_host)->task;
+
+		if (t->started)
+			fleet_tell(p, PSSH_EV_RETRY, t, h, code, text);
+	}
 	loop_timer_set(p->shared.loop, &h->timer, clock_ms() + ms);
 }
 

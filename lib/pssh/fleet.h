@@ -53,10 +53,11 @@ struct pssh_host {
 	char **plan_identities;
 	char *plan_proxy, *plan_user;
 	char *plan_algorithms[PSSH_ALGS];
-	unsigned tries;
+	unsigned tries, keepalive, missed; /* missed: keep-alives without an answer that end it */
 	struct pssh_host *via;           /* the jump host; NULL: none */
 
 	struct conn *conn;
+	bool busy;                       /* a run has local work to go on with */
 	bool waiting, opening;           /* in fleet->waiting; counted in fleet->opening */
 	struct list in_hosts, in_waiting, in_idle;
 	struct list runs;
@@ -122,7 +123,6 @@ struct pssh {
 	struct conn_shared shared;
 	struct events events;
 	struct fail why;
-	bool agent_listed;
 
 	unsigned opening_max, open_max;
 	unsigned opening, open;
@@ -134,6 +134,7 @@ struct pssh {
 	size_t known_count, identity_count;
 	char *algorithms[PSSH_ALGS];
 	bool prompts;
+	unsigned told;                   /* settings of which it was said that they have no effect */
 	struct sshconfig *config;
 	struct table known;              /* list of files -> struct knownhosts */
 
@@ -173,8 +174,8 @@ void run_free(struct run *r);                      /* leaves all lists */
 /* Gives it a channel on its host's ready connection. 0 or a code. */
 int run_open(struct run *r, struct fail *f);
 
-enum { RUN_DONE = 0, RUN_BEGUN = 1, RUN_OUTPUT = 2, RUN_PROGRESS = 3 };
-/* One of these (ev filled in but for type RUN_BEGUN), PSSH_EAGAIN or a code. */
+enum { RUN_DONE = 0, RUN_BEGUN = 1, RUN_OUTPUT = 2, RUN_PROGRESS = 3, RUN_BUSY = 4 };
+/* One of these (ev filled in for all but RUN_BEGUN and RUN_BUSY), PSSH_EAGAIN or a code. */
 int run_step(struct run *r, struct pssh_event *ev, struct fail *f);
 /* The sweep's own step: PSSH_EAGAIN, 0 (r->said), or a code. */
 int run_step_sweep(struct run *r);

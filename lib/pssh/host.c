@@ -13,7 +13,7 @@ enum { JUMPS = 8, ALGORITHMS_MAX = 8192 };
 
 int strings_add(char ***list, size_t *count, const char *text)
 {
-	char **more = realloc(*list, (*count + 2) * sizeof *more);
+	char **more = text ? realloc(*list, (*count + 2) * sizeof *more) : NULL;
 	char *copy;
 
 	if (!more)
@@ -147,6 +147,31 @@ static void tell_warnings(struct pssh_host *h)
 	}
 }
 
+/* What ssh would heed and we cannot: said once for a fleet, not for each host. */
+static void tell_unused(struct pssh_host *h)
+{
+	const struct sshconfig_answer *c = h->config;
+	const struct {
+		bool set;
+		const char *text;
+	} unused[] = {
+		{ c->certificate_files && *c->certificate_files, "CertificateFile: only the certificate beside an identity file (…-cert.pub) is used" },
+		{ c->bind_interface, "BindInterface has no effect; BindAddress has" },
+		{ c->compression == 1, "Compression has no effect" },
+		{ c->pubkey_algorithms, "PubkeyAcceptedAlgorithms has no effect" },
+		{ c->forward_agent == 1, "ForwardAgent has no effect: libssh2 cannot forward an agent; 'ssh -A' can" },
+		{ c->remote_command, "RemoteCommand has no effect" },
+		{ c->set_env && *c->set_env, "SetEnv has no effect" },
+	};
+
+	for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
+		if (unused[i].set && !(h->fleet->told & 1u << i)) {
+			h->fleet->told |= 1u << i;
+			log_at(&h->fleet->shared.log, LOG_WARN, "'%s': %s", h->alias, unused[i].text);
+		}
+	}
+}
+
 static int configure(struct pssh_host *h)
 {
 	struct fail f = { 0 };
@@ -169,6 +194,7 @@ static int configure(struct pssh_host *h)
 		return 0; /* said when it is connected to: the others are not to suffer */
 	}
 	tell_warnings(h);
+	tell_unused(h);
 	return 0;
 }
 
@@ -423,6 +449,12 @@ static void plan_deadlines(struct pssh_host *h)
 		h->plan.deadline[PSSH_PHASE_CONNECT] = (unsigned)c->connect_timeout * 1000;
 		h->plan.deadline[PSSH_PHASE_HANDSHAKE] = (unsigned)c->connect_timeout * 1000;
 	}
+	h->keepalive = h->fleet->keepalive;
+	h->missed = 3;
+	if (c && !h->keepalive && c->server_alive_interval > 0)
+		h->keepalive = (unsigned)(c->server_alive_interval < 2 ? 2 : c->server_alive_interval) * 1000;
+	if (c && c->server_alive_count_max > 0)
+		h->missed = (unsigned)c->server_alive_count_max;
 	if (c && c->connection_attempts > 0 && (unsigned)c->connection_attempts > h->tries)
 		h->tries = (unsigned)c->connection_attempts;
 }
@@ -490,6 +522,30 @@ static int plan_user(struct pssh_host *h)
 	return h->plan_user ? 0 : PSSH_ENOMEM;
 }
 
+/* PreferredAuthentications leaves methods out; their order stays OpenSSH's usual one. */
+static bool prefers(const struct sshconfig_answer *c, const char *method)
+{
+	size_t len = strlen(method);
+
+	if (!c || !c->preferred_authentications)
+		return true;
+	for (const char *at = c->preferred_authentications; *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == len && memcmp(at, method, len) == 0)
+			return true;
+	return false;
+}
+
+static int plan_agent(struct pssh_host *h)
+{
+	struct conn_shared *shared = &h->fleet->shared;
+	const char *path = h->config ? h->config->identity_agent : NULL;
+
+	h->plan.auth.agent = path ? NULL : shared->keyring.agent;
+	if (!path || is_none(path) || !*path)
+		return 0;
+	return keyring_find_agent(&shared->keyring, shared->loop, KIND_AGENT, path, &h->plan.auth.agent, &h->why);
+}
+
 int host_make_plan(struct pssh_host *h)
 {
 	const struct sshconfig_answer *c = h->config;
@@ -516,8 +572,13 @@ int host_make_plan(struct pssh_host *h)
 	plan_deadlines(h);
 	plan->auth.user = plan->user;
 	plan->auth.host = h->alias;
+	rc = plan_agent(h);
+	if (rc)
+		return rc;
 	plan->auth.identities_only = c && c->identities_only == 1;
-	plan->auth.pubkey = !c || c->pubkey != 0;
+	plan->auth.pubkey = (!c || c->pubkey != 0) && prefers(c, "publickey");
+	plan->auth.kbdint = (!c || c->kbdint != 0) && prefers(c, "keyboard-interactive");
+	plan->auth.password = (!c || c->password != 0) && prefers(c, "password");
 	plan->auth.interactive = h->fleet->prompts && !(c && c->batch_mode == 1);
 	plan->auth.tries = c && c->number_of_password_prompts > 0 ? (unsigned)c->number_of_password_prompts : 0;
 	return plan_way(h);

@@ -174,12 +174,12 @@ int pssh_add_identity(struct pssh *p, const char *path)
 
 int pssh_set_agent(struct pssh *p, const char *socket_path)
 {
-	agent_free(p->shared.keyring.agent);
-	p->shared.keyring.agent = NULL;
-	p->agent_listed = false;
-	if (!socket_path)
-		return 0;
-	return agent_new(p->shared.loop, KIND_AGENT, socket_path, &p->shared.keyring.agent, &p->why);
+	struct agent *agent = NULL;
+	int rc = socket_path ? keyring_find_agent(&p->shared.keyring, p->shared.loop, KIND_AGENT, socket_path, &agent, &p->why) : 0;
+
+	if (!rc)
+		p->shared.keyring.agent = agent;
+	return rc;
 }
 
 int pssh_read_config(struct pssh *p, const char *path)

@@ -348,7 +348,7 @@ enum pssh_event_type {
 	PSSH_EV_RETRY,       /* a try failed, another follows: status, text, attempt */
 	PSSH_EV_STARTED,     /* the command runs, the copy begins, the tunnel listens */
 	PSSH_EV_STDOUT,      /* data, len, dropped */
-	PSSH_EV_STDERR,      /* data, len, dropped */
+	PSSH_EV_STDERR,      /* data, len, dropped; of a copy: a line about one file */
 	PSSH_EV_WRITABLE,    /* input may be written again; host NULL: that for all */
 	PSSH_EV_PROGRESS,    /* copies: done, total (bytes), text (the file) */
 	PSSH_EV_PROMPT,      /* a question: text, echo, prompt; answer by pssh_answer */

@@ -99,7 +99,9 @@ int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
 	r = run_new(t, h);
 	if (!r)
 		return door_no_memory(t->fleet);
-	if (t->started)
+	if (t->cancelled)
+		fleet_end_run(r, PSSH_EV_ERROR, PSSH_ECANCEL, "the task was cancelled before");
+	else if (t->started)
 		fleet_need(h);
 	return 0;
 }

@@ -251,62 +251,30 @@ uint64_t sftp_oldest(const struct sftp *s, const struct sftp_asker *who)
 
 /* ---- Replies --------------------------------------------------------------------------- */
 
-/* What is left of a message. Once it was too short, `bad` stays. */
-struct cursor {
-	const char *at, *end;
-	bool bad;
-};
-
-static uint32_t take32(struct cursor *c)
+static const char *take_text(struct wire *w, size_t *len)
 {
-	if (c->end - c->at < 4) {
-		c->bad = true;
-		return 0;
-	}
-	c->at += 4;
-	return get32(c->at - 4);
+	return (const char *)wire_string(w, len);
 }
 
-static uint64_t take64(struct cursor *c)
-{
-	uint64_t high = take32(c);
-
-	return high << 32 | take32(c);
-}
-
-static const char *take_text(struct cursor *c, size_t *len)
-{
-	uint32_t n = take32(c);
-
-	*len = 0;
-	if (c->bad || n > (size_t)(c->end - c->at)) {
-		c->bad = true;
-		return "";
-	}
-	c->at += n;
-	*len = n;
-	return c->at - n;
-}
-
-static void take_attrs(struct cursor *c, struct sftp_attrs *a)
+static void take_attrs(struct wire *c, struct sftp_attrs *a)
 {
 	uint32_t pairs;
 	size_t len;
 
-	*a = (struct sftp_attrs){ .flags = take32(c) };
+	*a = (struct sftp_attrs){ .flags = wire_u32(c) };
 	if (a->flags & SFTP_ATTR_SIZE)
-		a->size = take64(c);
+		a->size = wire_u64(c);
 	if (a->flags & SFTP_ATTR_OWNER)
-		take64(c);
+		wire_u64(c);
 	if (a->flags & SFTP_ATTR_MODE)
-		a->mode = take32(c);
+		a->mode = wire_u32(c);
 	if (a->flags & SFTP_ATTR_TIMES) {
-		a->atime = take32(c);
-		a->mtime = take32(c);
+		a->atime = wire_u32(c);
+		a->mtime = wire_u32(c);
 	}
 	if (!(a->flags & 0x80000000u))
 		return;
-	for (pairs = take32(c); pairs && !c->bad; pairs--) {
+	for (pairs = wire_u32(c); pairs && !c->bad; pairs--) {
 		take_text(c, &len);
 		take_text(c, &len);
 	}
@@ -326,24 +294,24 @@ static const struct {
 	{ "statvfs@openssh.com", SFTP_HAS_STATVFS },
 };
 
-static int take_version(struct sftp *s, struct cursor c, struct fail *f)
+static int take_version(struct sftp *s, struct wire *c, struct fail *f)
 {
-	uint32_t version = take32(&c);
+	uint32_t version = wire_u32(c);
 
-	if (c.bad)
+	if (c->bad)
 		return torn(f);
 	if (version < 3)
 		return fail_set(f, PSSH_EUNSUPPORTED, "the server speaks SFTP version %u only; 3 is needed", version);
-	while (c.at < c.end && !c.bad) {
+	while (c->left && !c->bad) {
 		size_t n, m;
-		const char *name = take_text(&c, &n);
+		const char *name = take_text(c, &n);
 
-		take_text(&c, &m);
+		take_text(c, &m);
 		for (size_t i = 0; i < sizeof features / sizeof *features; i++)
 			if (strlen(features[i].name) == n && memcmp(features[i].name, name, n) == 0)
 				s->features |= features[i].feature;
 	}
-	if (c.bad)
+	if (c->bad)
 		return torn(f);
 	s->ready = true;
 	return 0;
@@ -403,12 +371,12 @@ static void start_reply(struct sftp_reply *r, const struct sftp_slot *slot)
 	r->message[0] = '\0';
 }
 
-static void take_message(struct sftp_reply *r, struct cursor *c)
+static void take_message(struct sftp_reply *r, struct wire *c)
 {
 	size_t n, i;
 	const char *text;
 
-	if (c->at == c->end)
+	if (!c->left)
 		return; /* old servers leave it out */
 	text = take_text(c, &n);
 	if (n >= sizeof r->message)
@@ -418,12 +386,12 @@ static void take_message(struct sftp_reply *r, struct cursor *c)
 	r->message[n] = '\0';
 }
 
-static void take_space(struct sftp_reply *r, struct cursor *c)
+static void take_space(struct sftp_reply *r, struct wire *c)
 {
 	uint64_t word[11];
 
 	for (size_t i = 0; i < 11; i++)
-		word[i] = take64(c);
+		word[i] = wire_u64(c);
 	/* bsize frsize blocks bfree bavail files ffree favail fsid flag namemax */
 	if (word[1] && word[4] > UINT64_MAX / word[1])
 		r->space = UINT64_MAX;
@@ -433,7 +401,7 @@ static void take_space(struct sftp_reply *r, struct cursor *c)
 	r->readonly = word[9] & 1;
 }
 
-static bool take_body(struct sftp_reply *r, unsigned type, struct cursor *c)
+static bool take_body(struct sftp_reply *r, unsigned type, struct wire *c)
 {
 	const char *text;
 	size_t n;
@@ -441,7 +409,7 @@ static bool take_body(struct sftp_reply *r, unsigned type, struct cursor *c)
 	switch (type) {
 	case STATUS:
 		r->kind = SFTP_STATUS;
-		r->status = take32(c);
+		r->status = wire_u32(c);
 		take_message(r, c);
 		break;
 	case HANDLE:
@@ -454,9 +422,8 @@ static bool take_body(struct sftp_reply *r, unsigned type, struct cursor *c)
 		break;
 	case NAME:
 		r->kind = SFTP_NAMES;
-		r->names = take32(c);
-		r->at = c->at;
-		r->end = c->end;
+		r->names = wire_u32(c);
+		r->rest = *c;
 		break;
 	case ATTRS:
 		r->kind = SFTP_ATTRS;
@@ -474,12 +441,13 @@ static bool take_body(struct sftp_reply *r, unsigned type, struct cursor *c)
 static int take_whole(struct sftp *s, const char *msg, size_t len, struct sftp_reply *r, struct fail *f)
 {
 	unsigned type = (unsigned char)msg[0];
-	struct cursor c = { .at = msg + 1, .end = msg + len };
 	struct sftp_slot *slot;
+	struct wire c;
 
+	wire_init(&c, msg + 1, len - 1);
 	if (!s->ready)
-		return type == VERSION ? take_version(s, c, f) : torn(f);
-	slot = find_slot(s, take32(&c), type);
+		return type == VERSION ? take_version(s, &c, f) : torn(f);
+	slot = find_slot(s, wire_u32(&c), type);
 	if (c.bad || !slot)
 		return torn(f);
 	start_reply(r, slot);
@@ -580,19 +548,18 @@ int sftp_next(struct sftp *s, const char **data, size_t *len, struct sftp_reply 
 
 bool sftp_name(struct sftp_reply *r, const char **name, size_t *len, struct sftp_attrs *a, bool *bad)
 {
-	struct cursor c = { .at = r->at, .end = r->end };
+	struct wire *c = &r->rest;
 	size_t n;
 
 	*bad = false;
 	if (!r->names)
 		return false;
-	*name = take_text(&c, len);
-	take_text(&c, &n); /* the line that ls -l would show */
-	take_attrs(&c, a);
-	*bad = c.bad;
-	r->at = c.at;
+	*name = take_text(c, len);
+	take_text(c, &n); /* the line that ls -l would show */
+	take_attrs(c, a);
+	*bad = c->bad;
 	r->names--;
-	return !c.bad;
+	return !c->bad;
 }
 
 const char *sftp_reason(const struct sftp_reply *r)

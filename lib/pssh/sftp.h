@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "pssh/wire.h"
 
 enum {
 	/*
@@ -121,7 +122,7 @@ struct sftp_reply {
 	bool last;                 /* no more pieces follow */
 	struct sftp_attrs attrs;
 	uint32_t names;            /* SFTP_NAMES: how many are left for sftp_name */
-	const char *at, *end;
+	struct wire rest;
 	uint64_t space, inodes;    /* SFTP_SPACE: bytes and files that may still be made */
 	bool readonly;
 };

@@ -166,6 +166,13 @@ static int step_xfer(struct run *r, struct pssh_event *ev, struct fail *f)
 		ev->total = now.total;
 		ev->text = now.name;
 		return RUN_PROGRESS;
+	case XFER_NOTE:
+		ev->type = PSSH_EV_STDERR;
+		ev->data = xfer_note(r->xfer);
+		ev->len = strlen(ev->data);
+		return RUN_OUTPUT;
+	case XFER_BUSY:
+		return RUN_BUSY;
 	case XFER_DONE:
 		ev->type = PSSH_EV_EXIT;
 		ev->status = 0;

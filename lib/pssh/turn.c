@@ -52,12 +52,15 @@ static bool begin_again(struct run *r, int code)
 
 	if (r->begun || code != PSSH_ECLOSED || !h->served || r->task->kind == TASK_TUNNEL)
 		return false;
+	if (r->exec && r->exec->state >= EXEC_START) /* the server may have run it, though it did not say so */
+		return false;
 	exec_free(r->exec);
 	xfer_free(r->xfer);
 	r->exec = NULL;
 	r->xfer = NULL;
 	r->state = RUN_WAITING;
 	h->active--;
+	conn_fail(h->conn, code, "'%s' closed the connection", h->spec);
 	return true;
 }
 
@@ -108,6 +111,9 @@ static int turn_run(struct run *r, const struct pssh_event **out)
 	switch (rc) {
 	case PSSH_EAGAIN:
 		return 0;
+	case RUN_BUSY:
+		r->host->busy = true;
+		return 0;
 	case RUN_BEGUN:
 		fleet_tell(p, PSSH_EV_STARTED, r->task, r->host, 0, "");
 		return 1;
@@ -144,6 +150,16 @@ static bool any_reader(const struct pssh_host *h)
 	return false;
 }
 
+static bool several_channels(const struct pssh_host *h)
+{
+	const struct run *r;
+
+	if (list_empty(&h->runs) || h->runs.next != h->runs.prev)
+		return !list_empty(&h->runs);
+	r = list_entry(h->runs.next, struct run, in_host);
+	return r->tunnel || r->xfer || r->sweep;
+}
+
 /*
  * Steps every run until nobody has more to do. libssh2 reads for all channels whenever one reads,
  * so as long as bytes came in, what another waits for may have been among them.
@@ -168,10 +184,10 @@ static const struct pssh_event *turn_runs(struct pssh_host *h)
 				}
 				return out;
 			}
-			if (went && !events_empty(&h->fleet->events))
+			if (h->conn->state != CONN_READY || (went && !events_empty(&h->fleet->events)))
 				return NULL;
 		}
-	} while (went || (h->conn->reads != reads && h->runs.next != h->runs.prev));
+	} while (went || (h->conn->reads != reads && several_channels(h)));
 	return NULL;
 }
 
@@ -207,15 +223,14 @@ static void ready_timers(struct pssh_host *h)
 	}
 	if (!busy && idle)
 		due = h->idle_since + idle;
-	if (p->keepalive && (!due || h->conn->kept + p->keepalive < due))
-		due = h->conn->kept + p->keepalive;
+	if (h->keepalive && (!due || h->conn->kept + h->keepalive < due))
+		due = h->conn->kept + h->keepalive;
 	if (due && (!h->timer.at || h->timer.due != due))
 		loop_timer_set(p->shared.loop, &h->timer, due);
 }
 
 static void host_due(struct pssh_host *h)
 {
-	struct pssh *p = h->fleet;
 	int64_t now = clock_ms();
 	unsigned idle = h->plan.deadline[PSSH_PHASE_IDLE];
 
@@ -229,8 +244,8 @@ static void host_due(struct pssh_host *h)
 		fleet_close_host(h, PSSH_ECLOSED, "closed after being idle");
 		return;
 	}
-	if (p->keepalive && now >= h->conn->kept + p->keepalive) {
-		if (now - h->conn->heard > 3 * (int64_t)p->keepalive) {
+	if (h->keepalive && now >= h->conn->kept + h->keepalive) {
+		if (now - h->conn->heard > (int64_t)h->missed * h->keepalive) {
 			conn_fail(h->conn, PSSH_ETIMEOUT, "'%s' has not answered for %lld s", h->spec, (long long)(now - h->conn->heard) / 1000);
 			fleet_conn_lost(h);
 			return;
@@ -264,8 +279,14 @@ static const struct pssh_event *turn_ready(struct pssh_host *h)
 		if (out)
 			return out;
 	}
-	link_reap(&c->link);
+	if (h->busy) {
+		h->busy = false;
+		host_poke(h);
+	}
 	reads = c->reads;
+	link_reap(&c->link);
+	if (c->reads != reads) /* what came meanwhile may be for any of the runs */
+		host_poke(h);
 	if (!any_reader(h))
 		rc = link_pump(&c->link);
 	if (rc == 0 && c->ended && !c->flushed && list_empty(&c->in_ready)) {
@@ -319,21 +340,23 @@ static const struct pssh_event *turn_conn(struct conn *c)
 
 /* ---- The wheel ---- */
 
-static void agent_news(struct pssh *p)
+static void agent_news(struct pssh *p, struct keyring_agent *held)
 {
 	struct agent_sign_request *req;
 	struct list *pos, *tmp;
 
-	while ((req = agent_next_done(p->shared.keyring.agent)))
+	while ((req = agent_next_done(held->agent)))
 		host_poke(((struct conn *)req->owner)->owner);
-	/* Its list arrives once; then all who are signing in go on. */
+	if (held->listed || agent_state(held->agent) == AGENT_ASKING)
+		return;
+	/* Its list arrives once; then all who wait for it go on. */
+	held->listed = true;
 	list_each (pos, tmp, &p->host_list) {
 		struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
 
-		if (!p->agent_listed && h->conn && h->conn->state == CONN_AUTH)
+		if (h->conn && h->conn->state == CONN_AUTH && h->plan.auth.agent == held->agent)
 			host_poke(h);
 	}
-	p->agent_listed = p->agent_listed || agent_state(p->shared.keyring.agent) != AGENT_ASKING;
 }
 
 static void resolver_news(struct pssh *p)
@@ -351,6 +374,7 @@ static void resolver_news(struct pssh *p)
 
 static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 {
+	struct keyring_agent *held;
 	struct conn *c;
 
 	switch (w->kind) {
@@ -367,8 +391,11 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 		resolver_news(p);
 		break;
 	case KIND_AGENT:
-		agent_ready(p->shared.keyring.agent, ready);
-		agent_news(p);
+		held = keyring_agent_of(&p->shared.keyring, w, NULL);
+		if (held) {
+			agent_ready(held->agent, ready);
+			agent_news(p, held);
+		}
 		break;
 	case KIND_TUNNEL:
 		host_poke(((struct run *)list_entry(w, struct tunnel_watch, watch)->owner)->host);
@@ -380,6 +407,7 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 
 static void timer_due(struct pssh *p, struct loop_timer *t)
 {
+	struct keyring_agent *held;
 	struct conn *c;
 	int rc;
 
@@ -401,8 +429,11 @@ static void timer_due(struct pssh *p, struct loop_timer *t)
 		run_due(list_entry(t, struct run, timer));
 		break;
 	case KIND_AGENT:
-		agent_due(p->shared.keyring.agent);
-		agent_news(p);
+		held = keyring_agent_of(&p->shared.keyring, NULL, t);
+		if (held) {
+			agent_due(held->agent);
+			agent_news(p, held);
+		}
 		break;
 	case KIND_REAP:
 		fleet_reap(p);

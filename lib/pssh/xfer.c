@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/xfer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ struct xfer {
 	enum { XFER_OPEN, XFER_START, XFER_RUN } state;
 	int64_t told;            /* when progress was last given out */
 	bool told_end;
+	char note[600];          /* a line about one file */
 	struct exec *sum;        /* a checksum command, where one runs */
 	struct exec_want sum_want;
 	struct input no_input;
@@ -50,6 +52,11 @@ void xfer_free(struct xfer *x)
 	chan_close(x->chan);
 	copy_free(x->copy);
 	free(x);
+}
+
+const char *xfer_note(const struct xfer *x)
+{
+	return x->note;
 }
 
 void xfer_cancel(struct xfer *x)
@@ -170,10 +177,15 @@ static bool time_to_tell(struct xfer *x, bool end)
 int xfer_step(struct xfer *x, struct exec_room *room, struct fail *f)
 {
 	int sent, got, summed;
+	struct fail note = { 0 };
 
 	if (x->state != XFER_RUN)
 		return begin(x, f);
 	do {
+		if (copy_note(x->copy, &note)) {
+			snprintf(x->note, sizeof x->note, "%s\n", note.text);
+			return XFER_NOTE;
+		}
 		if (copy_finished(x->copy))
 			return time_to_tell(x, true) ? XFER_PROGRESS : copy_result(x->copy, f);
 		sent = send_some(x);
@@ -187,5 +199,5 @@ int xfer_step(struct xfer *x, struct exec_room *room, struct fail *f)
 		if ((sent || got) && time_to_tell(x, false))
 			return XFER_PROGRESS;
 	} while (sent || got || summed || copy_finished(x->copy));
-	return PSSH_EAGAIN;
+	return copy_busy(x->copy) ? XFER_BUSY : PSSH_EAGAIN;
 }

@@ -87,6 +87,9 @@ if have bash; then
 	is "$(in_bash 'nanopod run -w root@we' '=:@')" "web1 web2" "bash: after a user"
 	is "$(in_bash 'nanopod run -w @l' '=:@')" "lab" "bash: a group"
 	is "$(in_bash 'nanopod cp af')" "afile" "bash: files"
+	touch 'zb c' 'z*'
+	like "$(in_bash 'nanopod cp z')" '^(z\* zb c|zb c z\*)$' "bash: files with odd names"
+	rm 'zb c' 'z*'
 	is "$(in_bash 'nanopod run --save a')" "adir" "bash: directories only"
 	like "$(in_bash 'nanopod ssh web1 bas')" '(^| )bash( |$)' "bash: programs"
 	is "$(in_bash 'nanopod cp -r web1:/x ' | tr ' ' '\n' | grep -c .)" 9 "bash: an empty word has all hosts and files"

@@ -142,4 +142,14 @@ fi
 config --fields; like "$out" '^environment +its variable$' "--fields alone lists them"
 config --fields key,vlaue; is "$status $err" "2 nanopod: cannot show 'vlaue': no such field, the nearest is 'value'; '--fields=' lists them all" "an unknown field"
 
+# The manual page has every setting, with its default, and no other.
+sed -n 's/^\.It Li \([a-z-]*\) : Ar .*/\1/p' "$SRC/man/nanopod.yaml.5" | grep -v '^groups$\|^profiles$' | sort >"$TMP/told"
+rm -f "$own"
+config -q; printf '%s\n' "$out" | sort >"$TMP/known"
+is "$(cat "$TMP/told")" "$(cat "$TMP/known")" "nanopod.yaml(5) has all settings"
+config -o csv --fields key,default
+printf '%s\n' "$out" | sed -n '2,$s/,/ /p' | grep -v ' $' | sort >"$TMP/known"
+awk '/^\.It Li/ { key = $3 } /^The default is/ { getline; print key, $2 }' "$SRC/man/nanopod.yaml.5" | sort >"$TMP/told"
+is "$(cat "$TMP/told")" "$(cat "$TMP/known")" "and their defaults"
+
 done_testing

@@ -28,6 +28,12 @@ done
 run_is 0 "help exit-codes" "$NANOPOD" help exit-codes
 like "$out" '^ 11  check_failed ' "has the status of doctor"
 codes=$out
+if have mandoc; then
+	is "$(mandoc -T ascii -O width=200 "$SRC/man/nanopod.1" | col -bx | sed -n '/^EXIT STATUS/,/^EXAMPLES/s/^ *\([0-9][0-9]*\) \{1,\}\(.*\)$/\1 \2/p')" \
+		"$(printf '%s\n' "$codes" | sed 's/^ *\([0-9]*\)  [^ ]* */\1 /')" "nanopod(1) has the same list"
+else
+	skip "mandoc is not installed"
+fi
 run_is 2 "help for what is not there" "$NANOPOD" help rnu
 is "$err" "nanopod: cannot help with 'rnu': no such command; did you mean 'nanopod help run'?" "names the nearest"
 

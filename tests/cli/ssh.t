@@ -60,10 +60,10 @@ if have ssh-agent && have ssh-add; then
 	if [ "$status" -ne 0 ]; then
 		like "$err" "not supported.*--openssh" "-A: what libssh2 cannot do, --openssh can"
 	else
-		like "$out" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "-A forwards it"
+		is "$(cut -d' ' -f2 "$TMP/.out")" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "-A forwards it"
 	fi
 	run timeout 60 "$NANOPOD" ssh --openssh -F agent_config -A n1 ssh-add -l
-	like "$out" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "-A through the system's ssh"
+	is "$(cut -d' ' -f2 "$TMP/.out")" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "-A through the system's ssh"
 	run timeout 60 "$NANOPOD" ssh -F agent_config --agent none n1 true
 	is "$status" 255 "--agent none does without"
 	unset SSH_AUTH_SOCK
@@ -82,7 +82,7 @@ expect 24 80
 expect term xterm
 expect ready> 
 size 100 40
-send stty size\r
+send until stty size | grep '40 1''00'; do :; done\r
 expect 40 100
 send ~?
 expect end the connection
@@ -116,6 +116,8 @@ END
 on_terminal after sh -c '"$0" ssh -F "$1" n1; echo modes: $(stty -a | grep -o -- "[-]*icanon\|[-]*echo\b\|[-]*isig\|[-]*opost" | paste -sd " ")' "$NANOPOD" "$SSHD_CONFIG"
 like "$out" "modes: .*" "the connection is cut"
 unlike "$out" "modes:.*-(icanon|echo|isig|opost)" "and the terminal is as it was" || diag "$out"
+# A sanitizer would die of SEGV in its own way.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0"
 for signal in TERM HUP SEGV; do
 	cat >crash <<-END
 		raw on
@@ -158,7 +160,7 @@ CONFIG=$SSHD_CONFIG PS1='start ' on_terminal suspend bash --norc --noprofile -i
 is "$status" 3 "~^Z stops it, fg goes on" || diag "$out"
 
 # ---- Questions ----
-cp "$SSHD_KEY" locked && ssh-keygen -q -p -P '' -N 'open sesame' -f locked
+cp "$SSHD_KEY" locked && ssh-keygen -q -p -P '' -N 'open sesame' -f locked >/dev/null
 sed "s|IdentityFile .*|IdentityFile $TMP/locked|" "$SSHD_CONFIG" >locked_config
 printf 'expect assphrase\necho off\nsend open sesame\\r\n' >unlock
 on_terminal unlock "$NANOPOD" ssh -F locked_config n1 echo unlocked
@@ -166,7 +168,7 @@ is "$status" 0 "a key's passphrase is asked for on the terminal" || diag "$out"
 like "$out" "unlocked" "and opens it"
 unlike "$out" "sesame" "nothing of it is shown"
 on_terminal unlock "$NANOPOD" run -F locked_config -w 'n[1-2]' -- echo unlocked
-is "$(printf '%s\n' "$out" | grep -c 'n[12]: unlocked')" 2 "once for all hosts" || diag "$out"
+is "$(printf '%s\n' "$out" | grep -c 'n[12]:.* unlocked')" 2 "once for all hosts" || diag "$out"
 on_terminal unlock sh -c 'echo data | "$0" ssh -F "$1" n1 cat' "$NANOPOD" locked_config
 like "$out" "^data" "not on standard input" || diag "$out"
 run setsid timeout 60 "$NANOPOD" ssh -F locked_config n1 true

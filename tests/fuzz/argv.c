@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/completion.h"
+#include "cli/candidates.h"
 #include "cli/settings.h"
 #include "cli/value.h"
 
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (settings_set(np.settings, SETTING_ID_SSH_CONFIG, LAYER_FLAG, "none", "test", NULL)
 	    || settings_set(np.settings, SETTING_ID_KNOWN_HOSTS, LAYER_FLAG, "none", "test", NULL))
 		abort();
-	(void)completion_find(&np, argv, argc, found, &count);
+	(void)candidates_find(&np, argv, argc, found, &count);
 	for (int i = 0; i < argc; i++)
 		check_value(argv[i]);
 	settings_free(np.settings);

@@ -290,8 +290,10 @@ static void drain_text(struct shell *sh)
 
 bool shell_hungry(const struct shell *sh)
 {
-	if (sh->closed || sh->kill || !ssh_channel_window_size(sh->ch))
-		return sh->closed || sh->kill;
+	if (sh->closed || sh->kill || sh->state == SHELL_RUN)
+		return true;
+	if (!ssh_channel_window_size(sh->ch))
+		return false;
 	return sh->text_len || sh->state == SHELL_FILL || (sh->state == SHELL_CAT && ssh_channel_poll(sh->ch, 0) != 0);
 }
 

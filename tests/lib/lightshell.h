@@ -47,5 +47,6 @@ struct shell {
 struct shell *shell_new(ssh_channel ch, struct loop *l, const char *address, enum fault fault);
 void shell_free(struct shell *sh);       /* the channel too */
 enum shell_step shell_step(struct shell *sh);
+bool shell_hungry(const struct shell *sh); /* it could go on without the network */
 
 #endif

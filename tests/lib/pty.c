@@ -6,7 +6,7 @@
  *
  * SCRIPT has a step a line: `expect TEXT` waits until the output since the last match holds it,
  * `send TEXT` types it, `size COLUMNS ROWS` changes the window, `echo on|off` and `raw on|off` check
- * the terminal's modes. \n \r \e \\ and \xHH are understood. Then it waits for the end. What the
+ * the terminal's modes. \n \r \t \e \\ and \xHH are understood. Then it waits for the end. What the
  * terminal showed goes to standard output; the exit status is the program's (128 + signal), 99
  * where a step failed or 20 s passed.
  */
@@ -83,6 +83,8 @@ static size_t unescape(char *text)
 			*w++ = '\n';
 		else if (*s == 'r')
 			*w++ = '\r';
+		else if (*s == 't')
+			*w++ = '\t';
 		else if (*s == 'e')
 			*w++ = '\033';
 		else if (*s == 'x' && isxdigit((unsigned char)s[1]) && isxdigit((unsigned char)s[2])) {

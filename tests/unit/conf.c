@@ -147,6 +147,9 @@ static void edits(void)
 	has_str(edit("groups: n1\n", KEYS("groups", "web"), VALUES("n2"), 0), "expected 'name: value' lines", "a text is no map");
 	has_str(edit("groups: ~\n", KEYS("groups", "web"), VALUES("n2"), 0), "edit it by hand", "what would break the file is not done");
 	has_str(edit("a: [\n", KEYS("b"), VALUES("1"), 0), "-22 cannot read 'f'", "a broken file is not touched");
+	has_str(edit("\r\rgroups:\n  web: g0\nprofiles:\n  y: 1\n", KEYS("groups", "web"), VALUES("n2"), 0), "edit it by hand",
+		"lines that end in another way are not confused");
+	is_str(edit("a: 1\r\nb: 2\r\n", KEYS("a"), VALUES("3"), 0), "a: 3\nb: 2\r\n", "but for carriage return and newline");
 	is_str(edit("a: |\n  one\n  two\nb: 1\n", KEYS("a"), VALUES("x"), 0), "a: x\nb: 1\n", "a block of text is replaced whole");
 	is_str(edit("a: 1\n", KEYS("b"), VALUES("null"), 0), "a: 1\nb: 'null'\n", "text that YAML would misread is quoted");
 }

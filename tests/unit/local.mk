@@ -35,6 +35,9 @@ tests_unit_key_LDADD = libpssh-all.la $(SSH2_LIBS) $(CRYPTO_LIBS)
 tests_unit_agent_LDADD = libpssh-all.la
 tests_unit_knownhosts_LDADD = libpssh-all.la
 
-check_PROGRAMS += tests/unit/copy
-TESTS += tests/unit/copy
+check_PROGRAMS += tests/unit/copy tests/unit/copyfault
+TESTS += tests/unit/copy tests/unit/copyfault
+tests_unit_copy_SOURCES = tests/unit/copy.c tests/unit/copyway.h
+tests_unit_copyfault_SOURCES = tests/unit/copyfault.c tests/unit/copyway.h
 tests_unit_copy_LDADD = libpssh-all.la
+tests_unit_copyfault_LDADD = libpssh-all.la

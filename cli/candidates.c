@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/completion.h"
+#include "cli/candidates.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static void offer_groups(struct asker *a, const char *sign)
 static void skip_to_last_name(struct asker *a)
 {
 	const char *last = a->typed;
-	size_t len;
+	size_t len = strlen(a->prefix);
 
 	for (const char *p = a->typed; *p; p++) {
 		if (*p == '[' && !strchr(p, ']'))
@@ -72,10 +72,9 @@ static void skip_to_last_name(struct asker *a)
 		if (*p == ',' || (*p == '@' && p > last))
 			last = p + 1;
 	}
-	len = strlen(a->prefix) + (size_t)(last - a->typed);
-	if (len >= sizeof a->prefix)
+	if (len + (size_t)(last - a->typed) >= sizeof a->prefix)
 		return;
-	strncat(a->prefix, a->typed, (size_t)(last - a->typed));
+	snprintf(a->prefix + len, sizeof a->prefix - len, "%.*s", (int)(last - a->typed), a->typed);
 	a->typed = last;
 }
 
@@ -114,7 +113,7 @@ static void offer_profiles(struct asker *a)
 		offer(a, name, NULL);
 }
 
-static enum completion_rest offer_kind(struct asker *a, enum complete kind, const char *values)
+static enum candidates_rest offer_kind(struct asker *a, enum complete kind, const char *values)
 {
 	switch (kind) {
 	case COMPLETE_NONE:
@@ -123,9 +122,9 @@ static enum completion_rest offer_kind(struct asker *a, enum complete kind, cons
 		offer_values(a, values);
 		break;
 	case COMPLETE_FILE:
-		return COMPLETION_FILES;
+		return CANDIDATES_FILES;
 	case COMPLETE_DIR:
-		return COMPLETION_DIRS;
+		return CANDIDATES_DIRS;
 	case COMPLETE_HOSTS:
 		offer_hosts(a);
 		break;
@@ -136,7 +135,7 @@ static enum completion_rest offer_kind(struct asker *a, enum complete kind, cons
 			a->colon = true;
 			offer_hosts(a);
 		}
-		return COMPLETION_FILES;
+		return CANDIDATES_FILES;
 	case COMPLETE_GROUP:
 		offer_groups(a, "");
 		break;
@@ -147,12 +146,12 @@ static enum completion_rest offer_kind(struct asker *a, enum complete kind, cons
 		offer_settings(a);
 		break;
 	case COMPLETE_PROGRAM:
-		return COMPLETION_PROGRAMS;
+		return CANDIDATES_PROGRAMS;
 	case COMPLETE_PROFILE:
 		offer_profiles(a);
 		break;
 	}
-	return COMPLETION_NOTHING;
+	return CANDIDATES_NOTHING;
 }
 
 static void offer_options(struct asker *a, const struct option *const *tables)
@@ -223,14 +222,14 @@ static struct place walk(const struct option *const *tables, char **words, int c
 	return at;
 }
 
-static enum completion_rest offer_argument(struct asker *a, const struct option *row, const struct command *cmd)
+static enum candidates_rest offer_argument(struct asker *a, const struct option *row, const struct command *cmd)
 {
 	const char *values = command_values(cmd, row);
 
 	return offer_kind(a, row->complete == COMPLETE_NONE && values ? COMPLETE_VALUES : row->complete, values);
 }
 
-static enum completion_rest offer_word(struct asker *a, const struct command *cmd, const struct place *at)
+static enum candidates_rest offer_word(struct asker *a, const struct command *cmd, const struct place *at)
 {
 	const struct option *tables[COMMAND_TABLES];
 	const char *equals = strchr(a->typed, '=');
@@ -242,19 +241,19 @@ static enum completion_rest offer_word(struct asker *a, const struct command *cm
 	if (!at->ended && str_starts(a->typed, "--") && equals) {
 		row = option_find(tables, a->typed + 2, (size_t)(equals - a->typed - 2));
 		if (!row || !option_takes_argument(row) || (size_t)(equals - a->typed) + 2 > sizeof a->prefix)
-			return COMPLETION_NOTHING;
+			return CANDIDATES_NOTHING;
 		snprintf(a->prefix, sizeof a->prefix, "%.*s", (int)(equals - a->typed) + 1, a->typed);
 		a->typed = equals + 1;
 		return offer_argument(a, row, cmd);
 	}
 	if (!at->ended && a->typed[0] == '-') {
 		offer_options(a, tables);
-		return COMPLETION_NOTHING;
+		return CANDIDATES_NOTHING;
 	}
 	if (!cmd)
 		return offer_kind(a, COMPLETE_COMMAND, NULL);
 	if (cmd->max_args >= 0 && at->positionals >= cmd->max_args)
-		return COMPLETION_NOTHING;
+		return CANDIDATES_NOTHING;
 	return offer_kind(a, at->positionals ? cmd->complete_rest : cmd->complete_first, cmd->first_values);
 }
 
@@ -271,13 +270,13 @@ static void count_rest(struct place *at, char **words, int count)
 	}
 }
 
-enum completion_rest completion_find(struct nanopod *np, char **words, int count,
+enum candidates_rest candidates_find(struct nanopod *np, char **words, int count,
 	void (*found)(void *arg, const char *word, const char *help), void *arg)
 {
 	struct asker a = { .np = np, .typed = count ? words[count - 1] : "", .found = found, .arg = arg };
 	const struct option *tables[COMMAND_TABLES];
 	const struct command *cmd = NULL;
-	enum completion_rest rest = COMPLETION_NOTHING;
+	enum candidates_rest rest = CANDIDATES_NOTHING;
 	struct place at;
 	int last = count ? count - 1 : 0, first;
 
@@ -296,7 +295,7 @@ enum completion_rest completion_find(struct nanopod *np, char **words, int count
 	if (cmd || at.next == last)
 		rest = offer_word(&a, cmd, &at);
 	else
-		rest = COMPLETION_FILES; /* nanopod-foo on PATH: who knows what it takes */
+		rest = CANDIDATES_FILES; /* nanopod-foo on PATH: who knows what it takes */
 	table_release(&a.seen);
 	return rest;
 }

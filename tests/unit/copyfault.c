@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies that are killed, cancelled, changed under way, that fill the disk or meet a bad server. */
+#include "copyway.h"
+
+#include <sys/mount.h>
+
+#include "base/buf.h"
+
+/* ---- Faults ---------------------------------------------------------------------------- */
+
+static void test_resume(void)
+{
+	struct way w = { .kill_after = 20 * MB };
+	struct fail f;
+
+	make("src", 32 * MB + 5, 7, 0644);
+	is_int(put(&w, at("src"), "dst", PSSH_COPY_RESUME, &f), PSSH_ECLOSED, "a put whose server is killed");
+	ok(access(at("dst"), F_OK) != 0 && access(at(".dst.pssh-part"), F_OK) == 0, "leaves its part, not a torn file");
+	w = (struct way){ 0 };
+	is_int(put(&w, at("src"), "dst", PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM, &f), 0, "is gone on with %s", f.text);
+	ok(same("src", "dst") && w.sent < 24 * MB, "to an equal file, with %llu bytes sent", (unsigned long long)w.sent);
+	ok(w.commands == 2 && no_parts(), "compared by commands");
+
+	shell("head -c 20000000 src >.dst.pssh-part; rm dst");
+	w = (struct way){ .no_exec = true };
+	is_int(put(&w, at("src"), "dst", PSSH_COPY_RESUME, &f), 0, "and where no command can be run %s", f.text);
+	ok(same("src", "dst") && w.sent < 24 * MB, "with %llu bytes", (unsigned long long)w.sent);
+
+	shell("head -c 20000000 /dev/urandom >.dst.pssh-part; rm dst");
+	w = (struct way){ 0 };
+	is_int(put(&w, at("src"), "dst", PSSH_COPY_RESUME, &f), 0, "a part of another file %s", f.text);
+	ok(same("src", "dst") && w.sent > 32 * MB, "is not built on");
+	shell("cat src src >.dst.pssh-part");
+	is_int(put(&w, at("src"), "dst", PSSH_COPY_RESUME, &f), 0, "nor one that is too long %s", f.text);
+	ok(same("src", "dst"), "and nothing of it stays");
+
+	w = (struct way){ .kill_after = 20 * MB };
+	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME, &f), PSSH_ECLOSED, "a get whose server is killed");
+	ok(access(at("back"), F_OK) != 0, "leaves no torn file");
+	w = (struct way){ 0 };
+	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM, &f), 0, "is gone on with %s", f.text);
+	ok(same("src", "back") && w.got < 24 * MB, "to an equal file, with %llu bytes got", (unsigned long long)w.got);
+	shell("head -c 20000000 src >.back.pssh-part; rm back");
+	w = (struct way){ .no_exec = true };
+	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME, &f), 0, "and where no command can be run %s", f.text);
+	ok(same("src", "back") && w.got < 24 * MB, "with %llu bytes", (unsigned long long)w.got);
+	shell("head -c 20000000 /dev/urandom >.back.pssh-part; rm back");
+	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME | PSSH_COPY_SPARSE, &f), 0, "a part of another file %s", f.text);
+	ok(same("src", "back"), "is not built on");
+
+	shell("echo precious >victim; ln -s victim .back.pssh-part; rm back");
+	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME, &f), PSSH_ELOCAL, "a link at the temporary name");
+	has_str(f.text, "not an earlier copy's", "is refused: %s", f.text);
+	ok(shell("test \"$(cat victim)\" = precious"), "and not followed");
+	shell("mv .back.pssh-part .dst.pssh-part; rm dst");
+	is_int(put(&w, at("src"), "dst", PSSH_COPY_RESUME, &f), PSSH_EREMOTE, "nor there: %s", f.text);
+	ok(shell("test \"$(cat victim)\" = precious"), "and not followed");
+
+	shell("rm -f .dst.pssh-part");
+	w = (struct way){ .kill_after = 5 * MB };
+	is_int(get(&w, "src", at("back"), 0, &f), PSSH_ECLOSED, "killed without resume");
+	ok(no_parts(), "the local part is removed");
+	shell("rm -f .*.pssh-part src dst back victim");
+}
+
+static void grow(void *arg)
+{
+	shell(arg);
+}
+
+static void test_changes(void)
+{
+	struct way w = { .act = grow, .arg = "echo more >>src", .act_after = MB };
+	struct fail f;
+
+	make("src", 16 * MB, 9, 0644);
+	is_int(put(&w, at("src"), "dst", 0, &f), 0, "a file that grows is copied as it was %s", f.text);
+	ok(shell("cmp -s -n 16777216 src dst && test $(stat -c %s dst) = 16777216"), "to its old size");
+	has_str(w.note, "grew", "and it is said: %s", w.note);
+	w = (struct way){ .act = grow, .arg = "sleep 1.1; echo more >>src", .act_after = MB };
+	is_int(get(&w, "src", at("back"), 0, &f), 0, "the same of a get %s", f.text);
+	has_str(w.note, "grew", "and it is said: %s", w.note);
+	w = (struct way){ .act = grow, .arg = "truncate -s 9000000 src", .act_after = MB };
+	is_int(put(&w, at("src"), "dst", 0, &f), PSSH_ELOCAL, "a file that shrinks: %s", f.text);
+	w = (struct way){ .act = grow, .arg = "truncate -s 5000000 src", .act_after = MB };
+	is_int(get(&w, "src", at("back"), 0, &f), PSSH_EREMOTE, "of a get: %s", f.text);
+	w = (struct way){ .act = grow, .arg = "touch -d @1000000000 src", .act_after = MB };
+	is_int(put(&w, at("src"), "dst", 0, &f), PSSH_ELOCAL, "a file that is written to: %s", f.text);
+	w = (struct way){ .act = grow, .arg = "touch -d @1000000009 src", .act_after = MB };
+	is_int(get(&w, "src", at("back"), 0, &f), PSSH_EREMOTE, "of a get: %s", f.text);
+	ok(shell("test $(stat -c %s dst) = 16777216") && no_parts(), "what was there before stays, and nothing else");
+	w = (struct way){ .cancel_after = MB };
+	is_int(put(&w, at("src"), "dst2", 0, &f), PSSH_ECANCEL, "a cancelled put");
+	ok(no_parts() && access(at("dst2"), F_OK) != 0, "leaves nothing");
+	w = (struct way){ .cancel_after = MB };
+	is_int(get(&w, "src", at("back2"), 0, &f), PSSH_ECANCEL, "a cancelled get");
+	ok(no_parts() && access(at("back2"), F_OK) != 0, "leaves nothing");
+	w = (struct way){ .file_limit = 2 * MB };
+	is_int(put(&w, at("src"), "dst2", 0, &f), PSSH_ECLOSED, "a server that dies of its limit: %s", f.text);
+	shell("rm -f .*.pssh-part src dst back");
+}
+
+static void test_full(void)
+{
+	struct way w = { 0 };
+	struct fail f;
+
+	make("src", 4 * MB, 13, 0644);
+	mkdir(at("small"), 0700);
+	if (geteuid() != 0 || mount("tmpfs", at("small"), "tmpfs", 0, "size=1m,mode=755")) {
+		skip("only root can make a small file system");
+		return;
+	}
+	is_int(put(&w, at("src"), "small/x", 0, &f), PSSH_EREMOTE, "a full disk there");
+	has_str(f.text, "no space left on the disk", "is called so: %s", f.text);
+	is_int(get(&w, "src", at("small/x"), 0, &f), PSSH_ELOCAL, "a full disk here");
+	has_str(f.text, "No space left", "is called so: %s", f.text);
+	ok(no_parts(), "nothing is left");
+	mount(NULL, at("small"), NULL, MS_REMOUNT | MS_RDONLY, "size=1m");
+	is_int(put(&w, at("src"), "small/x", 0, &f), PSSH_EREMOTE, "a disk that cannot be written");
+	has_str(f.text, "read-only", "is called so: %s", f.text);
+	umount(at("small"));
+	shell("rm -rf small src");
+}
+
+/* ---- A server that means harm ---------------------------------------------------------- */
+
+static size_t word(char *p, uint32_t v)
+{
+	p[0] = (char)(v >> 24);
+	p[1] = (char)(v >> 16);
+	p[2] = (char)(v >> 8);
+	p[3] = (char)v;
+	return 4;
+}
+
+static void text(struct buf *b, const char *s)
+{
+	char n[4];
+
+	buf_add(b, n, word(n, (uint32_t)strlen(s)));
+	buf_adds(b, s);
+}
+
+static void number(struct buf *b, uint32_t v)
+{
+	char n[4];
+
+	buf_add(b, n, word(n, v));
+}
+
+/* Answers one request as a directory full of bad names would. */
+static void evil_answer(struct buf *out, unsigned type, uint32_t id, bool *listed)
+{
+	static const char *const names[] = { "..", "../evil", "a/b", "", "/etc/evil", "ok", "esc\033[2J" };
+	struct buf b;
+
+	buf_init(&b, 65536);
+	buf_addc(&b, type == 17 || type == 8 ? 105 : type == 11 || type == 3 ? 102 : 101);
+	if (type == 16 || (type == 12 && !*listed))
+		b.data[0] = 104;
+	number(&b, id);
+	if (type == 17 || type == 8) {
+		number(&b, 4);
+		number(&b, type == 17 ? 040755 : 0100644);
+	} else if (type == 11 || type == 3) {
+		text(&b, "h");
+	} else if (type == 16) {
+		number(&b, 1);
+		text(&b, "/real");
+		text(&b, "");
+		number(&b, 0);
+	} else if (type == 12 && !*listed) {
+		*listed = true;
+		number(&b, sizeof names / sizeof *names);
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+			text(&b, names[i]);
+			text(&b, "");
+			number(&b, 4);
+			number(&b, 0100644);
+		}
+	} else {
+		number(&b, type == 4 ? 0 : 1); /* fine, or end of file */
+	}
+	number(out, (uint32_t)b.len);
+	buf_add(out, b.data, b.len);
+	buf_release(&b);
+}
+
+static void test_evil(void)
+{
+	struct buf out;
+	struct copy *c;
+	struct fail f = { 0 };
+	bool listed = false;
+
+	buf_init(&out, 1 << 20);
+	mkdir(at("jail"), 0700);
+	is_int(copy_new_get("dir", at("jail/in"), PSSH_COPY_RECURSIVE, &c, &f), 0, "a get from a bad server");
+	for (unsigned round = 0; round < 1000 && !copy_finished(c); round++) {
+		const unsigned char *p;
+		const char *data;
+		size_t len;
+
+		copy_output(c, &data, &len);
+		buf_clear(&out);
+		for (p = (const unsigned char *)data; len && p < (const unsigned char *)data + len;) {
+			uint32_t n = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+
+			if (p[4] == 1)
+				buf_add(&out, "\0\0\0\5\2\0\0\0\3", 9);
+			else
+				evil_answer(&out, p[4], (uint32_t)p[5] << 24 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 8 | p[8], &listed);
+			p += 4 + n;
+		}
+		copy_sent(c, len);
+		if (out.len)
+			copy_input(c, out.data, out.len, &f);
+	}
+	ok(copy_finished(c), "it ends");
+	is_int(copy_result(c, &f), PSSH_EREMOTE, "as a failure: %s", f.text);
+	ok(shell("test \"$(find jail -type f | wc -l)\" = 2 && test -f jail/in/ok && ! test -e evil && ! test -e jail/evil"),
+		"nothing was written outside");
+	copy_free(c);
+	c = NULL;
+	is_int(copy_new_get("x", at("jail/x"), 0, &c, &f), 0, "a server that talks nonsense");
+	is_int(copy_input(c, "SSH-2.0-garbage, or a shell's greeting\n", 39, &f), PSSH_EPROTO, "is found out: %s", f.text);
+	ok(copy_finished(c), "and it is over");
+	copy_free(c);
+	buf_release(&out);
+	shell("rm -rf jail");
+}
+
+int main(void)
+{
+	if (!way_begin())
+		return 1;
+	test_resume();
+	test_changes();
+	test_full();
+	test_evil();
+	return way_end();
+}
