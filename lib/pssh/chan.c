@@ -7,12 +7,7 @@
 
 #include "pssh/pssh.h"
 
-/*
- * The window we grant a channel: what a server may send ahead of our reading, so also what
- * libssh2 holds for a host that nobody listens to. Past 512 KiB loopback throughput no longer
- * grows.
- */
-enum { WINDOW = 512 * 1024, PACKET = 32768 };
+enum { PACKET = 32768 };
 
 static void *mem_alloc(size_t n, void **abstract)
 {
@@ -61,6 +56,14 @@ const char *link_error(const struct link *l)
 {
 	char *text = NULL;
 
+	switch (libssh2_session_last_errno(l->session)) {
+	case LIBSSH2_ERROR_SOCKET_SEND:
+	case LIBSSH2_ERROR_SOCKET_RECV:
+	case LIBSSH2_ERROR_SOCKET_DISCONNECT:
+		return "the server closed the connection"; /* libssh2 names the packet that it missed */
+	default:
+		break;
+	}
 	libssh2_session_last_error(l->session, &text, NULL, 0);
 	return text && *text ? text : "no reason given";
 }
@@ -136,7 +139,7 @@ static int finish_open(struct chan *ch)
 {
 	if (ch->link->opener != ch)
 		return 0;
-	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, WINDOW, PACKET, NULL, 0);
+	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, ch->window, PACKET, NULL, 0);
 	if (!ch->raw && settle(ch, libssh2_session_last_errno(ch->link->session)) == PSSH_EAGAIN)
 		return PSSH_EAGAIN;
 	if (ch->raw)
@@ -205,12 +208,13 @@ static int open_failed(struct chan *ch, struct fail *f, const char *what)
 	return fail_set(f, rc, "%s: %s", what, link_error(ch->link));
 }
 
-int chan_open_session(struct chan *ch, struct fail *f)
+int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
 {
 	if (barred(ch) || (ch->link->opener && ch->link->opener != ch))
 		return PSSH_EAGAIN;
 	ch->link->opener = ch;
-	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, WINDOW, PACKET, NULL, 0);
+	ch->window = window;
+	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, window, PACKET, NULL, 0);
 	if (!ch->raw)
 		return open_failed(ch, f, "the server opened no session channel");
 	ch->link->opener = NULL;

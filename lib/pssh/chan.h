@@ -19,6 +19,7 @@
 struct chan {
 	struct link *link;
 	LIBSSH2_CHANNEL *raw;   /* NULL until open */
+	unsigned window;
 	struct list in_closing;
 };
 
@@ -47,7 +48,13 @@ int link_code(int libssh2_code);
 struct chan *chan_new(struct link *l); /* NULL: out of memory */
 void chan_close(struct chan *ch);      /* never blocks; ch may be NULL and is gone after it */
 
-int chan_open_session(struct chan *ch, struct fail *f);
+/*
+ * The window is what a server may send ahead of our reading, so also what libssh2 holds for a host
+ * that nobody listens to; and the most that is on its way in one round trip.
+ */
+enum { CHAN_WINDOW = 512 * 1024, CHAN_WINDOW_FILES = 2 * 1024 * 1024 };
+
+int chan_open_session(struct chan *ch, unsigned window, struct fail *f);
 int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f);
 int chan_env(struct chan *ch, const char *name, const char *value);
 int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f);

@@ -264,15 +264,15 @@ static int step_hello(struct conn *c)
 		return PSSH_EAGAIN;
 	if (rc && c->chatter >= CHATTER)
 		return fail_set(&c->why, PSSH_EPROTO, "'%s' does not speak SSH as expected: it talks without end", c->plan->name);
-	if (rc == LIBSSH2_ERROR_SOCKET_DISCONNECT || rc == LIBSSH2_ERROR_SOCKET_RECV || rc == LIBSSH2_ERROR_SOCKET_SEND ||
-	    rc == LIBSSH2_ERROR_BANNER_RECV)
+	if (rc && (c->ended || rc == LIBSSH2_ERROR_SOCKET_DISCONNECT || rc == LIBSSH2_ERROR_SOCKET_RECV || rc == LIBSSH2_ERROR_SOCKET_SEND))
 		return fail_set(&c->why, c->proxy ? PSSH_EPROXY : PSSH_ECLOSED,
 			"'%s' closed the connection before it was set up: %s", c->plan->name, reason(c));
 	if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_METHOD_NONE)
 		return fail_set(&c->why, PSSH_EALGORITHM, "no algorithm in common with '%s' (%s): %s", c->plan->name,
 			libssh2_session_banner_get(c->link.session) ? libssh2_session_banner_get(c->link.session) : "no banner", reason(c));
 	if (rc)
-		return fail_set(&c->why, link_code(rc), "'%s' does not speak SSH as expected: %s", c->plan->name, reason(c));
+		return fail_set(&c->why, rc == LIBSSH2_ERROR_ALLOC ? PSSH_ENOMEM : PSSH_EPROTO,
+			"'%s' does not speak SSH as expected: %s", c->plan->name, reason(c));
 	conn_move(c, CONN_HOSTKEY);
 	return 0;
 }

@@ -57,7 +57,7 @@ static int prepare(struct exec *e, struct fail *f)
 
 	switch (e->state) {
 	case EXEC_OPEN:
-		rc = chan_open_session(e->chan, f);
+		rc = chan_open_session(e->chan, CHAN_WINDOW, f);
 		break;
 	case EXEC_ENV:
 		for (; env && env[e->env_at] && rc != PSSH_EAGAIN; e->env_at += rc == PSSH_EAGAIN ? 0 : 2)

@@ -43,6 +43,7 @@ int pssh_exec(struct pssh *p, const char *command, struct pssh_task **out)
 /* A task of two texts: a copy's paths, a tunnel's ends. */
 static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local, const char *remote, unsigned flags, struct pssh_task **out)
 {
+	struct fail note = { 0 };
 	struct pssh_task *t;
 	int rc;
 
@@ -57,11 +58,14 @@ static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local,
 		rc = door_replace(p, &t->remote, remote);
 	if (!rc && kind == TASK_PUT)
 		rc = copy_source_new(local, flags, &t->source, &p->why);
-	if (rc)
+	if (rc) {
 		task_free(t);
-	else
-		*out = t;
-	return rc;
+		return rc;
+	}
+	for (size_t i = 0; t->source && copy_source_note(t->source, i, &note); i++)
+		log_at(&p->shared.log, LOG_WARN, "%s", note.text);
+	*out = t;
+	return 0;
 }
 
 int pssh_put(struct pssh *p, const char *local, const char *remote, unsigned flags, struct pssh_task **out)

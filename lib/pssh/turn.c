@@ -325,6 +325,8 @@ static const struct pssh_event *turn_conn(struct conn *c)
 		fleet_conn_lost(h);
 		return NULL;
 	}
+	if (!c->room) /* there is more, but others come first */
+		host_poke(h);
 	conn_arm(c);
 	if (c->state == CONN_GONE) {
 		fleet_conn_lost(h);

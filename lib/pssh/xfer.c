@@ -149,7 +149,7 @@ static int begin(struct xfer *x, struct fail *f)
 	int rc;
 
 	if (x->state == XFER_OPEN) {
-		rc = chan_open_session(x->chan, f);
+		rc = chan_open_session(x->chan, CHAN_WINDOW_FILES, f);
 		if (rc)
 			return rc;
 		x->state = XFER_START;

@@ -14,27 +14,27 @@ static const struct {
 } cases[] = {
 	{ "hang-banner", "PSSH_ETIMEOUT", "exchanging keys", "true" },
 	{ "close-banner", "PSSH_ECLOSED", "closed", "true" },
-	{ "reset-banner", "PSSH_ECLOSED", "", "true" },
-	{ "garbage-banner", "PSSH_ETIMEOUT", "", "true" },
+	{ "reset-banner", "", "", "true" },
+	{ "garbage-banner", "PSSH_EPROTO", "does not speak SSH", "true" },
 	{ "old-banner", "", "", "true" },
 	{ "slow-banner", "PSSH_ETIMEOUT", "exchanging keys", "true" },
-	{ "flood-banner", "", "", "true" },
+	{ "flood-banner", "PSSH_EPROTO", "without end", "true" },
 	{ "hang-kex", "PSSH_ETIMEOUT", "exchanging keys", "true" },
 	{ "close-kex", "PSSH_ECLOSED", "closed", "true" },
-	{ "garbage-kex", "", "", "true" },
+	{ "garbage-kex", "PSSH_EPROTO", "does not speak SSH", "true" },
 	{ "wrong-key", "PSSH_EHOSTKEY", "SHA256:", "true" },
 	{ "hang-auth", "PSSH_ETIMEOUT", "signing in", "true" },
 	{ "close-auth", "PSSH_EAUTH", "closed the connection", "true" },
 	{ "refuse-auth", "PSSH_EAUTH", "publickey", "true" },
 	{ "hang-open", "PSSH_ETIMEOUT", "", "true" },
-	{ "close-open", "PSSH_ECLOSED", "", "true" },
+	{ "close-open", "PSSH_ECLOSED", "closed the connection", "true" },
 	{ "refuse-open", "PSSH_EREFUSED", "", "true" },
 	{ "hang-exec", "PSSH_ETIMEOUT", "", "true" },
-	{ "close-exec", "PSSH_ECLOSED", "", "true" },
+	{ "close-exec", "PSSH_ECLOSED", "closed the connection", "true" },
 	{ "refuse-exec", "PSSH_EREFUSED", "exec", "true" },
-	{ "close-run", "PSSH_ECLOSED", "", "echo before" },
+	{ "close-run", "PSSH_ECLOSED", "closed the connection", "echo before" },
 	{ "no-exit-status", "PSSH_ECLOSED", "exit status", "echo before" },
-	{ "no-close", "exit 3", "", "echo before; exit 3" },
+	{ "no-close", "PSSH_ETIMEOUT", "", "echo before; exit 3" },
 };
 
 enum { CASES = sizeof cases / sizeof *cases };
@@ -79,7 +79,8 @@ static void check_phases(void)
 		pssh_task_add(t[i], fault_host(&d, i));
 		pssh_task_start(t[i]);
 	}
-	ok(drive_until(&d, &d.done, CASES, 15000), "every fault ends (%d ms)", (int)(now_ms() - begin));
+	drive_until(&d, &d.done, CASES, 15000);
+	is_int(d.done, CASES, "every fault ends (%d ms)", (int)(now_ms() - begin));
 	for (size_t i = 0; i < CASES; i++) {
 		struct seen *s = drive_seen(&d, t[i], fault_host(&d, i));
 
@@ -93,7 +94,7 @@ static void check_phases(void)
 		if (strstr(cases[i].command, "before"))
 			is_str(s->out, "before\n", "%s: what came before is not lost", cases[i].fault);
 		if (s->type == PSSH_EV_ERROR)
-			is_str(pssh_host_error(s->host), s->text, "%s: the host keeps the sentence", cases[i].fault);
+			ok(*pssh_host_error(s->host), "%s: the host keeps a sentence", cases[i].fault);
 	}
 }
 

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* No process is left behind: every way a command can try to stay, and every way to end it. */
+#include "drive.h"
+
+static struct drive d;
+
+/* A word for command lines by which its processes are found, another one each time. */
+static const char *mark(void)
+{
+	static char room[64];
+	static unsigned n;
+
+	snprintf(room, sizeof room, "pssh-mark-%d-%u-", (int)getpid(), ++n);
+	return room;
+}
+
+/* "sleep" under a name that holds the marker; sh sees $M. */
+static struct pssh_task *marked(const char *marker, const char *script)
+{
+	char text[1200];
+
+	snprintf(text, sizeof text, "M=%s; nap() { perl -e 'sleep 1000' \"$M\"; }; %s", marker, script);
+	return command(&d, text);
+}
+
+static bool begun(struct pssh_task *t, struct pssh_host *h, const char *marker, int processes)
+{
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
+	for (int i = 0; i < 400 && count_marked(marker) < processes; i++)
+		drive_for(&d, 20);
+	return count_marked(marker) >= processes;
+}
+
+static const struct {
+	const char *what, *script;
+	int processes;             /* with the marker in their command line, the first shell too */
+	const char *want;          /* NULL: any end */
+	const char *text;
+	unsigned grace;
+} cases[] = {
+	{ "a plain sleep", "exec perl -e 'sleep 1000' $M", 1, "signal TERM", "", 3000 },
+	{ "a shell with children and grandchildren", "nap & (nap & nap; :) & bash -c 'perl -e \"sleep 1000\" '$M' & wait' & wait", 4, "signal TERM", "", 3000 },
+	{ "one that ignores TERM", "trap '' TERM; perl -e '$SIG{TERM}=\"IGNORE\"; sleep 1000 while 1' $M; perl -e 'sleep 1000 while 1' $M", 2, "signal KILL", "", 500 },
+	{ "one that leaves a background process", "perl -e 'sleep 1000' $M >/dev/null 2>&1 </dev/null & nap", 2, "signal TERM", "", 3000 },
+	{ "one in another process group", "set -m; nap & nap", 2, NULL, "", 3000 },
+	{ "one that handles TERM", "trap 'exit 42' TERM; nap & wait", 2, "exit 42", "ended", 3000 },
+};
+
+static void check_cancel(struct pssh_host *h)
+{
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *marker = mark();
+		struct pssh_task *t = marked(marker, cases[i].script);
+		struct seen *s;
+		int64_t begin;
+
+		pssh_task_add(t, h);
+		pssh_task_start(t);
+		ok(begun(t, h, marker, cases[i].processes), "%s: it runs", cases[i].what);
+		begin = now_ms();
+		is_int(pssh_task_cancel(t, "TERM", cases[i].grace), 0, "%s: it is cancelled", cases[i].what);
+		drive_done(&d, 1);
+		s = drive_seen(&d, t, h);
+		diag("%s: %s '%s' after %d ms", cases[i].what, end_of(s), s->text, (int)(now_ms() - begin));
+		if (cases[i].want)
+			ends(s, cases[i].want, "%s: how it ends", cases[i].what);
+		has_str(s->type == PSSH_EV_SIGNAL ? "" : s->text, cases[i].text, "%s: what is said of it", cases[i].what);
+		is_int(s->cancelled, 1, "%s: the end is marked as asked for", cases[i].what);
+		is_int(wait_marked(marker, 0, 1000), 0, "%s: nothing of it is left", cases[i].what);
+	}
+}
+
+static void check_one_of_two(struct pssh_host *h)
+{
+	char first[64], second[64];
+	struct pssh_task *t, *u;
+
+	snprintf(first, sizeof first, "%s", mark());
+	snprintf(second, sizeof second, "%s", mark());
+	t = marked(first, "nap & nap");
+	u = marked(second, "nap & nap");
+	pssh_task_add(t, h);
+	pssh_task_add(u, h);
+	pssh_task_start(t);
+	pssh_task_start(u);
+	ok(begun(t, h, first, 3) && begun(u, h, second, 3), "two tasks on one connection");
+	pssh_task_cancel(t, "TERM", 2000);
+	ok(drive_until(&d, &drive_seen(&d, t, h)->ends, 1, 15000), "one is cancelled and ends");
+	is_int(wait_marked(first, 0, 1000), 0, "nothing of it is left");
+	drive_for(&d, 100);
+	is_int(drive_seen(&d, u, h)->ends, 0, "the other goes on");
+	is_int(count_marked(second), 3, "with all its processes");
+	pssh_task_cancel(u, "TERM", 2000);
+	ok(drive_until(&d, &drive_seen(&d, u, h)->ends, 1, 15000), "until it is cancelled as well");
+	is_int(wait_marked(second, 0, 1000), 0, "nothing of that is left");
+	drive_until(&d, &d.done, d.done + (pssh_task_left(u) != 0), 100);
+	drive_for(&d, 50);
+}
+
+static void check_not_begun(void)
+{
+	struct pssh_task *t = command(&d, "echo never"), *u;
+	struct pssh_host *a = host(&d, "n2"), *b = host(&d, "n3");
+
+	pssh_task_add(t, a);
+	pssh_task_add(t, b);
+	pssh_task_start(t);
+	pssh_task_cancel(t, "INT", 1000);
+	ok(drive_until(&d, &d.done, d.done + 1, 2000), "hosts that have not begun end at once");
+	ends(drive_seen(&d, t, a), "PSSH_ECANCEL", "as cancelled");
+	is_int(drive_seen(&d, t, a)->started, 0, "without a start");
+	is_int(pssh_task_cancel(t, "INT", 1000), 0, "cancelling what is over does nothing");
+	is_int(pssh_task_cancel(t, "NOSUCH", 0), PSSH_EINVAL, "a signal that does not exist");
+	is_int(pssh_task_cancel(t, NULL, 0), PSSH_EINVAL, "no signal at all");
+	u = command(&d, "echo never");
+	pssh_task_add(u, a);
+	pssh_task_cancel(u, "TERM", 0);
+	pssh_task_start(u);
+	ok(drive_until(&d, &d.done, d.done + 1, 10000), "a task that is cancelled before its start is over with it");
+	lacks_str(drive_seen(&d, u, a)->out ? drive_seen(&d, u, a)->out : "", "never", "and has done nothing");
+}
+
+static void check_deadline(struct pssh_host *h)
+{
+	const char *marker = mark();
+	struct pssh_task *t = marked(marker, "nap & nap");
+	struct seen *s;
+	int64_t begin;
+
+	pssh_task_set_deadline(t, 700);
+	pssh_task_add(t, h);
+	pssh_task_start(t);
+	begin = now_ms();
+	drive_done(&d, 1);
+	s = drive_seen(&d, t, h);
+	ends(s, "PSSH_ETIMEOUT", "a task past its deadline");
+	ok(now_ms() - begin >= 700, "not before it (%d ms)", (int)(now_ms() - begin));
+	has_str(s->text, "ended", "its sentence says what became of the processes");
+	is_int(s->cancelled, 1, "the end is marked as asked for");
+	is_int(wait_marked(marker, 0, 1000), 0, "nothing of it is left");
+}
+
+static void check_stop(struct pssh_host *h)
+{
+	struct pssh_task *t = command(&d, "sleep 3");
+	int64_t begin;
+
+	pssh_task_add(t, h);
+	pssh_task_start(t);
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
+	begin = now_ms();
+	pssh_task_stop(t);
+	ok(drive_until(&d, &d.done, d.done + 1, 1000), "a task that is stopped is over at once (%d ms)", (int)(now_ms() - begin));
+	ends(drive_seen(&d, t, h), "PSSH_ECANCEL", "as cancelled");
+	ends(once(&d, h, "echo on"), "exit 0", "its host serves on");
+}
+
+int main(void)
+{
+	struct pssh_host *h;
+	int fds;
+
+	plan_none;
+	fds = count_fds();
+	drive_start(&d);
+	pssh_read_config(d.p, env("SSHD_CONFIG"));
+	h = host(&d, "n1");
+	check_cancel(h);
+	check_one_of_two(h);
+	check_not_begun();
+	check_deadline(h);
+	check_stop(h);
+	drive_end(&d, "cancel");
+	is_int(count_fds(), fds, "no descriptor is left");
+	return done();
+}
