@@ -18,7 +18,8 @@
 #include "cli/terminal.h"
 #include "cli/view.h"
 
-enum { COMMAND_MAX = 1 << 20, SCRIPT_MAX = 64 << 20 };
+/* libssh2 sends no request above 35,000 bytes. */
+enum { COMMAND_MAX = 32000, SCRIPT_MAX = 64 << 20 };
 
 struct run {
 	struct nanopod *np;

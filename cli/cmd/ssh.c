@@ -15,7 +15,8 @@
 #include "cli/summary.h"
 #include "cli/terminal.h"
 
-enum { COMMAND_MAX = 1 << 20, PIECE = 16384 };
+/* libssh2 sends no request above 35,000 bytes. */
+enum { COMMAND_MAX = 32000, PIECE = 16384 };
 
 enum escape { ESCAPE_NONE, ESCAPE_LINE_START, ESCAPE_TILDE };
 
@@ -299,7 +300,7 @@ static int run(struct nanopod *np, const struct options *o)
 	buf_init(&s.command, COMMAND_MAX);
 	buf_init(&s.held, 1 << 20);
 	if (script_join(words + 1, &s.command) != 0)
-		return print_fail(np, STATUS_USAGE, NULL, "the command is longer than %d bytes", COMMAND_MAX);
+		return print_fail(np, STATUS_USAGE, "'nanopod run --script FILE' sends a longer one", "the command is longer than %d bytes", COMMAND_MAX);
 	s.pty = option_given(o, "tty") ? np->tty_in || option_count(o, "tty") > 1 : !s.command.len && np->tty_in;
 	if (option_given(o, "tty") && !s.pty)
 		print_warn(np, "standard input is no terminal, so there is none there either; -tt insists");

@@ -18,7 +18,9 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/copy.h \
 	lib/pssh/copycheck.c \
 	lib/pssh/copyget.c \
+	lib/pssh/copygetdir.c \
 	lib/pssh/copygetfile.c \
+	lib/pssh/copyjob.c \
 	lib/pssh/copyjob.h \
 	lib/pssh/copyput.c \
 	lib/pssh/copyputfile.c \

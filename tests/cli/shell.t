@@ -54,8 +54,11 @@ like "$out" "usage: nanopod run" "help of a command"
 sh_ 'shell' -w n1
 is "$status" 2 "no shell in the shell"
 head -c 100000 /dev/zero | tr '\0' x >long
-sh_ "echo $(cat long | head -c 50000) | wc -c" -w n1
-is "$out" "n1: 50001" "a long line"
+sh_ "echo $(head -c 30000 long) | wc -c" -w n1
+is "$out" "n1: 30001" "a long line"
+sh_ "echo $(head -c 50000 long)" -w n1
+is "$status" 2 "one that is too long"
+like "$err" "script" "is told, and what to do"
 run_stdin /dev/null timeout 20 "$NANOPOD" shell -F "$SSHD_CONFIG" -w -
 is "$status" 2 "-w - has no standard input left"
 

@@ -154,8 +154,12 @@ static int on_other(ssh_session s, ssh_message m, void *arg)
 	struct conn *c = arg;
 
 	(void)s;
-	(void)m;
-	return c->fault == FAULT_HANG_AUTH || c->fault == FAULT_HANG_OPEN || c->fault == FAULT_HANG_EXEC ? 0 : 1;
+	switch (ssh_message_type(m)) {
+	case SSH_REQUEST_AUTH: return c->fault != FAULT_HANG_AUTH;
+	case SSH_REQUEST_CHANNEL_OPEN: return c->fault != FAULT_HANG_OPEN;
+	case SSH_REQUEST_CHANNEL: return c->fault != FAULT_HANG_EXEC;
+	default: return 1;
+	}
 }
 
 /* ---- Faults in front of SSH ---------------------------------------------------------------- */

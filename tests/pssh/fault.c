@@ -109,7 +109,7 @@ static void check_one_dead(void)
 	int64_t begin = now_ms(), others = 0;
 
 	light_fleet(&e, &l);
-	short_deadlines(e.p, 6000);
+	short_deadlines(e.p, 3000);
 	t = command(&e, "hostname");
 	dead = light_host(&e, &l, "127.31.0.1");
 	pssh_task_add(t, dead);
@@ -122,7 +122,7 @@ static void check_one_dead(void)
 	for (size_t i = 0; i < e.count; i++)
 		good += strcmp(end_of(&e.seen[i]), "exit 0") == 0;
 	is_int(good, HOSTS - 1, "199 of 200 hosts are done");
-	ok(others < 5500, "without waiting for the dead one (%d ms)", (int)others);
+	ok(others < 2700, "without waiting for the dead one (%d ms)", (int)others);
 	is_int(drive_seen(&e, t, dead)->ends, 0, "which has not ended yet");
 	drive_until(&e, &e.done, 1, 15000);
 	ends(drive_seen(&e, t, dead), "PSSH_ETIMEOUT", "the dead one ends at its deadline");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lines that differ, against `diff -U0` and by hand. */
 #include "cli/diff.h"
 
 #include "../lib/tap.h"

@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/sshd.sh"
+. "$(dirname "$0")/with.sh"
+sshd_up 3
+SSHD_PIN=$(cut -d' ' -f1,2 "$SSHD_DIR/host.pub")
+export SSHD_PIN
+drive jump
