@@ -150,21 +150,32 @@ static void json_data(struct json *j, const char *key, const char *key64, const 
 	buf_release(&b);
 }
 
-static struct json begin(struct view *v, const char *type, const char *host)
+/* RFC 3339; written anew only when the millisecond is another, as there are many lines in one. */
+static const char *time_text(struct view *v)
 {
-	struct json j = json_to(&v->line);
 	struct timespec now;
 	struct tm tm;
-	char at[64];
+	int64_t ms;
 	size_t n;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	n = strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(at + n, sizeof at - n, ".%03ldZ", now.tv_nsec / 1000000);
+	ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	if (ms != v->time_ms) {
+		v->time_ms = ms;
+		gmtime_r(&now.tv_sec, &tm);
+		n = strftime(v->time, sizeof v->time, "%Y-%m-%dT%H:%M:%S", &tm);
+		snprintf(v->time + n, sizeof v->time - n, ".%03ldZ", now.tv_nsec / 1000000);
+	}
+	return v->time;
+}
+
+static struct json begin(struct view *v, const char *type, const char *host)
+{
+	struct json j = json_to(&v->line);
+
 	json_object(&j, NULL);
 	json_int(&j, "seq", (int64_t)++v->seq);
-	json_text(&j, "time", at);
+	json_text(&j, "time", time_text(v));
 	json_text(&j, "type", type);
 	if (host)
 		json_text(&j, "host", host);

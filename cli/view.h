@@ -17,6 +17,8 @@ struct view {
 	bool diff;          /* of VIEW_GATHER: what differs from the largest group */
 	size_t width;       /* of the longest label */
 	uint64_t seq;
+	int64_t time_ms;    /* what `time` says */
+	char time[64];
 	struct fold *fold;
 	struct buf line;    /* what goes out with one write */
 };

@@ -173,6 +173,8 @@ static void gather_file(struct auth *a, const char *path, const struct agent_ide
 			note(a, "'%s' unusable (%s)", path, f.text);
 		return;
 	}
+	if (*key_cert_note(key))
+		note(a, "the certificate of '%s' is unusable (%s)", path, key_cert_note(key));
 	blob = key_cert_blob(key, &len);
 	held = held_by_agent(ids, n, key);
 	if (blob && (held || !key_public_only(key)))

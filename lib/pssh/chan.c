@@ -122,10 +122,13 @@ struct chan *chan_new(struct link *l)
 	return ch;
 }
 
-static void chan_drop(struct chan *ch)
+void chan_drop(struct chan *ch)
 {
-	struct link *l = ch->link;
+	struct link *l;
 
+	if (!ch)
+		return;
+	l = ch->link;
 	if (l->sender == ch)
 		l->sender = NULL;
 	if (l->opener == ch)

@@ -47,6 +47,7 @@ int link_code(int libssh2_code);
 
 struct chan *chan_new(struct link *l); /* NULL: out of memory */
 void chan_close(struct chan *ch);      /* never blocks; ch may be NULL and is gone after it */
+void chan_drop(struct chan *ch);       /* the same where its session goes as well: nothing is sent */
 
 /*
  * The window is what a server may send ahead of our reading, so also what libssh2 holds for a host

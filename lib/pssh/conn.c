@@ -362,6 +362,8 @@ static void end_session(struct conn *c)
 	if (c->state == CONN_READY && !c->link.sender && !c->dead)
 		libssh2_session_disconnect(s, "done");
 	c->dead = true;
+	if (!*c->fingerprint && root_fd(c) >= 0) /* only a key exchange that sees its end frees what it has made */
+		libssh2_session_handshake(s, root_fd(c));
 	link_release(&c->link);
 	for (int i = 0; i < 1000 && libssh2_session_free(s) == LIBSSH2_ERROR_EAGAIN; i++)
 		;
@@ -387,7 +389,8 @@ void conn_free(struct conn *c)
 
 		r->dead = true;
 		r->via = NULL;
-		r->via_chan = NULL; /* goes with our session */
+		chan_drop(r->via_chan);
+		r->via_chan = NULL;
 		list_remove(&r->in_riders);
 	}
 	loop_forget(c->shared->loop, &c->watch);

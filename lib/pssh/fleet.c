@@ -196,6 +196,14 @@ static void plan_retry(struct pssh_host *h, int code, const char *text)
 	loop_timer_set(p->shared.loop, &h->timer, clock_ms() + ms);
 }
 
+bool fleet_drop_unwanted(struct pssh_host *h)
+{
+	if (!h->opening || host_is_busy(h))
+		return false;
+	drop_conn(h);
+	return true;
+}
+
 /* A connection that was made and then lost, or that never came to be. */
 void fleet_conn_lost(struct pssh_host *h)
 {
@@ -306,6 +314,11 @@ void fleet_admit(struct pssh *p)
 	while (!list_empty(&p->waiting) && p->opening < p->opening_max) {
 		struct pssh_host *h = list_entry(list_first(&p->waiting), struct pssh_host, in_waiting);
 
+		if (!host_is_busy(h)) { /* what it was wanted for has ended meanwhile */
+			list_remove(&h->in_waiting);
+			h->waiting = false;
+			continue;
+		}
 		if (p->open_max && p->open >= p->open_max && !close_one_idle(p))
 			return;
 		list_remove(&h->in_waiting);

@@ -192,6 +192,7 @@ void fleet_tell(struct pssh *p, enum pssh_event_type type, struct pssh_task *t, 
 void fleet_need(struct pssh_host *h);              /* it has runs that wait */
 void fleet_admit(struct pssh *p);                  /* lets in who waits, as far as the window goes */
 void fleet_not_opening(struct pssh_host *h);
+bool fleet_drop_unwanted(struct pssh_host *h);     /* gives up a connection that nobody waits for any more */
 void fleet_conn_lost(struct pssh_host *h);         /* its connection is gone: for which reason, it knows */
 void fleet_close_host(struct pssh_host *h, int code, const char *why);
 void fleet_end_run(struct run *r, int type, int status, const char *text);

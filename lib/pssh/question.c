@@ -4,9 +4,23 @@
 
 #include "pssh/fleet.h"
 
+/* Who waited for the same answer has to ask by itself now. */
+static void poke_others(struct pssh_host *h)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->fleet->host_list) {
+		struct pssh_host *other = list_entry(pos, struct pssh_host, in_hosts);
+
+		if (other != h && other->conn && other->conn->auth)
+			host_poke(other);
+	}
+}
+
 void question_forget(struct pssh_host *h)
 {
 	struct list *pos, *tmp;
+	bool asked = false;
 
 	list_each (pos, tmp, &h->fleet->prompts_open) {
 		struct prompt *pr = list_entry(pos, struct prompt, link);
@@ -14,8 +28,11 @@ void question_forget(struct pssh_host *h)
 		if (pr->host == h) {
 			list_remove(&pr->link);
 			free(pr);
+			asked = true;
 		}
 	}
+	if (asked)
+		poke_others(h);
 }
 
 void question_pass_on(struct pssh_host *h)

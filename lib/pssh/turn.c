@@ -310,8 +310,11 @@ static const struct pssh_event *turn_conn(struct conn *c)
 	struct pssh_host *h = c->owner;
 	const struct pssh_event *out = NULL;
 	struct pssh_host *via = c->via ? c->via->owner : NULL;
-	int rc = conn_step(c);
+	int rc;
 
+	if (fleet_drop_unwanted(h))
+		return NULL;
+	rc = conn_step(c);
 	if (rc == 0) {
 		if (h->opening)
 			became_ready(h);

@@ -66,24 +66,24 @@ is "$status" 2 "-w - has no standard input left"
 on_terminal() { timeout -k 5 60 "$PTY" "$@" >"$TMP/.shown" 2>&1; status=$?; out=$(tr -d '\r' <"$TMP/.shown"); }
 export TERM=xterm
 cat >session <<'END'
-expect nanopod n[1-3]> 
+expect nanopod n[1-3]>
 send select -n2\r
-expect nanopod n[1,3]> 
+expect nanopod n[1,3]>
 send echo hel''lo\r
 expect hello
-expect nanopod n[1,3]> 
+expect nanopod n[1,3]>
 send sel\tn[2-3]\r
-expect nanopod n[2-3]> 
+expect nanopod n[2-3]>
 send half a line\x03
-expect nanopod n[2-3]> 
+expect nanopod n[2-3]>
 send echo started; sleep 9871234\r
 expect started
 expect 2 running
 send \x03
-expect nanopod n[2-3]> 
+expect nanopod n[2-3]>
 send echo al''ive\r
 expect alive
-expect nanopod n[2-3]> 
+expect nanopod n[2-3]>
 send \x04
 END
 on_terminal session "$NANOPOD" shell -F "$SSHD_CONFIG" -w 'n[1-3]'

@@ -80,14 +80,14 @@ raw on
 send PS1='ready> '; stty size; echo "term $TERM"\r
 expect 24 80
 expect term xterm
-expect ready> 
+expect ready>
 size 100 40
 send until stty size | grep '40 1''00'; do :; done\r
 expect 40 100
 send ~?
 expect end the connection
 send \x03
-expect ready> 
+expect ready>
 send ~~tilde\r
 expect ~tilde
 send exit 5\r
@@ -97,9 +97,9 @@ is "$status" 5 "a shell on a terminal: size, changes of size, escapes, status" |
 cat >leave <<'END'
 raw on
 send PS1='ready> '\r
-expect ready> 
+expect ready>
 send \r
-expect ready> 
+expect ready>
 send ~.
 echo on
 raw off
@@ -122,14 +122,14 @@ for signal in TERM HUP SEGV; do
 	cat >crash <<-END
 		raw on
 		send PS1='rea''dy> '\r
-		expect ready> 
+		expect ready>
 		send echo now\r
-		expect ready> 
+		expect ready>
 		expect modes:
 	END
 	(
 		wait_for 20 grep -q ready "$TMP/.shown.$signal" && sleep 0.3
-		kill -"$signal" "$(pgrep -f "^$NANOPOD ssh -F $SSHD_CONFIG n2")"
+		kill -"$signal" "$(pgrep -f "[n]anopod ssh -F $SSHD_CONFIG n2\$")"
 	) &
 	killer=$!
 	timeout -k 5 60 "$PTY" crash sh -c '"$0" ssh -F "$1" n2; echo modes: $(stty -a | grep -o -- "[-]*icanon\|[-]*echo\b\|[-]*isig\|[-]*opost" | paste -sd " ")' "$NANOPOD" "$SSHD_CONFIG" >"$TMP/.shown.$signal" 2>&1
@@ -142,7 +142,7 @@ expect start
 send "$NANOPOD" ssh -F "$CONFIG" n1\r
 raw on
 send PS1='rea''dy> '\r
-expect ready> 
+expect ready>
 send ~\x1a
 expect topped
 send stty -a | grep -o -- '-*icanon'; echo mo''des\r

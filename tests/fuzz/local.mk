@@ -30,3 +30,8 @@ check_PROGRAMS += tests/fuzz/sftp
 TESTS += tests/fuzz/sftp
 tests_fuzz_sftp_SOURCES = tests/fuzz/sftp.c tests/fuzz/replay.c
 tests_fuzz_sftp_LDADD = libpssh-all.la
+
+check_PROGRAMS += tests/fuzz/flat
+TESTS += tests/fuzz/flat
+tests_fuzz_flat_SOURCES = tests/fuzz/flat.c tests/fuzz/replay.c
+tests_fuzz_flat_LDADD = libcli.la libpssh-all.la libbase.la

@@ -145,7 +145,7 @@ static void check_mode(const char *step, tcflag_t flag, int want)
 		if (now_ms() > end)
 			give_up(step, "the terminal is not in that mode");
 		if (!take(20))
-			usleep(20000);
+			poll(NULL, 0, 20);
 	}
 }
 

@@ -230,6 +230,15 @@ static DRIVE_UNUSED bool drive_done(struct drive *d, unsigned more)
 	return good;
 }
 
+/* Frees a task; another may get its address. */
+static DRIVE_UNUSED void drive_free(struct drive *d, struct pssh_task *t)
+{
+	pssh_task_free(t);
+	for (size_t i = 0; i < d->count; i++)
+		if (d->seen[i].task == t)
+			d->seen[i].task = NULL;
+}
+
 static DRIVE_UNUSED bool drive_start(struct drive *d)
 {
 	*d = (struct drive){ .keep = true };

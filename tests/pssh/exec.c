@@ -197,7 +197,7 @@ static void check_closed_input(struct pssh_host *h)
 	drive_until(&d, &drive_seen(&d, t, h)->ends, 1, 20000);
 	ends(drive_seen(&d, t, h), "exit 5", "a command that leaves before its input ends");
 	drive_until(&d, &d.done, d.done + (pssh_task_left(t) != 0), 1000);
-	pssh_task_free(t);
+	drive_free(&d, t);
 	free(data);
 }
 

@@ -63,7 +63,7 @@ static void test_resume(void)
 	shell("rm -f .*.pssh-part src dst back victim");
 }
 
-static void grow(void *arg)
+static void grow(const void *arg)
 {
 	shell(arg);
 }

@@ -69,8 +69,8 @@ struct way {
 	bool no_exec, wrong_sum, old_server;
 	uint64_t kill_after;     /* bytes of the copy; the server dies then */
 	uint64_t cancel_after, act_after;
-	void (*act)(void *arg);
-	void *arg;
+	void (*act)(const void *arg);
+	const void *arg;
 	rlim_t file_limit;
 	/* What was seen. */
 	uint64_t sent, got;

@@ -41,3 +41,7 @@ tests_unit_copy_SOURCES = tests/unit/copy.c tests/unit/copyway.h
 tests_unit_copyfault_SOURCES = tests/unit/copyfault.c tests/unit/copyway.h
 tests_unit_copy_LDADD = libpssh-all.la
 tests_unit_copyfault_LDADD = libpssh-all.la
+
+check_PROGRAMS += tests/unit/save
+TESTS += tests/unit/save
+tests_unit_save_LDADD = libcli.la libpssh-all.la libbase.la

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who we are: key files, passphrases, agents, certificates, passwords, and what is said where nothing helps. */
+#include "light.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static struct drive d;
+
+/* A new fleet that knows the server and offers only what the test adds. */
+static struct pssh_host *fresh(const char *name)
+{
+	static const char *const names[] = { "n1", "n2", "n3", "n4", "n5" };
+	struct pssh_host *h = NULL;
+
+	drive_start(&d);
+	pssh_read_config(d.p, env("AUTH_CONFIG"));
+	for (size_t i = 0; i < 5; i++)
+		if (strcmp(names[i], name) == 0)
+			h = host(&d, name);
+	return h;
+}
+
+static const char *authorized(void)
+{
+	static char path[400];
+
+	snprintf(path, sizeof path, "%.350s/authorized_keys", env("SSHD_DIR"));
+	return path;
+}
+
+static void append(const char *from, const char *to)
+{
+	char line[8192];
+	FILE *in = fopen(from, "r"), *out = fopen(to, "a");
+
+	while (in && out && fgets(line, sizeof line, in))
+		fputs(line, out);
+	if (in)
+		fclose(in);
+	if (out)
+		fclose(out);
+}
+
+/* A key that the server takes. */
+static void make_key(const char *path, const char *type, const char *bits, const char *passphrase, const char *format)
+{
+	char pub[300];
+
+	snprintf(pub, sizeof pub, "%.250s.pub", path);
+	if (tool_run("ssh-keygen", "-q", "-t", type, "-b", bits, "-N", passphrase, "-m", format, "-f", path) != 0)
+		diag("ssh-keygen does not make '%s'", path);
+	append(pub, authorized());
+}
+
+static void check_files(void)
+{
+	static const struct { const char *path, *type, *bits, *format; } keys[] = {
+		{ "k-ed25519", "ed25519", "256", "RFC4716" },
+		{ "k-ecdsa256", "ecdsa", "256", "RFC4716" }, { "k-ecdsa521", "ecdsa", "521", "PEM" },
+		{ "k-rsa", "rsa", "2048", "RFC4716" }, { "k-rsa-pem", "rsa", "2048", "PEM" }, { "k-rsa-pkcs8", "rsa", "2048", "PKCS8" },
+	};
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		struct pssh_host *h;
+
+		make_key(keys[i].path, keys[i].type, keys[i].bits, "", keys[i].format);
+		h = fresh("n1");
+		pssh_add_identity(d.p, keys[i].path);
+		ends(once(&d, h, "true"), "exit 0", "a key of type %s in format %s", keys[i].type, keys[i].format);
+		drive_end(&d, keys[i].path);
+	}
+}
+
+static void check_nothing_helps(void)
+{
+	struct pssh_host *h = fresh("n1");
+	struct seen *s = once(&d, h, "true");
+
+	ends(s, "PSSH_EAUTH", "without any key");
+	has_str(s->text, "publickey", "the sentence says what the server accepts");
+	has_str(s->text, "no key to try", "and that there was none");
+	drive_end(&d, "no key");
+	tool_run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "k-stranger");
+	h = fresh("n1");
+	pssh_add_identity(d.p, "k-stranger");
+	pssh_add_identity(d.p, "k-missing");
+	ends(s = once(&d, h, "true"), "PSSH_EAUTH", "with a key that the server does not know");
+	has_str(s->text, "k-stranger", "the sentence says what was tried");
+	is_int(s->retries, 0, "which is not tried again");
+	drive_end(&d, "strange key");
+}
+
+static void check_passphrases(void)
+{
+	static const char *const wrong_then_right[] = { "wrong", "secret", NULL };
+	struct pssh_host *h;
+	struct pssh_task *t;
+	unsigned good = 0;
+
+	make_key("k-locked", "ed25519", "256", "secret", "RFC4716");
+	h = fresh("n1");
+	pssh_add_identity(d.p, "k-locked");
+	ends(once(&d, h, "true"), "PSSH_EAUTH", "a locked key where nobody may be asked");
+	has_str(d.seen[0].text, "passphrase", "its sentence says why");
+	drive_end(&d, "nobody asked");
+
+	h = fresh("n1");
+	pssh_add_identity(d.p, "k-locked");
+	pssh_set_prompts(d.p, 1);
+	pssh_set_deadline(d.p, PSSH_PHASE_AUTH, 800);
+	d.hold_answers = true;
+	t = command(&d, "true");
+	pssh_task_add(t, h);
+	pssh_task_start(t);
+	ok(drive_until(&d, &d.prompts, 1, 10000), "a person is asked");
+	has_str(d.question, "k-locked", "for the key by its name");
+	is_int(d.last_echo, 0, "without an echo");
+	drive_for(&d, 1500);
+	is_int(drive_seen(&d, t, h)->ends, 0, "who may think longer than the deadline of signing in");
+	is_int(pssh_answer(d.p, d.last_prompt + 99, "x"), PSSH_ENOENT, "an answer to another question is refused");
+	is_int(pssh_answer(d.p, d.last_prompt, "secret"), 0, "the answer is taken");
+	is_int(pssh_answer(d.p, d.last_prompt, "secret"), PSSH_ENOENT, "but once");
+	drive_done(&d, 1);
+	ends(drive_seen(&d, t, h), "exit 0", "and opens the key");
+	drive_end(&d, "answered later");
+
+	h = fresh("n1");
+	pssh_add_identity(d.p, "k-locked");
+	pssh_set_prompts(d.p, 1);
+	ends(once(&d, h, "true"), "PSSH_EAUTH", "an answer that is declined");
+	is_int(d.prompts, 1, "is not asked for again");
+	drive_end(&d, "declined");
+
+	h = fresh("n1");
+	pssh_add_identity(d.p, "k-locked");
+	pssh_set_prompts(d.p, 1);
+	d.answers = wrong_then_right;
+	ends(once(&d, h, "true"), "exit 0", "a wrong answer, then the right one");
+	is_int(d.prompts, 2, "two questions");
+	drive_end(&d, "wrong, right");
+
+	fresh("n1");
+	pssh_add_identity(d.p, "k-locked");
+	pssh_set_prompts(d.p, 1);
+	d.answer = "secret";
+	t = command(&d, "true");
+	for (char name[] = "n1"; name[1] <= '5'; name[1]++)
+		pssh_task_add(t, host(&d, name));
+	pssh_task_start(t);
+	drive_done(&d, 1);
+	for (size_t i = 0; i < d.count; i++)
+		good += strcmp(end_of(&d.seen[i]), "exit 0") == 0;
+	is_int(good, 5, "one key for five hosts");
+	is_int(d.prompts, 1, "is asked for once");
+	drive_end(&d, "five hosts");
+
+	/* The asked host goes away: the others have to be asked in its place. */
+	fresh("n1");
+	pssh_add_identity(d.p, "k-locked");
+	pssh_set_prompts(d.p, 1);
+	d.hold_answers = true;
+	t = command(&d, "true");
+	for (char name[] = "n1"; name[1] <= '3'; name[1]++)
+		pssh_task_add(t, host(&d, name));
+	pssh_task_start(t);
+	drive_until(&d, &d.prompts, 1, 10000);
+	drive_for(&d, 1000);
+	for (char name[] = "n1"; name[1] <= '2'; name[1]++)
+		pssh_host_close(host(&d, name));
+	drive_for(&d, 300);
+	if (pssh_answer(d.p, d.last_prompt, "secret") != 0)
+		diag("the question was taken back and nobody else was asked");
+	drive_until(&d, &d.done, 1, 5000);
+	ends(drive_seen(&d, t, host(&d, "n3")), "exit 0", "the question outlives the host that asked first");
+	drive_end(&d, "asker closed");
+}
+
+/* ---- Agents ---- */
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(sa.sun_path, sizeof sa.sun_path, "%.100s", path);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof sa) != 0 || listen(fd, 5) != 0)
+		diag("cannot listen on '%s'", path);
+	return fd;
+}
+
+static void check_agent(void)
+{
+	pid_t agent = tool_spawn((const char *const[]){ "ssh-agent", "-D", "-a", "agent.sock", NULL });
+	struct pssh_host *h;
+	int fd;
+
+	for (int i = 0; i < 200 && access("agent.sock", F_OK) != 0; i++)
+		poll(NULL, 0, 10);
+	setenv("SSH_AUTH_SOCK", "agent.sock", 1);
+	make_key("k-agent", "ecdsa", "384", "", "RFC4716");
+	tool_run("ssh-add", "-q", "k-stranger", "k-agent", "k-rsa");
+	unsetenv("SSH_AUTH_SOCK");
+	h = fresh("n1");
+	is_int(pssh_set_agent(d.p, "agent.sock"), 0, "an agent is named");
+	ends(once(&d, h, "true"), "exit 0", "its second key opens");
+	ends(once(&d, host(&d, "n2"), "true"), "exit 0", "on another host too");
+	drive_end(&d, "agent");
+	h = fresh("n1");
+	pssh_set_agent(d.p, "agent.sock");
+	kill(agent, SIGSTOP);
+	pssh_add_identity(d.p, "k-ed25519");
+	pssh_set_deadline(d.p, PSSH_PHASE_AUTH, 3000);
+	once(&d, h, "true");
+	ok(d.seen[0].ends == 1, "an agent that hangs ends one way or the other (%s: %s)", end_of(&d.seen[0]), d.seen[0].text);
+	drive_end(&d, "stopped agent");
+	kill(agent, SIGCONT);
+	tool_stop(agent);
+
+	h = fresh("n1");
+	pssh_set_agent(d.p, "agent.sock");
+	pssh_add_identity(d.p, "k-ed25519");
+	ends(once(&d, h, "true"), "exit 0", "where the agent is gone, files serve");
+	drive_end(&d, "gone agent");
+
+	fd = listen_at("silent.sock");
+	h = fresh("n1");
+	pssh_set_agent(d.p, "silent.sock");
+	pssh_set_deadline(d.p, PSSH_PHASE_AUTH, 1500);
+	once(&d, h, "true");
+	ok(d.seen[0].ends == 1 && d.seen[0].type == PSSH_EV_ERROR, "an agent that never answers does not hold us (%s)", d.seen[0].text);
+	drive_end(&d, "silent agent");
+	close(fd);
+}
+
+static void check_certificate(void)
+{
+	struct pssh_host *h;
+
+	/* ecdsa, because libssh2 before 1.11 cannot use other certificates. */
+	tool_run("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", "k-cert");
+	tool_run("ssh-keygen", "-q", "-s", env("AUTH_CA"), "-I", "test", "-n", env("SSHD_USER"), "-V", "+1h", "k-cert.pub");
+	h = fresh("n1");
+	pssh_add_identity(d.p, "k-cert");
+	ends(once(&d, h, "true"), "exit 0", "a certificate that is not in authorized_keys");
+	drive_end(&d, "certificate");
+}
+
+static void check_password(void)
+{
+	static const char *const answers[] = { "wrong", "open sesame", NULL };
+	struct light l;
+	struct pssh_host *h;
+
+	light_up(&l, "password", (const char *const[]){ "--password", "open sesame", NULL });
+	light_fleet(&d, &l);
+	h = light_host(&d, &l, "127.50.0.1");
+	ends(once(&d, h, "true"), "PSSH_EAUTH", "a password where nobody may be asked");
+	has_str(d.seen[0].text, "password", "the sentence says that the server takes one");
+	pssh_set_prompts(d.p, 1);
+	d.answers = answers;
+	ends(once(&d, h, "true"), "exit 0", "a wrong password, then the right one");
+	is_int(d.prompts, 2, "two questions");
+	has_str(d.question, "127.50.0.1", "which name the host");
+	h = light_host(&d, &l, "127.50.0.2");
+	d.answers = NULL;
+	d.answer = "never right";
+	d.prompts = 0;
+	ends(once(&d, h, "true"), "PSSH_EAUTH", "never the right password");
+	is_int(d.prompts, 3, "three questions");
+	h = light_host(&d, &l, "127.50.0.3");
+	d.answer = NULL;
+	d.prompts = 0;
+	ends(once(&d, h, "true"), "PSSH_EAUTH", "a password that is declined");
+	is_int(d.prompts, 1, "is not asked for again");
+	drive_end(&d, "password");
+	light_down(&l);
+}
+
+/* A real sshd with PAM, where root can give it a configuration of its own. */
+static void check_kbdint(void)
+{
+	static const char *const answers[] = { "wrong", "from pam", NULL };
+	struct pssh_host *h;
+
+	if (!getenv("PAM_CONFIG")) {
+		skip("PAM cannot be set up here");
+		return;
+	}
+	drive_start(&d);
+	pssh_read_config(d.p, env("PAM_CONFIG"));
+	pssh_set_prompts(d.p, 1);
+	h = host(&d, "p1");
+	d.answers = answers;
+	ends(once(&d, h, "true"), "exit 0", "keyboard-interactive: a wrong answer, then the right one");
+	ok(d.prompts == 2, "%u questions, the last '%s'", d.prompts, d.question);
+	drive_end(&d, "keyboard-interactive");
+}
+
+int main(void)
+{
+	int fds;
+
+	plan_none;
+	fds = count_fds();
+	check_files();
+	check_nothing_helps();
+	check_passphrases();
+	check_agent();
+	check_certificate();
+	check_password();
+	check_kbdint();
+	is_int(count_fds(), fds, "no descriptor is left");
+	return done();
+}
