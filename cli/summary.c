@@ -18,6 +18,7 @@ struct cause {
 	int code;             /* PSSH_E…; 0: the command's own end */
 	const char **names;
 	size_t count, first;
+	const struct outcome *example; /* the first host of it */
 };
 
 const char *summary_hint(int code)
@@ -57,7 +58,8 @@ static size_t own_text(const struct outcome *o, const char *s)
 }
 
 /* The sentence with the host's name left out, so that the same cause is the same text. */
-static char *cause_of(const struct outcome *o)
+/* own: with what is this host's alone (its name, its address); else a `*` stands for that, and hosts share the cause. */
+static char *cause_of(const struct outcome *o, bool own)
 {
 	struct buf b;
 	size_t n;
@@ -69,7 +71,7 @@ static char *cause_of(const struct outcome *o)
 		buf_addf(&b, "ended by SIG%s", o->text);
 	} else {
 		for (const char *s = o->text; *s;) {
-			if ((n = own_text(o, s)) != 0)
+			if ((n = own ? 0 : own_text(o, s)) != 0)
 				buf_addc(&b, '*');
 			else
 				group_harmless(&b, s, 1);
@@ -127,15 +129,17 @@ static size_t sort_causes(const struct fanout *f, struct cause *causes)
 
 		if (!outcome_ended(o) || outcome_ok(o))
 			continue;
-		text = cause_of(o);
+		text = cause_of(o, false);
 		if (!text)
 			command_nomem();
 		c = find(causes, &count, text, o->state == OUTCOME_ERROR ? o->status : 0);
 		free(text);
 		if (!c->names && !(c->names = calloc(f->count, sizeof *c->names)))
 			command_nomem();
-		if (!c->count)
+		if (!c->count) {
 			c->first = i;
+			c->example = o;
+		}
 		c->names[c->count++] = o->name;
 	}
 	qsort(causes, count, sizeof *causes, by_cause);
@@ -146,11 +150,13 @@ static void show_cause(struct nanopod *np, const struct cause *c)
 {
 	char *names = select_fold_names(c->names, c->count, NAMES_SHOWN);
 	const char *hint = summary_hint(c->code);
+	char *own = c->count == 1 ? cause_of(c->example, true) : NULL;
 
-	fprintf(np->err, "  %s%s%s (%zu): %s\n", print_color(np, np->err, COLOR_RED), c->text,
+	fprintf(np->err, "  %s%s%s (%zu): %s\n", print_color(np, np->err, COLOR_RED), own ? own : c->text,
 		print_color(np, np->err, COLOR_NONE), c->count, names);
 	if (hint)
 		fprintf(np->err, "      %s\n", hint);
+	free(own);
 	free(names);
 }
 

@@ -309,6 +309,12 @@ static bool close_one_idle(struct pssh *p)
 	return true;
 }
 
+bool fleet_has_room(const struct pssh *p)
+{
+	return !list_empty(&p->waiting) && p->opening < p->opening_max &&
+		(!p->open_max || p->open < p->open_max || !list_empty(&p->idle));
+}
+
 void fleet_admit(struct pssh *p)
 {
 	while (!list_empty(&p->waiting) && p->opening < p->opening_max) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/hostkey.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "pssh/wire.h"
@@ -25,9 +26,19 @@ static int unknown(const struct hostkey_rule *rule, const uint8_t *blob, size_t 
 	return 0;
 }
 
+/* As a file of known hosts has it. */
+static const char *name_in_file(const struct hostkey_rule *rule, char room[300])
+{
+	if (!rule->port || rule->port == 22)
+		return rule->host;
+	snprintf(room, 300, "'[%.255s]:%u'", rule->host, rule->port);
+	return room;
+}
+
 int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt, struct fail *f)
 {
 	struct knownhosts_found found = { .answer = KNOWNHOSTS_UNKNOWN };
+	char name[300], shown[WIRE_TYPE_MAX];
 	size_t len = 0;
 	int type;
 	const uint8_t *blob = (const uint8_t *)libssh2_session_hostkey(session, &len, &type);
@@ -49,10 +60,14 @@ int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, cha
 	case KNOWNHOSTS_MATCH:
 		return 0;
 	case KNOWNHOSTS_MISMATCH:
+		if (wire_blob_type(blob, len, shown, sizeof shown) && strcmp(shown, found.type) != 0)
+			return fail_set(f, PSSH_EHOSTKEY,
+				"the host key of '%s' is %s %s, but %s:%u has its %s key, %s, which was asked for and not shown",
+				rule->host, shown, fingerprint, found.file, found.line, found.type, found.fingerprint);
 		return fail_set(f, PSSH_EHOSTKEY,
 			"the host key of '%s' is %s, but %s:%u has %s: this is another machine, or somebody is in between; "
-			"if it was reinstalled, 'ssh-keygen -R %s' forgets the old key",
-			rule->host, fingerprint, found.file, found.line, found.fingerprint, rule->host);
+			"if it was reinstalled, \"ssh-keygen -R %s\" forgets the old key",
+			rule->host, fingerprint, found.file, found.line, found.fingerprint, name_in_file(rule, name));
 	case KNOWNHOSTS_REVOKED:
 		return fail_set(f, PSSH_EREVOKED,
 			"the host key of '%s', %s, is revoked in %s:%u", rule->host, fingerprint, found.file, found.line);
@@ -77,10 +92,16 @@ static bool has_item(const char *list, const char *item, size_t len)
 int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct buf *out)
 {
 	const char *types[8];
+	char pinned[8][WIRE_TYPE_MAX];
 	size_t n = rule->known && !rule->pin_count ? knownhosts_types(rule->known, rule->host, rule->port, types, 8) : 0;
 	int rc = 0;
 
 	buf_clear(out);
+	for (size_t i = 0; i < rule->pin_count && n < 8; i++)
+		if (rule->pins[i].blob && wire_blob_type(rule->pins[i].blob, rule->pins[i].len, pinned[n], WIRE_TYPE_MAX)) {
+			types[n] = pinned[n];
+			n++;
+		}
 	for (size_t i = 0; i < n && !rc; i++) {
 		/* A known RSA key is known for every signature that RSA makes. */
 		const char *names = strcmp(types[i], "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256,ssh-rsa" : types[i];

@@ -494,7 +494,7 @@ const struct pssh_event *fleet_turn(struct pssh *p)
 
 int fleet_timeout(const struct pssh *p)
 {
-	if (!events_empty(&p->events) || !list_empty(&p->ready) || (!list_empty(&p->waiting) && p->opening < p->opening_max && !p->open_max))
+	if (!events_empty(&p->events) || !list_empty(&p->ready) || fleet_has_room(p))
 		return 0;
 	return loop_timeout(p->shared.loop);
 }

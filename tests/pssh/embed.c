@@ -40,6 +40,7 @@ static void check_foreign(void)
 	int longest;
 
 	light_fleet(&d, &l);
+	pssh_set_window(d.p, 10, HOSTS);
 	t = command(&d, "yes-bytes 400000; sleep 1; hostname");
 	for (unsigned i = 0; i < HOSTS; i++)
 		pssh_task_add(t, light_host_number(&d, &l, 80, i));

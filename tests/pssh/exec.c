@@ -140,6 +140,9 @@ static void check_large_input(void)
 
 static void check_own_input(void)
 {
+	enum { LEN = 3 << 20 };
+	char *data;
+	unsigned waits = 0;
 	struct pssh_task *t = command(&d, "cat"), *u;
 	struct pssh_host *a = host(&d, "n1"), *b = host(&d, "n2");
 
@@ -160,6 +163,17 @@ static void check_own_input(void)
 	drive_done(&d, 1);
 	is_str(drive_seen(&d, t, a)->out, "for a\n", "what one got");
 	is_str(drive_seen(&d, t, b)->out, "for b\n", "what the other got");
+
+	/* More than is kept at once, for one host. */
+	t = command(&d, "cat");
+	pssh_task_open_input(t);
+	pssh_task_add(t, a);
+	pssh_task_start(t);
+	data = pattern(LEN);
+	ok(write_all(t, a, data, LEN, &waits) && waits > 0, "3 MB for one host alone (held back %u times)", waits);
+	drive_done(&d, 1);
+	ok(drive_seen(&d, t, a)->out_len == LEN && memcmp(drive_seen(&d, t, a)->out, data, LEN) == 0, "come back as they were");
+	free(data);
 
 	/* Written before the start, to a command that does not read it all. */
 	u = command(&d, "head -c 3; exec 0<&-; sleep 0.1");
@@ -246,6 +260,17 @@ static void check_login_shell(struct pssh_host *h)
 	has_str(drive_seen(&d, t, h)->out, "in a shell", "does what it is told");
 }
 
+/* A connection that died while nobody looked is found out by the next task, which runs all the same. */
+static void check_dead_idle(struct pssh_host *h)
+{
+	unsigned up = d.up;
+
+	once(&d, h, "P=$PPID; (sleep 0.3; kill -9 $P) >/dev/null 2>&1 </dev/null &");
+	poll(NULL, 0, 800);
+	ends(once(&d, h, "echo again"), "exit 0", "a task on a connection that died meanwhile");
+	is_int(d.up, up + 1, "gets a new one");
+}
+
 int main(void)
 {
 	struct pssh_host *h;
@@ -266,6 +291,7 @@ int main(void)
 	check_own_input();
 	check_closed_input(h);
 	is_int(d.up, 3, "and one for each other host");
+	check_dead_idle(h);
 	drive_end(&d, "exec");
 	is_int(count_fds(), fds, "no descriptor is left");
 	return done();

@@ -1,1 +1,68 @@
-# tests/pssh: the library against a real sshd.
+# tests/pssh: the library by its installed face alone, against real sshd and the light one. NAME.t
+# starts the servers, NAME is the test itself.
+pssh_tests = \
+	tests/pssh/auth \
+	tests/pssh/cancel \
+	tests/pssh/embed \
+	tests/pssh/exec \
+	tests/pssh/fault \
+	tests/pssh/hostkey \
+	tests/pssh/jump \
+	tests/pssh/order \
+	tests/pssh/output \
+	tests/pssh/resolve \
+	tests/pssh/tunnel \
+	tests/pssh/window
+
+check_PROGRAMS += $(pssh_tests)
+TESTS += \
+	tests/pssh/auth.t \
+	tests/pssh/cancel.t \
+	tests/pssh/embed.t \
+	tests/pssh/exec.t \
+	tests/pssh/fault.t \
+	tests/pssh/hostkey.t \
+	tests/pssh/jump.t \
+	tests/pssh/order.t \
+	tests/pssh/output.t \
+	tests/pssh/resolve.t \
+	tests/pssh/tunnel.t \
+	tests/pssh/window.t
+EXTRA_DIST += tests/pssh/with.sh tests/pssh/drive.h tests/pssh/light.h \
+	tests/pssh/auth.t \
+	tests/pssh/cancel.t \
+	tests/pssh/embed.t \
+	tests/pssh/exec.t \
+	tests/pssh/fault.t \
+	tests/pssh/hostkey.t \
+	tests/pssh/jump.t \
+	tests/pssh/order.t \
+	tests/pssh/output.t \
+	tests/pssh/resolve.t \
+	tests/pssh/tunnel.t \
+	tests/pssh/window.t
+
+tests_pssh_auth_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_auth_LDADD = libpssh.la
+tests_pssh_cancel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_cancel_LDADD = libpssh.la
+tests_pssh_embed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_embed_LDADD = libpssh.la
+tests_pssh_exec_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_exec_LDADD = libpssh.la
+tests_pssh_fault_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_fault_LDADD = libpssh.la
+tests_pssh_hostkey_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_hostkey_LDADD = libpssh.la
+tests_pssh_jump_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_jump_LDADD = libpssh.la
+tests_pssh_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_order_LDADD = libpssh.la
+tests_pssh_output_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_output_LDADD = libpssh.la
+tests_pssh_resolve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_resolve_LDADD = libpssh.la
+tests_pssh_tunnel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_tunnel_LDADD = libpssh.la
+tests_pssh_window_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_window_LDADD = libpssh.la

@@ -65,7 +65,10 @@ static int visit_fd(const char *path, unsigned port)
 	if (path)
 		snprintf(un.sun_path, sizeof un.sun_path, "%.100s", path);
 	rc = path ? connect(fd, (struct sockaddr *)&un, sizeof un) : connect(fd, (struct sockaddr *)&in, sizeof in);
-	return rc == 0 ? fd : -1;
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return -1;
 }
 
 /* Says AMOUNT bytes from one process, hears them back in another; 0 where all was right. */

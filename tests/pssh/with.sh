@@ -6,10 +6,10 @@
 ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS-}
 export ASAN_OPTIONS SSHD LIGHTSSHD="$BUILD/tests/lib/lightsshd"
 
-# drive NAME: the C half of a test, in a folder of its own.
+# drive NAME: the C half of a test, in a folder of its own; under the command $DRIVE_UNDER, if any.
 drive() {
 	export SSHD_DIR SSHD_CONFIG SSHD_KEY SSHD_KNOWN SSHD_PORT SSHD_NET SSHD_PROXY SSHD_USER
 	cd "$TMP" || exit 99
-	"$BUILD/tests/pssh/$1"
+	eval "${DRIVE_UNDER-}" '"$BUILD/tests/pssh/$1"'
 	exit
 }

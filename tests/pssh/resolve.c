@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A name server that never answers holds up nobody: not the other hosts, not the end of the fleet. */
+#include "light.h"
+
+int main(void)
+{
+	struct drive d;
+	struct light l;
+	struct pssh_task *t;
+	struct pssh_host *silent, *good;
+	char key[300];
+	int64_t begin;
+
+	plan_none;
+	snprintf(key, sizeof key, "%.280s.pub", env("SSHD_KEY"));
+	light_up(&l, "resolve", (const char *const[]){ "--authorized", key, NULL });
+	light_fleet(&d, &l);
+	pssh_set_deadline(d.p, PSSH_PHASE_RESOLVE, 1000);
+	silent = light_host(&d, &l, "silent.example");
+	good = light_host(&d, &l, "127.90.0.1");
+	t = command(&d, "hostname");
+	pssh_task_add(t, silent);
+	pssh_task_add(t, good);
+	begin = now_ms();
+	pssh_task_start(t);
+	drive_until(&d, &drive_seen(&d, t, good)->ends, 1, 5000);
+	ends(drive_seen(&d, t, good), "exit 0", "another host is done");
+	ok(now_ms() - begin < 900, "without waiting for the name server (%d ms)", (int)(now_ms() - begin));
+	drive_until(&d, &d.done, 1, 5000);
+	ends(drive_seen(&d, t, silent), "PSSH_ETIMEOUT", "the name that nobody resolves ends at its deadline");
+	has_str(drive_seen(&d, t, silent)->text, "looking up its name", "the sentence says with what");
+	ok(now_ms() - begin >= 1000 && now_ms() - begin < 3000, "then, not before (%d ms)", (int)(now_ms() - begin));
+
+	/* More silent names than there are threads for. */
+	t = command(&d, "hostname");
+	for (int i = 0; i < 50; i++) {
+		char name[64];
+
+		snprintf(name, sizeof name, "silent%d.example", i);
+		pssh_task_add(t, light_host(&d, &l, name));
+	}
+	pssh_task_add(t, good);
+	pssh_task_start(t);
+	ok(drive_until(&d, &d.done, 2, 5000), "fifty of them end as well");
+	ends(drive_seen(&d, t, good), "exit 0", "and an address needs no name server");
+	begin = now_ms();
+	drive_end(&d, "resolve");
+	ok(now_ms() - begin < 500, "the fleet does not wait for them in its end");
+	light_down(&l);
+	return done();
+}
