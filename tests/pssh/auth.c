@@ -96,7 +96,6 @@ static void check_passphrases(void)
 	static const char *const wrong_then_right[] = { "wrong", "secret", NULL };
 	struct pssh_host *h;
 	struct pssh_task *t;
-	unsigned good = 0;
 
 	make_key("k-locked", "ed25519", "256", "secret", "RFC4716");
 	h = fresh("n1");
@@ -139,6 +138,13 @@ static void check_passphrases(void)
 	ends(once(&d, h, "true"), "exit 0", "a wrong answer, then the right one");
 	is_int(d.prompts, 2, "two questions");
 	drive_end(&d, "wrong, right");
+}
+
+/* One answer unlocks the key for all who wait for it, whoever was asked. */
+static void check_shared_question(void)
+{
+	struct pssh_task *t;
+	unsigned good = 0;
 
 	fresh("n1");
 	pssh_add_identity(d.p, "k-locked");
@@ -306,6 +312,7 @@ int main(void)
 	check_files();
 	check_nothing_helps();
 	check_passphrases();
+	check_shared_question();
 	check_agent();
 	check_certificate();
 	check_password();

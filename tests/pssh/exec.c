@@ -127,6 +127,7 @@ static void check_large_input(void)
 	pssh_task_start(t);
 	ok(write_all(t, NULL, data, LEN, &waits), "8 MB of input are taken for three hosts");
 	ok(waits > 0, "the writer was held back (%u times)", waits);
+	is_int(pssh_task_add(t, host(&d, "late")), PSSH_EINVAL, "a host that comes now would miss its beginning");
 	drive_done(&d, 1);
 	for (size_t i = 0; i < 3; i++) {
 		struct seen *s = drive_seen(&d, t, host(&d, names[i]));
