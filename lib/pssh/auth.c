@@ -38,6 +38,7 @@ struct auth {
 	struct agent_sign_request sign;
 	bool signing;
 	bool declined;                /* no passphrase will come */
+	unsigned wrong;               /* passphrases for this key */
 	int sign_rc;                  /* why the last signature was not made */
 	struct fail sign_fail;
 
@@ -53,11 +54,13 @@ struct auth {
 	enum { ASK_NOTHING, ASK_PASSPHRASE, ASK_PASSWORD, ASK_PROMPT } asking;
 	char question[512];
 	bool echo;
-	struct buf tried;             /* for the error */
+	struct buf tried, remarks;    /* for the error: what was refused, and what could not be tried */
 };
 
 static void note(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void remark(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* What was offered and refused. */
 static void note(struct auth *a, const char *fmt, ...)
 {
 	va_list ap;
@@ -66,6 +69,18 @@ static void note(struct auth *a, const char *fmt, ...)
 		buf_adds(&a->tried, ", ");
 	va_start(ap, fmt);
 	buf_vaddf(&a->tried, fmt, ap);
+	va_end(ap);
+}
+
+/* What could not be offered, and why. */
+static void remark(struct auth *a, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (a->remarks.len)
+		buf_adds(&a->remarks, "; ");
+	va_start(ap, fmt);
+	buf_vaddf(&a->remarks, fmt, ap);
 	va_end(ap);
 }
 
@@ -82,6 +97,7 @@ int auth_new(struct link *l, struct keyring *kr, const struct auth_want *want, v
 	a->sign.owner = owner;
 	list_init(&a->sign.link);
 	buf_init(&a->tried, 1024);
+	buf_init(&a->remarks, 1024);
 	l->asker = a;
 	*out = a;
 	return 0;
@@ -110,6 +126,7 @@ void auth_free(struct auth *a)
 	}
 	wipe(&a->password);
 	buf_release(&a->tried);
+	buf_release(&a->remarks);
 	if (a->link->asker == a)
 		a->link->asker = NULL;
 	free(a);
@@ -170,11 +187,11 @@ static void gather_file(struct auth *a, const char *path, const struct agent_ide
 
 	if (rc) {
 		if (rc != PSSH_ENOENT)
-			note(a, "'%s' unusable (%s)", path, f.text);
+			remark(a, "%s", f.text);
 		return;
 	}
 	if (*key_cert_note(key))
-		note(a, "the certificate of '%s' is unusable (%s)", path, key_cert_note(key));
+		remark(a, "the certificate of '%s' is of no use: %s", path, key_cert_note(key));
 	blob = key_cert_blob(key, &len);
 	held = held_by_agent(ids, n, key);
 	if (blob && (held || !key_public_only(key)))
@@ -221,7 +238,7 @@ static int gather(struct auth *a)
 		if (agent_state(a->want.agent) == AGENT_LISTED)
 			ids = agent_identities(a->want.agent, &n);
 		else
-			note(a, "the agent is of no use (%s)", agent_error(a->want.agent));
+			remark(a, "the agent is of no use: %s", agent_error(a->want.agent));
 	}
 	for (char *const *path = a->want.identities; path && *path; path++)
 		gather_file(a, *path, ids, n);
@@ -241,7 +258,7 @@ static void ask(struct auth *a, int what, bool echo)
 
 static void ask_passphrase(struct auth *a, const struct key *key)
 {
-	snprintf(a->question, sizeof a->question, "passphrase for key '%s': ", key_path(key));
+	snprintf(a->question, sizeof a->question, "%spassphrase for key '%s': ", a->wrong ? "that was not it; " : "", key_path(key));
 	ask(a, ASK_PASSPHRASE, false);
 }
 
@@ -300,11 +317,20 @@ static void note_candidate(struct auth *a, const struct candidate *c)
 {
 	const char *what = c->key ? key_path(c->key) : c->identity->comment;
 
-	if (a->sign_rc)
-		note(a, "'%s' could not sign (%s)", what, a->sign_fail.text);
+	if (a->sign_rc == PSSH_EPASSPHRASE)
+		remark(a, "'%s' is locked by a passphrase", what);
+	else if (a->sign_rc)
+		remark(a, "'%s' could not sign: %s", what, a->sign_fail.text);
 	else
 		note(a, "%s'%s'", c->identity ? "agent key " : "", what);
 	a->sign_rc = 0;
+}
+
+static void next_key(struct auth *a)
+{
+	a->at++;
+	a->declined = false;
+	a->wrong = 0;
 }
 
 static int lost(struct auth *a, int rc, struct fail *f)
@@ -330,9 +356,8 @@ static int try_key(struct auth *a, struct fail *f)
 		c->blob = key_auth_blob(c->key, &c->len);
 		if (!c->blob) {
 			if (a->declined || !a->want.interactive) {
-				note(a, "'%s' is locked by a passphrase", key_path(c->key));
-				a->at++;
-				a->declined = false;
+				remark(a, "'%s' is locked by a passphrase", key_path(c->key));
+				next_key(a);
 				return 0;
 			}
 			ask_passphrase(a, c->key);
@@ -347,8 +372,7 @@ static int try_key(struct auth *a, struct fail *f)
 	note_candidate(a, c);
 	if (rc != LIBSSH2_ERROR_AUTHENTICATION_FAILED && rc != LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED)
 		return lost(a, rc, f);
-	a->at++;
-	a->declined = false;
+	next_key(a);
 	return 0;
 }
 
@@ -481,8 +505,9 @@ static int try_password(struct auth *a, struct fail *f)
 
 static int give_up(struct auth *a, struct fail *f)
 {
-	return fail_set(f, PSSH_EAUTH, "cannot sign in as '%s': the server accepts %s; %s%s", a->want.user,
-		a->methods ? a->methods : "nothing", a->tried.len ? "tried " : "there was no key to try", buf_text(&a->tried));
+	return fail_set(f, PSSH_EAUTH, "cannot sign in as '%s': the server accepts %s; %s%s%s%s", a->want.user,
+		a->methods ? a->methods : "nothing", a->tried.len ? "tried " : a->remarks.len ? "" : "there was no key to try",
+		buf_text(&a->tried), a->tried.len && a->remarks.len ? "; " : "", buf_text(&a->remarks));
 }
 
 int auth_step(struct auth *a, struct fail *f)
@@ -549,9 +574,9 @@ void auth_answer(struct auth *a, const char *text)
 	if (what == ASK_PASSPHRASE) {
 		struct key *key = a->candidates[a->at].key;
 
-		if (!text)
+		if (!text || !*text || (key_locked(key) && key_unlock(key, text, &f) != 0 && ++a->wrong == TRIES))
 			a->declined = true;
-		else if (key_locked(key) && key_unlock(key, text, &f) != 0)
+		else if (key_locked(key))
 			ask_passphrase(a, key);
 	} else if (what == ASK_PASSWORD || what == ASK_PROMPT) {
 		if (!text) {

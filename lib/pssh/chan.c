@@ -7,7 +7,7 @@
 
 #include "pssh/pssh.h"
 
-enum { PACKET = 32768 };
+enum { PACKET = 32768, OUT_MAX = 1 << 20, IDS = 64 };
 
 static void *mem_alloc(size_t n, void **abstract)
 {
@@ -21,21 +21,29 @@ static void *mem_realloc(void *p, size_t n, void **abstract)
 	return realloc(p, n);
 }
 
+static uint32_t recipient(const unsigned char *packet)
+{
+	return (uint32_t)packet[1] << 24 | (uint32_t)packet[2] << 16 | (uint32_t)packet[3] << 8 | packet[4];
+}
+
 /*
  * libssh2 says "exit status 0" also where the server told none, as when its process was killed,
- * and that must not pass for success. The packets that tell one go by here when it is done with
- * them, so they are counted.
+ * and that must not pass for success; nor does it tell a channel's number. The packets that tell
+ * both go by here when it is done with them.
  */
 static void mem_free(void *p, void **abstract)
 {
 	static const char status[] = "\0\0\0\013exit-status", signal[] = "\0\0\0\013exit-signal";
-	enum { REQUEST = 98, HEAD = 5, NAME = sizeof status - 1 };
-	const char *packet = p;
+	enum { CONFIRMATION = 91, REQUEST = 98, HEAD = 5, NAME = sizeof status - 1, CONFIRMED = 17 };
+	const unsigned char *packet = p;
 	struct link *l = *abstract;
+	size_t size = p ? malloc_usable_size(p) : 0;
 
-	if (p && malloc_usable_size(p) >= HEAD + NAME && packet[0] == REQUEST &&
+	if (size >= CONFIRMED && packet[0] == CONFIRMATION && l->opener)
+		l->confirmed = recipient(packet);
+	if (size >= HEAD + NAME && packet[0] == REQUEST && recipient(packet) < IDS &&
 	    (memcmp(packet + HEAD, status, NAME) == 0 || memcmp(packet + HEAD, signal, NAME) == 0))
-		l->ends_seen++;
+		l->ended |= (uint64_t)1 << recipient(packet);
 	free(p);
 }
 
@@ -43,13 +51,14 @@ int link_init(struct link *l, void *io)
 {
 	*l = (struct link){ .io = io };
 	list_init(&l->closing);
+	buf_init(&l->out, OUT_MAX);
 	l->session = libssh2_session_init_ex(mem_alloc, mem_free, mem_realloc, l);
 	return l->session ? 0 : PSSH_ENOMEM;
 }
 
 bool link_wants_write(const struct link *l)
 {
-	return l->sender != NULL;
+	return l->out.len != 0;
 }
 
 const char *link_error(const struct link *l)
@@ -93,21 +102,9 @@ int link_code(int rc)
 	}
 }
 
-/* Nobody but the half-sent packet's owner may touch the session. */
-static bool barred(const struct chan *ch)
-{
-	return ch->link->sender && ch->link->sender != ch;
-}
-
 /* The one place where libssh2's EAGAIN is read. */
-static int settle(struct chan *ch, int rc)
+static int settle(int rc)
 {
-	struct link *l = ch->link;
-
-	if (rc == LIBSSH2_ERROR_EAGAIN && (libssh2_session_block_directions(l->session) & LIBSSH2_SESSION_BLOCK_OUTBOUND))
-		l->sender = ch;
-	else if (l->sender == ch)
-		l->sender = NULL;
 	return rc < 0 ? link_code(rc) : rc;
 }
 
@@ -129,8 +126,6 @@ void chan_drop(struct chan *ch)
 	if (!ch)
 		return;
 	l = ch->link;
-	if (l->sender == ch)
-		l->sender = NULL;
 	if (l->opener == ch)
 		l->opener = NULL;
 	list_remove(&ch->in_closing);
@@ -142,11 +137,11 @@ static int finish_open(struct chan *ch)
 {
 	if (ch->link->opener != ch)
 		return 0;
-	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, ch->window, PACKET, NULL, 0);
-	if (!ch->raw && settle(ch, libssh2_session_last_errno(ch->link->session)) == PSSH_EAGAIN)
+	/* libssh2 goes on with what it kept of the call, and would with another's address. */
+	ch->raw = ch->direct ? libssh2_channel_direct_tcpip_ex(ch->link->session, "", 0, "", 0)
+		: libssh2_channel_open_ex(ch->link->session, "session", 7, ch->window, PACKET, NULL, 0);
+	if (!ch->raw && libssh2_session_last_errno(ch->link->session) == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
-	if (ch->raw)
-		settle(ch, 0);
 	ch->link->opener = NULL;
 	return 0;
 }
@@ -155,11 +150,11 @@ static bool closed_now(struct chan *ch)
 {
 	int rc;
 
-	if (barred(ch) || finish_open(ch) == PSSH_EAGAIN)
+	if (finish_open(ch) == PSSH_EAGAIN)
 		return false;
 	if (ch->raw) {
 		rc = ch->link->spare ? libssh2_channel_free(ch->raw) : libssh2_channel_close(ch->raw);
-		if (settle(ch, rc) == PSSH_EAGAIN)
+		if (settle(rc) == PSSH_EAGAIN)
 			return false;
 		if (!ch->link->spare)
 			ch->link->spare = ch->raw;
@@ -168,13 +163,30 @@ static bool closed_now(struct chan *ch)
 	return true;
 }
 
-int link_pump(struct link *l)
+/* Where no channel was closed yet, one is opened for the purpose; a server may refuse it. */
+static int make_spare(struct link *l)
+{
+	struct chan *ch = chan_new(l);
+	int rc;
+
+	if (!ch)
+		return PSSH_ENOMEM;
+	ch->window = CHAN_WINDOW;
+	l->opener = ch;
+	chan_close(ch);
+	rc = l->spare || !list_empty(&l->closing) ? 0 : link_code(libssh2_session_last_errno(l->session));
+	return rc == PSSH_EREFUSED ? 0 : rc;
+}
+
+int link_pump(struct link *l, bool needed)
 {
 	char byte;
 	ssize_t n;
 
-	if (!l->spare || l->sender)
+	if (!l->spare && (!needed || l->opener || !list_empty(&l->closing)))
 		return 0;
+	if (!l->spare)
+		return make_spare(l);
 	n = libssh2_channel_read_ex(l->spare, 0, &byte, 1);
 	return n >= 0 || n == LIBSSH2_ERROR_EAGAIN ? 0 : link_code((int)n);
 }
@@ -203,7 +215,7 @@ void link_release(struct link *l)
 
 static int open_failed(struct chan *ch, struct fail *f, const char *what)
 {
-	int rc = settle(ch, libssh2_session_last_errno(ch->link->session));
+	int rc = settle(libssh2_session_last_errno(ch->link->session));
 
 	if (rc == PSSH_EAGAIN)
 		return rc;
@@ -213,7 +225,7 @@ static int open_failed(struct chan *ch, struct fail *f, const char *what)
 
 int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
 {
-	if (barred(ch) || (ch->link->opener && ch->link->opener != ch))
+	if (ch->link->opener && ch->link->opener != ch)
 		return PSSH_EAGAIN;
 	ch->link->opener = ch;
 	ch->window = window;
@@ -221,35 +233,35 @@ int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
 	if (!ch->raw)
 		return open_failed(ch, f, "the server opened no session channel");
 	ch->link->opener = NULL;
-	return settle(ch, 0);
+	ch->id = ch->link->confirmed;
+	if (ch->id < IDS) /* a number is used again */
+		ch->link->ended &= ~((uint64_t)1 << ch->id);
+	return 0;
 }
 
 int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f)
 {
-	if (barred(ch) || (ch->link->opener && ch->link->opener != ch))
+	if (ch->link->opener && ch->link->opener != ch)
 		return PSSH_EAGAIN;
 	ch->link->opener = ch;
+	ch->direct = true;
 	ch->raw = libssh2_channel_direct_tcpip_ex(ch->link->session, host, (int)port, "127.0.0.1", 0);
 	if (!ch->raw)
 		return open_failed(ch, f, "the jump host opened no way to it");
 	ch->link->opener = NULL;
-	return settle(ch, 0);
+	return 0;
 }
 
 int chan_env(struct chan *ch, const char *name, const char *value)
 {
-	if (barred(ch))
-		return PSSH_EAGAIN;
-	return settle(ch, libssh2_channel_setenv_ex(ch->raw, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+	return settle(libssh2_channel_setenv_ex(ch->raw, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
 int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f)
 {
 	int rc;
 
-	if (barred(ch))
-		return PSSH_EAGAIN;
-	rc = settle(ch, libssh2_channel_request_pty_ex(ch->raw, term, (unsigned)strlen(term), NULL, 0, (int)columns, (int)rows, 0, 0));
+	rc = settle(libssh2_channel_request_pty_ex(ch->raw, term, (unsigned)strlen(term), NULL, 0, (int)columns, (int)rows, 0, 0));
 	if (rc && rc != PSSH_EAGAIN)
 		return fail_set(f, rc, "the server gave no terminal: %s", link_error(ch->link));
 	return rc;
@@ -257,25 +269,19 @@ int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows,
 
 int chan_resize(struct chan *ch, unsigned columns, unsigned rows)
 {
-	if (barred(ch))
-		return PSSH_EAGAIN;
-	return settle(ch, libssh2_channel_request_pty_size_ex(ch->raw, (int)columns, (int)rows, 0, 0));
+	return settle(libssh2_channel_request_pty_size_ex(ch->raw, (int)columns, (int)rows, 0, 0));
 }
 
 int chan_agent(struct chan *ch)
 {
-	if (barred(ch))
-		return PSSH_EAGAIN;
-	return settle(ch, libssh2_channel_request_auth_agent(ch->raw));
+	return settle(libssh2_channel_request_auth_agent(ch->raw));
 }
 
 int chan_start(struct chan *ch, const char *request, const char *text, struct fail *f)
 {
 	int rc;
 
-	if (barred(ch))
-		return PSSH_EAGAIN;
-	rc = settle(ch, libssh2_channel_process_startup(ch->raw, request, (unsigned)strlen(request),
+	rc = settle(libssh2_channel_process_startup(ch->raw, request, (unsigned)strlen(request),
 		text, text ? (unsigned)strlen(text) : 0));
 	if (rc && rc != PSSH_EAGAIN)
 		return fail_set(f, rc, "the server refused the %s request: %s", request, link_error(ch->link));
@@ -284,26 +290,22 @@ int chan_start(struct chan *ch, const char *request, const char *text, struct fa
 
 ssize_t chan_read(struct chan *ch, int stream, void *data, size_t len)
 {
-	if (barred(ch))
-		return PSSH_EAGAIN;
-	return settle(ch, (int)libssh2_channel_read_ex(ch->raw, stream, data, len));
+	return settle((int)libssh2_channel_read_ex(ch->raw, stream, data, len));
 }
 
 ssize_t chan_write(struct chan *ch, const void *data, size_t len)
 {
 	ssize_t n;
 
-	if (barred(ch))
+	if (ch->link->out.len)
 		return PSSH_EAGAIN;
-	n = settle(ch, (int)libssh2_channel_write_ex(ch->raw, 0, data, len));
+	n = settle((int)libssh2_channel_write_ex(ch->raw, 0, data, len));
 	return n == 0 && len ? PSSH_EAGAIN : n;
 }
 
 int chan_send_eof(struct chan *ch)
 {
-	if (barred(ch))
-		return PSSH_EAGAIN;
-	return settle(ch, libssh2_channel_send_eof(ch->raw));
+	return settle(libssh2_channel_send_eof(ch->raw));
 }
 
 bool chan_eof(const struct chan *ch)
@@ -323,9 +325,7 @@ bool chan_pending(const struct chan *ch)
 
 int chan_wait_closed(struct chan *ch)
 {
-	if (barred(ch))
-		return PSSH_EAGAIN;
-	return settle(ch, libssh2_channel_wait_closed(ch->raw));
+	return settle(libssh2_channel_wait_closed(ch->raw));
 }
 
 int chan_exit(struct chan *ch, char **signal)
@@ -336,8 +336,7 @@ int chan_exit(struct chan *ch, char **signal)
 		*signal = strdup(name);
 		libssh2_free(ch->link->session, name);
 	}
-	if (ch->link->ends_taken == ch->link->ends_seen)
+	if (ch->id < IDS && !(ch->link->ended & (uint64_t)1 << ch->id))
 		return -1;
-	ch->link->ends_taken++;
 	return libssh2_channel_get_exit_status(ch->raw);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A channel on a session, and what the channels of one session must agree on. libssh2 keeps the
- * state of an opening and of a half-sent packet in the session, so one channel at a time may
- * open, and after a send that would block nobody else may send. Both rules live here, and so
- * does the translation of its EAGAIN: every call returns 0 (or a count), PSSH_EAGAIN, or a code.
+ * state of an opening in the session, so one channel at a time may open; and after a send that
+ * would block it wants to hear the very same call again, which an abandoned channel cannot make. So
+ * its transport takes every packet whole, and who has much to write waits until that is gone. Both
+ * rules live here, and so does the translation of its EAGAIN: every call returns 0 (or a count),
+ * PSSH_EAGAIN, or a code.
  */
 #ifndef PSSH_CHAN_H
 #define PSSH_CHAN_H
@@ -13,6 +15,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "base/list.h"
 
@@ -20,15 +23,19 @@ struct chan {
 	struct link *link;
 	LIBSSH2_CHANNEL *raw;   /* NULL until open */
 	unsigned window;
+	uint32_t id;
+	bool direct;            /* no session: a way to an address */
 	struct list in_closing;
 };
 
 struct link {
 	LIBSSH2_SESSION *session;
-	const struct chan *opener, *sender;
+	const struct chan *opener;
+	struct buf out;         /* what the transport took and has not sent yet */
 	struct list closing;    /* channels that nobody owns any more but the server */
 	LIBSSH2_CHANNEL *spare; /* a closed channel, kept because libssh2 reads only through one */
-	unsigned ends_seen, ends_taken; /* exit statuses and signals that came, and that were read */
+	uint64_t ended;         /* by channel id: an exit status or signal came */
+	uint32_t confirmed;     /* the id of the channel that was opened last */
 	void *io, *asker;      /* whose transport this is; who answers its questions: the session's abstract is the link */
 };
 
@@ -37,8 +44,11 @@ bool link_wants_write(const struct link *l);
 void link_reap(struct link *l);     /* goes on closing; call whenever the session is stepped */
 void link_release(struct link *l);  /* after it the session may be freed */
 
-/* Reads what came while no channel reads, so that keep-alives are answered and an end is seen. 0 or a code. */
-int link_pump(struct link *l);
+/*
+ * Reads what came while no channel reads, so that keep-alives are answered and an end is seen. 0 or
+ * a code. needed: something did come, and nobody took it.
+ */
+int link_pump(struct link *l, bool needed);
 
 /* The sentence of the session's last error, as libssh2 words it. */
 const char *link_error(const struct link *l);

@@ -104,10 +104,9 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 	return n;
 }
 
-static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len, int flags, void **abstract)
+/* Bytes taken, or -errno. */
+static ssize_t send_now(struct conn *c, const void *data, size_t len)
 {
-	struct link *l = *abstract;
-	struct conn *c = l->io;
 	ssize_t n;
 
 	if (c->dead)
@@ -116,8 +115,41 @@ static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len,
 		n = chan_write(c->via_chan, data, len);
 		return n == PSSH_EAGAIN ? -EAGAIN : n < 0 ? -EPIPE : n;
 	}
-	n = send(fd, data, len, flags | MSG_NOSIGNAL);
+	n = send(c->fd, data, len, MSG_NOSIGNAL);
 	return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
+}
+
+/* 0: nothing waits to be sent; or -errno. */
+static int flush(struct conn *c)
+{
+	struct buf *out = &c->link.out;
+
+	while (out->len) {
+		ssize_t n = send_now(c, out->data, out->len);
+
+		if (n < 0)
+			return (int)n;
+		buf_drop(out, (size_t)n);
+	}
+	return 0;
+}
+
+static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len, int flags, void **abstract)
+{
+	struct link *l = *abstract;
+	struct conn *c = l->io;
+	ssize_t n;
+
+	(void)fd, (void)flags;
+	n = flush(c);
+	if (n == 0)
+		n = send_now(c, data, len);
+	if (n < 0 && n != -EAGAIN)
+		return n;
+	n = n < 0 ? 0 : n;
+	if (buf_add(&c->link.out, (const char *)data + n, len - (size_t)n) != 0)
+		return -EPIPE;
+	return (ssize_t)len;
 }
 
 typedef void (*plain_fn)(void);
@@ -225,8 +257,14 @@ static int step_via(struct conn *c)
 		conn_move(c, CONN_VIA);
 	}
 	rc = chan_open_direct(c->via_chan, c->plan->address, c->plan->port, &f);
-	if (rc == PSSH_EAGAIN)
+	if (rc == PSSH_EAGAIN) {
+		/* One opening at a time: the deadline is for ours, not for those before it. */
+		if (c->via->link.opener != c->via_chan)
+			loop_timer_clear(c->shared->loop, &c->timer);
+		else if (!c->timer.at && c->plan->deadline[PSSH_PHASE_CONNECT])
+			loop_timer_set(c->shared->loop, &c->timer, clock_ms() + c->plan->deadline[PSSH_PHASE_CONNECT]);
 		return rc;
+	}
 	if (rc)
 		return fail_set(&c->why, rc == PSSH_EREFUSED ? PSSH_ECONNECT : PSSH_EPROXY, "cannot reach '%s' port %u through '%s': %s",
 			c->plan->address, c->plan->port, c->via->plan->name, f.text);
@@ -323,7 +361,7 @@ void conn_keep_alive(struct conn *c)
 	int next;
 
 	c->kept = clock_ms();
-	if (!c->link.sender) /* what is being sent is a sign as well */
+	if (!c->link.out.len) /* what is being sent is a sign as well */
 		libssh2_keepalive_send(c->link.session, &next);
 }
 
@@ -359,7 +397,7 @@ static void end_session(struct conn *c)
 
 	if (!s)
 		return;
-	if (c->state == CONN_READY && !c->link.sender && !c->dead)
+	if (c->state == CONN_READY && !c->link.out.len && !c->dead)
 		libssh2_session_disconnect(s, "done");
 	c->dead = true;
 	if (!*c->fingerprint && root_fd(c) >= 0) /* only a key exchange that sees its end frees what it has made */
@@ -368,6 +406,7 @@ static void end_session(struct conn *c)
 	for (int i = 0; i < 1000 && libssh2_session_free(s) == LIBSSH2_ERROR_EAGAIN; i++)
 		;
 	c->link.session = NULL;
+	buf_release(&c->link.out);
 }
 
 struct proxy *conn_take_proxy(struct conn *c)
@@ -387,6 +426,10 @@ void conn_free(struct conn *c)
 	list_each (pos, tmp, &c->riders) {
 		struct conn *r = list_entry(pos, struct conn, in_riders);
 
+		if (c->why.code && r->state < CONN_READY) {
+			conn_fail(r, PSSH_EPROXY, "the jump host failed: %s", c->why.text);
+			r->hopeless = c->hopeless || !pssh_retryable(c->why.code);
+		}
 		r->dead = true;
 		r->via = NULL;
 		chan_drop(r->via_chan);
@@ -409,10 +452,14 @@ void conn_free(struct conn *c)
 
 int conn_step(struct conn *c)
 {
-	c->room = TURN;
-	while (c->state < CONN_READY) {
-		int rc = states[c->state].step(c);
+	int rc;
 
+	c->room = TURN;
+	rc = flush(c);
+	if (rc && rc != -EAGAIN) /* what can still be read is read; then the end is seen */
+		buf_clear(&c->link.out);
+	while (c->state < CONN_READY) {
+		rc = states[c->state].step(c);
 		if (rc == PSSH_EAGAIN)
 			return rc;
 		if (rc) {
@@ -426,10 +473,7 @@ int conn_step(struct conn *c)
 /* Auth may wait for an agent or a person: then the socket is of no interest but for its end. */
 static uint32_t session_want(const struct conn *c)
 {
-	int dirs = libssh2_session_block_directions(c->link.session);
-	uint32_t want = (dirs & LIBSSH2_SESSION_BLOCK_INBOUND ? LOOP_READ : 0u) | (dirs & LIBSSH2_SESSION_BLOCK_OUTBOUND ? LOOP_WRITE : 0u);
-
-	return c->state == CONN_AUTH && auth_outside(c->auth) ? 0 : want;
+	return (c->state == CONN_AUTH && auth_outside(c->auth) ? 0u : LOOP_READ) | (link_wants_write(&c->link) ? LOOP_WRITE : 0u);
 }
 
 void conn_arm(struct conn *c)

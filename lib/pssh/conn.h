@@ -76,7 +76,10 @@ struct conn {
 	uint64_t reads, via_reads;     /* how often something came in; what the owner knows of via's */
 	size_t room, chatter;          /* bytes that this turn may still read; that came before the keys were exchanged */
 	bool ended, flushed;           /* the server sends no more; all that it sent was read */
+	uint64_t due_reads;            /* what reads was when something was last there to be read */
+	bool unread;                   /* it still is there */
 	bool dead;                     /* its transport is to be touched no more */
+	bool hopeless;                 /* its jump host failed in a way that does not pass */
 	bool asked;                    /* the owner has passed auth's question on */
 };
 

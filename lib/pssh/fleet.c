@@ -74,7 +74,9 @@ static void fail_runs(struct pssh_host *h, int code, const char *text)
 
 static void sweep_due(struct run *r, unsigned grace_ms)
 {
-	loop_timer_set(r->host->fleet->shared.loop, &r->timer, clock_ms() + grace_ms + SWEEP_SPARE_MS);
+	/* One after another, so the last waits for all before it. */
+	loop_timer_set(r->host->fleet->shared.loop, &r->timer,
+		clock_ms() + (int64_t)(r->host->active ? r->host->active : 1) * (grace_ms + SWEEP_SPARE_MS));
 }
 
 void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms)
@@ -209,7 +211,7 @@ void fleet_conn_lost(struct pssh_host *h)
 {
 	struct pssh *p = h->fleet;
 	struct fail why = h->conn->why;
-	bool was_up = !h->opening, served = h->served > 0;
+	bool was_up = !h->opening, served = h->served > 0, hopeless = h->conn->hopeless;
 
 	h->why = why;
 	snprintf(h->fingerprint, sizeof h->fingerprint, "%s", h->conn->fingerprint);
@@ -223,7 +225,7 @@ void fleet_conn_lost(struct pssh_host *h)
 	if (was_up && served) { /* it was good: those that wait deserve a new one */
 		h->attempt = 0;
 		fleet_need(h);
-	} else if (pssh_retryable(why.code) && h->attempt < h->tries) {
+	} else if (!hopeless && pssh_retryable(why.code) && h->attempt < h->tries) {
 		plan_retry(h, why.code, why.text);
 	} else {
 		fail_runs(h, why.code, why.text);
@@ -325,10 +327,12 @@ void fleet_admit(struct pssh *p)
 			h->waiting = false;
 			continue;
 		}
-		if (p->open_max && p->open >= p->open_max && !close_one_idle(p))
+		if (!list_empty(&h->runs) && p->open_max && p->open >= p->open_max && !close_one_idle(p))
 			return;
 		list_remove(&h->in_waiting);
 		h->waiting = false;
+		if (list_empty(&h->runs)) /* whoever wanted it was stopped */
+			continue;
 		h->why.code = 0;
 		if (start_conn(h) != 0)
 			fail_runs(h, h->why.code, h->why.text);

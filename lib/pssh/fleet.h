@@ -113,6 +113,8 @@ struct run {
 	struct tunnel *tunnel;
 	struct input *own_input;
 	struct sweep *sweep;
+	char sweep_signal[8];
+	unsigned sweep_grace, sweep_tries;
 	bool swept;                      /* the sweep has said its word */
 	bool timed_out;
 	char said[192];

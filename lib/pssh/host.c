@@ -459,6 +459,19 @@ static void plan_deadlines(struct pssh_host *h)
 		h->tries = (unsigned)c->connection_attempts;
 }
 
+/* As ssh has it: what a user's name may not have where it becomes part of a shell's command. */
+static bool safe_user(const char *s)
+{
+	size_t len = strlen(s);
+
+	if (*s == '-' || (len && s[len - 1] == '\\'))
+		return false;
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f || strchr("'`\"$;&<>|(){}", *s) || (*s == ' ' && s[1] == '-'))
+			return false;
+	return true;
+}
+
 /* %h, %n, %p, %r and %% of a proxy command that the caller gave; a configuration's is expanded already. */
 static int expand_proxy(struct pssh_host *h)
 {
@@ -504,8 +517,11 @@ static int plan_way(struct pssh_host *h)
 		return host_find_jump(h->fleet, jump, h->depth, &h->via, &h->why);
 	if (!proxy || is_none(proxy))
 		return 0;
+	if (!safe_user(h->plan.user) || !safe_name(h->plan.address))
+		return fail_set(&h->why, PSSH_EINVAL, "the user '%.100s' or the address '%.200s' has characters that a proxy command's shell would read",
+			h->plan.user, h->plan.address);
 	if (h->proxy && expand_proxy(h) != 0)
-		return PSSH_ENOMEM;
+		return fail_set(&h->why, PSSH_ENOMEM, "out of memory");
 	h->plan.proxy = h->plan_proxy ? h->plan_proxy : proxy;
 	return 0;
 }

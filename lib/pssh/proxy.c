@@ -15,6 +15,8 @@
 
 extern char **environ;
 
+enum { PATIENCE = 10 }; /* so often it is asked whether it has ended before it is killed */
+
 struct proxy {
 	pid_t pid;
 	int err;         /* our end of its stderr, not blocking on either side */
@@ -120,9 +122,10 @@ const char *proxy_said(struct proxy *px)
 
 int proxy_end(struct proxy *px, int force)
 {
+	force = force || px->asked > PATIENCE;
 	if (!px->asked || force)
 		kill(-px->pid, force ? SIGKILL : SIGHUP);
-	px->asked = 1;
+	px->asked++;
 	if (waitpid(px->pid, NULL, force ? 0 : WNOHANG) == 0)
 		return 0;
 	close(px->err);

@@ -236,13 +236,16 @@ int pssh_next(struct pssh *p, const struct pssh_event **ev)
 int pssh_wait(struct pssh *p, const struct pssh_event **ev, int ms)
 {
 	int64_t end = clock_ms() + ms;
-	int rc;
+	int rc, sleep;
 
 	for (;;) {
 		rc = pssh_next(p, ev);
 		if (rc != 0 || (ms >= 0 && clock_ms() >= end))
 			return rc;
-		rc = loop_wait(p->shared.loop, ms < 0 ? -1 : (int)(end - clock_ms()));
+		sleep = fleet_timeout(p);
+		if (ms >= 0 && (sleep < 0 || end - clock_ms() < sleep))
+			sleep = end > clock_ms() ? (int)(end - clock_ms()) : 0;
+		rc = loop_wait(p->shared.loop, sleep);
 		if (rc == -EINTR)
 			return 0;
 		if (rc)

@@ -103,10 +103,13 @@ int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
 	r = run_new(t, h);
 	if (!r)
 		return door_no_memory(t->fleet);
-	if (t->cancelled)
+	if (t->cancelled) {
 		fleet_end_run(r, PSSH_EV_ERROR, PSSH_ECANCEL, "the task was cancelled before");
-	else if (t->started)
+	} else if (t->started) {
+		if (!h->conn && !h->waiting && !h->timer.at)
+			h->attempt = 0;
 		fleet_need(h);
+	}
 	return 0;
 }
 

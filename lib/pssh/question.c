@@ -106,7 +106,8 @@ int question_answer(struct pssh *p, uint64_t id, const char *text)
 		h->conn->asked = false;
 		auth_answer(h->conn->auth, text);
 		host_poke(h);
-		wake_askers(p, key, !text);
+		/* Who has no passphrase for one host has none for the others. */
+		wake_askers(p, key, key && key_locked(key) && auth_locked_key(h->conn->auth) != key);
 		return 0;
 	}
 	return PSSH_ENOENT;

@@ -14,6 +14,8 @@
  * number is not what we think (one has just ended), it looks again. A session's members are found
  * by its id, so they may have changed parent or group. /proc serves on Linux, ps elsewhere.
  */
+#define SWEEP "libpssh-sweep" /* by which other sweeps are told from commands */
+
 static const char script[] =
 	"all() { if [ -r /proc/self/stat ]; then for f in /proc/[0-9]*/stat; do"
 	" { read -r l <\"$f\"; } 2>/dev/null || continue; p=${l%% *}; set -- ${l##*) };"
@@ -21,7 +23,8 @@ static const char script[] =
 	" else ps -A -o pid= -o ppid= -o pgid=; fi; }\n"
 	"up=$PPID; me=$$; i=0\n"
 	"while :; do\n"
-	" t=$(all | while read -r p pp s a; do [ \"$pp\" = \"$up\" ] && [ \"$p\" != \"$me\" ] && echo \"${a:-0} $p\"; done"
+	" t=$(all | while read -r p pp s a; do [ \"$pp\" = \"$up\" ] && [ \"$p\" != \"$me\" ] || continue;"
+	" case $(tr '\\0' ' ' 2>/dev/null <\"/proc/$p/cmdline\" || ps -o args= -p \"$p\") in *" SWEEP "*) ;; *) echo \"${a:-0} $p\" ;; esac; done"
 	" | sort -n -k1,1 -k2,2); set -f; set -- $t; set +f\n"
 	" [ $(($# / 2)) -eq $running ] && break; i=$((i + 1)); [ $i -ge 10 ] && break; sleep 0.1\n"
 	"done\n"
@@ -53,7 +56,7 @@ int sweep_new(struct link *l, const char *signal, unsigned grace_ms, unsigned nt
 	s->input.open = s->input.ended = true;
 	buf_init(&s->heard, 4096);
 	s->want = (struct exec_want){
-		.command = "exec sh",
+		.command = "exec sh -s " SWEEP,
 		.output = { .mode = PSSH_OUTPUT_GATHER, .ceiling = 4000 },
 	};
 	if (buf_addf(&s->input.data, "sig=%s; grace=%u; nth=%u; running=%u\n%s", signal, grace_ms / 100, nth, running, script) == 0)
@@ -102,6 +105,11 @@ int sweep_step(struct sweep *s, struct exec_room *room, struct fail *f)
 			conclude(s);
 		return rc;
 	}
+}
+
+bool sweep_lost(const struct sweep *s)
+{
+	return str_starts(buf_text(&s->heard), "lost");
 }
 
 const char *sweep_said(const struct sweep *s)

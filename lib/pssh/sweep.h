@@ -23,5 +23,7 @@ void sweep_free(struct sweep *s);
 /* PSSH_EAGAIN; 0: done, and sweep_said() is what became of them; or a code. */
 int sweep_step(struct sweep *s, struct exec_room *room, struct fail *f);
 const char *sweep_said(const struct sweep *s);
+/* Their number was not what it was told: nothing was done. */
+bool sweep_lost(const struct sweep *s);
 
 #endif

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "pssh/fleet.h"
 
+enum { SWEEPS = 3 };
+
 struct run *run_new(struct pssh_task *t, struct pssh_host *h)
 {
 	struct run *r = calloc(1, sizeof *r);
@@ -203,7 +205,7 @@ static unsigned rank(const struct run *r, unsigned *running)
 	list_each (pos, tmp, &r->host->runs) {
 		const struct run *o = list_entry(pos, struct run, in_host);
 
-		if (!o->begun || o->tunnel)
+		if (!o->begun || o->tunnel || (o->exec && o->exec->state != EXEC_RUN))
 			continue;
 		++*running;
 		before += o->order < r->order;
@@ -213,32 +215,64 @@ static unsigned rank(const struct run *r, unsigned *running)
 
 int run_cancel(struct run *r, const char *signal, unsigned grace_ms)
 {
-	unsigned running, nth;
-	int rc;
-
 	if (r->xfer) {
 		xfer_cancel(r->xfer);
 		return PSSH_EAGAIN;
 	}
 	if (!r->exec || !exec_running(r->exec))
 		return PSSH_ECANCEL;
-	nth = rank(r, &running);
-	rc = sweep_new(&r->host->conn->link, signal, grace_ms, nth, running, &r->sweep);
-	if (rc == 0)
-		r->state = RUN_SWEEPING;
-	return rc;
+	snprintf(r->sweep_signal, sizeof r->sweep_signal, "%s", signal);
+	r->sweep_grace = grace_ms;
+	r->sweep_tries = SWEEPS;
+	r->state = RUN_SWEEPING;
+	return 0;
+}
+
+/* One at a time on a connection: each needs a channel, of which a server grants few. */
+static bool another_sweeps(const struct run *r)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &r->host->runs) {
+		const struct run *o = list_entry(pos, struct run, in_host);
+
+		if (o != r && o->sweep && !o->swept)
+			return true;
+	}
+	return false;
+}
+
+static int start_sweep(struct run *r)
+{
+	unsigned running, nth = rank(r, &running);
+
+	if (r->exec->state != EXEC_RUN) { /* it has ended by itself */
+		r->swept = true;
+		return 0;
+	}
+	r->sweep_tries--;
+	return sweep_new(&r->host->conn->link, r->sweep_signal, r->sweep_grace, nth, running, &r->sweep);
 }
 
 int run_step_sweep(struct run *r)
 {
 	struct fail f = { 0 };
-	int rc;
+	int rc = 0;
 
-	if (!r->sweep || r->swept)
+	if (r->state != RUN_SWEEPING || r->swept || (!r->sweep && another_sweeps(r)))
 		return PSSH_EAGAIN;
+	if (!r->sweep)
+		rc = start_sweep(r);
+	if (rc || r->swept)
+		return rc;
 	rc = sweep_step(r->sweep, &r->host->fleet->room, &f);
 	if (rc == PSSH_EAGAIN)
 		return rc;
+	if (rc == 0 && sweep_lost(r->sweep) && r->sweep_tries) { /* others ended meanwhile: count anew */
+		sweep_free(r->sweep);
+		r->sweep = NULL;
+		return run_step_sweep(r);
+	}
 	if (rc == 0)
 		snprintf(r->said, sizeof r->said, "%s", sweep_said(r->sweep));
 	else

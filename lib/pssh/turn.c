@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "pssh/fleet.h"
 
+enum { SILENCE_MS = 50 }; /* for so long work that tells nothing may keep the caller */
 enum { ACTIVE_MAX = 8 }; /* channels of tasks on one connection; OpenSSH allows ten in all */
 
 /* ---- A run's part ---- */
@@ -198,8 +199,8 @@ static void wake_riders(struct pssh_host *h, bool first)
 
 	list_each (pos, tmp, &h->conn->riders) {
 		struct conn *c = list_entry(pos, struct conn, in_riders);
-		bool wake = c->state == CONN_VIA || first || chan_pending(c->via_chan) || h->conn->link.sender == c->via_chan ||
-			(libssh2_session_block_directions(c->link.session) & LIBSSH2_SESSION_BLOCK_OUTBOUND);
+		bool wake = c->state == CONN_VIA || first || chan_pending(c->via_chan) ||
+			(link_wants_write(&c->link) && !link_wants_write(&h->conn->link));
 
 		first = first && c->state == CONN_VIA;
 		if (wake && list_empty(&c->in_ready))
@@ -288,7 +289,8 @@ static const struct pssh_event *turn_ready(struct pssh_host *h)
 	if (c->reads != reads) /* what came meanwhile may be for any of the runs */
 		host_poke(h);
 	if (!any_reader(h))
-		rc = link_pump(&c->link);
+		rc = link_pump(&c->link, c->unread);
+	c->unread = false;
 	if (rc == 0 && c->ended && !c->flushed && list_empty(&c->in_ready)) {
 		c->flushed = true;
 		host_poke(h);
@@ -390,6 +392,8 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 			fleet_conn_lost(c->owner);
 			return;
 		}
+		c->unread = c->due_reads == c->reads;
+		c->due_reads = c->reads;
 		host_poke(c->owner);
 		break;
 	case KIND_RESOLVER:
@@ -467,6 +471,7 @@ const struct pssh_event *fleet_turn(struct pssh *p)
 	struct loop_timer *t;
 	uint32_t ready;
 	unsigned turns = 0;
+	int64_t since = clock_ms();
 
 	for (;;) {
 		const struct pssh_event *ev = events_next(&p->events);
@@ -489,6 +494,8 @@ const struct pssh_event *fleet_turn(struct pssh *p)
 		} else if (list_empty(&p->ready) && events_empty(&p->events)) {
 			return NULL;
 		}
+		if (events_empty(&p->events) && clock_ms() - since > SILENCE_MS)
+			return NULL;
 	}
 }
 
