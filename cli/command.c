@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "cli/print.h"
 #include "cli/settings.h"
 #include "cli/usage.h"
@@ -241,10 +242,13 @@ static int choose_format(struct nanopod *np, const struct command *cmd)
 	return 0;
 }
 
-static int lay_flags(struct nanopod *np, const struct options *o, struct fail *f)
+/* cmd: whose values of -o count; NULL: any. */
+static int lay_flags(struct nanopod *np, const struct command *cmd, const struct options *o, struct fail *f)
 {
 	const struct option *row;
 	const char *text;
+	struct fail why = { 0 };
+	size_t at;
 	int rc = 0;
 
 	for (size_t i = 0; option_typed(o, i, &row, &text) && !rc; i++) {
@@ -255,6 +259,8 @@ static int lay_flags(struct nanopod *np, const struct options *o, struct fail *f
 		if (!row->setting)
 			continue;
 		snprintf(where, sizeof where, "--%s", row->name);
+		if (cmd && cmd->formats && strcmp(row->setting, "output") == 0 && value_enum(text, cmd->formats, &at, &why))
+			return fail_set(f, -EINVAL, "cannot print that way: %s", why.text);
 		rc = settings_set(np->settings, (enum setting)settings_find(row->setting), flag_layer(np),
 			!*text && row->implied ? row->implied : text, where, f);
 	}
@@ -329,7 +335,7 @@ static int run_parsed(struct nanopod *np, const struct command *cmd, const struc
 	struct fail f = { 0 };
 	int rc;
 
-	if (lay_flags(np, before, &f) || lay_flags(np, o, &f))
+	if (lay_flags(np, cmd, before, &f) || lay_flags(np, cmd, o, &f))
 		return print_fail(np, STATUS_USAGE, NULL, "%s", f.text);
 	choose_colors(np);
 	if (option_given(o, "help") || option_given(before, "help")) {
@@ -365,7 +371,7 @@ static int run_nothing(struct nanopod *np, const struct options *o)
 {
 	struct fail f = { 0 };
 
-	if (lay_flags(np, o, &f))
+	if (lay_flags(np, NULL, o, &f))
 		return print_fail(np, STATUS_USAGE, NULL, "%s", f.text);
 	choose_colors(np);
 	if (option_given(o, "help"))
@@ -373,6 +379,22 @@ static int run_nothing(struct nanopod *np, const struct options *o)
 	else
 		usage_short(np, np->out);
 	return STATUS_OK;
+}
+
+/* "nanopod -w n1 …": an option of run in front of it. */
+static const char *early_hint(const struct nanopod *np, int argc, char **argv)
+{
+	const struct command *run = command_find(np, "run");
+	const struct option *const tables[] = { run ? run->options : NULL, NULL };
+	const char *word = argc ? argv[0] : "", *name = word + 2;
+
+	if (!run || word[0] != '-' || !word[1])
+		return "'nanopod help' lists what there is";
+	if (word[1] == 'w' || str_starts(word, "--hosts"))
+		return "did you mean 'nanopod run -w HOSTS -- COMMAND'?";
+	if (word[1] == '-' ? !option_find(tables, name, strcspn(name, "=")) : !option_find_letter(tables, word[1]))
+		return "'nanopod help' lists what there is";
+	return "options of a command come after it: 'nanopod run -w HOSTS -- COMMAND'";
 }
 
 int command_run(struct nanopod *np, int argc, char **argv)
@@ -390,7 +412,7 @@ int command_run(struct nanopod *np, int argc, char **argv)
 	command_tables(NULL, tables);
 	if (option_parse(tables, true, argc, argv, &before, &f)) {
 		np->depth--;
-		return print_fail(np, STATUS_USAGE, "'nanopod help' lists what there is", "%s", f.text);
+		return print_fail(np, STATUS_USAGE, early_hint(np, argc, argv), "%s", f.text);
 	}
 	words = option_argc(before);
 	/* A "--" further on belongs to the command, which parses again. */

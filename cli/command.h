@@ -23,16 +23,16 @@
 	X(STATUS_NOTFOUND, 3, "not_found", 0, "what was named does not exist") \
 	X(STATUS_DENIED, 4, "denied", 0, "sign-in, key or permission is missing") \
 	X(STATUS_CONFLICT, 5, "conflict", 0, "conflict, or the wrong state for it") \
-	X(STATUS_CAPACITY, 6, "no_capacity", 1, "no capacity, or the order was not filled") \
-	X(STATUS_FUNDS, 7, "funds", 0, "not enough funds, or a limit is reached") \
+	X(STATUS_CAPACITY, 6, "no_capacity", 1, "no capacity, or the order was not filled (market commands)") \
+	X(STATUS_FUNDS, 7, "funds", 0, "not enough funds, or a limit is reached (market commands)") \
 	X(STATUS_UNREACHABLE, 8, "unreachable", 1, "unreachable or timed out; may be repeated") \
-	X(STATUS_WAITING, 9, "waiting", 1, "--wait ran out; the work goes on") \
+	X(STATUS_WAITING, 9, "waiting", 1, "--wait ran out; the work goes on (market commands)") \
 	X(STATUS_PARTLY, 10, "partly", 0, "done for some only; the output has each one's result") \
 	X(STATUS_CHECK, 11, "check_failed", 0, "a check failed") \
 	X(STATUS_INT, 130, "interrupted", 1, "interrupted by Ctrl-C") \
 	X(STATUS_PIPE, 141, "pipe", 0, "the reader of standard output went away") \
 	X(STATUS_TERM, 143, "terminated", 1, "terminated by a signal") \
-	X(STATUS_TRANSPORT, 255, "transport", 1, "ssh or run on one host: the connection failed")
+	X(STATUS_TRANSPORT, 255, "transport", 1, "ssh, run or cp on one host: the connection failed")
 
 enum status {
 #define STATUS_X(name, status, code, retryable, text) name = status,

@@ -222,8 +222,9 @@ static int make(struct nanopod *np, struct connect *c)
 	set_limits(np, c);
 	pssh_set_prompts(c->fleet, prompt_possible(c->prompt));
 	c->ask_new = strcmp(keys, "ask") == 0 && prompt_possible(c->prompt);
+	c->ask_all = c->ask_new && settings_given(np->settings, SETTING_ID_HOST_KEY);
 	/* Not chosen: StrictHostKeyChecking of ssh_config, else strict, and what is unknown is asked about. */
-	if (settings_given(np->settings, SETTING_ID_HOST_KEY) && !c->ask_new)
+	if (settings_given(np->settings, SETTING_ID_HOST_KEY))
 		pssh_set_hostkeys(c->fleet, strcmp(keys, "accept-new") == 0 ? PSSH_HOSTKEYS_ACCEPT_NEW : PSSH_HOSTKEYS_STRICT);
 	status = settings_none(np->settings, SETTING_ID_SSH_CONFIG) ? STATUS_OK : read_overrides(np, c);
 	if (!status)
@@ -279,7 +280,7 @@ void connect_close(struct nanopod *np, struct connect *c)
 	struct connect_warm *warm = np->shell;
 	size_t last = sizeof warm->kept / sizeof *warm->kept - 1;
 
-	if (!warm || !c) {
+	if (!warm || !c || c->loosened) {
 		connect_free(c);
 		return;
 	}

@@ -17,6 +17,8 @@ struct connect {
 	struct pssh *fleet;
 	struct prompt *prompt;
 	bool ask_new;  /* an unknown host key is asked about, where there is a terminal */
+	bool ask_all;  /* also where ssh_config says that it is refused */
+	bool loosened; /* keys were accepted: not for another line of the shell */
 	char *made_of; /* the settings as text: may a shell use it for another line? */
 };
 

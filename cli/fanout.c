@@ -241,9 +241,11 @@ static void step_input(struct fanout *f)
 
 /* ---- Unknown host keys ----------------------------------------------------------------- */
 
-static bool may_ask(const struct fanout *f)
+static bool may_ask(const struct fanout *f, const struct outcome *o)
 {
-	return f->connect->ask_new && !f->asked && !f->input.lost;
+	const struct connect *c = f->connect;
+
+	return c->ask_new && !f->asked && !f->input.lost && (c->ask_all || !pssh_host_strict(o->host));
 }
 
 static char *question(struct fanout *f)
@@ -279,18 +281,21 @@ static bool ask_about_keys(struct fanout *f)
 	bool yes, any = false;
 
 	for (size_t i = 0; i < f->count; i++)
-		any |= f->hosts[i].ask;
-	if (!any || !may_ask(f))
+		any |= f->hosts[i].ask && may_ask(f, &f->hosts[i]);
+	if (!any)
 		return false;
 	fanout_quiet(f);
 	fflush(f->np->out);
 	text = question(f);
-	yes = text && prompt_yes(f->connect->prompt, text);
+	yes = text && prompt_yes(f->connect->prompt, text, &f->first_signal);
 	free(text);
+	if (f->first_signal)
+		f->asked++;
 	if (!yes)
 		return false;
 	/* The key that was shown, and no other, may be taken. */
 	pssh_set_hostkeys(f->connect->fleet, PSSH_HOSTKEYS_ACCEPT_NEW);
+	f->connect->loosened = true;
 	for (size_t i = 0; i < f->count; i++) {
 		struct outcome *o = &f->hosts[i];
 
@@ -339,9 +344,10 @@ static void end_of_host(struct fanout *f, struct outcome *o, const struct pssh_e
 	o->text = NULL;
 	o->status = ev->status;
 	o->cancelled = ev->cancelled;
+	o->begun = o->state == OUTCOME_RUNNING || o->moved;
 	if (ev->type != PSSH_EV_EXIT && !(o->text = strdup(ev->text)))
 		command_nomem();
-	if (ev->type == PSSH_EV_ERROR && ev->status == PSSH_EHOSTNEW && may_ask(f) && *pssh_host_fingerprint(o->host)) {
+	if (ev->type == PSSH_EV_ERROR && ev->status == PSSH_EHOSTNEW && may_ask(f, o) && *pssh_host_fingerprint(o->host)) {
 		o->ask = true;
 		return;
 	}

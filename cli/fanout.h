@@ -28,6 +28,7 @@ struct outcome {
 	int status;          /* of EXIT: what the command said; of ERROR: a PSSH_E… code */
 	char *text;          /* of SIGNAL its name, of ERROR a sentence, else NULL */
 	bool cancelled;
+	bool begun;          /* it was reached and at work when it ended */
 	bool ask;            /* its key is unknown: the person is asked */
 	uint64_t moved, size;             /* a copy's bytes */
 	struct fold_place out, err;       /* for who gathers */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -304,7 +305,7 @@ void prompt_decline(struct prompt *p, struct pssh *fleet)
 	forget_typed(p);
 }
 
-bool prompt_yes(struct prompt *p, const char *question)
+bool prompt_yes(struct prompt *p, const char *question, int *signal)
 {
 	struct pollfd fds[2] = { { .fd = p->tty, .events = POLLIN }, { .fd = signals_fd(), .events = POLLIN } };
 	char line[64];
@@ -316,10 +317,17 @@ bool prompt_yes(struct prompt *p, const char *question)
 		tell(p, question);
 		while (poll(fds, 2, -1) < 0 && errno == EINTR)
 			;
-		if (fds[1].revents) {
+		if (fds[1].revents && (*signal = signals_next()) == SIGWINCH) {
+			*signal = 0;
+			question = "";
+			continue;
+		}
+		if (*signal) {
 			tell(p, "\n");
 			return false;
 		}
+		if (!fds[0].revents)
+			continue;
 		n = read(p->tty, line, sizeof line - 1);
 		if (n < 0 && errno == EINTR)
 			continue;

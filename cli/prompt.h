@@ -30,6 +30,6 @@ void prompt_redraw(const struct prompt *p);             /* something else was pr
 void prompt_decline(struct prompt *p, struct pssh *fleet); /* all that wait: Ctrl-C */
 
 /* A question of our own, waiting for the answer. True for yes. False without a terminal. */
-bool prompt_yes(struct prompt *p, const char *question);
+bool prompt_yes(struct prompt *p, const char *question, int *signal);
 
 #endif

@@ -33,8 +33,6 @@ const char *summary_hint(int code)
 		return "'--connect-timeout' or '--timeout' allow more time";
 	case PSSH_EHOSTNEW:
 		return "'--host-key accept-new' takes and remembers unknown keys; compare the fingerprint where that matters";
-	case PSSH_EHOSTKEY:
-		return "if the host was made anew, 'ssh-keygen -R NAME' forgets its old key; if not, somebody may be listening";
 	case PSSH_EAUTH:
 		return "'-l USER' names another user, '-i FILE' a key; 'ssh-add -l' shows what the agent has";
 	case PSSH_EPASSPHRASE:
@@ -44,6 +42,17 @@ const char *summary_hint(int code)
 	default:
 		return NULL;
 	}
+}
+
+static const char *hint_for(const struct outcome *o)
+{
+	if (o->state != OUTCOME_ERROR)
+		return NULL;
+	if (strstr(o->text, "locked by a passphrase"))
+		return "'ssh-add FILE' unlocks it for all";
+	if (o->status == PSSH_ETIMEOUT && o->begun)
+		return "'--timeout' allows more time";
+	return summary_hint(o->status);
 }
 
 /* What is the host's own in a sentence at s: its length, or 0. */
@@ -98,7 +107,8 @@ static struct cause *find(struct cause *causes, size_t *count, const char *text,
 	struct cause *same_code = NULL;
 
 	for (size_t i = 0; i < *count; i++) {
-		if (causes[i].code == code && strcmp(causes[i].text, text) == 0)
+		/* Each changed key has its own place in a file: they are one cause all the same. */
+		if (causes[i].code == code && (code == PSSH_EHOSTKEY || strcmp(causes[i].text, text) == 0))
 			return &causes[i];
 		if (code && causes[i].code == code)
 			same_code = &causes[i];
@@ -149,8 +159,10 @@ static size_t sort_causes(const struct fanout *f, struct cause *causes)
 static void show_cause(struct nanopod *np, const struct cause *c)
 {
 	char *names = select_fold_names(c->names, c->count, NAMES_SHOWN);
-	const char *hint = summary_hint(c->code);
-	char *own = c->count == 1 ? cause_of(c->example, true) : NULL;
+	bool changed = c->code == PSSH_EHOSTKEY && c->count > 1;
+	const char *hint = changed ? "where a host was reinstalled, 'ssh-keygen -R HOST' forgets its old key; if not, somebody may be in between" :
+		hint_for(c->example);
+	char *own = c->count == 1 ? cause_of(c->example, true) : changed ? strdup(pssh_strerror(c->code)) : NULL;
 
 	fprintf(np->err, "  %s%s%s (%zu): %s\n", print_color(np, np->err, COLOR_RED), own ? own : c->text,
 		print_color(np, np->err, COLOR_NONE), c->count, names);
@@ -160,14 +172,21 @@ static void show_cause(struct nanopod *np, const struct cause *c)
 	free(names);
 }
 
+/* It was reached, so 255 would be wrong: its time was up. */
+static bool ran_out(const struct outcome *o)
+{
+	return o->state == OUTCOME_ERROR && o->status == PSSH_ETIMEOUT && o->begun;
+}
+
 static void show_one(struct fanout *f)
 {
 	const struct outcome *o = &f->hosts[0];
+	int status = ran_out(o) ? STATUS_UNREACHABLE : STATUS_TRANSPORT;
 
 	if (o->state == OUTCOME_ERROR && strstr(o->text, o->name))
-		print_fail(f->np, STATUS_TRANSPORT, summary_hint(o->status), "%s", o->text);
+		print_fail(f->np, status, hint_for(o), "%s", o->text);
 	else if (o->state == OUTCOME_ERROR)
-		print_fail(f->np, STATUS_TRANSPORT, summary_hint(o->status), "%s: %s", o->name, *o->text ? o->text : pssh_strerror(o->status));
+		print_fail(f->np, status, hint_for(o), "%s: %s", o->name, *o->text ? o->text : pssh_strerror(o->status));
 	else if (o->state == OUTCOME_SIGNAL)
 		print_note(f->np, "%s: the command was ended by SIG%s", o->name, o->text);
 }
@@ -220,6 +239,8 @@ int summary_status(const struct fanout *f, bool largest)
 		return STATUS_FAILURE;
 	if (f->asked)
 		return 128 + (f->first_signal ? f->first_signal : SIGINT);
+	if (f->count == 1 && ran_out(&f->hosts[0]))
+		return STATUS_UNREACHABLE;
 	for (size_t i = 0; i < f->count; i++)
 		if (outcome_status(&f->hosts[i]) > most)
 			most = outcome_status(&f->hosts[i]);

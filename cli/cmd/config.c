@@ -17,6 +17,7 @@
 #include "cli/value.h"
 #include "conf/conf.h"
 #include "conf/confedit.h"
+#include "pssh/pssh.h"
 
 enum { KEYS_MAX = 5 };
 
@@ -257,13 +258,40 @@ static int replace_file(const char *path, const struct buf *text, mode_t mode)
 	return rc;
 }
 
+/* Other groups may come later: only one that has itself in it is known to be wrong. */
+static int resolve_nothing(void *own, const char *group, struct pssh_list *into)
+{
+	(void)into;
+	return strcmp(own, group) == 0 ? PSSH_EINVAL : 0;
+}
+
+static int check_hosts(struct nanopod *np, const char *group, char **values, int count)
+{
+	char *own = strdup(group);
+	struct pssh_list *l;
+	int rc = 0;
+
+	if (!own || pssh_list_new(&l) != 0 || pssh_list_set_resolver(l, resolve_nothing, own) != 0)
+		command_nomem();
+	for (int i = 0; !rc && i < count; i++)
+		rc = pssh_list_add(l, values[i]);
+	if (rc)
+		rc = print_fail_field(np, STATUS_USAGE, group, "'nanopod help hosts' shows how hosts are written",
+			"cannot set '%s': %s", group, pssh_list_error(l));
+	pssh_list_free(l);
+	free(own);
+	return rc;
+}
+
 static int check_values(struct nanopod *np, const struct key *key, char **values, int count)
 {
 	struct fail why = { 0 };
 
 	if (key->group && settings_check_group(key->parts[key->count - 1], &why))
 		return print_fail(np, STATUS_USAGE, NULL, "cannot set '%s': %s", key->parts[key->count - 1], why.text);
-	if (key->setting < 0 && !key->group && count != 1)
+	if (key->group)
+		return check_hosts(np, key->parts[key->count - 1], values, count);
+	if (key->setting < 0 && count != 1)
 		return print_fail(np, STATUS_USAGE, NULL, "cannot set 'profile': it takes one name");
 	if (key->setting < 0)
 		return 0;

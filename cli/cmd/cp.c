@@ -37,6 +37,7 @@ struct copy {
 	struct place *places;
 	size_t count;            /* with the target, which is the last */
 	bool put;
+	size_t hosts;            /* of all words */
 	struct fanout fanout;
 	const struct step *step;
 	uint64_t seq;
@@ -46,7 +47,7 @@ static const struct option options[] = {
 	SELECT_OPTIONS,
 	{ .name = "recursive", .letter = 'r', .kind = OPTION_FLAG, .help = "directories and all that is in them" },
 	{ .name = "preserve", .letter = 'p', .kind = OPTION_FLAG, .help = "keep modes and times" },
-	{ .name = "resume", .kind = OPTION_FLAG, .help = "go on where an earlier copy stopped" },
+	{ .name = "resume", .kind = OPTION_FLAG, .help = "go on with what an earlier copy with --resume left" },
 	{ .name = "checksum", .kind = OPTION_FLAG, .help = "compare SHA-256 of both sides at the end" },
 	{ .name = "fanout", .letter = 'f', .kind = OPTION_INT, .arg = "N", .min = 1, .max = 65536, .setting = "fanout",
 	  .help = "work on N hosts at a time (not set: open 128 connections at a time, and copy to all)" },
@@ -113,6 +114,9 @@ static int check_sides(struct copy *c)
 				"neither '%s' nor the target '%s' names a host", word, option_argv(c->o)[c->count - 1]);
 	}
 	c->put = target;
+	if (target && strstr(c->places[c->count - 1].path, "{host}"))
+		return print_fail(c->np, STATUS_USAGE, "leave it out: every host gets the same",
+			"'{host}' in '%s' is for copies from hosts", option_argv(c->o)[c->count - 1]);
 	return STATUS_OK;
 }
 
@@ -341,27 +345,35 @@ static void report(struct copy *c, int64_t began)
 		c->put ? "to" : "from", ok, ok == 1 ? "" : "s");
 }
 
-static int exit_status(const struct fanout *f)
+/* A host was reached, and its files or those here were the reason. */
+static bool files_failed(const struct outcome *o)
 {
-	size_t failed = 0, away = 0, denied = 0;
+	return o->state == OUTCOME_ERROR && (o->status == PSSH_EREMOTE || o->status == PSSH_ELOCAL ||
+		o->status == PSSH_ENOENT || o->status == PSSH_ECHECKSUM || o->status == PSSH_EUNSUPPORTED || o->status == PSSH_EINVAL);
+}
 
-	if (f->broken)
-		return STATUS_FAILURE;
-	if (f->asked)
-		return summary_status(f, false);
-	for (size_t i = 0; i < f->count; i++) {
-		const struct outcome *o = &f->hosts[i];
+static int exit_status(const struct copy *c)
+{
+	const struct fanout *f = &c->fanout;
+	int status = summary_status(f, false);
 
-		failed += !outcome_ok(o);
-		away += o->state == OUTCOME_ERROR && pssh_retryable(o->status);
-		denied += o->state == OUTCOME_ERROR && (o->status == PSSH_EAUTH || o->status == PSSH_EHOSTKEY ||
-			o->status == PSSH_EHOSTNEW || o->status == PSSH_EREVOKED || o->status == PSSH_EPASSPHRASE);
-	}
-	if (!failed)
-		return STATUS_OK;
-	if (failed < f->count)
+	if (status && !f->asked && !f->broken && c->hosts > 1)
 		return STATUS_PARTLY;
-	return away == failed ? STATUS_UNREACHABLE : denied == failed ? STATUS_DENIED : STATUS_FAILURE;
+	return status == STATUS_TRANSPORT && files_failed(&f->hosts[0]) ? STATUS_FAILURE : status;
+}
+
+/* What is worth a word after the summary. */
+static void advise(const struct copy *c)
+{
+	const struct fanout *f = &c->fanout;
+	bool missing = false;
+
+	for (size_t i = 0; i < f->count; i++)
+		missing |= f->hosts[i].state == OUTCOME_ERROR && f->hosts[i].status == PSSH_EREMOTE;
+	if (!c->put && missing && strpbrk(c->step->from, "*?["))
+		print_note(c->np, "wildcards are not expanded on hosts");
+	if (f->asked && option_given(c->o, "resume"))
+		print_note(c->np, "the same command goes on where this one stopped");
 }
 
 /* The same hosts for all these steps. */
@@ -389,7 +401,9 @@ static int on_hosts(struct copy *c, const struct pssh_list *hosts, const struct 
 	if (!status) {
 		report(c, began);
 		summary_show(&c->fanout, NULL);
-		status = exit_status(&c->fanout);
+		if (!c->np->errors_json)
+			advise(c);
+		status = exit_status(c);
 	}
 	fanout_release(&c->fanout);
 	connect_close(c->np, connect);
@@ -411,6 +425,7 @@ static int put(struct copy *c)
 	for (size_t i = 0; i + 1 < c->count; i++)
 		steps[i] = (struct step){ c->places[i].path, to };
 	status = hosts_of(c, target, hosts);
+	c->hosts = pssh_list_count(hosts);
 	if (!status)
 		status = on_hosts(c, hosts, steps, c->count - 1);
 	free(to);
@@ -433,6 +448,7 @@ static int get(struct copy *c)
 	select_new(c->np, &all);
 	for (size_t i = 0; !status && i + 1 < c->count; i++)
 		status = hosts_of(c, &c->places[i], all);
+	c->hosts = pssh_list_count(all);
 	if (!status)
 		status = get_target(c, all, &to);
 	for (size_t i = 0, n; !status && i + 1 < c->count; i += n) {
@@ -445,7 +461,7 @@ static int get(struct copy *c)
 		pssh_list_free(hosts);
 		some |= status == STATUS_OK;
 		/* What cannot be had from one host is no reason not to ask the next. */
-		if (status == STATUS_PARTLY || status == STATUS_UNREACHABLE || status == STATUS_DENIED || status == STATUS_FAILURE) {
+		if (status == STATUS_PARTLY || status == STATUS_UNREACHABLE || status == STATUS_TRANSPORT || status == STATUS_FAILURE) {
 			worst = worst && worst != status ? STATUS_PARTLY : status;
 			status = STATUS_OK;
 		}
@@ -489,7 +505,8 @@ const struct command cmd_cp = {
 		"'./' in front. ':/path' is on the hosts of -w. Files arrive under a temporary name and are renamed when they are "
 		"whole, so nobody sees half of one.\n\n"
 		"From many hosts the target says where each one's goes: '{host}' stands for its name; a directory, or what ends "
-		"in '/', gets a directory for each host. The exit status is 0 where all was copied, 10 where some hosts failed.",
+		"in '/', gets a directory for each host. The exit status is 0 where all was copied. With many hosts it is 10 where any "
+		"failed; with one 255 where the connection failed, 8 where --timeout ran out on the way, else 1.",
 	.positional = "SOURCE  local files, or HOSTS:PATH\nTARGET  HOSTS:PATH, or a local file or directory",
 	.options = options,
 	.formats = "text|jsonl",

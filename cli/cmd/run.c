@@ -327,7 +327,7 @@ const struct command cmd_run = {
 	.description =
 		"The words are joined by spaces and given to the person's shell on each host, as ssh does. Output comes as the "
 		"hosts say it, a line at a time, with their names in front; errors are marked with '!' and go to standard error.\n\n"
-		"The exit status is the command's own where there is one host (255: it was not reached), else 0 where all hosts "
+		"The exit status is the command's own where there is one host (255: it was not reached; 8: --timeout ended it), else 0 where all hosts "
 		"succeeded and 10 where some did not. Ctrl-C ends the commands on the hosts too, and says what became of them.",
 	.positional = "COMMAND   what to run on the hosts\nARGUMENT  further words of it, or with --script the script's arguments",
 	.options = options,

@@ -40,7 +40,7 @@ struct shell {
 };
 
 /* Words that are commands here only. */
-static const char *const own[] = { "exit", "quit", "select", "-w", "help" };
+static const char *const own[] = { "exit", "quit", "select", "-w", "help", "clear" };
 
 /* readline's completion is a function without an argument: where it finds the shell. */
 static struct shell *current;
@@ -159,6 +159,7 @@ static const char help[] =
 	"  select HOSTS…       choose hosts; +HOSTS adds, -HOSTS takes away, none clears (also: -w HOSTS)\n"
 	"  hosts, cp, ssh …    nanopod's own commands; 'cp FILE :/dir/' goes to the selected hosts\n"
 	"  !COMMAND            a command on this machine\n"
+	"  clear               an empty screen\n"
 	"  help [COMMAND]      this, or the help of a command\n"
 	"  exit                end (also: Ctrl-D)\n"
 	"A host's command that is called like one of nanopod's is run by 'run -- NAME'.\n";
@@ -205,6 +206,11 @@ static int words(struct shell *sh, int argc, char **argv)
 		return change_selection(sh, argc, argv);
 	if (strcmp(argv[0], "-w") == 0)
 		return change_selection(sh, argc, argv);
+	if (strcmp(argv[0], "clear") == 0) {
+		if (sh->np->tty_out)
+			fputs("\033[H\033[2J", sh->np->out);
+		return STATUS_OK;
+	}
 	if (strcmp(argv[0], "help") == 0 && argc == 1) {
 		fputs(help, sh->np->out);
 		return STATUS_OK;
@@ -241,6 +247,8 @@ static int do_line(struct shell *sh, char *line)
 	if (!first)
 		command_nomem();
 	if (!is_ours(sh, first)) {
+		if (strcmp(first, "cd") == 0 && !strpbrk(line, ";&|"))
+			print_note(sh->np, "each line is a shell of its own there: write 'cd DIR && COMMAND' in one");
 		free(first);
 		return on_selection(sh, line);
 	}

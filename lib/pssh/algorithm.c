@@ -2,8 +2,11 @@
 #include "pssh/algorithm.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/str.h"
 
 enum { LIST_MAX = 16384 };
 
@@ -65,4 +68,36 @@ int algorithms_prefer(struct algorithms *a, LIBSSH2_SESSION *session, enum pssh_
 			rc = PSSH_EALGORITHM;
 	buf_release(&b);
 	return rc;
+}
+
+char *algorithms_apply(const char *base, const char *raw)
+{
+	struct buf out;
+	char *text;
+
+	if (!raw || !strchr("+-^", *raw))
+		return strdup(raw ? raw : base);
+	buf_init(&out, LIST_MAX);
+	if (*raw == '+')
+		buf_addf(&out, "%s,%s", base, raw + 1);
+	else if (*raw == '^')
+		buf_addf(&out, "%s,%s", raw + 1, base);
+	for (const char *at = base; *raw == '-' && *at; at += strcspn(at, ","), at += *at == ',') {
+		char name[128];
+		size_t len = strcspn(at, ",");
+		bool out_of_it = false;
+
+		snprintf(name, sizeof name, "%.*s", (int)len, at);
+		for (const char *r = raw + 1; *r; r += strcspn(r, ","), r += *r == ',') {
+			char pattern[128];
+
+			snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(r, ","), r);
+			out_of_it = out_of_it || str_glob(pattern, name);
+		}
+		if (!out_of_it)
+			buf_addf(&out, "%s%s", out.len ? "," : "", name);
+	}
+	text = buf_steal(&out);
+	buf_release(&out);
+	return text;
 }

@@ -22,4 +22,7 @@ void algorithms_release(struct algorithms *a);
  */
 int algorithms_prefer(struct algorithms *a, LIBSSH2_SESSION *session, enum pssh_algorithm kind, const char *list);
 
+/* "+a,b", "-a*", "^a" of ssh_config change the base list; anything else replaces it. malloc'd or NULL. */
+char *algorithms_apply(const char *base, const char *raw);
+
 #endif

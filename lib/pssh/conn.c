@@ -101,6 +101,7 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 		c->ended = true;
 		return c->flushed || c->state < CONN_READY ? 0 : -EAGAIN;
 	}
+	c->ended = c->ended || (n < 0 && n != -EAGAIN);
 	return n;
 }
 
@@ -113,10 +114,14 @@ static ssize_t send_now(struct conn *c, const void *data, size_t len)
 		return -EPIPE;
 	if (c->via_chan) {
 		n = chan_write(c->via_chan, data, len);
-		return n == PSSH_EAGAIN ? -EAGAIN : n < 0 ? -EPIPE : n;
+		n = n == PSSH_EAGAIN ? -EAGAIN : n < 0 ? -EPIPE : n;
+	} else {
+		n = send(c->fd, data, len, MSG_NOSIGNAL);
+		if (n < 0)
+			n = errno == EINTR ? -EAGAIN : -errno;
 	}
-	n = send(c->fd, data, len, MSG_NOSIGNAL);
-	return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
+	c->ended = c->ended || (n < 0 && n != -EAGAIN);
+	return n;
 }
 
 /* 0: nothing waits to be sent; or -errno. */

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "pssh/fleet.h"
 
-enum { JUMPS = 8, ALGORITHMS_MAX = 8192 };
+enum { JUMPS = 8 };
 
 int strings_add(char ***list, size_t *count, const char *text)
 {
@@ -296,39 +296,6 @@ static bool is_none(const char *s)
 	return s && strcmp(s, "none") == 0;
 }
 
-/* "+a,b", "-a*", "^a" of ssh_config change the list that there is; anything else replaces it. */
-static char *algorithms(const char *base, const char *raw)
-{
-	struct buf out;
-	char *text;
-
-	if (!raw || !strchr("+-^", *raw))
-		return strdup(raw ? raw : base);
-	buf_init(&out, ALGORITHMS_MAX);
-	if (*raw == '+')
-		buf_addf(&out, "%s,%s", base, raw + 1);
-	else if (*raw == '^')
-		buf_addf(&out, "%s,%s", raw + 1, base);
-	for (const char *at = base; *raw == '-' && *at; at += strcspn(at, ","), at += *at == ',') {
-		char name[128];
-		size_t len = strcspn(at, ",");
-		bool out_of_it = false;
-
-		snprintf(name, sizeof name, "%.*s", (int)len, at);
-		for (const char *r = raw + 1; *r; r += strcspn(r, ","), r += *r == ',') {
-			char pattern[128];
-
-			snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(r, ","), r);
-			out_of_it = out_of_it || str_glob(pattern, name);
-		}
-		if (!out_of_it)
-			buf_addf(&out, "%s%s", out.len ? "," : "", name);
-	}
-	text = buf_steal(&out);
-	buf_release(&out);
-	return text;
-}
-
 static int plan_algorithms(struct pssh_host *h)
 {
 	const struct sshconfig_answer *c = h->config;
@@ -342,7 +309,7 @@ static int plan_algorithms(struct pssh_host *h)
 		h->plan_algorithms[i] = NULL;
 		h->plan.algorithms[i] = h->fleet->algorithms[i];
 		if (raw[i]) {
-			h->plan_algorithms[i] = algorithms(h->fleet->algorithms[i], raw[i]);
+			h->plan_algorithms[i] = algorithms_apply(h->fleet->algorithms[i], raw[i]);
 			if (!h->plan_algorithms[i])
 				return PSSH_ENOMEM;
 			h->plan.algorithms[i] = h->plan_algorithms[i];

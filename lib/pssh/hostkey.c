@@ -66,8 +66,8 @@ int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, cha
 				rule->host, shown, fingerprint, found.file, found.line, found.type, found.fingerprint);
 		return fail_set(f, PSSH_EHOSTKEY,
 			"the host key of '%s' is %s, but %s:%u has %s: this is another machine, or somebody is in between; "
-			"if it was reinstalled, \"ssh-keygen -R %s\" forgets the old key",
-			rule->host, fingerprint, found.file, found.line, found.fingerprint, name_in_file(rule, name));
+			"if it was reinstalled, \"ssh-keygen -f '%s' -R '%s'\" forgets the old key",
+			rule->host, fingerprint, found.file, found.line, found.fingerprint, found.file, name_in_file(rule, name));
 	case KNOWNHOSTS_REVOKED:
 		return fail_set(f, PSSH_EREVOKED,
 			"the host key of '%s', %s, is revoked in %s:%u", rule->host, fingerprint, found.file, found.line);

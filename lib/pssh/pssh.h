@@ -252,6 +252,7 @@ const char *pssh_host_jump(const struct pssh_host *h);     /* "a,user@b:22", or 
 const char *pssh_host_error(const struct pssh_host *h);    /* its last failure's sentence, or "" */
 const char *pssh_host_fingerprint(const struct pssh_host *h); /* "SHA256:…" once seen, or "" */
 int pssh_host_connected(const struct pssh_host *h);
+int pssh_host_strict(const struct pssh_host *h);          /* 1: the caller or ssh_config refuses unknown keys unasked */
 void pssh_host_close(struct pssh_host *h);                 /* its tasks fail with PSSH_ECLOSED */
 void pssh_host_set_data(struct pssh_host *h, void *data);
 void *pssh_host_data(const struct pssh_host *h);

@@ -110,6 +110,13 @@ int pssh_host_connected(const struct pssh_host *h)
 	return h->conn && h->conn->state == CONN_READY;
 }
 
+int pssh_host_strict(const struct pssh_host *h)
+{
+	if (h->fleet->policy_chosen)
+		return h->fleet->policy == PSSH_HOSTKEYS_STRICT;
+	return h->config && h->config->strict == SSHCONFIG_STRICT_YES;
+}
+
 void pssh_host_close(struct pssh_host *h)
 {
 	fleet_close_host(h, PSSH_ECLOSED, "closed by the caller");

@@ -56,7 +56,7 @@ like "$err" "cannot take 'identity' away: '$own' has none" "says so"
 before=$(cat "$own")
 for words in "set fanout many" "set fanout 0" "set timeout 90" "set fanot 1" "set fanout 1 2" "set host-key never" "set" \
 	"set fanout" "get" "get a b" "frobnicate" "set groups.a/b x" "set profiles.p x" "set profile a b" "get a.b.c.d.e.f" \
-	"set user -oProxyCommand=x" "set groups. x" "set .fanout 1" "path x"; do
+	"set user -oProxyCommand=x" "set groups. x" "set groups.web n[1-" "set groups.web @web" "set .fanout 1" "path x"; do
 	run_is 2 "'$words' is refused" "$NANOPOD" config $words
 	like "$err" "^nanopod: cannot " "with a sentence"
 done

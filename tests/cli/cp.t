@@ -40,7 +40,10 @@ like "$err" "both" "is said"
 run_is 3 "a file that is not here" cp_ nosuch "n1:$D/"
 run_is 1 "a directory that is not there" cp_ a "n1:$D/no/such/"
 run_is 2 "':PATH' on no host" cp_ a :/x
-run_is 8 "no host can be reached" cp_ a "nosuch.invalid:$D/x"
+run_is 255 "one host that cannot be reached" cp_ a "nosuch.invalid:$D/x"
+run_is 10 "many, and none can" cp_ a "nosuch.invalid,n1:$D/no/such/"
+run_is 2 "{host} in a target on hosts" cp_ a "n[1-2]:$D/{host}"
+like "$err" "copies from hosts" "is refused"
 run_is 10 "some cannot" cp_ a "n1,nosuch.invalid:$D/some"
 like "$err" "nosuch.invalid" "which is told"
 ok "the other one has it" cmp a there/some
@@ -64,6 +67,8 @@ run_is 0 "-r" cp_ -r "n[1-2]:$D/tree" 'trees/{host}'
 ok "whole trees" diff -r tree trees/n2
 run_is 1 "a file that is not there" cp_ "n1:$D/nosuch" x
 not_ok "leaves nothing" test -e x
+run_is 1 "a wildcard" cp_ "n1:$D/nosuch*" x
+like "$err" "wildcards are not expanded on hosts" "is told"
 run cp_ -o jsonl "n[1-2]:$D/a" "n1:$D/nosuch" j/
 is "$status" 10 "jsonl"
 if have jq; then
@@ -93,13 +98,14 @@ part=$(part_of gotdir)
 run_is 0 "--resume of a get" cp_ --resume --checksum "n1:$D/huge" gotdir/
 ok "ends in the same file" cmp huge gotdir/huge
 is "$(stat -c %i gotdir/huge)" "$part" "and goes on with what was there"
-"$NANOPOD" cp -F "$SSHD_CONFIG" huge "n[1-2]:$D/intr" 2>err &
+"$NANOPOD" cp -F "$SSHD_CONFIG" --resume huge "n[1-2]:$D/intr" 2>err &
 pid=$!
 wait_for 20 eval 'ls -A there | grep -q intr'
 kill -INT $pid
 status=0; wait $pid || status=$?
 is "$status" 130 "Ctrl-C"
-rm -f huge there/huge gotdir/huge
+like "$(cat err)" "the same command goes on" "with --resume: how it goes on is said"
+rm -f huge there/huge there/.*intr* gotdir/huge
 
 # ---- A full disk ----
 if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=1m none small 2>/dev/null; then

@@ -158,6 +158,9 @@ if [ -w /dev/full ]; then
 fi
 
 # ---- Time and signals ----
+run nanopod_run -w n1 --timeout 1s -- "sleep $(long 0); :"
+is "$status" 8 "--timeout on one host"
+unlike "$err" "connect-timeout" "was no matter of connecting"
 began=$SECONDS
 run nanopod_run -w 'n[1-3]' --timeout 1s -- "sleep $(long 1); :"
 is "$status" 10 "--timeout"
@@ -229,11 +232,26 @@ if [ -x "$PTY" ]; then
 	is "$status" 130 "Ctrl-C on the progress line"
 	ok "leaves no remote process" wait_for 10 gone 5
 	: >nothing
+	run asked nothing "$NANOPOD" run -F "$SSHD_CONFIG" --known-hosts strict_hosts -w 'n[1-2]' -- echo in
+	is "$status" 10 "StrictHostKeyChecking yes: refused on a terminal too"
+	unlike "$out" "yes/no" "without a question"
+	run asked no "$NANOPOD" run -F "$SSHD_CONFIG" --known-hosts strict_hosts --host-key ask -w 'n[1-2]' -- echo in
+	like "$out" "yes/no" "--host-key ask asks all the same"
+	printf 'expect (yes/no)?\nsend \\x03\n' >never
+	run asked never "$NANOPOD" run -F ask_config --known-hosts strict_hosts -w n1 -- echo in
+	is "$status" 130 "Ctrl-C at the question"
 	run asked nothing "$NANOPOD" run --no-color -F "$SSHD_CONFIG" -w n1 -- "printf '\033[31mred\033[0m \033]0;title\007\n'"
 	like "$out" "n1: $(printf '\033')\[31mred$(printf '\033')\[0m \?\]0;title\?" "on a terminal only colours come through"
 else
 	skip "tests/lib/pty is not built"
 fi
+ssh-keygen -q -t ed25519 -N '' -f other_host
+for i in 1 2; do echo "[$(sshd_address $i)]:$SSHD_PORT $(cut -d' ' -f1,2 other_host.pub)"; done >changed_hosts
+run nanopod_run --known-hosts changed_hosts -w n1 -- true
+is "$(printf '%s\n' "$err" | grep -o 'ssh-keygen ' | grep -c .)" 1 "a changed key: one advice"
+run nanopod_run --known-hosts changed_hosts -w 'n[1-2]' -- true
+like "$err" 'the host key is not the known one.* \(2\): n\[1-2\]' "many are one cause"
+is "$(printf '%s\n' "$err" | grep -o 'ssh-keygen ' | grep -c .)" 1 "with one advice"
 run nanopod_run --known-hosts "$TMP/none" -w n1 -- true
 is "$status" 255 "without a terminal an unknown key is refused"
 like "$err" "accept-new" "and what to do is said"

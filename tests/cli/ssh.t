@@ -173,4 +173,5 @@ on_terminal unlock sh -c 'echo data | "$0" ssh -F "$1" n1 cat' "$NANOPOD" locked
 like "$out" "^data" "not on standard input" || diag "$out"
 run setsid timeout 60 "$NANOPOD" ssh -F locked_config n1 true
 is "$status" 255 "without a terminal it is declined"
+like "$err" "ssh-add FILE" "and what to type is said"
 done_testing

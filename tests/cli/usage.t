@@ -24,6 +24,10 @@ run_is 2 "one argument too few" "$NANOPOD" completion
 like "$err" "type 'nanopod completion \[options\] bash\|zsh\|fish'" "says what to type"
 run_is 2 "a format that the command has not" "$NANOPOD" version -o csv
 like "$err" "'csv' is not one of text\|json" "names those it has"
+run_is 2 "a format that none has" "$NANOPOD" version -o nonsense
+like "$err" "'nonsense' is not one of text\|json$" "names those it has"
+run_is 2 "an option of run before it" "$NANOPOD" -w n1 uptime
+like "$err" "did you mean 'nanopod run -w" "is told"
 run_is 2 "terminal escapes in a word" "$NANOPOD" "$(printf 'a\033[31mb')"
 unlike "$err" "$(printf '\033')" "do not reach the terminal"
 

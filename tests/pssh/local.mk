@@ -10,6 +10,7 @@ pssh_tests = \
 	tests/pssh/jump \
 	tests/pssh/order \
 	tests/pssh/output \
+	tests/pssh/regress \
 	tests/pssh/resolve \
 	tests/pssh/tunnel \
 	tests/pssh/window
@@ -25,6 +26,7 @@ TESTS += \
 	tests/pssh/jump.t \
 	tests/pssh/order.t \
 	tests/pssh/output.t \
+	tests/pssh/regress.t \
 	tests/pssh/resolve.t \
 	tests/pssh/tunnel.t \
 	tests/pssh/window.t
@@ -38,6 +40,7 @@ EXTRA_DIST += tests/pssh/with.sh tests/pssh/drive.h tests/pssh/light.h \
 	tests/pssh/jump.t \
 	tests/pssh/order.t \
 	tests/pssh/output.t \
+	tests/pssh/regress.t \
 	tests/pssh/resolve.t \
 	tests/pssh/tunnel.t \
 	tests/pssh/window.t
@@ -60,6 +63,8 @@ tests_pssh_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_order_LDADD = libpssh.la
 tests_pssh_output_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_output_LDADD = libpssh.la
+tests_pssh_regress_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_regress_LDADD = libpssh.la
 tests_pssh_resolve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_resolve_LDADD = libpssh.la
 tests_pssh_tunnel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
