@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "pssh/pssh.h"
 
-enum { PACKET = 32768, OUT_MAX = 1 << 20, IDS = 64 };
+enum { PACKET = 32768, OUT_MAX = 1 << 20, IDS = 64, CLOGGED_MS = 2000 };
 
 static void *mem_alloc(size_t n, void **abstract)
 {
@@ -102,6 +103,18 @@ int link_code(int rc)
 	}
 }
 
+bool link_clogged(const struct link *l)
+{
+	return l->opener && (!list_empty(&l->opener->in_closing) || clock_ms() - l->opening_since > CLOGGED_MS);
+}
+
+static void opening(struct chan *ch)
+{
+	if (ch->link->opener != ch)
+		ch->link->opening_since = clock_ms();
+	ch->link->opener = ch;
+}
+
 /* The one place where libssh2's EAGAIN is read. */
 static int settle(int rc)
 {
@@ -172,7 +185,7 @@ static int make_spare(struct link *l)
 	if (!ch)
 		return PSSH_ENOMEM;
 	ch->window = CHAN_WINDOW;
-	l->opener = ch;
+	opening(ch);
 	chan_close(ch);
 	rc = l->spare || !list_empty(&l->closing) ? 0 : link_code(libssh2_session_last_errno(l->session));
 	return rc == PSSH_EREFUSED ? 0 : rc;
@@ -227,7 +240,7 @@ int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
 {
 	if (ch->link->opener && ch->link->opener != ch)
 		return PSSH_EAGAIN;
-	ch->link->opener = ch;
+	opening(ch);
 	ch->window = window;
 	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, window, PACKET, NULL, 0);
 	if (!ch->raw)
@@ -243,7 +256,7 @@ int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fa
 {
 	if (ch->link->opener && ch->link->opener != ch)
 		return PSSH_EAGAIN;
-	ch->link->opener = ch;
+	opening(ch);
 	ch->direct = true;
 	ch->raw = libssh2_channel_direct_tcpip_ex(ch->link->session, host, (int)port, "127.0.0.1", 0);
 	if (!ch->raw)

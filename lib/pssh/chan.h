@@ -30,6 +30,7 @@ struct chan {
 
 struct link {
 	LIBSSH2_SESSION *session;
+	int64_t opening_since;  /* when opener began: clock_ms() */
 	const struct chan *opener;
 	struct buf out;         /* what the transport took and has not sent yet */
 	struct list closing;    /* channels that nobody owns any more but the server */
@@ -41,6 +42,8 @@ struct link {
 
 int link_init(struct link *l, void *io); /* makes the session; 0 or PSSH_ENOMEM */
 bool link_wants_write(const struct link *l);
+/* Somebody's opening takes so long that others had better go another way. */
+bool link_clogged(const struct link *l);
 void link_reap(struct link *l);     /* goes on closing; call whenever the session is stepped */
 void link_release(struct link *l);  /* after it the session may be freed */
 

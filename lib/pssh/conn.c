@@ -14,7 +14,7 @@
  * libssh2 reads as long as there is something, so a server that never stops would keep it for ever:
  * what one turn reads is limited, and what is said before the keys are exchanged altogether.
  */
-enum { TURN = 1 << 20, CHATTER = 64 * 1024 };
+enum { TURN = 1 << 20, CHATTER = 64 * 1024, BARRED_MS = 1000 };
 
 static int step_resolve(struct conn *c);
 static int step_dial(struct conn *c);
@@ -264,10 +264,13 @@ static int step_via(struct conn *c)
 	rc = chan_open_direct(c->via_chan, c->plan->address, c->plan->port, &f);
 	if (rc == PSSH_EAGAIN) {
 		/* One opening at a time: the deadline is for ours, not for those before it. */
-		if (c->via->link.opener != c->via_chan)
-			loop_timer_clear(c->shared->loop, &c->timer);
-		else if (!c->timer.at && c->plan->deadline[PSSH_PHASE_CONNECT])
-			loop_timer_set(c->shared->loop, &c->timer, clock_ms() + c->plan->deadline[PSSH_PHASE_CONNECT]);
+		bool was_barred = c->barred;
+
+		c->barred = c->via->link.opener != c->via_chan;
+		if (c->barred)
+			loop_timer_set(c->shared->loop, &c->timer, clock_ms() + BARRED_MS);
+		else if (was_barred)
+			conn_move(c, CONN_VIA);
 		return rc;
 	}
 	if (rc)
@@ -511,6 +514,8 @@ int conn_due(struct conn *c)
 		if (rc != PSSH_EAGAIN || (c->dial.due && clock_ms() < c->dial.due))
 			return rc;
 	}
+	if (was == CONN_VIA && c->barred)
+		return PSSH_EAGAIN;
 	if (was >= CONN_READY)
 		return 0;
 	conn_fail(c, PSSH_ETIMEOUT, "'%s' took too long: no answer for %u s while %s", c->plan->name,

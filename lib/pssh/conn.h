@@ -78,6 +78,7 @@ struct conn {
 	bool ended, flushed;           /* the server sends no more; all that it sent was read */
 	uint64_t due_reads;            /* what reads was when something was last there to be read */
 	bool unread;                   /* it still is there */
+	bool barred;                   /* waits for another opening on via */
 	bool dead;                     /* its transport is to be touched no more */
 	bool hopeless;                 /* its jump host failed in a way that does not pass */
 	bool asked;                    /* the owner has passed auth's question on */

@@ -300,6 +300,16 @@ static int start_conn(struct pssh_host *h)
 	return 0;
 }
 
+bool fleet_change_lane(struct pssh_host *h)
+{
+	if (!link_clogged(&h->conn->via->link) || host_make_plan(h) != 0 || !h->via || h->via->conn == h->conn->via)
+		return false;
+	drop_conn(h);
+	h->attempt--;
+	fleet_need(h);
+	return true;
+}
+
 /* Makes room for another connection by ending the one that nobody has used for longest. */
 static bool close_one_idle(struct pssh *p)
 {

@@ -201,6 +201,8 @@ void fleet_close_host(struct pssh_host *h, int code, const char *why);
 void fleet_end_run(struct run *r, int type, int status, const char *text);
 void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms);
 void fleet_check_done(struct pssh_task *t);
+/* Its jump host is stuck with another target: over another connection to it, where there is one. true: it moved */
+bool fleet_change_lane(struct pssh_host *h);
 void fleet_reap(struct pssh *p);                   /* proxy commands that have ended */
 void fleet_release(struct pssh *p);
 

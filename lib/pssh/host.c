@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "pssh/fleet.h"
 
-enum { JUMPS = 8 };
+enum { JUMPS = 8, LANES = 16 };
 
 int strings_add(char ***list, size_t *count, const char *text)
 {
@@ -249,6 +249,11 @@ int host_find(struct pssh *p, const char *spec, struct pssh_host **out)
 	return host_keep(p, spec, spec, out);
 }
 
+static bool host_is_clogged(const struct pssh_host *h)
+{
+	return h->conn && h->conn->state == CONN_READY && link_clogged(&h->conn->link);
+}
+
 int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pssh_host **out, struct fail *f)
 {
 	const char *comma = strrchr(jumps, ',');
@@ -261,9 +266,14 @@ int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pss
 		return fail_set(f, PSSH_EINVAL, "more than %d jump hosts behind one another: do they jump in a circle?", JUMPS);
 	/* A host that is jumped through is another one than the same host as a target. */
 	buf_init(&key, 65536);
-	rc = buf_addf(&key, "jump %u %s", depth, jumps);
-	if (!rc)
-		rc = host_keep(p, buf_text(&key), last, &h);
+	rc = 0;
+	/* Behind a jump host that is stuck with one target, the others take another connection to it. */
+	for (unsigned lane = 0; lane < LANES && !rc && (!h || host_is_clogged(h)); lane++) {
+		buf_clear(&key);
+		rc = buf_addf(&key, "jump %u %s %u", depth, jumps, lane);
+		if (!rc)
+			rc = host_keep(p, buf_text(&key), last, &h);
+	}
 	buf_release(&key);
 	if (rc || !h)
 		return fail_set(f, rc == PSSH_ESYNTAX ? rc : PSSH_ENOMEM, "the jump host '%s' is no host", last);

@@ -326,6 +326,8 @@ static const struct pssh_event *turn_conn(struct conn *c)
 	} else if (rc == PSSH_EAGAIN) {
 		if (c->auth)
 			question_pass_on(h);
+		if (c->state == CONN_VIA && c->barred && c->via && fleet_change_lane(h))
+			return NULL;
 	} else {
 		fleet_conn_lost(h);
 		return NULL;

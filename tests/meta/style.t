@@ -81,7 +81,7 @@ done >"$TMP/bad"
 is "$(cat "$TMP/bad")" "" "every file ends with a newline"
 
 # Nothing of the machine that it was written on: homes, work folders.
-find . \( -name .git -o -name 'build*' -o -name autom4te.cache -o -name corpus \) -prune -o -type f -print |
+find . \( -name .git -o -name 'build*' -o -name _build -o -name _inst -o -name autom4te.cache -o -name corpus \) -prune -o -type f -print |
 	grep -Ev '\.(o|lo|la|log|trs|so|xz)$|/(configure|aclocal\.m4|libtool|config\.(status|log|guess|sub)|Makefile(\.in)?)$|/m4/l' |
 	xargs grep -nIE '(^|[^A-Za-z0-9_./])/(work|home/[a-z]+|root/[a-z]+|Users|tmp/[w]-[a-z]+)/' |
 	grep -vE '/(home|Users)/(alice|bob|user|me|you|u|ann|eve)\b' >"$TMP/bad"

@@ -161,6 +161,36 @@ static unsigned hole(int fds[5])
 	return ntohs(sa.sin_port);
 }
 
+/* One silent target holds up only itself: the others get another connection to the jump host. */
+static void check_lane(void)
+{
+	struct pssh_host *silent, *live[3];
+	struct pssh_task *t;
+	char spec[64];
+	int fds[5];
+
+	fresh();
+	pssh_set_deadline(d.p, PSSH_PHASE_CONNECT, 8000);
+	snprintf(spec, sizeof spec, "127.0.0.1:%u", hole(fds));
+	t = command(&d, "true");
+	silent = host(&d, spec);
+	pssh_host_set_jump(silent, "n2");
+	pssh_task_add(t, silent);
+	for (int i = 0; i < 3; i++) {
+		live[i] = host(&d, i == 0 ? "n1" : i == 1 ? "n3" : "root@n1");
+		pssh_host_set_jump(live[i], "n2");
+		pssh_task_add(t, live[i]);
+	}
+	pssh_task_start(t);
+	drive_until(&d, &drive_seen(&d, t, silent)->ends, 1, 30000);
+	for (int i = 0; i < 3; i++)
+		ends(drive_seen(&d, t, live[i]), "exit 0", "beside a silent target: the others were there before it was given up");
+	ends(drive_seen(&d, t, silent), "PSSH_ETIMEOUT", "and it is given up in time");
+	for (int i = 0; i < 5; i++)
+		close(fds[i]);
+	drive_end(&d, "a silent target behind a jump host");
+}
+
 /* The jump host still dials for the one that was given up; its late answer is not for the next one. */
 static void check_given_up(bool answers)
 {
@@ -368,9 +398,11 @@ int main(int argc, char **argv)
 	if (argc == 5 && strcmp(argv[1], "slow") == 0)
 		return slow_link(argv[2], argv[3], argv[4]);
 	plan_none;
+	alarm(250); /* a pssh_wait that never returns is seen too */
 	fds = count_fds();
 	check_both_ways();
 	check_stop_upload();
+	check_lane();
 	check_given_up(false);
 	check_given_up(true);
 	check_reason();
