@@ -258,6 +258,10 @@ static void check_password(void)
 	struct light l;
 	struct pssh_host *h;
 
+	if (access(env("LIGHTSSHD"), X_OK) != 0) {
+		skip("lightsshd is not built (libssh is not installed)");
+		return;
+	}
 	light_up(&l, "password", (const char *const[]){ "--password", "open sesame", NULL });
 	light_fleet(&d, &l);
 	h = light_host(&d, &l, "127.50.0.1");
