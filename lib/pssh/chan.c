@@ -285,11 +285,6 @@ int chan_resize(struct chan *ch, unsigned columns, unsigned rows)
 	return settle(libssh2_channel_request_pty_size_ex(ch->raw, (int)columns, (int)rows, 0, 0));
 }
 
-int chan_agent(struct chan *ch)
-{
-	return settle(libssh2_channel_request_auth_agent(ch->raw));
-}
-
 int chan_start(struct chan *ch, const char *request, const char *text, struct fail *f)
 {
 	int rc;

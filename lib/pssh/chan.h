@@ -73,7 +73,6 @@ int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fa
 int chan_env(struct chan *ch, const char *name, const char *value);
 int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f);
 int chan_resize(struct chan *ch, unsigned columns, unsigned rows);
-int chan_agent(struct chan *ch);
 /* request: "exec", "shell" (text NULL) or "subsystem" */
 int chan_start(struct chan *ch, const char *request, const char *text, struct fail *f);
 

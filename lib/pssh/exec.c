@@ -65,11 +65,6 @@ static int prepare(struct exec *e, struct fail *f)
 		if (rc == PSSH_EREFUSED) /* most servers take few names: ssh goes on as well */
 			rc = 0;
 		break;
-	case EXEC_AGENT:
-		rc = e->want->agent_forward ? chan_agent(e->chan) : 0;
-		if (rc == PSSH_EREFUSED || rc == PSSH_EPROTO)
-			rc = 0;
-		break;
 	case EXEC_PTY:
 		rc = e->want->term ? chan_pty(e->chan, e->want->term, e->want->columns, e->want->rows, f) : 0;
 		break;

@@ -19,12 +19,11 @@ struct exec_want {
 	char *const *env;             /* name, value, name, value, …, NULL */
 	const char *term;             /* NULL: no terminal */
 	unsigned columns, rows;
-	bool agent_forward;
 	struct output_rule output;
 };
 
 enum exec_state {
-	EXEC_OPEN, EXEC_ENV, EXEC_AGENT, EXEC_PTY, EXEC_START, EXEC_RUN, EXEC_CLOSE, EXEC_REST, EXEC_ENDED,
+	EXEC_OPEN, EXEC_ENV, EXEC_PTY, EXEC_START, EXEC_RUN, EXEC_CLOSE, EXEC_REST, EXEC_ENDED,
 };
 
 struct exec {

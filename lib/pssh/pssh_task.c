@@ -217,7 +217,6 @@ int pssh_task_set_agent_forward(struct pssh_task *t, int on)
 	/* libssh2 asks for it, but hands no channel that the server opens for it to us. */
 	if (on)
 		return fail_set(&t->fleet->why, PSSH_EUNSUPPORTED, "agent forwarding is not supported by this libssh2");
-	t->want.agent_forward = false;
 	return 0;
 }
 
