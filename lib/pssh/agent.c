@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "pssh/pssh.h"
 #include "pssh/pubkey.h"
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 enum {
 	FAILURE = 5, REQUEST_IDENTITIES = 11, IDENTITIES_ANSWER = 12, SIGN_REQUEST = 13, SIGN_RESPONSE = 14,
@@ -147,7 +147,7 @@ static int begin_list(struct agent *a)
 	buf_init(&a->out, MESSAGE_MAX);
 	a->expect = LIST;
 	a->deadline = clock_ms() + a->list_ms;
-	return wire_add_u32(&a->out, 1) || buf_addc(&a->out, REQUEST_IDENTITIES) ? PSSH_ENOMEM : 0;
+	return sshwire_add_u32(&a->out, 1) || buf_addc(&a->out, REQUEST_IDENTITIES) ? PSSH_ENOMEM : 0;
 }
 
 static void begin_sign(struct agent *a, struct agent_sign_request *req)
@@ -225,10 +225,10 @@ static void forget_ids(struct agent *a)
 	a->count = 0;
 }
 
-static int read_id(struct wire *w, struct agent_identity *id)
+static int read_id(struct sshwire *w, struct agent_identity *id)
 {
 	size_t blob_len, comment_len;
-	const uint8_t *blob = wire_string(w, &blob_len), *comment = wire_string(w, &comment_len);
+	const uint8_t *blob = sshwire_string(w, &blob_len), *comment = sshwire_string(w, &comment_len);
 
 	if (w->bad)
 		return PSSH_EPROTO;
@@ -243,9 +243,9 @@ static int read_id(struct wire *w, struct agent_identity *id)
 	return 0;
 }
 
-static int take_list(struct agent *a, struct wire *w)
+static int take_list(struct agent *a, struct sshwire *w)
 {
-	uint32_t n = wire_u32(w);
+	uint32_t n = sshwire_u32(w);
 	int rc = 0;
 
 	if (w->bad || n > IDENTITIES_MAX)
@@ -267,20 +267,20 @@ static int take_list(struct agent *a, struct wire *w)
 }
 
 /* A signature inside a string inside the answer; libssh2 wants the inmost. */
-static int take_signature(struct agent *a, struct wire *w)
+static int take_signature(struct agent *a, struct sshwire *w)
 {
 	struct agent_sign_request *req = a->current;
-	struct wire inner;
+	struct sshwire inner;
 	char algorithm[WIRE_TYPE_MAX], text[200];
 	const uint8_t *p;
 	size_t n;
 	uint8_t *copy;
 
-	p = wire_string(w, &n);
-	wire_init(&inner, p, n);
-	if (w->bad || !wire_text(&inner, algorithm, sizeof algorithm))
+	p = sshwire_string(w, &n);
+	sshwire_init(&inner, p, n);
+	if (w->bad || !sshwire_text(&inner, algorithm, sizeof algorithm))
 		return PSSH_EPROTO;
-	p = wire_string(&inner, &n);
+	p = sshwire_string(&inner, &n);
 	if (inner.bad || !n)
 		return PSSH_EPROTO;
 	if (!req)
@@ -315,12 +315,12 @@ static int take_refusal(struct agent *a)
 
 static int take(struct agent *a, const void *data, size_t len)
 {
-	struct wire w;
+	struct sshwire w;
 	uint8_t type;
 	int rc = PSSH_EPROTO;
 
-	wire_init(&w, data, len);
-	type = wire_u8(&w);
+	sshwire_init(&w, data, len);
+	type = sshwire_u8(&w);
 	if (a->sent < a->out.len)
 		rc = PSSH_EPROTO;  /* an answer before the whole question */
 	else if (a->expect != NOTHING && (type == FAILURE || type == SSH2_FAILURE || type == COM_FAILURE))
@@ -337,12 +337,12 @@ static int take(struct agent *a, const void *data, size_t len)
 /* 0: a whole answer was taken; PSSH_EAGAIN: more must come first. */
 static int take_next(struct agent *a)
 {
-	struct wire w;
+	struct sshwire w;
 	uint32_t n;
 	int rc;
 
-	wire_init(&w, a->in.data, a->in.len);
-	n = wire_u32(&w);
+	sshwire_init(&w, a->in.data, a->in.len);
+	n = sshwire_u32(&w);
 	if (w.bad)
 		return PSSH_EAGAIN;
 	if (!n || n > MESSAGE_MAX)
@@ -494,7 +494,7 @@ unsigned agent_flags(const char *algorithm)
 /* What the signature's own algorithm must be. */
 static bool expected_type(const uint8_t *blob, size_t len, unsigned flags, char *out, size_t size)
 {
-	if (!wire_blob_type(blob, len, out, size))
+	if (!sshwire_blob_type(blob, len, out, size))
 		return false;
 	if (pubkey_is_cert(out))
 		out[strlen(out) - strlen(PUBKEY_CERT_SUFFIX)] = '\0';
@@ -515,8 +515,8 @@ int agent_sign(struct agent *a, struct agent_sign_request *req, const uint8_t *b
 	if (blob_len > MESSAGE_MAX || len > MESSAGE_MAX || blob_len + len > MESSAGE_MAX - 13)
 		return fail_set(f, PSSH_EINVAL, "cannot ask the agent to sign: %zu bytes are too many", len);
 	buf_init(&m, MESSAGE_MAX + 4);
-	if (wire_add_u32(&m, (uint32_t)(blob_len + len + 13)) || buf_addc(&m, SIGN_REQUEST) ||
-	    wire_add_string(&m, blob, blob_len) || wire_add_string(&m, data, len) || wire_add_u32(&m, flags) ||
+	if (sshwire_add_u32(&m, (uint32_t)(blob_len + len + 13)) || buf_addc(&m, SIGN_REQUEST) ||
+	    sshwire_add_string(&m, blob, blob_len) || sshwire_add_string(&m, data, len) || sshwire_add_u32(&m, flags) ||
 	    (a->fd < 0 && !a->down.code && dial(a) != 0)) {
 		buf_release(&m);
 		return fail_set(f, PSSH_ENOMEM, "cannot ask the agent to sign: out of memory");

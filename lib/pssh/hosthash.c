@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "pssh/pssh.h"
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 enum { BLOCK = SHA_CBLOCK, SIZE = SHA_DIGEST_LENGTH, WORDS = SIZE / 4 };
 
@@ -95,8 +95,8 @@ bool hosthash_parse(const char *text, size_t len, struct hosthash *out)
 
 	if (!bar || memcmp(text, "|1|", 3) != 0)
 		return false;
-	good = wire_base64(text + 3, (size_t)(bar - text) - 3, &salt, &salt_len) == 0 &&
-		wire_base64(bar + 1, len - (size_t)(bar + 1 - text), &hash, &hash_len) == 0 &&
+	good = sshwire_base64(text + 3, (size_t)(bar - text) - 3, &salt, &salt_len) == 0 &&
+		sshwire_base64(bar + 1, len - (size_t)(bar + 1 - text), &hash, &hash_len) == 0 &&
 		salt_len == SIZE && hash_len == SIZE;
 	if (good) {
 		set_salt(out, salt);
@@ -123,6 +123,6 @@ int hosthash_add(struct buf *b, const char *name)
 	digest(&h, &padded, words);
 	for (int i = 0; i < WORDS; i++)
 		put_word(hash + 4 * i, words[i]);
-	return buf_adds(b, "|1|") || wire_add_base64(b, salt, SIZE) || buf_addc(b, '|') ||
-		wire_add_base64(b, hash, SIZE) ? PSSH_ENOMEM : 0;
+	return buf_adds(b, "|1|") || sshwire_add_base64(b, salt, SIZE) || buf_addc(b, '|') ||
+		sshwire_add_base64(b, hash, SIZE) ? PSSH_ENOMEM : 0;
 }

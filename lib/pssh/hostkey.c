@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 static int check_pins(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen, struct fail *f)
 {
@@ -46,7 +46,7 @@ int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, cha
 	*learnt = false;
 	if (!blob)
 		return fail_set(f, PSSH_EPROTO, "'%s' showed no host key", rule->host);
-	wire_fingerprint(blob, len, fingerprint);
+	sshwire_fingerprint(blob, len, fingerprint);
 	if (rule->pin_count && check_pins(rule, blob, len, fingerprint, f) != 0)
 		return PSSH_EHOSTKEY;
 	if (rule->pin_count && rule->policy != PSSH_HOSTKEYS_ACCEPT_NEW)
@@ -60,7 +60,7 @@ int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, cha
 	case KNOWNHOSTS_MATCH:
 		return 0;
 	case KNOWNHOSTS_MISMATCH:
-		if (wire_blob_type(blob, len, shown, sizeof shown) && strcmp(shown, found.type) != 0)
+		if (sshwire_blob_type(blob, len, shown, sizeof shown) && strcmp(shown, found.type) != 0)
 			return fail_set(f, PSSH_EHOSTKEY,
 				"the host key of '%s' is %s %s, but %s:%u has its %s key, %s, which was asked for and not shown",
 				rule->host, shown, fingerprint, found.file, found.line, found.type, found.fingerprint);
@@ -98,7 +98,7 @@ int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct
 
 	buf_clear(out);
 	for (size_t i = 0; i < rule->pin_count && n < 8; i++)
-		if (rule->pins[i].blob && wire_blob_type(rule->pins[i].blob, rule->pins[i].len, pinned[n], WIRE_TYPE_MAX)) {
+		if (rule->pins[i].blob && sshwire_blob_type(rule->pins[i].blob, rule->pins[i].len, pinned[n], WIRE_TYPE_MAX)) {
 			types[n] = pinned[n];
 			n++;
 		}

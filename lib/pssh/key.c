@@ -16,7 +16,7 @@
 #include "pssh/keyfile.h"
 #include "pssh/pssh.h"
 #include "pssh/pubkey.h"
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 enum { FILE_MAX = 1 << 20 };
 
@@ -164,7 +164,7 @@ static int settle(struct key *k, struct fail *f)
 {
 	if (!k->file.blob || k->auth)
 		return 0;
-	if (!wire_blob_type(k->file.blob, k->file.blob_len, k->type, sizeof k->type))
+	if (!sshwire_blob_type(k->file.blob, k->file.blob_len, k->type, sizeof k->type))
 		return fail_set(f, PSSH_ESYNTAX, "the public part of the key '%s' makes no sense", k->path);
 	if (!k->public_only)
 		return key_blob_for_auth(k->file.blob, k->file.blob_len, &k->auth, &k->auth_len, f);
@@ -419,19 +419,19 @@ const char *key_cert_note(const struct key *k)
 
 int key_request_algorithm(const void *data, size_t len, char *out, size_t size)
 {
-	struct wire w;
+	struct sshwire w;
 	size_t n;
 
-	wire_init(&w, data, len);
-	wire_string(&w, &n);           /* the session */
-	if (wire_u8(&w) != 50)         /* SSH_MSG_USERAUTH_REQUEST */
+	sshwire_init(&w, data, len);
+	sshwire_string(&w, &n);           /* the session */
+	if (sshwire_u8(&w) != 50)         /* SSH_MSG_USERAUTH_REQUEST */
 		return PSSH_EPROTO;
-	wire_string(&w, &n);           /* the user */
-	wire_string(&w, &n);           /* the service */
-	if (!wire_is(&w, "publickey"))
+	sshwire_string(&w, &n);           /* the user */
+	sshwire_string(&w, &n);           /* the service */
+	if (!sshwire_is(&w, "publickey"))
 		return PSSH_EPROTO;
-	wire_u8(&w);
-	return wire_text(&w, out, size) ? 0 : PSSH_EPROTO;
+	sshwire_u8(&w);
+	return sshwire_text(&w, out, size) ? 0 : PSSH_EPROTO;
 }
 
 /* The hash that the algorithm asks for; false where it is not one of this type of key. */
@@ -489,7 +489,7 @@ static int repack_ecdsa(uint8_t **sig, size_t *sig_len)
 	for (int i = 0; !rc && i < 2; i++) {
 		int n = BN_num_bytes(numbers[i]);
 
-		if (n > (int)sizeof room || BN_bn2bin(numbers[i], room) != n || wire_add_mpint(&b, room, (size_t)n) != 0)
+		if (n > (int)sizeof room || BN_bn2bin(numbers[i], room) != n || sshwire_add_mpint(&b, room, (size_t)n) != 0)
 			rc = PSSH_ENOMEM;
 	}
 	ECDSA_SIG_free(pair);

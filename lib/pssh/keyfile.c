@@ -13,7 +13,7 @@
 
 #include "pssh/bcrypt.h"
 #include "pssh/pssh.h"
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 #define OPENSSH_BEGIN "-----BEGIN OPENSSH PRIVATE KEY-----"
 #define OPENSSH_END "-----END OPENSSH PRIVATE KEY-----"
@@ -80,7 +80,7 @@ static bool number(EVP_PKEY *pkey, const char *what, struct buf *b, size_t fixed
 	if (EVP_PKEY_get_bn_param(pkey, what, &bn) == 1 && BN_num_bytes(bn) <= (int)sizeof room) {
 		int n = BN_bn2binpad(bn, room, fixed ? (int)fixed : BN_num_bytes(bn));
 
-		good = n >= 0 && (fixed ? buf_add(b, room, (size_t)n) : wire_add_mpint(b, room, (size_t)n)) == 0;
+		good = n >= 0 && (fixed ? buf_add(b, room, (size_t)n) : sshwire_add_mpint(b, room, (size_t)n)) == 0;
 	}
 	BN_free(bn);
 	return good;
@@ -96,8 +96,8 @@ static bool curve_blob(EVP_PKEY *pkey, struct buf *b)
 		const struct curve *c = &curves[i];
 
 		if (strcmp(group, c->group) == 0)
-			return wire_add_text(b, c->type) == 0 && wire_add_text(b, c->name) == 0 &&
-				wire_add_u32(b, (uint32_t)(1 + 2 * c->field)) == 0 && buf_addc(b, 4) == 0 &&
+			return sshwire_add_text(b, c->type) == 0 && sshwire_add_text(b, c->name) == 0 &&
+				sshwire_add_u32(b, (uint32_t)(1 + 2 * c->field)) == 0 && buf_addc(b, 4) == 0 &&
 				number(pkey, OSSL_PKEY_PARAM_EC_PUB_X, b, c->field) &&
 				number(pkey, OSSL_PKEY_PARAM_EC_PUB_Y, b, c->field);
 	}
@@ -116,11 +116,11 @@ static int public_blob(EVP_PKEY *pkey, uint8_t **blob, size_t *len)
 		size_t n = sizeof point;
 
 		good = EVP_PKEY_get_raw_public_key(pkey, point, &n) == 1 &&
-			wire_add_text(&b, "ssh-ed25519") == 0 && wire_add_string(&b, point, n) == 0;
+			sshwire_add_text(&b, "ssh-ed25519") == 0 && sshwire_add_string(&b, point, n) == 0;
 	} else if (EVP_PKEY_is_a(pkey, "EC")) {
 		good = curve_blob(pkey, &b);
 	} else if (EVP_PKEY_is_a(pkey, "RSA")) {
-		good = wire_add_text(&b, "ssh-rsa") == 0 && number(pkey, OSSL_PKEY_PARAM_RSA_E, &b, 0) &&
+		good = sshwire_add_text(&b, "ssh-rsa") == 0 && number(pkey, OSSL_PKEY_PARAM_RSA_E, &b, 0) &&
 			number(pkey, OSSL_PKEY_PARAM_RSA_N, &b, 0);
 	}
 	if (!good) {
@@ -148,21 +148,21 @@ static EVP_PKEY *make(const char *kind, OSSL_PARAM_BLD *bld)
 	return pkey;
 }
 
-static EVP_PKEY *read_ed25519(struct wire *w)
+static EVP_PKEY *read_ed25519(struct sshwire *w)
 {
 	size_t public_len, private_len;
-	const uint8_t *point = wire_string(w, &public_len), *secret = wire_string(w, &private_len);
+	const uint8_t *point = sshwire_string(w, &public_len), *secret = sshwire_string(w, &private_len);
 
 	if (w->bad || public_len != 32 || private_len != 64 || memcmp(secret + 32, point, 32) != 0)
 		return NULL;
 	return EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, secret, 32);
 }
 
-static EVP_PKEY *read_ecdsa(struct wire *w, const struct curve *c)
+static EVP_PKEY *read_ecdsa(struct sshwire *w, const struct curve *c)
 {
-	bool named = wire_is(w, c->name);
+	bool named = sshwire_is(w, c->name);
 	size_t point_len, secret_len;
-	const uint8_t *point = wire_string(w, &point_len), *secret = wire_string(w, &secret_len);
+	const uint8_t *point = sshwire_string(w, &point_len), *secret = sshwire_string(w, &secret_len);
 	OSSL_PARAM_BLD *bld;
 	BIGNUM *d;
 	EVP_PKEY *pkey = NULL;
@@ -184,7 +184,7 @@ static EVP_PKEY *read_ecdsa(struct wire *w, const struct curve *c)
 enum { RSA_N, RSA_E, RSA_D, RSA_IQMP, RSA_P, RSA_Q, RSA_DMP1, RSA_DMQ1, RSA_NUMBERS };
 
 /* n e d iqmp p q, in this order; the two exponents that speed things up are computed. */
-static bool rsa_numbers(struct wire *w, BIGNUM *bn[RSA_NUMBERS])
+static bool rsa_numbers(struct sshwire *w, BIGNUM *bn[RSA_NUMBERS])
 {
 	BN_CTX *ctx = BN_CTX_new();
 	BIGNUM *less = BN_secure_new();
@@ -196,7 +196,7 @@ static bool rsa_numbers(struct wire *w, BIGNUM *bn[RSA_NUMBERS])
 	}
 	for (int i = RSA_N; good && i <= RSA_Q; i++) {
 		size_t len;
-		const uint8_t *p = wire_string(w, &len);
+		const uint8_t *p = sshwire_string(w, &len);
 
 		good = !w->bad && len > 0 && len <= RSA_BITS_MAX / 8 + 1 && !(p[0] & 0x80) && BN_bin2bn(p, (int)len, bn[i]);
 	}
@@ -210,7 +210,7 @@ static bool rsa_numbers(struct wire *w, BIGNUM *bn[RSA_NUMBERS])
 	return good;
 }
 
-static EVP_PKEY *read_rsa(struct wire *w)
+static EVP_PKEY *read_rsa(struct sshwire *w)
 {
 	static const char *const names[RSA_NUMBERS] = {
 		OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_D, OSSL_PKEY_PARAM_RSA_COEFFICIENT1,
@@ -257,24 +257,24 @@ static bool known_type(const char *type)
 /* What was decrypted: two equal words, the key, its comment, and 1 2 3 … up to a whole block. */
 static int read_private(const uint8_t *data, size_t len, const char *name, struct keyfile *out, struct fail *f)
 {
-	struct wire w;
+	struct sshwire w;
 	char type[WIRE_TYPE_MAX];
 	const uint8_t *comment;
 	size_t comment_len;
 
-	wire_init(&w, data, len);
-	if (wire_u32(&w) != wire_u32(&w) || w.bad)
+	sshwire_init(&w, data, len);
+	if (sshwire_u32(&w) != sshwire_u32(&w) || w.bad)
 		return fail_set(f, PSSH_EPASSPHRASE, "the passphrase for the key '%s' is not right", name);
-	if (!wire_text(&w, type, sizeof type))
+	if (!sshwire_text(&w, type, sizeof type))
 		return broken(f, name, "its private part is cut short");
 	out->pkey = strcmp(type, "ssh-ed25519") == 0 ? read_ed25519(&w) :
 		strcmp(type, "ssh-rsa") == 0 ? read_rsa(&w) :
 		curve_of(type) ? read_ecdsa(&w, curve_of(type)) : NULL;
-	comment = wire_string(&w, &comment_len);
+	comment = sshwire_string(&w, &comment_len);
 	if (!out->pkey || w.bad)
 		return broken(f, name, "its private part makes no sense");
 	for (uint8_t i = 1; w.left; i++)
-		if (wire_u8(&w) != i)
+		if (sshwire_u8(&w) != i)
 			return broken(f, name, "its private part is padded wrongly");
 	out->comment = strndup((const char *)comment, comment_len);
 	return out->comment ? 0 : no_memory(f, name);
@@ -310,24 +310,24 @@ static int decrypt(const struct sealed *s, const char *passphrase, uint8_t *plai
 }
 
 /* Looks at everything that lies open. */
-static int read_sealed(struct wire *w, const char *name, struct sealed *s, struct fail *f)
+static int read_sealed(struct sshwire *w, const char *name, struct sealed *s, struct fail *f)
 {
 	char cipher[64], kdf[32];
-	struct wire options;
+	struct sshwire options;
 	size_t n;
 	const uint8_t *p;
 
 	*s = (struct sealed){ 0 };
-	p = wire_bytes(w, sizeof "openssh-key-v1");
+	p = sshwire_bytes(w, sizeof "openssh-key-v1");
 	if (!p || memcmp(p, "openssh-key-v1", sizeof "openssh-key-v1") != 0 ||
-	    !wire_text(w, cipher, sizeof cipher) || !wire_text(w, kdf, sizeof kdf))
+	    !sshwire_text(w, cipher, sizeof cipher) || !sshwire_text(w, kdf, sizeof kdf))
 		return broken(f, name, "its beginning is not that of an OpenSSH key");
-	p = wire_string(w, &n);
-	wire_init(&options, p, n);
-	if (wire_u32(w) != 1)
+	p = sshwire_string(w, &n);
+	sshwire_init(&options, p, n);
+	if (sshwire_u32(w) != 1)
 		return broken(f, name, "it does not hold exactly one key");
-	s->blob = wire_string(w, &s->blob_len);
-	s->data = wire_string(w, &s->len);
+	s->blob = sshwire_string(w, &s->blob_len);
+	s->data = sshwire_string(w, &s->len);
 	if (w->bad || s->blob_len > BLOB_MAX)
 		return broken(f, name, "it is cut short");
 	if (strcmp(cipher, "none") == 0 && strcmp(kdf, "none") == 0)
@@ -338,9 +338,9 @@ static int read_sealed(struct wire *w, const char *name, struct sealed *s, struc
 	if (!s->cipher || strcmp(kdf, "bcrypt") != 0)
 		return fail_set(f, PSSH_EUNSUPPORTED, "the key '%s' is encrypted by '%s', which is not supported: "
 			"ssh-keygen -p -Z aes256-ctr -f '%s'", name, cipher, name);
-	s->salt = wire_string(&options, &s->salt_len);
-	s->rounds = wire_u32(&options);
-	s->tag = s->cipher->tag ? wire_bytes(w, s->cipher->tag) : NULL;
+	s->salt = sshwire_string(&options, &s->salt_len);
+	s->rounds = sshwire_u32(&options);
+	s->tag = s->cipher->tag ? sshwire_bytes(w, s->cipher->tag) : NULL;
 	if (w->bad || options.bad || !s->salt_len || !s->rounds || !s->len || s->len % s->cipher->block)
 		return broken(f, name, "its encryption makes no sense");
 	if (s->rounds > ROUNDS_MAX)
@@ -353,7 +353,7 @@ static int copy_blob(const struct sealed *s, const char *name, struct keyfile *o
 {
 	char type[WIRE_TYPE_MAX];
 
-	if (!wire_blob_type(s->blob, s->blob_len, type, sizeof type))
+	if (!sshwire_blob_type(s->blob, s->blob_len, type, sizeof type))
 		return broken(f, name, "its public part makes no sense");
 	if (!known_type(type))
 		return refuse_type(f, name, type);
@@ -413,7 +413,7 @@ static int read_openssh(const char *text, size_t len, const char *name, const ch
 	uint8_t *raw = NULL;
 	size_t n = 0, raw_len = 0;
 	struct sealed s;
-	struct wire w;
+	struct sshwire w;
 	int rc;
 
 	if (!end)
@@ -424,11 +424,11 @@ static int read_openssh(const char *text, size_t len, const char *name, const ch
 	for (const char *p = begin; p < end; p++)
 		if (*p != '\n' && *p != '\r' && *p != ' ' && *p != '\t')
 			packed[n++] = *p;
-	if (wire_base64(packed, n, &raw, &raw_len) != 0) {
+	if (sshwire_base64(packed, n, &raw, &raw_len) != 0) {
 		rc = broken(f, name, "its base64 is wrong");
 		goto out;
 	}
-	wire_init(&w, raw, raw_len);
+	sshwire_init(&w, raw, raw_len);
 	rc = read_sealed(&w, name, &s, f);
 	if (!rc)
 		rc = copy_blob(&s, name, out, f);

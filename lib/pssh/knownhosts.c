@@ -132,7 +132,7 @@ static void say(struct knownhosts_found *out, enum knownhosts_answer answer, con
 	out->file = e->file;
 	out->line = e->line;
 	out->type = e->type;
-	wire_fingerprint(e->blob, e->len, out->fingerprint);
+	sshwire_fingerprint(e->blob, e->len, out->fingerprint);
 }
 
 static void judge(const struct known_set *hits, const uint8_t *blob, size_t len, struct knownhosts_found *out)
@@ -140,7 +140,7 @@ static void judge(const struct known_set *hits, const uint8_t *blob, size_t len,
 	const struct known_line *match = NULL, *other = NULL, *authority = NULL;
 	char type[WIRE_TYPE_MAX] = "";
 
-	wire_blob_type(blob, len, type, sizeof type);
+	sshwire_blob_type(blob, len, type, sizeof type);
 	for (size_t i = 0; i < hits->count; i++) {
 		const struct known_line *e = hits->at[i];
 		bool same = e->len == len && memcmp(e->blob, blob, len) == 0;
@@ -283,7 +283,7 @@ static int format_line(struct buf *b, const char *name, const char *type, const 
 		rc = hashed ? hosthash_add(b, name) : buf_adds(b, name) ? PSSH_ENOMEM : 0;
 	if (rc)
 		return rc;
-	return buf_addf(b, " %s ", type) || wire_add_base64(b, blob, len) || buf_addc(b, '\n') ? PSSH_ENOMEM : 0;
+	return buf_addf(b, " %s ", type) || sshwire_add_base64(b, blob, len) || buf_addc(b, '\n') ? PSSH_ENOMEM : 0;
 }
 
 /* 1: it is known already. */
@@ -310,7 +310,7 @@ int knownhosts_remember(struct knownhosts *k, const char *host, unsigned port,
 
 	if (!spell(name, sizeof name, host, port) || name[strcspn(name, " \t\r\n,*?!|#@")])
 		return fail_set(f, PSSH_EINVAL, "the name '%.100s' cannot be written to the known hosts", host);
-	if (len > BLOB_MAX || !wire_blob_type(blob, len, type, sizeof type))
+	if (len > BLOB_MAX || !sshwire_blob_type(blob, len, type, sizeof type))
 		return fail_set(f, PSSH_EINVAL, "the key of '%s' cannot be written to the known hosts", name);
 	rc = remember(k, name, blob, len);
 	if (rc < 0)
@@ -342,7 +342,7 @@ static int parse_fingerprint(const char *text, struct knownhosts_pin *out, struc
 		len--;
 	if (len == 50) {
 		snprintf(padded, sizeof padded, "%.43s=", text + 7);
-		if (wire_base64(padded, 44, &raw, &n) == 0 && n == 32) {
+		if (sshwire_base64(padded, 44, &raw, &n) == 0 && n == 32) {
 			free(raw);
 			*out = (struct knownhosts_pin){ 0 };
 			snprintf(out->fingerprint, sizeof out->fingerprint, "%.50s", text);
@@ -367,7 +367,7 @@ int knownhosts_pin_parse(const char *text, struct knownhosts_pin *out, struct fa
 		return fail_set(f, PSSH_ESYNTAX, "'%.100s' is neither a key ('ssh-ed25519 AAAA…') nor a fingerprint "
 			"('SHA256:…')", text);
 	}
-	wire_fingerprint(pin.blob, pin.len, pin.fingerprint);
+	sshwire_fingerprint(pin.blob, pin.len, pin.fingerprint);
 	*out = pin;
 	return 0;
 }
@@ -378,7 +378,7 @@ bool knownhosts_pin_match(const struct knownhosts_pin *pin, const uint8_t *blob,
 
 	if (pin->blob)
 		return pin->len == len && memcmp(pin->blob, blob, len) == 0;
-	wire_fingerprint(blob, len, fingerprint);
+	sshwire_fingerprint(blob, len, fingerprint);
 	return *fingerprint && strcmp(fingerprint, pin->fingerprint) == 0;
 }
 

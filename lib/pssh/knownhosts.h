@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 struct knownhosts;
 

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "pssh/hosthash.h"
 #include "pssh/pssh.h"
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 enum { BLOB_MAX = 16384, PATTERN_MAX = 1024, LINE_MAX_LEN = 64 << 10 };
 
@@ -163,12 +163,12 @@ static void lower(char *text)
 
 bool knownlines_whole(const uint8_t *blob, size_t len)
 {
-	struct wire w;
+	struct sshwire w;
 	size_t n;
 
-	wire_init(&w, blob, len);
+	sshwire_init(&w, blob, len);
 	while (w.left && !w.bad)
-		wire_string(&w, &n);
+		sshwire_string(&w, &n);
 	return !w.bad;
 }
 
@@ -181,10 +181,10 @@ static const char *read_key(struct knownlines *k, struct known_line *e, const ch
 
 	if (!base_len)
 		return "the key is missing";
-	rc = wire_base64(base, base_len, &e->blob, &e->len);
+	rc = sshwire_base64(base, base_len, &e->blob, &e->len);
 	if (rc == -ENOMEM)
 		return "";
-	if (rc || e->len > BLOB_MAX || !wire_blob_type(e->blob, e->len, name, sizeof name) || !knownlines_whole(e->blob, e->len))
+	if (rc || e->len > BLOB_MAX || !sshwire_blob_type(e->blob, e->len, name, sizeof name) || !knownlines_whole(e->blob, e->len))
 		return "the key is damaged";
 	if (!word_is(type, type_len, name))
 		return "the key is of another type than the line says";
@@ -276,7 +276,7 @@ int knownlines_add(struct knownlines *k, const char *name, const char *file, con
 	struct known_line *e = calloc(1, sizeof *e);
 	char type[WIRE_TYPE_MAX];
 
-	if (!at || !e || !wire_blob_type(blob, len, type, sizeof type))
+	if (!at || !e || !sshwire_blob_type(blob, len, type, sizeof type))
 		goto fail;
 	e->file = intern(k, file);
 	e->type = intern(k, type);

@@ -93,8 +93,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/tunnel.c \
 	lib/pssh/tunnel.h \
 	lib/pssh/turn.c \
-	lib/pssh/wire.c \
-	lib/pssh/wire.h \
+	lib/pssh/sshwire.c \
+	lib/pssh/sshwire.h \
 	lib/pssh/xfer.c \
 	lib/pssh/xfer.h
 libpssh_all_la_CFLAGS = $(AM_CFLAGS) $(SSH2_CFLAGS) $(CRYPTO_CFLAGS)

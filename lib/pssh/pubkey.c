@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "pssh/pssh.h"
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 enum { SSH2_NAMES_ALGORITHMS = 0x010b00, BLOB_MAX = 16384 };
 
@@ -27,14 +27,14 @@ static int upgrade_rsa(const uint8_t *blob, size_t len, uint8_t **out, size_t *o
 {
 	static const char name[] = "rsa-sha2-512";
 	struct buf b;
-	struct wire w;
+	struct sshwire w;
 	size_t n;
 	int rc;
 
-	wire_init(&w, blob, len);
-	wire_string(&w, &n);
+	sshwire_init(&w, blob, len);
+	sshwire_string(&w, &n);
 	buf_init(&b, len + sizeof name);
-	rc = wire_add_text(&b, name);
+	rc = sshwire_add_text(&b, name);
 	if (!rc)
 		rc = buf_add(&b, w.at, w.left);
 	*out_len = b.len;
@@ -75,7 +75,7 @@ int pubkey_for_auth(const uint8_t *blob, size_t len, uint8_t **out, size_t *out_
 	uint8_t *copy = NULL;
 	size_t n = len;
 
-	if (!wire_blob_type(blob, len, type, sizeof type))
+	if (!sshwire_blob_type(blob, len, type, sizeof type))
 		return fail_set(f, PSSH_ESYNTAX, "that is not a public key");
 	if (pubkey_is_cert(type) && !cert_usable(type))
 		return refuse_cert(f, type);
@@ -96,35 +96,35 @@ int pubkey_for_auth(const uint8_t *blob, size_t len, uint8_t **out, size_t *out_
 }
 
 /* Behind its type and a nonce a certificate repeats the key. */
-static bool cert_is_of(const uint8_t *cert, size_t cert_len, const uint8_t *blob, size_t blob_len, struct wire *rest)
+static bool cert_is_of(const uint8_t *cert, size_t cert_len, const uint8_t *blob, size_t blob_len, struct sshwire *rest)
 {
-	struct wire key;
+	struct sshwire key;
 	size_t n;
 
-	wire_init(rest, cert, cert_len);
-	wire_string(rest, &n);
-	wire_string(rest, &n);
-	wire_init(&key, blob, blob_len);
-	wire_string(&key, &n);
+	sshwire_init(rest, cert, cert_len);
+	sshwire_string(rest, &n);
+	sshwire_string(rest, &n);
+	sshwire_init(&key, blob, blob_len);
+	sshwire_string(&key, &n);
 	if (rest->bad || key.bad || rest->left < key.left || memcmp(rest->at, key.at, key.left) != 0)
 		return false;
-	wire_bytes(rest, key.left);
+	sshwire_bytes(rest, key.left);
 	return true;
 }
 
 /* What would make a server refuse it anyway. rest: what follows the key. */
-static int check_terms(struct wire *rest, const char *path, struct fail *f)
+static int check_terms(struct sshwire *rest, const char *path, struct fail *f)
 {
 	uint64_t now = (uint64_t)time(NULL), from, until;
 	size_t n;
 	uint32_t kind;
 
-	wire_u64(rest);
-	kind = wire_u32(rest);
-	wire_string(rest, &n);
-	wire_string(rest, &n);
-	from = wire_u64(rest);
-	until = wire_u64(rest);
+	sshwire_u64(rest);
+	kind = sshwire_u32(rest);
+	sshwire_string(rest, &n);
+	sshwire_string(rest, &n);
+	from = sshwire_u64(rest);
+	until = sshwire_u64(rest);
 	if (rest->bad)
 		return fail_set(f, PSSH_ESYNTAX, "the certificate '%s' is damaged", path);
 	if (kind != 1)
@@ -138,9 +138,9 @@ int pubkey_cert_check(const uint8_t *cert, size_t cert_len, const uint8_t *blob,
 	const char *path, struct fail *f)
 {
 	char type[WIRE_TYPE_MAX] = "";
-	struct wire rest;
+	struct sshwire rest;
 
-	if (!wire_blob_type(cert, cert_len, type, sizeof type) || !pubkey_is_cert(type))
+	if (!sshwire_blob_type(cert, cert_len, type, sizeof type) || !pubkey_is_cert(type))
 		return fail_set(f, PSSH_ESYNTAX, "the file '%s' holds no certificate", path);
 	if (!cert_is_of(cert, cert_len, blob, blob_len, &rest))
 		return fail_set(f, PSSH_EINVAL, "the certificate '%s' is of another key", path);
@@ -175,8 +175,8 @@ static int read_line(const char *p, const char *end, const char *name,
 	char *words = NULL;
 	size_t len = 0;
 
-	if (base == base_end || wire_base64(base, (size_t)(base_end - base), &data, &len) != 0 || len > BLOB_MAX ||
-	    !wire_blob_type(data, len, type, sizeof type) || strlen(type) != (size_t)(type_end - p) ||
+	if (base == base_end || sshwire_base64(base, (size_t)(base_end - base), &data, &len) != 0 || len > BLOB_MAX ||
+	    !sshwire_blob_type(data, len, type, sizeof type) || strlen(type) != (size_t)(type_end - p) ||
 	    memcmp(type, p, strlen(type)) != 0) {
 		free(data);
 		return fail_set(f, PSSH_ESYNTAX, "the file '%s' holds no key", name);

@@ -251,30 +251,30 @@ uint64_t sftp_oldest(const struct sftp *s, const struct sftp_asker *who)
 
 /* ---- Replies --------------------------------------------------------------------------- */
 
-static const char *take_text(struct wire *w, size_t *len)
+static const char *take_text(struct sshwire *w, size_t *len)
 {
-	return (const char *)wire_string(w, len);
+	return (const char *)sshwire_string(w, len);
 }
 
-static void take_attrs(struct wire *c, struct sftp_attrs *a)
+static void take_attrs(struct sshwire *c, struct sftp_attrs *a)
 {
 	uint32_t pairs;
 	size_t len;
 
-	*a = (struct sftp_attrs){ .flags = wire_u32(c) };
+	*a = (struct sftp_attrs){ .flags = sshwire_u32(c) };
 	if (a->flags & SFTP_ATTR_SIZE)
-		a->size = wire_u64(c);
+		a->size = sshwire_u64(c);
 	if (a->flags & SFTP_ATTR_OWNER)
-		wire_u64(c);
+		sshwire_u64(c);
 	if (a->flags & SFTP_ATTR_MODE)
-		a->mode = wire_u32(c);
+		a->mode = sshwire_u32(c);
 	if (a->flags & SFTP_ATTR_TIMES) {
-		a->atime = wire_u32(c);
-		a->mtime = wire_u32(c);
+		a->atime = sshwire_u32(c);
+		a->mtime = sshwire_u32(c);
 	}
 	if (!(a->flags & 0x80000000u))
 		return;
-	for (pairs = wire_u32(c); pairs && !c->bad; pairs--) {
+	for (pairs = sshwire_u32(c); pairs && !c->bad; pairs--) {
 		take_text(c, &len);
 		take_text(c, &len);
 	}
@@ -294,9 +294,9 @@ static const struct {
 	{ "statvfs@openssh.com", SFTP_HAS_STATVFS },
 };
 
-static int take_version(struct sftp *s, struct wire *c, struct fail *f)
+static int take_version(struct sftp *s, struct sshwire *c, struct fail *f)
 {
-	uint32_t version = wire_u32(c);
+	uint32_t version = sshwire_u32(c);
 
 	if (c->bad)
 		return torn(f);
@@ -371,7 +371,7 @@ static void start_reply(struct sftp_reply *r, const struct sftp_slot *slot)
 	r->message[0] = '\0';
 }
 
-static void take_message(struct sftp_reply *r, struct wire *c)
+static void take_message(struct sftp_reply *r, struct sshwire *c)
 {
 	size_t n, i;
 	const char *text;
@@ -386,12 +386,12 @@ static void take_message(struct sftp_reply *r, struct wire *c)
 	r->message[n] = '\0';
 }
 
-static void take_space(struct sftp_reply *r, struct wire *c)
+static void take_space(struct sftp_reply *r, struct sshwire *c)
 {
 	uint64_t word[11];
 
 	for (size_t i = 0; i < 11; i++)
-		word[i] = wire_u64(c);
+		word[i] = sshwire_u64(c);
 	/* bsize frsize blocks bfree bavail files ffree favail fsid flag namemax */
 	if (word[1] && word[4] > UINT64_MAX / word[1])
 		r->space = UINT64_MAX;
@@ -401,7 +401,7 @@ static void take_space(struct sftp_reply *r, struct wire *c)
 	r->readonly = word[9] & 1;
 }
 
-static bool take_body(struct sftp_reply *r, unsigned type, struct wire *c)
+static bool take_body(struct sftp_reply *r, unsigned type, struct sshwire *c)
 {
 	const char *text;
 	size_t n;
@@ -409,7 +409,7 @@ static bool take_body(struct sftp_reply *r, unsigned type, struct wire *c)
 	switch (type) {
 	case STATUS:
 		r->kind = SFTP_STATUS;
-		r->status = wire_u32(c);
+		r->status = sshwire_u32(c);
 		take_message(r, c);
 		break;
 	case HANDLE:
@@ -422,7 +422,7 @@ static bool take_body(struct sftp_reply *r, unsigned type, struct wire *c)
 		break;
 	case NAME:
 		r->kind = SFTP_NAMES;
-		r->names = wire_u32(c);
+		r->names = sshwire_u32(c);
 		r->rest = *c;
 		break;
 	case ATTRS:
@@ -442,12 +442,12 @@ static int take_whole(struct sftp *s, const char *msg, size_t len, struct sftp_r
 {
 	unsigned type = (unsigned char)msg[0];
 	struct sftp_slot *slot;
-	struct wire c;
+	struct sshwire c;
 
-	wire_init(&c, msg + 1, len - 1);
+	sshwire_init(&c, msg + 1, len - 1);
 	if (!s->ready)
 		return type == VERSION ? take_version(s, &c, f) : torn(f);
-	slot = find_slot(s, wire_u32(&c), type);
+	slot = find_slot(s, sshwire_u32(&c), type);
 	if (c.bad || !slot)
 		return torn(f);
 	start_reply(r, slot);
@@ -548,7 +548,7 @@ int sftp_next(struct sftp *s, const char **data, size_t *len, struct sftp_reply 
 
 bool sftp_name(struct sftp_reply *r, const char **name, size_t *len, struct sftp_attrs *a, bool *bad)
 {
-	struct wire *c = &r->rest;
+	struct sshwire *c = &r->rest;
 	size_t n;
 
 	*bad = false;

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 enum {
 	/*
@@ -122,7 +122,7 @@ struct sftp_reply {
 	bool last;                 /* no more pieces follow */
 	struct sftp_attrs attrs;
 	uint32_t names;            /* SFTP_NAMES: how many are left for sftp_name */
-	struct wire rest;
+	struct sshwire rest;
 	uint64_t space, inodes;    /* SFTP_SPACE: bytes and files that may still be made */
 	bool readonly;
 };

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "pssh/key.h"
 #include "pssh/pssh.h"
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 enum { KIND = 7, PATIENCE_MS = 20000 };
 
@@ -77,7 +77,7 @@ static pid_t start_agent(void)
 static void check_signature(struct agent_sign_request *req, const struct sample *s, const char *algorithm)
 {
 	struct key *k = NULL;
-	struct wire w;
+	struct sshwire w;
 	uint8_t *sig = NULL;
 	size_t len = 0, n;
 
@@ -85,9 +85,9 @@ static void check_signature(struct agent_sign_request *req, const struct sample 
 	if (!req->sig)
 		return;
 	if (strcmp(s->kind, "ecdsa") == 0) {
-		wire_init(&w, req->sig, req->sig_len);
-		wire_string(&w, &n);
-		wire_string(&w, &n);
+		sshwire_init(&w, req->sig, req->sig_len);
+		sshwire_string(&w, &n);
+		sshwire_string(&w, &n);
 		ok(!w.bad && !w.left, "two numbers and nothing else");
 	} else {
 		ok(key_load(s->file, &k, NULL) == 0 && key_sign(k, algorithm, data, strlen(data), &sig, &len, NULL) == 0 &&
@@ -163,7 +163,7 @@ static void test_real(struct loop *loop)
 	for (size_t i = 0; i < n; i++) {
 		char type[64] = "";
 
-		wire_blob_type(ids[i].blob, ids[i].len, type, sizeof type);
+		sshwire_blob_type(ids[i].blob, ids[i].len, type, sizeof type);
 		certs += strcmp(type, "ecdsa-sha2-nistp384-cert-v01@openssh.com") == 0;
 	}
 	is_int(certs, 1, "one is a certificate");

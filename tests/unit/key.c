@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "pssh/bcrypt.h"
 #include "pssh/pssh.h"
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 static const char data[] = "what is to be signed";
 
@@ -55,13 +55,13 @@ static uint8_t *to_der(const uint8_t *sig, size_t len, size_t *out_len)
 	ECDSA_SIG *pair = ECDSA_SIG_new();
 	uint8_t *der = NULL;
 	size_t r_len, s_len;
-	struct wire w;
+	struct sshwire w;
 	const uint8_t *r, *s;
 	int n;
 
-	wire_init(&w, sig, len);
-	r = wire_string(&w, &r_len);
-	s = wire_string(&w, &s_len);
+	sshwire_init(&w, sig, len);
+	r = sshwire_string(&w, &r_len);
+	s = sshwire_string(&w, &s_len);
 	if (w.bad || w.left || !ECDSA_SIG_set0(pair, BN_bin2bn(r, (int)r_len, NULL), BN_bin2bn(s, (int)s_len, NULL)))
 		return NULL;
 	n = i2d_ECDSA_SIG(pair, &der);
@@ -249,7 +249,7 @@ static void test_rsa(void)
 	is_int(key_sign(k, "ssh-ed25519", data, 4, &sig, &len, &f), PSSH_EALGORITHM, "it does not sign by another type");
 	blob = key_blob(k, &len);
 	auth = key_auth_blob(k, &auth_len);
-	ok(wire_blob_type(auth, auth_len, type, sizeof type), "libssh2 is given a blob");
+	ok(sshwire_blob_type(auth, auth_len, type, sizeof type), "libssh2 is given a blob");
 	if (libssh2_version(0x010b00)) {
 		is_str(type, "ssh-rsa", "of its own type: libssh2 knows what to do");
 	} else {
@@ -288,7 +288,7 @@ static void is_note(const char *path, const char *what, const char *validity, co
 		char type[64] = "";
 		const uint8_t *cert = key_cert_blob(k, &len);
 
-		ok(cert && wire_blob_type(cert, len, type, sizeof type), "its certificate is found");
+		ok(cert && sshwire_blob_type(cert, len, type, sizeof type), "its certificate is found");
 		has_str(type, "-cert-v01@openssh.com", "it is one");
 		is_str(key_cert_note(k), "", "nothing is to be said");
 	}
@@ -357,17 +357,17 @@ static void sk_key(struct buf *b)
 	buf_init(&raw, 4096);
 	buf_init(&blob, 4096);
 	buf_add(&raw, "openssh-key-v1", 15);
-	wire_add_text(&raw, "none");
-	wire_add_text(&raw, "none");
-	wire_add_text(&raw, "");
-	wire_add_u32(&raw, 1);
-	wire_add_text(&blob, "sk-ssh-ed25519@openssh.com");
-	wire_add_string(&blob, "12345678901234567890123456789012", 32);
-	wire_add_text(&blob, "ssh:");
-	wire_add_string(&raw, blob.data, blob.len);
-	wire_add_text(&raw, "secret");
+	sshwire_add_text(&raw, "none");
+	sshwire_add_text(&raw, "none");
+	sshwire_add_text(&raw, "");
+	sshwire_add_u32(&raw, 1);
+	sshwire_add_text(&blob, "sk-ssh-ed25519@openssh.com");
+	sshwire_add_string(&blob, "12345678901234567890123456789012", 32);
+	sshwire_add_text(&blob, "ssh:");
+	sshwire_add_string(&raw, blob.data, blob.len);
+	sshwire_add_text(&raw, "secret");
 	buf_adds(b, "-----BEGIN OPENSSH PRIVATE KEY-----\n");
-	wire_add_base64(b, raw.data, raw.len);
+	sshwire_add_base64(b, raw.data, raw.len);
 	buf_adds(b, "\n-----END OPENSSH PRIVATE KEY-----\n");
 	buf_release(&raw);
 	buf_release(&blob);
@@ -444,13 +444,13 @@ static void test_request(void)
 	char name[64] = "";
 
 	buf_init(&b, 4096);
-	wire_add_text(&b, "session");
+	sshwire_add_text(&b, "session");
 	buf_addc(&b, 50);
-	wire_add_text(&b, "user");
-	wire_add_text(&b, "ssh-connection");
-	wire_add_text(&b, "publickey");
+	sshwire_add_text(&b, "user");
+	sshwire_add_text(&b, "ssh-connection");
+	sshwire_add_text(&b, "publickey");
 	buf_addc(&b, 1);
-	wire_add_text(&b, "rsa-sha2-256");
+	sshwire_add_text(&b, "rsa-sha2-256");
 	is_int(key_request_algorithm(b.data, b.len, name, sizeof name), 0, "a request to sign is understood");
 	is_str(name, "rsa-sha2-256", "and names its algorithm");
 	is_int(key_request_algorithm(b.data, b.len - 1, name, sizeof name), PSSH_EPROTO, "not where it is cut short");

@@ -432,7 +432,7 @@ static void test_pins(void)
 	char out[WIRE_FINGERPRINT], text[1200];
 
 	for (int i = 0; i < KEYS; i++) {
-		wire_fingerprint(keys[i].blob, keys[i].len, out);
+		sshwire_fingerprint(keys[i].blob, keys[i].len, out);
 		is_str(out, keys[i].fingerprint, "our fingerprint of '%s' is that of ssh-keygen", keys[i].file);
 		is_int(knownhosts_pin_parse(keys[i].fingerprint, &pin, &f), 0, "it can be a pin");
 		for (int j = 0; j < KEYS; j++)

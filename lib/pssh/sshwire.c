@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pssh/wire.h"
+#include "pssh/sshwire.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
-void wire_init(struct wire *w, const void *data, size_t len)
+void sshwire_init(struct sshwire *w, const void *data, size_t len)
 {
-	*w = (struct wire){ .at = data, .left = len };
+	*w = (struct sshwire){ .at = data, .left = len };
 }
 
-const uint8_t *wire_bytes(struct wire *w, size_t len)
+const uint8_t *sshwire_bytes(struct sshwire *w, size_t len)
 {
 	const uint8_t *at = w->at;
 
@@ -27,48 +27,48 @@ const uint8_t *wire_bytes(struct wire *w, size_t len)
 	return at;
 }
 
-uint8_t wire_u8(struct wire *w)
+uint8_t sshwire_u8(struct sshwire *w)
 {
-	const uint8_t *p = wire_bytes(w, 1);
+	const uint8_t *p = sshwire_bytes(w, 1);
 
 	return p ? *p : 0;
 }
 
-uint32_t wire_u32(struct wire *w)
+uint32_t sshwire_u32(struct sshwire *w)
 {
-	const uint8_t *p = wire_bytes(w, 4);
+	const uint8_t *p = sshwire_bytes(w, 4);
 
 	return p ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3] : 0;
 }
 
-uint64_t wire_u64(struct wire *w)
+uint64_t sshwire_u64(struct sshwire *w)
 {
-	uint64_t high = wire_u32(w);
+	uint64_t high = sshwire_u32(w);
 
-	return high << 32 | wire_u32(w);
+	return high << 32 | sshwire_u32(w);
 }
 
-const uint8_t *wire_string(struct wire *w, size_t *len)
+const uint8_t *sshwire_string(struct sshwire *w, size_t *len)
 {
-	size_t n = wire_u32(w);
-	const uint8_t *p = wire_bytes(w, n);
+	size_t n = sshwire_u32(w);
+	const uint8_t *p = sshwire_bytes(w, n);
 
 	*len = p ? n : 0;
 	return p ? p : (const uint8_t *)"";
 }
 
-bool wire_is(struct wire *w, const char *text)
+bool sshwire_is(struct sshwire *w, const char *text)
 {
 	size_t len;
-	const uint8_t *p = wire_string(w, &len);
+	const uint8_t *p = sshwire_string(w, &len);
 
 	return !w->bad && len == strlen(text) && memcmp(p, text, len) == 0;
 }
 
-bool wire_text(struct wire *w, char *out, size_t size)
+bool sshwire_text(struct sshwire *w, char *out, size_t size)
 {
 	size_t len;
-	const uint8_t *p = wire_string(w, &len);
+	const uint8_t *p = sshwire_string(w, &len);
 
 	if (w->bad || len >= size || memchr(p, 0, len))
 		return false;
@@ -77,14 +77,14 @@ bool wire_text(struct wire *w, char *out, size_t size)
 	return true;
 }
 
-int wire_add_u32(struct buf *b, uint32_t v)
+int sshwire_add_u32(struct buf *b, uint32_t v)
 {
 	uint8_t p[4] = { (uint8_t)(v >> 24), (uint8_t)(v >> 16), (uint8_t)(v >> 8), (uint8_t)v };
 
 	return buf_add(b, p, sizeof p);
 }
 
-int wire_add_string(struct buf *b, const void *data, size_t len)
+int sshwire_add_string(struct buf *b, const void *data, size_t len)
 {
 	int rc;
 
@@ -92,16 +92,16 @@ int wire_add_string(struct buf *b, const void *data, size_t len)
 		return -EFBIG;
 	rc = buf_reserve(b, len + 4);
 	if (!rc)
-		rc = wire_add_u32(b, (uint32_t)len);
+		rc = sshwire_add_u32(b, (uint32_t)len);
 	return rc ? rc : buf_add(b, data, len);
 }
 
-int wire_add_text(struct buf *b, const char *text)
+int sshwire_add_text(struct buf *b, const char *text)
 {
-	return wire_add_string(b, text, strlen(text));
+	return sshwire_add_string(b, text, strlen(text));
 }
 
-int wire_add_mpint(struct buf *b, const uint8_t *number, size_t len)
+int sshwire_add_mpint(struct buf *b, const uint8_t *number, size_t len)
 {
 	bool pad;
 	int rc;
@@ -111,20 +111,20 @@ int wire_add_mpint(struct buf *b, const uint8_t *number, size_t len)
 	pad = len && *number & 0x80;  /* without it the number would be negative */
 	rc = buf_reserve(b, len + 5);
 	if (!rc)
-		rc = wire_add_u32(b, (uint32_t)(len + pad));
+		rc = sshwire_add_u32(b, (uint32_t)(len + pad));
 	if (!rc && pad)
 		rc = buf_addc(b, '\0');
 	return rc ? rc : buf_add(b, number, len);
 }
 
-bool wire_blob_type(const void *blob, size_t len, char *out, size_t size)
+bool sshwire_blob_type(const void *blob, size_t len, char *out, size_t size)
 {
-	struct wire w;
+	struct sshwire w;
 	char type[WIRE_TYPE_MAX];
 	size_t n;
 
-	wire_init(&w, blob, len);
-	if (!wire_text(&w, type, sizeof type) || !w.left)
+	sshwire_init(&w, blob, len);
+	if (!sshwire_text(&w, type, sizeof type) || !w.left)
 		return false;
 	n = strlen(type);
 	for (size_t i = 0; i < n; i++)
@@ -136,7 +136,7 @@ bool wire_blob_type(const void *blob, size_t len, char *out, size_t size)
 	return true;
 }
 
-int wire_add_base64(struct buf *b, const void *data, size_t len)
+int sshwire_add_base64(struct buf *b, const void *data, size_t len)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const uint8_t *p = data;
@@ -152,7 +152,7 @@ int wire_add_base64(struct buf *b, const void *data, size_t len)
 	return rc;
 }
 
-void wire_fingerprint(const void *blob, size_t len, char *out)
+void sshwire_fingerprint(const void *blob, size_t len, char *out)
 {
 	unsigned char hash[32];
 	unsigned char text[48];
@@ -177,7 +177,7 @@ static int digit_value(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-int wire_base64(const char *text, size_t len, uint8_t **out, size_t *out_len)
+int sshwire_base64(const char *text, size_t len, uint8_t **out, size_t *out_len)
 {
 	size_t pad = len && text[len - 1] == '=' ? 1 + (len > 1 && text[len - 2] == '=') : 0;
 	size_t n = 0;
