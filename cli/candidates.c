@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/table.h"
 #include "cli/hostnames.h"
+#include "cli/remember.h"
 #include "cli/settings.h"
 #include "cli/value.h"
 
@@ -113,6 +114,19 @@ static void offer_profiles(struct asker *a)
 		offer(a, name, NULL);
 }
 
+static void offer_named(void *arg, const char *name, const char *help)
+{
+	offer(arg, name, help);
+}
+
+static void offer_remembered(struct asker *a, const char *kind)
+{
+	const char *url = settings_text(a->np->settings, SETTING_ID_URL);
+
+	if (url)
+		remember_each(kind, url, offer_named, a);
+}
+
 static enum candidates_rest offer_kind(struct asker *a, enum complete kind, const char *values)
 {
 	switch (kind) {
@@ -149,6 +163,15 @@ static enum candidates_rest offer_kind(struct asker *a, enum complete kind, cons
 		return CANDIDATES_PROGRAMS;
 	case COMPLETE_PROFILE:
 		offer_profiles(a);
+		break;
+	case COMPLETE_TYPE:
+		offer_remembered(a, REMEMBER_TYPES);
+		break;
+	case COMPLETE_ORDER:
+		offer_remembered(a, REMEMBER_ORDERS);
+		break;
+	case COMPLETE_RESERVATION:
+		offer_remembered(a, REMEMBER_RESERVATIONS);
 		break;
 	}
 	return CANDIDATES_NOTHING;

@@ -74,6 +74,13 @@ static const struct option connect[] = {
 	{ 0 }
 };
 
+static const struct option market[] = {
+	{ "url", 0, OPTION_STRING, "URL", .help = "the market: https://host, or unix:/path for its operator", .setting = "url",
+		.section = "Market" },
+	{ "explain", 0, OPTION_FLAG, .help = "print the requests instead of sending them", .section = "Market" },
+	{ 0 }
+};
+
 void command_tables(const struct command *cmd, const struct option *tables[COMMAND_TABLES])
 {
 	size_t n = 0;
@@ -82,6 +89,8 @@ void command_tables(const struct command *cmd, const struct option *tables[COMMA
 		tables[n++] = cmd->options;
 	if (cmd && cmd->flags & COMMAND_CONNECT)
 		tables[n++] = connect;
+	if (cmd && cmd->flags & COMMAND_MARKET)
+		tables[n++] = market;
 	if (!cmd)
 		tables[n++] = outermost;
 	if (!cmd || cmd->formats)

@@ -90,6 +90,8 @@ enum command_flags {
 	COMMAND_ROWS = 8,         /* prints rows: gets -q and --fields (cli/rows.h) */
 	COMMAND_LENIENT = 32,     /* runs with broken settings too: np->settings_fail says what is wrong */
 	COMMAND_CONNECT = 16,     /* connects: gets --user --port --identity --jump --ssh-config … (settings) */
+	COMMAND_MORE = 128,       /* the short page has no room for more than its name */
+	COMMAND_MARKET = 64,      /* asks the market: gets --url and --explain (cli/market.h) */
 };
 
 struct command {

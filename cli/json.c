@@ -85,12 +85,12 @@ static void open_level(struct json *j, const char *key, bool array)
 	put(j, array ? "[" : "{");
 }
 
-void json_object(struct json *j, const char *key)
+void json_begin_object(struct json *j, const char *key)
 {
 	open_level(j, key, false);
 }
 
-void json_array(struct json *j, const char *key)
+void json_begin_array(struct json *j, const char *key)
 {
 	open_level(j, key, true);
 }
@@ -114,7 +114,7 @@ void json_text(struct json *j, const char *key, const char *text)
 	if (text)
 		json_bytes(j, key, text, strlen(text));
 	else
-		json_null(j, key);
+		json_nothing(j, key);
 }
 
 void json_int(struct json *j, const char *key, int64_t n)
@@ -135,7 +135,7 @@ void json_bool(struct json *j, const char *key, bool v)
 	json_raw(j, key, v ? "true" : "false");
 }
 
-void json_null(struct json *j, const char *key)
+void json_nothing(struct json *j, const char *key)
 {
 	json_raw(j, key, "null");
 }

@@ -4,12 +4,13 @@
  * are its business. No parser: the command line reads no JSON.
  *
  *     struct json j = json_to(&buf);
- *     json_object(&j, NULL);
+ *     json_begin_object(&j, NULL);
  *     json_text(&j, "host", name);
  *     json_int(&j, "status", 0);
  *     json_end(&j);               -> {"host":"n1","status":0}
  *
- * key is NULL for members of arrays and for the outermost value.
+ * key is NULL for members of arrays and for the outermost value. No name here is one of libjansson's,
+ * which lives in the same program.
  */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
@@ -29,14 +30,14 @@ struct json {
 };
 
 struct json json_to(struct buf *out);
-void json_object(struct json *j, const char *key);
-void json_array(struct json *j, const char *key);
+void json_begin_object(struct json *j, const char *key);
+void json_begin_array(struct json *j, const char *key);
 void json_end(struct json *j); /* of the innermost object or array */
 void json_text(struct json *j, const char *key, const char *text); /* text NULL: null */
 void json_bytes(struct json *j, const char *key, const void *data, size_t len);
 void json_int(struct json *j, const char *key, int64_t n);
 void json_raw(struct json *j, const char *key, const char *number); /* as it is: the caller knows it is JSON */
 void json_bool(struct json *j, const char *key, bool v);
-void json_null(struct json *j, const char *key);
+void json_nothing(struct json *j, const char *key);
 
 #endif

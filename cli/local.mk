@@ -1,7 +1,9 @@
 # cli: the program nanopod. All but main.c is a convenience library, for the tests.
 noinst_LTLIBRARIES += libcli.la
 libcli_la_SOURCES = \
+	cli/action.c cli/action.h \
 	cli/candidates.c cli/candidates.h \
+	cli/cell.c cli/cell.h \
 	cli/command.c cli/command.h \
 	cli/connect.c cli/connect.h \
 	cli/diff.c cli/diff.h \
@@ -11,12 +13,14 @@ libcli_la_SOURCES = \
 	cli/group.c cli/group.h \
 	cli/hostnames.c cli/hostnames.h \
 	cli/json.c cli/json.h \
+	cli/market.c cli/market.h \
 	cli/option.c cli/option.h \
 	cli/print.c cli/print.h \
 	cli/progress.c cli/progress.h \
 	cli/prompt.c cli/prompt.h \
 	cli/rows.c cli/rows.h \
 	cli/save.c cli/save.h \
+	cli/scopes.c cli/scopes.h \
 	cli/script.c cli/script.h \
 	cli/select.c cli/select.h \
 	cli/settings.c cli/settings.h \
@@ -24,15 +28,53 @@ libcli_la_SOURCES = \
 	cli/sources.c \
 	cli/summary.c cli/summary.h \
 	cli/terminal.c cli/terminal.h \
+	cli/tokenfile.c cli/tokenfile.h \
 	cli/usage.c cli/usage.h \
 	cli/utf8.c cli/utf8.h \
 	cli/value.c cli/value.h \
 	cli/view.c cli/view.h
-libcli_la_LIBADD = libconf.la libbase.la
+# Buying and selling.
+libcli_la_SOURCES += \
+	cli/bought.c cli/bought.h \
+	cli/buying.c cli/buying.h \
+	cli/intent.c cli/intent.h \
+	cli/placed.c cli/placed.h \
+	cli/plan.c cli/plan.h \
+	cli/purchase.c cli/purchase.h \
+	cli/quote.c cli/quote.h \
+	cli/remember.c cli/remember.h \
+	cli/reservation.c cli/reservation.h \
+	cli/retype.c cli/retype.h \
+	cli/skus.c cli/skus.h \
+	cli/userdata.c cli/userdata.h \
+	cli/window.c cli/window.h \
+	cli/wish.c cli/wish.h
+libcli_la_LIBADD = libconf.la libmarket.la libbase.la
 
 bin_PROGRAMS += nanopod
 nanopod_SOURCES = \
 	cli/main.c \
+	cli/cmd/admin.c cli/cmd/admin.h \
+	cli/cmd/admin_hosts.c \
+	cli/cmd/admin_part.c \
+	cli/cmd/api.c \
+	cli/cmd/balance.c \
+	cli/cmd/burn.c \
+	cli/cmd/buy.c \
+	cli/cmd/cancel.c \
+	cli/cmd/events.c \
+	cli/cmd/extend.c \
+	cli/cmd/ledger.c \
+	cli/cmd/login.c \
+	cli/cmd/orders.c \
+	cli/cmd/price.c \
+	cli/cmd/release.c \
+	cli/cmd/reservations.c \
+	cli/cmd/sell.c \
+	cli/cmd/show.c \
+	cli/cmd/token.c \
+	cli/cmd/types.c \
+	cli/cmd/whoami.c \
 	cli/cmd/complete.c \
 	cli/cmd/completion.c \
 	cli/cmd/config.c \

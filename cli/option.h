@@ -36,6 +36,9 @@ enum complete {
 	COMPLETE_SETTING,   /* a key of the settings */
 	COMPLETE_PROGRAM,   /* a command of the shell (run) */
 	COMPLETE_PROFILE,
+	COMPLETE_TYPE,        /* of node; this and the next two as they were told last (cli/remember.h) */
+	COMPLETE_ORDER,
+	COMPLETE_RESERVATION,
 };
 
 struct option {

@@ -77,21 +77,21 @@ static void put_object(FILE *stream, struct json *j, struct buf *text)
 	buf_release(text);
 }
 
-static void put_error(struct nanopod *np, enum status status, const char *field, const char *hint, const char *message)
+static void put_error(struct nanopod *np, const struct print_problem *p, const char *message)
 {
 	struct buf text;
 	struct json j;
 
 	buf_init(&text, 4 * SENTENCE_MAX);
 	j = json_to(&text);
-	json_object(&j, NULL);
-	json_object(&j, "error");
-	json_text(&j, "code", print_status_code(status));
+	json_begin_object(&j, NULL);
+	json_begin_object(&j, "error");
+	json_text(&j, "code", p->code ? p->code : print_status_code(p->status));
 	json_text(&j, "message", message);
-	json_text(&j, "hint", hint);
-	json_bool(&j, "retryable", statuses[status_row(status)].retryable);
-	json_null(&j, "request_id");
-	json_text(&j, "field", field);
+	json_text(&j, "hint", p->hint);
+	json_bool(&j, "retryable", p->retryable);
+	json_text(&j, "request_id", p->request_id);
+	json_text(&j, "field", p->field);
 	json_end(&j);
 	json_end(&j);
 	put_object(np->err, &j, &text);
@@ -108,24 +108,42 @@ static char *sentence(const char *fmt, va_list ap)
 	return text;
 }
 
-static int fail(struct nanopod *np, enum status status, const char *field, const char *hint, const char *fmt, va_list ap)
+static int problem(struct nanopod *np, const struct print_problem *p, const char *fmt, va_list ap)
 {
 	char *message = sentence(fmt, ap);
 
 	fflush(np->out);
 	if (np->errors_json) {
-		put_error(np, status, field, hint, message);
+		put_error(np, p, message);
 	} else {
 		fprintf(np->err, "%snanopod:%s ", print_color(np, np->err, COLOR_RED), print_color(np, np->err, COLOR_NONE));
 		print_safe_line(np->err, message);
-		if (hint)
+		if (p->hint)
 			fputs("; ", np->err);
-		print_safe_line(np->err, hint ? hint : "");
+		print_safe_line(np->err, p->hint ? p->hint : "");
 		putc('\n', np->err);
 	}
 	fflush(np->err);
 	free(message);
-	return status;
+	return p->status;
+}
+
+static int fail(struct nanopod *np, enum status status, const char *field, const char *hint, const char *fmt, va_list ap)
+{
+	const struct print_problem p = { status, NULL, statuses[status_row(status)].retryable, field, hint, NULL };
+
+	return problem(np, &p, fmt, ap);
+}
+
+int print_problem(struct nanopod *np, const struct print_problem *p, const char *fmt, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = problem(np, p, fmt, ap);
+	va_end(ap);
+	return rc;
 }
 
 int print_fail(struct nanopod *np, enum status status, const char *hint, const char *fmt, ...)
@@ -163,8 +181,8 @@ void print_warn(struct nanopod *np, const char *fmt, ...)
 	if (np->errors_json) {
 		buf_init(&text, 4 * SENTENCE_MAX);
 		j = json_to(&text);
-		json_object(&j, NULL);
-		json_object(&j, "warning");
+		json_begin_object(&j, NULL);
+		json_begin_object(&j, "warning");
 		json_text(&j, "message", message);
 		json_end(&j);
 		json_end(&j);

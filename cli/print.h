@@ -23,6 +23,16 @@ int print_fail(struct nanopod *np, enum status status, const char *hint, const c
 int print_fail_field(struct nanopod *np, enum status status, const char *field, const char *hint,
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
+/* The same, where somebody else's code, request id and "may be repeated" are known: the market's answers. */
+struct print_problem {
+	enum status status;
+	const char *code;       /* NULL: the status' own */
+	bool retryable;
+	const char *field, *hint, *request_id;
+};
+int print_problem(struct nanopod *np, const struct print_problem *p, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* `nanopod: warning: …` on stderr; with errors_json {"warning":{"message":…}}. */
 void print_warn(struct nanopod *np, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -125,7 +125,7 @@ static void put_json(struct rows *r, const char *const *cells)
 
 	buf_init(&line, ROW_BYTES_MAX);
 	j = json_to(&line);
-	json_object(&j, NULL);
+	json_begin_object(&j, NULL);
 	for (size_t i = 0; i < r->count; i++) {
 		const struct column *c = &r->columns[r->shown[i]];
 		const char *cell = cells[r->shown[i]];
@@ -172,6 +172,24 @@ struct rows *rows_new(struct nanopod *np, const struct options *o, const struct 
 	if (r->format == FORMAT_CSV)
 		put_csv(r, NULL);
 	return r;
+}
+
+bool rows_check(struct nanopod *np, const struct options *o, const struct column *columns, int *status)
+{
+	const char *fields = option_text(o, "fields");
+	struct rows r = { .np = np, .columns = columns };
+
+	*status = STATUS_OK;
+	if (!fields)
+		return true;
+	if (!fields[strspn(fields, ",")]) {
+		*status = list_fields(np, columns);
+		return false;
+	}
+	while (columns[r.all].name && r.all < COLUMNS_MAX)
+		r.all++;
+	*status = choose_fields(&r, fields);
+	return *status == STATUS_OK;
 }
 
 static void keep(struct rows *r, const char *const *cells, int color)
@@ -281,12 +299,8 @@ static void put_table(struct rows *r)
 	}
 }
 
-int rows_end(struct rows *r)
+static void release(struct rows *r)
 {
-	if (r->format == FORMAT_JSON)
-		fputs(r->seen ? "\n]\n" : "[]\n", r->np->out);
-	else if (r->format == FORMAT_TABLE || r->format == FORMAT_WIDE || r->format == FORMAT_TEXT)
-		put_table(r);
 	for (size_t k = 0; k < r->row_count; k++) {
 		for (size_t i = 0; i < r->count; i++)
 			free(r->rows[k].cells[i]);
@@ -294,5 +308,22 @@ int rows_end(struct rows *r)
 	}
 	free(r->rows);
 	free(r);
+}
+
+int rows_end(struct rows *r)
+{
+	if (r->format == FORMAT_JSON)
+		fputs(r->seen ? "\n]\n" : "[]\n", r->np->out);
+	else if (r->format == FORMAT_TABLE || r->format == FORMAT_WIDE || r->format == FORMAT_TEXT)
+		put_table(r);
+	release(r);
 	return STATUS_OK;
+}
+
+void rows_drop(struct rows *r)
+{
+	if (r && r->format == FORMAT_JSON && r->seen)
+		fputs("\n]\n", r->np->out);
+	if (r)
+		release(r);
 }

@@ -30,6 +30,12 @@ struct rows;
  */
 struct rows *rows_new(struct nanopod *np, const struct options *o, const struct column *columns, int *status);
 
+/*
+ * For commands that spend or destroy before they have rows: false where --fields is empty (they are
+ * listed) or wrong (that was said); *status is then what to return, and nothing was done yet.
+ */
+bool rows_check(struct nanopod *np, const struct options *o, const struct column *columns, int *status);
+
 /* One cell a column, in the columns' order; NULL: nothing (null in JSON, empty in CSV, - in tables). */
 void rows_add(struct rows *r, const char *const *cells);
 
@@ -38,5 +44,8 @@ void rows_add_color(struct rows *r, const char *const *cells, int color);
 
 /* Prints what is left and frees. STATUS_OK; write errors show when the command's output is checked. */
 int rows_end(struct rows *r);
+
+/* Frees, where something went wrong: no empty list is printed; one that was begun is closed. NULL too. */
+void rows_drop(struct rows *r);
 
 #endif

@@ -9,6 +9,8 @@
 
 #include "base/str.h"
 #include "cli/value.h"
+#include "market/client.h"
+#include "market/money.h"
 
 enum { WARNINGS_MAX = 32, LIST_MAX = 1000 };
 
@@ -171,6 +173,10 @@ int settings_check(enum setting id, const char *text, struct fail *f)
 	case SETTING_TEXT: case SETTING_PATH: case SETTING_LIST:
 		break;
 	}
+	if (id == SETTING_ID_URL)
+		return client_check_url(text, f);
+	if (id == SETTING_ID_SPEND_MAX)
+		return money_parse(text, &ms, f);
 	return check_text(text, f);
 }
 

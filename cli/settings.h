@@ -47,6 +47,15 @@ enum setting_trust {
 	X(OUTPUT, "output", SETTING_ENUM, TRUST_ANY, NULL, "table|wide|json|jsonl|csv|name|text", 0, 0, \
 		"how it is printed, where the command has it") \
 	X(COLOR, "color", SETTING_ENUM, TRUST_ANY, "auto", "auto|always|never", 0, 0, "colours") \
+	X(URL, "url", SETTING_TEXT, TRUST_PERSON, NULL, NULL, 0, 0, "the market: https://host, or unix:/path for its operator") \
+	X(TOKEN_FILE, "token-file", SETTING_PATH, TRUST_PERSON, NULL, NULL, 0, 0, \
+		"file with the market's token; not set: token beside your settings, token-PROFILE in a profile") \
+	X(MARKET_CA, "market-ca", SETTING_PATH, TRUST_PERSON, NULL, NULL, 0, 0, \
+		"file of certificates to believe instead of the system's") \
+	X(MARKET_PLAIN, "market-plain", SETTING_BOOL, TRUST_PERSON, "no", NULL, 0, 0, \
+		"send the token over http:// to other machines too") \
+	X(SPEND_MAX, "spend-max", SETTING_TEXT, TRUST_PERSON, NULL, NULL, 0, 0, \
+		"most that one command may spend, in dollars; not set: no limit") \
 	X(HISTORY, "history", SETTING_PATH, TRUST_PERSON, "~/.local/state/nanopod/history", NULL, 0, 0, "history file of the shell; none")
 
 enum setting {

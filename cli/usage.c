@@ -23,7 +23,7 @@ static unsigned columns_of(FILE *out)
 	return columns > LINE_COLUMNS ? LINE_COLUMNS : columns;
 }
 
-static void put_commands(struct nanopod *np, FILE *out)
+static void put_commands(struct nanopod *np, FILE *out, unsigned without)
 {
 	size_t width = 0;
 
@@ -32,14 +32,29 @@ static void put_commands(struct nanopod *np, FILE *out)
 			width = strlen((*cmd)->name);
 	heading(np, out, "Commands");
 	for (const struct command *const *cmd = np->commands; *cmd; cmd++)
-		if (!((*cmd)->flags & COMMAND_HIDDEN))
+		if (!((*cmd)->flags & (COMMAND_HIDDEN | without)))
 			fprintf(out, "  %-*s  %s\n", (int)width, (*cmd)->name, (*cmd)->summary);
+}
+
+static void put_more(struct nanopod *np, FILE *out)
+{
+	struct buf names;
+
+	buf_init(&names, PAGE_MAX);
+	buf_adds(&names, "More:");
+	for (const struct command *const *cmd = np->commands; *cmd; cmd++)
+		if (((*cmd)->flags & (COMMAND_HIDDEN | COMMAND_MORE)) == COMMAND_MORE)
+			buf_addf(&names, " %s", (*cmd)->name);
+	putc('\n', out);
+	print_fill(out, buf_text(&names), 0, columns_of(out));
+	buf_release(&names);
 }
 
 void usage_short(struct nanopod *np, FILE *out)
 {
 	fputs("usage: nanopod COMMAND [options] [arguments]\n", out);
-	put_commands(np, out);
+	put_commands(np, out, COMMAND_MORE);
+	put_more(np, out);
 	fputs("\n'nanopod help COMMAND' shows one with examples, 'nanopod help' all there is to know.\n", out);
 }
 
@@ -185,7 +200,7 @@ void usage_overview(struct nanopod *np, FILE *out)
 		if (!((*cmd)->flags & COMMAND_HIDDEN) && (*cmd)->examples && (*cmd)->examples->line)
 			fprintf(out, "  %s%s%s\n      %s\n", print_color(np, out, COLOR_CYAN), (*cmd)->examples->line,
 				print_color(np, out, COLOR_NONE), (*cmd)->examples->what);
-	put_commands(np, out);
+	put_commands(np, out, 0);
 	put_options(np, NULL, out);
 	heading(np, out, "More");
 	print_fill(out,
@@ -213,7 +228,7 @@ static const char *const kinds[] = {
 
 static void json_words(struct json *j, const char *key, const char *values)
 {
-	json_array(j, key);
+	json_begin_array(j, key);
 	while (values && *values) {
 		size_t len = strcspn(values, "|");
 
@@ -228,7 +243,7 @@ static void json_option(struct json *j, const struct command *cmd, const struct 
 {
 	char letter[2] = { row->letter, '\0' };
 
-	json_object(j, NULL);
+	json_begin_object(j, NULL);
 	json_text(j, "name", row->name);
 	json_text(j, "letter", row->letter && option_find_letter(tables, row->letter) == row ? letter : NULL);
 	json_text(j, "kind", kinds[row->kind]);
@@ -246,7 +261,7 @@ static void json_options(struct json *j, const struct command *cmd)
 	const struct option *tables[COMMAND_TABLES];
 
 	command_tables(cmd, tables);
-	json_array(j, "options");
+	json_begin_array(j, "options");
 	for (const struct option *const *table = tables; *table; table++)
 		for (const struct option *row = *table; row->name; row++)
 			if (option_find(tables, row->name, strlen(row->name)) == row)
@@ -258,18 +273,18 @@ static void json_command(struct json *j, const struct command *cmd)
 {
 	char *line = command_usage(cmd);
 
-	json_object(j, NULL);
+	json_begin_object(j, NULL);
 	json_text(j, "name", cmd->name);
-	json_array(j, "aliases");
+	json_begin_array(j, "aliases");
 	for (const char *const *alias = cmd->aliases; alias && *alias; alias++)
 		json_text(j, NULL, *alias);
 	json_end(j);
 	json_text(j, "usage", line);
 	json_text(j, "summary", cmd->summary);
 	json_text(j, "description", cmd->description);
-	json_array(j, "examples");
+	json_begin_array(j, "examples");
 	for (const struct example *e = cmd->examples; e && e->line; e++) {
-		json_object(j, NULL);
+		json_begin_object(j, NULL);
 		json_text(j, "line", e->line);
 		json_text(j, "what", e->what);
 		json_end(j);
@@ -288,17 +303,17 @@ void usage_json(struct nanopod *np, FILE *out)
 
 	buf_init(&page, PAGE_MAX);
 	j = json_to(&page);
-	json_object(&j, NULL);
+	json_begin_object(&j, NULL);
 	json_text(&j, "usage", "nanopod COMMAND [options] [arguments]");
 	json_options(&j, NULL);
-	json_array(&j, "commands");
+	json_begin_array(&j, "commands");
 	for (const struct command *const *cmd = np->commands; *cmd; cmd++)
 		if (!((*cmd)->flags & COMMAND_HIDDEN))
 			json_command(&j, *cmd);
 	json_end(&j);
-	json_array(&j, "exit_statuses");
+	json_begin_array(&j, "exit_statuses");
 #define STATUS_JSON(name, status, code, retryable, text) \
-	json_object(&j, NULL); \
+	json_begin_object(&j, NULL); \
 	json_int(&j, "status", status); \
 	json_text(&j, "code", code); \
 	json_bool(&j, "retryable", retryable); \

@@ -173,7 +173,7 @@ static struct json begin(struct view *v, const char *type, const char *host)
 {
 	struct json j = json_to(&v->line);
 
-	json_object(&j, NULL);
+	json_begin_object(&j, NULL);
 	json_int(&j, "seq", (int64_t)++v->seq);
 	json_text(&j, "time", time_text(v));
 	json_text(&j, "type", type);
@@ -255,7 +255,7 @@ static void json_all(struct view *v)
 		struct buf text;
 
 		need(buf_adds(&v->line, i ? ",\n" : ""));
-		json_object(&j, NULL);
+		json_begin_object(&j, NULL);
 		json_text(&j, "host", o->name);
 		json_bool(&j, "ok", outcome_ok(o));
 		json_outcome(&j, o);

@@ -5,3 +5,7 @@ pages5dir = $(mandir)/man5
 dist_pages1_DATA = $(wildcard $(srcdir)/man/*.1)
 dist_pages3_DATA = $(wildcard $(srcdir)/man/*.3)
 dist_pages5_DATA = $(wildcard $(srcdir)/man/*.5)
+pages8dir = $(mandir)/man8
+dist_pages8_DATA = $(wildcard $(srcdir)/man/*.8)
+pages7dir = $(mandir)/man7
+dist_pages7_DATA = $(wildcard $(srcdir)/man/*.7)

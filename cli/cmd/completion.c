@@ -39,7 +39,7 @@ const struct command cmd_completion = {
 	.examples = examples,
 	.description = "An installed nanopod has them where the shells look already. The script asks nanopod for commands, "
 		"options, their values, groups, and the hosts in ssh_config and known_hosts; no host is contacted.",
-	.flags = COMMAND_NO_SETTINGS,
+	.flags = COMMAND_MORE | COMMAND_NO_SETTINGS,
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_VALUES,

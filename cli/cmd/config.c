@@ -147,10 +147,10 @@ static void show_json(struct nanopod *np, const char *typed, const struct key *k
 
 	buf_init(&text, 2 << 20);
 	j = json_to(&text);
-	json_object(&j, NULL);
+	json_begin_object(&j, NULL);
 	json_text(&j, "key", typed);
 	if (many)
-		json_array(&j, "value");
+		json_begin_array(&j, "value");
 	for (size_t i = 0; value; i++) {
 		json_text(&j, many ? NULL : "value", value);
 		value = many ? settings_item(np->settings, (enum setting)key->setting, i + 1) : NULL;
@@ -446,8 +446,8 @@ const struct command cmd_config = {
 		"~/.config/nanopod/config.yaml (or below XDG_CONFIG_HOME), /etc/nanopod/config.yaml. KEY is a setting's name, "
 		"groups.NAME, profile, or either of the first two after profiles.NAME.\n\n"
 		"Your own file is refused where others may write it. A directory's file comes from whoever made the directory: "
-		"it may set what is merely a preference, but not identity, jump, ssh-config, known-hosts, host-key, agent and "
-		"history, which run programs, choose keys or weaken checks.",
+		"it may set what is merely a preference, but not identity, jump, ssh-config, known-hosts, host-key, agent, "
+		"history and those about the market, which run programs, choose keys, weaken checks or spend.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_ROWS,

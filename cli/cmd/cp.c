@@ -277,7 +277,7 @@ static void tell(struct copy *c, const struct outcome *o)
 		return;
 	buf_init(&b, 1 << 20);
 	j = json_to(&b);
-	json_object(&j, NULL);
+	json_begin_object(&j, NULL);
 	json_int(&j, "seq", (int64_t)++c->seq);
 	json_text(&j, "type", o->state == OUTCOME_ERROR ? "error" : "exit");
 	json_text(&j, "host", o->name);

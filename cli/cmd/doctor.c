@@ -444,6 +444,6 @@ const struct command cmd_doctor = {
 		"terminal. No host is contacted. Exits with 11 where a check failed; a warning is none.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
-	.flags = COMMAND_ROWS | COMMAND_LENIENT,
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_LENIENT,
 	.run = doctor,
 };

@@ -19,7 +19,7 @@ static int version(struct nanopod *np, const struct options *o)
 	}
 	buf_init(&text, 4096);
 	j = json_to(&text);
-	json_object(&j, NULL);
+	json_begin_object(&j, NULL);
 	json_text(&j, "name", "nanopod");
 	json_text(&j, "version", PACKAGE_VERSION);
 	json_text(&j, "libpssh", pssh_version());
@@ -44,6 +44,6 @@ const struct command cmd_version = {
 	.examples = examples,
 	.description = "'nanopod --version' does the same. Nothing is read and no host is asked.",
 	.formats = "text|json",
-	.flags = COMMAND_NO_SETTINGS,
+	.flags = COMMAND_MORE | COMMAND_NO_SETTINGS,
 	.run = version,
 };

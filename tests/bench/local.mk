@@ -1,5 +1,5 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
-EXTRA_DIST += tests/bench/fanout
+EXTRA_DIST += tests/bench/fanout tests/bench/start.sh
 
 check_PROGRAMS += tests/bench/bareloop tests/bench/measure
 tests_bench_bareloop_SOURCES = tests/bench/bareloop.c
@@ -10,3 +10,7 @@ tests_bench_measure_SOURCES = tests/bench/measure.c
 bench: all $(check_PROGRAMS)
 	BENCH_BUILD='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/fanout $(BENCH_FLAGS)
 .PHONY: bench
+
+include tests/bench/market/engine.mk
+include tests/bench/market/store.mk
+include tests/bench/market/http.mk

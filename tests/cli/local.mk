@@ -13,3 +13,15 @@ tests_lib_pty_LDADD = -lutil
 cli_hosts_tests = tests/cli/cp.t tests/cli/hosts.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
+
+# Asking the market: tests/lib/marketd.sh runs a real one.
+cli_market_tests = tests/cli/admin.t tests/cli/api.t tests/cli/balance.t tests/cli/burn.t tests/cli/events.t tests/cli/ledger.t \
+	tests/cli/login.t tests/cli/token.t
+TESTS += $(cli_market_tests)
+EXTRA_DIST += $(cli_market_tests)
+
+# Against a market on this machine.
+cli_buying_tests = tests/cli/buy.t tests/cli/extend.t tests/cli/hate.t tests/cli/idempotency.t tests/cli/orders.t \
+	tests/cli/other.t tests/cli/sell.t
+TESTS += $(cli_buying_tests)
+EXTRA_DIST += $(cli_buying_tests)

@@ -76,7 +76,7 @@ expect nanopod n[1,3]>
 send echo hel''lo\r
 expect hello
 expect nanopod n[1,3]>
-send sel\tn[2-3]\r
+send sele\tn[2-3]\r
 expect nanopod n[2-3]>
 send half a line\x03
 expect nanopod n[2-3]>

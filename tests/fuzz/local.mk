@@ -35,3 +35,34 @@ check_PROGRAMS += tests/fuzz/flat
 TESTS += tests/fuzz/flat
 tests_fuzz_flat_SOURCES = tests/fuzz/flat.c tests/fuzz/replay.c
 tests_fuzz_flat_LDADD = libcli.la libpssh-all.la libbase.la
+
+check_PROGRAMS += tests/fuzz/journal
+TESTS += tests/fuzz/journal
+tests_fuzz_journal_SOURCES = tests/fuzz/journal.c tests/fuzz/replay.c
+tests_fuzz_journal_LDADD = libstore.la libbase.la
+
+check_PROGRAMS += tests/fuzz/cursor
+TESTS += tests/fuzz/cursor
+tests_fuzz_cursor_SOURCES = tests/fuzz/cursor.c tests/fuzz/replay.c
+tests_fuzz_cursor_LDADD = libapiv2.la libmarket.la libbase.la
+
+check_PROGRAMS += tests/fuzz/http
+TESTS += tests/fuzz/http
+tests_fuzz_http_SOURCES = tests/fuzz/http.c tests/fuzz/replay.c
+tests_fuzz_http_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_http_LDADD = libmarketd.la
+
+check_PROGRAMS += tests/fuzz/money tests/fuzz/when tests/fuzz/wire
+TESTS += tests/fuzz/money tests/fuzz/when tests/fuzz/wire
+tests_fuzz_money_SOURCES = tests/fuzz/money.c tests/fuzz/replay.c
+tests_fuzz_money_LDADD = libmarket.la libbase.la
+tests_fuzz_when_SOURCES = tests/fuzz/when.c tests/fuzz/replay.c
+tests_fuzz_when_LDADD = libmarket.la libbase.la
+tests_fuzz_wire_SOURCES = tests/fuzz/wire.c tests/fuzz/replay.c
+tests_fuzz_wire_LDADD = libmarket.la libbase.la
+
+check_PROGRAMS += tests/fuzz/requirements
+TESTS += tests/fuzz/requirements
+tests_fuzz_requirements_SOURCES = tests/fuzz/requirements.c tests/fuzz/replay.c
+tests_fuzz_requirements_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_requirements_LDADD = libapiv2.la libstore.la libengine.la libmarket.la libbase.la $(JANSSON_LIBS)

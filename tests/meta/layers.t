@@ -47,7 +47,7 @@ check() {
 		sub(/^[^"<]*["<]/, "", path)
 		sub(/[">].*/, "", path)
 		own = row[room]
-		sub(/^lib\//, "", own)
+		sub(/^(lib|daemon)\//, "", own)
 		sub(/\/[^\/]*\.c$/, "", own)
 		if (/</) {
 			if (path ~ /^(assert|ctype|dirent|dlfcn|endian|errno|fcntl|fnmatch|getopt|glob|grp|inttypes|langinfo|limits|locale|malloc|math|netdb|poll|pthread|pty|pwd|regex|sched|search|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|sysexits|syslog|termios|threads|time|unistd|utime|wchar|wctype)\.h$/ ||
@@ -58,7 +58,7 @@ check() {
 			next
 		}
 		# Its own room by full name; within tests also by relative name.
-		if (index(path, own "/") == 1 || (FILENAME ~ /^tests\// && path !~ /^(base|conf|market|pssh|cli)\//))
+		if (index(path, own "/") == 1 || (FILENAME ~ /^tests\// && path !~ /^(base|conf|market|marketd|agentd|pssh|cli)\//))
 			next
 		if (!may(room, path))
 			print FILENAME ":" FNR ": \"" path "\""

@@ -37,12 +37,12 @@ int main(void)
 
 	buf_init(&b, 1 << 20);
 	j = json_to(&b);
-	json_object(&j, NULL);
+	json_begin_object(&j, NULL);
 	json_text(&j, "a", NULL);
-	json_array(&j, "b");
+	json_begin_array(&j, "b");
 	json_int(&j, NULL, INT64_MIN);
 	json_bool(&j, NULL, true);
-	json_object(&j, NULL);
+	json_begin_object(&j, NULL);
 	json_end(&j);
 	json_end(&j);
 	json_raw(&j, "c\"", "1.5");
@@ -53,7 +53,7 @@ int main(void)
 	buf_clear(&b);
 	j = json_to(&b);
 	for (int i = 0; i < 100; i++)
-		json_array(&j, NULL);
+		json_begin_array(&j, NULL);
 	ok(j.error < 0, "too deep is an error, not a crash");
 	buf_release(&b);
 

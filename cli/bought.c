@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/bought.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/cell.h"
+#include "cli/json.h"
+#include "cli/print.h"
+#include "cli/remember.h"
+
+const struct column bought_columns[] = {
+	{ "reservation", COLUMN_ID, "its name" },
+	{ "id", COLUMN_WIDE, "its id" },
+	{ "order", 0, "the order's id" },
+	{ "status", 0, "of the order" },
+	{ "type", 0, "type of node" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many were bought" },
+	{ "start", 0, "from when" },
+	{ "end", 0, "until when" },
+	{ "price", COLUMN_RIGHT, "paid, in dollars per GPU-hour (per node-hour with --per node)" },
+	{ "total", COLUMN_RIGHT, "paid in all, in dollars" },
+	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
+	{ "price_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN, "price in millionths of a dollar per node-hour" },
+	{ "instances", COLUMN_RAW | COLUMN_WIDE, "the nodes that were started" },
+	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had done it, or part of it" },
+	{ 0 }
+};
+
+static void nodes_json(const struct purchase *p, struct buf *out)
+{
+	struct json j = json_to(out);
+
+	json_begin_array(&j, NULL);
+	for (size_t i = 0; i < p->node_count; i++)
+		json_text(&j, NULL, p->nodes[i]);
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+}
+
+/* In tables a list is words. */
+static void nodes_text(const struct purchase *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->node_count; i++)
+		if (buf_addf(out, "%s%s", i ? " " : "", p->nodes[i]))
+			command_nomem();
+}
+
+static void next_steps(struct nanopod *np, const struct purchase *p, const struct sku *sku)
+{
+	char total[MONEY_TEXT];
+
+	if (!p->order.filled_nodes)
+		return;
+	print_note(np, "bought %" PRId64 " node%s of %s for %s as '%s'%s", p->order.filled_nodes, p->order.filled_nodes == 1 ? "" : "s",
+		sku->alias ? sku->alias : sku->id, money_text(p->order.total, total), p->name, p->replayed ? " (replayed)" : "");
+	print_note(np, "next: 'nanopod show %s', 'nanopod extend %s -d 12h', 'nanopod sell %s --last 6h -p PRICE'", p->name, p->name, p->name);
+}
+
+int bought_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku, unsigned gpus, int status)
+{
+	const struct placed *d = &p->order;
+	char rooms[8][CELL_TEXT];
+	struct buf nodes;
+	struct rows *r;
+	int rc;
+
+	remember_one(REMEMBER_RESERVATIONS, p->m->url, p->name, NULL);
+	remember_one(REMEMBER_ORDERS, p->m->url, d->id, d->status_text);
+	r = rows_new(np, o, bought_columns, &rc);
+	if (!r)
+		return rc;
+	buf_init(&nodes, 1 << 20);
+	if (!cell_for_people(np))
+		nodes_json(p, &nodes);
+	else
+		nodes_text(p, &nodes);
+	rows_add(r, (const char *[]){ p->name, p->pool, d->id, d->status_text, sku->alias ? sku->alias : sku->id,
+		cell_int(d->filled_nodes, rooms[0]), cell_time(np, d->filled_minutes ? d->filled_start : d->start, rooms[1]),
+		cell_time(np, d->filled_minutes ? d->filled_end : d->end, rooms[2]), cell_price(d->average, gpus, rooms[3]),
+		cell_money(np, d->total, rooms[4]), cell_int(d->total, rooms[5]), d->average < 0 ? NULL : cell_int(d->average * 60, rooms[6]),
+		buf_text(&nodes), p->replayed ? "true" : "false" });
+	rc = rows_end(r);
+	buf_release(&nodes);
+	next_steps(np, p, sku);
+	return rc ? rc : status;
+}
+
+int bought_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku, unsigned gpus)
+{
+	char rooms[8][CELL_TEXT];
+	struct rows *r;
+	int rc;
+
+	r = rows_new(np, o, bought_columns, &rc);
+	if (!r)
+		return rc;
+	rows_add(r, (const char *[]){ "-", NULL, NULL, q->fills ? "would fill" : "would wait", sku->alias ? sku->alias : sku->id,
+		cell_int(q->nodes, rooms[0]), cell_time(np, q->start, rooms[1]), cell_time(np, q->end, rooms[2]),
+		q->known ? cell_price(q->price, gpus, rooms[3]) : NULL, q->known ? cell_money(np, q->cost, rooms[4]) : NULL,
+		q->known ? cell_int(q->cost, rooms[5]) : NULL, q->known ? cell_int(q->price * 60, rooms[6]) : NULL,
+		!cell_for_people(np) ? "[]" : NULL, "false" });
+	return rows_end(r);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a purchase came to, on standard output, and on standard error what to type next. */
+#ifndef CLI_BOUGHT_H
+#define CLI_BOUGHT_H
+
+#include "cli/purchase.h"
+#include "cli/quote.h"
+#include "cli/rows.h"
+#include "cli/skus.h"
+
+extern const struct column bought_columns[];
+
+/* gpus: of the unit of prices. Returns status, or what went wrong in printing. */
+int bought_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku, unsigned gpus, int status);
+
+/* What would be bought; a dry run. */
+int bought_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku, unsigned gpus);
+
+#endif

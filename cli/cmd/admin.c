@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod admin: what the operator of a market does. Sellers use the parts about hosts too. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cell.h"
+#include "cli/cmd/admin.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "cli/scopes.h"
+#include "cli/value.h"
+#include "market/money.h"
+
+enum { BODY_MAX = 64 * 1024 };
+
+/* ---- Accounts -------------------------------------------------------------------------- */
+
+static const struct column account_columns[] = {
+	{ "account", COLUMN_ID, "its name" },
+	{ "id", 0, "its id" },
+	{ "state", 0, "open or suspended" },
+	{ "available", COLUMN_RIGHT, "may be spent" },
+	{ "available_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
+	{ "held", COLUMN_RIGHT | COLUMN_WIDE, "kept for orders that rest" },
+	{ "escrow", COLUMN_RIGHT | COLUMN_WIDE, "paid for leases, not used up yet" },
+	{ "floor", COLUMN_RIGHT, "how far 'available' may go down" },
+	{ "created", COLUMN_WIDE, "when it was made" },
+	{ 0 }
+};
+
+struct accounts {
+	struct nanopod *np;
+	struct rows *rows;
+};
+
+static int add_account(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct accounts *l = arg;
+	struct model_account a;
+	char free_text[CELL_TEXT], micros[CELL_TEXT], held[CELL_TEXT], escrow[CELL_TEXT], low[CELL_TEXT], made[CELL_TEXT];
+	int rc = wire_account(d, at, &a, f);
+
+	if (!rc)
+		rows_add(l->rows, (const char *[]){ a.name, a.id, a.state, cell_money(l->np, a.balance.available, free_text),
+			cell_micros(a.balance.available, micros), cell_money(l->np, a.balance.held, held),
+			cell_money(l->np, a.balance.escrow, escrow), cell_money(l->np, a.balance.floor, low),
+			cell_time(l->np, a.created_at, made) });
+	return rc;
+}
+
+static int account_list(struct nanopod *np, const struct options *o, char **words)
+{
+	struct accounts l = { .np = np };
+	struct market_link *m;
+	int rc, failed;
+
+	(void)words;
+	if (!rows_check(np, o, account_columns, &rc))
+		return rc;
+	rc = admin_begin(np, o, &m);
+	if (!rc)
+		l.rows = rows_new(np, o, account_columns, &rc);
+	if (l.rows) {
+		failed = market_each(m, "/np/v1/accounts", add_account, &l);
+		rc = rows_end(l.rows);
+		if (failed)
+			rc = market_fail(m, "cannot list the accounts");
+	}
+	market_sign_out(m);
+	return rc;
+}
+
+/* The one in m->doc. */
+static int show_account(struct market_link *m, const struct options *o)
+{
+	struct accounts l = { .np = m->np };
+	int rc;
+
+	l.rows = rows_new(m->np, o, account_columns, &rc);
+	if (!l.rows)
+		return rc;
+	if (add_account(&l, m->doc, WIRE_WHOLE, &m->fail)) {
+		rows_end(l.rows);
+		return market_fail(m, "cannot show the account");
+	}
+	return rows_end(l.rows);
+}
+
+/* How far below zero, typed as an amount; sent as the negative that it is. NULL: not typed. */
+static int read_floor(struct nanopod *np, const struct options *o, char room[MONEY_TEXT], const char **wire)
+{
+	const char *text = option_text(o, "floor");
+	struct fail why = { 0 };
+	int64_t micros;
+
+	*wire = NULL;
+	if (!text)
+		return 0;
+	if (money_parse(text, &micros, &why))
+		return print_fail_field(np, STATUS_USAGE, "--floor", NULL, "cannot understand --floor: %s", why.text);
+	*wire = money_wire(-micros, room);
+	return 0;
+}
+
+static int account_add(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m = NULL;
+	struct buf body;
+	struct json j;
+	char room[MONEY_TEXT];
+	const char *low;
+	int rc = read_floor(np, o, room, &low);
+
+	buf_init(&body, BODY_MAX);
+	j = json_to(&body);
+	json_begin_object(&j, NULL);
+	json_text(&j, "name", words[0]);
+	if (!rc && low)
+		json_text(&j, "floor_dollars", low);
+	if (option_given(o, "beneficiary"))
+		json_text(&j, "beneficiary", option_text(o, "beneficiary"));
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+	rc = rc ? rc : admin_begin(np, o, &m);
+	if (!rc)
+		rc = market_make(m, "/np/v1/accounts", &body, words[0]) ? market_fail(m, "cannot make the account '%s'", words[0])
+			: show_account(m, o);
+	buf_release(&body);
+	market_sign_out(m);
+	return rc;
+}
+
+/* state NULL: stays; low NULL: stays; both: it is only shown. */
+static int change_account(struct nanopod *np, const struct options *o, const char *name, const char *state, const char *low)
+{
+	struct market_link *m;
+	struct buf body, path;
+	struct json j;
+	int rc = admin_begin(np, o, &m), failed;
+
+	if (rc)
+		return rc;
+	buf_init(&body, BODY_MAX);
+	buf_init(&path, BODY_MAX);
+	j = json_to(&body);
+	json_begin_object(&j, NULL);
+	if (state)
+		json_text(&j, "state", state);
+	if (low)
+		json_text(&j, "floor_dollars", low);
+	json_end(&j);
+	if (j.error || buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, name))
+		command_nomem();
+	failed = state || low ? market_send(m, "PATCH", buf_text(&path), &body, NULL) : market_get(m, "%s", buf_text(&path));
+	rc = failed ? market_fail(m, "cannot %s the account '%s'", state || low ? "change" : "show", name) : show_account(m, o);
+	buf_release(&body);
+	buf_release(&path);
+	market_sign_out(m);
+	return rc;
+}
+
+static int account_show(struct nanopod *np, const struct options *o, char **words)
+{
+	return change_account(np, o, words[0], NULL, NULL);
+}
+
+static int account_suspend(struct nanopod *np, const struct options *o, char **words)
+{
+	return change_account(np, o, words[0], "suspended", NULL);
+}
+
+static int account_open(struct nanopod *np, const struct options *o, char **words)
+{
+	return change_account(np, o, words[0], "open", NULL);
+}
+
+static int account_set(struct nanopod *np, const struct options *o, char **words)
+{
+	char room[MONEY_TEXT];
+	const char *low;
+	int rc = read_floor(np, o, room, &low);
+
+	if (!rc && !low)
+		rc = print_fail_field(np, STATUS_USAGE, "--floor", "type '--floor 100' for a hundred dollars below zero",
+			"cannot change the account '%s': say what", words[0]);
+	return rc ? rc : change_account(np, o, words[0], NULL, low);
+}
+
+/* ---- Money ----------------------------------------------------------------------------- */
+
+static int show_credit(struct market_link *m, const char *account, int64_t micros)
+{
+	struct model_balance b;
+	char amount[MONEY_TEXT], there[MONEY_TEXT];
+	struct doc *d = m->doc;
+
+	if (wire_credit(d, &b, &m->fail))
+		return market_fail(m, "cannot show the balance of '%s'", account);
+	if (m->np->format == FORMAT_JSON || m->np->format == FORMAT_JSONL) {
+		struct buf text;
+
+		buf_init(&text, BODY_MAX);
+		if (doc_show(d, false, &text))
+			command_nomem();
+		fprintf(m->np->out, "%s\n", buf_text(&text));
+		buf_release(&text);
+		return STATUS_OK;
+	}
+	fprintf(m->np->out, "%s %s %s; %s is available\n", money_text(micros < 0 ? -micros : micros, amount), micros < 0 ? "taken from" : "to",
+		account, money_text(b.available, there));
+	return STATUS_OK;
+}
+
+static int credit(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m = NULL;
+	struct buf body, path;
+	struct fail why = { 0 };
+	char room[MONEY_TEXT];
+	int64_t micros;
+	int rc;
+
+	if (money_parse(words[1], &micros, &why) || !micros)
+		return print_fail(np, STATUS_USAGE, NULL, "cannot credit '%s': %s", words[0], *why.text ? why.text : "it is nothing");
+	if (option_given(o, "take-back"))
+		micros = -micros;
+	buf_init(&body, BODY_MAX);
+	buf_init(&path, BODY_MAX);
+	if (buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, words[0]) || buf_adds(&path, "/credits") ||
+	    buf_addf(&body, "{\"amount_dollars\":\"%s\"}", money_wire(micros, room)))
+		command_nomem();
+	rc = admin_begin(np, o, &m);
+	if (!rc)
+		rc = market_make(m, buf_text(&path), &body, buf_text(&body)) ? market_fail(m, "cannot credit '%s'", words[0])
+			: show_credit(m, words[0], micros);
+	buf_release(&body);
+	buf_release(&path);
+	market_sign_out(m);
+	return rc;
+}
+
+static int token(struct nanopod *np, const struct options *o, char **words)
+{
+	struct model_token_new want = { .name = words[1] };
+	struct market_link *m = NULL;
+	struct buf body, path;
+	int rc = scopes_read(np, o, &want);
+
+	buf_init(&body, BODY_MAX);
+	buf_init(&path, BODY_MAX);
+	if (!rc && wire_put_token(&body, &want))
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot make the token '%s': its name is not text", words[1]);
+	if (buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, words[0]) || buf_adds(&path, "/tokens"))
+		command_nomem();
+	rc = rc ? rc : admin_begin(np, o, &m);
+	if (!rc)
+		rc = market_make(m, buf_text(&path), &body, buf_text(&body)) ? market_fail(m, "cannot make a token for '%s'", words[0])
+			: token_show_new(m, o);
+	buf_release(&body);
+	buf_release(&path);
+	scopes_free(&want);
+	market_sign_out(m);
+	return rc;
+}
+
+/* ---- Policy ---------------------------------------------------------------------------- */
+
+static const struct column policy_columns[] = {
+	{ "setting", COLUMN_ID, "its name" },
+	{ "value", COLUMN_RIGHT | COLUMN_RAW, "what counts" },
+	{ "meaning", 0, "what it is" },
+	{ 0 }
+};
+
+static const struct {
+	const char *name, *meaning;
+	size_t at;
+	long min, max;
+} policies[] = {
+	{ "fee_bps", "of what a seller gets, to the house; hundredths of a percent", offsetof(struct model_policy, fee_bps), 0, 10000 },
+	{ "release_bps", "of the unused part, back to who releases it; hundredths of a percent",
+		offsetof(struct model_policy, release_bps), 0, 10000 },
+	{ "settle_minutes", "how often a running lease pays its seller", offsetof(struct model_policy, settle_minutes), 1, 525600 },
+	{ "notice_minutes", "before an interruptible lease ends; at least 2", offsetof(struct model_policy, notice_minutes), 0, 1440 },
+};
+
+enum { POLICIES = sizeof policies / sizeof *policies };
+
+static int put_policy(struct nanopod *np, char **words, struct buf *body)
+{
+	struct json j = json_to(body);
+
+	json_begin_object(&j, NULL);
+	for (; *words; words++) {
+		size_t len = strcspn(*words, "="), i = 0;
+		struct fail why = { 0 };
+		long n;
+
+		while (i < POLICIES && (strlen(policies[i].name) != len || strncmp(policies[i].name, *words, len) != 0))
+			i++;
+		if (i == POLICIES || !(*words)[len])
+			return print_fail(np, STATUS_USAGE, "type it as fee_bps=100; 'nanopod admin policy' shows the names",
+				"cannot understand '%.60s'", *words);
+		if (value_int(*words + len + 1, policies[i].min, policies[i].max, &n, &why))
+			return print_fail(np, STATUS_USAGE, NULL, "cannot set '%s': %s", policies[i].name, why.text);
+		json_int(&j, policies[i].name, n);
+	}
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+	return 0;
+}
+
+static int show_policy(struct market_link *m, const struct options *o)
+{
+	struct model_policy p;
+	struct rows *r;
+	int rc;
+
+	if (wire_policy(m->doc, WIRE_WHOLE, &p, &m->fail))
+		return market_fail(m, "cannot show the policy");
+	r = rows_new(m->np, o, policy_columns, &rc);
+	if (!r)
+		return rc;
+	for (size_t i = 0; i < POLICIES; i++) {
+		int64_t value;
+		char text[CELL_TEXT];
+
+		memcpy(&value, (const char *)&p + policies[i].at, sizeof value);
+		rows_add(r, (const char *[]){ policies[i].name, cell_int(value, text), policies[i].meaning });
+	}
+	return rows_end(r);
+}
+
+static int policy_set(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m = NULL;
+	struct buf body;
+	int rc;
+
+	buf_init(&body, BODY_MAX);
+	rc = put_policy(np, words, &body);
+	rc = rc ? rc : admin_begin(np, o, &m);
+	if (!rc)
+		rc = market_send(m, "PUT", "/np/v1/policy", &body, NULL) ? market_fail(m, "cannot change the policy") : show_policy(m, o);
+	buf_release(&body);
+	market_sign_out(m);
+	return rc;
+}
+
+static int policy(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m;
+	int rc;
+
+	(void)words;
+	if (!rows_check(np, o, policy_columns, &rc))
+		return rc;
+	rc = admin_begin(np, o, &m);
+	if (!rc)
+		rc = market_get(m, "/np/v1/policy") ? market_fail(m, "cannot show the policy") : show_policy(m, o);
+	market_sign_out(m);
+	return rc;
+}
+
+/* ---- The command ----------------------------------------------------------------------- */
+
+static const struct action actions[] = {
+	{ "account list", "", 0, 0, account_list },
+	{ "account add", "NAME [--floor AMOUNT] [--beneficiary ACCOUNT]", 1, 1, account_add },
+	{ "account show", "ACCOUNT", 1, 1, account_show },
+	{ "account suspend", "ACCOUNT", 1, 1, account_suspend },
+	{ "account open", "ACCOUNT", 1, 1, account_open },
+	{ "account set", "ACCOUNT --floor AMOUNT", 1, 1, account_set },
+	{ "credit", "ACCOUNT AMOUNT [--take-back]", 2, 2, credit },
+	{ "token", "ACCOUNT NAME [--scope LIST] [--expires DURATION]", 2, 2, token },
+	{ "sku list", "", 0, 0, admin_sku_list },
+	{ "sku add", "ALIAS --gpus N [--property KEY=VALUE]...", 1, 1, admin_sku_add },
+	{ "sku set", "ALIAS [--alias NEW] [--property KEY=VALUE]...", 1, 1, admin_sku_set },
+	{ "host list", "", 0, 0, admin_host_list },
+	{ "host add", "NAME --type ALIAS [--from TIME] [--until TIME]", 1, 1, admin_host_add },
+	{ "host down", "HOST", 1, 1, admin_host_down },
+	{ "host up", "HOST", 1, 1, admin_host_up },
+	{ "host retire", "HOST...", 1, 1000, admin_host_retire },
+	{ "offer", "HOST PRICE [--from TIME] [--until TIME]", 2, 2, admin_offer },
+	{ "policy set", "KEY=VALUE...", 1, 100, policy_set },
+	{ "policy", "", 0, 0, policy },
+	{ 0 }
+};
+
+static int admin(struct nanopod *np, const struct options *o)
+{
+	return action_run(np, o, "admin", actions, NULL);
+}
+
+static const struct option options[] = {
+	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "host, offer: whose hosts, for the operator" },
+	{ "floor", 0, OPTION_STRING, "AMOUNT", .help = "account: how far below zero the balance may go" },
+	{ "beneficiary", 0, OPTION_STRING, "ACCOUNT", .help = "account add: who stands behind it; the same never trades with itself" },
+	{ "take-back", 0, OPTION_FLAG, .help = "credit: take the amount out instead" },
+	{ "scope", 0, OPTION_LIST, "LIST", .help = "token: what it may do: read, trade, nodes, tokens, host, admin, parted by commas" },
+	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: how long it lives, as 90d, or never (90d)" },
+	{ "gpus", 0, OPTION_INT, "N", .min = 0, .max = 1024, .help = "sku add: accelerators of a node" },
+	{ "property", 0, OPTION_LIST, "KEY=VALUE", .help = "sku: accelerator, form_factor, region, availability_zone, rdma_type, "
+		"num_vcpus, memory, local_storage or supports_public_ipv4; may be repeated" },
+	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: another name for it" },
+	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: what kind of node it is" },
+	{ "from", 0, OPTION_STRING, "TIME", .help = "host add, offer: from when on; not set: now" },
+	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer: until when; not set: for ever" },
+	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
+		.help = "offer: what PRICE is for an hour of" },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod admin account add alice && nanopod admin credit alice 100", "somebody new, with a hundred dollars" },
+	{ "nanopod admin token alice laptop", "a token for her, shown once" },
+	{ "nanopod admin sku add h100 --gpus 8 --property accelerator=h100 --property memory=2TiB", "a kind of node" },
+	{ "nanopod admin host add rack1-7 -t h100 --account alice", "a host of that kind, hers to sell" },
+	{ "nanopod admin offer rack1-7 2.10 --until 'tomorrow 09:00' --account alice", "its time, for dollars per GPU-hour" },
+	{ "nanopod admin policy set fee_bps=250", "the house takes 2.5 %" },
+	{ 0 }
+};
+
+const struct command cmd_admin = {
+	.name = "admin",
+	.args = "ACTION [ARGUMENT...]",
+	.summary = "run a market: accounts, money, types of nodes, hosts",
+	.examples = examples,
+	.positional = "account   list, add, show, suspend, open, set\n"
+		"credit    ACCOUNT AMOUNT: put money in\n"
+		"token     ACCOUNT NAME: a token for an account\n"
+		"sku       list, add, set: kinds of nodes\n"
+		"host      list, add, down, up, retire\n"
+		"offer     HOST PRICE: sell a host's time\n"
+		"policy    show the rules; set KEY=VALUE...",
+	.description = "The operator comes by the market's unix socket (--url unix:/path) or with a token of scope admin. With a token of "
+		"scope host, who owns hosts may use host and offer for these.\n\n"
+		"Each of these that makes something writes an idempotency key to disk first: where the connection is lost, the same "
+		"command goes on with the same request, and no credit is given twice.",
+	.options = options,
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.max_args = -1,
+	.complete_first = COMPLETE_VALUES,
+	.first_values = "account|credit|token|sku|host|offer|policy",
+	.run = admin,
+};

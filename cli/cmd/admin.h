@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod admin: admin.c's table takes types of nodes, hosts and offers from admin_hosts.c, and both use admin_part.c. */
+#ifndef CLI_CMD_ADMIN_H
+#define CLI_CMD_ADMIN_H
+
+#include "cli/action.h"
+#include "cli/json.h"
+#include "cli/market.h"
+
+int admin_sku_list(struct nanopod *np, const struct options *o, char **words);
+int admin_sku_add(struct nanopod *np, const struct options *o, char **words);
+int admin_sku_set(struct nanopod *np, const struct options *o, char **words);
+int admin_host_list(struct nanopod *np, const struct options *o, char **words);
+int admin_host_add(struct nanopod *np, const struct options *o, char **words);
+int admin_host_down(struct nanopod *np, const struct options *o, char **words);
+int admin_host_up(struct nanopod *np, const struct options *o, char **words);
+int admin_host_retire(struct nanopod *np, const struct options *o, char **words);
+int admin_offer(struct nanopod *np, const struct options *o, char **words);
+
+/* Signs in, and sees that the market is one of ours. 0 or an exit status. */
+int admin_begin(struct nanopod *np, const struct options *o, struct market_link **out);
+
+/* "/np/v1/hosts" with "/NAME" (escaped), what follows, and --account as ?account=. */
+void admin_path(struct buf *out, const struct options *o, const char *base, const char *name, const char *rest);
+
+/* A time of --from or --until on the market's grid; 0 where it was not typed. An exit status. */
+int admin_time(struct nanopod *np, const struct options *o, const char *name, int64_t *seconds);
+
+#endif

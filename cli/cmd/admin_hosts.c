@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod admin sku, host and offer: what there is to be sold, for operators and for those who own hosts. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cell.h"
+#include "cli/cmd/admin.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "cli/value.h"
+#include "market/money.h"
+#include "market/when.h"
+
+enum { BODY_MAX = 256 * 1024 };
+
+/* ---- SKUs ------------------------------------------------------------------------------ */
+
+static const struct column sku_columns[] = {
+	{ "type", COLUMN_ID, "its alias" },
+	{ "id", 0, "its id" },
+	{ "gpus", COLUMN_RIGHT | COLUMN_RAW, "accelerators of a node" },
+	{ "gpu", 0, "their model" },
+	{ "region", 0, "where they are" },
+	{ "zone", COLUMN_WIDE, "which part of the region" },
+	{ "network", COLUMN_WIDE, "RDMA between nodes" },
+	{ 0 }
+};
+
+static int show_sku(struct rows *r, const struct model_sku *s)
+{
+	char gpus[CELL_TEXT];
+
+	rows_add(r, (const char *[]){ s->alias ? s->alias : s->id, s->id, cell_int(s->gpus, gpus), s->accelerator, s->region, s->zone,
+		s->rdma });
+	return 0;
+}
+
+static int add_sku_row(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct model_sku s;
+	int rc = wire_sku(d, at, &s, f);
+
+	return rc ? rc : show_sku(arg, &s);
+}
+
+int admin_sku_list(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m;
+	struct rows *r;
+	int rc, failed;
+
+	(void)words;
+	if (!rows_check(np, o, sku_columns, &rc))
+		return rc;
+	rc = admin_begin(np, o, &m);
+	r = rc ? NULL : rows_new(np, o, sku_columns, &rc);
+	if (r) {
+		failed = market_each(m, "/v2/instance_skus?limit=200", add_sku_row, r);
+		rc = rows_end(r);
+		if (failed)
+			rc = market_fail(m, "cannot list the types");
+	}
+	market_sign_out(m);
+	return rc;
+}
+
+/* The one in m->doc. */
+static int show_made(struct market_link *m, const struct options *o)
+{
+	struct model_sku s;
+	struct rows *r;
+	int rc;
+
+	if (wire_sku(m->doc, WIRE_WHOLE, &s, &m->fail))
+		return market_fail(m, "cannot show the type");
+	r = rows_new(m->np, o, sku_columns, &rc);
+	if (!r)
+		return rc;
+	show_sku(r, &s);
+	return rows_end(r);
+}
+
+/* KEY=VALUE as the market wants it: sizes and counts as numbers, yes and no as such, all else as text. */
+static int put_property(struct nanopod *np, struct json *j, const char *typed)
+{
+	static const char *const numbers[] = { "num_vcpus", "memory", "local_storage" };
+	const char *value = strchr(typed, '=');
+	struct fail why = { 0 };
+	uint64_t size = 0;
+	char key[64];
+	bool number = false, yes;
+
+	if (!value || value == typed || (size_t)(value - typed) >= sizeof key)
+		return print_fail_field(np, STATUS_USAGE, "--property", "type it as region=eu-north1",
+			"cannot understand the property '%.60s'", typed);
+	snprintf(key, sizeof key, "%.*s", (int)(value - typed), typed);
+	value++;
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		number = number || strcmp(key, numbers[i]) == 0;
+	if (!*value)
+		json_nothing(j, key);
+	else if (number && (value_size(value, &size, &why) || size > INT64_MAX))
+		return print_fail_field(np, STATUS_USAGE, "--property", NULL, "cannot set '%s': %s", key, why.text);
+	else if (number)
+		json_int(j, key, (int64_t)size);
+	else if (strcmp(key, "supports_public_ipv4") == 0 && value_bool(value, &yes, &why))
+		return print_fail_field(np, STATUS_USAGE, "--property", NULL, "cannot set '%s': %s", key, why.text);
+	else if (strcmp(key, "supports_public_ipv4") == 0)
+		json_bool(j, key, yes);
+	else
+		json_text(j, key, value);
+	return 0;
+}
+
+/* {"alias":…,"gpus":…,"properties":{…}}; alias NULL: it stays. */
+static int put_sku(struct nanopod *np, const struct options *o, const char *alias, bool gpus, struct buf *body)
+{
+	struct json j = json_to(body);
+	const char *typed;
+	int rc = 0;
+
+	json_begin_object(&j, NULL);
+	if (alias)
+		json_text(&j, "alias", alias);
+	if (gpus)
+		json_int(&j, "gpus", option_int(o, "gpus"));
+	json_begin_object(&j, "properties");
+	for (size_t i = 0; !rc && (typed = option_at(o, "property", i)); i++)
+		rc = put_property(np, &j, typed);
+	json_end(&j);
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+	return rc;
+}
+
+int admin_sku_add(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m = NULL;
+	struct buf body;
+	int rc;
+
+	if (!option_given(o, "gpus"))
+		return print_fail_field(np, STATUS_USAGE, "--gpus", "--gpus 0 makes a node without any",
+			"cannot make the type '%s': say how many GPUs a node has", words[0]);
+	buf_init(&body, BODY_MAX);
+	rc = put_sku(np, o, words[0], true, &body);
+	rc = rc ? rc : admin_begin(np, o, &m);
+	if (!rc)
+		rc = market_make(m, "/np/v1/skus", &body, buf_text(&body)) ? market_fail(m, "cannot make the type '%s'", words[0])
+			: show_made(m, o);
+	buf_release(&body);
+	market_sign_out(m);
+	return rc;
+}
+
+int admin_sku_set(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m = NULL;
+	struct buf body, path;
+	int rc;
+
+	buf_init(&body, BODY_MAX);
+	buf_init(&path, BODY_MAX);
+	admin_path(&path, o, "/np/v1/skus/", words[0], "");
+	rc = put_sku(np, o, option_text(o, "alias"), false, &body);
+	rc = rc ? rc : admin_begin(np, o, &m);
+	if (!rc)
+		rc = market_send(m, "PATCH", buf_text(&path), &body, NULL) ? market_fail(m, "cannot change the type '%s'", words[0])
+			: show_made(m, o);
+	buf_release(&body);
+	buf_release(&path);
+	market_sign_out(m);
+	return rc;
+}
+
+/* ---- Hosts ----------------------------------------------------------------------------- */
+
+static const struct column host_columns[] = {
+	{ "host", COLUMN_ID, "its name" },
+	{ "id", 0, "its id" },
+	{ "type", 0, "what kind of node it is" },
+	{ "state", 0, "up, down or retired" },
+	{ "starts", COLUMN_WIDE, "from when on it can be sold" },
+	{ "ends", 0, "until when; nothing: for ever" },
+	{ "pool", COLUMN_WIDE, "the pool that its time comes from" },
+	{ 0 }
+};
+
+struct hosts {
+	struct nanopod *np;
+	struct rows *rows;
+};
+
+static int add_host_row(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct hosts *l = arg;
+	struct model_host h;
+	char start[CELL_TEXT], end[CELL_TEXT];
+	int rc = wire_host(d, at, &h, f);
+
+	if (!rc)
+		rows_add(l->rows, (const char *[]){ h.name, h.id, h.sku.name ? h.sku.name : h.sku.id, h.state,
+			cell_time(l->np, h.start, start), cell_time(l->np, h.end, end), h.pool });
+	return rc;
+}
+
+int admin_host_list(struct nanopod *np, const struct options *o, char **words)
+{
+	struct hosts l = { .np = np };
+	struct market_link *m;
+	struct buf path;
+	int rc, failed;
+
+	(void)words;
+	if (!rows_check(np, o, host_columns, &rc))
+		return rc;
+	buf_init(&path, BODY_MAX);
+	admin_path(&path, o, "/np/v1/hosts", NULL, "");
+	rc = admin_begin(np, o, &m);
+	if (!rc)
+		l.rows = rows_new(np, o, host_columns, &rc);
+	if (l.rows) {
+		failed = market_each(m, buf_text(&path), add_host_row, &l);
+		rc = rows_end(l.rows);
+		if (failed)
+			rc = market_fail(m, "cannot list the hosts");
+	}
+	buf_release(&path);
+	market_sign_out(m);
+	return rc;
+}
+
+static int show_host(struct market_link *m, const struct options *o)
+{
+	struct hosts l = { .np = m->np };
+	int rc;
+
+	l.rows = rows_new(m->np, o, host_columns, &rc);
+	if (!l.rows)
+		return rc;
+	if (add_host_row(&l, m->doc, WIRE_WHOLE, &m->fail)) {
+		rows_end(l.rows);
+		return market_fail(m, "cannot show the host");
+	}
+	return rows_end(l.rows);
+}
+
+int admin_host_add(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m = NULL;
+	struct buf body, path;
+	struct json j;
+	int64_t from, until;
+	int rc = admin_time(np, o, "from", &from);
+
+	rc = rc ? rc : admin_time(np, o, "until", &until);
+	if (rc)
+		return rc;
+	if (!option_given(o, "type"))
+		return print_fail_field(np, STATUS_USAGE, "--type", "'nanopod admin sku list' shows the types",
+			"cannot register the host '%s': say of what type it is", words[0]);
+	buf_init(&body, BODY_MAX);
+	buf_init(&path, BODY_MAX);
+	admin_path(&path, o, "/np/v1/hosts", NULL, "");
+	j = json_to(&body);
+	json_begin_object(&j, NULL);
+	json_text(&j, "name", words[0]);
+	json_text(&j, "instance_sku", option_text(o, "type"));
+	if (from)
+		json_int(&j, "start_at", from);
+	if (until)
+		json_int(&j, "end_at", until);
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+	rc = admin_begin(np, o, &m);
+	if (!rc)
+		rc = market_make(m, buf_text(&path), &body, words[0]) ? market_fail(m, "cannot register the host '%s'", words[0])
+			: show_host(m, o);
+	buf_release(&body);
+	buf_release(&path);
+	market_sign_out(m);
+	return rc;
+}
+
+static int set_down(struct nanopod *np, const struct options *o, char **words, bool down)
+{
+	struct market_link *m;
+	struct buf body, path;
+	int rc = admin_begin(np, o, &m);
+
+	buf_init(&body, BODY_MAX);
+	buf_init(&path, BODY_MAX);
+	if (!rc) {
+		admin_path(&path, o, "/np/v1/hosts/", words[0], "");
+		buf_addf(&body, "{\"down\":%s}", down ? "true" : "false");
+		rc = market_send(m, "PATCH", buf_text(&path), &body, NULL)
+			? market_fail(m, "cannot say that '%s' is %s", words[0], down ? "down" : "up") : show_host(m, o);
+	}
+	buf_release(&body);
+	buf_release(&path);
+	market_sign_out(m);
+	return rc;
+}
+
+int admin_host_down(struct nanopod *np, const struct options *o, char **words)
+{
+	return set_down(np, o, words, true);
+}
+
+int admin_host_up(struct nanopod *np, const struct options *o, char **words)
+{
+	return set_down(np, o, words, false);
+}
+
+int admin_host_retire(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m;
+	struct buf path;
+	int rc = admin_begin(np, o, &m);
+
+	buf_init(&path, BODY_MAX);
+	for (; !rc && *words; words++) {
+		buf_clear(&path);
+		admin_path(&path, o, "/np/v1/hosts/", *words, "");
+		if (market_send(m, "DELETE", buf_text(&path), NULL, NULL))
+			rc = market_fail(m, "cannot retire the host '%s'", *words);
+		else
+			print_note(np, "the host '%s' is retired", *words);
+	}
+	buf_release(&path);
+	market_sign_out(m);
+	return rc;
+}
+
+/* ---- Offers ---------------------------------------------------------------------------- */
+
+static const struct column offer_columns[] = {
+	{ "order", COLUMN_ID, "id of the sell order: 'nanopod cancel' withdraws it" },
+	{ "host", 0, "what is offered" },
+	{ "price", COLUMN_RIGHT, "dollars per node-hour" },
+	{ "status", 0, "standing until it is sold or over" },
+	{ "starts", 0, "from when" },
+	{ "ends", 0, "until when" },
+	{ 0 }
+};
+
+/* GPUs of the host's type, which a price per GPU-hour needs. */
+static int gpus_of(struct market_link *m, const struct options *o, const char *host, unsigned *gpus)
+{
+	struct model_host h;
+	struct model_sku s;
+	struct buf path;
+	int rc;
+
+	*gpus = 0;
+	if (strcmp(option_text(o, "per"), "node") == 0)
+		return 0;
+	buf_init(&path, BODY_MAX);
+	admin_path(&path, o, "/np/v1/hosts/", host, "");
+	rc = market_get(m, "%s", buf_text(&path));
+	rc = rc ? rc : wire_host(m->doc, WIRE_WHOLE, &h, &m->fail);
+	if (!rc) {
+		buf_clear(&path);
+		if (buf_adds(&path, "/v2/instance_skus/") || client_quote(&path, h.sku.id ? h.sku.id : ""))
+			command_nomem();
+		rc = market_get(m, "%s", buf_text(&path));
+		rc = rc ? rc : wire_sku(m->doc, WIRE_WHOLE, &s, &m->fail);
+	}
+	buf_release(&path);
+	if (rc)
+		return market_fail(m, "cannot offer '%s'", host);
+	if (s.gpus < 1 || s.gpus > 1024)
+		return print_fail_field(m->np, STATUS_USAGE, "--per", "say '--per node'",
+			"cannot offer '%s' per GPU-hour: its nodes have no GPUs", host);
+	*gpus = (unsigned)s.gpus;
+	return 0;
+}
+
+static int show_offer(struct market_link *m, const struct options *o, const char *host)
+{
+	struct model_order order;
+	char price[CELL_TEXT], start[CELL_TEXT], end[CELL_TEXT];
+	struct rows *r;
+	int rc;
+
+	if (wire_order(m->doc, WIRE_WHOLE, &order, &m->fail))
+		return market_fail(m, "cannot show the offer");
+	r = rows_new(m->np, o, offer_columns, &rc);
+	if (!r)
+		return rc;
+	rows_add(r, (const char *[]){ order.id, host, cell_price(order.limit, 0, price), order.status_text,
+		order.window.count ? cell_time(m->np, order.window.list[0].start, start) : NULL,
+		order.window.count ? cell_time(m->np, order.window.list[order.window.count - 1].end, end) : NULL });
+	return rows_end(r);
+}
+
+static int place_offer(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from, int64_t until)
+{
+	struct fail why = { 0 };
+	struct buf body, path;
+	struct json j;
+	char room[MONEY_TEXT];
+	int64_t price;
+	int rc;
+
+	if (price_parse(words[1], gpus, &price, &why))
+		return print_fail(m->np, STATUS_USAGE, NULL, "cannot offer '%s': %s", words[0], why.text);
+	buf_init(&body, BODY_MAX);
+	buf_init(&path, BODY_MAX);
+	admin_path(&path, o, "/np/v1/hosts/", words[0], "/offers");
+	j = json_to(&body);
+	json_begin_object(&j, NULL);
+	json_text(&j, "price_dollars_per_node_hour", price_wire(price, room));
+	if (from)
+		json_int(&j, "start_at", from);
+	if (until)
+		json_int(&j, "end_at", until);
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+	rc = market_make(m, buf_text(&path), &body, buf_text(&body)) ? market_fail(m, "cannot offer '%s'", words[0])
+		: show_offer(m, o, words[0]);
+	buf_release(&body);
+	buf_release(&path);
+	return rc;
+}
+
+int admin_offer(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m = NULL;
+	struct fail why = { 0 };
+	int64_t from, until, price;
+	unsigned gpus = 0;
+	int rc = admin_time(np, o, "from", &from);
+
+	rc = rc ? rc : admin_time(np, o, "until", &until);
+	if (!rc && price_parse(words[1], 1, &price, &why)) /* before anything is asked */
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot offer '%s': %s", words[0], why.text);
+	rc = rc ? rc : admin_begin(np, o, &m);
+	rc = rc ? rc : gpus_of(m, o, words[0], &gpus);
+	if (!rc && m->explain && !gpus && strcmp(option_text(o, "per"), "node") != 0)
+		print_note(np, "then the offer, at %s times the GPUs that a node of that type has", words[1]);
+	else
+		rc = rc ? rc : place_offer(m, o, words, gpus, from, until);
+	market_sign_out(m);
+	return rc;
+}

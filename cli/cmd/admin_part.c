@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of nanopod admin share. */
+#include <string.h>
+#include <time.h>
+
+#include "cli/cmd/admin.h"
+#include "cli/print.h"
+#include "market/when.h"
+
+enum { GRID = 60 };
+
+int admin_begin(struct nanopod *np, const struct options *o, struct market_link **out)
+{
+	struct market_link *m;
+	int rc = market_sign_in(np, o, 0, &m);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	rc = market_need_ours(m, "admin");
+	if (rc)
+		market_sign_out(m);
+	else
+		*out = m;
+	return rc;
+}
+
+void admin_path(struct buf *out, const struct options *o, const char *base, const char *name, const char *rest)
+{
+	const char *account = option_text(o, "account");
+
+	if (buf_adds(out, base) || (name && client_quote(out, name)) || buf_adds(out, rest) ||
+	    (account && (buf_adds(out, "?account=") || client_quote(out, account))))
+		command_nomem();
+}
+
+int admin_time(struct nanopod *np, const struct options *o, const char *name, int64_t *seconds)
+{
+	const char *text = option_text(o, name);
+	struct fail why = { 0 };
+	int64_t at, now = (int64_t)time(NULL);
+	char option[32];
+
+	*seconds = 0;
+	if (!text || strcmp(text, "now") == 0)
+		return 0;
+	snprintf(option, sizeof option, "--%s", name);
+	if (when_end(text, now, &at, &why) || when_grid(at, GRID, strcmp(name, "from") == 0 ? WHEN_UP : WHEN_DOWN, seconds, &why))
+		return print_fail_field(np, STATUS_USAGE, option, NULL, "cannot understand %s: %s", option, why.text);
+	return 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod balance: money that is free, held for orders, and paid for leases under way. */
+#include "cli/cell.h"
+#include "cli/market.h"
+#include "cli/rows.h"
+
+static const struct column columns[] = {
+	{ "available", COLUMN_ID, "may be spent" },
+	{ "available_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
+	{ "held", 0, "kept for orders that rest" },
+	{ "held_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
+	{ "escrow", 0, "paid for leases, not used up yet" },
+	{ "escrow_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
+	{ "unsettled", 0, "earned by selling, not booked yet" },
+	{ "unsettled_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
+	{ "floor", COLUMN_WIDE, "how far 'available' may go down" },
+	{ "floor_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
+	{ "burn_per_hour", 0, "what runs now uses up in an hour" },
+	{ "burn_per_hour_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
+	{ 0 }
+};
+
+static int show(struct nanopod *np, const struct options *o, const struct model_balance *b)
+{
+	const int64_t amounts[] = { b->available, b->held, b->escrow, b->unsettled, b->floor, b->burn };
+	enum { AMOUNTS = sizeof amounts / sizeof *amounts };
+	char rooms[2 * AMOUNTS][CELL_TEXT];
+	const char *cells[2 * AMOUNTS];
+	struct rows *r;
+	int rc;
+
+	if (option_given(o, "quiet"))
+		np->format = FORMAT_NAME; /* for a script: no sign and no commas */
+	for (size_t i = 0; i < AMOUNTS; i++) {
+		cells[2 * i] = cell_money(np, amounts[i], rooms[2 * i]);
+		cells[2 * i + 1] = cell_micros(amounts[i], rooms[2 * i + 1]);
+	}
+	r = rows_new(np, o, columns, &rc);
+	if (!r)
+		return rc;
+	rows_add(r, cells);
+	return rows_end(r);
+}
+
+static int balance(struct nanopod *np, const struct options *o)
+{
+	struct model_balance b;
+	struct market_link *m;
+	int rc, ours;
+
+	if (!rows_check(np, o, columns, &rc))
+		return rc;
+	rc = market_sign_in(np, o, 0, &m);
+	if (rc)
+		return rc;
+	ours = market_ours(m);
+	if (ours < 0 || market_get(m, "%s", ours ? "/np/v1/balance" : "/v1/balances") ||
+	    wire_balance(m->doc, WIRE_WHOLE, &b, &m->fail))
+		rc = market_fail(m, "cannot show the balance");
+	else
+		rc = show(np, o, &b);
+	market_sign_out(m);
+	return rc;
+}
+
+static const struct example examples[] = {
+	{ "nanopod balance", "what may be spent, what is held, what runs" },
+	{ "nanopod balance -q", "the free money alone, for scripts: 12.500000" },
+	{ "nanopod balance -o json", "every amount as a decimal and in micro-dollars" },
+	{ 0 }
+};
+
+const struct command cmd_balance = {
+	.name = "balance",
+	.args = "",
+	.summary = "show how much money there is",
+	.examples = examples,
+	.description = "What a running reservation costs was paid when it was bought and is in escrow until its minutes have passed. "
+		"'nanopod burn' says per reservation how long that lasts, 'nanopod ledger' how it came about.",
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_ROWS | COMMAND_MARKET,
+	.run = balance,
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod burn: what uses up money now and later, by reservation, and how long what is there lasts. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cell.h"
+#include "cli/market.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "market/money.h"
+#include "market/when.h"
+
+enum { MINUTE = 60 };
+
+static const struct column columns[] = {
+	{ "reservation", COLUMN_ID, "its name" },
+	{ "type", 0, "what kind of node" },
+	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "nodes that run now" },
+	{ "per_hour", COLUMN_RIGHT, "what they use up in an hour" },
+	{ "per_hour_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
+	{ "until", 0, "when the last node of it ends" },
+	{ "to_the_end", COLUMN_RIGHT, "what it still uses up until then" },
+	{ "to_the_end_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
+	{ "coming", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "nodes that have not begun" },
+	{ "starts", COLUMN_WIDE, "when the first of those begins" },
+	{ "interruptible", COLUMN_RAW | COLUMN_WIDE, "may be taken back" },
+	{ "pool", COLUMN_WIDE, "its id" },
+	{ 0 }
+};
+
+struct spent {
+	char *pool, *name, *type;
+	int64_t nodes, coming, per_hour, rest, until, starts;
+	bool interruptible;
+};
+
+struct burn {
+	int64_t now;
+	struct spent *list;
+	size_t count;
+	bool overflow;
+};
+
+static char *copy(const char *text)
+{
+	char *made = strdup(text ? text : "");
+
+	if (!made)
+		command_nomem();
+	return made;
+}
+
+static struct spent *spent_of(struct burn *b, const struct model_lease *l)
+{
+	const char *pool = l->pool.id ? l->pool.id : "";
+
+	for (size_t i = 0; i < b->count; i++)
+		if (strcmp(b->list[i].pool, pool) == 0 && strcmp(b->list[i].type, l->sku.name ? l->sku.name : "") == 0)
+			return &b->list[i];
+	b->list = reallocarray(b->list, b->count + 1, sizeof *b->list);
+	if (!b->list)
+		command_nomem();
+	b->list[b->count] = (struct spent){ .pool = copy(pool), .name = copy(l->pool.name ? l->pool.name : pool),
+		.type = copy(l->sku.name), .interruptible = l->interruptible };
+	return &b->list[b->count++];
+}
+
+static int add_lease(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct burn *b = arg;
+	struct model_lease l;
+	struct spent *s;
+	int64_t from, hour, rest;
+	int rc = wire_lease(d, at, &l, f);
+
+	if (rc || l.end <= b->now)
+		return rc;
+	s = spent_of(b, &l);
+	from = l.start > b->now ? l.start : b->now;
+	b->overflow |= money_cost(l.price, l.nodes, MINUTE, &hour) || money_cost(l.price, l.nodes, (l.end - from) / MINUTE, &rest);
+	if (b->overflow)
+		return 0;
+	if (l.start <= b->now) {
+		s->nodes += l.nodes;
+		b->overflow |= money_add(s->per_hour, hour, &s->per_hour) != 0;
+	} else {
+		s->coming += l.nodes;
+		s->starts = !s->starts || l.start < s->starts ? l.start : s->starts;
+	}
+	b->overflow |= money_add(s->rest, rest, &s->rest) != 0;
+	s->until = l.end > s->until ? l.end : s->until;
+	return 0;
+}
+
+/* What it comes to. Leases are paid when they are bought: only what is not bought yet can run out of money. */
+static void forecast(struct nanopod *np, const struct burn *b, const struct model_balance *balance)
+{
+	int64_t hour = 0, rest = 0, until = 0;
+	char a[CELL_TEXT], c[CELL_TEXT], there[CELL_TEXT], held[CELL_TEXT], at[WHEN_TEXT], when[WHEN_TEXT];
+
+	for (size_t i = 0; i < b->count; i++) {
+		if (money_add(hour, b->list[i].per_hour, &hour) || money_add(rest, b->list[i].rest, &rest))
+			return;
+		until = b->list[i].until > until ? b->list[i].until : until;
+	}
+	if (!b->count)
+		print_note(np, "nothing runs, and nothing is coming; %s is available", money_text(balance->available, there));
+	else
+		print_note(np, "%s an hour now, %s until %s (%s); all of that is paid. %s stays available then%s%s", money_text(hour, a),
+			money_text(rest, c), when_local(until, at), when_relative(until, b->now, when), money_text(balance->available, there),
+			balance->held > 0 ? ", less what resting orders buy: at most " : "",
+			balance->held > 0 ? money_text(balance->held, held) : "");
+}
+
+static int show(struct nanopod *np, const struct options *o, const struct burn *b)
+{
+	struct rows *r;
+	int rc;
+
+	r = rows_new(np, o, columns, &rc);
+	if (!r)
+		return rc;
+	for (size_t i = 0; i < b->count; i++) {
+		const struct spent *s = &b->list[i];
+		char nodes[CELL_TEXT], hour[CELL_TEXT], hour_n[CELL_TEXT], until[CELL_TEXT], rest[CELL_TEXT], rest_n[CELL_TEXT];
+		char coming[CELL_TEXT], starts[CELL_TEXT];
+
+		rows_add(r, (const char *[]){ s->name, s->type, cell_int(s->nodes, nodes), cell_money(np, s->per_hour, hour),
+			cell_micros(s->per_hour, hour_n), cell_time(np, s->until, until), cell_money(np, s->rest, rest),
+			cell_micros(s->rest, rest_n), cell_int(s->coming, coming), cell_time(np, s->starts, starts),
+			cell_bool(s->interruptible), s->pool });
+	}
+	return rows_end(r);
+}
+
+static int burn(struct nanopod *np, const struct options *o)
+{
+	struct burn b = { .now = (int64_t)time(NULL) };
+	struct model_balance balance;
+	struct market_link *m;
+	int rc;
+
+	if (!rows_check(np, o, columns, &rc))
+		return rc;
+	rc = market_sign_in(np, o, 0, &m);
+	rc = rc ? rc : market_need_ours(m, "burn");
+	if (!rc) {
+		/* The market's clock counts, and a minute that has begun is used up. */
+		b.now = m->about_doc && m->about.now > 0 ? m->about.now : b.now;
+		b.now -= b.now % MINUTE;
+		if (market_each(m, "/np/v1/leases", add_lease, &b) || market_get(m, "/np/v1/balance") ||
+		    wire_balance(m->doc, WIRE_WHOLE, &balance, &m->fail))
+			rc = market_fail(m, "cannot say what runs");
+		else if (b.overflow)
+			rc = print_fail(np, STATUS_FAILURE, NULL, "cannot say what runs: the sum is too large to be counted");
+		else
+			rc = show(np, o, &b);
+		if (!rc && cell_for_people(np) && !option_given(o, "quiet"))
+			forecast(np, &b, &balance);
+	}
+	for (size_t i = 0; i < b.count; i++) {
+		free(b.list[i].pool);
+		free(b.list[i].name);
+		free(b.list[i].type);
+	}
+	free(b.list);
+	market_sign_out(m);
+	return rc;
+}
+
+static const struct example examples[] = {
+	{ "nanopod burn", "what each reservation costs an hour, until when, and in all" },
+	{ "nanopod burn -o json | jq 'map(.per_hour_micros) | add'", "micro-dollars an hour, for an alert" },
+	{ "nanopod burn -q", "names of what runs or is coming" },
+	{ 0 }
+};
+
+const struct command cmd_burn = {
+	.name = "burn",
+	.args = "",
+	.summary = "show what costs money now and until when",
+	.examples = examples,
+	.description = "One row for a reservation (and type of node). What it still uses up was paid when it was bought and is in escrow; "
+		"the line below says what that is for all together and what stays available.",
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.run = burn,
+};

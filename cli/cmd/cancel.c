@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod cancel: an order leaves the book. Where it filled meanwhile, that is said: one of the two wins. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/cell.h"
+#include "cli/market.h"
+#include "cli/placed.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "cli/signals.h"
+#include "market/ident.h"
+
+enum { CONFIRM_MS = 60000, WORST = 256 };
+
+static const struct column columns[] = {
+	{ "order", COLUMN_ID, "its id" },
+	{ "result", 0, "cancelled, filled, or failed" },
+	{ "status", COLUMN_WIDE, "what the market calls it" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many were filled before" },
+	{ "reservation", 0, "what it was for" },
+	{ "message", 0, "why, where it failed" },
+	{ 0 }
+};
+
+/* 0 or an exit status; *p is what is known. The sentence of a failure is in m->fail. */
+static int cancel_one(struct market_link *m, const char *id, struct placed *p)
+{
+	char path[128];
+	int number = 0, rc;
+
+	if (!ident_looks(IDENT_ORDER, id))
+		return fail_set(&m->fail, REASON_INVALID, "'%.60s' is not the id of an order: those begin with 'ordr_'", id);
+	snprintf(path, sizeof path, "/v2/orders/%.60s", id);
+	rc = market_send(m, "DELETE", path, NULL, NULL);
+	if (rc == MARKET_EXPLAINED)
+		return rc;
+	if (rc && rc != REASON_INVALID && rc != REASON_WRONG_STATE && rc != REASON_MALFORMED)
+		return rc;
+	/* It is cancelled when the market says so, not when the request came back. */
+	rc = placed_look(m, id, p);
+	if (!rc && p->status != MODEL_ORDER_CANCELLED && p->status != MODEL_ORDER_FILLED && p->status != MODEL_ORDER_REJECTED)
+		rc = placed_wait(m, p, CONFIRM_MS, &number);
+	if (rc == 1)
+		return fail_set(&m->fail, CLIENT_LOST, "the market took the request and has not confirmed it yet");
+	if (rc == 2)
+		return fail_set(&m->fail, CLIENT_STOPPED, "interrupted; the market has the request");
+	if (!rc && p->status == MODEL_ORDER_FILLED)
+		return fail_set(&m->fail, REASON_WRONG_STATE, "it was filled before; 'nanopod release %s' or 'nanopod sell %s' part with it",
+			p->pool_name, p->pool_name);
+	return rc;
+}
+
+static int cancel(struct nanopod *np, const struct options *o)
+{
+	struct market_link *m = NULL;
+	char **ids = option_argv(o), room[CELL_TEXT];
+	int status = STATUS_OK, count = option_argc(o), failed = 0, rc;
+	struct rows *r = NULL;
+
+	if (signals_begin())
+		command_nomem();
+	rc = market_sign_in(np, o, 0, &m);
+	r = rc ? NULL : rows_new(np, o, columns, &rc);
+	if (!r) {
+		market_sign_out(m);
+		signals_end();
+		return rc;
+	}
+	for (int i = 0; i < count; i++) {
+		struct placed p = { .filled_nodes = 0 };
+
+		rc = cancel_one(m, ids[i], &p);
+		if (rc == MARKET_EXPLAINED)
+			continue;
+		rows_add(r, (const char *[]){ ids[i], !rc ? "cancelled" : p.status == MODEL_ORDER_FILLED ? "filled" : "failed",
+			*p.status_text ? p.status_text : NULL, cell_int(p.filled_nodes, room), *p.pool_name ? p.pool_name : NULL,
+			rc ? m->fail.text : NULL });
+		if (rc) {
+			failed++;
+			status = market_fail(m, "cannot cancel '%.60s'", ids[i]);
+		}
+	}
+	if (m->explain)
+		rows_drop(r);
+	else
+		rows_end(r);
+	market_sign_out(m);
+	signals_end();
+	return failed && failed < count ? STATUS_PARTLY : status;
+}
+
+static const struct option options[] = {
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod cancel ordr_2f8c1e7ab90d4", "take an order out of the book" },
+	{ "nanopod orders -q --status standing | xargs nanopod cancel", "all that wait" },
+	{ 0 }
+};
+
+const struct command cmd_cancel = {
+	.name = "cancel",
+	.args = "ORDER...",
+	.summary = "take orders out of the book",
+	.examples = examples,
+	.description = "Comes back when the market has confirmed it. The money that was held for what did not fill is free again; what "
+		"filled before stays, and the exit status is then 5. With several orders the exit status is 10 where only some failed.",
+	.positional = "ORDER  the id of an order: 'nanopod orders' lists them",
+	.options = options,
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.min_args = 1,
+	.max_args = -1,
+	.complete_first = COMPLETE_ORDER,
+	.complete_rest = COMPLETE_ORDER,
+	.run = cancel,
+};

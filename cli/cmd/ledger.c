@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nanopod ledger: the account's statement, and the proof that nobody bent it. What was verified is
+ * remembered (the last row and its place in the hash chain), so that the next time shows that the
+ * rows before it are still the same.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/action.h"
+#include "cli/cell.h"
+#include "cli/market.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "market/proof.h"
+
+static const char path[] = "/np/v1/ledger?limit=1000";
+
+/* ---- Listing --------------------------------------------------------------------------- */
+
+static const struct column columns[] = {
+	{ "row", COLUMN_ID, "its place: SEQ-N" },
+	{ "at", 0, "when" },
+	{ "book", 0, "which pot: available, held, escrow …" },
+	{ "amount", COLUMN_RIGHT, "what came in, or went out" },
+	{ "balance", COLUMN_RIGHT, "what is in it then" },
+	{ "amount_units", COLUMN_RAW | COLUMN_HIDDEN, "micro-dollars, or node-minutes where asset is not 0" },
+	{ "balance_units", COLUMN_RAW | COLUMN_HIDDEN, "the same of the balance" },
+	{ "asset", COLUMN_WIDE, "0 is money, else the number of a SKU" },
+	{ "transfer", COLUMN_WIDE, "postings of one transfer sum to zero" },
+	{ "owner", COLUMN_WIDE, "account or pool, by its number" },
+	{ "subject", COLUMN_WIDE, "what it is for, by its number" },
+	{ "chain", COLUMN_HIDDEN, "its place in the hash chain" },
+	{ 0 }
+};
+
+struct list {
+	struct nanopod *np;
+	struct rows *rows;
+};
+
+static const char *units(const struct nanopod *np, const struct model_posting *p, int64_t n, char room[CELL_TEXT])
+{
+	if (!p->asset)
+		return cell_money(np, n, room);
+	snprintf(room, CELL_TEXT, cell_for_people(np) ? "%" PRId64 " min" : "%" PRId64, n);
+	return room;
+}
+
+static int add_row(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct list *l = arg;
+	struct model_posting p;
+	char row[CELL_TEXT], when[CELL_TEXT], amount[CELL_TEXT], balance[CELL_TEXT], n[CELL_TEXT], m[CELL_TEXT];
+	char asset[CELL_TEXT], transfer[CELL_TEXT], owner[CELL_TEXT], subject[CELL_TEXT], chain[2 * MODEL_CHAIN + 1];
+	int rc = wire_posting(d, at, &p, f);
+
+	if (rc)
+		return rc;
+	snprintf(row, sizeof row, "%" PRIu64 "-%" PRIu64, p.seq, p.n);
+	snprintf(asset, sizeof asset, "%" PRIu64, p.asset);
+	snprintf(transfer, sizeof transfer, "%" PRIu64, p.transfer);
+	snprintf(owner, sizeof owner, "%" PRIu64, p.owner);
+	snprintf(subject, sizeof subject, "%" PRIu64, p.subject);
+	for (size_t i = 0; i < MODEL_CHAIN; i++)
+		snprintf(chain + 2 * i, 3, "%02x", p.chain[i]);
+	rows_add(l->rows, (const char *[]){ row, cell_time(l->np, p.at, when), p.book, units(l->np, &p, p.amount, amount),
+		units(l->np, &p, p.balance, balance), cell_micros(p.amount, n), cell_micros(p.balance, m), asset, transfer, owner, subject,
+		chain });
+	return 0;
+}
+
+static int list(struct nanopod *np, const struct options *o, char **words)
+{
+	struct list l = { .np = np };
+	struct market_link *m;
+	int rc, failed;
+
+	(void)words;
+	if (!rows_check(np, o, columns, &rc))
+		return rc;
+	rc = market_sign_in(np, o, 0, &m);
+	rc = rc ? rc : market_need_ours(m, "ledger list");
+	if (!rc)
+		l.rows = rows_new(np, o, columns, &rc);
+	if (l.rows) {
+		failed = market_each(m, path, add_row, &l);
+		rc = rows_end(l.rows);
+		if (failed)
+			rc = market_fail(m, "cannot list the ledger");
+	}
+	market_sign_out(m);
+	return rc;
+}
+
+/* ---- What was verified before ---------------------------------------------------------- */
+
+struct head {
+	char *path;
+	bool known, met;           /* there is one; the row was there, and was the same */
+	uint64_t seq, n;
+	uint8_t chain[MODEL_CHAIN];
+};
+
+/* By market and account: another market's ledger is another one. */
+static char *head_path(const struct market_link *m)
+{
+	const char *xdg = getenv("XDG_STATE_HOME");
+	char *folder = xdg && *xdg == '/' ? strdup(xdg) : str_expand_home("~/.local/state"), *whole = NULL;
+	struct buf name;
+
+	buf_init(&name, 4096);
+	if (!folder || client_quote(&name, m->url) || buf_adds(&name, "%20") ||
+	    client_quote(&name, m->who.account_id ? m->who.account_id : "operator") || name.len > NAME_MAX - 10 ||
+	    asprintf(&whole, "%s/nanopod/ledger/%s", folder, buf_text(&name)) < 0)
+		whole = NULL;
+	buf_release(&name);
+	free(folder);
+	return whole;
+}
+
+static void read_head(struct head *h)
+{
+	struct buf text;
+
+	buf_init(&text, 4096);
+	h->known = h->path && buf_read_file(&text, h->path) == 0 && proof_parse_head(buf_text(&text), &h->seq, &h->n, h->chain) == 0;
+	buf_release(&text);
+}
+
+static int make_folders(char *name)
+{
+	for (char *p = strchr(name + 1, '/'); p; p = strchr(p + 1, '/')) {
+		int rc;
+
+		*p = '\0';
+		rc = mkdir(name, 0700) < 0 && errno != EEXIST ? -errno : 0;
+		*p = '/';
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static void write_head(struct nanopod *np, struct head *h, const struct proof *p)
+{
+	char room[PROOF_TEXT], temporary[PATH_MAX];
+	int fd = -1, rc = h->path ? make_folders(h->path) : -ENOENT;
+
+	if (!rc && snprintf(temporary, sizeof temporary, "%s.XXXXXX", h->path) < (int)sizeof temporary)
+		fd = mkostemp(temporary, O_CLOEXEC);
+	proof_head(p, room);
+	if (fd >= 0) {
+		bool good = write(fd, room, strlen(room)) == (ssize_t)strlen(room) && fsync(fd) == 0;
+
+		if (close(fd) == 0 && good && rename(temporary, h->path) == 0)
+			return;
+		unlink(temporary);
+	}
+	print_warn(np, "cannot remember what was verified: '%s' cannot be written", h->path ? h->path : "~/.local/state/nanopod");
+}
+
+/* ---- Verifying ------------------------------------------------------------------------- */
+
+struct check {
+	struct proof proof;
+	struct head head;
+	struct fail why;           /* what is wrong with the ledger, where something is */
+	bool bad;
+};
+
+static int check_row(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct check *c = arg;
+	struct model_posting p;
+	int rc = wire_posting(d, at, &p, f);
+
+	if (rc)
+		return rc;
+	rc = proof_add(&c->proof, &p, &c->why);
+	if (rc == -ENOMEM)
+		command_nomem();
+	c->bad = rc != 0;
+	if (!rc && c->head.known && p.seq == c->head.seq && p.n == c->head.n) {
+		c->head.met = memcmp(p.chain, c->head.chain, MODEL_CHAIN) == 0;
+		c->bad = !c->head.met;
+		if (c->bad)
+			fail_set(&c->why, -EBADMSG, "row %" PRIu64 "-%" PRIu64 " was another one when it was verified last: what is before it was changed",
+				p.seq, p.n);
+	}
+	return c->bad; /* 1 ends the list */
+}
+
+static const struct column verdict[] = {
+	{ "verified", COLUMN_RAW, "true: every row follows from the one before" },
+	{ "rows", COLUMN_RAW, "how many" },
+	{ "head", COLUMN_ID, "the last row and its hash: what must still be there next time" },
+	{ "since_last_time", 0, "unchanged; first where there was no last time" },
+	{ 0 }
+};
+
+static int say_verdict(struct nanopod *np, const struct options *o, struct check *c)
+{
+	char count[CELL_TEXT], head[PROOF_TEXT];
+	struct rows *r;
+	int rc;
+
+	if (!c->bad && c->head.known && !c->head.met) {
+		c->bad = true;
+		fail_set(&c->why, -EBADMSG, "row %" PRIu64 "-%" PRIu64 ", which was verified before, is not there any more", c->head.seq, c->head.n);
+	}
+	if (c->bad)
+		return print_fail(np, STATUS_CHECK, "keep what 'nanopod ledger list -o json' says, and ask the market's operator",
+			"the ledger does not hold: %s (%" PRIu64 " rows before were right)", c->why.text, c->proof.count);
+	if (c->proof.count)
+		write_head(np, &c->head, &c->proof);
+	r = rows_new(np, o, verdict, &rc);
+	if (!r)
+		return rc;
+	rows_add(r, (const char *[]){ "true", cell_int((int64_t)c->proof.count, count), proof_head(&c->proof, head),
+		c->head.known ? "unchanged" : "first" });
+	return rows_end(r);
+}
+
+static int verify(struct nanopod *np, const struct options *o, char **words)
+{
+	struct check c = { 0 };
+	struct market_link *m;
+	int rc;
+
+	(void)words;
+	if (!rows_check(np, o, verdict, &rc))
+		return rc;
+	proof_init(&c.proof);
+	rc = market_sign_in(np, o, 0, &m);
+	rc = rc ? rc : market_need_ours(m, "ledger verify");
+	if (!rc && market_whoami(m))
+		rc = market_fail(m, "cannot verify the ledger");
+	if (!rc && !m->explain) {
+		c.head.path = head_path(m);
+		read_head(&c.head);
+		rc = market_each(m, path, check_row, &c) ? market_fail(m, "cannot verify the ledger") : say_verdict(np, o, &c);
+	}
+	proof_release(&c.proof);
+	free(c.head.path);
+	market_sign_out(m);
+	return rc;
+}
+
+static const struct action actions[] = {
+	{ "list", "", 0, 0, list },
+	{ "verify", "", 0, 0, verify },
+	{ 0 }
+};
+
+static int ledger(struct nanopod *np, const struct options *o)
+{
+	return action_run(np, o, "ledger", actions, "list");
+}
+
+static const struct example examples[] = {
+	{ "nanopod ledger", "every posting, oldest first, with the balance after it" },
+	{ "nanopod ledger verify", "prove that nothing was changed, left out or miscounted" },
+	{ "nanopod ledger list -o csv >statement.csv", "for a spreadsheet" },
+	{ 0 }
+};
+
+const struct command cmd_ledger = {
+	.name = "ledger",
+	.args = "[list | verify]",
+	.summary = "show the account's statement, and verify it",
+	.examples = examples,
+	.positional = "list    every posting (also without a word)\n"
+		"verify  compute hash chain and balances again",
+	.description = "The market keeps double entries and never changes one. Each has the SHA-256 of what it says and of the one before: "
+		"'verify' computes all of them again from what the market serves, and every balance from its amounts. It names the first "
+		"row that does not hold and exits 11. What was verified is remembered in ~/.local/state/nanopod/ledger: the next run "
+		"proves that what came before is still the same.",
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.max_args = -1,
+	.complete_first = COMPLETE_VALUES,
+	.first_values = "list|verify",
+	.run = ledger,
+};

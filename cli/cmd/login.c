@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nanopod login: takes a token from standard input, a file, or a person's hidden typing (never from
+ * a flag, where others could see it), asks the market whether it knows it, and keeps it.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/market.h"
+#include "cli/print.h"
+#include "cli/settings.h"
+#include "cli/terminal.h"
+#include "cli/tokenfile.h"
+
+/* Typed without being shown. 0, or an exit status. */
+static int ask(struct nanopod *np, char **token)
+{
+	const char *url = settings_text(np->settings, SETTING_ID_URL);
+	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	struct fail f = { 0 };
+	char *text = NULL, *end;
+	ssize_t n;
+
+	if (tty < 0)
+		return print_fail(np, STATUS_USAGE, "give it on standard input: 'nanopod login <FILE'",
+			"cannot ask for the token: there is no terminal");
+	dprintf(tty, "Token for %s (not shown): ", url ? url : "the market");
+	text = calloc(1, TOKEN_BYTES + 1);
+	if (!text)
+		command_nomem();
+	terminal_no_echo(tty);
+	n = read(tty, text, TOKEN_BYTES);
+	terminal_restore();
+	dprintf(tty, "\n");
+	close(tty);
+	end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+	if (end)
+		*end = '\0';
+	if (n > 0 && *text && client_check_token_text(text, &f) == 0) {
+		*token = text;
+		return 0;
+	}
+	token_free(text);
+	return print_fail(np, STATUS_USAGE, NULL, "cannot sign in: %s", *f.text ? f.text : "no token was typed");
+}
+
+static int take(struct nanopod *np, const struct options *o, char **token)
+{
+	const char *file = option_text(o, "token-file");
+	struct fail f = { 0 };
+	int rc;
+
+	if (!file && np->tty_in)
+		return ask(np, token);
+	rc = file && strcmp(file, "-") != 0 ? token_read_file(file, token, &f) : token_read_fd(STDIN_FILENO, "standard input", token, &f);
+	if (!rc && client_check_token_text(*token, &f)) {
+		token_free(*token);
+		rc = -1;
+	}
+	return rc ? print_fail(np, STATUS_USAGE, "the token is one line, as 'nanopod token create' printed it",
+		"cannot sign in: %s", f.text) : 0;
+}
+
+static int keep(struct market_link *m, const char *token)
+{
+	struct nanopod *np = m->np;
+	char *path = token_path(np->settings);
+	struct fail f = { 0 };
+	int rc = STATUS_OK;
+
+	if (!path)
+		return print_fail(np, STATUS_FAILURE, "set HOME", "cannot find where the token is kept");
+	if (token_write(path, token, &f))
+		rc = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
+	else
+		print_note(np, "signed in to '%s' as '%s'; the token is in '%s'", m->url, m->who.account ? m->who.account : "?", path);
+	free(path);
+	if (!rc && getenv("NANOPOD_TOKEN") && *getenv("NANOPOD_TOKEN"))
+		print_warn(np, "NANOPOD_TOKEN is set, and counts instead of what was written");
+	if (!rc && settings_layer(np->settings, SETTING_ID_URL) >= LAYER_ENVIRONMENT)
+		print_note(np, "'nanopod config set url %s' keeps the URL too", m->url);
+	return rc;
+}
+
+static int login(struct nanopod *np, const struct options *o)
+{
+	struct market_link *m;
+	char *token = NULL;
+	int rc;
+
+	if (!settings_text(np->settings, SETTING_ID_URL)) /* before a secret is typed */
+		return print_fail_field(np, STATUS_USAGE, "url", "'nanopod config set url URL' sets it, --url says it once",
+			"cannot sign in: no market is set");
+	if (strncmp(settings_text(np->settings, SETTING_ID_URL), "unix:", 5) == 0)
+		return print_fail(np, STATUS_USAGE, "whoever may open it is the operator", "cannot sign in: a unix socket takes no token");
+	rc = take(np, o, &token);
+	if (rc)
+		return rc;
+	rc = market_sign_in_by(np, o, token, option_given(o, "token-file") ? option_text(o, "token-file") : "what you gave", 0, &m);
+	if (!rc) {
+		rc = market_whoami(m) ? market_fail(m, "cannot sign in") : keep(m, token);
+		market_sign_out(m);
+	}
+	token_free(token);
+	return rc;
+}
+
+static const struct option options[] = {
+	{ "token-file", 0, OPTION_STRING, "FILE", .help = "read the token from FILE, which only you may read; - is standard input",
+		.complete = COMPLETE_FILE },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod login", "asks for the token without showing it" },
+	{ "nanopod login <token.txt", "takes it from standard input" },
+	{ "nanopod login --profile prod --url https://market.example.org", "another market's token, for a profile of its own" },
+	{ 0 }
+};
+
+const struct command cmd_login = {
+	.name = "login",
+	.args = "",
+	.summary = "keep a token for the market",
+	.examples = examples,
+	.description = "The market is asked whose token it is before it is kept; one that it refuses is not kept, and the one that was "
+		"there stays. The file is ~/.config/nanopod/token (token-PROFILE in a profile), for you alone. A token is never given as "
+		"an option, where other users could see it. NANOPOD_TOKEN counts before the file.",
+	.options = options,
+	.flags = COMMAND_MARKET,
+	.run = login,
+};

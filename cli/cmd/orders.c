@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod orders: what was ordered and what became of it; and purchases that were cut off before that was known. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cell.h"
+#include "cli/intent.h"
+#include "cli/market.h"
+#include "cli/placed.h"
+#include "cli/print.h"
+#include "cli/remember.h"
+#include "cli/reservation.h"
+#include "cli/rows.h"
+#include "cli/signals.h"
+#include "cli/skus.h"
+#include "cli/value.h"
+#include "market/when.h"
+
+static const struct column columns[] = {
+	{ "order", COLUMN_ID, "its id" },
+	{ "side", 0, "buy or sell" },
+	{ "status", 0, "pending, standing, partially_filled, filled, cancelled, rejected" },
+	{ "reservation", 0, "what it is for" },
+	{ "type", 0, "type of node" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many were asked for" },
+	{ "filled", COLUMN_RAW | COLUMN_RIGHT, "how many were filled, at most at once" },
+	{ "start", 0, "from when" },
+	{ "end", 0, "until when" },
+	{ "limit", COLUMN_RIGHT, "in dollars per GPU-hour" },
+	{ "paid", COLUMN_RIGHT, "what it was filled at, on average" },
+	{ "total", COLUMN_RIGHT | COLUMN_WIDE, "paid in all, in dollars" },
+	{ "held", COLUMN_RIGHT | COLUMN_WIDE, "money that is held for it" },
+	{ "reason", COLUMN_WIDE, "why it did not fill" },
+	{ "created", COLUMN_WIDE, "when it was placed" },
+	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the total in millionths of a dollar" },
+	{ "limit_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN, "the limit in millionths of a dollar per node-hour" },
+	{ 0 }
+};
+
+struct listing {
+	struct nanopod *np;
+	struct rows *rows;
+	const struct skus *skus;
+	bool all;
+	char names[512][64], help[512][32];
+	size_t count;
+};
+
+static void add_row(struct listing *l, const struct model_order *o, const struct placed *p)
+{
+	const struct sku *sku = skus_by_id(l->skus, p->sku);
+	unsigned gpus = sku ? sku->gpus : 0;
+	char r[12][CELL_TEXT];
+
+	rows_add(l->rows, (const char *[]){ p->id, p->sell ? "sell" : "buy", p->status_text, *p->pool_name ? p->pool_name : p->pool,
+		sku && sku->alias ? sku->alias : o->sku.name ? o->sku.name : p->sku, cell_int(p->nodes, r[0]), cell_int(p->filled_nodes, r[1]),
+		cell_time(l->np, p->start, r[2]), cell_time(l->np, p->end, r[3]), cell_price(p->limit, gpus, r[4]),
+		cell_price(p->average, gpus, r[5]), cell_money(l->np, p->total, r[6]), cell_money(l->np, p->hold, r[7]),
+		*p->reason_text ? p->reason_text : NULL, cell_time(l->np, o->created_at, r[8]), cell_int(p->total, r[9]),
+		cell_int(p->limit * 60, r[10]) });
+}
+
+/* What is over long since is not what people look for. */
+static int list_one(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct listing *l = arg;
+	struct model_order o;
+	struct placed p;
+	int rc = wire_order(d, at, &o, f);
+
+	if (rc)
+		return rc;
+	placed_copy(&p, &o);
+	if (l->count < sizeof l->names / sizeof *l->names) {
+		snprintf(l->names[l->count], sizeof *l->names, "%s", p.id);
+		snprintf(l->help[l->count++], sizeof *l->help, "%s", p.status_text);
+	}
+	if (l->all || !placed_decided(&p))
+		add_row(l, &o, &p);
+	return 0;
+}
+
+static void remember(const struct market_link *m, const struct listing *l)
+{
+	const char *names[512], *help[512];
+
+	for (size_t i = 0; i < l->count; i++) {
+		names[i] = l->names[i];
+		help[i] = l->help[i];
+	}
+	remember_all(REMEMBER_ORDERS, m->url, names, help, l->count);
+}
+
+/* ---- Purchases that were cut off --------------------------------------------------------- */
+
+static bool tell_unfinished(void *arg, const struct intent *i)
+{
+	struct nanopod *np = arg;
+	char when[WHEN_TEXT];
+
+	print_note(np, "a purchase that began %s is not finished: '%s' goes on with it",
+		when_relative(intent_begun(i), (int64_t)time(NULL), when), intent_command(i));
+	return true;
+}
+
+static void tell_all_unfinished(struct market_link *m)
+{
+	static const char *const verbs[] = { "buy", "extend", "sell", "release" };
+	char *prefix;
+
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+		if (asprintf(&prefix, "%s\n%s\n", verbs[i], m->url) < 0)
+			command_nomem();
+		intent_each(prefix, tell_unfinished, m->np);
+		free(prefix);
+	}
+}
+
+/* ---- The list ----------------------------------------------------------------------------- */
+
+static int make_path(struct market_link *m, const struct options *o, struct buf *path)
+{
+	static const char *const open[] = { "pending", "standing", "partially_filled" };
+	struct reservation r = { 0 };
+	int rc = 0;
+
+	buf_adds(path, "/v2/orders?limit=200&sort_by=-created_at");
+	if (option_given(o, "side"))
+		buf_addf(path, "&side=%s", option_text(o, "side"));
+	for (size_t i = 0; i < option_count(o, "status"); i++)
+		buf_addf(path, "&status=%s", option_at(o, "status", i));
+	for (size_t i = 0; i < sizeof open / sizeof *open && !option_given(o, "all") && !option_given(o, "status"); i++)
+		buf_addf(path, "&status=%s", open[i]);
+	if (option_given(o, "reservation")) {
+		rc = reservation_find(m, option_text(o, "reservation"), &r);
+		if (!rc)
+			buf_addf(path, "&pool=%s", r.id);
+		reservation_release(&r);
+	}
+	return rc;
+}
+
+static int check(struct nanopod *np, const struct options *o)
+{
+	static const char words[] = "pending|standing|partially_filled|filled|cancelled|rejected";
+	struct fail f = { 0 };
+	size_t at;
+
+	for (size_t i = 0; i < option_count(o, "status"); i++)
+		if (value_enum(option_at(o, "status", i), words, &at, &f))
+			return print_fail_field(np, STATUS_USAGE, "--status", NULL, "cannot use '--status': %s", f.text);
+	return 0;
+}
+
+static int list(struct market_link *m, const struct options *o)
+{
+	struct skus skus = { 0 };
+	struct listing *l = calloc(1, sizeof *l);
+	struct buf path;
+	int rc;
+
+	if (!l)
+		command_nomem();
+	buf_init(&path, 65536);
+	rc = skus_load(m, &skus);
+	rc = rc ? rc : make_path(m, o, &path);
+	*l = (struct listing){ .np = m->np, .skus = &skus, .all = option_given(o, "all") || option_given(o, "status") };
+	l->rows = rc ? NULL : rows_new(m->np, o, columns, &rc);
+	if (l->rows) {
+		if (market_each(m, buf_text(&path), list_one, l))
+			rc = market_fail(m, "cannot list the orders");
+		else
+			remember(m, l);
+		if (rc || m->explain)
+			rows_drop(l->rows);
+		else
+			rows_end(l->rows);
+		tell_all_unfinished(m);
+	}
+	buf_release(&path);
+	skus_release(&skus);
+	free(l);
+	return rc;
+}
+
+static int orders(struct nanopod *np, const struct options *o)
+{
+	struct market_link *m = NULL;
+	int rc = check(np, o);
+
+	if (rc)
+		return rc;
+	if (signals_begin())
+		command_nomem();
+	rc = market_sign_in(np, o, 0, &m);
+	rc = rc ? rc : list(m, o);
+	market_sign_out(m);
+	signals_end();
+	return rc;
+}
+
+static const struct option options[] = {
+	{ "all", 'a', OPTION_FLAG, .help = "those that are over too" },
+	{ "side", 0, OPTION_ENUM, .values = "buy|sell", .help = "only these", .complete = COMPLETE_VALUES },
+	{ "status", 0, OPTION_LIST, "STATUS",
+		.help = "only these: pending, standing, partially_filled, filled, cancelled, rejected; may be repeated" },
+	{ "reservation", 'r', OPTION_STRING, "RESERVATION", .help = "only those for it", .complete = COMPLETE_RESERVATION },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod orders", "what waits in the book" },
+	{ "nanopod orders --all -o wide", "all that there were, with why" },
+	{ "nanopod orders -q --side sell", "ids only, for scripts" },
+	{ 0 }
+};
+
+const struct command cmd_orders = {
+	.name = "orders",
+	.args = "",
+	.summary = "list orders",
+	.examples = examples,
+	.description = "The latest come first. Purchases of yours that were cut off before their answer was known are told on standard "
+		"error, with the command that goes on with them.",
+	.options = options,
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_ROWS | COMMAND_MARKET,
+	.run = orders,
+};

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod price: what nodes cost now, and why: the offers they would come from. Nothing is asked, nothing is bought. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cell.h"
+#include "cli/json.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/quote.h"
+#include "cli/rows.h"
+#include "cli/signals.h"
+#include "cli/wish.h"
+
+enum { TEXT_MAX = 1 << 16 };
+
+extern const struct command cmd_buy;
+
+struct pricing {
+	struct nanopod *np;
+	const struct options *o;
+	struct market_link *m;
+	struct wish wish;
+	struct skus skus;
+	struct rows *rows;
+	size_t shown, filled;
+	int first_reason;
+};
+
+static const struct column columns[] = {
+	{ "type", COLUMN_ID, "type of node" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many" },
+	{ "start", 0, "from when" },
+	{ "end", 0, "until when" },
+	{ "price", COLUMN_RIGHT, "of all of it, in dollars per GPU-hour (per node-hour with --per node)" },
+	{ "limit", COLUMN_RIGHT, "the least -p that buys it: the dearest of the offers" },
+	{ "total", COLUMN_RIGHT, "in all, in dollars" },
+	{ "fills", COLUMN_RAW, "could it be bought now" },
+	{ "why", 0, "why not" },
+	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the total in millionths of a dollar" },
+	{ "limit_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN, "the limit in millionths of a dollar per node-hour" },
+	{ "gpus", COLUMN_RAW | COLUMN_HIDDEN, "GPUs of a node" },
+	{ "offers", COLUMN_RAW | COLUMN_HIDDEN, "what is on sale all through the window, cheapest first" },
+	{ 0 }
+};
+
+static void offers_json(const struct quote_book *book, struct buf *out)
+{
+	struct json j = json_to(out);
+	char text[MONEY_TEXT];
+
+	json_begin_array(&j, NULL);
+	for (size_t i = 0; i < book->count; i++) {
+		json_begin_object(&j, NULL);
+		json_text(&j, "price_dollars_per_node_hour", price_wire(book->levels[i].price, text));
+		json_int(&j, "price_micros_per_node_hour", book->levels[i].price * 60);
+		json_int(&j, "nodes", book->levels[i].nodes);
+		json_end(&j);
+	}
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+}
+
+/* The average: money_text of total is exact, this is for comparing. */
+static int64_t average(const struct quote *q)
+{
+	int64_t minutes = (q->end - q->start) / 60 * q->nodes;
+
+	return q->known && minutes > 0 ? (q->cost + minutes / 2) / minutes : -1;
+}
+
+static void add_row(struct pricing *p, const struct sku *sku, const struct quote *q, const struct quote_book *book)
+{
+	unsigned gpus = wish_gpus(&p->wish, sku);
+	char rooms[9][CELL_TEXT];
+	struct buf offers;
+
+	buf_init(&offers, TEXT_MAX);
+	offers_json(book, &offers);
+	rows_add(p->rows, (const char *[]){ sku->alias ? sku->alias : sku->id, cell_int(q->known ? q->nodes : p->wish.nodes, rooms[0]),
+		cell_time(p->np, p->wish.window.start, rooms[1]), cell_time(p->np, p->wish.window.end, rooms[2]),
+		cell_price(average(q), gpus, rooms[3]), q->known ? cell_price(q->price, gpus, rooms[4]) : NULL,
+		q->known ? cell_money(p->np, q->cost, rooms[5]) : NULL, q->fills ? "true" : "false", q->fills ? NULL : q->message,
+		q->known ? cell_int(q->cost, rooms[6]) : NULL, q->known ? cell_int(q->price * 60, rooms[7]) : NULL,
+		cell_int(sku->gpus, rooms[8]), buf_text(&offers) });
+	buf_release(&offers);
+}
+
+/* Where the nodes would come from: level by level until there are enough. */
+static void put_offers(struct pricing *p, const struct sku *sku, const struct quote_book *book)
+{
+	int64_t want = p->wish.nodes;
+	char rate[PLAN_RATE];
+
+	if (!book->count)
+		fprintf(p->np->out, "  offers    none for that whole window\n");
+	for (size_t i = 0; i < book->count; i++) {
+		int64_t n = book->levels[i].nodes < want ? book->levels[i].nodes : want > 0 ? want : 0;
+
+		fprintf(p->np->out, "  %-8s  %4" PRId64 " node%s at %s%s", i ? "" : "offers", book->levels[i].nodes,
+			book->levels[i].nodes == 1 ? " " : "s", plan_rate(book->levels[i].price, wish_gpus(&p->wish, sku), rate), n ? "" : "\n");
+		if (n)
+			fprintf(p->np->out, ": %" PRId64 " of them\n", n);
+		want -= n;
+	}
+	if (book->more)
+		fprintf(p->np->out, "            and dearer ones\n");
+}
+
+static void put_sheet(struct pricing *p, const struct sku *sku, const struct quote *q, const struct quote_book *book)
+{
+	unsigned gpus = wish_gpus(&p->wish, sku);
+	char window[WINDOW_TEXT], a[PLAN_RATE], b[PLAN_RATE], total[MONEY_TEXT];
+	FILE *out = p->np->out;
+
+	fprintf(out, "%s%s%" PRId64 " node%s of ", p->shown ? "\n" : "", print_color(p->np, out, COLOR_BOLD), p->wish.nodes,
+		p->wish.nodes == 1 ? "" : "s");
+	print_safe_line(out, sku->alias ? sku->alias : sku->id);
+	if (sku->gpus)
+		fprintf(out, ", %u GPUs each", sku->gpus);
+	fprintf(out, "%s\n  window    %s\n", print_color(p->np, out, COLOR_NONE), window_show(&p->wish.window, window));
+	if (q->known) {
+		fprintf(out, "  total     %s%s\n", money_text(q->cost, total), q->firm ? "" : ", worked out from the book");
+		fprintf(out, "  price     %s", plan_rate(average(q), gpus, a));
+		if (gpus)
+			fprintf(out, ", %s", plan_rate(average(q), 0, b));
+		fprintf(out, "\n  limit     -p %s would buy it\n", quote_limit_text(q->price, gpus, total));
+	} else {
+		fprintf(out, "  total     %s", q->fills ? "not known: " : "cannot be had now: ");
+		print_safe_line(out, q->message);
+		putc('\n', out);
+	}
+	put_offers(p, sku, book);
+}
+
+static int price_one(struct pricing *p, const struct sku *sku)
+{
+	int64_t minutes = window_minutes(&p->wish.window);
+	struct model_order_new order = { .sku = sku->id, .nodes = p->wish.nodes, .start = p->wish.window.start,
+		.end = p->wish.window.end, .price = quote_any_price(p->wish.nodes, minutes) };
+	struct quote_book book;
+	struct quote q;
+	int rc;
+
+	if (quote_ask(p->m, &order, sku, &q))
+		return market_fail(p->m, "cannot tell what '%s' costs", sku->alias ? sku->alias : sku->id);
+	rc = quote_book(p->m, sku, order.start, order.end, &book);
+	/* A market that keeps its book to itself has an estimate at least. */
+	if (rc && rc != REASON_NOT_FOUND && rc != REASON_FORBIDDEN && rc != REASON_NOT_IMPLEMENTED)
+		return market_fail(p->m, "cannot see what of '%s' is on sale", sku->alias ? sku->alias : sku->id);
+	/* That it costs more than there is on the account is no reason against the price. */
+	if (!q.fills && q.known)
+		q.fills = q.reason == REASON_FUNDS || q.reason == REASON_OVER_MAX_TOTAL;
+	if (p->rows)
+		add_row(p, sku, &q, &book);
+	else
+		put_sheet(p, sku, &q, &book);
+	p->shown++;
+	p->filled += q.fills;
+	if (!q.fills && !p->first_reason) {
+		struct buf hint;
+
+		p->first_reason = q.reason ? q.reason : REASON_NO_CAPACITY;
+		buf_init(&hint, TEXT_MAX);
+		quote_hint(&q, p->np->commands ? command_find(p->np, "price") : &cmd_buy, p->o, wish_gpus(&p->wish, sku), &hint);
+		if (hint.len)
+			print_note(p->np, "%s", buf_text(&hint));
+		buf_release(&hint);
+	}
+	return 0;
+}
+
+/* All that fit what was typed: one that is only called more is not asked for again. */
+static int price_all(struct pricing *p)
+{
+	const char *typed = option_given(p->o, "type") ? option_text(p->o, "type") : NULL;
+	const struct sku *one;
+	size_t fits = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < p->skus.count; i++)
+		fits += !typed || sku_fits(&p->skus.list[i], typed);
+	if (fits == 0 && typed)
+		return skus_find(p->np, &p->skus, typed, &one);
+	for (size_t i = 0; !rc && i < p->skus.count; i++) {
+		const struct sku *sku = &p->skus.list[i];
+
+		if (typed && (strcmp(sku->id, typed) == 0 || (sku->alias && strcmp(sku->alias, typed) == 0)))
+			return price_one(p, sku);
+	}
+	for (size_t i = 0; !rc && i < p->skus.count; i++)
+		if (!typed || sku_fits(&p->skus.list[i], typed))
+			rc = price_one(p, &p->skus.list[i]);
+	return rc;
+}
+
+static int ask(struct pricing *p)
+{
+	int rc = market_sign_in(p->np, p->o, 0, &p->m);
+	bool explain;
+
+	if (rc)
+		return rc;
+	if (wish_market(p->m, &p->wish) < 0)
+		return market_fail(p->m, "cannot tell what it costs");
+	rc = wish_window(p->np, p->o, wish_now(&p->wish), &p->wish);
+	/* The types are needed to know what to ask. */
+	explain = p->m->explain;
+	p->m->explain = false;
+	rc = rc ? rc : skus_load(p->m, &p->skus);
+	p->m->explain = explain;
+	if (rc)
+		return rc;
+	if (!(p->np->format == FORMAT_TABLE && !option_given(p->o, "fields") && !option_given(p->o, "quiet"))) {
+		p->rows = rows_new(p->np, p->o, columns, &rc);
+		if (!p->rows)
+			return rc;
+	}
+	rc = price_all(p);
+	if (p->rows && !rc && !explain)
+		rows_end(p->rows);
+	else
+		rows_drop(p->rows);
+	if (!rc && p->shown && !p->filled)
+		rc = reason_row(p->first_reason)->status;
+	return rc;
+}
+
+static int price(struct nanopod *np, const struct options *o)
+{
+	struct pricing p = { .np = np, .o = o };
+	int rc;
+
+	if (signals_begin())
+		command_nomem();
+	rc = wish_read(np, o, WISH_WINDOW | WISH_NODES, &p.wish);
+	p.wish.per_node = strcmp(option_text(o, "per"), "node") == 0;
+	if (!rc && rows_check(np, o, columns, &rc))
+		rc = ask(&p);
+	skus_release(&p.skus);
+	market_sign_out(p.m);
+	signals_end();
+	return rc;
+}
+
+static const struct option options[] = {
+	{ "type", 't', OPTION_STRING, "TYPE", .help = "type of node, or the beginning of several; not typed: all",
+		.complete = COMPLETE_TYPE },
+	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024, .help = "how many nodes" },
+	{ "duration", 'd', OPTION_STRING, "DURATION", .help = "how long: 90m, 24h, 1d12h, 2w" },
+	{ "start", 's', OPTION_STRING, "TIME", .help = "from when: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix" },
+	{ "end", 'e', OPTION_STRING, "TIME", .help = "until when, instead of a duration" },
+	{ "round", 0, OPTION_ENUM, .values = "no|up|down", .help = "what is not on whole minutes is refused, or made so",
+		.complete = COMPLETE_VALUES },
+	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node", .help = "what the hour of a price is of",
+		.complete = COMPLETE_VALUES },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod price -t h100 -n 2 -d 24h", "two nodes for a day from now" },
+	{ "nanopod price -d 4h -s 'tomorrow 09:00' -o wide", "all types, tomorrow morning" },
+	{ "nanopod price -t h100 -d 1h -o json", "for a script: exact amounts and all offers" },
+	{ 0 }
+};
+
+const struct command cmd_price = {
+	.name = "price",
+	.args = "",
+	.summary = "what nodes cost now, and why",
+	.examples = examples,
+	.description = "Shows the total, the price, the limit that would buy it, and the offers that it would come from. The exit status is "
+		"6 where none of it could be bought now.",
+	.options = options,
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_ROWS | COMMAND_MARKET,
+	.run = price,
+};

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod release: what is not needed goes back to who sold it. What comes back for it, and by which rule, is said first. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cell.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/purchase.h"
+#include "cli/retype.h"
+#include "cli/rows.h"
+#include "cli/signals.h"
+#include "cli/wish.h"
+#include "market/when.h"
+
+enum { BODY_MAX = 65536 };
+
+extern const struct command cmd_release;
+
+struct releasing {
+	struct nanopod *np;
+	const struct options *o;
+	struct market_link *m;
+	struct wish wish;
+	struct reservation reservation;
+	struct purchase purchase;
+	char *sku;           /* NULL: any */
+	int64_t from, nodes; /* as the market said */
+	int64_t refund;
+	char rule[300];
+	bool explain;
+};
+
+static const struct column columns[] = {
+	{ "reservation", COLUMN_ID, "its name" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many were given back" },
+	{ "from", 0, "from when on" },
+	{ "refund", COLUMN_RIGHT, "what came back, in dollars" },
+	{ "rule", COLUMN_WIDE, "by which rule" },
+	{ "refund_micros", COLUMN_RAW | COLUMN_HIDDEN, "what came back, in millionths of a dollar" },
+	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had done it" },
+	{ 0 }
+};
+
+static int put(const struct releasing *r, bool dry, struct buf *body)
+{
+	struct model_release_new ask = { .sku = r->sku, .from = r->from, .nodes = option_given(r->o, "nodes") ? option_int(r->o, "nodes") : 0,
+		.dry_run = dry };
+
+	return wire_put_release(body, &ask);
+}
+
+static int take(struct releasing *r)
+{
+	struct model_release got;
+	int rc = wire_release(r->m->doc, WIRE_WHOLE, &got, &r->m->fail);
+
+	if (rc)
+		return rc;
+	r->from = got.from;
+	r->nodes = got.nodes;
+	r->refund = got.refund;
+	snprintf(r->rule, sizeof r->rule, "%s", got.rule ? got.rule : "");
+	return 0;
+}
+
+static int send(struct releasing *r, bool dry)
+{
+	char path[128];
+	struct buf body;
+	int rc;
+
+	snprintf(path, sizeof path, "/np/v1/pools/%s/release", r->reservation.id);
+	buf_init(&body, BODY_MAX);
+	if (put(r, dry, &body))
+		command_nomem();
+	rc = dry ? market_send(r->m, "POST", path, &body, NULL) : purchase_post(&r->purchase, "release", path, &body);
+	buf_release(&body);
+	return rc ? rc : take(r);
+}
+
+static void show_plan(const struct releasing *r)
+{
+	char when[WHEN_TEXT], relative[WHEN_TEXT], a[MONEY_TEXT];
+	struct plan p;
+
+	plan_init(&p, "Give back %" PRId64 " node%s of '%s'", r->nodes, r->nodes == 1 ? "" : "s", r->reservation.name);
+	plan_add(&p, "from", "%s (%s) to its end", when_local(r->from, when), when_relative(r->from, wish_now(&r->wish), relative));
+	plan_add(&p, "refund", r->refund ? "%s comes back" : "%s: nothing comes back", money_text(r->refund, a));
+	plan_add(&p, "rule", "%s", r->rule);
+	plan_add(&p, "nodes", "what runs there is ended then, and what it has on disk is gone");
+	if (!r->refund)
+		plan_add(&p, "instead", "'nanopod sell %s -p PRICE' would bring money, if somebody buys", r->reservation.name);
+	plan_show(r->np, &p);
+	plan_release(&p);
+}
+
+static int print(struct releasing *r)
+{
+	char c[4][CELL_TEXT];
+	struct rows *rows;
+	int rc;
+
+	rows = rows_new(r->np, r->o, columns, &rc);
+	if (!rows)
+		return rc;
+	rows_add(rows, (const char *[]){ r->reservation.name, cell_int(r->nodes, c[0]), cell_time(r->np, r->from, c[1]),
+		cell_money(r->np, r->refund, c[2]), r->rule, cell_int(r->refund, c[3]), r->purchase.replayed ? "true" : "false" });
+	return rows_end(rows);
+}
+
+static int begin(struct releasing *r, const char *match)
+{
+	struct buf command;
+	int rc;
+
+	if (r->explain)
+		return 0;
+	buf_init(&command, BODY_MAX);
+	retype(&cmd_release, r->o, NULL, &command);
+	rc = purchase_begin(&r->purchase, match, buf_text(&command), wish_now(&r->wish));
+	buf_release(&command);
+	if (rc)
+		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
+	return 0;
+}
+
+static int carry_out(struct releasing *r)
+{
+	int rc;
+
+	r->m->explain = r->explain;
+	rc = send(r, false);
+	if (rc == MARKET_EXPLAINED)
+		return STATUS_OK;
+	if (rc && purchase_nothing_done(&r->purchase, rc)) {
+		purchase_end(&r->purchase);
+		return market_fail(r->m, "cannot release '%s'", r->reservation.name);
+	}
+	if (rc)
+		return print_fail(r->np, (enum status)(rc == -EPROTO || rc > REASON_END ? STATUS_FAILURE : client_status(rc)),
+			"type the same command again: it finds out, and gives nothing back twice",
+			"cannot tell whether '%s' was released: %s", r->reservation.name, r->m->fail.text);
+	if (r->purchase.resumed)
+		print_note(r->np, "replayed: '%s' was released before", r->reservation.name);
+	purchase_end(&r->purchase);
+	return print(r);
+}
+
+static int trade(struct releasing *r, const char *match)
+{
+	int rc;
+
+	purchase_init(&r->purchase, r->m);
+	if (!r->explain && !option_given(r->o, "dry-run") && purchase_find(&r->purchase, match))
+		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
+	if (r->purchase.intent) {
+		print_note(r->np, "goes on with the release of '%s' that this command began before", r->reservation.name);
+		return carry_out(r);
+	}
+	if (send(r, true))
+		return market_fail(r->m, "cannot release '%s'", r->reservation.name);
+	show_plan(r);
+	if (option_given(r->o, "dry-run"))
+		return print(r);
+	rc = r->explain ? 0 : plan_agree(r->np, r->o, "Give it back?");
+	rc = rc ? rc : begin(r, match);
+	return rc ? rc : carry_out(r);
+}
+
+static int find(struct releasing *r)
+{
+	struct skus skus = { 0 };
+	const struct sku *sku = NULL;
+	int rc = reservation_find(r->m, option_argv(r->o)[0], &r->reservation);
+
+	if (!rc && option_given(r->o, "type")) {
+		rc = skus_load(r->m, &skus);
+		rc = rc ? rc : skus_find(r->np, &skus, option_text(r->o, "type"), &sku);
+		if (!rc && !(r->sku = strdup(sku->id)))
+			command_nomem();
+		skus_release(&skus);
+	}
+	return rc;
+}
+
+static int read_from(struct releasing *r, int64_t now)
+{
+	struct fail f = { 0 };
+
+	if (!option_given(r->o, "from"))
+		return 0;
+	if (when_start(option_text(r->o, "from"), strchr("+i", *option_text(r->o, "from")) ? window_first(now) : now, &r->from, &f)
+	    || when_grid(r->from, WINDOW_STEP, strcmp(option_text(r->o, "from"), "now") == 0 ? WHEN_UP : WHEN_NO, &r->from, &f))
+		return print_fail_field(r->np, STATUS_USAGE, "--from", NULL, "cannot use '--from': %s", f.text);
+	return 0;
+}
+
+static int go(struct releasing *r)
+{
+	struct buf match;
+	int rc = market_sign_in(r->np, r->o, 0, &r->m);
+
+	if (rc)
+		return rc;
+	r->explain = r->m->explain;
+	r->m->explain = false;
+	rc = wish_market(r->m, &r->wish);
+	if (rc < 0)
+		return market_fail(r->m, "cannot release '%.60s'", option_argv(r->o)[0]);
+	if (rc == 0)
+		return print_fail(r->np, STATUS_FAILURE, "'nanopod sell' offers it to others",
+			"cannot release '%.60s': this market takes nothing back", option_argv(r->o)[0]);
+	rc = find(r);
+	rc = rc ? rc : read_from(r, wish_now(&r->wish));
+	if (rc)
+		return rc;
+	buf_init(&match, BODY_MAX);
+	rc = purchase_match(r->m, r->o, "release", r->reservation.id, &match);
+	rc = rc ? market_fail(r->m, "cannot tell who asks") : trade(r, buf_text(&match));
+	purchase_release(&r->purchase);
+	buf_release(&match);
+	return rc;
+}
+
+static int release(struct nanopod *np, const struct options *o)
+{
+	struct releasing r = { .np = np, .o = o };
+	int rc;
+
+	if (signals_begin())
+		command_nomem();
+	rc = read_from(&r, (int64_t)time(NULL));
+	rc = rc ? rc : plan_can_ask(np, o);
+	r.from = 0;
+	if (!rc && rows_check(np, o, columns, &rc))
+		rc = go(&r);
+	reservation_release(&r.reservation);
+	free(r.sku);
+	market_sign_out(r.m);
+	signals_end();
+	return rc;
+}
+
+static const struct option options[] = {
+	{ "nodes", 'n', OPTION_INT, "N", .min = 1, .max = 1024, .help = "how many nodes; not typed: all" },
+	{ "from", 0, OPTION_STRING, "TIME", .help = "from when on: +3h, 18:00, ISO 8601; not typed: the next minute" },
+	{ "type", 't', OPTION_STRING, "TYPE", .help = "of a reservation with several types: which", .complete = COMPLETE_TYPE },
+	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
+	{ "dry-run", 0, OPTION_FLAG, .help = "say what would come back; nothing is given back" },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod release r-7f3a2c", "say what comes back, ask, and give back all that is left of it" },
+	{ "nanopod release r-7f3a2c -n 1 --from 18:00 -y", "one node, from six" },
+	{ "nanopod release r-7f3a2c --dry-run", "what would come back" },
+	{ 0 }
+};
+
+const struct command cmd_release = {
+	.name = "release",
+	.args = "RESERVATION",
+	.summary = "give back what is not needed",
+	.examples = examples,
+	.description = "What comes back is settled by the market's published rule, and is said before anything is done. 'nanopod sell' may "
+		"bring more, and may bring nothing.",
+	.positional = "RESERVATION  name or id: 'nanopod reservations' lists them",
+	.options = options,
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_ROWS | COMMAND_MARKET,
+	.min_args = 1,
+	.max_args = 1,
+	.complete_first = COMPLETE_RESERVATION,
+	.run = release,
+};

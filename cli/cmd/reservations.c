@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod reservations: what one has, until when, and what it costs an hour. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cell.h"
+#include "cli/market.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/remember.h"
+#include "cli/reservation.h"
+#include "cli/rows.h"
+#include "cli/signals.h"
+#include "cli/skus.h"
+#include "cli/wish.h"
+#include "market/when.h"
+
+enum { MANY = 100000 };
+
+struct item {
+	struct reservation r;
+	size_t instances;
+	int64_t burn;   /* micro-dollars an hour now */
+	int64_t nodes;
+};
+
+struct listing {
+	struct item *items;
+	size_t count;
+	int64_t now;
+};
+
+static const struct column columns[] = {
+	{ "reservation", COLUMN_ID, "its name" },
+	{ "id", COLUMN_WIDE, "its id" },
+	{ "state", 0, "running, coming, over, empty" },
+	{ "type", 0, "type of node" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many it has now, or will have" },
+	{ "start", COLUMN_WIDE, "from when" },
+	{ "end", 0, "until when" },
+	{ "burn", COLUMN_RIGHT, "dollars an hour now" },
+	{ "instances", COLUMN_RAW | COLUMN_RIGHT, "how many nodes are started or starting" },
+	{ "created", COLUMN_WIDE, "when it was made" },
+	{ "burn_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
+	{ "schedule", COLUMN_RAW | COLUMN_HIDDEN, "nodes over time" },
+	{ 0 }
+};
+
+static int take_pool(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct listing *l = arg;
+	struct model_pool p;
+	int rc = wire_pool(d, at, &p, f);
+
+	if (rc || (p.kind && strcmp(p.kind, "market") != 0) || l->count == MANY)
+		return rc;
+	if ((l->count & (l->count - 1)) == 0) {
+		struct item *grown = realloc(l->items, (l->count ? l->count * 2 : 1) * sizeof *grown);
+
+		if (!grown)
+			command_nomem();
+		l->items = grown;
+	}
+	l->items[l->count] = (struct item){ .instances = 0 };
+	reservation_copy(&l->items[l->count++].r, &p);
+	return 0;
+}
+
+static struct item *item_of(struct listing *l, const char *id)
+{
+	for (size_t i = 0; id && i < l->count; i++)
+		if (strcmp(l->items[i].r.id, id) == 0)
+			return &l->items[i];
+	return NULL;
+}
+
+static int take_instance(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct model_instance i;
+	struct item *item;
+	int rc = wire_instance(d, at, &i, f);
+
+	if (rc || (i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING))
+		return rc;
+	item = item_of(arg, i.pool.id);
+	if (item)
+		item->instances++;
+	return 0;
+}
+
+static int take_lease(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct listing *l = arg;
+	struct model_lease lease;
+	struct item *item;
+	int rc = wire_lease(d, at, &lease, f);
+
+	if (rc || lease.start > l->now || lease.end <= l->now)
+		return rc;
+	item = item_of(l, lease.pool.id);
+	if (item)
+		item->burn += plan_burn(lease.price, lease.nodes > 0 ? lease.nodes : 1);
+	return 0;
+}
+
+static void schedule_json(const struct reservation *r, struct buf *out)
+{
+	const char *before = "";
+
+	buf_adds(out, "[");
+	for (size_t i = 0; i < r->count; i++)
+		for (size_t k = 0; k < r->parts[i].count; k++, before = ",")
+			if (buf_addf(out, "%s{\"type\":\"%s\",\"start_at\":%" PRId64 ",\"end_at\":%" PRId64 ",\"nodes\":%" PRId64 "}", before,
+			    r->parts[i].sku, r->parts[i].spans[k].start, r->parts[i].spans[k].end, r->parts[i].spans[k].nodes))
+				command_nomem();
+	buf_adds(out, "]");
+}
+
+/* What it has now; what it will have where that is nothing. */
+static void measure(const struct reservation *r, int64_t now, int64_t *nodes, int64_t *start, int64_t *end)
+{
+	int64_t most = 0;
+
+	*nodes = *start = *end = 0;
+	for (size_t i = 0; i < r->count; i++) {
+		*nodes += part_nodes_at(&r->parts[i], now);
+		most += part_most(&r->parts[i]);
+		*start = !*start || part_start(&r->parts[i]) < *start ? part_start(&r->parts[i]) : *start;
+		*end = part_end(&r->parts[i]) > *end ? part_end(&r->parts[i]) : *end;
+	}
+	*nodes = *nodes ? *nodes : most;
+}
+
+/* For people with how long it is until then. */
+static const char *until(const struct nanopod *np, int64_t at, int64_t now, char room[2 * CELL_TEXT])
+{
+	char text[CELL_TEXT], relative[WHEN_TEXT];
+
+	if (!cell_time(np, at, text))
+		return NULL;
+	if (cell_for_people(np))
+		snprintf(room, 2 * CELL_TEXT, "%.60s (%.50s)", text, when_relative(at, now, relative));
+	else
+		snprintf(room, 2 * CELL_TEXT, "%s", text);
+	return room;
+}
+
+static void add_row(struct nanopod *np, struct rows *rows, const struct item *item, const struct skus *skus, int64_t now, bool ours)
+{
+	const struct reservation *r = &item->r;
+	const char *state = reservation_state(r, now);
+	int64_t nodes, start, end;
+	struct buf types, schedule;
+	char c[6][CELL_TEXT], created[CELL_TEXT], wide[2 * CELL_TEXT];
+
+	measure(r, now, &nodes, &start, &end);
+	buf_init(&types, 65536);
+	buf_init(&schedule, 1 << 20);
+	for (size_t i = 0; i < r->count; i++) {
+		const struct sku *sku = skus_by_id(skus, r->parts[i].sku);
+
+		buf_addf(&types, "%s%s", i ? "," : "", sku && sku->alias ? sku->alias : r->parts[i].sku);
+	}
+	schedule_json(r, &schedule);
+	rows_add_color(rows, (const char *[]){ r->name, r->id, state, types.len ? buf_text(&types) : NULL, cell_int(nodes, c[0]),
+		cell_time(np, start, c[1]), until(np, end, now, wide), ours ? cell_money(np, item->burn, c[3]) : NULL,
+		cell_int((int64_t)item->instances, c[4]), cell_time(np, r->created_at, created), ours ? cell_int(item->burn, c[5]) : NULL,
+		buf_text(&schedule) }, strcmp(state, "over") == 0 ? COLOR_DIM : COLOR_NONE);
+	buf_release(&types);
+	buf_release(&schedule);
+}
+
+static void remember(const struct market_link *m, const struct listing *l)
+{
+	const char **names = calloc(l->count + 1, sizeof *names);
+
+	if (!names)
+		command_nomem();
+	for (size_t i = 0; i < l->count; i++)
+		names[i] = l->items[i].r.name;
+	remember_all(REMEMBER_RESERVATIONS, m->url, names, NULL, l->count);
+	free(names);
+}
+
+static int list(struct market_link *m, const struct options *o)
+{
+	struct listing l = { .now = 0 };
+	struct wish clock = { 0 };
+	struct skus skus = { 0 };
+	int ours = wish_market(m, &clock), rc;
+	struct rows *rows = NULL;
+
+	if (ours < 0)
+		return market_fail(m, "cannot list the reservations");
+	l.now = wish_now(&clock);
+	rc = skus_load(m, &skus);
+	if (!rc && (market_each(m, "/v2/pools?limit=200&schedule_history_minutes=1440", take_pool, &l)
+	    || market_each(m, "/v2/instances?limit=200", take_instance, &l)
+	    || (ours && market_each(m, "/np/v1/leases?active=true", take_lease, &l))))
+		rc = market_fail(m, "cannot list the reservations");
+	rows = rc ? NULL : rows_new(m->np, o, columns, &rc);
+	for (size_t i = 0; rows && i < l.count; i++) {
+		const char *state = reservation_state(&l.items[i].r, l.now);
+
+		if (option_given(o, "all") || strcmp(state, "running") == 0 || strcmp(state, "coming") == 0)
+			add_row(m->np, rows, &l.items[i], &skus, l.now, ours);
+	}
+	if (rows && m->explain) {
+		rows_drop(rows);
+	} else if (rows) {
+		remember(m, &l);
+		rc = rows_end(rows);
+	}
+	for (size_t i = 0; i < l.count; i++)
+		reservation_release(&l.items[i].r);
+	free(l.items);
+	skus_release(&skus);
+	return rc;
+}
+
+static int reservations(struct nanopod *np, const struct options *o)
+{
+	struct market_link *m = NULL;
+	int rc;
+
+	if (signals_begin())
+		command_nomem();
+	if (rows_check(np, o, columns, &rc))
+		rc = market_sign_in(np, o, 0, &m);
+	if (m)
+		rc = list(m, o);
+	market_sign_out(m);
+	signals_end();
+	return rc;
+}
+
+static const char *const aliases[] = { "ls", NULL };
+
+static const struct option options[] = {
+	{ "all", 'a', OPTION_FLAG, .help = "those that are over or empty too" },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod reservations", "what you have, until when, and what it costs an hour" },
+	{ "nanopod ls -q", "their names, for scripts" },
+	{ "nanopod ls -a -o json", "all of them with their schedules" },
+	{ 0 }
+};
+
+const struct command cmd_reservations = {
+	.name = "reservations",
+	.aliases = aliases,
+	.args = "",
+	.summary = "list what you have",
+	.examples = examples,
+	.options = options,
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_ROWS | COMMAND_MARKET,
+	.run = reservations,
+};

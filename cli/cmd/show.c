@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod show: all that is known of one order, reservation, node or contract. What an id is, its prefix says. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cell.h"
+#include "cli/market.h"
+#include "cli/placed.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/remember.h"
+#include "cli/reservation.h"
+#include "cli/signals.h"
+#include "cli/skus.h"
+#include "cli/wish.h"
+#include "market/ident.h"
+#include "market/money.h"
+#include "market/when.h"
+
+struct showing {
+	struct nanopod *np;
+	const struct options *o;
+	struct market_link *m;
+	struct skus skus;
+	int64_t now;
+	bool ours;
+};
+
+/* ---- Sheets ------------------------------------------------------------------------------ */
+
+static void line(struct showing *s, const char *label, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static void line(struct showing *s, const char *label, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		command_nomem();
+	va_end(ap);
+	fprintf(s->np->out, "%s%-12s%s ", print_color(s->np, s->np->out, COLOR_BOLD), label, print_color(s->np, s->np->out, COLOR_NONE));
+	print_safe_line(s->np->out, text);
+	putc('\n', s->np->out);
+	free(text);
+}
+
+static bool as_document(const struct showing *s)
+{
+	return s->np->format == FORMAT_JSON || s->np->format == FORMAT_JSONL;
+}
+
+static int put_document(struct showing *s)
+{
+	struct buf text;
+
+	buf_init(&text, WIRE_BYTES_MAX);
+	if (doc_show(s->m->doc, s->np->format == FORMAT_JSON, &text))
+		command_nomem();
+	fwrite(buf_text(&text), 1, text.len, s->np->out);
+	if (!text.len || text.data[text.len - 1] != '\n')
+		putc('\n', s->np->out);
+	buf_release(&text);
+	return STATUS_OK;
+}
+
+static const char *span_text(const struct showing *s, int64_t start, int64_t end, char *room, size_t size)
+{
+	char a[WHEN_TEXT], b[WHEN_TEXT], c[WHEN_TEXT];
+
+	if (end == MODEL_NEVER)
+		snprintf(room, size, "%.50s, without end", when_local(start, a));
+	else
+		snprintf(room, size, "%.50s to %.50s (%s %.40s)", when_local(start, a), when_local(end, b),
+			start > s->now ? "begins" : end > s->now ? "ends" : "ended", when_relative(start > s->now ? start : end, s->now, c));
+	return room;
+}
+
+static const char *type_of(const struct showing *s, const char *id, unsigned *gpus)
+{
+	const struct sku *sku = skus_by_id(&s->skus, id);
+
+	*gpus = sku ? sku->gpus : 0;
+	return sku && sku->alias ? sku->alias : id;
+}
+
+/* ---- An order ---------------------------------------------------------------------------- */
+
+static void put_fills(struct showing *s, const struct model_order *o, unsigned gpus)
+{
+	char span[200], rate[PLAN_RATE];
+
+	for (size_t i = 0; i < o->fill_count; i++) {
+		const struct model_fill *f = &o->fills[i];
+		const struct model_schedule *at = &f->schedule;
+
+		line(s, i ? "" : "fills", "%s: %" PRId64 " node%s, %s, %s", f->contract ? f->contract : "-", at->count ? at->list[0].nodes : 0,
+			at->count && at->list[0].nodes == 1 ? "" : "s", at->count ? span_text(s, at->list[0].start, at->list[at->count - 1].end, span,
+			sizeof span) : "-", plan_rate(f->price, gpus, rate));
+	}
+}
+
+static int show_order(struct showing *s, const char *id)
+{
+	char span[200], rate[PLAN_RATE], room[MONEY_TEXT];
+	struct model_order o;
+	struct placed p;
+	unsigned gpus;
+
+	if (market_get(s->m, "/v2/orders/%s", id) || wire_order(s->m->doc, WIRE_WHOLE, &o, &s->m->fail))
+		return market_fail(s->m, "cannot show '%s'", id);
+	placed_copy(&p, &o);
+	remember_one(REMEMBER_ORDERS, s->m->url, p.id, p.status_text);
+	if (as_document(s))
+		return put_document(s);
+	line(s, "order", "%s", p.id);
+	line(s, "side", "%s%s%s", p.sell ? "sell" : "buy", o.standing ? ", standing" : "", o.partial ? ", in parts too" : "");
+	line(s, "status", "%s", p.status_text);
+	if (p.reason)
+		line(s, "why", "%s", reason_row(p.reason)->text);
+	line(s, "reservation", "%s (%s)", p.pool_name, p.pool);
+	line(s, "type", "%s", type_of(s, p.sku, &gpus));
+	line(s, "asked for", "%" PRId64 " node%s, %s", p.nodes, p.nodes == 1 ? "" : "s", span_text(s, p.start, p.end, span, sizeof span));
+	line(s, "limit", "%s", plan_rate(p.limit, gpus, rate));
+	if (p.filled_minutes) {
+		line(s, "filled", "%" PRId64 " node%s, %s", p.filled_nodes, p.filled_nodes == 1 ? "" : "s",
+			span_text(s, p.filled_start, p.filled_end, span, sizeof span));
+		line(s, p.sell ? "sold at" : "paid", "%s, %s in all", plan_rate(p.average, gpus, rate), money_text(p.total, room));
+	}
+	if (p.hold > 0)
+		line(s, "held", "%s", money_text(p.hold, room));
+	line(s, "placed", "%s%s%s", when_local(o.created_at, span), o.by.name ? " by " : "", o.by.name ? o.by.name : "");
+	put_fills(s, &o, gpus);
+	return STATUS_OK;
+}
+
+/* ---- A reservation ----------------------------------------------------------------------- */
+
+static int put_instance_line(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct model_instance i;
+	int rc = wire_instance(d, at, &i, f);
+
+	if (!rc)
+		line(arg, "node", "%s (%s), %s%s%s", i.name ? i.name : "-", i.id, i.status_text, i.public_ip ? ", " : "", i.public_ip ? i.public_ip : "");
+	return rc;
+}
+
+static int put_order_line(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct model_order o;
+	struct placed p;
+	int rc = wire_order(d, at, &o, f);
+
+	if (rc)
+		return rc;
+	placed_copy(&p, &o);
+	line(arg, "order", "%s, %s, %s", p.id, p.sell ? "sell" : "buy", p.status_text);
+	return 0;
+}
+
+static int put_reservation(struct showing *s, const struct reservation *r)
+{
+	char span[200], path[128];
+	unsigned gpus;
+
+	line(s, "reservation", "%s", r->name);
+	line(s, "id", "%s", r->id);
+	line(s, "state", "%s", reservation_state(r, s->now));
+	for (size_t i = 0; i < r->count; i++)
+		for (size_t k = 0; k < r->parts[i].count; k++)
+			line(s, "has", "%" PRId64 " node%s of %s, %s", r->parts[i].spans[k].nodes, r->parts[i].spans[k].nodes == 1 ? "" : "s",
+				type_of(s, r->parts[i].sku, &gpus), span_text(s, r->parts[i].spans[k].start, r->parts[i].spans[k].end, span, sizeof span));
+	if (r->created_at)
+		line(s, "made", "%s", when_local(r->created_at, span));
+	snprintf(path, sizeof path, "/v2/instances?limit=200&pool=%s", r->id);
+	if (market_each(s->m, path, put_instance_line, s))
+		return market_fail(s->m, "cannot list the nodes of '%s'", r->name);
+	snprintf(path, sizeof path, "/v2/orders?limit=200&pool=%s", r->id);
+	if (market_each(s->m, path, put_order_line, s))
+		return market_fail(s->m, "cannot list the orders of '%s'", r->name);
+	return STATUS_OK;
+}
+
+static int show_reservation(struct showing *s, const struct reservation *r)
+{
+	remember_one(REMEMBER_RESERVATIONS, s->m->url, r->name, NULL);
+	if (!as_document(s))
+		return put_reservation(s, r);
+	if (market_get(s->m, "/v2/pools/%s", r->id))
+		return market_fail(s->m, "cannot show '%s'", r->name);
+	return put_document(s);
+}
+
+/* ---- A node ------------------------------------------------------------------------------ */
+
+static int show_instance(struct showing *s, const char *id)
+{
+	struct model_instance i;
+	struct model_ssh ssh;
+	char span[WHEN_TEXT], name[300];
+	unsigned gpus;
+
+	if (market_get(s->m, "/v2/instances/%s", id) || wire_instance(s->m->doc, WIRE_WHOLE, &i, &s->m->fail))
+		return market_fail(s->m, "cannot show '%s'", id);
+	if (as_document(s))
+		return put_document(s);
+	snprintf(name, sizeof name, "%s", i.id);
+	line(s, "node", "%s", i.name ? i.name : "-");
+	line(s, "id", "%s", i.id);
+	line(s, "status", "%s", i.status_text);
+	line(s, "reservation", "%s", i.pool.name ? i.pool.name : i.pool.id);
+	line(s, "type", "%s", type_of(s, i.sku.id, &gpus));
+	line(s, "image", "%s", i.image.name ? i.image.name : i.image.id);
+	if (i.priority)
+		line(s, "priority", "%s", i.priority);
+	if (i.public_ip)
+		line(s, "address", "%s", i.public_ip);
+	line(s, "made", "%s", when_local(i.created_at, span));
+	if (i.shutdown_at)
+		line(s, "ends", "%s", when_local(i.shutdown_at, span));
+	if (market_get(s->m, "/v2/instances/%s/ssh", name) == 0 && wire_ssh(s->m->doc, WIRE_WHOLE, &ssh, &s->m->fail) == 0 && ssh.hostname) {
+		line(s, "ssh", "%s port %" PRId64, ssh.hostname, ssh.port);
+		for (size_t k = 0; k < ssh.key_count; k++)
+			line(s, "host key", "%s %s", ssh.keys[k].type, ssh.keys[k].key);
+	}
+	return STATUS_OK;
+}
+
+/* ---- A contract -------------------------------------------------------------------------- */
+
+struct hunt {
+	struct showing *s;
+	const char *id;
+	bool found;
+};
+
+static int look_at_lease(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct hunt *h = arg;
+	struct showing *s = h->s;
+	char span[200], rate[PLAN_RATE], room[MONEY_TEXT];
+	struct model_lease l;
+	struct buf text;
+	unsigned gpus;
+	int rc = wire_lease(d, at, &l, f);
+
+	if (rc || strcmp(l.id ? l.id : "", h->id) != 0)
+		return rc;
+	h->found = true;
+	if (as_document(s)) {
+		buf_init(&text, WIRE_BYTES_MAX);
+		if (doc_show_at(d, at, &text))
+			command_nomem();
+		fprintf(s->np->out, "%s\n", buf_text(&text));
+		buf_release(&text);
+		return 1;
+	}
+	line(s, "contract", "%s", l.id);
+	line(s, "reservation", "%s", l.pool.name ? l.pool.name : l.pool.id);
+	line(s, "type", "%s", type_of(s, l.sku.id, &gpus));
+	line(s, "window", "%s", span_text(s, l.start, l.end, span, sizeof span));
+	line(s, "price", "%s, %s in all", plan_rate(l.price, gpus, rate), money_text(l.cost, room));
+	if (l.interruptible)
+		line(s, "kind", "interruptible: it may be taken away after a notice");
+	return 1;
+}
+
+static int show_contract(struct showing *s, const char *id)
+{
+	struct hunt h = { .s = s, .id = id };
+
+	if (!s->ours)
+		return print_fail(s->np, STATUS_FAILURE, "'nanopod orders --all' lists what you bought",
+			"cannot show '%s': this market does not tell contracts", id);
+	if (market_each(s->m, "/np/v1/leases?active=true", look_at_lease, &h))
+		return market_fail(s->m, "cannot show '%s'", id);
+	if (h.found)
+		return STATUS_OK;
+	return print_fail(s->np, STATUS_NOTFOUND, "'nanopod orders --all' lists what you bought",
+		"there is no contract '%s' that runs or will run", id);
+}
+
+/* ---- What is it? ------------------------------------------------------------------------- */
+
+struct named {
+	const char *name;
+	char id[64];
+};
+
+static int look_at_instance(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct named *n = arg;
+	struct model_instance i;
+	int rc = wire_instance(d, at, &i, f);
+
+	if (rc || !i.name || strcmp(i.name, n->name) != 0)
+		return rc;
+	snprintf(n->id, sizeof n->id, "%s", i.id);
+	return i.status == MODEL_INSTANCE_RUNNING || i.status == MODEL_INSTANCE_AWAITING;
+}
+
+static int show_named(struct showing *s, const char *name)
+{
+	struct reservation r = { 0 };
+	struct named n = { .name = name };
+	int rc = reservation_check_name(name, &s->m->fail) ? 1 : reservation_look(s->m, name, &r);
+
+	if (rc < 0)
+		return market_fail(s->m, "cannot look for '%.60s'", name);
+	if (rc == 0) {
+		rc = show_reservation(s, &r);
+		reservation_release(&r);
+		return rc;
+	}
+	if (market_each(s->m, "/v2/instances?limit=200", look_at_instance, &n))
+		return market_fail(s->m, "cannot look for '%.60s'", name);
+	if (*n.id)
+		return show_instance(s, n.id);
+	return print_fail(s->np, STATUS_NOTFOUND, "'nanopod reservations' and 'nanopod orders --all' list what you have",
+		"there is no order, reservation, node or contract '%.60s'", name);
+}
+
+static int show_one(struct showing *s, const char *id)
+{
+	if (id[strcspn(id, "/?&# ")])
+		return print_fail(s->np, STATUS_USAGE, NULL, "'%.60s' is no id and no name", id);
+	if (ident_looks(IDENT_ORDER, id))
+		return show_order(s, id);
+	if (ident_looks(IDENT_INSTANCE, id))
+		return show_instance(s, id);
+	if (ident_looks(IDENT_CONTRACT, id))
+		return show_contract(s, id);
+	return show_named(s, id);
+}
+
+static int show(struct nanopod *np, const struct options *o)
+{
+	struct showing s = { .np = np, .o = o };
+	struct wish clock = { 0 };
+	int rc, ours;
+
+	if (signals_begin())
+		command_nomem();
+	rc = market_sign_in(np, o, 0, &s.m);
+	if (!rc) {
+		ours = wish_market(s.m, &clock);
+		if (ours < 0)
+			rc = market_fail(s.m, "cannot show '%.60s'", option_argv(o)[0]);
+		s.ours = ours == 1;
+		s.now = wish_now(&clock);
+	}
+	if (!rc && !s.m->explain)
+		rc = skus_load(s.m, &s.skus);
+	rc = rc ? rc : show_one(&s, option_argv(o)[0]);
+	skus_release(&s.skus);
+	market_sign_out(s.m);
+	signals_end();
+	return rc;
+}
+
+static const struct option options[] = {
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod show r-7f3a2c", "a reservation with its nodes and orders" },
+	{ "nanopod show ordr_2f8c1e7ab90d4 -o json", "an order, as the market tells it" },
+	{ 0 }
+};
+
+const struct command cmd_show = {
+	.name = "show",
+	.args = "ID",
+	.summary = "all about one order, reservation, node or contract",
+	.examples = examples,
+	.description = "With -o json it is the market's own document.",
+	.positional = "ID  an id (ordr_ pool_ inst_ cont_), or the name of a reservation or node",
+	.options = options,
+	.formats = "table|json|jsonl",
+	.flags = COMMAND_MARKET,
+	.min_args = 1,
+	.max_args = 1,
+	.complete_first = COMPLETE_RESERVATION,
+	.run = show,
+};

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod token: make, list and revoke tokens. A new one is shown once, and nowhere else. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/action.h"
+#include "cli/cell.h"
+#include "cli/market.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "cli/scopes.h"
+
+static const struct column columns[] = {
+	{ "id", COLUMN_ID, "its id: what 'token revoke' takes" },
+	{ "name", 0, "what it is called" },
+	{ "scopes", 0, "what it may do" },
+	{ "created", 0, "when it was made" },
+	{ "expires", 0, "when it expires; nothing: never" },
+	{ 0 }
+};
+
+struct list {
+	struct nanopod *np;
+	struct rows *rows;
+};
+
+static int add_row(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct list *l = arg;
+	struct model_token t;
+	char created[CELL_TEXT], expires[CELL_TEXT];
+	struct buf scopes;
+	int rc = wire_token(d, at, &t, f);
+
+	if (rc)
+		return rc;
+	buf_init(&scopes, 4096);
+	scopes_join(t.scopes, t.scope_count, &scopes);
+	rows_add(l->rows, (const char *[]){ t.id, t.name, buf_text(&scopes), cell_time(l->np, t.created_at, created),
+		cell_time(l->np, t.expires_at, expires) });
+	buf_release(&scopes);
+	return 0;
+}
+
+static int list(struct nanopod *np, const struct options *o, char **words)
+{
+	struct list l = { .np = np };
+	struct market_link *m;
+	int rc, failed;
+
+	(void)words;
+	if (!rows_check(np, o, columns, &rc))
+		return rc;
+	rc = market_sign_in(np, o, 0, &m);
+	rc = rc ? rc : market_need_ours(m, "token list");
+	if (!rc)
+		l.rows = rows_new(np, o, columns, &rc);
+	if (l.rows) {
+		failed = market_each(m, "/np/v1/tokens", add_row, &l);
+		rc = rows_end(l.rows);
+		if (failed)
+			rc = market_fail(m, "cannot list the tokens");
+	}
+	market_sign_out(m);
+	return rc;
+}
+
+static int create(struct nanopod *np, const struct options *o, char **words)
+{
+	struct model_token_new want = { .name = words[0] };
+	struct market_link *m = NULL;
+	struct buf body;
+	int rc = scopes_read(np, o, &want);
+
+	buf_init(&body, 64 * 1024);
+	if (!rc && wire_put_token(&body, &want))
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot make the token '%s': its name is not text", words[0]);
+	rc = rc ? rc : market_sign_in(np, o, 0, &m);
+	rc = rc ? rc : market_need_ours(m, "token create");
+	if (!rc)
+		rc = market_make(m, "/np/v1/tokens", &body, buf_text(&body)) ? market_fail(m, "cannot make the token '%s'", words[0])
+			: token_show_new(m, o);
+	buf_release(&body);
+	scopes_free(&want);
+	market_sign_out(m);
+	return rc;
+}
+
+static int revoke(struct nanopod *np, const struct options *o, char **words)
+{
+	struct market_link *m;
+	struct buf path;
+	int rc = market_sign_in(np, o, 0, &m);
+
+	rc = rc ? rc : market_need_ours(m, "token revoke");
+	for (; !rc && *words; words++) {
+		buf_init(&path, 4096);
+		if (buf_adds(&path, "/np/v1/tokens/") || client_quote(&path, *words))
+			rc = print_fail(np, STATUS_USAGE, NULL, "cannot revoke '%.60s': that is no token's id", *words);
+		else if (market_send(m, "DELETE", buf_text(&path), NULL, NULL))
+			rc = market_fail(m, "cannot revoke '%s'", *words);
+		else
+			print_note(np, "'%s' is revoked", *words);
+		buf_release(&path);
+	}
+	market_sign_out(m);
+	return rc;
+}
+
+static const struct action actions[] = {
+	{ "list", "", 0, 0, list },
+	{ "create", "NAME [--scope LIST] [--expires DURATION]", 1, 1, create },
+	{ "revoke", "ID...", 1, 100, revoke },
+	{ 0 }
+};
+
+static int token(struct nanopod *np, const struct options *o)
+{
+	return action_run(np, o, "token", actions, "list");
+}
+
+static const struct option options[] = {
+	{ "scope", 0, OPTION_LIST, "LIST", .help = "create: what it may do: read, trade, nodes, tokens, host, admin, parted by commas" },
+	{ "expires", 0, OPTION_STRING, "DURATION", .help = "create: how long it lives, as 90d, or never (90d)" },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod token create ci --scope read,trade --expires 30d", "a token that may look and trade; it is shown once" },
+	{ "nanopod token create laptop -q >~/token && chmod 600 ~/token", "only the token itself" },
+	{ "nanopod token list", "those that are not revoked" },
+	{ "nanopod token revoke tok_01h…", "it is refused from now on" },
+	{ 0 }
+};
+
+const struct command cmd_token = {
+	.name = "token",
+	.args = "[list | create NAME | revoke ID...]",
+	.summary = "make, list and revoke tokens",
+	.examples = examples,
+	.positional = "list         tokens that are not revoked (also without a word)\n"
+		"create NAME  make one; it goes to standard output, and is shown this once\n"
+		"revoke ID    end one, or several",
+	.description = "A token gives no more than the one that it was made with. Without --scope it may read, trade and use "
+		"nodes. With -q only the token is printed, with -o json the whole of it.\n\n"
+		"Where the connection is lost before the answer, nobody knows the new token: 'token list' shows whether it was made, "
+		"and 'token revoke' ends it.",
+	.options = options,
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.max_args = -1,
+	.complete_first = COMPLETE_VALUES,
+	.first_values = "list|create|revoke",
+	.run = token,
+};

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod types: what kinds of nodes are traded, what one costs now, and how many there are. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cell.h"
+#include "cli/market.h"
+#include "cli/rows.h"
+
+enum { LEVELS = 100, HOUR = 3600, MINUTE = 60 };
+
+static const struct column columns[] = {
+	{ "type", COLUMN_ID, "what -t takes" },
+	{ "gpu", 0, "the accelerator's model" },
+	{ "gpus", COLUMN_RIGHT | COLUMN_RAW, "accelerators of a node" },
+	{ "price", COLUMN_RIGHT, "dollars per GPU-hour of the cheapest node for the next hour; nothing: none is on sale" },
+	{ "node_price", COLUMN_RIGHT | COLUMN_WIDE, "the same per node-hour" },
+	{ "node_price_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
+	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "nodes on sale for the whole of the next hour" },
+	{ "region", 0, "where they are" },
+	{ "zone", COLUMN_WIDE, "which part of the region" },
+	{ "network", COLUMN_WIDE, "RDMA between nodes" },
+	{ "form", COLUMN_WIDE, "the accelerators' form factor" },
+	{ "vcpus", COLUMN_RIGHT | COLUMN_WIDE | COLUMN_RAW, "virtual CPUs of a node" },
+	{ "memory", COLUMN_RIGHT | COLUMN_WIDE, "of a node; bytes where a program reads it" },
+	{ "storage", COLUMN_RIGHT | COLUMN_WIDE, "local storage of a node" },
+	{ "audience", COLUMN_HIDDEN, "who may have them, where not all may" },
+	{ "id", COLUMN_WIDE, "id of the SKU" },
+	{ 0 }
+};
+
+struct type {
+	char *id;
+	int64_t price, nodes; /* -1: none */
+};
+
+struct types {
+	struct nanopod *np;
+	struct rows *rows;
+	struct type *list;
+	size_t count;
+	int64_t start, end;
+};
+
+static struct type *type_of(struct types *t, const char *id)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (strcmp(t->list[i].id, id) == 0)
+			return &t->list[i];
+	t->list = reallocarray(t->list, t->count + 1, sizeof *t->list);
+	if (!t->list || !(t->list[t->count] = (struct type){ strdup(id), -1, 0 }).id)
+		command_nomem();
+	return &t->list[t->count++];
+}
+
+/* Nodes that are there for the whole window. */
+static int64_t least(const struct model_schedule *s, int64_t start, int64_t end)
+{
+	int64_t covered = start, nodes = INT64_MAX;
+
+	for (size_t i = 0; i < s->count && covered < end; i++) {
+		const struct model_span *span = &s->list[i];
+
+		if (span->end <= covered)
+			continue;
+		if (span->start > covered)
+			return 0;
+		nodes = span->nodes < nodes ? span->nodes : nodes;
+		covered = span->end;
+	}
+	return covered < end || nodes == INT64_MAX ? 0 : nodes;
+}
+
+static int add_availability(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct types *t = arg;
+	struct model_availability a;
+	int rc = wire_availability(d, at, &a, f);
+
+	if (!rc)
+		type_of(t, a.sku.id)->nodes = least(&a.schedule, t->start, t->end);
+	return rc;
+}
+
+/* Levels come cheapest first: the first one of a SKU is its price. */
+static int add_prices(struct market_link *m, struct types *t)
+{
+	struct model_depth depth;
+	int rc = market_get(m, "/v2/orderbook/depth?start_at=%lld&end_at=%lld&depth=%d", (long long)t->start, (long long)t->end, LEVELS);
+
+	rc = rc ? rc : wire_depth(m->doc, WIRE_WHOLE, &depth, &m->fail);
+	for (size_t i = 0; !rc && i < depth.ask_count; i++) {
+		struct type *one = type_of(t, depth.asks[i].sku);
+
+		if (one->price < 0 || depth.asks[i].price < one->price)
+			one->price = depth.asks[i].price;
+	}
+	return rc;
+}
+
+static int add_row(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct types *t = arg;
+	struct model_sku s;
+	char gpus[CELL_TEXT], price[CELL_TEXT], node[CELL_TEXT], nodes[CELL_TEXT], cpus[CELL_TEXT], memory[CELL_TEXT], disk[CELL_TEXT];
+	char micros[CELL_TEXT];
+	const struct type *one;
+	int rc = wire_sku(d, at, &s, f);
+
+	if (rc)
+		return rc;
+	one = type_of(t, s.id);
+	rows_add(t->rows, (const char *[]){ s.alias ? s.alias : s.id, s.accelerator, cell_int(s.gpus, gpus),
+		cell_price(one->price, s.gpus > 0 && s.gpus <= 1024 ? (unsigned)s.gpus : 0, price), cell_price(one->price, 0, node),
+		cell_int(one->price < 0 ? -1 : one->price * MINUTE, micros), cell_int(one->nodes, nodes),
+		s.region, s.zone, s.rdma, s.form_factor, cell_int(s.vcpus, cpus),
+		cell_bytes(t->np, s.memory, memory), cell_bytes(t->np, s.storage, disk), s.audience, s.id });
+	return 0;
+}
+
+static int types(struct nanopod *np, const struct options *o)
+{
+	struct types t = { .np = np };
+	struct market_link *m;
+	int64_t now;
+	int rc, ours;
+
+	if (!rows_check(np, o, columns, &rc))
+		return rc;
+	rc = market_sign_in(np, o, 0, &m);
+	if (rc)
+		return rc;
+	ours = market_ours(m);
+	now = ours > 0 && m->about_doc && m->about.now > 0 ? m->about.now : (int64_t)time(NULL); /* its clock is the one that counts */
+	t.start = (now / MINUTE + 2) * MINUTE;
+	t.end = t.start + HOUR;
+	if (ours < 0 || market_each(m, "/v2/instance_skus/availability?limit=200", add_availability, &t) || add_prices(m, &t)) {
+		rc = market_fail(m, "cannot list what is for sale");
+	} else {
+		t.rows = rows_new(np, o, columns, &rc);
+		if (t.rows) {
+			int failed = market_each(m, "/v2/instance_skus?limit=200", add_row, &t);
+
+			rc = rows_end(t.rows);
+			if (failed)
+				rc = market_fail(m, "cannot list what is for sale");
+		}
+	}
+	for (size_t i = 0; i < t.count; i++)
+		free(t.list[i].id);
+	free(t.list);
+	market_sign_out(m);
+	return rc;
+}
+
+static const struct example examples[] = {
+	{ "nanopod types", "what can be bought, what it costs now, and how much of it there is" },
+	{ "nanopod types -o wide", "also memory, storage, network and the price per node-hour" },
+	{ "nanopod types -q", "names only, as -t takes them" },
+	{ 0 }
+};
+
+static const char *const aliases[] = { "skus", NULL };
+
+const struct command cmd_types = {
+	.name = "types",
+	.aliases = aliases,
+	.args = "",
+	.summary = "list the types of nodes with their price now",
+	.examples = examples,
+	.description = "Prices are dollars per GPU-hour of the cheapest node that is on sale for the whole of the next hour, and nodes "
+		"are those on sale for all of it, at any price. 'nanopod price' says what a window of your own would cost.",
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.run = types,
+};

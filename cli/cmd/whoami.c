@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod whoami: whose token is used, where it comes from, and what it may do. */
+#include <string.h>
+
+#include "cli/cell.h"
+#include "cli/market.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+
+static const struct column columns[] = {
+	{ "account", COLUMN_ID, "name of the account" },
+	{ "account_id", COLUMN_WIDE, "its id" },
+	{ "state", 0, "open or suspended" },
+	{ "scopes", 0, "what the token may do" },
+	{ "token_name", 0, "name of the token" },
+	{ "token_id", COLUMN_WIDE, "its id" },
+	{ "expires", 0, "when it expires; nothing: never" },
+	{ "source", COLUMN_WIDE, "where the token comes from" },
+	{ "url", COLUMN_WIDE, "the market" },
+	{ "user", COLUMN_HIDDEN, "the person, where the market knows one" },
+	{ 0 }
+};
+
+static void join_scopes(const struct model_whoami *w, struct buf *out)
+{
+	for (size_t i = 0; i < w->token.scope_count; i++)
+		if ((i && buf_addc(out, ',')) || buf_adds(out, w->token.scopes[i]))
+			command_nomem();
+}
+
+static int whoami(struct nanopod *np, const struct options *o)
+{
+	const struct model_whoami *w;
+	struct market_link *m;
+	struct buf scopes, source;
+	struct rows *r;
+	char expires[CELL_TEXT];
+	int rc;
+
+	if (!rows_check(np, o, columns, &rc))
+		return rc;
+	rc = market_sign_in(np, o, 0, &m);
+	if (rc)
+		return rc;
+	if (market_whoami(m)) {
+		rc = market_fail(m, "cannot say who you are");
+		market_sign_out(m);
+		return rc;
+	}
+	w = &m->who;
+	buf_init(&scopes, 4096);
+	if (w->local)
+		buf_adds(&scopes, "operator");
+	join_scopes(w, &scopes);
+	buf_init(&source, 8192);
+	for (const char *p = m->token_where ? m->token_where : ""; *p; p++)
+		if (*p != '\'') /* it is quoted for sentences */
+			buf_addc(&source, *p);
+	r = rows_new(np, o, columns, &rc);
+	if (r) {
+		rows_add(r, (const char *[]){ w->account ? w->account : w->local ? "(operator)" : NULL, w->account_id, w->state,
+			scopes.len ? buf_text(&scopes) : NULL, w->token.name, w->token.id, cell_time(np, w->token.expires_at, expires),
+			m->token_where ? buf_text(&source) : m->socket ? "unix socket" : NULL, m->url, w->user });
+		rc = rows_end(r);
+	}
+	buf_release(&scopes);
+	buf_release(&source);
+	market_sign_out(m);
+	return rc;
+}
+
+static const struct example examples[] = {
+	{ "nanopod whoami", "account, scopes and expiry of the token that is used" },
+	{ "nanopod whoami -o wide", "also where the token comes from" },
+	{ "nanopod whoami --fields scopes -o csv", "what this script may do" },
+	{ 0 }
+};
+
+const struct command cmd_whoami = {
+	.name = "whoami",
+	.args = "",
+	.summary = "show whose token is used and what it may do",
+	.examples = examples,
+	.description = "The token is NANOPOD_TOKEN where that is set, else what 'nanopod login' wrote. The market is asked whether "
+		"it knows it. A token that is refused is not deleted.",
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.run = whoami,
+};

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/intent.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+enum { FILE_MAX = 1 << 20, VALUES_MAX = 4096, ID_BYTES = 10 };
+
+static const char heading[] = "nanopod-intent 1\n";
+
+struct value {
+	char *name, *text;
+};
+
+struct intent {
+	char *path;
+	int fd;
+	char id[2 * ID_BYTES + 1];
+	struct value *values;
+	size_t count, room;
+};
+
+/* ---- Where ----------------------------------------------------------------------------- */
+
+/* malloc'd, ends with '/'. */
+static char *folder(void)
+{
+	const char *xdg = getenv("XDG_STATE_HOME");
+	char *path = NULL;
+
+	if (xdg && *xdg == '/')
+		return asprintf(&path, "%s/nanopod/intents/", xdg) < 0 ? NULL : path;
+	return str_expand_home("~/.local/state/nanopod/intents/");
+}
+
+static int make_folders(char *path)
+{
+	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+			int why = errno;
+
+			*p = '/';
+			return -why;
+		}
+		*p = '/';
+	}
+	return 0;
+}
+
+/* A name that is lost in a crash is as bad as contents that are. */
+static int sync_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = fsync(fd) < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+/*
+ * Held while files are looked through, so that one who merely looks is not taken for the living
+ * owner of a file. -1 where there is no folder, and so nothing to look through.
+ */
+static int lock_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
+		;
+	return fd;
+}
+
+/* ---- Values ---------------------------------------------------------------------------- */
+
+static int keep(struct intent *i, char *name, char *text)
+{
+	for (size_t k = 0; k < i->count; k++) {
+		if (strcmp(i->values[k].name, name) != 0)
+			continue;
+		free(i->values[k].text);
+		free(name);
+		i->values[k].text = text;
+		return 0;
+	}
+	if (i->count == i->room) {
+		size_t room = i->room ? i->room * 2 : 16;
+		struct value *grown = room <= VALUES_MAX ? realloc(i->values, room * sizeof *grown) : NULL;
+
+		if (!grown) {
+			free(name);
+			free(text);
+			return -ENOMEM;
+		}
+		i->values = grown;
+		i->room = room;
+	}
+	i->values[i->count++] = (struct value){ name, text };
+	return 0;
+}
+
+const char *intent_get(const struct intent *i, const char *name)
+{
+	for (size_t k = 0; k < i->count; k++)
+		if (strcmp(i->values[k].name, name) == 0)
+			return i->values[k].text;
+	return NULL;
+}
+
+const char *intent_key(const struct intent *i, const char *step, char room[INTENT_KEY])
+{
+	snprintf(room, INTENT_KEY, "np-%s-%s", i->id, step);
+	return room;
+}
+
+const char *intent_command(const struct intent *i)
+{
+	const char *text = intent_get(i, "command");
+
+	return text ? text : "";
+}
+
+int64_t intent_begun(const struct intent *i)
+{
+	const char *text = intent_get(i, "begun");
+	long n = 0;
+
+	return text && str_to_long(text, 0, LONG_MAX, &n) == 0 ? n : 0;
+}
+
+/* ---- On disk --------------------------------------------------------------------------- */
+
+/* A value has no line of its own inside: \ and newlines are written as \\ and \n. */
+static int add_line(struct buf *b, const char *name, const char *text)
+{
+	int rc = buf_addf(b, "%s ", name);
+
+	for (; *text && !rc; text++)
+		rc = *text == '\n' ? buf_adds(b, "\\n") : *text == '\\' ? buf_adds(b, "\\\\") : buf_addc(b, *text);
+	return rc ? rc : buf_addc(b, '\n');
+}
+
+static void unescape(char *text)
+{
+	char *w = text;
+
+	for (; *text; text++) {
+		if (*text == '\\' && text[1]) {
+			text++;
+			*w++ = *text == 'n' ? '\n' : *text;
+		} else {
+			*w++ = *text;
+		}
+	}
+	*w = '\0';
+}
+
+static int write_synced(int fd, const struct buf *b)
+{
+	for (size_t done = 0; done < b->len;) {
+		ssize_t n = write(fd, b->data + done, b->len - done);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* A last line without its end was torn by a crash: what it says was never acted upon. It is cut off. */
+static int parse(struct intent *i, struct buf *text)
+{
+	size_t whole = strlen(heading);
+	char *line;
+
+	if (text->len < whole || memcmp(text->data, heading, whole) != 0)
+		return -EINVAL;
+	for (line = text->data + whole; (size_t)(line - text->data) < text->len;) {
+		char *end = strchr(line, '\n'), *blank, *name, *value;
+
+		if (!end)
+			break;
+		*end = '\0';
+		blank = strchr(line, ' ');
+		if (!blank)
+			return -EINVAL;
+		*blank = '\0';
+		name = strdup(line);
+		value = strdup(blank + 1);
+		if (!name || !value) {
+			free(name);
+			free(value);
+			return -ENOMEM;
+		}
+		unescape(value);
+		if (keep(i, name, value))
+			return -ENOMEM;
+		line = end + 1;
+	}
+	return ftruncate(i->fd, line - text->data) < 0 ? -errno : 0;
+}
+
+void intent_free(struct intent *i)
+{
+	if (!i)
+		return;
+	if (i->fd >= 0)
+		close(i->fd);
+	for (size_t k = 0; k < i->count; k++) {
+		free(i->values[k].name);
+		free(i->values[k].text);
+	}
+	free(i->values);
+	free(i->path);
+	free(i);
+}
+
+/* The file of a command that lives is locked, and one that was unlinked meanwhile is over. */
+static struct intent *open_one(const char *dir, const char *name)
+{
+	struct intent *i = calloc(1, sizeof *i);
+	struct stat st;
+	struct buf text;
+	bool good;
+
+	if (!i)
+		return NULL;
+	buf_init(&text, FILE_MAX);
+	snprintf(i->id, sizeof i->id, "%s", name);
+	i->fd = -1;
+	if (asprintf(&i->path, "%s%s", dir, name) < 0)
+		i->path = NULL;
+	else
+		i->fd = open(i->path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	good = i->fd >= 0 && flock(i->fd, LOCK_EX | LOCK_NB) == 0 && fstat(i->fd, &st) == 0 && S_ISREG(st.st_mode)
+		&& st.st_nlink > 0 && st.st_uid == geteuid() && buf_read_fd(&text, i->fd) == 0 && text.len && parse(i, &text) == 0;
+	buf_release(&text);
+	if (good && intent_get(i, "match"))
+		return i;
+	intent_free(i);
+	return NULL;
+}
+
+static bool is_id(const char *name)
+{
+	return strlen(name) == 2 * ID_BYTES && !name[strspn(name, "0123456789abcdef")];
+}
+
+static int older_first(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_intent(const struct dirent *d)
+{
+	return is_id(d->d_name);
+}
+
+int intent_find(const char *match, struct intent **out, struct fail *f)
+{
+	struct dirent **names = NULL;
+	struct intent *best = NULL;
+	char *dir = folder();
+	int n, lock;
+
+	if (!dir)
+		return fail_set(f, -ENOMEM, "cannot tell where unfinished purchases are kept: set HOME");
+	lock = lock_folder(dir);
+	n = scandir(dir, &names, is_intent, older_first);
+	for (int k = 0; k < n; k++) {
+		struct intent *i = open_one(dir, names[k]->d_name);
+
+		if (i && strcmp(intent_get(i, "match"), match) == 0 && (!best || intent_begun(i) < intent_begun(best))) {
+			intent_free(best);
+			best = i;
+		} else {
+			intent_free(i);
+		}
+		free(names[k]);
+	}
+	if (lock >= 0)
+		close(lock);
+	free(names);
+	free(dir);
+	*out = best;
+	return 0;
+}
+
+size_t intent_each(const char *prefix, bool (*found)(void *arg, const struct intent *i), void *arg)
+{
+	struct dirent **names = NULL;
+	char *dir = folder();
+	int lock = dir ? lock_folder(dir) : -1, n = dir ? scandir(dir, &names, is_intent, older_first) : 0;
+	bool more = true;
+	size_t shown = 0;
+
+	for (int k = 0; k < n; k++) {
+		struct intent *i = more ? open_one(dir, names[k]->d_name) : NULL;
+
+		if (i && str_starts(intent_get(i, "match"), prefix)) {
+			more = found(arg, i);
+			shown++;
+		}
+		intent_free(i);
+		free(names[k]);
+	}
+	if (lock >= 0)
+		close(lock);
+	free(names);
+	free(dir);
+	return shown;
+}
+
+static int create(struct intent *i, char *dir)
+{
+	unsigned char random[ID_BYTES];
+	int rc = make_folders(dir), lock;
+
+	if (rc)
+		return rc;
+	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+		return -EIO;
+	for (size_t k = 0; k < sizeof random; k++)
+		snprintf(i->id + 2 * k, 3, "%02x", random[k]);
+	if (asprintf(&i->path, "%s%s", dir, i->id) < 0) {
+		i->path = NULL;
+		return -ENOMEM;
+	}
+	lock = lock_folder(dir);
+	i->fd = open(i->path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+	rc = i->fd < 0 || flock(i->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+	if (lock >= 0)
+		close(lock);
+	return rc;
+}
+
+static int remember(struct intent *i, const char *name, const char *text)
+{
+	char *a = strdup(name), *b = strdup(text);
+
+	if (a && b)
+		return keep(i, a, b);
+	free(a);
+	free(b);
+	return -ENOMEM;
+}
+
+int intent_new(const char *match, const char *command, int64_t begun, struct intent **out, struct fail *f)
+{
+	struct intent *i = calloc(1, sizeof *i);
+	char *dir = folder(), when[32];
+	struct buf b;
+	int rc;
+
+	buf_init(&b, FILE_MAX);
+	snprintf(when, sizeof when, "%" PRId64, begun);
+	if (i)
+		i->fd = -1;
+	rc = i && dir ? create(i, dir) : -ENOMEM;
+	if (!rc && (buf_adds(&b, heading) || add_line(&b, "match", match) || add_line(&b, "command", command)
+	    || add_line(&b, "begun", when) || remember(i, "match", match) || remember(i, "command", command)
+	    || remember(i, "begun", when)))
+		rc = -ENOMEM;
+	rc = rc ? rc : write_synced(i->fd, &b);
+	rc = rc ? rc : sync_folder(dir);
+	buf_release(&b);
+	if (rc) {
+		fail_errno(f, rc, -rc, "cannot write down what is to be bought in '%s', so nothing was asked for",
+			i && i->path ? i->path : dir ? dir : "HOME");
+		if (i && i->fd >= 0)
+			unlink(i->path);
+		intent_free(i);
+	} else {
+		*out = i;
+	}
+	free(dir);
+	return rc;
+}
+
+int intent_set(struct intent *i, const char *name, const char *value, struct fail *f)
+{
+	struct buf b;
+	int rc;
+
+	buf_init(&b, FILE_MAX);
+	rc = add_line(&b, name, value);
+	rc = rc ? rc : write_synced(i->fd, &b);
+	rc = rc ? rc : remember(i, name, value);
+	buf_release(&b);
+	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", i->path) : 0;
+}
+
+int intent_end(struct intent *i, struct fail *f)
+{
+	char *slash = strrchr(i->path, '/');
+	int rc = unlink(i->path) < 0 && errno != ENOENT ? -errno : 0;
+
+	if (rc)
+		fail_errno(f, rc, -rc, "cannot remove '%s'", i->path);
+	*slash = '\0';
+	sync_folder(i->path); /* at worst the next time finds it again, and gets the same answers */
+	intent_free(i);
+	return rc;
+}

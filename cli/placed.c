@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/placed.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/print.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "market/money.h"
+
+enum { FIRST_LOOK_MS = 100, LAST_LOOK_MS = 5000, DRAW_MS = 250 };
+
+static void keep(char *room, size_t size, const char *text)
+{
+	snprintf(room, size, "%s", text ? text : "");
+}
+
+void placed_copy(struct placed *p, const struct model_order *o)
+{
+	int64_t cost = 0;
+
+	*p = (struct placed){ .status = o->status, .sell = o->sell, .standing = o->standing, .limit = o->limit,
+		.average = o->average, .reason = o->reason, .hold = o->hold };
+	keep(p->id, sizeof p->id, o->id);
+	keep(p->pool, sizeof p->pool, o->pool.id);
+	keep(p->pool_name, sizeof p->pool_name, o->pool.name);
+	keep(p->sku, sizeof p->sku, o->sku.id);
+	keep(p->status_text, sizeof p->status_text, o->status_text);
+	keep(p->reason_text, sizeof p->reason_text, o->reason_text);
+	if (o->window.count) {
+		p->start = o->window.list[0].start;
+		p->end = o->window.list[o->window.count - 1].end;
+		p->nodes = o->window.list[0].nodes;
+	}
+	for (size_t i = 0; i < o->filled.count; i++) {
+		const struct model_span *s = &o->filled.list[i];
+
+		if (s->nodes <= 0)
+			continue;
+		if (!p->filled_minutes)
+			p->filled_start = s->start;
+		p->filled_end = s->end;
+		p->filled_nodes = s->nodes > p->filled_nodes ? s->nodes : p->filled_nodes;
+		p->filled_minutes += (s->end - s->start) / 60 * s->nodes;
+	}
+	if (o->filled_total != MODEL_NONE)
+		p->total = o->filled_total;
+	else if (o->average >= 0 && money_cost(o->average, p->filled_minutes, 1, &cost) == 0)
+		p->total = cost;
+}
+
+int placed_take(struct market_link *m, struct placed *p)
+{
+	struct model_order o;
+	int rc = wire_order(m->doc, WIRE_WHOLE, &o, &m->fail);
+
+	if (!rc)
+		placed_copy(p, &o);
+	return rc;
+}
+
+int placed_look(struct market_link *m, const char *id, struct placed *p)
+{
+	int rc = market_get(m, "/v2/orders/%s", id);
+
+	return rc ? rc : placed_take(m, p);
+}
+
+bool placed_decided(const struct placed *p)
+{
+	switch (p->status) {
+	case MODEL_ORDER_FILLED: case MODEL_ORDER_REJECTED: case MODEL_ORDER_CANCELLED:
+		return true;
+	case MODEL_ORDER_UNKNOWN: case MODEL_ORDER_PENDING: case MODEL_ORDER_PARTIALLY_FILLED: case MODEL_ORDER_STANDING:
+		break;
+	}
+	return false;
+}
+
+bool placed_filled(const struct placed *p)
+{
+	return p->status == MODEL_ORDER_FILLED;
+}
+
+/* ---- Waiting --------------------------------------------------------------------------- */
+
+struct show {
+	struct nanopod *np;
+	int64_t began;
+	char phase[96];
+	bool line; /* one stands at the bottom of the terminal */
+};
+
+static const char *phase_of(const struct placed *p, char *room, size_t size)
+{
+	if (p->status == MODEL_ORDER_PENDING || p->status == MODEL_ORDER_UNKNOWN)
+		snprintf(room, size, "the market decides");
+	else if (p->status == MODEL_ORDER_PARTIALLY_FILLED)
+		snprintf(room, size, "part is filled, the rest waits in the book");
+	else
+		snprintf(room, size, "waits in the book for %s", p->sell ? "a buyer" : "an offer");
+	return room;
+}
+
+static void hide(struct show *s)
+{
+	if (s->line)
+		fputs("\r\033[K", s->np->err);
+	fflush(s->np->err);
+	s->line = false;
+}
+
+/* One line with the time that passed on a terminal, else one line a change. */
+static void show(struct show *s, const struct placed *p)
+{
+	char phase[96], time[32];
+
+	phase_of(p, phase, sizeof phase);
+	if (s->np->tty_err && !s->np->errors_json) {
+		fprintf(s->np->err, "\r%s%s: %s, %s%s\033[K", print_color(s->np, s->np->err, COLOR_DIM), p->id, phase,
+			progress_time(clock_ms() - s->began, time, sizeof time), print_color(s->np, s->np->err, COLOR_NONE));
+		fflush(s->np->err);
+		s->line = true;
+	} else if (strcmp(phase, s->phase) != 0) {
+		print_note(s->np, "%s: %s", p->id, phase);
+	}
+	snprintf(s->phase, sizeof s->phase, "%s", phase);
+}
+
+/* True where a signal asks to stop. */
+static bool rest(int64_t ms, int *number)
+{
+	struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
+	int n;
+
+	if (poll(&fd, 1, (int)(ms > 0 ? ms : 0)) <= 0)
+		return false;
+	n = signals_next();
+	if (n == 0 || n == SIGWINCH)
+		return false;
+	*number = n;
+	return true;
+}
+
+static int look(struct market_link *m, struct placed *p)
+{
+	char id[sizeof p->id];
+
+	memcpy(id, p->id, sizeof id);
+	return placed_look(m, id, p);
+}
+
+int placed_wait(struct market_link *m, struct placed *p, int64_t wait_ms, int *number)
+{
+	struct show s = { .np = m->np, .began = clock_ms() };
+	int64_t every = FIRST_LOOK_MS, next = s.began + every, now;
+	int rc = 0;
+
+	while (!placed_decided(p)) {
+		now = clock_ms();
+		if (wait_ms >= 0 && now - s.began >= wait_ms) {
+			rc = 1;
+			break;
+		}
+		show(&s, p);
+		if (rest(next - now < DRAW_MS ? next - now : DRAW_MS, number)) {
+			rc = 2;
+			break;
+		}
+		if (clock_ms() < next)
+			continue;
+		rc = look(m, p);
+		if (rc == CLIENT_STOPPED && rest(0, number)) {
+			rc = 2;
+			break;
+		}
+		/* Looking may fail for a while: nothing depends on this one look. */
+		if (rc && !client_retryable(rc))
+			break;
+		rc = 0;
+		every = every * 2 < LAST_LOOK_MS ? every * 2 : LAST_LOOK_MS;
+		next = clock_ms() + every;
+	}
+	hide(&s);
+	return rc;
+}

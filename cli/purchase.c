@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/purchase.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/print.h"
+#include "cli/retype.h"
+#include "cli/settings.h"
+
+enum { BODY_MAX = 1 << 20, CLOCKS_APART = 300 };
+
+void purchase_init(struct purchase *p, struct market_link *m)
+{
+	*p = (struct purchase){ .m = m };
+}
+
+void purchase_release(struct purchase *p)
+{
+	intent_free(p->intent);
+	for (size_t i = 0; i < p->node_count; i++)
+		free(p->nodes[i]);
+	*p = (struct purchase){ .m = p->m };
+}
+
+static void keep_text(char *room, size_t size, const char *text)
+{
+	snprintf(room, size, "%s", text ? text : "");
+}
+
+static void recall(struct purchase *p)
+{
+	keep_text(p->pool, sizeof p->pool, intent_get(p->intent, "pool"));
+	keep_text(p->name, sizeof p->name, intent_get(p->intent, "name"));
+	p->own_pool = !intent_get(p->intent, "into");
+}
+
+int purchase_match(struct market_link *m, const struct options *o, const char *verb, const char *subject, struct buf *out)
+{
+	const char *profile = settings_profile(m->np->settings);
+	int rc = market_whoami(m);
+
+	if (rc)
+		return rc;
+	if (buf_addf(out, "%s\n%s\n%s\n%s\n%s\n", verb, m->url, m->who.account_id ? m->who.account_id : "", profile ? profile : "", subject))
+		command_nomem();
+	retype_same(o, out);
+	return 0;
+}
+
+int purchase_find(struct purchase *p, const char *match)
+{
+	int rc = intent_find(match, &p->intent, &p->m->fail);
+
+	if (rc || !p->intent)
+		return rc;
+	p->resumed = true;
+	recall(p);
+	return 0;
+}
+
+int purchase_begin(struct purchase *p, const char *match, const char *command, int64_t now)
+{
+	return p->m->explain ? 0 : intent_new(match, command, now, &p->intent, &p->m->fail);
+}
+
+int purchase_keep(struct purchase *p, const char *name, const char *value)
+{
+	int rc = p->intent ? intent_set(p->intent, name, value, &p->m->fail) : 0;
+
+	if (!rc && strcmp(name, "pool") == 0)
+		keep_text(p->pool, sizeof p->pool, value);
+	if (!rc && strcmp(name, "name") == 0)
+		keep_text(p->name, sizeof p->name, value);
+	if (!rc && !p->intent && strcmp(name, "into") == 0)
+		p->own_pool = false;
+	return rc;
+}
+
+const char *purchase_kept(const struct purchase *p, const char *name)
+{
+	return p->intent ? intent_get(p->intent, name) : NULL;
+}
+
+int purchase_post(struct purchase *p, const char *step, const char *path, const struct buf *body)
+{
+	char name[INTENT_KEY], key[INTENT_KEY];
+	const char *kept;
+	struct buf again;
+	int rc = 0;
+
+	snprintf(name, sizeof name, "%s.body", step);
+	kept = purchase_kept(p, name);
+	if (!kept)
+		rc = purchase_keep(p, name, buf_text(body));
+	if (rc)
+		return rc;
+	buf_init(&again, BODY_MAX);
+	if (buf_adds(&again, kept ? kept : buf_text(body)))
+		command_nomem();
+	rc = market_send(p->m, "POST", path, &again, p->intent ? intent_key(p->intent, step, key) : NULL);
+	buf_release(&again);
+	p->sent |= rc != MARKET_EXPLAINED && p->m->answer.sent != CLIENT_NOT_SENT;
+	p->replayed |= rc == 0 && p->m->answer.replayed;
+	return rc;
+}
+
+/* ---- The pool -------------------------------------------------------------------------- */
+
+struct first {
+	char path[256], best[256];
+};
+
+static int take_workspace(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct first *w = arg;
+	struct model_workspace one;
+	int rc = wire_workspace(d, at, &one, f);
+
+	if (rc)
+		return rc;
+	if (!*w->path)
+		keep_text(w->path, sizeof w->path, one.id ? one.id : one.path);
+	if (one.name && strcmp(one.name, "default") == 0)
+		keep_text(w->best, sizeof w->best, one.id ? one.id : one.path);
+	return 0;
+}
+
+/* Where pools are made: the workspace "default", else the first. */
+static int find_workspace(struct purchase *p, struct first *w)
+{
+	bool explain = p->m->explain;
+	int rc;
+
+	*w = (struct first){ "", "" };
+	p->m->explain = false;
+	rc = market_each(p->m, "/v2/workspaces", take_workspace, w);
+	p->m->explain = explain;
+	if (!rc && !*w->path)
+		rc = fail_set(&p->m->fail, REASON_NOT_FOUND, "this market has no workspace of yours to put a reservation into");
+	if (*w->best)
+		keep_text(w->path, sizeof w->path, w->best);
+	return rc;
+}
+
+/* It was asked before, by an earlier command or by the client itself: "taken" may mean "by you". */
+static bool asked_before(const struct purchase *p)
+{
+	return p->resumed || p->m->answer.tries > 1;
+}
+
+/*
+ * A market that keeps no keys for pools says that the name is taken. By us, if it is as young as this
+ * purchase and has nothing yet; a reservation that was there before is not bought into by mistake.
+ */
+static int adopt_pool(struct purchase *p, int rc)
+{
+	struct reservation r;
+	char id[sizeof p->pool];
+	bool ours;
+
+	if (!asked_before(p) || (rc != REASON_NAME_TAKEN && rc != REASON_INVALID && rc != REASON_MALFORMED && rc != REASON_WRONG_STATE)
+	    || !p->intent || reservation_look(p->m, p->name, &r))
+		return rc;
+	ours = r.count == 0 && r.created_at + CLOCKS_APART >= intent_begun(p->intent);
+	keep_text(id, sizeof id, r.id);
+	reservation_release(&r);
+	if (!ours)
+		return rc;
+	p->replayed = true;
+	return purchase_keep(p, "pool", id);
+}
+
+int purchase_pool(struct purchase *p)
+{
+	struct model_pool pool;
+	struct first w = { "", "" };
+	struct fail why;
+	struct buf body;
+	int rc = 0;
+
+	if (*p->pool)
+		return 0;
+	if (!purchase_kept(p, "pool.body"))
+		rc = find_workspace(p, &w);
+	if (rc)
+		return rc;
+	buf_init(&body, BODY_MAX);
+	if (wire_put_pool(&body, p->name, w.path))
+		command_nomem();
+	rc = purchase_post(p, "pool", "/v2/pools", &body);
+	buf_release(&body);
+	if (rc == MARKET_EXPLAINED) {
+		keep_text(p->pool, sizeof p->pool, "POOL-ID");
+		return 0;
+	}
+	if (rc) {
+		why = p->m->fail;
+		rc = adopt_pool(p, rc);
+		if (rc)
+			p->m->fail = why;
+		return rc;
+	}
+	rc = wire_pool(p->m->doc, WIRE_WHOLE, &pool, &p->m->fail);
+	return rc ? rc : purchase_keep(p, "pool", pool.id);
+}
+
+bool purchase_undo_pool(struct purchase *p)
+{
+	struct fail why = p->m->fail;
+	char path[128];
+	int rc;
+
+	if (!p->own_pool || !*p->pool || p->m->explain)
+		return false;
+	snprintf(path, sizeof path, "/v2/pools/%s", p->pool);
+	rc = market_send(p->m, "DELETE", path, NULL, NULL);
+	p->m->fail = why;
+	return rc == 0 || rc == REASON_NOT_FOUND;
+}
+
+/* ---- The order ------------------------------------------------------------------------- */
+
+int purchase_order(struct purchase *p, struct model_order_new *o)
+{
+	const char *known = purchase_kept(p, "order");
+	struct buf body;
+	int rc;
+
+	if (known) {
+		p->replayed = true;
+		return placed_look(p->m, known, &p->order);
+	}
+	o->pool = p->pool;
+	buf_init(&body, BODY_MAX);
+	if (wire_put_order(&body, o))
+		command_nomem();
+	rc = purchase_post(p, "order", "/v2/orders", &body);
+	buf_release(&body);
+	if (rc == MARKET_EXPLAINED) {
+		p->order = (struct placed){ .status = MODEL_ORDER_FILLED, .filled_nodes = o->nodes };
+		keep_text(p->order.sku, sizeof p->order.sku, o->sku);
+		return 0;
+	}
+	rc = rc ? rc : placed_take(p->m, &p->order);
+	return rc ? rc : purchase_keep(p, "order", p->order.id);
+}
+
+/* ---- The nodes ------------------------------------------------------------------------- */
+
+struct census {
+	const char *sku, *name;
+	size_t live;
+	long next;  /* the first number behind the name that is free */
+};
+
+static int count_one(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct census *c = arg;
+	struct model_instance i;
+	size_t len = strlen(c->name);
+	long number;
+	int rc = wire_instance(d, at, &i, f);
+
+	if (rc || (i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING))
+		return rc;
+	c->live += i.sku.id && strcmp(i.sku.id, c->sku) == 0;
+	if (i.name && strncmp(i.name, c->name, len) == 0 && i.name[len] == '-'
+	    && str_to_long(i.name + len + 1, 0, 1000000, &number) == 0 && number >= c->next)
+		c->next = number + 1;
+	return 0;
+}
+
+/* How many the reservation has too few of, and from which number on. Asked once, then kept. */
+static int plan_nodes(struct purchase *p, long *first, long *count)
+{
+	struct census c = { .sku = p->order.sku, .name = p->name };
+	struct reservation r = { 0 };
+	const struct reservation_part *part;
+	char path[128], text[32];
+	int64_t need = p->order.filled_nodes;
+	int rc;
+
+	if (purchase_kept(p, "nodes")) {
+		str_to_long(purchase_kept(p, "first"), 0, 1000000, first);
+		return str_to_long(purchase_kept(p, "nodes"), 0, PURCHASE_NODES, count);
+	}
+	if (!p->own_pool && !p->m->explain) {
+		snprintf(path, sizeof path, "/v2/instances?limit=200&pool=%s", p->pool);
+		rc = market_each(p->m, path, count_one, &c);
+		rc = rc ? rc : reservation_look(p->m, p->pool, &r);
+		if (rc)
+			return rc < 0 ? rc : fail_set(&p->m->fail, REASON_NOT_FOUND, "the reservation '%s' is gone", p->name);
+		part = reservation_part(&r, p->order.sku);
+		if (part && part_most(part) - (int64_t)c.live < need)
+			need = part_most(part) - (int64_t)c.live;
+		reservation_release(&r);
+	}
+	*first = c.next;
+	*count = need < 0 ? 0 : need > PURCHASE_NODES ? PURCHASE_NODES : (long)need;
+	snprintf(text, sizeof text, "%ld", *first);
+	rc = purchase_keep(p, "first", text);
+	snprintf(text, sizeof text, "%ld", *count);
+	return rc ? rc : purchase_keep(p, "nodes", text);
+}
+
+static int take_image(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct first *w = arg;
+	struct model_image one;
+	int rc = wire_image(d, at, &one, f);
+
+	if (rc)
+		return rc;
+	if (!*w->path)
+		keep_text(w->path, sizeof w->path, one.id);
+	if (*w->best == '?' && ((one.name && strcmp(one.name, w->best + 1) == 0) || (one.id && strcmp(one.id, w->best + 1) == 0))) {
+		keep_text(w->path, sizeof w->path, one.id);
+		w->best[0] = '!';
+		return 1;
+	}
+	return 0;
+}
+
+/* Public ones are listed under a workspace of the market's own; one's own are listed without. */
+static int find_image(struct purchase *p, const char *image, struct first *w)
+{
+	static const char *const paths[] = { "/v2/images?limit=50&workspace=sfc%3Aworkspace%3Asfcompute%3Apublic", "/v2/images?limit=50" };
+	bool explain = p->m->explain;
+	int rc = 0;
+
+	*w = (struct first){ "", "" };
+	if (image)
+		snprintf(w->best, sizeof w->best, "?%s", image);
+	p->m->explain = false;
+	for (size_t i = 0; i < 2 && *w->best != '!' && (image || !*w->path); i++)
+		rc = market_each(p->m, paths[i], take_image, w);
+	p->m->explain = explain;
+	if (*w->path && (!image || *w->best == '!'))
+		return 0;
+	if (rc)
+		return rc;
+	return image ? fail_set(&p->m->fail, REASON_NOT_FOUND, "there is no image '%.60s'", image)
+		: fail_set(&p->m->fail, REASON_NOT_FOUND, "this market has no image that nodes could start from");
+}
+
+static void note_node(struct purchase *p, const char *text)
+{
+	p->nodes[p->node_count] = strdup(text);
+	if (!p->nodes[p->node_count++])
+		command_nomem();
+}
+
+static int one_node(struct purchase *p, const char *image, long number)
+{
+	const char *data = purchase_kept(p, "userdata");
+	struct model_instance_new node = { .pool = p->pool, .image = image, .sku = p->order.sku, .user_data = data,
+		.user_data_len = data ? strlen(data) : 0 };
+	char name[300], step[40];
+	struct model_instance made;
+	struct buf body;
+	int rc;
+
+	snprintf(name, sizeof name, "%s-%ld", p->name, number);
+	snprintf(step, sizeof step, "node-%ld", number);
+	if (purchase_kept(p, step)) {
+		note_node(p, purchase_kept(p, step));
+		return 0;
+	}
+	node.name = name;
+	buf_init(&body, BODY_MAX);
+	if (wire_put_instance(&body, &node))
+		command_nomem();
+	rc = purchase_post(p, step, "/v2/instances", &body);
+	buf_release(&body);
+	if (rc == MARKET_EXPLAINED)
+		return 0;
+	/* As with pools: the name is ours. */
+	if (rc == REASON_NAME_TAKEN && asked_before(p)) {
+		note_node(p, name);
+		return purchase_keep(p, step, name);
+	}
+	rc = rc ? rc : wire_instance(p->m->doc, WIRE_WHOLE, &made, &p->m->fail);
+	if (rc)
+		return rc;
+	note_node(p, made.name ? made.name : made.id);
+	return purchase_keep(p, step, made.name ? made.name : made.id);
+}
+
+int purchase_nodes(struct purchase *p, const char *image)
+{
+	const char *known = purchase_kept(p, "image");
+	struct first w;
+	long first = 0, count = 0;
+	int rc = plan_nodes(p, &first, &count);
+
+	if (rc || !count)
+		return rc;
+	if (known) {
+		keep_text(w.path, sizeof w.path, known);
+	} else {
+		rc = find_image(p, image, &w);
+		rc = rc ? rc : purchase_keep(p, "image", w.path);
+	}
+	for (long i = 0; !rc && i < count; i++)
+		rc = one_node(p, w.path, first + i);
+	return rc;
+}
+
+/* ---- The end --------------------------------------------------------------------------- */
+
+bool purchase_nothing_done(const struct purchase *p, int code)
+{
+	if (code == CLIENT_UNREACHABLE || code == CLIENT_UNTRUSTED || code == CLIENT_BAD_SETUP || code == CLIENT_NO_HTTP)
+		return !p->resumed && !p->sent;
+	if (code == CLIENT_STOPPED)
+		return !p->resumed && !p->sent;
+	if (code <= REASON_BASE || code == REASON_INTERNAL)
+		return false;
+	/* What the market refuses it has not done. These it may yet do, if it is asked again. */
+	if (code == REASON_RATE || code == REASON_UNAVAILABLE || code == REASON_UNAUTHENTICATED || code == REASON_TOKEN_EXPIRED)
+		return !p->resumed && !*p->pool;
+	return code > REASON_BASE && code < REASON_END;
+}
+
+void purchase_end(struct purchase *p)
+{
+	struct fail why = { 0 };
+
+	if (p->intent && intent_end(p->intent, &why))
+		print_warn(p->m->np, "%s", why.text);
+	p->intent = NULL;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/reservation.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/print.h"
+#include "cli/remember.h"
+#include "market/ident.h"
+
+static char *copy(const char *text)
+{
+	char *s = strdup(text ? text : "");
+
+	if (!s)
+		command_nomem();
+	return s;
+}
+
+static struct model_span *copy_spans(const struct model_schedule *s, size_t *count)
+{
+	struct model_span *list = calloc(s->count + 1, sizeof *list);
+
+	if (!list)
+		command_nomem();
+	*count = 0;
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i].nodes > 0)
+			list[(*count)++] = s->list[i];
+	return list;
+}
+
+void reservation_copy(struct reservation *r, const struct model_pool *p)
+{
+	*r = (struct reservation){ .id = copy(p->id), .name = copy(p->name), .kind = copy(p->kind), .created_at = p->created_at };
+	r->parts = calloc(p->sku_count + 1, sizeof *r->parts);
+	if (!r->parts)
+		command_nomem();
+	for (size_t i = 0; i < p->sku_count; i++) {
+		struct reservation_part *part = &r->parts[r->count];
+
+		part->spans = copy_spans(&p->by_sku[i].schedule, &part->count);
+		if (part->count == 0) {
+			free(part->spans);
+			continue;
+		}
+		part->sku = copy(p->by_sku[i].sku);
+		r->count++;
+	}
+}
+
+void reservation_release(struct reservation *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		free(r->parts[i].sku);
+		free(r->parts[i].spans);
+	}
+	free(r->parts);
+	free(r->id);
+	free(r->name);
+	free(r->kind);
+	*r = (struct reservation){ 0 };
+}
+
+struct looking {
+	const char *typed;
+	struct reservation *out;
+	bool found;
+};
+
+/* Markets differ in what their filter by `id` takes: what comes is looked at again. */
+static int look_at(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct looking *l = arg;
+	struct model_pool p;
+	int rc = wire_pool(d, at, &p, f);
+
+	if (rc)
+		return rc;
+	if (strcmp(p.name ? p.name : "", l->typed) != 0 && strcmp(p.id ? p.id : "", l->typed) != 0)
+		return 0;
+	reservation_copy(l->out, &p);
+	l->found = true;
+	return 1;
+}
+
+int reservation_look(struct market_link *m, const char *typed, struct reservation *out)
+{
+	struct looking l = { .typed = typed, .out = out };
+	struct model_pool p;
+	struct buf path;
+	int rc;
+
+	if (ident_looks(IDENT_POOL, typed)) {
+		rc = market_get(m, "/v2/pools/%s", typed);
+		if (rc == REASON_NOT_FOUND)
+			return 1;
+		rc = rc ? rc : wire_pool(m->doc, WIRE_WHOLE, &p, &m->fail);
+		if (!rc)
+			reservation_copy(out, &p);
+		return rc;
+	}
+	buf_init(&path, 4096);
+	if (buf_adds(&path, "/v2/pools?limit=200&id=") || client_quote(&path, typed))
+		command_nomem();
+	rc = market_each(m, buf_text(&path), look_at, &l);
+	/* One that does not take names there says so: then all are looked through. */
+	if (!l.found && (rc == REASON_INVALID || rc == REASON_NOT_FOUND))
+		rc = market_each(m, "/v2/pools?limit=200", look_at, &l);
+	buf_release(&path);
+	return rc ? rc : !l.found;
+}
+
+int reservation_find(struct market_link *m, const char *typed, struct reservation *out)
+{
+	int rc;
+
+	if (!ident_looks(IDENT_POOL, typed) && reservation_check_name(typed, &m->fail))
+		return print_fail(m->np, STATUS_USAGE, "'nanopod reservations' lists them", "cannot look for a reservation: %s", m->fail.text);
+	rc = reservation_look(m, typed, out);
+	if (rc == 1)
+		return print_fail(m->np, STATUS_NOTFOUND, "'nanopod reservations' lists what you have",
+			"there is no reservation '%.60s'", typed);
+	if (rc)
+		return market_fail(m, "cannot look for the reservation '%.60s'", typed);
+	remember_one(REMEMBER_RESERVATIONS, m->url, out->name, NULL);
+	return 0;
+}
+
+const struct reservation_part *reservation_part(const struct reservation *r, const char *sku)
+{
+	if (!sku)
+		return r->count == 1 ? &r->parts[0] : NULL;
+	for (size_t i = 0; i < r->count; i++)
+		if (strcmp(r->parts[i].sku, sku) == 0)
+			return &r->parts[i];
+	return NULL;
+}
+
+int64_t part_nodes_at(const struct reservation_part *p, int64_t at)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->spans[i].start <= at && at < p->spans[i].end)
+			return p->spans[i].nodes;
+	return 0;
+}
+
+int64_t part_start(const struct reservation_part *p)
+{
+	return p->spans[0].start;
+}
+
+int64_t part_end(const struct reservation_part *p)
+{
+	return p->spans[p->count - 1].end;
+}
+
+/* Spans are in order; a gap between two is a time with none. */
+int64_t part_least(const struct reservation_part *p, int64_t start, int64_t end)
+{
+	int64_t least = INT64_MAX, at = start;
+
+	for (size_t i = 0; i < p->count && at < end; i++) {
+		const struct model_span *s = &p->spans[i];
+
+		if (s->end <= at)
+			continue;
+		if (s->start > at)
+			return 0;
+		if (s->nodes < least)
+			least = s->nodes;
+		at = s->end;
+	}
+	return at < end ? 0 : least;
+}
+
+int64_t part_most(const struct reservation_part *p)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->spans[i].nodes > most)
+			most = p->spans[i].nodes;
+	return most;
+}
+
+const char *reservation_state(const struct reservation *r, int64_t now)
+{
+	bool coming = false, over = false;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if (part_nodes_at(&r->parts[i], now) > 0)
+			return "running";
+		if (part_end(&r->parts[i]) > now)
+			coming = true;
+		else
+			over = true;
+	}
+	return coming ? "coming" : over ? "over" : "empty";
+}
+
+int reservation_check_name(const char *name, struct fail *f)
+{
+	size_t len = strlen(name);
+	bool good = isalnum((unsigned char)*name) && len <= 200;
+
+	for (size_t i = 0; good && i < len; i++)
+		good = isalnum((unsigned char)name[i]) || strchr("._-", name[i]);
+	if (good)
+		return 0;
+	return fail_set(f, -EINVAL, "'%.60s' is not a name: it takes letters, digits, '.', '_' and '-', and begins with a letter or digit",
+		name);
+}

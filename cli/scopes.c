@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/scopes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cell.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "cli/value.h"
+#include "market/when.h"
+
+#define WORDS "read|trade|nodes|tokens|host|admin"
+
+static const char *const usual[] = { "read", "trade", "nodes" };
+
+enum { USUAL = sizeof usual / sizeof *usual, SCOPES_MAX = 16 };
+
+static int add_words(struct nanopod *np, const char *text, struct model_token_new *out)
+{
+	char *copy = strdup(text), *rest = copy, *word;
+	const char **list = (const char **)(uintptr_t)out->scopes;
+	struct fail why = { 0 };
+	size_t at;
+	int rc = 0;
+
+	if (!copy)
+		command_nomem();
+	while (!rc && (word = strsep(&rest, ","))) {
+		if (value_enum(word, WORDS, &at, &why))
+			rc = print_fail_field(np, STATUS_USAGE, "--scope", NULL, "cannot make that token: %s", why.text);
+		else if (out->scope_count < SCOPES_MAX && !(list[out->scope_count++] = strdup(word)))
+			command_nomem();
+	}
+	free(copy);
+	return rc;
+}
+
+static int read_life(struct nanopod *np, const struct options *o, int64_t *seconds)
+{
+	const char *text = option_text(o, "expires");
+	struct fail why = { 0 };
+
+	*seconds = 90 * 86400;
+	if (text && strcmp(text, "never") == 0)
+		*seconds = -1;
+	else if (text && when_duration(text, seconds, &why))
+		return print_fail_field(np, STATUS_USAGE, "--expires", "'never' is understood too", "cannot make that token: %s", why.text);
+	return 0;
+}
+
+int scopes_read(struct nanopod *np, const struct options *o, struct model_token_new *out)
+{
+	size_t typed = option_count(o, "scope");
+	const char **list = calloc(SCOPES_MAX, sizeof *list);
+	int rc = read_life(np, o, &out->seconds);
+
+	if (!list)
+		command_nomem();
+	out->scopes = list;
+	for (size_t i = 0; !typed && i < USUAL; i++)
+		if (!(list[out->scope_count++] = strdup(usual[i])))
+			command_nomem();
+	for (size_t i = 0; !rc && i < typed; i++)
+		rc = add_words(np, option_at(o, "scope", i), out);
+	return rc;
+}
+
+void scopes_free(struct model_token_new *t)
+{
+	for (size_t i = 0; i < t->scope_count; i++)
+		free((char *)(uintptr_t)t->scopes[i]);
+	free((void *)(uintptr_t)t->scopes);
+	t->scopes = NULL;
+	t->scope_count = 0;
+}
+
+void scopes_join(const char *const *scopes, size_t count, struct buf *out)
+{
+	for (size_t i = 0; i < count; i++)
+		if ((i && buf_addc(out, ',')) || buf_adds(out, scopes[i]))
+			command_nomem();
+}
+
+static const struct column columns[] = {
+	{ "token", COLUMN_ID, "the token itself: it is told this once" },
+	{ "id", 0, "what 'token revoke' takes" },
+	{ "name", 0, "what it is called" },
+	{ "scopes", 0, "what it may do" },
+	{ "expires", 0, "when it expires; nothing: never" },
+	{ 0 }
+};
+
+int token_show_new(struct market_link *m, const struct options *o)
+{
+	struct nanopod *np = m->np;
+	struct model_token t;
+	char expires[CELL_TEXT];
+	struct buf scopes;
+	struct rows *r;
+	int rc;
+
+	if (wire_token(m->doc, WIRE_WHOLE, &t, &m->fail))
+		return market_fail(m, "cannot show the new token");
+	if (!t.token)
+		return print_fail(np, STATUS_FAILURE, "'nanopod token revoke' ends it; make another one",
+			"cannot show the new token '%s': it was told before, and is told once only", t.id);
+	buf_init(&scopes, 4096);
+	scopes_join(t.scopes, t.scope_count, &scopes);
+	r = rows_new(np, o, columns, &rc);
+	if (r) {
+		rows_add(r, (const char *[]){ t.token, t.id, t.name, buf_text(&scopes), cell_time(np, t.expires_at, expires) });
+		rc = rows_end(r);
+		if (cell_for_people(np) && !option_given(o, "quiet"))
+			print_note(np, "it is shown this once; 'nanopod login' takes it");
+	}
+	buf_release(&scopes);
+	return rc;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/window.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "market/when.h"
+
+/* A request that leaves in the last seconds of a minute may arrive in the next. */
+enum { MARGIN_S = 3, HOUR = 3600, DAY = 86400 };
+
+int64_t window_first(int64_t now)
+{
+	return (now + MARGIN_S) / WINDOW_STEP * WINDOW_STEP + WINDOW_STEP;
+}
+
+int64_t window_minutes(const struct window *w)
+{
+	return (w->end - w->start) / WINDOW_STEP;
+}
+
+static int wrong(const char **field, const char *option, struct fail *f, const char *why)
+{
+	*field = option;
+	return fail_set(f, -EINVAL, "cannot use '%s': %s", option, why);
+}
+
+static int read_round(const char *text, enum when_round *how)
+{
+	static const char *const words[] = { [WHEN_NO] = "no", [WHEN_UP] = "up", [WHEN_DOWN] = "down" };
+
+	*how = WHEN_NO;
+	for (int i = WHEN_NO; text && i <= WHEN_DOWN; i++)
+		if (strcmp(words[i], text) == 0)
+			*how = (enum when_round)i;
+	return !text || strcmp(words[*how], text) == 0 ? 0 : -EINVAL;
+}
+
+/* From now on means: from the first minute on that can be bought, so that "+3h" is on the grid. */
+static int64_t base_of(const char *text, int64_t now)
+{
+	return *text == '+' || str_starts(text, "in ") ? window_first(now) : now;
+}
+
+static int on_grid(int64_t at, enum when_round how, const char *option, int64_t *out, bool *rounded, const char **field,
+	struct fail *f)
+{
+	struct fail why = { 0 };
+	char text[sizeof why.text + 80];
+
+	if (when_grid(at, WINDOW_STEP, how, out, &why)) {
+		snprintf(text, sizeof text, "%s; '--round up' or '--round down' takes one of them", why.text);
+		return wrong(field, option, f, text);
+	}
+	*rounded |= *out != at;
+	return 0;
+}
+
+static int read_start(const struct window_words *words, int64_t now, enum when_round how, struct window *w,
+	const char **field, struct fail *f)
+{
+	struct fail why = { 0 };
+	char room[WHEN_TEXT], text[256];
+	int rc;
+
+	w->now = !words->start || strcmp(words->start, "now") == 0;
+	w->start = window_first(now);
+	if (w->now)
+		return 0;
+	if (when_start(words->start, base_of(words->start, now), &w->start, &why))
+		return wrong(field, "--start", f, why.text);
+	rc = on_grid(w->start, how, "--start", &w->start, &w->rounded, field, f);
+	if (!rc && w->start <= now) {
+		snprintf(text, sizeof text, "'%.60s' has begun already: the first minute on sale is %s, 'now'", words->start,
+			when_local(window_first(now), room));
+		rc = wrong(field, "--start", f, text);
+	}
+	return rc;
+}
+
+static int read_duration(const char *typed, enum when_round how, int64_t *out, bool *rounded, const char **field, struct fail *f)
+{
+	struct fail why = { 0 };
+	char a[WHEN_TEXT], b[WHEN_TEXT], text[256];
+	int64_t seconds, down, up;
+
+	if (when_duration(typed, &seconds, &why))
+		return wrong(field, "--duration", f, why.text);
+	down = seconds / WINDOW_STEP * WINDOW_STEP;
+	up = down + (down == seconds ? 0 : WINDOW_STEP);
+	*out = how == WHEN_DOWN ? down : up;
+	*rounded |= *out != seconds;
+	if (*out != seconds && how == WHEN_NO) {
+		snprintf(text, sizeof text, "'%.60s' is not a whole number of minutes; '--round up' makes it %s%s%s", typed,
+			when_span(up, a), down ? ", '--round down' " : "", down ? when_span(down, b) : "");
+		return wrong(field, "--duration", f, text);
+	}
+	if (*out == 0)
+		return wrong(field, "--duration", f, "less than a minute is nothing");
+	return 0;
+}
+
+int window_parse(const struct window_words *words, int64_t now, struct window *out, const char **field, struct fail *f)
+{
+	struct window w = { 0 };
+	struct fail why = { 0 };
+	enum when_round how;
+	int64_t seconds = 0;
+	int rc;
+
+	if (read_round(words->round, &how))
+		return wrong(field, "--round", f, "it is up, down or no");
+	if (!words->end == !words->duration)
+		return wrong(field, "--duration", f, words->end ? "it and '--end' say the same thing; type one of them"
+			: "it is missing; type how long, such as '-d 24h', or an end by '--end'");
+	rc = read_start(words, now, how, &w, field, f);
+	if (!rc && words->duration) {
+		rc = read_duration(words->duration, how, &seconds, &w.rounded, field, f);
+		w.end = rc ? 0 : w.start + seconds;
+	} else if (!rc) {
+		w.fixed_end = true;
+		rc = when_end(words->end, base_of(words->end, now), &w.end, &why);
+		rc = rc ? wrong(field, "--end", f, why.text) : on_grid(w.end, how, "--end", &w.end, &w.rounded, field, f);
+		if (!rc && w.end <= w.start)
+			rc = wrong(field, "--end", f, "it is not after the start");
+	}
+	if (!rc)
+		*out = w;
+	return rc;
+}
+
+bool window_move(struct window *w, int64_t now)
+{
+	int64_t first = window_first(now);
+
+	if (!w->now || first <= w->start)
+		return false;
+	if (!w->fixed_end)
+		w->end += first - w->start;
+	w->start = first;
+	return true;
+}
+
+bool window_past(const struct window *w, int64_t now)
+{
+	return w->start <= now || w->end <= w->start;
+}
+
+/* Whole hours as people order them, "24h" and "36h"; what is longer or odd in days. */
+const char *window_span(int64_t seconds, char room[WINDOW_TEXT])
+{
+	char span[WHEN_TEXT];
+
+	if (seconds % HOUR == 0 && seconds <= 2 * DAY)
+		snprintf(room, WINDOW_TEXT, "%dh", (int)(seconds / HOUR));
+	else
+		snprintf(room, WINDOW_TEXT, "%s", when_span(seconds, span));
+	return room;
+}
+
+/* The day is not said twice, and UTC only where the person's zone is another. */
+const char *window_show(const struct window *w, char room[WINDOW_TEXT])
+{
+	char a[WHEN_TEXT], b[WHEN_TEXT], span[WINDOW_TEXT], zulu[2 * WHEN_TEXT + 16] = "";
+	time_t start = (time_t)w->start, end = (time_t)w->end;
+	struct tm one, two, utc;
+
+	localtime_r(&start, &one);
+	localtime_r(&end, &two);
+	if (one.tm_gmtoff || two.tm_gmtoff || !one.tm_zone || strcmp(one.tm_zone, "UTC") != 0) {
+		gmtime_r(&start, &utc);
+		strftime(a, sizeof a, "%a %H:%M", &utc);
+		gmtime_r(&end, &utc);
+		strftime(b, sizeof b, utc.tm_yday == one.tm_yday ? "%H:%M" : "%a %H:%M", &utc);
+		snprintf(zulu, sizeof zulu, " (%s to %s UTC)", a, b);
+	}
+	strftime(a, sizeof a, "%a %d %b %H:%M", &one);
+	strftime(b, sizeof b, one.tm_yday == two.tm_yday && one.tm_year == two.tm_year ? "%H:%M %Z" : "%a %d %b %H:%M %Z", &two);
+	snprintf(room, WINDOW_TEXT, "%.40s to %.40s%.60s, %.40s", a, b, zulu, window_span(w->end - w->start, span));
+	return room;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/wish.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "cli/print.h"
+#include "cli/value.h"
+#include "market/money.h"
+
+enum { WAIT_MS = 5 * 60 * 1000, ANY_GPUS = 8 };
+
+static const char *text_if(const struct options *o, const char *name)
+{
+	return option_given(o, name) ? option_text(o, name) : NULL;
+}
+
+int wish_window(struct nanopod *np, const struct options *o, int64_t now, struct wish *w)
+{
+	struct window_words words = { text_if(o, "start"), text_if(o, "end"), text_if(o, "duration"), text_if(o, "round") };
+	const char *field = NULL;
+	struct fail f = { 0 };
+
+	if (window_parse(&words, now, &w->window, &field, &f))
+		return print_fail_field(np, STATUS_USAGE, field, NULL, "%s", f.text);
+	return 0;
+}
+
+/* Which unit counts is known only with the type; that it is a price at all, now. */
+static int check_price(struct nanopod *np, const struct options *o, unsigned flags, bool per_node)
+{
+	struct fail f = { 0 };
+	int64_t price;
+
+	if (!option_given(o, "price") && flags & WISH_NEEDS_PRICE)
+		return print_fail_field(np, STATUS_USAGE, "--price", "'nanopod price' shows what it costs now",
+			"cannot go on without a price: it is missing; type the limit in dollars per GPU-hour, such as '-p 2.10'");
+	if (option_given(o, "price") && price_parse(option_text(o, "price"), per_node ? 0 : ANY_GPUS, &price, &f))
+		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot use '--price': %s", f.text);
+	return 0;
+}
+
+static int read_total(struct nanopod *np, const struct options *o, struct wish *w)
+{
+	struct fail f = { 0 };
+	int64_t cap = 0;
+	int rc;
+
+	if (option_given(o, "max-total")) {
+		if (money_parse(option_text(o, "max-total"), &w->max_total, &f))
+			return print_fail_field(np, STATUS_USAGE, "--max-total", NULL, "cannot use '--max-total': %s", f.text);
+		if (w->max_total == 0)
+			return print_fail_field(np, STATUS_USAGE, "--max-total", NULL, "cannot use '--max-total': nothing is free here");
+		w->max_where = "--max-total";
+	}
+	rc = market_spend_max(np, &cap);
+	if (!rc && cap > 0 && (!w->max_total || cap < w->max_total)) {
+		w->max_total = cap;
+		w->max_where = "spend-max";
+	}
+	return rc;
+}
+
+int wish_check_wait(struct nanopod *np, const struct options *o)
+{
+	struct fail f = { 0 };
+	int64_t ms;
+
+	if (option_given(o, "wait") && option_given(o, "no-wait"))
+		return print_fail_field(np, STATUS_USAGE, "--wait", NULL, "cannot use '--wait' and '--no-wait' together");
+	if (option_given(o, "wait") && *option_text(o, "wait") && value_duration(option_text(o, "wait"), &ms, &f))
+		return print_fail_field(np, STATUS_USAGE, "--wait", NULL, "cannot use '--wait': %s", f.text);
+	return 0;
+}
+
+int wish_read(struct nanopod *np, const struct options *o, unsigned flags, struct wish *w)
+{
+	int rc = 0;
+
+	*w = (struct wish){ .nodes = flags & WISH_NODES ? option_int(o, "nodes") : 0 };
+	if (flags & WISH_PRICE) {
+		w->per_node = option_text(o, "per") && strcmp(option_text(o, "per"), "node") == 0;
+		rc = check_price(np, o, flags, w->per_node);
+	}
+	if (!rc && flags & WISH_WINDOW)
+		rc = wish_window(np, o, (int64_t)time(NULL), w);
+	if (!rc && flags & WISH_SPENDS)
+		rc = read_total(np, o, w);
+	return rc;
+}
+
+unsigned wish_gpus(const struct wish *w, const struct sku *sku)
+{
+	return w->per_node ? 0 : sku->gpus;
+}
+
+int wish_price(struct nanopod *np, const struct options *o, const struct sku *sku, struct wish *w)
+{
+	struct fail f = { 0 };
+
+	if (!option_given(o, "price"))
+		return 0;
+	if (!sku->gpus && !w->per_node)
+		return print_fail_field(np, STATUS_USAGE, "--price", "type '--per node' and a price per node-hour",
+			"cannot tell what '--price' means: the market does not say how many GPUs '%s' has", sku->alias ? sku->alias : sku->id);
+	if (price_parse(option_text(o, "price"), wish_gpus(w, sku), &w->limit, &f))
+		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot use '--price': %s", f.text);
+	return 0;
+}
+
+int wish_market(struct market_link *m, struct wish *w)
+{
+	bool explain = m->explain;
+	int ours;
+
+	m->explain = false;
+	ours = market_ours(m);
+	/* By the operator's socket nobody need ask whether it is one; what time it is there must be. */
+	if (ours == 1 && !m->about_doc) {
+		ours = market_get(m, "/np/v1");
+		ours = ours ? ours : wire_market(m->doc, WIRE_WHOLE, &m->about, &m->fail);
+		m->about_doc = m->doc;
+		m->doc = NULL;
+		ours = ours ? ours : 1;
+	}
+	m->explain = explain;
+	w->clock_ms = clock_ms();
+	w->clock_at = (int64_t)time(NULL);
+	if (ours == 1) {
+		w->clock_at = m->about.minute * 60 > m->about.now ? m->about.minute * 60 : m->about.now;
+		w->clock_stands = m->about.test_clock;
+	}
+	return ours;
+}
+
+int64_t wish_now(const struct wish *w)
+{
+	return w->clock_stands ? w->clock_at : w->clock_at + (clock_ms() - w->clock_ms) / 1000;
+}
+
+int64_t wish_wait(const struct options *o, int64_t otherwise)
+{
+	int64_t ms = WAIT_MS;
+
+	if (option_given(o, "no-wait"))
+		return 0;
+	if (!option_given(o, "wait"))
+		return otherwise;
+	if (*option_text(o, "wait"))
+		value_duration(option_text(o, "wait"), &ms, NULL);
+	return ms;
+}

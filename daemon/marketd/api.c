@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every handler needs: to say no in SF Compute's words, to answer with JSON, to read the
+ * query, to let the market do something.
+ */
+#include "marketd/api.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "market/reason.h"
+
+/* The word that SF Compute has for a status; the rest keeps the reason's own. */
+static const char *type_of(int status, const struct reason_row *row)
+{
+	switch (status) {
+	case 400: return "invalid_request_error";
+	case 403: return "forbidden";
+	case 404: return "not_found";
+	case 409: return row->http == 409 ? row->type : "conflict";
+	case 422: return "unprocessable_entity";
+	default: return row->type;
+	}
+}
+
+static int dump_to(const char *text, size_t len, void *arg)
+{
+	return buf_add(arg, text, len);
+}
+
+int api_json(const struct request *q, struct reply *r, int status, json_t *body)
+{
+	int failed = -1;
+
+	buf_clear(&r->body);
+	if (body) {
+		failed = json_dump_callback(body, dump_to, &r->body, JSON_COMPACT);
+		json_decref(body);
+	}
+	if (failed) {
+		buf_clear(&r->body);
+		buf_adds(&r->body, "{\"error\":{\"type\":\"api_error\",\"message\":\"the answer is too large or memory is short\","
+			"\"code\":\"internal\",\"details\":[]},\"request_id\":\"");
+		buf_adds(&r->body, q->id ? q->id : "");
+		buf_adds(&r->body, "\"}");
+		status = 500;
+	}
+	return r->status = status;
+}
+
+int api_nothing(struct reply *r)
+{
+	buf_clear(&r->body);
+	return r->status = 204;
+}
+
+static int say_no(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *text)
+{
+	const struct reason_row *row = reason_row(reason);
+	json_t *details = json_array();
+
+	if (field)
+		json_array_append_new(details, json_pack("{s:s, s:s, s:s}", "field", field, "code", row->code, "message", text));
+	return api_json(q, r, status, json_pack("{s:{s:s, s:s, s:s, s:o}, s:s}", "error", "type", type_of(status, row),
+		"message", text, "code", row->code, "details", details, "request_id", q->id ? q->id : ""));
+}
+
+/* What does not go into JSON as it is (a client's broken UTF-8 in a sentence) is replaced. */
+static void printable(char *text)
+{
+	json_t *probe = json_string(text);
+
+	if (!probe)
+		for (char *p = text; *p; p++)
+			if ((unsigned char)*p < 32 || (unsigned char)*p > 126)
+				*p = '?';
+	json_decref(probe);
+}
+
+static int vrefuse(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *fmt,
+	va_list ap)
+{
+	char text[1024], name[128];
+
+	vsnprintf(text, sizeof text, fmt, ap);
+	printable(text);
+	if (field) {
+		snprintf(name, sizeof name, "%s", field);
+		printable(name);
+	}
+	return say_no(q, r, status, reason, field ? name : NULL, text);
+}
+
+int api_refuse(const struct request *q, struct reply *r, int reason, const char *field, const char *fmt, ...)
+{
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	status = vrefuse(q, r, reason_row(reason)->http, reason, field, fmt, ap);
+	va_end(ap);
+	return status;
+}
+
+int api_refuse_as(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	status = vrefuse(q, r, status, reason, field, fmt, ap);
+	va_end(ap);
+	return status;
+}
+
+int api_failed(const struct request *q, struct reply *r, int reason, const char *field, const struct fail *why)
+{
+	return api_refuse(q, r, reason, field, "%s", why && why->text[0] ? why->text : reason_row(reason)->text);
+}
+
+const char *api_query(const struct request *q, const char *name)
+{
+	for (size_t i = 0; i < q->query_count; i++)
+		if (strcmp(q->query[i].name, name) == 0)
+			return q->query[i].value;
+	return NULL;
+}
+
+const char *api_query_at(const struct request *q, const char *name, size_t i)
+{
+	for (size_t n = 0; n < q->query_count; n++)
+		if (strcmp(q->query[n].name, name) == 0 && i-- == 0)
+			return q->query[n].value;
+	return NULL;
+}
+
+bool api_query_int(const struct request *q, struct reply *r, const char *name, int64_t min, int64_t max, int64_t fallback,
+	int64_t *out)
+{
+	const char *text = api_query(q, name);
+	long n;
+
+	if (!text) {
+		*out = fallback;
+		return true;
+	}
+	if (str_to_long(text, (long)min, (long)max, &n) != 0) {
+		api_refuse(q, r, REASON_INVALID, name, "'%s' must be a whole number from %" PRId64 " to %" PRId64, name, min, max);
+		return false;
+	}
+	*out = n;
+	return true;
+}
+
+bool api_query_bool(const struct request *q, struct reply *r, const char *name, bool fallback, bool *out)
+{
+	const char *text = api_query(q, name);
+
+	if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
+		api_refuse(q, r, REASON_INVALID, name, "'%s' must be true or false", name);
+		return false;
+	}
+	*out = text ? strcmp(text, "true") == 0 : fallback;
+	return true;
+}
+
+bool api_whose(const struct request *q, struct reply *r, uint64_t *account)
+{
+	if (!q->account) {
+		api_refuse(q, r, REASON_INVALID, "account", "the operator has no account of his own: say ?account=ID or its name");
+		return false;
+	}
+	*account = q->account;
+	return true;
+}
+
+int api_apply(struct api *api, const struct request *q, struct event *ev, const struct effects **did, struct fail *why)
+{
+	const struct effects *ignored;
+
+	ev->token = q->token;
+	return market_apply(api->market, ev, did ? did : &ignored, why);
+}

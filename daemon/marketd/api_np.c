@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one asks first: what market this is, who one is, what one has, by which rules it is played.
+ * And the clock, which can be set where a test runs.
+ */
+#include "marketd/api_np.h"
+
+#include <string.h>
+
+#include "market/ident.h"
+#include "market/money.h"
+#include "market/reason.h"
+#include "marketd/render.h"
+
+/* X(bit, word) */
+#define SCOPES(X) X(READ, "read") X(TRADE, "trade") X(NODES, "nodes") X(TOKENS, "tokens") X(HOST, "host") X(ADMIN, "admin")
+
+json_t *np_scopes(int32_t scopes)
+{
+	json_t *list = json_array();
+
+#define SCOPE_X(bit, word) if (scopes & SCOPE_##bit) json_array_append_new(list, json_string(word));
+	SCOPES(SCOPE_X)
+#undef SCOPE_X
+	return list;
+}
+
+int32_t np_scopes_read(const json_t *list)
+{
+	int32_t scopes = 0;
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item) {
+#define SCOPE_X(bit, word) if (strcmp(json_string_value(item), word) == 0) scopes |= SCOPE_##bit;
+		SCOPES(SCOPE_X)
+#undef SCOPE_X
+	}
+	return scopes;
+}
+
+const char *np_account_state(const struct account *a)
+{
+	return a->state == ACCOUNT_SUSPENDED ? "suspended" : "open";
+}
+
+int32_t np_allowed(const struct request *q)
+{
+	const int32_t all = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN;
+
+	return q->local || (q->scopes & SCOPE_ADMIN) ? all : q->scopes;
+}
+
+bool np_may(const struct request *q, struct reply *r, int32_t scope)
+{
+	if (np_allowed(q) & scope)
+		return true;
+	api_refuse(q, r, REASON_FORBIDDEN, NULL, "%s", scope == SCOPE_NODES
+		? "this makes or ends an instance: the token needs the scope 'nodes' too"
+		: "the token has not the scope that this needs");
+	return false;
+}
+
+bool np_minute(const struct request *q, struct reply *r, const char *field, int64_t seconds, int64_t *minute)
+{
+	if (seconds < 0 || seconds / 60 > MINUTE_MAX || seconds % 60) {
+		api_refuse(q, r, REASON_INVALID, field, "'%s' must be Unix seconds on a whole minute (a multiple of 60)", field);
+		return false;
+	}
+	*minute = seconds / 60;
+	return true;
+}
+
+static json_t *policy_json(const struct engine *e)
+{
+	const struct policy *p = engine_policy(e);
+
+	return json_pack("{s:i, s:i, s:i, s:i}", "fee_bps", (int)p->fee_bps, "release_bps", (int)p->release_bps,
+		"settle_minutes", (int)p->settle_minutes, "notice_minutes", p->notice_minutes < 2 ? 2 : (int)p->notice_minutes);
+}
+
+static int get_market(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+
+	return api_json(q, r, 200, json_pack("{s:s, s:s, s:s, s:[s,s,s,s], s:I, s:I, s:b, s:o}", "object", "market",
+		"name", api->name ? api->name : "nanopod", "version", PACKAGE_VERSION, "apis", "v2", "np/v1", "v1", "v0",
+		"now", (json_int_t)market_now(api->market), "minute", (json_int_t)engine_minute(e),
+		"test_clock", (int)api->test_clock, "policy", policy_json(e)));
+}
+
+static int get_whoami(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct account *a = engine_account(e, q->account);
+	const struct token *t = engine_token(e, q->token);
+	json_t *token = json_null();
+
+	if (t)
+		token = json_pack("{s:o, s:o, s:o, s:o}", "id", render_id(IDENT_TOKEN, t->id), "name", render_text(t->name),
+			"scopes", np_scopes(t->scopes), "expires_at", t->expires ? json_integer(t->expires) : json_null());
+	return api_json(q, r, 200, json_pack("{s:s, s:o, s:o, s:o, s:o, s:b}", "object", "whoami",
+		"account_id", a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name", render_text(a ? a->name : NULL),
+		"state", a ? json_string(np_account_state(a)) : json_null(), "token", token, "local", (int)q->local));
+}
+
+json_t *np_balance(const struct engine *e, const struct account *a)
+{
+	json_t *o = json_pack("{s:s}", "object", "balance");
+
+	render_money(o, "available", a->available);
+	render_money(o, "held", a->held);
+	render_money(o, "escrow", a->escrow);
+	render_money(o, "unsettled", engine_unsettled(e, a->id));
+	render_money(o, "floor", a->floor);
+	return o;
+}
+
+static int get_balance(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	json_t *o;
+	uint64_t id;
+	int64_t burn;
+
+	if (!api_whose(q, r, &id))
+		return r->status;
+	o = np_balance(e, engine_account(e, id));
+	if (money_mul(engine_burn(e, id), 60, &burn) != 0)
+		burn = INT64_MAX;
+	json_object_set_new(o, "burn_dollars_per_hour", json_string(money_wire(burn, (char[MONEY_TEXT]){ 0 })));
+	json_object_set_new(o, "burn_micros_per_hour", json_integer(burn));
+	return api_json(q, r, 200, o);
+}
+
+static int get_policy(struct api *api, const struct request *q, struct reply *r)
+{
+	json_t *o = policy_json(market_engine(api->market));
+
+	json_object_set_new(o, "object", json_string("policy"));
+	return api_json(q, r, 200, o);
+}
+
+static int put_policy(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct policy *now = engine_policy(market_engine(api->market));
+	struct event ev = { .kind = EVENT_POLICY, .u.policy = {
+		.fee_bps = (int32_t)body_int(q->body, "fee_bps", now->fee_bps),
+		.release_bps = (int32_t)body_int(q->body, "release_bps", now->release_bps),
+		.settle_minutes = (int32_t)body_int(q->body, "settle_minutes", now->settle_minutes),
+		.notice_minutes = (int32_t)body_int(q->body, "notice_minutes", now->notice_minutes),
+	} };
+	struct fail why = { 0 };
+	int rc = api_apply(api, q, &ev, NULL, &why);
+
+	if (rc)
+		return api_failed(q, r, rc, NULL, &why);
+	return get_policy(api, q, r);
+}
+
+enum { CLOCK_STEP_MAX = 400 * 24 * 3600 };
+
+/* The test clock goes forward only, as the other one does. */
+static int set_clock(struct api *api, const struct request *q, struct reply *r)
+{
+	int64_t at = body_int(q->body, "at", 0), now = market_now(api->market);
+	struct fail why = { 0 };
+	int rc;
+
+	if (!api->test_clock)
+		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "this market keeps real time: it was not started with --test-clock");
+	if (at < now)
+		return api_refuse(q, r, REASON_PAST, "at", "the clock is at %lld and does not go back", (long long)now);
+	if (now > 0 && at - now > CLOCK_STEP_MAX)
+		return api_refuse(q, r, REASON_INVALID, "at", "no more than 400 days in one step");
+	rc = market_time(api->market, at, &why);
+	if (rc)
+		return api_failed(q, r, rc, "at", &why);
+	return api_json(q, r, 200, json_pack("{s:s, s:I, s:I}", "object", "clock", "now", (json_int_t)market_now(api->market),
+		"minute", (json_int_t)engine_minute(market_engine(api->market))));
+}
+
+const struct route api_np_routes[] = {
+	{ METHOD_GET, "/np/v1", get_market, 0, ROUTE_OPEN, "What market this is", NULL, NULL, "np.Market", 200 },
+	{ METHOD_GET, "/np/v1/whoami", get_whoami, NP_ANY, 0, "Whose token this is", NULL, NULL, "np.Whoami", 200 },
+	{ METHOD_GET, "/np/v1/balance", get_balance, SCOPE_READ, 0, "Money that is free, held and paid, and what runs per hour",
+		NULL, NULL, "np.Balance", 200 },
+	{ METHOD_GET, "/np/v1/policy", get_policy, NP_ANY, 0, "The market's rules: fee, release, settling, notice",
+		NULL, NULL, "np.Policy", 200 },
+	{ METHOD_PUT, "/np/v1/policy", put_policy, SCOPE_ADMIN, 0, "Change the market's rules", NULL, "np.PutPolicyRequest",
+		"np.Policy", 200 },
+	{ METHOD_POST, "/np/v1/admin/clock", set_clock, SCOPE_ADMIN, 0, "Set the test clock (only with --test-clock)", NULL,
+		"np.ClockRequest", "np.Clock", 200 },
+	{ 0 },
+};

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the operator sets: accounts and their money, and the kinds of nodes that are traded. */
+#include "marketd/api_np.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/ident.h"
+#include "market/money.h"
+#include "market/reason.h"
+#include "marketd/render.h"
+
+const struct account *np_find_account(const struct engine *e, const char *text)
+{
+	const struct account *a = NULL;
+	uint64_t id;
+
+	if (ident_parse(IDENT_ACCOUNT, text, &id))
+		a = engine_account(e, id);
+	return a ? a : engine_account_named(e, text);
+}
+
+static json_t *account_json(const struct engine *e, const struct account *a)
+{
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:I, s:o}", "object", "account", "id", render_id(IDENT_ACCOUNT, a->id),
+		"name", render_text(a->name), "state", np_account_state(a), "beneficiary", render_id(IDENT_ACCOUNT, a->beneficiary),
+		"created_at", (json_int_t)a->created_at, "balances", np_balance(e, a));
+}
+
+/* The account of the path; NULL: refused. */
+static const struct account *account_of(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct account *a = np_find_account(market_engine(api->market), q->parts[0]);
+
+	if (!a)
+		api_refuse(q, r, REASON_NOT_FOUND, "account", "there is no account '%s'", q->parts[0]);
+	return a;
+}
+
+static bool read_floor(const struct request *q, struct reply *r, int64_t *floor)
+{
+	const char *text = body_text(q->body, "floor_dollars");
+
+	if (text && (money_parse_wire(text, true, floor) != 0 || *floor > 0)) {
+		api_refuse(q, r, REASON_INVALID, "floor_dollars",
+			"'floor_dollars' is how far below zero the balance may go, as \"-100.00\"; it is not above zero");
+		return false;
+	}
+	return true;
+}
+
+static int post_account(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const char *beneficiary = body_text(q->body, "beneficiary");
+	struct event ev = { .kind = EVENT_ACCOUNT, .name = body_text(q->body, "name") };
+	const struct effects *did;
+	struct fail why = { 0 };
+	int rc;
+
+	if (!read_floor(q, r, &ev.u.account.floor))
+		return r->status;
+	if (beneficiary) {
+		const struct account *b = np_find_account(e, beneficiary);
+
+		if (!b)
+			return api_refuse(q, r, REASON_NOT_FOUND, "beneficiary", "there is no account '%s'", beneficiary);
+		ev.u.account.beneficiary = b->id;
+	}
+	rc = api_apply(api, q, &ev, &did, &why);
+	if (rc)
+		return api_failed(q, r, rc, rc == REASON_NAME_TAKEN ? "name" : NULL, &why);
+	return api_json(q, r, 201, account_json(e, engine_account(e, effects_made(did))));
+}
+
+static int list_accounts(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const char *after = api_query(q, "starting_after");
+	int64_t limit, n = 0;
+	const struct account *a;
+	uint64_t last = 0;
+	json_t *data;
+
+	if (!api_query_int(q, r, "limit", 1, 1000, 1000, &limit))
+		return r->status;
+	if (after && !ident_parse(IDENT_ACCOUNT, after, &last))
+		return api_refuse(q, r, REASON_INVALID, "starting_after", "'starting_after' is the id of an account");
+	data = json_array();
+	for (a = engine_account_after(e, last); a && n < limit; a = engine_account_after(e, a->id), n++) {
+		json_array_append_new(data, account_json(e, a));
+		last = a->id;
+	}
+	return api_json(q, r, 200, render_list(data, n ? render_id(IDENT_ACCOUNT, last) : NULL, a != NULL));
+}
+
+static int get_account(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct account *a = account_of(api, q, r);
+
+	return a ? api_json(q, r, 200, account_json(market_engine(api->market), a)) : r->status;
+}
+
+static int patch_account(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct account *a = account_of(api, q, r);
+	const char *state = body_text(q->body, "state");
+	struct event ev = { .kind = EVENT_ACCOUNT_STATE };
+	struct fail why = { 0 };
+	int rc;
+
+	if (!a)
+		return r->status;
+	ev.account = ev.subject = a->id;
+	ev.u.account_state.state = (int32_t)a->state;
+	ev.u.account_state.floor = a->floor;
+	if (state)
+		ev.u.account_state.state = strcmp(state, "suspended") == 0 ? ACCOUNT_SUSPENDED : ACCOUNT_OPEN;
+	if (!read_floor(q, r, &ev.u.account_state.floor))
+		return r->status;
+	rc = api_apply(api, q, &ev, NULL, &why);
+	return rc ? api_failed(q, r, rc, NULL, &why) : get_account(api, q, r);
+}
+
+static int post_credit(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct account *a = account_of(api, q, r);
+	struct event ev = { .kind = EVENT_CREDIT };
+	struct fail why = { 0 };
+	json_t *o;
+	int rc;
+
+	if (!a)
+		return r->status;
+	ev.account = ev.subject = a->id;
+	if (money_parse_wire(body_text(q->body, "amount_dollars"), true, &ev.u.credit.micros) != 0)
+		return api_refuse(q, r, REASON_INVALID, "amount_dollars",
+			"'amount_dollars' is a decimal as \"100.00\", with at most six places; \"-100.00\" takes it back");
+	rc = api_apply(api, q, &ev, NULL, &why);
+	if (rc)
+		return api_failed(q, r, rc, "amount_dollars", &why);
+	o = json_pack("{s:s, s:o, s:o}", "object", "credit", "account", render_id(IDENT_ACCOUNT, a->id),
+		"balance", np_balance(e, engine_account(e, ev.account)));
+	render_money(o, "amount", ev.u.credit.micros);
+	return api_json(q, r, 201, o);
+}
+
+static int post_account_token(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct account *a = account_of(api, q, r);
+
+	return a ? np_make_token(api, q, r, a->id) : r->status;
+}
+
+/* ---- SKUs ------------------------------------------------------------------------------------ */
+
+static int apply_sku(struct api *api, const struct request *q, struct reply *r, struct event *ev, const json_t *properties,
+	int status)
+{
+	const struct engine *e = market_engine(api->market);
+	char *text = properties ? json_dumps(properties, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	const struct effects *did;
+	struct fail why = { 0 };
+	int rc;
+
+	ev->kind = EVENT_SKU;
+	ev->text = text;
+	rc = api_apply(api, q, ev, &did, &why);
+	free(text);
+	if (rc)
+		return api_failed(q, r, rc, rc == REASON_NAME_TAKEN ? "alias" : NULL, &why);
+	return api_json(q, r, status, render_sku(engine_sku(e, ev->subject ? ev->subject : effects_made(did))));
+}
+
+static int post_sku(struct api *api, const struct request *q, struct reply *r)
+{
+	struct event ev = { .name = body_text(q->body, "alias"), .u.sku.gpus = (int32_t)body_int(q->body, "gpus", 0) };
+	const json_t *given = json_object_get(q->body, "properties");
+	json_t *none = json_object();
+	int status = apply_sku(api, q, r, &ev, given && !json_is_null(given) ? given : none, 201);
+
+	json_decref(none);
+	return status;
+}
+
+/* Properties that are given replace those that were there; null takes one away; others stay. */
+static int patch_sku(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct sku *s = find_sku(market_engine(api->market), q->parts[0]);
+	const json_t *given = json_object_get(q->body, "properties");
+	struct event ev = { .name = body_text(q->body, "alias") };
+	json_t *merged, *value;
+	const char *key;
+	int status;
+
+	if (!s)
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no instance SKU '%s'", q->parts[0]);
+	ev.subject = s->id;
+	ev.u.sku.gpus = s->gpus;
+	merged = s->properties ? json_loads(s->properties, 0, NULL) : NULL;
+	if (!merged)
+		merged = json_object();
+	json_object_foreach((json_t *)(uintptr_t)given, key, value) {
+		if (json_is_null(value))
+			json_object_del(merged, key);
+		else
+			json_object_set(merged, key, value);
+	}
+	status = apply_sku(api, q, r, &ev, merged, 200);
+	json_decref(merged);
+	return status;
+}
+
+const struct route api_np_account_routes[] = {
+	{ METHOD_POST, "/np/v1/accounts", post_account, SCOPE_ADMIN, ROUTE_CREATES, "Make an account", NULL,
+		"np.CreateAccountRequest", "np.Account", 201 },
+	{ METHOD_GET, "/np/v1/accounts", list_accounts, SCOPE_ADMIN, 0, "All accounts", "limit:integer,starting_after:string", NULL,
+		"np.AccountList", 200 },
+	{ METHOD_GET, "/np/v1/accounts/{account}", get_account, SCOPE_ADMIN, 0, "One account, by id or name", NULL, NULL,
+		"np.Account", 200 },
+	{ METHOD_PATCH, "/np/v1/accounts/{account}", patch_account, SCOPE_ADMIN, 0, "Suspend it, open it again, set its floor", NULL,
+		"np.PatchAccountRequest", "np.Account", 200 },
+	{ METHOD_POST, "/np/v1/accounts/{account}/credits", post_credit, SCOPE_ADMIN, ROUTE_CREATES, "Put money in, or take it out",
+		NULL, "np.CreateCreditRequest", "np.Credit", 201 },
+	{ METHOD_POST, "/np/v1/accounts/{account}/tokens", post_account_token, SCOPE_ADMIN, ROUTE_CREATES | ROUTE_SECRET,
+		"Make a token for an account; it is told this once", NULL, "np.CreateTokenRequest", "np.NewToken", 201 },
+	{ METHOD_POST, "/np/v1/skus", post_sku, SCOPE_ADMIN, ROUTE_CREATES, "Make a kind of node that can be traded", NULL,
+		"np.CreateSkuRequest", "InstanceSku", 201 },
+	{ METHOD_PATCH, "/np/v1/skus/{id}", patch_sku, SCOPE_ADMIN, 0, "Change a SKU's alias or properties", NULL,
+		"np.PatchSkuRequest", "InstanceSku", 200 },
+	{ 0 },
+};

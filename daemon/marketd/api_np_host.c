@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seller's side: hosts, what is offered of them, and what an agent on a host reports of the
+ * instance that runs there. A seller sees when his host is sold, never to whom.
+ */
+#include "marketd/api_np.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/ident.h"
+#include "market/reason.h"
+#include "marketd/render.h"
+
+static json_t *piece_json(const struct host *h, const struct piece *p, int64_t from)
+{
+	bool own = p->pool == h->pool;
+	json_t *o = json_pack("{s:I, s:o, s:s}", "start_at", (json_int_t)(p->start > from ? p->start : from) * 60,
+		"end_at", render_minute(p->end), "state", !own ? "sold" : p->order ? "on_sale" : "idle");
+
+	if (own && p->order) {
+		json_object_set_new(o, "order", render_id(IDENT_ORDER, p->order));
+		json_object_set_new(o, "price_dollars_per_node_hour", render_price(p->price));
+	}
+	return o;
+}
+
+static json_t *host_json(const struct engine *e, const struct host *h)
+{
+	json_t *schedule = json_array();
+
+	for (size_t i = 0; !h->retired && i < h->piece_count; i++)
+		if (h->pieces[i].end > engine_minute(e))
+			json_array_append_new(schedule, piece_json(h, &h->pieces[i], engine_minute(e)));
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:I, s:o, s:I, s:o}", "object", "host",
+		"id", render_id(IDENT_HOST, h->id), "name", render_text(h->name), "account", render_id(IDENT_ACCOUNT, h->account),
+		"instance_sku", render_sku_summary(e, h->sku), "state", h->retired ? "retired" : h->down ? "down" : "up",
+		"pool", render_pool_summary(e, h->pool), "start_at", (json_int_t)h->start * 60, "end_at", render_minute(h->end),
+		"created_at", (json_int_t)h->created_at, "schedule", schedule);
+}
+
+/* By id or name, of the account that asks (the operator without one: by id, anybody's). NULL: refused. */
+static const struct host *host_of(struct api *api, const struct request *q, struct reply *r, bool retired)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct host *h = NULL;
+	uint64_t id;
+
+	if (ident_parse(IDENT_HOST, q->parts[0], &id)) {
+		h = engine_host(e, id);
+		if (h && q->account && h->account != q->account)
+			h = NULL;
+	} else if (q->account) {
+		for (h = engine_host_after(e, q->account, 0); h; h = engine_host_after(e, q->account, h->id))
+			if (!h->retired && strcmp(h->name, q->parts[0]) == 0)
+				break;
+	}
+	if (!h || (h->retired && !retired)) {
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no host '%s'", q->parts[0]);
+		return NULL;
+	}
+	return h;
+}
+
+/* Whose the new host is: an operator's words in the body, else who asks. false: refused. */
+static bool host_owner(struct api *api, const struct request *q, struct reply *r, uint64_t *account)
+{
+	const char *text = body_text(q->body, "account");
+	const struct account *a;
+
+	if (!text)
+		return api_whose(q, r, account);
+	a = np_find_account(market_engine(api->market), text);
+	if (a && (a->id == q->account || (np_allowed(q) & SCOPE_ADMIN))) {
+		*account = a->id;
+		return true;
+	}
+	if (np_allowed(q) & SCOPE_ADMIN)
+		api_refuse(q, r, REASON_NOT_FOUND, "account", "there is no account '%s'", text);
+	else
+		api_refuse(q, r, REASON_FORBIDDEN, "account", "only the operator registers hosts for others");
+	return false;
+}
+
+/* The originating pool of an account and SKU, made where there is none. 0: refused. */
+static uint64_t host_pool(struct api *api, const struct request *q, struct reply *r, uint64_t account, const struct sku *s,
+	bool *made)
+{
+	char name[NAME_BYTES + 8];
+	struct event ev = { .kind = EVENT_POOL, .account = account, .name = name, .u.pool.kind = POOL_ORIGINATING };
+	const struct effects *did;
+	struct fail why = { 0 };
+	const struct pool *p;
+	int rc;
+
+	*made = false;
+	snprintf(name, sizeof name, "hosts-%s", s->alias);
+	p = engine_pool_named(market_engine(api->market), account, name);
+	if (p && p->kind == POOL_ORIGINATING)
+		return p->id;
+	if (p) {
+		api_refuse(q, r, REASON_NAME_TAKEN, "instance_sku", "the pool '%s' is there and is not one for hosts; rename it", name);
+		return 0;
+	}
+	rc = api_apply(api, q, &ev, &did, &why);
+	if (rc) {
+		api_failed(q, r, rc, NULL, &why);
+		return 0;
+	}
+	*made = true;
+	return effects_made(did);
+}
+
+static int post_host(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct sku *s = find_sku(e, body_text(q->body, "instance_sku"));
+	struct event ev = { .kind = EVENT_HOST, .name = body_text(q->body, "name"), .u.host = {
+		.start = engine_minute(e) + 1, .end = MINUTE_MAX } };
+	const struct effects *did;
+	struct fail why = { 0 };
+	bool made;
+	int rc;
+
+	if (!host_owner(api, q, r, &ev.account) || !body_minute(q, r, q->body, "start_at", &ev.u.host.start) ||
+	    !body_minute(q, r, q->body, "end_at", &ev.u.host.end))
+		return r->status;
+	if (!s)
+		return api_refuse(q, r, REASON_NOT_FOUND, "instance_sku", "there is no instance SKU '%s'",
+			body_text(q->body, "instance_sku"));
+	ev.u.host.sku = s->id;
+	ev.u.host.pool = host_pool(api, q, r, ev.account, s, &made);
+	if (!ev.u.host.pool)
+		return r->status;
+	rc = api_apply(api, q, &ev, &did, &why);
+	if (rc && made) {
+		struct event undo = { .kind = EVENT_POOL_DELETE, .account = ev.account, .subject = ev.u.host.pool };
+
+		api_apply(api, q, &undo, NULL, NULL); /* it was made for this host alone */
+	}
+	if (rc)
+		return api_failed(q, r, rc, rc == REASON_NAME_TAKEN ? "name" : NULL, &why);
+	return api_json(q, r, 201, host_json(e, engine_host(e, effects_made(did))));
+}
+
+static int list_hosts(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const char *after = api_query(q, "starting_after");
+	int64_t limit, n = 0;
+	const struct host *h;
+	uint64_t last = 0;
+	json_t *data;
+
+	if (!api_query_int(q, r, "limit", 1, 1000, 1000, &limit))
+		return r->status;
+	if (after && !ident_parse(IDENT_HOST, after, &last))
+		return api_refuse(q, r, REASON_INVALID, "starting_after", "'starting_after' is the id of a host");
+	data = json_array();
+	for (h = engine_host_after(e, q->account, last); h && n < limit; h = engine_host_after(e, q->account, h->id)) {
+		if (h->retired)
+			continue;
+		json_array_append_new(data, host_json(e, h));
+		last = h->id;
+		n++;
+	}
+	return api_json(q, r, 200, render_list(data, n ? render_id(IDENT_HOST, last) : NULL, h != NULL));
+}
+
+static int get_host(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct host *h = host_of(api, q, r, true);
+
+	return h ? api_json(q, r, 200, host_json(market_engine(api->market), h)) : r->status;
+}
+
+static int patch_host(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct host *h = host_of(api, q, r, false);
+	struct event ev = { .kind = EVENT_HOST_STATE };
+	struct fail why = { 0 };
+	int rc;
+
+	if (!h)
+		return r->status;
+	ev.account = h->account;
+	ev.subject = h->id;
+	ev.u.host_state.down = body_bool(q->body, "down", h->down);
+	rc = api_apply(api, q, &ev, NULL, &why);
+	if (rc)
+		return api_failed(q, r, rc, "down", &why);
+	return api_json(q, r, 200, host_json(market_engine(api->market), engine_host(market_engine(api->market), ev.subject)));
+}
+
+static int delete_host(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct host *h = host_of(api, q, r, false);
+	struct event ev = { .kind = EVENT_HOST_RETIRE };
+	struct fail why = { 0 };
+	int rc;
+
+	if (!h)
+		return r->status;
+	ev.account = h->account;
+	ev.subject = h->id;
+	rc = api_apply(api, q, &ev, NULL, &why);
+	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
+}
+
+static int post_offer(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct host *h = host_of(api, q, r, false);
+	struct event ev = { .kind = EVENT_ORDER };
+
+	if (!h)
+		return r->status;
+	ev.account = h->account;
+	ev.u.order.pool = h->pool;
+	ev.u.order.sku = h->sku;
+	ev.u.order.host = h->id;
+	ev.u.order.side = SIDE_SELL;
+	ev.u.order.flags = ORDER_STANDING | ORDER_PARTIAL;
+	ev.u.order.nodes = 1;
+	ev.u.order.start = h->start > engine_minute(e) ? h->start : engine_minute(e) + 1;
+	ev.u.order.end = h->end;
+	if (!body_price(q, r, q->body, "price_dollars_per_node_hour", &ev.u.order.price) ||
+	    !body_minute(q, r, q->body, "start_at", &ev.u.order.start) ||
+	    !body_minute(q, r, q->body, "end_at", &ev.u.order.end))
+		return r->status;
+	return place_order(api, q, r, &ev);
+}
+
+/* ---- What an agent says of an instance --------------------------------------------------------- */
+
+/* The instance, where the caller has the host that it is on. A buyer's own word does not count. NULL: refused. */
+static const struct instance *reported(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct instance *i = NULL;
+	const struct host *h = NULL;
+	uint64_t id;
+
+	if (ident_parse(IDENT_INSTANCE, q->parts[0], &id))
+		i = engine_instance(e, id);
+	if (i && i->host)
+		h = engine_host(e, i->host);
+	if (i && ((q->local && !q->account) || (h && h->account == q->account)))
+		return i;
+	api_refuse(q, r, REASON_NOT_FOUND, "id", "no instance '%s' is on a host of yours", q->parts[0]);
+	return NULL;
+}
+
+static int post_report(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = reported(api, q, r);
+	struct event ev = { .kind = EVENT_REPORT };
+	struct fail why = { 0 };
+	json_t *rest;
+	char *text;
+	int rc;
+
+	if (!i)
+		return r->status;
+	rest = json_copy(q->body);
+	json_object_del(rest, "status");
+	text = json_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS);
+	json_decref(rest);
+	ev.account = i->account;
+	ev.subject = i->id;
+	ev.text = text;
+	ev.u.report.status = strcmp(body_text(q->body, "status"), "failed") == 0 ? INSTANCE_FAILED : INSTANCE_RUNNING;
+	rc = api_apply(api, q, &ev, NULL, &why);
+	free(text);
+	return rc ? api_failed(q, r, rc, "status", &why) : api_nothing(r);
+}
+
+const struct route api_np_host_routes[] = {
+	{ METHOD_POST, "/np/v1/hosts", post_host, SCOPE_HOST, ROUTE_CREATES, "Register a host", NULL, "np.CreateHostRequest",
+		"np.Host", 201 },
+	{ METHOD_GET, "/np/v1/hosts", list_hosts, SCOPE_HOST, 0, "Hosts that are not retired", "limit:integer,starting_after:string",
+		NULL, "np.HostList", 200 },
+	{ METHOD_GET, "/np/v1/hosts/{id}", get_host, SCOPE_HOST, 0, "One host, by id or name", NULL, NULL, "np.Host", 200 },
+	{ METHOD_PATCH, "/np/v1/hosts/{id}", patch_host, SCOPE_HOST, 0, "Say that a host is down, or up again", NULL,
+		"np.PatchHostRequest", "np.Host", 200 },
+	{ METHOD_DELETE, "/np/v1/hosts/{id}", delete_host, SCOPE_HOST, 0, "Retire a host that has nothing sold or on sale", NULL,
+		NULL, NULL, 204 },
+	{ METHOD_POST, "/np/v1/hosts/{id}/offers", post_offer, SCOPE_HOST, ROUTE_CREATES, "Offer a host's time at a price", NULL,
+		"np.CreateOfferRequest", "v2.OrderResponse", 201 },
+	{ METHOD_POST, "/np/v1/instances/{id}/report", post_report, SCOPE_HOST, 0, "An agent says how an instance on its host is",
+		NULL, "np.ReportRequest", NULL, 204 },
+	{ 0 },
+};

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tokens: 32 bytes from the kernel, told once. Only their SHA-256 goes into the market, so that
+ * neither its files nor its journal can be used to sign in.
+ */
+#include "marketd/api_np.h"
+
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "market/ident.h"
+#include "market/reason.h"
+#include "marketd/render.h"
+
+enum { SECRET_BYTES = 32, SECRET_TEXT = 64 };
+
+/* "npk_" and base64url without padding. 0, or -1 where the kernel gives no random bytes. */
+static int secret_make(char text[SECRET_TEXT])
+{
+	unsigned char bytes[SECRET_BYTES], base64[SECRET_TEXT];
+	int n;
+
+	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+		return -1;
+	n = EVP_EncodeBlock(base64, bytes, sizeof bytes);
+	while (n > 0 && base64[n - 1] == '=')
+		n--;
+	for (int i = 0; i < n; i++)
+		if (base64[i] == '+')
+			base64[i] = '-';
+		else if (base64[i] == '/')
+			base64[i] = '_';
+	memcpy(text, "npk_", 4);
+	memcpy(text + 4, base64, (size_t)n);
+	text[4 + n] = '\0';
+	explicit_bzero(bytes, sizeof bytes);
+	explicit_bzero(base64, sizeof base64);
+	return 0;
+}
+
+static json_t *token_json(const struct token *t)
+{
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:o}", "object", "token", "id", render_id(IDENT_TOKEN, t->id),
+		"name", render_text(t->name), "account", render_id(IDENT_ACCOUNT, t->account), "scopes", np_scopes(t->scopes),
+		"created_at", (json_int_t)t->created_at, "expires_at", t->expires ? json_integer(t->expires) : json_null());
+}
+
+json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev)
+{
+	const struct effects *did;
+	char secret[SECRET_TEXT];
+	struct fail why = { 0 };
+	json_t *o;
+	int rc;
+
+	if (ev->u.token.scopes & ~np_allowed(q)) {
+		api_refuse(q, r, REASON_FORBIDDEN, "scopes", "a token cannot give what the one that makes it does not have");
+		return NULL;
+	}
+	if (secret_make(secret) != 0) {
+		api_refuse(q, r, REASON_INTERNAL, NULL, "the kernel gave no random bytes");
+		return NULL;
+	}
+	ev->kind = EVENT_TOKEN;
+	ev->account = account;
+	SHA256((const unsigned char *)secret, strlen(secret), ev->u.token.hash);
+	rc = api_apply(api, q, ev, &did, &why);
+	if (rc) {
+		explicit_bzero(secret, sizeof secret);
+		api_failed(q, r, rc, NULL, &why);
+		return NULL;
+	}
+	o = token_json(engine_token(market_engine(api->market), effects_made(did)));
+	json_object_set_new(o, "token", json_string(secret));
+	explicit_bzero(secret, sizeof secret);
+	return o;
+}
+
+int np_make_token(struct api *api, const struct request *q, struct reply *r, uint64_t account)
+{
+	int64_t life = body_int(q->body, "expires_in_seconds", 0);
+	struct event ev = { .name = body_text(q->body, "name") };
+	json_t *o;
+
+	ev.u.token.scopes = np_scopes_read(json_object_get(q->body, "scopes"));
+	ev.u.token.expires = life ? market_now(api->market) + life : 0;
+	o = np_token_make(api, q, r, account, &ev);
+	return o ? api_json(q, r, 201, o) : r->status;
+}
+
+static int post_token(struct api *api, const struct request *q, struct reply *r)
+{
+	uint64_t account;
+
+	if (!api_whose(q, r, &account))
+		return r->status;
+	return np_make_token(api, q, r, account);
+}
+
+static int list_tokens(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	json_t *data = json_array();
+	uint64_t account;
+
+	if (!api_whose(q, r, &account)) {
+		json_decref(data);
+		return r->status;
+	}
+	for (const struct token *t = engine_token_after(e, account, 0); t; t = engine_token_after(e, account, t->id))
+		if (!t->revoked)
+			json_array_append_new(data, token_json(t));
+	return api_json(q, r, 200, render_list(data, NULL, false));
+}
+
+int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	struct event ev = { .kind = EVENT_TOKEN_REVOKE };
+	struct fail why = { 0 };
+	const struct token *t;
+	int rc;
+
+	if (!api_whose(q, r, &ev.account))
+		return r->status;
+	if (!ident_parse(IDENT_TOKEN, q->parts[0], &ev.subject))
+		ev.subject = 0;
+	t = engine_token(e, ev.subject);
+	if (!t || t->account != ev.account || t->revoked)
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no token '%s'", q->parts[0]);
+	rc = api_apply(api, q, &ev, NULL, &why);
+	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
+}
+
+const struct route api_np_token_routes[] = {
+	{ METHOD_POST, "/np/v1/tokens", post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET,
+		"Make a token; it is told this once", NULL, "np.CreateTokenRequest", "np.NewToken", 201 },
+	{ METHOD_GET, "/np/v1/tokens", list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL, NULL, "np.TokenList", 200 },
+	{ METHOD_DELETE, "/np/v1/tokens/{id}", np_revoke_token, SCOPE_TOKENS, 0, "Revoke a token", NULL, NULL, NULL, 204 },
+	{ 0 },
+};

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What SF Compute has no verb for: the same machines for longer, giving back what is not needed,
+ * and asking beforehand what an order would do, with what would fill instead.
+ */
+#include "marketd/api_np.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/ident.h"
+#include "market/money.h"
+#include "market/reason.h"
+#include "market/when.h"
+#include "marketd/render.h"
+
+const char *np_hint(const struct why *w, char *room, size_t size)
+{
+	char text[WHEN_TEXT];
+
+	room[0] = '\0';
+	if (w->has_end)
+		snprintf(room, size, "; until %s would fit", when_iso(w->end * 60, text));
+	else if (w->has_nodes)
+		snprintf(room, size, "; %d node%s would fit", (int)w->nodes, w->nodes == 1 ? "" : "s");
+	else if (w->has_start)
+		snprintf(room, size, "; from %s it would fit", when_iso(w->start * 60, text));
+	else if (w->has_price)
+		snprintf(room, size, "; at %s dollars per node-hour it would fit", price_wire(w->price, text));
+	return room;
+}
+
+/* ---- Quotes ----------------------------------------------------------------------------------- */
+
+static void add(json_t *list, const char *kind, json_t *fields, const char *message)
+{
+	json_object_set_new(fields, "kind", json_string(kind));
+	json_object_set_new(fields, "message", json_string(message));
+	json_array_append_new(list, fields);
+}
+
+static json_t *alternatives(const struct event *ev, const struct why *w)
+{
+	int64_t minutes = ev->u.order.end - ev->u.order.start;
+	char text[160], when[WHEN_TEXT], until[WHEN_TEXT];
+	json_t *list = json_array();
+
+	if (w->has_price) {
+		snprintf(text, sizeof text, "with a limit of %s dollars per node-hour it fills now", price_wire(w->price, when));
+		add(list, "price", json_pack("{s:o}", "limit_price_dollars_per_node_hour", render_price(w->price)), text);
+	}
+	if (w->has_nodes) {
+		snprintf(text, sizeof text, "%d node%s now fill%s", (int)w->nodes, w->nodes == 1 ? "" : "s", w->nodes == 1 ? "s" : "");
+		add(list, "nodes", json_pack("{s:i}", "node_count", (int)w->nodes), text);
+	}
+	if (w->has_start) {
+		snprintf(text, sizeof text, "from %s until %s it fills", when_iso(w->start * 60, when),
+			when_iso((w->start + minutes) * 60, until));
+		add(list, "start", json_pack("{s:I, s:I}", "start_at", (json_int_t)w->start * 60,
+			"end_at", (json_int_t)(w->start + minutes) * 60), text);
+	}
+	if (w->has_end) {
+		snprintf(text, sizeof text, "until %s it fills", when_iso(w->end * 60, until));
+		add(list, "end", json_pack("{s:I}", "end_at", (json_int_t)w->end * 60), text);
+	}
+	return list;
+}
+
+/* What a market cannot help, but a quote can say; all else is refused as the order would be. */
+static bool quotable(int rc)
+{
+	return rc == 0 || rc == REASON_NO_CAPACITY || rc == REASON_PRICE_TOO_LOW || rc == REASON_HOSTS_SOLD ||
+		rc == REASON_NO_BUYER || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL;
+}
+
+static void set_amount(json_t *o, const char *name, bool known, int64_t micros)
+{
+	char key[64];
+
+	if (known) {
+		render_money(o, name, micros);
+		return;
+	}
+	snprintf(key, sizeof key, "%s_dollars", name);
+	json_object_set_new(o, key, json_null());
+	snprintf(key, sizeof key, "%s_micros", name);
+	json_object_set_new(o, key, json_null());
+}
+
+static int answer_quote(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct account *a = engine_account(e, ev->account);
+	struct quote quote = { 0 };
+	struct fail why = { 0 };
+	struct why w = { 0 };
+	int rc = engine_quote(e, ev, &quote, &why);
+	bool known = rc == 0 || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL, buy = ev->u.order.side == SIDE_BUY;
+	json_t *o;
+
+	if (!quotable(rc))
+		return api_failed(q, r, rc, NULL, &why);
+	if (ev->u.order.start <= engine_minute(e))
+		ev->u.order.start = engine_minute(e) + 1;
+	if (rc)
+		engine_why(e, ev, &w);
+	o = json_pack("{s:s, s:s, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "object", "quote", "side", buy ? "buy" : "sell",
+		"fills", rc == 0, "rests", rc && !known && (ev->u.order.flags & ORDER_STANDING) ? 1 : 0,
+		"node_count", (int)(known ? quote.nodes : ev->u.order.nodes), "start_at", (json_int_t)ev->u.order.start * 60,
+		"end_at", render_minute(ev->u.order.end), "price_dollars_per_node_hour", known ? render_price(quote.price) : json_null(),
+		"reason", render_reason(rc), "message", rc ? json_string(why.text[0] ? why.text : reason_row(rc)->text) : json_null(),
+		"alternatives", alternatives(ev, &w));
+	set_amount(o, "cost", known, quote.cost);
+	set_amount(o, "available_after", known && a, a ? a->available + (buy ? -quote.cost : 0) : 0);
+	return api_json(q, r, 200, o);
+}
+
+static int post_quote(struct api *api, const struct request *q, struct reply *r)
+{
+	struct event ev;
+	uint64_t account;
+
+	if (!api_whose(q, r, &account) || !body_order(api, q, r, account, &ev))
+		return r->status;
+	if (!ev.u.order.pool && ev.u.order.side == SIDE_SELL)
+		return api_refuse(q, r, REASON_INVALID, "pool", "say from which pool it would be sold");
+	return answer_quote(api, q, r, &ev);
+}
+
+/* ---- Extend -------------------------------------------------------------------------------------- */
+
+struct last {
+	uint64_t sku;
+	int64_t end;
+	int32_t nodes;   /* held in the minute before end */
+	int skus;        /* how many the pool holds, now or to come */
+};
+
+/* The end of what the pool holds, of one SKU (0: the only one). 0 or -ENOMEM. */
+static int find_last(const struct engine *e, uint64_t pool, uint64_t sku, struct last *out)
+{
+	const struct sku *s;
+
+	*out = (struct last){ 0 };
+	for (s = sku ? engine_sku(e, sku) : engine_sku_after(e, 0); s; s = sku ? NULL : engine_sku_after(e, s->id)) {
+		struct spans spans = { 0 };
+		int rc = engine_schedule(e, pool, s->id, engine_minute(e), &spans);
+
+		if (rc == 0 && spans.count) {
+			out->sku = s->id;
+			out->end = spans.list[spans.count - 1].end;
+			out->nodes = spans.list[spans.count - 1].nodes;
+			out->skus++;
+		}
+		free(spans.list);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* The pool of the path and the SKU of the body (0: not said). NULL: refused. */
+static const struct pool *pool_of(struct api *api, const struct request *q, struct reply *r, uint64_t *sku)
+{
+	const struct engine *e = market_engine(api->market);
+	const char *text = body_text(q->body, "instance_sku");
+	const struct sku *s = text ? find_sku(e, text) : NULL;
+	const struct pool *p;
+	uint64_t account;
+
+	if (!api_whose(q, r, &account))
+		return NULL;
+	p = find_pool(e, account, q->parts[0]);
+	if (!p) {
+		api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", q->parts[0]);
+		return NULL;
+	}
+	if (text && !s) {
+		api_refuse(q, r, REASON_NOT_FOUND, "instance_sku", "there is no instance SKU '%s'", text);
+		return NULL;
+	}
+	*sku = s ? s->id : 0;
+	return p;
+}
+
+/* The new end: so long, or until then. false: refused. */
+static bool read_end(const struct request *q, struct reply *r, const struct last *last, int64_t *end)
+{
+	int64_t seconds = body_int(q->body, "duration_seconds", 0);
+	bool has_end = json_is_integer(json_object_get(q->body, "end_at"));
+
+	if ((seconds != 0) == has_end) {
+		api_refuse(q, r, REASON_INVALID, "duration_seconds", "say either 'duration_seconds' or 'end_at'");
+		return false;
+	}
+	if (!has_end && (seconds % 60 || seconds / 60 >= MINUTE_MAX - last->end)) {
+		api_refuse(q, r, REASON_INVALID, "duration_seconds", "'duration_seconds' must be a multiple of 60");
+		return false;
+	}
+	*end = last->end + seconds / 60;
+	if (!body_minute(q, r, q->body, "end_at", end))
+		return false;
+	if (*end <= last->end) {
+		api_refuse(q, r, REASON_INVALID, "end_at", "the pool holds its nodes until %" PRId64 " already", last->end * 60);
+		return false;
+	}
+	return true;
+}
+
+static bool read_extend(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+{
+	const struct engine *e = market_engine(api->market);
+	struct last last;
+	uint64_t sku;
+	const struct pool *p = pool_of(api, q, r, &sku);
+
+	if (!p)
+		return false;
+	if (find_last(e, p->id, sku, &last)) {
+		api_refuse(q, r, REASON_INTERNAL, NULL, "memory is short");
+		return false;
+	}
+	if (!last.skus || last.end >= MINUTE_MAX) {
+		api_refuse(q, r, REASON_NOT_OWNED, "pool", last.skus ? "the pool's time has no end" :
+			"the pool holds nothing that could be extended; buy into it");
+		return false;
+	}
+	if (last.skus > 1) {
+		api_refuse(q, r, REASON_INVALID, "instance_sku", "the pool holds more than one SKU: say which");
+		return false;
+	}
+	*ev = (struct event){ .kind = EVENT_ORDER, .account = p->account, .u.order = { .pool = p->id, .sku = last.sku,
+		.side = SIDE_BUY, .flags = ORDER_EXTEND, .start = last.end,
+		.nodes = (int32_t)body_int(q->body, "node_count", last.nodes) } };
+	return read_end(q, r, &last, &ev->u.order.end) &&
+		body_price(q, r, q->body, "limit_price_dollars_per_node_hour", &ev->u.order.price) &&
+		body_money(q, r, q->body, "max_total_dollars", &ev->u.order.max_total);
+}
+
+static int post_extend(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	struct fail why = { 0 };
+	struct why w = { 0 };
+	struct quote quote;
+	struct event ev;
+	char hint[160];
+	int rc;
+
+	if (!read_extend(api, q, r, &ev))
+		return r->status;
+	if (body_bool(q->body, "dry_run", false))
+		return answer_quote(api, q, r, &ev);
+	if (!np_may(q, r, SCOPE_TRADE))
+		return r->status;
+	rc = engine_quote(e, &ev, &quote, &why);
+	if (rc == 0 || !quotable(rc))
+		return place_order(api, q, r, &ev);
+	engine_why(e, &ev, &w);
+	return api_refuse(q, r, rc, NULL, "%s%s", why.text[0] ? why.text : reason_row(rc)->text, np_hint(&w, hint, sizeof hint));
+}
+
+/* ---- Release -------------------------------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* How many hosts the pool has some minute of from that one on; -1: memory is short. */
+static int count_hosts(const struct engine *e, const struct event *ev)
+{
+	uint64_t *ids = NULL, *more;
+	size_t n = 0, cap = 0;
+	int count = 0;
+
+	for (const struct lease *l = engine_lease_after(e, ev->account, 0); l; l = engine_lease_after(e, ev->account, l->id)) {
+		if (l->pool != ev->subject || l->sold_on || l->end <= ev->u.release.from ||
+		    (ev->u.release.sku && l->sku != ev->u.release.sku))
+			continue;
+		if (n == cap) {
+			cap = cap ? cap * 2 : 16;
+			more = reallocarray(ids, cap, sizeof *ids);
+			if (!more) {
+				free(ids);
+				return -1;
+			}
+			ids = more;
+		}
+		ids[n++] = l->host;
+	}
+	if (n)
+		qsort(ids, n, sizeof *ids, by_id);
+	for (size_t i = 0; i < n; i++)
+		count += i == 0 || ids[i] != ids[i - 1];
+	free(ids);
+	return count;
+}
+
+static json_t *rule_text(const struct policy *p)
+{
+	int bps = (int)p->release_bps;
+
+	if (bps == 10000)
+		return json_string("all that is paid for time that has not begun comes back; the minute under way is kept");
+	if (bps == 0)
+		return json_string("nothing comes back for reserved time that is given up; what was bought interruptible comes back whole");
+	return json_sprintf("%d.%02d %% of what is paid for time that has not begun comes back, what was bought interruptible comes back "
+		"whole; the minute under way is kept", bps / 100, bps % 100);
+}
+
+static int post_release(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	struct event ev = { .kind = EVENT_RELEASE, .u.release.from = engine_minute(e) + 1 };
+	const struct pool *p = pool_of(api, q, r, &ev.u.release.sku);
+	bool dry = body_bool(q->body, "dry_run", false);
+	struct fail why = { 0 };
+	int64_t refund = 0;
+	int rc, count;
+	json_t *o;
+
+	if (!p || !body_minute(q, r, q->body, "from", &ev.u.release.from) || (!dry && !np_may(q, r, SCOPE_TRADE)))
+		return r->status;
+	if (ev.u.release.from <= engine_minute(e))
+		ev.u.release.from = engine_minute(e) + 1;
+	ev.account = p->account;
+	ev.subject = p->id;
+	ev.u.release.nodes = (int32_t)body_int(q->body, "node_count", 0);
+	count = ev.u.release.nodes ? (int)ev.u.release.nodes : count_hosts(e, &ev);
+	rc = count < 0 ? REASON_INTERNAL : engine_release_quote(e, &ev, &refund, &why);
+	o = rc ? NULL : json_pack("{s:s, s:I, s:i, s:b, s:o}", "object", "release", "from", (json_int_t)ev.u.release.from * 60,
+		"node_count", count, "dry_run", (int)dry, "rule", rule_text(engine_policy(e)));
+	if (rc == 0 && !dry)
+		rc = api_apply(api, q, &ev, NULL, &why);
+	if (rc) {
+		json_decref(o);
+		return api_failed(q, r, rc, NULL, &why);
+	}
+	render_money(o, "refund", refund);
+	return api_json(q, r, 200, o);
+}
+
+const struct route api_np_trade_routes[] = {
+	{ METHOD_POST, "/np/v1/quote", post_quote, SCOPE_READ | SCOPE_TRADE, 0, "What an order would do now, and what would fill instead",
+		NULL, "np.QuoteRequest", "np.Quote", 200 },
+	{ METHOD_POST, "/np/v1/pools/{pool}/extend", post_extend, SCOPE_READ | SCOPE_TRADE, ROUTE_CREATES,
+		"The same machines for longer, all or none", NULL, "np.ExtendRequest", "np.ExtendAnswer", 201 },
+	{ METHOD_POST, "/np/v1/pools/{pool}/release", post_release, SCOPE_READ | SCOPE_TRADE, ROUTE_CREATES,
+		"Give back what is not needed, by the published rule", NULL, "np.ReleaseRequest", "np.Release", 200 },
+	{ 0 },
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SF Compute's first generation: orders for a total in cents, contracts, zones, VMs. A contract is
+ * what one buy order bought; each such order has a pool of its own, unless it names a contract
+ * beside which it wants to be.
+ */
+#ifndef MARKETD_API_V0_H
+#define MARKETD_API_V0_H
+
+#include "marketd/api_v1.h"
+
+/* "NOW" or ISO 8601 with a zone, as Unix seconds; now is what NOW stands for. false: it is neither. */
+bool v0_time(const char *text, int64_t now, int64_t *seconds);
+json_t *v0_iso(int64_t seconds);
+
+/* Whether "h100i", a SKU's alias or its accelerator means this SKU. type NULL: any that has GPUs. */
+bool v0_type_is(const struct sku *s, const char *type);
+const char *v0_type(const struct sku *s);            /* what this SKU is called: its alias */
+
+/*
+ * The SKU for an order that names a type or a cluster (either may be NULL): of those that match, the
+ * one on which it fills for the least, else the first. 0: none matches.
+ */
+uint64_t v0_pick(const struct engine *e, const struct event *order, const char *type, const char *cluster);
+
+/* The buy order behind "cont_…" (a lease's id is taken too). 1: found, 0: none of this account; negative: the store failed. */
+struct v0_contract { uint64_t order, pool, sku; int64_t created_at; };
+int v0_contract_find(struct api *api, uint64_t account, const char *text, struct v0_contract *out, struct fail *f);
+
+/* Handlers of api_v0_order.c's table that live elsewhere. */
+int v0_list_orders(struct api *api, const struct request *q, struct reply *r);
+int v0_get_order(struct api *api, const struct request *q, struct reply *r);
+int v0_cancel_order(struct api *api, const struct request *q, struct reply *r);
+int v0_get_quote(struct api *api, const struct request *q, struct reply *r);
+
+#define V0_ORDER_FILTERS \
+	"side:string,instance_type:string,contract_id:string,limit:integer,offset:integer,sort_by:string,sort_direction:string," \
+	"min_price:integer,max_price:integer,min_start_date:string,max_start_date:string,min_duration:integer," \
+	"max_duration:integer,min_quantity:integer,max_quantity:integer,only_open:boolean,exclude_filled:boolean," \
+	"only_filled:boolean,min_filled_at:string,max_filled_at:string,min_fill_price:integer,max_fill_price:integer," \
+	"include_cancelled:boolean,exclude_cancelled:boolean,only_cancelled:boolean,min_cancelled_at:string," \
+	"max_cancelled_at:string,min_placed_at:string,max_placed_at:string"
+
+#endif

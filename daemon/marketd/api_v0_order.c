@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /v0/orders and /v0/quote. A total in cents becomes a price per node-minute, rounded so that the
+ * total is never passed: down for who buys, up for who sells.
+ */
+#include "marketd/api_v0.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "market/money.h"
+#include "market/reason.h"
+#include "market/when.h"
+#include "marketd/api_np.h"
+
+enum { MICROS_PER_CENT = 10000 };
+
+/* ---- Words of this generation --------------------------------------------------------------------- */
+
+static bool digits(const char **p, int count, int *out)
+{
+	*out = 0;
+	for (int i = 0; i < count; i++, (*p)++) {
+		if (!isdigit((unsigned char)**p))
+			return false;
+		*out = *out * 10 + (**p - '0');
+	}
+	return true;
+}
+
+static bool literal(const char **p, char c)
+{
+	return *(*p)++ == c;
+}
+
+/* "Z" or "+hh:mm" to the end; seconds east. */
+static bool zone(const char *p, int *east)
+{
+	int sign = *p == '-' ? -1 : 1, h, m;
+
+	*east = 0;
+	if (*p == 'Z' || *p == 'z')
+		return !p[1];
+	if (*p != '+' && *p != '-')
+		return false;
+	p++;
+	if (!digits(&p, 2, &h) || !literal(&p, ':') || !digits(&p, 2, &m) || *p || h > 14 || m > 59)
+		return false;
+	*east = sign * (h * 3600 + m * 60);
+	return true;
+}
+
+bool v0_time(const char *text, int64_t now, int64_t *seconds)
+{
+	struct tm tm = { 0 }, back;
+	const char *p = text;
+	int east;
+	time_t at;
+
+	if (strcmp(text, "NOW") == 0) {
+		*seconds = now;
+		return true;
+	}
+	if (!digits(&p, 4, &tm.tm_year) || !literal(&p, '-') || !digits(&p, 2, &tm.tm_mon) || !literal(&p, '-') ||
+	    !digits(&p, 2, &tm.tm_mday) || (*p != 'T' && *p != 't') || !p++ || !digits(&p, 2, &tm.tm_hour) || !literal(&p, ':') ||
+	    !digits(&p, 2, &tm.tm_min) || !literal(&p, ':') || !digits(&p, 2, &tm.tm_sec))
+		return false;
+	if (*p == '.')
+		for (p++; isdigit((unsigned char)*p); p++)
+			if (*p != '0')
+				return false; /* not on a minute anyway */
+	if (!zone(p, &east))
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	back = tm;
+	at = timegm(&back);
+	if (back.tm_mday != tm.tm_mday || back.tm_mon != tm.tm_mon || back.tm_hour != tm.tm_hour || back.tm_min != tm.tm_min)
+		return false;
+	*seconds = at - east;
+	return true;
+}
+
+json_t *v0_iso(int64_t seconds)
+{
+	char room[WHEN_TEXT];
+
+	return json_string(when_iso(seconds, room));
+}
+
+const char *v0_type(const struct sku *s)
+{
+	return s ? s->alias : "";
+}
+
+static bool fact_is(const json_t *facts, const char *name, const char *want, size_t len)
+{
+	const char *word = json_string_value(json_object_get(facts, name));
+
+	return word && strlen(word) == len && strncasecmp(word, want, len) == 0;
+}
+
+bool v0_type_is(const struct sku *s, const char *type)
+{
+	json_t *facts;
+	bool is;
+
+	if (!type)
+		return s->gpus > 0;
+	if (strcmp(type, s->alias) == 0)
+		return true;
+	facts = s->properties ? json_loads(s->properties, 0, NULL) : NULL;
+	if (strcasecmp(type, "h100i") == 0)
+		is = fact_is(facts, "accelerator", "h100", 4) && fact_is(facts, "rdma_type", "infiniband", 10);
+	else if (strcasecmp(type, "h100v") == 0 || strcasecmp(type, "h200ki") == 0)
+		is = fact_is(facts, "accelerator", type, 4);
+	else
+		is = fact_is(facts, "accelerator", type, strlen(type));
+	json_decref(facts);
+	return is;
+}
+
+uint64_t v0_pick(const struct engine *e, const struct event *order, const char *type, const char *cluster)
+{
+	const struct sku *named = cluster ? find_sku(e, cluster) : NULL;
+	uint64_t first = 0, best = 0;
+	int64_t cost = 0;
+
+	if (cluster)
+		return named && (!type || v0_type_is(named, type)) ? named->id : 0;
+	for (const struct sku *s = engine_sku_after(e, 0); s; s = engine_sku_after(e, s->id)) {
+		struct event ev = *order;
+		struct quote quote;
+
+		if (!v0_type_is(s, type))
+			continue;
+		if (!first)
+			first = s->id;
+		ev.u.order.sku = s->id;
+		if (engine_quote(e, &ev, &quote, NULL) == 0 && (!best || quote.cost < cost)) {
+			best = s->id;
+			cost = quote.cost;
+		}
+	}
+	return best ? best : first;
+}
+
+/* ---- Placing ------------------------------------------------------------------------------------------- */
+
+/* Start and end of a body as minutes. false: refused. */
+static bool read_window(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+{
+	int64_t minute = engine_minute(market_engine(api->market)), start, end;
+
+	if (!v0_time(body_text(q->body, "start_at"), (minute + 1) * 60, &start)) {
+		api_refuse(q, r, REASON_INVALID, "start_at", "'start_at' is \"NOW\" or a time as 2026-11-20T21:00:00Z");
+		return false;
+	}
+	if (strcmp(body_text(q->body, "end_at"), "NOW") == 0 || !v0_time(body_text(q->body, "end_at"), 0, &end)) {
+		api_refuse(q, r, REASON_INVALID, "end_at", "'end_at' is a time as 2026-11-20T21:00:00Z");
+		return false;
+	}
+	if (!np_minute(q, r, "start_at", start, &ev->u.order.start) || !np_minute(q, r, "end_at", end, &ev->u.order.end))
+		return false;
+	if (ev->u.order.start <= minute && ev->u.order.start >= minute - 1)
+		ev->u.order.start = minute + 1; /* "now", give or take a minute */
+	if (ev->u.order.end > ev->u.order.start)
+		return true;
+	api_refuse(q, r, REASON_INVALID, "end_at", "the end must be after the start, and after the minute under way");
+	return false;
+}
+
+static bool read_flags(const struct request *q, struct reply *r, struct event *ev)
+{
+	const json_t *flags = json_object_get(q->body, "flags");
+	const char *absent = body_bool(flags, "post_only", false) ? "flags.post_only" :
+		body_bool(flags, "market", false) ? "flags.market" :
+		json_is_object(json_object_get(q->body, "reprice")) ? "reprice" : NULL;
+
+	if (absent) {
+		api_refuse(q, r, REASON_NOT_IMPLEMENTED, absent, "this market has no '%s': an order is at its limit or better", absent);
+		return false;
+	}
+	if (!body_bool(flags, "ioc", false))
+		ev->u.order.flags |= ORDER_STANDING;
+	/* What rests for sale goes piece by piece; a buy is whole or nothing. prorate is how every limit works here. */
+	if (ev->u.order.side == SIDE_SELL && (ev->u.order.flags & ORDER_STANDING))
+		ev->u.order.flags |= ORDER_PARTIAL;
+	return true;
+}
+
+static void read_price(const struct request *q, struct event *ev)
+{
+	int64_t micros = body_int(q->body, "price", 0) * MICROS_PER_CENT;
+	int64_t parts = (ev->u.order.end - ev->u.order.start) * ev->u.order.nodes;
+
+	if (ev->u.order.side == SIDE_SELL) {
+		ev->u.order.price = micros / parts + (micros % parts != 0);
+		return;
+	}
+	ev->u.order.price = micros / parts;
+	ev->u.order.max_total = micros;
+}
+
+/* Into or out of which pool: that of the contract that is named. false: refused. */
+static bool read_contract(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+{
+	const json_t *beside = json_object_get(q->body, "colocate_with");
+	const char *field = ev->u.order.side == SIDE_SELL ? "contract_id" : "colocate_with";
+	const char *text = ev->u.order.side == SIDE_SELL ? body_text(q->body, "contract_id") :
+		json_string_value(json_array_get(beside, 0));
+	struct v0_contract c;
+	struct fail why = { 0 };
+	int rc;
+
+	if (json_array_size(beside) > 1) {
+		api_refuse(q, r, REASON_NOT_IMPLEMENTED, field, "one contract to be beside, not several");
+		return false;
+	}
+	if (!text && ev->u.order.side == SIDE_SELL) {
+		api_refuse(q, r, REASON_INVALID, field, "say which contract to sell from: 'contract_id'");
+		return false;
+	}
+	if (!text)
+		return true;
+	rc = v0_contract_find(api, ev->account, text, &c, &why);
+	if (rc == 1) {
+		ev->u.order.pool = c.pool;
+		ev->u.order.sku = c.sku;
+		return true;
+	}
+	api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, field, "there is no contract '%s'", text);
+	return false;
+}
+
+static bool read_sku(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+{
+	const char *type = body_text(q->body, "instance_type"), *cluster = body_text(q->body, "cluster");
+
+	if (ev->u.order.sku)
+		return true;
+	if (!type && !cluster) {
+		api_refuse(q, r, REASON_INVALID, "instance_type", "say 'instance_type', 'cluster' or 'colocate_with'");
+		return false;
+	}
+	ev->u.order.sku = v0_pick(market_engine(api->market), ev, type, cluster);
+	if (!ev->u.order.sku)
+		api_refuse(q, r, REASON_NOT_FOUND, cluster ? "cluster" : "instance_type", "this market has no '%s'", cluster ? cluster : type);
+	return ev->u.order.sku;
+}
+
+/* A pool of its own for a buy. 0, or a reason. */
+static int make_pool(struct api *api, const struct request *q, struct event *ev, struct fail *why)
+{
+	char room[IDENT_TEXT], name[IDENT_TEXT + 16];
+	uint64_t next = engine_next_id(market_engine(api->market));
+	struct event made = { .kind = EVENT_POOL, .account = ev->account, .name = name, .u.pool.kind = POOL_MARKET };
+	const struct effects *did;
+	int rc;
+
+	do
+		snprintf(name, sizeof name, "contract-%s", strchr(ident_text(IDENT_POOL, next++, room), '_') + 1);
+	while (engine_pool_named(market_engine(api->market), ev->account, name));
+	rc = api_apply(api, q, &made, &did, why);
+	if (rc == 0)
+		ev->u.order.pool = effects_made(did);
+	return rc;
+}
+
+static const char *status_word(const struct order *o)
+{
+	return o->status == ORDER_FILLED ? "filled" : o->status == ORDER_CANCELLED ? "cancelled" : "pending";
+}
+
+/* Places it; a pool that was made for it goes again where nothing came of it. */
+static int place(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+{
+	bool own = !ev->u.order.pool;
+	struct event undo = { .kind = EVENT_POOL_DELETE, .account = ev->account };
+	const struct effects *did;
+	const struct order *o = NULL;
+	struct fail why = { 0 };
+	json_t *answer = NULL;
+	int rc = own ? make_pool(api, q, ev, &why) : 0;
+
+	if (rc)
+		return api_failed(q, r, rc, NULL, &why);
+	undo.subject = ev->u.order.pool;
+	rc = api_apply(api, q, ev, &did, &why);
+	if (rc == 0)
+		o = effects_order(did, effects_made(did));
+	if (o)
+		answer = json_pack("{s:s, s:s, s:o}", "object", "order", "status", status_word(o), "id", render_id(IDENT_ORDER, o->id));
+	if (o && q->idempotency_key)
+		json_object_set_new(answer, "idempotency_key", json_string(q->idempotency_key));
+	own = own && (!o || (o->status == ORDER_CANCELLED && !o->filled_minutes));
+	if (own)
+		api_apply(api, q, &undo, NULL, NULL);
+	if (rc)
+		return api_failed(q, r, rc, NULL, &why);
+	return api_json(q, r, 201, answer);
+}
+
+static int post_order(struct api *api, const struct request *q, struct reply *r)
+{
+	struct event ev = { .kind = EVENT_ORDER };
+	struct quote quote;
+	struct fail why = { 0 };
+	int rc;
+
+	ev.u.order.side = strcmp(body_text(q->body, "side"), "sell") == 0 ? SIDE_SELL : SIDE_BUY;
+	ev.u.order.nodes = (int32_t)body_int(q->body, "quantity", 0);
+	if (!api_whose(q, r, &ev.account) || !read_window(api, q, r, &ev) || !read_flags(q, r, &ev))
+		return r->status;
+	read_price(q, &ev);
+	if (!read_contract(api, q, r, &ev) || !read_sku(api, q, r, &ev))
+		return r->status;
+	rc = engine_quote(market_engine(api->market), &ev, &quote, &why);
+	if (rc == REASON_SUSPENDED || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL || rc == REASON_PAST)
+		return api_failed(q, r, rc, NULL, &why); /* before a pool is made for nothing */
+	return place(api, q, r, &ev);
+}
+
+const struct route api_v0_order_routes[] = {
+	{ METHOD_POST, "/v0/orders", post_order, SCOPE_TRADE, ROUTE_CREATES, "Buy or sell for a total in cents", NULL,
+		"v0.CreateOrderRequest", "v0.NewOrder", 201 },
+	{ METHOD_GET, "/v0/orders", v0_list_orders, SCOPE_READ, 0, "Orders", V0_ORDER_FILTERS, NULL, "v0.OrderList", 200 },
+	{ METHOD_GET, "/v0/orders/{id}", v0_get_order, SCOPE_READ, 0, "One order", NULL, NULL, "v0.Order", 200 },
+	{ METHOD_DELETE, "/v0/orders/{id}", v0_cancel_order, SCOPE_TRADE, 0, "Cancel an order", NULL, "v1.Empty", "v0.Pending", 200 },
+	{ METHOD_GET, "/v0/quote", v0_get_quote, SCOPE_READ, 0, "What an order would cost now",
+		"side:string,quantity:integer,instance_type:string,cluster:string,colocate_with:array,contract_id:string,"
+		"duration:integer,min_duration:integer,max_duration:integer,min_start_date:string,max_start_date:string", NULL,
+		"v0.QuoteAnswer", 200 },
+	{ 0 },
+};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GET /v0/quote: for how much an order within a range of starts and lengths would fill now. What it
+ * answers can be posted as it stands, and fills.
+ */
+#include "marketd/api_v0.h"
+
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/api_np.h"
+
+enum { HOUR = 60, SPAN_MIN = 3600, SPAN_MAX = 94608000, CLI_SLACK = 10 };
+
+struct range {
+	int64_t min_start, max_start;     /* minutes */
+	int64_t min_length, max_length;   /* minutes */
+};
+
+static bool read_date(const struct request *q, struct reply *r, const char *name, int64_t now, int64_t fallback,
+	int64_t *minute)
+{
+	const char *text = api_query(q, name);
+	int64_t seconds = fallback * 60;
+
+	if (text && !v0_time(text, now * 60, &seconds)) {
+		api_refuse(q, r, REASON_INVALID, name, "'%s' is NOW or a time as 2026-11-20T21:00:00Z", name);
+		return false;
+	}
+	return np_minute(q, r, name, seconds, minute);
+}
+
+/*
+ * "duration" is that long up to 59 minutes more. The clients of the time ask for nine tenths of
+ * what they want at least, so the shortest is taken with that much slack.
+ */
+static bool read_range(const struct request *q, struct reply *r, int64_t now, struct range *g)
+{
+	const int64_t least = SPAN_MIN - SPAN_MIN / CLI_SLACK;
+	int64_t duration, min, max;
+
+	if (!read_date(q, r, "min_start_date", now, now, &g->min_start) ||
+	    !read_date(q, r, "max_start_date", now, g->min_start, &g->max_start) ||
+	    !api_query_int(q, r, "duration", least, SPAN_MAX, 0, &duration) ||
+	    !api_query_int(q, r, "min_duration", least, SPAN_MAX, duration, &min) ||
+	    !api_query_int(q, r, "max_duration", least, SPAN_MAX, duration ? duration + 59 * 60 : min, &max))
+		return false;
+	if (!min || min > max) {
+		api_refuse(q, r, REASON_INVALID, "min_duration", "say 'duration', or 'min_duration' and 'max_duration' in seconds");
+		return false;
+	}
+	if (g->max_start < g->min_start) {
+		api_refuse(q, r, REASON_INVALID, "max_start_date", "the last start is before the first");
+		return false;
+	}
+	g->min_length = (min + 59) / 60;
+	g->max_length = max / 60;
+	return true;
+}
+
+/* The first whole hour that is long enough; where the range has none, its least length. */
+static int64_t end_of(const struct range *g, int64_t start)
+{
+	int64_t end = (start + g->min_length + HOUR - 1) / HOUR * HOUR;
+
+	return end <= start + g->max_length ? end : start + g->min_length;
+}
+
+static int answer(const struct request *q, struct reply *r, const char *side, json_t *quote, const char *reason)
+{
+	json_t *o = json_pack("{s:s, s:s, s:o}", "object", "quote", "side", side, "quote", quote);
+
+	if (reason)
+		json_object_set_new(o, "no_quote_reason", json_string(reason));
+	return api_json(q, r, 200, o);
+}
+
+static const char *reason_of(int rc, bool sell)
+{
+	if (rc == REASON_PRICE_TOO_LOW)
+		return "bid_price_too_low";
+	return sell && rc == REASON_NO_BUYER ? "ask_price_too_high" : "no_availability";
+}
+
+static bool read_order(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+{
+	const char *side = api_query(q, "side"), *contract = NULL;
+	struct v0_contract c;
+	struct fail why = { 0 };
+	int64_t nodes;
+	int rc;
+
+	if (!side || (strcmp(side, "buy") != 0 && strcmp(side, "sell") != 0)) {
+		api_refuse(q, r, REASON_INVALID, "side", "'side' is buy or sell");
+		return false;
+	}
+	if (!api_query_int(q, r, "quantity", 1, NODES_MAX, 1, &nodes))
+		return false;
+	ev->u.order.side = strcmp(side, "sell") == 0 ? SIDE_SELL : SIDE_BUY;
+	ev->u.order.nodes = (int32_t)nodes;
+	contract = api_query(q, ev->u.order.side == SIDE_SELL ? "contract_id" : "colocate_with");
+	if (!contract && ev->u.order.side == SIDE_SELL) {
+		api_refuse(q, r, REASON_INVALID, "contract_id", "say which contract to sell from: 'contract_id'");
+		return false;
+	}
+	if (!contract)
+		return true;
+	rc = v0_contract_find(api, ev->account, contract, &c, &why);
+	if (rc == 1) {
+		ev->u.order.pool = c.pool;
+		ev->u.order.sku = c.sku;
+		return true;
+	}
+	api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, "contract_id", "there is no contract '%s'", contract);
+	return false;
+}
+
+/* At the first start; where it does not fill there, at the next one within the range. */
+static int try_quote(const struct engine *e, const struct range *g, struct event *ev, struct quote *out)
+{
+	struct why w = { 0 };
+	int rc;
+
+	ev->u.order.start = g->min_start;
+	ev->u.order.end = end_of(g, g->min_start);
+	rc = engine_quote(e, ev, out, NULL);
+	if (rc != REASON_NO_CAPACITY || g->max_start <= g->min_start)
+		return rc;
+	engine_why(e, ev, &w);
+	if (!w.has_start || w.start > g->max_start)
+		return rc;
+	ev->u.order.end += w.start - ev->u.order.start;
+	ev->u.order.start = w.start;
+	return engine_quote(e, ev, out, NULL);
+}
+
+int v0_get_quote(struct api *api, const struct request *q, struct reply *r)
+{
+	const int64_t any_price = INT64_C(1000000000); /* $60,000 per node-hour: above all, and no sum of it overflows */
+	const struct engine *e = market_engine(api->market);
+	struct event ev = { .kind = EVENT_ORDER };
+	struct quote quote = { 0 };
+	struct range g;
+	bool sell;
+	int rc;
+
+	if (!api_whose(q, r, &ev.account) || !read_order(api, q, r, &ev) || !read_range(q, r, engine_minute(e) + 1, &g))
+		return r->status;
+	sell = ev.u.order.side == SIDE_SELL;
+	ev.u.order.price = sell ? 0 : any_price;
+	ev.u.order.start = g.min_start;
+	ev.u.order.end = end_of(&g, g.min_start);
+	if (!ev.u.order.sku)
+		ev.u.order.sku = v0_pick(e, &ev, api_query(q, "instance_type"), api_query(q, "cluster"));
+	if (!ev.u.order.sku)
+		return answer(q, r, sell ? "sell" : "buy", json_null(), "no_matching_clusters");
+	rc = try_quote(e, &g, &ev, &quote);
+	if (rc == REASON_PAST || rc == REASON_INVALID || rc == REASON_NOT_OWNED)
+		return api_refuse(q, r, rc, NULL, "%s", reason_row(rc)->text);
+	if (rc && rc != REASON_FUNDS)
+		return answer(q, r, sell ? "sell" : "buy", json_null(), reason_of(rc, sell));
+	/* What is posted back is the dearest price for all of it, so that the limit is not below any part. */
+	return answer(q, r, sell ? "sell" : "buy", json_pack("{s:I, s:i, s:o, s:o, s:s, s:s}", "price", (json_int_t)(sell ?
+		cents_down(quote.price * quote.nodes * (ev.u.order.end - ev.u.order.start)) :
+		cents_up(quote.price * quote.nodes * (ev.u.order.end - ev.u.order.start))), "quantity", (int)quote.nodes,
+		"start_at", v0_iso(ev.u.order.start * 60), "end_at", v0_iso(ev.u.order.end * 60),
+		"instance_type", v0_type(engine_sku(e, ev.u.order.sku)), "zone", v0_type(engine_sku(e, ev.u.order.sku))), NULL);
+}

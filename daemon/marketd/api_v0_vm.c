@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The VMs of the first two generations: where SSH is, console, replacing one, the script that new ones run. */
+#include "marketd/api_v0.h"
+
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/api_np.h"
+
+#define SCRIPT_POOL "vm-startup-script"
+enum { SCRIPT_MAX = 60 * 1024 };
+
+static const char *status_word(const struct instance *i)
+{
+	static const char *const words[] = { "Pending", "Running", "Destroyed", "NodeFailure" };
+
+	return words[i->status];
+}
+
+static int list_instances(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	json_t *data;
+	uint64_t account;
+
+	if (!api_whose(q, r, &account))
+		return r->status;
+	data = json_array();
+	for (const struct instance *i = engine_instance_after(e, account, 0); i; i = engine_instance_after(e, account, i->id)) {
+		const struct sku *s = engine_sku(e, i->sku);
+
+		if (i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING)
+			json_array_append_new(data, json_pack("{s:o, s:s, s:s, s:o}", "id", old_id(IDENT_INSTANCE, "vm", i->id),
+				"cluster_id", v0_type(s), "current_status", status_word(i), "last_updated_at", v0_iso(i->updated_at)));
+	}
+	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "list", "data", data));
+}
+
+/* By vm_…, inst_… or name, of the account that asks; NULL: refused. */
+static const struct instance *vm_of(struct api *api, const struct request *q, struct reply *r, const char *field, const char *text)
+{
+	const struct instance *i;
+	uint64_t account;
+
+	if (!api_whose(q, r, &account))
+		return NULL;
+	if (!text) {
+		api_refuse(q, r, REASON_INVALID, field, "say which VM: '%s'", field);
+		return NULL;
+	}
+	i = find_instance(market_engine(api->market), account, text);
+	if (!i)
+		api_refuse(q, r, REASON_NOT_FOUND, field, "there is no VM '%s'", text);
+	return i;
+}
+
+static int get_ssh(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = vm_of(api, q, r, "vm_id", api_query(q, "vm_id"));
+	json_t *told, *keys, *key, *made;
+	size_t n;
+
+	if (!i)
+		return r->status;
+	told = i->status == INSTANCE_RUNNING ? old_ssh(i) : NULL;
+	if (!told)
+		return api_refuse(q, r, REASON_NOT_FOUND, "vm_id", "the VM has not said yet where SSH is");
+	keys = json_array();
+	json_array_foreach(json_object_get(told, "host_keys"), n, key)
+		json_array_append_new(keys, json_pack("{s:O, s:O}", "key_type", json_object_get(key, "key_type"),
+			"base64_encoded_key", json_object_get(key, "key")));
+	made = json_pack("{s:O, s:I, s:o, s:o, s:o}", "ssh_hostname", json_object_get(told, "hostname"), "ssh_port",
+		(json_int_t)body_int(told, "port", 22), "ssh_host_keys", keys, "last_successful_key_update", v0_iso(i->updated_at),
+		"last_attempted_key_update", v0_iso(i->updated_at));
+	json_decref(told);
+	return api_json(q, r, 200, made);
+}
+
+/* The console is read by the agent on the host, and this market keeps none of it. */
+static int get_logs(struct api *api, const struct request *q, struct reply *r)
+{
+	if (!vm_of(api, q, r, "instance_id", api_query(q, "instance_id")))
+		return r->status;
+	return api_json(q, r, 200, json_pack("{s:[]}", "data"));
+}
+
+/* Another machine of the same pool where it has one that is free; else the same one anew. */
+static int post_replace(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = vm_of(api, q, r, "vm_id", body_text(q->body, "vm_id"));
+	struct event stop = { .kind = EVENT_INSTANCE_STOP }, make = { .kind = EVENT_INSTANCE };
+	const struct effects *did;
+	struct fail why = { 0 };
+	char *name, *user_data;
+	int rc;
+
+	if (!i)
+		return r->status;
+	if (i->status != INSTANCE_AWAITING && i->status != INSTANCE_RUNNING)
+		return api_refuse(q, r, REASON_WRONG_STATE, "vm_id", "the VM has ended: there is nothing to replace");
+	if (engine_account(market_engine(api->market), i->account)->state == ACCOUNT_SUSPENDED)
+		return api_refuse(q, r, REASON_SUSPENDED, NULL, "the account is suspended: its machine is left as it is");
+	name = strdup(i->name);
+	user_data = i->user_data ? strdup(i->user_data) : NULL;
+	stop.account = make.account = i->account;
+	stop.subject = i->id;
+	make.name = name;
+	make.u.instance.pool = i->pool;
+	make.u.instance.sku = i->sku;
+	make.u.instance.image = i->image;
+	make.u.instance.priority = (int32_t)i->priority;
+	make.u.instance.user_data = user_data;
+	rc = api_apply(api, q, &stop, NULL, &why);
+	if (rc == 0)
+		rc = api_apply(api, q, &make, &did, &why);
+	free(name);
+	free(user_data);
+	if (rc)
+		return api_failed(q, r, rc, "vm_id", &why);
+	return api_json(q, r, 200, json_pack("{s:o, s:o}", "replaced", old_id(IDENT_INSTANCE, "vm", stop.subject),
+		"replaced_by", old_id(IDENT_INSTANCE, "vm", effects_made(did))));
+}
+
+/* ---- The script ---------------------------------------------------------------------------------------- */
+
+/* It is kept as a tag of a pool of that name, which holds nothing else. NULL: none. */
+static char *script_read(const struct engine *e, uint64_t account)
+{
+	const struct pool *p = engine_pool_named(e, account, SCRIPT_POOL);
+	json_t *tags = p && p->tags ? json_loads(p->tags, 0, NULL) : NULL;
+	const char *text = json_string_value(json_object_get(tags, "script"));
+	char *copy = text ? strdup(text) : NULL;
+
+	json_decref(tags);
+	return copy;
+}
+
+char *old_script(const struct engine *e, uint64_t account)
+{
+	char *text = script_read(e, account), *base64 = NULL;
+	size_t len = text ? strlen(text) : 0;
+
+	if (len)
+		base64 = malloc((len + 2) / 3 * 4 + 1);
+	if (base64)
+		EVP_EncodeBlock((unsigned char *)base64, (const unsigned char *)text, (int)len);
+	free(text);
+	return base64;
+}
+
+static int get_script(struct api *api, const struct request *q, struct reply *r)
+{
+	uint64_t account;
+	char *text;
+	int status;
+
+	if (!api_whose(q, r, &account))
+		return r->status;
+	text = script_read(market_engine(api->market), account);
+	status = api_json(q, r, 200, json_pack("{s:s}", "script", text ? text : ""));
+	free(text);
+	return status;
+}
+
+/* A string, or its bytes as numbers: both are sent. NULL: refused. malloc'd. */
+static char *script_of(const struct request *q, struct reply *r)
+{
+	const json_t *given = json_object_get(q->body, "script"), *item;
+	size_t i, n = json_array_size(given);
+	char *text;
+
+	if (json_is_string(given)) {
+		text = strdup(json_string_value(given));
+	} else {
+		text = malloc(n + 1);
+		json_array_foreach(given, i, item)
+			if (text)
+				text[i] = (char)json_integer_value(item);
+		if (text)
+			text[n] = '\0';
+	}
+	if (!text) {
+		api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short; nothing was done");
+	} else if (strlen(text) > SCRIPT_MAX) {
+		api_refuse(q, r, REASON_TOO_LARGE, "script", "a script has at most %d bytes", (int)SCRIPT_MAX);
+	} else {
+		json_t *probe = json_string(text);
+
+		json_decref(probe);
+		if (probe)
+			return text;
+		api_refuse(q, r, REASON_INVALID, "script", "a script is UTF-8 text");
+	}
+	free(text);
+	return NULL;
+}
+
+static int script_write(struct api *api, const struct request *q, uint64_t account, const char *script, struct fail *why)
+{
+	const struct pool *p = engine_pool_named(market_engine(api->market), account, SCRIPT_POOL);
+	char *before = p ? script_read(market_engine(api->market), account) : NULL;
+	json_t *tags = json_pack("{s:s}", "script", script);
+	char *text = json_dumps(tags, JSON_COMPACT);
+	struct event ev = { .kind = EVENT_POOL, .account = account, .name = SCRIPT_POOL, .text = text, .u.pool.kind = POOL_MARKET };
+	int rc;
+
+	if (p) {
+		ev.kind = EVENT_POOL_CHANGE;
+		ev.subject = p->id;
+		ev.name = NULL;
+	}
+	if (p && !before)
+		rc = fail_set(why, REASON_NAME_TAKEN, "the pool '" SCRIPT_POOL "', where the script would be kept, is used for something else");
+	else
+		rc = text ? api_apply(api, q, &ev, NULL, why) : REASON_UNAVAILABLE;
+	free(before);
+	free(text);
+	json_decref(tags);
+	return rc;
+}
+
+static int post_script(struct api *api, const struct request *q, struct reply *r)
+{
+	struct fail why = { 0 };
+	uint64_t account;
+	char *text;
+	int rc;
+
+	if (!api_whose(q, r, &account))
+		return r->status;
+	text = script_of(q, r);
+	if (!text)
+		return r->status;
+	rc = script_write(api, q, account, text, &why);
+	free(text);
+	return rc ? api_failed(q, r, rc, "script", &why) : get_script(api, q, r);
+}
+
+const struct route api_v0_vm_routes[] = {
+	{ METHOD_GET, "/v0/vms/instances", list_instances, SCOPE_READ, 0, "VMs that run or will", NULL, NULL, "v0.VmList", 200 },
+	{ METHOD_GET, "/v0/vms/ssh", get_ssh, SCOPE_READ, 0, "Where a VM's SSH is, and its host keys", "vm_id:string", NULL,
+		"v0.Ssh", 200 },
+	{ METHOD_GET, "/v0/vms/logs2", get_logs, SCOPE_READ, 0, "A VM's console",
+		"instance_id:string,order_by:string,limit:integer,since_seqnum:integer,before_seqnum:integer,"
+		"since_realtime_timestamp:string,before_realtime_timestamp:string", NULL, "v0.Logs", 200 },
+	{ METHOD_POST, "/v0/vms/replace", post_replace, SCOPE_NODES, ROUTE_CREATES, "Replace a VM by a new one", NULL,
+		"v0.ReplaceRequest", "v0.Replaced", 200 },
+	{ METHOD_GET, "/v0/vms/script", get_script, SCOPE_READ, 0, "The script that new VMs run", NULL, NULL, "v0.Script", 200 },
+	{ METHOD_POST, "/v0/vms/script", post_script, SCOPE_NODES, ROUTE_CREATES, "Set the script that new VMs run", NULL,
+		"v0.ScriptRequest", "v0.Script", 200 },
+	{ 0 },
+};

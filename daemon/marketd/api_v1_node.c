@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/nodes, as SF Compute's own SDK speaks it, on pools and instances. */
+#include "marketd/api_v1.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/api_np.h"
+
+static int no_memory(const struct request *q, struct reply *r)
+{
+	return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short; nothing was done");
+}
+
+/* The node of the path with its machines; false: refused. The caller releases both. */
+static bool node_of(struct api *api, const struct request *q, struct reply *r, struct node *n, struct vms *v)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct pool *p;
+	uint64_t account;
+	int rc;
+
+	*v = (struct vms){ 0 };
+	if (!api_whose(q, r, &account))
+		return false;
+	p = node_find(e, account, q->parts[0]);
+	if (!p) {
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no node '%s'", q->parts[0]);
+		return false;
+	}
+	rc = vms_read(e, account, v);
+	if (rc == 0)
+		rc = node_read(e, p, v, n);
+	if (rc == 1)
+		return true;
+	vms_release(v);
+	if (rc)
+		no_memory(q, r);
+	else
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "the pool '%s' is not a node", p->name);
+	return false;
+}
+
+static void drop(struct node *n, struct vms *v)
+{
+	node_release(n);
+	vms_release(v);
+}
+
+static int get_node(struct api *api, const struct request *q, struct reply *r)
+{
+	struct node n;
+	struct vms v;
+	int status;
+
+	if (!node_of(api, q, r, &n, &v))
+		return r->status;
+	status = api_json(q, r, 200, node_json(market_engine(api->market), &n, &v));
+	drop(&n, &v);
+	return status;
+}
+
+static bool among(const struct request *q, const char *query, const char *text)
+{
+	const char *want;
+
+	for (size_t i = 0; (want = api_query_at(q, query, i)); i++)
+		if (strcmp(want, text) == 0)
+			return true;
+	return false;
+}
+
+static bool wanted(const struct request *q, const struct node *n)
+{
+	const char *type = api_query(q, "type");
+	char room[IDENT_TEXT];
+
+	if (api_query(q, "id") && !among(q, "id", ident_text(IDENT_NODE, n->pool->id, room)))
+		return false;
+	if (api_query(q, "name") && !among(q, "name", n->pool->name))
+		return false;
+	return !type || strcmp(type, n->reserved ? "reserved" : "autoreserved") == 0;
+}
+
+static int list_nodes(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const char *type = api_query(q, "type");
+	json_t *data;
+	uint64_t account;
+	struct vms v;
+
+	if (!api_whose(q, r, &account))
+		return r->status;
+	if (!!api_query(q, "id") + !!api_query(q, "name") + !!type > 1)
+		return api_refuse(q, r, REASON_INVALID, type ? "type" : "name", "'id', 'name' and 'type' cannot be combined");
+	if (type && strcmp(type, "reserved") != 0 && strcmp(type, "autoreserved") != 0)
+		return api_refuse(q, r, REASON_INVALID, "type", "'type' is reserved or autoreserved");
+	if (vms_read(e, account, &v))
+		return no_memory(q, r);
+	data = json_array();
+	for (const struct pool *p = engine_pool_after(e, account, 0); p; p = engine_pool_after(e, account, p->id)) {
+		struct node n;
+
+		if (node_read(e, p, &v, &n) != 1)
+			continue;
+		if (wanted(q, &n))
+			json_array_append_new(data, node_json(e, &n, &v));
+		node_release(&n);
+	}
+	vms_release(&v);
+	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "list", "data", data));
+}
+
+static bool alive(const struct node *n)
+{
+	return n->vm && (n->vm->status == INSTANCE_AWAITING || n->vm->status == INSTANCE_RUNNING);
+}
+
+static int delete_node(struct api *api, const struct request *q, struct reply *r)
+{
+	struct event ev = { .kind = EVENT_POOL_DELETE };
+	struct fail why = { 0 };
+	bool busy, renews;
+	struct node n;
+	struct vms v;
+	int rc;
+
+	if (!node_of(api, q, r, &n, &v))
+		return r->status;
+	ev.account = n.pool->account;
+	ev.subject = n.pool->id;
+	busy = alive(&n);
+	renews = n.procurement;
+	drop(&n, &v);
+	if (renews)
+		return api_refuse(q, r, REASON_WRONG_STATE, "id", "it renews itself: release it first");
+	if (busy)
+		return api_refuse(q, r, REASON_WRONG_STATE, "id", "it has a VM that runs or will; a node is deleted after its end");
+	rc = api_apply(api, q, &ev, NULL, &why);
+	return rc ? api_failed(q, r, rc, "id", &why) : api_nothing(r);
+}
+
+/* Sets or replaces one tag of a node's pool. */
+static int set_tags(struct api *api, const struct request *q, const struct pool *p, json_t *tags, struct fail *why)
+{
+	char *text = json_dumps(tags, JSON_COMPACT | JSON_SORT_KEYS);
+	struct event ev = { .kind = EVENT_POOL_CHANGE, .account = p->account, .subject = p->id, .text = text };
+	int rc = text ? api_apply(api, q, &ev, NULL, why) : REASON_UNAVAILABLE;
+
+	free(text);
+	return rc;
+}
+
+/* No more renewal, and no more extension: what is paid runs to its end. Nothing is given back by this. */
+static int release_node(struct api *api, const struct request *q, struct reply *r)
+{
+	struct fail why = { 0 };
+	struct node n;
+	struct vms v;
+	int rc = 0;
+
+	if (!node_of(api, q, r, &n, &v))
+		return r->status;
+	if (n.released || !alive(&n)) {
+		api_refuse(q, r, REASON_WRONG_STATE, "id", "the node is %s", node_status(&n));
+		drop(&n, &v);
+		return r->status;
+	}
+	if (n.procurement) {
+		struct event ev = { .kind = EVENT_PROCUREMENT_DELETE, .account = n.pool->account, .subject = n.procurement->id };
+
+		rc = api_apply(api, q, &ev, NULL, &why);
+	}
+	if (rc == 0) {
+		json_object_set_new(n.tags, "sfc_released", json_sprintf("%lld", (long long)market_now(api->market)));
+		rc = set_tags(api, q, n.pool, n.tags, &why);
+	}
+	drop(&n, &v);
+	return rc ? api_failed(q, r, rc, NULL, &why) : get_node(api, q, r);
+}
+
+static int extend_order(struct api *api, const struct request *q, struct reply *r, const struct node *n, int64_t end)
+{
+	const struct engine *e = market_engine(api->market);
+	struct event ev = { .kind = EVENT_ORDER, .account = n->pool->account, .u.order = { .pool = n->pool->id, .sku = n->sku->id,
+		.side = SIDE_BUY, .flags = ORDER_EXTEND, .nodes = 1, .start = n->end, .end = end,
+		.price = node_price(body_int(q->body, "max_price_per_node_hour", 0)) } };
+	struct fail why = { 0 };
+	struct why other = { 0 };
+	char hint[160] = "";
+	int rc;
+
+	rc = api_apply(api, q, &ev, NULL, &why);
+	if (rc == REASON_HOSTS_SOLD || rc == REASON_PRICE_TOO_LOW) {
+		engine_why(e, &ev, &other);
+		np_hint(&other, hint, sizeof hint);
+	}
+	if (rc == REASON_FUNDS)
+		return api_refuse(q, r, rc, NULL, "Insufficient balance");
+	if (rc)
+		return api_refuse(q, r, rc, NULL, "Extension failed due to capacity: %s%s",
+			why.text[0] ? why.text : reason_row(rc)->text, hint);
+	return 0;
+}
+
+static int extend_node(struct api *api, const struct request *q, struct reply *r)
+{
+	int64_t seconds = body_int(q->body, "duration_seconds", 0), end;
+	struct fail why = { 0 };
+	struct node n;
+	struct vms v;
+	int rc;
+
+	if (seconds < 3600 || seconds % 3600)
+		return api_refuse(q, r, REASON_INVALID, "duration_seconds", "'duration_seconds' must be a multiple of 3600, at least 3600");
+	if (!node_of(api, q, r, &n, &v))
+		return r->status;
+	end = n.end + seconds / 60;
+	if (!n.reserved)
+		rc = api_refuse(q, r, REASON_INVALID, "id", "an autoreserved node extends itself");
+	else if (n.released || !alive(&n) || !n.end || !n.sku)
+		rc = api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s", node_status(&n));
+	else
+		rc = extend_order(api, q, r, &n, end);
+	if (rc == 0) {
+		json_object_set_new(n.tags, "sfc_end_at", json_sprintf("%lld", (long long)end * 60));
+		json_object_set_new(n.tags, "sfc_max_price_cents", json_sprintf("%lld",
+			(long long)body_int(q->body, "max_price_per_node_hour", 0)));
+		rc = set_tags(api, q, n.pool, n.tags, &why);
+		if (rc)
+			api_failed(q, r, rc, NULL, &why);
+	}
+	drop(&n, &v);
+	return rc ? r->status : get_node(api, q, r);
+}
+
+/* Stops the machine and starts a new one in its place, which gets the same host. */
+static int replace_vm(struct api *api, const struct request *q, const struct node *n, uint64_t image, const char *user_data,
+	struct fail *why)
+{
+	struct event stop = { .kind = EVENT_INSTANCE_STOP, .account = n->pool->account, .subject = n->vm->id };
+	struct event make = { .kind = EVENT_INSTANCE, .account = n->pool->account, .name = n->pool->name, .u.instance = {
+		.pool = n->pool->id, .sku = n->vm->sku, .image = image, .priority = (int32_t)n->vm->priority,
+		.user_data = user_data } };
+	int rc = api_apply(api, q, &stop, NULL, why);
+
+	return rc ? rc : api_apply(api, q, &make, NULL, why);
+}
+
+static int redeploy_checked(struct api *api, const struct request *q, struct reply *r, const struct node *n)
+{
+	const struct engine *e = market_engine(api->market);
+	bool override = body_bool(q->body, "override_empty", false);
+	const char *image_text = body_text(q->body, "image_id"), *data = body_text(q->body, "cloud_init_user_data");
+	const struct instance *named = engine_instance_named(e, n->pool->account, n->pool->name);
+	uint64_t image = IMAGE_ID;
+	char *kept = NULL;
+	struct fail why = { 0 };
+	int rc;
+
+	if (n->released || !alive(n))
+		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s: there is nothing to replace", node_status(n));
+	if (engine_account(e, n->pool->account)->state == ACCOUNT_SUSPENDED)
+		return api_refuse(q, r, REASON_SUSPENDED, NULL, "the account is suspended: its machine is left as it is");
+	if (image_text && !find_image(image_text, &image))
+		return api_refuse(q, r, REASON_NOT_FOUND, "image_id", "there is no image '%s'", image_text);
+	if (named && named != n->vm)
+		return api_refuse(q, r, REASON_NAME_TAKEN, "id", "another instance has the name '%s' now", n->pool->name);
+	if (!override) {
+		image = image_text ? image : n->vm->image;
+		kept = data || !n->vm->user_data ? NULL : strdup(n->vm->user_data);
+	}
+	rc = replace_vm(api, q, n, image, data ? data : kept, &why);
+	free(kept);
+	return rc ? api_failed(q, r, rc, NULL, &why) : 0;
+}
+
+static int redeploy_node(struct api *api, const struct request *q, struct reply *r)
+{
+	struct node n;
+	struct vms v;
+	int rc;
+
+	if (!node_of(api, q, r, &n, &v))
+		return r->status;
+	rc = redeploy_checked(api, q, r, &n);
+	drop(&n, &v);
+	return rc ? r->status : get_node(api, q, r);
+}
+
+const struct route api_v1_node_routes[] = {
+	{ METHOD_GET, "/v1/nodes", list_nodes, SCOPE_READ, 0, "Nodes, all or by id, name or type",
+		"id:array,name:array,type:string", NULL, "v1.NodeList", 200 },
+	{ METHOD_POST, "/v1/nodes", v1_create, SCOPE_TRADE, ROUTE_CREATES, "Buy nodes, all or none", NULL, "v1.CreateNodesRequest",
+		"v1.NodeList", 201 },
+	{ METHOD_GET, "/v1/nodes/{id}", get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL, "v1.Node", 200 },
+	{ METHOD_DELETE, "/v1/nodes/{id}", delete_node, SCOPE_NODES, 0, "Forget a node that has ended", NULL, "v1.Empty", NULL, 204 },
+	{ METHOD_PATCH, "/v1/nodes/{id}/extend", extend_node, SCOPE_TRADE, 0, "The same machine for longer", NULL,
+		"v1.ExtendNodeRequest", "v1.Node", 200 },
+	{ METHOD_PATCH, "/v1/nodes/{id}/release", release_node, SCOPE_NODES, 0,
+		"No more renewal: what is paid runs to its end, and nothing comes back", NULL, "v1.Empty", "v1.Node", 200 },
+	{ METHOD_PUT, "/v1/nodes/{id}/redeploy", redeploy_node, SCOPE_NODES, 0, "Replace the machine by a new one", NULL,
+		"v1.RedeployNodeRequest", "v1.Node", 200 },
+	{ 0 },
+};

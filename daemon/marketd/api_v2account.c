@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of v2 about who one is: me, workspaces, users, feature flags; images, of which there is
+ * one; and what SF Compute has and this market does not, which says so.
+ */
+#include "marketd/api_v2.h"
+
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/render.h"
+
+/* ---- Me ---------------------------------------------------------------------------------- */
+
+static int me(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct account *a;
+	uint64_t id;
+
+	if (!api_whose(q, r, &id))
+		return r->status;
+	a = engine_account(market_engine(api->market), id);
+	return api_json(q, r, 200, json_pack("{s:s, s:o, s:I, s:n, s:n, s:o}", "object", "account", "account_id",
+		render_text(a->name), "created_at", (json_int_t)a->created_at, "entity_type", "user",
+		"np_account", render_id(IDENT_ACCOUNT, a->id)));
+}
+
+/* ---- Workspaces -------------------------------------------------------------------------- */
+
+static json_t *render_workspace(const struct account *a)
+{
+	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:I}", "object", "workspace", "id", render_id(IDENT_WORKSPACE, a->id),
+		"resource_path", json_sprintf("sfc:workspace:%s:default", a->name), "owner", render_text(a->name),
+		"name", "default", "created_at", (json_int_t)a->created_at);
+}
+
+static int workspaces_list(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	json_t *data = json_array();
+	bool wanted = !api_query(q, "id");
+	uint64_t id;
+
+	if (!api_whose(q, r, &id)) {
+		json_decref(data);
+		return r->status;
+	}
+	for (size_t i = 0; api_query_at(q, "id", i); i++)
+		wanted = wanted || find_workspace(e, id, api_query_at(q, "id", i));
+	if (wanted)
+		json_array_append_new(data, render_workspace(engine_account(e, id)));
+	return api_json(q, r, 200, json_pack("{s:s, s:o, s:b}", "object", "list", "data", data, "has_more", 0));
+}
+
+static int workspaces_get(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	uint64_t id;
+
+	if (!api_whose(q, r, &id) || !workspace_check(api, q, r, q->parts[0], "workspace"))
+		return r->status;
+	return api_json(q, r, 200, render_workspace(engine_account(e, id)));
+}
+
+static int workspaces_fixed(struct api *api, const struct request *q, struct reply *r)
+{
+	uint64_t id;
+
+	if (!api_whose(q, r, &id) || !workspace_check(api, q, r, q->parts[0], "workspace"))
+		return r->status;
+	return v2_absent(api, q, r);
+}
+
+/* ---- Users and feature flags: none ------------------------------------------------------- */
+
+static int users_list(struct api *api, const struct request *q, struct reply *r)
+{
+	struct paging g;
+	struct page page;
+
+	(void)api;
+	if (!paging_read(q, r, CURSOR_USERS, LIMIT_MAX, &g))
+		return r->status;
+	page_init(&page, &g);
+	return page_answer(q, r, &page);
+}
+
+static int users_get(struct api *api, const struct request *q, struct reply *r)
+{
+	(void)api;
+	return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no user '%s': an account has tokens here, not users", q->parts[0]);
+}
+
+static int flags_list(struct api *api, const struct request *q, struct reply *r)
+{
+	(void)api;
+	return api_json(q, r, 200, json_pack("{s:s, s:[], s:b}", "object", "list", "data", "has_more", 0));
+}
+
+static int flags_set(struct api *api, const struct request *q, struct reply *r)
+{
+	(void)api;
+	return api_refuse(q, r, REASON_NOT_FOUND, "feature_flag", "there is no feature flag '%s'", q->parts[0]);
+}
+
+/* ---- Images ------------------------------------------------------------------------------ */
+
+static bool is_public(const char *workspace)
+{
+	uint64_t id;
+
+	return strcmp(workspace, PUBLIC_WORKSPACE) == 0 ||
+		(ident_parse(IDENT_WORKSPACE, workspace, &id) && id == PUBLIC_WORKSPACE_ID);
+}
+
+static bool image_wanted(const struct request *q)
+{
+	uint64_t image;
+
+	for (size_t i = 0; api_query_at(q, "id", i); i++)
+		if (find_image(api_query_at(q, "id", i), &image))
+			return true;
+	return !api_query(q, "id");
+}
+
+/* Of the public workspace: the one. An account has none of its own. */
+static int images_list(struct api *api, const struct request *q, struct reply *r)
+{
+	const char *workspace = api_query(q, "workspace");
+	struct paging g;
+	struct page page;
+
+	if (!paging_read(q, r, CURSOR_IMAGES, LIMIT_MAX, &g))
+		return r->status;
+	if (!workspace || !is_public(workspace)) {
+		if (!workspace_check(api, q, r, workspace, "workspace"))
+			return r->status;
+		page_init(&page, &g);
+		return page_answer(q, r, &page);
+	}
+	page_init(&page, &g);
+	if (image_wanted(q) && (!g.started || (g.back ? g.from[0] > IMAGE_ID : g.from[0] < IMAGE_ID)))
+		page_add(&page, IMAGE_ID, render_image());
+	return page_answer(q, r, &page);
+}
+
+static int images_get(struct api *api, const struct request *q, struct reply *r)
+{
+	uint64_t image;
+
+	(void)api;
+	if (!find_image(q->parts[0], &image))
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no image '%s'", q->parts[0]);
+	return api_json(q, r, 200, render_image());
+}
+
+/* Whatever changes one: those that there are belong to everybody. */
+static int images_fixed(struct api *api, const struct request *q, struct reply *r)
+{
+	uint64_t image;
+
+	(void)api;
+	if (!find_image(q->parts[0], &image))
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no image '%s'", q->parts[0]);
+	return api_refuse(q, r, REASON_FORBIDDEN, "id", "'%s' is a public image: it cannot be changed or deleted", IMAGE_NAME);
+}
+
+static int images_download(struct api *api, const struct request *q, struct reply *r)
+{
+	uint64_t image;
+
+	(void)api;
+	if (!find_image(q->parts[0], &image))
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no image '%s'", q->parts[0]);
+	return api_refuse(q, r, REASON_NOT_IMPLEMENTED, NULL, "images are not handed out here");
+}
+
+#define PAGED "limit:integer,starting_after:string,ending_before:string"
+
+const struct route api_v2_images[] = {
+	{ METHOD_GET, "/v2/images", images_list, SCOPE_READ, 0, "List images", "workspace:string,id:array," PAGED,
+		NULL, "ListImagesResponse", 200 },
+	{ METHOD_GET, "/v2/images/{id}", images_get, SCOPE_READ, 0, "Get image", NULL, NULL, "ImageListEntry", 200 },
+	{ METHOD_POST, "/v2/images", v2_absent, SCOPE_NODES, 0, "Create image: not served", NULL, "v2.NotServed", "Error", 501 },
+	{ METHOD_DELETE, "/v2/images/{id}", images_fixed, SCOPE_NODES, 0, "Delete image", NULL, NULL, "DeleteImageResponse", 200 },
+	{ METHOD_POST, "/v2/images/{id}/complete", images_fixed, SCOPE_NODES, 0, "Complete image upload", NULL,
+		"v2.NotServed", "ImageListEntry", 200 },
+	{ METHOD_POST, "/v2/images/{id}/parts", images_fixed, SCOPE_NODES, 0, "Get upload part URL", NULL,
+		"v2.NotServed", "ImageListEntry", 200 },
+	{ METHOD_POST, "/v2/images/{id}/revoke", images_fixed, SCOPE_NODES, 0, "Revoke image", NULL, NULL, "ImageListEntry", 200 },
+	{ METHOD_POST, "/v2/images/{id}/reinstate", images_fixed, SCOPE_NODES, 0, "Reinstate image", NULL, NULL,
+		"ImageListEntry", 200 },
+	{ METHOD_GET, "/v2/images/{id}/download", images_download, SCOPE_READ, 0, "Download image: not served", NULL, NULL,
+		"Error", 501 },
+	{ 0 },
+};
+
+const struct route api_v2_account[] = {
+	{ METHOD_GET, "/v2/me", me, SCOPE_READ, 0, "Get the authenticated account", NULL, NULL, "MeResponse", 200 },
+	{ METHOD_GET, "/v2/workspaces", workspaces_list, SCOPE_READ, 0, "List workspaces", "id:array", NULL,
+		"ListWorkspacesResponse", 200 },
+	{ METHOD_GET, "/v2/workspaces/{workspace}", workspaces_get, SCOPE_READ, 0, "Get workspace", NULL, NULL,
+		"WorkspaceResponse", 200 },
+	{ METHOD_POST, "/v2/workspaces", v2_absent, SCOPE_NODES, 0, "Create workspace: not served", NULL, "v2.NotServed",
+		"Error", 501 },
+	{ METHOD_PATCH, "/v2/workspaces/{workspace}", workspaces_fixed, SCOPE_NODES, 0, "Update workspace: not served", NULL,
+		"v2.NotServed", "Error", 501 },
+	{ METHOD_DELETE, "/v2/workspaces/{workspace}", workspaces_fixed, SCOPE_NODES, 0, "Delete workspace: not served", NULL, NULL,
+		"Error", 501 },
+	{ METHOD_GET, "/v2/users", users_list, SCOPE_READ, 0, "List users", "id:array,email:string," PAGED, NULL,
+		"ListUsersResponse", 200 },
+	{ METHOD_GET, "/v2/users/{id}", users_get, SCOPE_READ, 0, "Get user", NULL, NULL, "UserResponse", 200 },
+	{ METHOD_GET, "/v2/feature_flags", flags_list, SCOPE_READ, 0, "List feature flags", NULL, NULL,
+		"ListUserFeatureFlagsResponse", 200 },
+	{ METHOD_POST, "/v2/feature_flags/{feature_flag}", flags_set, SCOPE_READ, 0, "Enroll in a feature flag", NULL,
+		"SetEnrollmentRequest", "SetEnrollmentResponse", 200 },
+	{ 0 },
+};
+
+/* One that is not served: its collection, and each thing of it. */
+#define ABSENT(method, path, scope, what, query) \
+	{ method, path, v2_absent, scope, 0, what ": not served", query, \
+		(method) == METHOD_GET || (method) == METHOD_DELETE ? NULL : "v2.NotServed", "Error", 501 }
+#define LISTED "workspace:string,pool:array,id:array,status:string,include:array," PAGED
+
+const struct route api_v2_absent[] = {
+	ABSENT(METHOD_POST, "/v2/deployments", SCOPE_NODES, "Create deployment", NULL),
+	ABSENT(METHOD_GET, "/v2/deployments", SCOPE_READ, "List deployments", LISTED),
+	ABSENT(METHOD_GET, "/v2/deployments/{id}", SCOPE_READ, "Get deployment", NULL),
+	ABSENT(METHOD_PATCH, "/v2/deployments/{id}", SCOPE_NODES, "Update deployment", NULL),
+	ABSENT(METHOD_DELETE, "/v2/deployments/{id}", SCOPE_NODES, "Delete deployment", NULL),
+	ABSENT(METHOD_POST, "/v2/pool_transfers", SCOPE_TRADE, "Create pool transfer", NULL),
+	ABSENT(METHOD_GET, "/v2/pool_transfers", SCOPE_READ, "List pool transfers", LISTED),
+	ABSENT(METHOD_GET, "/v2/pool_transfers/{id}", SCOPE_READ, "Get pool transfer", NULL),
+	ABSENT(METHOD_POST, "/v2/instance_templates", SCOPE_NODES, "Create instance template", NULL),
+	ABSENT(METHOD_GET, "/v2/instance_templates", SCOPE_READ, "List instance templates", LISTED),
+	ABSENT(METHOD_GET, "/v2/instance_templates/{id}", SCOPE_READ, "Get instance template", NULL),
+	ABSENT(METHOD_DELETE, "/v2/instance_templates/{id}", SCOPE_NODES, "Delete instance template", NULL),
+	{ 0 },
+};

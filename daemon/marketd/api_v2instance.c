@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v2/instances/{id}: one instance, its end, its replacement, its logs, the way to it. */
+#include "marketd/api_v2instance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/api_v2.h"
+#include "marketd/render.h"
+
+enum { USER_DATA_MAX = 64 * 1024, LOGS_MAX = 2500, LOGS_DEFAULT = 100 };
+
+/* ---- What a body says --------------------------------------------------------------------- */
+
+bool v2_instance_image(const struct request *q, struct reply *r, uint64_t *image)
+{
+	const char *text = body_text(q->body, "image");
+
+	if (text && find_image(text, image))
+		return true;
+	api_refuse_as(q, r, 422, REASON_NOT_FOUND, "image", "there is no image '%s'; GET /v2/images?workspace=" PUBLIC_WORKSPACE
+		" lists what there is", text ? text : "");
+	return false;
+}
+
+int64_t base64_size(const char *text)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t len = strlen(text), body = strspn(text, letters), pad = len - body;
+
+	if (len % 4 || pad > 2 || strspn(text + body, "=") != pad)
+		return -1;
+	return (int64_t)(len / 4 * 3 - pad);
+}
+
+bool v2_instance_user_data(const struct request *q, struct reply *r, const char **user_data)
+{
+	const char *text = body_text(q->body, "cloud_init_user_data");
+	int64_t size = text ? base64_size(text) : 0;
+
+	if (size >= 0 && size <= USER_DATA_MAX) {
+		*user_data = text && *text ? text : NULL;
+		return true;
+	}
+	api_refuse(q, r, REASON_INVALID, "cloud_init_user_data", size < 0 ? "user data must be base64, padded, on one line" :
+		"user data may have 64 KiB before it is encoded");
+	return false;
+}
+
+bool v2_instance_priority(const struct request *q, struct reply *r, const json_t *body, int32_t *priority)
+{
+	static const char *const names[] = { "yield", "normal", "preferred", "critical" };
+	const char *text = body_text(body, "priority_level");
+
+	if (!text)
+		return true;
+	for (int32_t i = 0; i < (int32_t)(sizeof names / sizeof *names); i++)
+		if (strcmp(names[i], text) == 0) {
+			*priority = i;
+			return true;
+		}
+	api_refuse(q, r, REASON_INVALID, "priority_level", "there is no priority '%s'", text);
+	return false;
+}
+
+int v2_instance_make(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct effects *did;
+	struct fail why = { 0 };
+	char *tags = NULL;
+	int reason;
+
+	if (!ev->text) {
+		if (!tags_read(q, r, &tags))
+			return r->status;
+		ev->text = tags;
+	}
+	reason = api_apply(api, q, ev, &did, &why);
+	free(tags);
+	if (reason)
+		return api_failed(q, r, reason, reason == REASON_NAME_TAKEN ? "name" : NULL, &why);
+	return api_json(q, r, 201, render_instance(e, engine_instance(e, effects_made(did)), false));
+}
+
+/* ---- One --------------------------------------------------------------------------------- */
+
+static const struct instance *the_instance(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = find_instance(market_engine(api->market), q->account, q->parts[0]);
+
+	if (!i)
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no instance '%s' in this account", q->parts[0]);
+	return i;
+}
+
+static int get(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = the_instance(api, q, r);
+
+	return i ? api_json(q, r, 200, render_instance(market_engine(api->market), i, false)) : r->status;
+}
+
+static int patch(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = the_instance(api, q, r);
+	struct event ev = { .kind = EVENT_INSTANCE_CHANGE, .u.instance_change.priority = -1 };
+	char room[IDENT_TEXT], *tags;
+	struct fail why = { 0 };
+	int reason = 0;
+
+	if (!i || (body_text(q->body, "name") && !(ev.name = name_read(api, q, r, IDENT_INSTANCE, room))) ||
+	    !v2_instance_priority(q, r, q->body, &ev.u.instance_change.priority) || !tags_read(q, r, &tags))
+		return r->status;
+	if (ev.name && strcmp(ev.name, i->name) == 0)
+		ev.name = NULL;
+	ev.account = i->account;
+	ev.subject = i->id;
+	ev.text = tags;
+	if (ev.name || ev.text || ev.u.instance_change.priority >= 0)
+		reason = api_apply(api, q, &ev, NULL, &why);
+	free(tags);
+	if (reason)
+		return api_failed(q, r, reason, reason == REASON_NAME_TAKEN ? "name" : NULL, &why);
+	return api_json(q, r, 200, render_instance(market_engine(api->market),
+		engine_instance(market_engine(api->market), ev.subject), false));
+}
+
+static int delete(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = the_instance(api, q, r);
+	struct event ev = { .kind = EVENT_INSTANCE_DELETE };
+	struct fail why = { 0 };
+	int reason;
+
+	if (!i)
+		return r->status;
+	ev.account = i->account;
+	ev.subject = i->id;
+	reason = api_apply(api, q, &ev, NULL, &why);
+	return reason ? api_failed(q, r, reason, "id", &why) : api_nothing(r);
+}
+
+/* Stops it. SF Compute has 404 for one that has ended already. */
+static int stop(struct api *api, const struct request *q, struct reply *r, const struct instance *i)
+{
+	struct event ev = { .kind = EVENT_INSTANCE_STOP, .account = i->account, .subject = i->id };
+	struct fail why = { 0 };
+	int reason = api_apply(api, q, &ev, NULL, &why);
+
+	if (reason == REASON_WRONG_STATE)
+		return api_refuse_as(q, r, 404, reason, "id", "the instance has ended already");
+	return reason ? api_failed(q, r, reason, "id", &why) : 0;
+}
+
+static int terminate(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = the_instance(api, q, r);
+	uint64_t id = i ? i->id : 0;
+
+	if (!i || stop(api, q, r, i))
+		return r->status;
+	return api_json(q, r, 200, render_instance(market_engine(api->market),
+		engine_instance(market_engine(api->market), id), false));
+}
+
+/* ---- Replacing ----------------------------------------------------------------------------- */
+
+/* Whatever could refuse the new one is looked for before the old one is stopped. */
+static bool replaceable(struct api *api, const struct request *q, struct reply *r, const struct instance *i, struct event *ev)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct account *a = engine_account(e, i->account);
+	const struct instance *other;
+	const char *name = body_text(q->body, "name");
+
+	if (i->status == INSTANCE_TERMINATED || i->status == INSTANCE_FAILED) {
+		api_refuse_as(q, r, 404, REASON_WRONG_STATE, "id", "the instance has ended already");
+		return false;
+	}
+	if (a->state == ACCOUNT_SUSPENDED) {
+		api_refuse(q, r, REASON_SUSPENDED, NULL, "%s", reason_row(REASON_SUSPENDED)->text);
+		return false;
+	}
+	if (name && ident_looks(IDENT_INSTANCE, name)) {
+		api_refuse(q, r, REASON_INVALID, "name", "'%s' looks like an id; take another name", name);
+		return false;
+	}
+	other = name ? engine_instance_named(e, i->account, name) : NULL;
+	if (other && other != i) {
+		api_refuse(q, r, REASON_NAME_TAKEN, "name", "an instance is called '%s' already", name);
+		return false;
+	}
+	return v2_instance_image(q, r, &ev->u.instance.image) && v2_instance_user_data(q, r, &ev->u.instance.user_data);
+}
+
+/* The old one's words are copied: stopping it may move them. */
+static int replace(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = the_instance(api, q, r);
+	struct event ev = { .kind = EVENT_INSTANCE };
+	char *name, *tags;
+
+	if (!i || !replaceable(api, q, r, i, &ev))
+		return r->status;
+	ev.account = i->account;
+	ev.u.instance.pool = i->pool;
+	ev.u.instance.sku = i->sku;
+	ev.u.instance.priority = i->priority;
+	name = strdup(body_text(q->body, "name") ? body_text(q->body, "name") : i->name);
+	tags = i->tags ? strdup(i->tags) : NULL;
+	if (!name || (i->tags && !tags)) {
+		api_refuse(q, r, REASON_INTERNAL, NULL, "memory is short");
+	} else if (!stop(api, q, r, i)) {
+		ev.name = name;
+		ev.text = tags;
+		v2_instance_make(api, q, r, &ev);
+	}
+	free(name);
+	free(tags);
+	return r->status;
+}
+
+/* ---- Logs and SSH --------------------------------------------------------------------------- */
+
+/* What an instance's agent reported as JSON; NULL: nothing, or plain words. */
+static json_t *report_of(const struct instance *i)
+{
+	return i->detail && i->detail[0] == '{' ? json_loads(i->detail, 0, NULL) : NULL;
+}
+
+static bool logs_query(const struct request *q, struct reply *r)
+{
+	const char *sort = api_query(q, "sort_by");
+	int64_t n;
+
+	if (sort && strcmp(sort, "seqnum") != 0 && strcmp(sort, "-seqnum") != 0) {
+		api_refuse(q, r, REASON_INVALID, "sort_by", "logs are sorted by seqnum or -seqnum");
+		return false;
+	}
+	return api_query_int(q, r, "seqnum_before", 0, INT64_MAX, 0, &n) && api_query_int(q, r, "seqnum_after", 0, INT64_MAX, 0, &n) &&
+		api_query_int(q, r, "realtime_timestamp_before", 0, INT64_MAX, 0, &n) &&
+		api_query_int(q, r, "realtime_timestamp_after", 0, INT64_MAX, 0, &n) &&
+		api_query_int(q, r, "limit", 1, LOGS_MAX, LOGS_DEFAULT, &n);
+}
+
+/* No agent sends console output to the market: there is none to show. */
+static int logs(struct api *api, const struct request *q, struct reply *r)
+{
+	if (!the_instance(api, q, r) || !logs_query(q, r))
+		return r->status;
+	return api_json(q, r, 200, json_pack("{s:s, s:[]}", "object", "list", "data"));
+}
+
+static int ssh(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = the_instance(api, q, r);
+	json_t *report, *keys, *made = NULL;
+	const char *hostname;
+
+	if (!i)
+		return r->status;
+	report = i->status == INSTANCE_RUNNING ? report_of(i) : NULL;
+	hostname = body_text(report, "hostname");
+	keys = json_object_get(report, "host_keys");
+	if (hostname)
+		made = json_pack("{s:s, s:I, s:o, s:I, s:I}", "hostname", hostname, "port", (json_int_t)body_int(report, "port", 22),
+			"host_keys", keys ? json_incref(keys) : json_array(), "last_successful_key_update_at", (json_int_t)i->updated_at,
+			"last_attempted_key_update_at", (json_int_t)i->updated_at);
+	json_decref(report);
+	if (!hostname)
+		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "SSH details are not available yet");
+	return api_json(q, r, 200, made);
+}
+
+const struct route api_v2_instance[] = {
+	{ METHOD_GET, "/v2/instances/{id}", get, SCOPE_READ, 0, "Get instance", NULL, NULL, "InstanceResponse", 200 },
+	{ METHOD_PATCH, "/v2/instances/{id}", patch, SCOPE_NODES, 0, "Update instance", NULL,
+		"PatchInstanceRequest", "InstanceResponse", 200 },
+	{ METHOD_DELETE, "/v2/instances/{id}", delete, SCOPE_NODES, 0, "Delete instance", NULL, NULL, NULL, 204 },
+	{ METHOD_POST, "/v2/instances/{id}/replace", replace, SCOPE_NODES, ROUTE_CREATES, "Replace instance", NULL,
+		"ReplaceInstanceRequest", "InstanceResponse", 201 },
+	{ METHOD_POST, "/v2/instances/{id}/terminate", terminate, SCOPE_NODES, 0, "Terminate instance", NULL, NULL,
+		"InstanceResponse", 200 },
+	{ METHOD_GET, "/v2/instances/{id}/logs", logs, SCOPE_READ, 0, "Get instance logs",
+		"seqnum_before:integer,seqnum_after:integer,realtime_timestamp_before:integer,realtime_timestamp_after:integer,"
+		"sort_by:string,limit:integer", NULL, "InstanceLogsResponse", 200 },
+	{ METHOD_GET, "/v2/instances/{id}/ssh", ssh, SCOPE_READ, 0, "Get instance SSH info", NULL, NULL, "InstanceSshInfo", 200 },
+	{ 0 },
+};

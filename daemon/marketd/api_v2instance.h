@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What making an instance and replacing one share. */
+#ifndef MARKETD_API_V2INSTANCE_H
+#define MARKETD_API_V2INSTANCE_H
+
+#include "marketd/api.h"
+
+/* Of a request's body. false: refused, naming the field. */
+bool v2_instance_image(const struct request *q, struct reply *r, uint64_t *image);
+bool v2_instance_user_data(const struct request *q, struct reply *r, const char **user_data); /* base64, at most 64 KiB in it */
+/* priority_level of this object: *priority is left where it is not there. */
+bool v2_instance_priority(const struct request *q, struct reply *r, const json_t *body, int32_t *priority);
+
+/* Bytes in a base64 text; -1 where it is none (RFC 4648, padded, nothing else in it). */
+int64_t base64_size(const char *text);
+
+/* Applies EVENT_INSTANCE with the tags of the body, and answers 201. */
+int v2_instance_make(struct api *api, const struct request *q, struct reply *r, struct event *ev);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who asks. Only the SHA-256 of a token is kept, and it is looked up by that: how long the look takes
+ * says nothing about any token.
+ */
+#ifndef MARKETD_AUTH_H
+#define MARKETD_AUTH_H
+
+#include "marketd/api.h"
+
+#define AUTH_PREFIX "npk_"
+enum { AUTH_TEXT_MAX = 256, AUTH_ALL = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN };
+
+/* Fills who asks from the header "Bearer npk_…" (NULL: none): account, token, scopes; or refused. */
+void auth_header(const struct engine *e, const char *header, int64_t now, struct request *q);
+
+/* Whether the token of a request that waits is still good; else as above. The operator always is. */
+void auth_again(const struct engine *e, int64_t now, struct request *q);
+
+#endif

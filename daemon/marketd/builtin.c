@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/builtin.h"
+
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/metrics.h"
+#include "marketd/routes.h"
+
+static int get_health(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+
+	if (!market_ready(api->market)) {
+		r->retry_after = 1;
+		return api_json(q, r, 503, json_pack("{s:s, s:s, s:s}", "object", "health", "status", "unavailable",
+			"reason", "the store cannot be written"));
+	}
+	return api_json(q, r, 200, json_pack("{s:s, s:s, s:I, s:I}", "object", "health", "status", "ready",
+		"minute", (json_int_t)engine_minute(e), "seq", (json_int_t)engine_count(e)));
+}
+
+static int get_metrics(struct api *api, const struct request *q, struct reply *r)
+{
+	if (!api->metrics)
+		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "nobody counts here");
+	buf_clear(&r->body);
+	if (metrics_print(api->metrics, api, &r->body) != 0)
+		return api_refuse(q, r, REASON_INTERNAL, NULL, "the figures are too many");
+	r->type = "text/plain; version=0.0.4; charset=utf-8";
+	return r->status = 200;
+}
+
+static int get_openapi(struct api *api, const struct request *q, struct reply *r)
+{
+	struct routes *rs = api->routes;
+
+	if (!rs->openapi) {
+		rs->openapi = openapi_text(rs, api->name ? api->name : "market");
+		rs->openapi_len = rs->openapi ? strlen(rs->openapi) : 0;
+	}
+	buf_clear(&r->body);
+	if (!rs->openapi || buf_add(&r->body, rs->openapi, rs->openapi_len) != 0)
+		return api_refuse(q, r, REASON_INTERNAL, NULL, "the document does not fit");
+	return r->status = 200;
+}
+
+const struct route builtin_routes[] = {
+	{ METHOD_GET, "/healthz", get_health, 0, ROUTE_OPEN, "Whether the market can be written now", NULL, NULL, "Health", 200 },
+	{ METHOD_GET, "/metrics", get_metrics, SCOPE_ADMIN, 0, "Figures for Prometheus, as text", NULL, NULL, "Metrics", 200 },
+	{ METHOD_GET, "/openapi.json", get_openapi, 0, ROUTE_OPEN, "This document", NULL, NULL, "Document", 200 },
+	{ 0 },
+};
+
+static const struct schema_field health[] = {
+	{ "object", SCHEMA_ENUM, FIELD_REQUIRED, "health", 0, 0, NULL },
+	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "ready|unavailable", 0, 0, NULL },
+	{ "reason", SCHEMA_STRING, 0, NULL, 0, 0, "why not" },
+	{ "minute", SCHEMA_INTEGER, 0, NULL, 0, 0, "the minute that is under way, since the epoch" },
+	{ "seq", SCHEMA_INTEGER, 0, NULL, 0, 0, "how many events there were" },
+	{ 0 },
+};
+
+static const struct schema_field error_detail[] = {
+	{ "field", SCHEMA_STRING, FIELD_NULL, NULL, 0, 0, "where it is: names and numbers joined by points" },
+	{ "code", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "message", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field error_body[] = {
+	{ "type", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "SF Compute's word for this kind of error" },
+	{ "message", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "for a person" },
+	{ "code", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "for a program; from a closed list" },
+	{ "details", SCHEMA_ARRAY, FIELD_REQUIRED, "ErrorDetail", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field error[] = {
+	{ "error", SCHEMA_REF, FIELD_REQUIRED, "ErrorBody", 0, 0, NULL },
+	{ "request_id", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "as in the header X-Request-Id" },
+	{ 0 },
+};
+
+const struct schema schema_builtin[] = {
+	{ "Health", SCHEMA_OBJECT, NULL, 0, 0, NULL, health, NULL },
+	{ "Metrics", SCHEMA_ANY, NULL, 0, 0, NULL, NULL, "text/plain, not JSON" },
+	{ "Document", SCHEMA_MAP, "any", 0, 0, NULL, NULL, "OpenAPI 3.1" },
+	{ "ErrorDetail", SCHEMA_OBJECT, NULL, 0, 0, NULL, error_detail, NULL },
+	{ "ErrorBody", SCHEMA_OBJECT, NULL, 0, 0, NULL, error_body, NULL },
+	{ "Error", SCHEMA_OBJECT, NULL, 0, 0, NULL, error, "why not" },
+	{ 0 },
+};

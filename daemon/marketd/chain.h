@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hash chain over an account's postings, by which its owner can prove that nothing was changed
+ * or taken out. Canonical text: "seq n at transfer owner book asset amount balance subject\n" in
+ * decimal (ids too), book by its name; chain = SHA-256(chain before it, as 32 bytes, then this text). The first has zeros
+ * before it. `nanopod ledger verify` does the same sum from what the API serves.
+ */
+#ifndef MARKETD_CHAIN_H
+#define MARKETD_CHAIN_H
+
+#include "marketd/store.h"
+
+enum { CHAIN_BYTES = 32 };
+
+/* SHA-256 of anything: what a snapshot is proven whole by. */
+void chain_digest(const void *data, size_t len, uint8_t digest[CHAIN_BYTES]);
+
+void chain_next(uint8_t chain[CHAIN_BYTES], const struct posting_row *row); /* row->chain is not read */
+
+#endif

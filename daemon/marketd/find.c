@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what people write to the thing that they mean: an id, a resource path, a name. Nobody finds
+ * what is another account's: for him it is as if it were not there.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "marketd/render.h"
+
+/*
+ * The name at the end of "sfc:KIND:<account>:default:<name>"; text itself where it is no path; NULL
+ * where the path is not this account's (0: any; then *account becomes that of the path).
+ */
+static const char *name_in(const struct engine *e, const char *kind, const char *text, uint64_t *account)
+{
+	char start[32];
+	const char *owner, *workspace, *name;
+	const struct account *a;
+
+	if (!str_starts(text, "sfc:"))
+		return text;
+	snprintf(start, sizeof start, "sfc:%s:", kind);
+	if (!str_starts(text, start))
+		return NULL;
+	owner = text + strlen(start);
+	workspace = strchr(owner, ':');
+	name = workspace ? strchr(workspace + 1, ':') : NULL;
+	if (!name || (size_t)(name - workspace - 1) != strlen("default") || !str_starts(workspace + 1, "default"))
+		return NULL;
+	if (*account) {
+		a = engine_account(e, *account);
+	} else {
+		char room[NAME_BYTES + 1];
+
+		snprintf(room, sizeof room, "%.*s", (int)(workspace - owner), owner);
+		a = engine_account_named(e, room);
+	}
+	if (!a || strlen(a->name) != (size_t)(workspace - owner) || strncmp(a->name, owner, strlen(a->name)) != 0)
+		return NULL;
+	*account = a->id;
+	return name + 1;
+}
+
+const struct pool *find_pool(const struct engine *e, uint64_t account, const char *text)
+{
+	const struct pool *p = NULL;
+	const char *name;
+	uint64_t id;
+
+	if (ident_parse(IDENT_POOL, text, &id))
+		p = engine_pool(e, id);
+	else if ((name = name_in(e, "pool", text, &account)) && account)
+		p = engine_pool_named(e, account, name);
+	return p && !p->deleted && (!account || p->account == account) ? p : NULL;
+}
+
+const struct instance *find_instance(const struct engine *e, uint64_t account, const char *text)
+{
+	const struct instance *i = NULL;
+	const char *name;
+	uint64_t id;
+
+	if (ident_parse(IDENT_INSTANCE, text, &id)) {
+		i = engine_instance(e, id);
+	} else if ((name = name_in(e, "instance", text, &account)) && account) {
+		i = engine_instance_named(e, account, name);
+		if (!i) /* none that lives: the last one that did */
+			for (i = engine_instance_before(e, account, UINT64_MAX); i && strcmp(i->name, name) != 0;)
+				i = engine_instance_before(e, account, i->id);
+	}
+	return i && (!account || i->account == account) ? i : NULL;
+}
+
+const struct procurement *find_procurement(const struct engine *e, uint64_t account, const char *text)
+{
+	const struct procurement *p = NULL;
+	const char *name;
+	uint64_t id;
+
+	if (ident_parse(IDENT_PROCUREMENT, text, &id))
+		p = engine_procurement(e, id);
+	else if ((name = name_in(e, "procurement", text, &account)) && account)
+		for (p = engine_procurement_after(e, account, 0); p && strcmp(p->name, name) != 0;)
+			p = engine_procurement_after(e, account, p->id);
+	return p && (!account || p->account == account) ? p : NULL;
+}
+
+const struct sku *find_sku(const struct engine *e, const char *text)
+{
+	uint64_t id;
+
+	return ident_parse(IDENT_SKU, text, &id) ? engine_sku(e, id) : engine_sku_named(e, text);
+}
+
+bool find_image(const char *text, uint64_t *image)
+{
+	uint64_t id;
+
+	if (ident_parse(IDENT_IMAGE, text, &id) ? id != IMAGE_ID : strcmp(text, IMAGE_PATH) != 0 && strcmp(text, IMAGE_NAME) != 0)
+		return false;
+	*image = IMAGE_ID;
+	return true;
+}
+
+bool find_workspace(const struct engine *e, uint64_t account, const char *text)
+{
+	const struct account *a = engine_account(e, account);
+	uint64_t id;
+	char path[NAME_BYTES + 32];
+
+	if (ident_parse(IDENT_WORKSPACE, text, &id))
+		return account ? id == account : engine_account(e, id) != NULL;
+	if (!a)
+		return false;
+	snprintf(path, sizeof path, "sfc:workspace:%s:default", a->name);
+	return strcmp(text, "default") == 0 || strcmp(text, path) == 0;
+}

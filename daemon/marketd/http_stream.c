@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests that wait for something to happen, and streams that stay open. A stream has no queue:
+ * it keeps how far it has told, and asks for the next piece when its client has taken the last one.
+ */
+#include <microhttpd.h>
+
+#include <string.h>
+
+#include "marketd/http_own.h"
+
+static int64_t *counter(struct exchange *x)
+{
+	return x->counted == COUNTED_STREAM ? &x->http->metrics->streams : &x->http->metrics->parked;
+}
+
+bool waiting_admit(struct exchange *x)
+{
+	struct http *h = x->http;
+	struct list *lists[] = { &h->parked, &h->streams };
+	struct list *at, *tmp;
+	int mine = 0;
+
+	if (x->counted)
+		return true;
+	for (int i = 0; i < 2; i++)
+		list_each(at, tmp, lists[i])
+			mine += list_entry(at, struct exchange, link)->q.account == x->q.account;
+	if (h->metrics->parked + h->metrics->streams >= WAITING_MAX || (mine >= WAITING_PER_ACCOUNT && !x->q.local))
+		return false;
+	x->counted = x->r.stream ? COUNTED_STREAM : COUNTED_PARKED;
+	*counter(x) += 1;
+	return true;
+}
+
+void waiting_release(struct exchange *x)
+{
+	if (!x->counted)
+		return;
+	*counter(x) -= 1;
+	x->counted = 0;
+}
+
+/* ---- Streams ---------------------------------------------------------------------------- */
+
+/* The next piece: asked for after one that was not empty, and after each commit. */
+static void next_piece(struct exchange *x)
+{
+	bool more = x->r.body.len > 0 || x->seen != x->http->commits;
+
+	x->taken = 0;
+	buf_clear(&x->r.body);
+	if (!more)
+		return;
+	exchange_ask(x);
+	if (x->r.status != 200 || !x->r.stream) {
+		x->over = true;  /* its token ended, or the market did */
+		buf_clear(&x->r.body);
+	}
+}
+
+static ssize_t read_stream(void *cls, uint64_t pos, char *room, size_t max)
+{
+	static const char heartbeat[] = ":\n\n";
+	struct exchange *x = cls;
+	size_t n;
+
+	(void)pos;
+	if (x->taken >= x->r.body.len && !x->over)
+		next_piece(x);
+	if (x->taken < x->r.body.len) {
+		n = x->r.body.len - x->taken;
+		n = n > max ? max : n;
+		memcpy(room, x->r.body.data + x->taken, n);
+		x->taken += n;
+		x->beat = x->http->now_ms + x->http->set.heartbeat_ms;
+		conn_state_set(x->conn, CONN_STREAM);
+		return (ssize_t)n;
+	}
+	if (x->over || x->http->quiet)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (x->beat <= x->http->now_ms && max >= sizeof heartbeat) {
+		x->beat = x->http->now_ms + x->http->set.heartbeat_ms;
+		memcpy(room, heartbeat, sizeof heartbeat - 1);
+		conn_state_set(x->conn, CONN_STREAM);
+		return sizeof heartbeat - 1;
+	}
+	x->suspended = true;
+	conn_state_set(x->conn, CONN_WAIT);
+	MHD_suspend_connection(x->conn->mhd);
+	return 0;
+}
+
+struct MHD_Response *stream_response(struct exchange *x)
+{
+	x->beat = x->http->now_ms + x->http->set.heartbeat_ms;
+	list_remove(&x->link);
+	list_append(&x->http->streams, &x->link);
+	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16 * 1024, read_stream, x, NULL);
+}
+
+/* A stream stays in its list when it goes on: only its connection is woken. */
+static void wake_stream(struct exchange *x)
+{
+	if (!x->suspended)
+		return;
+	x->suspended = false;
+	x->http->resumed = true;
+	conn_state_set(x->conn, CONN_STREAM);
+	MHD_resume_connection(x->conn->mhd);
+}
+
+/* ---- Turns ------------------------------------------------------------------------------ */
+
+static void ask_again(struct exchange *x, bool last)
+{
+	x->q.last_ask = last;
+	exchange_ask(x);
+	if (x->r.wait && !last)
+		return;
+	x->r.wait = false;
+	exchange_ready(x);
+}
+
+void waiting_turn(struct http *h)
+{
+	bool wake = h->commits != h->woken && h->now_ms - h->last_wake >= WAKE_MS;
+	struct list *at, *tmp;
+
+	list_each(at, tmp, &h->parked) {
+		struct exchange *x = list_entry(at, struct exchange, link);
+
+		if (x->deadline <= h->now_ms)
+			ask_again(x, true);
+		else if (wake)
+			ask_again(x, false);
+	}
+	list_each(at, tmp, &h->streams) {
+		struct exchange *x = list_entry(at, struct exchange, link);
+
+		if (wake || x->beat <= h->now_ms)
+			wake_stream(x);
+	}
+	if (wake) {
+		h->woken = h->commits;
+		h->last_wake = h->now_ms;
+	}
+}
+
+void waiting_end(struct http *h)
+{
+	struct list *at, *tmp;
+
+	list_each(at, tmp, &h->parked)
+		ask_again(list_entry(at, struct exchange, link), true);
+	list_each(at, tmp, &h->streams) {
+		struct exchange *x = list_entry(at, struct exchange, link);
+
+		x->over = true;
+		wake_stream(x);
+	}
+}
+
+int64_t waiting_deadline(const struct http *h)
+{
+	bool due = h->commits != h->woken;
+	int64_t first = INT64_MAX;
+	struct list *at, *tmp;
+
+	list_each(at, tmp, &h->parked) {
+		const struct exchange *x = list_entry(at, struct exchange, link);
+
+		first = x->deadline < first ? x->deadline : first;
+	}
+	list_each(at, tmp, &h->streams) {
+		const struct exchange *x = list_entry(at, struct exchange, link);
+
+		if (x->suspended && x->beat < first)
+			first = x->beat;
+	}
+	if (due && (!list_empty(&h->parked) || !list_empty(&h->streams)) && h->last_wake + WAKE_MS < first)
+		first = h->last_wake + WAKE_MS;
+	return first;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One walk over an event's fields serves both ways, so that what is written and what is read cannot
+ * part. Whole numbers are in groups of seven bits, least first, never longer than need be; a string
+ * is its length + 1 (0: NULL), its bytes and a NUL. Every event has one form only.
+ */
+#include "marketd/journal.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { JOURNAL_FORM = 1 };
+
+struct walk {
+	struct buf *out;           /* writing; NULL: reading */
+	const uint8_t *at, *end;   /* reading */
+	int rc;                    /* the first failure; nothing is done after it */
+};
+
+const char *event_name(enum event_kind kind)
+{
+	static const char *const names[EVENT_KINDS] = {
+		"none",
+#define X(name, text) text,
+		EVENTS(X)
+#undef X
+	};
+
+	return (unsigned)kind < EVENT_KINDS ? names[kind] : "unknown";
+}
+
+static void put_u64(struct walk *w, uint64_t v)
+{
+	uint8_t room[10];
+	size_t n = 0;
+
+	for (; v > 0x7f; v >>= 7)
+		room[n++] = (uint8_t)(v | 0x80);
+	room[n++] = (uint8_t)v;
+	w->rc = buf_add(w->out, room, n);
+}
+
+static uint64_t get_u64(struct walk *w)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; w->at < w->end && shift < 64; shift += 7) {
+		uint8_t byte = *w->at++;
+
+		if (shift == 63 && byte > 1)
+			break;
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			if (byte == 0 && shift)
+				break; /* longer than need be */
+			return v;
+		}
+	}
+	w->rc = -EINVAL;
+	return 0;
+}
+
+static void u64(struct walk *w, uint64_t *v)
+{
+	if (w->rc)
+		return;
+	if (w->out)
+		put_u64(w, *v);
+	else
+		*v = get_u64(w);
+}
+
+/* Small numbers of either sign are short: 0, -1, 1, -2 … */
+static void s64(struct walk *w, int64_t *v)
+{
+	uint64_t u = ((uint64_t)*v << 1) ^ (*v < 0 ? UINT64_MAX : 0);
+
+	u64(w, &u);
+	if (!w->out && !w->rc)
+		*v = (int64_t)(u >> 1 ^ (0 - (u & 1)));
+}
+
+static void s32(struct walk *w, int32_t *v)
+{
+	int64_t wide = *v;
+
+	s64(w, &wide);
+	if (w->out || w->rc)
+		return;
+	if (wide < INT32_MIN || wide > INT32_MAX)
+		w->rc = -EINVAL;
+	else
+		*v = (int32_t)wide;
+}
+
+static void flag(struct walk *w, bool *v)
+{
+	uint64_t wide = *v;
+
+	u64(w, &wide);
+	if (w->out || w->rc)
+		return;
+	if (wide > 1)
+		w->rc = -EINVAL;
+	else
+		*v = wide == 1;
+}
+
+static void raw(struct walk *w, uint8_t *bytes, size_t len)
+{
+	if (w->rc)
+		return;
+	if (w->out) {
+		w->rc = buf_add(w->out, bytes, len);
+	} else if ((size_t)(w->end - w->at) < len) {
+		w->rc = -EINVAL;
+	} else {
+		memcpy(bytes, w->at, len);
+		w->at += len;
+	}
+}
+
+static void put_text(struct walk *w, const char *s, size_t max)
+{
+	size_t len = s ? strlen(s) : 0;
+
+	if (len > max) {
+		w->rc = -EFBIG;
+		return;
+	}
+	put_u64(w, s ? len + 1 : 0);
+	if (s && !w->rc)
+		w->rc = buf_add(w->out, s, len + 1);
+}
+
+static void text(struct walk *w, const char **s, size_t max)
+{
+	uint64_t size;
+
+	if (w->rc)
+		return;
+	if (w->out) {
+		put_text(w, *s, max);
+		return;
+	}
+	*s = NULL;
+	size = get_u64(w); /* with the NUL */
+	if (w->rc || !size)
+		return;
+	if (size > max + 1 || size > (size_t)(w->end - w->at) || memchr(w->at, 0, size) != w->at + size - 1) {
+		w->rc = -EINVAL;
+		return;
+	}
+	*s = (const char *)w->at;
+	w->at += size;
+}
+
+static void walk_order(struct walk *w, struct event *ev)
+{
+	u64(w, &ev->u.order.pool);
+	u64(w, &ev->u.order.sku);
+	u64(w, &ev->u.order.host);
+	u64(w, &ev->u.order.procurement);
+	s32(w, &ev->u.order.side);
+	s32(w, &ev->u.order.flags);
+	s32(w, &ev->u.order.nodes);
+	s64(w, &ev->u.order.start);
+	s64(w, &ev->u.order.end);
+	s64(w, &ev->u.order.price);
+	s64(w, &ev->u.order.max_total);
+}
+
+static void walk_procurement(struct walk *w, struct event *ev)
+{
+	u64(w, &ev->u.procurement.pool);
+	u64(w, &ev->u.procurement.sku);
+	s32(w, &ev->u.procurement.target);
+	s32(w, &ev->u.procurement.window);
+	s64(w, &ev->u.procurement.min_sell);
+	s64(w, &ev->u.procurement.max_buy);
+	flag(w, &ev->u.procurement.enabled);
+}
+
+static void walk_procurement_change(struct walk *w, struct event *ev)
+{
+	u64(w, &ev->u.procurement_change.sku);
+	s32(w, &ev->u.procurement_change.target);
+	s32(w, &ev->u.procurement_change.window);
+	s64(w, &ev->u.procurement_change.min_sell);
+	s64(w, &ev->u.procurement_change.max_buy);
+	s32(w, &ev->u.procurement_change.enabled);
+}
+
+static void walk_policy(struct walk *w, struct event *ev)
+{
+	s32(w, &ev->u.policy.fee_bps);
+	s32(w, &ev->u.policy.release_bps);
+	s32(w, &ev->u.policy.settle_minutes);
+	s32(w, &ev->u.policy.notice_minutes);
+}
+
+static void walk_token(struct walk *w, struct event *ev)
+{
+	raw(w, ev->u.token.hash, TOKEN_HASH);
+	s32(w, &ev->u.token.scopes);
+	s64(w, &ev->u.token.expires);
+}
+
+static void walk_host(struct walk *w, struct event *ev)
+{
+	u64(w, &ev->u.host.sku);
+	u64(w, &ev->u.host.pool);
+	s64(w, &ev->u.host.start);
+	s64(w, &ev->u.host.end);
+}
+
+static void walk_instance(struct walk *w, struct event *ev)
+{
+	u64(w, &ev->u.instance.pool);
+	u64(w, &ev->u.instance.sku);
+	u64(w, &ev->u.instance.image);
+	s32(w, &ev->u.instance.priority);
+	text(w, &ev->u.instance.user_data, TEXT_BYTES);
+}
+
+static void walk_account(struct walk *w, struct event *ev)
+{
+	u64(w, &ev->u.account.beneficiary);
+	s64(w, &ev->u.account.floor);
+}
+
+static void walk_account_state(struct walk *w, struct event *ev)
+{
+	s32(w, &ev->u.account_state.state);
+	s64(w, &ev->u.account_state.floor);
+}
+
+static void walk_release(struct walk *w, struct event *ev)
+{
+	s64(w, &ev->u.release.from);
+	s32(w, &ev->u.release.nodes);
+	u64(w, &ev->u.release.sku);
+}
+
+/* No default: the compiler names a kind that is forgotten here. */
+static void walk_kind(struct walk *w, struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_TICK: s64(w, &ev->u.tick.minute); break;
+	case EVENT_POLICY: walk_policy(w, ev); break;
+	case EVENT_ACCOUNT: walk_account(w, ev); break;
+	case EVENT_ACCOUNT_STATE: walk_account_state(w, ev); break;
+	case EVENT_CREDIT: s64(w, &ev->u.credit.micros); break;
+	case EVENT_TOKEN: walk_token(w, ev); break;
+	case EVENT_SKU: s32(w, &ev->u.sku.gpus); break;
+	case EVENT_HOST: walk_host(w, ev); break;
+	case EVENT_HOST_STATE: flag(w, &ev->u.host_state.down); break;
+	case EVENT_POOL: s32(w, &ev->u.pool.kind); break;
+	case EVENT_ORDER: walk_order(w, ev); break;
+	case EVENT_RELEASE: walk_release(w, ev); break;
+	case EVENT_INSTANCE: walk_instance(w, ev); break;
+	case EVENT_INSTANCE_CHANGE: s32(w, &ev->u.instance_change.priority); break;
+	case EVENT_REPORT: s32(w, &ev->u.report.status); break;
+	case EVENT_PROCUREMENT: walk_procurement(w, ev); break;
+	case EVENT_PROCUREMENT_CHANGE: walk_procurement_change(w, ev); break;
+	case EVENT_TOKEN_REVOKE:
+	case EVENT_HOST_RETIRE:
+	case EVENT_POOL_CHANGE:
+	case EVENT_POOL_DELETE:
+	case EVENT_CANCEL:
+	case EVENT_INSTANCE_STOP:
+	case EVENT_INSTANCE_DELETE:
+	case EVENT_PROCUREMENT_DELETE: break; /* its subject says all */
+	case EVENT_NONE:
+	case EVENT_KINDS: w->rc = -EINVAL; break;
+	}
+}
+
+static void walk_event(struct walk *w, struct event *ev)
+{
+	s64(w, &ev->at);
+	u64(w, &ev->account);
+	u64(w, &ev->token);
+	u64(w, &ev->subject);
+	text(w, &ev->name, NAME_BYTES);
+	text(w, &ev->text, TEXT_BYTES);
+	if (!w->rc)
+		walk_kind(w, ev);
+}
+
+int journal_put(struct buf *out, const struct event *ev)
+{
+	struct walk w = { .out = out };
+	struct event copy = *ev; /* writing changes nothing in it; the walk is the same as in reading */
+	size_t before = out->len;
+	uint8_t head[2] = { JOURNAL_FORM, (uint8_t)ev->kind };
+
+	if ((unsigned)ev->kind >= EVENT_KINDS || ev->kind == EVENT_NONE)
+		return -EINVAL;
+	w.rc = buf_add(out, head, sizeof head);
+	walk_event(&w, &copy);
+	if (w.rc)
+		buf_cut(out, before);
+	return w.rc;
+}
+
+int journal_get(const void *bytes, size_t len, struct event *ev)
+{
+	const uint8_t *p = bytes;
+	struct walk w = { .at = p + 2, .end = p + len };
+	struct event got = { 0 };
+
+	if (len < 2 || p[0] != JOURNAL_FORM || p[1] == EVENT_NONE || p[1] >= EVENT_KINDS)
+		return -EINVAL;
+	got.kind = (enum event_kind)p[1];
+	walk_event(&w, &got);
+	if (w.rc || w.at != w.end)
+		return -EINVAL;
+	*ev = got;
+	return 0;
+}

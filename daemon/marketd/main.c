@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod-marketd: a market for computers by the minute, as one process in the foreground. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "marketd/care.h"
+#include "marketd/options.h"
+#include "marketd/serve.h"
+
+/* One line each, whatever is in it. */
+static void to_stderr(void *arg, enum log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	fprintf(stderr, "nanopod-marketd: %.*s\n", (int)strcspn(text, "\r\n"), text);
+}
+
+int main(int argc, char **argv)
+{
+	struct log log = { .sink = to_stderr };
+	struct options o;
+	int status = options_read(&o, argc, argv);
+
+	if (status >= 0)
+		return status;
+	umask(077);
+	log.level = o.level;
+	if (o.verb) {
+		struct care how = { .data = o.database, .path = o.path, .force = o.force, .err = stderr };
+
+		return care_run(o.verb, &how);
+	}
+	return serve(&o, &log);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The turn of an event: the engine applies it, the store stages it, the commit makes it last. Any
+ * failure to stage or to commit leaves the engine ahead of the disk, so the engine goes and the disk
+ * is read again; nothing is answered in between.
+ */
+#include "marketd/market.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "market/reason.h"
+
+enum {
+	SNAPSHOT_EVERY = 100 * 1000,
+	SNAPSHOT_BYTES = 1 << 30,
+	ANSWER_DAYS = 30,
+	FORGET_SECONDS = 60,       /* between bites */
+	FORGET_BITE = 200,
+	RETRY_MS = 1000,
+};
+
+struct market {
+	struct store *store;
+	struct engine *engine;     /* an empty one while it could not be read again */
+	struct effects effects;
+	struct buf bytes;          /* of snapshots */
+	int64_t now;
+	int64_t tried;             /* monotonic, of the last try to read it again */
+	int64_t forgot;
+	uint64_t every;
+	uint64_t kept;             /* event of the newest snapshot */
+	bool dirty;                /* something is staged */
+	bool broken;               /* and could not be: the engine knows more than the disk will */
+	bool away;                 /* the engine is none: what is on disk could not be read again yet */
+	bool lost;
+	struct fail why;           /* what broke it */
+};
+
+/* ---- From disk --------------------------------------------------------------------------- */
+
+struct replay { struct engine *engine; struct effects effects; uint64_t until; struct fail *f; };
+
+static int replay_event(void *arg, uint64_t seq, const struct event *ev)
+{
+	struct replay *r = arg;
+	struct fail why = { 0 };
+
+	if (r->until && seq > r->until)
+		return 1;
+	if (engine_apply(r->engine, ev, &r->effects, &why) == 0 && engine_count(r->engine) == seq)
+		return 0;
+	return fail_set(r->f, REASON_INTERNAL, "event %" PRIu64 " ('%s') of the journal cannot be replayed (%.200s); restore a "
+		"backup with 'nanopod-marketd restore BACKUP', or start the version that wrote it", seq, event_name(ev->kind), why.text);
+}
+
+int market_catch_up(struct store *store, struct engine *e, uint64_t until, struct fail *f)
+{
+	struct replay r = { .engine = e, .until = until, .f = f };
+	int rc;
+
+	effects_init(&r.effects);
+	rc = store->calls->events(store, engine_count(e), replay_event, &r, f);
+	effects_release(&r.effects);
+	return rc < 0 ? rc : 0;
+}
+
+static int load(struct store *store, struct engine **out, uint64_t *kept, struct fail *f)
+{
+	struct fail why = { 0 };
+	struct buf bytes;
+	struct engine *e = NULL;
+	uint64_t seq = 0, hash = 0;
+	int rc;
+
+	buf_init(&bytes, SNAPSHOT_BYTES);
+	rc = store->calls->load_snapshot(store, &bytes, &seq, &hash, f);
+	/* A snapshot that another version wrote may not be read, or not mean the same: the events always are. */
+	if (!rc && seq && (engine_load(&e, bytes.data, bytes.len, &why) || engine_hash(e) != hash || engine_count(e) != seq)) {
+		engine_free(e);
+		e = NULL;
+		seq = 0;
+	}
+	if (!rc && !e && engine_new(&e))
+		rc = fail_set(f, REASON_UNAVAILABLE, "no memory is left for the market");
+	buf_release(&bytes);
+	if (rc)
+		return rc;
+	*out = e;
+	*kept = seq;
+	return 0;
+}
+
+static int replay(struct store *store, bool from_snapshot, uint64_t until, struct engine **out, uint64_t *kept,
+	struct fail *f)
+{
+	struct engine *e = NULL;
+	int rc = 0;
+
+	*kept = 0;
+	if (from_snapshot)
+		rc = load(store, &e, kept, f);
+	else if (engine_new(&e))
+		rc = fail_set(f, REASON_UNAVAILABLE, "no memory is left for the market");
+	if (!rc)
+		rc = market_catch_up(store, e, until, f);
+	if (!rc && !until && engine_count(e) < store->calls->last_seq(store))
+		rc = fail_set(f, REASON_INTERNAL, "the journal ends at event %" PRIu64 " and the market at %" PRIu64
+			"; 'nanopod-marketd check' says more", store->calls->last_seq(store), engine_count(e));
+	if (rc) {
+		engine_free(e);
+		return rc;
+	}
+	*out = e;
+	return 0;
+}
+
+int market_replay(struct store *store, bool from_snapshot, uint64_t until, struct engine **out, struct fail *f)
+{
+	uint64_t kept;
+
+	return replay(store, from_snapshot, until, out, &kept, f);
+}
+
+/* The lease comes before the last look, so that nobody writes behind it; a start that fails takes it from nobody. */
+static int read_again(struct market *m, struct fail *f)
+{
+	struct engine *e = NULL;
+	uint64_t kept = 0;
+	int rc = replay(m->store, true, 0, &e, &kept, f);
+
+	if (!rc) {
+		rc = m->store->calls->fence(m->store, f);
+		m->lost = rc == REASON_WRONG_STATE;
+	}
+	if (!rc)
+		rc = market_catch_up(m->store, e, 0, f);
+	if (rc) {
+		engine_free(e);
+		return rc;
+	}
+	engine_free(m->engine);
+	m->engine = e;
+	m->kept = kept;
+	m->dirty = m->broken = m->away = false;
+	if (engine_at(e) > m->now)
+		m->now = engine_at(e);
+	return 0;
+}
+
+int market_open(struct store *store, struct market **out, struct fail *f)
+{
+	struct market *m = calloc(1, sizeof *m);
+	int rc;
+
+	if (!m)
+		return fail_set(f, REASON_UNAVAILABLE, "no memory is left for the market");
+	m->store = store;
+	m->every = SNAPSHOT_EVERY;
+	buf_init(&m->bytes, SNAPSHOT_BYTES);
+	effects_init(&m->effects);
+	rc = read_again(m, f);
+	if (rc) {
+		m->store = NULL;
+		market_free(m);
+		return rc;
+	}
+	*out = m;
+	return 0;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------- */
+
+const struct engine *market_engine(const struct market *m)
+{
+	return m->engine;
+}
+
+struct store *market_store(const struct market *m)
+{
+	return m->store;
+}
+
+int64_t market_now(const struct market *m)
+{
+	return m->now;
+}
+
+bool market_dirty(const struct market *m)
+{
+	return m->dirty || m->broken;
+}
+
+bool market_ready(const struct market *m)
+{
+	return m->engine && !m->broken && !m->away;
+}
+
+bool market_lost(const struct market *m)
+{
+	return m->lost;
+}
+
+void market_snapshot_every(struct market *m, uint64_t events)
+{
+	m->every = events;
+}
+
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+static int not_ready(const struct market *m, struct fail *f)
+{
+	return fail_set(f, REASON_UNAVAILABLE, "the market cannot write now: %s", m->why.text);
+}
+
+/* What was staged is gone; the engine knows too much and is not to be asked until the commit threw it away. */
+static int broke(struct market *m, const struct fail *why, struct fail *f)
+{
+	m->why = *why;
+	m->broken = true;
+	return not_ready(m, f);
+}
+
+int market_apply(struct market *m, struct event *ev, const struct effects **did, struct fail *f)
+{
+	struct fail why = { 0 };
+	int rc;
+
+	if (!market_ready(m))
+		return not_ready(m, f);
+	ev->at = m->now;
+	rc = engine_apply(m->engine, ev, &m->effects, f);
+	if (rc)
+		return rc;
+	m->dirty = true;
+	if (m->store->calls->append(m->store, engine_count(m->engine), ev, &m->effects, &why))
+		return broke(m, &why, f);
+	if (did)
+		*did = &m->effects;
+	return 0;
+}
+
+int market_keep_answer(struct market *m, const struct answer *a, struct fail *f)
+{
+	struct fail why = { 0 };
+
+	if (!market_ready(m))
+		return not_ready(m, f);
+	m->dirty = true;
+	return m->store->calls->keep_answer(m->store, a, &why) ? broke(m, &why, f) : 0;
+}
+
+static int tick(struct market *m, struct fail *f)
+{
+	struct event ev = { .kind = EVENT_TICK, .u.tick.minute = m->now / 60 };
+
+	return ev.u.tick.minute > engine_minute(m->engine) ? market_apply(m, &ev, NULL, f) : 0;
+}
+
+int market_time(struct market *m, int64_t now, struct fail *f)
+{
+	int64_t clock = clock_ms();
+
+	if (now > m->now)
+		m->now = now;
+	if (m->broken || m->lost)
+		return not_ready(m, f);
+	if (m->away) {
+		if (m->tried && clock - m->tried < RETRY_MS)
+			return not_ready(m, f);
+		m->tried = clock;
+		if (read_again(m, &m->why))
+			return not_ready(m, f);
+	}
+	return tick(m, f);
+}
+
+static int snapshot(struct market *m, struct fail *f)
+{
+	uint64_t seq = engine_count(m->engine);
+
+	buf_clear(&m->bytes);
+	/* Without one, the next start takes longer; that is no reason to refuse what was asked. */
+	if (engine_save(m->engine, &m->bytes))
+		return 0;
+	m->kept = seq;
+	return m->store->calls->snapshot(m->store, seq, m->bytes.data, m->bytes.len, engine_hash(m->engine), f);
+}
+
+static int stage_rest(struct market *m, struct fail *f)
+{
+	int rc = 0;
+
+	if (m->every && engine_count(m->engine) - m->kept >= m->every)
+		rc = snapshot(m, f);
+	if (!rc && m->now - m->forgot >= FORGET_SECONDS) {
+		m->forgot = m->now;
+		rc = m->store->calls->forget_answers(m->store, m->now - (int64_t)ANSWER_DAYS * 86400, FORGET_BITE, f);
+	}
+	return rc;
+}
+
+/* Nothing of the engine is kept. An empty one stands in, so that whoever looks finds nothing and not nowhere. */
+static int throw_away(struct market *m, struct fail *f)
+{
+	struct engine *empty = NULL;
+
+	m->store->calls->rollback(m->store);
+	if (engine_new(&empty))
+		abort(); /* out of memory */
+	engine_free(m->engine);
+	m->engine = empty;
+	m->dirty = m->broken = false;
+	m->away = true;
+	return not_ready(m, f);
+}
+
+int market_commit(struct market *m, struct fail *f)
+{
+	if (m->away)
+		return not_ready(m, f);
+	if (!market_dirty(m))
+		return 0;
+	if (!m->broken && stage_rest(m, &m->why) == 0 && m->store->calls->commit(m->store, &m->why) == 0) {
+		m->dirty = false;
+		return 0;
+	}
+	m->lost = m->lost || m->why.code == REASON_WRONG_STATE;
+	return throw_away(m, f);
+}
+
+void market_free(struct market *m)
+{
+	if (!m)
+		return;
+	if (m->store && market_ready(m) && m->every && engine_count(m->engine) > m->kept &&
+		snapshot(m, NULL) == 0)
+		m->store->calls->commit(m->store, NULL);
+	if (m->store)
+		m->store->calls->close(m->store);
+	engine_free(m->engine);
+	effects_release(&m->effects);
+	buf_release(&m->bytes);
+	free(m);
+}

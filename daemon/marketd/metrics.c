@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/metrics.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static const int64_t micros_bounds[METRIC_BOUNDS] = {
+	100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000,
+};
+static const int64_t batch_bounds[METRIC_BOUNDS] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192 };
+
+static void histogram_add(struct histogram *h, const int64_t *bounds, int64_t value)
+{
+	int i = 0;
+
+	while (i < METRIC_BOUNDS && value > bounds[i])
+		i++;
+	h->counts[i]++;
+	h->total++;
+	h->sum += value > 0 ? (uint64_t)value : 0;
+}
+
+/* Tables of routes are less than METRIC_ROUTES long together; what would not fit is counted with nobody's. */
+static struct metric_route *row_of(struct metrics *m, const struct route *route)
+{
+	size_t at = ((uintptr_t)route / sizeof *route) % METRIC_ROUTES;
+
+	if (!route)
+		return &m->routes[METRIC_ROUTES];
+	for (int tries = 0; tries < METRIC_ROUTES; tries++, at = (at + 1) % METRIC_ROUTES) {
+		if (!m->routes[at].route)
+			m->routes[at].route = route;
+		if (m->routes[at].route == route)
+			return &m->routes[at];
+	}
+	return &m->routes[METRIC_ROUTES];
+}
+
+void metrics_request(struct metrics *m, const struct route *route, int status, int64_t micros)
+{
+	struct metric_route *row = row_of(m, route);
+
+	histogram_add(&row->micros, micros_bounds, micros);
+	for (int i = 0; i < METRIC_STATUSES; i++) {
+		if (!row->statuses[i].status)
+			row->statuses[i].status = status;
+		if (row->statuses[i].status == status) {
+			row->statuses[i].count++;
+			return;
+		}
+	}
+}
+
+void metrics_commit(struct metrics *m, int64_t micros, int64_t answers)
+{
+	histogram_add(&m->commit_micros, micros_bounds, micros);
+	histogram_add(&m->batch, batch_bounds, answers);
+}
+
+/* ---- Telling ---------------------------------------------------------------------------- */
+
+static void head(struct buf *b, const char *name, const char *type, const char *help)
+{
+	buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void number(struct buf *b, const char *name, const char *type, const char *help, int64_t value)
+{
+	head(b, name, type, help);
+	buf_addf(b, "%s %" PRId64 "\n", name, value);
+}
+
+static void seconds(struct buf *b, int64_t micros)
+{
+	buf_addf(b, "%" PRId64 ".%06" PRId64, micros / 1000000, micros % 1000000);
+}
+
+/* labels: "route=\"…\"", or "" */
+static void histogram(struct buf *b, const char *name, const char *labels, const struct histogram *h, const int64_t *bounds,
+	bool time)
+{
+	const char *comma = *labels ? "," : "", *open = *labels ? "{" : "", *close = *labels ? "}" : "";
+	uint64_t below = 0;
+
+	for (int i = 0; i < METRIC_BOUNDS; i++) {
+		below += h->counts[i];
+		buf_addf(b, "%s_bucket{%s%sle=\"", name, labels, comma);
+		if (time)
+			seconds(b, bounds[i]);
+		else
+			buf_addf(b, "%" PRId64, bounds[i]);
+		buf_addf(b, "\"} %" PRIu64 "\n", below);
+	}
+	buf_addf(b, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n%s_sum%s%s%s ", name, labels, comma, h->total, name, open, labels,
+		close);
+	if (time)
+		seconds(b, (int64_t)h->sum);
+	else
+		buf_addf(b, "%" PRIu64, h->sum);
+	buf_addf(b, "\n%s_count%s%s%s %" PRIu64 "\n", name, open, labels, close, h->total);
+}
+
+static const char *method_text(enum method m)
+{
+	return m == METHOD_GET ? "GET" : m == METHOD_POST ? "POST" : m == METHOD_PATCH ? "PATCH" : m == METHOD_PUT ? "PUT" :
+		"DELETE";
+}
+
+static void route_labels(const struct metric_route *row, struct buf *out)
+{
+	buf_clear(out);
+	if (row->route)
+		buf_addf(out, "method=\"%s\",route=\"%s\"", method_text(row->route->method), row->route->path);
+	else
+		buf_adds(out, "method=\"\",route=\"\"");
+}
+
+static void print_requests(const struct metrics *m, struct buf *b)
+{
+	struct buf labels;
+
+	buf_init(&labels, 1024);
+	head(b, "nanopod_http_requests_total", "counter", "Requests answered, by route and status.");
+	for (int i = 0; i <= METRIC_ROUTES; i++) {
+		const struct metric_route *row = &m->routes[i];
+
+		route_labels(row, &labels);
+		for (int k = 0; k < METRIC_STATUSES && row->statuses[k].status; k++)
+			buf_addf(b, "nanopod_http_requests_total{%s,status=\"%d\"} %" PRIu64 "\n", buf_text(&labels),
+				row->statuses[k].status, row->statuses[k].count);
+	}
+	head(b, "nanopod_http_request_seconds", "histogram", "From the request's head to its answer, the commit included.");
+	for (int i = 0; i <= METRIC_ROUTES; i++)
+		if (m->routes[i].micros.total) {
+			route_labels(&m->routes[i], &labels);
+			histogram(b, "nanopod_http_request_seconds", buf_text(&labels), &m->routes[i].micros, micros_bounds, true);
+		}
+	buf_release(&labels);
+}
+
+static void print_http(const struct metrics *m, struct buf *b)
+{
+	number(b, "nanopod_http_connections", "gauge", "Connections that are open.", m->connections);
+	number(b, "nanopod_http_connections_accepted_total", "counter", "Connections taken.", (int64_t)m->connections_accepted);
+	number(b, "nanopod_http_connections_evicted_total", "counter", "Idle connections closed to make room.",
+		(int64_t)m->connections_evicted);
+	number(b, "nanopod_http_connections_timed_out_total", "counter", "Connections closed for being slow.",
+		(int64_t)m->connections_timed_out);
+	number(b, "nanopod_http_streams", "gauge", "Event streams that are open.", m->streams);
+	number(b, "nanopod_http_waiting", "gauge", "Requests that wait for an event.", m->parked);
+	number(b, "nanopod_http_answer_bytes", "gauge", "Answers that their clients have not taken yet.", m->answer_bytes);
+	number(b, "nanopod_http_rate_limited_total", "counter", "Requests refused for coming too often.", (int64_t)m->rate_limited);
+	number(b, "nanopod_http_auth_failures_total", "counter", "Requests whose token was not taken.", (int64_t)m->auth_failed);
+}
+
+static void print_store(const struct metrics *m, const struct api *api, struct buf *b)
+{
+	struct stat st;
+
+	head(b, "nanopod_commit_seconds", "histogram", "One transaction until it is on disk.");
+	histogram(b, "nanopod_commit_seconds", "", &m->commit_micros, micros_bounds, true);
+	head(b, "nanopod_commit_answers", "histogram", "Answers that left with one commit.");
+	histogram(b, "nanopod_commit_answers", "", &m->batch, batch_bounds, false);
+	number(b, "nanopod_commits_failed_total", "counter", "Commits that the disk refused.", (int64_t)m->commits_failed);
+	number(b, "nanopod_ready", "gauge", "1 while the market can write.", market_ready(api->market));
+	number(b, "nanopod_journal_seq", "counter", "Events on disk.",
+		(int64_t)market_store(api->market)->calls->last_seq(market_store(api->market)));
+	if (m->database && stat(m->database, &st) == 0)
+		number(b, "nanopod_database_bytes", "gauge", "Size of the database's file.", (int64_t)st.st_size);
+}
+
+/* How many there are in the engine of each kind of thing that is told by the _after calls. */
+#define COUNT(type, var, first, next) \
+	for (const struct type *x = (first); x; x = (next)) \
+		(var)++
+
+static void print_engine(const struct api *api, struct buf *b)
+{
+	const struct engine *e = market_engine(api->market);
+	int64_t accounts = 0, hosts = 0, down = 0, pools = 0, orders = 0, leases = 0, instances = 0, procurements = 0;
+
+	COUNT(account, accounts, engine_account_after(e, 0), engine_account_after(e, x->id));
+	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
+		hosts += !h->retired;
+		down += !h->retired && h->down;
+	}
+	COUNT(pool, pools, engine_pool_after(e, 0, 0), engine_pool_after(e, 0, x->id));
+	COUNT(order, orders, engine_order_after(e, 0, 0), engine_order_after(e, 0, x->id));
+	COUNT(lease, leases, engine_lease_after(e, 0, 0), engine_lease_after(e, 0, x->id));
+	COUNT(instance, instances, engine_instance_after(e, 0, 0), engine_instance_after(e, 0, x->id));
+	COUNT(procurement, procurements, engine_procurement_after(e, 0, 0), engine_procurement_after(e, 0, x->id));
+	number(b, "nanopod_accounts", "gauge", "Accounts.", accounts);
+	number(b, "nanopod_hosts", "gauge", "Hosts that are not retired.", hosts);
+	number(b, "nanopod_hosts_down", "gauge", "Hosts that are down.", down);
+	number(b, "nanopod_pools", "gauge", "Pools.", pools);
+	number(b, "nanopod_orders_open", "gauge", "Orders that rest.", orders);
+	number(b, "nanopod_leases", "gauge", "Leases that are not over.", leases);
+	number(b, "nanopod_instances", "gauge", "Instances.", instances);
+	number(b, "nanopod_procurements", "gauge", "Procurements.", procurements);
+	number(b, "nanopod_events_total", "counter", "Events applied.", (int64_t)engine_count(e));
+	number(b, "nanopod_minute", "gauge", "The market's minute.", engine_minute(e));
+}
+
+int metrics_print(const struct metrics *m, const struct api *api, struct buf *out)
+{
+	print_requests(m, out);
+	print_http(m, out);
+	print_store(m, api, out);
+	if (market_ready(api->market))
+		print_engine(api, out);
+	return buf_adds(out, "");
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the market's operator watches: counted where it happens, told as Prometheus reads it. */
+#ifndef MARKETD_METRICS_H
+#define MARKETD_METRICS_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "marketd/api.h"
+
+enum { METRIC_BOUNDS = 14, METRIC_STATUSES = 24, METRIC_ROUTES = 512 };
+
+struct histogram {
+	uint64_t counts[METRIC_BOUNDS + 1];  /* of each bound, and above the last */
+	uint64_t total, sum;
+};
+
+struct metric_route {
+	const struct route *route;
+	struct { int status; uint64_t count; } statuses[METRIC_STATUSES];
+	struct histogram micros;
+};
+
+struct metrics {
+	struct metric_route routes[METRIC_ROUTES + 1];  /* the last: requests that no route took */
+	struct histogram commit_micros, batch;          /* batch: answers that left with one commit */
+	uint64_t commits_failed, snapshots;
+	uint64_t rate_limited, auth_failed;
+	uint64_t connections_accepted, connections_evicted, connections_timed_out;
+	int64_t connections, streams, parked, answer_bytes;
+	const char *database;                           /* path of the file, for its size; NULL */
+};
+
+void metrics_request(struct metrics *m, const struct route *route, int status, int64_t micros);
+void metrics_commit(struct metrics *m, int64_t micros, int64_t answers);
+int metrics_print(const struct metrics *m, const struct api *api, struct buf *out);
+
+#endif

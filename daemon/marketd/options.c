@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "marketd/care.h"
+
+enum { USAGE = 2 };
+
+enum opt {
+	OPT_DATA = 256, OPT_LISTEN, OPT_SOCKET, OPT_CERT, OPT_KEY, OPT_NAME, OPT_INSECURE, OPT_TEST_CLOCK, OPT_SNAPSHOT, OPT_LEVEL,
+	OPT_CONNECTIONS, OPT_PER_ADDRESS, OPT_RATE, OPT_FORCE, OPT_HELP, OPT_VERSION,
+};
+
+static const struct option rows[] = {
+	{ "data", required_argument, NULL, OPT_DATA },
+	{ "listen", required_argument, NULL, OPT_LISTEN },
+	{ "socket", required_argument, NULL, OPT_SOCKET },
+	{ "tls-cert", required_argument, NULL, OPT_CERT },
+	{ "tls-key", required_argument, NULL, OPT_KEY },
+	{ "name", required_argument, NULL, OPT_NAME },
+	{ "insecure", no_argument, NULL, OPT_INSECURE },
+	{ "test-clock", optional_argument, NULL, OPT_TEST_CLOCK },
+	{ "snapshot-every", required_argument, NULL, OPT_SNAPSHOT },
+	{ "log-level", required_argument, NULL, OPT_LEVEL },
+	{ "connections", required_argument, NULL, OPT_CONNECTIONS },
+	{ "connections-per-address", required_argument, NULL, OPT_PER_ADDRESS },
+	{ "rate", required_argument, NULL, OPT_RATE },
+	{ "force", no_argument, NULL, OPT_FORCE },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char help[] =
+	"Usage: nanopod-marketd [options]\n"
+	"       nanopod-marketd check|migrate [--data DIR]\n"
+	"       nanopod-marketd backup|restore [--data DIR] [--force] FILE\n"
+	"\n"
+	"Runs a market in the foreground: SF Compute's API and nanopod's own, over HTTP.\n"
+	"\n"
+	"  --data DIR          where the market is kept (" OPTIONS_DATA ")\n"
+	"  --listen ADDR:PORT  where it is reached; may be repeated; port 0: any (" OPTIONS_LISTEN ")\n"
+	"  --socket PATH       unix socket for the operator (DIR/socket)\n"
+	"  --tls-cert FILE     certificates in PEM; SIGHUP reads both files anew\n"
+	"  --tls-key FILE      the key in PEM\n"
+	"  --insecure          take a public address without TLS, behind a proxy that has it\n"
+	"  --name NAME         what the market calls itself (nanopod)\n"
+	"  --connections N     at most so many connections (1024)\n"
+	"  --connections-per-address N\n"
+	"                      of them from one address (256)\n"
+	"  --rate N            requests a second of one token; 0: as many as it likes (1000)\n"
+	"  --snapshot-every N  a snapshot each N events; 0: only at the end (100000)\n"
+	"  --test-clock[=UNIX] the clock stands still until it is told to move: for tests\n"
+	"  --log-level LEVEL   error, warn, info, debug (info)\n"
+	"  --force             restore: over a market that is there\n"
+	"  --help, --version\n"
+	"\n"
+	"A first account and token, once it runs:\n"
+	"  curl --unix-socket DIR/socket http://x/np/v1/accounts -d '{\"name\":\"acme\"}'\n"
+	"  curl --unix-socket DIR/socket http://x/np/v1/accounts/acme/tokens -d '{\"scopes\":[\"read\",\"trade\"]}'\n";
+
+static int complain(const char *name, const char *value, const char *forms)
+{
+	fprintf(stderr, "nanopod-marketd: '--%s %s' is not understood; give %s\n", name, value, forms);
+	return USAGE;
+}
+
+static int read_level(struct options *o, const char *text)
+{
+	static const char *const words[] = { "error", "warn", "info", "debug" };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(words[i], text) == 0) {
+			o->level = (enum log_level)(LOG_ERROR + i);
+			return -1;
+		}
+	return complain("log-level", text, "error, warn, info or debug");
+}
+
+static int read_number(const char *name, const char *text, long min, long max, long *out)
+{
+	return str_to_long(text, min, max, out) == 0 ? -1 : complain(name, text, "a whole number that is neither too small nor too large");
+}
+
+static int read_listen(struct options *o, const char *text)
+{
+	if (o->listen_count == OPTIONS_LISTEN_MAX)
+		return complain("listen", text, "eight addresses at most");
+	o->listen[o->listen_count++] = text;
+	return -1;
+}
+
+static int read_number_option(struct options *o, int opt, const char *text)
+{
+	long n = 0;
+	int rc;
+
+	switch (opt) {
+	case OPT_SNAPSHOT:
+		return read_number("snapshot-every", text, 0, 1000000000, &o->snapshot_every);
+	case OPT_CONNECTIONS:
+		return read_number("connections", text, 1, 60000, &o->connections);
+	case OPT_PER_ADDRESS:
+		return read_number("connections-per-address", text, 1, 60000, &o->connections_per_address);
+	case OPT_RATE:
+		rc = read_number("rate", text, 0, 1000000, &o->rate);
+		if (o->rate == 0)
+			o->rate = -1;
+		return rc;
+	case OPT_TEST_CLOCK:
+		o->test_clock = true;
+		rc = text ? read_number("test-clock", text, 1, 16000000000, &n) : -1;
+		o->test_start = n;
+		return rc;
+	default:
+		return USAGE;
+	}
+}
+
+static int read_option(struct options *o, int opt, const char *text)
+{
+	switch (opt) {
+	case OPT_DATA: o->data = text; return -1;
+	case OPT_LISTEN: return read_listen(o, text);
+	case OPT_SOCKET: o->socket = text; return -1;
+	case OPT_CERT: o->tls_cert = text; return -1;
+	case OPT_KEY: o->tls_key = text; return -1;
+	case OPT_NAME: o->name = text; return -1;
+	case OPT_INSECURE: o->insecure = true; return -1;
+	case OPT_FORCE: o->force = true; return -1;
+	case OPT_LEVEL: return read_level(o, text);
+	case OPT_HELP: fputs(help, stdout); return fflush(stdout) != 0;
+	case OPT_VERSION: puts("nanopod-marketd " PACKAGE_VERSION); return fflush(stdout) != 0;
+	case '?': fputs("nanopod-marketd: 'nanopod-marketd --help' lists the options\n", stderr); return USAGE;
+	default: return read_number_option(o, opt, text);
+	}
+}
+
+/* What comes without dashes: a verb, and the file that it is about. */
+static int read_words(struct options *o, int argc, char **argv)
+{
+	bool file;
+
+	if (optind < argc)
+		o->verb = argv[optind++];
+	if (o->verb && !care_verb(o->verb)) {
+		fprintf(stderr, "nanopod-marketd: '%s' is none of check, backup, restore, migrate\n", o->verb);
+		return USAGE;
+	}
+	file = o->verb && (strcmp(o->verb, "backup") == 0 || strcmp(o->verb, "restore") == 0);
+	if (file && optind < argc)
+		o->path = argv[optind++];
+	if (optind < argc) {
+		fprintf(stderr, "nanopod-marketd: '%s' is one word too many\n", argv[optind]);
+		return USAGE;
+	}
+	if (file && !o->path) {
+		fprintf(stderr, "nanopod-marketd: %s needs a file: nanopod-marketd %s --data DIR FILE\n", o->verb, o->verb);
+		return USAGE;
+	}
+	return -1;
+}
+
+static int check_together(struct options *o)
+{
+	if (!o->tls_cert != !o->tls_key) {
+		fputs("nanopod-marketd: --tls-cert and --tls-key go together\n", stderr);
+		return USAGE;
+	}
+	if (!*o->name || strlen(o->name) > 100) {
+		fputs("nanopod-marketd: --name needs 1 to 100 bytes\n", stderr);
+		return USAGE;
+	}
+	if (strlen(o->data) + 32 > sizeof o->database) {
+		fputs("nanopod-marketd: the path of --data is too long\n", stderr);
+		return USAGE;
+	}
+	snprintf(o->database, sizeof o->database, "%s/market.db", o->data);
+	snprintf(o->socket_room, sizeof o->socket_room, "%s/socket", o->data);
+	if (!o->socket)
+		o->socket = o->socket_room;
+	if (!o->listen_count)
+		o->listen[o->listen_count++] = OPTIONS_LISTEN;
+	return -1;
+}
+
+int options_read(struct options *o, int argc, char **argv)
+{
+	int opt, rc = -1;
+
+	memset(o, 0, sizeof *o);
+	o->data = OPTIONS_DATA;
+	o->name = "nanopod";
+	o->level = LOG_INFO;
+	o->snapshot_every = -1;
+	while (rc < 0 && (opt = getopt_long(argc, argv, "", rows, NULL)) != -1)
+		rc = read_option(o, opt, optarg);
+	if (rc < 0)
+		rc = read_words(o, argc, argv);
+	return rc < 0 ? check_together(o) : rc;
+}

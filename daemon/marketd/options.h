@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What nanopod-marketd is told on its command line. */
+#ifndef MARKETD_OPTIONS_H
+#define MARKETD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+
+enum { OPTIONS_LISTEN_MAX = 8, OPTIONS_PATH_MAX = 4096 };
+
+#define OPTIONS_DATA "/var/lib/nanopod-marketd"
+#define OPTIONS_LISTEN "127.0.0.1:8470"
+
+struct options {
+	const char *verb;              /* check, backup, restore, migrate; NULL: serve */
+	const char *path;              /* backup, restore: the other file */
+	bool force;
+	const char *data;              /* folder */
+	const char *listen[OPTIONS_LISTEN_MAX];
+	int listen_count;
+	const char *socket;            /* NULL: "socket" in data */
+	const char *tls_cert, *tls_key;
+	const char *name;
+	bool insecure, test_clock;
+	int64_t test_start;            /* --test-clock=UNIX: where a new market begins; 0: now */
+	long snapshot_every;           /* -1: the market's own */
+	long connections, connections_per_address, rate;   /* 0: the server's own; rate -1: none */
+	enum log_level level;
+	char database[OPTIONS_PATH_MAX], socket_room[OPTIONS_PATH_MAX];
+};
+
+/* -1: go on; else an exit status: help or version was told, or what is wrong was (on stderr). */
+int options_read(struct options *o, int argc, char **argv);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Instances: made, changed, reported on, and given the hosts that their pools have in this minute. */
+#ifndef MARKETD_REVIEW_H
+#define MARKETD_REVIEW_H
+
+#include "marketd/world.h"
+
+void review_all(struct engine *e); /* of the pools where something changed */
+
+int instance_make(struct engine *e, const struct event *ev, struct fail *why);
+int instance_change(struct engine *e, const struct event *ev, struct fail *why);
+int instance_stop(struct engine *e, const struct event *ev, struct fail *why);
+int instance_delete(struct engine *e, const struct event *ev, struct fail *why);
+int instance_report(struct engine *e, const struct event *ev, struct fail *why);
+
+#endif

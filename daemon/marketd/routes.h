@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All routes of all tables made ready to be found, and what api_answer remembers between two
+ * commits: the answers under keys that are not on disk yet.
+ */
+#ifndef MARKETD_ROUTES_H
+#define MARKETD_ROUTES_H
+
+#include "base/table.h"
+#include "marketd/api.h"
+#include "marketd/schema.h"
+
+enum { SEGMENTS_MAX = 12 };
+
+struct path_shape {
+	struct { const char *text; size_t len; bool part; } segments[SEGMENTS_MAX];
+	int count, parts;
+};
+
+struct route_row {
+	const struct route *route;
+	struct path_shape shape;
+};
+
+struct routes {
+	struct route_row *rows;
+	size_t count;
+	struct schemas *schemas;
+	struct table pending;      /* struct kept_answer by account and key (keyed.c) */
+	json_t *empty;             /* stands for a body that may be missing */
+	char *openapi;             /* made when it is first asked for */
+	size_t openapi_len;
+};
+
+/* 0; -ENOMEM; -EINVAL: the tables contradict themselves. */
+int routes_new(struct routes **out, struct fail *f);
+void routes_free(struct routes *rs);
+
+/* "/v2/orders/{id}" or a path that was asked for (then no part is marked). 0 or -E2BIG. */
+int path_split(const char *path, struct path_shape *out);
+
+/* Who answers, with parts filled in; NULL: *allow has the methods that the path does take (0: there is no such path). */
+const struct route *routes_find(const struct routes *rs, const struct path_shape *asked, enum method method, int *allow,
+	const struct path_shape **shape);
+
+/* The document of GET /openapi.json; malloc'd, NULL when out of memory. */
+char *openapi_text(const struct routes *rs, const char *name);
+
+#endif

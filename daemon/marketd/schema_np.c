@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shapes of /np/v1, requests and answers. */
+#include "marketd/api_np.h"
+
+#define PRICE_TEXT "^[0-9]+[.][0-9]+$"
+#define MONEY_TEXT_OF "^-?[0-9]+[.][0-9]{1,6}$"
+#define SECONDS_MAX ((int64_t)MINUTE_MAX * 60)
+#define LIFE_MAX ((int64_t)100 * 366 * 86400)
+
+/* NAME_dollars and NAME_micros. */
+#define AMOUNT(name, flags) \
+	{ name "_dollars", SCHEMA_REF, FIELD_REQUIRED | (flags), "np.Dollars", 0, 0, NULL }, \
+	{ name "_micros", SCHEMA_INTEGER, FIELD_REQUIRED | (flags), NULL, 0, 0, NULL }
+#define OBJECT_IS(word) { "object", SCHEMA_ENUM, FIELD_REQUIRED, word, 0, 0, NULL }
+#define ID_OF(prefix) { "id", SCHEMA_STRING, FIELD_REQUIRED, "^" prefix "_[0-9a-zA-Z_-]+$", 0, 64, NULL }
+#define TIME(name, flags) { name, SCHEMA_REF, flags, "np.Time", 0, 0, NULL }
+
+static const struct schema_field policy_fields[] = {
+	OBJECT_IS("policy"),
+	{ "fee_bps", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of what a seller gets, to the house" },
+	{ "release_bps", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of the unused part that a release gives back" },
+	{ "settle_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "how often a running lease pays its seller" },
+	{ "notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "before an interruptible lease is taken back" },
+	{ 0 },
+};
+
+static const struct schema_field put_policy[] = {
+	{ "fee_bps", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 10000, NULL },
+	{ "release_bps", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 10000, NULL },
+	{ "settle_minutes", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, 525600, NULL },
+	{ "notice_minutes", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 1440, NULL },
+	{ 0 },
+};
+
+static const struct schema_field market_policy[] = {
+	{ "fee_bps", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "release_bps", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "settle_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field market[] = {
+	OBJECT_IS("market"),
+	{ "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "version", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "apis", SCHEMA_ARRAY, FIELD_REQUIRED, "string", 0, 0, NULL },
+	TIME("now", FIELD_REQUIRED),
+	{ "minute", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of the last tick, since the epoch" },
+	{ "test_clock", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "policy", SCHEMA_REF, FIELD_REQUIRED, "np.MarketPolicy", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field whoami_token[] = {
+	ID_OF("tok"),
+	{ "name", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
+	{ "scopes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Scope", 0, 0, NULL },
+	TIME("expires_at", FIELD_REQUIRED | FIELD_NULL),
+	{ 0 },
+};
+
+static const struct schema_field whoami[] = {
+	OBJECT_IS("whoami"),
+	{ "account_id", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
+	{ "account_name", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
+	{ "state", SCHEMA_ENUM, FIELD_REQUIRED | FIELD_NULL, "open|suspended", 0, 0, NULL },
+	{ "token", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.WhoamiToken", 0, 0, NULL },
+	{ "local", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "by the unix socket: the operator" },
+	{ 0 },
+};
+
+static const struct schema_field balances[] = {
+	OBJECT_IS("balance"), AMOUNT("available", 0), AMOUNT("held", 0), AMOUNT("escrow", 0), AMOUNT("unsettled", 0),
+	AMOUNT("floor", 0), { 0 },
+};
+
+static const struct schema_field balance[] = {
+	{ "burn_dollars_per_hour", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0, "what running and coming leases cost" },
+	{ "burn_micros_per_hour", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field clock_request[] = {
+	{ "at", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, SECONDS_MAX, "Unix seconds; not before the clock as it is" }, { 0 },
+};
+
+static const struct schema_field clock_answer[] = {
+	OBJECT_IS("clock"), TIME("now", FIELD_REQUIRED), { "minute", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL }, { 0 },
+};
+
+/* ---- Tokens and accounts ------------------------------------------------------------------------ */
+
+static const struct schema_field create_token[] = {
+	{ "name", SCHEMA_STRING, FIELD_NULL, NULL, 0, NAME_BYTES, NULL },
+	{ "scopes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Scope", 1, 6, "none that the maker lacks" },
+	{ "expires_in_seconds", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, LIFE_MAX, "absent or null: never" },
+	{ 0 },
+};
+
+static const struct schema_field token[] = {
+	OBJECT_IS("token"), ID_OF("tok"),
+	{ "name", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
+	{ "account", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "scopes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Scope", 0, 0, NULL },
+	TIME("created_at", FIELD_REQUIRED),
+	TIME("expires_at", FIELD_REQUIRED | FIELD_NULL),
+	{ 0 },
+};
+
+static const struct schema_field new_token[] = {
+	{ "token", SCHEMA_STRING, FIELD_REQUIRED, "^npk_[A-Za-z0-9_-]+$", 0, 64, "told this once" }, { 0 },
+};
+
+#define LIST_OF(name, item) \
+	static const struct schema_field name[] = { \
+		OBJECT_IS("list"), \
+		{ "cursor", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL }, \
+		{ "has_more", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL }, \
+		{ "data", SCHEMA_ARRAY, FIELD_REQUIRED, item, 0, 0, NULL }, \
+		{ 0 }, \
+	}
+
+LIST_OF(token_list, "np.Token");
+LIST_OF(account_list, "np.Account");
+LIST_OF(host_list, "np.Host");
+LIST_OF(lease_list, "np.Lease");
+LIST_OF(ledger, "np.Posting");
+
+static const struct schema_field create_account[] = {
+	{ "name", SCHEMA_REF, FIELD_REQUIRED, "np.Name", 0, 0, NULL },
+	{ "floor_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0, "how far below zero its balance may go: \"-100.00\"" },
+	{ "beneficiary", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, "accounts of one beneficiary never trade with each other" },
+	{ 0 },
+};
+
+static const struct schema_field patch_account[] = {
+	{ "state", SCHEMA_ENUM, FIELD_NULL, "open|suspended", 0, 0, NULL },
+	{ "floor_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field account[] = {
+	OBJECT_IS("account"), ID_OF("acct"),
+	{ "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "open|suspended", 0, 0, NULL },
+	{ "beneficiary", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	TIME("created_at", FIELD_REQUIRED),
+	{ "balances", SCHEMA_REF, FIELD_REQUIRED, "np.Balances", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field create_credit[] = {
+	{ "amount_dollars", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0, "below zero takes money out" }, { 0 },
+};
+
+static const struct schema_field credit[] = {
+	OBJECT_IS("credit"), { "account", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL }, AMOUNT("amount", 0),
+	{ "balance", SCHEMA_REF, FIELD_REQUIRED, "np.Balances", 0, 0, NULL }, { 0 },
+};
+
+/* ---- SKUs and hosts ------------------------------------------------------------------------------- */
+
+#define WORD(name) { name, SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, NULL }
+#define COUNT(name) { name, SCHEMA_INTEGER, FIELD_NULL, NULL, 0, INT64_C(1) << 52, NULL }
+
+static const struct schema_field sku_properties_of[] = {
+	WORD("accelerator"), WORD("form_factor"), WORD("region"), WORD("availability_zone"),
+	{ "rdma_type", SCHEMA_ENUM, FIELD_NULL, "infiniband|roce", 0, 0, NULL },
+	COUNT("num_vcpus"), COUNT("memory"), COUNT("local_storage"),
+	{ "supports_public_ipv4", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field create_sku[] = {
+	{ "alias", SCHEMA_REF, FIELD_REQUIRED, "np.Name", 0, 0, NULL },
+	{ "gpus", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 1024, "of a node; 0: a CPU node" },
+	{ "properties", SCHEMA_REF, FIELD_NULL, "np.SkuProperties", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field patch_sku[] = {
+	{ "alias", SCHEMA_REF, FIELD_NULL, "np.Name", 0, 0, NULL },
+	{ "properties", SCHEMA_REF, FIELD_NULL, "np.SkuProperties", 0, 0, "those given replace; null takes one away" },
+	{ 0 },
+};
+
+static const struct schema_field create_host[] = {
+	{ "name", SCHEMA_REF, FIELD_REQUIRED, "np.Name", 0, 0, NULL },
+	{ "instance_sku", SCHEMA_STRING, FIELD_REQUIRED, NULL, 1, NAME_BYTES, "id or alias" },
+	TIME("start_at", FIELD_NULL),
+	TIME("end_at", FIELD_NULL),
+	{ "account", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, "whose; only for the operator" },
+	{ 0 },
+};
+
+static const struct schema_field patch_host[] = {
+	{ "down", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL }, { 0 },
+};
+
+static const struct schema_field create_offer[] = {
+	{ "price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED, PRICE_TEXT, 1, 32, NULL },
+	TIME("start_at", FIELD_NULL),
+	TIME("end_at", FIELD_NULL),
+	{ 0 },
+};
+
+static const struct schema_field named[] = {
+	{ "id", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL }, { "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL }, { 0 },
+};
+
+static const struct schema_field host_piece[] = {
+	TIME("start_at", FIELD_REQUIRED),
+	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
+	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "idle|on_sale|sold", 0, 0, NULL },
+	{ "order", SCHEMA_STRING, 0, NULL, 0, 0, "by which it is on sale" },
+	{ "price_dollars_per_node_hour", SCHEMA_STRING, 0, PRICE_TEXT, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field host[] = {
+	OBJECT_IS("host"), ID_OF("host"),
+	{ "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "account", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "instance_sku", SCHEMA_REF, FIELD_REQUIRED, "InstanceSkuSummary", 0, 0, NULL },
+	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "up|down|retired", 0, 0, NULL },
+	{ "pool", SCHEMA_REF, FIELD_REQUIRED, "np.Named", 0, 0, NULL },
+	TIME("start_at", FIELD_REQUIRED),
+	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
+	TIME("created_at", FIELD_REQUIRED),
+	{ "schedule", SCHEMA_ARRAY, FIELD_REQUIRED, "np.HostPiece", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field host_key[] = {
+	{ "key_type", SCHEMA_STRING, FIELD_REQUIRED, NULL, 1, 64, NULL },
+	{ "key", SCHEMA_STRING, FIELD_REQUIRED, "^[A-Za-z0-9+/=]+$", 1, 4096, "base64" },
+	{ 0 },
+};
+
+static const struct schema_field report[] = {
+	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "running|failed", 0, 0, NULL },
+	{ "detail", SCHEMA_STRING, FIELD_NULL, NULL, 0, 1024, NULL },
+	{ "hostname", SCHEMA_STRING, FIELD_NULL, "^[A-Za-z0-9.:_-]+$", 1, 255, "where SSH is" },
+	{ "port", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, 65535, NULL },
+	{ "host_keys", SCHEMA_ARRAY, FIELD_NULL, "np.HostKey", 0, 8, NULL },
+	{ 0 },
+};
+
+/* ---- Trade ------------------------------------------------------------------------------------------ */
+
+static const struct schema_field quote_request[] = {
+	{ "pool", SCHEMA_STRING, FIELD_NULL, NULL, 1, 1024, "absent: one that would be made (buy only)" },
+	{ "side", SCHEMA_ENUM, FIELD_REQUIRED, "buy|sell", 0, 0, NULL },
+	{ "instance_sku", SCHEMA_STRING, FIELD_REQUIRED, NULL, 1, NAME_BYTES, NULL },
+	{ "allocation_schedule_delta", SCHEMA_REF, FIELD_REQUIRED, "Schedule", 0, 0, NULL },
+	{ "limit_price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED, PRICE_TEXT, 1, 32, NULL },
+	{ "allow_standing", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
+	{ "allow_partial", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
+	{ "np_max_total_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0, NULL },
+	{ "np_interruptible", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field alternative[] = {
+	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "price|nodes|start|end", 0, 0, NULL },
+	{ "message", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "limit_price_dollars_per_node_hour", SCHEMA_STRING, 0, PRICE_TEXT, 0, 0, NULL },
+	{ "node_count", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },
+	TIME("start_at", 0),
+	TIME("end_at", 0),
+	{ 0 },
+};
+
+static const struct schema_field quote[] = {
+	OBJECT_IS("quote"),
+	{ "side", SCHEMA_ENUM, FIELD_REQUIRED, "buy|sell", 0, 0, NULL },
+	{ "fills", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "rests", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "does not fill now, and would stay in the book" },
+	{ "node_count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	TIME("start_at", FIELD_REQUIRED),
+	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
+	{ "price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, PRICE_TEXT, 0, 0, "the dearest part" },
+	AMOUNT("cost", FIELD_NULL), AMOUNT("available_after", FIELD_NULL),
+	{ "reason", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
+	{ "message", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
+	{ "alternatives", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Alternative", 0, 0, "each of them fills now" },
+	{ 0 },
+};
+
+static const struct schema_field extend[] = {
+	{ "duration_seconds", SCHEMA_INTEGER, FIELD_NULL, NULL, 60, SECONDS_MAX, "either this" },
+	{ "end_at", SCHEMA_INTEGER, FIELD_NULL, NULL, 60, SECONDS_MAX, "or this" },
+	{ "node_count", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, NODES_MAX, "absent: all that the pool holds last" },
+	{ "instance_sku", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, NULL },
+	{ "limit_price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED, PRICE_TEXT, 1, 32, NULL },
+	{ "max_total_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0, NULL },
+	{ "dry_run", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field release_request[] = {
+	{ "from", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, SECONDS_MAX, "absent: from the next minute on" },
+	{ "node_count", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, NODES_MAX, "absent: all" },
+	{ "instance_sku", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, NULL },
+	{ "dry_run", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field release[] = {
+	OBJECT_IS("release"), TIME("from", FIELD_REQUIRED),
+	{ "node_count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "dry_run", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "rule", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "what comes back, in words" },
+	AMOUNT("refund", 0), { 0 },
+};
+
+/* ---- What happened ------------------------------------------------------------------------------------ */
+
+#define DIGITS(name, text) { name, SCHEMA_STRING, FIELD_REQUIRED, "^[0-9]+$", 0, 0, text }
+
+static const struct schema_field posting[] = {
+	DIGITS("seq", "of the event"),
+	{ "n", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "within it" },
+	TIME("at", FIELD_REQUIRED),
+	DIGITS("transfer", "postings of one transfer sum to zero in each asset"),
+	DIGITS("owner", "account, pool, or 0: the market"),
+	{ "book", SCHEMA_ENUM, FIELD_REQUIRED, "available|held|escrow|issued|fees|capacity|used", 0, 0, NULL },
+	DIGITS("asset", "0: micro-dollars; else node-minutes of a SKU"),
+	{ "amount", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "balance", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "after it" },
+	DIGITS("subject", "the order or lease that it is for; 0"),
+	{ "chain", SCHEMA_STRING, FIELD_REQUIRED, "^[0-9a-f]+$", 64, 64, "SHA-256(chain before it, its text)" },
+	{ 0 },
+};
+
+static const struct schema_field event_line[] = {
+	{ "seq", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "give it back as since_seq to go on after it" },
+	TIME("at", FIELD_REQUIRED),
+	{ "type", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "order", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "contract", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "account", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "instance", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "host", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "procurement", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "pool", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "amount_dollars", SCHEMA_REF, 0, "np.Dollars", 0, 0, NULL }, { "amount_micros", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },
+	TIME("effective_at", FIELD_NULL),
+	{ "status", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "state", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "side", SCHEMA_ENUM, 0, "buy|sell", 0, 0, NULL },
+	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field lease[] = {
+	OBJECT_IS("lease"), ID_OF("cont"),
+	{ "order", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "pool", SCHEMA_REF, FIELD_REQUIRED, "np.Named", 0, 0, NULL },
+	{ "instance_sku", SCHEMA_REF, FIELD_REQUIRED, "InstanceSkuSummary", 0, 0, NULL },
+	{ "node_count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	TIME("start_at", FIELD_REQUIRED),
+	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
+	{ "price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED, PRICE_TEXT, 0, 0, NULL },
+	{ "interruptible", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "sold_on", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	TIME("filled_at", FIELD_REQUIRED),
+	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "running|coming", 0, 0, NULL },
+	AMOUNT("cost", 0), { 0 },
+};
+
+#define OBJECT(name, fields) { name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL }
+
+const struct schema schema_np[] = {
+	{ "np.Name", SCHEMA_STRING, "^[a-zA-Z0-9][a-zA-Z0-9._-]*$", 1, NAME_BYTES - 10, NULL, NULL, "letters, digits, '.', '_', '-'" },
+	{ "np.Time", SCHEMA_INTEGER, NULL, 0, SECONDS_MAX, NULL, NULL, "Unix seconds" },
+	{ "np.Dollars", SCHEMA_STRING, MONEY_TEXT_OF, 1, 32, NULL, NULL, "dollars, to the micro-dollar" },
+	{ "np.Scope", SCHEMA_ENUM, "read|trade|nodes|tokens|host|admin", 0, 0, NULL, NULL, "what a token may do" },
+	OBJECT("np.Named", named), OBJECT("np.MarketPolicy", market_policy), OBJECT("np.Market", market),
+	OBJECT("np.WhoamiToken", whoami_token), OBJECT("np.Whoami", whoami), OBJECT("np.Balances", balances),
+	{ "np.Balance", SCHEMA_OBJECT, NULL, 0, 0, "np.Balances", balance, NULL },
+	OBJECT("np.Policy", policy_fields), OBJECT("np.PutPolicyRequest", put_policy),
+	OBJECT("np.ClockRequest", clock_request), OBJECT("np.Clock", clock_answer),
+	OBJECT("np.CreateTokenRequest", create_token), OBJECT("np.Token", token),
+	{ "np.NewToken", SCHEMA_OBJECT, NULL, 0, 0, "np.Token", new_token, NULL },
+	OBJECT("np.TokenList", token_list), OBJECT("np.CreateAccountRequest", create_account),
+	OBJECT("np.PatchAccountRequest", patch_account), OBJECT("np.Account", account), OBJECT("np.AccountList", account_list),
+	OBJECT("np.CreateCreditRequest", create_credit), OBJECT("np.Credit", credit),
+	OBJECT("np.SkuProperties", sku_properties_of), OBJECT("np.CreateSkuRequest", create_sku), OBJECT("np.PatchSkuRequest", patch_sku),
+	OBJECT("np.CreateHostRequest", create_host), OBJECT("np.PatchHostRequest", patch_host), OBJECT("np.CreateOfferRequest", create_offer),
+	OBJECT("np.HostPiece", host_piece), OBJECT("np.Host", host), OBJECT("np.HostList", host_list),
+	OBJECT("np.HostKey", host_key), OBJECT("np.ReportRequest", report),
+	OBJECT("np.QuoteRequest", quote_request), OBJECT("np.Alternative", alternative), OBJECT("np.Quote", quote),
+	OBJECT("np.ExtendRequest", extend),
+	{ "np.ExtendAnswer", SCHEMA_ONE_OF, "np.Quote|v2.OrderResponse", 0, 0, NULL, NULL, "a quote with dry_run, else the order" },
+	OBJECT("np.ReleaseRequest", release_request), OBJECT("np.Release", release),
+	OBJECT("np.Posting", posting), OBJECT("np.Ledger", ledger), OBJECT("np.Event", event_line),
+	OBJECT("np.Lease", lease), OBJECT("np.LeaseList", lease_list),
+	{ 0 },
+};

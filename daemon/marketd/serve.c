@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "marketd/http.h"
+#include "marketd/listen.h"
+#include "marketd/notify.h"
+
+enum { DRAIN_MS = 10000, RETRY_MS = 1000, PEM_MAX = 1 << 20, WHERE_MAX = 1024 };
+
+struct server {
+	const struct options *o;
+	const struct log *log;
+	struct loop *loop;
+	struct market *market;
+	struct metrics *metrics;
+	struct api api;
+	struct http *http;
+	int sockets[OPTIONS_LISTEN_MAX], socket_count, local;
+	int signals;
+	struct loop_watch signal_watch;
+	char where[WHERE_MAX];
+	int64_t next_retry;
+	bool ending, lost;
+};
+
+/* ---- Opening ---------------------------------------------------------------------------- */
+
+static int open_data(const struct server *s, struct fail *f)
+{
+	struct stat st;
+
+	if (mkdir(s->o->data, 0700) != 0 && errno != EEXIST)
+		return fail_errno(f, -errno, errno, "cannot make the folder '%s'", s->o->data);
+	if (stat(s->o->data, &st) != 0)
+		return fail_errno(f, -errno, errno, "cannot look at '%s'", s->o->data);
+	if (!S_ISDIR(st.st_mode))
+		return fail_set(f, -ENOTDIR, "'%s' is no folder", s->o->data);
+	if (st.st_mode & 077)
+		return fail_set(f, -EPERM, "others may look into '%s'; 'chmod 700 %s' closes it", s->o->data, s->o->data);
+	return 0;
+}
+
+static void add_where(struct server *s, const char *prefix, const char *text)
+{
+	size_t at = strlen(s->where);
+
+	snprintf(s->where + at, sizeof s->where - at, " %s%s", prefix, text);
+}
+
+static int open_socket(struct server *s, const char *text, struct fail *f)
+{
+	char where[LISTEN_TEXT];
+	bool loopback = false;
+	int fd, rc = listen_tcp(text, &fd, &loopback, where, f);
+
+	if (rc != 0)
+		return rc;
+	s->sockets[s->socket_count++] = fd;
+	if (!loopback && !s->o->tls_cert && !s->o->insecure)
+		return fail_set(f, -EPERM, "'%s' can be reached by others, and without TLS they could read every token; "
+			"give --tls-cert and --tls-key, or --insecure where a proxy before it has TLS", text);
+	add_where(s, s->o->tls_cert ? "https://" : "http://", where);
+	return 0;
+}
+
+static int open_sockets(struct server *s, struct fail *f)
+{
+	int rc = 0;
+
+	for (int i = 0; rc == 0 && i < s->o->listen_count; i++)
+		rc = open_socket(s, s->o->listen[i], f);
+	if (rc == 0)
+		rc = listen_unix(s->o->socket, &s->local, f);
+	if (rc == 0)
+		add_where(s, "unix:", s->o->socket);
+	return rc;
+}
+
+static int64_t wall_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec;
+}
+
+/* With a test clock, time passes only when POST /np/v1/admin/clock says so. */
+static int64_t clock_of(const struct server *s)
+{
+	if (!s->o->test_clock)
+		return wall_clock();
+	if (engine_minute(market_engine(s->market)) > 0)
+		return market_now(s->market);
+	return s->o->test_start ? s->o->test_start : wall_clock();
+}
+
+static int open_market(struct server *s, struct fail *f)
+{
+	struct store *store = NULL;
+	int rc = store_open(s->o->database, &store, f);
+
+	if (rc != 0)
+		return rc;
+	rc = market_open(store, &s->market, f);
+	if (rc != 0) {
+		store->calls->close(store);
+		return rc;
+	}
+	if (s->o->snapshot_every >= 0)
+		market_snapshot_every(s->market, (uint64_t)s->o->snapshot_every);
+	s->api = (struct api){ .market = s->market, .name = s->o->name, .test_clock = s->o->test_clock, .metrics = s->metrics };
+	s->metrics->database = s->o->database;
+	rc = market_time(s->market, clock_of(s), f);
+	return rc == 0 ? market_commit(s->market, f) : rc;
+}
+
+struct pem {
+	struct buf cert, key;
+};
+
+static int read_pem(const struct options *o, struct pem *p, struct fail *f)
+{
+	int rc = 0;
+
+	buf_init(&p->cert, PEM_MAX);
+	buf_init(&p->key, PEM_MAX);
+	if (!o->tls_cert)
+		return 0;
+	rc = buf_read_file(&p->cert, o->tls_cert);
+	if (rc != 0)
+		return fail_errno(f, rc, -rc, "cannot read the certificate '%s'", o->tls_cert);
+	rc = buf_read_file(&p->key, o->tls_key);
+	if (rc != 0)
+		return fail_errno(f, rc, -rc, "cannot read the key '%s'", o->tls_key);
+	return 0;
+}
+
+static void release_pem(struct pem *p)
+{
+	if (p->key.data)
+		explicit_bzero(p->key.data, p->key.cap);
+	buf_release(&p->cert);
+	buf_release(&p->key);
+}
+
+static int open_http(struct server *s, struct fail *f)
+{
+	struct http_settings set = {
+		.connections = (int)s->o->connections, .connections_per_address = (int)s->o->connections_per_address, .rate = s->o->rate,
+	};
+	const char *cert = NULL, *key = NULL;
+	struct pem pem;
+	int rc = read_pem(s->o, &pem, f);
+
+	if (s->o->tls_cert) {
+		cert = buf_text(&pem.cert);
+		key = buf_text(&pem.key);
+	}
+	if (rc == 0)
+		rc = http_new(&s->http, s->loop, &s->api, s->metrics, s->log, &set, f);
+	for (int i = 0; rc == 0 && i < s->socket_count; i++) {
+		rc = http_listen(s->http, s->sockets[i], false, cert, key, f);
+		if (rc == 0)
+			s->sockets[i] = -1;
+	}
+	if (rc == 0)
+		rc = http_listen(s->http, s->local, true, NULL, NULL, f);
+	if (rc == 0)
+		s->local = -1;
+	release_pem(&pem);
+	return rc;
+}
+
+static int open_signals(struct server *s, struct fail *f)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);  /* a database that may not grow is an error of the write, not an end */
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (s->signals < 0 || loop_watch(s->loop, &s->signal_watch, s->signals, LOOP_READ) != 0)
+		return fail_errno(f, -errno, errno, "cannot wait for signals");
+	return 0;
+}
+
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+/* ---- Running ---------------------------------------------------------------------------- */
+
+static void new_certificate(struct server *s)
+{
+	struct fail f = { 0 };
+	struct pem pem;
+	int rc = read_pem(s->o, &pem, &f);
+
+	if (rc == 0 && s->o->tls_cert)
+		rc = http_new_certificate(s->http, buf_text(&pem.cert), buf_text(&pem.key), &f);
+	release_pem(&pem);
+	if (rc != 0)
+		log_at(s->log, LOG_ERROR, "the old certificate stays: %s", f.text);
+	else if (s->o->tls_cert)
+		log_at(s->log, LOG_INFO, "the certificate was read anew");
+}
+
+static void take_signals(struct server *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+		if (info.ssi_signo == SIGHUP)
+			new_certificate(s);
+		else
+			s->ending = true;
+	}
+}
+
+static int min_timeout(int a, int b)
+{
+	return a < 0 ? b : b < 0 ? a : a < b ? a : b;
+}
+
+/* Until the next minute begins, and a little: then it surely has. */
+static int until_minute(const struct server *s)
+{
+	struct timespec ts;
+
+	if (s->o->test_clock)
+		return -1;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int)(60000 - (ts.tv_sec % 60 * 1000 + ts.tv_nsec / 1000000)) + 2;
+}
+
+static void keep_time(struct server *s)
+{
+	bool was = market_ready(s->market);
+	int64_t now_ms = clock_ms();
+	struct fail f = { 0 };
+
+	if (!was && now_ms < s->next_retry)
+		return;
+	s->next_retry = now_ms + RETRY_MS;
+	if (market_time(s->market, clock_of(s), &f) != 0)
+		log_at(s->log, LOG_ERROR, "%s", f.text);
+	if (!was && market_ready(s->market))
+		log_at(s->log, LOG_WARN, "the store can be written again");
+}
+
+/* One turn: sleep until something is due, move the clock, answer all that is ready with one commit. */
+static void turn(struct server *s)
+{
+	int ms = min_timeout(http_timeout(s->http), until_minute(s));
+	struct loop_watch *w;
+	struct loop_timer *t;
+	uint32_t ready;
+
+	if (!market_ready(s->market))
+		ms = min_timeout(ms, RETRY_MS);
+	loop_wait(s->loop, ms);
+	while (loop_next(s->loop, &w, &ready, &t) == 1 && w)
+		if (w == &s->signal_watch)
+			take_signals(s);
+		else if (http_watches(s->http, w))
+			break;  /* they stay ready until http_turn has looked */
+	keep_time(s);
+	http_turn(s->http, clock_ms());
+	if (market_lost(s->market) && !s->ending) {
+		log_at(s->log, LOG_ERROR, "another nanopod-marketd has taken this market over; this one ends");
+		s->ending = s->lost = true;
+	}
+}
+
+static void drain(struct server *s)
+{
+	int64_t deadline = clock_ms() + DRAIN_MS;
+
+	log_at(s->log, LOG_INFO, "ending: answers under way are finished");
+	http_quiesce(s->http);
+	while (!http_quiet(s->http) && clock_ms() < deadline)
+		turn(s);
+}
+
+static void close_all(struct server *s)
+{
+	http_free(s->http);
+	api_close(&s->api);
+	market_free(s->market);
+	for (int i = 0; i < s->socket_count; i++)
+		if (s->sockets[i] >= 0)
+			close(s->sockets[i]);
+	if (s->local >= 0)
+		close(s->local);
+	if (s->signals >= 0)
+		close(s->signals);
+	loop_free(s->loop);
+	free(s->metrics);
+}
+
+int serve(const struct options *o, const struct log *log)
+{
+	struct server s = { .o = o, .log = log, .local = -1, .signals = -1 };
+	struct fail f = { 0 };
+	int rc;
+
+	raise_descriptors();
+	s.metrics = calloc(1, sizeof *s.metrics);
+	rc = s.metrics ? loop_new(&s.loop) : -ENOMEM;
+	if (rc != 0)
+		fail_errno(&f, rc, -rc, "cannot start");
+	rc = rc ? rc : open_data(&s, &f);
+	rc = rc ? rc : open_sockets(&s, &f);
+	rc = rc ? rc : open_signals(&s, &f);
+	rc = rc ? rc : open_market(&s, &f);
+	rc = rc ? rc : open_http(&s, &f);
+	if (rc == 0) {
+		log_at(log, LOG_ERROR, "ready%s", s.where);
+		notify_ready();
+		while (!s.ending)
+			turn(&s);
+		notify_stopping();
+		drain(&s);
+		unlink(o->socket);
+	} else {
+		log_at(log, LOG_ERROR, "%s", f.text);
+	}
+	close_all(&s);
+	return rc != 0 || s.lost;
+}

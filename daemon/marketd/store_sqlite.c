@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The SQLite store: one connection that alone writes and checkpoints (before 3.51.3 two could lose
+ * pages), a log that is synced with each commit, and an epoch row that a later writer raises, so
+ * that an earlier one's commit fails.
+ */
+#include "marketd/store_sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "market/reason.h"
+
+enum {
+	HEADER = 100,              /* of a database file */
+	CHECKPOINT_FRAMES = 1024,  /* 4 MiB of log between checkpoints */
+	BUSY_MS = 2000,
+	PATH_ROOM = 4096,
+	QUICK_BYTES = 32 << 20,    /* up to this size a file is looked through when it is opened: a tenth of a second */
+};
+
+#define CHECK_COMMAND "'nanopod-marketd check' says what is wrong, 'nanopod-marketd restore BACKUP' brings a backup back"
+
+/* ---- Failures ---------------------------------------------------------------------------- */
+
+int sqlite_fail(struct sqlite_store *s, int rc, struct fail *f, const char *what)
+{
+	switch (rc & 0xff) {
+	case SQLITE_FULL:
+		return fail_set(f, REASON_UNAVAILABLE,
+			"cannot %s '%s': the disk is full; make room, nothing that was answered is lost", what, s->path);
+	case SQLITE_READONLY:
+		return fail_set(f, REASON_UNAVAILABLE,
+			"cannot %s '%s': it or its file system is read-only; make both writable for this user", what, s->path);
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return fail_set(f, REASON_UNAVAILABLE,
+			"cannot %s '%s': another process holds it; find it with 'fuser %s' and end it", what, s->path, s->path);
+	case SQLITE_CORRUPT:
+		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': it is damaged (%s); " CHECK_COMMAND, what, s->path,
+			sqlite3_errmsg(s->db));
+	case SQLITE_NOTADB:
+		return fail_set(f, REASON_WRONG_STATE, "cannot %s '%s': it is not a database, or an encrypted one; "
+			"give another --data or restore a backup with 'nanopod-marketd restore BACKUP'", what, s->path);
+	case SQLITE_NOMEM:
+		return fail_set(f, REASON_UNAVAILABLE, "cannot %s '%s': no memory is left", what, s->path);
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		return fail_set(f, REASON_UNAVAILABLE, "cannot %s '%s': %s%s%s; look at the disk with 'dmesg' and 'df %s'", what,
+			s->path, sqlite3_errstr(rc), sqlite3_system_errno(s->db) ? ": " : "",
+			sqlite3_system_errno(s->db) ? strerror(sqlite3_system_errno(s->db)) : "", s->path);
+	case SQLITE_CONSTRAINT:
+		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': %s; " CHECK_COMMAND, what, s->path, sqlite3_errmsg(s->db));
+	default:
+		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': %s (%d)", what, s->path, sqlite3_errmsg(s->db), rc);
+	}
+}
+
+int sqlite_run(struct sqlite_store *s, const char *sql, struct fail *f)
+{
+	int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? 0 : sqlite_fail(s, rc, f, "use");
+}
+
+int sqlite_number(struct sqlite_store *s, const char *sql, int64_t *out, struct fail *f)
+{
+	sqlite3_stmt *st;
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+
+	if (rc == SQLITE_OK) {
+		rc = sqlite3_step(st);
+		if (rc == SQLITE_ROW)
+			*out = sqlite3_column_int64(st, 0);
+		sqlite3_finalize(st);
+	}
+	return rc == SQLITE_ROW ? 0 : sqlite_fail(s, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, f, "read");
+}
+
+/* ---- The file, before SQLite sees it ----------------------------------------------------- */
+
+static uint32_t big_endian(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static off_t size_of(const char *path, const char *suffix)
+{
+	char name[PATH_ROOM];
+	struct stat st;
+	int n = snprintf(name, sizeof name, "%s%s", path, suffix);
+
+	return n > 0 && (size_t)n < sizeof name && stat(name, &st) == 0 ? st.st_size : -1;
+}
+
+static int look_absent(const char *path, struct fail *f)
+{
+	if (size_of(path, "-wal") > 0)
+		return fail_set(f, REASON_WRONG_STATE, "'%s' is gone but its log '%s-wal' is there: put the database back beside "
+			"it, or restore a backup with 'nanopod-marketd restore BACKUP'", path, path);
+	return 1;
+}
+
+static int look_header(const char *path, const uint8_t h[HEADER], off_t size, int *form, struct fail *f)
+{
+	uint64_t page = (uint32_t)h[16] << 8 | h[17];
+
+	if (memcmp(h, "SQLite format 3", 16) != 0)
+		return fail_set(f, REASON_WRONG_STATE, "'%s' is not a market's database: it is another file, an encrypted or a "
+			"damaged one; give another --data, or restore a backup with 'nanopod-marketd restore BACKUP'", path);
+	if (big_endian(h + 68) != SQLITE_STORE_APPLICATION)
+		return fail_set(f, REASON_WRONG_STATE,
+			"'%s' is another program's SQLite database; give another --data", path);
+	if (page == 1)
+		page = 65536;
+	/* With a log beside it, a file that is shorter is one that a checkpoint was growing. */
+	if ((uint64_t)size < page * big_endian(h + 28) && size_of(path, "-wal") <= 0)
+		return fail_set(f, REASON_INTERNAL, "'%s' was cut off: %lld bytes are left of %llu; restore a backup with "
+			"'nanopod-marketd restore BACKUP'", path, (long long)size, (unsigned long long)(page * big_endian(h + 28)));
+	*form = (int)big_endian(h + 60);
+	return 0;
+}
+
+int sqlite_look(const char *path, int *form, struct fail *f)
+{
+	uint8_t header[HEADER];
+	struct stat st;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 && errno == ENOENT)
+		return look_absent(path, f);
+	if (fd < 0)
+		return fail_errno(f, errno == EACCES ? REASON_FORBIDDEN : REASON_UNAVAILABLE, errno, "cannot open '%s'", path);
+	n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? pread(fd, header, sizeof header, 0) : -1;
+	close(fd);
+	if (S_ISDIR(st.st_mode))
+		return fail_set(f, REASON_WRONG_STATE, "'%s' is a directory; name a file in it, as in '%s/market.db'", path, path);
+	if (!S_ISREG(st.st_mode))
+		return fail_set(f, REASON_WRONG_STATE, "'%s' is not a regular file; give another --data", path);
+	if (n < 0)
+		return fail_set(f, REASON_UNAVAILABLE, "cannot read '%s': look at the disk with 'dmesg'", path);
+	if (n == 0)
+		return fail_set(f, REASON_WRONG_STATE, "'%s' is empty: if a market was in it, restore a backup with "
+			"'nanopod-marketd restore --force BACKUP'; for a new market remove it", path);
+	if (n < (ssize_t)sizeof header)
+		return fail_set(f, REASON_WRONG_STATE, "'%s' is not a market's database, or was cut off to %lld bytes; restore a "
+			"backup with 'nanopod-marketd restore --force BACKUP'", path, (long long)n);
+	return look_header(path, header, st.st_size, form, f);
+}
+
+int sqlite_folder_sync(const char *path)
+{
+	char folder[PATH_ROOM];
+	const char *slash = strrchr(path, '/');
+	int n = slash ? snprintf(folder, sizeof folder, "%.*s/", (int)(slash - path), path) : snprintf(folder, sizeof folder, ".");
+	int fd, rc;
+
+	if (n < 0 || (size_t)n >= sizeof folder)
+		return -ENAMETOOLONG;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = fsync(fd) ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+/* ---- Connecting -------------------------------------------------------------------------- */
+
+static int on_wal(void *arg, sqlite3 *db, const char *name, int frames)
+{
+	struct sqlite_store *s = arg;
+
+	(void)db;
+	(void)name;
+	s->wal_frames = frames;
+	return SQLITE_OK;
+}
+
+static int configure(struct sqlite_store *s, struct fail *f)
+{
+	static const char *const pragmas =
+		"PRAGMA mmap_size=0; PRAGMA cache_size=-65536; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
+		"PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF; PRAGMA journal_size_limit=67108864;";
+
+	sqlite3_busy_timeout(s->db, BUSY_MS);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* who has only read leaves all as it is */
+	sqlite3_wal_autocheckpoint(s->db, 0);
+	sqlite3_wal_hook(s->db, on_wal, s);
+	return sqlite_run(s, pragmas, f);
+}
+
+int sqlite_connect(const char *path, struct sqlite_store *s, struct fail *f)
+{
+	char name[PATH_ROOM];
+	/* So that no name means something else to SQLite (":memory:"). */
+	int n = snprintf(name, sizeof name, "%s%s", path[0] == '/' ? "" : "./", path), rc;
+
+	if (n < 0 || (size_t)n >= sizeof name - 16)
+		return fail_set(f, REASON_INVALID, "'%.60s…' is too long for a path; give another --data", path);
+	s->path = strdup(path);
+	if (!s->path)
+		return fail_set(f, REASON_UNAVAILABLE, "no memory is left");
+	rc = sqlite3_open_v2(name, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	if (rc != SQLITE_OK)
+		return sqlite_fail(s, rc, f, "open");
+	return configure(s, f);
+}
+
+void sqlite_disconnect(struct sqlite_store *s)
+{
+	for (size_t i = 0; i < SQLITE_STORE_STATEMENTS; i++)
+		sqlite3_finalize(s->statements[i]);
+	sqlite3_close(s->db);
+	sqlite_heads_release(&s->heads);
+	buf_release(&s->bytes);
+	free(s->spans);
+	free(s->path);
+	free(s);
+}
+
+static struct sqlite_store *new_store(void)
+{
+	struct sqlite_store *s = calloc(1, sizeof *s);
+
+	if (s)
+		buf_init(&s->bytes, 4 << 20);
+	return s;
+}
+
+/* ---- Making a new one -------------------------------------------------------------------- */
+
+static int fill_new(const char *path, struct fail *f)
+{
+	struct sqlite_store *s = new_store();
+	char sql[160];
+	int rc;
+
+	if (!s)
+		return fail_set(f, REASON_UNAVAILABLE, "no memory is left");
+	rc = sqlite_connect(path, s, f);
+	snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d; PRAGMA journal_mode=DELETE; BEGIN",
+		SQLITE_STORE_APPLICATION, SQLITE_STORE_FORM);
+	if (!rc)
+		rc = sqlite_run(s, sql, f);
+	for (size_t i = 0; !rc && sqlite_schema[i]; i++)
+		rc = sqlite_run(s, sqlite_schema[i], f);
+	/* The last word turns the log on; closing then folds it in, so that one file is all. */
+	if (!rc)
+		rc = sqlite_run(s, "COMMIT; PRAGMA journal_mode=WAL;", f);
+	if (!rc)
+		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	sqlite_disconnect(s);
+	return rc;
+}
+
+/* Under another name until it is whole, so that a crash leaves no half of a database. */
+static int make_new(const char *path, struct fail *f)
+{
+	char name[PATH_ROOM];
+	int n = snprintf(name, sizeof name, "%s.new-%ld", path, (long)getpid()), fd, rc;
+
+	if (n < 0 || (size_t)n >= sizeof name - 16)
+		return fail_set(f, REASON_INVALID, "'%.60s…' is too long for a path; give another --data", path);
+	unlink(name);
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fail_errno(f, errno == ENOENT ? REASON_NOT_FOUND : errno == EACCES ? REASON_FORBIDDEN : REASON_UNAVAILABLE,
+			errno, "cannot make '%s' (its folder must exist and be writable: 'mkdir -p', 'chown')", path);
+	close(fd);
+	rc = fill_new(name, f);
+	if (!rc && link(name, path) != 0 && errno != EEXIST) /* EEXIST: somebody was faster; theirs is as good */
+		rc = fail_errno(f, REASON_UNAVAILABLE, errno, "cannot make '%s'", path);
+	unlink(name);
+	if (!rc && (n = sqlite_folder_sync(path)) != 0)
+		rc = fail_errno(f, REASON_UNAVAILABLE, -n, "cannot make '%s'", path);
+	return rc;
+}
+
+/* ---- Transactions ------------------------------------------------------------------------ */
+
+static int lost(struct sqlite_store *s, struct fail *f)
+{
+	s->lost = true;
+	return fail_set(f, REASON_WRONG_STATE,
+		"another nanopod-marketd has taken over '%s'; this one can write no more and should be ended", s->path);
+}
+
+static int check_epoch(struct sqlite_store *s, struct fail *f)
+{
+	static const char sql[] = "SELECT value FROM meta WHERE name = 'epoch'";
+	sqlite3_stmt *st;
+	int64_t epoch = -1;
+	int rc = sqlite_statement(s, SQLITE_STORE_STATEMENTS - 1, sql, &st, f);
+
+	if (rc)
+		return rc;
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		epoch = sqlite3_column_int64(st, 0);
+	sqlite_done(s, SQLITE_STORE_STATEMENTS - 1, st);
+	if (rc != SQLITE_ROW)
+		return sqlite_fail(s, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, f, "read");
+	return epoch == s->epoch ? 0 : lost(s, f);
+}
+
+static void roll_back(struct sqlite_store *s)
+{
+	if (s->db && !sqlite3_get_autocommit(s->db))
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	if (s->open || s->failed)
+		sqlite_heads_release(&s->heads);
+	s->open = s->failed = false;
+	s->staged = s->seq;
+}
+
+/* Nothing was done: whatever its kind the failure may go away, unless somebody else writes now. */
+static int refused(struct sqlite_store *s, struct fail *f)
+{
+	int code = s->lost ? REASON_WRONG_STATE : REASON_UNAVAILABLE;
+
+	roll_back(s);
+	if (f)
+		f->code = code;
+	return code;
+}
+
+int sqlite_begin(struct sqlite_store *s, struct fail *f)
+{
+	int rc;
+
+	if (s->failed)
+		return fail_set(f, REASON_UNAVAILABLE, "%s", s->why.text);
+	if (s->open)
+		return 0;
+	if (s->lost)
+		return lost(s, f);
+	if (!s->epoch)
+		return fail_set(f, REASON_UNAVAILABLE, "'%s' was opened for reading only", s->path);
+	rc = sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		return sqlite_broken(s, rc, f, "write to");
+	s->open = true;
+	/* From here on nobody can raise it before this transaction ends. */
+	return check_epoch(s, f) ? refused(s, f) : 0;
+}
+
+int sqlite_broken(struct sqlite_store *s, int rc, struct fail *f, const char *what)
+{
+	sqlite_fail(s, rc, &s->why, what);
+	s->why.code = REASON_UNAVAILABLE;
+	s->failed = true;
+	return fail_set(f, REASON_UNAVAILABLE, "%s", s->why.text);
+}
+
+static void checkpoint(struct sqlite_store *s)
+{
+	int left = 0, done = 0;
+
+	/* Where this fails, all is still in the log, and it is tried again further on. */
+	if (sqlite3_wal_checkpoint_v2(s->db, "main", SQLITE_CHECKPOINT_PASSIVE, &left, &done) == SQLITE_OK && done == left)
+		s->wal_next = CHECKPOINT_FRAMES;
+	else
+		s->wal_next = s->wal_frames + CHECKPOINT_FRAMES;
+}
+
+static int sqlite_commit(struct store *base, struct fail *f)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	int rc;
+
+	if (s->failed) {
+		fail_set(f, REASON_UNAVAILABLE, "%s", s->why.text);
+		return refused(s, f);
+	}
+	if (!s->open)
+		return 0;
+	if (sqlite_heads_flush(s, f))
+		return refused(s, f);
+	rc = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+	if (rc != SQLITE_OK) {
+		sqlite_fail(s, rc, f, "write to");
+		return refused(s, f);
+	}
+	s->open = false;
+	s->seq = s->staged;
+	if (s->wal_frames >= s->wal_next)
+		checkpoint(s);
+	return 0;
+}
+
+static void sqlite_rollback(struct store *base)
+{
+	roll_back((struct sqlite_store *)base);
+}
+
+static uint64_t sqlite_last_seq(struct store *base)
+{
+	return ((struct sqlite_store *)base)->seq;
+}
+
+/* What this store remembers of the tables. */
+static int recall(struct sqlite_store *s, struct fail *f)
+{
+	int64_t seq = 0, order = 0;
+	int rc = sqlite_number(s, "SELECT COALESCE(MAX(seq), 0) FROM event", &seq, f);
+
+	if (!rc)
+		rc = sqlite_number(s, "SELECT COALESCE(MAX(id), 0) FROM orders", &order, f);
+	if (rc)
+		return rc;
+	s->seq = s->staged = (uint64_t)seq;
+	s->order_max = (uint64_t)order;
+	return 0;
+}
+
+/*
+ * A lease that was had is only renewed. What a failed commit may have left in the log behind its
+ * valid end is overwritten by this write: once it is on disk, that can never come back.
+ */
+static int sqlite_fence(struct store *base, struct fail *f)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	int64_t epoch = 0;
+	int rc;
+
+	roll_back(s);
+	if (s->lost)
+		return lost(s, f);
+	rc = sqlite_run(s, "BEGIN IMMEDIATE", f);
+	if (rc)
+		return refused(s, f);
+	s->open = true;
+	rc = s->epoch ? check_epoch(s, f) : 0;
+	if (!rc)
+		rc = sqlite_run(s, "UPDATE meta SET value = value + 1 WHERE name = 'epoch'", f);
+	if (!rc)
+		rc = sqlite_number(s, "SELECT value FROM meta WHERE name = 'epoch'", &epoch, f);
+	if (!rc)
+		rc = recall(s, f);
+	if (!rc)
+		rc = sqlite_run(s, "COMMIT", f);
+	if (rc)
+		return refused(s, f);
+	s->open = false;
+	s->epoch = epoch;
+	sqlite_heads_release(&s->heads);
+	return 0;
+}
+
+static void sqlite_close(struct store *base)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+
+	roll_back(s);
+	if (s->epoch && !s->lost && sqlite_begin(s, NULL) == 0) { /* still ours: nobody else checkpoints */
+		roll_back(s);
+		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	}
+	sqlite_disconnect(s);
+}
+
+static const struct store_calls calls = {
+	.name = "sqlite",
+	.append = sqlite_append,
+	.keep_answer = sqlite_keep_answer,
+	.snapshot = sqlite_snapshot,
+	.forget_answers = sqlite_forget_answers,
+	.commit = sqlite_commit,
+	.rollback = sqlite_rollback,
+	.last_seq = sqlite_last_seq,
+	.load_snapshot = sqlite_load_snapshot,
+	.events = sqlite_events,
+	.find_answer = sqlite_find_answer,
+	.orders = sqlite_orders,
+	.leases = sqlite_leases,
+	.postings = sqlite_postings,
+	.notices = sqlite_notices,
+	.check = sqlite_check,
+	.backup = sqlite_backup,
+	.fence = sqlite_fence,
+	.close = sqlite_close,
+};
+
+static int check_form(const char *path, int form, struct fail *f)
+{
+	if (form > SQLITE_STORE_FORM)
+		return fail_set(f, REASON_WRONG_STATE, "'%s' has form %d and this program knows form %d: a newer nanopod-marketd "
+			"wrote it; install that one ('nanopod-marketd migrate' only goes up)", path, form, SQLITE_STORE_FORM);
+	if (form < SQLITE_STORE_FORM)
+		return fail_set(f, REASON_WRONG_STATE, "'%s' has form %d and this program needs form %d; bring it up with "
+			"'nanopod-marketd migrate'", path, form, SQLITE_STORE_FORM);
+	return 0;
+}
+
+int store_sqlite_open(const char *path, struct store **out, struct fail *f)
+{
+	struct sqlite_store *s;
+	int form = 0, rc = sqlite_look(path, &form, f);
+
+	if (rc == 1) {
+		rc = make_new(path, f);
+		if (!rc)
+			rc = sqlite_look(path, &form, f);
+	}
+	if (!rc)
+		rc = check_form(path, form, f);
+	if (rc)
+		return rc;
+	s = new_store();
+	if (!s)
+		return fail_set(f, REASON_UNAVAILABLE, "no memory is left");
+	s->base.calls = &calls;
+	s->wal_next = CHECKPOINT_FRAMES;
+	rc = sqlite_connect(path, s, f);
+	if (!rc && sqlite3_db_readonly(s->db, "main") == 1)
+		rc = sqlite_fail(s, SQLITE_READONLY, f, "write to");
+	if (!rc && size_of(path, "") <= QUICK_BYTES)
+		rc = sqlite_check_file(s, true, f);
+	if (!rc)
+		rc = recall(s, f);
+	if (rc) {
+		sqlite_disconnect(s);
+		return rc;
+	}
+	*out = &s->base;
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/uri.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool utf8_valid(const char *text, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	for (size_t i = 0; i < len;) {
+		unsigned more = s[i] < 0x80 ? 0 : s[i] >= 0xc2 && s[i] < 0xe0 ? 1 : s[i] >= 0xe0 && s[i] < 0xf0 ? 2 :
+			s[i] >= 0xf0 && s[i] < 0xf5 ? 3 : 9;
+
+		if (more == 9 || len - i <= more)
+			return false;
+		for (unsigned k = 1; k <= more; k++)
+			if ((s[i + k] & 0xc0) != 0x80)
+				return false;
+		/* Longer forms than needed, surrogates, past the last code point. */
+		if ((s[i] == 0xe0 && s[i + 1] < 0xa0) || (s[i] == 0xed && s[i + 1] > 0x9f) ||
+			(s[i] == 0xf0 && s[i + 1] < 0x90) || (s[i] == 0xf4 && s[i + 1] > 0x8f))
+			return false;
+		i += more + 1;
+	}
+	return true;
+}
+
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/*
+ * Decodes [from, to) to *at and ends it with a NUL. In a path an encoded '/' would be a second way
+ * to write another path; control characters are nothing that a name has.
+ */
+static int decode(const char *from, const char *to, bool query, char **at)
+{
+	char *start = *at, *out = *at;
+
+	while (from < to) {
+		char c = *from++;
+
+		if (c == '%') {
+			if (to - from < 2 || hex(from[0]) < 0 || hex(from[1]) < 0)
+				return -EINVAL;
+			c = (char)(hex(from[0]) * 16 + hex(from[1]));
+			from += 2;
+			if (!query && c == '/')
+				return -EINVAL;
+		} else if (query && c == '+') {
+			c = ' ';
+		}
+		if ((unsigned char)c < 0x20 || c == 0x7f)
+			return -EINVAL;
+		*out++ = c;
+	}
+	if (!utf8_valid(start, (size_t)(out - start)))
+		return -EINVAL;
+	*out++ = '\0';
+	*at = out;
+	return 0;
+}
+
+static int parse_query(const char *text, struct uri *u, char **at)
+{
+	while (*text) {
+		const char *end = text + strcspn(text, "&");
+		const char *is = memchr(text, '=', (size_t)(end - text));
+
+		if (end > text) {
+			if (u->query_count == QUERY_MAX)
+				return -E2BIG;
+			u->query[u->query_count].name = *at;
+			if (decode(text, is ? is : end, true, at) != 0)
+				return -EINVAL;
+			u->query[u->query_count].value = *at;
+			if (decode(is ? is + 1 : end, end, true, at) != 0)
+				return -EINVAL;
+			u->query_count++;
+		}
+		text = *end ? end + 1 : end;
+	}
+	return 0;
+}
+
+int uri_parse(const char *raw, struct uri *out)
+{
+	size_t len = strlen(raw), path_len = strcspn(raw, "?");
+	struct uri u = { 0 };
+	char *at;
+	int rc;
+
+	if (len > URI_MAX || path_len > URI_PATH_MAX)
+		return -E2BIG;
+	if (raw[0] != '/' || strchr(raw, '#'))
+		return -EINVAL;
+	u.room = at = malloc(len + 2 + 2 * QUERY_MAX);
+	if (!at)
+		return -ENOMEM;
+	u.path = at;
+	rc = decode(raw, raw + path_len, false, &at);
+	if (rc == 0 && raw[path_len] == '?')
+		rc = parse_query(raw + path_len + 1, &u, &at);
+	if (rc != 0) {
+		free(u.room);
+		return rc;
+	}
+	*out = u;
+	return 0;
+}
+
+void uri_release(struct uri *u)
+{
+	free(u->room);
+	memset(u, 0, sizeof *u);
+}

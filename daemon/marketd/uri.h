@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A request's target as it came: taken apart and decoded, or refused. Never two ways to read one. */
+#ifndef MARKETD_URI_H
+#define MARKETD_URI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "marketd/api.h"
+
+enum { URI_MAX = 8192, URI_PATH_MAX = 4096 };
+
+struct uri {
+	char *room;            /* what all else points into */
+	const char *path;
+	struct { const char *name, *value; } query[QUERY_MAX];
+	size_t query_count;
+};
+
+/* 0; -EINVAL: not of the form that this takes; -E2BIG; -ENOMEM. */
+int uri_parse(const char *raw, struct uri *out);
+void uri_release(struct uri *u);
+
+bool utf8_valid(const char *text, size_t len);
+
+#endif

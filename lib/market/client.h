@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTTP to a market: one connection that is kept, one request at a time, and for every failure an
+ * answer to the question that matters with money: may it have reached the market? The only one
+ * that knows libcurl.
+ */
+#ifndef MARKET_CLIENT_H
+#define MARKET_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "market/reason.h"
+
+/*
+ * Failures that no market told: a code beside enum reason's.
+ * X(name, code in JSON errors, exit status of nanopod, retryable)
+ */
+#define CLIENT_FAILURES(X) \
+	X(UNREACHABLE, "unreachable", 8, 1)     /* not sent: no connection, or it took too long to be made */ \
+	X(LOST, "lost", 8, 1)                   /* sent, and no whole answer came back */ \
+	X(UNTRUSTED, "untrusted", 4, 0)         /* the certificate is not to be believed */ \
+	X(BAD_ANSWER, "bad_answer", 1, 0)       /* an answer that makes no sense */ \
+	X(BAD_SETUP, "bad_setup", 2, 0)         /* URL, token or file of certificates cannot be used */ \
+	X(STOPPED, "interrupted", 130, 1)       /* stop_fd became readable */ \
+	X(NO_HTTP, "no_http", 1, 0)             /* libcurl is not installed, or too old */
+
+enum client_failure {
+	CLIENT_BASE = -4000,
+#define CLIENT_X(name, code, status, retryable) CLIENT_##name,
+	CLIENT_FAILURES(CLIENT_X)
+#undef CLIENT_X
+	CLIENT_END
+};
+
+/* Of an enum reason or client_failure. */
+const char *client_code(int code);
+int client_status(int code);       /* an exit status of nanopod */
+bool client_retryable(int code);
+
+struct client;
+
+/* Copied. NULL and 0 where nothing is said. */
+struct client_setup {
+	const char *url;           /* https://host[:port][/prefix], http://…, unix:/path */
+	const char *token;         /* NULL: none (unix socket, open paths) */
+	const char *ca;            /* file of certificates to believe instead of the system's */
+	bool plain;                /* the token may go over http:// to other machines too */
+	int64_t connect_ms, whole_ms; /* 10 s and 60 s */
+	int tries;                 /* at most, where repeating is safe; 4 */
+	int stop_fd;               /* readable: give up; below 1: none */
+};
+
+/* 0, or CLIENT_BAD_SETUP. Touches no network and loads no library yet. */
+int client_new(const struct client_setup *setup, struct client **out, struct fail *f);
+void client_free(struct client *c);
+const char *client_url(const struct client *c);
+
+/* Would this URL, this token do? 0 or CLIENT_BAD_SETUP. */
+int client_check_token_text(const char *token, struct fail *f);
+int client_check_url(const char *url, struct fail *f);
+
+struct client_call {
+	const char *method;        /* "GET" */
+	const char *path;          /* "/v2/orders?limit=50", from the URL's end on; it is checked */
+	const char *body;          /* JSON; NULL: none */
+	size_t body_len;           /* 0: strlen(body) */
+	const char *key;           /* Idempotency-Key: makes a POST repeatable; NULL: none */
+	const char *accept;        /* NULL: application/json */
+	bool once;                 /* no second try, whatever happens */
+};
+
+enum client_sent {
+	CLIENT_NOT_SENT,           /* it cannot have reached the market */
+	CLIENT_MAYBE,              /* it may have reached the market: what it asked for may be done */
+	CLIENT_ANSWERED,
+};
+
+struct client_answer {
+	int status;                /* HTTP's; 0: none came */
+	enum client_sent sent;
+	int tries;                 /* how many it took */
+	int64_t retry_after;       /* seconds; -1: not said */
+	bool ours;                 /* it came from a market of ours (Nanopod-Market) */
+	bool replayed;             /* the market gave again what it gave before for this key */
+	char request_id[128];      /* "" where none was told */
+	char type[64];             /* Content-Type without its parameters */
+	struct buf headers;        /* as they came */
+	struct buf body;
+};
+
+void client_answer_init(struct client_answer *a);
+void client_answer_release(struct client_answer *a);
+
+/*
+ * 0 where the status is 2xx; a negative enum reason where the market refused; a client_failure
+ * else. The sentence says what, why and what to do. *a is cleared first and is worth reading in any case.
+ */
+int client_send(struct client *c, const struct client_call *q, struct client_answer *a, struct fail *f);
+
+/* What client_send would send, as text, the token masked. 0 or -ENOMEM / CLIENT_BAD_SETUP. */
+int client_explain(const struct client *c, const struct client_call *q, struct buf *out, struct fail *f);
+
+/* Appends text with all but letters, digits and -._~ as %XX. */
+int client_quote(struct buf *out, const char *text);
+
+/* ---- Streams of lines: one at a time, on a connection of their own ----------------------- */
+
+/* 0 where the market began to answer with 2xx, else as client_send; a: status and headers (body of a refusal). */
+int client_stream_open(struct client *c, const struct client_call *q, struct client_answer *a, struct fail *f);
+
+/*
+ * 1: *line (without the newline, ends with NUL, valid until the next call); 0: it ended as it should;
+ * -EAGAIN: nothing came for timeout_ms (-1: for ever); CLIENT_LOST: open it again from where you are.
+ */
+int client_stream_line(struct client *c, const char **line, size_t *len, int64_t timeout_ms, struct fail *f);
+void client_stream_close(struct client *c);
+
+#endif

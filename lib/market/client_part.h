@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What client*.c share: libcurl's functions as they were found, and one transfer's state. */
+#ifndef MARKET_CLIENT_PART_H
+#define MARKET_CLIENT_PART_H
+
+#include <curl/curl.h>
+
+#include "market/client.h"
+
+enum {
+	HEADERS_MAX = 64 * 1024,
+	BODY_MAX = 32 << 20,
+	LINE_MAX_BYTES = 4 << 20,   /* of a stream */
+	STREAM_FULL = 1 << 20,      /* above it the market has to wait for the reader */
+};
+
+struct curl_calls {
+	CURLcode (*global_init)(long);
+	CURL *(*easy_init)(void);
+	void (*easy_cleanup)(CURL *);
+	void (*easy_reset)(CURL *);
+	CURLcode (*easy_setopt)(CURL *, CURLoption, ...);
+	CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
+	CURLcode (*easy_pause)(CURL *, int);
+	const char *(*easy_strerror)(CURLcode);
+	CURLM *(*multi_init)(void);
+	CURLMcode (*multi_cleanup)(CURLM *);
+	CURLMcode (*multi_add_handle)(CURLM *, CURL *);
+	CURLMcode (*multi_remove_handle)(CURLM *, CURL *);
+	CURLMcode (*multi_perform)(CURLM *, int *);
+	CURLMcode (*multi_poll)(CURLM *, struct curl_waitfd[], unsigned, int, int *);
+	CURLMsg *(*multi_info_read)(CURLM *, int *);
+	struct curl_slist *(*slist_append)(struct curl_slist *, const char *);
+	void (*slist_free_all)(struct curl_slist *);
+};
+
+/* One request under way. */
+struct transfer {
+	CURL *easy;
+	struct curl_slist *headers;
+	struct client_answer *answer;
+	const struct curl_calls *curl;
+	struct buf lines;           /* of a stream, not handed out yet */
+	size_t taken;               /* bytes of it that were */
+	bool stream, begun;         /* a stream's answer is 2xx: its body is lines */
+	bool added, done, paused, too_large;
+	bool cut;                   /* what follows is not the last header block's body */
+	CURLcode result;
+	char why[CURL_ERROR_SIZE];
+};
+
+struct client {
+	char *url, *base;           /* as it was given; what paths are added to */
+	char *socket;               /* unix:/path; NULL */
+	char *token, *ca;
+	bool secure, loopback;      /* https; this machine */
+	int64_t connect_ms, whole_ms;
+	int tries, stop_fd;
+	struct curl_calls curl;     /* all NULL until the first request */
+	CURLM *multi;
+	CURL *easy;                 /* kept, and its connection with it */
+	struct transfer stream;
+};
+
+/* client_load.c: finds libcurl. 0 or CLIENT_NO_HTTP. */
+int client_load(struct curl_calls *out, struct fail *f);
+
+/* client_transfer.c: one request, for client.c and for streams. */
+void client_clear(struct client_answer *a);
+bool client_repeatable(const struct client_call *q); /* doing it twice does no more than doing it once */
+bool client_was_sent(const struct client *c, const struct transfer *t); /* did a byte of the request leave? */
+int client_ready(struct client *c, struct fail *f);
+int client_begin(struct client *c, struct transfer *t, const struct client_call *q, struct fail *f);
+void client_end(struct client *c, struct transfer *t);
+/* Goes on until something was done, at most so many ms (-1: for ever). 0 or CLIENT_STOPPED. */
+int client_turn(struct client *c, struct transfer *t, int64_t ms, struct fail *f);
+/* After the end: 0, a reason or a client_failure. */
+int client_verdict(const struct client *c, struct transfer *t, const struct client_call *q, struct fail *f);
+
+/* client_text.c: URLs, tokens and paths. */
+int client_take_url(struct client *c, const char *url, struct fail *f);
+int client_check_path(const char *path, struct fail *f);
+
+#endif

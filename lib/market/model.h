@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a market tells, as plain data: wire.h fills these from an answer's JSON. Texts and arrays
+ * belong to the document that they were read from (struct doc) and go with it. Absent is NULL, 0,
+ * or what is said here. Money is micro-dollars, prices micro-dollars per node-minute, times Unix
+ * seconds. Of every closed list the wire may know more words than we do: they are 0 (…_UNKNOWN), and
+ * the word itself is beside it.
+ */
+#ifndef MARKET_MODEL_H
+#define MARKET_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MODEL_NEVER INT64_MAX  /* the end of what has none */
+#define MODEL_NONE INT64_MIN   /* money that the market did not tell */
+
+enum { MODEL_CHAIN = 32 };
+
+struct model_ref {
+	const char *id, *name;       /* a SKU's name is its alias */
+};
+
+struct model_span {
+	int64_t start, end;          /* end MODEL_NEVER: open */
+	int64_t nodes;
+};
+
+struct model_schedule {
+	const struct model_span *list;
+	size_t count;
+};
+
+struct model_sku {
+	const char *id, *alias, *accelerator, *form_factor, *region, *zone, *rdma, *audience;
+	int64_t gpus, vcpus, memory, storage; /* of a node; -1: not told; bytes */
+	int64_t public_ipv4;                  /* 0, 1; -1: not told */
+};
+
+struct model_availability {
+	struct model_ref sku;
+	struct model_schedule schedule;
+};
+
+struct model_level {
+	const char *sku;
+	int64_t price;
+	struct model_schedule schedule;
+};
+
+struct model_depth {
+	int64_t start, end, requested_at;
+	const struct model_level *bids, *asks; /* best first */
+	size_t bid_count, ask_count;
+};
+
+struct model_fill {
+	const char *contract;
+	int64_t filled_at, price;
+	struct model_schedule schedule;
+};
+
+/* X(name, word) */
+#define MODEL_ORDER_STATUSES(X) \
+	X(PENDING, "pending") X(FILLED, "filled") X(PARTIALLY_FILLED, "partially_filled") X(REJECTED, "rejected") \
+	X(CANCELLED, "cancelled") X(STANDING, "standing")
+
+enum model_order_status {
+	MODEL_ORDER_UNKNOWN,
+#define MODEL_X(name, word) MODEL_ORDER_##name,
+	MODEL_ORDER_STATUSES(MODEL_X)
+#undef MODEL_X
+};
+
+struct model_order {
+	const char *id, *side, *status_text;
+	enum model_order_status status;
+	struct model_ref pool, sku;
+	bool sell, standing, partial;
+	struct model_schedule window, filled; /* what was asked for; what was filled of it */
+	int64_t limit;                        /* price */
+	int64_t created_at, filled_at, cancelled_at;
+	int64_t average;                      /* price; -1: nothing filled */
+	const struct model_fill *fills;
+	size_t fill_count;
+	struct model_ref by;                  /* token or user */
+	/* Only of a market of ours: */
+	const char *reason_text;              /* the code on the wire */
+	int reason;                           /* enum reason; REASON_NONE */
+	int64_t filled_total, hold;           /* MODEL_NONE: not told */
+};
+
+struct model_pool_sku {
+	const char *sku;
+	struct model_schedule schedule;
+};
+
+struct model_pool {
+	const char *id, *name, *path, *owner, *kind;
+	int64_t created_at;
+	struct model_schedule total;
+	const struct model_pool_sku *by_sku;
+	size_t sku_count;
+};
+
+#define MODEL_INSTANCE_STATUSES(X) \
+	X(AWAITING, "awaiting_allocation") X(RUNNING, "running") X(TERMINATED, "terminated") X(FAILED, "failed")
+
+enum model_instance_status {
+	MODEL_INSTANCE_UNKNOWN,
+#define MODEL_X(name, word) MODEL_INSTANCE_##name,
+	MODEL_INSTANCE_STATUSES(MODEL_X)
+#undef MODEL_X
+};
+
+struct model_instance {
+	const char *id, *name, *status_text, *priority, *public_ip;
+	enum model_instance_status status;
+	struct model_ref pool, sku, image;
+	int64_t created_at, updated_at, shutdown_at; /* shutdown_at 0: not told */
+};
+
+struct model_key {
+	const char *type, *key;               /* "ssh-ed25519", base64 */
+};
+
+struct model_ssh {
+	const char *hostname;
+	int64_t port;
+	const struct model_key *keys;
+	size_t key_count;
+	int64_t updated_at;                   /* of the keys; 0: not told */
+};
+
+struct model_log {
+	uint64_t seq;
+	int64_t at;
+	const char *data;                     /* decoded */
+	size_t len;
+};
+
+struct model_image {
+	const char *id, *name, *path, *status;
+	bool is_public;
+	int64_t created_at;
+};
+
+struct model_workspace {
+	const char *id, *name, *path;
+};
+
+struct model_procurement {
+	const char *id, *name, *state, *message;
+	struct model_ref pool, sku;
+	int64_t target;                       /* nodes; -1: as many as there are instances */
+	int64_t min_sell, max_buy, window;    /* prices; minutes */
+	bool enabled;
+	int64_t created_at, updated_at;
+};
+
+/* What POST /v2/order_preview says. */
+struct model_preview {
+	bool quoted;
+	const char *reason;                   /* where it is not */
+	const char *sku, *pool;
+	int64_t start, end, nodes, limit;     /* of the order that would fill */
+	int64_t fee_flat, fee_bps;            /* price; basis points */
+};
+
+/* One thing that would do instead. */
+struct model_alternative {
+	const char *kind, *message;           /* "price" "nodes" "start" "end" */
+	int64_t price, nodes, start, end;     /* -1: stays as it was asked */
+};
+
+/* What POST /np/v1/quote says; also a dry run of extend. */
+struct model_quote {
+	bool fills;
+	int64_t cost, price, nodes, start, end;
+	int64_t available_after;              /* MODEL_NONE: not told */
+	const char *reason_text, *message;
+	int reason;                           /* enum reason */
+	const struct model_alternative *alternatives;
+	size_t alternative_count;
+};
+
+struct model_release {
+	int64_t refund, from, nodes;
+	const char *rule;
+};
+
+struct model_balance {
+	int64_t available, held, escrow, unsettled, floor; /* MODEL_NONE: not told */
+	int64_t burn;                         /* micro-dollars an hour */
+};
+
+struct model_token {
+	const char *id, *name, *token;        /* token: only where it was just made */
+	const char *const *scopes;
+	size_t scope_count;
+	int64_t created_at, expires_at;       /* 0: never */
+};
+
+struct model_whoami {
+	const char *account_id, *account, *state, *user;
+	bool local;                           /* the operator, by the unix socket */
+	bool has_token;
+	struct model_token token;
+};
+
+struct model_policy {
+	int64_t fee_bps, release_bps, settle_minutes, notice_minutes;
+};
+
+/* GET /np/v1: is this a market of ours, and what can it. */
+struct model_market {
+	const char *name, *version;
+	int64_t now, minute;
+	bool test_clock;
+	struct model_policy policy;
+};
+
+struct model_account {
+	const char *id, *name, *state;
+	int64_t created_at;
+	struct model_balance balance;
+};
+
+struct model_host {
+	const char *id, *name, *state, *pool;
+	struct model_ref sku;
+	int64_t start, end;                   /* end MODEL_NEVER: none */
+};
+
+struct model_lease {
+	const char *id;
+	struct model_ref pool, sku;
+	int64_t start, end, price, cost, nodes;
+	bool interruptible;
+};
+
+struct model_posting {
+	uint64_t seq, n, transfer, owner, asset, subject;
+	int64_t at, amount, balance;
+	const char *book;
+	uint8_t chain[MODEL_CHAIN];
+};
+
+struct model_event {
+	uint64_t seq;
+	int64_t at;
+	const char *type;
+};
+
+struct model_detail {
+	const char *field, *code, *message;
+};
+
+/* An error answer, in any of the shapes that markets use. */
+struct model_error {
+	const char *type, *code, *message, *request_id;
+	int reason;                           /* enum reason; by HTTP status where the code is none of ours */
+	const struct model_detail *details;
+	size_t detail_count;
+};
+
+/* ---- What is asked for ------------------------------------------------------------------ */
+
+struct model_order_new {
+	const char *pool, *sku;               /* pool NULL: none (quotes) */
+	bool sell, standing, partial, interruptible;
+	int64_t nodes, start, end, price;
+	int64_t max_total;                    /* micro-dollars; 0: not said. Only to a market of ours */
+};
+
+struct model_instance_new {
+	const char *name, *pool, *image, *sku;
+	const void *user_data;                /* plain; goes as base64 */
+	size_t user_data_len;
+	const char *priority;                 /* NULL: not said */
+};
+
+struct model_extend {
+	const char *sku;                      /* NULL: not said */
+	int64_t seconds, end;                 /* one of them, the other 0 */
+	int64_t nodes;                        /* 0: all */
+	int64_t price, max_total;             /* max_total 0: not said */
+	bool dry_run;
+};
+
+struct model_release_new {
+	const char *sku;                      /* NULL: any */
+	int64_t from, nodes;                  /* 0: now; all */
+	bool dry_run;
+};
+
+struct model_token_new {
+	const char *name;                     /* NULL: none */
+	const char *const *scopes;
+	size_t scope_count;
+	int64_t seconds;                      /* of life; 0: the market's way; -1: for ever */
+};
+
+#endif

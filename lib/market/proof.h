@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Holds a statement against itself: each posting's place in the hash chain is computed again from
+ * what it says, and each balance from the one before. The market does the same sum when it writes
+ * (daemon/marketd/chain.h has the text that is hashed); agreeing by luck is not possible.
+ */
+#ifndef MARKET_PROOF_H
+#define MARKET_PROOF_H
+
+#include "base/fail.h"
+#include "base/table.h"
+#include "market/model.h"
+
+struct proof {
+	uint8_t chain[MODEL_CHAIN]; /* after the last posting; zeros before the first */
+	uint64_t count;             /* postings that were right */
+	uint64_t seq, n;            /* of the last one */
+	struct table balances;      /* "owner book asset" -> int64_t * */
+};
+
+void proof_init(struct proof *p);
+void proof_release(struct proof *p);
+
+/* 0, or -EBADMSG with a sentence that names the row and what is wrong with it; -ENOMEM. */
+int proof_add(struct proof *p, const struct model_posting *row, struct fail *f);
+
+/* "seq-n chain-in-hex": what is kept to prove later that nothing before it was changed. */
+enum { PROOF_TEXT = 128 };
+const char *proof_head(const struct proof *p, char room[PROOF_TEXT]);
+/* 0, or -EINVAL where it is none. */
+int proof_parse_head(const char *text, uint64_t *seq, uint64_t *n, uint8_t chain[MODEL_CHAIN]);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON to model.h and back; with daemon/ the only one that knows jansson. Answers are somebody
+ * else's: unknown fields and words are let pass, a wrong type is refused and named, and no number
+ * in them decides how much memory is taken. Nothing here talks to a network.
+ *
+ *     struct doc *d;
+ *     doc_parse(text, len, &d, f);
+ *     for (size_t i = 0; i < doc_count(d); i++)
+ *             wire_order(d, i, &order, f);          one of a list
+ *     wire_order(d, WIRE_WHOLE, &order, f);         the document itself
+ *     doc_free(d);                                  and all that was read from it
+ */
+#ifndef MARKET_WIRE_H
+#define MARKET_WIRE_H
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "market/model.h"
+
+enum {
+	WIRE_WHOLE = -1,
+	WIRE_BYTES_MAX = 32 << 20,   /* of one document */
+};
+
+struct doc;
+
+/* 0, or -EPROTO with a sentence: not JSON, too deep, too large. len 0 gives an empty document. */
+int doc_parse(const char *text, size_t len, struct doc **out, struct fail *f);
+void doc_free(struct doc *d);
+
+/* Members of "data", or of the document where it is an array itself; 0 where there are none. */
+size_t doc_count(const struct doc *d);
+
+/* The cursor of the next page, or NULL where this is the last. -EPROTO: more is promised and no cursor given. */
+int doc_next(const struct doc *d, const char **cursor, struct fail *f);
+
+/* The document as text again, indented or on one line. 0 or -ENOMEM / -EFBIG. */
+int doc_show(const struct doc *d, bool indent, struct buf *out);
+
+/* One member of the list, or of the document (WIRE_WHOLE), as one line. */
+int doc_show_at(const struct doc *d, long at, struct buf *out);
+
+/* A text of the document by its name ("object"), or NULL. */
+const char *doc_text(const struct doc *d, const char *name);
+
+/* 0, or -EPROTO with a sentence that names the field; *out is untouched then. */
+int wire_sku(struct doc *d, long at, struct model_sku *out, struct fail *f);
+int wire_availability(struct doc *d, long at, struct model_availability *out, struct fail *f);
+int wire_depth(struct doc *d, long at, struct model_depth *out, struct fail *f);
+int wire_order(struct doc *d, long at, struct model_order *out, struct fail *f);
+int wire_pool(struct doc *d, long at, struct model_pool *out, struct fail *f);
+int wire_instance(struct doc *d, long at, struct model_instance *out, struct fail *f);
+int wire_ssh(struct doc *d, long at, struct model_ssh *out, struct fail *f);
+int wire_log(struct doc *d, long at, struct model_log *out, struct fail *f);
+int wire_image(struct doc *d, long at, struct model_image *out, struct fail *f);
+int wire_workspace(struct doc *d, long at, struct model_workspace *out, struct fail *f);
+int wire_procurement(struct doc *d, long at, struct model_procurement *out, struct fail *f);
+int wire_preview(struct doc *d, long at, struct model_preview *out, struct fail *f);
+int wire_quote(struct doc *d, long at, struct model_quote *out, struct fail *f);
+int wire_release(struct doc *d, long at, struct model_release *out, struct fail *f);
+int wire_balance(struct doc *d, long at, struct model_balance *out, struct fail *f); /* SF Compute's /v1/balances too */
+int wire_credit(struct doc *d, struct model_balance *out, struct fail *f); /* the balance after a credit */
+int wire_token(struct doc *d, long at, struct model_token *out, struct fail *f);
+int wire_whoami(struct doc *d, long at, struct model_whoami *out, struct fail *f);   /* /v2/me too */
+int wire_market(struct doc *d, long at, struct model_market *out, struct fail *f);
+int wire_policy(struct doc *d, long at, struct model_policy *out, struct fail *f);
+int wire_account(struct doc *d, long at, struct model_account *out, struct fail *f);
+int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f);
+int wire_lease(struct doc *d, long at, struct model_lease *out, struct fail *f);
+int wire_posting(struct doc *d, long at, struct model_posting *out, struct fail *f);
+int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f);
+
+/* Never fails: what cannot be read is left empty. status: HTTP's. */
+void wire_error(struct doc *d, int status, struct model_error *out);
+
+/* ---- Bodies. 0 or -ENOMEM / -EFBIG / -EINVAL (a text that is not UTF-8) ------------------- */
+
+int wire_put_order(struct buf *out, const struct model_order_new *o);       /* orders, quotes */
+/* order_preview asks for a kind of node by what it is: sku may be NULL (any). */
+int wire_put_preview(struct buf *out, const struct model_order_new *o, const struct model_sku *sku);
+int wire_put_pool(struct buf *out, const char *name, const char *workspace);
+int wire_put_instance(struct buf *out, const struct model_instance_new *i);
+int wire_put_extend(struct buf *out, const struct model_extend *e);
+int wire_put_release(struct buf *out, const struct model_release_new *r);
+int wire_put_token(struct buf *out, const struct model_token_new *t);
+
+#endif

@@ -1,0 +1,167 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# nanopod buy and price against a market: what is shown is what is bought, and why not is true.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/trade.sh"
+PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
+trade_start
+cd "$TMP" || exit 99
+buy() { timeout -k 5 60 "$NANOPOD" buy "$@"; }
+DAY=$((24 * HOUR)) FIRST=$((NOW + 60))
+
+# ---- Price ----
+run_is 0 "a price" "$NANOPOD" price -t h100 -n 2 -d 24h
+like "$out" '2 nodes of richmond, 8 GPUs each' "says of what"
+like "$out" 'window +Fri 15 Jan 08:01 to Sat 16 Jan 08:01 UTC, 24h' "says when: from the next minute on"
+like "$out" 'total +\$691\.20' "says the total"
+like "$out" 'price +\$1\.80 per GPU-hour, \$14\.40 per node-hour' "in both units"
+like "$out" 'offers +3 nodes at \$1\.80 per GPU-hour: 2 of them' "says where they come from"
+like "$out" ' 1 node +at \$3\.00 per GPU-hour$' "and what else there is"
+run_is 0 "in JSON" "$NANOPOD" price -t h100 -n 4 -d 1h -o json
+is "$(printf '%s' "$out" | jq -c '.[0] | [.nodes, .total, .total_micros, .limit, .fills, (.offers | length)]')" \
+	'[4,"67.200000",67200000,"3.00",true,2]' "exact, and always a list"
+run_is 0 "per node" "$NANOPOD" price -t richmond -d 1h --per node
+like "$out" 'price +\$14\.40 per node-hour$' "then all prices are"
+run_is 6 "more than there is" "$NANOPOD" price -t h100 -n 9 -d 1h
+like "$out" 'cannot be had now' "is said"
+like "$err" "nanopod price .*-n 4" "with what could be had"
+run_is 3 "no such type" "$NANOPOD" price -t z9 -d 1h
+like "$err" 'richmond' "names those that there are"
+run_is 0 "all types" "$NANOPOD" price -d 1h -q
+is "$out" richmond "by name"
+orders_before=$(orders_count)
+
+# ---- A plan is not a purchase ----
+run_is 0 "dry run" buy -t h100 -n 2 -d 24h -p 2.10 --dry-run -o json
+is "$(printf '%s' "$out" | jq -c '.[0] | [.status, .nodes, .total_micros]')" '["would fill",2,691200000]' "tells the price"
+like "$err" '"plan":' "the plan is JSON too then"
+run_is 0 "explain" buy -t h100 -n 2 -d 24h -p 2.10 --explain
+like "$out" 'POST .*/v2/pools' "prints the requests: the pool"
+like "$out" 'POST .*/v2/orders' "the order"
+like "$out" 'POST .*/v2/instances' "the nodes"
+unlike "$out" "$ACME" "and keeps the token"
+run_is 2 "no terminal and no -y" buy -t h100 -d 1h -p 2.10
+like "$err" "'-y'" "names the flag"
+run_is 0 "--fields= lists them" buy -t h100 -d 1h -p 2.10 -y --fields=
+like "$out" '^reservation ' "and buys nothing"
+run_is 2 "a field that is not there" buy -t h100 -d 1h -p 2.10 -y --fields nosuch
+is "$(orders_count) $(pools_count) $(intents)" "$orders_before 0 0" "nothing was asked for by any of these"
+
+# ---- Bought ----
+before=$(balance_now)
+run_is 0 "bought" buy -t h100 -n 2 -d 24h -p 2.10 -y
+like "$out" '^r-[0-9a-f]{6}$' "the reservation's name, and nothing else, on standard output"
+R=$out
+like "$err" '^Buy 2 nodes of richmond$' "-y prints the plan all the same"
+like "$err" 'window +Fri 15 Jan 08:01 to Sat 16 Jan 08:01 UTC, 24h' "the window"
+like "$err" 'size +2 x 8 GPUs' "the size"
+like "$err" 'price +\$1\.80 per GPU-hour now, limit \$2\.10 per GPU-hour' "the price and its limit"
+like "$err" 'total +\$691\.20 now, \$806\.40 at worst' "the total and the worst"
+like "$err" 'burn +\$28\.80 an hour' "the burn"
+like "$err" 'refund +' "what comes back"
+like "$err" 'balance +\$99,308\.80 after it, \$99,193\.60 at worst' "the balance after it"
+like "$err" "next: 'nanopod show $R'" "and what to type next"
+is "$(market GET "/v2/orders?status=filled" | jq -c '.data[0] | [.allocation_schedule_delta[0].start_at, .allocation_schedule_delta[0].end_at, .allocation_schedule_delta[0].node_count]')" \
+	"[$FIRST,$((FIRST + DAY)),2]" "the window that was shown is the one that was bought"
+is $((before - $(balance_now))) 691200000 "for the price that was shown"
+is "$(market GET /v2/instances | jq -r --arg p "$R" '[.data[] | select(.pool.name == $p) | .name] | sort | join(" ")')" "$R-0 $R-1" "and nodes are started"
+is "$(intents)" 0 "nothing is left unfinished"
+
+mkdir -p "$HOME/.ssh" && echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ me "and\ you"' >"$HOME/.ssh/id_ed25519.pub"
+run_is 0 "one for the evening" buy -t richmond -d 90m -s +2h -p 2.10 -y --name eve -o json
+is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .status, .nodes, .start, .end, .price, .total, .total_micros, .replayed, (.instances | length)]')" \
+	'["eve","filled",1,"2027-01-15T10:01:00Z","2027-01-15T11:31:00Z","1.80","21.600000",21600000,false,1]' "all about it in JSON, times in UTC"
+like "$err" '"sign-in":"with 1 SSH key of yours"' "with the key in ~/.ssh"
+is "$(market GET '/v2/instances' | jq -r '.data[] | select(.name == "eve-0") | .cloud_init_user_data_used')" true "which the node gets"
+run_is 5 "a name that is taken" buy -t richmond -d 1h -p 2.10 -y --name eve
+is "$(intents)" 0 "is an answer: nothing is left unfinished"
+run_is 0 "into it" buy -t richmond -d 90m -s @$((FIRST + 2 * HOUR)) -p 3 -y --into eve -q
+is "$out $(instances_of eve)" "eve 2" "adds a node to it"
+run_is 0 "more time for one that has enough nodes" buy -t richmond -d 1h -s @$((FIRST + 10 * HOUR)) -p 2 -y --into eve
+is "$(instances_of eve)" 2 "starts no further node"
+run_is 0 "no nodes are wanted" buy -t richmond -d 1h -s @$((FIRST + 48 * HOUR)) -p 2 -y --name bare --no-instances
+is "$(instances_of bare)" 0 "and none are started"
+run_is 2 "a private key is not sent anywhere" sh -c "printf -- '-----BEGIN OPENSSH PRIVATE KEY-----\n' >k; '$NANOPOD' buy -t richmond -d 1h -p 2 -y --ssh-key k"
+
+# ---- Why not, and what would ----
+# Types the first command of the last hint that has this in it.
+hinted() { printf '%s\n' "$err" | tr "'" '\n' | grep '^nanopod buy ' | grep -e "$1" | head -n 1 | sed "s|^nanopod|$NANOPOD|"; }
+FAR=$((FIRST + 100 * HOUR))
+before=$(orders_count) pools=$(pools_count)
+run_is 6 "a limit that is too low" buy -t h100 -n 2 -d 4h -s @$FAR -p 1.50 -y
+like "$err" "cannot buy 2 nodes of 'richmond' at \\\$1\.50 per GPU-hour: " "what"
+like "$err" "-p 1\.80.*would fill" "what would"
+is "$(orders_count) $(pools_count) $(intents)" "$before $pools 0" "nothing was ordered, nothing is left"
+run_is 0 "and that is true: the price" sh -c "$(hinted '-p 1.80')"
+run_is 6 "more nodes than are left" buy -t h100 -n 4 -d 4h -s @$FAR -p 2.00 -y
+like "$err" "-n 1" "how many would"
+run_is 0 "and that is true: the nodes" sh -c "$(hinted '-n 1')"
+run_is 6 "now there are none" buy -t h100 -n 1 -d 4h -s @$FAR -p 2.00 -y
+like "$err" " -s " "when there would"
+run_is 0 "and that is true: the start" sh -c "$(hinted ' -s ')"
+run_is 10 "fewer will do" buy -t h100 -n 4 -d 4h -s @$((FIRST + 150 * HOUR)) -p 2.00 -y --partial -o json
+is "$(printf '%s' "$out" | jq -c '.[0] | [.nodes, (.instances | length)]')" '[3,3]' "as many as there are"
+
+# ---- Money ----
+run_is 7 "--max-total" buy -t h100 -d 10h -s @$((FIRST + 60 * HOUR)) -p 2 --max-total 100 -y
+like "$err" "costs \\\$144\.00, and '--max-total' is \\\$100\.00" "is held to"
+"$NANOPOD" config set spend-max 50
+run_is 7 "spend-max" buy -t h100 -d 10h -s @$((FIRST + 60 * HOUR)) -p 2 --max-total 1000 -y
+like "$err" "spend-max" "counts where it is smaller"
+"$NANOPOD" config unset spend-max
+marketd_account poor 10.00
+run_is 7 "not enough money" env NANOPOD_TOKEN="$(marketd_token poor)" "$NANOPOD" buy -t h100 -d 10h -s @$((FIRST + 60 * HOUR)) -p 2 -y
+is "$(intents)" 0 "nothing is left unfinished"
+
+# ---- Standing ----
+S=$((FIRST + 200 * HOUR))
+run_is 0 "left in the book" buy -t h100 -n 2 -d 2h -s @$S -p 1.50 --standing --no-wait -y -o json
+O=$(printf '%s' "$out" | jq -r '.[0].order') R=$(printf '%s' "$out" | jq -r '.[0].reservation')
+is "$(printf '%s' "$out" | jq -r '.[0].status') $(market GET "/v2/orders/$O" | jq -r .status)" "standing standing" "it stands there"
+like "$err" "nothing fills now" "the plan says so"
+run_is 9 "the same command waits on" buy -t h100 -n 2 -d 2h -s @$S -p 1.50 --standing --wait=1s -y
+is "$out" "$R" "with the same reservation"
+like "$err" "replayed: order '$O'" "and the same order"
+like "$err" "the same command again" "and says how to go on"
+offer "$(host late-1 "$SKU")" 11.400000 >/dev/null
+offer "$(host late-2 "$SKU")" 11.400000 >/dev/null
+run_is 0 "once it filled" buy -t h100 -n 2 -d 2h -s @$S -p 1.50 --standing --wait=20s -y
+is "$out $(instances_of "$R") $(intents)" "$R 2 0" "its nodes are started, and it is finished"
+run_is 0 "another one" buy -t h100 -n 1 -d 2h -s @$S -p 0.10 --standing --no-wait -y -o json
+O=$(printf '%s' "$out" | jq -r '.[0].order')
+run_is 0 "cancelled" "$NANOPOD" cancel "$O"
+run_is 6 "then the same command says so" buy -t h100 -n 1 -d 2h -s @$S -p 0.10 --standing --no-wait -y
+is "$(intents)" 0 "and it is finished"
+
+# ---- Units and names ----
+run_is 0 "per node" buy -t richmond -d 1h -s @$((FIRST + 60 * HOUR)) -p 16.80 --per node -y
+like "$err" 'limit \$16\.80 per node-hour' "all prices are"
+run_is 0 "interruptible" buy -t richmond -d 1h -s @$((FIRST + 62 * HOUR)) -p 2.10 --interruptible -y
+like "$err" 'interruptible' "is said"
+sku richland 8 '{"accelerator":"h200"}' >/dev/null
+run_is 2 "the beginning of two types" buy -t rich -d 1h -p 2 -y
+like "$err" 'richmond, richland|richland, richmond' "names both"
+run_is 3 "a type with a slip in it" buy -t richmont -d 1h -p 2 -y
+like "$err" "nearest is 'richmond'" "names the nearest"
+
+# ---- On a terminal ----
+if [ -x "$PTY" ]; then
+	before=$(orders_count)
+	printf 'expect Buy it?\nsend no\\n\n' >no
+	run "$PTY" no "$NANOPOD" buy -t richmond -d 1h -s @$((FIRST + 70 * HOUR)) -p 2.10
+	is "$status $(orders_count)" "1 $before" "no: nothing is bought"
+	like "$out" 'total +\$11\.40 now' "after the plan was shown"
+	printf 'expect Buy it?\nsend \\x03\n' >int
+	run "$PTY" int "$NANOPOD" buy -t richmond -d 1h -s @$((FIRST + 70 * HOUR)) -p 2.10
+	is "$status $(orders_count)" "130 $before" "Ctrl-C at the question: nothing is bought"
+	printf 'expect Buy it?\nsend yes\\n\n' >yes
+	run "$PTY" yes "$NANOPOD" buy -t richmond -d 1h -s @$((FIRST + 70 * HOUR)) -p 2.10
+	is "$status $(orders_count)" "0 $((before + 1))" "yes: it is"
+	printf 'expect waits in the book\nsend \\x03\n' >stop
+	run "$PTY" stop "$NANOPOD" buy -t richmond -d 1h -s @$((FIRST + 70 * HOUR)) -p 0.20 --standing -y
+	is "$status $(market GET '/v2/orders?status=standing' | jq '.data | length')" "130 1" "Ctrl-C while waiting: the order stays"
+else
+	skip "tests/lib/pty is not built"
+fi
+done_testing

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What happened, as lines that can be gone on with: none missing, none twice, whatever the network does.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/trade.sh"
+trade_start 1
+trade_between
+events() { "$NANOPOD" events "$@"; }
+credit() { operator POST /np/v1/accounts/acme/credits "{\"amount_dollars\":\"$1\"}" >/dev/null; }
+amounts() { jq -r 'select(.type == "account.credited") | .amount_dollars' "$1" | tr '\n' ' '; }
+
+run_is 0 "events" events
+is "$(printf '%s\n' "$out" | jq -r .type)" account.credited "what happened so far"
+is "$(printf '%s\n' "$out" | jq -r '(.at | todate) == .time')" true "with its time in both forms"
+first=$(printf '%s\n' "$out" | jq -r .seq)
+credit 1.00; credit 2.00; credit 3.00
+run_is 0 "since then" events --since-seq "$first"
+printf '%s\n' "$out" >"$TMP/since"
+is "$(amounts "$TMP/since")" "1.000000 2.000000 3.000000 " "only what came after"
+run_is 0 "--limit" events --since-seq "$first" --limit 2
+is "$(printf '%s\n' "$out" | grep -c .)" 2 "ends after so many"
+run_is 0 "nothing new" events --since-seq "$(printf '%s\n' "$out" | tail -n 1 | jq '.seq + 4294967296')"
+is "$out" "" "prints nothing"
+run_is 2 "a seq that is none" events --since-seq x
+
+# Followed over cut connections and a market that is ended and comes back.
+"$NANOPOD" events -f --since-seq "$first" >"$TMP/lines" 2>"$TMP/said" &
+pid=$!
+at_exit "kill $pid 2>/dev/null"
+lines() { [ "$(grep -c . "$TMP/lines")" -ge "$1" ]; }
+ok "what is there comes at once" wait_for 20 lines 3
+credit 4.00
+ok "what happens comes as it happens" wait_for 20 lines 4
+# The request that waits now is not cut, the one after it is.
+rule 'cut-after GET /np/v1/events'
+credit 5.00
+ok "and again" wait_for 20 lines 5
+credit 6.00
+ok "a lost connection is told" wait_for 20 grep -q 'trying again' "$TMP/said"
+rules_off
+ok "and the lines go on" wait_for 30 lines 6
+ok "which is told too" wait_for 20 grep -q 'connected again' "$TMP/said"
+credit 7.00
+ok "one more" wait_for 20 lines 7
+is "$(amounts "$TMP/lines")" "1.000000 2.000000 3.000000 4.000000 5.000000 6.000000 7.000000 " "none is missing, none is there twice"
+is "$(grep -c 'trying again' "$TMP/said")" 1 "one word for one interruption"
+kill -INT $pid
+wait $pid; status=$?
+is "$status" 130 "Ctrl-C ends it"
+last=$(tail -n 1 "$TMP/lines" | jq .seq)
+like "$(cat "$TMP/said")" "nanopod events -f --since-seq $last" "and says from where to go on"
+jq -es 'map(.seq) | . == (sort | unique)' "$TMP/lines" >/dev/null
+is $? 0 "seq rises with each line"
+NANOPOD_TOKEN=npk_wrong run_is 4 "a token that is refused is not waited for" events -f
+done_testing

@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Signing in, as whom, and what becomes of a token that is refused.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/trade.sh"
+trade_start 1
+unset NANOPOD_TOKEN
+kept=$HOME/.config/nanopod/token
+printf '%s\n' "$ACME" >"$TMP/acme"
+printf '%s\n' "$FOUNDRY" >"$TMP/foundry"
+printf 'npk_%043d\n' 7 >"$TMP/wrong"
+chmod 600 "$TMP/acme" "$TMP/foundry" "$TMP/wrong"
+
+run_is 4 "without a token" "$NANOPOD" whoami
+like "$err" "'nanopod login' signs in" "says what to type"
+NANOPOD_URL='' run_is 2 "without a market" "$NANOPOD" login
+like "$err" 'no market is set.*config set url' "says how to name one"
+
+run_stdin "$TMP/acme" "$NANOPOD" login
+is "$status" 0 "a token by standard input"
+is "$out" "" "nothing on standard output"
+like "$err" "signed in to '$NANOPOD_URL' as 'acme'" "says as whom"
+is "$(cat "$kept")" "$ACME" "it is kept"
+is "$(stat -c %a "$kept")" 600 "for this person alone"
+unlike "$err" "$ACME" "and not shown"
+run_is 0 "whoami" "$NANOPOD" whoami -o json
+is "$(printf '%s' "$out" | jq -r '.[0].account + " " + .[0].scopes + " " + .[0].source')" "acme read,trade,nodes,tokens $kept" "tells whose, what for and from where"
+unlike "$out$err" "$ACME" "never the token itself"
+run_is 0 "the name alone" "$NANOPOD" whoami -q
+is "$out" acme "with -q"
+
+run_stdin "$TMP/wrong" "$NANOPOD" login
+is "$status" 4 "a token that the market does not know is refused"
+is "$(cat "$kept")" "$ACME" "and the one that was there stays"
+like "$err" 'refused the token' "says what happened"
+
+# A 401 in the middle of a life: the file that holds the token is as it was.
+cp "$kept" "$TMP/before"
+cat "$TMP/wrong" >"$kept"
+ls -l --time-style=full-iso "$kept" >"$TMP/ls"
+run_is 4 "defect 7, a 401 deletes the token: not here" "$NANOPOD" balance
+is "$(cat "$kept")" "$(cat "$TMP/wrong")" "defect 7: the token is still there"
+is "$(ls -l --time-style=full-iso "$kept")" "$(cat "$TMP/ls")" "defect 7: the file was not touched"
+like "$err" "refused the token of '$kept'.*nanopod login.*nothing was deleted" "defect 7: says which token was refused, and what to type"
+NANOPOD_TOKEN=$(cat "$TMP/wrong") run_is 4 "one from the environment" "$NANOPOD" balance
+like "$err" 'refused the token of NANOPOD_TOKEN.*unset it' "is named as such"
+cat "$TMP/before" >"$kept"
+NANOPOD_TOKEN=$FOUNDRY run "$NANOPOD" whoami -q
+is "$out" foundry "the environment counts before the file"
+run "$NANOPOD" whoami -q
+is "$out" acme "the file where there is none"
+
+# Files that others can read, and what is no token.
+chmod 644 "$kept"
+run_is 4 "a file that others may read is not believed" "$NANOPOD" balance
+like "$err" "chmod 600" "says what mends it"
+chmod 600 "$kept"
+chmod 640 "$TMP/foundry"
+run_is 2 "nor one that is given" "$NANOPOD" login --token-file "$TMP/foundry"
+chmod 600 "$TMP/foundry"
+run_is 0 "a token from a file" "$NANOPOD" login --token-file "$TMP/foundry"
+is "$(cat "$kept")" "$FOUNDRY" "replaces the other"
+printf 'two words\n' >"$TMP/words"
+run_stdin "$TMP/words" "$NANOPOD" login
+is "$status" 2 "what is no token is seen before it is sent"
+run_stdin /dev/null "$NANOPOD" login
+is "$status" 2 "so is nothing"
+is "$(cat "$kept")" "$FOUNDRY" "neither replaces anything"
+run_is 2 "a token is no option" "$NANOPOD" login --token "$ACME"
+
+# Profiles.
+printf 'profiles:\n  other:\n    fanout: 3\n' >"$HOME/.config/nanopod/config.yaml"
+chmod 600 "$HOME/.config/nanopod/config.yaml"
+run_stdin "$TMP/acme" "$NANOPOD" login --profile other
+is "$(cat "$HOME/.config/nanopod/token-other")" "$ACME" "a profile has a token of its own"
+is "$(cat "$kept")" "$FOUNDRY" "beside the other one"
+run "$NANOPOD" whoami -q --profile other
+is "$out" acme "and uses it"
+mkdir -p "$TMP/dir" && cd "$TMP/dir" || exit 99
+printf 'url: http://127.0.0.1:1\ntoken-file: %s\n' "$TMP/acme" >.nanopod.yaml
+run "$NANOPOD" whoami -q
+is "$out" foundry "a directory's file cannot send the token elsewhere"
+like "$err" "'url' in .* is ignored" "and is told so"
+cd "$TMP" || exit 99
+
+# A terminal: asked, and not shown.
+pty=$BUILD/tests/lib/pty
+if [ -x "$pty" ]; then
+	printf 'expect not shown\necho off\nsend %s\\n\nexpect signed in\n' "$ACME" >"$TMP/script"
+	run_is 0 "on a terminal it is asked for" "$pty" "$TMP/script" "$NANOPOD" login
+	unlike "$out" "$ACME" "and not shown"
+	is "$(cat "$kept")" "$ACME" "and kept"
+else
+	skip "tests/lib/pty is not built"
+fi
+run_is 2 "no token goes to another machine in the clear" "$NANOPOD" whoami --url http://192.0.2.1
+like "$err" 'everybody on the way could read it' "which is said"
+done_testing

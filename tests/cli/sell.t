@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# nanopod sell, cancel and release: what one has goes to others, and what comes back is said first.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/trade.sh"
+PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
+trade_start 3
+trade_between
+cd "$TMP" || exit 99
+FIRST=$((NOW + 60))
+np() { timeout -k 5 60 "$NANOPOD" "$@"; }
+order_of() { market GET "/v2/orders/$1" | jq -c '[.side, .status, .allocation_schedule_delta[0].start_at, .allocation_schedule_delta[0].end_at, .allocation_schedule_delta[0].node_count, .limit_price_dollars_per_node_hour, .allow_standing, .allow_partial]'; }
+schedule_of() { market GET '/v2/pools' | jq -c --arg n "$1" '.data[] | select(.name == $n) | [.allocation_schedule.total[] | select(.node_count > 0) | [.start_at, .end_at, .node_count]]'; }
+marketd_account zoe 1000.00
+ZOE=$(marketd_token zoe)
+
+run_is 0 "two nodes for a day" np buy -t richmond -n 2 -d 24h -p 2.10 -y --name day
+END=$((FIRST + 24 * HOUR))
+
+# ---- Sell ----
+run_is 2 "no price" np sell day --last 6h -y
+run_is 2 "no terminal and no -y" np sell day --last 6h -p 1.50
+run_is 2 "--last and a start" np sell day --last 6h -s 18:00 -p 1.50 -y
+run_is 3 "one that is not there" np sell nosuch --last 6h -p 1.50 -y
+run_is 5 "more nodes than it has" np sell day -n 3 --last 6h -p 1.50 -y
+like "$err" 'it has 2 in ' "says how many"
+run_is 5 "a window that it does not have" np sell day -s @$((END + HOUR)) -d 1h -p 1.50 -y
+run_is 0 "the last six hours" np sell day --last 6h -p 1.50 -y
+O=$out
+like "$O" '^ordr_' "prints the order's id"
+like "$err" 'window +Sat 16 Jan 02:01 to 08:01 UTC, 6h' "the plan says when"
+like "$err" 'price +\$1\.50 per GPU-hour at least, in parts too' "the price"
+like "$err" 'total +\$144\.00 where all of it is sold' "and what it would bring"
+is "$(order_of "$O")" "[\"sell\",\"standing\",$((END - 6 * HOUR)),$END,2,\"12.000000\",true,true]" "is what stands in the book"
+run_is 0 "show" np show "$O"
+like "$out" '^side +sell, standing, in parts too' "tells it"
+run_is 0 "cancelled" np cancel "$O"
+like "$out" "^$O +cancelled" "is said"
+is "$(market GET "/v2/orders/$O" | jq -r .status)" cancelled "and true"
+run_is 0 "one node, all that is left of it" np sell day -n 1 -p 1.50 -y
+is "$(order_of "$out")" "[\"sell\",\"standing\",$FIRST,$END,1,\"12.000000\",true,true]" "from the next minute to its end"
+run_is 0 "withdrawn" np cancel "$out"
+run_is 0 "an evening to one buyer" np sell day -s @$((END - 4 * HOUR)) -d 2h -p 12.345678 --per node --whole -y
+run_is 2 "more decimals than there are" np sell day --last 1h -p 1.2345678 -y
+W=$(market GET '/v2/orders?status=standing' | jq -r '.data[0].id')
+is "$(market GET "/v2/orders/$W" | jq -c '[.allow_partial]')" "[false]" "whole"
+np cancel "$W" >/dev/null
+run_is 6 "nobody waits for it" np sell day --last 1h -p 1.50 --no-standing -y
+like "$err" "nothing of 'day' was sold" "is a failure that says so"
+before=$(schedule_of day) nodes=$(instances_of day)
+run_is 0 "offered" np sell day -n 1 --last 2h -p 1.20 -y
+S=$out
+run_is 0 "somebody buys it" env NANOPOD_TOKEN="$ZOE" "$NANOPOD" buy -t richmond -d 2h -s @$((END - 2 * HOUR)) -p 1.20 -y
+is "$(schedule_of day)" "[[$FIRST,$((END - 2 * HOUR)),2],[$((END - 2 * HOUR)),$END,1]]" "it is theirs"
+run_is 5 "then it cannot be cancelled" np cancel "$S"
+like "$err" 'it was filled before' "which is said"
+run_is 10 "of several some" sh -c "'$NANOPOD' cancel $S \$('$NANOPOD' sell day -n 1 -d 1h -p 9 -y 2>/dev/null)"
+rule "cut-keyed POST /v2/orders"
+run np sell day -n 1 -d 1h -s +3h -p 3 -y
+is "$status $(intents)" "8 1" "the answer is lost"
+rules_off
+run_is 0 "the same command" np sell day -n 1 -d 1h -s +3h -p 3 -y
+like "$err" "replayed: order '$out' was placed before" "finds it"
+is "$(market GET '/v2/orders?side=sell&status=standing' | jq '.data | length') $(intents)" "1 0" "there is one"
+np cancel "$out" >/dev/null
+
+# ---- Release ----
+run_is 2 "no terminal and no -y" np release day
+run_is 0 "dry run" np release day --dry-run
+like "$err" 'refund +\$0\.00: nothing comes back' "by this market's rule nothing comes back, and that is said"
+like "$err" "instead +'nanopod sell day" "with what might bring something"
+is "$(schedule_of day)" "[[$FIRST,$((END - 2 * HOUR)),2],[$((END - 2 * HOUR)),$END,1]]" "nothing is given back"
+operator PUT /np/v1/policy '{"fee_bps":0,"release_bps":5000,"settle_minutes":60,"notice_minutes":2}' >policy
+[ "$(http_status)" = 200 ] || diag "$(cat policy)"
+if [ -x "$PTY" ]; then
+	printf 'expect comes back\nexpect Give it back?\nsend no\\n\n' >no
+	run "$PTY" no "$NANOPOD" release day
+	is "$status" 1 "no"
+	is "$(schedule_of day)" "[[$FIRST,$((END - 2 * HOUR)),2],[$((END - 2 * HOUR)),$END,1]]" "means no"
+fi
+before=$(balance_now)
+run_is 0 "one node from later on" np release day -n 1 --from @$((END - 10 * HOUR)) -y -o json
+is "$(printf '%s' "$out" | jq -c '.[0] | [.nodes, .from]')" "[1,\"2027-01-15T22:01:00Z\"]" "is given back"
+like "$err" 'half|50\.00 %' "the rule is told"
+is "$(printf '%s' "$out" | jq -r '.[0].refund_micros')" "$(($(balance_now) - before))" "what was said came back"
+isnt "$(($(balance_now) - before))" 0 "and it is something"
+before=$(balance_now)
+rule "cut-keyed POST /np/v1/pools/"
+run np release day -y
+is "$status $(intents)" "8 1" "the answer is lost"
+rules_off
+after=$(balance_now)
+run_is 0 "the same command" np release day -y
+like "$err" "replayed" "finds out"
+is "$(balance_now) $(intents)" "$after 0" "nothing comes back twice"
+isnt "$after" "$before" "but once"
+run_is 5 "there is nothing left" np release day -y
+done_testing

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stands between a client and an HTTP server on loopback and does what networks and other people's
+ * servers do:
+ *
+ *     between PORT_FILE SERVER_PORT RULES LOG
+ *
+ * RULES is read anew for each request; a line is ACTION METHOD PATH-PREFIX, METHOD may be *. Actions:
+ * `cut-before` closes the connection instead of passing the request on, `cut-after` instead of
+ * passing the answer on, `cut-keyed` does that to requests with a key alone, `cut-first` to the
+ * first one of that method and path that LOG has; `hang-before` and
+ * `hang-after` wait there until the client goes away; `status=NNN` answers that, with the server's
+ * kind of error; the first line that fits counts. LOG gets "METHOD PATH KEY STATUS" a request, KEY
+ * being its Idempotency-Key or -, STATUS 0 where none was passed on; a hang is logged when it
+ * begins. PORT_FILE gets the port it listens on. With BETWEEN_PLAIN in the environment answers lose
+ * the header by which a market of ours is known, and requests lose their keys where SF Compute's
+ * market takes none: everywhere but on orders.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MESSAGE_MAX = 8 << 20, HEAD_MAX = 65536, PATIENCE_MS = 60000 };
+
+struct message {
+	char *data;
+	size_t len, head; /* head: bytes up to and with the empty line; 0: not there yet */
+};
+
+struct request {
+	char method[16], path[1024], key[128];
+};
+
+static int to_server(unsigned port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
+		return -1;
+	return fd;
+}
+
+static bool take(int fd, struct message *m)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	ssize_t n;
+	char *end;
+
+	if (m->len + 65536 > MESSAGE_MAX || poll(&p, 1, PATIENCE_MS) <= 0)
+		return false;
+	n = read(fd, m->data + m->len, 65536);
+	if (n <= 0)
+		return false;
+	m->len += (size_t)n;
+	m->data[m->len] = '\0';
+	end = m->head ? NULL : strstr(m->data, "\r\n\r\n");
+	if (end)
+		m->head = (size_t)(end - m->data) + 4;
+	return true;
+}
+
+/* A header's value into room, "" where there is none. */
+static void header(const struct message *m, const char *name, char *room, size_t size)
+{
+	size_t len = strlen(name);
+
+	room[0] = '\0';
+	for (const char *line = m->data; line && line < m->data + m->head; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncasecmp(line, name, len) != 0 || line[len] != ':')
+			continue;
+		line += len + 1;
+		line += strspn(line, " ");
+		snprintf(room, size, "%.*s", (int)strcspn(line, "\r\n"), line);
+		return;
+	}
+}
+
+/* One request with its body. */
+static bool take_request(int fd, struct message *m, struct request *q)
+{
+	char length[32], expect[32];
+	size_t want;
+
+	while (!m->head)
+		if (!take(fd, m))
+			return false;
+	header(m, "Content-Length", length, sizeof length);
+	header(m, "Expect", expect, sizeof expect);
+	header(m, "Idempotency-Key", q->key, sizeof q->key);
+	if (*expect && write(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25) != 25)
+		return false;
+	want = m->head + strtoul(length, NULL, 10);
+	while (m->len < want)
+		if (!take(fd, m))
+			return false;
+	return sscanf(m->data, "%15s %1023s", q->method, q->path) == 2;
+}
+
+static bool put(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n <= 0)
+			return false;
+		data += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* The head again, without what would keep the connection open. */
+static bool put_closing(int fd, const struct message *m, bool keyless)
+{
+	static const char close_it[] = "Connection: close\r\n\r\n";
+	const char *line = m->data, *end = m->data + m->head - 2;
+
+	while (line < end) {
+		const char *next = strchr(line, '\n') + 1;
+		bool plain = getenv("BETWEEN_PLAIN") && (strncasecmp(line, "Nanopod-Market:", 15) == 0
+			|| (keyless && strncasecmp(line, "Idempotency-Key:", 16) == 0));
+
+		if (strncasecmp(line, "Connection:", 11) != 0 && strncasecmp(line, "Expect:", 7) != 0
+		    && !plain && !put(fd, line, (size_t)(next - line)))
+			return false;
+		line = next;
+	}
+	return put(fd, close_it, sizeof close_it - 1) && put(fd, m->data + m->head, m->len - m->head);
+}
+
+static void find_rule(const char *rules, const struct request *q, char action[64])
+{
+	char line[1200], what[64], method[16], prefix[1024];
+	FILE *f = fopen(rules, "r");
+
+	action[0] = '\0';
+	while (f && !action[0] && fgets(line, sizeof line, f)) {
+		if (sscanf(line, "%63s %15s %1023s", what, method, prefix) != 3 || (strcmp(what, "cut-keyed") == 0 && !*q->key))
+			continue;
+		if ((strcmp(method, "*") == 0 || strcmp(method, q->method) == 0) && strncmp(q->path, prefix, strlen(prefix)) == 0)
+			memcpy(action, what, sizeof what);
+	}
+	if (f)
+		fclose(f);
+}
+
+static bool logged(const char *log, const struct request *q)
+{
+	char line[1300], start[1100];
+	FILE *f = fopen(log, "r");
+	bool found = false;
+
+	snprintf(start, sizeof start, "%s %s ", q->method, q->path);
+	while (f && !found && fgets(line, sizeof line, f))
+		found = strncmp(line, start, strlen(start)) == 0;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void note(const char *log, const struct request *q, int status)
+{
+	char line[1300];
+	int fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	int n = snprintf(line, sizeof line, "%s %s %s %d\n", q->method, q->path, *q->key ? q->key : "-", status);
+
+	if (fd < 0 || write(fd, line, (size_t)n) != n)
+		fprintf(stderr, "between: cannot write %s\n", log);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void until_gone(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char c;
+
+	while (poll(&p, 1, PATIENCE_MS) > 0 && read(fd, &c, 1) > 0)
+		;
+}
+
+static void answer(int fd, int status)
+{
+	char text[256], body[] = "{\"error\":{\"type\":\"not_found\",\"message\":\"between says so\"}}";
+	int n = snprintf(text, sizeof text, "HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+		"Connection: close\r\n\r\n%s", status, sizeof body - 1, body);
+
+	put(fd, text, (size_t)n);
+}
+
+static void serve(int client, unsigned port, const char *rules, const char *log)
+{
+	struct message in = { .data = calloc(1, MESSAGE_MAX + 1) }, out = { .data = calloc(1, MESSAGE_MAX + 1) };
+	struct request q = { .method = "" };
+	char action[64];
+	int server, status = 0;
+
+	if (!in.data || !out.data || !take_request(client, &in, &q))
+		return;
+	find_rule(rules, &q, action);
+	if (strcmp(action, "cut-first") == 0 && logged(log, &q))
+		action[0] = '\0';
+	if (strncmp(action, "status=", 7) == 0) {
+		status = (int)strtol(action + 7, NULL, 10);
+		note(log, &q, status);
+		answer(client, status);
+		return;
+	}
+	if (strstr(action, "-before")) {
+		note(log, &q, 0);
+		if (strncmp(action, "hang", 4) == 0)
+			until_gone(client);
+		return;
+	}
+	server = to_server(port);
+	if (server < 0 || !put_closing(server, &in, strncmp(q.path, "/v2/orders", 10) != 0)) {
+		note(log, &q, 0);
+		return;
+	}
+	while (take(server, &out))
+		;
+	if (out.head)
+		sscanf(out.data, "%*s %d", &status);
+	note(log, &q, *action ? 0 : status);
+	if (strstr(action, "hang-after"))
+		until_gone(client);
+	else if (!*action && out.head)
+		put_closing(client, &out, false);
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t len = sizeof a;
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), client;
+	FILE *f;
+
+	if (argc != 5) {
+		fputs("usage: between PORT_FILE SERVER_PORT RULES LOG\n", stderr);
+		return 2;
+	}
+	signal(SIGCHLD, SIG_IGN); /* children are not waited for */
+	signal(SIGPIPE, SIG_IGN);
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (listening < 0 || bind(listening, (struct sockaddr *)&a, sizeof a) < 0 || listen(listening, 64) < 0
+	    || getsockname(listening, (struct sockaddr *)&a, &len) < 0) {
+		perror("between");
+		return 1;
+	}
+	f = fopen(argv[1], "w");
+	if (!f || fprintf(f, "%u\n", ntohs(a.sin_port)) < 0 || fclose(f) != 0)
+		return 1;
+	while ((client = accept(listening, NULL, NULL)) >= 0 || errno == EINTR) {
+		if (client >= 0 && fork() == 0) {
+			close(listening);
+			serve(client, (unsigned)strtoul(argv[2], NULL, 10), argv[3], argv[4]);
+			_exit(0);
+		}
+		close(client);
+	}
+	return 1;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A store in front of a store, whose disk fails now and then: writing, committing, reading; and whose
+ * process dies before a commit, in it, or when it was on disk but nobody had been told.
+ */
+#ifndef TESTS_SIM_FAULTY_H
+#define TESTS_SIM_FAULTY_H
+
+#include "marketd/store.h"
+#include "memstore.h"
+#include "rng.h"
+
+struct faults {
+	int write, commit, read;   /* how many of a thousand fail */
+	int die;                   /* … commits in or about which the process dies */
+};
+
+struct faulty {
+	struct store base;
+	struct store *inner;
+	struct memdisk *disk;      /* NULL: what is below is another store, whose disk cannot be torn */
+	struct rng *rng;
+	struct faults faults;
+	bool dead;                 /* nothing works any more; close() leaves the disk as it is */
+	bool unsure;               /* it died and what was staged may be on disk */
+	long failed, died;
+};
+
+/* inner becomes the shim's. */
+struct faulty *faulty_new(struct store *inner, struct memdisk *disk, struct rng *rng);
+
+#endif

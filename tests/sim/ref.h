@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the reference market share: its plain lists, and who does what. See reference.h. */
+#ifndef TESTS_SIM_REF_H
+#define TESTS_SIM_REF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "market/reason.h"
+#include "marketd/effect.h"
+#include "marketd/state.h"
+#include "reference.h"
+
+typedef __int128 wide;
+
+/* Pointers to things that each begin with their id, in order of id. */
+struct list {
+	void **at;
+	size_t n, cap;
+};
+
+struct rests {
+	struct span *at;
+	size_t n, cap;
+};
+
+struct cell {
+	int64_t start, end;
+	uint64_t pool, lease, order;
+};
+
+struct rhost {
+	uint64_t id, account, sku, pool;
+	char *name;
+	int64_t start, end;
+	bool down;
+	struct cell *cell;         /* in order, without gaps; the past is cut off */
+	size_t cells;
+};
+
+struct rtoken { uint64_t id, account; char *name; uint8_t hash[TOKEN_HASH]; int32_t scopes; int64_t expires; bool revoked; };
+struct raccount { uint64_t id, beneficiary; char *name; int state; int64_t floor; };
+struct rsku { uint64_t id; char *name; int32_t gpus; };
+struct rpool { uint64_t id, account; char *name; int kind; };
+
+struct rorder {
+	uint64_t id, account, pool, sku, host, procurement;
+	int32_t side, flags, nodes;
+	int64_t start, end, price, max_total, hold, minutes, cost;
+	int status;
+	struct rests rest;         /* of a buy */
+};
+
+struct rlease {
+	uint64_t id, order, sell_order, host, sku, parent, buyer, seller, pool;
+	int64_t start, end, paid_end, price, settled;
+	bool interruptible, sold_on;
+};
+
+struct rinstance { uint64_t id, account, pool, sku, host; char *name; int priority, status; };
+
+struct rprocurement {
+	uint64_t id, account, pool, sku;
+	char *name;
+	int32_t target, window;
+	int64_t min_sell, max_buy;
+	bool enabled;
+	int32_t reason;
+};
+
+struct rbook { uint64_t owner, asset; int book; int64_t balance; };
+struct rclosed { uint64_t id; int status, reason; int64_t minutes, cost; };
+
+/* A set of SKUs. */
+struct marks { uint64_t at[64]; size_t n; };
+
+struct reference {
+	int64_t at, minute;
+	uint64_t next_id, next_transfer;
+	bool moved;                /* the transfer that is being written has moved something */
+	struct policy policy;
+	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements;
+	struct rbook *book;
+	size_t books;
+	struct rclosed *closed;
+	size_t closeds;
+	struct marks wanted, tried; /* SKUs to be tried in this event or minute; SKUs that were */
+};
+
+/* What would be sold to a buy: of a host, [start, end). */
+struct slice { struct rhost *host; int64_t start, end; };
+struct plan {
+	struct slice *at;
+	size_t n;
+	int64_t minutes;
+	wide cost;
+	int32_t near;              /* for EXTEND: hosts that the pool has in the minute before */
+};
+
+/* refledger.c: memory, lists, books */
+void *ref_more(void *old, size_t n, size_t size);
+char *ref_text(const char *s);
+void ref_list_add(struct list *l, void *thing);
+void ref_list_drop(struct list *l, void *thing);   /* takes out and frees the thing itself */
+void *ref_list_find(const struct list *l, uint64_t id);
+bool ref_mark_has(const struct marks *m, uint64_t sku);
+void ref_mark_add(struct marks *m, uint64_t sku);
+int64_t ref_book_balance(const struct reference *r, uint64_t owner, int book, uint64_t asset);
+void ref_post(struct reference *r, uint64_t owner, int book, uint64_t asset, int64_t amount);
+void ref_transfer_done(struct reference *r);
+void ref_post_capacity(struct reference *r, uint64_t pool, uint64_t sku, int64_t amount);
+void ref_post_income(struct reference *r, uint64_t seller, int64_t amount);
+int64_t ref_available(const struct reference *r, uint64_t account);
+
+/* refpieces.c: minutes of hosts, leases */
+struct cell *ref_cell_at(const struct rhost *h, int64_t minute);
+void ref_cells_cut(struct rhost *h, int64_t minute);
+void ref_cells_join(struct rhost *h);
+void ref_cells_forget(struct rhost *h, int64_t before);
+bool ref_owns(const struct rhost *h, int64_t minute, uint64_t pool);
+bool ref_order_on_sale(const struct reference *r, const struct rorder *o);
+void ref_order_take_off(struct reference *r, uint64_t order);
+struct rlease *ref_lease_split(struct reference *r, struct rlease *l, int64_t at);
+void ref_lease_settle(struct reference *r, struct rlease *l, int64_t upto);
+void ref_lease_interrupt(struct reference *r, struct rlease *l, int64_t at);
+void ref_lease_release(struct reference *r, struct rlease *l, int64_t from);
+int64_t ref_notice(const struct reference *r);
+
+/* refplan.c: what a buy would take */
+bool ref_strangers(const struct reference *r, uint64_t account, uint64_t other);
+int64_t ref_trade_price(const struct rorder *buy, const struct rorder *sell);
+void ref_plan_buy(struct reference *r, const struct rorder *buy, int64_t limit, struct plan *out);
+void ref_plan_release(struct plan *p);
+
+/* reforder.c: orders */
+int64_t ref_rest_minutes(const struct rorder *o);
+void ref_rest_take(struct rests *rest, int64_t start, int64_t end);
+void ref_rest_forget(struct rests *rest, int64_t before);
+void ref_order_close(struct reference *r, struct rorder *o, int status, int reason);
+void ref_order_hold(struct reference *r, struct rorder *o, int64_t hold);
+int ref_order_buy(struct reference *r, const struct rorder *draft, bool only_if_fills, int *unfilled);
+int ref_order_sell(struct reference *r, const struct rorder *draft);
+void ref_try_resting(struct reference *r, uint64_t sku);
+void ref_try_wanted(struct reference *r);
+size_t ref_hosts_to_give(struct reference *r, uint64_t pool, uint64_t sku, struct rhost **out,
+	bool (*may)(struct reference *r, struct rhost *h, const void *arg), const void *arg);
+
+/* reftime.c: what time does */
+int ref_time_tick(struct reference *r, int64_t minute);
+void ref_review(struct reference *r);
+void ref_procure(struct reference *r, struct rprocurement *p);
+void ref_procurement_cancel(struct reference *r, struct rprocurement *p, int side);
+bool ref_instance_lives(const struct rinstance *i);
+
+/* refthings.c, refevent.c: events */
+int ref_event(struct reference *r, const struct event *ev);
+int ref_thing(struct reference *r, const struct event *ev);
+bool ref_name_ok(const char *name);
+struct rpool *ref_pool(const struct reference *r, uint64_t account, uint64_t id);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random events for a small and crowded market: the next one is made up from what is there (the
+ * reference market knows), so that windows overlap, prices collide and most of what is asked for can
+ * happen; and some of it is wrong on purpose. A seed repeats a stream.
+ */
+#ifndef TESTS_SIM_STREAM_H
+#define TESTS_SIM_STREAM_H
+
+#include "ref.h"
+#include "rng.h"
+
+struct profile;
+
+struct stream {
+	struct rng rng;
+	const struct profile *profile;
+	const struct reference *r;
+	int64_t at;
+	long step;
+	uint64_t tokens;           /* for hashes that are new */
+};
+
+void stream_init(struct stream *s, uint64_t seed, const struct reference *r);
+const char *stream_profile(const struct stream *s);
+
+/* The next event. All that it points to is constant, so that it can be copied and kept. */
+void stream_next(struct stream *s, struct event *ev);
+
+/* ---- Between stream*.c ------------------------------------------------------------------ */
+
+enum action {
+	DO_TICK, DO_POLICY, DO_ACCOUNT, DO_ACCOUNT_STATE, DO_CREDIT, DO_TOKEN, DO_TOKEN_REVOKE, DO_SKU, DO_HOST, DO_HOST_STATE,
+	DO_HOST_RETIRE, DO_POOL, DO_POOL_CHANGE, DO_POOL_DELETE, DO_BUY, DO_BUY_LIKE, DO_EXTEND, DO_OFFER, DO_RESELL, DO_SELL_LIKE,
+	DO_CANCEL, DO_RELEASE, DO_INSTANCE, DO_INSTANCE_CHANGE, DO_INSTANCE_STOP, DO_INSTANCE_DELETE, DO_REPORT, DO_PROCUREMENT,
+	DO_PROCUREMENT_CHANGE, DO_PROCUREMENT_DELETE, ACTIONS
+};
+
+struct profile {
+	const char *name;
+	int weight[ACTIONS];
+	int64_t price;             /* the step between prices */
+	int64_t window;            /* most windows are shorter */
+	int interruptible, partial, standing, block, wrong; /* percent */
+	int skip;                  /* percent of ticks that skip minutes */
+};
+
+const char *stream_name(struct stream *s, const char *kind);
+void *stream_pick(struct stream *s, const struct list *l);
+struct rpool *stream_pool(struct stream *s, int kind);
+int64_t stream_minute(struct stream *s);
+int64_t stream_price(struct stream *s);
+void stream_spoil(struct stream *s, struct event *ev);       /* streamwrong.c */
+bool stream_trade(struct stream *s, enum action a, struct event *ev); /* streamtrade.c: false where it cannot be */
+
+#endif

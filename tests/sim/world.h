@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One small market in two programs: the same random events go through engine.c and the reference, and
+ * after them both must say the same. See property.c.
+ */
+#ifndef TESTS_SIM_WORLD_H
+#define TESTS_SIM_WORLD_H
+
+#include "marketd/engine.h"
+#include "shadow.h"
+#include "stream.h"
+
+enum { WORLD_REASONS = REASON_END - REASON_BASE, WORLD_TEXT = 8 << 20 };
+
+/* X(name, text): what must have been traded at least once. */
+#define SHAPES_X(X) \
+	X(RESOLD, "resold") \
+	X(CHAIN, "what was resold resold") \
+	X(INTERRUPTIBLE, "sold interruptibly") \
+	X(BLOCK, "a block sold") \
+	X(BLOCK_INTERRUPTIBLE, "a block sold interruptibly") \
+	X(EXTENDED, "extended") \
+	X(PARTS, "bought in parts") \
+	X(RESTED, "bought by an order that rested") \
+	X(PROCURED, "bought for a procurement") \
+	X(PROCURED_SALE, "sold for a procurement") \
+	X(HALF_MINUTE, "a lease with a minute credited")
+
+enum shape {
+#define SHAPE_X(name, text) SHAPE_##name,
+	SHAPES_X(SHAPE_X)
+#undef SHAPE_X
+	SHAPES
+};
+
+/* What happened how often, over all worlds: [kind][0] done, else by reason - REASON_BASE. */
+struct coverage {
+	long event[EVENT_KINDS + 1][WORLD_REASONS];
+	long closed[8][WORLD_REASONS];       /* orders: by status and reason */
+	long notice[NOTICE_KINDS];
+	long shape[SHAPES];
+	long events, loads, whys;
+};
+
+struct world_options {
+	long events;               /* as many */
+	long compare;              /* the texts are compared after as many events */
+	long check;                /* engine_check() after as many */
+	long load;                 /* saved and loaded at random, once in about as many; 0: never */
+	bool oracle;               /* quotes, and what engine_why() promises, are tried out */
+};
+
+struct world {
+	uint64_t seed;
+	struct reference *ref;
+	struct engine *eng;
+	struct effects did;
+	struct shadow shadow;
+	struct event *log;         /* what was sent so far */
+	bool *done;                /* whether it was done, or refused */
+	size_t count;
+	struct buf mine, theirs;   /* texts: of the engine, of the reference */
+	char wrong[1024];          /* what differs; empty: nothing */
+};
+
+void world_init(struct world *w);
+void world_release(struct world *w);
+
+/* Sends one event to both. false where they differ: wrong says in what. */
+bool world_apply(struct world *w, const struct event *ev, struct coverage *c);
+bool world_compare(struct world *w);
+
+/* A whole world. false where they differ, after w->count events. */
+bool world_run(struct world *w, uint64_t seed, const struct world_options *how, struct coverage *c);
+
+/* A new engine that has been given what was done, by way of the journal, says the same text. */
+bool world_replays(struct world *w);
+
+/* oracle.c: asks first (quote, why), and says whether what happened is what was promised. */
+struct promise {
+	bool asked;
+	int rc;
+	struct quote quote;
+};
+void oracle_ask(struct world *w, const struct event *ev, struct promise *p);
+bool oracle_held(struct world *w, const struct event *ev, const struct promise *p);
+bool oracle_why(struct world *w, const struct event *ev);
+
+/* shrink.c: drops from the log what is not needed for the two to differ. Prints what is left. */
+void shrink_and_tell(const struct world *w);
+
+/* show.c */
+void show_event(const struct event *ev, struct buf *out);
+void show_diff(const char *a, const char *b, struct buf *out); /* unified, of lines */
+
+#endif
