@@ -98,8 +98,8 @@ int bought_print_quote(struct nanopod *np, const struct options *o, const struct
 		return rc;
 	rows_add(r, (const char *[]){ "-", NULL, NULL, q->fills ? "would fill" : "would wait", sku->alias ? sku->alias : sku->id,
 		cell_int(q->nodes, rooms[0]), cell_time(np, q->start, rooms[1]), cell_time(np, q->end, rooms[2]),
-		q->known ? cell_price(q->price, gpus, rooms[3]) : NULL, q->known ? cell_money(np, q->cost, rooms[4]) : NULL,
-		q->known ? cell_int(q->cost, rooms[5]) : NULL, q->known ? cell_int(q->price * 60, rooms[6]) : NULL,
+		q->known ? cell_price(quote_average(q), gpus, rooms[3]) : NULL, q->known ? cell_money(np, q->cost, rooms[4]) : NULL,
+		q->known ? cell_int(q->cost, rooms[5]) : NULL, q->known ? cell_int(quote_average(q) * 60, rooms[6]) : NULL,
 		!cell_for_people(np) ? "[]" : NULL, "false" });
 	return rows_end(r);
 }

@@ -45,18 +45,29 @@ int buying_check_money(struct buying *b)
 
 /* ---- The plan --------------------------------------------------------------------------- */
 
+enum { WORST_TEXT = MONEY_TEXT + 16 };
+
+/* Said where it is another sum, and only there. */
+static const char *or_worst(int64_t sum, int64_t worst, char room[WORST_TEXT])
+{
+	char text[MONEY_TEXT];
+
+	snprintf(room, WORST_TEXT, ", %s at worst", money_text(worst, text));
+	return sum == worst ? "" : room;
+}
+
 static void plan_money(struct buying *b, struct plan *p, int64_t worst)
 {
 	unsigned gpus = wish_gpus(&b->wish, b->sku);
-	char rate[PLAN_RATE], limit[PLAN_RATE], a[MONEY_TEXT], c[MONEY_TEXT];
+	char rate[PLAN_RATE], limit[PLAN_RATE], a[MONEY_TEXT], c[WORST_TEXT];
 	int64_t average;
 
 	plan_rate(b->wish.limit, gpus, limit);
 	if (b->quote.known) {
-		/* As one price for all of it: levels differ. */
-		average = b->quote.cost / (b->quote.nodes * window_minutes(&b->wish.window));
+		average = quote_average(&b->quote);
 		plan_add(p, "price", "%s now%s, limit %s", plan_rate(average, gpus, rate), b->quote.firm ? "" : " by its book", limit);
-		plan_add(p, "total", "%s now, %s at worst", money_text(b->quote.cost, a), money_text(worst, c));
+		plan_add(p, "total", "%s%s%s", money_text(b->quote.cost, a), worst == b->quote.cost ? ", and not more" : " now",
+			or_worst(b->quote.cost, worst, c));
 	} else {
 		plan_add(p, "price", "limit %s; %s%s", limit, b->quote.fills ? "" : "nothing fills now: ", b->quote.message);
 		plan_add(p, "total", "%s at worst%s", money_text(worst, a), b->quote.fills ? "" : ", held while it waits");
@@ -69,7 +80,7 @@ static void plan_money(struct buying *b, struct plan *p, int64_t worst)
 
 static void plan_after(struct buying *b, struct plan *p, int64_t worst)
 {
-	char a[MONEY_TEXT], c[MONEY_TEXT];
+	char a[MONEY_TEXT], c[MONEY_TEXT], other[WORST_TEXT];
 
 	if (b->ours && b->m->about.policy.release_bps > 0)
 		plan_add(p, "refund", "'nanopod release' gives back %d.%02d %% of what is paid for time that has not begun%s",
@@ -78,8 +89,8 @@ static void plan_after(struct buying *b, struct plan *p, int64_t worst)
 	else
 		plan_add(p, "refund", "none for time that is not used; it can be sold again: 'nanopod sell'");
 	if (b->available != MODEL_NONE && b->quote.known)
-		plan_add(p, "balance", "%s after it, %s at worst; %s now", money_text(b->available - b->quote.cost, a),
-			money_text(b->available - worst, c), money_text(b->available, (char[MONEY_TEXT]){ "" }));
+		plan_add(p, "balance", "%s after it%s; %s now", money_text(b->available - b->quote.cost, a),
+			or_worst(b->available - b->quote.cost, b->available - worst, other), money_text(b->available, c));
 	else if (b->available != MODEL_NONE)
 		plan_add(p, "balance", "%s after it at worst; %s now", money_text(b->available - worst, a), money_text(b->available, c));
 }
@@ -91,6 +102,8 @@ void buying_show(struct buying *b)
 	struct plan p;
 
 	buying_worst(b, &worst);
+	if (b->ours && b->wish.max_total && b->wish.max_total < worst)
+		worst = b->wish.max_total; /* the market sees to that */
 	plan_init(&p, "Buy %" PRId64 " node%s of %s%s%s%s", b->wish.nodes, b->wish.nodes == 1 ? "" : "s", buying_type(b),
 		b->into.id ? " into " : "", b->into.id ? b->into.name : "", option_given(b->o, "interruptible") ? ", interruptible" : "");
 	plan_add(&p, "window", "%s%s", window_show(&b->wish.window, window), b->wish.window.rounded ? " (rounded)" : "");

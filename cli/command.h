@@ -133,6 +133,7 @@ char *command_usage(const struct command *cmd);
 /*
  * Finds argv[0], parses the rest, lays the flags over the settings, runs it, flushes np->out and
  * checks it, takes the flags off again. main() and the shell come in here. Prints what is wrong.
+ * In dispatch.c, above all that it prints with.
  */
 int command_run(struct nanopod *np, int argc, char **argv);
 

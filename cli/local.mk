@@ -7,6 +7,7 @@ libcli_la_SOURCES = \
 	cli/command.c cli/command.h \
 	cli/connect.c cli/connect.h \
 	cli/diff.c cli/diff.h \
+	cli/dispatch.c \
 	cli/fanout.c cli/fanout.h \
 	cli/flat.c cli/flat.h \
 	cli/fold.c cli/fold.h \

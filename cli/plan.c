@@ -12,7 +12,7 @@
 #include "cli/prompt.h"
 #include "cli/signals.h"
 
-enum { PLAN_BYTES = 64 << 10 };
+enum { PLAN_BYTES = 256 << 10 };
 
 static char *text_of(const char *fmt, va_list ap)
 {
@@ -38,6 +38,7 @@ void plan_release(struct plan *p)
 	free(p->title);
 	for (size_t i = 0; i < p->count; i++)
 		free(p->lines[i].text);
+	free(p->lines);
 	*p = (struct plan){ 0 };
 }
 
@@ -45,8 +46,9 @@ void plan_add(struct plan *p, const char *label, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (p->count == PLAN_LINES)
-		return;
+	p->lines = reallocarray(p->lines, p->count + 1, sizeof *p->lines);
+	if (!p->lines)
+		command_nomem();
 	va_start(ap, fmt);
 	p->lines[p->count].label = label;
 	p->lines[p->count++].text = text_of(fmt, ap);
@@ -55,22 +57,31 @@ void plan_add(struct plan *p, const char *label, const char *fmt, ...)
 
 static void show_json(struct nanopod *np, const struct plan *p)
 {
-	struct buf b;
+	struct buf b, text;
 	struct json j;
 
 	buf_init(&b, PLAN_BYTES);
+	buf_init(&text, PLAN_BYTES);
 	j = json_to(&b);
 	json_begin_object(&j, NULL);
 	json_begin_object(&j, "plan");
 	json_text(&j, "title", p->title);
-	for (size_t i = 0; i < p->count; i++)
-		json_text(&j, p->lines[i].label, p->lines[i].text);
+	for (size_t i = 0, next; i < p->count; i = next) {
+		buf_clear(&text);
+		next = i;
+		do {
+			if (buf_adds(&text, next > i ? ": " : "") || buf_adds(&text, p->lines[next].text))
+				command_nomem();
+		} while (++next < p->count && !*p->lines[next].label);
+		json_text(&j, p->lines[i].label, buf_text(&text));
+	}
 	json_end(&j);
 	json_end(&j);
 	if (j.error)
 		command_nomem();
 	fprintf(np->err, "%s\n", buf_text(&b));
 	buf_release(&b);
+	buf_release(&text);
 }
 
 void plan_show(struct nanopod *np, const struct plan *p)
@@ -138,7 +149,7 @@ const char *plan_rate(int64_t price, unsigned gpus, char room[PLAN_RATE])
 {
 	char text[MONEY_TEXT];
 
-	snprintf(room, PLAN_RATE, "$%s per %s-hour", price_text(price, gpus, text), gpus ? "GPU" : "node");
+	snprintf(room, PLAN_RATE, "$%s per %s-hour", price_about(price, gpus, text), gpus ? "GPU" : "node");
 	return room;
 }
 

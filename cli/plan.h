@@ -11,14 +11,14 @@
 #include "cli/command.h"
 #include "market/money.h"
 
-enum { PLAN_LINES = 20, PLAN_RATE = 80 };
+enum { PLAN_RATE = 80 };
 
 struct plan {
 	char *title;
-	struct {
-		const char *label;
+	struct plan_line {
+		const char *label; /* "": goes on with the line before */
 		char *text;
-	} lines[PLAN_LINES];
+	} *lines;
 	size_t count;
 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -309,6 +310,7 @@ int print_finish(struct nanopod *np, int status)
 	}
 	if (!failed)
 		return status;
+	__fpurge(np->out); /* it is said once */
 	clearerr(np->out);
 	if (why == EPIPE || reader_is_gone(np->out))
 		return STATUS_PIPE;

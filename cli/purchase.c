@@ -61,6 +61,17 @@ int purchase_find(struct purchase *p, const char *match)
 	return 0;
 }
 
+int purchase_find_order(struct purchase *p, const char *match)
+{
+	int rc = purchase_find(p, match);
+
+	if (!rc && p->intent && !purchase_kept(p, "order") && !purchase_kept(p, "order.body")) {
+		purchase_end(p);
+		purchase_init(p, p->m);
+	}
+	return rc;
+}
+
 int purchase_begin(struct purchase *p, const char *match, const char *command, int64_t now)
 {
 	return p->m->explain ? 0 : intent_new(match, command, now, &p->intent, &p->m->fail);
@@ -346,6 +357,13 @@ static int find_image(struct purchase *p, const char *image, struct first *w)
 		: fail_set(&p->m->fail, REASON_NOT_FOUND, "this market has no image that nodes could start from");
 }
 
+int purchase_check_image(struct purchase *p, const char *image)
+{
+	struct first w;
+
+	return find_image(p, image, &w);
+}
+
 static void note_node(struct purchase *p, const char *text)
 {
 	p->nodes[p->node_count] = strdup(text);
@@ -432,4 +450,12 @@ void purchase_end(struct purchase *p)
 	if (p->intent && intent_end(p->intent, &why))
 		print_warn(p->m->np, "%s", why.text);
 	p->intent = NULL;
+}
+
+int purchase_told(struct purchase *p, int status)
+{
+	status = print_finish(p->m->np, status);
+	if (status != STATUS_FAILURE && status != STATUS_PIPE)
+		purchase_end(p);
+	return status;
 }

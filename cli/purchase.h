@@ -38,6 +38,9 @@ int purchase_match(struct market_link *m, const struct options *o, const char *v
 
 /* The one that the same command began, if any; else a new one with these. Negative code in m->fail. */
 int purchase_find(struct purchase *p, const char *match);
+
+/* The same where the order is the first thing that is sent: one that was cut off before that is forgotten. */
+int purchase_find_order(struct purchase *p, const char *match);
 int purchase_begin(struct purchase *p, const char *match, const char *command, int64_t now);
 
 /* Remembered for the next steps; on disk when it returns. */
@@ -59,6 +62,9 @@ int purchase_order(struct purchase *p, struct model_order_new *o);
 /* Nodes for what filled, as many as the reservation has too few of. image: name or id, NULL: the market's first. */
 int purchase_nodes(struct purchase *p, const char *image);
 
+/* Before anything is paid: is there such an image (NULL: any)? 0 or a negative code in m->fail. */
+int purchase_check_image(struct purchase *p, const char *image);
+
 /*
  * After a step failed with this code: is it known that nothing was done, so that there is nothing to
  * resume? Else the same command must be repeated to find out.
@@ -70,5 +76,11 @@ bool purchase_undo_pool(struct purchase *p);
 
 /* The answer is known. */
 void purchase_end(struct purchase *p);
+
+/*
+ * The answer is known and was printed with this status: what could not be written nobody knows, and the
+ * same command must tell it again instead of doing it again. The status that remains.
+ */
+int purchase_told(struct purchase *p, int status);
 
 #endif

@@ -22,7 +22,27 @@ int64_t quote_any_price(int64_t nodes, int64_t minutes)
 	return INT64_MAX / n < most ? INT64_MAX / n : most;
 }
 
+int64_t quote_average(const struct quote *q)
+{
+	int64_t minutes = (q->end - q->start) / 60 * q->nodes;
+
+	return q->known && minutes > 0 ? (q->cost + minutes / 2) / minutes : -1;
+}
+
 /* ---- A market of ours ------------------------------------------------------------------ */
+
+/* "The balance does not cover it" is half of what one wants to know. */
+static void say_funds(struct quote *q)
+{
+	char cost[MONEY_TEXT], there[MONEY_TEXT];
+	size_t len = strlen(q->message);
+	int64_t available;
+
+	if (q->reason == REASON_FUNDS && q->cost > 0 && q->available_after != MODEL_NONE
+	    && money_add(q->available_after, q->cost, &available) == 0)
+		snprintf(q->message + len, sizeof q->message - len, ": it costs %s, and %s is available", money_text(q->cost, cost),
+			money_text(available, there));
+}
 
 int quote_take(struct market_link *m, struct quote *q)
 {
@@ -45,6 +65,7 @@ int quote_take(struct market_link *m, struct quote *q)
 		q->alternatives[i].end = a->end;
 		q->alternative_count++;
 	}
+	say_funds(q);
 	return 0;
 }
 
@@ -222,7 +243,8 @@ static void compact(int64_t seconds, char room[WHEN_TEXT])
 	*w = '\0';
 }
 
-static void add_one(const struct quote *q, size_t i, const struct command *cmd, const struct options *o, unsigned gpus, struct buf *out)
+static void add_one(const struct quote *q, size_t i, const struct command *cmd, const struct options *o, char *const *words,
+	unsigned gpus, struct buf *out)
 {
 	struct retype_change changes[4] = { { 0 } };
 	char text[WHEN_TEXT], span[WHEN_TEXT], number[32];
@@ -245,19 +267,23 @@ static void add_one(const struct quote *q, size_t i, const struct command *cmd, 
 	} else {
 		return;
 	}
+	/* Fewer nodes are no way out for 'extend', which has all of them or none. */
+	if (!retype_can(cmd, changes))
+		return;
 	if (buf_adds(out, out->len ? " or '" : "'"))
 		command_nomem();
-	retype(cmd, o, changes, out);
+	retype_words(cmd, o, words, changes, out);
 	if (buf_adds(out, "'"))
 		command_nomem();
 }
 
-void quote_hint(const struct quote *q, const struct command *cmd, const struct options *o, unsigned gpus, struct buf *out)
+void quote_hint(const struct quote *q, const struct command *cmd, const struct options *o, char *const *words, unsigned gpus,
+	struct buf *out)
 {
 	size_t before = out->len;
 
 	for (size_t i = 0; i < q->alternative_count; i++)
-		add_one(q, i, cmd, o, gpus, out);
+		add_one(q, i, cmd, o, words, gpus, out);
 	if (out->len > before && buf_adds(out, " would fill"))
 		command_nomem();
 }

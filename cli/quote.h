@@ -45,6 +45,9 @@ struct quote_book {
 
 int quote_book(struct market_link *m, const struct sku *sku, int64_t start, int64_t end, struct quote_book *book);
 
+/* As one price for all of it, for comparing: levels differ, and only the total is exact. -1: not known. */
+int64_t quote_average(const struct quote *q);
+
 /* A limit above which nothing can go wrong: the highest that such an order can be counted with. */
 int64_t quote_any_price(int64_t nodes, int64_t minutes);
 
@@ -53,8 +56,10 @@ const char *quote_limit_text(int64_t price, unsigned gpus, char room[MONEY_TEXT]
 
 /*
  * "'nanopod buy … -p 2.1' would fill, or '… -n 1'": the alternatives as commands; "" where there are
- * none. gpus as for -p of this command line. times: -s and -d are options of this command.
+ * none that this command has options for. words: those of them it is about; NULL: all that were typed.
+ * gpus as for -p of this command line.
  */
-void quote_hint(const struct quote *q, const struct command *cmd, const struct options *o, unsigned gpus, struct buf *out);
+void quote_hint(const struct quote *q, const struct command *cmd, const struct options *o, char *const *words, unsigned gpus,
+	struct buf *out);
 
 #endif

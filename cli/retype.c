@@ -50,14 +50,15 @@ static const struct retype_change *change_of(const struct retype_change *changes
 	return NULL;
 }
 
-void retype(const struct command *cmd, const struct options *o, const struct retype_change *changes, struct buf *out)
+void retype_words(const struct command *cmd, const struct options *o, char *const *words, const struct retype_change *changes,
+	struct buf *out)
 {
 	const struct option *tables[COMMAND_TABLES], *row;
 	const char *text;
 
 	add(out, "nanopod ");
 	add(out, cmd->name);
-	for (char **word = option_argv(o); *word; word++) {
+	for (char *const *word = words ? words : option_argv(o); *word; word++) {
 		add(out, " ");
 		add_word(out, *word);
 	}
@@ -70,6 +71,22 @@ void retype(const struct command *cmd, const struct options *o, const struct ret
 		if (row)
 			add_option(out, row, changes->text);
 	}
+}
+
+void retype(const struct command *cmd, const struct options *o, const struct retype_change *changes, struct buf *out)
+{
+	retype_words(cmd, o, NULL, changes, out);
+}
+
+bool retype_can(const struct command *cmd, const struct retype_change *changes)
+{
+	const struct option *tables[COMMAND_TABLES];
+
+	command_tables(cmd, tables);
+	for (; changes->name; changes++)
+		if (changes->text && !option_find(tables, changes->name, strlen(changes->name)))
+			return false;
+	return true;
 }
 
 static bool changes_nothing(const char *name)

@@ -17,6 +17,13 @@ struct retype_change {
 /* "nanopod buy -t h100 -n 2 …", quoted for a shell. changes ends with { 0 }, or is NULL. */
 void retype(const struct command *cmd, const struct options *o, const struct retype_change *changes, struct buf *out);
 
+/* The same for some of the words that were typed only; NULL: all of them. */
+void retype_words(const struct command *cmd, const struct options *o, char *const *words, const struct retype_change *changes,
+	struct buf *out);
+
+/* This command can be told so: it has an option for each change. */
+bool retype_can(const struct command *cmd, const struct retype_change *changes);
+
 /*
  * One line an option, sorted, without those that change nothing about what is asked for (-y, -o,
  * --wait …); then the words.

@@ -340,7 +340,7 @@ int admin_host_retire(struct nanopod *np, const struct options *o, char **words)
 static const struct column offer_columns[] = {
 	{ "order", COLUMN_ID, "id of the sell order: 'nanopod cancel' withdraws it" },
 	{ "host", 0, "what is offered" },
-	{ "price", COLUMN_RIGHT, "dollars per node-hour" },
+	{ "price", COLUMN_RIGHT, "in dollars per GPU-hour (per node-hour with --per node)" },
 	{ "status", 0, "standing until it is sold or over" },
 	{ "starts", 0, "from when" },
 	{ "ends", 0, "until when" },
@@ -379,7 +379,7 @@ static int gpus_of(struct market_link *m, const struct options *o, const char *h
 	return 0;
 }
 
-static int show_offer(struct market_link *m, const struct options *o, const char *host)
+static int show_offer(struct market_link *m, const struct options *o, const char *host, unsigned gpus)
 {
 	struct model_order order;
 	char price[CELL_TEXT], start[CELL_TEXT], end[CELL_TEXT];
@@ -391,7 +391,7 @@ static int show_offer(struct market_link *m, const struct options *o, const char
 	r = rows_new(m->np, o, offer_columns, &rc);
 	if (!r)
 		return rc;
-	rows_add(r, (const char *[]){ order.id, host, cell_price(order.limit, 0, price), order.status_text,
+	rows_add(r, (const char *[]){ order.id, host, cell_price(order.limit, gpus, price), order.status_text,
 		order.window.count ? cell_time(m->np, order.window.list[0].start, start) : NULL,
 		order.window.count ? cell_time(m->np, order.window.list[order.window.count - 1].end, end) : NULL });
 	return rows_end(r);
@@ -422,7 +422,7 @@ static int place_offer(struct market_link *m, const struct options *o, char **wo
 	if (j.error)
 		command_nomem();
 	rc = market_make(m, buf_text(&path), &body, buf_text(&body)) ? market_fail(m, "cannot offer '%s'", words[0])
-		: show_offer(m, o, words[0]);
+		: show_offer(m, o, words[0], gpus);
 	buf_release(&body);
 	buf_release(&path);
 	return rc;

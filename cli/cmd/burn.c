@@ -22,7 +22,7 @@ static const struct column columns[] = {
 	{ "until", 0, "when the last node of it ends" },
 	{ "to_the_end", COLUMN_RIGHT, "what it still uses up until then" },
 	{ "to_the_end_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
-	{ "coming", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "nodes that have not begun" },
+	{ "coming", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "nodes that begin next" },
 	{ "starts", COLUMN_WIDE, "when the first of those begins" },
 	{ "interruptible", COLUMN_RAW | COLUMN_WIDE, "may be taken back" },
 	{ "pool", COLUMN_WIDE, "its id" },
@@ -85,8 +85,13 @@ static int add_lease(void *arg, struct doc *d, long at, struct fail *f)
 		s->nodes += l.nodes;
 		b->overflow |= money_add(s->per_hour, hour, &s->per_hour) != 0;
 	} else {
-		s->coming += l.nodes;
-		s->starts = !s->starts || l.start < s->starts ? l.start : s->starts;
+		/* An extension comes after what it extends: only what begins next is counted, not each window. */
+		if (!s->starts || l.start < s->starts)
+			s->coming = 0;
+		if (!s->starts || l.start <= s->starts) {
+			s->coming += l.nodes;
+			s->starts = l.start;
+		}
 	}
 	b->overflow |= money_add(s->rest, rest, &s->rest) != 0;
 	s->until = l.end > s->until ? l.end : s->until;

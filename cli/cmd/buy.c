@@ -123,13 +123,15 @@ static int ask_quote(struct buying *b)
 
 static int not_filled(struct buying *b)
 {
+	bool dear = b->quote.reason == REASON_PRICE_TOO_LOW;
 	char rate[PLAN_RATE];
 	struct buf hint;
 	int rc;
 
 	buf_init(&hint, MATCH_MAX);
-	quote_hint(&b->quote, &cmd_buy, b->o, wish_gpus(&b->wish, b->sku), &hint);
-	rc = print_fail(b->np, (enum status)reason_row(b->quote.reason)->status, hint.len ? buf_text(&hint) : NULL,
+	quote_hint(&b->quote, &cmd_buy, b->o, NULL, wish_gpus(&b->wish, b->sku), &hint);
+	rc = print_fail(b->np, (enum status)reason_row(b->quote.reason)->status,
+		hint.len ? buf_text(&hint) : dear ? "'nanopod price' shows what it costs now" : NULL,
 		"cannot buy %" PRId64 " node%s of '%s' at %s: %s", b->wish.nodes, b->wish.nodes == 1 ? "" : "s", buying_type(b),
 		plan_rate(b->wish.limit, wish_gpus(&b->wish, b->sku), rate), b->quote.message);
 	buf_release(&hint);
@@ -225,11 +227,11 @@ static int begin(struct buying *b)
 		rc = purchase_keep(p, "into", b->into.id);
 	if (!rc && b->into.id)
 		rc = purchase_keep(p, "pool", b->into.id);
-	rc = rc ? rc : keep_number(p, "start", b->wish.window.start);
-	rc = rc ? rc : keep_number(p, "end", b->wish.window.end);
 	if (!rc && b->userdata)
 		rc = purchase_keep(p, "userdata", b->userdata);
-	return rc;
+	/* Last: what has no window is begun afresh. */
+	rc = rc ? rc : keep_number(p, "start", b->wish.window.start);
+	return rc ? rc : keep_number(p, "end", b->wish.window.end);
 }
 
 static int64_t kept_number(const struct purchase *p, const char *name)
@@ -345,12 +347,15 @@ static int nodes(struct buying *b)
 {
 	struct purchase *p = &b->purchase;
 	const char *image = option_given(b->o, "image") ? option_text(b->o, "image") : NULL;
+	char made[80] = "none of its nodes";
 	int rc = option_given(b->o, "no-instances") ? 0 : purchase_nodes(p, image);
 
 	if (!rc)
 		return 0;
-	print_fail(b->np, STATUS_PARTLY, "type the same command again to make the rest",
-		"'%s' is bought, but %zu node%s could be made: %s", p->name, p->node_count, p->node_count == 1 ? "" : "s", b->m->fail.text);
+	if (p->node_count)
+		snprintf(made, sizeof made, "only %zu of its %s nodes", p->node_count, purchase_kept(p, "nodes"));
+	print_fail(b->np, STATUS_PARTLY, "type the same command again to start the rest",
+		"'%s' is bought and paid, but %s could be started: %s", p->name, made, b->m->fail.text);
 	done(b, STATUS_PARTLY);
 	return STATUS_PARTLY;
 }
@@ -389,10 +394,7 @@ static int settle(struct buying *b)
 	rc = nodes(b);
 	if (rc)
 		return rc;
-	rc = done(b, whole ? STATUS_OK : STATUS_PARTLY);
-	if (rc == STATUS_OK || rc == STATUS_PARTLY)
-		purchase_end(p);
-	return rc;
+	return purchase_told(p, done(b, whole ? STATUS_OK : STATUS_PARTLY));
 }
 
 static int carry_out(struct buying *b)
@@ -416,10 +418,31 @@ static int carry_out(struct buying *b)
 
 /* ---- All of it --------------------------------------------------------------------------- */
 
+/* What would fail only when it is paid. */
+static int check_first(struct buying *b)
+{
+	const char *name = option_given(b->o, "name") ? option_text(b->o, "name") : NULL;
+	struct reservation r;
+	int rc = name ? reservation_look(b->m, name, &r) : 1;
+
+	if (rc == 0) {
+		reservation_release(&r);
+		return print_fail_field(b->np, STATUS_CONFLICT, "--name", "'--into' buys into it, another '--name' makes another one",
+			"cannot buy as '%s': there is a reservation '%s' already", name, name);
+	}
+	if (rc < 0)
+		return market_fail(b->m, "cannot look for '%s'", name);
+	if (!option_given(b->o, "no-instances")
+	    && purchase_check_image(&b->purchase, option_given(b->o, "image") ? option_text(b->o, "image") : NULL))
+		return market_fail(b->m, "cannot start nodes, so nothing is bought");
+	return 0;
+}
+
 static int fresh(struct buying *b)
 {
-	int rc = ask_quote(b);
+	int rc = check_first(b);
 
+	rc = rc ? rc : ask_quote(b);
 	rc = rc ? rc : buying_check_money(b);
 	if (!rc && !may_go_on(b))
 		rc = not_filled(b);
@@ -443,6 +466,11 @@ static int go(struct buying *b)
 		rc = purchase_find(&b->purchase, buf_text(&b->match));
 	if (rc)
 		return print_fail(b->np, STATUS_FAILURE, NULL, "%s", b->m->fail.text);
+	/* Cut off before anything was sent: its window was not written down yet. */
+	if (b->purchase.intent && !purchase_kept(&b->purchase, "end")) {
+		purchase_end(&b->purchase);
+		purchase_init(&b->purchase, b->m);
+	}
 	if (!b->purchase.intent)
 		return fresh(b);
 	resume(b);

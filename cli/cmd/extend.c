@@ -46,6 +46,7 @@ struct extending {
 	struct skus skus;
 	struct extension *list;
 	size_t count;
+	int64_t left;        /* of the most that all may cost: what the quotes leave of it */
 	bool ours, explain;
 };
 
@@ -142,6 +143,14 @@ static int ask_quote(struct extending *x, struct extension *e)
 
 /* ---- Why not ----------------------------------------------------------------------------- */
 
+/* Where no change of the command would do. */
+static const char *instead(int reason)
+{
+	if (reason == REASON_PRICE_TOO_LOW)
+		return "with '--dry-run' and without '-p' it shows what it costs";
+	return reason == REASON_FUNDS ? "'nanopod balance' shows what there is" : "'nanopod buy' buys other nodes";
+}
+
 /* "its hosts are sold from 18:00" where the market says until when they are free. */
 static void why_not(struct extending *x, struct extension *e)
 {
@@ -155,15 +164,22 @@ static void why_not(struct extending *x, struct extension *e)
 	buf_init(&hint, BODY_MAX);
 	e->quote.start = e->wish.window.start;
 	e->quote.end = e->wish.window.end;
-	quote_hint(&e->quote, &cmd_extend, x->o, wish_gpus(&e->wish, e->sku), &hint);
+	quote_hint(&e->quote, &cmd_extend, x->o, (char *[]){ e->reservation.name, NULL },
+		wish_gpus(&e->wish, e->sku), &hint);
 	snprintf(e->message, sizeof e->message, "%s%s", end && e->quote.reason == REASON_HOSTS_SOLD ? "its hosts are sold from " :
 		e->quote.message, end && e->quote.reason == REASON_HOSTS_SOLD ? end : "");
 	e->status = print_fail(x->np, (enum status)reason_row(e->quote.reason ? e->quote.reason : REASON_HOSTS_SOLD)->status,
-		hint.len ? buf_text(&hint) : "'nanopod buy' buys other nodes", "cannot extend '%s': %s", e->reservation.name, e->message);
+		hint.len ? buf_text(&hint) : instead(e->quote.reason), "cannot extend '%s': %s", e->reservation.name, e->message);
 	buf_release(&hint);
 }
 
 /* ---- The plan ---------------------------------------------------------------------------- */
+
+/* Not failed, and not begun before. */
+static bool is_new(const struct extension *e)
+{
+	return e->status < 0 && e->quote.nodes && !e->purchase.resumed;
+}
 
 static int sum_costs(struct extending *x, int64_t *sum, int64_t *worst)
 {
@@ -187,24 +203,33 @@ static int sum_costs(struct extending *x, int64_t *sum, int64_t *worst)
 
 static void show_plan(struct extending *x, int64_t sum, int64_t worst)
 {
-	char window[WINDOW_TEXT], now[PLAN_RATE], limit[PLAN_RATE], a[MONEY_TEXT], c[MONEY_TEXT];
+	char window[WINDOW_TEXT], now[PLAN_RATE], limit[PLAN_RATE] = "", a[MONEY_TEXT], c[MONEY_TEXT];
 	struct model_balance balance;
+	size_t count = 0;
 	int64_t burn = 0;
 	struct plan p;
 
-	plan_init(&p, "Extend %zu reservation%s", x->count, x->count == 1 ? "" : "s");
-	for (size_t i = 0; i < x->count && i < PLAN_LINES / 2; i++) {
+	for (size_t i = 0; i < x->count; i++)
+		count += is_new(&x->list[i]);
+	plan_init(&p, "Extend %zu reservation%s", count, count == 1 ? "" : "s");
+	for (size_t i = 0; i < x->count; i++) {
 		struct extension *e = &x->list[i];
 		unsigned gpus = wish_gpus(&e->wish, e->sku);
 
-		if (e->status >= 0 || !e->quote.nodes || e->purchase.resumed)
+		if (!is_new(e))
 			continue;
-		burn += plan_burn(e->quote.price, e->quote.nodes);
-		plan_add(&p, e->reservation.name, "%" PRId64 " node%s of %s, %s, %s now, limit %s, %s", e->wish.nodes, e->wish.nodes == 1 ? "" : "s",
-			e->sku->alias ? e->sku->alias : e->sku->id, window_show(&e->wish.window, window), plan_rate(e->quote.price, gpus, now),
-			plan_rate(e->wish.limit, gpus, limit), money_text(e->quote.cost, a));
+		burn += plan_burn(quote_average(&e->quote), e->quote.nodes);
+		plan_add(&p, e->reservation.name, "%" PRId64 " node%s of %s, %s", e->wish.nodes, e->wish.nodes == 1 ? "" : "s",
+			e->sku->alias ? e->sku->alias : e->sku->id, window_show(&e->wish.window, window));
+		plan_add(&p, "", "%s at %s", money_text(e->quote.cost, a), plan_rate(quote_average(&e->quote), gpus, now));
+		plan_rate(e->wish.limit, gpus, limit);
 	}
-	plan_add(&p, "total", "%s now, %s at worst", money_text(sum, a), money_text(worst, c));
+	if (option_given(x->o, "price") && *limit)
+		plan_add(&p, "limit", "%s", limit);
+	if (worst == sum)
+		plan_add(&p, "total", "%s, and not more", money_text(sum, a));
+	else
+		plan_add(&p, "total", "%s now, %s at worst", money_text(sum, a), money_text(worst, c));
 	plan_add(&p, "burn", "%s an hour while it runs", money_text(burn, a));
 	if (x->ours && x->m->about.policy.release_bps > 0)
 		plan_add(&p, "refund", "'nanopod release' gives back %d.%02d %% of what is paid for time that has not begun",
@@ -213,7 +238,7 @@ static void show_plan(struct extending *x, int64_t sum, int64_t worst)
 		plan_add(&p, "refund", "none for time that is not used; it can be sold again: 'nanopod sell'");
 	if (market_get(x->m, x->ours ? "/np/v1/balance" : "/v1/balances") == 0
 	    && wire_balance(x->m->doc, WIRE_WHOLE, &balance, &x->m->fail) == 0 && balance.available != MODEL_NONE)
-		plan_add(&p, "balance", "%s after it, %s now", money_text(balance.available - sum, a), money_text(balance.available, c));
+		plan_add(&p, "balance", "%s after it; %s now", money_text(balance.available - sum, a), money_text(balance.available, c));
 	plan_show(x->np, &p);
 	plan_release(&p);
 }
@@ -226,7 +251,7 @@ static int post(struct extending *x, struct extension *e)
 	const char *known = purchase_kept(p, "order");
 	struct model_order_new order = { .sku = e->part->sku, .nodes = e->wish.nodes, .start = e->wish.window.start,
 		.end = e->wish.window.end, .price = e->wish.limit };
-	int64_t most = option_given(x->o, "price") ? x->wish.max_total : e->quote.cost;
+	int64_t most = !option_given(x->o, "price") ? e->quote.cost : x->wish.max_total ? e->quote.cost + x->left : 0;
 	char path[128];
 	struct buf body;
 	int rc;
@@ -275,6 +300,7 @@ static bool carry_out(struct extending *x, struct extension *e)
 			rc = fail_set(&x->m->fail, rc == 2 ? CLIENT_STOPPED : CLIENT_LOST, "order '%s' is placed and not decided yet", p->order.id);
 	}
 	if (!rc && placed_filled(&p->order)) {
+		x->left -= p->resumed ? 0 : p->order.total - e->quote.cost;
 		e->status = STATUS_OK;
 		return false;
 	}
@@ -337,7 +363,7 @@ static int prepare(struct extending *x, struct extension *e, const char *typed)
 	e->wish.nodes = part_nodes_at(e->part, part_end(e->part) - 1);
 	if (purchase_match(x->m, x->o, "extend", e->reservation.id, &e->match))
 		return market_fail(x->m, "cannot tell who extends");
-	if (!option_given(x->o, "new") && !option_given(x->o, "dry-run") && !x->explain && purchase_find(&e->purchase, buf_text(&e->match)))
+	if (!option_given(x->o, "new") && !option_given(x->o, "dry-run") && !x->explain && purchase_find_order(&e->purchase, buf_text(&e->match)))
 		return print_fail(x->np, STATUS_FAILURE, NULL, "%s", x->m->fail.text);
 	rc = wish_price(x->np, x->o, e->sku, &e->wish);
 	if (rc)
@@ -370,7 +396,8 @@ static int agree(struct extending *x)
 
 	if (rc)
 		return rc;
-	show_plan(x, sum, worst);
+	x->left = x->wish.max_total ? x->wish.max_total - sum : 0;
+	show_plan(x, sum, x->ours && x->wish.max_total && x->left >= 0 && x->wish.max_total < worst ? x->wish.max_total : worst);
 	if (x->wish.max_total && (x->ours ? sum : worst) > x->wish.max_total)
 		return print_fail_field(x->np, STATUS_FUNDS, x->wish.max_where, NULL, "cannot extend that: it costs %s, and '%s' is %s",
 			money_text(x->ours ? sum : worst, a), x->wish.max_where, money_text(x->wish.max_total, c));
@@ -421,9 +448,9 @@ static int do_all(struct extending *x)
 		if (e->status == STATUS_OK && e->purchase.resumed)
 			print_note(x->np, "replayed: '%s' was extended before", e->reservation.name);
 	}
-	for (size_t i = 0; i < x->count && !unknown; i++)
+	rc = print_finish(x->np, print(x));
+	for (size_t i = 0; i < x->count && !unknown && !rc; i++)
 		purchase_end(&x->list[i].purchase);
-	rc = print(x);
 	return rc ? rc : overall(x);
 }
 

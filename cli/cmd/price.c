@@ -63,14 +63,6 @@ static void offers_json(const struct quote_book *book, struct buf *out)
 		command_nomem();
 }
 
-/* The average: money_text of total is exact, this is for comparing. */
-static int64_t average(const struct quote *q)
-{
-	int64_t minutes = (q->end - q->start) / 60 * q->nodes;
-
-	return q->known && minutes > 0 ? (q->cost + minutes / 2) / minutes : -1;
-}
-
 static void add_row(struct pricing *p, const struct sku *sku, const struct quote *q, const struct quote_book *book)
 {
 	unsigned gpus = wish_gpus(&p->wish, sku);
@@ -81,7 +73,7 @@ static void add_row(struct pricing *p, const struct sku *sku, const struct quote
 	offers_json(book, &offers);
 	rows_add(p->rows, (const char *[]){ sku->alias ? sku->alias : sku->id, cell_int(q->known ? q->nodes : p->wish.nodes, rooms[0]),
 		cell_time(p->np, p->wish.window.start, rooms[1]), cell_time(p->np, p->wish.window.end, rooms[2]),
-		cell_price(average(q), gpus, rooms[3]), q->known ? cell_price(q->price, gpus, rooms[4]) : NULL,
+		cell_price(quote_average(q), gpus, rooms[3]), q->known ? cell_price(q->price, gpus, rooms[4]) : NULL,
 		q->known ? cell_money(p->np, q->cost, rooms[5]) : NULL, q->fills ? "true" : "false", q->fills ? NULL : q->message,
 		q->known ? cell_int(q->cost, rooms[6]) : NULL, q->known ? cell_int(q->price * 60, rooms[7]) : NULL,
 		cell_int(sku->gpus, rooms[8]), buf_text(&offers) });
@@ -123,9 +115,9 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 	fprintf(out, "%s\n  window    %s\n", print_color(p->np, out, COLOR_NONE), window_show(&p->wish.window, window));
 	if (q->known) {
 		fprintf(out, "  total     %s%s\n", money_text(q->cost, total), q->firm ? "" : ", worked out from the book");
-		fprintf(out, "  price     %s", plan_rate(average(q), gpus, a));
+		fprintf(out, "  price     %s", plan_rate(quote_average(q), gpus, a));
 		if (gpus)
-			fprintf(out, ", %s", plan_rate(average(q), 0, b));
+			fprintf(out, ", %s", plan_rate(quote_average(q), 0, b));
 		fprintf(out, "\n  limit     -p %s would buy it\n", quote_limit_text(q->price, gpus, total));
 	} else {
 		fprintf(out, "  total     %s", q->fills ? "not known: " : "cannot be had now: ");
@@ -164,7 +156,7 @@ static int price_one(struct pricing *p, const struct sku *sku)
 
 		p->first_reason = q.reason ? q.reason : REASON_NO_CAPACITY;
 		buf_init(&hint, TEXT_MAX);
-		quote_hint(&q, p->np->commands ? command_find(p->np, "price") : &cmd_buy, p->o, wish_gpus(&p->wish, sku), &hint);
+		quote_hint(&q, p->np->commands ? command_find(p->np, "price") : &cmd_buy, p->o, NULL, wish_gpus(&p->wish, sku), &hint);
 		if (hint.len)
 			print_note(p->np, "%s", buf_text(&hint));
 		buf_release(&hint);

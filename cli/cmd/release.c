@@ -146,8 +146,7 @@ static int carry_out(struct releasing *r)
 			"cannot tell whether '%s' was released: %s", r->reservation.name, r->m->fail.text);
 	if (r->purchase.resumed)
 		print_note(r->np, "replayed: '%s' was released before", r->reservation.name);
-	purchase_end(&r->purchase);
-	return print(r);
+	return purchase_told(&r->purchase, print(r));
 }
 
 static int trade(struct releasing *r, const char *match)

@@ -54,7 +54,22 @@ static const struct column columns[] = {
 
 /* ---- Which window ------------------------------------------------------------------------- */
 
-/* --last 6h: the last of it. Without any: all that is left. */
+/* --last 6h: the last of it, and not less because less is left. */
+static int find_last(struct selling *s, int64_t first, int64_t end)
+{
+	char asked[WHEN_TEXT], left[WHEN_TEXT];
+	int64_t seconds, start;
+
+	when_duration(option_text(s->o, "last"), &seconds, NULL);
+	start = end - seconds / WINDOW_STEP * WINDOW_STEP;
+	if (start < first && end > first)
+		return print_fail_field(s->np, STATUS_CONFLICT, "--last", "without '--last' all that is left is offered",
+			"cannot sell the last %s of '%s': %s is left", when_span(seconds, asked), s->reservation.name, when_span(end - first, left));
+	s->wish.window = (struct window){ .start = start, .end = end };
+	return 0;
+}
+
+/* Without any: all that is left. */
 static int find_window(struct selling *s)
 {
 	char at[32];
@@ -62,17 +77,12 @@ static int find_window(struct selling *s)
 		option_given(s->o, "end") ? option_text(s->o, "end") : NULL,
 		option_given(s->o, "duration") ? option_text(s->o, "duration") : NULL,
 		option_given(s->o, "round") ? option_text(s->o, "round") : NULL };
-	int64_t end = part_end(s->part), now = wish_now(&s->wish), first = window_first(now), seconds;
+	int64_t end = part_end(s->part), now = wish_now(&s->wish), first = window_first(now);
 	const char *field = NULL;
 	struct fail f = { 0 };
 
-	if (option_given(s->o, "last")) {
-		when_duration(option_text(s->o, "last"), &seconds, NULL);
-		s->wish.window = (struct window){ .start = end - seconds / WINDOW_STEP * WINDOW_STEP, .end = end };
-		if (s->wish.window.start < first)
-			s->wish.window.start = first;
-		return 0;
-	}
+	if (option_given(s->o, "last"))
+		return find_last(s, first, end);
 	if (!words.end && !words.duration) {
 		snprintf(at, sizeof at, "@%" PRId64, end);
 		words.end = at;
@@ -202,14 +212,15 @@ static int place(struct selling *s)
 			"order '%s' is placed: interrupted", p->order.id);
 	if (option_given(s->o, "wait") && !placed_decided(&p->order))
 		rc = placed_wait(s->m, &p->order, wish_wait(s->o, 0), &number);
-	purchase_end(p);
-	if (placed_decided(&p->order) && !p->order.filled_minutes)
+	if (placed_decided(&p->order) && !p->order.filled_minutes) {
+		purchase_end(p);
 		return print_fail(s->np, STATUS_CAPACITY, "without '--no-standing' it waits in the book for a buyer",
 			"nothing of '%s' was sold: %s", s->reservation.name, reason_row(p->order.reason ? p->order.reason : REASON_NO_BUYER)->text);
+	}
 	if (!placed_decided(&p->order))
 		print_note(s->np, "order '%s' waits in the book: 'nanopod show %s' says what became of it, 'nanopod cancel %s' withdraws it",
 			p->order.id, p->order.id, p->order.id);
-	return print(s, option_given(s->o, "wait") && rc == 1 ? STATUS_WAITING : rc == 2 ? STATUS_INT : STATUS_OK);
+	return purchase_told(p, print(s, option_given(s->o, "wait") && rc == 1 ? STATUS_WAITING : rc == 2 ? STATUS_INT : STATUS_OK));
 }
 
 static int begin(struct selling *s, const char *match)
@@ -240,7 +251,8 @@ static int trade(struct selling *s)
 	purchase_init(&s->purchase, s->m);
 	if (purchase_match(s->m, s->o, "sell", s->reservation.id, &match))
 		rc = market_fail(s->m, "cannot tell who sells");
-	if (!rc && !s->explain && !option_given(s->o, "new") && !option_given(s->o, "dry-run") && purchase_find(&s->purchase, buf_text(&match)))
+	if (!rc && !s->explain && !option_given(s->o, "new") && !option_given(s->o, "dry-run")
+	    && purchase_find_order(&s->purchase, buf_text(&match)))
 		rc = print_fail(s->np, STATUS_FAILURE, NULL, "%s", s->m->fail.text);
 	if (!rc && !s->purchase.intent) {
 		rc = find_window(s);

@@ -69,7 +69,7 @@ typedef int (*api_handler)(struct api *api, const struct request *q, struct repl
 
 enum route_flags {
 	ROUTE_OPEN = 1,       /* no token needed */
-	ROUTE_CREATES = 2,    /* POST that takes an Idempotency-Key */
+	ROUTE_CREATES = 2,    /* takes an Idempotency-Key: done twice, it would cost twice */
 	ROUTE_STREAM = 4,     /* may wait */
 	ROUTE_SECRET = 8,     /* its answer is never written down, so not kept under a key either */
 };

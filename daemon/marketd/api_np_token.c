@@ -47,6 +47,16 @@ static json_t *token_json(const struct token *t)
 		"created_at", (json_int_t)t->created_at, "expires_at", t->expires ? json_integer(t->expires) : json_null());
 }
 
+/* Nor does it outlive its maker: who found one that ends soon has nothing for longer. Who may do all could make others anyway. */
+static int64_t no_longer(struct api *api, const struct request *q, int64_t expires)
+{
+	const struct token *maker = engine_token(market_engine(api->market), q->token);
+
+	if (!maker || !maker->expires || (np_allowed(q) & SCOPE_ADMIN) || (expires && expires < maker->expires))
+		return expires;
+	return maker->expires;
+}
+
 json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev)
 {
 	const struct effects *did;
@@ -65,6 +75,7 @@ json_t *np_token_make(struct api *api, const struct request *q, struct reply *r,
 	}
 	ev->kind = EVENT_TOKEN;
 	ev->account = account;
+	ev->u.token.expires = no_longer(api, q, ev->u.token.expires);
 	SHA256((const unsigned char *)secret, strlen(secret), ev->u.token.hash);
 	rc = api_apply(api, q, ev, &did, &why);
 	if (rc) {

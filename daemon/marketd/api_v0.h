@@ -9,6 +9,8 @@
 
 #include "marketd/api_v1.h"
 
+/* ---- api_v0_word.c ---------------------------------------------------------------------- */
+
 /* "NOW" or ISO 8601 with a zone, as Unix seconds; now is what NOW stands for. false: it is neither. */
 bool v0_time(const char *text, int64_t now, int64_t *seconds);
 json_t *v0_iso(int64_t seconds);
@@ -23,11 +25,14 @@ const char *v0_type(const struct sku *s);            /* what this SKU is called:
  */
 uint64_t v0_pick(const struct engine *e, const struct event *order, const char *type, const char *cluster);
 
+/* ---- api_v0_contract.c ------------------------------------------------------------------ */
+
 /* The buy order behind "cont_…" (a lease's id is taken too). 1: found, 0: none of this account; negative: the store failed. */
 struct v0_contract { uint64_t order, pool, sku; int64_t created_at; };
 int v0_contract_find(struct api *api, uint64_t account, const char *text, struct v0_contract *out, struct fail *f);
 
-/* Handlers of api_v0_order.c's table that live elsewhere. */
+/* ---- api_v0_list.c and api_v0_quote.c: handlers of api_v0_order.c's table --------------- */
+
 int v0_list_orders(struct api *api, const struct request *q, struct reply *r);
 int v0_get_order(struct api *api, const struct request *q, struct reply *r);
 int v0_cancel_order(struct api *api, const struct request *q, struct reply *r);

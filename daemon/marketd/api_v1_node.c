@@ -297,7 +297,7 @@ const struct route api_v1_node_routes[] = {
 		"v1.NodeList", 201 },
 	{ METHOD_GET, "/v1/nodes/{id}", get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL, "v1.Node", 200 },
 	{ METHOD_DELETE, "/v1/nodes/{id}", delete_node, SCOPE_NODES, 0, "Forget a node that has ended", NULL, "v1.Empty", NULL, 204 },
-	{ METHOD_PATCH, "/v1/nodes/{id}/extend", extend_node, SCOPE_TRADE, 0, "The same machine for longer", NULL,
+	{ METHOD_PATCH, "/v1/nodes/{id}/extend", extend_node, SCOPE_TRADE, ROUTE_CREATES, "The same machine for longer", NULL,
 		"v1.ExtendNodeRequest", "v1.Node", 200 },
 	{ METHOD_PATCH, "/v1/nodes/{id}/release", release_node, SCOPE_NODES, 0,
 		"No more renewal: what is paid runs to its end, and nothing comes back", NULL, "v1.Empty", "v1.Node", 200 },

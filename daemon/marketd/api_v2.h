@@ -12,6 +12,7 @@ extern const struct route api_v2_skus[];        /* instance SKUs, availability, 
 extern const struct route api_v2_orders[];
 extern const struct route api_v2_preview[];
 extern const struct route api_v2_book[];
+extern const struct route api_v2_fills[];
 extern const struct route api_v2_pools[];
 extern const struct route api_v2_instances[];
 extern const struct route api_v2_instance[];     /* one, by id */

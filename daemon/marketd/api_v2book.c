@@ -324,17 +324,13 @@ static int windows(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, made);
 }
 
-#define WINDOW "requirements:string,start_at:integer,end_at:integer"
-
 const struct route api_v2_book[] = {
 	{ METHOD_GET, "/v2/orderbook/windows", windows, SCOPE_READ, 0, "List market windows",
 		"requirements:string,range_start_at:integer,range_end_at:integer,limit:integer,starting_after:string", NULL,
 		"ListOrderbookWindowsResponse", 200 },
-	{ METHOD_GET, "/v2/orderbook/quote", quote, SCOPE_READ, 0, "Get market quote", WINDOW, NULL,
+	{ METHOD_GET, "/v2/orderbook/quote", quote, SCOPE_READ, 0, "Get market quote", BOOK_WINDOW, NULL,
 		"OrderbookQuoteResponse", 200 },
-	{ METHOD_GET, "/v2/orderbook/depth", depth, SCOPE_READ, 0, "Get market depth", WINDOW ",depth:integer", NULL,
+	{ METHOD_GET, "/v2/orderbook/depth", depth, SCOPE_READ, 0, "Get market depth", BOOK_WINDOW ",depth:integer", NULL,
 		"OrderbookDepthResponse", 200 },
-	{ METHOD_GET, "/v2/orderbook/fills", book_fills, SCOPE_READ, 0, "List market fills",
-		WINDOW ",since_at:integer,limit:integer,starting_after:string", NULL, "ListOrderbookFillsResponse", 200 },
 	{ 0 },
 };

@@ -90,7 +90,7 @@ static int answer(struct api *api, const struct request *q, struct reply *r, str
 	return api_json(q, r, 200, made);
 }
 
-int book_fills(struct api *api, const struct request *q, struct reply *r)
+static int list_fills(struct api *api, const struct request *q, struct reply *r)
 {
 	struct store *store = market_store(api->market);
 	struct fills f = { .e = market_engine(api->market) };
@@ -123,3 +123,9 @@ int book_fills(struct api *api, const struct request *q, struct reply *r)
 	json_decref(requirements);
 	return failed;
 }
+
+const struct route api_v2_fills[] = {
+	{ METHOD_GET, "/v2/orderbook/fills", list_fills, SCOPE_READ, 0, "List market fills",
+		BOOK_WINDOW ",since_at:integer,limit:integer,starting_after:string", NULL, "ListOrderbookFillsResponse", 200 },
+	{ 0 },
+};

@@ -15,6 +15,7 @@ libapinp_la_SOURCES = \
 	daemon/marketd/api_v0_procurement.c \
 	daemon/marketd/api_v0_quote.c \
 	daemon/marketd/api_v0_vm.c \
+	daemon/marketd/api_v0_word.c \
 	daemon/marketd/api_v1.c daemon/marketd/api_v1.h \
 	daemon/marketd/api_v1_create.c \
 	daemon/marketd/api_v1_model.c \

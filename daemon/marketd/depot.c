@@ -146,6 +146,7 @@ int depot_delete(struct engine *e, const struct event *ev, struct fail *why)
 	if (what)
 		return fail_set(why, REASON_HAS_DEPENDENTS, "pool '%s' cannot be deleted: %s", d->pub.name, what);
 	world_unname(e, POOLS, ev->account, d->pub.name);
+	replace(&d->pub.tags, NULL); /* nobody sees them any more */
 	d->pub.deleted = true;
 	return 0;
 }

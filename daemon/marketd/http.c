@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libmicrohttpd inside our loop: its listeners, its connections and their deadlines, and the turn. */
+/* libmicrohttpd inside our loop: its listeners, and the turn with its one commit. */
 #include "marketd/http.h"
 
 #include <microhttpd.h>
@@ -9,128 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "market/reason.h"
 #include "marketd/http_hooks.h"
-#include "marketd/listen.h"
 
 enum { SWEEP_MS = 1000, FAILURES_PER_SECOND = 1, FAILURES_BURST = 20, SPARE = 64, ACCEPTS = 10, RUNS_MAX = 16 };
 
 #define TLS_PRIORITIES "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1"
-
-int64_t http_now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
-/* ---- Connections ------------------------------------------------------------------------ */
-
-void conn_state_set(struct conn *c, enum conn_state state)
-{
-	const struct http_settings *set = &c->http->set;
-	int64_t ms = state == CONN_IDLE ? c->used ? set->idle_ms : set->head_ms : state == CONN_HEAD ? set->head_ms : set->request_ms;
-
-	c->state = state;
-	c->deadline = state == CONN_WAIT ? INT64_MAX : c->http->now_ms + ms;
-	if (state == CONN_IDLE || state == CONN_HEAD) {
-		list_remove(&c->link);
-		list_append(&c->http->conns, &c->link);
-	}
-	if (state == CONN_IDLE && c->http->quiet)
-		conn_shut(c);
-}
-
-/* libmicrohttpd owns the descriptor: it sees the end and closes. */
-void conn_shut(struct conn *c)
-{
-	if (!c->closing)
-		shutdown(c->fd, SHUT_RDWR);
-	c->closing = true;
-}
-
-static uint16_t *address_count(struct http *h, uint64_t address)
-{
-	return &h->addresses[(address * 0x9e3779b97f4a7c15u) >> 52];
-}
-
-/* Room for one more: the connection that has done nothing for longest goes, of that address where it has too many. */
-static void make_room(struct http *h, struct conn *new)
-{
-	bool full = h->conn_count > h->set.connections;
-	bool mine = new->address && *address_count(h, new->address) > h->set.connections_per_address;
-	struct list *at, *tmp;
-
-	if (!full && !mine)
-		return;
-	for (int state = CONN_IDLE; state <= CONN_BODY; state++)
-		list_each(at, tmp, &h->conns) {
-			struct conn *c = list_entry(at, struct conn, link);
-
-			if (c == new || c->closing || (int)c->state != state || (mine && c->address != new->address))
-				continue;
-			h->metrics->connections_evicted++;
-			conn_shut(c);
-			return;
-		}
-	h->metrics->connections_evicted++;
-	conn_shut(new);
-}
-
-static void conn_new(struct listener *l, struct MHD_Connection *mhd, void **context)
-{
-	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-	const union MHD_ConnectionInfo *addr = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	struct http *h = l->http;
-	struct conn *c = fd ? calloc(1, sizeof *c) : NULL;
-	uid_t uid;
-
-	*context = c;
-	if (!c)
-		return;
-	list_init(&c->link);
-	c->http = h;
-	c->listener = l;
-	c->mhd = mhd;
-	c->fd = fd->connect_fd;
-	if (l->local)
-		c->refused = !listen_peer_uid(c->fd, &uid) || (uid != 0 && uid != geteuid());
-	else
-		c->address = listen_address_key(addr ? addr->client_addr : NULL);
-	h->conn_count++;
-	h->metrics->connections = h->conn_count;
-	h->metrics->connections_accepted++;
-	*address_count(h, c->address) += 1;
-	conn_state_set(c, CONN_IDLE);
-	make_room(h, c);
-}
-
-static void conn_gone(struct conn *c)
-{
-	struct http *h = c->http;
-
-	h->conn_count--;
-	h->metrics->connections = h->conn_count;
-	*address_count(h, c->address) -= 1;
-	list_remove(&c->link);
-	free(c);
-}
-
-static void hook_connection(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode what)
-{
-	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		conn_new(cls, mhd, context);
-	} else if (*context) {
-		conn_gone(*context);
-		*context = NULL;
-	}
-}
 
 /* Targets stay as they came: uri.c takes them apart. */
 static size_t hook_unescape(void *cls, struct MHD_Connection *mhd, char *text)
@@ -303,7 +190,7 @@ int http_new(struct http **out, struct loop *loop, struct api *api, struct metri
 	list_init(&h->streams);
 	h->now_ms = clock_ms();
 	if (getrandom(&h->ids, sizeof h->ids, GRND_NONBLOCK) < 0)
-		h->ids = (uint64_t)http_now_us();
+		h->ids = (uint64_t)clock_us();
 	if (limit_new(&h->rate, h->set.rate, 2 * h->set.rate) != 0 || limit_new(&h->failures, FAILURES_PER_SECOND, FAILURES_BURST) != 0) {
 		http_free(h);
 		return fail_set(f, -ENOMEM, "out of memory");
@@ -372,7 +259,7 @@ static void run_all(struct http *h)
 /* One transaction for all that this turn did; its answers leave after it, or none does. */
 static void commit(struct http *h)
 {
-	int64_t started = http_now_us(), answers = 0;
+	int64_t started = clock_us(), answers = 0;
 	struct list *at, *tmp;
 	struct fail f = { 0 };
 	int rc = 0;
@@ -395,7 +282,7 @@ static void commit(struct http *h)
 	}
 	if (rc == 0) {
 		h->commits++;
-		metrics_commit(h->metrics, http_now_us() - started, answers);
+		metrics_commit(h->metrics, clock_us() - started, answers);
 	}
 }
 

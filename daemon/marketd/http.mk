@@ -4,6 +4,8 @@ libmarketd_la_SOURCES = \
 	daemon/marketd/auth.c daemon/marketd/auth.h \
 	daemon/marketd/builtin.c daemon/marketd/builtin.h \
 	daemon/marketd/http.c daemon/marketd/http.h \
+	daemon/marketd/http_conn.c \
+	daemon/marketd/http_exchange.c \
 	daemon/marketd/http_hooks.h daemon/marketd/http_own.h \
 	daemon/marketd/http_request.c \
 	daemon/marketd/http_stream.c \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What http.c, http_request.c and http_stream.c know of each other, and nobody else. */
+/* What the http*.c files know of each other, and nobody else. Each uses those that are named before it. */
 #ifndef MARKETD_HTTP_OWN_H
 #define MARKETD_HTTP_OWN_H
 
@@ -17,7 +17,8 @@ enum {
 	WAITING_MAX = 256,               /* requests that wait for an event, streams among them */
 	WAITING_PER_ACCOUNT = 16,
 	ANSWER_MAX = 16 << 20,           /* one answer */
-	ANSWERS_MAX = 128 << 20,         /* all that clients have not taken yet */
+	ANSWERS_MAX = 128 << 20,         /* all that clients have not taken yet; small ones leave all the same */
+	ANSWER_SMALL = 16 << 10,
 	WAKE_MS = 100,                   /* waiting requests are asked again this often at most */
 	REQUEST_ID = 24,
 };
@@ -101,15 +102,14 @@ struct http {
 	bool resumed, quiet;
 };
 
-int64_t http_now_us(void);
-
-/* http.c */
+/* http_conn.c */
 void conn_state_set(struct conn *c, enum conn_state state);
 void conn_shut(struct conn *c);
 
-/* http_request.c: what libmicrohttpd calls, and what the turn does with those that wait for its commit. */
+/* http_exchange.c */
 void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd);
-void exchange_free(struct exchange *x);
+void exchange_free(struct exchange *x);                          /* after waiting_release */
+const char *exchange_header(const struct exchange *x, const char *name);
 void exchange_ask(struct exchange *x);                           /* fills r, by the API */
 void exchange_ready(struct exchange *x);                         /* may leave: takes it from its list and wakes it */
 void exchange_refuse(struct exchange *x, int reason, const char *text);

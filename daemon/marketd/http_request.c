@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request from its first line to its answer, as libmicrohttpd hands it out piece by piece. */
+/* What libmicrohttpd calls: a request comes in piece by piece, and its answer leaves. */
 #include <microhttpd.h>
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "marketd/auth.h"
-#include "marketd/http_hooks.h"
+#include "base/clock.h"
 #include "market/reason.h"
+#include "marketd/http_hooks.h"
 
-enum { DISCARD_MAX = 4 * HTTP_BODY_MAX, DEPTH_MAX = 32 };
+enum { DISCARD_MAX = 4 * HTTP_BODY_MAX };
 
 static enum method method_of(const char *word)
 {
@@ -24,190 +24,6 @@ static enum method method_of(const char *word)
 		if (strcmp(methods[i].word, word) == 0)
 			return methods[i].method;
 	return 0;
-}
-
-/* Not secret, but no two alike, also over a restart: ids starts at random. */
-static void make_id(struct http *h, char room[REQUEST_ID])
-{
-	uint64_t x = h->ids += 0x9e3779b97f4a7c15u;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	snprintf(room, REQUEST_ID, "req_%016llx", (unsigned long long)(x ^ (x >> 31)));
-}
-
-static const char *header(const struct exchange *x, const char *name)
-{
-	return MHD_lookup_connection_value(x->conn->mhd, MHD_HEADER_KIND, name);
-}
-
-void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd)
-{
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct conn *c = info ? info->socket_context : NULL;
-	struct exchange *x = c ? calloc(1, sizeof *x) : NULL;
-
-	(void)cls;
-	if (!x)
-		return NULL;
-	list_init(&x->link);
-	x->conn = c;
-	x->http = c->http;
-	x->target = strdup(target);
-	x->started_us = http_now_us();
-	x->deadline = INT64_MAX;
-	buf_init(&x->upload, HTTP_BODY_MAX);
-	buf_init(&x->r.body, ANSWER_MAX);
-	make_id(c->http, x->id);
-	x->q.id = x->id;
-	conn_state_set(c, CONN_HEAD);
-	return x;
-}
-
-void exchange_free(struct exchange *x)
-{
-	list_remove(&x->link);
-	waiting_release(x);
-	json_decref(x->q.body);
-	buf_release(&x->upload);
-	buf_release(&x->r.body);
-	uri_release(&x->uri);
-	free(x->target);
-	free(x);
-}
-
-void exchange_refuse(struct exchange *x, int reason, const char *text)
-{
-	x->r.wait = x->r.stream = x->r.replayed = x->r.changed = false;
-	x->r.type = NULL;
-	if (reason == REASON_UNAVAILABLE && !x->r.retry_after)
-		x->r.retry_after = 1;
-	api_refuse(&x->q, &x->r, reason, NULL, "%s", text ? text : reason_row(reason)->text);
-}
-
-/* ---- Asking the API --------------------------------------------------------------------- */
-
-/* Brackets within brackets cost a parser its stack: they are counted before it sees them. */
-static bool too_deep(const char *text, size_t len)
-{
-	bool quoted = false;
-	int depth = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		if (quoted) {
-			if (text[i] == '\\')
-				i++;
-			else if (text[i] == '"')
-				quoted = false;
-		} else if (text[i] == '"') {
-			quoted = true;
-		} else if (text[i] == '[' || text[i] == '{') {
-			if (++depth > DEPTH_MAX)
-				return true;
-		} else if (text[i] == ']' || text[i] == '}') {
-			depth--;
-		}
-	}
-	return false;
-}
-
-static bool parse_body(struct exchange *x)
-{
-	json_error_t why;
-
-	if (x->upload.len == 0)
-		return true;
-	if (too_deep(buf_text(&x->upload), x->upload.len)) {
-		exchange_refuse(x, REASON_MALFORMED, "the body is nested too deep");
-		return false;
-	}
-	x->q.body = json_loadb(buf_text(&x->upload), x->upload.len, JSON_REJECT_DUPLICATES, &why);
-	buf_release(&x->upload);
-	if (!x->q.body)
-		api_refuse(&x->q, &x->r, REASON_MALFORMED, NULL, "the body is not JSON, in line %d: %s", why.line, why.text);
-	return x->q.body;
-}
-
-/* The target and the headers into the request. */
-static bool read_head(struct exchange *x)
-{
-	struct request *q = &x->q;
-	int rc = x->target ? uri_parse(x->target, &x->uri) : -ENOMEM;
-
-	if (rc != 0) {
-		exchange_refuse(x, rc == -ENOMEM ? REASON_UNAVAILABLE : rc == -E2BIG ? REASON_TOO_LARGE : REASON_MALFORMED,
-			rc == -ENOMEM ? "memory is short; nothing was done" : "the request's path and query are not of a form that this takes");
-		return false;
-	}
-	q->path = x->uri.path;
-	q->query_count = x->uri.query_count;
-	for (size_t i = 0; i < q->query_count; i++) {
-		q->query[i].name = x->uri.query[i].name;
-		q->query[i].value = x->uri.query[i].value;
-	}
-	q->idempotency_key = header(x, "Idempotency-Key");
-	q->accept = header(x, "Accept");
-	q->last_event_id = header(x, "Last-Event-ID");
-	q->local = x->conn->listener->local;
-	if (!q->local)
-		auth_header(market_engine(x->http->api->market), header(x, "Authorization"), market_now(x->http->api->market), q);
-	return true;
-}
-
-static bool too_often(struct exchange *x, struct limit *limit, uint64_t key)
-{
-	int retry = 1;
-
-	if (limit_take(limit, key, x->http->now_ms, &retry))
-		return false;
-	x->http->metrics->rate_limited++;
-	x->r.retry_after = retry;
-	exchange_refuse(x, REASON_RATE, NULL);
-	return true;
-}
-
-/* Tokens by their id, who has none by the address. */
-static uint64_t rate_key(const struct exchange *x)
-{
-	return x->q.token ? x->q.token : x->conn->address | (uint64_t)1 << 63;
-}
-
-static void clear_reply(struct exchange *x)
-{
-	struct buf body = x->r.body;
-
-	buf_clear(&body);
-	x->r = (struct reply){ .body = body };
-	x->taken = 0;
-}
-
-void exchange_ask(struct exchange *x)
-{
-	struct http *h = x->http;
-	bool first = x->state == EXCHANGE_BODY;
-
-	clear_reply(x);
-	if (x->fault) {
-		exchange_refuse(x, x->fault, x->fault_text);
-		return;
-	}
-	if (first && !read_head(x))
-		return;
-	if (!first)
-		auth_again(market_engine(h->api->market), market_now(h->api->market), &x->q);
-	if (first && !x->q.local && too_often(x, h->rate, rate_key(x)))
-		return;
-	if (first && (x->q.local || x->q.scopes) && !parse_body(x))
-		return;
-	x->seen = h->commits;
-	api_answer(h->api, &x->q, &x->r);
-	if (x->r.resume)
-		x->q.resume = x->r.resume;
-	if (x->r.status == 401) {
-		h->metrics->auth_failed++;
-		if (first)
-			too_often(x, h->failures, x->conn->address);
-	}
 }
 
 /* ---- Answering -------------------------------------------------------------------------- */
@@ -285,12 +101,13 @@ static enum MHD_Result send_answer(struct exchange *x)
 	struct MHD_Response *response;
 	enum MHD_Result done;
 
-	if (h->metrics->answer_bytes + (int64_t)x->r.body.len > ANSWERS_MAX) {
+	/* Nobody's hoard of large answers keeps another from hearing what became of an order. */
+	if (!x->r.changed && x->r.body.len > ANSWER_SMALL && h->metrics->answer_bytes + (int64_t)x->r.body.len > ANSWERS_MAX) {
 		x->r.retry_after = 5;
 		exchange_refuse(x, REASON_UNAVAILABLE, "too many large answers are under way; this one was not kept");
 	}
 	conn_state_set(x->conn, x->r.stream ? CONN_STREAM : CONN_ANSWER);
-	metrics_request(h->metrics, x->r.route, x->r.status, http_now_us() - x->started_us);
+	metrics_request(h->metrics, x->r.route, x->r.status, clock_us() - x->started_us);
 	response = x->r.stream ? stream_response(x) : blob_response(x);
 	if (!response)
 		return MHD_NO;
@@ -308,18 +125,6 @@ static void suspend(struct exchange *x, enum exchange_state state, struct list *
 	x->suspended = true;
 	conn_state_set(x->conn, CONN_WAIT);
 	MHD_suspend_connection(x->conn->mhd);
-}
-
-void exchange_ready(struct exchange *x)
-{
-	list_remove(&x->link);
-	if (x->state != EXCHANGE_SENT)
-		x->state = EXCHANGE_READY;
-	if (!x->suspended)
-		return;
-	x->suspended = false;
-	x->http->resumed = true;
-	MHD_resume_connection(x->conn->mhd);
 }
 
 /* All of it is there. What changed something, or saw what is not on disk yet, waits for the commit. */
@@ -343,9 +148,19 @@ static enum MHD_Result ask_and_send(struct exchange *x)
 
 /* ---- What libmicrohttpd calls ------------------------------------------------------------ */
 
+static enum MHD_Result count_length(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	int *count = cls;
+
+	(void)kind, (void)value;
+	*count += strcasecmp(name, "Content-Length") == 0;
+	return MHD_YES;
+}
+
 static enum MHD_Result take_head(struct exchange *x, const char *method)
 {
-	const char *length = header(x, "Content-Length");
+	const char *length = exchange_header(x, "Content-Length");
+	int lengths = 0;
 
 	x->state = EXCHANGE_BODY;
 	x->q.method = method_of(method);
@@ -356,10 +171,11 @@ static enum MHD_Result take_head(struct exchange *x, const char *method)
 		x->fault_text = "this socket is for the market's own user and for root";
 		return ask_and_send(x);
 	}
-	if (length && header(x, "Transfer-Encoding")) {
+	MHD_get_connection_values(x->conn->mhd, MHD_HEADER_KIND, count_length, &lengths);
+	if (lengths > 1 || (length && exchange_header(x, "Transfer-Encoding"))) {
 		/* A proxy may have read the one and passed on the other: two requests to one of us. */
 		x->fault = REASON_MALFORMED;
-		x->fault_text = "a request has a length or is chunked, not both";
+		x->fault_text = "a request has one length or is chunked, not both";
 		return ask_and_send(x);
 	}
 	if (length && (strlen(length) > 9 || strtol(length, NULL, 10) > HTTP_BODY_MAX)) {
@@ -418,5 +234,6 @@ void hook_completed(void *cls, struct MHD_Connection *mhd, void **context, enum 
 	*context = NULL;
 	x->conn->used = true;
 	conn_state_set(x->conn, CONN_IDLE);
+	waiting_release(x);
 	exchange_free(x);
 }

@@ -43,14 +43,17 @@ void waiting_release(struct exchange *x)
 
 /* ---- Streams ---------------------------------------------------------------------------- */
 
-/* The next piece: asked for after one that was not empty, and after each commit. */
+/*
+ * The next piece: asked for after one that was not empty, and after each commit. Not while something is
+ * staged: the store would show it, and its commit can still fail.
+ */
 static void next_piece(struct exchange *x)
 {
-	bool more = x->r.body.len > 0 || x->seen != x->http->commits;
-
+	if (x->r.body.len > 0)
+		x->seen = UINT64_MAX;
 	x->taken = 0;
 	buf_clear(&x->r.body);
-	if (!more)
+	if (x->seen == x->http->commits || market_dirty(x->http->api->market))
 		return;
 	exchange_ask(x);
 	if (x->r.status != 200 || !x->r.stream) {
@@ -99,11 +102,13 @@ struct MHD_Response *stream_response(struct exchange *x)
 	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16 * 1024, read_stream, x, NULL);
 }
 
-/* A stream stays in its list when it goes on: only its connection is woken. */
+/* A stream stays in its list when it goes on: only its connection is woken. Nothing is staged now, so it is asked for here. */
 static void wake_stream(struct exchange *x)
 {
 	if (!x->suspended)
 		return;
+	if (!x->over)
+		next_piece(x);
 	x->suspended = false;
 	x->http->resumed = true;
 	conn_state_set(x->conn, CONN_STREAM);

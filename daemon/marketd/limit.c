@@ -66,7 +66,7 @@ bool limit_take(struct limit *l, uint64_t key, int64_t now_ms, int *retry_s)
 	passed = now_ms - b->at;
 	if (passed > 0) {
 		b->at = now_ms;
-		if (passed > l->burst * WHOLE / l->per_second)
+		if (passed > 2 * l->burst * WHOLE / l->per_second)
 			b->left = l->burst * WHOLE;
 		else
 			b->left += passed * l->per_second;
@@ -79,4 +79,16 @@ bool limit_take(struct limit *l, uint64_t key, int64_t now_ms, int *retry_s)
 	}
 	b->left -= WHOLE;
 	return true;
+}
+
+void limit_charge(struct limit *l, uint64_t key, int64_t now_ms, int64_t count)
+{
+	struct bucket *b;
+
+	if (l->per_second <= 0 || count <= 0)
+		return;
+	b = bucket_of(l, key, now_ms);
+	b->left = count < 2 * l->burst ? b->left - count * WHOLE : -l->burst * WHOLE;
+	if (b->left < -l->burst * WHOLE)
+		b->left = -l->burst * WHOLE;
 }

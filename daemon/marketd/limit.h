@@ -18,4 +18,7 @@ void limit_free(struct limit *l);
 /* Takes one. False: there is none; *retry_s is when one will be, 1 at least. */
 bool limit_take(struct limit *l, uint64_t key, int64_t now_ms, int *retry_s);
 
+/* So many more, after the fact: what was done took that much. It is never owed for more than twice a full pause. */
+void limit_charge(struct limit *l, uint64_t key, int64_t now_ms, int64_t count);
+
 #endif

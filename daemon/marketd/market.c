@@ -19,6 +19,8 @@ enum {
 	FORGET_SECONDS = 60,       /* between bites */
 	FORGET_BITE = 200,
 	RETRY_MS = 1000,
+	STEP_MINUTES = 60,         /* of the first tick of many; the next are longer where little happens */
+	STEP_EFFECTS = 1 << 16,
 };
 
 struct market {
@@ -251,11 +253,30 @@ int market_keep_answer(struct market *m, const struct answer *a, struct fail *f)
 	return m->store->calls->keep_answer(m->store, a, &why) ? broke(m, &why, f) : 0;
 }
 
+/*
+ * Minutes that were slept through come in steps that are on disk one by one: what a day did to thousands of
+ * orders is too much for one event. Not where others' events are staged, whose turn ends with them.
+ */
 static int tick(struct market *m, struct fail *f)
 {
-	struct event ev = { .kind = EVENT_TICK, .u.tick.minute = m->now / 60 };
+	int64_t until = m->now / 60, step = engine_minute(m->engine) ? STEP_MINUTES : until;
+	bool alone = !market_dirty(m);
 
-	return ev.u.tick.minute > engine_minute(m->engine) ? market_apply(m, &ev, NULL, f) : 0;
+	while (engine_minute(m->engine) < until) {
+		int64_t from = engine_minute(m->engine);
+		struct event ev = { .kind = EVENT_TICK, .u.tick.minute = until - from > step ? from + step : until };
+		int rc = market_apply(m, &ev, NULL, f);
+
+		if (rc)
+			return rc;
+		if (m->effects.count < STEP_EFFECTS)
+			step = 2 * step;
+		else if (step > 1)
+			step = step / 2;
+		if (alone && ev.u.tick.minute < until && market_commit(m, f))
+			return not_ready(m, f);
+	}
+	return 0;
 }
 
 int market_time(struct market *m, int64_t now, struct fail *f)
@@ -282,9 +303,9 @@ static int snapshot(struct market *m, struct fail *f)
 
 	buf_clear(&m->bytes);
 	/* Without one, the next start takes longer; that is no reason to refuse what was asked. */
+	m->kept = seq; /* nor to try again with every commit */
 	if (engine_save(m->engine, &m->bytes))
 		return 0;
-	m->kept = seq;
 	return m->store->calls->snapshot(m->store, seq, m->bytes.data, m->bytes.len, engine_hash(m->engine), f);
 }
 

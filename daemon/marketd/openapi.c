@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "marketd/builtin.h"
 #include "marketd/routes.h"
 
 enum { WORD = 128 };
@@ -157,10 +156,11 @@ static json_t *of_object(const struct routes *rs, const struct schema *of)
 
 static json_t *components(const struct routes *rs)
 {
+	const struct schema *const *tables = schemas_tables(rs->schemas);
 	json_t *all = json_object();
 
-	for (size_t t = 0; schema_tables[t]; t++)
-		for (const struct schema *of = schema_tables[t]; of->name; of++) {
+	for (size_t t = 0; tables[t]; t++)
+		for (const struct schema *of = tables[t]; of->name; of++) {
 			json_t *o = of->type == SCHEMA_OBJECT ? of_object(rs, of) : of_type(rs, of->type, of->of, of->min, of->max);
 
 			json_object_set_new(all, of->name, with_text(o, of->text));

@@ -52,7 +52,7 @@ static const char help[] =
 	"  --connections N     at most so many connections (1024)\n"
 	"  --connections-per-address N\n"
 	"                      of them from one address (256)\n"
-	"  --rate N            requests a second of one token; 0: as many as it likes (1000)\n"
+	"  --rate N            requests a second of one account; 0: as many as it likes (1000)\n"
 	"  --snapshot-every N  a snapshot each N events; 0: only at the end (100000)\n"
 	"  --test-clock[=UNIX] the clock stands still until it is told to move: for tests\n"
 	"  --log-level LEVEL   error, warn, info, debug (info)\n"

@@ -14,6 +14,7 @@
 enum { DEPTH_MAX = 48, WORD_MAX = 128 };
 
 struct schemas {
+	const struct schema *const *tables;
 	struct table by_name;   /* const struct schema */
 	struct table patterns;  /* regex_t */
 };
@@ -42,6 +43,11 @@ static enum schema_type word_type(const char *word)
 const struct schema *schemas_find(const struct schemas *s, const char *name)
 {
 	return table_get(&s->by_name, name);
+}
+
+const struct schema *const *schemas_tables(const struct schemas *s)
+{
+	return s->tables;
 }
 
 const struct schema_field *schema_field_at(const struct schemas *s, const struct schema *of, size_t i)
@@ -151,6 +157,7 @@ int schemas_new(const struct schema *const *tables, struct schemas **out, struct
 
 	if (!s)
 		return fail_set(f, -ENOMEM, "out of memory");
+	s->tables = tables;
 	table_init(&s->by_name);
 	table_init(&s->patterns);
 	for (size_t t = 0; rc == 0 && tables[t]; t++)

@@ -96,6 +96,7 @@ struct schemas;       /* the tables made ready: found by name, patterns compiled
 int schemas_new(const struct schema *const *tables, struct schemas **out, struct fail *f);
 void schemas_free(struct schemas *s);
 const struct schema *schemas_find(const struct schemas *s, const char *name);
+const struct schema *const *schemas_tables(const struct schemas *s);  /* what it was made of: must outlive it */
 
 /* The i-th field, those of the base first; NULL at the end. */
 const struct schema_field *schema_field_at(const struct schemas *s, const struct schema *of, size_t i);

@@ -94,7 +94,7 @@ static const struct schema_field clock_answer[] = {
 static const struct schema_field create_token[] = {
 	{ "name", SCHEMA_STRING, FIELD_NULL, NULL, 0, NAME_BYTES, NULL },
 	{ "scopes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Scope", 1, 6, "none that the maker lacks" },
-	{ "expires_in_seconds", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, LIFE_MAX, "absent or null: never" },
+	{ "expires_in_seconds", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, LIFE_MAX, "absent or null: never; no longer than the maker lives" },
 	{ 0 },
 };
 

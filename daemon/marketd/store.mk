@@ -7,6 +7,8 @@ libstore_la_SOURCES = \
 	daemon/marketd/market.c daemon/marketd/market.h \
 	daemon/marketd/store.c daemon/marketd/store.h \
 	daemon/marketd/store_sqlcare.c \
+	daemon/marketd/store_sqlconn.c \
+	daemon/marketd/store_sqlfile.c \
 	daemon/marketd/store_sqlite.c daemon/marketd/store_sqlite.h \
 	daemon/marketd/store_sqlorders.c \
 	daemon/marketd/store_sqlread.c \

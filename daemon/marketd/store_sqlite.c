@@ -10,221 +10,16 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "market/reason.h"
 
 enum {
-	HEADER = 100,              /* of a database file */
-	CHECKPOINT_FRAMES = 1024,  /* 4 MiB of log between checkpoints */
-	BUSY_MS = 2000,
-	PATH_ROOM = 4096,
+	CHECKPOINT_FRAMES = 2048,  /* 8 MiB of log between checkpoints: more is cheaper, less is a shorter wait behind one */
 	QUICK_BYTES = 32 << 20,    /* up to this size a file is looked through when it is opened: a tenth of a second */
 };
 
-#define CHECK_COMMAND "'nanopod-marketd check' says what is wrong, 'nanopod-marketd restore BACKUP' brings a backup back"
-
-/* ---- Failures ---------------------------------------------------------------------------- */
-
-int sqlite_fail(struct sqlite_store *s, int rc, struct fail *f, const char *what)
-{
-	switch (rc & 0xff) {
-	case SQLITE_FULL:
-		return fail_set(f, REASON_UNAVAILABLE,
-			"cannot %s '%s': the disk is full; make room, nothing that was answered is lost", what, s->path);
-	case SQLITE_READONLY:
-		return fail_set(f, REASON_UNAVAILABLE,
-			"cannot %s '%s': it or its file system is read-only; make both writable for this user", what, s->path);
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return fail_set(f, REASON_UNAVAILABLE,
-			"cannot %s '%s': another process holds it; find it with 'fuser %s' and end it", what, s->path, s->path);
-	case SQLITE_CORRUPT:
-		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': it is damaged (%s); " CHECK_COMMAND, what, s->path,
-			sqlite3_errmsg(s->db));
-	case SQLITE_NOTADB:
-		return fail_set(f, REASON_WRONG_STATE, "cannot %s '%s': it is not a database, or an encrypted one; "
-			"give another --data or restore a backup with 'nanopod-marketd restore BACKUP'", what, s->path);
-	case SQLITE_NOMEM:
-		return fail_set(f, REASON_UNAVAILABLE, "cannot %s '%s': no memory is left", what, s->path);
-	case SQLITE_IOERR:
-	case SQLITE_CANTOPEN:
-		return fail_set(f, REASON_UNAVAILABLE, "cannot %s '%s': %s%s%s; look at the disk with 'dmesg' and 'df %s'", what,
-			s->path, sqlite3_errstr(rc), sqlite3_system_errno(s->db) ? ": " : "",
-			sqlite3_system_errno(s->db) ? strerror(sqlite3_system_errno(s->db)) : "", s->path);
-	case SQLITE_CONSTRAINT:
-		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': %s; " CHECK_COMMAND, what, s->path, sqlite3_errmsg(s->db));
-	default:
-		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': %s (%d)", what, s->path, sqlite3_errmsg(s->db), rc);
-	}
-}
-
-int sqlite_run(struct sqlite_store *s, const char *sql, struct fail *f)
-{
-	int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
-
-	return rc == SQLITE_OK ? 0 : sqlite_fail(s, rc, f, "use");
-}
-
-int sqlite_number(struct sqlite_store *s, const char *sql, int64_t *out, struct fail *f)
-{
-	sqlite3_stmt *st;
-	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
-
-	if (rc == SQLITE_OK) {
-		rc = sqlite3_step(st);
-		if (rc == SQLITE_ROW)
-			*out = sqlite3_column_int64(st, 0);
-		sqlite3_finalize(st);
-	}
-	return rc == SQLITE_ROW ? 0 : sqlite_fail(s, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, f, "read");
-}
-
-/* ---- The file, before SQLite sees it ----------------------------------------------------- */
-
-static uint32_t big_endian(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static off_t size_of(const char *path, const char *suffix)
-{
-	char name[PATH_ROOM];
-	struct stat st;
-	int n = snprintf(name, sizeof name, "%s%s", path, suffix);
-
-	return n > 0 && (size_t)n < sizeof name && stat(name, &st) == 0 ? st.st_size : -1;
-}
-
-static int look_absent(const char *path, struct fail *f)
-{
-	if (size_of(path, "-wal") > 0)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is gone but its log '%s-wal' is there: put the database back beside "
-			"it, or restore a backup with 'nanopod-marketd restore BACKUP'", path, path);
-	return 1;
-}
-
-static int look_header(const char *path, const uint8_t h[HEADER], off_t size, int *form, struct fail *f)
-{
-	uint64_t page = (uint32_t)h[16] << 8 | h[17];
-
-	if (memcmp(h, "SQLite format 3", 16) != 0)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is not a market's database: it is another file, an encrypted or a "
-			"damaged one; give another --data, or restore a backup with 'nanopod-marketd restore BACKUP'", path);
-	if (big_endian(h + 68) != SQLITE_STORE_APPLICATION)
-		return fail_set(f, REASON_WRONG_STATE,
-			"'%s' is another program's SQLite database; give another --data", path);
-	if (page == 1)
-		page = 65536;
-	/* With a log beside it, a file that is shorter is one that a checkpoint was growing. */
-	if ((uint64_t)size < page * big_endian(h + 28) && size_of(path, "-wal") <= 0)
-		return fail_set(f, REASON_INTERNAL, "'%s' was cut off: %lld bytes are left of %llu; restore a backup with "
-			"'nanopod-marketd restore BACKUP'", path, (long long)size, (unsigned long long)(page * big_endian(h + 28)));
-	*form = (int)big_endian(h + 60);
-	return 0;
-}
-
-int sqlite_look(const char *path, int *form, struct fail *f)
-{
-	uint8_t header[HEADER];
-	struct stat st;
-	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0 && errno == ENOENT)
-		return look_absent(path, f);
-	if (fd < 0)
-		return fail_errno(f, errno == EACCES ? REASON_FORBIDDEN : REASON_UNAVAILABLE, errno, "cannot open '%s'", path);
-	n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? pread(fd, header, sizeof header, 0) : -1;
-	close(fd);
-	if (S_ISDIR(st.st_mode))
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is a directory; name a file in it, as in '%s/market.db'", path, path);
-	if (!S_ISREG(st.st_mode))
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is not a regular file; give another --data", path);
-	if (n < 0)
-		return fail_set(f, REASON_UNAVAILABLE, "cannot read '%s': look at the disk with 'dmesg'", path);
-	if (n == 0)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is empty: if a market was in it, restore a backup with "
-			"'nanopod-marketd restore --force BACKUP'; for a new market remove it", path);
-	if (n < (ssize_t)sizeof header)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is not a market's database, or was cut off to %lld bytes; restore a "
-			"backup with 'nanopod-marketd restore --force BACKUP'", path, (long long)n);
-	return look_header(path, header, st.st_size, form, f);
-}
-
-int sqlite_folder_sync(const char *path)
-{
-	char folder[PATH_ROOM];
-	const char *slash = strrchr(path, '/');
-	int n = slash ? snprintf(folder, sizeof folder, "%.*s/", (int)(slash - path), path) : snprintf(folder, sizeof folder, ".");
-	int fd, rc;
-
-	if (n < 0 || (size_t)n >= sizeof folder)
-		return -ENAMETOOLONG;
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = fsync(fd) ? -errno : 0;
-	close(fd);
-	return rc;
-}
-
-/* ---- Connecting -------------------------------------------------------------------------- */
-
-static int on_wal(void *arg, sqlite3 *db, const char *name, int frames)
-{
-	struct sqlite_store *s = arg;
-
-	(void)db;
-	(void)name;
-	s->wal_frames = frames;
-	return SQLITE_OK;
-}
-
-static int configure(struct sqlite_store *s, struct fail *f)
-{
-	static const char *const pragmas =
-		"PRAGMA mmap_size=0; PRAGMA cache_size=-65536; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
-		"PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF; PRAGMA journal_size_limit=67108864;";
-
-	sqlite3_busy_timeout(s->db, BUSY_MS);
-	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* who has only read leaves all as it is */
-	sqlite3_wal_autocheckpoint(s->db, 0);
-	sqlite3_wal_hook(s->db, on_wal, s);
-	return sqlite_run(s, pragmas, f);
-}
-
-int sqlite_connect(const char *path, struct sqlite_store *s, struct fail *f)
-{
-	char name[PATH_ROOM];
-	/* So that no name means something else to SQLite (":memory:"). */
-	int n = snprintf(name, sizeof name, "%s%s", path[0] == '/' ? "" : "./", path), rc;
-
-	if (n < 0 || (size_t)n >= sizeof name - 16)
-		return fail_set(f, REASON_INVALID, "'%.60s…' is too long for a path; give another --data", path);
-	s->path = strdup(path);
-	if (!s->path)
-		return fail_set(f, REASON_UNAVAILABLE, "no memory is left");
-	rc = sqlite3_open_v2(name, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-	if (rc != SQLITE_OK)
-		return sqlite_fail(s, rc, f, "open");
-	return configure(s, f);
-}
-
-void sqlite_disconnect(struct sqlite_store *s)
-{
-	for (size_t i = 0; i < SQLITE_STORE_STATEMENTS; i++)
-		sqlite3_finalize(s->statements[i]);
-	sqlite3_close(s->db);
-	sqlite_heads_release(&s->heads);
-	buf_release(&s->bytes);
-	free(s->spans);
-	free(s->path);
-	free(s);
-}
+/* ---- Making a new one -------------------------------------------------------------------- */
 
 static struct sqlite_store *new_store(void)
 {
@@ -234,8 +29,6 @@ static struct sqlite_store *new_store(void)
 		buf_init(&s->bytes, 4 << 20);
 	return s;
 }
-
-/* ---- Making a new one -------------------------------------------------------------------- */
 
 static int fill_new(const char *path, struct fail *f)
 {
@@ -332,7 +125,7 @@ static int refused(struct sqlite_store *s, struct fail *f)
 	return code;
 }
 
-int sqlite_begin(struct sqlite_store *s, struct fail *f)
+static int begin(struct sqlite_store *s, struct fail *f)
 {
 	int rc;
 
@@ -352,12 +145,39 @@ int sqlite_begin(struct sqlite_store *s, struct fail *f)
 	return check_epoch(s, f) ? refused(s, f) : 0;
 }
 
-int sqlite_broken(struct sqlite_store *s, int rc, struct fail *f, const char *what)
+static int sqlite_append(struct store *base, uint64_t seq, const struct event *ev, const struct effects *did, struct fail *f)
 {
-	sqlite_fail(s, rc, &s->why, what);
-	s->why.code = REASON_UNAVAILABLE;
-	s->failed = true;
-	return fail_set(f, REASON_UNAVAILABLE, "%s", s->why.text);
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	int rc = begin(s, f);
+
+	return rc ? rc : sqlite_put_event(s, seq, ev, did, f);
+}
+
+static int sqlite_keep_answer(struct store *base, const struct answer *a, struct fail *f)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	int rc = begin(s, f);
+
+	return rc ? rc : sqlite_put_answer(s, a, f);
+}
+
+static int sqlite_forget_answers(struct store *base, int64_t before, size_t max, struct fail *f)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	int rc = begin(s, f);
+
+	return rc ? rc : sqlite_drop_answers(s, before, max, f);
+}
+
+static int sqlite_snapshot(struct store *base, uint64_t seq, const void *data, size_t len, uint64_t hash, struct fail *f)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	int rc;
+
+	if (len > SNAPSHOT_MAX)
+		return fail_set(f, REASON_UNAVAILABLE, "a snapshot of %zu bytes is larger than '%s' takes", len, s->path);
+	rc = begin(s, f);
+	return rc ? rc : sqlite_put_snapshot(s, seq, data, len, hash, f);
 }
 
 static void checkpoint(struct sqlite_store *s)
@@ -460,7 +280,7 @@ static void sqlite_close(struct store *base)
 	struct sqlite_store *s = (struct sqlite_store *)base;
 
 	roll_back(s);
-	if (s->epoch && !s->lost && sqlite_begin(s, NULL) == 0) { /* still ours: nobody else checkpoints */
+	if (s->epoch && !s->lost && begin(s, NULL) == 0) { /* still ours: nobody else checkpoints */
 		roll_back(s);
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	}
@@ -522,7 +342,7 @@ int store_sqlite_open(const char *path, struct store **out, struct fail *f)
 	rc = sqlite_connect(path, s, f);
 	if (!rc && sqlite3_db_readonly(s->db, "main") == 1)
 		rc = sqlite_fail(s, SQLITE_READONLY, f, "write to");
-	if (!rc && size_of(path, "") <= QUICK_BYTES)
+	if (!rc && sqlite_size(path, "") <= QUICK_BYTES)
 		rc = sqlite_check_file(s, true, f);
 	if (!rc)
 		rc = recall(s, f);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the SQLite store share: the connection, its statements, its failures. */
+/* What the files of the SQLite store share; each uses those that are named before it. store_sqlite.c has the transactions. */
 #ifndef MARKETD_STORE_SQLITE_H
 #define MARKETD_STORE_SQLITE_H
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 #include "marketd/chain.h"
 #include "marketd/store.h"
@@ -17,6 +18,7 @@ enum {
 	SQLITE_STORE_STATEMENTS = 64,
 	SNAPSHOT_PART = 1 << 20,
 	SNAPSHOT_MAX = 1 << 30,
+	PATH_ROOM = 4096,
 };
 
 /* The end of one account's hash chain, as of what is staged. */
@@ -53,34 +55,42 @@ struct sqlite_store {
 	struct buf bytes;          /* for what is encoded on the way in */
 };
 
-/* ---- store_sqlite.c: connection and transaction ------------------------------------------ */
+/* ---- store_sqlfile.c: the file, without SQLite --------------------------------------------- */
 
-int sqlite_fail(struct sqlite_store *s, int rc, struct fail *f, const char *what); /* of SQLite's code */
-int sqlite_run(struct sqlite_store *s, const char *sql, struct fail *f);
-int sqlite_number(struct sqlite_store *s, const char *sql, int64_t *out, struct fail *f); /* of one row, one column */
-int sqlite_begin(struct sqlite_store *s, struct fail *f);        /* the writer's transaction, where none is open */
-int sqlite_broken(struct sqlite_store *s, int rc, struct fail *f, const char *what); /* a write failed */
-int sqlite_connect(const char *path, struct sqlite_store *s, struct fail *f);
-void sqlite_disconnect(struct sqlite_store *s);
 /* Looks at the file before SQLite does. 0: a database of ours; 1: nothing is there; else a negative code. */
 int sqlite_look(const char *path, int *form, struct fail *f);
+off_t sqlite_size(const char *path, const char *suffix);          /* -1: it is not there */
 int sqlite_folder_sync(const char *path);                         /* of the folder that the file is in; 0 or -errno */
 
-/* ---- store_sqlrows.c: the statements, and writing rows ------------------------------------ */
+/* ---- store_sqlconn.c: the connection and its statements ------------------------------------ */
+
+int sqlite_connect(const char *path, struct sqlite_store *s, struct fail *f);
+void sqlite_disconnect(struct sqlite_store *s);
+void sqlite_heads_release(struct heads *h);
+int sqlite_fail(struct sqlite_store *s, int rc, struct fail *f, const char *what); /* of SQLite's code */
+int sqlite_broken(struct sqlite_store *s, int rc, struct fail *f, const char *what); /* a write failed */
+int sqlite_run(struct sqlite_store *s, const char *sql, struct fail *f);
+int sqlite_number(struct sqlite_store *s, const char *sql, int64_t *out, struct fail *f); /* of one row, one column */
 
 /* A statement by its number, prepared once. One that is in use already comes fresh: give back with sqlite_done. */
 int sqlite_statement(struct sqlite_store *s, unsigned number, const char *sql, sqlite3_stmt **out, struct fail *f);
 void sqlite_done(struct sqlite_store *s, unsigned number, sqlite3_stmt *st);
+/* Ends a walk: rc is SQLite's last word, got what a callback said. */
+int sqlite_ended(struct sqlite_store *s, unsigned number, sqlite3_stmt *st, int rc, int got, struct fail *f);
+void sqlite_numbers(sqlite3_stmt *st, const int64_t *v, int count);         /* binds them, from the first on */
+uint64_t sqlite_id(sqlite3_stmt *st, int column);
+int32_t sqlite_int(sqlite3_stmt *st, int column);
+
+/* ---- store_sqlrows.c: the tables, and writing rows in a transaction that is open ------------ */
 
 extern const char *const sqlite_schema[];                         /* ends with NULL */
-int sqlite_append(struct store *base, uint64_t seq, const struct event *ev, const struct effects *did, struct fail *f);
-int sqlite_keep_answer(struct store *base, const struct answer *a, struct fail *f);
-int sqlite_forget_answers(struct store *base, int64_t before, size_t max, struct fail *f);
-int sqlite_snapshot(struct store *base, uint64_t seq, const void *bytes, size_t len, uint64_t hash, struct fail *f);
+int sqlite_put_event(struct sqlite_store *s, uint64_t seq, const struct event *ev, const struct effects *did, struct fail *f);
+int sqlite_put_answer(struct sqlite_store *s, const struct answer *a, struct fail *f);
+int sqlite_drop_answers(struct sqlite_store *s, int64_t before, size_t max, struct fail *f);
+int sqlite_put_snapshot(struct sqlite_store *s, uint64_t seq, const void *bytes, size_t len, uint64_t hash, struct fail *f);
 int sqlite_heads_flush(struct sqlite_store *s, struct fail *f);
-void sqlite_heads_release(struct heads *h);
 
-/* ---- store_sqlread.c: reading rows -------------------------------------------------------- */
+/* ---- Reading rows ------------------------------------------------------------------------- */
 
 /* One statement a way through a table: numbers from SQLITE_READS on. */
 enum sqlite_read {
@@ -100,21 +110,20 @@ enum sqlite_read {
 
 _Static_assert((int)READ_COUNT < (int)SQLITE_STORE_STATEMENTS, "the last number is check_epoch's");
 
-void sqlite_numbers(sqlite3_stmt *st, const int64_t *v, int count);         /* binds them, from the first on */
-uint64_t sqlite_id(sqlite3_stmt *st, int column);
-int32_t sqlite_int(sqlite3_stmt *st, int column);
-/* Ends a walk: rc is SQLite's last word, got what a callback said. */
-int sqlite_ended(struct sqlite_store *s, unsigned number, sqlite3_stmt *st, int rc, int got, struct fail *f);
+/* ---- store_sqlorders.c --------------------------------------------------------------------- */
+
+int sqlite_orders(struct store *base, const struct order_filter *filter, const struct store_page *page,
+	store_order_fn fn, void *arg, struct fail *f);
 int sqlite_order_side(struct sqlite_store *s, uint64_t id, enum side *side, struct fail *f); /* left as it is where there is none */
-/* The least id such that all orders from it on were made at `at` or later (store_sqlorders.c). */
+/* The least id such that all orders from it on were made at `at` or later. */
 int sqlite_id_since(struct sqlite_store *s, int64_t at, uint64_t *out, struct fail *f);
+
+/* ---- store_sqlread.c: what is not an order ------------------------------------------------- */
 
 int sqlite_load_snapshot(struct store *base, struct buf *out, uint64_t *seq, uint64_t *hash, struct fail *f);
 int sqlite_events(struct store *base, uint64_t after, store_event_fn fn, void *arg, struct fail *f);
 int sqlite_find_answer(struct store *base, uint64_t account, const char *key, struct answer *out, struct buf *body,
 	struct fail *f);
-int sqlite_orders(struct store *base, const struct order_filter *filter, const struct store_page *page,
-	store_order_fn fn, void *arg, struct fail *f);
 int sqlite_leases(struct store *base, uint64_t order, uint64_t sku, int64_t filled_since, const struct store_page *page,
 	store_lease_fn fn, void *arg, struct fail *f);
 int sqlite_postings(struct store *base, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit,

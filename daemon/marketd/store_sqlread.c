@@ -2,9 +2,7 @@
 /* Reading what is not an order: journal, snapshots, answers, leases, postings, notices. */
 #include "marketd/store_sqlite.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "market/reason.h"
@@ -14,30 +12,6 @@
 	"paid_end, settled, interruptible, sold_on, filled_at, closed"
 #define POSTING_COLUMNS "account, seq, n, at, transfer, owner, asset, book, amount, balance, subject, chain"
 #define NOTICE_COLUMNS "seq, n, at, account, kind, subject, other, amount, minute, code"
-
-void sqlite_numbers(sqlite3_stmt *st, const int64_t *v, int count)
-{
-	for (int i = 0; i < count; i++)
-		sqlite3_bind_int64(st, 1 + i, v[i]);
-}
-
-int sqlite_ended(struct sqlite_store *s, unsigned number, sqlite3_stmt *st, int rc, int got, struct fail *f)
-{
-	if (!got && rc != SQLITE_DONE && rc != SQLITE_ROW)
-		got = sqlite_fail(s, rc, f, "read");
-	sqlite_done(s, number, st);
-	return got;
-}
-
-uint64_t sqlite_id(sqlite3_stmt *st, int column)
-{
-	return (uint64_t)sqlite3_column_int64(st, column);
-}
-
-int32_t sqlite_int(sqlite3_stmt *st, int column)
-{
-	return (int32_t)sqlite3_column_int64(st, column);
-}
 
 /* ---- Journal and snapshots --------------------------------------------------------------- */
 

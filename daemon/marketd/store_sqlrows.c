@@ -105,32 +105,6 @@ static const char *const texts[] = {
 
 /* ---- Statements -------------------------------------------------------------------------- */
 
-int sqlite_statement(struct sqlite_store *s, unsigned number, const char *sql, sqlite3_stmt **out, struct fail *f)
-{
-	sqlite3_stmt **kept = &s->statements[number], *st;
-	int rc;
-
-	if (*kept && !sqlite3_stmt_busy(*kept)) {
-		*out = *kept;
-		return 0;
-	}
-	rc = sqlite3_prepare_v3(s->db, sql, -1, *kept ? 0 : SQLITE_PREPARE_PERSISTENT, &st, NULL);
-	if (rc != SQLITE_OK)
-		return sqlite_fail(s, rc, f, "use");
-	if (!*kept)
-		*kept = st;
-	*out = st;
-	return 0;
-}
-
-void sqlite_done(struct sqlite_store *s, unsigned number, sqlite3_stmt *st)
-{
-	if (st == s->statements[number])
-		sqlite3_reset(st);
-	else
-		sqlite3_finalize(st);
-}
-
 static sqlite3_stmt *use(struct sqlite_store *s, enum write w, struct fail *f)
 {
 	sqlite3_stmt *st;
@@ -172,13 +146,6 @@ static void bytes(sqlite3_stmt *st, int at, const void *data, size_t len)
 }
 
 /* ---- Chains ------------------------------------------------------------------------------ */
-
-void sqlite_heads_release(struct heads *h)
-{
-	free(h->slots);
-	free(h->dirty);
-	*h = (struct heads){ 0 };
-}
 
 static struct head *slot_of(struct head *slots, size_t cap, uint64_t account)
 {
@@ -398,7 +365,7 @@ static int put_notice(struct sqlite_store *s, const struct notice_row *row, stru
 	return finish(s, WRITE_NOTICE, st, f);
 }
 
-static int put_event(struct sqlite_store *s, uint64_t seq, const struct event *ev, struct fail *f)
+static int put_journal(struct sqlite_store *s, uint64_t seq, const struct event *ev, struct fail *f)
 {
 	sqlite3_stmt *st = use(s, WRITE_EVENT, f);
 
@@ -445,19 +412,16 @@ static int put_effects(struct sqlite_store *s, uint64_t seq, int64_t at, const s
 	return rc;
 }
 
-int sqlite_append(struct store *base, uint64_t seq, const struct event *ev, const struct effects *did, struct fail *f)
+int sqlite_put_event(struct sqlite_store *s, uint64_t seq, const struct event *ev, const struct effects *did, struct fail *f)
 {
-	struct sqlite_store *s = (struct sqlite_store *)base;
-	int rc = sqlite_begin(s, f);
+	int rc;
 
-	if (rc)
-		return rc;
 	if (seq != s->staged + 1) {
 		s->failed = true;
 		return fail_set(&s->why, REASON_UNAVAILABLE, "event %llu cannot follow event %llu in '%s'", (unsigned long long)seq,
 			(unsigned long long)s->staged, s->path), fail_set(f, REASON_UNAVAILABLE, "%s", s->why.text);
 	}
-	rc = put_event(s, seq, ev, f);
+	rc = put_journal(s, seq, ev, f);
 	if (!rc)
 		rc = put_effects(s, seq, ev->at, did, f);
 	if (!rc)
@@ -467,15 +431,10 @@ int sqlite_append(struct store *base, uint64_t seq, const struct event *ev, cons
 
 /* ---- Answers and snapshots --------------------------------------------------------------- */
 
-int sqlite_keep_answer(struct store *base, const struct answer *a, struct fail *f)
+int sqlite_put_answer(struct sqlite_store *s, const struct answer *a, struct fail *f)
 {
-	struct sqlite_store *s = (struct sqlite_store *)base;
-	sqlite3_stmt *st;
-	int rc = sqlite_begin(s, f);
+	sqlite3_stmt *st = use(s, WRITE_ANSWER, f);
 
-	if (rc)
-		return rc;
-	st = use(s, WRITE_ANSWER, f);
 	if (!st)
 		return REASON_UNAVAILABLE;
 	sqlite3_bind_int64(st, 1, (int64_t)a->account);
@@ -507,14 +466,11 @@ static int forget_oldest(struct sqlite_store *s, int64_t before, struct fail *f)
 	return rc == SQLITE_DONE ? 0 : rc == SQLITE_ROW ? REASON_UNAVAILABLE : sqlite_broken(s, rc, f, "read");
 }
 
-int sqlite_forget_answers(struct store *base, int64_t before, size_t max, struct fail *f)
+int sqlite_drop_answers(struct sqlite_store *s, int64_t before, size_t max, struct fail *f)
 {
-	struct sqlite_store *s = (struct sqlite_store *)base;
-	int rc = sqlite_begin(s, f);
+	int rc = 1;
 
-	if (rc)
-		return rc;
-	for (rc = 1; rc == 1 && max; max--)
+	for (; rc == 1 && max; max--)
 		rc = forget_oldest(s, before, f);
 	return rc < 0 ? rc : 0;
 }
@@ -535,18 +491,12 @@ static int put_parts(struct sqlite_store *s, uint64_t seq, const uint8_t *data, 
 	return rc;
 }
 
-int sqlite_snapshot(struct store *base, uint64_t seq, const void *data, size_t len, uint64_t hash, struct fail *f)
+int sqlite_put_snapshot(struct sqlite_store *s, uint64_t seq, const void *data, size_t len, uint64_t hash, struct fail *f)
 {
-	struct sqlite_store *s = (struct sqlite_store *)base;
 	uint8_t digest[CHAIN_BYTES];
 	sqlite3_stmt *st;
 	int rc;
 
-	if (len > SNAPSHOT_MAX)
-		return fail_set(f, REASON_UNAVAILABLE, "a snapshot of %zu bytes is larger than '%s' takes", len, s->path);
-	rc = sqlite_begin(s, f);
-	if (rc)
-		return rc;
 	chain_digest(data, len, digest);
 	st = use(s, WRITE_SNAPSHOT, f);
 	if (!st)

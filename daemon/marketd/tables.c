@@ -6,8 +6,8 @@
 
 const struct route *const api_tables[] = {
 	builtin_routes,
-	api_v2_skus, api_v2_orders, api_v2_preview, api_v2_book, api_v2_pools, api_v2_instances, api_v2_instance, api_v2_procurements,
-	api_v2_images, api_v2_account, api_v2_absent,
+	api_v2_skus, api_v2_orders, api_v2_preview, api_v2_book, api_v2_fills, api_v2_pools, api_v2_instances, api_v2_instance,
+	api_v2_procurements, api_v2_images, api_v2_account, api_v2_absent,
 	api_np_routes, api_np_token_routes, api_np_account_routes, api_np_host_routes, api_np_trade_routes, api_np_list_routes,
 	api_v1_node_routes, api_v1_routes,
 	api_v0_order_routes, api_v0_contract_routes, api_v0_vm_routes, api_v0_procurement_routes, api_v0_routes,

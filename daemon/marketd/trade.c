@@ -81,6 +81,12 @@ static void tell_trade(struct engine *e, const struct lease *l, int64_t cost)
 		.other = l->id, .amount = cost, .minute = l->start });
 }
 
+/* What was sold, given back and sold again is counted each time: nothing holds that below 64 bits. */
+static int64_t count_on(int64_t sum, int64_t more)
+{
+	return sum > INT64_MAX - more ? INT64_MAX : sum + more;
+}
+
 static void sell_slice(struct engine *e, struct ticket *buy, const struct slice *s, bool from_hold)
 {
 	struct ticket *sell = world_ticket(e, s->order);
@@ -113,8 +119,8 @@ static void sell_slice(struct engine *e, struct ticket *buy, const struct slice 
 	buy->pub.filled_cost += cost;
 	if (from_hold)
 		buy->pub.hold -= sure_mul(buy->pub.price, s->end - s->start);
-	sell->pub.filled_minutes += s->end - s->start;
-	sell->pub.filled_cost = sure_add(sell->pub.filled_cost, cost);
+	sell->pub.filled_minutes = count_on(sell->pub.filled_minutes, s->end - s->start);
+	sell->pub.filled_cost = count_on(sell->pub.filled_cost, cost);
 	sell->pub.status = ORDER_PARTIALLY_FILLED;
 	ticket_touch(e, sell);
 	tell_trade(e, &made->pub, cost);

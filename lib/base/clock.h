@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time that only goes forward, in milliseconds: for deadlines, never for showing. */
+/* Time that only goes forward: milliseconds for deadlines, microseconds for how long something took; never for showing. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -12,6 +12,14 @@ static inline int64_t clock_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static inline int64_t clock_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
 #endif

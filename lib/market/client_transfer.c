@@ -339,7 +339,7 @@ static int refused(const struct client *c, const struct client_answer *a, struct
 	if (doc_parse(buf_text(&a->body), a->body.len, &d, NULL) != 0)
 		d = NULL;
 	wire_error(d, a->status, &e);
-	if (e.message && e.detail_count && e.details[0].field && !strstr(e.message, e.details[0].field))
+	if (e.message && a->status != 404 && e.detail_count && e.details[0].field && !strstr(e.message, e.details[0].field))
 		rc = fail_set(f, e.reason, "%.350s ('%.80s')", e.message, e.details[0].field);
 	else if (e.message)
 		rc = fail_set(f, e.reason, "%.400s", e.message);

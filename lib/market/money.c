@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MICROS = 1000000, DECIMALS = 6, STEP = 60 }; /* STEP: micro-dollars an hour that one a minute makes */
@@ -216,7 +217,8 @@ static uint64_t nearest(uint64_t n, uint64_t unit)
 	return n > INT64_MAX ? n : (n + unit / 2) / unit * unit;
 }
 
-const char *price_text(int64_t price, unsigned gpus, char room[MONEY_TEXT])
+/* The shortest text that is read back as a price not further away than `off` steps. */
+static const char *shortest(int64_t price, unsigned gpus, int64_t off, char room[MONEY_TEXT])
 {
 	uint64_t n = magnitude(price), by = gpus ? gpus : 1, micros, rest, short_one;
 	char text[2 * MONEY_TEXT];
@@ -229,10 +231,20 @@ const char *price_text(int64_t price, unsigned gpus, char room[MONEY_TEXT])
 	for (uint64_t unit = 10000; unit > 0; unit /= 10) {
 		short_one = nearest(micros, unit);
 		snprintf(text, sizeof text, "%" PRIu64 ".%06" PRIu64, short_one / MICROS, short_one % MICROS);
-		if (unit == 1 || (price_parse(text, gpus, &back, NULL) == 0 && (uint64_t)back == n))
+		if (unit == 1 || (price_parse(text, gpus, &back, NULL) == 0 && llabs(back - (int64_t)n) <= off))
 			break;
 	}
 	trim(text);
 	snprintf(room, MONEY_TEXT, "%s%.30s", price < 0 ? "-" : "", text);
 	return room;
+}
+
+const char *price_text(int64_t price, unsigned gpus, char room[MONEY_TEXT])
+{
+	return shortest(price, gpus, 0, room);
+}
+
+const char *price_about(int64_t price, unsigned gpus, char room[MONEY_TEXT])
+{
+	return shortest(price, gpus, 1, room);
 }

@@ -39,4 +39,7 @@ int price_parse(const char *text, unsigned gpus, int64_t *price, struct fail *f)
 /* "2.10" per GPU-hour (gpus 0: node-hour): the shortest text that price_parse reads back as this price. */
 const char *price_text(int64_t price, unsigned gpus, char room[MONEY_TEXT]);
 
+/* The same to within a step: for means, which the grid has bent. */
+const char *price_about(int64_t price, unsigned gpus, char room[MONEY_TEXT]);
+
 #endif

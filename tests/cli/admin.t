@@ -38,7 +38,9 @@ run_is 2 "a size that is none" admin sku set h100 --property memory=much
 run_is 0 "host add" admin host add rack1 -t h100 --account alice
 run_is 2 "host add without a type" admin host add rack2
 run_is 0 "offer" admin offer rack1 2.10 --until +3d --account alice -o json
-is "$(printf '%s' "$out" | jq -r '.[0].price + " " + .[0].status')" "16.80 standing" "dollars per GPU-hour become those of a node"
+is "$(printf '%s' "$out" | jq -r '.[0].price + " " + .[0].status')" "2.10 standing" "the price is told in the unit it was typed in"
+offered=$(printf '%s' "$out" | jq -r '.[0].order')
+is "$(operator GET "/v2/orders/$offered?account=alice" | json .limit_price_dollars_per_node_hour)" 16.800000 "dollars per GPU-hour become those of a node"
 run_is 5 "what is on sale is not offered twice" admin offer rack1 9 --per node --until +3d --account alice
 for bad in 12abc -1 '$' 1.2.3; do
 	run_is 2 "'$bad' is no price" admin offer rack1 "$bad" --account alice

@@ -36,6 +36,8 @@ orders_before=$(orders_count)
 run_is 0 "dry run" buy -t h100 -n 2 -d 24h -p 2.10 --dry-run -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.status, .nodes, .total_micros]')" '["would fill",2,691200000]' "tells the price"
 like "$err" '"plan":' "the plan is JSON too then"
+run_is 0 "of offers at two prices" buy -t h100 -n 4 -d 1h -p 3 --dry-run -o json
+is "$(printf '%s' "$out" | jq -c '.[0] | [.price, .total]')" '["2.10","67.200000"]' "one price, which fits the total"
 run_is 0 "explain" buy -t h100 -n 2 -d 24h -p 2.10 --explain
 like "$out" 'POST .*/v2/pools' "prints the requests: the pool"
 like "$out" 'POST .*/v2/orders' "the order"
@@ -47,6 +49,11 @@ run_is 0 "--fields= lists them" buy -t h100 -d 1h -p 2.10 -y --fields=
 like "$out" '^reservation ' "and buys nothing"
 run_is 2 "a field that is not there" buy -t h100 -d 1h -p 2.10 -y --fields nosuch
 is "$(orders_count) $(pools_count) $(intents)" "$orders_before 0 0" "nothing was asked for by any of these"
+
+# What would fail only when it is paid is found out before.
+run_is 3 "an image that is not there" buy -t h100 -d 1h -p 2.10 -y --image nosuch
+like "$err" "nothing is bought: there is no image 'nosuch'" "is said"
+is "$(orders_count)" 0 "before anything is bought"
 
 # ---- Bought ----
 before=$(balance_now)
@@ -62,6 +69,9 @@ like "$err" 'burn +\$28\.80 an hour' "the burn"
 like "$err" 'refund +' "what comes back"
 like "$err" 'balance +\$99,308\.80 after it, \$99,193\.60 at worst' "the balance after it"
 like "$err" "next: 'nanopod show $R'" "and what to type next"
+run_is 5 "a name that is taken" buy -t h100 -d 2h -p 2.10 -y --name "$R"
+like "$err" "there is a reservation '$R' already" "is said"
+unlike "$err" "^Buy " "and no plan is shown"
 is "$(market GET "/v2/orders?status=filled" | jq -c '.data[0] | [.allocation_schedule_delta[0].start_at, .allocation_schedule_delta[0].end_at, .allocation_schedule_delta[0].node_count]')" \
 	"[$FIRST,$((FIRST + DAY)),2]" "the window that was shown is the one that was bought"
 is $((before - $(balance_now))) 691200000 "for the price that was shown"
@@ -163,5 +173,17 @@ if [ -x "$PTY" ]; then
 	is "$status $(market GET '/v2/orders?status=standing' | jq '.data | length')" "130 1" "Ctrl-C while waiting: the order stays"
 else
 	skip "tests/lib/pty is not built"
+fi
+
+# What was bought and could not be told is told again, and not bought again.
+if [ -w /dev/full ]; then
+	before=$(orders_count)
+	run_is 1 "standard output cannot be written" sh -c '"$NANOPOD" buy -t richmond -d 1h -s +80h -p 2.10 -y >/dev/full'
+	is "$(printf '%s\n' "$err" | grep -c 'cannot write to standard output: No space')" 1 "which is said, once"
+	run_is 0 "the same command" buy -t richmond -d 1h -s +80h -p 2.10 -y
+	like "$err" 'replayed' "tells it"
+	is "$(($(orders_count) - before))" 1 "and buys nothing twice"
+else
+	skip "there is no /dev/full"
 fi
 done_testing

@@ -33,6 +33,8 @@ ok "what is there comes at once" wait_for 20 lines 3
 credit 4.00
 ok "what happens comes as it happens" wait_for 20 lines 4
 # The request that waits now is not cut, the one after it is.
+waits() { operator GET /metrics | grep -qx 'nanopod_http_waiting 1'; }
+ok "then it waits" wait_for 20 waits
 rule 'cut-after GET /np/v1/events'
 credit 5.00
 ok "and again" wait_for 20 lines 5

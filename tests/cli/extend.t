@@ -24,7 +24,9 @@ run_is 3 "one that is not there" np extend nosuch -d 1h -y
 run_is 2 "twice at once" np extend one one -d 1h -y
 before=$(balance_now)
 run_is 0 "dry run" np extend one -d 2h --dry-run
-like "$err" 'one +2 nodes of richmond, Fri 15 Jan 12:01 to 14:01 UTC, 2h, \$1\.80 per GPU-hour now, limit \$1\.80 per GPU-hour, \$57\.60' "the plan"
+like "$err" 'one +2 nodes of richmond, Fri 15 Jan 12:01 to 14:01 UTC, 2h$' "the plan"
+like "$err" '^ +\$57\.60 at \$1\.80 per GPU-hour$' "with what it costs"
+like "$err" 'total +\$57\.60, and not more$' "and that no more is paid"
 is "$(end_of one) $((before - $(balance_now))) $(intents)" "$((FIRST + 4 * HOUR)) 0 0" "nothing is bought"
 
 run_is 0 "extended" np extend one -d 2h -y -o json
@@ -42,6 +44,8 @@ like "$err" "'nanopod extend one .*-d 4h' would fill" "what would"
 is "$(end_of one)" $((FIRST + 6 * HOUR)) "nothing of it is extended"
 isnt "$out" "[]" "and no empty list is shown"
 is "$(np extend one -d 12h -y -o json 2>err.json | jq -r '.[0].result') $(jq -r .error.code err.json)" "failed no_capacity" "nor in JSON, and the error is an object"
+run_is 6 "beside one that could be" np extend one two -d 12h --dry-run
+like "$err" "'nanopod extend one --dry-run -d 4h' would fill" "what would is about that one alone"
 hint=$(jq -r .error.hint err.json | tr "'" '\n' | grep '^nanopod extend' | head -n 1)
 run_is 0 "and that is true" sh -c "$(printf '%s' "$hint" | sed "s|^nanopod|$NANOPOD|")"
 is "$(end_of one)" $((FIRST + 10 * HOUR)) "so far"
@@ -70,10 +74,16 @@ rule "cut-keyed POST /np/v1/pools/"
 run np extend two -d 2h -p 1.80 -y
 is "$status $(intents)" "8 1" "the answer is lost"
 like "$err" "cannot tell whether 'two' was extended" "which is said"
+kept=$(ls "$HOME/.local/state/nanopod/intents")
+cp "$HOME/.local/state/nanopod/intents/$kept" one.intent
 rules_off
 run_is 0 "the same command" np extend two -d 2h -p 1.80 -y
 like "$err" "replayed: 'two' was extended before" "finds out"
 is "$(end_of two) $(intents)" "$((before + 2 * HOUR)) 0" "it was extended once"
+sed '/^order/d' one.intent >"$HOME/.local/state/nanopod/intents/$kept"
+run_is 0 "what was cut off before anything was sent" np extend two -d 2h -p 1.80 -y
+is "$(end_of two) $(intents)" "$((before + 4 * HOUR)) 0" "is begun afresh"
+before=$((before + 2 * HOUR))
 run_is 0 "after that the same command extends again" np extend two -d 2h -p 1.80 -y
 is "$(end_of two)" "$((before + 4 * HOUR))" "as it says"
 rule "cut-keyed POST /np/v1/pools/$(market GET '/v2/pools' | jq -r '.data[] | select(.name == "later") | .id')"
@@ -83,4 +93,24 @@ is "$(intents)" 2 "of several both are remembered where one is not known"
 rules_off
 run_is 0 "the same command" np extend two later -d 1h -p 1.80 -y
 is "$(end_of two) $(end_of later) $(intents)" "$((before + HOUR)) $((FIRST + 14 * HOUR)) 0" "extends neither of them twice"
+
+# Without the money.
+marketd_account poor 60.00
+NANOPOD_TOKEN=$(NANOPOD_URL=$MARKET_URL marketd_token poor)
+ACME=$NANOPOD_TOKEN
+run_is 0 "two nodes for somebody with little money" np buy -t richmond -n 2 -d 1h -s +200h -p 1.80 -y --name few
+run_is 7 "who cannot pay for more" np extend few -d 2h -y
+like "$err" 'does not cover it: it costs \$57\.60, and \$31\.20 is available' "how much is missing"
+like "$err" "; 'nanopod extend few -y -d 1h5m' would fill" "what would fit"
+unlike "$err" "extend few -d 2h" "and not what was typed"
+
+# What was extended and could not be told is told again, and not done again.
+if [ -w /dev/full ]; then
+	before=$(end_of few)
+	run_is 1 "standard output cannot be written" sh -c '"$NANOPOD" extend few -d 30m -y >/dev/full'
+	run_is 0 "the same command" np extend few -d 30m -y
+	is "$(($(end_of few) - before)) $(intents)" "1800 0" "tells it, and extends nothing twice"
+else
+	skip "there is no /dev/full"
+fi
 done_testing

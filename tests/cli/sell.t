@@ -25,6 +25,8 @@ run_is 2 "--last and a start" np sell day --last 6h -s 18:00 -p 1.50 -y
 run_is 3 "one that is not there" np sell nosuch --last 6h -p 1.50 -y
 run_is 5 "more nodes than it has" np sell day -n 3 --last 6h -p 1.50 -y
 like "$err" 'it has 2 in ' "says how many"
+run_is 5 "more time than is left" np sell day --last 999h -p 1.50 -y
+like "$err" 'is left' "which it says"
 run_is 5 "a window that it does not have" np sell day -s @$((END + HOUR)) -d 1h -p 1.50 -y
 run_is 0 "the last six hours" np sell day --last 6h -p 1.50 -y
 O=$out
@@ -96,4 +98,19 @@ like "$err" "replayed" "finds out"
 is "$(balance_now) $(intents)" "$after 0" "nothing comes back twice"
 isnt "$after" "$before" "but once"
 run_is 5 "there is nothing left" np release day -y
+
+# What was sold and could not be told is told again, and not sold again.
+if [ -w /dev/full ]; then
+	before=$(orders_count)
+	run_is 0 "one more to sell of" np buy -t richmond -d 4h -s +150h -p 3 -y --name told
+	run_is 1 "standard output cannot be written" sh -c '"$NANOPOD" sell told --last 1h -p 3 -y >/dev/full'
+	run_is 0 "the same command" np sell told --last 1h -p 3 -y
+	is "$(($(orders_count) - before)) $(intents)" "2 0" "tells it, and sells nothing twice"
+	before=$(balance_now)
+	run_is 1 "nor can a release" sh -c '"$NANOPOD" release told -y >/dev/full'
+	run_is 0 "the same command" np release told -y
+	like "$err" "replayed" "tells that"
+else
+	skip "there is no /dev/full"
+fi
 done_testing

@@ -138,7 +138,10 @@ marketd_stop
 
 # How often.
 marketd_start --test-clock --rate 1
+second=$(marketd_token acme read)
 curl -sS --max-time 30 -o /dev/null -D "$TMP/many" -H "Authorization: Bearer $token" "$NANOPOD_URL/v2/pools?limit=[1-40]"
+curl -sS --max-time 30 -o /dev/null -D "$TMP/both" -H "Authorization: Bearer $second" "$NANOPOD_URL/v2/pools?limit=[1-4]"
+ok "another token of the same account does not help" test "$(grep -c '^HTTP/1\.1 429' "$TMP/both")" -ge 3
 limited=$(grep -c '^HTTP/1\.1 429' "$TMP/many")
 ok "a token that asks too often is told to wait ($limited of 40)" test "$limited" -ge 3
 ok "but not the first times" test "$(grep -c '^HTTP/1\.1 200' "$TMP/many")" -ge 2

@@ -205,6 +205,8 @@ static void test_garbage(void)
 	is_int(exchange("GET /healthz?%c3%28=1 HTTP/1.1\r\nHost: x\r\n\r\n"), 400, "what is not UTF-8 is refused");
 	is_int(exchange("OPTIONS /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 405, "OPTIONS is no method here");
 	has_str(room, "Allow: GET, HEAD\r\n", "and what is, is told");
+	is_int(exchange("POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 9\r\n\r\n{}GET / H"), 400,
+		"a request of two lengths is refused");
 	is_int(exchange("POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400,
 		"a length and chunks together are refused");
 	is_int(exchange("BREW /nothing HTTP/1.1\r\nHost: x\r\n\r\n"), 404, "what is not there is not there for any method");

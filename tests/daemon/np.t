@@ -56,6 +56,11 @@ out=$(as "$ACME" POST /np/v1/tokens '{"scopes":["read"],"colour":"red"}')
 refused 422 unknown_field colour "an unknown field is named" "$out"
 out=$(as "$ACME" POST /np/v1/tokens '{"scopes":["read"],"expires_in_seconds":0}')
 refused 422 invalid expires_in_seconds "a life of nothing is refused" "$out"
+out=$(as "$ACME" POST /np/v1/tokens '{"scopes":["tokens"],"expires_in_seconds":600}')
+SOON=$(json .token <<<"$out") end=$(json .expires_at <<<"$out")
+is "$(as "$SOON" POST /np/v1/tokens '{"scopes":["tokens"]}' | json .expires_at)" "$end" "what it makes for ever ends with it"
+is "$(as "$SOON" POST /np/v1/tokens '{"scopes":["tokens"],"expires_in_seconds":601}' | json .expires_at)" "$end" "and for longer"
+is "$(as "$SOON" POST /np/v1/tokens '{"scopes":["tokens"],"expires_in_seconds":60}' | json .expires_at)" $((end - 540)) "but not for less"
 one=$(as "$ACME" POST /np/v1/tokens '{"scopes":["read"]}' -H 'Idempotency-Key: twice' | json .id)
 two=$(as "$ACME" POST /np/v1/tokens '{"scopes":["read"]}' -H 'Idempotency-Key: twice' | json .id)
 isnt "$one" "$two" "no secret is kept to be told again under a key"

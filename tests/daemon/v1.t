@@ -102,10 +102,13 @@ is "$(as "$ACME" GET /v1/nodes/foo | json '[.status, .current_vm.status] | join(
 
 # ---- Extend --------------------------------------------------------------------------------------------------------------
 before=$(money)
-out=$(as "$ACME" PATCH "/v1/nodes/$FOO/extend" '{"duration_seconds":7200,"max_price_per_node_hour":1500}')
+out=$(as "$ACME" PATCH "/v1/nodes/$FOO/extend" '{"duration_seconds":7200,"max_price_per_node_hour":1500}' -H 'Idempotency-Key: longer')
+extended=$out
 is "$(http_status) $(json '[.end_at, .max_price_per_node_hour, .status] | map(tostring) | join(" ")' <<<"$out") $((before - $(money)))" \
 	"200 $((END + 7200)) 1500 running 24000000" "two hours more, on the same machine, at its price"
 is "$(as "$ACME" GET /v1/nodes/foo | json .current_vm.id)" "$VM" "which is the same"
+is "$(as "$ACME" PATCH "/v1/nodes/$FOO/extend" '{"duration_seconds":7200,"max_price_per_node_hour":1500}' -H 'Idempotency-Key: longer')" "$extended" \
+	"asked for again under its key it is not bought again"
 out=$(as "$ACME" PATCH "/v1/nodes/$FOO/extend" '{"duration_seconds":5400,"max_price_per_node_hour":1500}')
 refused 422 invalid duration_seconds "not an hour and a half" "$out"
 out=$(as "$ACME" PATCH "/v1/nodes/$FOO/extend" '{"duration_seconds":1800,"max_price_per_node_hour":1500}')

@@ -50,7 +50,7 @@ check() {
 		sub(/^(lib|daemon)\//, "", own)
 		sub(/\/[^\/]*\.c$/, "", own)
 		if (/</) {
-			if (path ~ /^(assert|ctype|dirent|dlfcn|endian|errno|fcntl|fnmatch|getopt|glob|grp|inttypes|langinfo|limits|locale|malloc|math|netdb|poll|pthread|pty|pwd|regex|sched|search|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|sysexits|syslog|termios|threads|time|unistd|utime|wchar|wctype)\.h$/ ||
+			if (path ~ /^(assert|ctype|dirent|dlfcn|endian|errno|fcntl|fnmatch|getopt|glob|grp|inttypes|langinfo|limits|locale|malloc|math|netdb|poll|pthread|pty|pwd|regex|sched|search|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdio_ext|stdlib|stdnoreturn|string|strings|sysexits|syslog|termios|threads|time|unistd|utime|wchar|wctype)\.h$/ ||
 				path ~ /^(sys|netinet|arpa|net|linux)\//)
 				next
 			if (!may(room, path))
@@ -89,8 +89,8 @@ for good in 'lib/base/x.c "base/buf.h"' 'lib/base/x.c <sys/epoll.h>' 'lib/conf/x
 	is "$(probe "${good%% *}" "${good#* }")" "" "allowed: ${good%% *} includes ${good#* }"
 done
 
-# A name is one noun: within lib, and within cli, no two files have it.
-for floor in lib cli; do
+# A name is one noun: within lib, within cli and within daemon no two files have it.
+for floor in lib cli daemon; do
 	find $floor -name '*.[ch]' | sed 's,.*/,,' | sort | uniq -d >"$TMP/twice"
 	is "$(cat "$TMP/twice")" "" "file names are unique below $floor/"
 done
@@ -98,7 +98,7 @@ done
 # Knots: files that reach each other by the functions and variables that they use of each other.
 knots() {
 	awk '
-	/^[^ ]*:$/ { node = $0; sub(/:$/, "", node); sub(/\/\.libs/, "", node); sub(/[A-Za-z_]*_la-/, "", node); sub(/\.o$/, "", node); next }
+	/^[^ ]*:$/ { node = $0; sub(/:$/, "", node); sub(/\/\.libs/, "", node); sub(/[A-Za-z0-9_]*-/, "", node); sub(/\.o$/, "", node); next }
 	NF == 2 && $1 == "U" { wants[node, $2] = 1; next }
 	NF == 3 && $2 ~ /[TDBRVC]/ { home[$3] = node; nodes[node] = 1 }
 	END {
@@ -120,12 +120,20 @@ knots() {
 }
 is "$(printf '%s\n' 'lib/pssh/.libs/libx_la-a.o:' '0 T a' ' U b' 'lib/pssh/.libs/b.o:' '0 T b' ' U c' 'lib/c.o:' '0 D c' ' U a' 'cli/d.o:' ' U a' '0 T d' |
 	knots | tr '\n' ' ')" "lib/c lib/pssh/a lib/pssh/b " "(a knot of three is seen, and who only uses it is not in it)"
+is "$(printf '%s\n' 'daemon/m/.libs/libv2_la-a.o:' '0 T a' ' U b' 'daemon/m/m_d-b.o:' '0 R b' ' U a' | knots | tr '\n' ' ')" "daemon/m/a daemon/m/b " \
+	"(and called as its source is, whatever it was built for)"
 
 cd "$BUILD" || exit 99
-objects=$(find lib -path '*/.libs/*.o' 2>/dev/null; find cli -name '*.o' ! -path '*/.libs/*' 2>/dev/null)
-if have nm && [ -n "$objects" ]; then
+# objects PROGRAM-ROOM: what that room's programs are made of. One at a time: two programs may each have a function of one name.
+objects() {
+	find lib "$1" -path '*/.libs/*.o' 2>/dev/null
+	find "$1" -name '*.o' ! -path '*/.libs/*' 2>/dev/null
+}
+if have nm && [ -n "$(objects cli)" ] && [ -n "$(objects daemon)" ]; then
 	awk '$1 == "knot" { print $2 }' "$SRC/tests/meta/exceptions" | LC_ALL=C sort >"$TMP/known"
-	nm $objects | knots >"$TMP/knots"
+	for room in cli daemon; do
+		nm $(objects $room) | knots
+	done | LC_ALL=C sort -u >"$TMP/knots"
 	is "$(LC_ALL=C comm -23 "$TMP/knots" "$TMP/known")" "" "no files reach each other, but for those that tests/meta/exceptions gives a reason for"
 	is "$(LC_ALL=C comm -13 "$TMP/knots" "$TMP/known")" "" "no such exception is there that nothing needs"
 else

@@ -84,11 +84,18 @@ static int die(struct faulty *d, struct fail *f)
 static int f_commit(struct store *s, struct fail *f)
 {
 	struct faulty *d = own(s);
+	int rc;
 
+	if (d->state)
+		d->asked = d->state(d->arg);
 	if (!d->dead && rng_below(d->rng, 1000) < d->faults.die)
 		return die(d, f);
-	if (!fails(d, d->faults.commit, f))
-		return d->inner->calls->commit(d->inner, f);
+	if (!fails(d, d->faults.commit, f)) {
+		rc = d->inner->calls->commit(d->inner, f);
+		d->heard = rc == 0;
+		d->kept = d->asked;
+		return rc;
+	}
 	if (!d->dead)
 		d->inner->calls->rollback(d->inner);
 	return REASON_UNAVAILABLE;

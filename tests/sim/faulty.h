@@ -24,6 +24,12 @@ struct faulty {
 	bool dead;                 /* nothing works any more; close() leaves the disk as it is */
 	bool unsure;               /* it died and what was staged may be on disk */
 	long failed, died;
+
+	/* A long gap in time is committed in steps, by the market itself: which state was meant to last, and which did. */
+	uint64_t (*state)(void *arg);
+	void *arg;
+	uint64_t asked, kept;      /* of the last commit that was asked for; that went well */
+	bool heard;                /* kept is one that nobody looked at yet */
 };
 
 /* inner becomes the shim's. */

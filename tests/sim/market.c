@@ -39,7 +39,7 @@ static void clock_moves(struct sim *s)
 static bool time_passes(struct sim *s)
 {
 	int64_t before = market_now(s->market);
-	int rc = market_time(s->market, s->clock, NULL);
+	int rc = sim_time(s);
 
 	if (market_now(s->market) < before)
 		return sim_wrong(s, "the market's time went back");
@@ -50,10 +50,8 @@ static bool time_passes(struct sim *s)
 	if (rc == 0 || market_ready(s->market))
 		return true;
 	/* It cannot read its disk, and would try again in a second: the operator starts it anew. */
-	if (rng_percent(&s->rng, 50) || s->shim->faults.read == 0) {
-		sim_kill(s);
-		return sim_start(s);
-	}
+	if (rng_percent(&s->rng, 50) || s->shim->faults.read == 0)
+		return sim_again(s);
 	return true;
 }
 

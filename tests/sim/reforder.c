@@ -87,6 +87,14 @@ void ref_order_close(struct reference *r, struct rorder *o, int status, int reas
 
 /* ---- One slice changes hands ------------------------------------------------------------ */
 
+/* What a sell sold is counted again each time that it comes back: it ends at the most that there is. */
+static int64_t count_on(int64_t sum, int64_t more)
+{
+	wide all = (wide)sum + more;
+
+	return all > INT64_MAX ? INT64_MAX : (int64_t)all;
+}
+
 static void trade_money(struct reference *r, struct rorder *buy, int64_t cost, int64_t minutes, bool resting)
 {
 	int64_t held = buy->price * minutes;
@@ -139,8 +147,8 @@ static void trade(struct reference *r, struct rorder *buy, const struct slice *s
 	buy->minutes += minutes;
 	buy->cost += price * minutes;
 	ref_rest_take(&buy->rest, s->start, s->end);
-	sell->minutes += minutes;
-	sell->cost += price * minutes;
+	sell->minutes = count_on(sell->minutes, minutes);
+	sell->cost = count_on(sell->cost, price * minutes);
 	sell->status = ORDER_PARTIALLY_FILLED;
 	if (!ref_order_on_sale(r, sell))
 		ref_order_close(r, sell, ORDER_FILLED, 0);

@@ -55,6 +55,8 @@ bool __attribute__((format(printf, 2, 3))) sim_wrong(struct sim *s, const char *
 /* simmarket.c: the process */
 bool sim_start(struct sim *s);  /* opens the market; tries until it can */
 void sim_kill(struct sim *s);
+int sim_time(struct sim *s);    /* market_time(), and what it made last on its way */
+bool sim_again(struct sim *s);  /* killed, and started anew */
 bool sim_commit(struct sim *s); /* the end of a turn; tells waiting clients. false: wrong says what */
 bool sim_take_over(struct sim *s);
 int sim_open_store(struct sim *s, struct store **out, struct fail *f);

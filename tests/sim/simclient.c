@@ -56,7 +56,7 @@ bool sim_setup(struct sim *s)
 	struct event policy = { .kind = EVENT_POLICY, .u.policy = { 100, 5000, 7, 2 } };
 	struct event sku = { .kind = EVENT_SKU, .name = "cpu", .text = "{}" };
 
-	if (market_time(s->market, s->clock, NULL) != 0)
+	if (sim_time(s) != 0)
 		return sim_wrong(s, "the first minute does not begin");
 	setup_apply(s, &policy);
 	s->sku[s->skus++] = setup_apply(s, &sku);

@@ -56,6 +56,14 @@ static int sim_open(struct sim *s, struct fail *f)
 	return rc;
 }
 
+/* Of the market that is being asked, which is none while one is opened or another takes over. */
+static uint64_t state_now(void *arg)
+{
+	struct sim *s = arg;
+
+	return s->market ? engine_hash(market_engine(s->market)) : 0;
+}
+
 bool sim_start(struct sim *s)
 {
 	struct fail f = { .code = 0 };
@@ -66,7 +74,28 @@ bool sim_start(struct sim *s)
 	if (rc)
 		return sim_wrong(s, "the market does not start: %s", f.text);
 	market_snapshot_every(s->market, 40);
+	s->shim->state = state_now;
+	s->shim->arg = s;
 	return sim_remembers(s);
+}
+
+int sim_time(struct sim *s)
+{
+	int rc;
+
+	s->shim->heard = false;
+	rc = market_time(s->market, s->clock, NULL);
+	if (s->shim->heard)
+		s->committed = s->shim->kept;
+	return rc;
+}
+
+bool sim_again(struct sim *s)
+{
+	s->unsure = s->shim->unsure;
+	s->staged = s->shim->asked;
+	sim_kill(s);
+	return sim_start(s);
 }
 
 void sim_kill(struct sim *s)
@@ -106,9 +135,7 @@ bool sim_commit(struct sim *s)
 		return sim_wrong(s, "the market is ready after a commit that failed");
 	if (!s->shim->dead)
 		return true;
-	s->unsure = s->shim->unsure;
-	sim_kill(s);
-	return sim_start(s);
+	return sim_again(s);
 }
 
 /* Another process takes the market over while this one believes that it has it. */

@@ -201,6 +201,24 @@ static void interrupted_in_a_pass(void)
 	close_market();
 }
 
+/* What is sold, given back and sold again is counted every time, but not past what a number holds. */
+static void sold_again_and_again(void)
+{
+	const int64_t price = INT64_C(1000000000000), cost = 2900000 * price;
+	int64_t sell;
+
+	open_market(1);
+	apply(EVENT(CREDIT, .account = alice, .u.credit.micros = cost));
+	sell = offer(0, S | P, NOW + 10, NOW + 10 + 2900000, price);
+	for (int i = 0; i < 5; i++) {
+		ok(buy(alice, I, 1, NOW + 10, NOW + 10 + 2900000, price) > 0, "bought again");
+		is_int(apply(EVENT(RELEASE, .account = alice, .subject = alice_pool)), 0, "and given back");
+	}
+	is_int(money(alice), cost + 1000000, "which cost nothing");
+	ok(engine_order(market, (uint64_t)sell)->filled_cost == INT64_MAX, "and is counted as far as can be");
+	close_market();
+}
+
 int main(void)
 {
 	extends();
@@ -211,6 +229,7 @@ int main(void)
 	interruptible();
 	interrupted_rest();
 	interrupted_in_a_pass();
+	sold_again_and_again();
 	is_int(wrong, 0, "every invariant held after every event, and refusals changed nothing");
 	return done();
 }

@@ -294,6 +294,13 @@ static void test_clock(void)
 	kill_market(m);
 	m = open_market("clock.db");
 	is_int(market_now(m), T0 + 600, "time is kept");
+	events = engine_count(market_engine(m));
+	is_int(market_time(m, T0 + 600 + 3 * 86400, &f), 0, "three days are slept through");
+	ok(engine_minute(market_engine(m)) == T0 / 60 + 10 + 3 * 1440 && engine_count(market_engine(m)) > events + 1, "they come in steps");
+	kill_market(m);
+	m = open_market("clock.db");
+	ok(market_now(m) > T0 + 600 && market_now(m) <= T0 + 600 + 3 * 86400 && engine_minute(market_engine(m)) > T0 / 60 + 10,
+		"each of which is on disk before the next");
 	market_free(m);
 }
 

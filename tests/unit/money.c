@@ -79,6 +79,8 @@ static void prices(void)
 	ok(price_parse("2.20", 8, &p, NULL) == 0 && p == 293333, "2.20 is between two steps with 8 GPUs");
 	is_str(price_text(p, 8, room), "2.20", "and is shown as it was typed");
 	is_str(price_text(p + 1, 8, room), "2.200005", "the step above it is not");
+	is_str(price_about(p + 1, 8, room), "2.20", "but about that");
+	is_str(price_about(p + 2, 8, room), "2.20001", "two steps are told");
 	is_int(price_parse("12abc", 8, &p, &f), -EINVAL, "12abc is not a price");
 	has_str(f.text, "GPU-hour", "the sentence says the unit");
 	is_int(price_parse("9000000000000", 1024, &p, &f), -ERANGE, "a price that times the GPUs does not fit");

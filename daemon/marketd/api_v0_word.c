@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the first generation says times and kinds of hardware. */
+#include "marketd/api_v0.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "market/when.h"
+
+static bool digits(const char **p, int count, int *out)
+{
+	*out = 0;
+	for (int i = 0; i < count; i++, (*p)++) {
+		if (!isdigit((unsigned char)**p))
+			return false;
+		*out = *out * 10 + (**p - '0');
+	}
+	return true;
+}
+
+static bool literal(const char **p, char c)
+{
+	return *(*p)++ == c;
+}
+
+/* "Z" or "+hh:mm" to the end; seconds east. */
+static bool zone(const char *p, int *east)
+{
+	int sign = *p == '-' ? -1 : 1, h, m;
+
+	*east = 0;
+	if (*p == 'Z' || *p == 'z')
+		return !p[1];
+	if (*p != '+' && *p != '-')
+		return false;
+	p++;
+	if (!digits(&p, 2, &h) || !literal(&p, ':') || !digits(&p, 2, &m) || *p || h > 14 || m > 59)
+		return false;
+	*east = sign * (h * 3600 + m * 60);
+	return true;
+}
+
+bool v0_time(const char *text, int64_t now, int64_t *seconds)
+{
+	struct tm tm = { 0 }, back;
+	const char *p = text;
+	int east;
+	time_t at;
+
+	if (strcmp(text, "NOW") == 0) {
+		*seconds = now;
+		return true;
+	}
+	if (!digits(&p, 4, &tm.tm_year) || !literal(&p, '-') || !digits(&p, 2, &tm.tm_mon) || !literal(&p, '-') ||
+	    !digits(&p, 2, &tm.tm_mday) || (*p != 'T' && *p != 't') || !p++ || !digits(&p, 2, &tm.tm_hour) || !literal(&p, ':') ||
+	    !digits(&p, 2, &tm.tm_min) || !literal(&p, ':') || !digits(&p, 2, &tm.tm_sec))
+		return false;
+	if (*p == '.')
+		for (p++; isdigit((unsigned char)*p); p++)
+			if (*p != '0')
+				return false; /* not on a minute anyway */
+	if (!zone(p, &east))
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	back = tm;
+	at = timegm(&back);
+	if (back.tm_mday != tm.tm_mday || back.tm_mon != tm.tm_mon || back.tm_hour != tm.tm_hour || back.tm_min != tm.tm_min)
+		return false;
+	*seconds = at - east;
+	return true;
+}
+
+json_t *v0_iso(int64_t seconds)
+{
+	char room[WHEN_TEXT];
+
+	return json_string(when_iso(seconds, room));
+}
+
+const char *v0_type(const struct sku *s)
+{
+	return s ? s->alias : "";
+}
+
+static bool fact_is(const json_t *facts, const char *name, const char *want, size_t len)
+{
+	const char *word = json_string_value(json_object_get(facts, name));
+
+	return word && strlen(word) == len && strncasecmp(word, want, len) == 0;
+}
+
+bool v0_type_is(const struct sku *s, const char *type)
+{
+	json_t *facts;
+	bool is;
+
+	if (!type)
+		return s->gpus > 0;
+	if (strcmp(type, s->alias) == 0)
+		return true;
+	facts = s->properties ? json_loads(s->properties, 0, NULL) : NULL;
+	if (strcasecmp(type, "h100i") == 0)
+		is = fact_is(facts, "accelerator", "h100", 4) && fact_is(facts, "rdma_type", "infiniband", 10);
+	else if (strcasecmp(type, "h100v") == 0 || strcasecmp(type, "h200ki") == 0)
+		is = fact_is(facts, "accelerator", type, 4);
+	else
+		is = fact_is(facts, "accelerator", type, strlen(type));
+	json_decref(facts);
+	return is;
+}
+
+uint64_t v0_pick(const struct engine *e, const struct event *order, const char *type, const char *cluster)
+{
+	const struct sku *named = cluster ? find_sku(e, cluster) : NULL;
+	uint64_t first = 0, best = 0;
+	int64_t cost = 0;
+
+	if (cluster)
+		return named && (!type || v0_type_is(named, type)) ? named->id : 0;
+	for (const struct sku *s = engine_sku_after(e, 0); s; s = engine_sku_after(e, s->id)) {
+		struct event ev = *order;
+		struct quote quote;
+
+		if (!v0_type_is(s, type))
+			continue;
+		if (!first)
+			first = s->id;
+		ev.u.order.sku = s->id;
+		if (engine_quote(e, &ev, &quote, NULL) == 0 && (!best || quote.cost < cost)) {
+			best = s->id;
+			cost = quote.cost;
+		}
+	}
+	return best ? best : first;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection: what it does, until when, and which one goes where there are too many. */
+#include <microhttpd.h>
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "marketd/http_hooks.h"
+#include "marketd/listen.h"
+
+void conn_state_set(struct conn *c, enum conn_state state)
+{
+	const struct http_settings *set = &c->http->set;
+	int64_t ms = state == CONN_IDLE ? c->used ? set->idle_ms : set->head_ms : state == CONN_HEAD ? set->head_ms : set->request_ms;
+
+	c->state = state;
+	c->deadline = state == CONN_WAIT ? INT64_MAX : c->http->now_ms + ms;
+	if (state == CONN_IDLE || state == CONN_HEAD) {
+		list_remove(&c->link);
+		list_append(&c->http->conns, &c->link);
+	}
+	if (state == CONN_IDLE && c->http->quiet)
+		conn_shut(c);
+}
+
+/* libmicrohttpd owns the descriptor: it sees the end and closes. */
+void conn_shut(struct conn *c)
+{
+	if (!c->closing)
+		shutdown(c->fd, SHUT_RDWR);
+	c->closing = true;
+}
+
+static uint16_t *address_count(struct http *h, uint64_t address)
+{
+	return &h->addresses[(address * 0x9e3779b97f4a7c15u) >> 52];
+}
+
+/* Room for one more: the connection that has done nothing for longest goes, of that address where it has too many. */
+static void make_room(struct http *h, struct conn *new)
+{
+	bool full = h->conn_count > h->set.connections;
+	bool mine = new->address && *address_count(h, new->address) > h->set.connections_per_address;
+	struct list *at, *tmp;
+
+	if (!full && !mine)
+		return;
+	for (int state = CONN_IDLE; state <= CONN_BODY; state++)
+		list_each(at, tmp, &h->conns) {
+			struct conn *c = list_entry(at, struct conn, link);
+
+			if (c == new || c->closing || (int)c->state != state || (mine && c->address != new->address))
+				continue;
+			h->metrics->connections_evicted++;
+			conn_shut(c);
+			return;
+		}
+	h->metrics->connections_evicted++;
+	conn_shut(new);
+}
+
+static void conn_new(struct listener *l, struct MHD_Connection *mhd, void **context)
+{
+	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *addr = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	struct http *h = l->http;
+	struct conn *c = fd ? calloc(1, sizeof *c) : NULL;
+	uid_t uid;
+
+	*context = c;
+	if (!c)
+		return;
+	list_init(&c->link);
+	c->http = h;
+	c->listener = l;
+	c->mhd = mhd;
+	c->fd = fd->connect_fd;
+	if (l->local)
+		c->refused = !listen_peer_uid(c->fd, &uid) || (uid != 0 && uid != geteuid());
+	else
+		c->address = listen_address_key(addr ? addr->client_addr : NULL);
+	h->conn_count++;
+	h->metrics->connections = h->conn_count;
+	h->metrics->connections_accepted++;
+	*address_count(h, c->address) += 1;
+	conn_state_set(c, CONN_IDLE);
+	make_room(h, c);
+}
+
+static void conn_gone(struct conn *c)
+{
+	struct http *h = c->http;
+
+	h->conn_count--;
+	h->metrics->connections = h->conn_count;
+	*address_count(h, c->address) -= 1;
+	list_remove(&c->link);
+	free(c);
+}
+
+void hook_connection(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode what)
+{
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		conn_new(cls, mhd, context);
+	} else if (*context) {
+		conn_gone(*context);
+		*context = NULL;
+	}
+}

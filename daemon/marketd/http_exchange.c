@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request with its answer, from its first line until both are gone: it is put to the API here, once or again. */
+#include <microhttpd.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "market/reason.h"
+#include "marketd/auth.h"
+#include "marketd/http_own.h"
+
+enum { DEPTH_MAX = 32, LONG_US = 2000, UNIT_US = 250 };
+
+/* Not secret, but no two alike, also over a restart: ids starts at random. */
+static void make_id(struct http *h, char room[REQUEST_ID])
+{
+	uint64_t x = h->ids += 0x9e3779b97f4a7c15u;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	snprintf(room, REQUEST_ID, "req_%016llx", (unsigned long long)(x ^ (x >> 31)));
+}
+
+const char *exchange_header(const struct exchange *x, const char *name)
+{
+	return MHD_lookup_connection_value(x->conn->mhd, MHD_HEADER_KIND, name);
+}
+
+void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct conn *c = info ? info->socket_context : NULL;
+	struct exchange *x = c ? calloc(1, sizeof *x) : NULL;
+
+	(void)cls;
+	if (!x)
+		return NULL;
+	list_init(&x->link);
+	x->conn = c;
+	x->http = c->http;
+	x->target = strdup(target);
+	x->started_us = clock_us();
+	x->deadline = INT64_MAX;
+	buf_init(&x->upload, HTTP_BODY_MAX);
+	buf_init(&x->r.body, ANSWER_MAX);
+	make_id(c->http, x->id);
+	x->q.id = x->id;
+	conn_state_set(c, CONN_HEAD);
+	return x;
+}
+
+void exchange_free(struct exchange *x)
+{
+	list_remove(&x->link);
+	json_decref(x->q.body);
+	buf_release(&x->upload);
+	buf_release(&x->r.body);
+	uri_release(&x->uri);
+	free(x->target);
+	free(x);
+}
+
+void exchange_refuse(struct exchange *x, int reason, const char *text)
+{
+	x->r.wait = x->r.stream = x->r.replayed = x->r.changed = false;
+	x->r.type = NULL;
+	if (reason == REASON_UNAVAILABLE && !x->r.retry_after)
+		x->r.retry_after = 1;
+	api_refuse(&x->q, &x->r, reason, NULL, "%s", text ? text : reason_row(reason)->text);
+}
+
+void exchange_ready(struct exchange *x)
+{
+	list_remove(&x->link);
+	if (x->state != EXCHANGE_SENT)
+		x->state = EXCHANGE_READY;
+	if (!x->suspended)
+		return;
+	x->suspended = false;
+	x->http->resumed = true;
+	MHD_resume_connection(x->conn->mhd);
+}
+
+/* ---- Asking the API --------------------------------------------------------------------- */
+
+/* Brackets within brackets cost a parser its stack: they are counted before it sees them. */
+static bool too_deep(const char *text, size_t len)
+{
+	bool quoted = false;
+	int depth = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (quoted) {
+			if (text[i] == '\\')
+				i++;
+			else if (text[i] == '"')
+				quoted = false;
+		} else if (text[i] == '"') {
+			quoted = true;
+		} else if (text[i] == '[' || text[i] == '{') {
+			if (++depth > DEPTH_MAX)
+				return true;
+		} else if (text[i] == ']' || text[i] == '}') {
+			depth--;
+		}
+	}
+	return false;
+}
+
+static bool parse_body(struct exchange *x)
+{
+	json_error_t why;
+
+	if (x->upload.len == 0)
+		return true;
+	if (too_deep(buf_text(&x->upload), x->upload.len)) {
+		exchange_refuse(x, REASON_MALFORMED, "the body is nested too deep");
+		return false;
+	}
+	x->q.body = json_loadb(buf_text(&x->upload), x->upload.len, JSON_REJECT_DUPLICATES, &why);
+	buf_release(&x->upload);
+	if (!x->q.body)
+		api_refuse(&x->q, &x->r, REASON_MALFORMED, NULL, "the body is not JSON, in line %d: %s", why.line, why.text);
+	return x->q.body;
+}
+
+/* The target and the headers into the request. */
+static bool read_head(struct exchange *x)
+{
+	struct request *q = &x->q;
+	int rc = x->target ? uri_parse(x->target, &x->uri) : -ENOMEM;
+
+	if (rc != 0) {
+		exchange_refuse(x, rc == -ENOMEM ? REASON_UNAVAILABLE : rc == -E2BIG ? REASON_TOO_LARGE : REASON_MALFORMED,
+			rc == -ENOMEM ? "memory is short; nothing was done" : "the request's path and query are not of a form that this takes");
+		return false;
+	}
+	q->path = x->uri.path;
+	q->query_count = x->uri.query_count;
+	for (size_t i = 0; i < q->query_count; i++) {
+		q->query[i].name = x->uri.query[i].name;
+		q->query[i].value = x->uri.query[i].value;
+	}
+	q->idempotency_key = exchange_header(x, "Idempotency-Key");
+	q->accept = exchange_header(x, "Accept");
+	q->last_event_id = exchange_header(x, "Last-Event-ID");
+	q->local = x->conn->listener->local;
+	if (!q->local)
+		auth_header(market_engine(x->http->api->market), exchange_header(x, "Authorization"), market_now(x->http->api->market), q);
+	return true;
+}
+
+static bool too_often(struct exchange *x, struct limit *limit, uint64_t key)
+{
+	int retry = 1;
+
+	if (limit_take(limit, key, x->http->now_ms, &retry))
+		return false;
+	x->http->metrics->rate_limited++;
+	x->r.retry_after = retry;
+	exchange_refuse(x, REASON_RATE, NULL);
+	return true;
+}
+
+/* Who has a token by his account, however many tokens he makes; who has none by the address. */
+static uint64_t rate_key(const struct exchange *x)
+{
+	return x->q.token ? x->q.account : x->conn->address | (uint64_t)1 << 63;
+}
+
+static int64_t worked_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/*
+ * There is one loop for all, so what holds it for long counts as many requests: who lists thousands of things
+ * over and over must not be all that this market is busy with.
+ */
+static void ask_api(struct exchange *x)
+{
+	struct http *h = x->http;
+	uint64_t key = rate_key(x); /* before ?account= makes it another's */
+	int64_t took, started = worked_us();
+
+	api_answer(h->api, &x->q, &x->r);
+	took = worked_us() - started;
+	if (!x->q.local && took >= LONG_US)
+		limit_charge(h->rate, key, h->now_ms, took / UNIT_US);
+}
+
+static void clear_reply(struct exchange *x)
+{
+	struct buf body = x->r.body;
+
+	buf_clear(&body);
+	x->r = (struct reply){ .body = body };
+	x->taken = 0;
+}
+
+void exchange_ask(struct exchange *x)
+{
+	struct http *h = x->http;
+	bool first = x->state == EXCHANGE_BODY;
+
+	clear_reply(x);
+	if (x->fault) {
+		exchange_refuse(x, x->fault, x->fault_text);
+		return;
+	}
+	if (first && !read_head(x))
+		return;
+	if (!first)
+		auth_again(market_engine(h->api->market), market_now(h->api->market), &x->q);
+	if (first && !x->q.local && too_often(x, h->rate, rate_key(x)))
+		return;
+	if (first && (x->q.local || x->q.scopes) && !parse_body(x))
+		return;
+	x->seen = h->commits;
+	ask_api(x);
+	if (x->r.resume)
+		x->q.resume = x->r.resume;
+	if (x->r.status == 401) {
+		h->metrics->auth_failed++;
+		if (first)
+			too_often(x, h->failures, x->conn->address);
+	}
+}
