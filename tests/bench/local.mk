@@ -14,3 +14,11 @@ bench: all $(check_PROGRAMS)
 include tests/bench/market/engine.mk
 include tests/bench/market/store.mk
 include tests/bench/market/http.mk
+
+# The market's: engine, store, HTTP, and how long the command line takes to start.
+bench-market: all tests/bench/market/engine tests/bench/market/store tests/bench/market/http
+	tests/bench/market/engine
+	tests/bench/market/store $(BENCH_FLAGS)
+	tests/bench/market/http
+	$(SHELL) $(srcdir)/tests/bench/start.sh ./nanopod
+.PHONY: bench-market
