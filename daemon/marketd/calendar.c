@@ -5,22 +5,6 @@
 
 #include "marketd/shelf.h"
 
-size_t calendar_find(const struct unit *u, int64_t minute)
-{
-	const int32_t *ends = u->ends + (u->ends ? u->room_off : 0);
-	size_t low = 0, high = u->pub.piece_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (ends[mid] <= minute)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 const struct piece *calendar_at(const struct unit *u, int64_t minute)
 {
 	size_t i = calendar_find(u, minute);
@@ -148,14 +132,6 @@ bool calendar_owned(const struct unit *u, uint64_t pool, int64_t minute)
 	const struct piece *p = calendar_at(u, minute);
 
 	return p && p->pool == pool;
-}
-
-bool calendar_on_sale(const struct unit *u, uint64_t order, int64_t from)
-{
-	for (size_t i = calendar_find(u, from); i < u->pub.piece_count; i++)
-		if (u->pub.pieces[i].order == order)
-			return true;
-	return false;
 }
 
 int64_t calendar_last(const struct unit *u, uint64_t order, int64_t before)

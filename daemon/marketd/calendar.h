@@ -9,7 +9,22 @@
 #include "marketd/world.h"
 
 /* The first piece that ends after this minute; piece_count where there is none. */
-size_t calendar_find(const struct unit *u, int64_t minute);
+static inline size_t calendar_find(const struct unit *u, int64_t minute)
+{
+	const int32_t *ends = u->ends + (u->ends ? u->room_off : 0);
+	size_t low = 0, high = u->pub.piece_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (ends[mid] <= minute)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 const struct piece *calendar_at(const struct unit *u, int64_t minute); /* the one that has it; NULL */
 
 /* All minutes of [start, end) are such from now on. */
@@ -19,7 +34,6 @@ void calendar_off_sale(struct unit *u, int64_t start, int64_t end, uint64_t orde
 void calendar_relabel(struct unit *u, int64_t start, int64_t end, uint64_t from, uint64_t to); /* leases */
 
 bool calendar_owned(const struct unit *u, uint64_t pool, int64_t minute);
-bool calendar_on_sale(const struct unit *u, uint64_t order, int64_t from);
 int64_t calendar_last(const struct unit *u, uint64_t order, int64_t before); /* end of its last piece; 0 */
 
 void calendar_trim(struct unit *u, int64_t minute);

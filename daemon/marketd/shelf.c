@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "marketd/calendar.h"
+
 static uint64_t *row(const struct ware *w, int64_t hour, bool full)
 {
 	return w->rows + ((size_t)(hour % HORIZON) * 2 + full) * w->words;
@@ -23,22 +25,6 @@ static void mark_run(struct ware *w, const struct unit *u, int64_t start, int64_
 }
 
 /* The first piece that ends after a minute. */
-static size_t after(const struct unit *u, int64_t minute)
-{
-	const int32_t *ends = u->ends + (u->ends ? u->room_off : 0);
-	size_t low = 0, high = u->pub.piece_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (ends[mid] <= minute)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 /* The host's bits of the hours [first, stop), anew. */
 static void mark(struct ware *w, const struct unit *u, int64_t first, int64_t stop)
 {
@@ -52,7 +38,7 @@ static void mark(struct ware *w, const struct unit *u, int64_t first, int64_t st
 	}
 	if (u->pub.down)
 		return;
-	for (size_t i = after(u, from); i < u->pub.piece_count && u->pub.pieces[i].start < to; i++) {
+	for (size_t i = calendar_find(u, from); i < u->pub.piece_count && u->pub.pieces[i].start < to; i++) {
 		const struct piece *p = &u->pub.pieces[i];
 
 		if (!p->order || p->block)
@@ -179,7 +165,7 @@ void shelf_update(struct unit *u, int64_t start, int64_t end)
 	if (u->shelved) { /* nothing can be less than what was known and what is there now */
 		known_ask = u->ask;
 		known_oldest = u->oldest;
-		for (size_t i = after(u, start); i < u->pub.piece_count && u->pub.pieces[i].start < end; i++) {
+		for (size_t i = calendar_find(u, start); i < u->pub.piece_count && u->pub.pieces[i].start < end; i++) {
 			const struct piece *p = &u->pub.pieces[i];
 
 			if (!p->order || p->block)

@@ -62,11 +62,6 @@ void client_free(struct client *c)
 	free(c);
 }
 
-const char *client_url(const struct client *c)
-{
-	return c->url;
-}
-
 /* ---- Sending --------------------------------------------------------------------------- */
 
 static int send_once(struct client *c, const struct client_call *q, struct client_answer *a, struct fail *f)

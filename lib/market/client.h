@@ -57,7 +57,6 @@ struct client_setup {
 /* 0, or CLIENT_BAD_SETUP. Touches no network and loads no library yet. */
 int client_new(const struct client_setup *setup, struct client **out, struct fail *f);
 void client_free(struct client *c);
-const char *client_url(const struct client *c);
 
 /* Would this URL, this token do? 0 or CLIENT_BAD_SETUP. */
 int client_check_token_text(const char *token, struct fail *f);
