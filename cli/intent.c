@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/str.h"
 
 enum { FILE_MAX = 1 << 20, VALUES_MAX = 4096, ID_BYTES = 10 };
@@ -44,21 +45,6 @@ static char *folder(void)
 	if (xdg && *xdg == '/')
 		return asprintf(&path, "%s/nanopod/intents/", xdg) < 0 ? NULL : path;
 	return str_expand_home("~/.local/state/nanopod/intents/");
-}
-
-static int make_folders(char *path)
-{
-	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-			int why = errno;
-
-			*p = '/';
-			return -why;
-		}
-		*p = '/';
-	}
-	return 0;
 }
 
 /* A name that is lost in a crash is as bad as contents that are. */
@@ -329,7 +315,7 @@ size_t intent_each(const char *prefix, bool (*found)(void *arg, const struct int
 static int create(struct intent *i, char *dir)
 {
 	unsigned char random[ID_BYTES];
-	int rc = make_folders(dir), lock;
+	int rc = file_folders(dir), lock;
 
 	if (rc)
 		return rc;

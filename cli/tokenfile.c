@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 
 char *token_path(const struct settings *s)
@@ -125,58 +126,15 @@ int token_find(const struct settings *s, char **token, char **where, struct fail
 	return rc;
 }
 
-/* The folders above path, each for this user alone. */
-static int make_folders(const char *path)
-{
-	char folder[PATH_MAX];
-
-	if (strlen(path) >= sizeof folder)
-		return -ENAMETOOLONG;
-	memcpy(folder, path, strlen(path) + 1);
-	for (char *p = strchr(folder + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-			return -errno;
-		*p = '/';
-	}
-	return 0;
-}
-
-static int write_text(int fd, const char *text)
-{
-	for (size_t len = strlen(text); len > 0;) {
-		ssize_t n = write(fd, text, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		text += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 int token_write(const char *path, const char *token, struct fail *f)
 {
-	char temporary[PATH_MAX];
-	int rc = make_folders(path), fd = -1;
+	char *line = NULL;
+	int rc = file_folders(path), len = asprintf(&line, "%s\n", token);
 
-	if (!rc && snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
-		rc = -ENAMETOOLONG;
-	if (rc)
-		return fail_errno(f, rc, -rc, "cannot write '%s'", path);
-	fd = mkostemp(temporary, O_CLOEXEC); /* made with 0600 */
-	if (fd < 0)
-		return fail_errno(f, -errno, errno, "cannot write '%s'", path);
-	rc = write_text(fd, token);
-	rc = rc ? rc : write_text(fd, "\n");
-	if (!rc && fsync(fd) < 0)
-		rc = -errno;
-	if (close(fd) < 0 && !rc)
-		rc = -errno;
-	if (!rc && rename(temporary, path) < 0)
-		rc = -errno;
-	if (!rc)
-		return 0;
-	unlink(temporary);
-	return fail_errno(f, rc, -rc, "cannot write '%s'", path);
+	if (len < 0)
+		return fail_set(f, -ENOMEM, "out of memory");
+	rc = rc ? rc : file_replace(path, line, (size_t)len, 0600);
+	explicit_bzero(line, (size_t)len);
+	free(line);
+	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
 }

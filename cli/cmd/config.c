@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/print.h"
@@ -202,40 +203,11 @@ static int get(struct nanopod *np, const struct options *o)
 
 /* ---- Changing -------------------------------------------------------------------------- */
 
-/* The folders above path, each for this user alone. */
-static int make_folders(const char *path)
-{
-	char folder[PATH_MAX];
-
-	if (strlen(path) >= sizeof folder)
-		return -ENAMETOOLONG;
-	memcpy(folder, path, strlen(path) + 1);
-	for (char *p = strchr(folder + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-			return -errno;
-		*p = '/';
-	}
-	return 0;
-}
-
-static int write_all(int fd, const struct buf *text)
-{
-	for (size_t done = 0; done < text->len;) {
-		ssize_t n = write(fd, text->data + done, text->len - done);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
-}
-
-/* Whole or not at all, and where a link leads, so that the link stays. */
+/* Where a link leads, so that the link stays. */
 static int replace_file(const char *path, const struct buf *text, mode_t mode)
 {
-	char real[PATH_MAX], temporary[PATH_MAX + 8];
-	int rc = make_folders(path), fd;
+	char real[PATH_MAX];
+	int rc = file_folders(path);
 
 	if (rc)
 		return rc;
@@ -244,18 +216,7 @@ static int replace_file(const char *path, const struct buf *text, mode_t mode)
 			return -errno;
 		snprintf(real, sizeof real, "%s", path);
 	}
-	snprintf(temporary, sizeof temporary, "%s.XXXXXX", real);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = fchmod(fd, mode) < 0 ? -errno : write_all(fd, text);
-	if (close(fd) < 0 && !rc)
-		rc = -errno;
-	if (!rc && rename(temporary, real) < 0)
-		rc = -errno;
-	if (rc)
-		unlink(temporary);
-	return rc;
+	return file_replace(real, text->data, text->len, mode);
 }
 
 /* Other groups may come later: only one that has itself in it is known to be wrong. */

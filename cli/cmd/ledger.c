@@ -5,14 +5,12 @@
  * rows before it are still the same.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 #include "cli/action.h"
 #include "cli/cell.h"
@@ -135,36 +133,15 @@ static void read_head(struct head *h)
 	buf_release(&text);
 }
 
-static int make_folders(char *name)
-{
-	for (char *p = strchr(name + 1, '/'); p; p = strchr(p + 1, '/')) {
-		int rc;
-
-		*p = '\0';
-		rc = mkdir(name, 0700) < 0 && errno != EEXIST ? -errno : 0;
-		*p = '/';
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
 static void write_head(struct nanopod *np, struct head *h, const struct proof *p)
 {
-	char room[PROOF_TEXT], temporary[PATH_MAX];
-	int fd = -1, rc = h->path ? make_folders(h->path) : -ENOENT;
+	char room[PROOF_TEXT];
+	int rc = h->path ? file_folders(h->path) : -ENOENT;
 
-	if (!rc && snprintf(temporary, sizeof temporary, "%s.XXXXXX", h->path) < (int)sizeof temporary)
-		fd = mkostemp(temporary, O_CLOEXEC);
 	proof_head(p, room);
-	if (fd >= 0) {
-		bool good = write(fd, room, strlen(room)) == (ssize_t)strlen(room) && fsync(fd) == 0;
-
-		if (close(fd) == 0 && good && rename(temporary, h->path) == 0)
-			return;
-		unlink(temporary);
-	}
-	print_warn(np, "cannot remember what was verified: '%s' cannot be written", h->path ? h->path : "~/.local/state/nanopod");
+	rc = rc ? rc : file_replace(h->path, room, strlen(room), 0600);
+	if (rc)
+		print_warn(np, "cannot remember what was verified: '%s' cannot be written", h->path ? h->path : "~/.local/state/nanopod");
 }
 
 /* ---- Verifying ------------------------------------------------------------------------- */

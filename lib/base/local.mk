@@ -3,6 +3,7 @@ libbase_la_SOURCES = \
 	lib/base/buf.c lib/base/buf.h \
 	lib/base/clock.h \
 	lib/base/fail.c lib/base/fail.h \
+	lib/base/file.c lib/base/file.h \
 	lib/base/list.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/loop.c lib/base/loop.h \

@@ -106,3 +106,7 @@ tests_unit_engineafter_LDADD = libengine.la libbase.la
 tests_unit_enginekeep_LDADD = libengine.la libbase.la
 tests_unit_engineshelf_SOURCES = tests/unit/engineshelf.c tests/unit/enginemarket.h
 tests_unit_engineshelf_LDADD = libengine.la libbase.la
+
+check_PROGRAMS += tests/unit/file
+TESTS += tests/unit/file
+tests_unit_file_LDADD = libbase.la
