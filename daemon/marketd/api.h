@@ -33,13 +33,18 @@ struct request {
 	int32_t scopes;
 	bool local;                    /* came by the unix socket: the operator */
 	int refused;                   /* why the token was not taken (enum reason); 0 */
+	uint64_t joined;               /* account of a join token that was used: its answer may have been lost; 0 */
+	uint64_t agent, generation;    /* the session of an agent, of its account; 0: none */
 
 	/* For streams. */
 	const char *accept;            /* the header; NULL */
 	const char *last_event_id;     /* the header; NULL */
 	uint64_t resume;               /* asked again: go on after this seq, whatever query and headers say; 0: first time */
+	uint64_t waited;               /* an agent's: what reply.version was when it began to wait */
 	bool last_ask;                 /* the wait is over: answer with what there is, even if that is nothing */
 };
+
+struct watch;
 
 struct reply {
 	int status;
@@ -50,6 +55,7 @@ struct reply {
 	int64_t wait_ms;
 	bool stream;                   /* stays open: the body so far is sent, and it is asked again after each commit */
 	uint64_t resume;               /* seq of the last thing in body, given back in the next request; 0: none yet */
+	uint64_t version;              /* with wait, to an agent: it is asked again when engine_agent_version() is another */
 	bool changed;                  /* route.c: it staged something, so it must not leave before the commit */
 	bool replayed;                 /* route.c: this answer was kept under its key */
 	int allow;                     /* route.c: methods that this path does take, with a 405 */
@@ -62,6 +68,9 @@ struct api {
 	bool test_clock;               /* POST /np/v1/admin/clock is there */
 	struct routes *routes;         /* route.c's own: made by the first api_answer, freed by api_close */
 	struct metrics *metrics;       /* what GET /metrics tells; NULL: nobody counts */
+	struct watch *watch;           /* which agents were heard of; NULL: nobody listens */
+	int64_t now_ms;                /* clock_ms() of this turn */
+	char tls_key[64];              /* "sha256//…" of the certificate's key; "": no TLS */
 };
 
 /* Fills the reply and returns its status; helpers below end every handler in one line. */

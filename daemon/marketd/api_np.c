@@ -13,7 +13,8 @@
 #include "marketd/render.h"
 
 /* X(bit, word) */
-#define SCOPES(X) X(READ, "read") X(TRADE, "trade") X(NODES, "nodes") X(TOKENS, "tokens") X(HOST, "host") X(ADMIN, "admin")
+#define SCOPES(X) X(READ, "read") X(TRADE, "trade") X(NODES, "nodes") X(TOKENS, "tokens") X(HOST, "host") X(ADMIN, "admin") \
+	X(JOIN, "join")
 
 json_t *np_scopes(int32_t scopes)
 {
@@ -46,9 +47,11 @@ const char *np_account_state(const struct account *a)
 
 int32_t np_allowed(const struct request *q)
 {
-	const int32_t all = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN;
+	const int32_t all = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN | SCOPE_JOIN;
 
-	return q->local || (q->scopes & SCOPE_ADMIN) ? all : q->scopes;
+	if (q->local || (q->scopes & SCOPE_ADMIN))
+		return all;
+	return q->scopes & SCOPE_HOST ? q->scopes | SCOPE_JOIN : q->scopes; /* whose the hosts are, he lets machines in */
 }
 
 bool np_may(const struct request *q, struct reply *r, int32_t scope)
@@ -83,10 +86,11 @@ static int get_market(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 
-	return api_json(q, r, 200, json_pack("{s:s, s:s, s:s, s:[s,s,s,s], s:I, s:I, s:b, s:o}", "object", "market",
+	return api_json(q, r, 200, json_pack("{s:s, s:s, s:s, s:[s,s,s,s], s:I, s:I, s:b, s:o, s:o}", "object", "market",
 		"name", api->name ? api->name : "nanopod", "version", PACKAGE_VERSION, "apis", "v2", "np/v1", "v1", "v0",
 		"now", (json_int_t)market_now(api->market), "minute", (json_int_t)engine_minute(e),
-		"test_clock", (int)api->test_clock, "policy", policy_json(e)));
+		"test_clock", (int)api->test_clock, "policy", policy_json(e),
+		"tls_public_key", api->tls_key[0] ? json_string(api->tls_key) : json_null()));
 }
 
 static int get_whoami(struct api *api, const struct request *q, struct reply *r)

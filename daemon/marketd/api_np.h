@@ -13,6 +13,9 @@ extern const struct route api_np_routes[];          /* api_np.c: the market, one
 extern const struct route api_np_token_routes[];    /* api_np_token.c */
 extern const struct route api_np_account_routes[];  /* api_np_account.c: accounts, credits, SKUs */
 extern const struct route api_np_host_routes[];     /* api_np_host.c: hosts, offers, what agents report */
+extern const struct route api_np_agent_routes[];    /* api_np_agent.c: machines that join, their owner's view */
+extern const struct route api_np_work_routes[];     /* api_np_work.c: what an agent asks and tells */
+extern const struct route api_np_node_routes[];     /* api_np_node.c: what a buyer's nodes are and where */
 extern const struct route api_np_trade_routes[];    /* api_np_trade.c: extend, release, quote */
 extern const struct route api_np_list_routes[];     /* api_np_list.c: ledger, events, leases */
 extern const struct route api_v1_node_routes[];     /* api_v1_node.c */
@@ -39,12 +42,29 @@ bool np_may(const struct request *q, struct reply *r, int32_t scope);
 const char *np_account_state(const struct account *a);
 json_t *np_balance(const struct engine *e, const struct account *a); /* without burn */
 const struct account *np_find_account(const struct engine *e, const char *text); /* id or name */
+/* prefix and 32 bytes from the kernel in base64url. 0, or -1 where it gives none. */
+enum { NP_SECRET = 96 };
+int np_secret(const char *prefix, char text[NP_SECRET]);
+
 /* Makes a token for an account and answers 201 with it: the only time that it is told. */
 int np_make_token(struct api *api, const struct request *q, struct reply *r, uint64_t account);
 
 /* The same without the answer: name, scopes and expires are in ev. NULL: refused. */
 json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev);
 int np_revoke_token(struct api *api, const struct request *q, struct reply *r); /* the route's {id} */
+
+/* ---- Hosts and agents --------------------------------------------------------------------- */
+
+json_t *np_host(const struct engine *e, const struct host *h);
+const char *np_host_state(const struct host *h);
+/* Registers the host that the body describes, for this agent (0: none), and answers 201. */
+int np_make_host(struct api *api, const struct request *q, struct reply *r, uint64_t account, uint64_t agent);
+/* Takes offers back, retires the agent's hosts and the agent; 204, or 409 where something sold still runs. */
+int np_agent_leave(struct api *api, const struct request *q, struct reply *r, const struct agent *a);
+/* Keeps it where it is another than before. 0 or a reason. */
+int np_take_inventory(struct api *api, const struct request *q, const struct agent *a, const json_t *given, struct fail *why);
+/* What an agent reported of an instance, {"hostname", …}; NULL: nothing, or plain words. */
+json_t *np_report(const struct instance *i);
 
 /* ---- Time and trade ------------------------------------------------------------------------ */
 
@@ -54,6 +74,7 @@ bool np_minute(const struct request *q, struct reply *r, const char *field, int6
 const char *np_hint(const struct why *w, char *room, size_t size);
 
 extern const struct schema schema_np[];
+extern const struct schema schema_np_agent[];
 extern const struct schema schema_old[];            /* of /v1 and /v0 */
 
 #endif

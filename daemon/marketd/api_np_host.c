@@ -27,17 +27,23 @@ static json_t *piece_json(const struct host *h, const struct piece *p, int64_t f
 	return o;
 }
 
-static json_t *host_json(const struct engine *e, const struct host *h)
+const char *np_host_state(const struct host *h)
+{
+	return h->retired ? "retired" : h->down ? "down" : "up";
+}
+
+json_t *np_host(const struct engine *e, const struct host *h)
 {
 	json_t *schedule = json_array();
 
 	for (size_t i = 0; !h->retired && i < h->piece_count; i++)
 		if (h->pieces[i].end > engine_minute(e))
 			json_array_append_new(schedule, piece_json(h, &h->pieces[i], engine_minute(e)));
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:I, s:o, s:I, s:o}", "object", "host",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:I, s:o}", "object", "host",
 		"id", render_id(IDENT_HOST, h->id), "name", render_text(h->name), "account", render_id(IDENT_ACCOUNT, h->account),
-		"instance_sku", render_sku_summary(e, h->sku), "state", h->retired ? "retired" : h->down ? "down" : "up",
-		"pool", render_pool_summary(e, h->pool), "start_at", (json_int_t)h->start * 60, "end_at", render_minute(h->end),
+		"instance_sku", render_sku_summary(e, h->sku), "state", np_host_state(h),
+		"agent", h->agent ? render_id(IDENT_AGENT, h->agent) : json_null(), "pool", render_pool_summary(e, h->pool),
+		"start_at", (json_int_t)h->start * 60, "end_at", render_minute(h->end),
 		"created_at", (json_int_t)h->created_at, "schedule", schedule);
 }
 
@@ -113,18 +119,18 @@ static uint64_t host_pool(struct api *api, const struct request *q, struct reply
 	return effects_made(did);
 }
 
-static int post_host(struct api *api, const struct request *q, struct reply *r)
+int np_make_host(struct api *api, const struct request *q, struct reply *r, uint64_t account, uint64_t agent)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct sku *s = find_sku(e, body_text(q->body, "instance_sku"));
-	struct event ev = { .kind = EVENT_HOST, .name = body_text(q->body, "name"), .u.host = {
-		.start = engine_minute(e) + 1, .end = MINUTE_MAX } };
+	struct event ev = { .kind = EVENT_HOST, .account = account, .name = body_text(q->body, "name"), .u.host = {
+		.start = engine_minute(e) + 1, .end = MINUTE_MAX, .agent = agent } };
 	const struct effects *did;
 	struct fail why = { 0 };
 	bool made;
 	int rc;
 
-	if (!host_owner(api, q, r, &ev.account) || !body_minute(q, r, q->body, "start_at", &ev.u.host.start) ||
+	if (!body_minute(q, r, q->body, "start_at", &ev.u.host.start) ||
 	    !body_minute(q, r, q->body, "end_at", &ev.u.host.end))
 		return r->status;
 	if (!s)
@@ -142,7 +148,14 @@ static int post_host(struct api *api, const struct request *q, struct reply *r)
 	}
 	if (rc)
 		return api_failed(q, r, rc, rc == REASON_NAME_TAKEN ? "name" : NULL, &why);
-	return api_json(q, r, 201, host_json(e, engine_host(e, effects_made(did))));
+	return api_json(q, r, 201, np_host(e, engine_host(e, effects_made(did))));
+}
+
+static int post_host(struct api *api, const struct request *q, struct reply *r)
+{
+	uint64_t account;
+
+	return host_owner(api, q, r, &account) ? np_make_host(api, q, r, account, 0) : r->status;
 }
 
 static int list_hosts(struct api *api, const struct request *q, struct reply *r)
@@ -162,7 +175,7 @@ static int list_hosts(struct api *api, const struct request *q, struct reply *r)
 	for (h = engine_host_after(e, q->account, last); h && n < limit; h = engine_host_after(e, q->account, h->id)) {
 		if (h->retired)
 			continue;
-		json_array_append_new(data, host_json(e, h));
+		json_array_append_new(data, np_host(e, h));
 		last = h->id;
 		n++;
 	}
@@ -173,7 +186,7 @@ static int get_host(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct host *h = host_of(api, q, r, true);
 
-	return h ? api_json(q, r, 200, host_json(market_engine(api->market), h)) : r->status;
+	return h ? api_json(q, r, 200, np_host(market_engine(api->market), h)) : r->status;
 }
 
 static int patch_host(struct api *api, const struct request *q, struct reply *r)
@@ -191,7 +204,7 @@ static int patch_host(struct api *api, const struct request *q, struct reply *r)
 	rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc)
 		return api_failed(q, r, rc, "down", &why);
-	return api_json(q, r, 200, host_json(market_engine(api->market), engine_host(market_engine(api->market), ev.subject)));
+	return api_json(q, r, 200, np_host(market_engine(api->market), engine_host(market_engine(api->market), ev.subject)));
 }
 
 static int delete_host(struct api *api, const struct request *q, struct reply *r)
@@ -233,50 +246,6 @@ static int post_offer(struct api *api, const struct request *q, struct reply *r)
 	return place_order(api, q, r, &ev);
 }
 
-/* ---- What an agent says of an instance --------------------------------------------------------- */
-
-/* The instance, where the caller has the host that it is on. A buyer's own word does not count. NULL: refused. */
-static const struct instance *reported(struct api *api, const struct request *q, struct reply *r)
-{
-	const struct engine *e = market_engine(api->market);
-	const struct instance *i = NULL;
-	const struct host *h = NULL;
-	uint64_t id;
-
-	if (ident_parse(IDENT_INSTANCE, q->parts[0], &id))
-		i = engine_instance(e, id);
-	if (i && i->host)
-		h = engine_host(e, i->host);
-	if (i && ((q->local && !q->account) || (h && h->account == q->account)))
-		return i;
-	api_refuse(q, r, REASON_NOT_FOUND, "id", "no instance '%s' is on a host of yours", q->parts[0]);
-	return NULL;
-}
-
-static int post_report(struct api *api, const struct request *q, struct reply *r)
-{
-	const struct instance *i = reported(api, q, r);
-	struct event ev = { .kind = EVENT_REPORT };
-	struct fail why = { 0 };
-	json_t *rest;
-	char *text;
-	int rc;
-
-	if (!i)
-		return r->status;
-	rest = json_copy(q->body);
-	json_object_del(rest, "status");
-	text = json_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS);
-	json_decref(rest);
-	ev.account = i->account;
-	ev.subject = i->id;
-	ev.text = text;
-	ev.u.report.status = strcmp(body_text(q->body, "status"), "failed") == 0 ? INSTANCE_FAILED : INSTANCE_RUNNING;
-	rc = api_apply(api, q, &ev, NULL, &why);
-	free(text);
-	return rc ? api_failed(q, r, rc, "status", &why) : api_nothing(r);
-}
-
 const struct route api_np_host_routes[] = {
 	{ METHOD_POST, "/np/v1/hosts", post_host, SCOPE_HOST, ROUTE_CREATES, "Register a host", NULL, "np.CreateHostRequest",
 		"np.Host", 201 },
@@ -289,7 +258,5 @@ const struct route api_np_host_routes[] = {
 		NULL, NULL, 204 },
 	{ METHOD_POST, "/np/v1/hosts/{id}/offers", post_offer, SCOPE_HOST, ROUTE_CREATES, "Offer a host's time at a price", NULL,
 		"np.CreateOfferRequest", "v2.OrderResponse", 201 },
-	{ METHOD_POST, "/np/v1/instances/{id}/report", post_report, SCOPE_HOST, 0, "An agent says how an instance on its host is",
-		NULL, "np.ReportRequest", NULL, 204 },
 	{ 0 },
 };

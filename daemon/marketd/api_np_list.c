@@ -124,6 +124,7 @@ static const struct subject { const char *name; enum ident kind; } subjects[NOTI
 	[NOTICE_INSTANCE_STATUS] = { "instance", IDENT_INSTANCE },
 	[NOTICE_HOST_STATE] = { "host", IDENT_HOST },
 	[NOTICE_PROCUREMENT_STATUS] = { "procurement", IDENT_PROCUREMENT },
+	[NOTICE_AGENT] = { "agent", IDENT_AGENT },
 };
 
 static const char *const order_words[] = { "pending", "filled", "partially_filled", "rejected", "cancelled", "standing" };
@@ -153,6 +154,9 @@ static void set_code(json_t *o, const struct notice *t)
 		break;
 	case NOTICE_HOST_STATE:
 		json_object_set_new(o, "state", json_string(t->code ? "down" : "up"));
+		break;
+	case NOTICE_AGENT:
+		json_object_set_new(o, "state", json_string(t->code == AGENT_LEFT ? "left" : t->code == AGENT_CAME ? "came" : "joined"));
 		break;
 	case NOTICE_PROCUREMENT_STATUS:
 		json_object_set_new(o, "reason", render_reason(t->code));

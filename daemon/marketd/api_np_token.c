@@ -14,12 +14,12 @@
 #include "market/reason.h"
 #include "marketd/render.h"
 
-enum { SECRET_BYTES = 32, SECRET_TEXT = 64 };
+enum { SECRET_BYTES = 32, JOIN_LIFE = 86400 };
 
-/* "npk_" and base64url without padding. 0, or -1 where the kernel gives no random bytes. */
-static int secret_make(char text[SECRET_TEXT])
+int np_secret(const char *prefix, char text[NP_SECRET])
 {
-	unsigned char bytes[SECRET_BYTES], base64[SECRET_TEXT];
+	unsigned char bytes[SECRET_BYTES], base64[NP_SECRET];
+	size_t at = strlen(prefix);
 	int n;
 
 	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
@@ -32,9 +32,11 @@ static int secret_make(char text[SECRET_TEXT])
 			base64[i] = '-';
 		else if (base64[i] == '/')
 			base64[i] = '_';
-	memcpy(text, "npk_", 4);
-	memcpy(text + 4, base64, (size_t)n);
-	text[4 + n] = '\0';
+	if (at + (size_t)n >= NP_SECRET)
+		return -1;
+	memcpy(text, prefix, at);
+	memcpy(text + at, base64, (size_t)n);
+	text[at + (size_t)n] = '\0';
 	explicit_bzero(bytes, sizeof bytes);
 	explicit_bzero(base64, sizeof base64);
 	return 0;
@@ -60,7 +62,7 @@ static int64_t no_longer(struct api *api, const struct request *q, int64_t expir
 json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev)
 {
 	const struct effects *did;
-	char secret[SECRET_TEXT];
+	char secret[NP_SECRET];
 	struct fail why = { 0 };
 	json_t *o;
 	int rc;
@@ -69,7 +71,7 @@ json_t *np_token_make(struct api *api, const struct request *q, struct reply *r,
 		api_refuse(q, r, REASON_FORBIDDEN, "scopes", "a token cannot give what the one that makes it does not have");
 		return NULL;
 	}
-	if (secret_make(secret) != 0) {
+	if (np_secret("npk_", secret) != 0) {
 		api_refuse(q, r, REASON_INTERNAL, NULL, "the kernel gave no random bytes");
 		return NULL;
 	}
@@ -96,6 +98,10 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 	json_t *o;
 
 	ev.u.token.scopes = np_scopes_read(json_object_get(q->body, "scopes"));
+	if ((ev.u.token.scopes & SCOPE_JOIN) && ev.u.token.scopes != SCOPE_JOIN)
+		return api_refuse(q, r, REASON_INVALID, "scopes", "a token that lets a machine join does nothing else");
+	if (ev.u.token.scopes == SCOPE_JOIN && !life)
+		life = JOIN_LIFE;
 	ev.u.token.expires = life ? market_now(api->market) + life : 0;
 	o = np_token_make(api, q, r, account, &ev);
 	return o ? api_json(q, r, 201, o) : r->status;

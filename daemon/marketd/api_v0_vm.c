@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "market/reason.h"
 #include "marketd/api_np.h"
 
 #define SCRIPT_POOL "vm-startup-script"
-enum { SCRIPT_MAX = 60 * 1024 };
+enum { SCRIPT_MAX = 60 * 1024, LOGS_MAX = 2500, LOGS_DEFAULT = 100, LOGS_BYTES = 1 << 20, MICROS = 1000000 };
+#define LOGS_TIME_MAX ((int64_t)1 << 40)
 
 static const char *status_word(const struct instance *i)
 {
@@ -78,12 +80,77 @@ static int get_ssh(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, made);
 }
 
-/* The console is read by the agent on the host, and this market keeps none of it. */
+/* Seconds of "…_realtime_timestamp": ISO 8601 or a number. false: refused. */
+static bool log_time(const struct request *q, struct reply *r, const char *name, int64_t *out)
+{
+	const char *text = api_query(q, name);
+	long n;
+
+	if (!text || v0_time(text, *out, out))
+		return true;
+	if (str_to_long(text, 0, LOGS_TIME_MAX, &n) == 0) {
+		*out = n;
+		return true;
+	}
+	api_refuse(q, r, REASON_INVALID, name, "'%s' is a time, as 2027-01-15T10:00:00Z", name);
+	return false;
+}
+
+static bool logs_query(const struct request *q, struct reply *r, struct log_filter *w)
+{
+	int64_t before, since, before_at = LOGS_TIME_MAX, since_at = 0, limit;
+	const char *order = api_query(q, "order_by");
+
+	if (order && strcmp(order, "seqnum_asc") != 0 && strcmp(order, "seqnum_desc") != 0) {
+		api_refuse(q, r, REASON_INVALID, "order_by", "'order_by' is seqnum_asc or seqnum_desc");
+		return false;
+	}
+	if (!api_query_int(q, r, "before_seqnum", 0, INT64_MAX, INT64_MAX, &before) ||
+	    !api_query_int(q, r, "since_seqnum", 0, INT64_MAX, 0, &since) ||
+	    !log_time(q, r, "before_realtime_timestamp", &before_at) || !log_time(q, r, "since_realtime_timestamp", &since_at) ||
+	    !api_query_int(q, r, "limit", 1, LOGS_MAX, LOGS_DEFAULT, &limit))
+		return false;
+	*w = (struct log_filter){ .after = (uint64_t)since, .before = before ? (uint64_t)before : 1, .after_at = since_at * MICROS,
+		.before_at = before_at * MICROS + MICROS - 1, .descending = order && strcmp(order, "seqnum_desc") == 0,
+		.limit = (size_t)limit };
+	return true;
+}
+
+struct vm_logs { json_t *list; uint64_t vm; size_t bytes; };
+
+static int log_row(void *arg, const struct log_line *l)
+{
+	struct vm_logs *p = arg;
+	json_t *data = json_array();
+
+	for (size_t i = 0; i < l->len; i++)
+		json_array_append_new(data, json_integer(((const unsigned char *)l->data)[i]));
+	json_array_append_new(p->list, json_pack("{s:o, s:o, s:I, s:I, s:I, s:o}", "instance_id", old_id(IDENT_INSTANCE, "vm", p->vm),
+		"realtime_timestamp", v0_iso(l->at / MICROS), "monotonic_timestamp_sec", (json_int_t)(l->at / MICROS),
+		"monotonic_timestamp_nano_sec", (json_int_t)(l->at % MICROS * 1000), "seqnum", (json_int_t)l->seq, "data", data));
+	p->bytes += l->len;
+	return p->bytes > LOGS_BYTES;
+}
+
 static int get_logs(struct api *api, const struct request *q, struct reply *r)
 {
-	if (!vm_of(api, q, r, "instance_id", api_query(q, "instance_id")))
+	const struct instance *i = vm_of(api, q, r, "instance_id", api_query(q, "instance_id"));
+	struct store *store = market_store(api->market);
+	struct vm_logs p = { 0 };
+	struct fail why = { 0 };
+	struct log_filter w;
+	int rc;
+
+	if (!i || !logs_query(q, r, &w))
 		return r->status;
-	return api_json(q, r, 200, json_pack("{s:[]}", "data"));
+	p.list = json_array();
+	p.vm = i->id;
+	rc = store->calls->logs(store, i->id, &w, log_row, &p, &why);
+	if (rc < 0) {
+		json_decref(p.list);
+		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
+	}
+	return api_json(q, r, 200, json_pack("{s:o}", "data", p.list));
 }
 
 /* Another machine of the same pool where it has one that is free; else the same one anew. */

@@ -2,6 +2,8 @@
 /* /v2/instances/{id}: one instance, its end, its replacement, its logs, the way to it. */
 #include "marketd/api_v2instance.h"
 
+#include <errno.h>
+#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +11,8 @@
 #include "marketd/api_v2.h"
 #include "marketd/render.h"
 
-enum { USER_DATA_MAX = 64 * 1024, LOGS_MAX = 2500, LOGS_DEFAULT = 100 };
+enum { USER_DATA_MAX = 64 * 1024, LOGS_MAX = 2500, LOGS_DEFAULT = 100, LOGS_BYTES = 4 << 20, MICROS = 1000000 };
+#define LOGS_TIME_MAX (INT64_MAX / MICROS - 1)
 
 /* ---- What a body says --------------------------------------------------------------------- */
 
@@ -32,6 +35,25 @@ int64_t base64_size(const char *text)
 	if (len % 4 || pad > 2 || strspn(text + body, "=") != pad)
 		return -1;
 	return (int64_t)(len / 4 * 3 - pad);
+}
+
+int base64_read(const char *text, void *room, size_t size)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	int64_t len = base64_size(text);
+	uint8_t *out = room;
+
+	if (len < 0 || (uint64_t)len > size)
+		return -1;
+	for (int64_t at = 0; at < len; text += 4) {
+		uint32_t bits = 0;
+
+		for (int i = 0; i < 4; i++)
+			bits = bits << 6 | (text[i] == '=' ? 0 : (uint32_t)(strchr(letters, text[i]) - letters));
+		for (int i = 2; i >= 0 && at < len; i--)
+			out[at++] = (uint8_t)(bits >> 8 * i);
+	}
+	return 0;
 }
 
 bool v2_instance_user_data(const struct request *q, struct reply *r, const char **user_data)
@@ -230,27 +252,73 @@ static json_t *report_of(const struct instance *i)
 	return i->detail && i->detail[0] == '{' ? json_loads(i->detail, 0, NULL) : NULL;
 }
 
-static bool logs_query(const struct request *q, struct reply *r)
+static bool logs_query(const struct request *q, struct reply *r, struct log_filter *w)
 {
 	const char *sort = api_query(q, "sort_by");
-	int64_t n;
+	int64_t before, after, before_at, after_at, limit;
 
 	if (sort && strcmp(sort, "seqnum") != 0 && strcmp(sort, "-seqnum") != 0) {
 		api_refuse(q, r, REASON_INVALID, "sort_by", "logs are sorted by seqnum or -seqnum");
 		return false;
 	}
-	return api_query_int(q, r, "seqnum_before", 0, INT64_MAX, 0, &n) && api_query_int(q, r, "seqnum_after", 0, INT64_MAX, 0, &n) &&
-		api_query_int(q, r, "realtime_timestamp_before", 0, INT64_MAX, 0, &n) &&
-		api_query_int(q, r, "realtime_timestamp_after", 0, INT64_MAX, 0, &n) &&
-		api_query_int(q, r, "limit", 1, LOGS_MAX, LOGS_DEFAULT, &n);
+	if (!api_query_int(q, r, "seqnum_before", 0, INT64_MAX, INT64_MAX, &before) ||
+	    !api_query_int(q, r, "seqnum_after", 0, INT64_MAX, 0, &after) ||
+	    !api_query_int(q, r, "realtime_timestamp_before", 0, LOGS_TIME_MAX, LOGS_TIME_MAX, &before_at) ||
+	    !api_query_int(q, r, "realtime_timestamp_after", 0, LOGS_TIME_MAX, 0, &after_at) ||
+	    !api_query_int(q, r, "limit", 1, LOGS_MAX, LOGS_DEFAULT, &limit))
+		return false;
+	*w = (struct log_filter){ .after = (uint64_t)after, .before = before ? (uint64_t)before : 1, .after_at = after_at * MICROS,
+		.before_at = before_at * MICROS + MICROS - 1, .descending = sort && *sort == '-', .limit = (size_t)limit };
+	return true;
 }
 
-/* No agent sends console output to the market: there is none to show. */
+char *base64_make(const void *data, size_t len)
+{
+	char *text = malloc((len + 2) / 3 * 4 + 1);
+
+	if (text)
+		EVP_EncodeBlock((unsigned char *)text, data, (int)len);
+	return text;
+}
+
+struct log_pages { json_t *list; size_t bytes; };
+
+/* The agent's clock has microseconds; SF Compute's shape has them where it tells the other clock. */
+static int log_chunk(void *arg, const struct log_line *l)
+{
+	struct log_pages *p = arg;
+	char *data = base64_make(l->data, l->len);
+	json_t *made;
+
+	if (!data)
+		return -ENOMEM;
+	made = json_pack("{s:I, s:I, s:I, s:I, s:s, s:I}", "timestamp_realtime", (json_int_t)(l->at / MICROS),
+		"timestamp_monotonic_secs", (json_int_t)(l->at / MICROS), "timestamp_monotonic_nanos", (json_int_t)(l->at % MICROS * 1000),
+		"seqnum", (json_int_t)l->seq, "data", data, "np_at_micros", (json_int_t)l->at);
+	free(data);
+	json_array_append_new(p->list, made);
+	p->bytes += l->len;
+	return p->bytes > LOGS_BYTES;
+}
+
 static int logs(struct api *api, const struct request *q, struct reply *r)
 {
-	if (!the_instance(api, q, r) || !logs_query(q, r))
+	const struct instance *i = the_instance(api, q, r);
+	struct store *store = market_store(api->market);
+	struct log_pages p = { 0 };
+	struct fail why = { 0 };
+	struct log_filter w;
+	int rc = 0;
+
+	if (!i || !logs_query(q, r, &w))
 		return r->status;
-	return api_json(q, r, 200, json_pack("{s:s, s:[]}", "object", "list", "data"));
+	p.list = json_array();
+	rc = store->calls->logs(store, i->id, &w, log_chunk, &p, &why);
+	if (rc < 0) {
+		json_decref(p.list);
+		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
+	}
+	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "list", "data", p.list));
 }
 
 static int ssh(struct api *api, const struct request *q, struct reply *r)

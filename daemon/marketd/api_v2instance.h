@@ -13,6 +13,8 @@ bool v2_instance_priority(const struct request *q, struct reply *r, const json_t
 
 /* Bytes in a base64 text; -1 where it is none (RFC 4648, padded, nothing else in it). */
 int64_t base64_size(const char *text);
+int base64_read(const char *text, void *room, size_t size);  /* 0, or -1: it is none, or longer */
+char *base64_make(const void *data, size_t len);              /* malloc'd; NULL: memory is short */
 
 /* Applies EVENT_INSTANCE with the tags of the body, and answers 201. */
 int v2_instance_make(struct api *api, const struct request *q, struct reply *r, struct event *ev);

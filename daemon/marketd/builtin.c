@@ -65,6 +65,7 @@ static const struct schema_field error_detail[] = {
 	{ "field", SCHEMA_STRING, FIELD_NULL, NULL, 0, 0, "where it is: names and numbers joined by points" },
 	{ "code", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "next", SCHEMA_INTEGER, 0, NULL, 0, 0, "of a console: where it goes on" },
 	{ 0 },
 };
 

@@ -63,13 +63,14 @@ void calendar_put(struct unit *u, int64_t start, int64_t end, const struct piece
 {
 	size_t first = calendar_find(u, start), last = first, count = 0;
 	struct piece list[5], left, right, mid = *how;
-	bool changed = false;
+	bool changed = false, moved = false;
 
 	ensure(start < end && first < u->pub.piece_count && u->pub.pieces[first].start <= start,
 		"minutes that a host does not have");
 	for (;; last++) {
 		ensure(last < u->pub.piece_count, "minutes that a host does not have");
 		changed = changed || u->pub.pieces[last].order != how->order;
+		moved = moved || u->pub.pieces[last].pool != how->pool;
 		if (u->pub.pieces[last].end >= end)
 			break;
 	}
@@ -87,6 +88,8 @@ void calendar_put(struct unit *u, int64_t start, int64_t end, const struct piece
 	if (++last < u->pub.piece_count)
 		count = append(list, count, &u->pub.pieces[last++]);
 	splice(u, first, last, list, count);
+	if (moved)
+		unit_changed(u);
 	if (changed)
 		shelf_update(u, start, end);
 }
@@ -163,11 +166,13 @@ void calendar_trim(struct unit *u, int64_t minute)
 void calendar_clear(struct unit *u)
 {
 	u->pub.piece_count = 0;
+	unit_changed(u);
 	shelf_update(u, 0, MINUTE_MAX);
 }
 
 void calendar_start(struct unit *u, const struct piece *list, size_t count)
 {
 	splice(u, 0, u->pub.piece_count, list, count);
+	unit_changed(u);
 	shelf_update(u, 0, MINUTE_MAX);
 }

@@ -171,12 +171,16 @@ struct unit *depot_add_host(struct engine *e, const struct host *h, const struct
 	u->pub.piece_count = 0;
 	u->ware = world_ware(e, h->sku);
 	u->depot = world_depot(e, h->pool);
+	u->keeper = world_keeper(e, h->agent);
+	u->version = e->count;
 	world_add(e, HOSTS, h->id, h->account, u);
 	if (h->retired)
 		return u;
 	world_name(e, HOSTS, h->account, h->name, u);
 	shelf_add(u->ware, u);
 	world_hold(u->depot, u, u->pub.end);
+	if (u->keeper)
+		rank_add(&u->keeper->hosts, h->id, u);
 	if (count)
 		calendar_start(u, pieces, count);
 	depot_host_due(e, u);
@@ -186,7 +190,8 @@ struct unit *depot_add_host(struct engine *e, const struct host *h, const struct
 int depot_host(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct host h = { .account = ev->account, .sku = ev->u.host.sku, .pool = ev->u.host.pool, .name = (char *)ev->name,
-		.start = ev->u.host.start, .end = ev->u.host.end, .created_at = ev->at };
+		.start = ev->u.host.start, .end = ev->u.host.end, .agent = ev->u.host.agent, .created_at = ev->at };
+	const struct keeper *k = world_keeper(e, ev->u.host.agent);
 	struct depot *d;
 	int rc = door_open_account(e, ev, why);
 
@@ -197,6 +202,8 @@ int depot_host(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_WRONG_STATE, "pool '%s' is not for hosts", d->pub.name);
 	if (!world_ware(e, h.sku))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+	if (h.agent && (!k || k->pub.account != ev->account || k->pub.retired))
+		return fail_set(why, REASON_NOT_FOUND, "there is no such agent");
 	rc = door_name(ev->name, true, why);
 	if (rc)
 		return rc;
@@ -232,8 +239,11 @@ static int tenure_cmp(const void *a, const void *b)
 	return x->pub.id < y->pub.id ? -1 : x->pub.id > y->pub.id;
 }
 
-/* The leases under way on a host: that of this minute, and those that it was sold on from. */
-static void settle_running(struct engine *e, const struct unit *u)
+/*
+ * The leases under way on a host, that of this minute and those that it was sold on from, up to
+ * `since`; what is settled after that stays so, and the time from there on goes by the new state.
+ */
+static void settle_running(struct engine *e, const struct unit *u, int64_t since)
 {
 	const struct piece *p = calendar_at(u, e->minute);
 	struct tenure *t = p ? world_tenure(e, p->lease) : NULL, **list = NULL;
@@ -246,33 +256,55 @@ static void settle_running(struct engine *e, const struct unit *u)
 	if (count > 1)
 		qsort(list, count, sizeof(struct tenure *), tenure_cmp);
 	for (size_t i = 0; i < count; i++) {
-		lease_settle(e, list[i], e->minute);
+		lease_settle(e, list[i], since);
 		lease_schedule(e, list[i]);
 	}
 	free(list);
 }
 
+static int state_check(const struct unit *u, const struct event *ev, struct fail *why)
+{
+	bool down = ev->u.host_state.down, watch = ev->u.host_state.watch;
+
+	if (u->pub.down == down && (watch || !u->pub.watched))
+		return fail_set(why, REASON_WRONG_STATE, "host '%s' is %s already", u->pub.name, down ? "down" : "up");
+	if (u->pub.down && watch && !u->pub.watched)
+		return fail_set(why, REASON_WRONG_STATE, "host '%s' was taken down by its owner", u->pub.name);
+	if (ev->u.host_state.since < 0 || (ev->u.host_state.since && !down))
+		return fail_set(why, REASON_INVALID, "a host is down since a minute, and up from now on");
+	return 0;
+}
+
+static void tell_state(struct engine *e, const struct unit *u)
+{
+	const struct piece *p = calendar_at(u, e->minute);
+
+	tell_notice(e, &(struct notice){ .kind = NOTICE_HOST_STATE, .account = u->pub.account, .subject = u->pub.id,
+		.minute = e->minute, .code = u->pub.down });
+	if (p && p->lease && world_tenure(e, p->lease)->pub.buyer != u->pub.account)
+		tell_notice(e, &(struct notice){ .kind = NOTICE_HOST_STATE, .account = world_tenure(e, p->lease)->pub.buyer,
+			.subject = u->pub.id, .other = p->lease, .minute = e->minute, .code = u->pub.down });
+}
+
 int depot_host_state(struct engine *e, const struct event *ev, struct fail *why)
 {
+	int64_t since = ev->u.host_state.since;
 	struct unit *u;
 	int rc = find_host(e, ev, &u, why);
-	const struct piece *p;
 
+	rc = rc ? rc : state_check(u, ev, why);
 	if (rc)
 		return rc;
-	if (u->pub.down == ev->u.host_state.down)
-		return fail_set(why, REASON_WRONG_STATE, "host '%s' is %s already", u->pub.name, u->pub.down ? "down" : "up");
-	settle_running(e, u);
+	unit_changed(u);
+	u->pub.watched = ev->u.host_state.down && ev->u.host_state.watch;
+	if (u->pub.down == ev->u.host_state.down) /* the owner takes it over from the watch: it stays down */
+		return 0;
+	settle_running(e, u, since && since < e->minute ? since : e->minute);
 	u->pub.down = ev->u.host_state.down;
 	shelf_update(u, 0, MINUTE_MAX);
 	if (!u->pub.down)
 		u->ware->marked = u->ware->crossed = true;
-	tell_notice(e, &(struct notice){ .kind = NOTICE_HOST_STATE, .account = u->pub.account, .subject = u->pub.id,
-		.minute = e->minute, .code = u->pub.down });
-	p = calendar_at(u, e->minute);
-	if (p && p->lease && world_tenure(e, p->lease)->pub.buyer != u->pub.account)
-		tell_notice(e, &(struct notice){ .kind = NOTICE_HOST_STATE, .account = world_tenure(e, p->lease)->pub.buyer,
-			.subject = u->pub.id, .other = p->lease, .minute = e->minute, .code = u->pub.down });
+	tell_state(e, u);
 	return 0;
 }
 
@@ -292,6 +324,8 @@ int depot_host_retire(struct engine *e, const struct event *ev, struct fail *why
 	world_unname(e, HOSTS, u->pub.account, u->pub.name);
 	due_drop(&e->hosts_due, &u->due);
 	u->pub.retired = true;
+	if (u->keeper)
+		rank_remove(&u->keeper->hosts, u->pub.id);
 	world_stale(e, u->depot);
 	return 0;
 }

@@ -35,14 +35,23 @@ static void accounts(const struct engine *e, struct pen *p)
 		line(p, "sku %" PRIu64 " %d %s\n", s->id, s->gpus, s->alias);
 }
 
+static void agents(const struct engine *e, struct pen *p)
+{
+	const struct agent *a;
+
+	for (size_t at = 0; (a = rank_next(&e->all[AGENTS], &at));)
+		line(p, "agent %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s %s\n", a->id, a->account, a->generation, a->retired,
+			a->public_key, a->name);
+}
+
 static void hosts(const struct engine *e, struct pen *p)
 {
 	const struct unit *u;
 
 	for (size_t at = 0; (u = rank_next(&e->all[HOSTS], &at));)
 		if (!u->pub.retired)
-			line(p, "host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %s\n", u->pub.id,
-				u->pub.account, u->pub.sku, u->pub.pool, u->pub.start, u->pub.end, u->pub.down, u->pub.name);
+			line(p, "host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %" PRIu64 " %s\n", u->pub.id,
+				u->pub.account, u->pub.sku, u->pub.pool, u->pub.start, u->pub.end, u->pub.down + u->pub.watched, u->pub.agent, u->pub.name);
 	for (size_t at = 0; (u = rank_next(&e->all[HOSTS], &at));)
 		for (size_t i = calendar_find(u, e->minute); i < u->pub.piece_count; i++) {
 			const struct piece *x = &u->pub.pieces[i];
@@ -152,6 +161,7 @@ int engine_dump(const struct engine *e, struct buf *out)
 		e->policy.notice_minutes);
 	line(&p, "next %" PRIu64 " %" PRIu64 "\n", e->next_id, e->next_transfer);
 	accounts(e, &p);
+	agents(e, &p);
 	hosts(e, &p);
 	orders(e, &p);
 	leases(e, &p);

@@ -55,7 +55,8 @@ struct posting {
 	X(INSTANCE_CREATED, "instance.created") \
 	X(INSTANCE_STATUS, "instance.status") \
 	X(HOST_STATE, "host.state") \
-	X(PROCUREMENT_STATUS, "procurement.status")
+	X(PROCUREMENT_STATUS, "procurement.status") \
+	X(AGENT, "agent.state")                  /* code: enum agent_news */
 
 enum notice_kind {
 #define NOTICE_X(name, text) NOTICE_##name,
@@ -63,6 +64,8 @@ enum notice_kind {
 #undef NOTICE_X
 	NOTICE_KINDS
 };
+
+enum agent_news { AGENT_JOINED, AGENT_CAME, AGENT_LEFT };
 
 struct notice {
 	enum notice_kind kind;

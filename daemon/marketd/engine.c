@@ -4,6 +4,7 @@
 #include "market/reason.h"
 #include "marketd/buy.h"
 #include "marketd/depot.h"
+#include "marketd/keeper.h"
 #include "marketd/order.h"
 #include "marketd/party.h"
 #include "marketd/procure.h"
@@ -77,6 +78,10 @@ static int apply(struct engine *e, const struct event *ev, struct fail *why)
 		[EVENT_PROCUREMENT] = procure_make,
 		[EVENT_PROCUREMENT_CHANGE] = procure_change,
 		[EVENT_PROCUREMENT_DELETE] = procure_delete,
+		[EVENT_AGENT] = keeper_join,
+		[EVENT_AGENT_SESSION] = keeper_session,
+		[EVENT_AGENT_INVENTORY] = keeper_inventory,
+		[EVENT_AGENT_RETIRE] = keeper_retire,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])
@@ -98,7 +103,7 @@ int engine_apply(struct engine *e, const struct event *ev, struct effects *out, 
 	rc = apply(e, ev, why);
 	if (rc == 0) {
 		resting_try_marked(e);
-		review_all(e);
+		review_all(e, e->at);
 		tell_seal(out);
 		e->count++;
 	} else {

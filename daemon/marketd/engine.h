@@ -46,6 +46,9 @@ const struct lease *engine_lease(const struct engine *e, uint64_t id);     /* th
 const struct instance *engine_instance(const struct engine *e, uint64_t id);
 const struct instance *engine_instance_named(const struct engine *e, uint64_t account, const char *name);
 const struct procurement *engine_procurement(const struct engine *e, uint64_t id);
+const struct agent *engine_agent(const struct engine *e, uint64_t id);     /* retired ones too */
+const struct agent *engine_agent_named(const struct engine *e, uint64_t account, const char *name); /* not retired */
+const struct agent *engine_agent_keyed(const struct engine *e, const char *public_key);             /* not retired */
 
 /*
  * The first one with an id above `after` (below, for the _before kin: newest first; start with
@@ -62,6 +65,23 @@ const struct lease *engine_lease_after(const struct engine *e, uint64_t account,
 const struct instance *engine_instance_after(const struct engine *e, uint64_t account, uint64_t after);
 const struct instance *engine_instance_before(const struct engine *e, uint64_t account, uint64_t before);
 const struct procurement *engine_procurement_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after); /* retired ones too */
+
+/*
+ * What an agent is to do: keep a node for the instance of each of its hosts until the instance's pool
+ * does not own the host any more. Hosts of an agent in order of id, retired ones left out.
+ */
+const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after);
+const struct instance *engine_host_instance(const struct engine *e, uint64_t host); /* awaiting or running on it; NULL */
+int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute); /* `minute`: not at all */
+
+/*
+ * Grows whenever that may have changed: an instance came, went or was changed, minutes of the host
+ * have another owner, it went down or up. The number of the event that did it, so that it never goes
+ * back, also where a snapshot is loaded. 0: there is no such host, or it has no agent. O(1).
+ */
+uint64_t engine_host_version(const struct engine *e, uint64_t host);
+uint64_t engine_agent_version(const struct engine *e, uint64_t agent); /* of all its hosts, and which it has */
 
 /*
  * The schedule of a pool for one SKU (0: all together) from minute `from` on, as steps without gaps

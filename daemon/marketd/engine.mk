@@ -14,6 +14,7 @@ libengine_la_SOURCES = \
 	daemon/marketd/ensure.c daemon/marketd/ensure.h \
 	daemon/marketd/event.h \
 	daemon/marketd/idmap.c daemon/marketd/idmap.h \
+	daemon/marketd/keeper.c daemon/marketd/keeper.h \
 	daemon/marketd/lease.c daemon/marketd/lease.h \
 	daemon/marketd/ledger.c daemon/marketd/ledger.h \
 	daemon/marketd/match.c daemon/marketd/match.h \

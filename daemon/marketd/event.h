@@ -16,6 +16,7 @@ enum {
 	NAME_BYTES = 255,          /* of names */
 	TEXT_BYTES = 96 * 1024,    /* of user data, tags, SKU properties */
 	TOKEN_HASH = 32,           /* SHA-256 */
+	PUBLIC_KEY_TEXT = 44,      /* 32 bytes in base64 */
 };
 
 /* X(name, text) */
@@ -38,13 +39,17 @@ enum {
 	X(CANCEL, "cancel") \
 	X(RELEASE, "release")                  /* gives back what a pool still has */ \
 	X(INSTANCE, "instance") \
-	X(INSTANCE_CHANGE, "instance_change")  /* name, tags, priority */ \
+	X(INSTANCE_CHANGE, "instance_change")  /* name, tags, priority, user data */ \
 	X(INSTANCE_STOP, "instance_stop") \
 	X(INSTANCE_DELETE, "instance_delete")  /* forget one that is terminated */ \
 	X(REPORT, "report")                    /* an agent says how an instance is */ \
 	X(PROCUREMENT, "procurement") \
 	X(PROCUREMENT_CHANGE, "procurement_change") \
-	X(PROCUREMENT_DELETE, "procurement_delete")
+	X(PROCUREMENT_DELETE, "procurement_delete") \
+	X(AGENT, "agent")                      /* a machine joined an account, with a key of its own */ \
+	X(AGENT_SESSION, "agent_session")      /* it came (again); sessions before this one are over */ \
+	X(AGENT_INVENTORY, "agent_inventory")  /* what it found in itself */ \
+	X(AGENT_RETIRE, "agent_retire")
 
 enum event_kind {
 	EVENT_NONE,
@@ -68,8 +73,14 @@ enum pool_kind { POOL_MARKET, POOL_ORIGINATING };
 enum instance_priority { PRIORITY_YIELD, PRIORITY_NORMAL, PRIORITY_PREFERRED, PRIORITY_CRITICAL };
 enum instance_status { INSTANCE_AWAITING, INSTANCE_RUNNING, INSTANCE_TERMINATED, INSTANCE_FAILED };
 
-/* What a token may do. ADMIN may do all, for any account. */
-enum scope { SCOPE_READ = 1, SCOPE_TRADE = 2, SCOPE_NODES = 4, SCOPE_TOKENS = 8, SCOPE_HOST = 16, SCOPE_ADMIN = 32 };
+/*
+ * What a token may do. ADMIN may do all, for any account. JOIN lets one machine join, once. AGENT is
+ * what the session of an agent has, and no token.
+ */
+enum scope {
+	SCOPE_READ = 1, SCOPE_TRADE = 2, SCOPE_NODES = 4, SCOPE_TOKENS = 8, SCOPE_HOST = 16, SCOPE_ADMIN = 32,
+	SCOPE_JOIN = 64, SCOPE_AGENT = 128
+};
 
 /* What the operator sets. Starts as zero everywhere, but settle_minutes 60. */
 struct policy {
@@ -90,8 +101,9 @@ struct event {
 	uint64_t account;          /* whose: the owner of what is made or changed; 0 for TICK, POLICY, SKU */
 	uint64_t token;            /* by which token; 0: the operator on the local socket, or the market itself */
 	uint64_t subject;
-	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT* */
-	const char *text;          /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address */
+	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT */
+	const char *text;          /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
+	                           /* AGENT: its public key, base64; AGENT_INVENTORY: JSON */
 	union {
 		struct { int64_t minute; } tick;
 		struct policy policy;
@@ -100,8 +112,8 @@ struct event {
 		struct { int64_t micros; } credit;
 		struct { uint8_t hash[TOKEN_HASH]; int32_t scopes; int64_t expires; } token;  /* expires 0: never */
 		struct { int32_t gpus; } sku;
-		struct { uint64_t sku, pool; int64_t start, end; } host;        /* pool: originating, of the same account */
-		struct { bool down; } host_state;
+		struct { uint64_t sku, pool; int64_t start, end; uint64_t agent; } host; /* pool: originating, of the same account */
+		struct { bool down; int64_t since; bool watch; } host_state;    /* since: a minute; 0: now. watch: not its owner */
 		struct { int32_t kind; } pool;
 		struct {
 			uint64_t pool, sku, host;  /* host: sell only, this one; 0: any that the pool has */
@@ -117,11 +129,13 @@ struct event {
 			int32_t priority;
 			const char *user_data;     /* base64 as it came */
 		} instance;
-		struct { int32_t priority; } instance_change;                    /* -1: leave */
+		struct { int32_t priority; const char *user_data; } instance_change; /* -1: leave */
 		struct { int32_t status; } report;                               /* enum instance_status */
 		struct { uint64_t pool, sku; int32_t target, window; int64_t min_sell, max_buy; bool enabled; } procurement;
 		/* target -1: as many as the pool's instances that are not terminated. In changes: -1 leaves; enabled 0, 1, -1 */
 		struct { uint64_t sku; int32_t target, window; int64_t min_sell, max_buy; int32_t enabled; } procurement_change;
+		struct { const char *machine; } agent;                           /* which machine it is; NULL: not told */
+		struct { uint64_t generation; uint8_t hash[TOKEN_HASH]; } agent_session;
 	} u;
 };
 

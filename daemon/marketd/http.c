@@ -162,7 +162,7 @@ static void or_default(int64_t *value, int64_t fallback)
 
 static void fill_settings(struct http_settings *set)
 {
-	set->connections = set->connections ? set->connections : 1024;
+	set->connections = set->connections ? set->connections : 4096;
 	set->connections_per_address = set->connections_per_address ? set->connections_per_address : 256;
 	or_default(&set->rate, 1000);
 	or_default(&set->head_ms, 10000);
@@ -187,6 +187,8 @@ int http_new(struct http **out, struct loop *loop, struct api *api, struct metri
 	list_init(&h->conns);
 	list_init(&h->turn);
 	list_init(&h->parked);
+	list_init(&h->polls);
+	h->poll_due = INT64_MAX;
 	list_init(&h->streams);
 	h->now_ms = clock_ms();
 	if (getrandom(&h->ids, sizeof h->ids, GRND_NONBLOCK) < 0)
@@ -313,7 +315,7 @@ static void sweep(struct http *h)
 
 void http_turn(struct http *h, int64_t now_ms)
 {
-	h->now_ms = now_ms;
+	h->now_ms = h->api->now_ms = now_ms;
 	if (now_ms >= h->next_sweep)
 		sweep(h);
 	run_all(h);

@@ -21,6 +21,7 @@ libmarketd_la_SOURCES = \
 	daemon/marketd/schema.c daemon/marketd/schema.h \
 	daemon/marketd/serve.c daemon/marketd/serve.h \
 	daemon/marketd/tables.c \
+	daemon/marketd/tlskey.c daemon/marketd/tlskey.h \
 	daemon/marketd/uri.c daemon/marketd/uri.h
 libmarketd_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(CRYPTO_CFLAGS)
 libmarketd_la_LIBADD = libapiv2.la libapinp.la libstore.la libengine.la libmarket.la libbase.la \

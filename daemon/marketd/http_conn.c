@@ -50,7 +50,7 @@ static void make_room(struct http *h, struct conn *new)
 		list_each(at, tmp, &h->conns) {
 			struct conn *c = list_entry(at, struct conn, link);
 
-			if (c == new || c->closing || (int)c->state != state || (mine && c->address != new->address))
+			if (c == new || c->closing || (int)c->state != state || (mine && (c->known || c->address != new->address)))
 				continue;
 			h->metrics->connections_evicted++;
 			conn_shut(c);
@@ -58,6 +58,14 @@ static void make_room(struct http *h, struct conn *new)
 		}
 	h->metrics->connections_evicted++;
 	conn_shut(new);
+}
+
+/* A thousand of them may be behind one address. */
+void conn_known(struct conn *c)
+{
+	if (!c->known)
+		*address_count(c->http, c->address) -= 1;
+	c->known = true;
 }
 
 static void conn_new(struct listener *l, struct MHD_Connection *mhd, void **context)
@@ -94,7 +102,8 @@ static void conn_gone(struct conn *c)
 
 	h->conn_count--;
 	h->metrics->connections = h->conn_count;
-	*address_count(h, c->address) -= 1;
+	if (!c->known)
+		*address_count(h, c->address) -= 1;
 	list_remove(&c->link);
 	free(c);
 }

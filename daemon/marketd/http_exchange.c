@@ -13,7 +13,7 @@
 #include "marketd/auth.h"
 #include "marketd/http_own.h"
 
-enum { DEPTH_MAX = 32, LONG_US = 2000, UNIT_US = 250 };
+enum { DEPTH_MAX = 32, LONG_US = 2000, UNIT_US = 250, OPEN_BODY_MAX = 4096 };
 
 /* Not secret, but no two alike, also over a restart: ids starts at random. */
 static void make_id(struct http *h, char room[REQUEST_ID])
@@ -128,6 +128,15 @@ static bool parse_body(struct exchange *x)
 	return x->q.body;
 }
 
+/* Of who has not signed in only what is as small as a sign-in is; whether it is JSON is no matter before it is one. */
+static void parse_small(struct exchange *x)
+{
+	json_error_t why;
+
+	if (x->upload.len > 0 && x->upload.len <= OPEN_BODY_MAX && !too_deep(buf_text(&x->upload), x->upload.len))
+		x->q.body = json_loadb(buf_text(&x->upload), x->upload.len, JSON_REJECT_DUPLICATES, &why);
+}
+
 /* The target and the headers into the request. */
 static bool read_head(struct exchange *x)
 {
@@ -169,6 +178,8 @@ static bool too_often(struct exchange *x, struct limit *limit, uint64_t key)
 /* Who has a token by his account, however many tokens he makes; who has none by the address. */
 static uint64_t rate_key(const struct exchange *x)
 {
+	if (x->q.agent)
+		return x->q.agent | (uint64_t)1 << 62; /* a thousand of one account are not one who asks too often */
 	return x->q.token ? x->q.account : x->conn->address | (uint64_t)1 << 63;
 }
 
@@ -221,12 +232,18 @@ void exchange_ask(struct exchange *x)
 		auth_again(market_engine(h->api->market), market_now(h->api->market), &x->q);
 	if (first && !x->q.local && too_often(x, h->rate, rate_key(x)))
 		return;
-	if (first && (x->q.local || x->q.scopes) && !parse_body(x))
+	if (first && (x->q.local || x->q.scopes || x->q.joined) && !parse_body(x))
 		return;
+	if (first && !x->q.body)
+		parse_small(x);
 	x->seen = h->commits;
 	ask_api(x);
 	if (x->r.resume)
 		x->q.resume = x->r.resume;
+	if (x->r.wait)
+		x->q.waited = x->r.version;
+	if (first && x->q.agent)
+		conn_known(x->conn);
 	if (x->r.status == 401) {
 		h->metrics->auth_failed++;
 		if (first)

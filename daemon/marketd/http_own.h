@@ -16,10 +16,12 @@ enum {
 	ADDRESS_SLOTS = 4096,
 	WAITING_MAX = 256,               /* requests that wait for an event, streams among them */
 	WAITING_PER_ACCOUNT = 16,
+	WAITING_PER_AGENT = 4,           /* agents are not counted among those */
 	ANSWER_MAX = 16 << 20,           /* one answer */
 	ANSWERS_MAX = 128 << 20,         /* all that clients have not taken yet; small ones leave all the same */
 	ANSWER_SMALL = 16 << 10,
 	WAKE_MS = 100,                   /* waiting requests are asked again this often at most */
+	WAKE_POLL_MS = 10,               /* agents: which of them a commit concerns is known without asking */
 	REQUEST_ID = 24,
 };
 
@@ -45,6 +47,7 @@ struct conn {
 	int64_t deadline;                /* clock_ms(); INT64_MAX: none */
 	bool refused, closing;           /* a stranger on the unix socket; it was shut down */
 	bool used;                       /* had a request */
+	bool known;                      /* of an agent that showed its session: it does not count as one of its address */
 };
 
 enum exchange_state {
@@ -56,11 +59,11 @@ enum exchange_state {
 	EXCHANGE_SENT,
 };
 
-enum { COUNTED_PARKED = 1, COUNTED_STREAM };
+enum { COUNTED_PARKED = 1, COUNTED_STREAM, COUNTED_POLL };
 
 /* A request and its answer. */
 struct exchange {
-	struct list link;                /* in http->turn, ->parked or ->streams */
+	struct list link;                /* in http->turn, ->parked, ->polls or ->streams */
 	struct conn *conn;
 	struct http *http;
 	enum exchange_state state;
@@ -93,9 +96,11 @@ struct http {
 	struct listener *listeners[LISTENERS_MAX];
 	size_t listener_count;
 	struct list conns, turn, parked, streams;
-	int64_t now_ms, next_sweep, last_wake;
+	struct list polls;               /* parked requests of agents: many, and few of them are meant */
+	int64_t poll_due;                /* none of them is over before */
+	int64_t now_ms, next_sweep, last_wake, last_poll;
 	uint64_t commits;                /* how many there were; parked ones look for this to move */
-	uint64_t woken;                  /* what it was when they were asked last */
+	uint64_t woken, polled;          /* what it was when they were asked last; agents */
 	uint64_t ids;
 	uint16_t addresses[ADDRESS_SLOTS];
 	int conn_count;
@@ -105,6 +110,7 @@ struct http {
 /* http_conn.c */
 void conn_state_set(struct conn *c, enum conn_state state);
 void conn_shut(struct conn *c);
+void conn_known(struct conn *c);                                 /* an agent's */
 
 /* http_exchange.c */
 void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd);
@@ -117,6 +123,7 @@ void exchange_refuse(struct exchange *x, int reason, const char *text);
 /* http_stream.c */
 bool waiting_admit(struct exchange *x);                          /* there is room for one more that waits */
 void waiting_release(struct exchange *x);
+struct list *waiting_place(struct exchange *x);                  /* where it waits from now on, until x->deadline */
 void waiting_turn(struct http *h);                               /* asks those again that a commit or their deadline concerns */
 void waiting_end(struct http *h);                                /* all of them are over */
 int64_t waiting_deadline(const struct http *h);                  /* INT64_MAX: none */

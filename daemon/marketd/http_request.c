@@ -139,7 +139,7 @@ static enum MHD_Result ask_and_send(struct exchange *x)
 		suspend(x, EXCHANGE_COMMIT, &h->turn);
 	} else if (x->r.wait) {
 		x->deadline = h->now_ms + x->r.wait_ms;
-		suspend(x, EXCHANGE_WAIT, &h->parked);
+		suspend(x, EXCHANGE_WAIT, waiting_place(x));
 	} else {
 		return send_answer(x);
 	}
@@ -218,7 +218,7 @@ enum MHD_Result hook_request(void *cls, struct MHD_Connection *mhd, const char *
 	if (x->state == EXCHANGE_READY && x->r.wait) {
 		/* Its batch is on disk, but there is nothing to tell yet. */
 		x->deadline = x->http->now_ms + x->r.wait_ms;
-		suspend(x, EXCHANGE_WAIT, &x->http->parked);
+		suspend(x, EXCHANGE_WAIT, waiting_place(x));
 		return MHD_YES;
 	}
 	return x->state == EXCHANGE_READY ? send_answer(x) : MHD_YES;

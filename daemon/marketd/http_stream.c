@@ -7,11 +7,33 @@
 
 #include <string.h>
 
+#include "marketd/auth.h"
 #include "marketd/http_own.h"
 
 static int64_t *counter(struct exchange *x)
 {
-	return x->counted == COUNTED_STREAM ? &x->http->metrics->streams : &x->http->metrics->parked;
+	struct metrics *m = x->http->metrics;
+
+	return x->counted == COUNTED_STREAM ? &m->streams : x->counted == COUNTED_POLL ? &m->polls : &m->parked;
+}
+
+/* Each agent has the connection that it waits on, and connections are bounded; but nobody has all of them, with however many agents. */
+static bool admit_poll(struct exchange *x)
+{
+	struct list *at, *tmp;
+	int mine = 0, ours = 0;
+
+	list_each(at, tmp, &x->http->polls) {
+		const struct exchange *other = list_entry(at, struct exchange, link);
+
+		mine += other->q.agent == x->q.agent;
+		ours += other->q.account == x->q.account;
+	}
+	if (mine >= WAITING_PER_AGENT || ours >= x->http->set.connections / 2)
+		return false;
+	x->counted = COUNTED_POLL;
+	*counter(x) += 1;
+	return true;
 }
 
 bool waiting_admit(struct exchange *x)
@@ -23,6 +45,8 @@ bool waiting_admit(struct exchange *x)
 
 	if (x->counted)
 		return true;
+	if (x->q.agent)
+		return admit_poll(x);
 	for (int i = 0; i < 2; i++)
 		list_each(at, tmp, lists[i])
 			mine += list_entry(at, struct exchange, link)->q.account == x->q.account;
@@ -39,6 +63,17 @@ void waiting_release(struct exchange *x)
 		return;
 	*counter(x) -= 1;
 	x->counted = 0;
+}
+
+struct list *waiting_place(struct exchange *x)
+{
+	struct http *h = x->http;
+
+	if (x->counted != COUNTED_POLL)
+		return &h->parked;
+	if (x->deadline < h->poll_due)
+		h->poll_due = x->deadline;
+	return &h->polls;
 }
 
 /* ---- Streams ---------------------------------------------------------------------------- */
@@ -127,6 +162,32 @@ static void ask_again(struct exchange *x, bool last)
 	exchange_ready(x);
 }
 
+/* Of a thousand agents a commit concerns one or two: the others are not asked, and not even looked for while nothing is due. */
+static void poll_turn(struct http *h)
+{
+	const struct engine *e = market_engine(h->api->market);
+	bool wake = h->commits != h->polled && h->now_ms - h->last_poll >= WAKE_POLL_MS;
+	struct list *at, *tmp;
+
+	if (!wake && h->poll_due > h->now_ms)
+		return;
+	h->poll_due = INT64_MAX;
+	if (wake) {
+		h->polled = h->commits;
+		h->last_poll = h->now_ms;
+	}
+	list_each(at, tmp, &h->polls) {
+		struct exchange *x = list_entry(at, struct exchange, link);
+
+		if (x->deadline <= h->now_ms)
+			ask_again(x, true);
+		else if (wake && auth_moved(e, &x->q))
+			ask_again(x, false);
+		if (x->state == EXCHANGE_WAIT && x->deadline < h->poll_due)
+			h->poll_due = x->deadline;
+	}
+}
+
 void waiting_turn(struct http *h)
 {
 	bool wake = h->commits != h->woken && h->now_ms - h->last_wake >= WAKE_MS;
@@ -140,6 +201,7 @@ void waiting_turn(struct http *h)
 		else if (wake)
 			ask_again(x, false);
 	}
+	poll_turn(h);
 	list_each(at, tmp, &h->streams) {
 		struct exchange *x = list_entry(at, struct exchange, link);
 
@@ -158,6 +220,8 @@ void waiting_end(struct http *h)
 
 	list_each(at, tmp, &h->parked)
 		ask_again(list_entry(at, struct exchange, link), true);
+	list_each(at, tmp, &h->polls)
+		ask_again(list_entry(at, struct exchange, link), true);
 	list_each(at, tmp, &h->streams) {
 		struct exchange *x = list_entry(at, struct exchange, link);
 
@@ -168,8 +232,8 @@ void waiting_end(struct http *h)
 
 int64_t waiting_deadline(const struct http *h)
 {
-	bool due = h->commits != h->woken;
-	int64_t first = INT64_MAX;
+	bool due = h->commits != h->woken, poll = h->commits != h->polled;
+	int64_t first = h->poll_due;
 	struct list *at, *tmp;
 
 	list_each(at, tmp, &h->parked) {
@@ -185,5 +249,7 @@ int64_t waiting_deadline(const struct http *h)
 	}
 	if (due && (!list_empty(&h->parked) || !list_empty(&h->streams)) && h->last_wake + WAKE_MS < first)
 		first = h->last_wake + WAKE_MS;
+	if (poll && !list_empty(&h->polls) && h->last_poll + WAKE_POLL_MS < first)
+		first = h->last_poll + WAKE_POLL_MS;
 	return first;
 }

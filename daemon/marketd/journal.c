@@ -155,6 +155,37 @@ static void text(struct walk *w, const char **s, size_t max)
 	w->at += size;
 }
 
+/*
+ * A field that a kind got after journals were written without it: at the end, and only where it says
+ * something, so that what was written before reads as before and there is still one form only.
+ */
+static bool late(struct walk *w, bool said)
+{
+	return !w->rc && (w->out ? said : w->at < w->end);
+}
+
+static void late_is(struct walk *w, bool said)
+{
+	if (!w->rc && !said)
+		w->rc = -EINVAL;
+}
+
+static void late_u64(struct walk *w, uint64_t *v)
+{
+	if (!late(w, *v != 0))
+		return;
+	u64(w, v);
+	late_is(w, *v != 0);
+}
+
+static void late_text(struct walk *w, const char **s, size_t max)
+{
+	if (!late(w, *s != NULL))
+		return;
+	text(w, s, max);
+	late_is(w, *s != NULL);
+}
+
 static void walk_order(struct walk *w, struct event *ev)
 {
 	u64(w, &ev->u.order.pool);
@@ -212,6 +243,35 @@ static void walk_host(struct walk *w, struct event *ev)
 	u64(w, &ev->u.host.pool);
 	s64(w, &ev->u.host.start);
 	s64(w, &ev->u.host.end);
+	late_u64(w, &ev->u.host.agent);
+}
+
+static void walk_host_state(struct walk *w, struct event *ev)
+{
+	bool *watch = &ev->u.host_state.watch;
+
+	flag(w, &ev->u.host_state.down);
+	if (!late(w, ev->u.host_state.since || *watch))
+		return;
+	s64(w, &ev->u.host_state.since);
+	if (!late(w, *watch)) {
+		late_is(w, ev->u.host_state.since != 0);
+		return;
+	}
+	flag(w, watch);
+	late_is(w, *watch);
+}
+
+static void walk_instance_change(struct walk *w, struct event *ev)
+{
+	s32(w, &ev->u.instance_change.priority);
+	late_text(w, &ev->u.instance_change.user_data, TEXT_BYTES);
+}
+
+static void walk_agent_session(struct walk *w, struct event *ev)
+{
+	u64(w, &ev->u.agent_session.generation);
+	raw(w, ev->u.agent_session.hash, TOKEN_HASH);
 }
 
 static void walk_instance(struct walk *w, struct event *ev)
@@ -254,15 +314,19 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_TOKEN: walk_token(w, ev); break;
 	case EVENT_SKU: s32(w, &ev->u.sku.gpus); break;
 	case EVENT_HOST: walk_host(w, ev); break;
-	case EVENT_HOST_STATE: flag(w, &ev->u.host_state.down); break;
+	case EVENT_HOST_STATE: walk_host_state(w, ev); break;
 	case EVENT_POOL: s32(w, &ev->u.pool.kind); break;
 	case EVENT_ORDER: walk_order(w, ev); break;
 	case EVENT_RELEASE: walk_release(w, ev); break;
 	case EVENT_INSTANCE: walk_instance(w, ev); break;
-	case EVENT_INSTANCE_CHANGE: s32(w, &ev->u.instance_change.priority); break;
+	case EVENT_INSTANCE_CHANGE: walk_instance_change(w, ev); break;
 	case EVENT_REPORT: s32(w, &ev->u.report.status); break;
 	case EVENT_PROCUREMENT: walk_procurement(w, ev); break;
 	case EVENT_PROCUREMENT_CHANGE: walk_procurement_change(w, ev); break;
+	case EVENT_AGENT: text(w, &ev->u.agent.machine, NAME_BYTES); break;
+	case EVENT_AGENT_SESSION: walk_agent_session(w, ev); break;
+	case EVENT_AGENT_INVENTORY:
+	case EVENT_AGENT_RETIRE:
 	case EVENT_TOKEN_REVOKE:
 	case EVENT_HOST_RETIRE:
 	case EVENT_POOL_CHANGE:

@@ -18,6 +18,8 @@ enum {
 	ANSWER_DAYS = 30,
 	FORGET_SECONDS = 60,       /* between bites */
 	FORGET_BITE = 200,
+	LOGS_BITE = 64,            /* consoles that are looked at */
+	LOGS_DAYS = 7,             /* kept after the end of their nodes */
 	RETRY_MS = 1000,
 	STEP_MINUTES = 60,         /* of the first tick of many; the next are longer where little happens */
 	STEP_EFFECTS = 1 << 16,
@@ -31,6 +33,7 @@ struct market {
 	int64_t now;
 	int64_t tried;             /* monotonic, of the last try to read it again */
 	int64_t forgot;
+	uint64_t logs_at;          /* the console that was looked at last */
 	uint64_t every;
 	uint64_t kept;             /* event of the newest snapshot */
 	bool dirty;                /* something is staged */
@@ -253,6 +256,20 @@ int market_keep_answer(struct market *m, const struct answer *a, struct fail *f)
 	return m->store->calls->keep_answer(m->store, a, &why) ? broke(m, &why, f) : 0;
 }
 
+int market_log(struct market *m, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f)
+{
+	struct fail why = { 0 };
+	int rc;
+
+	if (!market_ready(m))
+		return not_ready(m, f);
+	rc = m->store->calls->log_append(m->store, instance, lines, count, &why);
+	m->dirty = true; /* a transaction is open, whatever became of it */
+	if (rc == REASON_INVALID)
+		return fail_set(f, rc, "%s", why.text);
+	return rc ? broke(m, &why, f) : 0;
+}
+
 /*
  * Minutes that were slept through come in steps that are on disk one by one: what a day did to thousands of
  * orders is too much for one event. Not where others' events are staged, whose turn ends with them.
@@ -309,6 +326,38 @@ static int snapshot(struct market *m, struct fail *f)
 	return m->store->calls->snapshot(m->store, seq, m->bytes.data, m->bytes.len, engine_hash(m->engine), f);
 }
 
+struct old_logs {
+	const struct market *m;
+	uint64_t list[LOGS_BITE], last;
+	size_t count, seen;
+};
+
+static int old_log(void *arg, const struct log_head *h)
+{
+	struct old_logs *o = arg;
+	const struct instance *i = engine_instance(o->m->engine, h->instance);
+	bool ended = !i || i->status == INSTANCE_TERMINATED || i->status == INSTANCE_FAILED;
+
+	o->last = h->instance;
+	o->seen++;
+	if (ended && (!i || o->m->now - i->updated_at > (int64_t)LOGS_DAYS * 86400))
+		o->list[o->count++] = h->instance;
+	return 0;
+}
+
+/* Consoles of nodes that nobody can ask for, and of those that ended long ago: some at a time, in turn. */
+static int forget_logs(struct market *m, struct fail *f)
+{
+	const struct store_calls *calls = m->store->calls;
+	struct old_logs o = { .m = m };
+	int rc = calls->log_heads(m->store, m->logs_at, LOGS_BITE, old_log, &o, f);
+
+	m->logs_at = o.seen < LOGS_BITE ? 0 : o.last;
+	for (size_t i = 0; i < o.count && !rc; i++)
+		rc = calls->log_drop(m->store, o.list[i], f);
+	return rc;
+}
+
 static int stage_rest(struct market *m, struct fail *f)
 {
 	int rc = 0;
@@ -318,6 +367,7 @@ static int stage_rest(struct market *m, struct fail *f)
 	if (!rc && m->now - m->forgot >= FORGET_SECONDS) {
 		m->forgot = m->now;
 		rc = m->store->calls->forget_answers(m->store, m->now - (int64_t)ANSWER_DAYS * 86400, FORGET_BITE, f);
+		rc = rc ? rc : forget_logs(m, f);
 	}
 	return rc;
 }

@@ -33,6 +33,8 @@ int market_apply(struct market *m, struct event *ev, const struct effects **did,
 
 /* An idempotent request's answer goes into the same batch. */
 int market_keep_answer(struct market *m, const struct answer *a, struct fail *f);
+/* Lines of an instance's console, which follow those that are there, into the same batch. */
+int market_log(struct market *m, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f);
 bool market_dirty(const struct market *m);    /* something is staged */
 
 /* 0: all that was staged is on disk. Else nothing of it is: REASON_UNAVAILABLE; the engine is as the disk. */

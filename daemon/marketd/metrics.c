@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "marketd/watch.h"
+
 static const int64_t micros_bounds[METRIC_BOUNDS] = {
 	100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000,
 };
@@ -151,6 +153,7 @@ static void print_http(const struct metrics *m, struct buf *b)
 		(int64_t)m->connections_timed_out);
 	number(b, "nanopod_http_streams", "gauge", "Event streams that are open.", m->streams);
 	number(b, "nanopod_http_waiting", "gauge", "Requests that wait for an event.", m->parked);
+	number(b, "nanopod_http_polls", "gauge", "Agents that wait for work.", m->polls);
 	number(b, "nanopod_http_answer_bytes", "gauge", "Answers that their clients have not taken yet.", m->answer_bytes);
 	number(b, "nanopod_http_rate_limited_total", "counter", "Requests refused for coming too often.", (int64_t)m->rate_limited);
 	number(b, "nanopod_http_auth_failures_total", "counter", "Requests whose token was not taken.", (int64_t)m->auth_failed);
@@ -204,12 +207,52 @@ static void print_engine(const struct api *api, struct buf *b)
 	number(b, "nanopod_minute", "gauge", "The market's minute.", engine_minute(e));
 }
 
+enum { UP, SILENT, JOINED, STATES };
+
+/* What keeps nodes, and how far it is behind: what is paid for and not there shows here first. */
+static void print_agents(const struct api *api, struct buf *b)
+{
+	static const char *const names[] = { "up", "silent", "joined" };
+	const struct engine *e = market_engine(api->market);
+	int64_t states[STATES] = { 0 }, silence = 0, unknown = 0, leak = 0, awaits = 0, now = market_now(api->market);
+
+	for (const struct agent *a = engine_agent_after(e, 0, 0); a; a = engine_agent_after(e, 0, a->id)) {
+		const struct watched *w = watch_agent(api->watch, a->id);
+		int64_t quiet = w ? (api->now_ms - w->heard_ms) / 1000 : 0, age;
+
+		if (a->retired)
+			continue;
+		states[!a->generation ? JOINED : w && w->heard_at && !w->silent ? UP : SILENT]++;
+		silence = quiet > silence ? quiet : silence;
+		if (!w || !w->status.unknown)
+			continue;
+		unknown += w->status.unknown;
+		age = w->status.oldest_unknown + (api->now_ms - w->status.at_ms) / 1000;
+		leak = age > leak ? age : leak;
+	}
+	for (const struct instance *i = engine_instance_after(e, 0, 0); i; i = engine_instance_after(e, 0, i->id)) {
+		int64_t since = watch_awaits(e, i);
+
+		if (since && now - since > awaits)
+			awaits = now - since;
+	}
+	head(b, "nanopod_agents", "gauge", "Agents that are up, silent, or joined and never came.");
+	for (int i = 0; i < STATES; i++)
+		buf_addf(b, "nanopod_agents{state=\"%s\"} %" PRId64 "\n", names[i], states[i]);
+	number(b, "nanopod_agent_silent_seconds", "gauge", "How long the agent that is silent longest was not heard of.", silence);
+	number(b, "nanopod_nodes_unknown", "gauge", "Nodes that run and that nobody asked for.", unknown);
+	number(b, "nanopod_nodes_unknown_seconds", "gauge", "Age of the oldest of them.", leak);
+	number(b, "nanopod_node_awaits_seconds", "gauge", "How long the node that is overdue longest should have run.", awaits);
+}
+
 int metrics_print(const struct metrics *m, const struct api *api, struct buf *out)
 {
 	print_requests(m, out);
 	print_http(m, out);
 	print_store(m, api, out);
-	if (market_ready(api->market))
+	if (market_ready(api->market)) {
 		print_engine(api, out);
+		print_agents(api, out);
+	}
 	return buf_adds(out, "");
 }

@@ -233,7 +233,7 @@ static json_t *answers(const struct routes *rs, const struct route *r)
 
 static json_t *scopes(int32_t bits)
 {
-	static const char *const names[] = { "read", "trade", "nodes", "tokens", "host", "admin" };
+	static const char *const names[] = { "read", "trade", "nodes", "tokens", "host", "admin", "join", "agent" };
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -12,7 +12,7 @@ enum { USAGE = 2 };
 
 enum opt {
 	OPT_DATA = 256, OPT_LISTEN, OPT_SOCKET, OPT_CERT, OPT_KEY, OPT_NAME, OPT_INSECURE, OPT_TEST_CLOCK, OPT_SNAPSHOT, OPT_LEVEL,
-	OPT_CONNECTIONS, OPT_PER_ADDRESS, OPT_RATE, OPT_FORCE, OPT_HELP, OPT_VERSION,
+	OPT_AGENT_SILENT, OPT_NODE_WAIT, OPT_CONNECTIONS, OPT_PER_ADDRESS, OPT_RATE, OPT_FORCE, OPT_HELP, OPT_VERSION,
 };
 
 static const struct option rows[] = {
@@ -26,6 +26,8 @@ static const struct option rows[] = {
 	{ "test-clock", optional_argument, NULL, OPT_TEST_CLOCK },
 	{ "snapshot-every", required_argument, NULL, OPT_SNAPSHOT },
 	{ "log-level", required_argument, NULL, OPT_LEVEL },
+	{ "agent-silent", required_argument, NULL, OPT_AGENT_SILENT },
+	{ "node-wait", required_argument, NULL, OPT_NODE_WAIT },
 	{ "connections", required_argument, NULL, OPT_CONNECTIONS },
 	{ "connections-per-address", required_argument, NULL, OPT_PER_ADDRESS },
 	{ "rate", required_argument, NULL, OPT_RATE },
@@ -49,10 +51,12 @@ static const char help[] =
 	"  --tls-key FILE      the key in PEM\n"
 	"  --insecure          take a public address without TLS, behind a proxy that has it\n"
 	"  --name NAME         what the market calls itself (nanopod)\n"
-	"  --connections N     at most so many connections (1024)\n"
+	"  --connections N     at most so many connections (4096)\n"
 	"  --connections-per-address N\n"
-	"                      of them from one address (256)\n"
+	"                      of them from one address, but for agents (256)\n"
 	"  --rate N            requests a second of one account; 0: as many as it likes (1000)\n"
+	"  --agent-silent N    seconds after which a host is down whose agent is not heard of (45)\n"
+	"  --node-wait N       seconds after which a host is down whose node does not run (180)\n"
 	"  --snapshot-every N  a snapshot each N events; 0: only at the end (100000)\n"
 	"  --test-clock[=UNIX] the clock stands still until it is told to move: for tests\n"
 	"  --log-level LEVEL   error, warn, info, debug (info)\n"
@@ -102,6 +106,10 @@ static int read_number_option(struct options *o, int opt, const char *text)
 	switch (opt) {
 	case OPT_SNAPSHOT:
 		return read_number("snapshot-every", text, 0, 1000000000, &o->snapshot_every);
+	case OPT_AGENT_SILENT:
+		return read_number("agent-silent", text, 1, 86400, &o->agent_silent);
+	case OPT_NODE_WAIT:
+		return read_number("node-wait", text, 1, 86400, &o->node_wait);
 	case OPT_CONNECTIONS:
 		return read_number("connections", text, 1, 60000, &o->connections);
 	case OPT_PER_ADDRESS:

@@ -26,6 +26,7 @@ struct options {
 	bool insecure, test_clock;
 	int64_t test_start;            /* --test-clock=UNIX: where a new market begins; 0: now */
 	long snapshot_every;           /* -1: the market's own */
+	long agent_silent, node_wait;  /* seconds; 0: the watch's own */
 	long connections, connections_per_address, rate;   /* 0: the server's own; rate -1: none */
 	enum log_level level;
 	char database[OPTIONS_PATH_MAX], socket_room[OPTIONS_PATH_MAX];

@@ -107,7 +107,7 @@ const char *party_token_key(const uint8_t hash[TOKEN_HASH], char room[TOKEN_KEY]
 
 int party_token(struct engine *e, const struct event *ev, struct fail *why)
 {
-	int32_t all = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN;
+	int32_t all = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN | SCOPE_JOIN;
 	int32_t scopes = ev->u.token.scopes;
 	char key[TOKEN_KEY];
 	struct token *t;

@@ -104,6 +104,21 @@ const struct procurement *engine_procurement(const struct engine *e, uint64_t id
 	return idmap_get(&e->ids[PROCUREMENTS], id);
 }
 
+const struct agent *engine_agent(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[AGENTS], id);
+}
+
+const struct agent *engine_agent_named(const struct engine *e, uint64_t account, const char *name)
+{
+	return account ? world_named(e, AGENTS, account, name) : NULL;
+}
+
+const struct agent *engine_agent_keyed(const struct engine *e, const char *public_key)
+{
+	return world_named(e, AGENTS, 0, public_key);
+}
+
 /* Of an account, or of all. */
 static const struct rank *rank_of(const struct engine *e, enum kind k, uint64_t account)
 {
@@ -166,6 +181,53 @@ const struct instance *engine_instance_before(const struct engine *e, uint64_t a
 const struct procurement *engine_procurement_after(const struct engine *e, uint64_t account, uint64_t after)
 {
 	return rank_after(rank_of(e, PROCUREMENTS, account), after);
+}
+
+const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after)
+{
+	return rank_after(rank_of(e, AGENTS, account), after);
+}
+
+const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after)
+{
+	const struct keeper *k = world_keeper(e, agent);
+
+	return k ? rank_after(&k->hosts, after) : NULL;
+}
+
+const struct instance *engine_host_instance(const struct engine *e, uint64_t host)
+{
+	const struct unit *u = world_unit(e, host);
+
+	return u ? world_instance(e, u->instance) : NULL;
+}
+
+int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute)
+{
+	const struct unit *u = world_unit(e, host);
+
+	for (size_t i = u ? calendar_find(u, minute) : 0; u && i < u->pub.piece_count; i++) {
+		const struct piece *p = &u->pub.pieces[i];
+
+		if (p->pool != pool || p->start > minute)
+			break;
+		minute = p->end;
+	}
+	return minute;
+}
+
+uint64_t engine_host_version(const struct engine *e, uint64_t host)
+{
+	const struct unit *u = world_unit(e, host);
+
+	return u && u->keeper ? u->version : 0;
+}
+
+uint64_t engine_agent_version(const struct engine *e, uint64_t agent)
+{
+	const struct keeper *k = world_keeper(e, agent);
+
+	return k ? k->version : 0;
 }
 
 bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uint64_t *at)

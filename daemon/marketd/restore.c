@@ -10,6 +10,7 @@
 #include "marketd/calendar.h"
 #include "marketd/depot.h"
 #include "marketd/engine.h"
+#include "marketd/keeper.h"
 #include "marketd/lease.h"
 #include "marketd/party.h"
 #include "marketd/snapshot.h"
@@ -126,17 +127,37 @@ static bool read_pool(struct reader *r)
 	return d ? read_stocks(r, d) : bad(r);
 }
 
+static bool read_agent(struct reader *r)
+{
+	struct agent a = { 0 };
+	bool fits;
+
+	codec_agent(&r->c, &a);
+	fits = id_fits(r, a.id) && a.name && *a.name && keeper_key_fits(a.public_key) && world_party(r->e, a.account) &&
+		(a.retired || (!world_named(r->e, AGENTS, a.account, a.name) && !world_named(r->e, AGENTS, 0, a.public_key)));
+	if (fits)
+		world_make_keeper(r->e, &a);
+	free(a.name);
+	free(a.public_key);
+	free(a.machine);
+	free(a.inventory);
+	return fits || bad(r);
+}
+
 static bool read_host(struct reader *r)
 {
 	struct host h = { 0 };
 	const struct depot *d;
+	const struct keeper *k;
 	bool fits;
 
 	codec_host(&r->c, &h);
 	d = world_depot(r->e, h.pool);
+	k = world_keeper(r->e, h.agent);
 	fits = id_fits(r, h.id) && h.name && *h.name && world_ware(r->e, h.sku) && d && d->pub.kind == POOL_ORIGINATING &&
 		(h.retired || !d->pub.deleted) && d->pub.account == h.account && window_fits(h.start, h.end) &&
-		(h.retired || !world_named(r->e, HOSTS, h.account, h.name));
+		(h.retired || !world_named(r->e, HOSTS, h.account, h.name)) &&
+		(h.down || !h.watched) && (!h.agent || (k && k->pub.account == h.account && (h.retired || !k->pub.retired)));
 	if (fits)
 		depot_add_host(r->e, &h, NULL, 0);
 	free(h.name);
@@ -339,7 +360,7 @@ static bool read_head(struct reader *r)
 static bool read_all(struct reader *r, enum kind k, bool (*one)(struct reader *))
 {
 	static const char *const names[KINDS] = { "account", "token", "instance SKU", "host", "pool", "order", "lease", "instance",
-		"procurement" };
+		"procurement", "agent" };
 
 	r->last = 0;
 	r->what = names[k];
@@ -353,9 +374,10 @@ static bool read_state(struct reader *r)
 {
 	struct unit *u;
 	struct ware *w;
+	struct keeper *k;
 
 	if (!read_head(r) || !read_all(r, ACCOUNTS, read_account) || !read_all(r, TOKENS, read_token) ||
-		!read_all(r, SKUS, read_sku) || !read_all(r, POOLS, read_pool) || !read_all(r, HOSTS, read_host) ||
+		!read_all(r, SKUS, read_sku) || !read_all(r, POOLS, read_pool) || !read_all(r, AGENTS, read_agent) || !read_all(r, HOSTS, read_host) ||
 		!read_all(r, LEASES, read_lease) || !read_all(r, ORDERS, read_order))
 		return false;
 	r->what = "schedule";
@@ -366,6 +388,10 @@ static bool read_state(struct reader *r)
 		return false;
 	for (size_t at = 0; (w = rank_next(&r->e->all[SKUS], &at));)
 		w->crossed = true; /* what was tried before is not known any more */
+	for (size_t at = 0; (u = rank_next(&r->e->all[HOSTS], &at));)
+		u->version = r->e->count;
+	for (size_t at = 0; (k = rank_next(&r->e->all[AGENTS], &at));)
+		k->version = r->e->count;
 	r->what = "end";
 	return r->c.at == r->c.end || bad(r);
 }

@@ -20,10 +20,10 @@ static void tell_status(struct engine *e, const struct instance *x)
 		.other = x->host, .minute = e->minute, .code = (int32_t)x->status });
 }
 
-static void set_detail(struct instance *x, const char *text)
+static void set_text(char **text, const char *now)
 {
-	free(x->detail);
-	x->detail = must_copy(text);
+	free(*text);
+	*text = must_copy(now);
 }
 
 /* It is over, and its name and host are free. */
@@ -31,13 +31,15 @@ static void end(struct engine *e, struct instance *x, enum instance_status statu
 {
 	struct unit *u = world_unit(e, x->host);
 
-	if (u && u->instance == x->id)
+	if (u && u->instance == x->id) {
 		u->instance = 0;
+		unit_changed(u);
+	}
 	x->host = 0;
 	x->status = status;
 	x->updated_at = e->at;
 	if (detail)
-		set_detail(x, detail);
+		set_text(&x->detail, detail);
 	world_unname(e, INSTANCES, x->account, x->name);
 	world_stale(e, world_depot(e, x->pool));
 	tell_status(e, x);
@@ -64,7 +66,7 @@ static struct unit *free_host(const struct engine *e, const struct depot *d, uin
 	return NULL;
 }
 
-static void place_waiting(struct engine *e, struct depot *d)
+static void place_waiting(struct engine *e, struct depot *d, int64_t when)
 {
 	struct instance **list = NULL, *x;
 	size_t count = 0, cap = 0;
@@ -83,8 +85,10 @@ static void place_waiting(struct engine *e, struct depot *d)
 		if (!u)
 			continue;
 		u->instance = list[i]->id;
-		list[i]->host = u->pub.id;
+		unit_changed(u);
+		list[i]->host = list[i]->had = u->pub.id;
 		list[i]->updated_at = e->at;
+		list[i]->placed_at = when;
 		tell_status(e, list[i]);
 	}
 	free(list);
@@ -98,7 +102,7 @@ static int depot_cmp(const void *a, const void *b)
 }
 
 /* Hosts first lose what is over in all pools, then gain: a host goes from one pool's instance to another's. */
-void review_all(struct engine *e)
+void review_all(struct engine *e, int64_t when)
 {
 	size_t count = e->stale_count;
 
@@ -114,7 +118,7 @@ void review_all(struct engine *e)
 				end(e, x, INSTANCE_TERMINATED, "lease ended");
 	}
 	for (size_t i = 0; i < count; i++) {
-		place_waiting(e, e->stale[i]);
+		place_waiting(e, e->stale[i], when);
 		e->stale[i]->stale = false;
 	}
 	e->stale_count = 0;
@@ -172,6 +176,7 @@ int instance_change(struct engine *e, const struct event *ev, struct fail *why)
 
 	rc = rc ? rc : door_name(ev->name, false, why);
 	rc = rc ? rc : door_text(ev->text, why);
+	rc = rc ? rc : door_text(ev->u.instance_change.user_data, why);
 	if (rc)
 		return rc;
 	if (ev->u.instance_change.priority < -1 || ev->u.instance_change.priority > PRIORITY_CRITICAL)
@@ -187,13 +192,15 @@ int instance_change(struct engine *e, const struct event *ev, struct fail *why)
 		if (live(x))
 			world_name(e, INSTANCES, x->account, x->name, x);
 	}
-	if (ev->text) {
-		free(x->tags);
-		x->tags = must_copy(ev->text);
-	}
+	if (ev->text)
+		set_text(&x->tags, ev->text);
+	if (ev->u.instance_change.user_data)
+		set_text(&x->user_data, ev->u.instance_change.user_data);
 	if (ev->u.instance_change.priority >= 0)
 		x->priority = (enum instance_priority)ev->u.instance_change.priority;
 	x->updated_at = ev->at;
+	if (x->host)
+		unit_changed(world_unit(e, x->host));
 	return 0;
 }
 
@@ -244,7 +251,7 @@ int instance_report(struct engine *e, const struct event *ev, struct fail *why)
 		return 0;
 	}
 	if (ev->text)
-		set_detail(x, ev->text);
+		set_text(&x->detail, ev->text);
 	x->updated_at = ev->at;
 	if (x->status == INSTANCE_RUNNING)
 		return 0;

@@ -5,7 +5,8 @@
 
 #include "marketd/world.h"
 
-void review_all(struct engine *e); /* of the pools where something changed */
+/* Of the pools where something changed. when: Unix seconds, at which hosts are given. */
+void review_all(struct engine *e, int64_t when);
 
 int instance_make(struct engine *e, const struct event *ev, struct fail *why);
 int instance_change(struct engine *e, const struct event *ev, struct fail *why);

@@ -14,6 +14,7 @@
 #include "marketd/auth.h"
 #include "marketd/keyed.h"
 #include "marketd/routes.h"
+#include "marketd/watch.h"
 
 #define PREVIEW "/preview/v2/"
 
@@ -46,7 +47,7 @@ static int check_who(struct request *q, const struct route *route, struct reply 
 {
 	if (q->local)
 		q->scopes = AUTH_ALL;
-	if (route->flags & ROUTE_OPEN)
+	if ((route->flags & ROUTE_OPEN) || (q->joined && (route->scopes & SCOPE_JOIN)))
 		return 0;
 	if (!q->scopes)
 		return api_refuse(q, r, q->refused ? q->refused : REASON_UNAUTHENTICATED, NULL, "%s",
@@ -197,6 +198,8 @@ static int answer_route(struct api *api, const struct route *route, struct reque
 	int status;
 
 	status = check_who(q, route, r);
+	if (status == 0 && q->agent && api->watch && !q->waited && !q->last_ask) /* asked again, nothing was heard */
+		watch_heard(api->watch, q->agent, api->now_ms, market_now(api->market));
 	if (status == 0)
 		status = check_query(api, q, route, r);
 	if (status == 0)

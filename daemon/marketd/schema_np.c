@@ -49,6 +49,7 @@ static const struct schema_field market[] = {
 	{ "minute", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of the last tick, since the epoch" },
 	{ "test_clock", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "policy", SCHEMA_REF, FIELD_REQUIRED, "np.MarketPolicy", 0, 0, NULL },
+	{ "tls_public_key", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "sha256//…, to pin; null: no TLS here" },
 	{ 0 },
 };
 
@@ -224,26 +225,12 @@ static const struct schema_field host[] = {
 	{ "account", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "instance_sku", SCHEMA_REF, FIELD_REQUIRED, "InstanceSkuSummary", 0, 0, NULL },
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "up|down|retired", 0, 0, NULL },
+	{ "agent", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "the machine that makes its nodes" },
 	{ "pool", SCHEMA_REF, FIELD_REQUIRED, "np.Named", 0, 0, NULL },
 	TIME("start_at", FIELD_REQUIRED),
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
 	TIME("created_at", FIELD_REQUIRED),
 	{ "schedule", SCHEMA_ARRAY, FIELD_REQUIRED, "np.HostPiece", 0, 0, NULL },
-	{ 0 },
-};
-
-static const struct schema_field host_key[] = {
-	{ "key_type", SCHEMA_STRING, FIELD_REQUIRED, NULL, 1, 64, NULL },
-	{ "key", SCHEMA_STRING, FIELD_REQUIRED, "^[A-Za-z0-9+/=]+$", 1, 4096, "base64" },
-	{ 0 },
-};
-
-static const struct schema_field report[] = {
-	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "running|failed", 0, 0, NULL },
-	{ "detail", SCHEMA_STRING, FIELD_NULL, NULL, 0, 1024, NULL },
-	{ "hostname", SCHEMA_STRING, FIELD_NULL, "^[A-Za-z0-9.:_-]+$", 1, 255, "where SSH is" },
-	{ "port", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, 65535, NULL },
-	{ "host_keys", SCHEMA_ARRAY, FIELD_NULL, "np.HostKey", 0, 8, NULL },
 	{ 0 },
 };
 
@@ -340,7 +327,8 @@ static const struct schema_field event_line[] = {
 	{ "type", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "order", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "contract", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "account", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "instance", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
-	{ "host", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "procurement", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "host", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "agent", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "procurement", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "pool", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "amount_dollars", SCHEMA_REF, 0, "np.Dollars", 0, 0, NULL }, { "amount_micros", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },
 	TIME("effective_at", FIELD_NULL),
@@ -372,7 +360,8 @@ const struct schema schema_np[] = {
 	{ "np.Name", SCHEMA_STRING, "^[a-zA-Z0-9][a-zA-Z0-9._-]*$", 1, NAME_BYTES - 10, NULL, NULL, "letters, digits, '.', '_', '-'" },
 	{ "np.Time", SCHEMA_INTEGER, NULL, 0, SECONDS_MAX, NULL, NULL, "Unix seconds" },
 	{ "np.Dollars", SCHEMA_STRING, MONEY_TEXT_OF, 1, 32, NULL, NULL, "dollars, to the micro-dollar" },
-	{ "np.Scope", SCHEMA_ENUM, "read|trade|nodes|tokens|host|admin", 0, 0, NULL, NULL, "what a token may do" },
+	{ "np.Scope", SCHEMA_ENUM, "read|trade|nodes|tokens|host|admin|join", 0, 0, NULL, NULL,
+		"what a token may do; join: let one machine in, once" },
 	OBJECT("np.Named", named), OBJECT("np.MarketPolicy", market_policy), OBJECT("np.Market", market),
 	OBJECT("np.WhoamiToken", whoami_token), OBJECT("np.Whoami", whoami), OBJECT("np.Balances", balances),
 	{ "np.Balance", SCHEMA_OBJECT, NULL, 0, 0, "np.Balances", balance, NULL },
@@ -386,7 +375,6 @@ const struct schema schema_np[] = {
 	OBJECT("np.SkuProperties", sku_properties_of), OBJECT("np.CreateSkuRequest", create_sku), OBJECT("np.PatchSkuRequest", patch_sku),
 	OBJECT("np.CreateHostRequest", create_host), OBJECT("np.PatchHostRequest", patch_host), OBJECT("np.CreateOfferRequest", create_offer),
 	OBJECT("np.HostPiece", host_piece), OBJECT("np.Host", host), OBJECT("np.HostList", host_list),
-	OBJECT("np.HostKey", host_key), OBJECT("np.ReportRequest", report),
 	OBJECT("np.QuoteRequest", quote_request), OBJECT("np.Alternative", alternative), OBJECT("np.Quote", quote),
 	OBJECT("np.ExtendRequest", extend),
 	{ "np.ExtendAnswer", SCHEMA_ONE_OF, "np.Quote|v2.OrderResponse", 0, 0, NULL, NULL, "a quote with dry_run, else the order" },

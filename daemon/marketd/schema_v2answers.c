@@ -104,6 +104,7 @@ static const struct schema_field log_chunk[] = {
 	FIELD_NUMBER("timestamp_monotonic_nanos", MUST, 0, 999999999),
 	FIELD_NUMBER("seqnum", MUST, 0, INT64_MAX),
 	FIELD_TEXT("data", MUST),
+	FIELD_NUMBER("np_at_micros", MUST, 0, INT64_MAX),
 	FIELDS_END,
 };
 

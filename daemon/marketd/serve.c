@@ -16,8 +16,10 @@
 #include "marketd/http.h"
 #include "marketd/listen.h"
 #include "marketd/notify.h"
+#include "marketd/tlskey.h"
+#include "marketd/watch.h"
 
-enum { DRAIN_MS = 10000, RETRY_MS = 1000, PEM_MAX = 1 << 20, WHERE_MAX = 1024 };
+enum { DRAIN_MS = 10000, RETRY_MS = 1000, WATCH_MS = 1000, PAUSE_MS = 3000, PEM_MAX = 1 << 20, WHERE_MAX = 1024 };
 
 struct server {
 	const struct options *o;
@@ -31,7 +33,7 @@ struct server {
 	int signals;
 	struct loop_watch signal_watch;
 	char where[WHERE_MAX];
-	int64_t next_retry;
+	int64_t next_retry, watched;
 	bool ending, lost;
 };
 
@@ -122,6 +124,11 @@ static int open_market(struct server *s, struct fail *f)
 		market_snapshot_every(s->market, (uint64_t)s->o->snapshot_every);
 	s->api = (struct api){ .market = s->market, .name = s->o->name, .test_clock = s->o->test_clock, .metrics = s->metrics };
 	s->metrics->database = s->o->database;
+	s->api.now_ms = clock_ms();
+	rc = watch_new(&s->api.watch, &(struct watch_settings){ .silent_ms = s->o->agent_silent * 1000, .await_seconds = s->o->node_wait },
+		s->api.now_ms);
+	if (rc != 0)
+		return fail_set(f, rc, "out of memory");
 	rc = market_time(s->market, clock_of(s), f);
 	return rc == 0 ? market_commit(s->market, f) : rc;
 }
@@ -167,6 +174,8 @@ static int open_http(struct server *s, struct fail *f)
 	if (s->o->tls_cert) {
 		cert = buf_text(&pem.cert);
 		key = buf_text(&pem.key);
+		if (rc == 0 && tls_key(cert, s->api.tls_key) != 0)
+			rc = fail_set(f, -EINVAL, "'%s' has no certificate", s->o->tls_cert);
 	}
 	if (rc == 0)
 		rc = http_new(&s->http, s->loop, &s->api, s->metrics, s->log, &set, f);
@@ -220,6 +229,8 @@ static void new_certificate(struct server *s)
 
 	if (rc == 0 && s->o->tls_cert)
 		rc = http_new_certificate(s->http, buf_text(&pem.cert), buf_text(&pem.key), &f);
+	if (rc == 0 && s->o->tls_cert)
+		tls_key(buf_text(&pem.cert), s->api.tls_key);
 	release_pem(&pem);
 	if (rc != 0)
 		log_at(s->log, LOG_ERROR, "the old certificate stays: %s", f.text);
@@ -270,6 +281,21 @@ static void keep_time(struct server *s)
 		log_at(s->log, LOG_WARN, "the store can be written again");
 }
 
+/* Agents that fell silent, nodes that do not come. */
+static void keep_watch(struct server *s)
+{
+	int64_t now_ms = clock_ms();
+	struct fail f = { 0 };
+
+	if (now_ms < s->watched + WATCH_MS)
+		return;
+	if (s->watched && now_ms - s->watched > PAUSE_MS)
+		watch_paused(s->api.watch, now_ms - s->watched);
+	s->watched = now_ms;
+	if (watch_turn(s->api.watch, s->market, now_ms, market_now(s->market), &f) != 0)
+		log_at(s->log, LOG_WARN, "the hosts of an agent could not be put down or up: %s", f.text);
+}
+
 /* One turn: sleep until something is due, move the clock, answer all that is ready with one commit. */
 static void turn(struct server *s)
 {
@@ -287,6 +313,7 @@ static void turn(struct server *s)
 		else if (http_watches(s->http, w))
 			break;  /* they stay ready until http_turn has looked */
 	keep_time(s);
+	keep_watch(s);
 	http_turn(s->http, clock_ms());
 	if (market_lost(s->market) && !s->ending) {
 		log_at(s->log, LOG_ERROR, "another nanopod-marketd has taken this market over; this one ends");
@@ -308,6 +335,7 @@ static void close_all(struct server *s)
 {
 	http_free(s->http);
 	api_close(&s->api);
+	watch_free(s->api.watch);
 	market_free(s->market);
 	for (int i = 0; i < s->socket_count; i++)
 		if (s->sockets[i] >= 0)

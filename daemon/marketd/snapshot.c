@@ -85,11 +85,16 @@ uint64_t codec_sum(const void *bytes, size_t len)
 
 void codec_engine(struct codec *c, struct engine *e, struct heads *h)
 {
-	int64_t magic = SNAPSHOT_MAGIC;
+	int64_t magic = SNAPSHOT_MAGIC + SNAPSHOT_FORM;
+	int kinds;
 
 	codec_num(c, &magic);
-	if (magic != SNAPSHOT_MAGIC)
+	if (magic <= SNAPSHOT_MAGIC || magic > SNAPSHOT_MAGIC + SNAPSHOT_FORM) {
 		c->rc = -EINVAL;
+		return;
+	}
+	c->form = (int)(magic - SNAPSHOT_MAGIC);
+	kinds = c->form < 2 ? SNAPSHOT_KINDS_1 : KINDS;
 	codec_field(c, e->minute);
 	codec_field(c, e->at);
 	codec_field(c, e->count);
@@ -101,7 +106,7 @@ void codec_engine(struct codec *c, struct engine *e, struct heads *h)
 	codec_field(c, e->policy.notice_minutes);
 	codec_field(c, e->issued);
 	codec_field(c, e->fees);
-	for (int k = 0; k < KINDS; k++)
+	for (int k = 0; k < kinds; k++)
 		codec_count(c, &h->count[k], 1);
 }
 
@@ -171,6 +176,10 @@ void codec_host(struct codec *c, struct host *h)
 	codec_field(c, h->down);
 	codec_field(c, h->retired);
 	codec_field(c, h->created_at);
+	if (c->form < 2)
+		return;
+	codec_field(c, h->agent);
+	codec_field(c, h->watched);
 }
 
 void codec_piece(struct codec *c, struct piece *p)
@@ -249,6 +258,10 @@ void codec_instance(struct codec *c, struct instance *x)
 	codec_field(c, x->status);
 	codec_field(c, x->created_at);
 	codec_field(c, x->updated_at);
+	if (c->form < 2)
+		return;
+	codec_field(c, x->placed_at);
+	codec_field(c, x->had);
 }
 
 void codec_procurement(struct codec *c, struct procurement *p)
@@ -266,6 +279,21 @@ void codec_procurement(struct codec *c, struct procurement *p)
 	codec_field(c, p->reason);
 	codec_field(c, p->created_at);
 	codec_field(c, p->updated_at);
+}
+
+void codec_agent(struct codec *c, struct agent *a)
+{
+	codec_field(c, a->id);
+	codec_field(c, a->account);
+	codec_text(c, &a->name, NAME_BYTES);
+	codec_text(c, &a->public_key, PUBLIC_KEY_TEXT);
+	codec_text(c, &a->machine, NAME_BYTES);
+	codec_text(c, &a->inventory, TEXT_BYTES);
+	codec_field(c, a->generation);
+	for (int i = 0; i < TOKEN_HASH; i++)
+		codec_field(c, a->session[i]);
+	codec_field(c, a->created_at);
+	codec_field(c, a->retired);
 }
 
 static void save_pools(struct codec *c, const struct engine *e)
@@ -338,6 +366,8 @@ int engine_save(const struct engine *e, struct buf *out)
 	for (at = 0; (x = rank_next(&e->all[SKUS], &at));)
 		codec_sku(&c, x, &((struct ware *)x)->used);
 	save_pools(&c, e);
+	for (at = 0; (x = rank_next(&e->all[AGENTS], &at));)
+		codec_agent(&c, x);
 	for (at = 0; (x = rank_next(&e->all[HOSTS], &at));)
 		codec_host(&c, x);
 	for (at = 0; (x = rank_next(&e->all[LEASES], &at));)

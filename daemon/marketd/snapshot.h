@@ -12,9 +12,12 @@ struct codec {
 	struct buf *out;           /* writing; NULL: reading */
 	const uint8_t *at, *end;
 	int rc;                    /* of writing: -ENOMEM, -EFBIG; of reading: -EINVAL */
+	int form;                  /* which it is written in; what was added since the first is left out in those before */
 };
 
-enum { SNAPSHOT_MAGIC = 0x4e504d31, SNAPSHOT_SUM = 8 }; /* "NPM1"; bytes of the checksum at the end */
+/* "NPM" and the form: 1, then 2 with agents. All are read, the last is written. */
+enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 2, SNAPSHOT_KINDS_1 = AGENTS };
+enum { SNAPSHOT_SUM = 8 }; /* bytes of the checksum at the end */
 
 void codec_num(struct codec *c, int64_t *value);
 void codec_text(struct codec *c, char **text, size_t max); /* what is read is the caller's; NULL is kept */
@@ -45,5 +48,6 @@ void codec_span(struct codec *c, struct span *s);
 void codec_lease(struct codec *c, struct lease *l);
 void codec_instance(struct codec *c, struct instance *x);
 void codec_procurement(struct codec *c, struct procurement *p);
+void codec_agent(struct codec *c, struct agent *a);
 
 #endif

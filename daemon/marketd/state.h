@@ -67,11 +67,26 @@ struct piece {
 	bool interruptible;        /* the lease can be taken back by a reserved buy */
 };
 
+/* A machine that makes nodes on its account's hosts: known by its key, not by where it calls from. */
+struct agent {
+	uint64_t id, account;
+	char *name;
+	char *public_key;          /* base64 */
+	char *machine;             /* which machine it was when it joined; NULL */
+	char *inventory;           /* JSON, as it told it last; NULL */
+	uint64_t generation;       /* of its last session; only a later one is let in */
+	uint8_t session[TOKEN_HASH]; /* of that session's secret; zeroes before the first */
+	int64_t created_at;
+	bool retired;
+};
+
 struct host {
 	uint64_t id, account, sku, pool;   /* pool: the originating one */
+	uint64_t agent;            /* which makes its nodes; 0: none does */
 	char *name;
 	int64_t start, end;        /* its minutes */
 	bool down, retired;
+	bool watched;              /* it is down because the market's watch found it so, and may raise it again */
 	int64_t created_at;
 	const struct piece *pieces;
 	size_t piece_count;
@@ -111,12 +126,14 @@ struct lease {
 
 struct instance {
 	uint64_t id, account, pool, sku, image;
-	uint64_t host;             /* 0 until the pool holds one for it */
+	uint64_t host;             /* 0 until the pool holds one for it, and after its end */
+	uint64_t had;              /* the host that it was given last; stays when it is over */
 	char *name, *tags, *user_data;
 	char *detail;              /* what the agent said last, or why it ended; NULL */
 	enum instance_priority priority;
 	enum instance_status status;
 	int64_t created_at, updated_at;
+	int64_t placed_at;         /* when it got its host, Unix seconds: where a minute gave it, when that began; 0: before that was kept */
 };
 
 struct procurement {

@@ -69,6 +69,34 @@ typedef int (*store_notice_fn)(void *arg, const struct notice_row *row);
 
 typedef int (*store_event_fn)(void *arg, uint64_t seq, const struct event *ev);
 
+/* ---- Consoles: what nodes said, line by line, each node's numbered from 1 */
+enum {
+	LOG_KEEP = 1 << 20,        /* bytes of one node: older lines go, their numbers are not given again */
+	LOG_LINE = 32,             /* what a line costs of them beside its bytes */
+};
+
+struct log_line {
+	uint64_t seq;
+	int64_t at;                /* microseconds since the epoch, by the node's agent */
+	const void *data;
+	size_t len;
+};
+
+struct log_head {
+	uint64_t instance;
+	uint64_t first, next;      /* the oldest line that is kept; the number of the one to come */
+	int64_t bytes;             /* that are kept */
+};
+
+struct log_filter {
+	uint64_t after, before;    /* seqs, both inclusive; 0: none */
+	int64_t after_at, before_at; /* microseconds, both inclusive; 0: none */
+	bool descending;
+	size_t limit;
+};
+typedef int (*store_log_fn)(void *arg, const struct log_line *l);
+typedef int (*store_log_head_fn)(void *arg, const struct log_head *h);
+
 /* Every call: 0, or a negative code with a sentence that says what to do. */
 struct store_calls {
 	const char *name;
@@ -79,6 +107,9 @@ struct store_calls {
 	int (*keep_answer)(struct store *s, const struct answer *a, struct fail *f);
 	int (*snapshot)(struct store *s, uint64_t seq, const void *bytes, size_t len, uint64_t hash, struct fail *f);
 	int (*forget_answers)(struct store *s, int64_t before, size_t max, struct fail *f);
+	/* Their seqs follow one another and the last one that is there (REASON_INVALID, and nothing was done). */
+	int (*log_append)(struct store *s, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f);
+	int (*log_drop)(struct store *s, uint64_t instance, struct fail *f);  /* all of it, its numbers too */
 	/* On disk. Fails with REASON_UNAVAILABLE (and has rolled back) where it is not; REASON_WRONG_STATE: another writer took over. */
 	int (*commit)(struct store *s, struct fail *f);
 	void (*rollback)(struct store *s);
@@ -103,6 +134,12 @@ struct store_calls {
 	/* account 0: everybody's. After (seq, n). */
 	int (*notices)(struct store *s, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit,
 		store_notice_fn fn, void *arg, struct fail *f);
+
+	/* 1: there is one; 0: none. */
+	int (*log_end)(struct store *s, uint64_t instance, struct log_head *out, struct fail *f);
+	int (*logs)(struct store *s, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg, struct fail *f);
+	/* Those of instances above that, ascending. */
+	int (*log_heads)(struct store *s, uint64_t after, size_t limit, store_log_head_fn fn, void *arg, struct fail *f);
 
 	/* ---- Care ---- */
 	/* Integrity of the file, sums and balances of the ledger, hash chains, continuity of seq. */

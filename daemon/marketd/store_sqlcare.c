@@ -118,7 +118,17 @@ static const struct { const char *sentence, *sql; } rules[] = {
 		"SELECT orders.id FROM orders JOIN lease ON lease.order_id = orders.id "
 			"GROUP BY orders.id, orders.filled_minutes HAVING SUM(lease.end_minute - lease.start_minute) > "
 			"orders.filled_minutes LIMIT 1" },
+	{ "a console has other lines than it says: instance",
+		"SELECT instance FROM log_head WHERE (SELECT COUNT(*) FROM log_line WHERE log_line.instance = log_head.instance AND "
+			"seq >= first AND seq < next) <> next - first OR (SELECT COALESCE(SUM(LENGTH(data) + 32), 0) FROM log_line "
+			"WHERE log_line.instance = log_head.instance) <> bytes LIMIT 1" },
+	{ "lines of a console belong to none: instance",
+		"SELECT instance FROM log_line WHERE NOT EXISTS (SELECT 1 FROM log_head WHERE log_head.instance = log_line.instance) "
+			"LIMIT 1" },
 };
+
+_Static_assert(LOG_LINE == 32, "the rule above names it");
+
 
 _Static_assert(ORDER_PENDING == 0 && ORDER_PARTIALLY_FILLED == 2 && ORDER_RESTING == 5, "the rule above names them");
 
@@ -386,7 +396,7 @@ int sqlite_backup(struct store *base, const char *path, struct fail *f)
 /* ---- Migration --------------------------------------------------------------------------- */
 
 /* What makes form n + 1 out of form n, at index n; each ends with NULL. Form 1 is the first. */
-static const char *const *const steps[SQLITE_STORE_FORM] = { NULL };
+static const char *const *const steps[SQLITE_STORE_FORM] = { NULL, sqlite_schema_logs };
 
 static int step_up(struct sqlite_store *s, int form, struct fail *f)
 {
@@ -411,8 +421,11 @@ static int climb(const char *path, int form, struct fail *f)
 		rc = sqlite_run(s, "BEGIN IMMEDIATE", f);
 	for (; !rc && form < SQLITE_STORE_FORM; form++)
 		rc = step_up(s, form, f);
+	/* Whoever has it open with an older program is to end: from here on his writes fail. */
 	if (!rc)
-		rc = sqlite_run(s, "COMMIT", f);
+		rc = sqlite_run(s, "UPDATE meta SET value = value + 1 WHERE name = 'epoch'; COMMIT", f);
+	if (!rc) /* its form is read from the file itself */
+		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	sqlite_disconnect(s); /* what is not committed is as if it had not been */
 	return rc;
 }

@@ -45,6 +45,8 @@ static int fill_new(const char *path, struct fail *f)
 		rc = sqlite_run(s, sql, f);
 	for (size_t i = 0; !rc && sqlite_schema[i]; i++)
 		rc = sqlite_run(s, sqlite_schema[i], f);
+	for (size_t i = 0; !rc && sqlite_schema_logs[i]; i++)
+		rc = sqlite_run(s, sqlite_schema_logs[i], f);
 	/* The last word turns the log on; closing then folds it in, so that one file is all. */
 	if (!rc)
 		rc = sqlite_run(s, "COMMIT; PRAGMA journal_mode=WAL;", f);
@@ -167,6 +169,22 @@ static int sqlite_forget_answers(struct store *base, int64_t before, size_t max,
 	int rc = begin(s, f);
 
 	return rc ? rc : sqlite_drop_answers(s, before, max, f);
+}
+
+static int sqlite_log_append(struct store *base, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	int rc = begin(s, f);
+
+	return rc ? rc : sqlite_put_log(s, instance, lines, count, f);
+}
+
+static int sqlite_log_drop(struct store *base, uint64_t instance, struct fail *f)
+{
+	struct sqlite_store *s = (struct sqlite_store *)base;
+	int rc = begin(s, f);
+
+	return rc ? rc : sqlite_drop_log(s, instance, f);
 }
 
 static int sqlite_snapshot(struct store *base, uint64_t seq, const void *data, size_t len, uint64_t hash, struct fail *f)
@@ -293,6 +311,8 @@ static const struct store_calls calls = {
 	.keep_answer = sqlite_keep_answer,
 	.snapshot = sqlite_snapshot,
 	.forget_answers = sqlite_forget_answers,
+	.log_append = sqlite_log_append,
+	.log_drop = sqlite_log_drop,
 	.commit = sqlite_commit,
 	.rollback = sqlite_rollback,
 	.last_seq = sqlite_last_seq,
@@ -303,6 +323,9 @@ static const struct store_calls calls = {
 	.leases = sqlite_leases,
 	.postings = sqlite_postings,
 	.notices = sqlite_notices,
+	.log_end = sqlite_log_end,
+	.logs = sqlite_logs,
+	.log_heads = sqlite_log_heads,
 	.check = sqlite_check,
 	.backup = sqlite_backup,
 	.fence = sqlite_fence,

@@ -13,9 +13,9 @@
 enum { SQLITE_READS = 32 };
 
 enum {
-	SQLITE_STORE_FORM = 1,               /* of the tables; store_sqlite_migrate() knows the way up */
+	SQLITE_STORE_FORM = 2,               /* of the tables; store_sqlite_migrate() knows the way up */
 	SQLITE_STORE_APPLICATION = 0x6e706d6b, /* "npmk" in the file's header */
-	SQLITE_STORE_STATEMENTS = 64,
+	SQLITE_STORE_STATEMENTS = 96,
 	SNAPSHOT_PART = 1 << 20,
 	SNAPSHOT_MAX = 1 << 30,
 	PATH_ROOM = 4096,
@@ -105,7 +105,8 @@ enum sqlite_read {
 	READ_ORDER_NEXT,
 	READ_ORDERS,               /* and seven more: by id or start, account or pool …: see store_sqlorders.c */
 	READ_LEASES = READ_ORDERS + 10,
-	READ_COUNT = READ_LEASES + 8,
+	READ_LOGS = READ_LEASES + 8, /* and writing them: see store_sqllog.c */
+	READ_COUNT = READ_LOGS + 12,
 };
 
 _Static_assert((int)READ_COUNT < (int)SQLITE_STORE_STATEMENTS, "the last number is check_epoch's");
@@ -131,6 +132,15 @@ int sqlite_postings(struct store *base, uint64_t account, uint64_t after_seq, ui
 int sqlite_notices(struct store *base, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit,
 	store_notice_fn fn, void *arg, struct fail *f);
 void sqlite_read_posting(sqlite3_stmt *st, struct posting_row *row); /* columns in the table's order, from the first */
+
+/* ---- store_sqllog.c: consoles -------------------------------------------------------------- */
+
+extern const char *const sqlite_schema_logs[];                    /* ends with NULL */
+int sqlite_put_log(struct sqlite_store *s, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f);
+int sqlite_drop_log(struct sqlite_store *s, uint64_t instance, struct fail *f);
+int sqlite_log_end(struct store *base, uint64_t instance, struct log_head *out, struct fail *f);
+int sqlite_logs(struct store *base, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg, struct fail *f);
+int sqlite_log_heads(struct store *base, uint64_t after, size_t limit, store_log_head_fn fn, void *arg, struct fail *f);
 
 /* ---- store_sqlcare.c ---------------------------------------------------------------------- */
 

@@ -8,12 +8,13 @@ const struct route *const api_tables[] = {
 	builtin_routes,
 	api_v2_skus, api_v2_orders, api_v2_preview, api_v2_book, api_v2_fills, api_v2_pools, api_v2_instances, api_v2_instance,
 	api_v2_procurements, api_v2_images, api_v2_account, api_v2_absent,
-	api_np_routes, api_np_token_routes, api_np_account_routes, api_np_host_routes, api_np_trade_routes, api_np_list_routes,
+	api_np_routes, api_np_token_routes, api_np_account_routes, api_np_host_routes, api_np_agent_routes, api_np_work_routes,
+	api_np_node_routes, api_np_trade_routes, api_np_list_routes,
 	api_v1_node_routes, api_v1_routes,
 	api_v0_order_routes, api_v0_contract_routes, api_v0_vm_routes, api_v0_procurement_routes, api_v0_routes,
 	NULL,
 };
 
 const struct schema *const schema_tables[] = {
-	schema_builtin, schema_v2, schema_v2_requests, schema_v2_answers, schema_np, schema_old, NULL,
+	schema_builtin, schema_v2, schema_v2_requests, schema_v2_answers, schema_np, schema_np_agent, schema_old, NULL,
 };

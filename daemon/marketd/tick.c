@@ -83,7 +83,7 @@ static void one_minute(struct engine *e, int64_t minute)
 	resting_try_marked(e);
 	procure_all(e);
 	resting_try_marked(e);
-	review_all(e);
+	review_all(e, 60 * minute);
 }
 
 /* The next minute in which anything is due. */

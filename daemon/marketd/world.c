@@ -65,6 +65,15 @@ static void free_instance(struct instance *i)
 	free(i->detail);
 }
 
+static void free_keeper(struct keeper *k)
+{
+	rank_release(&k->hosts);
+	free(k->pub.name);
+	free(k->pub.public_key);
+	free(k->pub.machine);
+	free(k->pub.inventory);
+}
+
 static void free_thing(enum kind k, void *thing)
 {
 	if (k == ACCOUNTS)
@@ -83,6 +92,8 @@ static void free_thing(enum kind k, void *thing)
 		free_instance(thing);
 	else if (k == PROCUREMENTS)
 		free(((struct procurement *)thing)->name);
+	else if (k == AGENTS)
+		free_keeper(thing);
 	free(thing);
 }
 
@@ -220,6 +231,26 @@ struct depot *world_make_depot(struct engine *e, const struct pool *p)
 	if (!p->deleted)
 		world_name(e, POOLS, p->account, p->name, d);
 	return d;
+}
+
+/* By name, and by its key: no account is 0. */
+struct keeper *world_make_keeper(struct engine *e, const struct agent *a)
+{
+	struct keeper *k = must_zalloc(sizeof *k);
+
+	k->pub = *a;
+	k->pub.name = must_copy(a->name);
+	k->pub.public_key = must_copy(a->public_key);
+	k->pub.machine = must_copy(a->machine);
+	k->pub.inventory = must_copy(a->inventory);
+	k->world = e;
+	k->version = e->count;
+	world_add(e, AGENTS, a->id, a->account, k);
+	if (a->retired)
+		return k;
+	world_name(e, AGENTS, a->account, a->name, k);
+	world_name(e, AGENTS, 0, a->public_key, k);
+	return k;
 }
 
 struct tenure *world_make_tenure(struct engine *e, const struct lease *l)

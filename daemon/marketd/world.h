@@ -15,7 +15,7 @@
 #include "marketd/idmap.h"
 #include "marketd/rank.h"
 
-enum kind { ACCOUNTS, TOKENS, SKUS, HOSTS, POOLS, ORDERS, LEASES, INSTANCES, PROCUREMENTS, KINDS };
+enum kind { ACCOUNTS, TOKENS, SKUS, HOSTS, POOLS, ORDERS, LEASES, INSTANCES, PROCUREMENTS, AGENTS, KINDS };
 
 enum { HOUR = 60, HORIZON = 2048 }; /* minutes; hours that the shelf of a SKU looks ahead */
 
@@ -29,6 +29,14 @@ struct party {
 	struct account pub;
 	struct rank own[KINDS];
 	struct list sold;          /* leases that it sold */
+};
+
+/* An agent: it keeps hosts. */
+struct keeper {
+	struct agent pub;
+	const struct engine *world;
+	struct rank hosts;         /* struct unit, not retired */
+	uint64_t version;          /* the event that last changed what it is to do */
 };
 
 /* Node-minutes of one SKU in a pool's books. */
@@ -97,6 +105,8 @@ struct unit {
 	struct host pub;           /* pieces point into `room` */
 	struct ware *ware;
 	struct depot *depot;
+	struct keeper *keeper;     /* its agent; NULL */
+	uint64_t version;          /* of what that is to do here */
 	struct piece *room;
 	int32_t *ends;             /* of the pieces, beside them: a search looks at few bytes */
 	size_t room_cap, room_off;
@@ -217,6 +227,18 @@ static inline struct procurement *world_procurement(const struct engine *e, uint
 	return idmap_get(&e->ids[PROCUREMENTS], id);
 }
 
+static inline struct keeper *world_keeper(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[AGENTS], id);
+}
+
+/* What the agent of this host is to do may be another thing after the event that is applied. */
+static inline void unit_changed(struct unit *u)
+{
+	if (u->keeper)
+		u->version = u->keeper->version = u->keeper->world->count + 1;
+}
+
 static inline bool order_block(const struct order *o)
 {
 	return o->side == SIDE_SELL && !(o->flags & ORDER_PARTIAL);
@@ -247,6 +269,7 @@ void world_unname(struct engine *e, enum kind k, uint64_t account, const char *n
 struct party *world_make_party(struct engine *e, const struct account *a);
 struct ware *world_make_ware(struct engine *e, const struct sku *s);
 struct depot *world_make_depot(struct engine *e, const struct pool *p);
+struct keeper *world_make_keeper(struct engine *e, const struct agent *a);
 struct tenure *world_make_tenure(struct engine *e, const struct lease *l);
 void world_drop_tenure(struct engine *e, struct tenure *t);
 

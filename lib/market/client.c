@@ -23,17 +23,20 @@ int client_new(const struct client_setup *setup, struct client **out, struct fai
 	rc = client_take_url(c, setup->url, f);
 	if (!rc && setup->token)
 		rc = client_check_token_text(setup->token, f);
+	if (!rc && setup->pin)
+		rc = client_check_pin(c, setup->pin, f);
 	if (!rc && setup->token && !c->secure && !c->loopback && !setup->plain)
 		rc = fail_set(f, CLIENT_BAD_SETUP, "the token is not sent to '%.100s', where everybody on the way could read it: use "
 			"https://, an ssh tunnel, or say 'market-plain: yes' in your settings", setup->url);
 	c->url = strdup(setup->url);
 	c->token = setup->token ? strdup(setup->token) : NULL;
 	c->ca = setup->ca ? strdup(setup->ca) : NULL;
+	c->pin = setup->pin ? strdup(setup->pin) : NULL;
 	c->connect_ms = setup->connect_ms > 0 ? setup->connect_ms : CONNECT_MS;
 	c->whole_ms = setup->whole_ms > 0 ? setup->whole_ms : WHOLE_MS;
 	c->tries = setup->tries > 0 && setup->tries <= TRIES_MAX ? setup->tries : TRIES;
 	c->stop_fd = setup->stop_fd > 0 ? setup->stop_fd : -1;
-	if (!rc && (!c->url || (setup->token && !c->token) || (setup->ca && !c->ca)))
+	if (!rc && (!c->url || (setup->token && !c->token) || (setup->ca && !c->ca) || (setup->pin && !c->pin)))
 		rc = fail_set(f, CLIENT_BAD_SETUP, "out of memory");
 	if (rc) {
 		client_free(c);
@@ -59,6 +62,7 @@ void client_free(struct client *c)
 	free(c->base);
 	free(c->socket);
 	free(c->ca);
+	free(c->pin);
 	free(c);
 }
 

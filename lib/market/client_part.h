@@ -52,7 +52,7 @@ struct transfer {
 struct client {
 	char *url, *base;           /* as it was given; what paths are added to */
 	char *socket;               /* unix:/path; NULL */
-	char *token, *ca;
+	char *token, *ca, *pin;
 	bool secure, loopback;      /* https; this machine */
 	int64_t connect_ms, whole_ms;
 	int tries, stop_fd;
@@ -80,5 +80,6 @@ int client_verdict(const struct client *c, struct transfer *t, const struct clie
 /* client_text.c: URLs, tokens and paths. */
 int client_take_url(struct client *c, const char *url, struct fail *f);
 int client_check_path(const char *path, struct fail *f);
+int client_check_pin(const struct client *c, const char *pin, struct fail *f);
 
 #endif

@@ -153,6 +153,20 @@ int client_check_token_text(const char *token, struct fail *f)
 	return 0;
 }
 
+/* libcurl takes what does not begin so for the name of a file. */
+int client_check_pin(const struct client *c, const char *pin, struct fail *f)
+{
+	static const char prefix[] = "sha256//";
+	size_t len = strlen(pin), body = len > 8 ? strspn(pin + 8, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") : 0;
+
+	if (!str_starts(pin, prefix) || body != 43 || len != 8 + 44 || pin[len - 1] != '=')
+		return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' is not the pin of a key: it is 'sha256//' and 44 characters; "
+			"'GET /np/v1' of the market tells it as tls_public_key", pin);
+	if (!c->secure)
+		return fail_set(f, CLIENT_BAD_SETUP, "a key is pinned, and this URL has none: it begins with https://");
+	return 0;
+}
+
 int client_check_path(const char *path, struct fail *f)
 {
 	if (*path != '/' || path[1] == '/')

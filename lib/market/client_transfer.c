@@ -147,6 +147,11 @@ static int set_way(struct client *c, CURL *e, const struct client_call *q)
 		SET(CURLOPT_NOPROXY, "*");
 	if (c->ca)
 		SET(CURLOPT_CAINFO, c->ca);
+	if (c->pin) { /* the key itself is known: nobody need vouch for it */
+		SET(CURLOPT_PINNEDPUBLICKEY, c->pin);
+		SET(CURLOPT_SSL_VERIFYPEER, 0L);
+		SET(CURLOPT_SSL_VERIFYHOST, 0L);
+	}
 	return bad;
 }
 
@@ -314,6 +319,9 @@ static int failed(const struct client *c, struct transfer *t, const struct clien
 	switch (t->result) {
 	case CURLE_PEER_FAILED_VERIFICATION: case CURLE_SSL_ISSUER_ERROR: case CURLE_SSL_INVALIDCERTSTATUS:
 		return fail_set(f, CLIENT_UNTRUSTED, "'%.200s' cannot show that it is who it says: %.200s", c->url, t->why);
+	case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+		return fail_set(f, CLIENT_UNTRUSTED, "'%.200s' shows another key than the one that is known of it: nothing was sent; ask its "
+			"operator whether the key was changed, before you believe it", c->url);
 	case CURLE_SSL_CACERT_BADFILE:
 		return fail_set(f, CLIENT_BAD_SETUP, "the certificates in '%.200s' cannot be read", c->ca ? c->ca : "the system's file");
 	case CURLE_NOT_BUILT_IN: case CURLE_FAILED_INIT: case CURLE_OUT_OF_MEMORY:

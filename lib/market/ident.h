@@ -22,7 +22,8 @@
 	X(TOKEN, "tok", NULL) \
 	X(ACCOUNT, "acct", NULL) \
 	X(WORKSPACE, "wksp", NULL) \
-	X(NODE, "n", NULL)
+	X(NODE, "n", NULL) \
+	X(AGENT, "agt", NULL)
 
 enum ident {
 #define IDENT_X(name, prefix, legacy) IDENT_##name,

@@ -133,9 +133,21 @@ struct model_ssh {
 	int64_t updated_at;                   /* of the keys; 0: not told */
 };
 
+/* What GET /np/v1/nodes tells. */
+struct model_node {
+	const char *id, *name, *status_text, *status_message, *type, *zone;
+	bool host_down;                       /* its host is silent or broken: that time is given back */
+	enum model_instance_status status;
+	struct model_ref reservation;
+	int64_t end_at;                       /* 0: not told */
+	int64_t created_at, updated_at;
+	const char *user;                     /* who signs in; NULL: not told */
+	struct model_ssh ssh;                 /* hostname NULL: nowhere to be reached yet */
+};
+
 struct model_log {
 	uint64_t seq;
-	int64_t at;
+	int64_t at, micros;                   /* micros: the same to the microsecond, of a market of ours; 0: not told */
 	const char *data;                     /* decoded */
 	size_t len;
 };
@@ -216,6 +228,7 @@ struct model_policy {
 /* GET /np/v1: is this a market of ours, and what can it. */
 struct model_market {
 	const char *name, *version;
+	const char *tls_key;                  /* "sha256//…", to pin; NULL: it has no TLS of its own */
 	int64_t now, minute;
 	bool test_clock;
 	struct model_policy policy;
@@ -231,6 +244,13 @@ struct model_host {
 	const char *id, *name, *state, *pool;
 	struct model_ref sku;
 	int64_t start, end;                   /* end MODEL_NEVER: none */
+};
+
+/* A machine that makes nodes. */
+struct model_agent {
+	const char *id, *name, *state, *health, *machine;
+	const char *message, *driver;         /* as it says itself; NULL: it said nothing yet */
+	int64_t nodes, created_at, last_seen_at; /* nodes -1: not told; last_seen_at 0: never */
 };
 
 struct model_lease {

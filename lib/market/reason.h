@@ -36,7 +36,8 @@
 	X(NOT_IMPLEMENTED, "not_implemented", 501, "not_implemented", 1, "this market does not have that") \
 	X(NO_BUYER, "no_buyer", 422, "unprocessable_entity", 6, "nobody asks for it at that price") \
 	X(EXPIRED, "expired", 422, "unprocessable_entity", 6, "its window is over") \
-	X(INTERNAL, "internal", 500, "api_error", 1, "a mistake of the market itself")
+	X(INTERNAL, "internal", 500, "api_error", 1, "a mistake of the market itself") \
+	X(FENCED, "fenced", 409, "conflict", 5, "this identity is in use elsewhere, and it is the other that counts")
 
 enum reason {
 	REASON_NONE = 0,

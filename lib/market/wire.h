@@ -52,6 +52,7 @@ int wire_order(struct doc *d, long at, struct model_order *out, struct fail *f);
 int wire_pool(struct doc *d, long at, struct model_pool *out, struct fail *f);
 int wire_instance(struct doc *d, long at, struct model_instance *out, struct fail *f);
 int wire_ssh(struct doc *d, long at, struct model_ssh *out, struct fail *f);
+int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f);
 int wire_log(struct doc *d, long at, struct model_log *out, struct fail *f);
 int wire_image(struct doc *d, long at, struct model_image *out, struct fail *f);
 int wire_workspace(struct doc *d, long at, struct model_workspace *out, struct fail *f);
@@ -67,6 +68,7 @@ int wire_market(struct doc *d, long at, struct model_market *out, struct fail *f
 int wire_policy(struct doc *d, long at, struct model_policy *out, struct fail *f);
 int wire_account(struct doc *d, long at, struct model_account *out, struct fail *f);
 int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f);
+int wire_agent(struct doc *d, long at, struct model_agent *out, struct fail *f);
 int wire_lease(struct doc *d, long at, struct model_lease *out, struct fail *f);
 int wire_posting(struct doc *d, long at, struct model_posting *out, struct fail *f);
 int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f);

@@ -119,7 +119,8 @@ int wire_market(struct doc *d, long at, struct model_market *out, struct fail *f
 	static const struct wire_field fields[] = {
 		FIELD(model_market, "object", TEXT, NEEDED, name), FIELD(model_market, "name", TEXT, NEEDED, name),
 		FIELD(model_market, "version", TEXT, MAY, version), FIELD(model_market, "now", INT, MAY, now),
-		FIELD(model_market, "minute", INT, MAY, minute), FIELD(model_market, "test_clock", BOOL, MAY, test_clock), { 0 }
+		FIELD(model_market, "minute", INT, MAY, minute), FIELD(model_market, "test_clock", BOOL, MAY, test_clock),
+		FIELD(model_market, "tls_public_key", TEXT, MAY, tls_key), { 0 }
 	};
 	READ(model_market, at, "a market", fields, 0);
 
@@ -165,6 +166,24 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 
 	rc = rc ? rc : wire_fields(d, o, pool, "a host", &its, f);
 	made.pool = its.name ? its.name : its.id;
+	DONE(out);
+}
+
+int wire_agent(struct doc *d, long at, struct model_agent *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_agent, "id", TEXT, NEEDED, id), FIELD(model_agent, "name", TEXT, NEEDED, name),
+		FIELD(model_agent, "state", TEXT, MAY, state), FIELD(model_agent, "health", TEXT, MAY, health),
+		FIELD(model_agent, "machine", TEXT, MAY, machine), FIELD(model_agent, "created_at", INT, MAY, created_at),
+		FIELD(model_agent, "last_seen_at", INT, MAY, last_seen_at), { 0 }
+	};
+	static const struct wire_field status[] = {
+		FIELD(model_agent, "message", TEXT, MAY, message), FIELD(model_agent, "driver", TEXT, MAY, driver),
+		FIELD(model_agent, "nodes", INT, MAY, nodes), { 0 }
+	};
+	READ(model_agent, at, "an agent", fields, .nodes = -1);
+
+	rc = rc ? rc : wire_fields(d, wire_member(o, "status"), status, "an agent", &made, f);
 	DONE(out);
 }
 

@@ -340,6 +340,7 @@ int wire_log(struct doc *d, long at, struct model_log *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
 		FIELD(model_log, "seqnum", UINT, NEEDED, seq), FIELD(model_log, "timestamp_realtime", INT, MAY, at),
+		FIELD(model_log, "np_at_micros", INT, MAY, micros),
 		FIELD(model_log, "data", TEXT, NEEDED, data), { 0 }
 	};
 	READ(model_log, at, "a log", fields, 0);

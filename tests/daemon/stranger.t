@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/v2.sh"
+need openssl
 
 v2_start --rate 0
 marketd_account secretcorp 100000.00
@@ -30,14 +31,18 @@ CONT=$(as "$OWNER" GET /v0/contracts | json '.data[0].id')
 LEASE=$(as "$OWNER" GET /np/v1/leases | json '.data[0].id')
 as "$OWNER" POST /v0/vms/script '{"script":"secret-script"}' >/dev/null
 VM=vm_${INST#inst_}
+openssl genpkey -algorithm ed25519 -out "$TMP/key.pem" 2>/dev/null
+KEY=$(openssl pkey -in "$TMP/key.pem" -pubout -outform DER 2>/dev/null | tail -c 32 | base64 -w0)
+AGT=$(as "$(as "$OWNER" POST /np/v1/tokens '{"scopes":["join"]}' | json .token)" POST /np/v1/agents/join \
+	"{\"name\":\"secret-agent\",\"public_key\":\"$KEY\",\"machine\":\"secret-machine\",\"inventory\":{\"serial\":\"secret-serial\"}}" | json .id)
 v2_clock $((NOW + 180))
 as "$FOUNDRY" POST "/np/v1/instances/$INST/report" '{"status":"running","hostname":"secret.example","port":22}' >/dev/null
 WKSP=$(as "$OWNER" GET /v2/workspaces | json '.data[0].id')
-for id in $ME $POOL $ORDER $REST $INST $PROC $NODE $HOST $OFFER $TOKEN $CONT $LEASE $WKSP; do
+for id in $ME $POOL $ORDER $REST $INST $PROC $NODE $AGT $HOST $OFFER $TOKEN $CONT $LEASE $WKSP; do
 	case $id in ''|null) fail "the account has one of each"; done_testing ;; esac
 done
 NEEDLES="$ME $POOL $ORDER $REST $INST $VM $PROC $NODE $HOST $OFFER $TOKEN $CONT $LEASE $WKSP secretcorp secret-pool secret-vm secret-node secret-host
-	secret-token secret-script secret.example c2VjcmV0LXNjcmlwdA"
+	$AGT $KEY secret-agent secret-machine secret-serial secret-token secret-script secret.example c2VjcmV0LXNjcmlwdA"
 
 curl -sS "$NANOPOD_URL/openapi.json" >"$TMP/doc"
 jq -r '.paths | to_entries[] | .key as $p | .value | to_entries[] |
@@ -54,6 +59,8 @@ paths() {
 	/v2/procurements/*|/v0/procurements/*) set -- "$1" $PROC ;;
 	/v1/nodes/*) set -- "$1" $NODE secret-node $VM ;;
 	/np/v1/hosts/*) set -- "$1" $HOST secret-host ;;
+	/np/v1/agents/{*) set -- "$1" $AGT secret-agent ;;
+	/np/v1/nodes/*) set -- "$1" $INST secret-vm ;;
 	/np/v1/tokens/*|/v0/tokens/*) set -- "$1" $TOKEN ;;
 	/np/v1/accounts/*) set -- "$1" $ME secretcorp ;;
 	/v0/contracts/*) set -- "$1" $CONT $LEASE ;;
@@ -75,6 +82,7 @@ queries() {
 	'GET /v2/orders') printf '%s\n' "?id=$ORDER" "?pool=$POOL" "?procurement=$PROC" '?workspace=sfc:workspace:secretcorp:default' ;;
 	'GET /v2/pools') printf '%s\n' '?workspace=sfc:workspace:secretcorp:default' ;;
 	'GET /v2/instances') printf '%s\n' "?pool=$POOL" "?id=$INST" '?include=cloud_init_user_data' ;;
+	'GET /np/v1/nodes') printf '%s\n' "?reservation=$POOL" '?reservation=secret-pool' '?state=all' ;;
 	'GET /v2/procurements') printf '%s\n' "?pool=$POOL" ;;
 	'GET /v0/vms/ssh') printf '%s\n' "?vm_id=$VM" '?vm_id=secret-vm' ;;
 	'GET /v0/vms/logs2') printf '%s\n' "?instance_id=$VM" ;;
@@ -115,6 +123,13 @@ body_of() {
 	'PATCH /np/v1/hosts/'*) echo '{"down":true}' ;;
 	'POST /np/v1/hosts/'*/offers) echo "{\"price_dollars_per_node_hour\":\"0.01\",\"start_at\":$((NOW + 2 * HOUR)),\"end_at\":$((NOW + 3 * HOUR))}" ;;
 	'POST /np/v1/instances/'*/report) echo '{"status":"failed"}' ;;
+	'POST /np/v1/instances/'*/console) echo '{"first":1,"lines":[{"at":1,"data":"c3RvbGVu"}]}' ;;
+	'PUT /np/v1/instances/'*/user-data) echo '{"user_data":"c3RvbGVu"}' ;;
+	'POST /np/v1/agents/join') echo "{\"name\":\"secret-agent\",\"public_key\":\"$KEY\",\"machine\":\"secret-machine\"}" ;;
+	'POST /np/v1/agents/'*/session) echo "{\"generation\":9,\"at\":$((NOW + 180)),\"machine\":\"secret-machine\",\"signature\":\"$(printf %086d 0)==\"}" ;;
+	'PUT /np/v1/agent/inventory') echo '{}' ;;
+	'POST /np/v1/agent/status') echo '{"health":"ok","nodes":0,"unknown":0,"oldest_unknown_seconds":0}' ;;
+	'POST /np/v1/agent/hosts') echo '{"name":"secret-host","instance_sku":"richmond"}' ;;
 	'POST /np/v1/pools/'*/extend) echo '{"duration_seconds":3600,"limit_price_dollars_per_node_hour":"99.0"}' ;;
 	'POST /np/v1/pools/'*/release) echo '{}' ;;
 	'POST /v1/nodes') echo "{\"desired_count\":1,\"max_price_per_node_hour\":1,\"names\":[\"secret-node\"],\"zone\":\"richmond\",\"end_at\":$((NOW + 24 * HOUR))}" ;;

@@ -65,11 +65,12 @@ static bool read_ready(struct proc *p)
 		return false;
 	fseek(f, p->log_at, SEEK_SET);
 	while (!found && fgets(line, sizeof line, f)) {
-		char *at = strstr(line, "ready http://127.0.0.1:");
+		char *at = strstr(line, "ready http");
 
+		at = at ? strstr(at, "://127.0.0.1:") : NULL;
 		if (!at || !strchr(line, '\n'))
 			continue;
-		p->port = (int)strtol(at + strlen("ready http://127.0.0.1:"), NULL, 10);
+		p->port = (int)strtol(at + strlen("://127.0.0.1:"), NULL, 10);
 		found = p->port > 0;
 	}
 	fclose(f);

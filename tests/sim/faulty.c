@@ -151,6 +151,35 @@ static int f_notices(struct store *s, uint64_t account, uint64_t after_seq, uint
 	return own(s)->inner->calls->notices(own(s)->inner, account, after_seq, after_n, limit, fn, arg, f);
 }
 
+static int f_log_append(struct store *s, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f)
+{
+	struct faulty *d = own(s);
+
+	return fails(d, d->faults.write, f) ? REASON_UNAVAILABLE : d->inner->calls->log_append(d->inner, instance, lines, count, f);
+}
+
+static int f_log_drop(struct store *s, uint64_t instance, struct fail *f)
+{
+	struct faulty *d = own(s);
+
+	return fails(d, d->faults.write, f) ? REASON_UNAVAILABLE : d->inner->calls->log_drop(d->inner, instance, f);
+}
+
+static int f_log_end(struct store *s, uint64_t instance, struct log_head *out, struct fail *f)
+{
+	return own(s)->inner->calls->log_end(own(s)->inner, instance, out, f);
+}
+
+static int f_logs(struct store *s, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg, struct fail *f)
+{
+	return own(s)->inner->calls->logs(own(s)->inner, instance, filter, fn, arg, f);
+}
+
+static int f_log_heads(struct store *s, uint64_t after, size_t limit, store_log_head_fn fn, void *arg, struct fail *f)
+{
+	return own(s)->inner->calls->log_heads(own(s)->inner, after, limit, fn, arg, f);
+}
+
 static int f_check(struct store *s, struct fail *f)
 {
 	return own(s)->inner->calls->check(own(s)->inner, f);
@@ -181,6 +210,7 @@ struct faulty *faulty_new(struct store *inner, struct memdisk *disk, struct rng 
 		.snapshot = f_snapshot, .forget_answers = f_forget_answers, .commit = f_commit, .rollback = f_rollback,
 		.last_seq = f_last_seq, .load_snapshot = f_load_snapshot, .events = f_events, .find_answer = f_find_answer,
 		.orders = f_orders, .leases = f_leases, .postings = f_postings, .notices = f_notices, .check = f_check,
+		.log_append = f_log_append, .log_drop = f_log_drop, .log_end = f_log_end, .logs = f_logs, .log_heads = f_log_heads,
 		.backup = f_backup, .fence = f_fence, .close = f_close };
 	struct faulty *d = calloc(1, sizeof *d);
 

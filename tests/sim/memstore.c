@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "memstore.h"
+#include "memstore_own.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,40 +8,6 @@
 #include "market/reason.h"
 #include "marketd/chain.h"
 #include "marketd/journal.h"
-
-enum { DISK_MOST = 1 << 30, KEY_ROOM = 64 };
-
-enum mem_kind { MEM_EVENT, MEM_ORDER, MEM_LEASE, MEM_POSTING, MEM_NOTICE, MEM_ANSWER, MEM_SNAPSHOT, MEM_EPOCH, MEM_KINDS };
-
-/* One record: this, then len bytes. */
-struct mem_head {
-	enum mem_kind kind;
-	uint64_t seq, n;
-	int64_t at;
-	uint64_t extra;            /* order: spans; lease: over; snapshot: hash; epoch */
-	size_t len;
-};
-
-struct mem_batch { size_t len; uint64_t sum; };
-
-struct mem_answer { uint64_t account; char key[KEY_ROOM]; uint8_t digest[32]; int64_t at; int status; };
-
-/* Where a record is on the disk. */
-struct mem_row { struct mem_head head; size_t at; };
-
-struct mem_rows {
-	struct mem_row *list;
-	size_t count, cap;
-};
-
-struct memstore {
-	struct store base;
-	struct memdisk *disk;
-	size_t seen;               /* bytes of the disk that were read */
-	struct mem_rows rows[MEM_KINDS];
-	uint64_t seq, staged_seq, epoch, own_epoch;
-	struct buf staged;
-};
 
 void memdisk_init(struct memdisk *d)
 {
@@ -72,7 +38,7 @@ static uint64_t mem_sum(const char *bytes, size_t len)
 	return h;
 }
 
-static const void *mem_bytes(const struct memstore *m, const struct mem_row *row)
+const void *mem_bytes(const struct memstore *m, const struct mem_row *row)
 {
 	return m->disk->log.data + row->at;
 }
@@ -81,26 +47,51 @@ static const void *mem_bytes(const struct memstore *m, const struct mem_row *row
 
 static bool mem_same(const struct memstore *m, const struct mem_row *a, const struct mem_row *b)
 {
-	const struct mem_answer *x, *y;
+	const struct mem_answer *x = mem_bytes(m, a), *y = mem_bytes(m, b);
 
-	if (a->head.kind == MEM_ORDER || a->head.kind == MEM_LEASE)
-		return a->head.n == b->head.n;
-	if (a->head.kind != MEM_ANSWER)
-		return false;
-	x = mem_bytes(m, a);
-	y = mem_bytes(m, b);
 	return x->account == y->account && strcmp(x->key, y->key) == 0;
+}
+
+static size_t *mem_place(struct mem_rows *rows, uint64_t id)
+{
+	size_t cap = rows->place_cap;
+
+	while (id >= cap)
+		cap = cap ? 2 * cap : 1024;
+	if (cap > rows->place_cap) {
+		rows->place = mem_more(rows->place, cap, sizeof *rows->place);
+		memset(rows->place + rows->place_cap, 0, (cap - rows->place_cap) * sizeof *rows->place);
+		rows->place_cap = cap;
+	}
+	return &rows->place[id];
+}
+
+/* The row that this one comes in the place of; NULL. */
+static struct mem_row *mem_before(struct memstore *m, const struct mem_row *row)
+{
+	struct mem_rows *rows = &m->rows[row->head.kind];
+
+	if (row->head.kind == MEM_ORDER || row->head.kind == MEM_LEASE) {
+		size_t *place = mem_place(rows, row->head.n), at = *place;
+
+		*place = at ? at : rows->count + 1;
+		return at ? &rows->list[at - 1] : NULL;
+	}
+	for (size_t i = row->head.kind == MEM_ANSWER ? rows->count : 0; i-- > 0; )
+		if (mem_same(m, &rows->list[i], row))
+			return &rows->list[i];
+	return NULL;
 }
 
 static void mem_row(struct memstore *m, const struct mem_row *row)
 {
 	struct mem_rows *rows = &m->rows[row->head.kind];
+	struct mem_row *before = mem_before(m, row);
 
-	for (size_t i = rows->count; i-- > 0; )
-		if (mem_same(m, &rows->list[i], row)) {
-			rows->list[i] = *row;
-			return;
-		}
+	if (before) {
+		*before = *row;
+		return;
+	}
 	if (rows->count == rows->cap) {
 		rows->cap = rows->cap ? 2 * rows->cap : 64;
 		rows->list = mem_more(rows->list, rows->cap, sizeof *rows->list);
@@ -138,7 +129,7 @@ static void mem_read(struct memstore *m)
 
 /* ---- Writing ---------------------------------------------------------------------------- */
 
-static void mem_stage(struct memstore *m, struct mem_head head, const void *bytes, size_t len, const void *more, size_t more_len)
+void mem_stage(struct memstore *m, struct mem_head head, const void *bytes, size_t len, const void *more, size_t more_len)
 {
 	static const char pad[16];
 
@@ -485,8 +476,10 @@ static void mem_close(struct store *s)
 {
 	struct memstore *m = (struct memstore *)s;
 
-	for (int i = 0; i < MEM_KINDS; i++)
+	for (int i = 0; i < MEM_KINDS; i++) {
 		free(m->rows[i].list);
+		free(m->rows[i].place);
+	}
 	buf_release(&m->staged);
 	free(m);
 }
@@ -494,7 +487,9 @@ static void mem_close(struct store *s)
 int memstore_open(struct memdisk *d, struct store **out, struct fail *f)
 {
 	static const struct store_calls calls = { .name = "memory", .append = mem_append, .keep_answer = mem_keep_answer,
-		.snapshot = mem_snapshot, .forget_answers = mem_forget_answers, .commit = mem_commit, .rollback = mem_rollback,
+		.snapshot = mem_snapshot, .forget_answers = mem_forget_answers, .log_append = mem_log_append,
+		.log_drop = mem_log_drop, .log_end = mem_log_end, .logs = mem_logs, .log_heads = mem_log_heads, .commit = mem_commit,
+		.rollback = mem_rollback,
 		.last_seq = mem_last_seq, .load_snapshot = mem_load_snapshot, .events = mem_events, .find_answer = mem_find_answer,
 		.orders = mem_orders, .leases = mem_leases, .postings = mem_postings, .notices = mem_notices, .check = mem_check,
 		.backup = mem_backup, .fence = mem_fence, .close = mem_close };

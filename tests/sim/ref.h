@@ -34,7 +34,8 @@ struct rhost {
 	uint64_t id, account, sku, pool;
 	char *name;
 	int64_t start, end;
-	bool down;
+	bool down, watched;
+	uint64_t agent;
 	struct cell *cell;         /* in order, without gaps; the past is cut off */
 	size_t cells;
 };
@@ -69,6 +70,8 @@ struct rprocurement {
 	int32_t reason;
 };
 
+struct ragent { uint64_t id, account, generation; char *name, *key; bool retired; };
+
 struct rbook { uint64_t owner, asset; int book; int64_t balance; };
 struct rclosed { uint64_t id; int status, reason; int64_t minutes, cost; };
 
@@ -80,7 +83,7 @@ struct reference {
 	uint64_t next_id, next_transfer;
 	bool moved;                /* the transfer that is being written has moved something */
 	struct policy policy;
-	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements;
+	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents;
 	struct rbook *book;
 	size_t books;
 	struct rclosed *closed;
@@ -153,9 +156,11 @@ void ref_procure(struct reference *r, struct rprocurement *p);
 void ref_procurement_cancel(struct reference *r, struct rprocurement *p, int side);
 bool ref_instance_lives(const struct rinstance *i);
 
-/* refthings.c, refevent.c: events */
+/* refthings.c, refevent.c, refagent.c: events */
 int ref_event(struct reference *r, const struct event *ev);
 int ref_thing(struct reference *r, const struct event *ev);
+int ref_agent(struct reference *r, const struct raccount *a, const struct event *ev);
+bool ref_agent_of(const struct reference *r, uint64_t account, uint64_t id); /* one that is not retired */
 bool ref_name_ok(const char *name);
 struct rpool *ref_pool(const struct reference *r, uint64_t account, uint64_t id);
 

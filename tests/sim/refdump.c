@@ -28,9 +28,12 @@ static void dump_people(const struct reference *r, struct buf *out)
 
 static void dump_hosts(const struct reference *r, struct buf *out)
 {
+	EACH(r->agents, struct ragent, g)
+		buf_addf(out, "agent %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s %s\n", g->id, g->account, g->generation, g->retired, g->key,
+			g->name);
 	EACH(r->hosts, struct rhost, h)
-		buf_addf(out, "host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %s\n", h->id, h->account,
-			h->sku, h->pool, h->start, h->end, h->down, h->name);
+		buf_addf(out, "host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %" PRIu64 " %s\n", h->id,
+			h->account, h->sku, h->pool, h->start, h->end, h->down ? 1 + h->watched : 0, h->agent, h->name);
 	EACH(r->hosts, struct rhost, h)
 		for (size_t i = 0; i < h->cells; i++) {
 			const struct cell *c = &h->cell[i];

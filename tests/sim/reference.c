@@ -36,6 +36,9 @@ void reference_free(struct reference *r)
 	NAMES_FREE(r->pools, struct rpool);
 	NAMES_FREE(r->instances, struct rinstance);
 	NAMES_FREE(r->procurements, struct rprocurement);
+	NAMES_FREE(r->agents, struct ragent);
+	for (size_t i = 0; i < r->agents.n; i++)
+		free(((struct ragent *)r->agents.at[i])->key);
 	for (size_t i = 0; i < r->hosts.n; i++)
 		free(((struct rhost *)r->hosts.at[i])->cell);
 	for (size_t i = 0; i < r->orders.n; i++)
@@ -49,6 +52,7 @@ void reference_free(struct reference *r)
 	list_free(&r->leases);
 	list_free(&r->instances);
 	list_free(&r->procurements);
+	list_free(&r->agents);
 	free(r->book);
 	free(r->closed);
 	free(r);

@@ -5,7 +5,8 @@
 
 #include "ref.h"
 
-enum { SCOPES_KNOWN = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN };
+enum { SCOPES_KNOWN = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN |
+	SCOPE_JOIN };
 
 bool ref_name_ok(const char *name)
 {
@@ -182,7 +183,7 @@ static int ev_host(struct reference *r, const struct raccount *a, const struct e
 		return REASON_NOT_FOUND;
 	if (p->kind != POOL_ORIGINATING)
 		return REASON_WRONG_STATE;
-	if (!ref_list_find(&r->skus, ev->u.host.sku))
+	if (!ref_list_find(&r->skus, ev->u.host.sku) || (ev->u.host.agent && !ref_agent_of(r, a->id, ev->u.host.agent)))
 		return REASON_NOT_FOUND;
 	if (!ref_name_ok(ev->name) || start >= end || end > MINUTE_MAX || end <= r->minute)
 		return REASON_INVALID;
@@ -194,7 +195,7 @@ static int ev_host(struct reference *r, const struct raccount *a, const struct e
 	}
 	h = ref_more(NULL, 1, sizeof *h);
 	*h = (struct rhost){ .id = r->next_id++, .account = a->id, .sku = ev->u.host.sku, .pool = p->id, .name = ref_text(ev->name),
-		.start = start, .end = end };
+		.start = start, .end = end, .agent = ev->u.host.agent };
 	h->cell = ref_more(NULL, 1, sizeof *h->cell);
 	h->cell[h->cells++] = (struct cell){ start, end, p->id, 0, 0 };
 	ref_cells_forget(h, r->minute);
@@ -205,16 +206,26 @@ static int ev_host(struct reference *r, const struct raccount *a, const struct e
 static int ev_host_state(struct reference *r, const struct event *ev)
 {
 	struct rhost *h = ref_host(r, ev->account, ev->subject);
+	int64_t upto = ev->u.host_state.since;
 
 	if (!h)
 		return REASON_NOT_FOUND;
-	if (h->down == ev->u.host_state.down)
+	if (h->down == ev->u.host_state.down && !(h->watched && !ev->u.host_state.watch))
 		return REASON_WRONG_STATE;
+	if (h->down && !h->watched && ev->u.host_state.watch)
+		return REASON_WRONG_STATE;
+	if (upto < 0 || (upto > 0 && !ev->u.host_state.down))
+		return REASON_INVALID;
+	h->watched = ev->u.host_state.watch && ev->u.host_state.down;
+	if (h->down == ev->u.host_state.down)
+		return 0;
+	if (upto == 0 || upto > r->minute)
+		upto = r->minute;
 	for (size_t i = 0; i < r->leases.n; i++) {
 		struct rlease *l = r->leases.at[i];
 
 		if (l->host == h->id && l->start <= r->minute)
-			ref_lease_settle(r, l, r->minute);
+			ref_lease_settle(r, l, upto);
 	}
 	h->down = ev->u.host_state.down;
 	if (!h->down)
@@ -348,6 +359,10 @@ int ref_event(struct reference *r, const struct event *ev)
 	case EVENT_INSTANCE_STOP:
 	case EVENT_INSTANCE_DELETE:
 	case EVENT_REPORT: return ev_of_instance(r, ev);
+	case EVENT_AGENT:
+	case EVENT_AGENT_SESSION:
+	case EVENT_AGENT_INVENTORY:
+	case EVENT_AGENT_RETIRE: return ref_agent(r, a, ev);
 	default: return ref_thing(r, ev);
 	}
 }

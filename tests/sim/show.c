@@ -42,10 +42,13 @@ static void tell_rest(const struct event *ev, struct buf *out)
 	case EVENT_TOKEN: buf_addf(out, " scopes %d expires %" PRId64, ev->u.token.scopes, ev->u.token.expires); break;
 	case EVENT_SKU: buf_addf(out, " gpus %d", ev->u.sku.gpus); break;
 	case EVENT_HOST:
-		buf_addf(out, " sku %" PRIu64 " pool %" PRIu64 " [%" PRId64 ", %" PRId64 ")", ev->u.host.sku, ev->u.host.pool, ev->u.host.start,
-			ev->u.host.end);
+		buf_addf(out, " sku %" PRIu64 " pool %" PRIu64 " [%" PRId64 ", %" PRId64 ") agent %" PRIu64, ev->u.host.sku, ev->u.host.pool,
+			ev->u.host.start, ev->u.host.end, ev->u.host.agent);
 		break;
-	case EVENT_HOST_STATE: buf_addf(out, " down %d", ev->u.host_state.down); break;
+	case EVENT_HOST_STATE: buf_addf(out, " down %d since %" PRId64 "%s", ev->u.host_state.down, ev->u.host_state.since,
+		ev->u.host_state.watch ? " by the watch" : ""); break;
+	case EVENT_AGENT: buf_addf(out, " token %" PRIu64 " key '%.44s'", ev->token, ev->text ? ev->text : ""); break;
+	case EVENT_AGENT_SESSION: buf_addf(out, " generation %" PRIu64, ev->u.agent_session.generation); break;
 	case EVENT_POOL: buf_addf(out, " kind %d", ev->u.pool.kind); break;
 	case EVENT_ORDER: tell_order(ev, out); break;
 	case EVENT_RELEASE:

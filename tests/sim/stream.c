@@ -48,7 +48,7 @@ static const struct profile profiles[] = {
 
 void stream_init(struct stream *s, uint64_t seed, const struct reference *r)
 {
-	*s = (struct stream){ .rng.state = seed * 1000003, .r = r };
+	*s = (struct stream){ .rng.state = seed * 1000003, .late.state = ~seed * 1000033, .r = r };
 	s->profile = &profiles[seed % (sizeof profiles / sizeof profiles[0])];
 }
 
@@ -462,6 +462,8 @@ void stream_next(struct stream *s, struct event *ev)
 		do_tick(s, ev);
 	}
 	s->at = s->r->at;
+	if (!s->plain && s->step > 8) /* there are accounts */
+		stream_agents(s, ev);
 	if (s->step >= SETUP && rng_percent(&s->rng, s->profile->wrong))
 		stream_spoil(s, ev);
 	s->step++;

@@ -19,6 +19,8 @@ struct stream {
 	int64_t at;
 	long step;
 	uint64_t tokens;           /* for hashes that are new */
+	bool plain;                /* without agents and what came with them: as streams were before */
+	struct rng late;           /* chance for those, so that plain streams stay what they were */
 };
 
 void stream_init(struct stream *s, uint64_t seed, const struct reference *r);
@@ -51,6 +53,8 @@ struct rpool *stream_pool(struct stream *s, int kind);
 int64_t stream_minute(struct stream *s);
 int64_t stream_price(struct stream *s);
 void stream_spoil(struct stream *s, struct event *ev);       /* streamwrong.c */
+void stream_agents(struct stream *s, struct event *ev);      /* streamagent.c: something of agents, instead or added */
+bool stream_agents_spoil(struct stream *s, struct event *ev); /* false: nothing of theirs is in it */
 bool stream_trade(struct stream *s, enum action a, struct event *ev); /* streamtrade.c: false where it cannot be */
 
 #endif

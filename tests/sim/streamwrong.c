@@ -80,7 +80,7 @@ static bool wrong_people(struct stream *s, struct event *ev)
 	case EVENT_TOKEN:
 		switch (rng_below(&s->rng, 4)) {
 		case 0: ev->u.token.scopes = 0; break;
-		case 1: ev->u.token.scopes = 64; break;
+		case 1: ev->u.token.scopes = SCOPE_AGENT; break;
 		case 2: ev->u.token.expires = ev->at; break;
 		default: ev->u.token.hash[0] = 0; ev->u.token.hash[1] = 0; break; /* that of the first */
 		}
@@ -181,6 +181,8 @@ void stream_spoil(struct stream *s, struct event *ev)
 			ev->kind = rng_percent(&s->rng, 50) ? EVENT_NONE : EVENT_KINDS;
 		break;
 	default:
+		if (!s->plain && stream_agents_spoil(s, ev))
+			break;
 		if (ev->kind == EVENT_PROCUREMENT || ev->kind == EVENT_PROCUREMENT_CHANGE)
 			wrong_procurement(s, ev);
 		else if (!wrong_people(s, ev))

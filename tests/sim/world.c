@@ -28,6 +28,7 @@ void world_release(struct world *w)
 	buf_release(&w->theirs);
 	free(w->log);
 	free(w->done);
+	free(w->duties);
 }
 
 static bool __attribute__((format(printf, 2, 3))) world_wrong(struct world *w, const char *fmt, ...)
@@ -122,7 +123,9 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 	buf_clear(&w->theirs);
 	shadow_closed(&w->did, &w->mine);
 	reference_closed(w->ref, &w->theirs);
-	return strcmp(buf_text(&w->mine), buf_text(&w->theirs)) == 0 || world_wrong(w, "other orders were closed, or otherwise");
+	if (strcmp(buf_text(&w->mine), buf_text(&w->theirs)) != 0)
+		return world_wrong(w, "other orders were closed, or otherwise");
+	return duty_check(w, c);
 }
 
 /* FNV-1a 64, as engine.h says. */
@@ -221,6 +224,7 @@ bool world_run(struct world *w, uint64_t seed, const struct world_options *how, 
 
 	w->seed = seed;
 	stream_init(&s, seed, w->ref);
+	s.plain = how->plain;
 	for (long i = 0; i < how->events; i++)
 		if (!world_step(w, &s, &g, how, c))
 			return false;

@@ -40,6 +40,7 @@ struct coverage {
 	long notice[NOTICE_KINDS];
 	long shape[SHAPES];
 	long events, loads, whys;
+	long duty_changed, duty_grown;       /* what an agent has to do, and its version */
 };
 
 struct world_options {
@@ -47,8 +48,12 @@ struct world_options {
 	long compare;              /* the texts are compared after as many events */
 	long check;                /* engine_check() after as many */
 	long load;                 /* saved and loaded at random, once in about as many; 0: never */
+	bool plain;                /* a stream as it was before there were agents */
 	bool oracle;               /* quotes, and what engine_why() promises, are tried out */
 };
+
+/* What an agent, or one of its hosts, had to do at last. */
+struct duty { uint64_t id, sum, version; };
 
 struct world {
 	uint64_t seed;
@@ -59,6 +64,8 @@ struct world {
 	struct event *log;         /* what was sent so far */
 	bool *done;                /* whether it was done, or refused */
 	size_t count;
+	struct duty *duties;
+	size_t duty_count;
 	struct buf mine, theirs;   /* texts: of the engine, of the reference */
 	char wrong[1024];          /* what differs; empty: nothing */
 };
@@ -75,6 +82,9 @@ bool world_run(struct world *w, uint64_t seed, const struct world_options *how, 
 
 /* A new engine that has been given what was done, by way of the journal, says the same text. */
 bool world_replays(struct world *w);
+
+/* duty.c: looked at after every event. */
+bool duty_check(struct world *w, struct coverage *c);
 
 /* oracle.c: asks first (quote, why), and says whether what happened is what was promised. */
 struct promise {

@@ -396,6 +396,132 @@ static void test_backup(void)
 	make_end(&m);
 }
 
+/* ---- Consoles ---------------------------------------------------------------------------- */
+
+struct seen { uint64_t seqs[64]; size_t count; int64_t at; bool good; size_t stop; };
+
+static int see_line(void *arg, const struct log_line *l)
+{
+	struct seen *x = arg;
+	char text[32];
+
+	snprintf(text, sizeof text, "line %d", (int)l->seq);
+	x->good = x->good && l->at == (int64_t)l->seq * 10 && l->len == strlen(text) && memcmp(l->data, text, l->len) == 0;
+	if (x->count < 64)
+		x->seqs[x->count] = l->seq;
+	x->count++;
+	return x->stop && x->count == x->stop ? 77 : 0;
+}
+
+static int say(struct store *s, uint64_t instance, uint64_t first, size_t count)
+{
+	struct log_line lines[64];
+	char texts[64][32];
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(texts[i], sizeof texts[i], "line %d", (int)(first + i));
+		lines[i] = (struct log_line){ .seq = first + i, .at = (int64_t)(first + i) * 10, .data = texts[i], .len = strlen(texts[i]) };
+	}
+	return CALL(s, log_append, instance, lines, count, &f);
+}
+
+/* "3..7", "7..3", "none" or "mixed". */
+static const char *seen(struct store *s, uint64_t instance, struct log_filter w)
+{
+	static char room[64];
+	struct seen x = { .good = true };
+	int64_t step = w.descending ? -1 : 1;
+
+	if (CALL(s, logs, instance, &w, see_line, &x, &f) || !x.good)
+		return "wrong";
+	for (size_t i = 1; i < x.count && i < 64; i++)
+		if ((int64_t)x.seqs[i] != (int64_t)x.seqs[i - 1] + step)
+			return "mixed";
+	if (!x.count)
+		return "none";
+	snprintf(room, sizeof room, "%d..%d", (int)x.seqs[0], (int)x.seqs[x.count - 1]);
+	return room;
+}
+
+static int see_head(void *arg, const struct log_head *h)
+{
+	uint64_t *sum = arg;
+
+	*sum = *sum * 1000 + h->instance * 100 + h->next;
+	return 0;
+}
+
+static void test_log_pages(struct store *s)
+{
+	struct seen x = { .good = true, .stop = 3 };
+	uint64_t sum = 0;
+
+	is_str(seen(s, 5, (struct log_filter){ 0 }), "1..20", "all of it");
+	is_str(seen(s, 5, (struct log_filter){ .descending = true }), "20..1", "from its end");
+	is_str(seen(s, 5, (struct log_filter){ .limit = 3 }), "1..3", "the first three");
+	is_str(seen(s, 5, (struct log_filter){ .limit = 3, .descending = true }), "20..18", "the last three");
+	is_str(seen(s, 5, (struct log_filter){ .after = 6, .before = 9 }), "6..9", "from one to another");
+	is_str(seen(s, 5, (struct log_filter){ .after_at = 95, .before_at = 120 }), "10..12", "by time");
+	is_str(seen(s, 5, (struct log_filter){ .after = 21 }), "none", "behind its end");
+	is_str(seen(s, 7, (struct log_filter){ 0 }), "none", "of one that said nothing");
+	is_int(CALL(s, logs, 5, &(struct log_filter){ 0 }, see_line, &x, &f), 77, "who reads can stop it");
+	is_int(x.count, 3, "where he wants");
+	is_int(CALL(s, log_heads, 0, 0, see_head, &sum, &f), 0, "all consoles");
+	is_int(sum, (UINT64_C(5) * 100 + 21) * 1000 + 6 * 100 + 3, "by their instances");
+	sum = 0;
+	ok(CALL(s, log_heads, 5, 1, see_head, &sum, &f) == 0 && sum == 603, "those after one");
+}
+
+static void test_log_limit(struct store *s)
+{
+	static char text[60000];
+	struct log_head h = { 0 };
+	struct log_line l = { .at = 1, .data = text, .len = sizeof text };
+	int64_t most = 0, least = INT64_MAX;
+	bool good = true;
+
+	for (l.seq = 1; l.seq <= 60; l.seq++) {
+		good = good && CALL(s, log_append, 8, &l, 1, &f) == 0 && CALL(s, log_end, 8, &h, &f) == 1 && h.next == l.seq + 1;
+		most = h.bytes > most ? h.bytes : most;
+		least = l.seq > 20 && h.bytes < least ? h.bytes : least;
+	}
+	ok(good, "sixty long lines");
+	ok(most <= LOG_KEEP, "a MiB is kept (%d)", (int)most);
+	ok(least >= LOG_KEEP / 2, "and not much less (%d)", (int)least);
+	ok(h.first > 40 && h.first < 60, "the oldest went, their numbers stay (%d)", (int)h.first);
+	is_int(h.bytes, (int64_t)(h.next - h.first) * (int64_t)(sizeof text + LOG_LINE), "what is there is counted");
+	is_int(CALL(s, commit, &f), 0, "it is committed");
+	is_int(CALL(s, check, &f), 0, "the check is content (%s)", f.text);
+}
+
+static void test_logs(void)
+{
+	const char *place = new_place();
+	struct store *s = writer_at(place);
+	struct log_head h = { 0 };
+
+	is_int(CALL(s, log_end, 5, &h, &f), 0, "no node has said anything");
+	ok(say(s, 5, 1, 12) == 0 && say(s, 6, 1, 2) == 0, "two do");
+	is_str(seen(s, 5, (struct log_filter){ 0 }), "1..12", "what is staged is read");
+	is_int(say(s, 5, 14, 1), REASON_INVALID, "a gap is refused (%s)", f.text);
+	is_int(say(s, 5, 12, 1), REASON_INVALID, "and what is there");
+	ok(say(s, 5, 13, 8) == 0 && CALL(s, commit, &f) == 0, "it goes on all the same, and is committed");
+	ok(say(s, 5, 21, 3) == 0, "three more");
+	s->calls->rollback(s);
+	ok(CALL(s, log_end, 5, &h, &f) == 1 && h.first == 1 && h.next == 21, "are taken back");
+	test_log_pages(s);
+	s->calls->close(s);
+	s = writer_at(place);
+	test_log_pages(s);
+	test_log_limit(s);
+	ok(CALL(s, log_drop, 5, &f) == 0 && CALL(s, commit, &f) == 0, "a console is dropped");
+	is_str(seen(s, 5, (struct log_filter){ 0 }), "none", "nothing of it is left");
+	ok(CALL(s, log_end, 5, &h, &f) == 0 && say(s, 5, 1, 1) == 0, "and its numbers begin anew");
+	is_int(CALL(s, commit, &f), 0, "committed");
+	is_int(CALL(s, check, &f), 0, "the check is content (%s)", f.text);
+	s->calls->close(s);
+}
+
 /* Every store that there is. */
 static const struct kind kinds[] = {
 	{ "sqlite", store_sqlite_open, "sqlite" },
@@ -413,6 +539,7 @@ int main(void)
 		test_rows();
 		test_answers();
 		test_snapshots();
+		test_logs();
 		test_fence();
 		test_backup();
 	}

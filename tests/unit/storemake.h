@@ -135,6 +135,20 @@ static MAKE_UNUSED void make_next(struct make *m)
 		make_buy(m);
 }
 
+/* Two lines of a console, which go on where the store says. */
+static MAKE_UNUSED int make_console(const struct make *m, struct store *s, struct fail *f)
+{
+	static const char text[300] = "what a node says when it starts";
+	struct log_head h = { .next = 1 };
+	struct log_line lines[2];
+	int rc = s->calls->log_end(s, 9001 + m->seq % 2, &h, f);
+
+	for (size_t i = 0; i < 2; i++)
+		lines[i] = (struct log_line){ .seq = h.next + i, .at = m->at * 1000000 + (int64_t)i, .data = text,
+			.len = (size_t)(m->seq * 37 + i * 100) % sizeof text };
+	return rc < 0 ? rc : s->calls->log_append(s, 9001 + m->seq % 2, lines, 2, f);
+}
+
 /* Makes and stages so many; the store's commit is the caller's. */
 static MAKE_UNUSED int make_append(struct make *m, struct store *s, unsigned count, struct fail *f)
 {
@@ -144,7 +158,7 @@ static MAKE_UNUSED int make_append(struct make *m, struct store *s, unsigned cou
 		make_next(m);
 		rc = s->calls->append(s, m->seq, &m->ev, &m->did, f);
 	}
-	return rc;
+	return rc ? rc : make_console(m, s, f);
 }
 
 #endif

@@ -6,13 +6,12 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 
 #include "base/buf.h"
 #include "market/reason.h"
-#include "marketd/store.h"
+#include "marketd/store_sqlite.h"
 
 #include "../lib/tap.h"
 #include "../lib/tool.h"
@@ -153,12 +152,44 @@ static void test_strangers(void)
 	refused("older", REASON_WRONG_STATE, "nanopod-marketd migrate", "an older form");
 	ok(store_sqlite_migrate("older", &from, &to, &f) == REASON_WRONG_STATE && from == -1, "from which no way leads: %s", f.text);
 	write_market("fine", 10);
-	ok(store_sqlite_migrate("fine", &from, &to, &f) == 0 && from == to && to == 1, "migrate of a good one does nothing");
+	ok(store_sqlite_migrate("fine", &from, &to, &f) == 0 && from == to && to == SQLITE_STORE_FORM, "migrate of a good one does nothing");
 	is_int(store_sqlite_migrate("nothing", &from, &to, &f), REASON_NOT_FOUND, "migrate of none: %s", f.text);
 	ok(!exists("nothing", ""), "makes none");
 	tool_write("gone-wal", random, 4096, 0600);
 	ok(store_sqlite_open("gone", &(struct store *){ NULL }, &f) == REASON_WRONG_STATE && !exists("gone", ""),
 		"a log without its database: %s", f.text);
+}
+
+/* ---- Older forms -------------------------------------------------------------------------- */
+
+/* A database as the first release made it: no consoles. */
+static void test_migrate(void)
+{
+	static const struct log_line line = { .seq = 1, .at = 1, .data = "hello", .len = 5 };
+	int from = -1, to = -1;
+	struct store *s = NULL;
+	struct make m;
+
+	write_market("first", 10);
+	put_number("first", "DROP TABLE log_line; DROP TABLE log_head; PRAGMA user_version=1");
+	refused("first", REASON_WRONG_STATE, "nanopod-marketd migrate", "the first form");
+	ok(store_sqlite_migrate("first", &from, &to, &f) == 0 && from == 1 && to == SQLITE_STORE_FORM, "is brought up: %d to %d", from, to);
+	ok(!exists("first", "-wal"), "and is one file then");
+	is_int(store_sqlite_open("first", &s, &f), 0, "it opens (%s)", f.text);
+	if (!s)
+		return;
+	is_int(events_in(s), 10, "with all that was in it");
+	is_int(s->calls->check(s, &f), 0, "which is good (%s)", f.text);
+	is_int(s->calls->fence(s, &f), 0, "it can be written");
+	make_begin(&m);
+	while (m.seq < 10)
+		make_next(&m);
+	ok(make_append(&m, s, 5, &f) == 0 && s->calls->log_append(s, 7, &line, 1, &f) == 0 && s->calls->commit(s, &f) == 0,
+		"events and consoles");
+	is_int(s->calls->check(s, &f), 0, "and is good (%s)", f.text);
+	s->calls->close(s);
+	make_end(&m);
+	ok(store_sqlite_migrate("first", &from, &to, &f) == 0 && from == to, "there is nothing more to do");
 }
 
 /* ---- Torn -------------------------------------------------------------------------------- */
@@ -436,6 +467,7 @@ int main(void)
 	if (!tool_begin())
 		return 1;
 	test_strangers();
+	test_migrate();
 	test_torn();
 	test_torn_log();
 	test_tampered();

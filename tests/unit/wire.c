@@ -151,6 +151,9 @@ static void skus_and_pools(void)
 	d = parse("{\"seqnum\":\"18446744073709551615\",\"data\":\"aGkA\"}");
 	ok(wire_log(d, WIRE_WHOLE, &l, &f) == 0 && l.seq == UINT64_MAX && l.len == 3 && memcmp(l.data, "hi", 3) == 0, "a log's bytes: %s", f.text);
 	doc_free(d);
+	d = parse("{\"seqnum\":1,\"data\":\"aGk=\",\"timestamp_realtime\":7,\"np_at_micros\":7000009}");
+	ok(wire_log(d, WIRE_WHOLE, &l, &f) == 0 && l.at == 7 && l.micros == 7000009, "a market of ours tells the microsecond: %s", f.text);
+	doc_free(d);
 	d = parse("{\"seqnum\":1,\"data\":\"a*b\"}");
 	is_int(wire_log(d, WIRE_WHOLE, &l, &f), -EPROTO, "not base64: %s", f.text);
 	doc_free(d);

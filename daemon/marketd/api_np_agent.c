@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Machines that join an account and make the nodes of its hosts: how one comes in, shows again and
+ * again that it is still the same one, and goes; and what their owner sees of them.
+ */
+#include "marketd/api_np.h"
+
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "market/ident.h"
+#include "market/reason.h"
+#include "marketd/api_v2instance.h"
+#include "marketd/render.h"
+#include "marketd/watch.h"
+
+enum { KEY_BYTES = 32, SIGNATURE_BYTES = 64, CLOCK_SECONDS = 300, POLL_SECONDS = 25, SIGNED_MAX = 1024 };
+
+/* ---- What an agent looks like -------------------------------------------------------------- */
+
+static json_t *status_json(const struct agent_status *s)
+{
+	if (!s || !s->health)
+		return json_null();
+	return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:I}", "message", render_text(s->message[0] ? s->message : NULL),
+		"driver", render_text(s->driver[0] ? s->driver : NULL), "nodes", (json_int_t)s->nodes, "unknown", (json_int_t)s->unknown,
+		"oldest_unknown_seconds", (json_int_t)s->oldest_unknown, "rss_bytes", s->rss < 0 ? json_null() : json_integer(s->rss),
+		"told_at", (json_int_t)s->at);
+}
+
+static const char *state_of(const struct agent *a, const struct watched *w)
+{
+	if (a->retired)
+		return "left";
+	if (!a->generation)
+		return "joined";
+	return w && w->heard_at && !w->silent ? "up" : "silent";
+}
+
+static json_t *hosts_of(const struct engine *e, const struct agent *a)
+{
+	json_t *list = json_array();
+
+	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id)) {
+		const struct sku *s = engine_sku(e, h->sku);
+
+		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:s}", "id", render_id(IDENT_HOST, h->id),
+			"name", render_text(h->name), "type", render_text(s ? s->alias : NULL), "state", np_host_state(h)));
+	}
+	return list;
+}
+
+static json_t *agent_json(const struct api *api, const struct agent *a, bool whole)
+{
+	const struct watched *w = watch_agent(api->watch, a->id);
+	json_t *inventory = whole && a->inventory ? json_loads(a->inventory, 0, NULL) : NULL;
+	const char *health = w ? health_word(w->status.health) : NULL;
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:I, s:o, s:I, s:o, s:o, s:o}", "object", "agent",
+		"id", render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "account", render_id(IDENT_ACCOUNT, a->account),
+		"state", state_of(a, w), "hosts", hosts_of(market_engine(api->market), a), "machine", render_text(a->machine),
+		"public_key", a->public_key, "created_at", (json_int_t)a->created_at,
+		"last_seen_at", w && w->heard_at ? json_integer(w->heard_at) : json_null(),
+		"generation", (json_int_t)a->generation, "inventory", inventory ? inventory : json_null(),
+		"health", render_text(health), "status", status_json(w ? &w->status : NULL));
+}
+
+/* ---- Joining -------------------------------------------------------------------------------- */
+
+static bool key_of(const struct request *q, struct reply *r, uint8_t key[KEY_BYTES])
+{
+	const char *text = body_text(q->body, "public_key");
+
+	if (base64_size(text) == KEY_BYTES && base64_read(text, key, KEY_BYTES) == 0)
+		return true;
+	api_refuse(q, r, REASON_INVALID, "public_key", "'public_key' is an Ed25519 public key: 32 bytes in base64");
+	return false;
+}
+
+/* The answer to a join may have been lost: whoever has the token that was used and the key is told it again. */
+static int join_again(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct agent *a = engine_agent_keyed(market_engine(api->market), body_text(q->body, "public_key"));
+
+	if (!a || a->account != q->joined)
+		return api_refuse(q, r, REASON_UNAUTHENTICATED, NULL, "this join token was used or revoked: ask for a new one");
+	return api_json(q, r, 200, agent_json(api, a, true));
+}
+
+int np_take_inventory(struct api *api, const struct request *q, const struct agent *a, const json_t *given, struct fail *why)
+{
+	char *text = json_dumps(given, JSON_COMPACT | JSON_SORT_KEYS);
+	struct event ev = { .kind = EVENT_AGENT_INVENTORY, .account = a->account, .subject = a->id, .text = text };
+	int rc = 0;
+
+	if (!text)
+		return fail_set(why, REASON_UNAVAILABLE, "memory is short; nothing was done");
+	if (!a->inventory || strcmp(a->inventory, text) != 0)
+		rc = api_apply(api, q, &ev, NULL, why);
+	free(text);
+	return rc;
+}
+
+static int join(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	struct event ev = { .kind = EVENT_AGENT, .name = body_text(q->body, "name"), .text = body_text(q->body, "public_key"),
+		.u.agent.machine = body_text(q->body, "machine") };
+	const json_t *inventory = json_object_get(q->body, "inventory");
+	const struct effects *did;
+	uint8_t key[KEY_BYTES];
+	struct fail why = { 0 };
+	const struct agent *a;
+	int rc;
+
+	if (!key_of(q, r, key))
+		return r->status;
+	if (q->joined)
+		return join_again(api, q, r);
+	if (!api_whose(q, r, &ev.account))
+		return r->status;
+	rc = api_apply(api, q, &ev, &did, &why);
+	if (rc)
+		return api_failed(q, r, rc, rc == REASON_NAME_TAKEN && engine_agent_keyed(e, ev.text) ? "public_key" :
+			rc == REASON_NAME_TAKEN ? "name" : NULL, &why);
+	a = engine_agent(e, effects_made(did));
+	if (api->watch)
+		watch_heard(api->watch, a->id, api->now_ms, market_now(api->market));
+	if (json_is_object(inventory))
+		np_take_inventory(api, q, a, inventory, NULL); /* it is told again soon */
+	return api_json(q, r, 201, agent_json(api, a, true));
+}
+
+/* ---- Sessions ------------------------------------------------------------------------------- */
+
+static bool is_signed(const struct agent *a, const char *machine, int64_t generation, int64_t at, const char *signature)
+{
+	uint8_t key[KEY_BYTES], bytes[SIGNATURE_BYTES];
+	char room[IDENT_TEXT], text[SIGNED_MAX];
+	int n = snprintf(text, sizeof text, "nanopod-agent-session\n%s\n%" PRId64 "\n%" PRId64 "\n%s\n",
+		ident_text(IDENT_AGENT, a->id, room), generation, at, machine);
+	EVP_PKEY *public = NULL;
+	EVP_MD_CTX *md = NULL;
+	bool good = false;
+
+	if (n < 0 || (size_t)n >= sizeof text || base64_size(signature) != SIGNATURE_BYTES ||
+	    base64_read(signature, bytes, sizeof bytes) != 0 || base64_read(a->public_key, key, sizeof key) != 0)
+		return false;
+	public = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, sizeof key);
+	md = EVP_MD_CTX_new();
+	if (public && md && EVP_DigestVerifyInit(md, NULL, NULL, NULL, public) == 1)
+		good = EVP_DigestVerify(md, bytes, sizeof bytes, (const unsigned char *)text, (size_t)n) == 1;
+	EVP_MD_CTX_free(md);
+	EVP_PKEY_free(public);
+	return good;
+}
+
+/* Who asks, proved; NULL: refused. */
+static const struct agent *signer(struct api *api, const struct request *q, struct reply *r)
+{
+	const char *machine = body_text(q->body, "machine");
+	int64_t at = body_int(q->body, "at", 0), generation = body_int(q->body, "generation", 0), now = market_now(api->market);
+	const struct agent *a = NULL;
+	uint64_t id;
+
+	if (ident_parse(IDENT_AGENT, q->parts[0], &id))
+		a = engine_agent(market_engine(api->market), id);
+	if (at < now - CLOCK_SECONDS || at > now + CLOCK_SECONDS)
+		api_refuse(q, r, REASON_UNAUTHENTICATED, "at", "the market's clock says %" PRId64 " and the agent's %" PRId64
+			": set the agent's, they may differ by %d seconds", now, at, (int)CLOCK_SECONDS);
+	else if (!a || a->retired || !is_signed(a, machine, generation, at, body_text(q->body, "signature")))
+		api_refuse(q, r, REASON_UNAUTHENTICATED, NULL, "no agent that is in this market has signed this");
+	else if (a->machine && strcmp(a->machine, machine) != 0)
+		api_refuse(q, r, REASON_FENCED, "machine", "this identity was joined on another machine; join this one anew");
+	else if (generation <= (int64_t)a->generation)
+		api_refuse(q, r, REASON_FENCED, "generation", "a session of generation %" PRIu64 " was opened already", a->generation);
+	else
+		return a;
+	return NULL;
+}
+
+static int open_session(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct agent *a = signer(api, q, r);
+	struct event ev = { .kind = EVENT_AGENT_SESSION };
+	char prefix[IDENT_TEXT + 8], id[IDENT_TEXT], secret[NP_SECRET];
+	struct fail why = { 0 };
+	json_t *o;
+	int rc;
+
+	if (!a)
+		return r->status;
+	snprintf(prefix, sizeof prefix, "nps_%s_", ident_text(IDENT_AGENT, a->id, id));
+	if (np_secret(prefix, secret) != 0)
+		return api_refuse(q, r, REASON_INTERNAL, NULL, "the kernel gave no random bytes");
+	ev.account = a->account;
+	ev.subject = a->id;
+	ev.u.agent_session.generation = (uint64_t)body_int(q->body, "generation", 0);
+	SHA256((const unsigned char *)secret, strlen(secret), ev.u.agent_session.hash);
+	rc = api_apply(api, q, &ev, NULL, &why);
+	if (rc == 0 && api->watch)
+		watch_heard(api->watch, a->id, api->now_ms, market_now(api->market));
+	o = rc ? NULL : json_pack("{s:s, s:s, s:I, s:I, s:i}", "object", "session", "token", secret, "generation",
+		(json_int_t)ev.u.agent_session.generation, "now", (json_int_t)market_now(api->market), "poll_seconds", (int)POLL_SECONDS);
+	explicit_bzero(secret, sizeof secret);
+	return rc ? api_failed(q, r, rc, NULL, &why) : api_json(q, r, 201, o);
+}
+
+/* ---- Leaving -------------------------------------------------------------------------------- */
+
+static bool is_sold(const struct engine *e, const struct host *h)
+{
+	for (size_t i = 0; i < h->piece_count; i++)
+		if (h->pieces[i].lease && h->pieces[i].end > engine_minute(e))
+			return true;
+	return false;
+}
+
+static int withdraw(struct api *api, const struct request *q, const struct host *h, struct fail *why)
+{
+	const struct engine *e = market_engine(api->market);
+	uint64_t order;
+	int rc = 0;
+
+	do {
+		struct event ev = { .kind = EVENT_CANCEL, .account = h->account };
+
+		order = 0;
+		for (size_t i = 0; i < h->piece_count && !order; i++)
+			order = h->pieces[i].order;
+		ev.subject = order;
+		if (order)
+			rc = api_apply(api, q, &ev, NULL, why);
+	} while (order && !rc);
+	for (const struct order *o = engine_order_after(e, h->account, 0), *next; o && !rc; o = next) {
+		struct event ev = { .kind = EVENT_CANCEL, .account = h->account, .subject = o->id };
+
+		if (o->host == h->id)
+			rc = api_apply(api, q, &ev, NULL, why);
+		next = engine_order_after(e, h->account, ev.subject);
+	}
+	return rc;
+}
+
+int np_agent_leave(struct api *api, const struct request *q, struct reply *r, const struct agent *a)
+{
+	const struct engine *e = market_engine(api->market);
+	struct event ev = { .kind = EVENT_AGENT_RETIRE, .account = a->account, .subject = a->id };
+	struct fail why = { 0 };
+	const struct host *h;
+	int rc = 0;
+
+	for (h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id))
+		if (is_sold(e, h))
+			return api_refuse_as(q, r, 409, REASON_HAS_DEPENDENTS, NULL, "time of host '%s' is sold and not over; "
+				"withdraw its offer and wait, or put it down", h->name);
+	while (!rc && (h = engine_host_of_agent(e, a->id, 0))) {
+		struct event retire = { .kind = EVENT_HOST_RETIRE, .account = h->account, .subject = h->id };
+
+		rc = withdraw(api, q, h, &why);
+		if (!rc)
+			rc = api_apply(api, q, &retire, NULL, &why);
+	}
+	if (!rc)
+		rc = api_apply(api, q, &ev, NULL, &why);
+	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
+}
+
+/* ---- The owner's view ----------------------------------------------------------------------- */
+
+/* By id or name, of the account that asks (the operator without one: by id, anybody's). NULL: refused. */
+static const struct agent *agent_of(struct api *api, const struct request *q, struct reply *r, bool retired)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct agent *a = NULL;
+	uint64_t id;
+
+	if (ident_parse(IDENT_AGENT, q->parts[0], &id))
+		a = engine_agent(e, id);
+	else if (q->account)
+		a = engine_agent_named(e, q->account, q->parts[0]);
+	if (a && (!q->account || a->account == q->account) && (retired || !a->retired))
+		return a;
+	api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no agent '%s'", q->parts[0]);
+	return NULL;
+}
+
+static int list_agents(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const char *after = api_query(q, "starting_after");
+	int64_t limit, n = 0;
+	const struct agent *a;
+	uint64_t last = 0;
+	json_t *data;
+
+	if (!api_query_int(q, r, "limit", 1, 1000, 1000, &limit))
+		return r->status;
+	if (after && !ident_parse(IDENT_AGENT, after, &last))
+		return api_refuse(q, r, REASON_INVALID, "starting_after", "'starting_after' is the id of an agent");
+	data = json_array();
+	for (a = engine_agent_after(e, q->account, last); a && n < limit; a = engine_agent_after(e, q->account, a->id)) {
+		if (a->retired)
+			continue;
+		json_array_append_new(data, agent_json(api, a, false));
+		last = a->id;
+		n++;
+	}
+	return api_json(q, r, 200, render_list(data, n ? render_id(IDENT_AGENT, last) : NULL, a != NULL));
+}
+
+static int get_agent(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct agent *a = agent_of(api, q, r, true);
+
+	return a ? api_json(q, r, 200, agent_json(api, a, true)) : r->status;
+}
+
+static int delete_agent(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct agent *a = agent_of(api, q, r, false);
+
+	return a ? np_agent_leave(api, q, r, a) : r->status;
+}
+
+const struct route api_np_agent_routes[] = {
+	{ METHOD_POST, "/np/v1/agents/join", join, SCOPE_JOIN, ROUTE_SECRET, "A machine joins the account of its token, which is used "
+		"up by it; asked again with the same key, the same answer", NULL, "np.JoinRequest", "np.Agent", 201 },
+	{ METHOD_POST, "/np/v1/agents/{id}/session", open_session, 0, ROUTE_OPEN | ROUTE_SECRET,
+		"An agent shows that it has its key; earlier sessions of it are over", NULL, "np.SessionRequest", "np.Session", 201 },
+	{ METHOD_GET, "/np/v1/agents", list_agents, SCOPE_HOST, 0, "Machines that make nodes for this account",
+		"limit:integer,starting_after:string", NULL, "np.AgentList", 200 },
+	{ METHOD_GET, "/np/v1/agents/{id}", get_agent, SCOPE_HOST, 0, "One agent, by id or name", NULL, NULL, "np.Agent", 200 },
+	{ METHOD_DELETE, "/np/v1/agents/{id}", delete_agent, SCOPE_HOST, 0,
+		"Its offers are withdrawn, its hosts retired, and it is not let in again", NULL, NULL, NULL, 204 },
+	{ 0 },
+};

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A buyer's nodes: what runs in his reservations, and where SSH to it is, with the host keys to expect there. */
+#include "marketd/api_np.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/ident.h"
+#include "market/reason.h"
+#include "marketd/api_v2instance.h"
+#include "marketd/render.h"
+
+enum { USER_DATA_MAX = 64 * 1024, SSH_PORT = 22 };
+
+static bool lives(const struct instance *i)
+{
+	return i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING;
+}
+
+static json_t *ssh_of(const struct instance *i)
+{
+	json_t *report = i->status == INSTANCE_RUNNING ? np_report(i) : NULL, *keys, *key, *made;
+	const char *hostname = body_text(report, "hostname"), *user = body_text(report, "user");
+	size_t n;
+
+	if (!hostname) {
+		json_decref(report);
+		return json_null();
+	}
+	keys = json_array();
+	json_array_foreach(json_object_get(report, "host_keys"), n, key)
+		json_array_append_new(keys, json_pack("{s:O, s:O}", "type", json_object_get(key, "key_type"), "key",
+			json_object_get(key, "key")));
+	made = json_pack("{s:s, s:I, s:s, s:o}", "hostname", hostname, "port", (json_int_t)body_int(report, "port", SSH_PORT),
+		"user", user ? user : "root", "host_keys", keys);
+	json_decref(report);
+	return made;
+}
+
+static json_t *zone_of(const struct sku *s)
+{
+	json_t *facts = s && s->properties ? json_loads(s->properties, 0, NULL) : NULL, *made;
+	const char *zone = body_text(facts, "availability_zone");
+
+	made = render_text(zone ? zone : body_text(facts, "region"));
+	json_decref(facts);
+	return made;
+}
+
+/* Why it is as it is: first what its host suffers. */
+static json_t *message_of(const struct engine *e, const struct instance *i)
+{
+	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
+	json_t *report = np_report(i), *made;
+
+	made = h && h->down ? json_string("its host is down: the minutes until it is back are given back; replace asks for another host") :
+		render_text(report ? body_text(report, "detail") : i->detail);
+	json_decref(report);
+	return made;
+}
+
+static json_t *node_json(const struct engine *e, const struct instance *i)
+{
+	static const char *const words[] = { "awaiting_allocation", "running", "terminated", "failed" };
+	const struct sku *s = engine_sku(e, i->sku);
+	int64_t minute = engine_minute(e), end = i->host ? engine_owned_until(e, i->host, i->pool, minute) : minute;
+	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
+
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "object", "node",
+		"id", render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status", words[i->status],
+		"status_message", message_of(e, i), "host_down", h && h->down,
+		"reservation", render_pool_summary(e, i->pool), "type", render_text(s ? s->alias : ""),
+		"zone", zone_of(s), "end_at", end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at,
+		"updated_at", (json_int_t)i->updated_at, "ssh", ssh_of(i));
+}
+
+static int list_nodes(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const char *reservation = api_query(q, "reservation"), *state = api_query(q, "state"), *after = api_query(q, "starting_after");
+	const struct pool *p = NULL;
+	const struct instance *i;
+	uint64_t account, last = 0;
+	int64_t limit, n = 0;
+	json_t *data;
+
+	if (!api_whose(q, r, &account) || !api_query_int(q, r, "limit", 1, 1000, 1000, &limit))
+		return r->status;
+	if (reservation && !(p = find_pool(e, account, reservation)))
+		return api_refuse(q, r, REASON_NOT_FOUND, "reservation", "there is no reservation '%s' in this account", reservation);
+	if (state && strcmp(state, "live") != 0 && strcmp(state, "all") != 0)
+		return api_refuse(q, r, REASON_INVALID, "state", "'state' is live or all");
+	if (after && !ident_parse(IDENT_INSTANCE, after, &last))
+		return api_refuse(q, r, REASON_INVALID, "starting_after", "'starting_after' is the id of a node");
+	data = json_array();
+	for (i = engine_instance_after(e, account, last); i && n < limit; i = engine_instance_after(e, account, i->id)) {
+		if ((p && i->pool != p->id) || (!lives(i) && (!state || strcmp(state, "all") != 0)))
+			continue;
+		json_array_append_new(data, node_json(e, i));
+		last = i->id;
+		n++;
+	}
+	return api_json(q, r, 200, render_list(data, n ? render_id(IDENT_INSTANCE, last) : NULL, i != NULL));
+}
+
+static int get_node(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct instance *i = find_instance(e, q->account, q->parts[0]);
+
+	if (!i)
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no node '%s' in this account", q->parts[0]);
+	return api_json(q, r, 200, node_json(e, i));
+}
+
+/* New keys for whoever may sign in: the agent puts them on the node. */
+static int put_user_data(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i = find_instance(market_engine(api->market), q->account, q->parts[0]);
+	const char *text = body_text(q->body, "user_data");
+	struct event ev = { .kind = EVENT_INSTANCE_CHANGE, .u.instance_change = { .priority = -1, .user_data = text } };
+	struct fail why = { 0 };
+	int64_t size = base64_size(text);
+	int rc;
+
+	if (!i)
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no instance '%s' in this account", q->parts[0]);
+	if (size < 0 || size > USER_DATA_MAX)
+		return api_refuse(q, r, REASON_INVALID, "user_data", size < 0 ? "user data must be base64, padded, on one line" :
+			"user data may have 64 KiB before it is encoded");
+	if (!lives(i))
+		return api_refuse(q, r, REASON_WRONG_STATE, "id", "the instance has ended");
+	ev.account = i->account;
+	ev.subject = i->id;
+	rc = api_apply(api, q, &ev, NULL, &why);
+	return rc ? api_failed(q, r, rc, "user_data", &why) : api_nothing(r);
+}
+
+const struct route api_np_node_routes[] = {
+	{ METHOD_GET, "/np/v1/nodes", list_nodes, SCOPE_READ, 0, "Nodes that live (state=all: ended ones too), with the way to them",
+		"reservation:string,state:string,limit:integer,starting_after:string", NULL, "np.NodeList", 200 },
+	{ METHOD_GET, "/np/v1/nodes/{id}", get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL, "np.Node", 200 },
+	{ METHOD_PUT, "/np/v1/instances/{id}/user-data", put_user_data, SCOPE_NODES, 0, "New user data, and new keys with it", NULL,
+		"np.UserDataRequest", NULL, 204 },
+	{ 0 },
+};

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shapes of agents, of what they ask and tell, and of the nodes that buyers see. */
+#include "marketd/api_np.h"
+
+#define OBJECT_IS(word) { "object", SCHEMA_ENUM, FIELD_REQUIRED, word, 0, 0, NULL }
+#define ID_OF(prefix) { "id", SCHEMA_STRING, FIELD_REQUIRED, "^" prefix "_[0-9a-zA-Z_-]+$", 0, 64, NULL }
+#define TIME(name, flags) { name, SCHEMA_REF, flags, "np.Time", 0, 0, NULL }
+#define COUNT_OF(name, flags) { name, SCHEMA_INTEGER, flags, NULL, 0, INT64_C(1) << 52, NULL }
+#define SAID(name, flags) { name, SCHEMA_STRING, flags, NULL, 0, 0, NULL }
+#define BASE64 "^[A-Za-z0-9+/]*=*$"
+#define LINE "^[^\t\r\n]+$"
+
+/* ---- Agents ---------------------------------------------------------------------------------- */
+
+static const struct schema_field join[] = {
+	{ "name", SCHEMA_REF, FIELD_REQUIRED, "np.Name", 0, 0, NULL },
+	{ "public_key", SCHEMA_STRING, FIELD_REQUIRED, BASE64, 44, 44, "Ed25519: 32 bytes in base64" },
+	{ "machine", SCHEMA_STRING, FIELD_REQUIRED, LINE, 1, 255, "what tells this machine from others" },
+	{ "inventory", SCHEMA_REF, FIELD_NULL, "np.Inventory", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field agent_host[] = {
+	ID_OF("host"), SAID("name", FIELD_REQUIRED), SAID("type", FIELD_REQUIRED),
+	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "up|down|retired", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field agent_status[] = {
+	SAID("message", FIELD_REQUIRED | FIELD_NULL), SAID("driver", FIELD_REQUIRED | FIELD_NULL),
+	COUNT_OF("nodes", FIELD_REQUIRED), COUNT_OF("unknown", FIELD_REQUIRED), COUNT_OF("oldest_unknown_seconds", FIELD_REQUIRED),
+	COUNT_OF("rss_bytes", FIELD_REQUIRED | FIELD_NULL), TIME("told_at", FIELD_REQUIRED),
+	{ 0 },
+};
+
+static const struct schema_field agent[] = {
+	OBJECT_IS("agent"), ID_OF("agt"), SAID("name", FIELD_REQUIRED), SAID("account", FIELD_REQUIRED),
+	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "joined|up|silent|left", 0, 0, NULL },
+	{ "hosts", SCHEMA_ARRAY, FIELD_REQUIRED, "np.AgentHost", 0, 0, NULL },
+	SAID("machine", FIELD_REQUIRED | FIELD_NULL), SAID("public_key", FIELD_REQUIRED),
+	TIME("created_at", FIELD_REQUIRED), TIME("last_seen_at", FIELD_REQUIRED | FIELD_NULL),
+	{ "generation", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, INT64_MAX, "of its session" },
+	{ "inventory", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Inventory", 0, 0, "null in lists" },
+	{ "health", SCHEMA_ENUM, FIELD_REQUIRED | FIELD_NULL, "ok|degraded|draining|unhealthy", 0, 0, "as it says itself" },
+	{ "status", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.AgentStatus", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field agent_list[] = {
+	OBJECT_IS("list"), SAID("cursor", FIELD_REQUIRED | FIELD_NULL),
+	{ "has_more", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "data", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Agent", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field session_request[] = {
+	{ "generation", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, INT64_MAX, "greater than of all sessions before" },
+	TIME("at", FIELD_REQUIRED),
+	{ "machine", SCHEMA_STRING, FIELD_REQUIRED, LINE, 1, 255, NULL },
+	{ "signature", SCHEMA_STRING, FIELD_REQUIRED, BASE64, 88, 88,
+		"Ed25519 of 'nanopod-agent-session', id, generation, at and machine, each with a newline; base64" },
+	{ 0 },
+};
+
+static const struct schema_field session[] = {
+	OBJECT_IS("session"),
+	{ "token", SCHEMA_STRING, FIELD_REQUIRED, "^nps_[A-Za-z0-9_-]+$", 0, 128, NULL },
+	{ "generation", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, INT64_MAX, NULL }, TIME("now", FIELD_REQUIRED),
+	COUNT_OF("poll_seconds", FIELD_REQUIRED),
+	{ 0 },
+};
+
+/* ---- Work ------------------------------------------------------------------------------------ */
+
+static const struct schema_field work_agent[] = { ID_OF("agt"), SAID("name", FIELD_REQUIRED), { 0 } };
+
+static const struct schema_field work_node[] = {
+	ID_OF("inst"), SAID("name", FIELD_REQUIRED), SAID("host", FIELD_REQUIRED), SAID("type", FIELD_REQUIRED),
+	SAID("image", FIELD_REQUIRED | FIELD_NULL),
+	{ "tenant", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "account whose node it is" },
+	SAID("pool", FIELD_REQUIRED),
+	{ "user_data", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "base64" },
+	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "awaiting_allocation|running", 0, 0, NULL },
+	TIME("created_at", FIELD_REQUIRED), TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
+	{ 0 },
+};
+
+static const struct schema_field work[] = {
+	OBJECT_IS("work"), SAID("version", FIELD_REQUIRED), TIME("now", FIELD_REQUIRED),
+	{ "test_clock", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "agent", SCHEMA_REF, FIELD_REQUIRED, "np.WorkAgent", 0, 0, NULL },
+	{ "hosts", SCHEMA_ARRAY, FIELD_REQUIRED, "np.AgentHost", 0, 0, NULL },
+	{ "nodes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.WorkNode", 0, 0, "all that it is to have: what is not in it is to go" },
+	{ 0 },
+};
+
+static const struct schema_field host_key[] = {
+	{ "type", SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, NULL },
+	{ "key_type", SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, "the same by another name" },
+	{ "key", SCHEMA_STRING, FIELD_REQUIRED, "^[A-Za-z0-9+/=]+$", 1, 4096, "base64" },
+	{ 0 },
+};
+
+static const struct schema_field report[] = {
+	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "running|failed", 0, 0, NULL },
+	{ "message", SCHEMA_STRING, FIELD_NULL, NULL, 0, 1024, NULL },
+	{ "detail", SCHEMA_STRING, FIELD_NULL, NULL, 0, 1024, "the same by another name" },
+	{ "hostname", SCHEMA_STRING, FIELD_NULL, "^[A-Za-z0-9.:_-]+$", 1, 255, "where SSH is" },
+	{ "port", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, 65535, NULL },
+	{ "user", SCHEMA_STRING, FIELD_NULL, "^[a-z_][a-z0-9_.-]*$", 1, 32, "who signs in" },
+	{ "driver", SCHEMA_STRING, FIELD_NULL, "^[a-z0-9_-]+$", 1, 31, NULL },
+	{ "host_keys", SCHEMA_ARRAY, FIELD_NULL, "np.HostKey", 0, 8, NULL },
+	{ "fault", SCHEMA_ENUM, FIELD_NULL, "host|node", 0, 0, "whose doing it is that it failed: of 'node' the host stays up" },
+	{ 0 },
+};
+
+static const struct schema_field console_line[] = {
+	{ "at", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, INT64_MAX, "microseconds since the epoch" },
+	{ "data", SCHEMA_STRING, FIELD_REQUIRED, BASE64, 0, 0, "base64" },
+	{ 0 },
+};
+
+static const struct schema_field console[] = {
+	{ "first", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, INT64_MAX, "number of the first line; they count from 1" },
+	{ "lines", SCHEMA_ARRAY, FIELD_REQUIRED, "np.ConsoleLine", 0, 1000, "256 KiB at most" },
+	{ 0 },
+};
+
+static const struct schema_field console_answer[] = {
+	{ "next", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, INT64_MAX, "number of the line that is wanted next" }, { 0 },
+};
+
+static const struct schema_field status_request[] = {
+	{ "health", SCHEMA_ENUM, FIELD_REQUIRED, "ok|degraded|draining|unhealthy", 0, 0, NULL },
+	{ "message", SCHEMA_STRING, FIELD_NULL, NULL, 0, 255, NULL },
+	{ "driver", SCHEMA_STRING, FIELD_NULL, "^[a-z0-9_-]+$", 1, 31, NULL },
+	COUNT_OF("nodes", FIELD_REQUIRED), COUNT_OF("unknown", FIELD_REQUIRED), COUNT_OF("oldest_unknown_seconds", FIELD_REQUIRED),
+	COUNT_OF("rss_bytes", FIELD_NULL),
+	{ 0 },
+};
+
+static const struct schema_field agent_host_request[] = {
+	{ "name", SCHEMA_REF, FIELD_REQUIRED, "np.Name", 0, 0, NULL },
+	{ "instance_sku", SCHEMA_STRING, FIELD_REQUIRED, NULL, 1, NAME_BYTES, "id or alias" },
+	{ 0 },
+};
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+static const struct schema_field node_key[] = { SAID("type", FIELD_REQUIRED), SAID("key", FIELD_REQUIRED), { 0 } };
+
+static const struct schema_field node_ssh[] = {
+	SAID("hostname", FIELD_REQUIRED), COUNT_OF("port", FIELD_REQUIRED), SAID("user", FIELD_REQUIRED),
+	{ "host_keys", SCHEMA_ARRAY, FIELD_REQUIRED, "np.NodeKey", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field node[] = {
+	OBJECT_IS("node"), ID_OF("inst"), SAID("name", FIELD_REQUIRED),
+	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "awaiting_allocation|running|terminated|failed", 0, 0, NULL },
+	SAID("status_message", FIELD_REQUIRED | FIELD_NULL),
+	{ "host_down", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "its host is silent or broken; the minutes until it is back are given back" },
+	{ "reservation", SCHEMA_REF, FIELD_REQUIRED, "np.Named", 0, 0, NULL },
+	SAID("type", FIELD_REQUIRED), SAID("zone", FIELD_REQUIRED | FIELD_NULL),
+	TIME("end_at", FIELD_REQUIRED | FIELD_NULL), TIME("created_at", FIELD_REQUIRED), TIME("updated_at", FIELD_REQUIRED),
+	{ "ssh", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.NodeSsh", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field node_list[] = {
+	OBJECT_IS("list"), SAID("cursor", FIELD_REQUIRED | FIELD_NULL),
+	{ "has_more", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "data", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Node", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field user_data[] = {
+	{ "user_data", SCHEMA_STRING, FIELD_REQUIRED, BASE64, 0, 0, "base64; \"\": none" }, { 0 },
+};
+
+#define OBJECT(name, fields) { name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL }
+
+const struct schema schema_np_agent[] = {
+	{ "np.Inventory", SCHEMA_MAP, "any", 0, 256, NULL, NULL, "what a machine found in itself" },
+	OBJECT("np.JoinRequest", join), OBJECT("np.AgentHost", agent_host), OBJECT("np.AgentStatus", agent_status),
+	OBJECT("np.Agent", agent), OBJECT("np.AgentList", agent_list), OBJECT("np.SessionRequest", session_request),
+	OBJECT("np.Session", session), OBJECT("np.WorkAgent", work_agent), OBJECT("np.WorkNode", work_node), OBJECT("np.Work", work),
+	OBJECT("np.HostKey", host_key), OBJECT("np.ReportRequest", report), OBJECT("np.ConsoleLine", console_line),
+	OBJECT("np.ConsoleRequest", console), OBJECT("np.Console", console_answer), OBJECT("np.AgentStatusRequest", status_request),
+	OBJECT("np.AgentHostRequest", agent_host_request), OBJECT("np.NodeKey", node_key), OBJECT("np.NodeSsh", node_ssh),
+	OBJECT("np.Node", node), OBJECT("np.NodeList", node_list), OBJECT("np.UserDataRequest", user_data),
+	{ 0 },
+};

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/idmap.h"
+
+/* A node that failed keeps its host down for the pool that has it, until another one runs there. */
+struct failure { uint64_t host, pool; };
+
+struct failures {
+	struct failure *list;
+	size_t count, cap;
+};
+
+struct watch {
+	struct idmap agents;       /* struct watched */
+	struct watch_settings set;
+	int64_t begun_ms, begun_at;    /* the clock's and the market's word of the start; 0 before the first turn */
+	struct failures failed;
+};
+
+enum { SILENT_MS = 45000, AWAIT_SECONDS = 180 };
+
+/* ---- What is remembered ------------------------------------------------------------------- */
+
+int watch_new(struct watch **out, const struct watch_settings *set, int64_t now_ms)
+{
+	struct watch *w = calloc(1, sizeof *w);
+
+	if (!w)
+		return -ENOMEM;
+	w->begun_ms = now_ms;
+	w->set = *set;
+	if (!w->set.silent_ms)
+		w->set.silent_ms = SILENT_MS;
+	if (!w->set.await_seconds)
+		w->set.await_seconds = AWAIT_SECONDS;
+	*out = w;
+	return 0;
+}
+
+void watch_free(struct watch *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->agents.cap; i++)
+		if (w->agents.slots[i].id)
+			free(w->agents.slots[i].thing);
+	idmap_release(&w->agents);
+	free(w->failed.list);
+	free(w);
+}
+
+static int64_t grace_ends(const struct watch *w)
+{
+	return w->begun_ms + w->set.silent_ms + w->set.silent_ms / 3;
+}
+
+/* One that is new here was there before the start, and may have spoken the moment before; NULL: memory is short. */
+static struct watched *agent_of(struct watch *w, uint64_t agent)
+{
+	struct watched *a = idmap_get(&w->agents, agent);
+
+	if (a)
+		return a;
+	a = calloc(1, sizeof *a);
+	if (!a)
+		return NULL;
+	a->heard_ms = grace_ends(w) - w->set.silent_ms;
+	a->seen = UINT64_MAX;
+	a->status.rss = -1;
+	idmap_add(&w->agents, agent, a);
+	return a;
+}
+
+void watch_paused(struct watch *w, int64_t ms)
+{
+	for (size_t i = 0; i < w->agents.cap; i++)
+		if (w->agents.slots[i].id)
+			((struct watched *)w->agents.slots[i].thing)->heard_ms += ms;
+	w->begun_ms += ms;
+}
+
+void watch_heard(struct watch *w, uint64_t agent, int64_t now_ms, int64_t now)
+{
+	struct watched *a = agent_of(w, agent);
+
+	if (!a)
+		return;
+	if (now_ms > a->heard_ms)
+		a->heard_ms = now_ms;
+	a->heard_at = now;
+}
+
+void watch_told(struct watch *w, uint64_t agent, const struct agent_status *status)
+{
+	struct watched *a = agent_of(w, agent);
+
+	if (a)
+		a->status = *status;
+}
+
+static struct failure *find(const struct failures *all, uint64_t host)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->list[i].host == host)
+			return &all->list[i];
+	return NULL;
+}
+
+static void add(struct failures *all, uint64_t host, uint64_t pool)
+{
+	struct failure *f = find(all, host);
+
+	if (!f && all->count == all->cap) {
+		size_t cap = all->cap ? 2 * all->cap : 16;
+		struct failure *more = reallocarray(all->list, cap, sizeof *more);
+
+		if (!more)
+			return;
+		all->list = more;
+		all->cap = cap;
+	}
+	if (!f)
+		f = &all->list[all->count++];
+	*f = (struct failure){ .host = host, .pool = pool };
+}
+
+static void forget(struct failures *all, uint64_t host)
+{
+	struct failure *f = find(all, host);
+
+	if (f)
+		*f = all->list[--all->count];
+}
+
+void watch_failed(struct watch *w, uint64_t host, uint64_t pool)
+{
+	add(&w->failed, host, pool);
+}
+
+const struct watched *watch_agent(const struct watch *w, uint64_t agent)
+{
+	return w ? idmap_get(&w->agents, agent) : NULL;
+}
+
+/* ---- What is wrong with a host -------------------------------------------------------------- */
+
+static const struct piece *piece_at(const struct host *h, int64_t minute)
+{
+	for (size_t i = 0; i < h->piece_count && h->pieces[i].start <= minute; i++)
+		if (minute < h->pieces[i].end)
+			return &h->pieces[i];
+	return NULL;
+}
+
+int64_t watch_awaits(const struct engine *e, const struct instance *i)
+{
+	const struct host *h = i->host && i->status == INSTANCE_AWAITING ? engine_host(e, i->host) : NULL;
+	const struct piece *p = h ? piece_at(h, engine_minute(e)) : NULL;
+	const struct lease *l = p ? engine_lease(e, p->lease) : NULL;
+	int64_t start, placed = i->placed_at ? i->placed_at : i->created_at;
+
+	if (!p || p->pool != i->pool)
+		return 0;
+	start = 60 * (l ? l->start : p->start);
+	return start > placed ? start : placed;
+}
+
+struct wrong {
+	bool down;
+	int64_t since;             /* a minute */
+};
+
+static void is_wrong(struct wrong *x, int64_t since)
+{
+	if (!x->down || since < x->since)
+		x->since = since;
+	x->down = true;
+}
+
+static void look_at_failure(struct watch *w, const struct engine *e, const struct host *h, const struct instance *i,
+	struct wrong *x)
+{
+	struct failure *f = find(&w->failed, h->id);
+	const struct piece *p = f ? piece_at(h, engine_minute(e)) : NULL;
+
+	if (!f)
+		return;
+	if (!p || p->pool != f->pool || (i && i->status == INSTANCE_RUNNING))
+		forget(&w->failed, h->id);
+	else
+		is_wrong(x, engine_minute(e));
+}
+
+/* Whose time it is has had a node there that failed, and none since: not of his doing. */
+static bool failed_here(const struct engine *e, const struct host *h, const struct piece *p)
+{
+	const struct pool *pool = engine_pool(e, p->pool);
+	const struct instance *last = NULL;
+	uint64_t after = 0;
+
+	for (const struct instance *i; pool && (i = engine_instance_after(e, pool->account, after)); after = i->id)
+		if (i->had == h->id && i->pool == p->pool && i->updated_at >= 60 * p->start && (!last || i->placed_at >= last->placed_at))
+			last = i;
+	return last && last->status == INSTANCE_FAILED && !watch_own_fault(last->detail);
+}
+
+/*
+ * After a start it is not known why a host is down: because nobody was heard, or because a node failed
+ * there, and then it stays down for the pool that has it.
+ */
+static void remember(struct watch *w, const struct engine *e, const struct host *h, const struct instance *i)
+{
+	const struct piece *p = piece_at(h, engine_minute(e));
+
+	if (h->down && h->watched && !i && p && p->pool != h->pool && failed_here(e, h, p))
+		watch_failed(w, h->id, p->pool);
+}
+
+bool watch_own_fault(const char *detail)
+{
+	return detail && strstr(detail, "\"fault\":\"node\"");
+}
+
+static int look_at(struct watch *w, struct market *m, struct watched *a, uint64_t host, int64_t now_ms, int64_t now,
+	struct fail *f)
+{
+	const struct engine *e = market_engine(m);
+	const struct host *h = engine_host(e, host);
+	const struct instance *i = engine_host_instance(e, host);
+	int64_t awaits = i ? watch_awaits(e, i) : 0, due;
+	struct wrong x = { 0 };
+	struct event ev = { .kind = EVENT_HOST_STATE, .account = h->account, .subject = host };
+
+	if (a->seen == UINT64_MAX)
+		remember(w, e, h, i);
+	look_at_failure(w, e, h, i, &x);
+	if (a->silent)
+		is_wrong(&x, (a->heard_at ? a->heard_at : w->begun_at) / 60); /* before the start nobody listened */
+	due = awaits + w->set.await_seconds + 1;
+	if (awaits && now < due)
+		a->due = due < a->due ? due : a->due;
+	else if (awaits && now_ms < grace_ends(w))
+		a->due = now;
+	else if (awaits)
+		is_wrong(&x, awaits / 60);
+	if (x.down && !a->silent)
+		a->due = now; /* what is mended is no news of its agent's work: it is looked at each time */
+	if (x.down == h->down || (h->down && !h->watched))
+		return 0;
+	ev.u.host_state.down = x.down;
+	ev.u.host_state.watch = true;
+	ev.u.host_state.since = x.down ? x.since : 0;
+	return market_apply(m, &ev, NULL, f);
+}
+
+static int look_at_agent(struct watch *w, struct market *m, const struct agent *known, int64_t now_ms, int64_t now, struct fail *f)
+{
+	struct watched *a = agent_of(w, known->id);
+	const struct engine *e = market_engine(m);
+	bool silent = a && now_ms - a->heard_ms >= w->set.silent_ms;
+	const struct host *h;
+	uint64_t id = known->id;
+	int rc = 0;
+
+	if (!a || (!silent && !a->heard_at)) /* it may have been silent before the start: nothing is known yet */
+		return 0;
+	if (silent == a->silent && a->seen == engine_agent_version(e, id) && now < a->due)
+		return 0;
+	a->silent = silent;
+	a->due = INT64_MAX;
+	for (h = engine_host_of_agent(e, id, 0); h && !rc; h = h ? engine_host_of_agent(e, id, h->id) : NULL) {
+		uint64_t host = h->id;
+
+		rc = look_at(w, m, a, host, now_ms, now, f);
+		h = engine_host(market_engine(m), host);
+	}
+	if (!rc)
+		a->seen = engine_agent_version(market_engine(m), id);
+	else
+		a->due = 0;  /* all of it again */
+	return rc;
+}
+
+static void forget_agent(struct watch *w, uint64_t agent)
+{
+	struct watched *a = idmap_get(&w->agents, agent);
+
+	if (!a)
+		return;
+	idmap_remove(&w->agents, agent);
+	free(a);
+}
+
+int watch_turn(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f)
+{
+	uint64_t id = 0;
+	const struct agent *a;
+	int rc = 0;
+
+	if (!market_ready(m))
+		return 0;
+	w->begun_at = w->begun_at ? w->begun_at : now;
+	while (!rc && (a = engine_agent_after(market_engine(m), 0, id))) {
+		id = a->id;
+		if (a->retired)
+			forget_agent(w, id);
+		else
+			rc = look_at_agent(w, m, a, now_ms, now, f);
+		if (!market_ready(m))
+			return rc;
+	}
+	return rc;
+}
+
+/* ---- Words ---------------------------------------------------------------------------------- */
+
+static const char *const words[] = {
+	NULL,
+#define HEALTH_X(name, word) word,
+	HEALTHS(HEALTH_X)
+#undef HEALTH_X
+};
+
+const char *health_word(enum health h)
+{
+	return words[h];
+}
+
+enum health health_read(const char *word)
+{
+	for (int h = 1; h < HEALTH_KINDS; h++)
+		if (strcmp(words[h], word) == 0)
+			return (enum health)h;
+	return HEALTH_UNTOLD;
+}
