@@ -6,8 +6,10 @@
 
 #include "cli/cell.h"
 #include "cli/json.h"
+#include "cli/nodewait.h"
 #include "cli/print.h"
 #include "cli/remember.h"
+#include "market/when.h"
 
 const struct column bought_columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
@@ -55,7 +57,12 @@ static void next_steps(struct nanopod *np, const struct purchase *p, const struc
 		return;
 	print_note(np, "bought %" PRId64 " node%s of %s for %s as '%s'%s", p->order.filled_nodes, p->order.filled_nodes == 1 ? "" : "s",
 		sku->alias ? sku->alias : sku->id, money_text(p->order.total, total), p->name, p->replayed ? " (replayed)" : "");
-	print_note(np, "next: 'nanopod show %s', 'nanopod extend %s -d 12h', 'nanopod sell %s --last 6h -p PRICE'", p->name, p->name, p->name);
+	if (p->node_count)
+		print_note(np, "next: 'nanopod ssh %s', 'nanopod run -r %s -- COMMAND', 'nanopod extend %s -d 12h', 'nanopod show %s'", p->nodes[0],
+			p->name, p->name, p->name);
+	else
+		print_note(np, "next: 'nanopod show %s', 'nanopod extend %s -d 12h', 'nanopod sell %s --last 6h -p PRICE'", p->name, p->name,
+			p->name);
 }
 
 int bought_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku, unsigned gpus, int status)
@@ -68,6 +75,8 @@ int bought_print(struct nanopod *np, const struct options *o, const struct purch
 
 	remember_one(REMEMBER_RESERVATIONS, p->m->url, p->name, NULL);
 	remember_one(REMEMBER_ORDERS, p->m->url, d->id, d->status_text);
+	for (size_t i = p->node_count; i-- > 0;)
+		remember_one(REMEMBER_NODES, p->m->url, p->nodes[i], p->name);
 	r = rows_new(np, o, bought_columns, &rc);
 	if (!r)
 		return rc;
@@ -85,6 +94,22 @@ int bought_print(struct nanopod *np, const struct options *o, const struct purch
 	buf_release(&nodes);
 	next_steps(np, p, sku);
 	return rc ? rc : status;
+}
+
+int bought_wait(struct purchase *p, int64_t wait_ms, int64_t now)
+{
+	char when[WHEN_TEXT], hint[400];
+	int rc, number = 0;
+
+	if (!wait_ms || !p->node_count)
+		return 0;
+	if (wait_ms > 0 && (p->order.filled_start - now) * 1000 > wait_ms) {
+		print_note(p->m->np, "the nodes of '%s' start %s", p->name, when_relative(p->order.filled_start, now, when));
+		return 0;
+	}
+	snprintf(hint, sizeof hint, "it is bought and goes on starting; 'nanopod nodes -r %.200s' shows how it stands", p->name);
+	rc = nodewait_by(p->m, p->pool, (const char *const *)p->nodes, p->node_count, wait_ms, &number);
+	return nodewait_told(p->m, rc, number, hint);
 }
 
 int bought_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku, unsigned gpus)

@@ -79,12 +79,26 @@ static void skip_to_last_name(struct asker *a)
 	a->typed = last;
 }
 
+static void offer_named(void *arg, const char *name, const char *help)
+{
+	offer(arg, name, help);
+}
+
+static void offer_remembered(struct asker *a, const char *kind)
+{
+	const char *url = settings_text(a->np->settings, SETTING_ID_URL);
+
+	if (url)
+		remember_each(kind, url, offer_named, a);
+}
+
 static void offer_hosts(struct asker *a)
 {
 	const struct settings *s = a->np->settings;
 
 	skip_to_last_name(a);
 	offer_groups(a, "@");
+	offer_remembered(a, REMEMBER_NODES);
 	if (settings_text(s, SETTING_ID_SSH_CONFIG) && !settings_none(s, SETTING_ID_SSH_CONFIG))
 		hostnames_config(settings_text(s, SETTING_ID_SSH_CONFIG), offer_host, a);
 	if (settings_text(s, SETTING_ID_KNOWN_HOSTS) && !settings_none(s, SETTING_ID_KNOWN_HOSTS))
@@ -112,19 +126,6 @@ static void offer_profiles(struct asker *a)
 
 	for (size_t i = 0; (name = settings_profile_name(a->np->settings, i)); i++)
 		offer(a, name, NULL);
-}
-
-static void offer_named(void *arg, const char *name, const char *help)
-{
-	offer(arg, name, help);
-}
-
-static void offer_remembered(struct asker *a, const char *kind)
-{
-	const char *url = settings_text(a->np->settings, SETTING_ID_URL);
-
-	if (url)
-		remember_each(kind, url, offer_named, a);
 }
 
 static enum candidates_rest offer_kind(struct asker *a, enum complete kind, const char *values)
@@ -172,6 +173,9 @@ static enum candidates_rest offer_kind(struct asker *a, enum complete kind, cons
 		break;
 	case COMPLETE_RESERVATION:
 		offer_remembered(a, REMEMBER_RESERVATIONS);
+		break;
+	case COMPLETE_NODE:
+		offer_remembered(a, REMEMBER_NODES);
 		break;
 	}
 	return CANDIDATES_NOTHING;

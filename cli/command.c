@@ -68,9 +68,13 @@ static const struct option connect[] = {
 	{ 0 }
 };
 
-static const struct option market[] = {
+static const struct option market_url[] = {
 	{ "url", 0, OPTION_STRING, "URL", .help = "the market: https://host, or unix:/path for its operator", .setting = "url",
 		.section = "Market" },
+	{ 0 }
+};
+
+static const struct option market[] = {
 	{ "explain", 0, OPTION_FLAG, .help = "print the requests instead of sending them", .section = "Market" },
 	{ 0 }
 };
@@ -83,6 +87,8 @@ void command_tables(const struct command *cmd, const struct option *tables[COMMA
 		tables[n++] = cmd->options;
 	if (cmd && cmd->flags & COMMAND_CONNECT)
 		tables[n++] = connect;
+	if (cmd && cmd->flags & (COMMAND_MARKET | COMMAND_NODES))
+		tables[n++] = market_url;
 	if (cmd && cmd->flags & COMMAND_MARKET)
 		tables[n++] = market;
 	if (!cmd)

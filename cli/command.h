@@ -59,6 +59,7 @@ enum format {
 };
 
 struct command;
+struct nodes;
 struct settings;
 
 struct nanopod {
@@ -73,6 +74,8 @@ struct nanopod {
 	bool errors_json;                      /* errors as one JSON object: -o json or jsonl */
 	int verbose;                           /* how many -v */
 	int depth;                             /* how many command_run() are under way: 2 in the shell */
+	struct nodes *nodes;                   /* "cli/node.h"; what the market told this command of them, NULL: not asked */
+	int select_failed;                     /* cli/select.c: a status, where it was said why a group cannot be had */
 	void *shell;                           /* cmd/shell.c's own, NULL outside of it: connections that stay warm */
 };
 
@@ -91,6 +94,7 @@ enum command_flags {
 	COMMAND_LENIENT = 32,     /* runs with broken settings too: np->settings_fail says what is wrong */
 	COMMAND_CONNECT = 16,     /* connects: gets --user --port --identity --jump --ssh-config … (settings) */
 	COMMAND_MORE = 128,       /* the short page has no room for more than its name */
+	COMMAND_NODES = 256,      /* takes nodes of the market among its hosts: gets --url */
 	COMMAND_MARKET = 64,      /* asks the market: gets --url and --explain (cli/market.h) */
 };
 
@@ -124,7 +128,7 @@ const char *command_values(const struct command *cmd, const struct option *row);
  * The option tables that a command takes: its own, then the shared ones by its flags, ends with
  * NULL. cmd NULL: what may stand before the command's name.
  */
-enum { COMMAND_TABLES = 8 };
+enum { COMMAND_TABLES = 10 };
 void command_tables(const struct command *cmd, const struct option *tables[COMMAND_TABLES]);
 
 /* "nanopod run [options] …" without a newline; free() it. */

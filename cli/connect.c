@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/str.h"
+#include "cli/node.h"
 #include "cli/print.h"
 #include "cli/prompt.h"
+#include "cli/remember.h"
 #include "cli/settings.h"
 
 static const enum setting decisive[] = {
@@ -289,16 +292,54 @@ void connect_close(struct nanopod *np, struct connect *c)
 	warm->kept[0] = c;
 }
 
+/* What was typed or set for this run wins over the market's word; what a file says for hosts in general does not. */
+static bool typed(const struct settings *s, enum setting id)
+{
+	return settings_given(s, id) && settings_layer(s, id) >= LAYER_ENVIRONMENT;
+}
+
+/* A node of the market: where it is and which key it has comes from there, and nothing is asked. */
+static int connect_node(struct nanopod *np, struct connect *c, const char *spec, const struct node *n, struct pssh_host **out)
+{
+	const struct settings *s = np->settings;
+	const char *jump = settings_text(s, SETTING_ID_JUMP), *own = settings_local_identity(s);
+	struct pssh_host *h;
+	int rc;
+
+	if (!node_reachable(n))
+		return node_unreachable(np, n);
+	rc = pssh_host(c->fleet, spec, &h);
+	rc = rc ? rc : pssh_host_set_address(h, n->hostname);
+	rc = rc ? rc : pssh_host_set_port(h, typed(s, SETTING_ID_PORT) ? (unsigned)settings_int(s, SETTING_ID_PORT) : n->port);
+	if (!rc && !strchr(spec, '@'))
+		rc = pssh_host_set_user(h, typed(s, SETTING_ID_USER) ? settings_text(s, SETTING_ID_USER) : n->user);
+	if (!rc && jump && *jump)
+		rc = pssh_host_set_jump(h, jump);
+	rc = rc ? rc : pssh_host_pin(h, NULL);
+	for (size_t i = 0; !rc && i < n->key_count; i++)
+		rc = pssh_host_pin(h, n->keys[i]);
+	if (!rc && own)
+		rc = pssh_host_add_identity(h, own);
+	if (rc)
+		return failed(np, c, rc, STATUS_FAILURE, NULL, "'nanopod nodes -o json' shows what the market says of it");
+	*out = h;
+	return STATUS_OK;
+}
+
 int connect_host(struct nanopod *np, struct connect *c, const char *name, struct pssh_host **out)
 {
+	const struct node *node = nodes_of_host(np->nodes, name);
 	const char *user = settings_text(np->settings, SETTING_ID_USER);
 	const char *jump = settings_text(np->settings, SETTING_ID_JUMP);
 	struct pssh_host *h;
 	const char *bare = str_starts(name, "ssh://") ? name + 6 : name, *at = strrchr(bare, '@');
 	const char *colon = strrchr(bare, ':'), *open = strchr(bare, ':');
 	bool has_port = colon && (colon == open || (colon > bare && colon[-1] == ']'));
-	int rc = pssh_host(c->fleet, name, &h);
+	int rc;
 
+	if (node)
+		return connect_node(np, c, name, node, out);
+	rc = pssh_host(c->fleet, name, &h);
 	if (rc == 0 && user && *user && !at)
 		rc = pssh_host_set_user(h, user);
 	if (rc == 0 && settings_given(np->settings, SETTING_ID_PORT) && !has_port)
@@ -358,13 +399,71 @@ static void openssh_settings(struct nanopod *np, struct buf *list)
 		option(list, "IdentityFile", settings_item(s, SETTING_ID_IDENTITY, i));
 }
 
+/* Host keys of a node in a file of their own, which ssh reads: it closes every descriptor that it could inherit. */
+static int openssh_keys(struct nanopod *np, const struct node *n, struct buf *list)
+{
+	char *path = remember_path("hostkeys", n->id);
+	struct buf text;
+	int rc;
+
+	buf_init(&text, 1 << 16);
+	for (size_t i = 0; i < n->key_count; i++)
+		if (buf_addf(&text, "%s %s\n", n->id, n->keys[i]))
+			command_nomem();
+	rc = path ? file_folders(path) : -ENOMEM;
+	rc = rc ? rc : file_replace(path, buf_text(&text), text.len, 0600);
+	buf_release(&text);
+	if (rc) {
+		free(path);
+		return print_fail(np, STATUS_FAILURE, "leave out --openssh", "cannot write down the host key of '%s': %s", n->name, strerror(-rc));
+	}
+	option(list, "UserKnownHostsFile", path);
+	option(list, "GlobalKnownHostsFile", "/dev/null");
+	option(list, "HostKeyAlias", n->id);
+	option(list, "StrictHostKeyChecking", "yes");
+	option(list, "UpdateHostKeys", "no");
+	free(path);
+	return STATUS_OK;
+}
+
+/* First: of an option that is there twice, ssh takes the first. */
+static int openssh_node(struct nanopod *np, const char *host, struct buf *list)
+{
+	const struct node *n = nodes_of_host(np->nodes, host);
+	const char *own = settings_local_identity(np->settings);
+	char port[16];
+	int status;
+
+	if (!n)
+		return STATUS_OK;
+	if (!node_reachable(n))
+		return node_unreachable(np, n);
+	status = n->key_count ? openssh_keys(np, n, list) : STATUS_OK;
+	if (status)
+		return status;
+	snprintf(port, sizeof port, "%u", n->port);
+	option(list, "HostName", n->hostname);
+	if (!typed(np->settings, SETTING_ID_PORT))
+		option(list, "Port", port);
+	if (n->user && !strchr(host, '@') && !typed(np->settings, SETTING_ID_USER))
+		option(list, "User", n->user);
+	if (own)
+		option(list, "IdentityFile", own);
+	return STATUS_OK;
+}
+
 int connect_openssh(struct nanopod *np, const char *host, char *const *extra, char *const *command)
 {
 	struct buf list;
-	int error;
+	int error, status;
 
 	buf_init(&list, 1 << 20);
 	word(&list, "ssh");
+	status = openssh_node(np, host, &list);
+	if (status) {
+		buf_release(&list);
+		return status;
+	}
 	openssh_settings(np, &list);
 	for (; *extra; extra++)
 		word(&list, *extra);

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/node.h"
 #include "cli/print.h"
 #include "cli/settings.h"
 #include "cli/usage.h"
@@ -224,6 +225,7 @@ static int run_parsed(struct nanopod *np, const struct command *cmd, const struc
 static int run_command(struct nanopod *np, const struct command *cmd, const struct options *before, int argc, char **argv)
 {
 	const struct option *tables[COMMAND_TABLES];
+	struct nodes *outer = np->nodes;
 	struct options *o = NULL;
 	struct fail f = { 0 };
 	char hint[128];
@@ -234,8 +236,11 @@ static int run_command(struct nanopod *np, const struct command *cmd, const stru
 		snprintf(hint, sizeof hint, "'nanopod %s --help' lists the options", cmd->name);
 		return print_fail(np, STATUS_USAGE, hint, "%s", f.text);
 	}
+	np->nodes = NULL;
 	rc = run_parsed(np, cmd, before, o);
 	option_free(o);
+	nodes_free(np->nodes);
+	np->nodes = outer;
 	return rc;
 }
 

@@ -76,6 +76,7 @@ int fanout_init(struct fanout *f, struct nanopod *np, struct connect *c, const s
 	f->hosts = calloc(f->count + 1, sizeof *f->hosts);
 	if (!f->hosts)
 		command_nomem();
+	select_recognize(np, names);
 	for (size_t i = 0; !status && i < f->count; i++) {
 		struct outcome *o = &f->hosts[i];
 

@@ -2,9 +2,11 @@
 noinst_LTLIBRARIES += libcli.la
 libcli_la_SOURCES = \
 	cli/action.c cli/action.h \
+	cli/agentd.c cli/agentd.h \
 	cli/candidates.c cli/candidates.h \
 	cli/cell.c cli/cell.h \
 	cli/command.c cli/command.h \
+	cli/conlog.c cli/conlog.h \
 	cli/connect.c cli/connect.h \
 	cli/diff.c cli/diff.h \
 	cli/dispatch.c \
@@ -14,7 +16,19 @@ libcli_la_SOURCES = \
 	cli/group.c cli/group.h \
 	cli/hostnames.c cli/hostnames.h \
 	cli/json.c cli/json.h \
+	cli/logmerge.c cli/logmerge.h \
+	cli/logsource.c cli/logsource.h \
+	cli/logtail.c cli/logtail.h \
+	cli/logtime.c cli/logtime.h \
+	cli/localagent.c cli/localagent.h \
+	cli/localdir.c cli/localdir.h \
+	cli/localmarket.c cli/localmarket.h \
+	cli/localports.c cli/localports.h \
+	cli/localproc.c cli/localproc.h \
+	cli/localstate.c cli/localstate.h \
 	cli/market.c cli/market.h \
+	cli/node.c cli/node.h \
+	cli/nodewait.c cli/nodewait.h \
 	cli/option.c cli/option.h \
 	cli/print.c cli/print.h \
 	cli/progress.c cli/progress.h \
@@ -63,17 +77,27 @@ nanopod_SOURCES = \
 	cli/cmd/burn.c \
 	cli/cmd/buy.c \
 	cli/cmd/cancel.c \
+	cli/cmd/console.c \
 	cli/cmd/events.c \
 	cli/cmd/extend.c \
+	cli/cmd/host.c cli/cmd/host.h \
+	cli/cmd/host_agent.c \
+	cli/cmd/host_join.c \
+	cli/cmd/host_market.c \
 	cli/cmd/ledger.c \
+	cli/cmd/local.c \
 	cli/cmd/login.c \
+	cli/cmd/nodes.c \
+	cli/cmd/logs.c \
 	cli/cmd/orders.c \
 	cli/cmd/price.c \
 	cli/cmd/release.c \
+	cli/cmd/replace.c \
 	cli/cmd/reservations.c \
 	cli/cmd/sell.c \
 	cli/cmd/show.c \
 	cli/cmd/token.c \
+	cli/cmd/tunnel.c \
 	cli/cmd/types.c \
 	cli/cmd/whoami.c \
 	cli/cmd/complete.c \

@@ -18,7 +18,7 @@
 #include "market/money.h"
 #include "market/when.h"
 
-enum { PAGES_MAX = 100000, BODY_TEXT_MAX = 1 << 20 };
+enum { PAGES_MAX = 100000, BODY_TEXT_MAX = 1 << 20, BRIEF_MS = 2000 };
 
 /* ---- Signing in ------------------------------------------------------------------------ */
 
@@ -60,7 +60,7 @@ int market_sign_in_by(struct nanopod *np, const struct options *o, const char *t
 	m->url = url;
 	m->ours = -1;
 	m->socket = str_starts(url, "unix:");
-	m->explain = option_given(o, "explain");
+	m->explain = o && option_given(o, "explain");
 	client_answer_init(&m->answer);
 	m->catching = signals_begin() == 0; /* where it cannot, Ctrl-C ends the program at once, which is no harm */
 	if (token && (!(m->token = strdup(token)) || !(m->token_where = strdup(where))))
@@ -68,7 +68,9 @@ int market_sign_in_by(struct nanopod *np, const struct options *o, const char *t
 	rc = token ? 0 : find_token(m, flags);
 	if (!rc) {
 		const struct client_setup setup = { .url = url, .token = m->token, .ca = settings_text(np->settings, SETTING_ID_MARKET_CA),
-			.plain = settings_bool(np->settings, SETTING_ID_MARKET_PLAIN), .stop_fd = signals_fd() };
+			.plain = settings_bool(np->settings, SETTING_ID_MARKET_PLAIN), .stop_fd = signals_fd(),
+			.connect_ms = flags & MARKET_BRIEFLY ? BRIEF_MS : 0, .whole_ms = flags & MARKET_BRIEFLY ? 2 * BRIEF_MS : 0,
+			.tries = flags & MARKET_BRIEFLY ? 1 : 0 };
 
 		if (client_new(&setup, &m->client, &m->fail))
 			rc = print_fail_field(np, STATUS_USAGE, "url", NULL, "cannot ask the market: %s", m->fail.text);
@@ -287,6 +289,8 @@ const char *market_hint(const struct market_link *m, char *room, size_t size)
 			: "try again";
 	if ((code == REASON_UNAUTHENTICATED || code == REASON_TOKEN_EXPIRED) && m->token_where && strcmp(m->token_where, "NANOPOD_TOKEN") == 0)
 		return "set it to another one, or unset it for the one that 'nanopod login' keeps; nothing was deleted";
+	if (code == CLIENT_UNREACHABLE && settings_layer(m->np->settings, SETTING_ID_URL) == LAYER_LOCAL)
+		return "that is the local market: 'nanopod local start' starts what is missing";
 	return simple_hint(code);
 }
 

@@ -21,6 +21,7 @@
 enum market_flags {
 	MARKET_NO_TOKEN = 1,      /* what is asked needs none: none is looked for */
 	MARKET_TOKEN_OPTIONAL = 2, /* sent where there is one */
+	MARKET_BRIEFLY = 4,       /* a market that does not answer at once is let be */
 };
 
 struct market_link {
@@ -45,7 +46,7 @@ struct market_link {
 
 /*
  * 0, or an exit status after it was said what to do. Catches signals until market_sign_out: a request
- * that is under way when one comes ends as CLIENT_STOPPED.
+ * that is under way when one comes ends as CLIENT_STOPPED. o NULL: a command that has no --explain.
  */
 int market_sign_in(struct nanopod *np, const struct options *o, unsigned flags, struct market_link **out);
 void market_sign_out(struct market_link *m); /* NULL too */

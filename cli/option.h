@@ -39,6 +39,7 @@ enum complete {
 	COMPLETE_TYPE,        /* of node; this and the next two as they were told last (cli/remember.h) */
 	COMPLETE_ORDER,
 	COMPLETE_RESERVATION,
+	COMPLETE_NODE,        /* of the market, as it told them last */
 };
 
 struct option {

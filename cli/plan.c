@@ -108,11 +108,14 @@ void plan_show(struct nanopod *np, const struct plan *p)
 
 int plan_can_ask(struct nanopod *np, const struct options *o)
 {
+	return option_given(o, "yes") || option_given(o, "dry-run") || option_given(o, "explain") ? 0 : plan_is_heard(np);
+}
+
+int plan_is_heard(struct nanopod *np)
+{
 	struct prompt *p;
 	bool possible;
 
-	if (option_given(o, "yes") || option_given(o, "dry-run") || option_given(o, "explain"))
-		return 0;
 	if (prompt_new(np, &p))
 		command_nomem();
 	possible = np->tty_in && prompt_possible(p);

@@ -30,6 +30,9 @@ void plan_show(struct nanopod *np, const struct plan *p); /* {"plan":{…}} wher
 /* Before anything is asked of anybody: nobody can be asked and there is no -y? Then an exit status. */
 int plan_can_ask(struct nanopod *np, const struct options *o);
 
+/* Is there anybody who can be asked? Else an exit status that names -y. */
+int plan_is_heard(struct nanopod *np);
+
 /* 0: yes, or -y. Else an exit status, and it was said that nothing was done. */
 int plan_agree(struct nanopod *np, const struct options *o, const char *question);
 

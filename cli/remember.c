@@ -49,6 +49,11 @@ static char *file_of(const char *kind, const char *where, int make)
 	return path;
 }
 
+char *remember_path(const char *kind, const char *where)
+{
+	return file_of(kind, where, 0);
+}
+
 static void add_line(struct buf *b, const char *name, const char *help)
 {
 	if (!*name || name[strcspn(name, "\t\n")] || buf_adds(b, name))

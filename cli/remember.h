@@ -11,6 +11,7 @@
 #define REMEMBER_TYPES "types"
 #define REMEMBER_ORDERS "orders"
 #define REMEMBER_RESERVATIONS "reservations"
+#define REMEMBER_NODES "nodes"
 
 /*
  * All that there is of a kind now, instead of what was known. where: the market's address, so that
@@ -20,6 +21,9 @@ void remember_all(const char *kind, const char *where, const char *const *names,
 
 /* One more. */
 void remember_one(const char *kind, const char *where, const char *name, const char *help);
+
+/* Where something about `where` is kept that anybody may lose; malloc'd, its folders may not be there. NULL: no memory. */
+char *remember_path(const char *kind, const char *where);
 
 void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help), void *arg);
 

@@ -1,20 +1,175 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/select.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+#include "cli/node.h"
+#include "cli/nodewait.h"
 #include "cli/print.h"
 #include "cli/settings.h"
+#include "cli/value.h"
 
+enum { WAIT_MS = 5 * 60 * 1000 };
+
+/* ---- Nodes of the market ----------------------------------------------------------------- */
+
+/* Markets of others may call a node what would read as a range: then by its id. */
+static const char *safe_name(const struct node *n)
+{
+	const char *name = n->name;
+	bool good = isalnum((unsigned char)*name);
+
+	for (; good && *name; name++)
+		good = isalnum((unsigned char)*name) || strchr("._-", *name);
+	return good ? n->name : n->id;
+}
+
+/* Is asked by whoever expands '@name': 0 or a code of libpssh. */
+static int add_reservation(struct nanopod *np, const char *name, struct pssh_list *into)
+{
+	size_t found = 0;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < np->nodes->count; i++) {
+		const struct node *n = &np->nodes->list[i];
+
+		if (!node_lives(n) || !node_in(n, name))
+			continue;
+		rc = pssh_list_add(into, safe_name(n));
+		found++;
+	}
+	return rc ? rc : found ? 0 : PSSH_ENOENT;
+}
 
 static int resolve(void *arg, const char *group, struct pssh_list *into)
 {
 	struct nanopod *np = arg;
 	const char *text = np->settings ? settings_group(np->settings, group) : NULL;
 
-	return text ? pssh_list_add(into, text) : PSSH_ENOENT;
+	if (text)
+		return pssh_list_add(into, text);
+	if (!np->settings || !settings_text(np->settings, SETTING_ID_URL))
+		return PSSH_ENOENT;
+	np->select_failed = nodes_know(np);
+	return np->select_failed ? PSSH_ENOENT : add_reservation(np, group, into);
 }
+
+static int no_such_reservation(struct nanopod *np, const char *name, const char *field)
+{
+	char hint[300];
+
+	snprintf(hint, sizeof hint, "'nanopod nodes -r %.100s --all' shows those that ended, 'nanopod reservations' what you have", name);
+	return print_fail_field(np, STATUS_NOTFOUND, field, hint, "no reservation '%.100s' has a node that runs or is about to", name);
+}
+
+static int add_reservations(struct nanopod *np, const struct options *o, struct pssh_list *l)
+{
+	size_t count = option_count(o, "reservation");
+	int status = count ? nodes_know(np) : STATUS_OK;
+
+	for (size_t i = 0; !status && i < count; i++) {
+		int rc = add_reservation(np, option_at(o, "reservation", i), l);
+
+		if (rc == PSSH_ENOMEM)
+			command_nomem();
+		if (rc)
+			status = no_such_reservation(np, option_at(o, "reservation", i), "--reservation");
+	}
+	return status;
+}
+
+/* --type or --zone alone: of all nodes that there are. */
+static int add_all(struct nanopod *np, struct pssh_list *l)
+{
+	int status = nodes_know(np);
+
+	for (size_t i = 0; !status && i < np->nodes->count; i++)
+		if (node_lives(&np->nodes->list[i]) && pssh_list_add(l, safe_name(&np->nodes->list[i])) != 0)
+			command_nomem();
+	return status;
+}
+
+static bool wanted(const struct options *o, const struct node *n)
+{
+	const char *type = option_text(o, "type"), *zone = option_text(o, "zone");
+
+	return (!type || (n->type && strcmp(n->type, type) == 0)) && (!zone || (n->zone && strcmp(n->zone, zone) == 0));
+}
+
+static int filter(struct nanopod *np, const struct options *o, struct pssh_list *l)
+{
+	size_t had = pssh_list_count(l);
+	int status = nodes_know(np);
+
+	for (size_t i = pssh_list_count(l); !status && i-- > 0;) {
+		const struct node *n = nodes_of_host(np->nodes, pssh_list_get(l, i));
+
+		if (n && !wanted(o, n) && pssh_list_drop(l, pssh_list_get(l, i)) != 0)
+			command_nomem();
+	}
+	if (!status && had && pssh_list_count(l) == 0)
+		status = print_fail_field(np, STATUS_NOTFOUND, option_given(o, "type") ? "--type" : "--zone",
+			"'nanopod nodes -o wide' shows type and zone of each", "none of the nodes is of that %s%s%s",
+			option_given(o, "type") ? "type" : "", option_given(o, "type") && option_given(o, "zone") ? " and " : "",
+			option_given(o, "zone") ? "zone" : "");
+	return status;
+}
+
+static int wait_for_nodes(struct nanopod *np, const struct options *o, const struct pssh_list *l)
+{
+	const char **names = calloc(pssh_list_count(l) + 1, sizeof *names), *text = option_text(o, "wait");
+	struct fail why = { 0 };
+	int64_t ms = WAIT_MS;
+	size_t count = 0;
+	int status;
+
+	if (!names)
+		command_nomem();
+	status = *text && value_duration(text, &ms, &why) ? print_fail_field(np, STATUS_USAGE, "--wait", NULL, "cannot use '--wait': %s", why.text)
+		: nodes_know(np);
+	for (size_t i = 0; !status && i < pssh_list_count(l); i++) {
+		const struct node *n = nodes_of_host(np->nodes, pssh_list_get(l, i));
+
+		if (n && !node_reachable(n))
+			names[count++] = n->id;
+	}
+	if (count)
+		status = nodewait(np, names, count, ms);
+	free(names);
+	return status || !count ? status : nodes_know_again(np);
+}
+
+int select_nodes(struct nanopod *np, const struct options *o, struct pssh_list *l)
+{
+	int status = STATUS_OK;
+
+	if (option_given(o, "type") || option_given(o, "zone"))
+		status = filter(np, o, l);
+	if (!status && option_given(o, "wait"))
+		status = wait_for_nodes(np, o, l);
+	return status;
+}
+
+void select_recognize(struct nanopod *np, const struct pssh_list *l)
+{
+	size_t count = pssh_list_count(l);
+	const char **names;
+
+	if (np->nodes || !count)
+		return;
+	names = calloc(count, sizeof *names);
+	if (!names)
+		command_nomem();
+	for (size_t i = 0; i < count; i++)
+		names[i] = pssh_list_get(l, i);
+	nodes_guess(np, names, count, false);
+	free(names);
+}
+
+/* ---- What was typed ---------------------------------------------------------------------- */
 
 int select_new(struct nanopod *np, struct pssh_list **out)
 {
@@ -28,7 +183,8 @@ int select_new(struct nanopod *np, struct pssh_list **out)
 
 static const char *hint_for(const char *text)
 {
-	return text[0] == '^' ? NULL : text[0] == '@' ? "'nanopod config' shows the groups" : "'nanopod help hosts' shows how hosts are written";
+	return text[0] == '^' ? NULL : text[0] == '@' ? "'nanopod config' shows the groups, 'nanopod reservations' the reservations"
+		: "'nanopod help hosts' shows how hosts are written";
 }
 
 static int refused(struct nanopod *np, const struct pssh_list *l, int rc, const char *text)
@@ -37,7 +193,69 @@ static int refused(struct nanopod *np, const struct pssh_list *l, int rc, const 
 
 	if (rc == PSSH_ENOMEM)
 		command_nomem();
+	if (np->select_failed) { /* that was said */
+		status = (enum status)np->select_failed;
+		np->select_failed = STATUS_OK;
+		return status;
+	}
 	return print_fail(np, status, rc == PSSH_ELOCAL ? NULL : hint_for(text), "%s", pssh_list_error(l));
+}
+
+/* One name of an expression, with a '*' or '?' in it. drop: those that it means are taken out. */
+static int match(struct nanopod *np, struct pssh_list *l, const char *pattern, bool drop)
+{
+	size_t found = 0;
+	int rc = nodes_know(np);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; !rc && i < np->nodes->count; i++) {
+		const struct node *n = &np->nodes->list[i];
+
+		if (!node_lives(n) || !str_glob(pattern, n->name))
+			continue;
+		rc = drop ? pssh_list_drop(l, safe_name(n)) : pssh_list_add(l, safe_name(n));
+		found++;
+	}
+	if (rc)
+		return refused(np, l, rc, pattern);
+	return found || drop ? STATUS_OK : print_fail(np, STATUS_NOTFOUND, "'nanopod nodes' lists them",
+		"no node of yours is called '%.100s'", pattern);
+}
+
+/* Patterns are names of nodes, all else is for the library. A comma or blank within brackets parts nothing. */
+static int each_piece(struct nanopod *np, struct pssh_list *l, const char *text, bool drop)
+{
+	int depth = 0, status = STATUS_OK;
+	const char *from = text;
+
+	for (const char *s = text; !status; s++) {
+		char *piece;
+
+		depth += *s == '[' ? 1 : *s == ']' ? -1 : 0;
+		if (*s && (depth > 0 || !strchr(", \t\n", *s)))
+			continue;
+		piece = strndup(from, (size_t)(s - from));
+		if (!piece)
+			command_nomem();
+		if (strpbrk(piece, "*?")) {
+			status = match(np, l, piece + (*piece == '-' || *piece == '!'), drop || *piece == '-' || *piece == '!');
+		} else if (*piece) {
+			int rc = drop ? pssh_list_drop(l, piece) : pssh_list_add(l, piece);
+
+			status = rc ? refused(np, l, rc, piece) : STATUS_OK;
+		}
+		free(piece);
+		from = s + 1;
+		if (!*s)
+			break;
+	}
+	return status;
+}
+
+static bool has_patterns(const struct nanopod *np, const char *text)
+{
+	return strpbrk(text, "*?") && np->settings && settings_text(np->settings, SETTING_ID_URL);
 }
 
 int select_add(struct nanopod *np, struct pssh_list *l, const char *text)
@@ -48,6 +266,8 @@ int select_add(struct nanopod *np, struct pssh_list *l, const char *text)
 		rc = pssh_list_add_file(l, "-");
 	else if (text[0] == '^')
 		rc = pssh_list_add_file(l, text + 1);
+	else if (has_patterns(np, text))
+		return each_piece(np, l, text, false);
 	else
 		rc = pssh_list_add(l, text);
 	return rc ? refused(np, l, rc, text) : STATUS_OK;
@@ -55,8 +275,11 @@ int select_add(struct nanopod *np, struct pssh_list *l, const char *text)
 
 int select_drop(struct nanopod *np, struct pssh_list *l, const char *text)
 {
-	int rc = pssh_list_drop(l, text);
+	int rc;
 
+	if (has_patterns(np, text))
+		return each_piece(np, l, text, true);
+	rc = pssh_list_drop(l, text);
 	return rc ? refused(np, l, rc, text) : STATUS_OK;
 }
 
@@ -71,24 +294,34 @@ bool select_uses_stdin(const struct options *o)
 	return false;
 }
 
+bool select_given(const struct options *o)
+{
+	return option_given(o, "hosts") || option_given(o, "hosts-file") || option_given(o, "reservation") || option_given(o, "type") ||
+		option_given(o, "zone");
+}
+
 int select_options(struct nanopod *np, const struct options *o, struct pssh_list *l, bool *given)
 {
 	int status = STATUS_OK;
 
-	*given = option_given(o, "hosts") || option_given(o, "hosts-file");
+	*given = select_given(o);
 	for (size_t i = 0; !status && i < option_count(o, "hosts"); i++)
 		status = select_add(np, l, option_at(o, "hosts", i));
+	if (!status)
+		status = add_reservations(np, o, l);
 	for (size_t i = 0; !status && i < option_count(o, "hosts-file"); i++) {
 		int rc = pssh_list_add_file(l, option_at(o, "hosts-file", i));
 
 		status = rc ? refused(np, l, rc, option_at(o, "hosts-file", i)) : STATUS_OK;
 	}
+	if (!status && *given && !option_given(o, "hosts") && !option_given(o, "hosts-file") && !option_given(o, "reservation"))
+		status = add_all(np, l);
 	for (size_t i = 0; !status && i < option_count(o, "exclude"); i++)
 		status = select_drop(np, l, option_at(o, "exclude", i));
 	if (!status && *given && pssh_list_count(l) == 0)
 		status = print_fail_field(np, STATUS_USAGE, "--hosts", NULL,
 			option_given(o, "exclude") ? "no host is left after --exclude" : "the list of hosts is empty");
-	return status;
+	return status || !*given ? status : select_nodes(np, o, l);
 }
 
 char *select_fold_names(const char *const *names, size_t count, size_t longest)

@@ -40,6 +40,7 @@ struct settings {
 	size_t profile_count;
 	char *profile;
 	char *paths[LAYERS];
+	char *local_identity;
 	bool loaded[LAYERS];
 	char *warnings[WARNINGS_MAX];
 	size_t warning_count;
@@ -114,6 +115,7 @@ void settings_free(struct settings *s)
 		free(s->profiles[i]);
 	for (size_t i = 0; i < s->warning_count; i++)
 		free(s->warnings[i]);
+	free(s->local_identity);
 	free(s->groups);
 	free(s->profiles);
 	free(s->profile);
@@ -294,6 +296,17 @@ int settings_set_path(struct settings *s, enum settings_layer layer, const char 
 	return 0;
 }
 
+int settings_set_local_identity(struct settings *s, const char *path)
+{
+	char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	free(s->local_identity);
+	s->local_identity = copy;
+	return 0;
+}
+
 int settings_warn(struct settings *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -312,19 +325,39 @@ int settings_warn(struct settings *s, const char *fmt, ...)
 
 /* ---- Asking ---------------------------------------------------------------------------- */
 
+/* Whoever named it, and however: is the market that counts the local one? */
+static bool is_local(const struct settings *s)
+{
+	const struct value *local = &s->values[SETTING_ID_URL][LAYER_LOCAL];
+	const char *url = settings_text(s, SETTING_ID_URL);
+
+	return local->items && url && strcmp(url, local->items[0]) == 0;
+}
+
+/* A token of the local market must not go to another one that was named: what its layer says counts for its URL alone. */
+static bool says(const struct settings *s, enum setting id, int layer)
+{
+	return s->values[id][layer].items && (layer != LAYER_LOCAL || id == SETTING_ID_URL || is_local(s));
+}
+
 enum settings_layer settings_layer(const struct settings *s, enum setting id)
 {
 	int layer = LAYERS - 1;
 
-	while (layer > LAYER_DEFAULT && !s->values[id][layer].items)
+	while (layer > LAYER_DEFAULT && !says(s, id, layer))
 		layer--;
 	return (enum settings_layer)layer;
+}
+
+const char *settings_local_identity(const struct settings *s)
+{
+	return is_local(s) ? s->local_identity : NULL;
 }
 
 const char *settings_layer_name(enum settings_layer layer)
 {
 	static const char *const names[] = {
-		[LAYER_DEFAULT] = "default", [LAYER_SYSTEM] = "system", [LAYER_PERSON] = "person",
+		[LAYER_DEFAULT] = "default", [LAYER_LOCAL] = "local market", [LAYER_SYSTEM] = "system", [LAYER_PERSON] = "person",
 		[LAYER_DIRECTORY] = "directory", [LAYER_ENVIRONMENT] = "environment", [LAYER_FLAG] = "flag",
 		[LAYER_LINE] = "flag",
 	};

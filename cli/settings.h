@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All that can be set, in one table, and from where each value came: flags > NANOPOD_* >
- * ./.nanopod.yaml > ~/.config/nanopod/config.yaml > /etc/nanopod/config.yaml > default.
+ * ./.nanopod.yaml > ~/.config/nanopod/config.yaml > /etc/nanopod/config.yaml > the local market, where
+ * `nanopod local` runs one > default.
  *
  * A directory's file is written by whoever made the directory, so it may only set what can
  * neither run a program, nor choose keys, nor weaken the check of host keys, nor send the
@@ -75,7 +76,9 @@ struct setting_row {
 };
 
 enum settings_layer {
-	LAYER_DEFAULT, LAYER_SYSTEM, LAYER_PERSON, LAYER_DIRECTORY, LAYER_ENVIRONMENT, LAYER_FLAG,
+	LAYER_DEFAULT,
+	LAYER_LOCAL, /* `nanopod local`: which market and whose; only as long as nobody names another one */
+	LAYER_SYSTEM, LAYER_PERSON, LAYER_DIRECTORY, LAYER_ENVIRONMENT, LAYER_FLAG,
 	LAYER_LINE, /* flags of a line in the shell, over those that the shell was started with */
 	LAYERS
 };
@@ -119,6 +122,9 @@ bool settings_given(const struct settings *s, enum setting id);    /* set by any
 enum settings_layer settings_layer(const struct settings *s, enum setting id);
 const char *settings_where(const struct settings *s, enum setting id); /* "default", "--fanout", "NANOPOD_FANOUT", "FILE:LINE" */
 
+/* The market is that of `nanopod local`: the private key that its nodes know; else NULL. */
+const char *settings_local_identity(const struct settings *s);
+
 /* SETTING_PATH whose value is "none". */
 bool settings_none(const struct settings *s, enum setting id);
 
@@ -147,6 +153,7 @@ int settings_set_group(struct settings *s, const char *name, const char *hosts, 
 void settings_forget(struct settings *s, enum setting id, enum settings_layer layer);
 int settings_add_profile(struct settings *s, const char *name);   /* that a file knows it */
 int settings_use_profile(struct settings *s, const char *name);   /* that it is in force */
+int settings_set_local_identity(struct settings *s, const char *path);
 int settings_set_path(struct settings *s, enum settings_layer layer, const char *path, bool loaded);
 int settings_warn(struct settings *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

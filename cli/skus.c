@@ -40,7 +40,7 @@ static int add_one(void *arg, struct doc *d, long at, struct fail *f)
 		s->list = grown;
 	}
 	s->list[s->count++] = (struct sku){ copy(sku.id), copy(sku.alias), copy(sku.accelerator), copy(sku.form_factor),
-		copy(sku.region), copy(sku.zone), copy(sku.rdma), sku.gpus > 0 && sku.gpus <= 1024 ? (unsigned)sku.gpus : 0 };
+		copy(sku.region), copy(sku.zone), copy(sku.rdma), sku.gpus > 0 && sku.gpus <= 1024 ? (unsigned)sku.gpus : 0, sku.gpus == 0 };
 	return 0;
 }
 
@@ -69,6 +69,9 @@ int skus_load(struct market_link *m, struct skus *out)
 		skus_release(out);
 		return market_fail(m, "cannot tell what types of node there are");
 	}
+	/* A market of ours tells each number that there is. */
+	for (size_t i = 0; i < out->count && m->ours == 1; i++)
+		out->list[i].bare = !out->list[i].gpus;
 	remember(m, out);
 	return 0;
 }

@@ -3,13 +3,15 @@
 #ifndef CLI_SKUS_H
 #define CLI_SKUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/market.h"
 
 struct sku {
 	char *id, *alias, *accelerator, *form_factor, *region, *zone, *rdma;
-	unsigned gpus; /* of a node; 0: not told, so prices are per node */
+	unsigned gpus; /* of a node; 0: none, or not told, and prices are per node */
+	bool bare;     /* none, and that is told: nobody can mean another price */
 };
 
 struct skus {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where settings come from: three files and the environment. A person's file decides which keys
+ * Where settings come from: four files and the environment. A person's file decides which keys
  * are offered and which hosts are believed, so it is refused where others may write it; the
  * current directory's file comes from whoever made that directory, and is only half believed.
  */
@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "cli/localdir.h"
 #include "cli/settings.h"
 #include "cli/value.h"
 #include "conf/conf.h"
@@ -290,11 +291,12 @@ static int take_environment(struct settings *s, struct fail *f)
 
 static int read_files(struct settings *s, struct source *sources, const char *file, struct fail *f)
 {
-	char *person = file ? strdup(file) : person_path();
-	int rc = 0;
+	char *person = file ? strdup(file) : person_path(), *local = localdir_path("config.yaml"), *key = localdir_path("id_ed25519");
+	int rc = key ? settings_set_local_identity(s, key) : 0;
 
-	for (enum settings_layer layer = LAYER_SYSTEM; layer <= LAYER_DIRECTORY && !rc; layer++) {
-		const char *path = layer == LAYER_SYSTEM ? SYSTEM_FILE : layer == LAYER_PERSON ? person : DIRECTORY_FILE;
+	for (enum settings_layer layer = LAYER_LOCAL; layer <= LAYER_DIRECTORY && !rc; layer++) {
+		const char *path = layer == LAYER_LOCAL ? local : layer == LAYER_SYSTEM ? SYSTEM_FILE : layer == LAYER_PERSON ? person
+			: DIRECTORY_FILE;
 
 		sources[layer] = (struct source){ s, layer, NULL, f };
 		if (!path || (layer == LAYER_DIRECTORY && file))
@@ -308,6 +310,8 @@ static int read_files(struct settings *s, struct source *sources, const char *fi
 			rc = note_profiles(&sources[layer]);
 	}
 	free(person);
+	free(local);
+	free(key);
 	return rc;
 }
 
@@ -323,11 +327,11 @@ int settings_load(struct settings *s, const char *file, const char *profile, str
 	if (!rc && chosen && *chosen)
 		rc = settings_use_profile(s, chosen);
 	rc = rc ? rc : check_profile(s, f);
-	for (int layer = LAYER_SYSTEM; layer <= LAYER_DIRECTORY; layer++) {
+	for (int layer = LAYER_LOCAL; layer <= LAYER_DIRECTORY; layer++) {
 		if (!rc && sources[layer].file)
 			rc = take_file(&sources[layer]);
 	}
-	for (int layer = LAYER_SYSTEM; layer <= LAYER_DIRECTORY; layer++)
+	for (int layer = LAYER_LOCAL; layer <= LAYER_DIRECTORY; layer++)
 		conf_free(sources[layer].file);
 	rc = rc ? rc : take_environment(s, f);
 	if (rc == -ENOMEM)

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/group.h"
+#include "cli/node.h"
 #include "cli/print.h"
 #include "cli/select.h"
 
@@ -44,10 +45,13 @@ const char *summary_hint(int code)
 	}
 }
 
-static const char *hint_for(const struct outcome *o)
+static const char *hint_for(const struct fanout *f, const struct outcome *o)
 {
 	if (o->state != OUTCOME_ERROR)
 		return NULL;
+	if (o->status == PSSH_EHOSTKEY && nodes_of_host(f->np->nodes, o->name))
+		return "the market says which key this node has, so that is not it: nothing was sent there; 'nanopod console NODE' shows "
+			"what its host says, 'nanopod replace NODE' takes another one";
 	if (strstr(o->text, "locked by a passphrase"))
 		return "'ssh-add FILE' unlocks it for all";
 	if (o->status == PSSH_ETIMEOUT && o->begun)
@@ -156,12 +160,13 @@ static size_t sort_causes(const struct fanout *f, struct cause *causes)
 	return count;
 }
 
-static void show_cause(struct nanopod *np, const struct cause *c)
+static void show_cause(const struct fanout *f, const struct cause *c)
 {
+	struct nanopod *np = f->np;
 	char *names = select_fold_names(c->names, c->count, NAMES_SHOWN);
-	bool changed = c->code == PSSH_EHOSTKEY && c->count > 1;
+	bool changed = c->code == PSSH_EHOSTKEY && c->count > 1 && !nodes_of_host(np->nodes, c->example->name);
 	const char *hint = changed ? "where a host was reinstalled, 'ssh-keygen -R HOST' forgets its old key; if not, somebody may be in between" :
-		hint_for(c->example);
+		hint_for(f, c->example);
 	char *own = c->count == 1 ? cause_of(c->example, true) : changed ? strdup(pssh_strerror(c->code)) : NULL;
 
 	fprintf(np->err, "  %s%s%s (%zu): %s\n", print_color(np, np->err, COLOR_RED), own ? own : c->text,
@@ -184,9 +189,9 @@ static void show_one(struct fanout *f)
 	int status = ran_out(o) ? STATUS_UNREACHABLE : STATUS_TRANSPORT;
 
 	if (o->state == OUTCOME_ERROR && strstr(o->text, o->name))
-		print_fail(f->np, status, hint_for(o), "%s", o->text);
+		print_fail(f->np, status, hint_for(f, o), "%s", o->text);
 	else if (o->state == OUTCOME_ERROR)
-		print_fail(f->np, status, hint_for(o), "%s: %s", o->name, *o->text ? o->text : pssh_strerror(o->status));
+		print_fail(f->np, status, hint_for(f, o), "%s: %s", o->name, *o->text ? o->text : pssh_strerror(o->status));
 	else if (o->state == OUTCOME_SIGNAL)
 		print_note(f->np, "%s: the command was ended by SIG%s", o->name, o->text);
 }
@@ -222,7 +227,7 @@ void summary_show(struct fanout *f, const char *again)
 	print_note(f->np, "%zu of %zu hosts failed:", failed, f->count);
 	count = sort_causes(f, causes);
 	for (size_t i = 0; i < count; i++) {
-		show_cause(f->np, &causes[i]);
+		show_cause(f, &causes[i]);
 		free(causes[i].names);
 		free(causes[i].text);
 	}

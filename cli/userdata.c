@@ -59,6 +59,7 @@ static int add_own(const struct settings *s, struct json *j, size_t *keys, struc
 		"~/.ssh/id_ed25519_sk.pub", "~/.ssh/id_ecdsa_sk.pub" };
 	struct fail why = { 0 };
 	const char *item;
+	size_t own = 0;
 	char *path;
 
 	for (size_t i = 0; (item = settings_item(s, SETTING_ID_IDENTITY, i)); i++) {
@@ -71,7 +72,13 @@ static int add_own(const struct settings *s, struct json *j, size_t *keys, struc
 		if (rc && rc != -ENOENT)
 			return fail_set(f, rc, "%s", why.text);
 	}
-	for (size_t i = 0; !*keys && i < sizeof usual / sizeof *usual; i++) {
+	if (settings_local_identity(s)) {
+		if (asprintf(&path, "%s.pub", settings_local_identity(s)) < 0)
+			return fail_set(f, -ENOMEM, "out of memory");
+		own = add_file(j, path, keys, &why) == 0;
+		free(path);
+	}
+	for (size_t i = 0; *keys <= own && i < sizeof usual / sizeof *usual; i++) {
 		int rc = add_file(j, usual[i], keys, &why);
 
 		if (rc && rc != -ENOENT && rc != -ENOTDIR)

@@ -101,7 +101,7 @@ int wish_price(struct nanopod *np, const struct options *o, const struct sku *sk
 
 	if (!option_given(o, "price"))
 		return 0;
-	if (!sku->gpus && !w->per_node)
+	if (!sku->gpus && !sku->bare && !w->per_node)
 		return print_fail_field(np, STATUS_USAGE, "--price", "type '--per node' and a price per node-hour",
 			"cannot tell what '--price' means: the market does not say how many GPUs '%s' has", sku->alias ? sku->alias : sku->id);
 	if (price_parse(option_text(o, "price"), wish_gpus(w, sku), &w->limit, &f))

@@ -17,6 +17,12 @@ int admin_host_up(struct nanopod *np, const struct options *o, char **words);
 int admin_host_retire(struct nanopod *np, const struct options *o, char **words);
 int admin_offer(struct nanopod *np, const struct options *o, char **words);
 
+/* GPUs of a host's type, which a price per GPU-hour needs; 0 with --per node, and where it has none. 0 or an exit status. */
+int admin_gpus(struct market_link *m, const struct options *o, const char *host, unsigned *gpus);
+
+/* Offers words[0] at words[1] and shows the order. An exit status. */
+int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from, int64_t until);
+
 /* Signs in, and sees that the market is one of ours. 0 or an exit status. */
 int admin_begin(struct nanopod *np, const struct options *o, struct market_link **out);
 

@@ -347,8 +347,7 @@ static const struct column offer_columns[] = {
 	{ 0 }
 };
 
-/* GPUs of the host's type, which a price per GPU-hour needs. */
-static int gpus_of(struct market_link *m, const struct options *o, const char *host, unsigned *gpus)
+int admin_gpus(struct market_link *m, const struct options *o, const char *host, unsigned *gpus)
 {
 	struct model_host h;
 	struct model_sku s;
@@ -372,6 +371,8 @@ static int gpus_of(struct market_link *m, const struct options *o, const char *h
 	buf_release(&path);
 	if (rc)
 		return market_fail(m, "cannot offer '%s'", host);
+	if (s.gpus < 1 && !option_given(o, "per"))
+		return 0;
 	if (s.gpus < 1 || s.gpus > 1024)
 		return print_fail_field(m->np, STATUS_USAGE, "--per", "say '--per node'",
 			"cannot offer '%s' per GPU-hour: its nodes have no GPUs", host);
@@ -397,7 +398,7 @@ static int show_offer(struct market_link *m, const struct options *o, const char
 	return rows_end(r);
 }
 
-static int place_offer(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from, int64_t until)
+int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from, int64_t until)
 {
 	struct fail why = { 0 };
 	struct buf body, path;
@@ -440,11 +441,11 @@ int admin_offer(struct nanopod *np, const struct options *o, char **words)
 	if (!rc && price_parse(words[1], 1, &price, &why)) /* before anything is asked */
 		rc = print_fail(np, STATUS_USAGE, NULL, "cannot offer '%s': %s", words[0], why.text);
 	rc = rc ? rc : admin_begin(np, o, &m);
-	rc = rc ? rc : gpus_of(m, o, words[0], &gpus);
+	rc = rc ? rc : admin_gpus(m, o, words[0], &gpus);
 	if (!rc && m->explain && !gpus && strcmp(option_text(o, "per"), "node") != 0)
 		print_note(np, "then the offer, at %s times the GPUs that a node of that type has", words[1]);
 	else
-		rc = rc ? rc : place_offer(m, o, words, gpus, from, until);
+		rc = rc ? rc : admin_place(m, o, words, gpus, from, until);
 	market_sign_out(m);
 	return rc;
 }

@@ -78,6 +78,6 @@ const struct command cmd_balance = {
 	.description = "What a running reservation costs was paid when it was bought and is in escrow until its minutes have passed. "
 		"'nanopod burn' says per reservation how long that lasts, 'nanopod ledger' how it came about.",
 	.formats = "table|wide|json|jsonl|csv|name",
-	.flags = COMMAND_ROWS | COMMAND_MARKET,
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = balance,
 };

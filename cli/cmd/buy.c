@@ -394,7 +394,8 @@ static int settle(struct buying *b)
 	rc = nodes(b);
 	if (rc)
 		return rc;
-	return purchase_told(p, done(b, whole ? STATUS_OK : STATUS_PARTLY));
+	rc = bought_wait(p, wish_wait(b->o, b->np->tty_err ? WAIT_MS : 0), wish_now(&b->wish));
+	return purchase_told(p, done(b, rc ? rc : whole ? STATUS_OK : STATUS_PARTLY));
 }
 
 static int carry_out(struct buying *b)
@@ -533,7 +534,8 @@ static const struct option options[] = {
 	{ "no-instances", 0, OPTION_FLAG, .help = "buy the time and start no nodes" },
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "the full check and the price; nothing is bought" },
-	{ "wait", 0, OPTION_OPTIONAL, "DURATION", .help = "wait for the order to be filled, 5m without a value; so it is on a terminal" },
+	{ "wait", 0, OPTION_OPTIONAL, "DURATION",
+		.help = "wait for the order to be filled and the nodes to run, 5m without a value; so it is on a terminal" },
 	{ "no-wait", 0, OPTION_FLAG, .help = "end as soon as the order is placed" },
 	{ "new", 0, OPTION_FLAG, .help = "begin another purchase, where this command began one that is not finished" },
 	{ 0 }

@@ -44,7 +44,7 @@ struct copy {
 };
 
 static const struct option options[] = {
-	SELECT_OPTIONS,
+	SELECT_OPTIONS_BUT(0),
 	{ .name = "recursive", .letter = 'r', .kind = OPTION_FLAG, .help = "directories and all that is in them" },
 	{ .name = "preserve", .letter = 'p', .kind = OPTION_FLAG, .help = "keep modes and times" },
 	{ .name = "resume", .kind = OPTION_FLAG, .help = "go on with what an earlier copy with --resume left" },
@@ -62,6 +62,7 @@ static const struct example examples[] = {
 	{ "nanopod cp -r site/ 'web[1-4]:/srv/site'", "a directory" },
 	{ "nanopod cp 'n[1-64]:/var/log/syslog' './logs/{host}'", "one file from each host, under its name" },
 	{ "nanopod cp 'n[1-64]:/var/log/syslog' logs/", "the same as logs/n1/syslog, logs/n2/syslog …" },
+	{ "nanopod cp --reservation train model.bin :/data/", "to every node of a reservation" },
 	{ "nanopod cp --resume --checksum model.bin 'g[1-8]:/data/'", "after an interruption, and be sure" },
 	{ 0 },
 };
@@ -147,12 +148,13 @@ static int hosts_of(struct copy *c, const struct place *p, struct pssh_list *int
 
 	if (*p->hosts) {
 		status = select_add(c->np, into, p->hosts);
+		status = status ? status : select_nodes(c->np, c->o, into);
 	} else {
 		status = select_options(c->np, c->o, into, &given);
 		if (!status && !given && warm && warm->selection)
 			status = select_add(c->np, into, warm->selection);
 		else if (!status && !given)
-			status = print_fail(c->np, STATUS_USAGE, "'-w HOSTS' names them, or HOSTS:PATH", "':%s' is on no host", p->path);
+			status = print_fail(c->np, STATUS_USAGE, "'-w HOSTS' or '--reservation NAME' names them, or HOSTS:PATH", "':%s' is on no host", p->path);
 	}
 	for (size_t i = 0; !status && i < option_count(c->o, "exclude"); i++)
 		status = select_drop(c->np, into, option_at(c->o, "exclude", i));
@@ -502,7 +504,7 @@ const struct command cmd_cp = {
 	.examples = examples,
 	.description =
 		"A word like 'n[1-64]:/path' is on hosts, others are files here; one that has a ':' in its name is written with "
-		"'./' in front. ':/path' is on the hosts of -w. Files arrive under a temporary name and are renamed when they are "
+		"'./' in front. ':/path' is on the hosts of -w or --reservation. Files arrive under a temporary name and are renamed when they are "
 		"whole, so nobody sees half of one.\n\n"
 		"From many hosts the target says where each one's goes: '{host}' stands for its name; a directory, or what ends "
 		"in '/', gets a directory for each host. The exit status is 0 where all was copied. With many hosts it is 10 where any "
@@ -510,7 +512,7 @@ const struct command cmd_cp = {
 	.positional = "SOURCE  local files, or HOSTS:PATH\nTARGET  HOSTS:PATH, or a local file or directory",
 	.options = options,
 	.formats = "text|jsonl",
-	.flags = COMMAND_CONNECT,
+	.flags = COMMAND_CONNECT | COMMAND_NODES,
 	.min_args = 2,
 	.max_args = -1,
 	.complete_first = COMPLETE_HOST_PATH,

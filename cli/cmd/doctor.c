@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/market.h"
 #include "cli/print.h"
 #include "cli/rows.h"
 #include "cli/settings.h"
@@ -340,6 +341,29 @@ static void check_terminal(struct doctor *d)
 		find(d, "terminal", STATE_OK, "%s, %u columns", term, print_columns(d->np->out));
 }
 
+/* Only where a market is set. One question, which is not waited for long. */
+static void check_market(struct doctor *d)
+{
+	const char *url = settings_text(d->np->settings, SETTING_ID_URL);
+	bool local = url && settings_layer(d->np->settings, SETTING_ID_URL) == LAYER_LOCAL;
+	struct market_link *m = NULL;
+	struct client_call q = { .method = "GET", .path = "/np/v1/whoami" };
+
+	if (!url)
+		return;
+	if (market_sign_in(d->np, NULL, MARKET_BRIEFLY | MARKET_TOKEN_OPTIONAL, &m)) {
+		find(d, "market", STATE_FAIL, "'%s' cannot be asked", url);
+		return;
+	}
+	if (market_call(m, &q) == 0)
+		find(d, "market", STATE_OK, "'%s' answers, and takes the token", url);
+	else if (m->fail.code == REASON_UNAUTHENTICATED || m->fail.code == REASON_TOKEN_EXPIRED)
+		mend(find(d, "market", STATE_WARN, "'%s': %s", url, m->fail.text), local ? "nanopod local start" : "nanopod login");
+	else
+		mend(find(d, "market", STATE_FAIL, "%s", m->fail.text), local ? "nanopod local start" : "nanopod config get url --origin");
+	market_sign_out(m);
+}
+
 static void examine(struct doctor *d)
 {
 	d->count = d->keys = 0;
@@ -350,6 +374,7 @@ static void examine(struct doctor *d)
 	check_keys(d);
 	check_known_hosts(d);
 	check_descriptors(d);
+	check_market(d);
 	check_terminal(d);
 }
 
@@ -440,8 +465,9 @@ const struct command cmd_doctor = {
 	.args = "",
 	.summary = "say what is wrong here, and what mends it",
 	.examples = examples,
-	.description = "Looks at the settings, ~/.ssh, ssh_config, the agent, keys, known hosts, the limit of open files and the "
-		"terminal. No host is contacted. Exits with 11 where a check failed; a warning is none.",
+	.description = "Looks at the settings, ~/.ssh, ssh_config, the agent, keys, known hosts, the limit of open files, the "
+		"terminal, and whether the market answers, where one is set. No host is contacted. Exits with 11 where a check "
+		"failed; a warning is none.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_LENIENT,

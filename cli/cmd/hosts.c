@@ -45,6 +45,7 @@ static int list(struct nanopod *np, const struct options *o, const struct pssh_l
 
 	if (status)
 		return status;
+	select_recognize(np, hosts);
 	/* Fields make a table, where the format was not chosen. */
 	if (np->format == FORMAT_NAME && !settings_given(np->settings, SETTING_ID_OUTPUT))
 		np->format = FORMAT_TABLE;
@@ -128,7 +129,7 @@ const struct command cmd_hosts = {
 	.positional = "HOSTS  names, ranges, @groups",
 	.options = options,
 	.formats = "name|table|wide|json|jsonl|csv",
-	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_CONNECT,
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_CONNECT | COMMAND_NODES,
 	.min_args = 0,
 	.max_args = -1,
 	.complete_first = COMPLETE_HOSTS,

@@ -177,6 +177,8 @@ static int list(struct market_link *m, const struct options *o)
 			rows_drop(l->rows);
 		else
 			rows_end(l->rows);
+		if (!rc && !m->explain && !l->count && cell_for_people(m->np) && !option_given(o, "quiet"))
+			print_note(m->np, "no order %s", l->all ? "fits" : "is in the book; '--all' shows those that are over");
 		tell_all_unfinished(m);
 	}
 	buf_release(&path);
@@ -226,6 +228,6 @@ const struct command cmd_orders = {
 		"error, with the command that goes on with them.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
-	.flags = COMMAND_ROWS | COMMAND_MARKET,
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = orders,
 };

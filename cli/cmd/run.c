@@ -59,6 +59,7 @@ static const struct option options[] = {
 static const struct example examples[] = {
 	{ "nanopod run -w 'n[1-64]' -- uptime", "on 64 hosts at once, each line with its host's name" },
 	{ "nanopod run -w 'n[1-64]' -b -- uname -r", "hosts that say the same are shown once" },
+	{ "nanopod run -r train -- nvidia-smi", "on every node of a reservation" },
 	{ "nanopod run -w @gpu --diff -- cat /etc/hosts", "what differs from what most hosts say" },
 	{ "nanopod run -w 'n[1-64]' -f 1 -- systemctl restart web", "one host after the other" },
 	{ "nanopod run -w 'n[1-9]' --script setup.sh -- --fast", "a local script, with an argument" },
@@ -79,7 +80,7 @@ static int check_options(struct nanopod *np, const struct options *o)
 	if (option_given(o, "stdin") && names)
 		return print_fail_field(np, STATUS_USAGE, "--stdin", "put the names into a file for --hosts-file",
 			"standard input cannot hold both the hosts and the commands' input");
-	if (from && (option_given(o, "hosts") || option_given(o, "hosts-file")))
+	if (from && select_given(o))
 		return print_fail_field(np, STATUS_USAGE, "--failed-from", "use --exclude to leave hosts out",
 			"--failed-from names the hosts itself, so --hosts is too much");
 	if (gather && (np->format == FORMAT_JSON || np->format == FORMAT_JSONL))
@@ -117,7 +118,7 @@ static int select_hosts(struct run *r, struct pssh_list *hosts, char **command)
 
 	if (option_given(r->o, "failed-from"))
 		return select_failed(r, hosts, command);
-	if (warm && warm->selection && !option_given(r->o, "hosts") && !option_given(r->o, "hosts-file")) {
+	if (warm && warm->selection && !select_given(r->o)) {
 		status = select_add(r->np, hosts, warm->selection);
 		if (status)
 			return status;
@@ -332,7 +333,7 @@ const struct command cmd_run = {
 	.positional = "COMMAND   what to run on the hosts\nARGUMENT  further words of it, or with --script the script's arguments",
 	.options = options,
 	.formats = "text|jsonl|json",
-	.flags = COMMAND_STOP | COMMAND_CONNECT,
+	.flags = COMMAND_STOP | COMMAND_CONNECT | COMMAND_NODES,
 	.min_args = 0,
 	.max_args = -1,
 	.complete_first = COMPLETE_PROGRAM,

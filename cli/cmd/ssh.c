@@ -8,15 +8,18 @@
 #include "cli/command.h"
 #include "cli/connect.h"
 #include "cli/fanout.h"
+#include "cli/node.h"
+#include "cli/nodewait.h"
 #include "cli/print.h"
 #include "cli/script.h"
 #include "cli/select.h"
 #include "cli/settings.h"
 #include "cli/summary.h"
 #include "cli/terminal.h"
+#include "cli/value.h"
 
 /* libssh2 sends no request above 35,000 bytes. */
-enum { COMMAND_MAX = 32000, PIECE = 16384 };
+enum { COMMAND_MAX = 32000, PIECE = 16384, WAIT_MS = 5 * 60 * 1000 };
 
 enum escape { ESCAPE_NONE, ESCAPE_LINE_START, ESCAPE_TILDE };
 
@@ -35,12 +38,14 @@ static const struct option options[] = {
 	{ .name = "forward-agent", .letter = 'A', .kind = OPTION_FLAG, .help = "let the host use the keys of the agent here" },
 	{ .name = "tty", .letter = 't', .kind = OPTION_FLAG, .help = "a terminal for a command too" },
 	{ .name = "no-tty", .letter = 'T', .kind = OPTION_FLAG, .help = "no terminal" },
+	{ .name = "wait", .kind = OPTION_OPTIONAL, .arg = "DURATION", .help = "wait for a node that does not run yet, 5m without a value" },
 	{ .name = "openssh", .kind = OPTION_FLAG, .help = "run the system's ssh with the same settings instead" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod ssh n1", "a shell on n1; '~.' at the start of a line ends it, '~?' shows more" },
+	{ "nanopod ssh train-0", "a node that you bought" },
 	{ "nanopod ssh root@n1 -- journalctl -f", "a command" },
 	{ "nanopod ssh n1 cat /var/log/dump >dump", "its output, byte for byte" },
 	{ "nanopod ssh --openssh -A n1", "the same through the system's ssh" },
@@ -249,6 +254,26 @@ static int converse(struct session *s)
 	return summary_status(f, false);
 }
 
+/* Is it a node of the market? And does it run? */
+static int look_up(struct session *s, const char *name)
+{
+	const struct node *n;
+	struct fail why = { 0 };
+	int64_t ms = WAIT_MS;
+	const char *text = option_text(s->o, "wait"), *id;
+	int status;
+
+	if (text && *text && value_duration(text, &ms, &why))
+		return print_fail_field(s->np, STATUS_USAGE, "--wait", NULL, "cannot use '--wait': %s", why.text);
+	nodes_guess_host(s->np, name);
+	n = nodes_of_host(s->np->nodes, name);
+	if (!n || node_reachable(n) || !option_given(s->o, "wait"))
+		return STATUS_OK;
+	id = n->id;
+	status = nodewait(s->np, &id, 1, ms);
+	return status ? status : nodes_know_again(s->np);
+}
+
 static int with_host(struct session *s, const char *name)
 {
 	struct pssh_list *hosts;
@@ -260,6 +285,7 @@ static int with_host(struct session *s, const char *name)
 	if (!status && pssh_list_count(hosts) != 1)
 		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' is for many", "'%s' is %zu hosts, ssh takes one",
 			name, pssh_list_count(hosts));
+	status = status ? status : look_up(s, pssh_list_get(hosts, 0));
 	if (!status && option_given(s->o, "openssh")) {
 		static char forward[] = "-A", tty[] = "-t", no_tty[] = "-T";
 		char *extra[4] = { NULL };
@@ -320,11 +346,13 @@ const struct command cmd_ssh = {
 	.description =
 		"What 'ssh HOST' reaches is reached: ~/.ssh/config, known hosts, keys and agent are the person's own. Without a "
 		"COMMAND there is a terminal with a shell on it. The exit status is the command's, or 255 where the connection "
-		"failed.",
-	.positional = "HOST      name, user@name or name:port\nCOMMAND   what to run instead of a shell",
+		"failed.\n\n"
+		"A node that was bought is reached by its name: address, user and host key come from the market, so nothing is asked, and "
+		"any other key is refused.",
+	.positional = "HOST      name, user@name or name:port; or a node of yours\nCOMMAND   what to run instead of a shell",
 	.options = options,
 	.formats = NULL,
-	.flags = COMMAND_STOP | COMMAND_CONNECT,
+	.flags = COMMAND_STOP | COMMAND_CONNECT | COMMAND_NODES,
 	.min_args = 1,
 	.max_args = -1,
 	.complete_first = COMPLETE_HOSTS,

@@ -10,7 +10,7 @@ check_PROGRAMS += tests/lib/pty
 tests_lib_pty_SOURCES = tests/lib/pty.c
 tests_lib_pty_LDADD = -lutil
 
-cli_hosts_tests = tests/cli/cp.t tests/cli/hosts.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t
+cli_hosts_tests = tests/cli/cp.t tests/cli/hosts.t tests/cli/logs.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
 
@@ -25,3 +25,14 @@ cli_buying_tests = tests/cli/buy.t tests/cli/extend.t tests/cli/hate.t tests/cli
 	tests/cli/other.t tests/cli/sell.t
 TESTS += $(cli_buying_tests)
 EXTRA_DIST += $(cli_buying_tests)
+
+# For who owns the machine: a stand-in for the agent, a real market.
+cli_host_tests = tests/cli/host.t
+TESTS += $(cli_host_tests)
+EXTRA_DIST += $(cli_host_tests)
+
+# Nodes: real SSH servers that a market's hosts are said to be.
+cli_nodes_tests = tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t tests/cli/replace.t tests/cli/select.t \
+	tests/cli/tunnel.t
+TESTS += $(cli_nodes_tests)
+EXTRA_DIST += $(cli_nodes_tests)

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod host status and offer: the machine beside what its market knows of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cell.h"
+#include "cli/cmd/admin.h"
+#include "cli/cmd/host.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "cli/settings.h"
+#include "cli/tokenfile.h"
+#include "market/money.h"
+
+enum { STATUS_MS = 20 * 1000 };
+
+/* ---- Status ------------------------------------------------------------------------------------ */
+
+static const struct column columns[] = {
+	{ "agent", COLUMN_ID, "what the machine is called" },
+	{ "id", COLUMN_WIDE, "its id" },
+	{ "state", 0, "as the market sees it" },
+	{ "health", 0, "ok, degraded, draining or unhealthy, as it says itself" },
+	{ "driver", 0, "what makes its nodes" },
+	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "how many it runs" },
+	{ "seen", 0, "when it was heard of last" },
+	{ "message", 0, "what is wrong, and what mends it" },
+	{ "here", COLUMN_RAW | COLUMN_HIDDEN, "what nanopod-agentd on this machine says; null where it is another" },
+	{ 0 }
+};
+
+struct shown {
+	struct nanopod *np;
+	struct rows *rows;
+	struct buf local;          /* JSON of the agent here, or empty */
+	const char *local_id;
+};
+
+static int add_agent(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct shown *s = arg;
+	char nodes[CELL_TEXT], seen[CELL_TEXT];
+	struct model_agent a;
+	int rc = wire_agent(d, at, &a, f);
+	bool here;
+
+	if (rc)
+		return rc;
+	here = s->local_id && strcmp(s->local_id, a.id) == 0;
+	rows_add(s->rows, (const char *[]){ a.name, a.id, a.state, a.health, a.driver, cell_int(a.nodes, nodes),
+		cell_time(s->np, a.last_seen_at, seen), a.message, here ? buf_text(&s->local) : "null" });
+	return 0;
+}
+
+/* Is anybody signed in? Without, there is only the machine to be told of. */
+static bool signed_in(struct nanopod *np)
+{
+	const char *url = settings_text(np->settings, SETTING_ID_URL);
+	char *token = NULL, *where = NULL;
+	struct fail f = { 0 };
+	bool there;
+
+	if (!url)
+		return false;
+	if (strncmp(url, "unix:", 5) == 0)
+		return true;
+	there = token_find(np->settings, &token, &where, &f) == 0;
+	token_free(token);
+	free(where);
+	return there;
+}
+
+/* What the agent of this machine says; nothing where it is not installed or has not joined. */
+static struct doc *ask_local(struct shown *s, const struct options *o)
+{
+	FILE *err = s->np->err, *quiet = fopen("/dev/null", "we");
+	struct host_agentd a = { 0 };
+	struct doc *d = NULL;
+	bool failed = true;
+
+	if (!quiet)
+		return NULL;
+	s->np->err = quiet;
+	if (host_agentd_find(s->np, o, &a) == 0) {
+		host_agentd_add(&a, "--json");
+		host_agentd_add(&a, "status");
+		failed = host_agentd_run(s->np, &a, NULL, &s->local, STATUS_MS, "cannot ask the agent here") != 0;
+	}
+	s->np->err = err;
+	fclose(quiet);
+	host_agentd_release(&a);
+	if (!failed && doc_parse(buf_text(&s->local), s->local.len, &d, NULL))
+		d = NULL;
+	buf_clear(&s->local);
+	if (d && doc_show(d, false, &s->local)) /* on one line, for jsonl */
+		command_nomem();
+	return d;
+}
+
+/* For people, the machine itself first, in its own words. */
+static int show_local(struct nanopod *np, const struct options *o)
+{
+	struct host_agentd a;
+	int rc = host_agentd_find(np, o, &a);
+
+	if (rc)
+		return rc;
+	host_agentd_add(&a, "status");
+	rc = host_agentd_run(np, &a, NULL, NULL, STATUS_MS, "cannot ask the agent here");
+	host_agentd_release(&a);
+	return rc;
+}
+
+static int show_market(struct shown *s, const struct options *o)
+{
+	struct market_link *m;
+	int rc = market_sign_in(s->np, o, 0, &m), failed;
+
+	rc = rc ? rc : market_need_ours(m, "host status");
+	if (!rc)
+		s->rows = rows_new(s->np, o, columns, &rc);
+	if (s->rows) {
+		failed = market_each(m, "/np/v1/agents", add_agent, s);
+		rc = rows_end(s->rows);
+		if (failed)
+			rc = market_fail(m, "cannot list the machines");
+	}
+	market_sign_out(m);
+	return rc;
+}
+
+/* Nobody is signed in: the one row is what the machine says. */
+static int show_alone(struct shown *s, const struct options *o, const struct doc *d)
+{
+	int rc;
+
+	if (!d)
+		return print_fail(s->np, STATUS_NOTFOUND, "'nanopod host join' lets it join, 'nanopod login' shows those that did",
+			"cannot tell of any machine: this one has joined no market, and nobody is signed in");
+	s->rows = rows_new(s->np, o, columns, &rc);
+	if (!s->rows)
+		return rc;
+	rows_add(s->rows, (const char *[]){ doc_text(d, "name"), doc_text(d, "agent"), doc_text(d, "state"), doc_text(d, "health"),
+		doc_text(d, "driver"), NULL, NULL, doc_text(d, "message"), buf_text(&s->local) });
+	return rows_end(s->rows);
+}
+
+int host_status(struct nanopod *np, const struct options *o, char **words)
+{
+	bool people = cell_for_people(np) && !option_given(o, "quiet") && !option_given(o, "fields"), known;
+	struct shown s = { .np = np };
+	struct doc *d = NULL;
+	int rc;
+
+	(void)words;
+	if (!rows_check(np, o, columns, &rc))
+		return rc;
+	known = signed_in(np);
+	buf_init(&s.local, HOST_SAID_MAX);
+	d = ask_local(&s, o);
+	s.local_id = d ? doc_text(d, "agent") : NULL;
+	if (people && (d || !known))
+		rc = show_local(np, o);
+	if (!rc && known && people && d)
+		fputc('\n', np->out);
+	if (known)
+		rc = show_market(&s, o);
+	else if (!people)
+		rc = show_alone(&s, o, d);
+	doc_free(d);
+	buf_release(&s.local);
+	return rc;
+}
+
+/* ---- Offer --------------------------------------------------------------------------------------- */
+
+static void show_plan(struct market_link *m, const struct options *o, const char *name, int64_t price, unsigned gpus, int64_t from,
+	int64_t until)
+{
+	char rate[PLAN_RATE], a[CELL_TEXT], b[CELL_TEXT];
+	int64_t bps = m->about.policy.fee_bps;
+	const char *start = cell_time(m->np, from, a), *end = cell_time(m->np, until, b);
+	struct plan p;
+
+	(void)o;
+	plan_init(&p, "Offer the time of '%s'", name);
+	plan_add(&p, "window", "from %s until %s", start ? start : "now", end ? end : "it is withdrawn");
+	plan_add(&p, "price", "%s at least, in parts too", plan_rate(price, gpus, rate));
+	if (bps)
+		plan_add(&p, "fee", "%d.%02d %% of what is sold goes to the market", (int)(bps / 100), (int)(bps % 100));
+	plan_add(&p, "refund", "what is sold has to be delivered: time that the machine is not there is given back to who bought it");
+	plan_add(&p, "then", "'nanopod cancel' with the id withdraws what nobody bought yet");
+	plan_show(m->np, &p);
+	plan_release(&p);
+}
+
+int host_offer(struct nanopod *np, const struct options *o, char **words)
+{
+	char *both[] = { words[0], (char *)(uintptr_t)option_text(o, "price"), NULL };
+	struct market_link *m = NULL;
+	struct fail why = { 0 };
+	int64_t from, until, price = 0;
+	unsigned gpus = 0;
+	bool explain;
+	int rc = admin_time(np, o, "from", &from);
+
+	rc = rc ? rc : admin_time(np, o, "until", &until);
+	if (!rc && !both[1])
+		rc = print_fail_field(np, STATUS_USAGE, "--price", "'nanopod price' shows what such time costs now",
+			"cannot offer '%s': say at what price, as '-p 1.90'", words[0]);
+	if (!rc && price_parse(both[1], 1, &price, &why)) /* before anything is asked */
+		rc = print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot offer '%s': %s", words[0], why.text);
+	if (!rc && !option_given(o, "dry-run"))
+		rc = plan_can_ask(np, o);
+	rc = rc ? rc : admin_begin(np, o, &m);
+	if (!rc) {
+		explain = m->explain;
+		m->explain = false; /* looking is not what is explained */
+		rc = admin_gpus(m, o, words[0], &gpus);
+		m->explain = explain;
+	}
+	if (!rc && price_parse(both[1], gpus, &price, &why))
+		rc = print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot offer '%s': %s", words[0], why.text);
+	if (!rc) {
+		show_plan(m, o, words[0], price, gpus, from, until);
+		if (!option_given(o, "dry-run")) {
+			rc = m->explain ? 0 : plan_agree(np, o, "Offer it?");
+			rc = rc ? rc : admin_place(m, o, both, gpus, from, until);
+		}
+	}
+	market_sign_out(m);
+	return rc;
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nanopod local: a market and nodes on this machine, with play money: the same daemons and API as
+ * anywhere. Each step of start looks at what is there and does what is missing, so that it mends
+ * whatever was killed or cut off.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/action.h"
+#include "cli/agentd.h"
+#include "cli/cell.h"
+#include "cli/json.h"
+#include "cli/localagent.h"
+#include "cli/localmarket.h"
+#include "cli/localports.h"
+#include "cli/localproc.h"
+#include "cli/node.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/settings.h"
+#include "cli/signals.h"
+#include "market/money.h"
+#include "market/when.h"
+
+enum {
+	NODES = 4, PORTS = 64, READY_MS = 60000, LOOK_MS = 50, STOP_MS = 20000, KEYGEN_MS = 20000, SAID_MAX = 65536, LINE = 500,
+};
+
+#define MONEY "1000.00"
+#define PRICE "0.60"
+#define TYPE "cpu"
+
+struct local {
+	struct nanopod *np;
+	const struct options *o;
+	struct localstate s;
+	struct localagent agent;
+	bool did; /* something was missing */
+};
+
+static int failed(struct local *l, const struct fail *f, const char *what)
+{
+	return print_fail(l->np, STATUS_FAILURE, NULL, "cannot %s: %s", what, f->text);
+}
+
+/* ---- The market -------------------------------------------------------------------------- */
+
+/* Chosen once and kept: the agent and the settings name it. */
+static int choose_ports(struct local *l)
+{
+	struct fail f = { 0 };
+	int first;
+
+	if (localstate_get(&l->s, "first-port"))
+		return 0;
+	first = localports_find(PORTS + 1, &f);
+	if (first < 0 || localstate_set_number(&l->s, "port", first, &f) || localstate_set_number(&l->s, "first-port", first + 1, &f))
+		return failed(l, &f, "choose ports");
+	return 0;
+}
+
+static int64_t pause_for(int64_t ms)
+{
+	const struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&t, NULL);
+	return ms;
+}
+
+static int wait_for_market(struct local *l)
+{
+	int64_t until = clock_ms() + READY_MS;
+	struct localproc p;
+	char why[LINE];
+
+	while (clock_ms() < until && !signals_asked()) {
+		if (localmarket_answers(l->np, &l->s))
+			return 0;
+		if (!localproc_runs(l->s.market_pid, &p))
+			return print_fail(l->np, STATUS_FAILURE, NULL, "the market ended as soon as it began: %s (its log is '%s')",
+				localagent_last_words(l->s.market_log, why, sizeof why), l->s.market_log);
+		pause_for(LOOK_MS);
+	}
+	return signals_asked() ? STATUS_INT : print_fail(l->np, STATUS_UNREACHABLE, "the same command again goes on",
+		"the market does not answer; its log is '%s'", l->s.market_log);
+}
+
+static int start_market(struct local *l)
+{
+	char listen[40], *program;
+	struct localproc p;
+	struct fail f = { 0 };
+	pid_t pid;
+	int rc;
+
+	if (localproc_runs(l->s.market_pid, &p))
+		return wait_for_market(l);
+	program = agentd_find(MARKETD, &f);
+	if (!program)
+		return print_fail(l->np, STATUS_FAILURE, "build it, or install it beside nanopod", "%s", f.text);
+	if (!localports_free((int)localstate_number(&l->s, "port"))) {
+		free(program);
+		return print_fail(l->np, STATUS_CONFLICT, "end that one; or 'nanopod local reset' begins anew on another port",
+			"port %ld, which the local market has, is taken by another program", localstate_number(&l->s, "port"));
+	}
+	l->did = true;
+	snprintf(listen, sizeof listen, "127.0.0.1:%ld", localstate_number(&l->s, "port"));
+	const char *const words[] = { "--data", l->s.market, "--listen", listen, "--name", "local", NULL };
+	const struct agentd_call call = { .program = program, .words = words };
+
+	rc = agentd_leave(&call, l->s.market_log, &pid, &f);
+	rc = rc ? rc : localproc_note(l->s.market_pid, pid, &f);
+	free(program);
+	return rc ? failed(l, &f, "start the market") : wait_for_market(l);
+}
+
+/* ---- The nodes --------------------------------------------------------------------------- */
+
+/* Who has no key of his own shall get in too. It is offered to nodes of this market and nowhere else. */
+static int make_key(struct local *l)
+{
+	struct fail f = { 0 };
+	char *program;
+	struct buf said;
+	int status = 0, rc;
+
+	if (access(l->s.key, F_OK) == 0)
+		return 0;
+	program = agentd_find("ssh-keygen", &f);
+	if (!program) {
+		print_note(l->np, "ssh-keygen is not installed, so no key is made: nodes take the keys that you have in ~/.ssh");
+		return 0;
+	}
+	const char *const words[] = { "-q", "-t", "ed25519", "-N", "", "-C", "nanopod-local", "-f", l->s.key, NULL };
+
+	buf_init(&said, SAID_MAX);
+	rc = agentd_run(&(struct agentd_call){ .program = program, .words = words, .out = &said, .err = &said, .deadline_ms = KEYGEN_MS },
+		&status, &f);
+	if (!rc && status)
+		rc = fail_set(&f, -EIO, "%s", agentd_last_line(&said));
+	buf_release(&said);
+	free(program);
+	return rc ? failed(l, &f, "make a key for the nodes") : 0;
+}
+
+static int need_agent(struct local *l, struct market_link *m)
+{
+	long nodes = localstate_number(&l->s, "nodes");
+	struct localproc p;
+	struct fail f = { 0 };
+	char *token = NULL;
+	int rc = 0;
+
+	if (!localagent_joined(&l->agent)) {
+		l->did = true;
+		rc = localmarket_join_token(m, &token);
+		rc = rc ? rc : localagent_join(&l->agent, token, TYPE, nodes);
+		if (token)
+			explicit_bzero(token, strlen(token));
+		free(token);
+	}
+	if (rc || localproc_runs(l->s.agent_pid, &p))
+		return rc;
+	l->did = true;
+	rc = localstate_set(&l->s, "agent", "started", &f) ? failed(l, &f, "remember it") : 0;
+	return rc ? rc : localagent_start(&l->agent);
+}
+
+/* Until its hosts are there and up, and offered. */
+static int wait_for_nodes(struct local *l, struct market_link *m)
+{
+	int64_t until = clock_ms() + READY_MS;
+	struct localhosts h;
+	struct localproc p;
+	char why[LINE];
+	int rc;
+
+	while (clock_ms() < until && !signals_asked()) {
+		rc = localmarket_hosts(m, &l->s, PRICE, &h);
+		if (rc)
+			return rc;
+		/* Those that were bought before come back too. */
+		if (h.all && h.up == h.all && (localmarket_silent(m) == 0 || clock_ms() > until - READY_MS / 2))
+			return 0;
+		if (!localproc_runs(l->s.agent_pid, &p))
+			return print_fail(l->np, STATUS_FAILURE, NULL, "the agent ended as soon as it began: %s (its log is '%s')",
+				localagent_last_words(l->s.agent_log, why, sizeof why), l->s.agent_log);
+		pause_for(LOOK_MS * 4);
+	}
+	return signals_asked() ? STATUS_INT : print_fail(l->np, STATUS_UNREACHABLE, "the same command again goes on",
+		"the nodes of this machine are not up; the agent's log is '%s'", l->s.agent_log);
+}
+
+/* ---- Status ------------------------------------------------------------------------------ */
+
+struct standing {
+	struct localproc market, agent;
+	bool market_runs, agent_runs, known;
+	struct localhosts hosts;
+	size_t running;
+	int64_t available;
+};
+
+static void count_nodes(struct market_link *m, struct standing *st)
+{
+	struct model_account a;
+
+	if (localmarket_hosts(m, NULL, NULL, &st->hosts) == 0 && market_get(m, "/np/v1/accounts/" LOCAL_BUYER) == 0 &&
+	    wire_account(m->doc, WIRE_WHOLE, &a, &m->fail) == 0) {
+		st->available = a.balance.available;
+		st->known = true;
+	}
+}
+
+static int look_node(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct model_instance i;
+	size_t *running = arg;
+	int rc = wire_instance(d, at, &i, f);
+
+	*running += !rc && i.status == MODEL_INSTANCE_RUNNING;
+	return rc;
+}
+
+static void look(struct local *l, struct standing *st)
+{
+	struct market_link *m;
+
+	*st = (struct standing){ .available = MODEL_NONE };
+	st->market_runs = localproc_runs(l->s.market_pid, &st->market);
+	st->agent_runs = localproc_runs(l->s.agent_pid, &st->agent);
+	if (!st->market_runs || !localmarket_answers(l->np, &l->s) || localmarket_open(l->np, &l->s, &m))
+		return;
+	count_nodes(m, st);
+	if (market_each(m, "/v2/instances?limit=200&status=running&account=" LOCAL_BUYER, look_node, &st->running))
+		st->known = false;
+	market_sign_out(m);
+}
+
+static const char *state_of(const struct standing *st)
+{
+	if (st->market_runs && st->agent_runs)
+		return "running";
+	return st->market_runs || st->agent_runs ? "broken" : "stopped";
+}
+
+static void put_json(struct local *l, const struct standing *st)
+{
+	char room[CELL_TEXT];
+	struct json j;
+	struct buf b;
+
+	buf_init(&b, SAID_MAX);
+	j = json_to(&b);
+	json_begin_object(&j, NULL);
+	json_text(&j, "state", state_of(st));
+	json_text(&j, "folder", l->s.dir);
+	if (localstate_get(&l->s, "port")) {
+		snprintf(room, sizeof room, "http://127.0.0.1:%ld", localstate_number(&l->s, "port"));
+		json_text(&j, "url", room);
+	}
+	json_text(&j, "driver", localstate_get(&l->s, "driver"));
+	json_text(&j, "driver_why", localstate_get(&l->s, "driver.why"));
+	json_text(&j, "type", TYPE);
+	if (st->market_runs)
+		json_int(&j, "market_pid", st->market.pid);
+	if (st->agent_runs)
+		json_int(&j, "agent_pid", st->agent.pid);
+	if (st->market_runs && st->agent_runs)
+		json_text(&j, "since", when_iso(st->market.since > st->agent.since ? st->market.since : st->agent.since, room));
+	if (st->known) {
+		json_int(&j, "hosts", (int64_t)st->hosts.all);
+		json_int(&j, "hosts_up", (int64_t)st->hosts.up);
+		json_int(&j, "nodes_running", (int64_t)st->running);
+		json_text(&j, "available", cell_money(l->np, st->available, room));
+		json_int(&j, "available_micros", st->available);
+	}
+	json_end(&j);
+	fprintf(l->np->out, "%s\n", buf_text(&b));
+	buf_release(&b);
+}
+
+static void line(struct local *l, const char *label, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static void line(struct local *l, const char *label, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(l->np->out, "%-9s", label);
+	va_start(ap, fmt);
+	vfprintf(l->np->out, fmt, ap);
+	va_end(ap);
+	putc('\n', l->np->out);
+}
+
+static void put_text(struct local *l, const struct standing *st)
+{
+	int64_t now = (int64_t)time(NULL);
+	char room[WHEN_TEXT], money[MONEY_TEXT];
+
+	line(l, "state", "%s", state_of(st));
+	if (st->market_runs)
+		line(l, "market", "http://127.0.0.1:%ld, started %s (process %ld)", localstate_number(&l->s, "port"),
+			when_relative(st->market.since, now, room), (long)st->market.pid);
+	else
+		line(l, "market", "does not run; its log is '%s'", l->s.market_log);
+	if (st->agent_runs)
+		line(l, "agent", "driver %s, %s (process %ld)", localstate_get(&l->s, "driver"), localstate_get(&l->s, "driver.why"),
+			(long)st->agent.pid);
+	else
+		line(l, "agent", "does not run; its log is '%s'", l->s.agent_log);
+	if (st->known) {
+		line(l, "nodes", "%zu running; this machine can be %zu of type '" TYPE "' at $" PRICE " per node-hour%s", st->running, st->hosts.all,
+			st->hosts.up == st->hosts.all ? "" : ", but not all are up");
+		line(l, "money", "%s of play money", money_text(st->available, money));
+	}
+	line(l, "folder", "%s", l->s.dir);
+}
+
+static int put_status(struct local *l, bool *runs, bool *bought)
+{
+	struct standing st;
+
+	look(l, &st);
+	*runs = st.market_runs && st.agent_runs;
+	*bought = st.known && st.running > 0;
+	if (l->np->format == FORMAT_JSON)
+		put_json(l, &st);
+	else
+		put_text(l, &st);
+	return STATUS_OK;
+}
+
+/* Another market was named by the person: then commands go there. */
+static void next_steps(struct local *l, bool bought)
+{
+	settings_clear(l->np->settings, LAYER_LINE);
+	if (settings_given(l->np->settings, SETTING_ID_URL) && settings_layer(l->np->settings, SETTING_ID_URL) != LAYER_LOCAL)
+		print_note(l->np, "commands go to '%s' (by %s), not here; '--config %s' reaches the local market",
+			settings_text(l->np->settings, SETTING_ID_URL), settings_where(l->np->settings, SETTING_ID_URL), l->s.config);
+	if (bought)
+		print_note(l->np, "next: 'nanopod nodes', 'nanopod run --type " TYPE " -- COMMAND' on all of them, 'nanopod burn'; "
+			"'nanopod local stop' ends it");
+	else
+		print_note(l->np, "next: 'nanopod price -t " TYPE " -n 2 -d 1h', 'nanopod buy -t " TYPE " -n 2 -d 1h -p 1 --name first', "
+			"'nanopod ssh first-0'; 'nanopod local stop' ends it");
+}
+
+static void say_waits(void *np)
+{
+	print_note(np, "another 'nanopod local' is at work: this waits for it");
+}
+
+static int status(struct nanopod *np, const struct options *o, char **words)
+{
+	struct local l = { .np = np, .o = o, .s = { .waits = say_waits, .waits_arg = np } };
+	struct fail f = { 0 };
+	bool runs = false, bought = false;
+	int rc = localstate_open(&l.s, false, &f);
+
+	(void)words;
+	if (rc < 0) {
+		rc = failed(&l, &f, "look at the local market");
+	} else if (rc == 1) {
+		if (np->format == FORMAT_JSON)
+			fputs("{\"state\":\"none\"}\n", np->out);
+		rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' makes one", "there is no local market");
+	} else {
+		rc = put_status(&l, &runs, &bought);
+		if (!rc && !runs)
+			rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' starts what is missing", "the local market does not run");
+		else if (!rc && cell_for_people(np))
+			next_steps(&l, bought);
+	}
+	localstate_close(&l.s);
+	return rc;
+}
+
+/* ---- Start ------------------------------------------------------------------------------- */
+
+static int remember_nodes(struct local *l)
+{
+	struct fail f = { 0 };
+	long had = localstate_number(&l->s, "nodes"), nodes = option_given(l->o, "nodes") ? option_int(l->o, "nodes") : had ? had : NODES;
+
+	if (had && nodes != had)
+		return print_fail_field(l->np, STATUS_CONFLICT, "--nodes", "'nanopod local reset' begins anew",
+			"it is set up for %ld nodes already", had);
+	return localstate_set_number(&l->s, "nodes", nodes, &f) ? failed(l, &f, "remember it") : 0;
+}
+
+static int set_up(struct local *l)
+{
+	static const struct localtype type = { .name = TYPE };
+	struct market_link *m;
+	int rc = localagent_open(&l->agent, l->np, &l->s);
+
+	rc = rc ? rc : remember_nodes(l);
+	rc = rc ? rc : choose_ports(l);
+	rc = rc ? rc : localagent_driver(&l->agent, option_text(l->o, "driver"));
+	rc = rc ? rc : make_key(l);
+	rc = rc ? rc : start_market(l);
+	rc = rc ? rc : localmarket_open(l->np, &l->s, &m);
+	if (rc)
+		return rc;
+	rc = localmarket_people(m, &l->s, MONEY);
+	rc = rc ? rc : localmarket_type(m, &type);
+	rc = rc ? rc : need_agent(l, m);
+	rc = rc ? rc : wait_for_nodes(l, m);
+	market_sign_out(m);
+	return rc;
+}
+
+static int start(struct nanopod *np, const struct options *o, char **words)
+{
+	struct local l = { .np = np, .o = o, .s = { .waits = say_waits, .waits_arg = np } };
+	struct fail f = { 0 };
+	bool runs, bought;
+	int rc;
+
+	(void)words;
+	if (localstate_open(&l.s, true, &f)) {
+		localstate_close(&l.s);
+		return failed(&l, &f, "start a local market");
+	}
+	if (signals_begin())
+		command_nomem();
+	rc = set_up(&l);
+	if (rc == STATUS_INT)
+		rc = print_fail(np, STATUS_INT, "the same command again goes on", "interrupted");
+	if (!rc) {
+		print_note(np, l.did ? "the local market runs: driver '%s' (%s), %s" : "the local market runs already: driver '%s' (%s), %s",
+			localstate_get(&l.s, "driver"), localstate_get(&l.s, "driver.about"), localstate_get(&l.s, "driver.why"));
+		/* What the settings say of it was just written. */
+		settings_set(np->settings, SETTING_ID_URL, LAYER_LOCAL, "http://127.0.0.1", l.s.config, NULL);
+		rc = put_status(&l, &runs, &bought);
+		if (!rc && np->format != FORMAT_JSON)
+			next_steps(&l, bought);
+	}
+	signals_end();
+	localagent_close(&l.agent);
+	localstate_close(&l.s);
+	return rc;
+}
+
+/* ---- Stop and reset ---------------------------------------------------------------------- */
+
+static int end_all(struct local *l, bool wipe)
+{
+	struct fail f = { 0 };
+	int rc = localagent_open(&l->agent, l->np, &l->s);
+
+	rc = rc ? rc : localagent_stop(&l->agent, wipe);
+	localagent_close(&l->agent);
+	if (rc)
+		return rc;
+	if (localproc_end(l->s.market_pid, STOP_MS, &f))
+		return failed(l, &f, "stop the market");
+	if (unlink(l->s.config) < 0 && errno != ENOENT)
+		return print_fail(l->np, STATUS_FAILURE, NULL, "cannot remove '%s': %s", l->s.config, strerror(errno));
+	return 0;
+}
+
+static int stop(struct nanopod *np, const struct options *o, char **words)
+{
+	struct local l = { .np = np, .o = o, .s = { .waits = say_waits, .waits_arg = np } };
+	struct fail f = { 0 };
+	struct localproc p;
+	bool ran = false;
+	int rc = localstate_open(&l.s, false, &f);
+
+	(void)words;
+	if (rc < 0) {
+		rc = failed(&l, &f, "stop the local market");
+	} else if (rc == 1) {
+		print_note(np, "there is no local market, so nothing is stopped");
+		rc = STATUS_OK;
+	} else {
+		ran = localproc_runs(l.s.market_pid, &p) || localproc_runs(l.s.agent_pid, &p);
+		rc = end_all(&l, false);
+		if (!rc)
+			print_note(np, ran ? "the local market is stopped, and its nodes; what they have on disk stays, and 'nanopod local start' goes on"
+				: "the local market does not run");
+	}
+	localstate_close(&l.s);
+	return rc;
+}
+
+static int agree(struct local *l)
+{
+	struct plan p;
+	int rc = option_given(l->o, "yes") || option_given(l->o, "dry-run") ? 0 : plan_is_heard(l->np);
+
+	if (rc)
+		return rc;
+	plan_init(&p, "Remove the local market");
+	plan_add(&p, "folder", "%s: accounts, ledger, reservations and all that its nodes have on disk", l->s.dir);
+	plan_add(&p, "stays", "%s, the images of nodes", l->s.images);
+	plan_show(l->np, &p);
+	plan_release(&p);
+	if (option_given(l->o, "dry-run"))
+		return 0;
+	return plan_agree(l->np, l->o, "Remove it?");
+}
+
+static int reset(struct nanopod *np, const struct options *o, char **words)
+{
+	struct local l = { .np = np, .o = o, .s = { .waits = say_waits, .waits_arg = np } };
+	struct fail f = { 0 };
+	int rc = localstate_open(&l.s, false, &f);
+
+	(void)words;
+	if (rc < 0)
+		rc = failed(&l, &f, "reset the local market");
+	else if (rc == 1)
+		print_note(np, "there is no local market, so nothing is removed");
+	if (rc) {
+		localstate_close(&l.s);
+		return rc == 1 ? STATUS_OK : rc;
+	}
+	rc = agree(&l);
+	if (!rc && !option_given(o, "dry-run")) {
+		rc = end_all(&l, true);
+		if (!rc && localstate_wipe(&l.s, &f))
+			rc = failed(&l, &f, "remove it");
+		if (!rc)
+			print_note(np, "the local market is gone; 'nanopod local start' makes another one");
+	}
+	localstate_close(&l.s);
+	return rc;
+}
+
+/* ---- The command ------------------------------------------------------------------------- */
+
+static const struct action actions[] = {
+	{ "start", "[--nodes N] [--driver NAME]", 0, 0, start },
+	{ "status", "", 0, 0, status },
+	{ "stop", "", 0, 0, stop },
+	{ "reset", "[-y]", 0, 0, reset },
+	{ 0 }
+};
+
+static int local(struct nanopod *np, const struct options *o)
+{
+	int rc = action_run(np, o, "local", actions, "status");
+
+	settings_clear(np->settings, LAYER_LINE);
+	return rc;
+}
+
+static const struct option options[] = {
+	{ "nodes", 'n', OPTION_INT, "N", .min = 1, .max = 32, .help = "start: how many nodes this machine can be at once (4)" },
+	{ "driver", 0, OPTION_STRING, "NAME", .help = "start: ns, vm or process; not typed: the best that works here" },
+	{ "yes", 'y', OPTION_FLAG, .help = "reset: do not ask" },
+	{ "dry-run", 0, OPTION_FLAG, .help = "reset: only say what would go" },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod local start", "a market on this machine, and a thousand dollars to play with" },
+	{ "nanopod local status", "what runs, since when, and what to type" },
+	{ "nanopod local stop", "all of it; 'start' goes on where it was" },
+	{ "nanopod local reset -y", "and nothing is left" },
+	{ 0 }
+};
+
+const struct command cmd_local = {
+	.name = "local",
+	.args = "[start | status | stop | reset]",
+	.summary = "a market and nodes on this machine, to try it all",
+	.examples = examples,
+	.description = "Runs nanopod-marketd and nanopod-agentd as you, with all that they have in ~/.local/share/nanopod/local: the same "
+		"programs and the same API as anywhere. As long as it runs, commands that name no other market go there.\n\n"
+		"Nodes are made by the best driver that works here; which one, and why, is said. They are of type 'cpu': no GPU of this "
+		"machine is handed to them. 'start' mends what was killed, also after a reboot; typed twice it does nothing.\n\n"
+		"The exit status of 'status' is 0 where all of it runs, else 3.",
+	.positional = "start   what is missing, until all of it runs\nstatus  how it stands (also without a word)\n"
+		"stop    no process is left; what is on disk stays\nreset   stop, and remove all of it",
+	.options = options,
+	.formats = "table|json",
+	.max_args = 1,
+	.complete_first = COMPLETE_VALUES,
+	.first_values = "start|status|stop|reset",
+	.run = local,
+};

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nanopod logs: what nodes say, in the order of time: their consoles as the market keeps them, and
+ * over SSH journals, files and commands. With -f it goes on over restarts and lost connections, and no
+ * line is lost or there twice.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "cli/json.h"
+#include "cli/logtail.h"
+#include "cli/node.h"
+#include "cli/print.h"
+#include "cli/script.h"
+#include "cli/select.h"
+#include "cli/settings.h"
+#include "market/when.h"
+
+enum { LINES_FALLBACK = 100, COMMAND_MAX = 30000, LINE_ROOM = 3 << 20 };
+
+struct logs {
+	struct nanopod *np;
+	const struct options *o;
+	struct log_want want;
+	struct pssh_list *hosts;
+	char **words;              /* what is asked for, after the node's name where there was one */
+	int word_count;
+	struct buf command;        /* after "--" */
+	struct market_link *m;
+	struct connect *connect;
+	struct logtail *tail;
+	size_t width;
+	uint64_t seq;
+	bool many;                 /* logs of one node */
+	struct buf line;
+};
+
+static const struct option options[] = {
+	SELECT_OPTIONS,
+	{ .name = "follow", .letter = 'f', .kind = OPTION_FLAG, .help = "go on with what comes, also over restarts and lost connections" },
+	{ .name = "lines", .letter = 'n', .kind = OPTION_STRING, .arg = "N|all", .fallback = "100",
+	  .help = "of what each log had already, the last N lines" },
+	{ .name = "since", .kind = OPTION_STRING, .arg = "TIME", .help = "only what was said since: 'today 09:00', '2h' ago, a date, @unix" },
+	{ .name = "until", .kind = OPTION_STRING, .arg = "TIME", .help = "only what was said until then" },
+	{ .name = "priority", .letter = 'p', .kind = OPTION_ENUM, .values = "emerg|alert|crit|err|warning|notice|info|debug",
+	  .help = "of journals, only what is as bad as this or worse" },
+	{ .name = "timestamps", .letter = 't', .kind = OPTION_FLAG, .section = "Output", .help = "when each line was written, before it" },
+	{ .name = "no-label", .kind = OPTION_FLAG, .section = "Output", .help = "lines as they are, without the nodes' names" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "nanopod logs train-0", "the last that its console said: the boot, and what went wrong" },
+	{ "nanopod logs -r train -f", "the consoles of all nodes of a reservation, as they go on" },
+	{ "nanopod logs -r train -f journal /var/log/train.log", "journals and a file of all nodes, in order of time" },
+	{ "nanopod logs -w 'n[1-8]' --since 2h -p err journal", "what went wrong in the last two hours on plain hosts" },
+	{ "nanopod logs train-0 unit:slurmd -o jsonl", "a unit's journal, for programs" },
+	{ "nanopod logs -r train -f -- nvidia-smi dmon", "a command's output, labelled" },
+	{ 0 },
+};
+
+/* ---- What is asked for -------------------------------------------------------------------- */
+
+/* "2h" is two hours ago; else a time, which may be past. */
+static int read_time(struct logs *l, const char *name, int64_t *out)
+{
+	const char *text = option_text(l->o, name);
+	int64_t now = time(NULL), seconds;
+	struct fail f = { 0 };
+	char field[32];
+
+	*out = 0;
+	if (!text)
+		return STATUS_OK;
+	if (when_duration(text, &seconds, &f) == 0) {
+		*out = now - seconds;
+		return STATUS_OK;
+	}
+	/* It refuses what is past: seen from long ago nothing is. */
+	if (when_start(text, 86400, out, &f) == 0 && (*text == '@' || strchr(text, '-')))
+		return STATUS_OK;
+	if (when_start(text, now - now % 86400 - 86400, out, &f) == 0)
+		return STATUS_OK;
+	snprintf(field, sizeof field, "--%s", name);
+	return print_fail_field(l->np, STATUS_USAGE, field, "'2h' is two hours ago; '2026-11-21 09:00', '@1795204800' are times",
+		"cannot understand the time '%s'", text);
+}
+
+static int read_want(struct logs *l)
+{
+	static const char *const priorities[] = { "emerg", "alert", "crit", "err", "warning", "notice", "info", "debug" };
+	const char *lines = option_text(l->o, "lines"), *priority = option_text(l->o, "priority");
+	int status;
+
+	l->want = (struct log_want){ .follow = option_given(l->o, "follow"), .lines = LINES_FALLBACK, .priority = -1 };
+	if (strcmp(lines, "all") == 0)
+		l->want.lines = -1;
+	else if (str_to_long(lines, 0, 10000000, &l->want.lines) != 0)
+		return print_fail_field(l->np, STATUS_USAGE, "--lines", NULL, "'%s' is no number of lines; 'all' is all of them", lines);
+	for (int i = 0; priority && i < 8; i++)
+		if (strcmp(priorities[i], priority) == 0)
+			l->want.priority = i;
+	status = read_time(l, "since", &l->want.since);
+	status = status ? status : read_time(l, "until", &l->want.until);
+	if (!status && l->want.follow && l->want.until)
+		return print_fail_field(l->np, STATUS_USAGE, "--until", NULL, "--follow has no end, so --until is too much");
+	if (!status && l->want.since && !option_given(l->o, "lines"))
+		l->want.lines = -1;
+	return status;
+}
+
+/* The words: first a node or a reservation where no option names any; what follows "--" is a command. */
+static int read_words(struct logs *l)
+{
+	int split = option_split(l->o), status;
+	bool given;
+
+	l->words = option_argv(l->o);
+	l->word_count = split < 0 ? option_argc(l->o) : split;
+	if (split >= 0 && script_join(option_argv(l->o) + split, &l->command) != 0)
+		return print_fail(l->np, STATUS_USAGE, NULL, "the command is longer than %d bytes", COMMAND_MAX);
+	status = select_options(l->np, l->o, l->hosts, &given);
+	if (status || given)
+		return status;
+	if (l->word_count == 0)
+		return print_fail(l->np, STATUS_USAGE, "'nanopod logs NODE', 'nanopod logs -r RESERVATION'", "the logs of which node?");
+	nodes_guess(l->np, (const char *[]){ l->words[0] }, 1, true);
+	if (l->np->nodes && !nodes_of_host(l->np->nodes, l->words[0])) {
+		char *group;
+
+		if (asprintf(&group, "@%s", l->words[0]) < 0)
+			command_nomem();
+		for (size_t i = 0; i < l->np->nodes->count && !given; i++)
+			given = node_in(&l->np->nodes->list[i], l->words[0]);
+		status = select_add(l->np, l->hosts, given ? group : l->words[0]);
+		free(group);
+	} else {
+		status = select_add(l->np, l->hosts, l->words[0]);
+	}
+	l->words++;
+	l->word_count--;
+	return status ? status : select_nodes(l->np, l->o, l->hosts);
+}
+
+/* ---- From where ---------------------------------------------------------------------------- */
+
+static const struct node *node_of(const struct logs *l, const char *name)
+{
+	return l->np->nodes ? nodes_of_host(l->np->nodes, name) : NULL;
+}
+
+static int add(struct logs *l, const char *name, enum log_kind kind, const char *what)
+{
+	const struct node *n = node_of(l, name);
+
+	if (kind == LOG_CONSOLE && !n)
+		return print_fail(l->np, STATUS_NOTFOUND, "'nanopod logs -w HOST journal' reads its journal",
+			"'%s' is no node of the market, so nobody keeps its console", name);
+	if (kind != LOG_CONSOLE && n && !node_reachable(n) && !l->want.follow)
+		return node_unreachable(l->np, n);
+	return logtail_add(l->tail, name, kind, what, kind == LOG_CONSOLE ? n->id : NULL);
+}
+
+/* All that was asked for of one host. Of a node the console is meant, of another host the journal. */
+static int add_host(struct logs *l, const char *name)
+{
+	struct fail f = { 0 };
+	enum log_kind kind;
+	const char *what;
+	int status = STATUS_OK;
+
+	for (int i = 0; !status && i < l->word_count; i++) {
+		if (logsource_what(l->words[i], &kind, &what, &f) != 0)
+			return print_fail(l->np, STATUS_USAGE, NULL, "%s", f.text);
+		status = add(l, name, kind, what);
+	}
+	if (!status && l->command.len)
+		status = add(l, name, LOG_COMMAND, buf_text(&l->command));
+	if (!status && !l->word_count && !l->command.len)
+		status = node_of(l, name) ? add(l, name, LOG_CONSOLE, "") : add(l, name, LOG_JOURNAL, "");
+	return status;
+}
+
+static bool wants_consoles(const struct logs *l)
+{
+	bool named = !l->word_count && !l->command.len;
+
+	for (int i = 0; i < l->word_count; i++)
+		named |= strcmp(l->words[i], "console") == 0;
+	return named && l->np->nodes;
+}
+
+static bool wants_ssh(const struct logs *l)
+{
+	bool plain = l->command.len > 0;
+
+	for (int i = 0; i < l->word_count; i++)
+		plain |= strcmp(l->words[i], "console") != 0;
+	for (size_t i = 0; i < pssh_list_count(l->hosts); i++)
+		plain |= !node_of(l, pssh_list_get(l->hosts, i));
+	return plain;
+}
+
+/* ---- How it is shown ----------------------------------------------------------------------- */
+
+static void need(int rc)
+{
+	if (rc == -ENOMEM)
+		command_nomem();
+}
+
+static const char *when_text(int64_t us, char room[WHEN_TEXT + 16])
+{
+	char whole[WHEN_TEXT];
+
+	when_iso(us / 1000000, whole);
+	snprintf(room, WHEN_TEXT + 16, "%.*s.%06" PRId64 "Z", (int)strcspn(whole, "Z"), whole, us % 1000000);
+	return room;
+}
+
+static void show_json(struct logs *l, const struct logtail_line *t)
+{
+	struct json j = json_to(&l->line);
+	char room[WHEN_TEXT + 16];
+
+	json_begin_object(&j, NULL);
+	json_int(&j, "seq", (int64_t)++l->seq);
+	json_text(&j, "time", when_text(t->line->us, room));
+	json_text(&j, "node", t->label);
+	json_text(&j, "log", logkind_name(t->kind));
+	json_text(&j, "what", t->what);
+	if (t->line->priority >= 0)
+		json_int(&j, "priority", t->line->priority);
+	json_bytes(&j, "line", t->line->text, t->line->len);
+	json_end(&j);
+	need(buf_addc(&l->line, '\n'));
+	fwrite(buf_text(&l->line), 1, l->line.len, l->np->out);
+}
+
+static void show_label(struct logs *l, const struct logtail_line *t)
+{
+	static const enum color colors[] = { COLOR_CYAN, COLOR_GREEN, COLOR_YELLOW, COLOR_BLUE, COLOR_MAGENTA };
+	FILE *out = l->np->out;
+	size_t n = strlen(t->label);
+
+	fputs(print_color(l->np, out, colors[t->number % (sizeof colors / sizeof *colors)]), out);
+	print_safe_line(out, t->label);
+	if (l->many) {
+		const char *what = t->kind == LOG_FILE || *t->what ? t->what : logkind_name(t->kind);
+
+		what = t->kind == LOG_COMMAND ? "--" : what;
+		fputc(' ', out);
+		print_safe_line(out, what);   /* a program on the node called itself so */
+		n += 1 + strlen(what);
+	}
+	fputc(':', out);
+	fputs(print_color(l->np, out, COLOR_NONE), out);
+	for (; n < l->width; n++)
+		fputc(' ', out);
+	fputc(' ', out);
+}
+
+static void show_text(struct logs *l, const struct logtail_line *t)
+{
+	FILE *out = l->np->out;
+	char room[WHEN_TEXT + 16];
+
+	if (!option_given(l->o, "no-label"))
+		show_label(l, t);
+	if (option_given(l->o, "timestamps") || t->kind == LOG_JOURNAL)
+		fprintf(out, "%s ", when_text(t->line->us, room));
+	if (t->line->priority >= 0 && t->line->priority <= 3)
+		fputs(print_color(l->np, out, COLOR_RED), out);
+	if (l->np->tty_out)
+		print_safe(out, t->line->text, t->line->len);
+	else
+		fwrite(t->line->text, 1, t->line->len, out);
+	if (t->line->priority >= 0 && t->line->priority <= 3)
+		fputs(print_color(l->np, out, COLOR_NONE), out);
+	fputc('\n', out);
+}
+
+static int show(void *arg, const struct logtail_line *t)
+{
+	struct logs *l = arg;
+
+	buf_clear(&l->line);
+	if (l->np->format == FORMAT_JSONL)
+		show_json(l, t);
+	else
+		show_text(l, t);
+	return ferror(l->np->out);
+}
+
+/* ---- The command --------------------------------------------------------------------------- */
+
+static int go(struct logs *l)
+{
+	int status = STATUS_OK;
+
+	if (wants_consoles(l))
+		status = market_sign_in(l->np, NULL, 0, &l->m);
+	if (!status && wants_ssh(l))
+		status = connect_open(l->np, &l->connect);
+	if (status)
+		return status;
+	logtail_new(l->np, l->connect, l->m, &l->want, &l->tail);
+	l->many = l->word_count + (l->command.len > 0) > 1;
+	for (size_t i = 0; !status && i < pssh_list_count(l->hosts); i++) {
+		size_t n = strlen(pssh_list_get(l->hosts, i));
+
+		l->width = n > l->width ? n : l->width;
+		status = add_host(l, pssh_list_get(l->hosts, i));
+	}
+	return status ? status : logtail_run(l->tail, show, l);
+}
+
+static int run(struct nanopod *np, const struct options *o)
+{
+	struct logs l = { .np = np, .o = o };
+	int status;
+
+	buf_init(&l.command, COMMAND_MAX);
+	buf_init(&l.line, LINE_ROOM);
+	select_new(np, &l.hosts);
+	status = read_want(&l);
+	status = status ? status : read_words(&l);
+	if (!status) {
+		select_recognize(np, l.hosts);
+		status = go(&l);
+	}
+	logtail_free(l.tail);
+	if (l.connect)
+		connect_close(np, l.connect);
+	market_sign_out(l.m);
+	pssh_list_free(l.hosts);
+	buf_release(&l.command);
+	buf_release(&l.line);
+	return status;
+}
+
+const struct command cmd_logs = {
+	.name = "logs",
+	.args = "[NODE|RESERVATION] [LOG...] [-- COMMAND...]",
+	.summary = "print and follow what nodes say",
+	.examples = examples,
+	.description =
+		"Without a LOG it is the console of a node: what it said while it started, as the market keeps it, also where the "
+		"node cannot be reached; of a plain host it is the journal. The lines of all logs are merged by their times.\n\n"
+		"With -f it goes on where it was when a node starts again, a connection is lost or a file is rotated: a journal by its "
+		"cursor, a file by inode and offset, a console by its numbers. Commands are run again.",
+	.positional = "NODE      a node, a reservation (all of its nodes), or a host as ssh knows it; not with -r or -w\n"
+		"LOG       console, journal, unit:NAME or NAME.service, or a file's path\n"
+		"COMMAND   what to run there; its output is the log",
+	.options = options,
+	.formats = "text|jsonl",
+	.flags = COMMAND_CONNECT | COMMAND_NODES,
+	.min_args = 0,
+	.max_args = -1,
+	.complete_first = COMPLETE_HOSTS,
+	.complete_rest = COMPLETE_NONE,
+	.run = run,
+};

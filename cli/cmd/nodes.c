@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod nodes: the nodes that one has, where each is reached and how it stands. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/cell.h"
+#include "cli/json.h"
+#include "cli/market.h"
+#include "cli/node.h"
+#include "cli/print.h"
+#include "cli/remember.h"
+#include "cli/rows.h"
+
+static const struct column columns[] = {
+	{ "node", COLUMN_ID, "its name" },
+	{ "id", COLUMN_WIDE, "its id" },
+	{ "reservation", 0, "what it belongs to" },
+	{ "status", 0, "awaiting, running, ended or failed" },
+	{ "type", 0, "type of node" },
+	{ "zone", COLUMN_WIDE, "where it is" },
+	{ "address", 0, "where SSH is reached" },
+	{ "port", COLUMN_RIGHT | COLUMN_RAW, "the port there" },
+	{ "user", COLUMN_WIDE, "who signs in" },
+	{ "ends", 0, "until when it is bought" },
+	{ "made", COLUMN_WIDE, "when it was asked for" },
+	{ "message", COLUMN_WIDE, "what its host or the market says of it" },
+	{ "host_keys", COLUMN_RAW | COLUMN_HIDDEN, "its SSH host keys" },
+	{ 0 }
+};
+
+static void put_keys(const struct node *n, struct buf *out)
+{
+	struct json j = json_to(out);
+
+	buf_clear(out);
+	json_begin_array(&j, NULL);
+	for (size_t i = 0; i < n->key_count; i++)
+		json_text(&j, NULL, n->keys[i]);
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+}
+
+static void add_row(struct nanopod *np, struct rows *r, const struct node *n, struct buf *keys)
+{
+	char port[CELL_TEXT], ends[CELL_TEXT], made[CELL_TEXT];
+
+	put_keys(n, keys);
+	rows_add_color(r, (const char *[]){ n->name, n->id, n->reservation, node_state(n), n->type, n->zone, n->hostname,
+		n->hostname ? cell_int(n->port, port) : NULL, n->user, cell_time(np, n->end, ends), cell_time(np, n->created, made),
+		n->message && *n->message ? n->message : NULL, buf_text(keys) },
+		n->status == MODEL_INSTANCE_FAILED ? COLOR_RED : n->status == MODEL_INSTANCE_AWAITING ? COLOR_YELLOW : COLOR_NONE);
+}
+
+static bool wanted(const struct options *o, const struct node *n)
+{
+	const char *type = option_text(o, "type"), *zone = option_text(o, "zone");
+	bool named = option_argc(o) == 0;
+
+	for (int i = 0; !named && i < option_argc(o); i++)
+		named = strcmp(option_argv(o)[i], n->id) == 0 || str_glob(option_argv(o)[i], n->name);
+	return named && (!type || (n->type && strcmp(n->type, type) == 0)) && (!zone || (n->zone && strcmp(n->zone, zone) == 0));
+}
+
+static void remember(const struct market_link *m, const struct nodes *n)
+{
+	for (size_t i = n->count; i-- > 0;)
+		if (node_lives(&n->list[i]))
+			remember_one(REMEMBER_NODES, m->url, n->list[i].name, n->list[i].reservation);
+}
+
+static bool names_one(const struct nodes *n, const char *name)
+{
+	for (size_t i = 0; i < n->count; i++)
+		if (strcmp(n->list[i].id, name) == 0 || strcmp(n->list[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int print(struct nanopod *np, const struct options *o, const struct nodes *n)
+{
+	size_t shown = 0;
+	struct rows *r;
+	struct buf keys;
+	int rc;
+
+	r = rows_new(np, o, columns, &rc);
+	if (!r)
+		return rc;
+	buf_init(&keys, 1 << 20);
+	for (size_t i = 0; i < n->count; i++)
+		if (wanted(o, &n->list[i])) {
+			add_row(np, r, &n->list[i], &keys);
+			shown++;
+		}
+	rc = rows_end(r);
+	buf_release(&keys);
+	/* A name that fits nothing is a mistake; a pattern may. */
+	for (int i = 0; !rc && i < option_argc(o); i++)
+		if (!strpbrk(option_argv(o)[i], "*?[") && !names_one(n, option_argv(o)[i]))
+			return print_fail_field(np, STATUS_NOTFOUND, "NODE", "'nanopod nodes --all' lists them, those that ended too",
+				"no node of yours %s '%.100s'", option_given(o, "all") ? "is called" : "that runs or is about to is called", option_argv(o)[i]);
+	if (!rc && !shown && n->count && cell_for_people(np) && !option_given(o, "quiet"))
+		print_note(np, "none of your nodes fits; 'nanopod nodes -o wide' shows type and zone of each");
+	else if (!rc && !shown && cell_for_people(np) && !option_given(o, "quiet"))
+		print_note(np, "no node %s%s", option_given(o, "all") ? "fits" : "runs or is about to", option_given(o, "all") ? ""
+			: "; '--all' shows those that ended");
+	return rc;
+}
+
+static int nodes(struct nanopod *np, const struct options *o)
+{
+	const char *reservation = option_text(o, "reservation");
+	struct market_link *m;
+	struct nodes *n = NULL;
+	int rc;
+
+	if (!rows_check(np, o, columns, &rc))
+		return rc;
+	rc = market_sign_in(np, o, 0, &m);
+	if (rc)
+		return rc;
+	rc = nodes_load(m, reservation, option_given(o, "all"), &n);
+	if (rc == REASON_NOT_FOUND && reservation)
+		rc = print_fail_field(np, STATUS_NOTFOUND, "--reservation", "'nanopod reservations' lists what you have",
+			"there is no reservation '%.100s'", reservation);
+	else if (rc)
+		rc = market_fail(m, "cannot list your nodes");
+	else
+		remember(m, n);
+	if (!rc && n)
+		rc = print(np, o, n);
+	nodes_free(n);
+	market_sign_out(m);
+	return rc;
+}
+
+static const struct option options[] = {
+	{ "reservation", 'r', OPTION_STRING, "RESERVATION", .help = "only those of this reservation", .complete = COMPLETE_RESERVATION },
+	{ "all", 'a', OPTION_FLAG, .help = "also those that ended or failed" },
+	{ "type", 0, OPTION_STRING, "TYPE", .help = "only those of this type", .complete = COMPLETE_TYPE },
+	{ "zone", 0, OPTION_STRING, "ZONE", .help = "only those in this zone" },
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod nodes", "all that run or are about to" },
+	{ "nanopod nodes -r train -o wide", "those of one reservation, with what their hosts say" },
+	{ "nanopod nodes 'train-*' --all -o json", "by name, the ended ones too" },
+	{ 0 }
+};
+
+const struct command cmd_nodes = {
+	.name = "nodes",
+	.args = "[NODE...]",
+	.summary = "the nodes that you have",
+	.examples = examples,
+	.description = "'nanopod ssh NODE', 'nanopod run -r RESERVATION -- COMMAND', 'nanopod cp', 'nanopod tunnel' and 'nanopod logs' "
+		"reach them by these names; their host keys are the market's word, so nothing is asked.",
+	.positional = "NODE  only these: names, patterns like 'train-*', ids",
+	.options = options,
+	.formats = "table|wide|json|jsonl|csv|name",
+	.flags = COMMAND_ROWS | COMMAND_MARKET,
+	.max_args = -1,
+	.complete_first = COMPLETE_NODE,
+	.complete_rest = COMPLETE_NODE,
+	.run = nodes,
+};

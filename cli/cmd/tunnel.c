@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nanopod tunnel: ports of a node (or what it can reach) as ports here. It stays until it is ended, and
+ * comes back by itself where the connection is lost.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/connect.h"
+#include "cli/json.h"
+#include "cli/node.h"
+#include "cli/print.h"
+#include "cli/prompt.h"
+#include "cli/select.h"
+#include "cli/settings.h"
+#include "cli/signals.h"
+#include "cli/summary.h"
+
+enum { PORTS_MAX = 64, PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 15000, KEEPALIVE_MS = 15000, EVENT_BYTES = 8192 };
+
+struct way {
+	char *listen, *target; /* as pssh_tunnel() takes them */
+	struct pssh_task *task;
+	bool open;
+};
+
+struct tunnel {
+	struct nanopod *np;
+	const struct options *o;
+	const char *name;
+	struct connect *connect;
+	struct pssh_host *host;
+	struct way ways[PORTS_MAX];
+	size_t count;
+	bool lost, ever;
+	int64_t again_at, pause_ms; /* 0: nothing is due */
+	uint64_t seq;
+	int status;             /* where it cannot go on */
+	int asked;              /* a signal's number */
+};
+
+/* ---- What was typed -------------------------------------------------------------------- */
+
+static bool is_port(const char *text, size_t len)
+{
+	char room[8];
+	long n;
+
+	if (!len || len >= sizeof room)
+		return false;
+	memcpy(room, text, len);
+	room[len] = '\0';
+	return str_to_long(room, 0, 65535, &n) == 0;
+}
+
+static size_t is_address(const char *s)
+{
+	const char *end = *s == '[' ? strchr(s, ']') : NULL;
+
+	return end ? (size_t)(end + 1 - s) : strcspn(s, ":");
+}
+
+/* "8888", "8888:80", "8888:host:80", "address:8888:host:80", "/path:host:80", "/path:80": parted at colons outside brackets. */
+static int parse(struct nanopod *np, const char *typed, struct way *w)
+{
+	const char *part[4];
+	size_t len[4], n = 0;
+	bool good, path;
+	int rc;
+
+	for (const char *s = typed; n < 4; n++) {
+		part[n] = s;
+		len[n] = is_address(s);
+		s += len[n];
+		if (*s != ':') {
+			good = !*s;
+			n++;
+			break;
+		}
+		s++;
+	}
+	good = n && part[n - 1][len[n - 1]] == '\0';
+	path = good && strchr(typed, '/') && typed[0] != '[' && memchr(part[0], '/', len[0]);
+	good = good && is_port(part[n - 1], len[n - 1]) && strcmp(part[n - 1], "0") != 0 && (path ? n == 2 || n == 3 : true);
+	if (good && !path)
+		good = is_port(part[n == 4], len[n == 4]);
+	if (!good)
+		return print_fail(np, STATUS_USAGE, "write it as 8888, 8888:80, 8888:host:80 or address:8888:host:80",
+			"cannot understand '%.100s'", typed);
+	if (path)
+		rc = asprintf(&w->listen, "%.*s", (int)len[0], part[0]);
+	else if (n == 4)
+		rc = asprintf(&w->listen, "%.*s:%.*s", (int)len[0], part[0], (int)len[1], part[1]);
+	else
+		rc = asprintf(&w->listen, "127.0.0.1:%.*s", (int)len[0], part[0]);
+	if (rc >= 0 && (n == 1 || (n == 2)))
+		rc = asprintf(&w->target, "localhost:%s", part[n - 1]);
+	else if (rc >= 0)
+		rc = asprintf(&w->target, "%s", part[n - 2]);
+	if (rc < 0)
+		command_nomem();
+	return STATUS_OK;
+}
+
+static int read_line(struct tunnel *t)
+{
+	int status = STATUS_OK;
+
+	t->name = option_argv(t->o)[0];
+	for (int i = 1; !status && i < option_argc(t->o); i++)
+		status = parse(t->np, option_argv(t->o)[i], &t->ways[t->count++]);
+	return status;
+}
+
+/* ---- What happens ---------------------------------------------------------------------- */
+
+/* With -o jsonl one object a line; else words for people, on standard error. */
+static void tell(struct tunnel *t, const char *type, const struct way *w, const char *text)
+{
+	struct json j;
+	struct buf b;
+
+	if (t->np->format != FORMAT_JSONL) {
+		if (w)
+			print_note(t->np, "%s leads to %s on %s", w->listen, w->target, t->name);
+		else
+			print_note(t->np, "%s", text);
+		return;
+	}
+	buf_init(&b, EVENT_BYTES);
+	j = json_to(&b);
+	json_begin_object(&j, NULL);
+	json_int(&j, "seq", (int64_t)++t->seq);
+	json_text(&j, "type", type);
+	json_text(&j, "host", t->name);
+	if (w) {
+		json_text(&j, "listen", w->listen);
+		json_text(&j, "target", w->target);
+	}
+	if (text)
+		json_text(&j, "message", text);
+	json_end(&j);
+	fprintf(t->np->out, "%s\n", buf_text(&b));
+	fflush(t->np->out);
+	buf_release(&b);
+}
+
+static int open_way(struct tunnel *t, struct way *w)
+{
+	struct pssh *fleet = t->connect->fleet;
+	int rc = pssh_tunnel(fleet, w->listen, w->target, &w->task);
+
+	rc = rc ? rc : pssh_task_add(w->task, t->host);
+	rc = rc ? rc : pssh_task_start(w->task);
+	if (rc == PSSH_ENOMEM)
+		command_nomem();
+	return rc ? print_fail(t->np, STATUS_USAGE, NULL, "%s", pssh_error(fleet)) : STATUS_OK;
+}
+
+static void close_ways(struct tunnel *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		pssh_task_free(t->ways[i].task);
+		t->ways[i].task = NULL;
+		t->ways[i].open = false;
+	}
+}
+
+/* A port that was free the first time is the same one after a break. */
+static void opened(struct tunnel *t, struct way *w)
+{
+	char *colon = strrchr(w->listen, ':');
+	bool all = true;
+
+	w->open = true;
+	if (colon && strcmp(colon, ":0") == 0) {
+		char *made;
+
+		if (asprintf(&made, "%.*s:%u", (int)(colon - w->listen), w->listen, pssh_tunnel_port(w->task)) < 0)
+			command_nomem();
+		free(w->listen);
+		w->listen = made;
+	}
+	if (!t->lost)
+		tell(t, "listening", w, NULL);
+	for (size_t i = 0; i < t->count; i++)
+		all = all && t->ways[i].open;
+	if (!all)
+		return;
+	if (t->lost)
+		tell(t, "connected", NULL, "connected again");
+	t->ever = true;
+	t->lost = false;
+	t->pause_ms = 0;
+}
+
+/* What may pass is tried again once it worked; what cannot, or never did, ends it. */
+static void broke(struct tunnel *t, const struct pssh_event *ev)
+{
+	bool passing = t->ever && pssh_retryable(ev->status) && ev->status != PSSH_ELOCAL;
+	char text[600];
+
+	if (t->again_at || t->status)
+		return;
+	if (!passing) {
+		const char *hint = ev->status == PSSH_ELOCAL ? "another port: '0:PORT' takes any that is free" : summary_hint(ev->status);
+
+		if (ev->status == PSSH_EHOSTKEY && nodes_of_host(t->np->nodes, t->name))
+			hint = "the market says which key this node has, so that is not it: nothing was sent there";
+		t->status = print_fail(t->np, ev->status == PSSH_ELOCAL ? STATUS_FAILURE : STATUS_TRANSPORT, hint, "%s%s%s",
+			strstr(ev->text, t->name) ? "" : t->name, strstr(ev->text, t->name) ? "" : ": ", *ev->text ? ev->text : pssh_strerror(ev->status));
+		return;
+	}
+	t->pause_ms = !t->pause_ms ? PAUSE_FIRST_MS : t->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : t->pause_ms * 2;
+	t->again_at = clock_ms() + t->pause_ms;
+	snprintf(text, sizeof text, "the connection to %.100s is lost (%.300s); trying again", t->name,
+		*ev->text ? ev->text : pssh_strerror(ev->status));
+	if (!t->lost)
+		tell(t, "lost", NULL, text);
+	t->lost = true;
+}
+
+static void event(struct tunnel *t, const struct pssh_event *ev)
+{
+	if (ev->type == PSSH_EV_PROMPT) {
+		prompt_add(t->connect->prompt, t->connect->fleet, ev);
+		return;
+	}
+	for (size_t i = 0; i < t->count; i++) {
+		if (!ev->task || ev->task != t->ways[i].task)
+			continue;
+		if (ev->type == PSSH_EV_STARTED)
+			opened(t, &t->ways[i]);
+		else if (ev->type == PSSH_EV_ERROR)
+			broke(t, ev);
+		return;
+	}
+}
+
+/* A node may come back elsewhere: what the market says now counts. True: it is not back yet. */
+static bool still_away(struct tunnel *t)
+{
+	const struct node *n;
+
+	if (!t->lost || !nodes_of_host(t->np->nodes, t->name) || !nodes_look_again(t->np))
+		return false;
+	n = nodes_of_host(t->np->nodes, t->name);
+	if (!n || !node_lives(n) || node_reachable(n))
+		return false;
+	t->pause_ms = t->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : t->pause_ms * 2;
+	t->again_at = clock_ms() + t->pause_ms;
+	return true;
+}
+
+static int begin(struct tunnel *t)
+{
+	int status;
+
+	t->again_at = 0;
+	close_ways(t);
+	if (still_away(t))
+		return STATUS_OK;
+	status = connect_host(t->np, t->connect, t->name, &t->host);
+	for (size_t i = 0; !status && i < t->count; i++)
+		status = open_way(t, &t->ways[i]);
+	return status;
+}
+
+static int shorter(int a, int b)
+{
+	return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+/* Sleeps for what comes next. */
+static void look(struct tunnel *t)
+{
+	struct pollfd fds[] = {
+		{ .fd = pssh_fd(t->connect->fleet), .events = POLLIN },
+		{ .fd = signals_fd(), .events = POLLIN },
+		{ .fd = prompt_fd(t->connect->prompt), .events = POLLIN },
+	};
+	int64_t left = t->again_at ? t->again_at - clock_ms() : -1;
+	int number;
+
+	if (poll(fds, 3, shorter(pssh_timeout(t->connect->fleet), t->again_at ? left > 0 ? (int)left : 0 : -1)) <= 0)
+		return;
+	while (fds[1].revents && (number = signals_next()) != 0)
+		if (number != SIGWINCH)
+			t->asked = number;
+	if (fds[2].revents && prompt_fd(t->connect->prompt) >= 0)
+		prompt_step(t->connect->prompt, t->connect->fleet);
+}
+
+static int serve(struct tunnel *t)
+{
+	const struct pssh_event *ev;
+	int rc, status = begin(t);
+
+	while (!status && !t->status && !t->asked) {
+		rc = pssh_next(t->connect->fleet, &ev);
+		if (rc < 0)
+			return print_fail(t->np, STATUS_FAILURE, NULL, "%s", pssh_error(t->connect->fleet));
+		if (rc > 0)
+			event(t, ev);
+		else
+			look(t);
+		if (t->again_at && clock_ms() >= t->again_at)
+			status = begin(t);
+	}
+	return status ? status : t->status ? t->status : 128 + t->asked;
+}
+
+static int tunnel(struct nanopod *np, const struct options *o)
+{
+	struct tunnel t = { .np = np, .o = o };
+	int status = read_line(&t);
+
+	if (!status && signals_begin())
+		status = print_fail(np, STATUS_FAILURE, NULL, "cannot catch signals: %s", strerror(errno));
+	if (!status) {
+		nodes_guess_host(np, t.name);
+		status = connect_open(np, &t.connect);
+		if (!status) {
+			/* A line that went dead without a word is noticed. */
+			pssh_set_keepalive(t.connect->fleet, KEEPALIVE_MS);
+			status = serve(&t);
+			close_ways(&t);
+			connect_close(np, t.connect);
+		}
+		signals_end();
+	}
+	for (size_t i = 0; i < t.count; i++) {
+		free(t.ways[i].listen);
+		free(t.ways[i].target);
+	}
+	return status;
+}
+
+static const struct option options[] = {
+	{ 0 }
+};
+
+static const struct example examples[] = {
+	{ "nanopod tunnel train-0 8888", "port 8888 of the node is http://localhost:8888 here" },
+	{ "nanopod tunnel train-0 8080:80 6006", "its port 80 as 8080, and 6006" },
+	{ "nanopod tunnel train-0 5432:db.internal:5432", "what the node can reach" },
+	{ "nanopod tunnel train-0 0:8888", "on any port that is free; it says which" },
+	{ 0 }
+};
+
+const struct command cmd_tunnel = {
+	.name = "tunnel",
+	.args = "HOST PORT...",
+	.summary = "ports of a node as ports here",
+	.examples = examples,
+	.description = "Listens here and carries each connection through the host. It says what listens where, stays in the foreground until "
+		"Ctrl-C, and where the connection is lost it goes on listening as soon as the host is back.\n\n"
+		"It listens on 127.0.0.1 unless an address is written in front: 0.0.0.0:8888:localhost:80 is for everybody who can reach this "
+		"machine. A path instead of a port is a unix socket.",
+	.positional = "HOST  a node of yours, or a host as ssh knows it\n"
+		"PORT  PORT, HERE:PORT, HERE:HOST:PORT or ADDRESS:HERE:HOST:PORT, as ssh's -L has it",
+	.options = options,
+	.formats = "text|jsonl",
+	.flags = COMMAND_MORE | COMMAND_CONNECT | COMMAND_NODES,
+	.min_args = 2,
+	.max_args = PORTS_MAX,
+	.complete_first = COMPLETE_HOSTS,
+	.run = tunnel,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node's console said, as the market keeps it: pieces with a number each, so that it can be gone on with. */
+#ifndef CLI_CONLOG_H
+#define CLI_CONLOG_H
+
+#include "cli/market.h"
+
+/* Not 0 ends it, and comes back. */
+typedef int (*conlog_fn)(void *arg, const struct model_log *l);
+
+/*
+ * Pieces after this number, oldest first, as many as there are. last: only so many of the newest (-1: all),
+ * for a beginning with after 0. 0, or a negative code in m->fail.
+ */
+int conlog_read(struct market_link *m, const char *instance, uint64_t after, long last, conlog_fn fn, void *arg);
+
+/* Of our own market a piece is a line without its end; of others, bytes as they came. */
+bool conlog_lines(const struct market_link *m);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The market's side of `nanopod local`, by its operator's socket: two accounts, play money, a token,
+ * the type of node that this machine is, and its offers. Each is made where it is not there.
+ */
+#ifndef CLI_LOCALMARKET_H
+#define CLI_LOCALMARKET_H
+
+#include "cli/localstate.h"
+#include "cli/market.h"
+
+#define LOCAL_BUYER "you"
+#define LOCAL_OWNER "owner"
+
+/* What this machine is sold as. */
+struct localtype {
+	char name[64], accelerator[64]; /* "cpu"; accelerator "" for none */
+	long gpus;                      /* of a node */
+};
+
+/* A link to the market as its operator; market_sign_out() ends it. An exit status. */
+int localmarket_open(struct nanopod *np, const struct localstate *s, struct market_link **out);
+
+/* Does it answer? Says nothing. */
+bool localmarket_answers(struct nanopod *np, const struct localstate *s);
+
+/* Accounts, money, token and settings file. Exit statuses, everything said. */
+int localmarket_people(struct market_link *m, struct localstate *s, const char *dollars);
+int localmarket_type(struct market_link *m, const struct localtype *t);
+
+/* A token with which one machine may join; malloc'd. */
+int localmarket_join_token(struct market_link *m, char **out);
+
+struct localhosts {
+	size_t all, up;   /* the owner's */
+};
+
+/* How the owner's hosts stand; s and offer may be NULL. offer: at this price per node-hour, those that are not offered yet. */
+int localmarket_hosts(struct market_link *m, struct localstate *s, const char *offer, struct localhosts *out);
+
+/* How many nodes that should answer SSH on this machine do not. */
+size_t localmarket_silent(struct market_link *m);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/logtime.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <time.h>
+
+#define SECOND ((int64_t)1000000)
+
+struct at {
+	const char *s, *end;
+};
+
+/* Exactly so many digits. */
+static bool digits(struct at *a, int count, int *out)
+{
+	int n = 0;
+
+	if (a->end - a->s < count)
+		return false;
+	for (int i = 0; i < count; i++) {
+		if (!isdigit((unsigned char)a->s[i]))
+			return false;
+		n = n * 10 + (a->s[i] - '0');
+	}
+	a->s += count;
+	*out = n;
+	return true;
+}
+
+static bool one_of(struct at *a, const char *set)
+{
+	if (a->s >= a->end || !*a->s || !strchr(set, *a->s))
+		return false;
+	a->s++;
+	return true;
+}
+
+/* HH:MM:SS and what follows the seconds. */
+static bool clock_of_day(struct at *a, struct tm *t, int64_t *micros)
+{
+	int64_t unit = SECOND / 10;
+
+	*micros = 0;
+	if (!digits(a, 2, &t->tm_hour) || !one_of(a, ":") || !digits(a, 2, &t->tm_min) || !one_of(a, ":") || !digits(a, 2, &t->tm_sec) ||
+	    t->tm_hour > 23 || t->tm_min > 59 || t->tm_sec > 60)
+		return false;
+	if (a->end - a->s > 1 && (*a->s == '.' || *a->s == ',') && isdigit((unsigned char)a->s[1]))
+		for (a->s++; a->s < a->end && isdigit((unsigned char)*a->s); a->s++, unit /= 10)
+			*micros += (*a->s - '0') * unit;
+	return true;
+}
+
+/* "Z", "+0100", "+01:00", " +0100"; else as it is where the writer is. */
+static bool zone(struct at *a, int *east)
+{
+	struct at b = *a;
+	int hours, minutes, sign;
+
+	if (one_of(a, "Z"))
+		*east = 0;
+	else if (one_of(&b, " "), b.s < b.end && (*b.s == '+' || *b.s == '-')) {
+		sign = *b.s++ == '-' ? -1 : 1;
+		if (!digits(&b, 2, &hours) || (one_of(&b, ":"), !digits(&b, 2, &minutes)))
+			return true;
+		*east = sign * (hours * 3600 + minutes * 60);
+	}
+	return true;
+}
+
+static bool made(struct tm *t, int east, int64_t micros, int64_t *us)
+{
+	time_t seconds;
+
+	if (t->tm_mon < 0 || t->tm_mon > 11 || t->tm_mday < 1 || t->tm_mday > 31)
+		return false;
+	seconds = timegm(t);
+	*us = ((int64_t)seconds - east) * SECOND + micros;
+	return true;
+}
+
+/* 2026-11-21T09:00:00.5Z, 2026-11-21 09:00:00,500, 2026/11/21 09:00:00 */
+static bool dated(struct at a, int east, int64_t *us)
+{
+	struct tm t = { 0 };
+	int64_t micros;
+
+	if (!digits(&a, 4, &t.tm_year) || !one_of(&a, "-/") || !digits(&a, 2, &t.tm_mon) || !one_of(&a, "-/") ||
+	    !digits(&a, 2, &t.tm_mday) || !one_of(&a, "T _") || !clock_of_day(&a, &t, &micros) || !zone(&a, &east))
+		return false;
+	t.tm_year -= 1900;
+	t.tm_mon--;
+	return made(&t, east, micros, us);
+}
+
+/* Without a year: the one that brings it nearest to now, not much later than it. */
+static bool this_year(struct tm *t, int64_t now_us, int east, int64_t micros, int64_t *us)
+{
+	time_t now = (time_t)(now_us / SECOND) + east;
+	struct tm today;
+
+	gmtime_r(&now, &today);
+	t->tm_year = today.tm_year;
+	if (!made(t, east, micros, us))
+		return false;
+	if (*us > now_us + 2 * 86400 * SECOND) {
+		struct tm before = *t;
+
+		before.tm_year = today.tm_year - 1;
+		return made(&before, east, micros, us);
+	}
+	return true;
+}
+
+/* Nov 21 09:00:00, Nov  1 09:00:00 */
+static bool syslog_way(struct at a, int64_t now_us, int east, int64_t *us)
+{
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	struct tm t = { .tm_mon = -1 };
+	int64_t micros;
+
+	if (a.end - a.s < 15)
+		return false;
+	for (int i = 0; i < 12; i++)
+		if (memcmp(a.s, months + (size_t)i * 3, 3) == 0)
+			t.tm_mon = i;
+	a.s += 3;
+	if (t.tm_mon < 0 || !one_of(&a, " ") || !(one_of(&a, " ") ? digits(&a, 1, &t.tm_mday) : digits(&a, 2, &t.tm_mday)) ||
+	    !one_of(&a, " ") || !clock_of_day(&a, &t, &micros))
+		return false;
+	return this_year(&t, now_us, east, micros, us);
+}
+
+/* I1121 09:00:00.123456 */
+static bool klog_way(struct at a, int64_t now_us, int east, int64_t *us)
+{
+	struct tm t = { 0 };
+	int64_t micros;
+
+	if (!one_of(&a, "IWEF") || !digits(&a, 2, &t.tm_mon) || !digits(&a, 2, &t.tm_mday) || !one_of(&a, " ") ||
+	    !clock_of_day(&a, &t, &micros))
+		return false;
+	t.tm_mon--;
+	return this_year(&t, now_us, east, micros, us);
+}
+
+bool logtime_read(const char *line, size_t len, int64_t now_us, int east, int64_t *us)
+{
+	struct at a = { line, line + len };
+
+	/* "<34>" and "[" stand before some. */
+	if (one_of(&a, "<")) {
+		while (a.s < a.end && isdigit((unsigned char)*a.s))
+			a.s++;
+		if (!one_of(&a, ">"))
+			return false;
+	}
+	one_of(&a, "[");
+	return dated(a, east, us) || syslog_way(a, now_us, east, us) || klog_way(a, now_us, east, us);
+}

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/node.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "cli/hostnames.h"
+#include "cli/print.h"
+#include "cli/remember.h"
+#include "cli/reservation.h"
+#include "cli/settings.h"
+#include "cli/tokenfile.h"
+
+enum { NODES_MAX = 100000, KEYS_MAX = 16, PATH_BYTES = 4096 };
+
+/* ---- Reading --------------------------------------------------------------------------- */
+
+static char *copy(const char *text)
+{
+	char *s = text ? strdup(text) : NULL;
+
+	if (text && !s)
+		command_nomem();
+	return s;
+}
+
+static struct node *add(struct nodes *n)
+{
+	if (n->count >= NODES_MAX)
+		return NULL;
+	n->list = reallocarray(n->list, n->count + 1, sizeof *n->list);
+	if (!n->list)
+		command_nomem();
+	n->list[n->count] = (struct node){ 0 };
+	return &n->list[n->count++];
+}
+
+/* What a market says goes into ssh's settings and its commands: no option, no shell's letters, nothing for a terminal. */
+static bool is_plain(const char *text, const char *also)
+{
+	if (!isalnum((unsigned char)*text) && *text != '_' && *text != ':')
+		return false;
+	while (isalnum((unsigned char)*text) || (*text && strchr(also, *text)))
+		text++;
+	return !*text;
+}
+
+static bool key_is_plain(const struct model_key *k)
+{
+	return k->type && k->key && is_plain(k->type, "-@._") && is_plain(k->key, "+/=");
+}
+
+static void take_ssh(struct node *n, const struct model_ssh *s, const char *user)
+{
+	if (!s->hostname || !is_plain(s->hostname, "._-:") || s->port < 1 || s->port > 65535 || (user && !is_plain(user, "._-$")))
+		return;
+	n->hostname = copy(s->hostname);
+	n->port = (unsigned)s->port;
+	n->user = copy(user);
+	n->keys = calloc(KEYS_MAX, sizeof *n->keys);
+	if (!n->keys)
+		command_nomem();
+	for (size_t i = 0; i < s->key_count && n->key_count < KEYS_MAX; i++)
+		if (key_is_plain(&s->keys[i]) && asprintf(&n->keys[n->key_count++], "%s %s", s->keys[i].type, s->keys[i].key) < 0)
+			command_nomem();
+}
+
+static int take_node(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct model_node one;
+	struct node *n;
+	int rc = wire_node(d, at, &one, f);
+
+	if (rc)
+		return rc;
+	n = add(arg);
+	if (!n)
+		return 1;
+	n->id = copy(one.id);
+	n->name = copy(one.name ? one.name : one.id);
+	n->status = one.status;
+	n->status_text = copy(one.status_text);
+	n->message = copy(one.status_message);
+	n->host_down = one.host_down;
+	n->pool = copy(one.reservation.id ? one.reservation.id : "");
+	n->reservation = copy(one.reservation.name ? one.reservation.name : n->pool);
+	n->type = copy(one.type);
+	n->zone = copy(one.zone);
+	n->end = one.end_at;
+	n->created = one.created_at;
+	n->updated = one.updated_at;
+	take_ssh(n, &one.ssh, one.user);
+	return 0;
+}
+
+static int load_ours(struct market_link *m, const char *reservation, bool all, struct nodes *into)
+{
+	struct buf path;
+	int rc;
+
+	buf_init(&path, PATH_BYTES);
+	if (buf_addf(&path, "/np/v1/nodes?state=%s&limit=200%s", all ? "all" : "live", reservation ? "&reservation=" : "") ||
+	    (reservation && client_quote(&path, reservation)))
+		command_nomem();
+	rc = market_each(m, buf_text(&path), take_node, into);
+	buf_release(&path);
+	return rc;
+}
+
+/* ---- A market of somebody else's --------------------------------------------------------- */
+
+struct listing {
+	struct nodes *into;
+	bool all;
+};
+
+static int take_instance(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct listing *l = arg;
+	struct model_instance i;
+	struct node *n;
+	int rc = wire_instance(d, at, &i, f);
+
+	if (rc || (!l->all && i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING))
+		return rc;
+	n = add(l->into);
+	if (!n)
+		return 1;
+	n->id = copy(i.id);
+	n->name = copy(i.name ? i.name : i.id);
+	n->status = i.status;
+	n->status_text = copy(i.status_text);
+	n->pool = copy(i.pool.id ? i.pool.id : "");
+	n->reservation = copy(i.pool.name ? i.pool.name : n->pool);
+	n->type = copy(i.sku.name ? i.sku.name : i.sku.id);
+	n->end = i.shutdown_at;
+	n->created = i.created_at;
+	n->updated = i.updated_at;
+	return 0;
+}
+
+/* Not told yet is no failure: it is a node that cannot be reached. */
+static int ask_way(struct market_link *m, struct node *n)
+{
+	struct model_ssh s;
+	int rc;
+
+	if (n->status != MODEL_INSTANCE_RUNNING)
+		return 0;
+	rc = market_get(m, "/v2/instances/%s/ssh", n->id);
+	if (rc == REASON_NOT_FOUND || rc == REASON_WRONG_STATE || rc == REASON_INVALID)
+		return 0;
+	rc = rc ? rc : wire_ssh(m->doc, WIRE_WHOLE, &s, &m->fail);
+	if (!rc)
+		take_ssh(n, &s, NULL);
+	return rc;
+}
+
+static int load_other(struct market_link *m, const char *reservation, bool all, struct nodes *into)
+{
+	struct listing l = { .into = into, .all = all };
+	struct reservation r = { 0 };
+	char path[200] = "/v2/instances?limit=200";
+	int rc = reservation ? reservation_look(m, reservation, &r) : 0;
+
+	if (rc == 1)
+		return fail_set(&m->fail, REASON_NOT_FOUND, "there is no reservation '%.60s'", reservation);
+	if (rc)
+		return rc;
+	if (r.id)
+		snprintf(path, sizeof path, "/v2/instances?limit=200&pool=%.100s", r.id);
+	reservation_release(&r);
+	rc = market_each(m, path, take_instance, &l);
+	for (size_t i = 0; i < into->count && !rc; i++)
+		rc = ask_way(m, &into->list[i]);
+	return rc;
+}
+
+/* ---- All of them ------------------------------------------------------------------------- */
+
+/* "train-2" before "train-10". */
+static int by_name(const void *x, const void *y)
+{
+	const struct node *a = x, *b = y;
+	int rc = strverscmp(a->name, b->name);
+
+	return rc ? rc : (a->created > b->created) - (a->created < b->created);
+}
+
+int nodes_load(struct market_link *m, const char *reservation, bool all, struct nodes **out)
+{
+	struct nodes *n = calloc(1, sizeof *n);
+	int rc = market_ours(m);
+
+	if (!n)
+		command_nomem();
+	if (rc >= 0)
+		rc = rc ? load_ours(m, reservation, all, n) : load_other(m, reservation, all, n);
+	if (rc) {
+		nodes_free(n);
+		return rc;
+	}
+	if (n->count)
+		qsort(n->list, n->count, sizeof *n->list, by_name);
+	*out = n;
+	return 0;
+}
+
+static void node_release(struct node *n)
+{
+	for (size_t i = 0; i < n->key_count; i++)
+		free(n->keys[i]);
+	free(n->keys);
+	free(n->id);
+	free(n->name);
+	free(n->status_text);
+	free(n->message);
+	free(n->reservation);
+	free(n->pool);
+	free(n->type);
+	free(n->zone);
+	free(n->hostname);
+	free(n->user);
+}
+
+void nodes_free(struct nodes *n)
+{
+	for (size_t i = 0; n && i < n->count; i++)
+		node_release(&n->list[i]);
+	if (n)
+		free(n->list);
+	free(n);
+}
+
+/* ---- Looking ----------------------------------------------------------------------------- */
+
+bool node_lives(const struct node *n)
+{
+	return n->status == MODEL_INSTANCE_RUNNING || n->status == MODEL_INSTANCE_AWAITING;
+}
+
+bool node_reachable(const struct node *n)
+{
+	return n->status == MODEL_INSTANCE_RUNNING && n->hostname;
+}
+
+bool node_in(const struct node *n, const char *reservation)
+{
+	return strcmp(n->reservation, reservation) == 0 || strcmp(n->pool, reservation) == 0;
+}
+
+const struct node *nodes_find(const struct nodes *n, const char *name)
+{
+	const struct node *ended = NULL;
+
+	for (size_t i = 0; n && i < n->count; i++) {
+		const struct node *one = &n->list[i];
+
+		if (strcmp(one->id, name) == 0)
+			return one;
+		if (strcmp(one->name, name) != 0)
+			continue;
+		if (node_lives(one))
+			return one;
+		ended = one;
+	}
+	return ended;
+}
+
+const struct node *nodes_of_host(const struct nodes *n, const char *host)
+{
+	const char *at = strrchr(host, '@');
+
+	return n && n->chosen ? nodes_find(n, at ? at + 1 : host) : NULL;
+}
+
+const char *node_state(const struct node *n)
+{
+	switch (n->status) {
+	case MODEL_INSTANCE_AWAITING:
+		return "awaiting";
+	case MODEL_INSTANCE_RUNNING:
+		return n->host_down ? "host down" : "running";
+	case MODEL_INSTANCE_TERMINATED:
+		return "ended";
+	case MODEL_INSTANCE_FAILED:
+		return "failed";
+	case MODEL_INSTANCE_UNKNOWN:
+		break;
+	}
+	return n->status_text ? n->status_text : "unknown";
+}
+
+int node_unreachable(struct nanopod *np, const struct node *n)
+{
+	const char *why = n->message && *n->message ? n->message : NULL;
+	char hint[400];
+
+	if (n->status == MODEL_INSTANCE_AWAITING) {
+		snprintf(hint, sizeof hint, "'--wait' waits for it; 'nanopod nodes -r %.200s' shows how it stands", n->reservation);
+		return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': awaiting: %s", n->name,
+			why ? why : "its time has not begun, or its host has not started it yet");
+	}
+	snprintf(hint, sizeof hint, "'nanopod nodes -r %.200s --all' shows what became of it", n->reservation);
+	if (n->status == MODEL_INSTANCE_RUNNING)
+		return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': it runs, but its host has not told where", n->name);
+	return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': %s%s%s", n->name, node_state(n), why ? ": " : "", why ? why : "");
+}
+
+/* ---- What a command knows ---------------------------------------------------------------- */
+
+static void remember(const struct nodes *n, const char *url)
+{
+	const char **names = calloc(n->count + 1, sizeof *names), **help = calloc(n->count + 1, sizeof *help);
+
+	if (!names || !help)
+		command_nomem();
+	for (size_t i = 0; i < n->count; i++) {
+		names[i] = n->list[i].name;
+		help[i] = n->list[i].reservation;
+	}
+	remember_all(REMEMBER_NODES, url, names, help, n->count);
+	free(names);
+	free(help);
+}
+
+/* 0 or a negative code in m->fail. */
+static int know(struct nanopod *np, struct market_link *m)
+{
+	struct nodes *n;
+	int rc = nodes_load(m, NULL, false, &n);
+
+	if (rc)
+		return rc;
+	remember(n, m->url);
+	n->chosen = true;
+	nodes_free(np->nodes);
+	np->nodes = n;
+	return 0;
+}
+
+int nodes_know_again(struct nanopod *np)
+{
+	struct market_link *m;
+	int rc = market_sign_in(np, NULL, 0, &m);
+
+	if (rc)
+		return rc;
+	rc = know(np, m);
+	if (rc)
+		rc = market_fail(m, "cannot ask for your nodes");
+	market_sign_out(m);
+	return rc;
+}
+
+int nodes_know(struct nanopod *np)
+{
+	return np->nodes ? 0 : nodes_know_again(np);
+}
+
+/* ---- Is it a node? ----------------------------------------------------------------------- */
+
+static void note_name(void *arg, const char *name, const char *help)
+{
+	(void)help;
+	if (table_set(arg, name, arg))
+		command_nomem();
+}
+
+static const char *bare(const char *host)
+{
+	const char *at = strrchr(host, '@');
+
+	return at ? at + 1 : host;
+}
+
+static bool can_ask(const struct nanopod *np)
+{
+	const char *url = settings_text(np->settings, SETTING_ID_URL);
+	char *token = NULL, *where = NULL;
+	struct fail why = { 0 };
+	int rc;
+
+	if (!url || np->nodes)
+		return false;
+	rc = token_find(np->settings, &token, &where, &why);
+	token_free(token);
+	free(where);
+	return rc == 0;
+}
+
+void nodes_guess(struct nanopod *np, const char *const *names, size_t count, bool sure)
+{
+	const char *known = NULL;
+	struct market_link *m;
+	struct table told;
+
+	if (!count || !can_ask(np))
+		return;
+	table_init(&told);
+	remember_each(REMEMBER_NODES, settings_text(np->settings, SETTING_ID_URL), note_name, &told);
+	for (size_t i = 0; i < count && !known; i++)
+		known = table_get(&told, bare(names[i])) ? bare(names[i]) : NULL;
+	table_release(&told);
+	if ((!known && !sure) || market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
+		return;
+	if (know(np, m) && m->fail.code != CLIENT_STOPPED)
+		print_note(np, "cannot ask the market whether '%s' is a node of yours (%s): it is taken for a host like others",
+			known ? known : bare(names[0]), m->fail.text);
+	market_sign_out(m);
+}
+
+bool nodes_look_again(struct nanopod *np)
+{
+	struct market_link *m;
+	bool fine;
+
+	if (market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
+		return false;
+	fine = know(np, m) == 0;
+	market_sign_out(m);
+	return fine;
+}
+
+struct hunt {
+	const char *name;
+	bool found;
+};
+
+static void compare(void *arg, const char *name)
+{
+	struct hunt *h = arg;
+
+	h->found = h->found || strcmp(h->name, name) == 0;
+}
+
+/* Somebody has named it here before: then no market is asked what it is. */
+static bool is_known(const struct settings *s, const char *host)
+{
+	const char *config = settings_text(s, SETTING_ID_SSH_CONFIG), *known = settings_text(s, SETTING_ID_KNOWN_HOSTS);
+	struct hunt h = { .name = bare(host) };
+	struct in6_addr room;
+
+	if (strcmp(h.name, "localhost") == 0 || strchr(h.name, ':') || inet_pton(AF_INET, h.name, &room) == 1)
+		return true;
+	if (config && !settings_none(s, SETTING_ID_SSH_CONFIG))
+		hostnames_config(config, compare, &h);
+	if (known && !h.found && !settings_none(s, SETTING_ID_KNOWN_HOSTS))
+		hostnames_known(known, compare, &h);
+	return h.found;
+}
+
+void nodes_guess_host(struct nanopod *np, const char *host)
+{
+	nodes_guess(np, &host, 1, !is_known(np->settings, host));
+}

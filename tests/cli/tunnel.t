@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Ports of a node as ports here: what listens is told, and a lost connection comes back.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/trade.sh"
+. "$(dirname "$0")/../lib/sshd.sh"
+. "$(dirname "$0")/../lib/nodes.sh"
+nodes_up 2
+MARKET=${NANOPOD_URL##*:}
+
+# tunnel ARGUMENT…: in the background; says into $TMP/t.err
+tunnel() { : >"$TMP/t.out"; : >"$TMP/t.err"; "$NANOPOD" tunnel $WHERE "$@" >"$TMP/t.out" 2>"$TMP/t.err" & T=$!; at_exit "kill $T 2>/dev/null"; }
+listening() { sed -n "s/^nanopod: 127.0.0.1:\([0-9]*\) leads to localhost:$1 .*/\1/p" "$TMP/t.err" | grep .; }
+through() { curl -sS --max-time 5 "http://127.0.0.1:$1/np/v1" 2>/dev/null | jq -r .object 2>/dev/null; }
+works() { [ "$(through "$1")" = market ]; }
+
+for bad in x 0 70000 8888: :80 8888:0 a:b:c:d 1:2:3:4:5 8888:host; do
+	run "$NANOPOD" tunnel train-0 "$bad"
+	is "$status" 2 "'$bad' is refused"
+done
+like "$err" "write it as 8888" "and says how"
+
+tunnel train-0 "0:$MARKET"
+ok "it says what listens" wait_for 20 listening "$MARKET"
+PORT=$(listening "$MARKET")
+like "$(cat "$TMP/t.err")" "leads to localhost:$MARKET on train-0" "and where it leads"
+is "$(through "$PORT")" market "and it does"
+is "$(through "$PORT")$(through "$PORT")" marketmarket "again and again"
+
+# ---- The host goes away and comes back ----
+children=$(for pid in $SSHD_PIDS; do ps -o pid= --ppid "$pid"; done)
+kill $SSHD_PIDS $children 2>/dev/null
+ok "a connection that is lost" wait_for 60 grep -q "is lost.*trying again" "$TMP/t.err"
+ok "(it does not end)" kill -0 $T
+sshd_listen 2 || fail "(the servers start again)"
+ok "is made again" wait_for 60 grep -q "connected again" "$TMP/t.err"
+ok "on the same port" wait_for 20 works "$PORT"
+kill -INT $T; wait $T
+is $? 130 "Ctrl-C ends it"
+not_ok "and nothing listens any more" works "$PORT"
+
+# ---- For programs, and what cannot be ----
+tunnel train-1 "0:$MARKET" "$TMP/socket:$MARKET" -o jsonl
+two() { [ "$(grep -c listening "$TMP/t.out")" -eq 2 ]; }
+ok "-o jsonl" wait_for 20 two
+is "$(jq -r '.type + " " + .host + " " + .target' "$TMP/t.out" | sort -u)" "listening train-1 localhost:$MARKET" "one object a line"
+is "$(curl -sS --unix-socket "$TMP/socket" http://x/np/v1 | jq -r .object)" market "a unix socket"
+PORT=$(jq -r .listen "$TMP/t.out" | sed -n 's/.*:\([0-9][0-9]*\)$/\1/p' | head -n 1)
+run_is 1 "a port that is taken" "$NANOPOD" tunnel $WHERE train-0 "$PORT:80"
+like "$err" "cannot listen.*another port" "is told"
+kill $T; wait $T
+is $? 143 "(ended)"
+not_ok "the socket is gone" test -e "$TMP/socket"
+node_runs train-1 2 "$(cut -d' ' -f2 "$SSHD_KEY.pub")"
+run_is 255 "a wrong host key" "$NANOPOD" tunnel $WHERE train-1 0:80
+like "$err" "is pinned.*nothing was sent" "is refused"
+run_is 255 "a host that is not there" "$NANOPOD" tunnel --ssh-config none --known-hosts none --connect-timeout 2s nohost.invalid 0:80
+done_testing
