@@ -1,5 +1,5 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
-EXTRA_DIST += tests/bench/fanout tests/bench/start.sh
+EXTRA_DIST += tests/bench/fanout tests/bench/start.sh tests/bench/nodes/idle tests/bench/nodes/prompt
 
 check_PROGRAMS += tests/bench/bareloop tests/bench/measure
 tests_bench_bareloop_SOURCES = tests/bench/bareloop.c
@@ -14,6 +14,7 @@ bench: all $(check_PROGRAMS)
 include tests/bench/market/engine.mk
 include tests/bench/market/store.mk
 include tests/bench/market/http.mk
+include tests/bench/nodes/agents.mk
 
 # The market's: engine, store, HTTP, and how long the command line takes to start.
 bench-market: all tests/bench/market/engine tests/bench/market/store tests/bench/market/http
@@ -22,3 +23,10 @@ bench-market: all tests/bench/market/engine tests/bench/market/store tests/bench
 	tests/bench/market/http
 	$(SHELL) $(srcdir)/tests/bench/start.sh ./nanopod
 .PHONY: bench-market
+
+# Nodes: a thousand agents on one market, what an idle agent takes, and from an order to a shell for each driver that works here.
+bench-nodes: all tests/bench/nodes/agents
+	tests/bench/nodes/agents
+	abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/nodes/idle
+	abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/nodes/prompt $(BENCH_FLAGS)
+.PHONY: bench-nodes

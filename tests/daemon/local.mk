@@ -12,21 +12,53 @@ tests_daemon_fits_LDADD = $(JANSSON_LIBS)
 
 # What carries the API: the program, its limits, its document, its end.
 daemon_web = tests/lib/web.c tests/lib/web.h tests/lib/webproc.c
-check_PROGRAMS += tests/daemon/kill tests/daemon/limits tests/daemon/openapi
-TESTS += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t tests/daemon/kill tests/daemon/limits tests/daemon/openapi
+check_PROGRAMS += tests/daemon/kill tests/daemon/limits tests/daemon/openapi tests/daemon/pin
+TESTS += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t tests/daemon/kill tests/daemon/limits tests/daemon/openapi \
+	tests/daemon/pin
 EXTRA_DIST += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t
 tests_daemon_kill_SOURCES = tests/daemon/kill.c $(daemon_web)
 tests_daemon_limits_SOURCES = tests/daemon/limits.c $(daemon_web)
 tests_daemon_openapi_SOURCES = tests/daemon/openapi.c tests/daemon/jsonschema.c tests/daemon/jsonschema.h $(daemon_web)
 tests_daemon_openapi_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_daemon_openapi_LDADD = $(JANSSON_LIBS)
+tests_daemon_pin_SOURCES = tests/daemon/pin.c $(daemon_web)
+tests_daemon_pin_LDADD = libmarket.la libbase.la $(JANSSON_LIBS)
 
 # What is kept: check, backup, restore, disks that are full.
 TESTS += tests/daemon/store.t
 EXTRA_DIST += tests/daemon/store.t
 
 # Ours (/np/v1) and the older generations.
-daemon_tests_np = tests/daemon/np.t tests/daemon/npevents.t tests/daemon/nptrade.t tests/daemon/sdk.t tests/daemon/stranger.t \
-	tests/daemon/v0.t tests/daemon/v1.t
+daemon_tests_np = tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents.t tests/daemon/nptrade.t tests/daemon/sdk.t \
+	tests/daemon/stranger.t tests/daemon/v0.t tests/daemon/v1.t
 TESTS += $(daemon_tests_np)
 EXTRA_DIST += $(daemon_tests_np) tests/daemon/sdk.mjs tests/lib/told.sh
+
+# What every driver of agentd promises.
+daemon_tests_driver = tests/daemon/driver-host.t tests/daemon/driver-ns.t tests/daemon/driver-process.t \
+	tests/daemon/driver-process-plain.t tests/daemon/driver-process-user.t tests/daemon/driver-vm.t
+check_PROGRAMS += tests/daemon/driver
+TESTS += $(daemon_tests_driver)
+EXTRA_DIST += $(daemon_tests_driver)
+tests_daemon_driver_SOURCES = tests/daemon/driver.c tests/daemon/driverkill.c tests/daemon/driverkill.h \
+	tests/daemon/driverpicture.c tests/daemon/driverway.c tests/daemon/driverway.h
+tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverproc.la libbase.la $(JANSSON_LIBS)
+
+# Without KVM its machines are emulated: minutes, not seconds.
+tests/daemon/driver-vm.log: TEST_TIMEOUT = 900
+
+# Images of nodes.
+TESTS += tests/daemon/image.t
+EXTRA_DIST += tests/daemon/image.t
+
+# The agent, with nodes of a driver that makes nothing.
+daemon_tests_agent = tests/daemon/agent.t tests/daemon/agentkill.t
+TESTS += $(daemon_tests_agent)
+EXTRA_DIST += $(daemon_tests_agent)
+
+# From end to end: market, agent and real nodes; each as whoever runs the tests, and with the driver ns where root and an image are.
+daemon_tests_life = tests/daemon/cutoff.t tests/daemon/lease.t tests/daemon/lease-ns.t tests/daemon/mainjob.t \
+	tests/daemon/mainjob-ns.t tests/daemon/mainjob-user.t tests/daemon/reach.t tests/daemon/reach-ns.t tests/daemon/secrets.t \
+	tests/daemon/secrets-ns.t
+TESTS += $(daemon_tests_life)
+EXTRA_DIST += $(daemon_tests_life)

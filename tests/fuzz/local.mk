@@ -66,3 +66,10 @@ TESTS += tests/fuzz/requirements
 tests_fuzz_requirements_SOURCES = tests/fuzz/requirements.c tests/fuzz/replay.c
 tests_fuzz_requirements_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_requirements_LDADD = libapiv2.la libstore.la libengine.la libmarket.la libbase.la $(JANSSON_LIBS)
+
+check_PROGRAMS += tests/fuzz/userdata tests/fuzz/work
+TESTS += tests/fuzz/userdata tests/fuzz/work
+tests_fuzz_userdata_SOURCES = tests/fuzz/userdata.c tests/fuzz/replay.c
+tests_fuzz_userdata_LDADD = libagent.la
+tests_fuzz_work_SOURCES = tests/fuzz/work.c tests/fuzz/replay.c
+tests_fuzz_work_LDADD = libagent.la

@@ -1,5 +1,5 @@
 # tests/lib: what tests share.
-EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh tests/lib/marketd.sh tests/lib/trade.sh
+EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh tests/lib/marketd.sh tests/lib/nodes.sh tests/lib/trade.sh tests/lib/agentd.sh tests/lib/life.sh
 
 # A light server for load and faults. Tests that want it are skipped where libssh is not there.
 if HAVE_LIBSSH
@@ -18,3 +18,22 @@ tests_lib_lightsshd_LDADD = libbase.la $(LIBSSH_LIBS) $(CRYPTO_LIBS)
 # Between a client and a market: cut connections, hanging ones, a market without /np.
 check_PROGRAMS += tests/lib/between
 tests_lib_between_SOURCES = tests/lib/between.c
+
+# NVIDIA's library as tests need it: one that can misbehave, and one that lacks a function.
+check_LTLIBRARIES += tests/lib/fakenvml.la tests/lib/fakenvmllacks.la
+tests_lib_fakenvml_la_SOURCES = tests/lib/fakenvml.c
+tests_lib_fakenvml_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+tests_lib_fakenvml_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_lib_fakenvmllacks_la_SOURCES = tests/lib/fakenvml.c
+tests_lib_fakenvmllacks_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_LACKS
+tests_lib_fakenvmllacks_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+tests_lib_fakenvmllacks_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+check_LTLIBRARIES += tests/lib/fakecuda.la
+tests_lib_fakecuda_la_SOURCES = tests/lib/fakecuda.c
+tests_lib_fakecuda_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+tests_lib_fakecuda_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+
+# nanopod-agentd with a driver whose nodes are nothing: fast enough for hundreds of them.
+check_PROGRAMS += tests/lib/agentfake
+tests_lib_agentfake_SOURCES = tests/lib/agentfake.c
+tests_lib_agentfake_LDADD = libagent.la libdriverns.la libdriverproc.la libbase.la

@@ -1,0 +1,38 @@
+# The agent: link, work, reconcile; and the program. All but agentd.c are a convenience library, for the tests.
+noinst_LTLIBRARIES += libagent.la
+libagent_la_SOURCES = \
+	daemon/agentd/act.c daemon/agentd/act.h \
+	daemon/agentd/base64.c daemon/agentd/base64.h \
+	daemon/agentd/chore.c daemon/agentd/chore.h \
+	daemon/agentd/console.c daemon/agentd/console.h \
+	daemon/agentd/courier.c daemon/agentd/courier.h \
+	daemon/agentd/crew.c daemon/agentd/crew.h \
+	daemon/agentd/drivers.c daemon/agentd/drivers.h \
+	daemon/agentd/errand.c daemon/agentd/errand.h \
+	daemon/agentd/flags.c daemon/agentd/flags.h \
+	daemon/agentd/handwork.c daemon/agentd/handwork.h \
+	daemon/agentd/identity.c daemon/agentd/identity.h \
+	daemon/agentd/job.c daemon/agentd/job.h \
+	daemon/agentd/keep.c daemon/agentd/keep.h \
+	daemon/agentd/keyline.c daemon/agentd/keyline.h \
+	daemon/agentd/link.c daemon/agentd/link.h \
+	daemon/agentd/lookout.c daemon/agentd/lookout.h \
+	daemon/agentd/node.c daemon/agentd/node.h \
+	daemon/agentd/place.c daemon/agentd/place.h \
+	daemon/agentd/pump.c daemon/agentd/pump.h \
+	daemon/agentd/reconcile.c daemon/agentd/reconcile.h \
+	daemon/agentd/roster.c daemon/agentd/roster.h \
+	daemon/agentd/run.c daemon/agentd/run.h \
+	daemon/agentd/session.c daemon/agentd/session.h \
+	daemon/agentd/userdata.c daemon/agentd/userdata.h \
+	daemon/agentd/verb_join.c \
+	daemon/agentd/verb_nodes.c \
+	daemon/agentd/verbs.h \
+	daemon/agentd/wallclock.c daemon/agentd/wallclock.h \
+	daemon/agentd/work.c daemon/agentd/work.h
+libagent_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
+libagent_la_LIBADD = libinventory.la libmarket.la libconf.la libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS) $(PTHREAD_LIBS)
+
+sbin_PROGRAMS += nanopod-agentd
+nanopod_agentd_SOURCES = daemon/agentd/agentd.c
+nanopod_agentd_LDADD = libagent.la libdrivervm.la libdriverns.la libdriverproc.la libbase.la

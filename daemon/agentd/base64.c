@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/base64.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <openssl/evp.h>
+#include <string.h>
+
+int base64_put(struct buf *out, const void *data, size_t len)
+{
+	int rc;
+
+	if (len > INT_MAX / 2)
+		return -EFBIG;
+	rc = buf_reserve(out, len / 3 * 4 + 5);
+	if (rc || !len)
+		return rc;
+	out->len += (size_t)EVP_EncodeBlock((unsigned char *)out->data + out->len, data, (int)len);
+	out->data[out->len] = '\0';
+	return 0;
+}
+
+static bool looks(const char *text, size_t len)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t body = len;
+
+	while (body > 0 && len - body < 2 && text[body - 1] == '=')
+		body--;
+	for (size_t i = 0; i < body; i++)
+		if (!text[i] || !strchr(letters, text[i]))
+			return false;
+	return len % 4 == 0;
+}
+
+int base64_take(const char *text, size_t len, struct buf *out)
+{
+	size_t pad = 0;
+	int rc, n;
+
+	if (len > INT_MAX / 2 || !looks(text, len))
+		return -EINVAL;
+	rc = buf_reserve(out, len / 4 * 3 + 4);
+	if (rc || !len)
+		return rc;
+	while (pad < 2 && text[len - 1 - pad] == '=')
+		pad++;
+	n = EVP_DecodeBlock((unsigned char *)out->data + out->len, (const unsigned char *)text, (int)len);
+	if (n < 0)
+		return -EINVAL;
+	out->len += (size_t)n - pad;
+	out->data[out->len] = '\0';
+	return 0;
+}

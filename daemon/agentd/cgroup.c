@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agentd/cgroup_part.h"
+#include "base/str.h"
+
+/* What one node may have of processes and threads, and of groups: far more than work needs, far less than would stop the machine. */
+#define PIDS_LIMIT "16384"
+#define GROUPS_LIMIT "16384"
+#define DEPTH_LIMIT "64"
+enum { GROUP_ROOM = 192, PERIOD_US = 100000, QUOTA_MIN_US = 1000 };
+
+static const char *const part_names[] = { [CGROUP_NODE] = "/node", [CGROUP_DOOR] = "/door", [CGROUP_ALL] = "" };
+
+static void name_group(const struct node_spec *n, enum cgroup_part part, char room[static GROUP_ROOM])
+{
+	snprintf(room, GROUP_ROOM, "%s-n-%s%s", n->setup->prefix, n->id, part_names[part]);
+}
+
+int cgroup_probe(unsigned *holds, struct fail *f)
+{
+	struct cgroup_trees trees;
+	unsigned have = 0;
+
+	cgroup_trees(&trees);
+	if (!trees.count)
+		return fail_set(f, -ENOTSUP, "no control groups can be made here: none is mounted below '/sys/fs/cgroup', or not for this user");
+	for (size_t i = 0; i < trees.count; i++)
+		have |= (trees.tree[i].cpu ? HOLDS_CPU : 0) | (trees.tree[i].memory ? HOLDS_MEMORY : 0);
+	*holds = have;
+	return 0;
+}
+
+/* ---- Limits --------------------------------------------------------------------------------- */
+
+static int limit_v2(const struct cgroup_tree *t, const char *group, const struct node_spec *n, int64_t quota)
+{
+	char text[64];
+	int rc = 0;
+
+	if (t->memory) {
+		snprintf(text, sizeof text, "%lld", (long long)n->memory);
+		rc = cgroup_write(t, group, "memory.max", n->memory ? text : "max");
+	}
+	if (!rc && t->cpu) {
+		snprintf(text, sizeof text, "%lld %d", (long long)quota, PERIOD_US);
+		rc = cgroup_write(t, group, "cpu.max", quota > 0 ? text : "max");
+	}
+	if (!rc && t->pids)
+		rc = cgroup_write(t, group, "pids.max", PIDS_LIMIT);
+	if (cgroup_has(t, group, "cgroup.max.descendants"))
+		cgroup_write(t, group, "cgroup.max.descendants", GROUPS_LIMIT);
+	if (cgroup_has(t, group, "cgroup.max.depth"))
+		cgroup_write(t, group, "cgroup.max.depth", DEPTH_LIMIT);
+	return rc;
+}
+
+static int limit_v1(const struct cgroup_tree *t, const char *group, const struct node_spec *n, int64_t quota)
+{
+	char text[64];
+	int rc = 0;
+
+	if (t->memory) {
+		snprintf(text, sizeof text, "%lld", n->memory ? (long long)n->memory : -1LL);
+		if (cgroup_has(t, group, "memory.memsw.limit_in_bytes"))
+			cgroup_write(t, group, "memory.memsw.limit_in_bytes", "-1");
+		rc = cgroup_write(t, group, "memory.limit_in_bytes", text);
+		if (!rc && cgroup_has(t, group, "memory.memsw.limit_in_bytes"))
+			rc = cgroup_write(t, group, "memory.memsw.limit_in_bytes", text);
+	}
+	if (!rc && t->cpu) {
+		snprintf(text, sizeof text, "%lld", (long long)quota);
+		rc = cgroup_write(t, group, "cpu.cfs_quota_us", text);
+	}
+	if (!rc && t->pids)
+		rc = cgroup_write(t, group, "pids.max", PIDS_LIMIT);
+	return rc;
+}
+
+/* The limits stand on the group above the node's part, where the node cannot see them, let alone write. */
+static int set_limits(const struct cgroup_trees *trees, const char *group, const struct node_spec *n, struct fail *f)
+{
+	int64_t quota = n->cpu_milli ? (int64_t)n->cpu_milli * PERIOD_US / 1000 : -1;
+
+	if (quota >= 0 && quota < QUOTA_MIN_US)
+		quota = QUOTA_MIN_US;
+	for (size_t i = 0; i < trees->count; i++) {
+		const struct cgroup_tree *t = &trees->tree[i];
+		int rc = t->v2 ? limit_v2(t, group, n, quota) : limit_v1(t, group, n, quota);
+
+		if (rc)
+			return fail_errno(f, rc, -rc, "cannot limit '%s' in '%s'", group, t->at);
+	}
+	return 0;
+}
+
+/* ---- Making --------------------------------------------------------------------------------- */
+
+/* v2: what a group may limit is said in the group above it. What cannot be had shows when the limit is set. */
+static void pass_on(const struct cgroup_trees *trees, const char *group)
+{
+	static const char *const words[] = { "+cpu", "+memory", "+pids" };
+
+	for (size_t i = 0; i < trees->count; i++)
+		for (size_t w = 0; trees->tree[i].v2 && w < 3; w++)
+			cgroup_write(&trees->tree[i], group, "cgroup.subtree_control", words[w]);
+}
+
+/* Its own systemd makes groups below the node's part: as the root of its user namespace. */
+static int hand_over(const struct cgroup_trees *trees, const char *group, uid_t owner, struct fail *f)
+{
+	static const char *const files[] = { "", "/cgroup.procs", "/tasks", "/cgroup.threads", "/cgroup.subtree_control",
+		"/cgroup.clone_children", "/notify_on_release" };
+	char path[CGROUP_PATH];
+
+	for (size_t i = 0; i < trees->count; i++)
+		for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+			snprintf(path, sizeof path, "%s/%s%s", trees->tree[i].at, group, files[k]);
+			if (chown(path, owner, owner) != 0 && errno != ENOENT)
+				return fail_errno(f, -errno, errno, "cannot hand over '%s'", path);
+		}
+	return 0;
+}
+
+int cgroup_make(const struct node_spec *n, uid_t owner, struct fail *f)
+{
+	char all[GROUP_ROOM], part[GROUP_ROOM];
+	struct cgroup_trees trees;
+	int rc;
+
+	name_group(n, CGROUP_ALL, all);
+	cgroup_trees(&trees);
+	if (!trees.count)
+		return fail_set(f, -ENOTSUP, "no control groups can be made here");
+	pass_on(&trees, "");
+	rc = cgroup_path_make(&trees, all, f);
+	if (rc)
+		return rc;
+	pass_on(&trees, all);
+	rc = set_limits(&trees, all, n, f);
+	for (enum cgroup_part p = CGROUP_NODE; !rc && p <= CGROUP_DOOR; p++) {
+		name_group(n, p, part);
+		rc = cgroup_path_make(&trees, part, f);
+		if (!rc && p == CGROUP_NODE && owner)
+			rc = hand_over(&trees, part, owner, f);
+	}
+	return rc;
+}
+
+int cgroup_enter(const struct node_spec *n, enum cgroup_part part)
+{
+	char group[GROUP_ROOM];
+
+	name_group(n, part, group);
+	return cgroup_path_enter(group);
+}
+
+size_t cgroup_pids(const struct node_spec *n, enum cgroup_part part, pid_t *pids, size_t max)
+{
+	char group[GROUP_ROOM];
+
+	name_group(n, part, group);
+	return cgroup_path_pids(group, pids, max);
+}
+
+int cgroup_kill(const struct node_spec *n, enum cgroup_part part, int64_t deadline_ms, struct fail *f)
+{
+	char group[GROUP_ROOM];
+
+	name_group(n, part, group);
+	return cgroup_path_kill(group, deadline_ms, f);
+}
+
+int cgroup_remove(const struct node_spec *n, struct fail *f)
+{
+	char group[GROUP_ROOM];
+
+	name_group(n, CGROUP_ALL, group);
+	return cgroup_path_remove(group, f);
+}
+
+/* ---- What is there ---------------------------------------------------------------------------- */
+
+static bool seen_before(const struct cgroup_trees *trees, size_t i, const char *group)
+{
+	for (size_t k = 0; k < i; k++)
+		if (cgroup_has(&trees->tree[k], group, ""))
+			return true;
+	return false;
+}
+
+int cgroup_list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+{
+	struct cgroup_trees trees;
+	char begin[32];
+
+	(void)f;
+	cgroup_trees(&trees);
+	snprintf(begin, sizeof begin, "%s-n-", s->prefix);
+	for (size_t i = 0; i < trees.count; i++) {
+		DIR *d = opendir(trees.tree[i].at);
+		struct dirent *e;
+
+		while (d && (e = readdir(d)))
+			if (str_starts(e->d_name, begin) && !seen_before(&trees, i, e->d_name))
+				found(arg, e->d_name + strlen(begin));
+		if (d)
+			closedir(d);
+	}
+	return 0;
+}
+
+/* ---- Groups of no node ------------------------------------------------------------------------ */
+
+int cgroup_own(const char *group, struct fail *f)
+{
+	struct cgroup_trees trees;
+
+	cgroup_trees(&trees);
+	return cgroup_path_make(&trees, group, f);
+}
+
+int cgroup_own_enter(const char *group)
+{
+	return cgroup_path_enter(group);
+}
+
+size_t cgroup_own_pids(const char *group, pid_t *pids, size_t max)
+{
+	return cgroup_path_pids(group, pids, max);
+}
+
+int cgroup_own_remove(const char *group, int64_t deadline_ms, struct fail *f)
+{
+	int rc = cgroup_path_kill(group, deadline_ms, f);
+
+	return rc ? rc : cgroup_path_remove(group, f);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the files of cgroup.h: the hierarchies of this machine, and groups by their path below them. */
+#ifndef AGENTD_CGROUP_PART_H
+#define AGENTD_CGROUP_PART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/fail.h"
+
+enum { CGROUP_PATH = 512, CGROUP_TREES = 24 };
+
+struct cgroup_tree {
+	char at[128];              /* where it is mounted */
+	bool v2, cpu, memory, pids, cpuset;
+};
+
+struct cgroup_trees {
+	struct cgroup_tree tree[CGROUP_TREES];
+	size_t count;
+};
+
+/* Those that are mounted and can be written; from the text of /proc/self/mounts. */
+void cgroup_trees(struct cgroup_trees *out);
+void cgroup_trees_in(struct cgroup_trees *out, const char *mounts);
+
+/* Into a file of a group: 0 or -errno. */
+int cgroup_write(const struct cgroup_tree *t, const char *group, const char *file, const char *text);
+bool cgroup_has(const struct cgroup_tree *t, const char *group, const char *file);
+
+/* The group, in every hierarchy, ready for processes. */
+int cgroup_path_make(const struct cgroup_trees *trees, const char *group, struct fail *f);
+int cgroup_path_enter(const char *group);
+size_t cgroup_path_pids(const char *group, pid_t *pids, size_t max);
+int cgroup_path_kill(const char *group, int64_t deadline_ms, struct fail *f);
+int cgroup_path_remove(const char *group, struct fail *f);
+
+#endif

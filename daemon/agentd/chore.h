@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is looked at now and then about the machine itself, in a child: its inventory, and its health. */
+#ifndef AGENTD_CHORE_H
+#define AGENTD_CHORE_H
+
+#include "agentd/health.h"
+#include "agentd/job.h"
+#include "agentd/wallclock.h"
+
+struct chore {
+	struct loop *loop;
+	int watch_kind;
+	const char *data, *sysfs_root;
+	const struct wallclock *clock;
+	struct job job;
+	bool inventories;            /* what the job under way is */
+	char *inventory;             /* JSON; NULL: not read yet */
+	bool inventory_new;          /* since it was last told */
+	int64_t inventory_due_ms, health_due_ms;
+	enum health health;
+	char message[HEALTH_TEXT * 2];
+	bool health_new;
+};
+
+/* When to come back at the latest (clock_ms). */
+int64_t chore_turn(struct chore *c);
+void chore_release(struct chore *c);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Driver ns: a Debian of its own on this kernel. systemd-nspawn with namespaces of its own for processes, mounts,
+ * network, names and users, on an overlay over a shared image. What runs is told by control groups, nothing else.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agentd/cgroup.h"
+#include "agentd/driver.h"
+#include "agentd/image.h"
+#include "agentd/mount.h"
+#include "agentd/net.h"
+#include "agentd/ns.h"
+#include "agentd/spawn.h"
+#include "base/clock.h"
+
+enum { KILL_MS = 10000, PAUSE_MS = 10, LOOP_MS = 3000, HALT_SIGNAL = 3 };
+
+/* ---- Does it work here? ---------------------------------------------------------------------- */
+
+static const struct {
+	const char *program, *package;
+} needed[] = {
+	{ "systemd-nspawn", "systemd-container" }, { "ssh-keygen", "openssh-client" }, { "mkfs.ext4", "e2fsprogs" },
+};
+
+static int probe_mounts(const struct driver_setup *s, struct fail *f)
+{
+	const struct node_spec any = { .setup = s, .id = "probe" };
+	char room[NS_PATH];
+	int rc;
+
+	if (snprintf(room, sizeof room, "%s/ns-probe.%d", s->data, (int)getpid()) >= (int)sizeof room)
+		return fail_set(f, -ENOTSUP, "the folder '%s' has too long a path", s->data);
+	if (mkdir(room, 0700) != 0 && errno != EEXIST) {
+		fail_errno(f, -ENOTSUP, errno, "cannot make '%s'", room);
+		return -ENOTSUP;
+	}
+	rc = mount_probe(room, ns_first_id(&any), f);
+	ns_empty(room, NULL, NULL);
+	rmdir(room);
+	return rc;
+}
+
+static int ns_probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
+{
+	unsigned have = HOLDS_PROCESSES | HOLDS_FILES | HOLDS_NETWORK | HOLDS_SYSTEM, limits = 0;
+	struct image image;
+	char path[NS_PATH];
+	bool uplink;
+	int rc;
+
+	if (geteuid() != 0)
+		return fail_set(f, -ENOTSUP, "only root can make nodes of this kind; 'sudo' does, or the driver 'process' without");
+	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+		if (!spawn_find(needed[i].program, path, sizeof path))
+			return fail_set(f, -ENOTSUP, "'%s' is not installed; 'apt install %s' mends it", needed[i].program, needed[i].package);
+	rc = cgroup_probe(&limits, f);
+	if (!rc)
+		rc = net_probe(s, &uplink, f);
+	if (!rc)
+		rc = probe_mounts(s, f);
+	if (rc)
+		return rc;
+	*holds = have | limits | (mount_file_works() ? HOLDS_DISK : 0u);
+	rc = image_find(s->images, NULL, &image, f);
+	return rc ? -ENOENT : 0;
+}
+
+/* ---- Making ----------------------------------------------------------------------------------- */
+
+static void hold_name(const struct node_spec *n, char room[static NS_PATH])
+{
+	snprintf(room, NS_PATH, "%s-%s", n->setup->prefix, n->id);
+}
+
+/* The build that it is made from stays the one it runs on, whatever is built later. */
+static int take_image(const struct node_spec *n, struct fail *f)
+{
+	char link[NS_PATH], fresh[NS_PATH], who[NS_PATH];
+	struct image image;
+	int rc = ns_path(n, "image", link, f);
+
+	if (rc || access(link, F_OK) == 0)
+		return rc;
+	rc = ns_path(n, "image.new", fresh, f);
+	if (!rc)
+		rc = image_find(n->setup->images, n->image, &image, f);
+	if (rc)
+		return rc;
+	if (image.form != IMAGE_FOLDER)
+		return fail_set(f, -ENOTSUP, "the image '%s' was built by an ordinary user; 'nanopod host image build --again' as root mends it",
+			image.path);
+	hold_name(n, who);
+	rc = image_hold(&image, who, n->dir, f);
+	unlink(fresh);
+	if (!rc && (symlink(image.root, fresh) != 0 || rename(fresh, link) != 0))
+		rc = fail_errno(f, -errno, errno, "cannot make the link '%s'", link);
+	return rc;
+}
+
+static int ns_create(const struct node_spec *n, struct fail *f)
+{
+	char made[NS_PATH], user[NS_PATH];
+	int rc = ns_path(n, "made", made, f);
+
+	if (rc || access(made, F_OK) == 0)
+		return rc;
+	rc = ns_path(n, "user", user, f);
+	if (!rc)
+		rc = take_image(n, f);
+	if (!rc)
+		rc = ns_layer(n, f);
+	if (!rc)
+		rc = ns_disk(n, f);
+	if (!rc)
+		rc = ns_write(user, "root\n", 0600, 0, f);
+	return rc ? rc : ns_write(made, "", 0600, 0, f);
+}
+
+/* A loop device lets its file go a moment after the last mount went; until then nobody else may have it. */
+static int wait_disk(const struct node_spec *n, struct fail *f)
+{
+	int64_t until = clock_ms() + LOOP_MS;
+	char path[NS_PATH];
+	int rc = ns_path(n, "disk.img", path, f);
+
+	if (rc || access(path, F_OK) != 0)
+		return rc;
+	while (mount_file_busy(path)) {
+		if (clock_ms() >= until)
+			return fail_set(f, -EBUSY, "the disk '%s' is still mounted by somebody", path);
+		poll(NULL, 0, PAUSE_MS);
+	}
+	return 0;
+}
+
+static int ns_start(const struct node_spec *n, struct fail *f)
+{
+	char made[NS_PATH];
+	int rc = ns_path(n, "made", made, f);
+
+	if (rc)
+		return rc;
+	if (access(made, F_OK) != 0)
+		return fail_set(f, -ENOENT, "the node '%s' was not made yet", n->id);
+	if (ns_init(n))
+		return net_door(n, f);
+	rc = cgroup_kill(n, CGROUP_NODE, KILL_MS, f);
+	if (!rc)
+		rc = wait_disk(n, f);
+	if (!rc)
+		rc = cgroup_make(n, ns_first_id(n), f);
+	if (!rc)
+		rc = net_veth(n, f);
+	if (!rc)
+		rc = net_door(n, f);
+	return rc ? rc : ns_boot(n, f);
+}
+
+static int ns_rekey(const struct node_spec *n, struct fail *f)
+{
+	return ns_keys(n, f);
+}
+
+/* ---- Ending ----------------------------------------------------------------------------------- */
+
+static int ns_stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
+{
+	int64_t until = clock_ms() + grace_ms;
+	pid_t init = ns_init(n), any;
+	int rc;
+
+	if (init && grace_ms > 0) {
+		kill(init, SIGRTMIN + HALT_SIGNAL);
+		while (cgroup_pids(n, CGROUP_NODE, &any, 1) && clock_ms() < until)
+			poll(NULL, 0, PAUSE_MS);
+	}
+	rc = cgroup_kill(n, CGROUP_NODE, KILL_MS, f);
+	return rc ? rc : net_node_remove(n, f);
+}
+
+static int ns_destroy(const struct node_spec *n, struct fail *f)
+{
+	static const char *const keep[] = { "node.json", "lock", NULL };
+	char made[NS_PATH], who[NS_PATH];
+	int rc = ns_path(n, "made", made, f);
+
+	/* First: what is half gone is not taken for made. */
+	if (!rc && unlink(made) != 0 && errno != ENOENT)
+		rc = fail_errno(f, -errno, errno, "cannot remove '%s'", made);
+	if (!rc)
+		rc = cgroup_kill(n, CGROUP_ALL, KILL_MS, f);
+	if (!rc)
+		rc = net_node_remove(n, f);
+	if (!rc)
+		rc = wait_disk(n, f);
+	if (!rc)
+		rc = ns_empty(n->dir, keep, f);
+	if (rc)
+		return rc;
+	hold_name(n, who);
+	image_drop(n->setup->images, who);
+	return cgroup_remove(n, f);
+}
+
+static int ns_inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
+{
+	char path[NS_PATH];
+	int rc = ns_path(n, "layer", path, f);
+
+	if (rc)
+		return rc;
+	if (ns_init(n))
+		*out = NODE_RUNNING;
+	else
+		*out = access(path, F_OK) == 0 ? NODE_STOPPED : NODE_ABSENT;
+	return 0;
+}
+
+const struct driver driver_ns = {
+	.name = "ns",
+	.about = "systemd-nspawn: a Debian of its own on this kernel",
+	.probe = ns_probe,
+	.create = ns_create,
+	.start = ns_start,
+	.rekey = ns_rekey,
+	.stop = ns_stop,
+	.destroy = ns_destroy,
+	.inspect = ns_inspect,
+	.list = cgroup_list,
+	.tidy = net_tidy,
+};

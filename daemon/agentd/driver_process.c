@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process driver: an sshd of this same user on a port of its own. Where namespaces are open, the node has a view
+ * of its own (process_space.h); where they are not, it holds nothing, and says so. Its network is the machine's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agentd/cgroup.h"
+#include "agentd/driver.h"
+#include "agentd/hostkey.h"
+#include "agentd/process_conf.h"
+#include "agentd/process_find.h"
+#include "agentd/process_wipe.h"
+#include "agentd/spawn.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+enum { TRY_MS = 10000, UP_MS = 20000, TICK_MS = 10, INSIST_MS = 10000 };
+
+static int path_in(const struct node_spec *n, const char *name, char room[PATH_MAX], struct fail *f)
+{
+	int len = snprintf(room, PATH_MAX, "%s/%s", n->dir, name);
+
+	return len > 0 && len < PATH_MAX ? 0 : fail_set(f, -ENAMETOOLONG, "the path '%s' is too long", n->dir);
+}
+
+static void pause_ms(int ms)
+{
+	const struct timespec ts = { .tv_nsec = ms * 1000000L };
+
+	nanosleep(&ts, NULL);
+}
+
+/* ---- What works here ------------------------------------------------------------------------------ */
+
+/* NANOPOD_PROCESS=plain: as if there were no namespaces, for tests and for those who want to see their machine. */
+static bool has_spaces(const struct driver_setup *s, const char *program)
+{
+	const char *asked = getenv("NANOPOD_PROCESS");
+
+	if (asked && strcmp(asked, "plain") == 0)
+		return false;
+	return spawn_words(TRY_MS, NULL, program, "--try", s->data, (char *)NULL) == 0;
+}
+
+/* sshd runs commands by the user's shell, and knows users by name. */
+static int check_user(struct fail *f)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+	const char *shell = pw && *pw->pw_shell ? pw->pw_shell : "/bin/sh";
+
+	if (!pw)
+		return fail_set(f, -ENOTSUP, "user %u has no name on this machine: sshd needs one ('adduser')", (unsigned)geteuid());
+	if (access(shell, X_OK) != 0 || strstr(shell, "nologin") || strstr(shell, "/false"))
+		return fail_set(f, -ENOTSUP, "user '%s' cannot sign in with the shell '%s': 'chsh -s /bin/sh %s'", pw->pw_name, shell, pw->pw_name);
+	return 0;
+}
+
+static int probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
+{
+	char program[PATH_MAX], path[PATH_MAX];
+	unsigned limits = 0;
+
+	if (check_user(f))
+		return -ENOTSUP;
+	if (!spawn_find("sshd", path, sizeof path))
+		return fail_set(f, -ENOTSUP, "'sshd' is not installed: apt-get install openssh-server");
+	if (!spawn_find("ssh-keygen", path, sizeof path))
+		return fail_set(f, -ENOTSUP, "'ssh-keygen' is not installed: apt-get install openssh-client");
+	if (process_program(program, sizeof program, f))
+		return -ENOTSUP;
+	*holds = 0;
+	if (has_spaces(s, program)) {
+		if (cgroup_probe(&limits, NULL))
+			limits = 0;
+		*holds = HOLDS_PROCESSES | HOLDS_FILES | (limits & (HOLDS_CPU | HOLDS_MEMORY));
+	}
+	return 0;
+}
+
+/* ---- Make ------------------------------------------------------------------------------------------ */
+
+static int make_folders(const struct node_spec *n, struct fail *f)
+{
+	static const struct { const char *name; mode_t mode; } all[] = { { "ssh", 0700 }, { "home", 0700 }, { "tmp", 01777 }, { "root", 0700 } };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		int rc = path_in(n, all[i].name, path, f);
+
+		if (rc)
+			return rc;
+		if (mkdir(path, 0700) == 0 ? chmod(path, all[i].mode) != 0 : errno != EEXIST)
+			return fail_errno(f, -errno, errno, "cannot make '%s'", path);
+	}
+	return 0;
+}
+
+static int put(const struct node_spec *n, const char *name, const char *text, mode_t mode, struct fail *f)
+{
+	char path[PATH_MAX];
+	int rc = path_in(n, name, path, f);
+
+	if (rc)
+		return rc;
+	rc = file_replace(path, text, strlen(text), mode);
+	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
+}
+
+static int rekey(const struct node_spec *n, struct fail *f)
+{
+	return put(n, "ssh/authorized_keys", n->keys, 0600, f);
+}
+
+static int create(const struct node_spec *n, struct fail *f)
+{
+	struct passwd *pw = getpwuid(geteuid());
+	char line[256];
+	int rc;
+
+	if (!pw)
+		return fail_set(f, -ENOTSUP, "user %u has no name on this machine", (unsigned)geteuid());
+	snprintf(line, sizeof line, "%s\n", pw->pw_name);
+	rc = make_folders(n, f);
+	if (!rc)
+		rc = hostkey_make(n->dir, f);
+	if (!rc)
+		rc = rekey(n, f);
+	if (!rc && n->script)
+		rc = put(n, "ssh/script", n->script, 0700, f);
+	return rc ? rc : put(n, "user", line, 0644, f);
+}
+
+/* ---- Run ------------------------------------------------------------------------------------------- */
+
+/*
+ * The lock on dir/alive is inherited by the node's first process from its fork on, before anybody could find it by
+ * name. 1: something has it. 0: ours, in *fd. So whoever was killed half-way left either no node or one that is seen.
+ */
+static int alive(const struct node_spec *n, bool make, int *fd, struct fail *f)
+{
+	char path[PATH_MAX];
+	int rc = path_in(n, "alive", path, f), got;
+
+	if (rc)
+		return rc;
+	got = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0600);
+	if (got < 0 && errno == ENOENT && !make)
+		return -ENOENT;
+	if (got < 0)
+		return fail_errno(f, -errno, errno, "cannot open '%s'", path);
+	if (flock(got, LOCK_EX | LOCK_NB) != 0) {
+		rc = errno == EWOULDBLOCK ? 1 : fail_errno(f, -errno, errno, "cannot lock '%s'", path);
+		close(got);
+		return rc;
+	}
+	*fd = got;
+	return 0;
+}
+
+static bool runs(const struct node_spec *n)
+{
+	int fd = -1, rc = alive(n, false, &fd, NULL);
+
+	if (rc == 0)
+		close(fd);
+	return rc == 1;
+}
+
+static int join_group(void *arg)
+{
+	cgroup_enter(arg, CGROUP_NODE);
+	return 0;
+}
+
+static int launch(const struct node_spec *n, const char *program, bool plain, int lock, struct fail *f)
+{
+	char sshd[PATH_MAX], mark[128], console[PATH_MAX];
+	const char *argv[] = { program, "--node", n->dir, "--name", n->name, "--mark", mark, "--sshd", sshd,
+		"--hide", n->setup->data, n->setup->images ? "--hide" : NULL, n->setup->images, NULL, NULL };
+	unsigned limits;
+	bool grouped = cgroup_probe(&limits, NULL) == 0;
+	int rc = path_in(n, "console", console, f);
+	pid_t pid;
+
+	if (rc)
+		return rc;
+	if (!spawn_find("sshd", sshd, sizeof sshd))
+		return fail_set(f, -ENOENT, "'sshd' is not installed");
+	process_mark(n, mark, sizeof mark);
+	if (plain)
+		argv[n->setup->images ? 13 : 11] = "--plain";
+	if (grouped && (rc = cgroup_make(n, 0, f)))
+		return rc;
+	rc = spawn_leave(&(struct spawn){ .argv = argv, .prepare = grouped ? join_group : NULL, .arg = (void *)(uintptr_t)n },
+		console, lock, &pid, f);
+	if (!rc)
+		waitpid(pid, NULL, 0);
+	return rc;
+}
+
+/* "up" is what the first process writes into dir/alive when sshd was begun. */
+static int wait_up(const struct node_spec *n, struct fail *f)
+{
+	int64_t until = clock_ms() + UP_MS;
+	char path[PATH_MAX], last[256];
+	struct stat st;
+	int rc = path_in(n, "alive", path, f);
+
+	while (!rc && clock_ms() < until) {
+		bool lives = runs(n);
+
+		if (stat(path, &st) == 0 && st.st_size > 0)
+			return 0;
+		if (!lives) {
+			process_last_line(n, last, sizeof last);
+			return fail_set(f, -EIO, "the node did not start: %s", last);
+		}
+		pause_ms(TICK_MS);
+	}
+	return rc ? rc : fail_set(f, -ETIMEDOUT, "the node did not start within %d s", UP_MS / 1000);
+}
+
+static int start(const struct node_spec *n, struct fail *f)
+{
+	char program[PATH_MAX];
+	int fd = -1, rc = alive(n, true, &fd, f);
+	bool plain;
+
+	if (rc == 1)
+		return wait_up(n, f);
+	if (rc)
+		return rc;
+	rc = process_program(program, sizeof program, f);
+	plain = !rc && !has_spaces(n->setup, program);
+	if (!rc)
+		rc = process_conf(n, plain, program, f);
+	if (!rc)
+		rc = process_port_free(n, f);
+	if (!rc && ftruncate(fd, 0) != 0)
+		rc = fail_errno(f, -errno, errno, "cannot write '%s/alive'", n->dir);
+	if (!rc)
+		rc = launch(n, program, plain, fd, f);
+	close(fd);
+	return rc ? rc : wait_up(n, f);
+}
+
+/* ---- End ------------------------------------------------------------------------------------------- */
+
+static bool group_left(const struct node_spec *n)
+{
+	pid_t one;
+	unsigned limits;
+
+	return cgroup_probe(&limits, NULL) == 0 && cgroup_pids(n, CGROUP_ALL, &one, 1) > 0;
+}
+
+/* First asked, then ended, then whatever carries its mark or is in its group. */
+static int stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
+{
+	int64_t now = clock_ms(), ask_until = now + grace_ms, quit_until = ask_until + INSIST_MS / 4, until = ask_until + INSIST_MS;
+	int64_t next = 0;
+	bool left = true;
+
+	while ((runs(n) || (left = process_marked(n, 0) > 0) || group_left(n)) && (now = clock_ms()) < until) {
+		bool first = process_first(n, 0) > 0;
+
+		if (now >= next) {
+			if (now < ask_until)
+				first ? process_first(n, SIGTERM) : process_marked(n, SIGTERM);
+			else if (now < quit_until && first)
+				process_first(n, SIGQUIT);
+			else
+				process_first(n, SIGKILL);
+			if (now >= ask_until && !first) {
+				process_marked(n, SIGKILL);
+				if (group_left(n))
+					cgroup_kill(n, CGROUP_ALL, 1000, NULL);
+			}
+			next = now + 200;
+		}
+		pause_ms(TICK_MS);
+	}
+	left = runs(n) || process_marked(n, 0) > 0 || group_left(n);
+	return left ? fail_set(f, -ETIMEDOUT, "processes of '%s' do not end", n->id) : 0;
+}
+
+static int destroy(const struct node_spec *n, struct fail *f)
+{
+	static const char *const keep[] = { "node.json", "lock", NULL };
+	unsigned limits;
+	int rc = stop(n, 0, f);
+
+	if (!rc && cgroup_probe(&limits, NULL) == 0)
+		rc = cgroup_remove(n, f);
+	return rc ? rc : process_wipe(n->dir, keep, f);
+}
+
+/* ---- Tell ------------------------------------------------------------------------------------------ */
+
+static int inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
+{
+	static const char *const made[] = { "alive", "user", "ssh", "home", "tmp", "root", "hostkey", "hostkey.new" };
+	char path[PATH_MAX];
+
+	if (runs(n)) {
+		*out = NODE_RUNNING;
+		return 0;
+	}
+	*out = NODE_ABSENT;
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+		int rc = path_in(n, made[i], path, f);
+
+		if (rc)
+			return rc;
+		if (access(path, F_OK) == 0)
+			*out = NODE_STOPPED;
+	}
+	return 0;
+}
+
+static int list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+{
+	unsigned limits;
+
+	process_list(s, found, arg);
+	return cgroup_probe(&limits, NULL) == 0 ? cgroup_list(s, found, arg, f) : 0;
+}
+
+static int tidy(const struct driver_setup *s, struct fail *f)
+{
+	(void)s;
+	(void)f;
+	return 0;
+}
+
+const struct driver driver_process = {
+	.name = "process",
+	.about = "sshd as this user: an own view of the machine where namespaces are open, its network always",
+	.probe = probe, .create = create, .start = start, .rekey = rekey, .stop = stop, .destroy = destroy,
+	.inspect = inspect, .list = list, .tidy = tidy,
+};

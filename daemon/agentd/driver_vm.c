@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The vm driver's table. What a killed call left is always found by name, never by what was remembered. */
+#include "agentd/driver_vm.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agentd/cgroup.h"
+#include "agentd/hostkey.h"
+#include "agentd/qmp.h"
+#include "agentd/spawn.h"
+#include "agentd/vmfreeze.h"
+#include "agentd/vmlife.h"
+#include "agentd/vmproc.h"
+#include "base/file.h"
+
+enum { REKEY_MS = 20000 };
+
+/* For what ends and looks: how it would run does not matter. */
+static int known(const struct node_spec *n, struct vmnode *out, struct fail *f)
+{
+	struct node_spec any = *n;
+	int rc;
+
+	any.memory = 0;
+	rc = vmnode_of(&any, false, out, f);
+	out->n = n;
+	return rc;
+}
+
+static int probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
+{
+	unsigned all = HOLDS_PROCESSES | HOLDS_FILES | HOLDS_NETWORK | HOLDS_CPU | HOLDS_MEMORY | HOLDS_DISK | HOLDS_KERNEL | HOLDS_SYSTEM;
+	char path[VMIMAGE_PATH];
+	struct vmaccel accel;
+	bool uplink;
+	int rc = 0;
+
+	if (geteuid() != 0 && (!spawn_find("newuidmap", path, sizeof path) || !spawn_find("unshare", path, sizeof path)))
+		return fail_set(f, -ENOTSUP, "'newuidmap' is not installed: apt-get install uidmap");
+	/* An ordinary user's QEMU takes whole processors: nothing holds it to a part of one. */
+	if (geteuid() != 0) {
+		all &= ~(unsigned)HOLDS_CPU;
+	} else {
+		unsigned limits = 0;
+
+		rc = cgroup_probe(&limits, f);
+		all &= ~(unsigned)HOLDS_CPU | (limits & HOLDS_CPU);
+		if (!rc)
+			rc = net_probe(s, &uplink, f);
+	}
+	if (!rc)
+		rc = vmaccel_probe(s, &accel, f);
+	if (!rc)
+		*holds = all;
+	if (!rc && !accel.kvm) {
+		fail_set(f, 0, "KVM runs no guest here, so the processor is emulated: some ten times slower");
+		return 0;
+	}
+	if (rc && f)
+		f->code = -ENOTSUP;
+	return rc ? -ENOTSUP : 0;
+}
+
+/* The files of an image or of a frozen guest become the node's too; the word says which. */
+static int make_disk(const struct vmnode *v, const struct vmaccel *accel, struct fail *f)
+{
+	const struct driver_setup *s = v->n->setup;
+	struct vmfrozen frozen;
+	struct vmimage i;
+	struct fail why;
+	struct stat st;
+	char path[VMIMAGE_ROOM];
+	bool clone;
+	int rc = vmimage_make(s->images, v->n->image, &i, f);
+
+	if (rc)
+		return rc;
+	vmimage_at(path, i.path, "base.ext4");
+	if (stat(path, &st) == 0 && v->disk < st.st_size)
+		return fail_set(f, -EINVAL, "the image needs a disk of %lld MiB", (long long)(st.st_size >> 20) + 1);
+	clone = vmfreeze_make(s, &i, accel, &v->shape, &frozen, &why) == 0;
+	if (!clone)
+		vmlife_note(v->n, why.text);
+	rc = vmnode_share(v, clone ? frozen.path : i.path, clone ? vmlife_clone : vmlife_cold, f);
+	return rc ? rc : vmnode_put(v, VMNODE_MADE, clone ? "clone\n" : "cold\n", f);
+}
+
+static int put_user(const struct node_spec *n, struct fail *f)
+{
+	char path[VMIMAGE_ROOM];
+	int rc, fd;
+
+	vmimage_at(path, n->dir, "user");
+	rc = file_replace(path, "root\n", 5, 0600);
+	if (rc)
+		return fail_errno(f, rc, -rc, "cannot write '%s'", path);
+	vmimage_at(path, n->dir, "console");
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fail_errno(f, -errno, errno, "cannot write '%s'", path);
+	close(fd);
+	return 0;
+}
+
+static int create(const struct node_spec *n, struct fail *f)
+{
+	struct vmaccel accel;
+	struct vmnode v;
+	int rc = vmlife_of(n, &v, &accel, f);
+
+	if (!rc)
+		rc = hostkey_make(n->dir, f);
+	if (!rc)
+		rc = put_user(n, f);
+	if (!rc)
+		rc = vmnode_folder(v.dir, v.uid, f);
+	if (!rc && !vmnode_has(&v, VMNODE_MADE))
+		rc = make_disk(&v, &accel, f);
+	return rc;
+}
+
+static int rekey(const struct node_spec *n, struct fail *f)
+{
+	int64_t serial;
+	struct vmnode v;
+	pid_t pid;
+	int rc = known(n, &v, f);
+
+	if (rc || !vmnode_has(&v, VMNODE_MADE))
+		return rc;
+	rc = vmnode_identity(&v, &serial, f);
+	pid = rc ? 0 : vmproc_find(v.name);
+	if (pid && vmnode_has(&v, VMNODE_BOOTED))
+		rc = driver_vm_tell(&v, pid, "apply", serial, false, REKEY_MS, f);
+	return rc;
+}
+
+static int stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
+{
+	struct vmnode v;
+	int rc = known(n, &v, f);
+
+	return rc ? rc : vmlife_halt(&v, grace_ms, f);
+}
+
+/* All in the folder but what is the agent's. */
+static int empty(const char *dir, struct fail *f)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : fail_errno(f, -errno, errno, "cannot read '%s'", dir);
+	while (!rc && (e = readdir(d))) {
+		char path[VMIMAGE_ROOM];
+
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || strcmp(e->d_name, "node.json") == 0 ||
+		    strcmp(e->d_name, "lock") == 0)
+			continue;
+		rc = vmimage_remove(vmimage_at(path, dir, e->d_name), f);
+	}
+	closedir(d);
+	return rc;
+}
+
+static int destroy(const struct node_spec *n, struct fail *f)
+{
+	struct vmnode v;
+	int rc = known(n, &v, f);
+
+	if (!rc)
+		rc = vmlife_halt(&v, 0, f);
+	return rc ? rc : empty(n->dir, f);
+}
+
+static int inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
+{
+	struct vmnode v;
+	int rc = known(n, &v, f);
+
+	if (rc)
+		return rc;
+	*out = !vmnode_has(&v, VMNODE_MADE) ? NODE_ABSENT :
+		vmnode_has(&v, VMNODE_BOOTED) && vmproc_find(v.name) ? NODE_RUNNING : NODE_STOPPED;
+	return 0;
+}
+
+/* Each id once, whether its groups or its process is found. */
+struct listing {
+	void (*found)(void *arg, const char *id);
+	void *arg;
+	char **ids;
+	size_t count;
+};
+
+static void list_one(void *arg, const char *id)
+{
+	struct listing *l = arg;
+	char **more;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (strcmp(l->ids[i], id) == 0)
+			return;
+	more = realloc(l->ids, (l->count + 1) * sizeof *more);
+	if (more) {
+		l->ids = more;
+		l->ids[l->count] = strdup(id);
+		l->count += l->ids[l->count] != NULL;
+	}
+	l->found(l->arg, id);
+}
+
+static int list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+{
+	struct listing l = { .found = found, .arg = arg };
+	char begin[64];
+	int rc;
+
+	snprintf(begin, sizeof begin, "%s.", s->prefix);
+	rc = vmproc_each(begin, list_one, &l);
+	if (rc)
+		fail_errno(f, rc, -rc, "cannot look at the processes");
+	if (!rc && geteuid() == 0)
+		rc = cgroup_list(s, list_one, &l, f);
+	for (size_t i = 0; i < l.count; i++)
+		free(l.ids[i]);
+	free(l.ids);
+	return rc;
+}
+
+static int tidy(const struct driver_setup *s, struct fail *f)
+{
+	int rc = vmfreeze_tidy(s, f);
+
+	return rc || geteuid() != 0 ? rc : net_tidy(s, f);
+}
+
+const struct driver driver_vm = {
+	.name = "vm",
+	.about = "QEMU: a Debian of its own with a kernel of its own",
+	.probe = probe,
+	.create = create,
+	.start = driver_vm_start,
+	.rekey = rekey,
+	.stop = stop,
+	.destroy = destroy,
+	.inspect = inspect,
+	.list = list,
+	.tidy = tidy,
+};

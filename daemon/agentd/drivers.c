@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/drivers.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+
+static const struct {
+	unsigned bit;
+	const char *word;
+} holds_words[] = {
+	{ HOLDS_PROCESSES, "processes" }, { HOLDS_FILES, "files" }, { HOLDS_NETWORK, "network" }, { HOLDS_CPU, "cpu" },
+	{ HOLDS_MEMORY, "memory" }, { HOLDS_DISK, "disk" }, { HOLDS_KERNEL, "kernel" }, { HOLDS_SYSTEM, "system" },
+};
+
+const struct driver *drivers_find(drivers all, const char *name)
+{
+	for (; *all; all++)
+		if (strcmp((*all)->name, name) == 0)
+			return *all;
+	return NULL;
+}
+
+/* What strangers may do by a driver that nobody chose: nothing to each other, nor to this account; to root's network neither. */
+static bool may_choose(unsigned holds)
+{
+	unsigned least = HOLDS_PROCESSES | HOLDS_FILES | (geteuid() == 0 ? HOLDS_NETWORK : 0u);
+
+	return (holds & least) == least;
+}
+
+/* How a probe says that all is well but that the root image was not built yet. */
+static bool lacks_image(int rc, unsigned holds)
+{
+	return rc == -ENOENT && holds;
+}
+
+int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out, struct fail *f)
+{
+	bool any = strcmp(name, "auto") == 0;
+	const char *lacking = NULL;
+	struct fail why = { 0 };
+	unsigned holds;
+
+	if (!any && !drivers_find(all, name))
+		return fail_set(f, -ENOENT, "there is no driver '%s'; 'nanopod-agentd drivers' lists them", name);
+	for (; *all; all++) {
+		int rc;
+
+		if (!any && strcmp((*all)->name, name) != 0)
+			continue;
+		holds = 0;
+		why.text[0] = '\0';
+		rc = (*all)->probe(setup, &holds, &why);
+		if (any ? rc == 0 && !*why.text && may_choose(holds) : rc == 0 || lacks_image(rc, holds)) { /* with a sentence: it works, and badly */
+			*out = *all;
+			return 0;
+		}
+		if (lacks_image(rc, holds) && !lacking)
+			lacking = (*all)->name;
+		if (!any)
+			return fail_set(f, -ENOTSUP, "driver '%s' does not work here: %s", name, why.text);
+	}
+	if (lacking)
+		return fail_set(f, -ENOTSUP, "driver '%s' would work: it needs its image, 'nanopod-agentd image build'; --driver NAME takes "
+			"another", lacking);
+	return fail_set(f, -ENOTSUP, "no driver that keeps tenants apart works here; 'nanopod-agentd drivers' says what each of them lacks, "
+		"and --driver NAME takes one all the same");
+}
+
+static json_t *words_of(unsigned holds)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof holds_words / sizeof *holds_words; i++)
+		if (holds & holds_words[i].bit)
+			json_array_append_new(list, json_string(holds_words[i].word));
+	return list;
+}
+
+static void print_one(const struct driver *d, int rc, unsigned holds, const char *why, FILE *out)
+{
+	fprintf(out, "%-8s %s\n", d->name, d->about);
+	if (rc && !lacks_image(rc, holds)) {
+		fprintf(out, "         does not work here: %s\n", why);
+		return;
+	}
+	fprintf(out, "         %s%s%s\n", rc ? "would work" : "works", *why ? ": " : "", why);
+	fprintf(out, "         keeps apart:");
+	for (size_t i = 0; i < sizeof holds_words / sizeof *holds_words; i++)
+		if (holds & holds_words[i].bit)
+			fprintf(out, " %s", holds_words[i].word);
+	fputs(holds ? "\n" : " nothing\n", out);
+}
+
+int drivers_verb(drivers all, const struct driver_setup *setup, bool json, FILE *out)
+{
+	json_t *list = json_array();
+	char *text;
+
+	for (; *all; all++) {
+		struct fail why = { 0 };
+		unsigned holds = 0;
+		int rc = (*all)->probe(setup, &holds, &why);
+
+		if (!json)
+			print_one(*all, rc, holds, why.text, out);
+		json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:o, s:s?, s:s?}", "name", (*all)->name, "about", (*all)->about,
+			"works", rc == 0 || lacks_image(rc, holds), "holds", words_of(holds), "why", *why.text ? why.text : NULL,
+			"image", lacks_image(rc, holds) ? "missing" : !rc && (holds & HOLDS_SYSTEM) ? "ready" : NULL));
+	}
+	text = json ? json_dumps(list, JSON_INDENT(2)) : NULL;
+	if (text)
+		fprintf(out, "%s\n", text);
+	free(text);
+	json_decref(list);
+	return fflush(out) != 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The drivers of this program, and which of them is best here. The program names them; nothing else does. */
+#ifndef AGENTD_DRIVERS_H
+#define AGENTD_DRIVERS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "agentd/driver.h"
+
+/* Ends with NULL; best first. `host` is taken by its name alone. */
+typedef const struct driver *const *drivers;
+
+const struct driver *drivers_find(drivers all, const char *name);
+
+/*
+ * name: a driver's, or "auto": the first that works and has all that it needs. Probes, so it may take
+ * seconds. -ENOENT: there is no such driver. -ENOTSUP: it does not work here, and why.
+ */
+int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out, struct fail *f);
+
+/* `nanopod-agentd drivers`: each with what it holds, or why it does not work. An exit status. */
+int drivers_verb(drivers all, const struct driver_setup *setup, bool json, FILE *out);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/flags.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+enum { USAGE = 2 };
+
+enum flag {
+	FLAG_DATA = 256, FLAG_DRIVER, FLAG_LISTEN, FLAG_ADDRESS, FLAG_FIRST_PORT, FLAG_IMAGES, FLAG_NO_UPLINK, FLAG_SYSFS, FLAG_CLOCK,
+	FLAG_NAME, FLAG_TYPE, FLAG_NODES, FLAG_HOST, FLAG_PLAIN, FLAG_GRACE, FLAG_UNKNOWN, FLAG_SSH, FLAG_LOOK, FLAG_JSON, FLAG_DESTROY,
+	FLAG_LEVEL, FLAG_HELP, FLAG_VERSION,
+};
+
+static const struct option rows[] = {
+	{ "data", required_argument, NULL, FLAG_DATA },
+	{ "driver", required_argument, NULL, FLAG_DRIVER },
+	{ "listen", required_argument, NULL, FLAG_LISTEN },
+	{ "address", required_argument, NULL, FLAG_ADDRESS },
+	{ "first-port", required_argument, NULL, FLAG_FIRST_PORT },
+	{ "images", required_argument, NULL, FLAG_IMAGES },
+	{ "no-uplink", no_argument, NULL, FLAG_NO_UPLINK },
+	{ "sysfs-root", required_argument, NULL, FLAG_SYSFS },
+	{ "test-clock", required_argument, NULL, FLAG_CLOCK },
+	{ "name", required_argument, NULL, FLAG_NAME },
+	{ "type", required_argument, NULL, FLAG_TYPE },
+	{ "nodes", required_argument, NULL, FLAG_NODES },
+	{ "host", required_argument, NULL, FLAG_HOST },
+	{ "plain", no_argument, NULL, FLAG_PLAIN },
+	{ "grace", required_argument, NULL, FLAG_GRACE },
+	{ "unknown-grace", required_argument, NULL, FLAG_UNKNOWN },
+	{ "ssh-within", required_argument, NULL, FLAG_SSH },
+	{ "look", required_argument, NULL, FLAG_LOOK },
+	{ "json", no_argument, NULL, FLAG_JSON },
+	{ "destroy", no_argument, NULL, FLAG_DESTROY },
+	{ "log-level", required_argument, NULL, FLAG_LEVEL },
+	{ "help", no_argument, NULL, FLAG_HELP },
+	{ "version", no_argument, NULL, FLAG_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char help[] =
+	"Usage: nanopod-agentd [options] [verb]\n"
+	"\n"
+	"Makes what was sold of this machine real: keeps a way out to the market, and makes, watches and\n"
+	"wipes nodes. Without a verb it does so in the foreground.\n"
+	"\n"
+	"  join URL       joins the market with a token from standard input or NANOPOD_JOIN_TOKEN\n"
+	"  leave          leaves it; what is sold must have ended\n"
+	"  status         who this machine is, and its nodes, from its own disk\n"
+	"  halt           stops all nodes, while no agent runs; their files stay, unless --destroy\n"
+	"  drivers        which drivers work here, what they keep apart, and why not\n"
+	"  inventory      what this machine has\n"
+	"  verify         measures whether it is as good as it says\n"
+	"  image build [NAME] [--again] | list | remove NAME\n"
+	"\n"
+	"  --data DIR          who it is, and its nodes (" FLAGS_DATA ")\n"
+	"  --driver NAME       of new nodes: vm, ns, process, host; auto: the best that works (auto)\n"
+	"  --listen ADDR       where nodes' SSH ports are opened (127.0.0.1)\n"
+	"  --address NAME      what buyers dial to reach them (that of --listen)\n"
+	"  --first-port N      the first of those ports (22000)\n"
+	"  --images DIR        root images (DIR/images)\n"
+	"  --no-uplink         nodes do not reach out to the network\n"
+	"  --sysfs-root DIR    look at this tree instead of this machine's /sys and /proc\n"
+	"  --name NAME         join: what this machine is called (its host name)\n"
+	"  --type TYPE         join: what it is sold as; --nodes N of it (1)\n"
+	"  --nodes N           join: as how many nodes\n"
+	"  --host NAME=TYPE    join: one host by its name and type; may be repeated\n"
+	"  --plain             join: take http:// to another machine\n"
+	"  --grace S           seconds from the notice to the stop at a lease's end (30)\n"
+	"  --unknown-grace S   seconds until what nobody ordered is wiped (600)\n"
+	"  --ssh-within S      seconds in which a node's SSH has to answer (300)\n"
+	"  --look S            what really runs is looked at every so many seconds (15)\n"
+	"  --test-clock FILE   the time is what this file says: for tests\n"
+	"  --json              verbs: print JSON\n"
+	"  --destroy           halt: nodes' files go too\n"
+	"  --log-level LEVEL   error, warn, info, debug (info)\n"
+	"  --help, --version\n";
+
+static int complain(const char *name, const char *value, const char *forms)
+{
+	fprintf(stderr, "nanopod-agentd: '--%s %s' is not understood; give %s\n", name, value, forms);
+	return USAGE;
+}
+
+static int read_level(struct flags *o, const char *text)
+{
+	static const char *const words[] = { "error", "warn", "info", "debug" };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(words[i], text) == 0) {
+			o->level = (enum log_level)(LOG_ERROR + i);
+			return -1;
+		}
+	return complain("log-level", text, "error, warn, info or debug");
+}
+
+static int read_number(struct flags *o, int flag, const char *text)
+{
+	const struct {
+		int flag;
+		const char *name;
+		long min, max, *to;
+	} numbers[] = {
+		{ FLAG_FIRST_PORT, "first-port", 1024, 65535 - 4096, &o->first_port }, { FLAG_NODES, "nodes", 1, FLAGS_HOSTS, &o->nodes },
+		{ FLAG_GRACE, "grace", 0, 86400, &o->grace }, { FLAG_UNKNOWN, "unknown-grace", 0, 604800, &o->unknown_grace },
+		{ FLAG_SSH, "ssh-within", 1, 86400, &o->ssh_within }, { FLAG_LOOK, "look", 1, 60, &o->look },
+	};
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		if (numbers[i].flag == flag)
+			return str_to_long(text, numbers[i].min, numbers[i].max, numbers[i].to) == 0 ? -1 :
+				complain(numbers[i].name, text, "a whole number that is neither too small nor too large");
+	return USAGE;
+}
+
+/* Where the agent works in is not where it was called: names of files are made whole. */
+static int take_path(char room[FLAGS_PATH], const char *name, const char *text)
+{
+	char here[PATH_MAX] = "";
+	int n;
+
+	if (*text != '/' && !getcwd(here, sizeof here))
+		return complain(name, text, "a whole path");
+	n = snprintf(room, FLAGS_PATH, "%s%s%s", *text == '/' ? "" : here, *text == '/' ? "" : "/", text);
+	while (n > 1 && n < FLAGS_PATH && room[n - 1] == '/')
+		room[--n] = '\0';
+	return n < FLAGS_PATH - 64 && *text ? -1 : complain(name, text, "a shorter path");
+}
+
+static int read_host(struct flags *o, const char *text)
+{
+	const char *sign = strchr(text, '=');
+
+	if (!sign || sign == text || !sign[1])
+		return complain("host", text, "NAME=TYPE");
+	if (o->host_count == FLAGS_HOSTS)
+		return complain("host", text, "64 at most");
+	o->hosts[o->host_count++] = text;
+	return -1;
+}
+
+static int read_flag(struct flags *o, int flag, const char *text)
+{
+	switch (flag) {
+	case FLAG_DATA: return take_path(o->data, "data", text);
+	case FLAG_IMAGES: return take_path(o->images, "images", text);
+	case FLAG_DRIVER: o->driver = text; return -1;
+	case FLAG_LISTEN: o->listen = text; return -1;
+	case FLAG_ADDRESS: o->address = text; return -1;
+	case FLAG_NO_UPLINK: o->uplink = false; return -1;
+	case FLAG_SYSFS: o->sysfs_root = text; return -1;
+	case FLAG_CLOCK: o->test_clock = text; return -1;
+	case FLAG_NAME: o->name = text; return -1;
+	case FLAG_TYPE: o->type = text; return -1;
+	case FLAG_HOST: return read_host(o, text);
+	case FLAG_PLAIN: o->plain = true; return -1;
+	case FLAG_JSON: o->json = true; return -1;
+	case FLAG_DESTROY: o->destroy = true; return -1;
+	case FLAG_LEVEL: return read_level(o, text);
+	case FLAG_HELP: fputs(help, stdout); return fflush(stdout) != 0;
+	case FLAG_VERSION: puts("nanopod-agentd " PACKAGE_VERSION); return fflush(stdout) != 0;
+	case '?': fputs("nanopod-agentd: 'nanopod-agentd --help' lists the options\n", stderr); return USAGE;
+	default: return read_number(o, flag, text);
+	}
+}
+
+static int add_word(struct flags *o, char *word)
+{
+	if (!o->verb) {
+		o->verb = word;
+		return -1;
+	}
+	if (o->word_count == FLAGS_WORDS - 1) {
+		fprintf(stderr, "nanopod-agentd: '%s' is one word too many\n", word);
+		return USAGE;
+	}
+	o->words[o->word_count++] = word;
+	return -1;
+}
+
+/* Options may stand on both sides of a verb; `image` has words of its own that look like options. */
+static int read_all(struct flags *o, int argc, char **argv)
+{
+	int flag, rc = -1;
+
+	while (rc < 0 && optind < argc) {
+		bool raw = o->verb && strcmp(o->verb, "image") == 0 && strcmp(argv[optind], "--json") != 0;
+
+		flag = raw ? -1 : getopt_long(argc, argv, "+", rows, NULL);
+		if (flag != -1)
+			rc = read_flag(o, flag, optarg);
+		else if (optind < argc)
+			rc = add_word(o, argv[optind++]);
+	}
+	return rc;
+}
+
+int flags_read(struct flags *o, int argc, char **argv)
+{
+	int rc;
+
+	*o = (struct flags){ .driver = "auto", .listen = "127.0.0.1", .first_port = 22000, .nodes = 1, .grace = 30, .unknown_grace = 600,
+		.ssh_within = 300, .look = 15, .uplink = true, .level = LOG_INFO };
+	rc = read_all(o, argc, argv);
+	if (rc >= 0)
+		return rc;
+	if (!*o->data)
+		snprintf(o->data, sizeof o->data, "%s", FLAGS_DATA);
+	if (!*o->images)
+		snprintf(o->images, sizeof o->images, "%.*s/images", FLAGS_PATH - 16, o->data);
+	if (!o->address)
+		o->address = o->listen;
+	return -1;
+}

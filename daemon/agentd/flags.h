@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What nanopod-agentd is told on its command line. */
+#ifndef AGENTD_FLAGS_H
+#define AGENTD_FLAGS_H
+
+#include <stdbool.h>
+
+#include "base/log.h"
+
+enum { FLAGS_HOSTS = 64, FLAGS_WORDS = 16, FLAGS_PATH = 512 };
+
+#define FLAGS_DATA "/var/lib/nanopod-agentd"
+
+struct flags {
+	const char *verb;                     /* NULL: serve */
+	char *words[FLAGS_WORDS];             /* what follows the verb */
+	int word_count;
+	char data[FLAGS_PATH], images[FLAGS_PATH];   /* absolute */
+	const char *driver, *listen, *address, *sysfs_root, *test_clock;
+	const char *name, *type, *hosts[FLAGS_HOSTS];
+	int host_count;
+	long nodes, first_port, grace, unknown_grace, ssh_within, look;   /* seconds, but for the first two */
+	bool uplink, json, plain, destroy;
+	enum log_level level;
+};
+
+/* -1: go on; else an exit status: help or version was told, or what is wrong was (on stderr). */
+int flags_read(struct flags *o, int argc, char **argv);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/gpu_challenge.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+
+#define LIBRARY "libcuda.so.1"
+#define MULTIPLIER 6364136223846793005ULL
+#define INCREMENT 1442695040888963407ULL
+#define SPREAD 0x9e3779b97f4a7c15ULL
+
+enum { BLOCKS = 1024, THREADS = 256, LANES = BLOCKS * THREADS, ROUNDS = 65536, SAMPLES = 64 };
+
+typedef unsigned long long device_pointer;
+
+/* Every function begins alike: i is this thread's number, d how many there are. */
+#define HEAD(name, parameters) \
+	".visible .entry " name "(" parameters ")\n{\n" \
+	".reg .pred %q;\n.reg .u32 %a, %b, %c;\n.reg .u64 %p, %n, %s, %i, %d, %v, %t, %k, %e;\n" \
+	"mov.u32 %a, %ctaid.x;\nmov.u32 %b, %ntid.x;\nmov.u32 %c, %tid.x;\n" \
+	"mul.wide.u32 %i, %a, %b;\ncvt.u64.u32 %t, %c;\nadd.u64 %i, %i, %t;\n" \
+	"mov.u32 %a, %nctaid.x;\nmul.wide.u32 %d, %a, %b;\n" \
+	"ld.param.u64 %p, [x0];\nld.param.u64 %n, [x1];\nld.param.u64 %s, [x2];\ncvta.to.global.u64 %p, %p;\n"
+#define THREE ".param .u64 x0, .param .u64 x1, .param .u64 x2"
+#define FOUR THREE ", .param .u64 x3"
+
+static const char program[] =
+	".version 6.0\n.target sm_50\n.address_size 64\n"
+	/* fill(p, n, seed): p[i] = (i ^ seed) * SPREAD */
+	HEAD("fill", THREE)
+	"mov.u64 %k, 0x9e3779b97f4a7c15;\n"
+	"L: setp.ge.u64 %q, %i, %n;\n@%q bra E;\n"
+	"xor.b64 %v, %i, %s;\nmul.lo.u64 %v, %v, %k;\nshl.b64 %t, %i, 3;\nadd.u64 %t, %p, %t;\nst.global.u64 [%t], %v;\n"
+	"add.u64 %i, %i, %d;\nbra L;\nE: ret;\n}\n"
+	/* look(p, n, seed, wrong): counts what is not so */
+	HEAD("look", FOUR)
+	"ld.param.u64 %e, [x3];\ncvta.to.global.u64 %e, %e;\nmov.u64 %k, 0x9e3779b97f4a7c15;\n"
+	"L: setp.ge.u64 %q, %i, %n;\n@%q bra E;\n"
+	"xor.b64 %v, %i, %s;\nmul.lo.u64 %v, %v, %k;\nshl.b64 %t, %i, 3;\nadd.u64 %t, %p, %t;\nld.global.u64 %t, [%t];\n"
+	"setp.eq.u64 %q, %t, %v;\n@%q bra N;\nmov.u64 %t, 1;\natom.global.add.u64 %v, [%e], %t;\n"
+	"N: add.u64 %i, %i, %d;\nbra L;\nE: ret;\n}\n"
+	/* sums(p, n, seed): p[i] = seed + i, n times multiplied and added to */
+	HEAD("sums", THREE)
+	"mov.u64 %k, 6364136223846793005;\nmov.u64 %e, 1442695040888963407;\nadd.u64 %v, %s, %i;\n"
+	"L: setp.eq.u64 %q, %n, 0;\n@%q bra E;\nmul.lo.u64 %v, %v, %k;\nadd.u64 %v, %v, %e;\nsub.u64 %n, %n, 1;\nbra L;\n"
+	"E: shl.b64 %t, %i, 3;\nadd.u64 %t, %p, %t;\nst.global.u64 [%t], %v;\nret;\n}\n";
+
+struct cuda {
+	void *library;
+	int (*init)(unsigned);
+	int (*count)(int *);
+	int (*get)(int *, int);
+	int (*name)(char *, int, int);
+	int (*total)(size_t *, int);
+	int (*retain)(void **, int);
+	int (*release)(int);
+	int (*current)(void *);
+	int (*room)(size_t *, size_t *);
+	int (*alloc)(device_pointer *, size_t);
+	int (*free)(device_pointer);
+	int (*fetch)(void *, device_pointer, size_t);
+	int (*set)(device_pointer, unsigned char, size_t);
+	int (*load)(void **, const void *);
+	int (*unload)(void *);
+	int (*function)(void **, void *, const char *);
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+	int (*wait)(void);
+};
+
+static const struct {
+	const char *name;
+	size_t at;
+} symbols[] = {
+	{ "cuInit", offsetof(struct cuda, init) },
+	{ "cuDeviceGetCount", offsetof(struct cuda, count) },
+	{ "cuDeviceGet", offsetof(struct cuda, get) },
+	{ "cuDeviceGetName", offsetof(struct cuda, name) },
+	{ "cuDeviceTotalMem_v2", offsetof(struct cuda, total) },
+	{ "cuDevicePrimaryCtxRetain", offsetof(struct cuda, retain) },
+	{ "cuDevicePrimaryCtxRelease_v2", offsetof(struct cuda, release) },
+	{ "cuCtxSetCurrent", offsetof(struct cuda, current) },
+	{ "cuMemGetInfo_v2", offsetof(struct cuda, room) },
+	{ "cuMemAlloc_v2", offsetof(struct cuda, alloc) },
+	{ "cuMemFree_v2", offsetof(struct cuda, free) },
+	{ "cuMemcpyDtoH_v2", offsetof(struct cuda, fetch) },
+	{ "cuMemsetD8_v2", offsetof(struct cuda, set) },
+	{ "cuModuleLoadData", offsetof(struct cuda, load) },
+	{ "cuModuleUnload", offsetof(struct cuda, unload) },
+	{ "cuModuleGetFunction", offsetof(struct cuda, function) },
+	{ "cuLaunchKernel", offsetof(struct cuda, launch) },
+	{ "cuCtxSynchronize", offsetof(struct cuda, wait) },
+};
+
+int gpu_challenge_open(const char *library, struct cuda **out, int *count, struct fail *f)
+{
+	const char *name = library ? library : LIBRARY;
+	struct cuda *c = calloc(1, sizeof *c);
+	int rc = 0;
+
+	if (!c)
+		return fail_set(f, -ENOMEM, "out of memory");
+	c->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	if (!c->library)
+		rc = fail_set(f, -ENOENT, "'%s' cannot be loaded", name);
+	for (size_t i = 0; !rc && i < sizeof symbols / sizeof *symbols; i++) {
+		void *found = dlsym(c->library, symbols[i].name);
+
+		memcpy((char *)c + symbols[i].at, &found, sizeof found);
+		if (!found)
+			rc = fail_set(f, -ENOSYS, "'%s' has no '%s'", name, symbols[i].name);
+	}
+	if (!rc) {
+		int said = c->init(0);
+
+		said = said ? said : c->count(count);
+		if (said)
+			rc = fail_set(f, -EIO, "'%s' gives error %d when it begins", name, said);
+	}
+	if (rc)
+		gpu_challenge_close(c);
+	else
+		*out = c;
+	return rc;
+}
+
+void gpu_challenge_close(struct cuda *c)
+{
+	if (c && c->library)
+		dlclose(c->library);
+	free(c);
+}
+
+/* ---- One GPU ----------------------------------------------------------------------------------- */
+
+struct run {
+	struct cuda *c;
+	void *module;
+	device_pointer memory, wrong;
+	uint64_t words, seed;
+	struct fail *f;
+};
+
+/* Microseconds, or -EIO. */
+static int64_t launch(struct run *r, const char *name, device_pointer p, uint64_t n, device_pointer extra)
+{
+	void *args[] = { &p, &n, &r->seed, &extra, NULL }, *function = NULL;
+	int64_t began = clock_us();
+	int said = r->c->function(&function, r->module, name);
+
+	said = said ? said : r->c->launch(function, BLOCKS, 1, 1, THREADS, 1, 1, 0, NULL, args, NULL);
+	said = said ? said : r->c->wait();
+	if (said)
+		return fail_set(r->f, -EIO, "it gives error %d for '%s'", said, name);
+	return clock_us() - began;
+}
+
+static int64_t per_second(uint64_t n, int64_t us)
+{
+	return (int64_t)((double)n * 1e6 / (double)(us > 0 ? us : 1));
+}
+
+static int fill_and_look(struct run *r, struct gpu_challenge *out)
+{
+	int64_t write[SPEED_RUNS], read[SPEED_RUNS], us;
+	uint64_t wrong = 1;
+
+	for (int i = 0; i < SPEED_RUNS; i++, r->seed = r->seed * MULTIPLIER + INCREMENT) {
+		if ((us = launch(r, "fill", r->memory, r->words, 0)) < 0)
+			return (int)us;
+		write[i] = per_second(r->words * 8, us);
+		if (r->c->set(r->wrong, 0, sizeof wrong))
+			return fail_set(r->f, -EIO, "it cannot write its memory");
+		if ((us = launch(r, "look", r->memory, r->words, r->wrong)) < 0)
+			return (int)us;
+		read[i] = per_second(r->words * 8, us);
+		if (r->c->fetch(&wrong, r->wrong, sizeof wrong))
+			return fail_set(r->f, -EIO, "its memory cannot be read");
+		if (wrong)
+			return fail_set(r->f, -EBADMSG, "of %" PRIu64 " MiB of its memory, %" PRIu64 " words do not hold what was written",
+				r->words >> 17, wrong);
+	}
+	speed_of(write, &out->write);
+	speed_of(read, &out->read);
+	return 0;
+}
+
+static uint64_t expected(uint64_t seed, uint64_t lane)
+{
+	uint64_t v = seed + lane;
+
+	for (int i = 0; i < ROUNDS; i++)
+		v = v * MULTIPLIER + INCREMENT;
+	return v;
+}
+
+static int sums(struct run *r, struct gpu_challenge *out)
+{
+	int64_t runs[SPEED_RUNS], us;
+	uint64_t got = 0;
+
+	for (int i = 0; i < SPEED_RUNS; i++, r->seed = r->seed * MULTIPLIER + INCREMENT) {
+		if ((us = launch(r, "sums", r->memory, ROUNDS, 0)) < 0)
+			return (int)us;
+		runs[i] = per_second((uint64_t)LANES * ROUNDS, us);
+		for (uint64_t k = 0; k < SAMPLES; k++) {
+			uint64_t lane = (r->seed + k * SPREAD) % LANES;
+
+			if (r->c->fetch(&got, r->memory + lane * 8, sizeof got))
+				return fail_set(r->f, -EIO, "its memory cannot be read");
+			if (got != expected(r->seed, lane))
+				return fail_set(r->f, -EBADMSG, "it counts wrong");
+		}
+	}
+	speed_of(runs, &out->sums);
+	return 0;
+}
+
+/* As much of the free memory as it gives, from nine tenths down. */
+static int take_memory(struct run *r, struct gpu_challenge *out)
+{
+	size_t room = 0, total = 0, bytes;
+
+	if (r->c->room(&room, &total))
+		return fail_set(r->f, -EIO, "it does not tell its free memory");
+	for (bytes = room / 10 * 9 / 8 * 8; bytes >= (size_t)LANES * 8; bytes = bytes / 16 * 15 / 8 * 8)
+		if (r->c->alloc(&r->memory, bytes) == 0) {
+			r->words = bytes / 8;
+			out->tested = (int64_t)bytes;
+			return r->c->alloc(&r->wrong, 8) ? fail_set(r->f, -EIO, "it gives no memory") : 0;
+		}
+	return fail_set(r->f, -EIO, "it gives no memory: %zu MiB are free", room >> 20);
+}
+
+static int in_context(struct run *r, struct gpu_challenge *out)
+{
+	int said = r->c->load(&r->module, program), rc;
+
+	if (said)
+		return fail_set(r->f, -EIO, "it does not take the program (error %d)", said);
+	rc = take_memory(r, out);
+	rc = rc ? rc : fill_and_look(r, out);
+	rc = rc ? rc : sums(r, out);
+	if (r->wrong)
+		r->c->free(r->wrong);
+	if (r->memory)
+		r->c->free(r->memory);
+	r->c->unload(r->module);
+	return rc;
+}
+
+int gpu_challenge_run(struct cuda *c, int index, struct gpu_challenge *out, struct fail *f)
+{
+	struct run r = { .c = c, .f = f };
+	struct gpu_challenge made = { .memory = 0 };
+	void *context = NULL;
+	size_t total = 0;
+	int device, rc;
+
+	if (getrandom(&r.seed, sizeof r.seed, 0) != sizeof r.seed)
+		return fail_set(f, -EIO, "there is no randomness");
+	if (c->get(&device, index) || c->name(made.name, sizeof made.name, device) || c->total(&total, device))
+		return fail_set(f, -EIO, "it does not say what it is");
+	made.name[sizeof made.name - 1] = '\0';
+	made.memory = total <= INT64_MAX ? (int64_t)total : 0;
+	if (c->retain(&context, device))
+		return fail_set(f, -EIO, "it cannot be used: another may hold it for itself");
+	rc = c->current(context) ? fail_set(f, -EIO, "it cannot be used") : in_context(&r, &made);
+	c->current(NULL);
+	c->release(device);
+	if (!rc)
+		*out = made;
+	return rc;
+}

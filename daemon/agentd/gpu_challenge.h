@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is the GPU there, with the memory that it claims? Nearly all of its memory is filled with numbers that follow
+ * from a random seed and read back, and sums that follow from it are compared with this machine's own. By
+ * CUDA's driver interface, loaded and never linked. Call it in a child: it hangs where the GPU does. Written from the
+ * interface's documentation: it was run against a stand-in only, never on a GPU.
+ */
+#ifndef AGENTD_GPU_CHALLENGE_H
+#define AGENTD_GPU_CHALLENGE_H
+
+#include <stdint.h>
+
+#include "agentd/speed.h"
+#include "base/fail.h"
+
+struct gpu_challenge {
+	char name[96];
+	int64_t memory;              /* bytes that it claims */
+	int64_t tested;              /* that were filled and read back */
+	struct speed write, read;    /* bytes a second */
+	struct speed sums;           /* multiplications a second */
+};
+
+struct cuda;
+
+/* library: NULL is libcuda.so.1. *count GPUs. 0, -ENOENT (no library), -ENOSYS (it lacks a function), -EIO. */
+int gpu_challenge_open(const char *library, struct cuda **out, int *count, struct fail *f);
+void gpu_challenge_close(struct cuda *c);
+
+/* 0; -EBADMSG: it has not the memory, or cannot count; -EIO: it refused something. */
+int gpu_challenge_run(struct cuda *c, int index, struct gpu_challenge *out, struct fail *f);
+
+#endif

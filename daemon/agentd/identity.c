@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/identity.h"
+
+#include <errno.h>
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agentd/base64.h"
+#include "agentd/keep.h"
+#include "base/str.h"
+#include "market/client.h"
+
+enum { KEY_MAX = 4096, PUBLIC_BYTES = 32, SIGNATURE_BYTES = 64 };
+
+void identity_release(struct identity *i)
+{
+	EVP_PKEY_free(i->key);
+	i->key = NULL;
+}
+
+/* ---- The key ------------------------------------------------------------------------------ */
+
+static int read_key(const char *path, EVP_PKEY **out, struct fail *f)
+{
+	struct stat st;
+	struct buf text;
+	BIO *from;
+	int rc;
+
+	if (stat(path, &st) != 0)
+		return fail_errno(f, -errno, errno, "cannot read '%s'", path);
+	if (st.st_mode & 077)
+		return fail_set(f, -EPERM, "others may read '%s'; 'chmod 600 %s' closes it", path, path);
+	buf_init(&text, KEY_MAX);
+	rc = buf_read_file(&text, path);
+	from = rc ? NULL : BIO_new_mem_buf(buf_text(&text), (int)text.len);
+	*out = from ? PEM_read_bio_PrivateKey(from, NULL, NULL, NULL) : NULL;
+	BIO_free(from);
+	if (text.data)
+		explicit_bzero(text.data, text.cap);
+	buf_release(&text);
+	if (*out && EVP_PKEY_is_a(*out, "ED25519"))
+		return 0;
+	EVP_PKEY_free(*out);
+	*out = NULL;
+	return fail_set(f, -EINVAL, "'%s' holds no Ed25519 key", path);
+}
+
+static int write_key(const char *path, EVP_PKEY *key, struct fail *f)
+{
+	BIO *to = BIO_new(BIO_s_secmem());
+	char *text = NULL;
+	long len = 0;
+	int rc;
+
+	if (to && PEM_write_bio_PrivateKey(to, key, NULL, NULL, 0, NULL, NULL) == 1)
+		len = BIO_get_mem_data(to, &text);
+	rc = len > 0 ? keep_bytes(path, text, (size_t)len, 0600, f) : fail_set(f, -EIO, "cannot write down the new key");
+	BIO_free(to);
+	return rc;
+}
+
+int identity_make_key(const char *data, struct identity *i, struct fail *f)
+{
+	char path[KEEP_PATH];
+	int rc = keep_path(path, data, "key", NULL);
+
+	if (rc)
+		return fail_set(f, rc, "the path of '%s' is too long", data);
+	rc = read_key(path, &i->key, f);
+	if (rc != -ENOENT)
+		return rc;
+	i->key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+	if (!i->key)
+		return fail_set(f, -EIO, "OpenSSL cannot make an Ed25519 key");
+	return write_key(path, i->key, f);
+}
+
+int identity_public(const struct identity *i, struct buf *out, struct fail *f)
+{
+	unsigned char bytes[PUBLIC_BYTES];
+	size_t len = sizeof bytes;
+
+	if (EVP_PKEY_get_raw_public_key(i->key, bytes, &len) != 1 || base64_put(out, bytes, len) != 0)
+		return fail_set(f, -EIO, "cannot tell the public key");
+	return 0;
+}
+
+int identity_sign(const struct identity *i, const char *text, size_t len, struct buf *out, struct fail *f)
+{
+	unsigned char bytes[SIGNATURE_BYTES];
+	size_t size = sizeof bytes;
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	bool good = ctx && EVP_DigestSignInit(ctx, NULL, NULL, NULL, i->key) == 1 &&
+		EVP_DigestSign(ctx, bytes, &size, (const unsigned char *)text, len) == 1 && base64_put(out, bytes, size) == 0;
+
+	EVP_MD_CTX_free(ctx);
+	return good ? 0 : fail_set(f, -EIO, "OpenSSL cannot sign");
+}
+
+/* ---- The machine -------------------------------------------------------------------------- */
+
+static void hash_hex(const char *salt, const char *text, char room[IDENTITY_MACHINE])
+{
+	unsigned char sum[SHA256_DIGEST_LENGTH];
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+
+	memset(sum, 0, sizeof sum);
+	if (ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1 && EVP_DigestUpdate(ctx, salt, strlen(salt)) == 1 &&
+		EVP_DigestUpdate(ctx, text, strlen(text)) == 1)
+		EVP_DigestFinal_ex(ctx, sum, NULL);
+	EVP_MD_CTX_free(ctx);
+	for (size_t n = 0; n < sizeof sum; n++)
+		snprintf(room + 2 * n, 3, "%02x", sum[n]);
+}
+
+static int own_machine_id(const char *data, struct buf *out, struct fail *f)
+{
+	unsigned char bytes[16];
+	char path[KEEP_PATH];
+
+	if (keep_path(path, data, "machine-id", NULL) != 0)
+		return fail_set(f, -ENAMETOOLONG, "the path of '%s' is too long", data);
+	if (buf_read_file(out, path) == 0 && out->len)
+		return 0;
+	if (RAND_bytes(bytes, sizeof bytes) != 1)
+		return fail_set(f, -EIO, "no random bytes");
+	for (size_t n = 0; n < sizeof bytes; n++)
+		buf_addf(out, "%02x", bytes[n]);
+	buf_addc(out, '\n');
+	return keep_bytes(path, buf_text(out), out->len, 0600, f);
+}
+
+int identity_find_machine(const char *data, char room[IDENTITY_MACHINE], struct fail *f)
+{
+	struct buf id;
+	int rc = 0;
+
+	buf_init(&id, 256);
+	if (buf_read_file(&id, "/etc/machine-id") != 0 || id.len < 32) {
+		buf_clear(&id);
+		rc = own_machine_id(data, &id, f);
+	}
+	while (id.len && (id.data[id.len - 1] == '\n' || id.data[id.len - 1] == ' '))
+		buf_cut(&id, id.len - 1);
+	if (!rc)
+		hash_hex("nanopod-agent-machine\n", buf_text(&id), room);
+	buf_release(&id);
+	return rc;
+}
+
+void identity_prefix(const struct identity *i, char room[IDENTITY_PREFIX])
+{
+	char hex[IDENTITY_MACHINE];
+	struct buf key;
+
+	/* Not the agent's id: two markets give the same one, and both may have an agent on this machine. */
+	buf_init(&key, 256);
+	identity_public(i, &key, NULL);
+	hash_hex("nanopod-agent-prefix\n", buf_text(&key), hex);
+	buf_release(&key);
+	snprintf(room, IDENTITY_PREFIX, "np%.6s", hex);
+}
+
+/* ---- The file ----------------------------------------------------------------------------- */
+
+int identity_load(const char *data, struct identity *out, struct fail *f)
+{
+	struct identity i = { 0 };
+	char path[KEEP_PATH];
+	json_t *j = NULL;
+	int rc = keep_path(path, data, "agent.json", NULL);
+
+	if (rc)
+		return fail_set(f, rc, "the path of '%s' is too long", data);
+	rc = keep_load(path, &j, f);
+	if (rc == -ENOENT)
+		return fail_set(f, rc, "this machine has not joined a market (no '%s'); 'nanopod-agentd join URL' does that", path);
+	if (rc)
+		return rc;
+	keep_text(j, "url", i.url, sizeof i.url);
+	keep_text(j, "pin", i.pin, sizeof i.pin);
+	keep_text(j, "agent", i.agent, sizeof i.agent);
+	keep_text(j, "name", i.name, sizeof i.name);
+	keep_text(j, "account", i.account, sizeof i.account);
+	keep_text(j, "machine", i.machine, sizeof i.machine);
+	i.plain = keep_bool(j, "plain");
+	i.fenced = keep_bool(j, "fenced");
+	i.generation = (uint64_t)keep_int(j, "generation", 0);
+	json_decref(j);
+	if (!*i.url || !*i.agent)
+		return fail_set(f, -EINVAL, "'%s' is damaged: no URL or no agent in it", path);
+	rc = keep_path(path, data, "key", NULL);
+	rc = rc ? rc : read_key(path, &i.key, f);
+	if (!rc)
+		*out = i;
+	return rc;
+}
+
+int identity_save(const char *data, const struct identity *i, struct fail *f)
+{
+	char path[KEEP_PATH];
+	int rc = keep_path(path, data, "agent.json", NULL);
+
+	if (rc)
+		return fail_set(f, rc, "the path of '%s' is too long", data);
+	return keep_json(path, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:I}", "url", i->url, "pin", i->pin, "agent", i->agent,
+		"name", i->name, "account", i->account, "machine", i->machine, "plain", i->plain, "fenced", i->fenced,
+		"generation", (json_int_t)i->generation), f);
+}
+
+void identity_forget(const char *data)
+{
+	static const char *const names[] = { "agent.json", "key", "machine-id" };
+	char path[KEEP_PATH];
+
+	for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+		if (keep_path(path, data, names[n], NULL) == 0)
+			unlink(path);
+}
+
+/* ---- The market's URL ---------------------------------------------------------------------- */
+
+static bool pin_is_good(const char *pin)
+{
+	struct buf bytes;
+	bool good;
+
+	if (!str_starts(pin, "sha256//") || strlen(pin) >= IDENTITY_PIN)
+		return false;
+	buf_init(&bytes, 64);
+	good = base64_take(pin + 8, strlen(pin + 8), &bytes) == 0 && bytes.len == SHA256_DIGEST_LENGTH;
+	buf_release(&bytes);
+	return good;
+}
+
+int identity_take_url(struct identity *i, const char *given, struct fail *f)
+{
+	const char *hash = strchr(given, '#');
+	size_t len = hash ? (size_t)(hash - given) : strlen(given);
+	struct client *probe = NULL;
+	int rc;
+
+	if (len >= sizeof i->url)
+		return fail_set(f, CLIENT_BAD_SETUP, "the URL is too long");
+	memcpy(i->url, given, len);
+	i->url[len] = '\0';
+	i->pin[0] = '\0';
+	if (hash && strncasecmp(i->url, "https://", 8) != 0)
+		return fail_set(f, CLIENT_BAD_SETUP, "'%.200s' has a pin and is not https://", i->url);
+	if (hash && !pin_is_good(hash + 1))
+		return fail_set(f, CLIENT_BAD_SETUP, "what follows '#' in the URL is no pin: it looks like sha256//BASE64, as the market tells it");
+	if (hash)
+		snprintf(i->pin, sizeof i->pin, "%s", hash + 1);
+	/* The client's own rules on what may carry a token. */
+	rc = client_new(&(struct client_setup){ .url = i->url, .token = "npk_x", .plain = i->plain }, &probe, f);
+	client_free(probe);
+	if (rc && strncasecmp(i->url, "http://", 7) == 0 && client_check_url(i->url, NULL) == 0)
+		return fail_set(f, rc, "everybody on the way to '%.200s' could read the token: use https://, a tunnel, or --plain where you "
+			"know the way", i->url);
+	return rc;
+}

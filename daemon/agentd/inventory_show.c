@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inventory told: as JSON to the market, and as text to whoever owns the machine. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agentd/inventory.h"
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+/* What is not known is left out. */
+static void put_int(json_t *o, const char *key, int64_t n)
+{
+	if (n >= 0)
+		json_object_set_new(o, key, json_integer(n));
+}
+
+static void put_text(json_t *o, const char *key, const char *text)
+{
+	if (text && *text)
+		json_object_set_new(o, key, json_stringn_nocheck(text, strlen(text)));
+}
+
+static void put_bool(json_t *o, const char *key, int64_t n)
+{
+	if (n == 0 || n == 1)
+		json_object_set_new(o, key, json_boolean(n == 1));
+}
+
+static json_t *gpu_json(const struct gpu *g)
+{
+	json_t *o = json_object(), *link = json_object();
+	char ids[16];
+
+	put_text(o, "address", g->pci.address);
+	snprintf(ids, sizeof ids, "%04x:%04x", g->pci.vendor & 0xffff, g->pci.device & 0xffff);
+	put_text(o, "ids", ids);
+	snprintf(ids, sizeof ids, "%04x:%04x", g->pci.sub_vendor & 0xffff, g->pci.sub_device & 0xffff);
+	put_text(o, "subsystem", ids);
+	put_text(o, "accelerator", g->market);
+	put_text(o, "form_factor", g->form_factor);
+	put_text(o, "name", g->name);
+	put_text(o, "name_from", g->name_from);
+	put_int(o, "memory", g->memory);
+	put_text(o, "memory_from", g->memory_from);
+	put_text(o, "driver", g->pci.driver);
+	put_text(o, "driver_version", g->driver_version);
+	put_int(link, "generation", g->pci.gen);
+	put_int(link, "generation_max", g->pci.gen_max);
+	put_int(link, "width", g->pci.width);
+	put_int(link, "width_max", g->pci.width_max);
+	put_int(link, "width_slot", g->pci.width_slot ? g->pci.width_slot : -1);
+	json_object_set_new(o, "link", link);
+	put_int(o, "numa_node", g->pci.numa);
+	put_int(o, "iommu_group", g->pci.iommu_group);
+	put_int(o, "bar", g->pci.bar_max ? (int64_t)g->pci.bar_max : -1);
+	put_text(o, "power_state", g->pci.power_state);
+	put_int(o, "sriov_total", g->pci.sriov_total);
+	put_int(o, "sriov_used", g->pci.sriov_now);
+	put_int(o, "power_limit_milliwatts", g->power_limit);
+	put_int(o, "power_limit_min_milliwatts", g->power_min);
+	put_int(o, "power_limit_max_milliwatts", g->power_max);
+	put_text(o, "partition", g->partition);
+	put_bool(o, "ecc", g->ecc);
+	put_bool(o, "mig", g->mig);
+	if (g->integrated)
+		put_bool(o, "integrated", 1);
+	if (g->asleep)
+		put_bool(o, "asleep", 1);
+	return o;
+}
+
+static json_t *disks_json(const struct inventory *v)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < v->disk_count; i++) {
+		json_t *o = json_object();
+
+		put_text(o, "name", v->disks[i].name);
+		put_text(o, "model", v->disks[i].model);
+		put_int(o, "bytes", v->disks[i].bytes);
+		put_bool(o, "rotational", v->disks[i].rotational);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *nics_json(const struct inventory *v)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < v->nic_count; i++) {
+		json_t *o = json_object();
+
+		put_text(o, "name", v->nics[i].name);
+		put_text(o, "driver", v->nics[i].driver);
+		put_text(o, "state", v->nics[i].state);
+		put_int(o, "megabits", v->nics[i].speed);
+		put_text(o, "rdma", v->nics[i].rdma);
+		put_int(o, "numa_node", v->nics[i].numa);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *cpu_json(const struct inventory *v)
+{
+	json_t *o = json_object();
+
+	put_text(o, "model", v->cpu.model);
+	put_text(o, "architecture", v->cpu.arch);
+	put_int(o, "sockets", v->cpu.sockets);
+	put_int(o, "cores", v->cpu.cores);
+	put_int(o, "threads", v->cpu.threads);
+	return o;
+}
+
+/* "sold_as" and, for who reads texts alone, "accelerator" and "form_factor" at the top. */
+static void put_kind(json_t *root, const struct inventory *v)
+{
+	struct inventory_kind k;
+	struct fail why = { 0 };
+	char text[128];
+
+	if (inventory_kind(v, 1, &k, &why)) {
+		put_text(root, "not_sold_because", why.text);
+		return;
+	}
+	inventory_kind_text(&k, text, sizeof text);
+	put_text(root, "sold_as", text);
+	put_text(root, "accelerator", k.accelerator);
+	put_text(root, "form_factor", k.form_factor);
+	put_int(root, "num_accelerators", k.gpus);
+}
+
+int inventory_json(const struct inventory *v, struct buf *out)
+{
+	json_t *root = json_object(), *gpus = json_array(), *notes = json_array();
+	char *text;
+	int rc;
+
+	put_text(root, "object", "inventory");
+	put_kind(root, v);
+	json_object_set_new(root, "cpu", cpu_json(v));
+	put_int(root, "memory", v->memory);
+	put_text(root, "kernel", v->kernel);
+	put_int(root, "cgroup", v->cgroup ? v->cgroup : -1);
+	put_int(root, "iommu_groups", v->iommu_groups);
+	put_int(root, "numa_nodes", v->numa_nodes);
+	for (size_t i = 0; i < v->gpu_count; i++)
+		json_array_append_new(gpus, gpu_json(&v->gpus[i]));
+	json_object_set_new(root, "gpus", gpus);
+	json_object_set_new(root, "disks", disks_json(v));
+	json_object_set_new(root, "networks", nics_json(v));
+	for (size_t i = 0; i < v->note_count; i++)
+		json_array_append_new(notes, json_string(v->notes[i]));
+	json_object_set_new(root, "notes", notes);
+	text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
+	json_decref(root);
+	rc = text ? buf_adds(out, text) : -ENOMEM;
+	free(text);
+	return rc;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------- */
+
+/* "80 GiB", "1.5 TiB"; "?" for what is not known. */
+static const char *size_text(int64_t bytes, char room[32])
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	int64_t tenths = bytes;
+	size_t u = 0;
+
+	if (bytes < 0)
+		return "?";
+	if (bytes >= 1024) {
+		for (tenths = bytes, u = 0; tenths >= 1024 * 1024 && u < 4; u++)
+			tenths /= 1024;
+		tenths = tenths * 10 / 1024;
+		u++;
+		if (tenths % 10)
+			snprintf(room, 32, "%" PRId64 ".%" PRId64 " %s", tenths / 10, tenths % 10, units[u]);
+		else
+			snprintf(room, 32, "%" PRId64 " %s", tenths / 10, units[u]);
+	} else {
+		snprintf(room, 32, "%" PRId64 " B", bytes);
+	}
+	return room;
+}
+
+static const char *count_text(int64_t n, char room[32])
+{
+	if (n < 0)
+		return "?";
+	snprintf(room, 32, "%" PRId64, n);
+	return room;
+}
+
+static int gpu_line(const struct gpu *g, struct buf *out)
+{
+	char memory[32], watts[32] = "";
+
+	if (g->power_limit > 0)
+		snprintf(watts, sizeof watts, ", %" PRId64 " W", g->power_limit / 1000);
+	return buf_addf(out, "  gpu      %s  %s: %s%s%s, %s, PCIe %d.0 x%d of %d.0 x%d%s, driver %s %s%s%s\n", g->pci.address, g->market,
+		g->name, *g->form_factor ? ", " : "", g->form_factor, size_text(g->memory, memory), g->pci.gen, g->pci.width,
+		g->pci.gen_max, g->pci.width_max, watts, *g->pci.driver ? g->pci.driver : "none", g->driver_version,
+		g->integrated ? " (the processor's own, not sold)" : "", g->asleep ? " (asleep)" : "");
+}
+
+static int disk_lines(const struct inventory *v, struct buf *out)
+{
+	char bytes[32];
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < v->disk_count; i++)
+		rc = buf_addf(out, "  disk     %s  %s%s%s%s\n", v->disks[i].name, size_text(v->disks[i].bytes, bytes),
+			*v->disks[i].model ? ", " : "", v->disks[i].model, v->disks[i].rotational == 1 ? ", turns" : "");
+	return rc;
+}
+
+static int nic_lines(const struct inventory *v, struct buf *out)
+{
+	char speed[32];
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < v->nic_count; i++) {
+		const struct inventory_nic *n = &v->nics[i];
+
+		rc = buf_addf(out, "  network  %s  %s Mbit/s, %s%s%s%s%s\n", n->name, count_text(n->speed, speed), *n->state ? n->state : "?",
+			*n->driver ? ", " : "", n->driver, *n->rdma ? ", " : "", n->rdma);
+	}
+	return rc;
+}
+
+static int kind_line(const struct inventory *v, struct buf *out)
+{
+	struct inventory_kind k;
+	struct fail why = { 0 };
+	char text[128];
+
+	if (inventory_kind(v, 1, &k, &why))
+		return buf_addf(out, "  sold as  nothing: %s\n", why.text);
+	inventory_kind_text(&k, text, sizeof text);
+	return buf_addf(out, "  sold as  %s%s\n", text, k.gpus ? "" : ": a node without accelerator");
+}
+
+int inventory_text(const struct inventory *v, struct buf *out)
+{
+	char a[32], b[32], c[32], memory[32];
+	int rc = buf_addf(out, "  cpu      %s: %s sockets, %s cores, %s threads\n", *v->cpu.model ? v->cpu.model : "?",
+		count_text(v->cpu.sockets, a), count_text(v->cpu.cores, b), count_text(v->cpu.threads, c));
+
+	rc = rc ? rc : buf_addf(out, "  memory   %s\n  kernel   %s, cgroup v%s, %s IOMMU groups, %s NUMA nodes\n",
+		size_text(v->memory, memory), *v->kernel ? v->kernel : "?", v->cgroup == 2 ? "2" : v->cgroup == 1 ? "1" : "?",
+		count_text(v->iommu_groups, a), count_text(v->numa_nodes, b));
+	for (size_t i = 0; !rc && i < v->gpu_count; i++)
+		rc = gpu_line(&v->gpus[i], out);
+	rc = rc ? rc : disk_lines(v, out);
+	rc = rc ? rc : nic_lines(v, out);
+	for (size_t i = 0; !rc && i < v->note_count; i++)
+		rc = buf_addf(out, "  note     %s\n", v->notes[i]);
+	return rc ? rc : kind_line(v, out);
+}
+
+int inventory_verb(const char *sysfs_root, bool json, FILE *out, FILE *err)
+{
+	struct inventory *v = NULL;
+	struct buf text;
+	int rc = inventory_read(&(struct inventory_setup){ .root = sysfs_root }, &v);
+
+	buf_init(&text, INVENTORY_JSON_MAX);
+	rc = rc ? rc : json ? inventory_json(v, &text) : inventory_text(v, &text);
+	if (!rc && (fprintf(out, "%s%s", buf_text(&text), json ? "\n" : "") < 0 || fflush(out)))
+		rc = -EIO;
+	if (rc)
+		fprintf(err, "nanopod-agentd: cannot tell what this machine has: %s\n", strerror(-rc));
+	free(v);
+	buf_release(&text);
+	return rc ? 1 : 0;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/link.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "agentd/courier.h"
+#include "agentd/keep.h"
+#include "agentd/session.h"
+#include "base/clock.h"
+#include "market/client.h"
+
+enum {
+	POLL_SECONDS = 25, POLL_SLACK_MS = 15000, SEND_MS = 30000,
+	PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 30000, REFUSED_PAUSE_MS = 60000,
+	HEALTHY_MS = 45000, TOKEN_MAX = 256, VERSION_MAX = 128,
+};
+
+enum link_state {
+	STATE_DOWN,      /* no session */
+	STATE_TIME,      /* asks what time the market has */
+	STATE_OPENING,   /* has sent its signature */
+	STATE_OPEN,
+	STATE_FENCED,
+};
+
+struct link {
+	struct loop *loop;
+	const struct log *log;
+	const char *data;
+	struct identity *id;
+	struct courier *poller, *sender;
+	struct loop_watch poller_watch, sender_watch;
+	struct loop_timer timer;
+	enum link_state state;
+	char token[TOKEN_MAX], have[VERSION_MAX];
+	bool reading;                          /* a document was handed out and not answered yet */
+	bool sending;                          /* the sender carries something of the owner's */
+	bool away;                             /* it was said that the market is */
+	bool opened, lost;                     /* to be told by link_next() */
+	uint64_t tag;
+	int64_t pause_ms, poll_at, send_at, open_at, heard_ms;
+};
+
+/* ---- Pauses ------------------------------------------------------------------------------- */
+
+static int64_t jitter(int64_t ms)
+{
+	uint32_t r = 0;
+
+	if (getrandom(&r, sizeof r, GRND_NONBLOCK) != sizeof r)
+		r = (uint32_t)clock_us();
+	return ms / 2 + (int64_t)(r % (uint32_t)(ms / 2 + 1));
+}
+
+static int64_t after_failure(struct link *l, int64_t retry_after)
+{
+	int64_t ms = jitter(l->pause_ms);
+
+	l->pause_ms = l->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : l->pause_ms * 2;
+	if (retry_after > 0 && retry_after * 1000 > ms)
+		ms = retry_after * 1000 > 10 * PAUSE_MAX_MS ? 10 * PAUSE_MAX_MS : retry_after * 1000 + jitter(1000);
+	return clock_ms() + ms;
+}
+
+static void heard(struct link *l)
+{
+	l->heard_ms = clock_ms();
+	l->pause_ms = PAUSE_FIRST_MS;
+	if (l->away)
+		log_at(l->log, LOG_INFO, "the market answers again");
+	l->away = false;
+}
+
+static void not_heard(struct link *l, const char *why)
+{
+	if (!l->away)
+		log_at(l->log, LOG_WARN, "the market is away (%s); nodes go on, and it is tried again", why);
+	l->away = true;
+}
+
+static bool is_silence(int rc)
+{
+	return rc == CLIENT_UNREACHABLE || rc == CLIENT_LOST || rc == REASON_UNAVAILABLE || rc == REASON_RATE;
+}
+
+static bool is_fence(int rc)
+{
+	return strcmp(client_code(rc), "fenced") == 0;
+}
+
+/* ---- A session ---------------------------------------------------------------------------- */
+
+static void fence(struct link *l, const char *why)
+{
+	struct fail f = { 0 };
+
+	l->state = STATE_FENCED;
+	l->lost = true;
+	l->id->fenced = true;
+	log_at(l->log, LOG_ERROR, "FENCED: the market says: %s", why);
+	log_at(l->log, LOG_ERROR, "this identity (%s) is in use elsewhere, or its folder was put back from a copy: nothing new is made "
+		"here and nothing told any more; nodes run until their leases end; 'nanopod-agentd join' with a new token makes a new "
+		"identity", l->id->agent);
+	if (identity_save(l->data, l->id, &f) != 0)
+		log_at(l->log, LOG_ERROR, "%s", f.text);
+}
+
+static void ask_time(struct link *l)
+{
+	l->state = STATE_TIME;
+	courier_ask(l->sender, NULL, "GET", "/np/v1", NULL, SEND_MS);
+}
+
+static void open_session(struct link *l, int64_t now)
+{
+	char path[128], *body = NULL;
+	struct fail f = { 0 };
+	json_t *j = NULL;
+
+	if (session_body(l->data, l->id, now, &j, &f) == 0)
+		body = json_dumps(j, JSON_COMPACT);
+	json_decref(j);
+	if (body) {
+		snprintf(path, sizeof path, "/np/v1/agents/%s/session", l->id->agent);
+		l->state = STATE_OPENING;
+		courier_ask(l->sender, NULL, "POST", path, body, SEND_MS);
+	} else {
+		log_at(l->log, LOG_ERROR, "cannot open a session: %s", *f.text ? f.text : "out of memory");
+		l->state = STATE_DOWN;
+		l->open_at = after_failure(l, -1);
+	}
+}
+
+static void session_failed(struct link *l, const struct courier_reply *r)
+{
+	l->state = STATE_DOWN;
+	if (is_fence(r->rc)) {
+		fence(l, r->fail.text);
+		return;
+	}
+	l->open_at = after_failure(l, r->retry_after);
+	if (is_silence(r->rc)) {
+		not_heard(l, r->fail.text);
+		return;
+	}
+	heard(l);
+	log_at(l->log, LOG_ERROR, "the market gives no session: %s", r->fail.text);
+	l->open_at = clock_ms() + jitter(REFUSED_PAUSE_MS);
+}
+
+/* The answers to ask_time and open_session. */
+static void on_session(struct link *l, struct courier_reply *r)
+{
+	json_t *j = r->rc ? NULL : json_loadb(buf_text(&r->body), r->body.len, 0, NULL);
+	int64_t now = keep_int(j, "now", -1);
+
+	if (r->rc) {
+		session_failed(l, r);
+	} else if (l->state == STATE_TIME && now > 0) {
+		heard(l);
+		open_session(l, now);
+	} else if (l->state == STATE_OPENING) {
+		keep_text(j, "token", l->token, sizeof l->token);
+		heard(l);
+		l->state = *l->token ? STATE_OPEN : STATE_DOWN;
+		l->opened = *l->token != '\0';
+		l->have[0] = '\0';
+		l->poll_at = l->send_at = 0;
+	} else {
+		l->state = STATE_DOWN;
+	}
+	if (l->state == STATE_DOWN && !r->rc) {
+		log_at(l->log, LOG_ERROR, "what answers at '%s' is no market that knows agents", l->id->url);
+		l->open_at = clock_ms() + jitter(REFUSED_PAUSE_MS);
+	}
+	json_decref(j);
+}
+
+/* ---- In a session ------------------------------------------------------------------------- */
+
+/* What every answer in a session may say. True where the session is over. */
+static bool session_over(struct link *l, const struct courier_reply *r)
+{
+	if (l->state != STATE_OPEN)
+		return true;
+	if (is_fence(r->rc)) {
+		fence(l, r->fail.text);
+		return true;
+	}
+	if (r->status != 401)
+		return false;
+	log_at(l->log, LOG_WARN, "the session is not known any more (%s); a new one is asked for", r->fail.text);
+	l->state = STATE_DOWN;
+	l->open_at = after_failure(l, r->retry_after);
+	return true;
+}
+
+static void poll_work(struct link *l)
+{
+	struct buf path;
+
+	buf_init(&path, 1024);
+	buf_adds(&path, "/np/v1/agent/work?have=");
+	client_quote(&path, l->have);
+	buf_addf(&path, "&wait=%d", *l->have ? POLL_SECONDS : 0);
+	courier_ask(l->poller, l->token, "GET", buf_text(&path), NULL, POLL_SECONDS * 1000 + POLL_SLACK_MS);
+	buf_release(&path);
+}
+
+/* Whether *out has an event now. */
+static bool on_poll(struct link *l, struct courier_reply *r, struct link_event *out)
+{
+	if (session_over(l, r))
+		return false;
+	if (r->rc) {
+		l->poll_at = after_failure(l, r->retry_after);
+		if (is_silence(r->rc))
+			not_heard(l, r->fail.text);
+		else
+			log_at(l->log, LOG_ERROR, "the market does not say what to do: %s", r->fail.text);
+		return false;
+	}
+	heard(l);
+	l->reading = true;
+	out->kind = LINK_WORK;
+	out->body = r->body;
+	buf_init(&r->body, 1);
+	return true;
+}
+
+static bool on_sent(struct link *l, struct courier_reply *r, struct link_event *out)
+{
+	bool over = session_over(l, r);
+
+	l->sending = false;
+	if (!over && is_silence(r->rc)) {
+		l->send_at = after_failure(l, r->retry_after);
+		not_heard(l, r->fail.text);
+	} else if (!over) {
+		heard(l);
+	}
+	*out = (struct link_event){ .kind = LINK_SENT, .tag = l->tag, .rc = r->rc, .status = r->status, .body = r->body, .fail = r->fail };
+	buf_init(&r->body, 1);
+	return true;
+}
+
+static bool take(struct link *l, struct link_event *out)
+{
+	struct courier_reply r;
+	bool told = false;
+
+	if (courier_take(l->poller, &r)) {
+		told = on_poll(l, &r, out);
+		buf_release(&r.body);
+	}
+	if (!told && courier_take(l->sender, &r)) {
+		if (l->sending)
+			told = on_sent(l, &r, out);
+		else
+			on_session(l, &r);
+		buf_release(&r.body);
+	}
+	return told;
+}
+
+static bool due(int64_t at, int64_t *next)
+{
+	if (at <= clock_ms())
+		return true;
+	if (at < *next)
+		*next = at;
+	return false;
+}
+
+/* Asks what can be asked now; sets the timer for what comes later. */
+static void go_on(struct link *l)
+{
+	int64_t next = INT64_MAX;
+
+	if (l->state == STATE_DOWN && courier_idle(l->sender) && due(l->open_at, &next))
+		ask_time(l);
+	if (l->state == STATE_OPEN && !l->reading && courier_idle(l->poller) && due(l->poll_at, &next))
+		poll_work(l);
+	if (l->state == STATE_OPEN && !l->sending)
+		due(l->send_at, &next);
+	loop_timer_clear(l->loop, &l->timer);
+	if (next != INT64_MAX)
+		loop_timer_set(l->loop, &l->timer, next);
+}
+
+void link_next(struct link *l, struct link_event *out)
+{
+	*out = (struct link_event){ .kind = LINK_NOTHING };
+	if (take(l, out))
+		return;
+	if (l->lost || l->opened) {
+		out->kind = l->lost ? LINK_FENCED : LINK_OPENED;
+		l->lost = l->opened = false;
+		return;
+	}
+	go_on(l);
+}
+
+void link_have(struct link *l, const char *version)
+{
+	l->reading = false;
+	if (*version)
+		snprintf(l->have, sizeof l->have, "%s", version);
+	else
+		l->poll_at = after_failure(l, -1);
+	go_on(l);
+}
+
+bool link_can_send(const struct link *l)
+{
+	return l->state == STATE_OPEN && !l->sending && l->send_at <= clock_ms() && courier_idle(l->sender);
+}
+
+void link_send(struct link *l, uint64_t tag, const char *method, const char *path, char *body)
+{
+	l->sending = true;
+	l->tag = tag;
+	courier_ask(l->sender, l->token, method, path, body, SEND_MS);
+}
+
+bool link_open(const struct link *l)
+{
+	return l->state == STATE_OPEN;
+}
+
+bool link_healthy(const struct link *l)
+{
+	return l->state == STATE_OPEN && !l->away && clock_ms() - l->heard_ms < HEALTHY_MS;
+}
+
+/* ---- Its life ----------------------------------------------------------------------------- */
+
+int link_new(struct loop *loop, int watch_kind, const char *data, struct identity *id, const struct log *log, struct link **out,
+	struct fail *f)
+{
+	struct courier_setup setup = { .url = id->url, .pin = id->pin, .plain = id->plain };
+	struct link *l = calloc(1, sizeof *l);
+	int rc = l ? 0 : fail_set(f, -ENOMEM, "out of memory");
+
+	if (!rc) {
+		l->loop = loop;
+		l->log = log;
+		l->data = data;
+		l->id = id;
+		l->pause_ms = PAUSE_FIRST_MS;
+		l->state = id->fenced ? STATE_FENCED : STATE_DOWN;
+		l->lost = id->fenced;
+		l->poller_watch.kind = l->sender_watch.kind = l->timer.kind = watch_kind;
+		rc = courier_new(&setup, &l->poller, f);
+	}
+	rc = rc ? rc : courier_new(&setup, &l->sender, f);
+	if (!rc) {
+		rc = loop_watch(loop, &l->poller_watch, courier_fd(l->poller), LOOP_READ);
+		rc = rc ? rc : loop_watch(loop, &l->sender_watch, courier_fd(l->sender), LOOP_READ);
+		if (rc)
+			fail_errno(f, rc, -rc, "cannot watch the link");
+	}
+	if (rc) {
+		link_free(l);
+		return rc;
+	}
+	*out = l;
+	return 0;
+}
+
+void link_free(struct link *l)
+{
+	if (!l)
+		return;
+	if (l->poller)
+		loop_forget(l->loop, &l->poller_watch);
+	if (l->sender)
+		loop_forget(l->loop, &l->sender_watch);
+	loop_timer_clear(l->loop, &l->timer);
+	courier_free(l->poller);
+	courier_free(l->sender);
+	explicit_bzero(l->token, sizeof l->token);
+	free(l);
+}

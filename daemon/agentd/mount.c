@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Older C libraries have not all of these. */
+enum { CALL_OPEN_TREE = 428, CALL_MOVE_MOUNT = 429, CALL_MOUNT_SETATTR = 442 };
+enum { TREE_CLONE = 1, TREE_RECURSIVE = 0x8000, EMPTY_PATH = 0x1000, MOVE_F_EMPTY_PATH = 4 };
+enum { ATTR_READ_ONLY = 1, ATTR_IDMAP = 0x100000 };
+enum { PATH_ROOM = 512, OPTIONS_ROOM = 4000, LOOP_TRIES = 64, LOOP_DEVICES = 4096 };
+
+struct attributes {
+	uint64_t set, clear, propagation, users;
+};
+
+int mount_alone(struct fail *f)
+{
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
+		return fail_errno(f, -errno, errno, "cannot have mounts of its own");
+	return 0;
+}
+
+/* ---- Owners --------------------------------------------------------------------------------- */
+
+static int write_map(pid_t pid, const char *file, uid_t first)
+{
+	char path[64], text[64];
+	int fd, error = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+	snprintf(text, sizeof text, "0 %u %d", first, MOUNT_IDS);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		error = errno;
+	close(fd);
+	return -error;
+}
+
+/* The child's own end of life is when the parent closes its end of the pipe. */
+_Noreturn static void hold_users(int ready, int end)
+{
+	char c = unshare(CLONE_NEWUSER) == 0 ? 'y' : 'n';
+
+	if (write(ready, &c, 1) == 1)
+		while (read(end, &c, 1) < 0 && errno == EINTR)
+			;
+	_exit(0);
+}
+
+static int take_users(pid_t pid, int ready, uid_t first, int *fd)
+{
+	char c = 'n', path[64];
+	int rc;
+
+	if (read(ready, &c, 1) != 1 || c != 'y')
+		return -EPERM;
+	rc = write_map(pid, "uid_map", first);
+	if (!rc)
+		rc = write_map(pid, "gid_map", first);
+	if (rc)
+		return rc;
+	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
+	rc = open(path, O_RDONLY | O_CLOEXEC);
+	if (rc < 0)
+		return -errno;
+	*fd = rc;
+	return 0;
+}
+
+int mount_users(uid_t first, int *fd, struct fail *f)
+{
+	int ready[2] = { -1, -1 }, end[2] = { -1, -1 }, rc = 0;
+	pid_t pid = -1;
+
+	if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(end, O_CLOEXEC) != 0 || (pid = fork()) < 0)
+		rc = -errno;
+	if (pid == 0) {
+		close(end[1]);
+		hold_users(ready[1], end[0]);
+	}
+	for (int i = 0; i < 2; i++) {
+		int *mine = i == 0 ? &ready[1] : &end[0];
+
+		if (*mine >= 0)
+			close(*mine);
+	}
+	if (!rc)
+		rc = take_users(pid, ready[0], first, fd);
+	if (ready[0] >= 0)
+		close(ready[0]);
+	if (end[1] >= 0)
+		close(end[1]);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return rc ? fail_errno(f, rc, -rc, "cannot make a user namespace") : 0;
+}
+
+/* ---- Folders -------------------------------------------------------------------------------- */
+
+int mount_shifted(int users, const char *from, const char *at, struct fail *f)
+{
+	struct attributes a = { .set = ATTR_IDMAP | ATTR_READ_ONLY, .users = (uint64_t)users };
+	int fd = (int)syscall(CALL_OPEN_TREE, AT_FDCWD, from, TREE_CLONE | O_CLOEXEC), error = 0;
+
+	if (fd < 0)
+		return fail_errno(f, -errno, errno, "cannot take the folder '%s'", from);
+	if (syscall(CALL_MOUNT_SETATTR, fd, "", EMPTY_PATH, &a, sizeof a) != 0 ||
+			syscall(CALL_MOVE_MOUNT, fd, "", AT_FDCWD, at, MOVE_F_EMPTY_PATH) != 0)
+		error = errno;
+	close(fd);
+	return error ? fail_errno(f, -error, error, "cannot shift the owners of '%s'", from) : 0;
+}
+
+int mount_overlay(const char *lower, const char *upper, const char *work, const char *at, struct fail *f)
+{
+	char options[OPTIONS_ROOM];
+
+	if (snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s", lower, upper, work) >= (int)sizeof options)
+		return fail_set(f, -ENAMETOOLONG, "'%s' is too long a path for an overlay", at);
+	if (mount("overlay", at, "overlay", 0, options) != 0)
+		return fail_errno(f, -errno, errno, "cannot lay '%s' over the image", upper);
+	return 0;
+}
+
+int mount_empty(const char *at, struct fail *f)
+{
+	if ((mkdir(at, 0755) != 0 && errno != EEXIST) || mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") != 0)
+		return fail_errno(f, -errno, errno, "cannot mount an empty folder at '%s'", at);
+	return 0;
+}
+
+int mount_sys(struct fail *f)
+{
+	unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+	int groups = (int)syscall(CALL_OPEN_TREE, AT_FDCWD, "/sys/fs/cgroup", TREE_CLONE | TREE_RECURSIVE | O_CLOEXEC), error = 0;
+
+	if (groups < 0 || mount("sysfs", "/sys", "sysfs", flags, NULL) != 0 ||
+			syscall(CALL_MOVE_MOUNT, groups, "", AT_FDCWD, "/sys/fs/cgroup", MOVE_F_EMPTY_PATH) != 0)
+		error = errno;
+	if (groups >= 0)
+		close(groups);
+	return error ? fail_errno(f, -error, error, "cannot show the network's own '/sys'") : 0;
+}
+
+/* ---- Disks in files ------------------------------------------------------------------------- */
+
+bool mount_file_works(void)
+{
+	int fd = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+bool mount_file_busy(const char *file)
+{
+	char path[PATH_ROOM], text[PATH_ROOM];
+	bool busy = false;
+
+	for (int i = 0; i < LOOP_DEVICES && !busy; i++) {
+		ssize_t n = -1;
+		int fd;
+
+		snprintf(path, sizeof path, "/sys/block/loop%d/loop/backing_file", i);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0) {
+			n = read(fd, text, sizeof text - 1);
+			close(fd);
+		}
+		text[n > 0 ? n : 0] = '\0';
+		text[strcspn(text, "\n")] = '\0';
+		busy = n > 0 && strcmp(text, file) == 0;
+	}
+	return busy;
+}
+
+/* A free device may be somebody else's by the time that it is opened: then the next is tried. */
+static int attach(int control, int file, char path[static PATH_ROOM])
+{
+	for (int i = 0; i < LOOP_TRIES; i++) {
+		struct loop_config c = { .fd = (unsigned)file, .info = { .lo_flags = LO_FLAGS_AUTOCLEAR } };
+		int number = ioctl(control, LOOP_CTL_GET_FREE), fd;
+
+		if (number < 0)
+			return -errno;
+		snprintf(path, PATH_ROOM, "/dev/loop%d", number);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		if (ioctl(fd, LOOP_CONFIGURE, &c) == 0)
+			return fd;
+		number = errno;
+		close(fd);
+		if (number != EBUSY)
+			return -number;
+	}
+	return -EBUSY;
+}
+
+int mount_file(const char *file, const char *at, struct fail *f)
+{
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), fd = open(file, O_RDWR | O_CLOEXEC), loop = -1, rc = 0;
+	char path[PATH_ROOM];
+
+	if (control < 0 || fd < 0)
+		rc = -errno;
+	if (!rc) {
+		loop = attach(control, fd, path);
+		rc = loop < 0 ? loop : 0;
+	}
+	if (!rc && mount(path, at, "ext4", MS_NOATIME, "discard") != 0)
+		rc = -errno;
+	if (loop >= 0)
+		close(loop);
+	if (fd >= 0)
+		close(fd);
+	if (control >= 0)
+		close(control);
+	return rc ? fail_errno(f, rc, -rc, "cannot mount the disk '%s'", file) : 0;
+}
+
+/* ---- Trying --------------------------------------------------------------------------------- */
+
+static int try_here(const char *room, uid_t first, struct fail *f)
+{
+	static const char *const names[] = { "lower", "shifted", "upper", "work", "at" };
+	char path[5][PATH_ROOM];
+	int users = -1, rc;
+
+	for (size_t i = 0; i < 5; i++) {
+		snprintf(path[i], sizeof path[i], "%s/%s", room, names[i]);
+		if (mkdir(path[i], 0755) != 0 && errno != EEXIST)
+			return fail_errno(f, -errno, errno, "cannot make '%s'", path[i]);
+	}
+	rc = mount_alone(f);
+	if (!rc)
+		rc = mount_users(first, &users, f);
+	if (!rc)
+		rc = mount_shifted(users, path[0], path[1], f);
+	if (!rc)
+		rc = mount_overlay(path[1], path[2], path[3], path[4], f);
+	if (users >= 0)
+		close(users);
+	return rc;
+}
+
+int mount_probe(const char *room, uid_t first, struct fail *f)
+{
+	struct fail *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status = 0, rc;
+	pid_t pid;
+
+	if (told == MAP_FAILED)
+		return fail_errno(f, -errno, errno, "out of memory");
+	pid = fork();
+	if (pid == 0)
+		_exit(try_here(room, first, told) ? 1 : 0);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	rc = pid < 0 || status != 0 ? fail_set(f, -ENOTSUP, "%s; it needs Linux 5.19 or later, and a file system such as ext4, XFS or Btrfs",
+		told->code ? told->text : "mounts cannot be tried here") : 0;
+	munmap(told, sizeof *told);
+	return rc;
+}

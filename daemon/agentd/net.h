@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The network of a tenant's nodes on this machine: a namespace (the hub) with a bridge, a way out by
+ * slirp4netns, and for each node a door: a port of the agent's own namespace that leads to the node's SSH.
+ * This machine's own namespace gets neither address nor interface. All is found again by name, after any crash.
+ */
+#ifndef AGENTD_NET_H
+#define AGENTD_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "agentd/driver.h"
+
+enum { NET_NAME = 16, NET_ADDRESS = 16, NET_MAC = 18, NET_HUB = 48, NET_BITS = 16 };
+#define NET_GATEWAY "10.88.0.1"
+#define NET_BRIDGE "br0"
+
+/* What follows from the node's spec alone: no two nodes of a machine have the same. */
+struct net_names {
+	char hub[NET_HUB];           /* the tenant's namespace, in /run/netns */
+	char port[NET_NAME];         /* the node's interface on the hub's bridge: a veth's end, or a tap */
+	char inner[NET_NAME];        /* the veth's other end, before it is moved into the node */
+	char address[NET_ADDRESS];   /* 10.88.x.y, /NET_BITS, gateway NET_GATEWAY */
+	char mac[NET_MAC];           /* of the node's own interface */
+};
+
+void net_names(const struct node_spec *n, struct net_names *out);
+
+/* The contents of the node's resolv.conf: the uplink's name server, or a comment that says why there is none. */
+const char *net_resolv(const struct driver_setup *s);
+
+/* The tenant's hub is there, with its bridge and (setup->uplink) its way out. There already: 0. */
+int net_hub(const struct node_spec *n, struct fail *f);
+
+/* A descriptor of the hub's namespace, for spawn's .net or setns: -ENOENT where it is not there. The caller closes it. */
+int net_hub_open(const struct node_spec *n, int *fd, struct fail *f);
+
+/* The node's veth: port on the bridge, inner beside it in the hub, down, with its mac, waiting to be moved. A new one each time. */
+int net_veth(const struct node_spec *n, struct fail *f);
+
+/* The node's tap on the bridge, up, for a QEMU that runs in the hub as user uid. There already: 0. */
+int net_tap(const struct node_spec *n, uid_t uid, struct fail *f);
+
+/* setup->listen : first_port + slot leads to the node's port 22. Open already: 0. Needs the hub and the node's cgroups. */
+int net_door(const struct node_spec *n, struct fail *f);
+bool net_door_open(const struct node_spec *n);
+
+/* Door and port are gone; the hub stays for net_tidy. Nothing there: 0. */
+int net_node_remove(const struct node_spec *n, struct fail *f);
+
+/* Hubs of this setup on whose bridge no node hangs any more are taken away, with their uplinks. */
+int net_tidy(const struct driver_setup *s, struct fail *f);
+
+/* Can hubs be made here? 0 or -ENOTSUP with the sentence. *uplink: nodes will have a way out (else *f says why not, and 0). */
+int net_probe(const struct driver_setup *s, bool *uplink, struct fail *f);
+
+#endif

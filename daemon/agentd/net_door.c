@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node's door: the listening socket is made here, where buyers reach it, and handed to systemd-socket-proxyd in
+ * the hub, from where the node is reached. As nobody: it needs to do nothing but to copy bytes.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agentd/cgroup.h"
+#include "agentd/net.h"
+#include "agentd/net_part.h"
+#include "agentd/spawn.h"
+
+enum { BACKLOG = 64, NOBODY = 65534, PIDS = 16, KILL_MS = 5000 };
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static socklen_t parse(const char *text, unsigned port, union address *out)
+{
+	*out = (union address){ 0 };
+	if (inet_pton(AF_INET, text, &out->v4.sin_addr) == 1) {
+		out->v4.sin_family = AF_INET;
+		out->v4.sin_port = htons((uint16_t)port);
+		return sizeof out->v4;
+	}
+	if (inet_pton(AF_INET6, text, &out->v6.sin6_addr) != 1)
+		return 0;
+	out->v6.sin6_family = AF_INET6;
+	out->v6.sin6_port = htons((uint16_t)port);
+	return sizeof out->v6;
+}
+
+static int listen_at(const struct driver_setup *s, unsigned port, int *out, struct fail *f)
+{
+	union address a;
+	socklen_t len = port < 65536 ? parse(s->listen, port, &a) : 0;
+	int fd, error;
+
+	if (!len)
+		return fail_set(f, -EINVAL, "'%s' with port %u is no address that can be listened on", s->listen, port);
+	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fail_errno(f, -errno, errno, "cannot make a socket");
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int)) == 0 && bind(fd, &a.any, len) == 0 && listen(fd, BACKLOG) == 0) {
+		*out = fd;
+		return 0;
+	}
+	error = errno;
+	close(fd);
+	return fail_errno(f, -error, error, "cannot listen on '%s' port %u, the node's SSH", s->listen, port);
+}
+
+/* In the child, in the hub. */
+static int prepare(void *arg)
+{
+	const struct node_spec *n = arg;
+	int rc = cgroup_enter(n, CGROUP_DOOR);
+	char pid[16];
+
+	if (rc)
+		return rc;
+	snprintf(pid, sizeof pid, "%d", (int)getpid());
+	if (setenv("LISTEN_FDS", "1", 1) != 0 || setenv("LISTEN_PID", pid, 1) != 0 || setgroups(0, NULL) != 0 ||
+			setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0)
+		return -errno;
+	return 0;
+}
+
+bool net_door_open(const struct node_spec *n)
+{
+	pid_t pids[PIDS];
+	size_t count = cgroup_pids(n, CGROUP_DOOR, pids, PIDS);
+	bool open = false;
+	int space;
+
+	if (!count || net_hub_open(n, &space, NULL) != 0)
+		return false;
+	for (size_t i = 0; i < count && i < PIDS; i++)
+		open |= net_is_in(pids[i], space);
+	close(space);
+	return open;
+}
+
+int net_door(const struct node_spec *n, struct fail *f)
+{
+	char to[NET_ADDRESS + 8], log[NET_PATH];
+	const char *argv[] = { "systemd-socket-proxyd", to, NULL };
+	struct net_names names;
+	int space, fd = -1, rc;
+	pid_t pid;
+
+	if (net_door_open(n))
+		return 0;
+	rc = cgroup_kill(n, CGROUP_DOOR, KILL_MS, f);
+	if (!rc)
+		rc = net_hub_open(n, &space, f);
+	if (rc)
+		return rc;
+	net_names(n, &names);
+	snprintf(to, sizeof to, "%s:22", names.address);
+	snprintf(log, sizeof log, "%s/door.log", n->dir);
+	rc = listen_at(n->setup, n->setup->first_port + n->slot, &fd, f);
+	if (!rc) {
+		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = prepare, .arg = (void *)(uintptr_t)n },
+			log, fd, &pid, f);
+		close(fd);
+	}
+	close(space);
+	return rc;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node's boot: in a child that enters the node's control groups, the tenant's network and a mount namespace of
+ * its own, lays the root together, and becomes systemd-nspawn. What it mounted ends with the node's last process.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agentd/cgroup.h"
+#include "agentd/mount.h"
+#include "agentd/net.h"
+#include "agentd/ns.h"
+#include "agentd/spawn.h"
+#include "base/buf.h"
+#include "base/clock.h"
+
+enum { BOOT_MS = 15000, PAUSE_MS = 5, PIDS = 65536 /* more than it may have */, STATUS_MAX = 16384, TAIL = 400 };
+
+struct boot {
+	const struct node_spec *n;
+	struct fail *told;          /* in memory shared with the parent */
+	char dir[NS_PATH], root[NS_PATH], shifted[NS_PATH], layer[NS_PATH], upper[NS_PATH], work[NS_PATH], disk[NS_PATH], file[NS_PATH];
+	char image[NS_PATH], log[NS_PATH];
+};
+
+/* ---- In the child ------------------------------------------------------------------------------ */
+
+/* On a disk of its own the two folders are made on it. */
+static int lay_disk(struct boot *b)
+{
+	uid_t first = ns_first_id(b->n);
+	int rc;
+
+	if (access(b->file, F_OK) != 0)
+		return 0;
+	rc = mount_file(b->file, b->disk, b->told);
+	if (!rc && (snprintf(b->upper, NS_PATH, "%.480s/upper", b->disk) < 0 || snprintf(b->work, NS_PATH, "%.480s/work", b->disk) < 0))
+		rc = -EINVAL;
+	if (!rc)
+		rc = ns_folder(b->upper, 0755, first, b->told);
+	return rc ? rc : ns_folder(b->work, 0755, first, b->told);
+}
+
+static int lay_root(struct boot *b)
+{
+	char lower[2 * NS_PATH + 2];
+	int users, rc = lay_disk(b);
+
+	if (!rc)
+		rc = mount_users(ns_first_id(b->n), &users, b->told);
+	if (rc)
+		return rc;
+	rc = mount_shifted(users, b->image, b->shifted, b->told);
+	close(users);
+	if (rc)
+		return rc;
+	snprintf(lower, sizeof lower, "%s:%s", b->layer, b->shifted);
+	return mount_overlay(lower, b->upper, b->work, b->root, b->told);
+}
+
+/* What systemd-nspawn itself says is not the node's console. */
+static int own_log(const struct boot *b)
+{
+	int fd = open(b->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0 || dup2(fd, 2) != 2)
+		return fail_errno(b->told, -errno, errno, "cannot write '%s'", b->log);
+	close(fd);
+	return 0;
+}
+
+static int prepare(void *arg)
+{
+	struct boot *b = arg;
+	int rc = cgroup_enter(b->n, CGROUP_NODE);
+
+	if (rc)
+		return fail_errno(b->told, rc, -rc, "cannot enter the node's control groups");
+	rc = mount_alone(b->told);
+	if (!rc)
+		rc = lay_root(b);
+	if (!rc)
+		rc = mount_sys(b->told);
+	/* Its locks are of no use to anybody, and would stay behind where it is killed. */
+	if (!rc)
+		rc = mount_empty("/run/systemd/nspawn", b->told);
+	return rc ? rc : own_log(b);
+}
+
+/* ---- In the parent ----------------------------------------------------------------------------- */
+
+/* NSpid has a number for each process namespace from ours inward: the node's first process is 1 in the second. */
+static bool is_init(pid_t pid)
+{
+	char path[64], *line, *end;
+	bool yes = false;
+	struct buf b;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	buf_init(&b, STATUS_MAX);
+	if (buf_read_file(&b, path) == 0 && (line = strstr(b.data, "\nNSpid:"))) {
+		strtol(line + 7, &end, 10);
+		yes = *end == '\t' && strtol(end, &end, 10) == 1 && *end == '\n';
+	}
+	buf_release(&b);
+	return yes;
+}
+
+pid_t ns_init(const struct node_spec *n)
+{
+	pid_t *pids = calloc(PIDS, sizeof *pids), found = 0;
+	size_t count = pids ? cgroup_pids(n, CGROUP_NODE, pids, PIDS) : 0;
+
+	for (size_t i = 0; i < count && i < PIDS && !found; i++)
+		if (is_init(pids[i]))
+			found = pids[i];
+	free(pids);
+	return found;
+}
+
+static int set_paths(struct boot *b, struct fail *f)
+{
+	const struct { const char *name; char *room; } all[] = {
+		{ "root", b->root }, { "shifted", b->shifted }, { "layer", b->layer }, { "upper", b->upper }, { "work", b->work },
+		{ "disk", b->disk }, { "disk.img", b->file }, { "nspawn.log", b->log },
+	};
+	char link[NS_PATH];
+	ssize_t len;
+	int rc = ns_path(b->n, "image", link, f);
+
+	for (size_t i = 0; !rc && i < sizeof all / sizeof *all; i++)
+		rc = ns_path(b->n, all[i].name, all[i].room, f);
+	if (rc)
+		return rc;
+	len = readlink(link, b->image, sizeof b->image - 1);
+	if (len < 0)
+		return fail_errno(f, -errno, errno, "cannot read the link '%s'", link);
+	b->image[len] = '\0';
+	return 0;
+}
+
+static int last_words(const char *path, struct fail *f)
+{
+	struct buf b;
+	size_t from;
+
+	buf_init(&b, 1 << 20);
+	buf_read_file(&b, path);
+	while (b.len && (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == '\r'))
+		buf_cut(&b, b.len - 1);
+	from = b.len > TAIL ? b.len - TAIL : 0;
+	for (size_t i = from; i < b.len; i++)
+		if (b.data[i] == '\n')
+			from = i + 1;
+	fail_set(f, -EIO, "the node did not begin: %s", *(buf_text(&b) + from) ? buf_text(&b) + from : "'systemd-nspawn' says nothing");
+	buf_release(&b);
+	return -EIO;
+}
+
+static int wait_init(const struct node_spec *n, pid_t pid, const char *log, struct fail *f)
+{
+	int64_t until = clock_ms() + BOOT_MS;
+
+	while (!ns_init(n)) {
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			return last_words(log, f);
+		if (clock_ms() >= until)
+			return fail_set(f, -ETIMEDOUT, "the node did not begin within %d s; see '%s'", BOOT_MS / 1000, log);
+		poll(NULL, 0, PAUSE_MS);
+	}
+	return 0;
+}
+
+static int launch(struct boot *b, int space, struct fail *f)
+{
+	char machine[80], host[80], shared[2 * NS_PATH], users[64], port[64], console[NS_PATH], at[NS_PATH + 16];
+	const char *argv[] = { "systemd-nspawn", "--quiet", "--boot", at, machine, host, users, "--private-users-ownership=off", port, shared,
+		"--register=no", "--keep-unit", "--settings=no", "--resolv-conf=off", "--timezone=off", "--link-journal=no",
+		"--console=read-only", NULL };
+	const struct node_spec *n = b->n;
+	struct net_names names;
+	int rc = ns_path(n, "console", console, f);
+	pid_t pid;
+
+	net_names(n, &names);
+	snprintf(at, sizeof at, "--directory=%s", b->root);
+	snprintf(machine, sizeof machine, "--machine=%.60s", n->name);
+	snprintf(host, sizeof host, "--hostname=%.60s", n->name);
+	snprintf(users, sizeof users, "--private-users=%u:%d", ns_first_id(n), MOUNT_IDS);
+	snprintf(port, sizeof port, "--network-interface=%s", names.inner);
+	snprintf(shared, sizeof shared, "--bind-ro=%s/share:" NS_SHARED_AT, n->dir);
+	if (!rc)
+		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = prepare, .arg = b }, console, -1, &pid, f);
+	if (rc && b->told->code && f)
+		*f = *b->told;
+	return rc ? rc : wait_init(n, pid, b->log, f);
+}
+
+int ns_boot(const struct node_spec *n, struct fail *f)
+{
+	struct fail *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct boot b = { .n = n, .told = told };
+	int space, rc;
+
+	if (told == MAP_FAILED)
+		return fail_errno(f, -errno, errno, "out of memory");
+	rc = set_paths(&b, f);
+	if (!rc)
+		rc = net_hub_open(n, &space, f);
+	if (!rc) {
+		rc = launch(&b, space, f);
+		close(space);
+	}
+	munmap(told, sizeof *told);
+	return rc;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of a node's folder: written whole, with the node's own owners; and removed, however deep. */
+#include "agentd/ns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agentd/process_wipe.h"
+
+int ns_path(const struct node_spec *n, const char *name, char room[static NS_PATH], struct fail *f)
+{
+	if (snprintf(room, NS_PATH, "%s/%s", n->dir, name) >= NS_PATH)
+		return fail_set(f, -ENAMETOOLONG, "the folder '%s' has too long a path", n->dir);
+	if (strpbrk(room, ":,\\\n\""))
+		return fail_set(f, -EINVAL, "the folder '%s' cannot be mounted: its path has ':', ',', '\\' or '\"' in it", n->dir);
+	return 0;
+}
+
+int ns_folder(const char *path, mode_t mode, uid_t owner, struct fail *f)
+{
+	if ((mkdir(path, mode) != 0 && errno != EEXIST) || chmod(path, mode) != 0 || chown(path, owner, owner) != 0)
+		return fail_errno(f, -errno, errno, "cannot make the folder '%s'", path);
+	return 0;
+}
+
+static int write_all(int fd, const char *text, mode_t mode, uid_t owner)
+{
+	size_t len = strlen(text), done = 0;
+
+	while (done < len) {
+		ssize_t n = write(fd, text + done, len - done);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return fchown(fd, owner, owner) == 0 && fchmod(fd, mode) == 0 && fsync(fd) == 0 ? 0 : -errno;
+}
+
+int ns_write(const char *path, const char *text, mode_t mode, uid_t owner, struct fail *f)
+{
+	char fresh[NS_PATH + 8];
+	int fd, rc;
+
+	snprintf(fresh, sizeof fresh, "%s.new", path);
+	unlink(fresh);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fail_errno(f, -errno, errno, "cannot write '%s'", path);
+	rc = write_all(fd, text, mode, owner);
+	close(fd);
+	if (!rc && rename(fresh, path) != 0)
+		rc = -errno;
+	if (rc)
+		unlink(fresh);
+	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
+}
+
+/* ---- Removing ------------------------------------------------------------------------------- */
+
+int ns_empty(const char *folder, const char *const *keep, struct fail *f)
+{
+	return process_wipe(folder, keep, f);   /* however deep a tenant nests his folders */
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What NVIDIA's library tells of its GPUs, asked in a child with a deadline; the library is loaded, never linked. */
+#ifndef AGENTD_NVML_H
+#define AGENTD_NVML_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+enum { NVML_GPUS = 64, NVML_TEXT = 96 };
+
+/* INT64_MIN (GPU_UNKNOWN) where it does not tell. Units as in gpu.h. */
+struct nvml_gpu {
+	char address[20];            /* "0000:19:00.0" */
+	char name[NVML_TEXT], uuid[NVML_TEXT];
+	int64_t memory, memory_used, temperature, power, power_limit, power_min, power_max, ecc, uncorrected, mig;
+};
+
+struct nvml {
+	char driver[NVML_TEXT];
+	size_t count;                /* of those that could be asked */
+	size_t lost;                 /* handles that gave an error: a GPU that fell off the bus */
+	struct nvml_gpu gpus[NVML_GPUS];
+};
+
+/*
+ * library: NULL is libnvidia-ml.so.1. 0; -ENOENT: it is not installed; -ENOSYS: it lacks what is needed;
+ * -ETIMEDOUT: no answer; -EIO: it crashed, or says that it cannot.
+ */
+int nvml_read(const char *library, int64_t deadline_ms, struct nvml *out, struct fail *f);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function on the PCI bus, as sysfs shows it without touching the device. */
+#ifndef AGENTD_PCI_H
+#define AGENTD_PCI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+enum { PCI_BARS = 6, PCI_MAX = 4096, PCI_ADDRESS = 20 };
+
+struct pci {
+	char address[PCI_ADDRESS];   /* "0000:19:00.0" */
+	unsigned vendor, device, sub_vendor, sub_device;
+	uint32_t class;              /* 24 bits */
+	char driver[32];             /* "nvidia", "vfio-pci"; "": none */
+	int gen, gen_max;            /* of the link; 0: not told */
+	int width, width_max;
+	int width_slot;              /* what the port above it can; 0: not told */
+	int numa;                    /* -1: not told */
+	int iommu_group;             /* -1: none */
+	uint64_t bars[PCI_BARS];     /* bytes; 0: not there */
+	uint64_t bar_max;            /* the largest that is prefetchable */
+	char power_state[16];        /* "D0", "D3cold"; "" */
+	bool asleep;                 /* runtime suspended, or in D3 */
+	int sriov_total, sriov_now;  /* functions that it could lend, and lends; -1: cannot */
+	bool lent;                   /* it is such a function */
+};
+
+/* By address. 0, or -ENOENT where it went away or has no vendor. */
+int pci_read(const char *root, const char *address, struct pci *out);
+
+/* The addresses of all, in order: 0 or -errno. free() *out. */
+int pci_list(const char *root, char (**out)[PCI_ADDRESS], size_t *count);
+
+#endif

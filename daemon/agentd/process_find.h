@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The processes of a node of the process driver, found without trusting any file: its first process by its words
+ * (nanopod-node --node DIR), all others by NANOPOD_NODE in their environment. One that cleared its environment is
+ * found through its parents by the first process, or in its control group, or not at all where neither is left.
+ */
+#ifndef AGENTD_PROCESS_FIND_H
+#define AGENTD_PROCESS_FIND_H
+
+#include <signal.h>
+#include <stddef.h>
+
+#include "agentd/driver.h"
+
+/* "PREFIX-ID". */
+void process_mark(const struct node_spec *n, char *room, size_t size);
+
+/* Sends sig (0: only looks) to its first process, or to all with its mark. How many there were. */
+unsigned process_first(const struct node_spec *n, int sig);
+unsigned process_marked(const struct node_spec *n, int sig);
+
+/* Ids of nodes of this setup of which anything runs; each once a process. */
+void process_list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg);
+
+/* The last line of its console, for a sentence. */
+void process_last_line(const struct node_spec *n, char *room, size_t size);
+
+#endif

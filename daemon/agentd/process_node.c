@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nanopod-node: the first process of a node of the process driver. It makes the node's view of the machine, runs
+ * sshd in it, reaps, and ends all with itself. Without namespaces (--plain) it is the parent to whom all of the
+ * node's processes fall. Descriptor 3 is the locked file dir/alive: a node runs as long as that lock is held.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agentd/process_space.h"
+#include "agentd/process_tree.h"
+
+enum { ALIVE_FD = 3, GRACE_S = 10 };
+
+struct node {
+	struct space space;
+	const char *sshd, *mark;   /* mark: NANOPOD_NODE of all its processes */
+	const char *user, *shell;
+	const char *conf;          /* folder with sshd_config and script, as it is seen from where sshd runs */
+	bool plain, script;
+	pid_t server;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(const struct node *n, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	dprintf(2, "node %s: %s\n", n->space.name, text);
+}
+
+/* ---- Its processes ------------------------------------------------------------------------------ */
+
+static void set_environment(const struct node *n)
+{
+	clearenv();
+	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
+	setenv("HOME", n->space.home, 1);
+	setenv("USER", n->user, 1);
+	setenv("LOGNAME", n->user, 1);
+	setenv("SHELL", n->shell, 1);
+	setenv("NANOPOD_NODE", n->mark, 1);
+}
+
+/* A child of the node: signals as a program expects them. */
+static pid_t begin(const struct node *n, const char *const argv[], bool session)
+{
+	pid_t pid = fork();
+	sigset_t none;
+
+	if (pid != 0)
+		return pid;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (session)
+		setsid();
+	else
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (chdir(session ? n->space.home : "/") != 0)
+		_exit(127);
+	execv(argv[0], (char *const *)(uintptr_t)argv);
+	if (errno == ENOEXEC)
+		execv("/bin/sh", (char *const[]){ (char *)(uintptr_t)"/bin/sh", (char *)(uintptr_t)argv[0], NULL });
+	dprintf(2, "cannot start '%s': %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+static unsigned signal_all(const struct node *n, int sig)
+{
+	if (n->plain)
+		return process_signal_below(sig);
+	return kill(-1, sig) == 0;
+}
+
+/* Whoever ended. What sshd and the script said by their ends is told. */
+static void reap(struct node *n, pid_t script)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == n->server) {
+			n->server = 0;
+			say(n, "sshd ended");
+		}
+		if (pid == script && WIFEXITED(status))
+			say(n, "the start script ended with %d", WEXITSTATUS(status));
+		else if (pid == script)
+			say(n, "the start script was ended by signal %d", WTERMSIG(status));
+	}
+}
+
+static void end_all(struct node *n, bool ask, const sigset_t *asked)
+{
+	const struct timespec tick = { .tv_nsec = 20000000 };
+	time_t until = time(NULL) + GRACE_S;
+	bool stubborn = !ask;
+
+	if (ask) {
+		say(n, "stops");
+		signal_all(n, SIGTERM);
+		signal_all(n, SIGHUP);
+		signal_all(n, SIGCONT);
+	}
+	for (;;) {
+		int sig;
+
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD && (!n->plain || !process_signal_below(0)))
+			break;
+		sig = sigtimedwait(asked, NULL, &tick);
+		stubborn = stubborn || sig == SIGQUIT || time(NULL) >= until;
+		if (stubborn)
+			signal_all(n, SIGKILL);
+	}
+	say(n, "is down");
+}
+
+static int serve(struct node *n)
+{
+	char conf[4200], script[4200];
+	const char *const sshd[] = { n->sshd, "-D", "-e", "-f", conf, NULL }, *const run[] = { script, NULL };
+	pid_t first = 0;
+	sigset_t set;
+
+	snprintf(conf, sizeof conf, "%s/sshd_config", n->conf);
+	snprintf(script, sizeof script, "%s/script", n->conf);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGQUIT);
+	set_environment(n);
+	n->server = begin(n, sshd, false);
+	if (n->server < 0 || write(ALIVE_FD, "up\n", 3) != 3)
+		return 1;
+	say(n, "is up as '%s'%s", n->user, n->plain ? ", without a view of its own: it shares this machine with all" : "");
+	if (n->script)
+		first = begin(n, run, true);
+	while (n->server > 0) {
+		int sig = sigwaitinfo(&set, NULL);
+
+		if (sig == SIGCHLD)
+			reap(n, first);
+		else if (sig > 0) {
+			end_all(n, sig != SIGQUIT, &set);
+			return 0;
+		}
+	}
+	end_all(n, false, &set);
+	return 1;
+}
+
+/* ---- Its beginning --------------------------------------------------------------------------------- */
+
+/* Once in its life, even where it is not finished. */
+static bool first_boot(const char *dir)
+{
+	char path[4200];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof path, "%s/ssh/script", dir);
+	if (stat(path, &st) != 0)
+		return false;
+	snprintf(path, sizeof path, "%s/ran", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void block_signals(void)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* In pid 1, or in the parent of all. */
+static int live(struct node *n)
+{
+	struct fail f = { 0 };
+
+	n->script = first_boot(n->space.dir);
+	if (n->plain)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	else if (space_build(&n->space, &f)) {
+		say(n, "cannot start: %s", f.text);
+		return 1;
+	}
+	return serve(n);
+}
+
+/* With whom it starts is a child that ends at once: the node belongs to nobody who waits. */
+static int start(struct node *n)
+{
+	struct fail f = { 0 };
+	pid_t pid;
+
+	if (fcntl(ALIVE_FD, F_SETFD, FD_CLOEXEC) != 0)
+		return 1;
+	block_signals();
+	umask(022);
+	if (!n->plain && space_enter(&f)) {
+		say(n, "cannot start: %s", f.text);
+		return 1;
+	}
+	pid = fork();
+	if (pid == 0)
+		_exit(live(n));
+	return pid < 0;
+}
+
+/* Goes all the way but for sshd. What fails is said on standard error. */
+static int try(struct node *n)
+{
+	struct fail f = { 0 };
+	int status;
+	pid_t pid;
+
+	if (space_enter(&f)) {
+		dprintf(2, "%s\n", f.text);
+		return 1;
+	}
+	pid = fork();
+	if (pid == 0) {
+		int rc = space_build(&n->space, &f);
+
+		if (rc)
+			dprintf(2, "%s\n", f.text);
+		_exit(rc != 0);
+	}
+	return pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+/*
+ * What sshd runs for a plain node (ForceCommand), and for a lease of the whole machine (in authorized_keys): what
+ * was asked for, in the node's home, or with the mark of the lease.
+ */
+static int session(const char *home, const char *shell)
+{
+	const char *asked = getenv("SSH_ORIGINAL_COMMAND"), *base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
+	char name[256];
+
+	if (home && chdir(home) != 0)
+		dprintf(2, "cannot enter '%s': %s\n", home, strerror(errno));
+	snprintf(name, sizeof name, "-%s", base);
+	/* A lease cannot tell sshd's own file server from a command; the program beside sshd does the same. */
+	if (asked && strcmp(asked, "internal-sftp") == 0)
+		asked = access("/usr/lib/openssh/sftp-server", X_OK) == 0 ? "/usr/lib/openssh/sftp-server" : "/usr/libexec/openssh/sftp-server";
+	if (asked && *asked)
+		execl(shell, base, "-c", asked, (char *)NULL);
+	else
+		execl(shell, name, (char *)NULL);
+	dprintf(2, "cannot start '%s': %s\n", shell, strerror(errno));
+	return 127;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = { { "node", 1, NULL, 'd' }, { "name", 1, NULL, 'n' }, { "mark", 1, NULL, 'm' },
+		{ "sshd", 1, NULL, 's' }, { "hide", 1, NULL, 'h' }, { "plain", 0, NULL, 'p' }, { "try", 1, NULL, 't' },
+		{ "session", 1, NULL, 'x' }, { "lease", 1, NULL, 'l' }, { 0 } };
+	struct passwd *pw = getpwuid(geteuid());
+	struct node n = { .user = pw ? pw->pw_name : "root", .shell = pw && *pw->pw_shell ? pw->pw_shell : "/bin/sh" };
+	const char *mode = NULL, *value = NULL;
+	char root[4200], conf[4200];
+	size_t hides = 0;
+
+	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) >= 0;)
+		switch (c) {
+		case 'n': n.space.name = optarg; break;
+		case 'm': n.mark = optarg; break;
+		case 's': n.sshd = optarg; break;
+		case 'p': n.plain = true; break;
+		case 'h': hides += hides < SPACE_HIDES - 1 && (n.space.hide[hides] = optarg); break;
+		case 'd': mode = "node", value = optarg; break;
+		case 't': mode = "try", value = optarg; break;
+		case 'x': mode = "session", value = optarg; break;
+		case 'l': mode = "lease", value = optarg; break;
+		default: return 2;
+		}
+	if (!mode || (mode[0] == 'n' && (!n.space.name || !n.mark || !n.sshd))) {
+		dprintf(2, "nanopod-node is run by nanopod-agentd\n");
+		return 2;
+	}
+	if (mode[0] == 's')
+		return session(value, n.shell);
+	if (mode[0] == 'l') {
+		setenv("NANOPOD_NODE", value, 1);
+		return session(NULL, n.shell);
+	}
+	n.space.home = pw && pw->pw_dir[0] == '/' && pw->pw_dir[1] ? pw->pw_dir : "/home";
+	n.space.root = value;
+	if (mode[0] == 't') {
+		n.space.name = "try";
+		_exit(try(&n));   /* whose namespace of processes has ended: nothing can be begun in it, not even by an exit */
+	}
+	n.space.dir = value;
+	snprintf(root, sizeof root, "%s/root", value);
+	snprintf(conf, sizeof conf, "%s%s", n.plain ? value : SPACE_SSH, n.plain ? "/ssh" : "");
+	n.space.root = root;
+	n.conf = conf;
+	if (n.plain) {
+		static char home[4200];
+
+		snprintf(home, sizeof home, "%s/home", value);
+		n.space.home = home;
+	}
+	_exit(start(&n));
+}

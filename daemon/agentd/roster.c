@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/roster.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agentd/keep.h"
+
+struct node *roster_find(const struct roster *r, const char *id)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (strcmp(r->nodes[i]->id, id) == 0)
+			return r->nodes[i];
+	return NULL;
+}
+
+static int put(struct roster *r, struct node *n)
+{
+	if (r->count == r->cap) {
+		size_t cap = r->cap ? r->cap * 2 : 16;
+		struct node **grown = realloc(r->nodes, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		r->nodes = grown;
+		r->cap = cap;
+	}
+	r->nodes[r->count++] = n;
+	return 0;
+}
+
+static int free_slot(const struct roster *r)
+{
+	unsigned char taken[NODE_SLOTS / 8] = { 0 };
+
+	for (size_t i = 0; i < r->count; i++)
+		taken[r->nodes[i]->slot / 8] |= (unsigned char)(1u << r->nodes[i]->slot % 8);
+	for (int s = 0; s < NODE_SLOTS; s++)
+		if (!(taken[s / 8] & 1u << s % 8))
+			return s;
+	return -1;
+}
+
+void roster_save(const struct roster *r, const struct node *n)
+{
+	struct fail f = { 0 };
+
+	if (node_save(r->data, n, &f) != 0)
+		log_at(r->log, LOG_ERROR, "%s", f.text);
+}
+
+/* ---- At the start ------------------------------------------------------------------------- */
+
+static int load_one(struct roster *r, const char *id, const char *driver)
+{
+	struct node *n = NULL;
+	struct fail f = { 0 };
+	int rc = node_load(r->data, id, &n, &f);
+
+	if (rc && r->reads)
+		return 0;
+	if (rc == -ENOENT && node_forget(r->data, id) == 0)
+		return 0; /* its folder was made, and then this machine stopped */
+	if (rc && rc != -ENOMEM) {
+		log_at(r->log, LOG_ERROR, "the journal of '%s' cannot be used, so nobody ordered it: %s", id, f.text);
+		return roster_add_unknown(r, id, driver, 0) ? 0 : -EIO;
+	}
+	if (rc)
+		return rc;
+	n->wanted = n->life == LIFE_PENDING || n->life == LIFE_READY || n->life == LIFE_RUNNING;
+	rc = put(r, n);
+	if (rc)
+		node_free(n);
+	return rc;
+}
+
+int roster_load(struct roster *r, const char *driver, struct fail *f)
+{
+	char path[KEEP_PATH];
+	struct dirent *e;
+	int rc = keep_path(path, r->data, "nodes", NULL);
+	DIR *d;
+
+	if (!rc && !r->reads && mkdir(path, 0700) != 0 && errno != EEXIST)
+		rc = -errno;
+	d = rc ? NULL : opendir(path);
+	if (!d && r->reads && errno == ENOENT)
+		return 0;
+	if (!d)
+		return fail_errno(f, rc ? rc : -errno, rc ? -rc : errno, "cannot open '%s'", path);
+	/* Those with a journal first: the others are given slots that are free. */
+	for (int pass = 0; pass < 2; pass++) {
+		rewinddir(d);
+		while (!rc && (e = readdir(d))) {
+			char at[KEEP_PATH];
+			bool has = work_is_id(e->d_name, "inst_") && keep_path(at, path, e->d_name, "node.json") == 0;
+			struct stat st;
+
+			if (has && pass == 0 && !r->reads) {
+				char folder[KEEP_PATH];
+
+				if (keep_path(folder, path, e->d_name, NULL) == 0)
+					keep_tidy(folder, "node.json");
+			}
+			if (has && (stat(at, &st) == 0) == (pass == 0))
+				rc = roster_find(r, e->d_name) ? 0 : load_one(r, e->d_name, driver);
+		}
+	}
+	closedir(d);
+	return rc ? fail_errno(f, rc, -rc, "cannot read the journals in '%s'", path) : 0;
+}
+
+void roster_release(struct roster *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		node_free(r->nodes[i]);
+	free(r->nodes);
+	r->nodes = NULL;
+	r->count = r->cap = 0;
+}
+
+/* Whose name a tenant's process can take, so they never have all slots. */
+static bool too_many_unknown(const struct roster *r)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		count += r->nodes[i]->life == LIFE_UNKNOWN;
+	return count >= NODE_SLOTS / 4;
+}
+
+struct node *roster_add_unknown(struct roster *r, const char *id, const char *driver, int64_t now)
+{
+	int slot = too_many_unknown(r) ? -1 : free_slot(r);
+	struct node *n = slot < 0 ? NULL : node_new(id);
+	struct fail f = { 0 };
+
+	if (!n)
+		return NULL;
+	n->slot = (unsigned)slot;
+	n->life = LIFE_UNKNOWN;
+	n->cause = CAUSE_NOT_ORDERED;
+	n->since = now;
+	snprintf(n->driver, sizeof n->driver, "%s", driver);
+	work_host_name(id, NULL, n->name);
+	if (node_folder(r->data, id, &f) != 0 || node_save(r->data, n, &f) != 0 || put(r, n) != 0) {
+		log_at(r->log, LOG_ERROR, "%s", f.text);
+		node_free(n);
+		return NULL;
+	}
+	return n;
+}
+
+int roster_forget(struct roster *r, struct node *n)
+{
+	int rc = node_forget(r->data, n->id);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->nodes[i] == n)
+			r->nodes[i--] = r->nodes[--r->count];
+	node_free(n);
+	return 0;
+}
+
+/* ---- What the market wants ---------------------------------------------------------------- */
+
+static void take_new(struct roster *r, const struct work_node *w, const struct roster_share *share, int64_t now)
+{
+	int slot = free_slot(r);
+	struct node *n = node_new(w->id);
+	struct fail f = { 0 };
+
+	if (!n)
+		return;
+	snprintf(n->name, sizeof n->name, "%s", w->name);
+	snprintf(n->host, sizeof n->host, "%s", w->host);
+	snprintf(n->tenant, sizeof n->tenant, "%s", w->tenant);
+	snprintf(n->type, sizeof n->type, "%s", w->type);
+	snprintf(n->image, sizeof n->image, "%s", w->image);
+	snprintf(n->driver, sizeof n->driver, "%s", share->driver);
+	n->slot = slot < 0 ? NODE_SLOTS - 1 : (unsigned)slot;
+	n->life = slot < 0 ? LIFE_FAILED : LIFE_PENDING;
+	n->cause = slot < 0 ? CAUSE_NO_SLOT : CAUSE_NONE;
+	n->memory = share->memory;
+	n->disk = share->disk;
+	n->cpu_milli = share->cpu_milli;
+	n->end_at = w->end_at;
+	n->since = now;
+	n->wanted = true;
+	if (node_set_user_data(n, w->user_data, w->user_data_len) != 0 || node_folder(r->data, n->id, &f) != 0 ||
+		node_save(r->data, n, &f) != 0 || put(r, n) != 0) {
+		log_at(r->log, LOG_ERROR, "'%s' is not begun: %s", w->id, *f.text ? f.text : "out of memory");
+		node_free(n);
+		return;
+	}
+	log_at(r->log, LOG_INFO, "%s (%s): wanted, slot %u", n->id, n->name, n->slot);
+}
+
+static void take_old(const struct roster *r, struct node *n, const struct work_node *w)
+{
+	bool same = n->user_data_len == w->user_data_len && !n->user_data == !w->user_data &&
+		(!n->user_data_len || memcmp(n->user_data, w->user_data, n->user_data_len) == 0);
+	bool changed = n->end_at != w->end_at || !same;
+
+	n->wanted = true;
+	n->market_running = w->running;
+	if (n->life == LIFE_RUNNING && !w->running)
+		n->told = false;
+	if (!changed)
+		return;
+	if (n->end_at != w->end_at)
+		log_at(r->log, LOG_INFO, "%s: ends at %lld now, not at %lld", n->id, (long long)w->end_at, (long long)n->end_at);
+	n->end_at = w->end_at;
+	if (!same && node_set_user_data(n, w->user_data, w->user_data_len) != 0)
+		log_at(r->log, LOG_ERROR, "%s: out of memory for its user data", n->id);
+	roster_save(r, n);
+}
+
+void roster_take(struct roster *r, const struct work *w, const struct roster_share *share, int64_t now)
+{
+	for (size_t i = 0; i < r->count; i++)
+		r->nodes[i]->wanted = false;
+	for (size_t i = 0; i < w->node_count; i++) {
+		struct node *n = roster_find(r, w->nodes[i].id);
+
+		if (n)
+			take_old(r, n, &w->nodes[i]);
+		else if (w->nodes[i].end_at > now)
+			take_new(r, &w->nodes[i], share, now);
+	}
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "agentd/keep.h"
+#include "agentd/place.h"
+#include "agentd/pump.h"
+#include "base/clock.h"
+
+enum { KIND_SIGNAL = 1, KIND_LINK, KIND_JOB, WAIT_MAX_MS = 60000, STATUS_FENCED = 5, MEMORY_PARTS = 10 };
+
+struct agent {
+	const struct flags *o;
+	const struct log *log;
+	struct identity id;
+	struct place_setup place;
+	struct wallclock clock;
+	struct loop *loop;
+	struct loop_watch signal_watch;
+	int lock, signals;
+	struct roster roster;
+	struct crew crew;
+	struct chore chore;
+	struct pump pump;
+	struct link *link;
+	bool ending;
+};
+
+/* ---- Beginning ---------------------------------------------------------------------------- */
+
+static int open_signals(struct agent *a, struct fail *f)
+{
+	sigset_t set;
+	int rc;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	a->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (a->signals < 0)
+		return fail_errno(f, -errno, errno, "cannot read signals");
+	a->signal_watch.kind = KIND_SIGNAL;
+	rc = loop_watch(a->loop, &a->signal_watch, a->signals, LOOP_READ);
+	return rc ? fail_errno(f, rc, -rc, "cannot watch signals") : 0;
+}
+
+static int open_place(struct agent *a, struct fail *f)
+{
+	int rc = place_open(a->o->data, false, f);
+
+	rc = rc ? rc : place_lock(a->o->data, &a->lock, f);
+	rc = rc ? rc : identity_load(a->o->data, &a->id, f);
+	if (rc)
+		return rc;
+	keep_tidy(a->o->data, "agent.json");
+	keep_tidy(a->o->data, "key");
+	place_setup(&a->place, a->o, &a->id);
+	a->clock.file = a->o->test_clock;
+	rc = loop_new(&a->loop);
+	return rc ? fail_errno(f, rc, -rc, "cannot make a loop") : 0;
+}
+
+/* A driver that does not work is no reason to leave nodes alone that another one made. */
+static int open_crew(struct agent *a, drivers all, struct fail *f)
+{
+	const struct driver *driver = NULL;
+	int rc = drivers_choose(all, a->o->driver, &a->place.setup, &driver, f);
+
+	if (rc)
+		return rc;
+	a->roster.data = a->o->data;
+	a->roster.log = a->log;
+	rc = roster_load(&a->roster, driver->name, f);
+	if (rc)
+		return rc;
+	a->crew = (struct crew){ .loop = a->loop, .watch_kind = KIND_JOB, .log = a->log, .all = all, .driver = driver,
+		.setup = &a->place.setup, .clock = &a->clock, .roster = &a->roster,
+		.times = { .grace_ms = a->o->grace * 1000, .unknown_ms = a->o->unknown_grace * 1000, .knock_ms = a->o->ssh_within * 1000,
+			.look_ms = a->o->look * 1000 } };
+	a->crew.share.driver = driver->name;
+	crew_begin(&a->crew);
+	a->chore = (struct chore){ .loop = a->loop, .watch_kind = KIND_JOB, .data = a->o->data, .sysfs_root = a->o->sysfs_root,
+		.clock = &a->clock };
+	return 0;
+}
+
+static int begin(struct agent *a, drivers all, struct fail *f)
+{
+	int rc = open_place(a, f);
+
+	rc = rc ? rc : open_signals(a, f);
+	rc = rc ? rc : open_crew(a, all, f);
+	rc = rc ? rc : link_new(a->loop, KIND_LINK, a->o->data, &a->id, a->log, &a->link, f);
+	if (rc)
+		return rc;
+	a->pump = (struct pump){ .log = a->log, .crew = &a->crew, .chore = &a->chore, .link = a->link, .address = a->o->address };
+	log_at(a->log, LOG_INFO, "ready %s driver %s", a->id.agent, a->crew.driver->name);
+	return 0;
+}
+
+/* ---- The market's word -------------------------------------------------------------------- */
+
+/* Each host is sold as so much of this machine. */
+static void share_out(struct agent *a, size_t hosts)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
+	int64_t memory = (int64_t)pages * sysconf(_SC_PAGESIZE);
+
+	if (hosts < 1)
+		hosts = 1;
+	a->crew.share.memory = memory / MEMORY_PARTS * (MEMORY_PARTS - 1) / (int64_t)hosts;
+	a->crew.share.cpu_milli = (unsigned)(cores * 1000 / (long)hosts);
+	if (a->crew.share.cpu_milli < 1000)
+		a->crew.share.cpu_milli = 1000;
+}
+
+static void on_work(struct agent *a, const struct link_event *e)
+{
+	char version[WORK_VERSION];
+	struct work *w = NULL;
+	struct fail f = { 0 };
+	int rc = work_parse(buf_text(&e->body), e->body.len, &w, &f);
+
+	if (!rc && strcmp(w->agent, a->id.agent) != 0) {
+		rc = fail_set(&f, -EPROTO, "the market's work document is for '%s'", w->agent);
+		work_free(w);
+	}
+	if (rc) {
+		log_at(a->log, LOG_ERROR, "%s; all stays as it is", f.text);
+		link_have(a->link, "");
+		return;
+	}
+	memcpy(version, w->version, sizeof version);
+	wallclock_learn(&a->clock, w->now, w->test_clock);
+	share_out(a, w->host_count);
+	crew_take(&a->crew, w);
+	link_have(a->link, version);
+}
+
+static void on_link(struct agent *a)
+{
+	struct link_event e;
+
+	for (;;) {
+		link_next(a->link, &e);
+		switch (e.kind) {
+		case LINK_NOTHING: return;
+		case LINK_WORK: on_work(a, &e); break;
+		case LINK_SENT: pump_sent(&a->pump, &e); break;
+		case LINK_OPENED: pump_opened(&a->pump); break;
+		case LINK_FENCED: a->crew.fenced = true; break;
+		}
+		buf_release(&e.body);
+	}
+}
+
+/* ---- Turns -------------------------------------------------------------------------------- */
+
+static void on_signal(struct agent *a)
+{
+	struct signalfd_siginfo info;
+
+	while (read(a->signals, &info, sizeof info) == sizeof info)
+		if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+			a->ending = true;
+}
+
+/* One thing a turn: what is ready stays so until the turn has taken it. */
+static void on_ready(struct agent *a)
+{
+	struct loop_watch *w;
+	struct loop_timer *t;
+	uint32_t ready;
+
+	if (loop_next(a->loop, &w, &ready, &t) == 1 && w && w->kind == KIND_SIGNAL)
+		on_signal(a);
+}
+
+static int64_t turn(struct agent *a)
+{
+	int64_t next, at;
+
+	on_link(a);
+	a->crew.healthy = link_healthy(a->link);
+	a->crew.link_open = a->crew.healthy; /* a market that is away takes no last words */
+	next = crew_turn(&a->crew);
+	at = chore_turn(&a->chore);
+	next = at < next ? at : next;
+	at = pump_turn(&a->pump);
+	return at < next ? at : next;
+}
+
+static int serve_nodes(struct agent *a)
+{
+	while (!a->ending) {
+		int64_t next = turn(a), ms = next - clock_ms();
+		int rc;
+
+		if (a->crew.fenced && a->crew.looked && a->roster.count == 0) {
+			log_at(a->log, LOG_ERROR, "fenced, and nothing is left here: the end");
+			return STATUS_FENCED;
+		}
+		ms = ms < 0 ? 0 : ms > WAIT_MAX_MS ? WAIT_MAX_MS : ms;
+		rc = loop_wait(a->loop, (int)ms);
+		if (rc && rc != -EINTR) {
+			log_at(a->log, LOG_ERROR, "cannot wait: %s", strerror(-rc));
+			return 1;
+		}
+		on_ready(a);
+	}
+	log_at(a->log, LOG_INFO, "ends; nodes go on");
+	return 0;
+}
+
+static void end(struct agent *a)
+{
+	link_free(a->link);
+	if (a->crew.loop) {
+		if (a->pump.crew)
+			pump_end(&a->pump);
+		crew_release(&a->crew);
+		chore_release(&a->chore);
+	}
+	roster_release(&a->roster);
+	if (a->signals >= 0)
+		close(a->signals);
+	loop_free(a->loop);
+	identity_release(&a->id);
+	if (a->lock >= 0)
+		close(a->lock);
+}
+
+int run(const struct flags *o, drivers all, const struct log *log)
+{
+	struct agent a = { .o = o, .log = log, .lock = -1, .signals = -1 };
+	struct fail f = { 0 };
+	int status = 1;
+
+	mallopt(M_ARENA_MAX, 1);
+	if (begin(&a, all, &f) == 0)
+		status = serve_nodes(&a);
+	else
+		log_at(log, LOG_ERROR, "%s", f.text);
+	end(&a);
+	return status;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Joining a market and leaving it. A join whose answer was lost is repeated with the same key: the market knows it. */
+#include "agentd/verbs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agentd/errand.h"
+#include "agentd/inventory.h"
+#include "agentd/keep.h"
+#include "agentd/place.h"
+#include "agentd/work.h"
+#include "market/client.h"
+
+enum { TOKEN_MAX = 512 };
+
+int verb_fail(int status, const char *text)
+{
+	fprintf(stderr, "nanopod-agentd: %s\n", text);
+	return status;
+}
+
+static int fail_exit(int rc, const struct fail *f)
+{
+	return verb_fail(errand_exit(rc), f->text);
+}
+
+/* From the environment, or one line of standard input; out of the environment then. */
+static int read_token(char room[TOKEN_MAX], struct fail *f)
+{
+	const char *given = getenv("NANOPOD_JOIN_TOKEN");
+
+	room[0] = '\0';
+	if (given && *given) {
+		snprintf(room, TOKEN_MAX, "%s", given);
+		unsetenv("NANOPOD_JOIN_TOKEN");
+	} else {
+		if (isatty(STDIN_FILENO))
+			fputs("join token: ", stderr);
+		if (!fgets(room, TOKEN_MAX, stdin))
+			room[0] = '\0';
+	}
+	room[strcspn(room, "\r\n")] = '\0';
+	if (!*room)
+		return fail_set(f, CLIENT_BAD_SETUP, "no join token: give one on standard input or in NANOPOD_JOIN_TOKEN; the account's owner "
+			"makes it with 'nanopod token create --scope join'");
+	return client_check_token_text(room, f);
+}
+
+static json_t *inventory_now(const struct flags *o)
+{
+	struct inventory_setup setup = { .root = o->sysfs_root };
+	struct inventory *v = NULL;
+	json_t *j = NULL;
+	struct buf text;
+
+	buf_init(&text, INVENTORY_JSON_MAX);
+	if (inventory_read(&setup, &v) == 0 && inventory_json(v, &text) == 0)
+		j = json_loadb(buf_text(&text), text.len, 0, NULL);
+	free(v);
+	buf_release(&text);
+	return j;
+}
+
+/* Nodes of an identity that is to be put away would be nobody's. */
+static bool has_nodes(const char *data)
+{
+	char path[KEEP_PATH];
+	struct dirent *e;
+	bool any = false;
+	DIR *d = keep_path(path, data, "nodes", NULL) == 0 ? opendir(path) : NULL;
+
+	while (d && !any && (e = readdir(d)))
+		any = work_is_id(e->d_name, "inst_");
+	if (d)
+		closedir(d);
+	return any;
+}
+
+static int ask_to_join(const struct flags *o, struct identity *i, const char *token, struct fail *f)
+{
+	json_t *inventory = inventory_now(o), *j = NULL, *body;
+	struct buf key;
+	int rc;
+
+	buf_init(&key, 128);
+	rc = identity_public(i, &key, f);
+	body = rc ? NULL : json_pack("{s:s, s:s, s:s}", "name", i->name, "public_key", buf_text(&key), "machine", i->machine);
+	if (body && inventory)
+		json_object_set(body, "inventory", inventory);
+	json_decref(inventory);
+	buf_release(&key);
+	if (!rc && !body)
+		rc = fail_set(f, CLIENT_BAD_SETUP, "the name of this machine is no text that JSON can hold; give --name");
+	rc = rc ? rc : errand(i, token, "POST", "/np/v1/agents/join", body, &j, NULL, f);
+	keep_text(j, "id", i->agent, sizeof i->agent);
+	keep_text(j, "account", i->account, sizeof i->account);
+	json_decref(j);
+	if (!rc && !work_is_id(i->agent, "agt_"))
+		rc = fail_set(f, CLIENT_BAD_ANSWER, "what answers at '%.200s' is no market that knows agents", i->url);
+	return rc;
+}
+
+/* A new identity, on disk when it returns 0. */
+static int join_anew(const struct flags *o, struct identity *i, struct fail *f)
+{
+	char token[TOKEN_MAX];
+	int rc;
+
+	memset(i, 0, sizeof *i);
+	i->plain = o->plain;
+	rc = identity_take_url(i, o->words[0], f);
+	rc = rc ? rc : read_token(token, f);
+	if (rc)
+		return rc;
+	if (o->name)
+		snprintf(i->name, sizeof i->name, "%s", o->name);
+	else if (gethostname(i->name, sizeof i->name - 1) != 0)
+		snprintf(i->name, sizeof i->name, "machine");
+	rc = identity_find_machine(o->data, i->machine, f);
+	rc = rc ? rc : identity_make_key(o->data, i, f);
+	rc = rc ? rc : ask_to_join(o, i, token, f);
+	rc = rc ? rc : identity_save(o->data, i, f);
+	explicit_bzero(token, sizeof token);
+	return rc;
+}
+
+/* ---- Hosts -------------------------------------------------------------------------------- */
+
+static int add_host(const struct identity *i, const char *token, const char *name, const char *type, json_t *made, struct fail *f)
+{
+	json_t *j = NULL;
+	int rc = errand(i, token, "POST", "/np/v1/agent/hosts", json_pack("{s:s, s:s}", "name", name, "instance_sku", type), &j, NULL, f);
+
+	if (!rc && j)
+		json_array_append(made, j);
+	json_decref(j);
+	return rc;
+}
+
+/* --host NAME=TYPE …, or --nodes N of --type, called by the machine's name. */
+static int add_hosts(const struct flags *o, const struct identity *i, const char *token, json_t *made, struct fail *f)
+{
+	char name[IDENTITY_NAME + 16];
+	int rc = 0;
+
+	for (int n = 0; n < o->host_count && !rc; n++) {
+		const char *sign = strchr(o->hosts[n], '=');
+
+		snprintf(name, sizeof name, "%.*s", (int)(sign - o->hosts[n]), o->hosts[n]);
+		rc = add_host(i, token, name, sign + 1, made, f);
+	}
+	for (long n = 1; o->type && n <= o->nodes && !rc; n++) {
+		snprintf(name, sizeof name, o->nodes > 1 ? "%s-%ld" : "%s", o->name ? o->name : i->name, n);
+		rc = add_host(i, token, name, o->type, made, f);
+	}
+	return rc;
+}
+
+static void tell(const struct flags *o, const struct identity *i, bool was, const json_t *made)
+{
+	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:O}", "agent", i->agent, "name", i->name, "account", i->account, "url", i->url,
+		"joined_before", was, "hosts", made);
+	char *text = o->json ? json_dumps(j, JSON_INDENT(2)) : NULL;
+	const json_t *h;
+	size_t n;
+
+	if (text)
+		printf("%s\n", text);
+	free(text);
+	json_decref(j);
+	if (o->json)
+		return;
+	printf("%s %s as %s (%s)\n", was ? "joined before:" : "joined", i->url, i->name, i->agent);
+	json_array_foreach(made, n, h)
+		printf("host %s (%s)\n", json_string_value(json_object_get(h, "name")), json_string_value(json_object_get(h, "id")));
+}
+
+static int add_all(const struct flags *o, struct identity *i, bool was)
+{
+	char token[ERRAND_TOKEN] = "";
+	json_t *made = json_array();
+	struct fail f = { 0 };
+	int rc = 0;
+
+	if (o->host_count || o->type)
+		rc = errand_session(o->data, i, token, &f);
+	if (*token)
+		rc = rc ? rc : add_hosts(o, i, token, made, &f);
+	explicit_bzero(token, sizeof token);
+	tell(o, i, was, made);
+	json_decref(made);
+	if (rc)
+		fputs("nanopod-agentd: joined, but not all hosts are known to the market: the same command again goes on\n", stderr);
+	return rc ? fail_exit(rc, &f) : fflush(stdout) != 0;
+}
+
+int verb_join(const struct flags *o)
+{
+	struct identity i = { 0 }, wanted = { 0 };
+	struct fail f = { 0 };
+	int lock = -1, rc, status;
+	bool was;
+
+	if (o->word_count != 1)
+		return verb_fail(2, "join needs the market's URL: nanopod-agentd join https://market.example");
+	rc = place_open(o->data, true, &f);
+	rc = rc ? rc : place_lock(o->data, &lock, &f);
+	if (rc)
+		return fail_exit(rc, &f);
+	rc = identity_load(o->data, &i, &f);
+	was = rc == 0 && !i.fenced;
+	wanted.plain = o->plain;
+	if (was && (identity_take_url(&wanted, o->words[0], &f) != 0 || strcmp(wanted.url, i.url) != 0)) {
+		snprintf(f.text, sizeof f.text, "this machine has joined '%.300s' as %s; 'nanopod-agentd leave' first", i.url, i.agent);
+		rc = -EBUSY;
+	} else if (!was && rc != -ENOENT && rc != 0) {
+		; /* what is there is damaged: not written over */
+	} else if (!was) {
+		bool fenced = i.fenced;
+
+		identity_release(&i);
+		rc = fenced && has_nodes(o->data) ? fail_set(&f, -EBUSY, "nodes of the old identity are still here: "
+			"'nanopod-agentd halt --destroy' first") : 0;
+		if (!rc && fenced)
+			identity_forget(o->data);
+		rc = rc ? rc : join_anew(o, &i, &f);
+	}
+	status = rc ? fail_exit(rc, &f) : add_all(o, &i, was);
+	identity_release(&i);
+	close(lock);
+	return status;
+}
+
+/* ---- Leaving ------------------------------------------------------------------------------ */
+
+int verb_leave(const struct flags *o)
+{
+	char token[ERRAND_TOKEN] = "";
+	struct identity i = { 0 };
+	struct fail f = { 0 };
+	int lock = -1, http = 0, rc;
+
+	rc = place_open(o->data, false, &f);
+	rc = rc ? rc : place_lock(o->data, &lock, &f);
+	rc = rc ? rc : identity_load(o->data, &i, &f);
+	if (rc)
+		return rc == -ENOENT ? verb_fail(3, f.text) : fail_exit(rc, &f);
+	if (has_nodes(o->data)) {
+		rc = fail_set(&f, -EBUSY, "nodes are still here; run the agent until their leases have ended ('nanopod-agentd status' lists them)");
+	} else if (!i.fenced) {
+		rc = errand_session(o->data, &i, token, &f);
+		rc = rc ? rc : errand(&i, token, "DELETE", "/np/v1/agent", NULL, NULL, &http, &f);
+		explicit_bzero(token, sizeof token);
+		if (rc == REASON_UNAUTHENTICATED) /* the market has let it go already */
+			rc = 0;
+	}
+	if (!rc) {
+		identity_forget(o->data);
+		if (o->json)
+			printf("{\"agent\": \"%s\", \"left\": true}\n", i.agent);
+		else
+			printf("%s has left %s\n", i.agent, i.url);
+	}
+	identity_release(&i);
+	close(lock);
+	return rc ? fail_exit(rc, &f) : fflush(stdout) != 0;
+}

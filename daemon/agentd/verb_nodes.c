@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an agent's folder tells of its nodes, and their end without an agent. */
+#include "agentd/verbs.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agentd/errand.h"
+#include "agentd/handwork.h"
+#include "agentd/job.h"
+#include "agentd/keep.h"
+#include "agentd/place.h"
+#include "agentd/roster.h"
+
+enum { AT_ONCE = 8, HALT_MS = 120000, HALT_GRACE_MS = 5000 };
+
+static void no_sink(void *arg, enum log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	fprintf(stderr, "nanopod-agentd: %s\n", text);
+}
+
+/* ---- Status ------------------------------------------------------------------------------- */
+
+static json_t *node_json(const struct node *n, const struct driver_setup *s)
+{
+	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "id", n->id, "name", n->name, "host", n->host,
+		"tenant", n->tenant, "driver", n->driver, "state", life_word(n->life), "reason", cause_word(n->cause), "message", n->message,
+		"slot", (json_int_t)n->slot, "port", (json_int_t)(s->first_port + n->slot),
+		"end_at", n->end_at == INT64_MAX ? json_null() : json_integer(n->end_at));
+
+	return j ? j : json_null();
+}
+
+static void print_node(const struct node *n)
+{
+	char end[64] = "no end";
+	time_t at = (time_t)n->end_at;
+	struct tm tm;
+
+	if (n->end_at != INT64_MAX && gmtime_r(&at, &tm))
+		strftime(end, sizeof end, "until %Y-%m-%d %H:%M UTC", &tm);
+	printf("%-20s %-12s %-8s %s%s%s\n", n->id, life_word(n->life), n->driver, end, *n->message ? "  " : "", n->message);
+}
+
+static int show(const struct flags *o, const struct identity *i, const struct roster *r)
+{
+	struct place_setup place;
+	json_t *list = json_array(), *j;
+	long pid = 0;
+	bool runs = place_held(o->data, &pid);
+	char *text;
+
+	place_setup(&place, o, i);
+	for (size_t n = 0; n < r->count; n++)
+		json_array_append_new(list, node_json(r->nodes[n], &place.setup));
+	j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:b, s:I, s:s, s:o}", "agent", i->agent, "name", i->name, "account", i->account,
+		"url", i->url,
+		"running", runs, "pid", (json_int_t)pid, "fenced", i->fenced, "generation", (json_int_t)i->generation,
+		"data", o->data, "nodes", list);
+	text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
+	if (o->json)
+		printf("%s\n", text ? text : "null");
+	free(text);
+	json_decref(j);
+	if (o->json)
+		return fflush(stdout) != 0;
+	printf("%s (%s) of %s\n", i->agent, i->name, i->url);
+	if (runs)
+		printf("the agent runs (process %ld)\n", pid);
+	else
+		printf("no agent runs\n");
+	if (i->fenced)
+		printf("FENCED: this identity is in use elsewhere\n");
+	for (size_t n = 0; n < r->count; n++)
+		print_node(r->nodes[n]);
+	if (!r->count)
+		printf("no nodes\n");
+	return fflush(stdout) != 0;
+}
+
+int verb_status(const struct flags *o)
+{
+	struct log log = { .sink = no_sink, .level = LOG_ERROR };
+	struct roster r = { .data = o->data, .log = &log, .reads = true };
+	struct identity i = { 0 };
+	struct fail f = { 0 };
+	int rc = identity_load(o->data, &i, &f), status;
+
+	if (rc)
+		return verb_fail(rc == -ENOENT ? 3 : 1, f.text);
+	rc = roster_load(&r, "", &f);
+	status = rc ? verb_fail(1, f.text) : show(o, &i, &r);
+	roster_release(&r);
+	identity_release(&i);
+	return status;
+}
+
+/* ---- Halt --------------------------------------------------------------------------------- */
+
+struct halt {
+	struct handwork work;
+	bool destroy;
+	char id[WORK_ID];
+	struct job job;
+};
+
+static int halt_one(void *arg, struct buf *out, struct fail *f)
+{
+	struct halt *h = arg;
+	int rc;
+
+	h->work.step = STEP_STOP;
+	h->work.grace_ms = HALT_GRACE_MS;
+	rc = handwork_do(&h->work, out, f);
+	h->work.step = STEP_DESTROY;
+	if (!rc && h->destroy)
+		rc = h->work.driver->destroy(&h->work.spec, f);
+	return rc;
+}
+
+static bool collect(struct halt *h, struct loop *loop, const struct flags *o, struct roster *r, int *failed)
+{
+	struct node *n = roster_find(r, h->id);
+
+	if (!h->job.pid || !job_ended(&h->job, loop))
+		return false;
+	if (h->job.rc) {
+		fprintf(stderr, "nanopod-agentd: %s: %s\n", h->id, h->job.fail.text);
+		(*failed)++;
+	} else {
+		if (!o->json)
+			printf("%s %s\n", h->id, o->destroy ? "wiped" : "stopped");
+		if (o->destroy && n)
+			roster_forget(r, n);
+	}
+	job_release(&h->job, loop);
+	return true;
+}
+
+static bool begin_one(struct halt *h, struct loop *loop, const struct flags *o, const struct node *n, const struct driver_setup *s,
+	drivers all)
+{
+	struct fail f = { 0 };
+	int rc = handwork_init(&h->work, n, NULL, s);
+
+	h->work.driver = drivers_find(all, n->driver);
+	h->destroy = o->destroy;
+	memcpy(h->id, n->id, sizeof h->id);
+	if (!rc && !h->work.driver)
+		rc = fail_set(&f, -ENOENT, "its driver '%s' is not in this program", n->driver);
+	rc = rc ? rc : job_begin(&h->job, loop, 1, HALT_MS, halt_one, h, &f);
+	if (rc)
+		fprintf(stderr, "nanopod-agentd: %s: %s\n", n->id, f.text);
+	return rc == 0;
+}
+
+/* Ids first: nodes go from the roster as they are wiped. */
+static int halt_all(const struct flags *o, struct loop *loop, struct roster *r, const struct driver_setup *s, drivers all)
+{
+	static struct halt hands[AT_ONCE];
+	char (*ids)[WORK_ID] = calloc(r->count + 1, sizeof *ids);
+	size_t count = r->count, at = 0, busy = 0;
+	int failed = 0;
+
+	for (size_t i = 0; ids && i < count; i++)
+		memcpy(ids[i], r->nodes[i]->id, WORK_ID);
+	while (ids && (at < count || busy)) {
+		for (size_t i = 0; i < AT_ONCE && at < count; i++) {
+			const struct node *n = hands[i].job.pid ? NULL : roster_find(r, ids[at]);
+
+			if (hands[i].job.pid)
+				continue;
+			at++;
+			if (n && begin_one(&hands[i], loop, o, n, s, all))
+				busy++;
+			else
+				failed++;
+		}
+		loop_wait(loop, 100);
+		for (size_t i = 0; i < AT_ONCE; i++)
+			busy -= collect(&hands[i], loop, o, r, &failed);
+	}
+	free(ids);
+	return failed;
+}
+
+/* What runs and is in no journal too. */
+static void add_listed(void *arg, const char *id)
+{
+	struct roster *r = arg;
+
+	if (work_is_id(id, "inst_") && !roster_find(r, id))
+		roster_add_unknown(r, id, r->lists, 0);
+}
+
+static int halt_here(const struct flags *o, drivers all, const struct identity *i, struct roster *r, struct fail *f)
+{
+	struct place_setup place;
+	struct loop *loop = NULL;
+	size_t before;
+	int failed, rc = loop_new(&loop);
+
+	if (rc)
+		return fail_errno(f, rc, -rc, "cannot make a loop");
+	place_setup(&place, o, i);
+	rc = roster_load(r, "", f);
+	for (drivers d = all; !rc && *d; d++) {
+		r->lists = (*d)->name;
+		(*d)->list(&place.setup, add_listed, r, NULL);
+	}
+	before = r->count;
+	failed = rc ? 0 : halt_all(o, loop, r, &place.setup, all);
+	for (drivers d = all; !rc && *d; d++)
+		if ((*d)->tidy)
+			(*d)->tidy(&place.setup, NULL);
+	loop_free(loop);
+	if (!rc && o->json)
+		printf("{\"nodes\": %zu, \"failed\": %d, \"destroyed\": %s}\n", before, failed, o->destroy ? "true" : "false");
+	return rc ? rc : failed ? fail_set(f, -EIO, "%d nodes could not be stopped", failed) : 0;
+}
+
+int verb_halt(const struct flags *o, drivers all)
+{
+	struct log log = { .sink = no_sink, .level = LOG_ERROR };
+	struct roster r = { .data = o->data, .log = &log };
+	struct identity i = { 0 };
+	struct fail f = { 0 };
+	int lock = -1, rc = place_open(o->data, false, &f);
+
+	if (rc == -ENOENT)
+		return 0;
+	rc = rc ? rc : place_lock(o->data, &lock, &f);
+	if (rc)
+		return verb_fail(errand_exit(rc), f.text);
+	rc = identity_load(o->data, &i, &f);
+	if (rc == -ENOENT) /* it never joined: there is nothing of it */
+		rc = 0;
+	else if (!rc)
+		rc = halt_here(o, all, &i, &r, &f);
+	roster_release(&r);
+	identity_release(&i);
+	close(lock);
+	return rc ? verb_fail(1, f.text) : fflush(stdout) != 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What nanopod-agentd does once and ends. Each gives an exit status. */
+#ifndef AGENTD_VERBS_H
+#define AGENTD_VERBS_H
+
+#include "agentd/drivers.h"
+#include "agentd/flags.h"
+
+int verb_join(const struct flags *o);
+int verb_leave(const struct flags *o);
+int verb_status(const struct flags *o);
+int verb_halt(const struct flags *o, drivers all);
+
+/* "nanopod-agentd: TEXT" on standard error; returns status. */
+int verb_fail(int status, const char *text);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verified of the GPUs: that they have a driver, and NVIDIA's that they have their memory and can count. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agentd/gpu_challenge.h"
+#include "agentd/inventory.h"
+#include "agentd/verify_part.h"
+
+enum { GPUS_MOST = 8, MEGA = 1000 * 1000, GIGA = 1000 * MEGA };
+
+static void put(struct verify_result *r, const struct speed *s, int64_t divide, const char *unit)
+{
+	r->measured = true;
+	r->value = s->value / divide;
+	r->least = s->least / divide;
+	r->most = s->most / divide;
+	snprintf(r->unit, sizeof r->unit, "%s", unit);
+}
+
+static void judge(struct cuda *c, int i, struct verify_result *list, int *count)
+{
+	struct gpu_challenge got;
+	struct fail why = { 0 };
+	struct verify_result *r;
+	char name[32];
+
+	snprintf(name, sizeof name, "gpu %d memory", i);
+	r = verify_begin(list, count, name);
+	if (gpu_challenge_run(c, i, &got, &why)) {
+		verify_fail(r, "nvidia-smi; end what uses it, restart the machine; have the card looked at where it comes again", "%s", why.text);
+		return;
+	}
+	put(r, &got.write, MEGA, "MB/s");
+	if (got.tested < got.memory / 10 * 8)
+		verify_fail(r, "nvidia-smi: end what uses it", "only %" PRId64 " of its %" PRId64 " MiB are free", got.tested >> 20,
+			got.memory >> 20);
+	else
+		verify_say(r, "%s: %" PRId64 " of %" PRId64 " MiB were filled and read back", got.name, got.tested >> 20, got.memory >> 20);
+	snprintf(name, sizeof name, "gpu %d sums", i);
+	r = verify_begin(list, count, name);
+	put(r, &got.sums, MEGA, "M/s");
+	verify_say(r, "64-bit multiplications, compared with this machine's own");
+}
+
+static void challenge(const struct verify_setup *s, size_t there, struct verify_result *list, int *count)
+{
+	struct fail why = { 0 };
+	struct cuda *c;
+	int n = 0;
+
+	if (gpu_challenge_open(s->cuda, &c, &n, &why)) {
+		verify_fail(verify_begin(list, count, "gpu"), "apt-get install libcuda1 (as old as the driver)", "%s", why.text);
+		return;
+	}
+	if ((size_t)n < there)
+		verify_fail(verify_begin(list, count, "gpu"), "nvidia-smi; restart the machine where it lacks one too",
+			"CUDA sees %d of %zu GPUs", n, there);
+	for (int i = 0; i < n && i < GPUS_MOST; i++)
+		judge(c, i, list, count);
+	gpu_challenge_close(c);
+}
+
+void verify_gpus(const struct verify_setup *s, struct verify_result *list, int *count)
+{
+	size_t nvidia = 0, others = 0, asleep = 0, bare = 0;
+	const char *without = "";
+	struct inventory *v;
+
+	if (inventory_read(&(struct inventory_setup){ .root = s->root, .nvml = "" }, &v))
+		return;
+	for (size_t i = 0; i < v->gpu_count; i++) {
+		const struct gpu *g = &v->gpus[i];
+
+		if (g->integrated)
+			continue;
+		asleep += g->asleep;
+		if (!*g->pci.driver || strcmp(g->pci.driver, "nouveau") == 0) {
+			bare++;
+			without = g->pci.address;
+		} else if (strcmp(g->pci.driver, "nvidia") == 0) {
+			nvidia++;
+		} else {
+			others++;
+		}
+	}
+	if (bare)
+		verify_fail(verify_begin(list, count, "gpu driver"), "install its driver: 'apt-get install nvidia-driver' for NVIDIA's",
+			"%zu GPUs have none that computes ('%s')", bare, without);
+	if (asleep)
+		verify_skip(verify_begin(list, count, "gpu"), "%zu of them sleep: 'nvidia-smi' wakes them, then type this again", asleep);
+	else if (nvidia)
+		challenge(s, nvidia, list, count);
+	if (others)
+		verify_skip(verify_begin(list, count, "gpu others"), "%zu GPUs: memory and sums are tried on NVIDIA's alone", others);
+	if (!nvidia && !others && !bare)
+		verify_skip(verify_begin(list, count, "gpu"), "there is none: it is sold as a node without accelerator");
+	free(v);
+}

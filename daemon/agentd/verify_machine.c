@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verified of the machine itself: disk, clock, the way to the market, drivers that make nodes. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "agentd/driver.h"
+#include "agentd/speed.h"
+#include "agentd/verify_part.h"
+
+enum { DISK_LEAST = 50, MEGA = 1000 * 1000, CLOCK_MOST = 5, CONNECT_MS = 5000, FAR = 500 * 1000 };
+
+static const int64_t usual_bytes = 256 << 20, least_bytes = 16 << 20;
+
+static void put_speed(struct verify_result *r, const struct speed *s, int64_t divide, const char *unit)
+{
+	r->measured = true;
+	r->value = s->value / divide;
+	r->least = s->least / divide;
+	r->most = s->most / divide;
+	snprintf(r->unit, sizeof r->unit, "%s", unit);
+}
+
+static void judge_disk(struct verify_result *r, const struct speed *s, bool direct, int64_t bytes)
+{
+	put_speed(r, s, MEGA, "MB/s");
+	if (r->value < DISK_LEAST)
+		verify_fail(r, "put '--data' on a faster disk", "a listing needs %d MB/s", DISK_LEAST);
+	else
+		verify_say(r, "%" PRId64 " MiB, %s", bytes >> 20,
+			direct ? "past the page cache" : "through the page cache: this file system cannot else");
+}
+
+void verify_disk(const struct verify_setup *s, struct verify_result *list, int *count)
+{
+	int64_t bytes = s->disk_bytes > 0 ? s->disk_bytes : usual_bytes;
+	struct verify_result *r = verify_begin(list, count, "disk write");
+	struct speed write, read;
+	struct fail why = { 0 };
+	struct statvfs v;
+	bool direct;
+
+	if (!s->data) {
+		verify_skip(r, "no folder was named");
+		return;
+	}
+	if (statvfs(s->data, &v) == 0 && (int64_t)((uint64_t)v.f_bavail * v.f_frsize / 10) < bytes)
+		bytes = (int64_t)((uint64_t)v.f_bavail * v.f_frsize / 10);
+	if (bytes < least_bytes && s->disk_bytes <= 0) {
+		verify_fail(r, "remove what is not needed: 'nanopod host image list' shows images that take room",
+			"there is too little room in '%s' to measure with", s->data);
+		return;
+	}
+	if (speed_disk(s->data, bytes, &write, &read, &direct, &why)) {
+		verify_fail(r, "make the folder of '--data' one that this user can write", "%s", why.text);
+		return;
+	}
+	judge_disk(r, &write, direct, bytes);
+	judge_disk(verify_begin(list, count, "disk read"), &read, direct, bytes);
+}
+
+void verify_network(const struct verify_setup *s, struct verify_result *list, int *count)
+{
+	struct verify_result *r = verify_begin(list, count, "network");
+	struct fail why = { 0 };
+	struct speed trip;
+	int rc;
+
+	if (!s->market) {
+		verify_skip(r, "this machine has not joined a market");
+		return;
+	}
+	rc = speed_round_trip(s->market, CONNECT_MS, &trip, &why);
+	if (rc == -ENOTSUP) {
+		verify_skip(r, "%s", why.text);
+		return;
+	}
+	if (rc) {
+		verify_fail(r, "see to the way out: DNS, route and firewall for HTTPS to the market", "%s", why.text);
+		return;
+	}
+	put_speed(r, &trip, 1, "us");
+	if (trip.value > FAR)
+		verify_fail(r, "use a market that is nearer, or a better line", "round trips to the market take longer than half a second");
+	else
+		verify_say(r, "round trips to the market; its bandwidth is not measured: the market has no route for that");
+}
+
+void verify_clock(const struct verify_setup *s, struct verify_result *list, int *count)
+{
+	struct verify_result *r = verify_begin(list, count, "clock");
+	long long off = (long long)(s->local_now - s->market_now);
+
+	if (!s->clock_known)
+		verify_skip(r, "the market did not say what time it is");
+	else if (llabs(off) > CLOCK_MOST)
+		verify_fail(r, "timedatectl set-ntp true", "it is %lld s %s the market's", llabs(off), off > 0 ? "ahead of" : "behind");
+	else
+		verify_say(r, "within %lld s of the market's", llabs(off));
+}
+
+void verify_drivers(const struct verify_setup *s, struct verify_result *list, int *count)
+{
+	int works = 0;
+
+	for (size_t i = 0; s->drivers && s->drivers[i]; i++) {
+		const struct driver *d = s->drivers[i];
+		struct fail why = { 0 };
+		struct verify_result *r;
+		unsigned holds = 0;
+		char name[48];
+
+		snprintf(name, sizeof name, "driver %.24s", d->name);
+		r = verify_begin(list, count, name);
+		if (d->probe(s->driver_setup, &holds, &why)) {
+			verify_skip(r, "does not work here: %s", why.text);
+			continue;
+		}
+		verify_say(r, "works%s%s%s%s", *why.text ? ": " : "", why.text, holds & HOLDS_NETWORK ? ", nodes have a network of their own" : "",
+			holds & HOLDS_KERNEL ? " and a kernel of their own" : "");
+		works++;
+	}
+	if (s->drivers && !works)
+		verify_fail(verify_begin(list, count, "drivers"), "nanopod host drivers: says what each of them needs",
+			"none works here: no node can be made");
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/verify_part.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+struct verify_result *verify_begin(struct verify_result *list, int *count, const char *check)
+{
+	struct verify_result *r = &list[*count < VERIFY_EACH ? (*count)++ : VERIFY_EACH - 1];
+
+	memset(r, 0, sizeof *r);
+	snprintf(r->check, sizeof r->check, "%s", check);
+	return r;
+}
+
+void verify_fail(struct verify_result *r, const char *mend, const char *fmt, ...)
+{
+	va_list ap;
+
+	r->is = VERIFY_FAILED;
+	snprintf(r->mend, sizeof r->mend, "%s", mend);
+	va_start(ap, fmt);
+	vsnprintf(r->text, sizeof r->text, fmt, ap);
+	va_end(ap);
+}
+
+void verify_skip(struct verify_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	r->is = VERIFY_SKIPPED;
+	va_start(ap, fmt);
+	vsnprintf(r->text, sizeof r->text, fmt, ap);
+	va_end(ap);
+}
+
+void verify_say(struct verify_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->text, sizeof r->text, fmt, ap);
+	va_end(ap);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of verify share: one check and what came of it. A check runs in a child with a deadline. */
+#ifndef AGENTD_VERIFY_PART_H
+#define AGENTD_VERIFY_PART_H
+
+#include "agentd/verify.h"
+
+enum verify_is { VERIFY_OK, VERIFY_FAILED, VERIFY_SKIPPED };
+
+struct verify_result {
+	char check[32];              /* "disk write" */
+	enum verify_is is;
+	bool measured;
+	int64_t value, least, most;  /* of three runs, in unit */
+	char unit[16];
+	char text[240], mend[240];   /* what was found; the command that mends it */
+};
+
+/* Several may come of one: *count of them into list (room for VERIFY_EACH). */
+enum { VERIFY_EACH = 40 };
+typedef void (*verify_fn)(const struct verify_setup *s, struct verify_result *list, int *count);
+
+void verify_disk(const struct verify_setup *s, struct verify_result *list, int *count);
+void verify_network(const struct verify_setup *s, struct verify_result *list, int *count);
+void verify_clock(const struct verify_setup *s, struct verify_result *list, int *count);
+void verify_ssh(const struct verify_setup *s, struct verify_result *list, int *count);
+void verify_drivers(const struct verify_setup *s, struct verify_result *list, int *count);
+void verify_gpus(const struct verify_setup *s, struct verify_result *list, int *count);
+
+/* The next one in the list, begun: ok, with its name. */
+struct verify_result *verify_begin(struct verify_result *list, int *count, const char *check);
+void verify_fail(struct verify_result *r, const char *mend, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void verify_skip(struct verify_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void verify_say(struct verify_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One QEMU, left behind with its guest: unprivileged, in its folder and its network namespace, with
+ * its monitor at run/qmp and the guest's second serial port at run/ctl.
+ */
+#ifndef AGENTD_VMLAUNCH_H
+#define AGENTD_VMLAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agentd/driver.h"
+
+/* What follows from an order for a machine; a frozen guest fits those of the same shape alone. */
+struct vmshape {
+	unsigned mib, cpus;
+	bool kvm;
+};
+
+struct vmlaunch {
+	const char *name;          /* in its command line, for vmproc_find */
+	const char *dir;           /* its folder: kernel, disks and sockets have their fixed names there */
+	const char *console;       /* path of the file that the guest's console is appended to */
+	const char *net;           /* a -netdev with id=e0 */
+	const char *mac;
+	const char *words;         /* added to the kernel's command line */
+	struct vmshape shape;
+	int state;                 /* a frozen guest's file, from which it goes on; -1: it boots */
+	uid_t uid;                 /* it runs as this user, where the agent is root */
+	int ns;                    /* network namespace to run in; -1: this one */
+	const struct node_spec *group; /* in the groups of this node; NULL: none */
+};
+
+int vmlaunch(const struct vmlaunch *v, pid_t *pid, struct fail *f);
+
+enum { VMLAUNCH_IDENTITY = 1 << 20 };  /* size of the second disk: never changes, a frozen guest knows it */
+
+#endif

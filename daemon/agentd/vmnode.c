@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/vmnode.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agentd/spawn.h"
+#include "agentd/vmidentity.h"
+#include "agentd/vmproc.h"
+#include "base/file.h"
+
+enum { MIB = 1 << 20, LEAST_MIB = 192, USUAL_MIB = 512, MOST_CPUS = 240, IMG_MS = 30000, OVER_KVM = 128, OVER_TCG = 352 };
+static const int64_t usual_disk = (int64_t)16 << 30;
+
+int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fail *f)
+{
+	struct vmnode v = { .n = n, .group = *n, .hub = geteuid() == 0, .uid = geteuid(), .shape.kvm = kvm };
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned cpus = n->cpu_milli ? (n->cpu_milli + 999) / 1000 : (unsigned)(online > 0 ? online : 1);
+
+	if (snprintf(v.dir, sizeof v.dir, "%s/vm", n->dir) >= (int)sizeof v.dir - 32 ||
+	    snprintf(v.name, sizeof v.name, "%s.%s", n->setup->prefix, n->id) >= (int)sizeof v.name)
+		return fail_set(f, -ENAMETOOLONG, "the node's folder '%s' has too long a name", n->dir);
+	if (v.hub) {
+		v.uid = VMPROC_UID_FIRST + n->slot % VMPROC_SLOTS;
+		net_names(n, &v.net);
+	}
+	v.shape.cpus = cpus < 1 ? 1 : cpus > MOST_CPUS ? MOST_CPUS : cpus;
+	v.shape.mib = n->memory ? (unsigned)(n->memory / MIB) : USUAL_MIB;
+	if (v.shape.mib < LEAST_MIB)
+		return fail_set(f, -EINVAL, "a virtual machine needs %d MiB of memory at least", LEAST_MIB);
+	v.disk = n->disk ? n->disk / 512 * 512 : usual_disk;
+	v.group.memory = (int64_t)(v.shape.mib + (kvm ? OVER_KVM : OVER_TCG)) * MIB;
+	*out = v;
+	return 0;
+}
+
+static const char *at(const struct vmnode *v, const char *file, char room[VMIMAGE_ROOM])
+{
+	return vmimage_at(room, v->dir, file);
+}
+
+bool vmnode_has(const struct vmnode *v, const char *file)
+{
+	char room[VMIMAGE_ROOM];
+
+	return access(at(v, file, room), F_OK) == 0;
+}
+
+void vmnode_read(const struct vmnode *v, const char *file, char *room, size_t size)
+{
+	char path[VMIMAGE_ROOM];
+	struct buf b;
+
+	buf_init(&b, 4096);
+	snprintf(room, size, "%s", buf_read_file(&b, at(v, file, path)) == 0 ? buf_text(&b) : "");
+	buf_release(&b);
+}
+
+bool vmnode_says(const struct vmnode *v, const char *file, const char *text)
+{
+	char said[256];
+
+	vmnode_read(v, file, said, sizeof said);
+	return strcmp(said, text) == 0;
+}
+
+int vmnode_put(const struct vmnode *v, const char *file, const char *text, struct fail *f)
+{
+	char room[VMIMAGE_ROOM];
+	int rc;
+
+	at(v, file, room);
+	rc = file_replace(room, text, strlen(text), 0600);
+	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", room) : 0;
+}
+
+int vmnode_share(const struct vmnode *v, const char *folder, const char *const *files, struct fail *f)
+{
+	char from[VMIMAGE_ROOM], to[VMIMAGE_ROOM];
+	int rc = 0;
+
+	for (size_t i = 0; !rc && files[i]; i++) {
+		vmimage_at(from, folder, files[i]);
+		at(v, files[i], to);
+		unlink(to);
+		rc = vmimage_share(from, to, f);
+	}
+	return rc;
+}
+
+int vmnode_folder(const char *dir, uid_t uid, struct fail *f)
+{
+	char run[VMIMAGE_ROOM];
+
+	vmimage_at(run, dir, "run");
+	if ((mkdir(dir, 0700) != 0 && errno != EEXIST) || (mkdir(run, 0700) != 0 && errno != EEXIST))
+		return fail_errno(f, -errno, errno, "cannot make '%s'", run);
+	/* The folder itself stays ours: a QEMU that its guest has taken over finds no name there to bend. */
+	if (geteuid() == 0 && (chmod(dir, 0711) != 0 || lchown(run, uid, uid) != 0))
+		return fail_errno(f, -errno, errno, "cannot give '%s' to its user", run);
+	return 0;
+}
+
+int vmnode_disk(const char *dir, const char *base, const char *format, int64_t size, uid_t uid, struct fail *f)
+{
+	const char *argv[] = { "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, "disk.new", NULL, NULL };
+	char fresh[VMIMAGE_ROOM], path[VMIMAGE_ROOM], bytes[32];
+	int rc;
+
+	vmimage_at(fresh, dir, "disk.new");
+	vmimage_at(path, dir, "disk.qcow2");
+	snprintf(bytes, sizeof bytes, "%lld", (long long)size);
+	if (size)
+		argv[10] = bytes;
+	unlink(fresh);
+	rc = spawn_run(&(struct spawn){ .argv = argv, .dir = dir }, IMG_MS, NULL, f);
+	if (rc)
+		return rc;
+	if (chmod(fresh, 0600) != 0 || (geteuid() == 0 && lchown(fresh, uid, uid) != 0) || rename(fresh, path) != 0)
+		return fail_errno(f, -errno, errno, "cannot make the disk '%s'", path);
+	return 0;
+}
+
+static int machine_id(const struct vmnode *v, char room[VMNODE_MACHINE_ID], struct fail *f)
+{
+	char path[VMIMAGE_ROOM];
+	unsigned char random[16];
+	struct buf b;
+	int rc;
+
+	at(v, "machine-id", path);
+	buf_init(&b, 4096);
+	if (buf_read_file(&b, path) == 0 && b.len == VMNODE_MACHINE_ID - 1) {
+		memcpy(room, b.data, VMNODE_MACHINE_ID);
+		buf_release(&b);
+		return 0;
+	}
+	buf_release(&b);
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return fail_set(f, -EIO, "no random numbers can be had");
+	for (size_t i = 0; i < sizeof random; i++)
+		snprintf(room + 2 * i, 3, "%02x", random[i]);
+	rc = file_replace(path, room, VMNODE_MACHINE_ID - 1, 0600);
+	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
+}
+
+int vmnode_words(const struct vmnode *v, char *room, size_t size, struct fail *f)
+{
+	char id[VMNODE_MACHINE_ID];
+	int rc = machine_id(v, id, f);
+
+	if (!rc)
+		snprintf(room, size, "systemd.machine_id=%s", id);
+	return rc;
+}
+
+int vmnode_identity(const struct vmnode *v, int64_t *serial, struct fail *f)
+{
+	char id[VMNODE_MACHINE_ID], path[VMIMAGE_ROOM], address[80];
+	struct vmidentity d = { .name = v->n->name, .address = address, .machine_id = id, .keys = v->n->keys, .script = v->n->script,
+		.hostkey = v->n->dir, .resolv = v->hub ? net_resolv(v->n->setup) :
+			"# This node has no way out: its host runs it as an ordinary user.\n" };
+	int rc = machine_id(v, id, f);
+
+	if (rc)
+		return rc;
+	if (v->hub)
+		snprintf(address, sizeof address, "%s/%d %s %s\n", v->net.address, NET_BITS, NET_GATEWAY, v->net.mac);
+	else
+		snprintf(address, sizeof address, "10.0.2.15/24 10.0.2.2 52:54:00:12:%02x:%02x\n", v->n->slot >> 8 & 0xff, v->n->slot & 0xff);
+	at(v, "identity", path);
+	return vmidentity_write(&d, path, v->uid, serial, f);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A node of the vm driver: its files in dir/vm, what follows from its spec, and its disk. */
+#ifndef AGENTD_VMNODE_H
+#define AGENTD_VMNODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agentd/driver.h"
+#include "agentd/net.h"
+#include "agentd/vmaccel.h"
+#include "agentd/vmimage.h"
+#include "agentd/vmlaunch.h"
+
+enum { VMNODE_NAME = 160, VMNODE_MACHINE_ID = 33 };
+
+struct vmnode {
+	const struct node_spec *n;
+	struct node_spec group;    /* the same with room for QEMU itself in its memory: for the groups */
+	char dir[VMIMAGE_PATH];    /* n->dir/vm */
+	char name[VMNODE_NAME];    /* of its process */
+	uid_t uid;
+	bool hub;                  /* root's: a tap in the tenant's namespace; else QEMU's own network, with no way out */
+	struct vmshape shape;
+	int64_t disk;              /* bytes */
+	struct net_names net;      /* where hub */
+};
+
+int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fail *f);
+
+/* Small files in dir that say how far it is. */
+#define VMNODE_MADE "made"         /* "clone" or "cold": all that a start needs is there */
+#define VMNODE_BOOTED "booted"     /* its disk is its own from now on */
+#define VMNODE_TENANT "tenant"     /* in whose network it is, whatever a later spec says */
+bool vmnode_has(const struct vmnode *v, const char *file);
+bool vmnode_says(const struct vmnode *v, const char *file, const char *text);
+void vmnode_read(const struct vmnode *v, const char *file, char *room, size_t size); /* "" where it is not there */
+int vmnode_put(const struct vmnode *v, const char *file, const char *text, struct fail *f);
+
+/* From folder (an image, or a frozen guest) the named files (NULL-ended) are the node's too. */
+int vmnode_share(const struct vmnode *v, const char *folder, const char *const *files, struct fail *f);
+
+/* A folder for one QEMU of user uid: run/ for its sockets is that user's alone. */
+int vmnode_folder(const char *dir, uid_t uid, struct fail *f);
+
+/* An empty disk on top of base ("base.ext4" or "gold.qcow2" in the same folder), owned by uid; size 0: the base's own. */
+int vmnode_disk(const char *dir, const char *base, const char *format, int64_t size, uid_t uid, struct fail *f);
+
+/* The identity as of now; words for the kernel. */
+int vmnode_identity(const struct vmnode *v, int64_t *serial, struct fail *f);
+int vmnode_words(const struct vmnode *v, char *room, size_t size, struct fail *f);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The market's time as this machine knows it: learnt from each answer, carried on by a clock that
+ * neither jumps nor stops in sleep while the market is away. Leases end by it.
+ */
+#ifndef AGENTD_WALLCLOCK_H
+#define AGENTD_WALLCLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wallclock {
+	const char *file;     /* --test-clock: holds Unix seconds; NULL */
+	int64_t offset;       /* market's seconds less those since boot */
+	int64_t stands;       /* a market whose clock stands still until it is told: its time; 0: it goes */
+	bool learnt;
+};
+
+int64_t wallclock_now(const struct wallclock *w);
+void wallclock_learn(struct wallclock *w, int64_t market_now, bool test_clock);
+
+#endif

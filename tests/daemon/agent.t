@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# An agent and its market: joining, a lease from its first minute to its wipe, extended in the last one; a market that is
+# away; what nobody ordered; keys that change; a stolen identity. The nodes are of the fake driver.
+. "$(dirname "$0")/../lib/tap.sh"
+TEST_AGENTD=$BUILD/tests/lib/agentfake
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/agentd.sh"
+
+agentd_market --agent-silent 5
+log() { cat "$TMP/$1.log"; }
+said() { grep -q -e "$2" "$TMP/$1.log"; }
+gone() { [ ! -e "$TMP/$1/nodes/$2" ] && [ ! -e "$TMP/$1/fake/$2" ]; }
+state_is() { [ "$(agentd_status "$1" ".nodes[] | select(.name == \"$2\") | .state")" = "$3" ]; }
+console_of() { as "$ACME" GET "/v2/instances/$1/logs?limit=200" | jq -r '.data[].data | @base64d'; }
+console_has() { console_of "$1" | grep -q -e "$2"; }
+holder() { pgrep -f "listener .*/$1/fake/$2 " | head -n 1; }
+
+# ---- Joining ------------------------------------------------------------------------------------------------
+JOIN=$(agentd_token)
+run_is 2 "join needs a URL" "$AGENTD" --data "$TMP/m1" join
+run_is 2 "and a token" "$AGENTD" --data "$TMP/m1" join "$NANOPOD_URL"
+printf '%s\n' "$JOIN" >"$TMP/token"
+run_stdin "$TMP/token" "$AGENTD" --data "$TMP/m1" join http://192.0.2.1:8470
+is "$status" 2 "not over a network that others read"
+like "$err" "could read the token" "and it says why"
+run_stdin "$TMP/token" "$AGENTD" --data "$TMP/m1" join "https://127.0.0.1:1#md5//x"
+is "$status" 2 "a pin has one form"
+run_stdin "$TMP/token" "$AGENTD" --data "$TMP/m1" join "$NANOPOD_URL" --name m1 --type cpu --nodes 2 --json
+is "$status" 0 "a machine joins" || diag "$err"
+is "$(json '[.name, .joined_before, (.hosts | length)] | join(" ")' <<<"$out")" "m1 false 2" "with two hosts"
+AGT=$(json .agent <<<"$out")
+is "$(stat -c %a "$TMP/m1/key" "$TMP/m1/agent.json" "$TMP/m1" | tr '\n' ' ')" "600 600 700 " "its key is its own"
+not_ok "the token is in no file" grep -rqF "$JOIN" "$TMP/m1"
+run_stdin /dev/null "$AGENTD" --data "$TMP/m1" join "$NANOPOD_URL" --name m1 --type cpu --nodes 2 --json
+is "$status $(json '[.agent, .joined_before] | join(" ")' <<<"$out")" "0 $AGT true" "joined again: the same"
+is "$(as "$FOUNDRY" GET /np/v1/hosts | jq '.data | length')" 2 "and no host more"
+run_stdin "$TMP/token" "$AGENTD" --data "$TMP/m1" join http://127.0.0.1:1
+is "$status" 5 "another market is refused"
+for host in $(as "$FOUNDRY" GET /np/v1/hosts | jq -r '.data[].id'); do
+	as "$FOUNDRY" POST "/np/v1/hosts/$host/offers" \
+		"{\"price_dollars_per_node_hour\":\"1.500000\",\"start_at\":$((NOW + 60)),\"end_at\":$((NOW + 864000))}" >/dev/null
+done
+
+# ---- A lease ------------------------------------------------------------------------------------------------
+agentd_start m1 --driver fake --grace 1 --first-port $PORTS
+run_is 1 "a second agent of the same folder is refused" "$AGENTD" --data "$TMP/m1"
+like "$err" "another nanopod-agentd \(process [0-9]+\)" "and told of the first"
+agentd_buy one 1 600
+wait_for 20 node_is one-1 running
+ok "what was bought runs" node_is one-1 running || log m1 | sed 's/^/# /'
+I=$(node one-1 .id)
+is "$(node one-1 '[.ssh.hostname, .ssh.port, .ssh.user, .ssh.host_keys[0].type] | join(" ")')" "127.0.0.1 $PORTS root ssh-ed25519" \
+	"and the market knows where"
+is "$(cat "$TMP/m1/nodes/$I/keys")" "$(cat "$TMP/buyer.pub")" "with the buyer's key"
+ok "its console comes" wait_for 10 console_has "$I" "fake node boots"
+PID=$(holder m1 "$I")
+isnt "$PID" "" "(its process)" || diag "$(log m1; ps -ef | grep "[l]istener")"
+
+# Keys.
+ssh-keygen -q -t ed25519 -N '' -C other -f "$TMP/other"
+printf '#cloud-config\nssh_authorized_keys:\n  - command="id" %s\n  - %s\npackages: [vim]\n' "$(cat "$TMP/buyer.pub")" "$(cat "$TMP/other.pub")" >"$TMP/config"
+as "$ACME" PUT "/np/v1/instances/$I/user-data" "{\"user_data\":\"$(base64 -w0 <"$TMP/config")\"}" >"$TMP/.put"
+new_keys() { [ "$(cat "$TMP/m1/nodes/$I/keys")" = "$(cat "$TMP/other.pub")" ]; }
+ok "other keys take their place, and one with an option does not" wait_for 10 new_keys
+ok "the buyer is told of it" wait_for 10 console_has "$I" "key 1 is refused: options"
+ok "and of what is not known" console_has "$I" "'packages' is not known"
+
+# It stops by itself.
+kill -9 "$PID"
+back() { NEW=$(holder m1 "$I"); [ -n "$NEW" ] && [ "$NEW" != "$PID" ]; }
+ok "a node that stops comes back" wait_for 15 back
+ok "and its console with it, in order" wait_for 10 eval '[ "$(console_of "$I" | grep -c "fake node boots")" = 2 ]'
+
+# The agent stops; the node does not.
+wait_for 10 state_is m1 one-1 running
+PID=$(holder m1 "$I")
+agentd_stop m1
+is "$agentd_status" 0 "the agent ends when asked"
+is "$(holder m1 "$I")" "$PID" "its node goes on"
+is "$(agentd_status m1 '[.running, .nodes[0].state] | join(" ")')" "false running" "status tells it from the disk"
+agentd_start m1 --driver fake --grace 1 --first-port $PORTS
+wait_for 10 said m1 "knows that it is running"
+is "$(holder m1 "$I")" "$PID" "the next agent finds it as it was"
+is "$(console_of "$I" | grep -c "fake node boots")" 2 "and repeats no line of its console"
+
+# Extended in the last minute.
+agentd_clock $((NOW + 60 + 570))
+as "$ACME" POST "/np/v1/pools/one/extend" '{"seconds":600,"max_price_dollars_per_node_hour":"2.000000"}' >"$TMP/.extend"
+agentd_extend_status=$(http_status)
+[ "${agentd_extend_status#2}" != "$agentd_extend_status" ] ||
+	as "$ACME" POST /v2/orders "{\"pool\":\"one\",\"side\":\"buy\",\"instance_sku\":\"$SKU\",\"allocation_schedule_delta\":[{\"start_at\":$((NOW + 660)),\"end_at\":$((NOW + 1260)),\"node_count\":1}],\"limit_price_dollars_per_node_hour\":\"2.000000\"}" >"$TMP/.extend"
+case $(http_status) in 2*) pass "extended in the last minute" ;; *) fail "extended in the last minute"; diag "$(cat "$TMP/.extend")" ;; esac
+wait_for 10 said m1 "ends at $((NOW + 1260)) now"
+agentd_clock $((NOW + 660 + 40))
+sleep 1
+is "$(holder m1 "$I")" "$PID" "its processes go on over the old end"
+
+# Its end.
+agentd_clock $((NOW + 1260))
+ok "its console says so" wait_for 10 grep -q "is stopped in" "$TMP/m1/nodes/$I/console"
+ok "at the end it is stopped and wiped" wait_for 15 gone m1 "$I"
+is "$(node one-1 .status)" terminated "the market has ended it"
+is "$(as "$FOUNDRY" GET "/np/v1/agents/$AGT" | jq -r '[.state, .health, .status.nodes] | join(" ")' | sed 's/degraded/ok/')" "up ok 0" \
+	"the market hears how the machine is"
+
+# ---- The market is away -----------------------------------------------------------------------------------------
+agentd_buy two 1 600
+END=$((agentd_start_at + 600))
+wait_for 20 node_is two-1 running
+I=$(node two-1 .id)
+PID=$(holder m1 "$I")
+isnt "$PID" "" "another one runs"
+marketd_kill
+ok "that the market is away is said" wait_for 30 said m1 "the market is away"
+printf '%s\n' $((END - 1)) >"$TMP/clock"
+sleep 1.5
+is "$(holder m1 "$I")" "$PID" "while it is away the lease goes on to its last second"
+printf '%s\n' "$END" >"$TMP/clock"
+ok "and then ends by the agent's own clock" wait_for 15 gone m1 "$I"
+is "$(grep -c "the market is away" "$TMP/m1.log")" 1 "said once"
+agentd_stop m1
+
+# ---- What nobody ordered ------------------------------------------------------------------------------------------
+NANOPOD_OLD_URL=$NANOPOD_URL
+marketd_start --test-clock=$NOW --rate 0 --listen "${NANOPOD_OLD_URL#http://}" || exit 1
+agentd_clock "$END"
+: >"$TMP/m1/fake/inst_stranger"
+"$AGENTD" listener 23199 "$TMP/m1/fake/inst_stranger" "$TMP/stranger.console" &
+STRANGER=$!
+agentd_start m1 --driver fake --grace 1 --first-port $PORTS --unknown-grace 3
+ok "what runs and is in no journal is found" wait_for 10 said m1 "inst_stranger runs here"
+ended() { ! kill -0 "$1" 2>/dev/null; }
+ok "and stopped" wait_for 10 ended "$STRANGER"
+ok "reported" wait_for 10 eval '[ "$(as "$FOUNDRY" GET "/np/v1/agents/$AGT" | jq .status.unknown)" = 1 ]'
+ok "and wiped after a while" wait_for 15 gone m1 inst_stranger
+
+# ---- A stolen identity -----------------------------------------------------------------------------------------------
+agentd_buy three 1 600
+END=$((agentd_start_at + 600))
+wait_for 20 node_is three-1 running
+I=$(node three-1 .id)
+PID=$(holder m1 "$I")
+isnt "$PID" "" "one more runs"
+mkdir -m 700 "$TMP/thief"
+cp -p "$TMP/m1/agent.json" "$TMP/m1/key" "$TMP/thief/"
+agentd_start thief --driver fake --first-port $((PORTS + 400))
+ok "of two with one identity the older is fenced, loudly" wait_for 40 said m1 FENCED
+GENERATION=$(jq .generation "$TMP/m1/agent.json")
+is "$(holder m1 "$I")" "$PID" "what it runs goes on"
+sleep 1
+is "$(jq .generation "$TMP/m1/agent.json")" "$GENERATION" "and it asks for no session again"
+agentd_stop thief
+agentd_clock "$END"
+ended_alone() { ! kill -0 "$(cat "$TMP/m1.pid")" 2>/dev/null; }
+ok "after its last lease it ends" wait_for 15 ended_alone
+agentd_stop m1
+is "$agentd_status" 5 "with a status of its own"
+ok "and nothing is left" gone m1 "$I"
+
+[ $tap_failed = 0 ] || diag "$(cat "$TMP/m1.before" "$TMP/m1.log")"
+not_ok "no token and no key is in a log" grep -qE 'np[ks]_|PRIVATE' "$TMP/m1.log" "$TMP/thief.log"
+done_testing

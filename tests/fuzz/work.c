@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a work document: it is refused, or all in it is what file names, host names and drivers may be made of. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agentd/work.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void look_at(const struct work_node *n)
+{
+	if (!work_is_id(n->id, "inst_") || strchr(n->id, '/') || strchr(n->id, '.'))
+		abort();
+	if (!*n->name || strlen(n->name) > 63 || n->name[strspn(n->name, "abcdefghijklmnopqrstuvwxyz0123456789-")] || *n->name == '-')
+		abort();
+	if (strchr(n->image, '/') || *n->image == '.' || strchr(n->tenant, '/'))
+		abort();
+	if (n->user_data && n->user_data[n->user_data_len])
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fail f = { 0 };
+	struct work *w = NULL;
+
+	if (work_parse((const char *)data, size, &w, &f) != 0) {
+		if (w || !*f.text)
+			abort();
+		return 0;
+	}
+	for (size_t i = 0; i < w->node_count; i++)
+		look_at(&w->nodes[i]);
+	work_free(w);
+	return 0;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stands for libcuda.so.1 in tests: its three programs are done here by hand, so what is tested is who calls them.
+ * FAKE_CUDA says how: good; short (half of the memory is not there); wrong (it cannot count); busy; hang; none; refuse.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROOM = 24 << 20, LANES = 1024 * 256, DONE_NOTHING = 100 };
+
+int cuInit(unsigned flags);
+int cuDeviceGetCount(int *n);
+int cuDeviceGet(int *d, int i);
+int cuDeviceGetName(char *room, int size, int d);
+int cuDeviceTotalMem_v2(size_t *n, int d);
+int cuDevicePrimaryCtxRetain(void **c, int d);
+int cuDevicePrimaryCtxRelease_v2(int d);
+int cuCtxSetCurrent(void *c);
+int cuMemGetInfo_v2(size_t *room, size_t *total);
+int cuMemAlloc_v2(uint64_t *p, size_t n);
+int cuMemFree_v2(uint64_t p);
+int cuMemcpyDtoH_v2(void *to, uint64_t p, size_t n);
+int cuMemsetD8_v2(uint64_t p, unsigned char c, size_t n);
+int cuModuleLoadData(void **m, const void *text);
+int cuModuleUnload(void *m);
+int cuModuleGetFunction(void **f, void *m, const char *name);
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+	void *stream, void **args, void **extra);
+int cuCtxSynchronize(void);
+
+static bool is(const char *mode)
+{
+	const char *set = getenv("FAKE_CUDA");
+
+	return set && strcmp(set, mode) == 0;
+}
+
+int cuInit(unsigned flags)
+{
+	(void)flags;
+	return is("none") ? DONE_NOTHING : 0;
+}
+
+int cuDeviceGetCount(int *n)
+{
+	*n = 2;
+	return 0;
+}
+
+int cuDeviceGet(int *d, int i)
+{
+	*d = i;
+	return 0;
+}
+
+int cuDeviceGetName(char *room, int size, int d)
+{
+	(void)d;
+	snprintf(room, (size_t)size, "Fake RTX");
+	return 0;
+}
+
+int cuDeviceTotalMem_v2(size_t *n, int d)
+{
+	(void)d;
+	*n = ROOM;
+	return 0;
+}
+
+int cuDevicePrimaryCtxRetain(void **c, int d)
+{
+	static int context;
+
+	(void)d;
+	if (is("hang"))
+		for (;;)
+			pause();
+	*c = &context;
+	return 0;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int d)
+{
+	(void)d;
+	return 0;
+}
+
+int cuCtxSetCurrent(void *c)
+{
+	(void)c;
+	return 0;
+}
+
+int cuMemGetInfo_v2(size_t *room, size_t *total)
+{
+	*room = is("busy") ? ROOM / 2 : ROOM;
+	*total = ROOM;
+	return 0;
+}
+
+int cuMemAlloc_v2(uint64_t *p, size_t n)
+{
+	void *made = n > ROOM ? NULL : malloc(n);
+
+	*p = (uint64_t)(uintptr_t)made;
+	return made ? 0 : 2;
+}
+
+int cuMemFree_v2(uint64_t p)
+{
+	free((void *)(uintptr_t)p);
+	return 0;
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t p, size_t n)
+{
+	memcpy(to, (const void *)(uintptr_t)p, n);
+	return 0;
+}
+
+int cuMemsetD8_v2(uint64_t p, unsigned char c, size_t n)
+{
+	memset((void *)(uintptr_t)p, c, n);
+	return 0;
+}
+
+int cuModuleLoadData(void **m, const void *text)
+{
+	*m = (void *)(uintptr_t)text;
+	return is("refuse") || !strstr(text, ".visible .entry fill(") ? 218 : 0;
+}
+
+int cuModuleUnload(void *m)
+{
+	(void)m;
+	return 0;
+}
+
+int cuModuleGetFunction(void **f, void *m, const char *name)
+{
+	char entry[64];
+
+	snprintf(entry, sizeof entry, ".visible .entry %s(", name);
+	*f = (void *)(uintptr_t)name;
+	return strstr(m, entry) ? 0 : 500;
+}
+
+/* Where a word lands: half of a short memory is the other half again. */
+static uint64_t place(uint64_t i, uint64_t room)
+{
+	return i < room ? i : i - room;
+}
+
+static void sums(uint64_t *p, uint64_t n, uint64_t seed)
+{
+	for (uint64_t k = 0; k < 64; k++) { /* only the lanes that are looked at */
+		uint64_t lane = (seed + k * 0x9e3779b97f4a7c15ULL) % LANES, v = seed + lane;
+
+		for (uint64_t i = 0; i < n; i++)
+			v = v * 6364136223846793005ULL + 1442695040888963407ULL;
+		p[lane] = v + is("wrong");
+	}
+}
+
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+	void *stream, void **args, void **extra)
+{
+	uint64_t *p = (uint64_t *)(uintptr_t)*(uint64_t *)args[0], n = *(uint64_t *)args[1], seed = *(uint64_t *)args[2], wrong = 0,
+		room = is("short") ? (n + 1) / 2 : n;
+
+	if (stream || extra || shared || gy != 1 || gz != 1 || by != 1 || bz != 1 || (uint64_t)gx * bx != LANES)
+		return 1;
+	if (strcmp(f, "fill") == 0)
+		for (uint64_t i = 0; i < n; i++)
+			p[place(i, room)] = (i ^ seed) * 0x9e3779b97f4a7c15ULL;
+	if (strcmp(f, "look") == 0) {
+		for (uint64_t i = 0; i < n; i++)
+			wrong += p[place(i, room)] != (i ^ seed) * 0x9e3779b97f4a7c15ULL;
+		*(uint64_t *)(uintptr_t)*(uint64_t *)args[3] += wrong;
+	}
+	if (strcmp(f, "sums") == 0)
+		sums(p, n, seed);
+	return 0;
+}
+
+int cuCtxSynchronize(void)
+{
+	return 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What health finds: nothing on a machine that is well, and each thing that is wrong, with what would mend it. */
+#include "agentd/health.h"
+#include "inventorytree.h"
+
+#define FAKE "./tests/lib/.libs/fakenvml.so"
+
+static char root[1024];
+static struct health_report r;
+
+static const struct health_finding *find(const char *check)
+{
+	for (size_t i = 0; i < r.count; i++)
+		if (strcmp(r.list[i].check, check) == 0)
+			return &r.list[i];
+	return NULL;
+}
+
+static void is_health(const char *check, enum health want, const char *part, const char *what)
+{
+	const struct health_finding *f = find(check);
+
+	if (!ok(f && f->health == want && strstr(f->text, part) && *f->action, "%s", what))
+		diag("found %zu, '%s' (%s) '%s'", r.count, f ? f->text : "nothing", f ? health_word(f->health) : "-", f ? f->action : "-");
+}
+
+static void look(const char *mode)
+{
+	setenv("FAKE_NVML", mode, 1);
+	health_check(&(struct health_setup){ .root = root, .nvml = FAKE, .deadline_ms = 400 }, &r);
+}
+
+static void test_gpus(void)
+{
+	char message[600];
+	struct buf b;
+
+	tree_unpack("rtx4090x2", root, sizeof root);
+	look("hang");
+	is_int(r.health, HEALTH_OK, "a card that sleeps is well, eight lanes in a slot of eight too");
+	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/power/runtime_status", "active");
+	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/power_state", "D0");
+	look("hang");
+	is_int(r.health, HEALTH_UNHEALTHY, "no answer is unhealthy");
+	is_health("nvml", HEALTH_UNHEALTHY, "gives no answer", "and said so");
+	look("crash");
+	is_health("nvml", HEALTH_DRAINING, "crashed", "a crash");
+	look("lost");
+	is_health("nvml", HEALTH_UNHEALTHY, "cannot reach 1", "a GPU that is lost");
+	look("good");
+	is_health("ecc", HEALTH_DEGRADED, "3 memory errors", "memory errors");
+	is_int(r.health, HEALTH_DEGRADED, "are degraded");
+	tree_put(root, "sys/bus/pci/devices/0000:01:00.0/current_link_width", "4");
+	setenv("FAKE_NVML_HOT", "1", 1);
+	look("good");
+	unsetenv("FAKE_NVML_HOT");
+	is_health("link", HEALTH_DEGRADED, "4 lanes of 16", "a link that lost lanes");
+	is_health("temperature", HEALTH_DEGRADED, "97 degrees", "heat");
+	tree_put(root, "sys/bus/pci/devices/0000:01:00.0/driver", "-> ../drivers/nouveau");
+	look("good");
+	is_health("gpu", HEALTH_DEGRADED, "no driver that computes", "nouveau");
+	health_message(&r, message, sizeof message);
+	has_str(message, "; ", "a message with what to do");
+	buf_init(&b, 65536);
+	is_int(health_json(&r, &b), 0, "JSON");
+	has_str(buf_text(&b), "{\"health\":\"degraded\",\"message\":\"", "begins with the worst");
+	buf_release(&b);
+	tree_remove(root);
+}
+
+static void look_log(const char *text)
+{
+	char path[1100];
+
+	tree_put(root, "log", text);
+	snprintf(path, sizeof path, "%s/log", root);
+	health_check(&(struct health_setup){ .root = root, .kmsg = path }, &r);
+}
+
+static void test_log(void)
+{
+	char *many = malloc(400 * 1000);
+	size_t n = 0;
+
+	tree_unpack("cpu-only", root, sizeof root);
+	look_log("6,1,100,-;nothing of note\n");
+	is_int(r.health, HEALTH_OK, "a log without any");
+	look_log("4,2,200,-;NVRM: Xid (PCI:0000:19:00): 45, pid=77, Ch 00000008\n4,3,3,-;NVRM: Xid (PCI:0000:19:00): 13, Graphics\n");
+	is_int(r.health, HEALTH_OK, "what programs did wrong is not the machine's fault");
+	look_log("4,2,200,-;NVRM: Xid (PCI:0000:19:00): 79, pid=77, GPU has fallen off the bus.\n4,3,3,-;NVRM: Xid (PCI:0000:19:00): 79, again");
+	is_health("xid", HEALTH_UNHEALTHY, "Xid 79 of the GPU '0000:19:00'", "a GPU that fell off");
+	is_int(r.count, 1, "is told once");
+	look_log("NVRM: Xid (PCI:\nNVRM: Xid (PCI:x): \nNVRM: Xid (PCI:x): 99999999999, y\nNVRM: Xid (PCI:x) 79\n");
+	is_int(r.count, 0, "bent messages are nothing");
+	for (int i = 0; i < 5000; i++)
+		n += (size_t)snprintf(many + n, 70, "6,%d,1,-;a line that fills the log and says nothing at all\n", i);
+	memset(many + n, 'x', 20000);
+	snprintf(many + n + 20000, 200, "\n4,2,200,-;NVRM: Xid (PCI:0000:1a:00): 48, pid=77, DBE\n");
+	look_log(many);
+	is_health("xid", HEALTH_DRAINING, "Xid 48", "one behind a long log and an endless line");
+	free(many);
+	tree_remove(root);
+}
+
+static void look_clock(int64_t off)
+{
+	health_check(&(struct health_setup){ .root = root, .clock_known = true, .market_now = 1000000, .local_now = 1000000 + off }, &r);
+}
+
+static void test_clock_and_disk(void)
+{
+	tree_unpack("cpu-only", root, sizeof root);
+	look_clock(-5);
+	is_int(r.health, HEALTH_OK, "five seconds are well");
+	look_clock(-6);
+	is_health("clock", HEALTH_DEGRADED, "6 s behind", "six are not");
+	look_clock(61);
+	is_health("clock", HEALTH_DRAINING, "61 s ahead of", "a minute is worse");
+	health_check(&(struct health_setup){ .root = root, .data = "/nowhere/at/all" }, &r);
+	is_health("disk", HEALTH_UNHEALTHY, "cannot be looked at", "a folder that is not there");
+	health_check(&(struct health_setup){ .root = root, .data = root }, &r);
+	ok(r.count <= 1, "one that is there");
+	tree_remove(root);
+}
+
+int main(void)
+{
+	plan_none;
+	test_gpus();
+	test_log();
+	test_clock_and_disk();
+	return done();
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What verify measures and what it finds wrong, on loopback and with stand-ins for GPUs and drivers. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <sys/socket.h>
+
+#include "agentd/driver.h"
+#include "agentd/verify.h"
+#include "base/clock.h"
+#include "inventorytree.h"
+
+#define CUDA "./tests/lib/.libs/fakecuda.so"
+
+static char root[1024], market[64];
+static int status;
+
+static int works(const struct driver_setup *s, unsigned *holds, struct fail *f)
+{
+	(void)s;
+	(void)f;
+	*holds = HOLDS_NETWORK | HOLDS_KERNEL;
+	return 0;
+}
+
+static int does_not(const struct driver_setup *s, unsigned *holds, struct fail *f)
+{
+	(void)s;
+	(void)holds;
+	return fail_set(f, -ENOTSUP, "'qemu' is not installed");
+}
+
+static int hangs(const struct driver_setup *s, unsigned *holds, struct fail *f)
+{
+	(void)s;
+	(void)holds;
+	(void)f;
+	while (pause() < 0)
+		;
+	return 0;
+}
+
+static const struct driver good = { .name = "good", .probe = works }, bad = { .name = "bad", .probe = does_not },
+	silent = { .name = "silent", .probe = hangs };
+static const struct driver *const both[] = { &good, &bad, NULL }, *const none[] = { &bad, NULL }, *const stuck[] = { &silent, NULL };
+
+/* Its JSON; status is what it returned. */
+static json_t *verify(const struct verify_setup *s)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	json_t *d;
+
+	status = verify_verb(s, true, out, stderr);
+	fclose(out);
+	d = json_loads(text, 0, NULL);
+	free(text);
+	return d;
+}
+
+static const json_t *find(const json_t *d, const char *check)
+{
+	const json_t *list = json_object_get(d, "checks"), *o;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+		if (strcmp(json_string_value(json_object_get(o, "check")), check) == 0)
+			return o;
+	return NULL;
+}
+
+static const char *text_of(const json_t *d, const char *check, const char *key)
+{
+	const char *text = json_string_value(json_object_get(find(d, check), key));
+
+	return text ? text : "";
+}
+
+static void is_result(const json_t *d, const char *check, const char *want, const char *part, const char *what)
+{
+	if (!ok(strcmp(text_of(d, check, "result"), want) == 0 && strstr(text_of(d, check, "text"), part), "%s", what))
+		diag("%s is '%s', '%s'", check, text_of(d, check, "result"), text_of(d, check, "text"));
+}
+
+static int64_t number(const json_t *d, const char *check, const char *key)
+{
+	return json_integer_value(json_object_get(find(d, check), key));
+}
+
+/* A port that is free on loopback now. */
+static unsigned free_port(int *keep)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof a;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) || listen(fd, 8) || getsockname(fd, (struct sockaddr *)&a, &size))
+		exit(99);
+	if (keep)
+		*keep = fd;
+	else
+		close(fd);
+	return ntohs(a.sin_port);
+}
+
+static struct verify_setup usual(void)
+{
+	return (struct verify_setup){ .root = root, .data = root, .market = market, .clock_known = true, .market_now = 1000, .local_now = 1001,
+		.address = "127.0.0.1", .listen = "127.0.0.1", .first_port = free_port(NULL), .drivers = both, .disk_bytes = 2 << 20,
+		.nvml = "", .deadline_ms = 20000 };
+}
+
+static void test_good(void)
+{
+	struct verify_setup s = usual();
+	json_t *d = verify(&s);
+	char path[1100];
+	DIR *dir;
+
+	is_result(d, "disk read", "ok", "2 MiB", "the disk is read");
+	ok(number(d, "disk write", "value") > 0 && number(d, "disk write", "least") <= number(d, "disk write", "value") &&
+		number(d, "disk write", "value") <= number(d, "disk write", "most") && number(d, "disk write", "runs") == 3, "with the spread of three runs");
+	is_result(d, "network", "ok", "no route", "round trips to the market; that there is no more is said");
+	ok(number(d, "network", "most") > 0, "measured");
+	is_result(d, "clock", "ok", "within 1 s", "the clock");
+	is_result(d, "ssh", "ok", "1 of 1 ports", "a port that is announced leads here");
+	is_result(d, "driver good", "ok", "kernel of their own", "a driver that works");
+	is_result(d, "driver bad", "skipped", "'qemu' is not installed", "one that does not is no failure");
+	is_result(d, "gpu", "skipped", "without accelerator", "no GPU");
+	is_int(status, strcmp(text_of(d, "disk write", "result"), "ok") == 0 ? 0 : 11, "passed");
+	ok(json_string_value(json_object_get(d, "at")) != NULL, "with its date");
+	json_decref(d);
+	snprintf(path, sizeof path, "%s", root);
+	dir = opendir(path);
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		if (strstr(e->d_name, "verify"))
+			ok(false, "'%s' is left behind", e->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+static void test_bad(void)
+{
+	struct verify_setup s = usual();
+	char gone[64];
+	int64_t began;
+	int held;
+	json_t *d;
+
+	s.local_now = 994;
+	s.drivers = none;
+	s.first_port = free_port(&held);
+	snprintf(gone, sizeof gone, "http://127.0.0.1:%u", free_port(NULL));
+	s.market = gone;
+	s.data = "/nowhere/at/all";
+	d = verify(&s);
+	is_int(status, 11, "what fails is status 11");
+	is_result(d, "clock", "failed", "6 s behind", "the clock");
+	is_str(text_of(d, "clock", "mend"), "timedatectl set-ntp true", "and the command that mends it");
+	is_result(d, "drivers", "failed", "no node can be made", "no driver");
+	has_str(text_of(d, "drivers", "mend"), "nanopod host drivers", "and what to type");
+	is_result(d, "network", "failed", "refused", "a market that is away");
+	is_result(d, "disk write", "failed", "/nowhere", "a folder that is not there");
+	is_result(d, "ssh", "ok", "0 of 1 ports", "a port that a node has already is left alone");
+	ok(!json_is_true(json_object_get(d, "passed")), "not passed");
+	json_decref(d);
+	close(held);
+
+	s = usual();
+	s.listen = "127.0.0.2"; /* and the announced one is 127.0.0.1: nobody is there */
+	s.drivers = stuck;
+	s.deadline_ms = 5000;
+	s.market = "unix:/run/market.sock";
+	began = clock_ms();
+	d = verify(&s);
+	is_result(d, "ssh", "failed", "is not reached from here", "an address that leads elsewhere");
+	has_str(text_of(d, "ssh", "mend"), "forwarding", "and what to do behind a router");
+	is_result(d, "drivers", "failed", "no answer within", "a probe that hangs");
+	is_result(d, "network", "skipped", "no way to measure", "a market by a socket has no network");
+	ok(clock_ms() - began < 20000, "in time");
+	json_decref(d);
+}
+
+static void gpu(const char *mode, int want, const char *check, const char *result, const char *part, const char *what)
+{
+	struct verify_setup s = usual();
+	json_t *d;
+
+	s.drivers = NULL;
+	s.data = NULL;
+	s.market = NULL;
+	s.cuda = CUDA;
+	s.deadline_ms = strcmp(mode, "hang") == 0 ? 2000 : 20000;
+	setenv("FAKE_CUDA", mode, 1);
+	d = verify(&s);
+	is_int(status, want, "%s: status", mode);
+	is_result(d, check, result, part, what);
+	json_decref(d);
+}
+
+static void test_gpus(void)
+{
+	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/power/runtime_status", "active");
+	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/power_state", "D0");
+	gpu("good", 0, "gpu 1 memory", "ok", "Fake RTX: 21 of 24 MiB", "memory is filled and read back");
+	gpu("good", 0, "gpu 0 sums", "ok", "64-bit", "sums are compared");
+	gpu("short", 11, "gpu 0 memory", "failed", "do not hold what was written", "memory that is not there");
+	gpu("wrong", 11, "gpu 0 memory", "failed", "counts wrong", "sums that are wrong");
+	gpu("busy", 11, "gpu 0 memory", "failed", "only 10 of its 24 MiB", "memory that another holds");
+	gpu("refuse", 11, "gpu 0 memory", "failed", "error 218", "a program that is refused");
+	gpu("none", 11, "gpu", "failed", "error 100", "a driver that finds nothing");
+	gpu("hang", 11, "gpu", "failed", "no answer within", "a GPU that hangs");
+	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/driver", "-> ../nouveau");
+	gpu("good", 11, "gpu driver", "failed", "('0000:02:00.0')", "one without a driver that computes");
+}
+
+int main(void)
+{
+	int server;
+
+	plan_none;
+	snprintf(market, sizeof market, "http://127.0.0.1:%u/", free_port(&server));
+	tree_unpack("cpu-only", root, sizeof root);
+	test_good();
+	test_bad();
+	tree_remove(root);
+	tree_unpack("rtx4090x2", root, sizeof root);
+	test_gpus();
+	tree_remove(root);
+	close(server);
+	return done();
+}
