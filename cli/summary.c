@@ -26,7 +26,7 @@ const char *summary_hint(int code)
 {
 	switch (code) {
 	case PSSH_ERESOLVE:
-		return "is the name right? 'nanopod hosts -o wide NAME' shows what it is taken for";
+		return "is the name right? 'nanopod nodes' lists nodes, 'nanopod hosts -o wide NAME' shows what a host is taken for";
 	case PSSH_ECONNECT:
 	case PSSH_ECLOSED:
 		return "'--retry 3' tries again; 'nanopod hosts -o wide NAME' shows address and port";
