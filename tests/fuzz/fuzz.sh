@@ -11,11 +11,12 @@ mkdir -p "$out/new"
 rooms=lib
 grep -q '#include "cli/' "tests/fuzz/$name.c" && rooms="lib cli"
 grep -q '#include "marketd/' "tests/fuzz/$name.c" && rooms="lib/base lib/market daemon/marketd"
+grep -q '#include "agentd/' "tests/fuzz/$name.c" && rooms="lib/base lib/conf lib/market daemon/agentd"
 # shellcheck disable=SC2086
-sources=$(find $rooms -name '*.c' ! -path cli/main.c ! -path daemon/marketd/main.c)
+sources=$(find $rooms -name '*.c' ! -path cli/main.c ! -path daemon/marketd/main.c ! -name agentd.c ! -name process_node.c)
 version=$(sed -n 's/^AC_INIT(\[nanopod\], \[\([^]]*\)\].*/\1/p' configure.ac)
 # shellcheck disable=SC2046,SC2086
-${FUZZ_CC:-clang} -std=gnu17 -g -O1 -D_GNU_SOURCE "-DPACKAGE_VERSION=\"$version\"" '-DPACKAGE_NAME="nanopod"' -I. -Ilib -Idaemon \
+${FUZZ_CC:-clang} -std=gnu17 -g -O1 -D_GNU_SOURCE "-DPACKAGE_VERSION=\"$version\"" '-DPACKAGE_NAME="nanopod"' '-DPKGLIBEXECDIR="/nonexistent"' -I. -Ilib -Idaemon \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	$(pkg-config --cflags libssh2 libcrypto yaml-0.1 readline jansson libcurl sqlite3 libmicrohttpd) \
 	-o "$out/$name" "tests/fuzz/$name.c" $sources \
