@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-enum { MOUNTS_MAX = 4 << 20, PIDS_TEXT = 1 << 20, PIDS_MAX = 4096, TEXT_MAX = 4096, REMOVE_MS = 3000, PAUSE_MS = 10 };
+enum { MOUNTS_MAX = 4 << 20, PIDS_TEXT = 1 << 20, PIDS_MAX = 4096, TEXT_MAX = 4096, REMOVE_MS = 3000, LATE_MS = 500, PAUSE_MS = 10 };
 
 /* ---- The hierarchies ----------------------------------------------------------------------- */
 
@@ -413,6 +413,8 @@ int cgroup_path_remove(const char *group, struct fail *f)
 				break;
 			if (clock_ms() >= until)
 				return fail_errno(f, -errno, errno, "cannot remove the control group '%s'", path);
+			/* A program that was on its way in when all others were ended: its starter was killed meanwhile. */
+			cgroup_path_kill(group, LATE_MS, NULL);
 			pause_a_little();
 		}
 	}

@@ -144,6 +144,19 @@ static void test_deep(const struct node_spec *n)
 	kill(pid, SIGKILL);
 }
 
+/* A program that was on its way in when all others were ended, as a call that was killed leaves one. */
+static void test_late(const struct node_spec *n)
+{
+	struct fail f = { 0 };
+	pid_t pid;
+
+	cgroup_make(n, 0, &f);
+	cgroup_kill(n, CGROUP_ALL, 5000, &f);
+	pid = sleeper(n);
+	ok(cgroup_remove(n, &f) == 0 && waitpid(pid, NULL, WNOHANG) == pid, "who comes in late does not hold a group (%s)", f.text);
+	kill(pid, SIGKILL);
+}
+
 int main(void)
 {
 	char prefix[9];
@@ -156,6 +169,7 @@ int main(void)
 	if (cgroup_probe(&holds, NULL) == 0) {
 		test_life(&n, holds);
 		test_deep(&n);
+		test_late(&n);
 	} else
 		diag("no control groups can be made here: what they do was not tried");
 	return done();
