@@ -4,6 +4,7 @@
  * over SSH journals, files and commands. With -f it goes on over restarts and lost connections, and no
  * line is lost or there twice.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static const struct option options[] = {
 	{ .name = "follow", .letter = 'f', .kind = OPTION_FLAG, .help = "go on with what comes, also over restarts and lost connections" },
 	{ .name = "lines", .letter = 'n', .kind = OPTION_STRING, .arg = "N|all", .fallback = "100",
 	  .help = "of what each log had already, the last N lines" },
-	{ .name = "since", .kind = OPTION_STRING, .arg = "TIME", .help = "only what was said since: 'today 09:00', '2h' ago, a date, @unix" },
+	{ .name = "since", .kind = OPTION_STRING, .arg = "TIME", .help = "only what was said since: '2h' ago, 'today 09:00', a date, @unix" },
 	{ .name = "until", .kind = OPTION_STRING, .arg = "TIME", .help = "only what was said until then" },
 	{ .name = "priority", .letter = 'p', .kind = OPTION_ENUM, .values = "emerg|alert|crit|err|warning|notice|info|debug",
 	  .help = "of journals, only what is as bad as this or worse" },
@@ -65,6 +66,16 @@ static const struct example examples[] = {
 
 /* ---- What is asked for -------------------------------------------------------------------- */
 
+static int64_t midnight(time_t now)
+{
+	struct tm t;
+
+	localtime_r(&now, &t);
+	t.tm_hour = t.tm_min = t.tm_sec = 0;
+	t.tm_isdst = -1;
+	return mktime(&t);
+}
+
 /* "2h" is two hours ago; else a time, which may be past. */
 static int read_time(struct logs *l, const char *name, int64_t *out)
 {
@@ -80,11 +91,18 @@ static int read_time(struct logs *l, const char *name, int64_t *out)
 		*out = now - seconds;
 		return STATUS_OK;
 	}
-	/* It refuses what is past: seen from long ago nothing is. */
-	if (when_start(text, 86400, out, &f) == 0 && (*text == '@' || strchr(text, '-')))
+	if (strcmp(text, "now") == 0) {
+		*out = now;
 		return STATUS_OK;
-	if (when_start(text, now - now % 86400 - 86400, out, &f) == 0)
+	}
+	/* It refuses what is past: seen from long ago no date is, and seen from midnight no time of today. */
+	if ((*text == '@' || strchr(text, '-')) && when_start(text, 86400, out, &f) == 0)
 		return STATUS_OK;
+	if (when_start(text, midnight(now), out, &f) == 0) {
+		if (*out > now && isdigit((unsigned char)*text)) /* "18:00" in the morning was yesterday's */
+			*out -= 86400;
+		return STATUS_OK;
+	}
 	snprintf(field, sizeof field, "--%s", name);
 	return print_fail_field(l->np, STATUS_USAGE, field, "'2h' is two hours ago; '2026-11-21 09:00', '@1795204800' are times",
 		"cannot understand the time '%s'", text);

@@ -27,6 +27,12 @@ run nanopod_logs -w n1 -n 1 "$TMP/logs/b" --no-label
 is "$out" "2026-11-21T10:00:05Z five" "-n: the last lines only"
 run nanopod_logs -w n1 --since 2026-11-21T10:00:02Z --until 2026-11-21T10:00:04Z "$TMP/logs/a" "$TMP/logs/b" --no-label
 is "$out" "$(printf '2026-11-21T10:00:02Z two\n2026-11-21T10:00:04Z four\n  and more of it')" "--since and --until"
+printf '%sT23:59:59Z before\n%sT00:02:00Z after\n' "$(date -u -d yesterday +%F)" "$(date -u +%F)" >logs/days
+run nanopod_logs n1 --since 'today 00:01' "$TMP/logs/days" --no-label
+like "$out" "after" "--since 'today 00:01'"
+unlike "$out" "before" "is not yesterday"
+run nanopod_logs n1 --since 00:01 "$TMP/logs/days" --no-label
+like "$out" "after" "a time alone is the last one that was"
 run nanopod_logs n1 "$TMP/logs/b" -o jsonl
 is "$(jq -r 'select(.seq == 1) | [.time, .node, .log, .line] | join("|")' "$TMP/.out" 2>/dev/null || cat "$TMP/.out")" \
 	"2026-11-21T10:00:02.000000Z|n1|file|2026-11-21T10:00:02Z two" "as JSON Lines"
