@@ -113,11 +113,10 @@ static int64_t now_us(void)
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-static void check(struct logtail *t, int rc)
+static void need(int rc)
 {
 	if (rc == -ENOMEM)
 		command_nomem();
-	(void)t;
 }
 
 /* ---- Ends and new beginnings ------------------------------------------------------------- */
@@ -126,7 +125,7 @@ static void over(struct feed *f, int status)
 {
 	f->ended = true;
 	f->status = status;
-	check(f->t, logsource_end(&f->source, &f->t->want, f->t->merge, now_us()));
+	need(logsource_end(&f->source, &f->t->want, f->t->merge, now_us()));
 }
 
 /* It will be tried again; said once. */
@@ -252,7 +251,7 @@ static void event(struct logtail *t, const struct pssh_event *ev)
 		break;
 	case PSSH_EV_STDOUT:
 		fed(f);
-		check(t, logsource_feed(&f->source, &t->want, t->merge, ev->data, ev->len, now_us()));
+		need(logsource_feed(&f->source, &t->want, t->merge, ev->data, ev->len, now_us()));
 		if (f->source.lost)
 			print_warn(t->np, "%s: '%s' was rotated away while nobody read it: lines may be missing", f->label, f->source.what);
 		f->source.lost = false;
@@ -306,7 +305,7 @@ static int poll_console(struct feed *f)
 	struct logtail *t = f->t;
 	int rc = conlog_read(t->m, f->instance, f->seq, f->seq ? -1 : t->want.lines, take_piece, f);
 
-	check(t, rc);
+	need(rc);
 	if (rc == CLIENT_STOPPED && market_only_resized(rc))
 		rc = 0;
 	if (rc == CLIENT_STOPPED)

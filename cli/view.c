@@ -112,20 +112,6 @@ static void lines(struct view *v, const struct pssh_event *ev, struct outcome *o
 
 /* ---- JSON ------------------------------------------------------------------------------ */
 
-static void base64(struct buf *b, const unsigned char *s, size_t n)
-{
-	static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < n; i += 3) {
-		unsigned v = (unsigned)s[i] << 16 | (i + 1 < n ? (unsigned)s[i + 1] << 8 : 0) | (i + 2 < n ? s[i + 2] : 0);
-
-		need(buf_addc(b, set[v >> 18]));
-		need(buf_addc(b, set[v >> 12 & 63]));
-		need(buf_addc(b, i + 1 < n ? set[v >> 6 & 63] : '='));
-		need(buf_addc(b, i + 2 < n ? set[v & 63] : '='));
-	}
-}
-
 static bool is_utf8(const char *s, size_t n)
 {
 	size_t len = 1;
@@ -145,7 +131,7 @@ static void json_data(struct json *j, const char *key, const char *key64, const 
 		return;
 	}
 	buf_init(&b, SIZE_MAX / 2);
-	base64(&b, (const unsigned char *)data, len);
+	need(buf_add_base64(&b, data, len));
 	json_text(j, key64, buf_text(&b));
 	buf_release(&b);
 }

@@ -6,20 +6,6 @@
 #include <openssl/evp.h>
 #include <string.h>
 
-int base64_put(struct buf *out, const void *data, size_t len)
-{
-	int rc;
-
-	if (len > INT_MAX / 2)
-		return -EFBIG;
-	rc = buf_reserve(out, len / 3 * 4 + 5);
-	if (rc || !len)
-		return rc;
-	out->len += (size_t)EVP_EncodeBlock((unsigned char *)out->data + out->len, data, (int)len);
-	out->data[out->len] = '\0';
-	return 0;
-}
-
 static bool looks(const char *text, size_t len)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

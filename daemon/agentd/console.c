@@ -108,7 +108,7 @@ static int add_line(json_t *lines, const char *data, size_t len, int64_t now_us)
 	int rc;
 
 	buf_init(&text, CONSOLE_LINE * 2);
-	rc = base64_put(&text, data, len);
+	rc = buf_add_base64(&text, data, len);
 	if (!rc && json_array_append_new(lines, json_pack("{s:I, s:s}", "at", (json_int_t)now_us, "data", buf_text(&text))) != 0)
 		rc = -ENOMEM;
 	buf_release(&text);

@@ -89,18 +89,6 @@ static int complain(const char *name, const char *value, const char *forms)
 	return USAGE;
 }
 
-static int read_level(struct flags *o, const char *text)
-{
-	static const char *const words[] = { "error", "warn", "info", "debug" };
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (strcmp(words[i], text) == 0) {
-			o->level = (enum log_level)(LOG_ERROR + i);
-			return -1;
-		}
-	return complain("log-level", text, "error, warn, info or debug");
-}
-
 static int read_number(struct flags *o, int flag, const char *text)
 {
 	const struct {
@@ -163,7 +151,7 @@ static int read_flag(struct flags *o, int flag, const char *text)
 	case FLAG_PLAIN: o->plain = true; return -1;
 	case FLAG_JSON: o->json = true; return -1;
 	case FLAG_DESTROY: o->destroy = true; return -1;
-	case FLAG_LEVEL: return read_level(o, text);
+	case FLAG_LEVEL: return log_level_read(text, &o->level) ? -1 : complain("log-level", text, "error, warn, info or debug");
 	case FLAG_HELP: fputs(help, stdout); return fflush(stdout) != 0;
 	case FLAG_VERSION: puts("nanopod-agentd " PACKAGE_VERSION); return fflush(stdout) != 0;
 	case '?': fputs("nanopod-agentd: 'nanopod-agentd --help' lists the options\n", stderr); return USAGE;

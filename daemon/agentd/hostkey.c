@@ -15,9 +15,6 @@
 
 enum { KEY_MAX = 16 * 1024, KEYGEN_MS = 20000 };
 
-/* In the order in which they are taken away: half a key is none. */
-static const char *const names[] = { "hostkey.pub", "hostkey", "hostkey.new.pub", "hostkey.new" };
-
 static bool there(const char *path)
 {
 	struct stat st;
@@ -87,16 +84,4 @@ int hostkey_make(const char *dir, struct fail *f)
 		explicit_bzero(text.data, text.cap);
 	buf_release(&text);
 	return rc;
-}
-
-int hostkey_remove(const char *dir, struct fail *f)
-{
-	char path[PATH_MAX];
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-		if (unlink(path) != 0 && errno != ENOENT && errno != ENOTDIR)
-			return fail_errno(f, -errno, errno, "cannot remove '%s'", path);
-	}
-	return 0;
 }

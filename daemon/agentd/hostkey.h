@@ -11,7 +11,4 @@
 /* Made already: 0. dir is there. Needs ssh-keygen (-ENOENT). */
 int hostkey_make(const char *dir, struct fail *f);
 
-/* Both, and what a killed hostkey_make left. Not there: 0. */
-int hostkey_remove(const char *dir, struct fail *f);
-
 #endif

@@ -89,7 +89,7 @@ int identity_public(const struct identity *i, struct buf *out, struct fail *f)
 	unsigned char bytes[PUBLIC_BYTES];
 	size_t len = sizeof bytes;
 
-	if (EVP_PKEY_get_raw_public_key(i->key, bytes, &len) != 1 || base64_put(out, bytes, len) != 0)
+	if (EVP_PKEY_get_raw_public_key(i->key, bytes, &len) != 1 || buf_add_base64(out, bytes, len) != 0)
 		return fail_set(f, -EIO, "cannot tell the public key");
 	return 0;
 }
@@ -100,7 +100,7 @@ int identity_sign(const struct identity *i, const char *text, size_t len, struct
 	size_t size = sizeof bytes;
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	bool good = ctx && EVP_DigestSignInit(ctx, NULL, NULL, NULL, i->key) == 1 &&
-		EVP_DigestSign(ctx, bytes, &size, (const unsigned char *)text, len) == 1 && base64_put(out, bytes, size) == 0;
+		EVP_DigestSign(ctx, bytes, &size, (const unsigned char *)text, len) == 1 && buf_add_base64(out, bytes, size) == 0;
 
 	EVP_MD_CTX_free(ctx);
 	return good ? 0 : fail_set(f, -EIO, "OpenSSL cannot sign");

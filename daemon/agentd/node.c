@@ -163,7 +163,7 @@ static json_t *encode(const struct node *n)
 		good = json_object_set_new(j, "script", json_true()) == 0;
 	buf_init(&data, KEEP_MAX / 2);
 	if (good && n->user_data)
-		good = base64_put(&data, n->user_data, n->user_data_len) == 0 &&
+		good = buf_add_base64(&data, n->user_data, n->user_data_len) == 0 &&
 			json_object_set_new(j, "user_data", json_string(buf_text(&data))) == 0;
 	buf_release(&data);
 	json_decref(numbers);

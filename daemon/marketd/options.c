@@ -73,18 +73,6 @@ static int complain(const char *name, const char *value, const char *forms)
 	return USAGE;
 }
 
-static int read_level(struct options *o, const char *text)
-{
-	static const char *const words[] = { "error", "warn", "info", "debug" };
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (strcmp(words[i], text) == 0) {
-			o->level = (enum log_level)(LOG_ERROR + i);
-			return -1;
-		}
-	return complain("log-level", text, "error, warn, info or debug");
-}
-
 static int read_number(const char *name, const char *text, long min, long max, long *out)
 {
 	return str_to_long(text, min, max, out) == 0 ? -1 : complain(name, text, "a whole number that is neither too small nor too large");
@@ -140,7 +128,7 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_NAME: o->name = text; return -1;
 	case OPT_INSECURE: o->insecure = true; return -1;
 	case OPT_FORCE: o->force = true; return -1;
-	case OPT_LEVEL: return read_level(o, text);
+	case OPT_LEVEL: return log_level_read(text, &o->level) ? -1 : complain("log-level", text, "error, warn, info or debug");
 	case OPT_HELP: fputs(help, stdout); return fflush(stdout) != 0;
 	case OPT_VERSION: puts("nanopod-marketd " PACKAGE_VERSION); return fflush(stdout) != 0;
 	case '?': fputs("nanopod-marketd: 'nanopod-marketd --help' lists the options\n", stderr); return USAGE;

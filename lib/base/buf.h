@@ -30,6 +30,9 @@ int buf_addc(struct buf *b, char c);
 int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int buf_vaddf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
+/* As letters: padded, on one line. */
+int buf_add_base64(struct buf *b, const void *data, size_t len);
+
 /* Reads a whole file; -errno, or -EFBIG above the buffer's ceiling. */
 int buf_read_file(struct buf *b, const char *path);
 int buf_read_fd(struct buf *b, int fd);

@@ -3,6 +3,19 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+bool log_level_read(const char *word, enum log_level *out)
+{
+	static const char *const words[] = { "error", "warn", "info", "debug" };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(words[i], word) == 0) {
+			*out = (enum log_level)(LOG_ERROR + i);
+			return true;
+		}
+	return false;
+}
 
 void log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 {

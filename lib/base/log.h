@@ -3,6 +3,8 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdbool.h>
+
 enum log_level { LOG_ERROR = 1, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE };
 
 struct log {
@@ -10,6 +12,9 @@ struct log {
 	void *arg;
 	enum log_level level; /* nothing above it is formatted */
 };
+
+/* "error", "warn", "info", "debug". false: none of them. */
+bool log_level_read(const char *word, enum log_level *out);
 
 void log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -123,6 +123,6 @@ int hosthash_add(struct buf *b, const char *name)
 	digest(&h, &padded, words);
 	for (int i = 0; i < WORDS; i++)
 		put_word(hash + 4 * i, words[i]);
-	return buf_adds(b, "|1|") || sshwire_add_base64(b, salt, SIZE) || buf_addc(b, '|') ||
-		sshwire_add_base64(b, hash, SIZE) ? PSSH_ENOMEM : 0;
+	return buf_adds(b, "|1|") || buf_add_base64(b, salt, SIZE) || buf_addc(b, '|') ||
+		buf_add_base64(b, hash, SIZE) ? PSSH_ENOMEM : 0;
 }

@@ -283,7 +283,7 @@ static int format_line(struct buf *b, const char *name, const char *type, const 
 		rc = hashed ? hosthash_add(b, name) : buf_adds(b, name) ? PSSH_ENOMEM : 0;
 	if (rc)
 		return rc;
-	return buf_addf(b, " %s ", type) || sshwire_add_base64(b, blob, len) || buf_addc(b, '\n') ? PSSH_ENOMEM : 0;
+	return buf_addf(b, " %s ", type) || buf_add_base64(b, blob, len) || buf_addc(b, '\n') ? PSSH_ENOMEM : 0;
 }
 
 /* 1: it is known already. */

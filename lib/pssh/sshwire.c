@@ -136,22 +136,6 @@ bool sshwire_blob_type(const void *blob, size_t len, char *out, size_t size)
 	return true;
 }
 
-int sshwire_add_base64(struct buf *b, const void *data, size_t len)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const uint8_t *p = data;
-	int rc = buf_reserve(b, (len + 2) / 3 * 4);
-
-	for (; !rc && len; p += 3, len = len > 3 ? len - 3 : 0) {
-		uint32_t v = (uint32_t)p[0] << 16 | (len > 1 ? (uint32_t)p[1] << 8 : 0) | (len > 2 ? p[2] : 0);
-		char four[4] = { digits[v >> 18], digits[v >> 12 & 63],
-			len > 1 ? digits[v >> 6 & 63] : '=', len > 2 ? digits[v & 63] : '=' };
-
-		rc = buf_add(b, four, 4);
-	}
-	return rc;
-}
-
 void sshwire_fingerprint(const void *blob, size_t len, char *out)
 {
 	unsigned char hash[32];

@@ -44,6 +44,5 @@ void sshwire_fingerprint(const void *blob, size_t len, char *out);
 
 /* Strict: no blanks, right padding. *out is malloc'd. 0, -EINVAL or -ENOMEM. */
 int sshwire_base64(const char *text, size_t len, uint8_t **out, size_t *out_len);
-int sshwire_add_base64(struct buf *b, const void *data, size_t len);
 
 #endif

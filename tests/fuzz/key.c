@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buf_init(&b, 4 << 20);
 	if (*data == 'B') {
 		buf_adds(&b, "-----BEGIN OPENSSH PRIVATE KEY-----\n");
-		sshwire_add_base64(&b, data + 1, size - 1);
+		buf_add_base64(&b, data + 1, size - 1);
 		buf_adds(&b, "\n-----END OPENSSH PRIVATE KEY-----\n");
 	} else {
 		buf_add(&b, data + 1, size - 1);

@@ -367,7 +367,7 @@ static void sk_key(struct buf *b)
 	sshwire_add_string(&raw, blob.data, blob.len);
 	sshwire_add_text(&raw, "secret");
 	buf_adds(b, "-----BEGIN OPENSSH PRIVATE KEY-----\n");
-	sshwire_add_base64(b, raw.data, raw.len);
+	buf_add_base64(b, raw.data, raw.len);
 	buf_adds(b, "\n-----END OPENSSH PRIVATE KEY-----\n");
 	buf_release(&raw);
 	buf_release(&blob);
