@@ -62,7 +62,10 @@ struct driver {
 
 	/* All that it needs to start is there: disk, host key, keys, name. Made already: 0. */
 	int (*create)(const struct node_spec *n, struct fail *f);
-	/* It runs (SSH may still be coming up). Runs already: 0. Its processes outlive the agent. */
+	/*
+	 * It runs (SSH may still be coming up). Runs already: 0, unless a stop was cut off half-way: what that asked to
+	 * end is ended first. Its processes outlive the agent.
+	 */
 	int (*start)(const struct node_spec *n, struct fail *f);
 	/* authorized_keys are n->keys from now on, running or not. */
 	int (*rekey)(const struct node_spec *n, struct fail *f);

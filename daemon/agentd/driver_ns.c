@@ -143,16 +143,20 @@ static int wait_disk(const struct node_spec *n, struct fail *f)
 
 static int ns_start(const struct node_spec *n, struct fail *f)
 {
-	char made[NS_PATH];
+	char made[NS_PATH], ending[NS_PATH];
 	int rc = ns_path(n, "made", made, f);
 
+	if (!rc)
+		rc = ns_path(n, "ending", ending, f);
 	if (rc)
 		return rc;
 	if (access(made, F_OK) != 0)
 		return fail_set(f, -ENOENT, "the node '%s' was not made yet", n->id);
-	if (ns_init(n))
+	if (ns_init(n) && access(ending, F_OK) != 0)
 		return net_door(n, f);
 	rc = cgroup_kill(n, CGROUP_NODE, KILL_MS, f);
+	if (!rc && unlink(ending) != 0 && errno != ENOENT)
+		rc = fail_errno(f, -errno, errno, "cannot remove '%s'", ending);
 	if (!rc)
 		rc = wait_disk(n, f);
 	if (!rc)
@@ -175,9 +179,12 @@ static int ns_stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 {
 	int64_t until = clock_ms() + grace_ms;
 	pid_t init = ns_init(n), any;
+	char ending[NS_PATH];
 	int rc;
 
 	if (init && grace_ms > 0) {
+		if (ns_path(n, "ending", ending, NULL) == 0)
+			ns_write(ending, "", 0600, 0, NULL);   /* a full disk is no reason to go on */
 		kill(init, SIGRTMIN + HALT_SIGNAL);
 		while (cgroup_pids(n, CGROUP_NODE, &any, 1) && clock_ms() < until)
 			poll(NULL, 0, PAUSE_MS);

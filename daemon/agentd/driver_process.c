@@ -209,7 +209,7 @@ static int launch(const struct node_spec *n, const char *program, bool plain, in
 	return rc;
 }
 
-/* "up" is what the first process writes into dir/alive when sshd was begun. */
+/* "up" is what the first process writes into dir/alive when sshd was begun. -EIO: it ended before. */
 static int wait_up(const struct node_spec *n, struct fail *f)
 {
 	int64_t until = clock_ms() + UP_MS;
@@ -231,32 +231,6 @@ static int wait_up(const struct node_spec *n, struct fail *f)
 	return rc ? rc : fail_set(f, -ETIMEDOUT, "the node did not start within %d s", UP_MS / 1000);
 }
 
-static int start(const struct node_spec *n, struct fail *f)
-{
-	char program[PATH_MAX];
-	int fd = -1, rc = alive(n, true, &fd, f);
-	bool plain;
-
-	if (rc == 1)
-		return wait_up(n, f);
-	if (rc)
-		return rc;
-	rc = process_program(program, sizeof program, f);
-	plain = !rc && !has_spaces(n->setup, program);
-	if (!rc)
-		rc = process_conf(n, plain, program, f);
-	if (!rc)
-		rc = process_port_free(n, f);
-	if (!rc && ftruncate(fd, 0) != 0)
-		rc = fail_errno(f, -errno, errno, "cannot write '%s/alive'", n->dir);
-	if (!rc)
-		rc = launch(n, program, plain, fd, f);
-	close(fd);
-	return rc ? rc : wait_up(n, f);
-}
-
-/* ---- End ------------------------------------------------------------------------------------------- */
-
 static bool group_left(const struct node_spec *n)
 {
 	pid_t one;
@@ -266,7 +240,7 @@ static bool group_left(const struct node_spec *n)
 }
 
 /* First asked, then ended, then whatever carries its mark or is in its group. */
-static int stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
+static int end_all(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 {
 	int64_t now = clock_ms(), ask_until = now + grace_ms, quit_until = ask_until + INSIST_MS / 4, until = ask_until + INSIST_MS;
 	int64_t next = 0;
@@ -293,6 +267,70 @@ static int stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 	}
 	left = runs(n) || process_marked(n, 0) > 0 || group_left(n);
 	return left ? fail_set(f, -ETIMEDOUT, "processes of '%s' do not end", n->id) : 0;
+}
+
+/*
+ * A stop leaves dir/ending before it asks anybody to end. Whoever starts the node after a stop that was cut off
+ * finishes that first: what still answers is about to end. So are those that a node which ended by itself left.
+ */
+static int end_begun(const struct node_spec *n, struct fail *f)
+{
+	char path[PATH_MAX];
+	int rc = path_in(n, "ending", path, f);
+
+	if (rc || (runs(n) && access(path, F_OK) != 0))
+		return rc;
+	rc = end_all(n, 0, f);
+	if (!rc && unlink(path) != 0 && errno != ENOENT)
+		rc = fail_errno(f, -errno, errno, "cannot remove '%s'", path);
+	return rc;
+}
+
+/* With the lock, which is let go here. */
+static int begin(const struct node_spec *n, int lock, struct fail *f)
+{
+	char program[PATH_MAX];
+	int rc = process_program(program, sizeof program, f);
+	bool plain = !rc && !has_spaces(n->setup, program);
+
+	if (!rc)
+		rc = process_conf(n, plain, program, f);
+	if (!rc)
+		rc = process_port_free(n, f);
+	if (!rc && ftruncate(lock, 0) != 0)
+		rc = fail_errno(f, -errno, errno, "cannot write '%s/alive'", n->dir);
+	if (!rc)
+		rc = launch(n, program, plain, lock, f);
+	close(lock);
+	return rc ? rc : wait_up(n, f);
+}
+
+static int start(const struct node_spec *n, struct fail *f)
+{
+	int fd = -1, rc = end_begun(n, f);
+
+	if (!rc)
+		rc = alive(n, true, &fd, f);
+	if (rc == 1) {
+		rc = wait_up(n, f);
+		if (rc != -EIO)
+			return rc;
+		/* Whoever was killed while starting it took it with him. */
+		rc = end_begun(n, f);
+		if (!rc)
+			rc = alive(n, true, &fd, f);
+		if (rc == 1)
+			return fail_set(f, -EBUSY, "somebody else starts '%s'", n->id);
+	}
+	return rc ? rc : begin(n, fd, f);
+}
+
+/* ---- End ------------------------------------------------------------------------------------------- */
+
+static int stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
+{
+	put(n, "ending", "", 0600, NULL);   /* a full disk is no reason to go on */
+	return end_all(n, grace_ms, f);
 }
 
 static int destroy(const struct node_spec *n, struct fail *f)

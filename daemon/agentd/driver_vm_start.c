@@ -267,9 +267,11 @@ int driver_vm_start(const struct node_spec *n, struct fail *f)
 		return rc;
 	if (!vmnode_has(&v, VMNODE_MADE))
 		return fail_set(f, -ENOENT, "'%s' is not made yet", n->id);
-	if (vmproc_find(v.name) && vmnode_has(&v, VMNODE_BOOTED))
+	if (vmproc_find(v.name) && vmnode_has(&v, VMNODE_BOOTED) && !vmnode_says(&v, VMNODE_ENDING, "begun\n"))
 		return v.hub && !net_door_open(n) ? net_door(n, f) : 0;
 	rc = vmlife_halt(&v, 0, f);
+	if (!rc && vmnode_has(&v, VMNODE_ENDING))
+		rc = vmnode_put(&v, VMNODE_ENDING, "", f);
 	if (!rc)
 		rc = surroundings(&v, f);
 	if (!rc)

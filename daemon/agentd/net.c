@@ -18,7 +18,7 @@
 #include "agentd/spawn.h"
 #include "base/str.h"
 
-enum { LINES_MAX = 4096, KILL_MS = 5000, PER_BLOCK = 250 };
+enum { LINES_MAX = 4096, KILL_MS = 5000, TRIES = 4, PER_BLOCK = 250 };
 
 /* FNV-1a. */
 static uint64_t hash(const char *text)
@@ -170,29 +170,47 @@ int net_hub_open(const struct node_spec *n, int *fd, struct fail *f)
 
 /* ---- A node's interface --------------------------------------------------------------------- */
 
+static int port_there(const struct net_names *names, int space, bool *there, struct fail *f)
+{
+	struct interface port = { .name = names->port };
+	int rc = net_inside(space, look_at, &port);
+
+	if (rc)
+		return fail_errno(f, rc, -rc, "cannot look into the namespace '%s'", names->hub);
+	*there = port.there;
+	return 0;
+}
+
+/*
+ * A port goes by itself with its node's end, a moment after the node, and what a killed agent had begun may make it yet:
+ * so either may happen between the look and the lines. Then it is looked at again.
+ */
 static int with_port(const struct node_spec *n, void (*lines)(struct buf *b, const struct net_names *names, bool there, uid_t uid),
 	uid_t uid, struct fail *f)
 {
 	struct net_names names;
-	struct interface port;
 	struct buf b;
 	int lock, space, rc = lock_hubs(n->setup, &lock, f);
+	bool was = false, there = false;
+	int tries = TRIES;
 
 	if (rc)
 		return rc;
 	net_names(n, &names);
-	port = (struct interface){ .name = names.port };
 	buf_init(&b, LINES_MAX);
 	rc = hub_ready(n, &space, f);
 	if (!rc) {
-		rc = net_inside(space, look_at, &port);
-		if (rc)
-			fail_errno(f, rc, -rc, "cannot look into the namespace '%s'", names.hub);
+		rc = port_there(&names, space, &there, f);
+		while (!rc) {
+			was = there;
+			buf_clear(&b);
+			lines(&b, &names, there, uid);
+			rc = net_batch(names.hub, &b, f);
+			if (!rc || !--tries || port_there(&names, space, &there, NULL) || there == was)
+				break;
+			rc = 0;
+		}
 		close(space);
-	}
-	if (!rc) {
-		lines(&b, &names, port.there, uid);
-		rc = net_batch(names.hub, &b, f);
 	}
 	buf_release(&b);
 	close(lock);
@@ -228,27 +246,24 @@ int net_tap(const struct node_spec *n, uid_t uid, struct fail *f)
 int net_node_remove(const struct node_spec *n, struct fail *f)
 {
 	struct net_names names;
-	struct interface port;
 	struct buf b;
 	int space, rc = cgroup_kill(n, CGROUP_DOOR, KILL_MS, f);
+	bool there = false;
 
 	net_names(n, &names);
-	port = (struct interface){ .name = names.port };
 	if (rc || net_space_open(names.hub, &space) != 0)
 		return rc;
-	rc = net_inside(space, look_at, &port);
+	rc = port_there(&names, space, &there, f);
 	close(space);
-	if (rc)
-		return fail_errno(f, rc, -rc, "cannot look into the namespace '%s'", names.hub);
-	if (!port.there)
-		return 0;
+	if (rc || !there)
+		return rc;
 	buf_init(&b, LINES_MAX);
 	buf_addf(&b, "link del %s\n", names.port);
 	rc = net_batch(names.hub, &b, f);
 	buf_release(&b);
 	/* With its node's end it goes by itself, perhaps just now. */
 	if (rc && net_space_open(names.hub, &space) == 0) {
-		if (net_inside(space, look_at, &port) == 0 && !port.there)
+		if (port_there(&names, space, &there, NULL) == 0 && !there)
 			rc = 0;
 		close(space);
 	}

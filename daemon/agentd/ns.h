@@ -7,6 +7,7 @@
  *   upper work  what the node wrote; or disk.img with both in it, where its disk is limited
  *   image       a link to the build of the image that it was made from
  *   made        is there when `create` came to its end
+ *   ending      a stop asked it to end, and it was not started since
  */
 #ifndef AGENTD_NS_H
 #define AGENTD_NS_H

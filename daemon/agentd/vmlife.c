@@ -53,6 +53,8 @@ int vmlife_halt(const struct vmnode *v, int64_t grace_ms, struct fail *f)
 	int rc;
 
 	vmimage_at(run, v->dir, "run");
+	if (pid)
+		vmnode_put(v, VMNODE_ENDING, "begun\n", NULL);   /* a full disk is no reason to go on */
 	if (pid && qmp_open(&q, run, "qmp", pid, ASK_MS, NULL) == 0) {
 		qmp_do(q, "system_powerdown", NULL, ASK_MS, NULL, NULL);
 		qmp_close(q);

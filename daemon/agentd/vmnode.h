@@ -31,6 +31,7 @@ int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fa
 /* Small files in dir that say how far it is. */
 #define VMNODE_MADE "made"         /* "clone" or "cold": all that a start needs is there */
 #define VMNODE_BOOTED "booted"     /* its disk is its own from now on */
+#define VMNODE_ENDING "ending"     /* "begun": a stop asked it to end, and it was not started since */
 #define VMNODE_TENANT "tenant"     /* in whose network it is, whatever a later spec says */
 bool vmnode_has(const struct vmnode *v, const char *file);
 bool vmnode_says(const struct vmnode *v, const char *file, const char *text);

@@ -87,6 +87,17 @@ static bool gone(struct way *w, struct one *o)
 	return way_clean(w, 5000) == 0;
 }
 
+/* It answers, and again when whoever had been asked to end would have ended. */
+static bool stays(struct way *w, struct one *o, int64_t boot_ms)
+{
+	const struct timespec ts = { .tv_nsec = 400000000 };
+
+	if (one_wait(w, o, 0, boot_ms))
+		return false;
+	nanosleep(&ts, NULL);
+	return one_ssh(w, o, 0, "true", NULL) == 0;
+}
+
 /* One point: killed, repaired in one of two ways, perhaps looked into, destroyed. */
 static void point(struct way *w, struct one *o, unsigned i, const int64_t us[VICTIMS], int64_t boot_ms, struct kills *k)
 {
@@ -103,8 +114,10 @@ static void point(struct way *w, struct one *o, unsigned i, const int64_t us[VIC
 		diag("point %u: '%s' killed after %lld us cannot be %s", i, what, (long long)at, make ? "made" : "ended");
 		k->broken++;
 	}
-	if (make && i % 5 == 0 && ++k->opened && one_wait(w, o, 0, boot_ms))
+	if (make && (v == END || i % 5 == 0) && ++k->opened && !stays(w, o, boot_ms)) {
+		diag("point %u: '%s' killed after %lld us, made again, does not answer", i, what, (long long)at);
 		k->silent++;
+	}
 	if (!gone(w, o)) {
 		diag("point %u: '%s' killed after %lld us left something", i, what, (long long)at);
 		k->dirty++;
