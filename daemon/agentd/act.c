@@ -30,7 +30,7 @@ static int verb_drivers(const struct flags *o, drivers all)
 	struct place_setup place;
 
 	place_setup(&place, o, NULL);
-	return drivers_verb(all, &place.setup, o->json, stdout);
+	return drivers_verb(all, o->driver, &place.setup, o->json, stdout);
 }
 
 static int verb_verify(const struct flags *o, drivers all)

@@ -96,16 +96,25 @@ static void print_one(const struct driver *d, int rc, unsigned holds, const char
 	fputs(holds ? "\n" : " nothing\n", out);
 }
 
-int drivers_verb(drivers all, const struct driver_setup *setup, bool json, FILE *out)
+int drivers_verb(drivers all, const char *name, const struct driver_setup *setup, bool json, FILE *out)
 {
-	json_t *list = json_array();
+	bool any = strcmp(name, "auto") == 0;
+	json_t *list;
 	char *text;
 
+	if (!any && !drivers_find(all, name)) {
+		fprintf(stderr, "nanopod-agentd: there is no driver '%s'; 'nanopod-agentd drivers' lists them\n", name);
+		return 1;
+	}
+	list = json_array();
 	for (; *all; all++) {
 		struct fail why = { 0 };
 		unsigned holds = 0;
-		int rc = (*all)->probe(setup, &holds, &why);
+		int rc;
 
+		if (!any && strcmp((*all)->name, name) != 0)
+			continue;
+		rc = (*all)->probe(setup, &holds, &why);
 		if (!json)
 			print_one(*all, rc, holds, why.text, out);
 		json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:o, s:s?, s:s?}", "name", (*all)->name, "about", (*all)->about,

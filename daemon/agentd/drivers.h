@@ -19,7 +19,7 @@ const struct driver *drivers_find(drivers all, const char *name);
  */
 int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out, struct fail *f);
 
-/* `nanopod-agentd drivers`: each with what it holds, or why it does not work. An exit status. */
-int drivers_verb(drivers all, const struct driver_setup *setup, bool json, FILE *out);
+/* `nanopod-agentd drivers`: each, or the one of that name, with what it holds, or why it does not work. An exit status. */
+int drivers_verb(drivers all, const char *name, const struct driver_setup *setup, bool json, FILE *out);
 
 #endif
