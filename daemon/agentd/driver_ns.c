@@ -19,6 +19,7 @@
 #include "agentd/ns.h"
 #include "agentd/spawn.h"
 #include "base/clock.h"
+#include "base/file.h"
 
 enum { KILL_MS = 10000, PAUSE_MS = 10, LOOP_MS = 3000, HALT_SIGNAL = 3 };
 
@@ -38,6 +39,7 @@ static int probe_mounts(const struct driver_setup *s, struct fail *f)
 
 	if (snprintf(room, sizeof room, "%s/ns-probe.%d", s->data, (int)getpid()) >= (int)sizeof room)
 		return fail_set(f, -ENOTSUP, "the folder '%s' has too long a path", s->data);
+	file_folders(room);
 	if (mkdir(room, 0700) != 0 && errno != EEXIST) {
 		fail_errno(f, -ENOTSUP, errno, "cannot make '%s'", room);
 		return -ENOTSUP;
