@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "base/table.h"
 #include "cli/hostnames.h"
+#include "cli/provision/journal.h"
+#include "cli/provision/stack.h"
 #include "cli/remember.h"
 #include "cli/settings.h"
 #include "cli/value.h"
@@ -128,6 +130,37 @@ static void offer_profiles(struct asker *a)
 		offer(a, name, NULL);
 }
 
+static void offer_all(struct asker *a, char **words)
+{
+	for (char **w = words; w && *w; w++) {
+		offer(a, *w, NULL);
+		free(*w);
+	}
+	free(words);
+}
+
+static void offer_clusters(struct asker *a)
+{
+	offer_all(a, journal_clusters());
+}
+
+static void offer_stacks(struct asker *a)
+{
+	char folder[4096];
+
+	if (stack_folder(folder, sizeof folder, NULL) == 0)
+		offer_all(a, stack_names(folder));
+}
+
+static enum candidates_rest offer_provision(struct asker *a, enum complete kind, const char *values)
+{
+	offer_values(a, values);
+	offer_clusters(a);
+	if (kind != COMPLETE_CLUSTER)
+		offer_stacks(a);
+	return kind == COMPLETE_PROVISION ? CANDIDATES_FILES : CANDIDATES_NOTHING;
+}
+
 static enum candidates_rest offer_kind(struct asker *a, enum complete kind, const char *values)
 {
 	switch (kind) {
@@ -174,6 +207,10 @@ static enum candidates_rest offer_kind(struct asker *a, enum complete kind, cons
 	case COMPLETE_RESERVATION:
 		offer_remembered(a, REMEMBER_RESERVATIONS);
 		break;
+	case COMPLETE_CLUSTER:
+	case COMPLETE_CLUSTER_STACK:
+	case COMPLETE_PROVISION:
+		return offer_provision(a, kind, values);
 	case COMPLETE_NODE:
 		offer_remembered(a, REMEMBER_NODES);
 		break;

@@ -16,6 +16,8 @@ libcli_la_SOURCES = \
 	cli/group.c cli/group.h \
 	cli/hostnames.c cli/hostnames.h \
 	cli/json.c cli/json.h \
+	cli/kubemerge.c cli/kubemerge.h \
+	cli/loglevel.c cli/loglevel.h \
 	cli/logmerge.c cli/logmerge.h \
 	cli/logsource.c cli/logsource.h \
 	cli/logtail.c cli/logtail.h \
@@ -64,6 +66,55 @@ libcli_la_SOURCES += \
 	cli/userdata.c cli/userdata.h \
 	cli/window.c cli/window.h \
 	cli/wish.c cli/wish.h
+# Provisioning: what is wanted, what is there, and what is done about it.
+libcli_la_SOURCES += \
+	cli/provision/cluster.c cli/provision/cluster.h \
+	cli/provision/cluster_hosts.c \
+	cli/provision/cluster_parse.c \
+	cli/provision/cluster_part.h \
+	cli/provision/cluster_role.c \
+	cli/provision/cluster_setting.c \
+	cli/provision/cluster_write.c \
+	cli/provision/clusteredit.c cli/provision/clusteredit.h \
+	cli/provision/clusterlogs.c cli/provision/clusterlogs.h \
+	cli/provision/display.c cli/provision/display.h \
+	cli/provision/engine.c cli/provision/engine.h \
+	cli/provision/engine_apply.c \
+	cli/provision/engine_core.c \
+	cli/provision/engine_gift.c \
+	cli/provision/engine_lock.c \
+	cli/provision/engine_part.h \
+	cli/provision/engine_plan.c \
+	cli/provision/engine_remove.c \
+	cli/provision/engine_script.c \
+	cli/provision/engine_step.c \
+	cli/provision/engine_verify.c \
+	cli/provision/facts.c cli/provision/facts.h \
+	cli/provision/gate.c cli/provision/gate.h \
+	cli/provision/gate_alone.c \
+	cli/provision/gate_part.h \
+	cli/provision/gate_same.c \
+	cli/provision/gate_say.c \
+	cli/provision/graph.c cli/provision/graph.h \
+	cli/provision/graphedge.c cli/provision/graphedge.h \
+	cli/provision/joblogs.c cli/provision/joblogs.h \
+	cli/provision/journal.c cli/provision/journal.h \
+	cli/provision/liverows.c cli/provision/liverows.h \
+	cli/provision/note.c cli/provision/note.h \
+	cli/provision/notelist.c cli/provision/notelist.h \
+	cli/provision/pairs.c cli/provision/pairs.h \
+	cli/provision/remote.c cli/provision/remote.h \
+	cli/provision/remote_job.c cli/provision/remote_job.h \
+	cli/provision/remote_wire.c cli/provision/remote_wire.h \
+	cli/provision/stack.c cli/provision/stack.h \
+	cli/provision/stack_part.c cli/provision/stack_part.h \
+	cli/provision/stack_read.c \
+	cli/provision/stack_step.c \
+	cli/provision/stack_value.c cli/provision/stack_value.h \
+	cli/provision/steplogs.c \
+	cli/provision/sudoask.c cli/provision/sudoask.h \
+	cli/provision/uploadid.c cli/provision/uploadid.h
+# (provisioning ends here)
 libcli_la_LIBADD = libconf.la libmarket.la libbase.la
 
 bin_PROGRAMS += nanopod
@@ -90,7 +141,15 @@ nanopod_SOURCES = \
 	cli/cmd/nodes.c \
 	cli/cmd/logs.c \
 	cli/cmd/orders.c \
+	cli/cmd/kubeconfig.c \
 	cli/cmd/price.c \
+	cli/cmd/provision.c cli/cmd/provision.h \
+	cli/cmd/provision_call.c \
+	cli/cmd/provision_file.c \
+	cli/cmd/provision_go.c \
+	cli/cmd/provision_init.c \
+	cli/cmd/provision_list.c \
+	cli/cmd/provision_nodes.c \
 	cli/cmd/release.c \
 	cli/cmd/replace.c \
 	cli/cmd/reservations.c \

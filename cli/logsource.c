@@ -11,18 +11,21 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/flat.h"
+#include "cli/loglevel.h"
 #include "cli/logtime.h"
+#include "market/when.h"
 
-enum { LINE_MAX_BYTES = 1 << 20, HEAD_MAX = 4096 };
+enum { LINE_MAX_BYTES = 1 << 20, HEAD_MAX = 4096, COMMAND_MAX = 1 << 20, LEVEL_INFO = 6 };
 
 /*
  * A file by POSIX sh: file, inode and offset of what was taken (0: begin), lines, watch. It prints
  * pieces, "@ inode offset length" and so many bytes, so that whoever reads knows at any moment where it
  * is. Rotation by rename is followed by the open descriptor, or later found by the inode; a file
  * that shrank begins anew. While it watches, the end of standard input ends it: no connection, no process.
+ * A unit and how its journal is read: where the file is not there but that is, it says so and reads it.
  */
 static const char file_script[] =
-	"f=$1 i=$2 o=$3 n=$4 w=$5 p=\n"
+	"f=$1 i=$2 o=$3 n=$4 w=$5 u=$6 j=$7 p=\n"
 	"case $f in '~/'*) f=$HOME/${f#'~/'};; esac\n"
 	"[ \"$w\" = 0 ] || { exec 9<&0 </dev/null; { while read -r x; do :; done <&9; kill 0; } >/dev/null 2>&1 & }\n"
 	"put() {\n"
@@ -60,6 +63,7 @@ static const char file_script[] =
 	"}\n"
 	"printf '@zone %s\\n' \"$(date +%z)\"\n"
 	"until [ -r \"$f\" ] && [ ! -d \"$f\" ]; do\n"
+	"\t[ -z \"$u\" ] || [ -z \"$(journalctl -q -n 1 -o cat -u \"$u\" 2>/dev/null)\" ] || { echo @journal; exec sh -c \"$j\"; }\n"
 	"\t[ \"$w\" != 0 ] || { [ -d \"$f\" ] && echo \"'$f' is a folder\" >&2 || echo \"'$f' is not there, or may not be read\" >&2; exit 3; }\n"
 	"\tsleep 1\n"
 	"done\n"
@@ -68,6 +72,10 @@ static const char file_script[] =
 	"\tsleep 0.3 2>/dev/null || sleep 1\n"
 	"\t[ \"$(stat -Lc %i \"$f\" 2>/dev/null)\" = \"$i\" ] || [ ! -r \"$f\" ] || { put; take \"$f\" 0; }\n"
 	"done\n";
+
+/* What only root may read, by whoever may become it without a word. */
+static const char root_script[] =
+	"s=; [ \"$(id -u)\" = 0 ] || ! sudo -n true 2>/dev/null || s='sudo -n'; exec $s \"$@\"";
 
 /* Any other command that is to end with the connection. */
 static const char held_script[] =
@@ -114,7 +122,7 @@ int logsource_what(const char *typed, enum log_kind *kind, const char **what, st
 
 void logsource_init(struct log_source *s, enum log_kind kind, char *what, size_t number)
 {
-	*s = (struct log_source){ .kind = kind, .what = what, .number = number };
+	*s = (struct log_source){ .kind = kind, .what = what, .number = number, .level = LEVEL_INFO };
 	buf_init(&s->head, HEAD_MAX);
 	buf_init(&s->line, LINE_MAX_BYTES);
 }
@@ -122,6 +130,7 @@ void logsource_init(struct log_source *s, enum log_kind kind, char *what, size_t
 void logsource_release(struct log_source *s)
 {
 	free(s->what);
+	free(s->unit);
 	free(s->cursor);
 	buf_release(&s->head);
 	buf_release(&s->line);
@@ -134,19 +143,20 @@ static int add_lines(struct buf *b, const struct log_want *w)
 	return w->lines < 0 ? buf_adds(b, "all") : buf_addf(b, "%ld", w->lines);
 }
 
-static int file_command(struct log_source *s, const struct log_want *w, struct buf *out)
+static int add_shell(const struct log_source *s, struct buf *out)
 {
-	int rc = buf_adds(out, "sh -c ");
+	int rc = 0;
 
-	rc = rc ? rc : str_quote_sh(out, file_script);
-	rc = rc ? rc : buf_adds(out, " nanopod-logs ");
-	rc = rc ? rc : str_quote_sh(out, s->what);
-	rc = rc ? rc : buf_addf(out, " %" PRIu64 " %" PRIu64 " ", s->inode, s->offset);
-	rc = rc ? rc : add_lines(out, w);
-	return rc ? rc : buf_addf(out, " %d", w->follow);
+	if (s->root) {
+		rc = buf_adds(out, "sh -c ");
+		rc = rc ? rc : str_quote_sh(out, root_script);
+		rc = rc ? rc : buf_adds(out, " nanopod-logs-root ");
+	}
+	return rc ? rc : buf_adds(out, "sh -c ");
 }
 
-static int journal_words(const struct log_source *s, const struct log_want *w, struct buf *out)
+/* unit NULL: those that failed. */
+static int journal_words(const struct log_source *s, const struct log_want *w, const char *unit, struct buf *out)
 {
 	int rc = buf_adds(out, "journalctl -q --no-pager -o json "
 		"--output-fields=MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,_PID,_COMM");
@@ -164,11 +174,82 @@ static int journal_words(const struct log_source *s, const struct log_want *w, s
 		rc = buf_addf(out, " --until=@%" PRId64, w->until);
 	if (!rc && w->priority >= 0)
 		rc = buf_addf(out, " -p %d", w->priority);
-	if (!rc && *s->what) {
+	if (!rc && !unit) {
+		rc = buf_adds(out, " $u");
+	} else if (!rc && *unit) {
 		rc = buf_adds(out, " -u ");
-		rc = rc ? rc : str_quote_sh(out, s->what);
+		rc = rc ? rc : str_quote_sh(out, unit);
 	}
 	return rc || !w->follow ? rc : buf_adds(out, " -f");
+}
+
+/* Where there is no systemd nothing failed that it knows. */
+static int failed_words(const struct log_source *s, const struct log_want *w, struct buf *out)
+{
+	int rc = buf_adds(out, "u=$(systemctl --failed --plain --no-legend --no-pager 2>/dev/null | while read -r x y; do "
+		"printf ' -u %s' \"$x\"; done); [ -n \"$u\" ] || exit 0; set -f; ");
+
+	return rc ? rc : journal_words(s, w, NULL, out);
+}
+
+/* After a lost connection from the second on in which the last line came: what was taken of that is skipped. */
+static int pod_words(struct log_source *s, const struct log_want *w, struct buf *out)
+{
+	const char *name = strchr(s->what, '/'), *container;
+	char since[WHEN_TEXT];
+	struct buf word;
+	int rc;
+
+	name = name ? name + 1 : s->what;
+	container = strchr(name, ':');
+	s->skip = s->last_count;
+	buf_init(&word, HEAD_MAX);
+	rc = buf_adds(out, "PATH=$PATH:/usr/local/bin; k=kubectl; ! command -v k3s >/dev/null || k='k3s kubectl'; $k logs --timestamps");
+	if (!rc && name != s->what) {
+		rc = buf_add(&word, s->what, (size_t)(name - 1 - s->what));
+		rc = rc ? rc : buf_adds(out, " -n ");
+		rc = rc ? rc : str_quote_sh(out, buf_text(&word));
+	}
+	if (!rc && container) {
+		rc = buf_adds(out, " -c ");
+		rc = rc ? rc : str_quote_sh(out, container + 1);
+	}
+	when_iso(s->last_us ? s->last_us / 1000000 : w->since, since);
+	if (!rc && (s->last_us || w->since))
+		rc = buf_addf(out, " --since-time=%s", since);
+	if (!rc && !s->last_us && w->lines >= 0)
+		rc = buf_addf(out, " --tail=%ld", w->lines);
+	if (!rc && w->follow)
+		rc = buf_adds(out, " -f");
+	buf_clear(&word);
+	rc = rc ? rc : buf_add(&word, name, container ? (size_t)(container - name) : strlen(name));
+	rc = rc ? rc : buf_addc(out, ' ');
+	rc = rc ? rc : str_quote_sh(out, buf_text(&word));
+	buf_release(&word);
+	return rc;
+}
+
+static int file_command(struct log_source *s, const struct log_want *w, struct buf *out)
+{
+	struct buf journal;
+	int rc = add_shell(s, out);
+
+	buf_init(&journal, COMMAND_MAX);
+	rc = rc ? rc : str_quote_sh(out, file_script);
+	rc = rc ? rc : buf_adds(out, " nanopod-logs ");
+	rc = rc ? rc : str_quote_sh(out, s->what);
+	rc = rc ? rc : buf_addf(out, " %" PRIu64 " %" PRIu64 " ", s->inode, s->offset);
+	rc = rc ? rc : add_lines(out, w);
+	rc = rc ? rc : buf_addf(out, " %d", w->follow);
+	if (!rc && s->unit) {
+		rc = buf_addc(out, ' ');
+		rc = rc ? rc : str_quote_sh(out, s->unit);
+		rc = rc ? rc : buf_addc(out, ' ');
+		rc = rc ? rc : journal_words(s, w, s->unit, &journal);
+		rc = rc ? rc : str_quote_sh(out, buf_text(&journal));
+	}
+	buf_release(&journal);
+	return rc;
 }
 
 int logsource_command(struct log_source *s, const struct log_want *w, struct buf *out)
@@ -182,15 +263,19 @@ int logsource_command(struct log_source *s, const struct log_want *w, struct buf
 		buf_clear(&s->line);
 	if (s->kind == LOG_FILE)
 		return file_command(s, w, out);
-	buf_init(&inner, 1 << 20);
+	buf_init(&inner, COMMAND_MAX);
 	rc = logsource_holds(s, w) ? buf_adds(&inner, held_script) : 0;
 	if (!rc && s->kind == LOG_JOURNAL)
-		rc = journal_words(s, w, &inner);
+		rc = journal_words(s, w, s->what, &inner);
+	else if (!rc && s->kind == LOG_FAILED)
+		rc = failed_words(s, w, &inner);
+	else if (!rc && s->kind == LOG_POD)
+		rc = pod_words(s, w, &inner);
 	else if (!rc)
 		rc = buf_adds(&inner, s->what);
 	if (!rc && logsource_holds(s, w))
 		rc = buf_adds(&inner, "\nstatus=$?; kill $w 2>/dev/null; exit $status");
-	rc = rc ? rc : buf_adds(out, "sh -c ");
+	rc = rc ? rc : add_shell(s, out);
 	rc = rc ? rc : str_quote_sh(out, buf_text(&inner));
 	buf_release(&inner);
 	return rc;
@@ -208,15 +293,53 @@ static bool in_time(const struct log_want *w, int64_t us)
 	return !us || ((!w->since || us >= w->since * 1000000) && (!w->until || us <= w->until * 1000000));
 }
 
+/* A line of a pod that was taken before the connection was lost. */
+static bool again(struct log_source *s, int64_t us)
+{
+	if (us < s->last_us)
+		return s->skip > 0;
+	if (us == s->last_us && s->skip)
+		return s->skip--, true;
+	if (us > s->last_us)
+		s->last_count = s->skip = 0;
+	s->last_us = us;
+	s->last_count++;
+	return false;
+}
+
+/* Is it to be shown? A line without a time goes with the one before it; how bad it is comes out. */
+static bool wanted(struct log_source *s, const struct log_want *w, const char *text, size_t len, size_t timed, int64_t us, int *level)
+{
+	*level = loglevel_read(text, len, timed);
+	if (s->kind == LOG_CONSOLE)
+		return in_time(w, us);
+	if (us || *level >= 0)
+		s->level = *level >= 0 ? *level : LEVEL_INFO;
+	if (us)
+		s->out = !in_time(w, us);
+	return !s->out && (w->priority < 0 || s->level <= w->priority);
+}
+
 static int take_text(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *text, size_t len, int64_t now_us)
 {
-	int64_t us = 0;
+	int64_t us = 0, own;
+	size_t timed;
+	int level;
 
 	if (len && text[len - 1] == '\r')
 		len--;
-	if (logtime_read(text, len, now_us, s->east, &us) && !in_time(w, us))
+	timed = logtime_parse(text, len, now_us, s->east, &us);
+	if (s->kind == LOG_POD && timed) {
+		timed += timed < len && text[timed] == ' ';
+		text += timed;
+		len -= timed;
+		if (again(s, us))
+			return 0;
+		timed = logtime_parse(text, len, now_us, s->east, &own);
+	}
+	if (!wanted(s, w, text, len, timed, us, &level))
 		return 0;
-	return logmerge_add(m, s->number, us, now_us, clock_ms(), -1, text, len);
+	return logmerge_add(m, s->number, us, now_us, clock_ms(), level, text, len);
 }
 
 /* A line of `journalctl -o json`; a message that is no text comes as a list of numbers, and is not kept. */
@@ -255,6 +378,15 @@ static int take_entry(struct log_source *s, struct logmerge *m, const char *text
 	return rc == -EFBIG ? 0 : rc;
 }
 
+static int take_line(struct log_source *s, const struct log_want *w, struct logmerge *m, int64_t now_us)
+{
+	int rc = s->kind == LOG_JOURNAL || s->kind == LOG_FAILED ? take_entry(s, m, buf_text(&s->line), s->line.len, now_us) :
+		take_text(s, w, m, buf_text(&s->line), s->line.len, now_us);
+
+	buf_clear(&s->line);
+	return rc;
+}
+
 /* Bytes of the log itself. */
 static int take_bytes(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *data, size_t len, int64_t now_us)
 {
@@ -265,11 +397,8 @@ static int take_bytes(struct log_source *s, const struct log_want *w, struct log
 		int rc = n ? buf_add(&s->line, data, n > LINE_MAX_BYTES / 2 ? LINE_MAX_BYTES / 2 : n) : 0;
 
 		s->begun = true;
-		if (!rc && (end || full)) {
-			rc = s->kind == LOG_JOURNAL ? take_entry(s, m, buf_text(&s->line), s->line.len, now_us) :
-				take_text(s, w, m, buf_text(&s->line), s->line.len, now_us);
-			buf_clear(&s->line);
-		}
+		if (!rc && (end || full))
+			rc = take_line(s, w, m, now_us);
 		if (rc)
 			return rc;
 		data += n + (end != NULL);
@@ -297,6 +426,12 @@ static void take_head(struct log_source *s)
 
 	if (str_starts(head, "@zone ") && strlen(head) >= 11) {
 		s->east = zone_of(head + 6);
+	} else if (strcmp(head, "@journal") == 0 && s->unit) {
+		free(s->what);
+		s->what = s->unit;
+		s->unit = NULL;
+		s->kind = LOG_JOURNAL;
+		buf_clear(&s->line);
 	} else if (strcmp(head, "@lost") == 0) {
 		s->lost = true;
 		buf_clear(&s->line);
@@ -345,21 +480,13 @@ int logsource_feed(struct log_source *s, const struct log_want *w, struct logmer
 {
 	int rc = 0;
 
-	if (s->kind != LOG_FILE)
-		return take_bytes(s, w, m, data, len, now_us);
-	while (!rc && len)
+	/* What is no file any more is its unit's journal from the next byte on. */
+	while (!rc && len && s->kind == LOG_FILE)
 		rc = take_piece(s, w, m, &data, &len, now_us);
-	return rc;
+	return rc || !len ? rc : take_bytes(s, w, m, data, len, now_us);
 }
 
 int logsource_end(struct log_source *s, const struct log_want *w, struct logmerge *m, int64_t now_us)
 {
-	int rc = 0;
-
-	if (s->line.len && !(w->follow && s->kind != LOG_COMMAND)) {
-		rc = s->kind == LOG_JOURNAL ? take_entry(s, m, buf_text(&s->line), s->line.len, now_us) :
-			take_text(s, w, m, buf_text(&s->line), s->line.len, now_us);
-		buf_clear(&s->line);
-	}
-	return rc;
+	return s->line.len && !(w->follow && s->kind != LOG_COMMAND) ? take_line(s, w, m, now_us) : 0;
 }

@@ -19,7 +19,9 @@
 	X(LOG_CONSOLE, "console")   /* the market has it: not read by this */ \
 	X(LOG_JOURNAL, "journal")   /* of systemd; what: a unit, or "" for all */ \
 	X(LOG_FILE, "file") \
-	X(LOG_COMMAND, "command")
+	X(LOG_COMMAND, "command") \
+	X(LOG_POD, "pod")           /* of Kubernetes, by kubectl there; what: "[NAMESPACE/]NAME[:CONTAINER]" */ \
+	X(LOG_FAILED, "failed")     /* the journal of those units of systemd that failed */
 
 enum log_kind {
 #define LOGKIND_X(name, word) name,
@@ -34,17 +36,23 @@ struct log_want {
 	bool follow;
 	long lines;              /* of what was there already; -1: all */
 	int64_t since, until;    /* Unix seconds; 0: not said */
-	int priority;            /* of the journal: this and worse; -1: any */
+	int priority;            /* of the journal, and of lines that say how bad they are: this and worse; -1: any */
 };
 
 struct log_source {
 	enum log_kind kind;
 	char *what;              /* unit, path, command */
+	char *unit;              /* of a file: whose journal is read where the file is not there; NULL */
+	bool root;               /* read by sudo where the user is not root and may */
 	size_t number;           /* in the merge */
 	char *cursor;            /* journal: of the last line that was taken; NULL */
 	uint64_t inode, offset;  /* file: of what was taken */
 	bool begun, lost;        /* something was taken; a file was rotated away while nobody looked */
 	int east;                /* its clock's zone, in seconds */
+	int level;               /* of the last line that had a time: those without one belong to it */
+	bool out;                /* and whether it was left out */
+	int64_t last_us;         /* pod: the time of the last line that was taken, */
+	size_t last_count, skip; /* how many lines had it, and how many of them come again now */
 	uint64_t left;           /* bytes of the piece that is under way */
 	struct buf head, line;   /* not whole yet */
 };

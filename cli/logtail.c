@@ -28,12 +28,14 @@ struct feed {
 	struct logtail *t;
 	struct log_source source;
 	char *label, *instance;      /* instance: the market has it */
+	char *name;                  /* what it is shown as; NULL: what it is */
 	size_t node;
 	struct pssh_task *task;
 	int64_t due, pause_ms;       /* when it is asked (again); clock_ms() */
 	uint64_t seq;                /* console */
 	int idle;
 	bool asked, ended, lost, good; /* lost: it was said so; good: something was heard once */
+	bool optional;               /* where it is not there nothing is said */
 	int status;                  /* of what ended badly: enum status; 0 */
 };
 
@@ -74,6 +76,7 @@ void logtail_free(struct logtail *t)
 		logsource_release(&f->source);
 		free(f->label);
 		free(f->instance);
+		free(f->name);
 		free(f);
 	}
 	free(t->list);
@@ -81,27 +84,49 @@ void logtail_free(struct logtail *t)
 	free(t);
 }
 
-int logtail_add(struct logtail *t, const char *label, enum log_kind kind, const char *what, const char *instance)
+static char *copy_of(const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	if (text && !copy)
+		command_nomem();
+	return copy;
+}
+
+static struct feed *feed_add(struct logtail *t, const char *label, enum log_kind kind, const char *what)
 {
 	struct feed *f = calloc(1, sizeof *f);
-	char *copy = strdup(what);
 
 	if (t->count == t->cap) {
 		t->cap = t->cap ? t->cap * 2 : 16;
 		t->list = realloc(t->list, t->cap * sizeof *t->list);
 	}
-	if (!f || !copy || !t->list)
+	if (!f || !t->list)
 		command_nomem();
-	logsource_init(&f->source, kind, copy, t->count);
+	logsource_init(&f->source, kind, copy_of(what), t->count);
 	f->t = t;
-	f->label = strdup(label);
-	f->instance = instance ? strdup(instance) : NULL;
-	if (!f->label || (instance && !f->instance))
-		command_nomem();
+	f->label = copy_of(label);
 	if (t->count && strcmp(t->list[t->count - 1]->label, label) != 0)
 		t->nodes++;
 	f->node = t->nodes;
 	t->list[t->count++] = f;
+	return f;
+}
+
+int logtail_add(struct logtail *t, const char *label, enum log_kind kind, const char *what, const char *instance)
+{
+	feed_add(t, label, kind, what)->instance = copy_of(instance);
+	return STATUS_OK;
+}
+
+int logtail_pick(struct logtail *t, const struct logtail_pick *p)
+{
+	struct feed *f = feed_add(t, p->label, p->kind, p->what);
+
+	f->name = copy_of(p->name);
+	f->source.unit = copy_of(p->unit);
+	f->source.root = p->root;
+	f->optional = p->optional;
 	return STATUS_OK;
 }
 
@@ -207,14 +232,14 @@ static void ended(struct feed *f, const struct pssh_event *ev)
 		print_fail(f->t->np, STATUS_UNREACHABLE, summary_hint(ev->status), "%s: %s", f->label, ev->text);
 		over(f, STATUS_UNREACHABLE);
 	} else if (ev->type == PSSH_EV_EXIT && (ev->status == 0 || f->source.kind == LOG_COMMAND)) {
-		if (w->follow && f->source.kind == LOG_JOURNAL)
-			later(f, "the journal's reader ended");
+		if (w->follow && (f->source.kind == LOG_JOURNAL || f->source.kind == LOG_POD))
+			later(f, f->source.kind == LOG_POD ? "the pod's log ended" : "the journal's reader ended");
 		else
-			over(f, ev->status ? STATUS_FAILURE : STATUS_OK);
+			over(f, ev->status && !f->optional ? STATUS_FAILURE : STATUS_OK);
 	} else if (w->follow && f->good && !(ev->type == PSSH_EV_EXIT && ev->status == 127)) {
 		later(f, "its reader was ended");
 	} else {
-		over(f, ev->status == NOT_THERE ? STATUS_NOTFOUND : STATUS_FAILURE);
+		over(f, f->optional ? STATUS_OK : ev->status == NOT_THERE ? STATUS_NOTFOUND : STATUS_FAILURE);
 	}
 }
 
@@ -257,7 +282,8 @@ static void event(struct logtail *t, const struct pssh_event *ev)
 		f->source.lost = false;
 		break;
 	case PSSH_EV_STDERR:
-		complain(f, ev);
+		if (!f->optional)
+			complain(f, ev);
 		break;
 	case PSSH_EV_EXIT:
 	case PSSH_EV_SIGNAL:
@@ -416,7 +442,7 @@ static int print_ready(struct logtail *t, bool all, logtail_fn fn, void *arg)
 	while (!rc && logmerge_next(t->merge, all ? INT64_MAX : t->want.follow ? until : INT64_MIN, &l)) {
 		const struct feed *f = t->list[l.source];
 
-		rc = fn(arg, &(struct logtail_line){ f->label, f->source.what, f->source.kind, f->node, &l });
+		rc = fn(arg, &(struct logtail_line){ f->label, f->name ? f->name : f->source.what, f->source.kind, f->node, &l });
 		free(l.text);
 		any = true;
 	}

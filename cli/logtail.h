@@ -20,8 +20,20 @@ void logtail_free(struct logtail *t);
 /* One more. label: the node's name; instance: of a console, else the host is the label. An exit status. */
 int logtail_add(struct logtail *t, const char *label, enum log_kind kind, const char *what, const char *instance);
 
+/* A log of a host that is shown by another name than what it is. */
+struct logtail_pick {
+	const char *label;
+	enum log_kind kind;
+	const char *what, *name;
+	const char *unit;         /* of a file: whose journal else; NULL */
+	bool root;                /* where that can be without a word */
+	bool optional;            /* where it is not there nothing is said */
+};
+
+int logtail_pick(struct logtail *t, const struct logtail_pick *p);
+
 struct logtail_line {
-	const char *label, *what;
+	const char *label, *what; /* what: the name where it has one */
 	enum log_kind kind;
 	size_t number;            /* of the node, from 0 */
 	const struct logline *line;

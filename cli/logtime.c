@@ -64,6 +64,7 @@ static bool zone(struct at *a, int *east)
 		if (!digits(&b, 2, &hours) || (one_of(&b, ":"), !digits(&b, 2, &minutes)))
 			return true;
 		*east = sign * (hours * 3600 + minutes * 60);
+		a->s = b.s;
 	}
 	return true;
 }
@@ -80,8 +81,9 @@ static bool made(struct tm *t, int east, int64_t micros, int64_t *us)
 }
 
 /* 2026-11-21T09:00:00.5Z, 2026-11-21 09:00:00,500, 2026/11/21 09:00:00 */
-static bool dated(struct at a, int east, int64_t *us)
+static bool dated(struct at *from, int east, int64_t *us)
 {
+	struct at a = *from;
 	struct tm t = { 0 };
 	int64_t micros;
 
@@ -90,6 +92,7 @@ static bool dated(struct at a, int east, int64_t *us)
 		return false;
 	t.tm_year -= 1900;
 	t.tm_mon--;
+	from->s = a.s;
 	return made(&t, east, micros, us);
 }
 
@@ -113,9 +116,10 @@ static bool this_year(struct tm *t, int64_t now_us, int east, int64_t micros, in
 }
 
 /* Nov 21 09:00:00, Nov  1 09:00:00 */
-static bool syslog_way(struct at a, int64_t now_us, int east, int64_t *us)
+static bool syslog_way(struct at *from, int64_t now_us, int east, int64_t *us)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	struct at a = *from;
 	struct tm t = { .tm_mon = -1 };
 	int64_t micros;
 
@@ -128,12 +132,14 @@ static bool syslog_way(struct at a, int64_t now_us, int east, int64_t *us)
 	if (t.tm_mon < 0 || !one_of(&a, " ") || !(one_of(&a, " ") ? digits(&a, 1, &t.tm_mday) : digits(&a, 2, &t.tm_mday)) ||
 	    !one_of(&a, " ") || !clock_of_day(&a, &t, &micros))
 		return false;
+	from->s = a.s;
 	return this_year(&t, now_us, east, micros, us);
 }
 
 /* I1121 09:00:00.123456 */
-static bool klog_way(struct at a, int64_t now_us, int east, int64_t *us)
+static bool klog_way(struct at *from, int64_t now_us, int east, int64_t *us)
 {
+	struct at a = *from;
 	struct tm t = { 0 };
 	int64_t micros;
 
@@ -141,20 +147,48 @@ static bool klog_way(struct at a, int64_t now_us, int east, int64_t *us)
 	    !clock_of_day(&a, &t, &micros))
 		return false;
 	t.tm_mon--;
+	from->s = a.s;
 	return this_year(&t, now_us, east, micros, us);
 }
 
-bool logtime_read(const char *line, size_t len, int64_t now_us, int east, int64_t *us)
+/* Logrus and its kin: time="2026-11-21T09:00:00Z" level=info …, ts=… */
+static bool named(struct at *a)
+{
+	static const char *const names[] = { "time=", "ts=", "t=" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		size_t len = strlen(names[i]);
+
+		if ((size_t)(a->end - a->s) > len && memcmp(a->s, names[i], len) == 0) {
+			a->s += len;
+			one_of(a, "\"");
+			return true;
+		}
+	}
+	return false;
+}
+
+size_t logtime_parse(const char *line, size_t len, int64_t now_us, int east, int64_t *us)
 {
 	struct at a = { line, line + len };
+	bool quoted;
 
 	/* "<34>" and "[" stand before some. */
 	if (one_of(&a, "<")) {
 		while (a.s < a.end && isdigit((unsigned char)*a.s))
 			a.s++;
 		if (!one_of(&a, ">"))
-			return false;
+			return 0;
 	}
-	one_of(&a, "[");
-	return dated(a, east, us) || syslog_way(a, now_us, east, us) || klog_way(a, now_us, east, us);
+	quoted = named(&a) || one_of(&a, "[");
+	if (!dated(&a, east, us) && !syslog_way(&a, now_us, east, us) && !klog_way(&a, now_us, east, us))
+		return 0;
+	if (quoted)
+		one_of(&a, "]\"");
+	return (size_t)(a.s - line);
+}
+
+bool logtime_read(const char *line, size_t len, int64_t now_us, int east, int64_t *us)
+{
+	return logtime_parse(line, len, now_us, east, us) > 0;
 }

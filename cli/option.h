@@ -40,6 +40,9 @@ enum complete {
 	COMPLETE_ORDER,
 	COMPLETE_RESERVATION,
 	COMPLETE_NODE,        /* of the market, as it told them last */
+	COMPLETE_CLUSTER,     /* that was provisioned from here */
+	COMPLETE_CLUSTER_STACK, /* that, or a stack */
+	COMPLETE_PROVISION,   /* that, a verb of values, or a file */
 };
 
 struct option {

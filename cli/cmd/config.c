@@ -411,7 +411,7 @@ const struct command cmd_config = {
 		"history and those about the market, which run programs, choose keys, weaken checks or spend.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
-	.flags = COMMAND_ROWS,
+	.flags = COMMAND_MORE | COMMAND_ROWS,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
 	.complete_rest = COMPLETE_SETTING,

@@ -16,12 +16,14 @@
 #include "cli/logtail.h"
 #include "cli/node.h"
 #include "cli/print.h"
+#include "cli/provision/clusterlogs.h"
+#include "cli/provision/joblogs.h"
 #include "cli/script.h"
 #include "cli/select.h"
 #include "cli/settings.h"
 #include "market/when.h"
 
-enum { LINES_FALLBACK = 100, COMMAND_MAX = 30000, LINE_ROOM = 3 << 20 };
+enum { LINES_FALLBACK = 100, LINES_FILTERED = 10000, COMMAND_MAX = 30000, LINE_ROOM = 3 << 20, YEAR = 365 * 86400 };
 
 struct logs {
 	struct nanopod *np;
@@ -34,6 +36,7 @@ struct logs {
 	struct market_link *m;
 	struct connect *connect;
 	struct logtail *tail;
+	struct clusterlogs *cluster; /* what was named is a provisioned one */
 	size_t width;
 	uint64_t seq;
 	bool many;                 /* logs of one node */
@@ -48,7 +51,8 @@ static const struct option options[] = {
 	{ .name = "since", .kind = OPTION_STRING, .arg = "TIME", .help = "only what was said since: '2h' ago, 'today 09:00', a date, @unix" },
 	{ .name = "until", .kind = OPTION_STRING, .arg = "TIME", .help = "only what was said until then" },
 	{ .name = "priority", .letter = 'p', .kind = OPTION_ENUM, .values = "emerg|alert|crit|err|warning|notice|info|debug",
-	  .help = "of journals, only what is as bad as this or worse" },
+	  .help = "only what is as bad as this or worse, as the journal or the line says" },
+	{ .name = "failed", .kind = OPTION_FLAG, .help = "of a cluster, all that tells why something failed" },
 	{ .name = "timestamps", .letter = 't', .kind = OPTION_FLAG, .section = "Output", .help = "when each line was written, before it" },
 	{ .name = "no-label", .kind = OPTION_FLAG, .section = "Output", .help = "lines as they are, without the nodes' names" },
 	{ 0 },
@@ -61,6 +65,8 @@ static const struct example examples[] = {
 	{ "nanopod logs -w 'n[1-8]' --since 2h -p err journal", "what went wrong in the last two hours on plain hosts" },
 	{ "nanopod logs train-0 unit:slurmd -o jsonl", "a unit's journal, for programs" },
 	{ "nanopod logs -r train -f -- nvidia-smi dmon", "a command's output, labelled" },
+	{ "nanopod logs lab -f -p err slurmctld slurmd", "of a provisioned cluster, wherever these log" },
+	{ "nanopod logs lab -f job/12", "what a job writes, on the node that has it" },
 	{ 0 },
 };
 
@@ -95,9 +101,10 @@ static int read_time(struct logs *l, const char *name, int64_t *out)
 		*out = now;
 		return STATUS_OK;
 	}
-	/* It refuses what is past: seen from long ago no date is, and seen from midnight no time of today. */
-	if ((*text == '@' || strchr(text, '-')) && when_start(text, 86400, out, &f) == 0)
-		return STATUS_OK;
+	/* It refuses what is past or far away: a date is neither, seen from some year, nor is a time of today, seen from midnight. */
+	for (int64_t from = now; (*text == '@' || strchr(text, '-')) && from > 0; from -= YEAR)
+		if (when_start(text, from, out, &f) == 0)
+			return STATUS_OK;
 	if (when_start(text, midnight(now), out, &f) == 0) {
 		if (*out > now && isdigit((unsigned char)*text)) /* "18:00" in the morning was yesterday's */
 			*out -= 86400;
@@ -126,9 +133,70 @@ static int read_want(struct logs *l)
 	status = status ? status : read_time(l, "until", &l->want.until);
 	if (!status && l->want.follow && l->want.until)
 		return print_fail_field(l->np, STATUS_USAGE, "--until", NULL, "--follow has no end, so --until is too much");
-	if (!status && l->want.since && !option_given(l->o, "lines"))
-		l->want.lines = -1;
+	if (!status && !option_given(l->o, "lines"))
+		l->want.lines = l->want.since ? -1 : l->want.priority >= 0 ? LINES_FILTERED : LINES_FALLBACK;
 	return status;
+}
+
+/* Does the market have a reservation or a node of that name? */
+static bool in_market(struct logs *l, const char *name)
+{
+	bool found = false;
+
+	nodes_guess(l->np, (const char *[]){ name }, 1, true);
+	for (size_t i = 0; l->np->nodes && i < l->np->nodes->count && !found; i++)
+		found = node_in(&l->np->nodes->list[i], name);
+	return found || (l->np->nodes && nodes_of_host(l->np->nodes, name));
+}
+
+/* Options that choose hosts narrow a cluster down. */
+static void leave_out(struct logs *l, struct pssh_list *chosen)
+{
+	struct cluster *c = l->cluster->cluster;
+
+	for (size_t i = 0; i < c->count; i++) {
+		l->cluster->left_out[i] = true;
+		for (size_t k = 0; k < pssh_list_count(chosen); k++)
+			if (strcmp(c->members[i], pssh_list_get(chosen, k)) == 0)
+				l->cluster->left_out[i] = false;
+	}
+}
+
+/*
+ * Is the first word a provisioned cluster? Where a reservation has that name too, it is one where the words say so. Its
+ * members become the hosts. given: options named hosts.
+ */
+static int read_cluster(struct logs *l, bool given)
+{
+	bool failed = option_given(l->o, "failed"), own = failed || given;
+	const char *name = l->word_count ? l->words[0] : NULL;
+	struct fail f = { 0 };
+	int rc = 0;
+
+	if (name && clusterlogs_known(name))
+		rc = clusterlogs_open(name, &l->want, &l->cluster, &f);
+	if (rc && (rc != -ENOENT || failed)) /* planned, but never applied: it may be something else too */
+		return print_fail(l->np, STATUS_FAILURE, NULL, "%s", f.text);
+	for (int i = 1; l->cluster && i < l->word_count; i++)
+		own |= clusterlogs_word(l->cluster, l->words[i]);
+	if (l->cluster && !own && in_market(l, name)) {
+		clusterlogs_free(l->cluster);
+		l->cluster = NULL;
+	}
+	if (failed && (!l->cluster || l->word_count > 1 || l->command.len || l->want.follow))
+		return print_fail_field(l->np, STATUS_USAGE, "--failed", NULL, "'nanopod logs CLUSTER --failed' takes a provisioned cluster alone");
+	if (!l->cluster)
+		return STATUS_OK;
+	if (given)
+		leave_out(l, l->hosts);
+	pssh_list_free(l->hosts);
+	select_new(l->np, &l->hosts);
+	for (size_t i = 0; i < l->cluster->cluster->count; i++)
+		if (!l->cluster->left_out[i] && pssh_list_add(l->hosts, l->cluster->cluster->members[i]) != 0)
+			command_nomem();
+	l->words++;
+	l->word_count--;
+	return STATUS_OK;
 }
 
 /* The words: first a node or a reservation where no option names any; what follows "--" is a command. */
@@ -142,10 +210,12 @@ static int read_words(struct logs *l)
 	if (split >= 0 && script_join(option_argv(l->o) + split, &l->command) != 0)
 		return print_fail(l->np, STATUS_USAGE, NULL, "the command is longer than %d bytes", COMMAND_MAX);
 	status = select_options(l->np, l->o, l->hosts, &given);
-	if (status || given)
+	status = status ? status : read_cluster(l, given);
+	if (status || given || l->cluster)
 		return status;
 	if (l->word_count == 0)
-		return print_fail(l->np, STATUS_USAGE, "'nanopod logs NODE', 'nanopod logs -r RESERVATION'", "the logs of which node?");
+		return print_fail(l->np, STATUS_USAGE, "'nanopod logs NODE', 'nanopod logs -r RESERVATION', 'nanopod logs CLUSTER'",
+			"the logs of which node?");
 	nodes_guess(l->np, (const char *[]){ l->words[0] }, 1, true);
 	if (l->np->nodes && !nodes_of_host(l->np->nodes, l->words[0])) {
 		char *group;
@@ -270,7 +340,7 @@ static void show_label(struct logs *l, const struct logtail_line *t)
 	if (l->many) {
 		const char *what = t->kind == LOG_FILE || *t->what ? t->what : logkind_name(t->kind);
 
-		what = t->kind == LOG_COMMAND ? "--" : what;
+		what = t->kind == LOG_COMMAND && !l->cluster ? "--" : what;
 		fputc(' ', out);
 		print_safe_line(out, what);   /* a program on the node called itself so */
 		n += 1 + strlen(what);
@@ -289,7 +359,7 @@ static void show_text(struct logs *l, const struct logtail_line *t)
 
 	if (!option_given(l->o, "no-label"))
 		show_label(l, t);
-	if (option_given(l->o, "timestamps") || t->kind == LOG_JOURNAL)
+	if (option_given(l->o, "timestamps") || t->kind == LOG_JOURNAL || t->kind == LOG_FAILED)
 		fprintf(out, "%s ", when_text(t->line->us, room));
 	if (t->line->priority >= 0 && t->line->priority <= 3)
 		fputs(print_color(l->np, out, COLOR_RED), out);
@@ -315,6 +385,64 @@ static int show(void *arg, const struct logtail_line *t)
 }
 
 /* ---- The command --------------------------------------------------------------------------- */
+
+/* Steps of it that failed; before the rest, whose times are of now. */
+static void show_step(void *arg, const struct clusterlogs_step *s, const char *text, size_t len)
+{
+	struct logline line = { .us = s->us, .priority = -1, .len = len, .text = (char *)text };
+	struct logs *l = arg;
+
+	show(l, &(struct logtail_line){ s->node, s->step, LOG_FILE, 0, &line });
+}
+
+static int pick_all(struct logs *l)
+{
+	struct clusterlogs *c = l->cluster;
+	struct fail f = { 0 };
+	int status = STATUS_OK;
+
+	for (int i = 0; !status && i < l->word_count; i++)
+		if (strncmp(l->words[i], "job/", 4) == 0)
+			status = joblogs_find(l->np, l->connect, c, l->words[i], l->want.follow);
+		else if (clusterlogs_add(c, l->words[i], &f) != 0)
+			status = print_fail(l->np, f.code == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
+	for (size_t i = 0; l->command.len && i < c->cluster->count; i++)
+		clusterlogs_put(c, i, LOG_COMMAND, buf_text(&l->command), NULL, "--");
+	if (!status && option_given(l->o, "failed"))
+		clusterlogs_failed(c);
+	else if (!status && !l->word_count && !l->command.len)
+		clusterlogs_all(c);
+	if (!status && option_given(l->o, "failed") && clusterlogs_steps(c->cluster->name, l->want.lines, show_step, l, &f) != 0)
+		status = print_fail(l->np, STATUS_FAILURE, NULL, "%s", f.text);
+	if (!status && !c->count)
+		return print_fail(l->np, STATUS_NOTFOUND, "'nanopod logs CLUSTER journal' reads the journals", "no stack of cluster '%s' says "
+			"where it logs, or no node was chosen", c->cluster->name);
+	return status;
+}
+
+/* Of each member together, so that its lines have one colour. */
+static int go_cluster(struct logs *l)
+{
+	struct clusterlogs *c = l->cluster;
+	int status = connect_open(l->np, &l->connect);
+
+	l->many = l->word_count != 1 || l->command.len || strncmp(l->words[0], "job/", 4) == 0;
+	for (size_t i = 0; i < pssh_list_count(l->hosts); i++) {
+		size_t n = strlen(pssh_list_get(l->hosts, i));
+
+		l->width = n > l->width ? n : l->width;
+	}
+	status = status ? status : pick_all(l);
+	if (status)
+		return status;
+	logtail_new(l->np, l->connect, NULL, &l->want, &l->tail);
+	for (size_t m = 0; m < c->cluster->count; m++)
+		for (size_t i = 0; i < c->count; i++)
+			if (c->at[i].member == m)
+				logtail_pick(l->tail, &(struct logtail_pick){ c->cluster->members[m], c->at[i].kind, c->at[i].what, c->at[i].name,
+					c->at[i].unit, strcmp(c->at[i].name ? c->at[i].name : "", "--") != 0, c->at[i].optional });
+	return logtail_run(l->tail, show, l);
+}
 
 static int go(struct logs *l)
 {
@@ -349,9 +477,10 @@ static int run(struct nanopod *np, const struct options *o)
 	status = status ? status : read_words(&l);
 	if (!status) {
 		select_recognize(np, l.hosts);
-		status = go(&l);
+		status = l.cluster ? go_cluster(&l) : go(&l);
 	}
 	logtail_free(l.tail);
+	clusterlogs_free(l.cluster);
 	if (l.connect)
 		connect_close(np, l.connect);
 	market_sign_out(l.m);
@@ -363,16 +492,19 @@ static int run(struct nanopod *np, const struct options *o)
 
 const struct command cmd_logs = {
 	.name = "logs",
-	.args = "[NODE|RESERVATION] [LOG...] [-- COMMAND...]",
+	.args = "[NODE|RESERVATION|CLUSTER] [LOG...] [-- COMMAND...]",
 	.summary = "print and follow what nodes say",
 	.examples = examples,
 	.description =
 		"Without a LOG it is the console of a node: what it said while it started, as the market keeps it, also where the "
 		"node cannot be reached; of a plain host it is the journal. The lines of all logs are merged by their times.\n\n"
 		"With -f it goes on where it was when a node starts again, a connection is lost or a file is rotated: a journal by its "
-		"cursor, a file by inode and offset, a console by its numbers. Commands are run again.",
+		"cursor, a file by inode and offset, a console by its numbers. Commands are run again.\n\n"
+		"Of a cluster that 'nanopod provision' made a LOG is also what its stacks call theirs (slurmctld, slurmd, k3s ...), "
+		"pod/[NAMESPACE/]NAME or job/ID: it is known which nodes have it and where. Without a LOG it is all of them.",
 	.positional = "NODE      a node, a reservation (all of its nodes), or a host as ssh knows it; not with -r or -w\n"
-		"LOG       console, journal, unit:NAME or NAME.service, or a file's path\n"
+		"CLUSTER   a provisioned cluster, as 'nanopod provision list' has them\n"
+		"LOG       console, journal, unit:NAME or NAME.service, a file's path, or a word of the cluster's\n"
 		"COMMAND   what to run there; its output is the log",
 	.options = options,
 	.formats = "text|jsonl",

@@ -10,7 +10,7 @@ check_PROGRAMS += tests/lib/pty
 tests_lib_pty_SOURCES = tests/lib/pty.c
 tests_lib_pty_LDADD = -lutil
 
-cli_hosts_tests = tests/cli/cp.t tests/cli/hosts.t tests/cli/logs.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t
+cli_hosts_tests = tests/cli/cp.t tests/cli/hosts.t tests/cli/logcluster.t tests/cli/logs.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
 
@@ -36,3 +36,8 @@ cli_nodes_tests = tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tes
 	tests/cli/tunnel.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
+
+# Provisioning: without nodes, and on some of the driver ns.
+cli_provision_tests = tests/cli/provision.t tests/cli/provisionengine.t tests/cli/provisionnodes.t tests/cli/kubeconfig.t
+TESTS += $(cli_provision_tests)
+EXTRA_DIST += $(cli_provision_tests) $(wildcard $(srcdir)/tests/fixtures/engine/*/*)

@@ -27,6 +27,9 @@ run nanopod_logs -w n1 -n 1 "$TMP/logs/b" --no-label
 is "$out" "2026-11-21T10:00:05Z five" "-n: the last lines only"
 run nanopod_logs -w n1 --since 2026-11-21T10:00:02Z --until 2026-11-21T10:00:04Z "$TMP/logs/a" "$TMP/logs/b" --no-label
 is "$out" "$(printf '2026-11-21T10:00:02Z two\n2026-11-21T10:00:04Z four\n  and more of it')" "--since and --until"
+printf '2019-05-01T10:00:00Z long ago\n2019-05-03T10:00:00Z and then\n' >logs/old
+run nanopod_logs n1 --since 2019-05-02T00:00:00Z "$TMP/logs/old" --no-label
+is "$out" "2019-05-03T10:00:00Z and then" "a date of another year"
 printf '%sT23:59:59Z before\n%sT00:02:00Z after\n' "$(date -u -d yesterday +%F)" "$(date -u +%F)" >logs/days
 run nanopod_logs n1 --since 'today 00:01' "$TMP/logs/days" --no-label
 like "$out" "after" "--since 'today 00:01'"

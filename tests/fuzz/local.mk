@@ -73,3 +73,17 @@ tests_fuzz_userdata_SOURCES = tests/fuzz/userdata.c tests/fuzz/replay.c
 tests_fuzz_userdata_LDADD = libagent.la
 tests_fuzz_work_SOURCES = tests/fuzz/work.c tests/fuzz/replay.c
 tests_fuzz_work_LDADD = libagent.la
+
+check_PROGRAMS += tests/fuzz/remotewire
+TESTS += tests/fuzz/remotewire
+tests_fuzz_remotewire_SOURCES = tests/fuzz/remotewire.c tests/fuzz/replay.c
+tests_fuzz_remotewire_LDADD = libcli.la libpssh-all.la libbase.la
+
+check_PROGRAMS += tests/fuzz/cluster tests/fuzz/stack tests/fuzz/facts
+TESTS += tests/fuzz/cluster tests/fuzz/stack tests/fuzz/facts
+tests_fuzz_cluster_SOURCES = tests/fuzz/cluster.c tests/fuzz/replay.c
+tests_fuzz_cluster_LDADD = libcli.la libpssh-all.la libbase.la
+tests_fuzz_stack_SOURCES = tests/fuzz/stack.c tests/fuzz/replay.c
+tests_fuzz_stack_LDADD = libcli.la libpssh-all.la libbase.la
+tests_fuzz_facts_SOURCES = tests/fuzz/facts.c tests/fuzz/replay.c
+tests_fuzz_facts_LDADD = libcli.la libpssh-all.la libbase.la

@@ -18,8 +18,8 @@ tap_count=0 tap_failed=0 tap_cleanups=
 
 unset $(env | sed -n 's/^\(NANOPOD_[A-Za-z0-9_]*\)=.*/\1/p') SSH_AUTH_SOCK NO_COLOR XDG_CONFIG_HOME \
 	XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_RUNTIME_DIR 2>/dev/null
-HOME=$TMP/home LC_ALL=C TERM=dumb TZ=UTC
-export HOME LC_ALL TERM TZ SRC BUILD NANOPOD TMP
+HOME=$TMP/home LC_ALL=C TERM=dumb TZ=UTC NANOPOD_STACKS=$SRC/stacks
+export HOME LC_ALL TERM TZ SRC BUILD NANOPOD NANOPOD_STACKS TMP
 mkdir -m 700 "$HOME"
 
 # at_exit COMMAND: run before $TMP goes, latest first.

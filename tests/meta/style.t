@@ -14,7 +14,10 @@ excused() {
 	comm -23 "$TMP/subjects" "$TMP/excuses"
 }
 
-find lib cli daemon examples tests \( -name '*.[ch]' -o -name '*.t' -o -name '*.sh' \) 2>/dev/null | sort >"$TMP/all"
+{
+	find lib cli daemon examples tests \( -name '*.[ch]' -o -name '*.t' -o -name '*.sh' \) 2>/dev/null
+	find stacks -mindepth 2 -type f
+} | sort >"$TMP/all"
 grep '\.[ch]$' "$TMP/all" >"$TMP/c"
 grep -v '^tests/' "$TMP/c" >"$TMP/ours"
 ok "there are sources to look at" test -s "$TMP/ours"
@@ -43,6 +46,21 @@ grep -nE '(^|[^A-Za-z0-9_.>])(printf|puts|putchar|perror|exit|_exit|abort)[[:spa
 	grep -E '(printf|puts|putchar|perror|exit|abort)[[:space:]]*\(|stdout|stderr' >"$TMP/bad"
 sed 's/^\([^:]*\):.*/\1/' "$TMP/bad" >"$TMP/files"
 is "$(excused prints "$TMP/files")" "" "no file of lib/ prints or exits" || diag "$(cat "$TMP/bad")"
+
+# What runs on nodes is for any POSIX shell.
+find stacks -mindepth 2 -type f \( -name '*.sh' -o -name '*.inc' \) | sort >"$TMP/scripts"
+ok "there are scripts to look at" test -s "$TMP/scripts"
+for file in $(cat "$TMP/scripts"); do
+	sh -n "$file" 2>&1
+done >"$TMP/bad"
+is "$(cat "$TMP/bad")" "" "every script of the stacks is read by a shell"
+if have shellcheck; then
+	# But for what is assigned (NP_ and S_ words), used or called elsewhere: a script is one text with what it includes.
+	shellcheck -s sh -S warning -e SC2154,SC2034,SC2120 -f gcc $(cat "$TMP/scripts") >"$TMP/bad" 2>&1
+	is "$(cat "$TMP/bad")" "" "and shellcheck finds nothing that only bash knows, nor worse"
+else
+	skip "shellcheck is not installed"
+fi
 
 # Sizes.
 for file in $(cat "$TMP/c"); do

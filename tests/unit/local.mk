@@ -42,8 +42,9 @@ tests_unit_copyfault_SOURCES = tests/unit/copyfault.c tests/unit/copyway.h
 tests_unit_copy_LDADD = libpssh-all.la
 tests_unit_copyfault_LDADD = libpssh-all.la
 
-check_PROGRAMS += tests/unit/logmerge tests/unit/logsource tests/unit/logtime
-TESTS += tests/unit/logmerge tests/unit/logsource tests/unit/logtime
+check_PROGRAMS += tests/unit/loglevel tests/unit/logmerge tests/unit/logsource tests/unit/logtime
+TESTS += tests/unit/loglevel tests/unit/logmerge tests/unit/logsource tests/unit/logtime
+tests_unit_loglevel_LDADD = libcli.la libpssh-all.la libbase.la
 tests_unit_logmerge_LDADD = libcli.la libpssh-all.la libbase.la
 tests_unit_logsource_LDADD = libcli.la libpssh-all.la libbase.la
 tests_unit_logtime_LDADD = libcli.la libpssh-all.la libbase.la
@@ -162,3 +163,28 @@ check_PROGRAMS += tests/unit/qmp tests/unit/vmarchive
 TESTS += tests/unit/qmp tests/unit/vmarchive
 tests_unit_qmp_LDADD = libdrivervm.la libdriverns.la libdriverproc.la libbase.la $(JANSSON_LIBS)
 tests_unit_vmarchive_LDADD = libdrivervm.la libdriverns.la libdriverproc.la libbase.la $(JANSSON_LIBS)
+
+# Provisioning: what is kept, how it is shown, and kubectl's file.
+check_PROGRAMS += tests/unit/provision_journal tests/unit/provision_display tests/unit/kubemerge
+TESTS += tests/unit/provision_journal tests/unit/provision_display tests/unit/kubemerge
+tests_unit_provision_journal_LDADD = libcli.la libpssh-all.la libbase.la
+tests_unit_provision_display_LDADD = libcli.la libpssh-all.la libbase.la
+tests_unit_kubemerge_LDADD = libcli.la libpssh-all.la libbase.la
+
+# Provisioning: the order of steps, and what nodes say.
+check_PROGRAMS += tests/unit/provision_graph tests/unit/provision_remotewire
+TESTS += tests/unit/provision_graph tests/unit/provision_remotewire
+tests_unit_provision_graph_LDADD = libcli.la libpssh-all.la libbase.la
+tests_unit_provision_remotewire_LDADD = libcli.la libpssh-all.la libbase.la
+
+# What is wanted of a cluster, what its nodes say, and what is wrong with them.
+check_PROGRAMS += tests/unit/provision_stack tests/unit/provision_cluster tests/unit/provision_write tests/unit/provision_facts \
+	tests/unit/provision_gate
+TESTS += tests/unit/provision_stack tests/unit/provision_cluster tests/unit/provision_write tests/unit/provision_facts \
+	tests/unit/provision_gate
+EXTRA_DIST += $(wildcard $(srcdir)/tests/fixtures/stacks/*/*)
+tests_unit_provision_stack_LDADD = libcli.la libpssh-all.la libbase.la
+tests_unit_provision_cluster_LDADD = libcli.la libpssh-all.la libbase.la
+tests_unit_provision_write_LDADD = libcli.la libpssh-all.la libbase.la
+tests_unit_provision_facts_LDADD = libcli.la libpssh-all.la libbase.la
+tests_unit_provision_gate_LDADD = libcli.la libpssh-all.la libbase.la

@@ -38,6 +38,11 @@ int main(void)
 	is_time("Nov  1 00:00:00 host x", 0, 1793491200, 0);
 	is_time("Dec 31 23:59:59 last year", 0, 1767225599, 0);
 	is_time("I1121 16:59:00.000001       1 main.go:1] x", 0, 1795280340, 1);
+	is_time("[2026-11-21T16:59:00.123] error: slurmctld's", 0, 1795280340, 123000);
+	is_time("time=\"2026-11-21T16:59:00Z\" level=info msg=\"k3s'\"", 3600, 1795280340, 0);
+	is_time("ts=2026-11-21T16:59:00.5Z caller=main.go:1 level=warn", 0, 1795280340, 500000);
+	is_time("2026-11-21T16:59:00.123456789Z a pod's", 0, 1795280340, 123456);
+	is_none("time=then");
 	is_none("");
 	is_none("2026");
 	is_none("2026-11-21");

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of stacks that `nanopod provision` types by name, and where: drain, undrain, leave, upgrade. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/cmd/provision.h"
+#include "cli/print.h"
+
+/* A line "drain()" or "drain () {". */
+bool provision_has(const struct stack_step *s, const char *function)
+{
+	size_t len = strlen(function);
+
+	for (const char *at = s->script ? s->script : ""; *at;) {
+		if (strncmp(at, function, len) == 0) {
+			const char *after = at + len + strspn(at + len, " \t");
+
+			if (str_starts(after, "()"))
+				return true;
+		}
+		at = strchr(at, '\n');
+		if (!at)
+			return false;
+		at++;
+	}
+	return false;
+}
+
+static const char *hostname_of(const struct provision *p, size_t member)
+{
+	const char *name = facts_get(&engine_facts(p->e)[member], "hostname");
+
+	return *name ? name : p->c->members[member];
+}
+
+static bool reached(const struct provision *p, size_t member)
+{
+	return engine_facts(p->e)[member].known;
+}
+
+/* Who types it: the first that is reached and not itself what it is about; else one that is. (size_t)-1: nobody. */
+static size_t runner_of(const struct provision *p, const struct use *u, const struct stack_step *s, const bool *which)
+{
+	size_t found = (size_t)-1;
+
+	for (size_t i = 0; i < p->c->count; i++) {
+		if (!(u->roles[i] & s->roles) || !reached(p, i))
+			continue;
+		if (!which[i])
+			return i;
+		found = found == (size_t)-1 ? i : found;
+	}
+	return found;
+}
+
+/* On the nodes themselves, each about itself. */
+static int call_there(struct provision *p, const struct use *u, const struct stack_step *s, const char *function, const bool *which)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < p->c->count; i++) {
+		const char *const words[] = { which[i] ? hostname_of(p, i) : NULL, NULL };
+
+		if (which[i] && u->roles[i] && reached(p, i))
+			status = provision_worse(status, engine_call(p->e, u->stack->name, s->name, function, words, &i, 1));
+	}
+	return status;
+}
+
+static int call_one(struct provision *p, const struct use *u, const struct stack_step *s, const char *function, const bool *which)
+{
+	const char **words = calloc(p->c->count + 1, sizeof *words);
+	size_t n = 0, runner = runner_of(p, u, s, which);
+	int status = STATUS_OK;
+
+	if (!words)
+		command_nomem();
+	for (size_t i = 0; i < p->c->count; i++)
+		if (which[i] && u->roles[i])
+			words[n++] = hostname_of(p, i);
+	if (n && runner != (size_t)-1)
+		status = engine_call(p->e, u->stack->name, s->name, function, words, &runner, 1);
+	else if (n)
+		status = print_fail(p->np, STATUS_UNREACHABLE, "it can be repeated when one of them answers",
+			"cannot %s for %s: none of the nodes that could do it was reached", function, u->stack->name);
+	free(words);
+	return status;
+}
+
+int provision_call_about(struct provision *p, const char *function, const bool *which, bool backwards)
+{
+	int status = STATUS_OK;
+
+	for (size_t k = 0; k < p->c->use_count; k++) {
+		const struct use *u = &p->c->uses[backwards ? p->c->use_count - 1 - k : k];
+		const struct stack_step *s = stack_step(u->stack, "drain");
+
+		if (!s || !provision_has(s, function))
+			continue;
+		status = provision_worse(status, s->roles ? call_one(p, u, s, function, which) : call_there(p, u, s, function, which));
+		if (status == STATUS_INT || status == STATUS_TERM)
+			break;
+	}
+	return status;
+}
+
+int provision_call_all(struct provision *p, const char *function)
+{
+	size_t *members = calloc(p->c->count + 1, sizeof *members);
+	int status = STATUS_OK;
+
+	if (!members)
+		command_nomem();
+	for (size_t k = 0; k < p->c->use_count && !status; k++) {
+		const struct use *u = &p->c->uses[k];
+		const struct stack_step *s = stack_step(u->stack, function);
+		size_t n = 0;
+
+		if (!s || !provision_has(s, function))
+			continue;
+		for (size_t i = 0; i < p->c->count; i++)
+			if (u->roles[i] && (!s->roles || u->roles[i] & s->roles) && reached(p, i))
+				members[n++] = i;
+		status = n ? engine_call(p->e, u->stack->name, s->name, function, (const char *const[]){ NULL }, members, n) : STATUS_OK;
+	}
+	free(members);
+	return status;
+}

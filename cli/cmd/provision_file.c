@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the cluster of `nanopod provision` comes from: a file, what was applied last, or stacks with -w and -r. */
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/cmd/provision.h"
+#include "cli/print.h"
+#include "cli/provision/clusteredit.h"
+#include "cli/select.h"
+#include "cli/value.h"
+#include "conf/conf.h"
+
+/* ---- Hosts ----------------------------------------------------------------------------------- */
+
+int provision_hosts(struct provision *p, struct pssh_list **out)
+{
+	struct pssh_list *l;
+	bool given;
+	int status = select_new(p->np, &l);
+
+	status = status ? status : select_options(p->np, p->o, l, &given);
+	if (!status && !given)
+		status = print_fail_field(p->np, STATUS_USAGE, "--hosts", "'-w n[1-4]' names them, '-r RESERVATION' those of a reservation",
+			"which nodes?");
+	if (status) {
+		pssh_list_free(l);
+		return status;
+	}
+	*out = l;
+	return STATUS_OK;
+}
+
+int provision_expand(struct provision *p, const char *text, struct pssh_list *into)
+{
+	struct pssh_list *l;
+	int status = select_new(p->np, &l);
+
+	status = status ? status : select_add(p->np, l, text);
+	for (size_t i = 0; !status && i < pssh_list_count(l); i++)
+		if (pssh_list_add(into, pssh_list_get(l, i)) != 0)
+			status = print_fail(p->np, STATUS_USAGE, NULL, "%s", pssh_list_error(into));
+	pssh_list_free(l);
+	return status;
+}
+
+/* What cluster_parse() asks. What is wrong was printed: the code says so. */
+static int expand(void *arg, const char *text, struct pssh_list *into, struct fail *f)
+{
+	struct provision *p = arg;
+	int status = provision_expand(p, text, into);
+
+	if (!status)
+		return 0;
+	p->said = status;
+	return fail_set(f, -EINVAL, "cannot find the nodes '%.100s'", text);
+}
+
+/* ---- Reading it -------------------------------------------------------------------------------- */
+
+int provision_parse(struct provision *p, struct cluster **out)
+{
+	struct fail f = { 0 };
+	int rc;
+
+	p->said = 0;
+	rc = cluster_parse(p->file, buf_text(&p->text), p->text.len, p->folder, expand, p, out, &f);
+	if (!rc)
+		return STATUS_OK;
+	return p->said ? p->said : print_fail(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
+}
+
+/* A name that stands for other nodes already would give them each other's journal and nobody the right one. */
+static int check_name_is_free(struct provision *p)
+{
+	struct buf known;
+	struct fail f = { 0 };
+	size_t same = 0;
+	int status = STATUS_OK;
+
+	buf_init(&known, 8 << 20);
+	if (journal_members(p->c->name, &known, &f) == 0 && known.len) {
+		for (char *line = known.data, *name; (name = strsep(&line, "\n"));)
+			for (size_t i = 0; *name && i < p->c->count; i++)
+				same += strcmp(name, p->c->members[i]) == 0;
+		if (!same)
+			status = print_fail(p->np, STATUS_CONFLICT, "another name ('--name', or 'cluster:' in the file) sets it apart; "
+				"'nanopod provision list' shows what there is", "there is a cluster '%s' already, of other nodes", p->c->name);
+	}
+	buf_release(&known);
+	return status;
+}
+
+int provision_read(struct provision *p)
+{
+	struct cluster *c;
+	struct fail f = { 0 };
+	int status = provision_parse(p, &c);
+
+	if (status)
+		return status;
+	cluster_free(p->c);
+	p->c = c;
+	if (cluster_check_files(c, &f))
+		return print_fail(p->np, STATUS_NOTFOUND, NULL, "%s", f.text);
+	if (journal_check_name(c->name, &f))
+		return print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text);
+	return check_name_is_free(p);
+}
+
+/* ---- Part of one ------------------------------------------------------------------------------- */
+
+void provision_only(struct cluster *c, const bool *which)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		if (!which[i]) {
+			free(c->members[i]);
+			continue;
+		}
+		c->members[n] = c->members[i];
+		for (size_t k = 0; k < c->use_count; k++)
+			c->uses[k].roles[n] = c->uses[k].roles[i];
+		n++;
+	}
+	c->count = n;
+}
+
+/* ---- What options change ------------------------------------------------------------------------ */
+
+/* "slurm.controller=n1": both parts; the text is the caller's. */
+static int part(struct provision *p, const char *option, const char *text, char **key, const char **value)
+{
+	const char *equals = strchr(text, '=');
+
+	if (!equals || equals == text)
+		return print_fail_field(p->np, STATUS_USAGE, option, strcmp(option, "--set") == 0 ? "'--set slurm.accounting=yes'"
+			: "'--role controller=n1'", "'%.80s' says no value", text);
+	*key = strndup(text, (size_t)(equals - text));
+	if (!*key)
+		command_nomem();
+	*value = equals + 1;
+	return STATUS_OK;
+}
+
+/* The setting of "slurm.accounting" or "slurm.partitions.gpu.nodes"; NULL: cluster_parse() says what is wrong with it. */
+static const struct stack_setting *find_setting(struct provision *p, const char *key, struct stack **stack)
+{
+	char *name = strdup(key), *rest;
+	const struct stack_setting *s = NULL;
+
+	*stack = NULL;
+	if (!name)
+		command_nomem();
+	rest = strchr(name, '.');
+	if (rest) {
+		*rest++ = '\0';
+		rest[strcspn(rest, ".")] = '\0';
+		if (stack_read(p->folder, name, stack, NULL) == 0)
+			s = stack_setting(*stack, rest);
+	}
+	free(name);
+	return s;
+}
+
+/* A path of this machine is meant from where the command is typed, and kept whole. malloc'd; NULL: it was said. */
+static char *whole_value(struct provision *p, const char *key, const char *value, int *status)
+{
+	struct stack *stack;
+	const struct stack_setting *s = find_setting(p, key, &stack);
+	char *path = NULL;
+	bool is_file = s && s->type == STACK_FILE;
+
+	stack_free(stack);
+	if (is_file && *value && !strstr(value, "://")) {
+		path = realpath(value, NULL);
+		if (!path)
+			*status = print_fail_field(p->np, STATUS_NOTFOUND, key, NULL, "cannot read '%s': %s", value, strerror(errno));
+		return path;
+	}
+	path = strdup(value);
+	if (!path)
+		command_nomem();
+	return path;
+}
+
+/* One that the file does not name is there all the same where another one needs it. */
+static int check_needed(struct provision *p, const char *name, const char *near)
+{
+	struct cluster *c;
+	bool there;
+	int status = provision_parse(p, &c);
+
+	if (status)
+		return status;
+	there = cluster_use(c, name) != NULL;
+	cluster_free(c);
+	if (there)
+		return STATUS_OK;
+	return *near ? print_fail_field(p->np, STATUS_USAGE, "--set", NULL, "'%s' has no stack '%s'; did you mean '%s'?", p->file, name, near)
+		: print_fail_field(p->np, STATUS_USAGE, "--set", NULL, "'%s' has no stack '%s'", p->file, name);
+}
+
+/* A typing mistake must not add a stack to the file. */
+static int check_stack(struct provision *p, const char *key)
+{
+	size_t len = strcspn(key, "."), far, best = SIZE_MAX;
+	struct conf_file *file;
+	const struct conf *stacks;
+	char name[80], near[80] = "";
+	bool known = false;
+
+	snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : sizeof name - 1), key);
+	if (strcmp(name, "base") == 0 || conf_parse(p->file, buf_text(&p->text), p->text.len, &file, NULL))
+		return STATUS_OK; /* what is wrong with the file is said where it is read */
+	stacks = conf_get(&file->root, "stacks");
+	for (size_t i = 0; stacks && stacks->type == CONF_MAP && i < stacks->count; i++) {
+		known |= strcmp(stacks->items[i].key, name) == 0;
+		if (value_near(name, stacks->items[i].key, &far) && far < best) {
+			best = far;
+			snprintf(near, sizeof near, "%s", stacks->items[i].key);
+		}
+	}
+	conf_free(file);
+	return known ? STATUS_OK : check_needed(p, name, near);
+}
+
+static int lay_set(struct provision *p, const char *text)
+{
+	struct fail f = { 0 };
+	const char *value;
+	char *key, *whole = NULL;
+	int status = part(p, "--set", text, &key, &value);
+
+	if (status)
+		return status;
+	status = check_stack(p, key);
+	if (!status)
+		whole = whole_value(p, key, value, &status);
+	if (whole && clusteredit_set_dotted(p->file, &p->text, "stacks", key, whole, &f))
+		status = print_fail_field(p->np, STATUS_USAGE, "--set", NULL, "%s", f.text);
+	free(whole);
+	free(key);
+	return status;
+}
+
+static int lay_role(struct provision *p, const char *text)
+{
+	struct fail f = { 0 };
+	const char *value;
+	char *key;
+	int status = part(p, "--role", text, &key, &value);
+
+	if (status)
+		return status;
+	if (clusteredit_set(p->file, &p->text, (const char *const[]){ "roles", key, NULL }, value, &f))
+		status = print_fail_field(p->np, STATUS_USAGE, "--role", NULL, "%s", f.text);
+	free(key);
+	return status;
+}
+
+/* roles: are --role's values laid over it too? `add` has another use for them. */
+static int lay_options(struct provision *p, bool roles, bool sets)
+{
+	const char *airgap = p->bare ? NULL : option_text(p->o, "airgap");
+	int status = STATUS_OK;
+
+	if (p->bare)
+		return STATUS_OK;
+
+	for (size_t i = 0; sets && !status && i < option_count(p->o, "set"); i++)
+		status = lay_set(p, option_at(p->o, "set", i));
+	for (size_t i = 0; roles && !status && i < option_count(p->o, "role"); i++)
+		status = lay_role(p, option_at(p->o, "role", i));
+	if (!status && airgap) {
+		char *text;
+
+		if (asprintf(&text, "base.airgap=%s", airgap) < 0)
+			command_nomem();
+		status = lay_set(p, text);
+		free(text);
+	}
+	return status;
+}
+
+/* ---- From stacks and hosts ------------------------------------------------------------------------ */
+
+/* Of a name that the market gave: what a cluster's cannot have becomes '-'. */
+static char *plain_name(const char *text)
+{
+	char *name = strndup(text + strspn(text, "-_./@"), 63);
+
+	if (!name)
+		command_nomem();
+	for (char *c = name; *c; c++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", *c))
+			*c = '-';
+	return name;
+}
+
+/* What the file shall say of its nodes; malloc'd. What was typed where that means the same tomorrow, else their names. */
+static char *nodes_text(struct provision *p, const struct pssh_list *hosts)
+{
+	const struct options *o = p->o;
+	bool plain = !option_given(o, "exclude") && !option_given(o, "hosts-file") && !option_given(o, "type") && !option_given(o, "zone");
+	const char *typed = option_count(o, "hosts") ? option_at(o, "hosts", 0) : NULL;
+	char *text = NULL;
+	int rc = 0;
+
+	if (plain && !typed && option_count(o, "reservation") == 1)
+		rc = asprintf(&text, "reservation/%s", option_at(o, "reservation", 0));
+	else if (plain && !option_count(o, "reservation") && option_count(o, "hosts") == 1 && *typed != '^' && strcmp(typed, "-") != 0)
+		rc = (text = strdup(typed)) ? 0 : -1;
+	else
+		rc = pssh_list_fold(hosts, &text);
+	if (rc < 0 || !text)
+		command_nomem();
+	return text;
+}
+
+static const char **typed_list(const struct options *o, const char *name)
+{
+	size_t n = option_count(o, name);
+	const char **list = calloc(n + 1, sizeof *list);
+
+	if (!list)
+		command_nomem();
+	for (size_t i = 0; i < n; i++)
+		list[i] = option_at(o, name, i);
+	return list;
+}
+
+int provision_new_text(struct provision *p, char **stacks, bool comments)
+{
+	const char *name = option_text(p->o, "name"), **roles = typed_list(p->o, "role");
+	struct pssh_list *hosts = NULL;
+	char *nodes = NULL, *made = NULL;
+	struct fail f = { 0 };
+	int status = provision_hosts(p, &hosts);
+
+	if (!status) {
+		nodes = nodes_text(p, hosts);
+		made = plain_name(name ? name : option_count(p->o, "reservation") ? option_at(p->o, "reservation", 0) : *stacks ? *stacks : "cluster");
+		status = journal_check_name(name ? name : made, &f)
+			? print_fail_field(p->np, STATUS_USAGE, "--name", NULL, "%s", f.text) : STATUS_OK;
+	}
+	if (!status && cluster_write(made, nodes, (const char *const *)(void *)stacks, (const char *const[]){ NULL }, roles, p->folder,
+	    comments, &p->text, &f))
+		status = print_fail(p->np, f.code == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
+	if (!status && asprintf(&p->file, "%s", made) < 0)
+		command_nomem();
+	pssh_list_free(hosts);
+	free(nodes);
+	free(made);
+	free(roles);
+	return status;
+}
+
+/* ---- From a file, or what is kept ------------------------------------------------------------------ */
+
+static bool ends(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n > m && strcmp(text + n - m, end) == 0;
+}
+
+static bool is_path(const char *word)
+{
+	return strchr(word, '/') || ends(word, ".yaml") || ends(word, ".yml");
+}
+
+static int unknown(struct provision *p, const char *word)
+{
+	char **names = journal_clusters(), *near = NULL;
+	size_t far, best = SIZE_MAX;
+	int status;
+
+	for (char **n = names; *n; n++) {
+		if (value_near(word, *n, &far) && far < best) {
+			best = far;
+			near = *n;
+		}
+	}
+	if (near)
+		status = print_fail(p->np, STATUS_NOTFOUND, NULL, "no cluster '%.80s' is known here; did you mean '%s'?", word, near);
+	else
+		status = print_fail(p->np, STATUS_NOTFOUND, "'nanopod provision list' shows those that are; a file is named by its .yaml or with a "
+			"'/'", "no cluster '%.80s' is known here", word);
+	for (char **n = names; *n; n++)
+		free(*n);
+	free(names);
+	return status;
+}
+
+static int take_kept(struct provision *p, const char *word)
+{
+	char room[PROVISION_PATH - 16];
+	struct fail f = { 0 };
+	int rc = journal_check_name(word, &f) ? -ENOENT : journal_kept(word, &p->text, &f);
+
+	if (rc == -ENOENT)
+		return unknown(p, word);
+	if (rc || journal_folder(word, room, sizeof room, &f))
+		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
+	if (asprintf(&p->file, "%s/cluster.yaml", room) < 0)
+		command_nomem();
+	return STATUS_OK;
+}
+
+static int take_file(struct provision *p, const char *path)
+{
+	int rc = buf_read_file(&p->text, path);
+
+	if (rc)
+		return print_fail(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_FAILURE, rc == -ENOENT ?
+			"'nanopod provision init' writes one" : NULL, "cannot read '%s': %s", path, strerror(-rc));
+	p->file = strdup(path);
+	if (!p->file)
+		command_nomem();
+	return STATUS_OK;
+}
+
+static int take_word(struct provision *p, const char *word, bool roles, bool sets)
+{
+	int status = is_path(word) ? take_file(p, word) : take_kept(p, word);
+
+	status = status ? status : lay_options(p, roles, sets);
+	return status ? status : provision_read(p);
+}
+
+int provision_take_cluster(struct provision *p, const char *word)
+{
+	return take_word(p, word, false, true);
+}
+
+int provision_take(struct provision *p, char **words)
+{
+	int status;
+
+	if (!select_given(p->o)) {
+		if (!*words)
+			return print_fail(p->np, STATUS_USAGE, "'nanopod provision FILE.yaml', or 'nanopod provision -w HOSTS STACK'", "which cluster?");
+		if (words[1])
+			return print_fail(p->np, STATUS_USAGE, "stacks are named together with -w or -r", "'%.60s' is one word too many", words[1]);
+		return take_word(p, *words, true, true);
+	}
+	if (!*words)
+		return print_fail(p->np, STATUS_USAGE, "'nanopod provision stacks' lists them", "which stacks?");
+	for (char **w = words; *w; w++)
+		if (is_path(*w))
+			return print_fail(p->np, STATUS_USAGE, "a file says its nodes itself; 'nanopod provision add' adds some",
+				"-w and -r go with stacks, and '%.80s' is a file", *w);
+	status = provision_new_text(p, words, true);
+	if (!status)
+		status = lay_options(p, false, true);
+	return status ? status : provision_read(p);
+}

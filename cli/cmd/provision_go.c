@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is done with a cluster of `nanopod provision`: plan, apply, verify, remove; each of them on what provision_open() opened. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/cmd/provision.h"
+#include "cli/node.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/progress.h"
+#include "cli/rows.h"
+#include "cli/select.h"
+#include "cli/terminal.h"
+
+#define PASSWORD_VARIABLE "NANOPOD_SUDO_PASSWORD"
+enum { PASSWORD_BYTES = 1024, NAMES_WIDTH = 60, DETAILED_CHANGES = 10 };
+
+/* ---- Begin and end ----------------------------------------------------------------------------- */
+
+/* Out of the environment too, where what is started from here would find it. */
+static char *password_given(void)
+{
+	char *set = getenv(PASSWORD_VARIABLE), *password = NULL;
+
+	if (set && *set) {
+		password = strdup(set);
+		if (!password)
+			command_nomem();
+		explicit_bzero(set, strlen(set));
+	}
+	unsetenv(PASSWORD_VARIABLE);
+	return password;
+}
+
+static int password_asked(struct provision *p)
+{
+	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	char text[PASSWORD_BYTES];
+	ssize_t n;
+
+	if (tty < 0)
+		return print_fail_field(p->np, STATUS_USAGE, "--ask-sudo", PASSWORD_VARIABLE " takes it without being asked",
+			"cannot ask for sudo's password: there is no terminal");
+	dprintf(tty, "sudo's password on the nodes (not shown): ");
+	terminal_no_echo(tty);
+	n = read(tty, text, sizeof text - 1);
+	terminal_restore();
+	dprintf(tty, "\n");
+	close(tty);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\r\n")] = '\0';
+	p->password = strdup(text);
+	explicit_bzero(text, sizeof text);
+	if (!p->password)
+		command_nomem();
+	return STATUS_OK;
+}
+
+static int skip_all(struct provision *p)
+{
+	p->skip = calloc(GATE_COUNT + 1, sizeof *p->skip);
+	if (!p->skip)
+		command_nomem();
+	for (int g = 0; g < GATE_COUNT; g++)
+		p->skip[g] = gate_name((enum gate)g);
+	return STATUS_OK;
+}
+
+static int read_gates(struct provision *p)
+{
+	size_t count = option_count(p->o, "skip-gate");
+
+	p->skip = calloc(count + 1, sizeof *p->skip);
+	if (!p->skip)
+		command_nomem();
+	for (size_t i = 0; i < count; i++) {
+		bool known = false;
+		struct buf names;
+
+		p->skip[i] = option_at(p->o, "skip-gate", i);
+		buf_init(&names, 4096);
+		for (int g = 0; g < GATE_COUNT; g++) {
+			known |= strcmp(p->skip[i], gate_name((enum gate)g)) == 0;
+			(void)buf_addf(&names, "%s%s", g ? ", " : "", gate_name((enum gate)g));
+		}
+		if (!known)
+			print_fail_field(p->np, STATUS_USAGE, "--skip-gate", NULL, "'%.40s' is no gate: there are %s", p->skip[i], buf_text(&names));
+		buf_release(&names);
+		if (!known)
+			return STATUS_USAGE;
+	}
+	return STATUS_OK;
+}
+
+int provision_can_ask(struct nanopod *np, const struct options *o)
+{
+	return option_given(o, "yes") || option_given(o, "dry-run") ? STATUS_OK : plan_is_heard(np);
+}
+
+static int begin(struct provision *p, struct nanopod *np, const struct options *o, bool bare)
+{
+	struct fail f = { 0 };
+
+	*p = (struct provision){ .np = np, .o = o, .bare = bare };
+	buf_init(&p->text, PROVISION_TEXT);
+	p->password = password_given();
+	if (np->format == FORMAT_CSV || np->format == FORMAT_NAME)
+		np->format = FORMAT_TABLE;
+	if (stack_folder(p->folder, sizeof p->folder, &f))
+		return print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
+	return bare ? skip_all(p) : read_gates(p);
+}
+
+int provision_init(struct provision *p, struct nanopod *np, const struct options *o)
+{
+	return begin(p, np, o, false);
+}
+
+int provision_init_bare(struct provision *p, struct nanopod *np, const struct options *o)
+{
+	return begin(p, np, o, true);
+}
+
+void provision_release(struct provision *p)
+{
+	if (p->e)
+		engine_free(p->e);
+	display_free(p->d);
+	journal_close(p->j);
+	cluster_free(p->c);
+	buf_release(&p->text);
+	if (p->password) {
+		explicit_bzero(p->password, strlen(p->password));
+		free(p->password);
+	}
+	free(p->skip);
+	free(p->file);
+}
+
+static void recognize(struct provision *p, const struct cluster *c)
+{
+	struct pssh_list *l;
+
+	if (select_new(p->np, &l))
+		return;
+	for (size_t i = 0; i < c->count; i++)
+		(void)pssh_list_add(l, c->members[i]);
+	select_recognize(p->np, l);
+	if (!p->np->nodes && c->count)
+		nodes_guess_host(p->np, c->members[0]);
+	pssh_list_free(l);
+}
+
+int provision_reopen(struct provision *p, struct cluster *c)
+{
+	struct engine_options eo = {
+		.np = p->np,
+		.skip_gates = p->skip,
+		.max_fail = p->bare ? 0 : (unsigned)option_int(p->o, "max-fail"),
+		.sudo_password = p->password,
+		.logs = display_wants_logs(p->d),
+		.tell = display_note,
+		.arg = p->d,
+	};
+
+	if (p->e)
+		engine_free(p->e);
+	p->e = NULL;
+	display_of(p->d, c);
+	recognize(p, c);
+	return engine_open(&eo, c, p->j, &p->e);
+}
+
+int provision_open(struct provision *p, FILE *results)
+{
+	struct fail f = { 0 };
+	int rc = journal_open(p->c->name, &p->j, &f), status = STATUS_OK;
+
+	if (rc == -EBUSY)
+		return print_fail(p->np, STATUS_CONFLICT, "wait until it is done", "%s", f.text);
+	if (rc)
+		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
+	if (option_given(p->o, "ask-sudo") && !p->password)
+		status = password_asked(p);
+	if (status)
+		return status;
+	p->d = display_new(p->np, p->c, results ? results : p->np->err);
+	if (p->mute)
+		display_mute(p->d);
+	return provision_reopen(p, p->c);
+}
+
+int provision_agree(struct provision *p, const char *question)
+{
+	display_quiet(p->d);
+	return plan_agree(p->np, p->o, question);
+}
+
+int provision_worse(int a, int b)
+{
+	static const int order[] = { STATUS_OK, STATUS_CHECK, STATUS_PARTLY };
+
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		if (a == order[i])
+			return b;
+		if (b == order[i])
+			return a;
+	}
+	return a;
+}
+
+static size_t failed_nodes(const struct provision *p)
+{
+	const struct notelist *told = display_told(p->d);
+	size_t failed = 0;
+
+	for (size_t i = 0; i < p->c->count; i++)
+		failed += notelist_bad(told, NOTE_END, p->c->members[i]) || notelist_bad(told, NOTE_NODE, p->c->members[i]) ||
+			notelist_count(told, NOTE_LOST, p->c->members[i]);
+	return failed;
+}
+
+int provision_end(struct provision *p, const char *verb, int status)
+{
+	const char *name = p->c->name;
+	char again[160];
+
+	if (verb)
+		(void)journal_ran(p->j, verb, status);
+	display_end(p->d, status);
+	snprintf(again, sizeof again, "'nanopod provision apply %.63s' goes on where this stopped", name);
+	if (status == STATUS_CHECK)
+		print_fail(p->np, STATUS_CHECK, "what is not so is told above", "'%s' is not as it should be: a check failed", name);
+	else if (status == STATUS_PARTLY)
+		print_fail(p->np, STATUS_PARTLY, verb && strcmp(verb, "remove") == 0 ? "the same command again goes on" : verb ? again : NULL,
+			"'%s': %zu of %zu nodes failed", name, failed_nodes(p), p->c->count);
+	else if (status == STATUS_INT || status == STATUS_TERM)
+		print_fail(p->np, (enum status)status, verb ? again : NULL, "interrupted");
+	return status;
+}
+
+/* ---- Apply ------------------------------------------------------------------------------------------ */
+
+static int keep(struct provision *p)
+{
+	struct fail f = { 0 };
+
+	if (journal_keep(p->j, buf_text(&p->text), p->text.len, p->c->members, p->c->count, &f))
+		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
+	return STATUS_OK;
+}
+
+static int fatal(int status)
+{
+	return status != STATUS_OK && status != STATUS_PARTLY;
+}
+
+static int do_it(struct provision *p, const char *verb)
+{
+	int64_t began = clock_ms();
+	char took[32];
+	int status = keep(p);
+
+	status = status ? status : engine_apply(p->e);
+	if (!status && !option_given(p->o, "no-verify"))
+		status = engine_verify(p->e);
+	status = provision_end(p, verb, status);
+	if (!status)
+		print_note(p->np, "'%s' is as its file says, %s%s", p->c->name, progress_time(clock_ms() - began, took, sizeof took),
+			option_given(p->o, "no-verify") ? "" : "; all checks hold");
+	return status;
+}
+
+static int nothing_to_do(struct provision *p, int status)
+{
+	struct fail f = { 0 };
+	int rc = option_given(p->o, "dry-run") ? 0
+		: journal_keep(p->j, buf_text(&p->text), p->text.len, p->c->members, p->c->count, &f);
+
+	if (rc)
+		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
+	status = provision_end(p, NULL, status);
+	if (!status)
+		print_note(p->np, "nothing to do: %zu %s of '%s' %s as the file says; 'nanopod provision verify %s' tries whether it works", p->c->count,
+			p->c->count == 1 ? "node" : "nodes", p->c->name, p->c->count == 1 ? "is" : "are", p->c->name);
+	return status;
+}
+
+int provision_apply(struct provision *p, const char *verb, bool asked)
+{
+	size_t changes = 0;
+	int status = engine_plan(p->e, &changes), rc;
+
+	display_plan(p->d, option_given(p->o, "diff"), p->np->err);
+	if (fatal(status))
+		return provision_end(p, NULL, status);
+	if (!changes && !asked)
+		return nothing_to_do(p, status);
+	if (option_given(p->o, "dry-run"))
+		return provision_end(p, NULL, status);
+	rc = asked ? STATUS_OK : provision_agree(p, "Do it?");
+	return rc ? rc : provision_worse(status, do_it(p, verb));
+}
+
+int provision_cluster(struct nanopod *np, const struct options *o, char **words)
+{
+	struct provision p;
+	int status = provision_init(&p, np, o);
+
+	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : provision_take(&p, words);
+	status = status ? status : provision_open(&p, NULL);
+	status = status ? status : provision_apply(&p, "apply", false);
+	provision_release(&p);
+	return status;
+}
+
+/* ---- Plan -------------------------------------------------------------------------------------------- */
+
+int provision_plan(struct nanopod *np, const struct options *o, char **words)
+{
+	struct provision p;
+	size_t changes = 0;
+	int status = provision_init(&p, np, o);
+
+	status = status ? status : provision_take(&p, words);
+	status = status ? status : provision_open(&p, NULL);
+	if (!status) {
+		status = engine_plan(p.e, &changes);
+		display_plan(p.d, option_given(o, "diff"), np->out);
+		status = provision_end(&p, NULL, status);
+		if (!status && !changes)
+			print_note(np, "nothing to do: %zu %s of '%s' %s as the file says", p.c->count, p.c->count == 1 ? "node" : "nodes", p.c->name,
+				p.c->count == 1 ? "is" : "are");
+		if (!status && changes && option_given(o, "detailed-exitcode"))
+			status = DETAILED_CHANGES;
+	}
+	provision_release(&p);
+	return status;
+}
+
+/* ---- Verify, status ------------------------------------------------------------------------------------- */
+
+int provision_verify(struct nanopod *np, const struct options *o, char **words)
+{
+	struct provision p;
+	int status = provision_init(&p, np, o);
+
+	status = status ? status : provision_take(&p, words);
+	status = status ? status : provision_open(&p, np->out);
+	if (!status)
+		status = provision_end(&p, "verify", engine_verify(p.e));
+	provision_release(&p);
+	return status;
+}
+
+static const struct column status_columns[] = {
+	{ "node", COLUMN_ID, "the node" },
+	{ "state", 0, "ready, changed (it differs from the file), failing (a check does not hold), unreachable" },
+	{ "roles", 0, "STACK.ROLE, parted by commas" },
+	{ "changes", COLUMN_RIGHT | COLUMN_RAW, "in how many things it differs from the file" },
+	{ "checks", COLUMN_RIGHT | COLUMN_RAW, "how many hold" },
+	{ "failed", COLUMN_RIGHT | COLUMN_RAW, "how many do not" },
+	{ "why", 0, "the first thing that is wrong" },
+	{ 0 }
+};
+
+static void put_roles(const struct cluster *c, size_t member, struct buf *out)
+{
+	buf_clear(out);
+	for (size_t i = 0; i < c->use_count; i++)
+		for (size_t r = 0; r < c->uses[i].stack->role_count; r++)
+			if (c->uses[i].roles[member] & (1U << r))
+				(void)buf_addf(out, "%s%s.%s", out->len ? "," : "", c->uses[i].stack->name, c->uses[i].stack->roles[r].name);
+}
+
+/* The first sentence that says what is wrong with it; NULL. */
+static const char *first_wrong(const struct notelist *l, const char *node)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const struct note *n = &l->at[i];
+		bool bad = n->kind == NOTE_LOST || n->kind == NOTE_DIFFERS ||
+			((n->kind == NOTE_NODE || n->kind == NOTE_CHECK || n->kind == NOTE_END || n->kind == NOTE_FINDING) && !n->ok);
+
+		if (bad && n->node && strcmp(n->node, node) == 0)
+			return n->text;
+	}
+	return NULL;
+}
+
+static void put_status(struct rows *r, const struct provision *p, size_t member)
+{
+	const struct notelist *l = display_told(p->d);
+	const char *node = p->c->members[member];
+	size_t changes = notelist_count(l, NOTE_DIFFERS, node), bad = notelist_bad(l, NOTE_CHECK, node);
+	bool out = notelist_bad(l, NOTE_NODE, node) || notelist_count(l, NOTE_LOST, node);
+	const char *state = out ? "unreachable" : bad || notelist_bad(l, NOTE_END, node) ? "failing" : changes ? "changed" : "ready";
+	char texts[3][24];
+	struct buf roles;
+
+	buf_init(&roles, 65536);
+	put_roles(p->c, member, &roles);
+	snprintf(texts[0], sizeof texts[0], "%zu", changes);
+	snprintf(texts[1], sizeof texts[1], "%zu", notelist_count(l, NOTE_CHECK, node) - bad);
+	snprintf(texts[2], sizeof texts[2], "%zu", bad);
+	rows_add_color(r, (const char *[]){ node, state, roles.len ? buf_text(&roles) : NULL, out ? NULL : texts[0], out ? NULL : texts[1],
+		out ? NULL : texts[2], first_wrong(l, node) }, strcmp(state, "ready") == 0 ? COLOR_GREEN : COLOR_RED);
+	buf_release(&roles);
+}
+
+/* The only one that there is. */
+static int choose(struct nanopod *np, char **only)
+{
+	char **names = journal_clusters();
+	size_t n = 0;
+
+	while (names[n])
+		n++;
+	*only = n == 1 ? strdup(names[0]) : NULL;
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+	if (n == 1)
+		return STATUS_OK;
+	return n ? print_fail(np, STATUS_USAGE, "'nanopod provision list' shows them", "which cluster? there are %zu", n)
+		: print_fail(np, STATUS_NOTFOUND, "'nanopod provision -r RESERVATION slurm' makes one", "no cluster is known here");
+}
+
+int provision_status(struct nanopod *np, const struct options *o, char **words)
+{
+	struct provision p = { 0 };
+	enum format format = np->format;
+	char *only = NULL;
+	struct rows *r;
+	size_t changes;
+	int status = STATUS_OK;
+
+	if (!rows_check(np, o, status_columns, &status) || (!*words && (status = choose(np, &only))))
+		return status;
+	status = provision_init(&p, np, o);
+	status = status ? status : provision_take_cluster(&p, only ? only : *words);
+	p.mute = true;
+	status = status ? status : provision_open(&p, NULL);
+	if (!status) {
+		status = engine_plan(p.e, &changes);
+		status = fatal(status) ? status : provision_worse(status, engine_verify(p.e));
+		display_quiet(p.d);
+		np->format = format;
+		if (!fatal(status) || status == STATUS_CHECK) {
+			r = rows_new(np, o, status_columns, &status);
+			for (size_t i = 0; r && i < p.c->count; i++)
+				put_status(r, &p, i);
+			status = r ? provision_worse(rows_end(r), status) : status;
+		}
+	}
+	np->format = format;
+	provision_release(&p);
+	free(only);
+	return status;
+}
+
+/* ---- Remove ------------------------------------------------------------------------------------------------ */
+
+static void show_removal(struct provision *p)
+{
+	struct buf stacks;
+	struct plan plan;
+	char *nodes = select_fold_names((const char *const *)(void *)p->c->members, p->c->count, NAMES_WIDTH);
+
+	buf_init(&stacks, 4096);
+	for (size_t i = p->c->use_count; i-- > 0;)
+		(void)buf_addf(&stacks, "%s%s", stacks.len ? ", " : "", p->c->uses[i].stack->name);
+	plan_init(&plan, "remove the cluster '%s'", p->c->name);
+	plan_add(&plan, "nodes", "%s", nodes);
+	plan_add(&plan, "stacks", "%s: what they installed, with their data", buf_text(&stacks));
+	plan_add(&plan, "kept", "what was there before, as it was then");
+	plan_show(p->np, &plan);
+	plan_release(&plan);
+	buf_release(&stacks);
+	free(nodes);
+}
+
+int provision_remove(struct nanopod *np, const struct options *o, char **words)
+{
+	struct provision p;
+	struct fail f = { 0 };
+	bool force = option_given(o, "force");
+	int status = provision_init(&p, np, o);
+
+	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : provision_take_cluster(&p, *words);
+	if (!status) {
+		show_removal(&p);
+		if (option_given(o, "dry-run")) {
+			provision_release(&p);
+			return STATUS_OK;
+		}
+	}
+	status = status ? status : provision_open(&p, np->out);
+	status = status ? status : provision_agree(&p, "Remove it?");
+	if (!status) {
+		status = provision_end(&p, "remove", engine_remove(p.e, force));
+		if (!status || (force && status == STATUS_PARTLY)) {
+			if (journal_forget(p.j, &f))
+				status = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
+			else
+				print_note(np, "'%s' is removed", p.c->name);
+		}
+	}
+	provision_release(&p);
+	return status;
+}

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes of a cluster that come, rest and go: nanopod provision add, drop, drain, undrain; and upgrade. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd/provision.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/provision/clusteredit.h"
+#include "cli/select.h"
+#include "cli/value.h"
+#include "conf/conf.h"
+
+enum { NAMES_WIDTH = 60, ROLE_KEYS = 64 };
+
+/* ---- Lists ---------------------------------------------------------------------------------------- */
+
+static size_t member_of(const struct cluster *c, const char *name)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (strcmp(c->members[i], name) == 0)
+			return i;
+	return (size_t)-1;
+}
+
+static char *fold_list(const struct pssh_list *l)
+{
+	char *text = NULL;
+
+	if (pssh_list_fold(l, &text) || !text)
+		command_nomem();
+	return text;
+}
+
+static char *fold_marked(const struct cluster *c, const bool *which)
+{
+	const char **names = calloc(c->count + 1, sizeof *names);
+	size_t n = 0;
+	char *text;
+
+	if (!names)
+		command_nomem();
+	for (size_t i = 0; i < c->count; i++)
+		if (which[i])
+			names[n++] = c->members[i];
+	text = select_fold_names(names, n, NAMES_WIDTH);
+	free(names);
+	return text;
+}
+
+static bool *marks(size_t count)
+{
+	bool *which = calloc(count + 1, sizeof *which);
+
+	if (!which)
+		command_nomem();
+	return which;
+}
+
+static int set_nodes(struct provision *p, const struct pssh_list *l)
+{
+	struct fail f = { 0 };
+	char *text = fold_list(l);
+	int status = clusteredit_nodes(p->file, &p->text, text, &f) ? print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text) : STATUS_OK;
+
+	free(text);
+	return status;
+}
+
+static int set_role(struct provision *p, const char *role, const struct pssh_list *l)
+{
+	struct fail f = { 0 };
+	char *text = fold_list(l);
+	int status = clusteredit_set(p->file, &p->text, (const char *const[]){ "roles", role, NULL }, text, &f)
+		? print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text) : STATUS_OK;
+
+	free(text);
+	return status;
+}
+
+/* ---- Roles ------------------------------------------------------------------------------------------- */
+
+/* Is it a role by that name, "controller" or "slurm.controller", of this stack? */
+static const struct stack_role *role_of(const struct use *u, const char *key)
+{
+	const char *dot = strchr(key, '.');
+	size_t len = dot ? (size_t)(dot - key) : 0;
+
+	if (dot && (strlen(u->stack->name) != len || strncmp(u->stack->name, key, len) != 0))
+		return NULL;
+	return stack_role(u->stack, dot ? dot + 1 : key);
+}
+
+static int check_role(struct provision *p, const char *key)
+{
+	const char *near = NULL;
+	size_t far, best = SIZE_MAX;
+
+	for (size_t i = 0; i < p->c->use_count; i++) {
+		const struct stack *s = p->c->uses[i].stack;
+
+		if (role_of(&p->c->uses[i], key))
+			return STATUS_OK;
+		for (size_t r = 0; r < s->role_count; r++) {
+			if (value_near(key, s->roles[r].name, &far) && far < best) {
+				best = far;
+				near = s->roles[r].name;
+			}
+		}
+	}
+	if (near)
+		return print_fail_field(p->np, STATUS_USAGE, "--role", NULL, "'%s' has no role '%.60s'; did you mean '%s'?", p->c->name, key, near);
+	return print_fail_field(p->np, STATUS_USAGE, "--role", "'nanopod provision stacks STACK' shows the roles", "'%s' has no role '%.60s'",
+		p->c->name, key);
+}
+
+/* Those that have it now, in any of the stacks. */
+static struct pssh_list *holders(struct provision *p, const char *key)
+{
+	struct pssh_list *l;
+
+	if (pssh_list_new(&l))
+		command_nomem();
+	for (size_t i = 0; i < p->c->count; i++)
+		for (size_t k = 0; k < p->c->use_count; k++) {
+			const struct stack_role *r = role_of(&p->c->uses[k], key);
+
+			if (r && p->c->uses[k].roles[i] & (1U << (r - p->c->uses[k].stack->roles))) {
+				(void)pssh_list_add(l, p->c->members[i]);
+				break;
+			}
+		}
+	return l;
+}
+
+/* Keys of the file's `roles`, malloc'd each; at most ROLE_KEYS. */
+static size_t named_roles(struct provision *p, char *keys[ROLE_KEYS])
+{
+	struct conf_file *file;
+	const struct conf *roles;
+	size_t n = 0;
+
+	if (conf_parse(p->file, buf_text(&p->text), p->text.len, &file, NULL))
+		return 0;
+	roles = conf_get(&file->root, "roles");
+	for (size_t i = 0; roles && roles->type == CONF_MAP && i < roles->count && n < ROLE_KEYS; i++)
+		if (!(keys[n++] = strdup(roles->items[i].key)))
+			command_nomem();
+	conf_free(file);
+	return n;
+}
+
+static void free_keys(char *keys[ROLE_KEYS], size_t n)
+{
+	while (n)
+		free(keys[--n]);
+}
+
+/* ---- Add ------------------------------------------------------------------------------------------------ */
+
+/* Those that nobody says a role for join the ones that are "the rest" or all. */
+static bool takes_new_ones(const struct cluster *c, const char *key)
+{
+	for (size_t i = 0; i < c->use_count; i++) {
+		const struct stack_role *r = role_of(&c->uses[i], key);
+
+		if (r && r->fallback && (strcmp(r->fallback, "rest") == 0 || strcmp(r->fallback, "all") == 0))
+			return true;
+	}
+	return false;
+}
+
+static int give_role(struct provision *p, const char *key, const struct pssh_list *fresh)
+{
+	struct pssh_list *l = holders(p, key);
+	int status;
+
+	for (size_t i = 0; i < pssh_list_count(fresh); i++)
+		(void)pssh_list_add(l, pssh_list_get(fresh, i));
+	status = set_role(p, key, l);
+	pssh_list_free(l);
+	return status;
+}
+
+static int give_roles(struct provision *p, const struct pssh_list *fresh)
+{
+	size_t typed = option_count(p->o, "role"), n;
+	char *keys[ROLE_KEYS];
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < typed && !status; i++) {
+		const char *key = option_at(p->o, "role", i);
+
+		status = check_role(p, key);
+		status = status ? status : give_role(p, key, fresh);
+	}
+	n = named_roles(p, keys);
+	for (size_t i = 0; i < n && !typed && !status; i++)
+		if (takes_new_ones(p->c, keys[i]))
+			status = give_role(p, keys[i], fresh);
+	free_keys(keys, n);
+	return status;
+}
+
+/* The file with these nodes beside its own. Those that it has already are no mistake: the same command again goes on. */
+static int add_to_text(struct provision *p, const struct pssh_list *hosts)
+{
+	struct pssh_list *all, *fresh;
+	int status = STATUS_OK;
+
+	if (pssh_list_new(&all) || pssh_list_new(&fresh))
+		command_nomem();
+	for (size_t i = 0; i < p->c->count; i++)
+		(void)pssh_list_add(all, p->c->members[i]);
+	for (size_t i = 0; i < pssh_list_count(hosts); i++) {
+		const char *name = pssh_list_get(hosts, i);
+
+		(void)pssh_list_add(all, name);
+		if (member_of(p->c, name) == (size_t)-1)
+			(void)pssh_list_add(fresh, name);
+	}
+	if (pssh_list_count(fresh))
+		status = set_nodes(p, all);
+	if (!status && (pssh_list_count(fresh) || option_count(p->o, "role")))
+		status = give_roles(p, option_count(p->o, "role") ? hosts : fresh);
+	pssh_list_free(all);
+	pssh_list_free(fresh);
+	return status ? status : provision_read(p);
+}
+
+int provision_add(struct nanopod *np, const struct options *o, char **words)
+{
+	struct provision p;
+	struct pssh_list *hosts = NULL;
+	int status = provision_init(&p, np, o);
+
+	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : provision_take_cluster(&p, *words);
+	status = status ? status : provision_hosts(&p, &hosts);
+	status = status ? status : add_to_text(&p, hosts);
+	status = status ? status : provision_open(&p, NULL);
+	status = status ? status : provision_apply(&p, "add", false);
+	pssh_list_free(hosts);
+	provision_release(&p);
+	return status;
+}
+
+/* ---- Which ------------------------------------------------------------------------------------------------ */
+
+/* Members that -w and -r name; all must be some. */
+static int choose(struct provision *p, bool **out)
+{
+	struct pssh_list *hosts;
+	bool *which;
+	int status = provision_hosts(p, &hosts);
+
+	if (status)
+		return status;
+	which = marks(p->c->count);
+	for (size_t i = 0; !status && i < pssh_list_count(hosts); i++) {
+		size_t m = member_of(p->c, pssh_list_get(hosts, i));
+
+		if (m == (size_t)-1)
+			status = print_fail_field(p->np, STATUS_NOTFOUND, "--hosts", "'nanopod provision list' shows the nodes",
+				"'%s' is no node of '%s'", pssh_list_get(hosts, i), p->c->name);
+		else
+			which[m] = true;
+	}
+	pssh_list_free(hosts);
+	if (status)
+		free(which);
+	else
+		*out = which;
+	return status;
+}
+
+/* ---- Drop --------------------------------------------------------------------------------------------------- */
+
+static int drop_from_role(struct provision *p, const char *key, const bool *which)
+{
+	struct pssh_list *l = holders(p, key);
+	size_t before = pssh_list_count(l);
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < p->c->count; i++)
+		if (which[i])
+			(void)pssh_list_drop(l, p->c->members[i]);
+	if (before && !pssh_list_count(l))
+		status = print_fail(p->np, STATUS_CONFLICT, "give it to another one in the file and apply that first",
+			"no node of '%s' would be left as '%s'", p->c->name, key);
+	else if (pssh_list_count(l) != before)
+		status = set_role(p, key, l);
+	pssh_list_free(l);
+	return status;
+}
+
+static int drop_from_text(struct provision *p, const bool *which)
+{
+	struct pssh_list *left;
+	char *keys[ROLE_KEYS];
+	size_t n = named_roles(p, keys);
+	int status = STATUS_OK;
+
+	if (pssh_list_new(&left))
+		command_nomem();
+	for (size_t i = 0; i < p->c->count; i++)
+		if (!which[i])
+			(void)pssh_list_add(left, p->c->members[i]);
+	if (!pssh_list_count(left)) {
+		char again[120];
+
+		snprintf(again, sizeof again, "'nanopod provision remove %.63s' removes the cluster", p->c->name);
+		status = print_fail(p->np, STATUS_CONFLICT, again, "no node of '%s' would be left", p->c->name);
+	}
+	for (size_t i = 0; i < n && !status; i++)
+		status = drop_from_role(p, keys[i], which);
+	status = status ? status : set_nodes(p, left);
+	free_keys(keys, n);
+	pssh_list_free(left);
+	return status;
+}
+
+/* A role that only falls to another because this one goes: with it goes what only this one has. */
+static int check_roles_stay(struct provision *p, const struct cluster *after)
+{
+	for (size_t k = 0; k < p->c->use_count && k < after->use_count; k++) {
+		const struct use *before = &p->c->uses[k], *now = &after->uses[k];
+
+		for (size_t i = 0; i < after->count; i++) {
+			size_t was = member_of(p->c, after->members[i]);
+			unsigned fresh = was == (size_t)-1 ? 0 : now->roles[i] & ~(unsigned)before->roles[was];
+
+			for (size_t r = 0; r < now->stack->role_count; r++)
+				if (fresh & (1U << r) && now->stack->roles[r].max)
+					return print_fail(p->np, STATUS_CONFLICT, "name who shall be it in the file's 'roles' and apply that first",
+						"'%s' would become the %s of %s, without what the one that goes has", after->members[i],
+						now->stack->roles[r].name, now->stack->name);
+		}
+	}
+	return STATUS_OK;
+}
+
+static size_t with_roles(const struct cluster *c, const char *stack, unsigned roles)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < c->use_count; k++)
+		for (size_t i = 0; i < c->count && strcmp(c->uses[k].stack->name, stack) == 0; i++)
+			n += (c->uses[k].roles[i] & roles) != 0;
+	return n;
+}
+
+/* Of servers that vote more than half must stay. */
+static int check_quorum(struct provision *p, const struct cluster *after)
+{
+	for (size_t k = 0; k < p->c->use_count; k++) {
+		const struct stack *s = p->c->uses[k].stack;
+
+		for (size_t i = 0; i < s->step_count; i++) {
+			size_t before, now;
+
+			if (!s->steps[i].quorum || !s->steps[i].roles)
+				continue;
+			before = with_roles(p->c, s->name, s->steps[i].roles);
+			now = with_roles(after, s->name, s->steps[i].roles);
+			if (now < before && now < before / 2 + 1)
+				return print_fail(p->np, STATUS_CONFLICT, "drop fewer at a time",
+					"cannot drop %zu of %zu servers of %s: more than half must stay, or the cluster stops", before - now, before, s->name);
+		}
+	}
+	return STATUS_OK;
+}
+
+static void show_drop(struct provision *p, const bool *which, const struct cluster *after)
+{
+	char *gone = fold_marked(p->c, which), *left = select_fold_names((const char *const *)(void *)after->members, after->count, NAMES_WIDTH);
+	struct plan plan;
+
+	plan_init(&plan, "drop %s from '%s'", gone, p->c->name);
+	plan_add(&plan, "there", "what runs is drained, and what was installed is removed, where the node can be reached");
+	plan_add(&plan, "left", "%s, which are then told that it is gone", left);
+	plan_show(p->np, &plan);
+	plan_release(&plan);
+	free(gone);
+	free(left);
+}
+
+static bool any_reached(const struct provision *p)
+{
+	const struct cluster *c = p->c;
+	const struct facts *facts = engine_facts(p->e);
+
+	for (size_t i = 0; i < c->count; i++)
+		if (facts[i].known)
+			return true;
+	return false;
+}
+
+/* Drained, forgotten by the others, and emptied. What cannot be reached is only forgotten. */
+static int take_out(struct provision *p, const bool *which, struct cluster *gone)
+{
+	struct cluster *whole = p->c;
+	int status = provision_call_about(p, "drain", which, true), rc;
+
+	if (!status || option_given(p->o, "force"))
+		status = provision_worse(status, provision_call_about(p, "leave", which, true));
+	if (status && !option_given(p->o, "force"))
+		return status;
+	p->c = gone;
+	rc = provision_reopen(p, gone);
+	if (!rc && any_reached(p))
+		rc = engine_remove(p->e, true);
+	p->c = whole;
+	if (rc == STATUS_INT || rc == STATUS_TERM)
+		return rc;
+	if (rc)
+		print_warn(p->np, "what nodes that are dropped still have is theirs: they could not be reached, or not be emptied");
+	return STATUS_OK;
+}
+
+static int drop(struct provision *p, const bool *which)
+{
+	struct cluster *old = NULL, *gone = NULL;
+	int status = provision_parse(p, &gone);
+
+	status = status ? status : drop_from_text(p, which);
+	status = status ? status : provision_parse(p, &old); /* for now it is the new one */
+	status = status ? status : check_roles_stay(p, old);
+	status = status ? status : check_quorum(p, old);
+	if (!status)
+		show_drop(p, which, old);
+	if (!status && !option_given(p->o, "dry-run")) {
+		status = provision_open(p, NULL);
+		status = status ? status : provision_agree(p, "Drop it?");
+		if (!status) {
+			provision_only(gone, which);
+			status = take_out(p, which, gone);
+			status = status ? provision_end(p, "drop", status) : STATUS_OK;
+		}
+		if (!status) {
+			struct cluster *swap = p->c;
+
+			p->c = old;
+			old = swap;
+			status = provision_reopen(p, p->c);
+			status = status ? status : provision_apply(p, "drop", true);
+		}
+	}
+	if (p->e)
+		engine_free(p->e);
+	p->e = NULL;
+	cluster_free(old);
+	cluster_free(gone);
+	return status;
+}
+
+int provision_drop(struct nanopod *np, const struct options *o, char **words)
+{
+	struct provision p;
+	bool *which = NULL;
+	int status = provision_init(&p, np, o);
+
+	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : provision_take_cluster(&p, *words);
+	status = status ? status : choose(&p, &which);
+	status = status ? status : drop(&p, which);
+	free(which);
+	provision_release(&p);
+	return status;
+}
+
+/* ---- Drain, upgrade --------------------------------------------------------------------------------------------- */
+
+static bool knows(const struct cluster *c, const char *function)
+{
+	for (size_t i = 0; i < c->use_count; i++) {
+		const struct stack_step *s = stack_step(c->uses[i].stack, "drain");
+
+		if (s && provision_has(s, function))
+			return true;
+	}
+	return false;
+}
+
+static int call(struct nanopod *np, const struct options *o, char **words, const char *function)
+{
+	struct provision p;
+	bool *which = NULL;
+	char *names;
+	int status = provision_init(&p, np, o);
+
+	status = status ? status : provision_take_cluster(&p, *words);
+	status = status ? status : choose(&p, &which);
+	if (!status && !knows(p.c, function))
+		status = print_fail(np, STATUS_CONFLICT, NULL, "no stack of '%s' knows how to %s a node", p.c->name, function);
+	if (!status && option_given(o, "dry-run")) {
+		names = fold_marked(p.c, which);
+		print_note(np, "would %s %s", function, names);
+		free(names);
+	} else if (!status) {
+		status = provision_open(&p, NULL);
+		status = status ? status : provision_end(&p, function, provision_call_about(&p, function, which, strcmp(function, "drain") == 0));
+		if (!status) {
+			names = fold_marked(p.c, which);
+			print_note(np, "%sed: %s", function, names);
+			free(names);
+		}
+	}
+	free(which);
+	provision_release(&p);
+	return status;
+}
+
+int provision_drain(struct nanopod *np, const struct options *o, char **words)
+{
+	return call(np, o, words, "drain");
+}
+
+int provision_undrain(struct nanopod *np, const struct options *o, char **words)
+{
+	return call(np, o, words, "undrain");
+}
+
+static bool upgrades(const struct cluster *c)
+{
+	for (size_t i = 0; i < c->use_count; i++) {
+		const struct stack_step *s = stack_step(c->uses[i].stack, "upgrade");
+
+		if (s && provision_has(s, "upgrade"))
+			return true;
+	}
+	return false;
+}
+
+int provision_upgrade(struct nanopod *np, const struct options *o, char **words)
+{
+	struct provision p;
+	size_t changes = 0;
+	int status = provision_init(&p, np, o);
+
+	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : provision_take_cluster(&p, *words);
+	status = status ? status : provision_open(&p, NULL);
+	if (!status && !upgrades(p.c)) {
+		status = provision_apply(&p, "upgrade", false);
+	} else if (!status) {
+		status = engine_plan(p.e, &changes);
+		display_plan(p.d, option_given(o, "diff"), np->err);
+		if (!status && !option_given(o, "dry-run")) {
+			status = provision_agree(&p, "Upgrade it?");
+			if (!status) {
+				status = provision_call_all(&p, "upgrade");
+				status = status ? provision_end(&p, "upgrade", status) : provision_apply(&p, "upgrade", true);
+			}
+		} else {
+			status = provision_end(&p, NULL, status);
+		}
+	}
+	provision_release(&p);
+	return status;
+}

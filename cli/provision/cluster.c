@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/provision/cluster.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void cluster_free(struct cluster *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->use_count; i++) {
+		stack_free(c->uses[i].stack);
+		pairs_release(&c->uses[i].settings);
+		free(c->uses[i].roles);
+	}
+	for (size_t i = 0; i < c->count; i++)
+		free(c->members[i]);
+	free(c->members);
+	free(c->name);
+	free(c->from);
+	free(c);
+}
+
+struct use *cluster_use(struct cluster *c, const char *stack)
+{
+	for (size_t i = 0; i < c->use_count; i++)
+		if (strcmp(c->uses[i].stack->name, stack) == 0)
+			return &c->uses[i];
+	return NULL;
+}
+
+bool cluster_has_role(const struct use *u, size_t member, const char *role)
+{
+	const struct stack_role *known = stack_role(u->stack, role);
+
+	return known && (u->roles[member] >> (known - u->stack->roles) & 1);
+}
+
+int cluster_check_files(const struct cluster *c, struct fail *f)
+{
+	for (size_t i = 0; i < c->use_count; i++) {
+		const struct use *u = &c->uses[i];
+
+		for (size_t k = 0; k < u->stack->setting_count; k++) {
+			const struct stack_setting *setting = &u->stack->settings[k];
+			const char *path = setting->type == STACK_FILE ? pairs_or(&u->settings, setting->key, "") : "";
+
+			if (*path && !strstr(path, "://") && access(path, R_OK))
+				return fail_errno(f, -ENOENT, errno, "cannot read '%s', which is '%s.%s'", path, u->stack->name, setting->key);
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All checks of a node in one script, then those that need to know what others would give. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/print.h"
+#include "cli/provision/engine_part.h"
+
+/* One check is over. */
+static void looked(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	struct engine_work *w = t->now ? t->now->data : NULL;
+
+	if (!w || strcmp(ev->words[0], "done") != 0 || strcmp(t->function, "check") != 0)
+		return;
+	w->looked = true;
+	w->differs = t->differs;
+	w->failed = t->done != 0;
+	e->changes += t->differs;
+	t->differs = 0;
+	if (!w->failed)
+		return;
+	engine_say(e, &(struct note){ .kind = NOTE_END, .node = e->c->members[t->member], .stack = t->now->use->stack->name,
+		.step = t->now->step->name, .text = t->cause ? t->cause : "it could not be looked at", .hint = t->hint,
+		.log = *t->log_path ? t->log_path : NULL });
+}
+
+static void ended(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	char why[600];
+
+	for (size_t i = 0; i < e->g->count; i++) {
+		const struct work *w = &e->g->at[i];
+		const struct engine_work *own = w->data;
+
+		if (w->member == t->member && own->failed) {
+			snprintf(why, sizeof why, "step '%s' of '%s' could not be looked at", w->step->name, w->use->stack->name);
+			engine_lose(e, t->member, why);
+			break;
+		}
+	}
+	if (!ev->ok && !e->stops)
+		engine_lose(e, t->member, ev->text);
+	engine_task_free(e, t);
+}
+
+static bool in_round(const struct work *w, int round)
+{
+	return !w->step->only_verify && (w->step->takes != NULL) == (round == 1);
+}
+
+static bool begin(struct engine *e, size_t m, int round)
+{
+	struct engine_task *t;
+	unsigned limit = 0;
+	struct buf b;
+
+	buf_init(&b, ENGINE_SCRIPT);
+	engine_script_head(e, m, &b);
+	for (size_t i = 0; i < e->g->count; i++) {
+		struct work *w = &e->g->at[i];
+
+		if (w->member != m || !in_round(w, round))
+			continue;
+		engine_script_step(e, w, NULL, false, &b);
+		engine_script_call("check", NULL, &b);
+		limit += w->step->timeout_s ? w->step->timeout_s : 600;
+	}
+	if (limit) {
+		if (buf_adds(&b, "exit 0\n") != 0)
+			command_nomem();
+		t = engine_task_new(e, m, NULL, ended);
+		t->record = looked;
+		engine_task_run(e, t, &b, REMOTE_SURVIVE, (int64_t)limit * 1000);
+	}
+	buf_release(&b);
+	return limit;
+}
+
+void engine_look(struct engine *e)
+{
+	e->changes = 0;
+	engine_graph(e);
+	for (int round = 0; round < 2; round++) {
+		for (size_t m = 0; m < e->c->count && !e->stops; m++)
+			if (engine_in(e, m))
+				begin(e, m, round);
+		engine_run(e);
+	}
+	e->planned_at = clock_ms();
+}
+
+int engine_plan(struct engine *e, size_t *changes)
+{
+	engine_phase(e, ENGINE_PLAN, "plan");
+	engine_look(e);
+	*changes = e->changes;
+	return engine_status(e);
+}

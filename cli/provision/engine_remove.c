@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Backwards: each step's undo, the last one first, so that a node is as it was before. */
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/provision/engine_part.h"
+
+int engine_remove(struct engine *e, bool force)
+{
+	int status = engine_lock(e);
+	struct work *w;
+
+	if (status)
+		return status;
+	engine_phase(e, ENGINE_REMOVE, "remove");
+	e->force = force;
+	engine_graph(e);
+	graph_turn(e->g);
+	for (size_t m = 0; m < e->c->count; m++)
+		if (!engine_in(e, m)) {
+			e->g->lost[m] = false;
+			graph_lose(e->g, m);
+		}
+	e->moved = true;
+	while (!graph_over(e->g) || e->task_count) {
+		while (e->moved && !e->stops && (w = graph_next(e->g, 0)))
+			if (w->step->only_verify)
+				graph_end(e->g, w, WORK_LEFT);
+			else
+				engine_step(e, w);
+		if (graph_over(e->g) && !e->task_count)
+			break;
+		e->moved = false;
+		engine_turn(e);
+		engine_step_again(e);
+	}
+	e->force = false;
+	engine_unlock(e);
+	return engine_status(e);
+}

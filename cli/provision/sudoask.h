@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks the person for the password of sudo on the nodes, on the terminal, without showing it. */
+#ifndef CLI_PROVISION_SUDOASK_H
+#define CLI_PROVISION_SUDOASK_H
+
+/* STATUS_OK with *out NULL where there is no terminal; STATUS_INT on Ctrl-C. Signals are caught already. */
+int sudoask(const char *node, char **out);
+void sudoask_free(char *password);   /* wipes */
+
+#endif

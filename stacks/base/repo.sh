@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# Where packages come from: a folder that was brought, a mirror, or what the node has. What was there comes back with undo.
+
+ours=/etc/apt/sources.list.d/nanopod.list
+
+# All other sources, set aside.
+others() {
+	np_absent /etc/apt/sources.list
+	for file in /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
+		[ "$file" = $ours ] || np_absent "$file"
+	done
+}
+
+codename() { (. /etc/os-release && printf '%s\n' "${VERSION_CODENAME-}"); }
+is_ubuntu() { (. /etc/os-release && [ "$ID" = ubuntu ]); }
+
+mirror() {
+	name=$(codename) url=${S_mirror%/}
+	if is_ubuntu; then
+		for suite in "$name" "$name-updates" "$name-security"; do echo "deb $url $suite main universe"; done
+	else
+		for suite in "$name" "$name-updates"; do echo "deb $url $suite main"; done
+		# Mirrors keep the security archive beside the other.
+		case $url in */debian) echo "deb $url-security $name-security main" ;; esac
+	fi
+}
+
+# The folder of the last upload stays on the node until the next, or undo; "id" says which it was.
+brought() {
+	[ "$(cat "$NP_AIRGAP/.id" 2>/dev/null)" != "${NP_UPLOAD_ID-}" ] || return 0
+	np_note_change
+	np_changing || { np_differs "bring packages"; return 0; }
+	[ -d "$NP_UPLOAD/debs" ] || { np_fail "the airgap folder has no 'debs': make it with 'nanopod provision bundle'"; return 1; }
+	[ ! -e "$NP_UPLOAD/SHA256SUMS" ] || (cd "$NP_UPLOAD" && sha256sum -c --quiet SHA256SUMS) || { np_fail "what came is not what the airgap folder's SHA256SUMS says"; return 1; }
+	np_trace "$NP_AIRGAP"
+	rm -rf "$NP_AIRGAP.new" && mv "$NP_UPLOAD" "$NP_AIRGAP.new" && chown -R root:root "$NP_AIRGAP.new" && chmod -R u=rwX,go=rX "$NP_AIRGAP.new" && rm -rf "$NP_AIRGAP" && mv "$NP_AIRGAP.new" "$NP_AIRGAP" &&
+		printf '%s\n' "${NP_UPLOAD_ID-}" >"$NP_AIRGAP/.id" || { np_fail "cannot keep the packages$(np_disk "${NP_AIRGAP%/*}")"; return 1; }
+	np_did "brought packages"
+}
+
+want() {
+	if [ -n "${S_airgap-}" ]; then
+		: "${NP_AIRGAP:=$NP_STATE/airgap}"
+		brought || return
+		echo "deb [trusted=yes] file:$NP_AIRGAP/debs ./" | np_file $ours 0644 root:root
+		others
+	elif [ -n "${S_mirror-}" ]; then
+		mirror | np_file $ours 0644 root:root
+		others
+	else
+		np_absent $ours
+	fi
+	np_has_changed || return 0
+	np_changing || { np_differs "read package lists"; return 0; }
+	np_apt_update
+}
+
+undo() { [ ! -e $ours ] || rm -f /var/lib/apt/lists/*nanopod* /var/lib/apt/lists/*_debs_*; }

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a node says of itself: "KEY=VALUE" lines. Run as whoever logs in, not as root; never fails, changes nothing.
+# NP_PACKAGES are the packages whose versions are asked for. A key whose value cannot be found out is not said.
+#
+# hostname machine_id os_id os_version os_codename arch kernel virt
+# init systemd|sysv|none   systemd_state   time_sync yes|no   ssh_port
+# cgroup v1|v2|hybrid|none   cgroup_write yes|no (as root a group could be made)
+# cgroup_devices yes|no (devices can be denied to a group: not in a user namespace)
+# cpus sockets cores threads (cores a socket, threads a core)   memory_mb swap_mb   disk_free_mb (least of /, /var, /usr/local)
+# address (by which others reach it)   route yes|no (a default route)   mtu (of its interface)   resolves yes|no (its own name)
+# root root|sudo|sudo-password|none
+# dpkg free|held|broken   dpkg_holder "PID NAME"   candidate_PKG installed_PKG (with _ for what is no letter or digit)
+# gpu_count (on PCI)   gpu_N "VENDOR MODEL PCI DRIVER"   gpu_usable (with a device node of their driver)   nouveau yes|no
+# rdma_count   rdma_N "DEVICE PORT STATE RATE LINK"   secure_boot yes|no|unknown   headers yes|no
+# other_slurm other_k3s other_kubernetes: what is there of one that nanopod did not install   k3s_server etcd
+
+LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export LC_ALL PATH
+unset LANG LANGUAGE
+
+say() { [ -z "$2" ] || printf '%s=%s\n' "$1" "$2"; }
+# first FILE: its first line in $text.
+first() { text=; { IFS= read -r text <"$1"; } 2>/dev/null; }
+yes_no() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
+may() { if [ "$user" = 0 ]; then "$@"; elif [ "$root" = sudo ]; then sudo -k -n "$@"; else return 1; fi; }
+
+facts_system() {
+	say hostname "$(uname -n)"
+	first /etc/machine-id; say machine_id "$text"
+	(
+		. /etc/os-release
+		say os_id "${ID-}"; say os_version "${VERSION_ID-}"; say os_codename "${VERSION_CODENAME-}"
+	) 2>/dev/null
+	# shellcheck disable=SC2046
+	set -- $(uname -mr)
+	say kernel "$1"; say arch "$2"
+	say virt "$(systemd-detect-virt 2>/dev/null || :)"
+	if [ -d /run/systemd/system ]; then
+		say init systemd; say systemd_state "$(systemctl is-system-running 2>/dev/null)"
+	elif [ -x /sbin/init ] && [ -d /etc/rc2.d ] && first /proc/1/comm && [ "$text" = init ]; then say init sysv
+	else say init none
+	fi
+	# Asking timedatectl would start a service.
+	if [ -e /run/systemd/timesync/synchronized ] || pidof chronyd ntpd ntpd-rs >/dev/null 2>&1; then say time_sync yes; else say time_sync no; fi
+	say secure_boot "$(facts_secure_boot)"
+	say headers "$(yes_no test -d "/lib/modules/$1/build")"
+}
+
+facts_secure_boot() {
+	[ -d /sys/firmware/efi ] || { echo no; return; }
+	for file in /sys/firmware/efi/efivars/SecureBoot-*; do
+		[ -r "$file" ] || continue
+		case $(od -An -tu1 -j4 -N1 "$file" 2>/dev/null) in *1) echo yes ;; *) echo no ;; esac
+		return
+	done
+	echo unknown
+}
+
+facts_root() {
+	user=$(id -u) root=none
+	if [ "$user" = 0 ]; then root=root
+	elif ! command -v sudo >/dev/null; then root=none
+	elif sudo -k -n true 2>/dev/null; then root=sudo
+	else
+		# Without a terminal sudo says in which way it refuses.
+		case $(sudo -k -n true 2>&1) in *assword*) root=sudo-password ;; esac
+	fi
+	say root $root
+}
+
+facts_cgroup() {
+	cgroup=none at=
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then cgroup=v2 at=/sys/fs/cgroup
+	elif [ -d /sys/fs/cgroup/cpuset ] && [ -d /sys/fs/cgroup/memory ]; then
+		cgroup=v1 at=/sys/fs/cgroup/cpuset
+		if [ -e /sys/fs/cgroup/unified/cgroup.controllers ] && first /sys/fs/cgroup/unified/cgroup.controllers && [ -n "$text" ]; then cgroup=hybrid; fi
+	fi
+	say cgroup $cgroup
+	[ -n "$at" ] || return 0
+	first /proc/self/uid_map
+	case $text in *4294967295) say cgroup_devices yes ;; *) say cgroup_devices no ;; esac
+	say cgroup_write "$(yes_no may sh -c "mkdir $at/nanopod.$$ && rmdir $at/nanopod.$$")"
+}
+
+facts_processor() {
+	# A container that may use a part of the processors is told of all of them.
+	allowed=$(nproc 2>/dev/null)
+	awk -F ': *' -v allowed="${allowed:-0}" '
+		/^processor/ { cpus++ }
+		/^physical id/ { package = $2; if (!(package in seen)) { seen[package] = 1; sockets++ } }
+		/^core id/ { if (!((package, $2) in core)) { core[package, $2] = 1; cores++ } }
+		END {
+			if (!sockets) sockets = 1
+			if (!cores) cores = cpus
+			if (allowed > 0 && allowed < cpus) { cpus = cores = allowed; sockets = 1 }
+			if (cpus % cores || cores % sockets) { sockets = 1; cores = cpus }
+			printf "cpus=%d\nsockets=%d\ncores=%d\nthreads=%d\n", cpus, sockets, cores / sockets, cpus / cores
+		}' /proc/cpuinfo
+	awk '/^MemTotal/ { printf "memory_mb=%d\n", $2 / 1024 } /^SwapTotal/ { printf "swap_mb=%d\n", $2 / 1024 }' /proc/meminfo
+	df -Pk / /var /usr/local 2>/dev/null | awk 'NR > 1 && (!n++ || $4 < least) { least = $4 } END { if (n) printf "disk_free_mb=%d\n", least / 1024 }'
+}
+
+facts_network() {
+	[ -z "${SSH_CONNECTION-}" ] || { set -- $SSH_CONNECTION; ssh_address=$3; say ssh_port "$4"; }
+	route=$(ip -o route show default 2>/dev/null; ip -o -6 route show default 2>/dev/null)
+	if [ -n "$route" ]; then say route yes; else say route no; fi
+	# The address that it would have on its way out; a machine without one has that of this connection.
+	address=
+	case $route in ?*)
+		address=$(ip -o route get 192.0.2.1 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p')
+		[ -n "$address" ] || address=$(ip -o -6 route get 2001:db8::1 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p')
+	esac
+	[ -n "$address" ] || address=${ssh_address-}
+	[ -n "$address" ] || address=$(ip -o addr show scope global 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
+	say address "$address"
+	device=$(ip -o addr show 2>/dev/null | awk -v a="$address" '{ b = $4; sub("/.*", "", b) } b == a { print $2; exit }')
+	[ -z "$device" ] || { first "/sys/class/net/${device%@*}/mtu"; say mtu "$text"; }
+	say resolves "$(yes_no getent hosts "$(uname -n)")"
+}
+
+# The kernel's own list of who has a lock: no lock is taken to look.
+facts_dpkg() {
+	state=free holder=
+	for file in /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock; do
+		inode=$(stat -c %i "$file" 2>/dev/null) || continue
+		holder=$(awk -v i="$inode" '{ n = split($6, at, ":"); if (at[n] == i && $5 > 0) { print $5; exit } }' /proc/locks 2>/dev/null)
+		if [ -n "$holder" ]; then state=held; break; fi
+	done
+	if [ $state = free ] && { [ -e /var/lib/dpkg/updates/0000 ] || grep -qE '^Status: [a-z]+ [a-z]+ (unpacked|half-configured|half-installed|triggers-awaited|triggers-pending)' /var/lib/dpkg/status 2>/dev/null; }; then
+		state=broken
+	fi
+	say dpkg $state
+	if [ -n "$holder" ]; then first "/proc/$holder/comm"; say dpkg_holder "$holder $text"; fi
+}
+
+facts_packages() {
+	[ -n "${NP_PACKAGES-}" ] || return 0
+	apt-cache policy $NP_PACKAGES 2>/dev/null | awk '
+		/^[a-z0-9]/ { name = $1; sub(/:$/, "", name); gsub(/[^a-zA-Z0-9]/, "_", name); name = tolower(name) }
+		$1 == "Installed:" && $2 != "(none)" { print "installed_" name "=" $2 }
+		$1 == "Candidate:" && $2 != "(none)" { print "candidate_" name "=" $2 }'
+}
+
+# ---- Devices -----------------------------------------------------------------------------------------------------
+# A short name for what people buy by name; others have their number.
+gpu_model() {
+	case $1 in
+	nvidia)
+		case $2 in
+		2330|2331|2321|2322|2324|2336|2339|233a|2342) echo h100 ;; 2335) echo h200 ;; 2348) echo gh200 ;;
+		2901|2920|2941) echo b200 ;; 3182) echo b300 ;; 29bb|2bb5) echo rtx6000 ;;
+		20b0|20b1|20b2|20b3|20b5|20f1|20f3) echo a100 ;; 20b7) echo a30 ;; 2235) echo a40 ;; 2236) echo a10 ;; 2237) echo a10g ;;
+		26b5) echo l40 ;; 26b9) echo l40s ;; 27b8) echo l4 ;; 1db1|1db4|1db5|1db6) echo v100 ;; 1eb8) echo t4 ;;
+		2684) echo rtx4090 ;; 2204) echo rtx3090 ;; 2b85) echo rtx5090 ;; *) echo "$2" ;;
+		esac ;;
+	amd)
+		case $2 in
+		74a0) echo mi300a ;; 74a1|74b5) echo mi300x ;; 74a5) echo mi325x ;; 75a0|75b0) echo mi350x ;; 75a3|75b3) echo mi355x ;;
+		7408|740c) echo mi250x ;; 740f) echo mi210 ;; 738c|738e) echo mi100 ;; *) echo "$2" ;;
+		esac ;;
+	intel) case $2 in 0bd5|0bda|0bd9|0bdb) echo max ;; 56c0|56c1) echo flex ;; *) echo "$2" ;; esac ;;
+	esac
+}
+
+# PCI class 03 is a display: those of servers' management are of other makers, and a graphics part of a processor is none.
+# AMD's Instinct are of class 12, processing accelerators.
+facts_gpu() {
+	sys=${NP_SYS-/sys} dev=${NP_DEV-/dev}
+	count=0 usable=0 nvidia=0
+	for device in "$sys"/bus/pci/devices/*; do
+		first "$device/class"
+		class=$text
+		first "$device/vendor"
+		case $class:$text in 0x0300*|0x0302*|0x0380*|0x1200*:0x1002) ;; *) continue ;; esac
+		case $text in 0x10de) vendor=nvidia ;; 0x1002) vendor=amd ;; 0x8086) vendor=intel ;; *) continue ;; esac
+		first "$device/device"; id=${text#0x}
+		model=$(gpu_model $vendor "$id")
+		# An unnamed part of Intel or AMD on bus 0 sits in the processor or the board.
+		case $vendor:${device##*/}:$model in intel:0000:00:*:"$id"|amd:0000:00:*:"$id") continue ;; esac
+		driver=none
+		[ ! -e "$device/driver" ] || { driver=$(readlink "$device/driver"); driver=${driver##*/}; }
+		say gpu_$count "$vendor $model ${device##*/} $driver"
+		case $driver in
+		nvidia) [ ! -e "$dev/nvidia$nvidia" ] || usable=$((usable + 1)) ;;
+		amdgpu|xe|i915) for node in "$device"/drm/renderD*; do [ ! -e "$dev/dri/${node##*/}" ] || usable=$((usable + 1)); done ;;
+		esac
+		[ $vendor != nvidia ] || nvidia=$((nvidia + 1))
+		count=$((count + 1))
+	done
+	say gpu_count $count
+	[ $count = 0 ] || say gpu_usable $usable
+	say nouveau "$(yes_no test -d "$sys/module/nouveau")"
+}
+
+facts_rdma() {
+	count=0
+	for port in "${NP_SYS-/sys}"/class/infiniband/*/ports/*; do
+		[ -r "$port/state" ] || continue
+		device=${port%/ports/*}
+		first "$port/state"; state=${text##*: }
+		first "$port/rate"; rate=${text%% *}
+		first "$port/link_layer"
+		say rdma_$count "${device##*/} ${port##*/} $state $rate $text"
+		count=$((count + 1))
+	done
+	say rdma_count $count
+}
+
+# Of somebody else: what the undo ledgers name is ours. They are root's.
+facts_others() {
+	ours=$(ls /var/lib/nanopod/undo 2>/dev/null | tr '\n' ' ')
+	case " $ours" in *" slurm "*) ;; *)
+		for name in slurmctld slurmd slurmdbd; do
+			if command -v $name >/dev/null; then say other_slurm "$(command -v $name)"; break; fi
+		done ;;
+	esac
+	case " $ours" in *" k3s "*) ;; *)
+		if command -v k3s >/dev/null; then say other_k3s "$(command -v k3s)"
+		elif [ -e /etc/rancher/k3s/k3s.yaml ]; then say other_k3s /etc/rancher/k3s/k3s.yaml
+		fi
+		for name in kubelet kubeadm rke2 microk8s k0s; do
+			if command -v $name >/dev/null; then say other_kubernetes "$(command -v $name)"; break; fi
+		done ;;
+	esac
+	! may test -d /var/lib/rancher/k3s/server/db/etcd/member 2>/dev/null || say k3s_server etcd
+}
+
+facts_root
+facts_system
+facts_cgroup
+facts_processor
+facts_network
+facts_dpkg
+facts_packages
+facts_gpu
+facts_rdma
+facts_others
+exit 0

@@ -1,0 +1,636 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the scripts of all stacks share. POSIX sh, run as root on a node: dash or busybox and what every Debian has.
+#
+# The engine feeds `sh -s` one text: this file, the node's variables, each work, the end.
+#     NP_CLUSTER=… NP_NODE=… NP_HOST=… NP_ADDRESS=… NP_TABLE=… NP_AIRGAP=…
+#     (
+#     NP_STACK=… NP_STEP=… NP_ROLES=… NP_UPLOAD=… NP_TAKEN_HASH=… S_…=…
+#     np_take <<'.'            where the step takes something: base64
+#     .
+#     include files, the step's script
+#     np_work check            or apply, verify, undo, or another function and its words
+#     ) </dev/null
+#     np_end
+#
+# A step defines `check` and `apply`, or one function `want` that is both: np_packages, np_user, np_file … say what would
+# change where NP_MODE is check, and change it otherwise. `verify` and `undo` may be missing. Once something failed,
+# nothing more is changed and the step has failed: no need to look at each status.
+#
+# Records are lines on descriptor 3 that begin with RS "NP"; all else that programs say goes to stderr.
+# $NP_STATE/undo/STACK is the undo ledger: a line "STEP KIND WORD…" (tabs) is there before its change is made.
+# $NP_STATE/steps/STACK.STEP is "begun" or "done TIME"; STACK.STEP.owed is there from a change until the step that made it
+# has succeeded: a restart is owed.
+
+exec 3>&1 1>&2
+umask 022
+LC_ALL=C DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export LC_ALL DEBIAN_FRONTEND PATH
+unset LANG LANGUAGE LD_PRELOAD
+NP_STATE=/var/lib/nanopod NP_RUN=/run NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_TAKEN='' NP_TAKEN_HASH=''
+np_rs=$(printf '\036NP') np_tab='	' np_changed='' np_failed='' np_room=''
+
+# ---- Records -----------------------------------------------------------------------------------------------------
+np_encode() {
+	awk 'BEGIN { for (i = 1; i < 32; i++) hex[sprintf("%c", i)] = sprintf("%%%02X", i); hex["%"] = "%25"; hex["\177"] = "%7F" }
+		NR > 1 { printf "%%0A" }
+		!/[%\001-\037\177]/ { printf "%s", $0; next }
+		{ for (i = 1; i <= length($0); i++) { c = substr($0, i, 1); printf "%s", c in hex ? hex[c] : c } }'
+}
+
+np_record() {
+	np_line=$np_rs
+	for np_word; do
+		case $np_word in
+		*[%[:cntrl:]]*) np_word=$(printf '%s\n' "$np_word" | np_encode) ;;
+		esac
+		np_line=$np_line$np_tab$np_word
+	done
+	printf '%s\n' "$np_line" >&3
+}
+
+np_differs() { np_record differs "$*"; }
+np_did() { np_record did "$*"; }
+np_say() { np_record say "$*"; }
+np_hint() { np_record hint "$*"; }
+np_cause() { np_record cause "$*"; }
+np_ok() { np_record ok "$*"; }
+np_bad() { np_record bad "$*"; np_note_failure; return 1; }
+np_fail() { np_cause "$*"; np_note_failure; return 1; }
+np_left() { np_record left "$*"; }
+
+# np_give NAME <FILE: to those that take it, through the engine's memory. np_give_hash NAME HEX: of it, public.
+np_give() { np_record give "$1" "$(base64 | tr -d '\n')"; }
+np_give_hash() { np_record hash "$1" "$2"; }
+np_taken_hash() { printf '%s\n' "$NP_TAKEN_HASH"; }
+np_hash() { sha256sum "$1" 2>/dev/null | cut -d ' ' -f 1; }
+np_take() { np_room=$NP_RUN/nanopod.$$.$NP_STACK.$NP_STEP && np_rooms && NP_TAKEN=$np_room/taken && (umask 077; base64 -d >"$NP_TAKEN"); }
+
+# A folder in memory, for root alone, gone after the work.
+np_rooms() { [ -d "$np_room" ] || mkdir -m 700 "$np_room" || { np_failed=1; np_cause "no room for a temporary folder: is '$NP_RUN' full?"; return 1; }; }
+
+# "CONTENT | np_file …" runs in a subshell: what it found out is kept in files too.
+np_note_change() { np_changed=1; np_rooms && : >"$np_room/changed"; }
+np_note_failure() { np_failed=1; np_rooms && : >"$np_room/failed"; }
+np_has_changed() { [ -n "$np_changed" ] || [ -e "$np_room/changed" ]; }
+np_has_failed() { [ -n "$np_failed" ] || [ -e "$np_room/failed" ]; }
+
+# ---- Works -------------------------------------------------------------------------------------------------------
+np_defined() { case $(command -v "$1") in "$1") return 0 ;; *) return 1 ;; esac; }
+np_changing() { [ "$NP_MODE" != check ] && [ "$NP_MODE" != verify ]; }
+
+# np_work FUNCTION [WORD…]: once in a subshell; it ends with the record "done".
+np_work() {
+	np_record work "$NP_STACK" "$NP_STEP" "$1"
+	np_marker=$NP_STATE/steps/$NP_STACK.$NP_STEP
+	np_room=$NP_RUN/nanopod.$$.$NP_STACK.$NP_STEP
+	case $1 in check|apply|verify|undo) NP_MODE=$1 ;; *) NP_MODE=call ;; esac
+	trap 'np_done $?' EXIT
+	trap 'exit 143' TERM HUP
+	trap 'exit 130' INT
+	trap 'exit 141' PIPE
+	if np_changing; then
+		{ mkdir -p "$NP_RUN/lock" && exec 9>"$NP_RUN/lock/nanopod-step.lock"; } || exit
+		flock -n 9 || { np_say "waits for another step on this node" && flock -w 600 9; } || { np_fail "another step still runs on this node"; exit 1; }
+	fi
+	# What a run that was killed had in memory.
+	! np_changing || for np_word in "$NP_RUN"/nanopod.*."$NP_STACK.$NP_STEP"; do
+		[ ! -e "$np_word" ] || [ "$np_word" = "$np_room" ] || rm -rf "$np_word"
+	done
+	[ ! -e "$np_marker.owed" ] || np_note_change
+	# Without descriptor 9, which is the lock: what a step starts must not keep it.
+	np_run "$@" </dev/null 9>&-
+	exit
+}
+
+np_run() {
+	np_function=$1
+	case $1 in check|apply) np_defined "$1" || ! np_defined want || np_function=want ;; esac
+	shift
+	case $NP_MODE in
+	check) ! grep -qsx begun "$np_marker" || np_differs "finish what was begun" ;;
+	apply) np_state && np_mark begun || return ;;
+	esac
+	if np_defined "$np_function"; then
+		"$np_function" "$@" || np_note_failure
+	elif [ "$NP_MODE" = call ]; then
+		np_fail "step '$NP_STEP' of '$NP_STACK' has no function '$np_function'"
+	fi
+	! np_has_failed || return 1
+	case $NP_MODE in
+	apply) np_mark "done $(date +%s)" && rm -f "$np_marker.owed" ;;
+	undo) np_undo && rm -f "$np_marker" "$np_marker.owed" && np_tidy ;;
+	esac
+}
+np_mark() { { printf '%s\n' "$1" >"$np_marker.new" && mv -f "$np_marker.new" "$np_marker"; } || np_fail "cannot write '$np_marker'$(np_disk "$NP_STATE")"; }
+
+np_done() {
+	trap - EXIT
+	[ ! -e "$np_room" ] || rm -rf "$np_room"
+	np_record 'done' "$1"
+	exit "$1"
+}
+
+np_end() { np_record end "${1:-0}"; }
+np_state() { { [ -d "$NP_STATE/steps" ] && [ -d "$NP_STATE/undo" ]; } || { mkdir -p "$NP_STATE" && chmod 755 "$NP_STATE" && mkdir -p "$NP_STATE/undo" && (umask 077; mkdir -p "$NP_STATE/steps"); } || np_fail "cannot write '$NP_STATE'$(np_disk /var/lib)"; }
+# What is full, as a clause; nothing where it is not.
+np_disk() { df -Pk "$1" 2>/dev/null | awk 'NR == 2 && $4 < 1024 { printf ": no space left on %s", $6 }'; }
+
+# np_wait SECONDS COMMAND…: until it succeeds.
+np_wait() {
+	np_until=$(($(date +%s) + $1))
+	shift
+	until "$@"; do
+		[ "$(date +%s)" -lt $np_until ] || return 1
+		sleep 0.2
+	done
+}
+
+# ---- Who is who --------------------------------------------------------------------------------------------------
+np_is() { case " $NP_ROLES " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
+np_rows() { [ -z "$NP_TABLE" ] || printf '%s\n' "$NP_TABLE" | sed '/^$/d'; }
+np_all() { np_rows | cut -f 2; }
+np_members() {
+	case $1 in *.*) np_word=$1 ;; *) np_word=$NP_STACK.$1 ;; esac
+	np_rows | awk -F '\t' -v role="$np_word" 'index("," $4 ",", "," role ",") { print $2 }'
+}
+np_column() { np_rows | awk -F '\t' -v host="$1" -v n="$2" '$2 == host { print $n; exit }'; }
+np_node_name() { np_column "$1" 1; }
+np_address() { np_column "$1" 3; }
+np_fact() { np_rows | awk -F '\t' -v host="$1" -v key="$2=" '$2 == host { for (i = 5; i <= NF; i++) if (index($i, key) == 1) print substr($i, length(key) + 1) }'; }
+
+# ---- The ledger --------------------------------------------------------------------------------------------------
+np_book() { printf '%s\n' "$NP_STATE/undo/$NP_STACK"; }
+
+# np_ledger KIND WORD…: once.
+np_ledger() {
+	np_line=$NP_STEP
+	for np_word; do np_line=$np_line$np_tab$np_word; done
+	np_state || return 1
+	grep -qxF -e "$np_line" "$(np_book)" 2>/dev/null && return
+	(umask 077; printf '%s\n' "$np_line" >>"$(np_book)") && sync -d "$(np_book)" || np_fail "cannot write the undo ledger '$(np_book)'$(np_disk "$NP_STATE")"
+}
+np_ledger_has() { grep -qF -e "$NP_STEP$np_tab$1$np_tab$2$np_tab" "$(np_book)" 2>/dev/null; }
+
+# np_save PATH: how it was, before it is changed for the first time by this step.
+np_save() {
+	np_ledger_has file "$1" && return
+	np_state || return 1
+	if [ -e "$1" ] || [ -L "$1" ]; then
+		np_folder=$(np_book).d
+		(umask 077; mkdir -p "$np_folder") && np_copy=$(mktemp "$np_folder/XXXXXX") && cp -a "$1" "$np_copy" || np_fail "cannot keep a copy of '$1'$(np_disk "$NP_STATE")" || return 1
+		np_ledger file "$1" "$np_copy"
+	else
+		np_ledger file "$1" absent
+	fi
+}
+
+# Backwards over what this step did; a line goes when it is undone.
+np_undo() {
+	np_file=$(np_book)
+	while np_last=$(grep "^$NP_STEP$np_tab" "$np_file" 2>/dev/null | tail -n 1) && [ -n "$np_last" ]; do
+		np_kind=$(printf '%s\n' "$np_last" | cut -f 2) np_what=$(printf '%s\n' "$np_last" | cut -f 3) np_how=$(printf '%s\n' "$np_last" | cut -f 4-)
+		"np_undo_$np_kind" "$np_what" "$np_how" || { np_has_failed || np_fail "cannot undo: $np_kind '$np_what'"; return 1; }
+		awk -F '\t' -v line="$np_last" -v step="$NP_STEP" -v kind="$np_kind" \
+			'$0 != line && !(kind == "package" && $1 == step && $2 == kind)' "$np_file" >"$np_file.new" && chmod 600 "$np_file.new" && mv -f "$np_file.new" "$np_file" || return 1
+	done
+}
+# After the last line of the last stack nothing is left of ours.
+np_tidy() {
+	[ -s "$np_file" ] || rm -rf "$np_file" "$np_file.d"
+	for np_word in "$NP_STATE"/undo/*; do [ ! -e "$np_word" ] || return 0; done
+	[ ! -d "$NP_STATE" ] || np_clear "$NP_STATE"
+}
+
+# np_kept PATH [WHY]: for `undo`: stays, and is said.
+np_kept() {
+	[ -e "$1" ] || return 0
+	np_left "$1${2:+: $2}"
+	(umask 077; mkdir -p "$(np_book).d") && printf '%s\n' "$1" >>"$(np_book).d/kept"
+}
+# Is it to stay, or something in it?
+np_keeping() {
+	[ -e "$(np_book).d/kept" ] || return 1
+	while IFS= read -r np_word; do
+		case $np_word in "$1"|"$1"/*) return 0 ;; esac
+	done <"$(np_book).d/kept"
+	return 1
+}
+
+np_undo_file() {
+	np_keeping "$1" && return
+	if [ "$2" = absent ]; then
+		[ ! -e "$1" ] && [ ! -L "$1" ] || { rm -f "$1" && np_did "removed $1"; }
+	elif [ -e "$2" ] || [ -L "$2" ]; then
+		[ -d "${1%/*}/" ] || mkdir -p "${1%/*}"
+		cp -a "$2" "$1.new" && { mv -f "$1.new" "$1" 2>/dev/null || { cat "$1.new" >"$1" && rm -f "$1.new"; }; } && rm -f "$2" && np_did "restored $1"
+	fi
+}
+np_undo_block() { [ ! -e "$1" ] || { np_unblocked "$1" "$2" >"$np_file.block" && np_replace "$np_file.block" "$1" && rm -f "$np_file.block" && np_did "restored $1"; }; }
+# All of a folder, but not what is mounted in it.
+np_clear() { find "$1" -xdev -depth ! -type d -exec rm -f {} + && find "$1" -xdev -depth -type d -exec rmdir {} +; }
+np_undo_dir() {
+	[ -d "$1" ] && [ ! -L "$1" ] || return 0
+	! np_keeping "$1" || return 0
+	np_clear "$1" && np_did "removed $1"
+}
+np_undo_parent() { rmdir "$1" 2>/dev/null || [ ! -d "$1" ] || np_left "$1: something else is in it"; }
+np_undo_tree() { if [ -L "$1" ] || [ -f "$1" ]; then ! np_keeping "$1" || return 0; rm -f "$1" && np_did "removed $1"; else np_undo_dir "$1"; fi; }
+np_undo_owner() { [ ! -e "$1" ] || { chown "${2%% *}" "$1" && chmod "${2##* }" "$1"; }; }
+np_undo_user() { ! getent passwd "$1" >/dev/null || { np_wait 10 userdel "$1" && np_did "removed user $1"; }; }
+np_undo_group() { ! getent group "$1" >/dev/null || { groupdel "$1" && np_did "removed group $1"; }; }
+
+# ---- Files -------------------------------------------------------------------------------------------------------
+# np_replace NEW PATH: with its mode and owner; written in place where it is a mount of its own, as in containers.
+np_replace() {
+	if [ -e "$2" ]; then chmod "$(stat -c %a "$2")" "$1" && chown "$(stat -c %u:%g "$2")" "$1"; fi &&
+		cp -p "$1" "$2.new" && { mv -f "$2.new" "$2" 2>/dev/null || { cat "$2.new" >"$2" && rm -f "$2.new"; }; }
+}
+
+np_about() { stat -c '%a %U:%G' "$1" 2>/dev/null; }
+np_mode() { np_word=${1#0}; printf '%s\n' "${np_word#0}"; }
+
+# np_file PATH MODE OWNER:GROUP [secret] <CONTENT: 0; np_changed=1 where it was or would be written.
+np_file() {
+	! np_has_failed || return 1
+	np_rooms || return 1
+	np_new=$np_room/new np_why=''
+	(umask 077; cat >"$np_new") || { np_fail "cannot write '$np_new'"; return 1; }
+	if [ ! -e "$1" ]; then np_why="write $1"
+	elif ! cmp -s "$np_new" "$1"; then np_why="change $1"
+	elif [ "$(np_about "$1")" != "$(np_mode "$2") $3" ]; then np_why="make $1 $2 $3"
+	else return 0
+	fi
+	np_note_change
+	if [ "${4-}" != secret ]; then
+		np_old=$1
+		[ -e "$1" ] || np_old=/dev/null
+		np_diff=$(diff -u --label "$1" --label "$1" "$np_old" "$np_new" | head -n 400)
+	else
+		np_diff=''
+	fi
+	if ! np_changing; then
+		np_differs "$np_why"
+		[ -z "$np_diff" ] || np_record diff "$np_diff"
+		return 0
+	fi
+	np_parents "${1%/*}" && np_save "$1" && np_owe || return 1
+	# In the same folder, so that the change is one rename.
+	if ! { (umask 077; cp "$np_new" "$1.new") && chown "$3" "$1.new" && chmod "$2" "$1.new" && { mv -f "$1.new" "$1" 2>/dev/null || { cat "$1.new" >"$1" && rm -f "$1.new"; }; }; }; then
+		rm -f "$1.new"
+		np_fail "cannot write '$1'$(np_disk "${1%/*}")"
+		return 1
+	fi
+	np_did "$np_why"
+}
+np_owe() { np_state && { [ -e "$np_marker.owed" ] || : >"$np_marker.owed"; }; }
+np_parents() {
+	[ -n "$1" ] && [ ! -d "$1" ] || return 0
+	np_parents "${1%/*}" && np_ledger parent "$1" && { mkdir "$1" || np_fail "cannot make '$1'$(np_disk /)"; }
+}
+
+# np_absent PATH: is not there; it comes back with undo.
+np_absent() {
+	! np_has_failed || return 1
+	[ -e "$1" ] || [ -L "$1" ] || return 0
+	np_note_change
+	np_changing || { np_differs "remove $1"; return 0; }
+	np_save "$1" && np_owe && rm -f "$1" && np_did "remove $1"
+}
+
+np_unblocked() { awk -v b="# nanopod $2 begin" -v e="# nanopod $2 end" '$0 == b { skip = 1 } !skip { print } $0 == e { skip = 0 }' "$1"; }
+
+# np_block PATH NAME <LINES: a marked part of somebody else's file.
+np_block() {
+	! np_has_failed || return 1
+	np_rooms || return 1
+	{
+		[ ! -e "$1" ] || np_unblocked "$1" "$2"
+		printf '# nanopod %s begin\n' "$2"
+		cat
+		printf '# nanopod %s end\n' "$2"
+	} >"$np_room/block"
+	! cmp -s "$np_room/block" "$1" || return 0
+	np_note_change
+	np_old=$1
+	[ -e "$1" ] || np_old=/dev/null
+	if ! np_changing; then
+		np_differs "change $1"
+		np_record diff "$(diff -u --label "$1" --label "$1" "$np_old" "$np_room/block" | head -n 400)"
+		return 0
+	fi
+	if [ ! -e "$1" ]; then np_ledger file "$1" absent; else np_ledger block "$1" "$2"; fi
+	np_owe && np_replace "$np_room/block" "$1" || { np_fail "cannot write '$1'$(np_disk "${1%/*}")"; return 1; }
+	np_did "change $1"
+}
+
+# np_dir PATH MODE OWNER:GROUP: goes with undo, and all in it, where it was not there before.
+np_dir() {
+	! np_has_failed || return 1
+	np_why="make folder $1"
+	if [ -d "$1" ]; then
+		[ "$(np_about "$1")" != "$(np_mode "$2") $3" ] || return 0
+		np_why="make $1 $2 $3"
+	fi
+	np_changing || { np_differs "$np_why"; return 0; }
+	if [ -d "$1" ]; then
+		np_word=$(np_about "$1")
+		np_ledger_has owner "$1" || np_ledger owner "$1" "${np_word#* } ${np_word% *}"
+	else
+		np_parents "${1%/*}" && np_ledger dir "$1"
+	fi && mkdir -p "$1" && chown "$3" "$1" && chmod "$2" "$1" || { np_fail "cannot make '$1'$(np_disk /)"; return 1; }
+	np_did "$np_why"
+}
+
+# np_trace PATH…: what programs will make there is theirs and goes with undo; nothing where it is there already.
+np_trace() {
+	np_changing || return 0
+	for np_path; do [ -e "$np_path" ] || np_ledger tree "$np_path" ''; done
+}
+
+# ---- Users -------------------------------------------------------------------------------------------------------
+np_group() {
+	! np_has_failed || return 1
+	if np_line=$(getent group "$1"); then
+		np_word=${np_line#*:*:}
+		[ "${np_word%%:*}" = "$2" ] || np_fail "group '$1' has the number ${np_word%%:*} on this node and not $2: it must be the same on all nodes"
+		return
+	fi
+	! np_line=$(getent group "$2") || { np_fail "the number $2 belongs to group '${np_line%%:*}' on this node and is needed for '$1'"; return 1; }
+	np_changing || { np_differs "add group $1 ($2)"; return 0; }
+	np_ledger group "$1" && groupadd -r -g "$2" "$1" || { np_fail "cannot add group '$1'$(np_disk /etc)"; return 1; }
+	np_did "add group $1 ($2)"
+}
+
+# np_user NAME UID HOME: of the group of the same name.
+np_user() {
+	! np_has_failed || return 1
+	if np_line=$(getent passwd "$1"); then
+		np_word=${np_line#*:*:}
+		[ "${np_word%%:*}" = "$2" ] || np_fail "user '$1' has the number ${np_word%%:*} on this node and not $2: it must be the same on all nodes"
+		return
+	fi
+	! np_line=$(getent passwd "$2") || { np_fail "the number $2 belongs to user '${np_line%%:*}' on this node and is needed for '$1'"; return 1; }
+	np_changing || { np_differs "add user $1 ($2)"; return 0; }
+	np_ledger user "$1" && useradd -r -M -u "$2" -g "$1" -d "$3" -s /usr/sbin/nologin "$1" || { np_fail "cannot add user '$1'$(np_disk /etc)"; return 1; }
+	np_did "add user $1 ($2)"
+}
+
+# ---- Packages ----------------------------------------------------------------------------------------------------
+np_installed() { dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^[ih]i. *//p'; }
+np_names() { cut -d : -f 1 "/etc/$1" | sort; }
+np_apt() { apt-get -q -y -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 -o APT::Color=0 -o Dpkg::Options::=--force-confold -o Dpkg::Options::=--force-confdef -o APT::Install-Recommends=false -o Acquire::Retries=2 -o Acquire::http::Timeout=20 "$@"; }
+
+# Goes on where nobody hears it any more: dpkg must not be cut off half-way. What it said is in $np_room/apt.
+np_apt_log() {
+	np_rooms || return 1
+	(trap '' PIPE HUP; { np_apt "$@" 2>&1; echo $? >"$np_room/status"; } | tee "$np_room/apt")
+	return "$(cat "$np_room/status")"
+}
+
+# np_apt_cause WHAT: fails, and says why from what apt said.
+np_apt_cause() {
+	np_why=$(awk '
+		/dpkg was interrupted/ { print "an earlier installation was cut off and cannot be finished"; exit }
+		/No space left on device|have enough free space/ { print "no space left on the disk"; exit }
+		/Could not get lock|Unable to acquire the dpkg frontend lock/ { l = $0; sub(/.*(It is held|process)/, "", l); print "another program is installing packages there:" l; exit }
+		/EXPKEYSIG|KEYEXPIRED/ { print "a key of the package sources has expired"; exit }
+		/NO_PUBKEY/ { print "the key of a package source is not known"; exit }
+		/is not valid yet/ { print "the clock of this node is wrong (the package lists are from its future)"; exit }
+		/is expired|is not valid anymore/ { print "the package lists are too old, or the clock of this node is wrong"; exit }
+		/Temporary failure resolving|Could not resolve/ { l = $0; sub(/.*(resolving|resolve)( host)?:? /, "", l); print "the package mirror cannot be found by its name: " l; exit }
+		/Could not connect|Cannot initiate the connection|Connection failed|Connection refused|Connection timed out|Network is unreachable|Unable to connect/ { l = $0; sub(/^ *([EWGI][a-z]*:)? */, "", l); print "the package mirror cannot be reached: " l; exit }
+		/Unable to locate package|has no installation candidate|Couldn.t find any package/ { l = $0; sub(/^E: */, "", l); print "not in the package sources of this node: " l; exit }
+		/Hash Sum mismatch/ { print "the mirror gave other bytes than its list promises: it is being changed, or a proxy is in between"; exit }
+		/404 +Not Found/ { print "the mirror does not have a package that its list names"; exit }
+		/unmet dependencies|held broken packages/ { print "packages of this node do not go together with what is needed"; exit }' "$np_room/apt")
+	[ -n "$np_why" ] || np_why=$(grep -E '^(E:|dpkg: error)' "$np_room/apt" | head -n 1)
+	case $np_why in "the package mirror"*) np_hint "nanopod provision bundle … -d DIR, where there is internet; then the same again with --airgap DIR" ;; esac
+	np_fail "$1: ${np_why:-apt-get failed}"
+}
+
+np_apt_update() {
+	np_apt_log update -o APT::Update::Error-Mode=any -o APT::Get::List-Cleanup=0 || np_apt_cause "cannot read the package lists" || return 1
+	rm -f "$NP_STATE/apt-stale"
+}
+
+# Installing starts no daemons: a step starts them when they are configured.
+np_policy=/usr/sbin/policy-rc.d
+np_quiet() {
+	if grep -qs 'nanopod: no daemons' $np_policy; then return; fi
+	! [ -e $np_policy ] || mv -f $np_policy $np_policy.nanopod
+	printf '#!/bin/sh\n# nanopod: no daemons while packages are installed\nexit 101\n' >$np_policy.new && chmod 755 $np_policy.new && mv -f $np_policy.new $np_policy
+}
+np_loud() {
+	if grep -qs 'nanopod: no daemons' $np_policy; then rm -f $np_policy; fi
+	! [ -e $np_policy.nanopod ] || mv -f $np_policy.nanopod $np_policy
+}
+
+# np_packages NAME…
+np_packages() {
+	! np_has_failed || return 1
+	np_have=" $(np_installed "$@" | tr '\n' ' ')"
+	np_miss=''
+	for np_name; do
+		case $np_have in *" $np_name "*) ;; *) np_miss="$np_miss $np_name" ;; esac
+	done
+	if ! np_changing; then
+		for np_name in $np_miss; do np_differs "install package $np_name"; done
+		return 0
+	fi
+	for np_name; do np_ledger want "$np_name" || return 1; done
+	[ -n "$np_miss" ] || return 0
+	np_rooms && np_install $np_miss
+}
+np_undo_want() { :; }
+
+np_install() {
+	[ -z "$(dpkg --audit 2>/dev/null)" ] || { np_quiet; dpkg --configure -a --force-confold --force-confdef; np_loud; }
+	np_candidates=$(apt-cache policy "$@" | grep -c 'Candidate: [^(]')
+	if [ -e "$NP_STATE/apt-stale" ] || [ "$np_candidates" -lt $# ]; then np_apt_update || return 1; fi
+	np_plan "$@" || { np_apt_update && np_plan "$@"; } || { np_has_failed || np_apt_cause "cannot install packages"; return 1; }
+	# A killed run leaves the lists of names behind: what it made is found then.
+	np_trace /run/adduser
+	(umask 077; mkdir -p "$(np_book).d") && np_before=$(np_book).d/names || return 1
+	if [ ! -s "$np_before.group" ]; then
+		for np_word in passwd group; do np_names $np_word >"$np_before.new" && mv "$np_before.new" "$np_before.$np_word"; done
+	fi
+	for np_name in $np_fresh; do np_ledger package "$np_name" || return 1; done
+	np_quiet
+	np_apt_log install "$@" || { grep -qE '404 +Not Found' "$np_room/apt" && np_apt_update && np_apt_log install "$@"; }
+	np_status=$?
+	np_loud
+	np_newcomers
+	[ $np_status = 0 ] || { np_has_failed || np_apt_cause "cannot install packages"; return 1; }
+	np_did "install packages $*$(set -- $np_fresh; [ $# = 0 ] || printf ' (%d with what they need)' $#)"
+}
+
+# What would come: $np_fresh. A package that is only brought up to date has its old version in brackets.
+np_plan() {
+	np_apt -s install "$@" >"$np_room/apt" 2>&1 || return 1
+	np_fresh=$(awk '$1 == "Inst" && $3 !~ /^\[/ { print $2 }' "$np_room/apt")
+}
+
+# Users and groups that packages made.
+np_newcomers() {
+	np_names group | comm -13 "$np_before.group" - >"$np_room/names"
+	while IFS= read -r np_name; do np_ledger group "$np_name"; done <"$np_room/names"
+	np_names passwd | comm -13 "$np_before.passwd" - >"$np_room/names"
+	while IFS= read -r np_name; do np_ledger user "$np_name"; done <"$np_room/names"
+	rm -f "$np_before.passwd" "$np_before.group"
+}
+
+# All packages that a step brought, at once; what others still need goes on under their name.
+np_undo_package() {
+	np_rooms || return 1
+	np_books=$(find "$NP_STATE/undo" -maxdepth 1 -type f ! -name "*.new")
+	np_mine=$(awk -F '\t' -v s="$NP_STEP" '$1 == s && $2 == "package" { print $3 }' "$np_file" | sort -u)
+	np_mine=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $np_mine 2>/dev/null | sed -n '/^not-installed/!s/.* //p' | sort -u)
+	[ -n "$np_mine" ] || return 0
+	awk -F '\t' -v mine="$np_file" '$2 == "want" && FILENAME != mine { print $3 }' $np_books 2>/dev/null | sort -u >"$np_room/wanted"
+	np_apt -s purge $np_mine >"$np_room/apt" 2>&1 || { np_apt_cause "cannot remove packages"; return 1; }
+	awk '$1 == "Purg" || $1 == "Remv" { print $2 }' "$np_room/apt" | sort -u >"$np_room/going"
+	printf '%s\n' $np_mine | comm -13 - "$np_room/going" >"$np_room/others"
+	np_need=$(cat "$np_room/wanted" "$np_room/others")
+	if [ -n "$np_need" ]; then
+		apt-cache depends --recurse --installed --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances $np_need 2>/dev/null |
+			sed -n 's/^\([a-z0-9]\)/\1/p' | cat - "$np_room/wanted" | sort -u >"$np_room/needed"
+	else
+		: >"$np_room/needed"
+	fi
+	printf '%s\n' $np_mine | comm -12 - "$np_room/needed" >"$np_room/stay"
+	np_heirs "$np_room/stay"
+	np_go=$(printf '%s\n' $np_mine | comm -23 - "$np_room/stay")
+	[ -n "$np_go" ] || return 0
+	np_apt_log purge $np_go || { np_apt_cause "cannot remove packages"; return 1; }
+	np_did "removed $(echo $np_go | wc -w) packages"
+}
+
+# np_heirs FILE: packages that stay: of the stack that wants them, else said.
+np_heirs() {
+	[ -s "$1" ] || return 0
+	np_heir=$(awk -F '\t' -v mine="$np_file" '$2 == "want" && FILENAME != mine { print FILENAME "\t" $1; exit }' $np_books 2>/dev/null)
+	while IFS= read -r np_name; do
+		if [ -n "$np_heir" ]; then printf '%s\tpackage\t%s\n' "${np_heir#*"$np_tab"}" "$np_name" >>"${np_heir%%"$np_tab"*}"
+		else np_left "package $np_name: others need it"
+		fi
+	done <"$1"
+}
+
+# ---- Units -------------------------------------------------------------------------------------------------------
+np_systemd() { [ -d /run/systemd/system ]; }
+np_active() { if np_systemd; then systemctl -q is-active "$1"; else service "$1" status >/dev/null 2>&1 </dev/null; fi; }
+np_enabled() { if np_systemd; then [ "$(systemctl is-enabled "$1" 2>/dev/null)" = enabled ]; else ls /etc/rc2.d/S??"$1" >/dev/null 2>&1; fi; }
+# Nothing that it starts may hold our descriptors: the connection would stay open as long as it runs.
+np_control() {
+	np_rooms || return 1
+	if np_systemd; then
+		systemctl "$1" "$2"
+	else
+		service "$2" "$1" >"$np_room/service" 2>&1 </dev/null 3>&-
+		np_status=$?
+		cat "$np_room/service"
+		return $np_status
+	fi
+}
+np_reload_units() { ! np_systemd || [ "$(systemctl show -p NeedDaemonReload --value "$1" 2>/dev/null)" = no ] || systemctl daemon-reload; }
+# The last lines that it said, into the log.
+np_unit_log() { ! np_systemd || journalctl -q --no-pager -n 20 -u "$1" -o cat 2>/dev/null; }
+
+# np_unit NAME [COMMAND…]: runs, and will after a boot. COMMAND is how, where there is neither systemd nor an init script.
+np_unit() {
+	! np_has_failed || return 1
+	np_name=$1
+	shift
+	if [ "$NP_MODE" = verify ]; then np_unit_verify "$np_name"; return; fi
+	[ $# = 0 ] || np_systemd || np_init_script "$np_name" "$@"
+	np_why=''
+	np_enabled "$np_name" || np_why="enable"
+	np_active "$np_name" || np_why="${np_why:+$np_why and }start"
+	[ -n "$np_why" ] || return 0
+	np_changing || { np_differs "$np_why $np_name"; return 0; }
+	np_unit_record "$np_name" || return 1
+	np_reload_units "$np_name"
+	case $np_why in
+	enable*) if np_systemd; then systemctl -q enable "$np_name"; else update-rc.d "$np_name" defaults >/dev/null && update-rc.d "$np_name" enable >/dev/null; fi || { np_fail "cannot enable '$np_name'"; return 1; } ;;
+	esac
+	case $np_why in
+	*start)
+		! np_systemd || systemctl reset-failed "$np_name" 2>/dev/null
+		np_control start "$np_name" && np_wait 10 np_active "$np_name" || { np_unit_log "$np_name"; np_fail "'$np_name' does not start"; return 1; } ;;
+	esac
+	np_did "$np_why $np_name"
+}
+np_unit_record() {
+	np_ledger_has unit "$1" && return
+	np_word=disabled np_line=inactive
+	! np_enabled "$1" || np_word=enabled
+	! np_active "$1" || np_line=active
+	np_ledger unit "$1" $np_word $np_line
+}
+np_undo_unit() {
+	case $2 in
+	*inactive) ! np_active "$1" || { np_control stop "$1" && np_did "stopped $1"; } || return 1 ;;
+	*) np_active "$1" || np_control start "$1" ;;
+	esac
+	case $2 in
+	disabled*) ! np_enabled "$1" || if np_systemd; then systemctl -q disable "$1"; else update-rc.d -f "$1" remove >/dev/null; fi ;;
+	esac
+}
+np_unit_verify() {
+	if np_active "$1" && np_enabled "$1"; then np_ok "$1 is active and enabled"; return; fi
+	np_word="is not active"
+	! np_active "$1" || np_word="is active but will not start at boot"
+	np_unit_log "$1"
+	np_bad "$1 $np_word"
+	np_hint "nanopod provision apply $NP_CLUSTER"
+	return 1
+}
+
+# np_restart NAME: where something changed, or a restart is still owed since; before np_unit.
+np_restart() {
+	! np_has_failed || return 1
+	np_has_changed || return 0
+	np_active "$1" || return 0
+	np_changing || { np_differs "restart $1"; return 0; }
+	np_unit_record "$1"
+	np_reload_units "$1"
+	np_control restart "$1" && np_wait 10 np_active "$1" || { np_unit_log "$1"; np_fail "'$1' does not start again"; return 1; }
+	np_did "restart $1"
+}
+
+# np_hold SECONDS NAME…: verify: each runs and goes on running (a unit that dies and is started again does not count).
+np_hold() {
+	np_seconds=$1
+	shift
+	np_first=$(np_lives "$@")
+	sleep "$np_seconds"
+	np_second=$(np_lives "$@")
+	[ "$np_first" = "$np_second" ] || np_bad "started again within $np_seconds s: $*"
+	for np_name; do np_unit_verify "$np_name"; done
+}
+np_lives() { if np_systemd; then systemctl show -p MainPID -p NRestarts "$@" 2>/dev/null; else for np_name; do service "$np_name" status 2>&1 </dev/null; done; fi; }
+
+# An init script for a program that has none.
+np_init_script() {
+	np_unitname=$1 np_program=$2
+	shift 2
+	np_file "/etc/init.d/$np_unitname" 0755 root:root <<-.
+		#!/bin/sh
+		### BEGIN INIT INFO
+		# Provides: $np_unitname
+		# Required-Start: \$remote_fs \$network
+		# Required-Stop: \$remote_fs \$network
+		# Default-Start: 2 3 4 5
+		# Default-Stop: 0 1 6
+		# Short-Description: $np_unitname
+		### END INIT INFO
+		pid=/run/$np_unitname.pid
+		case \$1 in
+		start) start-stop-daemon --start --oknodo --background --make-pidfile --pidfile \$pid --exec $np_program -- $* ;;
+		stop) start-stop-daemon --stop --oknodo --retry 10 --remove-pidfile --pidfile \$pid ;;
+		restart) \$0 stop; \$0 start ;;
+		status) start-stop-daemon --status --pidfile \$pid ;;
+		*) exit 2 ;;
+		esac
+	.
+}

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# Only beside K3s: plain nodes need no chart.
+case " $stacks " in
+*" k3s "*)
+	. "$folder/common/charts.inc"
+	bundle_chart kube-prometheus-stack "$(bundle_version kube-prometheus-stack)" "$(bundle_repo repo-kube-prometheus-stack)" ;;
+esac

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Called with host names, on the controller.
+
+list() { printf '%s\n' "$@" | tr '\n' ',' | sed 's/,*$//'; }
+states() { timeout 10 sinfo -h -N -n "$1" -o '%N %T' | sort -u; }
+busy() { states "$1" | awk '$2 ~ /^(draining|allocated|mixed|completing)/ { print $1 }'; }
+quiet() { [ -z "$(busy "$1")" ]; }
+
+drain() {
+	nodes=$(list "$@")
+	timeout 20 scontrol update "NodeName=$nodes" State=DRAIN "Reason=nanopod drain" || { np_fail "slurmctld does not drain $nodes"; return 1; }
+	np_did "no new jobs on $nodes"
+	if ! np_wait "${S_drain_wait:-600}" quiet "$nodes"; then
+		np_fail "jobs still run on $(busy "$nodes" | tr '\n' ' '): $(timeout 10 squeue -h -w "$nodes" -o %i | tr '\n' ' ')"
+		np_hint "nanopod ssh $NP_NODE squeue -w $nodes"
+		return 1
+	fi
+	np_did "drained $nodes"
+}
+
+undrain() {
+	nodes=$(list "$@")
+	for host; do
+		case $(states "$host") in *drain*|*down*) timeout 20 scontrol update "NodeName=$host" State=RESUME || np_fail "slurmctld does not take $host back" ;; esac
+	done
+	! np_has_failed || return 1
+	np_did "jobs may run on $nodes again"
+}
+
+# The next apply writes a configuration without them.
+leave() {
+	for host; do
+		[ -z "$(states "$host")" ] || timeout 20 scontrol update "NodeName=$host" State=DOWN "Reason=nanopod: leaves the cluster" || np_fail "slurmctld does not let $host go"
+	done
+	! np_has_failed
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# The program that slurmd runs every five minutes. It drains its own node, and takes back only what it said itself.
+
+program() {
+	cat <<'.'
+#!/bin/sh
+# Written by nanopod. Is this node well? If not, no new job comes to it and the reason says why.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+why=''
+bad() { why="${why:+$why, }$*"; }
+
+for at in / /tmp /var; do
+	[ "$(df -Pk "$at" 2>/dev/null | awk 'NR == 2 { print $4 < 102400 ? "full" : "" }')" != full ] || bad "$at is full"
+done
+[ -w /tmp ] || bad "/tmp cannot be written"
+[ ! -d /dev/shm ] || [ "$(df -Pk /dev/shm | awk 'NR == 2 { print $4 < 16384 ? "full" : "" }')" != full ] || bad "/dev/shm is full"
+munge -n 2>/dev/null | unmunge >/dev/null 2>&1 || bad "munge does not work"
+
+# As many GPUs as Slurm was told of; a hanging driver is one that does not answer.
+want=$(timeout 10 scontrol show node "$SLURMD_NODENAME" 2>/dev/null | sed -n 's/^ *Gres=\(.*\)/\1/p' | tr ',' '\n' | sed -n 's/^gpu:\([^:(]*:\)*\([0-9]*\).*/\2/p' | awk '{ n += $1 } END { print n + 0 }')
+if [ "${want:-0}" -gt 0 ] && command -v nvidia-smi >/dev/null; then
+	have=$(timeout 60 nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+	[ "$have" -ge "$want" ] || bad "$have of $want GPUs answer"
+fi
+[ -z "${want#0}" ] || ! dmesg 2>/dev/null | tail -n 500 | grep -qE 'NVRM: Xid .*: (48|63|64|74|79|94|95|119|120),' || bad "the kernel reports a GPU error (Xid)"
+
+node=${SLURMD_NODENAME:-$(hostname)}
+now=$(timeout 10 sinfo -h -n "$node" -o '%T|%E' 2>/dev/null | head -n 1)
+case $now in
+*'|nanopod: '*) [ -n "$why" ] || timeout 10 scontrol update "NodeName=$node" State=RESUME ;;
+drain*) ;;
+*) [ -z "$why" ] || timeout 10 scontrol update "NodeName=$node" State=DRAIN "Reason=nanopod: $why" ;;
+esac
+[ -z "$why" ]
+.
+}
+
+want() { program | np_file /usr/local/sbin/nanopod-healthcheck 0755 root:root; }
+
+verify() {
+	if SLURMD_NODENAME=$NP_HOST timeout 90 /usr/local/sbin/nanopod-healthcheck; then np_ok "the health check finds nothing"
+	else np_bad "the health check: $(timeout 10 sinfo -h -n "$NP_HOST" -o '%E' | head -n 1)"
+	fi
+}

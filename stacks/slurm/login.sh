@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# Without a slurmd nobody brings the configuration here.
+
+check() {
+	hash=$(np_taken_hash)
+	if [ -n "$NP_TAKEN" ]; then np_file /etc/slurm/slurm.conf 0644 root:root <"$NP_TAKEN"
+	elif [ ! -e /etc/slurm/slurm.conf ]; then np_differs "write /etc/slurm/slurm.conf"
+	elif [ -n "$hash" ] && [ "$(np_hash /etc/slurm/slurm.conf)" != "$hash" ]; then np_differs "change /etc/slurm/slurm.conf"
+	fi
+}
+
+apply() { np_file /etc/slurm/slurm.conf 0644 root:root <"$NP_TAKEN"; }

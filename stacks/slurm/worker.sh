@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# slurmd, which gets its configuration from the controller.
+
+started=$NP_STATE/slurm-worker
+drop_in=/etc/systemd/system/slurmd.service.d/nanopod.conf
+
+want() {
+	controller=$(np_members controller | head -n 1)
+	printf "SLURMD_OPTIONS='--conf-server %s:6817'\n" "$(np_address "$controller")" | np_file /etc/default/slurmd 0644 root:root
+	if np_systemd; then
+		# Debian's unit would silently not start without a file that configless workers do not have.
+		printf '[Unit]\nConditionPathExists=\n[Service]\nRestart=on-failure\nRestartSec=5\n' | np_file $drop_in 0644 root:root
+		! np_has_changed || ! np_changing || systemctl daemon-reload
+	elif ! np_is controller; then
+		# So does the init script; what slurmd asks the controller for is the same text.
+		slurm_conf | np_file /etc/slurm/slurm.conf 0644 root:root
+	fi
+	new=$(slurm_worker "$NP_HOST")
+	[ "$(cat "$started" 2>/dev/null)" = "$new" ] || np_note_change
+	before=$(begun) pids=$(pidof slurmd)
+	np_restart slurmd
+	np_unit slurmd
+	np_changing || return 0
+	! np_has_failed || return 1
+	# A slurmd that cannot start ends a moment after its unit said that it did; and until slurmctld has heard of this start
+	# it may send a job to where the one before was.
+	[ "$pids" != "$(pidof slurmd)" ] || before=''
+	np_wait 20 registered || { tail -n 20 /var/log/slurm/slurmd.log; np_fail "slurmd is not known to slurmctld: $(why)"; return 1; }
+	np_ledger file "$started" absent && printf '%s\n' "$new" >"$started.new" && mv -f "$started.new" "$started"
+}
+
+# When slurmd began, as slurmctld knows it.
+begun() { ! np_changing || timeout 5 scontrol -o show node "$NP_HOST" 2>/dev/null | sed -n 's/.* SlurmdStartTime=\([^ ]*\).*/\1/p'; }
+registered() {
+	np_active slurmd && now=$(begun) && [ -n "$now" ] && [ "$now" != None ] && [ "$now" != "$before" ] || return 1
+	case $(timeout 5 sinfo -h -n "$NP_HOST" -o %T 2>/dev/null) in ''|unk*|down*|*\*) return 1 ;; esac
+}
+why() { grep -E 'fatal|error' /var/log/slurm/slurmd.log 2>/dev/null | tail -n 1 | sed 's/^\[[^]]*\] //'; }
+
+verify() {
+	np_hold 2 slurmd
+	case $(timeout 10 sinfo -h -n "$NP_HOST" -o %T 2>/dev/null | head -n 1) in
+	idle*\*|mixed*\*|allocated*\*) np_bad "slurmctld does not hear from this node" ;;
+	idle*|mixed*|allocated*|completing*|planned*) np_ok "slurmd is known to slurmctld" ;;
+	*)
+		reason=$(timeout 10 sinfo -h -n "$NP_HOST" -o '%T: %E' | head -n 1)
+		np_bad "slurmctld has this node as ${reason:-unknown}"
+		np_hint "nanopod logs $NP_CLUSTER slurmd -w $NP_NODE" ;;
+	esac
+}
+

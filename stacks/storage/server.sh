@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# Only members may mount it, each by its own address.
+SERVER_EXPORTS=/etc/exports.d/nanopod.exports
+
+server_exports() {
+	echo "# Written by nanopod (storage)."
+	storage_quote "$S_path"
+	for server_host in $(np_members nodes); do
+		[ "$server_host" = "$NP_HOST" ] || printf ' %s(%s)' "$(np_address "$server_host")" "$S_export"
+	done
+	echo
+}
+
+# What is in the folder is the user's: a folder that was there keeps its mode.
+server_folder() {
+	[ ! -d "$S_path" ] || return 0
+	np_dir "$S_path" "0$S_mode" root:root
+}
+server_exported() { exportfs -s 2>/dev/null | grep -qF -e "$S_path "; }
+
+server() {
+	storage_path_fits "$S_path" || return 1
+	np_packages nfs-kernel-server || return 1
+	server_folder
+	addon_put server_exports "$SERVER_EXPORTS" 0644 root:root || return 1
+	np_unit nfs-server || return 1
+	[ "$(np_members nodes | wc -l)" -gt 1 ] || return 0
+	if [ "$NP_MODE" = check ]; then
+		[ ! -e "$SERVER_EXPORTS" ] || server_exported || np_differs "'$S_path' is not exported"
+		return 0
+	fi
+	[ -z "$np_changed" ] && server_exported && return 0
+	exportfs -ra && server_exported || { np_fail "'$S_path' cannot be exported: its file system may not be one that NFS exports"; return 1; }
+	np_did "export $S_path to $(($(np_members nodes | wc -l) - 1)) nodes"
+}
+check() { server; }
+apply() { server; }
+verify() {
+	np_unit nfs-server
+	[ "$(np_members nodes | wc -l)" -gt 1 ] || return 0
+	if server_exported; then np_ok "'$S_path' is exported to the members"; else
+		np_hint "exportfs -v"
+		np_bad "'$S_path' is not exported"
+	fi
+	if exportfs -s 2>/dev/null | grep -F -e "$S_path " | grep -q '[*]('; then np_bad "'$S_path' is exported to everybody"; fi
+}
+# The files stay.
+undo() {
+	rm -f "$SERVER_EXPORTS"
+	! command -v exportfs >/dev/null || exportfs -ra
+	[ -z "$(ls -A "$S_path" 2>/dev/null)" ] || np_kept "$S_path" "the files of the cluster"
+}

@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Real Slurm on fresh nodes by `nanopod provision`, as a person types it: from nothing to a job on all, again, a node more,
+# a node less, broken and mended, cut off at any moment and gone on with, removed: then each node is as it was. Its secret
+# is looked for everywhere that it must not be. Needs root, an image and packages (tests/lib/cluster.sh says where from).
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} KILLS=${TEST_KILLS-}
+. "$(dirname "$0")/../lib/tap.sh"
+. "$SRC/tests/lib/cluster.sh"
+"$NANOPOD" provision --help >/dev/null 2>&1 || skip_all "this nanopod has no 'provision'"
+cluster_repo slurm
+cluster_nodes 3
+# A build with a sanitizer is some times slower: it is cut off at fewer places.
+if grep -qs -- --enable-dev "$BUILD/config.status"; then : "${KILLS:=2}"; else : "${KILLS:=5}"; fi
+
+provision() { "$NANOPOD" provision "$@" "${CLUSTER_WAY[@]}"; }
+SLURM=(-r train slurm --name train --role 'workers=train-[1-3]' --airgap "$CLUSTER_REPO")
+ms() { echo $(($(date +%s%N) / 1000000)); }
+srun() { in_node train-1 "timeout 60 srun -N$1 -n$1 hostname 2>&1 | sort | xargs"; }
+slurm_says() { diag "$(in_node train-1 'sinfo -N -l; sinfo -R; squeue -a; tail -n 20 /var/log/slurm/slurmctld.log' 2>&1)"; }
+all() { seq -s ' ' -f 'train-%g' "$1"; }
+
+# ---- Who looks over our shoulder -------------------------------------------------------------------------------------
+# Command lines and environments of all processes that this machine sees, the nodes' too, five times a second; and on the
+# nodes every command line that there ever is, written down by what is loaded into each program.
+look_at_processes() {
+	while [ -e "$TMP/looking" ]; do
+		cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null
+		sleep 0.2
+	done | tr '\0' '\n' | awk 'length > 8 && !seen[$0]++' >"$TMP/processes"
+}
+: >"$TMP/looking"
+at_exit 'rm -f "$TMP/looking"'
+look_at_processes &
+LOOKING=$!
+listen() {
+	in_node_stdin "$1" ': >/run/argv.log; chmod 666 /run/argv.log; cat >/usr/local/lib/argv.so && echo /usr/local/lib/argv.so >/etc/ld.so.preload' <"$TMP/argv.so"
+}
+"${CC:-cc}" -shared -fPIC -O1 -o "$TMP/argv.so" "$SRC/tests/provision/argv.c" >"$TMP/cc.log" 2>&1 || diag "no compiler: only those command lines are looked at that live long enough"
+[ ! -s "$TMP/argv.so" ] || for node in $CLUSTER_NODES; do listen "$node"; done
+pictures before
+
+# ---- From nothing -----------------------------------------------------------------------------------------------------
+run provision plan "${SLURM[@]}" --detailed-exitcode
+is "$status" 10 "plan: there is something to do" || diag "$out" "$err"
+like "$out" 'slurmctld' "it says what"
+pictures planned
+for node in $CLUSTER_NODES; do same_picture before planned "$node" "plan: $node is as it was"; done
+FROM=$(ms)
+run_is 0 "provision: Slurm, from nothing" provision "${SLURM[@]}" -y || { diag "$(tail -c 6000 "$TMP/.out")"; done_testing; }
+FIRST=$(($(ms) - FROM))
+diag "from nothing: $FIRST ms"
+is "$(srun 3)" "$(all 3)" "srun over all"
+KEY=$TMP/munge.key
+in_node train-1 'cat /etc/munge/munge.key' >"$KEY"
+ok "(it has a munge key of some length)" test "$(stat -c %s "$KEY")" -ge 32
+is "$(on_nodes 'sha256sum </etc/munge/munge.key' | sort -u | wc -l)" 1 "which is the same on all"
+is "$(on_nodes 'stat -c "%a %U" /etc/munge/munge.key' | sort -u)" "400 munge" "and munge's alone to read"
+run_is 0 "verify" provision verify train
+run provision status train
+is "$status" 0 "status" || diag "$out" "$err"
+like "$out" 'slurm' "tells of it"
+
+# ---- Again ---------------------------------------------------------------------------------------------------------------
+pictures done
+pids() { on_nodes 'for u in munge slurmd slurmctld; do systemctl show -p MainPID --value $u; done'; }
+PIDS=$(pids)
+FROM=$(ms)
+run_is 0 "again" provision "${SLURM[@]}" -y
+diag "again: $(($(ms) - FROM)) ms for 3 nodes"
+FROM=$(ms)
+run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode
+AGAIN=$(($(ms) - FROM))
+diag "plan again: $AGAIN ms for 3 nodes, $((AGAIN / 3)) ms a node"
+ok "within a second a node, and a second" test $AGAIN -lt 4000
+is "$(pids)" "$PIDS" "nothing was restarted"
+pictures again
+# Slurm writes down its jobs when it likes.
+sed -i '/ \/var\/lib\/slurm\/slurmctld\//d' "$TMP"/done.* "$TMP"/again.*
+for node in $CLUSTER_NODES; do same_picture done again "$node" "$node: nothing changed"; done
+
+# ---- A node more, a node less ----------------------------------------------------------------------------------------------
+cluster_more 1
+[ ! -s "$TMP/argv.so" ] || listen train-4
+pictures before train-4
+run_is 0 "add" provision add train -w train-4 --role workers -y
+is "$(srun 4)" "$(all 4)" "a job runs on it, too"
+run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode
+run_is 0 "drop" provision drop train -w train-4 -y
+pictures after train-4
+same_picture before after train-4 "train-4 is as it was"
+unlike "$(in_node train-1 'sinfo -h -N -o %n')" 'train-4' "Slurm knows it no more"
+is "$(srun 3)" "$(all 3)" "a job runs on the others"
+
+# ---- Broken and mended ---------------------------------------------------------------------------------------------------------
+# Killed for good on one, scribbled over on another, gone from the third.
+in_node train-1 'systemctl disable -q --now slurmd'
+in_node train-2 'for f in /etc/default/slurmd /etc/slurm/slurm.conf; do [ ! -e $f ] || echo "scribble $$" >$f; done; head -c 1024 /dev/urandom >/etc/munge/munge.key; systemctl restart munge slurmd' 2>/dev/null
+in_node train-3 'DEBIAN_FRONTEND=noninteractive apt-get -q -y purge slurmd; userdel -f slurm' >/dev/null 2>&1
+run provision plan train --detailed-exitcode
+is "$status" 10 "plan sees what was broken" || diag "$out" "$err"
+for node in $CLUSTER_NODES; do [ "$node" = train-4 ] || like "$out" "$node|train-\[" "on $node"; done
+run provision verify train
+isnt "$status" 0 "verify fails" || diag "$out"
+run_is 0 "apply mends it" provision apply train -y || slurm_says
+is "$(srun 3)" "$(all 3)" "a job runs on all" || slurm_says
+run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode
+
+# ---- Removed -----------------------------------------------------------------------------------------------------------------------
+BEFORE='train-1 train-2 train-3'
+run_is 0 "remove" provision remove train -y || diag "$(tail -c 4000 "$TMP/.out")"
+diag "$(printf '%s\n' "$out" "$err" | tail -n 5)"
+pictures after $BEFORE
+for node in $BEFORE; do same_picture before after "$node" "$node is as it was"; done
+CLUSTER_NODES=$BEFORE
+
+# ---- Cut off ----------------------------------------------------------------------------------------------------------------------
+# kill -9 at random moments, each time going on with what is there.
+RANDOM=$$
+diag "kill -9: seed $$"
+for ((i = 1; i <= KILLS; i++)); do
+	at=$((800 + RANDOM % (FIRST / 4 + 1)))
+	provision "${SLURM[@]}" -y >"$TMP/killed.$i" 2>&1 </dev/null &
+	pid=$!
+	sleep "$((at / 1000)).$(printf %03d $((at % 1000)))"
+	pkill -9 -P "$pid" 2>/dev/null
+	kill -9 "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+	diag "killed after $at ms: $(grep -c . "$TMP/killed.$i") lines said"
+done
+# And by Ctrl-C, which says what to do.
+sh -c 'trap - INT; exec "$@"' sh "$NANOPOD" provision "${SLURM[@]}" -y "${CLUSTER_WAY[@]}" >"$TMP/stopped" 2>&1 </dev/null &
+pid=$!
+sleep "$((FIRST / 3000)).$(printf %03d $((FIRST / 3 % 1000)))"
+if kill -INT "$pid" 2>/dev/null; then
+	wait "$pid"
+	status=$?
+	case $status in
+	0) skip "Ctrl-C came too late: it was done" ;;
+	*)
+		is $status 130 "Ctrl-C" || diag "$(tail -n 20 "$TMP/stopped")"
+		like "$(cat "$TMP/stopped")" 'nanopod provision' "says what to type to go on" ;;
+	esac
+else
+	wait "$pid" 2>/dev/null
+	skip "Ctrl-C came too late: it was done"
+fi
+run_is 0 "then it goes on, to the end" provision "${SLURM[@]}" -y || diag "$(tail -c 4000 "$TMP/.out")"
+is "$(srun 3)" "$(all 3)" "srun over all"
+run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode
+in_node train-1 'cat /etc/munge/munge.key' >"$KEY.2"
+
+# Remove, cut off, and again.
+provision remove train -y >"$TMP/killed" 2>&1 </dev/null &
+pid=$!
+sleep 1.5
+pkill -9 -P "$pid" 2>/dev/null
+kill -9 "$pid" 2>/dev/null
+wait "$pid" 2>/dev/null
+run provision remove train -y
+case $status in
+0) pass "remove goes on" ;;
+*) like "$out$err" "no cluster .*train|train.* not" "remove goes on (it was done before it was killed)" || diag "$out" "$err" ;;
+esac
+pictures after
+for node in $CLUSTER_NODES; do same_picture before after "$node" "$node is as it was, after all that"; done
+
+# ---- The secret -------------------------------------------------------------------------------------------------------------------
+rm "$TMP/looking"
+wait "$LOOKING"
+# forms FILE: what of a key would betray it: bytes, base64 at each of three beginnings, hex.
+forms() {
+	for skip in 0 1 2; do tail -c +$((skip + 1)) "$1" | head -c 48 | base64 -w0 | cut -c 3-62; done
+	head -c 24 "$1" | od -An -tx1 | tr -d ' \n'; echo
+	head -c 24 "$1" | od -An -tx1 | tr -d ' \n' | tr a-f A-F; echo
+}
+bytes() { head -c 16 "$1" | od -An -tx1 | tr -d '\n' | sed 's/ /\\x/g'; }
+{ forms "$KEY"; forms "$KEY.2"; } >"$TMP.forms"
+at_exit 'rm -f "$TMP.forms" "$TMP.processes"'
+for node in $CLUSTER_NODES; do in_node "$node" 'cat /run/argv.log; rm -f /run/argv.log' >>"$TMP/processes"; done
+ok "(command lines were looked at: $(wc -l <"$TMP/processes"))" grep -q 'slurmd' "$TMP/processes"
+is "$(grep -cF -f "$TMP.forms" "$TMP/processes")" 0 "the munge key was in no command line and no environment"
+is "$(grep -caP "$(bytes "$KEY")|$(bytes "$KEY.2")" "$TMP/processes")" 0 "nor as bytes"
+mv "$TMP/processes" "$TMP.processes"
+mv "$KEY" "$TMP.key"; mv "$KEY.2" "$TMP.key2"
+at_exit 'rm -f "$TMP.key" "$TMP.key2"'
+is "$(grep -rlaF -f "$TMP.forms" "$TMP" --exclude-dir=m1 --exclude-dir=market 2>/dev/null)" "" "in no file of this machine: state, journal, logs, output"
+is "$(for key in "$TMP.key" "$TMP.key2"; do grep -rlaP "$(bytes "$key")" "$TMP" --exclude-dir=m1 2>/dev/null; done)" "" "nor as bytes"
+for node in $CLUSTER_NODES; do
+	is "$(in_node_stdin "$node" 'cat >/run/forms; { grep -rlaF -f /run/forms /etc /var /root /tmp /home 2>/dev/null; journalctl -q --no-pager -a 2>/dev/null | grep -cF -f /run/forms | grep -v "^0$"; }; rm /run/forms' <"$TMP.forms")" "" \
+		"$node: in no file, log or journal of it"
+	is "$(find "$TMP/m1/nodes/$(node "$node" .id)/upper" -type f -print0 2>/dev/null | xargs -0 grep -laP "$(bytes "$TMP.key2")" 2>/dev/null)" "" "$node: nor left on its disk"
+done
+done_testing

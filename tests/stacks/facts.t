@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# stacks/common/facts.sh: on this machine, and of devices on trees of other machines (tests/fixtures/sysfs).
+. "$(dirname "$0")/../lib/tap.sh"
+facts=$SRC/stacks/common/facts.sh
+
+for shell in dash 'busybox sh' 'bash --posix'; do
+	$shell -c : 2>/dev/null || continue
+	status=0
+	NP_PACKAGES='bash no-such-package' $shell <"$facts" >"$TMP/said" 2>"$TMP/err" || status=$?
+	is $status 0 "$shell: it never fails"
+	is "$(grep -vE '^[a-z][a-z0-9_]*=[^[:cntrl:]]{1,4096}$' "$TMP/said")" "" "$shell: KEY=VALUE, all of them"
+	is "$(cut -d = -f 1 "$TMP/said" | sort | uniq -d)" "" "$shell: each key once"
+	for key in hostname kernel arch cpus sockets cores threads memory_mb disk_free_mb cgroup root dpkg gpu_count rdma_count route init os_id; do
+		grep -q "^$key=." "$TMP/said" || fail "$shell: $key"
+	done
+	is "$(cut -d = -f 1 "$TMP/said" | sed 's/_[0-9]*$//; s/^\(candidate\|installed\)_.*/\1_PKG/' | sort -u | while read -r key; do grep -q "^#.*\b$key" "$facts" || echo "$key"; done)" "" "$shell: every key is explained in its head"
+	is "$(awk -F = '{ v[$1] = $2 } END { print v["sockets"] * v["cores"] * v["threads"] - v["cpus"] }' "$TMP/said")" 0 "$shell: sockets, cores and threads make the processors"
+done
+
+# unpack TREE: lines PATH<tab>CONTENT, with one {a,b} in the path and @ for it.
+unpack() {
+	rm -rf "$TMP/tree"
+	awk -F '\t' -v root="$TMP/tree" '
+		function put(path, text) {
+			full = root "/" path
+			if (path ~ /\/$/) { print "mkdir -p \"" full "\""; return }
+			dir = full; sub("/[^/]*$", "", dir)
+			if (text ~ /^-> /) print "mkdir -p \"" dir "\" && ln -sfn \"" substr(text, 4) "\" \"" full "\""
+			else { gsub(/\\n/, "\n", text); gsub(/[\\"$`]/, "\\\\&", text); print "mkdir -p \"" dir "\" && printf \"%s\\n\" \"" text "\" >\"" full "\"" }
+		}
+		/^#/ || !NF { next }
+		{
+			if (match($1, /\{[^}]*\}/)) {
+				n = split(substr($1, RSTART + 1, RLENGTH - 2), word, ","); head = substr($1, 1, RSTART - 1); tail = substr($1, RSTART + RLENGTH)
+				for (i = 1; i <= n; i++) { text = $2; gsub(/@/, word[i], text); put(head word[i] tail, text) }
+			} else put($1, $2)
+		}' "$SRC/tests/fixtures/sysfs/$1.tree" | sh
+	NP_SYS=$TMP/tree/sys NP_DEV=$TMP/tree/dev sh <"$facts" 2>/dev/null | grep -E '^(gpu|rdma|nouveau)' >"$TMP/said"
+}
+said() { sed -n "s/^$1=//p" "$TMP/said"; }
+
+unpack cpu-only
+is "$(said gpu_count)" 0 "cpu-only: no GPU, though there is a display of the board"
+unpack h100-sxm8
+is "$(said gpu_count)" 8 "h100-sxm8: eight"
+like "$(said gpu_0)" '^nvidia h100 0000:1b:00.0 (nvidia|none)$' "h100-sxm8: vendor, model, place, driver"
+is "$(said gpu_8)" "" "h100-sxm8: switches and network cards are none"
+unpack mi300x8
+is "$(said gpu_count)" 8 "mi300x8: eight"
+like "$(said gpu_7)" '^amd mi300x 0000:' "mi300x8: model"
+unpack rtx4090x2
+like "$(said gpu_1)" '^nvidia rtx4090 ' "rtx4090x2: model"
+unpack arc-a770x2
+like "$(said gpu_count) $(said gpu_1)" '^2 intel ' "arc-a770x2: two"
+
+# Device nodes of the driver are what makes one usable.
+mkdir -p "$TMP/dev/dri" "$TMP/sys/bus/pci/devices" "$TMP/sys/bus/pci/drivers/nvidia"
+for n in 1 2; do
+	at=$TMP/sys/bus/pci/devices/0000:0$n:00.0
+	mkdir -p "$at"
+	echo 0x030200 >"$at/class"; echo 0x10de >"$at/vendor"; echo 0x2330 >"$at/device"
+	ln -s ../../drivers/nvidia "$at/driver"
+done
+: >"$TMP/dev/nvidia0"
+NP_SYS=$TMP/sys NP_DEV=$TMP/dev sh <"$facts" 2>/dev/null >"$TMP/said"
+is "$(said gpu_count) $(said gpu_usable) $(said gpu_1)" "2 1 nvidia h100 0000:02:00.0 nvidia" "one of two can be used"
+done_testing

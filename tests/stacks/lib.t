@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# stacks/common/lib.sh, without a node: what it says, what it changes and that undo takes all of it back; in each shell that is here.
+. "$(dirname "$0")/../lib/tap.sh"
+need diff flock awk base64
+me=$(id -un):$(id -gn)
+lib=$SRC/stacks/common/lib.sh
+rs=$(printf '\036')
+
+# np FUNCTION [STEP] <SCRIPT: as the engine sends it; records to $out, RS shown as '^'.
+np() {
+	np_function=$1 np_step=${2:-one}
+	{
+		cat "$lib"
+		echo "NP_STATE='$TMP/state' NP_RUN='$TMP/run' NP_CLUSTER=train NP_HOST=h2 NP_TABLE='$table'"
+		echo "("
+		echo "NP_STACK=demo NP_STEP=$np_step NP_ROLES='workers login' R='$TMP/root' ME='$me'"
+		cat
+		echo "np_work $np_function"
+		echo ") </dev/null"
+		echo 'np_end $?'
+	} | $shell >"$TMP/.records" 2>"$TMP/.log"
+	out=$(tr "$rs" '^' <"$TMP/.records" | sed -n 's/^^NP	//p' | tr '\t' ' ')
+}
+# try TEXT FUNCTION [STEP]
+try() { printf '%s\n' "$1" >"$TMP/.text"; shift; np "$@" <"$TMP/.text"; }
+files() { (cd "$TMP/root" && find . -printf '%p %m %l\n' -type f -exec cksum {} + | sort); }
+
+table=$(printf 'n1\th1\t10.0.0.1\tbase.nodes,demo.controller\tcpus=4\tgpu_count=0\nn2\th2\t10.0.0.2\tbase.nodes,demo.workers\tcpus=8\nn3\th3\tfd00::3\tbase.nodes,demo.workers,other.head\tcpus=16')
+everything='want() {
+	printf "a\nb\n" | np_file "$R/etc/a/b/new.conf" 0640 "$ME"
+	printf "changed\n" | np_file "$R/etc/old.conf" 0600 "$ME"
+	head -c 8 "$R/etc/key" 2>/dev/null | tr -d "\n" | np_file "$R/etc/secret" 0400 "$ME" secret
+	np_absent "$R/etc/away"
+	echo "10.0.0.1 h1" | np_block "$R/etc/hosts" train
+	np_dir "$R/srv/data" 0750 "$ME"
+	np_dir "$R/etc/open" 0700 "$ME"
+	np_trace "$R/var/made" "$R/etc/old.conf"
+	np_changing && { mkdir -p "$R/var/made/deep"; echo x >"$R/var/made/deep/x"; }
+	np_has_changed && np_say "changed"
+	:
+}'
+
+for shell in dash 'busybox sh' 'bash --posix'; do
+	$shell -c : 2>/dev/null || { diag "no ${shell%% *}"; continue; }
+	rm -rf "$TMP/state" "$TMP/root" "$TMP/run"
+	mkdir -p "$TMP/run" "$TMP/root/etc/open" "$TMP/root/var" "$TMP/root/srv"
+	(cd "$TMP/root/etc" && echo before >old.conf && echo gone >away && ln -s old.conf link && printf '127.0.0.1 localhost\n' >hosts && echo 'hunter2hunter2' >key && chmod 755 open)
+	before=$(files)
+
+	# ---- Records ---------------------------------------------------------------------------------------------
+	np verify <<-'.'
+		verify() { np_ok "50% of"	"it"; np_say "$(printf 'a\tb\nc\033\177')"; np_hint 'x "y" $z'; echo to the log; printf bytes | np_give word; np_give_hash word abc; }
+	.
+	is "$out" "work demo one verify
+ok 50%25 of it
+say a%09b%0Ac%1B%7F
+hint x \"y\" \$z
+give word Ynl0ZXM=
+hash word abc
+done 0
+end 0" "$shell: records, encoded"
+	is "$(cat "$TMP/.log")" "to the log" "$shell: what programs say is apart"
+	np verify <<-'.'
+		verify() { np_members workers; np_members other.head; np_all; np_fact h3 cpus; np_address h3; np_node_name h3; np_is login && ! np_is controller && echo right; } >&3
+	.
+	is "$(cat "$TMP/.records" | grep -v NP | tr '\n' ' ')" "h2 h3 h3 h1 h2 h3 16 fd00::3 n3 right " "$shell: who is who"
+	np check <<-'.'
+		check() { np_fail "no good"; np_differs "x"; return 0; }
+	.
+	like "$out" "^done 1" "$shell: a failure that the function does not hand on fails the step"
+	np check <<-'.'
+		check() { exit 3; }
+	.
+	like "$out" "^done 3" "$shell: a step that ends itself is done too"
+	np call <<-'.'
+		other() { :; }
+	.
+	like "$out" "^cause step 'one' of 'demo' has no function 'call'" "$shell: a function that is not there"
+	np check <<-'.'
+		other() { :; }
+	.
+	like "$out" "^done 0" "$shell: no check is no difference"
+	ok "$shell: looking leaves nothing" test ! -e "$TMP/state"
+
+	# ---- Check, apply, check, undo ---------------------------------------------------------------------------
+	try "$everything" check
+	is "$(printf '%s\n' "$out" | grep -c ^differs)" 7 "$shell: seven things differ" || diag "$out"
+	like "$out" '^diff .*-before%0A\+changed' "$shell: with a diff"
+	unlike "$out" hunter2 "$shell: not of secrets"
+	like "$out" '^say changed' "$shell: a change in a pipe is known after it"
+	is "$(files)" "$before" "$shell: checking changes nothing"
+	try "$everything" apply
+	like "$out" '^done 0' "$shell: applied" || sed 's/^/# /' "$TMP/.log"
+	is "$(stat -c '%a' "$TMP/root/etc/a/b/new.conf" "$TMP/root/etc/secret" "$TMP/root/srv/data" | tr '\n' ' ')" "640 400 750 " "$shell: modes"
+	like "$(cat "$TMP/state/steps/demo.one")" '^done [0-9]' "$shell: marker"
+	ok "$shell: nothing is owed" test ! -e "$TMP/state/steps/demo.one.owed"
+	try "$everything" check
+	unlike "$out" '^differs' "$shell: nothing differs then" || diag "$out"
+	after=$(files)
+	try "$everything" apply
+	is "$(files)" "$after" "$shell: the second time changes nothing"
+	is "$(grep -c . "$TMP/state/undo/demo")" "$(sort -u "$TMP/state/undo/demo" | grep -c .)" "$shell: each change is in the ledger once"
+	echo 'mine' >"$TMP/root/etc/old.conf"
+	try "$everything" apply
+	try 'want() { echo two | np_file "$R/etc/old.conf" 0600 "$ME"; }' apply two
+	is "$(cat "$TMP/root/etc/old.conf")" two "$shell: another step changes the same file"
+	try : undo two
+	is "$(cat "$TMP/root/etc/old.conf")" changed "$shell: its undo gives back what it found"
+	try : undo
+	like "$out" '^done 0' "$shell: undone" || diag "$out" "$(cat "$TMP/.log")"
+	is "$(files)" "$before" "$shell: all is as before"
+	ok "$shell: and nothing of ours is left" test ! -e "$TMP/state"
+	is "$(ls "$TMP/run")" lock "$shell: nor in memory"
+
+	# ---- Cut off -------------------------------------------------------------------------------------------
+	try 'want() { echo new | np_file "$R/etc/old.conf" 0600 "$ME"; kill -9 "$(exec sh -c "echo \$PPID")"; }' apply
+	unlike "$out" '^done' "$shell: (killed in the middle)"
+	ok "$shell: (and left its folder in memory)" test -n "$(ls -d "$TMP"/run/nanopod.* 2>/dev/null)"
+	is "$(cat "$TMP/state/steps/demo.one")" begun "$shell: it was begun"
+	try 'want() { echo new | np_file "$R/etc/old.conf" 0600 "$ME"; np_has_changed && np_say "restart owed"; }' check
+	like "$out" '^differs finish what was begun' "$shell: check says so"
+	like "$out" '^say restart owed' "$shell: and a restart is owed though the file is right"
+	try 'undo() { np_kept "$R/etc/old.conf" "it is dear"; }' undo
+	like "$out" "^left $TMP/root/etc/old.conf: it is dear" "$shell: what undo keeps is said"
+	is "$(cat "$TMP/root/etc/old.conf")" new "$shell: and stays"
+	is "$(ls "$TMP/run")" lock "$shell: the next run takes away what the killed one had in memory"
+	echo before >"$TMP/root/etc/old.conf"
+	chmod 644 "$TMP/root/etc/old.conf"
+	try 'want() { np_fail "first"; echo new | np_file "$R/etc/old.conf" 0600 "$ME"; np_dir "$R/nothing" 0700 "$ME"; }' apply
+	is "$(files)" "$before" "$shell: after a failure nothing more is changed"
+	try : undo
+
+	# ---- Causes --------------------------------------------------------------------------------------------
+	cause() { # TEXT PATTERN
+		try "$(printf 'verify() { np_rooms; cat >"$np_room/apt" <<"EOT"\n%s\nEOT\nnp_apt_cause "no packages"; }\n' "$1")" verify
+		like "$out" "^cause no packages: .*$2" "$shell: cause: $2"
+	}
+	cause "Err:1 http://mirror stable InRelease
+  Temporary failure resolving 'mirror'" "cannot be found by its name: 'mirror'"
+	cause "  Could not connect to 10.0.0.1:80 (10.0.0.1). - connect (111: Connection refused)" "mirror cannot be reached: Could not connect to 10.0.0.1"
+	cause "E: You don't have enough free space in /var/cache/apt/archives/." "no space left"
+	cause "dpkg: error processing archive x.deb: cannot copy: failed to write (No space left on device)" "no space left"
+	cause "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 123 (apt-get)" "installing packages there: 123 .apt-get.$"
+	cause "W: GPG error: http://m x InRelease: The following signatures were invalid: EXPKEYSIG 648ACFD622F3D138 Key" "has expired"
+	cause "E: Release file for http://m/InRelease is not valid yet (invalid for another 3h 2min). Updates" "clock of this node is wrong"
+	cause "E: Unable to locate package slurmd" "not in the package sources.*slurmd"
+	cause "E: Sub-process /usr/bin/dpkg returned an error code (1)" "E: Sub-process"
+done
+ok "at least one shell was here" test $tap_count -gt 0
+done_testing

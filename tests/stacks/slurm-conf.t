@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the stack slurm writes (slurm.conf, gres.conf, cgroup.conf) for several clusters and versions, against
+# tests/stacks/slurm-conf/. UPDATE=1 writes those files anew. Where Slurm is installed, its own slurmctld reads them.
+. "$(dirname "$0")/../lib/tap.sh"
+golden=$SRC/tests/stacks/slurm-conf
+PATH=$PATH:/usr/sbin:/sbin
+
+tab=$(printf '\t')
+# row HOST ADDRESS ROLES FACTS: with | between facts.
+row() { printf '%s\t%s\t%s\tbase.nodes,%s\t%s\n' "$1" "$1" "$2" "$3" "$(printf '%s' "$4" | tr '|' "$tab")"; }
+gpus() { # N VENDOR MODEL DRIVER
+	i=0
+	while [ $i -lt "$1" ]; do
+		printf '|gpu_%d=%s %s 0000:%02x:00.0 %s' $i "$2" "$3" $((i + 16)) "$4"
+		i=$((i + 1))
+	done
+	printf '|gpu_count=%d|gpu_usable=%d' "$1" "${5:-$1}"
+}
+small='cpus=4|sockets=1|cores=2|threads=2|memory_mb=15872|init=systemd|gpu_count=0'
+big='cpus=224|sockets=2|cores=56|threads=2|memory_mb=2063898|init=systemd'
+v1='cgroup=hybrid|cgroup_write=yes|cgroup_devices=yes'
+v2='cgroup=v2|cgroup_write=yes|cgroup_devices=yes'
+
+# writes VERSION SETTING=VALUE…: the three files of the cluster in $table.
+writes() {
+	version=$1
+	shift
+	{
+		cat "$SRC/stacks/common/lib.sh"
+		echo "NP_STACK=slurm NP_STEP=conf NP_MODE=check NP_CLUSTER=train NP_HOST=n1 NP_ADDRESS=10.0.0.1 NP_SLURM_VERSION=$version NP_TABLE='$table'"
+		for setting; do printf "%s='%s'\n" "${setting%%=*}" "${setting#*=}"; done
+		cat "$SRC/stacks/slurm/conf.inc"
+		echo 'for f in slurm gres cgroup; do echo "==> $f.conf" >&3; ${f}_conf >&3; done'
+	} | sh
+}
+same() { # FILE VERSION SETTING…
+	file=$1
+	shift
+	writes "$@" >"$TMP/is" 2>"$TMP/err"
+	[ -z "${UPDATE-}" ] || cp "$TMP/is" "$golden/$file"
+	is "$(cat "$TMP/err")$(cat "$TMP/is")" "$(cat "$golden/$file")" "$file"
+}
+part() { sed -n "/^==> $1.conf/,/^==>/p" "$TMP/is" | grep -v '^==>'; }
+
+# ---- 8 x H100 -------------------------------------------------------------------------------------------------
+table=$(
+	row n1 10.0.0.1 slurm.controller "$small|$v2"
+	for i in 1 2; do row gpu$i 10.0.1.$i slurm.workers "$big|$v2$(gpus 8 nvidia h100 nvidia)"; done
+)
+same h100-22.05 22.05.8
+same h100-25.05 25.05.3 S_accounting=yes
+writes 21.08.5 >"$TMP/is"
+like "$(part slurm)" '^ProctrackType=proctrack/linuxproc' "21.08 knows no cgroup v2: tracked without"
+is "$(part cgroup | grep -c Plugin)" 0 "and has no CgroupPlugin"
+writes 22.05.8 S_cgroup=no >"$TMP/is"
+like "$(part cgroup)" '^CgroupPlugin=cgroup/v1' "22.05 without cgroups needs a plugin that exists"
+writes 23.11.4 S_cgroup=no >"$TMP/is"
+like "$(part cgroup)" '^CgroupPlugin=disabled' "23.11 has 'disabled'"
+writes 22.05.8 S_health_check=no "S_conf=MaxJobCount=5" >"$TMP/is"
+unlike "$(part slurm)" HealthCheck "no health check"
+like "$(part slurm)" '^MaxJobCount=5' "further lines"
+
+# ---- Mixed: NVIDIA of two models, AMD, none; one without a driver; v1 beside v2 ------------------------------------
+table=$(
+	row n1 10.0.0.1 slurm.controller,slurm.login "$small|$v2"
+	row a1 10.0.0.2 slurm.workers "$big|$v1$(gpus 4 nvidia a100 nvidia)"
+	row a2 10.0.0.3 slurm.workers "$big|$v2$(gpus 4 nvidia a100 none 0)"
+	row h1 10.0.0.4 slurm.workers "$big|$v2$(gpus 8 nvidia h100 nvidia)"
+	row m1 fd00::5 slurm.workers "$big|$v2$(gpus 8 amd mi300x amdgpu)"
+	row c1 10.0.0.6 slurm.workers "$small|$v2"
+)
+same mixed-24.11 24.11.5
+same partitions-22.05 22.05.8 'S_partitions=gpu amd-only all' S_partitions_gpu_nodes='h100 a1' S_partitions_gpu_default=true S_partitions_amd_only_nodes=mi300x \
+	S_partitions_amd_only_max_time=1-00:00:00 S_partitions_amd_only_default_time=60 S_partitions_all_nodes=workers S_partitions_all_extra=PriorityTier=10
+unlike "$(part slurm)" 'a2 .*Gres' "GPUs without a driver are not offered"
+writes 22.05.8 S_partitions=x 'S_partitions_x_nodes=c[1-9] *' >"$TMP/is"
+like "$(part slurm)" 'Nodes=c\[1-9\],\*' "what Slurm reads itself is handed on, and files here are no answer"
+
+# ---- AMD alone; none; one node ------------------------------------------------------------------------------------
+table=$(row n1 10.0.0.1 slurm.controller "$small|$v1"; row m1 10.0.0.2 slurm.workers "$big|$v1$(gpus 8 amd mi300x amdgpu)")
+same amd-22.05 22.05.8
+table=$(row n1 10.0.0.1 slurm.controller,slurm.workers "$small|cgroup=v1|cgroup_write=no|cgroup_devices=no")
+same one-22.05 22.05.8
+same one-26.05 26.05.0
+table=$(row n1 10.0.0.1 slurm.controller "$small|$v2"; row w1 10.0.0.2 slurm.workers "$(echo "$big" | sed 's/systemd/sysv/')|$v2|gpu_count=0")
+writes 23.11.4 >"$TMP/is"
+like "$(part cgroup)" '^IgnoreSystemd=yes' "v2 without systemd"
+table=$(row n1 10.0.0.1 slurm.controller "$small|$v2"; row w1 10.0.0.2 slurm.workers "$big|cgroup=v1|cgroup_write=yes|cgroup_devices=no$(gpus 2 nvidia l4 nvidia)")
+writes 22.05.8 >"$TMP/is"
+unlike "$(part cgroup)" ConstrainDevices "devices cannot be denied in a user namespace"
+
+# ---- Large: one pass, not one a node -------------------------------------------------------------------------------
+table=$(i=0; row n1 10.0.0.1 slurm.controller "$small|$v2"; while [ $i -lt 200 ]; do i=$((i + 1)); row gpu$i 10.0.1.$i slurm.workers "$big|$v2$(gpus 8 nvidia h100 nvidia)"; done)
+start=$(date +%s)
+writes 22.05.8 >"$TMP/is"
+is "$(part slurm | grep -c '^NodeName=')" 200 "200 workers"
+like "$(part slurm)" '^PartitionName=all Nodes=gpu\[1-200\] ' "named in short: Slurm cuts off long lines"
+is "$(part gres | tail -n 1)" 'NodeName=gpu[1-200] Name=gpu Type=h100 File=/dev/nvidia[0-7]' "and their GPUs"
+is "$(printf '%s\n' n8 n9 n10 n12 a01 a02 a04 x node-1.example.com b7 n1 | { cat "$SRC/stacks/common/lib.sh" "$SRC/stacks/slurm/conf.inc"; echo 'slurm_list >&3 <<"."'; cat; echo .; } | sh)" \
+	'n[8-10,12],a[01-02,04],x,node-1.example.com,b7,n1' "names are folded"
+ok "in seconds ($(($(date +%s) - start)))" test $(($(date +%s) - start)) -lt 20
+
+# ---- A credential that is not good: whose fault? ---------------------------------------------------------------------
+blames() { # WHAT-UNMUNGE-SAYS PATTERN
+	{
+		cat "$SRC/stacks/common/lib.sh"
+		echo "NP_STATE='$TMP/state' NP_RUN='$TMP' NP_NODE=n2"
+		echo "(unmunge() { echo '$1'; return 15; }"
+		cat "$SRC/stacks/slurm/try.sh"
+		echo 'NP_STACK=slurm NP_STEP=try NP_TAKEN=/dev/null; np_work apply) </dev/null'
+	} | sh >"$TMP/is" 2>/dev/null
+	like "$(cat "$TMP/is")" "cause	.*$2" "$1: $2"
+}
+blames 'STATUS:           Invalid credential (15)' "munge key of this node is not the controller's"
+blames 'STATUS:           Rewound credential (16)' 'clock of this node is minutes behind'
+blames 'STATUS:           Expired credential (15)' 'clock of this node is minutes ahead'
+blames 'unmunge: Error: Failed to access "/run/munge": No such file' 'munge does not read'
+
+# ---- The real one reads them -----------------------------------------------------------------------------------------
+if ! command -v slurmctld >/dev/null; then
+	diag "slurmctld is not installed (Debian: slurmctld): what it reads was not tried"
+	done_testing
+fi
+here=$(slurmctld -V | sed 's/.* //')
+command -v munged >/dev/null || { diag "no munged"; done_testing; }
+mkdir -p "$TMP/etc" "$TMP/run" "$TMP/state"
+chmod 700 "$TMP/etc"
+head -c 1024 /dev/urandom >"$TMP/munge.key"
+chmod 400 "$TMP/munge.key"
+decided() { cat "$TMP/ctld" "$TMP/run/slurmctld.log" 2>/dev/null | grep -qE 'Running as primary controller|fatal'; }
+reads() { # NAME SETTING…
+	name=$1
+	shift
+	writes "$here" "$@" >"$TMP/is"
+	for f in slurm gres cgroup; do part $f >"$TMP/etc/$f.conf"; done
+	sed -i "s|^SlurmctldHost=.*|SlurmctldHost=$(hostname -s)|; s|^SlurmUser=.*|SlurmUser=$(id -un)|; s|^StateSave.*|StateSaveLocation=$TMP/state|; s|/run/slurm|$TMP/run/slurm|; s|/var/log/slurm|$TMP/run|; s|^AuthType=.*|&\nAuthInfo=socket=$TMP/run/munge\nSlurmctldPort=$((20000 + $$ % 10000))|; /^Accounting/d" "$TMP/etc/slurm.conf"
+	rm -rf "$TMP/state"/*
+	slurmctld -D -f "$TMP/etc/slurm.conf" -c >"$TMP/ctld" 2>&1 &
+	pid=$!
+	at_exit "kill -9 $pid 2>/dev/null"
+	wait_for 10 decided
+	kill $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	said=$(cat "$TMP/ctld" "$TMP/run/slurmctld.log" 2>/dev/null)
+	rm -f "$TMP/run/slurmctld.log"
+	like "$said" 'Running as primary controller' "slurmctld $here reads $name"
+	unlike "$said" 'fatal|[Pp]arse|[Uu]nrecognized|[Ii]nvalid (node|partition|config|Gres|option)' "and finds nothing wrong in it"
+}
+munged --force --key-file="$TMP/munge.key" --socket="$TMP/run/munge" --pid-file="$TMP/run/munged.pid" --log-file="$TMP/run/munged.log" --seed-file="$TMP/run/munged.seed" 2>"$TMP/munged" || {
+	diag "munged does not start here: $(tail -n 1 "$TMP/munged")"; done_testing; }
+at_exit 'kill "$(cat "$TMP/run/munged.pid")" 2>/dev/null'
+table=$(row n1 10.0.0.1 slurm.controller "$small|$v1"; for i in 1 2; do row gpu$i 127.0.0.$((i + 1)) slurm.workers "$big|$v1$(gpus 8 nvidia h100 nvidia)"; done; row c1 127.0.0.9 slurm.workers "$small|$v1")
+reads "a mixed cluster"
+reads "partitions" 'S_partitions=gpu slow' S_partitions_gpu_nodes=h100 S_partitions_slow_nodes=c1 S_partitions_slow_max_time=1-00:00:00
+done_testing

@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# stacks/storage: exports and mounts of NFS, values of Rook's charts, and which disks are refused. No disk is touched: disks
+# are files, and what looks at them is a double where a real one would need a device.
+. "$(dirname "$0")/../lib/tap.sh"
+need jq dash
+. "$SRC/tests/stacks/addons.sh"
+MANIFEST=$BUILD/tests/stacks/manifest KINDS=$SRC/tests/stacks/schema/kinds.json
+
+# ---- NFS ----
+addon_table "n1 10.0.0.1 storage.server,storage.nodes" "n2 10.0.0.2 storage.nodes" "n3 fd00::3 storage.nodes"
+is "$(addon storage server server_exports)" '# Written by nanopod (storage).
+/srv/nanopod 10.0.0.2(rw,sync,no_subtree_check,root_squash) fd00::3(rw,sync,no_subtree_check,root_squash)' "only members may mount it, each by its own address"
+is "$(addon storage server server_exports 'S_path=/srv/my files' | sed -n 2p | cut -d ' ' -f 1,2)" '"/srv/my files"' "a path with a blank is quoted"
+is "$(addon storage server 'storage_path_fits /etc/x; echo $?; storage_path_fits relative; echo $?; storage_path_fits /a/../etc; echo $?; storage_path_fits /srv/x; echo $?' | tr '\n' ' ')" "1 1 1 0 " "the system's folders, and what is no whole path, are refused"
+addon_node n2
+addon storage mount mount_text >"$TMP/srv-nanopod.mount"
+is "$(grep -E '^(What|Where|Type|Options)=' "$TMP/srv-nanopod.mount")" "What=10.0.0.1:/srv/nanopod
+Where=/srv/nanopod
+Type=nfs4
+Options=vers=4.2,hard,noatime,_netdev" "a mount unit, by the server's address"
+if have systemd-analyze; then ok "systemd: the unit is right" sh -c "systemd-analyze verify '$TMP/srv-nanopod.mount' 2>&1 | { ! grep -i 'srv-nanopod.*\(unknown\|invalid\|fail\|error\)'; }"; else skip "'systemd-analyze' is not installed"; fi
+is "$(addon storage mount mount_unit S_mount=/home/all-users)" 'home-all\x2dusers.mount' "named as systemd wants it"
+is "$(addon storage mount mount_line 'S_mount=/srv/a b')" '10.0.0.1:/srv/nanopod /srv/a\040b nfs4 vers=4.2,hard,noatime,_netdev,nofail 0 0' "a line of fstab without systemd"
+
+# ---- Disks ----
+D1=/dev/disk/by-id/nvme-A D2=/dev/disk/by-id/nvme-B
+look="disks_content() { case \$1 in *-A) echo ext4 ;; *-C) echo ceph_bluestore ;; *-D) echo mounted:/srv ;; esac; }; DISKS_OURS=$TMP/ours"
+disk() {
+	# The question whether it is a device is the one thing that is left out.
+	addon storage disks "$look
+$(sed -n '/^disks_fit()/,/^}/p' "$SRC/stacks/storage/disks.inc" | sed '/\[ -b "\$1" \]/d')
+disks_fit $1" S_kind=rook-ceph "S_wipe=${2-}" >/dev/null
+}
+not_ok "a name that may be another disk after a boot is refused" disk /dev/sdb
+like "$(addon_records)" "cause.*'/dev/sdb' is no name that stays" "and why"
+not_ok "a disk with something on it is refused" disk $D1
+like "$(addon_records)" "cause.*'$D1' has something on it .ext4.: it is not touched unless you name it" "and why"
+like "$(addon_records)" "hint.*--set storage.wipe=$D1" "and what to type"
+ok "unless it is named" disk $D1 "$D2 $D1"
+not_ok "a name that is only like it is not enough" disk $D1 "${D1}1"
+ok "an empty one is taken" disk $D2
+not_ok "one that is mounted is refused even where it is named" disk /dev/disk/by-id/nvme-D /dev/disk/by-id/nvme-D
+not_ok "one of another Ceph is refused" disk /dev/disk/by-id/nvme-C
+echo /dev/disk/by-id/nvme-C >"$TMP/ours"
+ok "one that we gave to this Ceph is ours" disk /dev/disk/by-id/nvme-C
+# What is on it, by the real wipefs, on a file.
+if have mkfs.ext4 && have wipefs; then
+	truncate -s 8M "$TMP/disk" && mkfs.ext4 -q -F "$TMP/disk"
+	is "$(addon storage disks "disks_content $TMP/disk")" "ext4" "a file system is seen"
+	truncate -s 0 "$TMP/disk"; truncate -s 8M "$TMP/disk"
+	is "$(addon storage disks "disks_content $TMP/disk")" "" "and nothing where nothing is"
+else
+	skip "'mkfs.ext4' or 'wipefs' is not installed"
+fi
+
+# ---- Rook ----
+addon_table "n1 10.0.0.1 k3s.servers,storage.nodes" "n2 10.0.0.2 k3s.agents,storage.nodes" "n3 10.0.0.3 k3s.agents,storage.nodes"
+devices="S_devices=n1 n2 n3"
+addon storage rook rook_cluster "$devices" "S_devices_n1=$D1 $D2" S_devices_n2=$D1 S_devices_n3=$D1 S_kind=rook-ceph >"$TMP/m.yaml"
+ok "the cluster's chart fits" "$MANIFEST" "$KINDS" "$TMP/m.yaml"
+values=$("$MANIFEST" --values rook-ceph-cluster "$KINDS" "$TMP/m.yaml")
+is "$(printf '%s' "$values" | jq -c .cephClusterSpec.storage)" \
+	'{"nodes":[{"devices":[{"name":"/dev/disk/by-id/nvme-A"},{"name":"/dev/disk/by-id/nvme-B"}],"name":"n1"},{"devices":[{"name":"/dev/disk/by-id/nvme-A"}],"name":"n2"},{"devices":[{"name":"/dev/disk/by-id/nvme-A"}],"name":"n3"}],"useAllDevices":false,"useAllNodes":false}' "only the disks that were named"
+is "$(printf '%s' "$values" | jq -c '[.cephClusterSpec.mon.count, .cephClusterSpec.mgr.count, .cephClusterSpec.cleanupPolicy.confirmation, .cephObjectStores[0].spec.gateway.instances, .cephObjectStores[0].spec.preservePoolsOnDelete]')" '[3,2,"",2,true]' "three monitors, two gateways of S3, and nothing is deleted with the cluster"
+is "$(addon storage rook rook_cluster "$devices" S_devices_n1=$D1 S_s3=no S_filesystem=no >"$TMP/m.yaml"; "$MANIFEST" --values rook-ceph-cluster "$KINDS" "$TMP/m.yaml" | jq -c '[.cephObjectStores, .cephFileSystems]')" '[[],[]]' "without S3 and files: none, where the chart would make some"
+addon storage rook rook_operator >"$TMP/m.yaml"
+ok "the operator's chart fits" "$MANIFEST" "$KINDS" "$TMP/m.yaml"
+addon storage rook rook "$devices" S_devices_n1=$D1 >/dev/null
+like "$(addon_records)" 'cause.*3 copies need as many nodes with disks, and there are 1' "more copies than nodes are refused"
+addon storage rook rook >/dev/null
+like "$(addon_records)" 'cause.*no disk is named for Ceph' "no disk is an error, never all disks"
+addon_table "n1 10.0.0.1 storage.nodes"
+addon storage rook rook >/dev/null
+like "$(addon_records)" 'cause.*Rook needs K3s' "without K3s it is refused"
+
+# ---- MinIO ----
+addon_table "n1 10.0.0.1 storage.server,storage.nodes" "n2 fd00::2 storage.nodes"
+is "$(addon storage minio minio_volumes "S_devices=n1 n2" "S_devices_n1=$D1 $D2" "S_devices_n2=$D1")" \
+	"http://10.0.0.1:9000/srv/minio1/data http://10.0.0.1:9000/srv/minio2/data http://[fd00::2]:9000/srv/minio1/data " "every disk is named, host names need not count up"
+addon storage minio minio >/dev/null
+like "$(addon_records)" "cause.*MinIO's binary is not given: its community edition has none any more" "the user brings the binary"
+addon storage minio minio S_minio=/x "S_devices=n1" "S_devices_n1=$D1" >/dev/null
+like "$(addon_records)" 'cause.*needs at least 4 disks, and 1 are named' "too few disks are said before anything is done"
+addon storage minio-key check >/dev/null
+like "$(addon_records)" "differs.make MinIO's credentials" "its credentials are made on the node"
+is "$(addon storage minio-key minio_pair | grep -cE '^nanopod[0-9a-f]{8} [0-9a-f]{48}$')" 1 "random ones"
+done_testing
