@@ -1,5 +1,8 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
 EXTRA_DIST += tests/bench/fanout tests/bench/start.sh tests/bench/nodes/idle tests/bench/nodes/prompt
+EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench/provision/times.sh tests/bench/provision/ansible.cfg \
+	tests/bench/provision/slurm.yml tests/bench/provision/toy.yml tests/bench/provision/slurm.conf.j2 \
+	tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
 
 check_PROGRAMS += tests/bench/bareloop tests/bench/measure
 tests_bench_bareloop_SOURCES = tests/bench/bareloop.c
@@ -30,3 +33,9 @@ bench-nodes: all tests/bench/nodes/agents
 	abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/nodes/idle
 	abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/nodes/prompt $(BENCH_FLAGS)
 .PHONY: bench-nodes
+
+# Clusters: `nanopod provision` beside Ansible, on real nodes (root, an image, packages, ansible-core) and on 200 simulated ones.
+bench-provision: all
+	abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/provision/slurm $(BENCH_FLAGS)
+	abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/provision/many
+.PHONY: bench-provision
