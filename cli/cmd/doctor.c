@@ -124,7 +124,8 @@ static bool check_mode(struct doctor *d, const char *check, const char *path, mo
 
 static bool is_setting_name(const char *name, size_t len)
 {
-	static const char *const others[] = { "NANOPOD_PROFILE", "NANOPOD_CONFIG" };
+	static const char *const others[] = { "NANOPOD_PROFILE", "NANOPOD_CONFIG", "NANOPOD_TOKEN", "NANOPOD_JOIN_TOKEN", "NANOPOD_LIBEXEC",
+		"NANOPOD_NODE", "NANOPOD_PROCESS", "NANOPOD_STACKS", "NANOPOD_SUDO_PASSWORD" };
 	char env[64];
 
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)

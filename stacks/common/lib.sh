@@ -26,8 +26,8 @@ umask 022
 LC_ALL=C DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export LC_ALL DEBIAN_FRONTEND PATH
 unset LANG LANGUAGE LD_PRELOAD
-NP_STATE=/var/lib/nanopod NP_RUN=/run NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_TAKEN='' NP_TAKEN_HASH=''
-np_rs=$(printf '\036NP') np_tab='	' np_changed='' np_failed='' np_room=''
+NP_STATE=/var/lib/nanopod NP_RUN=/run NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_UNKNOWN='' NP_TAKEN='' NP_TAKEN_HASH=''
+np_rs=$(printf '\036NP') np_tab='	' np_changed='' np_failed='' np_locked='' np_room=''
 
 # ---- Records -----------------------------------------------------------------------------------------------------
 np_encode() {
@@ -91,6 +91,7 @@ np_work() {
 	if np_changing; then
 		{ mkdir -p "$NP_RUN/lock" && exec 9>"$NP_RUN/lock/nanopod-step.lock"; } || exit
 		flock -n 9 || { np_say "waits for another step on this node" && flock -w 600 9; } || { np_fail "another step still runs on this node"; exit 1; }
+		np_locked=1
 	fi
 	# What a run that was killed had in memory.
 	! np_changing || for np_word in "$NP_RUN"/nanopod.*."$NP_STACK.$NP_STEP"; do
@@ -108,6 +109,8 @@ np_run() {
 	shift
 	case $NP_MODE in
 	check) ! grep -qsx begun "$np_marker" || np_differs "finish what was begun" ;;
+	# What never was begun here is not undone: what looks like ours is somebody else's.
+	undo) [ -e "$np_marker" ] || grep -q "^$NP_STEP$np_tab" "$(np_book)" 2>/dev/null || return 0 ;;
 	apply) np_state && np_mark begun || return ;;
 	esac
 	if np_defined "$np_function"; then
@@ -117,7 +120,7 @@ np_run() {
 	fi
 	! np_has_failed || return 1
 	case $NP_MODE in
-	apply) np_mark "done $(date +%s)" && rm -f "$np_marker.owed" ;;
+	apply) np_keep_rows && np_mark "done $(date +%s)" && rm -f "$np_marker.owed" ;;
 	undo) np_undo && rm -f "$np_marker" "$np_marker.owed" && np_tidy ;;
 	esac
 }
@@ -125,6 +128,7 @@ np_mark() { { printf '%s\n' "$1" >"$np_marker.new" && mv -f "$np_marker.new" "$n
 
 np_done() {
 	trap - EXIT
+	[ -z "$np_locked" ] || np_loud
 	[ ! -e "$np_room" ] || rm -rf "$np_room"
 	np_record 'done' "$1"
 	exit "$1"
@@ -147,7 +151,20 @@ np_wait() {
 
 # ---- Who is who --------------------------------------------------------------------------------------------------
 np_is() { case " $NP_ROLES " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
-np_rows() { [ -z "$NP_TABLE" ] || printf '%s\n' "$NP_TABLE" | sed '/^$/d'; }
+# A member that is not reached now ($NP_UNKNOWN) is as it was when something was done here last: nobody is cut out of a
+# cluster because he was away. 'drop' takes nodes out.
+np_rows() {
+	if [ -n "${NP_UNKNOWN-}" ] && [ -f "$NP_STATE/table" ]; then
+		printf '%s\n' "$NP_TABLE" | awk -F '\t' -v away=" $NP_UNKNOWN " '
+			NR == FNR { if ($0 != "") { now[$1] = $0; order[++n] = $1 } next }
+			$1 in now { print now[$1]; delete now[$1]; next }
+			index(away, " " $1 " ")
+			END { for (i = 1; i <= n; i++) if (order[i] in now) print now[order[i]] }' - "$NP_STATE/table"
+	elif [ -n "$NP_TABLE" ]; then
+		printf '%s\n' "$NP_TABLE" | sed '/^$/d'
+	fi
+}
+np_keep_rows() { [ -z "$NP_TABLE" ] || { (umask 077; np_rows >"$NP_STATE/table.new") && mv -f "$NP_STATE/table.new" "$NP_STATE/table"; } || np_fail "cannot write '$NP_STATE/table'$(np_disk "$NP_STATE")"; }
 np_all() { np_rows | cut -f 2; }
 np_members() {
 	case $1 in *.*) np_word=$1 ;; *) np_word=$NP_STACK.$1 ;; esac
@@ -167,7 +184,13 @@ np_ledger() {
 	for np_word; do np_line=$np_line$np_tab$np_word; done
 	np_state || return 1
 	grep -qxF -e "$np_line" "$(np_book)" 2>/dev/null && return
-	(umask 077; printf '%s\n' "$np_line" >>"$(np_book)") && sync -d "$(np_book)" || np_fail "cannot write the undo ledger '$(np_book)'$(np_disk "$NP_STATE")"
+	np_append "$(np_book)" "$np_line"
+}
+# np_append FILE LINE: whole or not at all. Of a line that a full disk cut off, undo would take the wrong thing away.
+np_append() {
+	(umask 077; { [ ! -e "$1" ] || cat "$1"; } >"$1.new" && printf '%s\n' "$2" >>"$1.new") && sync -d "$1.new" && mv -f "$1.new" "$1" && return
+	rm -f "$1.new"
+	np_fail "cannot write '$1'$(np_disk "$NP_STATE")"
 }
 np_ledger_has() { grep -qF -e "$NP_STEP$np_tab$1$np_tab$2$np_tab" "$(np_book)" 2>/dev/null; }
 
@@ -190,14 +213,14 @@ np_undo() {
 	while np_last=$(grep "^$NP_STEP$np_tab" "$np_file" 2>/dev/null | tail -n 1) && [ -n "$np_last" ]; do
 		np_kind=$(printf '%s\n' "$np_last" | cut -f 2) np_what=$(printf '%s\n' "$np_last" | cut -f 3) np_how=$(printf '%s\n' "$np_last" | cut -f 4-)
 		"np_undo_$np_kind" "$np_what" "$np_how" || { np_has_failed || np_fail "cannot undo: $np_kind '$np_what'"; return 1; }
-		awk -F '\t' -v line="$np_last" -v step="$NP_STEP" -v kind="$np_kind" \
-			'$0 != line && !(kind == "package" && $1 == step && $2 == kind)' "$np_file" >"$np_file.new" && chmod 600 "$np_file.new" && mv -f "$np_file.new" "$np_file" || return 1
+		LINE=$np_last awk -F '\t' -v step="$NP_STEP" -v kind="$np_kind" \
+			'$0 != ENVIRON["LINE"] && !(kind == "package" && $1 == step && $2 == kind)' "$np_file" >"$np_file.new" && chmod 600 "$np_file.new" && mv -f "$np_file.new" "$np_file" || return 1
 	done
 }
-# After the last line of the last stack nothing is left of ours.
+# After the last step of the last stack nothing is left of ours.
 np_tidy() {
 	[ -s "$np_file" ] || rm -rf "$np_file" "$np_file.d"
-	for np_word in "$NP_STATE"/undo/*; do [ ! -e "$np_word" ] || return 0; done
+	for np_word in "$NP_STATE"/undo/* "$NP_STATE"/steps/*; do [ ! -e "$np_word" ] || return 0; done
 	[ ! -d "$NP_STATE" ] || np_clear "$NP_STATE"
 }
 
@@ -205,7 +228,7 @@ np_tidy() {
 np_kept() {
 	[ -e "$1" ] || return 0
 	np_left "$1${2:+: $2}"
-	(umask 077; mkdir -p "$(np_book).d") && printf '%s\n' "$1" >>"$(np_book).d/kept"
+	(umask 077; mkdir -p "$(np_book).d") && np_append "$(np_book).d/kept" "$1"
 }
 # Is it to stay, or something in it?
 np_keeping() {
@@ -222,7 +245,7 @@ np_undo_file() {
 		[ ! -e "$1" ] && [ ! -L "$1" ] || { rm -f "$1" && np_did "removed $1"; }
 	elif [ -e "$2" ] || [ -L "$2" ]; then
 		[ -d "${1%/*}/" ] || mkdir -p "${1%/*}"
-		cp -a "$2" "$1.new" && { mv -f "$1.new" "$1" 2>/dev/null || { cat "$1.new" >"$1" && rm -f "$1.new"; }; } && rm -f "$2" && np_did "restored $1"
+		rm -f "$1.new" && cp -a "$2" "$1.new" && { mv -f "$1.new" "$1" 2>/dev/null || { cat "$1.new" >"$1" && rm -f "$1.new"; }; } && rm -f "$2" && np_did "restored $1"
 	fi
 }
 np_undo_block() { [ ! -e "$1" ] || { np_unblocked "$1" "$2" >"$np_file.block" && np_replace "$np_file.block" "$1" && rm -f "$np_file.block" && np_did "restored $1"; }; }
@@ -231,8 +254,10 @@ np_clear() { find "$1" -xdev -depth ! -type d -exec rm -f {} + && find "$1" -xde
 np_undo_dir() {
 	[ -d "$1" ] && [ ! -L "$1" ] || return 0
 	! np_keeping "$1" || return 0
+	! mountpoint -q "$1" || { np_fail "'$1' has something mounted on it, which is not to be emptied"; return 1; }
 	np_clear "$1" && np_did "removed $1"
 }
+np_undo_data() { rmdir "$1" 2>/dev/null || [ ! -d "$1" ] || np_left "$1: what is in it is yours"; }
 np_undo_parent() { rmdir "$1" 2>/dev/null || [ ! -d "$1" ] || np_left "$1: something else is in it"; }
 np_undo_tree() { if [ -L "$1" ] || [ -f "$1" ]; then ! np_keeping "$1" || return 0; rm -f "$1" && np_did "removed $1"; else np_undo_dir "$1"; fi; }
 np_undo_owner() { [ ! -e "$1" ] || { chown "${2%% *}" "$1" && chmod "${2##* }" "$1"; }; }
@@ -243,7 +268,7 @@ np_undo_group() { ! getent group "$1" >/dev/null || { groupdel "$1" && np_did "r
 # np_replace NEW PATH: with its mode and owner; written in place where it is a mount of its own, as in containers.
 np_replace() {
 	if [ -e "$2" ]; then chmod "$(stat -c %a "$2")" "$1" && chown "$(stat -c %u:%g "$2")" "$1"; fi &&
-		cp -p "$1" "$2.new" && { mv -f "$2.new" "$2" 2>/dev/null || { cat "$2.new" >"$2" && rm -f "$2.new"; }; }
+		np_tmp=$(mktemp "$2.XXXXXX") && cp -p "$1" "$np_tmp" && { mv -f "$np_tmp" "$2" 2>/dev/null || { cat "$np_tmp" >"$2" && rm -f "$np_tmp"; }; }
 }
 
 np_about() { stat -c '%a %U:%G' "$1" 2>/dev/null; }
@@ -261,7 +286,11 @@ np_file() {
 	else return 0
 	fi
 	np_note_change
-	if [ "${4-}" != secret ]; then
+	# What not everybody may read on the node is not shown either.
+	np_diff=${4-}
+	case $2 in *[4567]) ;; *) np_diff=secret ;; esac
+	case $(stat -c %a "$1" 2>/dev/null || echo 4) in *[4567]) ;; *) np_diff=secret ;; esac
+	if [ "$np_diff" != secret ]; then
 		np_old=$1
 		[ -e "$1" ] || np_old=/dev/null
 		np_diff=$(diff -u --label "$1" --label "$1" "$np_old" "$np_new" | head -n 400)
@@ -275,8 +304,10 @@ np_file() {
 	fi
 	np_parents "${1%/*}" && np_save "$1" && np_owe || return 1
 	# In the same folder, so that the change is one rename.
-	if ! { (umask 077; cp "$np_new" "$1.new") && chown "$3" "$1.new" && chmod "$2" "$1.new" && { mv -f "$1.new" "$1" 2>/dev/null || { cat "$1.new" >"$1" && rm -f "$1.new"; }; }; }; then
-		rm -f "$1.new"
+	# Under a name that nobody can have laid a link under: the folder may be another user's.
+	np_tmp=$(mktemp "$1.XXXXXX") && cp "$np_new" "$np_tmp" && chown -h "$3" "$np_tmp" && chmod "$2" "$np_tmp" && { mv -f "$np_tmp" "$1" 2>/dev/null || { cat "$np_tmp" >"$1" && rm -f "$np_tmp"; }; }
+	if [ $? != 0 ]; then
+		[ -z "$np_tmp" ] || rm -f "$np_tmp"
 		np_fail "cannot write '$1'$(np_disk "${1%/*}")"
 		return 1
 	fi
@@ -323,7 +354,7 @@ np_block() {
 	np_did "change $1"
 }
 
-# np_dir PATH MODE OWNER:GROUP: goes with undo, and all in it, where it was not there before.
+# np_dir PATH MODE OWNER:GROUP [data]: goes with undo, and all in it, where it was not there before; data: only if it is empty.
 np_dir() {
 	! np_has_failed || return 1
 	np_why="make folder $1"
@@ -336,7 +367,7 @@ np_dir() {
 		np_word=$(np_about "$1")
 		np_ledger_has owner "$1" || np_ledger owner "$1" "${np_word#* } ${np_word% *}"
 	else
-		np_parents "${1%/*}" && np_ledger dir "$1"
+		np_parents "${1%/*}" && np_ledger "${4:-dir}" "$1"
 	fi && mkdir -p "$1" && chown "$3" "$1" && chmod "$2" "$1" || { np_fail "cannot make '$1'$(np_disk /)"; return 1; }
 	np_did "$np_why"
 }
@@ -377,7 +408,8 @@ np_user() {
 
 # ---- Packages ----------------------------------------------------------------------------------------------------
 np_installed() { dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^[ih]i. *//p'; }
-np_names() { cut -d : -f 1 "/etc/$1" | sort; }
+# Of the system's range: people are nobody's package.
+np_names() { awk -F : '$3 < 1000 || ($3 >= 60000 && $3 < 65534) { print $1 }' "/etc/$1" | sort; }
 np_apt() { apt-get -q -y -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 -o APT::Color=0 -o Dpkg::Options::=--force-confold -o Dpkg::Options::=--force-confdef -o APT::Install-Recommends=false -o Acquire::Retries=2 -o Acquire::http::Timeout=20 "$@"; }
 
 # Goes on where nobody hears it any more: dpkg must not be cut off half-way. What it said is in $np_room/apt.
@@ -451,6 +483,7 @@ np_install() {
 	# A killed run leaves the lists of names behind: what it made is found then.
 	np_trace /run/adduser
 	(umask 077; mkdir -p "$(np_book).d") && np_before=$(np_book).d/names || return 1
+	find "$(np_book).d" -name 'names.*' -mmin +60 -delete   # of a run that was killed too long ago to tell who came since
 	if [ ! -s "$np_before.group" ]; then
 		for np_word in passwd group; do np_names $np_word >"$np_before.new" && mv "$np_before.new" "$np_before.$np_word"; done
 	fi
@@ -510,7 +543,7 @@ np_heirs() {
 	[ -s "$1" ] || return 0
 	np_heir=$(awk -F '\t' -v mine="$np_file" '$2 == "want" && FILENAME != mine { print FILENAME "\t" $1; exit }' $np_books 2>/dev/null)
 	while IFS= read -r np_name; do
-		if [ -n "$np_heir" ]; then printf '%s\tpackage\t%s\n' "${np_heir#*"$np_tab"}" "$np_name" >>"${np_heir%%"$np_tab"*}"
+		if [ -n "$np_heir" ]; then np_append "${np_heir%%"$np_tab"*}" "${np_heir#*"$np_tab"}${np_tab}package$np_tab$np_name"
 		else np_left "package $np_name: others need it"
 		fi
 	done <"$1"

@@ -79,7 +79,7 @@ minio_mount() {
 	np_packages xfsprogs || return 1
 	for minio_n in $(minio_disks "$NP_HOST"); do
 		minio_disk=$(disks_of "$NP_HOST" | sed -n "${minio_n}p")
-		np_dir "$(minio_folder "$minio_n")" 0755 root:root
+		np_dir "$(minio_folder "$minio_n")" 0755 root:root data
 		[ "$(blkid -p -s TYPE -o value "$minio_disk" 2>/dev/null)" != xfs ] || continue
 		np_changing || { np_differs "make an XFS on $minio_disk"; continue; }
 		mkfs.xfs -q "$minio_disk" || { np_fail "cannot make an XFS on '$minio_disk'"; return 1; }
@@ -94,7 +94,7 @@ minio_mount() {
 }
 minio_folders() {
 	for minio_n in $(minio_disks "$NP_HOST") $([ -n "$(disks_of "$NP_HOST")" ] || echo 1); do
-		np_dir "$(minio_folder "$minio_n")/data" 0750 minio-user:minio-user
+		np_dir "$(minio_folder "$minio_n")/data" 0750 minio-user:minio-user data
 	done
 }
 

@@ -87,5 +87,5 @@ verify() {
 }
 undo() {
 	! np_systemd || [ "$(storage_server)" = "$NP_HOST" ] || systemctl stop "$(mount_unit)" 2>/dev/null
-	! mount_is || umount "$S_mount" || { np_fail "'$S_mount' is in use and cannot be unmounted"; return 1; }
+	! mount_anything || umount "$S_mount" || { np_fail "'$S_mount' is in use and cannot be unmounted"; return 1; }
 }

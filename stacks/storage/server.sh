@@ -14,7 +14,7 @@ server_exports() {
 # What is in the folder is the user's: a folder that was there keeps its mode.
 server_folder() {
 	[ ! -d "$S_path" ] || return 0
-	np_dir "$S_path" "0$S_mode" root:root
+	np_dir "$S_path" "0$S_mode" root:root data
 }
 server_exported() { exportfs -s 2>/dev/null | grep -qF -e "$S_path "; }
 

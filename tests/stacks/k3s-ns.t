@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # `nanopod provision … k3s` from end to end: one server and two agents from nothing, again, a node more, three servers,
 # drain, an upgrade, kubeconfig, a node less, remove. Against a DOUBLE of k3s unless NANOPOD_K3S_BUNDLE is set.
-TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_K3S=${NANOPOD_K3S_BUNDLE-}
+TEST_SCRIPTS=${NANOPOD_TEST_SCRIPTS-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_K3S=${NANOPOD_K3S_BUNDLE-}
 . "$(dirname "$0")/../lib/tap.sh"
+[ "$TEST_SCRIPTS" != no ] || skip_all "what runs here is sh on nodes: NANOPOD_TEST_SCRIPTS is no"
 . "$SRC/tests/lib/cluster.sh"
 . "$SRC/tests/stacks/k3s.sh"
 "$NANOPOD" provision --help >/dev/null 2>&1 || skip_all "this nanopod has no 'provision'"

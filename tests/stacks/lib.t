@@ -29,7 +29,7 @@ files() { (cd "$TMP/root" && find . -printf '%p %m %l\n' -type f -exec cksum {} 
 table=$(printf 'n1\th1\t10.0.0.1\tbase.nodes,demo.controller\tcpus=4\tgpu_count=0\nn2\th2\t10.0.0.2\tbase.nodes,demo.workers\tcpus=8\nn3\th3\tfd00::3\tbase.nodes,demo.workers,other.head\tcpus=16')
 everything='want() {
 	printf "a\nb\n" | np_file "$R/etc/a/b/new.conf" 0640 "$ME"
-	printf "changed\n" | np_file "$R/etc/old.conf" 0600 "$ME"
+	printf "changed\n" | np_file "$R/etc/old.conf" 0644 "$ME"
 	head -c 8 "$R/etc/key" 2>/dev/null | tr -d "\n" | np_file "$R/etc/secret" 0400 "$ME" secret
 	np_absent "$R/etc/away"
 	echo "10.0.0.1 h1" | np_block "$R/etc/hosts" train
@@ -103,7 +103,7 @@ end 0" "$shell: records, encoded"
 	is "$(grep -c . "$TMP/state/undo/demo")" "$(sort -u "$TMP/state/undo/demo" | grep -c .)" "$shell: each change is in the ledger once"
 	echo 'mine' >"$TMP/root/etc/old.conf"
 	try "$everything" apply
-	try 'want() { echo two | np_file "$R/etc/old.conf" 0600 "$ME"; }' apply two
+	try 'want() { echo two | np_file "$R/etc/old.conf" 0644 "$ME"; }' apply two
 	is "$(cat "$TMP/root/etc/old.conf")" two "$shell: another step changes the same file"
 	try : undo two
 	is "$(cat "$TMP/root/etc/old.conf")" changed "$shell: its undo gives back what it found"
@@ -114,11 +114,11 @@ end 0" "$shell: records, encoded"
 	is "$(ls "$TMP/run")" lock "$shell: nor in memory"
 
 	# ---- Cut off -------------------------------------------------------------------------------------------
-	try 'want() { echo new | np_file "$R/etc/old.conf" 0600 "$ME"; kill -9 "$(exec sh -c "echo \$PPID")"; }' apply
+	try 'want() { echo new | np_file "$R/etc/old.conf" 0644 "$ME"; kill -9 "$(exec sh -c "echo \$PPID")"; }' apply
 	unlike "$out" '^done' "$shell: (killed in the middle)"
 	ok "$shell: (and left its folder in memory)" test -n "$(ls -d "$TMP"/run/nanopod.* 2>/dev/null)"
 	is "$(cat "$TMP/state/steps/demo.one")" begun "$shell: it was begun"
-	try 'want() { echo new | np_file "$R/etc/old.conf" 0600 "$ME"; np_has_changed && np_say "restart owed"; }' check
+	try 'want() { echo new | np_file "$R/etc/old.conf" 0644 "$ME"; np_has_changed && np_say "restart owed"; }' check
 	like "$out" '^differs finish what was begun' "$shell: check says so"
 	like "$out" '^say restart owed' "$shell: and a restart is owed though the file is right"
 	try 'undo() { np_kept "$R/etc/old.conf" "it is dear"; }' undo
@@ -127,8 +127,44 @@ end 0" "$shell: records, encoded"
 	is "$(ls "$TMP/run")" lock "$shell: the next run takes away what the killed one had in memory"
 	echo before >"$TMP/root/etc/old.conf"
 	chmod 644 "$TMP/root/etc/old.conf"
-	try 'want() { np_fail "first"; echo new | np_file "$R/etc/old.conf" 0600 "$ME"; np_dir "$R/nothing" 0700 "$ME"; }' apply
+	try 'want() { np_fail "first"; echo new | np_file "$R/etc/old.conf" 0644 "$ME"; np_dir "$R/nothing" 0700 "$ME"; }' apply
 	is "$(files)" "$before" "$shell: after a failure nothing more is changed"
+	try : undo
+
+	# ---- What is not ours ----------------------------------------------------------------------------------
+	try 'undo() { np_say "asked"; rm -f "$R/etc/hosts"; }' undo never
+	unlike "$out" '^say asked' "$shell: a step that was never begun here is not undone"
+	try 'want() { np_dir "$R/srv/share" 0755 "$ME" data; np_dir "$R/srv/empty" 0755 "$ME" data; np_changing && echo dear >"$R/srv/share/file"; :; }' apply
+	try : undo
+	like "$out" "^left $TMP/root/srv/share" "$shell: a folder of data that is not empty is said"
+	is "$(cat "$TMP/root/srv/share/file")" dear "$shell: and stays, whatever the settings say by then"
+	ok "$shell: an empty one goes" test ! -e "$TMP/root/srv/empty"
+	rm -r "$TMP/root/srv/share"
+	try 'want() { echo x | np_file "$R/etc/my\\x2ddata.mount" 0644 "$ME"; }' apply
+	ok "$shell: (a name with a backslash)" test -e "$TMP/root/etc/my\\x2ddata.mount"
+	timeout 20 true
+	try : undo
+	like "$out" '^done 0' "$shell: is undone, once"
+	is "$(files)" "$before" "$shell: all of that is as before"
+	echo precious >"$TMP/root/etc/other"
+	try 'want() { ln -s other "$R/etc/old.conf.new"; echo new | np_file "$R/etc/old.conf" 0644 "$ME"; }' apply
+	is "$(cat "$TMP/root/etc/other")" precious "$shell: nothing is written through a link that somebody laid"
+	rm -f "$TMP/root/etc/old.conf.new"
+	try : undo
+	rm -f "$TMP/root/etc/other" "$TMP/root/etc/old.conf.new"
+	try 'want() { echo token: sesame | np_file "$R/etc/config" 0600 "$ME"; }' check
+	like "$out" "^differs write $TMP/root/etc/config" "$shell: a file that not all may read differs"
+	unlike "$out" sesame "$shell: and what is in it is not shown"
+
+	# ---- Who is away -----------------------------------------------------------------------------------------
+	try 'want() { np_rows | cut -f 2 | np_file "$R/etc/names" 0644 "$ME"; }' apply
+	is "$(tr '\n' ' ' <"$TMP/root/etc/names")" "h1 h2 h3 " "$shell: a file that names all members"
+	whole=$table table=$(printf '%s\n' "$whole" | sed 2d)
+	try 'NP_UNKNOWN=n2; want() { np_rows | cut -f 2 | np_file "$R/etc/names" 0644 "$ME"; }' check
+	unlike "$out" '^differs' "$shell: one who is not reached stays in it"
+	try 'want() { np_rows | cut -f 2 | np_file "$R/etc/names" 0644 "$ME"; }' check
+	like "$out" '^differs' "$shell: one who is a member no more does not"
+	table=$whole
 	try : undo
 
 	# ---- Causes --------------------------------------------------------------------------------------------
