@@ -335,29 +335,34 @@ static const char **typed_list(const struct options *o, const char *name)
 	return list;
 }
 
-int provision_new_text(struct provision *p, char **stacks, bool comments)
+static int new_text(struct provision *p, char **stacks, bool comments, struct pssh_list *hosts)
 {
 	const char *name = option_text(p->o, "name"), **roles = typed_list(p->o, "role");
-	struct pssh_list *hosts = NULL;
-	char *nodes = NULL, *made = NULL;
+	char *nodes = nodes_text(p, hosts), *made;
 	struct fail f = { 0 };
-	int status = provision_hosts(p, &hosts);
+	int status;
 
-	if (!status) {
-		nodes = nodes_text(p, hosts);
-		made = plain_name(name ? name : option_count(p->o, "reservation") ? option_at(p->o, "reservation", 0) : *stacks ? *stacks : "cluster");
-		status = journal_check_name(name ? name : made, &f)
-			? print_fail_field(p->np, STATUS_USAGE, "--name", NULL, "%s", f.text) : STATUS_OK;
-	}
+	made = plain_name(name ? name : option_count(p->o, "reservation") ? option_at(p->o, "reservation", 0) : *stacks ? *stacks : "cluster");
+	status = journal_check_name(name ? name : made, &f)
+		? print_fail_field(p->np, STATUS_USAGE, "--name", NULL, "%s", f.text) : STATUS_OK;
 	if (!status && cluster_write(made, nodes, (const char *const *)(void *)stacks, (const char *const[]){ NULL }, roles, p->folder,
 	    comments, &p->text, &f))
 		status = print_fail(p->np, f.code == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
 	if (!status && asprintf(&p->file, "%s", made) < 0)
 		command_nomem();
-	pssh_list_free(hosts);
 	free(nodes);
 	free(made);
 	free(roles);
+	return status;
+}
+
+int provision_new_text(struct provision *p, char **stacks, bool comments)
+{
+	struct pssh_list *hosts = NULL;
+	int status = provision_hosts(p, &hosts);
+
+	status = status ? status : new_text(p, stacks, comments, hosts);
+	pssh_list_free(hosts);
 	return status;
 }
 
@@ -439,10 +444,100 @@ int provision_take_cluster(struct provision *p, const char *word)
 	return take_word(p, word, false, true);
 }
 
-int provision_take(struct provision *p, char **words)
+/* ---- More stacks for a cluster that there is ------------------------------------------------------- */
+
+/* How many of its members are among these hosts; of: how many it has. */
+static size_t common(const char *cluster, const struct pssh_list *hosts, size_t *of)
 {
+	struct fail f = { 0 };
+	size_t same = 0;
+	struct buf known;
+
+	*of = 0;
+	buf_init(&known, 8 << 20);
+	if (journal_members(cluster, &known, &f) == 0 && known.len)
+		for (char *line = known.data, *name; (name = strsep(&line, "\n"));) {
+			*of += *name != '\0';
+			for (size_t i = 0; *name && i < pssh_list_count(hosts); i++)
+				same += strcmp(name, pssh_list_get(hosts, i)) == 0;
+		}
+	buf_release(&known);
+	return same;
+}
+
+static bool is_cluster_of(const char *cluster, const struct pssh_list *hosts)
+{
+	size_t of;
+
+	return common(cluster, hosts, &of) == pssh_list_count(hosts) && of == pssh_list_count(hosts);
+}
+
+/* The one with just these nodes, whatever it is called; NULL. malloc'd. */
+static char *cluster_of(const struct pssh_list *hosts)
+{
+	char **names = journal_clusters(), *found = NULL;
+
+	for (char **n = names; *n; n++) {
+		if (!found && is_cluster_of(*n, hosts))
+			found = *n;
+		else
+			free(*n);
+	}
+	free(names);
+	return found;
+}
+
+static int add_stacks(struct provision *p, char **stacks)
+{
+	struct fail f = { 0 };
+
+	for (char **s = stacks; *s; s++)
+		if (clusteredit_stack(p->file, &p->text, *s, &f))
+			return print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text);
+	return STATUS_OK;
+}
+
+/* Nodes that are a cluster already are not taken from it by naming one more stack: its file gets that too. */
+static int join_kept(struct provision *p, char **stacks, const struct pssh_list *hosts, bool *joined)
+{
+	char *name = option_given(p->o, "name") || option_count(p->o, "reservation") ? NULL : cluster_of(hosts);
+	size_t of, same;
 	int status;
 
+	if (!name && !(name = strdup(p->file)))
+		command_nomem();
+	same = common(name, hosts, &of);
+	*joined = same > 0;
+	if (!same) {
+		free(name);
+		return STATUS_OK;
+	}
+	free(p->file);
+	p->file = NULL;
+	buf_clear(&p->text);
+	status = take_kept(p, name);
+	if (!status && (same != of || same != pssh_list_count(hosts)) && !option_count(p->o, "reservation"))
+		status = print_fail(p->np, STATUS_CONFLICT, "'nanopod provision add' and 'drop' change its nodes; '--name' makes another cluster",
+			"the cluster '%s' has %zu nodes, of which %zu are among the %zu that are named", name, of, same, pssh_list_count(hosts));
+	free(name);
+	return status ? status : add_stacks(p, stacks);
+}
+
+static int take_stacks(struct provision *p, char **stacks)
+{
+	struct pssh_list *hosts = NULL;
+	bool joined = false;
+	int status = provision_hosts(p, &hosts);
+
+	status = status ? status : new_text(p, stacks, true, hosts);
+	status = status ? status : join_kept(p, stacks, hosts, &joined);
+	status = status ? status : lay_options(p, joined, true);
+	pssh_list_free(hosts);
+	return status ? status : provision_read(p);
+}
+
+int provision_take(struct provision *p, char **words)
+{
 	if (!select_given(p->o)) {
 		if (!*words)
 			return print_fail(p->np, STATUS_USAGE, "'nanopod provision FILE.yaml', or 'nanopod provision -w HOSTS STACK'", "which cluster?");
@@ -456,8 +551,5 @@ int provision_take(struct provision *p, char **words)
 		if (is_path(*w))
 			return print_fail(p->np, STATUS_USAGE, "a file says its nodes itself; 'nanopod provision add' adds some",
 				"-w and -r go with stacks, and '%.80s' is a file", *w);
-	status = provision_new_text(p, words, true);
-	if (!status)
-		status = lay_options(p, false, true);
-	return status ? status : provision_read(p);
+	return take_stacks(p, words);
 }

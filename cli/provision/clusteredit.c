@@ -231,3 +231,84 @@ int clusteredit_nodes(const char *file, struct buf *text, const char *hosts, str
 	conf_free(conf);
 	return rc;
 }
+
+/* In lines of their own: one more behind the last, and all that is said by comments stays. */
+static int add_line(const struct conf *stacks, struct buf *text, const char *stack, struct buf *out)
+{
+	size_t at = line_start(text, (stacks->end_line > stacks->line ? stacks->end_line : stacks->line) + 1);
+	int rc = buf_add(out, buf_text(text), at);
+
+	if (!rc && at && out->data[at - 1] != '\n')
+		rc = buf_addc(out, '\n');
+	rc = rc ? rc : put_key(out, stack, stacks->items[0].column - 1);
+	rc = rc ? rc : buf_adds(out, " {}\n");
+	return rc ? rc : buf_add(out, buf_text(text) + at, text->len - at);
+}
+
+static int add_stack(const struct conf_file *conf, struct buf *text, const char *stack, struct fail *f)
+{
+	const struct conf *stacks = conf_get(&conf->root, "stacks");
+	struct buf out;
+	int rc;
+
+	if (stacks && stacks->type == CONF_MAP && conf_get(stacks, stack))
+		return 0;
+	buf_init(&out, text->max);
+	if (stacks && stacks->type == CONF_MAP && stacks->count && !stacks->flow && stacks->items[0].column > 1) {
+		rc = add_line(stacks, text, stack, &out);
+		if (!rc) {
+			buf_release(text);
+			*text = out;
+			return 0;
+		}
+		buf_release(&out);
+		return fail_set(f, rc, "cannot change '%s': it would be too large", conf->name);
+	}
+	rc = buf_adds(&out, "stacks:");
+	if (!rc && stacks && stacks->type == CONF_MAP && stacks->count)
+		rc = put_value(&out, stacks, NULL, NULL, 2);
+	else
+		rc = rc ? rc : buf_addc(&out, '\n');
+	rc = rc ? rc : put_key(&out, stack, 2);
+	rc = rc ? rc : buf_adds(&out, " {}\n");
+	rc = rc ? fail_set(f, rc, "cannot change '%s': it would be too large", conf->name)
+		: replace_top(conf, text, stacks, buf_text(&out), f);
+	buf_release(&out);
+	return rc;
+}
+
+static bool has_stack(const char *name, const struct buf *text, const char *stack)
+{
+	const struct conf *stacks;
+	struct conf_file *conf;
+	bool has;
+
+	if (conf_parse(name, buf_text(text), text->len, &conf, NULL))
+		return false;
+	stacks = conf_get(&conf->root, "stacks");
+	has = stacks && stacks->type == CONF_MAP && conf_get(stacks, stack);
+	conf_free(conf);
+	return has;
+}
+
+int clusteredit_stack(const char *file, struct buf *text, const char *stack, struct fail *f)
+{
+	struct conf_file *conf;
+	struct buf made;
+	int rc = conf_parse(file, buf_text(text), text->len, &conf, f);
+
+	if (rc)
+		return rc;
+	buf_init(&made, text->max);
+	rc = buf_add(&made, buf_text(text), text->len) ? fail_set(f, -ENOMEM, "out of memory") : add_stack(conf, &made, stack, f);
+	conf_free(conf);
+	if (!rc && !has_stack(file, &made, stack))
+		rc = fail_set(f, -EINVAL, "cannot add '%s' to '%s' without harm; edit it by hand", stack, file);
+	if (rc) {
+		buf_release(&made);
+		return rc;
+	}
+	buf_release(text);
+	*text = made;
+	return 0;
+}

@@ -17,6 +17,8 @@ int clusteredit_set(const char *file, struct buf *text, const char *const *keys,
 /* "stacks.slurm.accounting" as keys; -EINVAL where that is none. */
 int clusteredit_set_dotted(const char *file, struct buf *text, const char *above, const char *dotted, const char *value, struct fail *f);
 
+/* One more stack, with its defaults; nothing where it is there. */
+int clusteredit_stack(const char *file, struct buf *text, const char *stack, struct fail *f);
 /* The nodes are these from now on, instead of what it said. */
 int clusteredit_nodes(const char *file, struct buf *text, const char *hosts, struct fail *f);
 

@@ -148,6 +148,32 @@ static const char *edit(const char *from, const char *dotted, const char *value)
 	return buf_text(&text);
 }
 
+static const char *more(const char *from, const char *stack)
+{
+	static struct buf text;
+	struct fail why = { 0 };
+
+	buf_release(&text);
+	buf_init(&text, 65536);
+	if (buf_adds(&text, from))
+		return "";
+	if (clusteredit_stack("f", &text, stack, &why))
+		return why.text[0] ? "refused" : "";
+	return buf_text(&text);
+}
+
+static void test_more(void)
+{
+	is_str(more("stacks:\n  slurm:   # why\n    accounting: no\n    # an end\nroles: {x: n1}\n", "ray"),
+		"stacks:\n  slurm:   # why\n    accounting: no\n  ray: {}\n    # an end\nroles: {x: n1}\n", "one more stack: what stands there stays");
+	is_str(more("stacks:\n    slurm: {}", "ray"), "stacks:\n    slurm: {}\n    ray: {}\n", "in a last line without an end");
+	is_str(more("stacks: {slurm: {a: b}}\nroles: {}\n", "ray"), "stacks:\n  slurm:\n    a: b\n  ray: {}\nroles: {}\n", "where they stand in {}");
+	is_str(more("cluster: a\n", "ray"), "cluster: a\nstacks:\n  ray: {}\n", "where there is none");
+	is_str(more("stacks: {}\n", "ray"), "stacks:\n  ray: {}\n", "nor one in {}");
+	is_str(more("stacks: {ray: {a: b}}\n", "ray"), "stacks: {ray: {a: b}}\n", "one that is there");
+	is_str(more("{stacks: {a: {}}}\n", "ray"), "refused", "a file that is all {}");
+}
+
 static void test_edit(void)
 {
 	static const char file[] = "cluster: a # mine\nnodes: {from: reservation/r}\nstacks:\n  # why\n  slurm: {accounting: yes, partitions: {gpu: {nodes: w}}}\n"
@@ -176,5 +202,6 @@ int main(void)
 	test_json();
 	test_rows();
 	test_edit();
+	test_more();
 	return done();
 }
