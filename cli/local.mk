@@ -83,6 +83,7 @@ libcli_la_SOURCES += \
 	cli/provision/engine_core.c \
 	cli/provision/engine_gift.c \
 	cli/provision/engine_lock.c \
+	cli/provision/engine_old.c \
 	cli/provision/engine_part.h \
 	cli/provision/engine_plan.c \
 	cli/provision/engine_remove.c \

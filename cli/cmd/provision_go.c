@@ -260,13 +260,13 @@ static int fatal(int status)
 	return status != STATUS_OK && status != STATUS_PARTLY;
 }
 
-static int do_it(struct provision *p, const char *verb)
+static int do_it(struct provision *p, const char *verb, bool strict)
 {
 	int64_t began = clock_ms();
 	char took[32];
 	int status = keep(p);
 
-	status = status ? status : engine_apply(p->e);
+	status = status ? status : engine_apply(p->e, strict);
 	if (!status && !option_given(p->o, "no-verify"))
 		status = engine_verify(p->e);
 	status = provision_end(p, verb, status);
@@ -304,7 +304,7 @@ int provision_apply(struct provision *p, const char *verb, bool asked)
 	if (option_given(p->o, "dry-run"))
 		return provision_end(p, NULL, status);
 	rc = asked ? STATUS_OK : provision_agree(p, "Do it?");
-	return rc ? rc : provision_worse(status, do_it(p, verb));
+	return rc ? rc : provision_worse(status, do_it(p, verb, !asked && !option_given(p->o, "yes")));
 }
 
 int provision_cluster(struct nanopod *np, const struct options *o, char **words)

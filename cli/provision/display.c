@@ -19,7 +19,7 @@ struct display {
 	FILE *results;
 	struct liverows *live;
 	struct notelist told;
-	size_t planned;          /* notes before this place were shown as a plan already */
+	bool planned;            /* the plan was shown */
 	size_t done, failed, held, broken;
 	bool mute;
 	uint64_t seq;
@@ -206,7 +206,10 @@ static void tell(struct display *d, const struct note *n)
 	case NOTE_LEFT:
 		put_line(d, d->results, COLOR_NONE, n, "left: ");
 		break;
-	case NOTE_DIFFERS:
+	case NOTE_DIFFERS: /* the plan is shown whole; this is what it did not have */
+		if (d->planned)
+			put_line(d, d->np->err, COLOR_YELLOW, n, "differs too: ");
+		break;
 	case NOTE_TICK:
 		break;
 	}
@@ -222,8 +225,6 @@ void display_note(void *display, const struct note *n)
 {
 	struct display *d = display;
 
-	if (n->kind == NOTE_DIFFERS && d->planned) /* planned once more, just before it was done */
-		return;
 	if (is_kept(n))
 		notelist_add(&d->told, n);
 	if (for_people(d)) {
@@ -294,7 +295,7 @@ void display_plan(struct display *d, bool diffs, FILE *out)
 	struct notegroup *groups;
 
 	display_quiet(d);
-	d->planned = d->told.count + 1;
+	d->planned = true;
 	if (!for_people(d))
 		return;
 	notelist_groups(&d->told, NOTE_DIFFERS, diffs, d->c->members, d->c->count, &groups, &count);

@@ -261,6 +261,7 @@ int engine_open(const struct engine_options *o, struct cluster *c, struct journa
 	*e = (struct engine){ .np = o->np, .o = *o, .c = c, .j = j };
 	list_init(&e->tasks);
 	list_init(&e->gifts);
+	table_init(&e->shown);
 	buf_init(&e->table, 16 << 20);
 	name_owner(e);
 	e->nodes = calloc(c->count + 1, sizeof *e->nodes);
@@ -269,13 +270,15 @@ int engine_open(const struct engine_options *o, struct cluster *c, struct journa
 		command_nomem();
 	if (graph_new(c, &g, &f) != 0)
 		status = print_fail(o->np, STATUS_USAGE, NULL, "%s", f.text);
-	graph_free(g);
 	e->lib = read_common(e, "lib.sh", &status);
 	e->facts_script = read_common(e, "facts.sh", &status);
 	if (!status)
 		status = remote_open(o->np, c->members, c->count, &e->r);
 	if (!status)
 		status = look_around(e);
+	if (!status)
+		engine_old_find(e, g);
+	graph_free(g);
 	if (status) {
 		engine_free(e);
 		return status;
@@ -301,8 +304,10 @@ void engine_free(struct engine *e)
 		facts_release(&e->facts[m]);
 		free(e->nodes[m].why);
 	}
+	engine_old_free(e);
 	gate_release(&e->findings);
 	buf_release(&e->table);
+	table_release(&e->shown);
 	free(e->works);
 	free(e->nodes);
 	free(e->facts);

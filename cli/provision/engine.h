@@ -70,8 +70,12 @@ const struct findings *engine_findings(const struct engine *e);
 /* How the nodes differ from the file. *changes: how many things; nodes that cannot be looked at are no changes, but failed. */
 int engine_plan(struct engine *e, size_t *changes);
 
-/* Takes the locks of all nodes, plans again what others may have changed since, and does it. STATUS_PARTLY where some failed. */
-int engine_apply(struct engine *e);
+/*
+ * Takes the locks of all nodes, plans again what others may have changed since, and does it; then what the file has no more
+ * is undone. strict: somebody said yes to the plan: what it did not show is not done, STATUS_CONFLICT. STATUS_PARTLY where
+ * some failed.
+ */
+int engine_apply(struct engine *e, bool strict);
 
 int engine_verify(struct engine *e);                     /* STATUS_CHECK where something is not as it should be */
 int engine_remove(struct engine *e, bool force);         /* all stacks of the cluster, backwards, on its members */

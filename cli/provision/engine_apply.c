@@ -108,8 +108,45 @@ static void say_blocked(struct engine *e)
 	}
 }
 
-int engine_apply(struct engine *e)
+/* Others, and the notes, are not told once more. */
+static void look_quietly(struct engine *e)
 {
+	e->phase = ENGINE_PLAN;
+	e->quiet = true;
+	engine_look(e);
+	e->quiet = false;
+	e->phase = ENGINE_APPLY;
+}
+
+static void do_all(struct engine *e)
+{
+	touch(e);
+	if (!e->stops)
+		drive(e);
+	if (!e->stops)
+		say_blocked(e);
+}
+
+/* Only when all that takes its place is there. What both had a part in is as it was before: it is looked at once more. */
+static void leave_old(struct engine *e, size_t lost)
+{
+	if (!engine_old_count(e) || e->stops)
+		return;
+	if (e->lost != lost || e->g->stopped) {
+		engine_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true,
+			.text = "what the cluster file does not ask for any more is left as it is until the rest is done" });
+		return;
+	}
+	engine_old_undo(e);
+	if (e->stops)
+		return;
+	look_quietly(e);
+	do_all(e);
+}
+
+int engine_apply(struct engine *e, bool strict)
+{
+	size_t lost = e->lost;
 	int status;
 
 	engine_phase(e, ENGINE_APPLY, "apply");
@@ -118,18 +155,15 @@ int engine_apply(struct engine *e)
 	status = engine_lock(e);
 	if (status)
 		return status;
-	e->phase = ENGINE_PLAN;
-	e->quiet = true;
-	engine_look(e);
-	e->quiet = false;
-	e->phase = ENGINE_APPLY;
-	touch(e);
-	if (!e->stops)
-		drive(e);
-	if (!e->stops)
-		say_blocked(e);
+	look_quietly(e);
+	if (strict && e->fresh && !e->stops) {
+		status = print_fail(e->np, STATUS_CONFLICT, "look at it again", "the nodes have changed since the plan was shown: nothing was changed");
+	} else {
+		do_all(e);
+		leave_old(e, lost);
+	}
 	engine_gift_forget(e, NULL);
 	e->planned_at = 0;
 	engine_unlock(e);
-	return engine_status(e);
+	return status && !e->stops ? status : engine_status(e);
 }

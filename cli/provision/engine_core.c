@@ -11,7 +11,9 @@
 #include "cli/print.h"
 #include "cli/provision/engine_part.h"
 
-enum { LOG_BYTES = 64 << 20, TEXT_MAX = 16384, BEAT_MS = 20000 };
+enum { LOG_BYTES = 64 << 20, TEXT_MAX = 16384, BEAT_MS = 20000, RECORDS = 20000, RECORD_BYTES = 16 << 20 };
+
+static const char flooded[] = "it says more than it may: its script was ended";
 
 void engine_say(struct engine *e, const struct note *n)
 {
@@ -60,16 +62,11 @@ struct work *engine_find(struct engine *e, size_t member, const char *stack, con
 	return NULL;
 }
 
-void engine_graph(struct engine *e)
+void engine_graph_is(struct engine *e, struct graph *g)
 {
-	struct fail f = { 0 };
-
 	graph_free(e->g);
 	free(e->works);
-	e->g = NULL;
-	/* A ring was said at the beginning. */
-	if (graph_new(e->c, &e->g, &f) != 0)
-		command_nomem();
+	e->g = g;
 	e->works = calloc(e->g->count + 1, sizeof *e->works);
 	if (!e->works)
 		command_nomem();
@@ -78,6 +75,17 @@ void engine_graph(struct engine *e)
 	for (size_t m = 0; m < e->c->count; m++)
 		if (!engine_in(e, m))
 			graph_lose(e->g, m);
+}
+
+void engine_graph(struct engine *e)
+{
+	struct fail f = { 0 };
+	struct graph *g;
+
+	/* A ring was said at the beginning. */
+	if (graph_new(e->c, &g, &f) != 0)
+		command_nomem();
+	engine_graph_is(e, g);
 }
 
 /* ---- Tasks ---------------------------------------------------------------------------------- */
@@ -202,6 +210,23 @@ static void begin_work(struct engine *e, struct engine_task *t, const struct rem
 	t->open++;
 }
 
+/* To whoever looked at a plan before: what it did not show. */
+static bool is_news(struct engine *e, const struct engine_task *t, const char *text)
+{
+	const struct work *w = t->now ? t->now : t->work;
+	bool news;
+	char *key;
+
+	if (asprintf(&key, "%zu %s.%s %s", t->member, w ? w->use->stack->name : "", w ? w->step->name : "", text) < 0)
+		command_nomem();
+	news = !e->quiet || (e->planned_at && !table_get(&e->shown, key));
+	e->fresh += news && e->quiet;
+	if (news && table_set(&e->shown, key, e) != 0)
+		command_nomem();
+	free(key);
+	return news;
+}
+
 static void take_differs(struct engine *e, struct engine_task *t, const char *text)
 {
 	t->differs++;
@@ -209,7 +234,7 @@ static void take_differs(struct engine *e, struct engine_task *t, const char *te
 		put(&t->still, text, true);
 		return;
 	}
-	if (e->phase == ENGINE_PLAN && !e->quiet)
+	if ((e->phase == ENGINE_PLAN || e->phase == ENGINE_CALL) && is_news(e, t, text))
 		hold(e, t, NOTE_DIFFERS, text, true);
 }
 
@@ -247,10 +272,26 @@ static void take_done(struct engine *e, struct engine_task *t, const struct remo
 		t->record(e, t, ev);
 }
 
+/* What is told is kept: a node must not fill memory and disk with it. */
+static bool too_much(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	if (t->flooded)
+		return true;
+	t->records++;
+	for (size_t i = 0; i < ev->count; i++)
+		t->record_bytes += strlen(ev->words[i]);
+	t->flooded = t->records > RECORDS || t->record_bytes > RECORD_BYTES;
+	if (t->flooded && t->job)
+		remote_cancel(e->r, t->job);
+	return t->flooded;
+}
+
 static void take_record(struct engine *e, struct engine_task *t, const struct remote_event *ev)
 {
 	const char *name = ev->words[0], *text = ev->count > 1 ? ev->words[1] : "";
 
+	if (too_much(e, t, ev))
+		return;
 	if (strcmp(name, "work") == 0) {
 		begin_work(e, t, ev);
 	} else if (strcmp(name, "differs") == 0) {
@@ -411,6 +452,11 @@ void engine_turn(struct engine *e)
 		if (!t)
 			break;
 		engine_task_flush(e, t);
+		if (t->flooded) {
+			ev.ok = ev.lost = false;
+			ev.status = -1;
+			ev.text = flooded;
+		}
 		t->job = NULL;
 		t->ended(e, t, &ev);
 		break;

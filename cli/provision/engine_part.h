@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/list.h"
+#include "base/table.h"
 #include "cli/provision/engine.h"
 #include "cli/provision/graph.h"
 #include "cli/provision/remote.h"
@@ -51,6 +52,8 @@ struct engine_task {
 
 	int log;
 	size_t log_left;
+	size_t records, record_bytes;
+	bool flooded;                 /* it said more than it may */
 	char log_path[512];
 	int64_t began, limit_ms;
 
@@ -96,6 +99,13 @@ struct engine {
 	bool moved;                   /* a task ended: others may begin */
 	bool quiet;                   /* a plan that is for the engine alone */
 	size_t changes, lost, bads;
+	struct table shown;           /* what a plan said that differs */
+	size_t fresh;                 /* so much differs since */
+	struct work *old;             /* what the file has no more: to be undone, in this order */
+	size_t old_count;
+	struct use **old_uses;
+	struct stack_step **old_steps;
+	size_t old_use_count, old_step_count;
 	int stops;
 	char *lib, *facts_script;
 	struct buf table;
@@ -118,6 +128,7 @@ void engine_run(struct engine *e);        /* until no task is left */
 void engine_cancel(struct engine *e);
 int engine_status(const struct engine *e);
 void engine_graph(struct engine *e);      /* a new one */
+void engine_graph_is(struct engine *e, struct graph *g);
 
 /* ---- engine_gift.c ---- */
 struct engine_gift *engine_gift_find(const struct engine *e, const char *name);
@@ -138,11 +149,19 @@ int engine_lock(struct engine *e);        /* on all nodes; an exit status */
 void engine_lock_again(struct engine *e, size_t member);
 void engine_unlock(struct engine *e);
 
+/* ---- engine_old.c: what the file has no more ---- */
+void engine_old_find(struct engine *e, const struct graph *g);
+size_t engine_old_count(const struct engine *e);   /* of nodes that can be worked on */
+void engine_old_say(struct engine *e);
+void engine_old_undo(struct engine *e);
+void engine_old_free(struct engine *e);
+
 /* ---- engine_plan.c ---- */
 void engine_look(struct engine *e);       /* checks of all works on all nodes */
 
 /* ---- engine_step.c: one work on its node, with its upload, and again after a lost connection ---- */
 void engine_step(struct engine *e, struct work *w);
 void engine_step_again(struct engine *e);   /* those whose connection was lost */
+void engine_backwards(struct engine *e);    /* undoes the graph as it is */
 
 #endif

@@ -82,6 +82,11 @@ static bool begin(struct engine *e, size_t m, int round)
 void engine_look(struct engine *e)
 {
 	e->changes = 0;
+	e->fresh = 0;
+	if (!e->quiet) {
+		table_release(&e->shown);
+		table_init(&e->shown);
+	}
 	engine_graph(e);
 	for (int round = 0; round < 2; round++) {
 		for (size_t m = 0; m < e->c->count && !e->stops; m++)
@@ -89,6 +94,9 @@ void engine_look(struct engine *e)
 				begin(e, m, round);
 		engine_run(e);
 	}
+	e->changes += engine_old_count(e);
+	if (!e->quiet)
+		engine_old_say(e);
 	e->planned_at = clock_ms();
 }
 

@@ -8,12 +8,12 @@
 int engine_remove(struct engine *e, bool force)
 {
 	int status = engine_lock(e);
-	struct work *w;
 
 	if (status)
 		return status;
 	engine_phase(e, ENGINE_REMOVE, "remove");
 	e->force = force;
+	engine_old_undo(e);
 	engine_graph(e);
 	graph_turn(e->g);
 	for (size_t m = 0; m < e->c->count; m++)
@@ -21,19 +21,8 @@ int engine_remove(struct engine *e, bool force)
 			e->g->lost[m] = false;
 			graph_lose(e->g, m);
 		}
-	e->moved = true;
-	while (!graph_over(e->g) || e->task_count) {
-		while (e->moved && !e->stops && (w = graph_next(e->g, 0)))
-			if (w->step->only_verify)
-				graph_end(e->g, w, WORK_LEFT);
-			else
-				engine_step(e, w);
-		if (graph_over(e->g) && !e->task_count)
-			break;
-		e->moved = false;
-		engine_turn(e);
-		engine_step_again(e);
-	}
+	if (!e->stops)
+		engine_backwards(e);
 	e->force = false;
 	engine_unlock(e);
 	return engine_status(e);

@@ -45,8 +45,9 @@ void engine_script_facts(const struct engine *e, struct buf *b)
 			if (buf_addf(&names, "%s%s", names.len ? " " : "", *p) != 0)
 				command_nomem();
 	add(b, "printf '\\036NP\\tclock\\t%s\\n' \"$(date +%s%N)\"\n");
+	set(b, "NP_CLUSTER", e->c->name);
 	set(b, "NP_PACKAGES", buf_text(&names));
-	add(b, "export NP_PACKAGES\n");
+	add(b, "export NP_CLUSTER NP_PACKAGES\n");
 	add(b, e->facts_script);
 	buf_release(&names);
 }
@@ -93,6 +94,20 @@ static void set_roles(const struct work *w, struct buf *b)
 	set(b, "NP_ROLES", words);
 }
 
+/* What it is given, in variables and as a text that the node keeps for undoing it. */
+static void set_settings(const struct work *w, struct buf *b)
+{
+	struct buf text;
+
+	buf_init(&text, ENGINE_SCRIPT);
+	set_roles(w, &text);
+	for (size_t i = 0; i < w->use->settings.count; i++)
+		set_setting(&text, w->use->settings.at[i].key, w->use->settings.at[i].value);
+	set(b, "NP_SETTINGS", buf_text(&text));
+	add(b, "eval \"$NP_SETTINGS\"\n");
+	buf_release(&text);
+}
+
 /* A function that calls one of the step's, in a shell of its own. */
 void engine_script_step(const struct engine *e, const struct work *w, const char *upload, bool secrets, struct buf *b)
 {
@@ -103,7 +118,6 @@ void engine_script_step(const struct engine *e, const struct work *w, const char
 	add(b, "np_step() (\n");
 	set(b, "NP_STACK", w->use->stack->name);
 	set(b, "NP_STEP", w->step->name);
-	set_roles(w, b);
 	set(b, "NP_UPLOAD", upload);
 	if (*local) {
 		buf_init(&id, 1 << 20);
@@ -115,8 +129,9 @@ void engine_script_step(const struct engine *e, const struct work *w, const char
 		buf_release(&id);
 	}
 	set(b, "NP_TAKEN_HASH", taken ? taken->hash : "");
-	for (size_t i = 0; i < w->use->settings.count; i++)
-		set_setting(b, w->use->settings.at[i].key, w->use->settings.at[i].value);
+	set_settings(w, b);
+	if (e->phase == ENGINE_REMOVE)
+		add(b, "np_was_set\n");
 	if (secrets && taken && taken->text) {
 		add(b, "np_take <<'NP_TAKEN_END'\n");
 		add(b, taken->text);
@@ -137,12 +152,20 @@ void engine_script_call(const char *function, const char *const *words, struct b
 	add(b, "\n");
 }
 
+/* Its own folder: where others may write they could hold a lock for ever, or say that another process holds it. */
+static const char lock_folder[] =
+	"mkdir -p \"${np_folder%/*}\"\nmkdir -m 700 \"$np_folder\" 2>/dev/null\n"
+	"if [ -L \"$np_folder\" ] || [ ! -d \"$np_folder\" ] || [ ! -O \"$np_folder\" ] || ! chmod 700 \"$np_folder\"; then\n"
+	"\tprintf '\\036NP\\tcause\\t%s\\n' \"'$np_folder' is no folder of root's own\"\n\texit 1\nfi\n";
+
 /* Looks, and where something differs does it and looks again. One that still runs there, its connection lost, is waited for. */
 void engine_script_apply(const struct engine *e, const struct work *w, bool force, const char *upload, struct buf *b)
 {
 	engine_script_step(e, w, upload, true, b);
-	if (buf_addf(b, "mkdir -p \"$NP_RUN/lock\" && (flock -n 9 || { np_say 'waits for a step that still runs on this node'; "
-		"flock -w %u 9; }) 9>\"$NP_RUN/lock/nanopod-step.lock\"\n", w->step->timeout_s ? w->step->timeout_s : 600) != 0)
+	add(b, "np_folder=$NP_RUN/nanopod-lock\n");
+	add(b, lock_folder);
+	if (buf_addf(b, "(flock -n 9 || { np_say 'waits for a step that still runs on this node'; flock -w %u 9; }) 9>\"$np_folder/step.lock\"\n",
+		w->step->timeout_s ? w->step->timeout_s : 600) != 0)
 		command_nomem();
 	add(b, "np_seen=$(exec 3>&1 1>&2; np_step check)\nnp_seen_status=$?\nprintf '%s\\n' \"$np_seen\" >&3\n"
 		"[ $np_seen_status = 0 ] || exit $np_seen_status\n");
@@ -165,17 +188,22 @@ static void add_name(const struct work *w, struct buf *b)
 /*
  * The lock of a node: held as long as this shell lives, which is as long as its input is open. Its file says whose it is;
  * who holds it says so again every 20 s, and one not heard of for two minutes is taken for dead: its connection was lost
- * where sshd did not notice.
+ * where sshd did not notice. Only a process that has the file open as we do is ended: its number may be another's by now.
+ * The file stays: who waits for it would lock one that nobody else finds.
  */
 static const char lock_text[] =
-	"np_file=${NANOPOD_RUN:-/run}/lock/nanopod-provision.lock\n"
-	"mkdir -p \"${np_file%/*}\" && exec 8>>\"$np_file\" || exit 1\n"
+	"np_file=$np_folder/nanopod-provision.lock\n"
+	"exec 8>>\"$np_file\" || exit 1\n"
 	"np_say() { printf '\\036NP\\t%s\\t%s\\n' \"$1\" \"$(printf '%s' \"$2\" | tr -d '%[:cntrl:]')\"; }\n"
 	"np_write() { printf '%s\\t%s\\t%s\\t%s\\n' \"$$\" \"$np_token\" \"$np_owner\" \"$np_since\" >\"$np_file\"; }\n"
+	"np_end() {\n"
+	"\tcase $np_pid in ''|0*|1|*[!0-9]*) return ;; esac\n"
+	"\t[ \"/proc/$np_pid/fd/8\" -ef \"$np_file\" ] && kill \"$np_pid\"\n"
+	"}\n"
 	"np_since=$(date '+%F %T')\n"
 	"if ! flock -n 8; then\n"
 	"\tIFS='\t' read -r np_pid np_their np_who np_when <\"$np_file\" || :\n"
-	"\tif [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; then kill \"$np_pid\" || :; fi 2>/dev/null\n"
+	"\tif [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; then np_end; fi 2>/dev/null\n"
 	"\tif ! { { [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; } && flock -w 10 8; }; then\n"
 	"\t\tnp_say held \"$np_who since $np_when\"\n"
 	"\t\texit 0\n"
@@ -183,12 +211,14 @@ static const char lock_text[] =
 	"fi\n"
 	"np_write\nnp_say locked \"$np_token\"\n"
 	"while IFS= read -r np_x <&9; do np_write; done\n"
-	"rm -f \"$np_file\"\n";
+	": >\"$np_file\"\n";
 
 void engine_script_lock(const struct engine *e, struct buf *b)
 {
 	set(b, "np_token", e->token);
 	set(b, "np_owner", e->owner);
+	add(b, "np_folder=${NANOPOD_RUN:-/run}/nanopod-lock\n");
+	add(b, lock_folder);
 	add(b, lock_text);
 }
 

@@ -168,10 +168,31 @@ void engine_step(struct engine *e, struct work *w)
 	engine_say(e, &n);
 	t->record = room_record;
 	t->stage = first_stage(e, w);
-	go(e, t);
+	if (e->nodes[w->member].locked) {
+		go(e, t);
+		return;
+	}
+	t->stage = STAGE_AWAY;
+	t->again_at = clock_ms();
+	t->give_up_at = t->again_at + BACK_MS;
 }
 
-/* Of tasks whose connection was lost: is it time? */
+/* Its own where it can be had. */
+static void lock_it(struct engine *e, struct engine_task *t, int64_t now)
+{
+	struct engine_node *n = &e->nodes[t->member];
+	char text[400];
+
+	if (*n->holder) {
+		snprintf(text, sizeof text, "its lock was lost, and the node is being provisioned by %s", n->holder);
+		over(e, t, false, text);
+	} else if (!n->lock && now >= n->lock_at) {
+		engine_lock_again(e, t->member);
+		n->lock_at = now + AGAIN_MS;
+	}
+}
+
+/* Of tasks whose connection was lost, or their node's lock: is it time? */
 void engine_step_again(struct engine *e)
 {
 	struct list *at, *tmp;
@@ -183,19 +204,39 @@ void engine_step_again(struct engine *e)
 		if (!t->work || t->job || t->stage != STAGE_AWAY)
 			continue;
 		if (e->stops || now >= t->give_up_at) {
-			over(e, t, false, e->stops ? "its connection was lost, and then it was stopped" :
-				"its connection was lost, and it did not come back");
+			over(e, t, false, !t->was_lost ? "the lock of its node was lost, and could not be taken again" :
+				e->stops ? "its connection was lost, and then it was stopped" : "its connection was lost, and it did not come back");
 			continue;
 		}
 		/* The lock of the node went with the connection. */
 		if (now < t->again_at)
 			continue;
-		if (e->nodes[t->member].locked) {
-			t->stage = first_stage(e, t->work);
-			go(e, t);
-		} else if (!e->nodes[t->member].lock && now >= e->nodes[t->member].lock_at) {
-			engine_lock_again(e, t->member);
-			e->nodes[t->member].lock_at = now + AGAIN_MS;
+		if (!e->nodes[t->member].locked) {
+			lock_it(e, t, now);
+			continue;
 		}
+		if (!t->was_lost)
+			t->give_up_at = 0;
+		t->stage = first_stage(e, t->work);
+		go(e, t);
+	}
+}
+
+void engine_backwards(struct engine *e)
+{
+	struct work *w;
+
+	e->moved = true;
+	while (!graph_over(e->g) || e->task_count) {
+		while (e->moved && !e->stops && (w = graph_next(e->g, 0)))
+			if (w->step->only_verify)
+				graph_end(e->g, w, WORK_LEFT);
+			else
+				engine_step(e, w);
+		if (graph_over(e->g) && !e->task_count)
+			break;
+		e->moved = false;
+		engine_turn(e);
+		engine_step_again(e);
 	}
 }

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 
-enum { KEY_BYTES = 100, HOST_BYTES = 253, LABEL_BYTES = 63, ADDRESS_BYTES = 64 };
+enum { KEY_BYTES = 100, HOST_BYTES = 253, LABEL_BYTES = 63, ADDRESS_BYTES = 64, NUMBER_DIGITS = 15 };
 
 /* ---- One node -------------------------------------------------------------------------- */
 
@@ -33,11 +33,35 @@ static bool value_ok(const char *value, size_t len)
 	return true;
 }
 
+static bool digits_only(const char *value)
+{
+	size_t n = strspn(value, "0123456789");
+
+	return n > 0 && n <= NUMBER_DIGITS && !value[n];
+}
+
+/* Scripts reckon with these, and write them into the files of others. */
+static int check_value(const char *key, const char *value, struct fail *f)
+{
+	static const char *const numbers[] = { "cpus", "sockets", "cores", "threads", "memory_mb", "swap_mb", "disk_free_mb", "mtu",
+		"ssh_port", "gpu_count", "gpu_usable", "rdma_count", NULL };
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._+-:()[]/";
+
+	for (const char *const *n = numbers; *n; n++)
+		if (strcmp(key, *n) == 0 && !digits_only(value))
+			return fail_set(f, -EPROTO, "the fact '%s' is no number", key);
+	if ((str_starts(key, "gpu_") && digits_only(key + 4)) || (str_starts(key, "rdma_") && digits_only(key + 5)))
+		if (value[strspn(value, plain)])
+			return fail_set(f, -EPROTO, "the fact '%s' is no name of a device", key);
+	return 0;
+}
+
 static int parse_line(const char *line, size_t len, size_t number, struct pairs *into, struct fail *f)
 {
 	const char *equals = memchr(line, '=', len);
 	size_t key_len = equals ? (size_t)(equals - line) : 0;
 	char key[KEY_BYTES + 1], value[FACTS_VALUE + 1];
+	int rc;
 
 	if (!equals || !key_ok(line, key_len))
 		return fail_set(f, -EPROTO, "line %zu of its facts is no 'key=value'", number);
@@ -50,6 +74,9 @@ static int parse_line(const char *line, size_t len, size_t number, struct pairs 
 		return fail_set(f, -EPROTO, "the fact '%s' has a control byte in it", key);
 	memcpy(value, equals + 1, len);
 	value[len] = '\0';
+	rc = check_value(key, value, f);
+	if (rc)
+		return rc;
 	if (into->count == FACTS_KEYS && !pairs_get(into, key))
 		return fail_set(f, -EPROTO, "more than %d facts", FACTS_KEYS);
 	pairs_set(into, key, value);

@@ -16,7 +16,10 @@
 
 enum { FACTS_BYTES = 256 * 1024, FACTS_KEYS = 2000, FACTS_VALUE = 4096 };
 
-/* Of one node. What a node says is never trusted: keys are [a-z0-9_], values have no control bytes, else -EPROTO. */
+/*
+ * Of one node. What a node says is never trusted: keys are [a-z0-9_], values have no control bytes, numbers are digits, devices
+ * plain words; else -EPROTO.
+ */
 struct facts {
 	bool known;             /* it was reached and answered whole */
 	char *why;              /* not known: a sentence */

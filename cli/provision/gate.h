@@ -13,12 +13,13 @@
 
 /* X(name, word): what a finding is about, and what a stack lists in `gates`. */
 #define GATES(X) \
-	X(GATE_REACH, "reach")         /* not reached, or no facts: always looked at, as the next six are */ \
+	X(GATE_REACH, "reach")         /* not reached, or no facts: always looked at, as the next seven are */ \
 	X(GATE_NAME, "name")           /* a host name that is no name, or two nodes have */ \
 	X(GATE_MACHINE, "machine-id")  /* none, or two nodes have it: one cloned from the other */ \
 	X(GATE_ADDRESS, "address")     /* none, or two nodes have it */ \
 	X(GATE_CLOCK, "clock")         /* over 60 s from the median of all: refused; over 2 s: said */ \
 	X(GATE_ROOT, "root")           /* neither root nor sudo */ \
+	X(GATE_CLUSTER, "cluster")     /* it is another cluster's */ \
 	X(GATE_SYSTEM, "system")       /* not Debian or Ubuntu, architectures differ, releases differ */ \
 	X(GATE_DISK, "disk")           /* less free than the stack's setting `disk-mb` (default 1024) */ \
 	X(GATE_DPKG, "dpkg")           /* its lock is held, or it was cut off half-way */ \

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/str.h"
 
@@ -15,9 +16,28 @@ static const char *setting_of(const struct use *u, size_t member, const char *ke
 	return u->roles[member] ? pairs_get(&u->settings, key) : NULL;
 }
 
+/* Others get it into their /etc/hosts: dots make it a name in somebody's domain, where the part before them is not the member's. */
+static bool is_own(const char *host, const char *name)
+{
+	size_t label = strcspn(name, ".");
+
+	return !strchr(host, '.') || strcasecmp(host, name) == 0 ||
+		(!name[label] && strncasecmp(host, name, label) == 0 && host[label] == '.');
+}
+
+/* The member that is known by it; that two say it of themselves is found beside. */
+static const char *whose(const struct gate_look *l, size_t m, const char *host)
+{
+	for (size_t i = 0; i < l->c->count; i++)
+		if (i != m && strcasecmp(l->c->members[i], host) == 0 && strcasecmp(facts_get(&l->all[i], "hostname"), host) != 0)
+			return l->c->members[i];
+	return NULL;
+}
+
 static void look_name(struct gate_look *l, size_t m)
 {
 	const char *host = facts_get(&l->all[m], "hostname"), *name = l->c->members[m];
+	const char *other = whose(l, m, host);
 	char hint[128];
 
 	snprintf(hint, sizeof hint, "hostnamectl set-hostname %.*s", (int)strcspn(name, ".:"), facts_hostname(name) ? name : "NAME");
@@ -27,6 +47,10 @@ static void look_name(struct gate_look *l, size_t m)
 		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s': that is none", name, host);
 	else if (strcmp(host, "localhost") == 0 || str_starts(host, "localhost."))
 		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s', as every machine's is", name, host);
+	else if (!is_own(host, name))
+		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.253s', which is another's", name, host);
+	else if (strcasecmp(host, name) != 0 && other)
+		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s', the name of another node", name, other);
 }
 
 static void look_machine(struct gate_look *l, size_t m)
@@ -233,6 +257,19 @@ static void look_other(struct gate_look *l, size_t m)
 	}
 }
 
+/* What that one needs there would be undone, or changed under its hands. */
+static void look_cluster(struct gate_look *l, size_t m)
+{
+	const char *other = facts_get(&l->all[m], "cluster");
+	char hint[320];
+
+	if (!*other)
+		return;
+	snprintf(hint, sizeof hint, "'nanopod provision drop %.40s -w %.60s' takes it out of that one; '--name %.40s' works on that one", other,
+		l->c->members[m], other);
+	gate_say(l, GATE_CLUSTER, true, m, hint, "'%s' is of the cluster '%.64s' already", l->c->members[m], other);
+}
+
 static void look_swap(struct gate_look *l, size_t m)
 {
 	long swap = facts_number(&l->all[m], "swap_mb", 0);
@@ -265,7 +302,7 @@ void gate_alone(struct gate_look *l)
 		[GATE_SYSTEM] = look_system, [GATE_DISK] = look_disk, [GATE_DPKG] = look_dpkg, [GATE_ROUTE] = look_route,
 		[GATE_NAMES] = look_names, [GATE_CGROUP] = look_cgroup, [GATE_GPU] = look_gpu, [GATE_BOOT] = look_boot,
 		[GATE_HEADERS] = look_headers, [GATE_RDMA] = look_rdma, [GATE_OTHER] = look_other, [GATE_SWAP] = look_swap,
-		[GATE_MEMORY] = look_memory,
+		[GATE_MEMORY] = look_memory, [GATE_CLUSTER] = look_cluster,
 	};
 
 	for (size_t m = 0; m < l->c->count; m++) {

@@ -107,18 +107,52 @@ static int find_ring(const struct graph *g, const struct cluster *c, struct fail
 	return rc;
 }
 
+static void *zeros(size_t count, size_t size)
+{
+	void *p = calloc(count + 1, size);
+
+	if (!p)
+		command_nomem();
+	return p;
+}
+
+static struct graph *make(size_t members)
+{
+	struct graph *g = zeros(1, sizeof *g);
+
+	g->members = members;
+	g->open = zeros(members, sizeof *g->open);
+	g->lost = zeros(members, sizeof *g->lost);
+	return g;
+}
+
+struct graph *graph_chain(const struct work *works, size_t count, size_t members)
+{
+	struct graph *g = make(members);
+
+	g->at = zeros(count, sizeof *g->at);
+	g->count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct work *w = &g->at[i];
+
+		*w = (struct work){ .use = works[i].use, .step = works[i].step, .member = works[i].member };
+		w->needs = zeros(1, sizeof *w->needs);
+		w->then = zeros(1, sizeof *w->then);
+		for (size_t k = i; k-- > 0 && !w->need_count;)
+			if (g->at[k].member == w->member) {
+				w->needs[w->need_count++] = k;
+				g->at[k].then[g->at[k].then_count++] = i;
+			}
+	}
+	begin_anew(g);
+	return g;
+}
+
 int graph_new(const struct cluster *c, struct graph **out, struct fail *f)
 {
-	struct graph *g = calloc(1, sizeof *g);
+	struct graph *g = make(c->count);
 	int rc;
 
-	if (!g)
-		command_nomem();
-	g->members = c->count;
-	g->open = calloc(c->count + 1, sizeof *g->open);
-	g->lost = calloc(c->count + 1, sizeof *g->lost);
-	if (!g->open || !g->lost)
-		command_nomem();
 	graphedge_make(g, c);
 	rc = find_ring(g, c, f);
 	if (rc) {

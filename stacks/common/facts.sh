@@ -12,6 +12,7 @@
 # dpkg free|held|broken   dpkg_holder "PID NAME"   candidate_PKG installed_PKG (with _ for what is no letter or digit)
 # gpu_count (on PCI)   gpu_N "VENDOR MODEL PCI DRIVER"   gpu_usable (with a device node of their driver)   nouveau yes|no
 # rdma_count   rdma_N "DEVICE PORT STATE RATE LINK"   secure_boot yes|no|unknown   headers yes|no
+# steps "STACK.STEP STACK.STEP …" that were begun or done here for NP_CLUSTER   cluster: another one that did some
 # other_slurm other_k3s other_kubernetes: what is there of one that nanopod did not install   k3s_server etcd
 
 LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -207,6 +208,17 @@ facts_rdma() {
 }
 
 # Of somebody else: what the undo ledgers name is ours. They are root's.
+# Markers of steps: "done TIME CLUSTER", "begun CLUSTER".
+facts_steps() {
+	set -- /var/lib/nanopod/steps/*.*
+	[ -e "$1" ] || return 0
+	awk -v ours="${NP_CLUSTER-}" '
+		FILENAME ~ /\.(owed|set|new)$/ || FNR > 1 { next }
+		ours == "" || $NF == ours { name = FILENAME; sub(/.*\//, "", name); names = names (names == "" ? "" : " ") name; next }
+		{ other = $NF }
+		END { if (names != "") print "steps=" substr(names, 1, 4000); if (other != "") print "cluster=" other }' "$@" 2>/dev/null
+}
+
 facts_others() {
 	ours=$(ls /var/lib/nanopod/undo 2>/dev/null | tr '\n' ' ')
 	case " $ours" in *" slurm "*) ;; *)
@@ -234,5 +246,6 @@ facts_dpkg
 facts_packages
 facts_gpu
 facts_rdma
+facts_steps
 facts_others
 exit 0

@@ -18,15 +18,16 @@
 #
 # Records are lines on descriptor 3 that begin with RS "NP"; all else that programs say goes to stderr.
 # $NP_STATE/undo/STACK is the undo ledger: a line "STEP KIND WORD…" (tabs) is there before its change is made.
-# $NP_STATE/steps/STACK.STEP is "begun" or "done TIME"; STACK.STEP.owed is there from a change until the step that made it
-# has succeeded: a restart is owed.
+# $NP_STATE/steps/STACK.STEP is "begun CLUSTER" or "done TIME CLUSTER"; STACK.STEP.owed is there from a change until the step
+# that made it has succeeded: a restart is owed; STACK.STEP.set are $NP_SETTINGS, the S_…= and NP_ROLES= of its last apply,
+# which np_was_set takes up again before a step is undone.
 
 exec 3>&1 1>&2
 umask 022
 LC_ALL=C DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export LC_ALL DEBIAN_FRONTEND PATH
 unset LANG LANGUAGE LD_PRELOAD
-NP_STATE=/var/lib/nanopod NP_RUN=/run NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_UNKNOWN='' NP_TAKEN='' NP_TAKEN_HASH=''
+NP_STATE=/var/lib/nanopod NP_RUN=/run NP_CLUSTER='' NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_UNKNOWN='' NP_TAKEN='' NP_TAKEN_HASH=''
 np_rs=$(printf '\036NP') np_tab='	' np_changed='' np_failed='' np_locked='' np_room=''
 
 # ---- Records -----------------------------------------------------------------------------------------------------
@@ -89,7 +90,8 @@ np_work() {
 	trap 'exit 130' INT
 	trap 'exit 141' PIPE
 	if np_changing; then
-		{ mkdir -p "$NP_RUN/lock" && exec 9>"$NP_RUN/lock/nanopod-step.lock"; } || exit
+		# Not in a folder where others may write: whoever holds the lock stops all.
+		{ mkdir -p "$NP_RUN" && (umask 077; mkdir -p "$NP_RUN/nanopod-lock") && [ ! -L "$NP_RUN/nanopod-lock" ] && exec 9>"$NP_RUN/nanopod-lock/step.lock"; } || exit
 		flock -n 9 || { np_say "waits for another step on this node" && flock -w 600 9; } || { np_fail "another step still runs on this node"; exit 1; }
 		np_locked=1
 	fi
@@ -108,10 +110,10 @@ np_run() {
 	case $1 in check|apply) np_defined "$1" || ! np_defined want || np_function=want ;; esac
 	shift
 	case $NP_MODE in
-	check) ! grep -qsx begun "$np_marker" || np_differs "finish what was begun" ;;
+	check) ! grep -qs ^begun "$np_marker" || np_differs "finish what was begun" ;;
 	# What never was begun here is not undone: what looks like ours is somebody else's.
 	undo) [ -e "$np_marker" ] || grep -q "^$NP_STEP$np_tab" "$(np_book)" 2>/dev/null || return 0 ;;
-	apply) np_state && np_mark begun || return ;;
+	apply) np_state && np_keep_settings && np_mark "begun $NP_CLUSTER" || return ;;
 	esac
 	if np_defined "$np_function"; then
 		"$np_function" "$@" || np_note_failure
@@ -120,10 +122,14 @@ np_run() {
 	fi
 	! np_has_failed || return 1
 	case $NP_MODE in
-	apply) np_keep_rows && np_mark "done $(date +%s)" && rm -f "$np_marker.owed" ;;
-	undo) np_undo && rm -f "$np_marker" "$np_marker.owed" && np_tidy ;;
+	apply) np_keep_rows && np_mark "done $(date +%s) $NP_CLUSTER" && rm -f "$np_marker.owed" ;;
+	undo) np_undo && rm -f "$np_marker" "$np_marker.owed" "$np_marker.set" && np_tidy ;;
 	esac
 }
+# With the settings of now nothing could be undone that others made.
+np_keep_settings() { [ -z "${NP_SETTINGS-}" ] || { (umask 077; printf '%s\n' "$NP_SETTINGS" >"$np_marker.set.new") && mv -f "$np_marker.set.new" "$np_marker.set"; } || np_fail "cannot write '$np_marker.set'$(np_disk "$NP_STATE")"; }
+# shellcheck disable=SC1090
+np_was_set() { [ ! -f "$NP_STATE/steps/$NP_STACK.$NP_STEP.set" ] || . "$NP_STATE/steps/$NP_STACK.$NP_STEP.set"; }
 np_mark() { { printf '%s\n' "$1" >"$np_marker.new" && mv -f "$np_marker.new" "$np_marker"; } || np_fail "cannot write '$np_marker'$(np_disk "$NP_STATE")"; }
 
 np_done() {
@@ -135,7 +141,7 @@ np_done() {
 }
 
 np_end() { np_record end "${1:-0}"; }
-np_state() { { [ -d "$NP_STATE/steps" ] && [ -d "$NP_STATE/undo" ]; } || { mkdir -p "$NP_STATE" && chmod 755 "$NP_STATE" && mkdir -p "$NP_STATE/undo" && (umask 077; mkdir -p "$NP_STATE/steps"); } || np_fail "cannot write '$NP_STATE'$(np_disk /var/lib)"; }
+np_state() { { [ -d "$NP_STATE/steps" ] && [ -d "$NP_STATE/undo" ]; } || { mkdir -p "$NP_STATE" && chmod 755 "$NP_STATE" && mkdir -p "$NP_STATE/undo" "$NP_STATE/steps"; } || np_fail "cannot write '$NP_STATE'$(np_disk /var/lib)"; }
 # What is full, as a clause; nothing where it is not.
 np_disk() { df -Pk "$1" 2>/dev/null | awk 'NR == 2 && $4 < 1024 { printf ": no space left on %s", $6 }'; }
 
@@ -519,7 +525,7 @@ np_undo_package() {
 	np_mine=$(awk -F '\t' -v s="$NP_STEP" '$1 == s && $2 == "package" { print $3 }' "$np_file" | sort -u)
 	np_mine=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $np_mine 2>/dev/null | sed -n '/^not-installed/!s/.* //p' | sort -u)
 	[ -n "$np_mine" ] || return 0
-	awk -F '\t' -v mine="$np_file" '$2 == "want" && FILENAME != mine { print $3 }' $np_books 2>/dev/null | sort -u >"$np_room/wanted"
+	awk -F '\t' -v mine="$np_file" -v s="$NP_STEP" '$2 == "want" && (FILENAME != mine || $1 != s) { print $3 }' $np_books 2>/dev/null | sort -u >"$np_room/wanted"
 	np_apt -s purge $np_mine >"$np_room/apt" 2>&1 || { np_apt_cause "cannot remove packages"; return 1; }
 	awk '$1 == "Purg" || $1 == "Remv" { print $2 }' "$np_room/apt" | sort -u >"$np_room/going"
 	printf '%s\n' $np_mine | comm -13 - "$np_room/going" >"$np_room/others"
@@ -541,7 +547,7 @@ np_undo_package() {
 # np_heirs FILE: packages that stay: of the stack that wants them, else said.
 np_heirs() {
 	[ -s "$1" ] || return 0
-	np_heir=$(awk -F '\t' -v mine="$np_file" '$2 == "want" && FILENAME != mine { print FILENAME "\t" $1; exit }' $np_books 2>/dev/null)
+	np_heir=$(awk -F '\t' -v mine="$np_file" -v s="$NP_STEP" '$2 == "want" && (FILENAME != mine || $1 != s) { print FILENAME "\t" $1; exit }' $np_books 2>/dev/null)
 	while IFS= read -r np_name; do
 		if [ -n "$np_heir" ]; then np_append "${np_heir%%"$np_tab"*}" "${np_heir#*"$np_tab"}${np_tab}package$np_tab$np_name"
 		else np_left "package $np_name: others need it"

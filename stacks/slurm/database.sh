@@ -45,6 +45,8 @@ want() {
 	if ! known; then
 		np_changing || np_differs "make the database slurm_acct_db"
 		if np_changing; then
+			# A database of that name that was there is not ours to remove.
+			[ -n "$(echo "SHOW DATABASES LIKE 'slurm\\_acct\\_db'" | sql)" ] || np_ledger database slurm_acct_db || return 1
 			printf '%s\n' "CREATE DATABASE IF NOT EXISTS slurm_acct_db;" "CREATE USER IF NOT EXISTS slurm@localhost;" \
 				"ALTER USER slurm@localhost IDENTIFIED BY '$pass';" "GRANT ALL ON slurm_acct_db.* TO slurm@localhost;" | sql ||
 				{ np_fail "MariaDB does not make the database"; return 1; }
@@ -67,8 +69,8 @@ verify() {
 	fi
 }
 
-# A database that was there before is not ours to remove, but its part of us is; the package's goes with its folder.
-undo() {
+# Where MariaDB itself came with us it goes with its folder.
+np_undo_database() {
 	grep -qs "${np_tab}tree${np_tab}/var/lib/mysql${np_tab}" "$(np_book)" && return
-	! np_active mariadb || printf '%s\n' "DROP DATABASE IF EXISTS slurm_acct_db;" "DROP USER IF EXISTS slurm@localhost;" | sql
+	! np_active mariadb || printf '%s\n' "DROP DATABASE IF EXISTS $1;" "DROP USER IF EXISTS slurm@localhost;" | sql
 }

@@ -6,13 +6,15 @@
 . "$(dirname "$0")/../lib/sshd.sh"
 
 need jq
+PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
 cd "$TMP" || exit 99
 NANOPOD_STACKS=$TMP/stacks XDG_STATE_HOME=$TMP/kept
 export NANOPOD_STACKS XDG_STATE_HOME
 cp -r "$SRC/tests/fixtures/engine" stacks && chmod -R u+w stacks && mkdir -p stacks/common || exit 99
 # shellcheck disable=SC2016
 sed 's|/var/lib/nanopod|$NANOPOD_STATE/np|g; s|NP_RUN=/run|NP_RUN=$NANOPOD_RUN|' "$SRC/stacks/common/lib.sh" >stacks/common/lib.sh
-cp "$SRC/stacks/common/facts.sh" stacks/common/
+# shellcheck disable=SC2016
+sed 's|/var/lib/nanopod|$NANOPOD_STATE/np|g; s|"$1" ] .. return 0|"$1" ] \|\| return 0|' "$SRC/stacks/common/facts.sh" >stacks/common/facts.sh
 
 # A node a1, b1 …, with the shell that its commands are given found in $TMP/X/bin first.
 : >config
@@ -28,6 +30,7 @@ cluster: toys
 nodes: {hosts: 'a1,b1,c1'}
 stacks: {toy: {}}
 END
+sed 's/{toy: {}}/{toy: {}, top: {}}/' toys.yaml >tops.yaml
 skip=''
 for gate in name machine-id address root dpkg system disk route mtu names clock memory; do skip="$skip --skip-gate $gate"; done
 p() { verb=$1; shift; timeout -k 5 60 "$NANOPOD" provision "$verb" -F "$TMP/config" $skip "$@" </dev/null; }
@@ -114,9 +117,108 @@ wait $pid; status=$?
 is "$status" 130 "Ctrl-C twice breaks it off"
 unlike "$(cat out)" "was slow" "nothing was done to its end"
 
+# ---- Locks ----
+forget
+lock_of() { echo "$1/run/nanopod-lock/nanopod-provision.lock"; }
+p_begin --set toy.slow=40 toys.yaml
+wait_for 20 applying b || diag "$(cat out)"
+is "$(stat -c %a a/run/nanopod-lock)" 700 "locks are where nobody else may write"
+kill "$(cut -f 1 "$(lock_of a)")"
+exec 7>>"$(lock_of a)"
+flock -w 10 7 || diag "a's lock is still held"
+printf '1\tother\tpat@home\ttoday\n' >"$(lock_of a)"
+wait $pid; status=$?
+exec 7>&-
+is "$status" 10 "a node whose lock somebody else took" || diag "$(cat out)"
+like "$(cat out)" "a1.*being provisioned by pat@home since today" "is left to them"
+unlike "$(state a)" last "and no other step is begun there"
+exec 7<"$(lock_of a)"
+run_is 0 "apply goes on then" p apply -y toys.yaml
+ok "the file of the lock stays" [ "/proc/$$/fd/7" -ef "$(lock_of a)" ]
+exec 7<&-
+
+forget
+sleep 300 &
+innocent=$!
+exec 7>>"$(lock_of a)"
+flock 7
+printf '%s\tother\tpat@home\tlong ago\n' "$innocent" >"$(lock_of a)"
+touch -d '10 minutes ago' "$(lock_of a)"
+run_is 5 "a lock that nobody has been heard of for long" timeout 40 "$NANOPOD" provision apply -y -F "$TMP/config" $skip toys.yaml
+ok "a process that only its file names is not ended" [ -d "/proc/$innocent" ]
+exec 7>&-
+kill "$innocent"; wait "$innocent" 2>/dev/null
+
+# ---- What nobody was shown ----
+forget
+: >a/state/moving
+run p apply -y --set toy.more=yes toys.yaml
+is "$status" 0 "a node that differs in another way than the plan said, with -y" || diag "$out$err"
+like "$err" "a1.*differs too: be more 2" "is shown"
+forget
+: >a/state/moving
+printf 'expect Do it\nsend yes\\r\n' >yes
+status=0
+"$PTY" yes "$NANOPOD" provision apply -F "$TMP/config" $skip --set toy.more=yes toys.yaml >out 2>&1 || status=$?
+is "$status" 5 "where somebody said yes to the plan" || diag "$(cat out)"
+like "$(cat out)" "have changed since the plan was shown" "it is to be looked at again"
+is "$(state a)$(state b)" "moving " "and nothing is done before"
+
+# ---- What the file does not ask for any more ----
+forget
+run_is 0 "a step that a setting asks for" p apply -y --set toy.more=yes --set toy.word=one toys.yaml
+is "$(cat b/state/more.was)" one "is done"
+run p plan --set toy.more=no --set toy.word=two toys.yaml
+is "$(grep -c "toy/more *undo it" <<<"$out")" 1 "where none asks for it any more the plan undoes it" || diag "$out"
+is "$(state b)" "applied key more.was slow " "(not yet)"
+run_is 10 "and --detailed-exitcode says so" p plan --detailed-exitcode --set toy.more=no toys.yaml
+rm b/state/slow
+run_is 10 "it is left until the rest is done" p apply -y --set toy.more=no --set toy.fail=b1 toys.yaml
+like "$err" "left as it is until the rest is done" "which is said"
+is "$(cat c/state/more.was)" one "on no node is it undone"
+run_is 0 "apply" p apply -y --set toy.more=no --set toy.word=two toys.yaml
+is "$(cat a/state/more.undone c/state/more.undone)" "one
+one" "undoes it, with the settings that it was done with" || diag "$out$err"
+rm -f a/state/more.undone b/state/more.undone c/state/more.undone
+run_is 0 "again" p apply -y --set toy.more=no toys.yaml
+like "$err" "nothing to do" "nothing is left to do"
+run_is 0 "a stack of the file" p apply -y tops.yaml
+is "$(state c)" "applied key slow top " "is done"
+run_is 0 "that has gone from it" p apply -y toys.yaml
+is "$(state c)" "applied key slow " "is undone"
+run p apply -y tops.yaml
+mv stacks/top stacks.top
+run_is 0 "a stack that is not known here any more" p apply -y toys.yaml
+is "$(state c)$(cat c/state/np/steps/top.one 2>/dev/null)" "applied key slow " "is undone by what the node kept of it"
+mv stacks.top stacks/top
+run p apply -y -w a1,b1,c1 top
+is "$status $(state c)" "0 applied key slow top " "a stack for nodes that are a cluster" || diag "$out$err"
+run p plan toys
+like "$err" "nothing to do" "is added to that cluster"
+run p apply -y -w a1,b1,c1 --set toy.more=yes toy
+is "$status $(state c)" "0 applied key more.was slow top " "one that it has is changed" || diag "$out$err"
+run_is 5 "other nodes than it has" p plan --name toys -w a1,b1 top
+like "$err" "the cluster 'toys' has 3 nodes, of which 2 are among the 2" "are refused"
+run_is 0 "remove" p remove -y toys
+is "$(ls a/state b/state c/state | grep -v :)" "more.undone
+
+more.undone
+
+more.undone" "takes all away"
+forget
+run p apply -y tops.yaml
+cp tops.yaml others.yaml && sed -i 's/^cluster: toys/cluster: others/' others.yaml
+run p plan others.yaml
+is "$status" 11 "a node that another cluster has"
+like "$err" "a1.*is of the cluster 'toys' already" "is refused"
+like "$err" "provision drop toys -w a1" "and what to type"
+
 # ---- A node that says nonsense ----
 forget
 evil() { printf '#!/bin/bash\n%s\n' "$2" >"$1/bin/sh" && chmod +x "$1/bin/sh"; }
+evil c 'for i in {1..30000}; do printf "\036NP\tsay\tx\n"; done; cat >/dev/null'
+run p plan toys.yaml
+like "$out$err" "c1.*says more than it may" "records without end"
 evil c 'exit 0'
 run p plan toys.yaml
 like "$out$err" "c1.*broke off" "a shell that ends at once"

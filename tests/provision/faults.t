@@ -31,7 +31,7 @@ $err" "$1" "$2"
 unsaid() { unlike "$out
 $err" "$1" "$2"; }
 forget() { rm -rf "$HOME/.local/state/nanopod/clusters"; }
-clean() { in_node "$1" 'rm -rf /etc/tiny.* /var/lib/nanopod /run/lock/nanopod*; sed -i "/nanopod/,/nanopod/d" /etc/hosts' >/dev/null; }
+clean() { in_node "$1" 'rm -rf /etc/tiny.* /var/lib/nanopod /run/nanopod-lock; sed -i "/nanopod/,/nanopod/d" /etc/hosts' >/dev/null; }
 has() { in_node "$1" "cat $2 2>/dev/null"; }
 
 # ---- A node that is down ---------------------------------------------------------------------------------------

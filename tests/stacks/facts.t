@@ -54,6 +54,19 @@ like "$(said gpu_1)" '^nvidia rtx4090 ' "rtx4090x2: model"
 unpack arc-a770x2
 like "$(said gpu_count) $(said gpu_1)" '^2 intel ' "arc-a770x2: two"
 
+# Which steps were done there, for whom.
+mkdir -p "$TMP/steps"
+echo "done 1700000000 train" >"$TMP/steps/slurm.users"
+echo "begun train" >"$TMP/steps/slurm.worker"
+echo "S_x=''" >"$TMP/steps/slurm.worker.set"
+: >"$TMP/steps/slurm.worker.owed"
+echo "done 1700000000 other" >"$TMP/steps/toy.one"
+steps_of() { sed "s|/var/lib/nanopod/steps|$TMP/steps|" "$facts" | NP_CLUSTER=$1 sh 2>/dev/null | grep -E '^(steps|cluster)=' | tr '\n' ' '; }
+is "$(steps_of train)" "steps=slurm.users slurm.worker cluster=other " "steps of this cluster, and that another one is here too"
+is "$(steps_of third)" "cluster=other " "none of this one"
+rm "$TMP/steps"/*
+is "$(steps_of train)" "" "none at all"
+
 # Device nodes of the driver are what makes one usable.
 mkdir -p "$TMP/dev/dri" "$TMP/sys/bus/pci/devices" "$TMP/sys/bus/pci/drivers/nvidia"
 for n in 1 2; do

@@ -93,7 +93,7 @@ end 0" "$shell: records, encoded"
 	try "$everything" apply
 	like "$out" '^done 0' "$shell: applied" || sed 's/^/# /' "$TMP/.log"
 	is "$(stat -c '%a' "$TMP/root/etc/a/b/new.conf" "$TMP/root/etc/secret" "$TMP/root/srv/data" | tr '\n' ' ')" "640 400 750 " "$shell: modes"
-	like "$(cat "$TMP/state/steps/demo.one")" '^done [0-9]' "$shell: marker"
+	like "$(cat "$TMP/state/steps/demo.one")" '^done [0-9]+ train$' "$shell: marker"
 	ok "$shell: nothing is owed" test ! -e "$TMP/state/steps/demo.one.owed"
 	try "$everything" check
 	unlike "$out" '^differs' "$shell: nothing differs then" || diag "$out"
@@ -111,20 +111,20 @@ end 0" "$shell: records, encoded"
 	like "$out" '^done 0' "$shell: undone" || diag "$out" "$(cat "$TMP/.log")"
 	is "$(files)" "$before" "$shell: all is as before"
 	ok "$shell: and nothing of ours is left" test ! -e "$TMP/state"
-	is "$(ls "$TMP/run")" lock "$shell: nor in memory"
+	is "$(ls "$TMP/run")" nanopod-lock "$shell: nor in memory"
 
 	# ---- Cut off -------------------------------------------------------------------------------------------
 	try 'want() { echo new | np_file "$R/etc/old.conf" 0644 "$ME"; kill -9 "$(exec sh -c "echo \$PPID")"; }' apply
 	unlike "$out" '^done' "$shell: (killed in the middle)"
 	ok "$shell: (and left its folder in memory)" test -n "$(ls -d "$TMP"/run/nanopod.* 2>/dev/null)"
-	is "$(cat "$TMP/state/steps/demo.one")" begun "$shell: it was begun"
+	is "$(cat "$TMP/state/steps/demo.one")" "begun train" "$shell: it was begun"
 	try 'want() { echo new | np_file "$R/etc/old.conf" 0644 "$ME"; np_has_changed && np_say "restart owed"; }' check
 	like "$out" '^differs finish what was begun' "$shell: check says so"
 	like "$out" '^say restart owed' "$shell: and a restart is owed though the file is right"
 	try 'undo() { np_kept "$R/etc/old.conf" "it is dear"; }' undo
 	like "$out" "^left $TMP/root/etc/old.conf: it is dear" "$shell: what undo keeps is said"
 	is "$(cat "$TMP/root/etc/old.conf")" new "$shell: and stays"
-	is "$(ls "$TMP/run")" lock "$shell: the next run takes away what the killed one had in memory"
+	is "$(ls "$TMP/run")" nanopod-lock "$shell: the next run takes away what the killed one had in memory"
 	echo before >"$TMP/root/etc/old.conf"
 	chmod 644 "$TMP/root/etc/old.conf"
 	try 'want() { np_fail "first"; echo new | np_file "$R/etc/old.conf" 0644 "$ME"; np_dir "$R/nothing" 0700 "$ME"; }' apply
@@ -155,6 +155,14 @@ end 0" "$shell: records, encoded"
 	try 'want() { echo token: sesame | np_file "$R/etc/config" 0600 "$ME"; }' check
 	like "$out" "^differs write $TMP/root/etc/config" "$shell: a file that not all may read differs"
 	unlike "$out" sesame "$shell: and what is in it is not shown"
+
+	try 'NP_SETTINGS="S_path=\"/srv/a b\"
+S_two=\"1
+2\""; eval "$NP_SETTINGS"; want() { echo "$S_path" | np_file "$R/etc/path" 0644 "$ME"; }' apply
+	is "$(stat -c %a "$TMP/state/steps/demo.one.set")" 600 "$shell: settings are kept, for root alone"
+	try 'S_path=/srv/other S_two=; np_was_set; undo() { np_say "$S_path $S_two"; }' undo
+	like "$out" '^say /srv/a b 1%0A2$' "$shell: and are those of the undo"
+	ok "$shell: and gone then" test ! -e "$TMP/state"
 
 	# ---- Who is away -----------------------------------------------------------------------------------------
 	try 'want() { np_rows | cut -f 2 | np_file "$R/etc/names" 0644 "$ME"; }' apply

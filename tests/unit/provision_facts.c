@@ -19,7 +19,7 @@ static void refused(const char *text, size_t len, const char *says)
 
 static void test_parse(void)
 {
-	static const char text[] = "hostname=n1\n\nkernel=6.1=x\nempty=\ncpus=8\ncpus=16\nmemory_mb=many\ngpu_0=nvidia h100 0000:01:00.0 nvidia";
+	static const char text[] = "hostname=n1\n\nkernel=6.1=x\nempty=\ncpus=8\ncpus=16\nfree=many\ngpu_0=nvidia h100 0000:01:00.0 nvidia";
 	struct facts facts = { 0 };
 	struct fail f = { 0 };
 
@@ -31,7 +31,7 @@ static void test_parse(void)
 	is_str(facts_get(&facts, "empty"), "", "an empty one");
 	is_str(facts_get(&facts, "nothing"), "", "one that was not said");
 	is_int(facts_number(&facts, "cpus", -1), 16, "the last of a key counts");
-	is_int(facts_number(&facts, "memory_mb", -1), -1, "what is no number");
+	is_int(facts_number(&facts, "free", -1), -1, "what is no number");
 	is_int(facts_number(&facts, "nothing", 3), 3, "nor was said");
 	is_str(facts_get(&facts, "gpu_0"), "nvidia h100 0000:01:00.0 nvidia", "the last line needs no end");
 	ok(facts_parse("a=1\n", 4, &facts, &f) == 0 && facts.pairs.count == 1, "facts that are taken again replace what there was");
@@ -55,6 +55,13 @@ static void test_refused(void)
 	refused("a=x\ty", 5, "the fact 'a' has a control byte in it");
 	refused("a=x\r\n", 5, "the fact 'a' has a control byte in it");
 	refused("a=\302\233", 4, "the fact 'a' has a control byte in it");
+	refused("cpus=8 State=DOWN", 17, "the fact 'cpus' is no number");
+	refused("mtu=\n", 5, "the fact 'mtu' is no number");
+	refused("ssh_port=-1", 11, "the fact 'ssh_port' is no number");
+	refused("memory_mb=1234567890123456", 26, "the fact 'memory_mb' is no number");
+	refused("gpu_0=nvidia h100,x", 19, "the fact 'gpu_0' is no name of a device");
+	refused("gpu_12=nvidia a=b", 17, "the fact 'gpu_12' is no name of a device");
+	refused("rdma_0=mlx5_0|x", 15, "the fact 'rdma_0' is no name of a device");
 	if (!big)
 		abort();
 	memset(big, 'x', FACTS_BYTES + 2);

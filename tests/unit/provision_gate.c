@@ -91,6 +91,17 @@ static void alone(const char *says, enum gate gate, bool stops, const char *text
 	end(&b);
 }
 
+static void well(const char *says, const char *what)
+{
+	struct bench b;
+
+	start(&b, "{toy: }", NODES);
+	lay(&b, 2, says);
+	gate_look(b.c, b.facts, NULL, &b.found);
+	is_int(b.found.count, 0, "%s: nothing is said", what);
+	end(&b);
+}
+
 static void test_well(void)
 {
 	struct bench b;
@@ -112,6 +123,12 @@ static void test_names(void)
 	alone("hostname=", GATE_NAME, true, "'n3' has no host name", "hostnamectl set-hostname n3");
 	alone("hostname=n3;reboot", GATE_NAME, true, "the host name of 'n3' is 'n3;reboot': that is none", "hostnamectl set-hostname n3");
 	alone("hostname=localhost", GATE_NAME, true, "the host name of 'n3' is 'localhost', as every machine's is", "hostnamectl set-hostname n3");
+	alone("hostname=deb.debian.org", GATE_NAME, true, "the host name of 'n3' is 'deb.debian.org', which is another's",
+		"hostnamectl set-hostname n3");
+	alone("hostname=n33.example.com", GATE_NAME, true, "the host name of 'n3' is 'n33.example.com', which is another's",
+		"hostnamectl set-hostname n3");
+	well("hostname=n3.example.com", "a name of its own with its domain");
+	well("hostname=worker", "a plain name");
 	alone("machine_id=", GATE_MACHINE, true, "'n3' has no machine-id", "systemd-machine-id-setup");
 	alone("machine_id=|init=sysv", GATE_MACHINE, false, "'n3' has no machine-id", "systemd-machine-id-setup");
 	alone("address=", GATE_ADDRESS, true, "'n3' has no address that others could reach it by", "ip -br address");
@@ -132,6 +149,17 @@ static void test_hosts(void)
 	lay(&b, 2, "resolves=no");
 	gate_look(b.c, b.facts, NULL, &b.found);
 	is_int(b.found.count, 0, "names: base is about to mend it");
+	end(&b);
+}
+
+static void test_name_of_other(void)
+{
+	struct bench b;
+
+	start(&b, "{toy: }", NODES);
+	lay(&b, 0, "hostname=worker");
+	lay(&b, 2, "hostname=N1");
+	finds(&b, GATE_NAME, true, 2, "the host name of 'n3' is 'n1', the name of another node", "hostnamectl set-hostname n3");
 	end(&b);
 }
 
@@ -213,6 +241,8 @@ static void test_clock(void)
 static void test_system(void)
 {
 	alone("root=none", GATE_ROOT, true, "whoever logs in to 'n3' is neither root nor may use sudo", "nanopod provision --user root …");
+	alone("cluster=other", GATE_CLUSTER, true, "'n3' is of the cluster 'other' already",
+		"'nanopod provision drop other -w n3' takes it out of that one; '--name other' works on that one");
 	alone("os_id=", GATE_SYSTEM, true, "'n3' does not say which system it runs: it has no /etc/os-release", NULL);
 	alone("os_id=fedora|os_version=40|os_codename=bookworm", GATE_SYSTEM, true, "'n3' runs fedora 40, not Debian or Ubuntu", NULL);
 	alone("arch=aarch64", GATE_SYSTEM, false, "the processor of 'n3' is aarch64, that of others is x86_64", NULL);
@@ -352,6 +382,7 @@ int main(void)
 	test_names();
 	test_hosts();
 	test_twins();
+	test_name_of_other();
 	test_clock();
 	test_system();
 	test_devices();
