@@ -50,7 +50,7 @@ typedef void engine_tell(void *arg, const struct note *n);
 struct engine_options {
 	struct nanopod *np;
 	const char *const *skip_gates;   /* ends with NULL */
-	unsigned max_fail;               /* so many nodes may be lost before nothing more is begun; 0: any number */
+	unsigned max_fail;               /* nothing more is begun when so many nodes are lost; 0: any number */
 	unsigned uploads;                /* at a time; 0: 8 */
 	const char *sudo_password;       /* NULL: asked for where it is needed and there is a terminal */
 	bool logs;                       /* NOTE_LOG is told */

@@ -63,14 +63,15 @@ static void begin_all(struct engine *e)
 
 static void too_many(struct engine *e)
 {
-	if (!e->o.max_fail || e->lost <= e->o.max_fail || e->g->stopped)
+	if (!e->o.max_fail || e->lost < e->o.max_fail || e->g->stopped)
 		return;
 	graph_stop(e->g);
-	engine_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true, .text = "more nodes failed than --max-fail allows: nothing more is begun" });
+	engine_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true, .text = "as many nodes failed as --max-fail allows: nothing more is begun" });
 }
 
 static void drive(struct engine *e)
 {
+	too_many(e);
 	begin_all(e);
 	while (!graph_over(e->g) || e->task_count) {
 		engine_turn(e);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Backwards: each step's undo, the last one first, so that a node is as it was before. */
-#include <stdlib.h>
-
-#include "cli/command.h"
 #include "cli/provision/engine_part.h"
 
 int engine_remove(struct engine *e, bool force)
