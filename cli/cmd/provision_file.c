@@ -230,6 +230,18 @@ static int check_stack(struct provision *p, const char *key)
 	return known ? STATUS_OK : check_needed(p, name, near);
 }
 
+/* "k3s.labels={a: b}" would be a text where names belong. */
+static int check_map(struct provision *p, const char *key)
+{
+	struct stack *stack;
+	const struct stack_setting *s = find_setting(p, key, &stack);
+	bool is_map = s && s->type == STACK_MAP && strchr(key, '.') == strrchr(key, '.');
+
+	stack_free(stack);
+	return !is_map ? STATUS_OK : print_fail_field(p->np, STATUS_USAGE, "--set", "'nanopod provision stacks' shows what goes below it",
+		"'%s' has names below it and no value of its own: '--set %s.NAME=VALUE'", key, key);
+}
+
 static int lay_set(struct provision *p, const char *text)
 {
 	struct fail f = { 0 };
@@ -240,6 +252,8 @@ static int lay_set(struct provision *p, const char *text)
 	if (status)
 		return status;
 	status = check_stack(p, key);
+	if (!status && *value)
+		status = check_map(p, key);
 	if (!status)
 		whole = whole_value(p, key, value, &status);
 	if (whole && clusteredit_set_dotted(p->file, &p->text, "stacks", key, whole, &f))

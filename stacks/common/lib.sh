@@ -255,8 +255,9 @@ np_undo_file() {
 	fi
 }
 np_undo_block() { [ ! -e "$1" ] || { np_unblocked "$1" "$2" >"$np_file.block" && np_replace "$np_file.block" "$1" && rm -f "$np_file.block" && np_did "restored $1"; }; }
-# All of a folder, but not what is mounted in it.
-np_clear() { find "$1" -xdev -depth ! -type d -exec rm -f {} + && find "$1" -xdev -depth -type d -exec rmdir {} +; }
+# All of a folder, but not what is mounted in it. By descriptors, as -delete does: a link that is laid
+# meanwhile leads nowhere (busybox has a find of its own without it).
+np_clear() { /usr/bin/find "$1" -xdev -depth ! -type d -delete && /usr/bin/find "$1" -xdev -depth -type d -delete; }
 np_undo_dir() {
 	[ -d "$1" ] && [ ! -L "$1" ] || return 0
 	! np_keeping "$1" || return 0

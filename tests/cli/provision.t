@@ -28,6 +28,8 @@ run_is 2 "a setting of another stack" np plan -w n1 slurm --set k3s.url=x
 like "$err" "has no stack 'k3s'" "adds no stack"
 run plain plan -w 127.9.9.9:1 gpu-operator --set k3s.url=x
 is "$status" 8 "a setting of a stack that another one needs is one"
+run_is 2 "a map as a text" np plan -w n1 slurm --set 'slurm.partitions={gpu: {nodes: workers}}'
+like "$err" "'slurm.partitions' has names below it .*--set slurm.partitions.NAME=VALUE" "and how it is typed"
 run_is 2 "a setting without a value" np plan -w n1 slurm --set slurm.accounting
 run_is 2 "a value that is none" np plan -w n1 slurm --set slurm.accounting=perhaps
 run_is 2 "a role that is none" np plan -w 'n[1-2]' slurm --role controler=n1
