@@ -486,38 +486,53 @@ static bool is_cluster_of(const char *cluster, const struct pssh_list *hosts)
 	return common(cluster, hosts, &of) == pssh_list_count(hosts) && of == pssh_list_count(hosts);
 }
 
-/* The one with just these nodes, whatever it is called; NULL. malloc'd. */
-static char *cluster_of(const struct pssh_list *hosts)
+/* The one with just these nodes, whatever it is called; NULL, malloc'd. An exit status: which of two? */
+static int cluster_of(struct provision *p, const struct pssh_list *hosts, char **found)
 {
-	char **names = journal_clusters(), *found = NULL;
+	char **names = journal_clusters();
+	int status = STATUS_OK;
 
+	*found = NULL;
 	for (char **n = names; *n; n++) {
-		if (!found && is_cluster_of(*n, hosts))
-			found = *n;
+		bool same = is_cluster_of(*n, hosts);
+
+		if (same && *found && !status)
+			status = print_fail(p->np, STATUS_CONFLICT, "'--name' says which one is meant", "these nodes are '%s', and '%s' too", *found, *n);
+		if (same && !*found)
+			*found = *n;
 		else
 			free(*n);
 	}
 	free(names);
-	return found;
+	return status;
 }
 
 static int add_stacks(struct provision *p, char **stacks)
 {
 	struct fail f = { 0 };
 
-	for (char **s = stacks; *s; s++)
+	for (char **s = stacks; *s; s++) {
+		size_t had = p->text.len;
+
 		if (clusteredit_stack(p->file, &p->text, *s, &f))
 			return print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text);
+		if (p->text.len != had)
+			print_note(p->np, "'%s' joins what these nodes are already: %s", *s, p->file);
+	}
 	return STATUS_OK;
 }
 
 /* Nodes that are a cluster already are not taken from it by naming one more stack: its file gets that too. */
 static int join_kept(struct provision *p, char **stacks, const struct pssh_list *hosts, bool *joined)
 {
-	char *name = option_given(p->o, "name") || option_count(p->o, "reservation") ? NULL : cluster_of(hosts);
+	char *name = NULL;
 	size_t of, same;
-	int status;
+	int status = option_given(p->o, "name") || option_count(p->o, "reservation") ? STATUS_OK : cluster_of(p, hosts, &name);
 
+	if (status) {
+		free(name);
+		return status;
+	}
 	if (!name && !(name = strdup(p->file)))
 		command_nomem();
 	same = common(name, hosts, &of);

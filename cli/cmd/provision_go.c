@@ -264,9 +264,10 @@ static int do_it(struct provision *p, const char *verb, bool strict)
 {
 	int64_t began = clock_ms();
 	char took[32];
-	int status = keep(p);
+	int status = engine_begin(p->e, strict);
 
-	status = status ? status : engine_apply(p->e, strict);
+	status = status ? status : keep(p);
+	status = status ? status : engine_apply(p->e);
 	if (!status && !option_given(p->o, "no-verify"))
 		status = engine_verify(p->e);
 	status = provision_end(p, verb, status);
@@ -303,7 +304,7 @@ int provision_apply(struct provision *p, const char *verb, bool asked)
 		return nothing_to_do(p, status);
 	if (option_given(p->o, "dry-run"))
 		return provision_end(p, NULL, status);
-	rc = asked ? STATUS_OK : provision_agree(p, "Do it?");
+	rc = asked && !engine_leaves(p->e) ? STATUS_OK : provision_agree(p, "Do it?");
 	return rc ? rc : provision_worse(status, do_it(p, verb, !asked && !option_given(p->o, "yes")));
 }
 

@@ -321,6 +321,11 @@ const struct facts *engine_facts(const struct engine *e)
 	return e->facts;
 }
 
+size_t engine_leaves(const struct engine *e)
+{
+	return engine_old_count(e);
+}
+
 const struct findings *engine_findings(const struct engine *e)
 {
 	return &e->findings;

@@ -71,11 +71,13 @@ const struct findings *engine_findings(const struct engine *e);
 int engine_plan(struct engine *e, size_t *changes);
 
 /*
- * Takes the locks of all nodes, plans again what others may have changed since, and does it; then what the file has no more
- * is undone. strict: somebody said yes to the plan: what it did not show is not done, STATUS_CONFLICT. STATUS_PARTLY where
+ * Takes the locks of all nodes and plans again what others may have changed since. strict: somebody said yes to the plan: where
+ * it did not show all, STATUS_CONFLICT. Then engine_apply() does it, and undoes what the file has no more. STATUS_PARTLY where
  * some failed.
  */
-int engine_apply(struct engine *e, bool strict);
+int engine_begin(struct engine *e, bool strict);
+int engine_apply(struct engine *e);
+size_t engine_leaves(const struct engine *e);            /* so many steps would be undone */
 
 int engine_verify(struct engine *e);                     /* STATUS_CHECK where something is not as it should be */
 int engine_remove(struct engine *e, bool force);         /* all stacks of the cluster, backwards, on its members */

@@ -128,43 +128,59 @@ static void do_all(struct engine *e)
 		say_blocked(e);
 }
 
+static bool all_well(const struct engine *e)
+{
+	for (size_t i = 0; i < e->g->count; i++)
+		if (e->g->at[i].state == WORK_FAILED || e->g->at[i].state == WORK_BLOCKED)
+			return false;
+	return !e->lost && !e->g->stopped;
+}
+
 /* Only when all that takes its place is there. What both had a part in is as it was before: it is looked at once more. */
-static void leave_old(struct engine *e, size_t lost)
+static void leave_old(struct engine *e)
 {
 	if (!engine_old_count(e) || e->stops)
 		return;
-	if (e->lost != lost || e->g->stopped) {
+	if (!all_well(e)) {
 		engine_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true,
 			.text = "what the cluster file does not ask for any more is left as it is until the rest is done" });
 		return;
 	}
-	engine_old_undo(e);
+	engine_old_undo(e, true);
 	if (e->stops)
 		return;
 	look_quietly(e);
 	do_all(e);
 }
 
-int engine_apply(struct engine *e, bool strict)
+int engine_begin(struct engine *e, bool strict)
 {
-	size_t lost = e->lost;
 	int status;
 
 	engine_phase(e, ENGINE_APPLY, "apply");
 	if (e->planned_at && !e->changes)
-		return engine_status(e);
+		return STATUS_OK;
 	status = engine_lock(e);
 	if (status)
 		return status;
 	look_quietly(e);
 	if (strict && e->fresh && !e->stops) {
-		status = print_fail(e->np, STATUS_CONFLICT, "look at it again", "the nodes have changed since the plan was shown: nothing was changed");
-	} else {
-		do_all(e);
-		leave_old(e, lost);
+		engine_unlock(e);
+		return print_fail(e->np, STATUS_CONFLICT, "look at it again", "the nodes have changed since the plan was shown: nothing was changed");
 	}
-	engine_gift_forget(e, NULL);
+	e->begun = true;
+	return STATUS_OK;
+}
+
+int engine_apply(struct engine *e)
+{
+	if (e->begun) {
+		do_all(e);
+		leave_old(e);
+		engine_gift_forget(e, NULL);
+		engine_unlock(e);
+	}
+	e->begun = false;
 	e->planned_at = 0;
-	engine_unlock(e);
-	return status && !e->stops ? status : engine_status(e);
+	return engine_status(e);
 }

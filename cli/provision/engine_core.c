@@ -255,7 +255,7 @@ static void take_cause(struct engine *e, struct engine_task *t, const char *text
 static void take_gift(struct engine *e, struct engine_task *t, const struct remote_event *ev, bool hash)
 {
 	const struct work *w = t->now;
-	bool may = w && (e->phase == ENGINE_CALL || (w->step->gives && strcmp(w->step->gives, ev->words[1]) == 0));
+	bool may = w && e->phase != ENGINE_REMOVE && (e->phase == ENGINE_CALL || (w->step->gives && strcmp(w->step->gives, ev->words[1]) == 0));
 
 	if (!may || (hash && e->phase != ENGINE_PLAN && e->phase != ENGINE_APPLY))
 		return;
@@ -280,7 +280,7 @@ static bool too_much(struct engine *e, struct engine_task *t, const struct remot
 	t->records++;
 	for (size_t i = 0; i < ev->count; i++)
 		t->record_bytes += strlen(ev->words[i]);
-	t->flooded = t->records > RECORDS || t->record_bytes > RECORD_BYTES;
+	t->flooded = t->records > RECORDS + 16 * e->c->count || t->record_bytes > RECORD_BYTES;
 	if (t->flooded && t->job)
 		remote_cancel(e->r, t->job);
 	return t->flooded;

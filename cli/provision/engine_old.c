@@ -3,26 +3,44 @@
  * What nodes still have of steps that the cluster file has no more: a setting was changed, a role moved, a stack taken out.
  * They say themselves which steps were done there, and keep the settings of that time: nobody has to have the old file.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "base/table.h"
+#include "cli/print.h"
 #include "cli/provision/engine_part.h"
 
 enum { OLD_STACKS = 64 };
 
 /* ---- Which --------------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct graph *g, size_t member, const char *stack, const char *step)
+static void key_of(size_t member, const char *stack, const char *step, char *room, size_t size)
 {
+	snprintf(room, size, "%zu %s.%s", member, stack, step);
+}
+
+static void know(const struct graph *g, struct table *wanted)
+{
+	char key[160];
+
 	for (size_t i = 0; i < g->count; i++) {
 		const struct work *w = &g->at[i];
 
-		if (w->member == member && strcmp(w->step->name, step) == 0 && strcmp(w->use->stack->name, stack) == 0)
-			return true;
+		key_of(w->member, w->use->stack->name, w->step->name, key, sizeof key);
+		if (table_set(wanted, key, (void *)(uintptr_t)w) != 0)
+			command_nomem();
 	}
-	return false;
+}
+
+static bool is_wanted(const struct table *wanted, size_t member, const char *stack, const char *step)
+{
+	char key[160];
+
+	key_of(member, stack, step, key, sizeof key);
+	return table_get(wanted, key) != NULL;
 }
 
 static void *make(size_t count, size_t size)
@@ -182,7 +200,7 @@ static void sort(struct engine *e)
 
 /* ---- For the others of the engine ----------------------------------------------------------- */
 
-static void take_words(struct engine *e, const struct graph *g, size_t m, char *words)
+static void take_words(struct engine *e, const struct table *wanted, size_t m, char *words)
 {
 	for (char *word; (word = strsep(&words, " "));) {
 		char *step = strchr(word, '.');
@@ -190,20 +208,25 @@ static void take_words(struct engine *e, const struct graph *g, size_t m, char *
 		if (!step)
 			continue;
 		*step++ = '\0';
-		if (stack_word(word) && stack_word(step) && !is_wanted(g, m, word, step))
+		if (stack_word(word) && stack_word(step) && !is_wanted(wanted, m, word, step))
 			add(e, m, word, step);
 	}
 }
 
 void engine_old_find(struct engine *e, const struct graph *g)
 {
+	struct table wanted;
+
+	table_init(&wanted);
+	know(g, &wanted);
 	e->old_uses = make(OLD_STACKS, sizeof *e->old_uses);
 	for (size_t m = 0; m < e->c->count; m++) {
 		char *words = copy(facts_get(&e->facts[m], "steps"));
 
-		take_words(e, g, m, words);
+		take_words(e, &wanted, m, words);
 		free(words);
 	}
+	table_release(&wanted);
 	sort(e);
 }
 
@@ -216,26 +239,53 @@ size_t engine_old_count(const struct engine *e)
 	return count;
 }
 
+/* Who votes is not taken from those who stay by a change of the file: that is for 'drop', which asks whether enough are left. */
+int engine_old_check(struct engine *e)
+{
+	for (size_t i = 0; i < e->old_count; i++) {
+		const struct work *w = &e->old[i];
+
+		if (w->step->quorum && engine_in(e, w->member) && cluster_use(e->c, w->use->stack->name))
+			return print_fail(e->np, STATUS_CONFLICT, "'nanopod provision drop' takes it out safely; 'add' brings it back with another role",
+				"'%s' votes in '%s', and the cluster file takes that from it: nothing was changed", e->c->members[w->member],
+				w->use->stack->name);
+	}
+	return STATUS_OK;
+}
+
 void engine_old_say(struct engine *e)
 {
 	for (size_t i = 0; i < e->old_count; i++)
 		if (engine_in(e, e->old[i].member))
 			engine_say(e, &(struct note){ .kind = NOTE_DIFFERS, .node = e->c->members[e->old[i].member], .ok = true,
 				.stack = e->old[i].use->stack->name, .step = e->old[i].step->name,
-				.text = "undo it: the cluster file does not ask for it any more" });
+				.text = "undo it: the cluster file does not ask for it any more (data stays, and is named)" });
 }
 
-void engine_old_undo(struct engine *e)
+/* A step of a stack on all its nodes, then the next: what others have mounted from here is away before it is. */
+void engine_old_undo(struct engine *e, bool leaving)
 {
 	enum engine_phase phase = e->phase;
+	struct fail f = { 0 };
+	size_t from = 0;
 
-	if (!engine_old_count(e))
-		return;
 	e->phase = ENGINE_REMOVE;
-	engine_graph_is(e, graph_chain(e->old, e->old_count, e->c->count));
-	engine_backwards(e);
+	if (leaving && graph_new(e->c, &e->staying, &f) != 0)
+		command_nomem();
+	while (from < e->old_count && !e->stops) {
+		size_t to = from;
+
+		while (to < e->old_count && e->old[to].use == e->old[from].use && e->old[to].step == e->old[from].step)
+			to++;
+		engine_graph_is(e, graph_loose(e->old + from, to - from, e->c->count));
+		engine_backwards(e);
+		from = to;
+	}
+	graph_free(e->staying);
+	e->staying = NULL;
 	e->phase = phase;
-	e->old_count = 0;
+	if (!e->stops)
+		e->old_count = 0;
 }
 
 void engine_old_free(struct engine *e)

@@ -97,6 +97,8 @@ struct engine {
 	enum engine_phase phase;
 	bool force;                   /* remove: failures are told, and that is all */
 	bool moved;                   /* a task ended: others may begin */
+	struct graph *staying;        /* what is undone leaves those behind */
+	bool begun;                   /* locked and looked at: engine_apply() may change things */
 	bool quiet;                   /* a plan that is for the engine alone */
 	size_t changes, lost, bads;
 	struct table shown;           /* what a plan said that differs */
@@ -141,6 +143,7 @@ void engine_script_head(const struct engine *e, size_t member, struct buf *b);
 void engine_script_step(const struct engine *e, const struct work *w, const char *upload, bool secrets, struct buf *b);
 void engine_script_call(const char *function, const char *const *words, struct buf *b);   /* after a step */
 void engine_script_apply(const struct engine *e, const struct work *w, bool force, const char *upload, struct buf *b);
+void engine_script_undo(struct engine *e, const struct work *w, const struct graph *staying, struct buf *b);
 void engine_script_lock(const struct engine *e, struct buf *b);
 void engine_script_room(const struct work *w, struct buf *b);
 
@@ -153,7 +156,8 @@ void engine_unlock(struct engine *e);
 void engine_old_find(struct engine *e, const struct graph *g);
 size_t engine_old_count(const struct engine *e);   /* of nodes that can be worked on */
 void engine_old_say(struct engine *e);
-void engine_old_undo(struct engine *e);
+int engine_old_check(struct engine *e);             /* an exit status; it was said why not */
+void engine_old_undo(struct engine *e, bool leaving);   /* leaving: others go on here, and data stays */
 void engine_old_free(struct engine *e);
 
 /* ---- engine_plan.c ---- */

@@ -102,8 +102,11 @@ void engine_look(struct engine *e)
 
 int engine_plan(struct engine *e, size_t *changes)
 {
+	int status;
+
 	engine_phase(e, ENGINE_PLAN, "plan");
 	engine_look(e);
 	*changes = e->changes;
-	return engine_status(e);
+	status = e->stops ? STATUS_OK : engine_old_check(e);
+	return status ? status : engine_status(e);
 }

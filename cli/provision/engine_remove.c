@@ -10,7 +10,7 @@ int engine_remove(struct engine *e, bool force)
 		return status;
 	engine_phase(e, ENGINE_REMOVE, "remove");
 	e->force = force;
-	engine_old_undo(e);
+	engine_old_undo(e, false);
 	engine_graph(e);
 	graph_turn(e->g);
 	for (size_t m = 0; m < e->c->count; m++)

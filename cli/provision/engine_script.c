@@ -158,6 +158,25 @@ static const char lock_folder[] =
 	"if [ -L \"$np_folder\" ] || [ ! -d \"$np_folder\" ] || [ ! -O \"$np_folder\" ] || ! chmod 700 \"$np_folder\"; then\n"
 	"\tprintf '\\036NP\\tcause\\t%s\\n' \"'$np_folder' is no folder of root's own\"\n\texit 1\nfi\n";
 
+/* Where others stay, each says first what it uses: that is not taken from it. */
+void engine_script_undo(struct engine *e, const struct work *w, const struct graph *staying, struct buf *b)
+{
+	enum engine_phase phase = e->phase;
+
+	if (staying) {
+		add(b, "NP_LEAVING=yes NP_USES=$NP_RUN/nanopod.$$.uses\n(umask 077; : >\"$NP_USES\") || exit 1\ntrap 'rm -f \"$NP_USES\"' EXIT\n");
+		e->phase = ENGINE_PLAN;
+		for (size_t i = 0; i < staying->count; i++)
+			if (staying->at[i].member == w->member && !staying->at[i].step->only_verify) {
+				engine_script_step(e, &staying->at[i], NULL, false, b);
+				add(b, "np_step check 3>/dev/null\n");
+			}
+		e->phase = phase;
+	}
+	engine_script_step(e, w, NULL, false, b);
+	engine_script_call("undo", NULL, b);
+}
+
 /* Looks, and where something differs does it and looks again. One that still runs there, its connection lost, is waited for. */
 void engine_script_apply(const struct engine *e, const struct work *w, bool force, const char *upload, struct buf *b)
 {

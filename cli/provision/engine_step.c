@@ -146,8 +146,7 @@ static void go(struct engine *e, struct engine_task *t)
 	} else {
 		engine_script_head(e, t->member, &b);
 		if (e->phase == ENGINE_REMOVE) {
-			engine_script_step(e, t->work, NULL, false, &b);
-			engine_script_call("undo", NULL, &b);
+			engine_script_undo(e, t->work, e->staying, &b);
 		} else {
 			engine_script_apply(e, t->work, own->forced, t->upload, &b);
 		}

@@ -50,6 +50,8 @@ static int check_value(const char *key, const char *value, struct fail *f)
 	for (const char *const *n = numbers; *n; n++)
 		if (strcmp(key, *n) == 0 && !digits_only(value))
 			return fail_set(f, -EPROTO, "the fact '%s' is no number", key);
+	if (strcmp(key, "cluster") == 0 && !stack_word(value))
+		return fail_set(f, -EPROTO, "the fact 'cluster' is no name of one");
 	if ((str_starts(key, "gpu_") && digits_only(key + 4)) || (str_starts(key, "rdma_") && digits_only(key + 5)))
 		if (value[strspn(value, plain)])
 			return fail_set(f, -EPROTO, "the fact '%s' is no name of a device", key);

@@ -126,24 +126,14 @@ static struct graph *make(size_t members)
 	return g;
 }
 
-struct graph *graph_chain(const struct work *works, size_t count, size_t members)
+struct graph *graph_loose(const struct work *works, size_t count, size_t members)
 {
 	struct graph *g = make(members);
 
 	g->at = zeros(count, sizeof *g->at);
 	g->count = count;
-	for (size_t i = 0; i < count; i++) {
-		struct work *w = &g->at[i];
-
-		*w = (struct work){ .use = works[i].use, .step = works[i].step, .member = works[i].member };
-		w->needs = zeros(1, sizeof *w->needs);
-		w->then = zeros(1, sizeof *w->then);
-		for (size_t k = i; k-- > 0 && !w->need_count;)
-			if (g->at[k].member == w->member) {
-				w->needs[w->need_count++] = k;
-				g->at[k].then[g->at[k].then_count++] = i;
-			}
-	}
+	for (size_t i = 0; i < count; i++)
+		g->at[i] = (struct work){ .use = works[i].use, .step = works[i].step, .member = works[i].member };
 	begin_anew(g);
 	return g;
 }

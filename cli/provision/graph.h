@@ -50,8 +50,8 @@ struct graph {
 int graph_new(const struct cluster *c, struct graph **out, struct fail *f);
 void graph_free(struct graph *g);
 
-/* Of `count` works: each waits for those before it on its node, and a failure blocks only its own node. */
-struct graph *graph_chain(const struct work *works, size_t count, size_t members);
+/* Of works that wait for nobody. */
+struct graph *graph_loose(const struct work *works, size_t count, size_t members);
 
 /* Backwards, for `remove`: all is to do again, what needed comes first, and a failure blocks only its own node. */
 void graph_turn(struct graph *g);

@@ -210,13 +210,21 @@ facts_rdma() {
 # Of somebody else: what the undo ledgers name is ours. They are root's.
 # Markers of steps: "done TIME CLUSTER", "begun CLUSTER".
 facts_steps() {
-	set -- /var/lib/nanopod/steps/*.*
-	[ -e "$1" ] || return 0
+	# Not what root alone may read: awk ends at the first file that it cannot open.
+	set --
+	for file in /var/lib/nanopod/steps/*.*; do
+		case $file in *.owed|*.set|*.new) ;; *) [ ! -r "$file" ] || set -- "$@" "$file" ;; esac
+	done
+	[ $# -gt 0 ] || return 0
 	awk -v ours="${NP_CLUSTER-}" '
-		FILENAME ~ /\.(owed|set|new)$/ || FNR > 1 { next }
+		FNR > 1 { next }
 		ours == "" || $NF == ours { name = FILENAME; sub(/.*\//, "", name); names = names (names == "" ? "" : " ") name; next }
 		{ other = $NF }
-		END { if (names != "") print "steps=" substr(names, 1, 4000); if (other != "") print "cluster=" other }' "$@" 2>/dev/null
+		END {
+			if (length(names) > 4000) { names = substr(names, 1, 4000); sub(/ [^ ]*$/, "", names) }
+			if (names != "") print "steps=" names
+			if (other != "") print "cluster=" other
+		}' "$@" 2>/dev/null
 }
 
 facts_others() {

@@ -27,7 +27,7 @@ umask 022
 LC_ALL=C DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export LC_ALL DEBIAN_FRONTEND PATH
 unset LANG LANGUAGE LD_PRELOAD
-NP_STATE=/var/lib/nanopod NP_RUN=/run NP_CLUSTER='' NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_UNKNOWN='' NP_TAKEN='' NP_TAKEN_HASH=''
+NP_STATE=/var/lib/nanopod NP_RUN=/run NP_CLUSTER='' NP_LEAVING='' NP_USES='' NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_UNKNOWN='' NP_TAKEN='' NP_TAKEN_HASH=''
 np_rs=$(printf '\036NP') np_tab='	' np_changed='' np_failed='' np_locked='' np_room=''
 
 # ---- Records -----------------------------------------------------------------------------------------------------
@@ -111,8 +111,11 @@ np_run() {
 	shift
 	case $NP_MODE in
 	check) ! grep -qs ^begun "$np_marker" || np_differs "finish what was begun" ;;
-	# What never was begun here is not undone: what looks like ours is somebody else's.
-	undo) [ -e "$np_marker" ] || grep -q "^$NP_STEP$np_tab" "$(np_book)" 2>/dev/null || return 0 ;;
+	# What never was begun here is not undone: what looks like ours is somebody else's. Nor what another cluster did since.
+	undo)
+		[ -e "$np_marker" ] || grep -q "^$NP_STEP$np_tab" "$(np_book)" 2>/dev/null || return 0
+		np_word=$(sed -n '1s/^done [0-9]* //p; 1s/^begun //p' "$np_marker" 2>/dev/null)
+		if [ -n "$np_word" ] && [ -n "$NP_CLUSTER" ] && [ "$np_word" != "$NP_CLUSTER" ]; then np_say "it is the cluster '$np_word' by now that has it here"; return 0; fi ;;
 	apply) np_state && np_keep_settings && np_mark "begun $NP_CLUSTER" || return ;;
 	esac
 	if np_defined "$np_function"; then
@@ -123,7 +126,7 @@ np_run() {
 	! np_has_failed || return 1
 	case $NP_MODE in
 	apply) np_keep_rows && np_mark "done $(date +%s) $NP_CLUSTER" && rm -f "$np_marker.owed" ;;
-	undo) np_undo && rm -f "$np_marker" "$np_marker.owed" "$np_marker.set" && np_tidy ;;
+	undo) np_undo && rm -f "$np_marker.owed" "$np_marker.set" && rm -f "$np_marker" && np_tidy ;;
 	esac
 }
 # With the settings of now nothing could be undone that others made.
@@ -218,11 +221,47 @@ np_undo() {
 	np_file=$(np_book)
 	while np_last=$(grep "^$NP_STEP$np_tab" "$np_file" 2>/dev/null | tail -n 1) && [ -n "$np_last" ]; do
 		np_kind=$(printf '%s\n' "$np_last" | cut -f 2) np_what=$(printf '%s\n' "$np_last" | cut -f 3) np_how=$(printf '%s\n' "$np_last" | cut -f 4-)
-		"np_undo_$np_kind" "$np_what" "$np_how" || { np_has_failed || np_fail "cannot undo: $np_kind '$np_what'"; return 1; }
+		if np_heir "$np_kind" "$np_what"; then np_bequeath || return 1
+		else "np_undo_$np_kind" "$np_what" "$np_how" || { np_has_failed || np_fail "cannot undo: $np_kind '$np_what'"; return 1; }
+		fi
 		LINE=$np_last awk -F '\t' -v step="$NP_STEP" -v kind="$np_kind" \
 			'$0 != ENVIRON["LINE"] && !(kind == "package" && $1 == step && $2 == kind)' "$np_file" >"$np_file.new" && chmod 600 "$np_file.new" && mv -f "$np_file.new" "$np_file" || return 1
 	done
 }
+# Where a step leaves and others stay ($NP_LEAVING), $NP_USES names what those use, a line "STACK STEP WORD" each: np_file and
+# the like say it when they check. That stays, and is undone with the one that uses it.
+np_uses() {
+	[ -n "$NP_USES" ] && [ "$NP_MODE" = check ] || return 0
+	for np_used; do printf '%s\t%s\t%s\n' "$NP_STACK" "$NP_STEP" "$np_used" >>"$NP_USES"; done
+}
+np_heir() {
+	[ -n "$NP_USES" ] && [ "$NP_MODE" = undo ] || return 1
+	case $1 in want|package|database) return 1 ;; esac
+	np_heir=$(WORD=$2 awk -F '\t' '$3 == ENVIRON["WORD"] || index($3, ENVIRON["WORD"] "/") == 1 { print $1 "\t" $2; exit }' "$NP_USES")
+	[ -n "$np_heir" ]
+}
+# Before what that one did itself, so that it is undone after it.
+np_bequeath() {
+	np_other=$NP_STATE/undo/${np_heir%%"$np_tab"*} np_heir=${np_heir#*"$np_tab"}
+	np_saved=$np_how
+	if [ "$np_kind" = file ] && [ "$np_how" != absent ] && [ "$np_other" != "$np_file" ]; then
+		(umask 077; mkdir -p "$np_other.d") && np_saved=$(mktemp "$np_other.d/XXXXXX") && cp -a "$np_how" "$np_saved" || { np_fail "cannot keep a copy of '$np_what'$(np_disk "$NP_STATE")"; return 1; }
+	fi
+	(umask 077; printf '%s\t%s\t%s%s\n' "$np_heir" "$np_kind" "$np_what" "${np_saved:+$np_tab$np_saved}" >"$np_other.new" && { [ ! -e "$np_other" ] || cat "$np_other" >>"$np_other.new"; }) &&
+		mv -f "$np_other.new" "$np_other" || np_fail "cannot write '$np_other'$(np_disk "$NP_STATE")"
+}
+
+# np_aside PATH WHY [UNIT…]: for `undo`: where others stay, data does too, under another name that purging a package spares.
+np_aside() {
+	[ -n "$NP_LEAVING" ] && [ -d "$1" ] && [ ! -L "$1" ] && [ -n "$(ls -A "$1")" ] || return 0
+	! np_heir tree "$1" || return 0
+	if mountpoint -q "$1"; then np_kept "$1" "$2"; return; fi
+	np_what=$1 np_how=$2 np_there=$1.$(date +%Y%m%d-%H%M%S)
+	shift 2
+	for np_name; do ! np_active "$np_name" || np_control stop "$np_name"; done
+	mv "$np_what" "$np_there" && np_left "$np_there: $np_how" || np_fail "cannot set '$np_what' aside"
+}
+
 # After the last step of the last stack nothing is left of ours.
 np_tidy() {
 	[ -s "$np_file" ] || rm -rf "$np_file" "$np_file.d"
@@ -284,6 +323,7 @@ np_mode() { np_word=${1#0}; printf '%s\n' "${np_word#0}"; }
 # np_file PATH MODE OWNER:GROUP [secret] <CONTENT: 0; np_changed=1 where it was or would be written.
 np_file() {
 	! np_has_failed || return 1
+	np_uses "$1"
 	np_rooms || return 1
 	np_new=$np_room/new np_why=''
 	(umask 077; cat >"$np_new") || { np_fail "cannot write '$np_new'"; return 1; }
@@ -329,6 +369,7 @@ np_parents() {
 # np_absent PATH: is not there; it comes back with undo.
 np_absent() {
 	! np_has_failed || return 1
+	np_uses "$1"
 	[ -e "$1" ] || [ -L "$1" ] || return 0
 	np_note_change
 	np_changing || { np_differs "remove $1"; return 0; }
@@ -340,6 +381,7 @@ np_unblocked() { awk -v b="# nanopod $2 begin" -v e="# nanopod $2 end" '$0 == b 
 # np_block PATH NAME <LINES: a marked part of somebody else's file.
 np_block() {
 	! np_has_failed || return 1
+	np_uses "$1"
 	np_rooms || return 1
 	{
 		[ ! -e "$1" ] || np_unblocked "$1" "$2"
@@ -364,6 +406,7 @@ np_block() {
 # np_dir PATH MODE OWNER:GROUP [data]: goes with undo, and all in it, where it was not there before; data: only if it is empty.
 np_dir() {
 	! np_has_failed || return 1
+	np_uses "$1"
 	np_why="make folder $1"
 	if [ -d "$1" ]; then
 		[ "$(np_about "$1")" != "$(np_mode "$2") $3" ] || return 0
@@ -388,6 +431,7 @@ np_trace() {
 # ---- Users -------------------------------------------------------------------------------------------------------
 np_group() {
 	! np_has_failed || return 1
+	np_uses "$1"
 	if np_line=$(getent group "$1"); then
 		np_word=${np_line#*:*:}
 		[ "${np_word%%:*}" = "$2" ] || np_fail "group '$1' has the number ${np_word%%:*} on this node and not $2: it must be the same on all nodes"
@@ -402,6 +446,7 @@ np_group() {
 # np_user NAME UID HOME: of the group of the same name.
 np_user() {
 	! np_has_failed || return 1
+	np_uses "$1"
 	if np_line=$(getent passwd "$1"); then
 		np_word=${np_line#*:*:}
 		[ "${np_word%%:*}" = "$2" ] || np_fail "user '$1' has the number ${np_word%%:*} on this node and not $2: it must be the same on all nodes"
@@ -467,6 +512,7 @@ np_loud() {
 # np_packages NAME…
 np_packages() {
 	! np_has_failed || return 1
+	np_uses "$@"
 	np_have=" $(np_installed "$@" | tr '\n' ' ')"
 	np_miss=''
 	for np_name; do
@@ -526,7 +572,8 @@ np_undo_package() {
 	np_mine=$(awk -F '\t' -v s="$NP_STEP" '$1 == s && $2 == "package" { print $3 }' "$np_file" | sort -u)
 	np_mine=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $np_mine 2>/dev/null | sed -n '/^not-installed/!s/.* //p' | sort -u)
 	[ -n "$np_mine" ] || return 0
-	awk -F '\t' -v mine="$np_file" -v s="$NP_STEP" '$2 == "want" && (FILENAME != mine || $1 != s) { print $3 }' $np_books 2>/dev/null | sort -u >"$np_room/wanted"
+	[ -z "$NP_USES" ] || cut -f 3 "$NP_USES" | grep -xF -e "$np_mine" >"$np_room/uses"
+	awk -F '\t' -v mine="$np_file" -v s="$NP_STEP" '$2 == "want" && (FILENAME != mine || $1 != s) { print $3 }' $np_books 2>/dev/null | cat - ${NP_USES:+"$np_room/uses"} | sort -u >"$np_room/wanted"
 	np_apt -s purge $np_mine >"$np_room/apt" 2>&1 || { np_apt_cause "cannot remove packages"; return 1; }
 	awk '$1 == "Purg" || $1 == "Remv" { print $2 }' "$np_room/apt" | sort -u >"$np_room/going"
 	printf '%s\n' $np_mine | comm -13 - "$np_room/going" >"$np_room/others"
@@ -549,6 +596,7 @@ np_undo_package() {
 np_heirs() {
 	[ -s "$1" ] || return 0
 	np_heir=$(awk -F '\t' -v mine="$np_file" -v s="$NP_STEP" '$2 == "want" && (FILENAME != mine || $1 != s) { print FILENAME "\t" $1; exit }' $np_books 2>/dev/null)
+	[ -n "$np_heir" ] || [ -z "$NP_USES" ] || np_heir=$(W="$(cat "$1")" awk -F '\t' -v at="$NP_STATE/undo/" 'BEGIN { n = split(ENVIRON["W"], w, "\n"); for (i = 1; i <= n; i++) is[w[i]] = 1 } $3 in is { print at $1 "\t" $2; exit }' "$NP_USES")
 	while IFS= read -r np_name; do
 		if [ -n "$np_heir" ]; then np_append "${np_heir%%"$np_tab"*}" "${np_heir#*"$np_tab"}${np_tab}package$np_tab$np_name"
 		else np_left "package $np_name: others need it"
@@ -581,6 +629,7 @@ np_unit() {
 	! np_has_failed || return 1
 	np_name=$1
 	shift
+	np_uses "$np_name"
 	if [ "$NP_MODE" = verify ]; then np_unit_verify "$np_name"; return; fi
 	[ $# = 0 ] || np_systemd || np_init_script "$np_name" "$@"
 	np_why=''

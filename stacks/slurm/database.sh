@@ -69,8 +69,10 @@ verify() {
 	fi
 }
 
+undo() { np_aside /var/lib/mysql "the accounting of the cluster, as MariaDB keeps it" slurmdbd mariadb; }
 # Where MariaDB itself came with us it goes with its folder.
 np_undo_database() {
+	if [ -n "$NP_LEAVING" ]; then np_left "the database $1 of MariaDB: the accounting of the cluster"; return 0; fi
 	grep -qs "${np_tab}tree${np_tab}/var/lib/mysql${np_tab}" "$(np_book)" && return
 	! np_active mariadb || printf '%s\n' "DROP DATABASE IF EXISTS $1;" "DROP USER IF EXISTS slurm@localhost;" | sql
 }

@@ -14,3 +14,5 @@ want() {
 	! np_is controller || np_dir /var/lib/slurm/slurmctld 0700 slurm:slurm
 	! np_is workers || np_dir /var/lib/slurm/slurmd 0755 slurm:slurm
 }
+
+undo() { [ ! -d /var/lib/slurm/slurmctld ] || np_aside /var/lib/slurm "the state of slurmctld and its jobs"; }

@@ -207,6 +207,50 @@ more.undone
 more.undone" "takes all away"
 forget
 run p apply -y tops.yaml
+# Who takes the place of another.
+forget
+run p apply -y toys.yaml
+cat >moved.yaml <<'END'
+cluster: toys
+nodes: {hosts: 'a1,b1,c1'}
+roles: {head: b1, work: 'a1,c1'}
+stacks: {toy: {}}
+END
+sed '/^Host b1$/,/^Host c1$/s/Port .*/Port 1/' config >config.away
+run_is 10 "a role that goes to a node that cannot be reached" timeout 60 "$NANOPOD" provision apply -y -F "$TMP/config.away" $skip --skip-gate reach moved.yaml
+is "$(state a)" "applied key last slow " "stays where it was until then" || diag "$out$err"
+run_is 0 "to one that can" p apply -y moved.yaml
+is "$(state a)" "applied key slow " "leaves the old one"
+is "$(state b)" "applied key last slow " "for the new one"
+is "$(cat a/state/key b/state/key c/state/key)" "SECRETa1SECRETa1SECRETa1" "and what both have a part in stays as it is"
+unlike "$err" "differs too" "(nothing had to be mended)"
+run_is 0 "remove" p remove -y toys
+is "$(ls a/state b/state c/state a/state/np b/state/np 2>/dev/null | grep -v :)" "" "takes away what was handed on, too"
+run p apply -y --set toy.vote=yes toys.yaml
+run_is 5 "who votes" p plan --set toy.vote=no toys.yaml
+like "$err" "'a1' votes in 'toy', and the cluster file takes that from it" "is not taken away by the file"
+run_is 0 "by remove it is" p remove -y toys
+run p apply -y --set toy.more=yes tops.yaml
+run p apply -y toys.yaml
+is "$(jq -r 'select(.event == "end" and .step == ("one", "more")) | .step' "$XDG_STATE_HOME/nanopod/clusters/toys/journal.jsonl" | tail -n 6 | uniq | xargs)" "one more" "what stood on top goes first, on all nodes" || diag "$(cat "$XDG_STATE_HOME/nanopod/clusters/toys/journal.jsonl")"
+
+# Another cluster's by now.
+forget
+run p apply -y --set toy.more=yes toys.yaml
+sed -i 's/toys$/others/' b/state/np/steps/toy.more
+sed 's/^cluster: toys/cluster: others/' tops.yaml >others.yaml
+run p apply -y --skip-gate cluster toys.yaml
+is "$(ls a/state/more.was b/state/more.was 2>/dev/null)" b/state/more.was "what another cluster did since is not undone"
+forget
+run p apply -y -w a1,b1,c1 --name toys toy top
+cp toys.yaml "$XDG_STATE_HOME/nanopod/clusters/toys/cluster.yaml"
+printf 'expect Drop it?\nsend yes\\r\nexpect Do it?\nsend no\\r\n' >drop
+status=0
+"$PTY" drop "$NANOPOD" provision drop toys -w c1 -F "$TMP/config" $skip >out 2>&1 || status=$?
+like "$(cat out)" "toy/last|top/one +undo it" "drop asks before it undoes something on those that stay" || diag "$status"
+like "$(state b)" "top" "and a 'no' leaves it"
+forget
+run p apply -y tops.yaml
 cp tops.yaml others.yaml && sed -i 's/^cluster: toys/cluster: others/' others.yaml
 run p plan others.yaml
 is "$status" 11 "a node that another cluster has"

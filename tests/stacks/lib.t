@@ -164,6 +164,26 @@ S_two=\"1
 	like "$out" '^say /srv/a b 1%0A2$' "$shell: and are those of the undo"
 	ok "$shell: and gone then" test ! -e "$TMP/state"
 
+	# ---- What leaves, and others stay ------------------------------------------------------------------------
+	shared='want() { echo x | np_file "$R/etc/old.conf" 0644 "$ME"; echo own | np_file "$R/etc/own" 0644 "$ME"; np_dir "$R/var/lib" 0755 "$ME"; np_changing && echo dear >"$R/var/lib/file"; :; }'
+	try "$shared" apply
+	printf 'demo\ttwo\t%s\n' "$TMP/root/etc/old.conf" >"$TMP/uses"
+	try "NP_LEAVING=yes NP_USES=$TMP/uses; $shared; undo() { np_aside \"\$R/var/lib\" 'it is dear'; }" undo
+	is "$(cat "$TMP/root/etc/old.conf")" x "$shell: what another step uses stays"
+	ok "$shell: what nobody uses goes" test ! -e "$TMP/root/etc/own"
+	like "$out" "^left $TMP/root/var/lib.20[0-9-]*: it is dear" "$shell: data is set aside, and said"
+	is "$(cat "$TMP/root"/var/lib.20*/file)" dear "$shell: and is whole"
+	rm -r "$TMP/root"/var/lib.20*
+	try : undo two
+	is "$(files)" "$before" "$shell: the other one gives back what was there before both"
+	try 'want() { echo x | np_file "$R/etc/own" 0644 "$ME"; }' apply
+	: >"$TMP/uses"
+	try "NP_USES=$TMP/uses; want() { echo x | np_file \"\$R/etc/own\" 0644 \"\$ME\"; np_packages some thing; np_unit thing; }" check
+	is "$(cut -f 3 "$TMP/uses" | xargs)" "$TMP/root/etc/own some thing thing" "$shell: a check says what is used"
+	try 'NP_CLUSTER=other' undo
+	is "$(cat "$TMP/root/etc/own")" x "$shell: what another cluster did is not undone"
+	try : undo
+
 	# ---- Who is away -----------------------------------------------------------------------------------------
 	try 'want() { np_rows | cut -f 2 | np_file "$R/etc/names" 0644 "$ME"; }' apply
 	is "$(tr '\n' ' ' <"$TMP/root/etc/names")" "h1 h2 h3 " "$shell: a file that names all members"
