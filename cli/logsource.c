@@ -204,7 +204,8 @@ static int pod_words(struct log_source *s, const struct log_want *w, struct buf 
 	container = strchr(name, ':');
 	s->skip = s->last_count;
 	buf_init(&word, HEAD_MAX);
-	rc = buf_adds(out, "PATH=$PATH:/usr/local/bin; k=kubectl; ! command -v k3s >/dev/null || k='k3s kubectl'; $k logs --timestamps");
+	rc = buf_adds(out, "PATH=$PATH:/usr/local/bin; k=kubectl; ! command -v k3s >/dev/null || k='k3s kubectl --cache-dir=/run/k3s/nanopod'; "
+		"$k logs --timestamps");
 	if (!rc && name != s->what) {
 		rc = buf_add(&word, s->what, (size_t)(name - 1 - s->what));
 		rc = rc ? rc : buf_adds(out, " -n ");

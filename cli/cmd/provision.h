@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nanopod provision: provision.c's table takes where a cluster comes from out of provision_file.c, what is done with it
- * out of provision_go.c and provision_nodes.c, what only looks out of provision_list.c and provision_init.c.
+ * out of provision_go.c, provision_nodes.c and provision_upgrade.c, what only looks out of provision_list.c and provision_init.c.
  */
 #ifndef CLI_CMD_PROVISION_H
 #define CLI_CMD_PROVISION_H
@@ -90,15 +90,18 @@ int provision_add(struct nanopod *np, const struct options *o, char **words);
 int provision_drop(struct nanopod *np, const struct options *o, char **words);
 int provision_drain(struct nanopod *np, const struct options *o, char **words);
 int provision_undrain(struct nanopod *np, const struct options *o, char **words);
-int provision_upgrade(struct nanopod *np, const struct options *o, char **words);
 
 /* ---- provision_call.c: functions of steps that are typed by name ------------------------------------ */
 
 bool provision_has(const struct stack_step *s, const char *function);
 /* Of every stack that has it in step `drain`, on the right node. which: members that it is about. */
 int provision_call_about(struct provision *p, const char *function, const bool *which, bool backwards);
-/* Of every step that has it, on all its members. */
-int provision_call_all(struct provision *p, const char *function);
+/* Of every step that has it, in the stacks' order, on all its members that were reached; word: $1 of it, or NULL. */
+int provision_call_steps(struct provision *p, const char *function, const char *word);
+
+/* ---- provision_upgrade.c -------------------------------------------------------------------------------- */
+
+int provision_upgrade(struct nanopod *np, const struct options *o, char **words);
 
 /* ---- provision_list.c, provision_init.c ---------------------------------------------------------------- */
 

@@ -106,25 +106,37 @@ int provision_call_about(struct provision *p, const char *function, const bool *
 	return status;
 }
 
-int provision_call_all(struct provision *p, const char *function)
+static int call_step(struct provision *p, const struct use *u, const struct stack_step *s, const char *function, const char *word)
 {
-	size_t *members = calloc(p->c->count + 1, sizeof *members);
+	size_t *members = calloc(p->c->count + 1, sizeof *members), n = 0;
 	int status = STATUS_OK;
 
 	if (!members)
 		command_nomem();
-	for (size_t k = 0; k < p->c->use_count && !status; k++) {
-		const struct use *u = &p->c->uses[k];
-		const struct stack_step *s = stack_step(u->stack, function);
-		size_t n = 0;
-
-		if (!s || !provision_has(s, function))
-			continue;
-		for (size_t i = 0; i < p->c->count; i++)
-			if (u->roles[i] && (!s->roles || u->roles[i] & s->roles) && reached(p, i))
-				members[n++] = i;
-		status = n ? engine_call(p->e, u->stack->name, s->name, function, (const char *const[]){ NULL }, members, n) : STATUS_OK;
-	}
+	for (size_t i = 0; i < p->c->count; i++)
+		if (u->roles[i] && (!s->roles || u->roles[i] & s->roles) && reached(p, i))
+			members[n++] = i;
+	if (n)
+		status = engine_call(p->e, u->stack->name, s->name, function, (const char *const[]){ word, NULL }, members, n);
 	free(members);
+	return status;
+}
+
+int provision_call_steps(struct provision *p, const char *function, const char *word)
+{
+	int status = STATUS_OK;
+
+	for (size_t k = 0; k < p->c->use_count; k++) {
+		const struct use *u = &p->c->uses[k];
+
+		for (size_t i = 0; i < u->stack->step_count; i++) {
+			const struct stack_step *s = &u->stack->steps[i];
+
+			if (provision_has(s, function) && !s->when) /* such a step is on all nodes of its roles */
+				status = provision_worse(status, call_step(p, u, s, function, word));
+			if (status != STATUS_OK && status != STATUS_PARTLY)
+				return status;
+		}
+	}
 	return status;
 }

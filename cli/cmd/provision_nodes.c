@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of a cluster that come, rest and go: nanopod provision add, drop, drain, undrain; and upgrade. */
+/* Nodes of a cluster that come, rest and go: nanopod provision add, drop, drain, undrain. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -401,8 +401,11 @@ static bool any_reached(const struct provision *p)
 static int take_out(struct provision *p, const bool *which, struct cluster *gone)
 {
 	struct cluster *whole = p->c;
-	int status = provision_call_about(p, "drain", which, true), rc;
+	int status = provision_call_about(p, "may_leave", which, true), rc;
 
+	/* Who may not go is not drained either. */
+	if (!status || option_given(p->o, "force"))
+		status = provision_worse(status, provision_call_about(p, "drain", which, true));
 	if (!status || option_given(p->o, "force"))
 		status = provision_worse(status, provision_call_about(p, "leave", which, true));
 	if (status && !option_given(p->o, "force"))
@@ -470,7 +473,7 @@ int provision_drop(struct nanopod *np, const struct options *o, char **words)
 	return status;
 }
 
-/* ---- Drain, upgrade --------------------------------------------------------------------------------------------- */
+/* ---- Drain --------------------------------------------------------------------------------------------- */
 
 static bool knows(const struct cluster *c, const char *function)
 {
@@ -520,43 +523,4 @@ int provision_drain(struct nanopod *np, const struct options *o, char **words)
 int provision_undrain(struct nanopod *np, const struct options *o, char **words)
 {
 	return call(np, o, words, "undrain");
-}
-
-static bool upgrades(const struct cluster *c)
-{
-	for (size_t i = 0; i < c->use_count; i++) {
-		const struct stack_step *s = stack_step(c->uses[i].stack, "upgrade");
-
-		if (s && provision_has(s, "upgrade"))
-			return true;
-	}
-	return false;
-}
-
-int provision_upgrade(struct nanopod *np, const struct options *o, char **words)
-{
-	struct provision p;
-	size_t changes = 0;
-	int status = provision_init(&p, np, o);
-
-	status = status ? status : provision_can_ask(np, o);
-	status = status ? status : provision_take_cluster(&p, *words);
-	status = status ? status : provision_open(&p, NULL);
-	if (!status && !upgrades(p.c)) {
-		status = provision_apply(&p, "upgrade", false);
-	} else if (!status) {
-		status = engine_plan(p.e, &changes);
-		display_plan(p.d, option_given(o, "diff"), np->err);
-		if (!status && !option_given(o, "dry-run")) {
-			status = provision_agree(&p, "Upgrade it?");
-			if (!status) {
-				status = provision_call_all(&p, "upgrade");
-				status = status ? provision_end(&p, "upgrade", status) : provision_apply(&p, "upgrade", true);
-			}
-		} else {
-			status = provision_end(&p, NULL, status);
-		}
-	}
-	provision_release(&p);
-	return status;
 }

@@ -14,7 +14,7 @@ enum { COMMAND_ROOM = 64 * 1024, OUTPUT_ROOM = 1 << 20, FILES_MAX = 128, FIELDS 
 
 /*
  * On the controller: a line "job ID STATE HOST STDOUT STDERR REASON" with tabs for each job of the number, from slurmctld
- * while it knows the job, then from the accounting: that says where it ran, and the file's usual name is taken.
+ * while it knows the job, then from the accounting ($2 reads that).
  */
 static const char find_script[] =
 	"PATH=$PATH:/usr/local/bin\n"
@@ -30,12 +30,38 @@ static const char find_script[] =
 	"\t\tget JobState; get BatchHost; get StdOut; get StdErr; get Reason; echo\n"
 	"\tdone\n"
 	"else\n"
-	"\ta=$(sacct -X -n -P -j \"$1\" --format=JobID,State,NodeList,WorkDir 2>/dev/null)\n"
+	"\ta=$(sacct -X -n -P -j \"$1\" --format=JobID,State,NodeList,WorkDir,JobName,SubmitLine 2>/dev/null) ||\n"
+	"\t\ta=$(sacct -X -n -P -j \"$1\" --format=JobID,State,NodeList,WorkDir,JobName 2>/dev/null)\n"
 	"\t[ -n \"$a\" ] || { printf '%s\\n' \"$t\" >&2; exit 3; }\n"
-	"\tprintf '%s\\n' \"$a\" | while IFS='|' read -r i s h d; do\n"
-	"\t\tprintf 'job\\t%s\\t%s\\t%s\\t%s\\t\\t\\n' \"$i\" \"${s%% *}\" \"$(scontrol show hostnames \"$h\" | head -n 1)\" \"$d/slurm-$i.out\"\n"
+	"\tprintf '%s\\n' \"$a\" | awk -F '|' \"$2\" | while IFS='|' read -r i s h o e; do\n"
+	"\t\tprintf 'job\\t%s\\t%s\\t%s\\t%s\\t%s\\t\\n' \"$i\" \"$s\" \"$(scontrol show hostnames \"$h\" | head -n 1)\" \"$o\" \"$e\"\n"
 	"\tdone\n"
 	"fi\n";
+
+/* What the accounting tells of a job: where it was sent from, and with which words. Those of the script itself it does not tell. */
+static const char account_awk[] =
+	"function is(s, short, long) { return s == short || s == long || index(s, long \"=\") == 1 || (index(s, short) == 1 && length(s) > 2) }\n"
+	"function value(s, next_, long) {\n"
+	"\tif (s == long || length(s) == 2) return next_\n"
+	"\treturn index(s, long \"=\") == 1 ? substr(s, length(long) + 2) : substr(s, 3)\n"
+	"}\n"
+	"function put(s, mark, with,  i, t) { while ((i = index(s, mark))) { t = t substr(s, 1, i - 1) with; s = substr(s, i + 2) } return t s }\n"
+	"function file(s) {\n"
+	"\tif (s == \"\") return \"\"\n"
+	"\ts = put(put(put(put(put(s, \"%j\", id), \"%A\", id), \"%a\", task), \"%x\", $5), \"%N\", host)\n"
+	"\treturn substr(s, 1, 1) == \"/\" ? s : $4 \"/\" s\n"
+	"}\n"
+	"{\n"
+	"\tn = split($1, part, \"_\"); id = part[1]; task = part[2]; state = $2; sub(/ .*/, \"\", state); host = $3\n"
+	"\tline = $0; for (i = 0; i < 5; i++) sub(/^[^|]*[|]/, \"\", line)\n"
+	"\tout = \"slurm-\" $1 \".out\"; err = \"\"; words = split(line, w, / +/)\n"
+	"\tfor (i = 2; i <= words; i++) {\n"
+	"\t\tif (w[i] ~ /^--wrap/ || (w[i] !~ /^-/ && w[i - 1] !~ /^-[^=]*$/)) break\n"
+	"\t\tif (is(w[i], \"-o\", \"--output\")) out = value(w[i], w[i + 1], \"--output\")\n"
+	"\t\tif (is(w[i], \"-e\", \"--error\")) err = value(w[i], w[i + 1], \"--error\")\n"
+	"\t}\n"
+	"\tprint $1 \"|\" state \"|\" $3 \"|\" file(out) \"|\" file(err)\n"
+	"}\n";
 
 /* On each node: its name, then the numbers of those files that are there. */
 static const char look_script[] = "hostname; i=0; for f; do [ ! -e \"$f\" ] || echo \"$i\"; i=$((i + 1)); done";
@@ -228,6 +254,7 @@ static int ask_controller(struct ask *a, bool follow)
 	for (;;) {
 		set_command(a, find_script);
 		need(add_word(a, a->id));
+		need(add_word(a, account_awk));
 		a->jobs = a->waiting = 0;
 		status = on_members(a, &controller, 1, heard_jobs, &bad);
 		if (status)

@@ -2,6 +2,8 @@
 # slurmctld. What it was started with is kept: partitions alone are read again, for anything else it is started again.
 
 started=$NP_STATE/slurm-started
+# Debian's slurmdbd takes this one away where it is purged.
+log=/var/log/slurm/slurmctld.log
 
 parts() { { slurm_conf; gres_conf; cgroup_conf; } | grep "$@" '^PartitionName=' | sha256sum | cut -d ' ' -f 1; }
 now() { echo "$(parts -v) $(parts -e)"; }
@@ -11,6 +13,7 @@ check() {
 		before=$(cat $started 2>/dev/null) new=$(now)
 		[ "${before% *}" = "${new% *}" ] || { np_differs "restart slurmctld"; return 0; }
 		[ "$before" = "$new" ] || np_differs "reconfigure slurmctld"
+		[ -e $log ] || np_differs "let slurmctld open its log again"
 	fi
 	np_unit slurmctld
 }
@@ -25,7 +28,7 @@ apply() {
 	! np_has_failed || return 1
 	np_wait 20 answers || { np_unit_log slurmctld; tail -n 20 /var/log/slurm/slurmctld.log; np_fail "slurmctld does not answer: $(why)"; return 1; }
 	# Workers that run get their new copy with this.
-	[ "$before" = "$new" ] || [ -z "$before" ] || { timeout 30 scontrol reconfigure && np_did "reconfigure slurmctld"; } || { np_fail "'scontrol reconfigure' failed"; return 1; }
+	{ [ "$before" = "$new" ] && [ -e $log ]; } || [ -z "$before" ] || { timeout 30 scontrol reconfigure && np_did "reconfigure slurmctld"; } || { np_fail "'scontrol reconfigure' failed"; return 1; }
 	printf '%s\n' "$new" >$started.new && mv -f $started.new $started
 }
 

@@ -19,6 +19,7 @@ let_go() {
 
 verify() {
 	np_rooms || return
+	began=$(date +%FT%T)
 	np_wait 15 settled || { let_go; np_wait 45 settled; }
 	unwell >"$np_room/unwell"
 	while IFS= read -r line; do
@@ -37,8 +38,15 @@ verify() {
 	for partition in $(timeout 10 scontrol -o show partition | sed -n 's/^PartitionName=\([^ ]*\) .*/\1/p'); do
 		one "$partition" || return 1
 	done
-	array && gpus
+	array && gpus && accounted
 }
+
+# What was run is known to the database, too.
+accounted() {
+	[ "${S_accounting:-no}" = yes ] || return 0
+	if np_wait 20 in_account; then np_ok "sacct knows the jobs"; else np_bad "sacct does not know that jobs were run"; np_hint "nanopod logs $NP_CLUSTER slurmdbd"; fi
+}
+in_account() { [ "$(timeout 10 sacct -X -n -P -S "$began" --name=nanopod-array --format=State 2>/dev/null | grep -c COMPLETED)" -ge 4 ]; }
 
 # One task on each well node of a partition.
 one() {

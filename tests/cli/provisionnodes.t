@@ -22,6 +22,7 @@ settings:
   text: {type: text, default: hello, help: what is written}
   slow: {type: number, default: 0, help: how long a step takes}
   break: {type: text, default: '', help: the node on which it fails}
+  early: {type: text, default: '', help: nodes on which the first step fails}
 steps:
   - {name: conf, help: a file}
   - {name: key, help: a key, roles: [lead], needs: [conf], gives: toy-key}
@@ -31,7 +32,10 @@ steps:
   - {name: drain, help: drain and leave, roles: [lead], only-verify: true}
 END
 cat >"$NANOPOD_STACKS/toy/conf.sh" <<'END'
-want() { printf '%s\n' "$S_text" | np_file /etc/toy.conf 0644 root:root; }
+want() {
+	case " $S_early " in *" $NP_NODE "*) ! np_changing || { np_fail "it was told to break early"; return 1; } ;; esac
+	printf '%s\n' "$S_text" | np_file /etc/toy.conf 0644 root:root
+}
 verify() { if [ -s /etc/toy.conf ]; then np_ok "toy.conf is there"; else np_hint "nanopod provision apply train"; np_bad "toy.conf is empty"; fi; }
 END
 cat >"$NANOPOD_STACKS/toy/key.sh" <<'END'
@@ -79,6 +83,18 @@ np() { "$NANOPOD" provision "$@" </dev/null; }
 npc() { "$NANOPOD" provision "$@" "${CLUSTER_WAY[@]}" </dev/null; }
 STATE=$HOME/.local/state/nanopod/clusters/train
 pictures before
+
+# ---- A file for what is there --------------------------------------------------------------------------------------
+run_is 0 "init of a reservation" npc init -r train toy --name made --file "$TMP/made.yaml"
+like "$err" "'$TMP/made.yaml' is written; 'nanopod provision $TMP/made.yaml' applies it" "says what to type" || diag "$err"
+like "$(cat "$TMP/made.yaml")" '^# +train-3 \(train-3, [0-9.]+\): debian 12 [a-z0-9_]+, [0-9]+ CPUs, [0-9]+ MiB' "it tells what was found, in comments"
+like "$(cat "$TMP/made.yaml")" 'text:' "and the stack's settings"
+not_ok "nothing is kept of it" test -e "$HOME/.local/state/nanopod/clusters/made/cluster.yaml"
+run_is 5 "init again" npc init -r train toy --name made --file "$TMP/made.yaml"
+run_is 0 "the file, unchanged, applied" npc "$TMP/made.yaml" -y
+is "$(on_nodes 'cat /etc/toy.conf' | xargs)" "hello hello hello" "does it on all"
+run_is 0 "and has nothing left to do" npc plan "$TMP/made.yaml" --detailed-exitcode
+run_is 0 "remove" npc remove made -y
 
 # ---- Plan ----------------------------------------------------------------------------------------------------------
 run_is 0 "a plan" np plan "${TWO[@]}" toy --name train
@@ -142,6 +158,12 @@ run_is 10 "plan" npc plan train --detailed-exitcode
 like "$out" "begun and not finished|finish what was begun" "knows that it was begun"
 run_is 10 "with -o json" npc apply train -y -o json
 is "$(jq -r '.steps[] | select(.ok == false) | .text' <<<"$out")" "it was told to break" "the object has it"
+run_is 10 "with -o jsonl" npc apply train -y -o jsonl
+is "$(jq -rs 'map(select(.event == "end" and .ok == false)) | map("\(.node) \(.stack)/\(.step) \(.text) \(.hint)") | .[]' <<<"$out")" \
+	"train-2 toy/fragile it was told to break mend it" "a line has it"
+is "$(jq -rs 'map(select(.event == "end" and .ok == false)) | .[0].log' <<<"$out")" "$log" "with its log"
+is "$(jq -rs 'map(select(.event == "lost")) | map(.node) | join(" ")' <<<"$out")" train-2 "and that the node is out"
+like "$err" "1 of 2 nodes failed" "and for people what it comes to"
 run_is 0 "mended" npc apply train --set toy.break= -y
 
 # ---- Ctrl-C, and two at once --------------------------------------------------------------------------------------------
@@ -193,6 +215,34 @@ run_is 0 "which need nothing" npc plan train --detailed-exitcode
 sed 's/train-\[1-2\]/train-[1-2],127.9.9.9:1/' "$STATE/cluster.yaml" >"$TMP/three.yaml"
 run_is 10 "with a node that is not there" npc plan "$TMP/three.yaml" --connect-timeout 1s
 like "$err" "127.9.9.9:1.*not reached|127.9.9.9:1: " "is told"
+
+# Part of a cluster all the same: what is away is told, and let go only where that is asked for.
+AWAY=(--connect-timeout 1s)
+run_is 10 "applied with it" npc "$TMP/three.yaml" -y "${AWAY[@]}"
+run_is 0 "drop of a node that is away" npc drop train -w 127.9.9.9:1 -y "${AWAY[@]}"
+like "$err" "what nodes that are dropped still have is theirs" "says that it was not emptied" || diag "$err"
+is "$(wc -l <"$STATE/members")" 2 "it is no member any more"
+run_is 0 "the others need nothing" npc plan train --detailed-exitcode
+run_is 10 "with it once more" npc "$TMP/three.yaml" -y "${AWAY[@]}"
+run_is 10 "remove with a node that is away" npc remove train -y "${AWAY[@]}"
+ok "the cluster is kept, as it is not done" test -e "$STATE"
+run_is 10 "the same again" npc remove train -y "${AWAY[@]}"
+run npc remove train --force -y "${AWAY[@]}"
+like "$err" "'train' is removed" "remove --force lets it go" || diag "$status" "$err"
+ok "nothing is kept" test ! -e "$STATE"
+run_is 0 "(the two are what is left of it)" np "${TWO[@]}" toy --name train -y
+
+# ---- How many may fail --------------------------------------------------------------------------------------------------------------
+MANY=(-r train toy --name many --set toy.text=many --set 'toy.early=train-2 train-3' -y)
+run_is 0 "(the two are free again)" npc remove train -y
+run_is 10 "--max-fail" npc "${MANY[@]}" --max-fail 1
+like "$err" "--max-fail.*nothing more is begun" "says that it stops" || diag "$err"
+ok "the node that is well is not gone on with" in_node train-1 '[ ! -e /etc/toy.fragile ]'
+run_is 10 "without it" npc "${MANY[@]}"
+ok "it is" in_node train-1 '[ -e /etc/toy.fragile ]'
+like "$err" "2 of 3 nodes failed" "of three"
+run_is 0 "remove" npc remove many -y
+run_is 0 "(and again, to be removed)" np "${TWO[@]}" toy --name train -y
 
 # ---- The end --------------------------------------------------------------------------------------------------------------------------
 run_is 0 "remove" npc remove train -y

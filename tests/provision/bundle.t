@@ -89,6 +89,33 @@ like "$err" "not what its 'SHA256SUMS' say" "is refused"
 rm "$TMP/mine/SHA256SUMS"
 rm -rf "$D.new"
 
+# ---- As it is typed ---------------------------------------------------------------------------------------------------
+cp -r "$SRC/stacks/common" "$S/"
+rm -rf "$D" "$S/base"
+cp -r "$SRC/stacks/base" "$S/"
+for each in thing other; do
+	sed -i 's/^steps:.*//' "$S/$each/stack.yaml"
+	printf 'about: files\nsteps:\n  - {name: file, help: a file}\n' >>"$S/$each/stack.yaml"
+	echo 'want() { :; }' >"$S/$each/file.sh"
+done
+offline() { if unshare -n true 2>/dev/null; then unshare -n "$@"; else "$@"; fi; }
+typed() { NANOPOD_STACKS=$S offline "$NANOPOD" provision bundle "$@"; }
+run_is 0 "nanopod provision bundle, without a network" typed thing -d "$D" --from "$TMP/mine" --set thing.version-thing=v3
+is "$(cat "$D/thing/thing" "$D/thing/version" "$D/charts/chart-1.tgz")" "binary
+v3
+chart" "makes the same folder"
+ok "with checksums that fit" sums
+run_is 1 "a stack that must be given something" typed thing -d "$TMP/other"
+like "$err" "thing: 'thing' is in none of your folders" "says so"
+like "$err" "the bundle '$TMP/other' was not made" "and what it comes to"
+not_ok "nothing is there" test -e "$TMP/other"
+rm -rf "$TMP/other.new"
+run_is 2 "without a folder" typed thing
+like "$err" "'-d FOLDER' says it" "says which option is missing"
+run typed slrum -d "$TMP/other"
+isnt "$status" 0 "a stack that there is not" || diag "$out"
+like "$err" "slrum" "is named"
+
 # ---- Packages, from the mirrors ------------------------------------------------------------------------------------
 run bundle -d "$D" -p htop
 case $status:$err in

@@ -177,6 +177,37 @@ is "$(in_node_stdin train-2 'read -r p; { grep -rlF "$p" /etc /var /root /home /
 run_is 0 "remove" by_name remove bob -y -l bob
 forget
 unset NANOPOD_SUDO_PASSWORD
+# Typed on a terminal: it is asked for once, when a node wants it or, with --ask-sudo, at first.
+PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
+asked() { script=$1; shift; "$PTY" "$script" "$NANOPOD" provision "$@" "${HOSTS[@]}"; }
+if [ -x "$PTY" ]; then
+	TYPED=$(sed 's/\\/\\\\/g' <<<"$PASSWORD")
+	printf '%s\n' "expect Password of sudo on 'train-2'" 'echo off' "send $TYPED\\n" 'echo on' 'expect Do it?' 'send y\n' >"$TMP.script"
+	at_exit 'rm -f "$TMP.script"'
+	run asked "$TMP.script" -w 'train-[1-2]' tiny --name bob -l bob
+	is "$status" 0 "typed, when a node wants it" || diag "$out" "$err"
+	is "$(has train-1 /etc/tiny.last; has train-2 /etc/tiny.last)" "last
+last" "it is done on both"
+	unsaid 'secret' "and it is not shown"
+	printf '%s\n' "expect sudo's password on the nodes" 'echo off' "send $TYPED\\n" 'echo on' >"$TMP.script"
+	run asked "$TMP.script" remove bob -y -l bob --ask-sudo
+	is "$status" 0 "typed, with --ask-sudo" || diag "$out" "$err"
+	is "$(has train-1 /etc/tiny.last; has train-2 /etc/tiny.last)" "" "it is removed from both"
+	printf '%s\n' "expect sudo's password on the nodes" 'echo off' 'send wrong\n' 'echo on' >"$TMP.script"
+	run asked "$TMP.script" plan -w 'train-[1-2]' tiny --name bob -l bob --ask-sudo
+	is "$status" 10 "a wrong one is refused" || diag "$out" "$err"
+	said 'train-2.*(password|sudo)|(password|sudo).*train-2' "by name"
+	printf '%s\n' "expect Password of sudo on 'train-2'" 'echo off' 'send \x03' >"$TMP.script"
+	run asked "$TMP.script" plan -w 'train-[1-2]' tiny --name bob -l bob
+	is "$status" 130 "Ctrl-C at the question" || diag "$out" "$err"
+	printf '%s\n' "expect sudo's password on the nodes" 'echo off' 'send \x03' >"$TMP.script"
+	run asked "$TMP.script" plan -w 'train-[1-2]' tiny --name bob -l bob --ask-sudo
+	is "$status" 130 "and with --ask-sudo" || diag "$out" "$err"
+	ok "nothing was begun" in_node train-2 '[ ! -e /var/lib/nanopod ]'
+	forget
+else
+	skip "tests/lib/pty is not built"
+fi
 run by_name -w train-3 tiny --name bob -y -l bob
 isnt "$status" 0 "a user who may not" || diag "$out"
 said 'sudo|root' "is told"

@@ -6,6 +6,7 @@
 TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} KILLS=${TEST_KILLS-}
 . "$(dirname "$0")/../lib/tap.sh"
 . "$SRC/tests/lib/cluster.sh"
+. "$SRC/tests/provision/look.sh"
 "$NANOPOD" provision --help >/dev/null 2>&1 || skip_all "this nanopod has no 'provision'"
 cluster_repo slurm
 cluster_nodes 3
@@ -19,24 +20,7 @@ srun() { in_node train-1 "timeout 60 srun -N$1 -n$1 hostname 2>&1 | sort | xargs
 slurm_says() { diag "$(in_node train-1 'sinfo -N -l; sinfo -R; squeue -a; tail -n 20 /var/log/slurm/slurmctld.log' 2>&1)"; }
 all() { seq -s ' ' -f 'train-%g' "$1"; }
 
-# ---- Who looks over our shoulder -------------------------------------------------------------------------------------
-# Command lines and environments of all processes that this machine sees, the nodes' too, five times a second; and on the
-# nodes every command line that there ever is, written down by what is loaded into each program.
-look_at_processes() {
-	while [ -e "$TMP/looking" ]; do
-		cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null
-		sleep 0.2
-	done | tr '\0' '\n' | awk 'length > 8 && !seen[$0]++' >"$TMP/processes"
-}
-: >"$TMP/looking"
-at_exit 'rm -f "$TMP/looking"'
-look_at_processes &
-LOOKING=$!
-listen() {
-	in_node_stdin "$1" ': >/run/argv.log; chmod 666 /run/argv.log; cat >/usr/local/lib/argv.so && echo /usr/local/lib/argv.so >/etc/ld.so.preload' <"$TMP/argv.so"
-}
-"${CC:-cc}" -shared -fPIC -O1 -o "$TMP/argv.so" "$SRC/tests/provision/argv.c" >"$TMP/cc.log" 2>&1 || diag "no compiler: only those command lines are looked at that live long enough"
-[ ! -s "$TMP/argv.so" ] || for node in $CLUSTER_NODES; do listen "$node"; done
+look_begin
 pictures before
 
 # ---- From nothing -----------------------------------------------------------------------------------------------------
@@ -80,7 +64,7 @@ for node in $CLUSTER_NODES; do same_picture done again "$node" "$node: nothing c
 
 # ---- A node more, a node less ----------------------------------------------------------------------------------------------
 cluster_more 1
-[ ! -s "$TMP/argv.so" ] || listen train-4
+listen train-4
 pictures before train-4
 run_is 0 "add" provision add train -w train-4 --role workers -y
 is "$(srun 4)" "$(all 4)" "a job runs on it, too"
@@ -165,18 +149,9 @@ pictures after
 for node in $CLUSTER_NODES; do same_picture before after "$node" "$node is as it was, after all that"; done
 
 # ---- The secret -------------------------------------------------------------------------------------------------------------------
-rm "$TMP/looking"
-wait "$LOOKING"
-# forms FILE: what of a key would betray it: bytes, base64 at each of three beginnings, hex.
-forms() {
-	for skip in 0 1 2; do tail -c +$((skip + 1)) "$1" | head -c 48 | base64 -w0 | cut -c 3-62; done
-	head -c 24 "$1" | od -An -tx1 | tr -d ' \n'; echo
-	head -c 24 "$1" | od -An -tx1 | tr -d ' \n' | tr a-f A-F; echo
-}
-bytes() { head -c 16 "$1" | od -An -tx1 | tr -d '\n' | sed 's/ /\\x/g'; }
+look_end
 { forms "$KEY"; forms "$KEY.2"; } >"$TMP.forms"
 at_exit 'rm -f "$TMP.forms" "$TMP.processes"'
-for node in $CLUSTER_NODES; do in_node "$node" 'cat /run/argv.log; rm -f /run/argv.log' >>"$TMP/processes"; done
 ok "(command lines were looked at: $(wc -l <"$TMP/processes"))" grep -q 'slurmd' "$TMP/processes"
 is "$(grep -cF -f "$TMP.forms" "$TMP/processes")" 0 "the munge key was in no command line and no environment"
 is "$(grep -caP "$(bytes "$KEY")|$(bytes "$KEY.2")" "$TMP/processes")" 0 "nor as bytes"

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nanopod provision upgrade: to what --set and --airgap say. Steps look at what is newer (`upgrades`); the file is applied, then
+ * each step that can (`upgrade`) brings its nodes up to date, in the order of the stack; and what depends on versions is applied.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/cmd/provision.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/progress.h"
+
+static bool can(const struct cluster *c)
+{
+	for (size_t i = 0; i < c->use_count; i++)
+		for (size_t k = 0; k < c->uses[i].stack->step_count; k++)
+			if (provision_has(&c->uses[i].stack->steps[k], "upgrade"))
+				return true;
+	return false;
+}
+
+static bool fatal(int status)
+{
+	return status != STATUS_OK && status != STATUS_PARTLY;
+}
+
+/* Where packages come from is changed by what is applied first: what is newer there is seen only then. */
+static bool sources_change(const struct provision *p)
+{
+	const struct notelist *told = display_told(p->d);
+
+	for (size_t i = 0; i < told->count; i++)
+		if (told->at[i].kind == NOTE_DIFFERS && told->at[i].stack && told->at[i].step && strcmp(told->at[i].stack, "base") == 0 &&
+		    strcmp(told->at[i].step, "repo") == 0)
+			return true;
+	return false;
+}
+
+static int keep(struct provision *p)
+{
+	struct fail f = { 0 };
+
+	if (journal_keep(p->j, buf_text(&p->text), p->text.len, p->c->members, p->c->count, &f))
+		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
+	return STATUS_OK;
+}
+
+static int apply(struct provision *p)
+{
+	int status = engine_begin(p->e, false);
+
+	return status ? status : engine_apply(p->e);
+}
+
+static int do_it(struct provision *p, size_t changes)
+{
+	int64_t began = clock_ms();
+	char took[32];
+	int status = keep(p), called, verified = STATUS_OK;
+
+	if (!status && changes)
+		status = apply(p);
+	called = fatal(status) ? status : provision_call_steps(p, "upgrade", NULL);
+	if (!fatal(called))
+		called = provision_worse(called, apply(p));
+	/* Those that an order of nodes begins with are among the ones that failed: it was told why. */
+	status = called == STATUS_UNREACHABLE && status == STATUS_PARTLY ? status : provision_worse(status, called);
+	if (!fatal(called) && !option_given(p->o, "no-verify"))
+		verified = engine_verify(p->e);
+	status = provision_end(p, "upgrade", provision_worse(status, verified));
+	if (!status)
+		print_note(p->np, "'%s' is up to date, %s%s", p->c->name, progress_time(clock_ms() - began, took, sizeof took),
+			option_given(p->o, "no-verify") ? "" : "; all checks hold");
+	return status;
+}
+
+static int upgrade(struct provision *p)
+{
+	size_t changes = 0, more = 0;
+	int status = engine_plan(p->e, &changes), rc;
+
+	if (!fatal(status)) {
+		more = notelist_count(display_told(p->d), NOTE_DIFFERS, NULL);
+		status = provision_worse(status, provision_call_steps(p, "upgrades", sources_change(p) ? "sources" : NULL));
+		more = notelist_count(display_told(p->d), NOTE_DIFFERS, NULL) - more;
+	}
+	display_plan(p->d, option_given(p->o, "diff"), p->np->err);
+	if (fatal(status))
+		return provision_end(p, NULL, status);
+	if (!changes && !more) {
+		status = provision_end(p, NULL, status);
+		if (!status)
+			print_note(p->np, "nothing to do: '%s' is as its file says, and the package sources of its nodes have nothing newer", p->c->name);
+		return status;
+	}
+	if (option_given(p->o, "dry-run"))
+		return provision_end(p, NULL, status);
+	rc = provision_agree(p, "Upgrade it?");
+	return rc ? rc : provision_worse(status, do_it(p, changes));
+}
+
+int provision_upgrade(struct nanopod *np, const struct options *o, char **words)
+{
+	struct provision p;
+	int status = provision_init(&p, np, o);
+
+	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : provision_take_cluster(&p, *words);
+	status = status ? status : provision_open(&p, NULL);
+	if (!status)
+		status = can(p.c) ? upgrade(&p) : provision_apply(&p, "upgrade", false);
+	provision_release(&p);
+	return status;
+}
