@@ -9,7 +9,7 @@ mig_pairs() {
 }
 mig_node() { printf '%s' "$1" | tr 'A-Z' 'a-z'; }
 mig_label() { kube get node "$(mig_node "$1")" -o "jsonpath={.metadata.labels.nvidia\.com/mig\.config${2-}}" 2>/dev/null; }
-mig_is() { [ "$(mig_label "$1" .state)" = success ]; }
+mig_is() { [ "$(mig_label "$1" '\.state')" = success ]; }
 
 mig_each() {
 	np_rooms || return 1
@@ -30,7 +30,7 @@ mig_apply() {
 mig_verify() {
 	if np_wait 600 mig_is "$1"; then np_ok "'$1' has the MIG profile '$2'"; else
 		np_hint "k3s kubectl -n gpu-operator logs -l app=nvidia-mig-manager --tail=50"
-		np_bad "'$1' has not the MIG profile '$2': $(mig_label "$1" .state)"
+		np_bad "'$1' has not the MIG profile '$2': $(mig_label "$1" '\.state')"
 	fi
 }
 mig_drop() { kube label node "$(mig_node "$1")" nvidia.com/mig.config=all-disabled --overwrite && np_wait 300 mig_is "$1"; }

@@ -68,7 +68,7 @@ kuberay_ready() { [ "$(kuberay_state state)" = ready ]; }
 verify() {
 	addon_on_k3s && addon_lead || return 0
 	addon_verify kuberay-operator ray
-	if np_wait 600 kuberay_ready; then np_ok "the RayCluster is ready with $(kuberay_state availableWorkerReplicas) workers"; else
+	if np_wait "${S_ready_timeout:-600}" kuberay_ready; then np_ok "the RayCluster is ready with $(kuberay_state availableWorkerReplicas) workers"; else
 		np_hint "k3s kubectl -n ray describe raycluster nanopod"
 		np_bad "the RayCluster is not ready: $(kuberay_state state) $(kuberay_state reason)"
 	fi

@@ -121,11 +121,21 @@ check() { minio; }
 apply() { minio; }
 
 minio_answers() { ss -Hltn "sport = :9000" | awk '{ print $4 }' | grep -qF -e "$(storage_host "$NP_ADDRESS"):9000"; }
+# Its own word: enough disks of the cluster are there to write.
+minio_healthy() {
+	# shellcheck disable=SC2016 # bash's own
+	timeout 10 bash -c 'exec 3<>"/dev/tcp/$1/9000" && printf "GET /minio/health/cluster HTTP/1.0\r\nHost: minio\r\n\r\n" >&3 && head -n 1 <&3' - "$NP_ADDRESS" 2>/dev/null | grep -q ' 200'
+}
 verify() {
 	np_unit minio
-	if np_wait 60 minio_answers; then np_ok "MinIO listens on $(storage_host "$NP_ADDRESS"):9000"; else
+	if np_wait "${S_health_wait:-60}" minio_answers; then np_ok "MinIO listens on $(storage_host "$NP_ADDRESS"):9000"; else
 		np_hint "journalctl -u minio -n 50"
 		np_bad "MinIO does not listen"
+		return 1
+	fi
+	if np_wait "${S_health_wait:-30}" minio_healthy; then np_ok "MinIO says that its cluster is healthy"; else
+		np_hint "journalctl -u minio -n 50, on all nodes; is the clock the same on all of them?"
+		np_bad "MinIO does not say that its cluster is healthy"
 	fi
 }
 undo() {

@@ -44,8 +44,11 @@ mount_up() {
 share() {
 	[ "$(storage_server)" != "$NP_HOST" ] || { share_here; return; }
 	storage_path_fits "$S_mount" && mount_free || return 1
+	storage_kernel nfs4 nfs || { np_fail "the kernel of '$NP_HOST' cannot mount NFS (it has no module 'nfs'): is it a container?"; return 1; }
+	np_trace /var/lib/nfs
 	np_packages nfs-common || return 1
-	np_dir "$S_mount" 0755 root:root
+	# What is mounted there has the mode that its server gave it.
+	mount_anything || np_dir "$S_mount" 0755 root:root
 	if ! np_systemd; then
 		np_rooms && mount_line >"$np_room/fstab" && np_block /etc/fstab storage <"$np_room/fstab" && mount_up
 		return
@@ -62,14 +65,15 @@ share_here() {
 	[ -L "$S_mount" ] && [ "$(readlink "$S_mount")" = "$S_path" ] && return 0
 	[ ! -e "$S_mount" ] || { np_fail "'$S_mount' is there already on the server: its files are in '$S_path'"; return 1; }
 	np_changing || { np_differs "link $S_mount to $S_path"; return 0; }
-	np_ledger file "$S_mount" absent && mkdir -p "${S_mount%/*}" && ln -s "$S_path" "$S_mount" && np_did "link $S_mount to $S_path"
+	np_parents "${S_mount%/*}" && np_ledger file "$S_mount" absent && ln -s "$S_path" "$S_mount" && np_did "link $S_mount to $S_path"
 }
 check() { share; }
 apply() { share; }
 
 share_try() {
-	share_file=$S_mount/.nanopod-$NP_HOST.$$
-	echo "$NP_HOST" >"$share_file" && [ "$(cat "$share_file")" = "$NP_HOST" ]
+	# Others may write there too: a name that nobody knows, and never through a link that is there already.
+	share_file=$S_mount/.nanopod-$(od -An -tx1 -N 8 /dev/urandom | tr -d ' \n')
+	(set -C; echo "$NP_HOST" >"$share_file") && [ "$(cat "$share_file")" = "$NP_HOST" ]
 	share_status=$?
 	rm -f "$share_file"
 	return $share_status

@@ -20,24 +20,39 @@ server_exported() { exportfs -s 2>/dev/null | grep -qF -e "$S_path "; }
 
 server() {
 	storage_path_fits "$S_path" || return 1
+	storage_kernel nfsd nfsd || {
+		np_hint "let another node have the files: --role storage.server=NODE"
+		np_fail "the kernel of '$NP_HOST' has no NFS server (no module 'nfsd'): is it a container?"
+		return 1
+	}
+	np_trace /var/lib/nfs
 	np_packages nfs-kernel-server || return 1
 	server_folder
 	addon_put server_exports "$SERVER_EXPORTS" 0644 root:root || return 1
-	np_unit nfs-server || return 1
-	[ "$(np_members nodes | wc -l)" -gt 1 ] || return 0
 	if [ "$NP_MODE" = check ]; then
-		[ ! -e "$SERVER_EXPORTS" ] || server_exported || np_differs "'$S_path' is not exported"
-		return 0
+		server_alone || [ ! -e "$SERVER_EXPORTS" ] || server_exported || np_differs "'$S_path' is not exported"
+	else
+		server_alone || server_export || return 1
 	fi
-	[ -z "$np_changed" ] && server_exported && return 0
-	exportfs -ra && server_exported || { np_fail "'$S_path' cannot be exported: its file system may not be one that NFS exports"; return 1; }
+	np_unit nfs-server
+}
+server_alone() { [ "$(np_members nodes | wc -l)" -le 1 ]; }
+# Before the server starts: exportfs says what is wrong with an option, the unit would only fail.
+server_export() {
+	[ -n "$np_changed" ] || ! server_exported || return 0
+	exportfs -ra 2>"$np_room/exportfs"
+	cat "$np_room/exportfs"
+	if ! server_exported || grep -qF -e "$SERVER_EXPORTS:" "$np_room/exportfs"; then
+		np_fail "'$S_path' cannot be exported: $(grep . "$np_room/exportfs" | head -n 1)"
+		return 1
+	fi
 	np_did "export $S_path to $(($(np_members nodes | wc -l) - 1)) nodes"
 }
 check() { server; }
 apply() { server; }
 verify() {
 	np_unit nfs-server
-	[ "$(np_members nodes | wc -l)" -gt 1 ] || return 0
+	! server_alone || return 0
 	if server_exported; then np_ok "'$S_path' is exported to the members"; else
 		np_hint "exportfs -v"
 		np_bad "'$S_path' is not exported"

@@ -2,8 +2,9 @@
 # Steps of a stack run for real on fresh nodes (bash, after tap.sh and cluster.sh), through tests/stacks/step.sh.
 #     ns_begin N                 N nodes that install from the lent repository; their NP_TABLE is made by ns_roles
 #     ns_roles 'ROLES' 'ROLES'…  of each node; ns_facts NODE 'key=value'…: more facts of it
-#     ns_step FUNCTION STACK STEP NODE [VAR=VALUE…]    records without RS are in $said, the log in $TMP/log
-#     ns_apply STACK STEP [VAR=VALUE…] -- NODE…        on all, at once: a test: applied, and then nothing differs any more
+#     ns_step FUNCTION STACK STEP NODE [VAR=VALUE…]    records without RS are in $said, the log in $TMP/log.NODE
+#     ns_apply STACK 'STEP…' [VAR=VALUE…] -- NODE…     on all, at once: a test: applied, and then nothing differs any more
+#     ns_verified, ns_undo STACK 'STEP…' NODE [VAR=VALUE…]    tests
 . "$SRC/tests/stacks/addons.sh"
 ns_columns=''
 declare -A ns_role ns_fact
@@ -15,9 +16,16 @@ ns_begin() {
 	cluster_lend $CLUSTER_NODES
 	on_nodes "rm -f /etc/apt/sources.list.d/*; echo 'deb [trusted=yes] file:$CLUSTER_LENT/debs ./' >/etc/apt/sources.list; apt-get -q update >/dev/null" ||
 		{ fail "(the nodes read the repository)"; done_testing; }
-	for ns_node in $CLUSTER_NODES; do ns_address[${ns_node##*-}]=$(node_address "$ns_node"); done
+	ns_where
 }
 declare -a ns_address
+# Also to the files where k3s.sh looks for them.
+ns_where() {
+	for ns_node in $CLUSTER_NODES; do
+		node_address "$ns_node" >"$TMP/address.$ns_node"
+		ns_address[${ns_node##*-}]=$(cat "$TMP/address.$ns_node")
+	done
+}
 
 ns_roles() {
 	ns_i=0
@@ -41,38 +49,50 @@ ns_vars() {
 		ns_var+=("${ns_line%%=*}=$ns_value")
 	done < <(addon_defaults "$1")
 }
-# ns_run FUNCTION STACK STEP NODE [VAR…]: as ns_step, to standard output; its own file of the log.
+# ns_run 'FUNCTION…' STACK 'STEP…' NODE [VAR…]: records without RS, to standard output; its own file of the log. All functions
+# of a step, then those of the next, in one script, as the engine does it.
 ns_run() {
 	ns_vars "$2" "$4"
-	sh "$SRC/tests/stacks/step.sh" "$1" "$SRC/stacks/$2" "$3" "${ns_var[@]}" "${@:5}" | in_node_stdin "$4" 'sh -s' | tr -d '\036'
+	{
+		ns_from=1
+		for ns_s in $3; do
+			for ns_f in $1; do
+				sh "$SRC/tests/stacks/step.sh" "$ns_f" "$SRC/stacks/$2" "$ns_s" "${ns_var[@]}" "${@:5}" | tail -n +$ns_from
+				ns_from=$(($(wc -l <"$SRC/stacks/common/lib.sh") + 1))
+			done
+		done
+	} | in_node_stdin "$4" 'sh -s' | tr -d '\036'
 	cp "$TMP/.ssh.$4" "$TMP/log.$4" 2>/dev/null
 }
 ns_step() { said=$(ns_run "$@"); }
 ns_ended() { printf '%s\n' "$said" | grep -q '^NP.done.0$'; }
+# Of so many works each has ended well, and after its apply nothing differed.
+ns_right() { awk -F '\t' -v want="$1" '$2 == "work" { f = $5 } $2 == "done" { n++ } $2 == "done" && $3 != 0 { bad = 1 } $2 == "differs" && f == "check" { bad = 1 } END { exit bad || n != want }'; }
 
 ns_apply() {
-	ns_what="$1 $2" ns_stack=$1 ns_step=$2 ns_more=() ns_bad=''
+	ns_stack=$1 ns_steps=$2 ns_more=() ns_bad='' ns_jobs=''
 	shift 2
 	while [ "$1" != -- ]; do ns_more+=("$1"); shift; done
 	shift
-	ns_jobs=''
-	for ns_node; do ( ns_run apply "$ns_stack" "$ns_step" "$ns_node" "${ns_more[@]}" >"$TMP/apply.$ns_node" ) & ns_jobs="$ns_jobs $!"; done
+	for ns_node; do ( ns_run 'apply check' "$ns_stack" "$ns_steps" "$ns_node" "${ns_more[@]}" >"$TMP/apply.$ns_node" ) & ns_jobs="$ns_jobs $!"; done
 	# shellcheck disable=SC2086
 	wait $ns_jobs
 	for ns_node; do
-		grep -q '^NP.done.0$' "$TMP/apply.$ns_node" || { ns_bad="$ns_bad $ns_node"; cat "$TMP/apply.$ns_node"; tail -n 30 "$TMP/log.$ns_node"; continue; }
-		ns_run check "$ns_stack" "$ns_step" "$ns_node" "${ns_more[@]}" >"$TMP/check.$ns_node"
-		grep -q '^NP.done.0$' "$TMP/check.$ns_node" && ! grep -q '^NP.differs' "$TMP/check.$ns_node" && continue
+		ns_right $((2 * $(wc -w <<<"$ns_steps"))) <"$TMP/apply.$ns_node" && continue
 		ns_bad="$ns_bad $ns_node"
-		cat "$TMP/check.$ns_node"
+		cat "$TMP/apply.$ns_node"
+		tail -n 30 "$TMP/log.$ns_node"
 	done >"$TMP/.apply"
-	if [ -z "$ns_bad" ]; then pass "$ns_what: applied on $*, and then nothing differs"; else
-		fail "$ns_what: applied on $*, and then nothing differs"
-		sed 's/^/# /' "$TMP/.apply" | head -n 60
+	if [ -z "$ns_bad" ]; then pass "$ns_stack: applied on $*, and then nothing differs: $ns_steps"; else
+		fail "$ns_stack: applied on $*, and then nothing differs: $ns_steps"
+		sed 's/^/# /' "$TMP/.apply" | head -n 90
 	fi
 }
-# ns_undo STACK STEP NODE [VAR…]: a test.
 ns_undo() {
 	ns_step undo "$@"
-	if ns_ended; then pass "$1 $2: undone on $3"; else fail "$1 $2: undone on $3"; diag "$said"; sed 's/^/# /' "$TMP/log.$3" | tail -n 20; fi
+	if ns_right "$(wc -w <<<"$2")" <<<"$said"; then pass "$1: undone on $3: $2"; else fail "$1: undone on $3: $2"; diag "$said"; sed 's/^/# /' "$TMP/log.$3" | tail -n 20; fi
+}
+ns_verified() {
+	ns_step verify "$@"
+	if ns_right "$(wc -w <<<"$2")" <<<"$said" && ! grep -q '^NP.bad' <<<"$said"; then pass "$1: verified on $3: $2${K3S_IS:+ ($K3S_IS)}"; else fail "$1: verified on $3: $2"; diag "$said"; fi
 }

@@ -11,13 +11,15 @@ EXTRA_DIST += $(k3s_tests) tests/stacks/k3s.sh tests/stacks/k3s-conf tests/lib/k
 tests/stacks/k3s-steps-ns.log: TEST_TIMEOUT = 600
 tests/stacks/k3s-ns.log: TEST_TIMEOUT = 600
 
+
 # Stacks on top: GPUs, monitoring, storage, Ray. Manifests against the schemas of their kinds.
 check_PROGRAMS += tests/stacks/manifest
 tests_stacks_manifest_SOURCES = tests/stacks/manifest.c tests/daemon/jsonschema.c tests/daemon/jsonschema.h
 tests_stacks_manifest_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(YAML_CFLAGS)
 tests_stacks_manifest_LDADD = $(JANSSON_LIBS) $(YAML_LIBS)
-stacks_tests_addons = tests/stacks/gpu-operator.t tests/stacks/monitoring.t tests/stacks/monitoring-ns.t tests/stacks/ray.t \
-	tests/stacks/storage.t
+stacks_tests_addons = tests/stacks/gpu-operator.t tests/stacks/monitoring.t tests/stacks/monitoring-ns.t tests/stacks/ray.t tests/stacks/ray-ns.t \
+	tests/stacks/storage.t tests/stacks/storage-ns.t tests/stacks/addons-k3s-ns.t \
+	tests/stacks/addons-provision-ns.t
 TESTS += $(stacks_tests_addons)
-EXTRA_DIST += $(stacks_tests_addons) tests/stacks/gpu-operator-ns.t tests/stacks/ray-ns.t tests/stacks/addons.sh tests/stacks/addons-ns.sh tests/stacks/monitoring-rules.yml \
+EXTRA_DIST += $(stacks_tests_addons) tests/stacks/addons.sh tests/stacks/addons-ns.sh tests/stacks/monitoring-rules.yml \
 	tests/stacks/raydouble.sh tests/stacks/schema/kinds.json
