@@ -131,7 +131,7 @@ conf_net() {
 	for name in $(ip netns list 2>/dev/null | awk '/^cni-/ { print $1 }'); do ip netns delete "$name"; done
 	for link in $(ip -o link show 2>/dev/null | awk '/master cni0/ { sub(/@.*/, "", $2); sub(/:$/, "", $2); print $2 }') \
 		cni0 flannel.1 flannel-v6.1 flannel-wg flannel-wg-v6 kube-ipvs0; do
-		[ ! -e "/sys/class/net/$link" ] || ip link delete "$link"
+		! ip link show "$link" >/dev/null 2>&1 || ip link delete "$link"
 	done
 	for tables in iptables ip6tables; do
 		command -v $tables-save >/dev/null && command -v $tables-restore >/dev/null || continue

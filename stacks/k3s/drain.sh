@@ -7,8 +7,8 @@ drain() {
 		if node_drain "$node"; then
 			np_did "Node '$node' is drained"
 		else
-			np_hint "k3s kubectl get pods -A -o wide --field-selector spec.nodeName=$node"
-			np_fail "Node '$node' is cordoned, but not all of its pods went in ${S_drain_seconds:-300} s"
+			if [ -n "$drain_why" ]; then np_hint "k3s kubectl get pdb -A"; else np_hint "k3s kubectl get pods -A -o wide --field-selector spec.nodeName=$node"; fi
+			np_fail "Node '$node' is cordoned, but not all of its pods went in ${S_drain_seconds:-300} s${drain_why:+: $drain_why}"
 		fi
 	done
 	[ -z "$np_failed" ]
@@ -44,12 +44,14 @@ drain_quorum() {
 		np_fail "of $all servers $up have a vote now, and $stay of $left would: etcd would lose its quorum"
 		return 1
 	fi
-	[ $((left % 2)) -eq 1 ] || np_say "$left servers are left: no more can fail than with $((left - 1))"
 }
+# Asked before they are drained.
+may_leave() { drain_quorum "$@"; }
 
 # For good: drained, one member of etcd after the other, the Node and its password.
 leave() {
 	drain_quorum "$@" || return 1
+	[ "$out" -eq 0 ] || [ $((left % 2)) -eq 1 ] || np_say "$left servers are left: no more can fail than with $((left - 1))"
 	for host; do
 		node=$(printf '%s' "$host" | nodes_lower)
 		if ! node_there "$node"; then

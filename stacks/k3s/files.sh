@@ -51,7 +51,7 @@ check() {
 
 apply() {
 	np_trace "$K3S" /usr/local/bin/kubectl /usr/local/bin/crictl /usr/local/bin/ctr /etc/rancher /var/lib/rancher /var/lib/kubelet \
-		/var/lib/cni /etc/cni /run/flannel /run/k3s /var/log/pods /var/log/containers || return 1
+		/var/lib/cni /etc/cni /run/flannel /run/k3s /usr/libexec/kubernetes /var/log/pods /var/log/containers || return 1
 	from=$(files_from)
 	if [ -n "$from" ] && [ -d "$from" ]; then
 		files_sums "$from" || return 1
@@ -174,6 +174,7 @@ verify() {
 
 # The rest is in the ledger (np_trace). Volumes that pods wrote are the user's own.
 undo() {
+	[ ! -d "$K3S_DATA/server/db" ] || np_aside "$K3S_DATA/server" "what the cluster knew, as etcd keeps it"
 	[ -n "$(ls -A "$K3S_DATA/storage" 2>/dev/null)" ] || return 0
 	np_kept "$K3S_DATA/storage" "volumes of pods"
 	find "$K3S_DATA" -xdev -mindepth 1 -maxdepth 1 ! -name storage -exec rm -rf --one-file-system {} +

@@ -39,7 +39,13 @@ pods_table() {
 	k3s_kubectl -n default get pods -l app=nanopod-verify -o 'jsonpath={range .items[*]}{.spec.nodeName}{" "}{.status.phase}{" "}{.status.podIP}{" "}{.status.containerStatuses[0].state.waiting.reason}{"\n"}{end}' 2>/dev/null
 }
 pods_gone() { K3S_PATIENCE=90 k3s_kubectl -n default delete pods -l app=nanopod-verify --grace-period=0 --force --ignore-not-found; }
-pods_run() { [ "$(pods_table | awk '$2 == "Running"' | grep -c .)" -ge "$1" ]; }
+# All that can run do: a node that is not Ready by now has lost its kubelet, and is not waited for.
+pods_settled() {
+	pods_late=$(printf '%s\n' "$1" | grep -vxF "$(pods_table | awk '$2 == "Running" { print $1 }; END { print "-" }')")
+	[ -n "$pods_late" ] || return 0
+	pods_ready=$(nodes_table | awk '$2 == "True" { print $1 }; END { print "-" }')
+	! printf '%s\n' "$pods_late" | grep -qxF "$pods_ready"
+}
 
 verify() {
 	k3s_is_first || return 0
@@ -51,7 +57,7 @@ verify() {
 	image=$(pods_image)
 	pods_gone >/dev/null 2>&1
 	pods_yaml "$hosts" "$image" | k3s_kubectl apply -f - || { np_bad "pods cannot be made"; return 1; }
-	np_wait "${S_wait:-300}" pods_run "$count"
+	np_wait "${S_wait:-300}" pods_settled "$hosts"
 	table=$(pods_table)
 	printf '%s\n' "$table"
 	bad=0

@@ -128,6 +128,8 @@ is "$(k3s_changes)" "" "nothing to do"
 in_node $B 'systemctl stop k3s'
 away() { [ "$(kubectl_on $A "get node $B -o 'jsonpath={.status.conditions[?(@.type==\"Ready\")].status}'")" != True ]; }
 wait_for 60 away
+k3s_step $A may_leave drain -- $C
+like "$(said cause)" "lose its quorum" "it is said before anything is drained"
 k3s_step $A leave drain -- $C
 like "$(said cause)" "lose its quorum" "leave: refused where etcd would lose its quorum"
 K3S_SET+=(S_tls_sans='other.example.com')

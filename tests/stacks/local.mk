@@ -1,25 +1,29 @@
-# tests/stacks: what stacks write and do, on this machine and, in *-ns.t, on nodes of the driver ns.
+# tests/stacks: what stacks write and do, on this machine and, in *-ns.t, on nodes of the driver ns (Makefile.am has those).
 
 stacks_tests = tests/stacks/lib.t tests/stacks/facts.t tests/stacks/slurm-conf.t
 TESTS += $(stacks_tests)
 EXTRA_DIST += $(stacks_tests) tests/stacks/step.sh tests/stacks/slurm-conf
 
 # K3s: against a double of it (tests/lib/k3s-double), or against itself where NANOPOD_K3S_BUNDLE names a folder with it.
-k3s_tests = tests/stacks/k3s-conf.t tests/stacks/k3s-steps-ns.t tests/stacks/k3s-ns.t
+k3s_tests = tests/stacks/k3s-conf.t
 TESTS += $(k3s_tests)
 EXTRA_DIST += $(k3s_tests) tests/stacks/k3s.sh tests/stacks/k3s-conf tests/lib/k3s-double/k3s
 tests/stacks/k3s-steps-ns.log: TEST_TIMEOUT = 600
 tests/stacks/k3s-ns.log: TEST_TIMEOUT = 600
 
+# A real Kubernetes behind the double: where NANOPOD_K8S names a folder that k8s-build made; else skipped at once.
+k8s_tests = tests/stacks/k8s-real.t tests/stacks/k8s-servers.t
+TESTS += $(k8s_tests)
+EXTRA_DIST += $(k8s_tests) tests/stacks/k8s.sh tests/stacks/k8s-build tests/lib/k8s-double/k8s tests/lib/k8s-double/image \
+	tests/lib/k8s-double/pack.sh tests/lib/k8s-double/nodes.sh
+tests/stacks/k8s-real.log tests/stacks/k8s-servers.log: TEST_TIMEOUT = 1200
 
 # Stacks on top: GPUs, monitoring, storage, Ray. Manifests against the schemas of their kinds.
 check_PROGRAMS += tests/stacks/manifest
 tests_stacks_manifest_SOURCES = tests/stacks/manifest.c tests/daemon/jsonschema.c tests/daemon/jsonschema.h
 tests_stacks_manifest_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(YAML_CFLAGS)
 tests_stacks_manifest_LDADD = $(JANSSON_LIBS) $(YAML_LIBS)
-stacks_tests_addons = tests/stacks/gpu-operator.t tests/stacks/monitoring.t tests/stacks/monitoring-ns.t tests/stacks/ray.t tests/stacks/ray-ns.t \
-	tests/stacks/storage.t tests/stacks/storage-ns.t tests/stacks/addons-k3s-ns.t \
-	tests/stacks/addons-provision-ns.t
+stacks_tests_addons = tests/stacks/gpu-operator.t tests/stacks/monitoring.t tests/stacks/ray.t tests/stacks/storage.t
 TESTS += $(stacks_tests_addons)
 EXTRA_DIST += $(stacks_tests_addons) tests/stacks/addons.sh tests/stacks/addons-ns.sh tests/stacks/monitoring-rules.yml \
 	tests/stacks/raydouble.sh tests/stacks/schema/kinds.json
