@@ -38,6 +38,6 @@ TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 
 # Provisioning: without nodes, and on some of the driver ns.
-cli_provision_tests = tests/cli/provision.t tests/cli/provisionengine.t tests/cli/provisionnodes.t tests/cli/kubeconfig.t
+cli_provision_tests = tests/cli/provision.t tests/cli/provisionengine.t
 TESTS += $(cli_provision_tests)
 EXTRA_DIST += $(cli_provision_tests) $(wildcard $(srcdir)/tests/fixtures/engine/*/*)

@@ -1,7 +1,6 @@
 # tests/provision: `nanopod provision` from end to end, on real nodes; each skipped, with its reason, where that can't be.
-tests_provision = tests/provision/accounting.t tests/provision/bundle.t tests/provision/faults.t tests/provision/slurm.t
-TESTS += $(tests_provision)
-EXTRA_DIST += $(tests_provision) tests/provision/argv.c tests/provision/look.sh tests/provision/newer.sh tests/provision/picture.sh \
+# They are in Makefile.am's cluster_tests.
+EXTRA_DIST += tests/provision/argv.c tests/provision/look.sh tests/provision/newer.sh tests/provision/picture.sh \
 	tests/lib/cluster.sh \
 	tests/provision/stacks/tiny/stack.yaml tests/provision/stacks/tiny/file.sh tests/provision/stacks/tiny/last.sh \
 	tests/provision/stacks/tiny/slow.sh
