@@ -71,6 +71,8 @@ int provision_open(struct provision *p, FILE *results);
 int provision_reopen(struct provision *p, struct cluster *c);
 /* Plan, question (unless it was asked already), apply, verify, and the file is kept. verb: for the journal. */
 int provision_apply(struct provision *p, const char *verb, bool asked);
+/* The file and its members, as what is applied. */
+int provision_keep(struct provision *p);
 /* Says how it ended: the display's end, the journal's line. Returns status. */
 int provision_end(struct provision *p, const char *verb, int status);
 /* 0: yes, or -y; else an exit status, and it was said that nothing was done. */

@@ -246,7 +246,7 @@ int provision_end(struct provision *p, const char *verb, int status)
 
 /* ---- Apply ------------------------------------------------------------------------------------------ */
 
-static int keep(struct provision *p)
+int provision_keep(struct provision *p)
 {
 	struct fail f = { 0 };
 
@@ -266,7 +266,7 @@ static int do_it(struct provision *p, const char *verb, bool strict)
 	char took[32];
 	int status = engine_begin(p->e, strict);
 
-	status = status ? status : keep(p);
+	status = status ? status : provision_keep(p);
 	status = status ? status : engine_apply(p->e);
 	if (!status && !option_given(p->o, "no-verify"))
 		status = engine_verify(p->e);
@@ -279,12 +279,10 @@ static int do_it(struct provision *p, const char *verb, bool strict)
 
 static int nothing_to_do(struct provision *p, int status)
 {
-	struct fail f = { 0 };
-	int rc = option_given(p->o, "dry-run") ? 0
-		: journal_keep(p->j, buf_text(&p->text), p->text.len, p->c->members, p->c->count, &f);
+	int rc = option_given(p->o, "dry-run") ? STATUS_OK : provision_keep(p);
 
 	if (rc)
-		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
+		return rc;
 	status = provision_end(p, NULL, status);
 	if (!status)
 		print_note(p->np, "nothing to do: %zu %s of '%s' %s as the file says; 'nanopod provision verify %s' tries whether it works", p->c->count,

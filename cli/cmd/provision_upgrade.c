@@ -37,15 +37,6 @@ static bool sources_change(const struct provision *p)
 	return false;
 }
 
-static int keep(struct provision *p)
-{
-	struct fail f = { 0 };
-
-	if (journal_keep(p->j, buf_text(&p->text), p->text.len, p->c->members, p->c->count, &f))
-		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
-	return STATUS_OK;
-}
-
 static int apply(struct provision *p)
 {
 	int status = engine_begin(p->e, false);
@@ -57,7 +48,7 @@ static int do_it(struct provision *p, size_t changes)
 {
 	int64_t began = clock_ms();
 	char took[32];
-	int status = keep(p), called, verified = STATUS_OK;
+	int status = provision_keep(p), called, verified = STATUS_OK;
 
 	if (!status && changes)
 		status = apply(p);
