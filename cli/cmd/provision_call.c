@@ -114,7 +114,7 @@ static int call_step(struct provision *p, const struct use *u, const struct stac
 	if (!members)
 		command_nomem();
 	for (size_t i = 0; i < p->c->count; i++)
-		if (u->roles[i] && (!s->roles || u->roles[i] & s->roles) && reached(p, i))
+		if (u->roles[i] && (!s->roles || u->roles[i] & s->roles))
 			members[n++] = i;
 	if (n)
 		status = engine_call(p->e, u->stack->name, s->name, function, (const char *const[]){ word, NULL }, members, n);

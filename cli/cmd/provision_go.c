@@ -292,17 +292,19 @@ static int nothing_to_do(struct provision *p, int status)
 
 int provision_apply(struct provision *p, const char *verb, bool asked)
 {
-	size_t changes = 0;
+	size_t changes = 0, old = asked ? engine_keeps_old(p->e) : 0;
 	int status = engine_plan(p->e, &changes), rc;
 
 	display_plan(p->d, option_given(p->o, "diff"), p->np->err);
 	if (fatal(status))
 		return provision_end(p, NULL, status);
+	if (old)
+		print_note(p->np, "%zu steps that the cluster file does not ask for stay: 'nanopod provision apply %s' undoes them", old, p->c->name);
 	if (!changes && !asked)
 		return nothing_to_do(p, status);
 	if (option_given(p->o, "dry-run"))
 		return provision_end(p, NULL, status);
-	rc = asked && !engine_leaves(p->e) ? STATUS_OK : provision_agree(p, "Do it?");
+	rc = asked ? STATUS_OK : provision_agree(p, "Do it?");
 	return rc ? rc : provision_worse(status, do_it(p, verb, !asked && !option_given(p->o, "yes")));
 }
 

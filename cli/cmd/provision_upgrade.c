@@ -48,10 +48,11 @@ static int do_it(struct provision *p, size_t changes)
 {
 	int64_t began = clock_ms();
 	char took[32];
-	int status = provision_keep(p), called, verified = STATUS_OK;
+	int status = changes ? engine_begin(p->e, false) : STATUS_OK, called, verified = STATUS_OK;
 
+	status = status ? status : provision_keep(p);
 	if (!status && changes)
-		status = apply(p);
+		status = engine_apply(p->e);
 	called = fatal(status) ? status : provision_call_steps(p, "upgrade", NULL);
 	if (!fatal(called))
 		called = provision_worse(called, apply(p));

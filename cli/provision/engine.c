@@ -321,9 +321,12 @@ const struct facts *engine_facts(const struct engine *e)
 	return e->facts;
 }
 
-size_t engine_leaves(const struct engine *e)
+size_t engine_keeps_old(struct engine *e)
 {
-	return engine_old_count(e);
+	size_t count = engine_old_count(e);
+
+	e->old_count = 0;
+	return count;
 }
 
 const struct findings *engine_findings(const struct engine *e)

@@ -77,7 +77,7 @@ int engine_plan(struct engine *e, size_t *changes);
  */
 int engine_begin(struct engine *e, bool strict);
 int engine_apply(struct engine *e);
-size_t engine_leaves(const struct engine *e);            /* so many steps would be undone */
+size_t engine_keeps_old(struct engine *e);               /* what the file has no more stays this time: so many steps */
 
 int engine_verify(struct engine *e);                     /* STATUS_CHECK where something is not as it should be */
 int engine_remove(struct engine *e, bool force);         /* all stacks of the cluster, backwards, on its members */

@@ -169,7 +169,7 @@ void engine_script_undo(struct engine *e, const struct work *w, const struct gra
 		for (size_t i = 0; i < staying->count; i++)
 			if (staying->at[i].member == w->member && !staying->at[i].step->only_verify) {
 				engine_script_step(e, &staying->at[i], NULL, false, b);
-				add(b, "np_step check 3>/dev/null\n");
+				add(b, "np_step check 3>/dev/null || { printf '\\036NP\\tcause\\t%s\\n' 'what stays here could not be looked at'; exit 1; }\n");
 			}
 		e->phase = phase;
 	}

@@ -108,7 +108,7 @@ int engine_call(struct engine *e, const char *stack, const char *step, const cha
 	for (size_t i = 0; i < count && !e->stops; i++) {
 		struct work *w = engine_find(e, members[i], stack, step);
 
-		if (!w)
+		if (!w || (e->o.max_fail && e->bads >= e->o.max_fail))
 			continue;
 		if (!engine_in(e, members[i])) {
 			out++;
@@ -120,6 +120,7 @@ int engine_call(struct engine *e, const char *stack, const char *step, const cha
 		begun++;
 	}
 	engine_run(e);
+	e->planned_at = 0; /* it may have changed what a plan was made from */
 	if (e->stops)
 		return STATUS_INT;
 	if (!begun)

@@ -244,22 +244,27 @@ np_heir() {
 np_bequeath() {
 	np_other=$NP_STATE/undo/${np_heir%%"$np_tab"*} np_heir=${np_heir#*"$np_tab"}
 	np_saved=$np_how
-	if [ "$np_kind" = file ] && [ "$np_how" != absent ] && [ "$np_other" != "$np_file" ]; then
+	if [ "$np_kind" = file ] && [ "$np_how" != absent ] && [ -e "$np_how" ] && [ "$np_other" != "$np_file" ]; then
 		(umask 077; mkdir -p "$np_other.d") && np_saved=$(mktemp "$np_other.d/XXXXXX") && cp -a "$np_how" "$np_saved" || { np_fail "cannot keep a copy of '$np_what'$(np_disk "$NP_STATE")"; return 1; }
 	fi
-	(umask 077; printf '%s\t%s\t%s%s\n' "$np_heir" "$np_kind" "$np_what" "${np_saved:+$np_tab$np_saved}" >"$np_other.new" && { [ ! -e "$np_other" ] || cat "$np_other" >>"$np_other.new"; }) &&
+	(umask 077; printf '%s\t%s\t%s%s\n' "$np_heir" "$np_kind" "$np_what" "$(case $np_kind in tree) printf '\t' ;; *) printf '%s' "${np_saved:+$np_tab$np_saved}" ;; esac)" >"$np_other.new" && { [ ! -e "$np_other" ] || cat "$np_other" >>"$np_other.new"; }) &&
 		mv -f "$np_other.new" "$np_other" || np_fail "cannot write '$np_other'$(np_disk "$NP_STATE")"
+}
+
+# Did it come with this stack, or what it is in?
+np_made() {
+	WORD=$1 awk -F '\t' '($2 == "tree" || $2 == "dir") && (ENVIRON["WORD"] == $3 || index(ENVIRON["WORD"], $3 "/") == 1) { found = 1 } END { exit !found }' "$(np_book)" 2>/dev/null
 }
 
 # np_aside PATH WHY [UNIT…]: for `undo`: where others stay, data does too, under another name that purging a package spares.
 np_aside() {
 	[ -n "$NP_LEAVING" ] && [ -d "$1" ] && [ ! -L "$1" ] && [ -n "$(ls -A "$1")" ] || return 0
-	! np_heir tree "$1" || return 0
+	np_made "$1" && ! np_heir tree "$1" || return 0
 	if mountpoint -q "$1"; then np_kept "$1" "$2"; return; fi
 	np_what=$1 np_how=$2 np_there=$1.$(date +%Y%m%d-%H%M%S)
 	shift 2
 	for np_name; do ! np_active "$np_name" || np_control stop "$np_name"; done
-	mv "$np_what" "$np_there" && np_left "$np_there: $np_how" || np_fail "cannot set '$np_what' aside"
+	mv "$np_what" "$np_there" && np_kept "$np_there" "$np_how" || np_fail "cannot set '$np_what' aside"
 }
 
 # After the last step of the last stack nothing is left of ours.
@@ -322,8 +327,8 @@ np_mode() { np_word=${1#0}; printf '%s\n' "${np_word#0}"; }
 
 # np_file PATH MODE OWNER:GROUP [secret] <CONTENT: 0; np_changed=1 where it was or would be written.
 np_file() {
-	! np_has_failed || return 1
 	np_uses "$1"
+	! np_has_failed || return 1
 	np_rooms || return 1
 	np_new=$np_room/new np_why=''
 	(umask 077; cat >"$np_new") || { np_fail "cannot write '$np_new'"; return 1; }
@@ -368,8 +373,8 @@ np_parents() {
 
 # np_absent PATH: is not there; it comes back with undo.
 np_absent() {
-	! np_has_failed || return 1
 	np_uses "$1"
+	! np_has_failed || return 1
 	[ -e "$1" ] || [ -L "$1" ] || return 0
 	np_note_change
 	np_changing || { np_differs "remove $1"; return 0; }
@@ -380,8 +385,8 @@ np_unblocked() { awk -v b="# nanopod $2 begin" -v e="# nanopod $2 end" '$0 == b 
 
 # np_block PATH NAME <LINES: a marked part of somebody else's file.
 np_block() {
-	! np_has_failed || return 1
 	np_uses "$1"
+	! np_has_failed || return 1
 	np_rooms || return 1
 	{
 		[ ! -e "$1" ] || np_unblocked "$1" "$2"
@@ -405,8 +410,8 @@ np_block() {
 
 # np_dir PATH MODE OWNER:GROUP [data]: goes with undo, and all in it, where it was not there before; data: only if it is empty.
 np_dir() {
-	! np_has_failed || return 1
 	np_uses "$1"
+	! np_has_failed || return 1
 	np_why="make folder $1"
 	if [ -d "$1" ]; then
 		[ "$(np_about "$1")" != "$(np_mode "$2") $3" ] || return 0
@@ -424,14 +429,15 @@ np_dir() {
 
 # np_trace PATH…: what programs will make there is theirs and goes with undo; nothing where it is there already.
 np_trace() {
+	np_uses "$@"
 	np_changing || return 0
 	for np_path; do [ -e "$np_path" ] || np_ledger tree "$np_path" ''; done
 }
 
 # ---- Users -------------------------------------------------------------------------------------------------------
 np_group() {
-	! np_has_failed || return 1
 	np_uses "$1"
+	! np_has_failed || return 1
 	if np_line=$(getent group "$1"); then
 		np_word=${np_line#*:*:}
 		[ "${np_word%%:*}" = "$2" ] || np_fail "group '$1' has the number ${np_word%%:*} on this node and not $2: it must be the same on all nodes"
@@ -445,8 +451,8 @@ np_group() {
 
 # np_user NAME UID HOME: of the group of the same name.
 np_user() {
-	! np_has_failed || return 1
 	np_uses "$1"
+	! np_has_failed || return 1
 	if np_line=$(getent passwd "$1"); then
 		np_word=${np_line#*:*:}
 		[ "${np_word%%:*}" = "$2" ] || np_fail "user '$1' has the number ${np_word%%:*} on this node and not $2: it must be the same on all nodes"
@@ -511,8 +517,8 @@ np_loud() {
 
 # np_packages NAME…
 np_packages() {
-	! np_has_failed || return 1
 	np_uses "$@"
+	! np_has_failed || return 1
 	np_have=" $(np_installed "$@" | tr '\n' ' ')"
 	np_miss=''
 	for np_name; do
@@ -626,10 +632,10 @@ np_unit_log() { ! np_systemd || journalctl -q --no-pager -n 20 -u "$1" -o cat 2>
 
 # np_unit NAME [COMMAND…]: runs, and will after a boot. COMMAND is how, where there is neither systemd nor an init script.
 np_unit() {
+	np_uses "$1"
 	! np_has_failed || return 1
 	np_name=$1
 	shift
-	np_uses "$np_name"
 	if [ "$NP_MODE" = verify ]; then np_unit_verify "$np_name"; return; fi
 	[ $# = 0 ] || np_systemd || np_init_script "$np_name" "$@"
 	np_why=''

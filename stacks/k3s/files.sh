@@ -175,8 +175,8 @@ verify() {
 # The rest is in the ledger (np_trace). Volumes that pods wrote are the user's own.
 undo() {
 	[ ! -d "$K3S_DATA/server/db" ] || np_aside "$K3S_DATA/server" "what the cluster knew, as etcd keeps it"
-	[ -n "$(ls -A "$K3S_DATA/storage" 2>/dev/null)" ] || return 0
-	np_kept "$K3S_DATA/storage" "volumes of pods"
-	find "$K3S_DATA" -xdev -mindepth 1 -maxdepth 1 ! -name storage -exec rm -rf --one-file-system {} +
+	[ -z "$(ls -A "$K3S_DATA/storage" 2>/dev/null)" ] || np_kept "$K3S_DATA/storage" "volumes of pods"
+	np_keeping "$K3S_DATA" || return 0
+	find "$K3S_DATA" -xdev -mindepth 1 -maxdepth 1 ! -name storage ! -name 'server.2*' -exec rm -rf --one-file-system {} +
 	return 0
 }

@@ -35,3 +35,5 @@ verify() {
 	mon_verify_port alertmanager 9093
 	[ -n "${S_webhook-}" ] || np_say "alerts go nowhere: set monitoring.webhook"
 }
+
+undo() { np_aside /var/lib/prometheus "what was measured and silenced" prometheus-alertmanager; }

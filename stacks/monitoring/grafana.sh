@@ -95,3 +95,5 @@ grafana() {
 check() { grafana; }
 apply() { grafana; }
 verify() { if grafana_wanted; then mon_verify_port grafana 3000; fi; }
+
+undo() { np_aside /var/lib/grafana "the dashboards and users of Grafana" grafana-server; }

@@ -71,3 +71,5 @@ verify() {
 		np_bad "its configuration or rules are wrong"
 	fi
 }
+
+undo() { np_aside /var/lib/prometheus "what was measured" prometheus; }

@@ -65,3 +65,5 @@ verify() {
 	ray_plain || return 0
 	if "$RAY_HOME/bin/ray" --version 2>/dev/null | grep -qwF "$S_version_ray"; then np_ok "Ray $S_version_ray is installed"; else np_bad "Ray $S_version_ray is not in '$RAY_HOME'"; fi
 }
+
+undo() { np_aside "$RAY_DATA" "what was written in Ray's home"; }

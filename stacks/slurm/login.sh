@@ -2,6 +2,7 @@
 # Without a slurmd nobody brings the configuration here.
 
 check() {
+	np_uses /etc/slurm/slurm.conf
 	hash=$(np_taken_hash)
 	if [ -n "$NP_TAKEN" ]; then np_file /etc/slurm/slurm.conf 0644 root:root <"$NP_TAKEN"
 	elif [ ! -e /etc/slurm/slurm.conf ]; then np_differs "write /etc/slurm/slurm.conf"

@@ -10,11 +10,12 @@ upgrade() {
 		# All of one version share their plugins: none may run while these are exchanged.
 		stopped=''
 		for daemon in slurmctld slurmdbd; do
-			! np_active $daemon || { np_control stop $daemon && stopped="$daemon $stopped"; } || { np_fail "cannot stop $daemon"; return 1; }
+			! np_active $daemon || { np_control stop $daemon && stopped="$daemon $stopped"; } || np_fail "cannot stop $daemon"
 		done
-		if slurm_same_release "$old" "$new" || backup "$old"; then slurm_install; fi
+		if np_has_failed; then :
+		elif slurm_same_release "$old" "$new" || backup "$old"; then slurm_install; fi
 		# Also where that failed: what was running runs again.
-		for daemon in $stopped; do start "$daemon" || return 1; done
+		for daemon in $stopped; do start "$daemon"; done
 		! np_has_failed || return 1
 		np_did "upgrade $name and others from $old to $new"
 	fi
@@ -42,9 +43,9 @@ settled() {
 # What another release changes and the old one cannot read any more. It goes with the rest of /var/lib/slurm.
 backup() {
 	at=/var/lib/slurm/before-upgrade-$1
-	(umask 077; mkdir -p "$at") && tar -C /var/lib/slurm -czf "$at/slurmctld.tar.gz" slurmctld || { np_fail "cannot keep a copy of slurmctld's state$(np_disk /var/lib)"; return 1; }
+	(umask 077; mkdir -p "$at") && tar -C /var/lib/slurm -czf "$at/slurmctld.tar.gz.new" slurmctld && mv "$at/slurmctld.tar.gz.new" "$at/slurmctld.tar.gz" || { np_fail "cannot keep a copy of slurmctld's state$(np_disk /var/lib)"; return 1; }
 	if [ "${S_accounting:-no}" = yes ]; then
-		(umask 077; mysqldump --protocol=socket --single-transaction slurm_acct_db | gzip >"$at/slurm_acct_db.sql.gz.new") && gzip -t "$at/slurm_acct_db.sql.gz.new" &&
+		(umask 077; mysqldump --protocol=socket --single-transaction slurm_acct_db | gzip >"$at/slurm_acct_db.sql.gz.new") && gzip -dc "$at/slurm_acct_db.sql.gz.new" | tail -n 1 | grep -q '^-- Dump completed' &&
 			mv "$at/slurm_acct_db.sql.gz.new" "$at/slurm_acct_db.sql.gz" || { np_fail "cannot keep a copy of the accounting database$(np_disk /var/lib)"; return 1; }
 	fi
 	np_did "keep what there is in $at"

@@ -176,10 +176,17 @@ S_two=\"1
 	rm -r "$TMP/root"/var/lib.20*
 	try : undo two
 	is "$(files)" "$before" "$shell: the other one gives back what was there before both"
+	try 'want() { np_trace "$R/var/made"; np_changing && { mkdir -p "$R/var/made/server/db" "$R/var/made/cache"; echo dear >"$R/var/made/server/db/x"; }; :; }' apply
+	: >"$TMP/uses"
+	try "NP_LEAVING=yes NP_USES=$TMP/uses; undo() { np_aside \"\$R/var/made/server\" 'it is dear'; np_aside \"\$R/etc/open\" 'not ours'; np_aside \"\$R/etc\" 'not ours'; }" undo
+	is "$(cat "$TMP/root"/var/made/server.20*/db/x)" dear "$shell: data set aside in what else would go stays"
+	is "$(ls -d "$TMP/root"/etc* "$TMP/root"/etc/open* | xargs)" "$TMP/root/etc $TMP/root/etc/open" "$shell: what was there before us is not set aside"
+	rm -r "$TMP/root/var/made"
+	try : undo
 	try 'want() { echo x | np_file "$R/etc/own" 0644 "$ME"; }' apply
 	: >"$TMP/uses"
-	try "NP_USES=$TMP/uses; want() { echo x | np_file \"\$R/etc/own\" 0644 \"\$ME\"; np_packages some thing; np_unit thing; }" check
-	is "$(cut -f 3 "$TMP/uses" | xargs)" "$TMP/root/etc/own some thing thing" "$shell: a check says what is used"
+	try "NP_USES=$TMP/uses; want() { echo x | np_file \"\$R/etc/own\" 0644 \"\$ME\"; np_fail x; np_packages some thing; np_unit thing; np_trace /a /b; }" check
+	is "$(cut -f 3 "$TMP/uses" | xargs)" "$TMP/root/etc/own some thing thing /a /b" "$shell: a check says what is used"
 	try 'NP_CLUSTER=other' undo
 	is "$(cat "$TMP/root/etc/own")" x "$shell: what another cluster did is not undone"
 	try : undo
