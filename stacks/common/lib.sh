@@ -236,7 +236,7 @@ np_uses() {
 }
 np_heir() {
 	[ -n "$NP_USES" ] && [ "$NP_MODE" = undo ] || return 1
-	case $1 in want|package|database) return 1 ;; esac
+	case $1 in want|package|database) return 1 ;; block) set -- "$1" "$2 $np_how" ;; esac
 	np_heir=$(WORD=$2 awk -F '\t' '$3 == ENVIRON["WORD"] || index($3, ENVIRON["WORD"] "/") == 1 { print $1 "\t" $2; exit }' "$NP_USES")
 	[ -n "$np_heir" ]
 }
@@ -385,7 +385,7 @@ np_unblocked() { awk -v b="# nanopod $2 begin" -v e="# nanopod $2 end" '$0 == b 
 
 # np_block PATH NAME <LINES: a marked part of somebody else's file.
 np_block() {
-	np_uses "$1"
+	np_uses "$1" "$1 $2"
 	! np_has_failed || return 1
 	np_rooms || return 1
 	{

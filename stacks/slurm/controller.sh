@@ -5,6 +5,9 @@ started=$NP_STATE/slurm-started
 # Debian's slurmdbd takes this one away where it is purged.
 log=/var/log/slurm/slurmctld.log
 
+# One that the settings put elsewhere is not missed here.
+log_there() { [ -e $log ] || [ -e "$(slurm_conf | sed -n 's/^SlurmctldLogFile=//p' | tail -n 1)" ]; }
+
 parts() { { slurm_conf; gres_conf; cgroup_conf; } | grep "$@" '^PartitionName=' | sha256sum | cut -d ' ' -f 1; }
 now() { echo "$(parts -v) $(parts -e)"; }
 
@@ -13,7 +16,7 @@ check() {
 		before=$(cat $started 2>/dev/null) new=$(now)
 		[ "${before% *}" = "${new% *}" ] || { np_differs "restart slurmctld"; return 0; }
 		[ "$before" = "$new" ] || np_differs "reconfigure slurmctld"
-		[ -e $log ] || np_differs "let slurmctld open its log again"
+		log_there || np_differs "let slurmctld open its log again"
 	fi
 	np_unit slurmctld
 }

@@ -187,6 +187,11 @@ S_two=\"1
 	: >"$TMP/uses"
 	try "NP_USES=$TMP/uses; want() { echo x | np_file \"\$R/etc/own\" 0644 \"\$ME\"; np_fail x; np_packages some thing; np_unit thing; np_trace /a /b; }" check
 	is "$(cut -f 3 "$TMP/uses" | xargs)" "$TMP/root/etc/own some thing thing /a /b" "$shell: a check says what is used"
+	try 'want() { echo a | np_block "$R/etc/hosts" one; echo b | np_block "$R/etc/hosts" two; }' apply three
+	printf 'demo\ttwo\t%s\ndemo\ttwo\t%s\n' "$TMP/root/etc/hosts" "$TMP/root/etc/hosts two" >"$TMP/uses"
+	try "NP_USES=$TMP/uses" undo three
+	is "$(grep -c nanopod "$TMP/root/etc/hosts") $(grep -c 'nanopod two' "$TMP/root/etc/hosts")" "2 2" "$shell: of a file with two blocks only that goes which nobody uses"
+	try : undo two
 	try 'NP_CLUSTER=other' undo
 	is "$(cat "$TMP/root/etc/own")" x "$shell: what another cluster did is not undone"
 	try : undo
