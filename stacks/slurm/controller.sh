@@ -31,7 +31,7 @@ apply() {
 	! np_has_failed || return 1
 	np_wait 20 answers || { np_unit_log slurmctld; tail -n 20 /var/log/slurm/slurmctld.log; np_fail "slurmctld does not answer: $(why)"; return 1; }
 	# Workers that run get their new copy with this.
-	{ [ "$before" = "$new" ] && [ -e $log ]; } || [ -z "$before" ] || { timeout 30 scontrol reconfigure && np_did "reconfigure slurmctld"; } || { np_fail "'scontrol reconfigure' failed"; return 1; }
+	{ [ "$before" = "$new" ] && log_there; } || [ -z "$before" ] || { timeout 30 scontrol reconfigure && np_did "reconfigure slurmctld"; } || { np_fail "'scontrol reconfigure' failed"; return 1; }
 	printf '%s\n' "$new" >$started.new && mv -f $started.new $started
 }
 
