@@ -44,6 +44,7 @@ while [ $round -lt "$KILLS" ]; do
 			diag "wanted: $(living | tr '\n' ' ')" "running: $(running | tr '\n' ' ')" "journals: $(ls "$TMP/m1/nodes" | tr '\n' ' ')"
 			tail -n 20 "$TMP/m1.log" | sed 's/^/# /'
 		fi
+		diag "after $round: $SECONDS s"
 		agentd_kill m1
 	fi
 done

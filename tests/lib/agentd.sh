@@ -10,8 +10,18 @@ AGENTD=${TEST_AGENTD:-$BUILD/nanopod-agentd}
 need jq ssh-keygen
 [ -x "$AGENTD" ] || skip_all "nanopod-agentd is not built"
 NOW=1800000000
-# Ports of this test alone, below those that the kernel hands out: what a killed run left must not be in the way.
-PORTS=$((12000 + $$ % 500 * 40))
+# Ports of this test alone, below those that the kernel hands out: what a killed run left must not be in the way. Whoever holds
+# the lock of a slot has it, this test and what it started.
+agentd_ports() {
+	mkdir -p -m 1777 /tmp/nanopod-test-ports
+	for ((agentd_slot = $$ % 500; ; agentd_slot = (agentd_slot + 1) % 500)); do
+		{ exec {agentd_held}>"/tmp/nanopod-test-ports/$agentd_slot"; } 2>/dev/null || continue
+		flock -n "$agentd_held" && break
+		exec {agentd_held}>&-
+	done
+	PORTS=$((12000 + agentd_slot * 40))
+}
+agentd_ports
 NANOPOD_LIBEXEC=$BUILD
 export NANOPOD_LIBEXEC
 
