@@ -98,7 +98,7 @@ int provision_undrain(struct nanopod *np, const struct options *o, char **words)
 bool provision_has(const struct stack_step *s, const char *function);
 /* Of every stack that has it in step `drain`, on the right node. which: members that it is about. */
 int provision_call_about(struct provision *p, const char *function, const bool *which, bool backwards);
-/* Of every step that has it, in the stacks' order, on all its members that were reached; word: $1 of it, or NULL. */
+/* Of every step that has it, in the stacks' order, on all its members; word: $1 of it, or NULL. */
 int provision_call_steps(struct provision *p, const char *function, const char *word);
 
 /* ---- provision_upgrade.c -------------------------------------------------------------------------------- */

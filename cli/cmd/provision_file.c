@@ -74,25 +74,34 @@ int provision_parse(struct provision *p, struct cluster **out)
 	return p->said ? p->said : print_fail(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
 }
 
+/* How many of its members are among these hosts; of: how many it has. */
+static size_t common(const char *cluster, const char *const *hosts, size_t count, size_t *of)
+{
+	struct fail f = { 0 };
+	size_t same = 0;
+	struct buf known;
+
+	*of = 0;
+	buf_init(&known, 8 << 20);
+	if (journal_members(cluster, &known, &f) == 0 && known.len)
+		for (char *line = known.data, *name; (name = strsep(&line, "\n"));) {
+			*of += *name != '\0';
+			for (size_t i = 0; *name && i < count; i++)
+				same += strcmp(name, hosts[i]) == 0;
+		}
+	buf_release(&known);
+	return same;
+}
+
 /* A name that stands for other nodes already would give them each other's journal and nobody the right one. */
 static int check_name_is_free(struct provision *p)
 {
-	struct buf known;
-	struct fail f = { 0 };
-	size_t same = 0;
-	int status = STATUS_OK;
+	size_t of;
 
-	buf_init(&known, 8 << 20);
-	if (journal_members(p->c->name, &known, &f) == 0 && known.len) {
-		for (char *line = known.data, *name; (name = strsep(&line, "\n"));)
-			for (size_t i = 0; *name && i < p->c->count; i++)
-				same += strcmp(name, p->c->members[i]) == 0;
-		if (!same)
-			status = print_fail(p->np, STATUS_CONFLICT, "another name ('--name', or 'cluster:' in the file) sets it apart; "
-				"'nanopod provision list' shows what there is", "there is a cluster '%s' already, of other nodes", p->c->name);
-	}
-	buf_release(&known);
-	return status;
+	if (common(p->c->name, (const char *const *)(void *)p->c->members, p->c->count, &of) || !of)
+		return STATUS_OK;
+	return print_fail(p->np, STATUS_CONFLICT, "another name ('--name', or 'cluster:' in the file) sets it apart; "
+		"'nanopod provision list' shows what there is", "there is a cluster '%s' already, of other nodes", p->c->name);
 }
 
 int provision_read(struct provision *p)
@@ -460,41 +469,22 @@ int provision_take_cluster(struct provision *p, const char *word)
 
 /* ---- More stacks for a cluster that there is ------------------------------------------------------- */
 
-/* How many of its members are among these hosts; of: how many it has. */
-static size_t common(const char *cluster, const struct pssh_list *hosts, size_t *of)
-{
-	struct fail f = { 0 };
-	size_t same = 0;
-	struct buf known;
-
-	*of = 0;
-	buf_init(&known, 8 << 20);
-	if (journal_members(cluster, &known, &f) == 0 && known.len)
-		for (char *line = known.data, *name; (name = strsep(&line, "\n"));) {
-			*of += *name != '\0';
-			for (size_t i = 0; *name && i < pssh_list_count(hosts); i++)
-				same += strcmp(name, pssh_list_get(hosts, i)) == 0;
-		}
-	buf_release(&known);
-	return same;
-}
-
-static bool is_cluster_of(const char *cluster, const struct pssh_list *hosts)
+static bool is_cluster_of(const char *cluster, const char *const *hosts, size_t count)
 {
 	size_t of;
 
-	return common(cluster, hosts, &of) == pssh_list_count(hosts) && of == pssh_list_count(hosts);
+	return common(cluster, hosts, count, &of) == count && of == count;
 }
 
 /* The one with just these nodes, whatever it is called; NULL, malloc'd. An exit status: which of two? */
-static int cluster_of(struct provision *p, const struct pssh_list *hosts, char **found)
+static int cluster_of(struct provision *p, const char *const *hosts, size_t count, char **found)
 {
 	char **names = journal_clusters();
 	int status = STATUS_OK;
 
 	*found = NULL;
 	for (char **n = names; *n; n++) {
-		bool same = is_cluster_of(*n, hosts);
+		bool same = is_cluster_of(*n, hosts, count);
 
 		if (same && *found && !status)
 			status = print_fail(p->np, STATUS_CONFLICT, "'--name' says which one is meant", "these nodes are '%s', and '%s' too", *found, *n);
@@ -523,11 +513,11 @@ static int add_stacks(struct provision *p, char **stacks)
 }
 
 /* Nodes that are a cluster already are not taken from it by naming one more stack: its file gets that too. */
-static int join_kept(struct provision *p, char **stacks, const struct pssh_list *hosts, bool *joined)
+static int join_kept(struct provision *p, char **stacks, const char *const *hosts, size_t count, bool *joined)
 {
 	char *name = NULL;
 	size_t of, same;
-	int status = option_given(p->o, "name") || option_count(p->o, "reservation") ? STATUS_OK : cluster_of(p, hosts, &name);
+	int status = option_given(p->o, "name") || option_count(p->o, "reservation") ? STATUS_OK : cluster_of(p, hosts, count, &name);
 
 	if (status) {
 		free(name);
@@ -535,7 +525,7 @@ static int join_kept(struct provision *p, char **stacks, const struct pssh_list 
 	}
 	if (!name && !(name = strdup(p->file)))
 		command_nomem();
-	same = common(name, hosts, &of);
+	same = common(name, hosts, count, &of);
 	*joined = same > 0;
 	if (!same) {
 		free(name);
@@ -545,9 +535,9 @@ static int join_kept(struct provision *p, char **stacks, const struct pssh_list 
 	p->file = NULL;
 	buf_clear(&p->text);
 	status = take_kept(p, name);
-	if (!status && (same != of || same != pssh_list_count(hosts)) && !option_count(p->o, "reservation"))
+	if (!status && (same != of || same != count) && !option_count(p->o, "reservation"))
 		status = print_fail(p->np, STATUS_CONFLICT, "'nanopod provision add' and 'drop' change its nodes; '--name' makes another cluster",
-			"the cluster '%s' has %zu nodes, of which %zu are among the %zu that are named", name, of, same, pssh_list_count(hosts));
+			"the cluster '%s' has %zu nodes, of which %zu are among the %zu that are named", name, of, same, count);
 	free(name);
 	return status ? status : add_stacks(p, stacks);
 }
@@ -559,7 +549,17 @@ static int take_stacks(struct provision *p, char **stacks)
 	int status = provision_hosts(p, &hosts);
 
 	status = status ? status : new_text(p, stacks, true, hosts);
-	status = status ? status : join_kept(p, stacks, hosts, &joined);
+	if (!status) {
+		size_t count = pssh_list_count(hosts);
+		const char **names = calloc(count + 1, sizeof *names);
+
+		if (!names)
+			command_nomem();
+		for (size_t i = 0; i < count; i++)
+			names[i] = pssh_list_get(hosts, i);
+		status = join_kept(p, stacks, names, count, &joined);
+		free(names);
+	}
 	status = status ? status : lay_options(p, joined, true);
 	pssh_list_free(hosts);
 	return status ? status : provision_read(p);

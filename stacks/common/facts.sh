@@ -207,7 +207,6 @@ facts_rdma() {
 	say rdma_count $count
 }
 
-# Of somebody else: what the undo ledgers name is ours. They are root's.
 # Markers of steps: "done TIME CLUSTER", "begun CLUSTER".
 facts_steps() {
 	# Not what root alone may read: awk ends at the first file that it cannot open.
@@ -227,6 +226,7 @@ facts_steps() {
 		}' "$@" 2>/dev/null
 }
 
+# Of somebody else: what the undo ledgers name is ours. They are root's.
 facts_others() {
 	ours=$(ls /var/lib/nanopod/undo 2>/dev/null | tr '\n' ' ')
 	case " $ours" in *" slurm "*) ;; *)
