@@ -41,8 +41,10 @@ while [ $round -lt "$KILLS" ]; do
 		agentd_start m1 --driver fake --grace 0 --first-port $PORTS --unknown-grace 0
 		if ! wait_for 40 same; then
 			bad="$bad $round"
-			diag "wanted: $(living | tr '\n' ' ')" "running: $(running | tr '\n' ' ')" "journals: $(ls "$TMP/m1/nodes" | tr '\n' ' ')"
+			diag "wanted: $(living | tr '\n' ' ')" "running: $(running | tr '\n' ' ')" "journals: $(ls "$TMP/m1/nodes" | tr '\n' ' ')" \
+				"there: $(ls "$TMP/m1/fake" | tr '\n' ' ')"
 			tail -n 20 "$TMP/m1.log" | sed 's/^/# /'
+			break
 		fi
 		diag "after $round: $SECONDS s"
 		agentd_kill m1
