@@ -31,7 +31,7 @@ libagent_la_SOURCES = \
 	daemon/agentd/wallclock.c daemon/agentd/wallclock.h \
 	daemon/agentd/work.c daemon/agentd/work.h
 libagent_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
-libagent_la_LIBADD = libinventory.la libmarket.la libconf.la libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS) $(PTHREAD_LIBS)
+libagent_la_LIBADD = libinventory.la libmarket.la libconf.la libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS)
 
 sbin_PROGRAMS += nanopod-agentd
 nanopod_agentd_SOURCES = daemon/agentd/agentd.c

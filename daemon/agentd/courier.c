@@ -2,145 +2,173 @@
 #include "agentd/courier.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "market/client.h"
 
-enum { STACK = 512 * 1024, CONNECT_MS = 10000, BODY_MAX = 8 << 20, PATH_MAX_TEXT = 1024, TOKEN_MAX_TEXT = 512 };
+enum { CONNECT_MS = 10000, BODY_MAX = 8 << 20, PATH_MAX_TEXT = 1024, TOKEN_MAX_TEXT = 512, CHILD_FD = 3, PIECE = 64 << 10, WAIT_MS = 100 };
 
-enum slot { SLOT_EMPTY, SLOT_ASKED, SLOT_UNDER_WAY, SLOT_ANSWERED };
-
-struct courier {
-	pthread_t thread;
-	pthread_mutex_t mutex;
-	pthread_cond_t asked;
-	int answers, stop;                 /* eventfds: to the loop; to a request under way */
-	bool runs, ending;
-	enum slot slot;
-	char url[512], pin[96], token[TOKEN_MAX_TEXT], method[8], path[PATH_MAX_TEXT];
-	bool plain;
-	char *body;
+/* What goes over: either is followed by its body. Both ends are the same program. */
+struct request {
+	char token[TOKEN_MAX_TEXT], method[8], path[PATH_MAX_TEXT];
 	int64_t whole_ms;
-	struct courier_reply reply;
+	size_t len;
+	bool has_body;
 };
 
-/* ---- The thread --------------------------------------------------------------------------- */
+struct answer {
+	int rc, status;
+	int64_t retry_after;
+	struct fail fail;
+	size_t len;
+};
+
+struct courier {
+	pid_t pid;                         /* 0: there is none just now */
+	int ends[2];                       /* ours and the child's, which is kept for the next child */
+	bool busy;
+	char url[512], pin[96];
+	bool plain;
+	struct buf heard;
+};
+
+/* ---- The child ---------------------------------------------------------------------------- */
 
 /* What it keeps to itself: a connection, and for whom it was made. */
 struct visit {
 	struct client *client;
-	char token[TOKEN_MAX_TEXT], method[8], path[PATH_MAX_TEXT];
-	char *body;
-	int64_t whole_ms, made_ms;
+	char token[TOKEN_MAX_TEXT];
+	int64_t made_ms;
 };
 
-static int prepare(const struct courier *c, struct visit *v, bool anew, struct fail *f)
+static bool read_whole(void *room, size_t len)
 {
-	struct client_setup setup = { .url = c->url, .token = *v->token ? v->token : NULL, .plain = c->plain, .connect_ms = CONNECT_MS,
-		.whole_ms = v->whole_ms, .tries = 1, .stop_fd = c->stop };
+	for (size_t done = 0; done < len;) {
+		ssize_t n = read(CHILD_FD, (char *)room + done, len - done);
 
-	setup.pin = *c->pin ? c->pin : NULL;
-	if (v->client && !anew && v->made_ms == v->whole_ms)
-		return 0;
-	client_free(v->client);
-	v->client = NULL;
-	v->made_ms = v->whole_ms;
-	return client_new(&setup, &v->client, f);
-}
-
-static void carry(struct visit *v, struct courier_reply *r)
-{
-	struct client_call call = { .method = v->method, .path = v->path, .body = v->body, .once = true };
-	struct client_answer a;
-
-	client_answer_init(&a);
-	r->rc = client_send(v->client, &call, &a, &r->fail);
-	r->status = a.status;
-	r->retry_after = a.retry_after;
-	if (buf_add(&r->body, buf_text(&a.body), a.body.len) != 0 && !r->rc)
-		r->rc = fail_set(&r->fail, CLIENT_BAD_ANSWER, "the market's answer is too large");
-	client_answer_release(&a);
-}
-
-static void tell(const struct courier *c)
-{
-	uint64_t one = 1;
-
-	if (write(c->answers, &one, sizeof one) != sizeof one)
-		return; /* it is readable already */
-}
-
-/* With the mutex held; true where there is something to carry. */
-static bool wait_for_work(struct courier *c, struct visit *v, bool *anew)
-{
-	while (!c->ending && c->slot != SLOT_ASKED)
-		pthread_cond_wait(&c->asked, &c->mutex);
-	if (c->ending)
-		return false;
-	c->slot = SLOT_UNDER_WAY;
-	*anew = strcmp(v->token, c->token) != 0;
-	memcpy(v->token, c->token, sizeof v->token);
-	memcpy(v->method, c->method, sizeof v->method);
-	memcpy(v->path, c->path, sizeof v->path);
-	v->body = c->body;
-	v->whole_ms = c->whole_ms;
-	c->body = NULL;
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return false;
+		done += n > 0 ? (size_t)n : 0;
+	}
 	return true;
 }
 
-static void *work(void *arg)
+static bool write_whole(const void *data, size_t len)
 {
-	struct courier *c = arg;
-	struct visit v = { 0 };
-	bool anew;
+	for (size_t done = 0; done < len;) {
+		ssize_t n = send(CHILD_FD, (const char *)data + done, len - done, MSG_NOSIGNAL);
 
-	pthread_mutex_lock(&c->mutex);
-	while (wait_for_work(c, &v, &anew)) {
-		struct courier_reply r = { .retry_after = -1 };
-
-		pthread_mutex_unlock(&c->mutex);
-		buf_init(&r.body, BODY_MAX);
-		r.rc = prepare(c, &v, anew, &r.fail);
-		if (!r.rc)
-			carry(&v, &r);
-		free(v.body);
-		v.body = NULL;
-		pthread_mutex_lock(&c->mutex);
-		c->reply = r;
-		c->slot = SLOT_ANSWERED;
-		tell(c);
+		if (n < 0 && errno != EINTR)
+			return false;
+		done += n > 0 ? (size_t)n : 0;
 	}
-	pthread_mutex_unlock(&c->mutex);
-	client_free(v.client);
-	explicit_bzero(v.token, sizeof v.token);
-	return NULL;
+	return true;
+}
+
+static int prepare(const struct courier *c, struct visit *v, const struct request *q, struct fail *f)
+{
+	struct client_setup setup = { .url = c->url, .token = *q->token ? q->token : NULL, .plain = c->plain, .connect_ms = CONNECT_MS,
+		.whole_ms = q->whole_ms, .tries = 1 };
+
+	setup.pin = *c->pin ? c->pin : NULL;
+	if (v->client && strcmp(v->token, q->token) == 0 && v->made_ms == q->whole_ms)
+		return 0;
+	client_free(v->client);
+	v->client = NULL;
+	v->made_ms = q->whole_ms;
+	memcpy(v->token, q->token, sizeof v->token);
+	return client_new(&setup, &v->client, f);
+}
+
+/* Whether it was told. */
+static bool carry(const struct courier *c, struct visit *v, const struct request *q, const char *body)
+{
+	struct client_call call = { .method = q->method, .path = q->path, .body = body, .once = true };
+	struct answer r = { .retry_after = -1 };
+	struct client_answer a;
+	bool told;
+
+	client_answer_init(&a);
+	r.rc = prepare(c, v, q, &r.fail);
+	if (!r.rc) {
+		r.rc = client_send(v->client, &call, &a, &r.fail);
+		r.status = a.status;
+		r.retry_after = a.retry_after;
+		r.len = a.body.len;
+		if (r.len > BODY_MAX) {
+			r.len = 0;
+			r.rc = r.rc ? r.rc : fail_set(&r.fail, CLIENT_BAD_ANSWER, "the market's answer is too large");
+		}
+	}
+	told = write_whole(&r, sizeof r) && write_whole(buf_text(&a.body), r.len);
+	client_answer_release(&a);
+	return told;
+}
+
+/* Signals are the loop's alone and stay blocked here; the end of its other end, or of the agent, is its own. */
+_Noreturn static void child(const struct courier *c, pid_t parent)
+{
+	struct visit v = { 0 };
+	struct request q;
+	char *body;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || dup2(c->ends[1], CHILD_FD) < 0 || close_range(CHILD_FD + 1, ~0U, 0) != 0)
+		_exit(1);
+	while (read_whole(&q, sizeof q)) {
+		body = q.has_body ? malloc(q.len + 1) : NULL;
+		if (q.has_body && (!body || !read_whole(body, q.len)))
+			_exit(1);
+		if (body)
+			body[q.len] = '\0';
+		if (!carry(c, &v, &q, body))
+			_exit(1);
+		free(body);
+	}
+	_exit(0);
 }
 
 /* ---- The loop's side ---------------------------------------------------------------------- */
 
-/* Signals are the loop's alone. */
 static int begin(struct courier *c)
 {
-	pthread_attr_t how;
-	sigset_t all, before;
-	int rc = pthread_attr_init(&how);
+	pid_t parent = getpid(), pid = fork();
 
-	if (rc)
-		return -rc;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_setstacksize(&how, STACK);
-	rc = pthread_create(&c->thread, &how, work, c);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&how);
-	c->runs = rc == 0;
-	return -rc;
+	if (pid == 0)
+		child(c, parent);
+	if (pid < 0)
+		return -errno;
+	c->pid = pid;
+	return 0;
+}
+
+static void drain(struct courier *c)
+{
+	char piece[PIECE];
+
+	while (recv(c->ends[0], piece, sizeof piece, MSG_DONTWAIT) > 0)
+		;
+	while (recv(c->ends[1], piece, sizeof piece, MSG_DONTWAIT) > 0)
+		;
+	buf_clear(&c->heard);
+}
+
+static bool died(struct courier *c)
+{
+	if (!c->pid)
+		return true;
+	if (waitpid(c->pid, NULL, WNOHANG) == 0)
+		return false;
+	c->pid = 0;
+	return true;
 }
 
 int courier_new(const struct courier_setup *setup, struct courier **out, struct fail *f)
@@ -150,17 +178,15 @@ int courier_new(const struct courier_setup *setup, struct courier **out, struct 
 
 	if (!c)
 		return fail_set(f, -ENOMEM, "out of memory");
-	pthread_mutex_init(&c->mutex, NULL);
-	pthread_cond_init(&c->asked, NULL);
-	c->answers = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	c->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->ends[0] = c->ends[1] = -1;
 	c->plain = setup->plain;
 	snprintf(c->url, sizeof c->url, "%s", setup->url);
 	snprintf(c->pin, sizeof c->pin, "%s", setup->pin ? setup->pin : "");
-	rc = c->answers < 0 || c->stop < 0 ? -errno : begin(c);
+	buf_init(&c->heard, BODY_MAX + sizeof(struct answer) + PIECE);
+	rc = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, c->ends) == 0 ? begin(c) : -errno;
 	if (rc) {
 		courier_free(c);
-		return fail_errno(f, rc, -rc, "cannot start a thread");
+		return fail_errno(f, rc, -rc, "cannot start a child");
 	}
 	*out = c;
 	return 0;
@@ -168,80 +194,109 @@ int courier_new(const struct courier_setup *setup, struct courier **out, struct 
 
 void courier_free(struct courier *c)
 {
-	uint64_t one = 1;
-
 	if (!c)
 		return;
-	pthread_mutex_lock(&c->mutex);
-	c->ending = true;
-	pthread_cond_signal(&c->asked);
-	pthread_mutex_unlock(&c->mutex);
-	if (c->stop >= 0 && write(c->stop, &one, sizeof one) != sizeof one)
-		c->ending = true; /* an eventfd takes a 1 */
-	if (c->runs)
-		pthread_join(c->thread, NULL);
-	if (c->slot == SLOT_ANSWERED)
-		buf_release(&c->reply.body);
-	free(c->body);
-	if (c->answers >= 0)
-		close(c->answers);
-	if (c->stop >= 0)
-		close(c->stop);
-	pthread_cond_destroy(&c->asked);
-	pthread_mutex_destroy(&c->mutex);
-	explicit_bzero(c->token, sizeof c->token);
+	if (c->pid) {
+		kill(c->pid, SIGKILL);
+		while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	for (int i = 0; i < 2; i++)
+		if (c->ends[i] >= 0)
+			close(c->ends[i]);
+	buf_release(&c->heard);
 	free(c);
 }
 
 int courier_fd(const struct courier *c)
 {
-	return c->answers;
-}
-
-static enum slot slot_now(const struct courier *c)
-{
-	pthread_mutex_t *m = (pthread_mutex_t *)(uintptr_t)&c->mutex;
-	enum slot slot;
-
-	pthread_mutex_lock(m);
-	slot = c->slot;
-	pthread_mutex_unlock(m);
-	return slot;
+	return c->ends[0];
 }
 
 bool courier_idle(const struct courier *c)
 {
-	return slot_now(c) == SLOT_EMPTY;
+	return !c->busy;
+}
+
+/* It is idle, so it reads what comes. One that has died is seen by courier_take. */
+static void hand_over(struct courier *c, const void *data, size_t len)
+{
+	struct pollfd p = { .fd = c->ends[0], .events = POLLOUT };
+
+	for (size_t done = 0; done < len && c->pid;) {
+		ssize_t n = send(c->ends[0], (const char *)data + done, len - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		done += n > 0 ? (size_t)n : 0;
+		if (n < 0 && errno == EAGAIN && poll(&p, 1, WAIT_MS) == 0 && died(c))
+			return;
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return;
+	}
 }
 
 void courier_ask(struct courier *c, const char *token, const char *method, const char *path, char *body, int64_t whole_ms)
 {
-	pthread_mutex_lock(&c->mutex);
-	memset(c->token, 0, sizeof c->token);
-	snprintf(c->token, sizeof c->token, "%s", token ? token : "");
-	snprintf(c->method, sizeof c->method, "%s", method);
-	snprintf(c->path, sizeof c->path, "%s", path);
-	c->body = body;
-	c->whole_ms = whole_ms;
-	c->slot = SLOT_ASKED;
-	pthread_cond_signal(&c->asked);
-	pthread_mutex_unlock(&c->mutex);
+	struct request q = { .whole_ms = whole_ms, .has_body = body != NULL, .len = body ? strlen(body) : 0 };
+
+	snprintf(q.token, sizeof q.token, "%s", token ? token : "");
+	snprintf(q.method, sizeof q.method, "%s", method);
+	snprintf(q.path, sizeof q.path, "%s", path);
+	c->busy = true;
+	hand_over(c, &q, sizeof q);
+	if (body)
+		hand_over(c, body, q.len);
+	explicit_bzero(q.token, sizeof q.token);
+	free(body);
+}
+
+/* Whether all of an answer is there. */
+static bool listen_to(struct courier *c)
+{
+	struct answer r;
+	char piece[PIECE];
+	ssize_t n;
+
+	while ((n = recv(c->ends[0], piece, sizeof piece, MSG_DONTWAIT)) > 0)
+		if (buf_add(&c->heard, piece, (size_t)n) != 0)
+			return false;
+	if (c->heard.len < sizeof r)
+		return false;
+	memcpy(&r, c->heard.data, sizeof r);
+	return c->heard.len >= sizeof r + r.len;
+}
+
+static void take_answer(struct courier *c, struct courier_reply *out)
+{
+	struct answer r;
+
+	memcpy(&r, c->heard.data, sizeof r);
+	*out = (struct courier_reply){ .rc = r.rc, .status = r.status, .retry_after = r.retry_after, .fail = r.fail };
+	buf_init(&out->body, BODY_MAX);
+	if (buf_add(&out->body, c->heard.data + sizeof r, r.len) != 0 && !out->rc)
+		out->rc = fail_set(&out->fail, CLIENT_BAD_ANSWER, "out of memory for the market's answer");
+	buf_clear(&c->heard);
+}
+
+/* It was killed, for want of memory perhaps. What it carried may have arrived. */
+static void replace(struct courier *c, struct courier_reply *out)
+{
+	drain(c);
+	begin(c); /* where that fails, the next turn tries again */
+	*out = (struct courier_reply){ .retry_after = -1 };
+	buf_init(&out->body, 1);
+	out->rc = fail_set(&out->fail, CLIENT_LOST, "the child that talks to the market has ended");
 }
 
 bool courier_take(struct courier *c, struct courier_reply *out)
 {
-	uint64_t count;
-	bool there;
-
-	pthread_mutex_lock(&c->mutex);
-	if (read(c->answers, &count, sizeof count) < 0)
-		count = 0; /* nothing was told since the last time */
-	there = c->slot == SLOT_ANSWERED;
-	if (there) {
-		*out = c->reply;
-		memset(&c->reply, 0, sizeof c->reply);
-		c->slot = SLOT_EMPTY;
-	}
-	pthread_mutex_unlock(&c->mutex);
-	return there;
+	if (!c->busy)
+		return false;
+	if (listen_to(c))
+		take_answer(c, out);
+	else if (died(c))
+		replace(c, out);
+	else
+		return false;
+	c->busy = false;
+	return true;
 }

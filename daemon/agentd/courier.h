@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that carries one request at a time to the market and brings the answer back, so that
- * the loop never waits for a network. What it shares with the loop is one slot behind a mutex.
+ * A child that carries one request at a time to the market and brings the answer back, so that the
+ * loop never waits for a network. No thread: whoever forks while another thread holds a lock, of the
+ * allocator or the loader, has a child that waits for it for ever, and each of the agent's jobs is a fork.
  */
 #ifndef AGENTD_COURIER_H
 #define AGENTD_COURIER_H

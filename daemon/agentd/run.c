@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,7 +249,6 @@ int run(const struct flags *o, drivers all, const struct log *log)
 	struct fail f = { 0 };
 	int status = 1;
 
-	mallopt(M_ARENA_MAX, 1);
 	if (begin(&a, all, &f) == 0)
 		status = serve_nodes(&a);
 	else
