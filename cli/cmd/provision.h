@@ -79,6 +79,8 @@ int provision_end(struct provision *p, const char *verb, int status);
 int provision_agree(struct provision *p, const char *question);
 /* What both say: the worse. */
 int provision_worse(int a, int b);
+/* Nothing went well. */
+bool provision_fatal(int status);
 
 int provision_cluster(struct nanopod *np, const struct options *o, char **words);   /* without a verb, and "apply" */
 int provision_plan(struct nanopod *np, const struct options *o, char **words);

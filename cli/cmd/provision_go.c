@@ -214,6 +214,11 @@ int provision_worse(int a, int b)
 	return a;
 }
 
+bool provision_fatal(int status)
+{
+	return status != STATUS_OK && status != STATUS_PARTLY;
+}
+
 static size_t failed_nodes(const struct provision *p)
 {
 	const struct notelist *told = display_told(p->d);
@@ -255,11 +260,6 @@ int provision_keep(struct provision *p)
 	return STATUS_OK;
 }
 
-static int fatal(int status)
-{
-	return status != STATUS_OK && status != STATUS_PARTLY;
-}
-
 static int do_it(struct provision *p, const char *verb, bool strict)
 {
 	int64_t began = clock_ms();
@@ -296,7 +296,7 @@ int provision_apply(struct provision *p, const char *verb, bool asked)
 	int status = engine_plan(p->e, &changes), rc;
 
 	display_plan(p->d, option_given(p->o, "diff"), p->np->err);
-	if (fatal(status))
+	if (provision_fatal(status))
 		return provision_end(p, NULL, status);
 	if (old)
 		print_note(p->np, "%zu steps that the cluster file does not ask for stay: 'nanopod provision apply %s' undoes them", old, p->c->name);
@@ -449,10 +449,10 @@ int provision_status(struct nanopod *np, const struct options *o, char **words)
 	status = status ? status : provision_open(&p, NULL);
 	if (!status) {
 		status = engine_plan(p.e, &changes);
-		status = fatal(status) ? status : provision_worse(status, engine_verify(p.e));
+		status = provision_fatal(status) ? status : provision_worse(status, engine_verify(p.e));
 		display_quiet(p.d);
 		np->format = format;
-		if (!fatal(status) || status == STATUS_CHECK) {
+		if (!provision_fatal(status) || status == STATUS_CHECK) {
 			r = rows_new(np, o, status_columns, &status);
 			for (size_t i = 0; r && i < p.c->count; i++)
 				put_status(r, &p, i);

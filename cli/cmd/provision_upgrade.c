@@ -20,11 +20,6 @@ static bool can(const struct cluster *c)
 	return false;
 }
 
-static bool fatal(int status)
-{
-	return status != STATUS_OK && status != STATUS_PARTLY;
-}
-
 /* Where packages come from is changed by what is applied first: what is newer there is seen only then. */
 static bool sources_change(const struct provision *p)
 {
@@ -48,17 +43,19 @@ static int do_it(struct provision *p, size_t changes)
 {
 	int64_t began = clock_ms();
 	char took[32];
-	int status = changes ? engine_begin(p->e, false) : STATUS_OK, called, verified = STATUS_OK;
+	int status = engine_hold(p->e), called, verified = STATUS_OK;
 
+	if (!status && changes)
+		status = engine_begin(p->e, false);
 	status = status ? status : provision_keep(p);
 	if (!status && changes)
 		status = engine_apply(p->e);
-	called = fatal(status) ? status : provision_call_steps(p, "upgrade", NULL);
-	if (!fatal(called))
+	called = provision_fatal(status) ? status : provision_call_steps(p, "upgrade", NULL);
+	if (!provision_fatal(called))
 		called = provision_worse(called, apply(p));
 	/* Those that an order of nodes begins with are among the ones that failed: it was told why. */
 	status = called == STATUS_UNREACHABLE && status == STATUS_PARTLY ? status : provision_worse(status, called);
-	if (!fatal(called) && !option_given(p->o, "no-verify"))
+	if (!provision_fatal(called) && !option_given(p->o, "no-verify"))
 		verified = engine_verify(p->e);
 	status = provision_end(p, "upgrade", provision_worse(status, verified));
 	if (!status)
@@ -72,13 +69,13 @@ static int upgrade(struct provision *p)
 	size_t changes = 0, more = 0;
 	int status = engine_plan(p->e, &changes), rc;
 
-	if (!fatal(status)) {
+	if (!provision_fatal(status)) {
 		more = notelist_count(display_told(p->d), NOTE_DIFFERS, NULL);
 		status = provision_worse(status, provision_call_steps(p, "upgrades", sources_change(p) ? "sources" : NULL));
 		more = notelist_count(display_told(p->d), NOTE_DIFFERS, NULL) - more;
 	}
 	display_plan(p->d, option_given(p->o, "diff"), p->np->err);
-	if (fatal(status))
+	if (provision_fatal(status))
 		return provision_end(p, NULL, status);
 	if (!changes && !more) {
 		status = provision_end(p, NULL, status);

@@ -75,6 +75,7 @@ int engine_plan(struct engine *e, size_t *changes);
  * it did not show all, STATUS_CONFLICT. Then engine_apply() does it, and undoes what the file has no more. STATUS_PARTLY where
  * some failed.
  */
+int engine_hold(struct engine *e);                       /* the locks are taken and kept, whatever is done meanwhile */
 int engine_begin(struct engine *e, bool strict);
 int engine_apply(struct engine *e);
 size_t engine_keeps_old(struct engine *e);               /* what the file has no more stays this time: so many steps */

@@ -153,6 +153,20 @@ static void leave_old(struct engine *e)
 	do_all(e);
 }
 
+int engine_hold(struct engine *e)
+{
+	int status = engine_lock(e);
+
+	e->holds = !status;
+	return status;
+}
+
+static void let_go(struct engine *e)
+{
+	if (!e->holds)
+		engine_unlock(e);
+}
+
 int engine_begin(struct engine *e, bool strict)
 {
 	int status;
@@ -165,7 +179,7 @@ int engine_begin(struct engine *e, bool strict)
 		return status;
 	look_quietly(e);
 	if (strict && e->fresh && !e->stops) {
-		engine_unlock(e);
+		let_go(e);
 		return print_fail(e->np, STATUS_CONFLICT, "look at it again", "the nodes have changed since the plan was shown: nothing was changed");
 	}
 	e->begun = true;
@@ -178,7 +192,7 @@ int engine_apply(struct engine *e)
 		do_all(e);
 		leave_old(e);
 		engine_gift_forget(e, NULL);
-		engine_unlock(e);
+		let_go(e);
 	}
 	e->begun = false;
 	e->planned_at = 0;

@@ -125,14 +125,6 @@ static void add(struct engine *e, size_t member, const char *stack, const char *
 
 /* ---- In which order ------------------------------------------------------------------------ */
 
-static bool names(char *const *list, const char *name)
-{
-	for (; list && *list; list++)
-		if (strcmp(*list, name) == 0)
-			return true;
-	return false;
-}
-
 /* Where it was installed: those of the file in its order, then those that are not there any more, each after what it needs. */
 static size_t place(const struct engine *e, const struct use *u)
 {
@@ -145,8 +137,8 @@ static size_t place(const struct engine *e, const struct use *u)
 		const struct use *first = NULL;
 
 		for (size_t i = 0; i < e->old_use_count && !first; i++)
-			if (e->old_uses[i] != u && (names(u->stack->needs_stacks, e->old_uses[i]->stack->name) ||
-			    names(u->stack->after_stacks, e->old_uses[i]->stack->name)))
+			if (e->old_uses[i] != u && (str_among(u->stack->needs_stacks, e->old_uses[i]->stack->name) ||
+			    str_among(u->stack->after_stacks, e->old_uses[i]->stack->name)))
 				first = e->old_uses[i];
 		if (!first)
 			break;

@@ -99,6 +99,7 @@ struct engine {
 	bool moved;                   /* a task ended: others may begin */
 	struct graph *staying;        /* what is undone leaves those behind */
 	bool begun;                   /* locked and looked at: engine_apply() may change things */
+	bool holds;                   /* the locks: engine_apply() leaves them to whoever took them */
 	bool quiet;                   /* a plan that is for the engine alone */
 	size_t changes, lost, bads;
 	struct table shown;           /* what a plan said that differs */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cli/command.h"
 
 /* Where the work of a step on a member stands: at[first[use][step] + …]. */
@@ -142,17 +143,9 @@ static void add_givers(struct places *p, struct work *w)
 		}
 }
 
-static bool among(char *const *names, const char *name)
-{
-	for (; names && *names; names++)
-		if (strcmp(*names, name) == 0)
-			return true;
-	return false;
-}
-
 static bool wants_stack(const struct stack *s, const char *name)
 {
-	return strcmp(name, "base") == 0 || among(s->needs_stacks, name);
+	return strcmp(name, "base") == 0 || str_among(s->needs_stacks, name);
 }
 
 /* A stack begins on a node when the stacks that it needs are there. */
@@ -163,7 +156,7 @@ static void add_stacks(struct places *p, struct work *w)
 
 		bool must = wants_stack(w->use->stack, use->stack->name);
 
-		if (use == w->use || (!must && !among(w->use->stack->after_stacks, use->stack->name)))
+		if (use == w->use || (!must && !str_among(w->use->stack->after_stacks, use->stack->name)))
 			continue;
 		for (size_t s = 0; s < use->stack->step_count; s++) {
 			size_t at = *place(p, u, s, w->member);

@@ -10,6 +10,9 @@ struct buf;
 
 bool str_starts(const char *s, const char *prefix);
 
+/* list ends with NULL; NULL is an empty one. */
+bool str_among(char *const *list, const char *s);
+
 /* Whole text is a whole number in [min, max]; 0 or -EINVAL / -ERANGE. */
 int str_to_long(const char *s, long min, long max, long *out);
 

@@ -149,6 +149,13 @@ ok "a process that only its file names is not ended" [ -d "/proc/$innocent" ]
 exec 7>&-
 kill "$innocent"; wait "$innocent" 2>/dev/null
 
+forget
+run_is 0 "a stack whose steps can be upgraded" p apply -y tops.yaml
+run p upgrade -y toys
+is "$status" 0 "is" || diag "$out$err"
+is "$(cat a/state/upgraded c/state/upgraded)" "held
+held" "with its nodes locked"
+
 # ---- What nobody was shown ----
 forget
 : >a/state/moving
