@@ -73,7 +73,7 @@ static bool begin(struct engine *e, size_t m, int round)
 			command_nomem();
 		t = engine_task_new(e, m, NULL, ended);
 		t->record = looked;
-		engine_task_run(e, t, &b, REMOTE_SURVIVE, (int64_t)limit * 1000);
+		engine_task_run(e, t, &b, 0, (int64_t)limit * 1000);
 	}
 	buf_release(&b);
 	return limit;

@@ -55,6 +55,7 @@ void engine_script_facts(const struct engine *e, struct buf *b)
 /* Folders in memory of scripts that were killed: what was taken may be in them. */
 static const char sweep[] =
 	"for np_x in \"$NP_RUN\"/nanopod.[0-9]*; do\n"
+	"\t[ -e \"$np_x\" ] || continue\n"
 	"\tnp_y=${np_x#\"$NP_RUN\"/nanopod.}\n"
 	"\t[ -d \"/proc/${np_y%%.*}\" ] || rm -rf \"$np_x\"\n"
 	"done\n";

@@ -45,7 +45,7 @@ static int make_contact(void *arg, struct fanout *f, struct pssh_task **out)
 {
 	struct remote *r = arg;
 
-	if (pssh_exec(f->connect->fleet, "exec true", out) != 0)
+	if (pssh_exec(f->connect->fleet, ":", out) != 0)
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet));
 	return STATUS_OK;
 }

@@ -2,8 +2,8 @@
 # What a node says of itself: "KEY=VALUE" lines. Run as whoever logs in, not as root; never fails, changes nothing.
 # NP_PACKAGES are the packages whose versions are asked for. A key whose value cannot be found out is not said.
 #
-# hostname machine_id os_id os_version os_codename arch kernel virt
-# init systemd|sysv|none   systemd_state   time_sync yes|no   ssh_port
+# hostname machine_id os_id os_version os_codename arch kernel
+# init systemd|sysv|none   ssh_port
 # cgroup v1|v2|hybrid|none   cgroup_write yes|no (as root a group could be made)
 # cgroup_devices yes|no (devices can be denied to a group: not in a user namespace)
 # cpus sockets cores threads (cores a socket, threads a core)   memory_mb swap_mb   disk_free_mb (least of /, /var, /usr/local)
@@ -26,25 +26,20 @@ yes_no() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
 may() { if [ "$user" = 0 ]; then "$@"; elif [ "$root" = sudo ]; then sudo -k -n "$@"; else return 1; fi; }
 
 facts_system() {
-	say hostname "$(uname -n)"
+	first /proc/sys/kernel/hostname; name=$text; say hostname "$name"
 	first /etc/machine-id; say machine_id "$text"
 	(
 		. /etc/os-release
 		say os_id "${ID-}"; say os_version "${VERSION_ID-}"; say os_codename "${VERSION_CODENAME-}"
 	) 2>/dev/null
-	# shellcheck disable=SC2046
-	set -- $(uname -mr)
-	say kernel "$1"; say arch "$2"
-	say virt "$(systemd-detect-virt 2>/dev/null || :)"
-	if [ -d /run/systemd/system ]; then
-		say init systemd; say systemd_state "$(systemctl is-system-running 2>/dev/null)"
+	first /proc/sys/kernel/osrelease; say kernel "$text"
+	say headers "$(yes_no test -d "/lib/modules/$text/build")"
+	say arch "$(uname -m)"
+	if [ -d /run/systemd/system ]; then say init systemd
 	elif [ -x /sbin/init ] && [ -d /etc/rc2.d ] && first /proc/1/comm && [ "$text" = init ]; then say init sysv
 	else say init none
 	fi
-	# Asking timedatectl would start a service.
-	if [ -e /run/systemd/timesync/synchronized ] || pidof chronyd ntpd ntpd-rs >/dev/null 2>&1; then say time_sync yes; else say time_sync no; fi
 	say secure_boot "$(facts_secure_boot)"
-	say headers "$(yes_no test -d "/lib/modules/$1/build")"
 }
 
 facts_secure_boot() {
@@ -58,7 +53,10 @@ facts_secure_boot() {
 }
 
 facts_root() {
-	user=$(id -u) root=none
+	user='' root=none
+	# Without a program where /proc tells: this shell's own.
+	{ while read -r key text more; do [ "$key" != Uid: ] || { user=${more%%[!0-9]*}; break; }; done </proc/self/status; } 2>/dev/null
+	[ -n "$user" ] || user=$(id -u)
 	if [ "$user" = 0 ]; then root=root
 	elif ! command -v sudo >/dev/null; then root=none
 	elif sudo -k -n true 2>/dev/null; then root=sudo
@@ -69,6 +67,7 @@ facts_root() {
 	say root $root
 }
 
+facts_group() { mkdir "$at/nanopod.$$" && rmdir "$at/nanopod.$$"; }
 facts_cgroup() {
 	cgroup=none at=
 	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then cgroup=v2 at=/sys/fs/cgroup
@@ -80,58 +79,80 @@ facts_cgroup() {
 	[ -n "$at" ] || return 0
 	first /proc/self/uid_map
 	case $text in *4294967295) say cgroup_devices yes ;; *) say cgroup_devices no ;; esac
-	say cgroup_write "$(yes_no may sh -c "mkdir $at/nanopod.$$ && rmdir $at/nanopod.$$")"
+	if [ "$user" = 0 ]; then say cgroup_write "$(yes_no facts_group)"; else say cgroup_write "$(yes_no may sh -c "mkdir $at/nanopod.$$ && rmdir $at/nanopod.$$")"; fi
 }
 
-facts_processor() {
+# What the kernel's tables tell, by one program: processors, memory, disks, and who has the locks of dpkg (no lock is taken to look).
+facts_machine() {
 	# A container that may use a part of the processors is told of all of them.
 	allowed=$(nproc 2>/dev/null)
-	awk -F ': *' -v allowed="${allowed:-0}" '
-		/^processor/ { cpus++ }
-		/^physical id/ { package = $2; if (!(package in seen)) { seen[package] = 1; sockets++ } }
-		/^core id/ { if (!((package, $2) in core)) { core[package, $2] = 1; cores++ } }
+	locks=$(stat -c %i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock 2>/dev/null)
+	set -- /proc/cpuinfo /proc/meminfo
+	[ ! -r /proc/locks ] || set -- "$@" /proc/locks
+	# shellcheck disable=SC2086
+	df -Pk / /var /usr/local 2>/dev/null | awk -v allowed="${allowed:-0}" -v locks="$(echo $locks)" '
+		BEGIN { split(locks, word, " "); for (i in word) lock[word[i]] = 1 }
+		FILENAME == "/proc/cpuinfo" {
+			n = index($0, ":"); value = substr($0, n + 2)
+			if (/^processor/) cpus++
+			else if (/^physical id/) { package = value; if (!(package in seen)) { seen[package] = 1; sockets++ } }
+			else if (/^core id/) { if (!((package, value) in core)) { core[package, value] = 1; cores++ } }
+			next
+		}
+		FILENAME == "/proc/meminfo" {
+			if (/^MemTotal/) printf "memory_mb=%d\n", $2 / 1024
+			if (/^SwapTotal/) printf "swap_mb=%d\n", $2 / 1024
+			next
+		}
+		FILENAME == "/proc/locks" { n = split($6, at, ":"); if (at[n] in lock && $5 > 0) holder = $5; next }
+		FNR > 1 && (!disks++ || $4 < least) { least = $4 }
 		END {
 			if (!sockets) sockets = 1
 			if (!cores) cores = cpus
 			if (allowed > 0 && allowed < cpus) { cpus = cores = allowed; sockets = 1 }
 			if (cpus % cores || cores % sockets) { sockets = 1; cores = cpus }
 			printf "cpus=%d\nsockets=%d\ncores=%d\nthreads=%d\n", cpus, sockets, cores / sockets, cpus / cores
-		}' /proc/cpuinfo
-	awk '/^MemTotal/ { printf "memory_mb=%d\n", $2 / 1024 } /^SwapTotal/ { printf "swap_mb=%d\n", $2 / 1024 }' /proc/meminfo
-	df -Pk / /var /usr/local 2>/dev/null | awk 'NR > 1 && (!n++ || $4 < least) { least = $4 } END { if (n) printf "disk_free_mb=%d\n", least / 1024 }'
+			if (disks) printf "disk_free_mb=%d\n", least / 1024
+			printf "holder=%s", holder
+		}' "$@" -
 }
 
+# The address that it would have on its way out; a machine without one has that of this connection. The device is its own.
 facts_network() {
 	[ -z "${SSH_CONNECTION-}" ] || { set -- $SSH_CONNECTION; ssh_address=$3; say ssh_port "$4"; }
-	route=$(ip -o route show default 2>/dev/null; ip -o -6 route show default 2>/dev/null)
-	if [ -n "$route" ]; then say route yes; else say route no; fi
-	# The address that it would have on its way out; a machine without one has that of this connection.
-	address=
-	case $route in ?*)
-		address=$(ip -o route get 192.0.2.1 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p')
-		[ -n "$address" ] || address=$(ip -o -6 route get 2001:db8::1 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p')
-	esac
+	address='' device='' route=$(ip -o route show default 2>/dev/null)
+	[ -n "$route" ] || route=$(ip -o -6 route show default 2>/dev/null)
+	if [ -n "$route" ]; then
+		say route yes
+		facts_way "$(ip -o route get 192.0.2.1 2>/dev/null)"
+		[ -n "$address" ] || facts_way "$(ip -o -6 route get 2001:db8::1 2>/dev/null)"
+	else
+		say route no
+	fi
 	[ -n "$address" ] || address=${ssh_address-}
 	[ -n "$address" ] || address=$(ip -o addr show scope global 2>/dev/null | awk '{ sub("/.*", "", $4); print $4; exit }')
 	say address "$address"
-	device=$(ip -o addr show 2>/dev/null | awk -v a="$address" '{ b = $4; sub("/.*", "", b) } b == a { print $2; exit }')
+	[ -n "$device" ] || device=$(ip -o addr show 2>/dev/null | awk -v a="$address" '{ b = $4; sub("/.*", "", b) } b == a { print $2; exit }')
 	[ -z "$device" ] || { first "/sys/class/net/${device%@*}/mtu"; say mtu "$text"; }
-	say resolves "$(yes_no getent hosts "$(uname -n)")"
+	say resolves "$(yes_no getent hosts "$name")"
+}
+facts_way() {
+	# shellcheck disable=SC2086
+	set -- $1
+	while [ $# -gt 1 ]; do
+		case $1 in src) address=$2 ;; dev) device=$2 ;; esac
+		shift
+	done
 }
 
-# The kernel's own list of who has a lock: no lock is taken to look.
 facts_dpkg() {
-	state=free holder=
-	for file in /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock; do
-		inode=$(stat -c %i "$file" 2>/dev/null) || continue
-		holder=$(awk -v i="$inode" '{ n = split($6, at, ":"); if (at[n] == i && $5 > 0) { print $5; exit } }' /proc/locks 2>/dev/null)
-		if [ -n "$holder" ]; then state=held; break; fi
-	done
-	if [ $state = free ] && { [ -e /var/lib/dpkg/updates/0000 ] || grep -qE '^Status: [a-z]+ [a-z]+ (unpacked|half-configured|half-installed|triggers-awaited|triggers-pending)' /var/lib/dpkg/status 2>/dev/null; }; then
-		state=broken
+	if [ -n "$holder" ]; then
+		first "/proc/$holder/comm"; say dpkg held; say dpkg_holder "$holder $text"
+	elif [ -e /var/lib/dpkg/updates/0000 ] || grep -qE '^Status: [a-z]+ [a-z]+ (unpacked|half-configured|half-installed|triggers-awaited|triggers-pending)' /var/lib/dpkg/status 2>/dev/null; then
+		say dpkg broken
+	else
+		say dpkg free
 	fi
-	say dpkg $state
-	if [ -n "$holder" ]; then first "/proc/$holder/comm"; say dpkg_holder "$holder $text"; fi
 }
 
 facts_packages() {
@@ -228,13 +249,14 @@ facts_steps() {
 
 # Of somebody else: what the undo ledgers name is ours. They are root's.
 facts_others() {
-	ours=$(ls /var/lib/nanopod/undo 2>/dev/null | tr '\n' ' ')
-	case " $ours" in *" slurm "*) ;; *)
+	ours=' '
+	for file in /var/lib/nanopod/undo/*; do ours="$ours${file##*/} "; done
+	case $ours in *" slurm "*) ;; *)
 		for name in slurmctld slurmd slurmdbd; do
 			if command -v $name >/dev/null; then say other_slurm "$(command -v $name)"; break; fi
 		done ;;
 	esac
-	case " $ours" in *" k3s "*) ;; *)
+	case $ours in *" k3s "*) ;; *)
 		if command -v k3s >/dev/null; then say other_k3s "$(command -v k3s)"
 		elif [ -e /etc/rancher/k3s/k3s.yaml ]; then say other_k3s /etc/rancher/k3s/k3s.yaml
 		fi
@@ -248,7 +270,9 @@ facts_others() {
 facts_root
 facts_system
 facts_cgroup
-facts_processor
+machine=$(facts_machine)
+holder=${machine##*holder=}
+printf '%s' "${machine%holder=*}"
 facts_network
 facts_dpkg
 facts_packages

@@ -28,7 +28,8 @@ LC_ALL=C DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/local/bin:/usr
 export LC_ALL DEBIAN_FRONTEND PATH
 unset LANG LANGUAGE LD_PRELOAD
 NP_STATE=/var/lib/nanopod NP_RUN=/run NP_CLUSTER='' NP_LEAVING='' NP_USES='' NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_UNKNOWN='' NP_TAKEN='' NP_TAKEN_HASH=''
-np_rs=$(printf '\036NP') np_tab='	' np_changed='' np_failed='' np_locked='' np_room=''
+np_rs=$(printf '\036NP') np_tab='	' np_newline='
+' np_changed='' np_failed='' np_locked='' np_room=''
 
 # ---- Records -----------------------------------------------------------------------------------------------------
 np_encode() {
@@ -63,7 +64,9 @@ np_left() { np_record left "$*"; }
 np_give() { np_record give "$1" "$(base64 | tr -d '\n')"; }
 np_give_hash() { np_record hash "$1" "$2"; }
 np_taken_hash() { printf '%s\n' "$NP_TAKEN_HASH"; }
-np_hash() { sha256sum "$1" 2>/dev/null | cut -d ' ' -f 1; }
+np_hash() { [ ! -r "$1" ] || np_sum <"$1"; }
+# Of what comes in.
+np_sum() { np_word=$(sha256sum) && printf '%s\n' "${np_word%% *}"; }
 np_take() { np_room=$NP_RUN/nanopod.$$.$NP_STACK.$NP_STEP && np_rooms && NP_TAKEN=$np_room/taken && (umask 077; base64 -d >"$NP_TAKEN"); }
 
 # A folder in memory, for root alone, gone after the work.
@@ -110,7 +113,7 @@ np_run() {
 	case $1 in check|apply) np_defined "$1" || ! np_defined want || np_function=want ;; esac
 	shift
 	case $NP_MODE in
-	check) ! grep -qs ^begun "$np_marker" || np_differs "finish what was begun" ;;
+	check) ! { IFS= read -r np_word <"$np_marker"; } 2>/dev/null || case $np_word in begun*) np_differs "finish what was begun" ;; esac ;;
 	# What never was begun here is not undone: what looks like ours is somebody else's. Nor what another cluster did since.
 	undo)
 		[ -e "$np_marker" ] || grep -q "^$NP_STEP$np_tab" "$(np_book)" 2>/dev/null || return 0
@@ -170,7 +173,7 @@ np_rows() {
 			index(away, " " $1 " ")
 			END { for (i = 1; i <= n; i++) if (order[i] in now) print now[order[i]] }' - "$NP_STATE/table"
 	elif [ -n "$NP_TABLE" ]; then
-		printf '%s\n' "$NP_TABLE" | sed '/^$/d'
+		printf '%s\n' "${NP_TABLE%"$np_newline"}"
 	fi
 }
 np_keep_rows() { [ -z "$NP_TABLE" ] || { (umask 077; np_rows >"$NP_STATE/table.new") && mv -f "$NP_STATE/table.new" "$NP_STATE/table"; } || np_fail "cannot write '$NP_STATE/table'$(np_disk "$NP_STATE")"; }
@@ -179,6 +182,7 @@ np_members() {
 	case $1 in *.*) np_word=$1 ;; *) np_word=$NP_STACK.$1 ;; esac
 	np_rows | awk -F '\t' -v role="$np_word" 'index("," $4 ",", "," role ",") { print $2 }'
 }
+np_first() { np_word=$(np_members "$1") && printf '%s\n' "${np_word%%"$np_newline"*}"; }
 np_column() { np_rows | awk -F '\t' -v host="$1" -v n="$2" '$2 == host { print $n; exit }'; }
 np_node_name() { np_column "$1" 1; }
 np_address() { np_column "$1" 3; }
@@ -519,7 +523,8 @@ np_loud() {
 np_packages() {
 	np_uses "$@"
 	! np_has_failed || return 1
-	np_have=" $(np_installed "$@" | tr '\n' ' ')"
+	# shellcheck disable=SC2046
+	np_have=" $(echo $(np_installed "$@")) "
 	np_miss=''
 	for np_name; do
 		case $np_have in *" $np_name "*) ;; *) np_miss="$np_miss $np_name" ;; esac
@@ -638,9 +643,7 @@ np_unit() {
 	shift
 	if [ "$NP_MODE" = verify ]; then np_unit_verify "$np_name"; return; fi
 	[ $# = 0 ] || np_systemd || np_init_script "$np_name" "$@"
-	np_why=''
-	np_enabled "$np_name" || np_why="enable"
-	np_active "$np_name" || np_why="${np_why:+$np_why and }start"
+	np_why=$(np_unit_lacks "$np_name")
 	[ -n "$np_why" ] || return 0
 	np_changing || { np_differs "$np_why $np_name"; return 0; }
 	np_unit_record "$np_name" || return 1
@@ -654,6 +657,14 @@ np_unit() {
 		np_control start "$np_name" && np_wait 10 np_active "$np_name" || { np_unit_log "$np_name"; np_fail "'$np_name' does not start"; return 1; } ;;
 	esac
 	np_did "$np_why $np_name"
+}
+# What is to be done for it to run, now and after a boot. Asked at once: each systemctl takes its time.
+np_unit_lacks() {
+	np_why=''
+	if np_systemd; then np_line=$(systemctl show -p ActiveState -p UnitFileState "$1" 2>/dev/null); else np_line=''; fi
+	case "$np_line$np_newline" in *UnitFileState=enabled"$np_newline"*) ;; *) np_enabled "$1" || np_why=enable ;; esac
+	case $np_line in *ActiveState=active*) ;; *) np_active "$1" || np_why="${np_why:+$np_why and }start" ;; esac
+	printf '%s\n' "$np_why"
 }
 np_unit_record() {
 	np_ledger_has unit "$1" && return
@@ -672,9 +683,11 @@ np_undo_unit() {
 	esac
 }
 np_unit_verify() {
-	if np_active "$1" && np_enabled "$1"; then np_ok "$1 is active and enabled"; return; fi
-	np_word="is not active"
-	! np_active "$1" || np_word="is active but will not start at boot"
+	case $(np_unit_lacks "$1") in
+	'') np_ok "$1 is active and enabled"; return ;;
+	enable) np_word="is active but will not start at boot" ;;
+	*) np_word="is not active" ;;
+	esac
 	np_unit_log "$1"
 	np_bad "$1 $np_word"
 	np_hint "nanopod provision apply $NP_CLUSTER"
@@ -693,15 +706,28 @@ np_restart() {
 	np_did "restart $1"
 }
 
-# np_hold SECONDS NAME…: verify: each runs and goes on running (a unit that dies and is started again does not count).
+# np_hold SECONDS NAME…: verify: each runs and has run so long (a unit that dies and is started again does not count).
 np_hold() {
 	np_seconds=$1
 	shift
-	np_first=$(np_lives "$@")
-	sleep "$np_seconds"
-	np_second=$(np_lives "$@")
-	[ "$np_first" = "$np_second" ] || np_bad "started again within $np_seconds s: $*"
+	np_left=$(np_young "$np_seconds" "$@")
+	if [ "$np_left" -gt 0 ]; then
+		np_first=$(np_lives "$@")
+		sleep "$np_left"
+		np_second=$(np_lives "$@")
+		[ "$np_first" = "$np_second" ] || np_bad "started again within $np_left s: $*"
+	fi
 	for np_name; do np_unit_verify "$np_name"; done
+}
+# How many seconds the youngest of them still lacks.
+np_young() {
+	np_systemd || { printf '%s\n' "$1"; return; }
+	np_left=$1
+	shift
+	systemctl show -p ActiveEnterTimestampMonotonic --value "$@" 2>/dev/null | awk -v left="$np_left" '
+		NR == FNR { now = int($1); next }
+		$1 != "" { n++; lacks = left - (now - int($1 / 1000000)); if (lacks > left) lacks = left; if (lacks > most) most = lacks }
+		END { print n ? most + 0 : left }' /proc/uptime -
 }
 np_lives() { if np_systemd; then systemctl show -p MainPID -p NRestarts "$@" 2>/dev/null; else for np_name; do service "$np_name" status 2>&1 </dev/null; done; fi; }
 
