@@ -8,11 +8,14 @@ log=/var/log/slurm/slurmctld.log
 # One that the settings put elsewhere is not missed here.
 log_there() { [ -e $log ] || [ -e "$(slurm_conf | sed -n 's/^SlurmctldLogFile=//p' | tail -n 1)" ]; }
 
-parts() { { slurm_conf; gres_conf; cgroup_conf; } | grep "$@" '^PartitionName=' | sha256sum | cut -d ' ' -f 1; }
-now() { echo "$(parts -v) $(parts -e)"; }
+now() {
+	text=$(slurm_conf; gres_conf; cgroup_conf)
+	echo "$(printf '%s\n' "$text" | grep -v '^PartitionName=' | np_sum) $(printf '%s\n' "$text" | grep '^PartitionName=' | np_sum)"
+}
 
 check() {
 	if np_active slurmctld; then
+		slurm_know
 		before=$(cat $started 2>/dev/null) new=$(now)
 		[ "${before% *}" = "${new% *}" ] || { np_differs "restart slurmctld"; return 0; }
 		[ "$before" = "$new" ] || np_differs "reconfigure slurmctld"
@@ -22,6 +25,7 @@ check() {
 }
 
 apply() {
+	slurm_know
 	new=$(now) before=$(cat $started 2>/dev/null)
 	np_ledger file $started absent
 	if ! np_active slurmctld; then np_unit slurmctld

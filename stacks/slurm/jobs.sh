@@ -3,8 +3,11 @@
 
 # "+", "-" and "$" after a state: a job ends, one is planned, a maintenance comes. Other signs are of nodes that cannot work.
 view() { timeout 10 sinfo -h -N -o '%N %T %E' | sed 's/^\([^ ]* [a-z]*\)[-+$] /\1 /' | sort -u; }
+# Whom 'nanopod provision drain' took out of work: on purpose, so it is no fault.
+drained() { view | awk '$2 ~ /^(drained|draining|drng)$/ && $3 " " $4 == "nanopod drain" { print $1 }'; }
 # Nodes that cannot work. "*": does not answer.
-unwell() { view | awk '$2 !~ /^(idle|mixed|allocated|completing|planned)$/ { print $1 " is " $2 ($3 != "none" ? " (" substr($0, index($0, $3)) ")" : "") }'; }
+unwell() { view | awk '$2 ~ /^(drained|draining|drng)$/ && $3 " " $4 == "nanopod drain" { next }
+	$2 !~ /^(idle|mixed|allocated|completing|planned)$/ { print $1 " is " $2 ($3 != "none" ? " (" substr($0, index($0, $3)) ")" : "") }'; }
 in_state() { view | awk -v states="^($1)\$" '$2 ~ states { print $1 }'; }
 settled() { [ -z "$(unwell)$(in_state completing)" ]; }
 
@@ -29,7 +32,12 @@ verify() {
 	np_members workers | sort >"$np_room/all"
 	missing=$(view | cut -d ' ' -f 1 | sort -u | comm -13 - "$np_room/all" | tr '\n' ' ')
 	[ -z "$missing" ] || np_bad "slurmctld does not know $missing"
-	np_has_failed || np_ok "$(wc -l <"$np_room/all") nodes are in service"
+	drained >"$np_room/drained"
+	while IFS= read -r host; do
+		np_say "$host is drained, as was asked for"
+		np_hint "nanopod provision undrain $NP_CLUSTER -w $(np_node_name "$host")"
+	done <"$np_room/drained"
+	np_has_failed || np_ok "$(comm -23 "$np_room/all" "$np_room/drained" | wc -l) nodes are in service"
 	# Those that are well and have room are tried; the others were named above, or work.
 	in_state 'idle|mixed|planned' | sort -u >"$np_room/well"
 	full=$(in_state 'allocated|completing' | tr '\n' ' ')
@@ -70,8 +78,10 @@ one() {
 	! np_has_failed
 }
 
+# 'sbatch --wait' looks every two seconds, then every three.
 array() {
-	if printf '#!/bin/sh\nexit 0\n' | timeout 40 sbatch --wait --array=0-3 --mem=16 -t 1 -D / -o /dev/null -J nanopod-array >"$np_room/sbatch" 2>&1; then np_ok "sbatch --array=0-3"
+	if job=$(printf '#!/bin/sh\nexit 0\n' | timeout 20 sbatch --parsable --array=0-3 --mem=16 -t 1 -D / -o /dev/null -J nanopod-array 2>"$np_room/sbatch") &&
+		np_wait 40 array_over && [ "$(array_states | grep -c '^COMPLETED$')" = 4 ]; then np_ok "sbatch --array=0-3"
 	else
 		cat "$np_room/sbatch"
 		scancel -n nanopod-array 2>/dev/null
@@ -80,9 +90,13 @@ array() {
 	fi
 }
 
+array_states() { timeout 10 scontrol -o show job "${job%%;*}" 2>/dev/null | sed -n 's/.* JobState=\([A-Z_]*\).*/\1/p'; }
+array_over() { [ -n "$(array_states)" ] && ! array_states | grep -qE '^(PENDING|CONFIGURING|RUNNING|COMPLETING|SUSPENDED)$'; }
+
 # All GPUs of each node at once: as many as are named in the job's environment.
 gpus() {
-	slurm_nodes | sed -n 's/^NodeName=\([^ ]*\) .* Gres=\([^ ]*\) .*/\1 \2/p' >"$np_room/gres"
+	slurm_know
+	printf '%s\n' "$slurm_lines" | sed -n 's/^NodeName=\([^ ]*\) .* Gres=\([^ ]*\) .*/\1 \2/p' >"$np_room/gres"
 	while read -r host gres; do
 		grep -qxF "$host" "$np_room/well" || continue
 		want=$(printf '%s\n' "$gres" | tr ',' '\n' | awk -F : '{ n += $NF } END { print n }')

@@ -5,7 +5,8 @@ started=$NP_STATE/slurm-worker
 drop_in=/etc/systemd/system/slurmd.service.d/nanopod.conf
 
 want() {
-	controller=$(np_members controller | head -n 1)
+	slurm_know
+	controller=$(slurm_controller)
 	printf "SLURMD_OPTIONS='--conf-server %s:6817'\n" "$(np_address "$controller")" | np_file /etc/default/slurmd 0644 root:root
 	if np_systemd; then
 		# Debian's unit would silently not start without a file that configless workers do not have.
@@ -17,7 +18,7 @@ want() {
 	fi
 	new=$(slurm_worker "$NP_HOST")
 	[ "$(cat "$started" 2>/dev/null)" = "$new" ] || np_note_change
-	before=$(begun) pids=$(pidof slurmd)
+	before=$(begun) pids=$(! np_changing || pidof slurmd)
 	np_restart slurmd
 	np_unit slurmd
 	np_changing || return 0
@@ -44,6 +45,7 @@ verify() {
 	idle*|mixed*|allocated*|completing*|planned*) np_ok "slurmd is known to slurmctld" ;;
 	*)
 		reason=$(timeout 10 sinfo -h -n "$NP_HOST" -o '%T: %E' | head -n 1)
+		case $reason in drain*": nanopod drain") np_ok "slurmd is known to slurmctld, which gives it no jobs"; return ;; esac
 		np_bad "slurmctld has this node as ${reason:-unknown}"
 		np_hint "nanopod logs $NP_CLUSTER slurmd -w $NP_NODE" ;;
 	esac

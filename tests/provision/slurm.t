@@ -75,6 +75,28 @@ same_picture before after train-4 "train-4 is as it was"
 unlike "$(in_node train-1 'sinfo -h -N -o %n')" 'train-4' "Slurm knows it no more"
 is "$(srun 3)" "$(all 3)" "a job runs on the others"
 
+# ---- Out of work, on purpose -------------------------------------------------------------------------------------------------
+run_is 0 "drain" provision drain train -w train-2
+like "$(in_node train-1 'sinfo -h -n train-2 -o "%T %E" | head -n 1')" '^drained nanopod drain' "Slurm gives it no jobs"
+run_is 0 "verify: that is no fault" provision verify train || diag "$out" "$err"
+like "$out$err" "train-2 is drained, as was asked for" "but is said"
+like "$out$err" "undrain train -w train-2" "and how it ends"
+run_is 0 "undrain" provision undrain train -w train-2
+is "$(srun 3)" "$(all 3)" "a job runs on all again"
+
+# ---- A unit that dies and is started again ---------------------------------------------------------------------------------
+mkdir "$TMP/flap"
+printf 'steps:\n  - {name: one}\n' >"$TMP/flap/stack.yaml"
+printf 'verify() { np_hold 2 flap; }\nyoung() { np_say "lacks $(np_young 2 "$1")"; }\n' >"$TMP/flap/one.sh"
+flap() { sh "$SRC/tests/stacks/step.sh" "$1" "$TMP/flap" one -- "${@:2}" | in_node_stdin train-3 'sh -s' | tr '\036\t' '  '; }
+in_node train-3 'printf "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep 1\nRestart=always\nRestartSec=0\n[Install]\nWantedBy=multi-user.target\n" >/etc/systemd/system/flap.service
+	systemctl -q enable --now flap' 2>/dev/null
+like "$(flap verify)" 'NP bad started again within [12] s: flap' "is no unit that runs"
+like "$(flap young munge)" 'NP say lacks 0' "one that has run for long is not waited for"
+in_node train-3 'systemctl restart munge' 2>/dev/null
+like "$(flap young munge)" 'NP say lacks [12]' "one that has not is"
+in_node train-3 'systemctl -q disable --now flap; rm /etc/systemd/system/flap.service; systemctl daemon-reload' 2>/dev/null
+
 # ---- Broken and mended ---------------------------------------------------------------------------------------------------------
 # Killed for good on one, scribbled over on another, gone from the third.
 in_node train-1 'systemctl disable -q --now slurmd'
