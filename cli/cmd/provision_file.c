@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -287,6 +288,19 @@ static int lay_role(struct provision *p, const char *text)
 	return status;
 }
 
+/* One that is not there at all is told as any folder's. */
+static int check_airgap(struct provision *p, const char *folder)
+{
+	struct stat st;
+	char debs[PATH_MAX];
+
+	snprintf(debs, sizeof debs, "%s/debs", folder);
+	if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode) || access(debs, F_OK) == 0)
+		return STATUS_OK;
+	return print_fail_field(p->np, STATUS_USAGE, "--airgap", "'nanopod provision bundle STACK… -d FOLDER' makes one where there is internet",
+		"'%s' is no folder of packages: there is no 'debs' in it", folder);
+}
+
 /* roles: are --role's values laid over it too? `add` has another use for them. */
 static int lay_options(struct provision *p, bool roles, bool sets)
 {
@@ -300,6 +314,8 @@ static int lay_options(struct provision *p, bool roles, bool sets)
 		status = lay_set(p, option_at(p->o, "set", i));
 	for (size_t i = 0; roles && !status && i < option_count(p->o, "role"); i++)
 		status = lay_role(p, option_at(p->o, "role", i));
+	if (!status && airgap)
+		status = check_airgap(p, airgap);
 	if (!status && airgap) {
 		char *text;
 

@@ -313,8 +313,8 @@ int provision_cluster(struct nanopod *np, const struct options *o, char **words)
 	struct provision p;
 	int status = provision_init(&p, np, o);
 
-	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : provision_take(&p, words);
+	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : provision_open(&p, NULL);
 	status = status ? status : provision_apply(&p, "apply", false);
 	provision_release(&p);
@@ -493,8 +493,8 @@ int provision_remove(struct nanopod *np, const struct options *o, char **words)
 	bool force = option_given(o, "force");
 	int status = provision_init(&p, np, o);
 
-	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : provision_take_cluster(&p, *words);
+	status = status ? status : provision_can_ask(np, o);
 	if (!status) {
 		show_removal(&p);
 		if (option_given(o, "dry-run")) {

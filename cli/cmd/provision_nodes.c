@@ -204,12 +204,12 @@ static int give_roles(struct provision *p, const struct pssh_list *fresh)
 }
 
 /* The file with these nodes beside its own. Those that it has already are no mistake: the same command again goes on. */
-static int add_to_text(struct provision *p, const struct pssh_list *hosts)
+static int add_to_text(struct provision *p, const struct pssh_list *hosts, struct pssh_list *fresh)
 {
-	struct pssh_list *all, *fresh;
+	struct pssh_list *all;
 	int status = STATUS_OK;
 
-	if (pssh_list_new(&all) || pssh_list_new(&fresh))
+	if (pssh_list_new(&all))
 		command_nomem();
 	for (size_t i = 0; i < p->c->count; i++)
 		(void)pssh_list_add(all, p->c->members[i]);
@@ -225,23 +225,40 @@ static int add_to_text(struct provision *p, const struct pssh_list *hosts)
 	if (!status && (pssh_list_count(fresh) || option_count(p->o, "role")))
 		status = give_roles(p, option_count(p->o, "role") ? hosts : fresh);
 	pssh_list_free(all);
-	pssh_list_free(fresh);
 	return status ? status : provision_read(p);
+}
+
+/* A name that was mistyped would be a member for good. */
+static int all_reached(struct provision *p, const struct pssh_list *fresh)
+{
+	for (size_t i = 0; i < pssh_list_count(fresh); i++) {
+		const char *name = pssh_list_get(fresh, i);
+		size_t m = member_of(p->c, name);
+
+		if (m != (size_t)-1 && !engine_facts(p->e)[m].known)
+			return print_fail(p->np, STATUS_UNREACHABLE, "nothing was changed; the same again when it answers",
+				"'%s' is not added: %s", name, engine_facts(p->e)[m].why ? engine_facts(p->e)[m].why : "it was not reached");
+	}
+	return STATUS_OK;
 }
 
 int provision_add(struct nanopod *np, const struct options *o, char **words)
 {
 	struct provision p;
-	struct pssh_list *hosts = NULL;
+	struct pssh_list *hosts = NULL, *fresh;
 	int status = provision_init(&p, np, o);
 
-	status = status ? status : provision_can_ask(np, o);
+	if (pssh_list_new(&fresh))
+		command_nomem();
 	status = status ? status : provision_take_cluster(&p, *words);
 	status = status ? status : provision_hosts(&p, &hosts);
-	status = status ? status : add_to_text(&p, hosts);
+	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : add_to_text(&p, hosts, fresh);
 	status = status ? status : provision_open(&p, NULL);
+	status = status ? status : all_reached(&p, fresh);
 	status = status ? status : provision_apply(&p, "add", false);
 	pssh_list_free(hosts);
+	pssh_list_free(fresh);
 	provision_release(&p);
 	return status;
 }
@@ -464,8 +481,8 @@ int provision_drop(struct nanopod *np, const struct options *o, char **words)
 	bool *which = NULL;
 	int status = provision_init(&p, np, o);
 
-	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : provision_take_cluster(&p, *words);
+	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : choose(&p, &which);
 	status = status ? status : drop(&p, which);
 	free(which);

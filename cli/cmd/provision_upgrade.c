@@ -94,8 +94,8 @@ int provision_upgrade(struct nanopod *np, const struct options *o, char **words)
 	struct provision p;
 	int status = provision_init(&p, np, o);
 
-	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : provision_take_cluster(&p, *words);
+	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : provision_open(&p, NULL);
 	if (!status)
 		status = can(p.c) ? upgrade(&p) : provision_apply(&p, "upgrade", false);

@@ -256,6 +256,15 @@ like "$err" "2 steps that the cluster file does not ask for stay: .*provision ap
 like "$(state b)" "top" "on those that stay"
 forget
 run p apply -y tops.yaml
+run p add -y -w d1 toys
+is "$status" 8 "a node that is not reached"
+like "$err" "'d1' is not added" "is not added"
+run p plan toys
+is "$status" 0 "and not in the cluster" || diag "$out$err"
+mkdir -p empty
+run p plan --airgap empty toys
+is "$status" 2 "a folder without packages"
+like "$err" "no 'debs' in it" "is none to install from"
 cp tops.yaml others.yaml && sed -i 's/^cluster: toys/cluster: others/' others.yaml
 run p plan others.yaml
 is "$status" 11 "a node that another cluster has"
