@@ -600,7 +600,9 @@ np_undo_package() {
 	np_go=$(printf '%s\n' $np_mine | comm -23 - "$np_room/stay")
 	[ -n "$np_go" ] || return 0
 	np_apt_log purge $np_go || { np_apt_cause "cannot remove packages"; return 1; }
-	np_did "removed $(echo $np_go | wc -w) packages"
+	# shellcheck disable=SC2086
+	set -- $np_go
+	np_did "removed $# package$([ $# = 1 ] || echo s)"
 }
 
 # np_heirs FILE: packages that stay: of the stack that wants them, else said.

@@ -3,6 +3,7 @@
 
 want() {
 	slurm_know
+	slurm_partitions_fit || return
 	slurm_conf | np_file /etc/slurm/slurm.conf 0644 root:root
 	gres_conf | np_file /etc/slurm/gres.conf 0644 root:root
 	cgroup_conf | np_file /etc/slurm/cgroup.conf 0644 root:root

@@ -7,7 +7,12 @@ busy() { states "$1" | awk '$2 ~ /^(draining|allocated|mixed|completing)/ { prin
 quiet() { [ -z "$(busy "$1")" ]; }
 
 drain() {
-	nodes=$(list "$@")
+	# One that never came that far has no jobs.
+	known=''
+	for host; do [ -z "$(states "$host" 2>/dev/null)" ] || known="$known $host"; done
+	[ -n "$known" ] || { np_say "slurmctld does not know $(list "$@")"; return 0; }
+	# shellcheck disable=SC2086
+	nodes=$(list $known)
 	timeout 20 scontrol update "NodeName=$nodes" State=DRAIN "Reason=nanopod drain" || { np_fail "slurmctld does not drain $nodes"; return 1; }
 	np_did "no new jobs on $nodes"
 	if ! np_wait "${S_drain_wait:-600}" quiet "$nodes"; then

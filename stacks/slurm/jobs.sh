@@ -9,7 +9,18 @@ drained() { view | awk '$2 ~ /^(drained|draining|drng)$/ && $3 " " $4 == "nanopo
 unwell() { view | awk '$2 ~ /^(drained|draining|drng)$/ && $3 " " $4 == "nanopod drain" { next }
 	$2 !~ /^(idle|mixed|allocated|completing|planned)$/ { print $1 " is " $2 ($3 != "none" ? " (" substr($0, index($0, $3)) ")" : "") }'; }
 in_state() { view | awk -v states="^($1)\$" '$2 ~ states { print $1 }'; }
-settled() { [ -z "$(unwell)$(in_state completing)" ]; }
+# What will not change by itself is not waited for.
+settled() { [ -z "$(unwell | grep -vE ' is (down|drained|draining|drng|fail|failing)( |$)')$(in_state completing)" ]; }
+
+# Whose slurmd does not take connections: Slurm itself finds out after minutes, and a job would hang there.
+deaf() {
+	port=$(timeout 10 scontrol show config | sed -n 's/^SlurmdPort *= *//p')
+	while IFS= read -r host; do
+		timeout 5 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$(np_address "$host")" "${port:-6818}" 2>/dev/null || echo "$host" >>"$np_room/deaf" &
+	done <"$np_room/well"
+	wait
+	[ ! -e "$np_room/deaf" ] || sort "$np_room/deaf"
+}
 
 # A job of an earlier verify that nodes could not end, as they did not hear it: it is let go, where no other job is.
 let_go() {
@@ -42,6 +53,11 @@ verify() {
 	in_state 'idle|mixed|planned' | sort -u >"$np_room/well"
 	full=$(in_state 'allocated|completing' | tr '\n' ' ')
 	[ -z "$full" ] || np_say "not tried, as they are full or still end a job: $full"
+	for host in $(deaf); do
+		np_bad "slurmd of $host does not answer"
+		np_hint "nanopod logs $NP_CLUSTER slurmd -w $(np_node_name "$host")"
+	done
+	[ ! -e "$np_room/deaf" ] || { sort "$np_room/deaf" | comm -23 "$np_room/well" - >"$np_room/hears" && mv "$np_room/hears" "$np_room/well"; }
 	[ -s "$np_room/well" ] || return 0
 	for partition in $(timeout 10 scontrol -o show partition | sed -n 's/^PartitionName=\([^ ]*\) .*/\1/p'); do
 		one "$partition" || return 1

@@ -75,6 +75,10 @@ same_picture before after train-4 "train-4 is as it was"
 unlike "$(in_node train-1 'sinfo -h -N -o %n')" 'train-4' "Slurm knows it no more"
 is "$(srun 3)" "$(all 3)" "a job runs on the others"
 
+run provision plan train --set slurm.partitions.long.nodes=wrkers
+isnt "$status" 0 "a partition of nobody is not planned"
+like "$out$err" "partition 'long': 'wrkers' is no node" "which is said"
+
 # ---- Out of work, on purpose -------------------------------------------------------------------------------------------------
 run_is 0 "drain" provision drain train -w train-2
 like "$(in_node train-1 'sinfo -h -n train-2 -o "%T %E" | head -n 1')" '^drained nanopod drain' "Slurm gives it no jobs"
@@ -107,6 +111,7 @@ is "$status" 10 "plan sees what was broken" || diag "$out" "$err"
 for node in $CLUSTER_NODES; do [ "$node" = train-4 ] || like "$out" "$node|train-\[" "on $node"; done
 run provision verify train
 isnt "$status" 0 "verify fails" || diag "$out"
+like "$out$err" "slurmd of train-1 does not answer" "and says whose slurmd is deaf"
 run_is 0 "apply mends it" provision apply train -y || slurm_says
 is "$(srun 3)" "$(all 3)" "a job runs on all" || slurm_says
 run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode

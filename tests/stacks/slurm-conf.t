@@ -43,12 +43,31 @@ same() { # FILE VERSION SETTING…
 }
 part() { sed -n "/^==> $1.conf/,/^==>/p" "$TMP/is" | grep -v '^==>'; }
 
+# fits SETTING=VALUE…: "fits", or why its partitions do not.
+fits() {
+	{
+		cat "$SRC/stacks/common/lib.sh"
+		echo "NP_RUN='$TMP' NP_STACK=slurm NP_STEP=conf NP_MODE=check NP_CLUSTER=train NP_HOST=n1 NP_SLURM_VERSION=22.05.8 NP_TABLE='$table'"
+		for setting; do printf "%s='%s'\n" "${setting%%=*}" "${setting#*=}"; done
+		cat "$SRC/stacks/slurm/conf.inc"
+		# shellcheck disable=SC2016
+		echo 'np_room=$NP_RUN/room; slurm_know; slurm_partitions_fit && echo fits >&3; rm -rf "$np_room"'
+	} | sh 2>&1
+}
+
 # ---- 8 x H100 -------------------------------------------------------------------------------------------------
 table=$(
 	row n1 10.0.0.1 slurm.controller "$small|$v2"
 	for i in 1 2; do row gpu$i 10.0.1.$i slurm.workers "$big|$v2$(gpus 8 nvidia h100 nvidia)"; done
 )
 same h100-22.05 22.05.8
+is "$(fits)" fits "no partitions fit"
+is "$(fits 'S_partitions=long long_er' S_partitions_long_nodes='h100 gpu1 gpu[1-2]' S_partitions_long_max_time=1-00:00:00 S_partitions_long_er_nodes=workers \
+	S_partitions_long_er_max_time=infinite S_partitions_long_er_default=yes)" fits "partitions that are right do"
+like "$(fits S_partitions=long S_partitions_long_nodes=wrkers)" "'wrkers' is no node" "a name of nothing does not"
+like "$(fits S_partitions=long S_partitions_long_nodes=login)" "'login' is no node, no role that a node has" "nor a role that nobody has"
+like "$(fits S_partitions=long S_partitions_long_max_tme=60)" "'long' has no setting 'max-tme'" "nor a setting that there is none of"
+like "$(fits S_partitions=long S_partitions_long_max_time=foo)" "'foo' is no time" "nor a time that is none"
 same h100-25.05 25.05.3 S_accounting=yes
 writes 21.08.5 >"$TMP/is"
 like "$(part slurm)" '^ProctrackType=proctrack/linuxproc' "21.08 knows no cgroup v2: tracked without"
