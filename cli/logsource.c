@@ -218,7 +218,7 @@ static int pod_words(struct log_source *s, const struct log_want *w, struct buf 
 	when_iso(s->last_us ? s->last_us / 1000000 : w->since, since);
 	if (!rc && (s->last_us || w->since))
 		rc = buf_addf(out, " --since-time=%s", since);
-	if (!rc && !s->last_us && w->lines >= 0)
+	if (!rc && !s->last_us && w->lines >= 0 && !w->until)
 		rc = buf_addf(out, " --tail=%ld", w->lines);
 	if (!rc && w->follow)
 		rc = buf_adds(out, " -f");
@@ -240,7 +240,7 @@ static int file_command(struct log_source *s, const struct log_want *w, struct b
 	rc = rc ? rc : buf_adds(out, " nanopod-logs ");
 	rc = rc ? rc : str_quote_sh(out, s->what);
 	rc = rc ? rc : buf_addf(out, " %" PRIu64 " %" PRIu64 " ", s->inode, s->offset);
-	rc = rc ? rc : add_lines(out, w);
+	rc = rc ? rc : w->until ? buf_adds(out, "all") : add_lines(out, w); /* the last of those until then: logtail counts them */
 	rc = rc ? rc : buf_addf(out, " %d", w->follow);
 	if (!rc && s->unit) {
 		rc = buf_addc(out, ' ');

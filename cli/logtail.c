@@ -33,6 +33,7 @@ struct feed {
 	struct pssh_task *task;
 	int64_t due, pause_ms;       /* when it is asked (again); clock_ms() */
 	uint64_t seq;                /* console */
+	size_t early;                /* lines that are not among the last ones */
 	int idle;
 	bool asked, ended, lost, good; /* lost: it was said so; good: something was heard once */
 	bool optional;               /* where it is not there nothing is said */
@@ -329,7 +330,7 @@ static bool instance_over(struct feed *f)
 static int poll_console(struct feed *f)
 {
 	struct logtail *t = f->t;
-	int rc = conlog_read(t->m, f->instance, f->seq, f->seq ? -1 : t->want.lines, take_piece, f);
+	int rc = conlog_read(t->m, f->instance, f->seq, f->seq || t->want.until ? -1 : t->want.lines, take_piece, f);
 
 	need(rc);
 	if (rc == CLIENT_STOPPED && market_only_resized(rc))
@@ -431,17 +432,34 @@ static bool all_over(const struct logtail *t)
 	return true;
 }
 
+/* Of lines until some time the last are known when all are there: those before are passed over. */
+static void count_early(struct logtail *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		size_t held = logmerge_count_of(t->merge, i);
+
+		t->list[i]->early = held > (size_t)t->want.lines ? held - (size_t)t->want.lines : 0;
+	}
+}
+
 /* Without following, order is made of all there is. */
 static int print_ready(struct logtail *t, bool all, logtail_fn fn, void *arg)
 {
 	int64_t now = clock_ms(), until = now - (now < t->began + FIRST_MS ? HOLD_FIRST_MS : HOLD_MS);
+	bool any = false, last = t->want.until && t->want.lines >= 0;
 	struct logline l;
-	bool any = false;
 	int rc = 0;
 
+	if (all && last)
+		count_early(t);
 	while (!rc && logmerge_next(t->merge, all ? INT64_MAX : t->want.follow ? until : INT64_MIN, &l)) {
-		const struct feed *f = t->list[l.source];
+		struct feed *f = t->list[l.source];
 
+		if (last && (!all || f->early)) {
+			f->early -= all;
+			free(l.text);
+			continue;
+		}
 		rc = fn(arg, &(struct logtail_line){ f->label, f->name ? f->name : f->source.what, f->source.kind, f->node, &l });
 		free(l.text);
 		any = true;

@@ -27,6 +27,8 @@ run nanopod_logs -w n1 -n 1 "$TMP/logs/b" --no-label
 is "$out" "2026-11-21T10:00:05Z five" "-n: the last lines only"
 run nanopod_logs -w n1 --since 2026-11-21T10:00:02Z --until 2026-11-21T10:00:04Z "$TMP/logs/a" "$TMP/logs/b" --no-label
 is "$out" "$(printf '2026-11-21T10:00:02Z two\n2026-11-21T10:00:04Z four\n  and more of it')" "--since and --until"
+run nanopod_logs -w n1 -n 1 --until 2026-11-21T10:00:02Z "$TMP/logs/a" "$TMP/logs/b" --no-label
+is "$out" "$(printf '2026-11-21T10:00:01Z one\n2026-11-21T10:00:02Z two')" "-n and --until: the last lines until then, of each"
 printf '2019-05-01T10:00:00Z long ago\n2019-05-03T10:00:00Z and then\n' >logs/old
 run nanopod_logs n1 --since 2019-05-02T00:00:00Z "$TMP/logs/old" --no-label
 is "$out" "2019-05-03T10:00:00Z and then" "a date of another year"
