@@ -528,7 +528,6 @@ static int add_stacks(struct provision *p, char **stacks)
 	return STATUS_OK;
 }
 
-/* Nodes that are a cluster already are not taken from it by naming one more stack: its file gets that too. */
 static int join_kept(struct provision *p, char **stacks, const char *const *hosts, size_t count, bool *joined)
 {
 	char *name = NULL;
@@ -558,6 +557,26 @@ static int join_kept(struct provision *p, char **stacks, const char *const *host
 	return status ? status : add_stacks(p, stacks);
 }
 
+/* A reservation may have more nodes than its cluster: that is no mistake, and it is told. */
+static void note_others(struct provision *p, const struct pssh_list *hosts)
+{
+	size_t count = pssh_list_count(hosts), n = 0;
+	const char **others = calloc(count + 1, sizeof *others);
+	char *names;
+
+	if (!others)
+		command_nomem();
+	for (size_t i = 0; i < count; i++)
+		if (provision_member(p->c, pssh_list_get(hosts, i)) == (size_t)-1)
+			others[n++] = pssh_list_get(hosts, i);
+	names = select_fold_names(others, n, 60);
+	if (n)
+		print_note(p->np, "not in the cluster '%s': %s; 'nanopod provision add %s -w %s' would change that", p->c->name, names, p->c->name, names);
+	free(names);
+	free(others);
+}
+
+/* Nodes that are a cluster already are not taken from it by naming one more stack: its file gets that too. */
 static int take_stacks(struct provision *p, char **stacks)
 {
 	struct pssh_list *hosts = NULL;
@@ -577,8 +596,11 @@ static int take_stacks(struct provision *p, char **stacks)
 		free(names);
 	}
 	status = status ? status : lay_options(p, joined, true);
+	status = status ? status : provision_read(p);
+	if (!status && joined)
+		note_others(p, hosts);
 	pssh_list_free(hosts);
-	return status ? status : provision_read(p);
+	return status;
 }
 
 int provision_take(struct provision *p, char **words)

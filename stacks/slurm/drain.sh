@@ -29,7 +29,14 @@ undrain() {
 		case $(states "$host") in *drain*|*down*) timeout 20 scontrol update "NodeName=$host" State=RESUME || np_fail "slurmctld does not take $host back" ;; esac
 	done
 	! np_has_failed || return 1
+	# It takes a moment until jobs are sent there.
+	np_wait 15 back "$@" || np_say "slurmctld still calls them $(states "$nodes" | cut -d ' ' -f 2 | sort -u | tr '\n' ' ')"
 	np_did "jobs may run on $nodes again"
+}
+back() {
+	for host; do
+		case $(states "$host") in *drain*|*down*) return 1 ;; esac
+	done
 }
 
 # The next apply writes a configuration without them.

@@ -16,7 +16,8 @@ if grep -qs -- --enable-dev "$BUILD/config.status"; then : "${KILLS:=2}"; else :
 provision() { "$NANOPOD" provision "$@" "${CLUSTER_WAY[@]}"; }
 SLURM=(-r train slurm --name train --role 'workers=train-[1-3]' --airgap "$CLUSTER_REPO")
 ms() { echo $(($(date +%s%N) / 1000000)); }
-srun() { in_node train-1 "timeout 60 srun -N$1 -n$1 hostname 2>&1 | sort | xargs"; }
+# What srun says while it waits for a node that has just come back is no part of what the job says.
+srun() { in_node train-1 "timeout 60 srun -N$1 -n$1 hostname 2>/tmp/srun.said >/tmp/srun.out || cat /tmp/srun.said >>/tmp/srun.out; sort /tmp/srun.out | xargs; rm -f /tmp/srun.said /tmp/srun.out"; }
 slurm_says() { diag "$(in_node train-1 'sinfo -N -l; sinfo -R; squeue -a; tail -n 20 /var/log/slurm/slurmctld.log' 2>&1)"; }
 all() { seq -s ' ' -f 'train-%g' "$1"; }
 
@@ -74,6 +75,8 @@ pictures after train-4
 same_picture before after train-4 "train-4 is as it was"
 unlike "$(in_node train-1 'sinfo -h -N -o %n')" 'train-4' "Slurm knows it no more"
 is "$(srun 3)" "$(all 3)" "a job runs on the others"
+run provision "${SLURM[@]}" --dry-run
+like "$err" "not in the cluster 'train': train-4; 'nanopod provision add train -w train-4'" "a node of the reservation that is not in the cluster is told"
 
 run provision plan train --set slurm.partitions.long.nodes=wrkers
 isnt "$status" 0 "a partition of nobody is not planned"
