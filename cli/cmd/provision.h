@@ -77,8 +77,6 @@ int provision_keep(struct provision *p);
 int provision_end(struct provision *p, const char *verb, int status);
 /* 0: yes, or -y; else an exit status, and it was said that nothing was done. */
 int provision_agree(struct provision *p, const char *question);
-/* Which one it is; (size_t)-1: none. */
-size_t provision_member(const struct cluster *c, const char *name);
 /* What both say: the worse. */
 int provision_worse(int a, int b);
 /* Nothing went well. */

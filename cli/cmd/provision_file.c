@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the cluster of `nanopod provision` comes from: a file, what was applied last, or stacks with -w and -r. */
 #include <errno.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -288,19 +286,6 @@ static int lay_role(struct provision *p, const char *text)
 	return status;
 }
 
-/* One that is not there at all is told as any folder's. */
-static int check_airgap(struct provision *p, const char *folder)
-{
-	struct stat st;
-	char debs[PATH_MAX];
-
-	snprintf(debs, sizeof debs, "%s/debs", folder);
-	if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode) || access(debs, F_OK) == 0)
-		return STATUS_OK;
-	return print_fail_field(p->np, STATUS_USAGE, "--airgap", "'nanopod provision bundle STACK… -d FOLDER' makes one where there is internet",
-		"'%s' is no folder of packages: there is no 'debs' in it", folder);
-}
-
 /* roles: are --role's values laid over it too? `add` has another use for them. */
 static int lay_options(struct provision *p, bool roles, bool sets)
 {
@@ -309,13 +294,10 @@ static int lay_options(struct provision *p, bool roles, bool sets)
 
 	if (p->bare)
 		return STATUS_OK;
-
 	for (size_t i = 0; sets && !status && i < option_count(p->o, "set"); i++)
 		status = lay_set(p, option_at(p->o, "set", i));
 	for (size_t i = 0; roles && !status && i < option_count(p->o, "role"); i++)
 		status = lay_role(p, option_at(p->o, "role", i));
-	if (!status && airgap)
-		status = check_airgap(p, airgap);
 	if (!status && airgap) {
 		char *text;
 
@@ -425,12 +407,11 @@ static int unknown(struct provision *p, const char *word)
 	size_t far, best = SIZE_MAX;
 	int status;
 
-	for (char **n = names; *n; n++) {
+	for (char **n = names; *n; n++)
 		if (value_near(word, *n, &far) && far < best) {
 			best = far;
 			near = *n;
 		}
-	}
 	if (near)
 		status = print_fail(p->np, STATUS_NOTFOUND, NULL, "no cluster '%.80s' is known here; did you mean '%s'?", word, near);
 	else
@@ -560,23 +541,20 @@ static int join_kept(struct provision *p, char **stacks, const char *const *host
 /* A reservation may have more nodes than its cluster: that is no mistake, and it is told. */
 static void note_others(struct provision *p, const struct pssh_list *hosts)
 {
-	size_t count = pssh_list_count(hosts), n = 0;
-	const char **others = calloc(count + 1, sizeof *others);
-	char *names;
+	struct pssh_list *others;
+	char *names = NULL;
 
-	if (!others)
+	if (pssh_list_new(&others))
 		command_nomem();
-	for (size_t i = 0; i < count; i++)
-		if (provision_member(p->c, pssh_list_get(hosts, i)) == (size_t)-1)
-			others[n++] = pssh_list_get(hosts, i);
-	names = select_fold_names(others, n, 60);
-	if (n)
-		print_note(p->np, "not in the cluster '%s': %s; 'nanopod provision add %s -w %s' would change that", p->c->name, names, p->c->name, names);
+	for (size_t i = 0; i < pssh_list_count(hosts); i++)
+		if (cluster_member(p->c, pssh_list_get(hosts, i)) == (size_t)-1)
+			(void)pssh_list_add(others, pssh_list_get(hosts, i));
+	if (pssh_list_count(others) && pssh_list_fold(others, &names) == 0)
+		print_note(p->np, "not in the cluster '%s': %s; 'nanopod provision add' takes more nodes in", p->c->name, names);
 	free(names);
-	free(others);
+	pssh_list_free(others);
 }
 
-/* Nodes that are a cluster already are not taken from it by naming one more stack: its file gets that too. */
 static int take_stacks(struct provision *p, char **stacks)
 {
 	struct pssh_list *hosts = NULL;

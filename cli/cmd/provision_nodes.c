@@ -16,14 +16,6 @@ enum { NAMES_WIDTH = 60, ROLE_KEYS = 64 };
 
 /* ---- Lists ---------------------------------------------------------------------------------------- */
 
-size_t provision_member(const struct cluster *c, const char *name)
-{
-	for (size_t i = 0; i < c->count; i++)
-		if (strcmp(c->members[i], name) == 0)
-			return i;
-	return (size_t)-1;
-}
-
 static char *fold_list(const struct pssh_list *l)
 {
 	char *text = NULL;
@@ -217,7 +209,7 @@ static int add_to_text(struct provision *p, const struct pssh_list *hosts, struc
 		const char *name = pssh_list_get(hosts, i);
 
 		(void)pssh_list_add(all, name);
-		if (provision_member(p->c, name) == (size_t)-1)
+		if (cluster_member(p->c, name) == (size_t)-1)
 			(void)pssh_list_add(fresh, name);
 	}
 	if (pssh_list_count(fresh))
@@ -233,7 +225,7 @@ static int all_reached(struct provision *p, const struct pssh_list *fresh)
 {
 	for (size_t i = 0; i < pssh_list_count(fresh); i++) {
 		const char *name = pssh_list_get(fresh, i);
-		size_t m = provision_member(p->c, name);
+		size_t m = cluster_member(p->c, name);
 
 		if (m != (size_t)-1 && !engine_facts(p->e)[m].known)
 			return print_fail(p->np, STATUS_UNREACHABLE, "nothing was changed; the same again when it answers",
@@ -276,7 +268,7 @@ static int choose(struct provision *p, bool **out)
 		return status;
 	which = marks(p->c->count);
 	for (size_t i = 0; !status && i < pssh_list_count(hosts); i++) {
-		size_t m = provision_member(p->c, pssh_list_get(hosts, i));
+		size_t m = cluster_member(p->c, pssh_list_get(hosts, i));
 
 		if (m == (size_t)-1)
 			status = print_fail_field(p->np, STATUS_NOTFOUND, "--hosts", "'nanopod provision list' shows the nodes",
@@ -345,7 +337,7 @@ static int check_roles_stay(struct provision *p, const struct cluster *after)
 		const struct use *before = &p->c->uses[k], *now = &after->uses[k];
 
 		for (size_t i = 0; i < after->count; i++) {
-			size_t was = provision_member(p->c, after->members[i]);
+			size_t was = cluster_member(p->c, after->members[i]);
 			unsigned fresh = was == (size_t)-1 ? 0 : now->roles[i] & ~(unsigned)before->roles[was];
 
 			for (size_t r = 0; r < now->stack->role_count; r++)

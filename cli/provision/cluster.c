@@ -2,6 +2,8 @@
 #include "cli/provision/cluster.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,11 +33,32 @@ struct use *cluster_use(struct cluster *c, const char *stack)
 	return NULL;
 }
 
+size_t cluster_member(const struct cluster *c, const char *name)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (strcmp(c->members[i], name) == 0)
+			return i;
+	return (size_t)-1;
+}
+
 bool cluster_has_role(const struct use *u, size_t member, const char *role)
 {
 	const struct stack_role *known = stack_role(u->stack, role);
 
 	return known && (u->roles[member] >> (known - u->stack->roles) & 1);
+}
+
+/* A folder of packages without packages would be found out on the nodes, when other things are changed there already. */
+static int check_airgap(const struct use *u, const struct stack_setting *setting, const char *path, struct fail *f)
+{
+	char debs[PATH_MAX];
+
+	if (strcmp(u->stack->name, "base") != 0 || strcmp(setting->key, "airgap") != 0)
+		return 0;
+	snprintf(debs, sizeof debs, "%s/debs", path);
+	if (access(debs, F_OK) == 0)
+		return 0;
+	return fail_set(f, -ENOENT, "'%s' is no folder that 'nanopod provision bundle' made: there is no 'debs' in it", path);
 }
 
 int cluster_check_files(const struct cluster *c, struct fail *f)
@@ -49,6 +72,8 @@ int cluster_check_files(const struct cluster *c, struct fail *f)
 
 			if (*path && !strstr(path, "://") && access(path, R_OK))
 				return fail_errno(f, -ENOENT, errno, "cannot read '%s', which is '%s.%s'", path, u->stack->name, setting->key);
+			if (*path && !strstr(path, "://") && check_airgap(u, setting, path, f))
+				return -ENOENT;
 		}
 	}
 	return 0;

@@ -49,6 +49,7 @@ int cluster_write(const char *name, const char *nodes, const char *const *stacks
 	const char *folder, bool comments, struct buf *out, struct fail *f);
 
 struct use *cluster_use(struct cluster *c, const char *stack);
+size_t cluster_member(const struct cluster *c, const char *name);   /* (size_t)-1: none */
 bool cluster_has_role(const struct use *u, size_t member, const char *role);
 
 #endif

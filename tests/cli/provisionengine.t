@@ -263,7 +263,7 @@ run p plan toys
 is "$status" 0 "and not in the cluster" || diag "$out$err"
 mkdir -p empty
 run p plan --airgap empty toys
-is "$status" 2 "a folder without packages"
+is "$status" 3 "a folder without packages"
 like "$err" "no 'debs' in it" "is none to install from"
 cp tops.yaml others.yaml && sed -i 's/^cluster: toys/cluster: others/' others.yaml
 run p plan others.yaml

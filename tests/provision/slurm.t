@@ -76,7 +76,7 @@ same_picture before after train-4 "train-4 is as it was"
 unlike "$(in_node train-1 'sinfo -h -N -o %n')" 'train-4' "Slurm knows it no more"
 is "$(srun 3)" "$(all 3)" "a job runs on the others"
 run provision "${SLURM[@]}" --dry-run
-like "$err" "not in the cluster 'train': train-4; 'nanopod provision add train -w train-4'" "a node of the reservation that is not in the cluster is told"
+like "$err" "not in the cluster 'train': train-4; 'nanopod provision add'" "a node of the reservation that is not in the cluster is told"
 
 run provision plan train --set slurm.partitions.long.nodes=wrkers
 isnt "$status" 0 "a partition of nobody is not planned"
