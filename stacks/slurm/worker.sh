@@ -26,7 +26,7 @@ want() {
 	# A slurmd that cannot start ends a moment after its unit said that it did; and until slurmctld has heard of this start
 	# it may send a job to where the one before was.
 	[ "$pids" != "$(pidof slurmd)" ] || before=''
-	np_wait 20 registered || { tail -n 20 /var/log/slurm/slurmd.log; np_fail "slurmd is not known to slurmctld: $(why)"; return 1; }
+	np_wait 60 registered || { tail -n 20 /var/log/slurm/slurmd.log; np_fail "slurmd is not known to slurmctld: $(why)"; return 1; }
 	np_ledger file "$started" absent && printf '%s\n' "$new" >"$started.new" && mv -f "$started.new" "$started"
 }
 
