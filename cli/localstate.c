@@ -246,7 +246,8 @@ static int wipe_folder(int fd, dev_t device, int depth)
 			continue;
 		if (unlinkat(dirfd(d), e->d_name, 0) == 0 || errno == ENOENT)
 			continue;
-		fchmodat(dirfd(d), e->d_name, 0700, 0);
+		if (fchmodat(dirfd(d), e->d_name, 0700, 0) < 0 && errno == ENOENT)
+			continue;
 		below_fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (below_fd < 0 || fstat(below_fd, &st) < 0 || st.st_dev != device) {
 			rc = below_fd < 0 ? -errno : -EBUSY;

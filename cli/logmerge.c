@@ -116,13 +116,10 @@ bool logmerge_next(struct logmerge *m, int64_t came_before, struct logline *out)
 	return true;
 }
 
-size_t logmerge_count_of(const struct logmerge *m, size_t source)
+void logmerge_counts(const struct logmerge *m, size_t *counts)
 {
-	size_t count = 0;
-
 	for (size_t i = 0; i < m->count; i++)
-		count += m->heap[i].source == source;
-	return count;
+		counts[m->heap[i].source]++;
 }
 
 size_t logmerge_count(const struct logmerge *m)

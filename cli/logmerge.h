@@ -34,7 +34,7 @@ int logmerge_add(struct logmerge *m, size_t source, int64_t us, int64_t now_us, 
 bool logmerge_next(struct logmerge *m, int64_t came_before, struct logline *out);
 
 size_t logmerge_count(const struct logmerge *m);
-size_t logmerge_count_of(const struct logmerge *m, size_t source); /* it looks at all */
+void logmerge_counts(const struct logmerge *m, size_t *counts);    /* of each source; it looks at all lines */
 bool logmerge_overflowed(const struct logmerge *m); /* more was held than there is room for: order may suffer */
 
 #endif

@@ -138,9 +138,14 @@ void logsource_release(struct log_source *s)
 
 /* ---- Commands ---------------------------------------------------------------------------- */
 
-static int add_lines(struct buf *b, const struct log_want *w)
+long logsource_lines(const struct log_want *w)
 {
-	return w->lines < 0 ? buf_adds(b, "all") : buf_addf(b, "%ld", w->lines);
+	return w->until ? -1 : w->lines;
+}
+
+static int add_lines(struct buf *b, long lines)
+{
+	return lines < 0 ? buf_adds(b, "all") : buf_addf(b, "%ld", lines);
 }
 
 static int add_shell(const struct log_source *s, struct buf *out)
@@ -166,7 +171,7 @@ static int journal_words(const struct log_source *s, const struct log_want *w, c
 		rc = rc ? rc : str_quote_sh(out, s->cursor);
 	} else if (!rc) {
 		rc = buf_adds(out, " -n ");
-		rc = rc ? rc : add_lines(out, w);
+		rc = rc ? rc : add_lines(out, w->lines);
 		if (!rc && w->since)
 			rc = buf_addf(out, " --since=@%" PRId64, w->since);
 	}
@@ -218,8 +223,8 @@ static int pod_words(struct log_source *s, const struct log_want *w, struct buf 
 	when_iso(s->last_us ? s->last_us / 1000000 : w->since, since);
 	if (!rc && (s->last_us || w->since))
 		rc = buf_addf(out, " --since-time=%s", since);
-	if (!rc && !s->last_us && w->lines >= 0 && !w->until)
-		rc = buf_addf(out, " --tail=%ld", w->lines);
+	if (!rc && !s->last_us && logsource_lines(w) >= 0)
+		rc = buf_addf(out, " --tail=%ld", logsource_lines(w));
 	if (!rc && w->follow)
 		rc = buf_adds(out, " -f");
 	buf_clear(&word);
@@ -240,7 +245,7 @@ static int file_command(struct log_source *s, const struct log_want *w, struct b
 	rc = rc ? rc : buf_adds(out, " nanopod-logs ");
 	rc = rc ? rc : str_quote_sh(out, s->what);
 	rc = rc ? rc : buf_addf(out, " %" PRIu64 " %" PRIu64 " ", s->inode, s->offset);
-	rc = rc ? rc : w->until ? buf_adds(out, "all") : add_lines(out, w); /* the last of those until then: logtail counts them */
+	rc = rc ? rc : add_lines(out, logsource_lines(w));
 	rc = rc ? rc : buf_addf(out, " %d", w->follow);
 	if (!rc && s->unit) {
 		rc = buf_addc(out, ' ');

@@ -63,6 +63,9 @@ int logsource_what(const char *typed, enum log_kind *kind, const char **what, st
 void logsource_init(struct log_source *s, enum log_kind kind, char *what, size_t number); /* takes what */
 void logsource_release(struct log_source *s);
 
+/* How many last lines are asked of what does not know their times; -1: all. Of those until some time logtail counts the last. */
+long logsource_lines(const struct log_want *w);
+
 /* What to run on the node, for the first time or to go on; a new connection's output is fed from its start. 0 or -errno. */
 int logsource_command(struct log_source *s, const struct log_want *w, struct buf *out);
 

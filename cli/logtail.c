@@ -330,7 +330,7 @@ static bool instance_over(struct feed *f)
 static int poll_console(struct feed *f)
 {
 	struct logtail *t = f->t;
-	int rc = conlog_read(t->m, f->instance, f->seq, f->seq || t->want.until ? -1 : t->want.lines, take_piece, f);
+	int rc = conlog_read(t->m, f->instance, f->seq, f->seq ? -1 : logsource_lines(&t->want), take_piece, f);
 
 	need(rc);
 	if (rc == CLIENT_STOPPED && market_only_resized(rc))
@@ -435,11 +435,14 @@ static bool all_over(const struct logtail *t)
 /* Of lines until some time the last are known when all are there: those before are passed over. */
 static void count_early(struct logtail *t)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		size_t held = logmerge_count_of(t->merge, i);
+	size_t most = (size_t)t->want.lines, *held = calloc(t->count + 1, sizeof *held);
 
-		t->list[i]->early = held > (size_t)t->want.lines ? held - (size_t)t->want.lines : 0;
-	}
+	if (!held)
+		command_nomem();
+	logmerge_counts(t->merge, held);
+	for (size_t i = 0; i < t->count; i++)
+		t->list[i]->early = held[i] > most ? held[i] - most : 0;
+	free(held);
 }
 
 /* Without following, order is made of all there is. */

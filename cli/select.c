@@ -153,19 +153,26 @@ int select_nodes(struct nanopod *np, const struct options *o, struct pssh_list *
 	return status;
 }
 
-void select_recognize(struct nanopod *np, const struct pssh_list *l)
+const char **select_names(const struct pssh_list *l)
 {
 	size_t count = pssh_list_count(l);
-	const char **names;
+	const char **names = calloc(count + 1, sizeof *names);
 
-	if (np->nodes || !count)
-		return;
-	names = calloc(count, sizeof *names);
 	if (!names)
 		command_nomem();
 	for (size_t i = 0; i < count; i++)
 		names[i] = pssh_list_get(l, i);
-	nodes_guess(np, names, count, false);
+	return names;
+}
+
+void select_recognize(struct nanopod *np, const struct pssh_list *l)
+{
+	const char **names;
+
+	if (np->nodes || !pssh_list_count(l))
+		return;
+	names = select_names(l);
+	nodes_guess(np, names, pssh_list_count(l), false);
 	free(names);
 }
 

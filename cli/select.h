@@ -51,6 +51,9 @@ void select_recognize(struct nanopod *np, const struct pssh_list *l);
 /* Reads standard input for names: then nothing else may. */
 bool select_uses_stdin(const struct options *o);
 
+/* As an array that ends with NULL; free() it. Names are the list's own. */
+const char **select_names(const struct pssh_list *l);
+
 /* A list as people write it, "n[1-3]"; free() it. Long ones end in "… (N hosts)". */
 char *select_fold_names(const char *const *names, size_t count, size_t longest);
 

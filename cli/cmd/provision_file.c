@@ -563,14 +563,9 @@ static int take_stacks(struct provision *p, char **stacks)
 
 	status = status ? status : new_text(p, stacks, true, hosts);
 	if (!status) {
-		size_t count = pssh_list_count(hosts);
-		const char **names = calloc(count + 1, sizeof *names);
+		const char **names = select_names(hosts);
 
-		if (!names)
-			command_nomem();
-		for (size_t i = 0; i < count; i++)
-			names[i] = pssh_list_get(hosts, i);
-		status = join_kept(p, stacks, names, count, &joined);
+		status = join_kept(p, stacks, names, pssh_list_count(hosts), &joined);
 		free(names);
 	}
 	status = status ? status : lay_options(p, joined, true);

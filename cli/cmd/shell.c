@@ -61,12 +61,8 @@ static const struct example examples[] = {
 static void selected(struct shell *sh, const struct pssh_list *hosts)
 {
 	size_t count = pssh_list_count(hosts);
-	const char **names = calloc(count + 1, sizeof *names);
+	const char **names = select_names(hosts);
 
-	if (!names)
-		command_nomem();
-	for (size_t i = 0; i < count; i++)
-		names[i] = pssh_list_get(hosts, i);
 	free(sh->warm.selection);
 	free(sh->prompt);
 	sh->warm.selection = NULL;

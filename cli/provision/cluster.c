@@ -70,9 +70,11 @@ int cluster_check_files(const struct cluster *c, struct fail *f)
 			const struct stack_setting *setting = &u->stack->settings[k];
 			const char *path = setting->type == STACK_FILE ? pairs_or(&u->settings, setting->key, "") : "";
 
-			if (*path && !strstr(path, "://") && access(path, R_OK))
+			if (!*path || strstr(path, "://"))
+				continue;
+			if (access(path, R_OK))
 				return fail_errno(f, -ENOENT, errno, "cannot read '%s', which is '%s.%s'", path, u->stack->name, setting->key);
-			if (*path && !strstr(path, "://") && check_airgap(u, setting, path, f))
+			if (check_airgap(u, setting, path, f))
 				return -ENOENT;
 		}
 	}

@@ -191,7 +191,7 @@ static bool find_server(const struct clusterlogs *c, size_t *out)
 /* The files of a folder, by their names' ends. */
 static char *folder_command(const struct clusterlogs *c, const char *folder)
 {
-	bool all = c->want->lines < 0 || c->want->until;
+	long lines = logsource_lines(c->want);
 	struct buf b;
 	int rc;
 
@@ -199,7 +199,7 @@ static char *folder_command(const struct clusterlogs *c, const char *folder)
 	rc = buf_adds(&b, "cd ");
 	rc = rc ? rc : str_quote_sh(&b, folder);
 	rc = rc ? rc : buf_addf(&b, " && set -- && for f in *.log *.out *.err; do [ ! -f \"$f\" ] || set -- \"$@\" \"$f\"; done && "
-		"{ [ $# = 0 ] || tail -q -n %s%ld %s -- \"$@\"; }", all ? "+" : "", all ? 1 : c->want->lines,
+		"{ [ $# = 0 ] || tail -q -n %s%ld %s -- \"$@\"; }", lines < 0 ? "+" : "", lines < 0 ? 1 : lines,
 		c->want->follow ? "-F" : "");
 	if (rc)
 		command_nomem();

@@ -70,12 +70,13 @@ const struct findings *engine_findings(const struct engine *e);
 /* How the nodes differ from the file. *changes: how many things; nodes that cannot be looked at are no changes, but failed. */
 int engine_plan(struct engine *e, size_t *changes);
 
+int engine_hold(struct engine *e);                       /* the locks are taken and kept, whatever is done meanwhile */
+
 /*
  * Takes the locks of all nodes and plans again what others may have changed since. strict: somebody said yes to the plan: where
  * it did not show all, STATUS_CONFLICT. Then engine_apply() does it, and undoes what the file has no more. STATUS_PARTLY where
  * some failed.
  */
-int engine_hold(struct engine *e);                       /* the locks are taken and kept, whatever is done meanwhile */
 int engine_begin(struct engine *e, bool strict);
 int engine_apply(struct engine *e);
 size_t engine_keeps_old(struct engine *e);               /* what the file has no more stays this time: so many steps */

@@ -137,19 +137,6 @@ static int take_lock(const char *cluster, const char *path, int *out, struct fai
 
 /* ---- Lines -------------------------------------------------------------------------------- */
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		data += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 /* A line that a crash cut off is ended, so that the next one is whole. */
 static int open_lines(const char *path, struct fail *f)
 {
@@ -159,7 +146,7 @@ static int open_lines(const char *path, struct fail *f)
 
 	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot write '%s'", path);
-	if (fstat(fd, &st) == 0 && st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n' && write_all(fd, "\n", 1)) {
+	if (fstat(fd, &st) == 0 && st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n' && file_write(fd, "\n", 1)) {
 		close(fd);
 		return fail_set(f, -EIO, "cannot write '%s'", path);
 	}
@@ -200,7 +187,7 @@ int journal_open(const char *cluster, struct journal **out, struct fail *f)
 
 static int append(struct journal *j, bool sync)
 {
-	int rc = write_all(j->lines, buf_text(&j->line), j->line.len);
+	int rc = file_write(j->lines, buf_text(&j->line), j->line.len);
 
 	return rc ? rc : sync && fdatasync(j->lines) < 0 ? -errno : 0;
 }

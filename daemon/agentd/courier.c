@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "market/client.h"
 
 enum { CONNECT_MS = 10000, BODY_MAX = 8 << 20, PATH_MAX_TEXT = 1024, TOKEN_MAX_TEXT = 512, CHILD_FD = 3, PIECE = 64 << 10, WAIT_MS = 100 };
@@ -61,18 +62,6 @@ static bool read_whole(void *room, size_t len)
 	return true;
 }
 
-static bool write_whole(const void *data, size_t len)
-{
-	for (size_t done = 0; done < len;) {
-		ssize_t n = send(CHILD_FD, (const char *)data + done, len - done, MSG_NOSIGNAL);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
 static int prepare(const struct courier *c, struct visit *v, const struct request *q, struct fail *f)
 {
 	struct client_setup setup = { .url = c->url, .token = *q->token ? q->token : NULL, .plain = c->plain, .connect_ms = CONNECT_MS,
@@ -108,7 +97,7 @@ static bool carry(const struct courier *c, struct visit *v, const struct request
 			r.rc = r.rc ? r.rc : fail_set(&r.fail, CLIENT_BAD_ANSWER, "the market's answer is too large");
 		}
 	}
-	told = write_whole(&r, sizeof r) && write_whole(buf_text(&a.body), r.len);
+	told = file_write(CHILD_FD, &r, sizeof r) == 0 && file_write(CHILD_FD, buf_text(&a.body), r.len) == 0;
 	client_answer_release(&a);
 	return told;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 
 /* The last of what the child writes: how it went. */
 struct record {
@@ -20,17 +21,6 @@ struct record {
 };
 
 enum { MAGIC = 0x6a6f6221 };
-
-static void write_all(int fd, const void *data, size_t len)
-{
-	for (size_t done = 0; done < len;) {
-		ssize_t n = write(fd, (const char *)data + done, len - done);
-
-		if (n < 0 && errno != EINTR)
-			return;
-		done += n > 0 ? (size_t)n : 0;
-	}
-}
 
 _Noreturn static void child(int fd, pid_t parent, int (*work)(void *, struct buf *, struct fail *), void *arg)
 {
@@ -51,8 +41,8 @@ _Noreturn static void child(int fd, pid_t parent, int (*work)(void *, struct buf
 	buf_init(&out, JOB_SAID_MAX);
 	end.rc = work(arg, &out, &f);
 	memcpy(end.text, f.text, sizeof end.text);
-	write_all(fd, buf_text(&out), out.len);
-	write_all(fd, &end, sizeof end);
+	if (file_write(fd, buf_text(&out), out.len) == 0)
+		file_write(fd, &end, sizeof end);
 	_exit(0);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agentd/process_wipe.h"
+#include "base/file.h"
 
 int ns_path(const struct node_spec *n, const char *name, char room[static NS_PATH], struct fail *f)
 {
@@ -27,17 +28,12 @@ int ns_folder(const char *path, mode_t mode, uid_t owner, struct fail *f)
 	return 0;
 }
 
-static int write_all(int fd, const char *text, mode_t mode, uid_t owner)
+static int put(int fd, const char *text, mode_t mode, uid_t owner)
 {
-	size_t len = strlen(text), done = 0;
+	int rc = file_write(fd, text, strlen(text));
 
-	while (done < len) {
-		ssize_t n = write(fd, text + done, len - done);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		done += n > 0 ? (size_t)n : 0;
-	}
+	if (rc)
+		return rc;
 	return fchown(fd, owner, owner) == 0 && fchmod(fd, mode) == 0 && fsync(fd) == 0 ? 0 : -errno;
 }
 
@@ -51,7 +47,7 @@ int ns_write(const char *path, const char *text, mode_t mode, uid_t owner, struc
 	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot write '%s'", path);
-	rc = write_all(fd, text, mode, owner);
+	rc = put(fd, text, mode, owner);
 	close(fd);
 	if (!rc && rename(fresh, path) != 0)
 		rc = -errno;

@@ -26,16 +26,16 @@ int file_folders(const char *path)
 	return 0;
 }
 
-static int write_all(int fd, const char *data, size_t len)
+int file_write(int fd, const void *data, size_t len)
 {
 	for (size_t done = 0; done < len;) {
-		ssize_t n = write(fd, data + done, len - done);
+		ssize_t n = write(fd, (const char *)data + done, len - done);
 
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		done += n > 0 ? (size_t)n : 0;
 	}
-	return fsync(fd) < 0 ? -errno : 0;
+	return 0;
 }
 
 int file_replace(const char *path, const void *data, size_t len, mode_t mode)
@@ -48,7 +48,9 @@ int file_replace(const char *path, const void *data, size_t len, mode_t mode)
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	rc = fchmod(fd, mode) < 0 ? -errno : write_all(fd, data, len);
+	rc = fchmod(fd, mode) < 0 ? -errno : file_write(fd, data, len);
+	if (!rc && fsync(fd) < 0)
+		rc = -errno;
 	if (close(fd) < 0 && !rc)
 		rc = -errno;
 	if (!rc && rename(temporary, path) < 0)

@@ -9,6 +9,9 @@
 /* The folders above path (up to its last '/'), each for this user alone where it was not there. 0 or -errno. */
 int file_folders(const char *path);
 
+/* All of it, whatever a signal or a small buffer cuts off. 0 or -errno. */
+int file_write(int fd, const void *data, size_t len);
+
 /*
  * On disk under its name, or the name is as it was. A link of that name is replaced, not followed.
  * 0 or -errno.

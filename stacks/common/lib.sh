@@ -151,6 +151,9 @@ np_state() { { [ -d "$NP_STATE/steps" ] && [ -d "$NP_STATE/undo" ]; } || { mkdir
 # What is full, as a clause; nothing where it is not.
 np_disk() { df -Pk "$1" 2>/dev/null | awk 'NR == 2 && $4 < 1024 { printf ": no space left on %s", $6 }'; }
 
+# np_open ADDRESS PORT [SECONDS]: something listens there. bash is on every Debian; its /dev/tcp needs no other program.
+np_open() { timeout "${3:-5}" bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$1" "$2" 2>/dev/null; }
+
 # np_wait SECONDS COMMAND…: until it succeeds.
 np_wait() {
 	np_until=$(($(date +%s) + $1))

@@ -28,7 +28,7 @@ slurmdbd_conf() {
 sql() { timeout 60 mysql --protocol=socket -N; }
 # Does the server let it in?
 known() { printf '[client]\nuser=slurm\npassword=%s\n' "$pass" >"$np_room/my" && echo 'SELECT 1' | timeout 20 mysql --defaults-file="$np_room/my" -N slurm_acct_db >/dev/null 2>&1; }
-listens() { timeout 2 bash -c 'exec 3<>"/dev/tcp/$0/6819"' "$NP_ADDRESS" 2>/dev/null; }
+listens() { np_open "$NP_ADDRESS" 6819 2; }
 
 want() {
 	np_trace /var/lib/mysql /var/log/mysql /etc/mysql /run/mysqld

@@ -4,22 +4,18 @@
 # "+", "-" and "$" after a state: a job ends, one is planned, a maintenance comes. Other signs are of nodes that cannot work.
 view() { timeout 10 sinfo -h -N -o '%N %T %E' | sed 's/^\([^ ]* [a-z]*\)[-+$] /\1 /' | sort -u; }
 # Whom 'nanopod provision drain' took out of work: on purpose, so it is no fault.
-drained() { view | awk '$2 ~ /^(drained|draining|drng)$/ && $3 " " $4 == "nanopod drain" { print $1 }'; }
+ours='$2 ~ /^(drained|draining|drng)$/ && $3 " " $4 == "nanopod drain"'
+drained() { view | awk "$ours { print \$1 }"; }
 # Nodes that cannot work. "*": does not answer.
-unwell() { view | awk '$2 ~ /^(drained|draining|drng)$/ && $3 " " $4 == "nanopod drain" { next }
-	$2 !~ /^(idle|mixed|allocated|completing|planned)$/ { print $1 " is " $2 ($3 != "none" ? " (" substr($0, index($0, $3)) ")" : "") }'; }
+unwell() { view | awk "$ours"' { next } $2 !~ /^(idle|mixed|allocated|completing|planned)$/ { print $1 " is " $2 ($3 != "none" ? " (" substr($0, index($0, $3)) ")" : "") }'; }
 in_state() { view | awk -v states="^($1)\$" '$2 ~ states { print $1 }'; }
 # What will not change by itself is not waited for.
 settled() { [ -z "$(unwell | grep -vE ' is (down|drained|draining|drng|fail|failing)( |$)')$(in_state completing)" ]; }
 
-# Whose slurmd does not take connections: Slurm itself finds out after minutes, and a job would hang there.
+# Of the nodes that come in, those whose slurmd takes no connection: Slurm finds out after minutes, and a job would hang there.
 deaf() {
 	port=$(timeout 10 scontrol show config | sed -n 's/^SlurmdPort *= *//p')
-	while IFS= read -r host; do
-		timeout 5 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$(np_address "$host")" "${port:-6818}" 2>/dev/null || echo "$host" >>"$np_room/deaf" &
-	done <"$np_room/well"
-	wait
-	[ ! -e "$np_room/deaf" ] || sort "$np_room/deaf"
+	while IFS= read -r host; do np_open "$(np_address "$host")" "${port:-6818}" || echo "$host" & done | sort
 }
 
 # A job of an earlier verify that nodes could not end, as they did not hear it: it is let go, where no other job is.
@@ -53,11 +49,12 @@ verify() {
 	in_state 'idle|mixed|planned' | sort -u >"$np_room/well"
 	full=$(in_state 'allocated|completing' | tr '\n' ' ')
 	[ -z "$full" ] || np_say "not tried, as they are full or still end a job: $full"
-	for host in $(deaf); do
+	deaf <"$np_room/well" >"$np_room/deaf"
+	while IFS= read -r host; do
 		np_bad "slurmd of $host does not answer"
 		np_hint "nanopod logs $NP_CLUSTER slurmd -w $(np_node_name "$host")"
-	done
-	[ ! -e "$np_room/deaf" ] || { sort "$np_room/deaf" | comm -23 "$np_room/well" - >"$np_room/hears" && mv "$np_room/hears" "$np_room/well"; }
+	done <"$np_room/deaf"
+	comm -23 "$np_room/well" "$np_room/deaf" >"$np_room/hears" && mv "$np_room/hears" "$np_room/well"
 	[ -s "$np_room/well" ] || return 0
 	for partition in $(timeout 10 scontrol -o show partition | sed -n 's/^PartitionName=\([^ ]*\) .*/\1/p'); do
 		one "$partition" || return 1
