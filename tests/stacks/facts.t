@@ -67,6 +67,23 @@ is "$(steps_of third)" "cluster=other " "none of this one"
 rm "$TMP/steps"/*
 is "$(steps_of train)" "" "none at all"
 
+# Its own name: a name server that does not answer is asked where its file does not know it, and not waited for.
+host=$(cat /proc/sys/kernel/hostname)
+printf '#!/bin/sh\n: >%s\nexec sleep 60\n' "$TMP/asked" >"$TMP/ask"
+resolves() {
+	rm -f "$TMP/asked"
+	printf '%s\n' "$1" >"$TMP/hosts"
+	sed "s|</etc/hosts|<$TMP/hosts|; s|getent hosts|sh $TMP/ask|" "$facts" | sh 2>/dev/null | sed -n 's/^resolves=//p'
+	[ ! -e "$TMP/asked" ] || echo asked
+}
+is "$(resolves "127.0.0.1 localhost
+127.0.1.1	$host.example	$host")" "yes" "its own file knows its name: nobody is asked"
+began=$(date +%s)
+is "$(resolves "127.0.0.1 localhost
+#127.0.1.1 $host
+127.0.1.1 not$host $host.example # $host" | tr '\n' ' ')" "no asked " "a name in a comment, or a part of another, is none"
+ok "a name server that does not answer is not waited for" [ $(($(date +%s) - began)) -lt 30 ]
+
 # Device nodes of the driver are what makes one usable.
 mkdir -p "$TMP/dev/dri" "$TMP/sys/bus/pci/devices" "$TMP/sys/bus/pci/drivers/nvidia"
 for n in 1 2; do
