@@ -15,7 +15,7 @@ static struct termios saved;
 static volatile sig_atomic_t saved_fd = -1;
 static bool guarded;
 
-static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT, SIGSYS, SIGXCPU };
+static const int fatal[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT, SIGSYS, SIGXCPU };
 
 void terminal_restore(void)
 {
@@ -38,14 +38,13 @@ static void guard(void)
 {
 	struct sigaction sa = { .sa_handler = crash, .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
 
-	if (guarded)
-		return;
+	if (!guarded)
+		atexit(terminal_restore);
 	guarded = true;
-	atexit(terminal_restore);
 	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
 		struct sigaction old;
 
-		/* A sanitizer's own handler says more than ours. */
+		/* A sanitizer's own handler says more than ours, and who catches signals knows what to do. */
 		if (sigaction(fatal[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
 			sigaction(fatal[i], &sa, NULL);
 	}

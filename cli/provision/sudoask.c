@@ -43,7 +43,10 @@ int sudoask(const char *node, char **out)
 	text = calloc(1, PASSWORD + 1);
 	if (!text)
 		command_nomem();
-	dprintf(tty, "Password of sudo on '%s' and the others (not shown): ", node);
+	if (node)
+		dprintf(tty, "Password of sudo on '%s' and the others (not shown): ", node);
+	else
+		dprintf(tty, "Password of sudo on the nodes (not shown): ");
 	terminal_no_echo(tty);
 	n = read_line(tty, text);
 	terminal_restore();

@@ -3,7 +3,10 @@
 #ifndef CLI_PROVISION_SUDOASK_H
 #define CLI_PROVISION_SUDOASK_H
 
-/* STATUS_OK with *out NULL where there is no terminal; STATUS_INT on Ctrl-C. Signals are caught already. */
+/*
+ * node: the one that wants it, NULL: nobody yet. STATUS_OK with *out NULL where there is no terminal; STATUS_INT on Ctrl-C
+ * where signals are caught.
+ */
 int sudoask(const char *node, char **out);
 void sudoask_free(char *password);   /* wipes */
 

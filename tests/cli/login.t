@@ -91,6 +91,9 @@ if [ -x "$pty" ]; then
 	run_is 0 "on a terminal it is asked for" "$pty" "$TMP/script" "$NANOPOD" login
 	unlike "$out" "$ACME" "and not shown"
 	is "$(cat "$kept")" "$ACME" "and kept"
+	printf '%s\n' 'expect Token for' 'echo off' 'send \x03' 'echo on' >"$TMP/script"
+	run "$pty" "$TMP/script" "$NANOPOD" login
+	is "$status" 130 "Ctrl-C ends it, and what is typed is shown again" || diag "$out$err"
 else
 	skip "tests/lib/pty is not built"
 fi

@@ -189,6 +189,8 @@ int main(int argc, char **argv)
 	if (child < 0)
 		return 99;
 	if (child == 0) {
+		signal(SIGINT, SIG_DFL); /* a shell ignores it for what it puts into the background */
+		signal(SIGQUIT, SIG_DFL);
 		execvp(argv[2], argv + 2);
 		_exit(127);
 	}

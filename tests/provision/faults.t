@@ -189,18 +189,18 @@ if [ -x "$PTY" ]; then
 	is "$(has train-1 /etc/tiny.last; has train-2 /etc/tiny.last)" "last
 last" "it is done on both"
 	unsaid 'secret' "and it is not shown"
-	printf '%s\n' "expect sudo's password on the nodes" 'echo off' "send $TYPED\\n" 'echo on' >"$TMP.script"
+	printf '%s\n' "expect Password of sudo on the nodes" 'echo off' "send $TYPED\\n" 'echo on' >"$TMP.script"
 	run asked "$TMP.script" remove bob -y -l bob --ask-sudo
 	is "$status" 0 "typed, with --ask-sudo" || diag "$out" "$err"
 	is "$(has train-1 /etc/tiny.last; has train-2 /etc/tiny.last)" "" "it is removed from both"
-	printf '%s\n' "expect sudo's password on the nodes" 'echo off' 'send wrong\n' 'echo on' >"$TMP.script"
+	printf '%s\n' "expect Password of sudo on the nodes" 'echo off' 'send wrong\n' 'echo on' >"$TMP.script"
 	run asked "$TMP.script" plan -w 'train-[1-2]' tiny --name bob -l bob --ask-sudo
 	is "$status" 10 "a wrong one is refused" || diag "$out" "$err"
 	said 'train-2.*(password|sudo)|(password|sudo).*train-2' "by name"
-	printf '%s\n' "expect Password of sudo on 'train-2'" 'echo off' 'send \x03' >"$TMP.script"
+	printf '%s\n' "expect Password of sudo on 'train-2'" 'echo off' 'send \x03' 'echo on' >"$TMP.script"
 	run asked "$TMP.script" plan -w 'train-[1-2]' tiny --name bob -l bob
 	is "$status" 130 "Ctrl-C at the question" || diag "$out" "$err"
-	printf '%s\n' "expect sudo's password on the nodes" 'echo off' 'send \x03' >"$TMP.script"
+	printf '%s\n' "expect Password of sudo on the nodes" 'echo off' 'send \x03' 'echo on' >"$TMP.script"
 	run asked "$TMP.script" plan -w 'train-[1-2]' tiny --name bob -l bob --ask-sudo
 	is "$status" 130 "and with --ask-sudo" || diag "$out" "$err"
 	ok "nothing was begun" in_node train-2 '[ ! -e /var/lib/nanopod ]'
