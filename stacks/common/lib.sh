@@ -59,6 +59,8 @@ np_ok() { np_record ok "$*"; }
 np_bad() { np_record bad "$*"; np_note_failure; return 1; }
 np_fail() { np_cause "$*"; np_note_failure; return 1; }
 np_left() { np_record left "$*"; }
+# np_rests HOST WORDS: in `verify`: a node takes no work, on purpose.
+np_rests() { np_record rests "$1" "$2"; }
 
 # np_give NAME <FILE: to those that take it, through the engine's memory. np_give_hash NAME HEX: of it, public.
 np_give() { np_record give "$1" "$(base64 | tr -d '\n')"; }
@@ -638,7 +640,8 @@ np_control() {
 }
 np_reload_units() { ! np_systemd || [ "$(systemctl show -p NeedDaemonReload --value "$1" 2>/dev/null)" = no ] || systemctl daemon-reload; }
 # The last lines that it said, into the log.
-np_unit_log() { ! np_systemd || journalctl -q --no-pager -n 20 -u "$1" -o cat 2>/dev/null; }
+# np_unit_log NAME [SINCE]: what its journal has last; SINCE in seconds of 1970.
+np_unit_log() { ! np_systemd || journalctl -q --no-pager -n 20 ${2:+--since "@$2"} -u "$1" -o cat 2>/dev/null; }
 
 # np_unit NAME [COMMAND…]: runs, and will after a boot. COMMAND is how, where there is neither systemd nor an init script.
 np_unit() {

@@ -26,21 +26,53 @@ check() {
 
 apply() {
 	slurm_know
-	new=$(now) before=$(cat $started 2>/dev/null)
-	np_ledger file $started absent
+	new=$(now) before=$(cat $started 2>/dev/null) began=$(date +%s) from=$(stat -c %s $log 2>/dev/null)
+	np_ledger file $started absent && np_ledger tree $good ''
+	if start && follow; then
+		printf '%s\n' "$new" >$started.new && mv -f $started.new $started && keep
+	else
+		# What it is called back with says things, too.
+		reason=$(why) && np_unit_log slurmctld "$began"
+		[ -z "$fault" ] || np_fail "slurmctld $fault"
+		[ -z "$reason" ] || np_cause "($reason)"
+		call_back
+		return 1
+	fi
+}
+start() {
+	fault=''
 	if ! np_active slurmctld; then np_unit slurmctld
 	elif [ "${before% *}" != "${new% *}" ]; then np_note_change; np_restart slurmctld; np_unit slurmctld
 	else np_unit slurmctld
 	fi
-	! np_has_failed || return 1
-	np_wait 20 answers || { np_unit_log slurmctld; tail -n 20 /var/log/slurm/slurmctld.log; np_fail "slurmctld does not answer: $(why)"; return 1; }
-	# Workers that run get their new copy with this.
-	{ [ "$before" = "$new" ] && log_there; } || [ -z "$before" ] || { timeout 30 scontrol reconfigure && np_did "reconfigure slurmctld"; } || { np_fail "'scontrol reconfigure' failed"; return 1; }
-	printf '%s\n' "$new" >$started.new && mv -f $started.new $started
+	! np_has_failed || return
+	np_wait 20 answers || { fault='does not answer'; return 1; }
+}
+# Workers that run get their new copy with this.
+follow() {
+	if [ "$before" = "$new" ] && log_there || [ -z "$before" ]; then return 0; fi
+	timeout 30 scontrol reconfigure && answers || { fault='does not take what is new'; return 1; }
+	np_did "reconfigure slurmctld"
+}
+
+# The configuration with which it ran last: one that it cannot read must not stop everybody's jobs.
+good=$NP_STATE/slurm-good
+confs='slurm.conf gres.conf cgroup.conf'
+# shellcheck disable=SC2086 # words
+keep() { rm -rf $good.new && (umask 022; mkdir $good.new && cd /etc/slurm && cp -p $confs $good.new) && rm -rf $good && mv $good.new $good || np_fail "cannot write '$good'$(np_disk "$NP_STATE")"; }
+# shellcheck disable=SC2086
+call_back() {
+	[ -d $good ] && [ "$(cd $good && cat $confs)" != "$(cd /etc/slurm && cat $confs)" ] || return 0
+	cp -p $good/* /etc/slurm/ && np_control restart slurmctld && np_wait 20 answers && timeout 30 scontrol reconfigure &&
+		np_say "slurmctld runs with its configuration of before again"
 }
 
 answers() { timeout 5 scontrol ping 2>/dev/null | grep -q UP; }
-why() { grep -E 'fatal|error' /var/log/slurm/slurmctld.log 2>/dev/null | tail -n 1 | sed 's/^\[[^]]*\] //'; }
+# The first that it complained of since, in the journal what comes before its own log; without a beginning, the last.
+why() {
+	{ [ -z "${began-}" ] || np_unit_log slurmctld "$began"; tail -c "+$((${from:-0} + 1))" $log 2>/dev/null; } | sed 's/^\[[^]]*\] //; s/^slurmctld: //' |
+		grep -E 'fatal|error' | if [ -n "${began-}" ]; then head -n 1; else tail -n 1; fi
+}
 
 verify() {
 	np_hold 2 slurmctld

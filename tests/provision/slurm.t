@@ -33,6 +33,7 @@ for node in $CLUSTER_NODES; do same_picture before planned "$node" "plan: $node 
 FROM=$(ms)
 run_is 0 "provision: Slurm, from nothing" provision "${SLURM[@]}" -y || { diag "$(tail -c 6000 "$TMP/.out")"; done_testing; }
 FIRST=$(($(ms) - FROM))
+like "$out$err" "next: nanopod ssh train-1 sinfo" "it says how to begin"
 diag "from nothing: $FIRST ms"
 is "$(srun 3)" "$(all 3)" "srun over all"
 KEY=$TMP/munge.key
@@ -86,8 +87,11 @@ like "$out$err" "partition 'long': 'wrkers' is no node" "which is said"
 run_is 0 "drain" provision drain train -w train-2
 like "$(in_node train-1 'sinfo -h -n train-2 -o "%T %E" | head -n 1')" '^drained nanopod drain' "Slurm gives it no jobs"
 run_is 0 "verify: that is no fault" provision verify train || diag "$out" "$err"
-like "$out$err" "train-2 is drained, as was asked for" "but is said"
+like "$out$err" "train-2 slurm/jobs: drained, as was asked for" "but is said"
 like "$out$err" "undrain train -w train-2" "and how it ends"
+run_is 0 "status" provision status train -o csv
+like "$out" '^"?train-2"?,"?resting' "train-2 rests"
+like "$out" '^"?train-3"?,"?ready' "the others do not"
 run_is 0 "undrain" provision undrain train -w train-2
 is "$(srun 3)" "$(all 3)" "a job runs on all again"
 
@@ -103,6 +107,18 @@ like "$(flap young munge)" 'NP say lacks 0' "one that has run for long is not wa
 in_node train-3 'systemctl restart munge' 2>/dev/null
 like "$(flap young munge)" 'NP say lacks [12]' "one that has not is"
 in_node train-3 'systemctl -q disable --now flap; rm /etc/systemd/system/flap.service; systemctl daemon-reload' 2>/dev/null
+
+# ---- A setting that Slurm cannot read ---------------------------------------------------------------------------------------
+run provision apply train --set slurm.conf=NoSuchThing=1 -y
+isnt "$status" 0 "a word that Slurm does not know in slurm.conf"
+like "$out$err" "NoSuchThing" "is told"
+like "$out$err" "slurmctld runs with its configuration of before again" "and taken back"
+is "$(srun 3)" "$(all 3)" "jobs go on" || slurm_says
+run provision plan train --detailed-exitcode
+is "$status" 10 "the plan still has it" || diag "$out" "$err"
+run_is 0 "apply, without it" provision apply train --set slurm.conf= -y || diag "$out" "$err"
+run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode
+is "$(srun 3)" "$(all 3)" "a job runs on all"
 
 # ---- Broken and mended ---------------------------------------------------------------------------------------------------------
 # Killed for good on one, scribbled over on another, gone from the third.
@@ -121,6 +137,14 @@ run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode
 
 # ---- Removed -----------------------------------------------------------------------------------------------------------------------
 BEFORE='train-1 train-2 train-3'
+if [ -x "${PTY:=$BUILD/tests/lib/pty}" ]; then
+	in_node train-1 'sbatch -D /tmp -o /dev/null -J long --wrap="sleep 600"' >/dev/null
+	printf 'expect Remove it?\nsend n\\n\n' >"$TMP/no"
+	run "$PTY" "$TMP/no" "$NANOPOD" provision remove train "${CLUSTER_WAY[@]}"
+	like "$out$err" "1 job goes with it: [0-9]+ of root \\([A-Z]+\\)" "remove says what runs, before it asks"
+	is "$(in_node train-1 'squeue -h -o %j')" "long" "and takes no for an answer"
+	in_node train-1 'scancel -n long'
+fi
 run_is 0 "remove" provision remove train -y || diag "$(tail -c 4000 "$TMP/.out")"
 diag "$(printf '%s\n' "$out" "$err" | tail -n 5)"
 pictures after $BEFORE
