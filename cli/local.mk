@@ -151,6 +151,7 @@ nanopod_SOURCES = \
 	cli/cmd/provision_init.c \
 	cli/cmd/provision_list.c \
 	cli/cmd/provision_nodes.c \
+	cli/cmd/provision_remove.c \
 	cli/cmd/provision_upgrade.c \
 	cli/cmd/release.c \
 	cli/cmd/replace.c \

@@ -18,6 +18,7 @@
 #include "cli/print.h"
 #include "cli/provision/clusterlogs.h"
 #include "cli/provision/joblogs.h"
+#include "cli/provision/journal.h"
 #include "cli/script.h"
 #include "cli/select.h"
 #include "cli/settings.h"
@@ -37,6 +38,7 @@ struct logs {
 	struct connect *connect;
 	struct logtail *tail;
 	struct clusterlogs *cluster; /* what was named is a provisioned one */
+	const char *first;         /* the word that named a node or a reservation */
 	size_t width;
 	uint64_t seq;
 	bool many;                 /* logs of one node */
@@ -229,7 +231,7 @@ static int read_words(struct logs *l)
 	} else {
 		status = select_add(l->np, l->hosts, l->words[0]);
 	}
-	l->words++;
+	l->first = *l->words++;
 	l->word_count--;
 	return status ? status : select_nodes(l->np, l->o, l->hosts);
 }
@@ -253,6 +255,17 @@ static int add(struct logs *l, const char *name, enum log_kind kind, const char 
 	return logtail_add(l->tail, name, kind, what, kind == LOG_CONSOLE ? n->id : NULL);
 }
 
+/* It may be one of a cluster's, whose name was mistyped. */
+static int no_log(struct logs *l, const struct fail *f)
+{
+	char *near = l->first ? journal_near(l->first) : NULL;
+	int status = near ? print_fail(l->np, STATUS_NOTFOUND, NULL, "no cluster '%.80s' is known here; did you mean '%s'?", l->first, near)
+		: print_fail(l->np, STATUS_USAGE, "a cluster has more: 'nanopod provision list' shows those that are known here", "%s", f->text);
+
+	free(near);
+	return status;
+}
+
 /* All that was asked for of one host. Of a node the console is meant, of another host the journal. */
 static int add_host(struct logs *l, const char *name)
 {
@@ -263,7 +276,7 @@ static int add_host(struct logs *l, const char *name)
 
 	for (int i = 0; !status && i < l->word_count; i++) {
 		if (logsource_what(l->words[i], &kind, &what, &f) != 0)
-			return print_fail(l->np, STATUS_USAGE, NULL, "%s", f.text);
+			return no_log(l, &f);
 		status = add(l, name, kind, what);
 	}
 	if (!status && l->command.len)

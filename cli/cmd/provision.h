@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nanopod provision: provision.c's table takes where a cluster comes from out of provision_file.c, what is done with it
- * out of provision_go.c, provision_nodes.c and provision_upgrade.c, what only looks out of provision_list.c and provision_init.c.
+ * out of provision_go.c, _nodes.c, _remove.c and _upgrade.c, what only looks out of provision_list.c and provision_init.c.
  */
 #ifndef CLI_CMD_PROVISION_H
 #define CLI_CMD_PROVISION_H
@@ -86,7 +86,6 @@ int provision_cluster(struct nanopod *np, const struct options *o, char **words)
 int provision_plan(struct nanopod *np, const struct options *o, char **words);
 int provision_verify(struct nanopod *np, const struct options *o, char **words);
 int provision_status(struct nanopod *np, const struct options *o, char **words);
-int provision_remove(struct nanopod *np, const struct options *o, char **words);
 
 /* ---- provision_nodes.c ---------------------------------------------------------------------------- */
 
@@ -100,8 +99,14 @@ int provision_undrain(struct nanopod *np, const struct options *o, char **words)
 bool provision_has(const struct stack_step *s, const char *function);
 /* Of every stack that has it in step `drain`, on the right node. which: members that it is about. */
 int provision_call_about(struct provision *p, const char *function, const bool *which, bool backwards);
+/* Says what runs on it now, as far as somebody answers. */
+void provision_at_work(struct provision *p);
 /* Of every step that has it, in the stacks' order, on all its members; word: $1 of it, or NULL. */
 int provision_call_steps(struct provision *p, const char *function, const char *word);
+
+/* ---- provision_remove.c ---------------------------------------------------------------------------------- */
+
+int provision_remove(struct nanopod *np, const struct options *o, char **words);
 
 /* ---- provision_upgrade.c -------------------------------------------------------------------------------- */
 

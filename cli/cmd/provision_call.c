@@ -89,6 +89,24 @@ static int call_one(struct provision *p, const struct use *u, const struct stack
 	return status;
 }
 
+void provision_at_work(struct provision *p)
+{
+	bool *all = calloc(p->c->count + 1, sizeof *all);
+
+	if (!all)
+		command_nomem();
+	for (size_t i = 0; i < p->c->count; i++)
+		all[i] = true;
+	for (size_t k = 0; k < p->c->use_count; k++) {
+		const struct use *u = &p->c->uses[k];
+		const struct stack_step *s = stack_step(u->stack, "drain");
+
+		if (s && s->roles && provision_has(s, "at_work") && runner_of(p, u, s, all) != (size_t)-1)
+			call_one(p, u, s, "at_work", all);
+	}
+	free(all);
+}
+
 int provision_call_about(struct provision *p, const char *function, const bool *which, bool backwards)
 {
 	int status = STATUS_OK;

@@ -403,23 +403,15 @@ static bool is_path(const char *word)
 
 static int unknown(struct provision *p, const char *word)
 {
-	char **names = journal_clusters(), *near = NULL;
-	size_t far, best = SIZE_MAX;
+	char *near = journal_near(word);
 	int status;
 
-	for (char **n = names; *n; n++)
-		if (value_near(word, *n, &far) && far < best) {
-			best = far;
-			near = *n;
-		}
 	if (near)
 		status = print_fail(p->np, STATUS_NOTFOUND, NULL, "no cluster '%.80s' is known here; did you mean '%s'?", word, near);
 	else
 		status = print_fail(p->np, STATUS_NOTFOUND, "'nanopod provision list' shows those that are; a file is named by its .yaml or with a "
 			"'/'", "no cluster '%.80s' is known here", word);
-	for (char **n = names; *n; n++)
-		free(*n);
-	free(names);
+	free(near);
 	return status;
 }
 

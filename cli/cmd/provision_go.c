@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done with a cluster of `nanopod provision`: plan, apply, verify, remove; each of them on what provision_open() opened. */
+/* What is done with a cluster of `nanopod provision`: plan, apply, verify; each of them on what provision_open() opened. */
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/cmd/provision.h"
@@ -13,12 +10,12 @@
 #include "cli/plan.h"
 #include "cli/print.h"
 #include "cli/progress.h"
+#include "cli/provision/sudoask.h"
 #include "cli/rows.h"
 #include "cli/select.h"
-#include "cli/terminal.h"
 
 #define PASSWORD_VARIABLE "NANOPOD_SUDO_PASSWORD"
-enum { PASSWORD_BYTES = 1024, NAMES_WIDTH = 60, DETAILED_CHANGES = 10 };
+enum { DETAILED_CHANGES = 10 };
 
 /* ---- Begin and end ----------------------------------------------------------------------------- */
 
@@ -39,26 +36,12 @@ static char *password_given(void)
 
 static int password_asked(struct provision *p)
 {
-	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-	char text[PASSWORD_BYTES];
-	ssize_t n;
+	int status = sudoask(NULL, &p->password);
 
-	if (tty < 0)
+	if (!status && !p->password)
 		return print_fail_field(p->np, STATUS_USAGE, "--ask-sudo", PASSWORD_VARIABLE " takes it without being asked",
 			"cannot ask for sudo's password: there is no terminal");
-	dprintf(tty, "sudo's password on the nodes (not shown): ");
-	terminal_no_echo(tty);
-	n = read(tty, text, sizeof text - 1);
-	terminal_restore();
-	dprintf(tty, "\n");
-	close(tty);
-	text[n > 0 ? n : 0] = '\0';
-	text[strcspn(text, "\r\n")] = '\0';
-	p->password = strdup(text);
-	explicit_bzero(text, sizeof text);
-	if (!p->password)
-		command_nomem();
-	return STATUS_OK;
+	return status;
 }
 
 static int skip_all(struct provision *p)
@@ -260,8 +243,23 @@ int provision_keep(struct provision *p)
 	return STATUS_OK;
 }
 
+/* Where nothing went well before: how to begin with it. */
+static void tell_first(struct provision *p)
+{
+	struct buf line;
+
+	for (size_t k = 0; k < p->c->use_count; k++) {
+		buf_init(&line, 4096);
+		if (cluster_first(p->c, &p->c->uses[k], &line) == 0)
+			print_note(p->np, "next: %s", buf_text(&line));
+		buf_release(&line);
+	}
+}
+
 static int do_it(struct provision *p, const char *verb, bool strict)
 {
+	struct journal_run last;
+	bool fresh = !journal_last(p->c->name, &last) || last.status;
 	int64_t began = clock_ms();
 	char took[32];
 	int status = engine_begin(p->e, strict);
@@ -274,6 +272,8 @@ static int do_it(struct provision *p, const char *verb, bool strict)
 	if (!status)
 		print_note(p->np, "'%s' is as its file says, %s%s", p->c->name, progress_time(clock_ms() - began, took, sizeof took),
 			option_given(p->o, "no-verify") ? "" : "; all checks hold");
+	if (!status && fresh)
+		tell_first(p);
 	return status;
 }
 
@@ -362,12 +362,12 @@ int provision_verify(struct nanopod *np, const struct options *o, char **words)
 
 static const struct column status_columns[] = {
 	{ "node", COLUMN_ID, "the node" },
-	{ "state", 0, "ready, changed (it differs from the file), failing (a check does not hold), unreachable" },
+	{ "state", 0, "ready, resting (drained on purpose), changed (it differs from the file), failing (a check does not hold), unreachable" },
 	{ "roles", 0, "STACK.ROLE, parted by commas" },
 	{ "changes", COLUMN_RIGHT | COLUMN_RAW, "in how many things it differs from the file" },
 	{ "checks", COLUMN_RIGHT | COLUMN_RAW, "how many hold" },
 	{ "failed", COLUMN_RIGHT | COLUMN_RAW, "how many do not" },
-	{ "why", 0, "the first thing that is wrong" },
+	{ "why", 0, "the first thing that is wrong, or why it rests" },
 	{ 0 }
 };
 
@@ -380,18 +380,24 @@ static void put_roles(const struct cluster *c, size_t member, struct buf *out)
 				(void)buf_addf(out, "%s%s.%s", out->len ? "," : "", c->uses[i].stack->name, c->uses[i].stack->roles[r].name);
 }
 
-/* The first sentence that says what is wrong with it; NULL. */
+/* The first sentence that says what is wrong with it, else why it rests; NULL. */
 static const char *first_wrong(const struct notelist *l, const char *node)
 {
+	const char *rests = NULL;
+
 	for (size_t i = 0; i < l->count; i++) {
 		const struct note *n = &l->at[i];
 		bool bad = n->kind == NOTE_LOST || n->kind == NOTE_DIFFERS ||
 			((n->kind == NOTE_NODE || n->kind == NOTE_CHECK || n->kind == NOTE_END || n->kind == NOTE_FINDING) && !n->ok);
 
-		if (bad && n->node && strcmp(n->node, node) == 0)
+		if (!n->node || strcmp(n->node, node) != 0)
+			continue;
+		if (bad)
 			return n->text;
+		if (n->kind == NOTE_RESTS)
+			rests = n->text;
 	}
-	return NULL;
+	return rests;
 }
 
 static void put_status(struct rows *r, const struct provision *p, size_t member)
@@ -400,7 +406,9 @@ static void put_status(struct rows *r, const struct provision *p, size_t member)
 	const char *node = p->c->members[member];
 	size_t changes = notelist_count(l, NOTE_DIFFERS, node), bad = notelist_bad(l, NOTE_CHECK, node);
 	bool out = notelist_bad(l, NOTE_NODE, node) || notelist_count(l, NOTE_LOST, node);
-	const char *state = out ? "unreachable" : bad || notelist_bad(l, NOTE_END, node) ? "failing" : changes ? "changed" : "ready";
+	const char *state = out ? "unreachable" : bad || notelist_bad(l, NOTE_END, node) ? "failing" : changes ? "changed" :
+		notelist_count(l, NOTE_RESTS, node) ? "resting" : "ready";
+	enum color color = strcmp(state, "ready") == 0 ? COLOR_GREEN : strcmp(state, "resting") == 0 ? COLOR_YELLOW : COLOR_RED;
 	char texts[3][24];
 	struct buf roles;
 
@@ -410,7 +418,7 @@ static void put_status(struct rows *r, const struct provision *p, size_t member)
 	snprintf(texts[1], sizeof texts[1], "%zu", notelist_count(l, NOTE_CHECK, node) - bad);
 	snprintf(texts[2], sizeof texts[2], "%zu", bad);
 	rows_add_color(r, (const char *[]){ node, state, roles.len ? buf_text(&roles) : NULL, out ? NULL : texts[0], out ? NULL : texts[1],
-		out ? NULL : texts[2], first_wrong(l, node) }, strcmp(state, "ready") == 0 ? COLOR_GREEN : COLOR_RED);
+		out ? NULL : texts[2], first_wrong(l, node) }, color);
 	buf_release(&roles);
 }
 
@@ -462,57 +470,5 @@ int provision_status(struct nanopod *np, const struct options *o, char **words)
 	np->format = format;
 	provision_release(&p);
 	free(only);
-	return status;
-}
-
-/* ---- Remove ------------------------------------------------------------------------------------------------ */
-
-static void show_removal(struct provision *p)
-{
-	struct buf stacks;
-	struct plan plan;
-	char *nodes = select_fold_names((const char *const *)(void *)p->c->members, p->c->count, NAMES_WIDTH);
-
-	buf_init(&stacks, 4096);
-	for (size_t i = p->c->use_count; i-- > 0;)
-		(void)buf_addf(&stacks, "%s%s", stacks.len ? ", " : "", p->c->uses[i].stack->name);
-	plan_init(&plan, "remove the cluster '%s'", p->c->name);
-	plan_add(&plan, "nodes", "%s", nodes);
-	plan_add(&plan, "stacks", "%s: what they installed, with their data", buf_text(&stacks));
-	plan_add(&plan, "kept", "what was there before, as it was then");
-	plan_show(p->np, &plan);
-	plan_release(&plan);
-	buf_release(&stacks);
-	free(nodes);
-}
-
-int provision_remove(struct nanopod *np, const struct options *o, char **words)
-{
-	struct provision p;
-	struct fail f = { 0 };
-	bool force = option_given(o, "force");
-	int status = provision_init(&p, np, o);
-
-	status = status ? status : provision_take_cluster(&p, *words);
-	status = status ? status : provision_can_ask(np, o);
-	if (!status) {
-		show_removal(&p);
-		if (option_given(o, "dry-run")) {
-			provision_release(&p);
-			return STATUS_OK;
-		}
-	}
-	status = status ? status : provision_open(&p, np->out);
-	status = status ? status : provision_agree(&p, "Remove it?");
-	if (!status) {
-		status = provision_end(&p, "remove", engine_remove(p.e, force));
-		if (!status || (force && status == STATUS_PARTLY)) {
-			if (journal_forget(p.j, &f))
-				status = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
-			else
-				print_note(np, "'%s' is removed", p.c->name);
-		}
-	}
-	provision_release(&p);
 	return status;
 }

@@ -48,6 +48,37 @@ bool cluster_has_role(const struct use *u, size_t member, const char *role)
 	return known && (u->roles[member] >> (known - u->stack->roles) & 1);
 }
 
+static int add_name(const struct cluster *c, const struct use *u, const char *word, struct buf *out)
+{
+	if (strcmp(word, "cluster") == 0)
+		return buf_adds(out, c->name);
+	for (size_t m = 0; m < c->count; m++)
+		if (cluster_has_role(u, m, word))
+			return buf_adds(out, c->members[m]);
+	return -ENOENT;
+}
+
+int cluster_first(const struct cluster *c, const struct use *u, struct buf *out)
+{
+	const char *at = u->stack->first;
+	char word[64];
+	int rc = at ? 0 : -ENOENT;
+
+	while (!rc && *at) {
+		const char *open = strchr(at, '{');
+		size_t len = open ? (size_t)(open - at) : strlen(at), n = open ? strcspn(open, "}") : 0;
+
+		rc = buf_add(out, at, len);
+		at += len;
+		if (!open)
+			continue;
+		snprintf(word, sizeof word, "%.*s", (int)n - 1, open + 1);
+		rc = rc ? rc : add_name(c, u, word, out);
+		at += n + (open[n] == '}');
+	}
+	return rc;
+}
+
 /* A folder of packages without packages would be found out on the nodes, when other things are changed there already. */
 static int check_airgap(const struct use *u, const struct stack_setting *setting, const char *path, struct fail *f)
 {

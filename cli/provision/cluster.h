@@ -50,6 +50,8 @@ int cluster_write(const char *name, const char *nodes, const char *const *stacks
 
 struct use *cluster_use(struct cluster *c, const char *stack);
 size_t cluster_member(const struct cluster *c, const char *name);   /* (size_t)-1: none */
+/* What people type first once it is there, with names in it. 0, or -ENOENT: nothing. */
+int cluster_first(const struct cluster *c, const struct use *u, struct buf *out);
 bool cluster_has_role(const struct use *u, size_t member, const char *role);
 
 #endif

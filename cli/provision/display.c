@@ -187,6 +187,7 @@ static void tell(struct display *d, const struct note *n)
 		tell_check(d, n);
 		break;
 	case NOTE_SAID:
+	case NOTE_RESTS:
 		put_line(d, d->np->err, COLOR_NONE, n, "");
 		break;
 	case NOTE_LOG:
@@ -305,8 +306,8 @@ void display_plan(struct display *d, bool diffs, FILE *out)
 	}
 	notelist_groups_free(groups, count);
 	if (changes)
-		fprintf(out, "%zu %s to make on %zu of %zu %s\n", changes, changes == 1 ? "change" : "changes", nodes, d->c->count,
-			d->c->count == 1 ? "node" : "nodes");
+		fprintf(out, "%zu %s to make on %zu of %zu %s of '%s'\n", changes, changes == 1 ? "change" : "changes", nodes, d->c->count,
+			d->c->count == 1 ? "node" : "nodes", d->c->name);
 	fflush(out);
 }
 

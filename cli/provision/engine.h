@@ -25,6 +25,7 @@
 	X(NOTE_DID, "did")           /* one thing that was changed */ \
 	X(NOTE_CHECK, "check")       /* verify: ok or not, text, hint */ \
 	X(NOTE_SAID, "said")         /* a note of a step for people; hint */ \
+	X(NOTE_RESTS, "rests")       /* verify: a node takes no work, on purpose; hint */ \
 	X(NOTE_LOG, "log")           /* a line of a program, with -v */ \
 	X(NOTE_END, "end")           /* of a step: ok, text (why not), hint, log (its file), ms */ \
 	X(NOTE_LOST, "lost")         /* a node is out: text */ \

@@ -189,6 +189,18 @@ static void hold(struct engine *e, struct engine_task *t, enum note_kind kind, c
 	t->holding = true;
 }
 
+/* What one node says of another, by its host name. */
+static void hold_about(struct engine *e, struct engine_task *t, enum note_kind kind, const struct remote_event *ev)
+{
+	for (size_t m = 0; m < e->c->count; m++) {
+		if (strcmp(facts_get(&e->facts[m], "hostname"), ev->words[1]) != 0)
+			continue;
+		hold(e, t, kind, ev->words[2], true);
+		t->held.node = e->c->members[m];
+		return;
+	}
+}
+
 /* ---- Records -------------------------------------------------------------------------------- */
 
 static void begin_work(struct engine *e, struct engine_task *t, const struct remote_event *ev)
@@ -304,6 +316,8 @@ static void take_record(struct engine *e, struct engine_task *t, const struct re
 		hold(e, t, NOTE_DID, text, true);
 	} else if (strcmp(name, "say") == 0) {
 		hold(e, t, NOTE_SAID, text, true);
+	} else if (strcmp(name, "rests") == 0 && ev->count == 3) {
+		hold_about(e, t, NOTE_RESTS, ev);
 	} else if (strcmp(name, "left") == 0) {
 		hold(e, t, NOTE_LEFT, text, true);
 	} else if (strcmp(name, "ok") == 0 || strcmp(name, "bad") == 0) {

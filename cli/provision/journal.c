@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/provision/note.h"
+#include "cli/value.h"
 #include "conf/conf.h"
 
 enum { NAME_BYTES = 63, LINE_BYTES = 1 << 20, KEPT_BYTES = 1 << 20, MEMBERS_BYTES = 4 << 20, TAIL_BYTES = 64 * 1024 };
@@ -369,6 +371,24 @@ char **journal_clusters(void)
 	free(root);
 	qsort(names, n, sizeof *names, by_name);
 	return names;
+}
+
+char *journal_near(const char *typed)
+{
+	char **names = journal_clusters(), *near = NULL;
+	size_t far, best = SIZE_MAX;
+
+	for (char **n = names; *n; n++) {
+		if (value_near(typed, *n, &far) && far < best) {
+			best = far;
+			free(near);
+			near = *n;
+		} else {
+			free(*n);
+		}
+	}
+	free(names);
+	return near;
 }
 
 /* ---- The end ----------------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@ int journal_keep(struct journal *j, const char *text, size_t len, char *const *m
 int journal_kept(const char *cluster, struct buf *out, struct fail *f);
 int journal_members(const char *cluster, struct buf *out, struct fail *f);    /* a line each */
 char **journal_clusters(void);                                  /* names, sorted; ends with NULL; free each and all */
+char *journal_near(const char *typed);                          /* the one that may have been meant, malloc'd; NULL */
 int journal_forget(struct journal *j, struct fail *f);          /* the folder goes, after a whole remove */
 int journal_folder(const char *cluster, char *room, size_t size, struct fail *f);
 

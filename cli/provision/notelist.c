@@ -96,7 +96,7 @@ int notelist_json(const struct notelist *l, const char *cluster, int status, str
 		enum note_kind kind;
 	} lists[] = {
 		{ "nodes", NOTE_NODE }, { "findings", NOTE_FINDING }, { "changes", NOTE_DIFFERS }, { "done", NOTE_DID }, { "steps", NOTE_END },
-		{ "checks", NOTE_CHECK }, { "said", NOTE_SAID }, { "lost", NOTE_LOST }, { "left", NOTE_LEFT },
+		{ "checks", NOTE_CHECK }, { "said", NOTE_SAID }, { "rests", NOTE_RESTS }, { "lost", NOTE_LOST }, { "left", NOTE_LEFT },
 	};
 	struct json j = json_to(out);
 

@@ -222,6 +222,7 @@ void stack_free(struct stack *s)
 	stack_free_words(s->packages);
 	free(s->name);
 	free(s->about);
+	free(s->first);
 	free(s->dir);
 	free(s->gates);
 	free(s->logs);

@@ -67,6 +67,7 @@ struct stack_step {
 
 struct stack {
 	char *name, *about, *dir;
+	char *first;               /* what people type first, "nanopod ssh {controller} sinfo"; NULL */
 	char **needs_stacks;       /* that have to be there too; ends with NULL */
 	char **after_stacks;       /* that come first where they are there; ends with NULL */
 	struct stack_role roles[STACK_ROLES];            /* at least one: "nodes", all of them, where the file has none */

@@ -333,7 +333,7 @@ static int read_packages(struct stack_reading *r, const struct conf *root)
 static int read_all(struct stack_reading *r, const struct conf *root, const char *name)
 {
 	static const char *const keys[] = {
-		"stack", "about", "needs", "after", "roles", "settings", "versions", "gates", "packages", "logs", "steps", NULL,
+		"stack", "about", "first", "needs", "after", "roles", "settings", "versions", "gates", "packages", "logs", "steps", NULL,
 	};
 	int rc = conf_known(r->file, root, keys, r->f);
 
@@ -341,6 +341,7 @@ static int read_all(struct stack_reading *r, const struct conf *root, const char
 	if (!rc && (!r->s->name || strcmp(r->s->name, name) != 0))
 		rc = fail_set(r->f, -EINVAL, "cannot read '%s': expected 'stack: %s' in it", r->file->name, name);
 	rc = rc ? rc : stack_get_text(r, root, "about", &r->s->about);
+	rc = rc ? rc : stack_get_text(r, root, "first", &r->s->first);
 	rc = rc ? rc : read_stacks(r, root, "needs", &r->s->needs_stacks);
 	rc = rc ? rc : read_stacks(r, root, "after", &r->s->after_stacks);
 	rc = rc ? rc : read_roles(r, part(root, "roles"));

@@ -14,6 +14,15 @@ drain() {
 	[ -z "$np_failed" ]
 }
 
+# Said before a cluster is removed.
+at_work() {
+	K3S_PATIENCE=10 k3s_kubectl get pods -A --field-selector status.phase=Running -o 'jsonpath={range .items[*]}{.metadata.namespace}{"\n"}{end}' 2>/dev/null |
+		awk '$1 != "kube-system" { if (!seen[$1]++) order[++n] = $1; all++ }
+			END { for (i = 1; i <= n && i <= 8; i++) list = list (i > 1 ? ", " : "") seen[order[i]] " in " order[i]
+			if (all) printf "%d %s with it: %s%s\n", all, all == 1 ? "pod goes" : "pods go", list, (n > 8 ? " …" : "") }' | while IFS= read -r line; do np_say "$line"; done
+	return 0
+}
+
 undrain() {
 	for host; do
 		node=$(printf '%s' "$host" | nodes_lower)

@@ -69,7 +69,7 @@ verify() {
 		*) np_bad "Node '$node' is not Ready"; np_hint "k3s kubectl describe node $node"; bad=$((bad + 1)); continue ;;
 		esac
 		[ "$3" = "$S_version_k3s" ] || { np_bad "Node '$node' runs $3, not $S_version_k3s"; bad=$((bad + 1)); }
-		[ "$4" != cordoned ] || np_say "Node '$node' is cordoned"
+		[ "$4" != cordoned ] || np_rests "$host" "Node '$node' is cordoned"
 	done
 	for node in $(printf '%s\n' "$table" | awk '{ print $1 }' | grep -vxF "$(nodes_wanted)"); do np_say "Node '$node' is no member of the cluster file"; done
 	[ $bad -gt 0 ] || np_ok "all $all Nodes are Ready, with $S_version_k3s"

@@ -23,6 +23,13 @@ drain() {
 	np_did "drained $nodes"
 }
 
+# Said before a cluster is removed: whom it takes the work from.
+at_work() {
+	timeout 10 squeue -h -o '%i of %u (%T)' | awk '{ n++; if (n <= 8) list = list (n > 1 ? ", " : "") $0 }
+		END { if (n) printf "%d %s with it: %s%s\n", n, n == 1 ? "job goes" : "jobs go", list, (n > 8 ? " …" : "") }' | while IFS= read -r line; do np_say "$line"; done
+	return 0
+}
+
 undrain() {
 	nodes=$(list "$@")
 	for host; do

@@ -41,7 +41,7 @@ verify() {
 	[ -z "$missing" ] || np_bad "slurmctld does not know $missing"
 	drained >"$np_room/drained"
 	while IFS= read -r host; do
-		np_say "$host is drained, as was asked for"
+		np_rests "$host" "drained, as was asked for"
 		np_hint "nanopod provision undrain $NP_CLUSTER -w $(np_node_name "$host")"
 	done <"$np_room/drained"
 	np_has_failed || np_ok "$(comm -23 "$np_room/all" "$np_room/drained" | wc -l) nodes are in service"

@@ -53,6 +53,7 @@ is "$status" 3 "the only one is not there"
 run nanopod_logs n1 nonsense
 is "$status" 2 "what is no log"
 like "$err" "'nonsense' is no log: 'console', 'journal', a unit" "is told how logs are written"
+like "$err" "nanopod provision list" "and where others are"
 run nanopod_logs n1 console
 is "$status" 3 "a plain host has no console at a market"
 run nanopod_logs

@@ -271,6 +271,10 @@ is "$status" 11 "a node that another cluster has"
 like "$err" "a1.*is of the cluster 'toys' already" "is refused"
 like "$err" "provision drop toys -w a1" "and what to type"
 
+run p plan -w a1,d1 --name fresh toy
+like "$err" "'fresh' would be a new cluster, and of its nodes 1 of 2 is another's already" "and nothing is made of the rest"
+unlike "$out" "changes to make" "nor planned"
+
 # ---- A node that says nonsense ----
 forget
 evil() { printf '#!/bin/bash\n%s\n' "$2" >"$1/bin/sh" && chmod +x "$1/bin/sh"; }

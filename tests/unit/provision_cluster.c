@@ -50,6 +50,7 @@ static void test_whole(void)
 		"  addon: {}\n  toy:\n    flag: on\n    number: 0012\n    words: [x, y]\n    enum: high\n    file: bundle\n"
 		"    text: \"a; $(x) 'q'\"\n    map: {gpu: {nodes: work, default: true}, gpu-b: {nodes: [n1, n2]}}\n");
 	const struct pairs *p;
+	struct buf first;
 
 	if (!c)
 		return;
@@ -66,6 +67,11 @@ static void test_whole(void)
 	has_role(c, "base", "nodes", "n1,n2,n3,n4");
 	is_int(cluster_use(c, "toy")->roles[0], 0, "n1 is no part of 'toy'");
 	ok(!cluster_has_role(cluster_use(c, "toy"), 1, "nothing"), "no such role");
+	buf_init(&first, 4096);
+	is_int(cluster_first(c, cluster_use(c, "toy"), &first), 0, "what people type first");
+	is_str(buf_text(&first), "nanopod ssh n2 toy --of=train", "with its names");
+	is_int(cluster_first(c, cluster_use(c, "base"), &first), -ENOENT, "nothing, of one that does not say it");
+	buf_release(&first);
 	p = &cluster_use(c, "toy")->settings;
 	is_str(pairs_get(p, "flag"), "yes", "a flag");
 	is_str(pairs_get(p, "number"), "12", "a number");

@@ -52,7 +52,7 @@ static void test_plan(void)
 	plan_of(d);
 	display_plan(d, false, np.err);
 	is_str(end(d), "n1\n  slurm/conf  write slurm.conf\nn[2-3]\n  slurm/packages  install slurmd\n                  and more\n  slurm/conf      write slurm.conf\n"
-		"7 changes to make on 3 of 4 nodes\n", "nodes with the same changes are shown once");
+		"7 changes to make on 3 of 4 nodes of 'train'\n", "nodes with the same changes are shown once");
 	free(said);
 	d = begin(FORMAT_TABLE);
 	plan_of(d);

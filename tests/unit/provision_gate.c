@@ -238,10 +238,27 @@ static void test_clock(void)
 	end(&b);
 }
 
+static void test_taken(void)
+{
+	struct bench b;
+
+	start(&b, "{toy: }", NODES);
+	lay(&b, 2, "cluster=other");
+	gate_look(b.c, b.facts, NULL, &b.found);
+	is_int(b.found.count, 2, "a new cluster with a node of another's: two findings");
+	is_str(b.found.at[b.found.count - 1].text, "'a' would be a new cluster, and of its nodes 1 of 4 is another's already", "what it says");
+	ok(b.found.at[b.found.count - 1].stops && b.found.at[b.found.count - 1].member == GATE_ALL, "nothing is made of the rest");
+	gate_release(&b.found);
+	lay(&b, 0, "steps=toy.one");
+	finds(&b, GATE_CLUSTER, true, 2, "'n3' is of the cluster 'other' already",
+		"'nanopod provision drop other -w n3' takes it out of that one; '--name other' works on that one");
+	end(&b);
+}
+
 static void test_system(void)
 {
 	alone("root=none", GATE_ROOT, true, "whoever logs in to 'n3' is neither root nor may use sudo", "nanopod provision --user root …");
-	alone("cluster=other", GATE_CLUSTER, true, "'n3' is of the cluster 'other' already",
+	alone("cluster=other|steps=toy.one", GATE_CLUSTER, true, "'n3' is of the cluster 'other' already",
 		"'nanopod provision drop other -w n3' takes it out of that one; '--name other' works on that one");
 	alone("os_id=", GATE_SYSTEM, true, "'n3' does not say which system it runs: it has no /etc/os-release", NULL);
 	alone("os_id=fedora|os_version=40|os_codename=bookworm", GATE_SYSTEM, true, "'n3' runs fedora 40, not Debian or Ubuntu", NULL);
@@ -384,6 +401,7 @@ int main(void)
 	test_twins();
 	test_name_of_other();
 	test_clock();
+	test_taken();
 	test_system();
 	test_devices();
 	test_driver();

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod provision remove: the nodes are as they were. */
+#include <stdlib.h>
+
+#include "cli/cmd/provision.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/select.h"
+
+enum { NAMES_WIDTH = 60 };
+
+static void show_removal(struct provision *p)
+{
+	struct buf stacks;
+	struct plan plan;
+	char *nodes = select_fold_names((const char *const *)(void *)p->c->members, p->c->count, NAMES_WIDTH);
+
+	buf_init(&stacks, 4096);
+	for (size_t i = p->c->use_count; i-- > 0;)
+		(void)buf_addf(&stacks, "%s%s", stacks.len ? ", " : "", p->c->uses[i].stack->name);
+	plan_init(&plan, "remove the cluster '%s'", p->c->name);
+	plan_add(&plan, "nodes", "%s", nodes);
+	plan_add(&plan, "stacks", "%s: what they installed, with their data", buf_text(&stacks));
+	plan_add(&plan, "kept", "what was there before, as it was then");
+	plan_show(p->np, &plan);
+	plan_release(&plan);
+	buf_release(&stacks);
+	free(nodes);
+}
+
+int provision_remove(struct nanopod *np, const struct options *o, char **words)
+{
+	struct provision p;
+	struct fail f = { 0 };
+	bool force = option_given(o, "force");
+	int status = provision_init(&p, np, o);
+
+	status = status ? status : provision_take_cluster(&p, *words);
+	status = status ? status : provision_can_ask(np, o);
+	if (!status) {
+		show_removal(&p);
+		if (option_given(o, "dry-run")) {
+			provision_release(&p);
+			return STATUS_OK;
+		}
+	}
+	status = status ? status : provision_open(&p, np->out);
+	if (!status && !option_given(o, "yes"))
+		provision_at_work(&p);
+	status = status ? status : provision_agree(&p, "Remove it?");
+	if (!status) {
+		status = provision_end(&p, "remove", engine_remove(p.e, force));
+		if (!status || (force && status == STATUS_PARTLY)) {
+			if (journal_forget(p.j, &f))
+				status = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
+			else
+				print_note(np, "'%s' is removed", p.c->name);
+		}
+	}
+	provision_release(&p);
+	return status;
+}
