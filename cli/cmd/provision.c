@@ -20,7 +20,7 @@ static const struct action actions[] = {
 	{ "undrain", "CLUSTER -w HOSTS", 1, 1, provision_undrain },
 	{ "upgrade", "CLUSTER [--set STACK.SETTING=VALUE]", 1, 1, provision_upgrade },
 	{ "remove", "CLUSTER", 1, 1, provision_remove },
-	{ "bundle", "STACK... -d FOLDER [--from FOLDER]", 1, -1, provision_bundle },
+	{ "bundle", "STACK... -d FOLDER [--from FOLDER] [--release NAME]", 1, -1, provision_bundle },
 	{ "stacks", "[STACK]", 0, 1, provision_stacks },
 	{ 0 }
 };
@@ -67,6 +67,7 @@ static const struct option options[] = {
 	{ "dir", 'd', OPTION_STRING, "FOLDER", .help = "bundle: the folder to make", .complete = COMPLETE_DIR },
 	{ "from", 0, OPTION_LIST, "FOLDER", .help = "bundle: take files from here before they are fetched; may be repeated",
 		.complete = COMPLETE_DIR },
+	{ "release", 0, OPTION_STRING, "NAME", .help = "bundle: the nodes' release of Debian or Ubuntu, as 'trixie'; not typed: this machine's" },
 	{ "file", 0, OPTION_STRING, "FILE", .help = "init: the file to write, '-' for standard output; not typed: CLUSTER.yaml",
 		.complete = COMPLETE_FILE },
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },

@@ -247,6 +247,10 @@ static int run_bundle(struct nanopod *np, const struct options *o, const char *f
 	argv[n++] = script;
 	argv[n++] = "-d";
 	argv[n++] = dir;
+	if (option_given(o, "release")) {
+		argv[n++] = "--release";
+		argv[n++] = option_text(o, "release");
+	}
 	for (size_t i = 0; i < option_count(o, "from") && n + 2 < WORDS; i++) {
 		argv[n++] = "--from";
 		argv[n++] = option_at(o, "from", i);

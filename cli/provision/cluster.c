@@ -8,6 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/str.h"
+
+enum { BUNDLE_BYTES = 1 << 16 };
+
 void cluster_free(struct cluster *c)
 {
 	if (!c)
@@ -79,17 +83,43 @@ int cluster_first(const struct cluster *c, const struct use *u, struct buf *out)
 	return rc;
 }
 
-/* A folder of packages without packages would be found out on the nodes, when other things are changed there already. */
+static bool has(const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && access(path, F_OK) == 0;
+}
+
+/*
+ * A folder that is none would be found out on the nodes, when other things are changed there already. A bundle has packages
+ * only where its stacks need some; one that somebody made by hand is known by them.
+ */
 static int check_airgap(const struct use *u, const struct stack_setting *setting, const char *path, struct fail *f)
 {
-	char debs[PATH_MAX];
+	if (strcmp(u->stack->name, "base") != 0 || strcmp(setting->key, "airgap") != 0 || has(path, "bundle") || has(path, "debs"))
+		return 0;
+	return fail_set(f, -ENOENT, "'%s' is no folder that 'nanopod provision bundle' made: there is neither 'bundle' nor 'debs' in it", path);
+}
 
-	if (strcmp(u->stack->name, "base") != 0 || strcmp(setting->key, "airgap") != 0)
-		return 0;
-	snprintf(debs, sizeof debs, "%s/debs", path);
-	if (access(debs, F_OK) == 0)
-		return 0;
-	return fail_set(f, -ENOENT, "'%s' is no folder that 'nanopod provision bundle' made: there is no 'debs' in it", path);
+void cluster_airgap(const struct cluster *c, const char *key, char *room, size_t size)
+{
+	char file[PATH_MAX];
+	const char *path = "";
+	struct buf b;
+
+	*room = '\0';
+	for (size_t i = 0; i < c->use_count; i++)
+		if (strcmp(c->uses[i].stack->name, "base") == 0)
+			path = pairs_or(&c->uses[i].settings, "airgap", "");
+	if (!*path || snprintf(file, sizeof file, "%s/bundle", path) >= (int)sizeof file)
+		return;
+	buf_init(&b, BUNDLE_BYTES);
+	if ((strcmp(key, "release") != 0 || has(path, "debs")) && buf_read_file(&b, file) == 0 && b.len) {
+		for (char *rest = b.data, *line; (line = strsep(&rest, "\n"));)
+			if (str_starts(line, key) && str_starts(line + strlen(key), ": "))
+				snprintf(room, size, "%s", line + strlen(key) + 2);
+	}
+	buf_release(&b);
 }
 
 int cluster_check_files(const struct cluster *c, struct fail *f)

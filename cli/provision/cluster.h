@@ -40,6 +40,11 @@ int cluster_read(const char *file, const char *folder, cluster_expand *expand, v
 void cluster_free(struct cluster *c);
 /* Before something is brought: are the local files and folders there that settings name? -ENOENT with a sentence. */
 int cluster_check_files(const struct cluster *c, struct fail *f);
+/*
+ * What its airgap folder is for: "release", "arch", as its file `bundle` says it. "": there is none, or it does not say; of
+ * a release where it has no packages.
+ */
+void cluster_airgap(const struct cluster *c, const char *key, char *room, size_t size);
 
 /*
  * A cluster file for those stacks on those nodes, with each role and setting as a comment that says what it does; parsed

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before anything is changed: what is wrong with these nodes, alone and side by side. A pure function of their facts.
+ * Before anything is changed: what is wrong with these nodes, alone and side by side. A pure function of their facts and of
+ * the cluster, with what its airgap folder says it is for.
  */
 #ifndef CLI_PROVISION_GATE_H
 #define CLI_PROVISION_GATE_H
@@ -20,7 +21,7 @@
 	X(GATE_CLOCK, "clock")         /* over 60 s from the median of all: refused; over 2 s: said */ \
 	X(GATE_ROOT, "root")           /* neither root nor sudo */ \
 	X(GATE_CLUSTER, "cluster")     /* it is another cluster's */ \
-	X(GATE_SYSTEM, "system")       /* not Debian or Ubuntu, architectures differ, releases differ */ \
+	X(GATE_SYSTEM, "system")       /* not Debian or Ubuntu, architectures or releases differ, or are not the airgap folder's */ \
 	X(GATE_DISK, "disk")           /* less free than the stack's setting `disk-mb` (default 1024) */ \
 	X(GATE_DPKG, "dpkg")           /* its lock is held, or it was cut off half-way */ \
 	X(GATE_ROUTE, "route")         /* no default route */ \

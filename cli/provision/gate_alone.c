@@ -79,6 +79,37 @@ static void look_root(struct gate_look *l, size_t m)
 			l->c->members[m]);
 }
 
+/* dpkg's word for what uname says; NULL: not known, and not compared. */
+static const char *debian_arch(const char *machine)
+{
+	static const char *const rows[][2] = {
+		{ "x86_64", "amd64" }, { "aarch64", "arm64" }, { "ppc64le", "ppc64el" }, { "riscv64", "riscv64" }, { "s390x", "s390x" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (strcmp(rows[i][0], machine) == 0)
+			return rows[i][1];
+	return NULL;
+}
+
+/* The step that brings it says so too, but only when all of it is on the node. */
+static void look_airgap(struct gate_look *l, size_t m)
+{
+	const char *own = facts_get(&l->all[m], "os_codename"), *arch = debian_arch(facts_get(&l->all[m], "arch")), *name = l->c->members[m];
+	char said[64], hint[160];
+
+	cluster_airgap(l->c, "arch", said, sizeof said);
+	if (*said && arch && strcmp(said, arch) != 0) {
+		snprintf(hint, sizeof hint, "make the bundle on a machine that is %s", arch);
+		gate_say(l, GATE_SYSTEM, true, m, hint, "the airgap folder is for %s, and '%s' is %s", said, name, arch);
+	}
+	cluster_airgap(l->c, "release", said, sizeof said);
+	if (*said && *own && strcmp(said, own) != 0) {
+		snprintf(hint, sizeof hint, "nanopod provision bundle … -d DIR --release %.60s", own);
+		gate_say(l, GATE_SYSTEM, true, m, hint, "the packages of the airgap folder are for '%s', and '%s' is '%.60s'", said, name, own);
+	}
+}
+
 static void look_system(struct gate_look *l, size_t m)
 {
 	const char *id = facts_get(&l->all[m], "os_id"), *version = facts_get(&l->all[m], "os_version"), *name = l->c->members[m];
@@ -87,6 +118,8 @@ static void look_system(struct gate_look *l, size_t m)
 		gate_say(l, GATE_SYSTEM, true, m, "", "'%s' does not say which system it runs: it has no /etc/os-release", name);
 	else if (strcmp(id, "debian") != 0 && strcmp(id, "ubuntu") != 0)
 		gate_say(l, GATE_SYSTEM, true, m, "", "'%s' runs %.32s%s%.32s, not Debian or Ubuntu", name, id, *version ? " " : "", version);
+	else
+		look_airgap(l, m);
 }
 
 static void look_disk(struct gate_look *l, size_t m)

@@ -25,13 +25,43 @@ mirror() {
 	fi
 }
 
+is_here() { [ "$(cat "$NP_AIRGAP/.id" 2>/dev/null)" = "${NP_UPLOAD_ID-}" ]; }
+
+# Not of all stacks: K3s needs no packages. Before it is brought its list of checksums tells.
+has_debs() {
+	if is_here; then
+		[ -d "$NP_AIRGAP/debs" ]
+	elif [ -d "${NP_UPLOAD-}" ]; then
+		[ -d "$NP_UPLOAD/debs" ]
+	elif [ -n "${NP_UPLOAD_SUMS-}" ]; then
+		printf '%s\n' "$NP_UPLOAD_SUMS" | grep -q '^[0-9a-f]* [ *]\(\./\)\{0,1\}debs/'
+	fi
+}
+
+said() { sed -n "s/^$1: //p" "$NP_UPLOAD/bundle" 2>/dev/null | head -n 1; }
+
+# Packages of another release may even install, and break what is there.
+fits() {
+	arch=$(said arch) release=$(said release)
+	# By its path: busybox has a dpkg of its own, which does not know.
+	own=$(/usr/bin/dpkg --print-architecture 2>/dev/null)
+	if [ -n "$arch" ] && [ -n "$own" ] && [ "$arch" != "$own" ]; then
+		np_hint "make the bundle on a machine that is $own"
+		np_fail "the airgap folder is for $arch, and this node is $own"
+	elif has_debs && [ -n "$release" ] && [ "$release" != "$(codename)" ]; then
+		np_hint "nanopod provision bundle … -d DIR --release $(codename)"
+		np_fail "the packages of the airgap folder are for '$release', and this node is '$(codename)'"
+	fi
+}
+
 # The folder of the last upload stays on the node until the next, or undo; "id" says which it was.
 brought() {
-	[ "$(cat "$NP_AIRGAP/.id" 2>/dev/null)" != "${NP_UPLOAD_ID-}" ] || return 0
+	! is_here || return 0
+	[ ! -d "${NP_UPLOAD-}" ] || fits || return
 	np_note_change
 	np_changing || { np_differs "bring packages"; return 0; }
-	[ -d "$NP_UPLOAD/debs" ] || { np_fail "the airgap folder has no 'debs': make it with 'nanopod provision bundle'"; return 1; }
-	[ ! -e "$NP_UPLOAD/SHA256SUMS" ] || (cd "$NP_UPLOAD" && sha256sum -c --quiet SHA256SUMS) || { np_fail "what came is not what the airgap folder's SHA256SUMS says"; return 1; }
+	[ -e "$NP_UPLOAD/bundle" ] || [ -d "$NP_UPLOAD/debs" ] || { np_fail "the airgap folder is none that 'nanopod provision bundle' made"; return 1; }
+	[ ! -e "$NP_UPLOAD/SHA256SUMS" ] || (cd "$NP_UPLOAD" && sha256sum -c SHA256SUMS) >"$np_room/sums" 2>&1 || { grep -v ': OK$' "$np_room/sums"; np_fail "what came is not what the airgap folder's SHA256SUMS says"; return 1; }
 	np_trace "$NP_AIRGAP"
 	rm -rf "$NP_AIRGAP.new" && mv "$NP_UPLOAD" "$NP_AIRGAP.new" && chown -R root:root "$NP_AIRGAP.new" && chmod -R u=rwX,go=rX "$NP_AIRGAP.new" && rm -rf "$NP_AIRGAP" && mv "$NP_AIRGAP.new" "$NP_AIRGAP" &&
 		printf '%s\n' "${NP_UPLOAD_ID-}" >"$NP_AIRGAP/.id" || { np_fail "cannot keep the packages$(np_disk "${NP_AIRGAP%/*}")"; return 1; }
@@ -42,6 +72,8 @@ want() {
 	if [ -n "${S_airgap-}" ]; then
 		: "${NP_AIRGAP:=$NP_STATE/airgap}"
 		brought || return
+		# Nothing of it is for apt, which stays as it is.
+		has_debs || { np_absent $ours; return; }
 		echo "deb [trusted=yes] file:$NP_AIRGAP/debs ./" | np_file $ours 0644 root:root
 		others
 	elif [ -n "${S_mirror-}" ]; then

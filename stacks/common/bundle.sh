@@ -148,8 +148,11 @@ fetch_lists() {
 	cp /var/lib/apt/lists/*_InRelease /var/lib/apt/lists/*_Packages* "$work/state/lists/" 2>/dev/null
 	apt apt-get update >"$work/update.log" 2>&1 && ! grep -q '^[WE]: .*Failed to fetch' "$work/update.log" || {
 		sed 's/^/    /' "$work/update.log" | tail -n 12 >&2
-		die "the mirrors of this machine's apt cannot be reached: a bundle is made where there is internet"
+		die "the mirrors of this machine's apt cannot be reached$([ "$release" = "$codename" ] || printf '%s' ", or have no '$release'"): a bundle is made where there is internet"
 	}
+	# "stable" is a name that nodes do not call themselves.
+	named=$(cat "$work"/state/lists/*_dists_"$release"_InRelease 2>/dev/null | sed -n 's/^Codename: \([a-z0-9-]*\)$/\1/p' | head -n 1)
+	release=${named:-$release} BUNDLE_RELEASE=${named:-$release}
 }
 
 # choose NAME PACKAGE…: as apt would on a machine with nothing, "FILE SIZE" a line, with a colon as %3a in FILE.
@@ -285,6 +288,19 @@ bundle_take() {
 		return 0
 	done <"$work/froms"
 	return 1
+}
+
+# bundle_files: all files of the --from folders, a path a line, those of the first first.
+bundle_files() {
+	printf '%s' "$froms" | while IFS= read -r bundle_from; do
+		(cd "$bundle_from" && find . -type f) | sort | while IFS= read -r bundle_file; do printf '%s\n' "$bundle_from/${bundle_file#./}"; done
+	done
+}
+
+# bundle_copy PATH AS: one of them, which then is taken.
+bundle_copy() {
+	cp -p "$1" "$2" || bundle_fail "cannot copy '$1'"
+	printf '%s\n' "$1" >>"$work/taken"
 }
 
 # bundle_fetch URL FILE [SHA256]: there already with that sum: kept. A part is gone on with.

@@ -76,7 +76,7 @@ files_sums() {
 		[ -z "$sums" ] && [ -s "$1/$name" ] && sums=$1/$name
 	done
 	[ -n "$sums" ] || {
-		np_hint "cd BUNDLE && sha256sum * >SHA256SUMS (or: nanopod provision bundle k3s -d DIR)"
+		np_hint "cd BUNDLE && sha256sum * >SHA256SUMS (or: nanopod provision bundle k3s -d DIR, and its folder DIR/k3s)"
 		np_fail "the bundle has no SHA256SUMS"
 		return 1
 	}
@@ -164,7 +164,7 @@ files_fetch() {
 	[ $rc -eq 0 ] && files_turn "$K3S.nanopod"
 }
 files_no() {
-	np_hint "--set k3s.bundle=DIR (nanopod provision bundle k3s -d DIR makes one where there is a way out)"
+	np_hint "nanopod provision bundle k3s -d DIR, where there is internet; then the same again with --airgap DIR (or --set k3s.bundle=DIR/k3s)"
 	np_fail "'$1' cannot be fetched"
 }
 

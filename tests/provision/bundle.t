@@ -106,6 +106,10 @@ is "$(cat "$D/thing/thing" "$D/thing/version" "$D/charts/chart-1.tgz")" "binary
 v3
 chart" "makes the same folder"
 ok "with checksums that fit" sums
+is "$(sed -n 's/^release: //p' "$D/bundle")" "$(. /etc/os-release; echo "$VERSION_CODENAME")" "for this machine's release"
+run_is 0 "--release" typed thing -d "$D" --from "$TMP/mine" --release noble
+is "$(sed -n 's/^release: //p' "$D/bundle")" noble "for another one"
+run_is 2 "a release that is none" typed thing -d "$D" --from "$TMP/mine" --release 'a b'
 run_is 1 "a stack that must be given something" typed thing -d "$TMP/other"
 like "$err" "thing: 'thing' is in none of your folders" "says so"
 like "$err" "the bundle '$TMP/other' was not made" "and what it comes to"
@@ -116,6 +120,92 @@ like "$err" "'-d FOLDER' says it" "says which option is missing"
 run typed slrum -d "$TMP/other"
 isnt "$status" 0 "a stack that there is not" || diag "$out"
 like "$err" "slrum" "is named"
+
+# ---- K3s: no packages, and images of the user's -------------------------------------------------------------------
+ARCH=$(dpkg --print-architecture)
+case $ARCH in amd64) other=arm64 K3S=k3s ;; *) other=amd64 K3S=k3s-$ARCH ;; esac
+I=$TMP/images K=$TMP/k3s
+mkdir -p "$I/deep" "$TMP/more" "$TMP/pack/src"
+echo binary >"$I/$K3S"
+echo names >"$I/k3s-airgap-images-$ARCH.tar.zst"
+echo '[]' >"$TMP/pack/manifest.json"
+echo 'int x;' >"$TMP/pack/src/x.c"
+tar -C "$TMP/pack" -cf "$I/deep/gpu operator.tar" manifest.json
+tar -C "$TMP/pack" -czf "$I/pod.tar.gz" ./manifest.json
+echo zstd >"$TMP/more/far.tar.zst"
+cp "$I/pod.tar.gz" "$TMP/more/"
+cp "$I/pod.tar.gz" "$I/there-$other.tar.gz"
+tar -C "$TMP/pack" -czf "$I/source.tar.gz" src
+run_is 0 "K3s, whose stacks have no packages, without a network" offline sh "$BUNDLE" -d "$K" --from "$I" --from "$TMP/more" k3s
+not_ok "has no 'debs'" test -e "$K/debs"
+is "$(cd "$K/k3s" && LC_ALL=C ls | xargs)" "$(printf '%s\n' SHA256SUMS far.tar.zst gpu_operator.tar "$K3S" "k3s-airgap-images-$ARCH.tar.zst" pod.tar.gz | LC_ALL=C sort | xargs)" "all archives of images are with K3s"
+is "$(cd "$K/k3s" && awk '{ print $2 }' SHA256SUMS | LC_ALL=C sort | xargs)" "$(cd "$K/k3s" && LC_ALL=C ls | grep -v SUMS | xargs)" "and in its list"
+ok "which fits" sh -c "cd '$K/k3s' && sha256sum -c --quiet SHA256SUMS"
+is "$(cd "$K/files" && find . -type f | LC_ALL=C sort | xargs)" "./source.tar.gz ./there-$other.tar.gz" "what has none, or not for these nodes, is with the rest"
+run_is 0 "with fewer" offline sh "$BUNDLE" -d "$K" --from "$I" k3s
+not_ok "what is not asked for any more is gone" test -e "$K/k3s/far.tar.zst"
+cp "$I/deep/gpu operator.tar" "$TMP/more/pod.tar.gz"
+run_is 1 "two with one name" offline sh "$BUNDLE" -d "$K" --from "$I" --from "$TMP/more" k3s
+like "$err" "'$TMP/more/pod.tar.gz' has the name of another archive" "and other contents are refused"
+
+# ---- The step that brings it, without a node ------------------------------------------------------------------------
+# step STACK STEP FUNCTION [VAR=VALUE…] [-- WORD…]: as the engine sends it. Records to $out.
+# repo FUNCTION FOLDER [VAR=VALUE…]: the one of base; FOLDER is copied to where an upload goes.
+N=$TMP/node
+step() {
+	step_of=$1 step_name=$2 step_function=$3
+	shift 3
+	sh "$SRC/tests/stacks/step.sh" "$step_function" "$SRC/stacks/$step_of" "$step_name" "$@" >"$TMP/.step"
+	sed -i "s|/etc/|$N/etc/|g; s|/var/lib/nanopod|$N/state|g; s|NP_RUN=/run|NP_RUN=$N/run|; s|root:root|$(id -un):$(id -gn)|g
+		s|^np_work|np_apt_update() { np_did 'read package lists'; }\\n&|" "$TMP/.step"
+	$shell "$TMP/.step" 2>"$TMP/.step.err" | tr -d '\036' | sed -n 's/^NP	//p' | tr '\t' ' ' >"$TMP/.step.out"
+	out=$(cat "$TMP/.step.out") err=$(cat "$TMP/.step.err")
+}
+repo() {
+	rm -rf "$N/upload" && { [ -z "$2" ] || cp -r "$2" "$N/upload"; }
+	repo_function=$1 repo_upload=${2:+$N/upload}
+	shift 2
+	step base repo "$repo_function" S_airgap=/x NP_AIRGAP="$N/airgap" NP_UPLOAD="$repo_upload" "$@"
+}
+# There are older bundles, of packages alone.
+mkdir -p "$TMP/packages/debs" "$TMP/nothing"
+echo 'Package: x' >"$TMP/packages/debs/Packages"
+for shell in dash 'busybox sh'; do
+	$shell -c : 2>/dev/null || { diag "no ${shell%% *}"; continue; }
+	rm -rf "$N"
+	mkdir -p "$N/etc/apt/sources.list.d" "$N/run" "$N/state"
+	printf 'ID=debian\nVERSION_CODENAME=bookworm\n' >"$N/etc/os-release"
+	echo 'deb http://mirror bookworm main' >"$N/etc/apt/sources.list"
+	repo check '' NP_UPLOAD_ID=k NP_UPLOAD_SUMS="$(cat "$K/SHA256SUMS")"
+	is "$(grep ^differs "$TMP/.step.out")" "differs bring packages" "$shell: plan: one without packages is brought, and apt left alone" || diag "$out$err"
+	repo apply "$K" NP_UPLOAD_ID=k
+	like "$out" "^done 0" "$shell: it is" || diag "$out$err"
+	unlike "$out" "package lists" "$shell: no list is read"
+	is "$(find "$N/etc/apt" -type f)" "$N/etc/apt/sources.list" "$shell: no source is written, none set aside"
+	ok "$shell: the images are there" test -s "$N/airgap/k3s/pod.tar.gz"
+	repo check '' NP_UPLOAD_ID=k NP_UPLOAD_SUMS="$(cat "$K/SHA256SUMS")"
+	unlike "$out" "^differs" "$shell: and nothing differs then"
+	step k3s files files_no -- http://x
+	like "$out" 'hint nanopod provision bundle k3s -d DIR, .*--airgap DIR .*k3s.bundle=DIR/k3s' "$shell: how K3s takes it is said where it could not be fetched"
+	repo apply "$TMP/nothing" NP_UPLOAD_ID=n
+	like "$out" "^cause the airgap folder is none that 'nanopod provision bundle' made" "$shell: an empty folder is refused"
+	printf 'release: trixie\narch: %s\n' "$ARCH" >"$TMP/packages/bundle"
+	repo check "$TMP/packages" NP_UPLOAD_ID=p
+	like "$out" "cause the packages of the airgap folder are for 'trixie', and this node is 'bookworm'" "$shell: packages of another release are refused by check"
+	like "$out" "hint nanopod provision bundle … -d DIR --release bookworm" "$shell: and what makes the right ones is said"
+	printf 'release: bookworm\narch: %s\n' $other >"$TMP/packages/bundle"
+	repo check "$TMP/packages" NP_UPLOAD_ID=p
+	like "$out" "cause the airgap folder is for $other, and this node is $ARCH" "$shell: those of another architecture too"
+	repo apply "$TMP/packages" NP_UPLOAD_ID=p
+	is "$(find "$N/etc/apt" -type f; cat "$N/airgap/.id")" "$N/etc/apt/sources.list
+k" "$shell: of which nothing is brought"
+	printf 'release: bookworm\narch: %s\n' "$ARCH" >"$TMP/packages/bundle"
+	repo check '' NP_UPLOAD_ID=p NP_UPLOAD_SUMS="$(cd "$TMP/packages" && find . -type f -exec sha256sum {} +)"
+	like "$out" "differs write $N/etc/apt/sources.list.d/nanopod.list" "$shell: plan: its own are apt's source"
+	repo apply "$TMP/packages" NP_UPLOAD_ID=p
+	is "$(find "$N/etc/apt" -type f; cat "$N/etc/apt/sources.list.d/nanopod.list")" "$N/etc/apt/sources.list.d/nanopod.list
+deb [trusted=yes] file:$N/airgap/debs ./" "$shell: and the only one" || diag "$out$err"
+done
 
 # ---- Packages, from the mirrors ------------------------------------------------------------------------------------
 run bundle -d "$D" -p htop

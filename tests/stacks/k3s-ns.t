@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # `nanopod provision … k3s` from end to end: one server and two agents from nothing, again, a node more, three servers,
-# drain, an upgrade, kubeconfig, a node less, remove. Against a DOUBLE of k3s unless NANOPOD_K3S_BUNDLE is set.
+# drain, an upgrade, kubeconfig, a node less, remove. From a folder that `nanopod provision bundle` made. Against a DOUBLE
+# of k3s unless NANOPOD_K3S_BUNDLE is set.
 TEST_SCRIPTS=${NANOPOD_TEST_SCRIPTS-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_K3S=${NANOPOD_K3S_BUNDLE-}
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$TEST_SCRIPTS" != no ] || skip_all "what runs here is sh on nodes: NANOPOD_TEST_SCRIPTS is no"
@@ -14,7 +15,11 @@ export NANOPOD_STACKS
 cluster_nodes 3
 k3s_bundle
 provision() { "$NANOPOD" provision "$@" "${CLUSTER_WAY[@]}"; }
-K3S=(-r train k3s --name train --role 'servers=train-1' --set "k3s.bundle=$K3S_BUNDLE" --set "k3s.version-k3s=$K3S_VERSION" --set k3s.wait=60 --set k3s.disk-mb=100 --set 'k3s.disable=traefik')
+# What is installed from is a bundle of K3s alone, which has no packages, with images of the user's.
+mkdir "$TMP/images"
+[ -n "$TEST_K3S" ] || printf 'example.org/mine:1\n' >"$TMP/images/mine.tar"
+run_is 0 "a bundle" "$NANOPOD" provision bundle k3s -d "$TMP/airgap" --from "$K3S_BUNDLE" --from "$TMP/images" || { diag "$out" "$err"; done_testing; }
+K3S=(-r train k3s --name train --role 'servers=train-1' --airgap "$TMP/airgap" --set "k3s.version-k3s=$K3S_VERSION" --set k3s.wait=60 --set k3s.disk-mb=100 --set 'k3s.disable=traefik')
 routes() { on_nodes 'ip route show default | grep -q . || ip route add default dev eth0'; }
 routes
 versions() { kubectl_on train-1 "get nodes -o 'jsonpath={range .items[*]}{.metadata.name}={.status.nodeInfo.kubeletVersion}{.spec.unschedulable} {end}'"; }
@@ -24,6 +29,8 @@ run provision plan "${K3S[@]}" --detailed-exitcode
 is "$status" 10 "plan: there is something to do" || diag "$out" "$err"
 run_is 0 "a server and two agents, from nothing, and a pod on each ($K3S_IS)" provision "${K3S[@]}" -y || { diag "$(tail -c 5000 "$TMP/.out")"; find "$HOME" -name '*.log' -exec tail -n 5 {} +; done_testing; }
 is "$(versions)" "train-1=$K3S_VERSION train-2=$K3S_VERSION train-3=$K3S_VERSION " "all are Nodes"
+is "$(in_node train-2 'ls /var/lib/rancher/k3s/agent/images' | xargs)" "$(cd "$TMP/airgap/k3s" && LC_ALL=C ls | grep tar | xargs)" "a node has all images of it"
+is "$(in_node train-2 'cat /etc/apt/sources.list.d/nanopod.list' | wc -l)" 0 "and its own package sources"
 TOKEN=$(in_node train-1 'cat /etc/rancher/k3s/token')
 is "${#TOKEN}" 64 "(the token is 32 bytes)"
 ok "no token among what this machine keeps" bash -c '! grep -rqsF -e "$0" "$1"' "$TOKEN" "$HOME"

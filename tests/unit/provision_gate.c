@@ -2,6 +2,10 @@
 /* Every gate: what it stops, what it only says, in which words, and that it says nothing of nodes that are well. */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/provision/gate.h"
 
@@ -238,27 +242,10 @@ static void test_clock(void)
 	end(&b);
 }
 
-static void test_taken(void)
-{
-	struct bench b;
-
-	start(&b, "{toy: }", NODES);
-	lay(&b, 2, "cluster=other");
-	gate_look(b.c, b.facts, NULL, &b.found);
-	is_int(b.found.count, 2, "a new cluster with a node of another's: two findings");
-	is_str(b.found.at[b.found.count - 1].text, "'a' would be a new cluster, and of its nodes 1 of 4 is another's already", "what it says");
-	ok(b.found.at[b.found.count - 1].stops && b.found.at[b.found.count - 1].member == GATE_ALL, "nothing is made of the rest");
-	gate_release(&b.found);
-	lay(&b, 0, "steps=toy.one");
-	finds(&b, GATE_CLUSTER, true, 2, "'n3' is of the cluster 'other' already",
-		"'nanopod provision drop other -w n3' takes it out of that one; '--name other' works on that one");
-	end(&b);
-}
-
 static void test_system(void)
 {
 	alone("root=none", GATE_ROOT, true, "whoever logs in to 'n3' is neither root nor may use sudo", "nanopod provision --user root …");
-	alone("cluster=other|steps=toy.one", GATE_CLUSTER, true, "'n3' is of the cluster 'other' already",
+	alone("cluster=other", GATE_CLUSTER, true, "'n3' is of the cluster 'other' already",
 		"'nanopod provision drop other -w n3' takes it out of that one; '--name other' works on that one");
 	alone("os_id=", GATE_SYSTEM, true, "'n3' does not say which system it runs: it has no /etc/os-release", NULL);
 	alone("os_id=fedora|os_version=40|os_codename=bookworm", GATE_SYSTEM, true, "'n3' runs fedora 40, not Debian or Ubuntu", NULL);
@@ -280,6 +267,53 @@ static void test_system(void)
 	alone("installed_toyd=21.08.1", GATE_VERSION, true, "'n3' has or would get toyd 21.08, others 22.05: they do not go together", NULL);
 }
 
+static void write_to(const char *dir, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	f = fopen(path, "w");
+	if (ok(f != NULL, "(%s is written)", name)) {
+		fputs(text, f);
+		fclose(f);
+	}
+}
+
+static void test_airgap(void)
+{
+	char dir[] = "/tmp/nanopod-gate.XXXXXX", debs[PATH_MAX], bundle[PATH_MAX], file[128];
+	struct bench b;
+
+	if (!ok(mkdtemp(dir) != NULL, "(a folder)"))
+		return;
+	snprintf(debs, sizeof debs, "%s/debs", dir);
+	snprintf(bundle, sizeof bundle, "%s/bundle", dir);
+	snprintf(file, sizeof file, "{toy: {}, base: {airgap: %s}}", dir);
+	write_to(dir, "bundle", "stacks: base toy\nrelease: trixie\narch: amd64\n");
+	start(&b, file, NODES);
+	gate_look(b.c, b.facts, NULL, &b.found);
+	is_int(b.found.count, 0, "airgap: one without packages is for any release");
+	gate_release(&b.found);
+	ok(mkdir(debs, 0700) == 0, "(and one with packages)");
+	for (size_t m = 0; m < NODES; m++)
+		lay(&b, m, "os_codename=trixie");
+	gate_look(b.c, b.facts, NULL, &b.found);
+	is_int(b.found.count, 0, "airgap: nothing is said where it is the nodes' own");
+	gate_release(&b.found);
+	end(&b);
+	start(&b, file, 1);
+	finds(&b, GATE_SYSTEM, true, 0, "the packages of the airgap folder are for 'trixie', and 'n1' is 'bookworm'",
+		"nanopod provision bundle … -d DIR --release bookworm");
+	write_to(dir, "bundle", "stacks: base toy\nrelease: bookworm\narch: arm64\n");
+	finds(&b, GATE_SYSTEM, true, 0, "the airgap folder is for arm64, and 'n1' is amd64", "make the bundle on a machine that is amd64");
+	lay(&b, 0, "arch=aarch64");
+	gate_look(b.c, b.facts, NULL, &b.found);
+	is_int(b.found.count, 0, "airgap: as uname says it");
+	end(&b);
+	ok(unlink(bundle) == 0 && rmdir(debs) == 0 && rmdir(dir) == 0, "(and gone)");
+}
+
 static void test_devices(void)
 {
 	alone("nouveau=yes", GATE_GPU, true, "the driver 'nouveau' has the GPUs of 'n3': NVIDIA's own cannot take them",
@@ -288,6 +322,7 @@ static void test_devices(void)
 	alone("gpu_usable=0", GATE_GPU, false, "'n3' has 8 GPUs on PCI and no driver for them", "lspci -nnk");
 	alone("gpu_count=7", GATE_GPU, false, "'n3' has 7 GPUs, others have 8", "lspci -d ::0302");
 	alone("rdma_0=mlx5_0 1 DOWN 10 InfiniBand", GATE_RDMA, false, "port 1 of 'mlx5_0' on 'n3' is DOWN", "ibstat");
+	well("rdma_count=0|gpu_count=0", "no RDMA where there are no GPUs");
 	alone("rdma_count=0", GATE_RDMA, false, "'n3' has 0 RDMA ports, others have 1", "ibstat");
 }
 
@@ -401,8 +436,8 @@ int main(void)
 	test_twins();
 	test_name_of_other();
 	test_clock();
-	test_taken();
 	test_system();
+	test_airgap();
 	test_devices();
 	test_driver();
 	test_other();
