@@ -29,6 +29,7 @@ void terminal_restore(void)
 
 static void crash(int number)
 {
+	signal(SIGTTOU, SIG_IGN); /* in the background it would be stopped, and not end */
 	if (saved_fd >= 0)
 		tcsetattr(saved_fd, TCSANOW, &saved);
 	raise(number); /* SA_RESETHAND: the usual end */

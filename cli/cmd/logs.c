@@ -258,12 +258,13 @@ static int add(struct logs *l, const char *name, enum log_kind kind, const char 
 /* It may be one of a cluster's, whose name was mistyped. */
 static int no_log(struct logs *l, const struct fail *f)
 {
-	char *near = l->first ? journal_near(l->first) : NULL;
-	int status = near ? print_fail(l->np, STATUS_NOTFOUND, NULL, "no cluster '%.80s' is known here; did you mean '%s'?", l->first, near)
-		: print_fail(l->np, STATUS_USAGE, "a cluster has more: 'nanopod provision list' shows those that are known here", "%s", f->text);
+	char *near = l->first && !node_of(l, l->first) ? journal_near(l->first) : NULL, hint[200];
 
+	snprintf(hint, sizeof hint, "was the cluster '%.63s' meant? it has logs of its own", near ? near : "");
+	print_fail(l->np, STATUS_USAGE, near ? hint : "a cluster has more: 'nanopod provision list' shows those that are known here",
+		"%s", f->text);
 	free(near);
-	return status;
+	return STATUS_USAGE;
 }
 
 /* All that was asked for of one host. Of a node the console is meant, of another host the journal. */

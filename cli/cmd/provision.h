@@ -99,8 +99,8 @@ int provision_undrain(struct nanopod *np, const struct options *o, char **words)
 bool provision_has(const struct stack_step *s, const char *function);
 /* Of every stack that has it in step `drain`, on the right node. which: members that it is about. */
 int provision_call_about(struct provision *p, const char *function, const bool *which, bool backwards);
-/* Says what runs on it now, as far as somebody answers. */
-void provision_at_work(struct provision *p);
+/* Says what runs on it now, as far as somebody answers. STATUS_INT on Ctrl-C. */
+int provision_at_work(struct provision *p);
 /* Of every step that has it, in the stacks' order, on all its members; word: $1 of it, or NULL. */
 int provision_call_steps(struct provision *p, const char *function, const char *word);
 

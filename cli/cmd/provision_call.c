@@ -37,7 +37,7 @@ static const char *hostname_of(const struct provision *p, size_t member)
 
 static bool reached(const struct provision *p, size_t member)
 {
-	return engine_facts(p->e)[member].known;
+	return engine_in(p->e, member);
 }
 
 /* Who types it: the first that is reached and not itself what it is about; else one that is. (size_t)-1: nobody. */
@@ -89,9 +89,10 @@ static int call_one(struct provision *p, const struct use *u, const struct stack
 	return status;
 }
 
-void provision_at_work(struct provision *p)
+int provision_at_work(struct provision *p)
 {
 	bool *all = calloc(p->c->count + 1, sizeof *all);
+	int status = STATUS_OK;
 
 	if (!all)
 		command_nomem();
@@ -101,10 +102,11 @@ void provision_at_work(struct provision *p)
 		const struct use *u = &p->c->uses[k];
 		const struct stack_step *s = stack_step(u->stack, "drain");
 
-		if (s && s->roles && provision_has(s, "at_work") && runner_of(p, u, s, all) != (size_t)-1)
-			call_one(p, u, s, "at_work", all);
+		if (s && s->roles && provision_has(s, "at_work") && runner_of(p, u, s, all) != (size_t)-1 && status != STATUS_INT)
+			status = call_one(p, u, s, "at_work", all);
 	}
 	free(all);
+	return status == STATUS_INT || status == STATUS_TERM ? status : STATUS_OK;
 }
 
 int provision_call_about(struct provision *p, const char *function, const bool *which, bool backwards)

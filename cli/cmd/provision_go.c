@@ -41,7 +41,7 @@ static int password_asked(struct provision *p)
 	if (!status && !p->password)
 		return print_fail_field(p->np, STATUS_USAGE, "--ask-sudo", PASSWORD_VARIABLE " takes it without being asked",
 			"cannot ask for sudo's password: there is no terminal");
-	return status;
+	return status ? print_fail(p->np, STATUS_INT, NULL, "no password was typed") : STATUS_OK;
 }
 
 static int skip_all(struct provision *p)
@@ -243,7 +243,7 @@ int provision_keep(struct provision *p)
 	return STATUS_OK;
 }
 
-/* Where nothing went well before: how to begin with it. */
+/* Where none went well before: how to begin with it. */
 static void tell_first(struct provision *p)
 {
 	struct buf line;
@@ -259,7 +259,7 @@ static void tell_first(struct provision *p)
 static int do_it(struct provision *p, const char *verb, bool strict)
 {
 	struct journal_run last;
-	bool fresh = !journal_last(p->c->name, &last) || last.status;
+	bool fresh = !journal_last(p->c->name, &last) || (last.status && strcmp(last.verb, "apply") == 0);
 	int64_t began = clock_ms();
 	char took[32];
 	int status = engine_begin(p->e, strict);
@@ -308,6 +308,26 @@ int provision_apply(struct provision *p, const char *verb, bool asked)
 	return rc ? rc : provision_worse(status, do_it(p, verb, !asked && !option_given(p->o, "yes")));
 }
 
+/* A new cluster of which some nodes are another's was typed wrong: nobody means the rest alone. */
+static int check_fresh(struct provision *p)
+{
+	const struct findings *found = engine_findings(p->e);
+	struct buf members;
+	size_t taken = 0;
+	bool kept;
+
+	buf_init(&members, 8 << 20);
+	kept = journal_members(p->c->name, &members, NULL) == 0 && members.len;
+	buf_release(&members);
+	for (size_t i = 0; i < found->count; i++)
+		taken += found->at[i].gate == GATE_CLUSTER && found->at[i].stops;
+	if (kept || !taken)
+		return STATUS_OK;
+	return print_fail(p->np, STATUS_CHECK, "'--name' says another cluster's name, '-w' other nodes",
+		"'%s' would be a new cluster, and of its nodes %zu of %zu %s another's already", p->c->name, taken, p->c->count,
+		taken == 1 ? "is" : "are");
+}
+
 int provision_cluster(struct nanopod *np, const struct options *o, char **words)
 {
 	struct provision p;
@@ -316,6 +336,7 @@ int provision_cluster(struct nanopod *np, const struct options *o, char **words)
 	status = status ? status : provision_take(&p, words);
 	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : provision_open(&p, NULL);
+	status = status ? status : check_fresh(&p);
 	status = status ? status : provision_apply(&p, "apply", false);
 	provision_release(&p);
 	return status;
@@ -331,6 +352,7 @@ int provision_plan(struct nanopod *np, const struct options *o, char **words)
 
 	status = status ? status : provision_take(&p, words);
 	status = status ? status : provision_open(&p, NULL);
+	status = status ? status : check_fresh(&p);
 	if (!status) {
 		status = engine_plan(p.e, &changes);
 		display_plan(p.d, option_given(o, "diff"), np->out);

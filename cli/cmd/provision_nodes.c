@@ -431,6 +431,24 @@ static int take_out(struct provision *p, const bool *which, struct cluster *gone
 	return STATUS_OK;
 }
 
+/* What would be left is looked at before anything is changed: a partition that names who goes, say, has to be mended first. */
+static int open_drop(struct provision *p, struct cluster *after)
+{
+	struct cluster *whole = p->c;
+	int status;
+
+	p->c = after;
+	status = provision_open(p, NULL);
+	p->c = whole;
+	if (!status && !option_given(p->o, "force") && (status = engine_try(p->e)) == STATUS_CHECK) {
+		display_quiet(p->d);
+		return print_fail(p->np, STATUS_CONFLICT, "mend what is told above, and apply that first",
+			"'%s' cannot be without them: nothing was changed", p->c->name);
+	}
+	status = status ? status : provision_agree(p, "Drop it?");
+	return status ? status : provision_reopen(p, whole);
+}
+
 static int drop(struct provision *p, const bool *which)
 {
 	struct cluster *old = NULL, *gone = NULL;
@@ -443,8 +461,7 @@ static int drop(struct provision *p, const bool *which)
 	if (!status)
 		show_drop(p, which, old);
 	if (!status && !option_given(p->o, "dry-run")) {
-		status = provision_open(p, NULL);
-		status = status ? status : provision_agree(p, "Drop it?");
+		status = open_drop(p, old);
 		if (!status) {
 			provision_only(gone, which);
 			status = take_out(p, which, gone);

@@ -45,8 +45,8 @@ int provision_remove(struct nanopod *np, const struct options *o, char **words)
 		}
 	}
 	status = status ? status : provision_open(&p, np->out);
-	if (!status && !option_given(o, "yes"))
-		provision_at_work(&p);
+	if (!status && !option_given(o, "yes") && (status = provision_at_work(&p)) != STATUS_OK)
+		provision_end(&p, NULL, status);
 	status = status ? status : provision_agree(&p, "Remove it?");
 	if (!status) {
 		status = provision_end(&p, "remove", engine_remove(p.e, force));

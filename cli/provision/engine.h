@@ -66,11 +66,13 @@ int engine_open(const struct engine_options *o, struct cluster *c, struct journa
 void engine_free(struct engine *e);   /* lets the locks go */
 
 const struct facts *engine_facts(const struct engine *e);       /* of each member */
+bool engine_in(const struct engine *e, size_t member);   /* it was reached, and nothing took it out */
 const struct findings *engine_findings(const struct engine *e);
 
 /* How the nodes differ from the file. *changes: how many things; nodes that cannot be looked at are no changes, but failed. */
 int engine_plan(struct engine *e, size_t *changes);
 
+int engine_try(struct engine *e);                        /* STATUS_CHECK where a step of a node that is there cannot be looked at */
 int engine_hold(struct engine *e);                       /* the locks are taken and kept, whatever is done meanwhile */
 
 /*

@@ -11,7 +11,7 @@
 #include "cli/print.h"
 #include "cli/provision/engine_part.h"
 
-enum { LOG_BYTES = 64 << 20, TEXT_MAX = 16384, BEAT_MS = 20000, RECORDS = 20000, RECORD_BYTES = 16 << 20 };
+enum { LOG_BYTES = 64 << 20, TEXT_MAX = 16384, BEAT_MS = 20000, RECORDS = 20000, RECORD_BYTES = 16 << 20, TIMEOUT_S = 600, CHECK_S = 300 };
 
 static const char flooded[] = "it says more than it may: its script was ended";
 
@@ -189,9 +189,11 @@ static void hold(struct engine *e, struct engine_task *t, enum note_kind kind, c
 	t->holding = true;
 }
 
-/* What one node says of another, by its host name. */
+/* What one node says of another, by its host name. Of one that is not known by it now it is a word like others. */
 static void hold_about(struct engine *e, struct engine_task *t, enum note_kind kind, const struct remote_event *ev)
 {
+	char whole[900];
+
 	for (size_t m = 0; m < e->c->count; m++) {
 		if (strcmp(facts_get(&e->facts[m], "hostname"), ev->words[1]) != 0)
 			continue;
@@ -199,6 +201,35 @@ static void hold_about(struct engine *e, struct engine_task *t, enum note_kind k
 		t->held.node = e->c->members[m];
 		return;
 	}
+	snprintf(whole, sizeof whole, "%.64s: %.800s", ev->words[1], ev->words[2]);
+	hold(e, t, NOTE_SAID, whole, true);
+}
+
+int64_t engine_task_ms(const struct work *w, const char *function)
+{
+	int64_t s = w->step->timeout_s ? w->step->timeout_s : TIMEOUT_S;
+
+	bool looks = strcmp(function, "check") == 0 || strcmp(function, "at_work") == 0;
+
+	return 1000 * (looks && s > CHECK_S ? CHECK_S : s);
+}
+
+const char *engine_task_why(const struct engine_task *t, const struct remote_event *ev, char room[600])
+{
+	if (!t->open || !t->now)
+		return ev->text;
+	snprintf(room, 600, "%.40s of step '%s' of '%s': %.400s", t->function, t->now->step->name, t->now->use->stack->name, ev->text);
+	return room;
+}
+
+const char *engine_task_cause(const struct engine_task *t, const char *fallback, char room[80])
+{
+	int64_t late = t->job ? remote_late_ms(t->job) : 0;
+
+	if (!late)
+		return t->cause ? t->cause : fallback;
+	snprintf(room, 80, "it took longer than %lld s and was ended", (long long)late / 1000);
+	return room;
 }
 
 /* ---- Records -------------------------------------------------------------------------------- */
@@ -219,6 +250,8 @@ static void begin_work(struct engine *e, struct engine_task *t, const struct rem
 	snprintf(t->function, sizeof t->function, "%.60s", ev->count == 4 ? ev->words[3] : "");
 	if (strcmp(t->function, "check") == 0)
 		t->checks++;
+	if (t->each && t->job && w)
+		remote_allow(t->job, engine_task_ms(w, t->function));
 	t->open++;
 }
 

@@ -10,7 +10,7 @@
 #include "cli/provision/graph.h"
 #include "cli/provision/remote.h"
 
-enum { ENGINE_WORD = 64, ENGINE_TICK_MS = 200, ENGINE_SCRIPT = 48 << 20 };
+enum { ENGINE_WORD = 64, ENGINE_TICK_MS = 200, ENGINE_BEGIN_MS = 600000, ENGINE_SCRIPT = 48 << 20 };
 
 enum engine_phase { ENGINE_FACTS, ENGINE_PLAN, ENGINE_APPLY, ENGINE_VERIFY, ENGINE_REMOVE, ENGINE_CALL };
 
@@ -54,6 +54,7 @@ struct engine_task {
 	size_t log_left;
 	size_t records, record_bytes;
 	bool flooded;                 /* it said more than it may */
+	bool each;                    /* each of its functions has its own time */
 	char log_path[512];
 	int64_t began, limit_ms;
 
@@ -120,10 +121,13 @@ struct engine {
 void engine_say(struct engine *e, const struct note *n);
 void engine_phase(struct engine *e, enum engine_phase phase, const char *word);
 void engine_lose(struct engine *e, size_t member, const char *why);
-bool engine_in(const struct engine *e, size_t member);
 struct engine_task *engine_task_new(struct engine *e, size_t member, struct work *w, engine_ended *ended);
 void engine_task_run(struct engine *e, struct engine_task *t, const struct buf *script, unsigned flags, int64_t limit_ms);
 void engine_task_free(struct engine *e, struct engine_task *t);
+int64_t engine_task_ms(const struct work *w, const char *function);   /* how long one may take */
+/* Why it broke off, with what ran when it did. Why one function failed, where it did not say. */
+const char *engine_task_why(const struct engine_task *t, const struct remote_event *ev, char room[600]);
+const char *engine_task_cause(const struct engine_task *t, const char *fallback, char room[80]);
 void engine_task_flush(struct engine *e, struct engine_task *t);
 struct work *engine_find(struct engine *e, size_t member, const char *stack, const char *step);
 void engine_turn(struct engine *e);       /* sleeps for one thing and takes it */

@@ -12,6 +12,7 @@
 static void looked(struct engine *e, struct engine_task *t, const struct remote_event *ev)
 {
 	struct engine_work *w = t->now ? t->now->data : NULL;
+	char room[80];
 
 	if (!w || strcmp(ev->words[0], "done") != 0 || strcmp(t->function, "check") != 0)
 		return;
@@ -23,7 +24,7 @@ static void looked(struct engine *e, struct engine_task *t, const struct remote_
 	if (!w->failed)
 		return;
 	engine_say(e, &(struct note){ .kind = NOTE_END, .node = e->c->members[t->member], .stack = t->now->use->stack->name,
-		.step = t->now->step->name, .text = t->cause ? t->cause : "it could not be looked at", .hint = t->hint,
+		.step = t->now->step->name, .text = engine_task_cause(t, "it could not be looked at", room), .hint = t->hint,
 		.log = *t->log_path ? t->log_path : NULL });
 }
 
@@ -42,7 +43,7 @@ static void ended(struct engine *e, struct engine_task *t, const struct remote_e
 		}
 	}
 	if (!ev->ok && !e->stops)
-		engine_lose(e, t->member, ev->text);
+		engine_lose(e, t->member, engine_task_why(t, ev, why));
 	engine_task_free(e, t);
 }
 
@@ -51,10 +52,10 @@ static bool in_round(const struct work *w, int round)
 	return !w->step->only_verify && (w->step->takes != NULL) == (round == 1);
 }
 
-static bool begin(struct engine *e, size_t m, int round)
+static void begin(struct engine *e, size_t m, int round)
 {
 	struct engine_task *t;
-	unsigned limit = 0;
+	bool any = false;
 	struct buf b;
 
 	buf_init(&b, ENGINE_SCRIPT);
@@ -66,17 +67,17 @@ static bool begin(struct engine *e, size_t m, int round)
 			continue;
 		engine_script_step(e, w, NULL, false, &b);
 		engine_script_call("check", NULL, &b);
-		limit += w->step->timeout_s ? w->step->timeout_s : 600;
+		any = true;
 	}
-	if (limit) {
+	if (any) {
 		if (buf_adds(&b, "exit 0\n") != 0)
 			command_nomem();
 		t = engine_task_new(e, m, NULL, ended);
 		t->record = looked;
-		engine_task_run(e, t, &b, 0, (int64_t)limit * 1000);
+		t->each = true;
+		engine_task_run(e, t, &b, 0, ENGINE_BEGIN_MS);
 	}
 	buf_release(&b);
-	return limit;
 }
 
 void engine_look(struct engine *e)
@@ -98,6 +99,23 @@ void engine_look(struct engine *e)
 	if (!e->quiet)
 		engine_old_say(e);
 	e->planned_at = clock_ms();
+}
+
+int engine_try(struct engine *e)
+{
+	int status;
+
+	engine_phase(e, ENGINE_PLAN, "plan");
+	e->quiet = true;
+	engine_look(e);
+	e->quiet = false;
+	status = e->stops ? STATUS_INT : STATUS_OK;
+	for (size_t i = 0; i < e->g->count && !status; i++) {
+		const struct engine_work *own = e->g->at[i].data;
+
+		status = own->failed ? STATUS_CHECK : STATUS_OK;
+	}
+	return status;
 }
 
 int engine_plan(struct engine *e, size_t *changes)

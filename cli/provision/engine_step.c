@@ -151,7 +151,7 @@ static void go(struct engine *e, struct engine_task *t)
 			engine_script_apply(e, t->work, own->forced, t->upload, &b);
 		}
 		t->stage = STAGE_STEP;
-		engine_task_run(e, t, &b, REMOTE_SURVIVE, (int64_t)(t->work->step->timeout_s ? t->work->step->timeout_s : 600) * 3000);
+		engine_task_run(e, t, &b, REMOTE_SURVIVE, 3 * engine_task_ms(t->work, "apply"));
 	}
 	if (b.data)
 		explicit_bzero(b.data, b.cap);

@@ -10,13 +10,15 @@
 
 static void verified(struct engine *e, struct engine_task *t, const struct remote_event *ev)
 {
+	char room[80];
+
 	if (!t->now || strcmp(ev->words[0], "done") != 0)
 		return;
 	e->bads += t->bads;
 	if (t->done && !t->bads) {
 		e->bads++;
 		engine_say(e, &(struct note){ .kind = NOTE_CHECK, .node = e->c->members[t->member], .stack = t->now->use->stack->name,
-			.step = t->now->step->name, .text = t->cause ? t->cause : "its check failed", .hint = t->hint,
+			.step = t->now->step->name, .text = engine_task_cause(t, "its check failed", room), .hint = t->hint,
 			.log = *t->log_path ? t->log_path : NULL });
 	}
 	t->bads = 0;
@@ -24,9 +26,11 @@ static void verified(struct engine *e, struct engine_task *t, const struct remot
 
 static void verify_ended(struct engine *e, struct engine_task *t, const struct remote_event *ev)
 {
+	char why[600];
+
 	if (!ev->ok && !e->stops) {
 		e->bads++;
-		engine_lose(e, t->member, ev->text);
+		engine_lose(e, t->member, engine_task_why(t, ev, why));
 	}
 	engine_task_free(e, t);
 }
@@ -41,7 +45,6 @@ int engine_verify(struct engine *e)
 	buf_init(&b, ENGINE_SCRIPT);
 	for (size_t m = 0; m < e->c->count && !e->stops; m++) {
 		struct engine_task *t;
-		int64_t limit = 60000;
 
 		if (!engine_in(e, m))
 			continue;
@@ -52,13 +55,13 @@ int engine_verify(struct engine *e)
 				continue;
 			engine_script_step(e, &e->g->at[i], NULL, false, &b);
 			engine_script_call("verify", NULL, &b);
-			limit += (int64_t)(e->g->at[i].step->timeout_s ? e->g->at[i].step->timeout_s : 600) * 1000;
 		}
 		if (buf_adds(&b, "exit 0\n") != 0)
 			command_nomem();
 		t = engine_task_new(e, m, NULL, verify_ended);
 		t->record = verified;
-		engine_task_run(e, t, &b, REMOTE_SURVIVE, limit);
+		t->each = true;
+		engine_task_run(e, t, &b, REMOTE_SURVIVE, ENGINE_BEGIN_MS);
 	}
 	buf_release(&b);
 	engine_run(e);
@@ -92,7 +95,7 @@ static void call_on(struct engine *e, struct work *w, const char *function, cons
 	engine_script_head(e, w->member, &b);
 	engine_script_step(e, w, NULL, false, &b);
 	engine_script_call(function, words, &b);
-	engine_task_run(e, t, &b, REMOTE_SURVIVE, (int64_t)(w->step->timeout_s ? w->step->timeout_s : 600) * 1000);
+	engine_task_run(e, t, &b, REMOTE_SURVIVE, engine_task_ms(w, function));
 	buf_release(&b);
 }
 

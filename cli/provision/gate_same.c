@@ -229,9 +229,12 @@ static const char *gpus_of(const struct gate_look *l, size_t m)
 	return strcmp(count, "0") == 0 ? "" : count;
 }
 
+/* A node without GPUs, a controller say, needs none. */
 static const char *ports_of(const struct gate_look *l, size_t m)
 {
-	return facts_get(&l->all[m], "rdma_count");
+	const char *count = facts_get(&l->all[m], "rdma_count");
+
+	return strcmp(count, "0") == 0 && !*gpus_of(l, m) ? "" : count;
 }
 
 static void look_alike(struct gate_look *l)
@@ -351,24 +354,6 @@ static void look_versions(struct gate_look *l)
 	}
 }
 
-/*
- * A new cluster of which some are another's was typed wrong: nobody means the rest alone. Of one that is there, a node that
- * went to another is only left out.
- */
-static void look_taken(struct gate_look *l)
-{
-	size_t taken = 0;
-
-	for (size_t m = 0; m < l->c->count; m++) {
-		if (*facts_get(&l->all[m], "steps"))
-			return;
-		taken += gate_wants(l, GATE_CLUSTER, m) && *facts_get(&l->all[m], "cluster");
-	}
-	if (taken)
-		gate_say(l, GATE_CLUSTER, true, GATE_ALL, "", "'%s' would be a new cluster, and of its nodes %zu of %zu %s another's already",
-			l->c->name, taken, l->c->count, taken == 1 ? "is" : "are");
-}
-
 void gate_same(struct gate_look *l)
 {
 	look_names(l);
@@ -377,5 +362,4 @@ void gate_same(struct gate_look *l)
 	look_clocks(l);
 	look_alike(l);
 	look_versions(l);
-	look_taken(l);
 }

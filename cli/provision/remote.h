@@ -67,6 +67,9 @@ void remote_begin(struct remote *r, size_t member, const char *script, size_t le
 	struct remote_job **out);
 /* HOLD: a line to it. */
 void remote_write(struct remote_job *job, const char *text);
+/* It may take so long, from now on. 0: it may take longer; else how long it took, and is ended for that. */
+void remote_allow(struct remote_job *job, int64_t ms);
+int64_t remote_late_ms(const struct remote_job *job);
 int64_t remote_started_us(const struct remote_job *job);   /* when it was sent off: wall clock */
 
 /* Copies a local file or folder to an absolute path there (a user's own folder first where sudo is needed). Ends as a job does. */

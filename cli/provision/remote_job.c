@@ -163,6 +163,17 @@ void remote_write(struct remote_job *job, const char *text)
 		pssh_task_write(job->task, NULL, text, strlen(text));
 }
 
+void remote_allow(struct remote_job *job, int64_t ms)
+{
+	job->limit_ms = ms;
+	job->deadline = clock_ms() + ms;
+}
+
+int64_t remote_late_ms(const struct remote_job *job)
+{
+	return job->timed_out ? job->limit_ms : 0;
+}
+
 int64_t remote_started_us(const struct remote_job *job)
 {
 	return job->started_us;

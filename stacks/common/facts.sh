@@ -134,14 +134,15 @@ facts_network() {
 	say address "$address"
 	[ -n "$device" ] || device=$(ip -o addr show 2>/dev/null | awk -v a="$address" '{ b = $4; sub("/.*", "", b) } b == a { print $2; exit }')
 	[ -z "$device" ] || { first "/sys/class/net/${device%@*}/mtu"; say mtu "$text"; }
-	say resolves "$(yes_no facts_resolves)"
+	say resolves "$(facts_resolves)"
 }
-# Mostly its own file knows it. A name server that is away is not waited for as long as it would take.
+# Mostly its own file knows it. A name server that is away is not waited for as long as it would take: then nothing is known.
 facts_resolves() {
 	{ while read -r text more; do
-		case "$text ${more%%#*} " in '#'*) ;; *[[:space:]]"$name"[[:space:]]*) return 0 ;; esac
+		case "$text ${more%%#*} " in '#'*) ;; *[[:space:]]"$name"[[:space:]]*) echo yes; return ;; esac
 	done </etc/hosts; } 2>/dev/null
-	timeout 3 getent hosts "$name"
+	timeout 3 getent hosts "$name" >/dev/null 2>&1
+	case $? in 0) echo yes ;; 124) ;; *) echo no ;; esac
 }
 facts_way() {
 	# shellcheck disable=SC2086

@@ -89,7 +89,7 @@ np_work() {
 	np_record work "$NP_STACK" "$NP_STEP" "$1"
 	np_marker=$NP_STATE/steps/$NP_STACK.$NP_STEP
 	np_room=$NP_RUN/nanopod.$$.$NP_STACK.$NP_STEP
-	case $1 in check|apply|verify|undo) NP_MODE=$1 ;; *) NP_MODE=call ;; esac
+	case $1 in check|apply|verify|undo) NP_MODE=$1 ;; at_work) NP_MODE=verify ;; *) NP_MODE=call ;; esac
 	trap 'np_done $?' EXIT
 	trap 'exit 143' TERM HUP
 	trap 'exit 130' INT
@@ -639,8 +639,7 @@ np_control() {
 	fi
 }
 np_reload_units() { ! np_systemd || [ "$(systemctl show -p NeedDaemonReload --value "$1" 2>/dev/null)" = no ] || systemctl daemon-reload; }
-# The last lines that it said, into the log.
-# np_unit_log NAME [SINCE]: what its journal has last; SINCE in seconds of 1970.
+# np_unit_log NAME [SINCE]: the last lines that it said, of those since then, in seconds of 1970.
 np_unit_log() { ! np_systemd || journalctl -q --no-pager -n 20 ${2:+--since "@$2"} -u "$1" -o cat 2>/dev/null; }
 
 # np_unit NAME [COMMAND…]: runs, and will after a boot. COMMAND is how, where there is neither systemd nor an init script.

@@ -26,13 +26,13 @@ check() {
 
 apply() {
 	slurm_know
-	new=$(now) before=$(cat $started 2>/dev/null) began=$(date +%s) from=$(stat -c %s $log 2>/dev/null)
-	np_ledger file $started absent && np_ledger tree $good ''
+	new=$(now) before=$(cat $started 2>/dev/null) began=$(date +%s) from=$(stat -c %s $log 2>/dev/null) fault='' refused=''
+	np_ledger file $started absent && np_ledger tree $good '' || return 1
 	if start && follow; then
 		printf '%s\n' "$new" >$started.new && mv -f $started.new $started && keep
 	else
 		# What it is called back with says things, too.
-		reason=$(why) && np_unit_log slurmctld "$began"
+		reason=$(why); said | tail -n 20
 		[ -z "$fault" ] || np_fail "slurmctld $fault"
 		[ -z "$reason" ] || np_cause "($reason)"
 		call_back
@@ -40,7 +40,6 @@ apply() {
 	fi
 }
 start() {
-	fault=''
 	if ! np_active slurmctld; then np_unit slurmctld
 	elif [ "${before% *}" != "${new% *}" ]; then np_note_change; np_restart slurmctld; np_unit slurmctld
 	else np_unit slurmctld
@@ -51,7 +50,8 @@ start() {
 # Workers that run get their new copy with this.
 follow() {
 	if [ "$before" = "$new" ] && log_there || [ -z "$before" ]; then return 0; fi
-	timeout 30 scontrol reconfigure && answers || { fault='does not take what is new'; return 1; }
+	timeout 30 scontrol reconfigure || { [ $? = 124 ] || refused=1; fault='does not take what is new'; return 1; }
+	np_wait 20 answers || { fault='does not answer any more'; return 1; }
 	np_did "reconfigure slurmctld"
 }
 
@@ -60,18 +60,25 @@ good=$NP_STATE/slurm-good
 confs='slurm.conf gres.conf cgroup.conf'
 # shellcheck disable=SC2086 # words
 keep() { rm -rf $good.new && (umask 022; mkdir $good.new && cd /etc/slurm && cp -p $confs $good.new) && rm -rf $good && mv $good.new $good || np_fail "cannot write '$good'$(np_disk "$NP_STATE")"; }
+# One that only takes its time is let alone.
 # shellcheck disable=SC2086
 call_back() {
 	[ -d $good ] && [ "$(cd $good && cat $confs)" != "$(cd /etc/slurm && cat $confs)" ] || return 0
-	cp -p $good/* /etc/slurm/ && np_control restart slurmctld && np_wait 20 answers && timeout 30 scontrol reconfigure &&
+	[ -n "$refused" ] || ! np_active slurmctld || said | grep -q 'fatal: ' || return 0
+	if cp -p $good/* /etc/slurm/ && np_control restart slurmctld && np_wait 20 answers && timeout 30 scontrol reconfigure; then
 		np_say "slurmctld runs with its configuration of before again"
+	else
+		np_say "its configuration of before is back in /etc/slurm, but slurmctld does not answer with it either"
+	fi
 }
 
 answers() { timeout 5 scontrol ping 2>/dev/null | grep -q UP; }
-# The first that it complained of since, in the journal what comes before its own log; without a beginning, the last.
+# Since this began, or all: in the journal what comes before its own log is there.
+said() { [ -z "${began-}" ] || np_unit_log slurmctld "$began"; tail -c "+$((${from:-0} + 1))" $log 2>/dev/null; }
+# The end of what it complained of. Without a mailer it always complains of that.
 why() {
-	{ [ -z "${began-}" ] || np_unit_log slurmctld "$began"; tail -c "+$((${from:-0} + 1))" $log 2>/dev/null; } | sed 's/^\[[^]]*\] //; s/^slurmctld: //' |
-		grep -E 'fatal|error' | if [ -n "${began-}" ]; then head -n 1; else tail -n 1; fi
+	said | sed 's/^\[[^]]*\] //; s/^slurmctld: //' | grep -E '^(fatal|error): ' | grep -v MailProg | awk '!seen[$0]++' | tail -n 2 |
+		awk '{ printf "%s%s", (NR > 1 ? "; " : ""), $0 }'
 }
 
 verify() {

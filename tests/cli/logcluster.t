@@ -88,8 +88,8 @@ run logs lab slurmct
 is "$status" 2 "a word that it does not have"
 like "$err" "'slurmct' is no log of cluster 'lab': .*slurmctld, slurmd, .*pod/.*job/ID" "is told which it has"
 run logs labb slurmctld
-is "$status" 3 "a cluster whose name was mistyped"
-like "$err" "no cluster 'labb' is known here; did you mean 'lab'" "is asked for"
+is "$status" 2 "a cluster whose name was mistyped"
+like "$err" "was the cluster 'lab' meant" "is asked for"
 run logs lab "$TMP/logs/slurmd.log" --no-label -n 1
 is "$(wc -l <"$TMP/.out")" 3 "a path, on all of its nodes"
 

@@ -264,16 +264,41 @@ is "$status" 0 "and not in the cluster" || diag "$out$err"
 mkdir -p empty
 run p plan --airgap empty toys
 is "$status" 3 "a folder without packages"
-like "$err" "no 'debs' in it" "is none to install from"
+like "$err" "neither 'bundle' nor 'debs' in it" "is none to install from"
+echo 'stacks: base k3s' >empty/bundle
+run p plan --airgap empty toys
+is "$status" 0 "but a bundle of stacks that need no packages is one" || diag "$err"
 cp tops.yaml others.yaml && sed -i 's/^cluster: toys/cluster: others/' others.yaml
 run p plan others.yaml
 is "$status" 11 "a node that another cluster has"
 like "$err" "a1.*is of the cluster 'toys' already" "is refused"
 like "$err" "provision drop toys -w a1" "and what to type"
 
-run p plan -w a1,d1 --name fresh toy
-like "$err" "'fresh' would be a new cluster, and of its nodes 1 of 2 is another's already" "and nothing is made of the rest"
-unlike "$out" "changes to make" "nor planned"
+rm -rf b/state/*
+run p plan -w b1 --name fresh toy
+like "$out" "to make on 1 of 1 node of 'fresh'" "a free node"
+run p plan -w a1,b1 --name fresh toy
+is "$status" 11 "beside one of another cluster"
+like "$err" "'fresh' would be a new cluster, and of its nodes 1 of 2 is another's already" "is not made one alone"
+is "$out" "" "nor planned"
+run p status toys
+like "$err$out" "a1" "what is there is looked at all the same"
+
+# ---- A check that hangs, as one does on a file system whose server is gone ----
+forget
+cp -r stacks kept.stacks
+sed -i 's/timeout: 30/timeout: 2/' stacks/toy/stack.yaml
+sed -i 's|^check() {|& [ ! -e "$NANOPOD_STATE/hang" ] \|\| sleep 100;|; s|^verify() {|& [ ! -e "$NANOPOD_STATE/hang" ] \|\| sleep 100;|' stacks/toy/slow.sh
+: >c/state/hang
+run p plan toys.yaml
+like "$err" "c1 toy/slow: .*it took longer than 2 s and was ended" "has its own time, and is named"
+like "$out" "^b1" "the others are planned"
+rm c/state/hang
+run_is 0 "it hangs no more" p apply -y toys.yaml
+: >c/state/hang
+run p verify toys.yaml
+like "$out$err" "c1.*slow.*: it took longer than 2 s" "verify's own, too"
+rm -rf c/state/hang stacks && mv kept.stacks stacks
 
 # ---- A node that says nonsense ----
 forget

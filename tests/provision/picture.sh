@@ -9,7 +9,7 @@ cut -d: -f1,2 /etc/shadow | sed 's/^\([^:]*\):\(.\{0,2\}\).*/shadow \1 \2/' | so
 systemctl list-unit-files --no-legend --no-pager 2>/dev/null | awk '$1 !~ /^session-/ { print "unit-file", $1, $2 }' | sort
 systemctl list-units --no-legend --no-pager --plain --state=active,failed --type=service,socket,timer,path,mount 2>/dev/null |
 	awk '$1 !~ /^(user|session|run-user|systemd-tmpfiles-clean|apt-daily|e2scrub|fstrim|dpkg-db-backup|systemd-timedated|systemd-hostnamed|systemd-update-utmp|systemd-ask-password)/ { print "unit", $1, $3, $4 }' | sort
-ps -eo ppid=,stat=,user:20=,args= | awk '$1 != 2 && $2 !~ /^Z/ && $0 !~ /sshd:|systemd --user|\(sd-pam\)|ps -eo|awk |sort$|sh -c|bash -c|systemctl|ask-password|agetty|systemd-timedated|systemd-hostnamed|systemd-localed/ { $1 = $2 = ""; print "process" $0 }' | sort
+ps -eo ppid=,stat=,user:20=,args= | awk '$1 != 2 && $2 !~ /^Z/ && $0 !~ /sshd:|systemd --user|\(sd-pam\)|ps -eo|awk |\[?sort\]?$|\[awk\]|sh -c|bash -c|systemctl|ask-password|agetty|systemd-timedated|systemd-hostnamed|systemd-localed/ { $1 = $2 = ""; print "process" $0 }' | sort
 find / -xdev \( -path /proc -o -path /sys -o -path /run -o -path /dev -o -path /tmp -o -path /var/tmp -o -path /var/cache -o -path /var/log \
 	-o -path /var/lib/apt -o -path /var/lib/systemd -o -path /var/lib/dpkg/info -o -path /var/lib/dpkg/triggers -o -path /var/lib/ucf \
 	-o -path /root/.cache -o -path /mnt -o -path /var/backups -o -path /var/lib/dbus -o -path /var/lib/pam \) -prune -o \

@@ -71,7 +71,16 @@ pictures before train-4
 run_is 0 "add" provision add train -w train-4 --role workers -y
 is "$(srun 4)" "$(all 4)" "a job runs on it, too"
 run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode
-run_is 0 "drop" provision drop train -w train-4 -y
+run_is 0 "a partition with it alone" provision apply train --set slurm.partitions.all.nodes=workers --set slurm.partitions.long.nodes=train-4 -y || diag "$out" "$err"
+like "$(in_node train-1 'sinfo -h -p long -o %N')" "^train-4$" "it is there"
+run provision drop train -w train-4 -y
+is "$status" 5 "drop: not whom a partition is of"
+like "$out$err" "partition 'long': 'train-4' is no worker" "which is told"
+like "$(in_node train-1 'sinfo -h -n train-4 -o %T | sort -u')" "^idle$" "and it goes on there"
+run_is 0 "a partition with one more" provision apply train --set slurm.partitions.long.nodes='train-[3-4]' -y || diag "$out" "$err"
+like "$(in_node train-1 'sinfo -h -p long -o %N')" "^train-\\[3-4\\]$" "has both"
+run_is 0 "drop" provision drop train -w train-4 -y || diag "$out" "$err"
+like "$(in_node train-1 'sinfo -h -p long -o %N')" "^train-3$" "one is left in that partition"
 pictures after train-4
 same_picture before after train-4 "train-4 is as it was"
 unlike "$(in_node train-1 'sinfo -h -N -o %n')" 'train-4' "Slurm knows it no more"
@@ -81,7 +90,7 @@ like "$err" "not in the cluster 'train': train-4; 'nanopod provision add'" "a no
 
 run provision plan train --set slurm.partitions.long.nodes=wrkers
 isnt "$status" 0 "a partition of nobody is not planned"
-like "$out$err" "partition 'long': 'wrkers' is no node" "which is said"
+like "$out$err" "partition 'long': 'wrkers' is no worker" "which is said"
 
 # ---- Out of work, on purpose -------------------------------------------------------------------------------------------------
 run_is 0 "drain" provision drain train -w train-2
@@ -111,11 +120,15 @@ in_node train-3 'systemctl -q disable --now flap; rm /etc/systemd/system/flap.se
 # ---- A setting that Slurm cannot read ---------------------------------------------------------------------------------------
 run provision apply train --set slurm.conf=NoSuchThing=1 -y
 isnt "$status" 0 "a word that Slurm does not know in slurm.conf"
-like "$out$err" "NoSuchThing" "is told"
+like "$out$err" "cause .*Parsing error at unrecognized key: NoSuchThing" "is told as the cause"
 like "$out$err" "slurmctld runs with its configuration of before again" "and taken back"
 is "$(srun 3)" "$(all 3)" "jobs go on" || slurm_says
 run provision plan train --detailed-exitcode
 is "$status" 10 "the plan still has it" || diag "$out" "$err"
+run provision apply train --set slurm.conf='PartitionName=odd Nodes=nobody' -y
+isnt "$status" 0 "nodes that Slurm does not know, which it finds out later"
+like "$out$err" "cause .*(nobody|odd)" "are told as the cause"
+is "$(srun 3)" "$(all 3)" "jobs go on" || slurm_says
 run_is 0 "apply, without it" provision apply train --set slurm.conf= -y || diag "$out" "$err"
 run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode
 is "$(srun 3)" "$(all 3)" "a job runs on all"

@@ -64,8 +64,13 @@ same h100-22.05 22.05.8
 is "$(fits)" fits "no partitions fit"
 is "$(fits 'S_partitions=long long_er' S_partitions_long_nodes='h100 gpu1 gpu[1-2]' S_partitions_long_max_time=1-00:00:00 S_partitions_long_er_nodes=workers \
 	S_partitions_long_er_max_time=infinite S_partitions_long_er_default=yes)" fits "partitions that are right do"
-like "$(fits S_partitions=long S_partitions_long_nodes=wrkers)" "'wrkers' is no node" "a name of nothing does not"
-like "$(fits S_partitions=long S_partitions_long_nodes=login)" "'login' is no node, no role that a node has" "nor a role that nobody has"
+like "$(fits S_partitions=long S_partitions_long_nodes=wrkers)" "'wrkers' is no worker" "a name of nothing does not"
+like "$(fits S_partitions=long S_partitions_long_nodes=login)" "'login' is no worker, no role that one has" "nor a role that nobody has"
+like "$(fits S_partitions=long S_partitions_long_nodes=n1)" "'n1' is no worker" "nor a node that does no jobs"
+like "$(fits S_partitions=long 'S_partitions_long_nodes=gpu[7-9]')" "'gpu\[7-9\]' is no worker" "nor several of which none is there"
+writes 22.05.8 'S_partitions=long more' 'S_partitions_long_nodes=n1,gpu[2-9]' 'S_partitions_more_nodes=gpu[1-1],gpu[02-3],gpu[2]' >"$TMP/is"
+like "$(part slurm)" 'PartitionName=long Nodes=gpu2 ' "of several those that are workers"
+like "$(part slurm)" 'PartitionName=more Nodes=gpu\[1-2\] ' "each once"
 like "$(fits S_partitions=long S_partitions_long_max_tme=60)" "'long' has no setting 'max-tme'" "nor a setting that there is none of"
 like "$(fits S_partitions=long S_partitions_long_max_time=foo)" "'foo' is no time" "nor a time that is none"
 same h100-25.05 25.05.3 S_accounting=yes
@@ -94,7 +99,7 @@ same partitions-22.05 22.05.8 'S_partitions=gpu amd-only all' S_partitions_gpu_n
 	S_partitions_amd_only_max_time=1-00:00:00 S_partitions_amd_only_default_time=60 S_partitions_all_nodes=workers S_partitions_all_extra=PriorityTier=10
 unlike "$(part slurm)" 'a2 .*Gres' "GPUs without a driver are not offered"
 writes 22.05.8 S_partitions=x 'S_partitions_x_nodes=c[1-9] *' >"$TMP/is"
-like "$(part slurm)" 'Nodes=c\[1-9\],\*' "what Slurm reads itself is handed on, and files here are no answer"
+like "$(part slurm)" 'PartitionName=x Nodes=c1 ' "of several those that are there are named, and files here are no answer"
 
 # ---- AMD alone; none; one node ------------------------------------------------------------------------------------
 table=$(row n1 10.0.0.1 slurm.controller "$small|$v1"; row m1 10.0.0.2 slurm.workers "$big|$v1$(gpus 8 amd mi300x amdgpu)")
