@@ -19,6 +19,7 @@ apply() {
 		np_file "$K3S_ETC/agent-token" 0600 root:root secret <"$NP_TAKEN" || return 1
 	fi
 	[ -n "$(k3s_due)" ] || return 0
+	[ -n "$(k3s_started)" ] || k3s_reaches || return 1
 	agent_turn || return 1
 	k3s_start
 }

@@ -29,6 +29,7 @@ apply() {
 		np_fail "$k3s_up of $k3s_all members of etcd would be left while this server restarts: that breaks the quorum"
 		return 1
 	fi
+	k3s_made || k3s_reaches || return 1
 	k3s_start
 }
 

@@ -32,6 +32,7 @@ check() { alertmanager; }
 apply() { alertmanager; }
 verify() {
 	! addon_on_k3s || return 0
+	np_hold 2 prometheus-alertmanager
 	mon_verify_port alertmanager 9093
 	[ -n "${S_webhook-}" ] || np_say "alerts go nowhere: set monitoring.webhook"
 }

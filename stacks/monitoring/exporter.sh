@@ -10,4 +10,4 @@ exporter() {
 }
 check() { exporter; }
 apply() { exporter; }
-verify() { addon_on_k3s || mon_verify_port node-exporter 9100; }
+verify() { addon_on_k3s || { np_hold 2 prometheus-node-exporter; mon_verify_port node-exporter 9100; }; }

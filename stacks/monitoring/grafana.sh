@@ -94,6 +94,6 @@ grafana() {
 }
 check() { grafana; }
 apply() { grafana; }
-verify() { if grafana_wanted; then mon_verify_port grafana 3000; mon_way Grafana 3000; fi; }
+verify() { if grafana_wanted; then np_hold 2 grafana-server; mon_verify_port grafana 3000; mon_way Grafana 3000; fi; }
 
 undo() { np_aside /var/lib/grafana "the dashboards and users of Grafana" grafana-server; }

@@ -62,6 +62,7 @@ server_all_up() { [ "$(server_up 'sum(up)' | sed -n 's/.*=> \([0-9]*\) .*/\1/p')
 
 verify() {
 	! addon_on_k3s || return 0
+	np_hold 2 prometheus
 	mon_verify_port prometheus 9090
 	mon_way Prometheus 9090
 	if np_wait 90 server_all_up; then np_ok "Prometheus reaches all that it watches"; else

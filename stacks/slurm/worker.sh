@@ -18,6 +18,7 @@ want() {
 	fi
 	new=$(slurm_worker "$NP_HOST")
 	[ "$(cat "$started" 2>/dev/null)" = "$new" ] || np_note_change
+	reaches || return 1
 	before=$(begun) pids=$(! np_changing || pidof slurmd)
 	np_restart slurmd
 	np_unit slurmd
@@ -28,6 +29,14 @@ want() {
 	[ "$pids" != "$(pidof slurmd)" ] || before=''
 	np_wait 60 registered || { tail -n 20 /var/log/slurm/slurmd.log; np_fail "slurmd is not known to slurmctld: $(why)"; return 1; }
 	np_ledger file "$started" absent && printf '%s\n' "$new" >"$started.new" && mv -f "$started.new" "$started"
+}
+
+# Told at once, and not after a minute: where a firewall is between slurmd says nothing of it.
+reaches() {
+	np_changing || return 0
+	np_open "$(np_address "$controller")" 6817 10 && return
+	np_hint "nanopod run -w $(np_node_name "$controller") ss -tlnp"
+	np_fail "port 6817 of '$controller', where slurmctld is, cannot be reached from here: is a firewall between?"
 }
 
 # When slurmd began, as slurmctld knows it.

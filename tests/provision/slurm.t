@@ -133,6 +133,15 @@ run_is 0 "apply, without it" provision apply train --set slurm.conf= -y || diag 
 run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode
 is "$(srun 3)" "$(all 3)" "a job runs on all"
 
+# ---- A firewall between ---------------------------------------------------------------------------------------------------------
+there=$(in_node train-1 'hostname -I' | awk '{ print $1 }')
+in_node train-3 "systemctl stop slurmd; ip route add unreachable $there/32" 2>/dev/null
+run provision apply train -y
+isnt "$status" 0 "a worker that does not reach the controller"
+like "$out$err" "port 6817 of 'train-1', where slurmctld is, cannot be reached from here" "says so"
+in_node train-3 "ip route del unreachable $there/32"
+run_is 0 "and is mended when it does" provision apply train -y || slurm_says
+
 # ---- Broken and mended ---------------------------------------------------------------------------------------------------------
 # Killed for good on one, scribbled over on another, gone from the third.
 in_node train-1 'systemctl disable -q --now slurmd'

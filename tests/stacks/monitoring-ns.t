@@ -60,6 +60,10 @@ like "$said" '^NP.bad.node-exporter does not listen' "verify says which"
 ns_step check monitoring exporter train-2
 like "$said" '^NP.differs.start prometheus-node-exporter' "the plan would start it"
 ns_apply monitoring exporter -- train-2
+in_node train-2 'systemctl disable -q prometheus-node-exporter' 2>/dev/null
+ns_step verify monitoring exporter train-2
+like "$said" '^NP.bad.prometheus-node-exporter is active but will not start at boot' "verify: one that runs, but would not after a boot"
+ns_apply monitoring exporter -- train-2
 
 # A changed setting is a restart, once.
 ns_step apply monitoring server train-1 S_interval=3s
