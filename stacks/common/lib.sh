@@ -661,7 +661,9 @@ np_unit() {
 	case $np_why in
 	*start)
 		! np_systemd || systemctl reset-failed "$np_name" 2>/dev/null
-		np_control start "$np_name" && np_wait 10 np_active "$np_name" || { np_unit_log "$np_name"; np_fail "'$np_name' does not start"; return 1; } ;;
+		# One that still starts does so with what its files said before.
+		if np_systemd && np_has_changed && [ "$(systemctl show -p ActiveState --value "$np_name")" = activating ]; then np_verb=restart; else np_verb=start; fi
+		np_control $np_verb "$np_name" && np_wait 10 np_active "$np_name" || { np_unit_log "$np_name"; np_fail "'$np_name' does not start"; return 1; } ;;
 	esac
 	np_did "$np_why $np_name"
 }

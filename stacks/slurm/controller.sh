@@ -75,10 +75,13 @@ call_back() {
 answers() { timeout 5 scontrol ping 2>/dev/null | grep -q UP; }
 # Since this began, or all: in the journal what comes before its own log is there.
 said() { [ -z "${began-}" ] || np_unit_log slurmctld "$began"; tail -c "+$((${from:-0} + 1))" $log 2>/dev/null; }
-# The end of what it complained of. Without a mailer it always complains of that.
+# What it died of, with the complaint before that; else the end of its complaints. Without a mailer it complains of that always.
 why() {
-	said | sed 's/^\[[^]]*\] //; s/^slurmctld: //' | grep -E '^(fatal|error): ' | grep -v MailProg | awk '!seen[$0]++' | tail -n 2 |
-		awk '{ printf "%s%s", (NR > 1 ? "; " : ""), $0 }'
+	said | sed 's/^\[[^]]*\] //; s/^slurmctld: //' | grep -E '^(fatal|error): ' | grep -v MailProg | awk '
+		seen[$0]++ { next }
+		/^fatal/ { died = (last != "" ? last "; " : "") $0 }
+		{ before = last; last = $0 }
+		END { print died != "" ? died : before != "" ? before "; " last : last }'
 }
 
 verify() {

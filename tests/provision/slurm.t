@@ -117,6 +117,18 @@ in_node train-3 'systemctl restart munge' 2>/dev/null
 like "$(flap young munge)" 'NP say lacks [12]' "one that has not is"
 in_node train-3 'systemctl -q disable --now flap; rm /etc/systemd/system/flap.service; systemctl daemon-reload' 2>/dev/null
 
+# One that hangs while it starts, mended: systemd would wait for the start that hangs.
+# shellcheck disable=SC2016
+echo 'want() { printf "[Service]\nType=exec\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n" | np_file /etc/systemd/system/slow.service 0644 root:root; np_unit slow; }' >"$TMP/flap/two.sh"
+slow() { sh "$SRC/tests/stacks/step.sh" "$1" "$TMP/flap" two | in_node_stdin train-3 'sh -s' | tr '\036\t' '  '; }
+in_node train-3 'printf "[Service]\nType=notify\nTimeoutStartSec=50\nExecStart=/bin/sleep 1001\n[Install]\nWantedBy=multi-user.target\n" >/etc/systemd/system/slow.service
+	systemctl -q enable slow; systemctl start --no-block slow' 2>/dev/null
+is "$(in_node train-3 'systemctl is-active slow')" "activating" "(a unit hangs while it starts)"
+FROM=$(ms)
+like "$(slow apply)" 'NP did start slow' "its file mended: it is started anew"
+ok "without waiting for that" test $(($(ms) - FROM)) -lt 30000
+in_node train-3 'systemctl -q disable --now slow; rm -f /etc/systemd/system/slow.service; systemctl daemon-reload; rm -rf /var/lib/nanopod/undo/flap* /var/lib/nanopod/steps/flap*' 2>/dev/null
+
 # ---- A setting that Slurm cannot read ---------------------------------------------------------------------------------------
 run provision apply train --set slurm.conf=NoSuchThing=1 -y
 isnt "$status" 0 "a word that Slurm does not know in slurm.conf"
