@@ -102,11 +102,15 @@ int provision_at_work(struct provision *p)
 		const struct use *u = &p->c->uses[k];
 		const struct stack_step *s = stack_step(u->stack, "drain");
 
-		if (s && s->roles && provision_has(s, "at_work") && runner_of(p, u, s, all) != (size_t)-1 && status != STATUS_INT)
-			status = call_one(p, u, s, "at_work", all);
+		if (!s || !s->roles || !provision_has(s, "at_work") || runner_of(p, u, s, all) == (size_t)-1)
+			continue;
+		status = call_one(p, u, s, "at_work", all);
+		if (status == STATUS_INT || status == STATUS_TERM)
+			break;
+		status = STATUS_OK;
 	}
 	free(all);
-	return status == STATUS_INT || status == STATUS_TERM ? status : STATUS_OK;
+	return status;
 }
 
 int provision_call_about(struct provision *p, const char *function, const bool *which, bool backwards)

@@ -501,6 +501,7 @@ static int add_stacks(struct provision *p, char **stacks)
 	return STATUS_OK;
 }
 
+/* Nodes that are a cluster already are not taken from it by naming one more stack: its file gets that too. */
 static int join_kept(struct provision *p, char **stacks, const char *const *hosts, size_t count, bool *joined)
 {
 	char *name = NULL;

@@ -208,7 +208,6 @@ static void hold_about(struct engine *e, struct engine_task *t, enum note_kind k
 int64_t engine_task_ms(const struct work *w, const char *function)
 {
 	int64_t s = w->step->timeout_s ? w->step->timeout_s : TIMEOUT_S;
-
 	bool looks = strcmp(function, "check") == 0 || strcmp(function, "at_work") == 0;
 
 	return 1000 * (looks && s > CHECK_S ? CHECK_S : s);

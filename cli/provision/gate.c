@@ -81,6 +81,8 @@ void gate_look(const struct cluster *c, const struct facts *all, const char *con
 			if (c->uses[i].roles[m])
 				l.wants[m] |= wants;
 	}
+	cluster_airgap(c, "arch", l.arch, sizeof l.arch);
+	cluster_airgap(c, "release", l.release, sizeof l.release);
 	gate_alone(&l);
 	gate_same(&l);
 	free(l.wants);

@@ -96,17 +96,15 @@ static const char *debian_arch(const char *machine)
 static void look_airgap(struct gate_look *l, size_t m)
 {
 	const char *own = facts_get(&l->all[m], "os_codename"), *arch = debian_arch(facts_get(&l->all[m], "arch")), *name = l->c->members[m];
-	char said[64], hint[160];
+	char hint[160];
 
-	cluster_airgap(l->c, "arch", said, sizeof said);
-	if (*said && arch && strcmp(said, arch) != 0) {
+	if (*l->arch && arch && strcmp(l->arch, arch) != 0) {
 		snprintf(hint, sizeof hint, "make the bundle on a machine that is %s", arch);
-		gate_say(l, GATE_SYSTEM, true, m, hint, "the airgap folder is for %s, and '%s' is %s", said, name, arch);
+		gate_say(l, GATE_SYSTEM, true, m, hint, "the airgap folder is for %s, and '%s' is %s", l->arch, name, arch);
 	}
-	cluster_airgap(l->c, "release", said, sizeof said);
-	if (*said && *own && strcmp(said, own) != 0) {
+	if (*l->release && *own && strcmp(l->release, own) != 0) {
 		snprintf(hint, sizeof hint, "nanopod provision bundle … -d DIR --release %.60s", own);
-		gate_say(l, GATE_SYSTEM, true, m, hint, "the packages of the airgap folder are for '%s', and '%s' is '%.60s'", said, name, own);
+		gate_say(l, GATE_SYSTEM, true, m, hint, "the packages of the airgap folder are for '%s', and '%s' is '%.60s'", l->release, name, own);
 	}
 }
 

@@ -13,6 +13,7 @@ struct gate_look {
 	const char *const *skipped;
 	struct findings *out;
 	uint32_t *wants;      /* of each member: bit i is gate i */
+	char arch[64], release[64];   /* what the airgap folder is for; "": any */
 };
 
 /* Is this gate looked at on this member? Nothing is, but whether it was reached, where no facts are. */

@@ -278,13 +278,18 @@ bundle_version() {
 	[ -n "$bundle_value" ] && printf '%s\n' "$bundle_value"
 }
 
+# bundle_copy PATH AS: of a --from folder, which then is taken.
+bundle_copy() {
+	mkdir -p "$(dirname "$2")" && cp -p "$1" "$2" || bundle_fail "cannot copy '$1'"
+	printf '%s\n' "$1" >>"$work/taken"
+}
+
 # bundle_take FILE [AS]: out of the first --from folder that has it; 1 where none has.
 bundle_take() {
 	printf '%s' "$froms" >"$work/froms"
 	while IFS= read -r bundle_from; do
 		[ -f "$bundle_from/$1" ] || continue
-		mkdir -p "$(dirname "${2:-$1}")" && cp -p "$bundle_from/$1" "${2:-$1}" || bundle_fail "cannot copy '$bundle_from/$1'"
-		printf '%s\n' "$bundle_from/$1" >>"$work/taken"
+		bundle_copy "$bundle_from/$1" "${2:-$1}"
 		return 0
 	done <"$work/froms"
 	return 1
@@ -295,12 +300,6 @@ bundle_files() {
 	printf '%s' "$froms" | while IFS= read -r bundle_from; do
 		(cd "$bundle_from" && find . -type f) | sort | while IFS= read -r bundle_file; do printf '%s\n' "$bundle_from/${bundle_file#./}"; done
 	done
-}
-
-# bundle_copy PATH AS: one of them, which then is taken.
-bundle_copy() {
-	cp -p "$1" "$2" || bundle_fail "cannot copy '$1'"
-	printf '%s\n' "$1" >>"$work/taken"
 }
 
 # bundle_fetch URL FILE [SHA256]: there already with that sum: kept. A part is gone on with.
