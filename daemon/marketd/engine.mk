@@ -1,42 +1,42 @@
 # The engine: the market as one deterministic function. Data at the bottom, engine.c on top.
 noinst_LTLIBRARIES += libengine.la
 libengine_la_SOURCES = \
-	daemon/marketd/audit.c \
-	daemon/marketd/buy.c daemon/marketd/buy.h \
-	daemon/marketd/calendar.c daemon/marketd/calendar.h \
-	daemon/marketd/depot.c daemon/marketd/depot.h \
-	daemon/marketd/depth.c \
-	daemon/marketd/door.c daemon/marketd/door.h \
-	daemon/marketd/due.c daemon/marketd/due.h \
-	daemon/marketd/dump.c \
-	daemon/marketd/effect.c daemon/marketd/effect.h \
-	daemon/marketd/engine.c daemon/marketd/engine.h \
-	daemon/marketd/ensure.c daemon/marketd/ensure.h \
-	daemon/marketd/event.h \
-	daemon/marketd/idmap.c daemon/marketd/idmap.h \
-	daemon/marketd/keeper.c daemon/marketd/keeper.h \
-	daemon/marketd/lease.c daemon/marketd/lease.h \
-	daemon/marketd/ledger.c daemon/marketd/ledger.h \
-	daemon/marketd/match.c daemon/marketd/match.h \
-	daemon/marketd/offtake.c daemon/marketd/offtake.h \
-	daemon/marketd/order.c daemon/marketd/order.h \
-	daemon/marketd/partial.c \
-	daemon/marketd/party.c daemon/marketd/party.h \
-	daemon/marketd/procure.c daemon/marketd/procure.h \
-	daemon/marketd/query.c \
-	daemon/marketd/quote.c \
-	daemon/marketd/rank.c daemon/marketd/rank.h \
-	daemon/marketd/release.c daemon/marketd/release.h \
-	daemon/marketd/restore.c \
-	daemon/marketd/resting.c daemon/marketd/resting.h \
-	daemon/marketd/review.c daemon/marketd/review.h \
-	daemon/marketd/sell.c daemon/marketd/sell.h \
-	daemon/marketd/shelf.c daemon/marketd/shelf.h \
-	daemon/marketd/snapshot.c daemon/marketd/snapshot.h \
-	daemon/marketd/state.h \
-	daemon/marketd/tell.c daemon/marketd/tell.h \
-	daemon/marketd/tick.c daemon/marketd/tick.h \
-	daemon/marketd/ticket.c daemon/marketd/ticket.h \
-	daemon/marketd/trade.c daemon/marketd/trade.h \
-	daemon/marketd/why.c \
-	daemon/marketd/world.c daemon/marketd/world.h
+	daemon/marketd/engine/audit.c \
+	daemon/marketd/engine/rules/buy.c daemon/marketd/engine/rules/buy.h \
+	daemon/marketd/engine/live/calendar.c daemon/marketd/engine/live/calendar.h \
+	daemon/marketd/engine/rules/depot.c daemon/marketd/engine/rules/depot.h \
+	daemon/marketd/engine/depth.c \
+	daemon/marketd/engine/rules/door.c daemon/marketd/engine/rules/door.h \
+	daemon/marketd/engine/live/due.c daemon/marketd/engine/live/due.h \
+	daemon/marketd/engine/dump.c \
+	daemon/marketd/engine/effect.c daemon/marketd/engine/effect.h \
+	daemon/marketd/engine/engine.c daemon/marketd/engine/engine.h \
+	daemon/marketd/engine/live/ensure.c daemon/marketd/engine/live/ensure.h \
+	daemon/marketd/engine/event.h \
+	daemon/marketd/engine/live/idmap.c daemon/marketd/engine/live/idmap.h \
+	daemon/marketd/engine/rules/keeper.c daemon/marketd/engine/rules/keeper.h \
+	daemon/marketd/engine/rules/lease.c daemon/marketd/engine/rules/lease.h \
+	daemon/marketd/engine/rules/ledger.c daemon/marketd/engine/rules/ledger.h \
+	daemon/marketd/engine/rules/match.c daemon/marketd/engine/rules/match.h \
+	daemon/marketd/engine/rules/offtake.c daemon/marketd/engine/rules/offtake.h \
+	daemon/marketd/engine/rules/order.c daemon/marketd/engine/rules/order.h \
+	daemon/marketd/engine/rules/partial.c \
+	daemon/marketd/engine/rules/party.c daemon/marketd/engine/rules/party.h \
+	daemon/marketd/engine/rules/procure.c daemon/marketd/engine/rules/procure.h \
+	daemon/marketd/engine/query.c \
+	daemon/marketd/engine/quote.c \
+	daemon/marketd/engine/live/rank.c daemon/marketd/engine/live/rank.h \
+	daemon/marketd/engine/rules/release.c daemon/marketd/engine/rules/release.h \
+	daemon/marketd/engine/restore.c \
+	daemon/marketd/engine/rules/resting.c daemon/marketd/engine/rules/resting.h \
+	daemon/marketd/engine/rules/review.c daemon/marketd/engine/rules/review.h \
+	daemon/marketd/engine/rules/sell.c daemon/marketd/engine/rules/sell.h \
+	daemon/marketd/engine/live/shelf.c daemon/marketd/engine/live/shelf.h \
+	daemon/marketd/engine/snapshot.c daemon/marketd/engine/snapshot.h \
+	daemon/marketd/engine/state.h \
+	daemon/marketd/engine/rules/tell.c daemon/marketd/engine/rules/tell.h \
+	daemon/marketd/engine/rules/tick.c daemon/marketd/engine/rules/tick.h \
+	daemon/marketd/engine/rules/ticket.c daemon/marketd/engine/rules/ticket.h \
+	daemon/marketd/engine/rules/trade.c daemon/marketd/engine/rules/trade.h \
+	daemon/marketd/engine/why.c \
+	daemon/marketd/engine/live/world.c daemon/marketd/engine/live/world.h

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include "marketd/event.h"
+#include "marketd/engine/event.h"
 
 /* Appends; the form carries its version and changes only with a migration. 0 or -ENOMEM / -EFBIG. */
 int journal_put(struct buf *out, const struct event *ev);

@@ -4,4 +4,4 @@ include daemon/marketd/store.mk
 include daemon/marketd/apiv2.mk
 include daemon/marketd/apinp.mk
 include daemon/marketd/http.mk
-EXTRA_DIST += daemon/marketd/rules.md
+EXTRA_DIST += daemon/marketd/engine/rules.md

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "marketd/engine.h"
+#include "marketd/engine/engine.h"
 #include "marketd/store.h"
 
 struct market;

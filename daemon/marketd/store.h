@@ -13,8 +13,8 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "marketd/effect.h"
-#include "marketd/event.h"
+#include "marketd/engine/effect.h"
+#include "marketd/engine/event.h"
 
 struct store;
 

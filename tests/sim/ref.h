@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "market/reason.h"
-#include "marketd/effect.h"
-#include "marketd/state.h"
+#include "marketd/engine/effect.h"
+#include "marketd/engine/state.h"
 #include "reference.h"
 
 typedef __int128 wide;

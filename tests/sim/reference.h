@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A second market, written from daemon/marketd/rules.md alone and slow on purpose: lists that are
+ * A second market, written from daemon/marketd/engine/rules.md alone and slow on purpose: lists that are
  * searched from end to end, one minute at a time. What it and engine.c disagree about is wrong in
  * one of them.
  */
@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "marketd/event.h"
+#include "marketd/engine/event.h"
 
 struct reference;
 

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "marketd/effect.h"
-#include "marketd/engine.h"
+#include "marketd/engine/effect.h"
+#include "marketd/engine/engine.h"
 
 struct shadow_book {
 	uint64_t owner, asset;

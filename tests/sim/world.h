@@ -6,7 +6,7 @@
 #ifndef TESTS_SIM_WORLD_H
 #define TESTS_SIM_WORLD_H
 
-#include "marketd/engine.h"
+#include "marketd/engine/engine.h"
 #include "shadow.h"
 #include "stream.h"
 

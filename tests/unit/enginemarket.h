@@ -10,7 +10,7 @@
 
 #include "../lib/tap.h"
 #include "market/reason.h"
-#include "marketd/engine.h"
+#include "marketd/engine/engine.h"
 
 enum { S = ORDER_STANDING, P = ORDER_PARTIAL, X = ORDER_EXTEND, I = ORDER_INTERRUPTIBLE, NOW = 1000 };
 

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "marketd/engine.h"
+#include "marketd/engine/engine.h"
 
 enum { PROVIDERS = 50, BUYERS = 200, POOLS = 20, RING = 4096, RESTING = 1000, DAY = 1440, AHEAD = 7 * DAY, FIRST = 29000000 };
 

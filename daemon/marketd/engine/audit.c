@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every invariant over the whole state: money and capacity add up, each minute of a host has one
+ * owner who has a lease for it, orders hold what they may cost. Slow, and without a side effect.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "marketd/engine/live/calendar.h"
+#include "marketd/engine/engine.h"
+#include "marketd/engine/live/world.h"
+
+/* What is counted anew for an account, a pool and SKU, a lease. */
+struct tally {
+	int64_t held, escrow;
+};
+
+struct audit {
+	const struct engine *e;
+	struct fail *why;
+	struct idmap accounts;     /* struct tally */
+	struct idmap leases;       /* struct lease_tally */
+};
+
+struct lease_tally {
+	int64_t minutes;           /* of pieces from `minute` on */
+	int children;
+};
+
+#define broken(a, ...) fail_set((a)->why, -EINVAL, __VA_ARGS__)
+
+static bool add(int64_t *sum, int64_t more)
+{
+	return !__builtin_add_overflow(*sum, more, sum);
+}
+
+static bool add_product(int64_t *sum, int64_t a, int64_t b)
+{
+	int64_t product;
+
+	return !__builtin_mul_overflow(a, b, &product) && add(sum, product);
+}
+
+static int check_orders(struct audit *a)
+{
+	const struct ticket *t;
+
+	for (size_t at = 0; (t = rank_next(&a->e->all[ORDERS], &at));) {
+		const struct order *o = &t->pub;
+		struct tally *owner = idmap_get(&a->accounts, o->account);
+		int64_t hold = 0;
+
+		if ((o->status != ORDER_RESTING && o->status != ORDER_PARTIALLY_FILLED) || o->filled_minutes < 0 || o->filled_cost < 0)
+			return broken(a, "open order %" PRIu64 " is in a state that no open order has", o->id);
+		if (o->end <= a->e->minute || ((o->side == SIDE_BUY || order_block(o)) && o->start <= a->e->minute))
+			return broken(a, "order %" PRIu64 " is open, but its window is over", o->id);
+		if (o->side == SIDE_BUY && (!(o->flags & ORDER_STANDING) || (o->flags & ORDER_EXTEND) || !o->rest_count))
+			return broken(a, "buy %" PRIu64 " rests without a reason", o->id);
+		if (o->side == SIDE_SELL && (t->last <= a->e->minute || t->last > o->end || o->hold))
+			return broken(a, "sell %" PRIu64 " is open and has nothing on sale", o->id);
+		if (!(o->flags & ORDER_PARTIAL) && o->side == SIDE_BUY && (o->rest_count != 1 || o->rest[0].nodes != o->nodes ||
+			o->rest[0].start != o->start || o->rest[0].end != o->end))
+			return broken(a, "order %" PRIu64 " is all or nothing, and filled in part", o->id);
+		for (size_t i = 0; i < o->rest_count; i++)
+			if (!add_product(&hold, o->price * o->rest[i].nodes, o->rest[i].end - o->rest[i].start))
+				return broken(a, "order %" PRIu64 " holds more than can be counted", o->id);
+		if (o->side == SIDE_BUY && hold != o->hold)
+			return broken(a, "order %" PRIu64 " does not hold its worst case", o->id);
+		if (!add(&owner->held, o->hold))
+			return broken(a, "account %" PRIu64 " holds more than can be counted", o->account);
+	}
+	return 0;
+}
+
+/* The lease that it was sold on from: the same minutes of the same host, of the seller. */
+static int check_parent(struct audit *a, const struct tenure *t)
+{
+	const struct lease *l = &t->pub;
+	const struct tenure *parent = world_tenure(a->e, l->parent);
+	struct lease_tally *of = idmap_get(&a->leases, l->parent);
+
+	if (!l->parent)
+		return l->seller == t->unit->pub.account ? 0 : broken(a, "lease %" PRIu64 " was sold by another than the host's owner", l->id);
+	if (!parent || l->parent >= l->id || parent->pub.start != l->start || parent->pub.end != l->end ||
+		parent->pub.host != l->host || parent->pub.buyer != l->seller || !parent->pub.sold_on || parent->pub.interruptible ||
+		parent->pub.paid_end != parent->pub.end || of->children++)
+		return broken(a, "lease %" PRIu64 " was sold on from one that does not fit it", l->id);
+	return 0;
+}
+
+static int check_leases(struct audit *a)
+{
+	const struct tenure *t;
+
+	for (size_t at = 0; (t = rank_next(&a->e->all[LEASES], &at));) {
+		const struct lease *l = &t->pub;
+		struct tally *buyer = idmap_get(&a->accounts, l->buyer);
+		int64_t least = l->start > a->e->minute ? l->start : a->e->minute;
+		int rc = check_parent(a, t);
+
+		if (rc)
+			return rc;
+		if (l->settled > least || l->paid_end < l->end - 1 || (!l->interruptible && l->paid_end != l->end) ||
+			(l->interruptible && l->sold_on) || world_depot(a->e, l->pool)->pub.kind != POOL_MARKET)
+			return broken(a, "lease %" PRIu64 " is not as a lease is", l->id);
+		if (world_party(a->e, l->buyer)->pub.beneficiary == world_party(a->e, l->seller)->pub.beneficiary)
+			return broken(a, "lease %" PRIu64 " is of somebody with themselves", l->id);
+		if (l->paid_end > l->settled && !add_product(&buyer->escrow, l->price, l->paid_end - l->settled))
+			return broken(a, "account %" PRIu64 " has more in escrow than can be counted", l->buyer);
+	}
+	return 0;
+}
+
+static int check_piece(struct audit *a, const struct unit *u, const struct piece *p)
+{
+	const struct tenure *t = world_tenure(a->e, p->lease);
+	const struct ticket *sell = world_ticket(a->e, p->order);
+	int64_t start = p->start > a->e->minute ? p->start : a->e->minute;
+	struct lease_tally *of = idmap_get(&a->leases, p->lease);
+	const struct depot *d = world_depot(a->e, p->pool);
+
+	if (t && (t->pub.host != u->pub.id || t->pub.pool != p->pool || t->pub.start > start || t->pub.end < p->end || t->pub.sold_on))
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool whose lease is another", start, u->pub.id);
+	if (t && p->interruptible != t->pub.interruptible)
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " does not know its lease", start, u->pub.id);
+	if (!t && (p->lease || p->pool != u->pub.pool))
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool without a lease", start, u->pub.id);
+	if (t)
+		of->minutes += p->end - start;
+	if (d->pub.deleted)
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool that is deleted", start, u->pub.id);
+	if (!p->order)
+		return 0;
+	if (!sell || sell->pub.side != SIDE_SELL || sell->pub.sku != u->pub.sku || sell->pub.start > start ||
+		sell->pub.end < p->end || sell->pub.price != p->price || p->block != order_block(&sell->pub) || sell->last < p->end)
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by an order that does not fit", start, u->pub.id);
+	if (t && t->pub.interruptible ? t->pub.sell_order != p->order : sell->pub.pool != p->pool)
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by who does not own it", start, u->pub.id);
+	for (size_t i = 0; i < sell->host_count; i++)
+		if (sell->hosts[i] == u->pub.id)
+			return 0;
+	return broken(a, "sell %" PRIu64 " does not know host %" PRIu64, p->order, u->pub.id);
+}
+
+static int check_hosts(struct audit *a)
+{
+	const struct unit *u;
+
+	for (size_t at = 0; (u = rank_next(&a->e->all[HOSTS], &at));) {
+		size_t first = calendar_find(u, a->e->minute);
+		int64_t next = u->pub.start > a->e->minute ? u->pub.start : a->e->minute;
+
+		for (size_t i = first; i < u->pub.piece_count; i++) {
+			const struct piece *p = &u->pub.pieces[i];
+			int rc = check_piece(a, u, p);
+
+			if (rc)
+				return rc;
+			if ((i > first ? p->start != next : p->start > next) || p->start >= p->end)
+				return broken(a, "the minutes of host %" PRIu64 " have a gap at %" PRId64, u->pub.id, next);
+			if (i > first && p[-1].pool == p->pool && p[-1].lease == p->lease && p[-1].order == p->order)
+				return broken(a, "like pieces of host %" PRIu64 " are not joined at %" PRId64, u->pub.id, next);
+			next = p->end;
+		}
+		if (!u->pub.retired && u->pub.end > a->e->minute && next != u->pub.end)
+			return broken(a, "the minutes of host %" PRIu64 " end too early", u->pub.id);
+	}
+	return 0;
+}
+
+/* Each lease has its minutes, or has sold all of them on. */
+static int check_minutes(struct audit *a)
+{
+	const struct tenure *t;
+
+	for (size_t at = 0; (t = rank_next(&a->e->all[LEASES], &at));) {
+		const struct lease *l = &t->pub;
+		const struct lease_tally *of = idmap_get(&a->leases, l->id);
+		int64_t start = l->start > a->e->minute ? l->start : a->e->minute;
+
+		if (l->sold_on ? of->minutes || of->children != 1 : of->children || of->minutes != l->end - start)
+			return broken(a, "lease %" PRIu64 " does not have the minutes that it is for", l->id);
+	}
+	return 0;
+}
+
+static int check_money(struct audit *a)
+{
+	int64_t sum = a->e->issued;
+	const struct account *x;
+
+	if (a->e->fees < 0 || !add(&sum, a->e->fees))
+		return broken(a, "the market's fees cannot be");
+	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));) {
+		const struct tally *t = idmap_get(&a->accounts, x->id);
+
+		if (x->available < x->floor)
+			return broken(a, "account %" PRIu64 " is below its floor", x->id);
+		if (x->held != t->held)
+			return broken(a, "account %" PRIu64 " does not hold what its orders hold", x->id);
+		if (x->escrow != t->escrow)
+			return broken(a, "account %" PRIu64 " does not have in escrow what its leases still cost", x->id);
+		if (!add(&sum, x->available) || !add(&sum, x->held) || !add(&sum, x->escrow))
+			return broken(a, "there is more money than can be counted");
+	}
+	return sum == 0 ? 0 : broken(a, "all books of money come to %" PRId64 " and not to 0", sum);
+}
+
+/* A pool's capacity is what its leases still have. */
+static int check_pool(struct audit *a, const struct depot *d, int64_t used[], const struct rank *wares)
+{
+	const struct tenure *t;
+
+	for (size_t i = 0; i < d->stock_count; i++) {
+		const struct stock *s = &d->stocks[i];
+		int64_t sum = 0;
+
+		for (size_t at = 0; (t = rank_next(&d->owner->own[LEASES], &at));)
+			if (t->pub.pool == d->pub.id && t->pub.sku == s->sku && !t->pub.sold_on)
+				sum += t->pub.end - t->pub.settled;
+		if (s->capacity != sum || s->issued > 0 || (s->issued && d->pub.kind != POOL_ORIGINATING))
+			return broken(a, "pool %" PRIu64 " does not have the capacity that its leases have", d->pub.id);
+		for (size_t k = 0; k < wares->count; k++)
+			if (wares->rows[k].id == s->sku && (!add(&used[k], s->capacity) || !add(&used[k], s->issued)))
+				return broken(a, "there is more capacity than can be counted");
+	}
+	return 0;
+}
+
+static int check_capacity(struct audit *a)
+{
+	const struct rank *wares = &a->e->all[SKUS];
+	int64_t *sum = must_zalloc(wares->count * sizeof *sum);
+	const struct depot *d;
+	int rc = 0;
+
+	for (size_t k = 0; k < wares->count; k++)
+		sum[k] = ((const struct ware *)wares->rows[k].thing)->used;
+	for (size_t at = 0; rc == 0 && (d = rank_next(&a->e->all[POOLS], &at));)
+		rc = check_pool(a, d, sum, wares);
+	for (size_t k = 0; rc == 0 && k < wares->count; k++)
+		if (sum[k])
+			rc = broken(a, "all books of SKU %" PRIu64 " come to %" PRId64 " and not to 0", wares->rows[k].id, sum[k]);
+	free(sum);
+	return rc;
+}
+
+static int check_instances(struct audit *a)
+{
+	const struct instance *x;
+
+	for (size_t at = 0; (x = rank_next(&a->e->all[INSTANCES], &at));) {
+		const struct unit *u = world_unit(a->e, x->host);
+
+		if (x->host && (!u || u->instance != x->id || u->pub.sku != x->sku || !calendar_owned(u, x->pool, a->e->minute)))
+			return broken(a, "instance %" PRIu64 " is on a host that its pool does not have", x->id);
+		if (x->host && x->status != INSTANCE_AWAITING && x->status != INSTANCE_RUNNING)
+			return broken(a, "instance %" PRIu64 " is over, and on a host", x->id);
+	}
+	return 0;
+}
+
+static void prepare(struct audit *a)
+{
+	const struct account *x;
+	const struct lease *l;
+
+	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));)
+		idmap_add(&a->accounts, x->id, must_zalloc(sizeof(struct tally)));
+	for (size_t at = 0; (l = rank_next(&a->e->all[LEASES], &at));)
+		idmap_add(&a->leases, l->id, must_zalloc(sizeof(struct lease_tally)));
+}
+
+static void forget(struct idmap *m)
+{
+	for (size_t i = 0; i < m->cap; i++)
+		free(m->slots[i].thing);
+	idmap_release(m);
+}
+
+int engine_check(const struct engine *e, struct fail *why)
+{
+	static int (*const checks[])(struct audit *) = { check_orders, check_leases, check_hosts, check_minutes, check_money,
+		check_capacity, check_instances };
+	struct audit a = { .e = e, .why = why };
+	int rc = 0;
+
+	prepare(&a);
+	for (size_t i = 0; rc == 0 && i < sizeof checks / sizeof *checks; i++)
+		rc = checks[i](&a);
+	forget(&a.accounts);
+	forget(&a.leases);
+	return rc;
+}

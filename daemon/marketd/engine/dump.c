@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state as text, line by line as rules.md says: for comparing, hashing and reading. */
+#include <inttypes.h>
+
+#include "marketd/engine/live/calendar.h"
+#include "marketd/engine/engine.h"
+#include "marketd/engine/live/world.h"
+
+/* Adds a line; what goes wrong is kept until the end. */
+struct pen {
+	struct buf *out;
+	int rc;
+};
+
+#define line(p, ...) ((p)->rc = (p)->rc ? (p)->rc : buf_addf((p)->out, __VA_ARGS__))
+
+static const char *text(const char *s)
+{
+	return s ? s : "";
+}
+
+static void accounts(const struct engine *e, struct pen *p)
+{
+	const struct account *a;
+	const struct token *t;
+	const struct sku *s;
+
+	for (size_t at = 0; (a = rank_next(&e->all[ACCOUNTS], &at));)
+		line(p, "account %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s\n", a->id,
+			a->beneficiary, a->state, a->floor, a->available, a->held, a->escrow, a->name);
+	for (size_t at = 0; (t = rank_next(&e->all[TOKENS], &at));)
+		line(p, "token %" PRIu64 " %" PRIu64 " %d %" PRId64 " %d %s\n", t->id, t->account, t->scopes, t->expires,
+			t->revoked, text(t->name));
+	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));)
+		line(p, "sku %" PRIu64 " %d %s\n", s->id, s->gpus, s->alias);
+}
+
+static void agents(const struct engine *e, struct pen *p)
+{
+	const struct agent *a;
+
+	for (size_t at = 0; (a = rank_next(&e->all[AGENTS], &at));)
+		line(p, "agent %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s %s\n", a->id, a->account, a->generation, a->retired,
+			a->public_key, a->name);
+}
+
+static void hosts(const struct engine *e, struct pen *p)
+{
+	const struct unit *u;
+
+	for (size_t at = 0; (u = rank_next(&e->all[HOSTS], &at));)
+		if (!u->pub.retired)
+			line(p, "host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %" PRIu64 " %s\n", u->pub.id,
+				u->pub.account, u->pub.sku, u->pub.pool, u->pub.start, u->pub.end, u->pub.down + u->pub.watched, u->pub.agent, u->pub.name);
+	for (size_t at = 0; (u = rank_next(&e->all[HOSTS], &at));)
+		for (size_t i = calendar_find(u, e->minute); i < u->pub.piece_count; i++) {
+			const struct piece *x = &u->pub.pieces[i];
+
+			line(p, "piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 "\n", u->pub.id,
+				x->start > e->minute ? x->start : e->minute, x->end, x->pool, x->lease, x->order, x->price);
+		}
+}
+
+static void rest(const struct order *o, struct pen *p)
+{
+	if (o->side == SIDE_SELL)
+		line(p, " -");
+	for (size_t i = 0; i < o->rest_count; i++)
+		line(p, "%c%" PRId64 "-%" PRId64 "*%d", i ? ',' : ' ', o->rest[i].start, o->rest[i].end, o->rest[i].nodes);
+	line(p, "\n");
+}
+
+static void orders(const struct engine *e, struct pen *p)
+{
+	const struct order *o;
+	const struct pool *d;
+
+	for (size_t at = 0; (d = rank_next(&e->all[POOLS], &at));)
+		if (!d->deleted)
+			line(p, "pool %" PRIu64 " %" PRIu64 " %d %s\n", d->id, d->account, d->kind, d->name);
+	for (size_t at = 0; (o = rank_next(&e->all[ORDERS], &at));) {
+		line(p, "order %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %d", o->id, o->account,
+			o->pool, o->sku, o->host, o->procurement, o->side, o->flags, o->nodes);
+		line(p, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d", o->start, o->end, o->price,
+			o->hold, o->filled_minutes, o->filled_cost, o->status);
+		rest(o, p);
+	}
+}
+
+static void leases(const struct engine *e, struct pen *p)
+{
+	const struct lease *l;
+
+	for (size_t at = 0; (l = rank_next(&e->all[LEASES], &at));) {
+		line(p, "lease %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+			l->id, l->parent, l->order, l->sell_order, l->host, l->sku, l->buyer, l->seller, l->pool);
+		line(p, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d\n", l->start, l->end, l->paid_end, l->price,
+			l->settled, l->interruptible, l->sold_on);
+	}
+}
+
+static void instances(const struct engine *e, struct pen *p)
+{
+	const struct instance *x;
+	const struct procurement *q;
+
+	for (size_t at = 0; (x = rank_next(&e->all[INSTANCES], &at));)
+		line(p, "instance %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %s\n", x->id, x->account, x->pool,
+			x->sku, x->host, x->priority, x->status, text(x->name));
+	for (size_t at = 0; (q = rank_next(&e->all[PROCUREMENTS], &at));) {
+		line(p, "procurement %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d", q->id, q->account, q->pool, q->sku,
+			q->target, q->window);
+		line(p, " %" PRId64 " %" PRId64 " %d %d %s\n", q->min_sell, q->max_buy, q->enabled, q->reason, text(q->name));
+	}
+}
+
+static void book(struct pen *p, uint64_t owner, enum book b, uint64_t asset, int64_t balance)
+{
+	if (balance)
+		line(p, "book %" PRIu64 " %d %" PRIu64 " %" PRId64 "\n", owner, (int)b, asset, balance);
+}
+
+static void depot_books(const struct depot *d, struct pen *p)
+{
+	for (size_t i = 0; i < d->stock_count; i++)
+		book(p, d->pub.id, BOOK_ISSUED, d->stocks[i].sku, d->stocks[i].issued);
+	for (size_t i = 0; i < d->stock_count; i++)
+		book(p, d->pub.id, BOOK_CAPACITY, d->stocks[i].sku, d->stocks[i].capacity);
+}
+
+/* Owners in order of id, as accounts and pools have theirs from one counter. */
+static void books(const struct engine *e, struct pen *p)
+{
+	const struct account *a = rank_after(&e->all[ACCOUNTS], 0);
+	const struct depot *d = rank_after(&e->all[POOLS], 0);
+	const struct ware *w;
+
+	book(p, 0, BOOK_ISSUED, 0, e->issued);
+	book(p, 0, BOOK_FEES, 0, e->fees);
+	for (size_t at = 0; (w = rank_next(&e->all[SKUS], &at));)
+		book(p, 0, BOOK_USED, w->pub.id, w->used);
+	while (a || d) {
+		if (a && (!d || a->id < d->pub.id)) {
+			book(p, a->id, BOOK_AVAILABLE, 0, a->available);
+			book(p, a->id, BOOK_HELD, 0, a->held);
+			book(p, a->id, BOOK_ESCROW, 0, a->escrow);
+			a = rank_after(&e->all[ACCOUNTS], a->id);
+		} else {
+			depot_books(d, p);
+			d = rank_after(&e->all[POOLS], d->pub.id);
+		}
+	}
+}
+
+int engine_dump(const struct engine *e, struct buf *out)
+{
+	struct pen p = { .out = out };
+
+	line(&p, "minute %" PRId64 "\n", e->minute);
+	line(&p, "policy %d %d %d %d\n", e->policy.fee_bps, e->policy.release_bps, e->policy.settle_minutes,
+		e->policy.notice_minutes);
+	line(&p, "next %" PRIu64 " %" PRIu64 "\n", e->next_id, e->next_transfer);
+	accounts(e, &p);
+	agents(e, &p);
+	hosts(e, &p);
+	orders(e, &p);
+	leases(e, &p);
+	instances(e, &p);
+	books(e, &p);
+	return p.rc;
+}
+
+uint64_t engine_hash(const struct engine *e)
+{
+	uint64_t h = UINT64_C(14695981039346656037);
+	struct buf text_of;
+
+	buf_init(&text_of, SIZE_MAX / 2);
+	ensure(engine_dump(e, &text_of) == 0, "there is no memory left");
+	for (size_t i = 0; i < text_of.len; i++)
+		h = (h ^ (unsigned char)text_of.data[i]) * UINT64_C(1099511628211);
+	buf_release(&text_of);
+	return h;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/engine.h"
+
+#include "market/reason.h"
+#include "marketd/engine/rules/buy.h"
+#include "marketd/engine/rules/depot.h"
+#include "marketd/engine/rules/keeper.h"
+#include "marketd/engine/rules/order.h"
+#include "marketd/engine/rules/party.h"
+#include "marketd/engine/rules/procure.h"
+#include "marketd/engine/rules/release.h"
+#include "marketd/engine/rules/resting.h"
+#include "marketd/engine/rules/review.h"
+#include "marketd/engine/rules/sell.h"
+#include "marketd/engine/rules/tell.h"
+#include "marketd/engine/rules/tick.h"
+#include "marketd/engine/rules/ticket.h"
+
+int engine_new(struct engine **out)
+{
+	*out = world_new();
+	return 0;
+}
+
+void engine_free(struct engine *e)
+{
+	world_free(e);
+}
+
+static int apply_order(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct ticket t;
+	struct order o;
+	struct pick hosts;
+	int rc = order_check(e, ev, false, &o, why);
+
+	if (rc)
+		return rc;
+	ticket_init(e, &t, &o);
+	rc = o.side == SIDE_BUY ? buy_plan(e, &t, &e->plan, why) : sell_plan(e, &t, &hosts, why);
+	if (rc)
+		return rc;
+	tell_made(e, e->next_id);
+	if (o.side == SIDE_BUY) {
+		buy_do(e, &t, &e->plan);
+		return 0;
+	}
+	sell_do(e, &t, &hosts);
+	pick_release(&hosts);
+	return 0;
+}
+
+static int apply(struct engine *e, const struct event *ev, struct fail *why)
+{
+	static int (*const table[EVENT_KINDS])(struct engine *, const struct event *, struct fail *) = {
+		[EVENT_TICK] = tick_apply,
+		[EVENT_POLICY] = party_policy,
+		[EVENT_ACCOUNT] = party_make,
+		[EVENT_ACCOUNT_STATE] = party_state,
+		[EVENT_CREDIT] = party_credit,
+		[EVENT_TOKEN] = party_token,
+		[EVENT_TOKEN_REVOKE] = party_token_revoke,
+		[EVENT_SKU] = depot_sku,
+		[EVENT_HOST] = depot_host,
+		[EVENT_HOST_STATE] = depot_host_state,
+		[EVENT_HOST_RETIRE] = depot_host_retire,
+		[EVENT_POOL] = depot_make,
+		[EVENT_POOL_CHANGE] = depot_change,
+		[EVENT_POOL_DELETE] = depot_delete,
+		[EVENT_ORDER] = apply_order,
+		[EVENT_CANCEL] = order_cancel,
+		[EVENT_RELEASE] = release_apply,
+		[EVENT_INSTANCE] = instance_make,
+		[EVENT_INSTANCE_CHANGE] = instance_change,
+		[EVENT_INSTANCE_STOP] = instance_stop,
+		[EVENT_INSTANCE_DELETE] = instance_delete,
+		[EVENT_REPORT] = instance_report,
+		[EVENT_PROCUREMENT] = procure_make,
+		[EVENT_PROCUREMENT_CHANGE] = procure_change,
+		[EVENT_PROCUREMENT_DELETE] = procure_delete,
+		[EVENT_AGENT] = keeper_join,
+		[EVENT_AGENT_SESSION] = keeper_session,
+		[EVENT_AGENT_INVENTORY] = keeper_inventory,
+		[EVENT_AGENT_RETIRE] = keeper_retire,
+	};
+
+	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])
+		return fail_set(why, REASON_INVALID, "there is no such event");
+	return table[ev->kind](e, ev, why);
+}
+
+int engine_apply(struct engine *e, const struct event *ev, struct effects *out, struct fail *why)
+{
+	int64_t before = e->at;
+	int rc;
+
+	effects_clear(out);
+	if (ev->at < e->at)
+		return fail_set(why, REASON_INVALID, "an event is earlier than the one before");
+	e->out = out;
+	e->at = ev->at;
+	e->round++;
+	rc = apply(e, ev, why);
+	if (rc == 0) {
+		resting_try_marked(e);
+		review_all(e, e->at);
+		tell_seal(out);
+		e->count++;
+	} else {
+		e->at = before;
+	}
+	e->out = NULL;
+	return rc;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The market as one deterministic function: no I/O, no clock, no random number, no float, no order
+ * of pointers. engine_apply() either does all of an event or nothing. The rules are in
+ * rules.md; tests/sim/reference.c is a second, slow reading of them.
+ */
+#ifndef MARKETD_ENGINE_ENGINE_H
+#define MARKETD_ENGINE_ENGINE_H
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "marketd/engine/effect.h"
+#include "marketd/engine/event.h"
+#include "marketd/engine/state.h"
+
+struct engine;
+
+int engine_new(struct engine **out);
+void engine_free(struct engine *e);
+
+/*
+ * 0: done, out has what it did (it is cleared first). A negative enum reason: nothing was changed,
+ * why (may be NULL) has a sentence. Out of memory aborts: a market that forgot half is worse than none.
+ */
+int engine_apply(struct engine *e, const struct event *ev, struct effects *out, struct fail *why);
+
+/* ---- Reading ---------------------------------------------------------------------------- */
+
+int64_t engine_minute(const struct engine *e);      /* of the last tick */
+int64_t engine_at(const struct engine *e);          /* of the last event */
+uint64_t engine_count(const struct engine *e);      /* events applied: the seq of the last one */
+uint64_t engine_next_id(const struct engine *e);
+const struct policy *engine_policy(const struct engine *e);
+
+const struct account *engine_account(const struct engine *e, uint64_t id);
+const struct account *engine_account_named(const struct engine *e, const char *name);
+const struct token *engine_token(const struct engine *e, uint64_t id);
+const struct token *engine_token_hashed(const struct engine *e, const uint8_t hash[TOKEN_HASH]);
+const struct sku *engine_sku(const struct engine *e, uint64_t id);
+const struct sku *engine_sku_named(const struct engine *e, const char *alias);
+const struct host *engine_host(const struct engine *e, uint64_t id);
+const struct pool *engine_pool(const struct engine *e, uint64_t id);       /* deleted ones too */
+const struct pool *engine_pool_named(const struct engine *e, uint64_t account, const char *name);
+const struct order *engine_order(const struct engine *e, uint64_t id);     /* open ones only */
+const struct lease *engine_lease(const struct engine *e, uint64_t id);     /* that are not over */
+const struct instance *engine_instance(const struct engine *e, uint64_t id);
+const struct instance *engine_instance_named(const struct engine *e, uint64_t account, const char *name);
+const struct procurement *engine_procurement(const struct engine *e, uint64_t id);
+const struct agent *engine_agent(const struct engine *e, uint64_t id);     /* retired ones too */
+const struct agent *engine_agent_named(const struct engine *e, uint64_t account, const char *name); /* not retired */
+const struct agent *engine_agent_keyed(const struct engine *e, const char *public_key);             /* not retired */
+
+/*
+ * The first one with an id above `after` (below, for the _before kin: newest first; start with
+ * UINT64_MAX), of this account, or of all where account is 0. NULL at the end. Cost: O(log n).
+ */
+const struct account *engine_account_after(const struct engine *e, uint64_t after);
+const struct sku *engine_sku_after(const struct engine *e, uint64_t after);
+const struct token *engine_token_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct host *engine_host_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct pool *engine_pool_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct pool *engine_pool_before(const struct engine *e, uint64_t account, uint64_t before);
+const struct order *engine_order_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct lease *engine_lease_after(const struct engine *e, uint64_t account, uint64_t after); /* as buyer */
+const struct instance *engine_instance_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct instance *engine_instance_before(const struct engine *e, uint64_t account, uint64_t before);
+const struct procurement *engine_procurement_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after); /* retired ones too */
+
+/*
+ * What an agent is to do: keep a node for the instance of each of its hosts until the instance's pool
+ * does not own the host any more. Hosts of an agent in order of id, retired ones left out.
+ */
+const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after);
+const struct instance *engine_host_instance(const struct engine *e, uint64_t host); /* awaiting or running on it; NULL */
+int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute); /* `minute`: not at all */
+
+/*
+ * Grows whenever that may have changed: an instance came, went or was changed, minutes of the host
+ * have another owner, it went down or up. The number of the event that did it, so that it never goes
+ * back, also where a snapshot is loaded. 0: there is no such host, or it has no agent. O(1).
+ */
+uint64_t engine_host_version(const struct engine *e, uint64_t host);
+uint64_t engine_agent_version(const struct engine *e, uint64_t agent); /* of all its hosts, and which it has */
+
+/*
+ * The schedule of a pool for one SKU (0: all together) from minute `from` on, as steps without gaps
+ * or empty ends; of what is for sale for a SKU with engine_availability (all prices, not yours: self).
+ * Appended to *out (grown by realloc, the caller frees). 0 or -ENOMEM.
+ */
+struct spans { struct span *list; size_t count, cap; };
+int engine_schedule(const struct engine *e, uint64_t pool, uint64_t sku, int64_t from, struct spans *out);
+int engine_availability(const struct engine *e, uint64_t sku, int64_t from, int64_t to, struct spans *out);
+
+/* The hosts that a pool holds in a minute, ascending by id; false at the end. at starts as 0. */
+bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uint64_t *at);
+
+/* The public book: levels of one SKU for a window, best first, nobody named. quantity: what the level could fill. */
+struct level { int64_t price; struct spans spans; };
+int engine_depth(const struct engine *e, uint64_t sku, enum side side, int64_t start, int64_t end,
+	size_t max, struct level **out, size_t *count); /* free with levels_free */
+void levels_free(struct level *l, size_t count);
+
+/* What a running lease has earned its seller and not posted yet; added up for an account by balance pages. */
+int64_t engine_unsettled(const struct engine *e, uint64_t account);
+
+/* What an account's running and coming leases cost per minute now, and until when: for `burn`. */
+int64_t engine_burn(const struct engine *e, uint64_t account);
+
+/* ---- Asking beforehand ------------------------------------------------------------------ */
+
+struct quote {
+	int64_t cost;              /* micro-dollars in all */
+	int64_t price;             /* what POSTing this limit would fill at, at most: the dearest piece */
+	int32_t nodes;             /* as asked, or less with ORDER_PARTIAL */
+};
+
+/* What an EVENT_ORDER would do now; changes nothing. 0 or a negative enum reason as engine_apply gives. */
+int engine_quote(const struct engine *e, const struct event *order, struct quote *out, struct fail *why);
+
+/* Why an order does not fill, and what would: each offered alternative is true now (posting it fills). */
+struct why {
+	int32_t reason;
+	bool has_price, has_nodes, has_start, has_end;
+	int64_t price;             /* same window and nodes at this limit */
+	int32_t nodes;             /* same window and price, this many */
+	int64_t start;             /* same length, nodes and price, from here; the first within 14 days */
+	int64_t end;               /* same start, nodes and price (extend: same hosts), until here */
+};
+void engine_why(const struct engine *e, const struct event *order, struct why *out);
+
+/* What RELEASE would give back now (micro-dollars to the buyer). */
+int engine_release_quote(const struct engine *e, const struct event *release, int64_t *refund, struct fail *why);
+
+/* ---- Keeping and proving ---------------------------------------------------------------- */
+
+/* The whole state as bytes and back. Same state, same bytes. -EINVAL on bytes that are none. */
+int engine_save(const struct engine *e, struct buf *out);
+int engine_load(struct engine **out, const void *bytes, size_t len, struct fail *why);
+
+/* The canonical text of rules.md, section "State", for the two engines to be compared and read. */
+int engine_dump(const struct engine *e, struct buf *out);
+uint64_t engine_hash(const struct engine *e); /* FNV-1a 64 of that text */
+
+/* Every invariant over the whole state, slowly. 0, or -EINVAL with a sentence. */
+int engine_check(const struct engine *e, struct fail *why);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What can happen to a market. Everything that the market knows came in as one of these, in one
+ * order, and comes back by applying them again: they are what the journal holds (journal.c).
+ * Plain data, no pointers into the engine. The rules are in rules.md.
+ */
+#ifndef MARKETD_ENGINE_EVENT_H
+#define MARKETD_ENGINE_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	MINUTE_MAX = 1 << 28,      /* "for ever": far past every date that is asked for */
+	NODES_MAX = 1024,          /* of one order */
+	NAME_BYTES = 255,          /* of names */
+	TEXT_BYTES = 96 * 1024,    /* of user data, tags, SKU properties */
+	TOKEN_HASH = 32,           /* SHA-256 */
+	PUBLIC_KEY_TEXT = 44,      /* 32 bytes in base64 */
+};
+
+/* X(name, text) */
+#define EVENTS(X) \
+	X(TICK, "tick")                        /* a minute began */ \
+	X(POLICY, "policy") \
+	X(ACCOUNT, "account")                  /* made */ \
+	X(ACCOUNT_STATE, "account_state")      /* suspended, opened again, another floor */ \
+	X(CREDIT, "credit")                    /* money in (or out, negative) by the operator */ \
+	X(TOKEN, "token")                      /* made: only its hash */ \
+	X(TOKEN_REVOKE, "token_revoke") \
+	X(SKU, "sku")                          /* made or changed */ \
+	X(HOST, "host")                        /* registered: its minutes belong to a pool from then on */ \
+	X(HOST_STATE, "host_state")            /* down, up */ \
+	X(HOST_RETIRE, "host_retire") \
+	X(POOL, "pool") \
+	X(POOL_CHANGE, "pool_change")          /* name, tags */ \
+	X(POOL_DELETE, "pool_delete") \
+	X(ORDER, "order")                      /* buy, extend, sell, offer of a host */ \
+	X(CANCEL, "cancel") \
+	X(RELEASE, "release")                  /* gives back what a pool still has */ \
+	X(INSTANCE, "instance") \
+	X(INSTANCE_CHANGE, "instance_change")  /* name, tags, priority, user data */ \
+	X(INSTANCE_STOP, "instance_stop") \
+	X(INSTANCE_DELETE, "instance_delete")  /* forget one that is terminated */ \
+	X(REPORT, "report")                    /* an agent says how an instance is */ \
+	X(PROCUREMENT, "procurement") \
+	X(PROCUREMENT_CHANGE, "procurement_change") \
+	X(PROCUREMENT_DELETE, "procurement_delete") \
+	X(AGENT, "agent")                      /* a machine joined an account, with a key of its own */ \
+	X(AGENT_SESSION, "agent_session")      /* it came (again); sessions before this one are over */ \
+	X(AGENT_INVENTORY, "agent_inventory")  /* what it found in itself */ \
+	X(AGENT_RETIRE, "agent_retire")
+
+enum event_kind {
+	EVENT_NONE,
+#define EVENT_X(name, text) EVENT_##name,
+	EVENTS(EVENT_X)
+#undef EVENT_X
+	EVENT_KINDS
+};
+
+enum side { SIDE_BUY, SIDE_SELL };
+
+enum order_flags {
+	ORDER_STANDING = 1,       /* rests until filled, cancelled, or its window is over; else fills now or not */
+	ORDER_PARTIAL = 2,        /* may fill in part: fewer nodes, parts of the window */
+	ORDER_EXTEND = 4,         /* buy: the same hosts that the pool holds in the minute before start, or nothing */
+	ORDER_INTERRUPTIBLE = 8,  /* buy: may be taken back by a reserved buy, with two minutes' notice */
+};
+
+enum account_state { ACCOUNT_OPEN, ACCOUNT_SUSPENDED };
+enum pool_kind { POOL_MARKET, POOL_ORIGINATING };
+enum instance_priority { PRIORITY_YIELD, PRIORITY_NORMAL, PRIORITY_PREFERRED, PRIORITY_CRITICAL };
+enum instance_status { INSTANCE_AWAITING, INSTANCE_RUNNING, INSTANCE_TERMINATED, INSTANCE_FAILED };
+
+/*
+ * What a token may do. ADMIN may do all, for any account. JOIN lets one machine join, once. AGENT is
+ * what the session of an agent has, and no token.
+ */
+enum scope {
+	SCOPE_READ = 1, SCOPE_TRADE = 2, SCOPE_NODES = 4, SCOPE_TOKENS = 8, SCOPE_HOST = 16, SCOPE_ADMIN = 32,
+	SCOPE_JOIN = 64, SCOPE_AGENT = 128
+};
+
+/* What the operator sets. Starts as zero everywhere, but settle_minutes 60. */
+struct policy {
+	int32_t fee_bps;           /* of what a seller gets; rounded up, to the house */
+	int32_t release_bps;       /* of the unused part that a release gives back to the buyer */
+	int32_t settle_minutes;    /* how often a running lease pays its seller; at least 1 */
+	int32_t notice_minutes;    /* interruptible: 2 at least, and 2 where this is less */
+};
+
+/*
+ * `subject` is the id of what it is about; what the event makes gets the engine's next number, told
+ * in its effects. Strings may be NULL (none; in changes: leave as it is) and belong to whoever made
+ * the event.
+ */
+struct event {
+	enum event_kind kind;
+	int64_t at;                /* Unix seconds; never less than that of the event before */
+	uint64_t account;          /* whose: the owner of what is made or changed; 0 for TICK, POLICY, SKU */
+	uint64_t token;            /* by which token; 0: the operator on the local socket, or the market itself */
+	uint64_t subject;
+	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT */
+	const char *text;          /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
+	                           /* AGENT: its public key, base64; AGENT_INVENTORY: JSON */
+	union {
+		struct { int64_t minute; } tick;
+		struct policy policy;
+		struct { uint64_t beneficiary; int64_t floor; } account;        /* beneficiary 0: itself. floor <= 0 */
+		struct { int32_t state; int64_t floor; } account_state;
+		struct { int64_t micros; } credit;
+		struct { uint8_t hash[TOKEN_HASH]; int32_t scopes; int64_t expires; } token;  /* expires 0: never */
+		struct { int32_t gpus; } sku;
+		struct { uint64_t sku, pool; int64_t start, end; uint64_t agent; } host; /* pool: originating, of the same account */
+		struct { bool down; int64_t since; bool watch; } host_state;    /* since: a minute; 0: now. watch: not its owner */
+		struct { int32_t kind; } pool;
+		struct {
+			uint64_t pool, sku, host;  /* host: sell only, this one; 0: any that the pool has */
+			uint64_t procurement;      /* placed for it by the engine; 0 in requests */
+			int32_t side, flags, nodes;
+			int64_t start, end;        /* minutes, [start, end) */
+			int64_t price;             /* limit, micro-dollars per node-minute */
+			int64_t max_total;         /* buy: micro-dollars; 0: none */
+		} order;
+		struct { int64_t from; int32_t nodes; uint64_t sku; } release;   /* subject: pool. nodes 0: all. sku 0: all */
+		struct {
+			uint64_t pool, sku, image;
+			int32_t priority;
+			const char *user_data;     /* base64 as it came */
+		} instance;
+		struct { int32_t priority; const char *user_data; } instance_change; /* -1: leave */
+		struct { int32_t status; } report;                               /* enum instance_status */
+		struct { uint64_t pool, sku; int32_t target, window; int64_t min_sell, max_buy; bool enabled; } procurement;
+		/* target -1: as many as the pool's instances that are not terminated. In changes: -1 leaves; enabled 0, 1, -1 */
+		struct { uint64_t sku; int32_t target, window; int64_t min_sell, max_buy; int32_t enabled; } procurement_change;
+		struct { const char *machine; } agent;                           /* which machine it is; NULL: not told */
+		struct { uint64_t generation; uint8_t hash[TOKEN_HASH]; } agent_session;
+	} u;
+};
+
+const char *event_name(enum event_kind kind);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the engine holds, with all its indexes: seen by the engine's own files alone. Each thing
+ * has the plain data of state.h as its first member; the rest is found again from that data, so
+ * nothing here but the data is kept by snapshot.c.
+ */
+#ifndef MARKETD_ENGINE_LIVE_WORLD_H
+#define MARKETD_ENGINE_LIVE_WORLD_H
+
+#include "base/list.h"
+#include "base/table.h"
+#include "marketd/engine/live/due.h"
+#include "marketd/engine/engine.h"
+#include "marketd/engine/live/ensure.h"
+#include "marketd/engine/live/idmap.h"
+#include "marketd/engine/live/rank.h"
+
+enum kind { ACCOUNTS, TOKENS, SKUS, HOSTS, POOLS, ORDERS, LEASES, INSTANCES, PROCUREMENTS, AGENTS, KINDS };
+
+enum { HOUR = 60, HORIZON = 2048 }; /* minutes; hours that the shelf of a SKU looks ahead */
+
+struct unit;
+struct ticket;
+struct fit;
+struct offer;
+
+/* An account. */
+struct party {
+	struct account pub;
+	struct rank own[KINDS];
+	struct list sold;          /* leases that it sold */
+};
+
+/* An agent: it keeps hosts. */
+struct keeper {
+	struct agent pub;
+	const struct engine *world;
+	struct rank hosts;         /* struct unit, not retired */
+	uint64_t version;          /* the event that last changed what it is to do */
+};
+
+/* Node-minutes of one SKU in a pool's books. */
+struct stock {
+	uint64_t sku;
+	int64_t capacity, issued;
+};
+
+/* A host of which a pool has leases, or that is registered into it. */
+struct holding {
+	uint64_t host;
+	struct unit *unit;
+	uint32_t reasons;          /* leases, and one for the registration */
+	int64_t until;             /* it has nothing of it from this minute on */
+};
+
+struct depot {
+	struct pool pub;
+	struct party *owner;
+	struct holding *holdings;  /* in order of host */
+	size_t holding_count, holding_cap;
+	struct stock *stocks;      /* in order of SKU */
+	size_t stock_count, stock_cap;
+	struct rank instances, orders, procurements;
+	bool stale;                /* its instances are to be reviewed */
+};
+
+/* A host on the shelf, with what its place follows from beside it. */
+struct cheap {
+	int64_t ask;
+	uint64_t oldest, host;
+	struct unit *unit;
+	size_t slot;
+};
+
+/* What may have come on sale since the resting buys of a SKU were tried: the rectangle around it. */
+struct fresh {
+	int64_t start, end, price;
+	bool all;                  /* anything may: all are to be tried */
+	bool lost;                 /* those whose window was shortened are */
+};
+
+struct ware {
+	struct sku pub;
+	int64_t used;              /* node-minutes that have passed in leases */
+	struct unit **slots;       /* a host's bit in the rows below */
+	size_t slot_count, slot_cap;
+	uint64_t *rows;            /* HORIZON hours: bits "something on sale", then bits "all of it on sale" */
+	size_t words;              /* of each of both */
+	int64_t hour;              /* the first that the rows know */
+	struct cheap *cheap;       /* hosts with something on sale by (ask, oldest order, id) */
+	size_t cheap_count, cheap_cap;
+	struct cheap *keys;        /* the same by slot */
+	size_t key_cap;
+	struct ticket **resting;   /* buys by (price descending, id) */
+	size_t resting_count, resting_cap;
+	struct ticket **blocks;    /* open sells that go whole, by id */
+	size_t block_count, block_cap;
+	struct fresh fresh;
+	bool marked;               /* resting buys are to be tried before this event (minute) is over */
+	bool crossed;              /* a resting buy may fill that was tried: try all next time */
+	uint64_t tried;            /* the round in which they were tried last */
+};
+
+struct unit {
+	struct host pub;           /* pieces point into `room` */
+	struct ware *ware;
+	struct depot *depot;
+	struct keeper *keeper;     /* its agent; NULL */
+	uint64_t version;          /* of what that is to do here */
+	struct piece *room;
+	int32_t *ends;             /* of the pieces, beside them: a search looks at few bytes */
+	size_t room_cap, room_off;
+	size_t slot;
+	bool shelved;              /* is in ware->cheap, with: */
+	int64_t ask;               /* the least price of its pieces on sale (blocks apart) */
+	uint64_t oldest;           /* the least id of the orders that sell them */
+	uint64_t instance;         /* awaiting or running on it */
+	struct due due;            /* when its minutes begin or end */
+};
+
+struct ticket {
+	struct order pub;          /* rest points to spans */
+	struct ware *ware;
+	struct depot *depot;
+	uint64_t beneficiary;
+	struct span *spans;        /* of a buy */
+	size_t span_cap;
+	uint64_t *hosts;           /* of a sell, ascending: all that it put on sale */
+	size_t host_count;
+	int64_t last;              /* of a sell: nothing of it is on sale from this minute on */
+	uint64_t last_host;        /* and this host has it on sale just before */
+	struct due due;
+	bool touched;              /* its row is to be told at the end of the trade */
+	bool lost;                 /* a buy whose window was shortened in this minute */
+	bool open;                 /* it is in the lists */
+};
+
+struct tenure {
+	struct lease pub;
+	struct unit *unit;
+	struct list sold;          /* in the seller's list */
+	struct due due;
+	bool begun;
+};
+
+/* One thing that a buy takes: minutes of a host from one piece. */
+struct slice {
+	struct unit *unit;
+	int64_t start, end, price; /* of the trade */
+	uint64_t order;            /* the sell */
+};
+
+struct plan {
+	struct slice *list;
+	size_t count, cap;
+	struct span *rest;         /* what is left of a buy's need */
+	size_t rest_count, rest_cap;
+	int64_t cost, minutes, dearest;
+	bool more;                 /* it would take more at another price */
+	struct fit *fits;          /* scratch of match.c */
+	size_t fit_count, fit_cap;
+	struct offer *offers;      /* scratch of partial.c */
+	size_t offer_count, offer_cap;
+	uint64_t *bits;            /* scratch of shelf.c: hosts that may do */
+	size_t bit_cap;
+	struct cheap *queue;       /* of match.c: those hosts, the cheapest first */
+	size_t queue_count, queue_cap;
+};
+
+struct engine {
+	int64_t minute, at;
+	uint64_t count, next_id, next_transfer;
+	struct policy policy;
+	int64_t issued, fees;      /* the market's books of money */
+	struct idmap ids[KINDS];
+	struct rank all[KINDS];
+	struct table names[KINDS]; /* "ACCOUNT name"; tokens by hash */
+	struct due_heap orders_due, leases_due, hosts_due;
+	struct depot **stale;      /* pools to be reviewed */
+	size_t stale_count, stale_cap;
+	struct ticket **touched;
+	size_t touched_count, touched_cap;
+	struct plan plan;
+	size_t enabled;            /* procurements */
+	uint64_t round;            /* events and minutes of ticks, for ware.tried */
+	struct effects *out;       /* of the event that is applied */
+};
+
+/* Things by id; NULL. */
+static inline struct party *world_party(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[ACCOUNTS], id);
+}
+
+static inline struct ware *world_ware(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[SKUS], id);
+}
+
+static inline struct unit *world_unit(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[HOSTS], id);
+}
+
+static inline struct depot *world_depot(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[POOLS], id);
+}
+
+static inline struct ticket *world_ticket(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[ORDERS], id);
+}
+
+static inline struct tenure *world_tenure(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[LEASES], id);
+}
+
+static inline struct instance *world_instance(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[INSTANCES], id);
+}
+
+static inline struct procurement *world_procurement(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[PROCUREMENTS], id);
+}
+
+static inline struct keeper *world_keeper(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[AGENTS], id);
+}
+
+/* What the agent of this host is to do may be another thing after the event that is applied. */
+static inline void unit_changed(struct unit *u)
+{
+	if (u->keeper)
+		u->version = u->keeper->version = u->keeper->world->count + 1;
+}
+
+static inline bool order_block(const struct order *o)
+{
+	return o->side == SIDE_SELL && !(o->flags & ORDER_PARTIAL);
+}
+
+static inline int64_t world_notice(const struct engine *e)
+{
+	return e->minute + 1 + (e->policy.notice_minutes > 2 ? e->policy.notice_minutes : 2);
+}
+
+struct engine *world_new(void);
+void world_free(struct engine *e);
+void plan_release(struct plan *p);
+
+uint64_t world_id(struct engine *e); /* the next one, taken */
+
+/* Into the lists: of all, of the account, by name. `thing` begins with its id. */
+void world_add(struct engine *e, enum kind k, uint64_t id, uint64_t account, void *thing);
+void world_remove(struct engine *e, enum kind k, uint64_t id, uint64_t account);
+void world_forget(struct engine *e, enum kind k, uint64_t id, uint64_t account, void *thing); /* and frees it */
+
+/* Names, unique within (kind, account). */
+void *world_named(const struct engine *e, enum kind k, uint64_t account, const char *name);
+void world_name(struct engine *e, enum kind k, uint64_t account, const char *name, void *thing);
+void world_unname(struct engine *e, enum kind k, uint64_t account, const char *name);
+
+/* A new empty thing of its kind, with what its data names looked up; into the lists. */
+struct party *world_make_party(struct engine *e, const struct account *a);
+struct ware *world_make_ware(struct engine *e, const struct sku *s);
+struct depot *world_make_depot(struct engine *e, const struct pool *p);
+struct keeper *world_make_keeper(struct engine *e, const struct agent *a);
+struct tenure *world_make_tenure(struct engine *e, const struct lease *l);
+void world_drop_tenure(struct engine *e, struct tenure *t);
+
+/* A pool has one more (one fewer) reason to know this host. */
+size_t world_holding(const struct depot *d, uint64_t host);
+void world_hold(struct depot *d, struct unit *u, int64_t until);
+void world_unhold(struct depot *d, struct unit *u);
+struct stock *world_stock(struct depot *d, uint64_t sku); /* made where it is missing */
+
+/* The pool's instances are to be looked at before the event is over. */
+void world_stale(struct engine *e, struct depot *d);
+
+#endif

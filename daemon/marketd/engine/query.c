@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the market is asked: the reading calls of engine.h. */
+#include "marketd/engine/engine.h"
+#include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/rules/party.h"
+#include "marketd/engine/live/world.h"
+
+int64_t engine_minute(const struct engine *e)
+{
+	return e->minute;
+}
+
+int64_t engine_at(const struct engine *e)
+{
+	return e->at;
+}
+
+uint64_t engine_count(const struct engine *e)
+{
+	return e->count;
+}
+
+uint64_t engine_next_id(const struct engine *e)
+{
+	return e->next_id;
+}
+
+const struct policy *engine_policy(const struct engine *e)
+{
+	return &e->policy;
+}
+
+/* Each thing begins with its plain data. */
+const struct account *engine_account(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[ACCOUNTS], id);
+}
+
+const struct account *engine_account_named(const struct engine *e, const char *name)
+{
+	return world_named(e, ACCOUNTS, 0, name);
+}
+
+const struct token *engine_token(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[TOKENS], id);
+}
+
+const struct token *engine_token_hashed(const struct engine *e, const uint8_t hash[TOKEN_HASH])
+{
+	char key[TOKEN_KEY];
+
+	return world_named(e, TOKENS, 0, party_token_key(hash, key));
+}
+
+const struct sku *engine_sku(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[SKUS], id);
+}
+
+const struct sku *engine_sku_named(const struct engine *e, const char *alias)
+{
+	return world_named(e, SKUS, 0, alias);
+}
+
+const struct host *engine_host(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[HOSTS], id);
+}
+
+const struct pool *engine_pool(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[POOLS], id);
+}
+
+const struct pool *engine_pool_named(const struct engine *e, uint64_t account, const char *name)
+{
+	return world_named(e, POOLS, account, name);
+}
+
+const struct order *engine_order(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[ORDERS], id);
+}
+
+const struct lease *engine_lease(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[LEASES], id);
+}
+
+const struct instance *engine_instance(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[INSTANCES], id);
+}
+
+const struct instance *engine_instance_named(const struct engine *e, uint64_t account, const char *name)
+{
+	return world_named(e, INSTANCES, account, name);
+}
+
+const struct procurement *engine_procurement(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[PROCUREMENTS], id);
+}
+
+const struct agent *engine_agent(const struct engine *e, uint64_t id)
+{
+	return idmap_get(&e->ids[AGENTS], id);
+}
+
+const struct agent *engine_agent_named(const struct engine *e, uint64_t account, const char *name)
+{
+	return account ? world_named(e, AGENTS, account, name) : NULL;
+}
+
+const struct agent *engine_agent_keyed(const struct engine *e, const char *public_key)
+{
+	return world_named(e, AGENTS, 0, public_key);
+}
+
+/* Of an account, or of all. */
+static const struct rank *rank_of(const struct engine *e, enum kind k, uint64_t account)
+{
+	static const struct rank none;
+	const struct party *p = world_party(e, account);
+
+	return !account ? &e->all[k] : p ? &p->own[k] : &none;
+}
+
+const struct account *engine_account_after(const struct engine *e, uint64_t after)
+{
+	return rank_after(&e->all[ACCOUNTS], after);
+}
+
+const struct sku *engine_sku_after(const struct engine *e, uint64_t after)
+{
+	return rank_after(&e->all[SKUS], after);
+}
+
+const struct token *engine_token_after(const struct engine *e, uint64_t account, uint64_t after)
+{
+	return rank_after(rank_of(e, TOKENS, account), after);
+}
+
+const struct host *engine_host_after(const struct engine *e, uint64_t account, uint64_t after)
+{
+	return rank_after(rank_of(e, HOSTS, account), after);
+}
+
+const struct pool *engine_pool_after(const struct engine *e, uint64_t account, uint64_t after)
+{
+	return rank_after(rank_of(e, POOLS, account), after);
+}
+
+const struct pool *engine_pool_before(const struct engine *e, uint64_t account, uint64_t before)
+{
+	return rank_before(rank_of(e, POOLS, account), before);
+}
+
+const struct order *engine_order_after(const struct engine *e, uint64_t account, uint64_t after)
+{
+	return rank_after(rank_of(e, ORDERS, account), after);
+}
+
+const struct lease *engine_lease_after(const struct engine *e, uint64_t account, uint64_t after)
+{
+	return rank_after(rank_of(e, LEASES, account), after);
+}
+
+const struct instance *engine_instance_after(const struct engine *e, uint64_t account, uint64_t after)
+{
+	return rank_after(rank_of(e, INSTANCES, account), after);
+}
+
+const struct instance *engine_instance_before(const struct engine *e, uint64_t account, uint64_t before)
+{
+	return rank_before(rank_of(e, INSTANCES, account), before);
+}
+
+const struct procurement *engine_procurement_after(const struct engine *e, uint64_t account, uint64_t after)
+{
+	return rank_after(rank_of(e, PROCUREMENTS, account), after);
+}
+
+const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after)
+{
+	return rank_after(rank_of(e, AGENTS, account), after);
+}
+
+const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after)
+{
+	const struct keeper *k = world_keeper(e, agent);
+
+	return k ? rank_after(&k->hosts, after) : NULL;
+}
+
+const struct instance *engine_host_instance(const struct engine *e, uint64_t host)
+{
+	const struct unit *u = world_unit(e, host);
+
+	return u ? world_instance(e, u->instance) : NULL;
+}
+
+int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute)
+{
+	const struct unit *u = world_unit(e, host);
+
+	for (size_t i = u ? calendar_find(u, minute) : 0; u && i < u->pub.piece_count; i++) {
+		const struct piece *p = &u->pub.pieces[i];
+
+		if (p->pool != pool || p->start > minute)
+			break;
+		minute = p->end;
+	}
+	return minute;
+}
+
+uint64_t engine_host_version(const struct engine *e, uint64_t host)
+{
+	const struct unit *u = world_unit(e, host);
+
+	return u && u->keeper ? u->version : 0;
+}
+
+uint64_t engine_agent_version(const struct engine *e, uint64_t agent)
+{
+	const struct keeper *k = world_keeper(e, agent);
+
+	return k ? k->version : 0;
+}
+
+bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uint64_t *at)
+{
+	const struct depot *d = world_depot(e, pool);
+
+	for (size_t i = d ? world_holding(d, *at + 1) : 0; d && i < d->holding_count; i++)
+		if (calendar_owned(d->holdings[i].unit, pool, minute)) {
+			*at = d->holdings[i].host;
+			return true;
+		}
+	return false;
+}
+
+int64_t engine_unsettled(const struct engine *e, uint64_t account)
+{
+	struct party *p = world_party(e, account);
+	struct list *pos, *tmp;
+	int64_t sum = 0;
+
+	if (!p)
+		return 0;
+	list_each(pos, tmp, &p->sold) {
+		const struct tenure *t = list_entry(pos, struct tenure, sold);
+		int64_t to = e->minute < t->pub.paid_end ? e->minute : t->pub.paid_end, amount;
+
+		if (t->unit->pub.down || to <= t->pub.settled)
+			continue;
+		amount = sure_mul(t->pub.price, to - t->pub.settled);
+		sum = sure_add(sum, amount - ledger_fee(amount, e->policy.fee_bps));
+	}
+	return sum;
+}
+
+int64_t engine_burn(const struct engine *e, uint64_t account)
+{
+	const struct party *p = world_party(e, account);
+	const struct tenure *t;
+	int64_t sum = 0;
+
+	for (size_t at = 0; p && (t = rank_next(&p->own[LEASES], &at));)
+		if (t->pub.start <= e->minute && e->minute < t->pub.paid_end)
+			sum = sure_add(sum, t->pub.price);
+	return sum;
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A state from bytes that may be anything: each thing is looked at before anything relies on it,
+ * and at the end all invariants over the whole.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/depot.h"
+#include "marketd/engine/engine.h"
+#include "marketd/engine/rules/keeper.h"
+#include "marketd/engine/rules/lease.h"
+#include "marketd/engine/rules/party.h"
+#include "marketd/engine/snapshot.h"
+#include "marketd/engine/rules/ticket.h"
+
+#define PRICE_MAX INT64_C(1000000000000)
+
+struct reader {
+	struct codec c;
+	struct engine *e;
+	struct heads h;
+	struct idmap seen;         /* all ids, of whatever kind */
+	uint64_t last;             /* of the kind that is read */
+	const char *what;          /* it is */
+};
+
+/* Ids are below the next one, ascend within a kind, and name one thing alone. */
+static bool id_fits(struct reader *r, uint64_t id)
+{
+	if (r->c.rc || id <= r->last || id >= r->e->next_id || idmap_get(&r->seen, id))
+		return false;
+	idmap_add(&r->seen, id, r);
+	r->last = id;
+	return true;
+}
+
+static bool bad(struct reader *r)
+{
+	r->c.rc = -EINVAL;
+	return false;
+}
+
+static bool window_fits(int64_t start, int64_t end)
+{
+	return start >= 0 && start < end && end <= MINUTE_MAX;
+}
+
+static bool read_account(struct reader *r)
+{
+	struct account a = { 0 };
+	bool fits;
+
+	codec_account(&r->c, &a);
+	fits = id_fits(r, a.id) && a.name && *a.name && a.beneficiary && a.beneficiary <= a.id && a.state <= ACCOUNT_SUSPENDED &&
+		a.floor <= 0 && a.floor > INT64_MIN && !world_named(r->e, ACCOUNTS, 0, a.name) &&
+		(a.beneficiary == a.id || world_party(r->e, a.beneficiary));
+	if (fits)
+		world_make_party(r->e, &a);
+	free(a.name);
+	return fits || bad(r);
+}
+
+static bool read_token(struct reader *r)
+{
+	struct token *t = must_zalloc(sizeof *t);
+	char key[TOKEN_KEY];
+
+	codec_token(&r->c, t);
+	if (!id_fits(r, t->id) || !t->name || !world_party(r->e, t->account) ||
+		world_named(r->e, TOKENS, 0, party_token_key(t->hash, key))) {
+		free(t->name);
+		free(t);
+		return bad(r);
+	}
+	world_add(r->e, TOKENS, t->id, t->account, t);
+	world_name(r->e, TOKENS, 0, key, t);
+	return true;
+}
+
+static bool read_sku(struct reader *r)
+{
+	struct sku s = { 0 };
+	int64_t used = 0;
+	bool fits;
+
+	codec_sku(&r->c, &s, &used);
+	fits = id_fits(r, s.id) && s.alias && *s.alias && s.gpus >= 0 && !world_named(r->e, SKUS, 0, s.alias);
+	if (fits)
+		world_make_ware(r->e, &s)->used = used;
+	free(s.alias);
+	free(s.properties);
+	return fits || bad(r);
+}
+
+static bool read_stocks(struct reader *r, struct depot *d)
+{
+	size_t count = 0;
+	uint64_t last = 0;
+
+	codec_count(&r->c, &count, 3);
+	for (size_t i = 0; i < count && !r->c.rc; i++) {
+		struct stock s = { 0 };
+
+		codec_stock(&r->c, &s);
+		if (s.sku <= last || !world_ware(r->e, s.sku))
+			return bad(r);
+		last = s.sku;
+		*world_stock(d, s.sku) = s;
+	}
+	return !r->c.rc;
+}
+
+static bool read_pool(struct reader *r)
+{
+	struct pool p = { 0 };
+	struct depot *d = NULL;
+
+	codec_pool(&r->c, &p);
+	if (id_fits(r, p.id) && p.name && *p.name && p.kind <= POOL_ORIGINATING && world_party(r->e, p.account) &&
+		(p.deleted || !world_named(r->e, POOLS, p.account, p.name)))
+		d = world_make_depot(r->e, &p);
+	free(p.name);
+	free(p.tags);
+	return d ? read_stocks(r, d) : bad(r);
+}
+
+static bool read_agent(struct reader *r)
+{
+	struct agent a = { 0 };
+	bool fits;
+
+	codec_agent(&r->c, &a);
+	fits = id_fits(r, a.id) && a.name && *a.name && keeper_key_fits(a.public_key) && world_party(r->e, a.account) &&
+		(a.retired || (!world_named(r->e, AGENTS, a.account, a.name) && !world_named(r->e, AGENTS, 0, a.public_key)));
+	if (fits)
+		world_make_keeper(r->e, &a);
+	free(a.name);
+	free(a.public_key);
+	free(a.machine);
+	free(a.inventory);
+	return fits || bad(r);
+}
+
+static bool read_host(struct reader *r)
+{
+	struct host h = { 0 };
+	const struct depot *d;
+	const struct keeper *k;
+	bool fits;
+
+	codec_host(&r->c, &h);
+	d = world_depot(r->e, h.pool);
+	k = world_keeper(r->e, h.agent);
+	fits = id_fits(r, h.id) && h.name && *h.name && world_ware(r->e, h.sku) && d && d->pub.kind == POOL_ORIGINATING &&
+		(h.retired || !d->pub.deleted) && d->pub.account == h.account && window_fits(h.start, h.end) &&
+		(h.retired || !world_named(r->e, HOSTS, h.account, h.name)) &&
+		(h.down || !h.watched) && (!h.agent || (k && k->pub.account == h.account && (h.retired || !k->pub.retired)));
+	if (fits)
+		depot_add_host(r->e, &h, NULL, 0);
+	free(h.name);
+	return fits || bad(r);
+}
+
+static bool read_lease(struct reader *r)
+{
+	struct lease l = { 0 };
+	const struct depot *d;
+	const struct unit *u;
+
+	codec_lease(&r->c, &l);
+	d = world_depot(r->e, l.pool);
+	u = world_unit(r->e, l.host);
+	if (!id_fits(r, l.id) || !d || d->pub.account != l.buyer || !world_party(r->e, l.seller) || !u || u->pub.retired ||
+		u->pub.sku != l.sku || !window_fits(l.start, l.end) || l.end <= r->e->minute || l.price < 0 || l.price > PRICE_MAX ||
+		l.paid_end < l.start || l.paid_end > l.end || l.settled < l.start || l.settled > l.end || l.parent >= r->e->next_id)
+		return bad(r);
+	lease_schedule(r->e, world_make_tenure(r->e, &l));
+	return true;
+}
+
+static bool order_fits(struct reader *r, const struct order *o)
+{
+	const struct depot *d = world_depot(r->e, o->pool);
+
+	return id_fits(r, o->id) && d && d->pub.account == o->account && world_ware(r->e, o->sku) && o->side <= SIDE_SELL &&
+		o->nodes >= 1 && o->nodes <= NODES_MAX && window_fits(o->start, o->end) && o->price >= 0 && o->price <= PRICE_MAX &&
+		o->end > r->e->minute && (o->side == SIDE_SELL || o->start > r->e->minute);
+}
+
+/* A sell's hosts, ascending. */
+static bool read_hosts(struct reader *r, const struct order *o, uint64_t **hosts, size_t *count)
+{
+	*count = 0;
+	codec_count(&r->c, count, 1);
+	if (r->c.rc || *count != (o->side == SIDE_SELL ? (size_t)o->nodes : 0))
+		return false;
+	*hosts = must_realloc(NULL, *count, sizeof **hosts);
+	for (size_t i = 0; i < *count; i++) {
+		(*hosts)[i] = 0;
+		codec_field(&r->c, (*hosts)[i]);
+		if ((i && (*hosts)[i] <= (*hosts)[i - 1]) || !world_unit(r->e, (*hosts)[i]))
+			return false;
+	}
+	return !r->c.rc;
+}
+
+static bool read_rest(struct reader *r, const struct order *o, struct span *list, size_t count)
+{
+	int64_t last = o->start;
+
+	for (size_t i = 0; i < count; i++) {
+		list[i] = (struct span){ 0 };
+		codec_span(&r->c, &list[i]);
+		if (r->c.rc || list[i].start < last || list[i].start >= list[i].end || list[i].end > o->end ||
+			list[i].nodes < 1 || list[i].nodes > o->nodes)
+			return false;
+		last = list[i].end;
+	}
+	return !r->c.rc;
+}
+
+static bool read_order(struct reader *r)
+{
+	struct order o = { 0 };
+	uint64_t *hosts = NULL;
+	struct span *rest;
+	struct ticket t, *made;
+	size_t count = 0, host_count;
+
+	codec_order(&r->c, &o);
+	if (!order_fits(r, &o))
+		return bad(r);
+	codec_count(&r->c, &count, 3);
+	rest = must_realloc(NULL, count, sizeof *rest);
+	if (!read_rest(r, &o, rest, count) || (count > 0) != (o.side == SIDE_BUY) || !read_hosts(r, &o, &hosts, &host_count)) {
+		free(rest);
+		free(hosts);
+		return bad(r);
+	}
+	ticket_init(r->e, &t, &o);
+	t.pub.rest = rest;
+	t.pub.rest_count = count;
+	made = ticket_open(r->e, &t, hosts, host_count);
+	free(rest);
+	if (made->pub.side == SIDE_SELL)
+		made->last = 0;
+	return true;
+}
+
+/* What a piece says of its order and lease is looked up: 0 where it is well. */
+static bool piece_fits(struct reader *r, const struct unit *u, struct piece *p, int64_t at)
+{
+	const struct ticket *sell = world_ticket(r->e, p->order);
+	const struct tenure *t = world_tenure(r->e, p->lease);
+
+	if (r->c.rc || p->start != at || p->start >= p->end || p->end > u->pub.end || !world_depot(r->e, p->pool) ||
+		(p->order && (!sell || sell->pub.side != SIDE_SELL)) || (p->lease && !t))
+		return false;
+	p->price = sell ? sell->pub.price : 0;
+	p->block = sell && order_block(&sell->pub);
+	p->interruptible = t && t->pub.interruptible;
+	return true;
+}
+
+static bool read_pieces(struct reader *r, struct unit *u)
+{
+	int64_t at = u->pub.start > r->e->minute ? u->pub.start : r->e->minute;
+	size_t count = 0;
+	struct piece *list;
+
+	codec_count(&r->c, &count, 5);
+	if (r->c.rc || (u->pub.retired || u->pub.end <= r->e->minute) != (count == 0))
+		return bad(r);
+	list = must_zalloc(count * sizeof *list);
+	for (size_t i = 0; i < count; i++) {
+		codec_piece(&r->c, &list[i]);
+		if (!piece_fits(r, u, &list[i], at)) {
+			free(list);
+			return bad(r);
+		}
+		at = list[i].end;
+	}
+	if (count && at == u->pub.end)
+		calendar_start(u, list, count);
+	for (size_t i = 0; i < count && at == u->pub.end; i++)
+		if (list[i].order)
+			ticket_on_sale(r->e, world_ticket(r->e, list[i].order), u, list[i].start, list[i].end);
+	free(list);
+	return !count || at == u->pub.end || bad(r);
+}
+
+static bool read_instance(struct reader *r)
+{
+	struct instance *x = must_zalloc(sizeof *x);
+	struct depot *d;
+	struct unit *u;
+	bool live;
+
+	codec_instance(&r->c, x);
+	d = world_depot(r->e, x->pool);
+	u = world_unit(r->e, x->host);
+	live = x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING;
+	if (!id_fits(r, x->id) || !x->name || !*x->name || !d || d->pub.account != x->account || !world_ware(r->e, x->sku) ||
+		x->priority > PRIORITY_CRITICAL || x->status > INSTANCE_FAILED ||
+		(x->host && (!u || u->instance || !live)) || (live && world_named(r->e, INSTANCES, x->account, x->name))) {
+		free(x->name);
+		free(x->tags);
+		free(x->user_data);
+		free(x->detail);
+		free(x);
+		return bad(r);
+	}
+	world_add(r->e, INSTANCES, x->id, x->account, x);
+	rank_add(&d->instances, x->id, x);
+	if (live)
+		world_name(r->e, INSTANCES, x->account, x->name, x);
+	if (u)
+		u->instance = x->id;
+	return true;
+}
+
+static bool read_procurement(struct reader *r)
+{
+	struct procurement *p = must_zalloc(sizeof *p);
+	struct depot *d;
+
+	codec_procurement(&r->c, p);
+	d = world_depot(r->e, p->pool);
+	if (!id_fits(r, p->id) || !p->name || !*p->name || !d || d->pub.account != p->account || d->pub.kind != POOL_MARKET ||
+		!world_ware(r->e, p->sku) || p->target < -1 || p->target > NODES_MAX || p->window < 1 || p->window > 129600 ||
+		p->min_sell < 0 || p->max_buy > PRICE_MAX || p->min_sell > p->max_buy ||
+		world_named(r->e, PROCUREMENTS, p->account, p->name)) {
+		free(p->name);
+		free(p);
+		return bad(r);
+	}
+	world_add(r->e, PROCUREMENTS, p->id, p->account, p);
+	world_name(r->e, PROCUREMENTS, p->account, p->name, p);
+	rank_add(&d->procurements, p->id, p);
+	r->e->enabled += p->enabled;
+	return true;
+}
+
+static bool read_head(struct reader *r)
+{
+	struct engine *e = r->e;
+
+	codec_engine(&r->c, e, &r->h);
+	if (r->c.rc || e->minute < 0 || e->minute >= MINUTE_MAX || e->next_id < 1 || e->next_transfer < 1 ||
+		e->next_id > INT64_MAX || e->next_transfer > INT64_MAX || e->policy.fee_bps < 0 || e->policy.fee_bps > 10000 ||
+		e->policy.release_bps < 0 || e->policy.release_bps > 10000 || e->policy.settle_minutes < 1 ||
+		e->policy.settle_minutes > 525600 || e->policy.notice_minutes < 0 || e->policy.notice_minutes > 1440)
+		return bad(r);
+	return true;
+}
+
+static bool read_all(struct reader *r, enum kind k, bool (*one)(struct reader *))
+{
+	static const char *const names[KINDS] = { "account", "token", "instance SKU", "host", "pool", "order", "lease", "instance",
+		"procurement", "agent" };
+
+	r->last = 0;
+	r->what = names[k];
+	for (size_t i = 0; i < r->h.count[k]; i++)
+		if (!one(r))
+			return false;
+	return true;
+}
+
+static bool read_state(struct reader *r)
+{
+	struct unit *u;
+	struct ware *w;
+	struct keeper *k;
+
+	if (!read_head(r) || !read_all(r, ACCOUNTS, read_account) || !read_all(r, TOKENS, read_token) ||
+		!read_all(r, SKUS, read_sku) || !read_all(r, POOLS, read_pool) || !read_all(r, AGENTS, read_agent) || !read_all(r, HOSTS, read_host) ||
+		!read_all(r, LEASES, read_lease) || !read_all(r, ORDERS, read_order))
+		return false;
+	r->what = "schedule";
+	for (size_t at = 0; (u = rank_next(&r->e->all[HOSTS], &at));)
+		if (!read_pieces(r, u))
+			return false;
+	if (!read_all(r, INSTANCES, read_instance) || !read_all(r, PROCUREMENTS, read_procurement))
+		return false;
+	for (size_t at = 0; (w = rank_next(&r->e->all[SKUS], &at));)
+		w->crossed = true; /* what was tried before is not known any more */
+	for (size_t at = 0; (u = rank_next(&r->e->all[HOSTS], &at));)
+		u->version = r->e->count;
+	for (size_t at = 0; (k = rank_next(&r->e->all[AGENTS], &at));)
+		k->version = r->e->count;
+	r->what = "end";
+	return r->c.at == r->c.end || bad(r);
+}
+
+int engine_load(struct engine **out, const void *bytes, size_t len, struct fail *why)
+{
+	struct reader r = { .c = { .at = bytes }, .what = "head" };
+	uint64_t sum = 0;
+	bool whole;
+
+	if (len <= SNAPSHOT_SUM)
+		return fail_set(why, -EINVAL, "the snapshot is cut off");
+	for (int i = 0; i < SNAPSHOT_SUM; i++)
+		sum |= (uint64_t)r.c.at[len - SNAPSHOT_SUM + (size_t)i] << 8 * i;
+	if (sum != codec_sum(bytes, len - SNAPSHOT_SUM))
+		return fail_set(why, -EINVAL, "the snapshot is damaged: its checksum is another");
+	r.c.end = r.c.at + len - SNAPSHOT_SUM;
+	r.e = world_new();
+	whole = read_state(&r);
+	idmap_release(&r.seen);
+	if (!whole || engine_check(r.e, why) != 0) {
+		engine_free(r.e);
+		return whole ? -EINVAL : fail_set(why, -EINVAL, "the snapshot is not one of a market: its %s after id %llu is wrong",
+			r.what, (unsigned long long)r.last);
+	}
+	*out = r.e;
+	return 0;
+}

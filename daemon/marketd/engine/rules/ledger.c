@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/rules/ledger.h"
+
+#include "marketd/engine/rules/tell.h"
+
+/* The balance that an entry is about, and what it may not fall below. */
+static int64_t *balance_of(struct engine *e, const struct entry *t, int64_t *least)
+{
+	*least = INT64_MIN;
+	switch (t->book) {
+	case BOOK_AVAILABLE:
+		*least = t->party->pub.floor;
+		return &t->party->pub.available;
+	case BOOK_HELD:
+		*least = 0;
+		return &t->party->pub.held;
+	case BOOK_ESCROW:
+		*least = 0;
+		return &t->party->pub.escrow;
+	case BOOK_ISSUED:
+		return t->ware ? &world_stock(t->depot, t->ware->pub.id)->issued : &e->issued;
+	case BOOK_FEES:
+		return &e->fees;
+	case BOOK_CAPACITY:
+		*least = 0;
+		return &world_stock(t->depot, t->ware->pub.id)->capacity;
+	case BOOK_USED:
+		return &t->ware->used;
+	case BOOK_KINDS:
+		break;
+	}
+	ensure(false, "an entry of no book");
+	return NULL;
+}
+
+static void post(struct engine *e, uint64_t transfer, uint64_t subject, const struct entry *t)
+{
+	struct posting p = { .transfer = transfer, .book = t->book, .amount = t->amount, .subject = subject };
+	int64_t least, *balance = balance_of(e, t, &least);
+
+	*balance = sure_add(*balance, t->amount);
+	ensure(t->amount > 0 || *balance >= least, "a balance falls below its floor");
+	p.balance = *balance;
+	p.asset = t->ware ? t->ware->pub.id : 0;
+	if (t->party)
+		p.owner = p.account = t->party->pub.id;
+	if (t->depot) {
+		p.owner = t->depot->pub.id;
+		p.account = t->depot->pub.account;
+	}
+	tell_posting(e, &p);
+}
+
+void ledger_move(struct engine *e, uint64_t subject, const struct entry *list, size_t count)
+{
+	int64_t money = 0, capacity = 0;
+	bool moves = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].ware)
+			capacity = sure_add(capacity, list[i].amount);
+		else
+			money = sure_add(money, list[i].amount);
+		moves = moves || list[i].amount;
+	}
+	ensure(money == 0 && capacity == 0, "the entries of a transfer do not cancel out");
+	if (!moves)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (list[i].amount)
+			post(e, e->next_transfer, subject, &list[i]);
+	e->next_transfer++;
+}
+
+int64_t ledger_fee(int64_t amount, int32_t bps)
+{
+	return amount / 10000 * bps + (amount % 10000 * bps + 9999) / 10000;
+}
+
+int64_t ledger_share(int64_t amount, int32_t bps)
+{
+	return amount / 10000 * bps + amount % 10000 * bps / 10000;
+}
+
+int64_t ledger_spendable(const struct account *a)
+{
+	int64_t out;
+
+	return __builtin_sub_overflow(a->available, a->floor, &out) ? INT64_MAX : out;
+}

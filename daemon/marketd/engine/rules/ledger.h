@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Double entry: nothing moves but from one book to another, and no book passes its floor. */
+#ifndef MARKETD_ENGINE_RULES_LEDGER_H
+#define MARKETD_ENGINE_RULES_LEDGER_H
+
+#include "marketd/engine/live/world.h"
+
+struct entry {
+	enum book book;
+	struct party *party;       /* AVAILABLE, HELD, ESCROW */
+	struct depot *depot;       /* CAPACITY; ISSUED of capacity */
+	struct ware *ware;         /* capacity; NULL: money */
+	int64_t amount;
+};
+
+/* One transfer; entries of 0 are left out, and without any other it is none. */
+void ledger_move(struct engine *e, uint64_t subject, const struct entry *list, size_t count);
+
+int64_t ledger_fee(int64_t amount, int32_t bps);   /* rounded up; of an amount not below 0 */
+int64_t ledger_share(int64_t amount, int32_t bps); /* rounded down */
+
+/* Of an account without the floor: what it may spend. */
+int64_t ledger_spendable(const struct account *a);
+
+#endif

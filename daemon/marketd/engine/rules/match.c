@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/rules/match.h"
+
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/engine/live/calendar.h"
+#include "marketd/engine/live/shelf.h"
+
+/* A host that has the whole window. */
+struct fit {
+	struct unit *unit;
+	int64_t cost, dearest;
+	uint64_t first, host;
+	bool far;
+};
+
+void want_of(struct want *w, const struct ticket *t, uint64_t id)
+{
+	*w = (struct want){ .ware = t->ware, .depot = t->depot, .beneficiary = t->beneficiary, .id = id,
+		.flags = t->pub.flags, .nodes = t->pub.nodes, .start = t->pub.start, .end = t->pub.end,
+		.limit = t->pub.price, .rest = t->pub.rest, .rest_count = t->pub.rest_count, .resting = t->open };
+}
+
+bool want_may(const struct engine *e, const struct want *w, const struct piece *p)
+{
+	int64_t from = p->start > w->start ? p->start : w->start;
+
+	if (p->interruptible && ((w->flags & ORDER_INTERRUPTIBLE) || from < world_notice(e)))
+		return false;
+	return world_ticket(e, p->order)->beneficiary != w->beneficiary;
+}
+
+void plan_add(struct plan *plan, struct unit *u, int64_t start, int64_t end, int64_t price, uint64_t order)
+{
+	must_room(plan->list, plan->count, plan->cap);
+	plan->list[plan->count++] = (struct slice){ .unit = u, .start = start, .end = end, .price = price, .order = order };
+	plan->cost = sure_add(plan->cost, sure_mul(price, end - start));
+	plan->minutes += end - start;
+	plan->dearest = price > plan->dearest ? price : plan->dearest;
+}
+
+/* Does the host have the whole window on sale for it? The cost counts only where no piece is dearer than the limit. */
+static bool fit_host(const struct engine *e, const struct want *w, struct unit *u, struct fit *f)
+{
+	int64_t at = w->start;
+	size_t i;
+
+	*f = (struct fit){ .unit = u, .host = u->pub.id, .far = true };
+	if (u->pub.down)
+		return false;
+	for (i = calendar_find(u, at); at < w->end; i++) {
+		const struct piece *p = i < u->pub.piece_count ? &u->pub.pieces[i] : NULL;
+		int64_t to;
+
+		if (!p || p->start > at || !p->order || p->block || !want_may(e, w, p))
+			return false;
+		to = p->end < w->end ? p->end : w->end;
+		if (at == w->start)
+			f->first = p->order;
+		f->dearest = p->price > f->dearest ? p->price : f->dearest;
+		if (f->dearest <= w->limit)
+			f->cost += want_price(w, p->order, p->price) * (to - at);
+		at = to;
+	}
+	return true;
+}
+
+static int fit_cmp(const struct fit *a, const struct fit *b)
+{
+	if (a->cost != b->cost)
+		return a->cost < b->cost ? -1 : 1;
+	if (a->far != b->far)
+		return a->far ? 1 : -1;
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return a->host < b->host ? -1 : a->host > b->host;
+}
+
+/* Keeps the best `most` in order. */
+static void keep(struct plan *p, const struct fit *f, size_t most)
+{
+	size_t low = 0, high = p->fit_count;
+
+	if (p->fit_count == most && fit_cmp(f, &p->fits[most - 1]) > 0)
+		return;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (fit_cmp(&p->fits[mid], f) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (p->fit_count < most) {
+		must_room(p->fits, p->fit_count, p->fit_cap);
+		p->fit_count++;
+	}
+	memmove(&p->fits[low + 1], &p->fits[low], (p->fit_count - 1 - low) * sizeof *p->fits);
+	p->fits[low] = *f;
+}
+
+/* Has it that, and at that price? *any counts those that have it at any price. */
+static void look_at(const struct engine *e, const struct want *w, struct plan *p, struct unit *u, bool far, size_t *any)
+{
+	struct fit f;
+
+	if ((w->resting && u->ask > w->limit) || !fit_host(e, w, u, &f))
+		return;
+	(*any)++;
+	f.far = far;
+	if (f.dearest <= w->limit)
+		keep(p, &f, (size_t)w->nodes);
+}
+
+/* Hosts that the pool has in the minute before: they come first among equals. Their bits are done. */
+static void look_near(const struct engine *e, const struct want *w, struct plan *p, size_t *any)
+{
+	const struct depot *d = w->depot;
+
+	for (size_t i = 0; d && i < d->holding_count; i++) {
+		struct unit *u = d->holdings[i].unit;
+
+		if (d->holdings[i].until < w->start || u->ware != w->ware || !shelf_bit(p, u->slot) || !calendar_owned(u, d->pub.id, w->start - 1))
+			continue;
+		p->bits[u->slot / 64] &= ~(UINT64_C(1) << (u->slot % 64));
+		look_at(e, w, p, u, false, any);
+	}
+}
+
+/* Nothing that this host may have is better than the worst that is taken. */
+static bool no_better(const struct want *w, const struct plan *p, const struct cheap *u)
+{
+	struct fit least = { .first = u->oldest, .host = u->host, .far = true };
+
+	if (p->fit_count < (size_t)w->nodes)
+		return false;
+	if (__builtin_mul_overflow(u->ask, w->end - w->start, &least.cost))
+		return true;
+	return fit_cmp(&p->fits[p->fit_count - 1], &least) < 0;
+}
+
+static bool cheaper(const struct cheap *a, const struct cheap *b)
+{
+	if (a->ask != b->ask)
+		return a->ask < b->ask;
+	return a->oldest != b->oldest ? a->oldest < b->oldest : a->host < b->host;
+}
+
+static void sink(struct cheap *list, size_t count, size_t i)
+{
+	struct cheap row = list[i];
+
+	for (size_t child; (child = 2 * i + 1) < count; i = child) {
+		if (child + 1 < count && cheaper(&list[child + 1], &list[child]))
+			child++;
+		if (!cheaper(&list[child], &row))
+			break;
+		list[i] = list[child];
+	}
+	list[i] = row;
+}
+
+/* The hosts of p->bits that have something within the limit, as a heap. */
+static void queue_up(const struct want *w, struct plan *p)
+{
+	p->queue_count = 0;
+	for (size_t at = 0; shelf_next(w->ware, p, &at); at++) {
+		if (w->ware->keys[at].ask > w->limit)
+			continue;
+		must_room(p->queue, p->queue_count, p->queue_cap);
+		p->queue[p->queue_count++] = w->ware->keys[at];
+	}
+	for (size_t i = p->queue_count / 2; i-- > 0;)
+		sink(p->queue, p->queue_count, i);
+}
+
+/* The next cheapest; NULL where there is none within the limit. `at` walks the shelf where many hosts may do. */
+static const struct cheap *next_cheapest(const struct want *w, struct plan *p, bool many, size_t *at, struct cheap *room)
+{
+	if (many) {
+		for (; *at < w->ware->cheap_count && w->ware->cheap[*at].ask <= w->limit; ++*at)
+			if (shelf_bit(p, w->ware->cheap[*at].slot))
+				return &w->ware->cheap[(*at)++];
+		return NULL;
+	}
+	if (!p->queue_count)
+		return NULL;
+	*room = p->queue[0];
+	p->queue[0] = p->queue[--p->queue_count];
+	if (p->queue_count)
+		sink(p->queue, p->queue_count, 0);
+	return room;
+}
+
+/* Fills p->fits with the best; returns how many hosts have the window at any price (at least: N, where there are so many). */
+static size_t look(const struct engine *e, const struct want *w, struct plan *p)
+{
+	const struct cheap *next;
+	struct cheap room;
+	size_t any = 0, at = 0, bits;
+	bool many;
+
+	p->fit_count = 0;
+	if (!w->ware->cheap_count || (w->resting && w->ware->cheap[0].ask > w->limit))
+		return 0;
+	bits = shelf_all(w->ware, p, w->start, w->end);
+	if (bits < (size_t)w->nodes)
+		return 0;
+	many = bits > w->ware->cheap_count / 4;
+	look_near(e, w, p, &any);
+	if (!many)
+		queue_up(w, p);
+	while ((next = next_cheapest(w, p, many, &at, &room))) {
+		if (no_better(w, p, next))
+			return any;
+		look_at(e, w, p, next->unit, true, &any);
+		p->bits[next->slot / 64] &= ~(UINT64_C(1) << (next->slot % 64));
+	}
+	/* Those that are left are all too dear: it only matters whether there are enough of them. */
+	for (at = 0; !w->resting && any < (size_t)w->nodes && shelf_next(w->ware, p, &at); at++)
+		look_at(e, w, p, w->ware->slots[at], true, &any);
+	return any;
+}
+
+/* Is the whole block there for this buy? */
+static bool block_fits(const struct engine *e, const struct want *w, const struct ticket *b)
+{
+	if (b->pub.start != w->start || b->pub.end != w->end || b->pub.nodes != w->nodes || b->beneficiary == w->beneficiary)
+		return false;
+	for (size_t i = 0; i < b->host_count; i++) {
+		const struct unit *u = world_unit(e, b->hosts[i]);
+		int64_t at = w->start;
+
+		if (u->pub.down || u->pub.retired)
+			return false;
+		for (size_t k = calendar_find(u, at); at < w->end; k++) {
+			const struct piece *p = k < u->pub.piece_count ? &u->pub.pieces[k] : NULL;
+
+			if (!p || p->start > at || p->order != b->pub.id || !want_may(e, w, p))
+				return false;
+			at = p->end;
+		}
+	}
+	return true;
+}
+
+/* The best block within the limit; *any: there is one at some price. */
+static const struct ticket *best_block(const struct engine *e, const struct want *w, bool *any)
+{
+	const struct ticket *best = NULL;
+
+	for (size_t i = 0; i < w->ware->block_count; i++) {
+		const struct ticket *b = w->ware->blocks[i];
+
+		if (!block_fits(e, w, b))
+			continue;
+		*any = true;
+		if (b->pub.price > w->limit)
+			continue;
+		if (!best || want_price(w, b->pub.id, b->pub.price) < want_price(w, best->pub.id, best->pub.price))
+			best = b;
+	}
+	return best;
+}
+
+static void plan_pieces(struct plan *plan, const struct want *w, struct unit *u)
+{
+	for (size_t i = calendar_find(u, w->start); i < u->pub.piece_count && u->pub.pieces[i].start < w->end; i++) {
+		const struct piece *p = &u->pub.pieces[i];
+
+		plan_add(plan, u, p->start > w->start ? p->start : w->start, p->end < w->end ? p->end : w->end,
+			want_price(w, p->order, p->price), p->order);
+	}
+}
+
+static void plan_clear(struct plan *plan)
+{
+	plan->count = plan->rest_count = 0;
+	plan->cost = plan->minutes = plan->dearest = 0;
+	plan->more = false;
+}
+
+static void plan_fits(struct plan *plan, const struct want *w)
+{
+	for (size_t i = 0; i < plan->fit_count; i++)
+		plan_pieces(plan, w, plan->fits[i].unit);
+}
+
+static void plan_rest(struct plan *plan, const struct want *w)
+{
+	if (plan->count)
+		return;
+	if (!plan->rest_cap)
+		must_room(plan->rest, plan->rest_count, plan->rest_cap);
+	plan->rest[0] = (struct span){ .start = w->start, .end = w->end, .nodes = w->nodes };
+	plan->rest_count = 1;
+}
+
+void match_whole(const struct engine *e, const struct want *w, struct plan *plan)
+{
+	bool any = false, enough;
+	const struct ticket *block = w->ware->block_count ? best_block(e, w, &any) : NULL;
+	size_t fits = look(e, w, plan);
+	int64_t cost = 0;
+
+	plan_clear(plan);
+	enough = plan->fit_count == (size_t)w->nodes;
+	for (size_t i = 0; enough && i < plan->fit_count; i++)
+		cost += plan->fits[i].cost;
+	if (block && (!enough || want_price(w, block->pub.id, block->pub.price) * (w->end - w->start) * w->nodes < cost))
+		for (size_t i = 0; i < block->host_count; i++)
+			plan_pieces(plan, w, world_unit(e, block->hosts[i]));
+	else if (enough)
+		plan_fits(plan, w);
+	plan_rest(plan, w);
+	plan->more = !plan->count && (any || fits >= (size_t)w->nodes);
+}
+
+int match_extend(const struct engine *e, const struct want *w, struct plan *plan)
+{
+	size_t had = 0, any = 0;
+
+	plan_clear(plan);
+	plan->fit_count = 0;
+	for (size_t i = 0; w->depot && i < w->depot->holding_count; i++) {
+		struct unit *u = w->depot->holdings[i].unit;
+
+		if (w->depot->holdings[i].until < w->start || u->ware != w->ware || !calendar_owned(u, w->depot->pub.id, w->start - 1))
+			continue;
+		had++;
+		look_at(e, w, plan, u, false, &any);
+	}
+	if (had < (size_t)w->nodes)
+		return REASON_NOT_OWNED;
+	if (plan->fit_count < (size_t)w->nodes)
+		return any >= (size_t)w->nodes ? REASON_PRICE_TOO_LOW : REASON_HOSTS_SOLD;
+	plan_fits(plan, w);
+	return 0;
+}

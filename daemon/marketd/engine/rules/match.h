@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a buy would take now: a plan, which changes nothing. It is done by trade.c or thrown away.
+ * match.c: N hosts for the whole window; partial.c: whatever there is.
+ */
+#ifndef MARKETD_ENGINE_RULES_MATCH_H
+#define MARKETD_ENGINE_RULES_MATCH_H
+
+#include "marketd/engine/live/world.h"
+
+struct want {
+	struct ware *ware;
+	const struct depot *depot; /* NULL: a pool that has nothing */
+	uint64_t beneficiary, id;  /* id UINT64_MAX: younger than every sell */
+	int32_t flags, nodes;
+	int64_t start, end, limit;
+	const struct span *rest;   /* of a PARTIAL buy: its need */
+	size_t rest_count;
+	bool resting;              /* nobody asks why it does not fill: plan->more is not found out */
+};
+
+void want_of(struct want *w, const struct ticket *t, uint64_t id);
+
+/* May this piece be used by it, whatever its price? */
+bool want_may(const struct engine *e, const struct want *w, const struct piece *p);
+
+static inline int64_t want_price(const struct want *w, uint64_t order, int64_t ask)
+{
+	return order < w->id ? ask : w->limit;
+}
+
+/* plan->list is empty where nothing is taken; then (or where something is left) plan->more may say why. */
+void match_whole(const struct engine *e, const struct want *w, struct plan *plan);
+void match_partial(const struct engine *e, const struct want *w, struct plan *plan);
+void match_find(const struct engine *e, const struct want *w, struct plan *plan); /* the one that it asks for */
+
+/* An extend. 0 with the plan, or REASON_NOT_OWNED, HOSTS_SOLD, PRICE_TOO_LOW. */
+int match_extend(const struct engine *e, const struct want *w, struct plan *plan);
+
+void plan_add(struct plan *plan, struct unit *u, int64_t start, int64_t end, int64_t price, uint64_t order);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/rules/offtake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Minutes of a host that nobody takes yet. */
+struct gap {
+	size_t host;
+	int64_t start, end;
+};
+
+struct stall {
+	struct gap *list;
+	size_t count, cap;
+	const struct order *sell;
+	struct offtake *out;
+	bool *used;
+};
+
+static void take(struct stall *s, size_t i, int64_t start, int64_t end, int64_t price)
+{
+	struct gap g = s->list[i];
+
+	s->out->cost = sure_add(s->out->cost, sure_mul(price, end - start));
+	s->out->minutes += end - start;
+	s->out->lowest = price;
+	s->out->nodes += !s->used[g.host];
+	s->used[g.host] = true;
+	s->list[i].end = start;
+	if (end < g.end) {
+		must_room(s->list, s->count, s->cap);
+		s->list[s->count++] = (struct gap){ .host = g.host, .start = end, .end = g.end };
+	}
+}
+
+/* As many nodes of a span as there are; a span is what a buy still needs. */
+static void take_span(struct stall *s, const struct span *need, int64_t price)
+{
+	int32_t left = need->nodes;
+
+	for (size_t i = 0, count = s->count; i < count && left > 0; i++) {
+		int64_t start = s->list[i].start > need->start ? s->list[i].start : need->start;
+		int64_t end = s->list[i].end < need->end ? s->list[i].end : need->end;
+
+		if (start >= end)
+			continue;
+		take(s, i, start, end, price);
+		left--;
+	}
+}
+
+/* N hosts with the whole window, or none. */
+static void take_whole(struct stall *s, const struct order *buy)
+{
+	int32_t fits = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		fits += s->list[i].start <= buy->start && s->list[i].end >= buy->end;
+	if (fits < buy->nodes)
+		return;
+	fits = buy->nodes;
+	for (size_t i = 0, count = s->count; i < count && fits > 0; i++)
+		if (s->list[i].start <= buy->start && s->list[i].end >= buy->end) {
+			take(s, i, buy->start, buy->end, buy->price);
+			fits--;
+		}
+}
+
+static void serve(struct stall *s, const struct ticket *t, bool block)
+{
+	const struct order *buy = &t->pub;
+
+	if (block && ((buy->flags & ORDER_PARTIAL) || buy->start != s->sell->start || buy->end != s->sell->end ||
+		buy->nodes != s->sell->nodes))
+		return;
+	if (!(buy->flags & ORDER_PARTIAL))
+		take_whole(s, buy);
+	else
+		for (size_t i = 0; i < buy->rest_count; i++)
+			take_span(s, &buy->rest[i], buy->price);
+}
+
+void offtake_find(const struct engine *e, const struct order *o, const struct pick *hosts, struct offtake *out)
+{
+	const struct ware *w = world_ware(e, o->sku);
+	uint64_t beneficiary = world_party(e, o->account)->pub.beneficiary;
+	struct stall s = { .sell = o, .out = out };
+
+	*out = (struct offtake){ 0 };
+	s.used = must_zalloc(hosts->count * sizeof *s.used);
+	for (size_t i = 0; i < hosts->count; i++) {
+		if (hosts->list[i]->pub.down)
+			continue;
+		must_room(s.list, s.count, s.cap);
+		s.list[s.count++] = (struct gap){ .host = i, .start = o->start, .end = o->end };
+	}
+	for (size_t i = 0; i < w->resting_count && w->resting[i]->pub.price >= o->price; i++)
+		if (w->resting[i]->beneficiary != beneficiary)
+			serve(&s, w->resting[i], order_block(o));
+	out->whole = out->minutes == (o->end - o->start) * o->nodes;
+	free(s.list);
+	free(s.used);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/rules/order.h"
+
+#include "market/money.h"
+#include "market/reason.h"
+#include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/trade.h"
+
+enum { FLAGS = ORDER_STANDING | ORDER_PARTIAL | ORDER_EXTEND | ORDER_INTERRUPTIBLE };
+#define PRICE_MAX INT64_C(1000000000000)
+
+static int check_whose(const struct engine *e, const struct event *ev, bool asking, struct fail *why)
+{
+	const struct party *p = world_party(e, ev->account);
+	const struct depot *d = world_depot(e, ev->u.order.pool);
+	bool buy = ev->u.order.side == SIDE_BUY, mine;
+
+	if (!p)
+		return fail_set(why, REASON_NOT_FOUND, "there is no such account");
+	mine = d && d->pub.account == ev->account && !d->pub.deleted;
+	if (p->pub.state == ACCOUNT_SUSPENDED && (buy || (mine && d->pub.kind == POOL_ORIGINATING)))
+		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add", p->pub.name);
+	if (!mine && !(asking && buy && !ev->u.order.pool))
+		return fail_set(why, REASON_NOT_FOUND, "there is no such pool");
+	if (buy && mine && d->pub.kind == POOL_ORIGINATING)
+		return fail_set(why, REASON_WRONG_STATE, "hosts are registered into pool '%s': nothing is bought into it", d->pub.name);
+	if (!world_ware(e, ev->u.order.sku))
+		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+	return 0;
+}
+
+static int check_shape(const struct event *ev, struct fail *why)
+{
+	bool buy = ev->u.order.side == SIDE_BUY;
+	int32_t flags = ev->u.order.flags;
+
+	if (ev->u.order.side != SIDE_BUY && ev->u.order.side != SIDE_SELL)
+		return fail_set(why, REASON_INVALID, "an order buys or sells");
+	if (ev->u.order.procurement)
+		return fail_set(why, REASON_INVALID, "orders of procurements are placed by the market alone");
+	if (ev->u.order.nodes < 1 || ev->u.order.nodes > NODES_MAX)
+		return fail_set(why, REASON_INVALID, "an order is for 1 to %d nodes", NODES_MAX);
+	if (ev->u.order.price < 0 || ev->u.order.price > PRICE_MAX)
+		return fail_set(why, REASON_INVALID, "the price is below 0 or too high");
+	if (ev->u.order.max_total < 0)
+		return fail_set(why, REASON_INVALID, "the most in all is below 0");
+	if (flags & ~FLAGS)
+		return fail_set(why, REASON_INVALID, "an order has no such flag");
+	if (ev->u.order.start >= ev->u.order.end || ev->u.order.end > MINUTE_MAX)
+		return fail_set(why, REASON_INVALID, "the window must end after it starts, and not for ever away");
+	if (!buy && ((flags & (ORDER_EXTEND | ORDER_INTERRUPTIBLE)) || ev->u.order.max_total))
+		return fail_set(why, REASON_INVALID, "a sell neither extends nor is interruptible, and has no most in all");
+	if ((flags & ORDER_EXTEND) && (flags & (ORDER_PARTIAL | ORDER_STANDING | ORDER_INTERRUPTIBLE)))
+		return fail_set(why, REASON_INVALID, "an extend is all or nothing, at once, and not interruptible");
+	if (buy && ev->u.order.host)
+		return fail_set(why, REASON_INVALID, "a buy does not name a host");
+	if (ev->u.order.host && ev->u.order.nodes != 1)
+		return fail_set(why, REASON_INVALID, "a host that is named is 1 node");
+	return 0;
+}
+
+/* The pool has every minute of the window of the host that is named. */
+static int check_host(const struct engine *e, const struct order *o, struct fail *why)
+{
+	const struct unit *u = world_unit(e, o->host);
+
+	if (!u || u->pub.retired)
+		return fail_set(why, REASON_NOT_FOUND, "there is no such host");
+	if (u->pub.sku != o->sku)
+		return fail_set(why, REASON_NOT_OWNED, "host '%s' has another SKU", u->pub.name);
+	for (int64_t at = o->start; at < o->end;) {
+		const struct piece *p = calendar_at(u, at);
+
+		if (!p || p->pool != o->pool)
+			return fail_set(why, REASON_NOT_OWNED, "the pool does not have host '%s' throughout the window", u->pub.name);
+		at = p->end;
+	}
+	return 0;
+}
+
+int order_check(const struct engine *e, const struct event *ev, bool asking, struct order *out, struct fail *why)
+{
+	int rc = check_whose(e, ev, asking, why);
+	int64_t most;
+
+	rc = rc ? rc : check_shape(ev, why);
+	if (rc)
+		return rc;
+	if (ev->u.order.start < e->minute - 1 || ev->u.order.end <= e->minute + 1)
+		return fail_set(why, REASON_PAST, "the window is in the past");
+	if (__builtin_mul_overflow(ev->u.order.price * ev->u.order.nodes, ev->u.order.end - ev->u.order.start, &most))
+		return fail_set(why, REASON_OVERFLOW, "price x nodes x minutes is too large to be counted");
+	*out = (struct order){ .account = ev->account, .token = ev->token, .pool = ev->u.order.pool, .sku = ev->u.order.sku,
+		.host = ev->u.order.host, .side = (enum side)ev->u.order.side, .flags = ev->u.order.flags,
+		.nodes = ev->u.order.nodes, .start = ev->u.order.start, .end = ev->u.order.end, .price = ev->u.order.price,
+		.max_total = ev->u.order.max_total, .created_at = ev->at, .status = ORDER_PENDING };
+	if (out->start < e->minute + 1)
+		out->start = e->minute + 1;
+	return out->host ? check_host(e, out, why) : 0;
+}
+
+int order_cancel(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct ticket *t = world_ticket(e, ev->subject);
+
+	if (!world_party(e, ev->account) || !t || t->pub.account != ev->account)
+		return fail_set(why, REASON_NOT_FOUND, "there is no such open order");
+	trade_close(e, t, ORDER_CANCELLED, 0);
+	return 0;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/rules/procure.h"
+
+#include <stdlib.h>
+
+#include "market/reason.h"
+#include "marketd/engine/rules/buy.h"
+#include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/door.h"
+#include "marketd/engine/rules/sell.h"
+#include "marketd/engine/rules/tell.h"
+#include "marketd/engine/rules/ticket.h"
+#include "marketd/engine/rules/trade.h"
+
+#define PRICE_MAX INT64_C(1000000000000)
+enum { WINDOW_MAX = 129600 };
+
+/* From `at` on there are so many more (fewer) nodes that the pool owns, or has on sale. */
+struct step {
+	int64_t at;
+	int32_t own, sale;
+};
+
+struct steps {
+	struct step *list;
+	size_t count, cap;
+};
+
+struct round {
+	struct engine *e;
+	struct procurement *p;
+	int64_t start, end;
+	int32_t target;
+	int32_t reason;            /* the first */
+};
+
+static int step_cmp(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void add_step(struct steps *s, int64_t at, int32_t own, int32_t sale)
+{
+	must_room(s->list, s->count, s->cap);
+	s->list[s->count++] = (struct step){ .at = at, .own = own, .sale = sale };
+}
+
+/* What the pool owns and has on sale by this procurement, as levels in order of time over the whole window. */
+static struct steps survey(const struct round *r)
+{
+	const struct depot *d = world_depot(r->e, r->p->pool);
+	struct steps s = { 0 };
+	size_t n = 0;
+
+	add_step(&s, r->start, 0, 0);
+	for (size_t i = 0; i < d->holding_count; i++) {
+		const struct unit *u = d->holdings[i].unit;
+
+		if (u->pub.sku != r->p->sku)
+			continue;
+		for (size_t k = calendar_find(u, r->start); k < u->pub.piece_count && u->pub.pieces[k].start < r->end; k++) {
+			const struct piece *x = &u->pub.pieces[k];
+			const struct ticket *t = world_ticket(r->e, x->order);
+			int32_t sale = t && t->pub.procurement == r->p->id;
+
+			if (x->pool != d->pub.id)
+				continue;
+			add_step(&s, x->start > r->start ? x->start : r->start, 1, sale);
+			add_step(&s, x->end < r->end ? x->end : r->end, -1, -sale);
+		}
+	}
+	qsort(s.list, s.count, sizeof *s.list, step_cmp);
+	for (size_t i = 1; i < s.count; i++) {
+		struct step *last = &s.list[n], now = s.list[i];
+
+		if (now.at == last->at) {
+			last->own += now.own;
+			last->sale += now.sale;
+			continue;
+		}
+		now.own += last->own;
+		now.sale += last->sale;
+		s.list[++n] = now;
+	}
+	s.count = n + 1;
+	return s;
+}
+
+static int64_t level_end(const struct round *r, const struct steps *s, size_t i)
+{
+	return i + 1 < s->count && s->list[i + 1].at < r->end ? s->list[i + 1].at : r->end;
+}
+
+static void cancel_orders(struct engine *e, const struct procurement *p)
+{
+	struct depot *d = world_depot(e, p->pool);
+	struct ticket *t;
+	uint64_t at = 0;
+
+	while ((t = rank_after(&d->orders, at))) {
+		at = t->pub.id;
+		if (t->pub.procurement == p->id)
+			trade_close(e, t, ORDER_CANCELLED, 0);
+	}
+}
+
+static void cancel_excess(struct round *r)
+{
+	struct steps s = survey(r);
+	bool excess = false;
+
+	for (size_t i = 0; i < s.count; i++) {
+		int32_t spare = s.list[i].own > r->target ? s.list[i].own - r->target : 0;
+
+		excess = excess || (s.list[i].at < r->end && s.list[i].sale > spare);
+	}
+	free(s.list);
+	if (excess)
+		cancel_orders(r->e, r->p);
+}
+
+static void keep_reason(struct round *r, int32_t reason)
+{
+	if (!r->reason)
+		r->reason = reason;
+}
+
+static struct ticket order_for(const struct round *r, enum side side, int64_t start, int64_t end, int32_t nodes)
+{
+	struct ticket t;
+
+	ticket_init(r->e, &t, &(struct order){ .account = r->p->account, .pool = r->p->pool, .sku = r->p->sku,
+		.procurement = r->p->id, .side = side, .flags = ORDER_PARTIAL | (side == SIDE_SELL ? ORDER_STANDING : 0),
+		.nodes = nodes, .start = start, .end = end, .price = side == SIDE_SELL ? r->p->min_sell : r->p->max_buy,
+		.created_at = r->e->at });
+	return t;
+}
+
+/* Refused for its size: as at the door. */
+static int32_t too_big(const struct ticket *t)
+{
+	int64_t most;
+
+	if (t->pub.nodes > NODES_MAX)
+		return REASON_INVALID;
+	if (__builtin_mul_overflow(t->pub.price * t->pub.nodes, t->pub.end - t->pub.start, &most))
+		return REASON_OVERFLOW;
+	return 0;
+}
+
+static void buy_run(struct round *r, int64_t start, int64_t end, int32_t nodes)
+{
+	struct ticket t = order_for(r, SIDE_BUY, start, end, nodes);
+	struct plan *plan = &r->e->plan;
+	int rc = too_big(&t);
+
+	if (rc) {
+		keep_reason(r, rc);
+		return;
+	}
+	rc = buy_plan(r->e, &t, plan, NULL);
+	if (!plan->count || !rc)
+		keep_reason(r, plan->rest_count ? buy_reason(plan) : 0);
+	else
+		keep_reason(r, rc);
+	if (plan->count && !rc)
+		buy_do(r->e, &t, plan);
+}
+
+static void sell_run(struct round *r, int64_t start, int64_t end, int32_t nodes)
+{
+	struct ticket t = order_for(r, SIDE_SELL, start, end, nodes);
+	struct pick hosts;
+	int rc = too_big(&t);
+
+	rc = rc ? rc : sell_plan(r->e, &t, &hosts, NULL);
+	if (rc) {
+		keep_reason(r, rc);
+		return;
+	}
+	sell_do(r->e, &t, &hosts);
+	pick_release(&hosts);
+}
+
+/* One order for each run of minutes in which the same number is missing (too much). */
+static void trade_runs(struct round *r, enum side side)
+{
+	struct steps s = survey(r);
+
+	for (size_t i = 0; i < s.count && s.list[i].at < r->end;) {
+		int32_t k = s.list[i].own - s.list[i].sale;
+		int64_t start = s.list[i].at, end = level_end(r, &s, i);
+
+		for (i++; i < s.count && s.list[i].at < r->end && s.list[i].own - s.list[i].sale == k; i++)
+			end = level_end(r, &s, i);
+		if (side == SIDE_BUY && k < r->target)
+			buy_run(r, start, end, r->target - k);
+		else if (side == SIDE_SELL && k > r->target)
+			sell_run(r, start, end, k - r->target);
+	}
+	free(s.list);
+}
+
+/* As many as the pool's instances. */
+static int32_t instances(const struct engine *e, const struct procurement *p)
+{
+	const struct instance *x;
+	int32_t n = 0;
+
+	for (size_t at = 0; (x = rank_next(&world_depot(e, p->pool)->instances, &at));)
+		n += x->sku == p->sku && (x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING);
+	return n;
+}
+
+static void procure(struct engine *e, struct procurement *p)
+{
+	struct round r = { .e = e, .p = p, .start = e->minute + 1, .end = e->minute + 1 + p->window };
+
+	r.target = p->target < 0 ? instances(e, p) : p->target;
+	r.end = r.end < MINUTE_MAX ? r.end : MINUTE_MAX;
+	if (r.start >= r.end)
+		return;
+	cancel_excess(&r);
+	if (world_party(e, p->account)->pub.state == ACCOUNT_OPEN)
+		trade_runs(&r, SIDE_BUY);
+	trade_runs(&r, SIDE_SELL);
+	if (r.reason != p->reason)
+		tell_notice(e, &(struct notice){ .kind = NOTICE_PROCUREMENT_STATUS, .account = p->account, .subject = p->id,
+			.other = p->pool, .minute = e->minute, .code = r.reason });
+	p->reason = r.reason;
+}
+
+void procure_all(struct engine *e)
+{
+	struct procurement *p;
+
+	for (size_t at = 0; e->enabled && (p = rank_next(&e->all[PROCUREMENTS], &at));)
+		if (p->enabled)
+			procure(e, p);
+}
+
+static int check_numbers(int32_t target, int32_t window, int64_t min_sell, int64_t max_buy, struct fail *why)
+{
+	if (target < -1 || target > NODES_MAX)
+		return fail_set(why, REASON_INVALID, "the target is 0 to %d nodes, or as many as there are instances", NODES_MAX);
+	if (window < 1 || window > WINDOW_MAX)
+		return fail_set(why, REASON_INVALID, "the window is 1 to %d minutes", WINDOW_MAX);
+	if (min_sell < 0 || min_sell > PRICE_MAX || max_buy < 0 || max_buy > PRICE_MAX)
+		return fail_set(why, REASON_INVALID, "a price is below 0 or too high");
+	if (min_sell > max_buy)
+		return fail_set(why, REASON_INVALID, "the least price to sell at is above the most to buy at");
+	return 0;
+}
+
+/* Has the pool one for this SKU, other than `self`? */
+static bool has_other(const struct depot *d, uint64_t sku, const struct procurement *self)
+{
+	const struct procurement *p;
+
+	for (size_t at = 0; (p = rank_next(&d->procurements, &at));)
+		if (p != self && p->sku == sku)
+			return true;
+	return false;
+}
+
+int procure_make(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct procurement *p;
+	struct depot *d;
+	int rc = door_open_account(e, ev, why);
+
+	rc = rc ? rc : door_pool(e, ev, ev->u.procurement.pool, &d, why);
+	if (rc)
+		return rc;
+	if (d->pub.kind != POOL_MARKET)
+		return fail_set(why, REASON_WRONG_STATE, "hosts are registered into pool '%s': nothing is bought into it", d->pub.name);
+	if (!world_ware(e, ev->u.procurement.sku))
+		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+	if (has_other(d, ev->u.procurement.sku, NULL))
+		return fail_set(why, REASON_WRONG_STATE, "pool '%s' has a procurement for that SKU already", d->pub.name);
+	rc = door_name(ev->name, true, why);
+	rc = rc ? rc : check_numbers(ev->u.procurement.target, ev->u.procurement.window, ev->u.procurement.min_sell,
+		ev->u.procurement.max_buy, why);
+	if (rc)
+		return rc;
+	if (world_named(e, PROCUREMENTS, ev->account, ev->name))
+		return fail_set(why, REASON_NAME_TAKEN, "there is a procurement '%s' already", ev->name);
+	p = must_zalloc(sizeof *p);
+	*p = (struct procurement){ .id = world_id(e), .account = ev->account, .pool = d->pub.id, .sku = ev->u.procurement.sku,
+		.name = must_copy(ev->name), .target = ev->u.procurement.target, .window = ev->u.procurement.window,
+		.min_sell = ev->u.procurement.min_sell, .max_buy = ev->u.procurement.max_buy,
+		.enabled = ev->u.procurement.enabled, .created_at = ev->at, .updated_at = ev->at };
+	world_add(e, PROCUREMENTS, p->id, p->account, p);
+	world_name(e, PROCUREMENTS, p->account, p->name, p);
+	rank_add(&d->procurements, p->id, p);
+	e->enabled += p->enabled;
+	tell_made(e, p->id);
+	if (p->enabled)
+		procure(e, p);
+	return 0;
+}
+
+static int find(const struct engine *e, const struct event *ev, struct procurement **out, struct fail *why)
+{
+	struct procurement *p = world_procurement(e, ev->subject);
+
+	if (!world_party(e, ev->account) || !p || p->account != ev->account)
+		return fail_set(why, REASON_NOT_FOUND, "there is no such procurement");
+	*out = p;
+	return 0;
+}
+
+/* What it will be, checked. */
+static int changed(const struct engine *e, const struct event *ev, const struct procurement *p, struct procurement *now,
+	struct fail *why)
+{
+	int rc;
+
+	*now = *p;
+	if (ev->u.procurement_change.sku)
+		now->sku = ev->u.procurement_change.sku;
+	if (!world_ware(e, now->sku))
+		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+	if (has_other(world_depot(e, p->pool), now->sku, p))
+		return fail_set(why, REASON_WRONG_STATE, "the pool has a procurement for that SKU already");
+	if (ev->u.procurement_change.target != -1)
+		now->target = ev->u.procurement_change.target;
+	if (ev->u.procurement_change.window != -1)
+		now->window = ev->u.procurement_change.window;
+	if (ev->u.procurement_change.min_sell != -1)
+		now->min_sell = ev->u.procurement_change.min_sell;
+	if (ev->u.procurement_change.max_buy != -1)
+		now->max_buy = ev->u.procurement_change.max_buy;
+	rc = door_name(ev->name, false, why);
+	rc = rc ? rc : check_numbers(now->target, now->window, now->min_sell, now->max_buy, why);
+	if (rc)
+		return rc;
+	if (ev->u.procurement_change.enabled < -1 || ev->u.procurement_change.enabled > 1)
+		return fail_set(why, REASON_INVALID, "a procurement is enabled or not");
+	if (ev->u.procurement_change.enabled >= 0)
+		now->enabled = ev->u.procurement_change.enabled;
+	return 0;
+}
+
+int procure_change(struct engine *e, const struct event *ev, struct fail *why)
+{
+	const struct party *owner = world_party(e, ev->account);
+	struct procurement *p, *other, now;
+	int rc;
+
+	if (owner && owner->pub.state == ACCOUNT_SUSPENDED && ev->u.procurement_change.enabled == 1)
+		return door_open_account(e, ev, why);
+	rc = find(e, ev, &p, why);
+	rc = rc ? rc : changed(e, ev, p, &now, why);
+	if (rc)
+		return rc;
+	other = ev->name ? world_named(e, PROCUREMENTS, ev->account, ev->name) : NULL;
+	if (other && other != p)
+		return fail_set(why, REASON_NAME_TAKEN, "there is a procurement '%s' already", ev->name);
+	if ((p->enabled && !now.enabled) || now.sku != p->sku)
+		cancel_orders(e, p);
+	if (ev->name) {
+		world_unname(e, PROCUREMENTS, p->account, p->name);
+		free(p->name);
+		now.name = must_copy(ev->name);
+	}
+	e->enabled = e->enabled - p->enabled + now.enabled;
+	now.updated_at = ev->at;
+	*p = now;
+	if (ev->name)
+		world_name(e, PROCUREMENTS, p->account, p->name, p);
+	if (p->enabled)
+		procure(e, p);
+	return 0;
+}
+
+int procure_delete(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct procurement *p;
+	int rc = find(e, ev, &p, why);
+
+	if (rc)
+		return rc;
+	cancel_orders(e, p);
+	world_unname(e, PROCUREMENTS, p->account, p->name);
+	rank_remove(&world_depot(e, p->pool)->procurements, p->id);
+	e->enabled -= p->enabled;
+	world_forget(e, PROCUREMENTS, p->id, p->account, p);
+	return 0;
+}

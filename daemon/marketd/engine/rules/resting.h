@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resting buys: tried where something came on sale, shortened as time passes. */
+#ifndef MARKETD_ENGINE_RULES_RESTING_H
+#define MARKETD_ENGINE_RULES_RESTING_H
+
+#include "marketd/engine/live/world.h"
+
+/* One pass over the resting buys of a SKU. */
+void resting_try(struct engine *e, struct ware *w);
+
+/* Marked SKUs that had no pass in this round (event, minute of a tick) yet, in order of id. */
+void resting_try_marked(struct engine *e);
+
+/* Orders that are due in this minute: buys lose it, sells are over. */
+void resting_pass_minute(struct engine *e);
+
+/* A rest as one span, of what the order asks for. */
+struct span resting_whole(const struct order *o);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/rules/review.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/door.h"
+#include "marketd/engine/rules/tell.h"
+
+static bool live(const struct instance *x)
+{
+	return x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING;
+}
+
+static void tell_status(struct engine *e, const struct instance *x)
+{
+	tell_notice(e, &(struct notice){ .kind = NOTICE_INSTANCE_STATUS, .account = x->account, .subject = x->id,
+		.other = x->host, .minute = e->minute, .code = (int32_t)x->status });
+}
+
+static void set_text(char **text, const char *now)
+{
+	free(*text);
+	*text = must_copy(now);
+}
+
+/* It is over, and its name and host are free. */
+static void end(struct engine *e, struct instance *x, enum instance_status status, const char *detail)
+{
+	struct unit *u = world_unit(e, x->host);
+
+	if (u && u->instance == x->id) {
+		u->instance = 0;
+		unit_changed(u);
+	}
+	x->host = 0;
+	x->status = status;
+	x->updated_at = e->at;
+	if (detail)
+		set_text(&x->detail, detail);
+	world_unname(e, INSTANCES, x->account, x->name);
+	world_stale(e, world_depot(e, x->pool));
+	tell_status(e, x);
+}
+
+static int rank_cmp(const void *a, const void *b)
+{
+	const struct instance *x = *(struct instance *const *)a, *y = *(struct instance *const *)b;
+
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The pool's first host for it that nothing runs on. */
+static struct unit *free_host(const struct engine *e, const struct depot *d, uint64_t sku)
+{
+	for (size_t i = 0; i < d->holding_count; i++) {
+		struct unit *u = d->holdings[i].unit;
+
+		if (u->pub.sku == sku && !u->instance && calendar_owned(u, d->pub.id, e->minute))
+			return u;
+	}
+	return NULL;
+}
+
+static void place_waiting(struct engine *e, struct depot *d, int64_t when)
+{
+	struct instance **list = NULL, *x;
+	size_t count = 0, cap = 0;
+
+	for (size_t at = 0; (x = rank_next(&d->instances, &at));) {
+		if (x->status != INSTANCE_AWAITING || x->host)
+			continue;
+		must_room(list, count, cap);
+		list[count++] = x;
+	}
+	if (count > 1)
+		qsort(list, count, sizeof(struct instance *), rank_cmp);
+	for (size_t i = 0; i < count; i++) {
+		struct unit *u = free_host(e, d, list[i]->sku);
+
+		if (!u)
+			continue;
+		u->instance = list[i]->id;
+		unit_changed(u);
+		list[i]->host = list[i]->had = u->pub.id;
+		list[i]->updated_at = e->at;
+		list[i]->placed_at = when;
+		tell_status(e, list[i]);
+	}
+	free(list);
+}
+
+static int depot_cmp(const void *a, const void *b)
+{
+	const struct depot *x = *(struct depot *const *)a, *y = *(struct depot *const *)b;
+
+	return x->pub.id < y->pub.id ? -1 : x->pub.id > y->pub.id;
+}
+
+/* Hosts first lose what is over in all pools, then gain: a host goes from one pool's instance to another's. */
+void review_all(struct engine *e, int64_t when)
+{
+	size_t count = e->stale_count;
+
+	if (!count)
+		return;
+	if (count > 1)
+		qsort(e->stale, count, sizeof(struct depot *), depot_cmp);
+	for (size_t i = 0; i < count; i++) {
+		struct instance *x;
+
+		for (size_t at = 0; (x = rank_next(&e->stale[i]->instances, &at));)
+			if (x->host && !calendar_owned(world_unit(e, x->host), x->pool, e->minute))
+				end(e, x, INSTANCE_TERMINATED, "lease ended");
+	}
+	for (size_t i = 0; i < count; i++) {
+		place_waiting(e, e->stale[i], when);
+		e->stale[i]->stale = false;
+	}
+	e->stale_count = 0;
+}
+
+int instance_make(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct depot *d;
+	struct instance *x;
+	int rc = door_open_account(e, ev, why);
+
+	rc = rc ? rc : door_pool(e, ev, ev->u.instance.pool, &d, why);
+	if (rc)
+		return rc;
+	if (!world_ware(e, ev->u.instance.sku))
+		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+	rc = door_name(ev->name, true, why);
+	rc = rc ? rc : door_text(ev->text, why);
+	rc = rc ? rc : door_text(ev->u.instance.user_data, why);
+	if (rc)
+		return rc;
+	if (ev->u.instance.priority < PRIORITY_YIELD || ev->u.instance.priority > PRIORITY_CRITICAL)
+		return fail_set(why, REASON_INVALID, "an instance has no such priority");
+	if (world_named(e, INSTANCES, ev->account, ev->name))
+		return fail_set(why, REASON_NAME_TAKEN, "there is an instance '%s' already", ev->name);
+	x = must_zalloc(sizeof *x);
+	*x = (struct instance){ .id = world_id(e), .account = ev->account, .pool = d->pub.id, .sku = ev->u.instance.sku,
+		.image = ev->u.instance.image, .name = must_copy(ev->name), .tags = must_copy(ev->text),
+		.user_data = must_copy(ev->u.instance.user_data), .priority = (enum instance_priority)ev->u.instance.priority,
+		.status = INSTANCE_AWAITING, .created_at = ev->at, .updated_at = ev->at };
+	world_add(e, INSTANCES, x->id, x->account, x);
+	world_name(e, INSTANCES, x->account, x->name, x);
+	rank_add(&d->instances, x->id, x);
+	tell_made(e, x->id);
+	tell_notice(e, &(struct notice){ .kind = NOTICE_INSTANCE_CREATED, .account = x->account, .subject = x->id,
+		.other = x->pool });
+	world_stale(e, d);
+	return 0;
+}
+
+static int find(const struct engine *e, const struct event *ev, struct instance **out, struct fail *why)
+{
+	struct instance *x = world_instance(e, ev->subject);
+
+	if (!world_party(e, ev->account) || !x || x->account != ev->account)
+		return fail_set(why, REASON_NOT_FOUND, "there is no such instance");
+	*out = x;
+	return 0;
+}
+
+int instance_change(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct instance *x, *other;
+	int rc = find(e, ev, &x, why);
+
+	rc = rc ? rc : door_name(ev->name, false, why);
+	rc = rc ? rc : door_text(ev->text, why);
+	rc = rc ? rc : door_text(ev->u.instance_change.user_data, why);
+	if (rc)
+		return rc;
+	if (ev->u.instance_change.priority < -1 || ev->u.instance_change.priority > PRIORITY_CRITICAL)
+		return fail_set(why, REASON_INVALID, "an instance has no such priority");
+	other = ev->name ? world_named(e, INSTANCES, ev->account, ev->name) : NULL;
+	if (other && other != x)
+		return fail_set(why, REASON_NAME_TAKEN, "there is an instance '%s' already", ev->name);
+	if (ev->name) {
+		if (live(x))
+			world_unname(e, INSTANCES, x->account, x->name);
+		free(x->name);
+		x->name = must_copy(ev->name);
+		if (live(x))
+			world_name(e, INSTANCES, x->account, x->name, x);
+	}
+	if (ev->text)
+		set_text(&x->tags, ev->text);
+	if (ev->u.instance_change.user_data)
+		set_text(&x->user_data, ev->u.instance_change.user_data);
+	if (ev->u.instance_change.priority >= 0)
+		x->priority = (enum instance_priority)ev->u.instance_change.priority;
+	x->updated_at = ev->at;
+	if (x->host)
+		unit_changed(world_unit(e, x->host));
+	return 0;
+}
+
+int instance_stop(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct instance *x;
+	int rc = find(e, ev, &x, why);
+
+	if (rc)
+		return rc;
+	if (!live(x))
+		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is over already", x->name);
+	end(e, x, INSTANCE_TERMINATED, "stopped");
+	return 0;
+}
+
+int instance_delete(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct instance *x;
+	int rc = find(e, ev, &x, why);
+
+	if (rc)
+		return rc;
+	if (live(x))
+		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is not over: stop it first", x->name);
+	rank_remove(&world_depot(e, x->pool)->instances, x->id);
+	world_forget(e, INSTANCES, x->id, x->account, x);
+	return 0;
+}
+
+int instance_report(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct instance *x;
+	int32_t status = ev->u.report.status;
+	int rc = find(e, ev, &x, why);
+
+	if (rc)
+		return rc;
+	if (!x->host || !live(x))
+		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is on no host", x->name);
+	if (status != INSTANCE_RUNNING && status != INSTANCE_FAILED)
+		return fail_set(why, REASON_INVALID, "an instance is reported as running or failed");
+	rc = door_text(ev->text, why);
+	if (rc)
+		return rc;
+	if (status == INSTANCE_FAILED) {
+		end(e, x, INSTANCE_FAILED, ev->text);
+		return 0;
+	}
+	if (ev->text)
+		set_text(&x->detail, ev->text);
+	x->updated_at = ev->at;
+	if (x->status == INSTANCE_RUNNING)
+		return 0;
+	x->status = INSTANCE_RUNNING;
+	tell_status(e, x);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sell: hosts of its pool go on sale, and resting buys are tried at once. */
+#ifndef MARKETD_ENGINE_RULES_SELL_H
+#define MARKETD_ENGINE_RULES_SELL_H
+
+#include "marketd/engine/live/world.h"
+
+struct pick {
+	struct unit **list;
+	size_t count, cap;
+};
+
+/* In the order in which a sell (a release) takes hosts of a pool: those that it would miss least first. */
+void pick_sort(struct pick *p, const struct engine *e, uint64_t pool);
+void pick_release(struct pick *p);
+
+/* 0 and the hosts (the caller releases), or NOT_OWNED. */
+int sell_plan(const struct engine *e, const struct ticket *t, struct pick *out, struct fail *why);
+
+/* Placed on those hosts; the order gets the next id. */
+void sell_do(struct engine *e, struct ticket *t, const struct pick *hosts);
+
+#endif

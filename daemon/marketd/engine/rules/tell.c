@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/rules/tell.h"
+
+static struct effect *add(struct engine *e, enum effect_kind kind)
+{
+	struct effects *out = e->out;
+
+	must_room(out->list, out->count, out->cap);
+	out->list[out->count].kind = kind;
+	return &out->list[out->count++];
+}
+
+void tell_made(struct engine *e, uint64_t id)
+{
+	add(e, EFFECT_MADE)->u.made = id;
+}
+
+/* The spans move while more are added, so tell_seal() points to them when all are there. */
+void tell_order(struct engine *e, const struct order *o)
+{
+	struct effects *out = e->out;
+
+	add(e, EFFECT_ORDER)->u.order = *o;
+	for (size_t i = 0; i < o->rest_count; i++) {
+		must_room(out->spans, out->span_count, out->span_cap);
+		out->spans[out->span_count++] = o->rest[i];
+	}
+}
+
+void tell_lease(struct engine *e, const struct lease *l, bool is_new, bool over)
+{
+	struct effect *f = add(e, EFFECT_LEASE);
+
+	f->u.lease.lease = *l;
+	f->u.lease.is_new = is_new;
+	f->u.lease.over = over;
+}
+
+void tell_posting(struct engine *e, const struct posting *p)
+{
+	add(e, EFFECT_POSTING)->u.posting = *p;
+}
+
+void tell_notice(struct engine *e, const struct notice *n)
+{
+	add(e, EFFECT_NOTICE)->u.notice = *n;
+}
+
+void tell_seal(struct effects *out)
+{
+	const struct span *at = out->spans;
+
+	for (size_t i = 0; i < out->count; i++) {
+		struct order *o = &out->list[i].u.order;
+
+		if (out->list[i].kind != EFFECT_ORDER)
+			continue;
+		o->rest = o->rest_count ? at : NULL;
+		at = o->rest_count ? at + o->rest_count : at;
+	}
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/rules/trade.h"
+
+#include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/lease.h"
+#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/rules/tell.h"
+#include "marketd/engine/rules/ticket.h"
+
+void trade_tell_placed(struct engine *e, const struct order *o)
+{
+	tell_notice(e, &(struct notice){ .kind = NOTICE_ORDER_PLACED, .account = o->account, .subject = o->id,
+		.other = o->pool, .amount = o->hold, .minute = o->start, .code = (int32_t)o->side });
+}
+
+void trade_close(struct engine *e, struct ticket *t, enum order_status status, int32_t reason)
+{
+	struct order *o = &t->pub;
+
+	if (o->side == SIDE_SELL && t->open)
+		ticket_off_sale(e, t);
+	if (o->hold) {
+		struct party *p = world_party(e, o->account);
+
+		ledger_move(e, o->id, (struct entry[]){
+			{ .book = BOOK_HELD, .party = p, .amount = -o->hold },
+			{ .book = BOOK_AVAILABLE, .party = p, .amount = o->hold },
+		}, 2);
+		o->hold = 0;
+	}
+	o->status = status;
+	o->reason = reason;
+	o->closed_at = e->at;
+	o->rest_count = 0;
+	tell_order(e, o);
+	tell_notice(e, &(struct notice){ .kind = NOTICE_ORDER_CLOSED, .account = o->account, .subject = o->id,
+		.other = o->pool, .amount = o->filled_cost, .minute = o->end, .code = reason ? reason : (int32_t)status });
+	if (t->open)
+		ticket_shut(e, t);
+}
+
+/* The seller's own lease of [start, end) is cut out of what it has, and marked as sold on. */
+static struct tenure *cut_parent(struct engine *e, uint64_t lease, int64_t start, int64_t end)
+{
+	struct tenure *t = world_tenure(e, lease);
+
+	if (!t)
+		return NULL;
+	if (t->pub.start < start)
+		t = lease_split(e, t, start);
+	if (end < t->pub.end)
+		lease_split(e, t, end);
+	t->pub.sold_on = true;
+	tell_lease(e, &t->pub, false, false);
+	return t;
+}
+
+static void pay(struct engine *e, const struct ticket *buy, const struct tenure *lease, const struct depot *source,
+	const struct slice *s, bool from_hold)
+{
+	struct party *p = world_party(e, buy->pub.account);
+	int64_t minutes = s->end - s->start, cost = sure_mul(s->price, minutes);
+	int64_t held = from_hold ? sure_mul(buy->pub.price, minutes) : 0;
+
+	ledger_move(e, lease->pub.id, (struct entry[]){
+		{ .book = BOOK_HELD, .party = p, .amount = -held },
+		{ .book = BOOK_AVAILABLE, .party = p, .amount = held - cost },
+		{ .book = BOOK_ESCROW, .party = p, .amount = cost },
+		{ .book = source->pub.kind == POOL_ORIGINATING ? BOOK_ISSUED : BOOK_CAPACITY,
+			.depot = world_depot(e, source->pub.id), .ware = buy->ware, .amount = -minutes },
+		{ .book = BOOK_CAPACITY, .depot = buy->depot, .ware = buy->ware, .amount = minutes },
+	}, 5);
+}
+
+static void tell_trade(struct engine *e, const struct lease *l, int64_t cost)
+{
+	tell_lease(e, l, true, false);
+	tell_notice(e, &(struct notice){ .kind = NOTICE_ORDER_FILLED, .account = l->buyer, .subject = l->order,
+		.other = l->id, .amount = cost, .minute = l->start });
+	tell_notice(e, &(struct notice){ .kind = NOTICE_SOLD, .account = l->seller, .subject = l->sell_order,
+		.other = l->id, .amount = cost, .minute = l->start });
+}
+
+/* What was sold, given back and sold again is counted each time: nothing holds that below 64 bits. */
+static int64_t count_on(int64_t sum, int64_t more)
+{
+	return sum > INT64_MAX - more ? INT64_MAX : sum + more;
+}
+
+static void sell_slice(struct engine *e, struct ticket *buy, const struct slice *s, bool from_hold)
+{
+	struct ticket *sell = world_ticket(e, s->order);
+	const struct piece *p = calendar_at(s->unit, s->start);
+	struct depot *source;
+	struct tenure *parent, *made;
+	bool stays = buy->pub.flags & ORDER_INTERRUPTIBLE;
+	int64_t cost = sure_mul(s->price, s->end - s->start);
+
+	ensure(sell && p && p->order == s->order && p->end >= s->end, "a plan is done that does not hold any more");
+	ensure(s->price <= buy->pub.price && s->price >= sell->pub.price, "a trade passes a limit");
+	ensure(sell->beneficiary != buy->beneficiary, "somebody trades with themselves");
+	ensure(s->start > e->minute && !s->unit->pub.down, "what is past or down is sold");
+	if (p->interruptible) {
+		lease_interrupt(e, world_tenure(e, p->lease), s->start);
+		p = calendar_at(s->unit, s->start);
+	}
+	source = world_depot(e, p->pool);
+	parent = cut_parent(e, p->lease, s->start, s->end);
+	made = world_make_tenure(e, &(struct lease){ .id = world_id(e), .order = buy->pub.id, .sell_order = sell->pub.id,
+		.host = s->unit->pub.id, .sku = buy->pub.sku, .parent = parent ? parent->pub.id : 0, .buyer = buy->pub.account,
+		.seller = sell->pub.account, .pool = buy->pub.pool, .start = s->start, .end = s->end, .price = s->price,
+		.paid_end = s->end, .settled = s->start, .interruptible = stays, .filled_at = e->at });
+	lease_schedule(e, made);
+	pay(e, buy, made, source, s, from_hold);
+	calendar_put(s->unit, s->start, s->end, &(struct piece){ .pool = buy->pub.pool, .lease = made->pub.id,
+		.order = stays ? sell->pub.id : 0, .price = stays ? sell->pub.price : 0,
+		.block = stays && order_block(&sell->pub), .interruptible = stays });
+	buy->pub.filled_minutes += s->end - s->start;
+	buy->pub.filled_cost += cost;
+	if (from_hold)
+		buy->pub.hold -= sure_mul(buy->pub.price, s->end - s->start);
+	sell->pub.filled_minutes = count_on(sell->pub.filled_minutes, s->end - s->start);
+	sell->pub.filled_cost = count_on(sell->pub.filled_cost, cost);
+	sell->pub.status = ORDER_PARTIALLY_FILLED;
+	ticket_touch(e, sell);
+	tell_trade(e, &made->pub, cost);
+}
+
+void trade_do(struct engine *e, struct ticket *buy, const struct plan *plan, bool from_hold)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		sell_slice(e, buy, &plan->list[i], from_hold);
+	if (plan->count)
+		trade_finish(e);
+}
+
+void trade_finish(struct engine *e)
+{
+	for (size_t i = 0; i < e->touched_count; i++) {
+		struct ticket *t = e->touched[i];
+
+		if (!t)
+			continue;
+		t->touched = false;
+		if (ticket_still(e, t))
+			tell_order(e, &t->pub);
+		else
+			trade_close(e, t, t->pub.filled_minutes ? ORDER_FILLED : ORDER_CANCELLED, 0);
+	}
+	e->touched_count = 0;
+}

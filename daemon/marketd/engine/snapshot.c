@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "marketd/engine/live/calendar.h"
+
+/* Numbers go in sevens of bits, the sign first, so that small ones are short. */
+void codec_num(struct codec *c, int64_t *value)
+{
+	uint64_t u = ((uint64_t)*value << 1) ^ (*value < 0 ? UINT64_MAX : 0);
+	char room[10];
+	size_t n = 0;
+
+	if (c->rc)
+		return;
+	if (c->out) {
+		for (; u > 127; u >>= 7)
+			room[n++] = (char)(u | 128);
+		room[n++] = (char)u;
+		c->rc = buf_add(c->out, room, n);
+		return;
+	}
+	u = 0;
+	for (int shift = 0;; shift += 7) {
+		uint64_t byte = c->at < c->end ? *c->at++ : 255;
+
+		if (shift > 63 || (shift == 63 && byte > 1)) {
+			c->rc = -EINVAL;
+			return;
+		}
+		u |= (byte & 127) << shift;
+		if (byte < 128)
+			break;
+	}
+	*value = (int64_t)(u >> 1) ^ -(int64_t)(u & 1);
+}
+
+void codec_text(struct codec *c, char **text, size_t max)
+{
+	int64_t size = c->out && *text ? (int64_t)strlen(*text) + 1 : 0;
+
+	codec_num(c, &size);
+	if (c->rc)
+		return;
+	if (c->out) {
+		if (size)
+			c->rc = buf_add(c->out, *text, (size_t)size - 1);
+		return;
+	}
+	if (size < 0 || size - 1 > (int64_t)max || size - 1 > c->end - c->at || (size && memchr(c->at, 0, (size_t)size - 1))) {
+		c->rc = -EINVAL;
+		return;
+	}
+	if (!size)
+		return;
+	*text = must_zalloc((size_t)size);
+	memcpy(*text, c->at, (size_t)size - 1);
+	c->at += size - 1;
+}
+
+void codec_count(struct codec *c, size_t *count, size_t least)
+{
+	int64_t n = (int64_t)*count;
+
+	codec_num(c, &n);
+	if (!c->out && (c->rc || n < 0 || n > (c->end - c->at) / (int64_t)least)) {
+		c->rc = -EINVAL;
+		n = 0;
+	}
+	*count = (size_t)n;
+}
+
+uint64_t codec_sum(const void *bytes, size_t len)
+{
+	const uint8_t *p = bytes;
+	uint64_t h = UINT64_C(14695981039346656037);
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * UINT64_C(1099511628211);
+	return h;
+}
+
+void codec_engine(struct codec *c, struct engine *e, struct heads *h)
+{
+	int64_t magic = SNAPSHOT_MAGIC + SNAPSHOT_FORM;
+	int kinds;
+
+	codec_num(c, &magic);
+	if (magic <= SNAPSHOT_MAGIC || magic > SNAPSHOT_MAGIC + SNAPSHOT_FORM) {
+		c->rc = -EINVAL;
+		return;
+	}
+	c->form = (int)(magic - SNAPSHOT_MAGIC);
+	kinds = c->form < 2 ? SNAPSHOT_KINDS_1 : KINDS;
+	codec_field(c, e->minute);
+	codec_field(c, e->at);
+	codec_field(c, e->count);
+	codec_field(c, e->next_id);
+	codec_field(c, e->next_transfer);
+	codec_field(c, e->policy.fee_bps);
+	codec_field(c, e->policy.release_bps);
+	codec_field(c, e->policy.settle_minutes);
+	codec_field(c, e->policy.notice_minutes);
+	codec_field(c, e->issued);
+	codec_field(c, e->fees);
+	for (int k = 0; k < kinds; k++)
+		codec_count(c, &h->count[k], 1);
+}
+
+void codec_account(struct codec *c, struct account *a)
+{
+	codec_field(c, a->id);
+	codec_field(c, a->beneficiary);
+	codec_text(c, &a->name, NAME_BYTES);
+	codec_field(c, a->state);
+	codec_field(c, a->created_at);
+	codec_field(c, a->floor);
+	codec_field(c, a->available);
+	codec_field(c, a->held);
+	codec_field(c, a->escrow);
+}
+
+void codec_token(struct codec *c, struct token *t)
+{
+	codec_field(c, t->id);
+	codec_field(c, t->account);
+	codec_text(c, &t->name, NAME_BYTES);
+	for (int i = 0; i < TOKEN_HASH; i++)
+		codec_field(c, t->hash[i]);
+	codec_field(c, t->scopes);
+	codec_field(c, t->created_at);
+	codec_field(c, t->expires);
+	codec_field(c, t->revoked);
+}
+
+void codec_sku(struct codec *c, struct sku *s, int64_t *used)
+{
+	codec_field(c, s->id);
+	codec_text(c, &s->alias, NAME_BYTES);
+	codec_text(c, &s->properties, TEXT_BYTES);
+	codec_field(c, s->gpus);
+	codec_field(c, s->created_at);
+	codec_field(c, *used);
+}
+
+void codec_pool(struct codec *c, struct pool *p)
+{
+	codec_field(c, p->id);
+	codec_field(c, p->account);
+	codec_field(c, p->kind);
+	codec_text(c, &p->name, NAME_BYTES);
+	codec_text(c, &p->tags, TEXT_BYTES);
+	codec_field(c, p->created_at);
+	codec_field(c, p->deleted);
+}
+
+void codec_stock(struct codec *c, struct stock *s)
+{
+	codec_field(c, s->sku);
+	codec_field(c, s->capacity);
+	codec_field(c, s->issued);
+}
+
+void codec_host(struct codec *c, struct host *h)
+{
+	codec_field(c, h->id);
+	codec_field(c, h->account);
+	codec_field(c, h->sku);
+	codec_field(c, h->pool);
+	codec_text(c, &h->name, NAME_BYTES);
+	codec_field(c, h->start);
+	codec_field(c, h->end);
+	codec_field(c, h->down);
+	codec_field(c, h->retired);
+	codec_field(c, h->created_at);
+	if (c->form < 2)
+		return;
+	codec_field(c, h->agent);
+	codec_field(c, h->watched);
+}
+
+void codec_piece(struct codec *c, struct piece *p)
+{
+	codec_field(c, p->start);
+	codec_field(c, p->end);
+	codec_field(c, p->pool);
+	codec_field(c, p->lease);
+	codec_field(c, p->order);
+}
+
+void codec_order(struct codec *c, struct order *o)
+{
+	codec_field(c, o->id);
+	codec_field(c, o->account);
+	codec_field(c, o->token);
+	codec_field(c, o->pool);
+	codec_field(c, o->sku);
+	codec_field(c, o->host);
+	codec_field(c, o->procurement);
+	codec_field(c, o->side);
+	codec_field(c, o->flags);
+	codec_field(c, o->nodes);
+	codec_field(c, o->start);
+	codec_field(c, o->end);
+	codec_field(c, o->price);
+	codec_field(c, o->max_total);
+	codec_field(c, o->created_at);
+	codec_field(c, o->status);
+	codec_field(c, o->hold);
+	codec_field(c, o->filled_minutes);
+	codec_field(c, o->filled_cost);
+}
+
+void codec_span(struct codec *c, struct span *s)
+{
+	codec_field(c, s->start);
+	codec_field(c, s->end);
+	codec_field(c, s->nodes);
+}
+
+void codec_lease(struct codec *c, struct lease *l)
+{
+	codec_field(c, l->id);
+	codec_field(c, l->order);
+	codec_field(c, l->sell_order);
+	codec_field(c, l->host);
+	codec_field(c, l->sku);
+	codec_field(c, l->parent);
+	codec_field(c, l->buyer);
+	codec_field(c, l->seller);
+	codec_field(c, l->pool);
+	codec_field(c, l->start);
+	codec_field(c, l->end);
+	codec_field(c, l->price);
+	codec_field(c, l->paid_end);
+	codec_field(c, l->settled);
+	codec_field(c, l->interruptible);
+	codec_field(c, l->sold_on);
+	codec_field(c, l->filled_at);
+}
+
+void codec_instance(struct codec *c, struct instance *x)
+{
+	codec_field(c, x->id);
+	codec_field(c, x->account);
+	codec_field(c, x->pool);
+	codec_field(c, x->sku);
+	codec_field(c, x->image);
+	codec_field(c, x->host);
+	codec_text(c, &x->name, NAME_BYTES);
+	codec_text(c, &x->tags, TEXT_BYTES);
+	codec_text(c, &x->user_data, TEXT_BYTES);
+	codec_text(c, &x->detail, TEXT_BYTES);
+	codec_field(c, x->priority);
+	codec_field(c, x->status);
+	codec_field(c, x->created_at);
+	codec_field(c, x->updated_at);
+	if (c->form < 2)
+		return;
+	codec_field(c, x->placed_at);
+	codec_field(c, x->had);
+}
+
+void codec_procurement(struct codec *c, struct procurement *p)
+{
+	codec_field(c, p->id);
+	codec_field(c, p->account);
+	codec_field(c, p->pool);
+	codec_field(c, p->sku);
+	codec_text(c, &p->name, NAME_BYTES);
+	codec_field(c, p->target);
+	codec_field(c, p->window);
+	codec_field(c, p->min_sell);
+	codec_field(c, p->max_buy);
+	codec_field(c, p->enabled);
+	codec_field(c, p->reason);
+	codec_field(c, p->created_at);
+	codec_field(c, p->updated_at);
+}
+
+void codec_agent(struct codec *c, struct agent *a)
+{
+	codec_field(c, a->id);
+	codec_field(c, a->account);
+	codec_text(c, &a->name, NAME_BYTES);
+	codec_text(c, &a->public_key, PUBLIC_KEY_TEXT);
+	codec_text(c, &a->machine, NAME_BYTES);
+	codec_text(c, &a->inventory, TEXT_BYTES);
+	codec_field(c, a->generation);
+	for (int i = 0; i < TOKEN_HASH; i++)
+		codec_field(c, a->session[i]);
+	codec_field(c, a->created_at);
+	codec_field(c, a->retired);
+}
+
+static void save_pools(struct codec *c, const struct engine *e)
+{
+	struct depot *d;
+
+	for (size_t at = 0; (d = rank_next(&e->all[POOLS], &at));) {
+		size_t count = 0;
+
+		codec_pool(c, &d->pub);
+		for (size_t i = 0; i < d->stock_count; i++)
+			count += d->stocks[i].capacity || d->stocks[i].issued;
+		codec_count(c, &count, 3);
+		for (size_t i = 0; i < d->stock_count; i++)
+			if (d->stocks[i].capacity || d->stocks[i].issued)
+				codec_stock(c, &d->stocks[i]);
+	}
+}
+
+static void save_orders(struct codec *c, const struct engine *e)
+{
+	struct ticket *t;
+
+	for (size_t at = 0; (t = rank_next(&e->all[ORDERS], &at));) {
+		codec_order(c, &t->pub);
+		codec_count(c, &t->pub.rest_count, 3);
+		for (size_t i = 0; i < t->pub.rest_count; i++)
+			codec_span(c, &t->spans[i]);
+		codec_count(c, &t->host_count, 1);
+		for (size_t i = 0; i < t->host_count; i++)
+			codec_field(c, t->hosts[i]);
+	}
+}
+
+/* What is past is not kept, so that it does not matter how long ago it was forgotten. */
+static void save_pieces(struct codec *c, const struct engine *e)
+{
+	struct unit *u;
+
+	for (size_t at = 0; (u = rank_next(&e->all[HOSTS], &at));) {
+		size_t first = calendar_find(u, e->minute), count = u->pub.piece_count - first;
+
+		codec_count(c, &count, 5);
+		for (size_t i = first; i < u->pub.piece_count; i++) {
+			struct piece p = u->pub.pieces[i];
+
+			p.start = p.start > e->minute ? p.start : e->minute;
+			codec_piece(c, &p);
+		}
+	}
+}
+
+int engine_save(const struct engine *e, struct buf *out)
+{
+	struct codec c = { .out = out };
+	struct engine head = *e;
+	struct heads h;
+	size_t start = out->len, at;
+	uint64_t sum;
+	char bytes[SNAPSHOT_SUM];
+	void *x;
+
+	for (int k = 0; k < KINDS; k++)
+		h.count[k] = rank_live(&e->all[k]);
+	codec_engine(&c, &head, &h);
+	for (at = 0; (x = rank_next(&e->all[ACCOUNTS], &at));)
+		codec_account(&c, x);
+	for (at = 0; (x = rank_next(&e->all[TOKENS], &at));)
+		codec_token(&c, x);
+	for (at = 0; (x = rank_next(&e->all[SKUS], &at));)
+		codec_sku(&c, x, &((struct ware *)x)->used);
+	save_pools(&c, e);
+	for (at = 0; (x = rank_next(&e->all[AGENTS], &at));)
+		codec_agent(&c, x);
+	for (at = 0; (x = rank_next(&e->all[HOSTS], &at));)
+		codec_host(&c, x);
+	for (at = 0; (x = rank_next(&e->all[LEASES], &at));)
+		codec_lease(&c, x);
+	save_orders(&c, e);
+	save_pieces(&c, e);
+	for (at = 0; (x = rank_next(&e->all[INSTANCES], &at));)
+		codec_instance(&c, x);
+	for (at = 0; (x = rank_next(&e->all[PROCUREMENTS], &at));)
+		codec_procurement(&c, x);
+	if (c.rc)
+		return c.rc;
+	sum = codec_sum(out->data + start, out->len - start);
+	for (int i = 0; i < SNAPSHOT_SUM; i++)
+		bytes[i] = (char)(sum >> 8 * i);
+	return buf_add(out, bytes, sizeof bytes);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state as bytes, both ways by the same functions: one a kind of thing, so that what is
+ * written and what is read cannot differ. Indexes are not kept, they follow from the data.
+ */
+#ifndef MARKETD_ENGINE_SNAPSHOT_H
+#define MARKETD_ENGINE_SNAPSHOT_H
+
+#include "marketd/engine/live/world.h"
+
+struct codec {
+	struct buf *out;           /* writing; NULL: reading */
+	const uint8_t *at, *end;
+	int rc;                    /* of writing: -ENOMEM, -EFBIG; of reading: -EINVAL */
+	int form;                  /* which it is written in; what was added since the first is left out in those before */
+};
+
+/* "NPM" and the form: 1, then 2 with agents. All are read, the last is written. */
+enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 2, SNAPSHOT_KINDS_1 = AGENTS };
+enum { SNAPSHOT_SUM = 8 }; /* bytes of the checksum at the end */
+
+void codec_num(struct codec *c, int64_t *value);
+void codec_text(struct codec *c, char **text, size_t max); /* what is read is the caller's; NULL is kept */
+void codec_count(struct codec *c, size_t *count, size_t least); /* of things of at least that many bytes */
+uint64_t codec_sum(const void *bytes, size_t len);
+
+/* A member of any integer type; what does not fit its type is refused. */
+#define codec_field(c, member) do { \
+	int64_t value_ = (int64_t)(member); \
+	codec_num((c), &value_); \
+	(member) = (__typeof__(member))value_; \
+	if ((int64_t)(member) != value_) \
+		(c)->rc = -EINVAL; \
+} while (0)
+
+struct heads { size_t count[KINDS]; };
+
+void codec_engine(struct codec *c, struct engine *e, struct heads *h);
+void codec_account(struct codec *c, struct account *a);
+void codec_token(struct codec *c, struct token *t);
+void codec_sku(struct codec *c, struct sku *s, int64_t *used);
+void codec_pool(struct codec *c, struct pool *p);
+void codec_stock(struct codec *c, struct stock *s);
+void codec_host(struct codec *c, struct host *h);
+void codec_piece(struct codec *c, struct piece *p);
+void codec_order(struct codec *c, struct order *o);
+void codec_span(struct codec *c, struct span *s);
+void codec_lease(struct codec *c, struct lease *l);
+void codec_instance(struct codec *c, struct instance *x);
+void codec_procurement(struct codec *c, struct procurement *p);
+void codec_agent(struct codec *c, struct agent *a);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the market is made of, as plain data that the API reads and only the engine writes. Lists
+ * are in order of id, which is the order of making. Minutes are half-open: [start, end).
+ */
+#ifndef MARKETD_ENGINE_STATE_H
+#define MARKETD_ENGINE_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "marketd/engine/event.h"
+
+/* A rectangle in time: how a schedule, a rest of an order or a fill is told. */
+struct span {
+	int64_t start, end; /* minutes; end MINUTE_MAX: open */
+	int32_t nodes;
+};
+
+struct account {
+	uint64_t id, beneficiary;
+	char *name;
+	enum account_state state;
+	int64_t created_at;
+	int64_t floor;             /* available never goes below it */
+	int64_t available;         /* micro-dollars that may be spent */
+	int64_t held;              /* for orders that rest */
+	int64_t escrow;            /* paid for leases, not earned by their sellers yet */
+	void *own;                 /* the engine's lists of this account's things */
+};
+
+struct token {
+	uint64_t id, account;
+	char *name;
+	uint8_t hash[TOKEN_HASH];
+	int32_t scopes;
+	int64_t created_at, expires; /* Unix seconds; 0: never */
+	bool revoked;
+};
+
+struct sku {
+	uint64_t id;
+	char *alias;
+	char *properties;          /* JSON as the operator gave it */
+	int32_t gpus;              /* per node; 0: a CPU node */
+	int64_t created_at;
+};
+
+struct pool {
+	uint64_t id, account;
+	enum pool_kind kind;
+	char *name, *tags;
+	int64_t created_at;
+	bool deleted;
+	void *own;
+};
+
+/* A run of minutes of one host that are alike. A host's pieces are in order and leave no gap. */
+struct piece {
+	int64_t start, end;
+	uint64_t pool;             /* who owns it */
+	uint64_t lease;            /* under which it came; 0: by registration */
+	uint64_t order;            /* the sell order that has it on sale; 0: not on sale */
+	int64_t price;             /* of that order */
+	bool block;                /* that order sells all of its hosts together or none */
+	bool interruptible;        /* the lease can be taken back by a reserved buy */
+};
+
+/* A machine that makes nodes on its account's hosts: known by its key, not by where it calls from. */
+struct agent {
+	uint64_t id, account;
+	char *name;
+	char *public_key;          /* base64 */
+	char *machine;             /* which machine it was when it joined; NULL */
+	char *inventory;           /* JSON, as it told it last; NULL */
+	uint64_t generation;       /* of its last session; only a later one is let in */
+	uint8_t session[TOKEN_HASH]; /* of that session's secret; zeroes before the first */
+	int64_t created_at;
+	bool retired;
+};
+
+struct host {
+	uint64_t id, account, sku, pool;   /* pool: the originating one */
+	uint64_t agent;            /* which makes its nodes; 0: none does */
+	char *name;
+	int64_t start, end;        /* its minutes */
+	bool down, retired;
+	bool watched;              /* it is down because the market's watch found it so, and may raise it again */
+	int64_t created_at;
+	const struct piece *pieces;
+	size_t piece_count;
+};
+
+enum order_status { ORDER_PENDING, ORDER_FILLED, ORDER_PARTIALLY_FILLED, ORDER_REJECTED, ORDER_CANCELLED, ORDER_RESTING };
+
+/* Open ones are in the engine; all of them, with their fills, are rows in the store. */
+struct order {
+	uint64_t id, account, token, pool, sku, host, procurement;
+	enum side side;
+	int32_t flags, nodes;
+	int64_t start, end, price, max_total;
+	int64_t created_at, closed_at; /* Unix seconds; closed_at 0 while open */
+	enum order_status status;
+	int32_t reason;            /* enum reason: why it is cancelled or did not fill; 0 */
+	int64_t hold;              /* micro-dollars held for the rest */
+	int64_t filled_minutes;    /* node-minutes */
+	int64_t filled_cost;       /* micro-dollars */
+	const struct span *rest;   /* what may still fill */
+	size_t rest_count;
+};
+
+/* One host for one stretch of time, bought. Its money is settled on its own. */
+struct lease {
+	uint64_t id, order, sell_order, host, sku;
+	uint64_t parent;           /* the seller's own lease of these very minutes; 0: the host's owner sold them */
+	uint64_t buyer, seller;    /* accounts */
+	uint64_t pool;             /* the buyer's */
+	int64_t start, end, price;
+	int64_t paid_end;          /* end, or one less where the broken minute was credited */
+	int64_t settled;           /* minutes before this are paid or given back */
+	bool interruptible;
+	bool sold_on;              /* the buyer has sold these minutes to another lease */
+	int64_t filled_at;         /* Unix seconds */
+};
+
+struct instance {
+	uint64_t id, account, pool, sku, image;
+	uint64_t host;             /* 0 until the pool holds one for it, and after its end */
+	uint64_t had;              /* the host that it was given last; stays when it is over */
+	char *name, *tags, *user_data;
+	char *detail;              /* what the agent said last, or why it ended; NULL */
+	enum instance_priority priority;
+	enum instance_status status;
+	int64_t created_at, updated_at;
+	int64_t placed_at;         /* when it got its host, Unix seconds: where a minute gave it, when that began; 0: before that was kept */
+};
+
+struct procurement {
+	uint64_t id, account, pool, sku;
+	char *name;
+	int32_t target, window;    /* minutes */
+	int64_t min_sell, max_buy;
+	bool enabled;
+	int32_t reason;            /* enum reason of its last try; 0: all is well */
+	int64_t created_at, updated_at;
+};
+
+#endif

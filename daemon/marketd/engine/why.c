@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why an order does not fill, and what would: each answer is tried as an order would be before it
+ * is given, so it is true until something else happens.
+ */
+#include <stdlib.h>
+
+#include "market/reason.h"
+#include "marketd/engine/rules/buy.h"
+#include "marketd/engine/live/calendar.h"
+#include "marketd/engine/engine.h"
+#include "marketd/engine/rules/offtake.h"
+#include "marketd/engine/rules/order.h"
+#include "marketd/engine/rules/sell.h"
+#include "marketd/engine/rules/ticket.h"
+
+enum { AHEAD = 14 * 24 * 60, TRIES = 4096 };
+
+struct asker {
+	const struct engine *e;
+	struct plan plan;
+	int rc;                    /* of the last try */
+};
+
+struct numbers {
+	int64_t *list;
+	size_t count, cap;
+};
+
+/* Would it fill whole? With money, or as if there were enough. */
+static bool fills(struct asker *a, const struct order *o, bool money)
+{
+	struct ticket t;
+	int64_t most;
+
+	if (__builtin_mul_overflow(o->price * o->nodes, o->end - o->start, &most) || o->end > MINUTE_MAX || o->start >= o->end)
+		return false;
+	ticket_init(a->e, &t, o);
+	a->rc = buy_plan(a->e, &t, &a->plan, NULL);
+	if (a->rc && (money || (a->rc != REASON_FUNDS && a->rc != REASON_OVER_MAX_TOTAL)))
+		return false;
+	return a->plan.count && !a->plan.rest_count;
+}
+
+static void add(struct numbers *n, int64_t value)
+{
+	must_room(n->list, n->count, n->cap);
+	n->list[n->count++] = value;
+}
+
+static int number_cmp(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void sort(struct numbers *n)
+{
+	size_t kept = 0;
+
+	if (n->count)
+		qsort(n->list, n->count, sizeof *n->list, number_cmp);
+	for (size_t i = 0; i < n->count; i++)
+		if (!kept || n->list[kept - 1] != n->list[i])
+			n->list[kept++] = n->list[i];
+	n->count = kept;
+}
+
+/* The least price of what is on sale then at which it fills. */
+static void ask_price(struct asker *a, const struct order *o, struct why *out)
+{
+	const struct ware *w = world_ware(a->e, o->sku);
+	struct numbers n = { 0 };
+	struct order x = *o;
+	size_t low = 0, high;
+
+	for (size_t i = 0; i < w->slot_count; i++)
+		for (size_t k = w->slots[i] ? calendar_find(w->slots[i], o->start) : 0;
+			w->slots[i] && k < w->slots[i]->pub.piece_count && w->slots[i]->pub.pieces[k].start < o->end; k++)
+			if (w->slots[i]->pub.pieces[k].order && w->slots[i]->pub.pieces[k].price > o->price)
+				add(&n, w->slots[i]->pub.pieces[k].price);
+	sort(&n);
+	for (high = n.count; low < high;) {
+		size_t mid = low + (high - low) / 2;
+
+		x.price = n.list[mid];
+		if (fills(a, &x, false))
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	if (low < n.count) {
+		x.price = out->price = n.list[low];
+		out->has_price = fills(a, &x, true);
+	}
+	free(n.list);
+}
+
+/* The most nodes that fill; blocks go as they are. */
+static void ask_nodes(struct asker *a, const struct order *o, struct why *out)
+{
+	const struct ware *w = world_ware(a->e, o->sku);
+	int32_t low = 0, high = o->nodes - 1; /* low fills, or is 0 */
+	struct order x = *o;
+
+	while (low < high) {
+		x.nodes = low + (high - low + 1) / 2;
+		if (fills(a, &x, true))
+			low = x.nodes;
+		else
+			high = x.nodes - 1;
+	}
+	for (size_t i = 0; i < w->block_count; i++) {
+		const struct order *b = &w->blocks[i]->pub;
+
+		x.nodes = b->nodes;
+		if (b->start == o->start && b->end == o->end && b->nodes < o->nodes && b->nodes > low && fills(a, &x, true))
+			low = b->nodes;
+	}
+	out->nodes = low;
+	out->has_nodes = low > 0;
+}
+
+static void ask_end(struct asker *a, const struct order *o, struct why *out)
+{
+	int64_t low = o->start, high = o->end - 1; /* low fills, or is the start */
+	struct order x = *o;
+
+	while (low < high) {
+		x.end = low + (high - low + 1) / 2;
+		if (fills(a, &x, true))
+			low = x.end;
+		else
+			high = x.end - 1;
+	}
+	out->end = low;
+	out->has_end = low > o->start;
+}
+
+/* More comes on sale only where a piece begins, or where a notice can be given. */
+static void ask_start(struct asker *a, const struct order *o, int64_t length, struct why *out)
+{
+	const struct ware *w = world_ware(a->e, o->sku);
+	struct numbers n = { 0 };
+	struct order x = *o;
+
+	add(&n, world_notice(a->e));
+	for (size_t i = 0; i < w->slot_count; i++)
+		for (size_t k = w->slots[i] ? calendar_find(w->slots[i], o->start) : 0;
+			w->slots[i] && k < w->slots[i]->pub.piece_count; k++)
+			if (w->slots[i]->pub.pieces[k].order && w->slots[i]->pub.pieces[k].price <= o->price)
+				add(&n, w->slots[i]->pub.pieces[k].start);
+	sort(&n);
+	for (size_t i = 0, tries = 0; i < n.count && tries < TRIES && !out->has_start; i++) {
+		if (n.list[i] <= o->start || n.list[i] > o->start + AHEAD)
+			continue;
+		tries++;
+		x.start = n.list[i];
+		x.end = x.start + length;
+		out->start = x.start;
+		out->has_start = fills(a, &x, true);
+	}
+	free(n.list);
+}
+
+static void why_sell(const struct engine *e, const struct order *o, struct why *out)
+{
+	const struct ware *w = world_ware(e, o->sku);
+	struct offtake taken;
+	struct order x = *o;
+	struct pick hosts;
+	struct ticket t;
+
+	ticket_init(e, &t, o);
+	out->reason = sell_plan(e, &t, &hosts, NULL);
+	if (out->reason)
+		return;
+	offtake_find(e, o, &hosts, &taken);
+	out->reason = taken.whole ? 0 : REASON_NO_BUYER;
+	for (size_t i = 0; i < w->resting_count && !taken.whole; i++) {
+		x.price = w->resting[i]->pub.price;
+		if (x.price >= o->price || (i > 0 && w->resting[i - 1]->pub.price == x.price))
+			continue;
+		offtake_find(e, &x, &hosts, &taken);
+		out->price = x.price;
+		out->has_price = taken.whole;
+	}
+	pick_release(&hosts);
+}
+
+void engine_why(const struct engine *e, const struct event *order, struct why *out)
+{
+	struct asker a = { .e = e };
+	struct order o;
+
+	*out = (struct why){ .reason = order_check(e, order, true, &o, NULL) };
+	if (out->reason)
+		return;
+	if (o.side == SIDE_SELL) {
+		why_sell(e, &o, out);
+		return;
+	}
+	if (!fills(&a, &o, true)) {
+		out->reason = a.rc ? a.rc : buy_reason(&a.plan);
+		ask_price(&a, &o, out);
+		ask_nodes(&a, &o, out);
+		ask_end(&a, &o, out);
+		if (!(o.flags & ORDER_EXTEND))
+			ask_start(&a, &o, order->u.order.end - order->u.order.start, out);
+	}
+	plan_release(&a.plan);
+}
