@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "marketd/market.h"
+#include "marketd/store/market.h"
 
 enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PATCH = 4, METHOD_PUT = 8, METHOD_DELETE = 16 };
 

@@ -14,7 +14,7 @@
 #include "market/ident.h"
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/chain.h"
+#include "marketd/store/chain.h"
 #include "marketd/render.h"
 
 /* A number as decimal digits in a string: what a reader's floats cannot bend. */

@@ -16,7 +16,7 @@
 #include "market/reason.h"
 #include "marketd/api_v2instance.h"
 #include "marketd/render.h"
-#include "marketd/watch.h"
+#include "marketd/store/watch.h"
 
 enum { WAIT_MAX = 30, CONSOLE_BYTES = 256 * 1024, CONSOLE_LINES = 1000,
 	CONSOLE_AFTER = 3600 };

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "marketd/care.h"
+#include "marketd/store/care.h"
 #include "marketd/options.h"
 #include "marketd/serve.h"
 

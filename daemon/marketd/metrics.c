@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "marketd/watch.h"
+#include "marketd/store/watch.h"
 
 static const int64_t micros_bounds[METRIC_BOUNDS] = {
 	100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000,

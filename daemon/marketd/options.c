@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "marketd/care.h"
+#include "marketd/store/care.h"
 
 enum { USAGE = 2 };
 

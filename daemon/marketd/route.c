@@ -14,7 +14,7 @@
 #include "marketd/auth.h"
 #include "marketd/keyed.h"
 #include "marketd/routes.h"
-#include "marketd/watch.h"
+#include "marketd/store/watch.h"
 
 #define PREVIEW "/preview/v2/"
 

@@ -1,20 +1,20 @@
 # daemon/marketd: what is kept. The store_sql*.c files alone know sqlite3.
 noinst_LTLIBRARIES += libstore.la
 libstore_la_SOURCES = \
-	daemon/marketd/care.c daemon/marketd/care.h \
-	daemon/marketd/chain.c daemon/marketd/chain.h \
-	daemon/marketd/journal.c daemon/marketd/journal.h \
-	daemon/marketd/market.c daemon/marketd/market.h \
-	daemon/marketd/store.c daemon/marketd/store.h \
-	daemon/marketd/store_sqlcare.c \
-	daemon/marketd/store_sqlconn.c \
-	daemon/marketd/store_sqlfile.c \
-	daemon/marketd/store_sqlite.c daemon/marketd/store_sqlite.h \
-	daemon/marketd/store_sqllog.c \
-	daemon/marketd/store_sqlorders.c \
-	daemon/marketd/store_sqlread.c \
-	daemon/marketd/store_sqlrows.c \
-	daemon/marketd/watch.c daemon/marketd/watch.h
+	daemon/marketd/store/care.c daemon/marketd/store/care.h \
+	daemon/marketd/store/chain.c daemon/marketd/store/chain.h \
+	daemon/marketd/store/journal.c daemon/marketd/store/journal.h \
+	daemon/marketd/store/market.c daemon/marketd/store/market.h \
+	daemon/marketd/store/store.c daemon/marketd/store/store.h \
+	daemon/marketd/store/sqlcare.c \
+	daemon/marketd/store/sqlconn.c \
+	daemon/marketd/store/sqlfile.c \
+	daemon/marketd/store/sqlite.c daemon/marketd/store/sqlite.h \
+	daemon/marketd/store/sqllog.c \
+	daemon/marketd/store/sqlorders.c \
+	daemon/marketd/store/sqlread.c \
+	daemon/marketd/store/sqlrows.c \
+	daemon/marketd/store/watch.c daemon/marketd/store/watch.h
 libstore_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(CRYPTO_CFLAGS)
 # Who links it also links libengine.la, libmarket.la and libbase.la.
 libstore_la_LIBADD = $(SQLITE_LIBS) $(CRYPTO_LIBS)

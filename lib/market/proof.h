@@ -2,7 +2,7 @@
 /*
  * Holds a statement against itself: each posting's place in the hash chain is computed again from
  * what it says, and each balance from the one before. The market does the same sum when it writes
- * (daemon/marketd/chain.h has the text that is hashed); agreeing by luck is not possible.
+ * (daemon/marketd/store/chain.h has the text that is hashed); agreeing by luck is not possible.
  */
 #ifndef MARKET_PROOF_H
 #define MARKET_PROOF_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The journal: what is read as an event is what writing that event gives, to the byte. */
-#include "marketd/journal.h"
+#include "marketd/store/journal.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef TESTS_SIM_FAULTY_H
 #define TESTS_SIM_FAULTY_H
 
-#include "marketd/store.h"
+#include "marketd/store/store.h"
 #include "memstore.h"
 #include "rng.h"
 

@@ -8,8 +8,8 @@
 #define TESTS_SIM_FLEET_H
 
 #include "faulty.h"
-#include "marketd/market.h"
-#include "marketd/watch.h"
+#include "marketd/store/market.h"
+#include "marketd/store/watch.h"
 
 enum { MACHINES_MOST = 250, HOSTS_EACH = 4, OWNERS = 5, POOLS = 40, RING = 128, LETTERS_STAGED = 4096 };
 

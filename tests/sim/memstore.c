@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/chain.h"
-#include "marketd/journal.h"
+#include "marketd/store/chain.h"
+#include "marketd/store/journal.h"
 
 void memdisk_init(struct memdisk *d)
 {

@@ -6,7 +6,7 @@
 #ifndef TESTS_SIM_MEMSTORE_H
 #define TESTS_SIM_MEMSTORE_H
 
-#include "marketd/store.h"
+#include "marketd/store/store.h"
 
 struct memdisk {
 	struct buf log;

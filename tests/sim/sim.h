@@ -8,7 +8,7 @@
 #define TESTS_SIM_SIM_H
 
 #include "faulty.h"
-#include "marketd/market.h"
+#include "marketd/store/market.h"
 
 enum { INTENTS_MOST = 1200, ANSWERS_MOST = 16, ANSWER_TEXT = 64, THINGS_MOST = 16 };
 

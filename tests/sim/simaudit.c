@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "marketd/chain.h"
+#include "marketd/store/chain.h"
 #include "shadow.h"
 #include "sim.h"
 

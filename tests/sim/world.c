@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "marketd/journal.h"
+#include "marketd/store/journal.h"
 
 void world_init(struct world *w)
 {

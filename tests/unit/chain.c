@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hash chain: its canonical text against SHA-256 of text that is spelled out here, and that every field counts. */
-#include "marketd/chain.h"
+#include "marketd/store/chain.h"
 
 #include <openssl/evp.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events as bytes: every kind and field there and back, and nothing is read that was not written. */
-#include "marketd/journal.h"
+#include "marketd/store/journal.h"
 
 #include <errno.h>
 

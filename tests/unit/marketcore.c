@@ -3,14 +3,14 @@
  * Engine and store together: what was committed is the market again after any end, from the
  * snapshot as from the first event; what the disk refuses never was.
  */
-#include "marketd/market.h"
+#include "marketd/store/market.h"
 
 #include <errno.h>
 #include <sqlite3.h>
 #include <time.h>
 
 #include "market/reason.h"
-#include "marketd/care.h"
+#include "marketd/store/care.h"
 
 #include "../lib/tap.h"
 #include "../lib/tool.h"

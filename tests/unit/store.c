@@ -3,7 +3,7 @@
  * What every store must do, through its calls alone: one list of openers at the end, and a store
  * that is added there has to pass all of it.
  */
-#include "marketd/chain.h"
+#include "marketd/store/chain.h"
 
 #include "market/reason.h"
 

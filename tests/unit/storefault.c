@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 
 #include "market/reason.h"
-#include "marketd/store_sqlite.h"
+#include "marketd/store/sqlite.h"
 
 #include "../lib/tap.h"
 #include "../lib/tool.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "marketd/store.h"
+#include "marketd/store/store.h"
 
 #define MAKE_UNUSED __attribute__((unused))
 

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "market/reason.h"
-#include "marketd/store_sqlite.h"
+#include "marketd/store/sqlite.h"
 
 #include "../lib/tap.h"
 #include "../lib/tool.h"

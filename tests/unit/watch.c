@@ -3,7 +3,7 @@
  * What the market's watch does with time alone: silence, grace after a start, nodes that do not come or
  * fail; and that it does nothing where nothing changed.
  */
-#include "marketd/watch.h"
+#include "marketd/store/watch.h"
 
 #include "market/reason.h"
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "market/reason.h"
-#include "marketd/market.h"
-#include "marketd/store_sqlite.h"
+#include "marketd/store/market.h"
+#include "marketd/store/sqlite.h"
 
 #include "../../unit/storemake.h"
 

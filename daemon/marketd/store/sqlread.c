@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading what is not an order: journal, snapshots, answers, leases, postings, notices. */
-#include "marketd/store_sqlite.h"
+#include "marketd/store/sqlite.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/journal.h"
+#include "marketd/store/journal.h"
 
 #define LEASE_COLUMNS "id, order_id, sell_order, host, sku, parent, buyer, seller, pool, start_minute, end_minute, price, " \
 	"paid_end, settled, interruptible, sold_on, filled_at, closed"

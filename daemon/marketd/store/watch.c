@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/watch.h"
+#include "marketd/store/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The database as a file, looked at before SQLite does: it would take an empty or a foreign one for its own. */
-#include "marketd/store_sqlite.h"
+#include "marketd/store/sqlite.h"
 
 #include <errno.h>
 #include <fcntl.h>

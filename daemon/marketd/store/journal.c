@@ -4,7 +4,7 @@
  * part. Whole numbers are in groups of seven bits, least first, never longer than need be; a string
  * is its length + 1 (0: NULL), its bytes and a NUL. Every event has one form only.
  */
-#include "marketd/journal.h"
+#include "marketd/store/journal.h"
 
 #include <errno.h>
 #include <string.h>

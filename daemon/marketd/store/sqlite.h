@@ -6,8 +6,8 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
-#include "marketd/chain.h"
-#include "marketd/store.h"
+#include "marketd/store/chain.h"
+#include "marketd/store/store.h"
 
 /* Statement numbers: writing ones from 0, reading ones from 32. */
 enum { SQLITE_READS = 32 };

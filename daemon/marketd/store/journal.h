@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An event as bytes and back: what the journal keeps and what a snapshot starts from. */
-#ifndef MARKETD_JOURNAL_H
-#define MARKETD_JOURNAL_H
+#ifndef MARKETD_STORE_JOURNAL_H
+#define MARKETD_STORE_JOURNAL_H
 
 #include <stddef.h>
 

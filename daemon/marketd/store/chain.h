@@ -5,10 +5,10 @@
  * decimal (ids too), book by its name; chain = SHA-256(chain before it, as 32 bytes, then this text). The first has zeros
  * before it. `nanopod ledger verify` does the same sum from what the API serves.
  */
-#ifndef MARKETD_CHAIN_H
-#define MARKETD_CHAIN_H
+#ifndef MARKETD_STORE_CHAIN_H
+#define MARKETD_STORE_CHAIN_H
 
-#include "marketd/store.h"
+#include "marketd/store/store.h"
 
 enum { CHAIN_BYTES = 32 };
 

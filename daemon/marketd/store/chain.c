@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/chain.h"
+#include "marketd/store/chain.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which store a place means: the one spot that knows the implementations. */
-#include "marketd/store.h"
+#include "marketd/store/store.h"
 
 #include "base/str.h"
 #include "market/reason.h"

@@ -4,13 +4,13 @@
  * market_commit(). Where the disk refuses, the engine is thrown away and read again from what is
  * on disk, so that memory never knows more than the disk does.
  */
-#ifndef MARKETD_MARKET_H
-#define MARKETD_MARKET_H
+#ifndef MARKETD_STORE_MARKET_H
+#define MARKETD_STORE_MARKET_H
 
 #include <stdbool.h>
 
 #include "marketd/engine/engine.h"
-#include "marketd/store.h"
+#include "marketd/store/store.h"
 
 struct market;
 

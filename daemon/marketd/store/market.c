@@ -4,7 +4,7 @@
  * failure to stage or to commit leaves the engine ahead of the disk, so the engine goes and the disk
  * is read again; nothing is answered in between.
  */
-#include "marketd/market.h"
+#include "marketd/store/market.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * pages), a log that is synced with each commit, and an epoch row that a later writer raises, so
  * that an earlier one's commit fails.
  */
-#include "marketd/store_sqlite.h"
+#include "marketd/store/sqlite.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  * the same. One batch is one transaction: events, what they did, and the answers that may be asked
  * for again. Nothing is answered before commit returned 0.
  */
-#ifndef MARKETD_STORE_H
-#define MARKETD_STORE_H
+#ifndef MARKETD_STORE_STORE_H
+#define MARKETD_STORE_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The connection to SQLite and its statements; what it answers as numbers and failures as sentences. */
-#include "marketd/store_sqlite.h"
+#include "marketd/store/sqlite.h"
 
 #include <stdio.h>
 #include <stdlib.h>

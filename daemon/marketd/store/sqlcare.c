@@ -3,7 +3,7 @@
  * Care for the SQLite store: is everything in it true, a copy while it runs, an older form brought
  * up. A check names the first thing that is wrong and the command that mends it.
  */
-#include "marketd/store_sqlite.h"
+#include "marketd/store/sqlite.h"
 
 #include <errno.h>
 #include <fcntl.h>

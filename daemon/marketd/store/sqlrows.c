@@ -5,13 +5,13 @@
  * that new rows come at the right end of a tree, or of one account's part of it: a row costs the
  * same after a million others.
  */
-#include "marketd/store_sqlite.h"
+#include "marketd/store/sqlite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/journal.h"
+#include "marketd/store/journal.h"
 
 #define INT " INTEGER NOT NULL"        /* PostgreSQL: BIGINT */
 #define TEXT " TEXT NOT NULL"

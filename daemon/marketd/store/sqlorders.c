@@ -4,7 +4,7 @@
  * is looked at row by row, so that a page costs what a page holds. Ids grow with time: a bound in
  * time becomes a bound of ids by bisection.
  */
-#include "marketd/store_sqlite.h"
+#include "marketd/store/sqlite.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/care.h"
+#include "marketd/store/care.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 #include "base/table.h"
 #include "market/reason.h"
-#include "marketd/market.h"
+#include "marketd/store/market.h"
 
 enum { STATUS_FAILURE = 1, STATUS_USAGE = 2, STATUS_CHECK = 11, DUMP_BYTES = 1 << 30 };
 

@@ -4,10 +4,10 @@
  * hosts go down, so that the money comes back by itself, and up again when all is well. What is
  * remembered here is in no journal: after a start every agent has a while to come back.
  */
-#ifndef MARKETD_WATCH_H
-#define MARKETD_WATCH_H
+#ifndef MARKETD_STORE_WATCH_H
+#define MARKETD_STORE_WATCH_H
 
-#include "marketd/market.h"
+#include "marketd/store/market.h"
 
 /* What is waited for; 0: the default in brackets. */
 struct watch_settings {

@@ -3,8 +3,8 @@
  * `nanopod-marketd check | backup | restore | migrate`: looking after a market's database from the
  * command line. main.c reads the options and calls this; progress is one plain line a step.
  */
-#ifndef MARKETD_CARE_H
-#define MARKETD_CARE_H
+#ifndef MARKETD_STORE_CARE_H
+#define MARKETD_STORE_CARE_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Consoles: lines of nodes, and a row a node that says which lines those are. Lines go in at the right
  * end of a node's part of the tree and, above what is kept of one node, out at its left.
  */
-#include "marketd/store_sqlite.h"
+#include "marketd/store/sqlite.h"
 
 #include "market/reason.h"
 
