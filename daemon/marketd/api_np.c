@@ -10,7 +10,7 @@
 #include "market/ident.h"
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 /* X(bit, word) */
 #define SCOPES(X) X(READ, "read") X(TRADE, "trade") X(NODES, "nodes") X(TOKENS, "tokens") X(HOST, "host") X(ADMIN, "admin") \

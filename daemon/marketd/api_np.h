@@ -6,8 +6,8 @@
 #ifndef MARKETD_API_NP_H
 #define MARKETD_API_NP_H
 
-#include "marketd/api.h"
-#include "marketd/schema.h"
+#include "marketd/api/api.h"
+#include "marketd/api/schema.h"
 
 extern const struct route api_np_routes[];          /* api_np.c: the market, oneself, policy, clock */
 extern const struct route api_np_token_routes[];    /* api_np_token.c */

@@ -8,7 +8,7 @@
 #include "market/ident.h"
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 const struct account *np_find_account(const struct engine *e, const char *text)
 {

@@ -16,7 +16,7 @@
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api_v2instance.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 #include "marketd/store/watch.h"
 
 enum { KEY_BYTES = 32, SIGNATURE_BYTES = 64, CLOCK_SECONDS = 300, POLL_SECONDS = 25, SIGNED_MAX = 1024 };

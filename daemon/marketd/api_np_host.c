@@ -12,7 +12,7 @@
 
 #include "market/ident.h"
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 static json_t *piece_json(const struct host *h, const struct piece *p, int64_t from)
 {

@@ -15,7 +15,7 @@
 #include "market/money.h"
 #include "market/reason.h"
 #include "marketd/store/chain.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 /* A number as decimal digits in a string: what a reader's floats cannot bend. */
 static json_t *digits(uint64_t n)

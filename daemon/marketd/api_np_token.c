@@ -12,7 +12,7 @@
 
 #include "market/ident.h"
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 enum { SECRET_BYTES = 32, JOIN_LIFE = 86400 };
 

@@ -14,7 +14,7 @@
 #include "market/money.h"
 #include "market/reason.h"
 #include "market/when.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 const char *np_hint(const struct why *w, char *room, size_t size)
 {

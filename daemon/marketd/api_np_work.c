@@ -15,7 +15,7 @@
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api_v2instance.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 #include "marketd/store/watch.h"
 
 enum { WAIT_MAX = 30, CONSOLE_BYTES = 256 * 1024, CONSOLE_LINES = 1000,

@@ -7,8 +7,8 @@
 #ifndef MARKETD_API_V1_H
 #define MARKETD_API_V1_H
 
-#include "marketd/api.h"
-#include "marketd/render.h"
+#include "marketd/api/api.h"
+#include "marketd/api/render.h"
 
 struct node {
 	const struct pool *pool;

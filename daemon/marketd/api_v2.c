@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 /* ---- Pages ------------------------------------------------------------------------------- */
 

@@ -3,10 +3,10 @@
 #ifndef MARKETD_API_V2_H
 #define MARKETD_API_V2_H
 
-#include "marketd/api.h"
+#include "marketd/api/api.h"
 #include "market/ident.h"
-#include "marketd/cursor.h"
-#include "marketd/schema.h"
+#include "marketd/api/cursor.h"
+#include "marketd/api/schema.h"
 
 extern const struct route api_v2_skus[];        /* instance SKUs, availability, catalog */
 extern const struct route api_v2_orders[];

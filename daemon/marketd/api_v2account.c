@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 /* ---- Me ---------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 
 #include "market/reason.h"
 #include "marketd/api_v2book.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 enum {
 	DAY = 86400,

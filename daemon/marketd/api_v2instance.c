@@ -9,7 +9,7 @@
 
 #include "market/reason.h"
 #include "marketd/api_v2.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 enum { USER_DATA_MAX = 64 * 1024, LOGS_MAX = 2500, LOGS_DEFAULT = 100, LOGS_BYTES = 4 << 20, MICROS = 1000000 };
 #define LOGS_TIME_MAX (INT64_MAX / MICROS - 1)

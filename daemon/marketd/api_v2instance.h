@@ -3,7 +3,7 @@
 #ifndef MARKETD_API_V2INSTANCE_H
 #define MARKETD_API_V2INSTANCE_H
 
-#include "marketd/api.h"
+#include "marketd/api/api.h"
 
 /* Of a request's body. false: refused, naming the field. */
 bool v2_instance_image(const struct request *q, struct reply *r, uint64_t *image);

@@ -7,7 +7,7 @@
 
 #include "market/reason.h"
 #include "marketd/api_v2instance.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 enum { BATCH_MAX = 100 };
 

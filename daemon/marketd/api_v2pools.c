@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 enum { HISTORY_MAX = 1440 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 static const int64_t price_max = 1000000000000; /* rules.md: of an order's limit */
 

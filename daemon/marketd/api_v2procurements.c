@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 enum { TARGET_MAX = NODES_MAX };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 typedef json_t *(*sku_fn)(const struct engine *e, const struct sku *s);
 

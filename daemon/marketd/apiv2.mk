@@ -2,7 +2,7 @@
 # libengine.la, libmarket.la and libbase.la.
 noinst_LTLIBRARIES += libapiv2.la
 libapiv2_la_SOURCES = \
-	daemon/marketd/api.c daemon/marketd/api.h \
+	daemon/marketd/api/api.c daemon/marketd/api/api.h \
 	daemon/marketd/api_v2.h daemon/marketd/api_v2.c \
 	daemon/marketd/api_v2account.c \
 	daemon/marketd/api_v2book.c daemon/marketd/api_v2book.h \
@@ -14,13 +14,13 @@ libapiv2_la_SOURCES = \
 	daemon/marketd/api_v2preview.c \
 	daemon/marketd/api_v2procurements.c \
 	daemon/marketd/api_v2skus.c \
-	daemon/marketd/body.c \
-	daemon/marketd/cursor.c daemon/marketd/cursor.h \
-	daemon/marketd/find.c \
-	daemon/marketd/render.c daemon/marketd/render.h \
-	daemon/marketd/render_order.c \
-	daemon/marketd/render_sku.c \
-	daemon/marketd/render_thing.c \
+	daemon/marketd/api/body.c \
+	daemon/marketd/api/cursor.c daemon/marketd/api/cursor.h \
+	daemon/marketd/api/find.c \
+	daemon/marketd/api/render.c daemon/marketd/api/render.h \
+	daemon/marketd/api/render_order.c \
+	daemon/marketd/api/render_sku.c \
+	daemon/marketd/api/render_thing.c \
 	daemon/marketd/schema_v2.c daemon/marketd/schema_v2.h \
 	daemon/marketd/schema_v2answers.c \
 	daemon/marketd/schema_v2requests.c

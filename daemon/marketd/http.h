@@ -13,8 +13,8 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "marketd/api.h"
-#include "marketd/metrics.h"
+#include "marketd/api/api.h"
+#include "marketd/api/metrics.h"
 
 struct http;
 

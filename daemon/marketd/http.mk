@@ -1,24 +1,24 @@
 # daemon/marketd: what carries the API: sockets, HTTP, routes, schemas, figures; and the program.
 noinst_LTLIBRARIES += libmarketd.la
 libmarketd_la_SOURCES = \
-	daemon/marketd/auth.c daemon/marketd/auth.h \
-	daemon/marketd/builtin.c daemon/marketd/builtin.h \
+	daemon/marketd/api/auth.c daemon/marketd/api/auth.h \
+	daemon/marketd/api/builtin.c daemon/marketd/api/builtin.h \
 	daemon/marketd/http.c daemon/marketd/http.h \
 	daemon/marketd/http_conn.c \
 	daemon/marketd/http_exchange.c \
 	daemon/marketd/http_hooks.h daemon/marketd/http_own.h \
 	daemon/marketd/http_request.c \
 	daemon/marketd/http_stream.c \
-	daemon/marketd/keyed.c daemon/marketd/keyed.h \
+	daemon/marketd/api/keyed.c daemon/marketd/api/keyed.h \
 	daemon/marketd/limit.c daemon/marketd/limit.h \
 	daemon/marketd/listen.c daemon/marketd/listen.h \
-	daemon/marketd/metrics.c daemon/marketd/metrics.h \
+	daemon/marketd/api/metrics.c daemon/marketd/api/metrics.h \
 	daemon/marketd/notify.c daemon/marketd/notify.h \
-	daemon/marketd/openapi.c \
+	daemon/marketd/api/openapi.c \
 	daemon/marketd/options.c daemon/marketd/options.h \
-	daemon/marketd/route.c \
-	daemon/marketd/routes.c daemon/marketd/routes.h \
-	daemon/marketd/schema.c daemon/marketd/schema.h \
+	daemon/marketd/api/route.c \
+	daemon/marketd/api/routes.c daemon/marketd/api/routes.h \
+	daemon/marketd/api/schema.c daemon/marketd/api/schema.h \
 	daemon/marketd/serve.c daemon/marketd/serve.h \
 	daemon/marketd/tables.c \
 	daemon/marketd/tlskey.c daemon/marketd/tlskey.h \

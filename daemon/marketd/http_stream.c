@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "marketd/auth.h"
+#include "marketd/api/auth.h"
 #include "marketd/http_own.h"
 
 static int64_t *counter(struct exchange *x)

@@ -2,7 +2,7 @@
 /* All routes and all schemas that this market has: nothing is served that is not listed here. */
 #include "marketd/api_np.h"
 #include "marketd/api_v2.h"
-#include "marketd/builtin.h"
+#include "marketd/api/builtin.h"
 
 const struct route *const api_tables[] = {
 	builtin_routes,

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "marketd/api.h"
+#include "marketd/api/api.h"
 
 enum { URI_MAX = 8192, URI_PATH_MAX = 4096 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON Schema as far as the market's OpenAPI document uses it, read from the document alone: a
- * second opinion beside daemon/marketd/schema.c. A keyword that it does not know is a fault.
+ * second opinion beside daemon/marketd/api/schema.c. A keyword that it does not know is a fault.
  */
 #ifndef TESTS_JSONSCHEMA_H
 #define TESTS_JSONSCHEMA_H

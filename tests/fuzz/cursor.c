@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cursors that come back from clients: what is taken must be written again as it was. */
-#include "marketd/cursor.h"
+#include "marketd/api/cursor.h"
 
 #include <stdint.h>
 #include <stdlib.h>

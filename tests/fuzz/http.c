@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "marketd/api.h"
-#include "marketd/auth.h"
-#include "marketd/metrics.h"
+#include "marketd/api/api.h"
+#include "marketd/api/auth.h"
+#include "marketd/api/metrics.h"
 #include "marketd/uri.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

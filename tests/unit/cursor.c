@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cursors: every kind reads its own and no other, whole, and nothing else. */
-#include "marketd/cursor.h"
+#include "marketd/api/cursor.h"
 
 #include <errno.h>
 

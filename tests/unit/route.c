@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "market/reason.h"
-#include "marketd/api.h"
-#include "marketd/auth.h"
+#include "marketd/api/api.h"
+#include "marketd/api/auth.h"
 
 #include "../lib/tap.h"
 

@@ -3,7 +3,7 @@
 #include <jansson.h>
 
 #include "market/reason.h"
-#include "marketd/schema.h"
+#include "marketd/api/schema.h"
 
 #include "../lib/tap.h"
 

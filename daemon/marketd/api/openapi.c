@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "marketd/routes.h"
+#include "marketd/api/routes.h"
 
 enum { WORD = 128 };
 

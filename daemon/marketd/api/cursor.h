@@ -4,8 +4,8 @@
  * then each word in the letters of ident.h, so that it tells no more than ids do. It names rows,
  * not numbers of rows: what is added or goes away between two pages moves nothing.
  */
-#ifndef MARKETD_CURSOR_H
-#define MARKETD_CURSOR_H
+#ifndef MARKETD_API_CURSOR_H
+#define MARKETD_API_CURSOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

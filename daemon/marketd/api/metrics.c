@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/metrics.h"
+#include "marketd/api/metrics.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

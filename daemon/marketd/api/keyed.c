@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/keyed.h"
+#include "marketd/api/keyed.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the market's operator watches: counted where it happens, told as Prometheus reads it. */
-#ifndef MARKETD_METRICS_H
-#define MARKETD_METRICS_H
+#ifndef MARKETD_API_METRICS_H
+#define MARKETD_API_METRICS_H
 
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "marketd/api.h"
+#include "marketd/api/api.h"
 
 enum { METRIC_BOUNDS = 14, METRIC_STATUSES = 24, METRIC_ROUTES = 512 };
 

@@ -3,10 +3,10 @@
  * Idempotency keys: a request that is repeated under its key gets the answer that it had, whether
  * that is on disk or in this very turn; another request under the key is refused.
  */
-#ifndef MARKETD_KEYED_H
-#define MARKETD_KEYED_H
+#ifndef MARKETD_API_KEYED_H
+#define MARKETD_API_KEYED_H
 
-#include "marketd/routes.h"
+#include "marketd/api/routes.h"
 
 enum { KEY_MAX = 255, DIGEST = 32 };
 

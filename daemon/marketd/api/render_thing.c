@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools, instances, procurements and images as v2 shows them. */
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 #include <errno.h>
 #include <stdlib.h>

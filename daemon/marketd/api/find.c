@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 /*
  * The name at the end of "sfc:KIND:<account>:default:<name>"; text itself where it is no path; NULL

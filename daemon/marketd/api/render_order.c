@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders with their fills: from the store, or, where this very turn made them, from their effects. */
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * What every handler needs: to say no in SF Compute's words, to answer with JSON, to read the
  * query, to let the market do something.
  */
-#include "marketd/api.h"
+#include "marketd/api/api.h"
 
 #include <inttypes.h>
 #include <stdio.h>

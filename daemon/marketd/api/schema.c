@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/schema.h"
+#include "marketd/api/schema.h"
 
 #include <errno.h>
 #include <regex.h>

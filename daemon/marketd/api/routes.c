@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/routes.h"
+#include "marketd/api/routes.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "marketd/keyed.h"
+#include "marketd/api/keyed.h"
 
 int path_split(const char *path, struct path_shape *out)
 {

@@ -3,12 +3,12 @@
  * What the market's things look like in SF Compute's v2: one place for every field, for /v2 itself
  * and for whoever answers with the same shapes. All give NULL only where memory is short.
  */
-#ifndef MARKETD_RENDER_H
-#define MARKETD_RENDER_H
+#ifndef MARKETD_API_RENDER_H
+#define MARKETD_API_RENDER_H
 
 #include <jansson.h>
 
-#include "marketd/api.h"
+#include "marketd/api/api.h"
 #include "market/ident.h"
 
 /* The one public image, until there are others. */

@@ -4,8 +4,8 @@
  * schema.c holds requests to them before a handler sees one, openapi.c prints them. So a handler
  * gets bodies of known shape, and the document cannot say something else than the server does.
  */
-#ifndef MARKETD_SCHEMA_H
-#define MARKETD_SCHEMA_H
+#ifndef MARKETD_API_SCHEMA_H
+#define MARKETD_API_SCHEMA_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/cursor.h"
+#include "marketd/api/cursor.h"
 
 #include <errno.h>
 #include <stdio.h>

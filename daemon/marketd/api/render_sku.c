@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SKUs with their properties, and what of them is on sale. */
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

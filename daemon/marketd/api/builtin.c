@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/builtin.h"
+#include "marketd/api/builtin.h"
 
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/metrics.h"
-#include "marketd/routes.h"
+#include "marketd/api/metrics.h"
+#include "marketd/api/routes.h"
 
 static int get_health(struct api *api, const struct request *q, struct reply *r)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every market answers about itself, whatever it trades: health, figures, its own document. */
-#ifndef MARKETD_BUILTIN_H
-#define MARKETD_BUILTIN_H
+#ifndef MARKETD_API_BUILTIN_H
+#define MARKETD_API_BUILTIN_H
 
-#include "marketd/api.h"
-#include "marketd/schema.h"
+#include "marketd/api/api.h"
+#include "marketd/api/schema.h"
 
 extern const struct route builtin_routes[];
 extern const struct schema schema_builtin[];

@@ -3,12 +3,12 @@
  * All routes of all tables made ready to be found, and what api_answer remembers between two
  * commits: the answers under keys that are not on disk yet.
  */
-#ifndef MARKETD_ROUTES_H
-#define MARKETD_ROUTES_H
+#ifndef MARKETD_API_ROUTES_H
+#define MARKETD_API_ROUTES_H
 
 #include "base/table.h"
-#include "marketd/api.h"
-#include "marketd/schema.h"
+#include "marketd/api/api.h"
+#include "marketd/api/schema.h"
 
 enum { SEGMENTS_MAX = 12 };
 

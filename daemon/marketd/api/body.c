@@ -8,7 +8,7 @@
 
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 const char *body_text(const json_t *body, const char *name)
 {

@@ -3,10 +3,10 @@
  * Who asks. Only the SHA-256 of a token is kept, and it is looked up by that: how long the look takes
  * says nothing about any token.
  */
-#ifndef MARKETD_AUTH_H
-#define MARKETD_AUTH_H
+#ifndef MARKETD_API_AUTH_H
+#define MARKETD_API_AUTH_H
 
-#include "marketd/api.h"
+#include "marketd/api/api.h"
 
 #define AUTH_PREFIX "npk_"
 #define AUTH_SESSION "nps_"

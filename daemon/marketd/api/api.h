@@ -3,8 +3,8 @@
  * What a request is to those who answer it, and what an answer is. http.c makes one from the wire,
  * route.c finds who answers, api_*.c answer; none of them knows a socket.
  */
-#ifndef MARKETD_API_H
-#define MARKETD_API_H
+#ifndef MARKETD_API_API_H
+#define MARKETD_API_API_H
 
 #include <jansson.h>
 #include <stdbool.h>

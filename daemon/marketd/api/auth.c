@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/auth.h"
+#include "marketd/api/auth.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

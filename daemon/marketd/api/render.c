@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The small parts of every answer: ids, prices, amounts, times, schedules, lists. */
-#include "marketd/render.h"
+#include "marketd/api/render.h"
 
 #include <errno.h>
 #include <inttypes.h>

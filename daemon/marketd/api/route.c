@@ -11,9 +11,9 @@
 #include "base/str.h"
 #include "market/ident.h"
 #include "market/reason.h"
-#include "marketd/auth.h"
-#include "marketd/keyed.h"
-#include "marketd/routes.h"
+#include "marketd/api/auth.h"
+#include "marketd/api/keyed.h"
+#include "marketd/api/routes.h"
 #include "marketd/store/watch.h"
 
 #define PREVIEW "/preview/v2/"
