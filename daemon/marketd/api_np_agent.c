@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "market/ident.h"
 #include "market/reason.h"
-#include "marketd/api_v2instance.h"
+#include "marketd/api/v2/instance.h"
 #include "marketd/api/render.h"
 #include "marketd/store/watch.h"
 

@@ -7,7 +7,7 @@
 
 #include "market/ident.h"
 #include "market/reason.h"
-#include "marketd/api_v2instance.h"
+#include "marketd/api/v2/instance.h"
 #include "marketd/api/render.h"
 
 enum { USER_DATA_MAX = 64 * 1024, SSH_PORT = 22 };

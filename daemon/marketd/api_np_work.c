@@ -14,7 +14,7 @@
 
 #include "market/ident.h"
 #include "market/reason.h"
-#include "marketd/api_v2instance.h"
+#include "marketd/api/v2/instance.h"
 #include "marketd/api/render.h"
 #include "marketd/store/watch.h"
 

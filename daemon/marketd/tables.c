@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All routes and all schemas that this market has: nothing is served that is not listed here. */
 #include "marketd/api_np.h"
-#include "marketd/api_v2.h"
+#include "marketd/api/v2/v2.h"
 #include "marketd/api/builtin.h"
 
 const struct route *const api_tables[] = {

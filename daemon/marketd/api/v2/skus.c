@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v2/instance_skus: what can be bought, how much of it when, and the words to ask for it. */
-#include "marketd/api_v2.h"
+#include "marketd/api/v2/v2.h"
 
 #include <inttypes.h>
 #include <stdio.h>

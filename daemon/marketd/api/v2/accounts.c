@@ -3,7 +3,7 @@
  * The parts of v2 about who one is: me, workspaces, users, feature flags; images, of which there is
  * one; and what SF Compute has and this market does not, which says so.
  */
-#include "marketd/api_v2.h"
+#include "marketd/api/v2/v2.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the handlers of v2 share: pages, tags, names, workspaces, requirements, and how to say what is not here. */
-#include "marketd/api_v2.h"
+#include "marketd/api/v2/v2.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v2/pools: what holds compute. */
-#include "marketd/api_v2.h"
+#include "marketd/api/v2/v2.h"
 
 #include <stdlib.h>
 #include <string.h>

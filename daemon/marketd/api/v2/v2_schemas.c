@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of v2: ids, names, prices, schedules, what things are summed up as. */
-#include "marketd/schema_v2.h"
+#include "marketd/api/v2/v2_schemas.h"
 
 #define ID(prefixes) "^(" prefixes ")_[0-9a-zA-Z_-]+$"
 #define PATH_OR_ID "^[a-zA-Z0-9][a-zA-Z0-9._:-]*$"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v2/instances as a collection: creating, listing, changing many at once. */
-#include "marketd/api_v2.h"
+#include "marketd/api/v2/v2.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/api_v2instance.h"
+#include "marketd/api/v2/instance.h"
 #include "marketd/api/render.h"
 
 enum { BATCH_MAX = 100 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SF Compute's v2: its routes and shapes, and what its files share. */
-#ifndef MARKETD_API_V2_H
-#define MARKETD_API_V2_H
+#ifndef MARKETD_API_V2_V2_H
+#define MARKETD_API_V2_V2_H
 
 #include "marketd/api/api.h"
 #include "market/ident.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What v2 takes. np_… is ours. */
-#include "marketd/schema_v2.h"
+#include "marketd/api/v2/v2_schemas.h"
 
 static const struct schema_field create_order[] = {
 	FIELD_REF("pool", MUST, "ResourcePathOrId_PoolId"),

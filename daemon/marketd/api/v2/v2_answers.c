@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What v2 answers with. np_… is ours. */
-#include "marketd/schema_v2.h"
+#include "marketd/api/v2/v2_schemas.h"
 
 static const struct schema_field order[] = {
 	FIELD_WORD("object", MUST, "order"),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Short forms for the tables of v2's shapes: one field a line, as SF Compute's own document has them. */
-#ifndef MARKETD_SCHEMA_V2_H
-#define MARKETD_SCHEMA_V2_H
+#ifndef MARKETD_API_V2_V2_SCHEMAS_H
+#define MARKETD_API_V2_V2_SCHEMAS_H
 
-#include "marketd/api_v2.h"
+#include "marketd/api/v2/v2.h"
 
 #define MUST FIELD_REQUIRED
 #define MAY 0

@@ -3,7 +3,7 @@
  * /v2/order_preview: what an order would cost, with the body that places it. The engine is asked what
  * it would do, so the estimate is what happens if nothing else happens in between.
  */
-#include "marketd/api_v2.h"
+#include "marketd/api/v2/v2.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What making an instance and replacing one share. */
-#ifndef MARKETD_API_V2INSTANCE_H
-#define MARKETD_API_V2INSTANCE_H
+#ifndef MARKETD_API_V2_INSTANCE_H
+#define MARKETD_API_V2_INSTANCE_H
 
 #include "marketd/api/api.h"
 

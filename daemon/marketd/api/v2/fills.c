@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "market/reason.h"
-#include "marketd/api_v2book.h"
+#include "marketd/api/v2/book.h"
 #include "marketd/api/render.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v2/instances/{id}: one instance, its end, its replacement, its logs, the way to it. */
-#include "marketd/api_v2instance.h"
+#include "marketd/api/v2/instance.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/api_v2.h"
+#include "marketd/api/v2/v2.h"
 #include "marketd/api/render.h"
 
 enum { USER_DATA_MAX = 64 * 1024, LOGS_MAX = 2500, LOGS_DEFAULT = 100, LOGS_BYTES = 4 << 20, MICROS = 1000000 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the book and its fills share. */
-#ifndef MARKETD_API_V2BOOK_H
-#define MARKETD_API_V2BOOK_H
+#ifndef MARKETD_API_V2_BOOK_H
+#define MARKETD_API_V2_BOOK_H
 
-#include "marketd/api_v2.h"
+#include "marketd/api/v2/v2.h"
 
 struct book_window { int64_t start, end; }; /* minutes */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v2/orderbook: the book as everybody may see it. Prices and nodes; no order and nobody is named. */
-#include "marketd/api_v2book.h"
+#include "marketd/api/v2/book.h"
 
 #include <stdlib.h>
 #include <string.h>
