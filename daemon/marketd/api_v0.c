@@ -8,7 +8,7 @@
 
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 enum { HORIZON_MINUTES = 366 * 24 * 60 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 enum { CONTRACTS_MAX = 1000, LEASES_MAX = 65536, PAGE_ROWS = 500 };
 

@@ -7,7 +7,7 @@
 
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 enum { PAGE_ROWS = 500, SCAN_MAX = 50000 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 enum { MICROS_PER_CENT = 10000 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 enum { HOUR = 60, SPAN_MIN = 3600, SPAN_MAX = 94608000, CLI_SLACK = 10 };
 

@@ -4,7 +4,7 @@
 
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 enum { MICROS_PER_CENT = 10000 };
 

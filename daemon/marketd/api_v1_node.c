@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 static int no_memory(const struct request *q, struct reply *r)
 {

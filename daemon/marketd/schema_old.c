@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shapes of /v1 and /v0, SF Compute's older generations. */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #define SECONDS_MAX ((int64_t)MINUTE_MAX * 60)
 #define CENTS_MAX INT64_C(1000000000)

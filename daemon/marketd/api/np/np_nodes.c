@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A buyer's nodes: what runs in his reservations, and where SSH to it is, with the host keys to expect there. */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #include <stdlib.h>
 #include <string.h>

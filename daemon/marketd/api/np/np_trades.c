@@ -3,7 +3,7 @@
  * What SF Compute has no verb for: the same machines for longer, giving back what is not needed,
  * and asking beforehand what an order would do, with what would fill instead.
  */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #include <inttypes.h>
 #include <stdio.h>

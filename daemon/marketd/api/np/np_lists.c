@@ -3,7 +3,7 @@
  * What happened to an account: its ledger with the chain that proves it, its events as a stream
  * that can be resumed, and what it holds.
  */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the operator sets: accounts and their money, and the kinds of nodes that are traded. */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Tokens: 32 bytes from the kernel, told once. Only their SHA-256 goes into the market, so that
  * neither its files nor its journal can be used to sign in.
  */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #include <openssl/evp.h>
 #include <openssl/sha.h>

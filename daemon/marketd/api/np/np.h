@@ -3,8 +3,8 @@
  * What api_np*.c, api_v1*.c and api_v0*.c share: our own API, and the adapters by which SF Compute's
  * older clients are answered. Each file has one table of routes.
  */
-#ifndef MARKETD_API_NP_H
-#define MARKETD_API_NP_H
+#ifndef MARKETD_API_NP_NP_H
+#define MARKETD_API_NP_NP_H
 
 #include "marketd/api/api.h"
 #include "marketd/api/schema.h"

@@ -3,7 +3,7 @@
  * Machines that join an account and make the nodes of its hosts: how one comes in, shows again and
  * again that it is still the same one, and goes; and what their owner sees of them.
  */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #include <inttypes.h>
 #include <openssl/evp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shapes of /np/v1, requests and answers. */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #define PRICE_TEXT "^[0-9]+[.][0-9]+$"
 #define MONEY_TEXT_OF "^-?[0-9]+[.][0-9]{1,6}$"

@@ -3,7 +3,7 @@
  * What one asks first: what market this is, who one is, what one has, by which rules it is played.
  * And the clock, which can be set where a test runs.
  */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * The seller's side: hosts, what is offered of them, and what an agent on a host reports of the
  * instance that runs there. A seller sees when his host is sold, never to whom.
  */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shapes of agents, of what they ask and tell, and of the nodes that buyers see. */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #define OBJECT_IS(word) { "object", SCHEMA_ENUM, FIELD_REQUIRED, word, 0, 0, NULL }
 #define ID_OF(prefix) { "id", SCHEMA_STRING, FIELD_REQUIRED, "^" prefix "_[0-9a-zA-Z_-]+$", 0, 64, NULL }

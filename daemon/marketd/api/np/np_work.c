@@ -4,7 +4,7 @@
  * consoles said. It is told all that it is to have each time, so that it never depends on having
  * heard the last answer.
  */
-#include "marketd/api_np.h"
+#include "marketd/api/np/np.h"
 
 #include <errno.h>
 #include <inttypes.h>
