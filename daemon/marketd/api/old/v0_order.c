@@ -3,7 +3,7 @@
  * /v0/orders and /v0/quote. A total in cents becomes a price per node-minute, rounded so that the
  * total is never passed: down for who buys, up for who sells.
  */
-#include "marketd/api_v0.h"
+#include "marketd/api/old/v0.h"
 
 #include <stdio.h>
 #include <string.h>

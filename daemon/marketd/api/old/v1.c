@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What /v1 has beside nodes: balances in cents, images, oneself. */
-#include "marketd/api_v1.h"
+#include "marketd/api/old/v1.h"
 
 #include "market/money.h"
 #include "market/reason.h"

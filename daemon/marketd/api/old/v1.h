@@ -4,8 +4,8 @@
  * instance of the same name, so that /v2 shows the same thing; what /v2 has no word for (the kind of
  * node, its price cap, that it was released) stands in the pool's tags.
  */
-#ifndef MARKETD_API_V1_H
-#define MARKETD_API_V1_H
+#ifndef MARKETD_API_OLD_V1_H
+#define MARKETD_API_OLD_V1_H
 
 #include "marketd/api/api.h"
 #include "marketd/api/render.h"

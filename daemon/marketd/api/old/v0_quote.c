@@ -3,7 +3,7 @@
  * GET /v0/quote: for how much an order within a range of starts and lengths would fill now. What it
  * answers can be posted as it stands, and fills.
  */
-#include "marketd/api_v0.h"
+#include "marketd/api/old/v0.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The VMs of the first two generations: where SSH is, console, replacing one, the script that new ones run. */
-#include "marketd/api_v0.h"
+#include "marketd/api/old/v0.h"
 
 #include <openssl/evp.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the first generation says times and kinds of hardware. */
-#include "marketd/api_v0.h"
+#include "marketd/api/old/v0.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is left of /v0: zones (SKUs, seen as places), oneself, tokens. */
-#include "marketd/api_v0.h"
+#include "marketd/api/old/v0.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,10 @@
  * what one buy order bought; each such order has a pool of its own, unless it names a contract
  * beside which it wants to be.
  */
-#ifndef MARKETD_API_V0_H
-#define MARKETD_API_V0_H
+#ifndef MARKETD_API_OLD_V0_H
+#define MARKETD_API_OLD_V0_H
 
-#include "marketd/api_v1.h"
+#include "marketd/api/old/v1.h"
 
 /* ---- api_v0_word.c ---------------------------------------------------------------------- */
 

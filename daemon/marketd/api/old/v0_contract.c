@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contracts: what one buy order bought and still has, as the first generation tells it. */
-#include "marketd/api_v0.h"
+#include "marketd/api/old/v0.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders as the first generation reads them: filtered, one, cancelled. */
-#include "marketd/api_v0.h"
+#include "marketd/api/old/v0.h"
 
 #include <stdlib.h>
 #include <string.h>

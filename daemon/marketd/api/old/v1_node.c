@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/nodes, as SF Compute's own SDK speaks it, on pools and instances. */
-#include "marketd/api_v1.h"
+#include "marketd/api/old/v1.h"
 
 #include <stdlib.h>
 #include <string.h>

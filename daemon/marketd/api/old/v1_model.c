@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pool is when it is seen as a node of the second generation: its state, its machines, its JSON. */
-#include "marketd/api_v1.h"
+#include "marketd/api/old/v1.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Procurements as the first generation sees them: prices in cents per GPU-hour, a pool of their own. */
-#include "marketd/api_v0.h"
+#include "marketd/api/old/v0.h"
 
 #include <stdio.h>
 #include <string.h>

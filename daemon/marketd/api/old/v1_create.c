@@ -4,7 +4,7 @@
  * market, which says exactly what would happen, and only then for good. Nothing is ever bought
  * that has no end, and nothing is bought that must be given back.
  */
-#include "marketd/api_v1.h"
+#include "marketd/api/old/v1.h"
 
 #include <ctype.h>
 #include <errno.h>
