@@ -3,15 +3,15 @@ noinst_LTLIBRARIES += libmarketd.la
 libmarketd_la_SOURCES = \
 	daemon/marketd/api/auth.c daemon/marketd/api/auth.h \
 	daemon/marketd/api/builtin.c daemon/marketd/api/builtin.h \
-	daemon/marketd/http.c daemon/marketd/http.h \
-	daemon/marketd/http_conn.c \
-	daemon/marketd/http_exchange.c \
-	daemon/marketd/http_hooks.h daemon/marketd/http_own.h \
-	daemon/marketd/http_request.c \
-	daemon/marketd/http_stream.c \
+	daemon/marketd/http/http.c daemon/marketd/http/http.h \
+	daemon/marketd/http/http_conn.c \
+	daemon/marketd/http/http_exchange.c \
+	daemon/marketd/http/http_hooks.h daemon/marketd/http/http_own.h \
+	daemon/marketd/http/http_request.c \
+	daemon/marketd/http/http_stream.c \
 	daemon/marketd/api/keyed.c daemon/marketd/api/keyed.h \
-	daemon/marketd/limit.c daemon/marketd/limit.h \
-	daemon/marketd/listen.c daemon/marketd/listen.h \
+	daemon/marketd/http/limit.c daemon/marketd/http/limit.h \
+	daemon/marketd/http/listen.c daemon/marketd/http/listen.h \
 	daemon/marketd/api/metrics.c daemon/marketd/api/metrics.h \
 	daemon/marketd/notify.c daemon/marketd/notify.h \
 	daemon/marketd/api/openapi.c \
@@ -21,8 +21,8 @@ libmarketd_la_SOURCES = \
 	daemon/marketd/api/schema.c daemon/marketd/api/schema.h \
 	daemon/marketd/serve.c daemon/marketd/serve.h \
 	daemon/marketd/tables.c \
-	daemon/marketd/tlskey.c daemon/marketd/tlskey.h \
-	daemon/marketd/uri.c daemon/marketd/uri.h
+	daemon/marketd/http/tlskey.c daemon/marketd/http/tlskey.h \
+	daemon/marketd/http/uri.c daemon/marketd/http/uri.h
 libmarketd_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(CRYPTO_CFLAGS)
 libmarketd_la_LIBADD = libapiv2.la libapinp.la libstore.la libengine.la libmarket.la libbase.la \
 	$(MICROHTTPD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS)

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "marketd/http.h"
-#include "marketd/listen.h"
+#include "marketd/http/http.h"
+#include "marketd/http/listen.h"
 #include "marketd/notify.h"
-#include "marketd/tlskey.h"
+#include "marketd/http/tlskey.h"
 #include "marketd/store/watch.h"
 
 enum { DRAIN_MS = 10000, RETRY_MS = 1000, WATCH_MS = 1000, PAUSE_MS = 3000, PEM_MAX = 1 << 20, WHERE_MAX = 1024 };

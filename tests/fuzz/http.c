@@ -14,7 +14,7 @@
 #include "marketd/api/api.h"
 #include "marketd/api/auth.h"
 #include "marketd/api/metrics.h"
-#include "marketd/uri.h"
+#include "marketd/http/uri.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

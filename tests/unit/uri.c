@@ -2,8 +2,8 @@
 /* Targets of requests, good and bad; and the buckets that count who asks too often. */
 #include <errno.h>
 
-#include "marketd/limit.h"
-#include "marketd/uri.h"
+#include "marketd/http/limit.h"
+#include "marketd/http/uri.h"
 
 #include "../lib/tap.h"
 

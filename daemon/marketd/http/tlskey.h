@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A certificate's key as it is pinned: whoever knows it needs no authority to know the market by. */
-#ifndef MARKETD_TLSKEY_H
-#define MARKETD_TLSKEY_H
+#ifndef MARKETD_HTTP_TLSKEY_H
+#define MARKETD_HTTP_TLSKEY_H
 
 enum { TLS_KEY_TEXT = 64 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "marketd/api/auth.h"
-#include "marketd/http_own.h"
+#include "marketd/http/http_own.h"
 
 static int64_t *counter(struct exchange *x)
 {

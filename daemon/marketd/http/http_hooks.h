@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions that libmicrohttpd calls, for the file that hands them to it (http.c). After <microhttpd.h>. */
-#ifndef MARKETD_HTTP_HOOKS_H
-#define MARKETD_HTTP_HOOKS_H
+#ifndef MARKETD_HTTP_HTTP_HOOKS_H
+#define MARKETD_HTTP_HTTP_HOOKS_H
 
-#include "marketd/http_own.h"
+#include "marketd/http/http_own.h"
 
 void hook_connection(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode what);
 enum MHD_Result hook_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method, const char *version,

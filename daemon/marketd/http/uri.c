@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/uri.h"
+#include "marketd/http/uri.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * Token buckets in a fixed room: who asks too often is told when to come back. A stranger who
  * comes with ever new keys makes it forget others' debts, never grow.
  */
-#ifndef MARKETD_LIMIT_H
-#define MARKETD_LIMIT_H
+#ifndef MARKETD_HTTP_LIMIT_H
+#define MARKETD_HTTP_LIMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

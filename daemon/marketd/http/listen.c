@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/listen.h"
+#include "marketd/http/listen.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

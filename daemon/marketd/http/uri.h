@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A request's target as it came: taken apart and decoded, or refused. Never two ways to read one. */
-#ifndef MARKETD_URI_H
-#define MARKETD_URI_H
+#ifndef MARKETD_HTTP_URI_H
+#define MARKETD_HTTP_URI_H
 
 #include <stdbool.h>
 #include <stddef.h>

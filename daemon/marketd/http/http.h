@@ -4,8 +4,8 @@
  * made durable with one commit, and leave then. Nobody can hold the loop: every connection has a
  * deadline, every answer a bound.
  */
-#ifndef MARKETD_HTTP_H
-#define MARKETD_HTTP_H
+#ifndef MARKETD_HTTP_HTTP_H
+#define MARKETD_HTTP_HTTP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "market/reason.h"
-#include "marketd/http_hooks.h"
+#include "marketd/http/http_hooks.h"
 
 enum { DISCARD_MAX = 4 * HTTP_BODY_MAX };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the http*.c files know of each other, and nobody else. Each uses those that are named before it. */
-#ifndef MARKETD_HTTP_OWN_H
-#define MARKETD_HTTP_OWN_H
+#ifndef MARKETD_HTTP_HTTP_OWN_H
+#define MARKETD_HTTP_HTTP_OWN_H
 
 #include "base/list.h"
-#include "marketd/http.h"
-#include "marketd/limit.h"
-#include "marketd/uri.h"
+#include "marketd/http/http.h"
+#include "marketd/http/limit.h"
+#include "marketd/http/uri.h"
 
 struct MHD_Connection;
 struct MHD_Daemon;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets that are listened on, and who is at the other end of a local one. */
-#ifndef MARKETD_LISTEN_H
-#define MARKETD_LISTEN_H
+#ifndef MARKETD_HTTP_LISTEN_H
+#define MARKETD_HTTP_LISTEN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libmicrohttpd inside our loop: its listeners, and the turn with its one commit. */
-#include "marketd/http.h"
+#include "marketd/http/http.h"
 
 #include <microhttpd.h>
 
@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "market/reason.h"
-#include "marketd/http_hooks.h"
+#include "marketd/http/http_hooks.h"
 
 enum { SWEEP_MS = 1000, FAILURES_PER_SECOND = 1, FAILURES_BURST = 20, SPARE = 64, ACCEPTS = 10, RUNS_MAX = 16 };
 

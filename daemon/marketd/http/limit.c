@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/limit.h"
+#include "marketd/http/limit.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/tlskey.h"
+#include "marketd/http/tlskey.h"
 
 #include <errno.h>
 #include <openssl/crypto.h>

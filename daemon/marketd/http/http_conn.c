@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "marketd/http_hooks.h"
-#include "marketd/listen.h"
+#include "marketd/http/http_hooks.h"
+#include "marketd/http/listen.h"
 
 void conn_state_set(struct conn *c, enum conn_state state)
 {
