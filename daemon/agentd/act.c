@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "agentd/errand.h"
+#include "agentd/market/errand.h"
 #include "agentd/flags.h"
 #include "agentd/image.h"
 #include "agentd/inventory.h"

@@ -4,18 +4,18 @@ libagent_la_SOURCES = \
 	daemon/agentd/act.c daemon/agentd/act.h \
 	daemon/agentd/base64.c daemon/agentd/base64.h \
 	daemon/agentd/chore.c daemon/agentd/chore.h \
-	daemon/agentd/console.c daemon/agentd/console.h \
-	daemon/agentd/courier.c daemon/agentd/courier.h \
+	daemon/agentd/market/console.c daemon/agentd/market/console.h \
+	daemon/agentd/market/courier.c daemon/agentd/market/courier.h \
 	daemon/agentd/crew.c daemon/agentd/crew.h \
 	daemon/agentd/drivers.c daemon/agentd/drivers.h \
-	daemon/agentd/errand.c daemon/agentd/errand.h \
+	daemon/agentd/market/errand.c daemon/agentd/market/errand.h \
 	daemon/agentd/flags.c daemon/agentd/flags.h \
 	daemon/agentd/handwork.c daemon/agentd/handwork.h \
-	daemon/agentd/identity.c daemon/agentd/identity.h \
+	daemon/agentd/market/identity.c daemon/agentd/market/identity.h \
 	daemon/agentd/job.c daemon/agentd/job.h \
 	daemon/agentd/keep.c daemon/agentd/keep.h \
 	daemon/agentd/keyline.c daemon/agentd/keyline.h \
-	daemon/agentd/link.c daemon/agentd/link.h \
+	daemon/agentd/market/link.c daemon/agentd/market/link.h \
 	daemon/agentd/lookout.c daemon/agentd/lookout.h \
 	daemon/agentd/node.c daemon/agentd/node.h \
 	daemon/agentd/place.c daemon/agentd/place.h \
@@ -23,13 +23,13 @@ libagent_la_SOURCES = \
 	daemon/agentd/reconcile.c daemon/agentd/reconcile.h \
 	daemon/agentd/roster.c daemon/agentd/roster.h \
 	daemon/agentd/run.c daemon/agentd/run.h \
-	daemon/agentd/session.c daemon/agentd/session.h \
+	daemon/agentd/market/session.c daemon/agentd/market/session.h \
 	daemon/agentd/userdata.c daemon/agentd/userdata.h \
 	daemon/agentd/verb_join.c \
 	daemon/agentd/verb_nodes.c \
 	daemon/agentd/verbs.h \
-	daemon/agentd/wallclock.c daemon/agentd/wallclock.h \
-	daemon/agentd/work.c daemon/agentd/work.h
+	daemon/agentd/market/wallclock.c daemon/agentd/market/wallclock.h \
+	daemon/agentd/market/work.c daemon/agentd/market/work.h
 libagent_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 libagent_la_LIBADD = libinventory.la libmarket.la libconf.la libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS)
 

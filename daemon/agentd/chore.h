@@ -5,7 +5,7 @@
 
 #include "agentd/health.h"
 #include "agentd/job.h"
-#include "agentd/wallclock.h"
+#include "agentd/market/wallclock.h"
 
 struct chore {
 	struct loop *loop;

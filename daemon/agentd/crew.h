@@ -10,7 +10,7 @@
 #include "agentd/job.h"
 #include "agentd/reconcile.h"
 #include "agentd/roster.h"
-#include "agentd/wallclock.h"
+#include "agentd/market/wallclock.h"
 
 enum { CREW_MAX = 32, CREW_LOOK_MS = 15000 };
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "agentd/driver.h"
-#include "agentd/work.h"
+#include "agentd/market/work.h"
 
 /* X(name, word) */
 #define LIVES(X) \

@@ -7,7 +7,7 @@
 
 #include "agentd/driver.h"
 #include "agentd/flags.h"
-#include "agentd/identity.h"
+#include "agentd/market/identity.h"
 
 /* Made with mode 0700 where it is not there and make is set; refused where others may look into it. */
 int place_open(const char *data, bool make, struct fail *f);

@@ -7,9 +7,9 @@
 #define AGENTD_PUMP_H
 
 #include "agentd/chore.h"
-#include "agentd/console.h"
+#include "agentd/market/console.h"
 #include "agentd/crew.h"
-#include "agentd/link.h"
+#include "agentd/market/link.h"
 
 struct pump {
 	const struct log *log;

@@ -4,7 +4,7 @@
 #define AGENTD_ROSTER_H
 
 #include "agentd/node.h"
-#include "agentd/work.h"
+#include "agentd/market/work.h"
 #include "base/log.h"
 
 struct roster {

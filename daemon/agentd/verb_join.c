@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agentd/errand.h"
+#include "agentd/market/errand.h"
 #include "agentd/inventory.h"
 #include "agentd/keep.h"
 #include "agentd/place.h"
-#include "agentd/work.h"
+#include "agentd/market/work.h"
 #include "market/client.h"
 
 enum { TOKEN_MAX = 512 };

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/errand.h"
+#include "agentd/market/errand.h"
 #include "agentd/handwork.h"
 #include "agentd/job.h"
 #include "agentd/keep.h"

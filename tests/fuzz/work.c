@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/work.h"
+#include "agentd/market/work.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agentd/base64.h"
-#include "agentd/console.h"
+#include "agentd/market/console.h"
 
 static char path[128];
 

@@ -3,13 +3,13 @@
  * The way to the market: a session by signature, a long poll for what to do, and a way for what
  * is told. Outbound only. A market that is away is normal: it is said once, and tried again.
  */
-#ifndef AGENTD_LINK_H
-#define AGENTD_LINK_H
+#ifndef AGENTD_MARKET_LINK_H
+#define AGENTD_MARKET_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agentd/identity.h"
+#include "agentd/market/identity.h"
 #include "base/log.h"
 #include "base/loop.h"
 

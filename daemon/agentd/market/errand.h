@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A request to the market by a verb: waited for, tried again where that is safe. */
-#ifndef AGENTD_ERRAND_H
-#define AGENTD_ERRAND_H
+#ifndef AGENTD_MARKET_ERRAND_H
+#define AGENTD_MARKET_ERRAND_H
 
 #include <jansson.h>
 
-#include "agentd/identity.h"
+#include "agentd/market/identity.h"
 
 enum { ERRAND_TOKEN = 256 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/wallclock.h"
+#include "agentd/market/wallclock.h"
 
 #include <limits.h>
 #include <time.h>

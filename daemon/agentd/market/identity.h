@@ -3,8 +3,8 @@
  * Who this machine is to its market: an Ed25519 key that never leaves its folder, the name that the
  * market gave it, and the number of its latest session, which only grows.
  */
-#ifndef AGENTD_IDENTITY_H
-#define AGENTD_IDENTITY_H
+#ifndef AGENTD_MARKET_IDENTITY_H
+#define AGENTD_MARKET_IDENTITY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * The market's time as this machine knows it: learnt from each answer, carried on by a clock that
  * neither jumps nor stops in sleep while the market is away. Leases end by it.
  */
-#ifndef AGENTD_WALLCLOCK_H
-#define AGENTD_WALLCLOCK_H
+#ifndef AGENTD_MARKET_WALLCLOCK_H
+#define AGENTD_MARKET_WALLCLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

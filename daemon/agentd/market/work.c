@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/work.h"
+#include "agentd/market/work.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/link.h"
+#include "agentd/market/link.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "agentd/courier.h"
+#include "agentd/market/courier.h"
 #include "agentd/keep.h"
-#include "agentd/session.h"
+#include "agentd/market/session.h"
 #include "base/clock.h"
 #include "market/client.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/identity.h"
+#include "agentd/market/identity.h"
 
 #include <errno.h>
 #include <openssl/bio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/console.h"
+#include "agentd/market/console.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/courier.h"
+#include "agentd/market/courier.h"
 
 #include <errno.h>
 #include <poll.h>

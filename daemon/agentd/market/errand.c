@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/errand.h"
+#include "agentd/market/errand.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "agentd/keep.h"
-#include "agentd/session.h"
+#include "agentd/market/session.h"
 #include "market/client.h"
 
 enum { TRIES = 4 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/session.h"
+#include "agentd/market/session.h"
 
 #include <errno.h>
 

@@ -4,8 +4,8 @@
  * believed in no number and no name; one that is wrong anywhere is refused whole, since a node that
  * is missing from it would be taken away.
  */
-#ifndef AGENTD_WORK_H
-#define AGENTD_WORK_H
+#ifndef AGENTD_MARKET_WORK_H
+#define AGENTD_MARKET_WORK_H
 
 #include <stdbool.h>
 #include <stddef.h>

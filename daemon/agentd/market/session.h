@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What opens a session: the next generation, on disk before it is signed and sent. */
-#ifndef AGENTD_SESSION_H
-#define AGENTD_SESSION_H
+#ifndef AGENTD_MARKET_SESSION_H
+#define AGENTD_MARKET_SESSION_H
 
 #include <jansson.h>
 
-#include "agentd/identity.h"
+#include "agentd/market/identity.h"
 
 /* now: the market's. *out: the body of the request. */
 int session_body(const char *data, struct identity *i, int64_t now, json_t **out, struct fail *f);

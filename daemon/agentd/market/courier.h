@@ -4,8 +4,8 @@
  * loop never waits for a network. No thread: whoever forks while another thread holds a lock, of the
  * allocator or the loader, has a child that waits for it for ever, and each of the agent's jobs is a fork.
  */
-#ifndef AGENTD_COURIER_H
-#define AGENTD_COURIER_H
+#ifndef AGENTD_MARKET_COURIER_H
+#define AGENTD_MARKET_COURIER_H
 
 #include <stdbool.h>
 #include <stdint.h>
