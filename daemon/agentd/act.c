@@ -9,11 +9,11 @@
 #include "agentd/market/errand.h"
 #include "agentd/flags.h"
 #include "agentd/image.h"
-#include "agentd/inventory.h"
+#include "agentd/machine/inventory.h"
 #include "agentd/place.h"
 #include "agentd/run.h"
 #include "agentd/verbs.h"
-#include "agentd/verify.h"
+#include "agentd/machine/verify.h"
 
 enum { USAGE = 2 };
 

@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += libagent.la
 libagent_la_SOURCES = \
 	daemon/agentd/act.c daemon/agentd/act.h \
 	daemon/agentd/base64.c daemon/agentd/base64.h \
-	daemon/agentd/chore.c daemon/agentd/chore.h \
+	daemon/agentd/machine/chore.c daemon/agentd/machine/chore.h \
 	daemon/agentd/market/console.c daemon/agentd/market/console.h \
 	daemon/agentd/market/courier.c daemon/agentd/market/courier.h \
 	daemon/agentd/crew.c daemon/agentd/crew.h \

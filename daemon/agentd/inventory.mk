@@ -1,22 +1,22 @@
 # What this machine has, how it is, and whether it is as good as it says.
 noinst_LTLIBRARIES += libinventory.la
 libinventory_la_SOURCES = \
-	daemon/agentd/gpu.c daemon/agentd/gpu.h \
-	daemon/agentd/gpu_challenge.c daemon/agentd/gpu_challenge.h \
-	daemon/agentd/gpu_table.c \
-	daemon/agentd/gpuchild.c daemon/agentd/gpuchild.h \
-	daemon/agentd/health.c daemon/agentd/health.h \
-	daemon/agentd/inventory.c daemon/agentd/inventory.h \
-	daemon/agentd/inventory_match.c \
-	daemon/agentd/inventory_show.c \
-	daemon/agentd/nvml.c daemon/agentd/nvml.h \
-	daemon/agentd/pci.c daemon/agentd/pci.h \
-	daemon/agentd/speed.c daemon/agentd/speed.h \
-	daemon/agentd/sysfs.c daemon/agentd/sysfs.h \
-	daemon/agentd/verify.c daemon/agentd/verify.h \
-	daemon/agentd/verify_gpu.c \
-	daemon/agentd/verify_machine.c \
-	daemon/agentd/verify_part.c daemon/agentd/verify_part.h \
-	daemon/agentd/verify_ssh.c
+	daemon/agentd/machine/gpu.c daemon/agentd/machine/gpu.h \
+	daemon/agentd/machine/gpu_challenge.c daemon/agentd/machine/gpu_challenge.h \
+	daemon/agentd/machine/gpu_table.c \
+	daemon/agentd/machine/gpuchild.c daemon/agentd/machine/gpuchild.h \
+	daemon/agentd/machine/health.c daemon/agentd/machine/health.h \
+	daemon/agentd/machine/inventory.c daemon/agentd/machine/inventory.h \
+	daemon/agentd/machine/inventory_match.c \
+	daemon/agentd/machine/inventory_show.c \
+	daemon/agentd/machine/nvml.c daemon/agentd/machine/nvml.h \
+	daemon/agentd/machine/pci.c daemon/agentd/machine/pci.h \
+	daemon/agentd/machine/speed.c daemon/agentd/machine/speed.h \
+	daemon/agentd/machine/sysfs.c daemon/agentd/machine/sysfs.h \
+	daemon/agentd/machine/verify.c daemon/agentd/machine/verify.h \
+	daemon/agentd/machine/verify_gpu.c \
+	daemon/agentd/machine/verify_machine.c \
+	daemon/agentd/machine/verify_part.c daemon/agentd/machine/verify_part.h \
+	daemon/agentd/machine/verify_ssh.c
 libinventory_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libinventory_la_LIBADD = libbase.la $(JANSSON_LIBS)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "agentd/market/errand.h"
-#include "agentd/inventory.h"
+#include "agentd/machine/inventory.h"
 #include "agentd/keep.h"
 #include "agentd/place.h"
 #include "agentd/market/work.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What health finds: nothing on a machine that is well, and each thing that is wrong, with what would mend it. */
-#include "agentd/health.h"
+#include "agentd/machine/health.h"
 #include "inventorytree.h"
 
 #define FAKE "./tests/lib/.libs/fakenvml.so"

@@ -2,8 +2,8 @@
 /* The inventory of five machines from their trees, of broken trees, and what each would be sold as. */
 #include <errno.h>
 
-#include "agentd/inventory.h"
-#include "agentd/sysfs.h"
+#include "agentd/machine/inventory.h"
+#include "agentd/machine/sysfs.h"
 #include "inventorytree.h"
 
 #define FAKE "./tests/lib/.libs/fakenvml.so"

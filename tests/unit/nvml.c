@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "../lib/tap.h"
-#include "agentd/gpu.h"
-#include "agentd/nvml.h"
+#include "agentd/machine/gpu.h"
+#include "agentd/machine/nvml.h"
 #include "base/clock.h"
 
 #define FAKE "./tests/lib/.libs/fakenvml.so"

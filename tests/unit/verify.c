@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "agentd/driver.h"
-#include "agentd/verify.h"
+#include "agentd/machine/verify.h"
 #include "base/clock.h"
 #include "inventorytree.h"
 

@@ -3,8 +3,8 @@
  * Calls into a vendor's library, made in a child that is killed when time is over: they hang on GPUs
  * that die, and a crash must not be the agent's. What it wrote comes back; "no answer" is an answer too.
  */
-#ifndef AGENTD_GPUCHILD_H
-#define AGENTD_GPUCHILD_H
+#ifndef AGENTD_MACHINE_GPUCHILD_H
+#define AGENTD_MACHINE_GPUCHILD_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How fast: a disk by a file of bounded size, a network by round trips. Each is measured three times, so that the spread is known. */
-#ifndef AGENTD_SPEED_H
-#define AGENTD_SPEED_H
+#ifndef AGENTD_MACHINE_SPEED_H
+#define AGENTD_MACHINE_SPEED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small files of sysfs and procfs below a root: texts and numbers as they are meant, or nothing where they make no sense. */
-#ifndef AGENTD_SYSFS_H
-#define AGENTD_SYSFS_H
+#ifndef AGENTD_MACHINE_SYSFS_H
+#define AGENTD_MACHINE_SYSFS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What NVIDIA's library tells of its GPUs, asked in a child with a deadline; the library is loaded, never linked. */
-#ifndef AGENTD_NVML_H
-#define AGENTD_NVML_H
+#ifndef AGENTD_MACHINE_NVML_H
+#define AGENTD_MACHINE_NVML_H
 
 #include <stddef.h>
 #include <stdint.h>

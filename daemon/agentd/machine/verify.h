@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is this machine as good as it says? Measured, three times each, with the command that mends what fails. */
-#ifndef AGENTD_VERIFY_H
-#define AGENTD_VERIFY_H
+#ifndef AGENTD_MACHINE_VERIFY_H
+#define AGENTD_MACHINE_VERIFY_H
 
 #include <stdbool.h>
 #include <stdint.h>

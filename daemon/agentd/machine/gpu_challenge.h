@@ -5,12 +5,12 @@
  * CUDA's driver interface, loaded and never linked. Call it in a child: it hangs where the GPU does. Written from the
  * interface's documentation: it was run against a stand-in only, never on a GPU.
  */
-#ifndef AGENTD_GPU_CHALLENGE_H
-#define AGENTD_GPU_CHALLENGE_H
+#ifndef AGENTD_MACHINE_GPU_CHALLENGE_H
+#define AGENTD_MACHINE_GPU_CHALLENGE_H
 
 #include <stdint.h>
 
-#include "agentd/speed.h"
+#include "agentd/machine/speed.h"
 #include "base/fail.h"
 
 struct gpu_challenge {

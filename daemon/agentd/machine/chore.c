@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/chore.h"
+#include "agentd/machine/chore.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "agentd/inventory.h"
+#include "agentd/machine/inventory.h"
 #include "base/clock.h"
 
 enum { DEADLINE_MS = 30000, INVENTORY_MS = 6 * 3600 * 1000, HEALTH_MS = 60000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/health.h"
+#include "agentd/machine/health.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "agentd/inventory.h"
+#include "agentd/machine/inventory.h"
 #include "base/str.h"
 
 enum { CLOCK_DEGRADED = 5, CLOCK_DRAINING = 60, HOT = 90 * 1000, TOO_HOT = 100 * 1000, KMSG_LINES = 100 * 1000, LINE = 8192 };

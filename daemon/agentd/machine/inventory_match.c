@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agentd/inventory.h"
+#include "agentd/machine/inventory.h"
 
 int inventory_kind(const struct inventory *v, int64_t nodes, struct inventory_kind *out, struct fail *f)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/nvml.h"
+#include "agentd/machine/nvml.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agentd/gpu.h"
-#include "agentd/gpuchild.h"
+#include "agentd/machine/gpu.h"
+#include "agentd/machine/gpuchild.h"
 
 #define LIBRARY "libnvidia-ml.so.1"
 

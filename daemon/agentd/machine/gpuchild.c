@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/gpuchild.h"
+#include "agentd/machine/gpuchild.h"
 
 #include <errno.h>
 #include <fcntl.h>

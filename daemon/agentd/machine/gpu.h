@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One accelerator: what the PCI bus tells of it, what its driver adds, and what the market calls it. */
-#ifndef AGENTD_GPU_H
-#define AGENTD_GPU_H
+#ifndef AGENTD_MACHINE_GPU_H
+#define AGENTD_MACHINE_GPU_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agentd/pci.h"
+#include "agentd/machine/pci.h"
 
 #define GPU_UNKNOWN INT64_MIN
 

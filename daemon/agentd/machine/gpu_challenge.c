@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/gpu_challenge.h"
+#include "agentd/machine/gpu_challenge.h"
 
 #include <dlfcn.h>
 #include <errno.h>

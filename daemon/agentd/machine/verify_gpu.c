@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/gpu_challenge.h"
-#include "agentd/inventory.h"
-#include "agentd/verify_part.h"
+#include "agentd/machine/gpu_challenge.h"
+#include "agentd/machine/inventory.h"
+#include "agentd/machine/verify_part.h"
 
 enum { GPUS_MOST = 8, MEGA = 1000 * 1000, GIGA = 1000 * MEGA };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/sysfs.h"
+#include "agentd/machine/sysfs.h"
 
 #include <ctype.h>
 #include <dirent.h>

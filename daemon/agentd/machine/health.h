@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is this machine fit to be sold? Cheap checks, made again and again: what is wrong, how bad, and what would mend it. */
-#ifndef AGENTD_HEALTH_H
-#define AGENTD_HEALTH_H
+#ifndef AGENTD_MACHINE_HEALTH_H
+#define AGENTD_MACHINE_HEALTH_H
 
 #include <stdbool.h>
 #include <stdint.h>

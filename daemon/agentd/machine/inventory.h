@@ -3,14 +3,14 @@
  * What this machine has, read from sysfs and procfs below a root, so that the tree of another machine
  * can be read too. What cannot be read is absent and noted, never zero; nothing here wakes a GPU that sleeps.
  */
-#ifndef AGENTD_INVENTORY_H
-#define AGENTD_INVENTORY_H
+#ifndef AGENTD_MACHINE_INVENTORY_H
+#define AGENTD_MACHINE_INVENTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agentd/gpu.h"
+#include "agentd/machine/gpu.h"
 #include "base/buf.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/pci.h"
+#include "agentd/machine/pci.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/sysfs.h"
+#include "agentd/machine/sysfs.h"
 
 #define DEVICES "/sys/bus/pci/devices"
 

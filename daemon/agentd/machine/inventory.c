@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/inventory.h"
+#include "agentd/machine/inventory.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "agentd/nvml.h"
-#include "agentd/sysfs.h"
+#include "agentd/machine/nvml.h"
+#include "agentd/machine/sysfs.h"
 #include "base/str.h"
 
 enum { THREADS_MAX = 65536, SECTOR = 512, SPEED_MAX = 10 * 1000 * 1000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/speed.h"
+#include "agentd/machine/speed.h"
 
 #include <errno.h>
 #include <fcntl.h>

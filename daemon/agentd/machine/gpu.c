@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/gpu.h"
+#include "agentd/machine/gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/sysfs.h"
+#include "agentd/machine/sysfs.h"
 #include "base/str.h"
 
 #define DEVICES "/sys/bus/pci/devices"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One function on the PCI bus, as sysfs shows it without touching the device. */
-#ifndef AGENTD_PCI_H
-#define AGENTD_PCI_H
+#ifndef AGENTD_MACHINE_PCI_H
+#define AGENTD_MACHINE_PCI_H
 
 #include <stdbool.h>
 #include <stddef.h>

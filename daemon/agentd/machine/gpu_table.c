@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Accelerators by their PCI ids (from the public pci.ids list): what the market calls them. Data only; what is not here goes by its ids. */
-#include "agentd/gpu.h"
+#include "agentd/machine/gpu.h"
 
 #define SXM "sxm"
 #define PCIE "pcie"

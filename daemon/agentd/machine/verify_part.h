@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of verify share: one check and what came of it. A check runs in a child with a deadline. */
-#ifndef AGENTD_VERIFY_PART_H
-#define AGENTD_VERIFY_PART_H
+#ifndef AGENTD_MACHINE_VERIFY_PART_H
+#define AGENTD_MACHINE_VERIFY_PART_H
 
-#include "agentd/verify.h"
+#include "agentd/machine/verify.h"
 
 enum verify_is { VERIFY_OK, VERIFY_FAILED, VERIFY_SKIPPED };
 

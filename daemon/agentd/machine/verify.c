@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/verify.h"
+#include "agentd/machine/verify.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "agentd/gpuchild.h"
-#include "agentd/verify_part.h"
+#include "agentd/machine/gpuchild.h"
+#include "agentd/machine/verify_part.h"
 #include "base/buf.h"
 
 enum { DEADLINE = 60 * 1000, RESULTS = 128, STATUS_FAILURE = 1, STATUS_CHECK = 11 };

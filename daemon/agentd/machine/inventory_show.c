@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/inventory.h"
+#include "agentd/machine/inventory.h"
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is looked at now and then about the machine itself, in a child: its inventory, and its health. */
-#ifndef AGENTD_CHORE_H
-#define AGENTD_CHORE_H
+#ifndef AGENTD_MACHINE_CHORE_H
+#define AGENTD_MACHINE_CHORE_H
 
-#include "agentd/health.h"
+#include "agentd/machine/health.h"
 #include "agentd/job.h"
 #include "agentd/market/wallclock.h"
 
