@@ -12,8 +12,8 @@ libagent_la_SOURCES = \
 	daemon/agentd/flags.c daemon/agentd/flags.h \
 	daemon/agentd/handwork.c daemon/agentd/handwork.h \
 	daemon/agentd/market/identity.c daemon/agentd/market/identity.h \
-	daemon/agentd/job.c daemon/agentd/job.h \
-	daemon/agentd/keep.c daemon/agentd/keep.h \
+	daemon/agentd/os/job.c daemon/agentd/os/job.h \
+	daemon/agentd/os/keep.c daemon/agentd/os/keep.h \
 	daemon/agentd/keyline.c daemon/agentd/keyline.h \
 	daemon/agentd/market/link.c daemon/agentd/market/link.h \
 	daemon/agentd/lookout.c daemon/agentd/lookout.h \

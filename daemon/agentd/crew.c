@@ -8,7 +8,7 @@
 
 #include "agentd/market/console.h"
 #include "agentd/handwork.h"
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 #include "agentd/lookout.h"
 #include "base/clock.h"
 #include "base/str.h"

@@ -7,7 +7,7 @@
 #define AGENTD_CREW_H
 
 #include "agentd/drivers.h"
-#include "agentd/job.h"
+#include "agentd/os/job.h"
 #include "agentd/reconcile.h"
 #include "agentd/roster.h"
 #include "agentd/market/wallclock.h"

@@ -20,7 +20,7 @@
 #include "agentd/driver_host_keys.h"
 #include "agentd/process_conf.h"
 #include "agentd/process_find.h"
-#include "agentd/process_wipe.h"
+#include "agentd/os/wipe.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agentd/process_tree.h"
+#include "agentd/os/proctree.h"
 #include "base/buf.h"
 #include "base/str.h"
 

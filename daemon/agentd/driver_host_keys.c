@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agentd/process_find.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/str.h"

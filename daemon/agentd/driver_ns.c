@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/cgroup.h"
+#include "agentd/os/cgroup.h"
 #include "agentd/driver.h"
 #include "agentd/image.h"
-#include "agentd/mount.h"
+#include "agentd/os/mount.h"
 #include "agentd/net.h"
 #include "agentd/ns.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "base/clock.h"
 #include "base/file.h"
 

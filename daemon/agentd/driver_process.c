@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agentd/cgroup.h"
+#include "agentd/os/cgroup.h"
 #include "agentd/driver.h"
-#include "agentd/hostkey.h"
+#include "agentd/os/hostkey.h"
 #include "agentd/process_conf.h"
 #include "agentd/process_find.h"
-#include "agentd/process_wipe.h"
-#include "agentd/spawn.h"
+#include "agentd/os/wipe.h"
+#include "agentd/os/spawn.h"
 #include "base/clock.h"
 #include "base/file.h"
 

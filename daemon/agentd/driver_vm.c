@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/cgroup.h"
-#include "agentd/hostkey.h"
+#include "agentd/os/cgroup.h"
+#include "agentd/os/hostkey.h"
 #include "agentd/qmp.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "agentd/vmfreeze.h"
 #include "agentd/vmlife.h"
 #include "agentd/vmproc.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/cgroup.h"
+#include "agentd/os/cgroup.h"
 #include "agentd/qmp.h"
 #include "agentd/vmguest.h"
 #include "agentd/vmlife.h"

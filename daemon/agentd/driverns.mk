@@ -6,7 +6,7 @@ libdriverns_la_SOURCES = \
 	daemon/agentd/image_build.c \
 	daemon/agentd/image_part.h \
 	daemon/agentd/image_verb.c \
-	daemon/agentd/mount.c daemon/agentd/mount.h \
+	daemon/agentd/os/mount.c daemon/agentd/os/mount.h \
 	daemon/agentd/net.c daemon/agentd/net.h \
 	daemon/agentd/net_door.c \
 	daemon/agentd/net_part.h \

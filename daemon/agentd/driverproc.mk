@@ -2,17 +2,17 @@
 noinst_LTLIBRARIES += libdriverproc.la
 libdriverproc_la_SOURCES = \
 	daemon/agentd/driver.h \
-	daemon/agentd/cgroup.c daemon/agentd/cgroup.h daemon/agentd/cgroup_part.h daemon/agentd/cgroup_path.c \
+	daemon/agentd/os/cgroup.c daemon/agentd/os/cgroup.h daemon/agentd/os/cgroup_part.h daemon/agentd/os/cgroup_path.c \
 	daemon/agentd/driver_host.c \
 	daemon/agentd/driver_host_end.c daemon/agentd/driver_host_end.h \
 	daemon/agentd/driver_host_keys.c daemon/agentd/driver_host_keys.h \
 	daemon/agentd/driver_process.c \
-	daemon/agentd/hostkey.c daemon/agentd/hostkey.h \
+	daemon/agentd/os/hostkey.c daemon/agentd/os/hostkey.h \
 	daemon/agentd/process_conf.c daemon/agentd/process_conf.h \
 	daemon/agentd/process_find.c daemon/agentd/process_find.h \
-	daemon/agentd/process_tree.c daemon/agentd/process_tree.h \
-	daemon/agentd/process_wipe.c daemon/agentd/process_wipe.h \
-	daemon/agentd/spawn.c daemon/agentd/spawn.h
+	daemon/agentd/os/proctree.c daemon/agentd/os/proctree.h \
+	daemon/agentd/os/wipe.c daemon/agentd/os/wipe.h \
+	daemon/agentd/os/spawn.c daemon/agentd/os/spawn.h
 libdriverproc_la_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 libdriverproc_la_LIBADD = libbase.la
 
@@ -21,5 +21,5 @@ pkglibexec_PROGRAMS = nanopod-node
 nanopod_node_SOURCES = daemon/agentd/process_node.c \
 	daemon/agentd/process_mount.c daemon/agentd/process_mount.h \
 	daemon/agentd/process_space.c daemon/agentd/process_space.h \
-	daemon/agentd/process_tree.c daemon/agentd/process_tree.h
+	daemon/agentd/os/proctree.c daemon/agentd/os/proctree.h
 nanopod_node_LDADD = libbase.la

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "agentd/image_part.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"

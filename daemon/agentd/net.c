@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agentd/cgroup.h"
+#include "agentd/os/cgroup.h"
 #include "agentd/net_part.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "base/str.h"
 
 enum { LINES_MAX = 4096, KILL_MS = 5000, TRIES = 4, PER_BLOCK = 250 };

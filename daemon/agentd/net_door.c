@@ -12,10 +12,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agentd/cgroup.h"
+#include "agentd/os/cgroup.h"
 #include "agentd/net.h"
 #include "agentd/net_part.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 
 enum { BACKLOG = 64, NOBODY = 65534, PIDS = 16, KILL_MS = 5000 };
 

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 
 #ifndef NSFS_MAGIC
 #define NSFS_MAGIC 0x6e736673

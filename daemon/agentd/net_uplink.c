@@ -12,10 +12,10 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "agentd/cgroup.h"
+#include "agentd/os/cgroup.h"
 #include "agentd/net.h"
 #include "agentd/net_part.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 
 enum { READY_MS = 5000, END_MS = 5000 };
 

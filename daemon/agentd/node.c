@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "agentd/base64.h"
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 #include "agentd/userdata.h"
 
 static const char *const life_words[] = {

@@ -15,11 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agentd/cgroup.h"
-#include "agentd/mount.h"
+#include "agentd/os/cgroup.h"
+#include "agentd/os/mount.h"
 #include "agentd/net.h"
 #include "agentd/ns.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "base/buf.h"
 #include "base/clock.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/process_wipe.h"
+#include "agentd/os/wipe.h"
 #include "base/file.h"
 
 int ns_path(const struct node_spec *n, const char *name, char room[static NS_PATH], struct fail *f)

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/mount.h"
+#include "agentd/os/mount.h"
 #include "agentd/net.h"
 #include "agentd/ns.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "base/buf.h"
 #include "base/str.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 #include "base/file.h"
 #include "base/str.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agentd/process_tree.h"
+#include "agentd/os/proctree.h"
 #include "base/str.h"
 
 enum { WORDS_MAX = 16 * 1024 };

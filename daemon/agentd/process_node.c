@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "agentd/process_space.h"
-#include "agentd/process_tree.h"
+#include "agentd/os/proctree.h"
 
 enum { ALIVE_FD = 3, GRACE_S = 10 };
 

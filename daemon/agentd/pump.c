@@ -8,7 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 #include "base/clock.h"
 #include "market/client.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 
 struct node *roster_find(const struct roster *r, const char *id)
 {

@@ -11,7 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 #include "agentd/place.h"
 #include "agentd/pump.h"
 #include "base/clock.h"

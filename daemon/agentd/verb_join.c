@@ -11,7 +11,7 @@
 
 #include "agentd/market/errand.h"
 #include "agentd/machine/inventory.h"
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 #include "agentd/place.h"
 #include "agentd/market/work.h"
 #include "market/client.h"

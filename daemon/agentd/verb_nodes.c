@@ -11,8 +11,8 @@
 
 #include "agentd/market/errand.h"
 #include "agentd/handwork.h"
-#include "agentd/job.h"
-#include "agentd/keep.h"
+#include "agentd/os/job.h"
+#include "agentd/os/keep.h"
 #include "agentd/place.h"
 #include "agentd/roster.h"
 

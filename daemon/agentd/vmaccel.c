@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "agentd/vmguest.h"
 #include "agentd/vmimage.h"
 #include "agentd/vmproc.h"

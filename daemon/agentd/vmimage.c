@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "agentd/image.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "agentd/vmguest.h"
 #include "base/file.h"
 

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/cgroup.h"
-#include "agentd/spawn.h"
+#include "agentd/os/cgroup.h"
+#include "agentd/os/spawn.h"
 #include "agentd/vmaccel.h"
 #include "agentd/vmproc.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agentd/cgroup.h"
+#include "agentd/os/cgroup.h"
 #include "agentd/qmp.h"
 #include "agentd/vmproc.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "agentd/vmidentity.h"
 #include "agentd/vmproc.h"
 #include "base/file.h"

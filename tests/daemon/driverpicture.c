@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/process_tree.h"
-#include "agentd/spawn.h"
+#include "agentd/os/proctree.h"
+#include "agentd/os/spawn.h"
 #include "driverway.h"
 
 enum { WORDS = 64 * 1024, DEEP = 4 };

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "base/clock.h"
 #include "base/file.h"
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "agentd/act.h"
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/str.h"

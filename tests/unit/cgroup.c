@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control groups: how this machine's are read, and where they can be made (as root) that they limit, count and kill. */
-#include "agentd/cgroup.h"
+#include "agentd/os/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../lib/tap.h"
-#include "agentd/cgroup_part.h"
+#include "agentd/os/cgroup_part.h"
 #include "base/buf.h"
 
 static void test_trees(void)

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 #include "base/clock.h"
 
 #include "../lib/tap.h"

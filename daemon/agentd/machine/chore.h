@@ -4,7 +4,7 @@
 #define AGENTD_MACHINE_CHORE_H
 
 #include "agentd/machine/health.h"
-#include "agentd/job.h"
+#include "agentd/os/job.h"
 #include "agentd/market/wallclock.h"
 
 struct chore {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 #include "agentd/market/session.h"
 #include "market/client.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "agentd/base64.h"
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 #include "base/str.h"
 #include "market/client.h"
 

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 #include "agentd/market/courier.h"
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 #include "agentd/market/session.h"
 #include "base/clock.h"
 #include "market/client.h"

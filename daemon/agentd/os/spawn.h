@@ -3,8 +3,8 @@
  * Programs of others, run without a shell: to their end with a deadline, or left behind as a node's
  * own. What they said on standard error becomes the sentence of the failure.
  */
-#ifndef AGENTD_SPAWN_H
-#define AGENTD_SPAWN_H
+#ifndef AGENTD_OS_SPAWN_H
+#define AGENTD_OS_SPAWN_H
 
 #include <stdbool.h>
 #include <stdint.h>

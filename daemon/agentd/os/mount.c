@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/mount.h"
+#include "agentd/os/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>

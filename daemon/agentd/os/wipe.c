@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/process_wipe.h"
+#include "agentd/os/wipe.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
  * Mounts of a node, made in a mount namespace that only the node's processes are in: they end with
  * the last of them, however it ends, and are never seen in this machine's own list.
  */
-#ifndef AGENTD_MOUNT_H
-#define AGENTD_MOUNT_H
+#ifndef AGENTD_OS_MOUNT_H
+#define AGENTD_OS_MOUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>

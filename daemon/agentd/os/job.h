@@ -3,8 +3,8 @@
  * Something that may block or die, done in a child with a deadline: what it wrote and how it
  * failed come back by a pipe. The child is killed with its parent.
  */
-#ifndef AGENTD_JOB_H
-#define AGENTD_JOB_H
+#ifndef AGENTD_OS_JOB_H
+#define AGENTD_OS_JOB_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/job.h"
+#include "agentd/os/job.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups by their path: made, entered, counted, killed and removed in every hierarchy alike. */
-#include "agentd/cgroup_part.h"
+#include "agentd/os/cgroup_part.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/process_tree.h"
+#include "agentd/os/proctree.h"
 
 #include <dirent.h>
 #include <fcntl.h>

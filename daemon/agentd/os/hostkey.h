@@ -3,8 +3,8 @@
  * The SSH host key of a node: dir/hostkey (OpenSSH's format, ed25519, 0600) and dir/hostkey.pub. Made
  * once by ssh-keygen; whatever a killed call left is finished or begun again, and a key once whole never changes.
  */
-#ifndef AGENTD_HOSTKEY_H
-#define AGENTD_HOSTKEY_H
+#ifndef AGENTD_OS_HOSTKEY_H
+#define AGENTD_OS_HOSTKEY_H
 
 #include "base/fail.h"
 

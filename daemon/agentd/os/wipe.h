@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Removes what a stranger has made: trees of any depth, folders without rights, names of any kind. */
-#ifndef AGENTD_PROCESS_WIPE_H
-#define AGENTD_PROCESS_WIPE_H
+#ifndef AGENTD_OS_WIPE_H
+#define AGENTD_OS_WIPE_H
 
 #include "base/fail.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small JSON files that must be there after a lost machine: written whole, the folder synced too. */
-#ifndef AGENTD_KEEP_H
-#define AGENTD_KEEP_H
+#ifndef AGENTD_OS_KEEP_H
+#define AGENTD_OS_KEEP_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/spawn.h"
+#include "agentd/os/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/cgroup.h"
+#include "agentd/os/cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/cgroup_part.h"
+#include "agentd/os/cgroup_part.h"
 #include "base/str.h"
 
 /* What one node may have of processes and threads, and of groups: far more than work needs, far less than would stop the machine. */

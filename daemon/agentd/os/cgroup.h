@@ -3,8 +3,8 @@
  * A node's control groups: <prefix>-n-<id> in every hierarchy (v1) or in the one (v2), where its limits are, and
  * below it a part for the node itself and one for its door. They say what runs, whoever else has forgotten it.
  */
-#ifndef AGENTD_CGROUP_H
-#define AGENTD_CGROUP_H
+#ifndef AGENTD_OS_CGROUP_H
+#define AGENTD_OS_CGROUP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files of cgroup.h: the hierarchies of this machine, and groups by their path below them. */
-#ifndef AGENTD_CGROUP_PART_H
-#define AGENTD_CGROUP_PART_H
+#ifndef AGENTD_OS_CGROUP_PART_H
+#define AGENTD_OS_CGROUP_PART_H
 
 #include <stdbool.h>
 #include <stddef.h>

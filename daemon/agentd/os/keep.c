@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/keep.h"
+#include "agentd/os/keep.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other processes of this machine, by /proc: who descends from whom, what they were started as. */
-#ifndef AGENTD_PROCESS_TREE_H
-#define AGENTD_PROCESS_TREE_H
+#ifndef AGENTD_OS_PROCTREE_H
+#define AGENTD_OS_PROCTREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
