@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/process_find.h"
+#include "agentd/process/node_processes.h"
 #include "agentd/os/spawn.h"
 #include "base/buf.h"
 #include "base/file.h"

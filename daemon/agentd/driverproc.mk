@@ -6,10 +6,10 @@ libdriverproc_la_SOURCES = \
 	daemon/agentd/driver_host.c \
 	daemon/agentd/driver_host_end.c daemon/agentd/driver_host_end.h \
 	daemon/agentd/driver_host_keys.c daemon/agentd/driver_host_keys.h \
-	daemon/agentd/driver_process.c \
+	daemon/agentd/process/process.c \
 	daemon/agentd/os/hostkey.c daemon/agentd/os/hostkey.h \
-	daemon/agentd/process_conf.c daemon/agentd/process_conf.h \
-	daemon/agentd/process_find.c daemon/agentd/process_find.h \
+	daemon/agentd/process/sshd_conf.c daemon/agentd/process/sshd_conf.h \
+	daemon/agentd/process/node_processes.c daemon/agentd/process/node_processes.h \
 	daemon/agentd/os/proctree.c daemon/agentd/os/proctree.h \
 	daemon/agentd/os/wipe.c daemon/agentd/os/wipe.h \
 	daemon/agentd/os/spawn.c daemon/agentd/os/spawn.h
@@ -18,8 +18,8 @@ libdriverproc_la_LIBADD = libbase.la
 
 # The first process of a node of the process driver: small, for there is one a node.
 pkglibexec_PROGRAMS = nanopod-node
-nanopod_node_SOURCES = daemon/agentd/process_node.c \
-	daemon/agentd/process_mount.c daemon/agentd/process_mount.h \
-	daemon/agentd/process_space.c daemon/agentd/process_space.h \
+nanopod_node_SOURCES = daemon/agentd/process/node_main.c \
+	daemon/agentd/process/newroot.c daemon/agentd/process/newroot.h \
+	daemon/agentd/process/space.c daemon/agentd/process/space.h \
 	daemon/agentd/os/proctree.c daemon/agentd/os/proctree.h
 nanopod_node_LDADD = libbase.la

@@ -4,8 +4,8 @@
  * (nanopod-node --node DIR), all others by NANOPOD_NODE in their environment. One that cleared its environment is
  * found through its parents by the first process, or in its control group, or not at all where neither is left.
  */
-#ifndef AGENTD_PROCESS_FIND_H
-#define AGENTD_PROCESS_FIND_H
+#ifndef AGENTD_PROCESS_NODE_PROCESSES_H
+#define AGENTD_PROCESS_NODE_PROCESSES_H
 
 #include <signal.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/process_mount.h"
+#include "agentd/process/newroot.h"
 
 #include <dirent.h>
 #include <errno.h>

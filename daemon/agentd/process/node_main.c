@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/process_space.h"
+#include "agentd/process/space.h"
 #include "agentd/os/proctree.h"
 
 enum { ALIVE_FD = 3, GRACE_S = 10 };

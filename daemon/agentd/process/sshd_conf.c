@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/process_conf.h"
+#include "agentd/process/sshd_conf.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/process_find.h"
-#include "agentd/process_space.h"
+#include "agentd/process/node_processes.h"
+#include "agentd/process/space.h"
 #include "base/buf.h"
 #include "base/file.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds a new root folder out of mounts, piece by piece. Paths "at" are below the new root, without '/' in front. */
-#ifndef AGENTD_PROCESS_MOUNT_H
-#define AGENTD_PROCESS_MOUNT_H
+#ifndef AGENTD_PROCESS_NEWROOT_H
+#define AGENTD_PROCESS_NEWROOT_H
 
 #include "base/fail.h"
 

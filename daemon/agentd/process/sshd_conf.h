@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a node of the process driver is run with: the program nanopod-node, sshd's settings, its port. */
-#ifndef AGENTD_PROCESS_CONF_H
-#define AGENTD_PROCESS_CONF_H
+#ifndef AGENTD_PROCESS_SSHD_CONF_H
+#define AGENTD_PROCESS_SSHD_CONF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/process_space.h"
+#include "agentd/process/space.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agentd/process_mount.h"
+#include "agentd/process/newroot.h"
 
 static int put(const char *path, const char *text, struct fail *f)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/process_find.h"
+#include "agentd/process/node_processes.h"
 
 #include <fcntl.h>
 #include <limits.h>
