@@ -3,9 +3,9 @@ noinst_LTLIBRARIES += libdriverproc.la
 libdriverproc_la_SOURCES = \
 	daemon/agentd/driver.h \
 	daemon/agentd/os/cgroup.c daemon/agentd/os/cgroup.h daemon/agentd/os/cgroup_part.h daemon/agentd/os/cgroup_path.c \
-	daemon/agentd/driver_host.c \
-	daemon/agentd/driver_host_end.c daemon/agentd/driver_host_end.h \
-	daemon/agentd/driver_host_keys.c daemon/agentd/driver_host_keys.h \
+	daemon/agentd/host/wholehost.c \
+	daemon/agentd/host/host_end.c daemon/agentd/host/host_end.h \
+	daemon/agentd/host/host_keys.c daemon/agentd/host/host_keys.h \
 	daemon/agentd/process/process.c \
 	daemon/agentd/os/hostkey.c daemon/agentd/os/hostkey.h \
 	daemon/agentd/process/sshd_conf.c daemon/agentd/process/sshd_conf.h \

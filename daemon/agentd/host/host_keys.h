@@ -3,8 +3,8 @@
  * The machine's own sshd, as it is set up, and the block in its authorized_keys that belongs to one lease. All
  * else in that file is its owner's and stays, byte by byte.
  */
-#ifndef AGENTD_DRIVER_HOST_KEYS_H
-#define AGENTD_DRIVER_HOST_KEYS_H
+#ifndef AGENTD_HOST_HOST_KEYS_H
+#define AGENTD_HOST_HOST_KEYS_H
 
 #include <limits.h>
 #include <stdbool.h>

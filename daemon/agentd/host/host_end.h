@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ends what a lease of the whole machine began. */
-#ifndef AGENTD_DRIVER_HOST_END_H
-#define AGENTD_DRIVER_HOST_END_H
+#ifndef AGENTD_HOST_HOST_END_H
+#define AGENTD_HOST_HOST_END_H
 
 #include "agentd/driver.h"
 

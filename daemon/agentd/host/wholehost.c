@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "agentd/driver.h"
-#include "agentd/driver_host_end.h"
-#include "agentd/driver_host_keys.h"
+#include "agentd/host/host_end.h"
+#include "agentd/host/host_keys.h"
 #include "agentd/process/sshd_conf.h"
 #include "agentd/process/node_processes.h"
 #include "agentd/os/wipe.h"

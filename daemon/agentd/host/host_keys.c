@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/driver_host_keys.h"
+#include "agentd/host/host_keys.h"
 
 #include <errno.h>
 #include <fcntl.h>

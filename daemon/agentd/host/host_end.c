@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/driver_host_end.h"
+#include "agentd/host/host_end.h"
 
 #include <dirent.h>
 #include <errno.h>
