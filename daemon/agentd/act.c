@@ -8,7 +8,7 @@
 
 #include "agentd/market/errand.h"
 #include "agentd/flags.h"
-#include "agentd/image.h"
+#include "agentd/ns/image.h"
 #include "agentd/machine/inventory.h"
 #include "agentd/place.h"
 #include "agentd/run.h"

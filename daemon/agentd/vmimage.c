@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/image.h"
+#include "agentd/ns/image.h"
 #include "agentd/os/spawn.h"
 #include "agentd/vmguest.h"
 #include "base/file.h"

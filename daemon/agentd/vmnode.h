@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "agentd/driver.h"
-#include "agentd/net.h"
+#include "agentd/ns/net.h"
 #include "agentd/vmaccel.h"
 #include "agentd/vmimage.h"
 #include "agentd/vmlaunch.h"

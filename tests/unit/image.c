@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images by name, build and use: what is found, what is refused, what a sweep leaves. Builds themselves: tests/daemon/image.t. */
-#include "agentd/image.h"
+#include "agentd/ns/image.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../lib/tap.h"
-#include "agentd/image_part.h"
+#include "agentd/ns/image_part.h"
 #include "base/file.h"
 
 static char images[256], node[300];

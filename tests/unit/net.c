@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names and addresses of nodes: no two of a machine are the same, and all of them fit. */
-#include "agentd/net.h"
+#include "agentd/ns/net.h"
 
 #include <stdlib.h>
 

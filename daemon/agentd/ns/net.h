@@ -4,8 +4,8 @@
  * slirp4netns, and for each node a door: a port of the agent's own namespace that leads to the node's SSH.
  * This machine's own namespace gets neither address nor interface. All is found again by name, after any crash.
  */
-#ifndef AGENTD_NET_H
-#define AGENTD_NET_H
+#ifndef AGENTD_NS_NET_H
+#define AGENTD_NS_NET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "agentd/os/cgroup.h"
-#include "agentd/net.h"
-#include "agentd/net_part.h"
+#include "agentd/ns/net.h"
+#include "agentd/ns/net_part.h"
 #include "agentd/os/spawn.h"
 
 enum { READY_MS = 5000, END_MS = 5000 };

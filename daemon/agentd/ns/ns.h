@@ -9,8 +9,8 @@
  *   made        is there when `create` came to its end
  *   ending      a stop asked it to end, and it was not started since
  */
-#ifndef AGENTD_NS_H
-#define AGENTD_NS_H
+#ifndef AGENTD_NS_NS_H
+#define AGENTD_NS_NS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/image_part.h"
+#include "agentd/ns/image_part.h"
 #include "agentd/os/spawn.h"
 #include "base/buf.h"
 #include "base/clock.h"

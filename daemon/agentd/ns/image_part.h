@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files of image.h: how builds stand in the folder of images. */
-#ifndef AGENTD_IMAGE_PART_H
-#define AGENTD_IMAGE_PART_H
+#ifndef AGENTD_NS_IMAGE_PART_H
+#define AGENTD_NS_IMAGE_PART_H
 
 #include <stdbool.h>
 
-#include "agentd/image.h"
+#include "agentd/ns/image.h"
 
 /*
  *   NAME              a link to NAME@STAMP

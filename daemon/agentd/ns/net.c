@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/net.h"
+#include "agentd/ns/net.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "agentd/os/cgroup.h"
-#include "agentd/net_part.h"
+#include "agentd/ns/net_part.h"
 #include "agentd/os/spawn.h"
 #include "base/str.h"
 

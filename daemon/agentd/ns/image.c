@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/image.h"
+#include "agentd/ns/image.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/image_part.h"
-#include "agentd/ns.h"
+#include "agentd/ns/image_part.h"
+#include "agentd/ns/ns.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of a node's folder: written whole, with the node's own owners; and removed, however deep. */
-#include "agentd/ns.h"
+#include "agentd/ns/ns.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Network namespaces by name: opened, entered for a moment, told to `ip`. */
-#include "agentd/net_part.h"
+#include "agentd/ns/net_part.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,10 +13,10 @@
 
 #include "agentd/os/cgroup.h"
 #include "agentd/driver.h"
-#include "agentd/image.h"
+#include "agentd/ns/image.h"
 #include "agentd/os/mount.h"
-#include "agentd/net.h"
-#include "agentd/ns.h"
+#include "agentd/ns/net.h"
+#include "agentd/ns/ns.h"
 #include "agentd/os/spawn.h"
 #include "base/clock.h"
 #include "base/file.h"

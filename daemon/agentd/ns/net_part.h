@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files of net.h. Who changes hubs holds the lock: nodes start and end beside each other. */
-#ifndef AGENTD_NET_PART_H
-#define AGENTD_NET_PART_H
+#ifndef AGENTD_NS_NET_PART_H
+#define AGENTD_NS_NET_PART_H
 
 #include <stdbool.h>
 

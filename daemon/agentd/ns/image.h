@@ -7,8 +7,8 @@
  *   images/NAME/root.tar   the same as an archive with its owners' numbers (built by an ordinary user)
  *   images/NAME/image.json {"name","release","architecture","built_at","form":"folder"|"tar","bytes","packages":{name: version}}
  */
-#ifndef AGENTD_IMAGE_H
-#define AGENTD_IMAGE_H
+#ifndef AGENTD_NS_IMAGE_H
+#define AGENTD_NS_IMAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "agentd/os/mount.h"
-#include "agentd/net.h"
-#include "agentd/ns.h"
+#include "agentd/ns/net.h"
+#include "agentd/ns/ns.h"
 #include "agentd/os/spawn.h"
 #include "base/buf.h"
 #include "base/str.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/image_part.h"
+#include "agentd/ns/image_part.h"
 
 enum { OK = 0, FAILED = 1, USAGE = 2, NOT_FOUND = 3, IN_USE = 5 };
 
