@@ -1,20 +1,20 @@
 # The vm driver: QEMU.
 noinst_LTLIBRARIES += libdrivervm.la
 libdrivervm_la_SOURCES = \
-	daemon/agentd/driver_vm.c daemon/agentd/driver_vm.h \
-	daemon/agentd/driver_vm_start.c \
-	daemon/agentd/qmp.c daemon/agentd/qmp.h \
-	daemon/agentd/vmaccel.c daemon/agentd/vmaccel.h \
-	daemon/agentd/vmarchive.c daemon/agentd/vmarchive.h \
-	daemon/agentd/vmfreeze.c daemon/agentd/vmfreeze.h \
-	daemon/agentd/vmguest.c daemon/agentd/vmguest.h \
-	daemon/agentd/vmidentity.c daemon/agentd/vmidentity.h \
-	daemon/agentd/vmimage.c daemon/agentd/vmimage.h \
-	daemon/agentd/vminitrd.c \
-	daemon/agentd/vmlaunch.c daemon/agentd/vmlaunch.h \
-	daemon/agentd/vmlife.c daemon/agentd/vmlife.h \
-	daemon/agentd/vmnode.c daemon/agentd/vmnode.h \
-	daemon/agentd/vmproc.c daemon/agentd/vmproc.h \
-	daemon/agentd/vmwire.c daemon/agentd/vmwire.h
+	daemon/agentd/vm/vm.c daemon/agentd/vm/vm.h \
+	daemon/agentd/vm/vm_start.c \
+	daemon/agentd/vm/qmp.c daemon/agentd/vm/qmp.h \
+	daemon/agentd/vm/accel.c daemon/agentd/vm/accel.h \
+	daemon/agentd/vm/archive.c daemon/agentd/vm/archive.h \
+	daemon/agentd/vm/freeze.c daemon/agentd/vm/freeze.h \
+	daemon/agentd/vm/guest.c daemon/agentd/vm/guest.h \
+	daemon/agentd/vm/guest_identity.c daemon/agentd/vm/guest_identity.h \
+	daemon/agentd/vm/bootimage.c daemon/agentd/vm/bootimage.h \
+	daemon/agentd/vm/initrd.c \
+	daemon/agentd/vm/launch.c daemon/agentd/vm/launch.h \
+	daemon/agentd/vm/life.c daemon/agentd/vm/life.h \
+	daemon/agentd/vm/vm_node.c daemon/agentd/vm/vm_node.h \
+	daemon/agentd/vm/qemu.c daemon/agentd/vm/qemu.h \
+	daemon/agentd/vm/socket.c daemon/agentd/vm/socket.h
 libdrivervm_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libdrivervm_la_LIBADD = libdriverns.la libdriverproc.la libbase.la $(JANSSON_LIBS)

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agentd/qmp.h"
-#include "agentd/vmwire.h"
+#include "agentd/vm/qmp.h"
+#include "agentd/vm/socket.h"
 #include "base/clock.h"
 
 #include "../lib/tap.h"

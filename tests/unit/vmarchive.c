@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "agentd/os/spawn.h"
-#include "agentd/vmarchive.h"
-#include "agentd/vmguest.h"
-#include "agentd/vmidentity.h"
-#include "agentd/vmimage.h"
-#include "agentd/vmlaunch.h"
+#include "agentd/vm/archive.h"
+#include "agentd/vm/guest.h"
+#include "agentd/vm/guest_identity.h"
+#include "agentd/vm/bootimage.h"
+#include "agentd/vm/launch.h"
 #include "base/file.h"
 
 #include "../lib/tap.h"

@@ -3,8 +3,8 @@
  * QEMUs as processes: found by the name that stands in their command line, whoever has forgotten them,
  * and ended. A process of another user that calls itself so is not taken for one.
  */
-#ifndef AGENTD_VMPROC_H
-#define AGENTD_VMPROC_H
+#ifndef AGENTD_VM_QEMU_H
+#define AGENTD_VM_QEMU_H
 
 #include <stdbool.h>
 #include <stdint.h>

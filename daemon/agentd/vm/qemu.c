@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmproc.h"
+#include "agentd/vm/qemu.h"
 
 #include <ctype.h>
 #include <dirent.h>

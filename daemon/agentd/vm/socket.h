@@ -3,8 +3,8 @@
  * Lines to and from a socket in a node's folder: QEMU's monitor and the node's second serial port.
  * The other end belongs to a guest that may be hostile: what it says has a ceiling and a deadline.
  */
-#ifndef AGENTD_VMWIRE_H
-#define AGENTD_VMWIRE_H
+#ifndef AGENTD_VM_SOCKET_H
+#define AGENTD_VM_SOCKET_H
 
 #include <stdbool.h>
 #include <stdint.h>

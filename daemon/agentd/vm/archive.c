@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmarchive.h"
+#include "agentd/vm/archive.h"
 
 #include <errno.h>
 #include <stdio.h>

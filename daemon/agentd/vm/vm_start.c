@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting a virtual machine: as a clone of a frozen one where that works, else by a boot; and telling it things. */
-#include "agentd/driver_vm.h"
+#include "agentd/vm/vm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "agentd/os/cgroup.h"
-#include "agentd/qmp.h"
-#include "agentd/vmguest.h"
-#include "agentd/vmlife.h"
-#include "agentd/vmproc.h"
-#include "agentd/vmwire.h"
+#include "agentd/vm/qmp.h"
+#include "agentd/vm/guest.h"
+#include "agentd/vm/life.h"
+#include "agentd/vm/qemu.h"
+#include "agentd/vm/socket.h"
 #include "base/clock.h"
 
 enum { QMP_MS = 15000, LOAD_MS = 60000, CLONE_MS = 60000, APPLY_MS = 15000, TELL_AGAIN_MS = 1000 };

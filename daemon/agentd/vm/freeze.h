@@ -3,13 +3,13 @@
  * Frozen guests: booted once for each image and shape, stopped where only their identity was missing,
  * and written to data/vm/frozen/SHAPE. A clone goes on from there, with a name, keys and chance of its own.
  */
-#ifndef AGENTD_VMFREEZE_H
-#define AGENTD_VMFREEZE_H
+#ifndef AGENTD_VM_FREEZE_H
+#define AGENTD_VM_FREEZE_H
 
 #include "agentd/driver.h"
-#include "agentd/vmaccel.h"
-#include "agentd/vmimage.h"
-#include "agentd/vmlaunch.h"
+#include "agentd/vm/accel.h"
+#include "agentd/vm/bootimage.h"
+#include "agentd/vm/launch.h"
 
 struct vmfrozen {
 	char path[VMIMAGE_PATH];   /* state, gold.qcow2, base.ext4, vmlinuz, initrd, about */

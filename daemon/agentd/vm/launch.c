@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmlaunch.h"
+#include "agentd/vm/launch.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -12,8 +12,8 @@
 
 #include "agentd/os/cgroup.h"
 #include "agentd/os/spawn.h"
-#include "agentd/vmaccel.h"
-#include "agentd/vmproc.h"
+#include "agentd/vm/accel.h"
+#include "agentd/vm/qemu.h"
 
 enum { WORDS = 2048 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmidentity.h"
+#include "agentd/vm/guest_identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/vmarchive.h"
-#include "agentd/vmlaunch.h"
+#include "agentd/vm/archive.h"
+#include "agentd/vm/launch.h"
 
 enum { SEED = 128, KEY_MAX = 64 * 1024 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting a virtual machine, and telling its guest things. */
-#ifndef AGENTD_DRIVER_VM_H
-#define AGENTD_DRIVER_VM_H
+#ifndef AGENTD_VM_VM_H
+#define AGENTD_VM_VM_H
 
-#include "agentd/vmnode.h"
+#include "agentd/vm/vm_node.h"
 
 int driver_vm_start(const struct node_spec *n, struct fail *f);
 

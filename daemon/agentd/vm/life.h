@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What both making and starting a virtual machine need: what it is of, its end, and a word into its console. */
-#ifndef AGENTD_VMLIFE_H
-#define AGENTD_VMLIFE_H
+#ifndef AGENTD_VM_LIFE_H
+#define AGENTD_VM_LIFE_H
 
-#include "agentd/vmnode.h"
+#include "agentd/vm/vm_node.h"
 
 /* The files of a node that are not its own alone: those of its image, and of a frozen guest. */
 extern const char *const vmlife_cold[], *const vmlife_clone[];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A node of the vm driver: its files in dir/vm, what follows from its spec, and its disk. */
-#ifndef AGENTD_VMNODE_H
-#define AGENTD_VMNODE_H
+#ifndef AGENTD_VM_VM_NODE_H
+#define AGENTD_VM_VM_NODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "agentd/driver.h"
 #include "agentd/ns/net.h"
-#include "agentd/vmaccel.h"
-#include "agentd/vmimage.h"
-#include "agentd/vmlaunch.h"
+#include "agentd/vm/accel.h"
+#include "agentd/vm/bootimage.h"
+#include "agentd/vm/launch.h"
 
 enum { VMNODE_NAME = 160, VMNODE_MACHINE_ID = 33 };
 

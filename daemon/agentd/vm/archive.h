@@ -3,8 +3,8 @@
  * Two archives that a guest reads: cpio (newc), which the kernel unpacks as its first root, and tar, in
  * which a node's identity is handed over. Whatever a file contains stays in that file.
  */
-#ifndef AGENTD_VMARCHIVE_H
-#define AGENTD_VMARCHIVE_H
+#ifndef AGENTD_VM_ARCHIVE_H
+#define AGENTD_VM_ARCHIVE_H
 
 #include <stddef.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/qmp.h"
+#include "agentd/vm/qmp.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/vmwire.h"
+#include "agentd/vm/socket.h"
 #include "base/clock.h"
 
 enum { ASK_AGAIN_MS = 20, ASK_MAX = 64 * 1024 };

@@ -3,8 +3,8 @@
  * Who a guest is, as the archive on its second disk: each thing a file of fixed name, so that nothing in
  * a script or a key can be taken for anything else. It is never part of an image that others share.
  */
-#ifndef AGENTD_VMIDENTITY_H
-#define AGENTD_VMIDENTITY_H
+#ifndef AGENTD_VM_GUEST_IDENTITY_H
+#define AGENTD_VM_GUEST_IDENTITY_H
 
 #include <stdint.h>
 #include <sys/types.h>

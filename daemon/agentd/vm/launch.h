@@ -3,8 +3,8 @@
  * One QEMU, left behind with its guest: unprivileged, in its folder and its network namespace, with
  * its monitor at run/qmp and the guest's second serial port at run/ctl.
  */
-#ifndef AGENTD_VMLAUNCH_H
-#define AGENTD_VMLAUNCH_H
+#ifndef AGENTD_VM_LAUNCH_H
+#define AGENTD_VM_LAUNCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmimage.h"
+#include "agentd/vm/bootimage.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "agentd/ns/image.h"
 #include "agentd/os/spawn.h"
-#include "agentd/vmguest.h"
+#include "agentd/vm/guest.h"
 #include "base/file.h"
 
 enum { BUILD_MS = 180000, REMOVE_MS = 60000, INITRD_MAX = 64 << 20, SPARE_MIB = 192, MIB = 1 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmfreeze.h"
+#include "agentd/vm/freeze.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/qmp.h"
-#include "agentd/vmguest.h"
-#include "agentd/vmidentity.h"
-#include "agentd/vmnode.h"
-#include "agentd/vmproc.h"
-#include "agentd/vmwire.h"
+#include "agentd/vm/qmp.h"
+#include "agentd/vm/guest.h"
+#include "agentd/vm/guest_identity.h"
+#include "agentd/vm/vm_node.h"
+#include "agentd/vm/qemu.h"
+#include "agentd/vm/socket.h"
 #include "base/clock.h"
 #include "base/file.h"
 

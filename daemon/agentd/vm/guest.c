@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmguest.h"
+#include "agentd/vm/guest.h"
 
 #include <errno.h>
 #include <limits.h>

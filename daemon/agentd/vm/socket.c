@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmwire.h"
+#include "agentd/vm/socket.h"
 
 #include <errno.h>
 #include <fcntl.h>

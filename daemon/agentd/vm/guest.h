@@ -3,8 +3,8 @@
  * What is put inside a guest: the first program of the initrd, and the services that give it the
  * identity which lies on its second disk, at each boot and when told over the second serial port.
  */
-#ifndef AGENTD_VMGUEST_H
-#define AGENTD_VMGUEST_H
+#ifndef AGENTD_VM_GUEST_H
+#define AGENTD_VM_GUEST_H
 
 #include "base/fail.h"
 

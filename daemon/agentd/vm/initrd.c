@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel for guests, and the small first root that finds the disk with its modules. */
-#include "agentd/vmimage.h"
+#include "agentd/vm/bootimage.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "agentd/os/spawn.h"
-#include "agentd/vmarchive.h"
-#include "agentd/vmguest.h"
+#include "agentd/vm/archive.h"
+#include "agentd/vm/guest.h"
 
 enum { INITRD_MAX = 64 << 20, MODULE_MAX = 16 << 20, DEP_MAX = 8 << 20, MODULES = 32, MODULE_NAME = 160 };
 

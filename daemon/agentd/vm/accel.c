@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmaccel.h"
+#include "agentd/vm/accel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "agentd/os/spawn.h"
-#include "agentd/vmguest.h"
-#include "agentd/vmimage.h"
-#include "agentd/vmproc.h"
+#include "agentd/vm/guest.h"
+#include "agentd/vm/bootimage.h"
+#include "agentd/vm/qemu.h"
 #include "base/file.h"
 
 enum { KVM_MS = 6000, TCG_MS = 30000, INITRD_MAX = 16 << 20, SAID_MAX = 1 << 20 };

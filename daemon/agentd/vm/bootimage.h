@@ -3,8 +3,8 @@
  * What a virtual machine boots from: of a root image, the folder driver-vm in it with base.ext4, vmlinuz, initrd
  * and about, complete or not there. The kernel is Debian's own, the image's or else this machine's.
  */
-#ifndef AGENTD_VMIMAGE_H
-#define AGENTD_VMIMAGE_H
+#ifndef AGENTD_VM_BOOTIMAGE_H
+#define AGENTD_VM_BOOTIMAGE_H
 
 #include <stddef.h>
 #include <stdint.h>

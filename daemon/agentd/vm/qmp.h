@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QEMU's monitor, in its machine protocol: one command at a time, each with a deadline. */
-#ifndef AGENTD_QMP_H
-#define AGENTD_QMP_H
+#ifndef AGENTD_VM_QMP_H
+#define AGENTD_VM_QMP_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The vm driver's table. What a killed call left is always found by name, never by what was remembered. */
-#include "agentd/driver_vm.h"
+#include "agentd/vm/vm.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,11 +13,11 @@
 
 #include "agentd/os/cgroup.h"
 #include "agentd/os/hostkey.h"
-#include "agentd/qmp.h"
+#include "agentd/vm/qmp.h"
 #include "agentd/os/spawn.h"
-#include "agentd/vmfreeze.h"
-#include "agentd/vmlife.h"
-#include "agentd/vmproc.h"
+#include "agentd/vm/freeze.h"
+#include "agentd/vm/life.h"
+#include "agentd/vm/qemu.h"
 #include "base/file.h"
 
 enum { REKEY_MS = 20000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmlife.h"
+#include "agentd/vm/life.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "agentd/os/cgroup.h"
-#include "agentd/qmp.h"
-#include "agentd/vmproc.h"
+#include "agentd/vm/qmp.h"
+#include "agentd/vm/qemu.h"
 
 enum { ASK_MS = 3000, KILL_MS = 20000 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/vmnode.h"
+#include "agentd/vm/vm_node.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "agentd/os/spawn.h"
-#include "agentd/vmidentity.h"
-#include "agentd/vmproc.h"
+#include "agentd/vm/guest_identity.h"
+#include "agentd/vm/qemu.h"
 #include "base/file.h"
 
 enum { MIB = 1 << 20, LEAST_MIB = 192, USUAL_MIB = 512, MOST_CPUS = 240, IMG_MS = 30000, OVER_KVM = 128, OVER_TCG = 352 };

@@ -3,8 +3,8 @@
  * Which accelerator runs a guest here. Only a guest that was seen to run says so: KVM can be open and yet never
  * get a kernel through its first second. Asked once a boot of this machine, the answer is kept in data/vm/accel.
  */
-#ifndef AGENTD_VMACCEL_H
-#define AGENTD_VMACCEL_H
+#ifndef AGENTD_VM_ACCEL_H
+#define AGENTD_VM_ACCEL_H
 
 #include <stdbool.h>
 
