@@ -34,5 +34,5 @@ libagent_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 libagent_la_LIBADD = libinventory.la libmarket.la libconf.la libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS)
 
 sbin_PROGRAMS += nanopod-agentd
-nanopod_agentd_SOURCES = daemon/agentd/agentd.c
+nanopod_agentd_SOURCES = daemon/agentd/main.c
 nanopod_agentd_LDADD = libagent.la libdrivervm.la libdriverns.la libdriverproc.la libbase.la
