@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cli/cell.h"
-#include "cli/json.h"
+#include "cli/frame/cell.h"
+#include "cli/frame/json.h"
 #include "cli/nodewait.h"
-#include "cli/print.h"
-#include "cli/remember.h"
+#include "cli/frame/print.h"
+#include "cli/frame/remember.h"
 #include "market/when.h"
 
 const struct column bought_columns[] = {

@@ -5,7 +5,7 @@
 
 #include "cli/purchase.h"
 #include "cli/quote.h"
-#include "cli/rows.h"
+#include "cli/frame/rows.h"
 #include "cli/skus.h"
 
 extern const struct column bought_columns[];

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "cli/plan.h"
-#include "cli/print.h"
+#include "cli/frame/plan.h"
+#include "cli/frame/print.h"
 #include "market/money.h"
 
 const char *buying_type(const struct buying *b)

@@ -9,9 +9,9 @@
 #include "cli/hostnames.h"
 #include "cli/provision/journal.h"
 #include "cli/provision/stack.h"
-#include "cli/remember.h"
-#include "cli/settings.h"
-#include "cli/value.h"
+#include "cli/frame/remember.h"
+#include "cli/frame/settings.h"
+#include "cli/frame/value.h"
 
 struct asker {
 	struct nanopod *np;

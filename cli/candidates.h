@@ -6,7 +6,7 @@
 #ifndef CLI_CANDIDATES_H
 #define CLI_CANDIDATES_H
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 /* What the asker adds by itself. */
 enum candidates_rest { CANDIDATES_NOTHING, CANDIDATES_FILES, CANDIDATES_DIRS, CANDIDATES_PROGRAMS };

@@ -13,10 +13,10 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cli/node.h"
-#include "cli/print.h"
-#include "cli/prompt.h"
-#include "cli/remember.h"
-#include "cli/settings.h"
+#include "cli/frame/print.h"
+#include "cli/frame/prompt.h"
+#include "cli/frame/remember.h"
+#include "cli/frame/settings.h"
 
 static const enum setting decisive[] = {
 	SETTING_ID_FANOUT, SETTING_ID_CONNECT_TIMEOUT, SETTING_ID_RETRY, SETTING_ID_USER, SETTING_ID_PORT,

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "pssh/pssh.h"
 
 struct prompt;

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/print.h"
-#include "cli/prompt.h"
+#include "cli/frame/print.h"
+#include "cli/frame/prompt.h"
 #include "cli/select.h"
-#include "cli/settings.h"
-#include "cli/signals.h"
+#include "cli/frame/settings.h"
+#include "cli/frame/signals.h"
 
 enum { GRACE_MS = 5000, PIECE = 65536, REPLAY_MAX = 1 << 20, LONGEST_QUESTION = 20, DEAF_EVENTS = 64 };
 

@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/connect.h"
 #include "cli/fold.h"
-#include "cli/progress.h"
+#include "cli/frame/progress.h"
 #include "pssh/pssh.h"
 
 enum outcome_state { OUTCOME_WAITING, OUTCOME_RUNNING, OUTCOME_EXIT, OUTCOME_SIGNAL, OUTCOME_ERROR };

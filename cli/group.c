@@ -8,7 +8,7 @@
 #include "cli/diff.h"
 #include "cli/fanout.h"
 #include "cli/fold.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/select.h"
 
 static const size_t text_max = (size_t)4 << 30;

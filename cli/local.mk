@@ -1,21 +1,21 @@
 # cli: the program nanopod. All but main.c is a convenience library, for the tests.
 noinst_LTLIBRARIES += libcli.la
 libcli_la_SOURCES = \
-	cli/action.c cli/action.h \
+	cli/frame/action.c cli/frame/action.h \
 	cli/agentd.c cli/agentd.h \
 	cli/candidates.c cli/candidates.h \
-	cli/cell.c cli/cell.h \
-	cli/command.c cli/command.h \
+	cli/frame/cell.c cli/frame/cell.h \
+	cli/frame/command.c cli/frame/command.h \
 	cli/conlog.c cli/conlog.h \
 	cli/connect.c cli/connect.h \
 	cli/diff.c cli/diff.h \
-	cli/dispatch.c \
+	cli/frame/dispatch.c \
 	cli/fanout.c cli/fanout.h \
-	cli/flat.c cli/flat.h \
+	cli/frame/flat.c cli/frame/flat.h \
 	cli/fold.c cli/fold.h \
 	cli/group.c cli/group.h \
 	cli/hostnames.c cli/hostnames.h \
-	cli/json.c cli/json.h \
+	cli/frame/json.c cli/frame/json.h \
 	cli/kubemerge.c cli/kubemerge.h \
 	cli/loglevel.c cli/loglevel.h \
 	cli/logmerge.c cli/logmerge.h \
@@ -23,7 +23,7 @@ libcli_la_SOURCES = \
 	cli/logtail.c cli/logtail.h \
 	cli/logtime.c cli/logtime.h \
 	cli/localagent.c cli/localagent.h \
-	cli/localdir.c cli/localdir.h \
+	cli/frame/localdir.c cli/frame/localdir.h \
 	cli/localmarket.c cli/localmarket.h \
 	cli/localports.c cli/localports.h \
 	cli/localproc.c cli/localproc.h \
@@ -31,24 +31,24 @@ libcli_la_SOURCES = \
 	cli/market.c cli/market.h \
 	cli/node.c cli/node.h \
 	cli/nodewait.c cli/nodewait.h \
-	cli/option.c cli/option.h \
-	cli/print.c cli/print.h \
-	cli/progress.c cli/progress.h \
-	cli/prompt.c cli/prompt.h \
-	cli/rows.c cli/rows.h \
+	cli/frame/option.c cli/frame/option.h \
+	cli/frame/print.c cli/frame/print.h \
+	cli/frame/progress.c cli/frame/progress.h \
+	cli/frame/prompt.c cli/frame/prompt.h \
+	cli/frame/rows.c cli/frame/rows.h \
 	cli/save.c cli/save.h \
 	cli/scopes.c cli/scopes.h \
 	cli/script.c cli/script.h \
 	cli/select.c cli/select.h \
-	cli/settings.c cli/settings.h \
-	cli/signals.c cli/signals.h \
-	cli/sources.c \
+	cli/frame/settings.c cli/frame/settings.h \
+	cli/frame/signals.c cli/frame/signals.h \
+	cli/frame/sources.c \
 	cli/summary.c cli/summary.h \
-	cli/terminal.c cli/terminal.h \
+	cli/frame/terminal.c cli/frame/terminal.h \
 	cli/tokenfile.c cli/tokenfile.h \
-	cli/usage.c cli/usage.h \
-	cli/utf8.c cli/utf8.h \
-	cli/value.c cli/value.h \
+	cli/frame/usage.c cli/frame/usage.h \
+	cli/frame/utf8.c cli/frame/utf8.h \
+	cli/frame/value.c cli/frame/value.h \
 	cli/view.c cli/view.h
 # Buying and selling.
 libcli_la_SOURCES += \
@@ -56,12 +56,12 @@ libcli_la_SOURCES += \
 	cli/buying.c cli/buying.h \
 	cli/intent.c cli/intent.h \
 	cli/placed.c cli/placed.h \
-	cli/plan.c cli/plan.h \
+	cli/frame/plan.c cli/frame/plan.h \
 	cli/purchase.c cli/purchase.h \
 	cli/quote.c cli/quote.h \
-	cli/remember.c cli/remember.h \
+	cli/frame/remember.c cli/frame/remember.h \
 	cli/reservation.c cli/reservation.h \
-	cli/retype.c cli/retype.h \
+	cli/frame/retype.c cli/frame/retype.h \
 	cli/skus.c cli/skus.h \
 	cli/userdata.c cli/userdata.h \
 	cli/window.c cli/window.h \

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "cli/agentd.h"
 #include "cli/localproc.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "market/wire.h"
 
 enum {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/localstate.h"
 
 struct localagent {

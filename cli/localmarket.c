@@ -10,9 +10,9 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "cli/json.h"
-#include "cli/print.h"
-#include "cli/settings.h"
+#include "cli/frame/json.h"
+#include "cli/frame/print.h"
+#include "cli/frame/settings.h"
 #include "cli/tokenfile.h"
 
 enum { BODY_MAX = 65536, OFFERS_MAX = 256, NAME_MAX_LEN = 64 };

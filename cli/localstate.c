@@ -16,8 +16,8 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "cli/command.h"
-#include "cli/localdir.h"
+#include "cli/frame/command.h"
+#include "cli/frame/localdir.h"
 
 enum { STATE_MAX = 1 << 20, ENTRIES_MAX = 4096, DEPTH_MAX = 64 };
 

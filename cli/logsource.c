@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/flat.h"
+#include "cli/frame/flat.h"
 #include "cli/loglevel.h"
 #include "cli/logtime.h"
 #include "market/when.h"

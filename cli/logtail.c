@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "cli/conlog.h"
 #include "cli/node.h"
-#include "cli/print.h"
-#include "cli/prompt.h"
-#include "cli/signals.h"
+#include "cli/frame/print.h"
+#include "cli/frame/prompt.h"
+#include "cli/frame/signals.h"
 #include "cli/summary.h"
 
 enum {

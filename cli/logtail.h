@@ -6,7 +6,7 @@
 #ifndef CLI_LOGTAIL_H
 #define CLI_LOGTAIL_H
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/connect.h"
 #include "cli/logsource.h"
 #include "cli/market.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "cli/print.h"
-#include "cli/settings.h"
+#include "cli/frame/command.h"
+#include "cli/frame/print.h"
+#include "cli/frame/settings.h"
 
 extern const struct command cmd_price, cmd_buy, cmd_extend, cmd_sell, cmd_release, cmd_cancel, cmd_reservations, cmd_orders, cmd_show;
 extern const struct command cmd_types, cmd_balance, cmd_burn, cmd_ledger, cmd_events, cmd_login, cmd_whoami, cmd_token, cmd_api;

@@ -14,7 +14,7 @@
 #define CLI_MARKET_H
 
 #include "base/buf.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "market/client.h"
 #include "market/wire.h"
 

@@ -8,10 +8,10 @@
 
 #include "base/table.h"
 #include "cli/hostnames.h"
-#include "cli/print.h"
-#include "cli/remember.h"
+#include "cli/frame/print.h"
+#include "cli/frame/remember.h"
 #include "cli/reservation.h"
-#include "cli/settings.h"
+#include "cli/frame/settings.h"
 #include "cli/tokenfile.h"
 
 enum { NODES_MAX = 100000, KEYS_MAX = 16, PATH_BYTES = 4096 };

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/market.h"
 
 struct node {

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "cli/node.h"
-#include "cli/print.h"
-#include "cli/progress.h"
-#include "cli/signals.h"
+#include "cli/frame/print.h"
+#include "cli/frame/progress.h"
+#include "cli/frame/signals.h"
 
 enum { FIRST_LOOK_MS = 200, LAST_LOOK_MS = 2000, DRAW_MS = 250, PHASE_TEXT = 300 };
 

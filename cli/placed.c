@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/print.h"
-#include "cli/progress.h"
-#include "cli/signals.h"
+#include "cli/frame/print.h"
+#include "cli/frame/progress.h"
+#include "cli/frame/signals.h"
 #include "market/money.h"
 
 enum { FIRST_LOOK_MS = 100, LAST_LOOK_MS = 5000, DRAW_MS = 250 };

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/print.h"
-#include "cli/retype.h"
-#include "cli/settings.h"
+#include "cli/frame/print.h"
+#include "cli/frame/retype.h"
+#include "cli/frame/settings.h"
 
 enum { BODY_MAX = 1 << 20, CLOCKS_APART = 300 };
 

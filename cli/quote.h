@@ -7,7 +7,7 @@
 #define CLI_QUOTE_H
 
 #include "cli/market.h"
-#include "cli/retype.h"
+#include "cli/frame/retype.h"
 #include "cli/skus.h"
 #include "market/money.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/print.h"
-#include "cli/remember.h"
+#include "cli/frame/print.h"
+#include "cli/frame/remember.h"
 #include "market/ident.h"
 
 static char *copy(const char *text)

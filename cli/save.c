@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/table.h"
-#include "cli/flat.h"
+#include "cli/frame/flat.h"
 
 enum { SMALL_FILE = 1 << 20, LONGEST_LINE = 64 << 20 };
 

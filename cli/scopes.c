@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cell.h"
-#include "cli/print.h"
-#include "cli/rows.h"
-#include "cli/value.h"
+#include "cli/frame/cell.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/value.h"
 #include "market/when.h"
 
 #define WORDS "read|trade|nodes|tokens|host|admin"

@@ -3,7 +3,7 @@
 #ifndef CLI_SCOPES_H
 #define CLI_SCOPES_H
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/market.h"
 
 /* Of --scope and --expires. 0 or an exit status. */

@@ -8,9 +8,9 @@
 #include "base/str.h"
 #include "cli/node.h"
 #include "cli/nodewait.h"
-#include "cli/print.h"
-#include "cli/settings.h"
-#include "cli/value.h"
+#include "cli/frame/print.h"
+#include "cli/frame/settings.h"
+#include "cli/frame/value.h"
 
 enum { WAIT_MS = 5 * 60 * 1000 };
 

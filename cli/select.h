@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "pssh/pssh.h"
 
 /* Rows for a command's option table. RES: the letter of --reservation, 0 where it has another meaning. */

@@ -7,9 +7,9 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "cli/print.h"
-#include "cli/remember.h"
-#include "cli/value.h"
+#include "cli/frame/print.h"
+#include "cli/frame/remember.h"
+#include "cli/frame/value.h"
 
 enum { SKUS_MAX = 4096 };
 

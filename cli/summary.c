@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "cli/group.h"
 #include "cli/node.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/select.h"
 
 enum { CAUSES_SHOWN = 20, NAMES_SHOWN = 400 };

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/fail.h"
-#include "cli/settings.h"
+#include "cli/frame/settings.h"
 
 enum { TOKEN_BYTES = 4096 };
 

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "cli/json.h"
-#include "cli/settings.h"
+#include "cli/frame/json.h"
+#include "cli/frame/settings.h"
 
 enum { KEY_FILE_MAX = 65536, DOCUMENT_MAX = 48 * 1024 }; /* in base64 that makes 64 KiB, the most that a market takes */
 

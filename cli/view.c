@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "cli/group.h"
-#include "cli/json.h"
-#include "cli/print.h"
-#include "cli/utf8.h"
+#include "cli/frame/json.h"
+#include "cli/frame/print.h"
+#include "cli/frame/utf8.h"
 
 enum { LABEL_MAX = 40 };
 /* One event's worth of labelled text, and all that is kept of gathered output. */

@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "cli/print.h"
-#include "cli/value.h"
+#include "cli/frame/print.h"
+#include "cli/frame/value.h"
 #include "market/money.h"
 
 enum { WAIT_MS = 5 * 60 * 1000, ANY_GPUS = 8 };

@@ -6,7 +6,7 @@
 #ifndef CLI_WISH_H
 #define CLI_WISH_H
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/market.h"
 #include "cli/skus.h"
 #include "cli/window.h"

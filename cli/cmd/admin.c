@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/cmd/admin.h"
-#include "cli/print.h"
-#include "cli/rows.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
 #include "cli/scopes.h"
-#include "cli/value.h"
+#include "cli/frame/value.h"
 #include "market/money.h"
 
 enum { BODY_MAX = 64 * 1024 };

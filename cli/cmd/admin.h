@@ -3,8 +3,8 @@
 #ifndef CLI_CMD_ADMIN_H
 #define CLI_CMD_ADMIN_H
 
-#include "cli/action.h"
-#include "cli/json.h"
+#include "cli/frame/action.h"
+#include "cli/frame/json.h"
 #include "cli/market.h"
 
 int admin_sku_list(struct nanopod *np, const struct options *o, char **words);

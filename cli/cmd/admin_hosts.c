@@ -4,11 +4,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/cmd/admin.h"
-#include "cli/print.h"
-#include "cli/rows.h"
-#include "cli/value.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/value.h"
 #include "market/money.h"
 #include "market/when.h"
 

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "cli/cmd/admin.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "market/when.h"
 
 enum { GRID = 60 };

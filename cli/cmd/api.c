@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 #include "cli/market.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 
 enum { BODY_MAX = 8 << 20 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod balance: money that is free, held for orders, and paid for leases under way. */
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/market.h"
-#include "cli/rows.h"
+#include "cli/frame/rows.h"
 
 static const struct column columns[] = {
 	{ "available", COLUMN_ID, "may be spent" },

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/market.h"
-#include "cli/print.h"
-#include "cli/rows.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
 #include "market/money.h"
 #include "market/when.h"
 

@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/market.h"
 #include "cli/placed.h"
-#include "cli/print.h"
-#include "cli/rows.h"
-#include "cli/signals.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/signals.h"
 #include "market/ident.h"
 
 enum { CONFIRM_MS = 60000, WORST = 256 };

@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/candidates.h"
-#include "cli/print.h"
-#include "cli/settings.h"
+#include "cli/frame/print.h"
+#include "cli/frame/settings.h"
 
 static void found(void *arg, const char *word, const char *help)
 {

@@ -2,9 +2,9 @@
 /* nanopod completion: the script that makes a shell ask `nanopod complete`. */
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/print.h"
-#include "cli/value.h"
+#include "cli/frame/command.h"
+#include "cli/frame/print.h"
+#include "cli/frame/value.h"
 #include "cli/scripts.h" /* made from completions/nanopod.{bash,zsh,fish} */
 
 static const struct {

@@ -13,11 +13,11 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/conlog.h"
-#include "cli/json.h"
+#include "cli/frame/json.h"
 #include "cli/market.h"
 #include "cli/node.h"
-#include "cli/print.h"
-#include "cli/signals.h"
+#include "cli/frame/print.h"
+#include "cli/frame/signals.h"
 #include "market/when.h"
 
 enum { LOOK_MS = 1000, PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 15000, PIECE_MAX = 2 << 20, MICROS = 1000000 };

@@ -8,13 +8,13 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/connect.h"
 #include "cli/fanout.h"
-#include "cli/json.h"
-#include "cli/print.h"
+#include "cli/frame/json.h"
+#include "cli/frame/print.h"
 #include "cli/select.h"
-#include "cli/settings.h"
+#include "cli/frame/settings.h"
 #include "cli/summary.h"
 
 enum { PATH_LONGEST = 65536 };

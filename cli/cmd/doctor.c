@@ -13,11 +13,11 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/market.h"
-#include "cli/print.h"
-#include "cli/rows.h"
-#include "cli/settings.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/settings.h"
 #include "pssh/pssh.h"
 
 extern char **environ;

@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/market.h"
-#include "cli/print.h"
-#include "cli/signals.h"
+#include "cli/frame/print.h"
+#include "cli/frame/signals.h"
 #include "market/when.h"
 
 enum { WAIT_S = 30, PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 15000, QUIET_MS = 90000 };

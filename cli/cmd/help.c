@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod help: the pages of cli/usage.c by name. */
+/* nanopod help: the pages of cli/frame/usage.c by name. */
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/print.h"
-#include "cli/usage.h"
+#include "cli/frame/command.h"
+#include "cli/frame/print.h"
+#include "cli/frame/usage.h"
 
 static int help(struct nanopod *np, const struct options *o)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod host: for who owns the machine: it joins a market, is verified, offered and looked after. */
-#include "cli/action.h"
+#include "cli/frame/action.h"
 #include "cli/cmd/host.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 
 /* ---- What it does by itself --------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #define CLI_CMD_HOST_H
 
 #include "base/buf.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 enum { HOST_SAID_MAX = 1 << 20, HOST_WORDS = 32 };
 

@@ -4,7 +4,7 @@
 
 #include "cli/agentd.h"
 #include "cli/cmd/host.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 
 void host_agentd_add(struct host_agentd *a, const char *word)
 {

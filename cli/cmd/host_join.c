@@ -9,16 +9,16 @@
 #include <unistd.h>
 
 #include "cli/agentd.h"
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/cmd/host.h"
-#include "cli/json.h"
+#include "cli/frame/json.h"
 #include "cli/market.h"
-#include "cli/plan.h"
-#include "cli/print.h"
-#include "cli/rows.h"
-#include "cli/settings.h"
+#include "cli/frame/plan.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/settings.h"
 #include "cli/skus.h"
-#include "cli/terminal.h"
+#include "cli/frame/terminal.h"
 #include "cli/tokenfile.h"
 #include "market/when.h"
 

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/cmd/admin.h"
 #include "cli/cmd/host.h"
-#include "cli/plan.h"
-#include "cli/print.h"
-#include "cli/rows.h"
-#include "cli/settings.h"
+#include "cli/frame/plan.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/settings.h"
 #include "cli/tokenfile.h"
 #include "market/money.h"
 

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/connect.h"
-#include "cli/print.h"
-#include "cli/rows.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
 #include "cli/select.h"
-#include "cli/settings.h"
+#include "cli/frame/settings.h"
 
 static const struct option options[] = {
 	SELECT_OPTIONS,

@@ -12,7 +12,7 @@
 #include "cli/cmd/provision.h"
 #include "cli/connect.h"
 #include "cli/kubemerge.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "conf/conf.h"
 
 #define STACK "k3s"

@@ -12,11 +12,11 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "cli/action.h"
-#include "cli/cell.h"
+#include "cli/frame/action.h"
+#include "cli/frame/cell.h"
 #include "cli/market.h"
-#include "cli/print.h"
-#include "cli/rows.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
 #include "market/proof.h"
 
 static const char path[] = "/np/v1/ledger?limit=1000";

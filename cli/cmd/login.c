@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "cli/market.h"
-#include "cli/print.h"
-#include "cli/settings.h"
-#include "cli/terminal.h"
+#include "cli/frame/print.h"
+#include "cli/frame/settings.h"
+#include "cli/frame/terminal.h"
 #include "cli/tokenfile.h"
 
 /* Typed without being shown. 0, or an exit status. */

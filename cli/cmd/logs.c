@@ -12,16 +12,16 @@
 #include <time.h>
 
 #include "base/str.h"
-#include "cli/json.h"
+#include "cli/frame/json.h"
 #include "cli/logtail.h"
 #include "cli/node.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/provision/clusterlogs.h"
 #include "cli/provision/joblogs.h"
 #include "cli/provision/journal.h"
 #include "cli/script.h"
 #include "cli/select.h"
-#include "cli/settings.h"
+#include "cli/frame/settings.h"
 #include "market/when.h"
 
 enum { LINES_FALLBACK = 100, LINES_FILTERED = 10000, COMMAND_MAX = 30000, LINE_ROOM = 3 << 20, YEAR = 365 * 86400 };

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/cell.h"
-#include "cli/json.h"
+#include "cli/frame/cell.h"
+#include "cli/frame/json.h"
 #include "cli/market.h"
 #include "cli/node.h"
-#include "cli/print.h"
-#include "cli/remember.h"
-#include "cli/rows.h"
+#include "cli/frame/print.h"
+#include "cli/frame/remember.h"
+#include "cli/frame/rows.h"
 
 static const struct column columns[] = {
 	{ "node", COLUMN_ID, "its name" },

@@ -5,17 +5,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/intent.h"
 #include "cli/market.h"
 #include "cli/placed.h"
-#include "cli/print.h"
-#include "cli/remember.h"
+#include "cli/frame/print.h"
+#include "cli/frame/remember.h"
 #include "cli/reservation.h"
-#include "cli/rows.h"
-#include "cli/signals.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/signals.h"
 #include "cli/skus.h"
-#include "cli/value.h"
+#include "cli/frame/value.h"
 #include "market/when.h"
 
 static const struct column columns[] = {

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cell.h"
-#include "cli/json.h"
-#include "cli/plan.h"
-#include "cli/print.h"
+#include "cli/frame/cell.h"
+#include "cli/frame/json.h"
+#include "cli/frame/plan.h"
+#include "cli/frame/print.h"
 #include "cli/quote.h"
-#include "cli/rows.h"
-#include "cli/signals.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/signals.h"
 #include "cli/wish.h"
 
 enum { TEXT_MAX = 1 << 16 };

@@ -2,9 +2,9 @@
 /* nanopod provision: turns nodes into a cluster that works: Slurm, K3s and what runs on them. */
 #include <string.h>
 
-#include "cli/action.h"
+#include "cli/frame/action.h"
 #include "cli/cmd/provision.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/select.h"
 
 static const struct action actions[] = {

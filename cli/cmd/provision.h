@@ -7,7 +7,7 @@
 #define CLI_CMD_PROVISION_H
 
 #include "base/buf.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/cluster.h"
 #include "cli/provision/display.h"
 #include "cli/provision/engine.h"

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "cli/cmd/provision.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 
 /* A line "drain()" or "drain () {". */
 bool provision_has(const struct stack_step *s, const char *function)

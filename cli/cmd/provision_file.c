@@ -8,10 +8,10 @@
 
 #include "base/str.h"
 #include "cli/cmd/provision.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/provision/clusteredit.h"
 #include "cli/select.h"
-#include "cli/value.h"
+#include "cli/frame/value.h"
 #include "conf/conf.h"
 
 /* ---- Hosts ----------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cmd/provision.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/provision/clusteredit.h"
 
 enum { COMMENT_BYTES = 1 << 20, WHAT = 400 };

@@ -8,10 +8,10 @@
 #include "base/str.h"
 #include "cli/agentd.h"
 #include "cli/cmd/provision.h"
-#include "cli/print.h"
-#include "cli/rows.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
 #include "cli/select.h"
-#include "cli/value.h"
+#include "cli/frame/value.h"
 #include "conf/conf.h"
 
 enum { NAMES_WIDTH = 40, WORDS = 60 };

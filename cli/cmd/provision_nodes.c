@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "cli/cmd/provision.h"
-#include "cli/plan.h"
-#include "cli/print.h"
+#include "cli/frame/plan.h"
+#include "cli/frame/print.h"
 #include "cli/provision/clusteredit.h"
 #include "cli/select.h"
-#include "cli/value.h"
+#include "cli/frame/value.h"
 #include "conf/conf.h"
 
 enum { NAMES_WIDTH = 60, ROLE_KEYS = 64 };

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "cli/cmd/provision.h"
-#include "cli/plan.h"
-#include "cli/print.h"
+#include "cli/frame/plan.h"
+#include "cli/frame/print.h"
 #include "cli/select.h"
 
 enum { NAMES_WIDTH = 60 };

@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "cli/cmd/provision.h"
-#include "cli/plan.h"
-#include "cli/print.h"
-#include "cli/progress.h"
+#include "cli/frame/plan.h"
+#include "cli/frame/print.h"
+#include "cli/frame/progress.h"
 
 static bool can(const struct cluster *c)
 {

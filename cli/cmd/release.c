@@ -6,13 +6,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cell.h"
-#include "cli/plan.h"
-#include "cli/print.h"
+#include "cli/frame/cell.h"
+#include "cli/frame/plan.h"
+#include "cli/frame/print.h"
 #include "cli/purchase.h"
-#include "cli/retype.h"
-#include "cli/rows.h"
-#include "cli/signals.h"
+#include "cli/frame/retype.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/signals.h"
 #include "cli/wish.h"
 #include "market/when.h"
 

@@ -6,17 +6,17 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "cli/cell.h"
-#include "cli/json.h"
+#include "cli/frame/cell.h"
+#include "cli/frame/json.h"
 #include "cli/market.h"
 #include "cli/node.h"
 #include "cli/nodewait.h"
-#include "cli/plan.h"
-#include "cli/print.h"
+#include "cli/frame/plan.h"
+#include "cli/frame/print.h"
 #include "cli/purchase.h"
-#include "cli/remember.h"
-#include "cli/rows.h"
-#include "cli/signals.h"
+#include "cli/frame/remember.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/signals.h"
 #include "cli/wish.h"
 
 enum { BODY_MAX = 256 << 10, WAIT_MS = 5 * 60 * 1000 };

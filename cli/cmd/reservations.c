@@ -5,14 +5,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/market.h"
-#include "cli/plan.h"
-#include "cli/print.h"
-#include "cli/remember.h"
+#include "cli/frame/plan.h"
+#include "cli/frame/print.h"
+#include "cli/frame/remember.h"
 #include "cli/reservation.h"
-#include "cli/rows.h"
-#include "cli/signals.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/signals.h"
 #include "cli/skus.h"
 #include "cli/wish.h"
 #include "market/when.h"

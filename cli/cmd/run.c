@@ -6,16 +6,16 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/connect.h"
 #include "cli/fanout.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/save.h"
 #include "cli/script.h"
 #include "cli/select.h"
-#include "cli/settings.h"
+#include "cli/frame/settings.h"
 #include "cli/summary.h"
-#include "cli/terminal.h"
+#include "cli/frame/terminal.h"
 #include "cli/view.h"
 
 /* libssh2 sends no request above 35,000 bytes. */

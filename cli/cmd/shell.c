@@ -14,13 +14,13 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/candidates.h"
 #include "cli/connect.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/select.h"
-#include "cli/settings.h"
-#include "cli/signals.h"
+#include "cli/frame/settings.h"
+#include "cli/frame/signals.h"
 
 enum { LONGEST_LINE = 1 << 20, HISTORY_LINES = 10000, PROMPT_NAMES = 40 };
 

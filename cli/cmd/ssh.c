@@ -5,18 +5,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/connect.h"
 #include "cli/fanout.h"
 #include "cli/node.h"
 #include "cli/nodewait.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/script.h"
 #include "cli/select.h"
-#include "cli/settings.h"
+#include "cli/frame/settings.h"
 #include "cli/summary.h"
-#include "cli/terminal.h"
-#include "cli/value.h"
+#include "cli/frame/terminal.h"
+#include "cli/frame/value.h"
 
 /* libssh2 sends no request above 35,000 bytes. */
 enum { COMMAND_MAX = 32000, PIECE = 16384, WAIT_MS = 5 * 60 * 1000 };

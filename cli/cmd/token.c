@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/action.h"
-#include "cli/cell.h"
+#include "cli/frame/action.h"
+#include "cli/frame/cell.h"
 #include "cli/market.h"
-#include "cli/print.h"
-#include "cli/rows.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
 #include "cli/scopes.h"
 
 static const struct column columns[] = {

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/market.h"
-#include "cli/rows.h"
+#include "cli/frame/rows.h"
 
 enum { LEVELS = 100, HOUR = 3600, MINUTE = 60 };
 

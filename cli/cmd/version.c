@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "cli/command.h"
-#include "cli/json.h"
+#include "cli/frame/command.h"
+#include "cli/frame/json.h"
 #include "pssh/pssh.h"
 
 static int version(struct nanopod *np, const struct options *o)

@@ -2,10 +2,10 @@
 /* nanopod whoami: whose token is used, where it comes from, and what it may do. */
 #include <string.h>
 
-#include "cli/cell.h"
+#include "cli/frame/cell.h"
 #include "cli/market.h"
-#include "cli/print.h"
-#include "cli/rows.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
 
 static const struct column columns[] = {
 	{ "account", COLUMN_ID, "name of the account" },

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 enum { NAME_MAX_BYTES = 253, FROM_BYTES = 4096 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/table.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 /* Members by name, and by the host in it where that is one's alone. Values: place + 1. */
 struct names {

@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "base/table.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/stack_value.h"
 
 enum { PAIRS_MAX = 2000, KEY_BYTES = 200 };

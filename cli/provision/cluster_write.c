@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/stack_value.h"
 
 enum { DEPTH_MAX = 8 };

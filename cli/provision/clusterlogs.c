@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/journal.h"
 
 enum { KEPT_MAX = 4 << 20, PATH_ROOM = 4096, ROW_WORD = 64, WORDS_MAX = 2000 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/provision/liverows.h"
 #include "cli/provision/note.h"
 #include "cli/select.h"

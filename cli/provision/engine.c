@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/provision/engine_part.h"
 #include "cli/provision/sudoask.h"
 

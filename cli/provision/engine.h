@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/cluster.h"
 #include "cli/provision/facts.h"
 #include "cli/provision/gate.h"

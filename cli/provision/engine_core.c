@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/provision/engine_part.h"
 
 enum { LOG_BYTES = 64 << 20, TEXT_MAX = 16384, BEAT_MS = 20000, RECORDS = 20000, RECORD_BYTES = 16 << 20, TIMEOUT_S = 600, CHECK_S = 300 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/engine_part.h"
 
 static void wipe(char **s)

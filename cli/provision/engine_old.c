@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 #include "base/table.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/provision/engine_part.h"
 
 enum { OLD_STACKS = 64 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/provision/engine_part.h"
 
 /* One check is over. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/engine_part.h"
 #include "cli/provision/uploadid.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/provision/engine_part.h"
 
 static void verified(struct engine *e, struct engine_task *t, const struct remote_event *ev)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 enum { KEY_BYTES = 100, HOST_BYTES = 253, LABEL_BYTES = 63, ADDRESS_BYTES = 64, NUMBER_DIGITS = 15 };
 

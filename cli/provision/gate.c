@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/gate_part.h"
 
 /* Of whom it is always asked: the first of the list, down to the system that runs there. */

@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "base/table.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 enum { CLOCK_STOPS_US = 60 * 1000000, CLOCK_SAID_US = 2 * 1000000 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 const char *gate_name(enum gate g)
 {

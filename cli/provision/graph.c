@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/graphedge.h"
 
 void graph_free(struct graph *g)

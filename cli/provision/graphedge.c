@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 /* Where the work of a step on a member stands: at[first[use][step] + …]. */
 struct places {

@@ -15,9 +15,9 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/note.h"
-#include "cli/value.h"
+#include "cli/frame/value.h"
 #include "conf/conf.h"
 
 enum { NAME_BYTES = 63, LINE_BYTES = 1 << 20, KEPT_BYTES = 1 << 20, MEMBERS_BYTES = 4 << 20, TAIL_BYTES = 64 * 1024 };

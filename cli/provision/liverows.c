@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/print.h"
-#include "cli/progress.h"
-#include "cli/terminal.h"
+#include "cli/frame/print.h"
+#include "cli/frame/progress.h"
+#include "cli/frame/terminal.h"
 
 enum { EVERY_MS = 200, FIRST_MS = 300, ROWS_MAX = 16, ROWS_LEFT = 4, LINE_BYTES = 512, NAME_WIDTH = 24 };
 

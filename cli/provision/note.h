@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "cli/json.h"
+#include "cli/frame/json.h"
 #include "cli/provision/engine.h"
 
 const char *note_word(enum note_kind kind);   /* "differs" */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/table.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 #include "cli/provision/note.h"
 
 enum { KEY_BYTES = 4 << 20 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 static char *copy(const char *text)
 {

@@ -15,10 +15,10 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/fanout.h"
-#include "cli/print.h"
-#include "cli/prompt.h"
+#include "cli/frame/print.h"
+#include "cli/frame/prompt.h"
 #include "cli/provision/remote_job.h"
-#include "cli/signals.h"
+#include "cli/frame/signals.h"
 
 enum { KEEPALIVE_MS = 5000, DEAF = 64 };
 

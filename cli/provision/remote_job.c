@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "cli/print.h"
+#include "cli/frame/print.h"
 
 enum { SCRIPT_BYTES = 64 << 20, PIECE = 128 << 10, KILL_MS = 8000, END_MS = 1500, STOP_MS = 3000 };
 

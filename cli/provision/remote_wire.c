@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 static const char mark[] = "\036NP\t";
 enum { MARK = sizeof mark - 1 };

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/stack_part.h"
-#include "cli/value.h"
+#include "cli/frame/value.h"
 
 #ifndef STACKS_DIR
 #define STACKS_DIR "/usr/share/nanopod/stacks"

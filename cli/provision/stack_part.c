@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/stack_value.h"
-#include "cli/value.h"
+#include "cli/frame/value.h"
 
 static char *copy(const char *text)
 {

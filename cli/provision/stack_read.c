@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/gate.h"
 #include "cli/provision/stack_part.h"
 #include "cli/provision/stack_value.h"
-#include "cli/value.h"
+#include "cli/frame/value.h"
 
 static char *copy(const char *text)
 {

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/provision/stack_value.h"
 
 enum { SCRIPT_BYTES = 256 * 1024, TIMEOUT_DEFAULT = 600, TIMEOUT_MAX = 7 * 86400 };

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/command.h"
-#include "cli/value.h"
+#include "cli/frame/command.h"
+#include "cli/frame/value.h"
 
 const char *stack_type_name(enum stack_type type)
 {

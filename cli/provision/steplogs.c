@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/table.h"
-#include "cli/command.h"
-#include "cli/flat.h"
+#include "cli/frame/command.h"
+#include "cli/frame/flat.h"
 #include "cli/provision/clusterlogs.h"
 #include "cli/provision/journal.h"
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "cli/signals.h"
-#include "cli/terminal.h"
+#include "cli/frame/command.h"
+#include "cli/frame/signals.h"
+#include "cli/frame/terminal.h"
 
 enum { PASSWORD = 1024 };
 

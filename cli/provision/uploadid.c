@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 
 enum { SUMS = 1 << 20, DEEPEST = 16 };
 

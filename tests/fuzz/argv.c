@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/frame/command.h"
 #include "cli/candidates.h"
-#include "cli/settings.h"
-#include "cli/value.h"
+#include "cli/frame/settings.h"
+#include "cli/frame/value.h"
 
 enum { WORDS_MAX = 64 };
 

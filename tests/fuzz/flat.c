@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON Lines that --failed-from reads. */
-#include "cli/flat.h"
+#include "cli/frame/flat.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -75,8 +75,8 @@ probe() {
 	echo "$1" >"$TMP/one"
 	check "$TMP/one" "$TMP/tree"
 }
-for bad in 'lib/base/x.c "pssh/pssh.h"' 'lib/base/x.c <libssh2.h>' 'lib/base/x.c "cli/command.h"' \
-	'lib/conf/x.c "pssh/pssh.h"' 'lib/pssh/x.c "conf/conf.h"' 'lib/pssh/x.c <yaml.h>' 'lib/pssh/x.c "cli/print.h"' \
+for bad in 'lib/base/x.c "pssh/pssh.h"' 'lib/base/x.c <libssh2.h>' 'lib/base/x.c "cli/frame/command.h"' \
+	'lib/conf/x.c "pssh/pssh.h"' 'lib/pssh/x.c "conf/conf.h"' 'lib/pssh/x.c <yaml.h>' 'lib/pssh/x.c "cli/frame/print.h"' \
 	'cli/x.c "pssh/conn.h"' 'cli/x.c <libssh2.h>' 'cli/x.c <readline/readline.h>' 'cli/cmd/run.c <readline/history.h>' \
 	'cli/x.c "lib/base/buf.h"' 'cli/x.c "../lib/base/buf.h"' 'examples/x.c "pssh/pssh.h"' 'examples/x.c "base/buf.h"' \
 	'lib/base/x.c <foo.h>' 'lib/pssh/x.c "buf.h"'; do
@@ -84,7 +84,7 @@ for bad in 'lib/base/x.c "pssh/pssh.h"' 'lib/base/x.c <libssh2.h>' 'lib/base/x.c
 done
 for good in 'lib/base/x.c "base/buf.h"' 'lib/base/x.c <sys/epoll.h>' 'lib/conf/x.c "base/fail.h"' 'lib/conf/x.c <yaml.h>' \
 	'lib/pssh/x.c "base/buf.h"' 'lib/pssh/x.c "pssh/conn.h"' 'lib/pssh/x.c <libssh2_sftp.h>' 'lib/pssh/x.c <openssl/evp.h>' \
-	'cli/x.c "pssh/pssh.h"' 'cli/x.c "cli/command.h"' 'cli/cmd/shell.c <readline/readline.h>' 'cli/cmd/shell.c "cli/command.h"' \
+	'cli/x.c "pssh/pssh.h"' 'cli/x.c "cli/frame/command.h"' 'cli/cmd/shell.c <readline/readline.h>' 'cli/cmd/shell.c "cli/frame/command.h"' \
 	'cli/cmd/run.c "conf/conf.h"' 'examples/x.c <pssh.h>'; do
 	is "$(probe "${good%% *}" "${good#* }")" "" "allowed: ${good%% *} includes ${good#* }"
 done

@@ -4,10 +4,10 @@
 #include "../lib/tool.h"
 
 #include "cli/quote.h"
-#include "cli/remember.h"
+#include "cli/frame/remember.h"
 #include "cli/reservation.h"
-#include "cli/retype.h"
-#include "cli/settings.h"
+#include "cli/frame/retype.h"
+#include "cli/frame/settings.h"
 #include "cli/userdata.h"
 #include "market/money.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a host may send to a terminal, and what is left of it. */
-#include "cli/flat.h"
+#include "cli/frame/flat.h"
 
 #include <errno.h>
 

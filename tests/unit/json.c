@@ -2,8 +2,8 @@
 /* The JSON writer: commas, escapes, bytes that are no text, levels. */
 #include "../lib/tap.h"
 
-#include "cli/json.h"
-#include "cli/utf8.h"
+#include "cli/frame/json.h"
+#include "cli/frame/utf8.h"
 
 static const char *text_of(const void *data, size_t len)
 {

@@ -2,7 +2,7 @@
 /* The words of a command line against one table with every kind of option. */
 #include "../lib/tap.h"
 
-#include "cli/option.h"
+#include "cli/frame/option.h"
 
 static const struct option own[] = {
 	{ "all", 'a', OPTION_FLAG, .help = "all" },

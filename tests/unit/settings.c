@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/settings.h"
+#include "cli/frame/settings.h"
 
 static char home[256], own_file[512];
 

@@ -2,7 +2,7 @@
 /* Text into numbers, sizes, durations: what is taken, what is refused, what is never rounded. */
 #include "../lib/tap.h"
 
-#include "cli/value.h"
+#include "cli/frame/value.h"
 
 static void durations(void)
 {

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/frame/action.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "cli/frame/print.h"
+#include "cli/frame/value.h"
+
+/* How many of the words are the action's name; 0: it is another one. */
+static int fits(const char *name, char **words, int count)
+{
+	int n = 0;
+
+	while (*name) {
+		size_t len = strcspn(name, " ");
+
+		if (n == count || strlen(words[n]) != len || strncmp(words[n], name, len) != 0)
+			return 0;
+		n++;
+		name += len + (name[len] == ' ');
+	}
+	return n;
+}
+
+/* What was typed, as far as it could be a name. */
+static void join(char **words, int count, struct buf *out)
+{
+	for (int i = 0; i < count && i < 2; i++)
+		if ((i && buf_addc(out, ' ')) || buf_addf(out, "%.40s", words[i]))
+			return;
+}
+
+static int unknown(struct nanopod *np, const char *command, const struct action *actions, char **words, int count)
+{
+	const char *near = NULL;
+	struct buf typed, known;
+	size_t far, best = SIZE_MAX;
+	int rc;
+
+	buf_init(&typed, 256);
+	buf_init(&known, 4096);
+	join(words, count, &typed);
+	for (const struct action *a = actions; a->name; a++) {
+		if (buf_addf(&known, "%s%s", a == actions ? "" : a[1].name ? ", " : " and ", a->name))
+			break;
+		if (value_near(buf_text(&typed), a->name, &far) && far < best) {
+			best = far;
+			near = a->name;
+		}
+	}
+	if (near)
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot understand '%s %s': no such action; did you mean '%s %s'?", command,
+			buf_text(&typed), command, near);
+	else
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot understand '%s%s%s': it knows %s", command, typed.len ? " " : "",
+			buf_text(&typed), buf_text(&known));
+	buf_release(&typed);
+	buf_release(&known);
+	return rc;
+}
+
+int action_run(struct nanopod *np, const struct options *o, const char *command, const struct action *actions,
+	const char *fallback)
+{
+	int count = option_argc(o), left;
+	char **words = option_argv(o);
+
+	for (const struct action *a = actions; a->name; a++) {
+		int n = count ? fits(a->name, words, count) : fallback && strcmp(a->name, fallback) == 0 ? -1 : 0;
+
+		if (!n)
+			continue;
+		left = n < 0 ? 0 : count - n;
+		if (left >= a->min && left <= a->max)
+			return a->run(np, o, words + (n < 0 ? 0 : n));
+		return print_fail(np, STATUS_USAGE, NULL, "cannot run '%s %s': %s; type 'nanopod %s %s%s%s'", command, a->name,
+			left < a->min ? "an argument is missing" : "there is an argument too many", command, a->name,
+			*a->usage ? " " : "", a->usage);
+	}
+	return unknown(np, command, actions, words, count);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Money and time in rows: for people in a table, for programs everywhere else (a decimal string and
+ * RFC 3339 in UTC). What is not known is NULL, which rows show as nothing.
+ */
+#ifndef CLI_FRAME_CELL_H
+#define CLI_FRAME_CELL_H
+
+#include <stdint.h>
+
+#include "cli/frame/command.h"
+
+enum { CELL_TEXT = 64 };
+
+const char *cell_money(const struct nanopod *np, int64_t micros, char room[CELL_TEXT]); /* MODEL_NONE: NULL */
+const char *cell_micros(int64_t micros, char room[CELL_TEXT]);                          /* the integer beside it */
+const char *cell_price(int64_t price, unsigned gpus, char room[CELL_TEXT]);             /* per GPU-hour; below 0: NULL */
+const char *cell_time(const struct nanopod *np, int64_t at, char room[CELL_TEXT]);      /* 0, MODEL_NEVER: NULL */
+const char *cell_int(int64_t n, char room[CELL_TEXT]);                                  /* below 0: NULL */
+const char *cell_bytes(const struct nanopod *np, int64_t n, char room[CELL_TEXT]);      /* below 0: NULL */
+const char *cell_bool(bool b);
+
+bool cell_for_people(const struct nanopod *np); /* table or wide */
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a command before it runs: its name, the options it takes, its usage line. */
+#include "cli/frame/command.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/frame/value.h"
+
+static const struct option common[] = {
+	{ "help", 'h', OPTION_FLAG, .help = "show this page", .section = "For every command" },
+	{ "verbose", 'v', OPTION_FLAG, .help = "say more on standard error; -vv still more", .section = "For every command" },
+	{ "color", 0, OPTION_OPTIONAL, "WHEN", .help = "colours; alone: always", .values = "auto|always|never",
+		.complete = COMPLETE_VALUES, .setting = "color", .implied = "always", .section = "For every command" },
+	{ "no-color", 0, OPTION_FLAG, .help = "no colours, as --color=never", .setting = "color", .implied = "never",
+		.section = "For every command" },
+	{ 0 }
+};
+
+static const struct option sources[] = {
+	{ "config", 0, OPTION_STRING, "FILE", .help = "settings from FILE instead of your own and the directory's",
+		.complete = COMPLETE_FILE, .section = "For every command" },
+	{ "profile", 0, OPTION_STRING, "NAME", .help = "the settings' profile to use", .complete = COMPLETE_PROFILE,
+		.section = "For every command" },
+	{ 0 }
+};
+
+static const struct option outermost[] = {
+	{ "version", 'V', OPTION_FLAG, .help = "show the version", .section = "For every command" },
+	{ 0 }
+};
+
+static const struct option output[] = {
+	{ "output", 'o', OPTION_STRING, "FORMAT", .help = "how it is printed",
+		.values = "table|wide|json|jsonl|csv|name|text", .complete = COMPLETE_VALUES, .setting = "output", .section = "Output" },
+	{ 0 }
+};
+
+static const struct option rows[] = {
+	{ "quiet", 'q', OPTION_FLAG, .help = "names only, one a line", .section = "Output" },
+	{ "fields", 0, OPTION_STRING, "LIST", .help = "the fields to show, parted by commas; empty: lists them",
+		.may_lack = true, .section = "Output" },
+	{ 0 }
+};
+
+static const struct option connect[] = {
+	{ "user", 'l', OPTION_STRING, "NAME", .help = "user on the hosts, where they do not say it", .setting = "user",
+		.section = "Connection" },
+	{ "port", 'p', OPTION_INT, "N", .min = 1, .max = 65535, .help = "port of the hosts, where they do not say it",
+		.setting = "port", .section = "Connection" },
+	{ "identity", 'i', OPTION_LIST, "FILE", .help = "private key to offer; may be repeated", .complete = COMPLETE_FILE,
+		.setting = "identity", .section = "Connection" },
+	{ "jump", 'J', OPTION_STRING, "HOSTS", .help = "go through these hosts: a,user@b:22", .complete = COMPLETE_HOSTS,
+		.setting = "jump", .section = "Connection" },
+	{ "ssh-config", 'F', OPTION_STRING, "FILE", .help = "ssh_config(5) file to follow, or none; not set: ~/.ssh/config",
+		.complete = COMPLETE_FILE, .setting = "ssh-config", .section = "Connection" },
+	{ "known-hosts", 0, OPTION_STRING, "FILE", .help = "file of known host keys, or none; not set: ~/.ssh/known_hosts",
+		.complete = COMPLETE_FILE, .setting = "known-hosts", .section = "Connection" },
+	{ "host-key", 0, OPTION_ENUM, .values = "ask|strict|accept-new", .help = "what to do about an unknown host key",
+		.complete = COMPLETE_VALUES, .setting = "host-key", .section = "Connection" },
+	{ "agent", 0, OPTION_STRING, "SOCKET", .help = "the ssh agent's socket, or none; not set: SSH_AUTH_SOCK",
+		.complete = COMPLETE_FILE, .setting = "agent", .section = "Connection" },
+	{ "connect-timeout", 0, OPTION_DURATION, .help = "longest that reaching a host may take (15s)",
+		.setting = "connect-timeout", .section = "Connection" },
+	{ "retry", 0, OPTION_INT, "N", .min = 0, .max = 100, .help = "further tries where a connection fails in a way that may pass",
+		.setting = "retry", .section = "Connection" },
+	{ 0 }
+};
+
+static const struct option market_url[] = {
+	{ "url", 0, OPTION_STRING, "URL", .help = "the market: https://host, or unix:/path for its operator", .setting = "url",
+		.section = "Market" },
+	{ 0 }
+};
+
+static const struct option market[] = {
+	{ "explain", 0, OPTION_FLAG, .help = "print the requests instead of sending them", .section = "Market" },
+	{ 0 }
+};
+
+void command_tables(const struct command *cmd, const struct option *tables[COMMAND_TABLES])
+{
+	size_t n = 0;
+
+	if (cmd && cmd->options)
+		tables[n++] = cmd->options;
+	if (cmd && cmd->flags & COMMAND_CONNECT)
+		tables[n++] = connect;
+	if (cmd && cmd->flags & (COMMAND_MARKET | COMMAND_NODES))
+		tables[n++] = market_url;
+	if (cmd && cmd->flags & COMMAND_MARKET)
+		tables[n++] = market;
+	if (!cmd)
+		tables[n++] = outermost;
+	if (!cmd || cmd->formats)
+		tables[n++] = output;
+	if (cmd && cmd->flags & COMMAND_ROWS)
+		tables[n++] = rows;
+	if (!cmd || !(cmd->flags & COMMAND_NO_SETTINGS))
+		tables[n++] = sources;
+	tables[n++] = common;
+	tables[n] = NULL;
+}
+
+const char *command_values(const struct command *cmd, const struct option *row)
+{
+	return cmd && cmd->formats && row->setting && strcmp(row->setting, "output") == 0 ? cmd->formats : row->values;
+}
+
+_Noreturn void command_nomem(void)
+{
+	fputs("nanopod: out of memory\n", stderr);
+	exit(STATUS_FAILURE);
+}
+
+const struct command *command_find(const struct nanopod *np, const char *name)
+{
+	for (const struct command *const *cmd = np->commands; *cmd; cmd++) {
+		if (strcmp((*cmd)->name, name) == 0)
+			return *cmd;
+		for (const char *const *alias = (*cmd)->aliases; alias && *alias; alias++)
+			if (strcmp(*alias, name) == 0)
+				return *cmd;
+	}
+	return NULL;
+}
+
+const struct command *command_nearest(const struct nanopod *np, const char *name)
+{
+	const struct command *near = NULL;
+	size_t far, best = SIZE_MAX;
+
+	for (const struct command *const *cmd = np->commands; *cmd; cmd++) {
+		if (!((*cmd)->flags & COMMAND_HIDDEN) && value_near(name, (*cmd)->name, &far) && far < best) {
+			best = far;
+			near = *cmd;
+		}
+	}
+	return near;
+}
+
+char *command_usage(const struct command *cmd)
+{
+	char *line;
+
+	if (asprintf(&line, "nanopod %s [options]%s%s", cmd->name, *cmd->args ? " " : "", cmd->args) < 0)
+		command_nomem();
+	return line;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From words to a command that runs: find it, parse, lay the flags over the settings, check the output. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/frame/command.h"
+#include "cli/node.h"
+#include "cli/frame/print.h"
+#include "cli/frame/settings.h"
+#include "cli/frame/usage.h"
+#include "cli/frame/value.h"
+
+/* ---- Programs on PATH ------------------------------------------------------------------ */
+
+/* nanopod-NAME in one of PATH's folders; malloc'd or NULL. The current folder is none of them. */
+static char *find_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	char *found = NULL;
+
+	if (strchr(name, '/') || !path)
+		return NULL;
+	while (*path) {
+		size_t len = strcspn(path, ":");
+
+		if (len && path[0] == '/') {
+			if (asprintf(&found, "%.*s/nanopod-%s", (int)len, path, name) < 0)
+				command_nomem();
+			if (access(found, X_OK) == 0)
+				return found;
+			free(found);
+		}
+		path += len + (path[len] == ':');
+	}
+	return NULL;
+}
+
+static int run_program(struct nanopod *np, int argc, char **argv)
+{
+	const struct command *near = command_nearest(np, argv[0]);
+	char *program = find_program(argv[0]);
+	char hint[128];
+	int rc;
+
+	if (!program || np->shell) {
+		free(program);
+		if (near)
+			snprintf(hint, sizeof hint, "did you mean 'nanopod %s'?", near->name);
+		else
+			snprintf(hint, sizeof hint, "'nanopod help' lists what there is");
+		return print_fail(np, STATUS_USAGE, hint, "cannot run '%.60s': no such command", argv[0]);
+	}
+	(void)argc;
+	argv[0] = program;
+	signal(SIGPIPE, SIG_DFL); /* an ignored one would be inherited */
+	execv(program, argv);
+	rc = print_fail(np, STATUS_FAILURE, NULL, "cannot run '%s': %s", program, strerror(errno));
+	free(program);
+	return rc;
+}
+
+/* ---- Settings and what follows from them ----------------------------------------------- */
+
+static bool stream_has_colors(const struct nanopod *np, bool tty)
+{
+	const char *when = settings_text(np->settings, SETTING_ID_COLOR);
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (strcmp(when, "always") == 0)
+		return true;
+	/* NO_COLOR and TERM=dumb are about any program, a setting or flag about this one. */
+	return strcmp(when, "never") != 0 && tty && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+static void choose_colors(struct nanopod *np)
+{
+	np->color_out = stream_has_colors(np, np->tty_out);
+	np->color_err = stream_has_colors(np, np->tty_err);
+}
+
+/* A line in the shell lays its flags over those of the shell itself. */
+static enum settings_layer flag_layer(const struct nanopod *np)
+{
+	return np->depth > 1 ? LAYER_LINE : LAYER_FLAG;
+}
+
+/* A command that lists rows may be asked for any of its formats; one with none prints text. */
+static int choose_format(struct nanopod *np, const struct command *cmd)
+{
+	static const char *const names[] = {
+#define FORMAT_ROW(name, text) [name] = text,
+		FORMATS(FORMAT_ROW)
+#undef FORMAT_ROW
+	};
+	const char *wanted = settings_text(np->settings, SETTING_ID_OUTPUT), *word;
+	struct fail why = { 0 };
+	size_t at = 0, len;
+	int rc = 0;
+
+	np->errors_json = wanted && (strcmp(wanted, "json") == 0 || strcmp(wanted, "jsonl") == 0);
+	np->format = FORMAT_TEXT;
+	if (!cmd->formats)
+		return 0;
+	if (wanted)
+		rc = value_enum(wanted, cmd->formats, &at, &why);
+	if (rc && settings_layer(np->settings, SETTING_ID_OUTPUT) == flag_layer(np))
+		return print_fail_field(np, STATUS_USAGE, "--output", NULL, "cannot print that way: %s", why.text);
+	value_word(cmd->formats, rc ? 0 : at, &word, &len);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strlen(names[i]) == len && memcmp(names[i], word, len) == 0)
+			np->format = (enum format)i;
+	return 0;
+}
+
+/* cmd: whose values of -o count; NULL: any. */
+static int lay_flags(struct nanopod *np, const struct command *cmd, const struct options *o, struct fail *f)
+{
+	const struct option *row;
+	const char *text;
+	struct fail why = { 0 };
+	size_t at;
+	int rc = 0;
+
+	for (size_t i = 0; option_typed(o, i, &row, &text) && !rc; i++) {
+		char where[64];
+
+		if (strcmp(row->name, "verbose") == 0)
+			np->verbose++;
+		if (!row->setting)
+			continue;
+		snprintf(where, sizeof where, "--%s", row->name);
+		if (cmd && cmd->formats && strcmp(row->setting, "output") == 0 && value_enum(text, cmd->formats, &at, &why))
+			return fail_set(f, -EINVAL, "cannot print that way: %s", why.text);
+		rc = settings_set(np->settings, (enum setting)settings_find(row->setting), flag_layer(np),
+			!*text && row->implied ? row->implied : text, where, f);
+	}
+	return rc;
+}
+
+static const char *typed_text(const struct options *before, const struct options *o, const struct option *const *tables,
+	const char *name)
+{
+	if (option_find(tables, name, strlen(name)) && option_given(o, name))
+		return option_text(o, name);
+	return option_text(before, name);
+}
+
+static int load_settings(struct nanopod *np, const struct command *cmd, const struct options *before,
+	const struct options *o)
+{
+	const struct option *tables[COMMAND_TABLES];
+	const char *warning;
+	struct fail f = { 0 };
+
+	if (cmd->flags & COMMAND_NO_SETTINGS || np->settings_loaded)
+		return 0;
+	command_tables(cmd, tables);
+	if (settings_load(np->settings, typed_text(before, o, tables, "config"), typed_text(before, o, tables, "profile"), &f)
+	    && !(cmd->flags & COMMAND_LENIENT))
+		return print_fail(np, STATUS_USAGE, NULL, "%s", f.text);
+	np->settings_loaded = true;
+	np->settings_fail = f;
+	choose_colors(np);
+	for (size_t i = 0; !(cmd->flags & COMMAND_LENIENT) && (warning = settings_warning(np->settings, i)); i++)
+		print_warn(np, "%s", warning);
+	return 0;
+}
+
+/* ---- Running --------------------------------------------------------------------------- */
+
+/* Mistakes on the command line must be told in JSON too, before the line is understood. */
+static bool asks_json(int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *text = strncmp(argv[i], "--output=", 9) == 0 ? argv[i] + 9
+			: strncmp(argv[i], "-o", 2) == 0 && argv[i][2] ? argv[i] + 2
+			: (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0) && i + 1 < argc ? argv[i + 1] : "";
+
+		if (strcmp(text, "json") == 0 || strcmp(text, "jsonl") == 0)
+			return true;
+	}
+	return false;
+}
+
+static int check_count(struct nanopod *np, const struct command *cmd, const struct options *o)
+{
+	int n = option_argc(o);
+	char *usage;
+	int rc;
+
+	if (n >= cmd->min_args && (cmd->max_args < 0 || n <= cmd->max_args))
+		return 0;
+	usage = command_usage(cmd);
+	if (n < cmd->min_args)
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot run '%s': an argument is missing; type '%s'", cmd->name, usage);
+	else
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot run '%s': '%.60s' is one argument too many; type '%s'",
+			cmd->name, option_argv(o)[cmd->max_args], usage);
+	free(usage);
+	return rc;
+}
+
+static int run_parsed(struct nanopod *np, const struct command *cmd, const struct options *before, const struct options *o)
+{
+	struct fail f = { 0 };
+	int rc;
+
+	if (lay_flags(np, cmd, before, &f) || lay_flags(np, cmd, o, &f))
+		return print_fail(np, STATUS_USAGE, NULL, "%s", f.text);
+	choose_colors(np);
+	if (option_given(o, "help") || option_given(before, "help")) {
+		usage_command(np, cmd, np->out);
+		return STATUS_OK;
+	}
+	rc = load_settings(np, cmd, before, o);
+	rc = rc ? rc : choose_format(np, cmd);
+	rc = rc ? rc : check_count(np, cmd, o);
+	return rc ? rc : cmd->run(np, o);
+}
+
+static int run_command(struct nanopod *np, const struct command *cmd, const struct options *before, int argc, char **argv)
+{
+	const struct option *tables[COMMAND_TABLES];
+	struct nodes *outer = np->nodes;
+	struct options *o = NULL;
+	struct fail f = { 0 };
+	char hint[128];
+	int rc;
+
+	command_tables(cmd, tables);
+	if (option_parse(tables, cmd->flags & COMMAND_STOP, argc - 1, argv + 1, &o, &f)) {
+		snprintf(hint, sizeof hint, "'nanopod %s --help' lists the options", cmd->name);
+		return print_fail(np, STATUS_USAGE, hint, "%s", f.text);
+	}
+	np->nodes = NULL;
+	rc = run_parsed(np, cmd, before, o);
+	option_free(o);
+	nodes_free(np->nodes);
+	np->nodes = outer;
+	return rc;
+}
+
+/* No command: a page about all of them. */
+static int run_nothing(struct nanopod *np, const struct options *o)
+{
+	struct fail f = { 0 };
+
+	if (lay_flags(np, NULL, o, &f))
+		return print_fail(np, STATUS_USAGE, NULL, "%s", f.text);
+	choose_colors(np);
+	if (option_given(o, "help"))
+		usage_overview(np, np->out);
+	else
+		usage_short(np, np->out);
+	return STATUS_OK;
+}
+
+/* "nanopod -w n1 …": an option of run in front of it. */
+static const char *early_hint(const struct nanopod *np, int argc, char **argv)
+{
+	const struct command *run = command_find(np, "run");
+	const struct option *const tables[] = { run ? run->options : NULL, NULL };
+	const char *word = argc ? argv[0] : "", *name = word + 2;
+
+	if (!run || word[0] != '-' || !word[1])
+		return "'nanopod help' lists what there is";
+	if (word[1] == 'w' || str_starts(word, "--hosts"))
+		return "did you mean 'nanopod run -w HOSTS -- COMMAND'?";
+	if (word[1] == '-' ? !option_find(tables, name, strcspn(name, "=")) : !option_find_letter(tables, word[1]))
+		return "'nanopod help' lists what there is";
+	return "options of a command come after it: 'nanopod run -w HOSTS -- COMMAND'";
+}
+
+int command_run(struct nanopod *np, int argc, char **argv)
+{
+	const struct option *tables[COMMAND_TABLES];
+	const struct command *cmd;
+	struct options *before = NULL;
+	struct fail f = { 0 };
+	int rc, words, verbose = np->verbose;
+	char **rest;
+
+	np->depth++;
+	np->errors_json = asks_json(argc, argv);
+	choose_colors(np);
+	command_tables(NULL, tables);
+	if (option_parse(tables, true, argc, argv, &before, &f)) {
+		np->depth--;
+		return print_fail(np, STATUS_USAGE, early_hint(np, argc, argv), "%s", f.text);
+	}
+	words = option_argc(before);
+	/* A "--" further on belongs to the command, which parses again. */
+	rest = argv + argc - words - (option_split(before) > 0);
+	words = (int)(argv + argc - rest);
+	cmd = words ? command_find(np, *rest) : NULL;
+	if (option_given(before, "version"))
+		rc = run_command(np, command_find(np, "version"), before, 1, argv + argc);
+	else if (cmd)
+		rc = run_command(np, cmd, before, words, rest);
+	else if (words)
+		rc = run_program(np, words, rest);
+	else
+		rc = run_nothing(np, before);
+	option_free(before);
+	settings_clear(np->settings, flag_layer(np));
+	np->depth--;
+	np->verbose = verbose;
+	return print_finish(np, rc);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What goes to a person: errors with what to type next, warnings, colours. Lists of things go
+ * through cli/frame/rows.h, JSON through cli/frame/json.h; plain data is written to np->out with stdio, and
+ * whoever called the command checks that stream at the end.
+ */
+#ifndef CLI_FRAME_PRINT_H
+#define CLI_FRAME_PRINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/frame/command.h"
+
+/*
+ * `nanopod: <sentence>; <hint>` or, where np->errors_json, one object on stderr. hint may be
+ * NULL. Returns status, so that a command ends with `return print_fail(np, STATUS_…, hint, …)`.
+ */
+int print_fail(struct nanopod *np, enum status status, const char *hint, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* The same with the option or setting it is about ("--fanout"); "field" in the object. */
+int print_fail_field(struct nanopod *np, enum status status, const char *field, const char *hint,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* The same, where somebody else's code, request id and "may be repeated" are known: the market's answers. */
+struct print_problem {
+	enum status status;
+	const char *code;       /* NULL: the status' own */
+	bool retryable;
+	const char *field, *hint, *request_id;
+};
+int print_problem(struct nanopod *np, const struct print_problem *p, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* `nanopod: warning: …` on stderr; with errors_json {"warning":{"message":…}}. */
+void print_warn(struct nanopod *np, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* `nanopod: …` on stderr: progress in words, one line a change; nothing with errors_json. */
+void print_note(struct nanopod *np, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+enum color { COLOR_NONE, COLOR_BOLD, COLOR_DIM, COLOR_RED, COLOR_GREEN, COLOR_YELLOW, COLOR_BLUE, COLOR_CYAN, COLOR_MAGENTA };
+
+/* The escape that starts a colour, or ends all (COLOR_NONE); "" where that stream has no colours. */
+const char *print_color(const struct nanopod *np, const FILE *stream, enum color c);
+
+/* Columns of the terminal behind the stream; 80 where it has none. */
+unsigned print_columns(const FILE *stream);
+
+/*
+ * Writes text with control bytes made harmless (\x1b and the like as ?), tab and newline kept:
+ * what came from elsewhere must not drive the terminal.
+ */
+void print_safe(FILE *stream, const char *data, size_t len);
+
+/* Cells that one line of text takes on a terminal. */
+size_t print_width(const char *text);
+
+/* print_safe for one line: tab and newline become blanks too. */
+void print_safe_line(FILE *stream, const char *text);
+
+/* Fills text to the width, each paragraph indented; lines that begin with a blank stay as they are. */
+void print_fill(FILE *stream, const char *text, unsigned indent, unsigned columns);
+
+/* One paragraph whose first line stands at the indent already; the others are indented. */
+void print_hang(FILE *stream, const char *text, unsigned indent, unsigned columns);
+
+const char *print_status_code(int status); /* "usage"; "failure" where the list has none */
+
+/*
+ * Flushes np->out. status if all was written; STATUS_PIPE without a word where the reader went
+ * away; else STATUS_FAILURE after saying why.
+ */
+int print_finish(struct nanopod *np, int status);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions for the person, asked on /dev/tty and never on standard input, one at a time, while
+ * the connections go on. The same question is asked once: its answer serves all hosts.
+ */
+#ifndef CLI_FRAME_PROMPT_H
+#define CLI_FRAME_PROMPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pssh/pssh.h"
+
+struct nanopod;
+struct prompt;
+
+/* 0 or -ENOMEM. Without a terminal every question is declined. */
+int prompt_new(struct nanopod *np, struct prompt **out);
+void prompt_free(struct prompt *p); /* wipes what was answered */
+bool prompt_possible(const struct prompt *p);
+
+/* A PSSH_EV_PROMPT. It is answered at once, or by prompt_step later. */
+void prompt_add(struct prompt *p, struct pssh *fleet, const struct pssh_event *ev);
+
+/* What to poll for reading; -1 where no question is open. */
+int prompt_fd(const struct prompt *p);
+void prompt_step(struct prompt *p, struct pssh *fleet); /* something is there to read */
+const char *prompt_text(const struct prompt *p);        /* of the open question, or NULL */
+void prompt_redraw(const struct prompt *p);             /* something else was printed over it */
+void prompt_decline(struct prompt *p, struct pssh *fleet); /* all that wait: Ctrl-C */
+
+/* A question of our own, waiting for the answer. True for yes. False without a terminal. */
+bool prompt_yes(struct prompt *p, const char *question, int *signal);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/frame/remember.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+enum { FILE_MAX = 256 << 10, NAMES_MAX = 2000 };
+
+/* FNV-1a: two markets whose addresses collide would share names, and nothing worse. */
+static uint64_t hash(const char *text)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 1099511628211u;
+	return h;
+}
+
+/* malloc'd; make: with the folders above. */
+static char *file_of(const char *kind, const char *where, int make)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME");
+	char *base = NULL, *path = NULL;
+
+	if (xdg && *xdg == '/')
+		base = strdup(xdg);
+	else
+		base = str_expand_home("~/.cache");
+	if (base && asprintf(&path, "%s/nanopod/%s-%016llx", base, kind, (unsigned long long)hash(where)) < 0)
+		path = NULL;
+	if (path && make) {
+		char *slash = strrchr(path, '/');
+
+		mkdir(base, 0700);
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	free(base);
+	return path;
+}
+
+char *remember_path(const char *kind, const char *where)
+{
+	return file_of(kind, where, 0);
+}
+
+static void add_line(struct buf *b, const char *name, const char *help)
+{
+	if (!*name || name[strcspn(name, "\t\n")] || buf_adds(b, name))
+		return;
+	buf_addc(b, '\t');
+	for (; help && *help; help++)
+		buf_addc(b, *help == '\t' || *help == '\n' ? ' ' : *help);
+	buf_addc(b, '\n');
+}
+
+/* Whole or not at all: completion may read it at any time. */
+static void replace(const char *path, const struct buf *b)
+{
+	char *temporary = NULL;
+	int fd = asprintf(&temporary, "%s.XXXXXX", path) < 0 ? -1 : mkostemp(temporary, O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (write(fd, b->data ? b->data : "", b->len) != (ssize_t)b->len || rename(temporary, path) < 0)
+			unlink(temporary);
+		close(fd);
+	}
+	free(temporary);
+}
+
+void remember_all(const char *kind, const char *where, const char *const *names, const char *const *help, size_t count)
+{
+	char *path = file_of(kind, where, 1);
+	struct buf b;
+
+	buf_init(&b, FILE_MAX);
+	for (size_t i = 0; i < count && i < NAMES_MAX; i++)
+		add_line(&b, names[i], help ? help[i] : NULL);
+	if (path)
+		replace(path, &b);
+	buf_release(&b);
+	free(path);
+}
+
+void remember_one(const char *kind, const char *where, const char *name, const char *help)
+{
+	char *path = file_of(kind, where, 1), *line, *rest;
+	size_t len = strlen(name), count = 0;
+	struct buf old, b;
+
+	buf_init(&old, FILE_MAX);
+	buf_init(&b, FILE_MAX);
+	add_line(&b, name, help);
+	if (path && buf_read_file(&old, path) == 0 && old.len) {
+		for (rest = old.data; (line = strsep(&rest, "\n")) && ++count < NAMES_MAX;)
+			if (*line && !(strncmp(line, name, len) == 0 && line[len] == '\t'))
+				buf_addf(&b, "%s\n", line);
+	}
+	if (path)
+		replace(path, &b);
+	buf_release(&old);
+	buf_release(&b);
+	free(path);
+}
+
+void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help), void *arg)
+{
+	char *path = file_of(kind, where, 0), *line, *rest, *tab;
+	struct buf b;
+
+	buf_init(&b, FILE_MAX);
+	if (path && buf_read_file(&b, path) == 0 && b.len) {
+		for (rest = b.data; (line = strsep(&rest, "\n"));) {
+			tab = strchr(line, '\t');
+			if (!tab)
+				continue;
+			*tab = '\0';
+			found(arg, line, tab[1] ? tab + 1 : NULL);
+		}
+	}
+	buf_release(&b);
+	free(path);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A handler can reach nothing but static things: these are the only ones of the command line. */
+#include "cli/frame/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <unistd.h>
+
+static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGPIPE };
+/* A loop that hangs (in a write that nobody reads, say) must still be possible to end. */
+enum { CAUGHT = sizeof caught / sizeof *caught, MOST_PATIENT = 3 };
+
+static int ends[2] = { -1, -1 };
+static int depth;
+static volatile sig_atomic_t asked;
+static struct sigaction before[CAUGHT];
+
+static void handle(int number)
+{
+	int kept = errno;
+	unsigned char c = (unsigned char)number;
+
+	if (number != SIGWINCH && ++asked >= MOST_PATIENT)
+		signal(number, SIG_DFL);
+	if (write(ends[1], &c, 1) < 0) {
+		/* Full: enough signals wait already. */
+	}
+	errno = kept;
+}
+
+int signals_begin(void)
+{
+	struct sigaction sa = { .sa_handler = handle, .sa_flags = SA_RESTART };
+
+	if (depth++)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
+		depth--;
+		return -errno;
+	}
+	asked = 0;
+	for (int i = 0; i < CAUGHT; i++) {
+		sigaction(caught[i], NULL, &before[i]);
+		/* nohup stays in force. */
+		if (caught[i] == SIGHUP && before[i].sa_handler == SIG_IGN)
+			continue;
+		sa.sa_handler = caught[i] == SIGPIPE ? SIG_IGN : handle;
+		sigaction(caught[i], &sa, NULL);
+	}
+	return 0;
+}
+
+void signals_end(void)
+{
+	if (--depth)
+		return;
+	for (int i = 0; i < CAUGHT; i++)
+		sigaction(caught[i], &before[i], NULL);
+	close(ends[0]);
+	close(ends[1]);
+	ends[0] = ends[1] = -1;
+}
+
+int signals_fd(void)
+{
+	return ends[0];
+}
+
+int signals_next(void)
+{
+	unsigned char c;
+
+	return read(ends[0], &c, 1) == 1 ? c : 0;
+}
+
+int signals_asked(void)
+{
+	return asked;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signals as something to poll for. Handlers write to a pipe, rather than signals being blocked
+ * for a signalfd: what the library starts (proxy commands) would inherit the mask.
+ */
+#ifndef CLI_FRAME_SIGNALS_H
+#define CLI_FRAME_SIGNALS_H
+
+/* Catches INT, TERM, HUP and WINCH, and ignores PIPE, until signals_end. May be nested. 0 or -errno. */
+int signals_begin(void);
+void signals_end(void);
+
+int signals_fd(void);    /* readable while one waits */
+int signals_next(void);  /* a signal's number, each once; 0: none */
+
+/* How often a signal that asks to stop came since the outermost signals_begin: told without reading. */
+int signals_asked(void);
+
+#endif

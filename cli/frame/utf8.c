@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/frame/utf8.h"
+
+#include <stdint.h>
+
+size_t utf8_len(const char *text, size_t left)
+{
+	static const struct { unsigned char lead, low, high; } narrower[] = {
+		{ 0xe0, 0xa0, 0xbf }, { 0xed, 0x80, 0x9f }, { 0xf0, 0x90, 0xbf }, { 0xf4, 0x80, 0x8f },
+	};
+	const unsigned char *s = (const unsigned char *)text;
+	unsigned char low = 0x80, high = 0xbf;
+	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+	if (len < 2)
+		return len;
+	for (size_t i = 0; i < sizeof narrower / sizeof *narrower; i++) {
+		if (s[0] == narrower[i].lead) {
+			low = narrower[i].low;
+			high = narrower[i].high;
+		}
+	}
+	if (len > left || s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return len;
+}
+
+static uint32_t decode(const char *text, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	uint32_t c = len == 1 ? s[0] : s[0] & (0xffu >> (len + 1));
+
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | (s[i] & 0x3fu);
+	return c;
+}
+
+size_t utf8_printable(const char *s, size_t left)
+{
+	size_t len = utf8_len(s, left);
+	uint32_t c = len ? decode(s, len) : 0;
+
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : len;
+}
+
+/* The blocks that terminals agree about. */
+static size_t cells(uint32_t c)
+{
+	static const struct { uint32_t first, last; } wide[] = {
+		{ 0x1100, 0x115f }, { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f },
+		{ 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0x1f300, 0x1faff }, { 0x20000, 0x3fffd },
+	};
+
+	if ((c >= 0x300 && c <= 0x36f) || (c >= 0x200b && c <= 0x200f) || (c >= 0xfe00 && c <= 0xfe0f))
+		return 0;
+	for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+		if (c >= wide[i].first && c <= wide[i].last)
+			return 2;
+	return 1;
+}
+
+size_t utf8_width(const char *s, size_t len)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0, n; i < len; i += n ? n : 1) {
+		n = utf8_len(s + i, len - i);
+		sum += n ? cells(decode(s + i, n)) : 1;
+	}
+	return sum;
+}
