@@ -3,10 +3,10 @@
 #ifndef CLI_BOUGHT_H
 #define CLI_BOUGHT_H
 
-#include "cli/purchase.h"
-#include "cli/quote.h"
+#include "cli/trade/purchase.h"
+#include "cli/trade/quote.h"
 #include "cli/frame/rows.h"
-#include "cli/skus.h"
+#include "cli/trade/skus.h"
 
 extern const struct column bought_columns[];
 

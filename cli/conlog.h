@@ -3,7 +3,7 @@
 #ifndef CLI_CONLOG_H
 #define CLI_CONLOG_H
 
-#include "cli/market.h"
+#include "cli/trade/market.h"
 
 /* Not 0 ends it, and comes back. */
 typedef int (*conlog_fn)(void *arg, const struct model_log *l);

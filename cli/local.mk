@@ -28,7 +28,7 @@ libcli_la_SOURCES = \
 	cli/localports.c cli/localports.h \
 	cli/localproc.c cli/localproc.h \
 	cli/localstate.c cli/localstate.h \
-	cli/market.c cli/market.h \
+	cli/trade/market.c cli/trade/market.h \
 	cli/node.c cli/node.h \
 	cli/nodewait.c cli/nodewait.h \
 	cli/frame/option.c cli/frame/option.h \
@@ -37,7 +37,7 @@ libcli_la_SOURCES = \
 	cli/frame/prompt.c cli/frame/prompt.h \
 	cli/frame/rows.c cli/frame/rows.h \
 	cli/save.c cli/save.h \
-	cli/scopes.c cli/scopes.h \
+	cli/trade/scopes.c cli/trade/scopes.h \
 	cli/script.c cli/script.h \
 	cli/select.c cli/select.h \
 	cli/frame/settings.c cli/frame/settings.h \
@@ -45,7 +45,7 @@ libcli_la_SOURCES = \
 	cli/frame/sources.c \
 	cli/summary.c cli/summary.h \
 	cli/frame/terminal.c cli/frame/terminal.h \
-	cli/tokenfile.c cli/tokenfile.h \
+	cli/trade/tokenfile.c cli/trade/tokenfile.h \
 	cli/frame/usage.c cli/frame/usage.h \
 	cli/frame/utf8.c cli/frame/utf8.h \
 	cli/frame/value.c cli/frame/value.h \
@@ -53,19 +53,19 @@ libcli_la_SOURCES = \
 # Buying and selling.
 libcli_la_SOURCES += \
 	cli/bought.c cli/bought.h \
-	cli/buying.c cli/buying.h \
-	cli/intent.c cli/intent.h \
-	cli/placed.c cli/placed.h \
+	cli/trade/buying.c cli/trade/buying.h \
+	cli/trade/intent.c cli/trade/intent.h \
+	cli/trade/placed.c cli/trade/placed.h \
 	cli/frame/plan.c cli/frame/plan.h \
-	cli/purchase.c cli/purchase.h \
-	cli/quote.c cli/quote.h \
+	cli/trade/purchase.c cli/trade/purchase.h \
+	cli/trade/quote.c cli/trade/quote.h \
 	cli/frame/remember.c cli/frame/remember.h \
-	cli/reservation.c cli/reservation.h \
+	cli/trade/reservation.c cli/trade/reservation.h \
 	cli/frame/retype.c cli/frame/retype.h \
-	cli/skus.c cli/skus.h \
-	cli/userdata.c cli/userdata.h \
-	cli/window.c cli/window.h \
-	cli/wish.c cli/wish.h
+	cli/trade/skus.c cli/trade/skus.h \
+	cli/trade/userdata.c cli/trade/userdata.h \
+	cli/trade/window.c cli/trade/window.h \
+	cli/trade/wish.c cli/trade/wish.h
 # Provisioning: what is wanted, what is there, and what is done about it.
 libcli_la_SOURCES += \
 	cli/provision/cluster.c cli/provision/cluster.h \

@@ -13,7 +13,7 @@
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
-#include "cli/tokenfile.h"
+#include "cli/trade/tokenfile.h"
 
 enum { BODY_MAX = 65536, OFFERS_MAX = 256, NAME_MAX_LEN = 64 };
 

@@ -7,7 +7,7 @@
 #define CLI_LOCALMARKET_H
 
 #include "cli/localstate.h"
-#include "cli/market.h"
+#include "cli/trade/market.h"
 
 #define LOCAL_BUYER "you"
 #define LOCAL_OWNER "owner"

@@ -9,7 +9,7 @@
 #include "cli/frame/command.h"
 #include "cli/connect.h"
 #include "cli/logsource.h"
-#include "cli/market.h"
+#include "cli/trade/market.h"
 
 struct logtail;
 

@@ -10,9 +10,9 @@
 #include "cli/hostnames.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
-#include "cli/reservation.h"
+#include "cli/trade/reservation.h"
 #include "cli/frame/settings.h"
-#include "cli/tokenfile.h"
+#include "cli/trade/tokenfile.h"
 
 enum { NODES_MAX = 100000, KEYS_MAX = 16, PATH_BYTES = 4096 };
 

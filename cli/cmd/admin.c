@@ -8,7 +8,7 @@
 #include "cli/cmd/admin.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
-#include "cli/scopes.h"
+#include "cli/trade/scopes.h"
 #include "cli/frame/value.h"
 #include "market/money.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod buy: a plan, a yes, an order, nodes. What happens to a purchase that is cut off is in cli/purchase.h. */
+/* nanopod buy: a plan, a yes, an order, nodes. What happens to a purchase that is cut off is in cli/trade/purchase.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -10,17 +10,17 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/bought.h"
-#include "cli/buying.h"
+#include "cli/trade/buying.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
-#include "cli/purchase.h"
-#include "cli/quote.h"
+#include "cli/trade/purchase.h"
+#include "cli/trade/quote.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
-#include "cli/userdata.h"
-#include "cli/wish.h"
+#include "cli/trade/userdata.h"
+#include "cli/trade/wish.h"
 
 enum { MATCH_MAX = 64 << 10, FRESH_MS = 10000, DECIDE_MS = 60000, WAIT_MS = 5 * 60 * 1000 };
 

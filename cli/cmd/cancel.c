@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "cli/frame/cell.h"
-#include "cli/market.h"
-#include "cli/placed.h"
+#include "cli/trade/market.h"
+#include "cli/trade/placed.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"

@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "cli/conlog.h"
 #include "cli/frame/json.h"
-#include "cli/market.h"
+#include "cli/trade/market.h"
 #include "cli/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/signals.h"

@@ -13,12 +13,12 @@
 #include "cli/frame/cell.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
-#include "cli/purchase.h"
-#include "cli/quote.h"
+#include "cli/trade/purchase.h"
+#include "cli/trade/quote.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/wish.h"
+#include "cli/trade/wish.h"
 #include "market/when.h"
 
 enum { BODY_MAX = 65536, SEVERAL_MAX = 256, DECIDE_MS = 60000 };

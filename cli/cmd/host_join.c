@@ -12,14 +12,14 @@
 #include "cli/frame/cell.h"
 #include "cli/cmd/host.h"
 #include "cli/frame/json.h"
-#include "cli/market.h"
+#include "cli/trade/market.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
-#include "cli/skus.h"
+#include "cli/trade/skus.h"
 #include "cli/frame/terminal.h"
-#include "cli/tokenfile.h"
+#include "cli/trade/tokenfile.h"
 #include "market/when.h"
 
 enum { LOOK_MS = 60 * 1000, JOIN_MS = 120 * 1000, DAY = 86400, NAME_MAX_BYTES = 256, BODY_MAX = 16 * 1024 };

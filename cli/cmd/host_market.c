@@ -10,7 +10,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
-#include "cli/tokenfile.h"
+#include "cli/trade/tokenfile.h"
 #include "market/money.h"
 
 enum { STATUS_MS = 20 * 1000 };

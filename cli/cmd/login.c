@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/market.h"
+#include "cli/trade/market.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/terminal.h"
-#include "cli/tokenfile.h"
+#include "cli/trade/tokenfile.h"
 
 /* Typed without being shown. 0, or an exit status. */
 static int ask(struct nanopod *np, char **token)

@@ -6,15 +6,15 @@
 #include <time.h>
 
 #include "cli/frame/cell.h"
-#include "cli/intent.h"
-#include "cli/market.h"
-#include "cli/placed.h"
+#include "cli/trade/intent.h"
+#include "cli/trade/market.h"
+#include "cli/trade/placed.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
-#include "cli/reservation.h"
+#include "cli/trade/reservation.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/skus.h"
+#include "cli/trade/skus.h"
 #include "cli/frame/value.h"
 #include "market/when.h"
 

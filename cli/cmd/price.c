@@ -8,10 +8,10 @@
 #include "cli/frame/json.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
-#include "cli/quote.h"
+#include "cli/trade/quote.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/wish.h"
+#include "cli/trade/wish.h"
 
 enum { TEXT_MAX = 1 << 16 };
 

@@ -8,16 +8,16 @@
 #include "base/buf.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
-#include "cli/market.h"
+#include "cli/trade/market.h"
 #include "cli/node.h"
 #include "cli/nodewait.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
-#include "cli/purchase.h"
+#include "cli/trade/purchase.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/wish.h"
+#include "cli/trade/wish.h"
 
 enum { BODY_MAX = 256 << 10, WAIT_MS = 5 * 60 * 1000 };
 

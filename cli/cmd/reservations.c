@@ -6,15 +6,15 @@
 #include <time.h>
 
 #include "cli/frame/cell.h"
-#include "cli/market.h"
+#include "cli/trade/market.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
-#include "cli/reservation.h"
+#include "cli/trade/reservation.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/skus.h"
-#include "cli/wish.h"
+#include "cli/trade/skus.h"
+#include "cli/trade/wish.h"
 #include "market/when.h"
 
 enum { MANY = 100000 };

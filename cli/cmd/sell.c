@@ -11,12 +11,12 @@
 #include "cli/frame/cell.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
-#include "cli/purchase.h"
+#include "cli/trade/purchase.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/wish.h"
+#include "cli/trade/wish.h"
 #include "market/when.h"
 
 enum { BODY_MAX = 65536, DECIDE_MS = 60000 };

@@ -6,10 +6,10 @@
 
 #include "cli/frame/action.h"
 #include "cli/frame/cell.h"
-#include "cli/market.h"
+#include "cli/trade/market.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
-#include "cli/scopes.h"
+#include "cli/trade/scopes.h"
 
 static const struct column columns[] = {
 	{ "id", COLUMN_ID, "its id: what 'token revoke' takes" },

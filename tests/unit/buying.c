@@ -3,12 +3,12 @@
 #include "../lib/tap.h"
 #include "../lib/tool.h"
 
-#include "cli/quote.h"
+#include "cli/trade/quote.h"
 #include "cli/frame/remember.h"
-#include "cli/reservation.h"
+#include "cli/trade/reservation.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/settings.h"
-#include "cli/userdata.h"
+#include "cli/trade/userdata.h"
 #include "market/money.h"
 
 static void limits(void)

@@ -3,7 +3,7 @@
 #include "../lib/tap.h"
 #include "../lib/tool.h"
 
-#include "cli/intent.h"
+#include "cli/trade/intent.h"
 
 static size_t seen;
 

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "cli/window.h"
+#include "cli/trade/window.h"
 
 enum { NOON = 1795262400, MINUTE = 60, HOUR = 3600 }; /* 2026-11-21 12:00:00 UTC */
 

@@ -3,13 +3,13 @@
  * What `price`, `buy`, `extend` and `sell` are told in the same words: how many nodes of which type,
  * when, at which price. All that can be checked without the market is checked first.
  */
-#ifndef CLI_WISH_H
-#define CLI_WISH_H
+#ifndef CLI_TRADE_WISH_H
+#define CLI_TRADE_WISH_H
 
 #include "cli/frame/command.h"
-#include "cli/market.h"
-#include "cli/skus.h"
-#include "cli/window.h"
+#include "cli/trade/market.h"
+#include "cli/trade/skus.h"
+#include "cli/trade/window.h"
 
 struct wish {
 	struct window window;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The types of node that the market knows, and which of them a person means. */
-#ifndef CLI_SKUS_H
-#define CLI_SKUS_H
+#ifndef CLI_TRADE_SKUS_H
+#define CLI_TRADE_SKUS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/market.h"
+#include "cli/trade/market.h"
 
 struct sku {
 	char *id, *alias, *accelerator, *form_factor, *region, *zone, *rdma;

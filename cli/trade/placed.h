@@ -3,13 +3,13 @@
  * An order that was placed, as far as is known, and waiting for what becomes of it. Waiting never
  * changes anything: whoever stops it leaves the order as it is.
  */
-#ifndef CLI_PLACED_H
-#define CLI_PLACED_H
+#ifndef CLI_TRADE_PLACED_H
+#define CLI_TRADE_PLACED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/market.h"
+#include "cli/trade/market.h"
 
 struct placed {
 	char id[64], pool[64], pool_name[256], sku[64];

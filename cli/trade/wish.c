@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/wish.h"
+#include "cli/trade/wish.h"
 
 #include <string.h>
 #include <time.h>

@@ -5,12 +5,12 @@
  * that were answered are not sent again, others are sent as they were, and the market gives the
  * answer that it gave before.
  */
-#ifndef CLI_PURCHASE_H
-#define CLI_PURCHASE_H
+#ifndef CLI_TRADE_PURCHASE_H
+#define CLI_TRADE_PURCHASE_H
 
-#include "cli/intent.h"
-#include "cli/placed.h"
-#include "cli/reservation.h"
+#include "cli/trade/intent.h"
+#include "cli/trade/placed.h"
+#include "cli/trade/reservation.h"
 
 enum { PURCHASE_NODES = 1024 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/userdata.h"
+#include "cli/trade/userdata.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a new token may do and how long it lives, as typed; and the new one as shown, once. For token and admin. */
-#ifndef CLI_SCOPES_H
-#define CLI_SCOPES_H
+#ifndef CLI_TRADE_SCOPES_H
+#define CLI_TRADE_SCOPES_H
 
 #include "cli/frame/command.h"
-#include "cli/market.h"
+#include "cli/trade/market.h"
 
 /* Of --scope and --expires. 0 or an exit status. */
 int scopes_read(struct nanopod *np, const struct options *o, struct model_token_new *out);

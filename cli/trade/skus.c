@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/skus.h"
+#include "cli/trade/skus.h"
 
 #include <errno.h>
 #include <stdlib.h>

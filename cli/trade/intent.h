@@ -7,8 +7,8 @@
  * A file is appended to and synced at each step, and is locked while its command lives: a second
  * command that says the same beside a living one is a purchase of its own.
  */
-#ifndef CLI_INTENT_H
-#define CLI_INTENT_H
+#ifndef CLI_TRADE_INTENT_H
+#define CLI_TRADE_INTENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,12 +3,12 @@
  * What an order would do now, asked of the market before anything is agreed to: one of ours is asked
  * itself, with the full check that the order will get; of another one's open book it is worked out.
  */
-#ifndef CLI_QUOTE_H
-#define CLI_QUOTE_H
+#ifndef CLI_TRADE_QUOTE_H
+#define CLI_TRADE_QUOTE_H
 
-#include "cli/market.h"
+#include "cli/trade/market.h"
 #include "cli/frame/retype.h"
-#include "cli/skus.h"
+#include "cli/trade/skus.h"
 #include "market/money.h"
 
 enum { QUOTE_LEVELS = 32, QUOTE_ALTERNATIVES = 8 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/purchase.h"
+#include "cli/trade/purchase.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@
  *             rc = market_fail(m, "cannot show '%s'", id);
  *     market_sign_out(m);
  */
-#ifndef CLI_MARKET_H
-#define CLI_MARKET_H
+#ifndef CLI_TRADE_MARKET_H
+#define CLI_TRADE_MARKET_H
 
 #include "base/buf.h"
 #include "cli/frame/command.h"

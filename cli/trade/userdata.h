@@ -3,8 +3,8 @@
  * What a new node is told when it first starts: who may sign in. The person's public keys become
  * a cloud-init document.
  */
-#ifndef CLI_USERDATA_H
-#define CLI_USERDATA_H
+#ifndef CLI_TRADE_USERDATA_H
+#define CLI_TRADE_USERDATA_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/tokenfile.h"
+#include "cli/trade/tokenfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/quote.h"
+#include "cli/trade/quote.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/window.h"
+#include "cli/trade/window.h"
 #include "market/when.h"
 
 enum { BODY_MAX = 65536 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/intent.h"
+#include "cli/trade/intent.h"
 
 #include <dirent.h>
 #include <errno.h>

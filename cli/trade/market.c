@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/market.h"
+#include "cli/trade/market.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,11 +10,11 @@
 
 #include "base/str.h"
 #include "base/table.h"
-#include "cli/intent.h"
+#include "cli/trade/intent.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
-#include "cli/tokenfile.h"
+#include "cli/trade/tokenfile.h"
 #include "market/money.h"
 #include "market/when.h"
 

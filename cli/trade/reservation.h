@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A reservation is a pool of the market: a name under which nodes of a type are had for a time. */
-#ifndef CLI_RESERVATION_H
-#define CLI_RESERVATION_H
+#ifndef CLI_TRADE_RESERVATION_H
+#define CLI_TRADE_RESERVATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/market.h"
+#include "cli/trade/market.h"
 
 struct reservation_part { /* of one type */
 	char *sku;

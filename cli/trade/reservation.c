@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/reservation.h"
+#include "cli/trade/reservation.h"
 
 #include <ctype.h>
 #include <errno.h>

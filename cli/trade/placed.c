@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/placed.h"
+#include "cli/trade/placed.h"
 
 #include <errno.h>
 #include <poll.h>

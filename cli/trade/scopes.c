@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/scopes.h"
+#include "cli/trade/scopes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/buying.h"
+#include "cli/trade/buying.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/window.h"
+#include "cli/trade/window.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * The window that -s, -e, -d and --round speak of, on the market's grid. "Now" is the next whole
  * minute that is still far enough away for a request to reach the market before it begins.
  */
-#ifndef CLI_WINDOW_H
-#define CLI_WINDOW_H
+#ifndef CLI_TRADE_WINDOW_H
+#define CLI_TRADE_WINDOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

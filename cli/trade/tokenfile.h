@@ -3,8 +3,8 @@
  * Where the token is: NANOPOD_TOKEN, else a file that nobody else may read. It is never taken from a
  * flag, never printed, and nothing but `nanopod login` writes or replaces the file.
  */
-#ifndef CLI_TOKENFILE_H
-#define CLI_TOKENFILE_H
+#ifndef CLI_TRADE_TOKENFILE_H
+#define CLI_TRADE_TOKENFILE_H
 
 #include <stdbool.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `nanopod buy` is about to do, and how it says so before it does it. */
-#ifndef CLI_BUYING_H
-#define CLI_BUYING_H
+#ifndef CLI_TRADE_BUYING_H
+#define CLI_TRADE_BUYING_H
 
-#include "cli/market.h"
-#include "cli/purchase.h"
-#include "cli/quote.h"
-#include "cli/skus.h"
-#include "cli/wish.h"
+#include "cli/trade/market.h"
+#include "cli/trade/purchase.h"
+#include "cli/trade/quote.h"
+#include "cli/trade/skus.h"
+#include "cli/trade/wish.h"
 
 struct buying {
 	struct nanopod *np;
