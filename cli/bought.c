@@ -6,7 +6,7 @@
 
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
-#include "cli/nodewait.h"
+#include "cli/nodes/nodewait.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "market/when.h"

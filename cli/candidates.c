@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "base/table.h"
-#include "cli/hostnames.h"
+#include "cli/nodes/hostnames.h"
 #include "cli/provision/journal.h"
 #include "cli/provision/stack.h"
 #include "cli/frame/remember.h"

@@ -6,7 +6,7 @@ libcli_la_SOURCES = \
 	cli/candidates.c cli/candidates.h \
 	cli/frame/cell.c cli/frame/cell.h \
 	cli/frame/command.c cli/frame/command.h \
-	cli/conlog.c cli/conlog.h \
+	cli/nodes/conlog.c cli/nodes/conlog.h \
 	cli/connect.c cli/connect.h \
 	cli/diff.c cli/diff.h \
 	cli/frame/dispatch.c \
@@ -14,7 +14,7 @@ libcli_la_SOURCES = \
 	cli/frame/flat.c cli/frame/flat.h \
 	cli/fold.c cli/fold.h \
 	cli/group.c cli/group.h \
-	cli/hostnames.c cli/hostnames.h \
+	cli/nodes/hostnames.c cli/nodes/hostnames.h \
 	cli/frame/json.c cli/frame/json.h \
 	cli/kubemerge.c cli/kubemerge.h \
 	cli/loglevel.c cli/loglevel.h \
@@ -29,8 +29,8 @@ libcli_la_SOURCES = \
 	cli/localproc.c cli/localproc.h \
 	cli/localstate.c cli/localstate.h \
 	cli/trade/market.c cli/trade/market.h \
-	cli/node.c cli/node.h \
-	cli/nodewait.c cli/nodewait.h \
+	cli/nodes/node.c cli/nodes/node.h \
+	cli/nodes/nodewait.c cli/nodes/nodewait.h \
 	cli/frame/option.c cli/frame/option.h \
 	cli/frame/print.c cli/frame/print.h \
 	cli/frame/progress.c cli/frame/progress.h \

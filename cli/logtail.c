@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "cli/conlog.h"
-#include "cli/node.h"
+#include "cli/nodes/conlog.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
 #include "cli/frame/signals.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/node.h"
-#include "cli/nodewait.h"
+#include "cli/nodes/node.h"
+#include "cli/nodes/nodewait.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/value.h"

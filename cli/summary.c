@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/group.h"
-#include "cli/node.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/select.h"
 

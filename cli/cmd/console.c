@@ -12,10 +12,10 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/conlog.h"
+#include "cli/nodes/conlog.h"
 #include "cli/frame/json.h"
 #include "cli/trade/market.h"
-#include "cli/node.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/signals.h"
 #include "market/when.h"

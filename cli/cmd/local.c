@@ -22,7 +22,7 @@
 #include "cli/localmarket.h"
 #include "cli/localports.h"
 #include "cli/localproc.h"
-#include "cli/node.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"

@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "cli/frame/json.h"
 #include "cli/logtail.h"
-#include "cli/node.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/provision/clusterlogs.h"
 #include "cli/provision/joblogs.h"

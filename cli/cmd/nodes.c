@@ -7,7 +7,7 @@
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
 #include "cli/trade/market.h"
-#include "cli/node.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/rows.h"

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "cli/cmd/provision.h"
-#include "cli/node.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/progress.h"

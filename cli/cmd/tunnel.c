@@ -14,7 +14,7 @@
 #include "cli/frame/command.h"
 #include "cli/connect.h"
 #include "cli/frame/json.h"
-#include "cli/node.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
 #include "cli/select.h"

@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "cli/frame/command.h"
-#include "cli/node.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/usage.h"

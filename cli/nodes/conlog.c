@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/conlog.h"
+#include "cli/nodes/conlog.h"
 
 #include <inttypes.h>
 

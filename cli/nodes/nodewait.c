@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/nodewait.h"
+#include "cli/nodes/nodewait.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/node.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/progress.h"
 #include "cli/frame/signals.h"

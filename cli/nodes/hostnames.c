@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/hostnames.h"
+#include "cli/nodes/hostnames.h"
 
 #include <fcntl.h>
 #include <glob.h>

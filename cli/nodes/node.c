@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/node.h"
+#include "cli/nodes/node.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/table.h"
-#include "cli/hostnames.h"
+#include "cli/nodes/hostnames.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/trade/reservation.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting until nodes run, with a line that says how far it is. Waiting never changes anything. */
-#ifndef CLI_NODEWAIT_H
-#define CLI_NODEWAIT_H
+#ifndef CLI_NODES_NODEWAIT_H
+#define CLI_NODES_NODEWAIT_H
 
 #include <stddef.h>
 #include <stdint.h>

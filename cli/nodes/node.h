@@ -3,8 +3,8 @@
  * The account's nodes, as the market tells them: where each is reached, and by which host key. A
  * command asks once, and only where something that was typed needs it.
  */
-#ifndef CLI_NODE_H
-#define CLI_NODE_H
+#ifndef CLI_NODES_NODE_H
+#define CLI_NODES_NODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

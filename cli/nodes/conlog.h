@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a node's console said, as the market keeps it: pieces with a number each, so that it can be gone on with. */
-#ifndef CLI_CONLOG_H
-#define CLI_CONLOG_H
+#ifndef CLI_NODES_CONLOG_H
+#define CLI_NODES_CONLOG_H
 
 #include "cli/trade/market.h"
 
