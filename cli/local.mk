@@ -7,13 +7,13 @@ libcli_la_SOURCES = \
 	cli/frame/cell.c cli/frame/cell.h \
 	cli/frame/command.c cli/frame/command.h \
 	cli/nodes/conlog.c cli/nodes/conlog.h \
-	cli/connect.c cli/connect.h \
-	cli/diff.c cli/diff.h \
+	cli/remote/connect.c cli/remote/connect.h \
+	cli/remote/diff.c cli/remote/diff.h \
 	cli/frame/dispatch.c \
-	cli/fanout.c cli/fanout.h \
+	cli/remote/fanout.c cli/remote/fanout.h \
 	cli/frame/flat.c cli/frame/flat.h \
-	cli/fold.c cli/fold.h \
-	cli/group.c cli/group.h \
+	cli/remote/fold.c cli/remote/fold.h \
+	cli/remote/group.c cli/remote/group.h \
 	cli/nodes/hostnames.c cli/nodes/hostnames.h \
 	cli/frame/json.c cli/frame/json.h \
 	cli/kubemerge.c cli/kubemerge.h \
@@ -36,20 +36,20 @@ libcli_la_SOURCES = \
 	cli/frame/progress.c cli/frame/progress.h \
 	cli/frame/prompt.c cli/frame/prompt.h \
 	cli/frame/rows.c cli/frame/rows.h \
-	cli/save.c cli/save.h \
+	cli/remote/save.c cli/remote/save.h \
 	cli/trade/scopes.c cli/trade/scopes.h \
-	cli/script.c cli/script.h \
-	cli/select.c cli/select.h \
+	cli/remote/script.c cli/remote/script.h \
+	cli/remote/select.c cli/remote/select.h \
 	cli/frame/settings.c cli/frame/settings.h \
 	cli/frame/signals.c cli/frame/signals.h \
 	cli/frame/sources.c \
-	cli/summary.c cli/summary.h \
+	cli/remote/summary.c cli/remote/summary.h \
 	cli/frame/terminal.c cli/frame/terminal.h \
 	cli/trade/tokenfile.c cli/trade/tokenfile.h \
 	cli/frame/usage.c cli/frame/usage.h \
 	cli/frame/utf8.c cli/frame/utf8.h \
 	cli/frame/value.c cli/frame/value.h \
-	cli/view.c cli/view.h
+	cli/remote/view.c cli/remote/view.h
 # Buying and selling.
 libcli_la_SOURCES += \
 	cli/bought.c cli/bought.h \

@@ -14,7 +14,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
 #include "cli/frame/signals.h"
-#include "cli/summary.h"
+#include "cli/remote/summary.h"
 
 enum {
 	HOLD_FIRST_MS = 1000, HOLD_MS = 250, FIRST_MS = 1500, /* how long a line waits for older ones of others */

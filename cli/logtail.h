@@ -7,7 +7,7 @@
 #define CLI_LOGTAIL_H
 
 #include "cli/frame/command.h"
-#include "cli/connect.h"
+#include "cli/remote/connect.h"
 #include "cli/logsource.h"
 #include "cli/trade/market.h"
 

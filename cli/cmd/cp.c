@@ -9,13 +9,13 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/frame/command.h"
-#include "cli/connect.h"
-#include "cli/fanout.h"
+#include "cli/remote/connect.h"
+#include "cli/remote/fanout.h"
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 #include "cli/frame/settings.h"
-#include "cli/summary.h"
+#include "cli/remote/summary.h"
 
 enum { PATH_LONGEST = 65536 };
 

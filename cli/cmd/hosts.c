@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "cli/frame/command.h"
-#include "cli/connect.h"
+#include "cli/remote/connect.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 #include "cli/frame/settings.h"
 
 static const struct option options[] = {

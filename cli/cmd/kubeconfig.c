@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cli/cmd/provision.h"
-#include "cli/connect.h"
+#include "cli/remote/connect.h"
 #include "cli/kubemerge.h"
 #include "cli/frame/print.h"
 #include "conf/conf.h"

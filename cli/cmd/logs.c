@@ -19,8 +19,8 @@
 #include "cli/provision/clusterlogs.h"
 #include "cli/provision/joblogs.h"
 #include "cli/provision/journal.h"
-#include "cli/script.h"
-#include "cli/select.h"
+#include "cli/remote/script.h"
+#include "cli/remote/select.h"
 #include "cli/frame/settings.h"
 #include "market/when.h"
 

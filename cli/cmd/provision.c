@@ -5,7 +5,7 @@
 #include "cli/frame/action.h"
 #include "cli/cmd/provision.h"
 #include "cli/frame/print.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 
 static const struct action actions[] = {
 	{ "plan", "CLUSTER | FILE | -w HOSTS STACK...", 0, -1, provision_plan },

@@ -12,7 +12,7 @@
 #include "cli/frame/progress.h"
 #include "cli/provision/sudoask.h"
 #include "cli/frame/rows.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 
 #define PASSWORD_VARIABLE "NANOPOD_SUDO_PASSWORD"
 enum { DETAILED_CHANGES = 10 };

@@ -10,7 +10,7 @@
 #include "cli/cmd/provision.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 #include "cli/frame/value.h"
 #include "conf/conf.h"
 

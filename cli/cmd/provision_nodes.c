@@ -8,7 +8,7 @@
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/provision/clusteredit.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 #include "cli/frame/value.h"
 #include "conf/conf.h"
 

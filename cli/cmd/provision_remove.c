@@ -5,7 +5,7 @@
 #include "cli/cmd/provision.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 
 enum { NAMES_WIDTH = 60 };
 

@@ -7,16 +7,16 @@
 
 #include "base/str.h"
 #include "cli/frame/command.h"
-#include "cli/connect.h"
-#include "cli/fanout.h"
+#include "cli/remote/connect.h"
+#include "cli/remote/fanout.h"
 #include "cli/frame/print.h"
-#include "cli/save.h"
-#include "cli/script.h"
-#include "cli/select.h"
+#include "cli/remote/save.h"
+#include "cli/remote/script.h"
+#include "cli/remote/select.h"
 #include "cli/frame/settings.h"
-#include "cli/summary.h"
+#include "cli/remote/summary.h"
 #include "cli/frame/terminal.h"
-#include "cli/view.h"
+#include "cli/remote/view.h"
 
 /* libssh2 sends no request above 35,000 bytes. */
 enum { COMMAND_MAX = 32000, SCRIPT_MAX = 64 << 20 };

@@ -16,9 +16,9 @@
 #include "base/str.h"
 #include "cli/frame/command.h"
 #include "cli/candidates.h"
-#include "cli/connect.h"
+#include "cli/remote/connect.h"
 #include "cli/frame/print.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
 

@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 #include "cli/frame/command.h"
-#include "cli/connect.h"
-#include "cli/fanout.h"
+#include "cli/remote/connect.h"
+#include "cli/remote/fanout.h"
 #include "cli/nodes/node.h"
 #include "cli/nodes/nodewait.h"
 #include "cli/frame/print.h"
-#include "cli/script.h"
-#include "cli/select.h"
+#include "cli/remote/script.h"
+#include "cli/remote/select.h"
 #include "cli/frame/settings.h"
-#include "cli/summary.h"
+#include "cli/remote/summary.h"
 #include "cli/frame/terminal.h"
 #include "cli/frame/value.h"
 

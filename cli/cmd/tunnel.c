@@ -12,15 +12,15 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/frame/command.h"
-#include "cli/connect.h"
+#include "cli/remote/connect.h"
 #include "cli/frame/json.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
-#include "cli/summary.h"
+#include "cli/remote/summary.h"
 
 enum { PORTS_MAX = 64, PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 15000, KEEPALIVE_MS = 15000, EVENT_BYTES = 8192 };
 

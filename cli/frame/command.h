@@ -75,7 +75,7 @@ struct nanopod {
 	int verbose;                           /* how many -v */
 	int depth;                             /* how many command_run() are under way: 2 in the shell */
 	struct nodes *nodes;                   /* "cli/nodes/node.h"; what the market told this command of them, NULL: not asked */
-	int select_failed;                     /* cli/select.c: a status, where it was said why a group cannot be had */
+	int select_failed;                     /* cli/remote/select.c: a status, where it was said why a group cannot be had */
 	void *shell;                           /* cmd/shell.c's own, NULL outside of it: connections that stay warm */
 };
 

@@ -9,7 +9,7 @@
 #include "cli/frame/print.h"
 #include "cli/provision/liverows.h"
 #include "cli/provision/note.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 
 enum { NAMES_WIDTH = 60, LINE_BYTES = 1 << 20, ALL_BYTES = 256 << 20, TAIL_LINES = 8, TAIL_BYTES = 16384 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/fanout.h"
+#include "cli/remote/fanout.h"
 #include "cli/frame/print.h"
 
 enum { COMMAND_ROOM = 64 * 1024, OUTPUT_ROOM = 1 << 20, FILES_MAX = 128, FIELDS = 7, AGAIN_MS = 1000, DEADLINE_MS = 60000 };

@@ -3,7 +3,7 @@
 #ifndef CLI_PROVISION_JOBLOGS_H
 #define CLI_PROVISION_JOBLOGS_H
 
-#include "cli/connect.h"
+#include "cli/remote/connect.h"
 #include "cli/provision/clusterlogs.h"
 
 /* Puts the output files of "job/ID" ("12", "12_3") into c. follow: a job that waits is waited for. An exit status. */

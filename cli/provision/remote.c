@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/fanout.h"
+#include "cli/remote/fanout.h"
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
 #include "cli/provision/remote_job.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "cli/frame/command.h"
-#include "cli/connect.h"
+#include "cli/remote/connect.h"
 
 struct remote;
 struct remote_job;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines that differ, against `diff -U0` and by hand. */
-#include "cli/diff.h"
+#include "cli/remote/diff.h"
 
 #include "../lib/tap.h"
 #include "base/buf.h"

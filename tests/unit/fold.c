@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs folded: same bytes, same group, in order of size. */
-#include "cli/fold.h"
+#include "cli/remote/fold.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts' names as names of files. */
-#include "cli/save.h"
+#include "cli/remote/save.h"
 
 #include "../lib/tap.h"
 

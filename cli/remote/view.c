@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/view.h"
+#include "cli/remote/view.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli/group.h"
+#include "cli/remote/group.h"
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
 #include "cli/frame/utf8.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/save.h"
+#include "cli/remote/save.h"
 
 #include <dirent.h>
 #include <errno.h>

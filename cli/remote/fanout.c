@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/fanout.h"
+#include "cli/remote/fanout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
 

@@ -3,8 +3,8 @@
  * A fleet that reaches what the person's own `ssh` reaches: options and settings laid over
  * ~/.ssh/config, known_hosts, keys and agent.
  */
-#ifndef CLI_CONNECT_H
-#define CLI_CONNECT_H
+#ifndef CLI_REMOTE_CONNECT_H
+#define CLI_REMOTE_CONNECT_H
 
 #include <stdbool.h>
 

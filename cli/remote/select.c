@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/select.h"
+#include "cli/remote/select.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/connect.h"
+#include "cli/remote/connect.h"
 
 #include <errno.h>
 #include <signal.h>

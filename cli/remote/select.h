@@ -3,8 +3,8 @@
  * Which hosts: -w, -r, --hosts-file and -x, with @group from the settings, and nodes of the market by
  * their reservation, type, zone or a pattern of their names.
  */
-#ifndef CLI_SELECT_H
-#define CLI_SELECT_H
+#ifndef CLI_REMOTE_SELECT_H
+#define CLI_REMOTE_SELECT_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * texts: what another host said already is only compared, what differs begins a branch. So the
  * memory is that of what differs, and two outputs are equal where their places are.
  */
-#ifndef CLI_FOLD_H
-#define CLI_FOLD_H
+#ifndef CLI_REMOTE_FOLD_H
+#define CLI_REMOTE_FOLD_H
 
 #include <stddef.h>
 #include <stdint.h>

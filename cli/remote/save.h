@@ -4,13 +4,13 @@
  * TERM", "error CODE sentence"; written last, so a host without one was interrupted) and
  * `command`. It is read back to run again only where it failed; so is the JSON Lines output.
  */
-#ifndef CLI_SAVE_H
-#define CLI_SAVE_H
+#ifndef CLI_REMOTE_SAVE_H
+#define CLI_REMOTE_SAVE_H
 
 #include <stddef.h>
 
 #include "base/fail.h"
-#include "cli/fanout.h"
+#include "cli/remote/fanout.h"
 
 struct save {
 	char *path;

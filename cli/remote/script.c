@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/script.h"
+#include "cli/remote/script.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A local script, run on hosts: it travels ahead of standard input and is not left behind there. */
-#ifndef CLI_SCRIPT_H
-#define CLI_SCRIPT_H
+#ifndef CLI_REMOTE_SCRIPT_H
+#define CLI_REMOTE_SCRIPT_H
 
 #include "base/buf.h"
 #include "base/fail.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What failed where and why, in as few lines as that takes, and what to type next. */
-#ifndef CLI_SUMMARY_H
-#define CLI_SUMMARY_H
+#ifndef CLI_REMOTE_SUMMARY_H
+#define CLI_REMOTE_SUMMARY_H
 
-#include "cli/fanout.h"
+#include "cli/remote/fanout.h"
 
 /*
  * To standard error. again: the command that repeats it for the failed hosts, or NULL. Says

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which lines two texts do not share: for showing how one host's answer differs from most others'. */
-#ifndef CLI_DIFF_H
-#define CLI_DIFF_H
+#ifndef CLI_REMOTE_DIFF_H
+#define CLI_REMOTE_DIFF_H
 
 #include <stddef.h>
 

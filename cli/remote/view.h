@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the output of many hosts is shown: labelled lines, folded groups, JSON Lines, JSON, or not. */
-#ifndef CLI_VIEW_H
-#define CLI_VIEW_H
+#ifndef CLI_REMOTE_VIEW_H
+#define CLI_REMOTE_VIEW_H
 
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "cli/fanout.h"
+#include "cli/remote/fanout.h"
 
 enum view_kind { VIEW_LINES, VIEW_GATHER, VIEW_JSONL, VIEW_JSON, VIEW_NONE };
 

@@ -3,7 +3,7 @@
  * Myers' O(ND) walk over lines. Past LONGEST_WALK edits the middle is called changed as a whole:
  * nobody reads a longer diff, and time and memory stay bounded.
  */
-#include "cli/diff.h"
+#include "cli/remote/diff.h"
 
 #include <errno.h>
 #include <stdbool.h>

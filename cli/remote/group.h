@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gathered output: hosts that said the same are one group, the largest first. */
-#ifndef CLI_GROUP_H
-#define CLI_GROUP_H
+#ifndef CLI_REMOTE_GROUP_H
+#define CLI_REMOTE_GROUP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * A radix tree whose leaves may grow: the host that is ahead appends, those behind compare. A
  * branch leaves its parent at a byte that differs, so each text has exactly one place.
  */
-#include "cli/fold.h"
+#include "cli/remote/fold.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/group.h"
+#include "cli/remote/group.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/diff.h"
-#include "cli/fanout.h"
-#include "cli/fold.h"
+#include "cli/remote/diff.h"
+#include "cli/remote/fanout.h"
+#include "cli/remote/fold.h"
 #include "cli/frame/print.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 
 static const size_t text_max = (size_t)4 << 30;
 

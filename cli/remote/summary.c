@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/summary.h"
+#include "cli/remote/summary.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "cli/group.h"
+#include "cli/remote/group.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/print.h"
-#include "cli/select.h"
+#include "cli/remote/select.h"
 
 enum { CAUSES_SHOWN = 20, NAMES_SHOWN = 400 };
 

@@ -3,8 +3,8 @@
  * One thing done on many hosts, watched by a person: the library's events with signals, questions,
  * unknown host keys and the progress line taken care of. What is left is pulled by the command.
  */
-#ifndef CLI_FANOUT_H
-#define CLI_FANOUT_H
+#ifndef CLI_REMOTE_FANOUT_H
+#define CLI_REMOTE_FANOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@
 
 #include "base/buf.h"
 #include "cli/frame/command.h"
-#include "cli/connect.h"
-#include "cli/fold.h"
+#include "cli/remote/connect.h"
+#include "cli/remote/fold.h"
 #include "cli/frame/progress.h"
 #include "pssh/pssh.h"
 
