@@ -17,11 +17,11 @@ libcli_la_SOURCES = \
 	cli/nodes/hostnames.c cli/nodes/hostnames.h \
 	cli/frame/json.c cli/frame/json.h \
 	cli/kubemerge.c cli/kubemerge.h \
-	cli/loglevel.c cli/loglevel.h \
-	cli/logmerge.c cli/logmerge.h \
-	cli/logsource.c cli/logsource.h \
-	cli/logtail.c cli/logtail.h \
-	cli/logtime.c cli/logtime.h \
+	cli/logs/loglevel.c cli/logs/loglevel.h \
+	cli/logs/logmerge.c cli/logs/logmerge.h \
+	cli/logs/logsource.c cli/logs/logsource.h \
+	cli/logs/logtail.c cli/logs/logtail.h \
+	cli/logs/logtime.c cli/logs/logtime.h \
 	cli/localagent.c cli/localagent.h \
 	cli/frame/localdir.c cli/frame/localdir.h \
 	cli/localmarket.c cli/localmarket.h \

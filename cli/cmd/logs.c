@@ -13,7 +13,7 @@
 
 #include "base/str.h"
 #include "cli/frame/json.h"
-#include "cli/logtail.h"
+#include "cli/logs/logtail.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/provision/clusterlogs.h"

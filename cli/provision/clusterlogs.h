@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "cli/logsource.h"
+#include "cli/logs/logsource.h"
 #include "cli/provision/cluster.h"
 
 /* One log of one member. */

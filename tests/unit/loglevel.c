@@ -2,8 +2,8 @@
 /* The ways in which lines of logs say how bad they are. */
 #include <string.h>
 
-#include "cli/loglevel.h"
-#include "cli/logtime.h"
+#include "cli/logs/loglevel.h"
+#include "cli/logs/logtime.h"
 #include "../lib/tap.h"
 
 static void is_level(const char *line, int want)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/logmerge.h"
+#include "cli/logs/logmerge.h"
 #include "../lib/tap.h"
 
 static void add(struct logmerge *m, size_t source, int64_t us, int64_t came, const char *text)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/logsource.h"
+#include "cli/logs/logsource.h"
 #include "../lib/tap.h"
 
 static char dir[] = "/tmp/nanopod-logsource.XXXXXX";

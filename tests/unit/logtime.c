@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/logtime.h"
+#include "cli/logs/logtime.h"
 #include "../lib/tap.h"
 
 #define NOW ((int64_t)1795280400 * 1000000) /* 2026-11-21 17:00:00 UTC */

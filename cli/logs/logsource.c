@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/logsource.h"
+#include "cli/logs/logsource.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/frame/flat.h"
-#include "cli/loglevel.h"
-#include "cli/logtime.h"
+#include "cli/logs/loglevel.h"
+#include "cli/logs/logtime.h"
 #include "market/when.h"
 
 enum { LINE_MAX_BYTES = 1 << 20, HEAD_MAX = 4096, COMMAND_MAX = 1 << 20, LEVEL_INFO = 6 };

@@ -3,8 +3,8 @@
  * One log on one node, read by a command over SSH so that it can be gone on with: what was taken is
  * known by the journal's cursor, or by inode and offset of a file, and the next command begins there.
  */
-#ifndef CLI_LOGSOURCE_H
-#define CLI_LOGSOURCE_H
+#ifndef CLI_LOGS_LOGSOURCE_H
+#define CLI_LOGS_LOGSOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "cli/logmerge.h"
+#include "cli/logs/logmerge.h"
 
 /* X(name, word) */
 #define LOGKINDS(X) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How bad a line of a log is, from how it is written: Slurm's, klog's, logrus' and the common ways. */
-#ifndef CLI_LOGLEVEL_H
-#define CLI_LOGLEVEL_H
+#ifndef CLI_LOGS_LOGLEVEL_H
+#define CLI_LOGS_LOGLEVEL_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/loglevel.h"
+#include "cli/logs/loglevel.h"
 
 #include <ctype.h>
 #include <stdbool.h>

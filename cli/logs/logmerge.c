@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/logmerge.h"
+#include "cli/logs/logmerge.h"
 
 #include <errno.h>
 #include <stdlib.h>

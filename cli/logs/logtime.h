@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a line of a log was written, from how it begins: ISO 8601, syslog, Go's, klog's and logrus' ways. */
-#ifndef CLI_LOGTIME_H
-#define CLI_LOGTIME_H
+#ifndef CLI_LOGS_LOGTIME_H
+#define CLI_LOGS_LOGTIME_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Lines of many logs in the order of their times. Of one source they never change places; a line
  * waits a moment for those of other sources that are older but came later.
  */
-#ifndef CLI_LOGMERGE_H
-#define CLI_LOGMERGE_H
+#ifndef CLI_LOGS_LOGMERGE_H
+#define CLI_LOGS_LOGMERGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,12 +3,12 @@
  * Many logs of many nodes at once, in the order of their times: consoles from the market, all else by
  * SSH. To follow survives lost connections, nodes that start again and a market that is away.
  */
-#ifndef CLI_LOGTAIL_H
-#define CLI_LOGTAIL_H
+#ifndef CLI_LOGS_LOGTAIL_H
+#define CLI_LOGS_LOGTAIL_H
 
 #include "cli/frame/command.h"
 #include "cli/remote/connect.h"
-#include "cli/logsource.h"
+#include "cli/logs/logsource.h"
 #include "cli/trade/market.h"
 
 struct logtail;

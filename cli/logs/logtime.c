@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/logtime.h"
+#include "cli/logs/logtime.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/logtail.h"
+#include "cli/logs/logtail.h"
 
 #include <errno.h>
 #include <poll.h>
