@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libcli.la
 libcli_la_SOURCES = \
 	cli/frame/action.c cli/frame/action.h \
-	cli/agentd.c cli/agentd.h \
+	cli/local/daemons.c cli/local/daemons.h \
 	cli/candidates.c cli/candidates.h \
 	cli/frame/cell.c cli/frame/cell.h \
 	cli/frame/command.c cli/frame/command.h \
@@ -22,12 +22,12 @@ libcli_la_SOURCES = \
 	cli/logs/logsource.c cli/logs/logsource.h \
 	cli/logs/logtail.c cli/logs/logtail.h \
 	cli/logs/logtime.c cli/logs/logtime.h \
-	cli/localagent.c cli/localagent.h \
+	cli/local/localagent.c cli/local/localagent.h \
 	cli/frame/localdir.c cli/frame/localdir.h \
-	cli/localmarket.c cli/localmarket.h \
-	cli/localports.c cli/localports.h \
-	cli/localproc.c cli/localproc.h \
-	cli/localstate.c cli/localstate.h \
+	cli/local/localmarket.c cli/local/localmarket.h \
+	cli/local/localports.c cli/local/localports.h \
+	cli/local/localproc.c cli/local/localproc.h \
+	cli/local/localstate.c cli/local/localstate.h \
 	cli/trade/market.c cli/trade/market.h \
 	cli/nodes/node.c cli/nodes/node.h \
 	cli/nodes/nodewait.c cli/nodes/nodewait.h \

@@ -2,7 +2,7 @@
 /* What the parts of nanopod host share: nanopod-agentd, run with our words, and its complaints in ours. */
 #include <stdlib.h>
 
-#include "cli/agentd.h"
+#include "cli/local/daemons.h"
 #include "cli/cmd/host.h"
 #include "cli/frame/print.h"
 

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/agentd.h"
+#include "cli/local/daemons.h"
 #include "cli/frame/cell.h"
 #include "cli/cmd/host.h"
 #include "cli/frame/json.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/agentd.h"
+#include "cli/local/daemons.h"
 #include "cli/cmd/provision.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports of this machine that nobody listens on, for `nanopod local`: two people's must not collide. */
-#ifndef CLI_LOCALPORTS_H
-#define CLI_LOCALPORTS_H
+#ifndef CLI_LOCAL_LOCALPORTS_H
+#define CLI_LOCAL_LOCALPORTS_H
 
 #include "base/fail.h"
 

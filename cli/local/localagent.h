@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's side of `nanopod local`: which driver, its image, joining, and the daemon itself. */
-#ifndef CLI_LOCALAGENT_H
-#define CLI_LOCALAGENT_H
+#ifndef CLI_LOCAL_LOCALAGENT_H
+#define CLI_LOCAL_LOCALAGENT_H
 
 #include <stdbool.h>
 
 #include "cli/frame/command.h"
-#include "cli/localstate.h"
+#include "cli/local/localstate.h"
 
 struct localagent {
 	struct nanopod *np;

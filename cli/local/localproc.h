@@ -3,8 +3,8 @@
  * A daemon that was left behind, as a file remembers it: by process id and the moment it was started,
  * so that another process which has got the same id is never taken for it.
  */
-#ifndef CLI_LOCALPROC_H
-#define CLI_LOCALPROC_H
+#ifndef CLI_LOCAL_LOCALPROC_H
+#define CLI_LOCAL_LOCALPROC_H
 
 #include <stdbool.h>
 #include <stdint.h>

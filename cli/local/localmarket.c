@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/localmarket.h"
+#include "cli/local/localmarket.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

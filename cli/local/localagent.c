@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/localagent.h"
+#include "cli/local/localagent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "cli/agentd.h"
-#include "cli/localproc.h"
+#include "cli/local/daemons.h"
+#include "cli/local/localproc.h"
 #include "cli/frame/print.h"
 #include "market/wire.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/localports.h"
+#include "cli/local/localports.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

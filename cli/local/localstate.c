@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/localstate.h"
+#include "cli/local/localstate.h"
 
 #include <dirent.h>
 #include <errno.h>

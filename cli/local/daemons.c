@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/agentd.h"
+#include "cli/local/daemons.h"
 
 #include <errno.h>
 #include <fcntl.h>

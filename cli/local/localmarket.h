@@ -3,10 +3,10 @@
  * The market's side of `nanopod local`, by its operator's socket: two accounts, play money, a token,
  * the type of node that this machine is, and its offers. Each is made where it is not there.
  */
-#ifndef CLI_LOCALMARKET_H
-#define CLI_LOCALMARKET_H
+#ifndef CLI_LOCAL_LOCALMARKET_H
+#define CLI_LOCAL_LOCALMARKET_H
 
-#include "cli/localstate.h"
+#include "cli/local/localstate.h"
 #include "cli/trade/market.h"
 
 #define LOCAL_BUYER "you"

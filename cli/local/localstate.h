@@ -3,8 +3,8 @@
  * What `nanopod local` remembers: where its parts are, which ports it took, what is set up already.
  * One command at a time works on it.
  */
-#ifndef CLI_LOCALSTATE_H
-#define CLI_LOCALSTATE_H
+#ifndef CLI_LOCAL_LOCALSTATE_H
+#define CLI_LOCAL_LOCALSTATE_H
 
 #include <stdbool.h>
 

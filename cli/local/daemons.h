@@ -3,8 +3,8 @@
  * The daemons of this installation (nanopod-agentd, nanopod-marketd), run by the command line: to
  * their end, or left behind. No shell is in between.
  */
-#ifndef CLI_AGENTD_H
-#define CLI_AGENTD_H
+#ifndef CLI_LOCAL_DAEMONS_H
+#define CLI_LOCAL_DAEMONS_H
 
 #include <stdint.h>
 #include <sys/types.h>

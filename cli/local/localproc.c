@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/localproc.h"
+#include "cli/local/localproc.h"
 
 #include <errno.h>
 #include <fcntl.h>
