@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += libcli.la
 libcli_la_SOURCES = \
 	cli/frame/action.c cli/frame/action.h \
 	cli/local/daemons.c cli/local/daemons.h \
-	cli/candidates.c cli/candidates.h \
+	cli/cmd/candidates.c cli/cmd/candidates.h \
 	cli/frame/cell.c cli/frame/cell.h \
 	cli/frame/command.c cli/frame/command.h \
 	cli/nodes/conlog.c cli/nodes/conlog.h \
@@ -52,7 +52,7 @@ libcli_la_SOURCES = \
 	cli/remote/view.c cli/remote/view.h
 # Buying and selling.
 libcli_la_SOURCES += \
-	cli/bought.c cli/bought.h \
+	cli/cmd/bought.c cli/cmd/bought.h \
 	cli/trade/buying.c cli/trade/buying.h \
 	cli/trade/intent.c cli/trade/intent.h \
 	cli/trade/placed.c cli/trade/placed.h \
@@ -121,9 +121,9 @@ libcli_la_LIBADD = libconf.la libmarket.la libbase.la
 bin_PROGRAMS += nanopod
 nanopod_SOURCES = \
 	cli/main.c \
-	cli/cmd/admin.c cli/cmd/admin.h \
-	cli/cmd/admin_hosts.c \
-	cli/cmd/admin_part.c \
+	cli/cmd/admin/admin.c cli/cmd/admin/admin.h \
+	cli/cmd/admin/admin_hosts.c \
+	cli/cmd/admin/admin_part.c \
 	cli/cmd/api.c \
 	cli/cmd/balance.c \
 	cli/cmd/burn.c \
@@ -132,10 +132,10 @@ nanopod_SOURCES = \
 	cli/cmd/console.c \
 	cli/cmd/events.c \
 	cli/cmd/extend.c \
-	cli/cmd/host.c cli/cmd/host.h \
-	cli/cmd/host_agent.c \
-	cli/cmd/host_join.c \
-	cli/cmd/host_market.c \
+	cli/cmd/host/host.c cli/cmd/host/host.h \
+	cli/cmd/host/host_agent.c \
+	cli/cmd/host/host_join.c \
+	cli/cmd/host/host_market.c \
 	cli/cmd/ledger.c \
 	cli/cmd/local.c \
 	cli/cmd/login.c \
@@ -144,15 +144,15 @@ nanopod_SOURCES = \
 	cli/cmd/orders.c \
 	cli/cmd/kubeconfig.c \
 	cli/cmd/price.c \
-	cli/cmd/provision.c cli/cmd/provision.h \
-	cli/cmd/provision_call.c \
-	cli/cmd/provision_file.c \
-	cli/cmd/provision_go.c \
-	cli/cmd/provision_init.c \
-	cli/cmd/provision_list.c \
-	cli/cmd/provision_nodes.c \
-	cli/cmd/provision_remove.c \
-	cli/cmd/provision_upgrade.c \
+	cli/cmd/provision/provision.c cli/cmd/provision/provision.h \
+	cli/cmd/provision/provision_call.c \
+	cli/cmd/provision/provision_file.c \
+	cli/cmd/provision/provision_go.c \
+	cli/cmd/provision/provision_init.c \
+	cli/cmd/provision/provision_list.c \
+	cli/cmd/provision/provision_nodes.c \
+	cli/cmd/provision/provision_remove.c \
+	cli/cmd/provision/provision_upgrade.c \
 	cli/cmd/release.c \
 	cli/cmd/replace.c \
 	cli/cmd/reservations.c \

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/bought.h"
+#include "cli/cmd/bought.h"
 #include "cli/trade/buying.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "cli/cmd/provision.h"
+#include "cli/cmd/provision/provision.h"
 #include "cli/remote/connect.h"
 #include "cli/kubemerge.h"
 #include "cli/frame/print.h"

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/frame/command.h"
-#include "cli/candidates.h"
+#include "cli/cmd/candidates.h"
 #include "cli/remote/connect.h"
 #include "cli/frame/print.h"
 #include "cli/remote/select.h"

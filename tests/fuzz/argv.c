@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/frame/command.h"
-#include "cli/candidates.h"
+#include "cli/cmd/candidates.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/value.h"
 

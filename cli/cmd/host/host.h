@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod host: host.c's table takes joining from host_join.c, what the market knows from host_market.c; all use host_agent.c. */
-#ifndef CLI_CMD_HOST_H
-#define CLI_CMD_HOST_H
+#ifndef CLI_CMD_HOST_HOST_H
+#define CLI_CMD_HOST_HOST_H
 
 #include "base/buf.h"
 #include "cli/frame/command.h"

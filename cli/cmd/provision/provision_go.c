@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/cmd/provision.h"
+#include "cli/cmd/provision/provision.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cmd/provision.h"
+#include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
 #include "cli/provision/clusteredit.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/frame/action.h"
-#include "cli/cmd/provision.h"
+#include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
 #include "cli/remote/select.h"
 

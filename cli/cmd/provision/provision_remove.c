@@ -2,7 +2,7 @@
 /* nanopod provision remove: the nodes are as they were. */
 #include <stdlib.h>
 
-#include "cli/cmd/provision.h"
+#include "cli/cmd/provision/provision.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/remote/select.h"

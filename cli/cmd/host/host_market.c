@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cli/frame/cell.h"
-#include "cli/cmd/admin.h"
-#include "cli/cmd/host.h"
+#include "cli/cmd/admin/admin.h"
+#include "cli/cmd/host/host.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cmd/admin.h"
+#include "cli/cmd/admin/admin.h"
 #include "cli/frame/print.h"
 #include "market/when.h"
 

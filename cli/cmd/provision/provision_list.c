@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "cli/local/daemons.h"
-#include "cli/cmd/provision.h"
+#include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/remote/select.h"

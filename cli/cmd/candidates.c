@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/candidates.h"
+#include "cli/cmd/candidates.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 #include "cli/local/daemons.h"
 #include "cli/frame/cell.h"
-#include "cli/cmd/host.h"
+#include "cli/cmd/host/host.h"
 #include "cli/frame/json.h"
 #include "cli/trade/market.h"
 #include "cli/frame/plan.h"

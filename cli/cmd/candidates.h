@@ -3,8 +3,8 @@
  * What could be typed next: for `nanopod complete`, which the shells' scripts ask, and for
  * `nanopod shell`. Reads local files only, and no more of them than it must.
  */
-#ifndef CLI_CANDIDATES_H
-#define CLI_CANDIDATES_H
+#ifndef CLI_CMD_CANDIDATES_H
+#define CLI_CMD_CANDIDATES_H
 
 #include "cli/frame/command.h"
 

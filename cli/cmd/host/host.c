@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod host: for who owns the machine: it joins a market, is verified, offered and looked after. */
 #include "cli/frame/action.h"
-#include "cli/cmd/host.h"
+#include "cli/cmd/host/host.h"
 #include "cli/frame/print.h"
 
 /* ---- What it does by itself --------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod admin: admin.c's table takes types of nodes, hosts and offers from admin_hosts.c, and both use admin_part.c. */
-#ifndef CLI_CMD_ADMIN_H
-#define CLI_CMD_ADMIN_H
+#ifndef CLI_CMD_ADMIN_ADMIN_H
+#define CLI_CMD_ADMIN_ADMIN_H
 
 #include "cli/frame/action.h"
 #include "cli/frame/json.h"

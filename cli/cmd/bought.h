@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a purchase came to, on standard output, and on standard error what to type next. */
-#ifndef CLI_BOUGHT_H
-#define CLI_BOUGHT_H
+#ifndef CLI_CMD_BOUGHT_H
+#define CLI_CMD_BOUGHT_H
 
 #include "cli/trade/purchase.h"
 #include "cli/trade/quote.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/cmd/provision.h"
+#include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
 #include "cli/provision/clusteredit.h"
 #include "cli/remote/select.h"

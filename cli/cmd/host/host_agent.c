@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/local/daemons.h"
-#include "cli/cmd/host.h"
+#include "cli/cmd/host/host.h"
 #include "cli/frame/print.h"
 
 void host_agentd_add(struct host_agentd *a, const char *word)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/cmd/provision.h"
+#include "cli/cmd/provision/provision.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/progress.h"

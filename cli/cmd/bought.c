@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/bought.h"
+#include "cli/cmd/bought.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

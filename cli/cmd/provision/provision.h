@@ -3,8 +3,8 @@
  * nanopod provision: provision.c's table takes where a cluster comes from out of provision_file.c, what is done with it
  * out of provision_go.c, _nodes.c, _remove.c and _upgrade.c, what only looks out of provision_list.c and provision_init.c.
  */
-#ifndef CLI_CMD_PROVISION_H
-#define CLI_CMD_PROVISION_H
+#ifndef CLI_CMD_PROVISION_PROVISION_H
+#define CLI_CMD_PROVISION_PROVISION_H
 
 #include "base/buf.h"
 #include "cli/frame/command.h"

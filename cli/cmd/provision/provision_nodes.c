@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd/provision.h"
+#include "cli/cmd/provision/provision.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/provision/clusteredit.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/cmd/provision.h"
+#include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
 
 /* A line "drain()" or "drain () {". */

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "cli/frame/cell.h"
-#include "cli/cmd/admin.h"
+#include "cli/cmd/admin/admin.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/value.h"
