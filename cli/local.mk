@@ -16,7 +16,7 @@ libcli_la_SOURCES = \
 	cli/remote/group.c cli/remote/group.h \
 	cli/nodes/hostnames.c cli/nodes/hostnames.h \
 	cli/frame/json.c cli/frame/json.h \
-	cli/kubemerge.c cli/kubemerge.h \
+	cli/provision/kubemerge.c cli/provision/kubemerge.h \
 	cli/logs/loglevel.c cli/logs/loglevel.h \
 	cli/logs/logmerge.c cli/logs/logmerge.h \
 	cli/logs/logsource.c cli/logs/logsource.h \
@@ -68,53 +68,53 @@ libcli_la_SOURCES += \
 	cli/trade/wish.c cli/trade/wish.h
 # Provisioning: what is wanted, what is there, and what is done about it.
 libcli_la_SOURCES += \
-	cli/provision/cluster.c cli/provision/cluster.h \
-	cli/provision/cluster_hosts.c \
-	cli/provision/cluster_parse.c \
-	cli/provision/cluster_part.h \
-	cli/provision/cluster_role.c \
-	cli/provision/cluster_setting.c \
-	cli/provision/cluster_write.c \
-	cli/provision/clusteredit.c cli/provision/clusteredit.h \
-	cli/provision/clusterlogs.c cli/provision/clusterlogs.h \
-	cli/provision/display.c cli/provision/display.h \
-	cli/provision/engine.c cli/provision/engine.h \
-	cli/provision/engine_apply.c \
-	cli/provision/engine_core.c \
-	cli/provision/engine_gift.c \
-	cli/provision/engine_lock.c \
-	cli/provision/engine_old.c \
-	cli/provision/engine_part.h \
-	cli/provision/engine_plan.c \
-	cli/provision/engine_remove.c \
-	cli/provision/engine_script.c \
-	cli/provision/engine_step.c \
-	cli/provision/engine_verify.c \
-	cli/provision/facts.c cli/provision/facts.h \
-	cli/provision/gate.c cli/provision/gate.h \
-	cli/provision/gate_alone.c \
-	cli/provision/gate_part.h \
-	cli/provision/gate_same.c \
-	cli/provision/gate_say.c \
-	cli/provision/graph.c cli/provision/graph.h \
-	cli/provision/graphedge.c cli/provision/graphedge.h \
-	cli/provision/joblogs.c cli/provision/joblogs.h \
-	cli/provision/journal.c cli/provision/journal.h \
-	cli/provision/liverows.c cli/provision/liverows.h \
-	cli/provision/note.c cli/provision/note.h \
-	cli/provision/notelist.c cli/provision/notelist.h \
-	cli/provision/pairs.c cli/provision/pairs.h \
-	cli/provision/remote.c cli/provision/remote.h \
-	cli/provision/remote_job.c cli/provision/remote_job.h \
-	cli/provision/remote_wire.c cli/provision/remote_wire.h \
-	cli/provision/stack.c cli/provision/stack.h \
-	cli/provision/stack_part.c cli/provision/stack_part.h \
-	cli/provision/stack_read.c \
-	cli/provision/stack_step.c \
-	cli/provision/stack_value.c cli/provision/stack_value.h \
-	cli/provision/steplogs.c \
-	cli/provision/sudoask.c cli/provision/sudoask.h \
-	cli/provision/uploadid.c cli/provision/uploadid.h
+	cli/provision/model/cluster.c cli/provision/model/cluster.h \
+	cli/provision/model/cluster_hosts.c \
+	cli/provision/model/cluster_parse.c \
+	cli/provision/model/cluster_part.h \
+	cli/provision/model/cluster_role.c \
+	cli/provision/model/cluster_setting.c \
+	cli/provision/model/cluster_write.c \
+	cli/provision/model/clusteredit.c cli/provision/model/clusteredit.h \
+	cli/provision/report/clusterlogs.c cli/provision/report/clusterlogs.h \
+	cli/provision/report/display.c cli/provision/report/display.h \
+	cli/provision/rollout/rollout.c cli/provision/rollout/rollout.h \
+	cli/provision/rollout/rollout_apply.c \
+	cli/provision/rollout/rollout_core.c \
+	cli/provision/rollout/rollout_files.c \
+	cli/provision/rollout/rollout_lock.c \
+	cli/provision/rollout/rollout_old.c \
+	cli/provision/rollout/rollout_part.h \
+	cli/provision/rollout/rollout_plan.c \
+	cli/provision/rollout/rollout_remove.c \
+	cli/provision/rollout/rollout_script.c \
+	cli/provision/rollout/rollout_step.c \
+	cli/provision/rollout/rollout_verify.c \
+	cli/provision/model/facts.c cli/provision/model/facts.h \
+	cli/provision/model/gate.c cli/provision/model/gate.h \
+	cli/provision/model/gate_alone.c \
+	cli/provision/model/gate_part.h \
+	cli/provision/model/gate_same.c \
+	cli/provision/model/gate_say.c \
+	cli/provision/model/graph.c cli/provision/model/graph.h \
+	cli/provision/model/graphedge.c cli/provision/model/graphedge.h \
+	cli/provision/report/joblogs.c cli/provision/report/joblogs.h \
+	cli/provision/report/runlog.c cli/provision/report/runlog.h \
+	cli/provision/report/liverows.c cli/provision/report/liverows.h \
+	cli/provision/report/note.c cli/provision/report/note.h \
+	cli/provision/report/notelist.c cli/provision/report/notelist.h \
+	cli/provision/model/pairs.c cli/provision/model/pairs.h \
+	cli/provision/rollout/remote.c cli/provision/rollout/remote.h \
+	cli/provision/rollout/remote_job.c cli/provision/rollout/remote_job.h \
+	cli/provision/rollout/remote_wire.c cli/provision/rollout/remote_wire.h \
+	cli/provision/model/stack.c cli/provision/model/stack.h \
+	cli/provision/model/stack_part.c cli/provision/model/stack_part.h \
+	cli/provision/model/stack_read.c \
+	cli/provision/model/stack_step.c \
+	cli/provision/model/stack_value.c cli/provision/model/stack_value.h \
+	cli/provision/report/steplogs.c \
+	cli/provision/rollout/sudoask.c cli/provision/rollout/sudoask.h \
+	cli/provision/rollout/uploadid.c cli/provision/rollout/uploadid.h
 # (provisioning ends here)
 libcli_la_LIBADD = libconf.la libmarket.la libbase.la
 

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "cli/cmd/provision/provision.h"
 #include "cli/remote/connect.h"
-#include "cli/kubemerge.h"
+#include "cli/provision/kubemerge.h"
 #include "cli/frame/print.h"
 #include "conf/conf.h"
 

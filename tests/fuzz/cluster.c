@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a cluster file: read or refused with a sentence; what is read keeps what it promises to scripts. */
-#include "cli/provision/cluster.h"
+#include "cli/provision/model/cluster.h"
 
 #include <limits.h>
 #include <stdint.h>

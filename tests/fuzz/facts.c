@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as what a node says of itself: in the table of all it is one line, and the gates say whole sentences of it. */
-#include "cli/provision/facts.h"
+#include "cli/provision/model/facts.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/provision/gate.h"
+#include "cli/provision/model/gate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a node says: whole or in two pieces, as lines or with records, it is the same, and nothing is too long. */
-#include "cli/provision/remote_wire.h"
+#include "cli/provision/rollout/remote_wire.h"
 
 #include <stdint.h>
 #include <string.h>

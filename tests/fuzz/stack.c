@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a stack.yaml: read or refused with a sentence; what is read fits together. */
-#include "cli/provision/stack.h"
+#include "cli/provision/model/stack.h"
 
 #include <limits.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "cli/kubemerge.h"
+#include "cli/provision/kubemerge.h"
 
 static const char k3s[] =
 	"apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: Q0E=\n    server: https://127.0.0.1:6443\n  name: default\n"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/provision/cluster.h"
+#include "cli/provision/model/cluster.h"
 
 #include "../lib/tap.h"
 

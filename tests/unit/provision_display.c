@@ -4,9 +4,9 @@
 
 #include <unistd.h>
 
-#include "cli/provision/clusteredit.h"
-#include "cli/provision/display.h"
-#include "cli/provision/liverows.h"
+#include "cli/provision/model/clusteredit.h"
+#include "cli/provision/report/display.h"
+#include "cli/provision/report/liverows.h"
 
 static char names[4][4] = { "n1", "n2", "n3", "n4" };
 static char *members[] = { names[0], names[1], names[2], names[3] };

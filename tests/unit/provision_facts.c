@@ -2,7 +2,7 @@
 /* What a node says of itself is never trusted; what scripts get of it is one line a node. */
 #include <errno.h>
 
-#include "cli/provision/facts.h"
+#include "cli/provision/model/facts.h"
 
 #include "../lib/tap.h"
 

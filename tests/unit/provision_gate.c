@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/provision/gate.h"
+#include "cli/provision/model/gate.h"
 
 #include "../lib/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps times nodes: who waits for whom, what a failure takes with it, and that every order it gives is a right one. */
-#include "cli/provision/graph.h"
+#include "cli/provision/model/graph.h"
 
 #include <errno.h>
 

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/provision/engine.h"
-#include "cli/provision/journal.h"
+#include "cli/provision/rollout/rollout.h"
+#include "cli/provision/report/runlog.h"
 
 static char home[] = "/tmp/nanopod-journal.XXXXXX", folder[PATH_MAX], path[PATH_MAX + 64];
 static struct fail why;

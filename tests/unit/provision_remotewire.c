@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of a node's script, and all that may come in their place. */
-#include "cli/provision/remote_wire.h"
+#include "cli/provision/rollout/remote_wire.h"
 
 #include "../lib/tap.h"
 

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/provision/cluster.h"
-#include "cli/provision/stack.h"
-#include "cli/provision/stack_value.h"
+#include "cli/provision/model/cluster.h"
+#include "cli/provision/model/stack.h"
+#include "cli/provision/model/stack_value.h"
 
 #include "../lib/tap.h"
 

@@ -4,7 +4,7 @@
 #include <limits.h>
 
 #include "base/buf.h"
-#include "cli/provision/cluster.h"
+#include "cli/provision/model/cluster.h"
 
 #include "../lib/tap.h"
 

@@ -8,10 +8,10 @@
 
 #include "base/buf.h"
 #include "cli/frame/command.h"
-#include "cli/provision/cluster.h"
-#include "cli/provision/display.h"
-#include "cli/provision/engine.h"
-#include "cli/provision/journal.h"
+#include "cli/provision/model/cluster.h"
+#include "cli/provision/report/display.h"
+#include "cli/provision/rollout/rollout.h"
+#include "cli/provision/report/runlog.h"
 
 enum { PROVISION_TEXT = 1 << 20, PROVISION_PATH = 4096 };
 

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
-#include "cli/provision/clusteredit.h"
+#include "cli/provision/model/clusteredit.h"
 #include "cli/remote/select.h"
 #include "cli/frame/value.h"
 #include "conf/conf.h"

@@ -10,7 +10,7 @@
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/progress.h"
-#include "cli/provision/sudoask.h"
+#include "cli/provision/rollout/sudoask.h"
 #include "cli/frame/rows.h"
 #include "cli/remote/select.h"
 

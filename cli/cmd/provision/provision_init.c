@@ -8,7 +8,7 @@
 
 #include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
-#include "cli/provision/clusteredit.h"
+#include "cli/provision/model/clusteredit.h"
 
 enum { COMMENT_BYTES = 1 << 20, WHAT = 400 };
 

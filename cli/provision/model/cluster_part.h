@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files that read a cluster file share. */
+#ifndef CLI_PROVISION_MODEL_CLUSTER_PART_H
+#define CLI_PROVISION_MODEL_CLUSTER_PART_H
+
+#include "cli/provision/model/cluster.h"
+#include "conf/conf.h"
+
+struct cluster_reading {
+	struct cluster *c;
+	const struct conf_file *file;
+	const char *folder;
+	cluster_expand *expand;
+	void *arg;
+	struct fail *f;
+};
+
+/* The names of one text; of one text or of a list of them. 0 or -EINVAL with its place. */
+int cluster_add_hosts(struct cluster_reading *r, const struct conf *at, const char *text, struct pssh_list *into);
+int cluster_hosts(struct cluster_reading *r, const struct conf *at, struct pssh_list *into);
+
+/* Which members have which role of each stack in use. roles: the file's map, or NULL. */
+int cluster_read_roles(struct cluster_reading *r, const struct conf *roles);
+
+/* Every setting of a stack. map: what the file says of it, or NULL. */
+int cluster_read_settings(struct cluster_reading *r, const struct conf *map, struct use *u);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/provision/model/stack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/frame/command.h"
+#include "cli/provision/model/stack_part.h"
+#include "cli/frame/value.h"
+
+#ifndef STACKS_DIR
+#define STACKS_DIR "/usr/share/nanopod/stacks"
+#endif
+
+enum { WORD_MAX = 48 };
+
+/* ---- Where stacks are ------------------------------------------------------------------ */
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The folder that the program is in; of a build tree that folder, not .libs below it. */
+static bool own_folder(char own[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", own, PATH_MAX - 1);
+	char *slash;
+
+	if (n <= 0)
+		return false;
+	own[n] = '\0';
+	slash = strrchr(own, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	n = slash - own;
+	if (n > 6 && strcmp(own + n - 6, "/.libs") == 0)
+		own[n - 6] = '\0';
+	return true;
+}
+
+static bool beside(const char *own, const char *way, char room[PATH_MAX])
+{
+	return (size_t)snprintf(room, PATH_MAX, "%s/%s", own, way) < PATH_MAX && access(room, F_OK) == 0;
+}
+
+/* The source of a build tree first, so that what is worked on is not taken for what is installed. */
+static bool find_folder(char found[PATH_MAX])
+{
+	static const char *const ways[] = { "stacks", "../stacks", "../src/stacks" };
+	char own[PATH_MAX];
+	bool known = own_folder(own);
+
+	if (known && beside(own, "config.status", found))
+		for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+			if (beside(own, ways[i], found))
+				return true;
+	snprintf(found, PATH_MAX, "%s", STACKS_DIR);
+	if (is_folder(found))
+		return true;
+	/* Installed, and then moved as a whole. */
+	return known && beside(own, "../share/nanopod/stacks", found);
+}
+
+int stack_folder(char *room, size_t size, struct fail *f)
+{
+	const char *said = getenv("NANOPOD_STACKS");
+	char found[PATH_MAX];
+
+	if (said && *said) {
+		if (!is_folder(said))
+			return fail_set(f, -ENOENT, "cannot read the stacks in '%s', which NANOPOD_STACKS names: no such folder", said);
+		snprintf(found, sizeof found, "%s", said);
+	} else if (!find_folder(found)) {
+		return fail_set(f, -ENOENT, "cannot find the stacks: neither '%s' is there nor a folder 'stacks' beside nanopod; "
+			"NANOPOD_STACKS may name one", STACKS_DIR);
+	}
+	if (strlen(found) >= size)
+		return fail_set(f, -ENAMETOOLONG, "cannot read the stacks in '%.200s': the path is too long", found);
+	snprintf(room, size, "%s", found);
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+char **stack_names(const char *folder)
+{
+	char **names = calloc(1, sizeof *names), path[PATH_MAX];
+	struct dirent *entry;
+	size_t count = 0;
+	DIR *dir = opendir(folder);
+
+	while (names && dir && (entry = readdir(dir))) {
+		char **more;
+
+		if (!stack_word(entry->d_name) || strcmp(entry->d_name, "common") == 0)
+			continue;
+		snprintf(path, sizeof path, "%s/%s/stack.yaml", folder, entry->d_name);
+		if (access(path, F_OK))
+			continue;
+		more = realloc(names, (count + 2) * sizeof *names);
+		if (!more || !(more[count] = strdup(entry->d_name)))
+			command_nomem();
+		names = more;
+		names[++count] = NULL;
+	}
+	if (!names)
+		command_nomem();
+	if (dir)
+		closedir(dir);
+	qsort(names, count, sizeof *names, by_name);
+	return names;
+}
+
+/* ---- Words ----------------------------------------------------------------------------- */
+
+bool stack_word(const char *text)
+{
+	size_t len = 0;
+
+	for (const char *p = text; *p; p++, len++)
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || (*p == '-' && p > text)))
+			return false;
+	return len > 0 && len <= WORD_MAX;
+}
+
+const char *stack_nearest(const char *typed, const char *const *words, size_t count)
+{
+	const char *near = NULL;
+	size_t best = SIZE_MAX, far;
+
+	for (size_t i = 0; i < count; i++) {
+		if (value_near(typed, words[i], &far) && far < best) {
+			best = far;
+			near = words[i];
+		}
+	}
+	return near;
+}
+
+const struct stack_role *stack_role(const struct stack *s, const char *name)
+{
+	for (size_t i = 0; i < s->role_count; i++)
+		if (strcmp(s->roles[i].name, name) == 0)
+			return &s->roles[i];
+	return NULL;
+}
+
+const struct stack_step *stack_step(const struct stack *s, const char *name)
+{
+	for (size_t i = 0; i < s->step_count; i++)
+		if (s->steps[i].name && strcmp(s->steps[i].name, name) == 0)
+			return &s->steps[i];
+	return NULL;
+}
+
+const struct stack_setting *stack_setting(const struct stack *s, const char *key)
+{
+	for (size_t i = 0; i < s->setting_count; i++)
+		if (strcmp(s->settings[i].key, key) == 0)
+			return &s->settings[i];
+	return NULL;
+}
+
+/* ---- The end --------------------------------------------------------------------------- */
+
+void stack_free_words(char **words)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		free(words[i]);
+	free(words);
+}
+
+static void free_step(struct stack_step *step)
+{
+	for (size_t i = 0; i < step->need_count; i++) {
+		free(step->needs[i].stack);
+		free(step->needs[i].step);
+		free(step->needs[i].role);
+	}
+	free(step->name);
+	free(step->help);
+	free(step->when);
+	free(step->gives);
+	free(step->takes);
+	free(step->upload);
+	free(step->script);
+}
+
+void stack_free(struct stack *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->role_count; i++) {
+		free(s->roles[i].name);
+		free(s->roles[i].help);
+		free(s->roles[i].fallback);
+	}
+	for (size_t i = 0; i < s->setting_count; i++) {
+		free(s->settings[i].key);
+		free(s->settings[i].fallback);
+		free(s->settings[i].values);
+		free(s->settings[i].help);
+	}
+	for (size_t i = 0; i < s->step_count; i++)
+		free_step(&s->steps[i]);
+	stack_free_words(s->needs_stacks);
+	stack_free_words(s->after_stacks);
+	stack_free_words(s->packages);
+	free(s->name);
+	free(s->about);
+	free(s->first);
+	free(s->dir);
+	free(s->gates);
+	free(s->logs);
+	free(s);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/provision/rollout/remote_job.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "cli/frame/print.h"
+
+enum { SCRIPT_BYTES = 64 << 20, PIECE = 128 << 10, KILL_MS = 8000, END_MS = 1500, STOP_MS = 3000 };
+
+#define GATE "#nanopod"
+
+/* Words for a person's own shell, of whatever kind: no '!', no newline, no backslash before a quote. */
+static const char *const commands[] = {
+	[REMOTE_AS_IS] = "exec sh -s",
+	[REMOTE_SUDO] = "exec sudo -n -H sh -s",
+	/* sudo reads one line, the password. Where it wants none, sh passes over it. The rest follows when sudo let it in. */
+	[REMOTE_SUDO_PASSWORD] = "exec sudo -k -S -H -p '" REMOTE_ASK "' sh -c 'while IFS= read -r l; do case $l in \"" GATE
+		"\") printf \"\\036NP\\tready\\n\"; exec sh -s;; esac; done; exit 1'",
+};
+
+/*
+ * All of it is one command for the shell, so that half of a script never runs. The watch ends the whole group when it is
+ * told to; the end of its input, a lost connection, is none of its business. What survives writes through tee, which
+ * does not mind that nobody reads any more.
+ */
+static const char before[] = "np_script() {\n(\n";
+static const char after[] = "\n)\nprintf '\\036NP\\tend\\t%s\\n' \"$?\"\n}\n";
+static const char watch[] =
+	"exec 9<&0 </dev/null\n"
+	"{ trap '' TERM HUP; while IFS= read -r np_x; do [ \"$np_x\" != cancel ] || { kill -TERM 0; sleep 5; kill -KILL 0; }; done <&9; }"
+	" >/dev/null 2>&1 &\n"
+	"np_watch=$!\n";
+static const char run_plain[] = "np_script 9<&-\n";
+static const char run_surviving[] =
+	"{ np_script 2>&1 >&5 9<&- | tee -p /dev/null >&2 9<&-; } 5>&1 | tee -p /dev/null 9<&-\n";
+static const char run_holding[] = "exec 9<&0 </dev/null\nnp_script\n";
+static const char unwatch[] = "{ kill -KILL $np_watch; wait $np_watch; } 2>/dev/null\n";
+
+static void add(struct buf *b, const char *data, size_t len)
+{
+	if (buf_add(b, data, len) != 0)
+		command_nomem();
+}
+
+static void say(struct buf *b, const char *text)
+{
+	add(b, text, strlen(text));
+}
+
+static void wrap(struct remote_job *job, const char *script, size_t len)
+{
+	struct buf *b = &job->script;
+	bool ask = job->peer->root == REMOTE_SUDO_PASSWORD && !(job->flags & REMOTE_USER);
+
+	/* At once as large as it gets: growing would leave copies behind. */
+	if (buf_reserve(b, len + 4096 + (job->peer->password ? strlen(job->peer->password) : 0)) != 0)
+		command_nomem();
+	if (ask) {
+		say(b, job->peer->password ? job->peer->password : "");
+		say(b, "\n" GATE "\n");
+		job->gate = b->len;
+	}
+	say(b, before);
+	add(b, script, len);
+	say(b, after);
+	say(b, "{\n");
+	if (job->flags & REMOTE_HOLD) {
+		say(b, run_holding);
+	} else {
+		say(b, watch);
+		say(b, job->flags & REMOTE_SURVIVE ? run_surviving : run_plain);
+		say(b, unwatch);
+	}
+	say(b, "exit 0\n}\n");
+}
+
+static int start(struct remote_job *job)
+{
+	int rc = pssh_task_add(job->task, job->peer->host);
+
+	pssh_task_set_data(job->task, job);
+	return rc ? rc : pssh_task_start(job->task);
+}
+
+int remote_job_begin(struct remote_job *job, struct pssh *fleet, const char *script, size_t len)
+{
+	int rc;
+
+	buf_init(&job->script, SCRIPT_BYTES);
+	wrap(job, script, len);
+	if (job->limit_ms)
+		job->deadline = clock_ms() + job->limit_ms;
+	rc = pssh_exec(fleet, commands[job->flags & REMOTE_USER ? REMOTE_AS_IS : job->peer->root], &job->task);
+	rc = rc ? rc : pssh_task_set_output(job->task, PSSH_OUTPUT_CHUNKS, (size_t)1 << 20, PSSH_OVERFLOW_DROP);
+	rc = rc ? rc : pssh_task_open_input(job->task);
+	return rc ? rc : start(job);
+}
+
+int remote_job_copy(struct remote_job *job, struct pssh *fleet, const char *local, const char *path)
+{
+	int rc = pssh_put(fleet, local, path, PSSH_COPY_RECURSIVE | PSSH_COPY_PRESERVE | PSSH_COPY_RESUME, &job->task);
+
+	job->copy = true;
+	return rc ? rc : start(job);
+}
+
+static void wipe(struct remote_job *job)
+{
+	if (job->script.data)
+		explicit_bzero(job->script.data, job->script.cap);
+	buf_release(&job->script);
+	job->sent = 0;
+}
+
+void remote_job_free(struct remote_job *job)
+{
+	pssh_task_free(job->task);
+	wipe(job);
+	remote_wire_release(&job->out);
+	remote_wire_release(&job->err);
+	list_remove(&job->link);
+	free(job);
+}
+
+static int64_t wall_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+void remote_job_send(struct remote_job *job)
+{
+	if (job->copy)
+		return;
+	if (!job->started_us)
+		job->started_us = wall_us();
+	while (!job->full && job->sent < job->script.len) {
+		size_t end = job->gate && job->asked < UINT_MAX ? job->gate : job->script.len, n = end - job->sent;
+
+		if (!n)
+			return;
+		n = n < PIECE ? n : PIECE;
+		if (pssh_task_write(job->task, NULL, job->script.data + job->sent, n) != 0) {
+			job->full = true;
+			return;
+		}
+		job->sent += n;
+	}
+	if (job->script.len && job->sent == job->script.len)
+		wipe(job);
+}
+
+void remote_write(struct remote_job *job, const char *text)
+{
+	if (!job->script.len && !job->copy)
+		pssh_task_write(job->task, NULL, text, strlen(text));
+}
+
+void remote_allow(struct remote_job *job, int64_t ms)
+{
+	job->limit_ms = ms;
+	job->deadline = clock_ms() + ms;
+}
+
+int64_t remote_late_ms(const struct remote_job *job)
+{
+	return job->timed_out ? job->limit_ms : 0;
+}
+
+int64_t remote_started_us(const struct remote_job *job)
+{
+	return job->started_us;
+}
+
+void remote_job_cancel(struct remote_job *job)
+{
+	if (job->over || job->kill_at)
+		return;
+	job->kill_at = clock_ms() + KILL_MS;
+	if (job->copy || !job->started_us || job->script.len)
+		pssh_task_cancel(job->task, "TERM", 0);
+	else if (job->flags & REMOTE_HOLD)
+		pssh_task_end_input(job->task, NULL);
+	else
+		remote_write(job, "cancel\n");
+}
+
+int64_t remote_job_when(const struct remote_job *job)
+{
+	int64_t when = INT64_MAX;
+
+	if (job->deadline && !job->timed_out && !job->said_end)
+		when = job->deadline;
+	if (job->kill_at && job->kill_at < when)
+		when = job->kill_at;
+	if (job->end_at && job->end_at < when)
+		when = job->end_at;
+	return when;
+}
+
+void remote_job_due(struct remote_job *job, int64_t now)
+{
+	if (job->end_at && now >= job->end_at) {
+		/* Something that it started keeps its output open: it is not waited for. */
+		job->end_at = 0;
+		pssh_task_stop(job->task);
+	}
+	if (job->kill_at && now >= job->kill_at) {
+		job->kill_at = job->kill_at + KILL_MS;
+		if (job->cancelled)
+			pssh_task_stop(job->task);
+		else
+			pssh_task_cancel(job->task, "TERM", STOP_MS);
+		job->cancelled = true;
+	}
+	if (job->deadline && !job->timed_out && !job->said_end && now >= job->deadline) {
+		job->timed_out = true;
+		remote_job_cancel(job);
+	}
+}
+
+/* ---- What comes back ---------------------------------------------------------------------- */
+
+bool remote_job_record(struct remote_job *job, const struct remote_wire *w)
+{
+	if (strcmp(w->words[0], "ready") == 0 && job->gate && job->asked < UINT_MAX) {
+		job->asked = UINT_MAX;
+		remote_job_send(job);
+		return true;
+	}
+	if (strcmp(w->words[0], "end") != 0)
+		return false;
+	if (!job->said_end && w->count == 2) {
+		job->said_end = true;
+		job->status = (int)strtol(w->words[1], NULL, 10) & 255;
+		job->end_at = clock_ms() + END_MS;
+	}
+	return true;
+}
+
+void remote_job_nonsense(struct remote_job *job, const char *why)
+{
+	if (!*job->text)
+		snprintf(job->text, sizeof job->text, "what the node says cannot be understood: %s", why);
+	job->said_end = false;
+	remote_job_cancel(job);
+}
+
+/* sudo asks again: the password was wrong, and nothing else is handed to it. */
+void remote_job_stderr(struct remote_job *job, const char *data, size_t len)
+{
+	if (!job->gate || job->asked == UINT_MAX)
+		return;
+	for (const char *p = data; (p = memmem(p, len - (size_t)(p - data), REMOTE_ASK, sizeof REMOTE_ASK - 1)); p += sizeof REMOTE_ASK - 1)
+		if (++job->asked == 2) {
+			snprintf(job->text, sizeof job->text, "sudo did not take the password");
+			pssh_task_end_input(job->task, NULL);
+		}
+}
+
+static void broken(struct remote_job *job, const struct pssh_event *ev)
+{
+	const char *last = job->last;
+
+	if (ev->type == PSSH_EV_ERROR) {
+		job->lost = pssh_retryable(ev->status);
+		snprintf(job->text, sizeof job->text, "%s", ev->text);
+	} else if (ev->type == PSSH_EV_SIGNAL) {
+		job->lost = true;
+		snprintf(job->text, sizeof job->text, "its script was ended there by signal %s", ev->text);
+	} else {
+		job->lost = job->started_us != 0 && !job->gate;
+		snprintf(job->text, sizeof job->text, "its script broke off with status %d%s%.300s", ev->status, *last ? ": " : "", last);
+	}
+}
+
+void remote_job_ended(struct remote_job *job, const struct pssh_event *ev)
+{
+	job->over = true;
+	if (job->copy && ev->type == PSSH_EV_EXIT) {
+		job->said_end = true;
+		job->status = ev->status;
+	}
+	/* One that was told to stop says so in its own way. */
+	if (job->said_end && !*job->text && (!job->status || !job->kill_at)) {
+		if (job->status)
+			snprintf(job->text, sizeof job->text, "it ended with status %d", job->status);
+		return;
+	}
+	job->status = -1;
+	if (*job->text)
+		return;
+	if (job->timed_out)
+		snprintf(job->text, sizeof job->text, "it took longer than %lld s and was ended", (long long)job->limit_ms / 1000);
+	else if (job->kill_at)
+		snprintf(job->text, sizeof job->text, "it was stopped");
+	else
+		broken(job, ev);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Beginning and end: nodes are reached, say their facts, and pass the gates or not. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/frame/print.h"
+#include "cli/provision/rollout/rollout_part.h"
+#include "cli/provision/rollout/sudoask.h"
+
+enum { FACTS_MS = 60000, LIB_BYTES = 4 << 20 };
+
+static const char *const table_keys[] = {
+	"gpu", "rdma", "init", "cgroup", "cpus", "sockets", "cores", "threads", "memory_mb", "os_", "arch", "k3s_", "mtu", "ssh_port",
+	"candidate_", "installed_", NULL
+};
+
+/* ---- Facts ---------------------------------------------------------------------------------- */
+
+static int64_t wall_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* The node read its clock between our sending and our hearing. */
+static void clock_heard(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	struct facts *f = &e->facts[t->member];
+	int64_t sent = remote_started_us(t->job), now = wall_us(), there;
+
+	if (ev->count != 2 || strcmp(ev->words[0], "clock") != 0 || sscanf(ev->words[1], "%" SCNd64, &there) != 1)
+		return;
+	f->skew_us = there / 1000 - (sent + (now - sent) / 2);
+	f->skew_error_us = (now - sent) / 2;
+}
+
+static void facts_came(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	struct facts *f = &e->facts[t->member];
+	int64_t skew = f->skew_us, error = f->skew_error_us;
+	struct fail why = { 0 };
+
+	if (!ev->ok)
+		fail_set(&why, -EIO, "%s", t->cause ? t->cause : ev->text);
+	else if (facts_parse(buf_text(t->gather), t->gather->len, f, &why) == 0)
+		f->known = true;
+	f->skew_us = skew;
+	f->skew_error_us = error;
+	if (!f->known) {
+		free(f->why);
+		f->why = strdup(why.text);
+		if (!f->why)
+			command_nomem();
+	}
+	engine_say(e, &(struct note){ .kind = NOTE_NODE, .node = e->c->members[t->member], .ok = f->known,
+		.text = f->known ? NULL : f->why });
+	buf_release(t->gather);
+	free(t->gather);
+	t->gather = NULL;
+	engine_task_free(e, t);
+}
+
+static void not_reached(struct engine *e, size_t m, const char *why)
+{
+	e->facts[m].why = strdup(why);
+	if (!e->facts[m].why)
+		command_nomem();
+	engine_say(e, &(struct note){ .kind = NOTE_NODE, .node = e->c->members[m], .text = why });
+}
+
+static void take_facts(struct engine *e)
+{
+	struct buf b;
+
+	buf_init(&b, ENGINE_SCRIPT);
+	engine_script_facts(e, &b);
+	for (size_t m = 0; m < e->c->count; m++) {
+		struct engine_task *t;
+		const char *why;
+
+		if (!remote_up(e->r, m, &why)) {
+			not_reached(e, m, why);
+			continue;
+		}
+		t = engine_task_new(e, m, NULL, facts_came);
+		t->record = clock_heard;
+		t->log_left = 0;
+		t->gather = malloc(sizeof *t->gather);
+		if (!t->gather)
+			command_nomem();
+		buf_init(t->gather, FACTS_BYTES + 2);
+		engine_task_run(e, t, &b, REMOTE_USER, FACTS_MS);
+	}
+	buf_release(&b);
+	engine_run(e);
+}
+
+/* ---- Root ----------------------------------------------------------------------------------- */
+
+static void root_tried(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	if (!ev->ok)
+		engine_lose(e, t->member, ev->text);
+	engine_task_free(e, t);
+}
+
+static void try_root(struct engine *e, size_t m)
+{
+	struct engine_task *t = engine_task_new(e, m, NULL, root_tried);
+	struct buf b;
+
+	buf_init(&b, 64);
+	if (buf_adds(&b, ":") != 0)
+		command_nomem();
+	engine_task_run(e, t, &b, 0, FACTS_MS);
+	buf_release(&b);
+}
+
+/* An exit status: Ctrl-C at the question. */
+static int find_root(struct engine *e)
+{
+	const char *password = e->o.sudo_password;
+	char *asked = NULL;
+	int status = STATUS_OK;
+
+	for (size_t m = 0; m < e->c->count; m++) {
+		const char *root = facts_get(&e->facts[m], "root");
+
+		if (!e->facts[m].known || !engine_in(e, m))
+			continue;
+		if (strcmp(root, "sudo") == 0)
+			remote_set_root(e->r, m, REMOTE_SUDO, NULL);
+		if (strcmp(root, "sudo-password") != 0)
+			continue;
+		if (!password && !asked && (status = sudoask(e->c->members[m], &asked)) == STATUS_OK)
+			password = asked;
+		if (status)
+			break;
+		if (!password) {
+			engine_lose(e, m, "sudo wants a password there, and there is no terminal to ask for it: NANOPOD_SUDO_PASSWORD says it");
+			continue;
+		}
+		remote_set_root(e->r, m, REMOTE_SUDO_PASSWORD, password);
+		try_root(e, m);
+	}
+	engine_run(e);
+	sudoask_free(asked);
+	return status ? status : e->stops ? STATUS_INT : STATUS_OK;
+}
+
+/* ---- Gates ---------------------------------------------------------------------------------- */
+
+static void tell_finding(struct engine *e, const struct finding *f)
+{
+	engine_say(e, &(struct note){ .kind = NOTE_FINDING, .node = f->member == GATE_ALL ? NULL : e->c->members[f->member],
+		.what = gate_name(f->gate), .text = f->text, .hint = f->hint, .ok = !f->stops });
+}
+
+/* True where what was found stops all. */
+static bool pass_gates(struct engine *e)
+{
+	bool all = false;
+
+	gate_look(e->c, e->facts, e->o.skip_gates, &e->findings);
+	for (size_t i = 0; i < e->findings.count; i++) {
+		const struct finding *f = &e->findings.at[i];
+
+		if (f->gate != GATE_REACH)
+			tell_finding(e, f);
+		if (!f->stops)
+			continue;
+		if (f->member == GATE_ALL)
+			all = true;
+		else
+			engine_lose(e, f->member, f->text);
+	}
+	for (size_t m = 0; m < e->c->count; m++)
+		if (!e->facts[m].known)
+			engine_lose(e, m, e->facts[m].why ? e->facts[m].why : "it said nothing of itself");
+	return all;
+}
+
+static int look_around(struct engine *e)
+{
+	size_t left = 0, known = 0;
+	bool all;
+	int status;
+
+	engine_phase(e, ENGINE_FACTS, "facts");
+	take_facts(e);
+	if (e->stops)
+		return STATUS_INT;
+	all = pass_gates(e);
+	if (!all && (status = find_root(e)) != STATUS_OK)
+		return status;
+	for (size_t m = 0; m < e->c->count; m++) {
+		left += engine_in(e, m);
+		known += e->facts[m].known;
+	}
+	if (all)
+		return print_fail(e->np, STATUS_CHECK, "'--skip-gate NAME' goes on all the same",
+			"the nodes do not go together: nothing was changed");
+	if (!left && !known)
+		return print_fail(e->np, STATUS_UNREACHABLE, NULL, "no node could be reached");
+	if (!left)
+		return print_fail(e->np, STATUS_CHECK, "'--skip-gate NAME' goes on where a gate stopped it", "no node is left that can be worked on");
+	if (facts_table(e->c, e->facts, table_keys, &e->table) != 0)
+		return print_fail(e->np, STATUS_FAILURE, NULL, "the table of all nodes is too large");
+	return STATUS_OK;
+}
+
+/* ---- Open and free -------------------------------------------------------------------------- */
+
+static char *read_common(struct engine *e, const char *name, int *status)
+{
+	struct buf b;
+	char *path;
+	int rc;
+
+	if (asprintf(&path, "%s/../common/%s", e->c->uses[0].stack->dir, name) < 0)
+		command_nomem();
+	buf_init(&b, LIB_BYTES);
+	rc = buf_read_file(&b, path);
+	if (rc)
+		*status = print_fail(e->np, STATUS_FAILURE, NULL, "cannot read '%s': %s", path, strerror(-rc));
+	free(path);
+	return buf_steal(&b);
+}
+
+/* Who holds the locks, for others to read; and a word that nobody else can say. */
+static void name_owner(struct engine *e)
+{
+	char host[64] = "";
+	unsigned char bytes[16];
+
+	gethostname(host, sizeof host - 1);
+	snprintf(e->owner, sizeof e->owner, "%.32s@%.60s (nanopod %ld)", getenv("USER") ? getenv("USER") : "somebody", host, (long)getpid());
+	if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+		memset(bytes, 0, sizeof bytes);
+	for (size_t i = 0; i < sizeof bytes; i++)
+		snprintf(e->token + 2 * i, 3, "%02x", bytes[i]);
+}
+
+int engine_open(const struct engine_options *o, struct cluster *c, struct journal *j, struct engine **out)
+{
+	struct engine *e = calloc(1, sizeof *e);
+	struct graph *g = NULL;
+	struct fail f = { 0 };
+	int status = STATUS_OK;
+
+	if (!e)
+		command_nomem();
+	*e = (struct engine){ .np = o->np, .o = *o, .c = c, .j = j };
+	list_init(&e->tasks);
+	list_init(&e->gifts);
+	table_init(&e->shown);
+	buf_init(&e->table, 16 << 20);
+	name_owner(e);
+	e->nodes = calloc(c->count + 1, sizeof *e->nodes);
+	e->facts = calloc(c->count + 1, sizeof *e->facts);
+	if (!e->nodes || !e->facts)
+		command_nomem();
+	if (graph_new(c, &g, &f) != 0)
+		status = print_fail(o->np, STATUS_USAGE, NULL, "%s", f.text);
+	e->lib = read_common(e, "lib.sh", &status);
+	e->facts_script = read_common(e, "facts.sh", &status);
+	if (!status)
+		status = remote_open(o->np, c->members, c->count, &e->r);
+	if (!status)
+		status = look_around(e);
+	if (!status)
+		engine_old_find(e, g);
+	graph_free(g);
+	if (status) {
+		engine_free(e);
+		return status;
+	}
+	*out = e;
+	return STATUS_OK;
+}
+
+void engine_free(struct engine *e)
+{
+	if (!e)
+		return;
+	if (e->r)
+		engine_unlock(e);
+	remote_close(e->r);
+	while (!list_empty(&e->tasks)) {
+		e->task_count++;
+		engine_task_free(e, list_entry(list_first(&e->tasks), struct engine_task, link));
+	}
+	engine_gift_forget(e, NULL);
+	graph_free(e->g);
+	for (size_t m = 0; m < e->c->count; m++) {
+		facts_release(&e->facts[m]);
+		free(e->nodes[m].why);
+	}
+	engine_old_free(e);
+	gate_release(&e->findings);
+	buf_release(&e->table);
+	table_release(&e->shown);
+	free(e->works);
+	free(e->nodes);
+	free(e->facts);
+	free(e->lib);
+	free(e->facts_script);
+	free(e);
+}
+
+const struct facts *engine_facts(const struct engine *e)
+{
+	return e->facts;
+}
+
+size_t engine_keeps_old(struct engine *e)
+{
+	size_t count = engine_old_count(e);
+
+	e->old_count = 0;
+	return count;
+}
+
+const struct findings *engine_findings(const struct engine *e)
+{
+	return &e->findings;
+}

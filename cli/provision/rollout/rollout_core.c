@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Notes out, records in, one loop for all that runs. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "cli/frame/print.h"
+#include "cli/provision/rollout/rollout_part.h"
+
+enum { LOG_BYTES = 64 << 20, TEXT_MAX = 16384, BEAT_MS = 20000, RECORDS = 20000, RECORD_BYTES = 16 << 20, TIMEOUT_S = 600, CHECK_S = 300 };
+
+static const char flooded[] = "it says more than it may: its script was ended";
+
+void engine_say(struct engine *e, const struct note *n)
+{
+	if (e->j)
+		journal_note(e->j, n);
+	if (e->o.tell)
+		e->o.tell(e->o.arg, n);
+}
+
+void engine_phase(struct engine *e, enum engine_phase phase, const char *word)
+{
+	e->phase = phase;
+	if (word)
+		engine_say(e, &(struct note){ .kind = NOTE_PHASE, .text = word, .ok = true });
+}
+
+bool engine_in(const struct engine *e, size_t member)
+{
+	return !e->nodes[member].out;
+}
+
+void engine_lose(struct engine *e, size_t member, const char *why)
+{
+	struct engine_node *n = &e->nodes[member];
+
+	if (n->out)
+		return;
+	n->out = true;
+	n->why = strdup(why);
+	if (!n->why)
+		command_nomem();
+	e->lost++;
+	if (e->g)
+		graph_lose(e->g, member);
+	engine_say(e, &(struct note){ .kind = NOTE_LOST, .node = e->c->members[member], .text = n->why });
+}
+
+struct work *engine_find(struct engine *e, size_t member, const char *stack, const char *step)
+{
+	for (size_t i = 0; e->g && i < e->g->count; i++) {
+		struct work *w = &e->g->at[i];
+
+		if (w->member == member && strcmp(w->use->stack->name, stack) == 0 && strcmp(w->step->name, step) == 0)
+			return w;
+	}
+	return NULL;
+}
+
+void engine_graph_is(struct engine *e, struct graph *g)
+{
+	graph_free(e->g);
+	free(e->works);
+	e->g = g;
+	e->works = calloc(e->g->count + 1, sizeof *e->works);
+	if (!e->works)
+		command_nomem();
+	for (size_t i = 0; i < e->g->count; i++)
+		e->g->at[i].data = &e->works[i];
+	for (size_t m = 0; m < e->c->count; m++)
+		if (!engine_in(e, m))
+			graph_lose(e->g, m);
+}
+
+void engine_graph(struct engine *e)
+{
+	struct fail f = { 0 };
+	struct graph *g;
+
+	/* A ring was said at the beginning. */
+	if (graph_new(e->c, &g, &f) != 0)
+		command_nomem();
+	engine_graph_is(e, g);
+}
+
+/* ---- Tasks ---------------------------------------------------------------------------------- */
+
+struct engine_task *engine_task_new(struct engine *e, size_t member, struct work *w, engine_ended *ended)
+{
+	struct engine_task *t = calloc(1, sizeof *t);
+
+	if (!t)
+		command_nomem();
+	list_init(&t->link);
+	list_append(&e->tasks, &t->link);
+	e->task_count++;
+	t->member = member;
+	t->work = w;
+	t->ended = ended;
+	t->log = -1;
+	t->log_left = LOG_BYTES;
+	t->began = clock_ms();
+	return t;
+}
+
+static void drop(char **s)
+{
+	free(*s);
+	*s = NULL;
+}
+
+void engine_task_run(struct engine *e, struct engine_task *t, const struct buf *script, unsigned flags, int64_t limit_ms)
+{
+	t->now = NULL;
+	t->checks = 0;
+	t->differs = t->dids = t->bads = t->open = 0;
+	t->done = 0;
+	*t->function = '\0';
+	drop(&t->cause);
+	drop(&t->hint);
+	drop(&t->still);
+	remote_begin(e->r, t->member, buf_text(script), script->len, flags, limit_ms, t, &t->job);
+}
+
+void engine_task_free(struct engine *e, struct engine_task *t)
+{
+	engine_task_flush(e, t);
+	if (t->log >= 0)
+		close(t->log);
+	drop(&t->cause);
+	drop(&t->hint);
+	drop(&t->still);
+	list_remove(&t->link);
+	e->task_count--;
+	e->moved = true;
+	free(t);
+}
+
+static void put(char **to, const char *text, bool more)
+{
+	size_t had = *to && more ? strlen(*to) : 0, n = strnlen(text, TEXT_MAX);
+	char *s;
+
+	if (had + n + 2 > TEXT_MAX * 4)
+		return;
+	s = malloc(had + n + 2);
+	if (!s)
+		command_nomem();
+	if (had) {
+		memcpy(s, *to, had);
+		s[had++] = '\n';
+	}
+	memcpy(s + had, text, n);
+	s[had + n] = '\0';
+	free(*to);
+	*to = s;
+}
+
+/* Tells the note that waited for its hint. */
+void engine_task_flush(struct engine *e, struct engine_task *t)
+{
+	if (!t->holding)
+		return;
+	t->holding = false;
+	t->held.text = t->held_text;
+	t->held.hint = t->held_hint;
+	t->held.diff = t->held_diff;
+	engine_say(e, &t->held);
+	drop(&t->held_text);
+	drop(&t->held_hint);
+	drop(&t->held_diff);
+}
+
+static void hold(struct engine *e, struct engine_task *t, enum note_kind kind, const char *text, bool ok)
+{
+	const struct work *w = t->now ? t->now : t->work;
+
+	engine_task_flush(e, t);
+	t->held = (struct note){
+		.kind = kind, .node = e->c->members[t->member], .stack = w ? w->use->stack->name : NULL,
+		.step = w ? w->step->name : NULL, .ok = ok,
+	};
+	put(&t->held_text, text, false);
+	t->holding = true;
+}
+
+/* What one node says of another, by its host name. Of one that is not known by it now it is a word like others. */
+static void hold_about(struct engine *e, struct engine_task *t, enum note_kind kind, const struct remote_event *ev)
+{
+	char whole[900];
+
+	for (size_t m = 0; m < e->c->count; m++) {
+		if (strcmp(facts_get(&e->facts[m], "hostname"), ev->words[1]) != 0)
+			continue;
+		hold(e, t, kind, ev->words[2], true);
+		t->held.node = e->c->members[m];
+		return;
+	}
+	snprintf(whole, sizeof whole, "%.64s: %.800s", ev->words[1], ev->words[2]);
+	hold(e, t, NOTE_SAID, whole, true);
+}
+
+int64_t engine_task_ms(const struct work *w, const char *function)
+{
+	int64_t s = w->step->timeout_s ? w->step->timeout_s : TIMEOUT_S;
+	bool looks = strcmp(function, "check") == 0 || strcmp(function, "at_work") == 0;
+
+	return 1000 * (looks && s > CHECK_S ? CHECK_S : s);
+}
+
+const char *engine_task_why(const struct engine_task *t, const struct remote_event *ev, char room[600])
+{
+	if (!t->open || !t->now)
+		return ev->text;
+	snprintf(room, 600, "%.40s of step '%s' of '%s': %.400s", t->function, t->now->step->name, t->now->use->stack->name, ev->text);
+	return room;
+}
+
+const char *engine_task_cause(const struct engine_task *t, const char *fallback, char room[80])
+{
+	int64_t late = t->job ? remote_late_ms(t->job) : 0;
+
+	if (!late)
+		return t->cause ? t->cause : fallback;
+	snprintf(room, 80, "it took longer than %lld s and was ended", (long long)late / 1000);
+	return room;
+}
+
+/* ---- Records -------------------------------------------------------------------------------- */
+
+static void begin_work(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	struct work *w = ev->count == 4 ? engine_find(e, t->member, ev->words[1], ev->words[2]) : NULL;
+
+	engine_task_flush(e, t);
+	if (w != t->now)
+		t->checks = 0;
+	if (w != t->now && !t->work) {
+		t->differs = t->bads = 0;
+		drop(&t->cause);
+		drop(&t->hint);
+	}
+	t->now = w;
+	snprintf(t->function, sizeof t->function, "%.60s", ev->count == 4 ? ev->words[3] : "");
+	if (strcmp(t->function, "check") == 0)
+		t->checks++;
+	if (t->each && t->job && w)
+		remote_allow(t->job, engine_task_ms(w, t->function));
+	t->open++;
+}
+
+/* To whoever looked at a plan before: what it did not show. */
+static bool is_news(struct engine *e, const struct engine_task *t, const char *text)
+{
+	const struct work *w = t->now ? t->now : t->work;
+	bool news;
+	char *key;
+
+	if (asprintf(&key, "%zu %s.%s %s", t->member, w ? w->use->stack->name : "", w ? w->step->name : "", text) < 0)
+		command_nomem();
+	news = !e->quiet || (e->planned_at && !table_get(&e->shown, key));
+	e->fresh += news && e->quiet;
+	if (news && table_set(&e->shown, key, e) != 0)
+		command_nomem();
+	free(key);
+	return news;
+}
+
+static void take_differs(struct engine *e, struct engine_task *t, const char *text)
+{
+	t->differs++;
+	if (t->checks > 1) {
+		put(&t->still, text, true);
+		return;
+	}
+	if ((e->phase == ENGINE_PLAN || e->phase == ENGINE_CALL) && is_news(e, t, text))
+		hold(e, t, NOTE_DIFFERS, text, true);
+}
+
+static void take_hint(struct engine_task *t, const char *text)
+{
+	if (t->holding)
+		put(&t->held_hint, text, true);
+	else
+		put(&t->hint, text, true);
+}
+
+static void take_cause(struct engine *e, struct engine_task *t, const char *text)
+{
+	engine_task_flush(e, t);
+	put(&t->cause, text, true);
+}
+
+static void take_gift(struct engine *e, struct engine_task *t, const struct remote_event *ev, bool hash)
+{
+	const struct work *w = t->now;
+	bool may = w && e->phase != ENGINE_REMOVE && (e->phase == ENGINE_CALL || (w->step->gives && strcmp(w->step->gives, ev->words[1]) == 0));
+
+	if (!may || (hash && e->phase != ENGINE_PLAN && e->phase != ENGINE_APPLY))
+		return;
+	engine_gift_set(e, ev->words[1], hash ? NULL : ev->words[2], hash ? ev->words[2] : NULL);
+}
+
+static void take_done(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	engine_task_flush(e, t);
+	if (t->open)
+		t->open--;
+	t->done = (int)strtol(ev->words[1], NULL, 10) & 255;
+	if (t->record)
+		t->record(e, t, ev);
+}
+
+/* What is told is kept: a node must not fill memory and disk with it. */
+static bool too_much(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	if (t->flooded)
+		return true;
+	t->records++;
+	for (size_t i = 0; i < ev->count; i++)
+		t->record_bytes += strlen(ev->words[i]);
+	t->flooded = t->records > RECORDS + 16 * e->c->count || t->record_bytes > RECORD_BYTES;
+	if (t->flooded && t->job)
+		remote_cancel(e->r, t->job);
+	return t->flooded;
+}
+
+static void take_record(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	const char *name = ev->words[0], *text = ev->count > 1 ? ev->words[1] : "";
+
+	if (too_much(e, t, ev))
+		return;
+	if (strcmp(name, "work") == 0) {
+		begin_work(e, t, ev);
+	} else if (strcmp(name, "differs") == 0) {
+		take_differs(e, t, text);
+	} else if (strcmp(name, "diff") == 0) {
+		if (t->holding)
+			put(&t->held_diff, text, true);
+	} else if (strcmp(name, "did") == 0) {
+		t->dids++;
+		hold(e, t, NOTE_DID, text, true);
+	} else if (strcmp(name, "say") == 0) {
+		hold(e, t, NOTE_SAID, text, true);
+	} else if (strcmp(name, "rests") == 0 && ev->count == 3) {
+		hold_about(e, t, NOTE_RESTS, ev);
+	} else if (strcmp(name, "left") == 0) {
+		hold(e, t, NOTE_LEFT, text, true);
+	} else if (strcmp(name, "ok") == 0 || strcmp(name, "bad") == 0) {
+		t->bads += *name == 'b';
+		if (e->phase == ENGINE_VERIFY)
+			hold(e, t, NOTE_CHECK, text, *name == 'o');
+		else if (*name == 'b')
+			take_cause(e, t, text);
+	} else if (strcmp(name, "hint") == 0) {
+		take_hint(t, text);
+	} else if (strcmp(name, "cause") == 0) {
+		take_cause(e, t, text);
+	} else if ((strcmp(name, "give") == 0 || strcmp(name, "hash") == 0) && ev->count == 3) {
+		take_gift(e, t, ev, *name == 'h');
+	} else if (strcmp(name, "done") == 0 && ev->count == 2) {
+		take_done(e, t, ev);
+	} else if (t->record) {
+		t->record(e, t, ev);
+	}
+}
+
+static const char *const phase_words[] = {
+	[ENGINE_FACTS] = "facts", [ENGINE_PLAN] = "plan", [ENGINE_APPLY] = "apply",
+	[ENGINE_VERIFY] = "verify", [ENGINE_REMOVE] = "remove", [ENGINE_CALL] = "call",
+};
+
+static void open_log(struct engine *e, struct engine_task *t)
+{
+	const struct work *w = t->work;
+
+	t->log = e->j ? journal_log(e->j, w ? w->use->stack->name : "all", w ? w->step->name : phase_words[e->phase],
+		e->c->members[t->member], t->log_path, sizeof t->log_path) : -1;
+	if (t->log < 0) {
+		t->log_left = 0;
+		*t->log_path = '\0';
+	}
+}
+
+static void take_line(struct engine *e, struct engine_task *t, const char *line)
+{
+	const struct work *w = t->now ? t->now : t->work;
+	size_t n = strlen(line);
+
+	if (t->log < 0 && t->log_left)
+		open_log(e, t);
+	if (t->log >= 0 && t->log_left > n + 1) {
+		t->log_left -= n + 1;
+		if (dprintf(t->log, "%s\n", line) < 0)
+			t->log_left = 1;
+		if (t->log_left <= n + 1)
+			dprintf(t->log, "(the rest was not kept)\n");
+	}
+	if (e->o.logs)
+		engine_say(e, &(struct note){ .kind = NOTE_LOG, .node = e->c->members[t->member], .text = line, .ok = true,
+			.stack = w ? w->use->stack->name : NULL, .step = w ? w->step->name : NULL });
+}
+
+static void gather(struct engine *e, struct engine_task *t, const char *line)
+{
+	int rc = buf_addf(t->gather, "%s\n", line);
+
+	if (rc == -ENOMEM)
+		command_nomem();
+	if (rc && !t->cause) {
+		put(&t->cause, "it says more than it may", false);
+		remote_cancel(e->r, t->job);
+	}
+}
+
+/* ---- The loop ------------------------------------------------------------------------------- */
+
+void engine_cancel(struct engine *e)
+{
+	struct list *at, *tmp;
+
+	list_each(at, tmp, &e->tasks) {
+		struct engine_task *t = list_entry(at, struct engine_task, link);
+
+		t->give_up_at = 0;
+		if (t->job)
+			remote_cancel(e->r, t->job);
+	}
+}
+
+/* Steps that run may end, so that nothing is left half done; the second time they may not. */
+static void take_signal(struct engine *e)
+{
+	bool gently = e->phase == ENGINE_APPLY || e->phase == ENGINE_REMOVE;
+
+	e->stops++;
+	if (e->g)
+		graph_stop(e->g);
+	if (!gently || e->stops > 1) {
+		engine_cancel(e);
+		return;
+	}
+	if (e->task_count)
+		engine_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true,
+			.text = "stopping: steps that run are let to their end; Ctrl-C again breaks them off" });
+}
+
+/* Whoever else wants the nodes hears that this one lives. */
+static void beat(struct engine *e)
+{
+	int64_t now = clock_ms();
+
+	if (now < e->beat_at)
+		return;
+	e->beat_at = now + BEAT_MS;
+	for (size_t m = 0; m < e->c->count; m++)
+		if (e->nodes[m].locked && e->nodes[m].lock && e->nodes[m].lock->job)
+			remote_write(e->nodes[m].lock->job, "\n");
+}
+
+static void tick(struct engine *e)
+{
+	int64_t now = clock_ms();
+
+	beat(e);
+	if (now < e->tick_at)
+		return;
+	e->tick_at = now + ENGINE_TICK_MS;
+	engine_say(e, &(struct note){ .kind = NOTE_TICK, .ok = true });
+}
+
+void engine_turn(struct engine *e)
+{
+	struct remote_event ev;
+	struct engine_task *t;
+
+	remote_next(e->r, ENGINE_TICK_MS, &ev);
+	tick(e);
+	t = ev.data;
+	switch (ev.kind) {
+	case REMOTE_RECORD:
+		if (t)
+			take_record(e, t, &ev);
+		break;
+	case REMOTE_LOG:
+		if (t && t->gather && ev.out)
+			gather(e, t, ev.line);
+		else if (t)
+			take_line(e, t, ev.line);
+		break;
+	case REMOTE_END:
+		if (!t)
+			break;
+		engine_task_flush(e, t);
+		if (t->flooded) {
+			ev.ok = ev.lost = false;
+			ev.status = -1;
+			ev.text = flooded;
+		}
+		t->job = NULL;
+		t->ended(e, t, &ev);
+		break;
+	case REMOTE_SIGNAL:
+		take_signal(e);
+		break;
+	case REMOTE_DOWN:
+	case REMOTE_TICK:
+		break;
+	}
+}
+
+void engine_run(struct engine *e)
+{
+	while (e->task_count)
+		engine_turn(e);
+}
+
+int engine_status(const struct engine *e)
+{
+	if (e->stops)
+		return STATUS_INT;
+	for (size_t m = 0; m < e->c->count; m++)
+		if (!engine_in(e, m))
+			return STATUS_PARTLY;
+	return STATUS_OK;
+}

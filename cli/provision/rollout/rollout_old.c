@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What nodes still have of steps that the cluster file has no more: a setting was changed, a role moved, a stack taken out.
+ * They say themselves which steps were done there, and keep the settings of that time: nobody has to have the old file.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/table.h"
+#include "cli/frame/print.h"
+#include "cli/provision/rollout/rollout_part.h"
+
+enum { OLD_STACKS = 64 };
+
+/* ---- Which --------------------------------------------------------------------------------- */
+
+static void key_of(size_t member, const char *stack, const char *step, char *room, size_t size)
+{
+	snprintf(room, size, "%zu %s.%s", member, stack, step);
+}
+
+static void know(const struct graph *g, struct table *wanted)
+{
+	char key[160];
+
+	for (size_t i = 0; i < g->count; i++) {
+		const struct work *w = &g->at[i];
+
+		key_of(w->member, w->use->stack->name, w->step->name, key, sizeof key);
+		if (table_set(wanted, key, (void *)(uintptr_t)w) != 0)
+			command_nomem();
+	}
+}
+
+static bool is_wanted(const struct table *wanted, size_t member, const char *stack, const char *step)
+{
+	char key[160];
+
+	key_of(member, stack, step, key, sizeof key);
+	return table_get(wanted, key) != NULL;
+}
+
+static void *make(size_t count, size_t size)
+{
+	void *p = calloc(count, size);
+
+	if (!p)
+		command_nomem();
+	return p;
+}
+
+static char *copy(const char *text)
+{
+	char *s = strdup(text);
+
+	if (!s)
+		command_nomem();
+	return s;
+}
+
+/* Of a stack that the file does not name; one that is not here any more has no script: its ledger says enough. */
+static struct use *use_made(struct engine *e, const char *name)
+{
+	struct use *u = make(1, sizeof *u);
+	char *folder;
+
+	if (asprintf(&folder, "%s/..", e->c->uses[0].stack->dir) < 0)
+		command_nomem();
+	if (strcmp(name, "common") == 0 || stack_read(folder, name, &u->stack, NULL) != 0) {
+		u->stack = make(1, sizeof *u->stack);
+		u->stack->name = copy(name);
+	}
+	free(folder);
+	u->roles = make(e->c->count + 1, sizeof *u->roles);
+	for (size_t i = 0; i < u->stack->setting_count; i++)
+		pairs_set(&u->settings, u->stack->settings[i].key, u->stack->settings[i].fallback ? u->stack->settings[i].fallback : "");
+	e->old_uses[e->old_use_count++] = u;
+	return u;
+}
+
+static struct use *use_of(struct engine *e, const char *name)
+{
+	struct use *u = cluster_use(e->c, name);
+
+	for (size_t i = 0; !u && i < e->old_use_count; i++)
+		if (strcmp(e->old_uses[i]->stack->name, name) == 0)
+			u = e->old_uses[i];
+	return u || e->old_use_count == OLD_STACKS ? u : use_made(e, name);
+}
+
+/* One that its stack has no more. */
+static const struct stack_step *step_made(struct engine *e, const char *name)
+{
+	struct stack_step *s;
+
+	for (size_t i = 0; i < e->old_step_count; i++)
+		if (strcmp(e->old_steps[i]->name, name) == 0)
+			return e->old_steps[i];
+	s = make(1, sizeof *s);
+	s->name = copy(name);
+	e->old_steps = reallocarray(e->old_steps, e->old_step_count + 1, sizeof *e->old_steps);
+	if (!e->old_steps)
+		command_nomem();
+	e->old_steps[e->old_step_count++] = s;
+	return s;
+}
+
+static void add(struct engine *e, size_t member, const char *stack, const char *step)
+{
+	struct use *u = use_of(e, stack);
+	const struct stack_step *s = u ? stack_step(u->stack, step) : NULL;
+
+	if (!u)
+		return;
+	if (!s)
+		s = step_made(e, step);
+	e->old = reallocarray(e->old, e->old_count + 1, sizeof *e->old);
+	if (!e->old)
+		command_nomem();
+	e->old[e->old_count++] = (struct work){ .use = u, .step = s, .member = member };
+}
+
+/* ---- In which order ------------------------------------------------------------------------ */
+
+/* Where it was installed: those of the file in its order, then those that are not there any more, each after what it needs. */
+static size_t place(const struct engine *e, const struct use *u)
+{
+	size_t deep = 0;
+
+	for (size_t i = 0; i < e->c->use_count; i++)
+		if (&e->c->uses[i] == u)
+			return i;
+	for (size_t round = 0; round < e->old_use_count; round++) {
+		const struct use *first = NULL;
+
+		for (size_t i = 0; i < e->old_use_count && !first; i++)
+			if (e->old_uses[i] != u && (str_among(u->stack->needs_stacks, e->old_uses[i]->stack->name) ||
+			    str_among(u->stack->after_stacks, e->old_uses[i]->stack->name)))
+				first = e->old_uses[i];
+		if (!first)
+			break;
+		deep++;
+		u = first;
+	}
+	return CLUSTER_USES + deep;
+}
+
+struct placed {
+	struct work work;
+	size_t stack, step;
+};
+
+/* Of one that its stack has no more nothing else is known: it is the last one. */
+static size_t place_of_step(const struct work *w)
+{
+	const struct stack *s = w->use->stack;
+
+	for (size_t i = 0; i < s->step_count; i++)
+		if (&s->steps[i] == w->step)
+			return i;
+	return STACK_STEPS;
+}
+
+static int backwards(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	int by_name = strcmp(x->work.use->stack->name, y->work.use->stack->name);
+
+	if (x->stack != y->stack)
+		return x->stack > y->stack ? -1 : 1;
+	if (by_name)
+		return by_name;
+	if (x->step != y->step)
+		return x->step > y->step ? -1 : 1;
+	return x->work.member < y->work.member ? -1 : x->work.member > y->work.member;
+}
+
+static void sort(struct engine *e)
+{
+	struct placed *p = make(e->old_count + 1, sizeof *p);
+
+	for (size_t i = 0; i < e->old_count; i++)
+		p[i] = (struct placed){ .work = e->old[i], .stack = place(e, e->old[i].use), .step = place_of_step(&e->old[i]) };
+	qsort(p, e->old_count, sizeof *p, backwards);
+	for (size_t i = 0; i < e->old_count; i++)
+		e->old[i] = p[i].work;
+	free(p);
+}
+
+/* ---- For the others of the engine ----------------------------------------------------------- */
+
+static void take_words(struct engine *e, const struct table *wanted, size_t m, char *words)
+{
+	for (char *word; (word = strsep(&words, " "));) {
+		char *step = strchr(word, '.');
+
+		if (!step)
+			continue;
+		*step++ = '\0';
+		if (stack_word(word) && stack_word(step) && !is_wanted(wanted, m, word, step))
+			add(e, m, word, step);
+	}
+}
+
+void engine_old_find(struct engine *e, const struct graph *g)
+{
+	struct table wanted;
+
+	table_init(&wanted);
+	know(g, &wanted);
+	e->old_uses = make(OLD_STACKS, sizeof *e->old_uses);
+	for (size_t m = 0; m < e->c->count; m++) {
+		char *words = copy(facts_get(&e->facts[m], "steps"));
+
+		take_words(e, &wanted, m, words);
+		free(words);
+	}
+	table_release(&wanted);
+	sort(e);
+}
+
+size_t engine_old_count(const struct engine *e)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < e->old_count; i++)
+		count += engine_in(e, e->old[i].member);
+	return count;
+}
+
+/* Who votes is not taken from those who stay by a change of the file: that is for 'drop', which asks whether enough are left. */
+int engine_old_check(struct engine *e)
+{
+	for (size_t i = 0; i < e->old_count; i++) {
+		const struct work *w = &e->old[i];
+
+		if (w->step->quorum && engine_in(e, w->member) && cluster_use(e->c, w->use->stack->name))
+			return print_fail(e->np, STATUS_CONFLICT, "'nanopod provision drop' takes it out safely; 'add' brings it back with another role",
+				"'%s' votes in '%s', and the cluster file takes that from it: nothing was changed", e->c->members[w->member],
+				w->use->stack->name);
+	}
+	return STATUS_OK;
+}
+
+void engine_old_say(struct engine *e)
+{
+	for (size_t i = 0; i < e->old_count; i++)
+		if (engine_in(e, e->old[i].member))
+			engine_say(e, &(struct note){ .kind = NOTE_DIFFERS, .node = e->c->members[e->old[i].member], .ok = true,
+				.stack = e->old[i].use->stack->name, .step = e->old[i].step->name,
+				.text = "undo it: the cluster file does not ask for it any more (data stays, and is named)" });
+}
+
+/* A step of a stack on all its nodes, then the next: what others have mounted from here is away before it is. */
+void engine_old_undo(struct engine *e, bool leaving)
+{
+	enum engine_phase phase = e->phase;
+	struct fail f = { 0 };
+	size_t from = 0;
+
+	e->phase = ENGINE_REMOVE;
+	if (leaving && graph_new(e->c, &e->staying, &f) != 0)
+		command_nomem();
+	while (from < e->old_count && !e->stops) {
+		size_t to = from;
+
+		while (to < e->old_count && e->old[to].use == e->old[from].use && e->old[to].step == e->old[from].step)
+			to++;
+		engine_graph_is(e, graph_loose(e->old + from, to - from, e->c->count));
+		engine_backwards(e);
+		from = to;
+	}
+	graph_free(e->staying);
+	e->staying = NULL;
+	e->phase = phase;
+	if (!e->stops)
+		e->old_count = 0;
+}
+
+void engine_old_free(struct engine *e)
+{
+	for (size_t i = 0; i < e->old_use_count; i++) {
+		stack_free(e->old_uses[i]->stack);
+		pairs_release(&e->old_uses[i]->settings);
+		free(e->old_uses[i]->roles);
+		free(e->old_uses[i]);
+	}
+	for (size_t i = 0; i < e->old_step_count; i++) {
+		free(e->old_steps[i]->name);
+		free(e->old_steps[i]);
+	}
+	free(e->old_uses);
+	free(e->old_steps);
+	free(e->old);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text for a node's shell. Whatever comes from a file or a node is one quoted word in it. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/frame/command.h"
+#include "cli/provision/rollout/rollout_part.h"
+#include "cli/provision/rollout/uploadid.h"
+
+static void add(struct buf *b, const char *text)
+{
+	if (buf_adds(b, text) != 0)
+		command_nomem();
+}
+
+static void set(struct buf *b, const char *name, const char *value)
+{
+	add(b, name);
+	add(b, "=");
+	if (str_quote_sh(b, value ? value : "") != 0)
+		command_nomem();
+	add(b, "\n");
+}
+
+/* "S_version_k3s" */
+static void set_setting(struct buf *b, const char *key, const char *value)
+{
+	char name[256] = "S_";
+	size_t n = 2;
+
+	for (; *key && n < sizeof name - 1; key++)
+		name[n++] = isalnum((unsigned char)*key) ? *key : '_';
+	name[n] = '\0';
+	set(b, name, value);
+}
+
+void engine_script_facts(const struct engine *e, struct buf *b)
+{
+	struct buf names;
+
+	buf_init(&names, 1 << 16);
+	for (size_t u = 0; u < e->c->use_count; u++)
+		for (char *const *p = e->c->uses[u].stack->packages; p && *p; p++)
+			if (buf_addf(&names, "%s%s", names.len ? " " : "", *p) != 0)
+				command_nomem();
+	add(b, "printf '\\036NP\\tclock\\t%s\\n' \"$(date +%s%N)\"\n");
+	set(b, "NP_CLUSTER", e->c->name);
+	set(b, "NP_PACKAGES", buf_text(&names));
+	add(b, "export NP_CLUSTER NP_PACKAGES\n");
+	add(b, e->facts_script);
+	buf_release(&names);
+}
+
+/* Folders in memory of scripts that were killed: what was taken may be in them. */
+static const char sweep[] =
+	"for np_x in \"$NP_RUN\"/nanopod.[0-9]*; do\n"
+	"\t[ -e \"$np_x\" ] || continue\n"
+	"\tnp_y=${np_x#\"$NP_RUN\"/nanopod.}\n"
+	"\t[ -d \"/proc/${np_y%%.*}\" ] || rm -rf \"$np_x\"\n"
+	"done\n";
+
+void engine_script_head(const struct engine *e, size_t m, struct buf *b)
+{
+	struct use *base = cluster_use(e->c, "base");
+	const char *airgap = base ? pairs_or(&base->settings, "airgap", "") : "";
+	struct buf unknown;
+
+	buf_init(&unknown, 1 << 18);
+	for (size_t i = 0; i < e->c->count; i++)
+		if (!e->facts[i].known && buf_addf(&unknown, "%s%s", unknown.len ? " " : "", e->c->members[i]) != 0)
+			command_nomem();
+	add(b, e->lib);
+	add(b, "\n");
+	add(b, sweep);
+	set(b, "NP_CLUSTER", e->c->name);
+	set(b, "NP_NODE", e->c->members[m]);
+	set(b, "NP_HOST", facts_get(&e->facts[m], "hostname"));
+	set(b, "NP_ADDRESS", facts_get(&e->facts[m], "address"));
+	set(b, "NP_UNKNOWN", buf_text(&unknown));
+	set(b, "NP_AIRGAP", *airgap ? "/var/lib/nanopod/airgap" : "");
+	set(b, "NP_TABLE", buf_text(&e->table));
+	buf_release(&unknown);
+}
+
+static void set_roles(const struct work *w, struct buf *b)
+{
+	const struct stack *s = w->use->stack;
+	char words[STACK_ROLES * 64] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->role_count; i++)
+		if (w->use->roles[w->member] >> i & 1)
+			n += (size_t)snprintf(words + n, sizeof words - n, "%s%.60s", n ? " " : "", s->roles[i].name);
+	set(b, "NP_ROLES", words);
+}
+
+/* What it is given, in variables and as a text that the node keeps for undoing it. */
+static void set_settings(const struct work *w, struct buf *b)
+{
+	struct buf text;
+
+	buf_init(&text, ENGINE_SCRIPT);
+	set_roles(w, &text);
+	for (size_t i = 0; i < w->use->settings.count; i++)
+		set_setting(&text, w->use->settings.at[i].key, w->use->settings.at[i].value);
+	set(b, "NP_SETTINGS", buf_text(&text));
+	add(b, "eval \"$NP_SETTINGS\"\n");
+	buf_release(&text);
+}
+
+/* A function that calls one of the step's, in a shell of its own. */
+void engine_script_step(const struct engine *e, const struct work *w, const char *upload, bool secrets, struct buf *b)
+{
+	const struct engine_gift *taken = w->step->takes ? engine_gift_find(e, w->step->takes) : NULL;
+	const char *local = w->step->upload ? pairs_or(&w->use->settings, w->step->upload, "") : "";
+	struct buf id;
+
+	add(b, "np_step() (\n");
+	set(b, "NP_STACK", w->use->stack->name);
+	set(b, "NP_STEP", w->step->name);
+	set(b, "NP_UPLOAD", upload);
+	if (*local) {
+		buf_init(&id, 1 << 20);
+		uploadid_add(local, &id);
+		set(b, "NP_UPLOAD_ID", buf_text(&id));
+		buf_clear(&id);
+		uploadid_sums(local, &id);
+		set(b, "NP_UPLOAD_SUMS", buf_text(&id));
+		buf_release(&id);
+	}
+	set(b, "NP_TAKEN_HASH", taken ? taken->hash : "");
+	set_settings(w, b);
+	if (e->phase == ENGINE_REMOVE)
+		add(b, "np_was_set\n");
+	if (secrets && taken && taken->text) {
+		add(b, "np_take <<'NP_TAKEN_END'\n");
+		add(b, taken->text);
+		add(b, "\nNP_TAKEN_END\n");
+	}
+	add(b, w->step->script ? w->step->script : "");
+	add(b, "\nnp_work \"$@\"\n)\n");
+}
+
+void engine_script_call(const char *function, const char *const *words, struct buf *b)
+{
+	add(b, "np_step ");
+	if (str_quote_sh(b, function) != 0)
+		command_nomem();
+	for (; words && *words; words++)
+		if (buf_addc(b, ' ') != 0 || str_quote_sh(b, *words) != 0)
+			command_nomem();
+	add(b, "\n");
+}
+
+/* Its own folder: where others may write they could hold a lock for ever, or say that another process holds it. */
+static const char lock_folder[] =
+	"mkdir -p \"${np_folder%/*}\"\nmkdir -m 700 \"$np_folder\" 2>/dev/null\n"
+	"if [ -L \"$np_folder\" ] || [ ! -d \"$np_folder\" ] || [ ! -O \"$np_folder\" ] || ! chmod 700 \"$np_folder\"; then\n"
+	"\tprintf '\\036NP\\tcause\\t%s\\n' \"'$np_folder' is no folder of root's own\"\n\texit 1\nfi\n";
+
+/* Where others stay, each says first what it uses: that is not taken from it. */
+void engine_script_undo(struct engine *e, const struct work *w, const struct graph *staying, struct buf *b)
+{
+	enum engine_phase phase = e->phase;
+
+	if (staying) {
+		add(b, "NP_LEAVING=yes NP_USES=$NP_RUN/nanopod.$$.uses\n(umask 077; : >\"$NP_USES\") || exit 1\ntrap 'rm -f \"$NP_USES\"' EXIT\n");
+		e->phase = ENGINE_PLAN;
+		for (size_t i = 0; i < staying->count; i++)
+			if (staying->at[i].member == w->member && !staying->at[i].step->only_verify) {
+				engine_script_step(e, &staying->at[i], NULL, false, b);
+				add(b, "np_step check 3>/dev/null || { printf '\\036NP\\tcause\\t%s\\n' 'what stays here could not be looked at'; exit 1; }\n");
+			}
+		e->phase = phase;
+	}
+	engine_script_step(e, w, NULL, false, b);
+	engine_script_call("undo", NULL, b);
+}
+
+/* Looks, and where something differs does it and looks again. One that still runs there, its connection lost, is waited for. */
+void engine_script_apply(const struct engine *e, const struct work *w, bool force, const char *upload, struct buf *b)
+{
+	engine_script_step(e, w, upload, true, b);
+	add(b, "np_folder=$NP_RUN/nanopod-lock\n");
+	add(b, lock_folder);
+	if (buf_addf(b, "(flock -n 9 || { np_say 'waits for a step that still runs on this node'; flock -w %u 9; }) 9>\"$np_folder/step.lock\"\n",
+		w->step->timeout_s ? w->step->timeout_s : 600) != 0)
+		command_nomem();
+	add(b, "np_seen=$(exec 3>&1 1>&2; np_step check)\nnp_seen_status=$?\nprintf '%s\\n' \"$np_seen\" >&3\n"
+		"[ $np_seen_status = 0 ] || exit $np_seen_status\n");
+	if (!force)
+		add(b, "case $np_seen in *\"NP\tdiffers\t\"*) ;; *) exit 0 ;; esac\n");
+	add(b, "np_step apply || exit 1\nnp_step check\n");
+	if (upload && *upload) {
+		add(b, "np_seen_status=$?\n");
+		set(b, "np_upload", upload);
+		add(b, "rm -rf \"$np_upload\"\nrmdir \"${np_upload%/*}\" 2>/dev/null\nexit $np_seen_status\n");
+	}
+}
+
+static void add_name(const struct work *w, struct buf *b)
+{
+	if (buf_addf(b, "%s.%s", w->use->stack->name, w->step->name) != 0)
+		command_nomem();
+}
+
+/*
+ * The lock of a node: held as long as this shell lives, which is as long as its input is open. Its file says whose it is;
+ * who holds it says so again every 20 s, and one not heard of for two minutes is taken for dead: its connection was lost
+ * where sshd did not notice. Only a process that has the file open as we do is ended: its number may be another's by now.
+ * The file stays: who waits for it would lock one that nobody else finds.
+ */
+static const char lock_text[] =
+	"np_file=$np_folder/nanopod-provision.lock\n"
+	"exec 8>>\"$np_file\" || exit 1\n"
+	"np_say() { printf '\\036NP\\t%s\\t%s\\n' \"$1\" \"$(printf '%s' \"$2\" | tr -d '%[:cntrl:]')\"; }\n"
+	"np_write() { printf '%s\\t%s\\t%s\\t%s\\n' \"$$\" \"$np_token\" \"$np_owner\" \"$np_since\" >\"$np_file\"; }\n"
+	"np_end() {\n"
+	"\tcase $np_pid in ''|0*|1|*[!0-9]*) return ;; esac\n"
+	"\t[ \"/proc/$np_pid/fd/8\" -ef \"$np_file\" ] && kill \"$np_pid\"\n"
+	"}\n"
+	"np_since=$(date '+%F %T')\n"
+	"if ! flock -n 8; then\n"
+	"\tIFS='\t' read -r np_pid np_their np_who np_when <\"$np_file\" || :\n"
+	"\tif [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; then np_end; fi 2>/dev/null\n"
+	"\tif ! { { [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; } && flock -w 10 8; }; then\n"
+	"\t\tnp_say held \"$np_who since $np_when\"\n"
+	"\t\texit 0\n"
+	"\tfi\n"
+	"fi\n"
+	"np_write\nnp_say locked \"$np_token\"\n"
+	"while IFS= read -r np_x <&9; do np_write; done\n"
+	": >\"$np_file\"\n";
+
+void engine_script_lock(const struct engine *e, struct buf *b)
+{
+	set(b, "np_token", e->token);
+	set(b, "np_owner", e->owner);
+	add(b, "np_folder=${NANOPOD_RUN:-/run}/nanopod-lock\n");
+	add(b, lock_folder);
+	add(b, lock_text);
+}
+
+/* A folder for what is brought, of whoever signed in. */
+void engine_script_room(const struct work *w, struct buf *b)
+{
+	add(b, "np_room=$HOME/.nanopod-upload\n[ \"$(id -u)\" != 0 ] || np_room=${NANOPOD_UPLOADS:-/var/lib/nanopod/upload}\n"
+		"umask 077\nmkdir -p \"$np_room\" && rm -rf \"$np_room/");
+	add_name(w, b);
+	add(b, "\" || exit 1\nprintf '\\036NP\\tfact\\tupload\\t%s\\n' \"$np_room/");
+	add_name(w, b);
+	add(b, "\"\n");
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step on one node: what it needs is brought, it is done, and where the connection is lost it is begun once more. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/frame/print.h"
+#include "cli/provision/rollout/rollout_part.h"
+
+/* GOING: a machine that goes down may take a connection or two before it is gone. */
+enum { BACK_MS = 180000, GOING_MS = 20000, FIRST_MS = 1000, AGAIN_MS = 3000, ROOM_MS = 60000 };
+
+static const char *local_of(const struct work *w)
+{
+	return w->step->upload ? pairs_or(&w->use->settings, w->step->upload, "") : "";
+}
+
+static struct note about(const struct engine *e, const struct engine_task *t, enum note_kind kind)
+{
+	return (struct note){ .kind = kind, .node = e->c->members[t->member], .stack = t->work->use->stack->name,
+		.step = t->work->step->name };
+}
+
+static void over(struct engine *e, struct engine_task *t, bool ok, const char *why)
+{
+	struct engine_work *own = t->work->data;
+	struct work *w = t->work;
+	struct note n = about(e, t, NOTE_END);
+	char lost[300];
+	size_t m = t->member;
+
+	engine_task_flush(e, t);
+	own->applied = t->dids || own->differs;
+	n.ok = ok;
+	n.text = ok ? NULL : why;
+	n.hint = t->hint;
+	n.log = *t->log_path ? t->log_path : NULL;
+	n.ms = (long)(clock_ms() - t->began);
+	engine_say(e, &n);
+	engine_task_free(e, t);
+	if (!ok && !e->force) {
+		snprintf(lost, sizeof lost, "step '%s' of '%s' failed", w->step->name, w->use->stack->name);
+		graph_end(e->g, w, WORK_FAILED);
+		engine_lose(e, m, lost);
+	} else {
+		graph_end(e->g, w, WORK_DONE);
+	}
+}
+
+static int first_stage(const struct engine *e, const struct work *w)
+{
+	const struct engine_work *own = w->data;
+
+	return e->phase == ENGINE_APPLY && own->differs && *local_of(w) ? STAGE_ROOM : STAGE_STEP;
+}
+
+static void go(struct engine *e, struct engine_task *t);
+
+/* engine_step_again() looks at each turn whether it is time. */
+static void lost(struct engine *e, struct engine_task *t, const char *why)
+{
+	int64_t now = clock_ms();
+	struct note n = about(e, t, NOTE_SAID);
+	char text[700];
+
+	if (!t->give_up_at) {
+		t->give_up_at = now + BACK_MS;
+		t->was_lost = true;
+		snprintf(text, sizeof text, "%.500s; waiting up to 3 minutes for it to come back", why);
+		n.text = text;
+		n.ok = true;
+		engine_say(e, &n);
+	}
+	t->again_at = now + FIRST_MS;
+	t->stage = STAGE_AWAY;
+}
+
+static void step_ended(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	char text[1024];
+	bool ok = ev->ok && !t->still && t->done == 0;
+
+	if (ok || (ev->status >= 0 && !t->still)) {
+		over(e, t, ok, t->cause ? t->cause : ev->text);
+		return;
+	}
+	if (t->still) {
+		snprintf(text, sizeof text, "it was applied, but still: %.900s", t->still);
+		over(e, t, false, text);
+		return;
+	}
+	over(e, t, false, ev->text);
+}
+
+static void room_record(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	(void)e;
+	if (t->stage != STAGE_ROOM || ev->count != 3 || strcmp(ev->words[0], "fact") != 0 || strcmp(ev->words[1], "upload") != 0)
+		return;
+	if (ev->words[2][0] == '/' && !strpbrk(ev->words[2], "\n\r'\"\\") && strlen(ev->words[2]) < sizeof t->upload)
+		snprintf(t->upload, sizeof t->upload, "%s", ev->words[2]);
+}
+
+static void ended(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+{
+	/* A machine that goes down ends its processes before it ends the connection. */
+	bool killed = ev->status > 0 && t->stage == STAGE_STEP &&
+		(t->done == 128 + SIGHUP || t->done == 128 + SIGKILL || t->done == 128 + SIGTERM);
+	bool again = (ev->lost || killed) && !e->stops && (!t->was_lost || clock_ms() < t->give_up_at - BACK_MS + GOING_MS);
+
+	if (again) {
+		lost(e, t, killed ? "its processes were ended there" : ev->text);
+		return;
+	}
+	switch (t->stage) {
+	case STAGE_STEP:
+		step_ended(e, t, ev);
+		return;
+	case STAGE_ROOM:
+	case STAGE_COPY:
+		if (ev->ok && (t->stage == STAGE_COPY || *t->upload)) {
+			t->stage = t->stage == STAGE_ROOM ? STAGE_COPY : STAGE_STEP;
+			go(e, t);
+			return;
+		}
+		break;
+	default:
+		break;
+	}
+	over(e, t, false, *ev->text ? ev->text : "what it needs could not be brought");
+}
+
+static void go(struct engine *e, struct engine_task *t)
+{
+	const struct engine_work *own = t->work->data;
+	struct buf b;
+
+	buf_init(&b, ENGINE_SCRIPT);
+	if (t->stage == STAGE_ROOM) {
+		engine_script_room(t->work, &b);
+		engine_task_run(e, t, &b, REMOTE_USER, ROOM_MS);
+	} else if (t->stage == STAGE_COPY) {
+		remote_upload(e->r, t->member, local_of(t->work), t->upload, t, &t->job);
+	} else {
+		engine_script_head(e, t->member, &b);
+		if (e->phase == ENGINE_REMOVE) {
+			engine_script_undo(e, t->work, e->staying, &b);
+		} else {
+			engine_script_apply(e, t->work, own->forced, t->upload, &b);
+		}
+		t->stage = STAGE_STEP;
+		engine_task_run(e, t, &b, REMOTE_SURVIVE, 3 * engine_task_ms(t->work, "apply"));
+	}
+	if (b.data)
+		explicit_bzero(b.data, b.cap);
+	buf_release(&b);
+}
+
+void engine_step(struct engine *e, struct work *w)
+{
+	struct engine_task *t = engine_task_new(e, w->member, w, ended);
+	struct note n = about(e, t, NOTE_BEGIN);
+
+	n.ok = true;
+	engine_say(e, &n);
+	t->record = room_record;
+	t->stage = first_stage(e, w);
+	if (e->nodes[w->member].locked) {
+		go(e, t);
+		return;
+	}
+	t->stage = STAGE_AWAY;
+	t->again_at = clock_ms();
+	t->give_up_at = t->again_at + BACK_MS;
+}
+
+/* Its own where it can be had. */
+static void lock_it(struct engine *e, struct engine_task *t, int64_t now)
+{
+	struct engine_node *n = &e->nodes[t->member];
+	char text[400];
+
+	if (*n->holder) {
+		snprintf(text, sizeof text, "its lock was lost, and the node is being provisioned by %s", n->holder);
+		over(e, t, false, text);
+	} else if (!n->lock && now >= n->lock_at) {
+		engine_lock_again(e, t->member);
+		n->lock_at = now + AGAIN_MS;
+	}
+}
+
+/* Of tasks whose connection was lost, or their node's lock: is it time? */
+void engine_step_again(struct engine *e)
+{
+	struct list *at, *tmp;
+	int64_t now = clock_ms();
+
+	list_each(at, tmp, &e->tasks) {
+		struct engine_task *t = list_entry(at, struct engine_task, link);
+
+		if (!t->work || t->job || t->stage != STAGE_AWAY)
+			continue;
+		if (e->stops || now >= t->give_up_at) {
+			over(e, t, false, !t->was_lost ? "the lock of its node was lost, and could not be taken again" :
+				e->stops ? "its connection was lost, and then it was stopped" : "its connection was lost, and it did not come back");
+			continue;
+		}
+		/* The lock of the node went with the connection. */
+		if (now < t->again_at)
+			continue;
+		if (!e->nodes[t->member].locked) {
+			lock_it(e, t, now);
+			continue;
+		}
+		if (!t->was_lost)
+			t->give_up_at = 0;
+		t->stage = first_stage(e, t->work);
+		go(e, t);
+	}
+}
+
+void engine_backwards(struct engine *e)
+{
+	struct work *w;
+
+	e->moved = true;
+	while (!graph_over(e->g) || e->task_count) {
+		while (e->moved && !e->stops && (w = graph_next(e->g, 0)))
+			if (w->step->only_verify)
+				graph_end(e->g, w, WORK_LEFT);
+			else
+				engine_step(e, w);
+		if (graph_over(e->g) && !e->task_count)
+			break;
+		e->moved = false;
+		engine_turn(e);
+		engine_step_again(e);
+	}
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/provision/rollout/uploadid.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/frame/command.h"
+
+enum { SUMS = 1 << 20, DEEPEST = 16 };
+
+static uint64_t mix(uint64_t h, const void *data, size_t len)
+{
+	for (const unsigned char *p = data; len--; p++)
+		h = (h ^ *p) * 1099511628211u;
+	return h;
+}
+
+void uploadid_sums(const char *path, struct buf *out)
+{
+	static const char *const names[] = { "SHA256SUMS", "sha256sums" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char *file;
+		struct buf b;
+
+		if (asprintf(&file, "%s/%s", path, names[i]) < 0)
+			command_nomem();
+		buf_init(&b, SUMS);
+		if (buf_read_file(&b, file) == 0 && !memchr(buf_text(&b), '\0', b.len) && buf_add(out, buf_text(&b), b.len) == 0)
+			i = sizeof names / sizeof *names;
+		buf_release(&b);
+		free(file);
+	}
+}
+
+/* The same whatever the order in which a folder is read. */
+static uint64_t sum_of(const char *path, const char *name, int depth)
+{
+	uint64_t sum;
+	struct stat st;
+	struct dirent *entry;
+	DIR *dir;
+
+	if (stat(path, &st) != 0)
+		return 0;
+	sum = mix(14695981039346656037u, name, strlen(name));
+	if (!S_ISDIR(st.st_mode))
+		return mix(mix(sum, &st.st_size, sizeof st.st_size), &st.st_mtim, sizeof st.st_mtim);
+	dir = depth < DEEPEST ? opendir(path) : NULL;
+	while (dir && (entry = readdir(dir))) {
+		char *below;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0)
+			command_nomem();
+		sum += mix(sum_of(below, entry->d_name, depth + 1), name, strlen(name));
+		free(below);
+	}
+	if (dir)
+		closedir(dir);
+	return sum;
+}
+
+void uploadid_add(const char *path, struct buf *out)
+{
+	struct buf sums;
+	uint64_t sum;
+
+	buf_init(&sums, SUMS);
+	uploadid_sums(path, &sums);
+	sum = sums.len ? mix(14695981039346656037u, sums.data, sums.len) : sum_of(path, "", 0);
+	buf_release(&sums);
+	if (sum && buf_addf(out, "%016" PRIx64, sum) != 0)
+		command_nomem();
+}
