@@ -3,7 +3,7 @@
 #ifndef PSSH_DOOR_H
 #define PSSH_DOOR_H
 
-#include "pssh/fleet.h"
+#include "pssh/fleet/fleet.h"
 
 int door_invalid(struct pssh *p, const char *what);  /* PSSH_EINVAL, with that sentence */
 int door_no_memory(struct pssh *p);                  /* PSSH_ENOMEM */

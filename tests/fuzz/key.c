@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "pssh/key.h"
-#include "pssh/pubkey.h"
-#include "pssh/sshwire.h"
+#include "pssh/keys/key.h"
+#include "pssh/keys/pubkey.h"
+#include "pssh/keys/sshwire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pssh/knownhosts.h"
+#include "pssh/known/knownhosts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "pssh/copy.h"
+#include "pssh/copy/copy.h"
 #include "pssh/pssh.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

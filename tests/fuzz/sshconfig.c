@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "pssh/sshconfig.h"
+#include "pssh/config/sshconfig.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

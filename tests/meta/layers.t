@@ -77,13 +77,13 @@ probe() {
 }
 for bad in 'lib/base/x.c "pssh/pssh.h"' 'lib/base/x.c <libssh2.h>' 'lib/base/x.c "cli/frame/command.h"' \
 	'lib/conf/x.c "pssh/pssh.h"' 'lib/pssh/x.c "conf/conf.h"' 'lib/pssh/x.c <yaml.h>' 'lib/pssh/x.c "cli/frame/print.h"' \
-	'cli/x.c "pssh/conn.h"' 'cli/x.c <libssh2.h>' 'cli/x.c <readline/readline.h>' 'cli/cmd/run.c <readline/history.h>' \
+	'cli/x.c "pssh/session/conn.h"' 'cli/x.c <libssh2.h>' 'cli/x.c <readline/readline.h>' 'cli/cmd/run.c <readline/history.h>' \
 	'cli/x.c "lib/base/buf.h"' 'cli/x.c "../lib/base/buf.h"' 'examples/x.c "pssh/pssh.h"' 'examples/x.c "base/buf.h"' \
 	'lib/base/x.c <foo.h>' 'lib/pssh/x.c "buf.h"'; do
 	isnt "$(probe "${bad%% *}" "${bad#* }")" "" "forbidden: ${bad%% *} includes ${bad#* }"
 done
 for good in 'lib/base/x.c "base/buf.h"' 'lib/base/x.c <sys/epoll.h>' 'lib/conf/x.c "base/fail.h"' 'lib/conf/x.c <yaml.h>' \
-	'lib/pssh/x.c "base/buf.h"' 'lib/pssh/x.c "pssh/conn.h"' 'lib/pssh/x.c <libssh2_sftp.h>' 'lib/pssh/x.c <openssl/evp.h>' \
+	'lib/pssh/x.c "base/buf.h"' 'lib/pssh/x.c "pssh/session/conn.h"' 'lib/pssh/x.c <libssh2_sftp.h>' 'lib/pssh/x.c <openssl/evp.h>' \
 	'cli/x.c "pssh/pssh.h"' 'cli/x.c "cli/frame/command.h"' 'cli/cmd/shell.c <readline/readline.h>' 'cli/cmd/shell.c "cli/frame/command.h"' \
 	'cli/cmd/run.c "conf/conf.h"' 'examples/x.c <pssh.h>'; do
 	is "$(probe "${good%% *}" "${good#* }")" "" "allowed: ${good%% *} includes ${good#* }"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The real ssh-agent, and agents that behave as none should. */
-#include "pssh/agent.h"
+#include "pssh/keys/agent.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,9 +10,9 @@
 #include "../lib/tap.h"
 #include "../lib/tool.h"
 #include "base/clock.h"
-#include "pssh/key.h"
+#include "pssh/keys/key.h"
 #include "pssh/pssh.h"
-#include "pssh/sshwire.h"
+#include "pssh/keys/sshwire.h"
 
 enum { KIND = 7, PATIENCE_MS = 20000 };
 

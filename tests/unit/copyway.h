@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "../lib/tap.h"
-#include "pssh/copy.h"
+#include "pssh/copy/copy.h"
 #include "pssh/pssh.h"
 
 enum { MB = 1 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of host names: lib/pssh/hosts.c, hostrange.c and hostfold.c. */
+/* Lists of host names: lib/pssh/names/hosts.c, hostrange.c and hostfold.c. */
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys as the real ssh-keygen makes them, and files that are no keys. */
-#include "pssh/key.h"
+#include "pssh/keys/key.h"
 
 #include <libssh2.h>
 #include <openssl/ecdsa.h>
@@ -10,9 +10,9 @@
 #include "../lib/tap.h"
 #include "../lib/tool.h"
 #include "base/buf.h"
-#include "pssh/bcrypt.h"
+#include "pssh/keys/bcrypt.h"
 #include "pssh/pssh.h"
-#include "pssh/sshwire.h"
+#include "pssh/keys/sshwire.h"
 
 static const char data[] = "what is to be signed";
 

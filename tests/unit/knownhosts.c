@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Known hosts, held against what ssh-keygen says about the same file. */
-#include "pssh/knownhosts.h"
+#include "pssh/known/knownhosts.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 #include "../lib/tool.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "pssh/hosthash.h"
+#include "pssh/known/hosthash.h"
 #include "pssh/pssh.h"
 
 static const char *const answers[] = { "match", "mismatch", "unknown", "revoked", "authority only" };

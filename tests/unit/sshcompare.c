@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/pssh/sshconfig.c says of many configurations what ssh -G says. */
+/* lib/pssh/config/sshconfig.c says of many configurations what ssh -G says. */
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "../lib/tap.h"
 #include "base/buf.h"
 #include "base/fail.h"
-#include "pssh/sshconfig.h"
+#include "pssh/config/sshconfig.h"
 
 static char dir[] = "/tmp/nanopod-sshcompare-XXXXXX";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/pssh/sshconfig.c: values, refusals, hostile files, speed. sshcompare.c has what ssh says. */
-#include "pssh/sshconfig.h"
+/* lib/pssh/config/sshconfig.c: values, refusals, hostile files, speed. sshcompare.c has what ssh says. */
+#include "pssh/config/sshconfig.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The keywords of ssh_config(5): what kind of value each takes, and whether libpssh honours it,
+ * may ignore it without harm, or has to say that it cannot.
+ */
+#ifndef PSSH_CONFIG_SSHKEYWORD_H
+#define PSSH_CONFIG_SSHKEYWORD_H
+
+enum keyword_kind {
+	KEYWORD_HOST, KEYWORD_MATCH, KEYWORD_INCLUDE, KEYWORD_IGNORE_UNKNOWN,
+	KEYWORD_QUIET,    /* no harm done by ignoring it */
+	KEYWORD_WARN,     /* is said, unless the value is the one that libpssh does anyway */
+	KEYWORD_TEXT,     /* one word */
+	KEYWORD_CHOICE,   /* one word of a few, becomes a number */
+	KEYWORD_NUMBER, KEYWORD_TIME, KEYWORD_PORT, KEYWORD_ESCAPE,
+	KEYWORD_SOCKET,   /* one word, where $NAME names an environment variable */
+	KEYWORD_FORWARD,  /* yes, no or a socket */
+	KEYWORD_WORDS,    /* a list; the first line wins whole */
+	KEYWORD_MORE,     /* one word; lines add up */
+	KEYWORD_SENDENV, KEYWORD_SETENV,
+	KEYWORD_REST,     /* the rest of the line as it stands */
+	KEYWORD_JUMP,
+};
+
+/* What is remembered for a host: the first line of each that applies. */
+enum setting {
+	SET_NONE, SET_HOSTNAME, SET_USER, SET_PORT, SET_PROXY, SET_HOST_KEY_ALIAS, SET_IDENTITY_AGENT,
+	SET_BIND_ADDRESS, SET_BIND_INTERFACE, SET_PREFERRED, SET_REMOTE_COMMAND, SET_FORWARD_AGENT,
+	SET_KEX, SET_HOSTKEYS, SET_CIPHERS, SET_MACS, SET_PUBKEY_ALGORITHMS, SET_IDENTITY_FILE,
+	SET_CERTIFICATE_FILE, SET_USER_KNOWN_HOSTS, SET_GLOBAL_KNOWN_HOSTS, SET_SEND_ENV, SET_SET_ENV,
+	SET_CONNECT_TIMEOUT, SET_CONNECTION_ATTEMPTS, SET_ALIVE_INTERVAL, SET_ALIVE_COUNT, SET_PROMPTS,
+	SET_ADDRESS_FAMILY, SET_REQUEST_TTY, SET_STRICT, SET_ESCAPE, SET_IDENTITIES_ONLY, SET_PUBKEY,
+	SET_PASSWORD, SET_KBDINT, SET_BATCH, SET_HASH, SET_COMPRESSION, SET_TCP_KEEPALIVE,
+	SET_NO_LOCALHOST, SET_TAG,
+	SETTINGS
+};
+
+struct choice {
+	const char *word;
+	int number;
+};
+
+struct keyword {
+	const char *name;
+	enum keyword_kind kind;
+	enum setting setting;
+	const struct choice *choices; /* end with a NULL word */
+	const char *harmless;         /* KEYWORD_WARN: "no,false": values that need no word */
+	const char *why;              /* KEYWORD_WARN: what is not done */
+};
+
+enum { KEYWORD_UNSET = -1, KEYWORD_NO_ESCAPE = -2 };
+
+const struct keyword *keyword_find(const char *name);    /* in any case; NULL: not one */
+const char *keyword_nearest(const char *name);           /* what was perhaps meant, or NULL */
+
+/*
+ * Is this a value that ssh would take? NULL: yes, with *number set where the kind has one; else
+ * what was expected. args ends with NULL and has at least one.
+ */
+const char *keyword_check(const struct keyword *k, char *const *args, int *number);
+
+/* KEYWORD_FORWARD: is it a socket, and not yes or no? */
+int keyword_forwards_socket(const char *value);
+
+/* Whether KEYWORD_WARN may stay silent about this value. */
+int keyword_is_harmless(const struct keyword *k, const char *value);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Remote directories that wait to be listed; links may lead back to where one has been. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pssh/copy/copyjob.h"
+#include "pssh/pssh.h"
+
+/* Where a directory really is: below a link that was followed, there. malloc'd or NULL. */
+static char *node_real(const struct node *n)
+{
+	const struct node *up = n;
+	char *path, *more;
+
+	while (!up->real && up->parent)
+		up = up->parent;
+	path = up->real ? strdup(up->real) : NULL;
+	for (const struct node *at; path && up != n; up = at) {
+		for (at = n; at->parent != up; at = at->parent)
+			;
+		more = path_join(path, at->name, strlen(at->name));
+		free(path);
+		path = more;
+	}
+	return path;
+}
+
+/* Only a link can lead to where one has been: without any on the way nothing is compared. */
+static bool leads_back(const struct node *n)
+{
+	const struct node *link = n;
+	char *real, *other;
+	bool same;
+
+	while (link->parent && !link->real)
+		link = link->parent;
+	if (!link->parent)
+		return false;
+	real = node_real(n);
+	same = !real;
+	for (const struct node *up = n->parent; up && !same; up = up->parent) {
+		other = node_real(up);
+		same = !other || strcmp(real, other) == 0;
+		free(other);
+	}
+	free(real);
+	return same;
+}
+
+void get_queue_dir(struct copy *c, struct node *n)
+{
+	bool lost = n->depth >= COPY_DEPTH || leads_back(n);
+
+	if (lost) {
+		char *path = node_path(n, c->remote);
+
+		copy_say(c, PSSH_EREMOTE, "'%s' on the host leads back to where it is, or too deep", path ? path : n->name);
+		c->progress.files++;
+		free(path);
+	}
+	/* A lost one is kept too, but neither made nor listed. */
+	list_append(lost ? &c->lost_dirs : &c->dirs, &n->link);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Getting one file: into a temporary name beside the target, which it then takes the place of. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pssh/copy/copyjob.h"
+#include "pssh/pssh.h"
+
+enum { CLEAN, LOOK, OPEN, LOCAL, VERIFY, DATA, CHECK, END };
+enum { PAGE = 4096 };
+
+static bool flag(const struct job *j, unsigned flags)
+{
+	return (j->copy->flags & flags) != 0;
+}
+
+static struct sftp *sftp_of(struct job *j)
+{
+	return &j->copy->sftp;
+}
+
+/* ---- Replies --------------------------------------------------------------------------- */
+
+static bool write_all(struct job *j, const char *data, size_t len, uint64_t at)
+{
+	while (len) {
+		ssize_t n = pwrite(j->fd, data, len, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			job_fail_errno(j, n < 0 ? errno : EIO, "cannot write '%s'", j->target);
+			return false;
+		}
+		data += n;
+		at += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+static bool all_zero(const char *p, size_t n)
+{
+	return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
+}
+
+/* Whole pages of zeros are left out. The parts of one page come to the same place either way. */
+static void write_sparse(struct job *j, const char *data, size_t len, uint64_t at)
+{
+	while (len) {
+		size_t n = PAGE - at % PAGE, zeros = 0, run;
+
+		for (run = 0; run < len; run += zeros ? 0 : n, n = PAGE) {
+			if (n > len - run)
+				n = len - run;
+			zeros = all_zero(data + run, n) ? n : 0;
+			if (zeros)
+				break;
+		}
+		if (run && !write_all(j, data, run, at))
+			return;
+		data += run + zeros;
+		at += run + zeros;
+		len -= run + zeros;
+	}
+}
+
+static void reply_data(struct job *j, const struct sftp_reply *r)
+{
+	if (!reading_reply(j, r))
+		return;
+	if (flag(j, PSSH_COPY_SPARSE))
+		write_sparse(j, r->data, r->len, r->offset);
+	else
+		write_all(j, r->data, r->len, r->offset);
+	j->copy->progress.done += r->len;
+}
+
+static void get_reply(struct job *j, const struct sftp_reply *r)
+{
+	switch (r->op) {
+	case OP_STAT:
+	case OP_FSTAT:
+		if (r->kind != SFTP_ATTRS)
+			job_fail_reply(j, r, "read", j->source);
+		else if (j->step == END)
+			j->link = r->attrs;
+		else
+			j->attrs = r->attrs;
+		break;
+	case OP_REAL: {
+		struct sftp_reply names = *r;
+		struct sftp_attrs a;
+		const char *name;
+		size_t len;
+		bool bad;
+
+		if (r->kind == SFTP_NAMES && sftp_name(&names, &name, &len, &a, &bad) && len <= SFTP_PATH && !j->node->real)
+			j->node->real = strndup(name, len);
+		break;
+	}
+	case OP_OPEN:
+		j->open = r->kind == SFTP_HANDLE_IS;
+		j->handle = r->handle;
+		job_fail_reply(j, r, "read", j->source);
+		break;
+	case OP_READ:
+		reply_data(j, r);
+		break;
+	case OP_CHECK:
+		check_reply(j, r);
+		break;
+	default:
+		j->open = false; /* OP_CLOSE: of a file that was only read it says nothing */
+		break;
+	}
+}
+
+/* ---- What is it? ----------------------------------------------------------------------- */
+
+/* Of a link, or where the listing did not say. */
+static bool look_send(struct job *j)
+{
+	if (!j->node->unsure)
+		return true;
+	if (j->part == 0 && sftp_path(sftp_of(j), &j->asker, OP_STAT, SFTP_REQ_STAT, j->source))
+		j->part++;
+	if (j->part == 1 && sftp_path(sftp_of(j), &j->asker, OP_REAL, SFTP_REQ_REALPATH, j->source))
+		j->part++;
+	return j->part == 2;
+}
+
+static bool look_next(struct job *j)
+{
+	struct node *n = j->node;
+	uint32_t kind;
+
+	if (!n->unsure)
+		return job_go(j, OPEN);
+	kind = j->attrs.flags & SFTP_ATTR_MODE ? j->attrs.mode & S_IFMT : S_IFREG;
+	n->unsure = false;
+	n->size = j->attrs.size;
+	n->mode = j->attrs.flags & SFTP_ATTR_MODE ? j->attrs.mode & 0777 : 0666;
+	n->has_times = (j->attrs.flags & SFTP_ATTR_TIMES) != 0;
+	n->atime.tv_sec = j->attrs.atime;
+	n->mtime.tv_sec = j->attrs.mtime;
+	if (kind == S_IFREG) {
+		j->copy->progress.total += n->size;
+		return job_go(j, OPEN);
+	}
+	if (kind != S_IFDIR) {
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is neither a file nor a directory", j->source);
+		return true;
+	}
+	if (!n->real) {
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a link that leads nobody knows where", j->source);
+		return true;
+	}
+	n->dir = true;
+	j->silent = true;
+	j->node = NULL;
+	get_queue_dir(j->copy, n);
+	return false;
+}
+
+static bool open_send(struct job *j)
+{
+	if (j->part == 0 && sftp_open(sftp_of(j), &j->asker, OP_OPEN, j->source, SFTP_OPEN_READ, NULL))
+		j->part++;
+	if (j->part == 1 && j->open && sftp_handle(sftp_of(j), &j->asker, OP_FSTAT, SFTP_REQ_FSTAT, &j->handle))
+		j->part++;
+	return j->part == 2;
+}
+
+static bool open_next(struct job *j)
+{
+	j->size = j->attrs.flags & SFTP_ATTR_SIZE ? j->attrs.size : 0;
+	if ((j->attrs.flags & SFTP_ATTR_MODE) && !S_ISREG(j->attrs.mode))
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is no plain file", j->source);
+	else if (j->size > INT64_MAX)
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host has no size that makes sense", j->source);
+	return job_go(j, LOCAL);
+}
+
+/* ---- The local file -------------------------------------------------------------------- */
+
+/* What is at the target now decides: it must be a file, and its mode is kept. */
+static bool look_at_target(struct job *j)
+{
+	struct stat st;
+
+	j->status = SFTP_NO_SUCH_FILE;
+	if (stat(j->target, &st))
+		return true;
+	if (S_ISDIR(st.st_mode))
+		job_fail(j, PSSH_ELOCAL, "'%s' is a directory", j->target);
+	else if (!S_ISREG(st.st_mode))
+		job_fail(j, PSSH_ELOCAL, "'%s' is no plain file, and is left alone", j->target);
+	j->status = SFTP_OK;
+	j->saved_mode = st.st_mode & 0777;
+	return !j->fail.code;
+}
+
+static mode_t first_mode(const struct job *j)
+{
+	mode_t mode = j->attrs.flags & SFTP_ATTR_MODE ? j->attrs.mode & 0777 : 0666;
+
+	return flag(j, PSSH_COPY_PRESERVE) || j->status == SFTP_OK ? 0600 : mode | 0600;
+}
+
+static int open_temp(struct job *j)
+{
+	int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	struct stat st;
+	int fd;
+
+	if (!flag(j, PSSH_COPY_RESUME))
+		flags |= O_EXCL;
+	fd = open(j->temp, flags, first_mode(j));
+	if (fd < 0)
+		return -errno;
+	/* Anybody could have put it there: a file of ours with one name only is taken. */
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1) {
+		j->at = (uint64_t)st.st_size;
+		return fd;
+	}
+	close(fd);
+	return -EEXIST;
+}
+
+static bool open_local(struct job *j)
+{
+	int fd = open_temp(j);
+	char *dir;
+
+	if (fd >= 0) {
+		j->fd = fd;
+		j->temp_made = true;
+		j->copy->fds++;
+		return true;
+	}
+	if ((fd == -EMFILE || fd == -ENFILE) && j->copy->fds)
+		return false; /* another file's descriptor will be free */
+	dir = path_dir(j->target);
+	if (fd == -ENOENT && dir)
+		job_fail(j, PSSH_ELOCAL, "cannot write '%s': there is no directory '%s'", j->target, dir);
+	else if (fd == -EEXIST || fd == -ELOOP)
+		job_fail(j, PSSH_ELOCAL, "'%s' is there and is not an earlier copy's; remove it", j->temp);
+	else
+		job_fail_errno(j, -fd, "cannot write '%s'", j->target);
+	free(dir);
+	return false;
+}
+
+static bool local_send(struct job *j)
+{
+	return look_at_target(j) && open_local(j);
+}
+
+static bool begin_data(struct job *j)
+{
+	j->copy->progress.done += j->at;
+	/* Nothing after it stays from an earlier copy: sparse writing leaves out what is zero. */
+	if (ftruncate(j->fd, (off_t)j->at))
+		job_fail_errno(j, errno, "cannot write '%s'", j->target);
+	reading_start(j, j->at, j->size);
+	j->reading.serial = j->size == 0; /* files of /proc say so, and have more */
+	return job_go(j, DATA);
+}
+
+static bool local_next(struct job *j)
+{
+	uint64_t have = j->at;
+
+	/* As far as an earlier copy has no gaps for sure. */
+	j->at = have > COPY_WINDOW && have <= j->size ? have - COPY_WINDOW : 0;
+	if (j->at == 0)
+		return begin_data(j);
+	check_start(j, j->at, true);
+	return job_go(j, VERIFY);
+}
+
+static bool verify_next(struct job *j)
+{
+	switch (check_end(j)) {
+	case CHECK_AGAIN:
+		return job_go(j, VERIFY);
+	case CHECK_DIFFERS:
+		j->at = 0;
+		return begin_data(j);
+	default:
+		return begin_data(j);
+	}
+}
+
+static bool data_next(struct job *j)
+{
+	if (j->reading.serial)
+		j->size = j->reading.at;
+	if (ftruncate(j->fd, (off_t)j->size))
+		job_fail_errno(j, errno, "cannot write '%s'", j->target);
+	if (!flag(j, PSSH_COPY_CHECKSUM))
+		return job_go(j, END);
+	check_start(j, j->size, false);
+	return job_go(j, CHECK);
+}
+
+static bool check_next(struct job *j)
+{
+	switch (check_end(j)) {
+	case CHECK_AGAIN:
+		return job_go(j, CHECK);
+	case CHECK_DIFFERS:
+		job_fail(j, PSSH_ECHECKSUM, "the copy '%s' differs from '%s' on the host", j->target, j->source);
+		return true;
+	default:
+		return job_go(j, END);
+	}
+}
+
+/* ---- The end --------------------------------------------------------------------------- */
+
+static bool end_send(struct job *j)
+{
+	if (j->part == 0 && sftp_handle(sftp_of(j), &j->asker, OP_FSTAT, SFTP_REQ_FSTAT, &j->handle))
+		j->part++;
+	if (j->part == 1 && sftp_handle(sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle))
+		j->part++;
+	return j->part == 2;
+}
+
+/* What grew is kept as far as it was when it was opened: logs do. All else is a torn copy. */
+static bool unchanged(struct job *j)
+{
+	const struct sftp_attrs *a = &j->attrs, *b = &j->link;
+
+	if (j->reading.serial)
+		return true;
+	if ((b->flags & SFTP_ATTR_SIZE) && b->size > j->size) {
+		copy_say(j->copy, 0, "'%s' grew on the host while it was copied: the first %llu bytes are here", j->source,
+			(unsigned long long)j->size);
+		return true;
+	}
+	if (((b->flags & SFTP_ATTR_SIZE) && b->size < j->size) ||
+		((a->flags & b->flags & SFTP_ATTR_TIMES) && a->mtime != b->mtime)) {
+		job_fail(j, PSSH_EREMOTE, "'%s' changed on the host while it was copied; copy it again", j->source);
+		return false;
+	}
+	return true;
+}
+
+static bool set_mode(struct job *j)
+{
+	mode_t mode = j->attrs.flags & SFTP_ATTR_MODE ? j->attrs.mode & 0777 : 0666;
+	struct timespec times[2] = { { .tv_sec = j->attrs.atime }, { .tv_sec = j->attrs.mtime } };
+	struct stat st;
+
+	if (!flag(j, PSSH_COPY_PRESERVE)) {
+		if (j->status == SFTP_OK)
+			mode = j->saved_mode;
+		else if (fstat(j->fd, &st) == 0)
+			mode &= st.st_mode; /* this process's mask took its part when it was made */
+		(void)!fchmod(j->fd, mode);
+		return true;
+	}
+	if (fchmod(j->fd, mode) == 0 && (!(j->attrs.flags & SFTP_ATTR_TIMES) || futimens(j->fd, times) == 0))
+		return true;
+	job_fail_errno(j, errno, "cannot set mode and times of '%s'", j->target);
+	return false;
+}
+
+static bool end_next(struct job *j)
+{
+	if (!unchanged(j) || !set_mode(j))
+		return true;
+	if (flag(j, COPY_SYNC | PSSH_COPY_CHECKSUM) && fsync(j->fd)) {
+		job_fail_errno(j, errno, "cannot write '%s' to the disk", j->target);
+		return true;
+	}
+	if (rename(j->temp, j->target)) {
+		job_fail_errno(j, errno, "cannot give the copy its name '%s'", j->target);
+		return true;
+	}
+	j->temp_made = false;
+	return false;
+}
+
+static bool clean_send(struct job *j)
+{
+	return !j->open || sftp_handle(sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle);
+}
+
+static bool clean_next(struct job *j)
+{
+	(void)j;
+	return false; /* job_drop_local does the rest */
+}
+
+void job_drop_local(struct job *j)
+{
+	if (j->fd >= 0) {
+		j->copy->fds--;
+		if (j->copy->put)
+			node_close(j->node);
+		else
+			close(j->fd);
+		j->fd = -1;
+	}
+	if (!j->copy->put && j->temp_made && !flag(j, PSSH_COPY_RESUME))
+		unlink(j->temp);
+}
+
+static const struct step get_steps[] = {
+	[CLEAN] = { "clean", clean_send, clean_next },
+	[LOOK] = { "look", look_send, look_next },
+	[OPEN] = { "open", open_send, open_next },
+	[LOCAL] = { "local", local_send, local_next },
+	[VERIFY] = { "verify", check_send, verify_next },
+	[DATA] = { "data", reading_send, data_next },
+	[CHECK] = { "check", check_send, check_next },
+	[END] = { "end", end_send, end_next },
+};
+
+bool get_file_start(struct copy *c, struct node *n)
+{
+	struct job *j = job_start(c, get_steps, n);
+
+	if (!j)
+		return false;
+	j->reply = get_reply;
+	j->source = node_path(n, c->remote);
+	j->target = node_path(n, c->root);
+	j->temp = j->target ? path_temp(j->target, c->flags & PSSH_COPY_RESUME) : NULL;
+	if (!j->source || !j->temp)
+		job_no_memory(j);
+	else if (strlen(j->source) > SFTP_PATH)
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host: the path is longer than %d bytes", n->name, SFTP_PATH);
+	return true;
+}

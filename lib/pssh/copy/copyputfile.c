@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Putting one file: into a temporary name beside the target, which it then takes the place of. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pssh/copy/copyjob.h"
+#include "pssh/pssh.h"
+
+enum { CLEAN, LOCAL, LOOK, OPEN, VERIFY, DATA, CHECK, END, RENAME, CLEAR, RENAME_AGAIN };
+
+static bool flag(const struct job *j, unsigned flags)
+{
+	return (j->copy->flags & flags) != 0;
+}
+
+static struct sftp *sftp_of(struct job *j)
+{
+	return &j->copy->sftp;
+}
+
+/* ---- Replies --------------------------------------------------------------------------- */
+
+static void reply_set(struct job *j, const struct sftp_reply *r)
+{
+	if (r->status == SFTP_OK) {
+		j->sized = j->step == CHECK;
+		return;
+	}
+	if (j->step != VERIFY && (flag(j, PSSH_COPY_PRESERVE) || j->sparse_end))
+		job_fail_reply(j, r, "set mode, times or size of", j->target);
+	else if (j->step == VERIFY)
+		job_fail_reply(j, r, "empty the rest of an earlier copy of", j->target);
+	else
+		copy_say(j->copy, 0, "the mode of '%s' on the host could not be kept: %s", j->target, sftp_reason(r));
+}
+
+static void reply_write(struct job *j, const struct sftp_reply *r)
+{
+	if (r->status == SFTP_OK)
+		j->copy->progress.done += r->asked;
+	else
+		job_fail_reply(j, r, "write", j->target);
+}
+
+static void reply_rename(struct job *j, const struct sftp_reply *r)
+{
+	if (r->status == SFTP_OK)
+		j->temp_made = false;
+	else if (j->step == RENAME && !(sftp_of(j)->features & SFTP_HAS_POSIX_RENAME))
+		j->renamed_over = true;
+	else
+		job_fail_reply(j, r, "give the copy its name", j->target);
+}
+
+static void reply_open(struct job *j, const struct sftp_reply *r)
+{
+	if (r->kind == SFTP_HANDLE_IS) {
+		j->handle = r->handle;
+		j->open = j->temp_made = true;
+	} else if (r->status == SFTP_NO_SUCH_FILE) {
+		job_fail(j, PSSH_EREMOTE, "cannot write '%s' on the host: there is no such directory", j->target);
+	} else {
+		job_fail_reply(j, r, "write", j->target);
+	}
+}
+
+static void reply_space(struct job *j, const struct sftp_reply *r)
+{
+	uint64_t needs = j->size > j->at ? j->size - j->at : 0;
+
+	if (r->kind != SFTP_SPACE)
+		return;
+	j->fail.code = 0;
+	if (r->readonly)
+		job_fail(j, PSSH_EREMOTE, "cannot write '%s' on the host: the file system is read-only", j->target);
+	else if (r->inodes == 0)
+		job_fail(j, PSSH_EREMOTE, "cannot write '%s' on the host: no inodes are left on the disk", j->target);
+	else if (r->space < 65536 || r->space < needs)
+		job_fail(j, PSSH_EREMOTE, "cannot write '%s' on the host: no space left on the disk (%llu bytes free)",
+			j->target, (unsigned long long)r->space);
+	else
+		j->fail.code = PSSH_EREMOTE; /* the sentence that was there */
+}
+
+static void put_reply(struct job *j, const struct sftp_reply *r)
+{
+	switch (r->op) {
+	case OP_STAT:
+		j->status = r->kind == SFTP_ATTRS ? SFTP_OK : r->status;
+		if (r->kind == SFTP_ATTRS)
+			j->attrs = r->attrs;
+		break;
+	case OP_LSTAT:
+		j->link_status = r->kind == SFTP_ATTRS ? SFTP_OK : r->status;
+		if (r->kind == SFTP_ATTRS)
+			j->link = r->attrs;
+		break;
+	case OP_OPEN:
+		reply_open(j, r);
+		break;
+	case OP_CHECK:
+		check_reply(j, r);
+		break;
+	case OP_WRITE:
+		reply_write(j, r);
+		break;
+	case OP_SET:
+		reply_set(j, r);
+		break;
+	case OP_SYNC:
+		if (r->status != SFTP_OK)
+			job_fail_reply(j, r, "write to the disk", j->target);
+		break;
+	case OP_CLOSE:
+		j->open = false;
+		if (r->status != SFTP_OK && j->step != CLEAN)
+			job_fail_reply(j, r, "write", j->target);
+		break;
+	case OP_RENAME:
+		reply_rename(j, r);
+		break;
+	case OP_SPACE:
+		reply_space(j, r);
+		break;
+	default:
+		break; /* OP_REMOVE: what comes next tells */
+	}
+}
+
+/* ---- The local file -------------------------------------------------------------------- */
+
+static bool local_send(struct job *j)
+{
+	struct node *n = j->node;
+	struct fail why;
+	struct stat st;
+	int rc = node_open(j->copy->source, n, &why);
+
+	if (rc == PSSH_EAGAIN && j->copy->fds)
+		return false; /* another file's descriptor will be free */
+	if (rc) {
+		job_fail(j, rc == PSSH_EAGAIN ? PSSH_ELOCAL : rc, "%s", why.text);
+		return false;
+	}
+	j->fd = n->fd;
+	j->copy->fds++;
+	if (fstat(j->fd, &st))
+		job_fail_errno(j, errno, "cannot read '%s'", j->source);
+	else if (st.st_ino != n->ino || st.st_dev != n->dev || (uint64_t)st.st_size < n->size || !S_ISREG(st.st_mode))
+		job_fail(j, PSSH_ELOCAL, "'%s' changed while it was copied; copy it again", j->source);
+	j->size = n->size;
+	return true;
+}
+
+static bool local_next(struct job *j)
+{
+	j->status = j->link_status = SFTP_NO_SUCH_FILE;
+	return job_go(j, j->fresh_dir ? OPEN : LOOK);
+}
+
+/* What grew is copied as far as it was when it was found: logs do. All else is a torn copy. */
+static bool unchanged(struct job *j)
+{
+	const struct node *n = j->node;
+	struct stat st;
+
+	if (fstat(j->fd, &st)) {
+		job_fail_errno(j, errno, "cannot read '%s'", j->source);
+		return false;
+	}
+	if ((uint64_t)st.st_size > n->size) {
+		copy_say(j->copy, 0, "'%s' grew while it was copied: the first %llu bytes are there", j->source,
+			(unsigned long long)n->size);
+		return true;
+	}
+	if ((uint64_t)st.st_size == n->size && st.st_mtim.tv_sec == n->mtime.tv_sec && st.st_mtim.tv_nsec == n->mtime.tv_nsec)
+		return true;
+	job_fail(j, PSSH_ELOCAL, "'%s' changed while it was copied; copy it again", j->source);
+	return false;
+}
+
+/* ---- Opening --------------------------------------------------------------------------- */
+
+static bool look_send(struct job *j)
+{
+	if (j->part == 0 && sftp_path(sftp_of(j), &j->asker, OP_STAT, SFTP_REQ_STAT, j->target))
+		j->part++;
+	if (j->part == 1 && !flag(j, PSSH_COPY_RESUME))
+		return true;
+	if (j->part == 1 && sftp_path(sftp_of(j), &j->asker, OP_LSTAT, SFTP_REQ_LSTAT, j->temp))
+		j->part++;
+	return j->part == 2;
+}
+
+static bool regular(const struct sftp_attrs *a)
+{
+	return !(a->flags & SFTP_ATTR_MODE) || S_ISREG(a->mode);
+}
+
+static bool look_next(struct job *j)
+{
+	if (j->status == SFTP_OK && !regular(&j->attrs))
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is %s", j->target,
+			S_ISDIR(j->attrs.mode) ? "a directory" : "no plain file, and is left alone");
+	else if (j->link_status == SFTP_OK && !regular(&j->link))
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is no plain file: it cannot be gone on with", j->temp);
+	return job_go(j, OPEN);
+}
+
+/*
+ * A new file gets the source's mode less what the host's mask takes. One that replaces another
+ * gets that one's mode, but is closed to others until it has it.
+ */
+static uint32_t first_mode(const struct job *j)
+{
+	if (flag(j, PSSH_COPY_PRESERVE) || j->status == SFTP_OK)
+		return flag(j, PSSH_COPY_RESUME) ? 0600 : j->node->mode & 0700;
+	return flag(j, PSSH_COPY_RESUME) ? j->node->mode | 0600 : j->node->mode;
+}
+
+static bool open_send(struct job *j)
+{
+	struct sftp_attrs a = { .flags = SFTP_ATTR_MODE, .mode = first_mode(j) };
+	unsigned flags = SFTP_OPEN_WRITE | SFTP_OPEN_CREATE;
+	bool goes_on = flag(j, PSSH_COPY_RESUME) && j->link_status == SFTP_OK;
+
+	if (flag(j, PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM))
+		flags |= SFTP_OPEN_READ;
+	if (!goes_on)
+		flags |= SFTP_OPEN_EXCLUSIVE;
+	return sftp_open(sftp_of(j), &j->asker, OP_OPEN, j->temp, flags, &a);
+}
+
+/*
+ * How far an earlier copy's rest can be trusted: servers may write blocks in any order, so its
+ * last window may have gaps. What is left is compared before it is built on.
+ */
+static bool open_next(struct job *j)
+{
+	uint64_t have = flag(j, PSSH_COPY_RESUME) && j->link_status == SFTP_OK ? j->link.size : 0;
+
+	j->at = have > COPY_WINDOW && have <= j->size ? have - COPY_WINDOW : 0;
+	if (have == 0)
+		return job_go(j, DATA);
+	check_start(j, j->at, true);
+	return job_go(j, VERIFY);
+}
+
+static bool verify_send(struct job *j)
+{
+	struct sftp_attrs empty = { .flags = SFTP_ATTR_SIZE };
+
+	if (j->at)
+		return check_send(j);
+	return sftp_fsetstat(sftp_of(j), &j->asker, OP_SET, &j->handle, &empty);
+}
+
+static bool verify_next(struct job *j)
+{
+	switch (j->at ? check_end(j) : CHECK_SAME) {
+	case CHECK_AGAIN:
+		return job_go(j, VERIFY);
+	case CHECK_DIFFERS:
+		j->at = 0;
+		return job_go(j, VERIFY);
+	default:
+		j->copy->progress.done += j->at;
+		return job_go(j, DATA);
+	}
+}
+
+/* ---- Data ------------------------------------------------------------------------------ */
+
+static void skip_hole(struct job *j)
+{
+	off_t data;
+
+	if (!flag(j, PSSH_COPY_SPARSE) || j->at < j->data_until)
+		return;
+	data = lseek(j->fd, (off_t)j->at, SEEK_DATA);
+	if (data < 0 && errno != ENXIO)
+		data = (off_t)j->at; /* the file system knows no holes */
+	if (data < 0 || (uint64_t)data > j->size)
+		data = (off_t)j->size;
+	j->copy->progress.done += (uint64_t)data - j->at;
+	j->at = (uint64_t)data;
+	if (j->at == j->size) {
+		j->sparse_end = true;
+		return;
+	}
+	data = lseek(j->fd, (off_t)j->at, SEEK_HOLE);
+	j->data_until = data < 0 ? j->size : (uint64_t)data;
+}
+
+/* One block, as large as fits. False: not now, or it failed. */
+static bool send_block(struct job *j)
+{
+	struct sftp *s = sftp_of(j);
+	uint64_t until = flag(j, PSSH_COPY_SPARSE) && j->data_until < j->size ? j->data_until : j->size;
+	uint32_t len = until - j->at < SFTP_PACKET ? (uint32_t)(until - j->at) : SFTP_PACKET;
+	char *place;
+	ssize_t n;
+
+	if (s->used >= COPY_BLOCKS || (j->at > COPY_WINDOW && sftp_oldest(s, &j->asker) < j->at - COPY_WINDOW))
+		return false;
+	place = sftp_write_place(s, &j->handle, &len);
+	if (!place)
+		return false;
+	do
+		n = pread(j->fd, place, len, (off_t)j->at);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		job_fail_errno(j, errno, "cannot read '%s'", j->source);
+	else if (n == 0)
+		job_fail(j, PSSH_ELOCAL, "'%s' shrank while it was copied; copy it again", j->source);
+	if (n <= 0)
+		return false;
+	sftp_write(s, &j->asker, OP_WRITE, &j->handle, j->at, (uint32_t)n);
+	j->at += (uint64_t)n;
+	return true;
+}
+
+static void end_attrs(const struct job *j, struct sftp_attrs *a)
+{
+	*a = (struct sftp_attrs){ .size = j->size };
+	if (j->sparse_end)
+		a->flags |= SFTP_ATTR_SIZE;
+	if (flag(j, PSSH_COPY_PRESERVE)) {
+		a->flags |= SFTP_ATTR_MODE | SFTP_ATTR_TIMES;
+		a->mode = j->node->mode;
+		a->atime = (uint32_t)j->node->atime.tv_sec;
+		a->mtime = (uint32_t)j->node->mtime.tv_sec;
+	} else if (j->status == SFTP_OK && (j->attrs.flags & SFTP_ATTR_MODE)) {
+		a->flags |= SFTP_ATTR_MODE;
+		a->mode = j->attrs.mode & 0777;
+	} else if (flag(j, PSSH_COPY_RESUME) && (j->node->mode & 0600) != 0600) {
+		a->flags |= SFTP_ATTR_MODE;
+		a->mode = j->node->mode & ~022u; /* the host's mask is not known */
+	}
+}
+
+static bool end_send(struct job *j)
+{
+	struct sftp_attrs a;
+
+	if (j->part == 0) {
+		if (!unchanged(j))
+			return false;
+		j->part++;
+	}
+	end_attrs(j, &a);
+	if (j->part == 1 && (a.flags == 0 || sftp_fsetstat(sftp_of(j), &j->asker, OP_SET, &j->handle, &a)))
+		j->part++;
+	if (j->part == 2 && (!(j->copy->flags & (COPY_SYNC | PSSH_COPY_CHECKSUM)) || !(sftp_of(j)->features & SFTP_HAS_FSYNC) ||
+		sftp_fsync(sftp_of(j), &j->asker, OP_SYNC, &j->handle)))
+		j->part++;
+	if (j->part == 3 && sftp_handle(sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle))
+		j->part++;
+	return j->part == 4;
+}
+
+/* The end goes out behind the data, without waiting for its answers, where nothing is compared. */
+static bool data_send(struct job *j)
+{
+	while (j->at < j->size) {
+		skip_hole(j);
+		if (j->at < j->size && !send_block(j))
+			return false;
+	}
+	return flag(j, PSSH_COPY_CHECKSUM) || end_send(j);
+}
+
+static bool data_next(struct job *j)
+{
+	if (!flag(j, PSSH_COPY_CHECKSUM))
+		return job_go(j, RENAME);
+	check_start(j, j->size, false);
+	return job_go(j, CHECK);
+}
+
+/* Holes at the end are only there for a reader once the size says so. */
+static bool compare_send(struct job *j)
+{
+	struct sftp_attrs size = { .flags = SFTP_ATTR_SIZE, .size = j->size };
+
+	if (!j->sparse_end || j->sized)
+		return check_send(j);
+	if (j->part == 0 && sftp_fsetstat(sftp_of(j), &j->asker, OP_SET, &j->handle, &size))
+		j->part++;
+	return false;
+}
+
+static bool compare_next(struct job *j)
+{
+	switch (check_end(j)) {
+	case CHECK_AGAIN:
+		return job_go(j, CHECK);
+	case CHECK_DIFFERS:
+		job_fail(j, PSSH_ECHECKSUM, "the copy '%s' on the host differs from '%s'", j->target, j->source);
+		return true;
+	default:
+		return job_go(j, END);
+	}
+}
+
+/* ---- The end --------------------------------------------------------------------------- */
+
+static bool end_next(struct job *j)
+{
+	return job_go(j, RENAME);
+}
+
+static bool rename_send(struct job *j)
+{
+	return sftp_rename(sftp_of(j), &j->asker, OP_RENAME, j->temp, j->target);
+}
+
+static bool rename_next(struct job *j)
+{
+	return j->renamed_over && j->step == RENAME ? job_go(j, CLEAR) : false;
+}
+
+/* Where a server cannot replace: for a moment there is neither the old file nor the new one. */
+static bool clear_send(struct job *j)
+{
+	return sftp_path(sftp_of(j), &j->asker, OP_REMOVE, SFTP_REQ_REMOVE, j->target);
+}
+
+static bool clear_next(struct job *j)
+{
+	return job_go(j, RENAME_AGAIN);
+}
+
+/* Space is asked for before the temporary file gives its own back. */
+static bool clean_send(struct job *j)
+{
+	char *dir = NULL;
+
+	if (j->part == 0 && j->full && (sftp_of(j)->features & SFTP_HAS_STATVFS) && (dir = path_dir(j->target))) {
+		if (sftp_statvfs(sftp_of(j), &j->asker, OP_SPACE, dir))
+			j->part++;
+		free(dir);
+	} else if (j->part == 0) {
+		j->part++;
+	}
+	if (j->part == 1 && (!j->open || sftp_handle(sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle)))
+		j->part++;
+	if (j->part == 2 && (!j->temp_made || flag(j, PSSH_COPY_RESUME) ||
+		sftp_path(sftp_of(j), &j->asker, OP_REMOVE, SFTP_REQ_REMOVE, j->temp)))
+		j->part++;
+	return j->part == 3;
+}
+
+static bool clean_next(struct job *j)
+{
+	(void)j;
+	return false;
+}
+
+static const struct step put_steps[] = {
+	[CLEAN] = { "clean", clean_send, clean_next },
+	[LOCAL] = { "local", local_send, local_next },
+	[LOOK] = { "look", look_send, look_next },
+	[OPEN] = { "open", open_send, open_next },
+	[VERIFY] = { "verify", verify_send, verify_next },
+	[DATA] = { "data", data_send, data_next },
+	[CHECK] = { "check", compare_send, compare_next },
+	[END] = { "end", end_send, end_next },
+	[RENAME] = { "rename", rename_send, rename_next },
+	[CLEAR] = { "clear", clear_send, clear_next },
+	[RENAME_AGAIN] = { "rename again", rename_send, rename_next },
+};
+
+bool put_file_start(struct copy *c, struct node *n, bool fresh_dir)
+{
+	struct job *j = job_start(c, put_steps, n);
+
+	if (!j)
+		return false;
+	j->reply = put_reply;
+	j->fresh_dir = fresh_dir;
+	j->source = node_path(n, c->source->root);
+	j->target = node_path(n, c->root);
+	j->temp = j->target ? path_temp(j->target, c->flags & PSSH_COPY_RESUME) : NULL;
+	if (!j->source || !j->temp)
+		job_no_memory(j);
+	else if (strlen(j->temp) > SFTP_PATH)
+		job_fail(j, PSSH_EINVAL, "'%s': the path on the host would be longer than %d bytes", j->source, SFTP_PATH);
+	return true;
+}

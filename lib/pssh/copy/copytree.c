@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pssh/copy/copytree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/buf.h"
+#include "pssh/copy/digest.h"
+
+/* A temporary name has to fit where the longest name fits. */
+enum { NAME_KEEP = 200, PATHS_MAX = 1 << 20 };
+
+struct node *node_new(struct node *parent, const char *name, size_t len)
+{
+	struct node *n = calloc(1, sizeof *n);
+
+	if (!n)
+		return NULL;
+	list_init(&n->link);
+	n->fd = -1;
+	n->parent = parent;
+	n->depth = parent ? parent->depth + 1 : 0;
+	n->name = strndup(name, len);
+	if (n->name)
+		return n;
+	free(n);
+	return NULL;
+}
+
+void node_free(struct node *n)
+{
+	if (!n)
+		return;
+	list_remove(&n->link);
+	digest_free(n->digest);
+	free(n->name);
+	free(n->real);
+	free(n);
+}
+
+char *node_path(const struct node *n, const char *root)
+{
+	const struct node *up[COPY_DEPTH + 1];
+	size_t count = 0;
+	struct buf b;
+	int rc;
+
+	for (; n->parent && count <= COPY_DEPTH; n = n->parent)
+		up[count++] = n;
+	buf_init(&b, PATHS_MAX);
+	rc = buf_adds(&b, root);
+	while (count && !rc) {
+		if (b.len && b.data[b.len - 1] != '/')
+			rc = buf_addc(&b, '/');
+		if (!rc)
+			rc = buf_adds(&b, up[--count]->name);
+	}
+	if (!rc)
+		return buf_steal(&b);
+	buf_release(&b);
+	return NULL;
+}
+
+char *path_trim(const char *path, bool *slash)
+{
+	size_t n = strlen(path);
+
+	*slash = n && path[n - 1] == '/';
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return strndup(path, n);
+}
+
+char *path_join(const char *dir, const char *name, size_t len)
+{
+	size_t n = strlen(dir);
+	char *p = malloc(n + len + 2);
+
+	if (!p)
+		return NULL;
+	memcpy(p, dir, n);
+	if (n && p[n - 1] != '/')
+		p[n++] = '/';
+	memcpy(p + n, name, len);
+	p[n + len] = '\0';
+	return p;
+}
+
+const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+char *path_dir(const char *path)
+{
+	const char *base = path_base(path);
+
+	if (base == path)
+		return strdup(".");
+	while (base > path + 1 && base[-1] == '/')
+		base--;
+	return strndup(path, (size_t)(base - path));
+}
+
+bool name_is_safe(const char *name, size_t len)
+{
+	if (len == 0 || len > 4096 || memchr(name, '/', len) || memchr(name, '\0', len))
+		return false;
+	return !(name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.')));
+}
+
+static uint64_t mixed(const char *name)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 1099511628211u;
+	return h;
+}
+
+char *path_temp(const char *target, bool resume)
+{
+	const char *base = path_base(target);
+	int head = (int)(base - target), keep = (int)strlen(base);
+	uint64_t mark = 0;
+	char *p;
+	int n;
+
+	if (keep > NAME_KEEP) {
+		keep = NAME_KEEP;
+		mark = mixed(base);
+	}
+	if (!resume && getrandom(&mark, sizeof mark, GRND_NONBLOCK) != (ssize_t)sizeof mark)
+		return NULL;
+	n = mark ? asprintf(&p, "%.*s.%.*s.%016llx.pssh-part", head, target, keep, base, (unsigned long long)mark)
+		: asprintf(&p, "%.*s.%.*s.pssh-part", head, target, keep, base);
+	return n < 0 ? NULL : p;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who has a connection, who gets one next, and what is told when a run or a connection ends. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "pssh/fleet/fleet.h"
+
+enum {
+	SWEEP_SPARE_MS = 5000, /* what a sweep may take beyond its grace */
+	REAP_MS = 200,
+};
+
+void fleet_tell(struct pssh *p, enum pssh_event_type type, struct pssh_task *t, struct pssh_host *h, int status, const char *text)
+{
+	struct pssh_event ev = { .type = type, .task = t, .host = h, .status = status, .text = text, .attempt = h ? h->attempt : 0 };
+
+	events_add(&p->events, &ev);
+}
+
+/* ---- Ends ---- */
+
+void fleet_check_done(struct pssh_task *t)
+{
+	if (t->started && t->left == 0)
+		fleet_tell(t->fleet, PSSH_EV_DONE, t, NULL, 0, "");
+}
+
+void fleet_end_run(struct run *r, int type, int status, const char *text)
+{
+	struct pssh_task *t = r->task;
+	struct pssh_host *h = r->host;
+	struct pssh_event ev = {
+		.type = type, .task = t, .host = h, .status = status, .text = text, .attempt = h->attempt,
+		.cancelled = r->state == RUN_SWEEPING || t->cancelled || r->timed_out,
+	};
+	char both[640];
+
+	if (r->timed_out && type != PSSH_EV_ERROR) {
+		ev.type = PSSH_EV_ERROR;
+		ev.status = PSSH_ETIMEOUT;
+		snprintf(both, sizeof both, "it did not finish in time%s%s", *r->said ? "; " : "", r->said);
+		ev.text = both;
+	} else if (*r->said && type == PSSH_EV_EXIT) {
+		ev.text = r->said;
+	} else if (*r->said && type == PSSH_EV_ERROR) {
+		snprintf(both, sizeof both, "%s; %s", text, r->said);
+		ev.text = both;
+	}
+	if (ev.type == PSSH_EV_ERROR) {
+		h->why.code = ev.status;
+		snprintf(h->why.text, sizeof h->why.text, "%s", ev.text);
+	}
+	events_add(&h->fleet->events, &ev);
+	run_free(r);
+	if (task_trim_input(t))
+		fleet_tell(t->fleet, PSSH_EV_WRITABLE, t, NULL, 0, "");
+	fleet_check_done(t);
+	host_poke(h);
+}
+
+static void fail_runs(struct pssh_host *h, int code, const char *text)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->runs) {
+		struct run *r = list_entry(pos, struct run, in_host);
+
+		if (r->task->started)
+			fleet_end_run(r, PSSH_EV_ERROR, code, text);
+	}
+}
+
+static void sweep_due(struct run *r, unsigned grace_ms)
+{
+	/* One after another, so the last waits for all before it. */
+	loop_timer_set(r->host->fleet->shared.loop, &r->timer,
+		clock_ms() + (int64_t)(r->host->active ? r->host->active : 1) * (grace_ms + SWEEP_SPARE_MS));
+}
+
+void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms)
+{
+	int rc;
+
+	if (r->state == RUN_SWEEPING)
+		return;
+	if (!r->begun) {
+		fleet_end_run(r, PSSH_EV_ERROR, r->timed_out ? PSSH_ETIMEOUT : PSSH_ECANCEL,
+			r->timed_out ? "it did not begin in time" : "cancelled before it began");
+		return;
+	}
+	rc = run_cancel(r, signal, grace_ms);
+	if (rc == 0 || rc == PSSH_EAGAIN) {
+		sweep_due(r, grace_ms);
+		host_poke(r->host);
+		return;
+	}
+	fleet_end_run(r, PSSH_EV_ERROR, r->timed_out ? PSSH_ETIMEOUT : PSSH_ECANCEL,
+		r->timed_out ? "it did not finish in time" : "cancelled");
+}
+
+/* ---- Connections ---- */
+
+static void keep_proxy(struct pssh *p, struct proxy *px)
+{
+	struct proxy **more;
+
+	if (!px || proxy_end(px, 0))
+		return;
+	more = realloc(p->reaping, (p->reap_count + 1) * sizeof *more);
+	if (!more) {
+		proxy_end(px, 1);
+		return;
+	}
+	p->reaping = more;
+	more[p->reap_count++] = px;
+	loop_timer_set(p->shared.loop, &p->reap_timer, clock_ms() + REAP_MS);
+}
+
+void fleet_reap(struct pssh *p)
+{
+	for (size_t i = 0; i < p->reap_count;) {
+		if (proxy_end(p->reaping[i], 0))
+			p->reaping[i] = p->reaping[--p->reap_count];
+		else
+			i++;
+	}
+	if (p->reap_count)
+		loop_timer_set(p->shared.loop, &p->reap_timer, clock_ms() + REAP_MS);
+}
+
+void fleet_not_opening(struct pssh_host *h)
+{
+	if (h->opening) {
+		h->opening = false;
+		h->fleet->opening--;
+	}
+}
+
+/* Takes the connection away from the host; those that ride on it learn it in their next step. */
+static void drop_conn(struct pssh_host *h)
+{
+	struct pssh *p = h->fleet;
+	struct conn *c = h->conn;
+	struct conn *via = c->via;
+	struct list *pos, *tmp;
+	struct proxy *px = conn_take_proxy(c);
+
+	fleet_not_opening(h);
+	question_forget(h);
+	list_remove(&h->in_idle);
+	loop_timer_clear(p->shared.loop, &h->timer);
+	list_each (pos, tmp, &c->riders) {
+		struct conn *rider = list_entry(pos, struct conn, in_riders);
+
+		if (list_empty(&rider->in_ready))
+			list_append(&p->ready, &rider->in_ready);
+	}
+	h->conn = NULL;
+	h->served = 0;
+	conn_free(c);
+	keep_proxy(p, px);
+	p->open--;
+	if (via)
+		host_poke(via->owner);
+}
+
+/* The runs that had a channel cannot go on. */
+static void end_active(struct pssh_host *h, int code, const char *text)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->runs) {
+		struct run *r = list_entry(pos, struct run, in_host);
+
+		if (r->state != RUN_WAITING)
+			fleet_end_run(r, PSSH_EV_ERROR, code, text);
+	}
+}
+
+static void plan_retry(struct pssh_host *h, int code, const char *text)
+{
+	struct pssh *p = h->fleet;
+	unsigned ms = p->first_ms;
+	struct list *pos, *tmp;
+
+	for (unsigned i = 1; i < h->attempt && ms < p->most_ms; i++)
+		ms *= 2;
+	ms = ms > p->most_ms ? p->most_ms : ms;
+	ms = ms - ms / 4 + (ms ? arc4random_uniform(ms / 2 + 1) : 0);
+	list_each (pos, tmp, &h->runs) {
+		struct pssh_task *t = list_entry(pos, struct run, in_host)->task;
+
+		if (t->started)
+			fleet_tell(p, PSSH_EV_RETRY, t, h, code, text);
+	}
+	loop_timer_set(p->shared.loop, &h->timer, clock_ms() + ms);
+}
+
+bool fleet_drop_unwanted(struct pssh_host *h)
+{
+	if (!h->opening || host_is_busy(h))
+		return false;
+	drop_conn(h);
+	return true;
+}
+
+/* A connection that was made and then lost, or that never came to be. */
+void fleet_conn_lost(struct pssh_host *h)
+{
+	struct pssh *p = h->fleet;
+	struct fail why = h->conn->why;
+	bool was_up = !h->opening, served = h->served > 0, hopeless = h->conn->hopeless;
+
+	h->why = why;
+	snprintf(h->fingerprint, sizeof h->fingerprint, "%s", h->conn->fingerprint);
+	if (was_up) {
+		fleet_tell(p, PSSH_EV_HOST_DOWN, NULL, h, why.code, why.text);
+		end_active(h, why.code, why.text);
+	}
+	drop_conn(h);
+	if (!host_is_busy(h))
+		return;
+	if (was_up && served) { /* it was good: those that wait deserve a new one */
+		h->attempt = 0;
+		fleet_need(h);
+	} else if (!hopeless && pssh_retryable(why.code) && h->attempt < h->tries) {
+		plan_retry(h, why.code, why.text);
+	} else {
+		fail_runs(h, why.code, why.text);
+	}
+}
+
+void fleet_close_host(struct pssh_host *h, int code, const char *why)
+{
+	if (h->waiting) {
+		list_remove(&h->in_waiting);
+		h->waiting = false;
+	}
+	loop_timer_clear(h->fleet->shared.loop, &h->timer);
+	if (h->conn) {
+		if (h->conn->state == CONN_READY)
+			fleet_tell(h->fleet, PSSH_EV_HOST_DOWN, NULL, h, code, why);
+		end_active(h, code, why);
+		drop_conn(h);
+	}
+	fail_runs(h, code, why);
+}
+
+void fleet_need(struct pssh_host *h)
+{
+	struct pssh *p = h->fleet;
+
+	list_remove(&h->in_idle);
+	if (h->conn) {
+		host_poke(h);
+		return;
+	}
+	if (h->waiting || h->timer.at)
+		return;
+	h->waiting = true;
+	list_append(&p->waiting, &h->in_waiting);
+}
+
+static int start_conn(struct pssh_host *h);
+
+/* The jump host's connection, made where there is none yet: its riders were let in, so it is too. */
+static int start_via(struct pssh_host *h)
+{
+	struct pssh_host *via = h->via;
+
+	if (via->conn)
+		return 0;
+	if (via->waiting) {
+		list_remove(&via->in_waiting);
+		via->waiting = false;
+	}
+	loop_timer_clear(h->fleet->shared.loop, &via->timer);
+	return start_conn(via);
+}
+
+static int start_conn(struct pssh_host *h)
+{
+	struct pssh *p = h->fleet;
+	int rc = host_make_plan(h);
+
+	if (!rc && h->via)
+		rc = start_via(h);
+	if (rc)
+		return h->via && h->via->why.code && !h->why.code ? fail_set(&h->why, rc, "%s", h->via->why.text) : rc;
+	rc = conn_new(&p->shared, &h->plan, h->via ? h->via->conn : NULL, h, &h->conn);
+	if (rc)
+		return fail_set(&h->why, rc, "out of memory");
+	h->opening = true;
+	h->attempt++;
+	p->opening++;
+	p->open++;
+	host_poke(h);
+	return 0;
+}
+
+bool fleet_change_lane(struct pssh_host *h)
+{
+	if (!link_clogged(&h->conn->via->link) || host_make_plan(h) != 0 || !h->via || h->via->conn == h->conn->via)
+		return false;
+	drop_conn(h);
+	h->attempt--;
+	fleet_need(h);
+	return true;
+}
+
+/* Makes room for another connection by ending the one that nobody has used for longest. */
+static bool close_one_idle(struct pssh *p)
+{
+	struct list *first = list_first(&p->idle);
+
+	if (!first)
+		return false;
+	fleet_close_host(list_entry(first, struct pssh_host, in_idle), PSSH_ECLOSED, "closed to make room for others");
+	return true;
+}
+
+bool fleet_has_room(const struct pssh *p)
+{
+	return !list_empty(&p->waiting) && p->opening < p->opening_max &&
+		(!p->open_max || p->open < p->open_max || !list_empty(&p->idle));
+}
+
+void fleet_admit(struct pssh *p)
+{
+	while (!list_empty(&p->waiting) && p->opening < p->opening_max) {
+		struct pssh_host *h = list_entry(list_first(&p->waiting), struct pssh_host, in_waiting);
+
+		if (!host_is_busy(h)) { /* what it was wanted for has ended meanwhile */
+			list_remove(&h->in_waiting);
+			h->waiting = false;
+			continue;
+		}
+		if (!list_empty(&h->runs) && p->open_max && p->open >= p->open_max && !close_one_idle(p))
+			return;
+		list_remove(&h->in_waiting);
+		h->waiting = false;
+		if (list_empty(&h->runs)) /* whoever wanted it was stopped */
+			continue;
+		h->why.code = 0;
+		if (start_conn(h) != 0)
+			fail_runs(h, h->why.code, h->why.text);
+	}
+}
+
+static int release_host(struct pssh_host *h)
+{
+	if (h->conn)
+		drop_conn(h);
+	loop_timer_clear(h->fleet->shared.loop, &h->timer);
+	list_remove(&h->in_waiting);
+	return 0;
+}
+
+void fleet_release(struct pssh *p)
+{
+	struct list *pos, *tmp;
+	size_t at = 0;
+	void *value;
+
+	while (!list_empty(&p->tasks))
+		task_free(list_entry(list_first(&p->tasks), struct pssh_task, in_tasks));
+	/* Riders first: a jump host is made before those who go through it. */
+	for (unsigned depth = 0; depth < 16; depth++) {
+		list_each (pos, tmp, &p->host_list) {
+			struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
+
+			if (h->depth == depth)
+				release_host(h);
+		}
+	}
+	while (!list_empty(&p->host_list)) {
+		struct pssh_host *h = list_entry(list_first(&p->host_list), struct pssh_host, in_hosts);
+
+		list_remove(&h->in_hosts);
+		host_free(h);
+	}
+	for (size_t i = 0; i < p->reap_count; i++)
+		proxy_end(p->reaping[i], 1);
+	free(p->reaping);
+	table_release(&p->hosts);
+	while (table_next(&p->known, &at, NULL, &value))
+		knownhosts_free(value);
+	table_release(&p->known);
+	events_release(&p->events);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions for a person, from the connections that wait for the answer. */
+#include <stdlib.h>
+
+#include "pssh/fleet/fleet.h"
+
+/* Who waited for the same answer has to ask by itself now. */
+static void poke_others(struct pssh_host *h)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->fleet->host_list) {
+		struct pssh_host *other = list_entry(pos, struct pssh_host, in_hosts);
+
+		if (other != h && other->conn && other->conn->auth)
+			host_poke(other);
+	}
+}
+
+void question_forget(struct pssh_host *h)
+{
+	struct list *pos, *tmp;
+	bool asked = false;
+
+	list_each (pos, tmp, &h->fleet->prompts_open) {
+		struct prompt *pr = list_entry(pos, struct prompt, link);
+
+		if (pr->host == h) {
+			list_remove(&pr->link);
+			free(pr);
+			asked = true;
+		}
+	}
+	if (asked)
+		poke_others(h);
+}
+
+void question_pass_on(struct pssh_host *h)
+{
+	struct pssh *p = h->fleet;
+	struct pssh_event ev = { .type = PSSH_EV_PROMPT, .host = h };
+	const struct key *key = auth_locked_key(h->conn->auth);
+	bool echo = false;
+	const char *text = auth_question(h->conn->auth, &echo);
+	struct list *pos, *tmp;
+	struct prompt *pr;
+
+	if (!text || h->conn->asked)
+		return;
+	list_each (pos, tmp, &p->prompts_open) {
+		struct conn *other = list_entry(pos, struct prompt, link)->host->conn;
+
+		if (key && other->auth && auth_locked_key(other->auth) == key)
+			return; /* one answer unlocks it for all */
+	}
+	pr = calloc(1, sizeof *pr);
+	if (!pr) {
+		auth_answer(h->conn->auth, NULL);
+		host_poke(h);
+		return;
+	}
+	pr->id = ++p->next_prompt;
+	pr->host = h;
+	list_append(&p->prompts_open, &pr->link);
+	h->conn->asked = true;
+	ev.text = text;
+	ev.echo = echo;
+	ev.prompt = pr->id;
+	events_add(&p->events, &ev);
+}
+
+/* After an answer all who wait look again: the key may be open now, or be asked for once more. */
+static void wake_askers(struct pssh *p, const struct key *key, bool declined)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &p->host_list) {
+		struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
+
+		if (!h->conn || !h->conn->auth || !key || auth_locked_key(h->conn->auth) != key)
+			continue;
+		if (declined)
+			auth_answer(h->conn->auth, NULL);
+		else if (!key_locked(key))
+			auth_unlocked(h->conn->auth);
+		question_forget(h);
+		h->conn->asked = false;
+		host_poke(h);
+	}
+}
+
+int question_answer(struct pssh *p, uint64_t id, const char *text)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &p->prompts_open) {
+		struct prompt *pr = list_entry(pos, struct prompt, link);
+		struct pssh_host *h = pr->host;
+		const struct key *key;
+
+		if (pr->id != id)
+			continue;
+		key = auth_locked_key(h->conn->auth);
+		list_remove(&pr->link);
+		free(pr);
+		h->conn->asked = false;
+		auth_answer(h->conn->auth, text);
+		host_poke(h);
+		/* Who has no passphrase for one host has none for the others. */
+		wake_askers(p, key, key && key_locked(key) && auth_locked_key(h->conn->auth) != key);
+		return 0;
+	}
+	return PSSH_ENOENT;
+}
+

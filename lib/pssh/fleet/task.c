@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One thing done on some hosts, and its run on each of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "pssh/fleet/fleet.h"
+
+enum { SWEEPS = 3 };
+
+struct run *run_new(struct pssh_task *t, struct pssh_host *h)
+{
+	struct run *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return NULL;
+	r->task = t;
+	r->host = h;
+	r->timer.kind = KIND_RUN;
+	list_append(&t->runs, &r->in_task);
+	list_append(&h->runs, &r->in_host);
+	t->left++;
+	return r;
+}
+
+void run_free(struct run *r)
+{
+	loop_timer_clear(r->host->fleet->shared.loop, &r->timer);
+	if (r->state != RUN_WAITING)
+		r->host->active--;
+	exec_free(r->exec);
+	xfer_free(r->xfer);
+	tunnel_free(r->tunnel);
+	sweep_free(r->sweep);
+	if (r->own_input) {
+		input_release(r->own_input);
+		free(r->own_input);
+	}
+	list_remove(&r->in_task);
+	list_remove(&r->in_host);
+	r->task->left--;
+	free(r);
+}
+
+/* "{host}" in a local path; the name cannot lead out of the directory. */
+static char *local_path(const char *template, const struct pssh_host *h)
+{
+	struct buf b;
+	const char *at;
+	char *path;
+	int rc = 0;
+
+	buf_init(&b, 65536);
+	while (!rc && (at = strstr(template, "{host}"))) {
+		rc = buf_add(&b, template, (size_t)(at - template));
+		for (const char *c = h->alias; *c && !rc; c++)
+			rc = buf_addc(&b, *c == '/' ? '_' : *c);
+		template = at + 6;
+	}
+	path = rc || buf_adds(&b, template) ? NULL : buf_steal(&b);
+	buf_release(&b);
+	return path;
+}
+
+static int open_copy(struct run *r, struct fail *f)
+{
+	struct pssh_task *t = r->task;
+	struct copy *copy = NULL;
+	char *local;
+	int rc;
+
+	if (t->kind == TASK_PUT) {
+		rc = copy_new_put(t->source, t->remote, t->flags, &copy, f);
+	} else {
+		local = local_path(t->local, r->host);
+		rc = local ? copy_new_get(t->remote, local, t->flags, &copy, f) : PSSH_ENOMEM;
+		free(local);
+	}
+	if (rc)
+		return rc;
+	rc = xfer_new(&r->host->conn->link, copy, &r->xfer);
+	if (rc)
+		copy_free(copy);
+	return rc;
+}
+
+static int open_tunnel(struct run *r, struct fail *f)
+{
+	struct pssh_task *t = r->task;
+	int rc = tunnel_new(t->fleet->shared.loop, KIND_TUNNEL, t->local, t->remote, r, &r->tunnel, f);
+
+	if (!rc)
+		t->port = tunnel_port(r->tunnel);
+	return rc;
+}
+
+int run_open(struct run *r, struct fail *f)
+{
+	struct pssh_task *t = r->task;
+	int rc;
+
+	if (t->kind == TASK_EXEC)
+		rc = exec_new(&r->host->conn->link, &t->want, r->own_input ? r->own_input : &t->input, &r->exec);
+	else if (t->kind == TASK_TUNNEL)
+		rc = open_tunnel(r, f);
+	else
+		rc = open_copy(r, f);
+	if (rc == PSSH_ENOMEM)
+		fail_set(f, rc, "out of memory");
+	if (rc)
+		return rc;
+	r->state = RUN_ACTIVE;
+	r->host->active++;
+	if (r->host->plan.deadline[PSSH_PHASE_HANDSHAKE])
+		loop_timer_set(t->fleet->shared.loop, &r->timer, clock_ms() + r->host->plan.deadline[PSSH_PHASE_HANDSHAKE]);
+	return 0;
+}
+
+static int begun(struct run *r)
+{
+	unsigned ms = r->task->deadline_set ? r->task->deadline : r->host->plan.deadline[PSSH_PHASE_TASK];
+
+	r->begun = true;
+	r->order = r->host->served++;
+	loop_timer_clear(r->host->fleet->shared.loop, &r->timer);
+	if (ms)
+		loop_timer_set(r->host->fleet->shared.loop, &r->timer, clock_ms() + ms);
+	return RUN_BEGUN;
+}
+
+static int step_exec(struct run *r, struct pssh_event *ev, struct fail *f)
+{
+	struct exec *e = r->exec;
+	int rc = exec_step(e, &r->host->fleet->room, f);
+
+	switch (rc) {
+	case EXEC_BEGUN:
+		return begun(r);
+	case EXEC_OUTPUT:
+		ev->type = e->emit_stream ? PSSH_EV_STDERR : PSSH_EV_STDOUT;
+		ev->data = e->emit;
+		ev->len = e->emit_len;
+		ev->dropped = e->emit_dropped;
+		return RUN_OUTPUT;
+	case EXEC_DONE:
+		ev->type = e->signal ? PSSH_EV_SIGNAL : PSSH_EV_EXIT;
+		ev->status = e->status;
+		ev->text = e->signal ? e->signal : "";
+		return RUN_DONE;
+	default:
+		return rc;
+	}
+}
+
+static int step_xfer(struct run *r, struct pssh_event *ev, struct fail *f)
+{
+	int rc = xfer_step(r->xfer, &r->host->fleet->room, f);
+	struct copy_progress now;
+
+	switch (rc) {
+	case XFER_BEGUN:
+		return begun(r);
+	case XFER_PROGRESS:
+		xfer_progress(r->xfer, &now);
+		ev->type = PSSH_EV_PROGRESS;
+		ev->done = now.done;
+		ev->total = now.total;
+		ev->text = now.name;
+		return RUN_PROGRESS;
+	case XFER_NOTE:
+		ev->type = PSSH_EV_STDERR;
+		ev->data = xfer_note(r->xfer);
+		ev->len = strlen(ev->data);
+		return RUN_OUTPUT;
+	case XFER_BUSY:
+		return RUN_BUSY;
+	case XFER_DONE:
+		ev->type = PSSH_EV_EXIT;
+		ev->status = 0;
+		return RUN_DONE;
+	default:
+		return rc;
+	}
+}
+
+int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
+{
+	if (r->exec)
+		return step_exec(r, ev, f);
+	if (r->xfer)
+		return step_xfer(r, ev, f);
+	if (!r->begun)
+		return begun(r);
+	return tunnel_step(r->tunnel, &r->host->conn->link, &r->host->fleet->room, f);
+}
+
+/* Which of the connection's living processes is it, oldest first? */
+static unsigned rank(const struct run *r, unsigned *running)
+{
+	struct list *pos, *tmp;
+	unsigned before = 0;
+
+	*running = 0;
+	list_each (pos, tmp, &r->host->runs) {
+		const struct run *o = list_entry(pos, struct run, in_host);
+
+		if (!o->begun || o->tunnel || (o->exec && o->exec->state != EXEC_RUN))
+			continue;
+		++*running;
+		before += o->order < r->order;
+	}
+	return before;
+}
+
+int run_cancel(struct run *r, const char *signal, unsigned grace_ms)
+{
+	if (r->xfer) {
+		xfer_cancel(r->xfer);
+		return PSSH_EAGAIN;
+	}
+	if (!r->exec || !exec_running(r->exec))
+		return PSSH_ECANCEL;
+	snprintf(r->sweep_signal, sizeof r->sweep_signal, "%s", signal);
+	r->sweep_grace = grace_ms;
+	r->sweep_tries = SWEEPS;
+	r->state = RUN_SWEEPING;
+	return 0;
+}
+
+/* One at a time on a connection: each needs a channel, of which a server grants few. */
+static bool another_sweeps(const struct run *r)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &r->host->runs) {
+		const struct run *o = list_entry(pos, struct run, in_host);
+
+		if (o != r && o->sweep && !o->swept)
+			return true;
+	}
+	return false;
+}
+
+static int start_sweep(struct run *r)
+{
+	unsigned running, nth = rank(r, &running);
+
+	if (r->exec->state != EXEC_RUN) { /* it has ended by itself */
+		r->swept = true;
+		return 0;
+	}
+	r->sweep_tries--;
+	return sweep_new(&r->host->conn->link, r->sweep_signal, r->sweep_grace, nth, running, &r->sweep);
+}
+
+int run_step_sweep(struct run *r)
+{
+	struct fail f = { 0 };
+	int rc = 0;
+
+	if (r->state != RUN_SWEEPING || r->swept || (!r->sweep && another_sweeps(r)))
+		return PSSH_EAGAIN;
+	if (!r->sweep)
+		rc = start_sweep(r);
+	if (rc || r->swept)
+		return rc;
+	rc = sweep_step(r->sweep, &r->host->fleet->room, &f);
+	if (rc == PSSH_EAGAIN)
+		return rc;
+	if (rc == 0 && sweep_lost(r->sweep) && r->sweep_tries) { /* others ended meanwhile: count anew */
+		sweep_free(r->sweep);
+		r->sweep = NULL;
+		return run_step_sweep(r);
+	}
+	if (rc == 0)
+		snprintf(r->said, sizeof r->said, "%s", sweep_said(r->sweep));
+	else
+		snprintf(r->said, sizeof r->said, "its processes may still run: %.120s", f.text);
+	r->swept = true;
+	return rc;
+}
+
+bool task_trim_input(struct pssh_task *t)
+{
+	struct list *pos, *tmp;
+	uint64_t least = input_end(&t->input);
+
+	if (!t->input.data.len)
+		return false;
+	list_each (pos, tmp, &t->runs) {
+		const struct run *r = list_entry(pos, struct run, in_task);
+		uint64_t taken = r->own_input ? least : r->exec && !r->exec->eof_sent ? r->exec->taken : r->exec ? least : 0;
+
+		least = taken < least ? taken : least;
+	}
+	input_forget(&t->input, least);
+	if (!t->input.full || t->input.data.len > INPUT_CEILING / 2)
+		return false;
+	t->input.full = false;
+	return true;
+}
+
+int task_find_run(struct pssh_task *t, const struct pssh_host *h, struct run **out)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->runs) {
+		struct run *r = list_entry(pos, struct run, in_host);
+
+		if (r->task == t) {
+			*out = r;
+			return 0;
+		}
+	}
+	return PSSH_ENOENT;
+}
+
+void task_free(struct pssh_task *t)
+{
+	while (!list_empty(&t->runs))
+		run_free(list_entry(list_first(&t->runs), struct run, in_task));
+	list_remove(&t->in_tasks);
+	copy_source_free(t->source);
+	input_release(&t->input);
+	strings_free(&t->env, &t->env_count);
+	free(t->command);
+	free(t->local);
+	free(t->remote);
+	free(t->term);
+	free(t);
+}

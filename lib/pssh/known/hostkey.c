@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pssh/known/hostkey.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "pssh/keys/sshwire.h"
+
+static int check_pins(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen, struct fail *f)
+{
+	for (size_t i = 0; i < rule->pin_count; i++)
+		if (knownhosts_pin_match(&rule->pins[i], blob, len))
+			return 0;
+	return fail_set(f, PSSH_EHOSTKEY,
+		"the host key of '%s' is %s, but %s is pinned: this is another machine, or somebody is in between",
+		rule->host, seen, rule->pins[0].fingerprint);
+}
+
+static int unknown(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen, bool *learnt, struct fail *f)
+{
+	if (rule->policy != PSSH_HOSTKEYS_ACCEPT_NEW)
+		return fail_set(f, PSSH_EHOSTNEW, "the host key of '%s', %s, is not known", rule->host, seen);
+	*learnt = true;
+	if (rule->known)
+		knownhosts_remember(rule->known, rule->host, rule->port, blob, len, rule->hashed, f);
+	return 0;
+}
+
+/* As a file of known hosts has it. */
+static const char *name_in_file(const struct hostkey_rule *rule, char room[300])
+{
+	if (!rule->port || rule->port == 22)
+		return rule->host;
+	snprintf(room, 300, "'[%.255s]:%u'", rule->host, rule->port);
+	return room;
+}
+
+int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt, struct fail *f)
+{
+	struct knownhosts_found found = { .answer = KNOWNHOSTS_UNKNOWN };
+	char name[300], shown[WIRE_TYPE_MAX];
+	size_t len = 0;
+	int type;
+	const uint8_t *blob = (const uint8_t *)libssh2_session_hostkey(session, &len, &type);
+
+	*learnt = false;
+	if (!blob)
+		return fail_set(f, PSSH_EPROTO, "'%s' showed no host key", rule->host);
+	sshwire_fingerprint(blob, len, fingerprint);
+	if (rule->pin_count && check_pins(rule, blob, len, fingerprint, f) != 0)
+		return PSSH_EHOSTKEY;
+	if (rule->pin_count && rule->policy != PSSH_HOSTKEYS_ACCEPT_NEW)
+		return 0;
+	if (rule->known && knownhosts_check(rule->known, rule->host, rule->port, blob, len, &found) != 0)
+		return fail_set(f, PSSH_ENOMEM, "out of memory");
+	/* What is pinned needs no second opinion, but is written down where a person took it. */
+	if (rule->pin_count)
+		return found.answer == KNOWNHOSTS_UNKNOWN ? unknown(rule, blob, len, fingerprint, learnt, f) : 0;
+	switch (found.answer) {
+	case KNOWNHOSTS_MATCH:
+		return 0;
+	case KNOWNHOSTS_MISMATCH:
+		if (sshwire_blob_type(blob, len, shown, sizeof shown) && strcmp(shown, found.type) != 0)
+			return fail_set(f, PSSH_EHOSTKEY,
+				"the host key of '%s' is %s %s, but %s:%u has its %s key, %s, which was asked for and not shown",
+				rule->host, shown, fingerprint, found.file, found.line, found.type, found.fingerprint);
+		return fail_set(f, PSSH_EHOSTKEY,
+			"the host key of '%s' is %s, but %s:%u has %s: this is another machine, or somebody is in between; "
+			"if it was reinstalled, \"ssh-keygen -f '%s' -R '%s'\" forgets the old key",
+			rule->host, fingerprint, found.file, found.line, found.fingerprint, found.file, name_in_file(rule, name));
+	case KNOWNHOSTS_REVOKED:
+		return fail_set(f, PSSH_EREVOKED,
+			"the host key of '%s', %s, is revoked in %s:%u", rule->host, fingerprint, found.file, found.line);
+	case KNOWNHOSTS_CA_ONLY:
+		return fail_set(f, PSSH_EHOSTNEW,
+			"only a certificate authority is known for '%s' (%s:%u), and host certificates are not supported; its key is %s",
+			rule->host, found.file, found.line, fingerprint);
+	case KNOWNHOSTS_UNKNOWN:
+		break;
+	}
+	return unknown(rule, blob, len, fingerprint, learnt, f);
+}
+
+static bool has_item(const char *list, const char *item, size_t len)
+{
+	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == len && strncmp(at, item, len) == 0)
+			return true;
+	return false;
+}
+
+int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct buf *out)
+{
+	const char *types[8];
+	char pinned[8][WIRE_TYPE_MAX];
+	size_t n = rule->known && !rule->pin_count ? knownhosts_types(rule->known, rule->host, rule->port, types, 8) : 0;
+	int rc = 0;
+
+	buf_clear(out);
+	for (size_t i = 0; i < rule->pin_count && n < 8; i++)
+		if (rule->pins[i].blob && sshwire_blob_type(rule->pins[i].blob, rule->pins[i].len, pinned[n], WIRE_TYPE_MAX)) {
+			types[n] = pinned[n];
+			n++;
+		}
+	for (size_t i = 0; i < n && !rc; i++) {
+		/* A known RSA key is known for every signature that RSA makes. */
+		const char *names = strcmp(types[i], "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256,ssh-rsa" : types[i];
+
+		rc = buf_addf(out, "%s%s", out->len ? "," : "", names);
+	}
+	for (const char *at = preferred; *at && !rc; at += strcspn(at, ","), at += *at == ',') {
+		size_t len = strcspn(at, ",");
+
+		if (!has_item(buf_text(out), at, len))
+			rc = buf_addf(out, "%s%.*s", out->len ? "," : "", (int)len, at);
+	}
+	return rc ? PSSH_ENOMEM : 0;
+}

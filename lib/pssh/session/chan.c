@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pssh/session/chan.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "pssh/pssh.h"
+
+enum { PACKET = 32768, OUT_MAX = 1 << 20, IDS = 64, CLOGGED_MS = 2000 };
+
+static void *mem_alloc(size_t n, void **abstract)
+{
+	(void)abstract;
+	return malloc(n);
+}
+
+static void *mem_realloc(void *p, size_t n, void **abstract)
+{
+	(void)abstract;
+	return realloc(p, n);
+}
+
+static uint32_t recipient(const unsigned char *packet)
+{
+	return (uint32_t)packet[1] << 24 | (uint32_t)packet[2] << 16 | (uint32_t)packet[3] << 8 | packet[4];
+}
+
+/*
+ * libssh2 says "exit status 0" also where the server told none, as when its process was killed,
+ * and that must not pass for success; nor does it tell a channel's number. The packets that tell
+ * both go by here when it is done with them.
+ */
+static void mem_free(void *p, void **abstract)
+{
+	static const char status[] = "\0\0\0\013exit-status", signal[] = "\0\0\0\013exit-signal";
+	enum { CONFIRMATION = 91, REQUEST = 98, HEAD = 5, NAME = sizeof status - 1, CONFIRMED = 17 };
+	const unsigned char *packet = p;
+	struct link *l = *abstract;
+	size_t size = p ? malloc_usable_size(p) : 0;
+
+	if (size >= CONFIRMED && packet[0] == CONFIRMATION && l->opener)
+		l->confirmed = recipient(packet);
+	if (size >= HEAD + NAME && packet[0] == REQUEST && recipient(packet) < IDS &&
+	    (memcmp(packet + HEAD, status, NAME) == 0 || memcmp(packet + HEAD, signal, NAME) == 0))
+		l->ended |= (uint64_t)1 << recipient(packet);
+	free(p);
+}
+
+int link_init(struct link *l, void *io)
+{
+	*l = (struct link){ .io = io };
+	list_init(&l->closing);
+	buf_init(&l->out, OUT_MAX);
+	l->session = libssh2_session_init_ex(mem_alloc, mem_free, mem_realloc, l);
+	return l->session ? 0 : PSSH_ENOMEM;
+}
+
+bool link_wants_write(const struct link *l)
+{
+	return l->out.len != 0;
+}
+
+const char *link_error(const struct link *l)
+{
+	char *text = NULL;
+
+	switch (libssh2_session_last_errno(l->session)) {
+	case LIBSSH2_ERROR_SOCKET_SEND:
+	case LIBSSH2_ERROR_SOCKET_RECV:
+	case LIBSSH2_ERROR_SOCKET_DISCONNECT:
+		return "the server closed the connection"; /* libssh2 names the packet that it missed */
+	default:
+		break;
+	}
+	libssh2_session_last_error(l->session, &text, NULL, 0);
+	return text && *text ? text : "no reason given";
+}
+
+int link_code(int rc)
+{
+	switch (rc) {
+	case 0:
+		return 0;
+	case LIBSSH2_ERROR_EAGAIN:
+		return PSSH_EAGAIN;
+	case LIBSSH2_ERROR_ALLOC:
+		return PSSH_ENOMEM;
+	case LIBSSH2_ERROR_SOCKET_SEND:
+	case LIBSSH2_ERROR_SOCKET_RECV:
+	case LIBSSH2_ERROR_SOCKET_DISCONNECT:
+	case LIBSSH2_ERROR_SOCKET_NONE:
+		return PSSH_ECLOSED;
+	case LIBSSH2_ERROR_CHANNEL_FAILURE:
+	case LIBSSH2_ERROR_CHANNEL_REQUEST_DENIED:
+		return PSSH_EREFUSED;
+	case LIBSSH2_ERROR_METHOD_NONE:
+	case LIBSSH2_ERROR_KEX_FAILURE:
+		return PSSH_EALGORITHM;
+	default:
+		return PSSH_EPROTO;
+	}
+}
+
+bool link_clogged(const struct link *l)
+{
+	return l->opener && (!list_empty(&l->opener->in_closing) || clock_ms() - l->opening_since > CLOGGED_MS);
+}
+
+static void opening(struct chan *ch)
+{
+	if (ch->link->opener != ch)
+		ch->link->opening_since = clock_ms();
+	ch->link->opener = ch;
+}
+
+/* The one place where libssh2's EAGAIN is read. */
+static int settle(int rc)
+{
+	return rc < 0 ? link_code(rc) : rc;
+}
+
+struct chan *chan_new(struct link *l)
+{
+	struct chan *ch = calloc(1, sizeof *ch);
+
+	if (!ch)
+		return NULL;
+	ch->link = l;
+	list_init(&ch->in_closing);
+	return ch;
+}
+
+void chan_drop(struct chan *ch)
+{
+	struct link *l;
+
+	if (!ch)
+		return;
+	l = ch->link;
+	if (l->opener == ch)
+		l->opener = NULL;
+	list_remove(&ch->in_closing);
+	free(ch);
+}
+
+/* An opening that was given up half way has to be finished before the next may begin. */
+static int finish_open(struct chan *ch)
+{
+	if (ch->link->opener != ch)
+		return 0;
+	/* libssh2 goes on with what it kept of the call, and would with another's address. */
+	ch->raw = ch->direct ? libssh2_channel_direct_tcpip_ex(ch->link->session, "", 0, "", 0)
+		: libssh2_channel_open_ex(ch->link->session, "session", 7, ch->window, PACKET, NULL, 0);
+	if (!ch->raw && libssh2_session_last_errno(ch->link->session) == LIBSSH2_ERROR_EAGAIN)
+		return PSSH_EAGAIN;
+	ch->link->opener = NULL;
+	return 0;
+}
+
+static bool closed_now(struct chan *ch)
+{
+	int rc;
+
+	if (finish_open(ch) == PSSH_EAGAIN)
+		return false;
+	if (ch->raw) {
+		rc = ch->link->spare ? libssh2_channel_free(ch->raw) : libssh2_channel_close(ch->raw);
+		if (settle(rc) == PSSH_EAGAIN)
+			return false;
+		if (!ch->link->spare)
+			ch->link->spare = ch->raw;
+	}
+	chan_drop(ch);
+	return true;
+}
+
+/* Where no channel was closed yet, one is opened for the purpose; a server may refuse it. */
+static int make_spare(struct link *l)
+{
+	struct chan *ch = chan_new(l);
+	int rc;
+
+	if (!ch)
+		return PSSH_ENOMEM;
+	ch->window = CHAN_WINDOW;
+	opening(ch);
+	chan_close(ch);
+	rc = l->spare || !list_empty(&l->closing) ? 0 : link_code(libssh2_session_last_errno(l->session));
+	return rc == PSSH_EREFUSED ? 0 : rc;
+}
+
+int link_pump(struct link *l, bool needed)
+{
+	char byte;
+	ssize_t n;
+
+	if (!l->spare && (!needed || l->opener || !list_empty(&l->closing)))
+		return 0;
+	if (!l->spare)
+		return make_spare(l);
+	n = libssh2_channel_read_ex(l->spare, 0, &byte, 1);
+	return n >= 0 || n == LIBSSH2_ERROR_EAGAIN ? 0 : link_code((int)n);
+}
+
+void chan_close(struct chan *ch)
+{
+	if (ch && !closed_now(ch))
+		list_append(&ch->link->closing, &ch->in_closing);
+}
+
+void link_reap(struct link *l)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &l->closing)
+		closed_now(list_entry(pos, struct chan, in_closing));
+}
+
+void link_release(struct link *l)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &l->closing)
+		chan_drop(list_entry(pos, struct chan, in_closing));
+}
+
+static int open_failed(struct chan *ch, struct fail *f, const char *what)
+{
+	int rc = settle(libssh2_session_last_errno(ch->link->session));
+
+	if (rc == PSSH_EAGAIN)
+		return rc;
+	ch->link->opener = NULL;
+	return fail_set(f, rc, "%s: %s", what, link_error(ch->link));
+}
+
+int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
+{
+	if (ch->link->opener && ch->link->opener != ch)
+		return PSSH_EAGAIN;
+	opening(ch);
+	ch->window = window;
+	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, window, PACKET, NULL, 0);
+	if (!ch->raw)
+		return open_failed(ch, f, "the server opened no session channel");
+	ch->link->opener = NULL;
+	ch->id = ch->link->confirmed;
+	if (ch->id < IDS) /* a number is used again */
+		ch->link->ended &= ~((uint64_t)1 << ch->id);
+	return 0;
+}
+
+int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f)
+{
+	if (ch->link->opener && ch->link->opener != ch)
+		return PSSH_EAGAIN;
+	opening(ch);
+	ch->direct = true;
+	ch->raw = libssh2_channel_direct_tcpip_ex(ch->link->session, host, (int)port, "127.0.0.1", 0);
+	if (!ch->raw)
+		return open_failed(ch, f, "the jump host opened no way to it");
+	ch->link->opener = NULL;
+	return 0;
+}
+
+int chan_env(struct chan *ch, const char *name, const char *value)
+{
+	return settle(libssh2_channel_setenv_ex(ch->raw, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+}
+
+int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f)
+{
+	int rc;
+
+	rc = settle(libssh2_channel_request_pty_ex(ch->raw, term, (unsigned)strlen(term), NULL, 0, (int)columns, (int)rows, 0, 0));
+	if (rc && rc != PSSH_EAGAIN)
+		return fail_set(f, rc, "the server gave no terminal: %s", link_error(ch->link));
+	return rc;
+}
+
+int chan_resize(struct chan *ch, unsigned columns, unsigned rows)
+{
+	return settle(libssh2_channel_request_pty_size_ex(ch->raw, (int)columns, (int)rows, 0, 0));
+}
+
+int chan_start(struct chan *ch, const char *request, const char *text, struct fail *f)
+{
+	int rc;
+
+	rc = settle(libssh2_channel_process_startup(ch->raw, request, (unsigned)strlen(request),
+		text, text ? (unsigned)strlen(text) : 0));
+	if (rc && rc != PSSH_EAGAIN)
+		return fail_set(f, rc, "the server refused the %s request: %s", request, link_error(ch->link));
+	return rc;
+}
+
+ssize_t chan_read(struct chan *ch, int stream, void *data, size_t len)
+{
+	return settle((int)libssh2_channel_read_ex(ch->raw, stream, data, len));
+}
+
+ssize_t chan_write(struct chan *ch, const void *data, size_t len)
+{
+	ssize_t n;
+
+	if (ch->link->out.len)
+		return PSSH_EAGAIN;
+	n = settle((int)libssh2_channel_write_ex(ch->raw, 0, data, len));
+	return n == 0 && len ? PSSH_EAGAIN : n;
+}
+
+int chan_send_eof(struct chan *ch)
+{
+	return settle(libssh2_channel_send_eof(ch->raw));
+}
+
+bool chan_eof(const struct chan *ch)
+{
+	return libssh2_channel_eof(ch->raw) == 1;
+}
+
+bool chan_waiting(const struct chan *ch)
+{
+	return libssh2_poll_channel_read(ch->raw, 1) != 0;
+}
+
+bool chan_pending(const struct chan *ch)
+{
+	return libssh2_poll_channel_read(ch->raw, 0) || libssh2_channel_eof(ch->raw) == 1;
+}
+
+int chan_wait_closed(struct chan *ch)
+{
+	return settle(libssh2_channel_wait_closed(ch->raw));
+}
+
+int chan_exit(struct chan *ch, char **signal)
+{
+	char *name = NULL;
+
+	if (libssh2_channel_get_exit_signal(ch->raw, &name, NULL, NULL, NULL, NULL, NULL) == 0 && name) {
+		*signal = strdup(name);
+		libssh2_free(ch->link->session, name);
+	}
+	if (ch->id < IDS && !(ch->link->ended & (uint64_t)1 << ch->id))
+		return -1;
+	return libssh2_channel_get_exit_status(ch->raw);
+}

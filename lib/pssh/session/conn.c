@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pssh/session/conn.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/*
+ * libssh2 reads as long as there is something, so a server that never stops would keep it for ever:
+ * what one turn reads is limited, and what is said before the keys are exchanged altogether.
+ */
+enum { TURN = 1 << 20, CHATTER = 64 * 1024, BARRED_MS = 1000 };
+
+static int step_resolve(struct conn *c);
+static int step_dial(struct conn *c);
+static int step_via(struct conn *c);
+static int step_proxy(struct conn *c);
+static int step_hello(struct conn *c);
+static int step_hostkey(struct conn *c);
+static int step_auth(struct conn *c);
+
+/* A state, what is done in it, and the deadline that starts with it. A phase of its own: none. */
+static const struct {
+	const char *name, *doing;
+	int (*step)(struct conn *c); /* 0: moved on; PSSH_EAGAIN; or a code */
+	int phase;                   /* -1: goes on under the one before */
+} states[CONN_STATES] = {
+	[CONN_RESOLVE] = { "resolve", "looking up its name", step_resolve, PSSH_PHASE_RESOLVE },
+	[CONN_DIAL] = { "dial", "connecting", step_dial, PSSH_PHASE_CONNECT },
+	[CONN_VIA] = { "via", "opening a way through the jump host", step_via, PSSH_PHASE_CONNECT },
+	[CONN_PROXY] = { "proxy", "starting the proxy command", step_proxy, PSSH_PHASE_CONNECT },
+	[CONN_HELLO] = { "hello", "exchanging keys", step_hello, PSSH_PHASE_HANDSHAKE },
+	[CONN_HOSTKEY] = { "hostkey", "checking its key", step_hostkey, -1 },
+	[CONN_AUTH] = { "auth", "signing in", step_auth, PSSH_PHASE_AUTH },
+	[CONN_READY] = { "ready", "being ready", NULL, PSSH_PHASES },
+	[CONN_GONE] = { "gone", "being gone", NULL, PSSH_PHASES },
+};
+
+/* The one function that changes state. */
+static void conn_move(struct conn *c, enum conn_state state)
+{
+	int phase = states[state].phase;
+
+	log_at(&c->shared->log, LOG_DEBUG, "%s: %s", c->plan->name, states[state].name);
+	c->state = state;
+	if (phase < 0)
+		return;
+	loop_timer_clear(c->shared->loop, &c->timer);
+	if (phase < PSSH_PHASES && c->plan->deadline[phase])
+		loop_timer_set(c->shared->loop, &c->timer, clock_ms() + c->plan->deadline[phase]);
+}
+
+void conn_fail(struct conn *c, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (c->state == CONN_GONE)
+		return;
+	va_start(ap, fmt);
+	fail_vset(&c->why, code, fmt, ap);
+	va_end(ap);
+	conn_move(c, CONN_GONE);
+}
+
+/* ---- Transport ---- */
+
+static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int flags, void **abstract)
+{
+	struct link *l = *abstract;
+	struct conn *c = l->io;
+	ssize_t n;
+
+	if (c->dead || (c->state == CONN_HELLO && c->chatter >= CHATTER))
+		return -ECONNRESET;
+	if (!c->room)
+		return -EAGAIN;
+	len = len > c->room ? c->room : len;
+	if (c->via_chan) {
+		n = chan_read(c->via_chan, 0, data, len);
+		if (n == 0 && !chan_eof(c->via_chan))
+			n = PSSH_EAGAIN;
+		n = n == PSSH_EAGAIN ? -EAGAIN : n < 0 ? -ECONNRESET : n;
+	} else {
+		n = recv(fd, data, len, flags);
+		if (n < 0)
+			n = errno == EINTR ? -EAGAIN : -errno;
+	}
+	if (n > 0) {
+		c->heard = clock_ms();
+		c->reads++;
+		c->room -= (size_t)n;
+		c->chatter += c->state == CONN_HELLO ? (size_t)n : 0;
+	}
+	if (n == 0) {
+		/* libssh2 forgets what it has read already once it hears of the end: so first things first. */
+		c->ended = true;
+		return c->flushed || c->state < CONN_READY ? 0 : -EAGAIN;
+	}
+	c->ended = c->ended || (n < 0 && n != -EAGAIN);
+	return n;
+}
+
+/* Bytes taken, or -errno. */
+static ssize_t send_now(struct conn *c, const void *data, size_t len)
+{
+	ssize_t n;
+
+	if (c->dead)
+		return -EPIPE;
+	if (c->via_chan) {
+		n = chan_write(c->via_chan, data, len);
+		n = n == PSSH_EAGAIN ? -EAGAIN : n < 0 ? -EPIPE : n;
+	} else {
+		n = send(c->fd, data, len, MSG_NOSIGNAL);
+		if (n < 0)
+			n = errno == EINTR ? -EAGAIN : -errno;
+	}
+	c->ended = c->ended || (n < 0 && n != -EAGAIN);
+	return n;
+}
+
+/* 0: nothing waits to be sent; or -errno. */
+static int flush(struct conn *c)
+{
+	struct buf *out = &c->link.out;
+
+	while (out->len) {
+		ssize_t n = send_now(c, out->data, out->len);
+
+		if (n < 0)
+			return (int)n;
+		buf_drop(out, (size_t)n);
+	}
+	return 0;
+}
+
+static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len, int flags, void **abstract)
+{
+	struct link *l = *abstract;
+	struct conn *c = l->io;
+	ssize_t n;
+
+	(void)fd, (void)flags;
+	n = flush(c);
+	if (n == 0)
+		n = send_now(c, data, len);
+	if (n < 0 && n != -EAGAIN)
+		return n;
+	n = n < 0 ? 0 : n;
+	if (buf_add(&c->link.out, (const char *)data + n, len - (size_t)n) != 0)
+		return -EPIPE;
+	return (ssize_t)len;
+}
+
+typedef void (*plain_fn)(void);
+
+static int prefer(struct conn *c)
+{
+	struct buf order;
+	int rc = 0;
+
+	buf_init(&order, 4096);
+	for (int i = 0; i < PSSH_ALGS && !rc; i++) {
+		const char *list = c->plan->algorithms[i];
+
+		if (i == PSSH_ALG_HOSTKEY && hostkey_order(&c->plan->hostkey, list, &order) == 0)
+			list = buf_text(&order);
+		rc = algorithms_prefer(&c->shared->algorithms, c->link.session, (enum pssh_algorithm)i, list);
+		if (rc)
+			fail_set(&c->why, rc, "none of the algorithms '%s' is supported here", list);
+	}
+	buf_release(&order);
+	return rc;
+}
+
+static int start_session(struct conn *c)
+{
+	int rc = link_init(&c->link, c);
+
+	if (rc)
+		return fail_set(&c->why, rc, "out of memory");
+	libssh2_session_set_blocking(c->link.session, 0);
+	libssh2_session_callback_set(c->link.session, LIBSSH2_CALLBACK_RECV, (void *)(plain_fn)transport_recv);
+	libssh2_session_callback_set(c->link.session, LIBSSH2_CALLBACK_SEND, (void *)(plain_fn)transport_send);
+	rc = prefer(c);
+	if (rc)
+		return rc;
+	conn_move(c, CONN_HELLO);
+	return 0;
+}
+
+/* ---- States ---- */
+
+static int step_resolve(struct conn *c)
+{
+	struct addrinfo *found;
+	const char *why;
+	int rc;
+
+	if (!c->question) {
+		rc = resolve_start(c->shared->resolver, c->plan->address, c->plan->port, c->plan->family, &c->question);
+		if (rc)
+			return fail_set(&c->why, rc, "cannot look up '%s': %s", c->plan->address, pssh_strerror(rc));
+	}
+	rc = resolve_result(c->question, &found, &why);
+	if (rc == PSSH_EAGAIN)
+		return rc;
+	resolve_free(c->question);
+	c->question = NULL;
+	if (rc)
+		return fail_set(&c->why, rc, "cannot resolve '%s': %s", c->plan->address, why);
+	conn_move(c, CONN_DIAL);
+	dial_init(&c->dial, found, c->plan->bind, c->timer.at ? c->timer.due : 0);
+	return 0;
+}
+
+static int step_dial(struct conn *c)
+{
+	struct fail f;
+	int fd, was = c->dial.fd, rc = dial_step(&c->dial, &fd, &f);
+	int64_t due;
+
+	if (c->dial.fd != was || rc != PSSH_EAGAIN)
+		loop_forget(c->shared->loop, &c->watch);
+	if (rc == PSSH_EAGAIN) {
+		due = dial_due(&c->dial);
+		if (due)
+			loop_timer_set(c->shared->loop, &c->timer, due);
+		else if (c->dial.due)
+			loop_timer_set(c->shared->loop, &c->timer, c->dial.due);
+		return rc;
+	}
+	if (rc)
+		return fail_set(&c->why, rc, "cannot reach '%s' port %u: %s", c->plan->address, c->plan->port,
+			rc == PSSH_ECONNECT ? strchr(f.text, ':') + 2 : f.text);
+	dial_release(&c->dial);
+	c->fd = fd;
+	return start_session(c);
+}
+
+static int step_via(struct conn *c)
+{
+	struct fail f = { 0 };
+	int rc;
+
+	if (!c->via || c->via->state == CONN_GONE)
+		return fail_set(&c->why, PSSH_EPROXY, "the jump host failed: %s", c->via ? c->via->why.text : "it is gone");
+	if (c->via->state != CONN_READY) {
+		/* Its own deadlines hold; ours begins when there is a way. */
+		loop_timer_clear(c->shared->loop, &c->timer);
+		return PSSH_EAGAIN;
+	}
+	if (!c->via_chan) {
+		c->via_chan = chan_new(&c->via->link);
+		if (!c->via_chan)
+			return fail_set(&c->why, PSSH_ENOMEM, "out of memory");
+		conn_move(c, CONN_VIA);
+	}
+	rc = chan_open_direct(c->via_chan, c->plan->address, c->plan->port, &f);
+	if (rc == PSSH_EAGAIN) {
+		/* One opening at a time: the deadline is for ours, not for those before it. */
+		bool was_barred = c->barred;
+
+		c->barred = c->via->link.opener != c->via_chan;
+		if (c->barred)
+			loop_timer_set(c->shared->loop, &c->timer, clock_ms() + BARRED_MS);
+		else if (was_barred)
+			conn_move(c, CONN_VIA);
+		return rc;
+	}
+	if (rc)
+		return fail_set(&c->why, rc == PSSH_EREFUSED ? PSSH_ECONNECT : PSSH_EPROXY, "cannot reach '%s' port %u through '%s': %s",
+			c->plan->address, c->plan->port, c->via->plan->name, f.text);
+	return start_session(c);
+}
+
+static int step_proxy(struct conn *c)
+{
+	int rc = proxy_start(c->plan->proxy, &c->proxy, &c->fd, &c->why);
+
+	return rc ? rc : start_session(c);
+}
+
+/* What a proxy command or libssh2 has to say about a transport that ended. */
+static const char *reason(struct conn *c)
+{
+	const char *said = c->proxy ? proxy_said(c->proxy) : "";
+
+	return *said ? said : link_error(&c->link);
+}
+
+/* libssh2 wants a descriptor even where it goes through callbacks, and touches its flags. */
+static int root_fd(const struct conn *c)
+{
+	while (c->via)
+		c = c->via;
+	return c->fd;
+}
+
+static int step_hello(struct conn *c)
+{
+	int rc = libssh2_session_handshake(c->link.session, root_fd(c));
+
+	if (rc == LIBSSH2_ERROR_EAGAIN)
+		return PSSH_EAGAIN;
+	if (rc && c->chatter >= CHATTER)
+		return fail_set(&c->why, PSSH_EPROTO, "'%s' does not speak SSH as expected: it talks without end", c->plan->name);
+	if (rc && (c->ended || rc == LIBSSH2_ERROR_SOCKET_DISCONNECT || rc == LIBSSH2_ERROR_SOCKET_RECV || rc == LIBSSH2_ERROR_SOCKET_SEND))
+		return fail_set(&c->why, c->proxy ? PSSH_EPROXY : PSSH_ECLOSED,
+			"'%s' closed the connection before it was set up: %s", c->plan->name, reason(c));
+	if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_METHOD_NONE)
+		return fail_set(&c->why, PSSH_EALGORITHM, "no algorithm in common with '%s' (%s): %s", c->plan->name,
+			libssh2_session_banner_get(c->link.session) ? libssh2_session_banner_get(c->link.session) : "no banner", reason(c));
+	if (rc)
+		return fail_set(&c->why, rc == LIBSSH2_ERROR_ALLOC ? PSSH_ENOMEM : PSSH_EPROTO,
+			"'%s' does not speak SSH as expected: %s", c->plan->name, reason(c));
+	conn_move(c, CONN_HOSTKEY);
+	return 0;
+}
+
+static int step_hostkey(struct conn *c)
+{
+	struct fail f = { 0 };
+	bool learnt;
+	int rc = hostkey_check(c->link.session, &c->plan->hostkey, c->fingerprint, &learnt, &f);
+
+	if (rc)
+		return fail_set(&c->why, rc, "%s", f.text);
+	if (learnt)
+		log_at(&c->shared->log, LOG_INFO, "'%s' is new; its key %s is remembered", c->plan->name, c->fingerprint);
+	if (f.code)
+		log_at(&c->shared->log, LOG_WARN, "%s", f.text);
+	rc = auth_new(&c->link, &c->shared->keyring, &c->plan->auth, c, &c->auth);
+	if (rc)
+		return fail_set(&c->why, rc, "out of memory");
+	conn_move(c, CONN_AUTH);
+	return 0;
+}
+
+static int step_auth(struct conn *c)
+{
+	bool echo;
+	int rc = auth_step(c->auth, &c->why);
+
+	if (rc == PSSH_EAGAIN) {
+		if (auth_question(c->auth, &echo)) /* a person may take all day */
+			loop_timer_clear(c->shared->loop, &c->timer);
+		else if (!c->timer.at && c->plan->deadline[PSSH_PHASE_AUTH])
+			loop_timer_set(c->shared->loop, &c->timer, clock_ms() + c->plan->deadline[PSSH_PHASE_AUTH]);
+		return rc;
+	}
+	auth_free(c->auth);
+	c->auth = NULL;
+	if (rc)
+		return rc;
+	conn_move(c, CONN_READY);
+	libssh2_keepalive_config(c->link.session, 1, 1);
+	c->kept = clock_ms();
+	return 0;
+}
+
+void conn_keep_alive(struct conn *c)
+{
+	int next;
+
+	c->kept = clock_ms();
+	if (!c->link.out.len) /* what is being sent is a sign as well */
+		libssh2_keepalive_send(c->link.session, &next);
+}
+
+/* ---- Face ---- */
+
+int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct conn *via, void *owner, struct conn **out)
+{
+	struct conn *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return PSSH_ENOMEM;
+	c->shared = shared;
+	c->plan = plan;
+	c->owner = owner;
+	c->fd = -1;
+	c->dial.fd = -1;
+	c->watch.kind = c->timer.kind = shared->kind;
+	c->via = via;
+	list_init(&c->riders);
+	list_init(&c->in_riders);
+	list_init(&c->in_ready);
+	if (via)
+		list_append(&via->riders, &c->in_riders);
+	conn_move(c, via ? CONN_VIA : plan->proxy ? CONN_PROXY : CONN_RESOLVE);
+	*out = c;
+	return 0;
+}
+
+/* libssh2 wants to say goodbye in many ways; a dead transport makes it brief. */
+static void end_session(struct conn *c)
+{
+	LIBSSH2_SESSION *s = c->link.session;
+
+	if (!s)
+		return;
+	if (c->state == CONN_READY && !c->link.out.len && !c->dead)
+		libssh2_session_disconnect(s, "done");
+	c->dead = true;
+	if (!*c->fingerprint && root_fd(c) >= 0) /* only a key exchange that sees its end frees what it has made */
+		libssh2_session_handshake(s, root_fd(c));
+	link_release(&c->link);
+	for (int i = 0; i < 1000 && libssh2_session_free(s) == LIBSSH2_ERROR_EAGAIN; i++)
+		;
+	c->link.session = NULL;
+	buf_release(&c->link.out);
+}
+
+struct proxy *conn_take_proxy(struct conn *c)
+{
+	struct proxy *px = c->proxy;
+
+	c->proxy = NULL;
+	return px;
+}
+
+void conn_free(struct conn *c)
+{
+	struct list *pos, *tmp;
+
+	if (!c)
+		return;
+	list_each (pos, tmp, &c->riders) {
+		struct conn *r = list_entry(pos, struct conn, in_riders);
+
+		if (c->why.code && r->state < CONN_READY) {
+			conn_fail(r, PSSH_EPROXY, "the jump host failed: %s", c->why.text);
+			r->hopeless = c->hopeless || !pssh_retryable(c->why.code);
+		}
+		r->dead = true;
+		r->via = NULL;
+		chan_drop(r->via_chan);
+		r->via_chan = NULL;
+		list_remove(&r->in_riders);
+	}
+	loop_forget(c->shared->loop, &c->watch);
+	loop_timer_clear(c->shared->loop, &c->timer);
+	list_remove(&c->in_ready);
+	auth_free(c->auth);
+	end_session(c);
+	resolve_free(c->question);
+	dial_release(&c->dial);
+	if (c->fd >= 0)
+		close(c->fd);
+	chan_close(c->via_chan);
+	list_remove(&c->in_riders);
+	free(c);
+}
+
+int conn_step(struct conn *c)
+{
+	int rc;
+
+	c->room = TURN;
+	rc = flush(c);
+	if (rc && rc != -EAGAIN) /* what can still be read is read; then the end is seen */
+		buf_clear(&c->link.out);
+	while (c->state < CONN_READY) {
+		rc = states[c->state].step(c);
+		if (rc == PSSH_EAGAIN)
+			return rc;
+		if (rc) {
+			conn_move(c, CONN_GONE);
+			return rc;
+		}
+	}
+	return c->state == CONN_READY ? 0 : c->why.code;
+}
+
+/* Auth may wait for an agent or a person: then the socket is of no interest but for its end. */
+static uint32_t session_want(const struct conn *c)
+{
+	return (c->state == CONN_AUTH && auth_outside(c->auth) ? 0u : LOOP_READ) | (link_wants_write(&c->link) ? LOOP_WRITE : 0u);
+}
+
+void conn_arm(struct conn *c)
+{
+	uint32_t want = 0;
+	int fd = c->fd, rc;
+
+	if (c->state == CONN_DIAL && c->dial.fd >= 0) {
+		fd = c->dial.fd;
+		want = LOOP_WRITE;
+	} else if (fd < 0 || c->state == CONN_GONE) {
+		return;
+	} else if (c->state == CONN_READY) {
+		want = LOOP_READ | (link_wants_write(&c->link) ? LOOP_WRITE : 0u);
+	} else {
+		want = session_want(c);
+	}
+	rc = loop_watch(c->shared->loop, &c->watch, fd, want);
+	if (rc)
+		conn_fail(c, PSSH_ELOCAL, "cannot wait for '%s': %s", c->plan->name, strerror(-rc));
+}
+
+int conn_due(struct conn *c)
+{
+	enum conn_state was = c->state;
+	int rc;
+
+	if (was == CONN_DIAL) { /* perhaps only one address's turn is over */
+		rc = conn_step(c);
+		if (rc != PSSH_EAGAIN || (c->dial.due && clock_ms() < c->dial.due))
+			return rc;
+	}
+	if (was == CONN_VIA && c->barred)
+		return PSSH_EAGAIN;
+	if (was >= CONN_READY)
+		return 0;
+	conn_fail(c, PSSH_ETIMEOUT, "'%s' took too long: no answer for %u s while %s", c->plan->name,
+		(c->plan->deadline[states[was].phase < 0 ? PSSH_PHASE_HANDSHAKE : states[was].phase] + 999) / 1000, states[was].doing);
+	return PSSH_ETIMEOUT;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a list of addresses to one connected descriptor, without blocking: each in its turn. */
+#ifndef PSSH_SESSION_DIAL_H
+#define PSSH_SESSION_DIAL_H
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+struct dial {
+	struct addrinfo *all;  /* owned */
+	struct addrinfo *now;
+	int fd;                /* -1: none */
+	int64_t next_due;      /* when to give up on this address, where there is another */
+	int64_t due;           /* when all must be done; 0: never */
+	char bind[64];
+};
+
+/* Takes the addresses over. */
+void dial_init(struct dial *d, struct addrinfo *all, const char *bind_address, int64_t due);
+
+/*
+ * 0: *fd is connected and the caller's. PSSH_EAGAIN: wait until d->fd is writable, or until
+ * dial_due(), then call again. Else PSSH_ECONNECT, or PSSH_EAGAIN's sibling PSSH_ELOCAL where this
+ * process has no descriptor left.
+ */
+int dial_step(struct dial *d, int *fd, struct fail *f);
+int64_t dial_due(const struct dial *d); /* 0: no need */
+void dial_release(struct dial *d);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One remote process on one channel: started, fed, listened to, and its end read. */
+#ifndef PSSH_SESSION_EXEC_H
+#define PSSH_SESSION_EXEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "pssh/session/chan.h"
+#include "pssh/session/input.h"
+#include "pssh/session/output.h"
+
+/* What to start; kept by the caller until exec_free. */
+struct exec_want {
+	const char *command;          /* NULL: a login shell */
+	char *const *env;             /* name, value, name, value, …, NULL */
+	const char *term;             /* NULL: no terminal */
+	unsigned columns, rows;
+	struct output_rule output;
+};
+
+enum exec_state {
+	EXEC_OPEN, EXEC_ENV, EXEC_PTY, EXEC_START, EXEC_RUN, EXEC_CLOSE, EXEC_REST, EXEC_ENDED,
+};
+
+struct exec {
+	const struct exec_want *want;
+	struct chan *chan;
+	enum exec_state state;
+	size_t env_at;
+	struct input *input;          /* the task's or the run's own; may change while it runs */
+	uint64_t taken;               /* of the input */
+	bool eof_sent, resize;
+	unsigned columns, rows;
+	int stream;                   /* whose turn it is */
+	struct output out[2];
+
+	/* What the last step gave: output ... */
+	int emit_stream;
+	const char *emit;
+	size_t emit_len;
+	uint64_t emit_dropped;
+	/* ... or the end. */
+	int status;
+	char *signal;                 /* NULL: it exited by itself */
+};
+
+enum { EXEC_DONE = 0, EXEC_BEGUN = 1, EXEC_OUTPUT = 2 };
+
+/* Memory that reading needs, one for all. */
+struct exec_room {
+	char *data;
+	size_t size;
+	struct buf join;
+};
+
+int exec_new(struct link *l, const struct exec_want *want, struct input *input, struct exec **out);
+void exec_free(struct exec *e);
+
+/* One of the above, PSSH_EAGAIN, or another code with its sentence. */
+int exec_step(struct exec *e, struct exec_room *room, struct fail *f);
+bool exec_running(const struct exec *e);
+void exec_resize(struct exec *e, unsigned columns, unsigned rows);
+
+#endif

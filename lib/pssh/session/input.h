@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Standard input on its way to one or many processes: kept once, forgotten when the last took it. */
+#ifndef PSSH_SESSION_INPUT_H
+#define PSSH_SESSION_INPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum { INPUT_CEILING = 1 << 20 };
+
+struct input {
+	struct buf data;
+	uint64_t base;       /* how much was forgotten before data */
+	bool open, ended;
+	bool full;           /* a writer was turned away and wants to know */
+};
+
+static inline void input_init(struct input *in)
+{
+	*in = (struct input){ 0 };
+	buf_init(&in->data, INPUT_CEILING);
+}
+
+static inline void input_release(struct input *in)
+{
+	buf_release(&in->data);
+}
+
+static inline uint64_t input_end(const struct input *in)
+{
+	return in->base + in->data.len;
+}
+
+/* Nobody needs what lies before `upto` any more. */
+static inline void input_forget(struct input *in, uint64_t upto)
+{
+	if (upto > in->base) {
+		buf_drop(&in->data, (size_t)(upto - in->base));
+		in->base = upto;
+	}
+}
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pssh/session/tunnel.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "pssh/pssh.h"
+
+enum { VISITORS = 256, ROOM = 65536 };
+
+struct visitor {
+	struct tunnel_watch tw;
+	struct list link;
+	int fd;
+	struct chan *chan;
+	bool open, in_ended, eof_sent, out_ended;
+	struct buf in, out;   /* to the host; from the host */
+};
+
+struct tunnel {
+	struct loop *loop;
+	int kind;
+	struct tunnel_watch door;
+	void *owner;
+	int fd;
+	unsigned port, count;
+	char *path, *host;
+	unsigned target_port;
+	struct list visitors;
+};
+
+static int split_address(const char *text, char **host, unsigned *port, struct fail *f)
+{
+	const char *colon = strrchr(text, ':'), *from = text;
+	size_t len = colon ? (size_t)(colon - text) : 0;
+	long number;
+
+	if (str_to_long(colon ? colon + 1 : text, 0, 65535, &number) != 0)
+		return fail_set(f, PSSH_ESYNTAX, "'%s' is no address with a port", text);
+	if (len > 1 && from[0] == '[' && from[len - 1] == ']') {
+		from++;
+		len -= 2;
+	}
+	*host = strndup(from, len);
+	*port = (unsigned)number;
+	return *host ? 0 : fail_set(f, PSSH_ENOMEM, "out of memory");
+}
+
+static int listen_unix(struct tunnel *t, const char *path, struct fail *f)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	mode_t old;
+	int rc;
+
+	if (strlen(path) >= sizeof sa.sun_path)
+		return fail_set(f, PSSH_EINVAL, "'%s' is too long for a socket's path", path);
+	memcpy(sa.sun_path, path, strlen(path) + 1);
+	t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	old = umask(0177); /* whoever may connect may use our connection */
+	rc = t->fd < 0 ? -1 : bind(t->fd, (struct sockaddr *)&sa, sizeof sa);
+	umask(old);
+	if (rc != 0 || listen(t->fd, 64) != 0)
+		return fail_errno(f, PSSH_ELOCAL, errno, "cannot listen on '%s'", path);
+	t->path = strdup(path);
+	return t->path ? 0 : fail_set(f, PSSH_ENOMEM, "out of memory");
+}
+
+static int listen_tcp(struct tunnel *t, const char *host, unsigned port, struct fail *f)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE }, *ai;
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof sa;
+	char service[8];
+	int one = 1, rc;
+
+	if (!*host || strcmp(host, "localhost") == 0)
+		host = "127.0.0.1";
+	snprintf(service, sizeof service, "%u", port);
+	rc = getaddrinfo(strcmp(host, "*") == 0 ? NULL : host, service, &hints, &ai);
+	if (rc)
+		return fail_set(f, PSSH_EINVAL, "cannot listen on '%s': a tunnel listens on a numeric address, 'localhost' or '*'", host);
+	t->fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (t->fd >= 0)
+		setsockopt(t->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	rc = t->fd < 0 || bind(t->fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(t->fd, 64) != 0 ? errno : 0;
+	freeaddrinfo(ai);
+	if (rc)
+		return fail_errno(f, PSSH_ELOCAL, rc, "cannot listen on '%s' port %u", host, port);
+	if (getsockname(t->fd, (struct sockaddr *)&sa, &len) == 0)
+		t->port = ntohs(sa.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)(void *)&sa)->sin6_port
+			: ((struct sockaddr_in *)(void *)&sa)->sin_port);
+	return 0;
+}
+
+int tunnel_new(struct loop *loop, int kind, const char *where, const char *target, void *owner, struct tunnel **out, struct fail *f)
+{
+	struct tunnel *t = calloc(1, sizeof *t);
+	char *host = NULL;
+	unsigned port = 0;
+	int rc;
+
+	if (!t)
+		return fail_set(f, PSSH_ENOMEM, "out of memory");
+	t->loop = loop;
+	t->kind = kind;
+	t->owner = owner;
+	t->fd = -1;
+	t->door = (struct tunnel_watch){ .watch.kind = kind, .owner = owner };
+	list_init(&t->visitors);
+	rc = split_address(target, &t->host, &t->target_port, f);
+	if (!rc && (!*t->host || !t->target_port))
+		rc = fail_set(f, PSSH_ESYNTAX, "'%s' is no 'host:port' to go to", target);
+	if (!rc && strchr(where, '/'))
+		rc = listen_unix(t, where, f);
+	else if (!rc && (rc = split_address(where, &host, &port, f)) == 0)
+		rc = listen_tcp(t, host, port, f);
+	if (!rc && loop_watch(loop, &t->door.watch, t->fd, LOOP_READ) != 0)
+		rc = fail_set(f, PSSH_ELOCAL, "cannot wait for visitors of '%s'", where);
+	free(host);
+	if (rc)
+		tunnel_free(t);
+	else
+		*out = t;
+	return rc;
+}
+
+static void visitor_free(struct tunnel *t, struct visitor *v)
+{
+	loop_forget(t->loop, &v->tw.watch);
+	close(v->fd);
+	chan_close(v->chan);
+	buf_release(&v->in);
+	buf_release(&v->out);
+	list_remove(&v->link);
+	free(v);
+	t->count--;
+}
+
+void tunnel_cut(struct tunnel *t)
+{
+	while (!list_empty(&t->visitors))
+		visitor_free(t, list_entry(list_first(&t->visitors), struct visitor, link));
+}
+
+void tunnel_free(struct tunnel *t)
+{
+	if (!t)
+		return;
+	tunnel_cut(t);
+	loop_forget(t->loop, &t->door.watch);
+	if (t->fd >= 0)
+		close(t->fd);
+	if (t->path)
+		unlink(t->path);
+	free(t->path);
+	free(t->host);
+	free(t);
+}
+
+unsigned tunnel_port(const struct tunnel *t)
+{
+	return t->port;
+}
+
+static void greet(struct tunnel *t, struct link *l)
+{
+	while (t->count < VISITORS) {
+		int fd = accept4(t->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct visitor *v = fd < 0 ? NULL : calloc(1, sizeof *v);
+
+		if (!v) {
+			if (fd >= 0)
+				close(fd);
+			return;
+		}
+		v->fd = fd;
+		v->chan = chan_new(l);
+		v->tw = (struct tunnel_watch){ .watch.kind = t->kind, .owner = t->owner };
+		buf_init(&v->in, ROOM);
+		buf_init(&v->out, ROOM);
+		list_append(&t->visitors, &v->link);
+		t->count++;
+		if (!v->chan)
+			visitor_free(t, v);
+	}
+}
+
+/* From the visitor to the host. 1 moved, 0 nothing, -1 over. */
+static int inward(struct visitor *v, struct exec_room *room)
+{
+	int moved = 0;
+	ssize_t n;
+
+	if (!v->in_ended && !v->in.len) {
+		n = read(v->fd, room->data, ROOM / 2);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			v->in_ended = true;
+		else if (n > 0 && buf_add(&v->in, room->data, (size_t)n) != 0)
+			return -1;
+		moved = n >= 0;
+	}
+	if (v->in.len) {
+		n = chan_write(v->chan, v->in.data, v->in.len);
+		if (n < 0)
+			return n == PSSH_EAGAIN ? moved : -1;
+		buf_drop(&v->in, (size_t)n);
+		moved = 1;
+	}
+	if (v->in_ended && !v->in.len && !v->eof_sent) {
+		n = chan_send_eof(v->chan);
+		if (n < 0)
+			return n == PSSH_EAGAIN ? moved : -1;
+		v->eof_sent = true;
+	}
+	return moved;
+}
+
+static int outward(struct visitor *v, struct exec_room *room)
+{
+	int moved = 0;
+	ssize_t n;
+
+	if (!v->out.len && !v->out_ended) {
+		n = chan_read(v->chan, 0, room->data, ROOM / 2);
+		if (n < 0 && n != PSSH_EAGAIN)
+			return -1;
+		if (n > 0 && buf_add(&v->out, room->data, (size_t)n) != 0)
+			return -1;
+		if (n == 0 && chan_eof(v->chan)) {
+			v->out_ended = true;
+			shutdown(v->fd, SHUT_WR);
+		}
+		moved = n > 0;
+	}
+	if (v->out.len) {
+		n = send(v->fd, v->out.data, v->out.len, MSG_NOSIGNAL);
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR ? moved : -1;
+		buf_drop(&v->out, (size_t)n);
+		moved = 1;
+	}
+	return v->out_ended && v->eof_sent ? -1 : moved;
+}
+
+static int serve(struct tunnel *t, struct visitor *v, struct exec_room *room)
+{
+	int in, out = 0;
+	uint32_t want;
+
+	if (!v->open) {
+		int rc = chan_open_direct(v->chan, t->host, t->target_port, NULL);
+
+		if (rc)
+			return rc == PSSH_EAGAIN ? 0 : -1;
+		v->open = true;
+	}
+	do {
+		in = inward(v, room);
+		out = in < 0 ? -1 : outward(v, room);
+	} while (in > 0 || out > 0);
+	if (in < 0 || out < 0)
+		return -1;
+	want = (v->in_ended || v->in.len ? 0u : LOOP_READ) | (v->out.len ? LOOP_WRITE : 0u);
+	if (!want) { /* a visitor that hung up would be reported again and again */
+		loop_forget(t->loop, &v->tw.watch);
+		return 0;
+	}
+	return loop_watch(t->loop, &v->tw.watch, v->fd, want) == 0 ? 0 : -1;
+}
+
+int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct fail *f)
+{
+	struct list *pos, *tmp;
+
+	(void)f;
+	greet(t, l);
+	list_each (pos, tmp, &t->visitors) {
+		struct visitor *v = list_entry(pos, struct visitor, link);
+
+		if (serve(t, v, room) < 0)
+			visitor_free(t, v);
+	}
+	return PSSH_EAGAIN;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A copy on its channel: moves its bytes, and runs the checksum commands that it asks for. */
+#ifndef PSSH_SESSION_XFER_H
+#define PSSH_SESSION_XFER_H
+
+#include "base/fail.h"
+#include "pssh/session/chan.h"
+#include "pssh/copy/copy.h"
+#include "pssh/session/exec.h"
+
+struct xfer;
+
+enum { XFER_DONE = 0, XFER_BEGUN = 1, XFER_PROGRESS = 2, XFER_NOTE = 3, XFER_BUSY = 4 };
+
+int xfer_new(struct link *l, struct copy *copy, struct xfer **out); /* takes the copy over */
+void xfer_free(struct xfer *x);
+
+/*
+ * One of the above, PSSH_EAGAIN, or the code by which the copy failed. XFER_NOTE: xfer_note() is a
+ * line about one file. XFER_BUSY: local work is left, so step it again soon.
+ */
+int xfer_step(struct xfer *x, struct exec_room *room, struct fail *f);
+const char *xfer_note(const struct xfer *x);
+void xfer_cancel(struct xfer *x);
+void xfer_progress(const struct xfer *x, struct copy_progress *out);
+
+#endif
