@@ -141,7 +141,7 @@ static void offer_all(struct asker *a, char **words)
 
 static void offer_clusters(struct asker *a)
 {
-	offer_all(a, journal_clusters());
+	offer_all(a, runlog_clusters());
 }
 
 static void offer_stacks(struct asker *a)

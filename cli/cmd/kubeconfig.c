@@ -45,7 +45,7 @@ static int keep_servers(struct provision *p)
 /* As this machine reaches it, where that is another machine's address; else as the node calls itself. */
 static void find_address(struct provision *p, size_t member, char room[HOST_BYTES])
 {
-	const char *own = facts_get(&engine_facts(p->e)[member], "address"), *address = "";
+	const char *own = facts_get(&rollout_facts(p->e)[member], "address"), *address = "";
 	struct pssh_host *host;
 	struct connect *c;
 
@@ -89,14 +89,14 @@ static int fetch(struct provision *p, struct kubeaccess *a)
 	const char *text;
 	int status;
 
-	while (member < p->c->count && !engine_facts(p->e)[member].known)
+	while (member < p->c->count && !rollout_facts(p->e)[member].known)
 		member++;
 	if (member == p->c->count)
 		return print_fail(p->np, STATUS_UNREACHABLE, NULL, "no server of '%s' was reached", p->c->name);
-	status = engine_call(p->e, STACK, STEP, "kubeconfig", (const char *const[]){ NULL }, &member, 1);
+	status = rollout_call(p->e, STACK, STEP, "kubeconfig", (const char *const[]){ NULL }, &member, 1);
 	if (status)
 		return provision_end(p, NULL, status);
-	text = engine_given(p->e, "kubeconfig", &len);
+	text = rollout_given(p->e, "kubeconfig", &len);
 	if (!text || kubeaccess_read(text, len, a, &f))
 		return print_fail(p->np, STATUS_FAILURE, NULL, "'%s' gave no kubeconfig%s%s", p->c->members[member], *f.text ? ": " : "", f.text);
 	return set_server(p, member, a);

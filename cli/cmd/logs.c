@@ -258,7 +258,7 @@ static int add(struct logs *l, const char *name, enum log_kind kind, const char 
 /* It may be one of a cluster's, whose name was mistyped. */
 static int no_log(struct logs *l, const struct fail *f)
 {
-	char *near = l->first && !node_of(l, l->first) ? journal_near(l->first) : NULL, hint[200];
+	char *near = l->first && !node_of(l, l->first) ? runlog_near(l->first) : NULL, hint[200];
 
 	snprintf(hint, sizeof hint, "was the cluster '%.63s' meant? it has logs of its own", near ? near : "");
 	print_fail(l->np, STATUS_USAGE, near ? hint : "a cluster has more: 'nanopod provision list' shows those that are known here",

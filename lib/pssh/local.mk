@@ -69,6 +69,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/pssh.c \
 	lib/pssh/pssh.h \
 	lib/pssh/pssh_host.c \
+	lib/pssh/pssh_types.h \
 	lib/pssh/pssh_task.c \
 	lib/pssh/keys/pubkey.c \
 	lib/pssh/keys/pubkey.h \
@@ -110,5 +111,5 @@ endif
 libpssh_la_DEPENDENCIES = libpssh-all.la $(top_srcdir)/lib/pssh/pssh.sym
 EXTRA_DIST += lib/pssh/pssh.sym
 
-include_HEADERS += lib/pssh/pssh.h
+include_HEADERS += lib/pssh/pssh.h lib/pssh/pssh_types.h
 pkgconfig_DATA += lib/pssh/libpssh.pc

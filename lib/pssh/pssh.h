@@ -35,8 +35,7 @@
 #ifndef PSSH_H
 #define PSSH_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "pssh_types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,51 +44,9 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-/* ---- Errors ---------------------------------------------------------------------------- */
-
-/* X(name, code, text, retryable) */
-#define PSSH_ERRORS(X) \
-	X(PSSH_ENOMEM, -1, "out of memory", 0) \
-	X(PSSH_EINVAL, -2, "the call makes no sense as it stands", 0) \
-	X(PSSH_ESYNTAX, -3, "the text cannot be understood", 0) \
-	X(PSSH_ENOENT, -4, "no such thing", 0) \
-	X(PSSH_ELOCAL, -5, "a local file or system call failed", 0) \
-	X(PSSH_ERESOLVE, -6, "the name cannot be resolved", 1) \
-	X(PSSH_ECONNECT, -7, "the host cannot be reached", 1) \
-	X(PSSH_ETIMEOUT, -8, "a deadline passed", 1) \
-	X(PSSH_EPROTO, -9, "the server does not speak SSH as expected", 1) \
-	X(PSSH_ECLOSED, -10, "the connection was closed", 1) \
-	X(PSSH_EHOSTKEY, -11, "the host key is not the known one", 0) \
-	X(PSSH_EHOSTNEW, -12, "the host key is not known", 0) \
-	X(PSSH_EREVOKED, -13, "the host key is revoked", 0) \
-	X(PSSH_EAUTH, -14, "the server accepted no key and no password", 0) \
-	X(PSSH_EPROXY, -15, "the jump host or proxy command failed", 1) \
-	X(PSSH_EREFUSED, -16, "the server refused the channel or the request", 0) \
-	X(PSSH_ECANCEL, -17, "cancelled", 0) \
-	X(PSSH_EREMOTE, -18, "a remote file operation failed", 0) \
-	X(PSSH_ECHECKSUM, -19, "the copy differs from its source", 1) \
-	X(PSSH_EUNSUPPORTED, -20, "not supported", 0) \
-	X(PSSH_EPASSPHRASE, -21, "the key needs a passphrase", 0) \
-	X(PSSH_EALGORITHM, -22, "no algorithm in common with the server", 0) \
-	X(PSSH_EAGAIN, -23, "not now, try again", 1)
-
-enum pssh_errors {
-	PSSH_OK = 0,
-#define PSSH_X(name, code, text, retryable) name = code,
-	PSSH_ERRORS(PSSH_X)
-#undef PSSH_X
-};
-
-const char *pssh_strerror(int code);  /* the list's text; never NULL */
-const char *pssh_errname(int code);   /* "PSSH_EAUTH"; never NULL */
-int pssh_retryable(int code);         /* 1 where the same call may succeed later */
 const char *pssh_version(void);       /* "1.2.3" */
 
 /* ---- Fleet ----------------------------------------------------------------------------- */
-
-struct pssh;
-struct pssh_host;
-struct pssh_task;
 
 int pssh_new(struct pssh **out);
 
@@ -109,16 +66,6 @@ const char *pssh_error(const struct pssh *p);
  */
 int pssh_set_window(struct pssh *p, unsigned opening, unsigned open);
 
-enum pssh_phase {
-	PSSH_PHASE_RESOLVE,   /* name to address; default 10 s */
-	PSSH_PHASE_CONNECT,   /* one TCP connection, all addresses together; default 15 s */
-	PSSH_PHASE_HANDSHAKE, /* banner and key exchange; later the start of a task; default 30 s */
-	PSSH_PHASE_AUTH,      /* without the time that a person takes to answer; default 30 s */
-	PSSH_PHASE_TASK,      /* one task on one host once it runs; default none */
-	PSSH_PHASE_IDLE,      /* an unused connection is closed after it; default none */
-	PSSH_PHASES
-};
-
 /* A deadline in milliseconds; 0: none. */
 int pssh_set_deadline(struct pssh *p, enum pssh_phase phase, unsigned ms);
 
@@ -134,11 +81,6 @@ int pssh_set_retries(struct pssh *p, unsigned tries, unsigned first_ms, unsigned
  * times as long closes the connection.
  */
 int pssh_set_keepalive(struct pssh *p, unsigned ms);
-
-enum pssh_hostkeys {
-	PSSH_HOSTKEYS_STRICT,     /* known keys only; the default */
-	PSSH_HOSTKEYS_ACCEPT_NEW, /* an unknown host's key is taken and written down; a changed one never */
-};
 
 /*
  * Wins over StrictHostKeyChecking of the configuration, which decides where this is not called;
@@ -170,11 +112,6 @@ int pssh_set_agent(struct pssh *p, const char *socket_path);
  */
 int pssh_read_config(struct pssh *p, const char *path);
 
-enum pssh_algorithm {
-	PSSH_ALG_KEX, PSSH_ALG_HOSTKEY, PSSH_ALG_CIPHER, PSSH_ALG_MAC,
-	PSSH_ALGS
-};
-
 /*
  * Preferred algorithms, best first, separated by commas. The default begins with curve25519,
  * ed25519 and AES, because they take a third of the processor time of libssh2's own order, and
@@ -184,8 +121,6 @@ int pssh_set_algorithms(struct pssh *p, enum pssh_algorithm kind, const char *li
 
 /* 1: questions for a person come out as PSSH_EV_PROMPT; 0 (default): what needs one is skipped. */
 int pssh_set_prompts(struct pssh *p, int on);
-
-enum pssh_log_level { PSSH_LOG_ERROR = 1, PSSH_LOG_WARN, PSSH_LOG_INFO, PSSH_LOG_DEBUG, PSSH_LOG_TRACE };
 
 /* The one hook. It must not call back into the fleet. */
 int pssh_set_log(struct pssh *p, enum pssh_log_level level,
@@ -262,14 +197,6 @@ void *pssh_host_data(const struct pssh_host *h);
 /* A command, given to the user's shell on each host as it is. NULL: a login shell. */
 int pssh_exec(struct pssh *p, const char *command, struct pssh_task **out);
 
-enum pssh_copy_flags {
-	PSSH_COPY_RECURSIVE = 1,   /* directories too */
-	PSSH_COPY_PRESERVE = 2,    /* modes and times */
-	PSSH_COPY_RESUME = 4,      /* go on where an earlier copy stopped */
-	PSSH_COPY_CHECKSUM = 8,    /* compare SHA-256 of both sides at the end */
-	PSSH_COPY_SPARSE = 16,     /* holes stay holes */
-};
-
 /*
  * Copies to a temporary name beside the target, then renames it. In the local path of a get
  * "{host}" stands for the host's name. A remote path is relative to the home directory, and
@@ -291,17 +218,6 @@ int pssh_task_start(struct pssh_task *t);
 
 /* Stops at once where it still runs. Its events that were not pulled yet are forgotten. */
 void pssh_task_free(struct pssh_task *t);
-
-enum pssh_output {
-	PSSH_OUTPUT_LINES,   /* whole lines, one or more an event; the default */
-	PSSH_OUTPUT_CHUNKS,  /* as it comes */
-	PSSH_OUTPUT_GATHER,  /* all of a stream in one event before the end */
-};
-
-enum pssh_overflow {
-	PSSH_OVERFLOW_DROP,  /* forget the oldest, count it in ev->dropped; the default */
-	PSSH_OVERFLOW_SPILL, /* go on in an unlinked temporary file */
-};
 
 /*
  * How output comes out. What is not pulled is not read: the server is held back by the channel's
@@ -342,41 +258,6 @@ int pssh_task_cancel(struct pssh_task *t, const char *signal, unsigned grace_ms)
 int pssh_task_stop(struct pssh_task *t);
 
 /* ---- Events ---------------------------------------------------------------------------- */
-
-enum pssh_event_type {
-	PSSH_EV_HOST_UP = 1, /* a connection is ready, a jump host's too; task NULL */
-	PSSH_EV_HOST_DOWN,   /* a ready connection ended; text says why; task NULL */
-	PSSH_EV_RETRY,       /* a try failed, another follows: status, text, attempt */
-	PSSH_EV_STARTED,     /* the command runs, the copy begins, the tunnel listens */
-	PSSH_EV_STDOUT,      /* data, len, dropped */
-	PSSH_EV_STDERR,      /* data, len, dropped; of a copy: a line about one file */
-	PSSH_EV_WRITABLE,    /* input may be written again; host NULL: that for all */
-	PSSH_EV_PROGRESS,    /* copies: done, total (bytes), text (the file) */
-	PSSH_EV_PROMPT,      /* a question: text, echo, prompt; answer by pssh_answer */
-	PSSH_EV_EXIT,        /* status; of a copy 0. An end. */
-	PSSH_EV_SIGNAL,      /* text: the signal that ended it, "TERM". An end. */
-	PSSH_EV_ERROR,       /* status: a code; text: a sentence. An end. */
-	PSSH_EV_DONE,        /* every host of the task is at its end; host NULL */
-};
-
-/* Each host of a started task ends with exactly one EXIT, SIGNAL or ERROR; after the last comes DONE. */
-struct pssh_event {
-	enum pssh_event_type type;
-	struct pssh_task *task;
-	struct pssh_host *host;
-	uint64_t seq;           /* 1, 2, 3 … within the fleet */
-	const char *data;       /* never NULL; not ended by NUL */
-	size_t len;
-	uint64_t dropped;       /* bytes before data that the ceiling took */
-	int status;
-	const char *text;       /* never NULL */
-	uint64_t done, total;
-	unsigned attempt;
-	int cancelled;          /* an end that pssh_task_cancel or a deadline asked for */
-	int echo;
-	uint64_t prompt;
-	/* Later versions add members here only. */
-};
 
 /* 1: *ev is the next event, valid until the next call on the fleet; 0: none now; or a code. */
 int pssh_next(struct pssh *p, const struct pssh_event **ev);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pssh/door.h"
+#include "pssh/pssh.h"
 
 int pssh_host(struct pssh *p, const char *spec, struct pssh_host **out)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pssh/door.h"
+#include "pssh/pssh.h"
 
 enum { CEILING = 1 << 20 };
 

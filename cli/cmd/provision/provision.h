@@ -26,9 +26,9 @@ struct provision {
 	char *file;                   /* for complaints: a path, or the name of a kept one */
 	struct buf text;              /* of the cluster file, with what options change in it */
 	struct cluster *c;
-	struct journal *j;
+	struct runlog *j;
 	struct display *d;
-	struct engine *e;
+	struct rollout *e;
 	char *password;               /* of sudo; wiped */
 	const char **skip;            /* gates */
 	bool bare;                    /* another command's options */

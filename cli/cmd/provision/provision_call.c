@@ -30,14 +30,14 @@ bool provision_has(const struct stack_step *s, const char *function)
 
 static const char *hostname_of(const struct provision *p, size_t member)
 {
-	const char *name = facts_get(&engine_facts(p->e)[member], "hostname");
+	const char *name = facts_get(&rollout_facts(p->e)[member], "hostname");
 
 	return *name ? name : p->c->members[member];
 }
 
 static bool reached(const struct provision *p, size_t member)
 {
-	return engine_in(p->e, member);
+	return rollout_in(p->e, member);
 }
 
 /* Who types it: the first that is reached and not itself what it is about; else one that is. (size_t)-1: nobody. */
@@ -64,7 +64,7 @@ static int call_there(struct provision *p, const struct use *u, const struct sta
 		const char *const words[] = { which[i] ? hostname_of(p, i) : NULL, NULL };
 
 		if (which[i] && u->roles[i] && reached(p, i))
-			status = provision_worse(status, engine_call(p->e, u->stack->name, s->name, function, words, &i, 1));
+			status = provision_worse(status, rollout_call(p->e, u->stack->name, s->name, function, words, &i, 1));
 	}
 	return status;
 }
@@ -81,7 +81,7 @@ static int call_one(struct provision *p, const struct use *u, const struct stack
 		if (which[i] && u->roles[i])
 			words[n++] = hostname_of(p, i);
 	if (n && runner != (size_t)-1)
-		status = engine_call(p->e, u->stack->name, s->name, function, words, &runner, 1);
+		status = rollout_call(p->e, u->stack->name, s->name, function, words, &runner, 1);
 	else if (n)
 		status = print_fail(p->np, STATUS_UNREACHABLE, "it can be repeated when one of them answers",
 			"cannot %s for %s: none of the nodes that could do it was reached", function, u->stack->name);
@@ -141,7 +141,7 @@ static int call_step(struct provision *p, const struct use *u, const struct stac
 		if (u->roles[i] && (!s->roles || u->roles[i] & s->roles))
 			members[n++] = i;
 	if (n)
-		status = engine_call(p->e, u->stack->name, s->name, function, (const char *const[]){ word, NULL }, members, n);
+		status = rollout_call(p->e, u->stack->name, s->name, function, (const char *const[]){ word, NULL }, members, n);
 	free(members);
 	return status;
 }

@@ -82,7 +82,7 @@ static size_t common(const char *cluster, const char *const *hosts, size_t count
 
 	*of = 0;
 	buf_init(&known, 8 << 20);
-	if (journal_members(cluster, &known, &f) == 0 && known.len)
+	if (runlog_members(cluster, &known, &f) == 0 && known.len)
 		for (char *line = known.data, *name; (name = strsep(&line, "\n"));) {
 			*of += *name != '\0';
 			for (size_t i = 0; *name && i < count; i++)
@@ -115,7 +115,7 @@ int provision_read(struct provision *p)
 	p->c = c;
 	if (cluster_check_files(c, &f))
 		return print_fail(p->np, STATUS_NOTFOUND, NULL, "%s", f.text);
-	if (journal_check_name(c->name, &f))
+	if (runlog_check_name(c->name, &f))
 		return print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text);
 	return check_name_is_free(p);
 }
@@ -364,7 +364,7 @@ static int new_text(struct provision *p, char **stacks, bool comments, struct ps
 	int status;
 
 	made = plain_name(name ? name : option_count(p->o, "reservation") ? option_at(p->o, "reservation", 0) : *stacks ? *stacks : "cluster");
-	status = journal_check_name(name ? name : made, &f)
+	status = runlog_check_name(name ? name : made, &f)
 		? print_fail_field(p->np, STATUS_USAGE, "--name", NULL, "%s", f.text) : STATUS_OK;
 	if (!status && cluster_write(made, nodes, (const char *const *)(void *)stacks, (const char *const[]){ NULL }, roles, p->folder,
 	    comments, &p->text, &f))
@@ -403,7 +403,7 @@ static bool is_path(const char *word)
 
 static int unknown(struct provision *p, const char *word)
 {
-	char *near = journal_near(word);
+	char *near = runlog_near(word);
 	int status;
 
 	if (near)
@@ -419,11 +419,11 @@ static int take_kept(struct provision *p, const char *word)
 {
 	char room[PROVISION_PATH - 16];
 	struct fail f = { 0 };
-	int rc = journal_check_name(word, &f) ? -ENOENT : journal_kept(word, &p->text, &f);
+	int rc = runlog_check_name(word, &f) ? -ENOENT : runlog_kept(word, &p->text, &f);
 
 	if (rc == -ENOENT)
 		return unknown(p, word);
-	if (rc || journal_folder(word, room, sizeof room, &f))
+	if (rc || runlog_folder(word, room, sizeof room, &f))
 		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
 	if (asprintf(&p->file, "%s/cluster.yaml", room) < 0)
 		command_nomem();
@@ -468,7 +468,7 @@ static bool is_cluster_of(const char *cluster, const char *const *hosts, size_t 
 /* The one with just these nodes, whatever it is called; NULL, malloc'd. An exit status: which of two? */
 static int cluster_of(struct provision *p, const char *const *hosts, size_t count, char **found)
 {
-	char **names = journal_clusters();
+	char **names = runlog_clusters();
 	int status = STATUS_OK;
 
 	*found = NULL;

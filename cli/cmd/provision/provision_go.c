@@ -112,9 +112,9 @@ int provision_init_bare(struct provision *p, struct nanopod *np, const struct op
 void provision_release(struct provision *p)
 {
 	if (p->e)
-		engine_free(p->e);
+		rollout_free(p->e);
 	display_free(p->d);
-	journal_close(p->j);
+	runlog_close(p->j);
 	cluster_free(p->c);
 	buf_release(&p->text);
 	if (p->password) {
@@ -141,7 +141,7 @@ static void recognize(struct provision *p, const struct cluster *c)
 
 int provision_reopen(struct provision *p, struct cluster *c)
 {
-	struct engine_options eo = {
+	struct rollout_options eo = {
 		.np = p->np,
 		.skip_gates = p->skip,
 		.max_fail = p->bare ? 0 : (unsigned)option_int(p->o, "max-fail"),
@@ -152,17 +152,17 @@ int provision_reopen(struct provision *p, struct cluster *c)
 	};
 
 	if (p->e)
-		engine_free(p->e);
+		rollout_free(p->e);
 	p->e = NULL;
 	display_of(p->d, c);
 	recognize(p, c);
-	return engine_open(&eo, c, p->j, &p->e);
+	return rollout_open(&eo, c, p->j, &p->e);
 }
 
 int provision_open(struct provision *p, FILE *results)
 {
 	struct fail f = { 0 };
-	int rc = journal_open(p->c->name, &p->j, &f), status = STATUS_OK;
+	int rc = runlog_open(p->c->name, &p->j, &f), status = STATUS_OK;
 
 	if (rc == -EBUSY)
 		return print_fail(p->np, STATUS_CONFLICT, "wait until it is done", "%s", f.text);
@@ -219,7 +219,7 @@ int provision_end(struct provision *p, const char *verb, int status)
 	char again[160];
 
 	if (verb)
-		(void)journal_ran(p->j, verb, status);
+		(void)runlog_ran(p->j, verb, status);
 	display_end(p->d, status);
 	snprintf(again, sizeof again, "'nanopod provision apply %.63s' goes on where this stopped", name);
 	if (status == STATUS_CHECK)
@@ -238,7 +238,7 @@ int provision_keep(struct provision *p)
 {
 	struct fail f = { 0 };
 
-	if (journal_keep(p->j, buf_text(&p->text), p->text.len, p->c->members, p->c->count, &f))
+	if (runlog_keep(p->j, buf_text(&p->text), p->text.len, p->c->members, p->c->count, &f))
 		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
 	return STATUS_OK;
 }
@@ -259,15 +259,15 @@ static void tell_first(struct provision *p)
 static int do_it(struct provision *p, const char *verb, bool strict)
 {
 	struct journal_run last;
-	bool fresh = !journal_last(p->c->name, &last) || (last.status && strcmp(last.verb, "apply") == 0);
+	bool fresh = !runlog_last(p->c->name, &last) || (last.status && strcmp(last.verb, "apply") == 0);
 	int64_t began = clock_ms();
 	char took[32];
-	int status = engine_begin(p->e, strict);
+	int status = rollout_begin(p->e, strict);
 
 	status = status ? status : provision_keep(p);
-	status = status ? status : engine_apply(p->e);
+	status = status ? status : rollout_apply(p->e);
 	if (!status && !option_given(p->o, "no-verify"))
-		status = engine_verify(p->e);
+		status = rollout_verify(p->e);
 	status = provision_end(p, verb, status);
 	if (!status)
 		print_note(p->np, "'%s' is as its file says, %s%s", p->c->name, progress_time(clock_ms() - began, took, sizeof took),
@@ -292,8 +292,8 @@ static int nothing_to_do(struct provision *p, int status)
 
 int provision_apply(struct provision *p, const char *verb, bool asked)
 {
-	size_t changes = 0, old = asked ? engine_keeps_old(p->e) : 0;
-	int status = engine_plan(p->e, &changes), rc;
+	size_t changes = 0, old = asked ? rollout_keeps_old(p->e) : 0;
+	int status = rollout_plan(p->e, &changes), rc;
 
 	display_plan(p->d, option_given(p->o, "diff"), p->np->err);
 	if (provision_fatal(status))
@@ -311,13 +311,13 @@ int provision_apply(struct provision *p, const char *verb, bool asked)
 /* A new cluster of which some nodes are another's was typed wrong: nobody means the rest alone. */
 static int check_fresh(struct provision *p)
 {
-	const struct findings *found = engine_findings(p->e);
+	const struct findings *found = rollout_findings(p->e);
 	struct buf members;
 	size_t taken = 0;
 	bool kept;
 
 	buf_init(&members, 8 << 20);
-	kept = journal_members(p->c->name, &members, NULL) == 0 && members.len;
+	kept = runlog_members(p->c->name, &members, NULL) == 0 && members.len;
 	buf_release(&members);
 	for (size_t i = 0; i < found->count; i++)
 		taken += found->at[i].gate == GATE_CLUSTER && found->at[i].stops;
@@ -354,7 +354,7 @@ int provision_plan(struct nanopod *np, const struct options *o, char **words)
 	status = status ? status : provision_open(&p, NULL);
 	status = status ? status : check_fresh(&p);
 	if (!status) {
-		status = engine_plan(p.e, &changes);
+		status = rollout_plan(p.e, &changes);
 		display_plan(p.d, option_given(o, "diff"), np->out);
 		status = provision_end(&p, NULL, status);
 		if (!status && !changes)
@@ -377,7 +377,7 @@ int provision_verify(struct nanopod *np, const struct options *o, char **words)
 	status = status ? status : provision_take(&p, words);
 	status = status ? status : provision_open(&p, np->out);
 	if (!status)
-		status = provision_end(&p, "verify", engine_verify(p.e));
+		status = provision_end(&p, "verify", rollout_verify(p.e));
 	provision_release(&p);
 	return status;
 }
@@ -447,7 +447,7 @@ static void put_status(struct rows *r, const struct provision *p, size_t member)
 /* The only one that there is. */
 static int choose(struct nanopod *np, char **only)
 {
-	char **names = journal_clusters();
+	char **names = runlog_clusters();
 	size_t n = 0;
 
 	while (names[n])
@@ -478,8 +478,8 @@ int provision_status(struct nanopod *np, const struct options *o, char **words)
 	p.mute = true;
 	status = status ? status : provision_open(&p, NULL);
 	if (!status) {
-		status = engine_plan(p.e, &changes);
-		status = provision_fatal(status) ? status : provision_worse(status, engine_verify(p.e));
+		status = rollout_plan(p.e, &changes);
+		status = provision_fatal(status) ? status : provision_worse(status, rollout_verify(p.e));
 		display_quiet(p.d);
 		np->format = format;
 		if (!provision_fatal(status) || status == STATUS_CHECK) {

@@ -51,8 +51,8 @@ static void put_node(const char *name, const struct facts *f, struct buf *out)
 /* Comments above all: one line a node, and what the gates say. */
 static void put_found(struct provision *p, struct buf *out)
 {
-	const struct facts *facts = engine_facts(p->e);
-	const struct findings *found = engine_findings(p->e);
+	const struct facts *facts = rollout_facts(p->e);
+	const struct findings *found = rollout_findings(p->e);
 
 	(void)buf_adds(out, "# What was found:\n");
 	for (size_t i = 0; i < p->c->count; i++)
@@ -75,7 +75,7 @@ static bool has_gpus(const struct facts *f)
 /* The node without GPUs where others have some: it controls, they work. (size_t)-1: the stacks' own choice is as good. */
 static size_t guess_controller(const struct provision *p)
 {
-	const struct facts *facts = engine_facts(p->e);
+	const struct facts *facts = rollout_facts(p->e);
 	size_t without = (size_t)-1, with = 0;
 
 	for (size_t i = 0; i < p->c->count; i++) {

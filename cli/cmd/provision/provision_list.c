@@ -36,7 +36,7 @@ static void put_stacks(const char *cluster, struct buf *out)
 	struct buf text;
 
 	buf_init(&text, PROVISION_TEXT);
-	if (journal_kept(cluster, &text, NULL) == 0 && conf_parse(cluster, buf_text(&text), text.len, &file, NULL) == 0) {
+	if (runlog_kept(cluster, &text, NULL) == 0 && conf_parse(cluster, buf_text(&text), text.len, &file, NULL) == 0) {
 		stacks = conf_get(&file->root, "stacks");
 		for (size_t i = 0; stacks && stacks->type == CONF_MAP && i < stacks->count; i++)
 			(void)buf_addf(out, "%s%s", out->len ? "," : "", stacks->items[i].key);
@@ -53,7 +53,7 @@ static size_t members_of(const char *cluster, char **folded)
 	size_t n = 0;
 
 	buf_init(&text, 8 << 20);
-	if (journal_members(cluster, &text, NULL) == 0 && text.len) {
+	if (runlog_members(cluster, &text, NULL) == 0 && text.len) {
 		for (char *line = text.data, *name; (name = strsep(&line, "\n"));) {
 			if (!*name)
 				continue;
@@ -78,10 +78,10 @@ static void put_cluster(struct rows *r, const char *cluster)
 	buf_init(&stacks, 4096);
 	put_stacks(cluster, &stacks);
 	snprintf(count, sizeof count, "%zu", members_of(cluster, &members));
-	if (journal_last(cluster, &last))
+	if (runlog_last(cluster, &last))
 		snprintf(how, sizeof how, "%s: %s", last.verb, print_status_code(last.status));
 	rows_add(r, (const char *[]){ cluster, count, members, buf_text(&stacks), *how ? how : NULL, *last.time ? last.time : NULL,
-		journal_folder(cluster, folder, sizeof folder, NULL) ? NULL : folder });
+		runlog_folder(cluster, folder, sizeof folder, NULL) ? NULL : folder });
 	free(members);
 	buf_release(&stacks);
 }
@@ -95,7 +95,7 @@ int provision_list(struct nanopod *np, const struct options *o, char **words)
 	(void)words;
 	if (!r)
 		return status;
-	names = journal_clusters();
+	names = runlog_clusters();
 	for (char **n = names; *n; n++) {
 		put_cluster(r, *n);
 		free(*n);

@@ -227,9 +227,9 @@ static int all_reached(struct provision *p, const struct pssh_list *fresh)
 		const char *name = pssh_list_get(fresh, i);
 		size_t m = cluster_member(p->c, name);
 
-		if (m != (size_t)-1 && !engine_facts(p->e)[m].known)
+		if (m != (size_t)-1 && !rollout_facts(p->e)[m].known)
 			return print_fail(p->np, STATUS_UNREACHABLE, "nothing was changed; the same again when it answers",
-				"'%s' is not added: %s", name, engine_facts(p->e)[m].why ? engine_facts(p->e)[m].why : "it was not reached");
+				"'%s' is not added: %s", name, rollout_facts(p->e)[m].why ? rollout_facts(p->e)[m].why : "it was not reached");
 	}
 	return STATUS_OK;
 }
@@ -398,7 +398,7 @@ static void show_drop(struct provision *p, const bool *which, const struct clust
 static bool any_reached(const struct provision *p)
 {
 	const struct cluster *c = p->c;
-	const struct facts *facts = engine_facts(p->e);
+	const struct facts *facts = rollout_facts(p->e);
 
 	for (size_t i = 0; i < c->count; i++)
 		if (facts[i].known)
@@ -422,7 +422,7 @@ static int take_out(struct provision *p, const bool *which, struct cluster *gone
 	p->c = gone;
 	rc = provision_reopen(p, gone);
 	if (!rc && any_reached(p))
-		rc = engine_remove(p->e, true);
+		rc = rollout_remove(p->e, true);
 	p->c = whole;
 	if (rc == STATUS_INT || rc == STATUS_TERM)
 		return rc;
@@ -440,7 +440,7 @@ static int open_drop(struct provision *p, struct cluster *after)
 	p->c = after;
 	status = provision_open(p, NULL);
 	p->c = whole;
-	if (!status && !option_given(p->o, "force") && (status = engine_try(p->e)) == STATUS_CHECK) {
+	if (!status && !option_given(p->o, "force") && (status = rollout_try(p->e)) == STATUS_CHECK) {
 		display_quiet(p->d);
 		return print_fail(p->np, STATUS_CONFLICT, "mend what is told above, and apply that first",
 			"'%s' cannot be without them: nothing was changed", p->c->name);
@@ -477,7 +477,7 @@ static int drop(struct provision *p, const bool *which)
 		}
 	}
 	if (p->e)
-		engine_free(p->e);
+		rollout_free(p->e);
 	p->e = NULL;
 	cluster_free(old);
 	cluster_free(gone);

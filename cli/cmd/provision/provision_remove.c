@@ -49,9 +49,9 @@ int provision_remove(struct nanopod *np, const struct options *o, char **words)
 		provision_end(&p, NULL, status);
 	status = status ? status : provision_agree(&p, "Remove it?");
 	if (!status) {
-		status = provision_end(&p, "remove", engine_remove(p.e, force));
+		status = provision_end(&p, "remove", rollout_remove(p.e, force));
 		if (!status || (force && status == STATUS_PARTLY)) {
-			if (journal_forget(p.j, &f))
+			if (runlog_forget(p.j, &f))
 				status = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 			else
 				print_note(np, "'%s' is removed", p.c->name);

@@ -34,29 +34,29 @@ static bool sources_change(const struct provision *p)
 
 static int apply(struct provision *p)
 {
-	int status = engine_begin(p->e, false);
+	int status = rollout_begin(p->e, false);
 
-	return status ? status : engine_apply(p->e);
+	return status ? status : rollout_apply(p->e);
 }
 
 static int do_it(struct provision *p, size_t changes)
 {
 	int64_t began = clock_ms();
 	char took[32];
-	int status = engine_hold(p->e), called, verified = STATUS_OK;
+	int status = rollout_hold(p->e), called, verified = STATUS_OK;
 
 	if (!status && changes)
-		status = engine_begin(p->e, false);
+		status = rollout_begin(p->e, false);
 	status = status ? status : provision_keep(p);
 	if (!status && changes)
-		status = engine_apply(p->e);
+		status = rollout_apply(p->e);
 	called = provision_fatal(status) ? status : provision_call_steps(p, "upgrade", NULL);
 	if (!provision_fatal(called))
 		called = provision_worse(called, apply(p));
 	/* Those that an order of nodes begins with are among the ones that failed: it was told why. */
 	status = called == STATUS_UNREACHABLE && status == STATUS_PARTLY ? status : provision_worse(status, called);
 	if (!provision_fatal(called) && !option_given(p->o, "no-verify"))
-		verified = engine_verify(p->e);
+		verified = rollout_verify(p->e);
 	status = provision_end(p, "upgrade", provision_worse(status, verified));
 	if (!status)
 		print_note(p->np, "'%s' is up to date, %s%s", p->c->name, progress_time(clock_ms() - began, took, sizeof took),
@@ -67,7 +67,7 @@ static int do_it(struct provision *p, size_t changes)
 static int upgrade(struct provision *p)
 {
 	size_t changes = 0, more = 0;
-	int status = engine_plan(p->e, &changes), rc;
+	int status = rollout_plan(p->e, &changes), rc;
 
 	if (!provision_fatal(status)) {
 		more = notelist_count(display_told(p->d), NOTE_DIFFERS, NULL);

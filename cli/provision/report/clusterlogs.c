@@ -35,7 +35,7 @@ static char *copy_of(const char *text)
 
 bool clusterlogs_known(const char *cluster)
 {
-	char **names = journal_clusters();
+	char **names = runlog_clusters();
 	bool known = false;
 
 	for (char **n = names; n && *n; n++) {
@@ -87,8 +87,8 @@ int clusterlogs_open(const char *cluster, const struct log_want *w, struct clust
 	buf_init(&text, KEPT_MAX);
 	buf_init(&members, KEPT_MAX);
 	rc = stack_folder(folder, sizeof folder, f);
-	rc = rc ? rc : journal_kept(cluster, &text, f);
-	rc = rc ? rc : journal_members(cluster, &members, f);
+	rc = rc ? rc : runlog_kept(cluster, &text, f);
+	rc = rc ? rc : runlog_members(cluster, &members, f);
 	rc = rc ? rc : cluster_parse(cluster, buf_text(&text), text.len, folder, expand, (void *)buf_text(&members), &c->cluster, f);
 	buf_release(&text);
 	buf_release(&members);

@@ -6,7 +6,8 @@
 #ifndef CLI_PROVISION_REPORT_DISPLAY_H
 #define CLI_PROVISION_REPORT_DISPLAY_H
 
-#include "cli/provision/rollout/rollout.h"
+#include "cli/frame/command.h"
+#include "cli/provision/model/cluster.h"
 #include "cli/provision/report/notelist.h"
 
 struct display;
@@ -14,14 +15,14 @@ struct display;
 /* c: whose members they are; it must live as long. results: of checks and of what stays; np->err, or np->out where they are asked for. */
 struct display *display_new(struct nanopod *np, const struct cluster *c, FILE *results);
 void display_free(struct display *d); /* NULL too */
-/* Has it a use for what programs say (engine_options.logs)? */
+/* Has it a use for what programs say (rollout_options.logs)? */
 bool display_wants_logs(const struct display *d);
 /* Nothing is printed any more: it is only kept. */
 void display_mute(struct display *d);
 /* Other members from now on; what was told stays. */
 void display_of(struct display *d, const struct cluster *c);
 
-void display_note(void *display, const struct note *n);   /* an engine_tell */
+void display_note(void *display, const struct note *n);   /* a note_sink */
 
 /* The plan that was gathered from NOTE_DIFFERS, with or without its diffs; then it is forgotten. Nothing where the output is JSON. */
 void display_plan(struct display *d, bool diffs, FILE *out);

@@ -3,7 +3,7 @@
 #ifndef CLI_PROVISION_REPORT_NOTELIST_H
 #define CLI_PROVISION_REPORT_NOTELIST_H
 
-#include "cli/provision/rollout/rollout.h"
+#include "cli/provision/report/note.h"
 
 struct notelist {
 	struct note *at;    /* their texts are this list's own */

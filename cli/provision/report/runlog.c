@@ -22,7 +22,7 @@
 
 enum { NAME_BYTES = 63, LINE_BYTES = 1 << 20, KEPT_BYTES = 1 << 20, MEMBERS_BYTES = 4 << 20, TAIL_BYTES = 64 * 1024 };
 
-struct journal {
+struct runlog {
 	char folder[PATH_MAX];
 	int lock, lines;
 	uint64_t seq;
@@ -32,7 +32,7 @@ struct journal {
 
 /* ---- Where ----------------------------------------------------------------------------- */
 
-int journal_check_name(const char *cluster, struct fail *f)
+int runlog_check_name(const char *cluster, struct fail *f)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
 	size_t len = strlen(cluster);
@@ -54,10 +54,10 @@ static char *root_folder(void)
 	return str_expand_home("~/.local/state/nanopod/clusters/");
 }
 
-int journal_folder(const char *cluster, char *room, size_t size, struct fail *f)
+int runlog_folder(const char *cluster, char *room, size_t size, struct fail *f)
 {
 	char *root;
-	int rc = journal_check_name(cluster, f), n;
+	int rc = runlog_check_name(cluster, f), n;
 
 	if (rc)
 		return rc;
@@ -155,9 +155,9 @@ static int open_lines(const char *path, struct fail *f)
 	return fd;
 }
 
-int journal_open(const char *cluster, struct journal **out, struct fail *f)
+int runlog_open(const char *cluster, struct runlog **out, struct fail *f)
 {
-	struct journal *j = calloc(1, sizeof *j);
+	struct runlog *j = calloc(1, sizeof *j);
 	char path[PATH_MAX];
 	int rc;
 
@@ -165,7 +165,7 @@ int journal_open(const char *cluster, struct journal **out, struct fail *f)
 		command_nomem();
 	buf_init(&j->line, LINE_BYTES);
 	j->lock = j->lines = -1;
-	rc = journal_folder(cluster, j->folder, sizeof j->folder, f);
+	rc = runlog_folder(cluster, j->folder, sizeof j->folder, f);
 	if (!rc) {
 		rc = file_folders(path_in(j->folder, "logs/x", path));
 		rc = rc ? fail_errno(f, rc, -rc, "cannot make the folder '%s'", j->folder) : 0;
@@ -187,14 +187,14 @@ int journal_open(const char *cluster, struct journal **out, struct fail *f)
 	return 0;
 }
 
-static int append(struct journal *j, bool sync)
+static int append(struct runlog *j, bool sync)
 {
 	int rc = file_write(j->lines, buf_text(&j->line), j->line.len);
 
 	return rc ? rc : sync && fdatasync(j->lines) < 0 ? -errno : 0;
 }
 
-int journal_note(struct journal *j, const struct note *n)
+int runlog_note(struct runlog *j, const struct note *n)
 {
 	int rc;
 
@@ -205,7 +205,7 @@ int journal_note(struct journal *j, const struct note *n)
 	return rc ? rc : append(j, n->kind == NOTE_END || n->kind == NOTE_BEGIN);
 }
 
-int journal_ran(struct journal *j, const char *verb, int status)
+int runlog_ran(struct runlog *j, const char *verb, int status)
 {
 	struct json o = json_to(&j->line);
 	char room[40];
@@ -249,7 +249,7 @@ static bool read_run(const char *line, size_t len, struct journal_run *out)
 }
 
 /* From the end backwards, whole lines only: the last one may have been cut off. */
-bool journal_last(const char *cluster, struct journal_run *out)
+bool runlog_last(const char *cluster, struct journal_run *out)
 {
 	char folder[PATH_MAX], path[PATH_MAX], *text;
 	struct stat st;
@@ -257,7 +257,7 @@ bool journal_last(const char *cluster, struct journal_run *out)
 	bool found = false;
 	int fd;
 
-	if (journal_folder(cluster, folder, sizeof folder, NULL))
+	if (runlog_folder(cluster, folder, sizeof folder, NULL))
 		return false;
 	fd = open(path_in(folder, "journal.jsonl", path), O_RDONLY | O_CLOEXEC);
 	text = malloc(TAIL_BYTES);
@@ -287,7 +287,7 @@ static void plain(char *name)
 			*c = '_';
 }
 
-int journal_log(struct journal *j, const char *stack, const char *step, const char *node, char *room, size_t size)
+int runlog_log(struct runlog *j, const char *stack, const char *step, const char *node, char *room, size_t size)
 {
 	char name[NAME_MAX + 1];
 	int n = snprintf(name, sizeof name, "%s.%s.%s.log", stack, step, node), fd;
@@ -304,7 +304,7 @@ int journal_log(struct journal *j, const char *stack, const char *step, const ch
 
 /* ---- What was applied ------------------------------------------------------------------------ */
 
-int journal_keep(struct journal *j, const char *text, size_t len, char *const *members, size_t count, struct fail *f)
+int runlog_keep(struct runlog *j, const char *text, size_t len, char *const *members, size_t count, struct fail *f)
 {
 	char path[PATH_MAX];
 	struct buf lines;
@@ -323,7 +323,7 @@ int journal_keep(struct journal *j, const char *text, size_t len, char *const *m
 static int read_kept(const char *cluster, const char *name, struct buf *out, struct fail *f)
 {
 	char folder[PATH_MAX], path[PATH_MAX];
-	int rc = journal_folder(cluster, folder, sizeof folder, f);
+	int rc = runlog_folder(cluster, folder, sizeof folder, f);
 
 	rc = rc ? rc : buf_read_file(out, path_in(folder, name, path));
 	if (rc == -ENOENT)
@@ -331,12 +331,12 @@ static int read_kept(const char *cluster, const char *name, struct buf *out, str
 	return rc ? fail_errno(f, rc, -rc, "cannot read what is kept of '%s'", cluster) : 0;
 }
 
-int journal_kept(const char *cluster, struct buf *out, struct fail *f)
+int runlog_kept(const char *cluster, struct buf *out, struct fail *f)
 {
 	return read_kept(cluster, "cluster.yaml", out, f);
 }
 
-int journal_members(const char *cluster, struct buf *out, struct fail *f)
+int runlog_members(const char *cluster, struct buf *out, struct fail *f)
 {
 	return read_kept(cluster, "members", out, f);
 }
@@ -348,7 +348,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
-char **journal_clusters(void)
+char **runlog_clusters(void)
 {
 	char *root = root_folder(), **names = calloc(1, sizeof *names), path[PATH_MAX];
 	DIR *d = root ? opendir(root) : NULL;
@@ -358,7 +358,7 @@ char **journal_clusters(void)
 	if (!names)
 		command_nomem();
 	while (d && (e = readdir(d))) {
-		if (journal_check_name(e->d_name, NULL) || snprintf(path, sizeof path, "%s%s/cluster.yaml", root, e->d_name) >= PATH_MAX ||
+		if (runlog_check_name(e->d_name, NULL) || snprintf(path, sizeof path, "%s%s/cluster.yaml", root, e->d_name) >= PATH_MAX ||
 		    access(path, F_OK) < 0)
 			continue;
 		names = reallocarray(names, n + 2, sizeof *names);
@@ -373,9 +373,9 @@ char **journal_clusters(void)
 	return names;
 }
 
-char *journal_near(const char *typed)
+char *runlog_near(const char *typed)
 {
-	char **names = journal_clusters(), *near = NULL;
+	char **names = runlog_clusters(), *near = NULL;
 	size_t far, best = SIZE_MAX;
 
 	for (char **n = names; *n; n++) {
@@ -409,7 +409,7 @@ static int empty_folder(const char *folder)
 }
 
 /* The lock's file goes last but one: whoever waits for it finds that it is gone. */
-int journal_forget(struct journal *j, struct fail *f)
+int runlog_forget(struct runlog *j, struct fail *f)
 {
 	char path[PATH_MAX];
 	int rc;
@@ -421,7 +421,7 @@ int journal_forget(struct journal *j, struct fail *f)
 }
 
 /* Nothing was applied yet, and nothing happened that a journal tells: a look at nodes leaves no trace. */
-static void tidy(struct journal *j)
+static void tidy(struct runlog *j)
 {
 	char path[PATH_MAX];
 
@@ -431,7 +431,7 @@ static void tidy(struct journal *j)
 		(void)empty_folder(j->folder);
 }
 
-void journal_close(struct journal *j)
+void runlog_close(struct runlog *j)
 {
 	if (!j)
 		return;

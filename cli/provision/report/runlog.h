@@ -14,28 +14,28 @@
 #include "base/buf.h"
 #include "base/fail.h"
 
-struct journal;
+struct runlog;
 struct note;
 
 /* Letters, digits and '-': it is a folder's name and a word on the nodes. 0 or -EINVAL. */
-int journal_check_name(const char *cluster, struct fail *f);
+int runlog_check_name(const char *cluster, struct fail *f);
 
 /* Makes the folder. -EBUSY where another nanopod of this person works on the same cluster: f says its pid. */
-int journal_open(const char *cluster, struct journal **out, struct fail *f);
-void journal_close(struct journal *j); /* NULL too; takes the folder away again where nothing was kept in it */
+int runlog_open(const char *cluster, struct runlog **out, struct fail *f);
+void runlog_close(struct runlog *j); /* NULL too; takes the folder away again where nothing was kept in it */
 
-int journal_note(struct journal *j, const struct note *n);      /* appended; synced where it is an end. Ticks and log lines are not kept */
+int runlog_note(struct runlog *j, const struct note *n);      /* appended; synced where it is an end. Ticks and log lines are not kept */
 /* The log of a step on a node: emptied; its path is in room. A descriptor or -errno. */
-int journal_log(struct journal *j, const char *stack, const char *step, const char *node, char *room, size_t size);
+int runlog_log(struct runlog *j, const char *stack, const char *step, const char *node, char *room, size_t size);
 
 /* The file as it was applied last, and who the members were. -ENOENT where it never was. */
-int journal_keep(struct journal *j, const char *text, size_t len, char *const *members, size_t count, struct fail *f);
-int journal_kept(const char *cluster, struct buf *out, struct fail *f);
-int journal_members(const char *cluster, struct buf *out, struct fail *f);    /* a line each */
-char **journal_clusters(void);                                  /* names, sorted; ends with NULL; free each and all */
-char *journal_near(const char *typed);                          /* the one that may have been meant, malloc'd; NULL */
-int journal_forget(struct journal *j, struct fail *f);          /* the folder goes, after a whole remove */
-int journal_folder(const char *cluster, char *room, size_t size, struct fail *f);
+int runlog_keep(struct runlog *j, const char *text, size_t len, char *const *members, size_t count, struct fail *f);
+int runlog_kept(const char *cluster, struct buf *out, struct fail *f);
+int runlog_members(const char *cluster, struct buf *out, struct fail *f);    /* a line each */
+char **runlog_clusters(void);                                  /* names, sorted; ends with NULL; free each and all */
+char *runlog_near(const char *typed);                          /* the one that may have been meant, malloc'd; NULL */
+int runlog_forget(struct runlog *j, struct fail *f);          /* the folder goes, after a whole remove */
+int runlog_folder(const char *cluster, char *room, size_t size, struct fail *f);
 
 /* What was done last, and how that ended. */
 struct journal_run {
@@ -43,7 +43,7 @@ struct journal_run {
 	char time[40];      /* as the journal has it */
 	int status;
 };
-int journal_ran(struct journal *j, const char *verb, int status);
-bool journal_last(const char *cluster, struct journal_run *out);
+int runlog_ran(struct runlog *j, const char *verb, int status);
+bool runlog_last(const char *cluster, struct journal_run *out);
 
 #endif

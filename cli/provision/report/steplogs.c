@@ -139,7 +139,7 @@ int clusterlogs_steps(const char *cluster, long lines, clusterlogs_line *fn, voi
 	const char *key;
 	struct table t;
 	void *value;
-	int rc = journal_folder(cluster, folder, sizeof folder, f);
+	int rc = runlog_folder(cluster, folder, sizeof folder, f);
 
 	if (rc)
 		return rc;

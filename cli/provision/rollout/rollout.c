@@ -31,7 +31,7 @@ static int64_t wall_us(void)
 }
 
 /* The node read its clock between our sending and our hearing. */
-static void clock_heard(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void clock_heard(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct facts *f = &e->facts[t->member];
 	int64_t sent = remote_started_us(t->job), now = wall_us(), there;
@@ -42,7 +42,7 @@ static void clock_heard(struct engine *e, struct engine_task *t, const struct re
 	f->skew_error_us = (now - sent) / 2;
 }
 
-static void facts_came(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void facts_came(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct facts *f = &e->facts[t->member];
 	int64_t skew = f->skew_us, error = f->skew_error_us;
@@ -60,72 +60,72 @@ static void facts_came(struct engine *e, struct engine_task *t, const struct rem
 		if (!f->why)
 			command_nomem();
 	}
-	engine_say(e, &(struct note){ .kind = NOTE_NODE, .node = e->c->members[t->member], .ok = f->known,
+	rollout_say(e, &(struct note){ .kind = NOTE_NODE, .node = e->c->members[t->member], .ok = f->known,
 		.text = f->known ? NULL : f->why });
 	buf_release(t->gather);
 	free(t->gather);
 	t->gather = NULL;
-	engine_task_free(e, t);
+	rollout_task_free(e, t);
 }
 
-static void not_reached(struct engine *e, size_t m, const char *why)
+static void not_reached(struct rollout *e, size_t m, const char *why)
 {
 	e->facts[m].why = strdup(why);
 	if (!e->facts[m].why)
 		command_nomem();
-	engine_say(e, &(struct note){ .kind = NOTE_NODE, .node = e->c->members[m], .text = why });
+	rollout_say(e, &(struct note){ .kind = NOTE_NODE, .node = e->c->members[m], .text = why });
 }
 
-static void take_facts(struct engine *e)
+static void take_facts(struct rollout *e)
 {
 	struct buf b;
 
 	buf_init(&b, ENGINE_SCRIPT);
-	engine_script_facts(e, &b);
+	rollout_script_facts(e, &b);
 	for (size_t m = 0; m < e->c->count; m++) {
-		struct engine_task *t;
+		struct rollout_task *t;
 		const char *why;
 
 		if (!remote_up(e->r, m, &why)) {
 			not_reached(e, m, why);
 			continue;
 		}
-		t = engine_task_new(e, m, NULL, facts_came);
+		t = rollout_task_new(e, m, NULL, facts_came);
 		t->record = clock_heard;
 		t->log_left = 0;
 		t->gather = malloc(sizeof *t->gather);
 		if (!t->gather)
 			command_nomem();
 		buf_init(t->gather, FACTS_BYTES + 2);
-		engine_task_run(e, t, &b, REMOTE_USER, FACTS_MS);
+		rollout_task_run(e, t, &b, REMOTE_USER, FACTS_MS);
 	}
 	buf_release(&b);
-	engine_run(e);
+	rollout_run(e);
 }
 
 /* ---- Root ----------------------------------------------------------------------------------- */
 
-static void root_tried(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void root_tried(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	if (!ev->ok)
-		engine_lose(e, t->member, ev->text);
-	engine_task_free(e, t);
+		rollout_lose(e, t->member, ev->text);
+	rollout_task_free(e, t);
 }
 
-static void try_root(struct engine *e, size_t m)
+static void try_root(struct rollout *e, size_t m)
 {
-	struct engine_task *t = engine_task_new(e, m, NULL, root_tried);
+	struct rollout_task *t = rollout_task_new(e, m, NULL, root_tried);
 	struct buf b;
 
 	buf_init(&b, 64);
 	if (buf_adds(&b, ":") != 0)
 		command_nomem();
-	engine_task_run(e, t, &b, 0, FACTS_MS);
+	rollout_task_run(e, t, &b, 0, FACTS_MS);
 	buf_release(&b);
 }
 
 /* An exit status: Ctrl-C at the question. */
-static int find_root(struct engine *e)
+static int find_root(struct rollout *e)
 {
 	const char *password = e->o.sudo_password;
 	char *asked = NULL;
@@ -134,7 +134,7 @@ static int find_root(struct engine *e)
 	for (size_t m = 0; m < e->c->count; m++) {
 		const char *root = facts_get(&e->facts[m], "root");
 
-		if (!e->facts[m].known || !engine_in(e, m))
+		if (!e->facts[m].known || !rollout_in(e, m))
 			continue;
 		if (strcmp(root, "sudo") == 0)
 			remote_set_root(e->r, m, REMOTE_SUDO, NULL);
@@ -145,27 +145,27 @@ static int find_root(struct engine *e)
 		if (status)
 			break;
 		if (!password) {
-			engine_lose(e, m, "sudo wants a password there, and there is no terminal to ask for it: NANOPOD_SUDO_PASSWORD says it");
+			rollout_lose(e, m, "sudo wants a password there, and there is no terminal to ask for it: NANOPOD_SUDO_PASSWORD says it");
 			continue;
 		}
 		remote_set_root(e->r, m, REMOTE_SUDO_PASSWORD, password);
 		try_root(e, m);
 	}
-	engine_run(e);
+	rollout_run(e);
 	sudoask_free(asked);
 	return status ? status : e->stops ? STATUS_INT : STATUS_OK;
 }
 
 /* ---- Gates ---------------------------------------------------------------------------------- */
 
-static void tell_finding(struct engine *e, const struct finding *f)
+static void tell_finding(struct rollout *e, const struct finding *f)
 {
-	engine_say(e, &(struct note){ .kind = NOTE_FINDING, .node = f->member == GATE_ALL ? NULL : e->c->members[f->member],
+	rollout_say(e, &(struct note){ .kind = NOTE_FINDING, .node = f->member == GATE_ALL ? NULL : e->c->members[f->member],
 		.what = gate_name(f->gate), .text = f->text, .hint = f->hint, .ok = !f->stops });
 }
 
 /* True where what was found stops all. */
-static bool pass_gates(struct engine *e)
+static bool pass_gates(struct rollout *e)
 {
 	bool all = false;
 
@@ -180,21 +180,21 @@ static bool pass_gates(struct engine *e)
 		if (f->member == GATE_ALL)
 			all = true;
 		else
-			engine_lose(e, f->member, f->text);
+			rollout_lose(e, f->member, f->text);
 	}
 	for (size_t m = 0; m < e->c->count; m++)
 		if (!e->facts[m].known)
-			engine_lose(e, m, e->facts[m].why ? e->facts[m].why : "it said nothing of itself");
+			rollout_lose(e, m, e->facts[m].why ? e->facts[m].why : "it said nothing of itself");
 	return all;
 }
 
-static int look_around(struct engine *e)
+static int look_around(struct rollout *e)
 {
 	size_t left = 0, known = 0;
 	bool all;
 	int status;
 
-	engine_phase(e, ENGINE_FACTS, "facts");
+	rollout_phase(e, ENGINE_FACTS, "facts");
 	take_facts(e);
 	if (e->stops)
 		return STATUS_INT;
@@ -202,7 +202,7 @@ static int look_around(struct engine *e)
 	if (!all && (status = find_root(e)) != STATUS_OK)
 		return status;
 	for (size_t m = 0; m < e->c->count; m++) {
-		left += engine_in(e, m);
+		left += rollout_in(e, m);
 		known += e->facts[m].known;
 	}
 	if (all)
@@ -219,7 +219,7 @@ static int look_around(struct engine *e)
 
 /* ---- Open and free -------------------------------------------------------------------------- */
 
-static char *read_common(struct engine *e, const char *name, int *status)
+static char *read_common(struct rollout *e, const char *name, int *status)
 {
 	struct buf b;
 	char *path;
@@ -236,7 +236,7 @@ static char *read_common(struct engine *e, const char *name, int *status)
 }
 
 /* Who holds the locks, for others to read; and a word that nobody else can say. */
-static void name_owner(struct engine *e)
+static void name_owner(struct rollout *e)
 {
 	char host[64] = "";
 	unsigned char bytes[16];
@@ -249,16 +249,16 @@ static void name_owner(struct engine *e)
 		snprintf(e->token + 2 * i, 3, "%02x", bytes[i]);
 }
 
-int engine_open(const struct engine_options *o, struct cluster *c, struct journal *j, struct engine **out)
+int rollout_open(const struct rollout_options *o, struct cluster *c, struct runlog *j, struct rollout **out)
 {
-	struct engine *e = calloc(1, sizeof *e);
+	struct rollout *e = calloc(1, sizeof *e);
 	struct graph *g = NULL;
 	struct fail f = { 0 };
 	int status = STATUS_OK;
 
 	if (!e)
 		command_nomem();
-	*e = (struct engine){ .np = o->np, .o = *o, .c = c, .j = j };
+	*e = (struct rollout){ .np = o->np, .o = *o, .c = c, .j = j };
 	list_init(&e->tasks);
 	list_init(&e->gifts);
 	table_init(&e->shown);
@@ -277,34 +277,34 @@ int engine_open(const struct engine_options *o, struct cluster *c, struct journa
 	if (!status)
 		status = look_around(e);
 	if (!status)
-		engine_old_find(e, g);
+		rollout_old_find(e, g);
 	graph_free(g);
 	if (status) {
-		engine_free(e);
+		rollout_free(e);
 		return status;
 	}
 	*out = e;
 	return STATUS_OK;
 }
 
-void engine_free(struct engine *e)
+void rollout_free(struct rollout *e)
 {
 	if (!e)
 		return;
 	if (e->r)
-		engine_unlock(e);
+		rollout_unlock(e);
 	remote_close(e->r);
 	while (!list_empty(&e->tasks)) {
 		e->task_count++;
-		engine_task_free(e, list_entry(list_first(&e->tasks), struct engine_task, link));
+		rollout_task_free(e, list_entry(list_first(&e->tasks), struct rollout_task, link));
 	}
-	engine_gift_forget(e, NULL);
+	rollout_gift_forget(e, NULL);
 	graph_free(e->g);
 	for (size_t m = 0; m < e->c->count; m++) {
 		facts_release(&e->facts[m]);
 		free(e->nodes[m].why);
 	}
-	engine_old_free(e);
+	rollout_old_free(e);
 	gate_release(&e->findings);
 	buf_release(&e->table);
 	table_release(&e->shown);
@@ -316,20 +316,20 @@ void engine_free(struct engine *e)
 	free(e);
 }
 
-const struct facts *engine_facts(const struct engine *e)
+const struct facts *rollout_facts(const struct rollout *e)
 {
 	return e->facts;
 }
 
-size_t engine_keeps_old(struct engine *e)
+size_t rollout_keeps_old(struct rollout *e)
 {
-	size_t count = engine_old_count(e);
+	size_t count = rollout_old_count(e);
 
 	e->old_count = 0;
 	return count;
 }
 
-const struct findings *engine_findings(const struct engine *e)
+const struct findings *rollout_findings(const struct rollout *e)
 {
 	return &e->findings;
 }

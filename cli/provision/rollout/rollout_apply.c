@@ -9,7 +9,7 @@
 #include "cli/provision/rollout/rollout_part.h"
 
 /* What changes touches all that comes after it; who gives to one of those has to give. */
-static void touch(struct engine *e)
+static void touch(struct rollout *e)
 {
 	bool more = true;
 
@@ -17,11 +17,11 @@ static void touch(struct engine *e)
 		more = false;
 		for (size_t i = 0; i < e->g->count; i++) {
 			const struct work *w = &e->g->at[i];
-			struct engine_work *own = w->data;
+			struct rollout_work *own = w->data;
 
 			for (size_t n = 0; n < w->need_count; n++) {
 				const struct work *from = &e->g->at[w->needs[n]];
-				struct engine_work *other = from->data;
+				struct rollout_work *other = from->data;
 
 				if (!own->touched && (other->touched || other->differs))
 					more = own->touched = true;
@@ -34,48 +34,48 @@ static void touch(struct engine *e)
 }
 
 /* Is there anything to do, now that what comes before it is over? */
-static bool wanted(const struct engine *e, const struct work *w)
+static bool wanted(const struct rollout *e, const struct work *w)
 {
-	const struct engine_work *own = w->data;
+	const struct rollout_work *own = w->data;
 
 	if (w->step->only_verify)
 		return false;
 	if (own->differs || own->forced)
 		return true;
 	for (size_t n = 0; n < w->need_count; n++)
-		if (((const struct engine_work *)e->g->at[w->needs[n]].data)->applied)
+		if (((const struct rollout_work *)e->g->at[w->needs[n]].data)->applied)
 			return true;
 	return false;
 }
 
-static void begin_all(struct engine *e)
+static void begin_all(struct rollout *e)
 {
 	struct work *w;
 
 	e->moved = false;
 	while (!e->stops && (w = graph_next(e->g, e->o.uploads ? e->o.uploads : 8))) {
 		if (wanted(e, w))
-			engine_step(e, w);
+			rollout_step(e, w);
 		else
 			graph_end(e->g, w, WORK_LEFT);
 	}
 }
 
-static void too_many(struct engine *e)
+static void too_many(struct rollout *e)
 {
 	if (!e->o.max_fail || e->lost < e->o.max_fail || e->g->stopped)
 		return;
 	graph_stop(e->g);
-	engine_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true, .text = "as many nodes failed as --max-fail allows: nothing more is begun" });
+	rollout_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true, .text = "as many nodes failed as --max-fail allows: nothing more is begun" });
 }
 
-static void drive(struct engine *e)
+static void drive(struct rollout *e)
 {
 	too_many(e);
 	begin_all(e);
 	while (!graph_over(e->g) || e->task_count) {
-		engine_turn(e);
-		engine_step_again(e);
+		rollout_turn(e);
+		rollout_step_again(e);
 		too_many(e);
 		if (e->moved)
 			begin_all(e);
@@ -83,16 +83,16 @@ static void drive(struct engine *e)
 }
 
 /* Nodes that are well, but not done because of others. */
-static void say_blocked(struct engine *e)
+static void say_blocked(struct rollout *e)
 {
 	for (size_t m = 0; m < e->c->count; m++) {
 		const struct work *first = NULL, *cause;
 		size_t count = 0;
 		char text[400];
 
-		for (size_t i = 0; engine_in(e, m) && i < e->g->count; i++) {
+		for (size_t i = 0; rollout_in(e, m) && i < e->g->count; i++) {
 			const struct work *w = &e->g->at[i];
-			const struct engine_work *own = w->data;
+			const struct rollout_work *own = w->data;
 
 			if (w->member != m || w->state != WORK_BLOCKED || !own->differs)
 				continue;
@@ -104,22 +104,22 @@ static void say_blocked(struct engine *e)
 		cause = &e->g->at[first->because];
 		snprintf(text, sizeof text, "%zu step%s not begun: '%s' waits for '%s.%s' on '%s'", count, count == 1 ? " was" : "s were",
 			first->step->name, cause->use->stack->name, cause->step->name, e->c->members[cause->member]);
-		engine_say(e, &(struct note){ .kind = NOTE_SAID, .node = e->c->members[m], .stack = first->use->stack->name,
+		rollout_say(e, &(struct note){ .kind = NOTE_SAID, .node = e->c->members[m], .stack = first->use->stack->name,
 			.step = first->step->name, .text = text, .ok = true });
 	}
 }
 
 /* Others, and the notes, are not told once more. */
-static void look_quietly(struct engine *e)
+static void look_quietly(struct rollout *e)
 {
 	e->phase = ENGINE_PLAN;
 	e->quiet = true;
-	engine_look(e);
+	rollout_look(e);
 	e->quiet = false;
 	e->phase = ENGINE_APPLY;
 }
 
-static void do_all(struct engine *e)
+static void do_all(struct rollout *e)
 {
 	touch(e);
 	if (!e->stops)
@@ -128,7 +128,7 @@ static void do_all(struct engine *e)
 		say_blocked(e);
 }
 
-static bool all_well(const struct engine *e)
+static bool all_well(const struct rollout *e)
 {
 	for (size_t i = 0; i < e->g->count; i++)
 		if (e->g->at[i].state == WORK_FAILED || e->g->at[i].state == WORK_BLOCKED)
@@ -137,44 +137,44 @@ static bool all_well(const struct engine *e)
 }
 
 /* Only when all that takes its place is there. What both had a part in is as it was before: it is looked at once more. */
-static void leave_old(struct engine *e)
+static void leave_old(struct rollout *e)
 {
-	if (!engine_old_count(e) || e->stops)
+	if (!rollout_old_count(e) || e->stops)
 		return;
 	if (!all_well(e)) {
-		engine_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true,
+		rollout_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true,
 			.text = "what the cluster file does not ask for any more is left as it is until the rest is done" });
 		return;
 	}
-	engine_old_undo(e, true);
+	rollout_old_undo(e, true);
 	if (e->stops)
 		return;
 	look_quietly(e);
 	do_all(e);
 }
 
-int engine_hold(struct engine *e)
+int rollout_hold(struct rollout *e)
 {
-	int status = engine_lock(e);
+	int status = rollout_lock(e);
 
 	e->holds = !status;
 	return status;
 }
 
-static void let_go(struct engine *e)
+static void let_go(struct rollout *e)
 {
 	if (!e->holds)
-		engine_unlock(e);
+		rollout_unlock(e);
 }
 
-int engine_begin(struct engine *e, bool strict)
+int rollout_begin(struct rollout *e, bool strict)
 {
 	int status;
 
-	engine_phase(e, ENGINE_APPLY, "apply");
+	rollout_phase(e, ENGINE_APPLY, "apply");
 	if (e->planned_at && !e->changes)
 		return STATUS_OK;
-	status = engine_lock(e);
+	status = rollout_lock(e);
 	if (status)
 		return status;
 	look_quietly(e);
@@ -186,15 +186,15 @@ int engine_begin(struct engine *e, bool strict)
 	return STATUS_OK;
 }
 
-int engine_apply(struct engine *e)
+int rollout_apply(struct rollout *e)
 {
 	if (e->begun) {
 		do_all(e);
 		leave_old(e);
-		engine_gift_forget(e, NULL);
+		rollout_gift_forget(e, NULL);
 		let_go(e);
 	}
 	e->begun = false;
 	e->planned_at = 0;
-	return engine_status(e);
+	return rollout_status(e);
 }

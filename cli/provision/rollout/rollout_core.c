@@ -15,29 +15,29 @@ enum { LOG_BYTES = 64 << 20, TEXT_MAX = 16384, BEAT_MS = 20000, RECORDS = 20000,
 
 static const char flooded[] = "it says more than it may: its script was ended";
 
-void engine_say(struct engine *e, const struct note *n)
+void rollout_say(struct rollout *e, const struct note *n)
 {
 	if (e->j)
-		journal_note(e->j, n);
+		runlog_note(e->j, n);
 	if (e->o.tell)
 		e->o.tell(e->o.arg, n);
 }
 
-void engine_phase(struct engine *e, enum engine_phase phase, const char *word)
+void rollout_phase(struct rollout *e, enum rollout_phase phase, const char *word)
 {
 	e->phase = phase;
 	if (word)
-		engine_say(e, &(struct note){ .kind = NOTE_PHASE, .text = word, .ok = true });
+		rollout_say(e, &(struct note){ .kind = NOTE_PHASE, .text = word, .ok = true });
 }
 
-bool engine_in(const struct engine *e, size_t member)
+bool rollout_in(const struct rollout *e, size_t member)
 {
 	return !e->nodes[member].out;
 }
 
-void engine_lose(struct engine *e, size_t member, const char *why)
+void rollout_lose(struct rollout *e, size_t member, const char *why)
 {
-	struct engine_node *n = &e->nodes[member];
+	struct rollout_node *n = &e->nodes[member];
 
 	if (n->out)
 		return;
@@ -48,10 +48,10 @@ void engine_lose(struct engine *e, size_t member, const char *why)
 	e->lost++;
 	if (e->g)
 		graph_lose(e->g, member);
-	engine_say(e, &(struct note){ .kind = NOTE_LOST, .node = e->c->members[member], .text = n->why });
+	rollout_say(e, &(struct note){ .kind = NOTE_LOST, .node = e->c->members[member], .text = n->why });
 }
 
-struct work *engine_find(struct engine *e, size_t member, const char *stack, const char *step)
+struct work *rollout_find(struct rollout *e, size_t member, const char *stack, const char *step)
 {
 	for (size_t i = 0; e->g && i < e->g->count; i++) {
 		struct work *w = &e->g->at[i];
@@ -62,7 +62,7 @@ struct work *engine_find(struct engine *e, size_t member, const char *stack, con
 	return NULL;
 }
 
-void engine_graph_is(struct engine *e, struct graph *g)
+void rollout_graph_is(struct rollout *e, struct graph *g)
 {
 	graph_free(e->g);
 	free(e->works);
@@ -73,11 +73,11 @@ void engine_graph_is(struct engine *e, struct graph *g)
 	for (size_t i = 0; i < e->g->count; i++)
 		e->g->at[i].data = &e->works[i];
 	for (size_t m = 0; m < e->c->count; m++)
-		if (!engine_in(e, m))
+		if (!rollout_in(e, m))
 			graph_lose(e->g, m);
 }
 
-void engine_graph(struct engine *e)
+void rollout_graph(struct rollout *e)
 {
 	struct fail f = { 0 };
 	struct graph *g;
@@ -85,14 +85,14 @@ void engine_graph(struct engine *e)
 	/* A ring was said at the beginning. */
 	if (graph_new(e->c, &g, &f) != 0)
 		command_nomem();
-	engine_graph_is(e, g);
+	rollout_graph_is(e, g);
 }
 
 /* ---- Tasks ---------------------------------------------------------------------------------- */
 
-struct engine_task *engine_task_new(struct engine *e, size_t member, struct work *w, engine_ended *ended)
+struct rollout_task *rollout_task_new(struct rollout *e, size_t member, struct work *w, rollout_ended *ended)
 {
-	struct engine_task *t = calloc(1, sizeof *t);
+	struct rollout_task *t = calloc(1, sizeof *t);
 
 	if (!t)
 		command_nomem();
@@ -114,7 +114,7 @@ static void drop(char **s)
 	*s = NULL;
 }
 
-void engine_task_run(struct engine *e, struct engine_task *t, const struct buf *script, unsigned flags, int64_t limit_ms)
+void rollout_task_run(struct rollout *e, struct rollout_task *t, const struct buf *script, unsigned flags, int64_t limit_ms)
 {
 	t->now = NULL;
 	t->checks = 0;
@@ -127,9 +127,9 @@ void engine_task_run(struct engine *e, struct engine_task *t, const struct buf *
 	remote_begin(e->r, t->member, buf_text(script), script->len, flags, limit_ms, t, &t->job);
 }
 
-void engine_task_free(struct engine *e, struct engine_task *t)
+void rollout_task_free(struct rollout *e, struct rollout_task *t)
 {
-	engine_task_flush(e, t);
+	rollout_task_flush(e, t);
 	if (t->log >= 0)
 		close(t->log);
 	drop(&t->cause);
@@ -162,7 +162,7 @@ static void put(char **to, const char *text, bool more)
 }
 
 /* Tells the note that waited for its hint. */
-void engine_task_flush(struct engine *e, struct engine_task *t)
+void rollout_task_flush(struct rollout *e, struct rollout_task *t)
 {
 	if (!t->holding)
 		return;
@@ -170,17 +170,17 @@ void engine_task_flush(struct engine *e, struct engine_task *t)
 	t->held.text = t->held_text;
 	t->held.hint = t->held_hint;
 	t->held.diff = t->held_diff;
-	engine_say(e, &t->held);
+	rollout_say(e, &t->held);
 	drop(&t->held_text);
 	drop(&t->held_hint);
 	drop(&t->held_diff);
 }
 
-static void hold(struct engine *e, struct engine_task *t, enum note_kind kind, const char *text, bool ok)
+static void hold(struct rollout *e, struct rollout_task *t, enum note_kind kind, const char *text, bool ok)
 {
 	const struct work *w = t->now ? t->now : t->work;
 
-	engine_task_flush(e, t);
+	rollout_task_flush(e, t);
 	t->held = (struct note){
 		.kind = kind, .node = e->c->members[t->member], .stack = w ? w->use->stack->name : NULL,
 		.step = w ? w->step->name : NULL, .ok = ok,
@@ -190,7 +190,7 @@ static void hold(struct engine *e, struct engine_task *t, enum note_kind kind, c
 }
 
 /* What one node says of another, by its host name. Of one that is not known by it now it is a word like others. */
-static void hold_about(struct engine *e, struct engine_task *t, enum note_kind kind, const struct remote_event *ev)
+static void hold_about(struct rollout *e, struct rollout_task *t, enum note_kind kind, const struct remote_event *ev)
 {
 	char whole[900];
 
@@ -205,7 +205,7 @@ static void hold_about(struct engine *e, struct engine_task *t, enum note_kind k
 	hold(e, t, NOTE_SAID, whole, true);
 }
 
-int64_t engine_task_ms(const struct work *w, const char *function)
+int64_t rollout_task_ms(const struct work *w, const char *function)
 {
 	int64_t s = w->step->timeout_s ? w->step->timeout_s : TIMEOUT_S;
 	bool looks = strcmp(function, "check") == 0 || strcmp(function, "at_work") == 0;
@@ -213,7 +213,7 @@ int64_t engine_task_ms(const struct work *w, const char *function)
 	return 1000 * (looks && s > CHECK_S ? CHECK_S : s);
 }
 
-const char *engine_task_why(const struct engine_task *t, const struct remote_event *ev, char room[600])
+const char *rollout_task_why(const struct rollout_task *t, const struct remote_event *ev, char room[600])
 {
 	if (!t->open || !t->now)
 		return ev->text;
@@ -221,7 +221,7 @@ const char *engine_task_why(const struct engine_task *t, const struct remote_eve
 	return room;
 }
 
-const char *engine_task_cause(const struct engine_task *t, const char *fallback, char room[80])
+const char *rollout_task_cause(const struct rollout_task *t, const char *fallback, char room[80])
 {
 	int64_t late = t->job ? remote_late_ms(t->job) : 0;
 
@@ -233,11 +233,11 @@ const char *engine_task_cause(const struct engine_task *t, const char *fallback,
 
 /* ---- Records -------------------------------------------------------------------------------- */
 
-static void begin_work(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void begin_work(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
-	struct work *w = ev->count == 4 ? engine_find(e, t->member, ev->words[1], ev->words[2]) : NULL;
+	struct work *w = ev->count == 4 ? rollout_find(e, t->member, ev->words[1], ev->words[2]) : NULL;
 
-	engine_task_flush(e, t);
+	rollout_task_flush(e, t);
 	if (w != t->now)
 		t->checks = 0;
 	if (w != t->now && !t->work) {
@@ -250,12 +250,12 @@ static void begin_work(struct engine *e, struct engine_task *t, const struct rem
 	if (strcmp(t->function, "check") == 0)
 		t->checks++;
 	if (t->each && t->job && w)
-		remote_allow(t->job, engine_task_ms(w, t->function));
+		remote_allow(t->job, rollout_task_ms(w, t->function));
 	t->open++;
 }
 
 /* To whoever looked at a plan before: what it did not show. */
-static bool is_news(struct engine *e, const struct engine_task *t, const char *text)
+static bool is_news(struct rollout *e, const struct rollout_task *t, const char *text)
 {
 	const struct work *w = t->now ? t->now : t->work;
 	bool news;
@@ -271,7 +271,7 @@ static bool is_news(struct engine *e, const struct engine_task *t, const char *t
 	return news;
 }
 
-static void take_differs(struct engine *e, struct engine_task *t, const char *text)
+static void take_differs(struct rollout *e, struct rollout_task *t, const char *text)
 {
 	t->differs++;
 	if (t->checks > 1) {
@@ -282,7 +282,7 @@ static void take_differs(struct engine *e, struct engine_task *t, const char *te
 		hold(e, t, NOTE_DIFFERS, text, true);
 }
 
-static void take_hint(struct engine_task *t, const char *text)
+static void take_hint(struct rollout_task *t, const char *text)
 {
 	if (t->holding)
 		put(&t->held_hint, text, true);
@@ -290,25 +290,25 @@ static void take_hint(struct engine_task *t, const char *text)
 		put(&t->hint, text, true);
 }
 
-static void take_cause(struct engine *e, struct engine_task *t, const char *text)
+static void take_cause(struct rollout *e, struct rollout_task *t, const char *text)
 {
-	engine_task_flush(e, t);
+	rollout_task_flush(e, t);
 	put(&t->cause, text, true);
 }
 
-static void take_gift(struct engine *e, struct engine_task *t, const struct remote_event *ev, bool hash)
+static void take_gift(struct rollout *e, struct rollout_task *t, const struct remote_event *ev, bool hash)
 {
 	const struct work *w = t->now;
 	bool may = w && e->phase != ENGINE_REMOVE && (e->phase == ENGINE_CALL || (w->step->gives && strcmp(w->step->gives, ev->words[1]) == 0));
 
 	if (!may || (hash && e->phase != ENGINE_PLAN && e->phase != ENGINE_APPLY))
 		return;
-	engine_gift_set(e, ev->words[1], hash ? NULL : ev->words[2], hash ? ev->words[2] : NULL);
+	rollout_gift_set(e, ev->words[1], hash ? NULL : ev->words[2], hash ? ev->words[2] : NULL);
 }
 
-static void take_done(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void take_done(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
-	engine_task_flush(e, t);
+	rollout_task_flush(e, t);
 	if (t->open)
 		t->open--;
 	t->done = (int)strtol(ev->words[1], NULL, 10) & 255;
@@ -317,7 +317,7 @@ static void take_done(struct engine *e, struct engine_task *t, const struct remo
 }
 
 /* What is told is kept: a node must not fill memory and disk with it. */
-static bool too_much(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static bool too_much(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	if (t->flooded)
 		return true;
@@ -330,7 +330,7 @@ static bool too_much(struct engine *e, struct engine_task *t, const struct remot
 	return t->flooded;
 }
 
-static void take_record(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void take_record(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	const char *name = ev->words[0], *text = ev->count > 1 ? ev->words[1] : "";
 
@@ -376,11 +376,11 @@ static const char *const phase_words[] = {
 	[ENGINE_VERIFY] = "verify", [ENGINE_REMOVE] = "remove", [ENGINE_CALL] = "call",
 };
 
-static void open_log(struct engine *e, struct engine_task *t)
+static void open_log(struct rollout *e, struct rollout_task *t)
 {
 	const struct work *w = t->work;
 
-	t->log = e->j ? journal_log(e->j, w ? w->use->stack->name : "all", w ? w->step->name : phase_words[e->phase],
+	t->log = e->j ? runlog_log(e->j, w ? w->use->stack->name : "all", w ? w->step->name : phase_words[e->phase],
 		e->c->members[t->member], t->log_path, sizeof t->log_path) : -1;
 	if (t->log < 0) {
 		t->log_left = 0;
@@ -388,7 +388,7 @@ static void open_log(struct engine *e, struct engine_task *t)
 	}
 }
 
-static void take_line(struct engine *e, struct engine_task *t, const char *line)
+static void take_line(struct rollout *e, struct rollout_task *t, const char *line)
 {
 	const struct work *w = t->now ? t->now : t->work;
 	size_t n = strlen(line);
@@ -403,11 +403,11 @@ static void take_line(struct engine *e, struct engine_task *t, const char *line)
 			dprintf(t->log, "(the rest was not kept)\n");
 	}
 	if (e->o.logs)
-		engine_say(e, &(struct note){ .kind = NOTE_LOG, .node = e->c->members[t->member], .text = line, .ok = true,
+		rollout_say(e, &(struct note){ .kind = NOTE_LOG, .node = e->c->members[t->member], .text = line, .ok = true,
 			.stack = w ? w->use->stack->name : NULL, .step = w ? w->step->name : NULL });
 }
 
-static void gather(struct engine *e, struct engine_task *t, const char *line)
+static void gather(struct rollout *e, struct rollout_task *t, const char *line)
 {
 	int rc = buf_addf(t->gather, "%s\n", line);
 
@@ -421,12 +421,12 @@ static void gather(struct engine *e, struct engine_task *t, const char *line)
 
 /* ---- The loop ------------------------------------------------------------------------------- */
 
-void engine_cancel(struct engine *e)
+void rollout_cancel(struct rollout *e)
 {
 	struct list *at, *tmp;
 
 	list_each(at, tmp, &e->tasks) {
-		struct engine_task *t = list_entry(at, struct engine_task, link);
+		struct rollout_task *t = list_entry(at, struct rollout_task, link);
 
 		t->give_up_at = 0;
 		if (t->job)
@@ -435,7 +435,7 @@ void engine_cancel(struct engine *e)
 }
 
 /* Steps that run may end, so that nothing is left half done; the second time they may not. */
-static void take_signal(struct engine *e)
+static void take_signal(struct rollout *e)
 {
 	bool gently = e->phase == ENGINE_APPLY || e->phase == ENGINE_REMOVE;
 
@@ -443,16 +443,16 @@ static void take_signal(struct engine *e)
 	if (e->g)
 		graph_stop(e->g);
 	if (!gently || e->stops > 1) {
-		engine_cancel(e);
+		rollout_cancel(e);
 		return;
 	}
 	if (e->task_count)
-		engine_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true,
+		rollout_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true,
 			.text = "stopping: steps that run are let to their end; Ctrl-C again breaks them off" });
 }
 
 /* Whoever else wants the nodes hears that this one lives. */
-static void beat(struct engine *e)
+static void beat(struct rollout *e)
 {
 	int64_t now = clock_ms();
 
@@ -464,7 +464,7 @@ static void beat(struct engine *e)
 			remote_write(e->nodes[m].lock->job, "\n");
 }
 
-static void tick(struct engine *e)
+static void tick(struct rollout *e)
 {
 	int64_t now = clock_ms();
 
@@ -472,13 +472,13 @@ static void tick(struct engine *e)
 	if (now < e->tick_at)
 		return;
 	e->tick_at = now + ENGINE_TICK_MS;
-	engine_say(e, &(struct note){ .kind = NOTE_TICK, .ok = true });
+	rollout_say(e, &(struct note){ .kind = NOTE_TICK, .ok = true });
 }
 
-void engine_turn(struct engine *e)
+void rollout_turn(struct rollout *e)
 {
 	struct remote_event ev;
-	struct engine_task *t;
+	struct rollout_task *t;
 
 	remote_next(e->r, ENGINE_TICK_MS, &ev);
 	tick(e);
@@ -497,7 +497,7 @@ void engine_turn(struct engine *e)
 	case REMOTE_END:
 		if (!t)
 			break;
-		engine_task_flush(e, t);
+		rollout_task_flush(e, t);
 		if (t->flooded) {
 			ev.ok = ev.lost = false;
 			ev.status = -1;
@@ -515,18 +515,18 @@ void engine_turn(struct engine *e)
 	}
 }
 
-void engine_run(struct engine *e)
+void rollout_run(struct rollout *e)
 {
 	while (e->task_count)
-		engine_turn(e);
+		rollout_turn(e);
 }
 
-int engine_status(const struct engine *e)
+int rollout_status(const struct rollout *e)
 {
 	if (e->stops)
 		return STATUS_INT;
 	for (size_t m = 0; m < e->c->count; m++)
-		if (!engine_in(e, m))
+		if (!rollout_in(e, m))
 			return STATUS_PARTLY;
 	return STATUS_OK;
 }

@@ -15,7 +15,7 @@ static void wipe(char **s)
 	*s = NULL;
 }
 
-static void forget(struct engine_gift *g)
+static void forget(struct rollout_gift *g)
 {
 	wipe(&g->text);
 	wipe(&g->hash);
@@ -27,24 +27,24 @@ static void forget(struct engine_gift *g)
 	free(g);
 }
 
-void engine_gift_forget(struct engine *e, const char *name)
+void rollout_gift_forget(struct rollout *e, const char *name)
 {
 	struct list *at, *tmp;
 
 	list_each(at, tmp, &e->gifts) {
-		struct engine_gift *g = list_entry(at, struct engine_gift, link);
+		struct rollout_gift *g = list_entry(at, struct rollout_gift, link);
 
 		if (!name || strcmp(g->name, name) == 0)
 			forget(g);
 	}
 }
 
-struct engine_gift *engine_gift_find(const struct engine *e, const char *name)
+struct rollout_gift *rollout_gift_find(const struct rollout *e, const char *name)
 {
 	struct list *at, *tmp;
 
 	list_each(at, tmp, (struct list *)(uintptr_t)&e->gifts) {
-		struct engine_gift *g = list_entry(at, struct engine_gift, link);
+		struct rollout_gift *g = list_entry(at, struct rollout_gift, link);
 
 		if (strcmp(g->name, name) == 0)
 			return g;
@@ -61,7 +61,7 @@ static int value_of(char c)
 }
 
 /* False where it is no base64: it goes into scripts of other nodes. */
-static bool decode(struct engine_gift *g)
+static bool decode(struct rollout_gift *g)
 {
 	size_t n = strlen(g->text), pad = n && g->text[n - 1] == '=' ? 1 + (n > 1 && g->text[n - 2] == '=') : 0;
 	unsigned bits = 0, have = 0;
@@ -106,9 +106,9 @@ static char *copy(const char *s)
 	return c;
 }
 
-void engine_gift_set(struct engine *e, const char *name, const char *text, const char *hash)
+void rollout_gift_set(struct rollout *e, const char *name, const char *text, const char *hash)
 {
-	struct engine_gift *g = engine_gift_find(e, name);
+	struct rollout_gift *g = rollout_gift_find(e, name);
 
 	if (hash && !is_hash(hash))
 		return;
@@ -136,9 +136,9 @@ void engine_gift_set(struct engine *e, const char *name, const char *text, const
 		forget(g);
 }
 
-const char *engine_given(const struct engine *e, const char *name, size_t *len)
+const char *rollout_given(const struct rollout *e, const char *name, size_t *len)
 {
-	const struct engine_gift *g = engine_gift_find(e, name);
+	const struct rollout_gift *g = rollout_gift_find(e, name);
 
 	if (!g || !g->bytes)
 		return NULL;

@@ -10,9 +10,9 @@
 
 enum { LOCK_MS = 60000 };
 
-static void heard(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void heard(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
-	struct engine_node *n = &e->nodes[t->member];
+	struct rollout_node *n = &e->nodes[t->member];
 
 	if (strcmp(ev->words[0], "locked") == 0)
 		n->locked = true;
@@ -20,20 +20,20 @@ static void heard(struct engine *e, struct engine_task *t, const struct remote_e
 		snprintf(n->holder, sizeof n->holder, "%s", ev->count > 1 && *ev->words[1] ? ev->words[1] : "somebody");
 }
 
-static void ended(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
-	struct engine_node *n = &e->nodes[t->member];
+	struct rollout_node *n = &e->nodes[t->member];
 
 	n->lock = NULL;
 	n->locked = false;
 	snprintf(n->lock_why, sizeof n->lock_why, "%s", ev->ok ? "" : t->cause ? t->cause : ev->text);
 	e->task_count++;   /* it was not counted */
-	engine_task_free(e, t);
+	rollout_task_free(e, t);
 }
 
-static void begin(struct engine *e, size_t m)
+static void begin(struct rollout *e, size_t m)
 {
-	struct engine_node *n = &e->nodes[m];
+	struct rollout_node *n = &e->nodes[m];
 	struct buf b;
 
 	if (n->lock)
@@ -41,57 +41,57 @@ static void begin(struct engine *e, size_t m)
 	*n->lock_why = '\0';
 	*n->holder = '\0';
 	n->locked = false;
-	n->lock = engine_task_new(e, m, NULL, ended);
+	n->lock = rollout_task_new(e, m, NULL, ended);
 	n->lock->record = heard;
 	n->lock->log_left = 0;
 	e->task_count--;
 	buf_init(&b, 1 << 16);
-	engine_script_lock(e, &b);
-	engine_task_run(e, n->lock, &b, REMOTE_HOLD, 0);
+	rollout_script_lock(e, &b);
+	rollout_task_run(e, n->lock, &b, REMOTE_HOLD, 0);
 	buf_release(&b);
 }
 
-static bool settled(const struct engine *e)
+static bool settled(const struct rollout *e)
 {
 	for (size_t m = 0; m < e->c->count; m++)
-		if (engine_in(e, m) && e->nodes[m].lock && !e->nodes[m].locked && !*e->nodes[m].holder)
+		if (rollout_in(e, m) && e->nodes[m].lock && !e->nodes[m].locked && !*e->nodes[m].holder)
 			return false;
 	return true;
 }
 
-int engine_lock(struct engine *e)
+int rollout_lock(struct rollout *e)
 {
 	int64_t until = clock_ms() + LOCK_MS;
 	int status = STATUS_OK;
 
 	for (size_t m = 0; m < e->c->count; m++)
-		if (engine_in(e, m) && !e->nodes[m].locked)
+		if (rollout_in(e, m) && !e->nodes[m].locked)
 			begin(e, m);
 	while (!settled(e) && clock_ms() < until && !e->stops)
-		engine_turn(e);
+		rollout_turn(e);
 	for (size_t m = 0; m < e->c->count && !e->stops; m++) {
-		struct engine_node *n = &e->nodes[m];
+		struct rollout_node *n = &e->nodes[m];
 
-		if (!engine_in(e, m) || n->locked)
+		if (!rollout_in(e, m) || n->locked)
 			continue;
 		if (*n->holder) {
 			status = print_fail(e->np, STATUS_CONFLICT, "wait for its end, or end it there",
 				"node '%s' is being provisioned by %s", e->c->members[m], n->holder);
 			break;
 		}
-		engine_lose(e, m, *n->lock_why ? n->lock_why : "its lock cannot be taken");
+		rollout_lose(e, m, *n->lock_why ? n->lock_why : "its lock cannot be taken");
 	}
 	if (status || e->stops)
-		engine_unlock(e);
+		rollout_unlock(e);
 	return e->stops ? STATUS_INT : status;
 }
 
-void engine_lock_again(struct engine *e, size_t member)
+void rollout_lock_again(struct rollout *e, size_t member)
 {
 	begin(e, member);
 }
 
-void engine_unlock(struct engine *e)
+void rollout_unlock(struct rollout *e)
 {
 	int64_t until = clock_ms() + 2000;
 	bool any = true;
@@ -104,6 +104,6 @@ void engine_unlock(struct engine *e)
 		for (size_t m = 0; m < e->c->count; m++)
 			any |= e->nodes[m].lock != NULL;
 		if (any)
-			engine_turn(e);
+			rollout_turn(e);
 	}
 }

@@ -62,7 +62,7 @@ static char *copy(const char *text)
 }
 
 /* Of a stack that the file does not name; one that is not here any more has no script: its ledger says enough. */
-static struct use *use_made(struct engine *e, const char *name)
+static struct use *use_made(struct rollout *e, const char *name)
 {
 	struct use *u = make(1, sizeof *u);
 	char *folder;
@@ -81,7 +81,7 @@ static struct use *use_made(struct engine *e, const char *name)
 	return u;
 }
 
-static struct use *use_of(struct engine *e, const char *name)
+static struct use *use_of(struct rollout *e, const char *name)
 {
 	struct use *u = cluster_use(e->c, name);
 
@@ -92,7 +92,7 @@ static struct use *use_of(struct engine *e, const char *name)
 }
 
 /* One that its stack has no more. */
-static const struct stack_step *step_made(struct engine *e, const char *name)
+static const struct stack_step *step_made(struct rollout *e, const char *name)
 {
 	struct stack_step *s;
 
@@ -108,7 +108,7 @@ static const struct stack_step *step_made(struct engine *e, const char *name)
 	return s;
 }
 
-static void add(struct engine *e, size_t member, const char *stack, const char *step)
+static void add(struct rollout *e, size_t member, const char *stack, const char *step)
 {
 	struct use *u = use_of(e, stack);
 	const struct stack_step *s = u ? stack_step(u->stack, step) : NULL;
@@ -126,7 +126,7 @@ static void add(struct engine *e, size_t member, const char *stack, const char *
 /* ---- In which order ------------------------------------------------------------------------ */
 
 /* Where it was installed: those of the file in its order, then those that are not there any more, each after what it needs. */
-static size_t place(const struct engine *e, const struct use *u)
+static size_t place(const struct rollout *e, const struct use *u)
 {
 	size_t deep = 0;
 
@@ -178,7 +178,7 @@ static int backwards(const void *a, const void *b)
 	return x->work.member < y->work.member ? -1 : x->work.member > y->work.member;
 }
 
-static void sort(struct engine *e)
+static void sort(struct rollout *e)
 {
 	struct placed *p = make(e->old_count + 1, sizeof *p);
 
@@ -192,7 +192,7 @@ static void sort(struct engine *e)
 
 /* ---- For the others of the engine ----------------------------------------------------------- */
 
-static void take_words(struct engine *e, const struct table *wanted, size_t m, char *words)
+static void take_words(struct rollout *e, const struct table *wanted, size_t m, char *words)
 {
 	for (char *word; (word = strsep(&words, " "));) {
 		char *step = strchr(word, '.');
@@ -205,7 +205,7 @@ static void take_words(struct engine *e, const struct table *wanted, size_t m, c
 	}
 }
 
-void engine_old_find(struct engine *e, const struct graph *g)
+void rollout_old_find(struct rollout *e, const struct graph *g)
 {
 	struct table wanted;
 
@@ -222,22 +222,22 @@ void engine_old_find(struct engine *e, const struct graph *g)
 	sort(e);
 }
 
-size_t engine_old_count(const struct engine *e)
+size_t rollout_old_count(const struct rollout *e)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < e->old_count; i++)
-		count += engine_in(e, e->old[i].member);
+		count += rollout_in(e, e->old[i].member);
 	return count;
 }
 
 /* Who votes is not taken from those who stay by a change of the file: that is for 'drop', which asks whether enough are left. */
-int engine_old_check(struct engine *e)
+int rollout_old_check(struct rollout *e)
 {
 	for (size_t i = 0; i < e->old_count; i++) {
 		const struct work *w = &e->old[i];
 
-		if (w->step->quorum && engine_in(e, w->member) && cluster_use(e->c, w->use->stack->name))
+		if (w->step->quorum && rollout_in(e, w->member) && cluster_use(e->c, w->use->stack->name))
 			return print_fail(e->np, STATUS_CONFLICT, "'nanopod provision drop' takes it out safely; 'add' brings it back with another role",
 				"'%s' votes in '%s', and the cluster file takes that from it: nothing was changed", e->c->members[w->member],
 				w->use->stack->name);
@@ -245,19 +245,19 @@ int engine_old_check(struct engine *e)
 	return STATUS_OK;
 }
 
-void engine_old_say(struct engine *e)
+void rollout_old_say(struct rollout *e)
 {
 	for (size_t i = 0; i < e->old_count; i++)
-		if (engine_in(e, e->old[i].member))
-			engine_say(e, &(struct note){ .kind = NOTE_DIFFERS, .node = e->c->members[e->old[i].member], .ok = true,
+		if (rollout_in(e, e->old[i].member))
+			rollout_say(e, &(struct note){ .kind = NOTE_DIFFERS, .node = e->c->members[e->old[i].member], .ok = true,
 				.stack = e->old[i].use->stack->name, .step = e->old[i].step->name,
 				.text = "undo it: the cluster file does not ask for it any more (data stays, and is named)" });
 }
 
 /* A step of a stack on all its nodes, then the next: what others have mounted from here is away before it is. */
-void engine_old_undo(struct engine *e, bool leaving)
+void rollout_old_undo(struct rollout *e, bool leaving)
 {
-	enum engine_phase phase = e->phase;
+	enum rollout_phase phase = e->phase;
 	struct fail f = { 0 };
 	size_t from = 0;
 
@@ -269,8 +269,8 @@ void engine_old_undo(struct engine *e, bool leaving)
 
 		while (to < e->old_count && e->old[to].use == e->old[from].use && e->old[to].step == e->old[from].step)
 			to++;
-		engine_graph_is(e, graph_loose(e->old + from, to - from, e->c->count));
-		engine_backwards(e);
+		rollout_graph_is(e, graph_loose(e->old + from, to - from, e->c->count));
+		rollout_backwards(e);
 		from = to;
 	}
 	graph_free(e->staying);
@@ -280,7 +280,7 @@ void engine_old_undo(struct engine *e, bool leaving)
 		e->old_count = 0;
 }
 
-void engine_old_free(struct engine *e)
+void rollout_old_free(struct rollout *e)
 {
 	for (size_t i = 0; i < e->old_use_count; i++) {
 		stack_free(e->old_uses[i]->stack);

@@ -9,9 +9,9 @@
 #include "cli/provision/rollout/rollout_part.h"
 
 /* One check is over. */
-static void looked(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void looked(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
-	struct engine_work *w = t->now ? t->now->data : NULL;
+	struct rollout_work *w = t->now ? t->now->data : NULL;
 	char room[80];
 
 	if (!w || strcmp(ev->words[0], "done") != 0 || strcmp(t->function, "check") != 0)
@@ -23,28 +23,28 @@ static void looked(struct engine *e, struct engine_task *t, const struct remote_
 	t->differs = 0;
 	if (!w->failed)
 		return;
-	engine_say(e, &(struct note){ .kind = NOTE_END, .node = e->c->members[t->member], .stack = t->now->use->stack->name,
-		.step = t->now->step->name, .text = engine_task_cause(t, "it could not be looked at", room), .hint = t->hint,
+	rollout_say(e, &(struct note){ .kind = NOTE_END, .node = e->c->members[t->member], .stack = t->now->use->stack->name,
+		.step = t->now->step->name, .text = rollout_task_cause(t, "it could not be looked at", room), .hint = t->hint,
 		.log = *t->log_path ? t->log_path : NULL });
 }
 
-static void ended(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	char why[600];
 
 	for (size_t i = 0; i < e->g->count; i++) {
 		const struct work *w = &e->g->at[i];
-		const struct engine_work *own = w->data;
+		const struct rollout_work *own = w->data;
 
 		if (w->member == t->member && own->failed) {
 			snprintf(why, sizeof why, "step '%s' of '%s' could not be looked at", w->step->name, w->use->stack->name);
-			engine_lose(e, t->member, why);
+			rollout_lose(e, t->member, why);
 			break;
 		}
 	}
 	if (!ev->ok && !e->stops)
-		engine_lose(e, t->member, engine_task_why(t, ev, why));
-	engine_task_free(e, t);
+		rollout_lose(e, t->member, rollout_task_why(t, ev, why));
+	rollout_task_free(e, t);
 }
 
 static bool in_round(const struct work *w, int round)
@@ -52,35 +52,35 @@ static bool in_round(const struct work *w, int round)
 	return !w->step->only_verify && (w->step->takes != NULL) == (round == 1);
 }
 
-static void begin(struct engine *e, size_t m, int round)
+static void begin(struct rollout *e, size_t m, int round)
 {
-	struct engine_task *t;
+	struct rollout_task *t;
 	bool any = false;
 	struct buf b;
 
 	buf_init(&b, ENGINE_SCRIPT);
-	engine_script_head(e, m, &b);
+	rollout_script_head(e, m, &b);
 	for (size_t i = 0; i < e->g->count; i++) {
 		struct work *w = &e->g->at[i];
 
 		if (w->member != m || !in_round(w, round))
 			continue;
-		engine_script_step(e, w, NULL, false, &b);
-		engine_script_call("check", NULL, &b);
+		rollout_script_step(e, w, NULL, false, &b);
+		rollout_script_call("check", NULL, &b);
 		any = true;
 	}
 	if (any) {
 		if (buf_adds(&b, "exit 0\n") != 0)
 			command_nomem();
-		t = engine_task_new(e, m, NULL, ended);
+		t = rollout_task_new(e, m, NULL, ended);
 		t->record = looked;
 		t->each = true;
-		engine_task_run(e, t, &b, 0, ENGINE_BEGIN_MS);
+		rollout_task_run(e, t, &b, 0, ENGINE_BEGIN_MS);
 	}
 	buf_release(&b);
 }
 
-void engine_look(struct engine *e)
+void rollout_look(struct rollout *e)
 {
 	e->changes = 0;
 	e->fresh = 0;
@@ -88,43 +88,43 @@ void engine_look(struct engine *e)
 		table_release(&e->shown);
 		table_init(&e->shown);
 	}
-	engine_graph(e);
+	rollout_graph(e);
 	for (int round = 0; round < 2; round++) {
 		for (size_t m = 0; m < e->c->count && !e->stops; m++)
-			if (engine_in(e, m))
+			if (rollout_in(e, m))
 				begin(e, m, round);
-		engine_run(e);
+		rollout_run(e);
 	}
-	e->changes += engine_old_count(e);
+	e->changes += rollout_old_count(e);
 	if (!e->quiet)
-		engine_old_say(e);
+		rollout_old_say(e);
 	e->planned_at = clock_ms();
 }
 
-int engine_try(struct engine *e)
+int rollout_try(struct rollout *e)
 {
 	int status;
 
-	engine_phase(e, ENGINE_PLAN, "plan");
+	rollout_phase(e, ENGINE_PLAN, "plan");
 	e->quiet = true;
-	engine_look(e);
+	rollout_look(e);
 	e->quiet = false;
 	status = e->stops ? STATUS_INT : STATUS_OK;
 	for (size_t i = 0; i < e->g->count && !status; i++) {
-		const struct engine_work *own = e->g->at[i].data;
+		const struct rollout_work *own = e->g->at[i].data;
 
 		status = own->failed ? STATUS_CHECK : STATUS_OK;
 	}
 	return status;
 }
 
-int engine_plan(struct engine *e, size_t *changes)
+int rollout_plan(struct rollout *e, size_t *changes)
 {
 	int status;
 
-	engine_phase(e, ENGINE_PLAN, "plan");
-	engine_look(e);
+	rollout_phase(e, ENGINE_PLAN, "plan");
+	rollout_look(e);
 	*changes = e->changes;
-	status = e->stops ? STATUS_OK : engine_old_check(e);
-	return status ? status : engine_status(e);
+	status = e->stops ? STATUS_OK : rollout_old_check(e);
+	return status ? status : rollout_status(e);
 }

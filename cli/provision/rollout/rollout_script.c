@@ -35,7 +35,7 @@ static void set_setting(struct buf *b, const char *key, const char *value)
 	set(b, name, value);
 }
 
-void engine_script_facts(const struct engine *e, struct buf *b)
+void rollout_script_facts(const struct rollout *e, struct buf *b)
 {
 	struct buf names;
 
@@ -60,7 +60,7 @@ static const char sweep[] =
 	"\t[ -d \"/proc/${np_y%%.*}\" ] || rm -rf \"$np_x\"\n"
 	"done\n";
 
-void engine_script_head(const struct engine *e, size_t m, struct buf *b)
+void rollout_script_head(const struct rollout *e, size_t m, struct buf *b)
 {
 	struct use *base = cluster_use(e->c, "base");
 	const char *airgap = base ? pairs_or(&base->settings, "airgap", "") : "";
@@ -110,9 +110,9 @@ static void set_settings(const struct work *w, struct buf *b)
 }
 
 /* A function that calls one of the step's, in a shell of its own. */
-void engine_script_step(const struct engine *e, const struct work *w, const char *upload, bool secrets, struct buf *b)
+void rollout_script_step(const struct rollout *e, const struct work *w, const char *upload, bool secrets, struct buf *b)
 {
-	const struct engine_gift *taken = w->step->takes ? engine_gift_find(e, w->step->takes) : NULL;
+	const struct rollout_gift *taken = w->step->takes ? rollout_gift_find(e, w->step->takes) : NULL;
 	const char *local = w->step->upload ? pairs_or(&w->use->settings, w->step->upload, "") : "";
 	struct buf id;
 
@@ -142,7 +142,7 @@ void engine_script_step(const struct engine *e, const struct work *w, const char
 	add(b, "\nnp_work \"$@\"\n)\n");
 }
 
-void engine_script_call(const char *function, const char *const *words, struct buf *b)
+void rollout_script_call(const char *function, const char *const *words, struct buf *b)
 {
 	add(b, "np_step ");
 	if (str_quote_sh(b, function) != 0)
@@ -160,28 +160,28 @@ static const char lock_folder[] =
 	"\tprintf '\\036NP\\tcause\\t%s\\n' \"'$np_folder' is no folder of root's own\"\n\texit 1\nfi\n";
 
 /* Where others stay, each says first what it uses: that is not taken from it. */
-void engine_script_undo(struct engine *e, const struct work *w, const struct graph *staying, struct buf *b)
+void rollout_script_undo(struct rollout *e, const struct work *w, const struct graph *staying, struct buf *b)
 {
-	enum engine_phase phase = e->phase;
+	enum rollout_phase phase = e->phase;
 
 	if (staying) {
 		add(b, "NP_LEAVING=yes NP_USES=$NP_RUN/nanopod.$$.uses\n(umask 077; : >\"$NP_USES\") || exit 1\ntrap 'rm -f \"$NP_USES\"' EXIT\n");
 		e->phase = ENGINE_PLAN;
 		for (size_t i = 0; i < staying->count; i++)
 			if (staying->at[i].member == w->member && !staying->at[i].step->only_verify) {
-				engine_script_step(e, &staying->at[i], NULL, false, b);
+				rollout_script_step(e, &staying->at[i], NULL, false, b);
 				add(b, "np_step check 3>/dev/null || { printf '\\036NP\\tcause\\t%s\\n' 'what stays here could not be looked at'; exit 1; }\n");
 			}
 		e->phase = phase;
 	}
-	engine_script_step(e, w, NULL, false, b);
-	engine_script_call("undo", NULL, b);
+	rollout_script_step(e, w, NULL, false, b);
+	rollout_script_call("undo", NULL, b);
 }
 
 /* Looks, and where something differs does it and looks again. One that still runs there, its connection lost, is waited for. */
-void engine_script_apply(const struct engine *e, const struct work *w, bool force, const char *upload, struct buf *b)
+void rollout_script_apply(const struct rollout *e, const struct work *w, bool force, const char *upload, struct buf *b)
 {
-	engine_script_step(e, w, upload, true, b);
+	rollout_script_step(e, w, upload, true, b);
 	add(b, "np_folder=$NP_RUN/nanopod-lock\n");
 	add(b, lock_folder);
 	if (buf_addf(b, "(flock -n 9 || { np_say 'waits for a step that still runs on this node'; flock -w %u 9; }) 9>\"$np_folder/step.lock\"\n",
@@ -233,7 +233,7 @@ static const char lock_text[] =
 	"while IFS= read -r np_x <&9; do np_write; done\n"
 	": >\"$np_file\"\n";
 
-void engine_script_lock(const struct engine *e, struct buf *b)
+void rollout_script_lock(const struct rollout *e, struct buf *b)
 {
 	set(b, "np_token", e->token);
 	set(b, "np_owner", e->owner);
@@ -243,7 +243,7 @@ void engine_script_lock(const struct engine *e, struct buf *b)
 }
 
 /* A folder for what is brought, of whoever signed in. */
-void engine_script_room(const struct work *w, struct buf *b)
+void rollout_script_room(const struct work *w, struct buf *b)
 {
 	add(b, "np_room=$HOME/.nanopod-upload\n[ \"$(id -u)\" != 0 ] || np_room=${NANOPOD_UPLOADS:-/var/lib/nanopod/upload}\n"
 		"umask 077\nmkdir -p \"$np_room\" && rm -rf \"$np_room/");

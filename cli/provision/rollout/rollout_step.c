@@ -17,49 +17,49 @@ static const char *local_of(const struct work *w)
 	return w->step->upload ? pairs_or(&w->use->settings, w->step->upload, "") : "";
 }
 
-static struct note about(const struct engine *e, const struct engine_task *t, enum note_kind kind)
+static struct note about(const struct rollout *e, const struct rollout_task *t, enum note_kind kind)
 {
 	return (struct note){ .kind = kind, .node = e->c->members[t->member], .stack = t->work->use->stack->name,
 		.step = t->work->step->name };
 }
 
-static void over(struct engine *e, struct engine_task *t, bool ok, const char *why)
+static void over(struct rollout *e, struct rollout_task *t, bool ok, const char *why)
 {
-	struct engine_work *own = t->work->data;
+	struct rollout_work *own = t->work->data;
 	struct work *w = t->work;
 	struct note n = about(e, t, NOTE_END);
 	char lost[300];
 	size_t m = t->member;
 
-	engine_task_flush(e, t);
+	rollout_task_flush(e, t);
 	own->applied = t->dids || own->differs;
 	n.ok = ok;
 	n.text = ok ? NULL : why;
 	n.hint = t->hint;
 	n.log = *t->log_path ? t->log_path : NULL;
 	n.ms = (long)(clock_ms() - t->began);
-	engine_say(e, &n);
-	engine_task_free(e, t);
+	rollout_say(e, &n);
+	rollout_task_free(e, t);
 	if (!ok && !e->force) {
 		snprintf(lost, sizeof lost, "step '%s' of '%s' failed", w->step->name, w->use->stack->name);
 		graph_end(e->g, w, WORK_FAILED);
-		engine_lose(e, m, lost);
+		rollout_lose(e, m, lost);
 	} else {
 		graph_end(e->g, w, WORK_DONE);
 	}
 }
 
-static int first_stage(const struct engine *e, const struct work *w)
+static int first_stage(const struct rollout *e, const struct work *w)
 {
-	const struct engine_work *own = w->data;
+	const struct rollout_work *own = w->data;
 
 	return e->phase == ENGINE_APPLY && own->differs && *local_of(w) ? STAGE_ROOM : STAGE_STEP;
 }
 
-static void go(struct engine *e, struct engine_task *t);
+static void go(struct rollout *e, struct rollout_task *t);
 
-/* engine_step_again() looks at each turn whether it is time. */
-static void lost(struct engine *e, struct engine_task *t, const char *why)
+/* rollout_step_again() looks at each turn whether it is time. */
+static void lost(struct rollout *e, struct rollout_task *t, const char *why)
 {
 	int64_t now = clock_ms();
 	struct note n = about(e, t, NOTE_SAID);
@@ -71,13 +71,13 @@ static void lost(struct engine *e, struct engine_task *t, const char *why)
 		snprintf(text, sizeof text, "%.500s; waiting up to 3 minutes for it to come back", why);
 		n.text = text;
 		n.ok = true;
-		engine_say(e, &n);
+		rollout_say(e, &n);
 	}
 	t->again_at = now + FIRST_MS;
 	t->stage = STAGE_AWAY;
 }
 
-static void step_ended(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void step_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	char text[1024];
 	bool ok = ev->ok && !t->still && t->done == 0;
@@ -94,7 +94,7 @@ static void step_ended(struct engine *e, struct engine_task *t, const struct rem
 	over(e, t, false, ev->text);
 }
 
-static void room_record(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void room_record(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	(void)e;
 	if (t->stage != STAGE_ROOM || ev->count != 3 || strcmp(ev->words[0], "fact") != 0 || strcmp(ev->words[1], "upload") != 0)
@@ -103,7 +103,7 @@ static void room_record(struct engine *e, struct engine_task *t, const struct re
 		snprintf(t->upload, sizeof t->upload, "%s", ev->words[2]);
 }
 
-static void ended(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	/* A machine that goes down ends its processes before it ends the connection. */
 	bool killed = ev->status > 0 && t->stage == STAGE_STEP &&
@@ -132,39 +132,39 @@ static void ended(struct engine *e, struct engine_task *t, const struct remote_e
 	over(e, t, false, *ev->text ? ev->text : "what it needs could not be brought");
 }
 
-static void go(struct engine *e, struct engine_task *t)
+static void go(struct rollout *e, struct rollout_task *t)
 {
-	const struct engine_work *own = t->work->data;
+	const struct rollout_work *own = t->work->data;
 	struct buf b;
 
 	buf_init(&b, ENGINE_SCRIPT);
 	if (t->stage == STAGE_ROOM) {
-		engine_script_room(t->work, &b);
-		engine_task_run(e, t, &b, REMOTE_USER, ROOM_MS);
+		rollout_script_room(t->work, &b);
+		rollout_task_run(e, t, &b, REMOTE_USER, ROOM_MS);
 	} else if (t->stage == STAGE_COPY) {
 		remote_upload(e->r, t->member, local_of(t->work), t->upload, t, &t->job);
 	} else {
-		engine_script_head(e, t->member, &b);
+		rollout_script_head(e, t->member, &b);
 		if (e->phase == ENGINE_REMOVE) {
-			engine_script_undo(e, t->work, e->staying, &b);
+			rollout_script_undo(e, t->work, e->staying, &b);
 		} else {
-			engine_script_apply(e, t->work, own->forced, t->upload, &b);
+			rollout_script_apply(e, t->work, own->forced, t->upload, &b);
 		}
 		t->stage = STAGE_STEP;
-		engine_task_run(e, t, &b, REMOTE_SURVIVE, 3 * engine_task_ms(t->work, "apply"));
+		rollout_task_run(e, t, &b, REMOTE_SURVIVE, 3 * rollout_task_ms(t->work, "apply"));
 	}
 	if (b.data)
 		explicit_bzero(b.data, b.cap);
 	buf_release(&b);
 }
 
-void engine_step(struct engine *e, struct work *w)
+void rollout_step(struct rollout *e, struct work *w)
 {
-	struct engine_task *t = engine_task_new(e, w->member, w, ended);
+	struct rollout_task *t = rollout_task_new(e, w->member, w, ended);
 	struct note n = about(e, t, NOTE_BEGIN);
 
 	n.ok = true;
-	engine_say(e, &n);
+	rollout_say(e, &n);
 	t->record = room_record;
 	t->stage = first_stage(e, w);
 	if (e->nodes[w->member].locked) {
@@ -177,28 +177,28 @@ void engine_step(struct engine *e, struct work *w)
 }
 
 /* Its own where it can be had. */
-static void lock_it(struct engine *e, struct engine_task *t, int64_t now)
+static void lock_it(struct rollout *e, struct rollout_task *t, int64_t now)
 {
-	struct engine_node *n = &e->nodes[t->member];
+	struct rollout_node *n = &e->nodes[t->member];
 	char text[400];
 
 	if (*n->holder) {
 		snprintf(text, sizeof text, "its lock was lost, and the node is being provisioned by %s", n->holder);
 		over(e, t, false, text);
 	} else if (!n->lock && now >= n->lock_at) {
-		engine_lock_again(e, t->member);
+		rollout_lock_again(e, t->member);
 		n->lock_at = now + AGAIN_MS;
 	}
 }
 
 /* Of tasks whose connection was lost, or their node's lock: is it time? */
-void engine_step_again(struct engine *e)
+void rollout_step_again(struct rollout *e)
 {
 	struct list *at, *tmp;
 	int64_t now = clock_ms();
 
 	list_each(at, tmp, &e->tasks) {
-		struct engine_task *t = list_entry(at, struct engine_task, link);
+		struct rollout_task *t = list_entry(at, struct rollout_task, link);
 
 		if (!t->work || t->job || t->stage != STAGE_AWAY)
 			continue;
@@ -221,7 +221,7 @@ void engine_step_again(struct engine *e)
 	}
 }
 
-void engine_backwards(struct engine *e)
+void rollout_backwards(struct rollout *e)
 {
 	struct work *w;
 
@@ -231,11 +231,11 @@ void engine_backwards(struct engine *e)
 			if (w->step->only_verify)
 				graph_end(e->g, w, WORK_LEFT);
 			else
-				engine_step(e, w);
+				rollout_step(e, w);
 		if (graph_over(e->g) && !e->task_count)
 			break;
 		e->moved = false;
-		engine_turn(e);
-		engine_step_again(e);
+		rollout_turn(e);
+		rollout_step_again(e);
 	}
 }

@@ -8,7 +8,7 @@
 #include "cli/frame/print.h"
 #include "cli/provision/rollout/rollout_part.h"
 
-static void verified(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void verified(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	char room[80];
 
@@ -17,112 +17,112 @@ static void verified(struct engine *e, struct engine_task *t, const struct remot
 	e->bads += t->bads;
 	if (t->done && !t->bads) {
 		e->bads++;
-		engine_say(e, &(struct note){ .kind = NOTE_CHECK, .node = e->c->members[t->member], .stack = t->now->use->stack->name,
-			.step = t->now->step->name, .text = engine_task_cause(t, "its check failed", room), .hint = t->hint,
+		rollout_say(e, &(struct note){ .kind = NOTE_CHECK, .node = e->c->members[t->member], .stack = t->now->use->stack->name,
+			.step = t->now->step->name, .text = rollout_task_cause(t, "its check failed", room), .hint = t->hint,
 			.log = *t->log_path ? t->log_path : NULL });
 	}
 	t->bads = 0;
 }
 
-static void verify_ended(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void verify_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	char why[600];
 
 	if (!ev->ok && !e->stops) {
 		e->bads++;
-		engine_lose(e, t->member, engine_task_why(t, ev, why));
+		rollout_lose(e, t->member, rollout_task_why(t, ev, why));
 	}
-	engine_task_free(e, t);
+	rollout_task_free(e, t);
 }
 
-int engine_verify(struct engine *e)
+int rollout_verify(struct rollout *e)
 {
 	struct buf b;
 
-	engine_phase(e, ENGINE_VERIFY, "verify");
+	rollout_phase(e, ENGINE_VERIFY, "verify");
 	e->bads = 0;
-	engine_graph(e);
+	rollout_graph(e);
 	buf_init(&b, ENGINE_SCRIPT);
 	for (size_t m = 0; m < e->c->count && !e->stops; m++) {
-		struct engine_task *t;
+		struct rollout_task *t;
 
-		if (!engine_in(e, m))
+		if (!rollout_in(e, m))
 			continue;
 		buf_clear(&b);
-		engine_script_head(e, m, &b);
+		rollout_script_head(e, m, &b);
 		for (size_t i = 0; i < e->g->count; i++) {
 			if (e->g->at[i].member != m)
 				continue;
-			engine_script_step(e, &e->g->at[i], NULL, false, &b);
-			engine_script_call("verify", NULL, &b);
+			rollout_script_step(e, &e->g->at[i], NULL, false, &b);
+			rollout_script_call("verify", NULL, &b);
 		}
 		if (buf_adds(&b, "exit 0\n") != 0)
 			command_nomem();
-		t = engine_task_new(e, m, NULL, verify_ended);
+		t = rollout_task_new(e, m, NULL, verify_ended);
 		t->record = verified;
 		t->each = true;
-		engine_task_run(e, t, &b, REMOTE_SURVIVE, ENGINE_BEGIN_MS);
+		rollout_task_run(e, t, &b, REMOTE_SURVIVE, ENGINE_BEGIN_MS);
 	}
 	buf_release(&b);
-	engine_run(e);
+	rollout_run(e);
 	if (e->stops)
 		return STATUS_INT;
-	return e->bads ? STATUS_CHECK : engine_status(e);
+	return e->bads ? STATUS_CHECK : rollout_status(e);
 }
 
 /* ---- One function --------------------------------------------------------------------------- */
 
-static void called(struct engine *e, struct engine_task *t, const struct remote_event *ev)
+static void called(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	const struct work *w = t->work;
 
-	engine_task_flush(e, t);
-	engine_say(e, &(struct note){ .kind = NOTE_END, .node = e->c->members[t->member], .stack = w->use->stack->name,
+	rollout_task_flush(e, t);
+	rollout_say(e, &(struct note){ .kind = NOTE_END, .node = e->c->members[t->member], .stack = w->use->stack->name,
 		.step = w->step->name, .ok = ev->ok, .text = ev->ok ? NULL : t->cause ? t->cause : ev->text, .hint = t->hint,
 		.log = *t->log_path ? t->log_path : NULL, .ms = (long)(clock_ms() - t->began) });
 	e->bads += !ev->ok;
-	engine_task_free(e, t);
+	rollout_task_free(e, t);
 }
 
-static void call_on(struct engine *e, struct work *w, const char *function, const char *const *words)
+static void call_on(struct rollout *e, struct work *w, const char *function, const char *const *words)
 {
-	struct engine_task *t = engine_task_new(e, w->member, w, called);
+	struct rollout_task *t = rollout_task_new(e, w->member, w, called);
 	struct buf b;
 
-	engine_say(e, &(struct note){ .kind = NOTE_BEGIN, .node = e->c->members[w->member], .stack = w->use->stack->name,
+	rollout_say(e, &(struct note){ .kind = NOTE_BEGIN, .node = e->c->members[w->member], .stack = w->use->stack->name,
 		.step = w->step->name, .what = function, .ok = true });
 	buf_init(&b, ENGINE_SCRIPT);
-	engine_script_head(e, w->member, &b);
-	engine_script_step(e, w, NULL, false, &b);
-	engine_script_call(function, words, &b);
-	engine_task_run(e, t, &b, REMOTE_SURVIVE, engine_task_ms(w, function));
+	rollout_script_head(e, w->member, &b);
+	rollout_script_step(e, w, NULL, false, &b);
+	rollout_script_call(function, words, &b);
+	rollout_task_run(e, t, &b, REMOTE_SURVIVE, rollout_task_ms(w, function));
 	buf_release(&b);
 }
 
-int engine_call(struct engine *e, const char *stack, const char *step, const char *function, const char *const *words,
+int rollout_call(struct rollout *e, const char *stack, const char *step, const char *function, const char *const *words,
 	const size_t *members, size_t count)
 {
 	size_t begun = 0, out = 0;
 
-	engine_phase(e, ENGINE_CALL, NULL);
-	engine_gift_forget(e, NULL);
+	rollout_phase(e, ENGINE_CALL, NULL);
+	rollout_gift_forget(e, NULL);
 	e->bads = 0;
-	engine_graph(e);
+	rollout_graph(e);
 	for (size_t i = 0; i < count && !e->stops; i++) {
-		struct work *w = engine_find(e, members[i], stack, step);
+		struct work *w = rollout_find(e, members[i], stack, step);
 
 		if (!w || (e->o.max_fail && e->bads >= e->o.max_fail))
 			continue;
-		if (!engine_in(e, members[i])) {
+		if (!rollout_in(e, members[i])) {
 			out++;
 			continue;
 		}
 		while (w->step->wave && e->task_count >= w->step->wave && !e->stops)
-			engine_turn(e);
+			rollout_turn(e);
 		call_on(e, w, function, words);
 		begun++;
 	}
-	engine_run(e);
+	rollout_run(e);
 	e->planned_at = 0; /* it may have changed what a plan was made from */
 	if (e->stops)
 		return STATUS_INT;

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "marketd/engine/answer.h"
 #include "marketd/engine/effect.h"
 #include "marketd/engine/event.h"
 #include "marketd/engine/state.h"
@@ -88,7 +89,6 @@ uint64_t engine_agent_version(const struct engine *e, uint64_t agent); /* of all
  * or empty ends; of what is for sale for a SKU with engine_availability (all prices, not yours: self).
  * Appended to *out (grown by realloc, the caller frees). 0 or -ENOMEM.
  */
-struct spans { struct span *list; size_t count, cap; };
 int engine_schedule(const struct engine *e, uint64_t pool, uint64_t sku, int64_t from, struct spans *out);
 int engine_availability(const struct engine *e, uint64_t sku, int64_t from, int64_t to, struct spans *out);
 
@@ -96,7 +96,6 @@ int engine_availability(const struct engine *e, uint64_t sku, int64_t from, int6
 bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uint64_t *at);
 
 /* The public book: levels of one SKU for a window, best first, nobody named. quantity: what the level could fill. */
-struct level { int64_t price; struct spans spans; };
 int engine_depth(const struct engine *e, uint64_t sku, enum side side, int64_t start, int64_t end,
 	size_t max, struct level **out, size_t *count); /* free with levels_free */
 void levels_free(struct level *l, size_t count);
@@ -109,24 +108,10 @@ int64_t engine_burn(const struct engine *e, uint64_t account);
 
 /* ---- Asking beforehand ------------------------------------------------------------------ */
 
-struct quote {
-	int64_t cost;              /* micro-dollars in all */
-	int64_t price;             /* what POSTing this limit would fill at, at most: the dearest piece */
-	int32_t nodes;             /* as asked, or less with ORDER_PARTIAL */
-};
-
 /* What an EVENT_ORDER would do now; changes nothing. 0 or a negative enum reason as engine_apply gives. */
 int engine_quote(const struct engine *e, const struct event *order, struct quote *out, struct fail *why);
 
 /* Why an order does not fill, and what would: each offered alternative is true now (posting it fills). */
-struct why {
-	int32_t reason;
-	bool has_price, has_nodes, has_start, has_end;
-	int64_t price;             /* same window and nodes at this limit */
-	int32_t nodes;             /* same window and price, this many */
-	int64_t start;             /* same length, nodes and price, from here; the first within 14 days */
-	int64_t end;               /* same start, nodes and price (extend: same hosts), until here */
-};
 void engine_why(const struct engine *e, const struct event *order, struct why *out);
 
 /* What RELEASE would give back now (micro-dollars to the buyer). */

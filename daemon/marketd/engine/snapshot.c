@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marketd/engine/snapshot.h"
 
+#include "marketd/engine/engine.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/str.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { VALUE_MAX = 1 << 20 };
 

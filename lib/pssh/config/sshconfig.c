@@ -17,7 +17,7 @@
 
 #include "base/fail.h"
 #include "base/str.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/config/sshsearch.h"
 #include "pssh/config/sshword.h"
 

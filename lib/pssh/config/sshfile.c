@@ -19,7 +19,7 @@
 #include "base/fail.h"
 #include "base/str.h"
 #include "base/pool.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/config/sshword.h"
 
 enum {

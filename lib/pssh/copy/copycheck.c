@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "pssh/copy/copyjob.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum {
 	SMALL = 256 * 1024, /* is read back sooner than a command is run */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "pssh/copy/copyjob.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { LISTINGS = 4, LISTS_AHEAD = 4 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "pssh/copy/copyjob.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 /* Where a directory really is: below a link that was followed, there. malloc'd or NULL. */
 static char *node_real(const struct node *n)

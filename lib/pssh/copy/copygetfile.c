@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "pssh/copy/copyjob.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { CLEAN, LOOK, OPEN, LOCAL, VERIFY, DATA, CHECK, END };
 enum { PAGE = 4096 };

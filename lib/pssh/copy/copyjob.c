@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 /* ---- Failures -------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "pssh/copy/copyjob.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { NOT_MADE, MADE, MADE_FRESH, MADE_NOT };
 

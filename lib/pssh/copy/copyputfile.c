@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "pssh/copy/copyjob.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { CLEAN, LOCAL, LOOK, OPEN, VERIFY, DATA, CHECK, END, RENAME, CLEAR, RENAME_AGAIN };
 

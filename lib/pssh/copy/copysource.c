@@ -9,7 +9,7 @@
 
 #include "pssh/copy/copy.h"
 #include "pssh/copy/copytree.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { FAILS = 64 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 /* Message numbers that sftp.h does not name. */
 enum {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/list.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 struct events {
 	struct list queue;

@@ -18,7 +18,7 @@
 #include "pssh/copy/copy.h"
 #include "pssh/fleet/event.h"
 #include "pssh/session/exec.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/config/sshconfig.h"
 #include "pssh/session/sweep.h"
 #include "pssh/session/tunnel.h"

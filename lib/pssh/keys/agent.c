@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/keys/pubkey.h"
 #include "pssh/keys/sshwire.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum {
 	P_WORDS = 18, S_WORDS = 4 * 256, WORDS = P_WORDS + S_WORDS,

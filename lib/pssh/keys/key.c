@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "pssh/keys/keyfile.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/keys/pubkey.h"
 #include "pssh/keys/sshwire.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "pssh/keys/bcrypt.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/keys/sshwire.h"
 
 #define OPENSSH_BEGIN "-----BEGIN OPENSSH PRIVATE KEY-----"

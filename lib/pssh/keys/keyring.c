@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 struct keyring_slot {
 	struct key *key;

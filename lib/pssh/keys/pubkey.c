@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/keys/sshwire.h"
 
 enum { SSH2_NAMES_ALGORITHMS = 0x010b00, BLOB_MAX = 16384 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/keys/sshwire.h"
 
 enum { BLOCK = SHA_CBLOCK, SIZE = SHA_DIGEST_LENGTH, WORDS = SIZE / 4 };

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "pssh/known/knownhosts.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 struct hostkey_rule {
 	const char *host;                 /* the name to look up: HostKeyAlias, or what a person typed */

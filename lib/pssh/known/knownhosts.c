@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "pssh/known/hosthash.h"
 #include "pssh/known/knownlines.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/keys/pubkey.h"
 
 enum { FILE_MAX = 64 << 20, BLOB_MAX = 16384, NAME_MAX_LEN = 1024, LINE_MAX_LEN = 64 << 10 };

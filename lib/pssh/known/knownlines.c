@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "pssh/known/hosthash.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/keys/sshwire.h"
 
 enum { BLOB_MAX = 16384, PATTERN_MAX = 1024, LINE_MAX_LEN = 64 << 10 };

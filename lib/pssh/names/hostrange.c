@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { DIGITS_MAX = 18, RANGES_MAX = 1000000 };
 

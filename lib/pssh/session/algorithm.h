@@ -6,7 +6,7 @@
 #include <libssh2.h>
 
 #include "base/buf.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 /* What libssh2 has, asked once for a fleet. */
 struct algorithms {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { CANDIDATES = 64, ANSWERS = 8, TRIES = 3 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { PACKET = 32768, OUT_MAX = 1 << 20, IDS = 64, CLOGGED_MS = 2000 };
 

@@ -21,7 +21,7 @@
 #include "pssh/known/hostkey.h"
 #include "pssh/keys/keyring.h"
 #include "pssh/session/proxy.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 #include "pssh/session/resolve.h"
 
 enum conn_state {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 void dial_init(struct dial *d, struct addrinfo *all, const char *bind_address, int64_t due)
 {

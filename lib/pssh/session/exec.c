@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 int exec_new(struct link *l, const struct exec_want *want, struct input *input, struct exec **out)
 {

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 struct output_rule {
 	enum pssh_output mode;

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 extern char **environ;
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 /* A dead name server holds a thread for many seconds, so there are more than a healthy one needs. */
 enum { THREADS = 32, STACK = 256 * 1024 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 /*
  * Read by `sh` from its standard input, so that no login shell has a say in it. $PPID is sshd's

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { VISITORS = 256, ROOM = 65536 };
 

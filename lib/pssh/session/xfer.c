@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "pssh/pssh.h"
+#include "pssh/pssh_types.h"
 
 enum { PROGRESS_MS = 100, SUM_CEILING = 4096, TURN = 64 };
 

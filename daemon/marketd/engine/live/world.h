@@ -7,10 +7,13 @@
 #ifndef MARKETD_ENGINE_LIVE_WORLD_H
 #define MARKETD_ENGINE_LIVE_WORLD_H
 
+#include "base/buf.h"
+#include "base/fail.h"
 #include "base/list.h"
 #include "base/table.h"
+#include "marketd/engine/answer.h"
+#include "marketd/engine/effect.h"
 #include "marketd/engine/live/due.h"
-#include "marketd/engine/engine.h"
 #include "marketd/engine/live/ensure.h"
 #include "marketd/engine/live/idmap.h"
 #include "marketd/engine/live/rank.h"

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The types that libpssh's functions take and give: error codes, choices, events. Included by pssh.h. */
+#ifndef PSSH_TYPES_H
+#define PSSH_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+struct pssh;
+struct pssh_host;
+struct pssh_task;
+
+/* ---- Errors ---------------------------------------------------------------------------- */
+
+/* X(name, code, text, retryable) */
+#define PSSH_ERRORS(X) \
+	X(PSSH_ENOMEM, -1, "out of memory", 0) \
+	X(PSSH_EINVAL, -2, "the call makes no sense as it stands", 0) \
+	X(PSSH_ESYNTAX, -3, "the text cannot be understood", 0) \
+	X(PSSH_ENOENT, -4, "no such thing", 0) \
+	X(PSSH_ELOCAL, -5, "a local file or system call failed", 0) \
+	X(PSSH_ERESOLVE, -6, "the name cannot be resolved", 1) \
+	X(PSSH_ECONNECT, -7, "the host cannot be reached", 1) \
+	X(PSSH_ETIMEOUT, -8, "a deadline passed", 1) \
+	X(PSSH_EPROTO, -9, "the server does not speak SSH as expected", 1) \
+	X(PSSH_ECLOSED, -10, "the connection was closed", 1) \
+	X(PSSH_EHOSTKEY, -11, "the host key is not the known one", 0) \
+	X(PSSH_EHOSTNEW, -12, "the host key is not known", 0) \
+	X(PSSH_EREVOKED, -13, "the host key is revoked", 0) \
+	X(PSSH_EAUTH, -14, "the server accepted no key and no password", 0) \
+	X(PSSH_EPROXY, -15, "the jump host or proxy command failed", 1) \
+	X(PSSH_EREFUSED, -16, "the server refused the channel or the request", 0) \
+	X(PSSH_ECANCEL, -17, "cancelled", 0) \
+	X(PSSH_EREMOTE, -18, "a remote file operation failed", 0) \
+	X(PSSH_ECHECKSUM, -19, "the copy differs from its source", 1) \
+	X(PSSH_EUNSUPPORTED, -20, "not supported", 0) \
+	X(PSSH_EPASSPHRASE, -21, "the key needs a passphrase", 0) \
+	X(PSSH_EALGORITHM, -22, "no algorithm in common with the server", 0) \
+	X(PSSH_EAGAIN, -23, "not now, try again", 1)
+
+enum pssh_errors {
+	PSSH_OK = 0,
+#define PSSH_X(name, code, text, retryable) name = code,
+	PSSH_ERRORS(PSSH_X)
+#undef PSSH_X
+};
+
+const char *pssh_strerror(int code);  /* the list's text; never NULL */
+const char *pssh_errname(int code);   /* "PSSH_EAUTH"; never NULL */
+int pssh_retryable(int code);         /* 1 where the same call may succeed later */
+
+/* ---- Choices --------------------------------------------------------------------------- */
+
+/* For pssh_set_deadline(). */
+enum pssh_phase {
+	PSSH_PHASE_RESOLVE,   /* name to address; default 10 s */
+	PSSH_PHASE_CONNECT,   /* one TCP connection, all addresses together; default 15 s */
+	PSSH_PHASE_HANDSHAKE, /* banner and key exchange; later the start of a task; default 30 s */
+	PSSH_PHASE_AUTH,      /* without the time that a person takes to answer; default 30 s */
+	PSSH_PHASE_TASK,      /* one task on one host once it runs; default none */
+	PSSH_PHASE_IDLE,      /* an unused connection is closed after it; default none */
+	PSSH_PHASES
+};
+
+/* For pssh_set_hostkeys(). */
+enum pssh_hostkeys {
+	PSSH_HOSTKEYS_STRICT,     /* known keys only; the default */
+	PSSH_HOSTKEYS_ACCEPT_NEW, /* an unknown host's key is taken and written down; a changed one never */
+};
+
+/* For pssh_set_algorithms(). */
+enum pssh_algorithm {
+	PSSH_ALG_KEX, PSSH_ALG_HOSTKEY, PSSH_ALG_CIPHER, PSSH_ALG_MAC,
+	PSSH_ALGS
+};
+
+/* For pssh_set_log(). */
+enum pssh_log_level { PSSH_LOG_ERROR = 1, PSSH_LOG_WARN, PSSH_LOG_INFO, PSSH_LOG_DEBUG, PSSH_LOG_TRACE };
+
+/* For pssh_put() and pssh_get(). */
+enum pssh_copy_flags {
+	PSSH_COPY_RECURSIVE = 1,   /* directories too */
+	PSSH_COPY_PRESERVE = 2,    /* modes and times */
+	PSSH_COPY_RESUME = 4,      /* go on where an earlier copy stopped */
+	PSSH_COPY_CHECKSUM = 8,    /* compare SHA-256 of both sides at the end */
+	PSSH_COPY_SPARSE = 16,     /* holes stay holes */
+};
+
+/* For pssh_task_set_output(). */
+enum pssh_output {
+	PSSH_OUTPUT_LINES,   /* whole lines, one or more an event; the default */
+	PSSH_OUTPUT_CHUNKS,  /* as it comes */
+	PSSH_OUTPUT_GATHER,  /* all of a stream in one event before the end */
+};
+
+enum pssh_overflow {
+	PSSH_OVERFLOW_DROP,  /* forget the oldest, count it in ev->dropped; the default */
+	PSSH_OVERFLOW_SPILL, /* go on in an unlinked temporary file */
+};
+
+/* ---- Events ---------------------------------------------------------------------------- */
+
+enum pssh_event_type {
+	PSSH_EV_HOST_UP = 1, /* a connection is ready, a jump host's too; task NULL */
+	PSSH_EV_HOST_DOWN,   /* a ready connection ended; text says why; task NULL */
+	PSSH_EV_RETRY,       /* a try failed, another follows: status, text, attempt */
+	PSSH_EV_STARTED,     /* the command runs, the copy begins, the tunnel listens */
+	PSSH_EV_STDOUT,      /* data, len, dropped */
+	PSSH_EV_STDERR,      /* data, len, dropped; of a copy: a line about one file */
+	PSSH_EV_WRITABLE,    /* input may be written again; host NULL: that for all */
+	PSSH_EV_PROGRESS,    /* copies: done, total (bytes), text (the file) */
+	PSSH_EV_PROMPT,      /* a question: text, echo, prompt; answer by pssh_answer */
+	PSSH_EV_EXIT,        /* status; of a copy 0. An end. */
+	PSSH_EV_SIGNAL,      /* text: the signal that ended it, "TERM". An end. */
+	PSSH_EV_ERROR,       /* status: a code; text: a sentence. An end. */
+	PSSH_EV_DONE,        /* every host of the task is at its end; host NULL */
+};
+
+/* Each host of a started task ends with exactly one EXIT, SIGNAL or ERROR; after the last comes DONE. */
+struct pssh_event {
+	enum pssh_event_type type;
+	struct pssh_task *task;
+	struct pssh_host *host;
+	uint64_t seq;           /* 1, 2, 3 … within the fleet */
+	const char *data;       /* never NULL; not ended by NUL */
+	size_t len;
+	uint64_t dropped;       /* bytes before data that the ceiling took */
+	int status;
+	const char *text;       /* never NULL */
+	uint64_t done, total;
+	unsigned attempt;
+	int cancelled;          /* an end that pssh_task_cancel or a deadline asked for */
+	int echo;
+	uint64_t prompt;
+	/* Later versions add members here only. */
+};
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+
+#endif
