@@ -111,18 +111,18 @@ static bool fills(struct world *w, const struct buf *state, const struct event *
 	good = engine_apply(e, ev, &did, &why) == 0;
 	o = good ? order_made(&did) : NULL;
 	if (good && (!o || o->status != ORDER_FILLED))
-		good = oracle_wrong(w, "engine_why: with another %s it does not fill (reason %d)", what, o ? o->reason : 0);
+		good = oracle_wrong(w, "engine_diagnose: with another %s it does not fill (reason %d)", what, o ? o->reason : 0);
 	else if (!good)
-		oracle_wrong(w, "engine_why: with another %s it is refused (%s)", what, why.text);
+		oracle_wrong(w, "engine_diagnose: with another %s it is refused (%s)", what, why.text);
 	engine_free(e);
 	effects_release(&did);
 	return good;
 }
 
-/* For a buy of the whole: each alternative that engine_why() offers, taken, fills. */
+/* For a buy of the whole: each alternative that engine_diagnose() offers, taken, fills. */
 bool oracle_why(struct world *w, const struct event *ev)
 {
-	struct why why = { .reason = 0 };
+	struct diagnosis why = { .reason = 0 };
 	struct event other;
 	struct buf state;
 	bool good = true;
@@ -130,7 +130,7 @@ bool oracle_why(struct world *w, const struct event *ev)
 	if (ev->kind != EVENT_ORDER || ev->u.order.side != SIDE_BUY || ev->u.order.pool == 0 || ev->at < engine_at(w->eng) ||
 		(ev->u.order.flags & ORDER_PARTIAL) || ev->u.order.procurement)
 		return true;
-	engine_why(w->eng, ev, &why);
+	engine_diagnose(w->eng, ev, &why);
 	if (!why.has_price && !why.has_nodes && !why.has_start && !why.has_end)
 		return true;
 	buf_init(&state, WORLD_TEXT);

@@ -49,7 +49,7 @@ struct world_options {
 	long check;                /* engine_check() after as many */
 	long load;                 /* saved and loaded at random, once in about as many; 0: never */
 	bool plain;                /* a stream as it was before there were agents */
-	bool oracle;               /* quotes, and what engine_why() promises, are tried out */
+	bool oracle;               /* quotes, and what engine_diagnose() promises, are tried out */
 };
 
 /* What an agent, or one of its hosts, had to do at last. */

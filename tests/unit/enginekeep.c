@@ -201,11 +201,11 @@ static unsigned alternatives(const struct event *ev, unsigned *offered)
 {
 	struct buf state = saved(market);
 	struct effects d;
-	struct why w;
+	struct diagnosis w;
 	unsigned bad = 0;
 
 	effects_init(&d);
-	engine_why(market, ev, &w);
+	engine_diagnose(market, ev, &w);
 	for (int i = 0; i < 4; i++) {
 		struct event x = *ev;
 		struct engine *e;
@@ -238,7 +238,7 @@ static unsigned alternatives(const struct event *ev, unsigned *offered)
 static void why_not(void)
 {
 	struct event ev;
-	struct why w;
+	struct diagnosis w;
 	unsigned bad = 0, offered = 0;
 
 	open_market(4);
@@ -247,7 +247,7 @@ static void why_not(void)
 	offer(2, S | P, NOW + 80, NOW + 200, 5);
 	ev = EVENT(ORDER, .account = alice, .u.order = { .pool = alice_pool, .sku = sku_id, .nodes = 2, .start = NOW + 10,
 		.end = NOW + 30, .price = 5 });
-	engine_why(market, &ev, &w);
+	engine_diagnose(market, &ev, &w);
 	is_int(w.reason, REASON_PRICE_TOO_LOW, "two nodes cost more");
 	ok(w.has_price && w.price == 9, "9 would do");
 	ok(w.has_nodes && w.nodes == 1, "or one node");
@@ -255,7 +255,7 @@ static void why_not(void)
 	ok(!w.has_end, "but no shorter window");
 	ev.u.order.nodes = 1;
 	ev.u.order.end = NOW + 150;
-	engine_why(market, &ev, &w);
+	engine_diagnose(market, &ev, &w);
 	ok(w.reason == REASON_NO_CAPACITY && w.has_end && w.end == NOW + 100, "until then it would go");
 	close_market();
 	for (int i = 0; i < 1200; i++) {

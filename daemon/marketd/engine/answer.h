@@ -17,7 +17,7 @@ struct quote {
 };
 
 /* Why an order does not fill, and what would: each offered alternative is true now (posting it fills). */
-struct why {
+struct diagnosis {
 	int32_t reason;
 	bool has_price, has_nodes, has_start, has_end;
 	int64_t price;             /* same window and nodes at this limit */

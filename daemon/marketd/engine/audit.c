@@ -44,7 +44,7 @@ static bool add_product(int64_t *sum, int64_t a, int64_t b)
 
 static int check_orders(struct audit *a)
 {
-	const struct ticket *t;
+	const struct live_order *t;
 
 	for (size_t at = 0; (t = rank_next(&a->e->all[ORDERS], &at));) {
 		const struct order *o = &t->pub;
@@ -74,14 +74,14 @@ static int check_orders(struct audit *a)
 }
 
 /* The lease that it was sold on from: the same minutes of the same host, of the seller. */
-static int check_parent(struct audit *a, const struct tenure *t)
+static int check_parent(struct audit *a, const struct live_lease *t)
 {
 	const struct lease *l = &t->pub;
-	const struct tenure *parent = world_tenure(a->e, l->parent);
+	const struct live_lease *parent = world_lease(a->e, l->parent);
 	struct lease_tally *of = idmap_get(&a->leases, l->parent);
 
 	if (!l->parent)
-		return l->seller == t->unit->pub.account ? 0 : broken(a, "lease %" PRIu64 " was sold by another than the host's owner", l->id);
+		return l->seller == t->host->pub.account ? 0 : broken(a, "lease %" PRIu64 " was sold by another than the host's owner", l->id);
 	if (!parent || l->parent >= l->id || parent->pub.start != l->start || parent->pub.end != l->end ||
 		parent->pub.host != l->host || parent->pub.buyer != l->seller || !parent->pub.sold_on || parent->pub.interruptible ||
 		parent->pub.paid_end != parent->pub.end || of->children++)
@@ -91,7 +91,7 @@ static int check_parent(struct audit *a, const struct tenure *t)
 
 static int check_leases(struct audit *a)
 {
-	const struct tenure *t;
+	const struct live_lease *t;
 
 	for (size_t at = 0; (t = rank_next(&a->e->all[LEASES], &at));) {
 		const struct lease *l = &t->pub;
@@ -102,9 +102,9 @@ static int check_leases(struct audit *a)
 		if (rc)
 			return rc;
 		if (l->settled > least || l->paid_end < l->end - 1 || (!l->interruptible && l->paid_end != l->end) ||
-			(l->interruptible && l->sold_on) || world_depot(a->e, l->pool)->pub.kind != POOL_MARKET)
+			(l->interruptible && l->sold_on) || world_pool(a->e, l->pool)->pub.kind != POOL_MARKET)
 			return broken(a, "lease %" PRIu64 " is not as a lease is", l->id);
-		if (world_party(a->e, l->buyer)->pub.beneficiary == world_party(a->e, l->seller)->pub.beneficiary)
+		if (world_account(a->e, l->buyer)->pub.beneficiary == world_account(a->e, l->seller)->pub.beneficiary)
 			return broken(a, "lease %" PRIu64 " is of somebody with themselves", l->id);
 		if (l->paid_end > l->settled && !add_product(&buyer->escrow, l->price, l->paid_end - l->settled))
 			return broken(a, "account %" PRIu64 " has more in escrow than can be counted", l->buyer);
@@ -112,59 +112,59 @@ static int check_leases(struct audit *a)
 	return 0;
 }
 
-static int check_piece(struct audit *a, const struct unit *u, const struct piece *p)
+static int check_piece(struct audit *a, const struct live_host *h, const struct piece *p)
 {
-	const struct tenure *t = world_tenure(a->e, p->lease);
-	const struct ticket *sell = world_ticket(a->e, p->order);
+	const struct live_lease *l = world_lease(a->e, p->lease);
+	const struct live_order *sell = world_order(a->e, p->order);
 	int64_t start = p->start > a->e->minute ? p->start : a->e->minute;
 	struct lease_tally *of = idmap_get(&a->leases, p->lease);
-	const struct depot *d = world_depot(a->e, p->pool);
+	const struct live_pool *d = world_pool(a->e, p->pool);
 
-	if (t && (t->pub.host != u->pub.id || t->pub.pool != p->pool || t->pub.start > start || t->pub.end < p->end || t->pub.sold_on))
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool whose lease is another", start, u->pub.id);
-	if (t && p->interruptible != t->pub.interruptible)
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " does not know its lease", start, u->pub.id);
-	if (!t && (p->lease || p->pool != u->pub.pool))
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool without a lease", start, u->pub.id);
-	if (t)
+	if (l && (l->pub.host != h->pub.id || l->pub.pool != p->pool || l->pub.start > start || l->pub.end < p->end || l->pub.sold_on))
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool whose lease is another", start, h->pub.id);
+	if (l && p->interruptible != l->pub.interruptible)
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " does not know its lease", start, h->pub.id);
+	if (!l && (p->lease || p->pool != h->pub.pool))
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool without a lease", start, h->pub.id);
+	if (l)
 		of->minutes += p->end - start;
 	if (d->pub.deleted)
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool that is deleted", start, u->pub.id);
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool that is deleted", start, h->pub.id);
 	if (!p->order)
 		return 0;
-	if (!sell || sell->pub.side != SIDE_SELL || sell->pub.sku != u->pub.sku || sell->pub.start > start ||
+	if (!sell || sell->pub.side != SIDE_SELL || sell->pub.sku != h->pub.sku || sell->pub.start > start ||
 		sell->pub.end < p->end || sell->pub.price != p->price || p->block != order_block(&sell->pub) || sell->last < p->end)
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by an order that does not fit", start, u->pub.id);
-	if (t && t->pub.interruptible ? t->pub.sell_order != p->order : sell->pub.pool != p->pool)
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by who does not own it", start, u->pub.id);
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by an order that does not fit", start, h->pub.id);
+	if (l && l->pub.interruptible ? l->pub.sell_order != p->order : sell->pub.pool != p->pool)
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by who does not own it", start, h->pub.id);
 	for (size_t i = 0; i < sell->host_count; i++)
-		if (sell->hosts[i] == u->pub.id)
+		if (sell->hosts[i] == h->pub.id)
 			return 0;
-	return broken(a, "sell %" PRIu64 " does not know host %" PRIu64, p->order, u->pub.id);
+	return broken(a, "sell %" PRIu64 " does not know host %" PRIu64, p->order, h->pub.id);
 }
 
 static int check_hosts(struct audit *a)
 {
-	const struct unit *u;
+	const struct live_host *h;
 
-	for (size_t at = 0; (u = rank_next(&a->e->all[HOSTS], &at));) {
-		size_t first = calendar_find(u, a->e->minute);
-		int64_t next = u->pub.start > a->e->minute ? u->pub.start : a->e->minute;
+	for (size_t at = 0; (h = rank_next(&a->e->all[HOSTS], &at));) {
+		size_t first = calendar_find(h, a->e->minute);
+		int64_t next = h->pub.start > a->e->minute ? h->pub.start : a->e->minute;
 
-		for (size_t i = first; i < u->pub.piece_count; i++) {
-			const struct piece *p = &u->pub.pieces[i];
-			int rc = check_piece(a, u, p);
+		for (size_t i = first; i < h->pub.piece_count; i++) {
+			const struct piece *p = &h->pub.pieces[i];
+			int rc = check_piece(a, h, p);
 
 			if (rc)
 				return rc;
 			if ((i > first ? p->start != next : p->start > next) || p->start >= p->end)
-				return broken(a, "the minutes of host %" PRIu64 " have a gap at %" PRId64, u->pub.id, next);
+				return broken(a, "the minutes of host %" PRIu64 " have a gap at %" PRId64, h->pub.id, next);
 			if (i > first && p[-1].pool == p->pool && p[-1].lease == p->lease && p[-1].order == p->order)
-				return broken(a, "like pieces of host %" PRIu64 " are not joined at %" PRId64, u->pub.id, next);
+				return broken(a, "like pieces of host %" PRIu64 " are not joined at %" PRId64, h->pub.id, next);
 			next = p->end;
 		}
-		if (!u->pub.retired && u->pub.end > a->e->minute && next != u->pub.end)
-			return broken(a, "the minutes of host %" PRIu64 " end too early", u->pub.id);
+		if (!h->pub.retired && h->pub.end > a->e->minute && next != h->pub.end)
+			return broken(a, "the minutes of host %" PRIu64 " end too early", h->pub.id);
 	}
 	return 0;
 }
@@ -172,7 +172,7 @@ static int check_hosts(struct audit *a)
 /* Each lease has its minutes, or has sold all of them on. */
 static int check_minutes(struct audit *a)
 {
-	const struct tenure *t;
+	const struct live_lease *t;
 
 	for (size_t at = 0; (t = rank_next(&a->e->all[LEASES], &at));) {
 		const struct lease *l = &t->pub;
@@ -208,21 +208,21 @@ static int check_money(struct audit *a)
 }
 
 /* A pool's capacity is what its leases still have. */
-static int check_pool(struct audit *a, const struct depot *d, int64_t used[], const struct rank *wares)
+static int check_pool(struct audit *a, const struct live_pool *p, int64_t used[], const struct rank *skus)
 {
-	const struct tenure *t;
+	const struct live_lease *l;
 
-	for (size_t i = 0; i < d->stock_count; i++) {
-		const struct stock *s = &d->stocks[i];
+	for (size_t i = 0; i < p->stock_count; i++) {
+		const struct stock *s = &p->stocks[i];
 		int64_t sum = 0;
 
-		for (size_t at = 0; (t = rank_next(&d->owner->own[LEASES], &at));)
-			if (t->pub.pool == d->pub.id && t->pub.sku == s->sku && !t->pub.sold_on)
-				sum += t->pub.end - t->pub.settled;
-		if (s->capacity != sum || s->issued > 0 || (s->issued && d->pub.kind != POOL_ORIGINATING))
-			return broken(a, "pool %" PRIu64 " does not have the capacity that its leases have", d->pub.id);
-		for (size_t k = 0; k < wares->count; k++)
-			if (wares->rows[k].id == s->sku && (!add(&used[k], s->capacity) || !add(&used[k], s->issued)))
+		for (size_t at = 0; (l = rank_next(&p->owner->own[LEASES], &at));)
+			if (l->pub.pool == p->pub.id && l->pub.sku == s->sku && !l->pub.sold_on)
+				sum += l->pub.end - l->pub.settled;
+		if (s->capacity != sum || s->issued > 0 || (s->issued && p->pub.kind != POOL_ORIGINATING))
+			return broken(a, "pool %" PRIu64 " does not have the capacity that its leases have", p->pub.id);
+		for (size_t k = 0; k < skus->count; k++)
+			if (skus->rows[k].id == s->sku && (!add(&used[k], s->capacity) || !add(&used[k], s->issued)))
 				return broken(a, "there is more capacity than can be counted");
 	}
 	return 0;
@@ -230,18 +230,18 @@ static int check_pool(struct audit *a, const struct depot *d, int64_t used[], co
 
 static int check_capacity(struct audit *a)
 {
-	const struct rank *wares = &a->e->all[SKUS];
-	int64_t *sum = must_zalloc(wares->count * sizeof *sum);
-	const struct depot *d;
+	const struct rank *skus = &a->e->all[SKUS];
+	int64_t *sum = must_zalloc(skus->count * sizeof *sum);
+	const struct live_pool *p;
 	int rc = 0;
 
-	for (size_t k = 0; k < wares->count; k++)
-		sum[k] = ((const struct ware *)wares->rows[k].thing)->used;
-	for (size_t at = 0; rc == 0 && (d = rank_next(&a->e->all[POOLS], &at));)
-		rc = check_pool(a, d, sum, wares);
-	for (size_t k = 0; rc == 0 && k < wares->count; k++)
+	for (size_t k = 0; k < skus->count; k++)
+		sum[k] = ((const struct live_sku *)skus->rows[k].thing)->used;
+	for (size_t at = 0; rc == 0 && (p = rank_next(&a->e->all[POOLS], &at));)
+		rc = check_pool(a, p, sum, skus);
+	for (size_t k = 0; rc == 0 && k < skus->count; k++)
 		if (sum[k])
-			rc = broken(a, "all books of SKU %" PRIu64 " come to %" PRId64 " and not to 0", wares->rows[k].id, sum[k]);
+			rc = broken(a, "all books of SKU %" PRIu64 " come to %" PRId64 " and not to 0", skus->rows[k].id, sum[k]);
 	free(sum);
 	return rc;
 }
@@ -251,9 +251,9 @@ static int check_instances(struct audit *a)
 	const struct instance *x;
 
 	for (size_t at = 0; (x = rank_next(&a->e->all[INSTANCES], &at));) {
-		const struct unit *u = world_unit(a->e, x->host);
+		const struct live_host *h = world_host(a->e, x->host);
 
-		if (x->host && (!u || u->instance != x->id || u->pub.sku != x->sku || !calendar_owned(u, x->pool, a->e->minute)))
+		if (x->host && (!h || h->instance != x->id || h->pub.sku != x->sku || !calendar_owned(h, x->pool, a->e->minute)))
 			return broken(a, "instance %" PRIu64 " is on a host that its pool does not have", x->id);
 		if (x->host && x->status != INSTANCE_AWAITING && x->status != INSTANCE_RUNNING)
 			return broken(a, "instance %" PRIu64 " is over, and on a host", x->id);

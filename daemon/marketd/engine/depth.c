@@ -86,16 +86,16 @@ static int finish(struct changes *c, struct spans *out)
 
 int engine_schedule(const struct engine *e, uint64_t pool, uint64_t sku, int64_t from, struct spans *out)
 {
-	const struct depot *d = world_depot(e, pool);
+	const struct live_pool *d = world_pool(e, pool);
 	struct changes c = { 0 };
 
 	for (size_t i = 0; d && i < d->holding_count; i++) {
-		const struct unit *u = d->holdings[i].unit;
+		const struct live_host *h = d->holdings[i].live;
 
-		if (sku && u->pub.sku != sku)
+		if (sku && h->pub.sku != sku)
 			continue;
-		for (size_t k = calendar_find(u, from); k < u->pub.piece_count; k++) {
-			const struct piece *p = &u->pub.pieces[k];
+		for (size_t k = calendar_find(h, from); k < h->pub.piece_count; k++) {
+			const struct piece *p = &h->pub.pieces[k];
 
 			if (p->pool == pool)
 				add(&c, 0, p->start > from ? p->start : from, p->end, 1);
@@ -105,15 +105,15 @@ int engine_schedule(const struct engine *e, uint64_t pool, uint64_t sku, int64_t
 }
 
 /* What a SKU has on sale in [start, end), one price or all as one. */
-static void offered(const struct ware *w, int64_t start, int64_t end, bool prices, struct changes *c)
+static void offered(const struct live_sku *s, int64_t start, int64_t end, bool prices, struct changes *c)
 {
-	for (size_t i = 0; i < w->slot_count; i++) {
-		const struct unit *u = w->slots[i];
+	for (size_t i = 0; i < s->slot_count; i++) {
+		const struct live_host *h = s->slots[i];
 
-		if (!u || u->pub.down)
+		if (!h || h->pub.down)
 			continue;
-		for (size_t k = calendar_find(u, start); k < u->pub.piece_count && u->pub.pieces[k].start < end; k++) {
-			const struct piece *p = &u->pub.pieces[k];
+		for (size_t k = calendar_find(h, start); k < h->pub.piece_count && h->pub.pieces[k].start < end; k++) {
+			const struct piece *p = &h->pub.pieces[k];
 
 			if (p->order)
 				add(c, prices ? p->price : 0, p->start > start ? p->start : start, p->end < end ? p->end : end, 1);
@@ -123,18 +123,18 @@ static void offered(const struct ware *w, int64_t start, int64_t end, bool price
 
 int engine_availability(const struct engine *e, uint64_t sku, int64_t from, int64_t to, struct spans *out)
 {
-	const struct ware *w = world_ware(e, sku);
+	const struct live_sku *s = world_sku(e, sku);
 	struct changes c = { 0 };
 
-	if (w)
-		offered(w, from > e->minute ? from : e->minute + 1, to, false, &c);
+	if (s)
+		offered(s, from > e->minute ? from : e->minute + 1, to, false, &c);
 	return finish(&c, out);
 }
 
-static void asked(const struct ware *w, int64_t start, int64_t end, struct changes *c)
+static void asked(const struct live_sku *s, int64_t start, int64_t end, struct changes *c)
 {
-	for (size_t i = 0; i < w->resting_count; i++) {
-		const struct order *o = &w->resting[i]->pub;
+	for (size_t i = 0; i < s->resting_count; i++) {
+		const struct order *o = &s->resting[i]->pub;
 
 		for (size_t k = 0; k < o->rest_count; k++)
 			add(c, -o->price, o->rest[k].start > start ? o->rest[k].start : start,
@@ -160,17 +160,17 @@ static int levels(const struct changes *c, enum side side, size_t max, struct le
 int engine_depth(const struct engine *e, uint64_t sku, enum side side, int64_t start, int64_t end,
 	size_t max, struct level **out, size_t *count)
 {
-	const struct ware *w = world_ware(e, sku);
+	const struct live_sku *s = world_sku(e, sku);
 	struct changes c = { 0 };
 	struct level *list;
 	size_t n = 0;
 	int rc;
 
 	start = start > e->minute ? start : e->minute + 1;
-	if (w && side == SIDE_SELL)
-		offered(w, start, end, true, &c);
-	else if (w)
-		asked(w, start, end, &c);
+	if (s && side == SIDE_SELL)
+		offered(s, start, end, true, &c);
+	else if (s)
+		asked(s, start, end, &c);
 	if (c.count)
 		qsort(c.list, c.count, sizeof *c.list, change_cmp);
 	max = max < c.count ? max : c.count;

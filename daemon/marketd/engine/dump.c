@@ -46,17 +46,17 @@ static void agents(const struct engine *e, struct pen *p)
 
 static void hosts(const struct engine *e, struct pen *p)
 {
-	const struct unit *u;
+	const struct live_host *h;
 
-	for (size_t at = 0; (u = rank_next(&e->all[HOSTS], &at));)
-		if (!u->pub.retired)
-			line(p, "host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %" PRIu64 " %s\n", u->pub.id,
-				u->pub.account, u->pub.sku, u->pub.pool, u->pub.start, u->pub.end, u->pub.down + u->pub.watched, u->pub.agent, u->pub.name);
-	for (size_t at = 0; (u = rank_next(&e->all[HOSTS], &at));)
-		for (size_t i = calendar_find(u, e->minute); i < u->pub.piece_count; i++) {
-			const struct piece *x = &u->pub.pieces[i];
+	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));)
+		if (!h->pub.retired)
+			line(p, "host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %" PRIu64 " %s\n", h->pub.id,
+				h->pub.account, h->pub.sku, h->pub.pool, h->pub.start, h->pub.end, h->pub.down + h->pub.watched, h->pub.agent, h->pub.name);
+	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));)
+		for (size_t i = calendar_find(h, e->minute); i < h->pub.piece_count; i++) {
+			const struct piece *x = &h->pub.pieces[i];
 
-			line(p, "piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 "\n", u->pub.id,
+			line(p, "piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 "\n", h->pub.id,
 				x->start > e->minute ? x->start : e->minute, x->end, x->pool, x->lease, x->order, x->price);
 		}
 }
@@ -120,7 +120,7 @@ static void book(struct pen *p, uint64_t owner, enum book b, uint64_t asset, int
 		line(p, "book %" PRIu64 " %d %" PRIu64 " %" PRId64 "\n", owner, (int)b, asset, balance);
 }
 
-static void depot_books(const struct depot *d, struct pen *p)
+static void pool_books(const struct live_pool *d, struct pen *p)
 {
 	for (size_t i = 0; i < d->stock_count; i++)
 		book(p, d->pub.id, BOOK_ISSUED, d->stocks[i].sku, d->stocks[i].issued);
@@ -132,13 +132,13 @@ static void depot_books(const struct depot *d, struct pen *p)
 static void books(const struct engine *e, struct pen *p)
 {
 	const struct account *a = rank_after(&e->all[ACCOUNTS], 0);
-	const struct depot *d = rank_after(&e->all[POOLS], 0);
-	const struct ware *w;
+	const struct live_pool *d = rank_after(&e->all[POOLS], 0);
+	const struct live_sku *s;
 
 	book(p, 0, BOOK_ISSUED, 0, e->issued);
 	book(p, 0, BOOK_FEES, 0, e->fees);
-	for (size_t at = 0; (w = rank_next(&e->all[SKUS], &at));)
-		book(p, 0, BOOK_USED, w->pub.id, w->used);
+	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));)
+		book(p, 0, BOOK_USED, s->pub.id, s->used);
 	while (a || d) {
 		if (a && (!d || a->id < d->pub.id)) {
 			book(p, a->id, BOOK_AVAILABLE, 0, a->available);
@@ -146,7 +146,7 @@ static void books(const struct engine *e, struct pen *p)
 			book(p, a->id, BOOK_ESCROW, 0, a->escrow);
 			a = rank_after(&e->all[ACCOUNTS], a->id);
 		} else {
-			depot_books(d, p);
+			pool_books(d, p);
 			d = rank_after(&e->all[POOLS], d->pub.id);
 		}
 	}

@@ -3,18 +3,18 @@
 
 #include "market/reason.h"
 #include "marketd/engine/rules/buy.h"
-#include "marketd/engine/rules/depot.h"
-#include "marketd/engine/rules/keeper.h"
+#include "marketd/engine/rules/pool.h"
+#include "marketd/engine/rules/agents.h"
 #include "marketd/engine/rules/order.h"
-#include "marketd/engine/rules/party.h"
+#include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/procure.h"
 #include "marketd/engine/rules/release.h"
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/review.h"
 #include "marketd/engine/rules/sell.h"
-#include "marketd/engine/rules/tell.h"
+#include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/tick.h"
-#include "marketd/engine/rules/ticket.h"
+#include "marketd/engine/rules/live_order.h"
 
 int engine_new(struct engine **out)
 {
@@ -29,18 +29,18 @@ void engine_free(struct engine *e)
 
 static int apply_order(struct engine *e, const struct event *ev, struct fail *why)
 {
-	struct ticket t;
+	struct live_order t;
 	struct order o;
 	struct pick hosts;
 	int rc = order_check(e, ev, false, &o, why);
 
 	if (rc)
 		return rc;
-	ticket_init(e, &t, &o);
+	live_order_init(e, &t, &o);
 	rc = o.side == SIDE_BUY ? buy_plan(e, &t, &e->plan, why) : sell_plan(e, &t, &hosts, why);
 	if (rc)
 		return rc;
-	tell_made(e, e->next_id);
+	emit_made(e, e->next_id);
 	if (o.side == SIDE_BUY) {
 		buy_do(e, &t, &e->plan);
 		return 0;
@@ -54,19 +54,19 @@ static int apply(struct engine *e, const struct event *ev, struct fail *why)
 {
 	static int (*const table[EVENT_KINDS])(struct engine *, const struct event *, struct fail *) = {
 		[EVENT_TICK] = tick_apply,
-		[EVENT_POLICY] = party_policy,
-		[EVENT_ACCOUNT] = party_make,
-		[EVENT_ACCOUNT_STATE] = party_state,
-		[EVENT_CREDIT] = party_credit,
-		[EVENT_TOKEN] = party_token,
-		[EVENT_TOKEN_REVOKE] = party_token_revoke,
-		[EVENT_SKU] = depot_sku,
-		[EVENT_HOST] = depot_host,
-		[EVENT_HOST_STATE] = depot_host_state,
-		[EVENT_HOST_RETIRE] = depot_host_retire,
-		[EVENT_POOL] = depot_make,
-		[EVENT_POOL_CHANGE] = depot_change,
-		[EVENT_POOL_DELETE] = depot_delete,
+		[EVENT_POLICY] = policy_set,
+		[EVENT_ACCOUNT] = account_make,
+		[EVENT_ACCOUNT_STATE] = account_set_state,
+		[EVENT_CREDIT] = account_credit,
+		[EVENT_TOKEN] = token_make,
+		[EVENT_TOKEN_REVOKE] = token_revoke,
+		[EVENT_SKU] = sku_make,
+		[EVENT_HOST] = host_register,
+		[EVENT_HOST_STATE] = host_set_state,
+		[EVENT_HOST_RETIRE] = host_retire,
+		[EVENT_POOL] = pool_make,
+		[EVENT_POOL_CHANGE] = pool_change,
+		[EVENT_POOL_DELETE] = pool_delete,
 		[EVENT_ORDER] = apply_order,
 		[EVENT_CANCEL] = order_cancel,
 		[EVENT_RELEASE] = release_apply,
@@ -78,10 +78,10 @@ static int apply(struct engine *e, const struct event *ev, struct fail *why)
 		[EVENT_PROCUREMENT] = procure_make,
 		[EVENT_PROCUREMENT_CHANGE] = procure_change,
 		[EVENT_PROCUREMENT_DELETE] = procure_delete,
-		[EVENT_AGENT] = keeper_join,
-		[EVENT_AGENT_SESSION] = keeper_session,
-		[EVENT_AGENT_INVENTORY] = keeper_inventory,
-		[EVENT_AGENT_RETIRE] = keeper_retire,
+		[EVENT_AGENT] = agent_join,
+		[EVENT_AGENT_SESSION] = agent_session,
+		[EVENT_AGENT_INVENTORY] = agent_inventory,
+		[EVENT_AGENT_RETIRE] = agent_retire,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])
@@ -104,7 +104,7 @@ int engine_apply(struct engine *e, const struct event *ev, struct effects *out, 
 	if (rc == 0) {
 		resting_try_marked(e);
 		review_all(e, e->at);
-		tell_seal(out);
+		emit_seal(out);
 		e->count++;
 	} else {
 		e->at = before;

@@ -112,7 +112,7 @@ int64_t engine_burn(const struct engine *e, uint64_t account);
 int engine_quote(const struct engine *e, const struct event *order, struct quote *out, struct fail *why);
 
 /* Why an order does not fill, and what would: each offered alternative is true now (posting it fills). */
-void engine_why(const struct engine *e, const struct event *order, struct why *out);
+void engine_diagnose(const struct engine *e, const struct event *order, struct diagnosis *out);
 
 /* What RELEASE would give back now (micro-dollars to the buyer). */
 int engine_release_quote(const struct engine *e, const struct event *release, int64_t *refund, struct fail *why);

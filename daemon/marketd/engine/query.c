@@ -3,7 +3,7 @@
 #include "marketd/engine/engine.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/ledger.h"
-#include "marketd/engine/rules/party.h"
+#include "marketd/engine/rules/account.h"
 #include "marketd/engine/live/world.h"
 
 int64_t engine_minute(const struct engine *e)
@@ -51,7 +51,7 @@ const struct token *engine_token_hashed(const struct engine *e, const uint8_t ha
 {
 	char key[TOKEN_KEY];
 
-	return world_named(e, TOKENS, 0, party_token_key(hash, key));
+	return world_named(e, TOKENS, 0, token_key(hash, key));
 }
 
 const struct sku *engine_sku(const struct engine *e, uint64_t id)
@@ -123,9 +123,9 @@ const struct agent *engine_agent_keyed(const struct engine *e, const char *publi
 static const struct rank *rank_of(const struct engine *e, enum kind k, uint64_t account)
 {
 	static const struct rank none;
-	const struct party *p = world_party(e, account);
+	const struct live_account *a = world_account(e, account);
 
-	return !account ? &e->all[k] : p ? &p->own[k] : &none;
+	return !account ? &e->all[k] : a ? &a->own[k] : &none;
 }
 
 const struct account *engine_account_after(const struct engine *e, uint64_t after)
@@ -190,24 +190,24 @@ const struct agent *engine_agent_after(const struct engine *e, uint64_t account,
 
 const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after)
 {
-	const struct keeper *k = world_keeper(e, agent);
+	const struct live_agent *a = world_agent(e, agent);
 
-	return k ? rank_after(&k->hosts, after) : NULL;
+	return a ? rank_after(&a->hosts, after) : NULL;
 }
 
 const struct instance *engine_host_instance(const struct engine *e, uint64_t host)
 {
-	const struct unit *u = world_unit(e, host);
+	const struct live_host *h = world_host(e, host);
 
-	return u ? world_instance(e, u->instance) : NULL;
+	return h ? world_instance(e, h->instance) : NULL;
 }
 
 int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute)
 {
-	const struct unit *u = world_unit(e, host);
+	const struct live_host *h = world_host(e, host);
 
-	for (size_t i = u ? calendar_find(u, minute) : 0; u && i < u->pub.piece_count; i++) {
-		const struct piece *p = &u->pub.pieces[i];
+	for (size_t i = h ? calendar_find(h, minute) : 0; h && i < h->pub.piece_count; i++) {
+		const struct piece *p = &h->pub.pieces[i];
 
 		if (p->pool != pool || p->start > minute)
 			break;
@@ -218,25 +218,25 @@ int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool,
 
 uint64_t engine_host_version(const struct engine *e, uint64_t host)
 {
-	const struct unit *u = world_unit(e, host);
+	const struct live_host *h = world_host(e, host);
 
-	return u && u->keeper ? u->version : 0;
+	return h && h->agent ? h->version : 0;
 }
 
 uint64_t engine_agent_version(const struct engine *e, uint64_t agent)
 {
-	const struct keeper *k = world_keeper(e, agent);
+	const struct live_agent *a = world_agent(e, agent);
 
-	return k ? k->version : 0;
+	return a ? a->version : 0;
 }
 
 bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uint64_t *at)
 {
-	const struct depot *d = world_depot(e, pool);
+	const struct live_pool *p = world_pool(e, pool);
 
-	for (size_t i = d ? world_holding(d, *at + 1) : 0; d && i < d->holding_count; i++)
-		if (calendar_owned(d->holdings[i].unit, pool, minute)) {
-			*at = d->holdings[i].host;
+	for (size_t i = p ? world_holding(p, *at + 1) : 0; p && i < p->holding_count; i++)
+		if (calendar_owned(p->holdings[i].live, pool, minute)) {
+			*at = p->holdings[i].host;
 			return true;
 		}
 	return false;
@@ -244,19 +244,19 @@ bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uin
 
 int64_t engine_unsettled(const struct engine *e, uint64_t account)
 {
-	struct party *p = world_party(e, account);
+	struct live_account *a = world_account(e, account);
 	struct list *pos, *tmp;
 	int64_t sum = 0;
 
-	if (!p)
+	if (!a)
 		return 0;
-	list_each(pos, tmp, &p->sold) {
-		const struct tenure *t = list_entry(pos, struct tenure, sold);
-		int64_t to = e->minute < t->pub.paid_end ? e->minute : t->pub.paid_end, amount;
+	list_each(pos, tmp, &a->sold) {
+		const struct live_lease *l = list_entry(pos, struct live_lease, sold);
+		int64_t to = e->minute < l->pub.paid_end ? e->minute : l->pub.paid_end, amount;
 
-		if (t->unit->pub.down || to <= t->pub.settled)
+		if (l->host->pub.down || to <= l->pub.settled)
 			continue;
-		amount = sure_mul(t->pub.price, to - t->pub.settled);
+		amount = sure_mul(l->pub.price, to - l->pub.settled);
 		sum = sure_add(sum, amount - ledger_fee(amount, e->policy.fee_bps));
 	}
 	return sum;
@@ -264,12 +264,12 @@ int64_t engine_unsettled(const struct engine *e, uint64_t account)
 
 int64_t engine_burn(const struct engine *e, uint64_t account)
 {
-	const struct party *p = world_party(e, account);
-	const struct tenure *t;
+	const struct live_account *a = world_account(e, account);
+	const struct live_lease *l;
 	int64_t sum = 0;
 
-	for (size_t at = 0; p && (t = rank_next(&p->own[LEASES], &at));)
-		if (t->pub.start <= e->minute && e->minute < t->pub.paid_end)
-			sum = sure_add(sum, t->pub.price);
+	for (size_t at = 0; a && (l = rank_next(&a->own[LEASES], &at));)
+		if (l->pub.start <= e->minute && e->minute < l->pub.paid_end)
+			sum = sure_add(sum, l->pub.price);
 	return sum;
 }

@@ -5,17 +5,17 @@
 #include "market/reason.h"
 #include "marketd/engine/rules/buy.h"
 #include "marketd/engine/engine.h"
-#include "marketd/engine/rules/offtake.h"
+#include "marketd/engine/rules/sell_preview.h"
 #include "marketd/engine/rules/order.h"
 #include "marketd/engine/rules/release.h"
 #include "marketd/engine/rules/sell.h"
-#include "marketd/engine/rules/ticket.h"
+#include "marketd/engine/rules/live_order.h"
 
 /* A buy without a pool: one of a pool that has nothing. */
-static void init(const struct engine *e, struct ticket *t, const struct order *o)
+static void init(const struct engine *e, struct live_order *t, const struct order *o)
 {
-	ticket_init(e, t, o);
-	t->depot = world_depot(e, o->pool);
+	live_order_init(e, t, o);
+	t->pool = world_pool(e, o->pool);
 }
 
 /* The most nodes that a plan takes in a minute. */
@@ -36,7 +36,7 @@ static int32_t most_nodes(const struct order *o, const struct plan *plan)
 static int quote_buy(const struct engine *e, const struct order *o, struct quote *out, struct fail *why)
 {
 	struct plan plan = { 0 };
-	struct ticket t;
+	struct live_order t;
 	int rc;
 
 	init(e, &t, o);
@@ -52,16 +52,16 @@ static int quote_buy(const struct engine *e, const struct order *o, struct quote
 
 static int quote_sell(const struct engine *e, const struct order *o, struct quote *out, struct fail *why)
 {
-	struct offtake taken;
+	struct sell_preview taken;
 	struct pick hosts;
-	struct ticket t;
+	struct live_order t;
 	int rc;
 
 	init(e, &t, o);
 	rc = sell_plan(e, &t, &hosts, why);
 	if (rc)
 		return rc;
-	offtake_find(e, o, &hosts, &taken);
+	sell_preview_find(e, o, &hosts, &taken);
 	pick_release(&hosts);
 	if (!taken.minutes)
 		return fail_set(why, REASON_NO_BUYER, "nobody asks for it at that price");

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/rules/depot.h"
+#include "marketd/engine/rules/pool.h"
 #include "marketd/engine/engine.h"
-#include "marketd/engine/rules/keeper.h"
+#include "marketd/engine/rules/agents.h"
 #include "marketd/engine/rules/lease.h"
-#include "marketd/engine/rules/party.h"
+#include "marketd/engine/rules/account.h"
 #include "marketd/engine/snapshot.h"
-#include "marketd/engine/rules/ticket.h"
+#include "marketd/engine/rules/live_order.h"
 
 #define PRICE_MAX INT64_C(1000000000000)
 
@@ -56,9 +56,9 @@ static bool read_account(struct reader *r)
 	codec_account(&r->c, &a);
 	fits = id_fits(r, a.id) && a.name && *a.name && a.beneficiary && a.beneficiary <= a.id && a.state <= ACCOUNT_SUSPENDED &&
 		a.floor <= 0 && a.floor > INT64_MIN && !world_named(r->e, ACCOUNTS, 0, a.name) &&
-		(a.beneficiary == a.id || world_party(r->e, a.beneficiary));
+		(a.beneficiary == a.id || world_account(r->e, a.beneficiary));
 	if (fits)
-		world_make_party(r->e, &a);
+		world_make_account(r->e, &a);
 	free(a.name);
 	return fits || bad(r);
 }
@@ -69,8 +69,8 @@ static bool read_token(struct reader *r)
 	char key[TOKEN_KEY];
 
 	codec_token(&r->c, t);
-	if (!id_fits(r, t->id) || !t->name || !world_party(r->e, t->account) ||
-		world_named(r->e, TOKENS, 0, party_token_key(t->hash, key))) {
+	if (!id_fits(r, t->id) || !t->name || !world_account(r->e, t->account) ||
+		world_named(r->e, TOKENS, 0, token_key(t->hash, key))) {
 		free(t->name);
 		free(t);
 		return bad(r);
@@ -89,13 +89,13 @@ static bool read_sku(struct reader *r)
 	codec_sku(&r->c, &s, &used);
 	fits = id_fits(r, s.id) && s.alias && *s.alias && s.gpus >= 0 && !world_named(r->e, SKUS, 0, s.alias);
 	if (fits)
-		world_make_ware(r->e, &s)->used = used;
+		world_make_sku(r->e, &s)->used = used;
 	free(s.alias);
 	free(s.properties);
 	return fits || bad(r);
 }
 
-static bool read_stocks(struct reader *r, struct depot *d)
+static bool read_stocks(struct reader *r, struct live_pool *p)
 {
 	size_t count = 0;
 	uint64_t last = 0;
@@ -105,10 +105,10 @@ static bool read_stocks(struct reader *r, struct depot *d)
 		struct stock s = { 0 };
 
 		codec_stock(&r->c, &s);
-		if (s.sku <= last || !world_ware(r->e, s.sku))
+		if (s.sku <= last || !world_sku(r->e, s.sku))
 			return bad(r);
 		last = s.sku;
-		*world_stock(d, s.sku) = s;
+		*world_stock(p, s.sku) = s;
 	}
 	return !r->c.rc;
 }
@@ -116,12 +116,12 @@ static bool read_stocks(struct reader *r, struct depot *d)
 static bool read_pool(struct reader *r)
 {
 	struct pool p = { 0 };
-	struct depot *d = NULL;
+	struct live_pool *d = NULL;
 
 	codec_pool(&r->c, &p);
-	if (id_fits(r, p.id) && p.name && *p.name && p.kind <= POOL_ORIGINATING && world_party(r->e, p.account) &&
+	if (id_fits(r, p.id) && p.name && *p.name && p.kind <= POOL_ORIGINATING && world_account(r->e, p.account) &&
 		(p.deleted || !world_named(r->e, POOLS, p.account, p.name)))
-		d = world_make_depot(r->e, &p);
+		d = world_make_pool(r->e, &p);
 	free(p.name);
 	free(p.tags);
 	return d ? read_stocks(r, d) : bad(r);
@@ -133,10 +133,10 @@ static bool read_agent(struct reader *r)
 	bool fits;
 
 	codec_agent(&r->c, &a);
-	fits = id_fits(r, a.id) && a.name && *a.name && keeper_key_fits(a.public_key) && world_party(r->e, a.account) &&
+	fits = id_fits(r, a.id) && a.name && *a.name && agent_key_fits(a.public_key) && world_account(r->e, a.account) &&
 		(a.retired || (!world_named(r->e, AGENTS, a.account, a.name) && !world_named(r->e, AGENTS, 0, a.public_key)));
 	if (fits)
-		world_make_keeper(r->e, &a);
+		world_make_agent(r->e, &a);
 	free(a.name);
 	free(a.public_key);
 	free(a.machine);
@@ -147,19 +147,19 @@ static bool read_agent(struct reader *r)
 static bool read_host(struct reader *r)
 {
 	struct host h = { 0 };
-	const struct depot *d;
-	const struct keeper *k;
+	const struct live_pool *p;
+	const struct live_agent *a;
 	bool fits;
 
 	codec_host(&r->c, &h);
-	d = world_depot(r->e, h.pool);
-	k = world_keeper(r->e, h.agent);
-	fits = id_fits(r, h.id) && h.name && *h.name && world_ware(r->e, h.sku) && d && d->pub.kind == POOL_ORIGINATING &&
-		(h.retired || !d->pub.deleted) && d->pub.account == h.account && window_fits(h.start, h.end) &&
+	p = world_pool(r->e, h.pool);
+	a = world_agent(r->e, h.agent);
+	fits = id_fits(r, h.id) && h.name && *h.name && world_sku(r->e, h.sku) && p && p->pub.kind == POOL_ORIGINATING &&
+		(h.retired || !p->pub.deleted) && p->pub.account == h.account && window_fits(h.start, h.end) &&
 		(h.retired || !world_named(r->e, HOSTS, h.account, h.name)) &&
-		(h.down || !h.watched) && (!h.agent || (k && k->pub.account == h.account && (h.retired || !k->pub.retired)));
+		(h.down || !h.watched) && (!h.agent || (a && a->pub.account == h.account && (h.retired || !a->pub.retired)));
 	if (fits)
-		depot_add_host(r->e, &h, NULL, 0);
+		pool_add_host(r->e, &h, NULL, 0);
 	free(h.name);
 	return fits || bad(r);
 }
@@ -167,25 +167,25 @@ static bool read_host(struct reader *r)
 static bool read_lease(struct reader *r)
 {
 	struct lease l = { 0 };
-	const struct depot *d;
-	const struct unit *u;
+	const struct live_pool *p;
+	const struct live_host *h;
 
 	codec_lease(&r->c, &l);
-	d = world_depot(r->e, l.pool);
-	u = world_unit(r->e, l.host);
-	if (!id_fits(r, l.id) || !d || d->pub.account != l.buyer || !world_party(r->e, l.seller) || !u || u->pub.retired ||
-		u->pub.sku != l.sku || !window_fits(l.start, l.end) || l.end <= r->e->minute || l.price < 0 || l.price > PRICE_MAX ||
+	p = world_pool(r->e, l.pool);
+	h = world_host(r->e, l.host);
+	if (!id_fits(r, l.id) || !p || p->pub.account != l.buyer || !world_account(r->e, l.seller) || !h || h->pub.retired ||
+		h->pub.sku != l.sku || !window_fits(l.start, l.end) || l.end <= r->e->minute || l.price < 0 || l.price > PRICE_MAX ||
 		l.paid_end < l.start || l.paid_end > l.end || l.settled < l.start || l.settled > l.end || l.parent >= r->e->next_id)
 		return bad(r);
-	lease_schedule(r->e, world_make_tenure(r->e, &l));
+	lease_schedule(r->e, world_make_lease(r->e, &l));
 	return true;
 }
 
 static bool order_fits(struct reader *r, const struct order *o)
 {
-	const struct depot *d = world_depot(r->e, o->pool);
+	const struct live_pool *p = world_pool(r->e, o->pool);
 
-	return id_fits(r, o->id) && d && d->pub.account == o->account && world_ware(r->e, o->sku) && o->side <= SIDE_SELL &&
+	return id_fits(r, o->id) && p && p->pub.account == o->account && world_sku(r->e, o->sku) && o->side <= SIDE_SELL &&
 		o->nodes >= 1 && o->nodes <= NODES_MAX && window_fits(o->start, o->end) && o->price >= 0 && o->price <= PRICE_MAX &&
 		o->end > r->e->minute && (o->side == SIDE_SELL || o->start > r->e->minute);
 }
@@ -201,7 +201,7 @@ static bool read_hosts(struct reader *r, const struct order *o, uint64_t **hosts
 	for (size_t i = 0; i < *count; i++) {
 		(*hosts)[i] = 0;
 		codec_field(&r->c, (*hosts)[i]);
-		if ((i && (*hosts)[i] <= (*hosts)[i - 1]) || !world_unit(r->e, (*hosts)[i]))
+		if ((i && (*hosts)[i] <= (*hosts)[i - 1]) || !world_host(r->e, (*hosts)[i]))
 			return false;
 	}
 	return !r->c.rc;
@@ -227,7 +227,7 @@ static bool read_order(struct reader *r)
 	struct order o = { 0 };
 	uint64_t *hosts = NULL;
 	struct span *rest;
-	struct ticket t, *made;
+	struct live_order t, *made;
 	size_t count = 0, host_count;
 
 	codec_order(&r->c, &o);
@@ -240,10 +240,10 @@ static bool read_order(struct reader *r)
 		free(hosts);
 		return bad(r);
 	}
-	ticket_init(r->e, &t, &o);
+	live_order_init(r->e, &t, &o);
 	t.pub.rest = rest;
 	t.pub.rest_count = count;
-	made = ticket_open(r->e, &t, hosts, host_count);
+	made = live_order_open(r->e, &t, hosts, host_count);
 	free(rest);
 	if (made->pub.side == SIDE_SELL)
 		made->last = 0;
@@ -251,61 +251,61 @@ static bool read_order(struct reader *r)
 }
 
 /* What a piece says of its order and lease is looked up: 0 where it is well. */
-static bool piece_fits(struct reader *r, const struct unit *u, struct piece *p, int64_t at)
+static bool piece_fits(struct reader *r, const struct live_host *h, struct piece *p, int64_t at)
 {
-	const struct ticket *sell = world_ticket(r->e, p->order);
-	const struct tenure *t = world_tenure(r->e, p->lease);
+	const struct live_order *sell = world_order(r->e, p->order);
+	const struct live_lease *l = world_lease(r->e, p->lease);
 
-	if (r->c.rc || p->start != at || p->start >= p->end || p->end > u->pub.end || !world_depot(r->e, p->pool) ||
-		(p->order && (!sell || sell->pub.side != SIDE_SELL)) || (p->lease && !t))
+	if (r->c.rc || p->start != at || p->start >= p->end || p->end > h->pub.end || !world_pool(r->e, p->pool) ||
+		(p->order && (!sell || sell->pub.side != SIDE_SELL)) || (p->lease && !l))
 		return false;
 	p->price = sell ? sell->pub.price : 0;
 	p->block = sell && order_block(&sell->pub);
-	p->interruptible = t && t->pub.interruptible;
+	p->interruptible = l && l->pub.interruptible;
 	return true;
 }
 
-static bool read_pieces(struct reader *r, struct unit *u)
+static bool read_pieces(struct reader *r, struct live_host *h)
 {
-	int64_t at = u->pub.start > r->e->minute ? u->pub.start : r->e->minute;
+	int64_t at = h->pub.start > r->e->minute ? h->pub.start : r->e->minute;
 	size_t count = 0;
 	struct piece *list;
 
 	codec_count(&r->c, &count, 5);
-	if (r->c.rc || (u->pub.retired || u->pub.end <= r->e->minute) != (count == 0))
+	if (r->c.rc || (h->pub.retired || h->pub.end <= r->e->minute) != (count == 0))
 		return bad(r);
 	list = must_zalloc(count * sizeof *list);
 	for (size_t i = 0; i < count; i++) {
 		codec_piece(&r->c, &list[i]);
-		if (!piece_fits(r, u, &list[i], at)) {
+		if (!piece_fits(r, h, &list[i], at)) {
 			free(list);
 			return bad(r);
 		}
 		at = list[i].end;
 	}
-	if (count && at == u->pub.end)
-		calendar_start(u, list, count);
-	for (size_t i = 0; i < count && at == u->pub.end; i++)
+	if (count && at == h->pub.end)
+		calendar_start(h, list, count);
+	for (size_t i = 0; i < count && at == h->pub.end; i++)
 		if (list[i].order)
-			ticket_on_sale(r->e, world_ticket(r->e, list[i].order), u, list[i].start, list[i].end);
+			live_order_on_sale(r->e, world_order(r->e, list[i].order), h, list[i].start, list[i].end);
 	free(list);
-	return !count || at == u->pub.end || bad(r);
+	return !count || at == h->pub.end || bad(r);
 }
 
 static bool read_instance(struct reader *r)
 {
 	struct instance *x = must_zalloc(sizeof *x);
-	struct depot *d;
-	struct unit *u;
+	struct live_pool *p;
+	struct live_host *h;
 	bool live;
 
 	codec_instance(&r->c, x);
-	d = world_depot(r->e, x->pool);
-	u = world_unit(r->e, x->host);
+	p = world_pool(r->e, x->pool);
+	h = world_host(r->e, x->host);
 	live = x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING;
-	if (!id_fits(r, x->id) || !x->name || !*x->name || !d || d->pub.account != x->account || !world_ware(r->e, x->sku) ||
+	if (!id_fits(r, x->id) || !x->name || !*x->name || !p || p->pub.account != x->account || !world_sku(r->e, x->sku) ||
 		x->priority > PRIORITY_CRITICAL || x->status > INSTANCE_FAILED ||
-		(x->host && (!u || u->instance || !live)) || (live && world_named(r->e, INSTANCES, x->account, x->name))) {
+		(x->host && (!h || h->instance || !live)) || (live && world_named(r->e, INSTANCES, x->account, x->name))) {
 		free(x->name);
 		free(x->tags);
 		free(x->user_data);
@@ -314,23 +314,23 @@ static bool read_instance(struct reader *r)
 		return bad(r);
 	}
 	world_add(r->e, INSTANCES, x->id, x->account, x);
-	rank_add(&d->instances, x->id, x);
+	rank_add(&p->instances, x->id, x);
 	if (live)
 		world_name(r->e, INSTANCES, x->account, x->name, x);
-	if (u)
-		u->instance = x->id;
+	if (h)
+		h->instance = x->id;
 	return true;
 }
 
 static bool read_procurement(struct reader *r)
 {
 	struct procurement *p = must_zalloc(sizeof *p);
-	struct depot *d;
+	struct live_pool *d;
 
 	codec_procurement(&r->c, p);
-	d = world_depot(r->e, p->pool);
+	d = world_pool(r->e, p->pool);
 	if (!id_fits(r, p->id) || !p->name || !*p->name || !d || d->pub.account != p->account || d->pub.kind != POOL_MARKET ||
-		!world_ware(r->e, p->sku) || p->target < -1 || p->target > NODES_MAX || p->window < 1 || p->window > 129600 ||
+		!world_sku(r->e, p->sku) || p->target < -1 || p->target > NODES_MAX || p->window < 1 || p->window > 129600 ||
 		p->min_sell < 0 || p->max_buy > PRICE_MAX || p->min_sell > p->max_buy ||
 		world_named(r->e, PROCUREMENTS, p->account, p->name)) {
 		free(p->name);
@@ -372,26 +372,26 @@ static bool read_all(struct reader *r, enum kind k, bool (*one)(struct reader *)
 
 static bool read_state(struct reader *r)
 {
-	struct unit *u;
-	struct ware *w;
-	struct keeper *k;
+	struct live_host *h;
+	struct live_sku *s;
+	struct live_agent *a;
 
 	if (!read_head(r) || !read_all(r, ACCOUNTS, read_account) || !read_all(r, TOKENS, read_token) ||
 		!read_all(r, SKUS, read_sku) || !read_all(r, POOLS, read_pool) || !read_all(r, AGENTS, read_agent) || !read_all(r, HOSTS, read_host) ||
 		!read_all(r, LEASES, read_lease) || !read_all(r, ORDERS, read_order))
 		return false;
 	r->what = "schedule";
-	for (size_t at = 0; (u = rank_next(&r->e->all[HOSTS], &at));)
-		if (!read_pieces(r, u))
+	for (size_t at = 0; (h = rank_next(&r->e->all[HOSTS], &at));)
+		if (!read_pieces(r, h))
 			return false;
 	if (!read_all(r, INSTANCES, read_instance) || !read_all(r, PROCUREMENTS, read_procurement))
 		return false;
-	for (size_t at = 0; (w = rank_next(&r->e->all[SKUS], &at));)
-		w->crossed = true; /* what was tried before is not known any more */
-	for (size_t at = 0; (u = rank_next(&r->e->all[HOSTS], &at));)
-		u->version = r->e->count;
-	for (size_t at = 0; (k = rank_next(&r->e->all[AGENTS], &at));)
-		k->version = r->e->count;
+	for (size_t at = 0; (s = rank_next(&r->e->all[SKUS], &at));)
+		s->crossed = true; /* what was tried before is not known any more */
+	for (size_t at = 0; (h = rank_next(&r->e->all[HOSTS], &at));)
+		h->version = r->e->count;
+	for (size_t at = 0; (a = rank_next(&r->e->all[AGENTS], &at));)
+		a->version = r->e->count;
 	r->what = "end";
 	return r->c.at == r->c.end || bad(r);
 }

@@ -300,47 +300,47 @@ void codec_agent(struct codec *c, struct agent *a)
 
 static void save_pools(struct codec *c, const struct engine *e)
 {
-	struct depot *d;
+	struct live_pool *p;
 
-	for (size_t at = 0; (d = rank_next(&e->all[POOLS], &at));) {
+	for (size_t at = 0; (p = rank_next(&e->all[POOLS], &at));) {
 		size_t count = 0;
 
-		codec_pool(c, &d->pub);
-		for (size_t i = 0; i < d->stock_count; i++)
-			count += d->stocks[i].capacity || d->stocks[i].issued;
+		codec_pool(c, &p->pub);
+		for (size_t i = 0; i < p->stock_count; i++)
+			count += p->stocks[i].capacity || p->stocks[i].issued;
 		codec_count(c, &count, 3);
-		for (size_t i = 0; i < d->stock_count; i++)
-			if (d->stocks[i].capacity || d->stocks[i].issued)
-				codec_stock(c, &d->stocks[i]);
+		for (size_t i = 0; i < p->stock_count; i++)
+			if (p->stocks[i].capacity || p->stocks[i].issued)
+				codec_stock(c, &p->stocks[i]);
 	}
 }
 
 static void save_orders(struct codec *c, const struct engine *e)
 {
-	struct ticket *t;
+	struct live_order *o;
 
-	for (size_t at = 0; (t = rank_next(&e->all[ORDERS], &at));) {
-		codec_order(c, &t->pub);
-		codec_count(c, &t->pub.rest_count, 3);
-		for (size_t i = 0; i < t->pub.rest_count; i++)
-			codec_span(c, &t->spans[i]);
-		codec_count(c, &t->host_count, 1);
-		for (size_t i = 0; i < t->host_count; i++)
-			codec_field(c, t->hosts[i]);
+	for (size_t at = 0; (o = rank_next(&e->all[ORDERS], &at));) {
+		codec_order(c, &o->pub);
+		codec_count(c, &o->pub.rest_count, 3);
+		for (size_t i = 0; i < o->pub.rest_count; i++)
+			codec_span(c, &o->spans[i]);
+		codec_count(c, &o->host_count, 1);
+		for (size_t i = 0; i < o->host_count; i++)
+			codec_field(c, o->hosts[i]);
 	}
 }
 
 /* What is past is not kept, so that it does not matter how long ago it was forgotten. */
 static void save_pieces(struct codec *c, const struct engine *e)
 {
-	struct unit *u;
+	struct live_host *h;
 
-	for (size_t at = 0; (u = rank_next(&e->all[HOSTS], &at));) {
-		size_t first = calendar_find(u, e->minute), count = u->pub.piece_count - first;
+	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));) {
+		size_t first = calendar_find(h, e->minute), count = h->pub.piece_count - first;
 
 		codec_count(c, &count, 5);
-		for (size_t i = first; i < u->pub.piece_count; i++) {
-			struct piece p = u->pub.pieces[i];
+		for (size_t i = first; i < h->pub.piece_count; i++) {
+			struct piece p = h->pub.pieces[i];
 
 			p.start = p.start > e->minute ? p.start : e->minute;
 			codec_piece(c, &p);
@@ -366,7 +366,7 @@ int engine_save(const struct engine *e, struct buf *out)
 	for (at = 0; (x = rank_next(&e->all[TOKENS], &at));)
 		codec_token(&c, x);
 	for (at = 0; (x = rank_next(&e->all[SKUS], &at));)
-		codec_sku(&c, x, &((struct ware *)x)->used);
+		codec_sku(&c, x, &((struct live_sku *)x)->used);
 	save_pools(&c, e);
 	for (at = 0; (x = rank_next(&e->all[AGENTS], &at));)
 		codec_agent(&c, x);

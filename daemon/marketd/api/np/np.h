@@ -70,8 +70,8 @@ json_t *np_report(const struct instance *i);
 
 /* Unix seconds of a field as a minute. false: refused. */
 bool np_minute(const struct request *q, struct reply *r, const char *field, int64_t seconds, int64_t *minute);
-/* What ends an order's refusal: "; 2 nodes would fit", from what engine_why() found. "" where nothing would. */
-const char *np_hint(const struct why *w, char *room, size_t size);
+/* What ends an order's refusal: "; 2 nodes would fit", from what engine_diagnose() found. "" where nothing would. */
+const char *np_hint(const struct diagnosis *w, char *room, size_t size);
 
 extern const struct schema schema_np[];
 extern const struct schema schema_np_agent[];

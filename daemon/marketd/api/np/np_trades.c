@@ -16,7 +16,7 @@
 #include "market/when.h"
 #include "marketd/api/render.h"
 
-const char *np_hint(const struct why *w, char *room, size_t size)
+const char *np_hint(const struct diagnosis *w, char *room, size_t size)
 {
 	char text[WHEN_TEXT];
 
@@ -41,7 +41,7 @@ static void add(json_t *list, const char *kind, json_t *fields, const char *mess
 	json_array_append_new(list, fields);
 }
 
-static json_t *alternatives(const struct event *ev, const struct why *w)
+static json_t *alternatives(const struct event *ev, const struct diagnosis *w)
 {
 	int64_t minutes = ev->u.order.end - ev->u.order.start;
 	char text[160], when[WHEN_TEXT], until[WHEN_TEXT];
@@ -95,7 +95,7 @@ static int answer_quote(struct api *api, const struct request *q, struct reply *
 	const struct account *a = engine_account(e, ev->account);
 	struct quote quote = { 0 };
 	struct fail why = { 0 };
-	struct why w = { 0 };
+	struct diagnosis w = { 0 };
 	int rc = engine_quote(e, ev, &quote, &why);
 	bool known = rc == 0 || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL, buy = ev->u.order.side == SIDE_BUY;
 	json_t *o;
@@ -105,7 +105,7 @@ static int answer_quote(struct api *api, const struct request *q, struct reply *
 	if (ev->u.order.start <= engine_minute(e))
 		ev->u.order.start = engine_minute(e) + 1;
 	if (rc)
-		engine_why(e, ev, &w);
+		engine_diagnose(e, ev, &w);
 	o = json_pack("{s:s, s:s, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "object", "quote", "side", buy ? "buy" : "sell",
 		"fills", rc == 0, "rests", rc && !known && (ev->u.order.flags & ORDER_STANDING) ? 1 : 0,
 		"node_count", (int)(known ? quote.nodes : ev->u.order.nodes), "start_at", (json_int_t)ev->u.order.start * 60,
@@ -243,7 +243,7 @@ static int post_extend(struct api *api, const struct request *q, struct reply *r
 {
 	const struct engine *e = market_engine(api->market);
 	struct fail why = { 0 };
-	struct why w = { 0 };
+	struct diagnosis w = { 0 };
 	struct quote quote;
 	struct event ev;
 	char hint[160];
@@ -258,7 +258,7 @@ static int post_extend(struct api *api, const struct request *q, struct reply *r
 	rc = engine_quote(e, &ev, &quote, &why);
 	if (rc == 0 || !quotable(rc))
 		return place_order(api, q, r, &ev);
-	engine_why(e, &ev, &w);
+	engine_diagnose(e, &ev, &w);
 	return api_refuse(q, r, rc, NULL, "%s%s", why.text[0] ? why.text : reason_row(rc)->text, np_hint(&w, hint, sizeof hint));
 }
 

@@ -118,7 +118,7 @@ static bool read_order(struct api *api, const struct request *q, struct reply *r
 /* At the first start; where it does not fill there, at the next one within the range. */
 static int try_quote(const struct engine *e, const struct range *g, struct event *ev, struct quote *out)
 {
-	struct why w = { 0 };
+	struct diagnosis w = { 0 };
 	int rc;
 
 	ev->u.order.start = g->min_start;
@@ -126,7 +126,7 @@ static int try_quote(const struct engine *e, const struct range *g, struct event
 	rc = engine_quote(e, ev, out, NULL);
 	if (rc != REASON_NO_CAPACITY || g->max_start <= g->min_start)
 		return rc;
-	engine_why(e, ev, &w);
+	engine_diagnose(e, ev, &w);
 	if (!w.has_start || w.start > g->max_start)
 		return rc;
 	ev->u.order.end += w.start - ev->u.order.start;

@@ -336,11 +336,11 @@ static int refuse(struct api *api, const struct request *q, struct reply *r, con
 {
 	struct event ev = order_of(w, 0, w->sku, w->count);
 	const char *field = NULL;
-	struct why other = { 0 };
+	struct diagnosis other = { 0 };
 	char hint[160] = "";
 
 	if (rc == REASON_NO_CAPACITY || rc == REASON_PRICE_TOO_LOW) {
-		engine_why(market_engine(api->market), &ev, &other);
+		engine_diagnose(market_engine(api->market), &ev, &other);
 		np_hint(&other, hint, sizeof hint);
 		field = rc == REASON_NO_CAPACITY ? "desired_count" : "max_price_per_node_hour";
 	}

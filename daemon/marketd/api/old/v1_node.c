@@ -188,13 +188,13 @@ static int extend_order(struct api *api, const struct request *q, struct reply *
 		.side = SIDE_BUY, .flags = ORDER_EXTEND, .nodes = 1, .start = n->end, .end = end,
 		.price = node_price(body_int(q->body, "max_price_per_node_hour", 0)) } };
 	struct fail why = { 0 };
-	struct why other = { 0 };
+	struct diagnosis other = { 0 };
 	char hint[160] = "";
 	int rc;
 
 	rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc == REASON_HOSTS_SOLD || rc == REASON_PRICE_TOO_LOW) {
-		engine_why(e, &ev, &other);
+		engine_diagnose(e, &ev, &other);
 		np_hint(&other, hint, sizeof hint);
 	}
 	if (rc == REASON_FUNDS)

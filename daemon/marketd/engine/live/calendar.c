@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-#include "marketd/engine/live/shelf.h"
+#include "marketd/engine/live/offer_index.h"
 
-const struct piece *calendar_at(const struct unit *u, int64_t minute)
+const struct piece *calendar_at(const struct live_host *h, int64_t minute)
 {
-	size_t i = calendar_find(u, minute);
+	size_t i = calendar_find(h, minute);
 
-	return i < u->pub.piece_count && u->pub.pieces[i].start <= minute ? &u->pub.pieces[i] : NULL;
+	return i < h->pub.piece_count && h->pub.pieces[i].start <= minute ? &h->pub.pieces[i] : NULL;
 }
 
 static bool alike(const struct piece *a, const struct piece *b)
@@ -18,33 +18,33 @@ static bool alike(const struct piece *a, const struct piece *b)
 }
 
 /* Puts `count` pieces in the place of those in [first, stop). */
-static void splice(struct unit *u, size_t first, size_t stop, const struct piece *list, size_t count)
+static void splice(struct live_host *h, size_t first, size_t stop, const struct piece *list, size_t count)
 {
-	size_t old = u->pub.piece_count, now = old - (stop - first) + count;
+	size_t old = h->pub.piece_count, now = old - (stop - first) + count;
 	struct piece *at;
 	int32_t *ends;
 
-	if (u->room_off + now > u->room_cap) {
-		if (u->room_off) {
-			memmove(u->room, u->room + u->room_off, old * sizeof *u->room);
-			memmove(u->ends, u->ends + u->room_off, old * sizeof *u->ends);
+	if (h->room_off + now > h->room_cap) {
+		if (h->room_off) {
+			memmove(h->room, h->room + h->room_off, old * sizeof *h->room);
+			memmove(h->ends, h->ends + h->room_off, old * sizeof *h->ends);
 		}
-		u->room_off = 0;
-		if (now > u->room_cap / 2) {
-			u->room_cap = now * 2 + 4;
-			u->room = must_realloc(u->room, u->room_cap, sizeof *u->room);
-			u->ends = must_realloc(u->ends, u->room_cap, sizeof *u->ends);
+		h->room_off = 0;
+		if (now > h->room_cap / 2) {
+			h->room_cap = now * 2 + 4;
+			h->room = must_realloc(h->room, h->room_cap, sizeof *h->room);
+			h->ends = must_realloc(h->ends, h->room_cap, sizeof *h->ends);
 		}
 	}
-	at = u->room + u->room_off;
-	ends = u->ends + u->room_off;
+	at = h->room + h->room_off;
+	ends = h->ends + h->room_off;
 	memmove(at + first + count, at + stop, (old - stop) * sizeof *at);
 	memmove(ends + first + count, ends + stop, (old - stop) * sizeof *ends);
 	memcpy(at + first, list, count * sizeof *at);
 	for (size_t i = 0; i < count; i++)
 		ends[first + i] = (int32_t)list[i].end;
-	u->pub.pieces = at;
-	u->pub.piece_count = now;
+	h->pub.pieces = at;
+	h->pub.piece_count = now;
 }
 
 /* Appends a piece to a short list, joined with the one before where it is like that. */
@@ -59,48 +59,48 @@ static size_t append(struct piece *list, size_t count, const struct piece *p)
 	return count;
 }
 
-void calendar_put(struct unit *u, int64_t start, int64_t end, const struct piece *how)
+void calendar_put(struct live_host *h, int64_t start, int64_t end, const struct piece *how)
 {
-	size_t first = calendar_find(u, start), last = first, count = 0;
+	size_t first = calendar_find(h, start), last = first, count = 0;
 	struct piece list[5], left, right, mid = *how;
 	bool changed = false, moved = false;
 
-	ensure(start < end && first < u->pub.piece_count && u->pub.pieces[first].start <= start,
+	ensure(start < end && first < h->pub.piece_count && h->pub.pieces[first].start <= start,
 		"minutes that a host does not have");
 	for (;; last++) {
-		ensure(last < u->pub.piece_count, "minutes that a host does not have");
-		changed = changed || u->pub.pieces[last].order != how->order;
-		moved = moved || u->pub.pieces[last].pool != how->pool;
-		if (u->pub.pieces[last].end >= end)
+		ensure(last < h->pub.piece_count, "minutes that a host does not have");
+		changed = changed || h->pub.pieces[last].order != how->order;
+		moved = moved || h->pub.pieces[last].pool != how->pool;
+		if (h->pub.pieces[last].end >= end)
 			break;
 	}
-	left = u->pub.pieces[first];
-	right = u->pub.pieces[last];
+	left = h->pub.pieces[first];
+	right = h->pub.pieces[last];
 	left.end = start;
 	right.start = end;
 	mid.start = start;
 	mid.end = end;
 	if (first > 0)
-		count = append(list, count, &u->pub.pieces[--first]);
+		count = append(list, count, &h->pub.pieces[--first]);
 	count = append(list, count, &left);
 	count = append(list, count, &mid);
 	count = append(list, count, &right);
-	if (++last < u->pub.piece_count)
-		count = append(list, count, &u->pub.pieces[last++]);
-	splice(u, first, last, list, count);
+	if (++last < h->pub.piece_count)
+		count = append(list, count, &h->pub.pieces[last++]);
+	splice(h, first, last, list, count);
 	if (moved)
-		unit_changed(u);
+		live_host_changed(h);
 	if (changed)
-		shelf_update(u, start, end);
+		offer_index_update(h, start, end);
 }
 
-void calendar_off_sale(struct unit *u, int64_t start, int64_t end, uint64_t order)
+void calendar_off_sale(struct live_host *h, int64_t start, int64_t end, uint64_t order)
 {
 	int64_t at = start;
 
-	for (size_t i = calendar_find(u, at); at < end && i < u->pub.piece_count && u->pub.pieces[i].start < end;
-		i = calendar_find(u, at)) {
-		struct piece p = u->pub.pieces[i];
+	for (size_t i = calendar_find(h, at); at < end && i < h->pub.piece_count && h->pub.pieces[i].start < end;
+		i = calendar_find(h, at)) {
+		struct piece p = h->pub.pieces[i];
 		int64_t from = p.start > at ? p.start : at, to = p.end < end ? p.end : end;
 
 		at = to;
@@ -109,70 +109,70 @@ void calendar_off_sale(struct unit *u, int64_t start, int64_t end, uint64_t orde
 		p.order = 0;
 		p.price = 0;
 		p.block = false;
-		calendar_put(u, from, to, &p);
+		calendar_put(h, from, to, &p);
 	}
 }
 
-void calendar_relabel(struct unit *u, int64_t start, int64_t end, uint64_t from, uint64_t to)
+void calendar_relabel(struct live_host *h, int64_t start, int64_t end, uint64_t from, uint64_t to)
 {
 	int64_t at = start;
 
-	for (size_t i = calendar_find(u, at); at < end && i < u->pub.piece_count && u->pub.pieces[i].start < end;
-		i = calendar_find(u, at)) {
-		struct piece p = u->pub.pieces[i];
+	for (size_t i = calendar_find(h, at); at < end && i < h->pub.piece_count && h->pub.pieces[i].start < end;
+		i = calendar_find(h, at)) {
+		struct piece p = h->pub.pieces[i];
 		int64_t a = p.start > at ? p.start : at, b = p.end < end ? p.end : end;
 
 		at = b;
 		if (p.lease != from)
 			continue;
 		p.lease = to;
-		calendar_put(u, a, b, &p);
+		calendar_put(h, a, b, &p);
 	}
 }
 
-bool calendar_owned(const struct unit *u, uint64_t pool, int64_t minute)
+bool calendar_owned(const struct live_host *h, uint64_t pool, int64_t minute)
 {
-	const struct piece *p = calendar_at(u, minute);
+	const struct piece *p = calendar_at(h, minute);
 
 	return p && p->pool == pool;
 }
 
-int64_t calendar_last(const struct unit *u, uint64_t order, int64_t before)
+int64_t calendar_last(const struct live_host *h, uint64_t order, int64_t before)
 {
-	size_t i = calendar_find(u, before - 1);
+	size_t i = calendar_find(h, before - 1);
 
-	for (i = i < u->pub.piece_count ? i + 1 : i; i-- > 0;)
-		if (u->pub.pieces[i].order == order)
-			return u->pub.pieces[i].end;
+	for (i = i < h->pub.piece_count ? i + 1 : i; i-- > 0;)
+		if (h->pub.pieces[i].order == order)
+			return h->pub.pieces[i].end;
 	return 0;
 }
 
-void calendar_trim(struct unit *u, int64_t minute)
+void calendar_trim(struct live_host *h, int64_t minute)
 {
-	size_t n = calendar_find(u, minute);
+	size_t n = calendar_find(h, minute);
 	bool shown = false;
 
 	if (!n)
 		return;
 	for (size_t i = 0; i < n; i++)
-		shown = shown || u->pub.pieces[i].order;
-	u->room_off += n;
-	u->pub.pieces += n;
-	u->pub.piece_count -= n;
+		shown = shown || h->pub.pieces[i].order;
+	h->room_off += n;
+	h->pub.pieces += n;
+	h->pub.piece_count -= n;
 	if (shown)
-		shelf_update(u, minute, minute);
+		offer_index_update(h, minute, minute);
 }
 
-void calendar_clear(struct unit *u)
+void calendar_clear(struct live_host *h)
 {
-	u->pub.piece_count = 0;
-	unit_changed(u);
-	shelf_update(u, 0, MINUTE_MAX);
+	h->pub.piece_count = 0;
+	live_host_changed(h);
+	offer_index_update(h, 0, MINUTE_MAX);
 }
 
-void calendar_start(struct unit *u, const struct piece *list, size_t count)
+void calendar_start(struct live_host *h, const struct piece *list, size_t count)
 {
-	splice(u, 0, u->pub.piece_count, list, count);
-	unit_changed(u);
-	shelf_update(u, 0, MINUTE_MAX);
+	splice(h, 0, h->pub.piece_count, list, count);
+	live_host_changed(h);
+	offer_index_update(h, 0, MINUTE_MAX);
 }

@@ -9,10 +9,10 @@
 #include "marketd/engine/live/world.h"
 
 /* The first piece that ends after this minute; piece_count where there is none. */
-static inline size_t calendar_find(const struct unit *u, int64_t minute)
+static inline size_t calendar_find(const struct live_host *h, int64_t minute)
 {
-	const int32_t *ends = u->ends + (u->ends ? u->room_off : 0);
-	size_t low = 0, high = u->pub.piece_count;
+	const int32_t *ends = h->ends + (h->ends ? h->room_off : 0);
+	size_t low = 0, high = h->pub.piece_count;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
@@ -25,19 +25,19 @@ static inline size_t calendar_find(const struct unit *u, int64_t minute)
 	return low;
 }
 
-const struct piece *calendar_at(const struct unit *u, int64_t minute); /* the one that has it; NULL */
+const struct piece *calendar_at(const struct live_host *h, int64_t minute); /* the one that has it; NULL */
 
 /* All minutes of [start, end) are such from now on. */
-void calendar_put(struct unit *u, int64_t start, int64_t end, const struct piece *how);
+void calendar_put(struct live_host *h, int64_t start, int64_t end, const struct piece *how);
 
-void calendar_off_sale(struct unit *u, int64_t start, int64_t end, uint64_t order);
-void calendar_relabel(struct unit *u, int64_t start, int64_t end, uint64_t from, uint64_t to); /* leases */
+void calendar_off_sale(struct live_host *h, int64_t start, int64_t end, uint64_t order);
+void calendar_relabel(struct live_host *h, int64_t start, int64_t end, uint64_t from, uint64_t to); /* leases */
 
-bool calendar_owned(const struct unit *u, uint64_t pool, int64_t minute);
-int64_t calendar_last(const struct unit *u, uint64_t order, int64_t before); /* end of its last piece; 0 */
+bool calendar_owned(const struct live_host *h, uint64_t pool, int64_t minute);
+int64_t calendar_last(const struct live_host *h, uint64_t order, int64_t before); /* end of its last piece; 0 */
 
-void calendar_trim(struct unit *u, int64_t minute);
-void calendar_clear(struct unit *u);
-void calendar_start(struct unit *u, const struct piece *list, size_t count);
+void calendar_trim(struct live_host *h, int64_t minute);
+void calendar_clear(struct live_host *h);
+void calendar_start(struct live_host *h, const struct piece *list, size_t count);
 
 #endif

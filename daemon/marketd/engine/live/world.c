@@ -14,47 +14,47 @@ struct engine *world_new(void)
 	return e;
 }
 
-static void free_party(struct party *p)
+static void free_party(struct live_account *a)
 {
 	for (int k = 0; k < KINDS; k++)
-		rank_release(&p->own[k]);
+		rank_release(&a->own[k]);
+	free(a->pub.name);
+}
+
+static void free_ware(struct live_sku *s)
+{
+	free(s->pub.alias);
+	free(s->pub.properties);
+	free(s->slots);
+	free(s->rows);
+	free(s->cheap);
+	free(s->keys);
+	free(s->resting);
+	free(s->blocks);
+}
+
+static void free_depot(struct live_pool *p)
+{
+	rank_release(&p->instances);
+	rank_release(&p->orders);
+	rank_release(&p->procurements);
 	free(p->pub.name);
+	free(p->pub.tags);
+	free(p->holdings);
+	free(p->stocks);
 }
 
-static void free_ware(struct ware *w)
+static void free_unit(struct live_host *h)
 {
-	free(w->pub.alias);
-	free(w->pub.properties);
-	free(w->slots);
-	free(w->rows);
-	free(w->cheap);
-	free(w->keys);
-	free(w->resting);
-	free(w->blocks);
+	free(h->pub.name);
+	free(h->room);
+	free(h->ends);
 }
 
-static void free_depot(struct depot *d)
+static void free_ticket(struct live_order *o)
 {
-	rank_release(&d->instances);
-	rank_release(&d->orders);
-	rank_release(&d->procurements);
-	free(d->pub.name);
-	free(d->pub.tags);
-	free(d->holdings);
-	free(d->stocks);
-}
-
-static void free_unit(struct unit *u)
-{
-	free(u->pub.name);
-	free(u->room);
-	free(u->ends);
-}
-
-static void free_ticket(struct ticket *t)
-{
-	free(t->spans);
-	free(t->hosts);
+	free(o->spans);
+	free(o->hosts);
 }
 
 static void free_instance(struct instance *i)
@@ -65,13 +65,13 @@ static void free_instance(struct instance *i)
 	free(i->detail);
 }
 
-static void free_keeper(struct keeper *k)
+static void free_keeper(struct live_agent *a)
 {
-	rank_release(&k->hosts);
-	free(k->pub.name);
-	free(k->pub.public_key);
-	free(k->pub.machine);
-	free(k->pub.inventory);
+	rank_release(&a->hosts);
+	free(a->pub.name);
+	free(a->pub.public_key);
+	free(a->pub.machine);
+	free(a->pub.inventory);
 }
 
 static void free_thing(enum kind k, void *thing)
@@ -137,22 +137,22 @@ uint64_t world_id(struct engine *e)
 
 void world_add(struct engine *e, enum kind k, uint64_t id, uint64_t account, void *thing)
 {
-	struct party *p = world_party(e, account);
+	struct live_account *a = world_account(e, account);
 
 	idmap_add(&e->ids[k], id, thing);
 	rank_add(&e->all[k], id, thing);
-	if (p)
-		rank_add(&p->own[k], id, thing);
+	if (a)
+		rank_add(&a->own[k], id, thing);
 }
 
 void world_remove(struct engine *e, enum kind k, uint64_t id, uint64_t account)
 {
-	struct party *p = world_party(e, account);
+	struct live_account *a = world_account(e, account);
 
 	idmap_remove(&e->ids[k], id);
 	rank_remove(&e->all[k], id);
-	if (p)
-		rank_remove(&p->own[k], id);
+	if (a)
+		rank_remove(&a->own[k], id);
 }
 
 void world_forget(struct engine *e, enum kind k, uint64_t id, uint64_t account, void *thing)
@@ -192,9 +192,9 @@ void world_unname(struct engine *e, enum kind k, uint64_t account, const char *n
 	table_remove(&e->names[k], key(room, account, name));
 }
 
-struct party *world_make_party(struct engine *e, const struct account *a)
+struct live_account *world_make_account(struct engine *e, const struct account *a)
 {
-	struct party *p = must_zalloc(sizeof *p);
+	struct live_account *p = must_zalloc(sizeof *p);
 
 	p->pub = *a;
 	p->pub.name = must_copy(a->name);
@@ -205,9 +205,9 @@ struct party *world_make_party(struct engine *e, const struct account *a)
 	return p;
 }
 
-struct ware *world_make_ware(struct engine *e, const struct sku *s)
+struct live_sku *world_make_sku(struct engine *e, const struct sku *s)
 {
-	struct ware *w = must_zalloc(sizeof *w);
+	struct live_sku *w = must_zalloc(sizeof *w);
 
 	w->pub = *s;
 	w->pub.alias = must_copy(s->alias);
@@ -218,15 +218,15 @@ struct ware *world_make_ware(struct engine *e, const struct sku *s)
 	return w;
 }
 
-struct depot *world_make_depot(struct engine *e, const struct pool *p)
+struct live_pool *world_make_pool(struct engine *e, const struct pool *p)
 {
-	struct depot *d = must_zalloc(sizeof *d);
+	struct live_pool *d = must_zalloc(sizeof *d);
 
 	d->pub = *p;
 	d->pub.name = must_copy(p->name);
 	d->pub.tags = must_copy(p->tags);
 	d->pub.own = d;
-	d->owner = world_party(e, p->account);
+	d->owner = world_account(e, p->account);
 	world_add(e, POOLS, p->id, p->account, d);
 	if (!p->deleted)
 		world_name(e, POOLS, p->account, p->name, d);
@@ -234,9 +234,9 @@ struct depot *world_make_depot(struct engine *e, const struct pool *p)
 }
 
 /* By name, and by its key: no account is 0. */
-struct keeper *world_make_keeper(struct engine *e, const struct agent *a)
+struct live_agent *world_make_agent(struct engine *e, const struct agent *a)
 {
-	struct keeper *k = must_zalloc(sizeof *k);
+	struct live_agent *k = must_zalloc(sizeof *k);
 
 	k->pub = *a;
 	k->pub.name = must_copy(a->name);
@@ -253,37 +253,37 @@ struct keeper *world_make_keeper(struct engine *e, const struct agent *a)
 	return k;
 }
 
-struct tenure *world_make_tenure(struct engine *e, const struct lease *l)
+struct live_lease *world_make_lease(struct engine *e, const struct lease *l)
 {
-	struct tenure *t = must_zalloc(sizeof *t);
+	struct live_lease *t = must_zalloc(sizeof *t);
 
 	t->pub = *l;
-	t->unit = world_unit(e, l->host);
+	t->host = world_host(e, l->host);
 	t->begun = l->start <= e->minute;
-	list_append(&world_party(e, l->seller)->sold, &t->sold);
-	world_hold(world_depot(e, l->pool), t->unit, l->end);
+	list_append(&world_account(e, l->seller)->sold, &t->sold);
+	world_hold(world_pool(e, l->pool), t->host, l->end);
 	world_add(e, LEASES, l->id, l->buyer, t);
 	return t;
 }
 
-void world_drop_tenure(struct engine *e, struct tenure *t)
+void world_drop_lease(struct engine *e, struct live_lease *l)
 {
-	list_remove(&t->sold);
-	due_drop(&e->leases_due, &t->due);
-	world_unhold(world_depot(e, t->pub.pool), t->unit);
-	world_remove(e, LEASES, t->pub.id, t->pub.buyer);
-	free(t);
+	list_remove(&l->sold);
+	due_drop(&e->leases_due, &l->due);
+	world_unhold(world_pool(e, l->pub.pool), l->host);
+	world_remove(e, LEASES, l->pub.id, l->pub.buyer);
+	free(l);
 }
 
 /* The place of a host among those that the pool knows, or where it would be. */
-size_t world_holding(const struct depot *d, uint64_t host)
+size_t world_holding(const struct live_pool *p, uint64_t host)
 {
-	size_t low = 0, high = d->holding_count;
+	size_t low = 0, high = p->holding_count;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (d->holdings[mid].host < host)
+		if (p->holdings[mid].host < host)
 			low = mid + 1;
 		else
 			high = mid;
@@ -291,53 +291,53 @@ size_t world_holding(const struct depot *d, uint64_t host)
 	return low;
 }
 
-void world_hold(struct depot *d, struct unit *u, int64_t until)
+void world_hold(struct live_pool *p, struct live_host *h, int64_t until)
 {
-	size_t i = world_holding(d, u->pub.id);
+	size_t i = world_holding(p, h->pub.id);
 
-	if (i < d->holding_count && d->holdings[i].host == u->pub.id) {
-		d->holdings[i].reasons++;
-		if (d->holdings[i].until < until)
-			d->holdings[i].until = until;
+	if (i < p->holding_count && p->holdings[i].host == h->pub.id) {
+		p->holdings[i].reasons++;
+		if (p->holdings[i].until < until)
+			p->holdings[i].until = until;
 		return;
 	}
-	must_room(d->holdings, d->holding_count, d->holding_cap);
-	memmove(&d->holdings[i + 1], &d->holdings[i], (d->holding_count - i) * sizeof *d->holdings);
-	d->holdings[i] = (struct holding){ .host = u->pub.id, .unit = u, .reasons = 1, .until = until };
-	d->holding_count++;
+	must_room(p->holdings, p->holding_count, p->holding_cap);
+	memmove(&p->holdings[i + 1], &p->holdings[i], (p->holding_count - i) * sizeof *p->holdings);
+	p->holdings[i] = (struct holding){ .host = h->pub.id, .live = h, .reasons = 1, .until = until };
+	p->holding_count++;
 }
 
-void world_unhold(struct depot *d, struct unit *u)
+void world_unhold(struct live_pool *p, struct live_host *h)
 {
-	size_t i = world_holding(d, u->pub.id);
+	size_t i = world_holding(p, h->pub.id);
 
-	ensure(i < d->holding_count && d->holdings[i].host == u->pub.id, "a pool does not know a host of its own");
-	if (--d->holdings[i].reasons)
+	ensure(i < p->holding_count && p->holdings[i].host == h->pub.id, "a pool does not know a host of its own");
+	if (--p->holdings[i].reasons)
 		return;
-	d->holding_count--;
-	memmove(&d->holdings[i], &d->holdings[i + 1], (d->holding_count - i) * sizeof *d->holdings);
+	p->holding_count--;
+	memmove(&p->holdings[i], &p->holdings[i + 1], (p->holding_count - i) * sizeof *p->holdings);
 }
 
-struct stock *world_stock(struct depot *d, uint64_t sku)
+struct stock *world_stock(struct live_pool *p, uint64_t sku)
 {
 	size_t i = 0;
 
-	while (i < d->stock_count && d->stocks[i].sku < sku)
+	while (i < p->stock_count && p->stocks[i].sku < sku)
 		i++;
-	if (i < d->stock_count && d->stocks[i].sku == sku)
-		return &d->stocks[i];
-	must_room(d->stocks, d->stock_count, d->stock_cap);
-	memmove(&d->stocks[i + 1], &d->stocks[i], (d->stock_count - i) * sizeof *d->stocks);
-	d->stocks[i] = (struct stock){ .sku = sku };
-	d->stock_count++;
-	return &d->stocks[i];
+	if (i < p->stock_count && p->stocks[i].sku == sku)
+		return &p->stocks[i];
+	must_room(p->stocks, p->stock_count, p->stock_cap);
+	memmove(&p->stocks[i + 1], &p->stocks[i], (p->stock_count - i) * sizeof *p->stocks);
+	p->stocks[i] = (struct stock){ .sku = sku };
+	p->stock_count++;
+	return &p->stocks[i];
 }
 
-void world_stale(struct engine *e, struct depot *d)
+void world_stale(struct engine *e, struct live_pool *p)
 {
-	if (d->stale || !rank_live(&d->instances))
+	if (p->stale || !rank_live(&p->instances))
 		return;
-	d->stale = true;
+	p->stale = true;
 	must_room(e->stale, e->stale_count, e->stale_cap);
-	e->stale[e->stale_count++] = d;
+	e->stale[e->stale_count++] = p;
 }

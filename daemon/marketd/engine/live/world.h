@@ -20,25 +20,25 @@
 
 enum kind { ACCOUNTS, TOKENS, SKUS, HOSTS, POOLS, ORDERS, LEASES, INSTANCES, PROCUREMENTS, AGENTS, KINDS };
 
-enum { HOUR = 60, HORIZON = 2048 }; /* minutes; hours that the shelf of a SKU looks ahead */
+enum { HOUR = 60, HORIZON = 2048 }; /* minutes; hours that the offer index of a SKU looks ahead */
 
-struct unit;
-struct ticket;
+struct live_host;
+struct live_order;
 struct fit;
 struct offer;
 
 /* An account. */
-struct party {
+struct live_account {
 	struct account pub;
 	struct rank own[KINDS];
 	struct list sold;          /* leases that it sold */
 };
 
 /* An agent: it keeps hosts. */
-struct keeper {
+struct live_agent {
 	struct agent pub;
 	const struct engine *world;
-	struct rank hosts;         /* struct unit, not retired */
+	struct rank hosts;         /* struct live_host, not retired */
 	uint64_t version;          /* the event that last changed what it is to do */
 };
 
@@ -51,14 +51,14 @@ struct stock {
 /* A host of which a pool has leases, or that is registered into it. */
 struct holding {
 	uint64_t host;
-	struct unit *unit;
+	struct live_host *live;
 	uint32_t reasons;          /* leases, and one for the registration */
 	int64_t until;             /* it has nothing of it from this minute on */
 };
 
-struct depot {
+struct live_pool {
 	struct pool pub;
-	struct party *owner;
+	struct live_account *owner;
 	struct holding *holdings;  /* in order of host */
 	size_t holding_count, holding_cap;
 	struct stock *stocks;      /* in order of SKU */
@@ -67,11 +67,11 @@ struct depot {
 	bool stale;                /* its instances are to be reviewed */
 };
 
-/* A host on the shelf, with what its place follows from beside it. */
+/* A host in the offer index, beside what its place follows from. */
 struct cheap {
 	int64_t ask;
 	uint64_t oldest, host;
-	struct unit *unit;
+	struct live_host *live;
 	size_t slot;
 };
 
@@ -82,10 +82,10 @@ struct fresh {
 	bool lost;                 /* those whose window was shortened are */
 };
 
-struct ware {
+struct live_sku {
 	struct sku pub;
 	int64_t used;              /* node-minutes that have passed in leases */
-	struct unit **slots;       /* a host's bit in the rows below */
+	struct live_host **slots;       /* a host's bit in the rows below */
 	size_t slot_count, slot_cap;
 	uint64_t *rows;            /* HORIZON hours: bits "something on sale", then bits "all of it on sale" */
 	size_t words;              /* of each of both */
@@ -94,9 +94,9 @@ struct ware {
 	size_t cheap_count, cheap_cap;
 	struct cheap *keys;        /* the same by slot */
 	size_t key_cap;
-	struct ticket **resting;   /* buys by (price descending, id) */
+	struct live_order **resting;   /* buys by (price descending, id) */
 	size_t resting_count, resting_cap;
-	struct ticket **blocks;    /* open sells that go whole, by id */
+	struct live_order **blocks;    /* open sells that go whole, by id */
 	size_t block_count, block_cap;
 	struct fresh fresh;
 	bool marked;               /* resting buys are to be tried before this event (minute) is over */
@@ -104,27 +104,27 @@ struct ware {
 	uint64_t tried;            /* the round in which they were tried last */
 };
 
-struct unit {
+struct live_host {
 	struct host pub;           /* pieces point into `room` */
-	struct ware *ware;
-	struct depot *depot;
-	struct keeper *keeper;     /* its agent; NULL */
+	struct live_sku *sku;
+	struct live_pool *pool;
+	struct live_agent *agent;     /* its agent; NULL */
 	uint64_t version;          /* of what that is to do here */
 	struct piece *room;
 	int32_t *ends;             /* of the pieces, beside them: a search looks at few bytes */
 	size_t room_cap, room_off;
 	size_t slot;
-	bool shelved;              /* is in ware->cheap, with: */
+	bool offered;              /* is in sku->cheap, with: */
 	int64_t ask;               /* the least price of its pieces on sale (blocks apart) */
 	uint64_t oldest;           /* the least id of the orders that sell them */
 	uint64_t instance;         /* awaiting or running on it */
 	struct due due;            /* when its minutes begin or end */
 };
 
-struct ticket {
+struct live_order {
 	struct order pub;          /* rest points to spans */
-	struct ware *ware;
-	struct depot *depot;
+	struct live_sku *sku;
+	struct live_pool *pool;
 	uint64_t beneficiary;
 	struct span *spans;        /* of a buy */
 	size_t span_cap;
@@ -138,9 +138,9 @@ struct ticket {
 	bool open;                 /* it is in the lists */
 };
 
-struct tenure {
+struct live_lease {
 	struct lease pub;
-	struct unit *unit;
+	struct live_host *host;
 	struct list sold;          /* in the seller's list */
 	struct due due;
 	bool begun;
@@ -148,7 +148,7 @@ struct tenure {
 
 /* One thing that a buy takes: minutes of a host from one piece. */
 struct slice {
-	struct unit *unit;
+	struct live_host *host;
 	int64_t start, end, price; /* of the trade */
 	uint64_t order;            /* the sell */
 };
@@ -164,7 +164,7 @@ struct plan {
 	size_t fit_count, fit_cap;
 	struct offer *offers;      /* scratch of partial.c */
 	size_t offer_count, offer_cap;
-	uint64_t *bits;            /* scratch of shelf.c: hosts that may do */
+	uint64_t *bits;            /* scratch of offer_index.c: hosts that may do */
 	size_t bit_cap;
 	struct cheap *queue;       /* of match.c: those hosts, the cheapest first */
 	size_t queue_count, queue_cap;
@@ -179,43 +179,43 @@ struct engine {
 	struct rank all[KINDS];
 	struct table names[KINDS]; /* "ACCOUNT name"; tokens by hash */
 	struct due_heap orders_due, leases_due, hosts_due;
-	struct depot **stale;      /* pools to be reviewed */
+	struct live_pool **stale;      /* pools to be reviewed */
 	size_t stale_count, stale_cap;
-	struct ticket **touched;
+	struct live_order **touched;
 	size_t touched_count, touched_cap;
 	struct plan plan;
 	size_t enabled;            /* procurements */
-	uint64_t round;            /* events and minutes of ticks, for ware.tried */
+	uint64_t round;            /* events and minutes of ticks, for live_sku.tried */
 	struct effects *out;       /* of the event that is applied */
 };
 
 /* Things by id; NULL. */
-static inline struct party *world_party(const struct engine *e, uint64_t id)
+static inline struct live_account *world_account(const struct engine *e, uint64_t id)
 {
 	return idmap_get(&e->ids[ACCOUNTS], id);
 }
 
-static inline struct ware *world_ware(const struct engine *e, uint64_t id)
+static inline struct live_sku *world_sku(const struct engine *e, uint64_t id)
 {
 	return idmap_get(&e->ids[SKUS], id);
 }
 
-static inline struct unit *world_unit(const struct engine *e, uint64_t id)
+static inline struct live_host *world_host(const struct engine *e, uint64_t id)
 {
 	return idmap_get(&e->ids[HOSTS], id);
 }
 
-static inline struct depot *world_depot(const struct engine *e, uint64_t id)
+static inline struct live_pool *world_pool(const struct engine *e, uint64_t id)
 {
 	return idmap_get(&e->ids[POOLS], id);
 }
 
-static inline struct ticket *world_ticket(const struct engine *e, uint64_t id)
+static inline struct live_order *world_order(const struct engine *e, uint64_t id)
 {
 	return idmap_get(&e->ids[ORDERS], id);
 }
 
-static inline struct tenure *world_tenure(const struct engine *e, uint64_t id)
+static inline struct live_lease *world_lease(const struct engine *e, uint64_t id)
 {
 	return idmap_get(&e->ids[LEASES], id);
 }
@@ -230,16 +230,16 @@ static inline struct procurement *world_procurement(const struct engine *e, uint
 	return idmap_get(&e->ids[PROCUREMENTS], id);
 }
 
-static inline struct keeper *world_keeper(const struct engine *e, uint64_t id)
+static inline struct live_agent *world_agent(const struct engine *e, uint64_t id)
 {
 	return idmap_get(&e->ids[AGENTS], id);
 }
 
 /* What the agent of this host is to do may be another thing after the event that is applied. */
-static inline void unit_changed(struct unit *u)
+static inline void live_host_changed(struct live_host *h)
 {
-	if (u->keeper)
-		u->version = u->keeper->version = u->keeper->world->count + 1;
+	if (h->agent)
+		h->version = h->agent->version = h->agent->world->count + 1;
 }
 
 static inline bool order_block(const struct order *o)
@@ -269,20 +269,20 @@ void world_name(struct engine *e, enum kind k, uint64_t account, const char *nam
 void world_unname(struct engine *e, enum kind k, uint64_t account, const char *name);
 
 /* A new empty thing of its kind, with what its data names looked up; into the lists. */
-struct party *world_make_party(struct engine *e, const struct account *a);
-struct ware *world_make_ware(struct engine *e, const struct sku *s);
-struct depot *world_make_depot(struct engine *e, const struct pool *p);
-struct keeper *world_make_keeper(struct engine *e, const struct agent *a);
-struct tenure *world_make_tenure(struct engine *e, const struct lease *l);
-void world_drop_tenure(struct engine *e, struct tenure *t);
+struct live_account *world_make_account(struct engine *e, const struct account *a);
+struct live_sku *world_make_sku(struct engine *e, const struct sku *s);
+struct live_pool *world_make_pool(struct engine *e, const struct pool *p);
+struct live_agent *world_make_agent(struct engine *e, const struct agent *a);
+struct live_lease *world_make_lease(struct engine *e, const struct lease *l);
+void world_drop_lease(struct engine *e, struct live_lease *l);
 
 /* A pool has one more (one fewer) reason to know this host. */
-size_t world_holding(const struct depot *d, uint64_t host);
-void world_hold(struct depot *d, struct unit *u, int64_t until);
-void world_unhold(struct depot *d, struct unit *u);
-struct stock *world_stock(struct depot *d, uint64_t sku); /* made where it is missing */
+size_t world_holding(const struct live_pool *p, uint64_t host);
+void world_hold(struct live_pool *p, struct live_host *h, int64_t until);
+void world_unhold(struct live_pool *p, struct live_host *h);
+struct stock *world_stock(struct live_pool *p, uint64_t sku); /* made where it is missing */
 
 /* The pool's instances are to be looked at before the event is over. */
-void world_stale(struct engine *e, struct depot *d);
+void world_stale(struct engine *e, struct live_pool *p);
 
 #endif

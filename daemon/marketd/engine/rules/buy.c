@@ -5,8 +5,8 @@
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/match.h"
 #include "marketd/engine/rules/resting.h"
-#include "marketd/engine/rules/tell.h"
-#include "marketd/engine/rules/ticket.h"
+#include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/trade.h"
 
 int32_t buy_reason(const struct plan *plan)
@@ -27,64 +27,64 @@ static int plan_extend(const struct engine *e, const struct want *w, struct plan
 	return 0;
 }
 
-int buy_plan(const struct engine *e, struct ticket *t, struct plan *plan, struct fail *why)
+int buy_plan(const struct engine *e, struct live_order *o, struct plan *plan, struct fail *why)
 {
-	const struct party *p = world_party(e, t->pub.account);
-	struct span whole = resting_whole(&t->pub);
+	const struct live_account *a = world_account(e, o->pub.account);
+	struct span whole = resting_whole(&o->pub);
 	int64_t need, left;
 	struct want w;
 	int rc;
 
-	want_of(&w, t, UINT64_MAX);
+	want_of(&w, o, UINT64_MAX);
 	w.rest = &whole;
 	w.rest_count = 1;
-	if (t->pub.flags & ORDER_EXTEND) {
+	if (o->pub.flags & ORDER_EXTEND) {
 		rc = plan_extend(e, &w, plan, why);
 		if (rc)
 			return rc;
 	} else {
 		match_find(e, &w, plan);
 	}
-	left = t->pub.flags & ORDER_STANDING ? (whole.end - whole.start) * whole.nodes - plan->minutes : 0;
-	t->pub.hold = sure_mul(t->pub.price, left);
-	need = sure_add(plan->cost, t->pub.hold);
-	if (t->pub.max_total && need > t->pub.max_total)
+	left = o->pub.flags & ORDER_STANDING ? (whole.end - whole.start) * whole.nodes - plan->minutes : 0;
+	o->pub.hold = sure_mul(o->pub.price, left);
+	need = sure_add(plan->cost, o->pub.hold);
+	if (o->pub.max_total && need > o->pub.max_total)
 		return fail_set(why, REASON_OVER_MAX_TOTAL, "it would cost more than the stated total");
-	if (need > ledger_spendable(&p->pub))
-		return fail_set(why, REASON_FUNDS, "the balance of account '%s' does not cover it", p->pub.name);
+	if (need > ledger_spendable(&a->pub))
+		return fail_set(why, REASON_FUNDS, "the balance of account '%s' does not cover it", a->pub.name);
 	return 0;
 }
 
-static void rest(struct engine *e, struct ticket *t, const struct plan *plan)
+static void rest(struct engine *e, struct live_order *o, const struct plan *plan)
 {
-	struct party *p = world_party(e, t->pub.account);
-	struct ticket *made;
+	struct live_account *a = world_account(e, o->pub.account);
+	struct live_order *made;
 
-	t->pub.status = plan->count ? ORDER_PARTIALLY_FILLED : ORDER_RESTING;
-	t->pub.rest = plan->rest;
-	t->pub.rest_count = plan->rest_count;
-	made = ticket_open(e, t, NULL, 0);
-	ledger_move(e, t->pub.id, (struct entry[]){
-		{ .book = BOOK_AVAILABLE, .party = p, .amount = -t->pub.hold },
-		{ .book = BOOK_HELD, .party = p, .amount = t->pub.hold },
+	o->pub.status = plan->count ? ORDER_PARTIALLY_FILLED : ORDER_RESTING;
+	o->pub.rest = plan->rest;
+	o->pub.rest_count = plan->rest_count;
+	made = live_order_open(e, o, NULL, 0);
+	ledger_move(e, o->pub.id, (struct entry[]){
+		{ .book = BOOK_AVAILABLE, .account = a, .amount = -o->pub.hold },
+		{ .book = BOOK_HELD, .account = a, .amount = o->pub.hold },
 	}, 2);
-	tell_order(e, &made->pub);
+	emit_order(e, &made->pub);
 }
 
-uint64_t buy_do(struct engine *e, struct ticket *t, const struct plan *plan)
+uint64_t buy_do(struct engine *e, struct live_order *o, const struct plan *plan)
 {
-	int64_t hold = t->pub.hold;
+	int64_t hold = o->pub.hold;
 
-	t->pub.id = world_id(e);
-	trade_tell_placed(e, &t->pub);
-	t->pub.hold = 0; /* until it is moved */
-	trade_do(e, t, plan, false);
-	t->pub.hold = hold;
+	o->pub.id = world_id(e);
+	trade_emit_placed(e, &o->pub);
+	o->pub.hold = 0; /* until it is moved */
+	trade_do(e, o, plan, false);
+	o->pub.hold = hold;
 	if (!plan->rest_count)
-		trade_close(e, t, ORDER_FILLED, 0);
-	else if (t->pub.flags & ORDER_STANDING)
-		rest(e, t, plan);
+		trade_close(e, o, ORDER_FILLED, 0);
+	else if (o->pub.flags & ORDER_STANDING)
+		rest(e, o, plan);
 	else
-		trade_close(e, t, ORDER_CANCELLED, buy_reason(plan));
-	return t->pub.id;
+		trade_close(e, o, ORDER_CANCELLED, buy_reason(plan));
+	return o->pub.id;
 }

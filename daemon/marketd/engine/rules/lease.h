@@ -9,26 +9,26 @@
 #include "marketd/engine/live/world.h"
 
 /* The pool that its minutes came from. */
-struct depot *lease_source(const struct engine *e, const struct tenure *t);
+struct live_pool *lease_source(const struct engine *e, const struct live_lease *l);
 
-void lease_schedule(struct engine *e, struct tenure *t); /* when it is due */
+void lease_schedule(struct engine *e, struct live_lease *l); /* when it is due */
 
 /* Splits at a minute within; the ancestors first. Returns the tail. */
-struct tenure *lease_split(struct engine *e, struct tenure *t, int64_t at);
+struct live_lease *lease_split(struct engine *e, struct live_lease *l, int64_t at);
 
 /* Pays (gives back, while the host is down) what has passed before `minute`. Is it over, it stays in the lists. */
-void lease_settle(struct engine *e, struct tenure *t, int64_t minute);
+void lease_settle(struct engine *e, struct live_lease *l, int64_t minute);
 
 /* Is over: told, and forgotten. */
-void lease_end(struct engine *e, struct tenure *t);
+void lease_end(struct engine *e, struct live_lease *l);
 
 /* An interruptible lease loses its minutes from c on; they are its seller's again. */
-void lease_interrupt(struct engine *e, struct tenure *t, int64_t c);
+void lease_interrupt(struct engine *e, struct live_lease *l, int64_t c);
 
 /* What its buyer gets for giving it back from `from` on (the lease's start where that is later). */
 int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from);
 
 /* The whole lease, which has not begun, goes back to its seller. */
-int64_t lease_give_back(struct engine *e, struct tenure *t);
+int64_t lease_give_back(struct engine *e, struct live_lease *l);
 
 #endif

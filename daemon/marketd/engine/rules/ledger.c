@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marketd/engine/rules/ledger.h"
 
-#include "marketd/engine/rules/tell.h"
+#include "marketd/engine/rules/emit.h"
 
 /* The balance that an entry is about, and what it may not fall below. */
 static int64_t *balance_of(struct engine *e, const struct entry *t, int64_t *least)
@@ -9,23 +9,23 @@ static int64_t *balance_of(struct engine *e, const struct entry *t, int64_t *lea
 	*least = INT64_MIN;
 	switch (t->book) {
 	case BOOK_AVAILABLE:
-		*least = t->party->pub.floor;
-		return &t->party->pub.available;
+		*least = t->account->pub.floor;
+		return &t->account->pub.available;
 	case BOOK_HELD:
 		*least = 0;
-		return &t->party->pub.held;
+		return &t->account->pub.held;
 	case BOOK_ESCROW:
 		*least = 0;
-		return &t->party->pub.escrow;
+		return &t->account->pub.escrow;
 	case BOOK_ISSUED:
-		return t->ware ? &world_stock(t->depot, t->ware->pub.id)->issued : &e->issued;
+		return t->sku ? &world_stock(t->pool, t->sku->pub.id)->issued : &e->issued;
 	case BOOK_FEES:
 		return &e->fees;
 	case BOOK_CAPACITY:
 		*least = 0;
-		return &world_stock(t->depot, t->ware->pub.id)->capacity;
+		return &world_stock(t->pool, t->sku->pub.id)->capacity;
 	case BOOK_USED:
-		return &t->ware->used;
+		return &t->sku->used;
 	case BOOK_KINDS:
 		break;
 	}
@@ -41,14 +41,14 @@ static void post(struct engine *e, uint64_t transfer, uint64_t subject, const st
 	*balance = sure_add(*balance, t->amount);
 	ensure(t->amount > 0 || *balance >= least, "a balance falls below its floor");
 	p.balance = *balance;
-	p.asset = t->ware ? t->ware->pub.id : 0;
-	if (t->party)
-		p.owner = p.account = t->party->pub.id;
-	if (t->depot) {
-		p.owner = t->depot->pub.id;
-		p.account = t->depot->pub.account;
+	p.asset = t->sku ? t->sku->pub.id : 0;
+	if (t->account)
+		p.owner = p.account = t->account->pub.id;
+	if (t->pool) {
+		p.owner = t->pool->pub.id;
+		p.account = t->pool->pub.account;
 	}
-	tell_posting(e, &p);
+	emit_posting(e, &p);
 }
 
 void ledger_move(struct engine *e, uint64_t subject, const struct entry *list, size_t count)
@@ -57,7 +57,7 @@ void ledger_move(struct engine *e, uint64_t subject, const struct entry *list, s
 	bool moves = false;
 
 	for (size_t i = 0; i < count; i++) {
-		if (list[i].ware)
+		if (list[i].sku)
 			capacity = sure_add(capacity, list[i].amount);
 		else
 			money = sure_add(money, list[i].amount);

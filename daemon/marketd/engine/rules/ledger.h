@@ -7,9 +7,9 @@
 
 struct entry {
 	enum book book;
-	struct party *party;       /* AVAILABLE, HELD, ESCROW */
-	struct depot *depot;       /* CAPACITY; ISSUED of capacity */
-	struct ware *ware;         /* capacity; NULL: money */
+	struct live_account *account;       /* AVAILABLE, HELD, ESCROW */
+	struct live_pool *pool;       /* CAPACITY; ISSUED of capacity */
+	struct live_sku *sku;         /* capacity; NULL: money */
 	int64_t amount;
 };
 

@@ -5,21 +5,21 @@
 
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/live/shelf.h"
+#include "marketd/engine/live/offer_index.h"
 
 /* A host that has the whole window. */
 struct fit {
-	struct unit *unit;
+	struct live_host *live;
 	int64_t cost, dearest;
 	uint64_t first, host;
 	bool far;
 };
 
-void want_of(struct want *w, const struct ticket *t, uint64_t id)
+void want_of(struct want *w, const struct live_order *o, uint64_t id)
 {
-	*w = (struct want){ .ware = t->ware, .depot = t->depot, .beneficiary = t->beneficiary, .id = id,
-		.flags = t->pub.flags, .nodes = t->pub.nodes, .start = t->pub.start, .end = t->pub.end,
-		.limit = t->pub.price, .rest = t->pub.rest, .rest_count = t->pub.rest_count, .resting = t->open };
+	*w = (struct want){ .sku = o->sku, .pool = o->pool, .beneficiary = o->beneficiary, .id = id,
+		.flags = o->pub.flags, .nodes = o->pub.nodes, .start = o->pub.start, .end = o->pub.end,
+		.limit = o->pub.price, .rest = o->pub.rest, .rest_count = o->pub.rest_count, .resting = o->open };
 }
 
 bool want_may(const struct engine *e, const struct want *w, const struct piece *p)
@@ -28,29 +28,29 @@ bool want_may(const struct engine *e, const struct want *w, const struct piece *
 
 	if (p->interruptible && ((w->flags & ORDER_INTERRUPTIBLE) || from < world_notice(e)))
 		return false;
-	return world_ticket(e, p->order)->beneficiary != w->beneficiary;
+	return world_order(e, p->order)->beneficiary != w->beneficiary;
 }
 
-void plan_add(struct plan *plan, struct unit *u, int64_t start, int64_t end, int64_t price, uint64_t order)
+void plan_add(struct plan *plan, struct live_host *h, int64_t start, int64_t end, int64_t price, uint64_t order)
 {
 	must_room(plan->list, plan->count, plan->cap);
-	plan->list[plan->count++] = (struct slice){ .unit = u, .start = start, .end = end, .price = price, .order = order };
+	plan->list[plan->count++] = (struct slice){ .host = h, .start = start, .end = end, .price = price, .order = order };
 	plan->cost = sure_add(plan->cost, sure_mul(price, end - start));
 	plan->minutes += end - start;
 	plan->dearest = price > plan->dearest ? price : plan->dearest;
 }
 
 /* Does the host have the whole window on sale for it? The cost counts only where no piece is dearer than the limit. */
-static bool fit_host(const struct engine *e, const struct want *w, struct unit *u, struct fit *f)
+static bool fit_host(const struct engine *e, const struct want *w, struct live_host *h, struct fit *f)
 {
 	int64_t at = w->start;
 	size_t i;
 
-	*f = (struct fit){ .unit = u, .host = u->pub.id, .far = true };
-	if (u->pub.down)
+	*f = (struct fit){ .live = h, .host = h->pub.id, .far = true };
+	if (h->pub.down)
 		return false;
-	for (i = calendar_find(u, at); at < w->end; i++) {
-		const struct piece *p = i < u->pub.piece_count ? &u->pub.pieces[i] : NULL;
+	for (i = calendar_find(h, at); at < w->end; i++) {
+		const struct piece *p = i < h->pub.piece_count ? &h->pub.pieces[i] : NULL;
 		int64_t to;
 
 		if (!p || p->start > at || !p->order || p->block || !want_may(e, w, p))
@@ -101,11 +101,11 @@ static void keep(struct plan *p, const struct fit *f, size_t most)
 }
 
 /* Has it that, and at that price? *any counts those that have it at any price. */
-static void look_at(const struct engine *e, const struct want *w, struct plan *p, struct unit *u, bool far, size_t *any)
+static void look_at(const struct engine *e, const struct want *w, struct plan *p, struct live_host *h, bool far, size_t *any)
 {
 	struct fit f;
 
-	if ((w->resting && u->ask > w->limit) || !fit_host(e, w, u, &f))
+	if ((w->resting && h->ask > w->limit) || !fit_host(e, w, h, &f))
 		return;
 	(*any)++;
 	f.far = far;
@@ -116,15 +116,15 @@ static void look_at(const struct engine *e, const struct want *w, struct plan *p
 /* Hosts that the pool has in the minute before: they come first among equals. Their bits are done. */
 static void look_near(const struct engine *e, const struct want *w, struct plan *p, size_t *any)
 {
-	const struct depot *d = w->depot;
+	const struct live_pool *d = w->pool;
 
 	for (size_t i = 0; d && i < d->holding_count; i++) {
-		struct unit *u = d->holdings[i].unit;
+		struct live_host *h = d->holdings[i].live;
 
-		if (d->holdings[i].until < w->start || u->ware != w->ware || !shelf_bit(p, u->slot) || !calendar_owned(u, d->pub.id, w->start - 1))
+		if (d->holdings[i].until < w->start || h->sku != w->sku || !offer_index_bit(p, h->slot) || !calendar_owned(h, d->pub.id, w->start - 1))
 			continue;
-		p->bits[u->slot / 64] &= ~(UINT64_C(1) << (u->slot % 64));
-		look_at(e, w, p, u, false, any);
+		p->bits[h->slot / 64] &= ~(UINT64_C(1) << (h->slot % 64));
+		look_at(e, w, p, h, false, any);
 	}
 }
 
@@ -165,23 +165,23 @@ static void sink(struct cheap *list, size_t count, size_t i)
 static void queue_up(const struct want *w, struct plan *p)
 {
 	p->queue_count = 0;
-	for (size_t at = 0; shelf_next(w->ware, p, &at); at++) {
-		if (w->ware->keys[at].ask > w->limit)
+	for (size_t at = 0; offer_index_next(w->sku, p, &at); at++) {
+		if (w->sku->keys[at].ask > w->limit)
 			continue;
 		must_room(p->queue, p->queue_count, p->queue_cap);
-		p->queue[p->queue_count++] = w->ware->keys[at];
+		p->queue[p->queue_count++] = w->sku->keys[at];
 	}
 	for (size_t i = p->queue_count / 2; i-- > 0;)
 		sink(p->queue, p->queue_count, i);
 }
 
-/* The next cheapest; NULL where there is none within the limit. `at` walks the shelf where many hosts may do. */
+/* The next cheapest; NULL where there is none within the limit. `at` walks the offer index where many hosts may do. */
 static const struct cheap *next_cheapest(const struct want *w, struct plan *p, bool many, size_t *at, struct cheap *room)
 {
 	if (many) {
-		for (; *at < w->ware->cheap_count && w->ware->cheap[*at].ask <= w->limit; ++*at)
-			if (shelf_bit(p, w->ware->cheap[*at].slot))
-				return &w->ware->cheap[(*at)++];
+		for (; *at < w->sku->cheap_count && w->sku->cheap[*at].ask <= w->limit; ++*at)
+			if (offer_index_bit(p, w->sku->cheap[*at].slot))
+				return &w->sku->cheap[(*at)++];
 		return NULL;
 	}
 	if (!p->queue_count)
@@ -202,40 +202,40 @@ static size_t look(const struct engine *e, const struct want *w, struct plan *p)
 	bool many;
 
 	p->fit_count = 0;
-	if (!w->ware->cheap_count || (w->resting && w->ware->cheap[0].ask > w->limit))
+	if (!w->sku->cheap_count || (w->resting && w->sku->cheap[0].ask > w->limit))
 		return 0;
-	bits = shelf_all(w->ware, p, w->start, w->end);
+	bits = offer_index_all(w->sku, p, w->start, w->end);
 	if (bits < (size_t)w->nodes)
 		return 0;
-	many = bits > w->ware->cheap_count / 4;
+	many = bits > w->sku->cheap_count / 4;
 	look_near(e, w, p, &any);
 	if (!many)
 		queue_up(w, p);
 	while ((next = next_cheapest(w, p, many, &at, &room))) {
 		if (no_better(w, p, next))
 			return any;
-		look_at(e, w, p, next->unit, true, &any);
+		look_at(e, w, p, next->live, true, &any);
 		p->bits[next->slot / 64] &= ~(UINT64_C(1) << (next->slot % 64));
 	}
 	/* Those that are left are all too dear: it only matters whether there are enough of them. */
-	for (at = 0; !w->resting && any < (size_t)w->nodes && shelf_next(w->ware, p, &at); at++)
-		look_at(e, w, p, w->ware->slots[at], true, &any);
+	for (at = 0; !w->resting && any < (size_t)w->nodes && offer_index_next(w->sku, p, &at); at++)
+		look_at(e, w, p, w->sku->slots[at], true, &any);
 	return any;
 }
 
 /* Is the whole block there for this buy? */
-static bool block_fits(const struct engine *e, const struct want *w, const struct ticket *b)
+static bool block_fits(const struct engine *e, const struct want *w, const struct live_order *b)
 {
 	if (b->pub.start != w->start || b->pub.end != w->end || b->pub.nodes != w->nodes || b->beneficiary == w->beneficiary)
 		return false;
 	for (size_t i = 0; i < b->host_count; i++) {
-		const struct unit *u = world_unit(e, b->hosts[i]);
+		const struct live_host *h = world_host(e, b->hosts[i]);
 		int64_t at = w->start;
 
-		if (u->pub.down || u->pub.retired)
+		if (h->pub.down || h->pub.retired)
 			return false;
-		for (size_t k = calendar_find(u, at); at < w->end; k++) {
-			const struct piece *p = k < u->pub.piece_count ? &u->pub.pieces[k] : NULL;
+		for (size_t k = calendar_find(h, at); at < w->end; k++) {
+			const struct piece *p = k < h->pub.piece_count ? &h->pub.pieces[k] : NULL;
 
 			if (!p || p->start > at || p->order != b->pub.id || !want_may(e, w, p))
 				return false;
@@ -246,12 +246,12 @@ static bool block_fits(const struct engine *e, const struct want *w, const struc
 }
 
 /* The best block within the limit; *any: there is one at some price. */
-static const struct ticket *best_block(const struct engine *e, const struct want *w, bool *any)
+static const struct live_order *best_block(const struct engine *e, const struct want *w, bool *any)
 {
-	const struct ticket *best = NULL;
+	const struct live_order *best = NULL;
 
-	for (size_t i = 0; i < w->ware->block_count; i++) {
-		const struct ticket *b = w->ware->blocks[i];
+	for (size_t i = 0; i < w->sku->block_count; i++) {
+		const struct live_order *b = w->sku->blocks[i];
 
 		if (!block_fits(e, w, b))
 			continue;
@@ -264,12 +264,12 @@ static const struct ticket *best_block(const struct engine *e, const struct want
 	return best;
 }
 
-static void plan_pieces(struct plan *plan, const struct want *w, struct unit *u)
+static void plan_pieces(struct plan *plan, const struct want *w, struct live_host *h)
 {
-	for (size_t i = calendar_find(u, w->start); i < u->pub.piece_count && u->pub.pieces[i].start < w->end; i++) {
-		const struct piece *p = &u->pub.pieces[i];
+	for (size_t i = calendar_find(h, w->start); i < h->pub.piece_count && h->pub.pieces[i].start < w->end; i++) {
+		const struct piece *p = &h->pub.pieces[i];
 
-		plan_add(plan, u, p->start > w->start ? p->start : w->start, p->end < w->end ? p->end : w->end,
+		plan_add(plan, h, p->start > w->start ? p->start : w->start, p->end < w->end ? p->end : w->end,
 			want_price(w, p->order, p->price), p->order);
 	}
 }
@@ -284,7 +284,7 @@ static void plan_clear(struct plan *plan)
 static void plan_fits(struct plan *plan, const struct want *w)
 {
 	for (size_t i = 0; i < plan->fit_count; i++)
-		plan_pieces(plan, w, plan->fits[i].unit);
+		plan_pieces(plan, w, plan->fits[i].live);
 }
 
 static void plan_rest(struct plan *plan, const struct want *w)
@@ -300,7 +300,7 @@ static void plan_rest(struct plan *plan, const struct want *w)
 void match_whole(const struct engine *e, const struct want *w, struct plan *plan)
 {
 	bool any = false, enough;
-	const struct ticket *block = w->ware->block_count ? best_block(e, w, &any) : NULL;
+	const struct live_order *block = w->sku->block_count ? best_block(e, w, &any) : NULL;
 	size_t fits = look(e, w, plan);
 	int64_t cost = 0;
 
@@ -310,7 +310,7 @@ void match_whole(const struct engine *e, const struct want *w, struct plan *plan
 		cost += plan->fits[i].cost;
 	if (block && (!enough || want_price(w, block->pub.id, block->pub.price) * (w->end - w->start) * w->nodes < cost))
 		for (size_t i = 0; i < block->host_count; i++)
-			plan_pieces(plan, w, world_unit(e, block->hosts[i]));
+			plan_pieces(plan, w, world_host(e, block->hosts[i]));
 	else if (enough)
 		plan_fits(plan, w);
 	plan_rest(plan, w);
@@ -323,13 +323,13 @@ int match_extend(const struct engine *e, const struct want *w, struct plan *plan
 
 	plan_clear(plan);
 	plan->fit_count = 0;
-	for (size_t i = 0; w->depot && i < w->depot->holding_count; i++) {
-		struct unit *u = w->depot->holdings[i].unit;
+	for (size_t i = 0; w->pool && i < w->pool->holding_count; i++) {
+		struct live_host *h = w->pool->holdings[i].live;
 
-		if (w->depot->holdings[i].until < w->start || u->ware != w->ware || !calendar_owned(u, w->depot->pub.id, w->start - 1))
+		if (w->pool->holdings[i].until < w->start || h->sku != w->sku || !calendar_owned(h, w->pool->pub.id, w->start - 1))
 			continue;
 		had++;
-		look_at(e, w, plan, u, false, &any);
+		look_at(e, w, plan, h, false, &any);
 	}
 	if (had < (size_t)w->nodes)
 		return REASON_NOT_OWNED;

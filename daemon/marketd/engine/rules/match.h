@@ -9,8 +9,8 @@
 #include "marketd/engine/live/world.h"
 
 struct want {
-	struct ware *ware;
-	const struct depot *depot; /* NULL: a pool that has nothing */
+	struct live_sku *sku;
+	const struct live_pool *pool; /* NULL: a pool that has nothing */
 	uint64_t beneficiary, id;  /* id UINT64_MAX: younger than every sell */
 	int32_t flags, nodes;
 	int64_t start, end, limit;
@@ -19,7 +19,7 @@ struct want {
 	bool resting;              /* nobody asks why it does not fill: plan->more is not found out */
 };
 
-void want_of(struct want *w, const struct ticket *t, uint64_t id);
+void want_of(struct want *w, const struct live_order *o, uint64_t id);
 
 /* May this piece be used by it, whatever its price? */
 bool want_may(const struct engine *e, const struct want *w, const struct piece *p);
@@ -37,6 +37,6 @@ void match_find(const struct engine *e, const struct want *w, struct plan *plan)
 /* An extend. 0 with the plan, or REASON_NOT_OWNED, HOSTS_SOLD, PRICE_TOO_LOW. */
 int match_extend(const struct engine *e, const struct want *w, struct plan *plan);
 
-void plan_add(struct plan *plan, struct unit *u, int64_t start, int64_t end, int64_t price, uint64_t order);
+void plan_add(struct plan *plan, struct live_host *h, int64_t start, int64_t end, int64_t price, uint64_t order);
 
 #endif

@@ -11,20 +11,20 @@ enum { FLAGS = ORDER_STANDING | ORDER_PARTIAL | ORDER_EXTEND | ORDER_INTERRUPTIB
 
 static int check_whose(const struct engine *e, const struct event *ev, bool asking, struct fail *why)
 {
-	const struct party *p = world_party(e, ev->account);
-	const struct depot *d = world_depot(e, ev->u.order.pool);
+	const struct live_account *a = world_account(e, ev->account);
+	const struct live_pool *p = world_pool(e, ev->u.order.pool);
 	bool buy = ev->u.order.side == SIDE_BUY, mine;
 
-	if (!p)
+	if (!a)
 		return fail_set(why, REASON_NOT_FOUND, "there is no such account");
-	mine = d && d->pub.account == ev->account && !d->pub.deleted;
-	if (p->pub.state == ACCOUNT_SUSPENDED && (buy || (mine && d->pub.kind == POOL_ORIGINATING)))
-		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add", p->pub.name);
+	mine = p && p->pub.account == ev->account && !p->pub.deleted;
+	if (a->pub.state == ACCOUNT_SUSPENDED && (buy || (mine && p->pub.kind == POOL_ORIGINATING)))
+		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add", a->pub.name);
 	if (!mine && !(asking && buy && !ev->u.order.pool))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such pool");
-	if (buy && mine && d->pub.kind == POOL_ORIGINATING)
-		return fail_set(why, REASON_WRONG_STATE, "hosts are registered into pool '%s': nothing is bought into it", d->pub.name);
-	if (!world_ware(e, ev->u.order.sku))
+	if (buy && mine && p->pub.kind == POOL_ORIGINATING)
+		return fail_set(why, REASON_WRONG_STATE, "hosts are registered into pool '%s': nothing is bought into it", p->pub.name);
+	if (!world_sku(e, ev->u.order.sku))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
 	return 0;
 }
@@ -62,17 +62,17 @@ static int check_shape(const struct event *ev, struct fail *why)
 /* The pool has every minute of the window of the host that is named. */
 static int check_host(const struct engine *e, const struct order *o, struct fail *why)
 {
-	const struct unit *u = world_unit(e, o->host);
+	const struct live_host *h = world_host(e, o->host);
 
-	if (!u || u->pub.retired)
+	if (!h || h->pub.retired)
 		return fail_set(why, REASON_NOT_FOUND, "there is no such host");
-	if (u->pub.sku != o->sku)
-		return fail_set(why, REASON_NOT_OWNED, "host '%s' has another SKU", u->pub.name);
+	if (h->pub.sku != o->sku)
+		return fail_set(why, REASON_NOT_OWNED, "host '%s' has another SKU", h->pub.name);
 	for (int64_t at = o->start; at < o->end;) {
-		const struct piece *p = calendar_at(u, at);
+		const struct piece *p = calendar_at(h, at);
 
 		if (!p || p->pool != o->pool)
-			return fail_set(why, REASON_NOT_OWNED, "the pool does not have host '%s' throughout the window", u->pub.name);
+			return fail_set(why, REASON_NOT_OWNED, "the pool does not have host '%s' throughout the window", h->pub.name);
 		at = p->end;
 	}
 	return 0;
@@ -101,10 +101,10 @@ int order_check(const struct engine *e, const struct event *ev, bool asking, str
 
 int order_cancel(struct engine *e, const struct event *ev, struct fail *why)
 {
-	struct ticket *t = world_ticket(e, ev->subject);
+	struct live_order *o = world_order(e, ev->subject);
 
-	if (!world_party(e, ev->account) || !t || t->pub.account != ev->account)
+	if (!world_account(e, ev->account) || !o || o->pub.account != ev->account)
 		return fail_set(why, REASON_NOT_FOUND, "there is no such open order");
-	trade_close(e, t, ORDER_CANCELLED, 0);
+	trade_close(e, o, ORDER_CANCELLED, 0);
 	return 0;
 }

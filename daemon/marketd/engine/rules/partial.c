@@ -4,13 +4,13 @@
 
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/match.h"
-#include "marketd/engine/live/shelf.h"
+#include "marketd/engine/live/offer_index.h"
 
 /* A piece that it may use. */
 struct offer {
 	int64_t price, start, end, from; /* from: the piece's own start */
 	uint64_t order, host;
-	struct unit *unit;
+	struct live_host *live;
 };
 
 static bool cheaper(const struct offer *a, const struct offer *b)
@@ -57,16 +57,16 @@ static struct offer pop(struct plan *p)
 	return top;
 }
 
-static void push_pieces(const struct engine *e, const struct want *w, struct plan *p, struct unit *u)
+static void push_pieces(const struct engine *e, const struct want *w, struct plan *p, struct live_host *h)
 {
-	if (u->pub.down)
+	if (h->pub.down)
 		return;
-	for (size_t i = calendar_find(u, w->start); i < u->pub.piece_count && u->pub.pieces[i].start < w->end; i++) {
-		const struct piece *x = &u->pub.pieces[i];
+	for (size_t i = calendar_find(h, w->start); i < h->pub.piece_count && h->pub.pieces[i].start < w->end; i++) {
+		const struct piece *x = &h->pub.pieces[i];
 
 		if (!x->order || x->block || x->price > w->limit || !want_may(e, w, x))
 			continue;
-		push(p, &(struct offer){ .price = x->price, .order = x->order, .host = u->pub.id, .from = x->start, .unit = u,
+		push(p, &(struct offer){ .price = x->price, .order = x->order, .host = h->pub.id, .from = x->start, .live = h,
 			.start = x->start > w->start ? x->start : w->start, .end = x->end < w->end ? x->end : w->end });
 	}
 }
@@ -135,7 +135,7 @@ static void take(const struct want *w, struct plan *p, const struct offer *o)
 		for (end = p->rest[i].end; i + 1 < p->rest_count && p->rest[i + 1].start == end; i++)
 			end = p->rest[i + 1].end;
 		end = end < o->end ? end : o->end;
-		plan_add(p, o->unit, start, end, want_price(w, o->order, o->price), o->order);
+		plan_add(p, o->live, start, end, want_price(w, o->order, o->price), o->order);
 		lessen(p, start, end);
 		at = end;
 	}
@@ -146,14 +146,14 @@ static bool dearer(const struct engine *e, const struct want *w, struct plan *p)
 {
 	size_t at = 0;
 
-	for (; shelf_next(w->ware, p, &at); at++) {
-		const struct unit *u = w->ware->slots[at];
+	for (; offer_index_next(w->sku, p, &at); at++) {
+		const struct live_host *h = w->sku->slots[at];
 		size_t k = 0;
 
-		if (u->pub.down)
+		if (h->pub.down)
 			continue;
-		for (size_t i = calendar_find(u, w->start); i < u->pub.piece_count && u->pub.pieces[i].start < w->end; i++) {
-			const struct piece *x = &u->pub.pieces[i];
+		for (size_t i = calendar_find(h, w->start); i < h->pub.piece_count && h->pub.pieces[i].start < w->end; i++) {
+			const struct piece *x = &h->pub.pieces[i];
 
 			while (k < p->rest_count && p->rest[k].end <= x->start)
 				k++;
@@ -170,8 +170,8 @@ enum { FEW = 48 };
 
 void match_partial(const struct engine *e, const struct want *w, struct plan *p)
 {
-	bool none = w->resting && (!w->ware->cheap_count || w->ware->cheap[0].ask > w->limit);
-	size_t bits = none ? 0 : shelf_some(w->ware, p, w->start, w->end), at = 0, i = 0;
+	bool none = w->resting && (!w->sku->cheap_count || w->sku->cheap[0].ask > w->limit);
+	size_t bits = none ? 0 : offer_index_some(w->sku, p, w->start, w->end), at = 0, i = 0;
 
 	p->count = p->offer_count = 0;
 	p->cost = p->minutes = p->dearest = 0;
@@ -181,12 +181,12 @@ void match_partial(const struct engine *e, const struct want *w, struct plan *p)
 		memcpy(p->rest, w->rest, w->rest_count * sizeof *p->rest);
 	p->rest_count = w->rest_count;
 	if (bits <= FEW) { /* also where there are none */
-		for (; bits && shelf_next(w->ware, p, &at); at++)
-			push_pieces(e, w, p, w->ware->slots[at]);
-		i = w->ware->cheap_count;
+		for (; bits && offer_index_next(w->sku, p, &at); at++)
+			push_pieces(e, w, p, w->sku->slots[at]);
+		i = w->sku->cheap_count;
 	}
 	while (p->rest_count) {
-		const struct cheap *next = i < w->ware->cheap_count ? &w->ware->cheap[i] : NULL;
+		const struct cheap *next = i < w->sku->cheap_count ? &w->sku->cheap[i] : NULL;
 		struct offer least = { 0 };
 
 		if (next && next->ask > w->limit)
@@ -200,8 +200,8 @@ void match_partial(const struct engine *e, const struct want *w, struct plan *p)
 			take(w, p, &o);
 		} else if (next) {
 			i++;
-			if (shelf_bit(p, next->slot))
-				push_pieces(e, w, p, next->unit);
+			if (offer_index_bit(p, next->slot))
+				push_pieces(e, w, p, next->live);
 		} else {
 			break;
 		}

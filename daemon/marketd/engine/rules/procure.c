@@ -6,10 +6,10 @@
 #include "market/reason.h"
 #include "marketd/engine/rules/buy.h"
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/rules/door.h"
+#include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/sell.h"
-#include "marketd/engine/rules/tell.h"
-#include "marketd/engine/rules/ticket.h"
+#include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/trade.h"
 
 #define PRICE_MAX INT64_C(1000000000000)
@@ -50,22 +50,22 @@ static void add_step(struct steps *s, int64_t at, int32_t own, int32_t sale)
 /* What the pool owns and has on sale by this procurement, as levels in order of time over the whole window. */
 static struct steps survey(const struct round *r)
 {
-	const struct depot *d = world_depot(r->e, r->p->pool);
+	const struct live_pool *p = world_pool(r->e, r->p->pool);
 	struct steps s = { 0 };
 	size_t n = 0;
 
 	add_step(&s, r->start, 0, 0);
-	for (size_t i = 0; i < d->holding_count; i++) {
-		const struct unit *u = d->holdings[i].unit;
+	for (size_t i = 0; i < p->holding_count; i++) {
+		const struct live_host *h = p->holdings[i].live;
 
-		if (u->pub.sku != r->p->sku)
+		if (h->pub.sku != r->p->sku)
 			continue;
-		for (size_t k = calendar_find(u, r->start); k < u->pub.piece_count && u->pub.pieces[k].start < r->end; k++) {
-			const struct piece *x = &u->pub.pieces[k];
-			const struct ticket *t = world_ticket(r->e, x->order);
-			int32_t sale = t && t->pub.procurement == r->p->id;
+		for (size_t k = calendar_find(h, r->start); k < h->pub.piece_count && h->pub.pieces[k].start < r->end; k++) {
+			const struct piece *x = &h->pub.pieces[k];
+			const struct live_order *o = world_order(r->e, x->order);
+			int32_t sale = o && o->pub.procurement == r->p->id;
 
-			if (x->pool != d->pub.id)
+			if (x->pool != p->pub.id)
 				continue;
 			add_step(&s, x->start > r->start ? x->start : r->start, 1, sale);
 			add_step(&s, x->end < r->end ? x->end : r->end, -1, -sale);
@@ -95,14 +95,14 @@ static int64_t level_end(const struct round *r, const struct steps *s, size_t i)
 
 static void cancel_orders(struct engine *e, const struct procurement *p)
 {
-	struct depot *d = world_depot(e, p->pool);
-	struct ticket *t;
+	struct live_pool *d = world_pool(e, p->pool);
+	struct live_order *o;
 	uint64_t at = 0;
 
-	while ((t = rank_after(&d->orders, at))) {
-		at = t->pub.id;
-		if (t->pub.procurement == p->id)
-			trade_close(e, t, ORDER_CANCELLED, 0);
+	while ((o = rank_after(&d->orders, at))) {
+		at = o->pub.id;
+		if (o->pub.procurement == p->id)
+			trade_close(e, o, ORDER_CANCELLED, 0);
 	}
 }
 
@@ -127,11 +127,11 @@ static void keep_reason(struct round *r, int32_t reason)
 		r->reason = reason;
 }
 
-static struct ticket order_for(const struct round *r, enum side side, int64_t start, int64_t end, int32_t nodes)
+static struct live_order order_for(const struct round *r, enum side side, int64_t start, int64_t end, int32_t nodes)
 {
-	struct ticket t;
+	struct live_order t;
 
-	ticket_init(r->e, &t, &(struct order){ .account = r->p->account, .pool = r->p->pool, .sku = r->p->sku,
+	live_order_init(r->e, &t, &(struct order){ .account = r->p->account, .pool = r->p->pool, .sku = r->p->sku,
 		.procurement = r->p->id, .side = side, .flags = ORDER_PARTIAL | (side == SIDE_SELL ? ORDER_STANDING : 0),
 		.nodes = nodes, .start = start, .end = end, .price = side == SIDE_SELL ? r->p->min_sell : r->p->max_buy,
 		.created_at = r->e->at });
@@ -139,20 +139,20 @@ static struct ticket order_for(const struct round *r, enum side side, int64_t st
 }
 
 /* Refused for its size: as at the door. */
-static int32_t too_big(const struct ticket *t)
+static int32_t too_big(const struct live_order *o)
 {
 	int64_t most;
 
-	if (t->pub.nodes > NODES_MAX)
+	if (o->pub.nodes > NODES_MAX)
 		return REASON_INVALID;
-	if (__builtin_mul_overflow(t->pub.price * t->pub.nodes, t->pub.end - t->pub.start, &most))
+	if (__builtin_mul_overflow(o->pub.price * o->pub.nodes, o->pub.end - o->pub.start, &most))
 		return REASON_OVERFLOW;
 	return 0;
 }
 
 static void buy_run(struct round *r, int64_t start, int64_t end, int32_t nodes)
 {
-	struct ticket t = order_for(r, SIDE_BUY, start, end, nodes);
+	struct live_order t = order_for(r, SIDE_BUY, start, end, nodes);
 	struct plan *plan = &r->e->plan;
 	int rc = too_big(&t);
 
@@ -171,7 +171,7 @@ static void buy_run(struct round *r, int64_t start, int64_t end, int32_t nodes)
 
 static void sell_run(struct round *r, int64_t start, int64_t end, int32_t nodes)
 {
-	struct ticket t = order_for(r, SIDE_SELL, start, end, nodes);
+	struct live_order t = order_for(r, SIDE_SELL, start, end, nodes);
 	struct pick hosts;
 	int rc = too_big(&t);
 
@@ -209,7 +209,7 @@ static int32_t instances(const struct engine *e, const struct procurement *p)
 	const struct instance *x;
 	int32_t n = 0;
 
-	for (size_t at = 0; (x = rank_next(&world_depot(e, p->pool)->instances, &at));)
+	for (size_t at = 0; (x = rank_next(&world_pool(e, p->pool)->instances, &at));)
 		n += x->sku == p->sku && (x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING);
 	return n;
 }
@@ -223,11 +223,11 @@ static void procure(struct engine *e, struct procurement *p)
 	if (r.start >= r.end)
 		return;
 	cancel_excess(&r);
-	if (world_party(e, p->account)->pub.state == ACCOUNT_OPEN)
+	if (world_account(e, p->account)->pub.state == ACCOUNT_OPEN)
 		trade_runs(&r, SIDE_BUY);
 	trade_runs(&r, SIDE_SELL);
 	if (r.reason != p->reason)
-		tell_notice(e, &(struct notice){ .kind = NOTICE_PROCUREMENT_STATUS, .account = p->account, .subject = p->id,
+		emit_notice(e, &(struct notice){ .kind = NOTICE_PROCUREMENT_STATUS, .account = p->account, .subject = p->id,
 			.other = p->pool, .minute = e->minute, .code = r.reason });
 	p->reason = r.reason;
 }
@@ -255,7 +255,7 @@ static int check_numbers(int32_t target, int32_t window, int64_t min_sell, int64
 }
 
 /* Has the pool one for this SKU, other than `self`? */
-static bool has_other(const struct depot *d, uint64_t sku, const struct procurement *self)
+static bool has_other(const struct live_pool *d, uint64_t sku, const struct procurement *self)
 {
 	const struct procurement *p;
 
@@ -268,19 +268,19 @@ static bool has_other(const struct depot *d, uint64_t sku, const struct procurem
 int procure_make(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct procurement *p;
-	struct depot *d;
-	int rc = door_open_account(e, ev, why);
+	struct live_pool *d;
+	int rc = check_open_account(e, ev, why);
 
-	rc = rc ? rc : door_pool(e, ev, ev->u.procurement.pool, &d, why);
+	rc = rc ? rc : check_pool(e, ev, ev->u.procurement.pool, &d, why);
 	if (rc)
 		return rc;
 	if (d->pub.kind != POOL_MARKET)
 		return fail_set(why, REASON_WRONG_STATE, "hosts are registered into pool '%s': nothing is bought into it", d->pub.name);
-	if (!world_ware(e, ev->u.procurement.sku))
+	if (!world_sku(e, ev->u.procurement.sku))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
 	if (has_other(d, ev->u.procurement.sku, NULL))
 		return fail_set(why, REASON_WRONG_STATE, "pool '%s' has a procurement for that SKU already", d->pub.name);
-	rc = door_name(ev->name, true, why);
+	rc = check_name(ev->name, true, why);
 	rc = rc ? rc : check_numbers(ev->u.procurement.target, ev->u.procurement.window, ev->u.procurement.min_sell,
 		ev->u.procurement.max_buy, why);
 	if (rc)
@@ -296,7 +296,7 @@ int procure_make(struct engine *e, const struct event *ev, struct fail *why)
 	world_name(e, PROCUREMENTS, p->account, p->name, p);
 	rank_add(&d->procurements, p->id, p);
 	e->enabled += p->enabled;
-	tell_made(e, p->id);
+	emit_made(e, p->id);
 	if (p->enabled)
 		procure(e, p);
 	return 0;
@@ -306,7 +306,7 @@ static int find(const struct engine *e, const struct event *ev, struct procureme
 {
 	struct procurement *p = world_procurement(e, ev->subject);
 
-	if (!world_party(e, ev->account) || !p || p->account != ev->account)
+	if (!world_account(e, ev->account) || !p || p->account != ev->account)
 		return fail_set(why, REASON_NOT_FOUND, "there is no such procurement");
 	*out = p;
 	return 0;
@@ -321,9 +321,9 @@ static int changed(const struct engine *e, const struct event *ev, const struct 
 	*now = *p;
 	if (ev->u.procurement_change.sku)
 		now->sku = ev->u.procurement_change.sku;
-	if (!world_ware(e, now->sku))
+	if (!world_sku(e, now->sku))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
-	if (has_other(world_depot(e, p->pool), now->sku, p))
+	if (has_other(world_pool(e, p->pool), now->sku, p))
 		return fail_set(why, REASON_WRONG_STATE, "the pool has a procurement for that SKU already");
 	if (ev->u.procurement_change.target != -1)
 		now->target = ev->u.procurement_change.target;
@@ -333,7 +333,7 @@ static int changed(const struct engine *e, const struct event *ev, const struct 
 		now->min_sell = ev->u.procurement_change.min_sell;
 	if (ev->u.procurement_change.max_buy != -1)
 		now->max_buy = ev->u.procurement_change.max_buy;
-	rc = door_name(ev->name, false, why);
+	rc = check_name(ev->name, false, why);
 	rc = rc ? rc : check_numbers(now->target, now->window, now->min_sell, now->max_buy, why);
 	if (rc)
 		return rc;
@@ -346,12 +346,12 @@ static int changed(const struct engine *e, const struct event *ev, const struct 
 
 int procure_change(struct engine *e, const struct event *ev, struct fail *why)
 {
-	const struct party *owner = world_party(e, ev->account);
+	const struct live_account *owner = world_account(e, ev->account);
 	struct procurement *p, *other, now;
 	int rc;
 
 	if (owner && owner->pub.state == ACCOUNT_SUSPENDED && ev->u.procurement_change.enabled == 1)
-		return door_open_account(e, ev, why);
+		return check_open_account(e, ev, why);
 	rc = find(e, ev, &p, why);
 	rc = rc ? rc : changed(e, ev, p, &now, why);
 	if (rc)
@@ -385,7 +385,7 @@ int procure_delete(struct engine *e, const struct event *ev, struct fail *why)
 		return rc;
 	cancel_orders(e, p);
 	world_unname(e, PROCUREMENTS, p->account, p->name);
-	rank_remove(&world_depot(e, p->pool)->procurements, p->id);
+	rank_remove(&world_pool(e, p->pool)->procurements, p->id);
 	e->enabled -= p->enabled;
 	world_forget(e, PROCUREMENTS, p->id, p->account, p);
 	return 0;

@@ -7,29 +7,29 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/rules/sell.h"
-#include "marketd/engine/rules/ticket.h"
+#include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/trade.h"
 
 /* The pool's next minutes of a host from `at` on: their piece, or NULL. */
-static const struct piece *next_own(const struct unit *u, uint64_t pool, int64_t at)
+static const struct piece *next_own(const struct live_host *h, uint64_t pool, int64_t at)
 {
-	for (size_t i = calendar_find(u, at); i < u->pub.piece_count; i++)
-		if (u->pub.pieces[i].pool == pool)
-			return &u->pub.pieces[i];
+	for (size_t i = calendar_find(h, at); i < h->pub.piece_count; i++)
+		if (h->pub.pieces[i].pool == pool)
+			return &h->pub.pieces[i];
 	return NULL;
 }
 
 static int check(const struct engine *e, const struct event *ev, struct fail *why)
 {
-	const struct depot *d = world_depot(e, ev->subject);
+	const struct live_pool *p = world_pool(e, ev->subject);
 
-	if (!world_party(e, ev->account))
+	if (!world_account(e, ev->account))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such account");
-	if (!d || d->pub.account != ev->account || d->pub.deleted)
+	if (!p || p->pub.account != ev->account || p->pub.deleted)
 		return fail_set(why, REASON_NOT_FOUND, "there is no such pool");
-	if (d->pub.kind != POOL_MARKET)
-		return fail_set(why, REASON_WRONG_STATE, "pool '%s' is where hosts come from: it has nothing to give back", d->pub.name);
-	if (ev->u.release.sku && !world_ware(e, ev->u.release.sku))
+	if (p->pub.kind != POOL_MARKET)
+		return fail_set(why, REASON_WRONG_STATE, "pool '%s' is where hosts come from: it has nothing to give back", p->pub.name);
+	if (ev->u.release.sku && !world_sku(e, ev->u.release.sku))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
 	if (ev->u.release.nodes < 0 || ev->u.release.nodes > NODES_MAX)
 		return fail_set(why, REASON_INVALID, "a release is of 1 to %d nodes, or 0 for all", NODES_MAX);
@@ -39,62 +39,62 @@ static int check(const struct engine *e, const struct event *ev, struct fail *wh
 /* The hosts that it is about, in the order in which they are given back. */
 static int plan(const struct engine *e, const struct event *ev, struct pick *out, int64_t *from, struct fail *why)
 {
-	const struct depot *d = world_depot(e, ev->subject);
+	const struct live_pool *p = world_pool(e, ev->subject);
 	int rc = check(e, ev, why);
 
 	*out = (struct pick){ 0 };
 	if (rc)
 		return rc;
 	*from = ev->u.release.from > e->minute ? ev->u.release.from : e->minute + 1;
-	for (size_t i = 0; i < d->holding_count; i++) {
-		struct unit *u = d->holdings[i].unit;
+	for (size_t i = 0; i < p->holding_count; i++) {
+		struct live_host *h = p->holdings[i].live;
 
-		if (d->holdings[i].until <= *from || (ev->u.release.sku && u->pub.sku != ev->u.release.sku) ||
-			!next_own(u, d->pub.id, *from))
+		if (p->holdings[i].until <= *from || (ev->u.release.sku && h->pub.sku != ev->u.release.sku) ||
+			!next_own(h, p->pub.id, *from))
 			continue;
 		must_room(out->list, out->count, out->cap);
-		out->list[out->count++] = u;
+		out->list[out->count++] = h;
 	}
 	if (!out->count || out->count < (size_t)ev->u.release.nodes) {
 		size_t had = out->count;
 
 		pick_release(out);
-		return fail_set(why, REASON_NOT_OWNED, "pool '%s' has %zu nodes from then on", d->pub.name, had);
+		return fail_set(why, REASON_NOT_OWNED, "pool '%s' has %zu nodes from then on", p->pub.name, had);
 	}
-	pick_sort(out, e, d->pub.id);
+	pick_sort(out, e, p->pub.id);
 	if (ev->u.release.nodes)
 		out->count = (size_t)ev->u.release.nodes;
 	return 0;
 }
 
 /* What the pool offers of this host itself goes off sale. */
-static void withdraw(struct engine *e, struct unit *u, uint64_t pool, int64_t from)
+static void withdraw(struct engine *e, struct live_host *h, uint64_t pool, int64_t from)
 {
 	const struct piece *p;
 
-	for (int64_t at = from; (p = next_own(u, pool, at)); ) {
+	for (int64_t at = from; (p = next_own(h, pool, at)); ) {
 		int64_t start = p->start > from ? p->start : from, end = p->end;
 
 		at = end;
 		if (!p->order || p->interruptible)
 			continue;
-		ticket_touch(e, world_ticket(e, p->order));
-		calendar_off_sale(u, start, end, p->order);
+		live_order_touch(e, world_order(e, p->order));
+		calendar_off_sale(h, start, end, p->order);
 	}
 }
 
-static void give_back(struct engine *e, struct unit *u, uint64_t pool, int64_t from)
+static void give_back(struct engine *e, struct live_host *h, uint64_t pool, int64_t from)
 {
 	const struct piece *p;
 
-	while ((p = next_own(u, pool, from))) {
-		struct tenure *t = world_tenure(e, p->lease);
+	while ((p = next_own(h, pool, from))) {
+		struct live_lease *l = world_lease(e, p->lease);
 
-		if (t->pub.start < from)
-			t = lease_split(e, t, from);
-		lease_give_back(e, t);
+		if (l->pub.start < from)
+			l = lease_split(e, l, from);
+		lease_give_back(e, l);
 	}
-	u->ware->marked = true;
+	h->sku->marked = true;
 }
 
 int release_apply(struct engine *e, const struct event *ev, struct fail *why)
@@ -126,10 +126,10 @@ int release_refund(const struct engine *e, const struct event *ev, int64_t *refu
 		return rc;
 	for (size_t i = 0; i < hosts.count; i++)
 		for (int64_t at = from; (p = next_own(hosts.list[i], ev->subject, at));) {
-			const struct tenure *t = world_tenure(e, p->lease);
+			const struct live_lease *l = world_lease(e, p->lease);
 
-			sum = sure_add(sum, lease_refund(e, &t->pub, from));
-			at = t->pub.end;
+			sum = sure_add(sum, lease_refund(e, &l->pub, from));
+			at = l->pub.end;
 		}
 	pick_release(&hosts);
 	*refund = sum;

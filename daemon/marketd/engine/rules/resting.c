@@ -4,8 +4,8 @@
 #include "market/reason.h"
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/match.h"
-#include "marketd/engine/rules/tell.h"
-#include "marketd/engine/rules/ticket.h"
+#include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/trade.h"
 
 struct span resting_whole(const struct order *o)
@@ -14,116 +14,116 @@ struct span resting_whole(const struct order *o)
 }
 
 /* Can what came on sale since the last pass be of use to it? All else was tried then and did not fill. */
-static bool worth(const struct fresh *f, const struct ticket *t)
+static bool worth(const struct fresh *f, const struct live_order *o)
 {
-	if (f->all || (f->lost && t->lost && !(t->pub.flags & ORDER_PARTIAL)))
+	if (f->all || (f->lost && o->lost && !(o->pub.flags & ORDER_PARTIAL)))
 		return true;
-	return f->start < f->end && t->pub.price >= f->price && t->pub.start < f->end && t->pub.end > f->start;
+	return f->start < f->end && o->pub.price >= f->price && o->pub.start < f->end && o->pub.end > f->start;
 }
 
 /* True where it is closed. */
-static bool try_one(struct engine *e, struct ticket *t)
+static bool try_one(struct engine *e, struct live_order *o)
 {
 	struct want w;
 
-	want_of(&w, t, t->pub.id);
+	want_of(&w, o, o->pub.id);
 	match_find(e, &w, &e->plan);
 	if (!e->plan.count)
 		return false;
-	trade_do(e, t, &e->plan, true);
-	ticket_set_rest(t, e->plan.rest, e->plan.rest_count);
-	if (!t->pub.rest_count) {
-		trade_close(e, t, ORDER_FILLED, 0);
+	trade_do(e, o, &e->plan, true);
+	live_order_set_rest(o, e->plan.rest, e->plan.rest_count);
+	if (!o->pub.rest_count) {
+		trade_close(e, o, ORDER_FILLED, 0);
 		return true;
 	}
-	t->pub.status = ORDER_PARTIALLY_FILLED;
-	tell_order(e, &t->pub);
+	o->pub.status = ORDER_PARTIALLY_FILLED;
+	emit_order(e, &o->pub);
 	return false;
 }
 
-void resting_try(struct engine *e, struct ware *w)
+void resting_try(struct engine *e, struct live_sku *s)
 {
-	struct fresh f = w->fresh;
+	struct fresh f = s->fresh;
 	size_t i = 0;
 
-	f.all = f.all || w->crossed;
-	w->fresh = (struct fresh){ 0 };
-	w->tried = e->round;
-	w->marked = w->crossed = false;
-	while (i < w->resting_count) {
-		struct ticket *t = w->resting[i];
+	f.all = f.all || s->crossed;
+	s->fresh = (struct fresh){ 0 };
+	s->tried = e->round;
+	s->marked = s->crossed = false;
+	while (i < s->resting_count) {
+		struct live_order *o = s->resting[i];
 
-		f.all = f.all || w->crossed; /* one before it interrupted a lease, and left something over */
-		if (!f.all && !f.lost && t->pub.price < f.price)
+		f.all = f.all || s->crossed; /* one before it interrupted a lease, and left something over */
+		if (!f.all && !f.lost && o->pub.price < f.price)
 			break;
-		if (!worth(&f, t) || !try_one(e, t))
+		if (!worth(&f, o) || !try_one(e, o))
 			i++;
 	}
-	w->marked = false;
+	s->marked = false;
 }
 
 void resting_try_marked(struct engine *e)
 {
-	struct ware *w;
+	struct live_sku *s;
 
-	for (size_t at = 0; (w = rank_next(&e->all[SKUS], &at));) {
-		if (!w->marked)
+	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));) {
+		if (!s->marked)
 			continue;
-		w->marked = false;
-		if (w->tried != e->round)
-			resting_try(e, w);
+		s->marked = false;
+		if (s->tried != e->round)
+			resting_try(e, s);
 	}
 }
 
 /* What of the need is before `minute` is gone; true where something was. */
-static bool shorten(struct ticket *t, int64_t minute)
+static bool shorten(struct live_order *o, int64_t minute)
 {
-	struct span *s = t->spans;
+	struct span *s = o->spans;
 	size_t gone = 0;
 	bool lost = false;
 
-	for (size_t i = 0; i < t->pub.rest_count && s[i].start < minute; i++) {
+	for (size_t i = 0; i < o->pub.rest_count && s[i].start < minute; i++) {
 		lost = true;
 		s[i].start = minute;
 		if (s[i].start >= s[i].end)
 			gone++;
 	}
 	if (gone)
-		ticket_set_rest(t, s + gone, t->pub.rest_count - gone);
+		live_order_set_rest(o, s + gone, o->pub.rest_count - gone);
 	return lost;
 }
 
-static void lose_minute(struct engine *e, struct ticket *t)
+static void lose_minute(struct engine *e, struct live_order *o)
 {
-	struct party *p = world_party(e, t->pub.account);
+	struct live_account *a = world_account(e, o->pub.account);
 	int64_t hold;
 
-	t->lost = shorten(t, e->minute + 1);
-	t->pub.start = e->minute + 1;
-	if (t->lost) {
-		t->ware->marked = t->ware->fresh.lost = true;
-		hold = sure_mul(t->pub.price, ticket_rest_minutes(t));
-		ledger_move(e, t->pub.id, (struct entry[]){
-			{ .book = BOOK_HELD, .party = p, .amount = hold - t->pub.hold },
-			{ .book = BOOK_AVAILABLE, .party = p, .amount = t->pub.hold - hold },
+	o->lost = shorten(o, e->minute + 1);
+	o->pub.start = e->minute + 1;
+	if (o->lost) {
+		o->sku->marked = o->sku->fresh.lost = true;
+		hold = sure_mul(o->pub.price, live_order_rest_minutes(o));
+		ledger_move(e, o->pub.id, (struct entry[]){
+			{ .book = BOOK_HELD, .account = a, .amount = hold - o->pub.hold },
+			{ .book = BOOK_AVAILABLE, .account = a, .amount = o->pub.hold - hold },
 		}, 2);
-		t->pub.hold = hold;
+		o->pub.hold = hold;
 	}
-	if (!t->pub.rest_count) {
-		trade_close(e, t, ORDER_CANCELLED, REASON_EXPIRED);
+	if (!o->pub.rest_count) {
+		trade_close(e, o, ORDER_CANCELLED, REASON_EXPIRED);
 		return;
 	}
-	tell_order(e, &t->pub);
-	ticket_schedule(e, t);
+	emit_order(e, &o->pub);
+	live_order_schedule(e, o);
 }
 
-static void sell_due(struct engine *e, struct ticket *t)
+static void sell_due(struct engine *e, struct live_order *t)
 {
 	const struct order *o = &t->pub;
 
 	if (e->minute >= o->end || (order_block(o) && e->minute >= o->start))
 		trade_close(e, t, ORDER_CANCELLED, REASON_EXPIRED);
-	else if (!ticket_still(e, t))
+	else if (!live_order_still(e, t))
 		trade_close(e, t, o->filled_minutes ? ORDER_FILLED : ORDER_CANCELLED, 0);
 }
 
@@ -132,11 +132,11 @@ void resting_pass_minute(struct engine *e)
 	struct due *d;
 
 	while ((d = due_first(&e->orders_due)) && d->minute <= e->minute) {
-		struct ticket *t = list_entry(d, struct ticket, due);
+		struct live_order *o = list_entry(d, struct live_order, due);
 
-		if (t->pub.side == SIDE_BUY)
-			lose_minute(e, t);
+		if (o->pub.side == SIDE_BUY)
+			lose_minute(e, o);
 		else
-			sell_due(e, t);
+			sell_due(e, o);
 	}
 }

@@ -6,7 +6,7 @@
 #include "marketd/engine/live/world.h"
 
 /* One pass over the resting buys of a SKU. */
-void resting_try(struct engine *e, struct ware *w);
+void resting_try(struct engine *e, struct live_sku *s);
 
 /* Marked SKUs that had no pass in this round (event, minute of a tick) yet, in order of id. */
 void resting_try_marked(struct engine *e);

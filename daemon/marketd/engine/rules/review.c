@@ -6,17 +6,17 @@
 
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/rules/door.h"
-#include "marketd/engine/rules/tell.h"
+#include "marketd/engine/rules/check.h"
+#include "marketd/engine/rules/emit.h"
 
 static bool live(const struct instance *x)
 {
 	return x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING;
 }
 
-static void tell_status(struct engine *e, const struct instance *x)
+static void emit_status(struct engine *e, const struct instance *x)
 {
-	tell_notice(e, &(struct notice){ .kind = NOTICE_INSTANCE_STATUS, .account = x->account, .subject = x->id,
+	emit_notice(e, &(struct notice){ .kind = NOTICE_INSTANCE_STATUS, .account = x->account, .subject = x->id,
 		.other = x->host, .minute = e->minute, .code = (int32_t)x->status });
 }
 
@@ -29,11 +29,11 @@ static void set_text(char **text, const char *now)
 /* It is over, and its name and host are free. */
 static void end(struct engine *e, struct instance *x, enum instance_status status, const char *detail)
 {
-	struct unit *u = world_unit(e, x->host);
+	struct live_host *h = world_host(e, x->host);
 
-	if (u && u->instance == x->id) {
-		u->instance = 0;
-		unit_changed(u);
+	if (h && h->instance == x->id) {
+		h->instance = 0;
+		live_host_changed(h);
 	}
 	x->host = 0;
 	x->status = status;
@@ -41,8 +41,8 @@ static void end(struct engine *e, struct instance *x, enum instance_status statu
 	if (detail)
 		set_text(&x->detail, detail);
 	world_unname(e, INSTANCES, x->account, x->name);
-	world_stale(e, world_depot(e, x->pool));
-	tell_status(e, x);
+	world_stale(e, world_pool(e, x->pool));
+	emit_status(e, x);
 }
 
 static int rank_cmp(const void *a, const void *b)
@@ -55,23 +55,23 @@ static int rank_cmp(const void *a, const void *b)
 }
 
 /* The pool's first host for it that nothing runs on. */
-static struct unit *free_host(const struct engine *e, const struct depot *d, uint64_t sku)
+static struct live_host *free_host(const struct engine *e, const struct live_pool *p, uint64_t sku)
 {
-	for (size_t i = 0; i < d->holding_count; i++) {
-		struct unit *u = d->holdings[i].unit;
+	for (size_t i = 0; i < p->holding_count; i++) {
+		struct live_host *h = p->holdings[i].live;
 
-		if (u->pub.sku == sku && !u->instance && calendar_owned(u, d->pub.id, e->minute))
-			return u;
+		if (h->pub.sku == sku && !h->instance && calendar_owned(h, p->pub.id, e->minute))
+			return h;
 	}
 	return NULL;
 }
 
-static void place_waiting(struct engine *e, struct depot *d, int64_t when)
+static void place_waiting(struct engine *e, struct live_pool *p, int64_t when)
 {
 	struct instance **list = NULL, *x;
 	size_t count = 0, cap = 0;
 
-	for (size_t at = 0; (x = rank_next(&d->instances, &at));) {
+	for (size_t at = 0; (x = rank_next(&p->instances, &at));) {
 		if (x->status != INSTANCE_AWAITING || x->host)
 			continue;
 		must_room(list, count, cap);
@@ -80,23 +80,23 @@ static void place_waiting(struct engine *e, struct depot *d, int64_t when)
 	if (count > 1)
 		qsort(list, count, sizeof(struct instance *), rank_cmp);
 	for (size_t i = 0; i < count; i++) {
-		struct unit *u = free_host(e, d, list[i]->sku);
+		struct live_host *h = free_host(e, p, list[i]->sku);
 
-		if (!u)
+		if (!h)
 			continue;
-		u->instance = list[i]->id;
-		unit_changed(u);
-		list[i]->host = list[i]->had = u->pub.id;
+		h->instance = list[i]->id;
+		live_host_changed(h);
+		list[i]->host = list[i]->had = h->pub.id;
 		list[i]->updated_at = e->at;
 		list[i]->placed_at = when;
-		tell_status(e, list[i]);
+		emit_status(e, list[i]);
 	}
 	free(list);
 }
 
-static int depot_cmp(const void *a, const void *b)
+static int pool_cmp(const void *a, const void *b)
 {
-	const struct depot *x = *(struct depot *const *)a, *y = *(struct depot *const *)b;
+	const struct live_pool *x = *(struct live_pool *const *)a, *y = *(struct live_pool *const *)b;
 
 	return x->pub.id < y->pub.id ? -1 : x->pub.id > y->pub.id;
 }
@@ -109,12 +109,12 @@ void review_all(struct engine *e, int64_t when)
 	if (!count)
 		return;
 	if (count > 1)
-		qsort(e->stale, count, sizeof(struct depot *), depot_cmp);
+		qsort(e->stale, count, sizeof(struct live_pool *), pool_cmp);
 	for (size_t i = 0; i < count; i++) {
 		struct instance *x;
 
 		for (size_t at = 0; (x = rank_next(&e->stale[i]->instances, &at));)
-			if (x->host && !calendar_owned(world_unit(e, x->host), x->pool, e->minute))
+			if (x->host && !calendar_owned(world_host(e, x->host), x->pool, e->minute))
 				end(e, x, INSTANCE_TERMINATED, "lease ended");
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -126,18 +126,18 @@ void review_all(struct engine *e, int64_t when)
 
 int instance_make(struct engine *e, const struct event *ev, struct fail *why)
 {
-	struct depot *d;
+	struct live_pool *p;
 	struct instance *x;
-	int rc = door_open_account(e, ev, why);
+	int rc = check_open_account(e, ev, why);
 
-	rc = rc ? rc : door_pool(e, ev, ev->u.instance.pool, &d, why);
+	rc = rc ? rc : check_pool(e, ev, ev->u.instance.pool, &p, why);
 	if (rc)
 		return rc;
-	if (!world_ware(e, ev->u.instance.sku))
+	if (!world_sku(e, ev->u.instance.sku))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
-	rc = door_name(ev->name, true, why);
-	rc = rc ? rc : door_text(ev->text, why);
-	rc = rc ? rc : door_text(ev->u.instance.user_data, why);
+	rc = check_name(ev->name, true, why);
+	rc = rc ? rc : check_text(ev->text, why);
+	rc = rc ? rc : check_text(ev->u.instance.user_data, why);
 	if (rc)
 		return rc;
 	if (ev->u.instance.priority < PRIORITY_YIELD || ev->u.instance.priority > PRIORITY_CRITICAL)
@@ -145,17 +145,17 @@ int instance_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (world_named(e, INSTANCES, ev->account, ev->name))
 		return fail_set(why, REASON_NAME_TAKEN, "there is an instance '%s' already", ev->name);
 	x = must_zalloc(sizeof *x);
-	*x = (struct instance){ .id = world_id(e), .account = ev->account, .pool = d->pub.id, .sku = ev->u.instance.sku,
+	*x = (struct instance){ .id = world_id(e), .account = ev->account, .pool = p->pub.id, .sku = ev->u.instance.sku,
 		.image = ev->u.instance.image, .name = must_copy(ev->name), .tags = must_copy(ev->text),
 		.user_data = must_copy(ev->u.instance.user_data), .priority = (enum instance_priority)ev->u.instance.priority,
 		.status = INSTANCE_AWAITING, .created_at = ev->at, .updated_at = ev->at };
 	world_add(e, INSTANCES, x->id, x->account, x);
 	world_name(e, INSTANCES, x->account, x->name, x);
-	rank_add(&d->instances, x->id, x);
-	tell_made(e, x->id);
-	tell_notice(e, &(struct notice){ .kind = NOTICE_INSTANCE_CREATED, .account = x->account, .subject = x->id,
+	rank_add(&p->instances, x->id, x);
+	emit_made(e, x->id);
+	emit_notice(e, &(struct notice){ .kind = NOTICE_INSTANCE_CREATED, .account = x->account, .subject = x->id,
 		.other = x->pool });
-	world_stale(e, d);
+	world_stale(e, p);
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static int find(const struct engine *e, const struct event *ev, struct instance 
 {
 	struct instance *x = world_instance(e, ev->subject);
 
-	if (!world_party(e, ev->account) || !x || x->account != ev->account)
+	if (!world_account(e, ev->account) || !x || x->account != ev->account)
 		return fail_set(why, REASON_NOT_FOUND, "there is no such instance");
 	*out = x;
 	return 0;
@@ -174,9 +174,9 @@ int instance_change(struct engine *e, const struct event *ev, struct fail *why)
 	struct instance *x, *other;
 	int rc = find(e, ev, &x, why);
 
-	rc = rc ? rc : door_name(ev->name, false, why);
-	rc = rc ? rc : door_text(ev->text, why);
-	rc = rc ? rc : door_text(ev->u.instance_change.user_data, why);
+	rc = rc ? rc : check_name(ev->name, false, why);
+	rc = rc ? rc : check_text(ev->text, why);
+	rc = rc ? rc : check_text(ev->u.instance_change.user_data, why);
 	if (rc)
 		return rc;
 	if (ev->u.instance_change.priority < -1 || ev->u.instance_change.priority > PRIORITY_CRITICAL)
@@ -200,7 +200,7 @@ int instance_change(struct engine *e, const struct event *ev, struct fail *why)
 		x->priority = (enum instance_priority)ev->u.instance_change.priority;
 	x->updated_at = ev->at;
 	if (x->host)
-		unit_changed(world_unit(e, x->host));
+		live_host_changed(world_host(e, x->host));
 	return 0;
 }
 
@@ -226,7 +226,7 @@ int instance_delete(struct engine *e, const struct event *ev, struct fail *why)
 		return rc;
 	if (live(x))
 		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is not over: stop it first", x->name);
-	rank_remove(&world_depot(e, x->pool)->instances, x->id);
+	rank_remove(&world_pool(e, x->pool)->instances, x->id);
 	world_forget(e, INSTANCES, x->id, x->account, x);
 	return 0;
 }
@@ -243,7 +243,7 @@ int instance_report(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is on no host", x->name);
 	if (status != INSTANCE_RUNNING && status != INSTANCE_FAILED)
 		return fail_set(why, REASON_INVALID, "an instance is reported as running or failed");
-	rc = door_text(ev->text, why);
+	rc = check_text(ev->text, why);
 	if (rc)
 		return rc;
 	if (status == INSTANCE_FAILED) {
@@ -256,6 +256,6 @@ int instance_report(struct engine *e, const struct event *ev, struct fail *why)
 	if (x->status == INSTANCE_RUNNING)
 		return 0;
 	x->status = INSTANCE_RUNNING;
-	tell_status(e, x);
+	emit_status(e, x);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "marketd/engine/live/world.h"
 
 struct pick {
-	struct unit **list;
+	struct live_host **list;
 	size_t count, cap;
 };
 
@@ -15,9 +15,9 @@ void pick_sort(struct pick *p, const struct engine *e, uint64_t pool);
 void pick_release(struct pick *p);
 
 /* 0 and the hosts (the caller releases), or NOT_OWNED. */
-int sell_plan(const struct engine *e, const struct ticket *t, struct pick *out, struct fail *why);
+int sell_plan(const struct engine *e, const struct live_order *o, struct pick *out, struct fail *why);
 
 /* Placed on those hosts; the order gets the next id. */
-void sell_do(struct engine *e, struct ticket *t, const struct pick *hosts);
+void sell_do(struct engine *e, struct live_order *o, const struct pick *hosts);
 
 #endif

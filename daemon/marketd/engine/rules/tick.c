@@ -3,22 +3,22 @@
 
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/rules/depot.h"
+#include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/rules/procure.h"
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/review.h"
-#include "marketd/engine/live/shelf.h"
+#include "marketd/engine/live/offer_index.h"
 
 /* The pools whose instances a lease that begins or ends here may give a host to, or take one from. */
-static void owners_change(struct engine *e, const struct tenure *t)
+static void owners_change(struct engine *e, const struct live_lease *l)
 {
-	const struct tenure *parent = world_tenure(e, t->pub.parent);
+	const struct live_lease *parent = world_lease(e, l->pub.parent);
 
-	world_stale(e, world_depot(e, t->pub.pool));
-	world_stale(e, t->unit->depot);
+	world_stale(e, world_pool(e, l->pub.pool));
+	world_stale(e, l->host->pool);
 	if (parent)
-		world_stale(e, world_depot(e, parent->pub.pool));
+		world_stale(e, world_pool(e, parent->pub.pool));
 }
 
 static void settle_due(struct engine *e)
@@ -26,22 +26,22 @@ static void settle_due(struct engine *e)
 	struct due *d;
 
 	while ((d = due_first(&e->leases_due)) && d->minute <= e->minute) {
-		struct tenure *t = list_entry(d, struct tenure, due);
+		struct live_lease *l = list_entry(d, struct live_lease, due);
 
-		if (!t->begun) {
-			t->begun = true;
-			owners_change(e, t);
-			lease_schedule(e, t);
+		if (!l->begun) {
+			l->begun = true;
+			owners_change(e, l);
+			lease_schedule(e, l);
 			continue;
 		}
-		lease_settle(e, t, e->minute);
-		if (t->pub.end > e->minute) {
-			lease_schedule(e, t);
+		lease_settle(e, l, e->minute);
+		if (l->pub.end > e->minute) {
+			lease_schedule(e, l);
 			continue;
 		}
-		owners_change(e, t);
-		calendar_trim(t->unit, e->minute);
-		lease_end(e, t);
+		owners_change(e, l);
+		calendar_trim(l->host, e->minute);
+		lease_end(e, l);
 	}
 }
 
@@ -50,25 +50,25 @@ static void hosts_due(struct engine *e)
 	struct due *d;
 
 	while ((d = due_first(&e->hosts_due)) && d->minute <= e->minute) {
-		struct unit *u = list_entry(d, struct unit, due);
+		struct live_host *h = list_entry(d, struct live_host, due);
 
-		world_stale(e, u->depot);
-		depot_host_due(e, u);
+		world_stale(e, h->pool);
+		host_pass_due(e, h);
 	}
 }
 
-/* The hour that the shelves look at goes on, and with it what is past is forgotten everywhere. */
+/* The offer indexes move on by an hour, and with it what is past is forgotten everywhere. */
 static void turn_shelves(struct engine *e)
 {
-	struct ware *w;
+	struct live_sku *s;
 
-	for (size_t at = 0; (w = rank_next(&e->all[SKUS], &at));) {
-		if ((e->minute + 1) / HOUR <= w->hour)
+	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));) {
+		if ((e->minute + 1) / HOUR <= s->hour)
 			continue;
-		for (size_t i = 0; i < w->slot_count; i++)
-			if (w->slots[i])
-				calendar_trim(w->slots[i], e->minute);
-		shelf_turn(w, e->minute);
+		for (size_t i = 0; i < s->slot_count; i++)
+			if (s->slots[i])
+				calendar_trim(s->slots[i], e->minute);
+		offer_index_turn(s, e->minute);
 	}
 }
 

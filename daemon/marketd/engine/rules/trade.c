@@ -4,27 +4,27 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/rules/ledger.h"
-#include "marketd/engine/rules/tell.h"
-#include "marketd/engine/rules/ticket.h"
+#include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/live_order.h"
 
-void trade_tell_placed(struct engine *e, const struct order *o)
+void trade_emit_placed(struct engine *e, const struct order *o)
 {
-	tell_notice(e, &(struct notice){ .kind = NOTICE_ORDER_PLACED, .account = o->account, .subject = o->id,
+	emit_notice(e, &(struct notice){ .kind = NOTICE_ORDER_PLACED, .account = o->account, .subject = o->id,
 		.other = o->pool, .amount = o->hold, .minute = o->start, .code = (int32_t)o->side });
 }
 
-void trade_close(struct engine *e, struct ticket *t, enum order_status status, int32_t reason)
+void trade_close(struct engine *e, struct live_order *t, enum order_status status, int32_t reason)
 {
 	struct order *o = &t->pub;
 
 	if (o->side == SIDE_SELL && t->open)
-		ticket_off_sale(e, t);
+		live_order_off_sale(e, t);
 	if (o->hold) {
-		struct party *p = world_party(e, o->account);
+		struct live_account *a = world_account(e, o->account);
 
 		ledger_move(e, o->id, (struct entry[]){
-			{ .book = BOOK_HELD, .party = p, .amount = -o->hold },
-			{ .book = BOOK_AVAILABLE, .party = p, .amount = o->hold },
+			{ .book = BOOK_HELD, .account = a, .amount = -o->hold },
+			{ .book = BOOK_AVAILABLE, .account = a, .amount = o->hold },
 		}, 2);
 		o->hold = 0;
 	}
@@ -32,52 +32,52 @@ void trade_close(struct engine *e, struct ticket *t, enum order_status status, i
 	o->reason = reason;
 	o->closed_at = e->at;
 	o->rest_count = 0;
-	tell_order(e, o);
-	tell_notice(e, &(struct notice){ .kind = NOTICE_ORDER_CLOSED, .account = o->account, .subject = o->id,
+	emit_order(e, o);
+	emit_notice(e, &(struct notice){ .kind = NOTICE_ORDER_CLOSED, .account = o->account, .subject = o->id,
 		.other = o->pool, .amount = o->filled_cost, .minute = o->end, .code = reason ? reason : (int32_t)status });
 	if (t->open)
-		ticket_shut(e, t);
+		live_order_shut(e, t);
 }
 
 /* The seller's own lease of [start, end) is cut out of what it has, and marked as sold on. */
-static struct tenure *cut_parent(struct engine *e, uint64_t lease, int64_t start, int64_t end)
+static struct live_lease *cut_parent(struct engine *e, uint64_t lease, int64_t start, int64_t end)
 {
-	struct tenure *t = world_tenure(e, lease);
+	struct live_lease *l = world_lease(e, lease);
 
-	if (!t)
+	if (!l)
 		return NULL;
-	if (t->pub.start < start)
-		t = lease_split(e, t, start);
-	if (end < t->pub.end)
-		lease_split(e, t, end);
-	t->pub.sold_on = true;
-	tell_lease(e, &t->pub, false, false);
-	return t;
+	if (l->pub.start < start)
+		l = lease_split(e, l, start);
+	if (end < l->pub.end)
+		lease_split(e, l, end);
+	l->pub.sold_on = true;
+	emit_lease(e, &l->pub, false, false);
+	return l;
 }
 
-static void pay(struct engine *e, const struct ticket *buy, const struct tenure *lease, const struct depot *source,
+static void pay(struct engine *e, const struct live_order *buy, const struct live_lease *lease, const struct live_pool *source,
 	const struct slice *s, bool from_hold)
 {
-	struct party *p = world_party(e, buy->pub.account);
+	struct live_account *a = world_account(e, buy->pub.account);
 	int64_t minutes = s->end - s->start, cost = sure_mul(s->price, minutes);
 	int64_t held = from_hold ? sure_mul(buy->pub.price, minutes) : 0;
 
 	ledger_move(e, lease->pub.id, (struct entry[]){
-		{ .book = BOOK_HELD, .party = p, .amount = -held },
-		{ .book = BOOK_AVAILABLE, .party = p, .amount = held - cost },
-		{ .book = BOOK_ESCROW, .party = p, .amount = cost },
+		{ .book = BOOK_HELD, .account = a, .amount = -held },
+		{ .book = BOOK_AVAILABLE, .account = a, .amount = held - cost },
+		{ .book = BOOK_ESCROW, .account = a, .amount = cost },
 		{ .book = source->pub.kind == POOL_ORIGINATING ? BOOK_ISSUED : BOOK_CAPACITY,
-			.depot = world_depot(e, source->pub.id), .ware = buy->ware, .amount = -minutes },
-		{ .book = BOOK_CAPACITY, .depot = buy->depot, .ware = buy->ware, .amount = minutes },
+			.pool = world_pool(e, source->pub.id), .sku = buy->sku, .amount = -minutes },
+		{ .book = BOOK_CAPACITY, .pool = buy->pool, .sku = buy->sku, .amount = minutes },
 	}, 5);
 }
 
-static void tell_trade(struct engine *e, const struct lease *l, int64_t cost)
+static void emit_trade(struct engine *e, const struct lease *l, int64_t cost)
 {
-	tell_lease(e, l, true, false);
-	tell_notice(e, &(struct notice){ .kind = NOTICE_ORDER_FILLED, .account = l->buyer, .subject = l->order,
+	emit_lease(e, l, true, false);
+	emit_notice(e, &(struct notice){ .kind = NOTICE_ORDER_FILLED, .account = l->buyer, .subject = l->order,
 		.other = l->id, .amount = cost, .minute = l->start });
-	tell_notice(e, &(struct notice){ .kind = NOTICE_SOLD, .account = l->seller, .subject = l->sell_order,
+	emit_notice(e, &(struct notice){ .kind = NOTICE_SOLD, .account = l->seller, .subject = l->sell_order,
 		.other = l->id, .amount = cost, .minute = l->start });
 }
 
@@ -87,32 +87,32 @@ static int64_t count_on(int64_t sum, int64_t more)
 	return sum > INT64_MAX - more ? INT64_MAX : sum + more;
 }
 
-static void sell_slice(struct engine *e, struct ticket *buy, const struct slice *s, bool from_hold)
+static void sell_slice(struct engine *e, struct live_order *buy, const struct slice *s, bool from_hold)
 {
-	struct ticket *sell = world_ticket(e, s->order);
-	const struct piece *p = calendar_at(s->unit, s->start);
-	struct depot *source;
-	struct tenure *parent, *made;
+	struct live_order *sell = world_order(e, s->order);
+	const struct piece *p = calendar_at(s->host, s->start);
+	struct live_pool *source;
+	struct live_lease *parent, *made;
 	bool stays = buy->pub.flags & ORDER_INTERRUPTIBLE;
 	int64_t cost = sure_mul(s->price, s->end - s->start);
 
 	ensure(sell && p && p->order == s->order && p->end >= s->end, "a plan is done that does not hold any more");
 	ensure(s->price <= buy->pub.price && s->price >= sell->pub.price, "a trade passes a limit");
 	ensure(sell->beneficiary != buy->beneficiary, "somebody trades with themselves");
-	ensure(s->start > e->minute && !s->unit->pub.down, "what is past or down is sold");
+	ensure(s->start > e->minute && !s->host->pub.down, "what is past or down is sold");
 	if (p->interruptible) {
-		lease_interrupt(e, world_tenure(e, p->lease), s->start);
-		p = calendar_at(s->unit, s->start);
+		lease_interrupt(e, world_lease(e, p->lease), s->start);
+		p = calendar_at(s->host, s->start);
 	}
-	source = world_depot(e, p->pool);
+	source = world_pool(e, p->pool);
 	parent = cut_parent(e, p->lease, s->start, s->end);
-	made = world_make_tenure(e, &(struct lease){ .id = world_id(e), .order = buy->pub.id, .sell_order = sell->pub.id,
-		.host = s->unit->pub.id, .sku = buy->pub.sku, .parent = parent ? parent->pub.id : 0, .buyer = buy->pub.account,
+	made = world_make_lease(e, &(struct lease){ .id = world_id(e), .order = buy->pub.id, .sell_order = sell->pub.id,
+		.host = s->host->pub.id, .sku = buy->pub.sku, .parent = parent ? parent->pub.id : 0, .buyer = buy->pub.account,
 		.seller = sell->pub.account, .pool = buy->pub.pool, .start = s->start, .end = s->end, .price = s->price,
 		.paid_end = s->end, .settled = s->start, .interruptible = stays, .filled_at = e->at });
 	lease_schedule(e, made);
 	pay(e, buy, made, source, s, from_hold);
-	calendar_put(s->unit, s->start, s->end, &(struct piece){ .pool = buy->pub.pool, .lease = made->pub.id,
+	calendar_put(s->host, s->start, s->end, &(struct piece){ .pool = buy->pub.pool, .lease = made->pub.id,
 		.order = stays ? sell->pub.id : 0, .price = stays ? sell->pub.price : 0,
 		.block = stays && order_block(&sell->pub), .interruptible = stays });
 	buy->pub.filled_minutes += s->end - s->start;
@@ -122,11 +122,11 @@ static void sell_slice(struct engine *e, struct ticket *buy, const struct slice 
 	sell->pub.filled_minutes = count_on(sell->pub.filled_minutes, s->end - s->start);
 	sell->pub.filled_cost = count_on(sell->pub.filled_cost, cost);
 	sell->pub.status = ORDER_PARTIALLY_FILLED;
-	ticket_touch(e, sell);
-	tell_trade(e, &made->pub, cost);
+	live_order_touch(e, sell);
+	emit_trade(e, &made->pub, cost);
 }
 
-void trade_do(struct engine *e, struct ticket *buy, const struct plan *plan, bool from_hold)
+void trade_do(struct engine *e, struct live_order *buy, const struct plan *plan, bool from_hold)
 {
 	for (size_t i = 0; i < plan->count; i++)
 		sell_slice(e, buy, &plan->list[i], from_hold);
@@ -137,15 +137,15 @@ void trade_do(struct engine *e, struct ticket *buy, const struct plan *plan, boo
 void trade_finish(struct engine *e)
 {
 	for (size_t i = 0; i < e->touched_count; i++) {
-		struct ticket *t = e->touched[i];
+		struct live_order *o = e->touched[i];
 
-		if (!t)
+		if (!o)
 			continue;
-		t->touched = false;
-		if (ticket_still(e, t))
-			tell_order(e, &t->pub);
+		o->touched = false;
+		if (live_order_still(e, o))
+			emit_order(e, &o->pub);
 		else
-			trade_close(e, t, t->pub.filled_minutes ? ORDER_FILLED : ORDER_CANCELLED, 0);
+			trade_close(e, o, o->pub.filled_minutes ? ORDER_FILLED : ORDER_CANCELLED, 0);
 	}
 	e->touched_count = 0;
 }

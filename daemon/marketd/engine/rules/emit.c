@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/rules/tell.h"
+#include "marketd/engine/rules/emit.h"
 
 static struct effect *add(struct engine *e, enum effect_kind kind)
 {
@@ -10,13 +10,13 @@ static struct effect *add(struct engine *e, enum effect_kind kind)
 	return &out->list[out->count++];
 }
 
-void tell_made(struct engine *e, uint64_t id)
+void emit_made(struct engine *e, uint64_t id)
 {
 	add(e, EFFECT_MADE)->u.made = id;
 }
 
 /* The spans move while more are added, so tell_seal() points to them when all are there. */
-void tell_order(struct engine *e, const struct order *o)
+void emit_order(struct engine *e, const struct order *o)
 {
 	struct effects *out = e->out;
 
@@ -27,7 +27,7 @@ void tell_order(struct engine *e, const struct order *o)
 	}
 }
 
-void tell_lease(struct engine *e, const struct lease *l, bool is_new, bool over)
+void emit_lease(struct engine *e, const struct lease *l, bool is_new, bool over)
 {
 	struct effect *f = add(e, EFFECT_LEASE);
 
@@ -36,17 +36,17 @@ void tell_lease(struct engine *e, const struct lease *l, bool is_new, bool over)
 	f->u.lease.over = over;
 }
 
-void tell_posting(struct engine *e, const struct posting *p)
+void emit_posting(struct engine *e, const struct posting *p)
 {
 	add(e, EFFECT_POSTING)->u.posting = *p;
 }
 
-void tell_notice(struct engine *e, const struct notice *n)
+void emit_notice(struct engine *e, const struct notice *n)
 {
 	add(e, EFFECT_NOTICE)->u.notice = *n;
 }
 
-void tell_seal(struct effects *out)
+void emit_seal(struct effects *out)
 {
 	const struct span *at = out->spans;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/rules/offtake.h"
+#include "marketd/engine/rules/sell_preview.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct stall {
 	struct gap *list;
 	size_t count, cap;
 	const struct order *sell;
-	struct offtake *out;
+	struct sell_preview *out;
 	bool *used;
 };
 
@@ -67,9 +67,9 @@ static void take_whole(struct stall *s, const struct order *buy)
 		}
 }
 
-static void serve(struct stall *s, const struct ticket *t, bool block)
+static void serve(struct stall *s, const struct live_order *o, bool block)
 {
-	const struct order *buy = &t->pub;
+	const struct order *buy = &o->pub;
 
 	if (block && ((buy->flags & ORDER_PARTIAL) || buy->start != s->sell->start || buy->end != s->sell->end ||
 		buy->nodes != s->sell->nodes))
@@ -81,13 +81,13 @@ static void serve(struct stall *s, const struct ticket *t, bool block)
 			take_span(s, &buy->rest[i], buy->price);
 }
 
-void offtake_find(const struct engine *e, const struct order *o, const struct pick *hosts, struct offtake *out)
+void sell_preview_find(const struct engine *e, const struct order *o, const struct pick *hosts, struct sell_preview *out)
 {
-	const struct ware *w = world_ware(e, o->sku);
-	uint64_t beneficiary = world_party(e, o->account)->pub.beneficiary;
+	const struct live_sku *w = world_sku(e, o->sku);
+	uint64_t beneficiary = world_account(e, o->account)->pub.beneficiary;
 	struct stall s = { .sell = o, .out = out };
 
-	*out = (struct offtake){ 0 };
+	*out = (struct sell_preview){ 0 };
 	s.used = must_zalloc(hosts->count * sizeof *s.used);
 	for (size_t i = 0; i < hosts->count; i++) {
 		if (hosts->list[i]->pub.down)

@@ -9,10 +9,10 @@
 #include "marketd/engine/rules/buy.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/engine.h"
-#include "marketd/engine/rules/offtake.h"
+#include "marketd/engine/rules/sell_preview.h"
 #include "marketd/engine/rules/order.h"
 #include "marketd/engine/rules/sell.h"
-#include "marketd/engine/rules/ticket.h"
+#include "marketd/engine/rules/live_order.h"
 
 enum { AHEAD = 14 * 24 * 60, TRIES = 4096 };
 
@@ -30,12 +30,12 @@ struct numbers {
 /* Would it fill whole? With money, or as if there were enough. */
 static bool fills(struct asker *a, const struct order *o, bool money)
 {
-	struct ticket t;
+	struct live_order t;
 	int64_t most;
 
 	if (__builtin_mul_overflow(o->price * o->nodes, o->end - o->start, &most) || o->end > MINUTE_MAX || o->start >= o->end)
 		return false;
-	ticket_init(a->e, &t, o);
+	live_order_init(a->e, &t, o);
 	a->rc = buy_plan(a->e, &t, &a->plan, NULL);
 	if (a->rc && (money || (a->rc != REASON_FUNDS && a->rc != REASON_OVER_MAX_TOTAL)))
 		return false;
@@ -68,18 +68,18 @@ static void sort(struct numbers *n)
 }
 
 /* The least price of what is on sale then at which it fills. */
-static void ask_price(struct asker *a, const struct order *o, struct why *out)
+static void ask_price(struct asker *a, const struct order *o, struct diagnosis *out)
 {
-	const struct ware *w = world_ware(a->e, o->sku);
+	const struct live_sku *s = world_sku(a->e, o->sku);
 	struct numbers n = { 0 };
 	struct order x = *o;
 	size_t low = 0, high;
 
-	for (size_t i = 0; i < w->slot_count; i++)
-		for (size_t k = w->slots[i] ? calendar_find(w->slots[i], o->start) : 0;
-			w->slots[i] && k < w->slots[i]->pub.piece_count && w->slots[i]->pub.pieces[k].start < o->end; k++)
-			if (w->slots[i]->pub.pieces[k].order && w->slots[i]->pub.pieces[k].price > o->price)
-				add(&n, w->slots[i]->pub.pieces[k].price);
+	for (size_t i = 0; i < s->slot_count; i++)
+		for (size_t k = s->slots[i] ? calendar_find(s->slots[i], o->start) : 0;
+			s->slots[i] && k < s->slots[i]->pub.piece_count && s->slots[i]->pub.pieces[k].start < o->end; k++)
+			if (s->slots[i]->pub.pieces[k].order && s->slots[i]->pub.pieces[k].price > o->price)
+				add(&n, s->slots[i]->pub.pieces[k].price);
 	sort(&n);
 	for (high = n.count; low < high;) {
 		size_t mid = low + (high - low) / 2;
@@ -98,9 +98,9 @@ static void ask_price(struct asker *a, const struct order *o, struct why *out)
 }
 
 /* The most nodes that fill; blocks go as they are. */
-static void ask_nodes(struct asker *a, const struct order *o, struct why *out)
+static void ask_nodes(struct asker *a, const struct order *o, struct diagnosis *out)
 {
-	const struct ware *w = world_ware(a->e, o->sku);
+	const struct live_sku *s = world_sku(a->e, o->sku);
 	int32_t low = 0, high = o->nodes - 1; /* low fills, or is 0 */
 	struct order x = *o;
 
@@ -111,8 +111,8 @@ static void ask_nodes(struct asker *a, const struct order *o, struct why *out)
 		else
 			high = x.nodes - 1;
 	}
-	for (size_t i = 0; i < w->block_count; i++) {
-		const struct order *b = &w->blocks[i]->pub;
+	for (size_t i = 0; i < s->block_count; i++) {
+		const struct order *b = &s->blocks[i]->pub;
 
 		x.nodes = b->nodes;
 		if (b->start == o->start && b->end == o->end && b->nodes < o->nodes && b->nodes > low && fills(a, &x, true))
@@ -122,7 +122,7 @@ static void ask_nodes(struct asker *a, const struct order *o, struct why *out)
 	out->has_nodes = low > 0;
 }
 
-static void ask_end(struct asker *a, const struct order *o, struct why *out)
+static void ask_end(struct asker *a, const struct order *o, struct diagnosis *out)
 {
 	int64_t low = o->start, high = o->end - 1; /* low fills, or is the start */
 	struct order x = *o;
@@ -139,18 +139,18 @@ static void ask_end(struct asker *a, const struct order *o, struct why *out)
 }
 
 /* More comes on sale only where a piece begins, or where a notice can be given. */
-static void ask_start(struct asker *a, const struct order *o, int64_t length, struct why *out)
+static void ask_start(struct asker *a, const struct order *o, int64_t length, struct diagnosis *out)
 {
-	const struct ware *w = world_ware(a->e, o->sku);
+	const struct live_sku *s = world_sku(a->e, o->sku);
 	struct numbers n = { 0 };
 	struct order x = *o;
 
 	add(&n, world_notice(a->e));
-	for (size_t i = 0; i < w->slot_count; i++)
-		for (size_t k = w->slots[i] ? calendar_find(w->slots[i], o->start) : 0;
-			w->slots[i] && k < w->slots[i]->pub.piece_count; k++)
-			if (w->slots[i]->pub.pieces[k].order && w->slots[i]->pub.pieces[k].price <= o->price)
-				add(&n, w->slots[i]->pub.pieces[k].start);
+	for (size_t i = 0; i < s->slot_count; i++)
+		for (size_t k = s->slots[i] ? calendar_find(s->slots[i], o->start) : 0;
+			s->slots[i] && k < s->slots[i]->pub.piece_count; k++)
+			if (s->slots[i]->pub.pieces[k].order && s->slots[i]->pub.pieces[k].price <= o->price)
+				add(&n, s->slots[i]->pub.pieces[k].start);
 	sort(&n);
 	for (size_t i = 0, tries = 0; i < n.count && tries < TRIES && !out->has_start; i++) {
 		if (n.list[i] <= o->start || n.list[i] > o->start + AHEAD)
@@ -164,37 +164,37 @@ static void ask_start(struct asker *a, const struct order *o, int64_t length, st
 	free(n.list);
 }
 
-static void why_sell(const struct engine *e, const struct order *o, struct why *out)
+static void why_sell(const struct engine *e, const struct order *o, struct diagnosis *out)
 {
-	const struct ware *w = world_ware(e, o->sku);
-	struct offtake taken;
+	const struct live_sku *s = world_sku(e, o->sku);
+	struct sell_preview taken;
 	struct order x = *o;
 	struct pick hosts;
-	struct ticket t;
+	struct live_order t;
 
-	ticket_init(e, &t, o);
+	live_order_init(e, &t, o);
 	out->reason = sell_plan(e, &t, &hosts, NULL);
 	if (out->reason)
 		return;
-	offtake_find(e, o, &hosts, &taken);
+	sell_preview_find(e, o, &hosts, &taken);
 	out->reason = taken.whole ? 0 : REASON_NO_BUYER;
-	for (size_t i = 0; i < w->resting_count && !taken.whole; i++) {
-		x.price = w->resting[i]->pub.price;
-		if (x.price >= o->price || (i > 0 && w->resting[i - 1]->pub.price == x.price))
+	for (size_t i = 0; i < s->resting_count && !taken.whole; i++) {
+		x.price = s->resting[i]->pub.price;
+		if (x.price >= o->price || (i > 0 && s->resting[i - 1]->pub.price == x.price))
 			continue;
-		offtake_find(e, &x, &hosts, &taken);
+		sell_preview_find(e, &x, &hosts, &taken);
 		out->price = x.price;
 		out->has_price = taken.whole;
 	}
 	pick_release(&hosts);
 }
 
-void engine_why(const struct engine *e, const struct event *order, struct why *out)
+void engine_diagnose(const struct engine *e, const struct event *order, struct diagnosis *out)
 {
 	struct asker a = { .e = e };
 	struct order o;
 
-	*out = (struct why){ .reason = order_check(e, order, true, &o, NULL) };
+	*out = (struct diagnosis){ .reason = order_check(e, order, true, &o, NULL) };
 	if (out->reason)
 		return;
 	if (o.side == SIDE_SELL) {

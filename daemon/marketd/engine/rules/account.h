@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts with their money and tokens, and what the operator sets. */
+#ifndef MARKETD_ENGINE_RULES_ACCOUNT_H
+#define MARKETD_ENGINE_RULES_ACCOUNT_H
+
+#include "marketd/engine/live/world.h"
+
+int account_make(struct engine *e, const struct event *ev, struct fail *why);
+int account_set_state(struct engine *e, const struct event *ev, struct fail *why);
+int account_credit(struct engine *e, const struct event *ev, struct fail *why);
+int token_make(struct engine *e, const struct event *ev, struct fail *why);
+int token_revoke(struct engine *e, const struct event *ev, struct fail *why);
+int policy_set(struct engine *e, const struct event *ev, struct fail *why);
+
+enum { TOKEN_KEY = 2 * TOKEN_HASH + 1 };
+const char *token_key(const uint8_t hash[TOKEN_HASH], char room[TOKEN_KEY]);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/engine/rules/agents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/engine/rules/check.h"
+#include "marketd/engine/rules/emit.h"
+
+static void emit_news(struct engine *e, const struct agent *a, enum agent_news news)
+{
+	emit_notice(e, &(struct notice){ .kind = NOTICE_AGENT, .account = a->account, .subject = a->id, .minute = e->minute,
+		.code = (int32_t)news });
+}
+
+bool agent_key_fits(const char *public_key)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *last;
+
+	if (!public_key || strspn(public_key, digits) != PUBLIC_KEY_TEXT - 1 || strcmp(public_key + PUBLIC_KEY_TEXT - 1, "=") != 0)
+		return false;
+	last = strchr(digits, public_key[PUBLIC_KEY_TEXT - 2]);
+	return (last - digits) % 4 == 0; /* two bits of it are past the 32 bytes */
+}
+
+/* The token that lets a machine join, where it came with one. */
+static struct token *join_token(const struct engine *e, const struct event *ev)
+{
+	struct token *t = idmap_get(&e->ids[TOKENS], ev->token);
+
+	return t && t->scopes & SCOPE_JOIN ? t : NULL;
+}
+
+int agent_join(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct agent a = { .account = ev->account, .name = (char *)ev->name, .public_key = (char *)ev->text,
+		.machine = (char *)ev->u.agent.machine, .created_at = ev->at };
+	struct token *t = join_token(e, ev);
+	int rc = check_open_account(e, ev, why);
+
+	if (rc)
+		return rc;
+	if (t && t->revoked)
+		return fail_set(why, REASON_WRONG_STATE, "the token was used, or taken back");
+	rc = check_name(ev->name, true, why);
+	if (rc)
+		return rc;
+	if (!agent_key_fits(ev->text))
+		return fail_set(why, REASON_INVALID, "a public key is 32 bytes in base64");
+	if (a.machine && strlen(a.machine) > NAME_BYTES)
+		return fail_set(why, REASON_INVALID, "the word for a machine has at most %d bytes", NAME_BYTES);
+	if (world_named(e, AGENTS, ev->account, ev->name))
+		return fail_set(why, REASON_NAME_TAKEN, "there is an agent '%s' already", ev->name);
+	if (world_named(e, AGENTS, 0, ev->text))
+		return fail_set(why, REASON_NAME_TAKEN, "there is an agent with that key already");
+	a.id = world_id(e);
+	world_make_agent(e, &a)->version = e->count + 1;
+	if (t)
+		t->revoked = true;
+	emit_made(e, a.id);
+	emit_news(e, &a, AGENT_JOINED);
+	return 0;
+}
+
+static int find(const struct engine *e, const struct event *ev, struct live_agent **out, struct fail *why)
+{
+	struct live_agent *a = world_agent(e, ev->subject);
+	int rc = check_account(e, ev, why);
+
+	if (rc)
+		return rc;
+	if (!a || a->pub.account != ev->account || a->pub.retired)
+		return fail_set(why, REASON_NOT_FOUND, "there is no such agent");
+	*out = a;
+	return 0;
+}
+
+int agent_session(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct live_agent *a;
+	int rc = find(e, ev, &a, why);
+
+	if (rc)
+		return rc;
+	if (ev->u.agent_session.generation <= a->pub.generation)
+		return fail_set(why, REASON_FENCED, "agent '%s' has had session %llu already", a->pub.name,
+			(unsigned long long)a->pub.generation);
+	a->pub.generation = ev->u.agent_session.generation;
+	memcpy(a->pub.session, ev->u.agent_session.hash, TOKEN_HASH);
+	emit_news(e, &a->pub, AGENT_CAME);
+	return 0;
+}
+
+int agent_inventory(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct live_agent *a;
+	int rc = check_text(ev->text, why);
+
+	rc = rc ? rc : find(e, ev, &a, why);
+	if (rc)
+		return rc;
+	if (!ev->text)
+		return fail_set(why, REASON_INVALID, "an inventory is a text");
+	free(a->pub.inventory);
+	a->pub.inventory = must_copy(ev->text);
+	return 0;
+}
+
+int agent_retire(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct live_agent *a;
+	int rc = find(e, ev, &a, why);
+
+	if (rc)
+		return rc;
+	if (rank_live(&a->hosts))
+		return fail_set(why, REASON_HAS_DEPENDENTS, "agent '%s' has hosts: retire them first", a->pub.name);
+	world_unname(e, AGENTS, a->pub.account, a->pub.name);
+	world_unname(e, AGENTS, 0, a->pub.public_key);
+	memset(a->pub.session, 0, TOKEN_HASH);
+	a->pub.retired = true;
+	a->version = e->count + 1;
+	emit_news(e, &a->pub, AGENT_LEFT);
+	return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an event did, as it is told to whoever applied it: appended to its effects. */
+#ifndef MARKETD_ENGINE_RULES_EMIT_H
+#define MARKETD_ENGINE_RULES_EMIT_H
+
+#include "marketd/engine/live/world.h"
+
+void emit_made(struct engine *e, uint64_t id);
+void emit_order(struct engine *e, const struct order *o);
+void emit_lease(struct engine *e, const struct lease *l, bool is_new, bool over);
+void emit_posting(struct engine *e, const struct posting *p);
+void emit_notice(struct engine *e, const struct notice *n);
+void emit_seal(struct effects *out); /* lets the orders in it point to their spans */
+
+#endif
