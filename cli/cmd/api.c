@@ -29,7 +29,7 @@ static int check_method(struct nanopod *np, const char *typed, char method[16])
 	return print_fail(np, STATUS_USAGE, "GET, POST, PATCH, PUT and DELETE are", "cannot send '%.40s': it is no method", typed);
 }
 
-static int check_path(struct nanopod *np, const char *path)
+static int api_check_path(struct nanopod *np, const char *path)
 {
 	if (strstr(path, "://") || str_starts(path, "//"))
 		return print_fail(np, STATUS_USAGE, "give the path alone, as '/v2/orders'; --url says which market",
@@ -74,7 +74,7 @@ static void put_answer(struct nanopod *np, const struct options *o, const struct
 		putc('\n', np->out);
 }
 
-static int send(struct market_link *m, const struct options *o, const char *method, const char *path, const struct buf *body)
+static int api_send(struct market_link *m, const struct options *o, const char *method, const char *path, const struct buf *body)
 {
 	const char *key = option_text(o, "key");
 	struct client_call q = { .method = method, .path = path, .body = body->len ? buf_text(body) : NULL, .body_len = body->len,
@@ -85,14 +85,14 @@ static int send(struct market_link *m, const struct options *o, const char *meth
 	return market_call(m, &q);
 }
 
-static int api(struct nanopod *np, const struct options *o)
+static int api_command(struct nanopod *np, const struct options *o)
 {
 	char **words = option_argv(o), method[16];
 	struct market_link *m;
 	struct buf body;
 	int rc = check_method(np, words[0], method);
 
-	rc = rc ? rc : check_path(np, words[1]);
+	rc = rc ? rc : api_check_path(np, words[1]);
 	if (rc)
 		return rc;
 	buf_init(&body, BODY_MAX);
@@ -102,7 +102,7 @@ static int api(struct nanopod *np, const struct options *o)
 		rc = print_fail(np, STATUS_USAGE, NULL, "cannot send a body with GET");
 	rc = rc ? rc : market_sign_in(np, o, MARKET_TOKEN_OPTIONAL, &m);
 	if (!rc) {
-		int failed = send(m, o, method, words[1], &body);
+		int failed = api_send(m, o, method, words[1], &body);
 
 		put_answer(np, o, &m->answer);
 		if (failed)
@@ -146,5 +146,5 @@ const struct command cmd_api = {
 	.max_args = 3,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "GET|POST|PATCH|PUT|DELETE",
-	.run = api,
+	.run = api_command,
 };

@@ -20,7 +20,7 @@ static const struct column columns[] = {
 	{ 0 }
 };
 
-static int show(struct nanopod *np, const struct options *o, const struct model_balance *b)
+static int balance_show(struct nanopod *np, const struct options *o, const struct model_balance *b)
 {
 	const int64_t amounts[] = { b->available, b->held, b->escrow, b->unsettled, b->floor, b->burn };
 	enum { AMOUNTS = sizeof amounts / sizeof *amounts };
@@ -42,7 +42,7 @@ static int show(struct nanopod *np, const struct options *o, const struct model_
 	return rows_end(r);
 }
 
-static int balance(struct nanopod *np, const struct options *o)
+static int balance_command(struct nanopod *np, const struct options *o)
 {
 	struct model_balance b;
 	struct market_link *m;
@@ -58,7 +58,7 @@ static int balance(struct nanopod *np, const struct options *o)
 	    wire_balance(m->doc, WIRE_WHOLE, &b, &m->fail))
 		rc = market_fail(m, "cannot show the balance");
 	else
-		rc = show(np, o, &b);
+		rc = balance_show(np, o, &b);
 	market_sign_out(m);
 	return rc;
 }
@@ -79,5 +79,5 @@ const struct command cmd_balance = {
 		"'nanopod burn' says per reservation how long that lasts, 'nanopod ledger' how it came about.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
-	.run = balance,
+	.run = balance_command,
 };

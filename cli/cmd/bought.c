@@ -42,14 +42,14 @@ static void nodes_json(const struct purchase *p, struct buf *out)
 }
 
 /* In tables a list is words. */
-static void nodes_text(const struct purchase *p, struct buf *out)
+static void bought_nodes_text(const struct purchase *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->node_count; i++)
 		if (buf_addf(out, "%s%s", i ? " " : "", p->nodes[i]))
 			command_nomem();
 }
 
-static void next_steps(struct nanopod *np, const struct purchase *p, const struct sku *sku)
+static void bought_next_steps(struct nanopod *np, const struct purchase *p, const struct sku *sku)
 {
 	char total[MONEY_TEXT];
 
@@ -84,7 +84,7 @@ int bought_print(struct nanopod *np, const struct options *o, const struct purch
 	if (!cell_for_people(np))
 		nodes_json(p, &nodes);
 	else
-		nodes_text(p, &nodes);
+		bought_nodes_text(p, &nodes);
 	rows_add(r, (const char *[]){ p->name, p->pool, d->id, d->status_text, sku->alias ? sku->alias : sku->id,
 		cell_int(d->filled_nodes, rooms[0]), cell_time(np, d->filled_minutes ? d->filled_start : d->start, rooms[1]),
 		cell_time(np, d->filled_minutes ? d->filled_end : d->end, rooms[2]), cell_price(d->average, gpus, rooms[3]),
@@ -92,7 +92,7 @@ int bought_print(struct nanopod *np, const struct options *o, const struct purch
 		buf_text(&nodes), p->replayed ? "true" : "false" });
 	rc = rows_end(r);
 	buf_release(&nodes);
-	next_steps(np, p, sku);
+	bought_next_steps(np, p, sku);
 	return rc ? rc : status;
 }
 

@@ -42,7 +42,7 @@ struct burn {
 	bool overflow;
 };
 
-static char *copy(const char *text)
+static char *burn_copy(const char *text)
 {
 	char *made = strdup(text ? text : "");
 
@@ -61,8 +61,8 @@ static struct spent *spent_of(struct burn *b, const struct model_lease *l)
 	b->list = reallocarray(b->list, b->count + 1, sizeof *b->list);
 	if (!b->list)
 		command_nomem();
-	b->list[b->count] = (struct spent){ .pool = copy(pool), .name = copy(l->pool.name ? l->pool.name : pool),
-		.type = copy(l->sku.name), .interruptible = l->interruptible };
+	b->list[b->count] = (struct spent){ .pool = burn_copy(pool), .name = burn_copy(l->pool.name ? l->pool.name : pool),
+		.type = burn_copy(l->sku.name), .interruptible = l->interruptible };
 	return &b->list[b->count++];
 }
 
@@ -99,7 +99,7 @@ static int add_lease(void *arg, struct doc *d, long at, struct fail *f)
 }
 
 /* What it comes to. Leases are paid when they are bought: only what is not bought yet can run out of money. */
-static void forecast(struct nanopod *np, const struct burn *b, const struct model_balance *balance)
+static void burn_forecast(struct nanopod *np, const struct burn *b, const struct model_balance *balance)
 {
 	int64_t hour = 0, rest = 0, until = 0;
 	char a[CELL_TEXT], c[CELL_TEXT], there[CELL_TEXT], held[CELL_TEXT], at[WHEN_TEXT], when[WHEN_TEXT];
@@ -118,7 +118,7 @@ static void forecast(struct nanopod *np, const struct burn *b, const struct mode
 			balance->held > 0 ? money_text(balance->held, held) : "");
 }
 
-static int show(struct nanopod *np, const struct options *o, const struct burn *b)
+static int burn_show(struct nanopod *np, const struct options *o, const struct burn *b)
 {
 	struct rows *r;
 	int rc;
@@ -139,7 +139,7 @@ static int show(struct nanopod *np, const struct options *o, const struct burn *
 	return rows_end(r);
 }
 
-static int burn(struct nanopod *np, const struct options *o)
+static int burn_command(struct nanopod *np, const struct options *o)
 {
 	struct burn b = { .now = (int64_t)time(NULL) };
 	struct model_balance balance;
@@ -160,9 +160,9 @@ static int burn(struct nanopod *np, const struct options *o)
 		else if (b.overflow)
 			rc = print_fail(np, STATUS_FAILURE, NULL, "cannot say what runs: the sum is too large to be counted");
 		else
-			rc = show(np, o, &b);
+			rc = burn_show(np, o, &b);
 		if (!rc && cell_for_people(np) && !option_given(o, "quiet"))
-			forecast(np, &b, &balance);
+			burn_forecast(np, &b, &balance);
 	}
 	for (size_t i = 0; i < b.count; i++) {
 		free(b.list[i].pool);
@@ -190,5 +190,5 @@ const struct command cmd_burn = {
 		"the line below says what that is for all together and what stays available.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
-	.run = burn,
+	.run = burn_command,
 };

@@ -44,7 +44,7 @@ static int check_names(struct buying *b)
 	return 0;
 }
 
-static int read_keys(struct buying *b)
+static int buy_read_keys(struct buying *b)
 {
 	const char *files[64];
 	struct fail f = { 0 };
@@ -61,7 +61,7 @@ static int read_keys(struct buying *b)
 	return 0;
 }
 
-static int read_line(struct buying *b)
+static int buy_read_line(struct buying *b)
 {
 	int rc = wish_read(b->np, b->o, WISH_WINDOW | WISH_PRICE | WISH_NEEDS_PRICE | WISH_SPENDS | WISH_NODES, &b->wish);
 
@@ -73,12 +73,12 @@ static int read_line(struct buying *b)
 	if (!rc && !rows_check(b->np, b->o, bought_columns, &rc))
 		return rc ? rc : STOP_HERE;
 	rc = rc ? rc : plan_can_ask(b->np, b->o);
-	return rc ? rc : read_keys(b);
+	return rc ? rc : buy_read_keys(b);
 }
 
 /* ---- What the market says beforehand ---------------------------------------------------- */
 
-static int meet(struct buying *b)
+static int buy_meet(struct buying *b)
 {
 	int rc = market_sign_in(b->np, b->o, 0, &b->m);
 
@@ -104,7 +104,7 @@ static int meet(struct buying *b)
 	return rc;
 }
 
-static int ask_quote(struct buying *b)
+static int buy_ask_quote(struct buying *b)
 {
 	struct model_order_new order = buying_order(b);
 	struct model_balance balance;
@@ -152,7 +152,7 @@ static bool may_go_on(const struct buying *b)
  * Shown, asked, and asked again where time or others changed what was shown meanwhile: nothing is
  * bought that was not stated.
  */
-static int agree(struct buying *b)
+static int buy_agree(struct buying *b)
 {
 	int64_t shown_ms, cost, start;
 	char a[MONEY_TEXT], c[MONEY_TEXT];
@@ -172,7 +172,7 @@ static int agree(struct buying *b)
 			return 0;
 		if (window_past(&b->wish.window, wish_now(&b->wish)) && !b->wish.window.now)
 			return print_fail_field(b->np, STATUS_USAGE, "--start", NULL, "cannot buy that any more: its start is past");
-		rc = ask_quote(b);
+		rc = buy_ask_quote(b);
 		rc = rc ? rc : !may_go_on(b) ? not_filled(b) : buying_check_money(b);
 		if (rc)
 			return rc;
@@ -213,7 +213,7 @@ static int keep_number(struct purchase *p, const char *name, int64_t n)
 }
 
 /* Before the first request: what the next command needs to go on with it. */
-static int begin(struct buying *b)
+static int buy_begin(struct buying *b)
 {
 	struct purchase *p = &b->purchase;
 	int rc = purchase_begin(p, buf_text(&b->match), buf_text(&b->command), wish_now(&b->wish));
@@ -243,7 +243,7 @@ static int64_t kept_number(const struct purchase *p, const char *name)
 }
 
 /* The same command began one: its window counts. */
-static void resume(struct buying *b)
+static void buy_resume(struct buying *b)
 {
 	struct purchase *p = &b->purchase;
 	char window[WINDOW_TEXT];
@@ -277,13 +277,13 @@ static bool is_stale(struct buying *b)
 	return true;
 }
 
-static int done(struct buying *b, int status)
+static int buy_done(struct buying *b, int status)
 {
 	return bought_print(b->np, b->o, &b->purchase, b->sku, wish_gpus(&b->wish, b->sku), status);
 }
 
 /* With the command as it was typed; lasts until the next one. */
-static const char *hint(struct buying *b, const char *fmt)
+static const char *buy_hint(struct buying *b, const char *fmt)
 {
 	const char *gap = strstr(fmt, "%s");
 
@@ -296,7 +296,7 @@ static const char *hint(struct buying *b, const char *fmt)
 /* It stays on disk: the same command finds out and goes on. */
 static int cut_off(struct buying *b, int rc)
 {
-	const char *again = hint(b, "type the same command again: it goes on from here, and buys nothing twice: '%s'");
+	const char *again = buy_hint(b, "type the same command again: it goes on from here, and buys nothing twice: '%s'");
 	struct purchase *p = &b->purchase;
 	int number = rc == CLIENT_STOPPED ? signals_next() : 0;
 	enum status status = rc == CLIENT_STOPPED ? number == SIGTERM ? STATUS_TERM : STATUS_INT
@@ -308,7 +308,7 @@ static int cut_off(struct buying *b, int rc)
 	return print_fail(b->np, status, again, "cannot tell whether the order for '%s' was placed: %s", p->name, b->m->fail.text);
 }
 
-static int step_failed(struct buying *b, int rc)
+static int buy_step_failed(struct buying *b, int rc)
 {
 	struct purchase *p = &b->purchase;
 
@@ -320,7 +320,7 @@ static int step_failed(struct buying *b, int rc)
 }
 
 /* The order is over and nothing filled: why, and what would. */
-static int unfilled(struct buying *b)
+static int buy_unfilled(struct buying *b)
 {
 	struct purchase *p = &b->purchase;
 	bool cancelled = p->order.standing && p->order.status == MODEL_ORDER_CANCELLED && !p->order.reason;
@@ -335,7 +335,7 @@ static int unfilled(struct buying *b)
 	purchase_undo_pool(p);
 	purchase_end(p);
 	b->quote.alternative_count = 0;
-	if (ask_quote(b) == 0 && !b->quote.fills)
+	if (buy_ask_quote(b) == 0 && !b->quote.fills)
 		reason = reason ? reason : b->quote.reason;
 	b->quote.reason = reason ? reason : REASON_NO_CAPACITY;
 	snprintf(b->quote.message, sizeof b->quote.message, "order '%s' was not filled: %s", p->order.id,
@@ -343,7 +343,7 @@ static int unfilled(struct buying *b)
 	return not_filled(b);
 }
 
-static int nodes(struct buying *b)
+static int buy_nodes(struct buying *b)
 {
 	struct purchase *p = &b->purchase;
 	const char *image = option_given(b->o, "image") ? option_text(b->o, "image") : NULL;
@@ -356,7 +356,7 @@ static int nodes(struct buying *b)
 		snprintf(made, sizeof made, "only %zu of its %s nodes", p->node_count, purchase_kept(p, "nodes"));
 	print_fail(b->np, STATUS_PARTLY, "type the same command again to start the rest",
 		"'%s' is bought and paid, but %s could be started: %s", p->name, made, b->m->fail.text);
-	done(b, STATUS_PARTLY);
+	buy_done(b, STATUS_PARTLY);
 	return STATUS_PARTLY;
 }
 
@@ -367,15 +367,15 @@ static int waited_out(struct buying *b, int how, int number)
 	if (how == 1 && option_given(b->o, "no-wait")) {
 		print_note(b->np, "order '%s' is placed and not filled yet; the same command again goes on with it: '%s'; 'nanopod cancel %s' ends it",
 			p->order.id, buf_text(&b->command), p->order.id);
-		return done(b, STATUS_OK);
+		return buy_done(b, STATUS_OK);
 	}
-	done(b, STATUS_WAITING);
+	buy_done(b, STATUS_WAITING);
 	return print_fail(b->np, how == 1 ? STATUS_WAITING : number == SIGTERM ? STATUS_TERM : STATUS_INT,
-		hint(b, "the same command again goes on waiting: '%s'; 'nanopod cancel' with that id ends it"),
+		buy_hint(b, "the same command again goes on waiting: '%s'; 'nanopod cancel' with that id ends it"),
 		"order '%s' is placed and not filled yet: %s", p->order.id, how == 1 ? "the time to wait is over" : "interrupted");
 }
 
-static int settle(struct buying *b)
+static int buy_settle(struct buying *b)
 {
 	struct purchase *p = &b->purchase;
 	int64_t patience = wish_wait(b->o, b->np->tty_err ? WAIT_MS : p->order.standing ? 0 : DECIDE_MS);
@@ -387,18 +387,18 @@ static int settle(struct buying *b)
 	if (rc)
 		return waited_out(b, rc, number);
 	if (!p->order.filled_minutes && !p->order.filled_nodes)
-		return unfilled(b);
+		return buy_unfilled(b);
 	if (p->order.start && (p->order.start != b->wish.window.start || p->order.end != b->wish.window.end))
 		print_warn(b->np, "the window that was bought is not the one that was asked for: time had passed");
 	whole = placed_filled(&p->order);
-	rc = nodes(b);
+	rc = buy_nodes(b);
 	if (rc)
 		return rc;
 	rc = bought_wait(p, wish_wait(b->o, b->np->tty_err ? WAIT_MS : 0), wish_now(&b->wish));
-	return purchase_told(p, done(b, rc ? rc : whole ? STATUS_OK : STATUS_PARTLY));
+	return purchase_told(p, buy_done(b, rc ? rc : whole ? STATUS_OK : STATUS_PARTLY));
 }
 
-static int carry_out(struct buying *b)
+static int buy_carry_out(struct buying *b)
 {
 	struct model_order_new order = buying_order(b);
 	int rc;
@@ -407,14 +407,14 @@ static int carry_out(struct buying *b)
 	rc = purchase_pool(&b->purchase);
 	rc = rc ? rc : purchase_order(&b->purchase, &order);
 	if (rc)
-		return step_failed(b, rc);
+		return buy_step_failed(b, rc);
 	if (b->explain) {
 		purchase_nodes(&b->purchase, option_given(b->o, "image") ? option_text(b->o, "image") : NULL);
 		return STATUS_OK;
 	}
 	if (b->purchase.resumed)
 		print_note(b->np, "replayed: order '%s' was placed before", b->purchase.order.id);
-	return settle(b);
+	return buy_settle(b);
 }
 
 /* ---- All of it --------------------------------------------------------------------------- */
@@ -439,27 +439,27 @@ static int check_first(struct buying *b)
 	return 0;
 }
 
-static int fresh(struct buying *b)
+static int buy_fresh(struct buying *b)
 {
 	int rc = check_first(b);
 
-	rc = rc ? rc : ask_quote(b);
+	rc = rc ? rc : buy_ask_quote(b);
 	rc = rc ? rc : buying_check_money(b);
 	if (!rc && !may_go_on(b))
 		rc = not_filled(b);
-	rc = rc ? rc : agree(b);
+	rc = rc ? rc : buy_agree(b);
 	if (rc || option_given(b->o, "dry-run"))
 		return rc ? rc : bought_print_quote(b->np, b->o, &b->quote, b->sku, wish_gpus(&b->wish, b->sku));
 	b->m->explain = b->explain;
-	rc = begin(b);
+	rc = buy_begin(b);
 	if (rc) {
 		purchase_end(&b->purchase);
 		return print_fail(b->np, STATUS_FAILURE, NULL, "%s", b->m->fail.text);
 	}
-	return carry_out(b);
+	return buy_carry_out(b);
 }
 
-static int go(struct buying *b)
+static int buy_go(struct buying *b)
 {
 	int rc = 0;
 
@@ -473,17 +473,17 @@ static int go(struct buying *b)
 		purchase_init(&b->purchase, b->m);
 	}
 	if (!b->purchase.intent)
-		return fresh(b);
-	resume(b);
+		return buy_fresh(b);
+	buy_resume(b);
 	if (!is_stale(b)) {
 		buying_show_resumed(b);
-		return carry_out(b);
+		return buy_carry_out(b);
 	}
 	rc = wish_window(b->np, b->o, wish_now(&b->wish), &b->wish);
-	return rc ? rc : fresh(b);
+	return rc ? rc : buy_fresh(b);
 }
 
-static int buy(struct nanopod *np, const struct options *o)
+static int buy_command(struct nanopod *np, const struct options *o)
 {
 	struct buying b = { .np = np, .o = o, .available = MODEL_NONE };
 	int rc;
@@ -493,11 +493,11 @@ static int buy(struct nanopod *np, const struct options *o)
 	buf_init(&b.hint, MATCH_MAX);
 	if (signals_begin())
 		command_nomem();
-	rc = read_line(&b);
-	rc = rc ? rc : meet(&b);
+	rc = buy_read_line(&b);
+	rc = rc ? rc : buy_meet(&b);
 	if (!rc) {
 		purchase_init(&b.purchase, b.m);
-		rc = go(&b);
+		rc = buy_go(&b);
 		purchase_release(&b.purchase);
 	}
 	reservation_release(&b.into);
@@ -564,5 +564,5 @@ const struct command cmd_buy = {
 	.options = options,
 	.formats = "name|table|wide|json|jsonl|csv",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
-	.run = buy,
+	.run = buy_command,
 };

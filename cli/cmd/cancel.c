@@ -51,7 +51,7 @@ static int cancel_one(struct market_link *m, const char *id, struct placed *p)
 	return rc;
 }
 
-static int cancel(struct nanopod *np, const struct options *o)
+static int cancel_command(struct nanopod *np, const struct options *o)
 {
 	struct market_link *m = NULL;
 	char **ids = option_argv(o), room[CELL_TEXT];
@@ -115,5 +115,5 @@ const struct command cmd_cancel = {
 	.max_args = -1,
 	.complete_first = COMPLETE_ORDER,
 	.complete_rest = COMPLETE_ORDER,
-	.run = cancel,
+	.run = cancel_command,
 };

@@ -23,7 +23,7 @@ struct asker {
 	bool colon;              /* cp: names of hosts end in ':' */
 };
 
-static void offer(struct asker *a, const char *word, const char *help)
+static void candidates_offer(struct asker *a, const char *word, const char *help)
 {
 	char *whole;
 
@@ -37,7 +37,7 @@ static void offer(struct asker *a, const char *word, const char *help)
 
 static void offer_host(void *arg, const char *name)
 {
-	offer(arg, name, NULL);
+	candidates_offer(arg, name, NULL);
 }
 
 static void offer_values(struct asker *a, const char *values)
@@ -48,7 +48,7 @@ static void offer_values(struct asker *a, const char *values)
 
 	for (size_t i = 0; values && value_word(values, i, &word, &len); i++) {
 		snprintf(text, sizeof text, "%.*s", (int)len, word);
-		offer(a, text, NULL);
+		candidates_offer(a, text, NULL);
 	}
 }
 
@@ -59,7 +59,7 @@ static void offer_groups(struct asker *a, const char *sign)
 
 	for (size_t i = 0; (name = settings_group_name(a->np->settings, i)); i++) {
 		snprintf(text, sizeof text, "%s%s", sign, name);
-		offer(a, text, settings_group(a->np->settings, name));
+		candidates_offer(a, text, settings_group(a->np->settings, name));
 	}
 }
 
@@ -83,7 +83,7 @@ static void skip_to_last_name(struct asker *a)
 
 static void offer_named(void *arg, const char *name, const char *help)
 {
-	offer(arg, name, help);
+	candidates_offer(arg, name, help);
 }
 
 static void offer_remembered(struct asker *a, const char *kind)
@@ -110,8 +110,8 @@ static void offer_hosts(struct asker *a)
 static void offer_settings(struct asker *a)
 {
 	for (int i = 0; i < SETTING_IDS; i++)
-		offer(a, settings_row((enum setting)i)->key, settings_row((enum setting)i)->help);
-	offer(a, "profile", "the profile that is in force");
+		candidates_offer(a, settings_row((enum setting)i)->key, settings_row((enum setting)i)->help);
+	candidates_offer(a, "profile", "the profile that is in force");
 	offer_groups(a, "groups.");
 }
 
@@ -119,7 +119,7 @@ static void offer_commands(struct asker *a)
 {
 	for (const struct command *const *cmd = a->np->commands; *cmd; cmd++)
 		if (!((*cmd)->flags & COMMAND_HIDDEN))
-			offer(a, (*cmd)->name, (*cmd)->summary);
+			candidates_offer(a, (*cmd)->name, (*cmd)->summary);
 }
 
 static void offer_profiles(struct asker *a)
@@ -127,13 +127,13 @@ static void offer_profiles(struct asker *a)
 	const char *name;
 
 	for (size_t i = 0; (name = settings_profile_name(a->np->settings, i)); i++)
-		offer(a, name, NULL);
+		candidates_offer(a, name, NULL);
 }
 
 static void offer_all(struct asker *a, char **words)
 {
 	for (char **w = words; w && *w; w++) {
-		offer(a, *w, NULL);
+		candidates_offer(a, *w, NULL);
 		free(*w);
 	}
 	free(words);
@@ -225,7 +225,7 @@ static void offer_options(struct asker *a, const struct option *const *tables)
 	for (const struct option *const *table = tables; *table; table++) {
 		for (const struct option *row = *table; row->name; row++) {
 			snprintf(text, sizeof text, "--%s", row->name);
-			offer(a, text, row->help);
+			candidates_offer(a, text, row->help);
 		}
 	}
 }
@@ -263,7 +263,7 @@ static const struct option *pending_of(const struct option *const *tables, const
 }
 
 /* stop: 1 ends at the first positional, which is not counted as looked at. */
-static struct place walk(const struct option *const *tables, char **words, int count, bool stop)
+static struct place candidates_walk(const struct option *const *tables, char **words, int count, bool stop)
 {
 	struct place at = { 0 };
 
@@ -346,13 +346,13 @@ enum candidates_rest candidates_find(struct nanopod *np, char **words, int count
 
 	table_init(&a.seen);
 	command_tables(NULL, tables);
-	at = walk(tables, words, last, true);
+	at = candidates_walk(tables, words, last, true);
 	if (at.next < last) {
 		cmd = command_find(np, words[at.next]);
 		first = at.next + 1;
 		if (cmd) {
 			command_tables(cmd, tables);
-			at = walk(tables, words + first, last - first, cmd->flags & COMMAND_STOP);
+			at = candidates_walk(tables, words + first, last - first, cmd->flags & COMMAND_STOP);
 			count_rest(&at, words + first, last - first);
 		}
 	}

@@ -10,7 +10,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 
-static void found(void *arg, const char *word, const char *help)
+static void complete_found(void *arg, const char *word, const char *help)
 {
 	struct nanopod *np = arg;
 
@@ -31,7 +31,7 @@ static const char *word_after(char **words, int count, const char *option)
 	return NULL;
 }
 
-static int complete(struct nanopod *np, const struct options *o)
+static int complete_command(struct nanopod *np, const struct options *o)
 {
 	static const char *const rests[] = {
 		[CANDIDATES_FILES] = ":files", [CANDIDATES_DIRS] = ":dirs", [CANDIDATES_PROGRAMS] = ":programs",
@@ -42,7 +42,7 @@ static int complete(struct nanopod *np, const struct options *o)
 
 	/* Broken settings are told by the command itself; here half of them is better than none. */
 	(void)settings_load(np->settings, word_after(words, count, "--config"), word_after(words, count, "--profile"), NULL);
-	rest = candidates_find(np, words, count, found, np);
+	rest = candidates_find(np, words, count, complete_found, np);
 	if (rest != CANDIDATES_NOTHING)
 		fprintf(np->out, "%s\n", rests[rest]);
 	return STATUS_OK;
@@ -54,5 +54,5 @@ const struct command cmd_complete = {
 	.summary = "list what may stand in the place of the last word",
 	.flags = COMMAND_HIDDEN | COMMAND_NO_SETTINGS,
 	.max_args = -1,
-	.run = complete,
+	.run = complete_command,
 };

@@ -13,7 +13,7 @@ static const struct {
 	{ "bash", script_bash }, { "zsh", script_zsh }, { "fish", script_fish },
 };
 
-static int completion(struct nanopod *np, const struct options *o)
+static int completion_command(struct nanopod *np, const struct options *o)
 {
 	const char *shell = option_argv(o)[0];
 	struct fail why = { 0 };
@@ -44,5 +44,5 @@ const struct command cmd_completion = {
 	.max_args = 1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "bash|zsh|fish",
-	.run = completion,
+	.run = completion_command,
 };

@@ -95,7 +95,7 @@ static void join_items(const struct settings *s, enum setting id, struct buf *ou
 			command_nomem();
 }
 
-static int list(struct nanopod *np, const struct options *o)
+static int config_list(struct nanopod *np, const struct options *o)
 {
 	struct column columns[] = {
 		{ "key", COLUMN_ID, "the setting's name" },
@@ -140,7 +140,7 @@ static int list(struct nanopod *np, const struct options *o)
 	return rows_end(r);
 }
 
-static void show_json(struct nanopod *np, const char *typed, const struct key *key, const char *value, const char *where)
+static void config_show_json(struct nanopod *np, const char *typed, const struct key *key, const char *value, const char *where)
 {
 	bool many = key->setting >= 0 && settings_row((enum setting)key->setting)->type == SETTING_LIST;
 	struct buf text;
@@ -166,7 +166,7 @@ static void show_json(struct nanopod *np, const char *typed, const struct key *k
 	buf_release(&text);
 }
 
-static int get(struct nanopod *np, const struct options *o)
+static int config_get(struct nanopod *np, const struct options *o)
 {
 	const struct settings *s = np->settings;
 	const char *typed = option_argv(o)[1], *value, *where = NULL;
@@ -188,7 +188,7 @@ static int get(struct nanopod *np, const struct options *o)
 	if (!value)
 		return print_fail_field(np, STATUS_NOTFOUND, typed, NULL, "cannot show '%s': it is not set", typed);
 	if (np->format == FORMAT_JSON || np->format == FORMAT_JSONL) {
-		show_json(np, typed, &key, value, where);
+		config_show_json(np, typed, &key, value, where);
 		return STATUS_OK;
 	}
 	for (size_t i = 0; value; i++) {
@@ -226,7 +226,7 @@ static int resolve_nothing(void *own, const char *group, struct pssh_list *into)
 	return strcmp(own, group) == 0 ? PSSH_EINVAL : 0;
 }
 
-static int check_hosts(struct nanopod *np, const char *group, char **values, int count)
+static int config_check_hosts(struct nanopod *np, const char *group, char **values, int count)
 {
 	char *own = strdup(group);
 	struct pssh_list *l;
@@ -251,7 +251,7 @@ static int check_values(struct nanopod *np, const struct key *key, char **values
 	if (key->group && settings_check_group(key->parts[key->count - 1], &why))
 		return print_fail(np, STATUS_USAGE, NULL, "cannot set '%s': %s", key->parts[key->count - 1], why.text);
 	if (key->group)
-		return check_hosts(np, key->parts[key->count - 1], values, count);
+		return config_check_hosts(np, key->parts[key->count - 1], values, count);
 	if (key->setting < 0 && count != 1)
 		return print_fail(np, STATUS_USAGE, NULL, "cannot set 'profile': it takes one name");
 	if (key->setting < 0)
@@ -274,7 +274,7 @@ static int check_trust(struct nanopod *np, const struct key *key, bool directory
 		key->parts[key->count - 1]);
 }
 
-static int change(struct nanopod *np, const struct options *o, const char *typed, char **values, int count)
+static int config_change(struct nanopod *np, const struct options *o, const char *typed, char **values, int count)
 {
 	bool directory = option_given(o, "directory");
 	const char *path = settings_path(np->settings, directory ? LAYER_DIRECTORY : LAYER_PERSON);
@@ -322,22 +322,22 @@ static void warn_hidden(struct nanopod *np, const struct options *o, const char 
 		print_warn(np, "%s says otherwise, and counts", settings_where(np->settings, (enum setting)id));
 }
 
-static int set(struct nanopod *np, const struct options *o)
+static int config_set(struct nanopod *np, const struct options *o)
 {
 	char **words = option_argv(o);
-	int rc = change(np, o, words[1], words + 2, option_argc(o) - 2);
+	int rc = config_change(np, o, words[1], words + 2, option_argc(o) - 2);
 
 	if (rc == STATUS_OK)
 		warn_hidden(np, o, words[1]);
 	return rc;
 }
 
-static int unset(struct nanopod *np, const struct options *o)
+static int config_unset(struct nanopod *np, const struct options *o)
 {
-	return change(np, o, option_argv(o)[1], NULL, 0);
+	return config_change(np, o, option_argv(o)[1], NULL, 0);
 }
 
-static int path(struct nanopod *np, const struct options *o)
+static int config_path(struct nanopod *np, const struct options *o)
 {
 	const char *text = settings_path(np->settings, option_given(o, "directory") ? LAYER_DIRECTORY : LAYER_PERSON);
 
@@ -354,19 +354,19 @@ static const struct {
 	int min, max;
 	int (*run)(struct nanopod *np, const struct options *o);
 } actions[] = {
-	{ "list", "nanopod config list", 1, 1, list },
-	{ "get", "nanopod config get KEY", 2, 2, get },
-	{ "set", "nanopod config set KEY VALUE...", 3, 1002, set },
-	{ "unset", "nanopod config unset KEY", 2, 2, unset },
-	{ "path", "nanopod config path", 1, 1, path },
+	{ "list", "nanopod config list", 1, 1, config_list },
+	{ "get", "nanopod config get KEY", 2, 2, config_get },
+	{ "set", "nanopod config set KEY VALUE...", 3, 1002, config_set },
+	{ "unset", "nanopod config unset KEY", 2, 2, config_unset },
+	{ "path", "nanopod config path", 1, 1, config_path },
 };
 
-static int config(struct nanopod *np, const struct options *o)
+static int config_command(struct nanopod *np, const struct options *o)
 {
 	const char *action = option_argc(o) ? option_argv(o)[0] : NULL;
 
 	if (!action)
-		return list(np, o);
+		return config_list(np, o);
 	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
 		if (strcmp(actions[i].name, action) != 0)
 			continue;
@@ -416,5 +416,5 @@ const struct command cmd_config = {
 	.complete_first = COMPLETE_VALUES,
 	.complete_rest = COMPLETE_SETTING,
 	.first_values = "list|get|set|unset|path",
-	.run = config,
+	.run = config_command,
 };

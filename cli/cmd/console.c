@@ -33,7 +33,7 @@ struct console {
 
 /* ---- Which node ------------------------------------------------------------------------ */
 
-static int find(struct console *c, const char *typed)
+static int console_find(struct console *c, const char *typed)
 {
 	struct nodes *n;
 	const struct node *one;
@@ -52,7 +52,7 @@ static int find(struct console *c, const char *typed)
 
 /* ---- What it said ---------------------------------------------------------------------- */
 
-static void put_json(struct console *c, const struct model_log *l)
+static void console_put_json(struct console *c, const struct model_log *l)
 {
 	struct json j;
 	struct buf b;
@@ -80,13 +80,13 @@ static void put_json(struct console *c, const struct model_log *l)
 }
 
 /* 1 ends it: nobody reads any more. */
-static int take(void *arg, const struct model_log *l)
+static int console_take(void *arg, const struct model_log *l)
 {
 	struct console *c = arg;
 
 	c->seq = l->seq;
 	if (c->np->format == FORMAT_JSONL) {
-		put_json(c, l);
+		console_put_json(c, l);
 	} else if (c->np->tty_out) { /* what a node says must not drive the terminal */
 		size_t len = l->len;
 
@@ -104,14 +104,14 @@ static int take(void *arg, const struct model_log *l)
 	return c->broken;
 }
 
-static bool may_pass(const struct console *c, int rc)
+static bool console_may_pass(const struct console *c, int rc)
 {
 	return rc == CLIENT_LOST || rc == CLIENT_UNREACHABLE || rc == REASON_UNAVAILABLE || rc == REASON_RATE ||
 		(rc == REASON_INTERNAL && c->m->answer.status >= 500);
 }
 
 /* True where a signal asks to stop. */
-static bool rest(int64_t ms)
+static bool console_rest(int64_t ms)
 {
 	struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
 	int64_t until = clock_ms() + ms, left;
@@ -123,9 +123,9 @@ static bool rest(int64_t ms)
 }
 
 /* 0 to look again, 1 at the end, or a negative code. */
-static int look(struct console *c, long last)
+static int cmd_console_look(struct console *c, long last)
 {
-	int rc = conlog_read(c->m, c->id, c->seq, last, take, c);
+	int rc = conlog_read(c->m, c->id, c->seq, last, console_take, c);
 
 	fflush(c->np->out);
 	if (c->broken)
@@ -137,7 +137,7 @@ static int look(struct console *c, long last)
 	}
 	if (!rc)
 		return c->follow ? 0 : 1;
-	if (!c->follow || !may_pass(c, rc))
+	if (!c->follow || !console_may_pass(c, rc))
 		return rc;
 	if (!c->lost)
 		print_note(c->np, "%s; trying again", c->m->fail.text);
@@ -151,9 +151,9 @@ static int read_console(struct console *c, long last)
 	int rc, number;
 
 	c->lines = market_ours(c->m) == 1;
-	while ((rc = look(c, last)) == 0) {
+	while ((rc = cmd_console_look(c, last)) == 0) {
 		last = -1;
-		if (!rest(c->lost ? c->pause_ms : LOOK_MS))
+		if (!console_rest(c->lost ? c->pause_ms : LOOK_MS))
 			continue;
 		number = signals_next();
 		return number == SIGTERM ? STATUS_TERM : STATUS_INT;
@@ -161,7 +161,7 @@ static int read_console(struct console *c, long last)
 	return rc < 0 ? market_fail(c->m, "cannot read the console of '%s'", c->name) : STATUS_OK;
 }
 
-static int console(struct nanopod *np, const struct options *o)
+static int console_command(struct nanopod *np, const struct options *o)
 {
 	struct console c = { .np = np, .follow = option_given(o, "follow") };
 	const char *since = option_text(o, "since-seq");
@@ -179,7 +179,7 @@ static int console(struct nanopod *np, const struct options *o)
 	if (!rc && c.m->explain)
 		snprintf(c.id, sizeof c.id, "INSTANCE");
 	else
-		rc = rc ? rc : find(&c, option_argv(o)[0]);
+		rc = rc ? rc : console_find(&c, option_argv(o)[0]);
 	rc = rc ? rc : read_console(&c, last);
 	market_sign_out(c.m);
 	signals_end();
@@ -215,5 +215,5 @@ const struct command cmd_console = {
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_NODE,
-	.run = console,
+	.run = console_command,
 };

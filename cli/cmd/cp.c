@@ -87,7 +87,7 @@ static const char *remote_colon(const char *text)
 	return NULL;
 }
 
-static void place_parse(struct place *p, const char *text)
+static void cp_place_parse(struct place *p, const char *text)
 {
 	const char *colon = remote_colon(text);
 
@@ -140,7 +140,7 @@ static int check_sources(struct copy *c)
 }
 
 /* The hosts of a word, or of -w and the shell's selection for ":path". */
-static int hosts_of(struct copy *c, const struct place *p, struct pssh_list *into)
+static int cp_hosts_of(struct copy *c, const struct place *p, struct pssh_list *into)
 {
 	struct connect_warm *warm = c->np->shell;
 	bool given = false;
@@ -252,7 +252,7 @@ static unsigned flags_of(const struct options *o)
 		PSSH_COPY_SPARSE;
 }
 
-static int make(void *arg, struct fanout *f, struct pssh_task **out)
+static int cp_make(void *arg, struct fanout *f, struct pssh_task **out)
 {
 	struct copy *c = arg;
 	struct pssh *fleet = f->connect->fleet;
@@ -269,7 +269,7 @@ static int make(void *arg, struct fanout *f, struct pssh_task **out)
 	return STATUS_OK;
 }
 
-static void tell(struct copy *c, const struct outcome *o)
+static void cp_tell(struct copy *c, const struct outcome *o)
 {
 	struct nanopod *np = c->np;
 	struct json j;
@@ -299,7 +299,7 @@ static void tell(struct copy *c, const struct outcome *o)
 	buf_release(&b);
 }
 
-static int do_step(struct copy *c)
+static int cp_do_step(struct copy *c)
 {
 	struct fanout *f = &c->fanout;
 	const struct pssh_event *ev;
@@ -309,7 +309,7 @@ static int do_step(struct copy *c)
 
 	while (!status && (turn = fanout_next(f, &ev, &o)) != FANOUT_DONE)
 		if (turn == FANOUT_EVENT && o && (ev->type == PSSH_EV_EXIT || ev->type == PSSH_EV_ERROR || ev->type == PSSH_EV_SIGNAL))
-			tell(c, o);
+			cp_tell(c, o);
 	return status;
 }
 
@@ -330,7 +330,7 @@ static bool next_round(struct fanout *f)
 	return any && !f->asked;
 }
 
-static void report(struct copy *c, int64_t began)
+static void cp_report(struct copy *c, int64_t began)
 {
 	struct fanout *f = &c->fanout;
 	char a[32], b[32], t[32];
@@ -365,7 +365,7 @@ static int exit_status(const struct copy *c)
 }
 
 /* What is worth a word after the summary. */
-static void advise(const struct copy *c)
+static void cp_advise(const struct copy *c)
 {
 	const struct fanout *f = &c->fanout;
 	bool missing = false;
@@ -379,7 +379,7 @@ static void advise(const struct copy *c)
 }
 
 /* The same hosts for all these steps. */
-static int on_hosts(struct copy *c, const struct pssh_list *hosts, const struct step *steps, size_t count)
+static int cp_on_hosts(struct copy *c, const struct pssh_list *hosts, const struct step *steps, size_t count)
 {
 	struct connect *connect;
 	int64_t began = clock_ms();
@@ -392,19 +392,19 @@ static int on_hosts(struct copy *c, const struct pssh_list *hosts, const struct 
 		connect_close(c->np, connect);
 		return status;
 	}
-	c->fanout.make = make;
+	c->fanout.make = cp_make;
 	c->fanout.arg = c;
 	if (option_given(c->o, "quiet"))
 		c->fanout.progress.on = false;
 	for (size_t i = 0; !status && i < count && (i == 0 || next_round(&c->fanout)); i++) {
 		c->step = &steps[i];
-		status = do_step(c);
+		status = cp_do_step(c);
 	}
 	if (!status) {
-		report(c, began);
+		cp_report(c, began);
 		summary_show(&c->fanout, NULL);
 		if (!c->np->errors_json)
-			advise(c);
+			cp_advise(c);
 		status = exit_status(c);
 	}
 	fanout_release(&c->fanout);
@@ -412,7 +412,7 @@ static int on_hosts(struct copy *c, const struct pssh_list *hosts, const struct 
 	return status;
 }
 
-static int put(struct copy *c)
+static int cp_put(struct copy *c)
 {
 	const struct place *target = &c->places[c->count - 1];
 	struct step *steps = calloc(c->count, sizeof *steps);
@@ -426,10 +426,10 @@ static int put(struct copy *c)
 		command_nomem();
 	for (size_t i = 0; i + 1 < c->count; i++)
 		steps[i] = (struct step){ c->places[i].path, to };
-	status = hosts_of(c, target, hosts);
+	status = cp_hosts_of(c, target, hosts);
 	c->hosts = pssh_list_count(hosts);
 	if (!status)
-		status = on_hosts(c, hosts, steps, c->count - 1);
+		status = cp_on_hosts(c, hosts, steps, c->count - 1);
 	free(to);
 	free(steps);
 	pssh_list_free(hosts);
@@ -437,7 +437,7 @@ static int put(struct copy *c)
 }
 
 /* Sources on the same hosts go over the same connections, one after the other. */
-static int get(struct copy *c)
+static int cp_get(struct copy *c)
 {
 	struct step *steps = calloc(c->count, sizeof *steps);
 	struct pssh_list *all, *hosts;
@@ -449,7 +449,7 @@ static int get(struct copy *c)
 		command_nomem();
 	select_new(c->np, &all);
 	for (size_t i = 0; !status && i + 1 < c->count; i++)
-		status = hosts_of(c, &c->places[i], all);
+		status = cp_hosts_of(c, &c->places[i], all);
 	c->hosts = pssh_list_count(all);
 	if (!status)
 		status = get_target(c, all, &to);
@@ -457,9 +457,9 @@ static int get(struct copy *c)
 		for (n = 0; i + n + 1 < c->count && strcmp(c->places[i + n].hosts, c->places[i].hosts) == 0; n++)
 			steps[n] = (struct step){ c->places[i + n].path, to };
 		select_new(c->np, &hosts);
-		status = hosts_of(c, &c->places[i], hosts);
+		status = cp_hosts_of(c, &c->places[i], hosts);
 		if (!status)
-			status = on_hosts(c, hosts, steps, n);
+			status = cp_on_hosts(c, hosts, steps, n);
 		pssh_list_free(hosts);
 		some |= status == STATUS_OK;
 		/* What cannot be had from one host is no reason not to ask the next. */
@@ -476,7 +476,7 @@ static int get(struct copy *c)
 	return status ? status : worst;
 }
 
-static int run(struct nanopod *np, const struct options *o)
+static int cp_run(struct nanopod *np, const struct options *o)
 {
 	struct copy c = { .np = np, .o = o, .count = (size_t)option_argc(o) };
 	int status;
@@ -485,12 +485,12 @@ static int run(struct nanopod *np, const struct options *o)
 	if (!c.places)
 		command_nomem();
 	for (size_t i = 0; i < c.count; i++)
-		place_parse(&c.places[i], option_argv(o)[i]);
+		cp_place_parse(&c.places[i], option_argv(o)[i]);
 	status = check_sides(&c);
 	if (!status)
 		status = check_sources(&c);
 	if (!status)
-		status = c.put ? put(&c) : get(&c);
+		status = c.put ? cp_put(&c) : cp_get(&c);
 	for (size_t i = 0; i < c.count; i++)
 		free(c.places[i].hosts);
 	free(c.places);
@@ -517,5 +517,5 @@ const struct command cmd_cp = {
 	.max_args = -1,
 	.complete_first = COMPLETE_HOST_PATH,
 	.complete_rest = COMPLETE_HOST_PATH,
-	.run = run,
+	.run = cp_run,
 };

@@ -46,7 +46,7 @@ struct doctor {
 
 /* ---- Findings -------------------------------------------------------------------------- */
 
-static __attribute__((format(printf, 4, 5))) struct finding *find(struct doctor *d, const char *check, enum state state,
+static __attribute__((format(printf, 4, 5))) struct finding *doctor_find(struct doctor *d, const char *check, enum state state,
 	const char *fmt, ...)
 {
 	/* The last place is used again when there are more: nobody reads a hundred. */
@@ -60,7 +60,7 @@ static __attribute__((format(printf, 4, 5))) struct finding *find(struct doctor 
 	return f;
 }
 
-static __attribute__((format(printf, 2, 3))) void mend(struct finding *f, const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) void doctor_mend(struct finding *f, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -76,7 +76,7 @@ static void mend_with(struct finding *f, const char *command, const char *path)
 
 	buf_init(&word, sizeof f->mend);
 	(void)str_quote_sh(&word, path);
-	mend(f, "%s %s", command, buf_text(&word));
+	doctor_mend(f, "%s %s", command, buf_text(&word));
 	buf_release(&word);
 }
 
@@ -105,16 +105,16 @@ static bool check_mode(struct doctor *d, const char *check, const char *path, mo
 	if (stat(path, &st) < 0)
 		return true;
 	if (st.st_uid != geteuid() && st.st_uid != 0) {
-		mend_with(find(d, check, STATE_FAIL, "'%s' belongs to somebody else", path), "sudo chown \"$USER\"", path);
+		mend_with(doctor_find(d, check, STATE_FAIL, "'%s' belongs to somebody else", path), "sudo chown \"$USER\"", path);
 		return false;
 	}
 	if (st.st_mode & bad) {
-		mend_path(find(d, check, STATE_FAIL, "'%s' has mode %o: others may %s it", path, st.st_mode & 07777u,
+		mend_path(doctor_find(d, check, STATE_FAIL, "'%s' has mode %o: others may %s it", path, st.st_mode & 07777u,
 			st.st_mode & bad & 022 ? "write" : "read"), FIX_CHMOD, path, good);
 		return false;
 	}
 	if (access(path, R_OK) < 0) {
-		mend_path(find(d, check, STATE_FAIL, "'%s' cannot be read: %s", path, strerror(errno)), FIX_CHMOD, path, good);
+		mend_path(doctor_find(d, check, STATE_FAIL, "'%s' cannot be read: %s", path, strerror(errno)), FIX_CHMOD, path, good);
 		return false;
 	}
 	return true;
@@ -146,22 +146,22 @@ static void check_settings(struct doctor *d)
 	size_t before = d->count;
 
 	if (d->np->settings_fail.code)
-		mend(find(d, "settings", STATE_FAIL, "%s", d->np->settings_fail.text), "nanopod config path");
+		doctor_mend(doctor_find(d, "settings", STATE_FAIL, "%s", d->np->settings_fail.text), "nanopod config path");
 	for (size_t i = 0; (warning = settings_warning(s, i)); i++)
-		find(d, "settings", STATE_WARN, "%s", warning);
+		doctor_find(d, "settings", STATE_WARN, "%s", warning);
 	for (char **word = environ; *word; word++) {
 		size_t len = strcspn(*word, "=");
 
 		if (str_starts(*word, "NANOPOD_") && !is_setting_name(*word, len))
-			mend(find(d, "settings", STATE_WARN, "'%.*s' is no setting that nanopod knows", (int)len, *word),
+			doctor_mend(doctor_find(d, "settings", STATE_WARN, "'%.*s' is no setting that nanopod knows", (int)len, *word),
 				"unset %.*s", (int)len, *word);
 	}
 	if (d->count > before)
 		return;
 	if (settings_loaded(s, LAYER_PERSON))
-		find(d, "settings", STATE_OK, "'%s' is read", settings_path(s, LAYER_PERSON));
+		doctor_find(d, "settings", STATE_OK, "'%s' is read", settings_path(s, LAYER_PERSON));
 	else
-		find(d, "settings", STATE_OK, "no file of your own; defaults count");
+		doctor_find(d, "settings", STATE_OK, "no file of your own; defaults count");
 }
 
 static void check_folder(struct doctor *d)
@@ -172,11 +172,11 @@ static void check_folder(struct doctor *d)
 	if (!folder)
 		command_nomem();
 	if (stat(folder, &st) < 0)
-		mend_path(find(d, "ssh-folder", STATE_WARN, "'%s' is not there: %s", folder, strerror(errno)), FIX_MKDIR, folder, 0700);
+		mend_path(doctor_find(d, "ssh-folder", STATE_WARN, "'%s' is not there: %s", folder, strerror(errno)), FIX_MKDIR, folder, 0700);
 	else if (!S_ISDIR(st.st_mode))
-		find(d, "ssh-folder", STATE_FAIL, "'%s' is not a directory", folder);
+		doctor_find(d, "ssh-folder", STATE_FAIL, "'%s' is not a directory", folder);
 	else if (check_mode(d, "ssh-folder", folder, 022, 0700))
-		find(d, "ssh-folder", STATE_OK, "'%s' is yours", folder);
+		doctor_find(d, "ssh-folder", STATE_OK, "'%s' is yours", folder);
 	free(folder);
 }
 
@@ -210,37 +210,37 @@ static void check_agent(struct doctor *d)
 	int keys;
 
 	if (path && settings_none(d->np->settings, SETTING_ID_AGENT)) {
-		find(d, "agent", STATE_OK, "not wanted (agent: none)");
+		doctor_find(d, "agent", STATE_OK, "not wanted (agent: none)");
 		return;
 	}
 	path = path ? path : getenv("SSH_AUTH_SOCK");
 	if (!path || !*path) {
-		mend(find(d, "agent", STATE_WARN, "none: SSH_AUTH_SOCK is not set, so keys with a passphrase ask for it each time"),
+		doctor_mend(doctor_find(d, "agent", STATE_WARN, "none: SSH_AUTH_SOCK is not set, so keys with a passphrase ask for it each time"),
 			"eval \"$(ssh-agent)\" && ssh-add");
 		return;
 	}
 	keys = count_agent_keys(path);
 	if (keys < 0)
-		mend(find(d, "agent", STATE_FAIL, "no agent answers at '%s'", path), "eval \"$(ssh-agent)\" && ssh-add");
+		doctor_mend(doctor_find(d, "agent", STATE_FAIL, "no agent answers at '%s'", path), "eval \"$(ssh-agent)\" && ssh-add");
 	else if (keys == 0)
-		mend(find(d, "agent", STATE_WARN, "it answers, and has no keys"), "ssh-add");
+		doctor_mend(doctor_find(d, "agent", STATE_WARN, "it answers, and has no keys"), "ssh-add");
 	else
-		find(d, "agent", STATE_OK, "it answers, and has %d key%s", keys, keys == 1 ? "" : "s");
+		doctor_find(d, "agent", STATE_OK, "it answers, and has %d key%s", keys, keys == 1 ? "" : "s");
 	d->keys += keys > 0 ? (size_t)keys : 0;
 }
 
-static bool check_key(struct doctor *d, const char *path)
+static bool doctor_check_key(struct doctor *d, const char *path)
 {
 	if (access(path, F_OK) < 0)
 		return false;
 	if (check_mode(d, "keys", path, 077, 0600)) {
-		find(d, "keys", STATE_OK, "'%s'", path);
+		doctor_find(d, "keys", STATE_OK, "'%s'", path);
 		d->keys++;
 	}
 	return true;
 }
 
-static void check_keys(struct doctor *d)
+static void doctor_check_keys(struct doctor *d)
 {
 	static const char *const names[] = { "~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa" };
 	const struct settings *s = d->np->settings;
@@ -248,20 +248,20 @@ static void check_keys(struct doctor *d)
 	size_t before = d->count;
 
 	for (size_t i = 0; (named = settings_item(s, SETTING_ID_IDENTITY, i)); i++)
-		if (!check_key(d, named))
-			mend_with(find(d, "keys", STATE_FAIL, "'%s' is not there: %s says so", named,
+		if (!doctor_check_key(d, named))
+			mend_with(doctor_find(d, "keys", STATE_FAIL, "'%s' is not there: %s says so", named,
 				settings_where(s, SETTING_ID_IDENTITY)), "ssh-keygen -t ed25519 -f", named);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char *path = str_expand_home(names[i]);
 
 		if (path)
-			check_key(d, path);
+			doctor_check_key(d, path);
 		free(path);
 	}
 	if (d->count == before && d->keys)
-		find(d, "keys", STATE_OK, "the agent's");
+		doctor_find(d, "keys", STATE_OK, "the agent's");
 	else if (d->count == before)
-		mend(find(d, "keys", STATE_WARN, "none under their usual names, nor in an agent: only passwords and keys that "
+		doctor_mend(doctor_find(d, "keys", STATE_WARN, "none under their usual names, nor in an agent: only passwords and keys that "
 			"ssh_config names are left"), "ssh-keygen -t ed25519");
 }
 
@@ -271,19 +271,19 @@ static void check_known_hosts(struct doctor *d)
 	struct stat st;
 
 	if (settings_none(d->np->settings, SETTING_ID_KNOWN_HOSTS))
-		find(d, "known-hosts", STATE_OK, "not wanted (known-hosts: none)");
+		doctor_find(d, "known-hosts", STATE_OK, "not wanted (known-hosts: none)");
 	else if (stat(path, &st) < 0 && errno == ENOENT)
-		find(d, "known-hosts", STATE_OK, "'%s' is not there yet; the first key that you accept makes it", path);
+		doctor_find(d, "known-hosts", STATE_OK, "'%s' is not there yet; the first key that you accept makes it", path);
 	else if (stat(path, &st) < 0)
-		find(d, "known-hosts", STATE_FAIL, "'%s' cannot be read: %s", path, strerror(errno));
+		doctor_find(d, "known-hosts", STATE_FAIL, "'%s' cannot be read: %s", path, strerror(errno));
 	else if (check_mode(d, "known-hosts", path, 022, 0600))
-		find(d, "known-hosts", STATE_OK, "'%s' can be read", path);
+		doctor_find(d, "known-hosts", STATE_OK, "'%s' can be read", path);
 }
 
 static void take_warning(void *arg, enum pssh_log_level level, const char *text)
 {
 	(void)level;
-	find(arg, "ssh-config", STATE_WARN, "%s", text);
+	doctor_find(arg, "ssh-config", STATE_WARN, "%s", text);
 }
 
 static void check_ssh_config(struct doctor *d)
@@ -295,10 +295,10 @@ static void check_ssh_config(struct doctor *d)
 	if (settings_none(d->np->settings, SETTING_ID_SSH_CONFIG) || (access(path, F_OK) < 0 && errno == ENOENT)) {
 		if (settings_layer(d->np->settings, SETTING_ID_SSH_CONFIG) != LAYER_DEFAULT
 		    && !settings_none(d->np->settings, SETTING_ID_SSH_CONFIG))
-			find(d, "ssh-config", STATE_FAIL, "'%s' is not there: %s says so", path,
+			doctor_find(d, "ssh-config", STATE_FAIL, "'%s' is not there: %s says so", path,
 				settings_where(d->np->settings, SETTING_ID_SSH_CONFIG));
 		else
-			find(d, "ssh-config", STATE_OK, "there is none to follow");
+			doctor_find(d, "ssh-config", STATE_OK, "there is none to follow");
 		return;
 	}
 	if (!check_mode(d, "ssh-config", path, 022, 0600))
@@ -307,9 +307,9 @@ static void check_ssh_config(struct doctor *d)
 		command_nomem();
 	pssh_set_log(fleet, PSSH_LOG_WARN, take_warning, d);
 	if (pssh_read_config(fleet, path))
-		find(d, "ssh-config", STATE_FAIL, "%s", pssh_error(fleet));
+		doctor_find(d, "ssh-config", STATE_FAIL, "%s", pssh_error(fleet));
 	else if (d->count == before)
-		find(d, "ssh-config", STATE_OK, "'%s' is understood", path);
+		doctor_find(d, "ssh-config", STATE_OK, "'%s' is understood", path);
 	pssh_free(fleet);
 }
 
@@ -320,14 +320,14 @@ static void check_descriptors(struct doctor *d)
 	rlim_t needed = (rlim_t)settings_int(d->np->settings, SETTING_ID_FANOUT) + OURS;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		find(d, "descriptors", STATE_WARN, "their limit cannot be read: %s", strerror(errno));
+		doctor_find(d, "descriptors", STATE_WARN, "their limit cannot be read: %s", strerror(errno));
 	else if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < needed)
-		mend(find(d, "descriptors", limit.rlim_cur < OURS ? STATE_FAIL : STATE_WARN,
+		doctor_mend(doctor_find(d, "descriptors", limit.rlim_cur < OURS ? STATE_FAIL : STATE_WARN,
 			"%llu files may be open, %llu would be needed for a fanout of %ld", (unsigned long long)limit.rlim_cur,
 			(unsigned long long)needed, settings_int(d->np->settings, SETTING_ID_FANOUT)),
 			"ulimit -n %llu", (unsigned long long)needed);
 	else
-		find(d, "descriptors", STATE_OK, "%llu files may be open", (unsigned long long)limit.rlim_cur);
+		doctor_find(d, "descriptors", STATE_OK, "%llu files may be open", (unsigned long long)limit.rlim_cur);
 }
 
 static void check_terminal(struct doctor *d)
@@ -335,11 +335,11 @@ static void check_terminal(struct doctor *d)
 	const char *term = getenv("TERM");
 
 	if (!d->np->tty_in && !d->np->tty_out && !d->np->tty_err)
-		find(d, "terminal", STATE_OK, "none: nothing is asked and nothing moves");
+		doctor_find(d, "terminal", STATE_OK, "none: nothing is asked and nothing moves");
 	else if (!term || !*term)
-		mend(find(d, "terminal", STATE_WARN, "TERM is not set"), "export TERM=xterm-256color");
+		doctor_mend(doctor_find(d, "terminal", STATE_WARN, "TERM is not set"), "export TERM=xterm-256color");
 	else
-		find(d, "terminal", STATE_OK, "%s, %u columns", term, print_columns(d->np->out));
+		doctor_find(d, "terminal", STATE_OK, "%s, %u columns", term, print_columns(d->np->out));
 }
 
 /* Only where a market is set. One question, which is not waited for long. */
@@ -353,26 +353,26 @@ static void check_market(struct doctor *d)
 	if (!url)
 		return;
 	if (market_sign_in(d->np, NULL, MARKET_BRIEFLY | MARKET_TOKEN_OPTIONAL, &m)) {
-		find(d, "market", STATE_FAIL, "'%s' cannot be asked", url);
+		doctor_find(d, "market", STATE_FAIL, "'%s' cannot be asked", url);
 		return;
 	}
 	if (market_call(m, &q) == 0)
-		find(d, "market", STATE_OK, "'%s' answers, and takes the token", url);
+		doctor_find(d, "market", STATE_OK, "'%s' answers, and takes the token", url);
 	else if (m->fail.code == REASON_UNAUTHENTICATED || m->fail.code == REASON_TOKEN_EXPIRED)
-		mend(find(d, "market", STATE_WARN, "'%s': %s", url, m->fail.text), local ? "nanopod local start" : "nanopod login");
+		doctor_mend(doctor_find(d, "market", STATE_WARN, "'%s': %s", url, m->fail.text), local ? "nanopod local start" : "nanopod login");
 	else
-		mend(find(d, "market", STATE_FAIL, "%s", m->fail.text), local ? "nanopod local start" : "nanopod config get url --origin");
+		doctor_mend(doctor_find(d, "market", STATE_FAIL, "%s", m->fail.text), local ? "nanopod local start" : "nanopod config get url --origin");
 	market_sign_out(m);
 }
 
-static void examine(struct doctor *d)
+static void doctor_examine(struct doctor *d)
 {
 	d->count = d->keys = 0;
 	check_settings(d);
 	check_folder(d);
 	check_ssh_config(d);
 	check_agent(d);
-	check_keys(d);
+	doctor_check_keys(d);
 	check_known_hosts(d);
 	check_descriptors(d);
 	check_market(d);
@@ -414,7 +414,7 @@ static const struct column columns[] = {
 	{ 0 }
 };
 
-static int show(struct doctor *d, const struct options *o)
+static int doctor_show(struct doctor *d, const struct options *o)
 {
 	static const char *const names[] = { "ok", "warn", "fail" };
 	static const int colors[] = { COLOR_NONE, COLOR_YELLOW, COLOR_RED };
@@ -433,7 +433,7 @@ static int show(struct doctor *d, const struct options *o)
 	return status;
 }
 
-static int doctor(struct nanopod *np, const struct options *o)
+static int doctor_command(struct nanopod *np, const struct options *o)
 {
 	struct doctor *d = calloc(1, sizeof *d);
 	int status;
@@ -441,10 +441,10 @@ static int doctor(struct nanopod *np, const struct options *o)
 	if (!d)
 		command_nomem();
 	d->np = np;
-	examine(d);
+	doctor_examine(d);
 	if (option_given(o, "fix") && fix_all(d) > 0)
-		examine(d);
-	status = show(d, o);
+		doctor_examine(d);
+	status = doctor_show(d, o);
 	free(d);
 	return status;
 }
@@ -472,5 +472,5 @@ const struct command cmd_doctor = {
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_LENIENT,
-	.run = doctor,
+	.run = doctor_command,
 };

@@ -29,7 +29,7 @@ struct follow {
 };
 
 /* The line as it came, and its time as people and other programs write it beside the market's seconds. */
-static void put_line(FILE *out, const char *line, size_t len, const struct doc *d, int64_t at)
+static void events_put_line(FILE *out, const char *line, size_t len, const struct doc *d, int64_t at)
 {
 	const char *end = line + len;
 	char room[WHEN_TEXT];
@@ -43,7 +43,7 @@ static void put_line(FILE *out, const char *line, size_t len, const struct doc *
 }
 
 /* 0 to go on, 1 at the end, or a negative code. */
-static int take_line(struct follow *s, const char *line, size_t len)
+static int events_take_line(struct follow *s, const char *line, size_t len)
 {
 	struct market_link *m = s->m;
 	struct model_event e;
@@ -56,7 +56,7 @@ static int take_line(struct follow *s, const char *line, size_t len)
 	rc = rc ? rc : wire_event(d, WIRE_WHOLE, &e, &m->fail);
 	if (!rc && e.seq > s->seq) { /* else it was there already */
 		s->seq = e.seq;
-		put_line(m->np->out, line, len, d, e.at);
+		events_put_line(m->np->out, line, len, d, e.at);
 		if (s->left > 0)
 			s->left--;
 	}
@@ -82,7 +82,7 @@ static int read_answer(struct follow *s, size_t *count)
 		if (rc != 1)
 			break;
 		++*count;
-		rc = take_line(s, line, len);
+		rc = events_take_line(s, line, len);
 		if (rc)
 			break;
 	}
@@ -90,7 +90,7 @@ static int read_answer(struct follow *s, size_t *count)
 	return rc;
 }
 
-static int ask(struct follow *s, size_t *count)
+static int events_ask(struct follow *s, size_t *count)
 {
 	struct market_link *m = s->m;
 	char path[200];
@@ -113,7 +113,7 @@ static int ask(struct follow *s, size_t *count)
 	return rc;
 }
 
-static bool may_pass(const struct follow *s, int rc)
+static bool events_may_pass(const struct follow *s, int rc)
 {
 	return rc == CLIENT_LOST || rc == CLIENT_UNREACHABLE || rc == REASON_UNAVAILABLE || rc == REASON_RATE ||
 		(rc == REASON_INTERNAL && s->m->answer.status >= 500);
@@ -136,27 +136,27 @@ static int pause_a_while(struct follow *s)
 	return 0;
 }
 
-static int follow(struct follow *s)
+static int events_follow(struct follow *s)
 {
 	size_t count = 0;
 	int rc;
 
 	for (;;) {
-		rc = ask(s, &count);
+		rc = events_ask(s, &count);
 		if (ferror(s->m->np->out) || rc == 1)
 			return 0;
 		if (rc == 0)
 			s->pause_ms = 0;
 		if (rc == 0 && !count && !s->forever)
 			return 0;
-		if (rc && !(s->forever && may_pass(s, rc)))
+		if (rc && !(s->forever && events_may_pass(s, rc)))
 			return rc;
 		if (rc && pause_a_while(s))
 			return CLIENT_STOPPED;
 	}
 }
 
-static int events(struct nanopod *np, const struct options *o)
+static int events_command(struct nanopod *np, const struct options *o)
 {
 	struct follow s = { .forever = option_given(o, "follow"), .left = option_given(o, "limit") ? option_int(o, "limit") : -1 };
 	int rc, number;
@@ -165,7 +165,7 @@ static int events(struct nanopod *np, const struct options *o)
 	rc = market_sign_in(np, o, 0, &s.m);
 	rc = rc ? rc : market_need_ours(s.m, "events");
 	if (!rc) {
-		int failed = follow(&s);
+		int failed = events_follow(&s);
 
 		if (failed == CLIENT_STOPPED) {
 			number = signals_next();
@@ -205,5 +205,5 @@ const struct command cmd_events = {
 	.options = options,
 	.formats = "jsonl",
 	.flags = COMMAND_MORE | COMMAND_MARKET,
-	.run = events,
+	.run = events_command,
 };

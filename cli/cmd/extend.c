@@ -68,7 +68,7 @@ static const struct column columns[] = {
 /* ---- What it would be -------------------------------------------------------------------- */
 
 /* From the end that it has. */
-static int read_window(struct extending *x, struct extension *e)
+static int extend_read_window(struct extending *x, struct extension *e)
 {
 	char at[32];
 	struct window_words words = { at, option_given(x->o, "end") ? option_text(x->o, "end") : NULL,
@@ -83,7 +83,7 @@ static int read_window(struct extending *x, struct extension *e)
 	return 0;
 }
 
-static int find_part(struct extending *x, struct extension *e, const char *typed)
+static int extend_find_part(struct extending *x, struct extension *e, const char *typed)
 {
 	const struct sku *wanted = NULL;
 	int rc = 0;
@@ -115,7 +115,7 @@ static int put_extend(struct extension *e, bool dry, int64_t price, int64_t max_
 }
 
 /* Without -p the price is the market's now, and what was shown is the most that is paid. */
-static int ask_quote(struct extending *x, struct extension *e)
+static int extend_ask_quote(struct extending *x, struct extension *e)
 {
 	int64_t price = option_given(x->o, "price") ? e->wish.limit
 		: quote_any_price(e->wish.nodes, window_minutes(&e->wish.window));
@@ -144,7 +144,7 @@ static int ask_quote(struct extending *x, struct extension *e)
 /* ---- Why not ----------------------------------------------------------------------------- */
 
 /* Where no change of the command would do. */
-static const char *instead(int reason)
+static const char *extend_instead(int reason)
 {
 	if (reason == REASON_PRICE_TOO_LOW)
 		return "with '--dry-run' and without '-p' it shows what it costs";
@@ -169,7 +169,7 @@ static void why_not(struct extending *x, struct extension *e)
 	snprintf(e->message, sizeof e->message, "%s%s", end && e->quote.reason == REASON_HOSTS_SOLD ? "its hosts are sold from " :
 		e->quote.message, end && e->quote.reason == REASON_HOSTS_SOLD ? end : "");
 	e->status = print_fail(x->np, (enum status)reason_row(e->quote.reason ? e->quote.reason : REASON_HOSTS_SOLD)->status,
-		hint.len ? buf_text(&hint) : instead(e->quote.reason), "cannot extend '%s': %s", e->reservation.name, e->message);
+		hint.len ? buf_text(&hint) : extend_instead(e->quote.reason), "cannot extend '%s': %s", e->reservation.name, e->message);
 	buf_release(&hint);
 }
 
@@ -201,7 +201,7 @@ static int sum_costs(struct extending *x, int64_t *sum, int64_t *worst)
 	return 0;
 }
 
-static void show_plan(struct extending *x, int64_t sum, int64_t worst)
+static void extend_show_plan(struct extending *x, int64_t sum, int64_t worst)
 {
 	char window[WINDOW_TEXT], now[PLAN_RATE], limit[PLAN_RATE] = "", a[MONEY_TEXT], c[MONEY_TEXT];
 	struct model_balance balance;
@@ -245,7 +245,7 @@ static void show_plan(struct extending *x, int64_t sum, int64_t worst)
 
 /* ---- Doing it ---------------------------------------------------------------------------- */
 
-static int post(struct extending *x, struct extension *e)
+static int extend_post(struct extending *x, struct extension *e)
 {
 	struct purchase *p = &e->purchase;
 	const char *known = purchase_kept(p, "order");
@@ -268,7 +268,7 @@ static int post(struct extending *x, struct extension *e)
 	return rc ? rc : purchase_keep(p, "order", p->order.id);
 }
 
-static int begin(struct extending *x, struct extension *e)
+static int extend_begin(struct extending *x, struct extension *e)
 {
 	struct buf command;
 	int rc;
@@ -285,10 +285,10 @@ static int begin(struct extending *x, struct extension *e)
 }
 
 /* True: its answer is not known, and the same command must be typed again. */
-static bool carry_out(struct extending *x, struct extension *e)
+static bool extend_carry_out(struct extending *x, struct extension *e)
 {
 	struct purchase *p = &e->purchase;
-	int number = 0, rc = post(x, e);
+	int number = 0, rc = extend_post(x, e);
 
 	if (rc == MARKET_EXPLAINED) {
 		e->status = STATUS_OK;
@@ -306,7 +306,7 @@ static bool carry_out(struct extending *x, struct extension *e)
 	}
 	if (!rc) {
 		e->quote.alternative_count = 0;
-		if (ask_quote(x, e))
+		if (extend_ask_quote(x, e))
 			e->quote.message[0] = '\0';
 		e->quote.reason = p->order.reason ? p->order.reason : e->quote.reason ? e->quote.reason : REASON_HOSTS_SOLD;
 		snprintf(e->quote.message, sizeof e->quote.message, "%s", reason_row(e->quote.reason)->text);
@@ -324,7 +324,7 @@ static bool carry_out(struct extending *x, struct extension *e)
 	return true;
 }
 
-static int print(struct extending *x)
+static int extend_print(struct extending *x)
 {
 	char r[6][CELL_TEXT];
 	struct rows *rows;
@@ -350,14 +350,14 @@ static int print(struct extending *x)
 
 /* ---- All of it --------------------------------------------------------------------------- */
 
-static int prepare(struct extending *x, struct extension *e, const char *typed)
+static int extend_prepare(struct extending *x, struct extension *e, const char *typed)
 {
 	int rc = reservation_find(x->m, typed, &e->reservation);
 
 	e->wish = x->wish;
 	e->status = -1;
 	purchase_init(&e->purchase, x->m);
-	rc = rc ? rc : find_part(x, e, typed);
+	rc = rc ? rc : extend_find_part(x, e, typed);
 	if (rc)
 		return rc;
 	e->wish.nodes = part_nodes_at(e->part, part_end(e->part) - 1);
@@ -372,8 +372,8 @@ static int prepare(struct extending *x, struct extension *e, const char *typed)
 		print_note(x->np, "goes on with extending '%s', which this command began before", typed);
 		return 0;
 	}
-	rc = read_window(x, e);
-	if (!rc && ask_quote(x, e))
+	rc = extend_read_window(x, e);
+	if (!rc && extend_ask_quote(x, e))
 		return market_fail(x->m, "cannot extend '%s'", typed);
 	if (!rc && !e->quote.fills)
 		why_not(x, e);
@@ -388,7 +388,7 @@ static bool any_open(const struct extending *x)
 	return false;
 }
 
-static int agree(struct extending *x)
+static int extend_agree(struct extending *x)
 {
 	char a[MONEY_TEXT], c[MONEY_TEXT];
 	int64_t sum, worst;
@@ -397,7 +397,7 @@ static int agree(struct extending *x)
 	if (rc)
 		return rc;
 	x->left = x->wish.max_total ? x->wish.max_total - sum : 0;
-	show_plan(x, sum, x->ours && x->wish.max_total && x->left >= 0 && x->wish.max_total < worst ? x->wish.max_total : worst);
+	extend_show_plan(x, sum, x->ours && x->wish.max_total && x->left >= 0 && x->wish.max_total < worst ? x->wish.max_total : worst);
 	if (x->wish.max_total && (x->ours ? sum : worst) > x->wish.max_total)
 		return print_fail_field(x->np, STATUS_FUNDS, x->wish.max_where, NULL, "cannot extend that: it costs %s, and '%s' is %s",
 			money_text(x->ours ? sum : worst, a), x->wish.max_where, money_text(x->wish.max_total, c));
@@ -406,7 +406,7 @@ static int agree(struct extending *x)
 	return plan_agree(x->np, x->o, "Extend?");
 }
 
-static int overall(const struct extending *x)
+static int extend_overall(const struct extending *x)
 {
 	int worst = STATUS_OK;
 	size_t good = 0;
@@ -420,13 +420,13 @@ static int overall(const struct extending *x)
 }
 
 /* What was remembered goes only when all answers are known: the same command repeats all of them. */
-static int do_all(struct extending *x)
+static int extend_do_all(struct extending *x)
 {
 	bool unknown = false;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < x->count; i++)
-		rc = x->list[i].status < 0 ? begin(x, &x->list[i]) : 0;
+		rc = x->list[i].status < 0 ? extend_begin(x, &x->list[i]) : 0;
 	if (rc) {
 		for (size_t i = 0; i < x->count; i++)
 			if (!x->list[i].purchase.resumed)
@@ -444,17 +444,17 @@ static int do_all(struct extending *x)
 			snprintf(e->message, sizeof e->message, "not begun");
 			continue;
 		}
-		unknown |= carry_out(x, e);
+		unknown |= extend_carry_out(x, e);
 		if (e->status == STATUS_OK && e->purchase.resumed)
 			print_note(x->np, "replayed: '%s' was extended before", e->reservation.name);
 	}
-	rc = print_finish(x->np, print(x));
+	rc = print_finish(x->np, extend_print(x));
 	for (size_t i = 0; i < x->count && !unknown && !rc; i++)
 		purchase_end(&x->list[i].purchase);
-	return rc ? rc : overall(x);
+	return rc ? rc : extend_overall(x);
 }
 
-static int go(struct extending *x)
+static int extend_go(struct extending *x)
 {
 	char **words = option_argv(x->o);
 	int rc = market_sign_in(x->np, x->o, 0, &x->m);
@@ -469,19 +469,19 @@ static int go(struct extending *x)
 	x->ours = rc == 1;
 	rc = skus_load(x->m, &x->skus);
 	for (size_t i = 0; !rc && i < x->count; i++)
-		rc = prepare(x, &x->list[i], words[i]);
+		rc = extend_prepare(x, &x->list[i], words[i]);
 	if (rc)
 		return rc;
 	if (any_open(x))
-		rc = agree(x);
+		rc = extend_agree(x);
 	if (rc)
 		return rc;
 	if (!any_open(x) || option_given(x->o, "dry-run"))
-		return any_open(x) ? overall(x) : (rc = print(x)) ? rc : overall(x);
-	return do_all(x);
+		return any_open(x) ? extend_overall(x) : (rc = extend_print(x)) ? rc : extend_overall(x);
+	return extend_do_all(x);
 }
 
-static int check_line(struct extending *x)
+static int extend_check_line(struct extending *x)
 {
 	struct window_words words = { NULL, option_given(x->o, "end") ? option_text(x->o, "end") : NULL,
 		option_given(x->o, "duration") ? option_text(x->o, "duration") : NULL,
@@ -501,7 +501,7 @@ static int check_line(struct extending *x)
 	return rc ? rc : plan_can_ask(x->np, x->o);
 }
 
-static int extend(struct nanopod *np, const struct options *o)
+static int extend_command(struct nanopod *np, const struct options *o)
 {
 	struct extending x = { .np = np, .o = o, .count = (size_t)option_argc(o) };
 	int rc;
@@ -511,9 +511,9 @@ static int extend(struct nanopod *np, const struct options *o)
 		command_nomem();
 	for (size_t i = 0; i < x.count; i++)
 		buf_init(&x.list[i].match, BODY_MAX);
-	rc = check_line(&x);
+	rc = extend_check_line(&x);
 	if (!rc && rows_check(np, o, columns, &rc))
-		rc = go(&x);
+		rc = extend_go(&x);
 	for (size_t i = 0; i < x.count; i++) {
 		purchase_release(&x.list[i].purchase);
 		reservation_release(&x.list[i].reservation);
@@ -568,5 +568,5 @@ const struct command cmd_extend = {
 	.max_args = SEVERAL_MAX,
 	.complete_first = COMPLETE_RESERVATION,
 	.complete_rest = COMPLETE_RESERVATION,
-	.run = extend,
+	.run = extend_command,
 };

@@ -6,7 +6,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/usage.h"
 
-static int help(struct nanopod *np, const struct options *o)
+static int help_command(struct nanopod *np, const struct options *o)
 {
 	const char *topic = option_argc(o) ? option_argv(o)[0] : NULL;
 	const struct command *cmd, *near;
@@ -60,5 +60,5 @@ const struct command cmd_help = {
 	.flags = COMMAND_NO_SETTINGS,
 	.max_args = 1,
 	.complete_first = COMPLETE_COMMAND,
-	.run = help,
+	.run = help_command,
 };

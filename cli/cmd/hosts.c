@@ -35,7 +35,7 @@ static const struct column columns[] = {
 	{ 0 },
 };
 
-static int list(struct nanopod *np, const struct options *o, const struct pssh_list *hosts)
+static int hosts_list(struct nanopod *np, const struct options *o, const struct pssh_list *hosts)
 {
 	const struct passwd *pw = getpwuid(getuid());
 	const char *me = pw ? pw->pw_name : NULL;
@@ -70,7 +70,7 @@ static int list(struct nanopod *np, const struct options *o, const struct pssh_l
 	return status;
 }
 
-static int show(struct nanopod *np, const struct options *o, const struct pssh_list *hosts)
+static int hosts_show(struct nanopod *np, const struct options *o, const struct pssh_list *hosts)
 {
 	char *folded;
 
@@ -91,10 +91,10 @@ static int show(struct nanopod *np, const struct options *o, const struct pssh_l
 			fprintf(np->out, "%s\n", pssh_list_get(hosts, i));
 		return STATUS_OK;
 	}
-	return list(np, o, hosts);
+	return hosts_list(np, o, hosts);
 }
 
-static int run(struct nanopod *np, const struct options *o)
+static int hosts_run(struct nanopod *np, const struct options *o)
 {
 	struct connect_warm *warm = np->shell;
 	struct pssh_list *hosts;
@@ -112,7 +112,7 @@ static int run(struct nanopod *np, const struct options *o)
 			status = print_fail(np, STATUS_USAGE, "nanopod hosts 'n[1-64]'", "no hosts are named");
 	}
 	if (!status)
-		status = show(np, o, hosts);
+		status = hosts_show(np, o, hosts);
 	pssh_list_free(hosts);
 	return status;
 }
@@ -134,5 +134,5 @@ const struct command cmd_hosts = {
 	.max_args = -1,
 	.complete_first = COMPLETE_HOSTS,
 	.complete_rest = COMPLETE_HOSTS,
-	.run = run,
+	.run = hosts_run,
 };

@@ -82,7 +82,7 @@ static int set_server(struct provision *p, size_t member, struct kubeaccess *a)
 	return STATUS_OK;
 }
 
-static int fetch(struct provision *p, struct kubeaccess *a)
+static int kubeconfig_fetch(struct provision *p, struct kubeaccess *a)
 {
 	struct fail f = { 0 };
 	size_t member = 0, len = 0;
@@ -105,7 +105,7 @@ static int fetch(struct provision *p, struct kubeaccess *a)
 /* ---- Into the file ------------------------------------------------------------------------------------ */
 
 /* -o, else the first of $KUBECONFIG, else kubectl's own; a link is followed. malloc'd. */
-static char *find_file(const struct options *o)
+static char *kubeconfig_find_file(const struct options *o)
 {
 	const char *typed = option_text(o, "file"), *env = getenv("KUBECONFIG");
 	char *path, *whole;
@@ -124,7 +124,7 @@ static char *find_file(const struct options *o)
 	return path;
 }
 
-static void wipe(struct buf *b)
+static void kubeconfig_wipe(struct buf *b)
 {
 	if (b->data)
 		explicit_bzero(b->data, b->cap);
@@ -151,8 +151,8 @@ static int merge_into(struct nanopod *np, const char *path, const char *name, co
 		if (rc)
 			status = print_fail(np, STATUS_FAILURE, "'--print' prints it", "cannot write '%s': %s", path, strerror(-rc));
 	}
-	wipe(&text);
-	wipe(&made);
+	kubeconfig_wipe(&text);
+	kubeconfig_wipe(&made);
 	return status;
 }
 
@@ -186,7 +186,7 @@ static int print_it(struct nanopod *np, const char *name, const char *context, c
 	rc = kubemerge("kubeconfig", &none, name, context, a, &made, &f);
 	if (!rc)
 		fwrite(buf_text(&made), 1, made.len, np->out);
-	wipe(&made);
+	kubeconfig_wipe(&made);
 	return rc ? print_fail(np, STATUS_FAILURE, NULL, "%s", f.text) : STATUS_OK;
 }
 
@@ -200,7 +200,7 @@ static int put_it(struct provision *p, const struct kubeaccess *a)
 	snprintf(name, sizeof name, "nanopod-%s", p->c->name);
 	if (option_given(p->o, "print"))
 		return print_it(p->np, name, context, a);
-	path = find_file(p->o);
+	path = kubeconfig_find_file(p->o);
 	if (!path)
 		return print_fail(p->np, STATUS_FAILURE, "'--print' prints it, '-o FILE' says where", "there is no home folder");
 	status = locked_merge(p->np, path, name, context, a);
@@ -210,7 +210,7 @@ static int put_it(struct provision *p, const struct kubeaccess *a)
 	return status;
 }
 
-static int kubeconfig(struct nanopod *np, const struct options *o)
+static int kubeconfig_command(struct nanopod *np, const struct options *o)
 {
 	const char *context = option_text(o, "context");
 	struct kubeaccess a = { 0 };
@@ -223,7 +223,7 @@ static int kubeconfig(struct nanopod *np, const struct options *o)
 	status = status ? status : keep_servers(&p);
 	p.mute = true;
 	status = status ? status : provision_open(&p, NULL);
-	status = status ? status : fetch(&p, &a);
+	status = status ? status : kubeconfig_fetch(&p, &a);
 	status = status ? status : put_it(&p, &a);
 	kubeaccess_release(&a);
 	provision_release(&p);
@@ -262,5 +262,5 @@ const struct command cmd_kubeconfig = {
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_CLUSTER,
-	.run = kubeconfig,
+	.run = kubeconfig_command,
 };

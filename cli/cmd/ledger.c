@@ -44,7 +44,7 @@ struct list {
 	struct rows *rows;
 };
 
-static const char *units(const struct nanopod *np, const struct model_posting *p, int64_t n, char room[CELL_TEXT])
+static const char *ledger_units(const struct nanopod *np, const struct model_posting *p, int64_t n, char room[CELL_TEXT])
 {
 	if (!p->asset)
 		return cell_money(np, n, room);
@@ -52,7 +52,7 @@ static const char *units(const struct nanopod *np, const struct model_posting *p
 	return room;
 }
 
-static int add_row(void *arg, struct doc *d, long at, struct fail *f)
+static int ledger_add_row(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct list *l = arg;
 	struct model_posting p;
@@ -69,13 +69,13 @@ static int add_row(void *arg, struct doc *d, long at, struct fail *f)
 	snprintf(subject, sizeof subject, "%" PRIu64, p.subject);
 	for (size_t i = 0; i < MODEL_CHAIN; i++)
 		snprintf(chain + 2 * i, 3, "%02x", p.chain[i]);
-	rows_add(l->rows, (const char *[]){ row, cell_time(l->np, p.at, when), p.book, units(l->np, &p, p.amount, amount),
-		units(l->np, &p, p.balance, balance), cell_micros(p.amount, n), cell_micros(p.balance, m), asset, transfer, owner, subject,
+	rows_add(l->rows, (const char *[]){ row, cell_time(l->np, p.at, when), p.book, ledger_units(l->np, &p, p.amount, amount),
+		ledger_units(l->np, &p, p.balance, balance), cell_micros(p.amount, n), cell_micros(p.balance, m), asset, transfer, owner, subject,
 		chain });
 	return 0;
 }
 
-static int list(struct nanopod *np, const struct options *o, char **words)
+static int ledger_list(struct nanopod *np, const struct options *o, char **words)
 {
 	struct list l = { .np = np };
 	struct market_link *m;
@@ -89,7 +89,7 @@ static int list(struct nanopod *np, const struct options *o, char **words)
 	if (!rc)
 		l.rows = rows_new(np, o, columns, &rc);
 	if (l.rows) {
-		failed = market_each(m, path, add_row, &l);
+		failed = market_each(m, path, ledger_add_row, &l);
 		rc = rows_end(l.rows);
 		if (failed)
 			rc = market_fail(m, "cannot list the ledger");
@@ -124,7 +124,7 @@ static char *head_path(const struct market_link *m)
 	return whole;
 }
 
-static void read_head(struct head *h)
+static void ledger_read_head(struct head *h)
 {
 	struct buf text;
 
@@ -206,7 +206,7 @@ static int say_verdict(struct nanopod *np, const struct options *o, struct check
 	return rows_end(r);
 }
 
-static int verify(struct nanopod *np, const struct options *o, char **words)
+static int ledger_verify(struct nanopod *np, const struct options *o, char **words)
 {
 	struct check c = { 0 };
 	struct market_link *m;
@@ -222,7 +222,7 @@ static int verify(struct nanopod *np, const struct options *o, char **words)
 		rc = market_fail(m, "cannot verify the ledger");
 	if (!rc && !m->explain) {
 		c.head.path = head_path(m);
-		read_head(&c.head);
+		ledger_read_head(&c.head);
 		rc = market_each(m, path, check_row, &c) ? market_fail(m, "cannot verify the ledger") : say_verdict(np, o, &c);
 	}
 	proof_release(&c.proof);
@@ -232,12 +232,12 @@ static int verify(struct nanopod *np, const struct options *o, char **words)
 }
 
 static const struct action actions[] = {
-	{ "list", "", 0, 0, list },
-	{ "verify", "", 0, 0, verify },
+	{ "list", "", 0, 0, ledger_list },
+	{ "verify", "", 0, 0, ledger_verify },
 	{ 0 }
 };
 
-static int ledger(struct nanopod *np, const struct options *o)
+static int ledger_command(struct nanopod *np, const struct options *o)
 {
 	return action_run(np, o, "ledger", actions, "list");
 }
@@ -265,5 +265,5 @@ const struct command cmd_ledger = {
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "list|verify",
-	.run = ledger,
+	.run = ledger_command,
 };

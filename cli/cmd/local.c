@@ -46,7 +46,7 @@ struct local {
 	bool did; /* something was missing */
 };
 
-static int failed(struct local *l, const struct fail *f, const char *what)
+static int local_failed(struct local *l, const struct fail *f, const char *what)
 {
 	return print_fail(l->np, STATUS_FAILURE, NULL, "cannot %s: %s", what, f->text);
 }
@@ -63,7 +63,7 @@ static int choose_ports(struct local *l)
 		return 0;
 	first = localports_find(PORTS + 1, &f);
 	if (first < 0 || localstate_set_number(&l->s, "port", first, &f) || localstate_set_number(&l->s, "first-port", first + 1, &f))
-		return failed(l, &f, "choose ports");
+		return local_failed(l, &f, "choose ports");
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int start_market(struct local *l)
 	rc = agentd_leave(&call, l->s.market_log, &pid, &f);
 	rc = rc ? rc : localproc_note(l->s.market_pid, pid, &f);
 	free(program);
-	return rc ? failed(l, &f, "start the market") : wait_for_market(l);
+	return rc ? local_failed(l, &f, "start the market") : wait_for_market(l);
 }
 
 /* ---- The nodes --------------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ static int make_key(struct local *l)
 		rc = fail_set(&f, -EIO, "%s", agentd_last_line(&said));
 	buf_release(&said);
 	free(program);
-	return rc ? failed(l, &f, "make a key for the nodes") : 0;
+	return rc ? local_failed(l, &f, "make a key for the nodes") : 0;
 }
 
 static int need_agent(struct local *l, struct market_link *m)
@@ -170,12 +170,12 @@ static int need_agent(struct local *l, struct market_link *m)
 	if (rc || localproc_runs(l->s.agent_pid, &p))
 		return rc;
 	l->did = true;
-	rc = localstate_set(&l->s, "agent", "started", &f) ? failed(l, &f, "remember it") : 0;
+	rc = localstate_set(&l->s, "agent", "started", &f) ? local_failed(l, &f, "remember it") : 0;
 	return rc ? rc : localagent_start(&l->agent);
 }
 
 /* Until its hosts are there and up, and offered. */
-static int wait_for_nodes(struct local *l, struct market_link *m)
+static int local_wait_for_nodes(struct local *l, struct market_link *m)
 {
 	int64_t until = clock_ms() + READY_MS;
 	struct localhosts h;
@@ -230,7 +230,7 @@ static int look_node(void *arg, struct doc *d, long at, struct fail *f)
 	return rc;
 }
 
-static void look(struct local *l, struct standing *st)
+static void local_look(struct local *l, struct standing *st)
 {
 	struct market_link *m;
 
@@ -245,14 +245,14 @@ static void look(struct local *l, struct standing *st)
 	market_sign_out(m);
 }
 
-static const char *state_of(const struct standing *st)
+static const char *local_state_of(const struct standing *st)
 {
 	if (st->market_runs && st->agent_runs)
 		return "running";
 	return st->market_runs || st->agent_runs ? "broken" : "stopped";
 }
 
-static void put_json(struct local *l, const struct standing *st)
+static void local_put_json(struct local *l, const struct standing *st)
 {
 	char room[CELL_TEXT];
 	struct json j;
@@ -261,7 +261,7 @@ static void put_json(struct local *l, const struct standing *st)
 	buf_init(&b, SAID_MAX);
 	j = json_to(&b);
 	json_begin_object(&j, NULL);
-	json_text(&j, "state", state_of(st));
+	json_text(&j, "state", local_state_of(st));
 	json_text(&j, "folder", l->s.dir);
 	if (localstate_get(&l->s, "port")) {
 		snprintf(room, sizeof room, "http://127.0.0.1:%ld", localstate_number(&l->s, "port"));
@@ -288,9 +288,9 @@ static void put_json(struct local *l, const struct standing *st)
 	buf_release(&b);
 }
 
-static void line(struct local *l, const char *label, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void local_line(struct local *l, const char *label, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-static void line(struct local *l, const char *label, const char *fmt, ...)
+static void local_line(struct local *l, const char *label, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -301,46 +301,46 @@ static void line(struct local *l, const char *label, const char *fmt, ...)
 	putc('\n', l->np->out);
 }
 
-static void put_text(struct local *l, const struct standing *st)
+static void local_put_text(struct local *l, const struct standing *st)
 {
 	int64_t now = (int64_t)time(NULL);
 	char room[WHEN_TEXT], money[MONEY_TEXT];
 
-	line(l, "state", "%s", state_of(st));
+	local_line(l, "state", "%s", local_state_of(st));
 	if (st->market_runs)
-		line(l, "market", "http://127.0.0.1:%ld, started %s (process %ld)", localstate_number(&l->s, "port"),
+		local_line(l, "market", "http://127.0.0.1:%ld, started %s (process %ld)", localstate_number(&l->s, "port"),
 			when_relative(st->market.since, now, room), (long)st->market.pid);
 	else
-		line(l, "market", "does not run; its log is '%s'", l->s.market_log);
+		local_line(l, "market", "does not run; its log is '%s'", l->s.market_log);
 	if (st->agent_runs)
-		line(l, "agent", "driver %s, %s (process %ld)", localstate_get(&l->s, "driver"), localstate_get(&l->s, "driver.why"),
+		local_line(l, "agent", "driver %s, %s (process %ld)", localstate_get(&l->s, "driver"), localstate_get(&l->s, "driver.why"),
 			(long)st->agent.pid);
 	else
-		line(l, "agent", "does not run; its log is '%s'", l->s.agent_log);
+		local_line(l, "agent", "does not run; its log is '%s'", l->s.agent_log);
 	if (st->known) {
-		line(l, "nodes", "%zu running; this machine can be %zu of type '" TYPE "' at $" PRICE " per node-hour%s", st->running, st->hosts.all,
+		local_line(l, "nodes", "%zu running; this machine can be %zu of type '" TYPE "' at $" PRICE " per node-hour%s", st->running, st->hosts.all,
 			st->hosts.up == st->hosts.all ? "" : ", but not all are up");
-		line(l, "money", "%s of play money", money_text(st->available, money));
+		local_line(l, "money", "%s of play money", money_text(st->available, money));
 	}
-	line(l, "folder", "%s", l->s.dir);
+	local_line(l, "folder", "%s", l->s.dir);
 }
 
-static int put_status(struct local *l, bool *runs, bool *bought)
+static int local_put_status(struct local *l, bool *runs, bool *bought)
 {
 	struct standing st;
 
-	look(l, &st);
+	local_look(l, &st);
 	*runs = st.market_runs && st.agent_runs;
 	*bought = st.known && st.running > 0;
 	if (l->np->format == FORMAT_JSON)
-		put_json(l, &st);
+		local_put_json(l, &st);
 	else
-		put_text(l, &st);
+		local_put_text(l, &st);
 	return STATUS_OK;
 }
 
 /* Another market was named by the person: then commands go there. */
-static void next_steps(struct local *l, bool bought)
+static void local_next_steps(struct local *l, bool bought)
 {
 	settings_clear(l->np->settings, LAYER_LINE);
 	if (settings_given(l->np->settings, SETTING_ID_URL) && settings_layer(l->np->settings, SETTING_ID_URL) != LAYER_LOCAL)
@@ -359,7 +359,7 @@ static void say_waits(void *np)
 	print_note(np, "another 'nanopod local' is at work: this waits for it");
 }
 
-static int status(struct nanopod *np, const struct options *o, char **words)
+static int local_status(struct nanopod *np, const struct options *o, char **words)
 {
 	struct local l = { .np = np, .o = o, .s = { .waits = say_waits, .waits_arg = np } };
 	struct fail f = { 0 };
@@ -368,17 +368,17 @@ static int status(struct nanopod *np, const struct options *o, char **words)
 
 	(void)words;
 	if (rc < 0) {
-		rc = failed(&l, &f, "look at the local market");
+		rc = local_failed(&l, &f, "look at the local market");
 	} else if (rc == 1) {
 		if (np->format == FORMAT_JSON)
 			fputs("{\"state\":\"none\"}\n", np->out);
 		rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' makes one", "there is no local market");
 	} else {
-		rc = put_status(&l, &runs, &bought);
+		rc = local_put_status(&l, &runs, &bought);
 		if (!rc && !runs)
 			rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' starts what is missing", "the local market does not run");
 		else if (!rc && cell_for_people(np))
-			next_steps(&l, bought);
+			local_next_steps(&l, bought);
 	}
 	localstate_close(&l.s);
 	return rc;
@@ -394,7 +394,7 @@ static int remember_nodes(struct local *l)
 	if (had && nodes != had)
 		return print_fail_field(l->np, STATUS_CONFLICT, "--nodes", "'nanopod local reset' begins anew",
 			"it is set up for %ld nodes already", had);
-	return localstate_set_number(&l->s, "nodes", nodes, &f) ? failed(l, &f, "remember it") : 0;
+	return localstate_set_number(&l->s, "nodes", nodes, &f) ? local_failed(l, &f, "remember it") : 0;
 }
 
 static int set_up(struct local *l)
@@ -414,12 +414,12 @@ static int set_up(struct local *l)
 	rc = localmarket_people(m, &l->s, MONEY);
 	rc = rc ? rc : localmarket_type(m, &type);
 	rc = rc ? rc : need_agent(l, m);
-	rc = rc ? rc : wait_for_nodes(l, m);
+	rc = rc ? rc : local_wait_for_nodes(l, m);
 	market_sign_out(m);
 	return rc;
 }
 
-static int start(struct nanopod *np, const struct options *o, char **words)
+static int local_start(struct nanopod *np, const struct options *o, char **words)
 {
 	struct local l = { .np = np, .o = o, .s = { .waits = say_waits, .waits_arg = np } };
 	struct fail f = { 0 };
@@ -429,7 +429,7 @@ static int start(struct nanopod *np, const struct options *o, char **words)
 	(void)words;
 	if (localstate_open(&l.s, true, &f)) {
 		localstate_close(&l.s);
-		return failed(&l, &f, "start a local market");
+		return local_failed(&l, &f, "start a local market");
 	}
 	if (signals_begin())
 		command_nomem();
@@ -441,9 +441,9 @@ static int start(struct nanopod *np, const struct options *o, char **words)
 			localstate_get(&l.s, "driver"), localstate_get(&l.s, "driver.about"), localstate_get(&l.s, "driver.why"));
 		/* What the settings say of it was just written. */
 		settings_set(np->settings, SETTING_ID_URL, LAYER_LOCAL, "http://127.0.0.1", l.s.config, NULL);
-		rc = put_status(&l, &runs, &bought);
+		rc = local_put_status(&l, &runs, &bought);
 		if (!rc && np->format != FORMAT_JSON)
-			next_steps(&l, bought);
+			local_next_steps(&l, bought);
 	}
 	signals_end();
 	localagent_close(&l.agent);
@@ -453,7 +453,7 @@ static int start(struct nanopod *np, const struct options *o, char **words)
 
 /* ---- Stop and reset ---------------------------------------------------------------------- */
 
-static int end_all(struct local *l, bool wipe)
+static int local_end_all(struct local *l, bool wipe)
 {
 	struct fail f = { 0 };
 	int rc = localagent_open(&l->agent, l->np, &l->s);
@@ -463,13 +463,13 @@ static int end_all(struct local *l, bool wipe)
 	if (rc)
 		return rc;
 	if (localproc_end(l->s.market_pid, STOP_MS, &f))
-		return failed(l, &f, "stop the market");
+		return local_failed(l, &f, "stop the market");
 	if (unlink(l->s.config) < 0 && errno != ENOENT)
 		return print_fail(l->np, STATUS_FAILURE, NULL, "cannot remove '%s': %s", l->s.config, strerror(errno));
 	return 0;
 }
 
-static int stop(struct nanopod *np, const struct options *o, char **words)
+static int local_stop(struct nanopod *np, const struct options *o, char **words)
 {
 	struct local l = { .np = np, .o = o, .s = { .waits = say_waits, .waits_arg = np } };
 	struct fail f = { 0 };
@@ -479,13 +479,13 @@ static int stop(struct nanopod *np, const struct options *o, char **words)
 
 	(void)words;
 	if (rc < 0) {
-		rc = failed(&l, &f, "stop the local market");
+		rc = local_failed(&l, &f, "stop the local market");
 	} else if (rc == 1) {
 		print_note(np, "there is no local market, so nothing is stopped");
 		rc = STATUS_OK;
 	} else {
 		ran = localproc_runs(l.s.market_pid, &p) || localproc_runs(l.s.agent_pid, &p);
-		rc = end_all(&l, false);
+		rc = local_end_all(&l, false);
 		if (!rc)
 			print_note(np, ran ? "the local market is stopped, and its nodes; what they have on disk stays, and 'nanopod local start' goes on"
 				: "the local market does not run");
@@ -494,7 +494,7 @@ static int stop(struct nanopod *np, const struct options *o, char **words)
 	return rc;
 }
 
-static int agree(struct local *l)
+static int local_agree(struct local *l)
 {
 	struct plan p;
 	int rc = option_given(l->o, "yes") || option_given(l->o, "dry-run") ? 0 : plan_is_heard(l->np);
@@ -511,7 +511,7 @@ static int agree(struct local *l)
 	return plan_agree(l->np, l->o, "Remove it?");
 }
 
-static int reset(struct nanopod *np, const struct options *o, char **words)
+static int local_reset(struct nanopod *np, const struct options *o, char **words)
 {
 	struct local l = { .np = np, .o = o, .s = { .waits = say_waits, .waits_arg = np } };
 	struct fail f = { 0 };
@@ -519,18 +519,18 @@ static int reset(struct nanopod *np, const struct options *o, char **words)
 
 	(void)words;
 	if (rc < 0)
-		rc = failed(&l, &f, "reset the local market");
+		rc = local_failed(&l, &f, "reset the local market");
 	else if (rc == 1)
 		print_note(np, "there is no local market, so nothing is removed");
 	if (rc) {
 		localstate_close(&l.s);
 		return rc == 1 ? STATUS_OK : rc;
 	}
-	rc = agree(&l);
+	rc = local_agree(&l);
 	if (!rc && !option_given(o, "dry-run")) {
-		rc = end_all(&l, true);
+		rc = local_end_all(&l, true);
 		if (!rc && localstate_wipe(&l.s, &f))
-			rc = failed(&l, &f, "remove it");
+			rc = local_failed(&l, &f, "remove it");
 		if (!rc)
 			print_note(np, "the local market is gone; 'nanopod local start' makes another one");
 	}
@@ -541,14 +541,14 @@ static int reset(struct nanopod *np, const struct options *o, char **words)
 /* ---- The command ------------------------------------------------------------------------- */
 
 static const struct action actions[] = {
-	{ "start", "[--nodes N] [--driver NAME]", 0, 0, start },
-	{ "status", "", 0, 0, status },
-	{ "stop", "", 0, 0, stop },
-	{ "reset", "[-y]", 0, 0, reset },
+	{ "start", "[--nodes N] [--driver NAME]", 0, 0, local_start },
+	{ "status", "", 0, 0, local_status },
+	{ "stop", "", 0, 0, local_stop },
+	{ "reset", "[-y]", 0, 0, local_reset },
 	{ 0 }
 };
 
-static int local(struct nanopod *np, const struct options *o)
+static int local_local(struct nanopod *np, const struct options *o)
 {
 	int rc = action_run(np, o, "local", actions, "status");
 
@@ -589,5 +589,5 @@ const struct command cmd_local = {
 	.max_args = 1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "start|status|stop|reset",
-	.run = local,
+	.run = local_local,
 };

@@ -15,7 +15,7 @@
 #include "cli/trade/tokenfile.h"
 
 /* Typed without being shown. 0, or an exit status. */
-static int ask(struct nanopod *np, char **token)
+static int login_ask(struct nanopod *np, char **token)
 {
 	const char *url = settings_text(np->settings, SETTING_ID_URL);
 	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -46,14 +46,14 @@ static int ask(struct nanopod *np, char **token)
 	return print_fail(np, STATUS_USAGE, NULL, "cannot sign in: %s", *f.text ? f.text : "no token was typed");
 }
 
-static int take(struct nanopod *np, const struct options *o, char **token)
+static int login_take(struct nanopod *np, const struct options *o, char **token)
 {
 	const char *file = option_text(o, "token-file");
 	struct fail f = { 0 };
 	int rc;
 
 	if (!file && np->tty_in)
-		return ask(np, token);
+		return login_ask(np, token);
 	rc = file && strcmp(file, "-") != 0 ? token_read_file(file, token, &f) : token_read_fd(STDIN_FILENO, "standard input", token, &f);
 	if (!rc && client_check_token_text(*token, &f)) {
 		token_free(*token);
@@ -63,7 +63,7 @@ static int take(struct nanopod *np, const struct options *o, char **token)
 		"cannot sign in: %s", f.text) : 0;
 }
 
-static int keep(struct market_link *m, const char *token)
+static int login_keep(struct market_link *m, const char *token)
 {
 	struct nanopod *np = m->np;
 	char *path = token_path(np->settings);
@@ -84,7 +84,7 @@ static int keep(struct market_link *m, const char *token)
 	return rc;
 }
 
-static int login(struct nanopod *np, const struct options *o)
+static int login_login(struct nanopod *np, const struct options *o)
 {
 	struct market_link *m;
 	char *token = NULL;
@@ -95,12 +95,12 @@ static int login(struct nanopod *np, const struct options *o)
 			"cannot sign in: no market is set");
 	if (strncmp(settings_text(np->settings, SETTING_ID_URL), "unix:", 5) == 0)
 		return print_fail(np, STATUS_USAGE, "whoever may open it is the operator", "cannot sign in: a unix socket takes no token");
-	rc = take(np, o, &token);
+	rc = login_take(np, o, &token);
 	if (rc)
 		return rc;
 	rc = market_sign_in_by(np, o, token, option_given(o, "token-file") ? option_text(o, "token-file") : "what you gave", 0, &m);
 	if (!rc) {
-		rc = market_whoami(m) ? market_fail(m, "cannot sign in") : keep(m, token);
+		rc = market_whoami(m) ? market_fail(m, "cannot sign in") : login_keep(m, token);
 		market_sign_out(m);
 	}
 	token_free(token);
@@ -130,5 +130,5 @@ const struct command cmd_login = {
 		"an option, where other users could see it. NANOPOD_TOKEN counts before the file.",
 	.options = options,
 	.flags = COMMAND_MARKET,
-	.run = login,
+	.run = login_login,
 };

@@ -74,7 +74,7 @@ static const struct example examples[] = {
 
 /* ---- What is asked for -------------------------------------------------------------------- */
 
-static int64_t midnight(time_t now)
+static int64_t logs_midnight(time_t now)
 {
 	struct tm t;
 
@@ -107,7 +107,7 @@ static int read_time(struct logs *l, const char *name, int64_t *out)
 	for (int64_t from = now; (*text == '@' || strchr(text, '-')) && from > 0; from -= YEAR)
 		if (when_start(text, from, out, &f) == 0)
 			return STATUS_OK;
-	if (when_start(text, midnight(now), out, &f) == 0) {
+	if (when_start(text, logs_midnight(now), out, &f) == 0) {
 		if (*out > now && isdigit((unsigned char)*text)) /* "18:00" in the morning was yesterday's */
 			*out -= 86400;
 		return STATUS_OK;
@@ -202,7 +202,7 @@ static int read_cluster(struct logs *l, bool given)
 }
 
 /* The words: first a node or a reservation where no option names any; what follows "--" is a command. */
-static int read_words(struct logs *l)
+static int logs_read_words(struct logs *l)
 {
 	int split = option_split(l->o), status;
 	bool given;
@@ -238,14 +238,14 @@ static int read_words(struct logs *l)
 
 /* ---- From where ---------------------------------------------------------------------------- */
 
-static const struct node *node_of(const struct logs *l, const char *name)
+static const struct node *logs_node_of(const struct logs *l, const char *name)
 {
 	return l->np->nodes ? nodes_of_host(l->np->nodes, name) : NULL;
 }
 
-static int add(struct logs *l, const char *name, enum log_kind kind, const char *what)
+static int logs_add(struct logs *l, const char *name, enum log_kind kind, const char *what)
 {
-	const struct node *n = node_of(l, name);
+	const struct node *n = logs_node_of(l, name);
 
 	if (kind == LOG_CONSOLE && !n)
 		return print_fail(l->np, STATUS_NOTFOUND, "'nanopod logs -w HOST journal' reads its journal",
@@ -258,7 +258,7 @@ static int add(struct logs *l, const char *name, enum log_kind kind, const char 
 /* It may be one of a cluster's, whose name was mistyped. */
 static int no_log(struct logs *l, const struct fail *f)
 {
-	char *near = l->first && !node_of(l, l->first) ? runlog_near(l->first) : NULL, hint[200];
+	char *near = l->first && !logs_node_of(l, l->first) ? runlog_near(l->first) : NULL, hint[200];
 
 	snprintf(hint, sizeof hint, "was the cluster '%.63s' meant? it has logs of its own", near ? near : "");
 	print_fail(l->np, STATUS_USAGE, near ? hint : "a cluster has more: 'nanopod provision list' shows those that are known here",
@@ -268,7 +268,7 @@ static int no_log(struct logs *l, const struct fail *f)
 }
 
 /* All that was asked for of one host. Of a node the console is meant, of another host the journal. */
-static int add_host(struct logs *l, const char *name)
+static int logs_add_host(struct logs *l, const char *name)
 {
 	struct fail f = { 0 };
 	enum log_kind kind;
@@ -278,12 +278,12 @@ static int add_host(struct logs *l, const char *name)
 	for (int i = 0; !status && i < l->word_count; i++) {
 		if (logsource_what(l->words[i], &kind, &what, &f) != 0)
 			return no_log(l, &f);
-		status = add(l, name, kind, what);
+		status = logs_add(l, name, kind, what);
 	}
 	if (!status && l->command.len)
-		status = add(l, name, LOG_COMMAND, buf_text(&l->command));
+		status = logs_add(l, name, LOG_COMMAND, buf_text(&l->command));
 	if (!status && !l->word_count && !l->command.len)
-		status = node_of(l, name) ? add(l, name, LOG_CONSOLE, "") : add(l, name, LOG_JOURNAL, "");
+		status = logs_node_of(l, name) ? logs_add(l, name, LOG_CONSOLE, "") : logs_add(l, name, LOG_JOURNAL, "");
 	return status;
 }
 
@@ -303,13 +303,13 @@ static bool wants_ssh(const struct logs *l)
 	for (int i = 0; i < l->word_count; i++)
 		plain |= strcmp(l->words[i], "console") != 0;
 	for (size_t i = 0; i < pssh_list_count(l->hosts); i++)
-		plain |= !node_of(l, pssh_list_get(l->hosts, i));
+		plain |= !logs_node_of(l, pssh_list_get(l->hosts, i));
 	return plain;
 }
 
 /* ---- How it is shown ----------------------------------------------------------------------- */
 
-static void need(int rc)
+static void logs_need(int rc)
 {
 	if (rc == -ENOMEM)
 		command_nomem();
@@ -324,7 +324,7 @@ static const char *when_text(int64_t us, char room[WHEN_TEXT + 16])
 	return room;
 }
 
-static void show_json(struct logs *l, const struct logtail_line *t)
+static void logs_show_json(struct logs *l, const struct logtail_line *t)
 {
 	struct json j = json_to(&l->line);
 	char room[WHEN_TEXT + 16];
@@ -339,7 +339,7 @@ static void show_json(struct logs *l, const struct logtail_line *t)
 		json_int(&j, "priority", t->line->priority);
 	json_bytes(&j, "line", t->line->text, t->line->len);
 	json_end(&j);
-	need(buf_addc(&l->line, '\n'));
+	logs_need(buf_addc(&l->line, '\n'));
 	fwrite(buf_text(&l->line), 1, l->line.len, l->np->out);
 }
 
@@ -386,13 +386,13 @@ static void show_text(struct logs *l, const struct logtail_line *t)
 	fputc('\n', out);
 }
 
-static int show(void *arg, const struct logtail_line *t)
+static int logs_show(void *arg, const struct logtail_line *t)
 {
 	struct logs *l = arg;
 
 	buf_clear(&l->line);
 	if (l->np->format == FORMAT_JSONL)
-		show_json(l, t);
+		logs_show_json(l, t);
 	else
 		show_text(l, t);
 	return ferror(l->np->out);
@@ -406,7 +406,7 @@ static void show_step(void *arg, const struct clusterlogs_step *s, const char *t
 	struct logline line = { .us = s->us, .priority = -1, .len = len, .text = (char *)text };
 	struct logs *l = arg;
 
-	show(l, &(struct logtail_line){ s->node, s->step, LOG_FILE, 0, &line });
+	logs_show(l, &(struct logtail_line){ s->node, s->step, LOG_FILE, 0, &line });
 }
 
 static int pick_all(struct logs *l)
@@ -455,10 +455,10 @@ static int go_cluster(struct logs *l)
 			if (c->at[i].member == m)
 				logtail_pick(l->tail, &(struct logtail_pick){ c->cluster->members[m], c->at[i].kind, c->at[i].what, c->at[i].name,
 					c->at[i].unit, strcmp(c->at[i].name ? c->at[i].name : "", "--") != 0, c->at[i].optional });
-	return logtail_run(l->tail, show, l);
+	return logtail_run(l->tail, logs_show, l);
 }
 
-static int go(struct logs *l)
+static int logs_go(struct logs *l)
 {
 	int status = STATUS_OK;
 
@@ -474,12 +474,12 @@ static int go(struct logs *l)
 		size_t n = strlen(pssh_list_get(l->hosts, i));
 
 		l->width = n > l->width ? n : l->width;
-		status = add_host(l, pssh_list_get(l->hosts, i));
+		status = logs_add_host(l, pssh_list_get(l->hosts, i));
 	}
-	return status ? status : logtail_run(l->tail, show, l);
+	return status ? status : logtail_run(l->tail, logs_show, l);
 }
 
-static int run(struct nanopod *np, const struct options *o)
+static int logs_run(struct nanopod *np, const struct options *o)
 {
 	struct logs l = { .np = np, .o = o };
 	int status;
@@ -488,10 +488,10 @@ static int run(struct nanopod *np, const struct options *o)
 	buf_init(&l.line, LINE_ROOM);
 	select_new(np, &l.hosts);
 	status = read_want(&l);
-	status = status ? status : read_words(&l);
+	status = status ? status : logs_read_words(&l);
 	if (!status) {
 		select_recognize(np, l.hosts);
-		status = l.cluster ? go_cluster(&l) : go(&l);
+		status = l.cluster ? go_cluster(&l) : logs_go(&l);
 	}
 	logtail_free(l.tail);
 	clusterlogs_free(l.cluster);
@@ -527,5 +527,5 @@ const struct command cmd_logs = {
 	.max_args = -1,
 	.complete_first = COMPLETE_HOSTS,
 	.complete_rest = COMPLETE_NONE,
-	.run = run,
+	.run = logs_run,
 };

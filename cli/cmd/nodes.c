@@ -42,7 +42,7 @@ static void put_keys(const struct node *n, struct buf *out)
 		command_nomem();
 }
 
-static void add_row(struct nanopod *np, struct rows *r, const struct node *n, struct buf *keys)
+static void nodes_add_row(struct nanopod *np, struct rows *r, const struct node *n, struct buf *keys)
 {
 	char port[CELL_TEXT], ends[CELL_TEXT], made[CELL_TEXT];
 
@@ -53,7 +53,7 @@ static void add_row(struct nanopod *np, struct rows *r, const struct node *n, st
 		n->status == MODEL_INSTANCE_FAILED ? COLOR_RED : n->status == MODEL_INSTANCE_AWAITING ? COLOR_YELLOW : COLOR_NONE);
 }
 
-static bool wanted(const struct options *o, const struct node *n)
+static bool nodes_wanted(const struct options *o, const struct node *n)
 {
 	const char *type = option_text(o, "type"), *zone = option_text(o, "zone");
 	bool named = option_argc(o) == 0;
@@ -63,7 +63,7 @@ static bool wanted(const struct options *o, const struct node *n)
 	return named && (!type || (n->type && strcmp(n->type, type) == 0)) && (!zone || (n->zone && strcmp(n->zone, zone) == 0));
 }
 
-static void remember(const struct market_link *m, const struct nodes *n)
+static void nodes_remember(const struct market_link *m, const struct nodes *n)
 {
 	for (size_t i = n->count; i-- > 0;)
 		if (node_lives(&n->list[i]))
@@ -78,7 +78,7 @@ static bool names_one(const struct nodes *n, const char *name)
 	return false;
 }
 
-static int print(struct nanopod *np, const struct options *o, const struct nodes *n)
+static int nodes_print(struct nanopod *np, const struct options *o, const struct nodes *n)
 {
 	size_t shown = 0;
 	struct rows *r;
@@ -90,8 +90,8 @@ static int print(struct nanopod *np, const struct options *o, const struct nodes
 		return rc;
 	buf_init(&keys, 1 << 20);
 	for (size_t i = 0; i < n->count; i++)
-		if (wanted(o, &n->list[i])) {
-			add_row(np, r, &n->list[i], &keys);
+		if (nodes_wanted(o, &n->list[i])) {
+			nodes_add_row(np, r, &n->list[i], &keys);
 			shown++;
 		}
 	rc = rows_end(r);
@@ -109,7 +109,7 @@ static int print(struct nanopod *np, const struct options *o, const struct nodes
 	return rc;
 }
 
-static int nodes(struct nanopod *np, const struct options *o)
+static int nodes_nodes(struct nanopod *np, const struct options *o)
 {
 	const char *reservation = option_text(o, "reservation");
 	struct market_link *m;
@@ -128,9 +128,9 @@ static int nodes(struct nanopod *np, const struct options *o)
 	else if (rc)
 		rc = market_fail(m, "cannot list your nodes");
 	else
-		remember(m, n);
+		nodes_remember(m, n);
 	if (!rc && n)
-		rc = print(np, o, n);
+		rc = nodes_print(np, o, n);
 	nodes_free(n);
 	market_sign_out(m);
 	return rc;
@@ -165,5 +165,5 @@ const struct command cmd_nodes = {
 	.max_args = -1,
 	.complete_first = COMPLETE_NODE,
 	.complete_rest = COMPLETE_NODE,
-	.run = nodes,
+	.run = nodes_nodes,
 };

@@ -48,7 +48,7 @@ struct listing {
 	size_t count;
 };
 
-static void add_row(struct listing *l, const struct model_order *o, const struct placed *p)
+static void orders_add_row(struct listing *l, const struct model_order *o, const struct placed *p)
 {
 	const struct sku *sku = skus_by_id(l->skus, p->sku);
 	unsigned gpus = sku ? sku->gpus : 0;
@@ -63,7 +63,7 @@ static void add_row(struct listing *l, const struct model_order *o, const struct
 }
 
 /* What is over long since is not what people look for. */
-static int list_one(void *arg, struct doc *d, long at, struct fail *f)
+static int orders_list_one(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct listing *l = arg;
 	struct model_order o;
@@ -78,11 +78,11 @@ static int list_one(void *arg, struct doc *d, long at, struct fail *f)
 		snprintf(l->help[l->count++], sizeof *l->help, "%s", p.status_text);
 	}
 	if (l->all || !placed_decided(&p))
-		add_row(l, &o, &p);
+		orders_add_row(l, &o, &p);
 	return 0;
 }
 
-static void remember(const struct market_link *m, const struct listing *l)
+static void orders_remember(const struct market_link *m, const struct listing *l)
 {
 	const char *names[512], *help[512];
 
@@ -142,7 +142,7 @@ static int make_path(struct market_link *m, const struct options *o, struct buf 
 	return rc;
 }
 
-static int check(struct nanopod *np, const struct options *o)
+static int orders_check(struct nanopod *np, const struct options *o)
 {
 	static const char words[] = "pending|standing|partially_filled|filled|cancelled|rejected";
 	struct fail f = { 0 };
@@ -154,7 +154,7 @@ static int check(struct nanopod *np, const struct options *o)
 	return 0;
 }
 
-static int list(struct market_link *m, const struct options *o)
+static int cmd_orders_list(struct market_link *m, const struct options *o)
 {
 	struct skus skus = { 0 };
 	struct listing *l = calloc(1, sizeof *l);
@@ -169,10 +169,10 @@ static int list(struct market_link *m, const struct options *o)
 	*l = (struct listing){ .np = m->np, .skus = &skus, .all = option_given(o, "all") || option_given(o, "status") };
 	l->rows = rc ? NULL : rows_new(m->np, o, columns, &rc);
 	if (l->rows) {
-		if (market_each(m, buf_text(&path), list_one, l))
+		if (market_each(m, buf_text(&path), orders_list_one, l))
 			rc = market_fail(m, "cannot list the orders");
 		else
-			remember(m, l);
+			orders_remember(m, l);
 		if (rc || m->explain)
 			rows_drop(l->rows);
 		else
@@ -187,17 +187,17 @@ static int list(struct market_link *m, const struct options *o)
 	return rc;
 }
 
-static int orders(struct nanopod *np, const struct options *o)
+static int orders_orders(struct nanopod *np, const struct options *o)
 {
 	struct market_link *m = NULL;
-	int rc = check(np, o);
+	int rc = orders_check(np, o);
 
 	if (rc)
 		return rc;
 	if (signals_begin())
 		command_nomem();
 	rc = market_sign_in(np, o, 0, &m);
-	rc = rc ? rc : list(m, o);
+	rc = rc ? rc : cmd_orders_list(m, o);
 	market_sign_out(m);
 	signals_end();
 	return rc;
@@ -229,5 +229,5 @@ const struct command cmd_orders = {
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
-	.run = orders,
+	.run = orders_orders,
 };

@@ -63,7 +63,7 @@ static void offers_json(const struct quote_book *book, struct buf *out)
 		command_nomem();
 }
 
-static void add_row(struct pricing *p, const struct sku *sku, const struct quote *q, const struct quote_book *book)
+static void price_add_row(struct pricing *p, const struct sku *sku, const struct quote *q, const struct quote_book *book)
 {
 	unsigned gpus = wish_gpus(&p->wish, sku);
 	char rooms[9][CELL_TEXT];
@@ -146,7 +146,7 @@ static int price_one(struct pricing *p, const struct sku *sku)
 	if (!q.fills && q.known)
 		q.fills = q.reason == REASON_FUNDS || q.reason == REASON_OVER_MAX_TOTAL;
 	if (p->rows)
-		add_row(p, sku, &q, &book);
+		price_add_row(p, sku, &q, &book);
 	else
 		put_sheet(p, sku, &q, &book);
 	p->shown++;
@@ -188,7 +188,7 @@ static int price_all(struct pricing *p)
 	return rc;
 }
 
-static int ask(struct pricing *p)
+static int price_ask(struct pricing *p)
 {
 	int rc = market_sign_in(p->np, p->o, 0, &p->m);
 	bool explain;
@@ -220,7 +220,7 @@ static int ask(struct pricing *p)
 	return rc;
 }
 
-static int price(struct nanopod *np, const struct options *o)
+static int price_price(struct nanopod *np, const struct options *o)
 {
 	struct pricing p = { .np = np, .o = o };
 	int rc;
@@ -230,7 +230,7 @@ static int price(struct nanopod *np, const struct options *o)
 	rc = wish_read(np, o, WISH_WINDOW | WISH_NODES, &p.wish);
 	p.wish.per_node = strcmp(option_text(o, "per"), "node") == 0;
 	if (!rc && rows_check(np, o, columns, &rc))
-		rc = ask(&p);
+		rc = price_ask(&p);
 	skus_release(&p.skus);
 	market_sign_out(p.m);
 	signals_end();
@@ -268,5 +268,5 @@ const struct command cmd_price = {
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
-	.run = price,
+	.run = price_price,
 };

@@ -45,7 +45,7 @@ static const struct column columns[] = {
 	{ 0 }
 };
 
-static int put(const struct releasing *r, bool dry, struct buf *body)
+static int release_put(const struct releasing *r, bool dry, struct buf *body)
 {
 	struct model_release_new ask = { .sku = r->sku, .from = r->from, .nodes = option_given(r->o, "nodes") ? option_int(r->o, "nodes") : 0,
 		.dry_run = dry };
@@ -53,7 +53,7 @@ static int put(const struct releasing *r, bool dry, struct buf *body)
 	return wire_put_release(body, &ask);
 }
 
-static int take(struct releasing *r)
+static int release_take(struct releasing *r)
 {
 	struct model_release got;
 	int rc = wire_release(r->m->doc, WIRE_WHOLE, &got, &r->m->fail);
@@ -67,7 +67,7 @@ static int take(struct releasing *r)
 	return 0;
 }
 
-static int send(struct releasing *r, bool dry)
+static int release_send(struct releasing *r, bool dry)
 {
 	char path[128];
 	struct buf body;
@@ -75,14 +75,14 @@ static int send(struct releasing *r, bool dry)
 
 	snprintf(path, sizeof path, "/np/v1/pools/%s/release", r->reservation.id);
 	buf_init(&body, BODY_MAX);
-	if (put(r, dry, &body))
+	if (release_put(r, dry, &body))
 		command_nomem();
 	rc = dry ? market_send(r->m, "POST", path, &body, NULL) : purchase_post(&r->purchase, "release", path, &body);
 	buf_release(&body);
-	return rc ? rc : take(r);
+	return rc ? rc : release_take(r);
 }
 
-static void show_plan(const struct releasing *r)
+static void release_show_plan(const struct releasing *r)
 {
 	char when[WHEN_TEXT], relative[WHEN_TEXT], a[MONEY_TEXT];
 	struct plan p;
@@ -98,7 +98,7 @@ static void show_plan(const struct releasing *r)
 	plan_release(&p);
 }
 
-static int print(struct releasing *r)
+static int release_print(struct releasing *r)
 {
 	char c[4][CELL_TEXT];
 	struct rows *rows;
@@ -112,7 +112,7 @@ static int print(struct releasing *r)
 	return rows_end(rows);
 }
 
-static int begin(struct releasing *r, const char *match)
+static int release_begin(struct releasing *r, const char *match)
 {
 	struct buf command;
 	int rc;
@@ -128,12 +128,12 @@ static int begin(struct releasing *r, const char *match)
 	return 0;
 }
 
-static int carry_out(struct releasing *r)
+static int release_carry_out(struct releasing *r)
 {
 	int rc;
 
 	r->m->explain = r->explain;
-	rc = send(r, false);
+	rc = release_send(r, false);
 	if (rc == MARKET_EXPLAINED)
 		return STATUS_OK;
 	if (rc && purchase_nothing_done(&r->purchase, rc)) {
@@ -146,10 +146,10 @@ static int carry_out(struct releasing *r)
 			"cannot tell whether '%s' was released: %s", r->reservation.name, r->m->fail.text);
 	if (r->purchase.resumed)
 		print_note(r->np, "replayed: '%s' was released before", r->reservation.name);
-	return purchase_told(&r->purchase, print(r));
+	return purchase_told(&r->purchase, release_print(r));
 }
 
-static int trade(struct releasing *r, const char *match)
+static int release_trade(struct releasing *r, const char *match)
 {
 	int rc;
 
@@ -158,19 +158,19 @@ static int trade(struct releasing *r, const char *match)
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
 	if (r->purchase.intent) {
 		print_note(r->np, "goes on with the release of '%s' that this command began before", r->reservation.name);
-		return carry_out(r);
+		return release_carry_out(r);
 	}
-	if (send(r, true))
+	if (release_send(r, true))
 		return market_fail(r->m, "cannot release '%s'", r->reservation.name);
-	show_plan(r);
+	release_show_plan(r);
 	if (option_given(r->o, "dry-run"))
-		return print(r);
+		return release_print(r);
 	rc = r->explain ? 0 : plan_agree(r->np, r->o, "Give it back?");
-	rc = rc ? rc : begin(r, match);
-	return rc ? rc : carry_out(r);
+	rc = rc ? rc : release_begin(r, match);
+	return rc ? rc : release_carry_out(r);
 }
 
-static int find(struct releasing *r)
+static int release_find(struct releasing *r)
 {
 	struct skus skus = { 0 };
 	const struct sku *sku = NULL;
@@ -186,7 +186,7 @@ static int find(struct releasing *r)
 	return rc;
 }
 
-static int read_from(struct releasing *r, int64_t now)
+static int release_read_from(struct releasing *r, int64_t now)
 {
 	struct fail f = { 0 };
 
@@ -198,7 +198,7 @@ static int read_from(struct releasing *r, int64_t now)
 	return 0;
 }
 
-static int go(struct releasing *r)
+static int release_go(struct releasing *r)
 {
 	struct buf match;
 	int rc = market_sign_in(r->np, r->o, 0, &r->m);
@@ -213,30 +213,30 @@ static int go(struct releasing *r)
 	if (rc == 0)
 		return print_fail(r->np, STATUS_FAILURE, "'nanopod sell' offers it to others",
 			"cannot release '%.60s': this market takes nothing back", option_argv(r->o)[0]);
-	rc = find(r);
-	rc = rc ? rc : read_from(r, wish_now(&r->wish));
+	rc = release_find(r);
+	rc = rc ? rc : release_read_from(r, wish_now(&r->wish));
 	if (rc)
 		return rc;
 	buf_init(&match, BODY_MAX);
 	rc = purchase_match(r->m, r->o, "release", r->reservation.id, &match);
-	rc = rc ? market_fail(r->m, "cannot tell who asks") : trade(r, buf_text(&match));
+	rc = rc ? market_fail(r->m, "cannot tell who asks") : release_trade(r, buf_text(&match));
 	purchase_release(&r->purchase);
 	buf_release(&match);
 	return rc;
 }
 
-static int release(struct nanopod *np, const struct options *o)
+static int release_release(struct nanopod *np, const struct options *o)
 {
 	struct releasing r = { .np = np, .o = o };
 	int rc;
 
 	if (signals_begin())
 		command_nomem();
-	rc = read_from(&r, (int64_t)time(NULL));
+	rc = release_read_from(&r, (int64_t)time(NULL));
 	rc = rc ? rc : plan_can_ask(np, o);
 	r.from = 0;
 	if (!rc && rows_check(np, o, columns, &rc))
-		rc = go(&r);
+		rc = release_go(&r);
 	reservation_release(&r.reservation);
 	free(r.sku);
 	market_sign_out(r.m);
@@ -274,5 +274,5 @@ const struct command cmd_release = {
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_RESERVATION,
-	.run = release,
+	.run = release_release,
 };

@@ -42,7 +42,7 @@ static const struct column columns[] = {
 	{ 0 }
 };
 
-static int find(struct replacing *r)
+static int replace_find(struct replacing *r)
 {
 	const char *typed = option_argv(r->o)[0];
 	int rc = nodes_load(r->m, NULL, false, &r->nodes);
@@ -58,7 +58,7 @@ static int find(struct replacing *r)
 	return 0;
 }
 
-static void show_plan(const struct replacing *r)
+static void replace_show_plan(const struct replacing *r)
 {
 	struct plan p;
 
@@ -73,7 +73,7 @@ static void show_plan(const struct replacing *r)
 }
 
 /* The document of the one that is listed, which has what it was started with. */
-static int ask(struct replacing *r, struct doc **out)
+static int replace_ask(struct replacing *r, struct doc **out)
 {
 	struct buf text;
 	int rc = market_get(r->m, "/v2/instances?id=%s&include=cloud_init_user_data", r->was);
@@ -97,7 +97,7 @@ static int put_body(struct replacing *r, struct buf *body)
 	struct doc *d = NULL;
 	const char *data;
 	struct json j;
-	int rc = ask(r, &d);
+	int rc = replace_ask(r, &d);
 
 	rc = rc ? rc : wire_instance(d, WIRE_WHOLE, &i, &r->m->fail);
 	if (!rc && !i.image.id && !i.image.name)
@@ -119,7 +119,7 @@ static int put_body(struct replacing *r, struct buf *body)
 }
 
 /* On disk before it leaves: the new node has the old one's name, so that looking again would find that one. */
-static int begin(struct replacing *r, const char *match)
+static int replace_begin(struct replacing *r, const char *match)
 {
 	char *command;
 	int rc;
@@ -132,7 +132,7 @@ static int begin(struct replacing *r, const char *match)
 	return rc ? rc : purchase_keep(&r->purchase, "reservation", r->reservation);
 }
 
-static int send(struct replacing *r)
+static int replace_send(struct replacing *r)
 {
 	struct model_instance made;
 	char path[160];
@@ -154,7 +154,7 @@ static int send(struct replacing *r)
 	return 0;
 }
 
-static int print(struct replacing *r)
+static int replace_print(struct replacing *r)
 {
 	struct rows *rows;
 	int rc;
@@ -167,7 +167,7 @@ static int print(struct replacing *r)
 	return rows_end(rows);
 }
 
-static int wait(struct replacing *r)
+static int replace_wait(struct replacing *r)
 {
 	int64_t patience = wish_wait(r->o, r->np->tty_err ? WAIT_MS : 0);
 	const char *id = r->id;
@@ -181,10 +181,10 @@ static int wait(struct replacing *r)
 	return nodewait_told(r->m, rc, number, hint);
 }
 
-static int carry_out(struct replacing *r)
+static int replace_carry_out(struct replacing *r)
 {
 	const char *typed = option_argv(r->o)[0];
-	int rc = send(r), waited;
+	int rc = replace_send(r), waited;
 
 	if (rc == MARKET_EXPLAINED)
 		return STATUS_OK;
@@ -198,13 +198,13 @@ static int carry_out(struct replacing *r)
 			"cannot tell whether '%.100s' was replaced: %s", typed, r->m->fail.text);
 	if (r->purchase.resumed)
 		print_note(r->np, "replayed: '%.100s' was replaced before", typed);
-	waited = wait(r);
-	rc = purchase_told(&r->purchase, print(r));
+	waited = replace_wait(r);
+	rc = purchase_told(&r->purchase, replace_print(r));
 	return waited ? waited : rc;
 }
 
 /* The same command began it, and nobody knows what became of it. */
-static bool resume(struct replacing *r)
+static bool replace_resume(struct replacing *r)
 {
 	if (!r->purchase.intent)
 		return false;
@@ -222,24 +222,24 @@ static bool resume(struct replacing *r)
 	return false;
 }
 
-static int fresh(struct replacing *r, const char *match)
+static int replace_fresh(struct replacing *r, const char *match)
 {
-	int rc = find(r);
+	int rc = replace_find(r);
 
 	if (rc)
 		return rc;
-	show_plan(r);
+	replace_show_plan(r);
 	if (option_given(r->o, "dry-run"))
 		return STATUS_OK;
 	rc = r->explain ? 0 : plan_agree(r->np, r->o, "Replace it?");
 	if (rc)
 		return rc;
-	if (!r->explain && begin(r, match))
+	if (!r->explain && replace_begin(r, match))
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
-	return carry_out(r);
+	return replace_carry_out(r);
 }
 
-static int go(struct replacing *r)
+static int replace_go(struct replacing *r)
 {
 	struct buf match;
 	int rc;
@@ -250,18 +250,18 @@ static int go(struct replacing *r)
 		rc = market_fail(r->m, "cannot tell who asks");
 	} else if (!r->explain && !option_given(r->o, "dry-run") && purchase_find(&r->purchase, buf_text(&match))) {
 		rc = print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
-	} else if (resume(r)) {
+	} else if (replace_resume(r)) {
 		print_note(r->np, "goes on with the replacement of '%.100s' that this command began before", option_argv(r->o)[0]);
-		rc = carry_out(r);
+		rc = replace_carry_out(r);
 	} else {
-		rc = fresh(r, buf_text(&match));
+		rc = replace_fresh(r, buf_text(&match));
 	}
 	purchase_release(&r->purchase);
 	buf_release(&match);
 	return rc;
 }
 
-static int replace(struct nanopod *np, const struct options *o)
+static int replace_replace(struct nanopod *np, const struct options *o)
 {
 	struct replacing r = { .np = np, .o = o };
 	int rc;
@@ -278,7 +278,7 @@ static int replace(struct nanopod *np, const struct options *o)
 	if (!rc) {
 		r.explain = r.m->explain;
 		r.m->explain = false;
-		rc = go(&r);
+		rc = replace_go(&r);
 	}
 	nodes_free(r.nodes);
 	market_sign_out(r.m);
@@ -316,5 +316,5 @@ const struct command cmd_replace = {
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_NODE,
-	.run = replace,
+	.run = replace_replace,
 };

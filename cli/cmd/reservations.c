@@ -76,7 +76,7 @@ static struct item *item_of(struct listing *l, const char *id)
 	return NULL;
 }
 
-static int take_instance(void *arg, struct doc *d, long at, struct fail *f)
+static int reservations_take_instance(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct model_instance i;
 	struct item *item;
@@ -119,7 +119,7 @@ static void schedule_json(const struct reservation *r, struct buf *out)
 }
 
 /* What it has now; what it will have where that is nothing. */
-static void measure(const struct reservation *r, int64_t now, int64_t *nodes, int64_t *start, int64_t *end)
+static void reservations_measure(const struct reservation *r, int64_t now, int64_t *nodes, int64_t *start, int64_t *end)
 {
 	int64_t most = 0;
 
@@ -134,7 +134,7 @@ static void measure(const struct reservation *r, int64_t now, int64_t *nodes, in
 }
 
 /* For people with how long it is until then. */
-static const char *until(const struct nanopod *np, int64_t at, int64_t now, char room[2 * CELL_TEXT])
+static const char *reservations_until(const struct nanopod *np, int64_t at, int64_t now, char room[2 * CELL_TEXT])
 {
 	char text[CELL_TEXT], relative[WHEN_TEXT];
 
@@ -147,7 +147,7 @@ static const char *until(const struct nanopod *np, int64_t at, int64_t now, char
 	return room;
 }
 
-static void add_row(struct nanopod *np, struct rows *rows, const struct item *item, const struct skus *skus, int64_t now, bool ours)
+static void reservations_add_row(struct nanopod *np, struct rows *rows, const struct item *item, const struct skus *skus, int64_t now, bool ours)
 {
 	const struct reservation *r = &item->r;
 	const char *state = reservation_state(r, now);
@@ -155,7 +155,7 @@ static void add_row(struct nanopod *np, struct rows *rows, const struct item *it
 	struct buf types, schedule;
 	char c[6][CELL_TEXT], created[CELL_TEXT], wide[2 * CELL_TEXT];
 
-	measure(r, now, &nodes, &start, &end);
+	reservations_measure(r, now, &nodes, &start, &end);
 	buf_init(&types, 65536);
 	buf_init(&schedule, 1 << 20);
 	for (size_t i = 0; i < r->count; i++) {
@@ -165,14 +165,14 @@ static void add_row(struct nanopod *np, struct rows *rows, const struct item *it
 	}
 	schedule_json(r, &schedule);
 	rows_add_color(rows, (const char *[]){ r->name, r->id, state, types.len ? buf_text(&types) : NULL, cell_int(nodes, c[0]),
-		cell_time(np, start, c[1]), until(np, end, now, wide), ours ? cell_money(np, item->burn, c[3]) : NULL,
+		cell_time(np, start, c[1]), reservations_until(np, end, now, wide), ours ? cell_money(np, item->burn, c[3]) : NULL,
 		cell_int((int64_t)item->instances, c[4]), cell_time(np, r->created_at, created), ours ? cell_int(item->burn, c[5]) : NULL,
 		buf_text(&schedule) }, strcmp(state, "over") == 0 ? COLOR_DIM : COLOR_NONE);
 	buf_release(&types);
 	buf_release(&schedule);
 }
 
-static void remember(const struct market_link *m, const struct listing *l)
+static void reservations_remember(const struct market_link *m, const struct listing *l)
 {
 	const char **names = calloc(l->count + 1, sizeof *names);
 
@@ -184,7 +184,7 @@ static void remember(const struct market_link *m, const struct listing *l)
 	free(names);
 }
 
-static int list(struct market_link *m, const struct options *o)
+static int reservations_list(struct market_link *m, const struct options *o)
 {
 	struct listing l = { .now = 0 };
 	struct wish clock = { 0 };
@@ -197,7 +197,7 @@ static int list(struct market_link *m, const struct options *o)
 	l.now = wish_now(&clock);
 	rc = skus_load(m, &skus);
 	if (!rc && (market_each(m, "/v2/pools?limit=200&schedule_history_minutes=1440", take_pool, &l)
-	    || market_each(m, "/v2/instances?limit=200", take_instance, &l)
+	    || market_each(m, "/v2/instances?limit=200", reservations_take_instance, &l)
 	    || (ours && market_each(m, "/np/v1/leases?active=true", take_lease, &l))))
 		rc = market_fail(m, "cannot list the reservations");
 	rows = rc ? NULL : rows_new(m->np, o, columns, &rc);
@@ -205,12 +205,12 @@ static int list(struct market_link *m, const struct options *o)
 		const char *state = reservation_state(&l.items[i].r, l.now);
 
 		if (option_given(o, "all") || strcmp(state, "running") == 0 || strcmp(state, "coming") == 0)
-			add_row(m->np, rows, &l.items[i], &skus, l.now, ours);
+			reservations_add_row(m->np, rows, &l.items[i], &skus, l.now, ours);
 	}
 	if (rows && m->explain) {
 		rows_drop(rows);
 	} else if (rows) {
-		remember(m, &l);
+		reservations_remember(m, &l);
 		rc = rows_end(rows);
 	}
 	for (size_t i = 0; i < l.count; i++)
@@ -220,7 +220,7 @@ static int list(struct market_link *m, const struct options *o)
 	return rc;
 }
 
-static int reservations(struct nanopod *np, const struct options *o)
+static int reservations_reservations(struct nanopod *np, const struct options *o)
 {
 	struct market_link *m = NULL;
 	int rc;
@@ -230,7 +230,7 @@ static int reservations(struct nanopod *np, const struct options *o)
 	if (rows_check(np, o, columns, &rc))
 		rc = market_sign_in(np, o, 0, &m);
 	if (m)
-		rc = list(m, o);
+		rc = reservations_list(m, o);
 	market_sign_out(m);
 	signals_end();
 	return rc;
@@ -259,5 +259,5 @@ const struct command cmd_reservations = {
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
-	.run = reservations,
+	.run = reservations_reservations,
 };

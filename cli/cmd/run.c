@@ -157,7 +157,7 @@ static int build_command(struct run *r, const char *saved)
 
 /* ---- The task -------------------------------------------------------------------------- */
 
-static int make(void *arg, struct fanout *f, struct pssh_task **out)
+static int run_make(void *arg, struct fanout *f, struct pssh_task **out)
 {
 	struct run *r = arg;
 	struct pssh *fleet = f->connect->fleet;
@@ -239,7 +239,7 @@ static int begin_saving(struct run *r)
 	return STATUS_OK;
 }
 
-static int go(struct run *r)
+static int run_go(struct run *r)
 {
 	const char *again = NULL;
 	struct pssh_event const *ev;
@@ -248,7 +248,7 @@ static int go(struct run *r)
 	char *line = NULL;
 	int status;
 
-	r->fanout.make = make;
+	r->fanout.make = run_make;
 	r->fanout.arg = r;
 	r->fanout.input.open = option_given(r->o, "stdin") || option_given(r->o, "script");
 	r->fanout.input.fd = option_given(r->o, "stdin") ? STDIN_FILENO : -1;
@@ -273,7 +273,7 @@ static int go(struct run *r)
 	return r->save_broke ? STATUS_FAILURE : summary_status(&r->fanout, option_given(r->o, "largest"));
 }
 
-static int on_hosts(struct run *r, struct pssh_list *hosts)
+static int run_on_hosts(struct run *r, struct pssh_list *hosts)
 {
 	struct connect *c;
 	int status = connect_open(r->np, &c);
@@ -285,7 +285,7 @@ static int on_hosts(struct run *r, struct pssh_list *hosts)
 		view_init(&r->view, &r->fanout, kind_of(r));
 		r->view.labels = !option_given(r->o, "no-label");
 		r->view.diff = option_given(r->o, "diff");
-		status = go(r);
+		status = run_go(r);
 		view_release(&r->view);
 		fanout_release(&r->fanout);
 	}
@@ -293,7 +293,7 @@ static int on_hosts(struct run *r, struct pssh_list *hosts)
 	return status;
 }
 
-static int run(struct nanopod *np, const struct options *o)
+static int run_run(struct nanopod *np, const struct options *o)
 {
 	struct run r = { .np = np, .o = o, .save.dir = -1 };
 	struct pssh_list *hosts;
@@ -311,7 +311,7 @@ static int run(struct nanopod *np, const struct options *o)
 	if (!status && pssh_list_count(hosts) == 0)
 		print_note(np, "nothing to do: no host had failed");
 	else if (!status)
-		status = on_hosts(&r, hosts);
+		status = run_on_hosts(&r, hosts);
 	save_close(&r.save);
 	free(saved);
 	pssh_list_free(hosts);
@@ -338,5 +338,5 @@ const struct command cmd_run = {
 	.max_args = -1,
 	.complete_first = COMPLETE_PROGRAM,
 	.complete_rest = COMPLETE_FILE,
-	.run = run,
+	.run = run_run,
 };

@@ -55,7 +55,7 @@ static const struct column columns[] = {
 /* ---- Which window ------------------------------------------------------------------------- */
 
 /* --last 6h: the last of it, and not less because less is left. */
-static int find_last(struct selling *s, int64_t first, int64_t end)
+static int sell_find_last(struct selling *s, int64_t first, int64_t end)
 {
 	char asked[WHEN_TEXT], left[WHEN_TEXT];
 	int64_t seconds, start;
@@ -82,7 +82,7 @@ static int find_window(struct selling *s)
 	struct fail f = { 0 };
 
 	if (option_given(s->o, "last"))
-		return find_last(s, first, end);
+		return sell_find_last(s, first, end);
 	if (!words.end && !words.duration) {
 		snprintf(at, sizeof at, "@%" PRId64, end);
 		words.end = at;
@@ -111,7 +111,7 @@ static int check_owned(struct selling *s)
 	return 0;
 }
 
-static int find_part(struct selling *s)
+static int sell_find_part(struct selling *s)
 {
 	const struct sku *wanted = NULL;
 	int rc = skus_load(s->m, &s->skus);
@@ -135,7 +135,7 @@ static int find_part(struct selling *s)
 
 /* ---- The plan and the order ---------------------------------------------------------------- */
 
-static int show_plan(struct selling *s)
+static int sell_show_plan(struct selling *s)
 {
 	int64_t least = 0, fee = 0, bps = s->ours ? s->m->about.policy.fee_bps : 0;
 	char window[WINDOW_TEXT], rate[PLAN_RATE], a[MONEY_TEXT], c[MONEY_TEXT];
@@ -158,7 +158,7 @@ static int show_plan(struct selling *s)
 	return 0;
 }
 
-static int print(struct selling *s, int status)
+static int sell_print(struct selling *s, int status)
 {
 	const struct placed *d = &s->purchase.order;
 	char r[7][CELL_TEXT];
@@ -177,7 +177,7 @@ static int print(struct selling *s, int status)
 	return rc ? rc : status;
 }
 
-static int failed(struct selling *s, int rc)
+static int sell_failed(struct selling *s, int rc)
 {
 	if (purchase_nothing_done(&s->purchase, rc)) {
 		purchase_end(&s->purchase);
@@ -189,7 +189,7 @@ static int failed(struct selling *s, int rc)
 		"cannot tell whether the order to sell of '%s' was placed: %s", s->reservation.name, s->m->fail.text);
 }
 
-static int place(struct selling *s)
+static int sell_place(struct selling *s)
 {
 	struct model_order_new order = { .sku = s->sku->id, .sell = true, .standing = !option_given(s->o, "no-standing"),
 		.partial = !option_given(s->o, "whole"), .nodes = s->wish.nodes, .start = s->wish.window.start, .end = s->wish.window.end,
@@ -202,7 +202,7 @@ static int place(struct selling *s)
 	if (s->explain)
 		return rc ? market_fail(s->m, "cannot sell") : STATUS_OK;
 	if (rc)
-		return failed(s, rc);
+		return sell_failed(s, rc);
 	if (p->resumed)
 		print_note(s->np, "replayed: order '%s' was placed before", p->order.id);
 	if (p->order.status == MODEL_ORDER_PENDING)
@@ -220,10 +220,10 @@ static int place(struct selling *s)
 	if (!placed_decided(&p->order))
 		print_note(s->np, "order '%s' waits in the book: 'nanopod show %s' says what became of it, 'nanopod cancel %s' withdraws it",
 			p->order.id, p->order.id, p->order.id);
-	return purchase_told(p, print(s, option_given(s->o, "wait") && rc == 1 ? STATUS_WAITING : rc == 2 ? STATUS_INT : STATUS_OK));
+	return purchase_told(p, sell_print(s, option_given(s->o, "wait") && rc == 1 ? STATUS_WAITING : rc == 2 ? STATUS_INT : STATUS_OK));
 }
 
-static int begin(struct selling *s, const char *match)
+static int sell_begin(struct selling *s, const char *match)
 {
 	struct purchase *p = &s->purchase;
 	struct buf command;
@@ -242,7 +242,7 @@ static int begin(struct selling *s, const char *match)
 	return print_fail(s->np, STATUS_FAILURE, NULL, "%s", s->m->fail.text);
 }
 
-static int trade(struct selling *s)
+static int sell_trade(struct selling *s)
 {
 	struct buf match;
 	int rc = 0;
@@ -257,25 +257,25 @@ static int trade(struct selling *s)
 	if (!rc && !s->purchase.intent) {
 		rc = find_window(s);
 		rc = rc ? rc : check_owned(s);
-		rc = rc ? rc : show_plan(s);
+		rc = rc ? rc : sell_show_plan(s);
 		if (!rc && option_given(s->o, "dry-run"))
 			goto out;
 		rc = rc || s->explain ? rc : plan_agree(s->np, s->o, "Sell it?");
 		if (!rc && window_move(&s->wish.window, wish_now(&s->wish)))
 			rc = check_owned(s);
 		s->m->explain = s->explain;
-		rc = rc ? rc : begin(s, buf_text(&match));
+		rc = rc ? rc : sell_begin(s, buf_text(&match));
 	} else if (!rc) {
 		print_note(s->np, "goes on with the sale of '%s' that this command began before", s->reservation.name);
 	}
-	rc = rc ? rc : place(s);
+	rc = rc ? rc : sell_place(s);
 out:
 	purchase_release(&s->purchase);
 	buf_release(&match);
 	return rc;
 }
 
-static int go(struct selling *s)
+static int sell_go(struct selling *s)
 {
 	int rc = market_sign_in(s->np, s->o, 0, &s->m);
 
@@ -288,12 +288,12 @@ static int go(struct selling *s)
 		return market_fail(s->m, "cannot sell of '%.60s'", option_argv(s->o)[0]);
 	s->ours = rc == 1;
 	rc = reservation_find(s->m, option_argv(s->o)[0], &s->reservation);
-	rc = rc ? rc : find_part(s);
+	rc = rc ? rc : sell_find_part(s);
 	rc = rc ? rc : wish_price(s->np, s->o, s->sku, &s->wish);
-	return rc ? rc : trade(s);
+	return rc ? rc : sell_trade(s);
 }
 
-static int check_line(struct nanopod *np, const struct options *o, struct wish *w)
+static int sell_check_line(struct nanopod *np, const struct options *o, struct wish *w)
 {
 	struct window_words words = { option_given(o, "start") ? option_text(o, "start") : NULL,
 		option_given(o, "end") ? option_text(o, "end") : NULL,
@@ -320,16 +320,16 @@ static int check_line(struct nanopod *np, const struct options *o, struct wish *
 	return rc ? rc : plan_can_ask(np, o);
 }
 
-static int sell(struct nanopod *np, const struct options *o)
+static int sell_sell(struct nanopod *np, const struct options *o)
 {
 	struct selling s = { .np = np, .o = o };
 	int rc;
 
 	if (signals_begin())
 		command_nomem();
-	rc = check_line(np, o, &s.wish);
+	rc = sell_check_line(np, o, &s.wish);
 	if (!rc && rows_check(np, o, columns, &rc))
-		rc = go(&s);
+		rc = sell_go(&s);
 	reservation_release(&s.reservation);
 	skus_release(&s.skus);
 	market_sign_out(s.m);
@@ -380,5 +380,5 @@ const struct command cmd_sell = {
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_RESERVATION,
-	.run = sell,
+	.run = sell_sell,
 };

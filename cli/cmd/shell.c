@@ -58,7 +58,7 @@ static const struct example examples[] = {
 
 /* ---- The selection --------------------------------------------------------------------- */
 
-static void selected(struct shell *sh, const struct pssh_list *hosts)
+static void shell_selected(struct shell *sh, const struct pssh_list *hosts)
 {
 	size_t count = pssh_list_count(hosts);
 	const char **names = select_names(hosts);
@@ -107,7 +107,7 @@ static int change_selection(struct shell *sh, int argc, char **argv)
 			status = select_add(sh->np, hosts, w[0] == '+' ? w + 1 : w);
 	}
 	if (!status)
-		selected(sh, hosts);
+		shell_selected(sh, hosts);
 	pssh_list_free(hosts);
 	return status;
 }
@@ -118,7 +118,7 @@ static int change_selection(struct shell *sh, int argc, char **argv)
  * Words as a POSIX shell reads them: blanks, quotes, backslashes; nothing is expanded. 0, or
  * -EINVAL with f. *argv and *room are malloc'd.
  */
-static int split(const char *line, int *argc, char ***argv, char **room, struct fail *f)
+static int shell_split(const char *line, int *argc, char ***argv, char **room, struct fail *f)
 {
 	char **words = calloc(strlen(line) / 2 + 3, sizeof *words), *text = malloc(strlen(line) + 1), *w = text;
 	int n = 0;
@@ -192,7 +192,7 @@ static int on_selection(struct shell *sh, char *line)
 	return command_run(sh->np, 3, argv);
 }
 
-static int words(struct shell *sh, int argc, char **argv)
+static int shell_words(struct shell *sh, int argc, char **argv)
 {
 	if (strcmp(argv[0], "exit") == 0 || strcmp(argv[0], "quit") == 0) {
 		sh->leave = true;
@@ -249,9 +249,9 @@ static int do_line(struct shell *sh, char *line)
 		return on_selection(sh, line);
 	}
 	free(first);
-	if (split(line, &argc, &argv, &room, &f) != 0)
+	if (shell_split(line, &argc, &argv, &room, &f) != 0)
 		return print_fail(sh->np, STATUS_USAGE, NULL, "%s", f.text);
-	status = words(sh, argc, argv);
+	status = shell_words(sh, argc, argv);
 	free(argv);
 	free(room);
 	return status;
@@ -270,7 +270,7 @@ static void add_candidate(struct candidates *c, const char *word)
 	c->words[++c->count] = NULL;
 }
 
-static void found(void *arg, const char *word, const char *text)
+static void shell_found(void *arg, const char *word, const char *text)
 {
 	(void)text;
 	add_candidate(arg, word);
@@ -295,7 +295,7 @@ static void forget_candidates(struct candidates *c)
 	*c = (struct candidates){ 0 };
 }
 
-static void add_own(struct candidates *c, const char *text)
+static void shell_add_own(struct candidates *c, const char *text)
 {
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		if (str_starts(own[i], text))
@@ -303,7 +303,7 @@ static void add_own(struct candidates *c, const char *text)
 }
 
 /* The words up to the cursor, the last of them the one being typed. */
-static char **complete(const char *text, int start, int end)
+static char **shell_complete(const char *text, int start, int end)
 {
 	static char hosts[] = "hosts";
 	struct candidates *c = &current->candidates;
@@ -315,16 +315,16 @@ static char **complete(const char *text, int start, int end)
 	(void)end;
 	forget_candidates(c);
 	rl_attempted_completion_over = 1;
-	if (before && split(before, &argc, &argv, &room, &f) == 0) {
+	if (before && shell_split(before, &argc, &argv, &room, &f) == 0) {
 		argv[argc] = strdup(text);
 		if (!argv[argc])
 			command_nomem();
 		if (argc == 1 && (strcmp(argv[0], "select") == 0 || strcmp(argv[0], "-w") == 0))
 			argv[0] = hosts;
 		if (argc == 0)
-			add_own(c, text);
+			shell_add_own(c, text);
 		if (argc == 0 || is_ours(current, argv[0]))
-			rest = candidates_find(current->np, argv, argc + 1, found, c);
+			rest = candidates_find(current->np, argv, argc + 1, shell_found, c);
 		free(argv[argc]);
 		free(argv);
 		free(room);
@@ -336,7 +336,7 @@ static char **complete(const char *text, int start, int end)
 }
 
 /* Ctrl-C at the prompt: a new line, as in a shell. */
-static int interrupted(void)
+static int shell_interrupted(void)
 {
 	if (!signals_next())
 		return 0;
@@ -381,7 +381,7 @@ static void open_history(struct shell *sh)
 		close(fd);
 }
 
-static void remember(struct shell *sh, const char *line)
+static void shell_remember(struct shell *sh, const char *line)
 {
 	HIST_ENTRY *last = history_length ? history_get(history_base + history_length - 1) : NULL;
 
@@ -393,16 +393,16 @@ static void remember(struct shell *sh, const char *line)
 		history_truncate_file(sh->history, HISTORY_LINES);
 }
 
-static void interactive(struct shell *sh)
+static void shell_interactive(struct shell *sh)
 {
 	char *line;
 
 	rl_readline_name = "nanopod";
-	rl_attempted_completion_function = complete;
+	rl_attempted_completion_function = shell_complete;
 	rl_completer_word_break_characters = " \t";
 	rl_completer_quote_characters = "'\"";
 	rl_catch_signals = 0;
-	rl_event_hook = interrupted;
+	rl_event_hook = shell_interrupted;
 	open_history(sh);
 	fprintf(sh->np->err, "'help' says what can be typed, Ctrl-D ends\n");
 	while (!sh->leave && signals_begin() == 0) {
@@ -411,7 +411,7 @@ static void interactive(struct shell *sh)
 		signals_end();
 		if (!line)
 			break;
-		remember(sh, line);
+		shell_remember(sh, line);
 		sh->last = do_line(sh, line);
 		free(line);
 	}
@@ -421,7 +421,7 @@ static void interactive(struct shell *sh)
 }
 
 /* Lines from a pipe or a file: the status of the last one that failed is the shell's. */
-static int scripted(struct shell *sh)
+static int shell_scripted(struct shell *sh)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -443,7 +443,7 @@ static int scripted(struct shell *sh)
 	return worst;
 }
 
-static int run(struct nanopod *np, const struct options *o)
+static int shell_run(struct nanopod *np, const struct options *o)
 {
 	struct shell sh = { .np = np, .interactive = np->tty_in };
 	struct pssh_list *hosts;
@@ -455,13 +455,13 @@ static int run(struct nanopod *np, const struct options *o)
 	if (!status)
 		status = select_options(np, o, hosts, &given);
 	if (!status) {
-		selected(&sh, hosts);
+		shell_selected(&sh, hosts);
 		current = &sh;
 		np->shell = &sh;
 		if (sh.interactive)
-			interactive(&sh);
+			shell_interactive(&sh);
 		else
-			status = scripted(&sh);
+			status = shell_scripted(&sh);
 		np->shell = NULL;
 		current = NULL;
 	}
@@ -493,5 +493,5 @@ const struct command cmd_shell = {
 	.max_args = 0,
 	.complete_first = COMPLETE_NONE,
 	.complete_rest = COMPLETE_NONE,
-	.run = run,
+	.run = shell_run,
 };

@@ -30,9 +30,9 @@ struct showing {
 
 /* ---- Sheets ------------------------------------------------------------------------------ */
 
-static void line(struct showing *s, const char *label, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void show_line(struct showing *s, const char *label, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-static void line(struct showing *s, const char *label, const char *fmt, ...)
+static void show_line(struct showing *s, const char *label, const char *fmt, ...)
 {
 	char *text;
 	va_list ap;
@@ -66,7 +66,7 @@ static int put_document(struct showing *s)
 	return STATUS_OK;
 }
 
-static const char *span_text(const struct showing *s, int64_t start, int64_t end, char *room, size_t size)
+static const char *show_span_text(const struct showing *s, int64_t start, int64_t end, char *room, size_t size)
 {
 	char a[WHEN_TEXT], b[WHEN_TEXT], c[WHEN_TEXT];
 
@@ -78,7 +78,7 @@ static const char *span_text(const struct showing *s, int64_t start, int64_t end
 	return room;
 }
 
-static const char *type_of(const struct showing *s, const char *id, unsigned *gpus)
+static const char *show_type_of(const struct showing *s, const char *id, unsigned *gpus)
 {
 	const struct sku *sku = skus_by_id(&s->skus, id);
 
@@ -96,8 +96,8 @@ static void put_fills(struct showing *s, const struct model_order *o, unsigned g
 		const struct model_fill *f = &o->fills[i];
 		const struct model_schedule *at = &f->schedule;
 
-		line(s, i ? "" : "fills", "%s: %" PRId64 " node%s, %s, %s", f->contract ? f->contract : "-", at->count ? at->list[0].nodes : 0,
-			at->count && at->list[0].nodes == 1 ? "" : "s", at->count ? span_text(s, at->list[0].start, at->list[at->count - 1].end, span,
+		show_line(s, i ? "" : "fills", "%s: %" PRId64 " node%s, %s, %s", f->contract ? f->contract : "-", at->count ? at->list[0].nodes : 0,
+			at->count && at->list[0].nodes == 1 ? "" : "s", at->count ? show_span_text(s, at->list[0].start, at->list[at->count - 1].end, span,
 			sizeof span) : "-", plan_rate(f->price, gpus, rate));
 	}
 }
@@ -115,23 +115,23 @@ static int show_order(struct showing *s, const char *id)
 	remember_one(REMEMBER_ORDERS, s->m->url, p.id, p.status_text);
 	if (as_document(s))
 		return put_document(s);
-	line(s, "order", "%s", p.id);
-	line(s, "side", "%s%s%s", p.sell ? "sell" : "buy", o.standing ? ", standing" : "", o.partial ? ", in parts too" : "");
-	line(s, "status", "%s", p.status_text);
+	show_line(s, "order", "%s", p.id);
+	show_line(s, "side", "%s%s%s", p.sell ? "sell" : "buy", o.standing ? ", standing" : "", o.partial ? ", in parts too" : "");
+	show_line(s, "status", "%s", p.status_text);
 	if (p.reason)
-		line(s, "why", "%s", reason_row(p.reason)->text);
-	line(s, "reservation", "%s (%s)", p.pool_name, p.pool);
-	line(s, "type", "%s", type_of(s, p.sku, &gpus));
-	line(s, "asked for", "%" PRId64 " node%s, %s", p.nodes, p.nodes == 1 ? "" : "s", span_text(s, p.start, p.end, span, sizeof span));
-	line(s, "limit", "%s", plan_rate(p.limit, gpus, rate));
+		show_line(s, "why", "%s", reason_row(p.reason)->text);
+	show_line(s, "reservation", "%s (%s)", p.pool_name, p.pool);
+	show_line(s, "type", "%s", show_type_of(s, p.sku, &gpus));
+	show_line(s, "asked for", "%" PRId64 " node%s, %s", p.nodes, p.nodes == 1 ? "" : "s", show_span_text(s, p.start, p.end, span, sizeof span));
+	show_line(s, "limit", "%s", plan_rate(p.limit, gpus, rate));
 	if (p.filled_minutes) {
-		line(s, "filled", "%" PRId64 " node%s, %s", p.filled_nodes, p.filled_nodes == 1 ? "" : "s",
-			span_text(s, p.filled_start, p.filled_end, span, sizeof span));
-		line(s, p.sell ? "sold at" : "paid", "%s, %s in all", plan_rate(p.average, gpus, rate), money_text(p.total, room));
+		show_line(s, "filled", "%" PRId64 " node%s, %s", p.filled_nodes, p.filled_nodes == 1 ? "" : "s",
+			show_span_text(s, p.filled_start, p.filled_end, span, sizeof span));
+		show_line(s, p.sell ? "sold at" : "paid", "%s, %s in all", plan_rate(p.average, gpus, rate), money_text(p.total, room));
 	}
 	if (p.hold > 0)
-		line(s, "held", "%s", money_text(p.hold, room));
-	line(s, "placed", "%s%s%s", when_local(o.created_at, span), o.by.name ? " by " : "", o.by.name ? o.by.name : "");
+		show_line(s, "held", "%s", money_text(p.hold, room));
+	show_line(s, "placed", "%s%s%s", when_local(o.created_at, span), o.by.name ? " by " : "", o.by.name ? o.by.name : "");
 	put_fills(s, &o, gpus);
 	return STATUS_OK;
 }
@@ -144,7 +144,7 @@ static int put_instance_line(void *arg, struct doc *d, long at, struct fail *f)
 	int rc = wire_instance(d, at, &i, f);
 
 	if (!rc)
-		line(arg, "node", "%s (%s), %s%s%s", i.name ? i.name : "-", i.id, i.status_text, i.public_ip ? ", " : "", i.public_ip ? i.public_ip : "");
+		show_line(arg, "node", "%s (%s), %s%s%s", i.name ? i.name : "-", i.id, i.status_text, i.public_ip ? ", " : "", i.public_ip ? i.public_ip : "");
 	return rc;
 }
 
@@ -157,7 +157,7 @@ static int put_order_line(void *arg, struct doc *d, long at, struct fail *f)
 	if (rc)
 		return rc;
 	placed_copy(&p, &o);
-	line(arg, "order", "%s, %s, %s", p.id, p.sell ? "sell" : "buy", p.status_text);
+	show_line(arg, "order", "%s, %s, %s", p.id, p.sell ? "sell" : "buy", p.status_text);
 	return 0;
 }
 
@@ -166,15 +166,15 @@ static int put_reservation(struct showing *s, const struct reservation *r)
 	char span[200], path[128];
 	unsigned gpus;
 
-	line(s, "reservation", "%s", r->name);
-	line(s, "id", "%s", r->id);
-	line(s, "state", "%s", reservation_state(r, s->now));
+	show_line(s, "reservation", "%s", r->name);
+	show_line(s, "id", "%s", r->id);
+	show_line(s, "state", "%s", reservation_state(r, s->now));
 	for (size_t i = 0; i < r->count; i++)
 		for (size_t k = 0; k < r->parts[i].count; k++)
-			line(s, "has", "%" PRId64 " node%s of %s, %s", r->parts[i].spans[k].nodes, r->parts[i].spans[k].nodes == 1 ? "" : "s",
-				type_of(s, r->parts[i].sku, &gpus), span_text(s, r->parts[i].spans[k].start, r->parts[i].spans[k].end, span, sizeof span));
+			show_line(s, "has", "%" PRId64 " node%s of %s, %s", r->parts[i].spans[k].nodes, r->parts[i].spans[k].nodes == 1 ? "" : "s",
+				show_type_of(s, r->parts[i].sku, &gpus), show_span_text(s, r->parts[i].spans[k].start, r->parts[i].spans[k].end, span, sizeof span));
 	if (r->created_at)
-		line(s, "made", "%s", when_local(r->created_at, span));
+		show_line(s, "made", "%s", when_local(r->created_at, span));
 	snprintf(path, sizeof path, "/v2/instances?limit=200&pool=%s", r->id);
 	if (market_each(s->m, path, put_instance_line, s))
 		return market_fail(s->m, "cannot list the nodes of '%s'", r->name);
@@ -208,23 +208,23 @@ static int show_instance(struct showing *s, const char *id)
 	if (as_document(s))
 		return put_document(s);
 	snprintf(name, sizeof name, "%s", i.id);
-	line(s, "node", "%s", i.name ? i.name : "-");
-	line(s, "id", "%s", i.id);
-	line(s, "status", "%s", i.status_text);
-	line(s, "reservation", "%s", i.pool.name ? i.pool.name : i.pool.id);
-	line(s, "type", "%s", type_of(s, i.sku.id, &gpus));
-	line(s, "image", "%s", i.image.name ? i.image.name : i.image.id);
+	show_line(s, "node", "%s", i.name ? i.name : "-");
+	show_line(s, "id", "%s", i.id);
+	show_line(s, "status", "%s", i.status_text);
+	show_line(s, "reservation", "%s", i.pool.name ? i.pool.name : i.pool.id);
+	show_line(s, "type", "%s", show_type_of(s, i.sku.id, &gpus));
+	show_line(s, "image", "%s", i.image.name ? i.image.name : i.image.id);
 	if (i.priority)
-		line(s, "priority", "%s", i.priority);
+		show_line(s, "priority", "%s", i.priority);
 	if (i.public_ip)
-		line(s, "address", "%s", i.public_ip);
-	line(s, "made", "%s", when_local(i.created_at, span));
+		show_line(s, "address", "%s", i.public_ip);
+	show_line(s, "made", "%s", when_local(i.created_at, span));
 	if (i.shutdown_at)
-		line(s, "ends", "%s", when_local(i.shutdown_at, span));
+		show_line(s, "ends", "%s", when_local(i.shutdown_at, span));
 	if (market_get(s->m, "/v2/instances/%s/ssh", name) == 0 && wire_ssh(s->m->doc, WIRE_WHOLE, &ssh, &s->m->fail) == 0 && ssh.hostname) {
-		line(s, "ssh", "%s port %" PRId64, ssh.hostname, ssh.port);
+		show_line(s, "ssh", "%s port %" PRId64, ssh.hostname, ssh.port);
 		for (size_t k = 0; k < ssh.key_count; k++)
-			line(s, "host key", "%s %s", ssh.keys[k].type, ssh.keys[k].key);
+			show_line(s, "host key", "%s %s", ssh.keys[k].type, ssh.keys[k].key);
 	}
 	return STATUS_OK;
 }
@@ -258,13 +258,13 @@ static int look_at_lease(void *arg, struct doc *d, long at, struct fail *f)
 		buf_release(&text);
 		return 1;
 	}
-	line(s, "contract", "%s", l.id);
-	line(s, "reservation", "%s", l.pool.name ? l.pool.name : l.pool.id);
-	line(s, "type", "%s", type_of(s, l.sku.id, &gpus));
-	line(s, "window", "%s", span_text(s, l.start, l.end, span, sizeof span));
-	line(s, "price", "%s, %s in all", plan_rate(l.price, gpus, rate), money_text(l.cost, room));
+	show_line(s, "contract", "%s", l.id);
+	show_line(s, "reservation", "%s", l.pool.name ? l.pool.name : l.pool.id);
+	show_line(s, "type", "%s", show_type_of(s, l.sku.id, &gpus));
+	show_line(s, "window", "%s", show_span_text(s, l.start, l.end, span, sizeof span));
+	show_line(s, "price", "%s, %s in all", plan_rate(l.price, gpus, rate), money_text(l.cost, room));
 	if (l.interruptible)
-		line(s, "kind", "interruptible: it may be taken away after a notice");
+		show_line(s, "kind", "interruptible: it may be taken away after a notice");
 	return 1;
 }
 
@@ -323,7 +323,7 @@ static int show_named(struct showing *s, const char *name)
 		"there is no order, reservation, node or contract '%.60s'", name);
 }
 
-static int show_one(struct showing *s, const char *id)
+static int cmd_show_show_one(struct showing *s, const char *id)
 {
 	if (id[strcspn(id, "/?&# ")])
 		return print_fail(s->np, STATUS_USAGE, NULL, "'%.60s' is no id and no name", id);
@@ -336,7 +336,7 @@ static int show_one(struct showing *s, const char *id)
 	return show_named(s, id);
 }
 
-static int show(struct nanopod *np, const struct options *o)
+static int show_show(struct nanopod *np, const struct options *o)
 {
 	struct showing s = { .np = np, .o = o };
 	struct wish clock = { 0 };
@@ -354,7 +354,7 @@ static int show(struct nanopod *np, const struct options *o)
 	}
 	if (!rc && !s.m->explain)
 		rc = skus_load(s.m, &s.skus);
-	rc = rc ? rc : show_one(&s, option_argv(o)[0]);
+	rc = rc ? rc : cmd_show_show_one(&s, option_argv(o)[0]);
 	skus_release(&s.skus);
 	market_sign_out(s.m);
 	signals_end();
@@ -384,5 +384,5 @@ const struct command cmd_show = {
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_RESERVATION,
-	.run = show,
+	.run = show_show,
 };

@@ -66,7 +66,7 @@ static void go_raw(struct session *s)
 	s->raw = s->pty && s->np->tty_in && terminal_raw(STDIN_FILENO) == 0;
 }
 
-static void resize(struct session *s)
+static void ssh_resize(struct session *s)
 {
 	unsigned columns, rows;
 
@@ -74,23 +74,23 @@ static void resize(struct session *s)
 		pssh_task_resize(s->fanout.task, s->fanout.hosts[0].host, columns, rows);
 }
 
-static void suspend(struct session *s)
+static void ssh_suspend(struct session *s)
 {
 	fflush(s->np->out);
 	terminal_suspend();
 	go_raw(s);
-	resize(s);
+	ssh_resize(s);
 }
 
 /* One byte after a ~ at a line's start. True where nothing of it is sent. */
-static bool escape(struct session *s, char c)
+static bool ssh_escape(struct session *s, char c)
 {
 	switch (c) {
 	case '.':
 		s->disconnect = true;
 		return true;
 	case 'Z' & 31:
-		suspend(s);
+		ssh_suspend(s);
 		return true;
 	case '?':
 		fputs(escape_help, s->np->err);
@@ -101,34 +101,34 @@ static bool escape(struct session *s, char c)
 	}
 }
 
-static void keep(struct session *s, char c)
+static void ssh_keep(struct session *s, char c)
 {
 	if (buf_addc(&s->held, c) != 0)
 		command_nomem();
 }
 
-static void typed(struct session *s, const char *data, size_t len)
+static void ssh_typed(struct session *s, const char *data, size_t len)
 {
 	for (size_t i = 0; i < len && !s->disconnect; i++) {
 		char c = data[i];
 
 		if (s->escape == ESCAPE_TILDE) {
 			s->escape = ESCAPE_LINE_START;
-			if (escape(s, c))
+			if (ssh_escape(s, c))
 				continue;
 			if (c != '~')
-				keep(s, '~');
+				ssh_keep(s, '~');
 		} else if (s->escape == ESCAPE_LINE_START && c == '~') {
 			s->escape = ESCAPE_TILDE;
 			continue;
 		}
 		s->escape = c == '\r' || c == '\n' ? ESCAPE_LINE_START : ESCAPE_NONE;
-		keep(s, c);
+		ssh_keep(s, c);
 	}
 }
 
 /* The terminal is the fanout's watched descriptor while the host takes what is typed. */
-static void pass_on(struct session *s)
+static void ssh_pass_on(struct session *s)
 {
 	struct fanout *f = &s->fanout;
 
@@ -141,7 +141,7 @@ static void pass_on(struct session *s)
 	f->watch_fd = s->raw && f->running && !s->held.len && !f->asked ? STDIN_FILENO : -1;
 }
 
-static void read_typed(struct session *s)
+static void ssh_read_typed(struct session *s)
 {
 	char piece[PIECE];
 	ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
@@ -153,12 +153,12 @@ static void read_typed(struct session *s)
 		s->disconnect = true;
 		return;
 	}
-	typed(s, piece, (size_t)n);
+	ssh_typed(s, piece, (size_t)n);
 }
 
 /* ---- The session ----------------------------------------------------------------------- */
 
-static int make(void *arg, struct fanout *f, struct pssh_task **out)
+static int ssh_make(void *arg, struct fanout *f, struct pssh_task **out)
 {
 	struct session *s = arg;
 	struct pssh *fleet = f->connect->fleet;
@@ -189,14 +189,14 @@ static int make(void *arg, struct fanout *f, struct pssh_task **out)
 	return STATUS_OK;
 }
 
-static void event(struct session *s, const struct pssh_event *ev)
+static void ssh_event(struct session *s, const struct pssh_event *ev)
 {
 	struct nanopod *np = s->np;
 
 	if (ev->type == PSSH_EV_STARTED) {
 		s->escape = ESCAPE_LINE_START;
 		go_raw(s);
-		resize(s);
+		ssh_resize(s);
 	} else if (ev->type == PSSH_EV_STDOUT) {
 		fwrite(ev->data, 1, ev->len, np->out);
 	} else if (ev->type == PSSH_EV_STDERR) {
@@ -209,7 +209,7 @@ static void event(struct session *s, const struct pssh_event *ev)
 	}
 }
 
-static int converse(struct session *s)
+static int ssh_converse(struct session *s)
 {
 	struct fanout *f = &s->fanout;
 	const struct pssh_event *ev;
@@ -217,7 +217,7 @@ static int converse(struct session *s)
 	enum fanout_turn turn;
 	int status;
 
-	f->make = make;
+	f->make = ssh_make;
 	f->arg = s;
 	f->progress.on = false;
 	/* Without a terminal there is nothing to escape: the fanout passes standard input on itself. */
@@ -225,18 +225,18 @@ static int converse(struct session *s)
 	f->input.fd = f->input.open ? STDIN_FILENO : -1;
 	status = fanout_start(f);
 	while (!status) {
-		pass_on(s);
+		ssh_pass_on(s);
 		turn = fanout_next(f, &ev, &o);
 		if (turn == FANOUT_DONE)
 			break;
 		if (turn == FANOUT_WATCH)
-			read_typed(s);
+			ssh_read_typed(s);
 		else if (turn == FANOUT_SIGNAL)
-			resize(s);
+			ssh_resize(s);
 		else if (o)
-			event(s, ev);
+			ssh_event(s, ev);
 		if (s->disconnect && !f->asked) {
-			pass_on(s);
+			ssh_pass_on(s);
 			f->asked = 1;
 			pssh_task_stop(f->task);
 		}
@@ -255,7 +255,7 @@ static int converse(struct session *s)
 }
 
 /* Is it a node of the market? And does it run? */
-static int look_up(struct session *s, const char *name)
+static int ssh_look_up(struct session *s, const char *name)
 {
 	const struct node *n;
 	struct fail why = { 0 };
@@ -285,7 +285,7 @@ static int with_host(struct session *s, const char *name)
 	if (!status && pssh_list_count(hosts) != 1)
 		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' is for many", "'%s' is %zu hosts, ssh takes one",
 			name, pssh_list_count(hosts));
-	status = status ? status : look_up(s, pssh_list_get(hosts, 0));
+	status = status ? status : ssh_look_up(s, pssh_list_get(hosts, 0));
 	if (!status && option_given(s->o, "openssh")) {
 		static char forward[] = "-A", tty[] = "-t", no_tty[] = "-T";
 		char *extra[4] = { NULL };
@@ -306,7 +306,7 @@ static int with_host(struct session *s, const char *name)
 	if (!status) {
 		status = fanout_init(&s->fanout, s->np, c, hosts);
 		if (!status) {
-			status = converse(s);
+			status = ssh_converse(s);
 			fanout_release(&s->fanout);
 		}
 		connect_close(s->np, c);
@@ -315,7 +315,7 @@ static int with_host(struct session *s, const char *name)
 	return status;
 }
 
-static int run(struct nanopod *np, const struct options *o)
+static int ssh_run(struct nanopod *np, const struct options *o)
 {
 	struct session s = { .np = np, .o = o };
 	char **words = option_argv(o);
@@ -357,5 +357,5 @@ const struct command cmd_ssh = {
 	.max_args = -1,
 	.complete_first = COMPLETE_HOSTS,
 	.complete_rest = COMPLETE_PROGRAM,
-	.run = run,
+	.run = ssh_run,
 };

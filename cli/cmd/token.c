@@ -25,7 +25,7 @@ struct list {
 	struct rows *rows;
 };
 
-static int add_row(void *arg, struct doc *d, long at, struct fail *f)
+static int token_add_row(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct list *l = arg;
 	struct model_token t;
@@ -43,7 +43,7 @@ static int add_row(void *arg, struct doc *d, long at, struct fail *f)
 	return 0;
 }
 
-static int list(struct nanopod *np, const struct options *o, char **words)
+static int cmd_token_list(struct nanopod *np, const struct options *o, char **words)
 {
 	struct list l = { .np = np };
 	struct market_link *m;
@@ -57,7 +57,7 @@ static int list(struct nanopod *np, const struct options *o, char **words)
 	if (!rc)
 		l.rows = rows_new(np, o, columns, &rc);
 	if (l.rows) {
-		failed = market_each(m, "/np/v1/tokens", add_row, &l);
+		failed = market_each(m, "/np/v1/tokens", token_add_row, &l);
 		rc = rows_end(l.rows);
 		if (failed)
 			rc = market_fail(m, "cannot list the tokens");
@@ -66,7 +66,7 @@ static int list(struct nanopod *np, const struct options *o, char **words)
 	return rc;
 }
 
-static int create(struct nanopod *np, const struct options *o, char **words)
+static int token_create(struct nanopod *np, const struct options *o, char **words)
 {
 	struct model_token_new want = { .name = words[0] };
 	struct market_link *m = NULL;
@@ -87,7 +87,7 @@ static int create(struct nanopod *np, const struct options *o, char **words)
 	return rc;
 }
 
-static int revoke(struct nanopod *np, const struct options *o, char **words)
+static int cmd_token_revoke(struct nanopod *np, const struct options *o, char **words)
 {
 	struct market_link *m;
 	struct buf path;
@@ -109,13 +109,13 @@ static int revoke(struct nanopod *np, const struct options *o, char **words)
 }
 
 static const struct action actions[] = {
-	{ "list", "", 0, 0, list },
-	{ "create", "NAME [--scope LIST] [--expires DURATION]", 1, 1, create },
-	{ "revoke", "ID...", 1, 100, revoke },
+	{ "list", "", 0, 0, cmd_token_list },
+	{ "create", "NAME [--scope LIST] [--expires DURATION]", 1, 1, token_create },
+	{ "revoke", "ID...", 1, 100, cmd_token_revoke },
 	{ 0 }
 };
 
-static int token(struct nanopod *np, const struct options *o)
+static int token_token(struct nanopod *np, const struct options *o)
 {
 	return action_run(np, o, "token", actions, "list");
 }
@@ -152,5 +152,5 @@ const struct command cmd_token = {
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "list|create|revoke",
-	.run = token,
+	.run = token_token,
 };

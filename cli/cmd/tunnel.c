@@ -59,7 +59,7 @@ static bool is_port(const char *text, size_t len)
 	return str_to_long(room, 0, 65535, &n) == 0;
 }
 
-static size_t is_address(const char *s)
+static size_t tunnel_is_address(const char *s)
 {
 	const char *end = *s == '[' ? strchr(s, ']') : NULL;
 
@@ -67,7 +67,7 @@ static size_t is_address(const char *s)
 }
 
 /* "8888", "8888:80", "8888:host:80", "address:8888:host:80", "/path:host:80", "/path:80": parted at colons outside brackets. */
-static int parse(struct nanopod *np, const char *typed, struct way *w)
+static int tunnel_parse(struct nanopod *np, const char *typed, struct way *w)
 {
 	const char *part[4];
 	size_t len[4], n = 0;
@@ -76,7 +76,7 @@ static int parse(struct nanopod *np, const char *typed, struct way *w)
 
 	for (const char *s = typed; n < 4; n++) {
 		part[n] = s;
-		len[n] = is_address(s);
+		len[n] = tunnel_is_address(s);
 		s += len[n];
 		if (*s != ':') {
 			good = !*s;
@@ -108,20 +108,20 @@ static int parse(struct nanopod *np, const char *typed, struct way *w)
 	return STATUS_OK;
 }
 
-static int read_line(struct tunnel *t)
+static int tunnel_read_line(struct tunnel *t)
 {
 	int status = STATUS_OK;
 
 	t->name = option_argv(t->o)[0];
 	for (int i = 1; !status && i < option_argc(t->o); i++)
-		status = parse(t->np, option_argv(t->o)[i], &t->ways[t->count++]);
+		status = tunnel_parse(t->np, option_argv(t->o)[i], &t->ways[t->count++]);
 	return status;
 }
 
 /* ---- What happens ---------------------------------------------------------------------- */
 
 /* With -o jsonl one object a line; else words for people, on standard error. */
-static void tell(struct tunnel *t, const char *type, const struct way *w, const char *text)
+static void tunnel_tell(struct tunnel *t, const char *type, const struct way *w, const char *text)
 {
 	struct json j;
 	struct buf b;
@@ -173,7 +173,7 @@ static void close_ways(struct tunnel *t)
 }
 
 /* A port that was free the first time is the same one after a break. */
-static void opened(struct tunnel *t, struct way *w)
+static void tunnel_opened(struct tunnel *t, struct way *w)
 {
 	char *colon = strrchr(w->listen, ':');
 	bool all = true;
@@ -188,20 +188,20 @@ static void opened(struct tunnel *t, struct way *w)
 		w->listen = made;
 	}
 	if (!t->lost)
-		tell(t, "listening", w, NULL);
+		tunnel_tell(t, "listening", w, NULL);
 	for (size_t i = 0; i < t->count; i++)
 		all = all && t->ways[i].open;
 	if (!all)
 		return;
 	if (t->lost)
-		tell(t, "connected", NULL, "connected again");
+		tunnel_tell(t, "connected", NULL, "connected again");
 	t->ever = true;
 	t->lost = false;
 	t->pause_ms = 0;
 }
 
 /* What may pass is tried again once it worked; what cannot, or never did, ends it. */
-static void broke(struct tunnel *t, const struct pssh_event *ev)
+static void tunnel_broke(struct tunnel *t, const struct pssh_event *ev)
 {
 	bool passing = t->ever && pssh_retryable(ev->status) && ev->status != PSSH_ELOCAL;
 	char text[600];
@@ -222,11 +222,11 @@ static void broke(struct tunnel *t, const struct pssh_event *ev)
 	snprintf(text, sizeof text, "the connection to %.100s is lost (%.300s); trying again", t->name,
 		*ev->text ? ev->text : pssh_strerror(ev->status));
 	if (!t->lost)
-		tell(t, "lost", NULL, text);
+		tunnel_tell(t, "lost", NULL, text);
 	t->lost = true;
 }
 
-static void event(struct tunnel *t, const struct pssh_event *ev)
+static void tunnel_event(struct tunnel *t, const struct pssh_event *ev)
 {
 	if (ev->type == PSSH_EV_PROMPT) {
 		prompt_add(t->connect->prompt, t->connect->fleet, ev);
@@ -236,9 +236,9 @@ static void event(struct tunnel *t, const struct pssh_event *ev)
 		if (!ev->task || ev->task != t->ways[i].task)
 			continue;
 		if (ev->type == PSSH_EV_STARTED)
-			opened(t, &t->ways[i]);
+			tunnel_opened(t, &t->ways[i]);
 		else if (ev->type == PSSH_EV_ERROR)
-			broke(t, ev);
+			tunnel_broke(t, ev);
 		return;
 	}
 }
@@ -258,7 +258,7 @@ static bool still_away(struct tunnel *t)
 	return true;
 }
 
-static int begin(struct tunnel *t)
+static int tunnel_begin(struct tunnel *t)
 {
 	int status;
 
@@ -272,13 +272,13 @@ static int begin(struct tunnel *t)
 	return status;
 }
 
-static int shorter(int a, int b)
+static int tunnel_shorter(int a, int b)
 {
 	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
 /* Sleeps for what comes next. */
-static void look(struct tunnel *t)
+static void tunnel_look(struct tunnel *t)
 {
 	struct pollfd fds[] = {
 		{ .fd = pssh_fd(t->connect->fleet), .events = POLLIN },
@@ -288,7 +288,7 @@ static void look(struct tunnel *t)
 	int64_t left = t->again_at ? t->again_at - clock_ms() : -1;
 	int number;
 
-	if (poll(fds, 3, shorter(pssh_timeout(t->connect->fleet), t->again_at ? left > 0 ? (int)left : 0 : -1)) <= 0)
+	if (poll(fds, 3, tunnel_shorter(pssh_timeout(t->connect->fleet), t->again_at ? left > 0 ? (int)left : 0 : -1)) <= 0)
 		return;
 	while (fds[1].revents && (number = signals_next()) != 0)
 		if (number != SIGWINCH)
@@ -297,29 +297,29 @@ static void look(struct tunnel *t)
 		prompt_step(t->connect->prompt, t->connect->fleet);
 }
 
-static int serve(struct tunnel *t)
+static int tunnel_serve(struct tunnel *t)
 {
 	const struct pssh_event *ev;
-	int rc, status = begin(t);
+	int rc, status = tunnel_begin(t);
 
 	while (!status && !t->status && !t->asked) {
 		rc = pssh_next(t->connect->fleet, &ev);
 		if (rc < 0)
 			return print_fail(t->np, STATUS_FAILURE, NULL, "%s", pssh_error(t->connect->fleet));
 		if (rc > 0)
-			event(t, ev);
+			tunnel_event(t, ev);
 		else
-			look(t);
+			tunnel_look(t);
 		if (t->again_at && clock_ms() >= t->again_at)
-			status = begin(t);
+			status = tunnel_begin(t);
 	}
 	return status ? status : t->status ? t->status : 128 + t->asked;
 }
 
-static int tunnel(struct nanopod *np, const struct options *o)
+static int tunnel_tunnel(struct nanopod *np, const struct options *o)
 {
 	struct tunnel t = { .np = np, .o = o };
-	int status = read_line(&t);
+	int status = tunnel_read_line(&t);
 
 	if (!status && signals_begin())
 		status = print_fail(np, STATUS_FAILURE, NULL, "cannot catch signals: %s", strerror(errno));
@@ -329,7 +329,7 @@ static int tunnel(struct nanopod *np, const struct options *o)
 		if (!status) {
 			/* A line that went dead without a word is noticed. */
 			pssh_set_keepalive(t.connect->fleet, KEEPALIVE_MS);
-			status = serve(&t);
+			status = tunnel_serve(&t);
 			close_ways(&t);
 			connect_close(np, t.connect);
 		}
@@ -371,5 +371,5 @@ const struct command cmd_tunnel = {
 	.min_args = 2,
 	.max_args = PORTS_MAX,
 	.complete_first = COMPLETE_HOSTS,
-	.run = tunnel,
+	.run = tunnel_tunnel,
 };

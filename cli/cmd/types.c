@@ -43,7 +43,7 @@ struct types {
 	int64_t start, end;
 };
 
-static struct type *type_of(struct types *t, const char *id)
+static struct type *types_type_of(struct types *t, const char *id)
 {
 	for (size_t i = 0; i < t->count; i++)
 		if (strcmp(t->list[i].id, id) == 0)
@@ -55,7 +55,7 @@ static struct type *type_of(struct types *t, const char *id)
 }
 
 /* Nodes that are there for the whole window. */
-static int64_t least(const struct model_schedule *s, int64_t start, int64_t end)
+static int64_t types_least(const struct model_schedule *s, int64_t start, int64_t end)
 {
 	int64_t covered = start, nodes = INT64_MAX;
 
@@ -79,7 +79,7 @@ static int add_availability(void *arg, struct doc *d, long at, struct fail *f)
 	int rc = wire_availability(d, at, &a, f);
 
 	if (!rc)
-		type_of(t, a.sku.id)->nodes = least(&a.schedule, t->start, t->end);
+		types_type_of(t, a.sku.id)->nodes = types_least(&a.schedule, t->start, t->end);
 	return rc;
 }
 
@@ -91,7 +91,7 @@ static int add_prices(struct market_link *m, struct types *t)
 
 	rc = rc ? rc : wire_depth(m->doc, WIRE_WHOLE, &depth, &m->fail);
 	for (size_t i = 0; !rc && i < depth.ask_count; i++) {
-		struct type *one = type_of(t, depth.asks[i].sku);
+		struct type *one = types_type_of(t, depth.asks[i].sku);
 
 		if (one->price < 0 || depth.asks[i].price < one->price)
 			one->price = depth.asks[i].price;
@@ -99,7 +99,7 @@ static int add_prices(struct market_link *m, struct types *t)
 	return rc;
 }
 
-static int add_row(void *arg, struct doc *d, long at, struct fail *f)
+static int types_add_row(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct types *t = arg;
 	struct model_sku s;
@@ -110,7 +110,7 @@ static int add_row(void *arg, struct doc *d, long at, struct fail *f)
 
 	if (rc)
 		return rc;
-	one = type_of(t, s.id);
+	one = types_type_of(t, s.id);
 	rows_add(t->rows, (const char *[]){ s.alias ? s.alias : s.id, s.accelerator, cell_int(s.gpus, gpus),
 		cell_price(one->price, s.gpus > 0 && s.gpus <= 1024 ? (unsigned)s.gpus : 0, price), cell_price(one->price, 0, node),
 		cell_int(one->price < 0 ? -1 : one->price * MINUTE, micros), cell_int(one->nodes, nodes),
@@ -119,7 +119,7 @@ static int add_row(void *arg, struct doc *d, long at, struct fail *f)
 	return 0;
 }
 
-static int types(struct nanopod *np, const struct options *o)
+static int types_types(struct nanopod *np, const struct options *o)
 {
 	struct types t = { .np = np };
 	struct market_link *m;
@@ -140,7 +140,7 @@ static int types(struct nanopod *np, const struct options *o)
 	} else {
 		t.rows = rows_new(np, o, columns, &rc);
 		if (t.rows) {
-			int failed = market_each(m, "/v2/instance_skus?limit=200", add_row, &t);
+			int failed = market_each(m, "/v2/instance_skus?limit=200", types_add_row, &t);
 
 			rc = rows_end(t.rows);
 			if (failed)
@@ -173,5 +173,5 @@ const struct command cmd_types = {
 		"are those on sale for all of it, at any price. 'nanopod price' says what a window of your own would cost.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
-	.run = types,
+	.run = types_types,
 };

@@ -8,7 +8,7 @@
 #include "cli/frame/value.h"
 
 /* How many of the words are the action's name; 0: it is another one. */
-static int fits(const char *name, char **words, int count)
+static int action_fits(const char *name, char **words, int count)
 {
 	int n = 0;
 
@@ -24,14 +24,14 @@ static int fits(const char *name, char **words, int count)
 }
 
 /* What was typed, as far as it could be a name. */
-static void join(char **words, int count, struct buf *out)
+static void action_join(char **words, int count, struct buf *out)
 {
 	for (int i = 0; i < count && i < 2; i++)
 		if ((i && buf_addc(out, ' ')) || buf_addf(out, "%.40s", words[i]))
 			return;
 }
 
-static int unknown(struct nanopod *np, const char *command, const struct action *actions, char **words, int count)
+static int action_unknown(struct nanopod *np, const char *command, const struct action *actions, char **words, int count)
 {
 	const char *near = NULL;
 	struct buf typed, known;
@@ -40,7 +40,7 @@ static int unknown(struct nanopod *np, const char *command, const struct action 
 
 	buf_init(&typed, 256);
 	buf_init(&known, 4096);
-	join(words, count, &typed);
+	action_join(words, count, &typed);
 	for (const struct action *a = actions; a->name; a++) {
 		if (buf_addf(&known, "%s%s", a == actions ? "" : a[1].name ? ", " : " and ", a->name))
 			break;
@@ -67,7 +67,7 @@ int action_run(struct nanopod *np, const struct options *o, const char *command,
 	char **words = option_argv(o);
 
 	for (const struct action *a = actions; a->name; a++) {
-		int n = count ? fits(a->name, words, count) : fallback && strcmp(a->name, fallback) == 0 ? -1 : 0;
+		int n = count ? action_fits(a->name, words, count) : fallback && strcmp(a->name, fallback) == 0 ? -1 : 0;
 
 		if (!n)
 			continue;
@@ -78,5 +78,5 @@ int action_run(struct nanopod *np, const struct options *o, const char *command,
 			left < a->min ? "an argument is missing" : "there is an argument too many", command, a->name,
 			*a->usage ? " " : "", a->usage);
 	}
-	return unknown(np, command, actions, words, count);
+	return action_unknown(np, command, actions, words, count);
 }

@@ -186,7 +186,7 @@ static bool asks_json(int argc, char **argv)
 	return false;
 }
 
-static int check_count(struct nanopod *np, const struct command *cmd, const struct options *o)
+static int dispatch_check_count(struct nanopod *np, const struct command *cmd, const struct options *o)
 {
 	int n = option_argc(o);
 	char *usage;
@@ -218,7 +218,7 @@ static int run_parsed(struct nanopod *np, const struct command *cmd, const struc
 	}
 	rc = load_settings(np, cmd, before, o);
 	rc = rc ? rc : choose_format(np, cmd);
-	rc = rc ? rc : check_count(np, cmd, o);
+	rc = rc ? rc : dispatch_check_count(np, cmd, o);
 	return rc ? rc : cmd->run(np, o);
 }
 

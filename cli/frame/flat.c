@@ -16,22 +16,22 @@ struct scan {
 	int depth;
 };
 
-static void blank(struct scan *s)
+static void flat_blank(struct scan *s)
 {
 	while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\r' || *s->p == '\n'))
 		s->p++;
 }
 
-static bool take(struct scan *s, char c)
+static bool flat_take(struct scan *s, char c)
 {
-	blank(s);
+	flat_blank(s);
 	if (s->p >= s->end || *s->p != c)
 		return false;
 	s->p++;
 	return true;
 }
 
-static int hex4(struct scan *s, unsigned long *out)
+static int flat_hex4(struct scan *s, unsigned long *out)
 {
 	unsigned long v = 0;
 
@@ -62,7 +62,7 @@ static int add_utf8(struct buf *b, unsigned long v)
 	return buf_add(b, s, n);
 }
 
-static int escaped(struct scan *s, struct buf *b)
+static int flat_escaped(struct scan *s, struct buf *b)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	unsigned long v, low;
@@ -76,11 +76,11 @@ static int escaped(struct scan *s, struct buf *b)
 		return at ? buf_addc(b, to[at - from]) : -EINVAL;
 	}
 	s->p++;
-	if (hex4(s, &v) != 0)
+	if (flat_hex4(s, &v) != 0)
 		return -EINVAL;
 	if (v >= 0xd800 && v < 0xdc00 && s->end - s->p >= 6 && s->p[0] == '\\' && s->p[1] == 'u') {
 		s->p += 2;
-		if (hex4(s, &low) != 0 || low < 0xdc00 || low > 0xdfff)
+		if (flat_hex4(s, &low) != 0 || low < 0xdc00 || low > 0xdfff)
 			return -EINVAL;
 		v = 0x10000 + ((v - 0xd800) << 10) + (low - 0xdc00);
 	}
@@ -88,20 +88,20 @@ static int escaped(struct scan *s, struct buf *b)
 }
 
 /* Text between quotes; out NULL: only skipped over. */
-static int string(struct scan *s, char **out)
+static int flat_string(struct scan *s, char **out)
 {
 	struct buf b;
 	int rc = 0;
 
 	buf_init(&b, SIZE_MAX / 2);
-	if (!take(s, '"'))
+	if (!flat_take(s, '"'))
 		return -EINVAL;
 	while (!rc && s->p < s->end && *s->p != '"') {
 		const char *from = s->p;
 
 		if (out && *s->p == '\\') {
 			s->p++;
-			rc = escaped(s, &b);
+			rc = flat_escaped(s, &b);
 			continue;
 		}
 		while (s->p < s->end && *s->p != '"' && *s->p != '\\')
@@ -120,7 +120,7 @@ static int string(struct scan *s, char **out)
 	return rc == -EFBIG ? -ENOMEM : rc;
 }
 
-static int word(struct scan *s, char **out)
+static int flat_word(struct scan *s, char **out)
 {
 	static const char chars[] = "+-.0123456789abcdefghijklmnopqrstuvwxyzE";
 	const char *from = s->p;
@@ -135,50 +135,50 @@ static int word(struct scan *s, char **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-static int nested(struct scan *s, char open);
+static int flat_nested(struct scan *s, char open);
 
-static int value(struct scan *s, char **out)
+static int flat_value(struct scan *s, char **out)
 {
-	blank(s);
+	flat_blank(s);
 	if (s->p >= s->end)
 		return -EINVAL;
 	if (*s->p == '"')
-		return string(s, out);
+		return flat_string(s, out);
 	if (*s->p == '{' || *s->p == '[')
-		return nested(s, *s->p++);
-	return word(s, out);
+		return flat_nested(s, *s->p++);
+	return flat_word(s, out);
 }
 
-static int nested(struct scan *s, char open)
+static int flat_nested(struct scan *s, char open)
 {
 	char close = open == '{' ? '}' : ']';
 	int rc = 0;
 
 	if (++s->depth > DEEPEST)
 		return -EINVAL;
-	if (!take(s, close)) {
+	if (!flat_take(s, close)) {
 		do {
-			if (open == '{' && (string(s, NULL) != 0 || !take(s, ':')))
+			if (open == '{' && (flat_string(s, NULL) != 0 || !flat_take(s, ':')))
 				return -EINVAL;
-			rc = value(s, NULL);
-		} while (!rc && take(s, ','));
-		if (!rc && !take(s, close))
+			rc = flat_value(s, NULL);
+		} while (!rc && flat_take(s, ','));
+		if (!rc && !flat_take(s, close))
 			rc = -EINVAL;
 	}
 	s->depth--;
 	return rc;
 }
 
-static int member(struct flat *f, struct scan *s)
+static int flat_member(struct flat *f, struct scan *s)
 {
 	char *key = NULL, *text = NULL;
-	int rc = string(s, &key);
+	int rc = flat_string(s, &key);
 
-	if (!rc && !take(s, ':'))
+	if (!rc && !flat_take(s, ':'))
 		rc = -EINVAL;
 	/* What hosts said may be long, and is not what is asked for. */
 	if (!rc)
-		rc = value(s, strcmp(key, "data") == 0 || strcmp(key, "base64") == 0 ? NULL : &text);
+		rc = flat_value(s, strcmp(key, "data") == 0 || strcmp(key, "base64") == 0 ? NULL : &text);
 	if (!rc && text) {
 		free(table_get(&f->values, key));
 		rc = table_set(&f->values, key, text);
@@ -198,16 +198,16 @@ int flat_parse(struct flat *f, const char *text, size_t len)
 	int rc = 0;
 
 	table_init(&f->values);
-	if (!take(&s, '{'))
+	if (!flat_take(&s, '{'))
 		return -EINVAL;
-	if (!take(&s, '}')) {
+	if (!flat_take(&s, '}')) {
 		do {
-			rc = member(f, &s);
-		} while (!rc && take(&s, ','));
-		if (!rc && !take(&s, '}'))
+			rc = flat_member(f, &s);
+		} while (!rc && flat_take(&s, ','));
+		if (!rc && !flat_take(&s, '}'))
 			rc = -EINVAL;
 	}
-	blank(&s);
+	flat_blank(&s);
 	if (!rc && s.p != s.end)
 		rc = -EINVAL;
 	if (rc)

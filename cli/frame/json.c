@@ -12,16 +12,16 @@ struct json json_to(struct buf *out)
 	return (struct json){ .out = out };
 }
 
-static void keep(struct json *j, int rc)
+static void json_keep(struct json *j, int rc)
 {
 	if (rc && !j->error)
 		j->error = rc;
 }
 
-static void put(struct json *j, const char *s)
+static void json_put(struct json *j, const char *s)
 {
 	if (!j->error)
-		keep(j, buf_adds(j->out, s));
+		json_keep(j, buf_adds(j->out, s));
 }
 
 static const char *escape_of(unsigned char c)
@@ -36,53 +36,53 @@ static const char *escape_of(unsigned char c)
 	}
 }
 
-static void quoted(struct json *j, const void *data, size_t len)
+static void json_quoted(struct json *j, const void *data, size_t len)
 {
 	const unsigned char *s = data;
 
-	put(j, "\"");
+	json_put(j, "\"");
 	for (size_t i = 0, n; i < len && !j->error; i += n ? n : 1) {
 		const char *escape = escape_of(s[i]);
 
 		n = utf8_len((const char *)s + i, len - i);
 		if (escape)
-			keep(j, buf_adds(j->out, escape));
+			json_keep(j, buf_adds(j->out, escape));
 		else if (n == 0)
-			keep(j, buf_adds(j->out, "\xef\xbf\xbd"));
+			json_keep(j, buf_adds(j->out, "\xef\xbf\xbd"));
 		else if (s[i] < 0x20 || s[i] == 0x7f)
-			keep(j, buf_addf(j->out, "\\u%04x", s[i]));
+			json_keep(j, buf_addf(j->out, "\\u%04x", s[i]));
 		else
-			keep(j, buf_add(j->out, s + i, n));
+			json_keep(j, buf_add(j->out, s + i, n));
 	}
-	put(j, "\"");
+	json_put(j, "\"");
 }
 
 /* What stands before any value: the comma, and in an object the key. */
-static void begin(struct json *j, const char *key)
+static void json_begin(struct json *j, const char *key)
 {
 	uint64_t bit = (uint64_t)1 << j->depth;
 
 	if (j->depth && j->filled & bit)
-		put(j, ",");
+		json_put(j, ",");
 	j->filled |= bit;
 	if (key) {
-		quoted(j, key, strlen(key));
-		put(j, ":");
+		json_quoted(j, key, strlen(key));
+		json_put(j, ":");
 	}
 }
 
 static void open_level(struct json *j, const char *key, bool array)
 {
-	begin(j, key);
+	json_begin(j, key);
 	if (j->depth >= 63) {
-		keep(j, -EOVERFLOW);
+		json_keep(j, -EOVERFLOW);
 		return;
 	}
 	j->depth++;
 	j->filled &= ~((uint64_t)1 << j->depth);
 	j->arrays &= ~((uint64_t)1 << j->depth);
 	j->arrays |= (uint64_t)array << j->depth;
-	put(j, array ? "[" : "{");
+	json_put(j, array ? "[" : "{");
 }
 
 void json_begin_object(struct json *j, const char *key)
@@ -99,14 +99,14 @@ void json_end(struct json *j)
 {
 	if (j->depth == 0)
 		return;
-	put(j, j->arrays >> j->depth & 1 ? "]" : "}");
+	json_put(j, j->arrays >> j->depth & 1 ? "]" : "}");
 	j->depth--;
 }
 
 void json_bytes(struct json *j, const char *key, const void *data, size_t len)
 {
-	begin(j, key);
-	quoted(j, data, len);
+	json_begin(j, key);
+	json_quoted(j, data, len);
 }
 
 void json_text(struct json *j, const char *key, const char *text)
@@ -119,15 +119,15 @@ void json_text(struct json *j, const char *key, const char *text)
 
 void json_int(struct json *j, const char *key, int64_t n)
 {
-	begin(j, key);
+	json_begin(j, key);
 	if (!j->error)
-		keep(j, buf_addf(j->out, "%" PRId64, n));
+		json_keep(j, buf_addf(j->out, "%" PRId64, n));
 }
 
 void json_raw(struct json *j, const char *key, const char *number)
 {
-	begin(j, key);
-	put(j, number);
+	json_begin(j, key);
+	json_put(j, number);
 }
 
 void json_bool(struct json *j, const char *key, bool v)

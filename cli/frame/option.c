@@ -58,7 +58,7 @@ const char *option_arg_name(const struct option *row)
 	return row->arg ? row->arg : row->values ? row->values : names[row->kind];
 }
 
-static bool is_none(const struct option *row, const char *text)
+static bool option_is_none(const struct option *row, const char *text)
 {
 	return row->may_none && strcmp(text, "none") == 0;
 }
@@ -70,14 +70,14 @@ static int read_int(const struct option *row, const char *text, long *out, struc
 	return value_int(text, row->min, max, out, f);
 }
 
-static int check(const struct option *row, const char *text, struct fail *f)
+static int option_check(const struct option *row, const char *text, struct fail *f)
 {
 	long number;
 	int64_t ms;
 	uint64_t bytes;
 	size_t at;
 
-	if (is_none(row, text))
+	if (option_is_none(row, text))
 		return 0;
 	switch (row->kind) {
 	case OPTION_INT:
@@ -96,11 +96,11 @@ static int check(const struct option *row, const char *text, struct fail *f)
 	return 0;
 }
 
-static int take(struct options *o, const struct option *row, const char *text, struct fail *f)
+static int option_take(struct options *o, const struct option *row, const char *text, struct fail *f)
 {
 	struct fail why = { 0 };
 
-	if (check(row, text, &why))
+	if (option_check(row, text, &why))
 		return fail_set(f, -EINVAL, "cannot use '--%s': %s", row->name, why.text);
 	o->typed[o->count++] = (struct typed){ row, text };
 	return 0;
@@ -127,7 +127,7 @@ static int unknown_long(const struct options *o, const char *word, size_t len, s
 }
 
 /* The argument that stands in the next word, where there is one that may be it. */
-static const char *next_word(const struct option *row, int left, char **next)
+static const char *option_next_word(const struct option *row, int left, char **next)
 {
 	if (left == 0)
 		return row->may_lack ? "" : NULL;
@@ -149,14 +149,14 @@ static int parse_long(struct options *o, int argc, char **argv, int *used, struc
 	if (equals && row->kind == OPTION_FLAG)
 		return fail_set(f, -EINVAL, "cannot use '--%s': it takes no argument", row->name);
 	if (equals)
-		return take(o, row, equals + 1, f);
+		return option_take(o, row, equals + 1, f);
 	if (row->kind == OPTION_FLAG || row->kind == OPTION_OPTIONAL)
-		return take(o, row, "", f);
-	text = next_word(row, argc - 1, argv + 1);
+		return option_take(o, row, "", f);
+	text = option_next_word(row, argc - 1, argv + 1);
 	if (!text)
 		return fail_set(f, -EINVAL, "cannot use '--%s': it needs an argument (%s)", row->name, option_arg_name(row));
 	*used = argc > 1 && text == argv[1] ? 2 : 1;
-	return take(o, row, text, f);
+	return option_take(o, row, text, f);
 }
 
 /* Parses one "-abc", where the first letter with an argument takes the rest, or the next word. */
@@ -171,16 +171,16 @@ static int parse_short(struct options *o, int argc, char **argv, int *used, stru
 		if (!row)
 			return fail_set(f, -EINVAL, "cannot understand '%.60s': no option '-%c'", argv[0], *p < ' ' ? '?' : *p);
 		if (row->kind == OPTION_FLAG) {
-			rc = take(o, row, "", f);
+			rc = option_take(o, row, "", f);
 			if (rc)
 				return rc;
 			continue;
 		}
-		text = p[1] || row->kind == OPTION_OPTIONAL ? p + 1 : next_word(row, argc - 1, argv + 1);
+		text = p[1] || row->kind == OPTION_OPTIONAL ? p + 1 : option_next_word(row, argc - 1, argv + 1);
 		if (!text)
 			return fail_set(f, -EINVAL, "cannot use '-%c': it needs an argument (%s)", *p, option_arg_name(row));
 		*used = argc > 1 && text == argv[1] ? 2 : 1;
-		return take(o, row, text, f);
+		return option_take(o, row, text, f);
 	}
 	return 0;
 }
@@ -193,7 +193,7 @@ static bool is_option(const struct options *o, const char *word)
 	return !(word[1] >= '0' && word[1] <= '9') || option_find_letter(o->tables, word[1]);
 }
 
-static int parse(struct options *o, bool stop, int argc, char **argv, struct fail *f)
+static int frame_option_parse(struct options *o, bool stop, int argc, char **argv, struct fail *f)
 {
 	int rc, used;
 
@@ -245,7 +245,7 @@ int option_parse(const struct option *const *tables, bool stop, int argc, char *
 	for (size_t i = 0; i < TABLES_MAX - 1 && tables[i]; i++)
 		o->tables[i] = tables[i];
 	o->split = -1;
-	rc = parse(o, stop, argc, argv, f);
+	rc = frame_option_parse(o, stop, argc, argv, f);
 	if (rc) {
 		option_free(o);
 		return rc;
@@ -278,7 +278,7 @@ int option_split(const struct options *o)
 	return o->split;
 }
 
-static const struct option *row_of(const struct options *o, const char *name)
+static const struct option *option_row_of(const struct options *o, const char *name)
 {
 	const struct option *row = option_find(o->tables, name, strlen(name));
 
@@ -298,7 +298,7 @@ bool option_typed(const struct options *o, size_t i, const struct option **row, 
 
 const char *option_at(const struct options *o, const char *name, size_t i)
 {
-	const struct option *row = row_of(o, name);
+	const struct option *row = option_row_of(o, name);
 
 	for (size_t k = 0; k < o->count; k++)
 		if (o->typed[k].row == row && i-- == 0)
@@ -308,7 +308,7 @@ const char *option_at(const struct options *o, const char *name, size_t i)
 
 size_t option_count(const struct options *o, const char *name)
 {
-	const struct option *row = row_of(o, name);
+	const struct option *row = option_row_of(o, name);
 	size_t n = 0;
 
 	for (size_t k = 0; k < o->count; k++)
@@ -325,16 +325,16 @@ const char *option_text(const struct options *o, const char *name)
 {
 	size_t n = option_count(o, name);
 
-	return n ? option_at(o, name, n - 1) : row_of(o, name)->fallback;
+	return n ? option_at(o, name, n - 1) : option_row_of(o, name)->fallback;
 }
 
 long option_int(const struct options *o, const char *name)
 {
 	const char *text = option_text(o, name);
-	const struct option *row = row_of(o, name);
+	const struct option *row = option_row_of(o, name);
 	long v = 0;
 
-	if (text && !is_none(row, text) && read_int(row, text, &v, NULL))
+	if (text && !option_is_none(row, text) && read_int(row, text, &v, NULL))
 		abort();
 	return v;
 }
@@ -344,7 +344,7 @@ int64_t option_ms(const struct options *o, const char *name)
 	const char *text = option_text(o, name);
 	int64_t v = 0;
 
-	if (text && !is_none(row_of(o, name), text) && value_duration(text, &v, NULL))
+	if (text && !option_is_none(option_row_of(o, name), text) && value_duration(text, &v, NULL))
 		abort();
 	return v;
 }
@@ -354,7 +354,7 @@ uint64_t option_bytes(const struct options *o, const char *name)
 	const char *text = option_text(o, name);
 	uint64_t v = 0;
 
-	if (text && !is_none(row_of(o, name), text) && value_size(text, &v, NULL))
+	if (text && !option_is_none(option_row_of(o, name), text) && value_size(text, &v, NULL))
 		abort();
 	return v;
 }

@@ -14,7 +14,7 @@
 
 enum { PLAN_BYTES = 256 << 10 };
 
-static char *text_of(const char *fmt, va_list ap)
+static char *plan_text_of(const char *fmt, va_list ap)
 {
 	char *text;
 
@@ -29,7 +29,7 @@ void plan_init(struct plan *p, const char *fmt, ...)
 
 	*p = (struct plan){ 0 };
 	va_start(ap, fmt);
-	p->title = text_of(fmt, ap);
+	p->title = plan_text_of(fmt, ap);
 	va_end(ap);
 }
 
@@ -51,11 +51,11 @@ void plan_add(struct plan *p, const char *label, const char *fmt, ...)
 		command_nomem();
 	va_start(ap, fmt);
 	p->lines[p->count].label = label;
-	p->lines[p->count++].text = text_of(fmt, ap);
+	p->lines[p->count++].text = plan_text_of(fmt, ap);
 	va_end(ap);
 }
 
-static void show_json(struct nanopod *np, const struct plan *p)
+static void plan_show_json(struct nanopod *np, const struct plan *p)
 {
 	struct buf b, text;
 	struct json j;
@@ -89,7 +89,7 @@ void plan_show(struct nanopod *np, const struct plan *p)
 	size_t width = 0;
 
 	if (np->errors_json) {
-		show_json(np, p);
+		plan_show_json(np, p);
 		return;
 	}
 	for (size_t i = 0; i < p->count; i++)

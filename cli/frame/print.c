@@ -98,7 +98,7 @@ static void put_error(struct nanopod *np, const struct print_problem *p, const c
 	put_object(np->err, &j, &text);
 }
 
-static char *sentence(const char *fmt, va_list ap)
+static char *print_sentence(const char *fmt, va_list ap)
 {
 	char *text;
 
@@ -109,9 +109,9 @@ static char *sentence(const char *fmt, va_list ap)
 	return text;
 }
 
-static int problem(struct nanopod *np, const struct print_problem *p, const char *fmt, va_list ap)
+static int frame_print_problem(struct nanopod *np, const struct print_problem *p, const char *fmt, va_list ap)
 {
-	char *message = sentence(fmt, ap);
+	char *message = print_sentence(fmt, ap);
 
 	fflush(np->out);
 	if (np->errors_json) {
@@ -129,11 +129,11 @@ static int problem(struct nanopod *np, const struct print_problem *p, const char
 	return p->status;
 }
 
-static int fail(struct nanopod *np, enum status status, const char *field, const char *hint, const char *fmt, va_list ap)
+static int frame_print_fail(struct nanopod *np, enum status status, const char *field, const char *hint, const char *fmt, va_list ap)
 {
 	const struct print_problem p = { status, NULL, statuses[status_row(status)].retryable, field, hint, NULL };
 
-	return problem(np, &p, fmt, ap);
+	return frame_print_problem(np, &p, fmt, ap);
 }
 
 int print_problem(struct nanopod *np, const struct print_problem *p, const char *fmt, ...)
@@ -142,7 +142,7 @@ int print_problem(struct nanopod *np, const struct print_problem *p, const char 
 	int rc;
 
 	va_start(ap, fmt);
-	rc = problem(np, p, fmt, ap);
+	rc = frame_print_problem(np, p, fmt, ap);
 	va_end(ap);
 	return rc;
 }
@@ -153,7 +153,7 @@ int print_fail(struct nanopod *np, enum status status, const char *hint, const c
 	int rc;
 
 	va_start(ap, fmt);
-	rc = fail(np, status, NULL, hint, fmt, ap);
+	rc = frame_print_fail(np, status, NULL, hint, fmt, ap);
 	va_end(ap);
 	return rc;
 }
@@ -164,7 +164,7 @@ int print_fail_field(struct nanopod *np, enum status status, const char *field, 
 	int rc;
 
 	va_start(ap, fmt);
-	rc = fail(np, status, field, hint, fmt, ap);
+	rc = frame_print_fail(np, status, field, hint, fmt, ap);
 	va_end(ap);
 	return rc;
 }
@@ -177,7 +177,7 @@ void print_warn(struct nanopod *np, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	message = sentence(fmt, ap);
+	message = print_sentence(fmt, ap);
 	va_end(ap);
 	if (np->errors_json) {
 		buf_init(&text, 4 * SENTENCE_MAX);
@@ -206,7 +206,7 @@ void print_note(struct nanopod *np, const char *fmt, ...)
 	if (np->errors_json)
 		return;
 	va_start(ap, fmt);
-	message = sentence(fmt, ap);
+	message = print_sentence(fmt, ap);
 	va_end(ap);
 	fputs("nanopod: ", np->err);
 	print_safe_line(np->err, message);

@@ -78,9 +78,9 @@ static int64_t time_left(const struct progress *p, int64_t passed)
 	return -1;
 }
 
-static void add(char *room, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void progress_add(char *room, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-static void add(char *room, size_t size, const char *fmt, ...)
+static void progress_add(char *room, size_t size, const char *fmt, ...)
 {
 	size_t used = strlen(room);
 	va_list ap;
@@ -105,17 +105,17 @@ void progress_text(struct progress *p, int64_t now, char *room, size_t size)
 	left = time_left(p, now - p->began);
 	room[0] = '\0';
 	if (p->phase)
-		add(room, size, "%s: ", p->phase);
+		progress_add(room, size, "%s: ", p->phase);
 	if (p->bytes && p->size) {
-		add(room, size, "%u%% ", (unsigned)(p->moved >= p->size ? 100 : p->moved / (p->size / 100 + 1)));
-		add(room, size, "%s of %s, ", progress_bytes(p->moved, a, sizeof a), progress_bytes(p->size, b, sizeof b));
-		add(room, size, "%s/s, ", progress_bytes(p->rate, c, sizeof c));
+		progress_add(room, size, "%u%% ", (unsigned)(p->moved >= p->size ? 100 : p->moved / (p->size / 100 + 1)));
+		progress_add(room, size, "%s of %s, ", progress_bytes(p->moved, a, sizeof a), progress_bytes(p->size, b, sizeof b));
+		progress_add(room, size, "%s/s, ", progress_bytes(p->rate, c, sizeof c));
 	}
 	if (!p->bytes || p->total > 1)
-		add(room, size, "%zu running, %zu of %zu done, %zu failed, ", p->running, p->done, p->total, p->failed);
-	add(room, size, "%s", progress_time(now - p->began, a, sizeof a));
+		progress_add(room, size, "%zu running, %zu of %zu done, %zu failed, ", p->running, p->done, p->total, p->failed);
+	progress_add(room, size, "%s", progress_time(now - p->began, a, sizeof a));
 	if (left >= 0)
-		add(room, size, ", about %s left", progress_time(left + 999, b, sizeof b));
+		progress_add(room, size, ", about %s left", progress_time(left + 999, b, sizeof b));
 }
 
 void progress_draw(struct progress *p)

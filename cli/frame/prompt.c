@@ -120,7 +120,7 @@ bool prompt_possible(const struct prompt *p)
 	return p->tty >= 0;
 }
 
-static void tell(const struct prompt *p, const char *text)
+static void prompt_tell(const struct prompt *p, const char *text)
 {
 	size_t left = strlen(text);
 
@@ -137,7 +137,7 @@ static void tell(const struct prompt *p, const char *text)
 }
 
 /* The host's own names become '*', so that the same question to many hosts is the same text. */
-static char *key_of(const struct pssh_event *ev)
+static char *prompt_key_of(const struct pssh_event *ev)
 {
 	const char *names[2] = { ev->host ? pssh_host_name(ev->host) : "", ev->host ? pssh_host_address(ev->host) : "" };
 	struct buf b;
@@ -157,7 +157,7 @@ static char *key_of(const struct pssh_event *ev)
 }
 
 /* Shows a host's text with nothing in it that could drive the terminal. */
-static char *harmless(const char *text)
+static char *prompt_harmless(const char *text)
 {
 	char *copy = strdup(text);
 
@@ -176,7 +176,7 @@ static void ask_next(struct prompt *p)
 	p->open = true;
 	if (!list_entry(first, struct question, link)->echo)
 		terminal_no_echo(p->tty);
-	tell(p, list_entry(first, struct question, link)->text);
+	prompt_tell(p, list_entry(first, struct question, link)->text);
 }
 
 /* What this host was given last for this question; 0: nothing yet. */
@@ -197,7 +197,7 @@ static uint64_t given_before(struct prompt *p, const struct pssh_event *ev, cons
 void prompt_add(struct prompt *p, struct pssh *fleet, const struct pssh_event *ev)
 {
 	struct question *q = NULL;
-	char *key = key_of(ev);
+	char *key = prompt_key_of(ev);
 	struct answer *known = key ? table_get(&p->answers, key) : NULL;
 	uint64_t id = ev->prompt;
 
@@ -213,7 +213,7 @@ void prompt_add(struct prompt *p, struct pssh *fleet, const struct pssh_event *e
 	q = calloc(1, sizeof *q);
 	if (!q)
 		goto decline;
-	*q = (struct question){ .id = id, .key = key, .text = harmless(ev->text), .echo = ev->echo };
+	*q = (struct question){ .id = id, .key = key, .text = prompt_harmless(ev->text), .echo = ev->echo };
 	list_init(&q->link);
 	if (!q->text) {
 		question_free(q);
@@ -241,11 +241,11 @@ const char *prompt_text(const struct prompt *p)
 void prompt_redraw(const struct prompt *p)
 {
 	if (p->open)
-		tell(p, prompt_text(p));
+		prompt_tell(p, prompt_text(p));
 }
 
 /* Answers the open question, and all that wait for the same. */
-static void settle(struct prompt *p, struct pssh *fleet, const char *text)
+static void prompt_settle(struct prompt *p, struct pssh *fleet, const char *text)
 {
 	struct question *first = list_entry(list_first(&p->waiting), struct question, link);
 	struct answer *a = calloc(1, sizeof *a);
@@ -254,7 +254,7 @@ static void settle(struct prompt *p, struct pssh *fleet, const char *text)
 
 	first->key = NULL;
 	if (!first->echo)
-		tell(p, "\n");
+		prompt_tell(p, "\n");
 	terminal_restore();
 	p->open = false;
 	list_each(at, tmp, &p->waiting) {
@@ -291,7 +291,7 @@ void prompt_step(struct prompt *p, struct pssh *fleet)
 		return;
 	if (end)
 		*end = '\0';
-	settle(p, fleet, n > 0 ? p->typed.data : NULL);
+	prompt_settle(p, fleet, n > 0 ? p->typed.data : NULL);
 	forget_typed(p);
 	ask_next(p);
 }
@@ -300,7 +300,7 @@ void prompt_decline(struct prompt *p, struct pssh *fleet)
 {
 	while (!list_empty(&p->waiting)) {
 		p->open = true;
-		settle(p, fleet, NULL);
+		prompt_settle(p, fleet, NULL);
 	}
 	forget_typed(p);
 }
@@ -314,7 +314,7 @@ bool prompt_yes(struct prompt *p, const char *question, int *signal)
 	if (p->tty < 0)
 		return false;
 	for (;;) {
-		tell(p, question);
+		prompt_tell(p, question);
 		while (poll(fds, 2, -1) < 0 && errno == EINTR)
 			;
 		if (fds[1].revents && (*signal = signals_next()) == SIGWINCH) {
@@ -323,7 +323,7 @@ bool prompt_yes(struct prompt *p, const char *question, int *signal)
 			continue;
 		}
 		if (*signal) {
-			tell(p, "\n");
+			prompt_tell(p, "\n");
 			return false;
 		}
 		if (!fds[0].revents)

@@ -16,7 +16,7 @@
 enum { FILE_MAX = 256 << 10, NAMES_MAX = 2000 };
 
 /* FNV-1a: two markets whose addresses collide would share names, and nothing worse. */
-static uint64_t hash(const char *text)
+static uint64_t remember_hash(const char *text)
 {
 	uint64_t h = 14695981039346656037u;
 
@@ -35,7 +35,7 @@ static char *file_of(const char *kind, const char *where, int make)
 		base = strdup(xdg);
 	else
 		base = str_expand_home("~/.cache");
-	if (base && asprintf(&path, "%s/nanopod/%s-%016llx", base, kind, (unsigned long long)hash(where)) < 0)
+	if (base && asprintf(&path, "%s/nanopod/%s-%016llx", base, kind, (unsigned long long)remember_hash(where)) < 0)
 		path = NULL;
 	if (path && make) {
 		char *slash = strrchr(path, '/');
@@ -54,7 +54,7 @@ char *remember_path(const char *kind, const char *where)
 	return file_of(kind, where, 0);
 }
 
-static void add_line(struct buf *b, const char *name, const char *help)
+static void remember_add_line(struct buf *b, const char *name, const char *help)
 {
 	if (!*name || name[strcspn(name, "\t\n")] || buf_adds(b, name))
 		return;
@@ -65,7 +65,7 @@ static void add_line(struct buf *b, const char *name, const char *help)
 }
 
 /* Whole or not at all: completion may read it at any time. */
-static void replace(const char *path, const struct buf *b)
+static void remember_replace(const char *path, const struct buf *b)
 {
 	char *temporary = NULL;
 	int fd = asprintf(&temporary, "%s.XXXXXX", path) < 0 ? -1 : mkostemp(temporary, O_CLOEXEC);
@@ -85,9 +85,9 @@ void remember_all(const char *kind, const char *where, const char *const *names,
 
 	buf_init(&b, FILE_MAX);
 	for (size_t i = 0; i < count && i < NAMES_MAX; i++)
-		add_line(&b, names[i], help ? help[i] : NULL);
+		remember_add_line(&b, names[i], help ? help[i] : NULL);
 	if (path)
-		replace(path, &b);
+		remember_replace(path, &b);
 	buf_release(&b);
 	free(path);
 }
@@ -100,14 +100,14 @@ void remember_one(const char *kind, const char *where, const char *name, const c
 
 	buf_init(&old, FILE_MAX);
 	buf_init(&b, FILE_MAX);
-	add_line(&b, name, help);
+	remember_add_line(&b, name, help);
 	if (path && buf_read_file(&old, path) == 0 && old.len) {
 		for (rest = old.data; (line = strsep(&rest, "\n")) && ++count < NAMES_MAX;)
 			if (*line && !(strncmp(line, name, len) == 0 && line[len] == '\t'))
 				buf_addf(&b, "%s\n", line);
 	}
 	if (path)
-		replace(path, &b);
+		remember_replace(path, &b);
 	buf_release(&old);
 	buf_release(&b);
 	free(path);

@@ -8,19 +8,19 @@
 
 enum { TYPED_MAX = 256 };
 
-static void add(struct buf *out, const char *text)
+static void retype_add(struct buf *out, const char *text)
 {
 	if (buf_adds(out, text))
 		command_nomem();
 }
 
 /* A word that needs no quotes has none: "'-d' '24h'" is nothing to type. */
-static void add_word(struct buf *out, const char *text)
+static void retype_add_word(struct buf *out, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:@+,=/%";
 
 	if (*text && !text[strspn(text, plain)])
-		add(out, text);
+		retype_add(out, text);
 	else if (str_quote_sh(out, text))
 		command_nomem();
 }
@@ -29,17 +29,17 @@ static void add_option(struct buf *out, const struct option *row, const char *te
 {
 	char name[3] = { '-', row->letter, '\0' };
 
-	add(out, " ");
+	retype_add(out, " ");
 	if (row->letter) {
-		add(out, name);
+		retype_add(out, name);
 	} else {
-		add(out, "--");
-		add(out, row->name);
+		retype_add(out, "--");
+		retype_add(out, row->name);
 	}
 	if (!option_takes_argument(row) || (row->kind == OPTION_OPTIONAL && !*text))
 		return;
-	add(out, row->kind == OPTION_OPTIONAL ? "=" : " ");
-	add_word(out, text);
+	retype_add(out, row->kind == OPTION_OPTIONAL ? "=" : " ");
+	retype_add_word(out, text);
 }
 
 static const struct retype_change *change_of(const struct retype_change *changes, const char *name)
@@ -56,11 +56,11 @@ void retype_words(const struct command *cmd, const struct options *o, char *cons
 	const struct option *tables[COMMAND_TABLES], *row;
 	const char *text;
 
-	add(out, "nanopod ");
-	add(out, cmd->name);
+	retype_add(out, "nanopod ");
+	retype_add(out, cmd->name);
 	for (char *const *word = words ? words : option_argv(o); *word; word++) {
-		add(out, " ");
-		add_word(out, *word);
+		retype_add(out, " ");
+		retype_add_word(out, *word);
 	}
 	for (size_t i = 0; option_typed(o, i, &row, &text); i++)
 		if (!change_of(changes, row->name))
@@ -122,11 +122,11 @@ void retype_same(const struct options *o, struct buf *out)
 	}
 	qsort(lines, count, sizeof *lines, by_text);
 	for (size_t i = 0; i < count; i++) {
-		add(out, lines[i]);
+		retype_add(out, lines[i]);
 		free(lines[i]);
 	}
 	for (char **word = option_argv(o); *word; word++) {
-		add(out, *word);
-		add(out, "\n");
+		retype_add(out, *word);
+		retype_add(out, "\n");
 	}
 }

@@ -76,7 +76,7 @@ static int choose_fields(struct rows *r, const char *list)
 	return rc;
 }
 
-static bool wanted(const struct column *c, enum format format)
+static bool rows_wanted(const struct column *c, enum format format)
 {
 	switch (format) {
 	case FORMAT_NAME:
@@ -118,7 +118,7 @@ static void put_csv(struct rows *r, const char *const *cells)
 	putc('\n', r->np->out);
 }
 
-static void put_json(struct rows *r, const char *const *cells)
+static void rows_put_json(struct rows *r, const char *const *cells)
 {
 	struct buf line;
 	struct json j;
@@ -167,7 +167,7 @@ struct rows *rows_new(struct nanopod *np, const struct options *o, const struct 
 		}
 	}
 	for (size_t i = 0; i < r->all && !(fields && r->format != FORMAT_NAME); i++)
-		if (wanted(&columns[i], r->format))
+		if (rows_wanted(&columns[i], r->format))
 			r->shown[r->count++] = i;
 	if (r->format == FORMAT_CSV)
 		put_csv(r, NULL);
@@ -192,7 +192,7 @@ bool rows_check(struct nanopod *np, const struct options *o, const struct column
 	return *status == STATUS_OK;
 }
 
-static void keep(struct rows *r, const char *const *cells, int color)
+static void rows_keep(struct rows *r, const char *const *cells, int color)
 {
 	struct row *row;
 
@@ -224,10 +224,10 @@ void rows_add_color(struct rows *r, const char *const *cells, int color)
 	switch (r->format) {
 	case FORMAT_JSON:
 		fputs(r->seen == 1 ? "[\n" : ",\n", r->np->out);
-		put_json(r, cells);
+		rows_put_json(r, cells);
 		break;
 	case FORMAT_JSONL:
-		put_json(r, cells);
+		rows_put_json(r, cells);
 		putc('\n', r->np->out);
 		break;
 	case FORMAT_CSV:
@@ -239,7 +239,7 @@ void rows_add_color(struct rows *r, const char *const *cells, int color)
 		putc('\n', r->np->out);
 		break;
 	case FORMAT_TABLE: case FORMAT_WIDE: case FORMAT_TEXT:
-		keep(r, cells, color);
+		rows_keep(r, cells, color);
 		break;
 	}
 }
@@ -255,7 +255,7 @@ static void put_padding(FILE *out, size_t n)
 		putc(' ', out);
 }
 
-static void put_line(struct rows *r, char *const *cells, const size_t *widths)
+static void rows_put_line(struct rows *r, char *const *cells, const size_t *widths)
 {
 	FILE *out = r->np->out;
 
@@ -288,18 +288,18 @@ static void put_table(struct rows *r)
 	if (r->row_count == 0)
 		return;
 	fputs(print_color(r->np, r->np->out, COLOR_BOLD), r->np->out);
-	put_line(r, heading_cells, widths);
+	rows_put_line(r, heading_cells, widths);
 	fprintf(r->np->out, "%s\n", print_color(r->np, r->np->out, COLOR_NONE));
 	for (size_t k = 0; k < r->row_count; k++) {
 		const char *color = r->rows[k].color ? print_color(r->np, r->np->out, (enum color)r->rows[k].color) : "";
 
 		fputs(color, r->np->out);
-		put_line(r, r->rows[k].cells, widths);
+		rows_put_line(r, r->rows[k].cells, widths);
 		fprintf(r->np->out, "%s\n", *color ? print_color(r->np, r->np->out, COLOR_NONE) : "");
 	}
 }
 
-static void release(struct rows *r)
+static void rows_release(struct rows *r)
 {
 	for (size_t k = 0; k < r->row_count; k++) {
 		for (size_t i = 0; i < r->count; i++)
@@ -316,7 +316,7 @@ int rows_end(struct rows *r)
 		fputs(r->seen ? "\n]\n" : "[]\n", r->np->out);
 	else if (r->format == FORMAT_TABLE || r->format == FORMAT_WIDE || r->format == FORMAT_TEXT)
 		put_table(r);
-	release(r);
+	rows_release(r);
 	return STATUS_OK;
 }
 
@@ -325,5 +325,5 @@ void rows_drop(struct rows *r)
 	if (r && r->format == FORMAT_JSON && r->seen)
 		fputs("\n]\n", r->np->out);
 	if (r)
-		release(r);
+		rows_release(r);
 }

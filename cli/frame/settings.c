@@ -135,13 +135,13 @@ void settings_forget(struct settings *s, enum setting id, enum settings_layer la
 
 /* ---- Setting --------------------------------------------------------------------------- */
 
-static bool is_none(const struct setting_row *row, const char *text)
+static bool settings_is_none(const struct setting_row *row, const char *text)
 {
 	return row->type == SETTING_DURATION && row->min == 0 && strcmp(text, "none") == 0;
 }
 
 /* What starts with '-' would be taken for an option by programs that are handed it. */
-static int check_text(const char *text, struct fail *f)
+static int settings_check_text(const char *text, struct fail *f)
 {
 	if (!*text)
 		return fail_set(f, -EINVAL, "it is empty");
@@ -161,7 +161,7 @@ int settings_check(enum setting id, const char *text, struct fail *f)
 	long n;
 	bool b;
 
-	if (is_none(row, text))
+	if (settings_is_none(row, text))
 		return 0;
 	switch (row->type) {
 	case SETTING_INT:
@@ -179,7 +179,7 @@ int settings_check(enum setting id, const char *text, struct fail *f)
 		return client_check_url(text, f);
 	if (id == SETTING_ID_SPEND_MAX)
 		return money_parse(text, &ms, f);
-	return check_text(text, f);
+	return settings_check_text(text, f);
 }
 
 int settings_set(struct settings *s, enum setting id, enum settings_layer layer,
@@ -335,7 +335,7 @@ static bool is_local(const struct settings *s)
 }
 
 /* A token of the local market must not go to another one that was named: what its layer says counts for its URL alone. */
-static bool says(const struct settings *s, enum setting id, int layer)
+static bool settings_says(const struct settings *s, enum setting id, int layer)
 {
 	return s->values[id][layer].items && (layer != LAYER_LOCAL || id == SETTING_ID_URL || is_local(s));
 }
@@ -344,7 +344,7 @@ enum settings_layer settings_layer(const struct settings *s, enum setting id)
 {
 	int layer = LAYERS - 1;
 
-	while (layer > LAYER_DEFAULT && !says(s, id, layer))
+	while (layer > LAYER_DEFAULT && !settings_says(s, id, layer))
 		layer--;
 	return (enum settings_layer)layer;
 }
@@ -365,19 +365,19 @@ const char *settings_layer_name(enum settings_layer layer)
 	return names[layer];
 }
 
-static const struct value *value_of(const struct settings *s, enum setting id)
+static const struct value *settings_value_of(const struct settings *s, enum setting id)
 {
 	return &s->values[id][settings_layer(s, id)];
 }
 
 size_t settings_count(const struct settings *s, enum setting id)
 {
-	return value_of(s, id)->count;
+	return settings_value_of(s, id)->count;
 }
 
 const char *settings_item(const struct settings *s, enum setting id, size_t i)
 {
-	const struct value *v = value_of(s, id);
+	const struct value *v = settings_value_of(s, id);
 
 	return i < v->count ? v->items[i] : NULL;
 }
@@ -423,7 +423,7 @@ bool settings_given(const struct settings *s, enum setting id)
 
 const char *settings_where(const struct settings *s, enum setting id)
 {
-	const struct value *v = value_of(s, id);
+	const struct value *v = settings_value_of(s, id);
 
 	return v->where ? v->where : "default";
 }

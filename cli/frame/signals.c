@@ -17,7 +17,7 @@ static int depth;
 static volatile sig_atomic_t asked;
 static struct sigaction before[CAUGHT];
 
-static void handle(int number)
+static void signals_handle(int number)
 {
 	int kept = errno;
 	unsigned char c = (unsigned char)number;
@@ -32,7 +32,7 @@ static void handle(int number)
 
 int signals_begin(void)
 {
-	struct sigaction sa = { .sa_handler = handle, .sa_flags = SA_RESTART };
+	struct sigaction sa = { .sa_handler = signals_handle, .sa_flags = SA_RESTART };
 
 	if (depth++)
 		return 0;
@@ -46,7 +46,7 @@ int signals_begin(void)
 		/* nohup stays in force. */
 		if (caught[i] == SIGHUP && before[i].sa_handler == SIG_IGN)
 			continue;
-		sa.sa_handler = caught[i] == SIGPIPE ? SIG_IGN : handle;
+		sa.sa_handler = caught[i] == SIGPIPE ? SIG_IGN : signals_handle;
 		sigaction(caught[i], &sa, NULL);
 	}
 	return 0;

@@ -43,7 +43,7 @@ static char *person_path(void)
 }
 
 /* 0; 1: ignore it, a warning says why; or a failure. */
-static int check_owner(struct settings *s, enum settings_layer layer, const char *path, const struct stat *st,
+static int sources_check_owner(struct settings *s, enum settings_layer layer, const char *path, const struct stat *st,
 	struct fail *f)
 {
 	bool ours = st->st_uid == geteuid() || st->st_uid == 0;
@@ -62,7 +62,7 @@ static int check_owner(struct settings *s, enum settings_layer layer, const char
 }
 
 /* 0 with *out set, 1 where there is nothing to read, or a failure. */
-static int open_file(struct settings *s, enum settings_layer layer, const char *path, struct conf_file **out,
+static int sources_open_file(struct settings *s, enum settings_layer layer, const char *path, struct conf_file **out,
 	struct fail *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
@@ -76,7 +76,7 @@ static int open_file(struct settings *s, enum settings_layer layer, const char *
 	else if (!S_ISREG(st.st_mode))
 		rc = fail_set(f, -EINVAL, "cannot read '%s': not a regular file", path);
 	else
-		rc = check_owner(s, layer, path, &st, f);
+		rc = sources_check_owner(s, layer, path, &st, f);
 	buf_init(&text, CONF_BYTES_MAX);
 	if (!rc) {
 		rc = buf_read_fd(&text, fd);
@@ -112,7 +112,7 @@ struct one_setting {
 	const struct conf *at;
 };
 
-static int add_text(struct source *src, const char *text, void *arg)
+static int sources_add_text(struct source *src, const char *text, void *arg)
 {
 	const struct one_setting *one = arg;
 	struct fail why = { 0 };
@@ -141,10 +141,10 @@ static int take_setting(struct source *src, enum setting id, const struct conf *
 			return rc;
 	}
 	settings_forget(src->s, id, src->layer);
-	return each_text(src, value, add_text, &one);
+	return each_text(src, value, sources_add_text, &one);
 }
 
-static int add_hosts(struct source *src, const char *text, void *arg)
+static int sources_add_hosts(struct source *src, const char *text, void *arg)
 {
 	struct buf *hosts = arg;
 	int rc = hosts->len ? buf_addc(hosts, ',') : 0;
@@ -161,7 +161,7 @@ static int take_group(struct source *src, const struct conf *value)
 	int rc;
 
 	buf_init(&hosts, CONF_BYTES_MAX);
-	rc = value->type == CONF_NULL ? 0 : each_text(src, value, add_hosts, &hosts);
+	rc = value->type == CONF_NULL ? 0 : each_text(src, value, sources_add_hosts, &hosts);
 	snprintf(where, sizeof where, "%s:%u", src->file->name, value->line);
 	if (!rc && settings_set_group(src->s, value->key, buf_text(&hosts), where, &why))
 		rc = conf_fail(src->file, value, src->f, "%s", why.text);
@@ -226,7 +226,7 @@ static int note_profiles(struct source *src)
 	return rc;
 }
 
-static int take_file(struct source *src)
+static int sources_take_file(struct source *src)
 {
 	const struct conf *profiles = conf_get(&src->file->root, "profiles");
 	int rc = take_map(src, &src->file->root, true);
@@ -301,7 +301,7 @@ static int read_files(struct settings *s, struct source *sources, const char *fi
 		sources[layer] = (struct source){ s, layer, NULL, f };
 		if (!path || (layer == LAYER_DIRECTORY && file))
 			continue;
-		rc = open_file(s, layer, path, &sources[layer].file, f);
+		rc = sources_open_file(s, layer, path, &sources[layer].file, f);
 		if (rc == 1 && file && layer == LAYER_PERSON)
 			rc = fail_set(f, -ENOENT, "cannot read '%s': no such file", file);
 		if (rc >= 0)
@@ -329,7 +329,7 @@ int settings_load(struct settings *s, const char *file, const char *profile, str
 	rc = rc ? rc : check_profile(s, f);
 	for (int layer = LAYER_LOCAL; layer <= LAYER_DIRECTORY; layer++) {
 		if (!rc && sources[layer].file)
-			rc = take_file(&sources[layer]);
+			rc = sources_take_file(&sources[layer]);
 	}
 	for (int layer = LAYER_LOCAL; layer <= LAYER_DIRECTORY; layer++)
 		conf_free(sources[layer].file);

@@ -27,7 +27,7 @@ void terminal_restore(void)
 	errno = kept;
 }
 
-static void crash(int number)
+static void terminal_crash(int number)
 {
 	signal(SIGTTOU, SIG_IGN); /* in the background it would be stopped, and not end */
 	if (saved_fd >= 0)
@@ -35,9 +35,9 @@ static void crash(int number)
 	raise(number); /* SA_RESETHAND: the usual end */
 }
 
-static void guard(void)
+static void terminal_guard(void)
 {
-	struct sigaction sa = { .sa_handler = crash, .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
+	struct sigaction sa = { .sa_handler = terminal_crash, .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
 
 	if (!guarded)
 		atexit(terminal_restore);
@@ -52,13 +52,13 @@ static void guard(void)
 }
 
 /* Where this process is in the background, tcsetattr stops it (TTOU) until it is not: as it should. */
-static int change(int fd, void (*edit)(struct termios *))
+static int terminal_change(int fd, void (*edit)(struct termios *))
 {
 	struct termios now;
 
 	if (tcgetattr(fd, &now) < 0)
 		return -errno;
-	guard();
+	terminal_guard();
 	if (saved_fd < 0) {
 		saved = now;
 		saved_fd = fd;
@@ -87,12 +87,12 @@ static void edit_no_echo(struct termios *t)
 
 int terminal_raw(int fd)
 {
-	return change(fd, edit_raw);
+	return terminal_change(fd, edit_raw);
 }
 
 int terminal_no_echo(int fd)
 {
-	return change(fd, edit_no_echo);
+	return terminal_change(fd, edit_no_echo);
 }
 
 void terminal_suspend(void)

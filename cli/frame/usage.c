@@ -11,7 +11,7 @@
 
 enum { PAGE_MAX = 4 << 20, LINE_COLUMNS = 100 };
 
-static void heading(struct nanopod *np, FILE *out, const char *text)
+static void usage_heading(struct nanopod *np, FILE *out, const char *text)
 {
 	fprintf(out, "\n%s%s:%s\n", print_color(np, out, COLOR_BOLD), text, print_color(np, out, COLOR_NONE));
 }
@@ -30,7 +30,7 @@ static void put_commands(struct nanopod *np, FILE *out, unsigned without)
 	for (const struct command *const *cmd = np->commands; *cmd; cmd++)
 		if (!((*cmd)->flags & COMMAND_HIDDEN) && strlen((*cmd)->name) > width)
 			width = strlen((*cmd)->name);
-	heading(np, out, "Commands");
+	usage_heading(np, out, "Commands");
 	for (const struct command *const *cmd = np->commands; *cmd; cmd++)
 		if (!((*cmd)->flags & (COMMAND_HIDDEN | without)))
 			fprintf(out, "  %-*s  %s\n", (int)width, (*cmd)->name, (*cmd)->summary);
@@ -62,7 +62,7 @@ static void put_examples(struct nanopod *np, const struct command *cmd, FILE *ou
 {
 	if (!cmd->examples || !cmd->examples->line)
 		return;
-	heading(np, out, "Examples");
+	usage_heading(np, out, "Examples");
 	for (const struct example *e = cmd->examples; e->line; e++)
 		fprintf(out, "  %s%s%s\n      %s\n", print_color(np, out, COLOR_CYAN), e->line, print_color(np, out, COLOR_NONE), e->what);
 }
@@ -124,10 +124,10 @@ static const char *section_of(const struct option *row)
 }
 
 /* All options of the section that begins with this row, wherever they stand. */
-static void put_section(struct nanopod *np, const struct command *cmd, const struct option *const *tables,
+static void usage_put_section(struct nanopod *np, const struct command *cmd, const struct option *const *tables,
 	const char *section, FILE *out)
 {
-	heading(np, out, section);
+	usage_heading(np, out, section);
 	for (const struct option *const *table = tables; *table; table++)
 		for (const struct option *row = *table; row->name; row++)
 			if (strcmp(section_of(row), section) == 0 && option_find(tables, row->name, strlen(row->name)) == row)
@@ -155,13 +155,13 @@ static void put_options(struct nanopod *np, const struct command *cmd, FILE *out
 	for (const struct option *const *table = tables; *table; table++)
 		for (const struct option *row = *table; row->name; row++)
 			if (is_new_section(tables, row))
-				put_section(np, cmd, tables, section_of(row), out);
+				usage_put_section(np, cmd, tables, section_of(row), out);
 }
 
 /* "HOSTS  names or ranges" lines, as tables have them. */
 static void put_positional(struct nanopod *np, const char *text, FILE *out)
 {
-	heading(np, out, "Arguments");
+	usage_heading(np, out, "Arguments");
 	while (*text) {
 		size_t len = strcspn(text, "\n");
 
@@ -179,7 +179,7 @@ void usage_command(struct nanopod *np, const struct command *cmd, FILE *out)
 	fprintf(out, "%c%s.\n", toupper((unsigned char)cmd->summary[0]), cmd->summary + 1);
 	put_examples(np, cmd, out);
 	if (cmd->aliases && *cmd->aliases) {
-		heading(np, out, "Also called");
+		usage_heading(np, out, "Also called");
 		for (const char *const *alias = cmd->aliases; *alias; alias++)
 			fprintf(out, "  nanopod %s\n", *alias);
 	}
@@ -187,7 +187,7 @@ void usage_command(struct nanopod *np, const struct command *cmd, FILE *out)
 		put_positional(np, cmd->positional, out);
 	put_options(np, cmd, out);
 	if (cmd->description) {
-		heading(np, out, "More");
+		usage_heading(np, out, "More");
 		print_fill(out, cmd->description, 2, columns_of(out));
 	}
 }
@@ -195,14 +195,14 @@ void usage_command(struct nanopod *np, const struct command *cmd, FILE *out)
 void usage_overview(struct nanopod *np, FILE *out)
 {
 	fputs("usage: nanopod COMMAND [options] [arguments]\n", out);
-	heading(np, out, "Examples");
+	usage_heading(np, out, "Examples");
 	for (const struct command *const *cmd = np->commands; *cmd; cmd++)
 		if (!((*cmd)->flags & COMMAND_HIDDEN) && (*cmd)->examples && (*cmd)->examples->line)
 			fprintf(out, "  %s%s%s\n      %s\n", print_color(np, out, COLOR_CYAN), (*cmd)->examples->line,
 				print_color(np, out, COLOR_NONE), (*cmd)->examples->what);
 	put_commands(np, out, 0);
 	put_options(np, NULL, out);
-	heading(np, out, "More");
+	usage_heading(np, out, "More");
 	print_fill(out,
 		"'nanopod help COMMAND' shows one command, 'nanopod help exit-codes' what the exit statuses mean, "
 		"'nanopod help --json' all of it for programs.\n\n"

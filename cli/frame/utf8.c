@@ -28,7 +28,7 @@ size_t utf8_len(const char *text, size_t left)
 	return len;
 }
 
-static uint32_t decode(const char *text, size_t len)
+static uint32_t utf8_decode(const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	uint32_t c = len == 1 ? s[0] : s[0] & (0xffu >> (len + 1));
@@ -41,13 +41,13 @@ static uint32_t decode(const char *text, size_t len)
 size_t utf8_printable(const char *s, size_t left)
 {
 	size_t len = utf8_len(s, left);
-	uint32_t c = len ? decode(s, len) : 0;
+	uint32_t c = len ? utf8_decode(s, len) : 0;
 
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : len;
 }
 
 /* The blocks that terminals agree about. */
-static size_t cells(uint32_t c)
+static size_t utf8_cells(uint32_t c)
 {
 	static const struct { uint32_t first, last; } wide[] = {
 		{ 0x1100, 0x115f }, { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f },
@@ -68,7 +68,7 @@ size_t utf8_width(const char *s, size_t len)
 
 	for (size_t i = 0, n; i < len; i += n ? n : 1) {
 		n = utf8_len(s + i, len - i);
-		sum += n ? cells(decode(s + i, n)) : 1;
+		sum += n ? utf8_cells(utf8_decode(s + i, n)) : 1;
 	}
 	return sum;
 }

@@ -103,7 +103,7 @@ static const struct {
 };
 
 /* Units may only get smaller, so that "1m1h", which nobody means, is not taken. */
-static int read_duration(const char *s, uint64_t *out)
+static int value_read_duration(const char *s, uint64_t *out)
 {
 	size_t next = 0;
 	uint64_t sum = 0;
@@ -134,7 +134,7 @@ int value_duration(const char *text, int64_t *out, struct fail *f)
 {
 	static const char forms[] = "try 90s, 15m, 1.5h, 1d12h or 2w";
 	uint64_t ms = 0;
-	int rc = *text ? read_duration(text, &ms) : -EINVAL;
+	int rc = *text ? value_read_duration(text, &ms) : -EINVAL;
 
 	if (rc == -EDOM)
 		return fail_set(f, rc, "'%s' is finer than a millisecond: %s", text, forms);

@@ -32,7 +32,7 @@ static char *in_folder(const char *folder, size_t len, const char *below, const 
 }
 
 /* As it was built, the program itself is in .libs below where the daemons are. */
-static char *beside(const char *name)
+static char *daemons_beside(const char *name)
 {
 	char own[PATH_MAX], *found = NULL, *slash;
 	ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
@@ -55,7 +55,7 @@ static char *beside(const char *name)
 char *agentd_find(const char *name, struct fail *f)
 {
 	const char *path = getenv("PATH");
-	char *found = beside(name);
+	char *found = daemons_beside(name);
 
 	for (const char *at = path ? path : ""; !found && *at; at += *at == ':') {
 		size_t len = strcspn(at, ":");
@@ -75,7 +75,7 @@ struct pipes {
 	int in[2], out[2], err[2], told[2]; /* told: closes when the program runs, or says why it does not */
 };
 
-static void shut(int *fd)
+static void daemons_shut(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -85,10 +85,10 @@ static void shut(int *fd)
 static void shut_all(struct pipes *p)
 {
 	for (int i = 0; i < 2; i++) {
-		shut(&p->in[i]);
-		shut(&p->out[i]);
-		shut(&p->err[i]);
-		shut(&p->told[i]);
+		daemons_shut(&p->in[i]);
+		daemons_shut(&p->out[i]);
+		daemons_shut(&p->err[i]);
+		daemons_shut(&p->told[i]);
 	}
 }
 
@@ -112,7 +112,7 @@ static void put_at(int fd, int place)
 }
 
 /* In the child. Handlers of this program are gone with it; what it ignores must not be. */
-static _Noreturn void become(const struct agentd_call *c, const struct pipes *p)
+static _Noreturn void daemons_become(const struct agentd_call *c, const struct pipes *p)
 {
 	const char *argv[WORDS_MAX];
 	size_t n = 0;
@@ -141,15 +141,15 @@ static int wait_told(const struct agentd_call *c, struct pipes *p, struct fail *
 	int error = 0;
 	ssize_t n;
 
-	shut(&p->told[1]);
+	daemons_shut(&p->told[1]);
 	do
 		n = read(p->told[0], &error, sizeof error);
 	while (n < 0 && errno == EINTR);
-	shut(&p->told[0]);
+	daemons_shut(&p->told[0]);
 	return n == sizeof error ? fail_errno(f, -error, error, "cannot run '%s'", c->program) : 0;
 }
 
-static int reap(pid_t pid)
+static int daemons_reap(pid_t pid)
 {
 	int status = 0;
 
@@ -161,7 +161,7 @@ static int reap(pid_t pid)
 /* ---- To its end -------------------------------------------------------------------------- */
 
 /* What does not fit is read and forgotten: nobody waits for a reader that stopped. */
-static void take(int *fd, struct buf *into)
+static void daemons_take(int *fd, struct buf *into)
 {
 	char piece[PIECE];
 	ssize_t n = read(*fd, piece, sizeof piece);
@@ -169,21 +169,21 @@ static void take(int *fd, struct buf *into)
 	if (n > 0)
 		(void)buf_add(into, piece, (size_t)n);
 	else if (n == 0 || (errno != EINTR && errno != EAGAIN))
-		shut(fd);
+		daemons_shut(fd);
 }
 
-static void give(int *fd, const char **in)
+static void daemons_give(int *fd, const char **in)
 {
 	ssize_t n = write(*fd, *in, strlen(*in));
 
 	if (n > 0)
 		*in += n;
 	if ((n < 0 && errno != EINTR && errno != EAGAIN) || !**in)
-		shut(fd);
+		daemons_shut(fd);
 }
 
 /* False: the time is over. */
-static bool talk(const struct agentd_call *c, struct pipes *p, int64_t until)
+static bool daemons_talk(const struct agentd_call *c, struct pipes *p, int64_t until)
 {
 	const char *in = c->in;
 
@@ -198,11 +198,11 @@ static bool talk(const struct agentd_call *c, struct pipes *p, int64_t until)
 		if (poll(fds, 3, (int)left) <= 0)
 			continue;
 		if (fds[0].revents)
-			give(&p->in[1], &in);
+			daemons_give(&p->in[1], &in);
 		if (fds[1].revents)
-			take(&p->out[0], c->out);
+			daemons_take(&p->out[0], c->out);
 		if (fds[2].revents)
-			take(&p->err[0], c->err);
+			daemons_take(&p->err[0], c->err);
 	}
 	return true;
 }
@@ -220,26 +220,26 @@ int agentd_run(const struct agentd_call *c, int *status, struct fail *f)
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		become(c, &p);
+		daemons_become(c, &p);
 	rc = pid < 0 ? fail_errno(f, -errno, errno, "cannot run '%s'", c->program) : 0;
-	shut(&p.in[0]);
-	shut(&p.out[1]);
-	shut(&p.err[1]);
+	daemons_shut(&p.in[0]);
+	daemons_shut(&p.out[1]);
+	daemons_shut(&p.err[1]);
 	if (!rc)
 		rc = wait_told(c, &p, f);
-	ended = rc || talk(c, &p, until);
+	ended = rc || daemons_talk(c, &p, until);
 	shut_all(&p);
 	if (pid < 0)
 		return rc;
 	if (!ended)
 		kill(pid, SIGTERM);
-	*status = reap(pid);
+	*status = daemons_reap(pid);
 	return ended ? rc : fail_set(f, -ETIMEDOUT, "'%s' took too long and was ended", c->program);
 }
 
 /* ---- Left behind ------------------------------------------------------------------------- */
 
-static void detach(const struct agentd_call *c, struct pipes *p, const char *log)
+static void daemons_detach(const struct agentd_call *c, struct pipes *p, const char *log)
 {
 	int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	pid_t pid;
@@ -262,7 +262,7 @@ static void detach(const struct agentd_call *c, struct pipes *p, const char *log
 			close(i);
 	for (int i = 0; i < 2; i++)
 		p->out[i] = p->err[i] = p->in[i] = -1;
-	become(c, p);
+	daemons_become(c, p);
 }
 
 int agentd_leave(const struct agentd_call *c, const char *log, pid_t *pid, struct fail *f)
@@ -284,14 +284,14 @@ int agentd_leave(const struct agentd_call *c, const char *log, pid_t *pid, struc
 	fflush(NULL);
 	middle = fork();
 	if (middle == 0)
-		detach(&quiet, &p, log);
-	shut(&p.out[1]);
+		daemons_detach(&quiet, &p, log);
+	daemons_shut(&p.out[1]);
 	rc = middle < 0 ? fail_errno(f, -errno, errno, "cannot run '%s'", c->program) : wait_told(c, &p, f);
 	do
 		n = read(p.out[0], &made, sizeof made);
 	while (n < 0 && errno == EINTR);
 	if (middle > 0)
-		reap(middle);
+		daemons_reap(middle);
 	shut_all(&p);
 	if (!rc && n != sizeof made)
 		rc = fail_set(f, -EIO, "cannot run '%s': it could not be left behind", c->program);

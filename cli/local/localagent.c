@@ -34,7 +34,7 @@ void localagent_close(struct localagent *a)
 }
 
 /* Runs a verb; said: what it printed on both streams, or NULL where that is for the person. An exit status of ours. */
-static int verb(struct localagent *a, const char *const *words, const char *in, int64_t deadline, struct buf *out, const char *doing)
+static int localagent_verb(struct localagent *a, const char *const *words, const char *in, int64_t deadline, struct buf *out, const char *doing)
 {
 	const char *all[40] = { "--data", a->s->agent, "--images", a->s->images };
 	struct agentd_call call = { .program = a->program, .words = all, .in = in, .out = out, .deadline_ms = deadline };
@@ -66,7 +66,7 @@ struct driver {
 	bool works, lacks_image;
 };
 
-static void keep(char *room, size_t size, const char *text)
+static void localagent_keep(char *room, size_t size, const char *text)
 {
 	snprintf(room, size, "%s", text ? text : "");
 }
@@ -86,9 +86,9 @@ static int read_driver(struct doc *d, long at, struct driver *out, struct fail *
 		/* A text cannot hold this: its quotes would be escaped. One that lacks but its image works, too. */
 		*out = (struct driver){ .works = strstr(buf_text(&text), "\"works\":true") != NULL,
 			.lacks_image = image && strcmp(image, "missing") == 0 };
-		keep(out->name, sizeof out->name, doc_text(one, "name"));
-		keep(out->about, sizeof out->about, doc_text(one, "about"));
-		keep(out->why, sizeof out->why, doc_text(one, "why"));
+		localagent_keep(out->name, sizeof out->name, doc_text(one, "name"));
+		localagent_keep(out->about, sizeof out->about, doc_text(one, "about"));
+		localagent_keep(out->why, sizeof out->why, doc_text(one, "why"));
 	}
 	doc_free(one);
 	buf_release(&text);
@@ -96,7 +96,7 @@ static int read_driver(struct doc *d, long at, struct driver *out, struct fail *
 }
 
 /* A system of its own is best, and there in seconds; a machine of its own takes long to start where nothing helps it. */
-static int rank(const struct driver *d)
+static int localagent_rank(const struct driver *d)
 {
 	static const char *const order[] = { "ns", "process", "vm" };
 	int i = 0;
@@ -108,7 +108,7 @@ static int rank(const struct driver *d)
 
 static int by_rank(const void *a, const void *b)
 {
-	return rank(a) - rank(b);
+	return localagent_rank(a) - localagent_rank(b);
 }
 
 /* Best first. `host` is the whole machine, and never for play. */
@@ -121,7 +121,7 @@ static int list_drivers(struct localagent *a, struct driver list[DRIVERS_MAX], s
 
 	*count = 0;
 	buf_init(&out, SAID_MAX);
-	rc = verb(a, (const char *[]){ "drivers", "--json", NULL }, NULL, PROBE_MS, &out, "ask which drivers work here");
+	rc = localagent_verb(a, (const char *[]){ "drivers", "--json", NULL }, NULL, PROBE_MS, &out, "ask which drivers work here");
 	if (!rc && doc_parse(buf_text(&out), out.len, &d, &f))
 		rc = print_fail(a->np, STATUS_FAILURE, NULL, "cannot understand what nanopod-agentd says of its drivers: %s", f.text);
 	for (size_t i = 0; !rc && i < doc_count(d) && *count < DRIVERS_MAX; i++) {
@@ -140,7 +140,7 @@ static int list_drivers(struct localagent *a, struct driver list[DRIVERS_MAX], s
 static int build_image(struct localagent *a, const struct driver *d)
 {
 	print_note(a->np, "driver '%s' needs the nodes' image: it is built once, from Debian's packages, in a minute or so", d->name);
-	return verb(a, (const char *[]){ "--driver", d->name, "image", "build", NULL }, NULL, 0, NULL, "build the nodes' image");
+	return localagent_verb(a, (const char *[]){ "--driver", d->name, "image", "build", NULL }, NULL, 0, NULL, "build the nodes' image");
 }
 
 static int take_driver(struct localagent *a, const struct driver *d, const char *why)
@@ -238,7 +238,7 @@ int localagent_join(struct localagent *a, const char *token, const char *type, l
 	snprintf(url, sizeof url, "http://127.0.0.1:%ld", localstate_number(a->s, "port"));
 	snprintf(count, sizeof count, "%ld", nodes);
 	buf_init(&out, SAID_MAX);
-	rc = verb(a, (const char *[]){ "join", url, "--name", "here", "--type", type, "--nodes", count, NULL }, token, JOIN_MS, &out,
+	rc = localagent_verb(a, (const char *[]){ "join", url, "--name", "here", "--type", type, "--nodes", count, NULL }, token, JOIN_MS, &out,
 		"join the local market");
 	buf_release(&out);
 	return rc;
@@ -273,7 +273,7 @@ int localagent_stop(struct localagent *a, bool wipe)
 	if (!localagent_joined(a))
 		return 0;
 	buf_init(&out, SAID_MAX);
-	rc = verb(a, (const char *[]){ "--driver", localstate_get(a->s, "driver") ? localstate_get(a->s, "driver") : "auto", "halt",
+	rc = localagent_verb(a, (const char *[]){ "--driver", localstate_get(a->s, "driver") ? localstate_get(a->s, "driver") : "auto", "halt",
 		wipe ? "--destroy" : NULL, NULL }, NULL, HALT_MS, &out, "stop the nodes");
 	buf_release(&out);
 	return rc;

@@ -298,7 +298,7 @@ int localmarket_hosts(struct market_link *m, struct localstate *s, const char *o
 
 /* ---- Nodes ------------------------------------------------------------------------------- */
 
-static bool answers(const struct model_node *n)
+static bool local_localmarket_answers(const struct model_node *n)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons((uint16_t)n->ssh.port) };
 	int fd, rc;
@@ -318,7 +318,7 @@ static int look_at_node(void *arg, struct doc *d, long at, struct fail *f)
 	size_t *silent = arg;
 	int rc = wire_node(d, at, &n, f);
 
-	*silent += !rc && n.ssh.hostname && !answers(&n);
+	*silent += !rc && n.ssh.hostname && !local_localmarket_answers(&n);
 	return rc;
 }
 

@@ -75,7 +75,7 @@ int localproc_note(const char *path, pid_t pid, struct fail *f)
 }
 
 /* 0: it runs, and fd is it, whatever becomes of its number. */
-static int find(const char *path, struct localproc *p, int *fd)
+static int localproc_find(const char *path, struct localproc *p, int *fd)
 {
 	struct birth was = { 0 }, is = { 0 };
 	long long pid = 0, since = 0;
@@ -104,7 +104,7 @@ static int find(const char *path, struct localproc *p, int *fd)
 
 bool localproc_runs(const char *path, struct localproc *p)
 {
-	int fd, rc = find(path, p, &fd);
+	int fd, rc = localproc_find(path, p, &fd);
 
 	if (fd >= 0)
 		close(fd);
@@ -112,7 +112,7 @@ bool localproc_runs(const char *path, struct localproc *p)
 }
 
 /* True: it is gone. */
-static bool gone(int fd, int64_t ms)
+static bool localproc_gone(int fd, int64_t ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	int64_t until = clock_ms() + ms, left;
@@ -126,7 +126,7 @@ static bool gone(int fd, int64_t ms)
 int localproc_end(const char *path, int64_t grace_ms, struct fail *f)
 {
 	struct localproc p;
-	int fd, rc = find(path, &p, &fd);
+	int fd, rc = localproc_find(path, &p, &fd);
 
 	if (rc == -EPERM || rc == -EACCES)
 		return fail_errno(f, rc, -rc, "cannot read '%s'", path);
@@ -136,9 +136,9 @@ int localproc_end(const char *path, int64_t grace_ms, struct fail *f)
 	}
 	if (syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) < 0 && errno != ESRCH)
 		rc = fail_errno(f, -errno, errno, "cannot end the process %ld", (long)p.pid);
-	if (!rc && !gone(fd, grace_ms)) {
+	if (!rc && !localproc_gone(fd, grace_ms)) {
 		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-		if (!gone(fd, grace_ms))
+		if (!localproc_gone(fd, grace_ms))
 			rc = fail_set(f, -EBUSY, "the process %ld does not end", (long)p.pid);
 	}
 	close(fd);

@@ -23,7 +23,7 @@ enum { STATE_MAX = 1 << 20, ENTRIES_MAX = 4096, DEPTH_MAX = 64 };
 
 /* ---- Paths ------------------------------------------------------------------------------- */
 
-static char *below(const char *name)
+static char *localstate_below(const char *name)
 {
 	char *path = localdir_path(name);
 
@@ -44,14 +44,14 @@ static void name_all(struct localstate *s)
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		*all[i].path = below(all[i].name);
+		*all[i].path = localstate_below(all[i].name);
 	/* "x/local/../images" names the same and reads worse. */
 	free(s->images);
 	if (asprintf(&s->images, "%.*s/images", (int)(strrchr(s->dir, '/') - s->dir), s->dir) < 0)
 		command_nomem();
 }
 
-static int make_folders(const struct localstate *s, struct fail *f)
+static int localstate_make_folders(const struct localstate *s, struct fail *f)
 {
 	const char *folders[] = { s->dir, s->market, s->agent, s->images };
 	int rc = file_folders(s->dir);
@@ -64,7 +64,7 @@ static int make_folders(const struct localstate *s, struct fail *f)
 
 /* ---- What is kept ------------------------------------------------------------------------ */
 
-static void put(struct localstate *s, const char *name, size_t len, const char *value)
+static void localstate_put(struct localstate *s, const char *name, size_t len, const char *value)
 {
 	unsigned i = 0;
 
@@ -86,9 +86,9 @@ static void put(struct localstate *s, const char *name, size_t len, const char *
 		command_nomem();
 }
 
-static int read_state(struct localstate *s, struct fail *f)
+static int localstate_read_state(struct localstate *s, struct fail *f)
 {
-	char *path = below("state"), *rest, *line, *equals;
+	char *path = localstate_below("state"), *rest, *line, *equals;
 	struct buf text;
 	int rc;
 
@@ -97,7 +97,7 @@ static int read_state(struct localstate *s, struct fail *f)
 	for (rest = rc ? NULL : text.data; rest && (line = strsep(&rest, "\n"));) {
 		equals = strchr(line, '=');
 		if (equals)
-			put(s, line, (size_t)(equals - line), equals + 1);
+			localstate_put(s, line, (size_t)(equals - line), equals + 1);
 	}
 	buf_release(&text);
 	rc = rc && rc != -ENOENT ? fail_errno(f, rc, -rc, "cannot read '%s'", path) : 0;
@@ -105,9 +105,9 @@ static int read_state(struct localstate *s, struct fail *f)
 	return rc;
 }
 
-static int write_state(const struct localstate *s, struct fail *f)
+static int localstate_write_state(const struct localstate *s, struct fail *f)
 {
-	char *path = below("state");
+	char *path = localstate_below("state");
 	struct buf text;
 	int rc = 0;
 
@@ -144,8 +144,8 @@ int localstate_set(struct localstate *s, const char *name, const char *value, st
 
 	if (was == value || (was && value && strcmp(was, value) == 0))
 		return 0;
-	put(s, name, strlen(name), value);
-	return write_state(s, f);
+	localstate_put(s, name, strlen(name), value);
+	return localstate_write_state(s, f);
 }
 
 int localstate_set_number(struct localstate *s, const char *name, long value, struct fail *f)
@@ -158,7 +158,7 @@ int localstate_set_number(struct localstate *s, const char *name, long value, st
 
 /* ---- Open and close ---------------------------------------------------------------------- */
 
-static int check(const struct localstate *s, struct fail *f)
+static int localstate_check(const struct localstate *s, struct fail *f)
 {
 	struct stat st;
 
@@ -173,9 +173,9 @@ static int check(const struct localstate *s, struct fail *f)
 }
 
 /* Another `nanopod local` may be at work: it is waited for. */
-static int take_lock(struct localstate *s, struct fail *f)
+static int localstate_take_lock(struct localstate *s, struct fail *f)
 {
-	char *path = below("lock");
+	char *path = localstate_below("lock");
 	int rc = 0;
 
 	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -201,10 +201,10 @@ int localstate_open(struct localstate *s, bool make, struct fail *f)
 	name_all(s);
 	if (!make && access(s->dir, F_OK) < 0)
 		return 1;
-	rc = make ? make_folders(s, f) : 0;
-	rc = rc ? rc : check(s, f);
-	rc = rc ? rc : take_lock(s, f);
-	return rc ? rc : read_state(s, f);
+	rc = make ? localstate_make_folders(s, f) : 0;
+	rc = rc ? rc : localstate_check(s, f);
+	rc = rc ? rc : localstate_take_lock(s, f);
+	return rc ? rc : localstate_read_state(s, f);
 }
 
 void localstate_close(struct localstate *s)
@@ -228,7 +228,7 @@ void localstate_close(struct localstate *s)
 /* ---- Wiping ------------------------------------------------------------------------------ */
 
 /* What is in the folder, without following a link or leaving its file system. */
-static int wipe_folder(int fd, dev_t device, int depth)
+static int localstate_wipe_folder(int fd, dev_t device, int depth)
 {
 	DIR *d = depth < DEPTH_MAX ? fdopendir(fd) : NULL;
 	struct dirent *e;
@@ -255,7 +255,7 @@ static int wipe_folder(int fd, dev_t device, int depth)
 				close(below_fd);
 			continue;
 		}
-		rc = wipe_folder(below_fd, device, depth + 1) ? -EBUSY : rc;
+		rc = localstate_wipe_folder(below_fd, device, depth + 1) ? -EBUSY : rc;
 		if (unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) < 0)
 			rc = -errno;
 	}
@@ -270,7 +270,7 @@ int localstate_wipe(struct localstate *s, struct fail *f)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_errno(f, -errno, errno, "cannot read '%s'", s->dir);
-	rc = wipe_folder(fd, st.st_dev, 0);
+	rc = localstate_wipe_folder(fd, st.st_dev, 0);
 	if (!rc && rmdir(s->dir) < 0)
 		rc = -errno;
 	return rc ? fail_errno(f, rc, -rc, "cannot remove all of '%s'", s->dir) : 0;

@@ -38,12 +38,12 @@ void logmerge_free(struct logmerge *m)
 	free(m);
 }
 
-static bool before(const struct logline *a, const struct logline *b)
+static bool logmerge_before(const struct logline *a, const struct logline *b)
 {
 	return a->us != b->us ? a->us < b->us : a->order < b->order;
 }
 
-static void swap(struct logline *a, struct logline *b)
+static void logmerge_swap(struct logline *a, struct logline *b)
 {
 	struct logline t = *a;
 
@@ -51,23 +51,23 @@ static void swap(struct logline *a, struct logline *b)
 	*b = t;
 }
 
-static void rise(struct logmerge *m, size_t i)
+static void logmerge_rise(struct logmerge *m, size_t i)
 {
-	for (; i && before(&m->heap[i], &m->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		swap(&m->heap[i], &m->heap[(i - 1) / 2]);
+	for (; i && logmerge_before(&m->heap[i], &m->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		logmerge_swap(&m->heap[i], &m->heap[(i - 1) / 2]);
 }
 
-static void sink(struct logmerge *m, size_t i)
+static void logmerge_sink(struct logmerge *m, size_t i)
 {
 	for (;;) {
 		size_t least = i;
 
 		for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < m->count; child++)
-			if (before(&m->heap[child], &m->heap[least]))
+			if (logmerge_before(&m->heap[child], &m->heap[least]))
 				least = child;
 		if (least == i)
 			return;
-		swap(&m->heap[i], &m->heap[least]);
+		logmerge_swap(&m->heap[i], &m->heap[least]);
 		i = least;
 	}
 }
@@ -97,7 +97,7 @@ int logmerge_add(struct logmerge *m, size_t source, int64_t us, int64_t now_us, 
 	m->orders++;
 	m->bytes += len;
 	m->heap[m->count++] = l;
-	rise(m, m->count - 1);
+	logmerge_rise(m, m->count - 1);
 	return 0;
 }
 
@@ -112,7 +112,7 @@ bool logmerge_next(struct logmerge *m, int64_t came_before, struct logline *out)
 	*out = m->heap[0];
 	m->bytes -= out->len;
 	m->heap[0] = m->heap[--m->count];
-	sink(m, 0);
+	logmerge_sink(m, 0);
 	return true;
 }
 

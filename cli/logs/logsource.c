@@ -143,7 +143,7 @@ long logsource_lines(const struct log_want *w)
 	return w->until ? -1 : w->lines;
 }
 
-static int add_lines(struct buf *b, long lines)
+static int logsource_add_lines(struct buf *b, long lines)
 {
 	return lines < 0 ? buf_adds(b, "all") : buf_addf(b, "%ld", lines);
 }
@@ -171,7 +171,7 @@ static int journal_words(const struct log_source *s, const struct log_want *w, c
 		rc = rc ? rc : str_quote_sh(out, s->cursor);
 	} else if (!rc) {
 		rc = buf_adds(out, " -n ");
-		rc = rc ? rc : add_lines(out, w->lines);
+		rc = rc ? rc : logsource_add_lines(out, w->lines);
 		if (!rc && w->since)
 			rc = buf_addf(out, " --since=@%" PRId64, w->since);
 	}
@@ -245,7 +245,7 @@ static int file_command(struct log_source *s, const struct log_want *w, struct b
 	rc = rc ? rc : buf_adds(out, " nanopod-logs ");
 	rc = rc ? rc : str_quote_sh(out, s->what);
 	rc = rc ? rc : buf_addf(out, " %" PRIu64 " %" PRIu64 " ", s->inode, s->offset);
-	rc = rc ? rc : add_lines(out, logsource_lines(w));
+	rc = rc ? rc : logsource_add_lines(out, logsource_lines(w));
 	rc = rc ? rc : buf_addf(out, " %d", w->follow);
 	if (!rc && s->unit) {
 		rc = buf_addc(out, ' ');
@@ -300,7 +300,7 @@ static bool in_time(const struct log_want *w, int64_t us)
 }
 
 /* A line of a pod that was taken before the connection was lost. */
-static bool again(struct log_source *s, int64_t us)
+static bool logsource_again(struct log_source *s, int64_t us)
 {
 	if (us < s->last_us)
 		return s->skip > 0;
@@ -314,7 +314,7 @@ static bool again(struct log_source *s, int64_t us)
 }
 
 /* Is it to be shown? A line without a time goes with the one before it; how bad it is comes out. */
-static bool wanted(struct log_source *s, const struct log_want *w, const char *text, size_t len, size_t timed, int64_t us, int *level)
+static bool logsource_wanted(struct log_source *s, const struct log_want *w, const char *text, size_t len, size_t timed, int64_t us, int *level)
 {
 	*level = loglevel_read(text, len, timed);
 	if (s->kind == LOG_CONSOLE)
@@ -326,7 +326,7 @@ static bool wanted(struct log_source *s, const struct log_want *w, const char *t
 	return !s->out && (w->priority < 0 || s->level <= w->priority);
 }
 
-static int take_text(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *text, size_t len, int64_t now_us)
+static int logsource_take_text(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *text, size_t len, int64_t now_us)
 {
 	int64_t us = 0, own;
 	size_t timed;
@@ -339,11 +339,11 @@ static int take_text(struct log_source *s, const struct log_want *w, struct logm
 		timed += timed < len && text[timed] == ' ';
 		text += timed;
 		len -= timed;
-		if (again(s, us))
+		if (logsource_again(s, us))
 			return 0;
 		timed = logtime_parse(text, len, now_us, s->east, &own);
 	}
-	if (!wanted(s, w, text, len, timed, us, &level))
+	if (!logsource_wanted(s, w, text, len, timed, us, &level))
 		return 0;
 	return logmerge_add(m, s->number, us, now_us, clock_ms(), level, text, len);
 }
@@ -384,10 +384,10 @@ static int take_entry(struct log_source *s, struct logmerge *m, const char *text
 	return rc == -EFBIG ? 0 : rc;
 }
 
-static int take_line(struct log_source *s, const struct log_want *w, struct logmerge *m, int64_t now_us)
+static int logsource_take_line(struct log_source *s, const struct log_want *w, struct logmerge *m, int64_t now_us)
 {
 	int rc = s->kind == LOG_JOURNAL || s->kind == LOG_FAILED ? take_entry(s, m, buf_text(&s->line), s->line.len, now_us) :
-		take_text(s, w, m, buf_text(&s->line), s->line.len, now_us);
+		logsource_take_text(s, w, m, buf_text(&s->line), s->line.len, now_us);
 
 	buf_clear(&s->line);
 	return rc;
@@ -404,7 +404,7 @@ static int take_bytes(struct log_source *s, const struct log_want *w, struct log
 
 		s->begun = true;
 		if (!rc && (end || full))
-			rc = take_line(s, w, m, now_us);
+			rc = logsource_take_line(s, w, m, now_us);
 		if (rc)
 			return rc;
 		data += n + (end != NULL);
@@ -414,7 +414,7 @@ static int take_bytes(struct log_source *s, const struct log_want *w, struct log
 }
 
 /* "+0130" */
-static int zone_of(const char *text)
+static int logsource_zone_of(const char *text)
 {
 	int sign = text[0] == '-' ? -1 : 1;
 
@@ -425,13 +425,13 @@ static int zone_of(const char *text)
 }
 
 /* What the file's script says between the pieces. */
-static void take_head(struct log_source *s)
+static void logsource_take_head(struct log_source *s)
 {
 	const char *head = buf_text(&s->head);
 	uint64_t inode, offset, len;
 
 	if (str_starts(head, "@zone ") && strlen(head) >= 11) {
-		s->east = zone_of(head + 6);
+		s->east = logsource_zone_of(head + 6);
 	} else if (strcmp(head, "@journal") == 0 && s->unit) {
 		free(s->what);
 		s->what = s->unit;
@@ -448,7 +448,7 @@ static void take_head(struct log_source *s)
 	}
 }
 
-static int take_piece(struct log_source *s, const struct log_want *w, struct logmerge *m, const char **data, size_t *len, int64_t now_us)
+static int logsource_take_piece(struct log_source *s, const struct log_want *w, struct logmerge *m, const char **data, size_t *len, int64_t now_us)
 {
 	size_t n = *len < s->left ? *len : (size_t)s->left;
 	uint64_t was;
@@ -474,7 +474,7 @@ static int take_piece(struct log_source *s, const struct log_want *w, struct log
 			continue;
 		}
 		was = s->inode;
-		take_head(s);
+		logsource_take_head(s);
 		buf_clear(&s->head);
 		/* Another file begins with a line of its own. */
 		return was && s->inode != was && s->line.len ? take_bytes(s, w, m, "\n", 1, now_us) : 0;
@@ -488,11 +488,11 @@ int logsource_feed(struct log_source *s, const struct log_want *w, struct logmer
 
 	/* What is no file any more is its unit's journal from the next byte on. */
 	while (!rc && len && s->kind == LOG_FILE)
-		rc = take_piece(s, w, m, &data, &len, now_us);
+		rc = logsource_take_piece(s, w, m, &data, &len, now_us);
 	return rc || !len ? rc : take_bytes(s, w, m, data, len, now_us);
 }
 
 int logsource_end(struct log_source *s, const struct log_want *w, struct logmerge *m, int64_t now_us)
 {
-	return s->line.len && !(w->follow && s->kind != LOG_COMMAND) ? take_line(s, w, m, now_us) : 0;
+	return s->line.len && !(w->follow && s->kind != LOG_COMMAND) ? logsource_take_line(s, w, m, now_us) : 0;
 }

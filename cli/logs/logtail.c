@@ -85,7 +85,7 @@ void logtail_free(struct logtail *t)
 	free(t);
 }
 
-static char *copy_of(const char *text)
+static char *logtail_copy_of(const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;
 
@@ -104,9 +104,9 @@ static struct feed *feed_add(struct logtail *t, const char *label, enum log_kind
 	}
 	if (!f || !t->list)
 		command_nomem();
-	logsource_init(&f->source, kind, copy_of(what), t->count);
+	logsource_init(&f->source, kind, logtail_copy_of(what), t->count);
 	f->t = t;
-	f->label = copy_of(label);
+	f->label = logtail_copy_of(label);
 	if (t->count && strcmp(t->list[t->count - 1]->label, label) != 0)
 		t->nodes++;
 	f->node = t->nodes;
@@ -116,7 +116,7 @@ static struct feed *feed_add(struct logtail *t, const char *label, enum log_kind
 
 int logtail_add(struct logtail *t, const char *label, enum log_kind kind, const char *what, const char *instance)
 {
-	feed_add(t, label, kind, what)->instance = copy_of(instance);
+	feed_add(t, label, kind, what)->instance = logtail_copy_of(instance);
 	return STATUS_OK;
 }
 
@@ -124,8 +124,8 @@ int logtail_pick(struct logtail *t, const struct logtail_pick *p)
 {
 	struct feed *f = feed_add(t, p->label, p->kind, p->what);
 
-	f->name = copy_of(p->name);
-	f->source.unit = copy_of(p->unit);
+	f->name = logtail_copy_of(p->name);
+	f->source.unit = logtail_copy_of(p->unit);
 	f->source.root = p->root;
 	f->optional = p->optional;
 	return STATUS_OK;
@@ -139,7 +139,7 @@ static int64_t now_us(void)
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-static void need(int rc)
+static void logtail_need(int rc)
 {
 	if (rc == -ENOMEM)
 		command_nomem();
@@ -147,15 +147,15 @@ static void need(int rc)
 
 /* ---- Ends and new beginnings ------------------------------------------------------------- */
 
-static void over(struct feed *f, int status)
+static void logtail_over(struct feed *f, int status)
 {
 	f->ended = true;
 	f->status = status;
-	need(logsource_end(&f->source, &f->t->want, f->t->merge, now_us()));
+	logtail_need(logsource_end(&f->source, &f->t->want, f->t->merge, now_us()));
 }
 
 /* It will be tried again; said once. */
-static void later(struct feed *f, const char *why)
+static void logtail_later(struct feed *f, const char *why)
 {
 	if (!f->lost)
 		print_note(f->t->np, "%s: %s; trying again", f->label, why);
@@ -165,14 +165,14 @@ static void later(struct feed *f, const char *why)
 	f->asked = false;
 }
 
-static void heard(struct feed *f)
+static void logtail_heard(struct feed *f)
 {
 	if (f->lost)
 		print_note(f->t->np, "%s: connected again; it goes on where it ended", f->label);
 	f->lost = false;
 }
 
-static void fed(struct feed *f)
+static void logtail_fed(struct feed *f)
 {
 	f->good = true;
 	f->pause_ms = 0;
@@ -223,29 +223,29 @@ static bool final_error(int code)
 		code == PSSH_ESYNTAX;
 }
 
-static void ended(struct feed *f, const struct pssh_event *ev)
+static void logtail_ended(struct feed *f, const struct pssh_event *ev)
 {
 	const struct log_want *w = &f->t->want;
 
 	if (ev->type == PSSH_EV_ERROR && w->follow && (f->good || !final_error(ev->status))) {
-		later(f, ev->text);
+		logtail_later(f, ev->text);
 	} else if (ev->type == PSSH_EV_ERROR) {
 		print_fail(f->t->np, STATUS_UNREACHABLE, summary_hint(ev->status), "%s: %s", f->label, ev->text);
-		over(f, STATUS_UNREACHABLE);
+		logtail_over(f, STATUS_UNREACHABLE);
 	} else if (ev->type == PSSH_EV_EXIT && (ev->status == 0 || f->source.kind == LOG_COMMAND)) {
 		if (w->follow && (f->source.kind == LOG_JOURNAL || f->source.kind == LOG_POD))
-			later(f, f->source.kind == LOG_POD ? "the pod's log ended" : "the journal's reader ended");
+			logtail_later(f, f->source.kind == LOG_POD ? "the pod's log ended" : "the journal's reader ended");
 		else
-			over(f, ev->status && !f->optional ? STATUS_FAILURE : STATUS_OK);
+			logtail_over(f, ev->status && !f->optional ? STATUS_FAILURE : STATUS_OK);
 	} else if (w->follow && f->good && !(ev->type == PSSH_EV_EXIT && ev->status == 127)) {
-		later(f, "its reader was ended");
+		logtail_later(f, "its reader was ended");
 	} else {
-		over(f, f->optional ? STATUS_OK : ev->status == NOT_THERE ? STATUS_NOTFOUND : STATUS_FAILURE);
+		logtail_over(f, f->optional ? STATUS_OK : ev->status == NOT_THERE ? STATUS_NOTFOUND : STATUS_FAILURE);
 	}
 }
 
 /* Standard error belongs to a person, line by line. */
-static void complain(struct feed *f, const struct pssh_event *ev)
+static void logtail_complain(struct feed *f, const struct pssh_event *ev)
 {
 	const char *p = ev->data, *end = p + ev->len;
 
@@ -261,7 +261,7 @@ static void complain(struct feed *f, const struct pssh_event *ev)
 	}
 }
 
-static void event(struct logtail *t, const struct pssh_event *ev)
+static void logtail_event(struct logtail *t, const struct pssh_event *ev)
 {
 	struct feed *f = ev->task ? pssh_task_data(ev->task) : NULL;
 
@@ -273,23 +273,23 @@ static void event(struct logtail *t, const struct pssh_event *ev)
 		return;
 	switch (ev->type) {
 	case PSSH_EV_STARTED:
-		heard(f);
+		logtail_heard(f);
 		break;
 	case PSSH_EV_STDOUT:
-		fed(f);
-		need(logsource_feed(&f->source, &t->want, t->merge, ev->data, ev->len, now_us()));
+		logtail_fed(f);
+		logtail_need(logsource_feed(&f->source, &t->want, t->merge, ev->data, ev->len, now_us()));
 		if (f->source.lost)
 			print_warn(t->np, "%s: '%s' was rotated away while nobody read it: lines may be missing", f->label, f->source.what);
 		f->source.lost = false;
 		break;
 	case PSSH_EV_STDERR:
 		if (!f->optional)
-			complain(f, ev);
+			logtail_complain(f, ev);
 		break;
 	case PSSH_EV_EXIT:
 	case PSSH_EV_SIGNAL:
 	case PSSH_EV_ERROR:
-		ended(f, ev);
+		logtail_ended(f, ev);
 		break;
 	default:
 		break;
@@ -298,7 +298,7 @@ static void event(struct logtail *t, const struct pssh_event *ev)
 
 /* ---- Consoles ----------------------------------------------------------------------------- */
 
-static int take_piece(void *arg, const struct model_log *l)
+static int logtail_take_piece(void *arg, const struct model_log *l)
 {
 	struct feed *f = arg;
 	struct logtail *t = f->t;
@@ -330,31 +330,31 @@ static bool instance_over(struct feed *f)
 static int poll_console(struct feed *f)
 {
 	struct logtail *t = f->t;
-	int rc = conlog_read(t->m, f->instance, f->seq, f->seq ? -1 : logsource_lines(&t->want), take_piece, f);
+	int rc = conlog_read(t->m, f->instance, f->seq, f->seq ? -1 : logsource_lines(&t->want), logtail_take_piece, f);
 
-	need(rc);
+	logtail_need(rc);
 	if (rc == CLIENT_STOPPED && market_only_resized(rc))
 		rc = 0;
 	if (rc == CLIENT_STOPPED)
 		return STATUS_INT;
 	if (rc && t->want.follow && (client_retryable(rc) || f->good)) {
-		later(f, t->m->fail.text);
+		logtail_later(f, t->m->fail.text);
 		return STATUS_OK;
 	}
 	if (rc) {
-		over(f, market_fail(t->m, "%s: cannot read the console", f->label));
+		logtail_over(f, market_fail(t->m, "%s: cannot read the console", f->label));
 		return STATUS_OK;
 	}
-	heard(f);
-	fed(f);
+	logtail_heard(f);
+	logtail_fed(f);
 	f->due = clock_ms() + CONSOLE_MS * (int64_t)(1 + t->count / 20);
 	if (!t->want.follow) {
-		over(f, STATUS_OK);
+		logtail_over(f, STATUS_OK);
 	} else if (++f->idle >= IDLE_POLLS) {
 		f->idle = 0;
 		if (instance_over(f)) {
 			print_note(t->np, "%s: it is over", f->label);
-			over(f, STATUS_OK);
+			logtail_over(f, STATUS_OK);
 		}
 	}
 	return STATUS_OK;
@@ -362,7 +362,7 @@ static int poll_console(struct feed *f)
 
 /* ---- The whole ---------------------------------------------------------------------------- */
 
-static int begin_due(struct logtail *t)
+static int logtail_begin_due(struct logtail *t)
 {
 	int64_t now = clock_ms();
 	int rc = STATUS_OK;
@@ -380,12 +380,12 @@ static int begin_due(struct logtail *t)
 		if (f->lost && t->np->nodes && nodes_find(t->np->nodes, f->label))
 			nodes_know_again(t->np);
 		if (begin_task(f))
-			over(f, STATUS_FAILURE);
+			logtail_over(f, STATUS_FAILURE);
 	}
 	return rc;
 }
 
-static int least(int a, int64_t b)
+static int logtail_least(int a, int64_t b)
 {
 	int c = b < 0 ? 0 : b > 60000 ? 60000 : (int)b;
 
@@ -398,12 +398,12 @@ static int timeout_of(const struct logtail *t, int64_t now)
 
 	for (size_t i = 0; i < t->count; i++)
 		if (!t->list[i]->ended && !t->list[i]->asked)
-			ms = least(ms, t->list[i]->due - now);
-	return logmerge_count(t->merge) ? least(ms, 50) : ms;
+			ms = logtail_least(ms, t->list[i]->due - now);
+	return logmerge_count(t->merge) ? logtail_least(ms, 50) : ms;
 }
 
 /* The signal that ends it, or 0. */
-static int look(struct logtail *t)
+static int logtail_look(struct logtail *t)
 {
 	struct pollfd fds[] = {
 		{ .fd = t->connect ? pssh_fd(t->connect->fleet) : -1, .events = POLLIN },
@@ -420,7 +420,7 @@ static int look(struct logtail *t)
 	if (fds[2].revents)
 		prompt_step(t->connect->prompt, t->connect->fleet);
 	for (int n = 0; n < 256 && t->connect && pssh_next(t->connect->fleet, &ev) == 1; n++)
-		event(t, ev);
+		logtail_event(t, ev);
 	return 0;
 }
 
@@ -470,7 +470,7 @@ static int print_ready(struct logtail *t, bool all, logtail_fn fn, void *arg)
 	return rc ? rc : any && fflush(t->np->out) != 0;
 }
 
-static int sum(const struct logtail *t)
+static int logtail_sum(const struct logtail *t)
 {
 	size_t bad = 0;
 	int status = STATUS_OK;
@@ -495,9 +495,9 @@ int logtail_run(struct logtail *t, logtail_fn fn, void *arg)
 		return print_fail(t->np, STATUS_FAILURE, NULL, "cannot catch signals: %s", strerror(errno));
 	t->began = clock_ms();
 	while (!status && !number && !stop && !all_over(t)) {
-		status = begin_due(t);
+		status = logtail_begin_due(t);
 		if (!status && !all_over(t))
-			number = look(t);
+			number = logtail_look(t);
 		stop = print_ready(t, false, fn, arg);
 	}
 	if (!stop)
@@ -505,5 +505,5 @@ int logtail_run(struct logtail *t, logtail_fn fn, void *arg)
 	signals_end();
 	if (number)
 		return number == SIGTERM ? STATUS_TERM : STATUS_INT;
-	return status ? status : sum(t);
+	return status ? status : logtail_sum(t);
 }

@@ -12,7 +12,7 @@ struct at {
 };
 
 /* Exactly so many digits. */
-static bool digits(struct at *a, int count, int *out)
+static bool logtime_digits(struct at *a, int count, int *out)
 {
 	int n = 0;
 
@@ -28,7 +28,7 @@ static bool digits(struct at *a, int count, int *out)
 	return true;
 }
 
-static bool one_of(struct at *a, const char *set)
+static bool logtime_one_of(struct at *a, const char *set)
 {
 	if (a->s >= a->end || !*a->s || !strchr(set, *a->s))
 		return false;
@@ -42,7 +42,7 @@ static bool clock_of_day(struct at *a, struct tm *t, int64_t *micros)
 	int64_t unit = SECOND / 10;
 
 	*micros = 0;
-	if (!digits(a, 2, &t->tm_hour) || !one_of(a, ":") || !digits(a, 2, &t->tm_min) || !one_of(a, ":") || !digits(a, 2, &t->tm_sec) ||
+	if (!logtime_digits(a, 2, &t->tm_hour) || !logtime_one_of(a, ":") || !logtime_digits(a, 2, &t->tm_min) || !logtime_one_of(a, ":") || !logtime_digits(a, 2, &t->tm_sec) ||
 	    t->tm_hour > 23 || t->tm_min > 59 || t->tm_sec > 60)
 		return false;
 	if (a->end - a->s > 1 && (*a->s == '.' || *a->s == ',') && isdigit((unsigned char)a->s[1]))
@@ -52,16 +52,16 @@ static bool clock_of_day(struct at *a, struct tm *t, int64_t *micros)
 }
 
 /* "Z", "+0100", "+01:00", " +0100"; else as it is where the writer is. */
-static bool zone(struct at *a, int *east)
+static bool logtime_zone(struct at *a, int *east)
 {
 	struct at b = *a;
 	int hours, minutes, sign;
 
-	if (one_of(a, "Z"))
+	if (logtime_one_of(a, "Z"))
 		*east = 0;
-	else if (one_of(&b, " "), b.s < b.end && (*b.s == '+' || *b.s == '-')) {
+	else if (logtime_one_of(&b, " "), b.s < b.end && (*b.s == '+' || *b.s == '-')) {
 		sign = *b.s++ == '-' ? -1 : 1;
-		if (!digits(&b, 2, &hours) || (one_of(&b, ":"), !digits(&b, 2, &minutes)))
+		if (!logtime_digits(&b, 2, &hours) || (logtime_one_of(&b, ":"), !logtime_digits(&b, 2, &minutes)))
 			return true;
 		*east = sign * (hours * 3600 + minutes * 60);
 		a->s = b.s;
@@ -69,7 +69,7 @@ static bool zone(struct at *a, int *east)
 	return true;
 }
 
-static bool made(struct tm *t, int east, int64_t micros, int64_t *us)
+static bool logtime_made(struct tm *t, int east, int64_t micros, int64_t *us)
 {
 	time_t seconds;
 
@@ -81,19 +81,19 @@ static bool made(struct tm *t, int east, int64_t micros, int64_t *us)
 }
 
 /* 2026-11-21T09:00:00.5Z, 2026-11-21 09:00:00,500, 2026/11/21 09:00:00 */
-static bool dated(struct at *from, int east, int64_t *us)
+static bool logtime_dated(struct at *from, int east, int64_t *us)
 {
 	struct at a = *from;
 	struct tm t = { 0 };
 	int64_t micros;
 
-	if (!digits(&a, 4, &t.tm_year) || !one_of(&a, "-/") || !digits(&a, 2, &t.tm_mon) || !one_of(&a, "-/") ||
-	    !digits(&a, 2, &t.tm_mday) || !one_of(&a, "T _") || !clock_of_day(&a, &t, &micros) || !zone(&a, &east))
+	if (!logtime_digits(&a, 4, &t.tm_year) || !logtime_one_of(&a, "-/") || !logtime_digits(&a, 2, &t.tm_mon) || !logtime_one_of(&a, "-/") ||
+	    !logtime_digits(&a, 2, &t.tm_mday) || !logtime_one_of(&a, "T _") || !clock_of_day(&a, &t, &micros) || !logtime_zone(&a, &east))
 		return false;
 	t.tm_year -= 1900;
 	t.tm_mon--;
 	from->s = a.s;
-	return made(&t, east, micros, us);
+	return logtime_made(&t, east, micros, us);
 }
 
 /* Without a year: the one that brings it nearest to now, not much later than it. */
@@ -104,13 +104,13 @@ static bool this_year(struct tm *t, int64_t now_us, int east, int64_t micros, in
 
 	gmtime_r(&now, &today);
 	t->tm_year = today.tm_year;
-	if (!made(t, east, micros, us))
+	if (!logtime_made(t, east, micros, us))
 		return false;
 	if (*us > now_us + 2 * 86400 * SECOND) {
 		struct tm before = *t;
 
 		before.tm_year = today.tm_year - 1;
-		return made(&before, east, micros, us);
+		return logtime_made(&before, east, micros, us);
 	}
 	return true;
 }
@@ -129,8 +129,8 @@ static bool syslog_way(struct at *from, int64_t now_us, int east, int64_t *us)
 		if (memcmp(a.s, months + (size_t)i * 3, 3) == 0)
 			t.tm_mon = i;
 	a.s += 3;
-	if (t.tm_mon < 0 || !one_of(&a, " ") || !(one_of(&a, " ") ? digits(&a, 1, &t.tm_mday) : digits(&a, 2, &t.tm_mday)) ||
-	    !one_of(&a, " ") || !clock_of_day(&a, &t, &micros))
+	if (t.tm_mon < 0 || !logtime_one_of(&a, " ") || !(logtime_one_of(&a, " ") ? logtime_digits(&a, 1, &t.tm_mday) : logtime_digits(&a, 2, &t.tm_mday)) ||
+	    !logtime_one_of(&a, " ") || !clock_of_day(&a, &t, &micros))
 		return false;
 	from->s = a.s;
 	return this_year(&t, now_us, east, micros, us);
@@ -143,7 +143,7 @@ static bool klog_way(struct at *from, int64_t now_us, int east, int64_t *us)
 	struct tm t = { 0 };
 	int64_t micros;
 
-	if (!one_of(&a, "IWEF") || !digits(&a, 2, &t.tm_mon) || !digits(&a, 2, &t.tm_mday) || !one_of(&a, " ") ||
+	if (!logtime_one_of(&a, "IWEF") || !logtime_digits(&a, 2, &t.tm_mon) || !logtime_digits(&a, 2, &t.tm_mday) || !logtime_one_of(&a, " ") ||
 	    !clock_of_day(&a, &t, &micros))
 		return false;
 	t.tm_mon--;
@@ -152,7 +152,7 @@ static bool klog_way(struct at *from, int64_t now_us, int east, int64_t *us)
 }
 
 /* Logrus and its kin: time="2026-11-21T09:00:00Z" level=info …, ts=… */
-static bool named(struct at *a)
+static bool logtime_named(struct at *a)
 {
 	static const char *const names[] = { "time=", "ts=", "t=" };
 
@@ -161,7 +161,7 @@ static bool named(struct at *a)
 
 		if ((size_t)(a->end - a->s) > len && memcmp(a->s, names[i], len) == 0) {
 			a->s += len;
-			one_of(a, "\"");
+			logtime_one_of(a, "\"");
 			return true;
 		}
 	}
@@ -174,17 +174,17 @@ size_t logtime_parse(const char *line, size_t len, int64_t now_us, int east, int
 	bool quoted;
 
 	/* "<34>" and "[" stand before some. */
-	if (one_of(&a, "<")) {
+	if (logtime_one_of(&a, "<")) {
 		while (a.s < a.end && isdigit((unsigned char)*a.s))
 			a.s++;
-		if (!one_of(&a, ">"))
+		if (!logtime_one_of(&a, ">"))
 			return 0;
 	}
-	quoted = named(&a) || one_of(&a, "[");
-	if (!dated(&a, east, us) && !syslog_way(&a, now_us, east, us) && !klog_way(&a, now_us, east, us))
+	quoted = logtime_named(&a) || logtime_one_of(&a, "[");
+	if (!logtime_dated(&a, east, us) && !syslog_way(&a, now_us, east, us) && !klog_way(&a, now_us, east, us))
 		return 0;
 	if (quoted)
-		one_of(&a, "]\"");
+		logtime_one_of(&a, "]\"");
 	return (size_t)(a.s - line);
 }
 

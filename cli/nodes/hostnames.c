@@ -22,7 +22,7 @@ struct search {
 	int files; /* read so far: Includes may go in circles */
 };
 
-static bool read_file(struct search *s, const char *path, struct buf *text)
+static bool hostnames_read_file(struct search *s, const char *path, struct buf *text)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -36,14 +36,14 @@ static bool read_file(struct search *s, const char *path, struct buf *text)
 	return fine;
 }
 
-static bool is_plain(const char *name)
+static bool hostnames_is_plain(const char *name)
 {
 	return *name && !name[strcspn(name, "*?!|/%\"'\\`$ ")];
 }
 
 static void read_config(struct search *s, const char *path, int depth);
 
-static void include(struct search *s, const char *pattern, int depth)
+static void hostnames_include(struct search *s, const char *pattern, int depth)
 {
 	char *full = NULL;
 	glob_t paths;
@@ -74,7 +74,7 @@ static void read_config(struct search *s, const char *path, int depth)
 	bool host;
 
 	buf_init(&text, FILE_MAX);
-	if (depth > DEPTH_MAX || !read_file(s, path, &text) || !text.data) {
+	if (depth > DEPTH_MAX || !hostnames_read_file(s, path, &text) || !text.data) {
 		buf_release(&text);
 		return;
 	}
@@ -88,10 +88,10 @@ static void read_config(struct search *s, const char *path, int depth)
 		while ((word = strsep(&line, " \t=\"\r"))) {
 			if (!*word)
 				continue;
-			if (host && is_plain(word))
+			if (host && hostnames_is_plain(word))
 				s->found(s->arg, word);
 			else if (!host)
-				include(s, word, depth);
+				hostnames_include(s, word, depth);
 		}
 	}
 	buf_release(&text);
@@ -112,7 +112,7 @@ static void known_name(struct search *s, char *name)
 		memmove(end, end + 1, strlen(end));
 		name++;
 	}
-	if (is_plain(name))
+	if (hostnames_is_plain(name))
 		s->found(s->arg, name);
 }
 
@@ -123,7 +123,7 @@ void hostnames_known(const char *path, void (*found)(void *arg, const char *name
 	struct buf text;
 
 	buf_init(&text, FILE_MAX);
-	if (!read_file(&s, path, &text) || !text.data) {
+	if (!hostnames_read_file(&s, path, &text) || !text.data) {
 		buf_release(&text);
 		return;
 	}

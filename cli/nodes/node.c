@@ -18,7 +18,7 @@ enum { NODES_MAX = 100000, KEYS_MAX = 16, PATH_BYTES = 4096 };
 
 /* ---- Reading --------------------------------------------------------------------------- */
 
-static char *copy(const char *text)
+static char *node_copy(const char *text)
 {
 	char *s = text ? strdup(text) : NULL;
 
@@ -27,7 +27,7 @@ static char *copy(const char *text)
 	return s;
 }
 
-static struct node *add(struct nodes *n)
+static struct node *node_add(struct nodes *n)
 {
 	if (n->count >= NODES_MAX)
 		return NULL;
@@ -39,7 +39,7 @@ static struct node *add(struct nodes *n)
 }
 
 /* What a market says goes into ssh's settings and its commands: no option, no shell's letters, nothing for a terminal. */
-static bool is_plain(const char *text, const char *also)
+static bool node_is_plain(const char *text, const char *also)
 {
 	if (!isalnum((unsigned char)*text) && *text != '_' && *text != ':')
 		return false;
@@ -50,16 +50,16 @@ static bool is_plain(const char *text, const char *also)
 
 static bool key_is_plain(const struct model_key *k)
 {
-	return k->type && k->key && is_plain(k->type, "-@._") && is_plain(k->key, "+/=");
+	return k->type && k->key && node_is_plain(k->type, "-@._") && node_is_plain(k->key, "+/=");
 }
 
 static void take_ssh(struct node *n, const struct model_ssh *s, const char *user)
 {
-	if (!s->hostname || !is_plain(s->hostname, "._-:") || s->port < 1 || s->port > 65535 || (user && !is_plain(user, "._-$")))
+	if (!s->hostname || !node_is_plain(s->hostname, "._-:") || s->port < 1 || s->port > 65535 || (user && !node_is_plain(user, "._-$")))
 		return;
-	n->hostname = copy(s->hostname);
+	n->hostname = node_copy(s->hostname);
 	n->port = (unsigned)s->port;
-	n->user = copy(user);
+	n->user = node_copy(user);
 	n->keys = calloc(KEYS_MAX, sizeof *n->keys);
 	if (!n->keys)
 		command_nomem();
@@ -76,19 +76,19 @@ static int take_node(void *arg, struct doc *d, long at, struct fail *f)
 
 	if (rc)
 		return rc;
-	n = add(arg);
+	n = node_add(arg);
 	if (!n)
 		return 1;
-	n->id = copy(one.id);
-	n->name = copy(one.name ? one.name : one.id);
+	n->id = node_copy(one.id);
+	n->name = node_copy(one.name ? one.name : one.id);
 	n->status = one.status;
-	n->status_text = copy(one.status_text);
-	n->message = copy(one.status_message);
+	n->status_text = node_copy(one.status_text);
+	n->message = node_copy(one.status_message);
 	n->host_down = one.host_down;
-	n->pool = copy(one.reservation.id ? one.reservation.id : "");
-	n->reservation = copy(one.reservation.name ? one.reservation.name : n->pool);
-	n->type = copy(one.type);
-	n->zone = copy(one.zone);
+	n->pool = node_copy(one.reservation.id ? one.reservation.id : "");
+	n->reservation = node_copy(one.reservation.name ? one.reservation.name : n->pool);
+	n->type = node_copy(one.type);
+	n->zone = node_copy(one.zone);
 	n->end = one.end_at;
 	n->created = one.created_at;
 	n->updated = one.updated_at;
@@ -117,7 +117,7 @@ struct listing {
 	bool all;
 };
 
-static int take_instance(void *arg, struct doc *d, long at, struct fail *f)
+static int node_take_instance(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct listing *l = arg;
 	struct model_instance i;
@@ -126,16 +126,16 @@ static int take_instance(void *arg, struct doc *d, long at, struct fail *f)
 
 	if (rc || (!l->all && i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING))
 		return rc;
-	n = add(l->into);
+	n = node_add(l->into);
 	if (!n)
 		return 1;
-	n->id = copy(i.id);
-	n->name = copy(i.name ? i.name : i.id);
+	n->id = node_copy(i.id);
+	n->name = node_copy(i.name ? i.name : i.id);
 	n->status = i.status;
-	n->status_text = copy(i.status_text);
-	n->pool = copy(i.pool.id ? i.pool.id : "");
-	n->reservation = copy(i.pool.name ? i.pool.name : n->pool);
-	n->type = copy(i.sku.name ? i.sku.name : i.sku.id);
+	n->status_text = node_copy(i.status_text);
+	n->pool = node_copy(i.pool.id ? i.pool.id : "");
+	n->reservation = node_copy(i.pool.name ? i.pool.name : n->pool);
+	n->type = node_copy(i.sku.name ? i.sku.name : i.sku.id);
 	n->end = i.shutdown_at;
 	n->created = i.created_at;
 	n->updated = i.updated_at;
@@ -173,7 +173,7 @@ static int load_other(struct market_link *m, const char *reservation, bool all, 
 	if (r.id)
 		snprintf(path, sizeof path, "/v2/instances?limit=200&pool=%.100s", r.id);
 	reservation_release(&r);
-	rc = market_each(m, path, take_instance, &l);
+	rc = market_each(m, path, node_take_instance, &l);
 	for (size_t i = 0; i < into->count && !rc; i++)
 		rc = ask_way(m, &into->list[i]);
 	return rc;
@@ -182,7 +182,7 @@ static int load_other(struct market_link *m, const char *reservation, bool all, 
 /* ---- All of them ------------------------------------------------------------------------- */
 
 /* "train-2" before "train-10". */
-static int by_name(const void *x, const void *y)
+static int node_by_name(const void *x, const void *y)
 {
 	const struct node *a = x, *b = y;
 	int rc = strverscmp(a->name, b->name);
@@ -204,7 +204,7 @@ int nodes_load(struct market_link *m, const char *reservation, bool all, struct 
 		return rc;
 	}
 	if (n->count)
-		qsort(n->list, n->count, sizeof *n->list, by_name);
+		qsort(n->list, n->count, sizeof *n->list, node_by_name);
 	*out = n;
 	return 0;
 }
@@ -312,7 +312,7 @@ int node_unreachable(struct nanopod *np, const struct node *n)
 
 /* ---- What a command knows ---------------------------------------------------------------- */
 
-static void remember(const struct nodes *n, const char *url)
+static void node_remember(const struct nodes *n, const char *url)
 {
 	const char **names = calloc(n->count + 1, sizeof *names), **help = calloc(n->count + 1, sizeof *help);
 
@@ -328,14 +328,14 @@ static void remember(const struct nodes *n, const char *url)
 }
 
 /* 0 or a negative code in m->fail. */
-static int know(struct nanopod *np, struct market_link *m)
+static int node_know(struct nanopod *np, struct market_link *m)
 {
 	struct nodes *n;
 	int rc = nodes_load(m, NULL, false, &n);
 
 	if (rc)
 		return rc;
-	remember(n, m->url);
+	node_remember(n, m->url);
 	n->chosen = true;
 	nodes_free(np->nodes);
 	np->nodes = n;
@@ -349,7 +349,7 @@ int nodes_know_again(struct nanopod *np)
 
 	if (rc)
 		return rc;
-	rc = know(np, m);
+	rc = node_know(np, m);
 	if (rc)
 		rc = market_fail(m, "cannot ask for your nodes");
 	market_sign_out(m);
@@ -370,7 +370,7 @@ static void note_name(void *arg, const char *name, const char *help)
 		command_nomem();
 }
 
-static const char *bare(const char *host)
+static const char *node_bare(const char *host)
 {
 	const char *at = strrchr(host, '@');
 
@@ -403,13 +403,13 @@ void nodes_guess(struct nanopod *np, const char *const *names, size_t count, boo
 	table_init(&told);
 	remember_each(REMEMBER_NODES, settings_text(np->settings, SETTING_ID_URL), note_name, &told);
 	for (size_t i = 0; i < count && !known; i++)
-		known = table_get(&told, bare(names[i])) ? bare(names[i]) : NULL;
+		known = table_get(&told, node_bare(names[i])) ? node_bare(names[i]) : NULL;
 	table_release(&told);
 	if ((!known && !sure) || market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
 		return;
-	if (know(np, m) && m->fail.code != CLIENT_STOPPED)
+	if (node_know(np, m) && m->fail.code != CLIENT_STOPPED)
 		print_note(np, "cannot ask the market whether '%s' is a node of yours (%s): it is taken for a host like others",
-			known ? known : bare(names[0]), m->fail.text);
+			known ? known : node_bare(names[0]), m->fail.text);
 	market_sign_out(m);
 }
 
@@ -420,7 +420,7 @@ bool nodes_look_again(struct nanopod *np)
 
 	if (market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
 		return false;
-	fine = know(np, m) == 0;
+	fine = node_know(np, m) == 0;
 	market_sign_out(m);
 	return fine;
 }
@@ -430,7 +430,7 @@ struct hunt {
 	bool found;
 };
 
-static void compare(void *arg, const char *name)
+static void node_compare(void *arg, const char *name)
 {
 	struct hunt *h = arg;
 
@@ -441,15 +441,15 @@ static void compare(void *arg, const char *name)
 static bool is_known(const struct settings *s, const char *host)
 {
 	const char *config = settings_text(s, SETTING_ID_SSH_CONFIG), *known = settings_text(s, SETTING_ID_KNOWN_HOSTS);
-	struct hunt h = { .name = bare(host) };
+	struct hunt h = { .name = node_bare(host) };
 	struct in6_addr room;
 
 	if (strcmp(h.name, "localhost") == 0 || strchr(h.name, ':') || inet_pton(AF_INET, h.name, &room) == 1)
 		return true;
 	if (config && !settings_none(s, SETTING_ID_SSH_CONFIG))
-		hostnames_config(config, compare, &h);
+		hostnames_config(config, node_compare, &h);
 	if (known && !h.found && !settings_none(s, SETTING_ID_KNOWN_HOSTS))
-		hostnames_known(known, compare, &h);
+		hostnames_known(known, node_compare, &h);
 	return h.found;
 }
 

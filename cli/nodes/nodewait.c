@@ -24,7 +24,7 @@ struct waiting {
 	bool line; /* one stands at the bottom of the terminal */
 };
 
-static void hide(struct waiting *w)
+static void nodewait_hide(struct waiting *w)
 {
 	if (w->line)
 		fputs("\r\033[K", w->m->np->err);
@@ -33,7 +33,7 @@ static void hide(struct waiting *w)
 }
 
 /* One line with the time that passed on a terminal, else one line a change. */
-static void show(struct waiting *w)
+static void nodewait_show(struct waiting *w)
 {
 	struct nanopod *np = w->m->np;
 	char time[32];
@@ -50,7 +50,7 @@ static void show(struct waiting *w)
 }
 
 /* 0 or 3. The sentence about the first that does not run yet. */
-static int judge(struct waiting *w, const struct nodes *n)
+static int nodewait_judge(struct waiting *w, const struct nodes *n)
 {
 	const struct node *late = NULL;
 
@@ -78,20 +78,20 @@ static int judge(struct waiting *w, const struct nodes *n)
 	return 0;
 }
 
-static int look(struct waiting *w)
+static int nodewait_look(struct waiting *w)
 {
 	struct nodes *n;
 	int rc = nodes_load(w->m, w->reservation, w->reservation != NULL, &n);
 
 	if (rc)
 		return rc;
-	rc = judge(w, n);
+	rc = nodewait_judge(w, n);
 	nodes_free(n);
 	return rc;
 }
 
 /* True where a signal asks to stop. */
-static bool rest(int64_t ms, int *number)
+static bool nodewait_rest(int64_t ms, int *number)
 {
 	struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
 	int n;
@@ -105,7 +105,7 @@ static bool rest(int64_t ms, int *number)
 	return true;
 }
 
-static int wait(struct waiting *w, int64_t wait_ms, int *number)
+static int nodewait_wait(struct waiting *w, int64_t wait_ms, int *number)
 {
 	int64_t every = FIRST_LOOK_MS, next = w->began, now;
 	int rc;
@@ -113,8 +113,8 @@ static int wait(struct waiting *w, int64_t wait_ms, int *number)
 	for (;;) {
 		now = clock_ms();
 		if (now >= next) {
-			rc = look(w);
-			if (rc == CLIENT_STOPPED && rest(0, number))
+			rc = nodewait_look(w);
+			if (rc == CLIENT_STOPPED && nodewait_rest(0, number))
 				return 2;
 			/* Looking may fail for a while: nothing depends on this one look. */
 			if (rc == 3 || (rc && !client_retryable(rc)))
@@ -126,8 +126,8 @@ static int wait(struct waiting *w, int64_t wait_ms, int *number)
 		}
 		if (wait_ms >= 0 && clock_ms() - w->began >= wait_ms)
 			return 1;
-		show(w);
-		if (rest(next - clock_ms() < DRAW_MS ? next - clock_ms() : DRAW_MS, number))
+		nodewait_show(w);
+		if (nodewait_rest(next - clock_ms() < DRAW_MS ? next - clock_ms() : DRAW_MS, number))
 			return 2;
 	}
 }
@@ -135,9 +135,9 @@ static int wait(struct waiting *w, int64_t wait_ms, int *number)
 int nodewait_by(struct market_link *m, const char *reservation, const char *const *names, size_t count, int64_t wait_ms, int *number)
 {
 	struct waiting w = { .m = m, .reservation = reservation, .names = names, .count = count, .began = clock_ms(), .phase = "asking" };
-	int rc = wait(&w, wait_ms, number);
+	int rc = nodewait_wait(&w, wait_ms, number);
 
-	hide(&w);
+	nodewait_hide(&w);
 	if (rc == 1)
 		fail_set(&m->fail, 0, "%s", w.phase);
 	return rc;

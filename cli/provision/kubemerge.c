@@ -92,7 +92,7 @@ bool kubeaccess_server(const struct kubeaccess *a, char *host, size_t size, long
 
 /* ---- Lines ---------------------------------------------------------------------------------------- */
 
-static size_t line_start(const struct buf *text, unsigned n)
+static size_t kubemerge_line_start(const struct buf *text, unsigned n)
 {
 	const char *s = buf_text(text), *p = s;
 
@@ -107,7 +107,7 @@ static size_t line_start(const struct buf *text, unsigned n)
 }
 
 /* In double quotes: what may be in none of these values does not have to be escaped. */
-static int put_text(struct buf *b, unsigned indent, const char *key, const char *value)
+static int kubemerge_put_text(struct buf *b, unsigned indent, const char *key, const char *value)
 {
 	if (!value)
 		return 0;
@@ -129,24 +129,24 @@ static int put_entry(struct buf *b, const char *section, unsigned indent, const 
 	unsigned in = indent + 4;
 	int rc = buf_addf(b, "%*s- ", (int)indent, "");
 
-	rc = first_of(rc, put_text(b, 0, "name", is_context ? context : name));
+	rc = first_of(rc, kubemerge_put_text(b, 0, "name", is_context ? context : name));
 	rc = first_of(rc, buf_addf(b, "%*s  %.*s:\n", (int)indent, "", (int)strlen(section) - 1, section));
 	if (is_context) {
-		rc = first_of(rc, put_text(b, in, "cluster", name));
-		return first_of(rc, put_text(b, in, "user", name));
+		rc = first_of(rc, kubemerge_put_text(b, in, "cluster", name));
+		return first_of(rc, kubemerge_put_text(b, in, "user", name));
 	}
 	if (strcmp(section, "clusters") == 0) {
-		rc = first_of(rc, put_text(b, in, "server", a->server));
-		rc = first_of(rc, put_text(b, in, "tls-server-name", a->tls_name));
-		return first_of(rc, put_text(b, in, "certificate-authority-data", a->ca));
+		rc = first_of(rc, kubemerge_put_text(b, in, "server", a->server));
+		rc = first_of(rc, kubemerge_put_text(b, in, "tls-server-name", a->tls_name));
+		return first_of(rc, kubemerge_put_text(b, in, "certificate-authority-data", a->ca));
 	}
-	rc = first_of(rc, put_text(b, in, "client-certificate-data", a->cert));
-	rc = first_of(rc, put_text(b, in, "client-key-data", a->key));
-	return first_of(rc, put_text(b, in, "token", a->token));
+	rc = first_of(rc, kubemerge_put_text(b, in, "client-certificate-data", a->cert));
+	rc = first_of(rc, kubemerge_put_text(b, in, "client-key-data", a->key));
+	return first_of(rc, kubemerge_put_text(b, in, "token", a->token));
 }
 
 /* Lines [from, to) of the text become these. */
-static int splice(struct buf *text, size_t from, size_t to, const struct buf *lines)
+static int kubemerge_splice(struct buf *text, size_t from, size_t to, const struct buf *lines)
 {
 	struct buf out;
 	int rc;
@@ -168,17 +168,17 @@ static int splice(struct buf *text, size_t from, size_t to, const struct buf *li
 	return 0;
 }
 
-static const char *name_of(const struct conf *entry)
+static const char *kubemerge_name_of(const struct conf *entry)
 {
 	const struct conf *name = entry->type == CONF_MAP ? conf_get(entry, "name") : NULL;
 
 	return name && name->type == CONF_TEXT ? name->text : "";
 }
 
-static const struct conf *find(const struct conf *list, const char *name)
+static const struct conf *kubemerge_find(const struct conf *list, const char *name)
 {
 	for (size_t i = 0; list && list->type == CONF_LIST && i < list->count; i++)
-		if (strcmp(name_of(&list->items[i]), name) == 0)
+		if (strcmp(kubemerge_name_of(&list->items[i]), name) == 0)
 			return &list->items[i];
 	return NULL;
 }
@@ -186,7 +186,7 @@ static const struct conf *find(const struct conf *list, const char *name)
 /* The column of its dash, which must stand before it on its line; -1: it is written in another way. */
 static int dash_of(const struct buf *text, const struct conf *entry)
 {
-	const char *line = buf_text(text) + line_start(text, entry->line);
+	const char *line = buf_text(text) + kubemerge_line_start(text, entry->line);
 	size_t n = strspn(line, " ");
 
 	return line[n] == '-' && line[n + 1] == ' ' ? (int)n : -1;
@@ -198,7 +198,7 @@ static unsigned last_line(const struct conf *c)
 }
 
 /* Where the entry goes; -1: the section is written in a way that lines cannot change. */
-static int place(const struct buf *text, const struct conf *root, const char *section, const char *name, size_t *from, size_t *to,
+static int kubemerge_place(const struct buf *text, const struct conf *root, const char *section, const char *name, size_t *from, size_t *to,
 	bool *head)
 {
 	const struct conf *top = conf_get(root, section), *entry;
@@ -209,22 +209,22 @@ static int place(const struct buf *text, const struct conf *root, const char *se
 		return -1;
 	if (*head) {
 		if (top) {
-			*from = line_start(text, top->line);
-			*to = line_start(text, last_line(top) + 1);
+			*from = kubemerge_line_start(text, top->line);
+			*to = kubemerge_line_start(text, last_line(top) + 1);
 		}
 		return 0;
 	}
 	if (top->type != CONF_LIST || top->flow)
 		return -1;
-	entry = find(top, name);
+	entry = kubemerge_find(top, name);
 	if (!entry)
 		entry = &top->items[top->count - 1];
-	*to = line_start(text, last_line(entry) + 1);
-	*from = find(top, name) ? line_start(text, entry->line) : *to;
+	*to = kubemerge_line_start(text, last_line(entry) + 1);
+	*from = kubemerge_find(top, name) ? kubemerge_line_start(text, entry->line) : *to;
 	return entry->flow && entry->type != CONF_MAP ? -1 : dash_of(text, entry);
 }
 
-static int put_section(const char *file, struct buf *text, const char *section, const char *name, const char *context,
+static int kubemerge_put_section(const char *file, struct buf *text, const char *section, const char *name, const char *context,
 	const struct kubeaccess *a)
 {
 	struct conf_file *conf;
@@ -235,14 +235,14 @@ static int put_section(const char *file, struct buf *text, const char *section, 
 
 	if (rc)
 		return rc;
-	column = place(text, &conf->root, section, strcmp(section, "contexts") == 0 ? context : name, &from, &to, &head);
+	column = kubemerge_place(text, &conf->root, section, strcmp(section, "contexts") == 0 ? context : name, &from, &to, &head);
 	conf_free(conf);
 	if (column < 0)
 		return -EINVAL;
 	buf_init(&lines, text->max);
 	rc = head ? buf_addf(&lines, "%s:\n", section) : 0;
 	rc = first_of(rc, put_entry(&lines, section, (unsigned)column, name, context, a));
-	rc = rc ? rc : splice(text, from, to, &lines);
+	rc = rc ? rc : kubemerge_splice(text, from, to, &lines);
 	if (lines.data)
 		explicit_bzero(lines.data, lines.len);
 	buf_release(&lines);
@@ -263,27 +263,27 @@ static int put_current(const char *file, struct buf *text, const char *context)
 	top = conf_get(&conf->root, "current-context");
 	is_set = top && !(top->type == CONF_NULL || (top->type == CONF_TEXT && !*top->text));
 	if (top) {
-		from = line_start(text, top->line);
-		to = line_start(text, last_line(top) + 1);
+		from = kubemerge_line_start(text, top->line);
+		to = kubemerge_line_start(text, last_line(top) + 1);
 	}
 	conf_free(conf);
 	if (is_set)
 		return 0;
 	buf_init(&line, text->max);
-	rc = put_text(&line, 0, "current-context", context);
-	rc = rc ? rc : splice(text, from, to, &line);
+	rc = kubemerge_put_text(&line, 0, "current-context", context);
+	rc = rc ? rc : kubemerge_splice(text, from, to, &line);
 	buf_release(&line);
 	return rc;
 }
 
 /* ---- Nothing was lost ------------------------------------------------------------------------------- */
 
-static bool same(const struct conf *a, const struct conf *b)
+static bool kubemerge_same(const struct conf *a, const struct conf *b)
 {
 	if (a->type != b->type || a->count != b->count || (a->type == CONF_TEXT && strcmp(a->text, b->text) != 0))
 		return false;
 	for (size_t i = 0; i < a->count; i++)
-		if (strcmp(a->items[i].key ? a->items[i].key : "", b->items[i].key ? b->items[i].key : "") != 0 || !same(&a->items[i], &b->items[i]))
+		if (strcmp(a->items[i].key ? a->items[i].key : "", b->items[i].key ? b->items[i].key : "") != 0 || !kubemerge_same(&a->items[i], &b->items[i]))
 			return false;
 	return true;
 }
@@ -296,16 +296,16 @@ static bool same_but(const struct conf *before, const struct conf *after, const 
 	if (!after || after->type != CONF_LIST)
 		return false;
 	for (size_t i = 0; i < after->count; i++) {
-		if (strcmp(name_of(&after->items[i]), name) == 0) {
+		if (strcmp(kubemerge_name_of(&after->items[i]), name) == 0) {
 			own++;
 			continue;
 		}
-		while (before && before->type == CONF_LIST && k < before->count && strcmp(name_of(&before->items[k]), name) == 0)
+		while (before && before->type == CONF_LIST && k < before->count && strcmp(kubemerge_name_of(&before->items[k]), name) == 0)
 			k++;
-		if (!before || before->type != CONF_LIST || k >= before->count || !same(&before->items[k++], &after->items[i]))
+		if (!before || before->type != CONF_LIST || k >= before->count || !kubemerge_same(&before->items[k++], &after->items[i]))
 			return false;
 	}
-	while (before && before->type == CONF_LIST && k < before->count && strcmp(name_of(&before->items[k]), name) == 0)
+	while (before && before->type == CONF_LIST && k < before->count && strcmp(kubemerge_name_of(&before->items[k]), name) == 0)
 		k++;
 	return own == 1 && (!before || before->type != CONF_LIST || k == before->count);
 }
@@ -315,14 +315,14 @@ static bool is_section(const char *key)
 	return strcmp(key, "clusters") == 0 || strcmp(key, "contexts") == 0 || strcmp(key, "users") == 0;
 }
 
-static bool is_kept(const struct conf *before, const struct conf *after, const char *name, const char *context)
+static bool kubemerge_is_kept(const struct conf *before, const struct conf *after, const char *name, const char *context)
 {
 	for (size_t i = 0; i < before->count; i++) {
 		const struct conf *was = &before->items[i], *now = conf_get(after, was->key);
 
 		if (is_section(was->key) || (strcmp(was->key, "current-context") == 0 && !(was->type == CONF_TEXT && *was->text)))
 			continue;
-		if (!now || !same(was, now))
+		if (!now || !kubemerge_same(was, now))
 			return false;
 	}
 	for (size_t i = 0; i < after->count; i++)
@@ -333,22 +333,22 @@ static bool is_kept(const struct conf *before, const struct conf *after, const c
 		same_but(conf_get(before, "users"), conf_get(after, "users"), name);
 }
 
-static int check(const char *file, const struct conf *before, const struct buf *text, const char *name, const char *context)
+static int kubemerge_check(const char *file, const struct conf *before, const struct buf *text, const char *name, const char *context)
 {
 	struct conf_file *after;
 	bool fine;
 
 	if (conf_parse(file, buf_text(text), text->len, &after, NULL))
 		return -EINVAL;
-	fine = is_kept(before, &after->root, name, context);
+	fine = kubemerge_is_kept(before, &after->root, name, context);
 	conf_free(after);
 	return fine ? 0 : -EINVAL;
 }
 
 /* Another one's context of that name is not ours to change. */
-static int check_owner(const char *file, const struct conf *root, const char *name, const char *context, struct fail *f)
+static int kubemerge_check_owner(const char *file, const struct conf *root, const char *name, const char *context, struct fail *f)
 {
-	const struct conf *entry = find(conf_get(root, "contexts"), context), *inner = entry ? conf_get(entry, "context") : NULL;
+	const struct conf *entry = kubemerge_find(conf_get(root, "contexts"), context), *inner = entry ? conf_get(entry, "context") : NULL;
 	char *cluster;
 	bool ours;
 
@@ -366,7 +366,7 @@ static int put_all(const char *file, struct buf *made, const char *name, const c
 	int rc = made->len ? 0 : buf_adds(made, "apiVersion: v1\nkind: Config\n");
 
 	for (size_t i = 0; !rc && i < 3; i++)
-		rc = put_section(file, made, sections[i], name, context, a);
+		rc = kubemerge_put_section(file, made, sections[i], name, context, a);
 	return rc ? rc : put_current(file, made, context);
 }
 
@@ -380,7 +380,7 @@ int kubemerge(const char *file, const struct buf *text, const char *name, const 
 
 	if (rc)
 		return rc;
-	rc = check_owner(file, &before->root, name, context, f);
+	rc = kubemerge_check_owner(file, &before->root, name, context, f);
 	if (rc) {
 		conf_free(before);
 		return rc;
@@ -388,7 +388,7 @@ int kubemerge(const char *file, const struct buf *text, const char *name, const 
 	buf_init(&made, CONF_BYTES_MAX);
 	rc = buf_add(&made, buf_text(text), text->len);
 	rc = rc ? rc : put_all(file, &made, name, context, a);
-	rc = rc || fresh ? rc : check(file, &before->root, &made, name, context);
+	rc = rc || fresh ? rc : kubemerge_check(file, &before->root, &made, name, context);
 	conf_free(before);
 	if (rc) {
 		if (made.data)

@@ -43,7 +43,7 @@ static char *made_of(struct nanopod *np)
 }
 
 /* Ten thousand connections are ten thousand descriptors. */
-static void raise_descriptors(void)
+static void connect_raise_descriptors(void)
 {
 	struct rlimit r;
 
@@ -53,7 +53,7 @@ static void raise_descriptors(void)
 	}
 }
 
-static void say(void *arg, enum pssh_log_level level, const char *text)
+static void connect_say(void *arg, enum pssh_log_level level, const char *text)
 {
 	struct nanopod *np = arg;
 
@@ -63,7 +63,7 @@ static void say(void *arg, enum pssh_log_level level, const char *text)
 		print_note(np, "%s", text);
 }
 
-static int failed(struct nanopod *np, struct connect *c, int rc, enum status status, const char *field, const char *hint)
+static int connect_failed(struct nanopod *np, struct connect *c, int rc, enum status status, const char *field, const char *hint)
 {
 	if (rc == PSSH_ENOMEM)
 		command_nomem();
@@ -100,7 +100,7 @@ static int read_overrides(struct nanopod *np, struct connect *c)
 		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 		rc = pssh_read_config(c->fleet, path);
 		if (rc)
-			rc = failed(np, c, rc, STATUS_USAGE, NULL, NULL);
+			rc = connect_failed(np, c, rc, STATUS_USAGE, NULL, NULL);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -123,7 +123,7 @@ static int read_configs(struct nanopod *np, struct connect *c)
 			continue;
 		rc = pssh_read_config(c->fleet, files[i]);
 		if (rc)
-			return failed(np, c, rc, STATUS_USAGE, "--ssh-config", "'--ssh-config none' does without");
+			return connect_failed(np, c, rc, STATUS_USAGE, "--ssh-config", "'--ssh-config none' does without");
 	}
 	return STATUS_OK;
 }
@@ -139,7 +139,7 @@ static int read_known_hosts(struct nanopod *np, struct connect *c)
 		return STATUS_OK;
 	if (settings_given(np->settings, SETTING_ID_KNOWN_HOSTS)) {
 		rc = pssh_add_known_hosts(c->fleet, settings_text(np->settings, SETTING_ID_KNOWN_HOSTS));
-		return rc ? failed(np, c, rc, STATUS_FAILURE, "--known-hosts", NULL) : STATUS_OK;
+		return rc ? connect_failed(np, c, rc, STATUS_FAILURE, "--known-hosts", NULL) : STATUS_OK;
 	}
 	for (size_t i = 0; !rc && usual[i]; i++) {
 		char *path = str_expand_home(usual[i]);
@@ -150,7 +150,7 @@ static int read_known_hosts(struct nanopod *np, struct connect *c)
 			rc = pssh_add_known_hosts(c->fleet, path);
 		free(path);
 	}
-	return rc ? failed(np, c, rc, STATUS_FAILURE, NULL, "'--known-hosts FILE' chooses another") : STATUS_OK;
+	return rc ? connect_failed(np, c, rc, STATUS_FAILURE, NULL, "'--known-hosts FILE' chooses another") : STATUS_OK;
 }
 
 static int read_identities(struct nanopod *np, struct connect *c)
@@ -165,7 +165,7 @@ static int read_identities(struct nanopod *np, struct connect *c)
 			return print_fail_field(np, STATUS_USAGE, "--identity", NULL, "cannot read '%s': %s", path, strerror(errno));
 		rc = pssh_add_identity(c->fleet, path);
 		if (rc)
-			return failed(np, c, rc, STATUS_USAGE, "--identity", NULL);
+			return connect_failed(np, c, rc, STATUS_USAGE, "--identity", NULL);
 	}
 	if (settings_count(np->settings, SETTING_ID_IDENTITY))
 		return STATUS_OK;
@@ -178,7 +178,7 @@ static int read_identities(struct nanopod *np, struct connect *c)
 			rc = pssh_add_identity(c->fleet, path);
 		free(path);
 	}
-	return rc ? failed(np, c, rc, STATUS_FAILURE, NULL, NULL) : STATUS_OK;
+	return rc ? connect_failed(np, c, rc, STATUS_FAILURE, NULL, NULL) : STATUS_OK;
 }
 
 static int set_agent(struct nanopod *np, struct connect *c)
@@ -191,10 +191,10 @@ static int set_agent(struct nanopod *np, struct connect *c)
 	else if (!path || !*path)
 		path = getenv("SSH_AUTH_SOCK");
 	rc = pssh_set_agent(c->fleet, path && *path ? path : NULL);
-	return rc ? failed(np, c, rc, STATUS_FAILURE, "--agent", NULL) : STATUS_OK;
+	return rc ? connect_failed(np, c, rc, STATUS_FAILURE, "--agent", NULL) : STATUS_OK;
 }
 
-static void set_limits(struct nanopod *np, struct connect *c)
+static void connect_set_limits(struct nanopod *np, struct connect *c)
 {
 	unsigned fanout = (unsigned)settings_int(np->settings, SETTING_ID_FANOUT);
 	unsigned tries = (unsigned)settings_int(np->settings, SETTING_ID_RETRY) + 1;
@@ -212,7 +212,7 @@ static void set_limits(struct nanopod *np, struct connect *c)
 	}
 }
 
-static int make(struct nanopod *np, struct connect *c)
+static int connect_make(struct nanopod *np, struct connect *c)
 {
 	static const enum pssh_log_level levels[] = { PSSH_LOG_WARN, PSSH_LOG_INFO, PSSH_LOG_DEBUG, PSSH_LOG_TRACE };
 	const char *keys = settings_text(np->settings, SETTING_ID_HOST_KEY);
@@ -220,9 +220,9 @@ static int make(struct nanopod *np, struct connect *c)
 
 	if (pssh_new(&c->fleet) != 0 || prompt_new(np, &c->prompt) != 0)
 		command_nomem();
-	pssh_set_log(c->fleet, levels[np->verbose < 3 ? np->verbose : 3], say, np);
-	raise_descriptors();
-	set_limits(np, c);
+	pssh_set_log(c->fleet, levels[np->verbose < 3 ? np->verbose : 3], connect_say, np);
+	connect_raise_descriptors();
+	connect_set_limits(np, c);
 	pssh_set_prompts(c->fleet, prompt_possible(c->prompt));
 	c->ask_new = strcmp(keys, "ask") == 0 && prompt_possible(c->prompt);
 	c->ask_all = c->ask_new && settings_given(np->settings, SETTING_ID_HOST_KEY);
@@ -268,7 +268,7 @@ int connect_open(struct nanopod *np, struct connect **out)
 			return STATUS_OK;
 		}
 	}
-	status = make(np, c);
+	status = connect_make(np, c);
 	if (status) {
 		connect_free(c);
 		return status;
@@ -293,7 +293,7 @@ void connect_close(struct nanopod *np, struct connect *c)
 }
 
 /* What was typed or set for this run wins over the market's word; what a file says for hosts in general does not. */
-static bool typed(const struct settings *s, enum setting id)
+static bool connect_typed(const struct settings *s, enum setting id)
 {
 	return settings_given(s, id) && settings_layer(s, id) >= LAYER_ENVIRONMENT;
 }
@@ -310,9 +310,9 @@ static int connect_node(struct nanopod *np, struct connect *c, const char *spec,
 		return node_unreachable(np, n);
 	rc = pssh_host(c->fleet, spec, &h);
 	rc = rc ? rc : pssh_host_set_address(h, n->hostname);
-	rc = rc ? rc : pssh_host_set_port(h, typed(s, SETTING_ID_PORT) ? (unsigned)settings_int(s, SETTING_ID_PORT) : n->port);
+	rc = rc ? rc : pssh_host_set_port(h, connect_typed(s, SETTING_ID_PORT) ? (unsigned)settings_int(s, SETTING_ID_PORT) : n->port);
 	if (!rc && !strchr(spec, '@'))
-		rc = pssh_host_set_user(h, typed(s, SETTING_ID_USER) ? settings_text(s, SETTING_ID_USER) : n->user);
+		rc = pssh_host_set_user(h, connect_typed(s, SETTING_ID_USER) ? settings_text(s, SETTING_ID_USER) : n->user);
 	if (!rc && jump && *jump)
 		rc = pssh_host_set_jump(h, jump);
 	rc = rc ? rc : pssh_host_pin(h, NULL);
@@ -321,7 +321,7 @@ static int connect_node(struct nanopod *np, struct connect *c, const char *spec,
 	if (!rc && own)
 		rc = pssh_host_add_identity(h, own);
 	if (rc)
-		return failed(np, c, rc, STATUS_FAILURE, NULL, "'nanopod nodes -o json' shows what the market says of it");
+		return connect_failed(np, c, rc, STATUS_FAILURE, NULL, "'nanopod nodes -o json' shows what the market says of it");
 	*out = h;
 	return STATUS_OK;
 }
@@ -347,24 +347,24 @@ int connect_host(struct nanopod *np, struct connect *c, const char *name, struct
 	if (rc == 0 && jump && *jump)
 		rc = pssh_host_set_jump(h, jump);
 	if (rc)
-		return failed(np, c, rc, rc == PSSH_EINVAL || rc == PSSH_ESYNTAX ? STATUS_USAGE : STATUS_FAILURE, NULL, NULL);
+		return connect_failed(np, c, rc, rc == PSSH_EINVAL || rc == PSSH_ESYNTAX ? STATUS_USAGE : STATUS_FAILURE, NULL, NULL);
 	*out = h;
 	return STATUS_OK;
 }
 
-static void word(struct buf *list, const char *text)
+static void connect_word(struct buf *list, const char *text)
 {
 	if (buf_add(list, &text, sizeof text) != 0)
 		command_nomem();
 }
 
-static void option(struct buf *list, const char *name, const char *value)
+static void connect_option(struct buf *list, const char *name, const char *value)
 {
 	char *both;
 
 	if (asprintf(&both, "-o%s=%s", name, value) < 0)
 		command_nomem();
-	word(list, both); /* until exec */
+	connect_word(list, both); /* until exec */
 }
 
 static void openssh_settings(struct nanopod *np, struct buf *list)
@@ -374,29 +374,29 @@ static void openssh_settings(struct nanopod *np, struct buf *list)
 	char room[32];
 
 	if (settings_given(s, SETTING_ID_SSH_CONFIG)) {
-		word(list, "-F");
-		word(list, settings_none(s, SETTING_ID_SSH_CONFIG) ? "none" : settings_text(s, SETTING_ID_SSH_CONFIG));
+		connect_word(list, "-F");
+		connect_word(list, settings_none(s, SETTING_ID_SSH_CONFIG) ? "none" : settings_text(s, SETTING_ID_SSH_CONFIG));
 	}
 	if (settings_given(s, SETTING_ID_KNOWN_HOSTS))
-		option(list, "UserKnownHostsFile", settings_none(s, SETTING_ID_KNOWN_HOSTS) ? "none" : settings_text(s, SETTING_ID_KNOWN_HOSTS));
+		connect_option(list, "UserKnownHostsFile", settings_none(s, SETTING_ID_KNOWN_HOSTS) ? "none" : settings_text(s, SETTING_ID_KNOWN_HOSTS));
 	if (settings_given(s, SETTING_ID_HOST_KEY))
-		option(list, "StrictHostKeyChecking", known[settings_int(s, SETTING_ID_HOST_KEY)]);
+		connect_option(list, "StrictHostKeyChecking", known[settings_int(s, SETTING_ID_HOST_KEY)]);
 	if (settings_given(s, SETTING_ID_CONNECT_TIMEOUT)) {
 		snprintf(room, sizeof room, "%lld", (long long)(settings_ms(s, SETTING_ID_CONNECT_TIMEOUT) + 999) / 1000);
-		option(list, "ConnectTimeout", room);
+		connect_option(list, "ConnectTimeout", room);
 	}
 	if (settings_given(s, SETTING_ID_AGENT))
-		option(list, "IdentityAgent", settings_none(s, SETTING_ID_AGENT) ? "none" : settings_text(s, SETTING_ID_AGENT));
+		connect_option(list, "IdentityAgent", settings_none(s, SETTING_ID_AGENT) ? "none" : settings_text(s, SETTING_ID_AGENT));
 	if (settings_given(s, SETTING_ID_PORT)) {
 		snprintf(room, sizeof room, "%ld", settings_int(s, SETTING_ID_PORT));
-		option(list, "Port", room);
+		connect_option(list, "Port", room);
 	}
 	if (settings_given(s, SETTING_ID_USER))
-		option(list, "User", settings_text(s, SETTING_ID_USER));
+		connect_option(list, "User", settings_text(s, SETTING_ID_USER));
 	if (settings_given(s, SETTING_ID_JUMP))
-		option(list, "ProxyJump", settings_text(s, SETTING_ID_JUMP));
+		connect_option(list, "ProxyJump", settings_text(s, SETTING_ID_JUMP));
 	for (size_t i = 0; i < settings_count(s, SETTING_ID_IDENTITY); i++)
-		option(list, "IdentityFile", settings_item(s, SETTING_ID_IDENTITY, i));
+		connect_option(list, "IdentityFile", settings_item(s, SETTING_ID_IDENTITY, i));
 }
 
 /* Host keys of a node in a file of their own, which ssh reads: it closes every descriptor that it could inherit. */
@@ -417,11 +417,11 @@ static int openssh_keys(struct nanopod *np, const struct node *n, struct buf *li
 		free(path);
 		return print_fail(np, STATUS_FAILURE, "leave out --openssh", "cannot write down the host key of '%s': %s", n->name, strerror(-rc));
 	}
-	option(list, "UserKnownHostsFile", path);
-	option(list, "GlobalKnownHostsFile", "/dev/null");
-	option(list, "HostKeyAlias", n->id);
-	option(list, "StrictHostKeyChecking", "yes");
-	option(list, "UpdateHostKeys", "no");
+	connect_option(list, "UserKnownHostsFile", path);
+	connect_option(list, "GlobalKnownHostsFile", "/dev/null");
+	connect_option(list, "HostKeyAlias", n->id);
+	connect_option(list, "StrictHostKeyChecking", "yes");
+	connect_option(list, "UpdateHostKeys", "no");
 	free(path);
 	return STATUS_OK;
 }
@@ -442,13 +442,13 @@ static int openssh_node(struct nanopod *np, const char *host, struct buf *list)
 	if (status)
 		return status;
 	snprintf(port, sizeof port, "%u", n->port);
-	option(list, "HostName", n->hostname);
-	if (!typed(np->settings, SETTING_ID_PORT))
-		option(list, "Port", port);
-	if (n->user && !strchr(host, '@') && !typed(np->settings, SETTING_ID_USER))
-		option(list, "User", n->user);
+	connect_option(list, "HostName", n->hostname);
+	if (!connect_typed(np->settings, SETTING_ID_PORT))
+		connect_option(list, "Port", port);
+	if (n->user && !strchr(host, '@') && !connect_typed(np->settings, SETTING_ID_USER))
+		connect_option(list, "User", n->user);
 	if (own)
-		option(list, "IdentityFile", own);
+		connect_option(list, "IdentityFile", own);
 	return STATUS_OK;
 }
 
@@ -458,7 +458,7 @@ int connect_openssh(struct nanopod *np, const char *host, char *const *extra, ch
 	int error, status;
 
 	buf_init(&list, 1 << 20);
-	word(&list, "ssh");
+	connect_word(&list, "ssh");
 	status = openssh_node(np, host, &list);
 	if (status) {
 		buf_release(&list);
@@ -466,12 +466,12 @@ int connect_openssh(struct nanopod *np, const char *host, char *const *extra, ch
 	}
 	openssh_settings(np, &list);
 	for (; *extra; extra++)
-		word(&list, *extra);
-	word(&list, "--");
-	word(&list, host);
+		connect_word(&list, *extra);
+	connect_word(&list, "--");
+	connect_word(&list, host);
 	for (; *command; command++)
-		word(&list, *command);
-	word(&list, NULL);
+		connect_word(&list, *command);
+	connect_word(&list, NULL);
 	fflush(NULL);
 	signal(SIGPIPE, SIG_DFL); /* an ignored one would be inherited */
 	execvp("ssh", (char *const *)(void *)list.data);

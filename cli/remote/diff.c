@@ -29,7 +29,7 @@ struct walk {
 	bool *gone, *come;  /* of those: deleted from a, added in b */
 };
 
-static int split(const char *text, size_t len, struct side *out)
+static int diff_split(const char *text, size_t len, struct side *out)
 {
 	size_t count = 0, at = 0;
 
@@ -52,25 +52,25 @@ static int split(const char *text, size_t len, struct side *out)
 	return 0;
 }
 
-static bool equal(const struct line *x, const struct line *y)
+static bool diff_equal(const struct line *x, const struct line *y)
 {
 	return x->len == y->len && memcmp(x->text, y->text, x->len) == 0;
 }
 
-static void trim(struct walk *w)
+static void diff_trim(struct walk *w)
 {
 	size_t end = 0, less = w->a.count < w->b.count ? w->a.count : w->b.count;
 
-	while (w->skip < less && equal(&w->a.lines[w->skip], &w->b.lines[w->skip]))
+	while (w->skip < less && diff_equal(&w->a.lines[w->skip], &w->b.lines[w->skip]))
 		w->skip++;
-	while (end < less - w->skip && equal(&w->a.lines[w->a.count - 1 - end], &w->b.lines[w->b.count - 1 - end]))
+	while (end < less - w->skip && diff_equal(&w->a.lines[w->a.count - 1 - end], &w->b.lines[w->b.count - 1 - end]))
 		end++;
 	w->n = w->a.count - w->skip - end;
 	w->m = w->b.count - w->skip - end;
 }
 
 /* Walks back over the saved frontiers and marks the lines that are not shared. */
-static void mark(struct walk *w, int **saved, int d)
+static void diff_mark(struct walk *w, int **saved, int d)
 {
 	int x = (int)w->n, y = (int)w->m;
 
@@ -90,7 +90,7 @@ static void mark(struct walk *w, int **saved, int d)
 }
 
 /* 1: marked; 0: too many edits; or -ENOMEM. */
-static int walk(struct walk *w)
+static int diff_walk(struct walk *w)
 {
 	int n = (int)w->n, m = (int)w->m, rc = -ENOMEM, d = 0;
 	int limit = n + m < LONGEST_WALK ? n + m : LONGEST_WALK;
@@ -105,11 +105,11 @@ static int walk(struct walk *w)
 			int x = k == -d || (k != d && v[k - 1] < v[k + 1]) ? v[k + 1] : v[k - 1] + 1;
 			int y = x - k;
 
-			while (x < n && y >= 0 && y < m && equal(&w->a.lines[w->skip + (size_t)x], &w->b.lines[w->skip + (size_t)y]))
+			while (x < n && y >= 0 && y < m && diff_equal(&w->a.lines[w->skip + (size_t)x], &w->b.lines[w->skip + (size_t)y]))
 				x++, y++;
 			v[k] = x;
 			if (x >= n && y >= m) {
-				mark(w, saved, d);
+				diff_mark(w, saved, d);
 				rc = 1;
 				goto done;
 			}
@@ -130,7 +130,7 @@ out:
 	return rc;
 }
 
-static int tell(const struct walk *w, int (*each)(void *, enum diff_side, size_t, const char *, size_t), void *arg)
+static int diff_tell(const struct walk *w, int (*each)(void *, enum diff_side, size_t, const char *, size_t), void *arg)
 {
 	size_t x = 0, y = 0, end = w->a.count;
 	int rc = 0;
@@ -158,20 +158,20 @@ int diff_lines(const char *a, size_t alen, const char *b, size_t blen,
 	struct walk w = { 0 };
 	int rc = -ENOMEM;
 
-	if (split(a, alen, &w.a) != 0 || split(b, blen, &w.b) != 0)
+	if (diff_split(a, alen, &w.a) != 0 || diff_split(b, blen, &w.b) != 0)
 		goto out;
-	trim(&w);
+	diff_trim(&w);
 	w.gone = calloc(w.n + 1, sizeof *w.gone);
 	w.come = calloc(w.m + 1, sizeof *w.come);
 	if (!w.gone || !w.come)
 		goto out;
-	rc = w.n > 10000000 || w.m > 10000000 ? 0 : walk(&w);
+	rc = w.n > 10000000 || w.m > 10000000 ? 0 : diff_walk(&w);
 	if (rc == 0) {
 		memset(w.gone, true, w.n);
 		memset(w.come, true, w.m);
 	}
 	if (rc >= 0)
-		rc = tell(&w, each, arg);
+		rc = diff_tell(&w, each, arg);
 out:
 	free(w.a.lines);
 	free(w.b.lines);

@@ -159,7 +159,7 @@ void fanout_cancel(struct fanout *f)
 
 /* ---- Input ----------------------------------------------------------------------------- */
 
-static void remember(struct fanout_input *in, const char *data, size_t len)
+static void fanout_remember(struct fanout_input *in, const char *data, size_t len)
 {
 	if (!in->lost && buf_add(&in->replay, data, len) != 0) {
 		in->lost = true;
@@ -168,7 +168,7 @@ static void remember(struct fanout_input *in, const char *data, size_t len)
 }
 
 /* True where all of it was taken. */
-static bool feed(struct fanout *f, const char *data, size_t len)
+static bool fanout_feed(struct fanout *f, const char *data, size_t len)
 {
 	int rc = pssh_task_write(f->task, NULL, data, len);
 
@@ -188,11 +188,11 @@ static void feed_head(struct fanout *f)
 	while (!in->full && in->head_at < in->head_len) {
 		size_t left = in->head_len - in->head_at, n = left < PIECE ? left : PIECE;
 
-		if (!feed(f, in->head + in->head_at, n))
+		if (!fanout_feed(f, in->head + in->head_at, n))
 			return;
 		in->head_at += n;
 	}
-	if (!in->full && in->kept_at < in->kept_len && feed(f, in->kept + in->kept_at, in->kept_len - in->kept_at))
+	if (!in->full && in->kept_at < in->kept_len && fanout_feed(f, in->kept + in->kept_at, in->kept_len - in->kept_at))
 		in->kept_at = in->kept_len;
 }
 
@@ -223,7 +223,7 @@ static void read_input(struct fanout *f)
 	}
 	in->kept_at = 0;
 	in->kept_len = (size_t)n;
-	remember(in, in->kept, in->kept_len);
+	fanout_remember(in, in->kept, in->kept_len);
 	feed_head(f);
 }
 
@@ -249,7 +249,7 @@ static bool may_ask(const struct fanout *f, const struct outcome *o)
 	return c->ask_new && !f->asked && !f->input.lost && (c->ask_all || !pssh_host_strict(o->host));
 }
 
-static char *question(struct fanout *f)
+static char *fanout_question(struct fanout *f)
 {
 	struct buf b;
 	size_t count = 0;
@@ -287,7 +287,7 @@ static bool ask_about_keys(struct fanout *f)
 		return false;
 	fanout_quiet(f);
 	fflush(f->np->out);
-	text = question(f);
+	text = fanout_question(f);
 	yes = text && prompt_yes(f->connect->prompt, text, &f->first_signal);
 	free(text);
 	if (f->first_signal)
@@ -359,7 +359,7 @@ static void end_of_host(struct fanout *f, struct outcome *o, const struct pssh_e
 		f->progress.failed++;
 }
 
-static void moved(struct fanout *f, struct outcome *o, const struct pssh_event *ev)
+static void fanout_moved(struct fanout *f, struct outcome *o, const struct pssh_event *ev)
 {
 	f->progress.bytes = true;
 	f->progress.moved += ev->done - o->moved;
@@ -369,7 +369,7 @@ static void moved(struct fanout *f, struct outcome *o, const struct pssh_event *
 }
 
 /* Takes notice of an event; true where the command should see it. */
-static bool notice(struct fanout *f, const struct pssh_event *ev, struct outcome *o)
+static bool fanout_notice(struct fanout *f, const struct pssh_event *ev, struct outcome *o)
 {
 	switch (ev->type) {
 	case PSSH_EV_PROMPT:
@@ -388,7 +388,7 @@ static bool notice(struct fanout *f, const struct pssh_event *ev, struct outcome
 		return true;
 	case PSSH_EV_PROGRESS:
 		if (o)
-			moved(f, o, ev);
+			fanout_moved(f, o, ev);
 		return true;
 	case PSSH_EV_EXIT:
 	case PSSH_EV_SIGNAL:
@@ -401,7 +401,7 @@ static bool notice(struct fanout *f, const struct pssh_event *ev, struct outcome
 	}
 }
 
-static int shorter(int a, int b)
+static int fanout_shorter(int a, int b)
 {
 	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
@@ -418,7 +418,7 @@ static void check_output(struct fanout *f)
 }
 
 /* ms -1: as long as nothing is due. */
-static enum fanout_turn look(struct fanout *f, int ms)
+static enum fanout_turn fanout_look(struct fanout *f, int ms)
 {
 	struct pollfd fds[] = {
 		{ .fd = pssh_fd(f->connect->fleet), .events = POLLIN },
@@ -434,7 +434,7 @@ static enum fanout_turn look(struct fanout *f, int ms)
 	if (drawing)
 		progress_draw(&f->progress);
 	if (ms < 0)
-		ms = shorter(pssh_timeout(f->connect->fleet), drawing ? progress_timeout(&f->progress) : -1);
+		ms = fanout_shorter(pssh_timeout(f->connect->fleet), drawing ? progress_timeout(&f->progress) : -1);
 	if (poll(fds, sizeof fds / sizeof *fds, ms) <= 0)
 		return FANOUT_EVENT;
 	while (fds[1].revents && (signal = signals_next()) != 0) {
@@ -470,7 +470,7 @@ enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, st
 		step_input(f);
 		/* Hosts that never fall silent must not keep us from hearing Ctrl-C. */
 		if (++f->unheard >= DEAF_EVENTS) {
-			turn = look(f, 0);
+			turn = fanout_look(f, 0);
 			f->unheard = 0;
 			if (turn != FANOUT_EVENT)
 				return turn;
@@ -481,7 +481,7 @@ enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, st
 			return FANOUT_DONE;
 		}
 		if (rc == 0) {
-			turn = look(f, -1);
+			turn = fanout_look(f, -1);
 			f->unheard = 0;
 			if (turn != FANOUT_EVENT)
 				return turn;
@@ -495,7 +495,7 @@ enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, st
 			continue;
 		}
 		*host = ev->host ? pssh_host_data(ev->host) : NULL;
-		if (notice(f, ev, *host)) {
+		if (fanout_notice(f, ev, *host)) {
 			*out = ev;
 			return FANOUT_EVENT;
 		}

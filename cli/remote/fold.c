@@ -79,7 +79,7 @@ void fold_free(struct fold *f)
 	free(f);
 }
 
-static size_t slot_of(const struct fold *f, uint64_t parent, size_t from, unsigned char first)
+static size_t fold_slot_of(const struct fold *f, uint64_t parent, size_t from, unsigned char first)
 {
 	uint64_t h = (parent * 1000003u + from) * 257u + first;
 
@@ -89,7 +89,7 @@ static size_t slot_of(const struct fold *f, uint64_t parent, size_t from, unsign
 
 static size_t slot_of_node(const struct fold *f, const struct fold_node *n)
 {
-	return slot_of(f, n->parent->id, n->from, (unsigned char)n->text.data[0]);
+	return fold_slot_of(f, n->parent->id, n->from, (unsigned char)n->text.data[0]);
 }
 
 /* Twice the slots; where memory is short the chains just grow longer. */
@@ -118,14 +118,14 @@ static void index_grow(struct fold *f)
 
 static struct fold_node *branch_find(const struct fold *f, const struct fold_node *parent, size_t from, char first)
 {
-	struct fold_node *n = f->index[slot_of(f, parent->id, from, (unsigned char)first)];
+	struct fold_node *n = f->index[fold_slot_of(f, parent->id, from, (unsigned char)first)];
 
 	while (n && !(n->parent == parent && n->from == from && n->text.data[0] == first))
 		n = n->chain;
 	return n;
 }
 
-static int append(struct fold *f, struct fold_node *n, const char *data, size_t len)
+static int fold_append(struct fold *f, struct fold_node *n, const char *data, size_t len)
 {
 	int rc = buf_add(&n->text, data, len);
 
@@ -139,7 +139,7 @@ static int branch_add(struct fold *f, struct fold_place *place, const char *data
 	struct fold_node *n = node_new(f, place->node, place->at);
 	size_t s;
 
-	if (!n || append(f, n, data, len) != 0) {
+	if (!n || fold_append(f, n, data, len) != 0) {
 		if (n) {
 			f->newest = n->older;
 			free(n);
@@ -192,7 +192,7 @@ int fold_add(struct fold *f, struct fold_place *place, const void *data, size_t 
 		if (p.at < p.node->text.len) {
 			rc = branch_add(f, &p, s, len);
 		} else {
-			rc = append(f, p.node, s, len);
+			rc = fold_append(f, p.node, s, len);
 			p.at += rc ? 0 : len;
 		}
 		len = 0;
@@ -242,12 +242,12 @@ int fold_read(struct fold_place place, int (*each)(void *arg, const char *data, 
 	return rc;
 }
 
-static int add_piece(void *arg, const char *data, size_t len)
+static int fold_add_piece(void *arg, const char *data, size_t len)
 {
 	return buf_add(arg, data, len);
 }
 
 int fold_text(struct fold_place place, struct buf *out)
 {
-	return fold_read(place, add_piece, out);
+	return fold_read(place, fold_add_piece, out);
 }

@@ -90,7 +90,7 @@ int group_harmless(struct buf *out, const char *s, size_t len)
 	return rc;
 }
 
-static void emit(struct fanout *f, FILE *stream, const char *text, size_t len)
+static void group_emit(struct fanout *f, FILE *stream, const char *text, size_t len)
 {
 	bool tty = stream == f->np->err ? f->np->tty_err : f->np->tty_out;
 	struct buf b;
@@ -108,7 +108,7 @@ static void emit(struct fanout *f, FILE *stream, const char *text, size_t len)
 		fputc('\n', stream);
 }
 
-static void heading(struct fanout *f, FILE *stream, const struct group *g, const char *what)
+static void group_heading(struct fanout *f, FILE *stream, const struct group *g, const char *what)
 {
 	const char **names = calloc(g->count, sizeof *names);
 	const struct outcome *o = g->hosts[0];
@@ -134,7 +134,7 @@ static void heading(struct fanout *f, FILE *stream, const struct group *g, const
 	free(names);
 }
 
-static char *text_of(struct fold_place place, size_t *len)
+static char *group_text_of(struct fold_place place, size_t *len)
 {
 	struct buf b;
 
@@ -204,7 +204,7 @@ static void show_difference(struct fanout *f, FILE *stream, struct fold_place ba
 {
 	struct hunk h = { .f = f, .stream = stream };
 	size_t alen, blen;
-	char *a = text_of(base, &alen), *b = text_of(place, &blen);
+	char *a = group_text_of(base, &alen), *b = group_text_of(place, &blen);
 
 	buf_init(&h.text, text_max);
 	if (diff_lines(a, alen, b, blen, hunk_line, &h) != 0)
@@ -217,28 +217,28 @@ static void show_difference(struct fanout *f, FILE *stream, struct fold_place ba
 
 /* ---- Groups ---------------------------------------------------------------------------- */
 
-static void show(struct fanout *f, const struct group *g, const struct group *base)
+static void remote_group_show(struct fanout *f, const struct group *g, const struct group *base)
 {
 	const struct outcome *o = g->hosts[0], *largest = base ? base->hosts[0] : NULL;
 	bool same_out = largest && fold_compare(o->out, largest->out) == 0;
 	char *text;
 	size_t len;
 
-	heading(f, f->np->out, g, same_out && fold_length(o->out) ? "the same output as the largest group" :
+	group_heading(f, f->np->out, g, same_out && fold_length(o->out) ? "the same output as the largest group" :
 		!fold_length(o->out) && !fold_length(o->err) ? "no output" : "");
 	if (largest && !same_out) {
 		show_difference(f, f->np->out, largest->out, o->out);
 	} else if (!same_out) {
-		text = text_of(o->out, &len);
-		emit(f, f->np->out, text, len);
+		text = group_text_of(o->out, &len);
+		group_emit(f, f->np->out, text, len);
 		free(text);
 	}
 	if (!fold_length(o->err))
 		return;
 	fflush(f->np->out);
-	heading(f, f->np->err, g, "stderr");
-	text = text_of(o->err, &len);
-	emit(f, f->np->err, text, len);
+	group_heading(f, f->np->err, g, "stderr");
+	text = group_text_of(o->err, &len);
+	group_emit(f, f->np->err, text, len);
 	free(text);
 }
 
@@ -266,7 +266,7 @@ void group_show(struct fanout *f, bool diff)
 	qsort(groups, count, sizeof *groups, by_size);
 	fanout_quiet(f);
 	for (size_t i = 0; i < count; i++)
-		show(f, &groups[i], diff && i ? &groups[0] : NULL);
+		remote_group_show(f, &groups[i], diff && i ? &groups[0] : NULL);
 	free(sorted);
 	free(groups);
 }

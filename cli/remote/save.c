@@ -40,7 +40,7 @@ char *save_file_name(const char *host, const char *suffix)
 	return buf_steal(&b);
 }
 
-static int hex(char c)
+static int save_hex(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
@@ -50,8 +50,8 @@ char *save_host_name(const char *name, size_t len)
 	char *out = calloc(1, len + 1), *w = out;
 
 	for (size_t i = 0; out && i < len; i++) {
-		if (name[i] == '%' && len - i > 2 && hex(name[i + 1]) >= 0 && hex(name[i + 2]) >= 0) {
-			*w++ = (char)(hex(name[i + 1]) * 16 + hex(name[i + 2]));
+		if (name[i] == '%' && len - i > 2 && save_hex(name[i + 1]) >= 0 && save_hex(name[i + 2]) >= 0) {
+			*w++ = (char)(save_hex(name[i + 1]) * 16 + save_hex(name[i + 2]));
 			i += 2;
 		} else {
 			*w++ = name[i];
@@ -91,7 +91,7 @@ static int write_file(struct save *s, const char *host, const char *suffix, int 
 	return rc;
 }
 
-static int prepare(struct save *s, const char *host, struct fail *fail)
+static int save_prepare(struct save *s, const char *host, struct fail *fail)
 {
 	char *name = save_file_name(host, ".status");
 	int rc = 0;
@@ -121,7 +121,7 @@ int save_open(struct save *s, const char *path, const struct fanout *f, const ch
 	if (!rc && s->dir < 0)
 		rc = fail_errno(fail, -errno, errno, "cannot open the directory '%s'", path);
 	for (size_t i = 0; !rc && i < f->count; i++)
-		rc = prepare(s, f->hosts[i].name, fail);
+		rc = save_prepare(s, f->hosts[i].name, fail);
 	if (!rc)
 		rc = write_file(s, "command", "", O_TRUNC, command, strlen(command), fail);
 	if (rc)
@@ -164,7 +164,7 @@ int save_outcome(struct save *s, const struct outcome *o, struct fail *fail)
 
 /* ---- Reading it back ------------------------------------------------------------------- */
 
-static int add_host(struct pssh_list *into, const char *name, struct fail *fail)
+static int save_add_host(struct pssh_list *into, const char *name, struct fail *fail)
 {
 	int rc = pssh_list_add(into, name);
 
@@ -190,7 +190,7 @@ static int read_one(int dir, const char *path, const char *name, struct buf *tex
 	return rc ? fail_set(fail, rc, "cannot read '%s/%s': %s", path, name, strerror(-rc)) : 0;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int save_by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strverscmp((*a)->d_name, (*b)->d_name);
 }
@@ -210,7 +210,7 @@ static int add_where_failed(int dir, const char *path, const char *name, struct 
 	buf_init(&text, SMALL_FILE);
 	rc = status ? read_one(dir, path, status, &text, fail) : fail_set(fail, -ENOMEM, "out of memory");
 	if (!rc && strcmp(buf_text(&text), "exit 0\n") != 0)
-		rc = add_host(into, host, fail);
+		rc = save_add_host(into, host, fail);
 	buf_release(&text);
 	free(status);
 	free(host);
@@ -226,7 +226,7 @@ int save_failed(const char *path, struct pssh_list *into, char **command, struct
 	*command = NULL;
 	if (dir < 0)
 		return fail_errno(fail, -errno, errno, "cannot read '%s'", path);
-	n = scandirat(dir, ".", &all, NULL, by_name);
+	n = scandirat(dir, ".", &all, NULL, save_by_name);
 	if (n < 0)
 		rc = fail_errno(fail, -errno, errno, "cannot read '%s'", path);
 	for (int i = 0; i < n; i++) {
@@ -254,7 +254,7 @@ struct seen {
 	struct buf order;     /* names as they came, each with its NUL */
 };
 
-static int see(struct seen *seen, const struct flat *line)
+static int save_see(struct seen *seen, const struct flat *line)
 {
 	const char *host = flat_text(line, "host"), *type = flat_text(line, "type"), *status = flat_text(line, "status");
 	bool ok = type && strcmp(type, "exit") == 0 && status && strcmp(status, "0") == 0;
@@ -286,7 +286,7 @@ int save_failed_jsonl(int fd, struct pssh_list *into, struct fail *fail)
 		if (rc == -EINVAL)
 			fail_set(fail, rc, "line %zu of standard input is no JSON object of 'run -o jsonl'", number);
 		if (!rc) {
-			rc = see(&seen, &flat);
+			rc = save_see(&seen, &flat);
 			flat_release(&flat);
 		}
 		if (rc == -ENOMEM)
@@ -298,7 +298,7 @@ int save_failed_jsonl(int fd, struct pssh_list *into, struct fail *fail)
 		rc = fail_set(fail, -ENOENT, "standard input holds no results of 'run -o jsonl'");
 	for (size_t at = 0; !rc && at < seen.order.len; at += strlen(seen.order.data + at) + 1)
 		if (table_get(&seen.hosts, seen.order.data + at) == (void *)1)
-			rc = add_host(into, seen.order.data + at, fail);
+			rc = save_add_host(into, seen.order.data + at, fail);
 	if (in)
 		fclose(in);
 	free(line);

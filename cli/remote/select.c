@@ -17,7 +17,7 @@ enum { WAIT_MS = 5 * 60 * 1000 };
 /* ---- Nodes of the market ----------------------------------------------------------------- */
 
 /* Markets of others may call a node what would read as a range: then by its id. */
-static const char *safe_name(const struct node *n)
+static const char *select_safe_name(const struct node *n)
 {
 	const char *name = n->name;
 	bool good = isalnum((unsigned char)*name);
@@ -38,13 +38,13 @@ static int add_reservation(struct nanopod *np, const char *name, struct pssh_lis
 
 		if (!node_lives(n) || !node_in(n, name))
 			continue;
-		rc = pssh_list_add(into, safe_name(n));
+		rc = pssh_list_add(into, select_safe_name(n));
 		found++;
 	}
 	return rc ? rc : found ? 0 : PSSH_ENOENT;
 }
 
-static int resolve(void *arg, const char *group, struct pssh_list *into)
+static int select_resolve(void *arg, const char *group, struct pssh_list *into)
 {
 	struct nanopod *np = arg;
 	const char *text = np->settings ? settings_group(np->settings, group) : NULL;
@@ -82,24 +82,24 @@ static int add_reservations(struct nanopod *np, const struct options *o, struct 
 }
 
 /* --type or --zone alone: of all nodes that there are. */
-static int add_all(struct nanopod *np, struct pssh_list *l)
+static int select_add_all(struct nanopod *np, struct pssh_list *l)
 {
 	int status = nodes_know(np);
 
 	for (size_t i = 0; !status && i < np->nodes->count; i++)
-		if (node_lives(&np->nodes->list[i]) && pssh_list_add(l, safe_name(&np->nodes->list[i])) != 0)
+		if (node_lives(&np->nodes->list[i]) && pssh_list_add(l, select_safe_name(&np->nodes->list[i])) != 0)
 			command_nomem();
 	return status;
 }
 
-static bool wanted(const struct options *o, const struct node *n)
+static bool select_wanted(const struct options *o, const struct node *n)
 {
 	const char *type = option_text(o, "type"), *zone = option_text(o, "zone");
 
 	return (!type || (n->type && strcmp(n->type, type) == 0)) && (!zone || (n->zone && strcmp(n->zone, zone) == 0));
 }
 
-static int filter(struct nanopod *np, const struct options *o, struct pssh_list *l)
+static int select_filter(struct nanopod *np, const struct options *o, struct pssh_list *l)
 {
 	size_t had = pssh_list_count(l);
 	int status = nodes_know(np);
@@ -107,7 +107,7 @@ static int filter(struct nanopod *np, const struct options *o, struct pssh_list 
 	for (size_t i = pssh_list_count(l); !status && i-- > 0;) {
 		const struct node *n = nodes_of_host(np->nodes, pssh_list_get(l, i));
 
-		if (n && !wanted(o, n) && pssh_list_drop(l, pssh_list_get(l, i)) != 0)
+		if (n && !select_wanted(o, n) && pssh_list_drop(l, pssh_list_get(l, i)) != 0)
 			command_nomem();
 	}
 	if (!status && had && pssh_list_count(l) == 0)
@@ -118,7 +118,7 @@ static int filter(struct nanopod *np, const struct options *o, struct pssh_list 
 	return status;
 }
 
-static int wait_for_nodes(struct nanopod *np, const struct options *o, const struct pssh_list *l)
+static int select_wait_for_nodes(struct nanopod *np, const struct options *o, const struct pssh_list *l)
 {
 	const char **names = calloc(pssh_list_count(l) + 1, sizeof *names), *text = option_text(o, "wait");
 	struct fail why = { 0 };
@@ -147,9 +147,9 @@ int select_nodes(struct nanopod *np, const struct options *o, struct pssh_list *
 	int status = STATUS_OK;
 
 	if (option_given(o, "type") || option_given(o, "zone"))
-		status = filter(np, o, l);
+		status = select_filter(np, o, l);
 	if (!status && option_given(o, "wait"))
-		status = wait_for_nodes(np, o, l);
+		status = select_wait_for_nodes(np, o, l);
 	return status;
 }
 
@@ -182,19 +182,19 @@ int select_new(struct nanopod *np, struct pssh_list **out)
 {
 	struct pssh_list *l;
 
-	if (pssh_list_new(&l) != 0 || pssh_list_set_resolver(l, resolve, np) != 0)
+	if (pssh_list_new(&l) != 0 || pssh_list_set_resolver(l, select_resolve, np) != 0)
 		command_nomem();
 	*out = l;
 	return STATUS_OK;
 }
 
-static const char *hint_for(const char *text)
+static const char *select_hint_for(const char *text)
 {
 	return text[0] == '^' ? NULL : text[0] == '@' ? "'nanopod config' shows the groups, 'nanopod reservations' the reservations"
 		: "'nanopod help hosts' shows how hosts are written";
 }
 
-static int refused(struct nanopod *np, const struct pssh_list *l, int rc, const char *text)
+static int select_refused(struct nanopod *np, const struct pssh_list *l, int rc, const char *text)
 {
 	enum status status = rc == PSSH_ENOENT ? STATUS_NOTFOUND : rc == PSSH_ELOCAL ? STATUS_FAILURE : STATUS_USAGE;
 
@@ -205,11 +205,11 @@ static int refused(struct nanopod *np, const struct pssh_list *l, int rc, const 
 		np->select_failed = STATUS_OK;
 		return status;
 	}
-	return print_fail(np, status, rc == PSSH_ELOCAL ? NULL : hint_for(text), "%s", pssh_list_error(l));
+	return print_fail(np, status, rc == PSSH_ELOCAL ? NULL : select_hint_for(text), "%s", pssh_list_error(l));
 }
 
 /* One name of an expression, with a '*' or '?' in it. drop: those that it means are taken out. */
-static int match(struct nanopod *np, struct pssh_list *l, const char *pattern, bool drop)
+static int select_match(struct nanopod *np, struct pssh_list *l, const char *pattern, bool drop)
 {
 	size_t found = 0;
 	int rc = nodes_know(np);
@@ -221,11 +221,11 @@ static int match(struct nanopod *np, struct pssh_list *l, const char *pattern, b
 
 		if (!node_lives(n) || !str_glob(pattern, n->name))
 			continue;
-		rc = drop ? pssh_list_drop(l, safe_name(n)) : pssh_list_add(l, safe_name(n));
+		rc = drop ? pssh_list_drop(l, select_safe_name(n)) : pssh_list_add(l, select_safe_name(n));
 		found++;
 	}
 	if (rc)
-		return refused(np, l, rc, pattern);
+		return select_refused(np, l, rc, pattern);
 	return found || drop ? STATUS_OK : print_fail(np, STATUS_NOTFOUND, "'nanopod nodes' lists them",
 		"no node of yours is called '%.100s'", pattern);
 }
@@ -246,11 +246,11 @@ static int each_piece(struct nanopod *np, struct pssh_list *l, const char *text,
 		if (!piece)
 			command_nomem();
 		if (strpbrk(piece, "*?")) {
-			status = match(np, l, piece + (*piece == '-' || *piece == '!'), drop || *piece == '-' || *piece == '!');
+			status = select_match(np, l, piece + (*piece == '-' || *piece == '!'), drop || *piece == '-' || *piece == '!');
 		} else if (*piece) {
 			int rc = drop ? pssh_list_drop(l, piece) : pssh_list_add(l, piece);
 
-			status = rc ? refused(np, l, rc, piece) : STATUS_OK;
+			status = rc ? select_refused(np, l, rc, piece) : STATUS_OK;
 		}
 		free(piece);
 		from = s + 1;
@@ -277,7 +277,7 @@ int select_add(struct nanopod *np, struct pssh_list *l, const char *text)
 		return each_piece(np, l, text, false);
 	else
 		rc = pssh_list_add(l, text);
-	return rc ? refused(np, l, rc, text) : STATUS_OK;
+	return rc ? select_refused(np, l, rc, text) : STATUS_OK;
 }
 
 int select_drop(struct nanopod *np, struct pssh_list *l, const char *text)
@@ -287,7 +287,7 @@ int select_drop(struct nanopod *np, struct pssh_list *l, const char *text)
 	if (has_patterns(np, text))
 		return each_piece(np, l, text, true);
 	rc = pssh_list_drop(l, text);
-	return rc ? refused(np, l, rc, text) : STATUS_OK;
+	return rc ? select_refused(np, l, rc, text) : STATUS_OK;
 }
 
 bool select_uses_stdin(const struct options *o)
@@ -319,10 +319,10 @@ int select_options(struct nanopod *np, const struct options *o, struct pssh_list
 	for (size_t i = 0; !status && i < option_count(o, "hosts-file"); i++) {
 		int rc = pssh_list_add_file(l, option_at(o, "hosts-file", i));
 
-		status = rc ? refused(np, l, rc, option_at(o, "hosts-file", i)) : STATUS_OK;
+		status = rc ? select_refused(np, l, rc, option_at(o, "hosts-file", i)) : STATUS_OK;
 	}
 	if (!status && *given && !option_given(o, "hosts") && !option_given(o, "hosts-file") && !option_given(o, "reservation"))
-		status = add_all(np, l);
+		status = select_add_all(np, l);
 	for (size_t i = 0; !status && i < option_count(o, "exclude"); i++)
 		status = select_drop(np, l, option_at(o, "exclude", i));
 	if (!status && *given && pssh_list_count(l) == 0)

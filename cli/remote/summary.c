@@ -45,7 +45,7 @@ const char *summary_hint(int code)
 	}
 }
 
-static const char *hint_for(const struct fanout *f, const struct outcome *o)
+static const char *summary_hint_for(const struct fanout *f, const struct outcome *o)
 {
 	if (o->state != OUTCOME_ERROR)
 		return NULL;
@@ -106,7 +106,7 @@ static int by_cause(const void *x, const void *y)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-static struct cause *find(struct cause *causes, size_t *count, const char *text, int code)
+static struct cause *summary_find(struct cause *causes, size_t *count, const char *text, int code)
 {
 	struct cause *same_code = NULL;
 
@@ -146,7 +146,7 @@ static size_t sort_causes(const struct fanout *f, struct cause *causes)
 		text = cause_of(o, false);
 		if (!text)
 			command_nomem();
-		c = find(causes, &count, text, o->state == OUTCOME_ERROR ? o->status : 0);
+		c = summary_find(causes, &count, text, o->state == OUTCOME_ERROR ? o->status : 0);
 		free(text);
 		if (!c->names && !(c->names = calloc(f->count, sizeof *c->names)))
 			command_nomem();
@@ -166,7 +166,7 @@ static void show_cause(const struct fanout *f, const struct cause *c)
 	char *names = select_fold_names(c->names, c->count, NAMES_SHOWN);
 	bool changed = c->code == PSSH_EHOSTKEY && c->count > 1 && !nodes_of_host(np->nodes, c->example->name);
 	const char *hint = changed ? "where a host was reinstalled, 'ssh-keygen -R HOST' forgets its old key; if not, somebody may be in between" :
-		hint_for(f, c->example);
+		summary_hint_for(f, c->example);
 	char *own = c->count == 1 ? cause_of(c->example, true) : changed ? strdup(pssh_strerror(c->code)) : NULL;
 
 	fprintf(np->err, "  %s%s%s (%zu): %s\n", print_color(np, np->err, COLOR_RED), own ? own : c->text,
@@ -183,15 +183,15 @@ static bool ran_out(const struct outcome *o)
 	return o->state == OUTCOME_ERROR && o->status == PSSH_ETIMEOUT && o->begun;
 }
 
-static void show_one(struct fanout *f)
+static void summary_show_one(struct fanout *f)
 {
 	const struct outcome *o = &f->hosts[0];
 	int status = ran_out(o) ? STATUS_UNREACHABLE : STATUS_TRANSPORT;
 
 	if (o->state == OUTCOME_ERROR && strstr(o->text, o->name))
-		print_fail(f->np, status, hint_for(f, o), "%s", o->text);
+		print_fail(f->np, status, summary_hint_for(f, o), "%s", o->text);
 	else if (o->state == OUTCOME_ERROR)
-		print_fail(f->np, status, hint_for(f, o), "%s: %s", o->name, *o->text ? o->text : pssh_strerror(o->status));
+		print_fail(f->np, status, summary_hint_for(f, o), "%s: %s", o->name, *o->text ? o->text : pssh_strerror(o->status));
 	else if (o->state == OUTCOME_SIGNAL)
 		print_note(f->np, "%s: the command was ended by SIG%s", o->name, o->text);
 }
@@ -214,7 +214,7 @@ void summary_show(struct fanout *f, const char *again)
 	fflush(f->np->out);
 	if (!failed || f->count == 1) {
 		if (failed)
-			show_one(f);
+			summary_show_one(f);
 		return;
 	}
 	if (f->np->errors_json) {

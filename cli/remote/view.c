@@ -42,7 +42,7 @@ enum pssh_output view_output(const struct view *v)
 }
 
 /* What was built, in one write, on the stream that it belongs to. */
-static void put(struct view *v, FILE *stream)
+static void view_put(struct view *v, FILE *stream)
 {
 	struct nanopod *np = v->fanout->np;
 
@@ -54,7 +54,7 @@ static void put(struct view *v, FILE *stream)
 	buf_clear(&v->line);
 }
 
-static void need(int rc)
+static void view_need(int rc)
 {
 	if (rc)
 		command_nomem();
@@ -69,16 +69,16 @@ static void add_label(struct view *v, struct buf *b, const struct outcome *o, bo
 	static const enum color colors[] = { COLOR_CYAN, COLOR_GREEN, COLOR_YELLOW, COLOR_BLUE, COLOR_MAGENTA };
 	size_t n = print_width(o->name), count = sizeof colors / sizeof *colors;
 
-	need(buf_adds(b, print_color(np, stream, err ? COLOR_RED : colors[o->index % count])));
-	need(buf_adds(b, o->name));
-	need(buf_addc(b, err ? '!' : ':'));
-	need(buf_adds(b, print_color(np, stream, COLOR_NONE)));
+	view_need(buf_adds(b, print_color(np, stream, err ? COLOR_RED : colors[o->index % count])));
+	view_need(buf_adds(b, o->name));
+	view_need(buf_addc(b, err ? '!' : ':'));
+	view_need(buf_adds(b, print_color(np, stream, COLOR_NONE)));
 	for (; n < v->width; n++)
-		need(buf_addc(b, ' '));
-	need(buf_addc(b, ' '));
+		view_need(buf_addc(b, ' '));
+	view_need(buf_addc(b, ' '));
 }
 
-static void lines(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
+static void view_lines(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
 {
 	struct nanopod *np = v->fanout->np;
 	bool harmless = err ? np->tty_err : np->tty_out;
@@ -86,10 +86,10 @@ static void lines(struct view *v, const struct pssh_event *ev, struct outcome *o
 	struct buf label;
 
 	if (!v->labels) {
-		need(buf_add(&v->line, ev->data, ev->len));
+		view_need(buf_add(&v->line, ev->data, ev->len));
 		if (v->fanout->count > 1 && ev->len && end[-1] != '\n')
-			need(buf_addc(&v->line, '\n'));
-		put(v, err ? np->err : np->out);
+			view_need(buf_addc(&v->line, '\n'));
+		view_put(v, err ? np->err : np->out);
 		return;
 	}
 	buf_init(&label, 1024);
@@ -98,16 +98,16 @@ static void lines(struct view *v, const struct pssh_event *ev, struct outcome *o
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		size_t n = nl ? (size_t)(nl - p) : (size_t)(end - p);
 
-		need(buf_add(&v->line, label.data, label.len));
+		view_need(buf_add(&v->line, label.data, label.len));
 		if (harmless)
-			need(group_harmless(&v->line, p, n));
+			view_need(group_harmless(&v->line, p, n));
 		else
-			need(buf_add(&v->line, p, n));
-		need(buf_addc(&v->line, '\n'));
+			view_need(buf_add(&v->line, p, n));
+		view_need(buf_addc(&v->line, '\n'));
 		p += nl ? n + 1 : n;
 	}
 	buf_release(&label);
-	put(v, err ? np->err : np->out);
+	view_put(v, err ? np->err : np->out);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------ */
@@ -131,7 +131,7 @@ static void json_data(struct json *j, const char *key, const char *key64, const 
 		return;
 	}
 	buf_init(&b, SIZE_MAX / 2);
-	need(buf_add_base64(&b, data, len));
+	view_need(buf_add_base64(&b, data, len));
 	json_text(j, key64, buf_text(&b));
 	buf_release(&b);
 }
@@ -155,7 +155,7 @@ static const char *time_text(struct view *v)
 	return v->time;
 }
 
-static struct json begin(struct view *v, const char *type, const char *host)
+static struct json view_begin(struct view *v, const char *type, const char *host)
 {
 	struct json j = json_to(&v->line);
 
@@ -168,11 +168,11 @@ static struct json begin(struct view *v, const char *type, const char *host)
 	return j;
 }
 
-static void finish(struct view *v, struct json *j)
+static void view_finish(struct view *v, struct json *j)
 {
 	json_end(j);
-	need(j->error);
-	need(buf_addc(&v->line, '\n'));
+	view_need(j->error);
+	view_need(buf_addc(&v->line, '\n'));
 }
 
 static void jsonl_data(struct view *v, const struct pssh_event *ev, struct outcome *o, const char *type)
@@ -182,13 +182,13 @@ static void jsonl_data(struct view *v, const struct pssh_event *ev, struct outco
 	while (p < end) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		size_t n = nl ? (size_t)(nl - p) + 1 : (size_t)(end - p);
-		struct json j = begin(v, type, o->name);
+		struct json j = view_begin(v, type, o->name);
 
 		json_data(&j, "data", "base64", p, n);
-		finish(v, &j);
+		view_finish(v, &j);
 		p += n;
 	}
-	put(v, v->fanout->np->out);
+	view_put(v, v->fanout->np->out);
 }
 
 static void json_outcome(struct json *j, const struct outcome *o)
@@ -211,16 +211,16 @@ static void json_outcome(struct json *j, const struct outcome *o)
 static void jsonl_end_of_host(struct view *v, const struct outcome *o)
 {
 	static const char *const types[] = { "waiting", "running", "exit", "signal", "error" };
-	struct json j = begin(v, types[o->state], o->name);
+	struct json j = view_begin(v, types[o->state], o->name);
 
 	json_outcome(&j, o);
-	finish(v, &j);
-	put(v, v->fanout->np->out);
+	view_finish(v, &j);
+	view_put(v, v->fanout->np->out);
 }
 
 static void jsonl_done(struct view *v)
 {
-	struct json j = begin(v, "done", NULL);
+	struct json j = view_begin(v, "done", NULL);
 	size_t ok = 0;
 
 	for (size_t i = 0; i < v->fanout->count; i++)
@@ -228,55 +228,55 @@ static void jsonl_done(struct view *v)
 	json_int(&j, "hosts", (int64_t)v->fanout->count);
 	json_int(&j, "ok", (int64_t)ok);
 	json_int(&j, "failed", (int64_t)(v->fanout->count - ok));
-	finish(v, &j);
-	put(v, v->fanout->np->out);
+	view_finish(v, &j);
+	view_put(v, v->fanout->np->out);
 }
 
 static void json_all(struct view *v)
 {
-	need(buf_adds(&v->line, "["));
+	view_need(buf_adds(&v->line, "["));
 	for (size_t i = 0; i < v->fanout->count; i++) {
 		const struct outcome *o = &v->fanout->hosts[i];
 		struct json j = json_to(&v->line);
 		struct buf text;
 
-		need(buf_adds(&v->line, i ? ",\n" : ""));
+		view_need(buf_adds(&v->line, i ? ",\n" : ""));
 		json_begin_object(&j, NULL);
 		json_text(&j, "host", o->name);
 		json_bool(&j, "ok", outcome_ok(o));
 		json_outcome(&j, o);
 		buf_init(&text, gather_max);
-		need(fold_text(o->out, &text));
+		view_need(fold_text(o->out, &text));
 		json_data(&j, "stdout", "stdout_base64", buf_text(&text), text.len);
 		buf_clear(&text);
-		need(fold_text(o->err, &text));
+		view_need(fold_text(o->err, &text));
 		json_data(&j, "stderr", "stderr_base64", buf_text(&text), text.len);
 		buf_release(&text);
 		json_end(&j);
-		need(j.error);
-		put(v, v->fanout->np->out);
+		view_need(j.error);
+		view_put(v, v->fanout->np->out);
 	}
-	need(buf_adds(&v->line, "]\n"));
-	put(v, v->fanout->np->out);
+	view_need(buf_adds(&v->line, "]\n"));
+	view_put(v, v->fanout->np->out);
 }
 
 /* ---- All kinds ------------------------------------------------------------------------- */
 
-static void gather(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
+static void view_gather(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
 {
 	if (fold_add(v->fold, err ? &o->err : &o->out, ev->data, ev->len) != 0)
 		o->dropped += ev->len;
 }
 
-static void data(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
+static void view_data(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
 {
 	o->dropped += ev->dropped;
 	if (v->kind == VIEW_LINES)
-		lines(v, ev, o, err);
+		view_lines(v, ev, o, err);
 	else if (v->kind == VIEW_JSONL)
 		jsonl_data(v, ev, o, err ? "stderr" : "stdout");
 	else if (v->fold)
-		gather(v, ev, o, err);
+		view_gather(v, ev, o, err);
 }
 
 void view_event(struct view *v, const struct pssh_event *ev, struct outcome *o)
@@ -286,14 +286,14 @@ void view_event(struct view *v, const struct pssh_event *ev, struct outcome *o)
 	switch (ev->type) {
 	case PSSH_EV_STDOUT:
 	case PSSH_EV_STDERR:
-		data(v, ev, o, ev->type == PSSH_EV_STDERR);
+		view_data(v, ev, o, ev->type == PSSH_EV_STDERR);
 		break;
 	case PSSH_EV_STARTED:
 		if (v->kind == VIEW_JSONL) {
-			struct json j = begin(v, "start", o->name);
+			struct json j = view_begin(v, "start", o->name);
 
-			finish(v, &j);
-			put(v, v->fanout->np->out);
+			view_finish(v, &j);
+			view_put(v, v->fanout->np->out);
 		}
 		break;
 	case PSSH_EV_EXIT:

@@ -37,7 +37,7 @@ struct intent {
 /* ---- Where ----------------------------------------------------------------------------- */
 
 /* malloc'd, ends with '/'. */
-static char *folder(void)
+static char *intent_folder(void)
 {
 	const char *xdg = getenv("XDG_STATE_HOME");
 	char *path = NULL;
@@ -48,7 +48,7 @@ static char *folder(void)
 }
 
 /* A name that is lost in a crash is as bad as contents that are. */
-static int sync_folder(const char *path)
+static int intent_sync_folder(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
@@ -74,7 +74,7 @@ static int lock_folder(const char *path)
 
 /* ---- Values ---------------------------------------------------------------------------- */
 
-static int keep(struct intent *i, char *name, char *text)
+static int intent_keep(struct intent *i, char *name, char *text)
 {
 	for (size_t k = 0; k < i->count; k++) {
 		if (strcmp(i->values[k].name, name) != 0)
@@ -132,7 +132,7 @@ int64_t intent_begun(const struct intent *i)
 /* ---- On disk --------------------------------------------------------------------------- */
 
 /* A value has no line of its own inside: \ and newlines are written as \\ and \n. */
-static int add_line(struct buf *b, const char *name, const char *text)
+static int intent_add_line(struct buf *b, const char *name, const char *text)
 {
 	int rc = buf_addf(b, "%s ", name);
 
@@ -141,7 +141,7 @@ static int add_line(struct buf *b, const char *name, const char *text)
 	return rc ? rc : buf_addc(b, '\n');
 }
 
-static void unescape(char *text)
+static void intent_unescape(char *text)
 {
 	char *w = text;
 
@@ -169,7 +169,7 @@ static int write_synced(int fd, const struct buf *b)
 }
 
 /* A last line without its end was torn by a crash: what it says was never acted upon. It is cut off. */
-static int parse(struct intent *i, struct buf *text)
+static int intent_parse(struct intent *i, struct buf *text)
 {
 	size_t whole = strlen(heading);
 	char *line;
@@ -193,8 +193,8 @@ static int parse(struct intent *i, struct buf *text)
 			free(value);
 			return -ENOMEM;
 		}
-		unescape(value);
-		if (keep(i, name, value))
+		intent_unescape(value);
+		if (intent_keep(i, name, value))
 			return -ENOMEM;
 		line = end + 1;
 	}
@@ -217,7 +217,7 @@ void intent_free(struct intent *i)
 }
 
 /* The file of a command that lives is locked, and one that was unlinked meanwhile is over. */
-static struct intent *open_one(const char *dir, const char *name)
+static struct intent *intent_open_one(const char *dir, const char *name)
 {
 	struct intent *i = calloc(1, sizeof *i);
 	struct stat st;
@@ -234,7 +234,7 @@ static struct intent *open_one(const char *dir, const char *name)
 	else
 		i->fd = open(i->path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	good = i->fd >= 0 && flock(i->fd, LOCK_EX | LOCK_NB) == 0 && fstat(i->fd, &st) == 0 && S_ISREG(st.st_mode)
-		&& st.st_nlink > 0 && st.st_uid == geteuid() && buf_read_fd(&text, i->fd) == 0 && text.len && parse(i, &text) == 0;
+		&& st.st_nlink > 0 && st.st_uid == geteuid() && buf_read_fd(&text, i->fd) == 0 && text.len && intent_parse(i, &text) == 0;
 	buf_release(&text);
 	if (good && intent_get(i, "match"))
 		return i;
@@ -242,7 +242,7 @@ static struct intent *open_one(const char *dir, const char *name)
 	return NULL;
 }
 
-static bool is_id(const char *name)
+static bool intent_is_id(const char *name)
 {
 	return strlen(name) == 2 * ID_BYTES && !name[strspn(name, "0123456789abcdef")];
 }
@@ -254,14 +254,14 @@ static int older_first(const struct dirent **a, const struct dirent **b)
 
 static int is_intent(const struct dirent *d)
 {
-	return is_id(d->d_name);
+	return intent_is_id(d->d_name);
 }
 
 int intent_find(const char *match, struct intent **out, struct fail *f)
 {
 	struct dirent **names = NULL;
 	struct intent *best = NULL;
-	char *dir = folder();
+	char *dir = intent_folder();
 	int n, lock;
 
 	if (!dir)
@@ -269,7 +269,7 @@ int intent_find(const char *match, struct intent **out, struct fail *f)
 	lock = lock_folder(dir);
 	n = scandir(dir, &names, is_intent, older_first);
 	for (int k = 0; k < n; k++) {
-		struct intent *i = open_one(dir, names[k]->d_name);
+		struct intent *i = intent_open_one(dir, names[k]->d_name);
 
 		if (i && strcmp(intent_get(i, "match"), match) == 0 && (!best || intent_begun(i) < intent_begun(best))) {
 			intent_free(best);
@@ -290,13 +290,13 @@ int intent_find(const char *match, struct intent **out, struct fail *f)
 size_t intent_each(const char *prefix, bool (*found)(void *arg, const struct intent *i), void *arg)
 {
 	struct dirent **names = NULL;
-	char *dir = folder();
+	char *dir = intent_folder();
 	int lock = dir ? lock_folder(dir) : -1, n = dir ? scandir(dir, &names, is_intent, older_first) : 0;
 	bool more = true;
 	size_t shown = 0;
 
 	for (int k = 0; k < n; k++) {
-		struct intent *i = more ? open_one(dir, names[k]->d_name) : NULL;
+		struct intent *i = more ? intent_open_one(dir, names[k]->d_name) : NULL;
 
 		if (i && str_starts(intent_get(i, "match"), prefix)) {
 			more = found(arg, i);
@@ -312,7 +312,7 @@ size_t intent_each(const char *prefix, bool (*found)(void *arg, const struct int
 	return shown;
 }
 
-static int create(struct intent *i, char *dir)
+static int intent_create(struct intent *i, char *dir)
 {
 	unsigned char random[ID_BYTES];
 	int rc = file_folders(dir), lock;
@@ -335,12 +335,12 @@ static int create(struct intent *i, char *dir)
 	return rc;
 }
 
-static int remember(struct intent *i, const char *name, const char *text)
+static int intent_remember(struct intent *i, const char *name, const char *text)
 {
 	char *a = strdup(name), *b = strdup(text);
 
 	if (a && b)
-		return keep(i, a, b);
+		return intent_keep(i, a, b);
 	free(a);
 	free(b);
 	return -ENOMEM;
@@ -349,7 +349,7 @@ static int remember(struct intent *i, const char *name, const char *text)
 int intent_new(const char *match, const char *command, int64_t begun, struct intent **out, struct fail *f)
 {
 	struct intent *i = calloc(1, sizeof *i);
-	char *dir = folder(), when[32];
+	char *dir = intent_folder(), when[32];
 	struct buf b;
 	int rc;
 
@@ -357,13 +357,13 @@ int intent_new(const char *match, const char *command, int64_t begun, struct int
 	snprintf(when, sizeof when, "%" PRId64, begun);
 	if (i)
 		i->fd = -1;
-	rc = i && dir ? create(i, dir) : -ENOMEM;
-	if (!rc && (buf_adds(&b, heading) || add_line(&b, "match", match) || add_line(&b, "command", command)
-	    || add_line(&b, "begun", when) || remember(i, "match", match) || remember(i, "command", command)
-	    || remember(i, "begun", when)))
+	rc = i && dir ? intent_create(i, dir) : -ENOMEM;
+	if (!rc && (buf_adds(&b, heading) || intent_add_line(&b, "match", match) || intent_add_line(&b, "command", command)
+	    || intent_add_line(&b, "begun", when) || intent_remember(i, "match", match) || intent_remember(i, "command", command)
+	    || intent_remember(i, "begun", when)))
 		rc = -ENOMEM;
 	rc = rc ? rc : write_synced(i->fd, &b);
-	rc = rc ? rc : sync_folder(dir);
+	rc = rc ? rc : intent_sync_folder(dir);
 	buf_release(&b);
 	if (rc) {
 		fail_errno(f, rc, -rc, "cannot write down what is to be bought in '%s', so nothing was asked for",
@@ -384,9 +384,9 @@ int intent_set(struct intent *i, const char *name, const char *value, struct fai
 	int rc;
 
 	buf_init(&b, FILE_MAX);
-	rc = add_line(&b, name, value);
+	rc = intent_add_line(&b, name, value);
 	rc = rc ? rc : write_synced(i->fd, &b);
-	rc = rc ? rc : remember(i, name, value);
+	rc = rc ? rc : intent_remember(i, name, value);
 	buf_release(&b);
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", i->path) : 0;
 }
@@ -399,7 +399,7 @@ int intent_end(struct intent *i, struct fail *f)
 	if (rc)
 		fail_errno(f, rc, -rc, "cannot remove '%s'", i->path);
 	*slash = '\0';
-	sync_folder(i->path); /* at worst the next time finds it again, and gets the same answers */
+	intent_sync_folder(i->path); /* at worst the next time finds it again, and gets the same answers */
 	intent_free(i);
 	return rc;
 }

@@ -106,7 +106,7 @@ void market_sign_out(struct market_link *m)
 
 /* ---- Requests -------------------------------------------------------------------------- */
 
-static int explain(struct market_link *m, const struct client_call *q)
+static int market_explain(struct market_link *m, const struct client_call *q)
 {
 	struct buf text;
 	int rc;
@@ -146,7 +146,7 @@ int market_call(struct market_link *m, const struct client_call *q)
 	m->doc = NULL;
 	m->fail = (struct fail){ 0 };
 	if (m->explain)
-		return explain(m, q);
+		return market_explain(m, q);
 	do
 		rc = client_send(m->client, q, &m->answer, &m->fail);
 	while (market_only_resized(rc) && (m->answer.sent == CLIENT_NOT_SENT || q->key || strcmp(q->method, "GET") == 0));
@@ -207,7 +207,7 @@ static bool open_end(const struct market_link *m, int rc)
 	return rc && m->answer.status >= 500 && rc != REASON_UNAVAILABLE && rc != REASON_NOT_IMPLEMENTED;
 }
 
-static int resume(struct market_link *m, const char *match, const struct buf *body, struct intent **out)
+static int market_resume(struct market_link *m, const char *match, const struct buf *body, struct intent **out)
 {
 	char room[WHEN_TEXT];
 	const char *was;
@@ -240,7 +240,7 @@ int market_make(struct market_link *m, const char *path, const struct buf *body,
 		return market_send(m, "POST", path, body, "…");
 	if (asprintf(&match, "%s %s %s", m->url, path, what) < 0)
 		command_nomem();
-	rc = resume(m, match, body, &intent);
+	rc = market_resume(m, match, body, &intent);
 	free(match);
 	if (rc) {
 		intent_free(intent);

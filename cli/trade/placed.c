@@ -15,7 +15,7 @@
 
 enum { FIRST_LOOK_MS = 100, LAST_LOOK_MS = 5000, DRAW_MS = 250 };
 
-static void keep(char *room, size_t size, const char *text)
+static void placed_keep(char *room, size_t size, const char *text)
 {
 	snprintf(room, size, "%s", text ? text : "");
 }
@@ -26,12 +26,12 @@ void placed_copy(struct placed *p, const struct model_order *o)
 
 	*p = (struct placed){ .status = o->status, .sell = o->sell, .standing = o->standing, .limit = o->limit,
 		.average = o->average, .reason = o->reason, .hold = o->hold };
-	keep(p->id, sizeof p->id, o->id);
-	keep(p->pool, sizeof p->pool, o->pool.id);
-	keep(p->pool_name, sizeof p->pool_name, o->pool.name);
-	keep(p->sku, sizeof p->sku, o->sku.id);
-	keep(p->status_text, sizeof p->status_text, o->status_text);
-	keep(p->reason_text, sizeof p->reason_text, o->reason_text);
+	placed_keep(p->id, sizeof p->id, o->id);
+	placed_keep(p->pool, sizeof p->pool, o->pool.id);
+	placed_keep(p->pool_name, sizeof p->pool_name, o->pool.name);
+	placed_keep(p->sku, sizeof p->sku, o->sku.id);
+	placed_keep(p->status_text, sizeof p->status_text, o->status_text);
+	placed_keep(p->reason_text, sizeof p->reason_text, o->reason_text);
 	if (o->window.count) {
 		p->start = o->window.list[0].start;
 		p->end = o->window.list[o->window.count - 1].end;
@@ -107,7 +107,7 @@ static const char *phase_of(const struct placed *p, char *room, size_t size)
 	return room;
 }
 
-static void hide(struct show *s)
+static void placed_hide(struct show *s)
 {
 	if (s->line)
 		fputs("\r\033[K", s->np->err);
@@ -116,7 +116,7 @@ static void hide(struct show *s)
 }
 
 /* One line with the time that passed on a terminal, else one line a change. */
-static void show(struct show *s, const struct placed *p)
+static void placed_show(struct show *s, const struct placed *p)
 {
 	char phase[96], time[32];
 
@@ -133,7 +133,7 @@ static void show(struct show *s, const struct placed *p)
 }
 
 /* True where a signal asks to stop. */
-static bool rest(int64_t ms, int *number)
+static bool placed_rest(int64_t ms, int *number)
 {
 	struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
 	int n;
@@ -147,7 +147,7 @@ static bool rest(int64_t ms, int *number)
 	return true;
 }
 
-static int look(struct market_link *m, struct placed *p)
+static int trade_placed_look(struct market_link *m, struct placed *p)
 {
 	char id[sizeof p->id];
 
@@ -167,15 +167,15 @@ int placed_wait(struct market_link *m, struct placed *p, int64_t wait_ms, int *n
 			rc = 1;
 			break;
 		}
-		show(&s, p);
-		if (rest(next - now < DRAW_MS ? next - now : DRAW_MS, number)) {
+		placed_show(&s, p);
+		if (placed_rest(next - now < DRAW_MS ? next - now : DRAW_MS, number)) {
 			rc = 2;
 			break;
 		}
 		if (clock_ms() < next)
 			continue;
-		rc = look(m, p);
-		if (rc == CLIENT_STOPPED && rest(0, number)) {
+		rc = trade_placed_look(m, p);
+		if (rc == CLIENT_STOPPED && placed_rest(0, number)) {
 			rc = 2;
 			break;
 		}
@@ -186,6 +186,6 @@ int placed_wait(struct market_link *m, struct placed *p, int64_t wait_ms, int *n
 		every = every * 2 < LAST_LOOK_MS ? every * 2 : LAST_LOOK_MS;
 		next = clock_ms() + every;
 	}
-	hide(&s);
+	placed_hide(&s);
 	return rc;
 }

@@ -30,7 +30,7 @@ static void keep_text(char *room, size_t size, const char *text)
 	snprintf(room, size, "%s", text ? text : "");
 }
 
-static void recall(struct purchase *p)
+static void purchase_recall(struct purchase *p)
 {
 	keep_text(p->pool, sizeof p->pool, intent_get(p->intent, "pool"));
 	keep_text(p->name, sizeof p->name, intent_get(p->intent, "name"));
@@ -57,7 +57,7 @@ int purchase_find(struct purchase *p, const char *match)
 	if (rc || !p->intent)
 		return rc;
 	p->resumed = true;
-	recall(p);
+	purchase_recall(p);
 	return 0;
 }
 
@@ -317,7 +317,7 @@ static int plan_nodes(struct purchase *p, long *first, long *count)
 	return rc ? rc : purchase_keep(p, "nodes", text);
 }
 
-static int take_image(void *arg, struct doc *d, long at, struct fail *f)
+static int purchase_take_image(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct first *w = arg;
 	struct model_image one;
@@ -347,7 +347,7 @@ static int find_image(struct purchase *p, const char *image, struct first *w)
 		snprintf(w->best, sizeof w->best, "?%s", image);
 	p->m->explain = false;
 	for (size_t i = 0; i < 2 && *w->best != '!' && (image || !*w->path); i++)
-		rc = market_each(p->m, paths[i], take_image, w);
+		rc = market_each(p->m, paths[i], purchase_take_image, w);
 	p->m->explain = explain;
 	if (*w->path && (!image || *w->best == '!'))
 		return 0;

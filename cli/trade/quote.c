@@ -232,7 +232,7 @@ const char *quote_limit_text(int64_t price, unsigned gpus, char room[MONEY_TEXT]
 }
 
 /* "1d2h30m": as -d takes it. */
-static void compact(int64_t seconds, char room[WHEN_TEXT])
+static void quote_compact(int64_t seconds, char room[WHEN_TEXT])
 {
 	char span[WHEN_TEXT], *w = room;
 
@@ -243,7 +243,7 @@ static void compact(int64_t seconds, char room[WHEN_TEXT])
 	*w = '\0';
 }
 
-static void add_one(const struct quote *q, size_t i, const struct command *cmd, const struct options *o, char *const *words,
+static void quote_add_one(const struct quote *q, size_t i, const struct command *cmd, const struct options *o, char *const *words,
 	unsigned gpus, struct buf *out)
 {
 	struct retype_change changes[4] = { { 0 } };
@@ -256,12 +256,12 @@ static void add_one(const struct quote *q, size_t i, const struct command *cmd, 
 		snprintf(number, sizeof number, "%" PRId64, q->alternatives[i].nodes);
 		changes[0] = (struct retype_change){ "nodes", number };
 	} else if (strcmp(kind, "start") == 0) {
-		compact(q->end - q->start, span);
+		quote_compact(q->end - q->start, span);
 		changes[0] = (struct retype_change){ "start", when_iso(q->alternatives[i].start, text) };
 		changes[1] = (struct retype_change){ "end", NULL };
 		changes[2] = (struct retype_change){ "duration", span };
 	} else if (strcmp(kind, "end") == 0) {
-		compact(q->alternatives[i].end - q->start, span);
+		quote_compact(q->alternatives[i].end - q->start, span);
 		changes[0] = (struct retype_change){ "end", NULL };
 		changes[1] = (struct retype_change){ "duration", span };
 	} else {
@@ -283,7 +283,7 @@ void quote_hint(const struct quote *q, const struct command *cmd, const struct o
 	size_t before = out->len;
 
 	for (size_t i = 0; i < q->alternative_count; i++)
-		add_one(q, i, cmd, o, words, gpus, out);
+		quote_add_one(q, i, cmd, o, words, gpus, out);
 	if (out->len > before && buf_adds(out, " would fill"))
 		command_nomem();
 }

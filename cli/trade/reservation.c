@@ -11,7 +11,7 @@
 #include "cli/frame/remember.h"
 #include "market/ident.h"
 
-static char *copy(const char *text)
+static char *trade_reservation_copy(const char *text)
 {
 	char *s = strdup(text ? text : "");
 
@@ -35,7 +35,7 @@ static struct model_span *copy_spans(const struct model_schedule *s, size_t *cou
 
 void reservation_copy(struct reservation *r, const struct model_pool *p)
 {
-	*r = (struct reservation){ .id = copy(p->id), .name = copy(p->name), .kind = copy(p->kind), .created_at = p->created_at };
+	*r = (struct reservation){ .id = trade_reservation_copy(p->id), .name = trade_reservation_copy(p->name), .kind = trade_reservation_copy(p->kind), .created_at = p->created_at };
 	r->parts = calloc(p->sku_count + 1, sizeof *r->parts);
 	if (!r->parts)
 		command_nomem();
@@ -47,7 +47,7 @@ void reservation_copy(struct reservation *r, const struct model_pool *p)
 			free(part->spans);
 			continue;
 		}
-		part->sku = copy(p->by_sku[i].sku);
+		part->sku = trade_reservation_copy(p->by_sku[i].sku);
 		r->count++;
 	}
 }
@@ -72,7 +72,7 @@ struct looking {
 };
 
 /* Markets differ in what their filter by `id` takes: what comes is looked at again. */
-static int look_at(void *arg, struct doc *d, long at, struct fail *f)
+static int reservation_look_at(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct looking *l = arg;
 	struct model_pool p;
@@ -106,10 +106,10 @@ int reservation_look(struct market_link *m, const char *typed, struct reservatio
 	buf_init(&path, 4096);
 	if (buf_adds(&path, "/v2/pools?limit=200&id=") || client_quote(&path, typed))
 		command_nomem();
-	rc = market_each(m, buf_text(&path), look_at, &l);
+	rc = market_each(m, buf_text(&path), reservation_look_at, &l);
 	/* One that does not take names there says so: then all are looked through. */
 	if (!l.found && (rc == REASON_INVALID || rc == REASON_NOT_FOUND))
-		rc = market_each(m, "/v2/pools?limit=200", look_at, &l);
+		rc = market_each(m, "/v2/pools?limit=200", reservation_look_at, &l);
 	buf_release(&path);
 	return rc ? rc : !l.found;
 }

@@ -36,7 +36,7 @@ static int add_words(struct nanopod *np, const char *text, struct model_token_ne
 	return rc;
 }
 
-static int read_life(struct nanopod *np, const struct options *o, int64_t *seconds)
+static int scopes_read_life(struct nanopod *np, const struct options *o, int64_t *seconds)
 {
 	const char *text = option_text(o, "expires");
 	struct fail why = { 0 };
@@ -53,7 +53,7 @@ int scopes_read(struct nanopod *np, const struct options *o, struct model_token_
 {
 	size_t typed = option_count(o, "scope");
 	const char **list = calloc(SCOPES_MAX, sizeof *list);
-	int rc = read_life(np, o, &out->seconds);
+	int rc = scopes_read_life(np, o, &out->seconds);
 
 	if (!list)
 		command_nomem();

@@ -13,7 +13,7 @@
 
 enum { SKUS_MAX = 4096 };
 
-static char *copy(const char *text)
+static char *skus_copy(const char *text)
 {
 	char *s = text ? strdup(text) : NULL;
 
@@ -22,7 +22,7 @@ static char *copy(const char *text)
 	return s;
 }
 
-static int add_one(void *arg, struct doc *d, long at, struct fail *f)
+static int skus_add_one(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct skus *s = arg;
 	struct model_sku sku;
@@ -39,12 +39,12 @@ static int add_one(void *arg, struct doc *d, long at, struct fail *f)
 			command_nomem();
 		s->list = grown;
 	}
-	s->list[s->count++] = (struct sku){ copy(sku.id), copy(sku.alias), copy(sku.accelerator), copy(sku.form_factor),
-		copy(sku.region), copy(sku.zone), copy(sku.rdma), sku.gpus > 0 && sku.gpus <= 1024 ? (unsigned)sku.gpus : 0, sku.gpus == 0 };
+	s->list[s->count++] = (struct sku){ skus_copy(sku.id), skus_copy(sku.alias), skus_copy(sku.accelerator), skus_copy(sku.form_factor),
+		skus_copy(sku.region), skus_copy(sku.zone), skus_copy(sku.rdma), sku.gpus > 0 && sku.gpus <= 1024 ? (unsigned)sku.gpus : 0, sku.gpus == 0 };
 	return 0;
 }
 
-static void remember(const struct market_link *m, const struct skus *s)
+static void skus_remember(const struct market_link *m, const struct skus *s)
 {
 	const char **names = calloc(s->count + 1, sizeof *names), **help = calloc(s->count + 1, sizeof *help);
 
@@ -64,7 +64,7 @@ int skus_load(struct market_link *m, struct skus *out)
 	int rc;
 
 	*out = (struct skus){ 0 };
-	rc = market_each(m, "/v2/instance_skus?limit=200", add_one, out);
+	rc = market_each(m, "/v2/instance_skus?limit=200", skus_add_one, out);
 	if (rc) {
 		skus_release(out);
 		return market_fail(m, "cannot tell what types of node there are");
@@ -72,7 +72,7 @@ int skus_load(struct market_link *m, struct skus *out)
 	/* A market of ours tells each number that there is. */
 	for (size_t i = 0; i < out->count && m->ours == 1; i++)
 		out->list[i].bare = !out->list[i].gpus;
-	remember(m, out);
+	skus_remember(m, out);
 	return 0;
 }
 
@@ -101,31 +101,31 @@ const struct sku *skus_by_id(const struct skus *s, const char *id)
 	return NULL;
 }
 
-static bool same(const char *a, const char *b)
+static bool skus_same(const char *a, const char *b)
 {
 	return a && strcasecmp(a, b) == 0;
 }
 
-static bool begins(const char *text, const char *typed)
+static bool skus_begins(const char *text, const char *typed)
 {
 	return text && strncasecmp(text, typed, strlen(typed)) == 0;
 }
 
 /* 3: its very name; 2: the accelerator; 1: the beginning of either; 0: no. */
-static int fit(const struct sku *sku, const char *typed)
+static int skus_fit(const struct sku *sku, const char *typed)
 {
 	if (!*typed)
 		return 0;
-	if (strcmp(sku->id, typed) == 0 || same(sku->alias, typed))
+	if (strcmp(sku->id, typed) == 0 || skus_same(sku->alias, typed))
 		return 3;
-	if (same(sku->accelerator, typed))
+	if (skus_same(sku->accelerator, typed))
 		return 2;
-	return begins(sku->alias, typed) || begins(sku->accelerator, typed);
+	return skus_begins(sku->alias, typed) || skus_begins(sku->accelerator, typed);
 }
 
 bool sku_fits(const struct sku *sku, const char *typed)
 {
-	return fit(sku, typed) > 0;
+	return skus_fit(sku, typed) > 0;
 }
 
 static void list_names(const struct skus *s, const char *typed, int least, struct buf *out)
@@ -133,7 +133,7 @@ static void list_names(const struct skus *s, const char *typed, int least, struc
 	size_t shown = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
-		if (fit(&s->list[i], typed) < least)
+		if (skus_fit(&s->list[i], typed) < least)
 			continue;
 		if (++shown > 12) {
 			buf_adds(out, " …");
@@ -143,7 +143,7 @@ static void list_names(const struct skus *s, const char *typed, int least, struc
 	}
 }
 
-static int refuse(struct nanopod *np, const struct skus *s, const char *typed, int best)
+static int skus_refuse(struct nanopod *np, const struct skus *s, const char *typed, int best)
 {
 	const char *near = NULL;
 	size_t far, nearest = SIZE_MAX;
@@ -178,7 +178,7 @@ int skus_find(struct nanopod *np, const struct skus *s, const char *typed, const
 	int best = 0, many = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
-		int how = fit(&s->list[i], typed);
+		int how = skus_fit(&s->list[i], typed);
 
 		if (how > best) {
 			best = how;
@@ -190,7 +190,7 @@ int skus_find(struct nanopod *np, const struct skus *s, const char *typed, const
 		}
 	}
 	if (many != 1)
-		return refuse(np, s, typed, best);
+		return skus_refuse(np, s, typed, best);
 	*out = found;
 	return 0;
 }

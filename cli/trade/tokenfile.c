@@ -78,7 +78,7 @@ static int check_file(const char *path, int fd, struct fail *f)
 	return 0;
 }
 
-static int read_file(const char *path, int fd, char **token, struct fail *f)
+static int tokenfile_read_file(const char *path, int fd, char **token, struct fail *f)
 {
 	char name[PATH_MAX + 3];
 	int rc = check_file(path, fd, f);
@@ -93,7 +93,7 @@ int token_read_file(const char *path, char **token, struct fail *f)
 
 	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot read '%s'", path);
-	rc = read_file(path, fd, token, f);
+	rc = tokenfile_read_file(path, fd, token, f);
 	close(fd);
 	return rc;
 }
@@ -117,7 +117,7 @@ int token_find(const struct settings *s, char **token, char **where, struct fail
 		free(path);
 		return 1;
 	}
-	rc = fd < 0 ? fail_errno(f, -errno, errno, "cannot read '%s'", path) : read_file(path, fd, token, f);
+	rc = fd < 0 ? fail_errno(f, -errno, errno, "cannot read '%s'", path) : tokenfile_read_file(path, fd, token, f);
 	if (!rc && asprintf(where, "'%s'", path) < 0)
 		rc = fail_set(f, -ENOMEM, "out of memory");
 	if (fd >= 0)

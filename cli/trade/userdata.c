@@ -24,7 +24,7 @@ static bool is_key(const char *line)
 }
 
 /* The lines of one file. A private key that was named by mistake must not travel: only known kinds pass. */
-static int add_file(struct json *j, const char *path, size_t *keys, struct fail *f)
+static int userdata_add_file(struct json *j, const char *path, size_t *keys, struct fail *f)
 {
 	char *expanded = str_expand_home(path), *rest, *line;
 	struct buf text;
@@ -53,7 +53,7 @@ static int add_file(struct json *j, const char *path, size_t *keys, struct fail 
 }
 
 /* Those that ssh would offer by itself. One that is not there is no mistake. */
-static int add_own(const struct settings *s, struct json *j, size_t *keys, struct fail *f)
+static int userdata_add_own(const struct settings *s, struct json *j, size_t *keys, struct fail *f)
 {
 	static const char *const usual[] = { "~/.ssh/id_ed25519.pub", "~/.ssh/id_ecdsa.pub", "~/.ssh/id_rsa.pub",
 		"~/.ssh/id_ed25519_sk.pub", "~/.ssh/id_ecdsa_sk.pub" };
@@ -67,7 +67,7 @@ static int add_own(const struct settings *s, struct json *j, size_t *keys, struc
 
 		if (asprintf(&path, "%s.pub", item) < 0)
 			return fail_set(f, -ENOMEM, "out of memory");
-		rc = add_file(j, path, keys, &why);
+		rc = userdata_add_file(j, path, keys, &why);
 		free(path);
 		if (rc && rc != -ENOENT)
 			return fail_set(f, rc, "%s", why.text);
@@ -75,11 +75,11 @@ static int add_own(const struct settings *s, struct json *j, size_t *keys, struc
 	if (settings_local_identity(s)) {
 		if (asprintf(&path, "%s.pub", settings_local_identity(s)) < 0)
 			return fail_set(f, -ENOMEM, "out of memory");
-		own = add_file(j, path, keys, &why) == 0;
+		own = userdata_add_file(j, path, keys, &why) == 0;
 		free(path);
 	}
 	for (size_t i = 0; *keys <= own && i < sizeof usual / sizeof *usual; i++) {
-		int rc = add_file(j, usual[i], keys, &why);
+		int rc = userdata_add_file(j, usual[i], keys, &why);
 
 		if (rc && rc != -ENOENT && rc != -ENOTDIR)
 			return fail_set(f, rc, "%s", why.text);
@@ -100,9 +100,9 @@ int userdata_make(const struct settings *s, const char *const *files, size_t cou
 	j = json_to(&b);
 	json_begin_array(&j, NULL);
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = add_file(&j, files[i], &found, f);
+		rc = userdata_add_file(&j, files[i], &found, f);
 	if (!rc && !count)
-		rc = add_own(s, &j, &found, f);
+		rc = userdata_add_own(s, &j, &found, f);
 	json_end(&j);
 	if (!rc && (j.error || buf_adds(&b, "\n")))
 		rc = fail_set(f, -EFBIG, "cannot give a node that many keys: name fewer with '--ssh-key'");

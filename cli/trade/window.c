@@ -22,7 +22,7 @@ int64_t window_minutes(const struct window *w)
 	return (w->end - w->start) / WINDOW_STEP;
 }
 
-static int wrong(const char **field, const char *option, struct fail *f, const char *why)
+static int window_wrong(const char **field, const char *option, struct fail *f, const char *why)
 {
 	*field = option;
 	return fail_set(f, -EINVAL, "cannot use '%s': %s", option, why);
@@ -40,7 +40,7 @@ static int read_round(const char *text, enum when_round *how)
 }
 
 /* From now on means: from the first minute on that can be bought, so that "+3h" is on the grid. */
-static int64_t base_of(const char *text, int64_t now)
+static int64_t window_base_of(const char *text, int64_t now)
 {
 	return *text == '+' || str_starts(text, "in ") ? window_first(now) : now;
 }
@@ -53,7 +53,7 @@ static int on_grid(int64_t at, enum when_round how, const char *option, int64_t 
 
 	if (when_grid(at, WINDOW_STEP, how, out, &why)) {
 		snprintf(text, sizeof text, "%s; '--round up' or '--round down' takes one of them", why.text);
-		return wrong(field, option, f, text);
+		return window_wrong(field, option, f, text);
 	}
 	*rounded |= *out != at;
 	return 0;
@@ -70,25 +70,25 @@ static int read_start(const struct window_words *words, int64_t now, enum when_r
 	w->start = window_first(now);
 	if (w->now)
 		return 0;
-	if (when_start(words->start, base_of(words->start, now), &w->start, &why))
-		return wrong(field, "--start", f, why.text);
+	if (when_start(words->start, window_base_of(words->start, now), &w->start, &why))
+		return window_wrong(field, "--start", f, why.text);
 	rc = on_grid(w->start, how, "--start", &w->start, &w->rounded, field, f);
 	if (!rc && w->start <= now) {
 		snprintf(text, sizeof text, "'%.60s' has begun already: the first minute on sale is %s, 'now'", words->start,
 			when_local(window_first(now), room));
-		rc = wrong(field, "--start", f, text);
+		rc = window_wrong(field, "--start", f, text);
 	}
 	return rc;
 }
 
-static int read_duration(const char *typed, enum when_round how, int64_t *out, bool *rounded, const char **field, struct fail *f)
+static int window_read_duration(const char *typed, enum when_round how, int64_t *out, bool *rounded, const char **field, struct fail *f)
 {
 	struct fail why = { 0 };
 	char a[WHEN_TEXT], b[WHEN_TEXT], text[256];
 	int64_t seconds, down, up;
 
 	if (when_duration(typed, &seconds, &why))
-		return wrong(field, "--duration", f, why.text);
+		return window_wrong(field, "--duration", f, why.text);
 	down = seconds / WINDOW_STEP * WINDOW_STEP;
 	up = down + (down == seconds ? 0 : WINDOW_STEP);
 	*out = how == WHEN_DOWN ? down : up;
@@ -96,10 +96,10 @@ static int read_duration(const char *typed, enum when_round how, int64_t *out, b
 	if (*out != seconds && how == WHEN_NO) {
 		snprintf(text, sizeof text, "'%.60s' is not a whole number of minutes; '--round up' makes it %s%s%s", typed,
 			when_span(up, a), down ? ", '--round down' " : "", down ? when_span(down, b) : "");
-		return wrong(field, "--duration", f, text);
+		return window_wrong(field, "--duration", f, text);
 	}
 	if (*out == 0)
-		return wrong(field, "--duration", f, "less than a minute is nothing");
+		return window_wrong(field, "--duration", f, "less than a minute is nothing");
 	return 0;
 }
 
@@ -112,20 +112,20 @@ int window_parse(const struct window_words *words, int64_t now, struct window *o
 	int rc;
 
 	if (read_round(words->round, &how))
-		return wrong(field, "--round", f, "it is up, down or no");
+		return window_wrong(field, "--round", f, "it is up, down or no");
 	if (!words->end == !words->duration)
-		return wrong(field, "--duration", f, words->end ? "it and '--end' say the same thing; type one of them"
+		return window_wrong(field, "--duration", f, words->end ? "it and '--end' say the same thing; type one of them"
 			: "it is missing; type how long, such as '-d 24h', or an end by '--end'");
 	rc = read_start(words, now, how, &w, field, f);
 	if (!rc && words->duration) {
-		rc = read_duration(words->duration, how, &seconds, &w.rounded, field, f);
+		rc = window_read_duration(words->duration, how, &seconds, &w.rounded, field, f);
 		w.end = rc ? 0 : w.start + seconds;
 	} else if (!rc) {
 		w.fixed_end = true;
-		rc = when_end(words->end, base_of(words->end, now), &w.end, &why);
-		rc = rc ? wrong(field, "--end", f, why.text) : on_grid(w.end, how, "--end", &w.end, &w.rounded, field, f);
+		rc = when_end(words->end, window_base_of(words->end, now), &w.end, &why);
+		rc = rc ? window_wrong(field, "--end", f, why.text) : on_grid(w.end, how, "--end", &w.end, &w.rounded, field, f);
 		if (!rc && w.end <= w.start)
-			rc = wrong(field, "--end", f, "it is not after the start");
+			rc = window_wrong(field, "--end", f, "it is not after the start");
 	}
 	if (!rc)
 		*out = w;

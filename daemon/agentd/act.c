@@ -18,7 +18,7 @@
 enum { USAGE = 2 };
 
 /* One line each, whatever is in it. */
-static void to_stderr(void *arg, enum log_level level, const char *text)
+static void act_to_stderr(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
 	(void)level;
@@ -80,7 +80,7 @@ static int do_verb(const struct flags *o, drivers all)
 
 int act(int argc, char **argv, drivers all)
 {
-	struct log log = { .sink = to_stderr };
+	struct log log = { .sink = act_to_stderr };
 	struct flags o;
 	int status = flags_read(&o, argc, argv);
 

@@ -6,7 +6,7 @@
 #include <openssl/evp.h>
 #include <string.h>
 
-static bool looks(const char *text, size_t len)
+static bool base64_looks(const char *text, size_t len)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	size_t body = len;
@@ -24,7 +24,7 @@ int base64_take(const char *text, size_t len, struct buf *out)
 	size_t pad = 0;
 	int rc, n;
 
-	if (len > INT_MAX / 2 || !looks(text, len))
+	if (len > INT_MAX / 2 || !base64_looks(text, len))
 		return -EINVAL;
 	rc = buf_reserve(out, len / 4 * 3 + 4);
 	if (rc || !len)

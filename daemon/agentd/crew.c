@@ -61,7 +61,7 @@ size_t crew_unknown(const struct crew *c, int64_t *oldest)
 	return count;
 }
 
-static void say(const struct crew *c, const struct node *n, const char *text)
+static void crew_say(const struct crew *c, const struct node *n, const char *text)
 {
 	char path[KEEP_PATH];
 
@@ -129,7 +129,7 @@ static bool place_taken(const struct crew *c, const struct node *n)
 	return false;
 }
 
-static struct picture paint(const struct crew *c, const struct node *n)
+static struct picture crew_paint(const struct crew *c, const struct node *n)
 {
 	return (struct picture){
 		.life = n->life, .cause = n->cause, .is = n->is, .is_known = n->is_known,
@@ -152,11 +152,11 @@ static void begin_draining(struct crew *c, struct node *n)
 
 	n->drain_ms = clock_ms() + grace;
 	snprintf(text, sizeof text, "%s: this node is stopped in %lld s, and then wiped", cause_text(n->cause), (long long)grace / 1000);
-	say(c, n, text);
+	crew_say(c, n, text);
 }
 
 /* It came to a stop by itself. */
-static void fell(struct node *n)
+static void crew_fell(struct node *n)
 {
 	bool quick = n->up_ms && clock_ms() - n->up_ms < RECONCILE_QUICK_MS;
 
@@ -165,7 +165,7 @@ static void fell(struct node *n)
 	n->knock_ms = n->up_ms = 0;
 }
 
-static void become(struct crew *c, struct node *n, const struct decision *d)
+static void crew_become(struct crew *c, struct node *n, const struct decision *d)
 {
 	enum life was = n->life;
 	char message[NODE_MESSAGE];
@@ -175,7 +175,7 @@ static void become(struct crew *c, struct node *n, const struct decision *d)
 		return;
 	}
 	if (was == LIFE_RUNNING && d->life == LIFE_READY)
-		fell(n);
+		crew_fell(n);
 	if (was == LIFE_DRAINING && d->life == LIFE_READY)
 		n->drain_ms = n->knock_ms = 0;
 	if (d->life == LIFE_DRAINING)
@@ -209,12 +209,12 @@ static void after_create(struct crew *c, struct node *n)
 	n->message[0] = '\0';
 	n->keys_in = wanted_keys(n);
 	userdata_read(n->user_data, n->user_data_len, &u);
-	say(c, n, buf_text(&u.notes));
+	crew_say(c, n, buf_text(&u.notes));
 	if (u.refused)
 		node_say(n, "%.*s", (int)strcspn(buf_text(&u.notes), "\n"), buf_text(&u.notes));
 	userdata_release(&u);
 	if (n->life == LIFE_PENDING)
-		become(c, n, &d);
+		crew_become(c, n, &d);
 	else
 		roster_save(c->roster, n);
 }
@@ -225,7 +225,7 @@ static void after_rekey(struct crew *c, struct node *n)
 
 	n->keys_in = wanted_keys(n);
 	userdata_read(n->user_data, n->user_data_len, &u);
-	say(c, n, buf_text(&u.notes));
+	crew_say(c, n, buf_text(&u.notes));
 	if (n->life == LIFE_RUNNING)
 		log_at(c->log, LOG_INFO, "%s: %u keys", n->id, u.key_count);
 	userdata_release(&u);
@@ -243,7 +243,7 @@ static void after_knock(struct crew *c, struct node *n)
 	n->due_ms = n->knock_ms = 0;
 	n->up_ms = clock_ms();
 	if (n->life == LIFE_READY)
-		become(c, n, &d);
+		crew_become(c, n, &d);
 }
 
 static void after_destroy(struct crew *c, struct node *n)
@@ -293,7 +293,7 @@ static int64_t knock_pause(const struct crew *c, const struct node *n)
 	return ms < KNOCK_FIRST_MS ? KNOCK_FIRST_MS : ms > KNOCK_MAX_MS ? KNOCK_MAX_MS : ms;
 }
 
-static void step_failed(struct crew *c, struct node *n, enum step step, const struct fail *f)
+static void crew_step_failed(struct crew *c, struct node *n, enum step step, const struct fail *f)
 {
 	if (step == STEP_KNOCK) { /* still booting, most likely */
 		n->due_ms = clock_ms() + knock_pause(c, n);
@@ -324,7 +324,7 @@ static void hand_ended(struct crew *c, struct crew_hand *h)
 		log_at(c->log, LOG_DEBUG, "%s: %s took %lld ms: %s", n->id, step_word(h->step), (long long)(clock_ms() - h->job.began_ms),
 			h->job.rc ? h->job.fail.text : "done");
 		if (h->job.rc)
-			step_failed(c, n, h->step, &h->job.fail);
+			crew_step_failed(c, n, h->step, &h->job.fail);
 		else
 			step_done(c, n, h->step);
 	}
@@ -360,10 +360,10 @@ static void begin_step(struct crew *c, struct crew_hand *h, struct node *n, enum
 	userdata_release(&u);
 	n->touched_ms = clock_ms();
 	if (rc)
-		step_failed(c, n, step, &f);
+		crew_step_failed(c, n, step, &f);
 }
 
-static void forget(struct crew *c, struct node *n)
+static void crew_forget(struct crew *c, struct node *n)
 {
 	char id[WORK_ID];
 	int rc;
@@ -383,28 +383,28 @@ static void forget(struct crew *c, struct node *n)
 		roster_take(c->roster, c->work, &c->share, wallclock_now(c->clock));
 }
 
-static void sooner(int64_t *next, int64_t ms)
+static void crew_sooner(int64_t *next, int64_t ms)
 {
 	if (ms && ms < *next)
 		*next = ms;
 }
 
 /* Whether n is still there. */
-static bool decide(struct crew *c, struct node *n, int64_t *next)
+static bool crew_decide(struct crew *c, struct node *n, int64_t *next)
 {
 	for (int i = 0; i < DECISIONS; i++) {
-		struct picture p = paint(c, n);
+		struct picture p = crew_paint(c, n);
 		struct decision d = reconcile(&p);
 		struct crew_hand *h;
 
 		if (d.look_ms > p.ms)
-			sooner(next, d.look_ms);
+			crew_sooner(next, d.look_ms);
 		if (d.step == STEP_BECOME) {
-			become(c, n, &d);
+			crew_become(c, n, &d);
 			continue;
 		}
 		if (d.step == STEP_FORGET && n->due_ms <= clock_ms()) {
-			forget(c, n);
+			crew_forget(c, n);
 			return false;
 		}
 		if (d.step == STEP_NONE || d.step == STEP_FORGET)
@@ -449,7 +449,7 @@ static void look_ended(struct crew *c)
 
 /* ---- Turns -------------------------------------------------------------------------------- */
 
-static void collect(struct crew *c)
+static void crew_collect(struct crew *c)
 {
 	for (size_t i = 0; i < c->hand_count; i++)
 		if (c->hands[i].job.pid && job_ended(&c->hands[i].job, c->loop))
@@ -463,10 +463,10 @@ int64_t crew_turn(struct crew *c)
 	int64_t next = INT64_MAX;
 	bool waits = false;
 
-	collect(c);
+	crew_collect(c);
 	for (size_t i = 0; i < c->roster->count;) {
 		struct node *n = c->roster->nodes[i];
-		bool stays = hand_of(c, n->id) || decide(c, n, &next);
+		bool stays = hand_of(c, n->id) || crew_decide(c, n, &next);
 
 		if (!stays)
 			continue;
@@ -477,14 +477,14 @@ int64_t crew_turn(struct crew *c)
 	if (!c->look.job.pid && (c->look_due_ms <= clock_ms() || (c->tidy && !any_at_work(c) && c->roster->count == 0)))
 		begin_look(c);
 	if (!c->look.job.pid)
-		sooner(&next, c->look_due_ms);
+		crew_sooner(&next, c->look_due_ms);
 	for (size_t i = 0; i < c->hand_count; i++)
 		if (c->hands[i].job.pid)
-			sooner(&next, c->hands[i].job.due_ms);
+			crew_sooner(&next, c->hands[i].job.due_ms);
 	if (c->look.job.pid)
-		sooner(&next, c->look.job.due_ms);
+		crew_sooner(&next, c->look.job.due_ms);
 	if (waits) /* for ends of leases, by a clock that may be moved */
-		sooner(&next, clock_ms() + (c->clock->file ? 200 : 1000));
+		crew_sooner(&next, clock_ms() + (c->clock->file ? 200 : 1000));
 	return next;
 }
 

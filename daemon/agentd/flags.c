@@ -83,13 +83,13 @@ static const char help[] =
 	"  --log-level LEVEL   error, warn, info, debug (info)\n"
 	"  --help, --version\n";
 
-static int complain(const char *name, const char *value, const char *forms)
+static int flags_complain(const char *name, const char *value, const char *forms)
 {
 	fprintf(stderr, "nanopod-agentd: '--%s %s' is not understood; give %s\n", name, value, forms);
 	return USAGE;
 }
 
-static int read_number(struct flags *o, int flag, const char *text)
+static int flags_read_number(struct flags *o, int flag, const char *text)
 {
 	const struct {
 		int flag;
@@ -104,7 +104,7 @@ static int read_number(struct flags *o, int flag, const char *text)
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		if (numbers[i].flag == flag)
 			return str_to_long(text, numbers[i].min, numbers[i].max, numbers[i].to) == 0 ? -1 :
-				complain(numbers[i].name, text, "a whole number that is neither too small nor too large");
+				flags_complain(numbers[i].name, text, "a whole number that is neither too small nor too large");
 	return USAGE;
 }
 
@@ -115,21 +115,21 @@ static int take_path(char room[FLAGS_PATH], const char *name, const char *text)
 	int n;
 
 	if (*text != '/' && !getcwd(here, sizeof here))
-		return complain(name, text, "a whole path");
+		return flags_complain(name, text, "a whole path");
 	n = snprintf(room, FLAGS_PATH, "%s%s%s", *text == '/' ? "" : here, *text == '/' ? "" : "/", text);
 	while (n > 1 && n < FLAGS_PATH && room[n - 1] == '/')
 		room[--n] = '\0';
-	return n < FLAGS_PATH - 64 && *text ? -1 : complain(name, text, "a shorter path");
+	return n < FLAGS_PATH - 64 && *text ? -1 : flags_complain(name, text, "a shorter path");
 }
 
-static int read_host(struct flags *o, const char *text)
+static int flags_read_host(struct flags *o, const char *text)
 {
 	const char *sign = strchr(text, '=');
 
 	if (!sign || sign == text || !sign[1])
-		return complain("host", text, "NAME=TYPE");
+		return flags_complain("host", text, "NAME=TYPE");
 	if (o->host_count == FLAGS_HOSTS)
-		return complain("host", text, "64 at most");
+		return flags_complain("host", text, "64 at most");
 	o->hosts[o->host_count++] = text;
 	return -1;
 }
@@ -147,19 +147,19 @@ static int read_flag(struct flags *o, int flag, const char *text)
 	case FLAG_CLOCK: o->test_clock = text; return -1;
 	case FLAG_NAME: o->name = text; return -1;
 	case FLAG_TYPE: o->type = text; return -1;
-	case FLAG_HOST: return read_host(o, text);
+	case FLAG_HOST: return flags_read_host(o, text);
 	case FLAG_PLAIN: o->plain = true; return -1;
 	case FLAG_JSON: o->json = true; return -1;
 	case FLAG_DESTROY: o->destroy = true; return -1;
-	case FLAG_LEVEL: return log_level_read(text, &o->level) ? -1 : complain("log-level", text, "error, warn, info or debug");
+	case FLAG_LEVEL: return log_level_read(text, &o->level) ? -1 : flags_complain("log-level", text, "error, warn, info or debug");
 	case FLAG_HELP: fputs(help, stdout); return fflush(stdout) != 0;
 	case FLAG_VERSION: puts("nanopod-agentd " PACKAGE_VERSION); return fflush(stdout) != 0;
 	case '?': fputs("nanopod-agentd: 'nanopod-agentd --help' lists the options\n", stderr); return USAGE;
-	default: return read_number(o, flag, text);
+	default: return flags_read_number(o, flag, text);
 	}
 }
 
-static int add_word(struct flags *o, char *word)
+static int flags_add_word(struct flags *o, char *word)
 {
 	if (!o->verb) {
 		o->verb = word;
@@ -174,7 +174,7 @@ static int add_word(struct flags *o, char *word)
 }
 
 /* Options may stand on both sides of a verb; `image` has words of its own that look like options. */
-static int read_all(struct flags *o, int argc, char **argv)
+static int flags_read_all(struct flags *o, int argc, char **argv)
 {
 	int flag, rc = -1;
 
@@ -185,7 +185,7 @@ static int read_all(struct flags *o, int argc, char **argv)
 		if (flag != -1)
 			rc = read_flag(o, flag, optarg);
 		else if (optind < argc)
-			rc = add_word(o, argv[optind++]);
+			rc = flags_add_word(o, argv[optind++]);
 	}
 	return rc;
 }
@@ -196,7 +196,7 @@ int flags_read(struct flags *o, int argc, char **argv)
 
 	*o = (struct flags){ .driver = "auto", .listen = "127.0.0.1", .first_port = 22000, .nodes = 1, .grace = 30, .unknown_grace = 600,
 		.ssh_within = 300, .look = 15, .uplink = true, .level = LOG_INFO };
-	rc = read_all(o, argc, argv);
+	rc = flags_read_all(o, argc, argv);
 	if (rc >= 0)
 		return rc;
 	if (!*o->data)

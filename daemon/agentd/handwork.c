@@ -52,7 +52,7 @@ static int lock_node(const struct handwork *h, struct fail *f)
 
 /* ---- Does SSH answer? --------------------------------------------------------------------- */
 
-static int wait_for(int fd, short what, int64_t until)
+static int handwork_wait_for(int fd, short what, int64_t until)
 {
 	struct pollfd p = { .fd = fd, .events = what };
 	int64_t left;
@@ -63,7 +63,7 @@ static int wait_for(int fd, short what, int64_t until)
 	return -ETIMEDOUT;
 }
 
-static int dial(const struct addrinfo *a, int64_t until, int *out)
+static int handwork_dial(const struct addrinfo *a, int64_t until, int *out)
 {
 	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
 	socklen_t size = sizeof error;
@@ -73,7 +73,7 @@ static int dial(const struct addrinfo *a, int64_t until, int *out)
 	if (connect(fd, a->ai_addr, a->ai_addrlen) != 0)
 		error = errno;
 	if (error == EINPROGRESS) {
-		error = -wait_for(fd, POLLOUT, until);
+		error = -handwork_wait_for(fd, POLLOUT, until);
 		if (!error && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
 			error = errno;
 	}
@@ -91,7 +91,7 @@ static int hear_banner(int fd, int64_t until)
 	size_t len = 0;
 
 	while (len < sizeof text) {
-		int rc = wait_for(fd, POLLIN, until);
+		int rc = handwork_wait_for(fd, POLLIN, until);
 		ssize_t n = rc ? 0 : read(fd, text + len, sizeof text - len);
 
 		if (rc || n == 0)
@@ -117,7 +117,7 @@ int handwork_knock(const char *address, unsigned port, struct fail *f)
 	snprintf(service, sizeof service, "%u", port);
 	if (getaddrinfo(address, service, &hints, &found) != 0)
 		return fail_set(f, -EINVAL, "'%s' is no address", address);
-	rc = dial(found, until, &fd);
+	rc = handwork_dial(found, until, &fd);
 	freeaddrinfo(found);
 	if (!rc) {
 		rc = hear_banner(fd, until);

@@ -28,7 +28,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static struct word next_word(const char **at, const char *end)
+static struct word keyline_next_word(const char **at, const char *end)
 {
 	struct word w;
 
@@ -41,7 +41,7 @@ static struct word next_word(const char **at, const char *end)
 	return w;
 }
 
-static int type_of(struct word w)
+static int keyline_type_of(struct word w)
 {
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 		if (strlen(types[i].name) == w.len && memcmp(types[i].name, w.at, w.len) == 0)
@@ -49,7 +49,7 @@ static int type_of(struct word w)
 	return -1;
 }
 
-static bool has(const char *text, size_t len, const char *part)
+static bool keyline_has(const char *text, size_t len, const char *part)
 {
 	return memmem(text, len, part, strlen(part)) != NULL;
 }
@@ -79,7 +79,7 @@ static bool blob_is(const struct buf *blob, int type)
 static int no_type(struct word first, const char *rest, const char *end, struct fail *f)
 {
 	while (rest < end)
-		if (type_of(next_word(&rest, end)) >= 0)
+		if (keyline_type_of(keyline_next_word(&rest, end)) >= 0)
 			return fail_set(f, -EINVAL, "options before a key are not taken: give the key alone, as in its .pub file");
 	if (first.len > 40 || !first.len)
 		return fail_set(f, -EINVAL, "it is no public key: one looks like 'ssh-ed25519 AAAA… name'");
@@ -89,11 +89,11 @@ static int no_type(struct word first, const char *rest, const char *end, struct 
 	return fail_set(f, -EINVAL, "'%.*s' is no type of key that is taken here: use ssh-ed25519", (int)first.len, first.at);
 }
 
-static int check_text(const char *text, size_t len, struct fail *f)
+static int keyline_check_text(const char *text, size_t len, struct fail *f)
 {
 	if (len > KEYLINE_MAX)
 		return fail_set(f, -EINVAL, "it is longer than %d characters", KEYLINE_MAX);
-	if (has(text, len, "PRIVATE KEY"))
+	if (keyline_has(text, len, "PRIVATE KEY"))
 		return fail_set(f, -EINVAL, "that is a PRIVATE key: it must never leave your machine, and this one has: make another, "
 			"and give the .pub file");
 	for (size_t i = 0; i < len; i++)
@@ -112,14 +112,14 @@ int keyline_add(const char *text, size_t len, struct buf *out, struct fail *f)
 	while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || is_blank(text[len - 1])))
 		len--;
 	end = text + len;
-	rc = check_text(text, len, f);
+	rc = keyline_check_text(text, len, f);
 	if (rc)
 		return rc;
-	kind = next_word(&at, end);
-	type = type_of(kind);
+	kind = keyline_next_word(&at, end);
+	type = keyline_type_of(kind);
 	if (type < 0)
 		return no_type(kind, at, end, f);
-	base64 = next_word(&at, end);
+	base64 = keyline_next_word(&at, end);
 	buf_init(&blob, KEYLINE_MAX);
 	if (base64_take(base64.at, base64.len, &blob) != 0 || !blob_is(&blob, type))
 		rc = fail_set(f, -EINVAL, "what follows '%s' is not such a key", types[type].name);

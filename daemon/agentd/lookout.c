@@ -32,7 +32,7 @@ static bool in_use(const struct crew *c, const struct driver *d)
 	return false;
 }
 
-static void look_at(const struct lookout *l, const struct node *n)
+static void lookout_look_at(const struct lookout *l, const struct node *n)
 {
 	const struct driver *d = drivers_find(l->c->all, n->driver);
 	enum node_is is = NODE_ABSENT;
@@ -50,7 +50,7 @@ static void look_at(const struct lookout *l, const struct node *n)
 		close(fd);
 }
 
-static void listed(void *arg, const char *id)
+static void lookout_listed(void *arg, const char *id)
 {
 	const struct lookout *l = arg;
 
@@ -58,19 +58,19 @@ static void listed(void *arg, const char *id)
 		buf_addf(l->out, "l %s %s\n", l->driver->name, id);
 }
 
-static int look(void *arg, struct buf *out, struct fail *f)
+static int lookout_look(void *arg, struct buf *out, struct fail *f)
 {
 	struct lookout *l = arg;
 	int rc = 0, first = 0;
 
 	l->out = out;
 	for (size_t i = 0; i < l->c->roster->count; i++)
-		look_at(l, l->c->roster->nodes[i]);
+		lookout_look_at(l, l->c->roster->nodes[i]);
 	for (drivers d = l->c->all; *d; d++) {
 		l->driver = *d;
 		if (!in_use(l->c, *d))
 			continue;
-		rc = (*d)->list(l->c->setup, listed, l, f);
+		rc = (*d)->list(l->c->setup, lookout_listed, l, f);
 		if (!rc && l->tidy && (*d)->tidy)
 			rc = (*d)->tidy(l->c->setup, f);
 		first = first ? first : rc;
@@ -82,7 +82,7 @@ int lookout_begin(struct job *j, struct crew *c, bool tidy, struct fail *f)
 {
 	struct lookout l = { .c = c, .tidy = tidy };
 
-	return job_begin(j, c->loop, c->watch_kind, LOOK_DEADLINE_MS, look, &l, f);
+	return job_begin(j, c->loop, c->watch_kind, LOOK_DEADLINE_MS, lookout_look, &l, f);
 }
 
 /* ---- In the agent ------------------------------------------------------------------------- */

@@ -143,7 +143,7 @@ int node_set_user_data(struct node *n, const char *data, size_t len)
 
 /* ---- The journal -------------------------------------------------------------------------- */
 
-static json_t *encode(const struct node *n)
+static json_t *node_encode(const struct node *n)
 {
 	struct buf data;
 	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", n->id, "name", n->name, "host", n->host,
@@ -199,7 +199,7 @@ static int decode_user_data(const json_t *j, struct node *n)
 	return rc;
 }
 
-static int decode(const json_t *j, struct node *n)
+static int node_decode(const json_t *j, struct node *n)
 {
 	const json_t *console = json_object_get(j, "console");
 	int life = word_at(j, "state", life_words, LIFE_COUNT), cause = word_at(j, "reason", cause_words, CAUSE_COUNT);
@@ -238,7 +238,7 @@ static int decode(const json_t *j, struct node *n)
 	return decode_user_data(j, n);
 }
 
-static int path_of(char room[KEEP_PATH], const char *data, const char *id, const char *last)
+static int node_path_of(char room[KEEP_PATH], const char *data, const char *id, const char *last)
 {
 	char nodes[KEEP_PATH];
 	int rc = keep_path(nodes, data, "nodes", NULL);
@@ -249,7 +249,7 @@ static int path_of(char room[KEEP_PATH], const char *data, const char *id, const
 int node_folder(const char *data, const char *id, struct fail *f)
 {
 	char path[KEEP_PATH];
-	int rc = path_of(path, data, id, NULL);
+	int rc = node_path_of(path, data, id, NULL);
 
 	if (!rc && mkdir(path, 0700) != 0 && errno != EEXIST)
 		rc = -errno;
@@ -259,11 +259,11 @@ int node_folder(const char *data, const char *id, struct fail *f)
 int node_save(const char *data, const struct node *n, struct fail *f)
 {
 	char path[KEEP_PATH];
-	int rc = path_of(path, data, n->id, "node.json");
+	int rc = node_path_of(path, data, n->id, "node.json");
 
 	if (rc)
 		return fail_set(f, rc, "the path of '%s' is too long", data);
-	return keep_json(path, encode(n), f);
+	return keep_json(path, node_encode(n), f);
 }
 
 int node_load(const char *data, const char *id, struct node **out, struct fail *f)
@@ -271,10 +271,10 @@ int node_load(const char *data, const char *id, struct node **out, struct fail *
 	struct node *n = node_new(id);
 	char path[KEEP_PATH];
 	json_t *j = NULL;
-	int rc = n ? path_of(path, data, id, "node.json") : -ENOMEM;
+	int rc = n ? node_path_of(path, data, id, "node.json") : -ENOMEM;
 
 	rc = rc ? fail_set(f, rc, "cannot read the journal of '%s'", id) : keep_load(path, &j, f);
-	if (!rc && (rc = decode(j, n)) != 0)
+	if (!rc && (rc = node_decode(j, n)) != 0)
 		fail_set(f, rc, "'%s' is damaged", path);
 	json_decref(j);
 	if (rc) {
@@ -289,12 +289,12 @@ int node_forget(const char *data, const char *id)
 {
 	static const char *const own[] = { "node.json", "lock", NULL };
 	char path[KEEP_PATH];
-	int rc = path_of(path, data, id, NULL);
+	int rc = node_path_of(path, data, id, NULL);
 
 	if (!rc)
 		keep_tidy(path, "node.json");
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-		rc = path_of(path, data, id, own[i]);
+		rc = node_path_of(path, data, id, own[i]);
 		if (rc)
 			return rc;
 		if ((own[i] ? unlink(path) : rmdir(path)) != 0 && errno != ENOENT)

@@ -38,7 +38,7 @@ static void send_about(struct pump *p, uint64_t tag, const struct node *n, const
 }
 
 /* What programs of others said may be any bytes: what is no UTF-8 is shown as '?'. At most max bytes. */
-static json_t *words(const char *text, size_t max)
+static json_t *pump_words(const char *text, size_t max)
 {
 	char room[NODE_MESSAGE];
 	json_t *j;
@@ -91,14 +91,14 @@ static bool own_fault(const struct node *n)
 	return n->cause == CAUSE_SSH_SILENT && n->market_running;
 }
 
-static void report(struct pump *p, const struct node *n)
+static void pump_report(struct pump *p, const struct node *n)
 {
 	char path[KEEP_PATH], dir[KEEP_PATH], user[64];
 	json_t *j;
 
 	if (n->life == LIFE_FAILED) {
 		send_about(p, TAG_REPORT, n, "report", json_pack("{s:s, s:s, s:o}", "status", "failed", "fault", own_fault(n) ? "node" : "host",
-			"message", words(n->message, NODE_MESSAGE)));
+			"message", pump_words(n->message, NODE_MESSAGE)));
 		return;
 	}
 	crew_path(p->crew, n->id, "user", path, sizeof path);
@@ -108,7 +108,7 @@ static void report(struct pump *p, const struct node *n)
 	j = json_pack("{s:s, s:s, s:I, s:s, s:s, s:o}", "status", "running", "hostname", p->address,
 		"port", (json_int_t)crew_port(p->crew->setup, n, dir), "user", user, "driver", n->driver, "host_keys", host_keys(path));
 	if (j && *n->message)
-		json_object_set_new(j, "message", words(n->message, NODE_MESSAGE));
+		json_object_set_new(j, "message", pump_words(n->message, NODE_MESSAGE));
 	send_about(p, TAG_REPORT, n, "report", j);
 }
 
@@ -118,14 +118,14 @@ static bool report_next(struct pump *p)
 		const struct node *n = p->crew->roster->nodes[i];
 
 		if (!n->told && (n->life == LIFE_RUNNING || n->life == LIFE_FAILED)) {
-			report(p, n);
+			pump_report(p, n);
 			return true;
 		}
 	}
 	return false;
 }
 
-static bool later(int rc)
+static bool pump_later(int rc)
 {
 	return rc == CLIENT_UNREACHABLE || rc == CLIENT_LOST || rc == REASON_UNAVAILABLE || rc == REASON_RATE;
 }
@@ -134,7 +134,7 @@ static void report_sent(struct pump *p, const struct link_event *e)
 {
 	struct node *n = roster_find(p->crew->roster, p->id);
 
-	if (!n || later(e->rc) || e->status == 401)
+	if (!n || pump_later(e->rc) || e->status == 401)
 		return;
 	if (n->life == p->life)
 		n->told = true;
@@ -146,7 +146,7 @@ static void report_sent(struct pump *p, const struct link_event *e)
 
 /* ---- This machine ------------------------------------------------------------------------- */
 
-static int64_t resident(void)
+static int64_t pump_resident(void)
 {
 	struct buf text;
 	long long pages = 0, kept = 0;
@@ -170,9 +170,9 @@ static bool status_next(struct pump *p)
 	p->status_due_ms = clock_ms() + STATUS_MS;
 	j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "health", health_word(p->chore->health), "driver", p->crew->driver->name,
 		"nodes", (json_int_t)(p->crew->roster->count - unknown), "unknown", (json_int_t)unknown,
-		"oldest_unknown_seconds", (json_int_t)oldest, "rss_bytes", (json_int_t)resident());
+		"oldest_unknown_seconds", (json_int_t)oldest, "rss_bytes", (json_int_t)pump_resident());
 	if (j && *p->chore->message)
-		json_object_set_new(j, "message", words(p->chore->message, STATUS_WORDS));
+		json_object_set_new(j, "message", pump_words(p->chore->message, STATUS_WORDS));
 	send_json(p, TAG_STATUS, "POST", "/np/v1/agent/status", j);
 	return true;
 }
@@ -215,7 +215,7 @@ static void look_at_consoles(struct pump *p)
 	}
 }
 
-static int64_t micros(const struct pump *p)
+static int64_t pump_micros(const struct pump *p)
 {
 	struct timeval tv;
 
@@ -234,7 +234,7 @@ static bool console_of(struct pump *p, struct node *n)
 	if (!n->console_more || n->console_due_ms > clock_ms() || crew_path(p->crew, n->id, "console", path, sizeof path) != 0)
 		return false;
 	n->console_more = false; /* unless there is more when it is looked at again */
-	if (console_lines(path, &n->console, ended, micros(p), &body, &p->after) != 0 || !body)
+	if (console_lines(path, &n->console, ended, pump_micros(p), &body, &p->after) != 0 || !body)
 		return false;
 	p->bytes = p->after.offset - n->console.offset;
 	n->console_more = true;
@@ -284,7 +284,7 @@ static void console_sent(struct pump *p, const struct link_event *e)
 		if (next > 0)
 			n->console.next = next;
 		n->console_due_ms = clock_ms() + (next > 0 ? 0 : STATUS_MS);
-	} else if (n && e->rc && !later(e->rc)) {
+	} else if (n && e->rc && !pump_later(e->rc)) {
 		log_at(p->log, LOG_WARN, "%s: the market does not take its console: %s", n->id, e->fail.text);
 		n->console_refused = true;
 		n->console_due_ms = clock_ms() + STATUS_MS;
@@ -308,10 +308,10 @@ void pump_sent(struct pump *p, const struct link_event *e)
 	case TAG_REPORT: report_sent(p, e); break;
 	case TAG_CONSOLE: console_sent(p, e); break;
 	case TAG_INVENTORY:
-		p->chore->inventory_new = later(e->rc);
+		p->chore->inventory_new = pump_later(e->rc);
 		/* fall through */
 	default:
-		if (e->rc && !later(e->rc) && e->status != 401)
+		if (e->rc && !pump_later(e->rc) && e->status != 401)
 			log_at(p->log, LOG_WARN, "the market does not take what it was told: %s", e->fail.text);
 		break;
 	}

@@ -12,12 +12,12 @@ const char *step_word(enum step s)
 	return s < STEP_COUNT ? words[s] : "?";
 }
 
-static struct decision do_step(enum step s)
+static struct decision reconcile_do_step(enum step s)
 {
 	return (struct decision){ .step = s };
 }
 
-static struct decision become(enum life life, enum cause cause)
+static struct decision reconcile_become(enum life life, enum cause cause)
 {
 	return (struct decision){ .step = STEP_BECOME, .life = life, .cause = cause };
 }
@@ -45,104 +45,104 @@ static struct decision take_away(const struct picture *p, struct decision gone)
 	if (p->ms < p->due_ms)
 		return wait_until(p->due_ms);
 	if (!p->is_known || p->is == NODE_RUNNING)
-		return do_step(STEP_STOP);
+		return reconcile_do_step(STEP_STOP);
 	if (p->is == NODE_ABSENT)
 		return gone;
 	if (!p->shipped && p->ms < p->ship_ms)
 		return wait_until(p->ship_ms);
-	return do_step(STEP_DESTROY);
+	return reconcile_do_step(STEP_DESTROY);
 }
 
-static struct decision unknown(const struct picture *p)
+static struct decision reconcile_unknown(const struct picture *p)
 {
 	if (p->is_known && p->is == NODE_ABSENT)
-		return become(LIFE_TERMINATED, CAUSE_NOT_ORDERED);
+		return reconcile_become(LIFE_TERMINATED, CAUSE_NOT_ORDERED);
 	if (p->ms < p->due_ms)
 		return wait_until(p->due_ms);
 	if (!p->is_known || p->is == NODE_RUNNING)
-		return do_step(STEP_QUARANTINE);
+		return reconcile_do_step(STEP_QUARANTINE);
 	if (p->ms < p->remove_ms && !p->wanted)
 		return wait_until(p->remove_ms);
-	return do_step(STEP_DESTROY);
+	return reconcile_do_step(STEP_DESTROY);
 }
 
-static struct decision draining(const struct picture *p)
+static struct decision reconcile_draining(const struct picture *p)
 {
 	bool back = p->heard && p->wanted && p->now < p->end_at && !p->fenced;
 
 	/* Extended while this machine did not hear of it: nothing of it was touched yet. */
 	if (back && p->is_known && p->is == NODE_RUNNING)
-		return become(LIFE_READY, CAUSE_NONE);
+		return reconcile_become(LIFE_READY, CAUSE_NONE);
 	if (p->is_known && p->is == NODE_RUNNING && p->ms < p->drain_ms)
 		return wait_until(p->drain_ms);
-	return take_away(p, become(LIFE_TERMINATED, p->cause));
+	return take_away(p, reconcile_become(LIFE_TERMINATED, p->cause));
 }
 
-static struct decision failed(const struct picture *p)
+static struct decision reconcile_failed(const struct picture *p)
 {
 	bool over = reconcile_over(p) != CAUSE_NONE;
 
-	return take_away(p, over && (p->told || !p->wanted) ? become(LIFE_TERMINATED, p->cause) : do_step(STEP_NONE));
+	return take_away(p, over && (p->told || !p->wanted) ? reconcile_become(LIFE_TERMINATED, p->cause) : reconcile_do_step(STEP_NONE));
 }
 
-static struct decision pending(const struct picture *p)
+static struct decision reconcile_pending(const struct picture *p)
 {
 	if (p->fenced || !p->wanted)
-		return do_step(STEP_NONE);
+		return reconcile_do_step(STEP_NONE);
 	if (p->tries >= RECONCILE_TRIES)
-		return become(LIFE_FAILED, CAUSE_CREATE_FAILED);
+		return reconcile_become(LIFE_FAILED, CAUSE_CREATE_FAILED);
 	if (p->ms < p->due_ms || p->place_taken)
 		return wait_until(p->due_ms);
-	return do_step(STEP_CREATE);
+	return reconcile_do_step(STEP_CREATE);
 }
 
-static struct decision stopped(const struct picture *p)
+static struct decision reconcile_stopped(const struct picture *p)
 {
 	if (p->fenced || !p->wanted)
-		return do_step(STEP_NONE);
+		return reconcile_do_step(STEP_NONE);
 	if (p->falls >= RECONCILE_TRIES)
-		return become(LIFE_FAILED, CAUSE_KEEPS_STOPPING);
+		return reconcile_become(LIFE_FAILED, CAUSE_KEEPS_STOPPING);
 	if (p->tries >= RECONCILE_TRIES)
-		return become(LIFE_FAILED, CAUSE_START_FAILED);
+		return reconcile_become(LIFE_FAILED, CAUSE_START_FAILED);
 	if (p->ms < p->due_ms)
 		return wait_until(p->due_ms);
 	if (p->is == NODE_ABSENT)
-		return do_step(STEP_CREATE);
-	return do_step(p->rekey ? STEP_REKEY : STEP_START);
+		return reconcile_do_step(STEP_CREATE);
+	return reconcile_do_step(p->rekey ? STEP_REKEY : STEP_START);
 }
 
-static struct decision ready(const struct picture *p)
+static struct decision reconcile_ready(const struct picture *p)
 {
 	if (!p->is_known)
-		return do_step(STEP_NONE); /* until it was looked at */
+		return reconcile_do_step(STEP_NONE); /* until it was looked at */
 	if (p->is != NODE_RUNNING)
-		return stopped(p);
+		return reconcile_stopped(p);
 	if (p->ms < p->due_ms)
 		return wait_until(p->due_ms);
 	if (p->knock_ms && p->ms >= p->knock_ms && p->script)
-		return become(LIFE_RUNNING, CAUSE_NONE);
+		return reconcile_become(LIFE_RUNNING, CAUSE_NONE);
 	if (p->knock_ms && p->ms >= p->knock_ms)
-		return p->tries + 1 >= RECONCILE_TRIES ? become(LIFE_FAILED, CAUSE_SSH_SILENT) : do_step(STEP_RETRY);
-	return do_step(p->rekey ? STEP_REKEY : STEP_KNOCK);
+		return p->tries + 1 >= RECONCILE_TRIES ? reconcile_become(LIFE_FAILED, CAUSE_SSH_SILENT) : reconcile_do_step(STEP_RETRY);
+	return reconcile_do_step(p->rekey ? STEP_REKEY : STEP_KNOCK);
 }
 
-static struct decision running(const struct picture *p)
+static struct decision reconcile_running(const struct picture *p)
 {
 	if (!p->is_known)
-		return do_step(STEP_NONE);
+		return reconcile_do_step(STEP_NONE);
 	if (p->is != NODE_RUNNING)
-		return become(LIFE_READY, CAUSE_NONE);
+		return reconcile_become(LIFE_READY, CAUSE_NONE);
 	if (p->rekey && p->ms >= p->due_ms)
-		return do_step(STEP_REKEY);
+		return reconcile_do_step(STEP_REKEY);
 	return wait_until(p->rekey ? p->due_ms : 0);
 }
 
 /* Where its time is over and nothing was said of it yet. */
-static struct decision over(const struct picture *p, enum cause why)
+static struct decision agentd_reconcile_over(const struct picture *p, enum cause why)
 {
 	if (p->life == LIFE_PENDING && p->is_known && p->is == NODE_ABSENT)
-		return become(LIFE_TERMINATED, why);
-	return become(LIFE_DRAINING, why);
+		return reconcile_become(LIFE_TERMINATED, why);
+	return reconcile_become(LIFE_DRAINING, why);
 }
 
 struct decision reconcile(const struct picture *p)
@@ -151,15 +151,15 @@ struct decision reconcile(const struct picture *p)
 	enum cause why = lives ? reconcile_over(p) : CAUSE_NONE;
 
 	if (why != CAUSE_NONE)
-		return over(p, why);
+		return agentd_reconcile_over(p, why);
 	switch (p->life) {
-	case LIFE_PENDING: return pending(p);
-	case LIFE_READY: return ready(p);
-	case LIFE_RUNNING: return running(p);
-	case LIFE_DRAINING: return draining(p);
-	case LIFE_FAILED: return failed(p);
-	case LIFE_UNKNOWN: return unknown(p);
-	case LIFE_TERMINATED: return take_away(p, do_step(STEP_FORGET));
-	default: return do_step(STEP_NONE);
+	case LIFE_PENDING: return reconcile_pending(p);
+	case LIFE_READY: return reconcile_ready(p);
+	case LIFE_RUNNING: return reconcile_running(p);
+	case LIFE_DRAINING: return reconcile_draining(p);
+	case LIFE_FAILED: return reconcile_failed(p);
+	case LIFE_UNKNOWN: return reconcile_unknown(p);
+	case LIFE_TERMINATED: return take_away(p, reconcile_do_step(STEP_FORGET));
+	default: return reconcile_do_step(STEP_NONE);
 	}
 }

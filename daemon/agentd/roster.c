@@ -18,7 +18,7 @@ struct node *roster_find(const struct roster *r, const char *id)
 	return NULL;
 }
 
-static int put(struct roster *r, struct node *n)
+static int roster_put(struct roster *r, struct node *n)
 {
 	if (r->count == r->cap) {
 		size_t cap = r->cap ? r->cap * 2 : 16;
@@ -33,7 +33,7 @@ static int put(struct roster *r, struct node *n)
 	return 0;
 }
 
-static int free_slot(const struct roster *r)
+static int roster_free_slot(const struct roster *r)
 {
 	unsigned char taken[NODE_SLOTS / 8] = { 0 };
 
@@ -72,7 +72,7 @@ static int load_one(struct roster *r, const char *id, const char *driver)
 	if (rc)
 		return rc;
 	n->wanted = n->life == LIFE_PENDING || n->life == LIFE_READY || n->life == LIFE_RUNNING;
-	rc = put(r, n);
+	rc = roster_put(r, n);
 	if (rc)
 		node_free(n);
 	return rc;
@@ -135,7 +135,7 @@ static bool too_many_unknown(const struct roster *r)
 
 struct node *roster_add_unknown(struct roster *r, const char *id, const char *driver, int64_t now)
 {
-	int slot = too_many_unknown(r) ? -1 : free_slot(r);
+	int slot = too_many_unknown(r) ? -1 : roster_free_slot(r);
 	struct node *n = slot < 0 ? NULL : node_new(id);
 	struct fail f = { 0 };
 
@@ -147,7 +147,7 @@ struct node *roster_add_unknown(struct roster *r, const char *id, const char *dr
 	n->since = now;
 	snprintf(n->driver, sizeof n->driver, "%s", driver);
 	work_host_name(id, NULL, n->name);
-	if (node_folder(r->data, id, &f) != 0 || node_save(r->data, n, &f) != 0 || put(r, n) != 0) {
+	if (node_folder(r->data, id, &f) != 0 || node_save(r->data, n, &f) != 0 || roster_put(r, n) != 0) {
 		log_at(r->log, LOG_ERROR, "%s", f.text);
 		node_free(n);
 		return NULL;
@@ -172,7 +172,7 @@ int roster_forget(struct roster *r, struct node *n)
 
 static void take_new(struct roster *r, const struct work_node *w, const struct roster_share *share, int64_t now)
 {
-	int slot = free_slot(r);
+	int slot = roster_free_slot(r);
 	struct node *n = node_new(w->id);
 	struct fail f = { 0 };
 
@@ -194,7 +194,7 @@ static void take_new(struct roster *r, const struct work_node *w, const struct r
 	n->since = now;
 	n->wanted = true;
 	if (node_set_user_data(n, w->user_data, w->user_data_len) != 0 || node_folder(r->data, n->id, &f) != 0 ||
-		node_save(r->data, n, &f) != 0 || put(r, n) != 0) {
+		node_save(r->data, n, &f) != 0 || roster_put(r, n) != 0) {
 		log_at(r->log, LOG_ERROR, "'%s' is not begun: %s", w->id, *f.text ? f.text : "out of memory");
 		node_free(n);
 		return;

@@ -37,7 +37,7 @@ struct agent {
 
 /* ---- Beginning ---------------------------------------------------------------------------- */
 
-static int open_signals(struct agent *a, struct fail *f)
+static int run_open_signals(struct agent *a, struct fail *f)
 {
 	sigset_t set;
 	int rc;
@@ -97,11 +97,11 @@ static int open_crew(struct agent *a, drivers all, struct fail *f)
 	return 0;
 }
 
-static int begin(struct agent *a, drivers all, struct fail *f)
+static int run_begin(struct agent *a, drivers all, struct fail *f)
 {
 	int rc = open_place(a, f);
 
-	rc = rc ? rc : open_signals(a, f);
+	rc = rc ? rc : run_open_signals(a, f);
 	rc = rc ? rc : open_crew(a, all, f);
 	rc = rc ? rc : link_new(a->loop, KIND_LINK, a->o->data, &a->id, a->log, &a->link, f);
 	if (rc)
@@ -189,7 +189,7 @@ static void on_ready(struct agent *a)
 		on_signal(a);
 }
 
-static int64_t turn(struct agent *a)
+static int64_t run_turn(struct agent *a)
 {
 	int64_t next, at;
 
@@ -206,7 +206,7 @@ static int64_t turn(struct agent *a)
 static int serve_nodes(struct agent *a)
 {
 	while (!a->ending) {
-		int64_t next = turn(a), ms = next - clock_ms();
+		int64_t next = run_turn(a), ms = next - clock_ms();
 		int rc;
 
 		if (a->crew.fenced && a->crew.looked && a->roster.count == 0) {
@@ -225,7 +225,7 @@ static int serve_nodes(struct agent *a)
 	return 0;
 }
 
-static void end(struct agent *a)
+static void run_end(struct agent *a)
 {
 	link_free(a->link);
 	if (a->crew.loop) {
@@ -249,10 +249,10 @@ int run(const struct flags *o, drivers all, const struct log *log)
 	struct fail f = { 0 };
 	int status = 1;
 
-	if (begin(&a, all, &f) == 0)
+	if (run_begin(&a, all, &f) == 0)
 		status = serve_nodes(&a);
 	else
 		log_at(log, LOG_ERROR, "%s", f.text);
-	end(&a);
+	run_end(&a);
 	return status;
 }

@@ -9,10 +9,10 @@
 
 enum { KEYS_MAX = 256 * 1024, SCRIPT_MAX = 256 * 1024, NOTES_MAX = 16 * 1024 };
 
-static void note(struct userdata *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void userdata_note(struct userdata *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* What stands in it may be the buyer's: nothing that moves a terminal. */
-static void note(struct userdata *u, const char *fmt, ...)
+static void userdata_note(struct userdata *u, const char *fmt, ...)
 {
 	size_t from = u->notes.len;
 	va_list ap;
@@ -33,7 +33,7 @@ static void take_keys(struct userdata *u, const struct conf *list)
 	if (list->type == CONF_NULL)
 		return;
 	if (list->type != CONF_LIST) {
-		note(u, "ssh_authorized_keys is no list, and no key was installed: write '- ssh-ed25519 AAAA…' below it");
+		userdata_note(u, "ssh_authorized_keys is no list, and no key was installed: write '- ssh-ed25519 AAAA…' below it");
 		u->refused++;
 		return;
 	}
@@ -41,7 +41,7 @@ static void take_keys(struct userdata *u, const struct conf *list)
 		const struct conf *item = &list->items[i];
 
 		if (i >= USERDATA_KEYS) {
-			note(u, "there are more than %d keys; the rest was left out", USERDATA_KEYS);
+			userdata_note(u, "there are more than %d keys; the rest was left out", USERDATA_KEYS);
 			u->refused += (unsigned)(list->count - i);
 			return;
 		}
@@ -49,7 +49,7 @@ static void take_keys(struct userdata *u, const struct conf *list)
 			u->key_count++;
 			continue;
 		}
-		note(u, "key %zu is refused: %s", i + 1, item->type == CONF_TEXT ? f.text : "it is no text");
+		userdata_note(u, "key %zu is refused: %s", i + 1, item->type == CONF_TEXT ? f.text : "it is no text");
 		u->refused++;
 	}
 }
@@ -82,10 +82,10 @@ static void take_commands(struct userdata *u, const struct conf *list)
 		if (take_command(u, &list->items[i]) == 0)
 			continue;
 		buf_cut(&u->script, before);
-		note(u, "command %zu of runcmd is left out: it is neither a text nor a list of words that fits", i + 1);
+		userdata_note(u, "command %zu of runcmd is left out: it is neither a text nor a list of words that fits", i + 1);
 	}
 	if (list->type != CONF_LIST)
-		note(u, "runcmd is no list, and was left out");
+		userdata_note(u, "runcmd is no list, and was left out");
 	if (u->script.len == strlen("#!/bin/sh\n"))
 		buf_clear(&u->script);
 }
@@ -96,7 +96,7 @@ static void take_config(struct userdata *u, const char *text, size_t len)
 	struct fail f = { 0 };
 
 	if (conf_parse("user data", text, len, &file, &f) != 0) {
-		note(u, "%s; no key was installed", f.text);
+		userdata_note(u, "%s; no key was installed", f.text);
 		u->refused++;
 		return;
 	}
@@ -108,7 +108,7 @@ static void take_config(struct userdata *u, const char *text, size_t len)
 		else if (strcmp(part->key, "runcmd") == 0)
 			take_commands(u, part);
 		else
-			note(u, "cloud-config: '%.60s' is not known here and was left out (known: ssh_authorized_keys, runcmd)", part->key);
+			userdata_note(u, "cloud-config: '%.60s' is not known here and was left out (known: ssh_authorized_keys, runcmd)", part->key);
 	}
 	conf_free(file);
 }
@@ -124,15 +124,15 @@ void userdata_read(const void *data, size_t len, struct userdata *out)
 	if (!len)
 		return;
 	if (memchr(text, '\0', len) || (len > 1 && text[0] == '\x1f' && text[1] == '\x8b')) {
-		note(out, "the user data is no text (packed data is not taken), and was left out");
+		userdata_note(out, "the user data is no text (packed data is not taken), and was left out");
 		out->refused++;
 	} else if (len >= 2 && memcmp(text, "#!", 2) == 0) {
 		if (buf_add(&out->script, text, len) != 0)
-			note(out, "the script is larger than %d KiB, and was left out", SCRIPT_MAX / 1024);
+			userdata_note(out, "the script is larger than %d KiB, and was left out", SCRIPT_MAX / 1024);
 	} else if (len >= 13 && memcmp(text, "#cloud-config", 13) == 0) {
 		take_config(out, text, len);
 	} else {
-		note(out, "the user data is neither '#cloud-config' nor a '#!' script, and was left out");
+		userdata_note(out, "the user data is neither '#cloud-config' nor a '#!' script, and was left out");
 		out->refused++;
 	}
 }

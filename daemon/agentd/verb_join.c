@@ -30,7 +30,7 @@ static int fail_exit(int rc, const struct fail *f)
 }
 
 /* From the environment, or one line of standard input; out of the environment then. */
-static int read_token(char room[TOKEN_MAX], struct fail *f)
+static int verb_join_read_token(char room[TOKEN_MAX], struct fail *f)
 {
 	const char *given = getenv("NANOPOD_JOIN_TOKEN");
 
@@ -114,7 +114,7 @@ static int join_anew(const struct flags *o, struct identity *i, struct fail *f)
 	memset(i, 0, sizeof *i);
 	i->plain = o->plain;
 	rc = identity_take_url(i, o->words[0], f);
-	rc = rc ? rc : read_token(token, f);
+	rc = rc ? rc : verb_join_read_token(token, f);
 	if (rc)
 		return rc;
 	if (o->name)
@@ -131,7 +131,7 @@ static int join_anew(const struct flags *o, struct identity *i, struct fail *f)
 
 /* ---- Hosts -------------------------------------------------------------------------------- */
 
-static int add_host(const struct identity *i, const char *token, const char *name, const char *type, json_t *made, struct fail *f)
+static int verb_join_add_host(const struct identity *i, const char *token, const char *name, const char *type, json_t *made, struct fail *f)
 {
 	json_t *j = NULL;
 	int rc = errand(i, token, "POST", "/np/v1/agent/hosts", json_pack("{s:s, s:s}", "name", name, "instance_sku", type), &j, NULL, f);
@@ -143,7 +143,7 @@ static int add_host(const struct identity *i, const char *token, const char *nam
 }
 
 /* --host NAME=TYPE …, or --nodes N of --type, called by the machine's name. */
-static int add_hosts(const struct flags *o, const struct identity *i, const char *token, json_t *made, struct fail *f)
+static int verb_join_add_hosts(const struct flags *o, const struct identity *i, const char *token, json_t *made, struct fail *f)
 {
 	char name[IDENTITY_NAME + 16];
 	int rc = 0;
@@ -152,16 +152,16 @@ static int add_hosts(const struct flags *o, const struct identity *i, const char
 		const char *sign = strchr(o->hosts[n], '=');
 
 		snprintf(name, sizeof name, "%.*s", (int)(sign - o->hosts[n]), o->hosts[n]);
-		rc = add_host(i, token, name, sign + 1, made, f);
+		rc = verb_join_add_host(i, token, name, sign + 1, made, f);
 	}
 	for (long n = 1; o->type && n <= o->nodes && !rc; n++) {
 		snprintf(name, sizeof name, o->nodes > 1 ? "%s-%ld" : "%s", o->name ? o->name : i->name, n);
-		rc = add_host(i, token, name, o->type, made, f);
+		rc = verb_join_add_host(i, token, name, o->type, made, f);
 	}
 	return rc;
 }
 
-static void tell(const struct flags *o, const struct identity *i, bool was, const json_t *made)
+static void verb_join_tell(const struct flags *o, const struct identity *i, bool was, const json_t *made)
 {
 	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:O}", "agent", i->agent, "name", i->name, "account", i->account, "url", i->url,
 		"joined_before", was, "hosts", made);
@@ -180,7 +180,7 @@ static void tell(const struct flags *o, const struct identity *i, bool was, cons
 		printf("host %s (%s)\n", json_string_value(json_object_get(h, "name")), json_string_value(json_object_get(h, "id")));
 }
 
-static int add_all(const struct flags *o, struct identity *i, bool was)
+static int verb_join_add_all(const struct flags *o, struct identity *i, bool was)
 {
 	char token[ERRAND_TOKEN] = "";
 	json_t *made = json_array();
@@ -190,9 +190,9 @@ static int add_all(const struct flags *o, struct identity *i, bool was)
 	if (o->host_count || o->type)
 		rc = errand_session(o->data, i, token, &f);
 	if (*token)
-		rc = rc ? rc : add_hosts(o, i, token, made, &f);
+		rc = rc ? rc : verb_join_add_hosts(o, i, token, made, &f);
 	explicit_bzero(token, sizeof token);
-	tell(o, i, was, made);
+	verb_join_tell(o, i, was, made);
 	json_decref(made);
 	if (rc)
 		fputs("nanopod-agentd: joined, but not all hosts are known to the market: the same command again goes on\n", stderr);
@@ -230,7 +230,7 @@ int verb_join(const struct flags *o)
 			identity_forget(o->data);
 		rc = rc ? rc : join_anew(o, &i, &f);
 	}
-	status = rc ? fail_exit(rc, &f) : add_all(o, &i, was);
+	status = rc ? fail_exit(rc, &f) : verb_join_add_all(o, &i, was);
 	identity_release(&i);
 	close(lock);
 	return status;

@@ -27,7 +27,7 @@ static void no_sink(void *arg, enum log_level level, const char *text)
 
 /* ---- Status ------------------------------------------------------------------------------- */
 
-static json_t *node_json(const struct node *n, const struct driver_setup *s)
+static json_t *verb_nodes_node_json(const struct node *n, const struct driver_setup *s)
 {
 	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "id", n->id, "name", n->name, "host", n->host,
 		"tenant", n->tenant, "driver", n->driver, "state", life_word(n->life), "reason", cause_word(n->cause), "message", n->message,
@@ -48,7 +48,7 @@ static void print_node(const struct node *n)
 	printf("%-20s %-12s %-8s %s%s%s\n", n->id, life_word(n->life), n->driver, end, *n->message ? "  " : "", n->message);
 }
 
-static int show(const struct flags *o, const struct identity *i, const struct roster *r)
+static int verb_nodes_show(const struct flags *o, const struct identity *i, const struct roster *r)
 {
 	struct place_setup place;
 	json_t *list = json_array(), *j;
@@ -58,7 +58,7 @@ static int show(const struct flags *o, const struct identity *i, const struct ro
 
 	place_setup(&place, o, i);
 	for (size_t n = 0; n < r->count; n++)
-		json_array_append_new(list, node_json(r->nodes[n], &place.setup));
+		json_array_append_new(list, verb_nodes_node_json(r->nodes[n], &place.setup));
 	j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:b, s:I, s:s, s:o}", "agent", i->agent, "name", i->name, "account", i->account,
 		"url", i->url,
 		"running", runs, "pid", (json_int_t)pid, "fenced", i->fenced, "generation", (json_int_t)i->generation,
@@ -95,7 +95,7 @@ int verb_status(const struct flags *o)
 	if (rc)
 		return verb_fail(rc == -ENOENT ? 3 : 1, f.text);
 	rc = roster_load(&r, "", &f);
-	status = rc ? verb_fail(1, f.text) : show(o, &i, &r);
+	status = rc ? verb_fail(1, f.text) : verb_nodes_show(o, &i, &r);
 	roster_release(&r);
 	identity_release(&i);
 	return status;
@@ -124,7 +124,7 @@ static int halt_one(void *arg, struct buf *out, struct fail *f)
 	return rc;
 }
 
-static bool collect(struct halt *h, struct loop *loop, const struct flags *o, struct roster *r, int *failed)
+static bool verb_nodes_collect(struct halt *h, struct loop *loop, const struct flags *o, struct roster *r, int *failed)
 {
 	struct node *n = roster_find(r, h->id);
 
@@ -184,7 +184,7 @@ static int halt_all(const struct flags *o, struct loop *loop, struct roster *r, 
 		}
 		loop_wait(loop, 100);
 		for (size_t i = 0; i < AT_ONCE; i++)
-			busy -= collect(&hands[i], loop, o, r, &failed);
+			busy -= verb_nodes_collect(&hands[i], loop, o, r, &failed);
 	}
 	free(ids);
 	return failed;

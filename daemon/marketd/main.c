@@ -9,7 +9,7 @@
 #include "marketd/serve.h"
 
 /* One line each, whatever is in it. */
-static void to_stderr(void *arg, enum log_level level, const char *text)
+static void main_to_stderr(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
 	(void)level;
@@ -18,7 +18,7 @@ static void to_stderr(void *arg, enum log_level level, const char *text)
 
 int main(int argc, char **argv)
 {
-	struct log log = { .sink = to_stderr };
+	struct log log = { .sink = main_to_stderr };
 	struct options o;
 	int status = options_read(&o, argc, argv);
 

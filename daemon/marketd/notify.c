@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static void tell(const char *text)
+static void notify_tell(const char *text)
 {
 	struct sockaddr_un where = { .sun_family = AF_UNIX };
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -32,10 +32,10 @@ static void tell(const char *text)
 
 void notify_ready(void)
 {
-	tell("READY=1\n");
+	notify_tell("READY=1\n");
 }
 
 void notify_stopping(void)
 {
-	tell("STOPPING=1\n");
+	notify_tell("STOPPING=1\n");
 }

@@ -67,21 +67,21 @@ static const char help[] =
 	"  curl --unix-socket DIR/socket http://x/np/v1/accounts -d '{\"name\":\"acme\"}'\n"
 	"  curl --unix-socket DIR/socket http://x/np/v1/accounts/acme/tokens -d '{\"scopes\":[\"read\",\"trade\"]}'\n";
 
-static int complain(const char *name, const char *value, const char *forms)
+static int options_complain(const char *name, const char *value, const char *forms)
 {
 	fprintf(stderr, "nanopod-marketd: '--%s %s' is not understood; give %s\n", name, value, forms);
 	return USAGE;
 }
 
-static int read_number(const char *name, const char *text, long min, long max, long *out)
+static int options_read_number(const char *name, const char *text, long min, long max, long *out)
 {
-	return str_to_long(text, min, max, out) == 0 ? -1 : complain(name, text, "a whole number that is neither too small nor too large");
+	return str_to_long(text, min, max, out) == 0 ? -1 : options_complain(name, text, "a whole number that is neither too small nor too large");
 }
 
 static int read_listen(struct options *o, const char *text)
 {
 	if (o->listen_count == OPTIONS_LISTEN_MAX)
-		return complain("listen", text, "eight addresses at most");
+		return options_complain("listen", text, "eight addresses at most");
 	o->listen[o->listen_count++] = text;
 	return -1;
 }
@@ -93,23 +93,23 @@ static int read_number_option(struct options *o, int opt, const char *text)
 
 	switch (opt) {
 	case OPT_SNAPSHOT:
-		return read_number("snapshot-every", text, 0, 1000000000, &o->snapshot_every);
+		return options_read_number("snapshot-every", text, 0, 1000000000, &o->snapshot_every);
 	case OPT_AGENT_SILENT:
-		return read_number("agent-silent", text, 1, 86400, &o->agent_silent);
+		return options_read_number("agent-silent", text, 1, 86400, &o->agent_silent);
 	case OPT_NODE_WAIT:
-		return read_number("node-wait", text, 1, 86400, &o->node_wait);
+		return options_read_number("node-wait", text, 1, 86400, &o->node_wait);
 	case OPT_CONNECTIONS:
-		return read_number("connections", text, 1, 60000, &o->connections);
+		return options_read_number("connections", text, 1, 60000, &o->connections);
 	case OPT_PER_ADDRESS:
-		return read_number("connections-per-address", text, 1, 60000, &o->connections_per_address);
+		return options_read_number("connections-per-address", text, 1, 60000, &o->connections_per_address);
 	case OPT_RATE:
-		rc = read_number("rate", text, 0, 1000000, &o->rate);
+		rc = options_read_number("rate", text, 0, 1000000, &o->rate);
 		if (o->rate == 0)
 			o->rate = -1;
 		return rc;
 	case OPT_TEST_CLOCK:
 		o->test_clock = true;
-		rc = text ? read_number("test-clock", text, 1, 16000000000, &n) : -1;
+		rc = text ? options_read_number("test-clock", text, 1, 16000000000, &n) : -1;
 		o->test_start = n;
 		return rc;
 	default:
@@ -128,7 +128,7 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_NAME: o->name = text; return -1;
 	case OPT_INSECURE: o->insecure = true; return -1;
 	case OPT_FORCE: o->force = true; return -1;
-	case OPT_LEVEL: return log_level_read(text, &o->level) ? -1 : complain("log-level", text, "error, warn, info or debug");
+	case OPT_LEVEL: return log_level_read(text, &o->level) ? -1 : options_complain("log-level", text, "error, warn, info or debug");
 	case OPT_HELP: fputs(help, stdout); return fflush(stdout) != 0;
 	case OPT_VERSION: puts("nanopod-marketd " PACKAGE_VERSION); return fflush(stdout) != 0;
 	case '?': fputs("nanopod-marketd: 'nanopod-marketd --help' lists the options\n", stderr); return USAGE;
@@ -137,7 +137,7 @@ static int read_option(struct options *o, int opt, const char *text)
 }
 
 /* What comes without dashes: a verb, and the file that it is about. */
-static int read_words(struct options *o, int argc, char **argv)
+static int options_read_words(struct options *o, int argc, char **argv)
 {
 	bool file;
 
@@ -196,6 +196,6 @@ int options_read(struct options *o, int argc, char **argv)
 	while (rc < 0 && (opt = getopt_long(argc, argv, "", rows, NULL)) != -1)
 		rc = read_option(o, opt, optarg);
 	if (rc < 0)
-		rc = read_words(o, argc, argv);
+		rc = options_read_words(o, argc, argv);
 	return rc < 0 ? check_together(o) : rc;
 }

@@ -137,7 +137,7 @@ struct pem {
 	struct buf cert, key;
 };
 
-static int read_pem(const struct options *o, struct pem *p, struct fail *f)
+static int serve_read_pem(const struct options *o, struct pem *p, struct fail *f)
 {
 	int rc = 0;
 
@@ -169,7 +169,7 @@ static int open_http(struct server *s, struct fail *f)
 	};
 	const char *cert = NULL, *key = NULL;
 	struct pem pem;
-	int rc = read_pem(s->o, &pem, f);
+	int rc = serve_read_pem(s->o, &pem, f);
 
 	if (s->o->tls_cert) {
 		cert = buf_text(&pem.cert);
@@ -192,7 +192,7 @@ static int open_http(struct server *s, struct fail *f)
 	return rc;
 }
 
-static int open_signals(struct server *s, struct fail *f)
+static int serve_open_signals(struct server *s, struct fail *f)
 {
 	sigset_t set;
 
@@ -209,7 +209,7 @@ static int open_signals(struct server *s, struct fail *f)
 	return 0;
 }
 
-static void raise_descriptors(void)
+static void serve_raise_descriptors(void)
 {
 	struct rlimit limit;
 
@@ -225,7 +225,7 @@ static void new_certificate(struct server *s)
 {
 	struct fail f = { 0 };
 	struct pem pem;
-	int rc = read_pem(s->o, &pem, &f);
+	int rc = serve_read_pem(s->o, &pem, &f);
 
 	if (rc == 0 && s->o->tls_cert)
 		rc = http_new_certificate(s->http, buf_text(&pem.cert), buf_text(&pem.key), &f);
@@ -238,7 +238,7 @@ static void new_certificate(struct server *s)
 		log_at(s->log, LOG_INFO, "the certificate was read anew");
 }
 
-static void take_signals(struct server *s)
+static void serve_take_signals(struct server *s)
 {
 	struct signalfd_siginfo info;
 
@@ -297,7 +297,7 @@ static void keep_watch(struct server *s)
 }
 
 /* One turn: sleep until something is due, move the clock, answer all that is ready with one commit. */
-static void turn(struct server *s)
+static void serve_turn(struct server *s)
 {
 	int ms = min_timeout(http_timeout(s->http), until_minute(s));
 	struct loop_watch *w;
@@ -309,7 +309,7 @@ static void turn(struct server *s)
 	loop_wait(s->loop, ms);
 	while (loop_next(s->loop, &w, &ready, &t) == 1 && w)
 		if (w == &s->signal_watch)
-			take_signals(s);
+			serve_take_signals(s);
 		else if (http_watches(s->http, w))
 			break;  /* they stay ready until http_turn has looked */
 	keep_time(s);
@@ -321,14 +321,14 @@ static void turn(struct server *s)
 	}
 }
 
-static void drain(struct server *s)
+static void serve_drain(struct server *s)
 {
 	int64_t deadline = clock_ms() + DRAIN_MS;
 
 	log_at(s->log, LOG_INFO, "ending: answers under way are finished");
 	http_quiesce(s->http);
 	while (!http_quiet(s->http) && clock_ms() < deadline)
-		turn(s);
+		serve_turn(s);
 }
 
 static void close_all(struct server *s)
@@ -354,23 +354,23 @@ int serve(const struct options *o, const struct log *log)
 	struct fail f = { 0 };
 	int rc;
 
-	raise_descriptors();
+	serve_raise_descriptors();
 	s.metrics = calloc(1, sizeof *s.metrics);
 	rc = s.metrics ? loop_new(&s.loop) : -ENOMEM;
 	if (rc != 0)
 		fail_errno(&f, rc, -rc, "cannot start");
 	rc = rc ? rc : open_data(&s, &f);
 	rc = rc ? rc : open_sockets(&s, &f);
-	rc = rc ? rc : open_signals(&s, &f);
+	rc = rc ? rc : serve_open_signals(&s, &f);
 	rc = rc ? rc : open_market(&s, &f);
 	rc = rc ? rc : open_http(&s, &f);
 	if (rc == 0) {
 		log_at(log, LOG_ERROR, "ready%s", s.where);
 		notify_ready();
 		while (!s.ending)
-			turn(&s);
+			serve_turn(&s);
 		notify_stopping();
-		drain(&s);
+		serve_drain(&s);
 		unlink(o->socket);
 	} else {
 		log_at(log, LOG_ERROR, "%s", f.text);

@@ -146,7 +146,7 @@ void loop_timer_clear(struct loop *l, struct loop_timer *t)
 	heap_sift(l, i);
 }
 
-static int refill(struct loop *l, int ms)
+static int loop_refill(struct loop *l, int ms)
 {
 	int n = epoll_wait(l->epfd, l->batch, BATCH, ms);
 
@@ -161,7 +161,7 @@ int loop_wait(struct loop *l, int ms)
 
 	if (due >= 0 && (ms < 0 || due < ms))
 		ms = due;
-	return l->next < l->count ? 0 : refill(l, ms);
+	return l->next < l->count ? 0 : loop_refill(l, ms);
 }
 
 static int due_timer(struct loop *l, struct loop_timer **t)
@@ -180,7 +180,7 @@ int loop_next(struct loop *l, struct loop_watch **w, uint32_t *ready, struct loo
 	if (l->next >= l->count) {
 		if (due_timer(l, t))
 			return 1;
-		refill(l, 0);
+		loop_refill(l, 0);
 	}
 	while (l->next < l->count) {
 		struct epoll_event *ev = &l->batch[l->next++];

@@ -41,7 +41,7 @@ int str_to_long(const char *s, long min, long max, long *out)
 	return 0;
 }
 
-static size_t min3(size_t a, size_t b, size_t c)
+static size_t str_min3(size_t a, size_t b, size_t c)
 {
 	size_t m = a < b ? a : b;
 
@@ -61,7 +61,7 @@ size_t str_distance(const char *a, const char *b)
 		d[0][j] = j;
 	for (size_t i = 1; i <= n; i++) {
 		for (size_t j = 1; j <= m; j++) {
-			d[i][j] = min3(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			d[i][j] = str_min3(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < d[i][j])
 				d[i][j] = d[i - 2][j - 2] + 1;
 		}

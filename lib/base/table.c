@@ -29,7 +29,7 @@ void table_release(struct table *t)
 }
 
 /* The slot that holds key, or the free one where it would go. */
-static size_t find(const struct table *t, const char *key, uint32_t hash)
+static size_t table_find(const struct table *t, const char *key, uint32_t hash)
 {
 	size_t i = hash & (t->cap - 1);
 
@@ -38,7 +38,7 @@ static size_t find(const struct table *t, const char *key, uint32_t hash)
 	return i;
 }
 
-static int grow(struct table *t)
+static int table_grow(struct table *t)
 {
 	struct table big = { .cap = t->cap ? t->cap * 2 : 16, .count = t->count };
 
@@ -47,7 +47,7 @@ static int grow(struct table *t)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->cap; i++)
 		if (t->slots[i].key)
-			big.slots[find(&big, t->slots[i].key, t->slots[i].hash)] = t->slots[i];
+			big.slots[table_find(&big, t->slots[i].key, t->slots[i].hash)] = t->slots[i];
 	free(t->slots);
 	*t = big;
 	return 0;
@@ -58,9 +58,9 @@ int table_set(struct table *t, const char *key, void *value)
 	uint32_t hash = hash_text(key);
 	size_t i;
 
-	if ((t->count + 1) * 4 > t->cap * 3 && grow(t) != 0)
+	if ((t->count + 1) * 4 > t->cap * 3 && table_grow(t) != 0)
 		return -ENOMEM;
-	i = find(t, key, hash);
+	i = table_find(t, key, hash);
 	if (!t->slots[i].key) {
 		char *copy = strdup(key);
 
@@ -75,7 +75,7 @@ int table_set(struct table *t, const char *key, void *value)
 
 void *table_get(const struct table *t, const char *key)
 {
-	return t->cap ? t->slots[find(t, key, hash_text(key))].value : NULL;
+	return t->cap ? t->slots[table_find(t, key, hash_text(key))].value : NULL;
 }
 
 void *table_remove(struct table *t, const char *key)
@@ -85,7 +85,7 @@ void *table_remove(struct table *t, const char *key)
 
 	if (!t->cap)
 		return NULL;
-	i = find(t, key, hash_text(key));
+	i = table_find(t, key, hash_text(key));
 	if (!t->slots[i].key)
 		return NULL;
 	value = t->slots[i].value;

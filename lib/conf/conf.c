@@ -45,7 +45,7 @@ int conf_fail(const struct conf_file *file, const struct conf *at, struct fail *
 	return fail_set(f, -EINVAL, "cannot read '%s': line %u, column %u: %s", file->name, at->line, at->column, why);
 }
 
-static int no_memory(struct reader *r)
+static int conf_no_memory(struct reader *r)
 {
 	return fail_set(r->f, -ENOMEM, "cannot read '%s': out of memory", r->name);
 }
@@ -58,7 +58,7 @@ static int fail_syntax(struct reader *r)
 	const char *what = p->problem ? p->problem : "not YAML";
 
 	if (p->error == YAML_MEMORY_ERROR)
-		return no_memory(r);
+		return conf_no_memory(r);
 	if (p->error == YAML_READER_ERROR)
 		return fail_set(r->f, -EINVAL, "cannot read '%s': byte %zu: %s", r->name, p->problem_offset, what);
 	if (strcmp(what, "found character that cannot start any token") == 0)
@@ -71,24 +71,24 @@ static int next_event(struct reader *r, yaml_event_t *event)
 	return yaml_parser_parse(&r->parser, event) ? 0 : fail_syntax(r);
 }
 
-static void release(struct conf *value)
+static void conf_release(struct conf *value)
 {
 	for (size_t i = 0; i < value->count; i++)
-		release(&value->items[i]);
+		conf_release(&value->items[i]);
 	free(value->items);
 	free(value->text);
 	free(value->key);
 	*value = (struct conf){ 0 };
 }
 
-static int add_item(struct reader *r, struct conf *to, struct conf **item)
+static int conf_add_item(struct reader *r, struct conf *to, struct conf **item)
 {
 	/* Grown by doubling: the count is a power of two when the room is used up. */
 	if ((to->count & (to->count - 1)) == 0) {
 		struct conf *items = realloc(to->items, (to->count ? to->count * 2 : 1) * sizeof *items);
 
 		if (!items)
-			return no_memory(r);
+			return conf_no_memory(r);
 		to->items = items;
 	}
 	*item = &to->items[to->count++];
@@ -122,7 +122,7 @@ static int read_scalar(struct reader *r, const yaml_event_t *event, struct conf 
 	}
 	out->type = CONF_TEXT;
 	out->text = strdup(text);
-	return out->text ? 0 : no_memory(r);
+	return out->text ? 0 : conf_no_memory(r);
 }
 
 static int read_list(struct reader *r, unsigned depth, struct conf *out)
@@ -140,7 +140,7 @@ static int read_list(struct reader *r, unsigned depth, struct conf *out)
 		if (end)
 			out->end_line = (unsigned)(event.end_mark.line + (event.end_mark.column > 0));
 		else
-			rc = add_item(r, out, &item);
+			rc = conf_add_item(r, out, &item);
 		if (!end && !rc)
 			rc = read_value(r, &event, depth + 1, item);
 		yaml_event_delete(&event);
@@ -148,7 +148,7 @@ static int read_list(struct reader *r, unsigned depth, struct conf *out)
 	return rc;
 }
 
-static int read_key(struct reader *r, yaml_event_t *event, struct table *seen, char **key)
+static int conf_read_key(struct reader *r, yaml_event_t *event, struct table *seen, char **key)
 {
 	struct conf value = { 0 };
 	int rc;
@@ -167,7 +167,7 @@ static int read_key(struct reader *r, yaml_event_t *event, struct table *seen, c
 	}
 	if (table_set(seen, value.text, r)) {
 		free(value.text);
-		return no_memory(r);
+		return conf_no_memory(r);
 	}
 	*key = value.text;
 	return 0;
@@ -178,10 +178,10 @@ static int read_member(struct reader *r, yaml_event_t *event, struct table *seen
 	yaml_event_t value;
 	struct conf *item;
 	char *key = NULL;
-	int rc = read_key(r, event, seen, &key);
+	int rc = conf_read_key(r, event, seen, &key);
 
 	if (!rc)
-		rc = add_item(r, map, &item);
+		rc = conf_add_item(r, map, &item);
 	if (!rc)
 		item->key = key;
 	else
@@ -321,7 +321,7 @@ int conf_parse(const char *name, const char *text, size_t len, struct conf_file 
 		file->name = strdup(name);
 	if (!file || !file->name || !yaml_parser_initialize(&r.parser)) {
 		conf_free(file);
-		return no_memory(&r);
+		return conf_no_memory(&r);
 	}
 	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
 	rc = read_document(&r, &file->root);
@@ -356,7 +356,7 @@ void conf_free(struct conf_file *file)
 {
 	if (!file)
 		return;
-	release(&file->root);
+	conf_release(&file->root);
 	free(file->name);
 	free(file);
 }
@@ -369,7 +369,7 @@ const struct conf *conf_get(const struct conf *map, const char *key)
 	return NULL;
 }
 
-static const char *nearest(const char *const *keys, const char *typed)
+static const char *conf_nearest(const char *const *keys, const char *typed)
 {
 	const char *near = NULL;
 	size_t best = 4;
@@ -395,7 +395,7 @@ int conf_known(const struct conf_file *file, const struct conf *map, const char 
 			key++;
 		if (*key)
 			continue;
-		near = nearest(keys, item->key);
+		near = conf_nearest(keys, item->key);
 		if (near)
 			return conf_fail(file, item, f, "unknown setting '%s', the nearest is '%s'", item->key, near);
 		return conf_fail(file, item, f, "unknown setting '%s'", item->key);

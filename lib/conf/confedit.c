@@ -46,7 +46,7 @@ static int add_value(struct buf *b, const struct edit *e)
 }
 
 /* "groups:\n  web: n1\n" from the given indent on. */
-static int add_lines(struct buf *b, const struct edit *e, unsigned indent)
+static int confedit_add_lines(struct buf *b, const struct edit *e, unsigned indent)
 {
 	int rc = 0;
 
@@ -59,7 +59,7 @@ static int add_lines(struct buf *b, const struct edit *e, unsigned indent)
 }
 
 /* Where line n (from 1) starts; the end of the text where there are fewer. */
-static size_t line_start(const struct buf *text, unsigned n)
+static size_t confedit_line_start(const struct buf *text, unsigned n)
 {
 	const char *s = buf_text(text), *p = s;
 
@@ -74,14 +74,14 @@ static size_t line_start(const struct buf *text, unsigned n)
 }
 
 /* The text with lines [from, to) replaced; e NULL: taken away. */
-static int splice(const struct buf *text, size_t from, size_t to, const struct edit *e, unsigned indent, struct buf *out)
+static int confedit_splice(const struct buf *text, size_t from, size_t to, const struct edit *e, unsigned indent, struct buf *out)
 {
 	int rc = buf_add(out, buf_text(text), from);
 
 	if (!rc && from && buf_text(text)[from - 1] != '\n')
 		rc = buf_addc(out, '\n');
 	if (!rc && e)
-		rc = add_lines(out, e, indent);
+		rc = confedit_add_lines(out, e, indent);
 	return rc ? rc : buf_add(out, buf_text(text) + to, text->len - to);
 }
 
@@ -101,7 +101,7 @@ static int is_asked_for(const struct conf *at, const struct edit *e)
 }
 
 /* Is everything off the way (keys NULL: all of it) in b as it was in a? */
-static int is_kept(const struct conf *a, const struct conf *b, const char *const *keys)
+static int confedit_is_kept(const struct conf *a, const struct conf *b, const char *const *keys)
 {
 	if (keys && !*keys)
 		return 1;
@@ -117,7 +117,7 @@ static int is_kept(const struct conf *a, const struct conf *b, const char *const
 
 		if (!after && !(on_way && !keys[1]))
 			return 0;
-		if (after && !is_kept(item, after, on_way ? keys + 1 : NULL))
+		if (after && !confedit_is_kept(item, after, on_way ? keys + 1 : NULL))
 			return 0;
 	}
 	for (size_t i = 0; keys && i < b->count; i++)
@@ -127,7 +127,7 @@ static int is_kept(const struct conf *a, const struct conf *b, const char *const
 }
 
 /* The new text is a settings file with the value asked for, and all else as it was. */
-static int check(const struct conf_file *before, const struct buf *out, const char *const *keys, const struct edit *e,
+static int confedit_check(const struct conf_file *before, const struct buf *out, const char *const *keys, const struct edit *e,
 	struct fail *f)
 {
 	struct conf_file *file = NULL;
@@ -138,7 +138,7 @@ static int check(const struct conf_file *before, const struct buf *out, const ch
 		at = &file->root;
 		for (const char *const *key = keys; at && *key; key++)
 			at = conf_get(at, *key);
-		fine = is_asked_for(at, e) && is_kept(&before->root, &file->root, keys);
+		fine = is_asked_for(at, e) && confedit_is_kept(&before->root, &file->root, keys);
 	}
 	conf_free(file);
 	return fine ? 0 : fail_set(f, -EINVAL, "cannot change '%s' without harm: it is written in an unusual way; edit it by hand",
@@ -164,14 +164,14 @@ static int edit_text(const struct conf_file *file, const struct buf *text, struc
 	if (child) {
 		unsigned last = child->end_line > child->line ? child->end_line : child->line;
 
-		return splice(text, line_start(text, child->line), line_start(text, last + 1), e->count ? e : NULL,
+		return confedit_splice(text, confedit_line_start(text, child->line), confedit_line_start(text, last + 1), e->count ? e : NULL,
 			child->column - 1, out);
 	}
 	if (e->count == 0)
 		return 1;
 	indent = parent->count ? parent->items[0].column - 1 : parent == &file->root ? 0 : parent->column + 1;
-	at = parent == &file->root ? text->len : line_start(text, (parent->count ? parent->end_line : parent->line) + 1);
-	return splice(text, at, at, e, indent, out);
+	at = parent == &file->root ? text->len : confedit_line_start(text, (parent->count ? parent->end_line : parent->line) + 1);
+	return confedit_splice(text, at, at, e, indent, out);
 }
 
 int confedit_set(const char *name, const struct buf *text, const char *const *keys,
@@ -188,7 +188,7 @@ int confedit_set(const char *name, const struct buf *text, const char *const *ke
 	rc = edit_text(file, text, &e, &made, f);
 	if (rc == -ENOMEM || rc == -EFBIG)
 		rc = fail_set(f, rc, "cannot change '%s': it would be too large", name);
-	rc = rc ? rc : check(file, &made, keys, &e, f);
+	rc = rc ? rc : confedit_check(file, &made, keys, &e, f);
 	conf_free(file);
 	if (rc) {
 		buf_release(&made);

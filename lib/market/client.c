@@ -106,7 +106,7 @@ static int64_t pause_before_next(const struct client_call *q, const struct clien
 	return ms <= PAUSE_MAX_MS ? ms : -1;
 }
 
-static int rest(const struct client *c, int64_t ms, struct fail *f)
+static int client_rest(const struct client *c, int64_t ms, struct fail *f)
 {
 	struct pollfd stop = { .fd = c->stop_fd, .events = POLLIN };
 	int64_t until = clock_ms() + ms, left;
@@ -135,7 +135,7 @@ int client_send(struct client *c, const struct client_call *q, struct client_ans
 		if (a->sent == CLIENT_MAYBE)
 			sent = CLIENT_MAYBE;
 		ms = rc && a->tries < c->tries ? pause_before_next(q, a, rc, a->tries) : -1;
-		if (ms >= 0 && rest(c, ms, &stopped) == 0)
+		if (ms >= 0 && client_rest(c, ms, &stopped) == 0)
 			rc = 0;
 		else
 			ms = -1;

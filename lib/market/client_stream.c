@@ -65,7 +65,7 @@ int client_stream_open(struct client *c, const struct client_call *q, struct cli
 }
 
 /* What was handed out last is forgotten only now. */
-static bool take_line(struct transfer *t, const char **line, size_t *len)
+static bool client_stream_take_line(struct transfer *t, const char **line, size_t *len)
 {
 	char *start, *end;
 
@@ -97,7 +97,7 @@ int client_stream_line(struct client *c, const char **line, size_t *len, int64_t
 	if (!t->easy)
 		return fail_set(f, CLIENT_LOST, "the stream is not open");
 	for (;;) {
-		if (take_line(t, line, len))
+		if (client_stream_take_line(t, line, len))
 			return 1;
 		if (t->done)
 			break;

@@ -56,7 +56,7 @@ bool client_retryable(int code)
 }
 
 /* "127.0.0.1", "localhost", "[::1]", with or without a port. */
-static bool is_loopback(const char *host, size_t len)
+static bool client_text_is_loopback(const char *host, size_t len)
 {
 	static const char *const names[] = { "localhost", "[::1]" };
 
@@ -68,7 +68,7 @@ static bool is_loopback(const char *host, size_t len)
 }
 
 /* host[:port] up to the path. */
-static int check_host(const char *url, const char *host, size_t len, struct fail *f)
+static int client_text_check_host(const char *url, const char *host, size_t len, struct fail *f)
 {
 	size_t name = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
 	const char *port = host + name;
@@ -121,10 +121,10 @@ int client_take_url(struct client *c, const char *url, struct fail *f)
 		return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' is not a market's URL: %s", url, forms);
 	host = url + (c->secure ? 8 : 7);
 	len = strcspn(host, "/");
-	rc = check_host(url, host, len, f);
+	rc = client_text_check_host(url, host, len, f);
 	if (rc)
 		return rc;
-	c->loopback = is_loopback(host, *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/"));
+	c->loopback = client_text_is_loopback(host, *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/"));
 	while (whole > 0 && url[whole - 1] == '/')
 		whole--;
 	c->base = strndup(url, whole);
@@ -204,7 +204,7 @@ void client_answer_release(struct client_answer *a)
 	buf_release(&a->body);
 }
 
-static int add_header(struct buf *out, const char *name, const char *value)
+static int client_text_add_header(struct buf *out, const char *name, const char *value)
 {
 	return value ? buf_addf(out, "%s: %s\n", name, value) : 0;
 }
@@ -217,10 +217,10 @@ int client_explain(const struct client *c, const struct client_call *q, struct b
 	if (rc)
 		return rc;
 	rc |= buf_addf(out, "%s %s%s\n", q->method, c->socket ? c->url : c->base, q->path);
-	rc |= add_header(out, "Accept", q->accept ? q->accept : "application/json");
-	rc |= add_header(out, "Authorization", c->token ? "Bearer ***" : NULL);
-	rc |= add_header(out, "Content-Type", q->body ? "application/json" : NULL);
-	rc |= add_header(out, "Idempotency-Key", q->key);
+	rc |= client_text_add_header(out, "Accept", q->accept ? q->accept : "application/json");
+	rc |= client_text_add_header(out, "Authorization", c->token ? "Bearer ***" : NULL);
+	rc |= client_text_add_header(out, "Content-Type", q->body ? "application/json" : NULL);
+	rc |= client_text_add_header(out, "Idempotency-Key", q->key);
 	if (q->body)
 		rc |= buf_addc(out, '\n') | buf_add(out, q->body, q->body_len ? q->body_len : strlen(q->body)) | buf_addc(out, '\n');
 	return rc ? fail_set(f, -ENOMEM, "out of memory") : 0;

@@ -155,7 +155,7 @@ static int set_way(struct client *c, CURL *e, const struct client_call *q)
 	return bad;
 }
 
-static int add_header(struct client *c, struct transfer *t, const char *name, const char *value)
+static int client_transfer_add_header(struct client *c, struct transfer *t, const char *name, const char *value)
 {
 	struct curl_slist *grown;
 	char *line;
@@ -181,11 +181,11 @@ static int set_request(struct client *c, struct transfer *t, CURL *e, const stru
 	char *bearer = NULL;
 	int bad = c->token && asprintf(&bearer, "Bearer %s", c->token) < 0;
 
-	bad |= add_header(c, t, "Accept", q->accept ? q->accept : "application/json");
-	bad |= add_header(c, t, "User-Agent", PACKAGE_NAME "/" PACKAGE_VERSION);
-	bad |= bearer ? add_header(c, t, "Authorization", bearer) : 0;
-	bad |= q->key ? add_header(c, t, "Idempotency-Key", q->key) : 0;
-	bad |= add_header(c, t, "Expect", "") || (q->body && add_header(c, t, "Content-Type", "application/json"));
+	bad |= client_transfer_add_header(c, t, "Accept", q->accept ? q->accept : "application/json");
+	bad |= client_transfer_add_header(c, t, "User-Agent", PACKAGE_NAME "/" PACKAGE_VERSION);
+	bad |= bearer ? client_transfer_add_header(c, t, "Authorization", bearer) : 0;
+	bad |= q->key ? client_transfer_add_header(c, t, "Idempotency-Key", q->key) : 0;
+	bad |= client_transfer_add_header(c, t, "Expect", "") || (q->body && client_transfer_add_header(c, t, "Content-Type", "application/json"));
 	if (bearer)
 		explicit_bzero(bearer, strlen(bearer));
 	free(bearer);
@@ -236,7 +236,7 @@ void client_end(struct client *c, struct transfer *t)
 	t->added = false;
 }
 
-static void collect(struct client *c)
+static void client_transfer_collect(struct client *c)
 {
 	struct CURLMsg *m;
 	int left;
@@ -262,14 +262,14 @@ int client_turn(struct client *c, struct transfer *t, int64_t ms, struct fail *f
 	int running, ready;
 
 	c->curl.multi_perform(c->multi, &running);
-	collect(c);
+	client_transfer_collect(c);
 	if (t->done || !ms)
 		return 0;
 	c->curl.multi_poll(c->multi, extra ? &stop : NULL, extra, ms < 0 || ms > 60000 ? 60000 : (int)ms, &ready);
 	if (extra && stop.revents)
 		return fail_set(f, CLIENT_STOPPED, "it was interrupted");
 	c->curl.multi_perform(c->multi, &running);
-	collect(c);
+	client_transfer_collect(c);
 	return 0;
 }
 
@@ -283,7 +283,7 @@ bool client_was_sent(const struct client *c, const struct transfer *t)
 	return bytes > 0;
 }
 
-static int not_reached(const struct client *c, const struct transfer *t, struct fail *f)
+static int client_transfer_not_reached(const struct client *c, const struct transfer *t, struct fail *f)
 {
 	long why = 0;
 
@@ -296,7 +296,7 @@ static int not_reached(const struct client *c, const struct transfer *t, struct 
 		*t->why ? t->why : c->curl.easy_strerror(t->result));
 }
 
-static int lost(const struct client *c, struct transfer *t, const struct client_call *q, struct fail *f)
+static int client_transfer_lost(const struct client *c, struct transfer *t, const struct client_call *q, struct fail *f)
 {
 	const char *harm = strcmp(q->method, "GET") == 0 ? "" : ", and it may have been done";
 
@@ -308,7 +308,7 @@ static int lost(const struct client *c, struct transfer *t, const struct client_
 }
 
 /* No answer, or half of one. */
-static int failed(const struct client *c, struct transfer *t, const struct client_call *q, struct fail *f)
+static int client_transfer_failed(const struct client *c, struct transfer *t, const struct client_call *q, struct fail *f)
 {
 	bool sent = client_was_sent(c, t);
 
@@ -330,12 +330,12 @@ static int failed(const struct client *c, struct transfer *t, const struct clien
 		t->answer->sent = CLIENT_MAYBE;
 		return fail_set(f, CLIENT_BAD_ANSWER, "what answers at '%.200s' does not speak HTTP", c->url);
 	default:
-		return sent ? lost(c, t, q, f) : not_reached(c, t, f);
+		return sent ? client_transfer_lost(c, t, q, f) : client_transfer_not_reached(c, t, f);
 	}
 }
 
 /* The market's own words, and which field they are about where they do not say it. */
-static int refused(const struct client *c, const struct client_answer *a, struct fail *f)
+static int client_transfer_refused(const struct client *c, const struct client_answer *a, struct fail *f)
 {
 	struct model_error e = { 0 };
 	struct doc *d = NULL;
@@ -363,9 +363,9 @@ int client_verdict(const struct client *c, struct transfer *t, const struct clie
 	long status = 0;
 
 	if (t->result != CURLE_OK)
-		return failed(c, t, q, f);
+		return client_transfer_failed(c, t, q, f);
 	c->curl.easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	a->status = (int)status;
 	a->sent = CLIENT_ANSWERED;
-	return status >= 200 && status < 300 ? 0 : refused(c, a, f);
+	return status >= 200 && status < 300 ? 0 : client_transfer_refused(c, a, f);
 }

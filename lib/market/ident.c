@@ -19,7 +19,7 @@ static const struct {
 };
 
 /* Of its kind, so that the first order and the first pool do not look alike. From the prefix: rows may move. */
-static uint64_t tweak(enum ident kind)
+static uint64_t ident_tweak(enum ident kind)
 {
 	uint64_t n = 0;
 
@@ -29,7 +29,7 @@ static uint64_t tweak(enum ident kind)
 }
 
 /* Both ways without a loss: odd factors have inverses modulo 2^64, a shifted xor is undone by repeating it. */
-static uint64_t mix(uint64_t x)
+static uint64_t ident_mix(uint64_t x)
 {
 	x ^= x >> 30;
 	x *= 0xbf58476d1ce4e5b9u;
@@ -38,7 +38,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-static uint64_t unmix(uint64_t x)
+static uint64_t ident_unmix(uint64_t x)
 {
 	x ^= x >> 31 ^ x >> 62;
 	x *= 0x319642b2d24d8ec3u;
@@ -49,7 +49,7 @@ static uint64_t unmix(uint64_t x)
 
 const char *ident_text(enum ident kind, uint64_t id, char room[IDENT_TEXT])
 {
-	uint64_t x = mix(id ^ tweak(kind));
+	uint64_t x = ident_mix(id ^ ident_tweak(kind));
 	size_t n = (size_t)snprintf(room, IDENT_TEXT, "%s_", kinds[kind].prefix);
 
 	for (size_t i = LETTERS; i-- > 0; x >>= BITS)
@@ -59,7 +59,7 @@ const char *ident_text(enum ident kind, uint64_t id, char room[IDENT_TEXT])
 }
 
 /* What follows "prefix_", or NULL. */
-static const char *after(const char *prefix, const char *text)
+static const char *ident_after(const char *prefix, const char *text)
 {
 	size_t len = prefix ? strlen(prefix) : 0;
 
@@ -68,9 +68,9 @@ static const char *after(const char *prefix, const char *text)
 
 static const char *letters_of(enum ident kind, const char *text)
 {
-	const char *letters = after(kinds[kind].prefix, text);
+	const char *letters = ident_after(kinds[kind].prefix, text);
 
-	return letters ? letters : after(kinds[kind].legacy, text);
+	return letters ? letters : ident_after(kinds[kind].legacy, text);
 }
 
 bool ident_parse(enum ident kind, const char *text, uint64_t *id)
@@ -87,7 +87,7 @@ bool ident_parse(enum ident kind, const char *text, uint64_t *id)
 			return false;
 		x = x << BITS | (uint64_t)(at - alphabet);
 	}
-	x = unmix(x) ^ tweak(kind);
+	x = ident_unmix(x) ^ ident_tweak(kind);
 	if (!x) /* stands for "none" inside the market: nobody may name it */
 		return false;
 	*id = x;

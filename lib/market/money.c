@@ -45,7 +45,7 @@ int money_cost(int64_t price, int64_t nodes, int64_t minutes, int64_t *out)
 
 /* ---- Reading --------------------------------------------------------------------------- */
 
-static bool digit(char c)
+static bool money_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -62,16 +62,16 @@ static int read_decimal(const char *s, struct decimal *out)
 	struct decimal d = { 0 };
 	uint64_t scale = MICROS;
 
-	if (!digit(*s))
+	if (!money_digit(*s))
 		return -EINVAL;
-	for (; digit(*s); s++)
+	for (; money_digit(*s); s++)
 		if (__builtin_mul_overflow(d.micros, 10u, &d.micros) ||
 		    __builtin_add_overflow(d.micros, (uint64_t)(*s - '0'), &d.micros))
 			return s[strspn(s, "0123456789.")] ? -EINVAL : -ERANGE;
 	if (__builtin_mul_overflow(d.micros, (uint64_t)MICROS, &d.micros))
 		return s[strspn(s, "0123456789.")] ? -EINVAL : -ERANGE;
 	if (*s == '.') {
-		for (s++; digit(*s); s++, d.places++) {
+		for (s++; money_digit(*s); s++, d.places++) {
 			scale /= 10;
 			if (__builtin_add_overflow(d.micros, (uint64_t)(*s - '0') * scale, &d.micros))
 				return -ERANGE;
@@ -89,7 +89,7 @@ static int read_decimal(const char *s, struct decimal *out)
 }
 
 /* What a person types: a dollar sign may stand in front. */
-static int read_typed(const char *text, struct decimal *d)
+static int money_read_typed(const char *text, struct decimal *d)
 {
 	int rc = read_decimal(text + (*text == '$'), d);
 
@@ -99,7 +99,7 @@ static int read_typed(const char *text, struct decimal *d)
 int money_parse(const char *text, int64_t *micros, struct fail *f)
 {
 	struct decimal d;
-	int rc = read_typed(text, &d);
+	int rc = money_read_typed(text, &d);
 
 	if (rc == -ERANGE)
 		return fail_set(f, rc, "'%.60s' is more money than can be counted", text);
@@ -145,7 +145,7 @@ int price_parse(const char *text, unsigned gpus, int64_t *price, struct fail *f)
 	const char *unit = gpus ? "GPU-hour" : "node-hour";
 	struct decimal d;
 	uint64_t n, steps;
-	int rc = read_typed(text, &d);
+	int rc = money_read_typed(text, &d);
 
 	if (rc == -EDOM)
 		return fail_set(f, -EINVAL, "'%.60s' has more than six decimals: a price is dollars per %s, such as 2.10 or $2.10", text, unit);
@@ -162,21 +162,21 @@ int price_parse(const char *text, unsigned gpus, int64_t *price, struct fail *f)
 
 /* ---- Writing --------------------------------------------------------------------------- */
 
-static uint64_t magnitude(int64_t n)
+static uint64_t money_magnitude(int64_t n)
 {
 	return n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 }
 
 const char *money_wire(int64_t micros, char room[MONEY_TEXT])
 {
-	uint64_t n = magnitude(micros);
+	uint64_t n = money_magnitude(micros);
 
 	snprintf(room, MONEY_TEXT, "%s%" PRIu64 ".%06" PRIu64, micros < 0 ? "-" : "", n / MICROS, n % MICROS);
 	return room;
 }
 
 /* Takes zeros off the end, but leaves cents. */
-static void trim(char *text)
+static void money_trim(char *text)
 {
 	size_t len = strlen(text), least = (size_t)(strchr(text, '.') - text) + 3;
 
@@ -186,7 +186,7 @@ static void trim(char *text)
 
 const char *money_text(int64_t micros, char room[MONEY_TEXT])
 {
-	uint64_t n = magnitude(micros);
+	uint64_t n = money_magnitude(micros);
 	char whole[MONEY_TEXT], *out = room;
 	size_t len = (size_t)snprintf(whole, sizeof whole, "%" PRIu64, n / MICROS);
 
@@ -199,28 +199,28 @@ const char *money_text(int64_t micros, char room[MONEY_TEXT])
 			*out++ = ',';
 	}
 	snprintf(out, (size_t)(room + MONEY_TEXT - out), ".%06" PRIu64, n % MICROS);
-	trim(room);
+	money_trim(room);
 	return room;
 }
 
 const char *price_wire(int64_t price, char room[MONEY_TEXT])
 {
-	uint64_t n = magnitude(price), part = n % MICROS * STEP;
+	uint64_t n = money_magnitude(price), part = n % MICROS * STEP;
 
 	snprintf(room, MONEY_TEXT, "%s%" PRIu64 ".%06" PRIu64, price < 0 ? "-" : "", n / MICROS * STEP + part / MICROS, part % MICROS);
 	return room;
 }
 
 /* n to the nearest multiple of unit; near INT64_MAX as it is. */
-static uint64_t nearest(uint64_t n, uint64_t unit)
+static uint64_t money_nearest(uint64_t n, uint64_t unit)
 {
 	return n > INT64_MAX ? n : (n + unit / 2) / unit * unit;
 }
 
 /* The shortest text that is read back as a price not further away than `off` steps. */
-static const char *shortest(int64_t price, unsigned gpus, int64_t off, char room[MONEY_TEXT])
+static const char *money_shortest(int64_t price, unsigned gpus, int64_t off, char room[MONEY_TEXT])
 {
-	uint64_t n = magnitude(price), by = gpus ? gpus : 1, micros, rest, short_one;
+	uint64_t n = money_magnitude(price), by = gpus ? gpus : 1, micros, rest, short_one;
 	char text[2 * MONEY_TEXT];
 	int64_t back;
 
@@ -229,22 +229,22 @@ static const char *shortest(int64_t price, unsigned gpus, int64_t off, char room
 	rest = n % by * STEP;
 	micros += (rest + by / 2) / by;
 	for (uint64_t unit = 10000; unit > 0; unit /= 10) {
-		short_one = nearest(micros, unit);
+		short_one = money_nearest(micros, unit);
 		snprintf(text, sizeof text, "%" PRIu64 ".%06" PRIu64, short_one / MICROS, short_one % MICROS);
 		if (unit == 1 || (price_parse(text, gpus, &back, NULL) == 0 && llabs(back - (int64_t)n) <= off))
 			break;
 	}
-	trim(text);
+	money_trim(text);
 	snprintf(room, MONEY_TEXT, "%s%.30s", price < 0 ? "-" : "", text);
 	return room;
 }
 
 const char *price_text(int64_t price, unsigned gpus, char room[MONEY_TEXT])
 {
-	return shortest(price, gpus, 0, room);
+	return money_shortest(price, gpus, 0, room);
 }
 
 const char *price_about(int64_t price, unsigned gpus, char room[MONEY_TEXT])
 {
-	return shortest(price, gpus, 1, room);
+	return money_shortest(price, gpus, 1, room);
 }

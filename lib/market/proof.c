@@ -43,7 +43,7 @@ static int chain_after(const uint8_t before[MODEL_CHAIN], const struct model_pos
 }
 
 /* The balance of this book before the posting: 0 where it is the first of it. */
-static int64_t *balance_of(struct proof *p, const struct model_posting *r)
+static int64_t *proof_balance_of(struct proof *p, const struct model_posting *r)
 {
 	char key[TEXT_MAX];
 	int64_t *at;
@@ -75,7 +75,7 @@ int proof_add(struct proof *p, const struct model_posting *r, struct fail *f)
 	if (rc || memcmp(chain, r->chain, MODEL_CHAIN) != 0)
 		return fail_set(f, -EBADMSG, "row %" PRIu64 "-%" PRIu64 " does not follow from what is before it: it, or a row before it, "
 			"was changed or taken out", r->seq, r->n);
-	balance = balance_of(p, r);
+	balance = proof_balance_of(p, r);
 	if (!balance)
 		return fail_set(f, -ENOMEM, "out of memory");
 	if (__builtin_add_overflow(*balance, r->amount, &sum) || sum != r->balance)

@@ -28,7 +28,7 @@ static const struct {
 enum { UNITS = sizeof units / sizeof *units };
 
 /* "12" or "1.5" at *s: whole and millionths. */
-static int read_number(const char **s, int64_t *whole, int64_t *part)
+static int when_read_number(const char **s, int64_t *whole, int64_t *part)
 {
 	const char *p = *s;
 	int64_t scale = 1000000;
@@ -67,7 +67,7 @@ static int read_units(int64_t whole, int64_t part, int64_t unit, int64_t *sum)
 }
 
 /* Units may only get smaller: "1m1h" is something that nobody means. Blanks may part them. */
-static int read_duration(const char *s, int64_t *seconds)
+static int when_read_duration(const char *s, int64_t *seconds)
 {
 	int64_t sum = 0, whole, part;
 	size_t next = 0;
@@ -76,7 +76,7 @@ static int read_duration(const char *s, int64_t *seconds)
 	while (!rc && *s) {
 		size_t i = next;
 
-		rc = read_number(&s, &whole, &part);
+		rc = when_read_number(&s, &whole, &part);
 		if (rc)
 			return rc;
 		while (i < UNITS && units[i].letter != *s)
@@ -97,7 +97,7 @@ static int read_duration(const char *s, int64_t *seconds)
 int when_duration(const char *text, int64_t *seconds, struct fail *f)
 {
 	int64_t n = 0;
-	int rc = read_duration(text, &n);
+	int rc = when_read_duration(text, &n);
 
 	if (rc == -EDOM)
 		return fail_set(f, -EINVAL, "'%.60s' is not a whole number of seconds: %s", text, duration_forms);
@@ -119,17 +119,17 @@ struct civil {
 	int year, month, day, hour, minute, second;
 };
 
-static bool leap(int y)
+static bool when_leap(int y)
 {
 	return (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
 }
 
-static bool possible(const struct civil *c)
+static bool when_possible(const struct civil *c)
 {
 	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 
 	return c->year >= 1970 && c->year <= 9999 && c->month >= 1 && c->month <= 12 && c->day >= 1 &&
-		c->day <= days[c->month - 1] + (c->month == 2 && leap(c->year)) && c->hour < 24 && c->minute < 60 && c->second < 60;
+		c->day <= days[c->month - 1] + (c->month == 2 && when_leap(c->year)) && c->hour < 24 && c->minute < 60 && c->second < 60;
 }
 
 static struct tm to_tm(const struct civil *c, int dst)
@@ -138,7 +138,7 @@ static struct tm to_tm(const struct civil *c, int dst)
 		.tm_min = c->minute, .tm_sec = c->second, .tm_isdst = dst };
 }
 
-static bool shows(int64_t at, const struct civil *c)
+static bool when_shows(int64_t at, const struct civil *c)
 {
 	time_t t = (time_t)at;
 	struct tm tm;
@@ -152,12 +152,12 @@ static int from_local(const struct civil *c, const char *text, int64_t *seconds,
 {
 	struct tm with = to_tm(c, 1), without = to_tm(c, 0), either = to_tm(c, -1);
 	int64_t a = mktime(&with), b = mktime(&without), e = mktime(&either);
-	bool both = shows(a, c) && shows(b, c) && a != b;
+	bool both = when_shows(a, c) && when_shows(b, c) && a != b;
 
 	if (both)
 		return fail_set(f, -EINVAL, "'%.60s' is there twice, as clocks are put back: say the zone, as in %04d-%02d-%02dT%02d:%02dZ",
 			text, c->year, c->month, c->day, c->hour, c->minute);
-	if (!shows(e, c))
+	if (!when_shows(e, c))
 		return fail_set(f, -EINVAL, "'%.60s' is not there, as clocks are put forward: say the zone, as in %04d-%02d-%02dT%02d:%02dZ",
 			text, c->year, c->month, c->day, c->hour, c->minute);
 	*seconds = e;
@@ -165,7 +165,7 @@ static int from_local(const struct civil *c, const char *text, int64_t *seconds,
 }
 
 /* Exactly n digits at *s. */
-static bool digits(const char **s, int n, int *out)
+static bool when_digits(const char **s, int n, int *out)
 {
 	int v = 0;
 
@@ -179,7 +179,7 @@ static bool digits(const char **s, int n, int *out)
 	return true;
 }
 
-static bool take(const char **s, char c)
+static bool when_take(const char **s, char c)
 {
 	if (**s != c)
 		return false;
@@ -190,53 +190,53 @@ static bool take(const char **s, char c)
 /* "09:00" or "09:00:30", and "9:00" as people write it. */
 static bool read_clock(const char **s, struct civil *c)
 {
-	if (!digits(s, 2, &c->hour) && !digits(s, 1, &c->hour))
+	if (!when_digits(s, 2, &c->hour) && !when_digits(s, 1, &c->hour))
 		return false;
-	if (!take(s, ':') || !digits(s, 2, &c->minute))
+	if (!when_take(s, ':') || !when_digits(s, 2, &c->minute))
 		return false;
-	return !take(s, ':') || digits(s, 2, &c->second);
+	return !when_take(s, ':') || when_digits(s, 2, &c->second);
 }
 
 /* "Z", "+01:00", "-0530": seconds east of UTC. */
-static bool read_zone(const char **s, int64_t *east)
+static bool when_read_zone(const char **s, int64_t *east)
 {
 	int hours, minutes, sign = **s == '-' ? -1 : 1;
 
-	if (take(s, 'Z') || take(s, 'z')) {
+	if (when_take(s, 'Z') || when_take(s, 'z')) {
 		*east = 0;
 		return true;
 	}
-	if ((!take(s, '+') && !take(s, '-')) || !digits(s, 2, &hours))
+	if ((!when_take(s, '+') && !when_take(s, '-')) || !when_digits(s, 2, &hours))
 		return false;
-	take(s, ':');
-	if (!digits(s, 2, &minutes) || hours > 15 || minutes > 59)
+	when_take(s, ':');
+	if (!when_digits(s, 2, &minutes) || hours > 15 || minutes > 59)
 		return false;
 	*east = (int64_t)sign * (hours * HOUR + minutes * MINUTE);
 	return true;
 }
 
 /* 1: it has not this form. */
-static int read_date(const char *text, int64_t *seconds, struct fail *f)
+static int when_read_date(const char *text, int64_t *seconds, struct fail *f)
 {
 	const char *s = text;
 	struct civil c = { 0 };
 	struct tm tm;
 	int64_t east;
 
-	if (!digits(&s, 4, &c.year) || !take(&s, '-') || !digits(&s, 2, &c.month) || !take(&s, '-') || !digits(&s, 2, &c.day))
+	if (!when_digits(&s, 4, &c.year) || !when_take(&s, '-') || !when_digits(&s, 2, &c.month) || !when_take(&s, '-') || !when_digits(&s, 2, &c.day))
 		return 1;
 	if (!*s)
 		return fail_set(f, -EINVAL, "'%.60s' has no time of day: try '%.60s 09:00'", text, text);
-	if (!take(&s, ' ') && !take(&s, 'T') && !take(&s, 't'))
+	if (!when_take(&s, ' ') && !when_take(&s, 'T') && !when_take(&s, 't'))
 		return 1;
 	if (!read_clock(&s, &c))
 		return 1;
-	if (!possible(&c))
+	if (!when_possible(&c))
 		return fail_set(f, -EINVAL, "'%.60s' is not in the calendar", text);
 	if (!*s)
 		return from_local(&c, text, seconds, f);
-	take(&s, ' ');
-	if (!read_zone(&s, &east) || *s)
+	when_take(&s, ' ');
+	if (!when_read_zone(&s, &east) || *s)
 		return 1;
 	tm = to_tm(&c, 0);
 	*seconds = (int64_t)timegm(&tm) - east;
@@ -268,20 +268,20 @@ static int read_day(const char *text, int64_t now, int64_t *seconds, struct fail
 	c.year = tm.tm_year + 1900;
 	c.month = tm.tm_mon + 1;
 	c.day = tm.tm_mday;
-	if (!possible(&c))
+	if (!when_possible(&c))
 		return fail_set(f, -EINVAL, "'%.60s' is not a time of day", text);
 	return from_local(&c, text, seconds, f);
 }
 
 /* "3 hours", "20 minutes", besides what when_duration takes. */
-static int read_words(const char *text, int64_t *seconds)
+static int when_read_words(const char *text, int64_t *seconds)
 {
 	int64_t whole, part, n = 0;
 	const char *s = text;
 
-	if (read_duration(text, seconds) == 0)
+	if (when_read_duration(text, seconds) == 0)
 		return 0;
-	if (read_number(&s, &whole, &part) || !take(&s, ' '))
+	if (when_read_number(&s, &whole, &part) || !when_take(&s, ' '))
 		return -EINVAL;
 	for (size_t i = 0; i < UNITS; i++) {
 		if (strcmp(s, units[i].one) != 0 && strcmp(s, units[i].many) != 0)
@@ -301,9 +301,9 @@ static int read_later(const char *text, int64_t now, int64_t *seconds)
 	int rc = 1;
 
 	if (*text == '+')
-		rc = read_duration(text + 1, &n);
+		rc = when_read_duration(text + 1, &n);
 	else if (strncmp(text, "in ", 3) == 0)
-		rc = read_words(text + 3, &n);
+		rc = when_read_words(text + 3, &n);
 	if (rc || n <= 0 || n > (int64_t)YEARS_MAX * 366 * DAY)
 		return 1;
 	*seconds = now + n;
@@ -315,7 +315,7 @@ static int read_unix(const char *text, int64_t *seconds)
 	const char *s = text + 1;
 	int64_t whole, part;
 
-	if (*text != '@' || strlen(s) != strspn(s, "0123456789") || read_number(&s, &whole, &part))
+	if (*text != '@' || strlen(s) != strspn(s, "0123456789") || when_read_number(&s, &whole, &part))
 		return 1;
 	*seconds = whole;
 	return 0;
@@ -329,7 +329,7 @@ static int read_point(const char *text, int64_t now, int64_t *seconds, const cha
 	if (rc == 1)
 		rc = read_unix(text, &at);
 	if (rc == 1)
-		rc = read_date(text, &at, f);
+		rc = when_read_date(text, &at, f);
 	if (rc == 1)
 		rc = read_day(text, now, &at, f);
 	if (rc == 1)
@@ -342,7 +342,7 @@ static int read_point(const char *text, int64_t now, int64_t *seconds, const cha
 	return 0;
 }
 
-static int past(const char *text, int64_t now, struct fail *f)
+static int when_past(const char *text, int64_t now, struct fail *f)
 {
 	char room[WHEN_TEXT];
 
@@ -359,7 +359,7 @@ int when_start(const char *text, int64_t now, int64_t *seconds, struct fail *f)
 	if (rc)
 		return rc;
 	if (at < now)
-		return past(text, now, f);
+		return when_past(text, now, f);
 	*seconds = at;
 	return 0;
 }
@@ -375,7 +375,7 @@ int when_end(const char *text, int64_t now, int64_t *seconds, struct fail *f)
 	if (rc)
 		return rc;
 	if (at <= now)
-		return past(text, now, f);
+		return when_past(text, now, f);
 	*seconds = at;
 	return 0;
 }

@@ -89,7 +89,7 @@ static int to_buf(const char *text, size_t len, void *arg)
 	return buf_add(arg, text, len) ? -1 : 0;
 }
 
-static int show(const json_t *j, size_t flags, struct buf *out)
+static int wire_show(const json_t *j, size_t flags, struct buf *out)
 {
 	size_t len = out->len;
 
@@ -101,12 +101,12 @@ static int show(const json_t *j, size_t flags, struct buf *out)
 
 int doc_show(const struct doc *d, bool indent, struct buf *out)
 {
-	return show(d->root, indent ? JSON_INDENT(2) : JSON_COMPACT, out);
+	return wire_show(d->root, indent ? JSON_INDENT(2) : JSON_COMPACT, out);
 }
 
 int doc_show_at(const struct doc *d, long at, struct buf *out)
 {
-	return show(at == WIRE_WHOLE ? d->root : json_array_get(list_of(d), (size_t)at), JSON_COMPACT, out);
+	return wire_show(at == WIRE_WHOLE ? d->root : json_array_get(list_of(d), (size_t)at), JSON_COMPACT, out);
 }
 
 const char *doc_text(const struct doc *d, const char *name)
@@ -189,7 +189,7 @@ bool wire_says(json_t *o, const char *name, const char *text)
 
 /* ---- One kind of value each ------------------------------------------------------------ */
 
-static const char *take_text(json_t *v, void *out)
+static const char *wire_take_text(json_t *v, void *out)
 {
 	if (!json_is_string(v))
 		return "is not text";
@@ -290,7 +290,7 @@ static const char *take_worth(json_t *v, void *out, bool text)
 	if (!value || json_is_null(value))
 		return NULL;
 	if (text)
-		return take_text(value, out);
+		return wire_take_text(value, out);
 	if (json_is_boolean(value)) {
 		*(int64_t *)out = json_is_true(value);
 		return NULL;
@@ -299,7 +299,7 @@ static const char *take_worth(json_t *v, void *out, bool text)
 }
 
 /* Where an end is left out, the next entry's start is it; the last one then is open. */
-static const char *take_span(json_t *list, size_t i, struct model_span *out)
+static const char *wire_take_span(json_t *list, size_t i, struct model_span *out)
 {
 	json_t *o = json_array_get(list, i), *next = json_object_get(json_array_get(list, i + 1), "start_at");
 	json_t *end = json_object_get(o, "end_at");
@@ -329,7 +329,7 @@ static const char *take_schedule(struct doc *d, json_t *v, struct model_schedule
 	if (!list)
 		return "is more than there is memory for";
 	for (size_t i = 0; i < count; i++) {
-		why = take_span(v, i, &list[i]);
+		why = wire_take_span(v, i, &list[i]);
 		if (why)
 			return why;
 	}
@@ -350,16 +350,16 @@ static const char *take_texts(struct doc *d, json_t *v, struct texts *out)
 	if (!list)
 		return "is not a list of texts";
 	for (size_t i = 0; i < count; i++)
-		if (take_text(json_array_get(v, i), &list[i]))
+		if (wire_take_text(json_array_get(v, i), &list[i]))
 			return "is not a list of texts";
 	*out = (struct texts){ list, count };
 	return NULL;
 }
 
-static const char *take(struct doc *d, json_t *v, enum wire_kind kind, void *out)
+static const char *wire_take(struct doc *d, json_t *v, enum wire_kind kind, void *out)
 {
 	switch (kind) {
-	case WIRE_TEXT: return take_text(v, out);
+	case WIRE_TEXT: return wire_take_text(v, out);
 	case WIRE_INT: return take_int(v, out);
 	case WIRE_UINT: return take_uint(v, out);
 	case WIRE_BOOL: return take_bool(v, out);
@@ -381,7 +381,7 @@ int wire_fields(struct doc *d, json_t *o, const struct wire_field *fields, const
 		const char *why = NULL;
 
 		if (v && !json_is_null(v))
-			why = take(d, v, fields->kind, (char *)out + fields->at);
+			why = wire_take(d, v, fields->kind, (char *)out + fields->at);
 		else if (fields->needed)
 			why = "is missing";
 		if (why)
@@ -407,7 +407,7 @@ static int reason_by_status(int status)
 	return status >= 400 && status < 500 ? REASON_INVALID : REASON_INTERNAL;
 }
 
-static const char *text_of(json_t *o, const char *name)
+static const char *wire_text_of(json_t *o, const char *name)
 {
 	return json_string_value(json_object_get(o, name));
 }
@@ -420,7 +420,7 @@ static void read_details(struct doc *d, json_t *e, struct model_error *out)
 	for (size_t i = 0; list && i < count; i++) {
 		json_t *o = wire_item(e, "details", i);
 
-		list[out->detail_count++] = (struct model_detail){ text_of(o, "field"), text_of(o, "code"), text_of(o, "message") };
+		list[out->detail_count++] = (struct model_detail){ wire_text_of(o, "field"), wire_text_of(o, "code"), wire_text_of(o, "message") };
 	}
 	out->details = list;
 }
@@ -430,13 +430,13 @@ void wire_error(struct doc *d, int status, struct model_error *out)
 {
 	json_t *root = d ? d->root : NULL, *e = wire_member(root, "error");
 
-	*out = (struct model_error){ .request_id = text_of(root, "request_id") };
+	*out = (struct model_error){ .request_id = wire_text_of(root, "request_id") };
 	e = e ? e : root;
-	out->type = text_of(e, "type");
-	out->code = text_of(e, "code");
-	out->message = text_of(e, "message");
+	out->type = wire_text_of(e, "type");
+	out->code = wire_text_of(e, "code");
+	out->message = wire_text_of(e, "message");
 	if (!out->message)
-		out->message = text_of(root, "error");
+		out->message = wire_text_of(root, "error");
 	out->reason = reason_find(out->code);
 	if (out->reason == REASON_NONE)
 		out->reason = reason_by_status(status);

@@ -6,7 +6,7 @@
 
 #include "market/wire_part.h"
 
-static enum model_instance_status status_of(const char *word)
+static enum model_instance_status wire_node_status_of(const char *word)
 {
 	static const char *const words[] = {
 		"",
@@ -63,7 +63,7 @@ int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 	struct json_t *ssh = wire_member(o, "ssh");
 
 	if (!rc)
-		made.status = status_of(made.status_text);
+		made.status = wire_node_status_of(made.status_text);
 	rc = rc || !ssh ? rc : read_way(d, ssh, &made, f);
 	DONE(out);
 }

@@ -8,16 +8,16 @@
 #include "market/money.h"
 #include "market/wire.h"
 
-static int add_piece(const char *text, size_t len, void *arg)
+static int wire_write_add_piece(const char *text, size_t len, void *arg)
 {
 	return buf_add(arg, text, len) ? -1 : 0;
 }
 
 /* Takes the object. NULL: memory was short, or a text is not UTF-8. */
-static int put(struct buf *out, json_t *o)
+static int wire_write_put(struct buf *out, json_t *o)
 {
 	size_t len = out->len;
-	int rc = o ? json_dump_callback(o, add_piece, out, JSON_COMPACT) : -1;
+	int rc = o ? json_dump_callback(o, wire_write_add_piece, out, JSON_COMPACT) : -1;
 
 	json_decref(o);
 	if (rc)
@@ -26,7 +26,7 @@ static int put(struct buf *out, json_t *o)
 }
 
 /* A member that is left out where there is nothing to say. 0 or -1. */
-static int set_text(json_t *o, const char *name, const char *text)
+static int wire_write_set_text(json_t *o, const char *name, const char *text)
 {
 	return text ? json_object_set_new(o, name, json_string(text)) : 0;
 }
@@ -36,7 +36,7 @@ static int set_int(json_t *o, const char *name, int64_t n, int64_t nothing)
 	return n != nothing ? json_object_set_new(o, name, json_integer(n)) : 0;
 }
 
-static int set_money(json_t *o, const char *name, int64_t micros)
+static int wire_write_set_money(json_t *o, const char *name, int64_t micros)
 {
 	char room[MONEY_TEXT];
 
@@ -56,7 +56,7 @@ static int set_flag(json_t *o, const char *name, bool flag)
 }
 
 /* Whatever of it failed, nothing comes out. */
-static json_t *whole(json_t *o, int failed)
+static json_t *wire_write_whole(json_t *o, int failed)
 {
 	if (!failed)
 		return o;
@@ -67,24 +67,24 @@ static json_t *whole(json_t *o, int failed)
 int wire_put_order(struct buf *out, const struct model_order_new *n)
 {
 	json_t *o = json_object();
-	int bad = set_text(o, "pool", n->pool);
+	int bad = wire_write_set_text(o, "pool", n->pool);
 
-	bad |= set_text(o, "side", n->sell ? "sell" : "buy");
-	bad |= set_text(o, "instance_sku", n->sku);
+	bad |= wire_write_set_text(o, "side", n->sell ? "sell" : "buy");
+	bad |= wire_write_set_text(o, "instance_sku", n->sku);
 	bad |= json_object_set_new(o, "allocation_schedule_delta", json_pack("[{s:I,s:I,s:I}]", "start_at", (json_int_t)n->start,
 		"end_at", (json_int_t)n->end, "node_count", (json_int_t)n->nodes));
 	bad |= set_price(o, "limit_price_dollars_per_node_hour", n->price);
 	bad |= set_flag(o, "allow_standing", n->standing);
 	bad |= set_flag(o, "allow_partial", n->partial);
 	bad |= set_flag(o, "np_interruptible", n->interruptible);
-	bad |= set_money(o, "np_max_total_dollars", n->max_total);
-	return put(out, whole(o, bad));
+	bad |= wire_write_set_money(o, "np_max_total_dollars", n->max_total);
+	return wire_write_put(out, wire_write_whole(o, bad));
 }
 
 int wire_put_preview(struct buf *out, const struct model_order_new *n, const struct model_sku *sku)
 {
 	json_t *o = json_object(), *r = json_object();
-	int bad = set_text(o, "side", n->sell ? "sell" : "buy");
+	int bad = wire_write_set_text(o, "side", n->sell ? "sell" : "buy");
 	const struct { const char *name, *value; } wants[] = {
 		{ "accelerator", sku ? sku->accelerator : NULL }, { "form_factor", sku ? sku->form_factor : NULL },
 		{ "region", sku ? sku->region : NULL }, { "availability_zone", sku ? sku->zone : NULL },
@@ -98,17 +98,17 @@ int wire_put_preview(struct buf *out, const struct model_order_new *n, const str
 	bad |= set_int(o, "start_at", n->start, -1);
 	bad |= set_int(o, "duration_seconds", n->end - n->start, -1);
 	bad |= set_int(o, "node_count", n->nodes, -1);
-	bad |= set_text(o, "pool", n->pool);
-	return put(out, whole(o, bad));
+	bad |= wire_write_set_text(o, "pool", n->pool);
+	return wire_write_put(out, wire_write_whole(o, bad));
 }
 
 int wire_put_pool(struct buf *out, const char *name, const char *workspace)
 {
 	json_t *o = json_object();
-	int bad = set_text(o, "name", name);
+	int bad = wire_write_set_text(o, "name", name);
 
-	bad |= set_text(o, "workspace", workspace);
-	return put(out, whole(o, bad));
+	bad |= wire_write_set_text(o, "workspace", workspace);
+	return wire_write_put(out, wire_write_whole(o, bad));
 }
 
 /* malloc'd, or NULL. */
@@ -136,49 +136,49 @@ int wire_put_instance(struct buf *out, const struct model_instance_new *n)
 {
 	json_t *o = json_object();
 	char *data = n->user_data ? to_base64(n->user_data, n->user_data_len) : NULL;
-	int bad = set_text(o, "name", n->name);
+	int bad = wire_write_set_text(o, "name", n->name);
 
 	bad |= n->user_data && !data ? -1 : 0;
-	bad |= set_text(o, "pool", n->pool);
-	bad |= set_text(o, "image", n->image);
-	bad |= set_text(o, "instance_sku", n->sku);
-	bad |= set_text(o, "cloud_init_user_data", data);
-	bad |= set_text(o, "priority_level", n->priority);
+	bad |= wire_write_set_text(o, "pool", n->pool);
+	bad |= wire_write_set_text(o, "image", n->image);
+	bad |= wire_write_set_text(o, "instance_sku", n->sku);
+	bad |= wire_write_set_text(o, "cloud_init_user_data", data);
+	bad |= wire_write_set_text(o, "priority_level", n->priority);
 	if (data)
 		explicit_bzero(data, strlen(data));
 	free(data);
-	return put(out, whole(o, bad));
+	return wire_write_put(out, wire_write_whole(o, bad));
 }
 
 int wire_put_extend(struct buf *out, const struct model_extend *e)
 {
 	json_t *o = json_object();
-	int bad = set_text(o, "instance_sku", e->sku);
+	int bad = wire_write_set_text(o, "instance_sku", e->sku);
 
 	bad |= set_int(o, "duration_seconds", e->seconds, 0);
 	bad |= set_int(o, "end_at", e->end, 0);
 	bad |= set_int(o, "node_count", e->nodes, 0);
 	bad |= set_price(o, "limit_price_dollars_per_node_hour", e->price);
-	bad |= set_money(o, "max_total_dollars", e->max_total);
+	bad |= wire_write_set_money(o, "max_total_dollars", e->max_total);
 	bad |= set_flag(o, "dry_run", e->dry_run);
-	return put(out, whole(o, bad));
+	return wire_write_put(out, wire_write_whole(o, bad));
 }
 
 int wire_put_release(struct buf *out, const struct model_release_new *r)
 {
 	json_t *o = json_object();
-	int bad = set_text(o, "instance_sku", r->sku);
+	int bad = wire_write_set_text(o, "instance_sku", r->sku);
 
 	bad |= set_int(o, "from", r->from, 0);
 	bad |= set_int(o, "node_count", r->nodes, 0);
 	bad |= set_flag(o, "dry_run", r->dry_run);
-	return put(out, whole(o, bad));
+	return wire_write_put(out, wire_write_whole(o, bad));
 }
 
 int wire_put_token(struct buf *out, const struct model_token_new *t)
 {
 	json_t *o = json_object(), *scopes = json_array();
-	int bad = set_text(o, "name", t->name);
+	int bad = wire_write_set_text(o, "name", t->name);
 
 	for (size_t i = 0; i < t->scope_count; i++)
 		bad |= json_array_append_new(scopes, json_string(t->scopes[i]));
@@ -187,5 +187,5 @@ int wire_put_token(struct buf *out, const struct model_token_new *t)
 		bad |= json_object_set_new(o, "expires_in_seconds", json_null());
 	else
 		bad |= set_int(o, "expires_in_seconds", t->seconds, 0);
-	return put(out, whole(o, bad));
+	return wire_write_put(out, wire_write_whole(o, bad));
 }

@@ -11,7 +11,7 @@ static const struct {
 #undef ROW
 };
 
-static int find(int code)
+static int error_find(int code)
 {
 	for (int i = 0; i < (int)(sizeof errors / sizeof *errors); i++)
 		if (errors[i].code == code)
@@ -21,21 +21,21 @@ static int find(int code)
 
 const char *pssh_strerror(int code)
 {
-	int i = find(code);
+	int i = error_find(code);
 
 	return i >= 0 ? errors[i].text : code == 0 ? "no error" : "an unknown error";
 }
 
 const char *pssh_errname(int code)
 {
-	int i = find(code);
+	int i = error_find(code);
 
 	return i >= 0 ? errors[i].name : code == 0 ? "PSSH_OK" : "PSSH_E?";
 }
 
 int pssh_retryable(int code)
 {
-	int i = find(code);
+	int i = error_find(code);
 
 	return i >= 0 && errors[i].retryable;
 }

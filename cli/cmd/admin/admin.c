@@ -88,7 +88,7 @@ static int show_account(struct market_link *m, const struct options *o)
 }
 
 /* How far below zero, typed as an amount; sent as the negative that it is. NULL: not typed. */
-static int read_floor(struct nanopod *np, const struct options *o, char room[MONEY_TEXT], const char **wire)
+static int admin_read_floor(struct nanopod *np, const struct options *o, char room[MONEY_TEXT], const char **wire)
 {
 	const char *text = option_text(o, "floor");
 	struct fail why = { 0 };
@@ -110,7 +110,7 @@ static int account_add(struct nanopod *np, const struct options *o, char **words
 	struct json j;
 	char room[MONEY_TEXT];
 	const char *low;
-	int rc = read_floor(np, o, room, &low);
+	int rc = admin_read_floor(np, o, room, &low);
 
 	buf_init(&body, BODY_MAX);
 	j = json_to(&body);
@@ -180,7 +180,7 @@ static int account_set(struct nanopod *np, const struct options *o, char **words
 {
 	char room[MONEY_TEXT];
 	const char *low;
-	int rc = read_floor(np, o, room, &low);
+	int rc = admin_read_floor(np, o, room, &low);
 
 	if (!rc && !low)
 		rc = print_fail_field(np, STATUS_USAGE, "--floor", "type '--floor 100' for a hundred dollars below zero",
@@ -213,7 +213,7 @@ static int show_credit(struct market_link *m, const char *account, int64_t micro
 	return STATUS_OK;
 }
 
-static int credit(struct nanopod *np, const struct options *o, char **words)
+static int admin_credit(struct nanopod *np, const struct options *o, char **words)
 {
 	struct market_link *m = NULL;
 	struct buf body, path;
@@ -241,7 +241,7 @@ static int credit(struct nanopod *np, const struct options *o, char **words)
 	return rc;
 }
 
-static int token(struct nanopod *np, const struct options *o, char **words)
+static int admin_token(struct nanopod *np, const struct options *o, char **words)
 {
 	struct model_token_new want = { .name = words[1] };
 	struct market_link *m = NULL;
@@ -288,7 +288,7 @@ static const struct {
 
 enum { POLICIES = sizeof policies / sizeof *policies };
 
-static int put_policy(struct nanopod *np, char **words, struct buf *body)
+static int admin_put_policy(struct nanopod *np, char **words, struct buf *body)
 {
 	struct json j = json_to(body);
 
@@ -341,7 +341,7 @@ static int policy_set(struct nanopod *np, const struct options *o, char **words)
 	int rc;
 
 	buf_init(&body, BODY_MAX);
-	rc = put_policy(np, words, &body);
+	rc = admin_put_policy(np, words, &body);
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc)
 		rc = market_send(m, "PUT", "/np/v1/policy", &body, NULL) ? market_fail(m, "cannot change the policy") : show_policy(m, o);
@@ -350,7 +350,7 @@ static int policy_set(struct nanopod *np, const struct options *o, char **words)
 	return rc;
 }
 
-static int policy(struct nanopod *np, const struct options *o, char **words)
+static int admin_policy(struct nanopod *np, const struct options *o, char **words)
 {
 	struct market_link *m;
 	int rc;
@@ -374,8 +374,8 @@ static const struct action actions[] = {
 	{ "account suspend", "ACCOUNT", 1, 1, account_suspend },
 	{ "account open", "ACCOUNT", 1, 1, account_open },
 	{ "account set", "ACCOUNT --floor AMOUNT", 1, 1, account_set },
-	{ "credit", "ACCOUNT AMOUNT [--take-back]", 2, 2, credit },
-	{ "token", "ACCOUNT NAME [--scope LIST] [--expires DURATION]", 2, 2, token },
+	{ "credit", "ACCOUNT AMOUNT [--take-back]", 2, 2, admin_credit },
+	{ "token", "ACCOUNT NAME [--scope LIST] [--expires DURATION]", 2, 2, admin_token },
 	{ "sku list", "", 0, 0, admin_sku_list },
 	{ "sku add", "ALIAS --gpus N [--property KEY=VALUE]...", 1, 1, admin_sku_add },
 	{ "sku set", "ALIAS [--alias NEW] [--property KEY=VALUE]...", 1, 1, admin_sku_set },
@@ -386,11 +386,11 @@ static const struct action actions[] = {
 	{ "host retire", "HOST...", 1, 1000, admin_host_retire },
 	{ "offer", "HOST PRICE [--from TIME] [--until TIME]", 2, 2, admin_offer },
 	{ "policy set", "KEY=VALUE...", 1, 100, policy_set },
-	{ "policy", "", 0, 0, policy },
+	{ "policy", "", 0, 0, admin_policy },
 	{ 0 }
 };
 
-static int admin(struct nanopod *np, const struct options *o)
+static int admin_command(struct nanopod *np, const struct options *o)
 {
 	return action_run(np, o, "admin", actions, NULL);
 }
@@ -446,5 +446,5 @@ const struct command cmd_admin = {
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "account|credit|token|sku|host|offer|policy",
-	.run = admin,
+	.run = admin_command,
 };

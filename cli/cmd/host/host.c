@@ -7,7 +7,7 @@
 /* ---- What it does by itself --------------------------------------------------------------- */
 
 /* The verb and its words, what it prints printed as it is. */
-static int pass(struct nanopod *np, const struct options *o, const char *const *verb, char **words, const char *what)
+static int host_pass(struct nanopod *np, const struct options *o, const char *const *verb, char **words, const char *what)
 {
 	struct host_agentd a;
 	int rc;
@@ -29,42 +29,42 @@ static int pass(struct nanopod *np, const struct options *o, const char *const *
 	return rc;
 }
 
-static int verify(struct nanopod *np, const struct options *o, char **words)
+static int host_verify(struct nanopod *np, const struct options *o, char **words)
 {
 	int rc;
 
 	(void)words;
-	rc = pass(np, o, (const char *const[]){ "verify", NULL }, NULL, "cannot verify this machine");
+	rc = host_pass(np, o, (const char *const[]){ "verify", NULL }, NULL, "cannot verify this machine");
 	return rc == STATUS_CHECK && np->format != FORMAT_JSON
 		? print_fail(np, STATUS_CHECK, "what mends each is told above", "this machine is not fit to be listed: a check failed") : rc;
 }
 
-static int inventory(struct nanopod *np, const struct options *o, char **words)
+static int host_inventory(struct nanopod *np, const struct options *o, char **words)
 {
 	(void)words;
-	return pass(np, o, (const char *const[]){ "inventory", NULL }, NULL, "cannot tell what this machine has");
+	return host_pass(np, o, (const char *const[]){ "inventory", NULL }, NULL, "cannot tell what this machine has");
 }
 
-static int drivers(struct nanopod *np, const struct options *o, char **words)
+static int host_drivers(struct nanopod *np, const struct options *o, char **words)
 {
 	(void)words;
-	return pass(np, o, (const char *const[]){ "drivers", NULL }, NULL, "cannot try the drivers");
+	return host_pass(np, o, (const char *const[]){ "drivers", NULL }, NULL, "cannot try the drivers");
 }
 
 static int image_build(struct nanopod *np, const struct options *o, char **words)
 {
 	/* it takes a while: progress is shown */
-	return pass(np, o, (const char *const[]){ "image", "build", NULL }, words, np->errors_json ? "cannot build the image" : NULL);
+	return host_pass(np, o, (const char *const[]){ "image", "build", NULL }, words, np->errors_json ? "cannot build the image" : NULL);
 }
 
 static int image_list(struct nanopod *np, const struct options *o, char **words)
 {
-	return pass(np, o, (const char *const[]){ "image", "list", NULL }, words, "cannot list the images");
+	return host_pass(np, o, (const char *const[]){ "image", "list", NULL }, words, "cannot list the images");
 }
 
 static int image_remove(struct nanopod *np, const struct options *o, char **words)
 {
-	return pass(np, o, (const char *const[]){ "image", "remove", NULL }, words, "cannot remove the image");
+	return host_pass(np, o, (const char *const[]){ "image", "remove", NULL }, words, "cannot remove the image");
 }
 
 /* ---- The command -------------------------------------------------------------------------- */
@@ -73,10 +73,10 @@ static const struct action actions[] = {
 	{ "status", "", 0, 0, host_status },
 	{ "token", "[NAME] [--expires DURATION]", 0, 1, host_token },
 	{ "join", "URL [--name NAME] [--type TYPE] [--nodes N]", 1, 1, host_join },
-	{ "verify", "", 0, 0, verify },
+	{ "verify", "", 0, 0, host_verify },
 	{ "offer", "HOST -p PRICE [--from TIME] [--until TIME]", 1, 1, host_offer },
-	{ "inventory", "", 0, 0, inventory },
-	{ "drivers", "", 0, 0, drivers },
+	{ "inventory", "", 0, 0, host_inventory },
+	{ "drivers", "", 0, 0, host_drivers },
 	{ "image build", "[NAME]", 0, 1, image_build },
 	{ "image list", "", 0, 0, image_list },
 	{ "image remove", "NAME", 1, 1, image_remove },
@@ -84,7 +84,7 @@ static const struct action actions[] = {
 	{ 0 }
 };
 
-static int host(struct nanopod *np, const struct options *o)
+static int host_command(struct nanopod *np, const struct options *o)
 {
 	return action_run(np, o, "host", actions, "status");
 }
@@ -143,5 +143,5 @@ const struct command cmd_host = {
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "status|token|join|verify|offer|inventory|drivers|image|leave",
-	.run = host,
+	.run = host_command,
 };

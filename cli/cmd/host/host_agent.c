@@ -37,7 +37,7 @@ void host_agentd_release(struct host_agentd *a)
 }
 
 /* One of ours, else what is not known is a failure. */
-static enum status status_of(int status)
+static enum status host_agent_status_of(int status)
 {
 	static const enum status all[] = {
 #define STATUS_X(name, status, code, retryable, text) name,
@@ -66,9 +66,9 @@ int host_agentd_run(struct nanopod *np, const struct host_agentd *a, const char 
 	if (rc)
 		status = print_fail(np, STATUS_FAILURE, NULL, "%s: %s", what ? what : "cannot do that here", f.text);
 	else if (status && !what)
-		status = print_fail(np, status_of(status), NULL, "it was not done; why is told above");
+		status = print_fail(np, host_agent_status_of(status), NULL, "it was not done; why is told above");
 	else if (status && status != STATUS_CHECK)
-		status = print_fail(np, status_of(status), NULL, "%s: %s", what, *agentd_last_line(&said) ? agentd_last_line(&said)
+		status = print_fail(np, host_agent_status_of(status), NULL, "%s: %s", what, *agentd_last_line(&said) ? agentd_last_line(&said)
 			: "nanopod-agentd did not say why");
 	buf_release(&said);
 	return status;

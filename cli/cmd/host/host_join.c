@@ -36,7 +36,7 @@ static const struct column token_columns[] = {
 	{ 0 }
 };
 
-static int read_life(struct nanopod *np, const struct options *o, int64_t *seconds)
+static int host_join_read_life(struct nanopod *np, const struct options *o, int64_t *seconds)
 {
 	struct fail why = { 0 };
 
@@ -93,7 +93,7 @@ int host_token(struct nanopod *np, const struct options *o, char **words)
 	const char *account = option_text(o, "account");
 	struct market_link *m = NULL;
 	struct buf body, path;
-	int rc = read_life(np, o, &want.seconds);
+	int rc = host_join_read_life(np, o, &want.seconds);
 
 	buf_init(&body, BODY_MAX);
 	buf_init(&path, BODY_MAX);
@@ -175,7 +175,7 @@ static int ask_agentd(struct joining *j, const char *verb, bool json, struct buf
 	return host_agentd_run(j->np, &a, NULL, out, LOOK_MS, "cannot tell what this machine has");
 }
 
-static int look(struct joining *j)
+static int host_join_look(struct joining *j)
 {
 	struct fail f = { 0 };
 	int rc = ask_agentd(j, "inventory", true, &j->told);
@@ -201,7 +201,7 @@ static bool gpus_of_node(const struct joining *j, long *gpus)
 	return true;
 }
 
-static bool same(const char *a, const char *b)
+static bool host_join_same(const char *a, const char *b)
 {
 	return a && b && *a && *b && strcasecmp(a, b) == 0;
 }
@@ -211,9 +211,9 @@ static bool sku_is(const struct sku *s, const char *accelerator, const char *for
 {
 	if ((long)s->gpus != gpus)
 		return false;
-	if (gpus ? !same(s->accelerator, accelerator) : s->accelerator && *s->accelerator && !same(s->accelerator, accelerator))
+	if (gpus ? !host_join_same(s->accelerator, accelerator) : s->accelerator && *s->accelerator && !host_join_same(s->accelerator, accelerator))
 		return false;
-	return !s->form_factor || !*s->form_factor || !form || same(s->form_factor, form);
+	return !s->form_factor || !*s->form_factor || !form || host_join_same(s->form_factor, form);
 }
 
 /* The types of another market say nothing. */
@@ -281,7 +281,7 @@ static int need_type(struct joining *j)
 
 /* ---- Joining ---------------------------------------------------------------------------------- */
 
-static void show_plan(struct joining *j)
+static void host_join_show_plan(struct joining *j)
 {
 	const char *sold = doc_text(j->inventory, "sold_as"), *pin = strchr(j->url, '#'), *line = buf_text(&j->text);
 	long nodes = option_int(j->o, "nodes");
@@ -307,7 +307,7 @@ static void show_plan(struct joining *j)
 	plan_release(&p);
 }
 
-static int join(struct joining *j)
+static int host_join_join(struct joining *j)
 {
 	const char *const line[] = { "join", j->url, "--name", j->name, "--type", j->type, "--nodes", j->nodes };
 	struct host_agentd a = j->agentd;
@@ -340,7 +340,7 @@ static int join(struct joining *j)
 }
 
 /* What it is called: --name, or this machine's name. */
-static int set_name(struct joining *j)
+static int host_join_set_name(struct joining *j)
 {
 	char own[NAME_MAX_BYTES] = "";
 
@@ -367,17 +367,17 @@ int host_join(struct nanopod *np, const struct options *o, char **words)
 	free(plain);
 	buf_init(&j.told, HOST_SAID_MAX);
 	buf_init(&j.text, HOST_SAID_MAX);
-	rc = rc ? rc : set_name(&j);
+	rc = rc ? rc : host_join_set_name(&j);
 	if (!rc && !option_given(o, "dry-run"))
 		rc = plan_can_ask(np, o);
 	rc = rc ? rc : host_agentd_find(np, o, &j.agentd);
-	rc = rc ? rc : look(&j);
+	rc = rc ? rc : host_join_look(&j);
 	rc = rc ? rc : need_type(&j);
 	if (!rc) {
-		show_plan(&j);
+		host_join_show_plan(&j);
 		if (!option_given(o, "dry-run")) {
 			rc = plan_agree(np, o, "Join it?");
-			rc = rc ? rc : join(&j);
+			rc = rc ? rc : host_join_join(&j);
 		}
 	}
 	doc_free(j.inventory);

@@ -175,7 +175,7 @@ int host_status(struct nanopod *np, const struct options *o, char **words)
 
 /* ---- Offer --------------------------------------------------------------------------------------- */
 
-static void show_plan(struct market_link *m, const struct options *o, const char *name, int64_t price, unsigned gpus, int64_t from,
+static void host_market_show_plan(struct market_link *m, const struct options *o, const char *name, int64_t price, unsigned gpus, int64_t from,
 	int64_t until)
 {
 	char rate[PLAN_RATE], a[CELL_TEXT], b[CELL_TEXT];
@@ -223,7 +223,7 @@ int host_offer(struct nanopod *np, const struct options *o, char **words)
 	if (!rc && price_parse(both[1], gpus, &price, &why))
 		rc = print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot offer '%s': %s", words[0], why.text);
 	if (!rc) {
-		show_plan(m, o, words[0], price, gpus, from, until);
+		host_market_show_plan(m, o, words[0], price, gpus, from, until);
 		if (!option_given(o, "dry-run")) {
 			rc = m->explain ? 0 : plan_agree(np, o, "Offer it?");
 			rc = rc ? rc : admin_place(m, o, both, gpus, from, until);

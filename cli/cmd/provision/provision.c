@@ -25,7 +25,7 @@ static const struct action actions[] = {
 	{ 0 }
 };
 
-static const struct action *find(const char *word)
+static const struct action *provision_find(const char *word)
 {
 	for (const struct action *a = actions; a->name; a++)
 		if (strcmp(a->name, word) == 0)
@@ -34,11 +34,11 @@ static const struct action *find(const char *word)
 }
 
 /* Without a verb it is applied, and only then is the first word a cluster, a file or a stack. */
-static int provision(struct nanopod *np, const struct options *o)
+static int provision_provision(struct nanopod *np, const struct options *o)
 {
 	char **words = option_argv(o);
 	int left = option_argc(o) - 1;
-	const struct action *a = *words ? find(*words) : NULL;
+	const struct action *a = *words ? provision_find(*words) : NULL;
 
 	if (!*words && !select_given(o))
 		return print_fail(np, STATUS_USAGE, "'nanopod provision -r RESERVATION slurm', or 'nanopod provision --help'", "which cluster?");
@@ -120,5 +120,5 @@ const struct command cmd_provision = {
 	.complete_first = COMPLETE_PROVISION,
 	.complete_rest = COMPLETE_CLUSTER_STACK,
 	.first_values = "apply|plan|verify|status|list|init|add|drop|drain|undrain|upgrade|remove|bundle|stacks",
-	.run = provision,
+	.run = provision_provision,
 };

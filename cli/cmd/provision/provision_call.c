@@ -35,7 +35,7 @@ static const char *hostname_of(const struct provision *p, size_t member)
 	return *name ? name : p->c->members[member];
 }
 
-static bool reached(const struct provision *p, size_t member)
+static bool provision_call_reached(const struct provision *p, size_t member)
 {
 	return rollout_in(p->e, member);
 }
@@ -46,7 +46,7 @@ static size_t runner_of(const struct provision *p, const struct use *u, const st
 	size_t found = (size_t)-1;
 
 	for (size_t i = 0; i < p->c->count; i++) {
-		if (!(u->roles[i] & s->roles) || !reached(p, i))
+		if (!(u->roles[i] & s->roles) || !provision_call_reached(p, i))
 			continue;
 		if (!which[i])
 			return i;
@@ -63,7 +63,7 @@ static int call_there(struct provision *p, const struct use *u, const struct sta
 	for (size_t i = 0; i < p->c->count; i++) {
 		const char *const words[] = { which[i] ? hostname_of(p, i) : NULL, NULL };
 
-		if (which[i] && u->roles[i] && reached(p, i))
+		if (which[i] && u->roles[i] && provision_call_reached(p, i))
 			status = provision_worse(status, rollout_call(p->e, u->stack->name, s->name, function, words, &i, 1));
 	}
 	return status;

@@ -48,7 +48,7 @@ int provision_expand(struct provision *p, const char *text, struct pssh_list *in
 }
 
 /* What cluster_parse() asks. What is wrong was printed: the code says so. */
-static int expand(void *arg, const char *text, struct pssh_list *into, struct fail *f)
+static int provision_file_expand(void *arg, const char *text, struct pssh_list *into, struct fail *f)
 {
 	struct provision *p = arg;
 	int status = provision_expand(p, text, into);
@@ -67,14 +67,14 @@ int provision_parse(struct provision *p, struct cluster **out)
 	int rc;
 
 	p->said = 0;
-	rc = cluster_parse(p->file, buf_text(&p->text), p->text.len, p->folder, expand, p, out, &f);
+	rc = cluster_parse(p->file, buf_text(&p->text), p->text.len, p->folder, provision_file_expand, p, out, &f);
 	if (!rc)
 		return STATUS_OK;
 	return p->said ? p->said : print_fail(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
 }
 
 /* How many of its members are among these hosts; of: how many it has. */
-static size_t common(const char *cluster, const char *const *hosts, size_t count, size_t *of)
+static size_t provision_file_common(const char *cluster, const char *const *hosts, size_t count, size_t *of)
 {
 	struct fail f = { 0 };
 	size_t same = 0;
@@ -97,7 +97,7 @@ static int check_name_is_free(struct provision *p)
 {
 	size_t of;
 
-	if (common(p->c->name, (const char *const *)(void *)p->c->members, p->c->count, &of) || !of)
+	if (provision_file_common(p->c->name, (const char *const *)(void *)p->c->members, p->c->count, &of) || !of)
 		return STATUS_OK;
 	return print_fail(p->np, STATUS_CONFLICT, "another name ('--name', or 'cluster:' in the file) sets it apart; "
 		"'nanopod provision list' shows what there is", "there is a cluster '%s' already, of other nodes", p->c->name);
@@ -142,7 +142,7 @@ void provision_only(struct cluster *c, const bool *which)
 /* ---- What options change ------------------------------------------------------------------------ */
 
 /* "slurm.controller=n1": both parts; the text is the caller's. */
-static int part(struct provision *p, const char *option, const char *text, char **key, const char **value)
+static int provision_file_part(struct provision *p, const char *option, const char *text, char **key, const char **value)
 {
 	const char *equals = strchr(text, '=');
 
@@ -239,7 +239,7 @@ static int check_stack(struct provision *p, const char *key)
 }
 
 /* "k3s.labels={a: b}" would be a text where names belong. */
-static int check_map(struct provision *p, const char *key)
+static int provision_file_check_map(struct provision *p, const char *key)
 {
 	struct stack *stack;
 	const struct stack_setting *s = find_setting(p, key, &stack);
@@ -255,13 +255,13 @@ static int lay_set(struct provision *p, const char *text)
 	struct fail f = { 0 };
 	const char *value;
 	char *key, *whole = NULL;
-	int status = part(p, "--set", text, &key, &value);
+	int status = provision_file_part(p, "--set", text, &key, &value);
 
 	if (status)
 		return status;
 	status = check_stack(p, key);
 	if (!status && *value)
-		status = check_map(p, key);
+		status = provision_file_check_map(p, key);
 	if (!status)
 		whole = whole_value(p, key, value, &status);
 	if (whole && clusteredit_set_dotted(p->file, &p->text, "stacks", key, whole, &f))
@@ -276,7 +276,7 @@ static int lay_role(struct provision *p, const char *text)
 	struct fail f = { 0 };
 	const char *value;
 	char *key;
-	int status = part(p, "--role", text, &key, &value);
+	int status = provision_file_part(p, "--role", text, &key, &value);
 
 	if (status)
 		return status;
@@ -325,7 +325,7 @@ static char *plain_name(const char *text)
 }
 
 /* What the file shall say of its nodes; malloc'd. What was typed where that means the same tomorrow, else their names. */
-static char *nodes_text(struct provision *p, const struct pssh_list *hosts)
+static char *provision_file_nodes_text(struct provision *p, const struct pssh_list *hosts)
 {
 	const struct options *o = p->o;
 	bool plain = !option_given(o, "exclude") && !option_given(o, "hosts-file") && !option_given(o, "type") && !option_given(o, "zone");
@@ -359,7 +359,7 @@ static const char **typed_list(const struct options *o, const char *name)
 static int new_text(struct provision *p, char **stacks, bool comments, struct pssh_list *hosts)
 {
 	const char *name = option_text(p->o, "name"), **roles = typed_list(p->o, "role");
-	char *nodes = nodes_text(p, hosts), *made;
+	char *nodes = provision_file_nodes_text(p, hosts), *made;
 	struct fail f = { 0 };
 	int status;
 
@@ -389,7 +389,7 @@ int provision_new_text(struct provision *p, char **stacks, bool comments)
 
 /* ---- From a file, or what is kept ------------------------------------------------------------------ */
 
-static bool ends(const char *text, const char *end)
+static bool provision_file_ends(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);
 
@@ -398,10 +398,10 @@ static bool ends(const char *text, const char *end)
 
 static bool is_path(const char *word)
 {
-	return strchr(word, '/') || ends(word, ".yaml") || ends(word, ".yml");
+	return strchr(word, '/') || provision_file_ends(word, ".yaml") || provision_file_ends(word, ".yml");
 }
 
-static int unknown(struct provision *p, const char *word)
+static int provision_file_unknown(struct provision *p, const char *word)
 {
 	char *near = runlog_near(word);
 	int status;
@@ -422,7 +422,7 @@ static int take_kept(struct provision *p, const char *word)
 	int rc = runlog_check_name(word, &f) ? -ENOENT : runlog_kept(word, &p->text, &f);
 
 	if (rc == -ENOENT)
-		return unknown(p, word);
+		return provision_file_unknown(p, word);
 	if (rc || runlog_folder(word, room, sizeof room, &f))
 		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
 	if (asprintf(&p->file, "%s/cluster.yaml", room) < 0)
@@ -430,7 +430,7 @@ static int take_kept(struct provision *p, const char *word)
 	return STATUS_OK;
 }
 
-static int take_file(struct provision *p, const char *path)
+static int provision_file_take_file(struct provision *p, const char *path)
 {
 	int rc = buf_read_file(&p->text, path);
 
@@ -443,9 +443,9 @@ static int take_file(struct provision *p, const char *path)
 	return STATUS_OK;
 }
 
-static int take_word(struct provision *p, const char *word, bool roles, bool sets)
+static int provision_file_take_word(struct provision *p, const char *word, bool roles, bool sets)
 {
-	int status = is_path(word) ? take_file(p, word) : take_kept(p, word);
+	int status = is_path(word) ? provision_file_take_file(p, word) : take_kept(p, word);
 
 	status = status ? status : lay_options(p, roles, sets);
 	return status ? status : provision_read(p);
@@ -453,7 +453,7 @@ static int take_word(struct provision *p, const char *word, bool roles, bool set
 
 int provision_take_cluster(struct provision *p, const char *word)
 {
-	return take_word(p, word, false, true);
+	return provision_file_take_word(p, word, false, true);
 }
 
 /* ---- More stacks for a cluster that there is ------------------------------------------------------- */
@@ -462,7 +462,7 @@ static bool is_cluster_of(const char *cluster, const char *const *hosts, size_t 
 {
 	size_t of;
 
-	return common(cluster, hosts, count, &of) == count && of == count;
+	return provision_file_common(cluster, hosts, count, &of) == count && of == count;
 }
 
 /* The one with just these nodes, whatever it is called; NULL, malloc'd. An exit status: which of two? */
@@ -486,7 +486,7 @@ static int cluster_of(struct provision *p, const char *const *hosts, size_t coun
 	return status;
 }
 
-static int add_stacks(struct provision *p, char **stacks)
+static int provision_file_add_stacks(struct provision *p, char **stacks)
 {
 	struct fail f = { 0 };
 
@@ -514,7 +514,7 @@ static int join_kept(struct provision *p, char **stacks, const char *const *host
 	}
 	if (!name && !(name = strdup(p->file)))
 		command_nomem();
-	same = common(name, hosts, count, &of);
+	same = provision_file_common(name, hosts, count, &of);
 	*joined = same > 0;
 	if (!same) {
 		free(name);
@@ -528,7 +528,7 @@ static int join_kept(struct provision *p, char **stacks, const char *const *host
 		status = print_fail(p->np, STATUS_CONFLICT, "'nanopod provision add' and 'drop' change its nodes; '--name' makes another cluster",
 			"the cluster '%s' has %zu nodes, of which %zu are among the %zu that are named", name, of, same, count);
 	free(name);
-	return status ? status : add_stacks(p, stacks);
+	return status ? status : provision_file_add_stacks(p, stacks);
 }
 
 /* A reservation may have more nodes than its cluster: that is no mistake, and it is told. */
@@ -548,7 +548,7 @@ static void note_others(struct provision *p, const struct pssh_list *hosts)
 	pssh_list_free(others);
 }
 
-static int take_stacks(struct provision *p, char **stacks)
+static int provision_file_take_stacks(struct provision *p, char **stacks)
 {
 	struct pssh_list *hosts = NULL;
 	bool joined = false;
@@ -576,7 +576,7 @@ int provision_take(struct provision *p, char **words)
 			return print_fail(p->np, STATUS_USAGE, "'nanopod provision FILE.yaml', or 'nanopod provision -w HOSTS STACK'", "which cluster?");
 		if (words[1])
 			return print_fail(p->np, STATUS_USAGE, "stacks are named together with -w or -r", "'%.60s' is one word too many", words[1]);
-		return take_word(p, *words, true, true);
+		return provision_file_take_word(p, *words, true, true);
 	}
 	if (!*words)
 		return print_fail(p->np, STATUS_USAGE, "'nanopod provision stacks' lists them", "which stacks?");
@@ -584,5 +584,5 @@ int provision_take(struct provision *p, char **words)
 		if (is_path(*w))
 			return print_fail(p->np, STATUS_USAGE, "a file says its nodes itself; 'nanopod provision add' adds some",
 				"-w and -r go with stacks, and '%.80s' is a file", *w);
-	return take_stacks(p, words);
+	return provision_file_take_stacks(p, words);
 }

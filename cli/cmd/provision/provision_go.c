@@ -54,7 +54,7 @@ static int skip_all(struct provision *p)
 	return STATUS_OK;
 }
 
-static int read_gates(struct provision *p)
+static int provision_go_read_gates(struct provision *p)
 {
 	size_t count = option_count(p->o, "skip-gate");
 
@@ -85,7 +85,7 @@ int provision_can_ask(struct nanopod *np, const struct options *o)
 	return option_given(o, "yes") || option_given(o, "dry-run") ? STATUS_OK : plan_is_heard(np);
 }
 
-static int begin(struct provision *p, struct nanopod *np, const struct options *o, bool bare)
+static int provision_go_begin(struct provision *p, struct nanopod *np, const struct options *o, bool bare)
 {
 	struct fail f = { 0 };
 
@@ -96,17 +96,17 @@ static int begin(struct provision *p, struct nanopod *np, const struct options *
 		np->format = FORMAT_TABLE;
 	if (stack_folder(p->folder, sizeof p->folder, &f))
 		return print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
-	return bare ? skip_all(p) : read_gates(p);
+	return bare ? skip_all(p) : provision_go_read_gates(p);
 }
 
 int provision_init(struct provision *p, struct nanopod *np, const struct options *o)
 {
-	return begin(p, np, o, false);
+	return provision_go_begin(p, np, o, false);
 }
 
 int provision_init_bare(struct provision *p, struct nanopod *np, const struct options *o)
 {
-	return begin(p, np, o, true);
+	return provision_go_begin(p, np, o, true);
 }
 
 void provision_release(struct provision *p)
@@ -125,7 +125,7 @@ void provision_release(struct provision *p)
 	free(p->file);
 }
 
-static void recognize(struct provision *p, const struct cluster *c)
+static void provision_go_recognize(struct provision *p, const struct cluster *c)
 {
 	struct pssh_list *l;
 
@@ -155,7 +155,7 @@ int provision_reopen(struct provision *p, struct cluster *c)
 		rollout_free(p->e);
 	p->e = NULL;
 	display_of(p->d, c);
-	recognize(p, c);
+	provision_go_recognize(p, c);
 	return rollout_open(&eo, c, p->j, &p->e);
 }
 
@@ -256,7 +256,7 @@ static void tell_first(struct provision *p)
 	}
 }
 
-static int do_it(struct provision *p, const char *verb, bool strict)
+static int provision_go_do_it(struct provision *p, const char *verb, bool strict)
 {
 	struct journal_run last;
 	bool fresh = !runlog_last(p->c->name, &last) || (last.status && strcmp(last.verb, "apply") == 0);
@@ -305,7 +305,7 @@ int provision_apply(struct provision *p, const char *verb, bool asked)
 	if (option_given(p->o, "dry-run"))
 		return provision_end(p, NULL, status);
 	rc = asked ? STATUS_OK : provision_agree(p, "Do it?");
-	return rc ? rc : provision_worse(status, do_it(p, verb, !asked && !option_given(p->o, "yes")));
+	return rc ? rc : provision_worse(status, provision_go_do_it(p, verb, !asked && !option_given(p->o, "yes")));
 }
 
 /* A new cluster of which some nodes are another's was typed wrong: nobody means the rest alone. */
@@ -422,7 +422,7 @@ static const char *first_wrong(const struct notelist *l, const char *node)
 	return rests;
 }
 
-static void put_status(struct rows *r, const struct provision *p, size_t member)
+static void provision_go_put_status(struct rows *r, const struct provision *p, size_t member)
 {
 	const struct notelist *l = display_told(p->d);
 	const char *node = p->c->members[member];
@@ -445,7 +445,7 @@ static void put_status(struct rows *r, const struct provision *p, size_t member)
 }
 
 /* The only one that there is. */
-static int choose(struct nanopod *np, char **only)
+static int provision_go_choose(struct nanopod *np, char **only)
 {
 	char **names = runlog_clusters();
 	size_t n = 0;
@@ -471,7 +471,7 @@ int provision_status(struct nanopod *np, const struct options *o, char **words)
 	size_t changes;
 	int status = STATUS_OK;
 
-	if (!rows_check(np, o, status_columns, &status) || (!*words && (status = choose(np, &only))))
+	if (!rows_check(np, o, status_columns, &status) || (!*words && (status = provision_go_choose(np, &only))))
 		return status;
 	status = provision_init(&p, np, o);
 	status = status ? status : provision_take_cluster(&p, only ? only : *words);
@@ -485,7 +485,7 @@ int provision_status(struct nanopod *np, const struct options *o, char **words)
 		if (!provision_fatal(status) || status == STATUS_CHECK) {
 			r = rows_new(np, o, status_columns, &status);
 			for (size_t i = 0; r && i < p.c->count; i++)
-				put_status(r, &p, i);
+				provision_go_put_status(r, &p, i);
 			status = r ? provision_worse(rows_end(r), status) : status;
 		}
 	}

@@ -14,7 +14,7 @@ enum { COMMENT_BYTES = 1 << 20, WHAT = 400 };
 
 /* ---- What was found ------------------------------------------------------------------------------ */
 
-static const char *said(const struct facts *f, const char *key)
+static const char *provision_init_said(const struct facts *f, const char *key)
 {
 	const char *text = facts_get(f, key);
 
@@ -42,10 +42,10 @@ static void put_node(const char *name, const struct facts *f, struct buf *out)
 		return;
 	}
 	put_gpus(f, gpus, sizeof gpus);
-	snprintf(what, sizeof what, "%.40s %.20s %.20s, %.10s CPUs, %ld MiB%s%s%s", said(f, "os_id"), said(f, "os_version"), said(f, "arch"),
-		said(f, "cpus"), facts_number(f, "memory_mb", 0), gpus, strcmp(facts_get(f, "other_slurm"), "") ? ", Slurm is there already" : "",
+	snprintf(what, sizeof what, "%.40s %.20s %.20s, %.10s CPUs, %ld MiB%s%s%s", provision_init_said(f, "os_id"), provision_init_said(f, "os_version"), provision_init_said(f, "arch"),
+		provision_init_said(f, "cpus"), facts_number(f, "memory_mb", 0), gpus, strcmp(facts_get(f, "other_slurm"), "") ? ", Slurm is there already" : "",
 		strcmp(facts_get(f, "other_kubernetes"), "") ? ", Kubernetes is there already" : "");
-	(void)buf_addf(out, "#   %s (%.60s, %.60s): %s\n", name, said(f, "hostname"), said(f, "address"), what);
+	(void)buf_addf(out, "#   %s (%.60s, %.60s): %s\n", name, provision_init_said(f, "hostname"), provision_init_said(f, "address"), what);
 }
 
 /* Comments above all: one line a node, and what the gates say. */
@@ -98,7 +98,7 @@ static bool stack_has_role(const struct provision *p, const char *role)
 }
 
 /* Roles by what was found, where nobody typed some. */
-static int guess(struct provision *p)
+static int provision_init_guess(struct provision *p)
 {
 	static const char *const roles[] = { "controller", "servers", "head", "server" };
 	size_t member = guess_controller(p);
@@ -116,7 +116,7 @@ static int guess(struct provision *p)
 /* ---- The file ----------------------------------------------------------------------------------------- */
 
 /* Never over a file that is there. */
-static int put_file(struct nanopod *np, const char *path, const struct buf *head, const struct buf *text)
+static int provision_init_put_file(struct nanopod *np, const char *path, const struct buf *head, const struct buf *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	bool fine;
@@ -140,7 +140,7 @@ static int write_it(struct provision *p, const char *path)
 {
 	struct buf head;
 	char *made = NULL;
-	int status = guess(p);
+	int status = provision_init_guess(p);
 
 	buf_init(&head, COMMENT_BYTES);
 	put_found(p, &head);
@@ -149,7 +149,7 @@ static int write_it(struct provision *p, const char *path)
 	else if (!status && !path && asprintf(&made, "%s.yaml", p->c->name) < 0)
 		command_nomem();
 	if (!status && !(path && strcmp(path, "-") == 0))
-		status = put_file(p->np, path ? path : made, &head, &p->text);
+		status = provision_init_put_file(p->np, path ? path : made, &head, &p->text);
 	free(made);
 	buf_release(&head);
 	return status;

@@ -41,7 +41,7 @@ static char *fold_marked(const struct cluster *c, const bool *which)
 	return text;
 }
 
-static bool *marks(size_t count)
+static bool *provision_nodes_marks(size_t count)
 {
 	bool *which = calloc(count + 1, sizeof *which);
 
@@ -84,7 +84,7 @@ static const struct stack_role *role_of(const struct use *u, const char *key)
 	return stack_role(u->stack, dot ? dot + 1 : key);
 }
 
-static int check_role(struct provision *p, const char *key)
+static int provision_nodes_check_role(struct provision *p, const char *key)
 {
 	const char *near = NULL;
 	size_t far, best = SIZE_MAX;
@@ -108,7 +108,7 @@ static int check_role(struct provision *p, const char *key)
 }
 
 /* Those that have it now, in any of the stacks. */
-static struct pssh_list *holders(struct provision *p, const char *key)
+static struct pssh_list *provision_nodes_holders(struct provision *p, const char *key)
 {
 	struct pssh_list *l;
 
@@ -165,7 +165,7 @@ static bool takes_new_ones(const struct cluster *c, const char *key)
 
 static int give_role(struct provision *p, const char *key, const struct pssh_list *fresh)
 {
-	struct pssh_list *l = holders(p, key);
+	struct pssh_list *l = provision_nodes_holders(p, key);
 	int status;
 
 	for (size_t i = 0; i < pssh_list_count(fresh); i++)
@@ -184,7 +184,7 @@ static int give_roles(struct provision *p, const struct pssh_list *fresh)
 	for (size_t i = 0; i < typed && !status; i++) {
 		const char *key = option_at(p->o, "role", i);
 
-		status = check_role(p, key);
+		status = provision_nodes_check_role(p, key);
 		status = status ? status : give_role(p, key, fresh);
 	}
 	n = named_roles(p, keys);
@@ -258,7 +258,7 @@ int provision_add(struct nanopod *np, const struct options *o, char **words)
 /* ---- Which ------------------------------------------------------------------------------------------------ */
 
 /* Members that -w and -r name; all must be some. */
-static int choose(struct provision *p, bool **out)
+static int provision_nodes_choose(struct provision *p, bool **out)
 {
 	struct pssh_list *hosts;
 	bool *which;
@@ -266,7 +266,7 @@ static int choose(struct provision *p, bool **out)
 
 	if (status)
 		return status;
-	which = marks(p->c->count);
+	which = provision_nodes_marks(p->c->count);
 	for (size_t i = 0; !status && i < pssh_list_count(hosts); i++) {
 		size_t m = cluster_member(p->c, pssh_list_get(hosts, i));
 
@@ -288,7 +288,7 @@ static int choose(struct provision *p, bool **out)
 
 static int drop_from_role(struct provision *p, const char *key, const bool *which)
 {
-	struct pssh_list *l = holders(p, key);
+	struct pssh_list *l = provision_nodes_holders(p, key);
 	size_t before = pssh_list_count(l);
 	int status = STATUS_OK;
 
@@ -449,7 +449,7 @@ static int open_drop(struct provision *p, struct cluster *after)
 	return status ? status : provision_reopen(p, whole);
 }
 
-static int drop(struct provision *p, const bool *which)
+static int provision_nodes_drop(struct provision *p, const bool *which)
 {
 	struct cluster *old = NULL, *gone = NULL;
 	int status = provision_parse(p, &gone);
@@ -492,8 +492,8 @@ int provision_drop(struct nanopod *np, const struct options *o, char **words)
 
 	status = status ? status : provision_take_cluster(&p, *words);
 	status = status ? status : provision_can_ask(np, o);
-	status = status ? status : choose(&p, &which);
-	status = status ? status : drop(&p, which);
+	status = status ? status : provision_nodes_choose(&p, &which);
+	status = status ? status : provision_nodes_drop(&p, which);
 	free(which);
 	provision_release(&p);
 	return status;
@@ -501,7 +501,7 @@ int provision_drop(struct nanopod *np, const struct options *o, char **words)
 
 /* ---- Drain --------------------------------------------------------------------------------------------- */
 
-static bool knows(const struct cluster *c, const char *function)
+static bool provision_nodes_knows(const struct cluster *c, const char *function)
 {
 	for (size_t i = 0; i < c->use_count; i++) {
 		const struct stack_step *s = stack_step(c->uses[i].stack, "drain");
@@ -512,7 +512,7 @@ static bool knows(const struct cluster *c, const char *function)
 	return false;
 }
 
-static int call(struct nanopod *np, const struct options *o, char **words, const char *function)
+static int provision_nodes_call(struct nanopod *np, const struct options *o, char **words, const char *function)
 {
 	struct provision p;
 	bool *which = NULL;
@@ -520,8 +520,8 @@ static int call(struct nanopod *np, const struct options *o, char **words, const
 	int status = provision_init(&p, np, o);
 
 	status = status ? status : provision_take_cluster(&p, *words);
-	status = status ? status : choose(&p, &which);
-	if (!status && !knows(p.c, function))
+	status = status ? status : provision_nodes_choose(&p, &which);
+	if (!status && !provision_nodes_knows(p.c, function))
 		status = print_fail(np, STATUS_CONFLICT, NULL, "no stack of '%s' knows how to %s a node", p.c->name, function);
 	if (!status && option_given(o, "dry-run")) {
 		names = fold_marked(p.c, which);
@@ -543,10 +543,10 @@ static int call(struct nanopod *np, const struct options *o, char **words, const
 
 int provision_drain(struct nanopod *np, const struct options *o, char **words)
 {
-	return call(np, o, words, "drain");
+	return provision_nodes_call(np, o, words, "drain");
 }
 
 int provision_undrain(struct nanopod *np, const struct options *o, char **words)
 {
-	return call(np, o, words, "undrain");
+	return provision_nodes_call(np, o, words, "undrain");
 }

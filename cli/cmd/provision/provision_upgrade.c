@@ -11,7 +11,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/progress.h"
 
-static bool can(const struct cluster *c)
+static bool provision_upgrade_can(const struct cluster *c)
 {
 	for (size_t i = 0; i < c->use_count; i++)
 		for (size_t k = 0; k < c->uses[i].stack->step_count; k++)
@@ -32,14 +32,14 @@ static bool sources_change(const struct provision *p)
 	return false;
 }
 
-static int apply(struct provision *p)
+static int provision_upgrade_apply(struct provision *p)
 {
 	int status = rollout_begin(p->e, false);
 
 	return status ? status : rollout_apply(p->e);
 }
 
-static int do_it(struct provision *p, size_t changes)
+static int provision_upgrade_do_it(struct provision *p, size_t changes)
 {
 	int64_t began = clock_ms();
 	char took[32];
@@ -52,7 +52,7 @@ static int do_it(struct provision *p, size_t changes)
 		status = rollout_apply(p->e);
 	called = provision_fatal(status) ? status : provision_call_steps(p, "upgrade", NULL);
 	if (!provision_fatal(called))
-		called = provision_worse(called, apply(p));
+		called = provision_worse(called, provision_upgrade_apply(p));
 	/* Those that an order of nodes begins with are among the ones that failed: it was told why. */
 	status = called == STATUS_UNREACHABLE && status == STATUS_PARTLY ? status : provision_worse(status, called);
 	if (!provision_fatal(called) && !option_given(p->o, "no-verify"))
@@ -64,7 +64,7 @@ static int do_it(struct provision *p, size_t changes)
 	return status;
 }
 
-static int upgrade(struct provision *p)
+static int provision_upgrade_upgrade(struct provision *p)
 {
 	size_t changes = 0, more = 0;
 	int status = rollout_plan(p->e, &changes), rc;
@@ -86,7 +86,7 @@ static int upgrade(struct provision *p)
 	if (option_given(p->o, "dry-run"))
 		return provision_end(p, NULL, status);
 	rc = provision_agree(p, "Upgrade it?");
-	return rc ? rc : provision_worse(status, do_it(p, changes));
+	return rc ? rc : provision_worse(status, provision_upgrade_do_it(p, changes));
 }
 
 int provision_upgrade(struct nanopod *np, const struct options *o, char **words)
@@ -98,7 +98,7 @@ int provision_upgrade(struct nanopod *np, const struct options *o, char **words)
 	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : provision_open(&p, NULL);
 	if (!status)
-		status = can(p.c) ? upgrade(&p) : provision_apply(&p, "upgrade", false);
+		status = provision_upgrade_can(p.c) ? provision_upgrade_upgrade(&p) : provision_apply(&p, "upgrade", false);
 	provision_release(&p);
 	return status;
 }

@@ -52,7 +52,7 @@ bool cluster_has_role(const struct use *u, size_t member, const char *role)
 	return known && (u->roles[member] >> (known - u->stack->roles) & 1);
 }
 
-static int add_name(const struct cluster *c, const struct use *u, const char *word, struct buf *out)
+static int cluster_add_name(const struct cluster *c, const struct use *u, const char *word, struct buf *out)
 {
 	if (strcmp(word, "cluster") == 0)
 		return buf_adds(out, c->name);
@@ -77,13 +77,13 @@ int cluster_first(const struct cluster *c, const struct use *u, struct buf *out)
 		if (!open)
 			continue;
 		snprintf(word, sizeof word, "%.*s", (int)n - 1, open + 1);
-		rc = rc ? rc : add_name(c, u, word, out);
+		rc = rc ? rc : cluster_add_name(c, u, word, out);
 		at += n + (open[n] == '}');
 	}
 	return rc;
 }
 
-static bool has(const char *folder, const char *name)
+static bool cluster_has(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
 
@@ -96,7 +96,7 @@ static bool has(const char *folder, const char *name)
  */
 static int check_airgap(const struct use *u, const struct stack_setting *setting, const char *path, struct fail *f)
 {
-	if (strcmp(u->stack->name, "base") != 0 || strcmp(setting->key, "airgap") != 0 || has(path, "bundle") || has(path, "debs"))
+	if (strcmp(u->stack->name, "base") != 0 || strcmp(setting->key, "airgap") != 0 || cluster_has(path, "bundle") || cluster_has(path, "debs"))
 		return 0;
 	return fail_set(f, -ENOENT, "'%s' is no folder that 'nanopod provision bundle' made: there is neither 'bundle' nor 'debs' in it", path);
 }
@@ -114,7 +114,7 @@ void cluster_airgap(const struct cluster *c, const char *key, char *room, size_t
 	if (!*path || snprintf(file, sizeof file, "%s/bundle", path) >= (int)sizeof file)
 		return;
 	buf_init(&b, BUNDLE_BYTES);
-	if ((strcmp(key, "release") != 0 || has(path, "debs")) && buf_read_file(&b, file) == 0 && b.len) {
+	if ((strcmp(key, "release") != 0 || cluster_has(path, "debs")) && buf_read_file(&b, file) == 0 && b.len) {
 		for (char *rest = b.data, *line; (line = strsep(&rest, "\n"));)
 			if (str_starts(line, key) && str_starts(line + strlen(key), ": "))
 				snprintf(room, size, "%s", line + strlen(key) + 2);

@@ -11,7 +11,7 @@
 
 enum { NAME_MAX_BYTES = 253, FROM_BYTES = 4096 };
 
-static char *copy(const char *text)
+static char *cluster_parse_copy(const char *text)
 {
 	char *out = strdup(text);
 
@@ -20,7 +20,7 @@ static char *copy(const char *text)
 	return out;
 }
 
-static const struct conf *part(const struct conf *map, const char *key)
+static const struct conf *cluster_parse_part(const struct conf *map, const char *key)
 {
 	const struct conf *at = conf_get(map, key);
 
@@ -51,13 +51,13 @@ static int take_members(struct cluster_reading *r, const struct conf *at, const 
 
 		if (!name_ok(name))
 			return conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a node", name);
-		r->c->members[r->c->count] = copy(name);
+		r->c->members[r->c->count] = cluster_parse_copy(name);
 	}
 	return 0;
 }
 
 /* "reservation/r-7f3", "pool/big": what the market or the settings know by that name. */
-static int read_from(struct cluster_reading *r, const struct conf *at, struct pssh_list *into)
+static int cluster_parse_read_from(struct cluster_reading *r, const struct conf *at, struct pssh_list *into)
 {
 	char *text;
 	const char *slash;
@@ -73,7 +73,7 @@ static int read_from(struct cluster_reading *r, const struct conf *at, struct ps
 		command_nomem();
 	rc = cluster_add_hosts(r, at, text, into);
 	free(text);
-	r->c->from = copy(at->text);
+	r->c->from = cluster_parse_copy(at->text);
 	r->c->from[slash - at->text] = ' ';
 	return rc;
 }
@@ -88,14 +88,14 @@ static void say_from(struct cluster_reading *r, const struct conf *at)
 	for (size_t i = 0; at->type == CONF_LIST && i < at->count; i++)
 		if (buf_addf(&b, "%s%s", i ? "," : "", at->items[i].text))
 			break;
-	r->c->from = copy(buf_text(&b));
+	r->c->from = cluster_parse_copy(buf_text(&b));
 	buf_release(&b);
 }
 
-static int read_nodes(struct cluster_reading *r, const struct conf *root)
+static int cluster_parse_read_nodes(struct cluster_reading *r, const struct conf *root)
 {
 	static const char *const keys[] = { "from", "hosts", NULL };
-	const struct conf *at = part(root, "nodes"), *hosts = at, *from = NULL;
+	const struct conf *at = cluster_parse_part(root, "nodes"), *hosts = at, *from = NULL;
 	struct pssh_list *list = NULL;
 	int rc = 0;
 
@@ -104,14 +104,14 @@ static int read_nodes(struct cluster_reading *r, const struct conf *root)
 			"'nodes: {hosts: n[1-4]}'", r->file->name);
 	if (at->type == CONF_MAP) {
 		rc = conf_known(r->file, at, keys, r->f);
-		from = part(at, "from");
-		hosts = part(at, "hosts");
+		from = cluster_parse_part(at, "from");
+		hosts = cluster_parse_part(at, "hosts");
 		if (!rc && (!from == !hosts))
 			rc = conf_fail(r->file, at, r->f, "expected either 'from' or 'hosts' below 'nodes'");
 	}
 	if (!rc && pssh_list_new(&list))
 		command_nomem();
-	rc = rc ? rc : from ? read_from(r, from, list) : cluster_hosts(r, hosts, list);
+	rc = rc ? rc : from ? cluster_parse_read_from(r, from, list) : cluster_hosts(r, hosts, list);
 	if (!rc && !from)
 		say_from(r, hosts);
 	rc = rc ? rc : take_members(r, at, list);
@@ -145,7 +145,7 @@ static int add_use(struct cluster_reading *r, const struct conf *at, const char 
 
 static int read_uses(struct cluster_reading *r, const struct conf *root)
 {
-	const struct conf *at = part(root, "stacks");
+	const struct conf *at = cluster_parse_part(root, "stacks");
 	int rc = 0;
 
 	if (!at || at->count == 0)
@@ -172,14 +172,14 @@ static int read_uses(struct cluster_reading *r, const struct conf *root)
 	return rc;
 }
 
-static const struct conf *said_of(const struct conf *root, const char *stack)
+static const struct conf *cluster_parse_said_of(const struct conf *root, const char *stack)
 {
-	const struct conf *at = part(root, "stacks");
+	const struct conf *at = cluster_parse_part(root, "stacks");
 
-	return at && at->type == CONF_MAP ? part(at, stack) : NULL;
+	return at && at->type == CONF_MAP ? cluster_parse_part(at, stack) : NULL;
 }
 
-static bool waits(const struct cluster *c, const struct use *u, const bool *placed)
+static bool cluster_parse_waits(const struct cluster *c, const struct use *u, const bool *placed)
 {
 	char **lists[] = { u->stack->needs_stacks, u->stack->after_stacks };
 
@@ -216,7 +216,7 @@ static int sort_uses(struct cluster_reading *r)
 		for (size_t i = 0; i < r->c->use_count; i++) {
 			bool base = strcmp(r->c->uses[i].stack->name, "base") == 0;
 
-			if (!placed[i] && (n > 0 || base) && !waits(r->c, &r->c->uses[i], placed)) {
+			if (!placed[i] && (n > 0 || base) && !cluster_parse_waits(r->c, &r->c->uses[i], placed)) {
 				next = i;
 				break;
 			}
@@ -252,7 +252,7 @@ static int check_steps(struct cluster_reading *r, const struct use *u)
 
 static int read_name(struct cluster_reading *r, const struct conf *root)
 {
-	const struct conf *at = part(root, "cluster");
+	const struct conf *at = cluster_parse_part(root, "cluster");
 	int rc = at ? conf_expect(r->file, at, CONF_TEXT, r->f)
 		: fail_set(r->f, -EINVAL, "cannot read '%s': no 'cluster' in it: expected 'cluster: NAME'", r->file->name);
 
@@ -260,24 +260,24 @@ static int read_name(struct cluster_reading *r, const struct conf *root)
 		return rc;
 	if (!stack_word(at->text))
 		return conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a cluster: letters, digits and '-', at most 48", at->text);
-	r->c->name = copy(at->text);
+	r->c->name = cluster_parse_copy(at->text);
 	return 0;
 }
 
-static int read_all(struct cluster_reading *r, const struct conf *root)
+static int cluster_parse_read_all(struct cluster_reading *r, const struct conf *root)
 {
 	static const char *const keys[] = { "cluster", "nodes", "roles", "stacks", NULL };
 	int rc = conf_known(r->file, root, keys, r->f);
 
 	rc = rc ? rc : read_name(r, root);
-	rc = rc ? rc : read_nodes(r, root);
+	rc = rc ? rc : cluster_parse_read_nodes(r, root);
 	rc = rc ? rc : read_uses(r, root);
 	for (size_t i = 0; i < r->c->use_count && !rc; i++)
 		rc = check_steps(r, &r->c->uses[i]);
 	rc = rc ? rc : sort_uses(r);
 	for (size_t i = 0; i < r->c->use_count && !rc; i++)
-		rc = cluster_read_settings(r, said_of(root, r->c->uses[i].stack->name), &r->c->uses[i]);
-	return rc ? rc : cluster_read_roles(r, part(root, "roles"));
+		rc = cluster_read_settings(r, cluster_parse_said_of(root, r->c->uses[i].stack->name), &r->c->uses[i]);
+	return rc ? rc : cluster_read_roles(r, cluster_parse_part(root, "roles"));
 }
 
 int cluster_parse(const char *file, const char *text, size_t len, const char *folder, cluster_expand *expand, void *arg,
@@ -293,7 +293,7 @@ int cluster_parse(const char *file, const char *text, size_t len, const char *fo
 	r.c = calloc(1, sizeof *r.c);
 	if (!r.c)
 		command_nomem();
-	rc = read_all(&r, &tree->root);
+	rc = cluster_parse_read_all(&r, &tree->root);
 	conf_free(tree);
 	if (rc) {
 		cluster_free(r.c);

@@ -17,13 +17,13 @@ struct names {
 
 static char twice; /* the host of more than one member */
 
-static void add_name(struct table *t, const char *key, void *value)
+static void cluster_role_add_name(struct table *t, const char *key, void *value)
 {
 	if (table_set(t, key, value))
 		command_nomem();
 }
 
-static void host_of(const char *name, char *room, size_t size)
+static void cluster_role_host_of(const char *name, char *room, size_t size)
 {
 	const char *at = strrchr(name, '@');
 
@@ -38,9 +38,9 @@ static void names_init(struct names *n, const struct cluster *c)
 	table_init(&n->full);
 	table_init(&n->host);
 	for (size_t i = 0; i < c->count; i++) {
-		host_of(c->members[i], host, sizeof host);
-		add_name(&n->full, c->members[i], (void *)(uintptr_t)(i + 1));
-		add_name(&n->host, host, table_get(&n->host, host) ? &twice : (void *)(uintptr_t)(i + 1));
+		cluster_role_host_of(c->members[i], host, sizeof host);
+		cluster_role_add_name(&n->full, c->members[i], (void *)(uintptr_t)(i + 1));
+		cluster_role_add_name(&n->host, host, table_get(&n->host, host) ? &twice : (void *)(uintptr_t)(i + 1));
 	}
 }
 
@@ -82,7 +82,7 @@ static enum way way_of(const char *text)
 	return (enum way)i;
 }
 
-static const struct conf *said_of(const struct conf *roles, const struct use *u, const struct stack_role *role)
+static const struct conf *cluster_role_said_of(const struct conf *roles, const struct use *u, const struct stack_role *role)
 {
 	const struct conf *at;
 	char key[128];
@@ -155,7 +155,7 @@ static void take_rest(const struct cluster *c, struct use *u, const enum way *wa
 			u->roles[i] |= rest;
 }
 
-static int check_role(struct cluster_reading *r, const struct conf *at, const struct use *u, size_t which)
+static int cluster_role_check_role(struct cluster_reading *r, const struct conf *at, const struct use *u, size_t which)
 {
 	const struct stack_role *role = &u->stack->roles[which];
 	size_t n = count_role(r->c, u, which);
@@ -181,18 +181,18 @@ static int take_roles(struct cluster_reading *r, const struct names *n, const st
 	int rc = 0;
 
 	for (size_t k = 0; k < u->stack->role_count && !rc; k++)
-		rc = take_role(r, n, said_of(roles, u, &u->stack->roles[k]), u, k, &ways[k]);
+		rc = take_role(r, n, cluster_role_said_of(roles, u, &u->stack->roles[k]), u, k, &ways[k]);
 	if (!rc)
 		take_rest(r->c, u, ways);
 	for (size_t k = 0; k < u->stack->role_count && !rc; k++)
-		rc = check_role(r, said_of(roles, u, &u->stack->roles[k]), u, k);
+		rc = cluster_role_check_role(r, cluster_role_said_of(roles, u, &u->stack->roles[k]), u, k);
 	return rc;
 }
 
 /* ---- All of them ----------------------------------------------------------------------- */
 
 /* Is it a role of one of the stacks, by its name or as STACK.ROLE? */
-static int check_key(struct cluster_reading *r, const struct conf *at)
+static int cluster_role_check_key(struct cluster_reading *r, const struct conf *at)
 {
 	char room[2 * CLUSTER_USES * STACK_ROLES][100];
 	const char *words[2 * CLUSTER_USES * STACK_ROLES], *near;
@@ -223,7 +223,7 @@ int cluster_read_roles(struct cluster_reading *r, const struct conf *roles)
 	int rc = roles ? conf_expect(r->file, roles, CONF_MAP, r->f) : 0;
 
 	for (size_t i = 0; roles && i < roles->count && !rc; i++)
-		rc = check_key(r, &roles->items[i]);
+		rc = cluster_role_check_key(r, &roles->items[i]);
 	if (rc)
 		return rc;
 	names_init(&names, r->c);

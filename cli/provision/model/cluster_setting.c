@@ -20,7 +20,7 @@ struct flattening {
 	struct table names;
 };
 
-static char *copy(const char *text)
+static char *cluster_setting_copy(const char *text)
 {
 	char *out = strdup(text);
 
@@ -86,7 +86,7 @@ static bool map_name_ok(const char *name)
 	return len > 0 && len <= 63 && !name[len] && *name != '-';
 }
 
-static int flatten(struct flattening *t, const struct conf *at, const char *key);
+static int cluster_setting_flatten(struct flattening *t, const struct conf *at, const char *key);
 
 static int flatten_map(struct flattening *t, const struct conf *map, const char *key)
 {
@@ -110,12 +110,12 @@ static int flatten_map(struct flattening *t, const struct conf *map, const char 
 
 		snprintf(below + len, sizeof below - len, "%s", map->items[i].key);
 		make_name(below + len);
-		rc = flatten(t, &map->items[i], below);
+		rc = cluster_setting_flatten(t, &map->items[i], below);
 	}
 	return rc;
 }
 
-static int flatten(struct flattening *t, const struct conf *at, const char *key)
+static int cluster_setting_flatten(struct flattening *t, const struct conf *at, const char *key)
 {
 	struct fail why = { 0 };
 	struct buf b;
@@ -142,7 +142,7 @@ static int flatten(struct flattening *t, const struct conf *at, const char *key)
 /* ---- One setting ----------------------------------------------------------------------- */
 
 /* A path of the file is one from where the file is. */
-static char *find_file(const char *file, const char *path)
+static char *cluster_setting_find_file(const char *file, const char *path)
 {
 	const char *slash = strrchr(file, '/');
 	char *out = NULL;
@@ -150,7 +150,7 @@ static char *find_file(const char *file, const char *path)
 	if (*path == '~')
 		out = str_expand_home(path);
 	else if (!*path || *path == '/' || !slash || strstr(path, "://"))
-		out = copy(path);
+		out = cluster_setting_copy(path);
 	else if (asprintf(&out, "%.*s%s", (int)(slash - file + 1), file, path) < 0)
 		out = NULL;
 	if (!out)
@@ -174,7 +174,7 @@ static int read_text(struct flattening *t, const struct conf *at, const struct s
 		rc = conf_fail(t->r->file, at, t->r->f, "%s", why.text);
 	buf_release(&b);
 	if (!rc && setting->type == STACK_FILE) {
-		path = find_file(t->r->file->name, value);
+		path = cluster_setting_find_file(t->r->file->name, value);
 		free(value);
 		value = path;
 	}
@@ -183,7 +183,7 @@ static int read_text(struct flattening *t, const struct conf *at, const struct s
 	return rc;
 }
 
-static int read_setting(struct flattening *t, const struct conf *at, const struct stack_setting *setting)
+static int cluster_setting_read_setting(struct flattening *t, const struct conf *at, const struct stack_setting *setting)
 {
 	int rc;
 
@@ -193,7 +193,7 @@ static int read_setting(struct flattening *t, const struct conf *at, const struc
 	return rc ? rc : flatten_map(t, at, setting->key);
 }
 
-static int check_keys(struct cluster_reading *r, const struct conf *map, const struct stack *s)
+static int cluster_setting_check_keys(struct cluster_reading *r, const struct conf *map, const struct stack *s)
 {
 	const char *words[STACK_SETTINGS], *near;
 
@@ -216,7 +216,7 @@ static int check_keys(struct cluster_reading *r, const struct conf *map, const s
 int cluster_read_settings(struct cluster_reading *r, const struct conf *map, struct use *u)
 {
 	struct flattening t = { .r = r, .to = &u->settings };
-	int rc = map ? check_keys(r, map, u->stack) : 0;
+	int rc = map ? cluster_setting_check_keys(r, map, u->stack) : 0;
 
 	table_init(&t.names);
 	for (size_t i = 0; i < u->stack->setting_count && !rc; i++) {
@@ -224,7 +224,7 @@ int cluster_read_settings(struct cluster_reading *r, const struct conf *map, str
 		const struct conf *at = map ? conf_get(map, setting->key) : NULL;
 
 		if (at && at->type != CONF_NULL)
-			rc = read_setting(&t, at, setting);
+			rc = cluster_setting_read_setting(&t, at, setting);
 		else
 			rc = add_pair(&t, &r->file->root, setting->key, setting->fallback);
 	}

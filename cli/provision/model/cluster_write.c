@@ -30,9 +30,9 @@ struct writing {
 	struct fail *f;
 };
 
-static void add(struct writing *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void cluster_write_add(struct writing *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static void add(struct writing *w, const char *fmt, ...)
+static void cluster_write_add(struct writing *w, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -45,26 +45,26 @@ static void add(struct writing *w, const char *fmt, ...)
 /* ---- YAML ------------------------------------------------------------------------------ */
 
 /* As a value of lines or of {}: read back as the same text. */
-static void add_text(struct writing *w, const char *text)
+static void cluster_write_add_text(struct writing *w, const char *text)
 {
 	size_t plain = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-");
 
 	if (*text && !text[plain] && *text != '-' && *text != '.' && strcmp(text, "null") != 0) {
-		add(w, "%s", text);
+		cluster_write_add(w, "%s", text);
 	} else if (strpbrk(text, "\n\t")) {
-		add(w, "\"");
+		cluster_write_add(w, "\"");
 		for (; *text; text++) {
 			if (*text == '\n' || *text == '\t')
-				add(w, "\\%c", *text == '\n' ? 'n' : 't');
+				cluster_write_add(w, "\\%c", *text == '\n' ? 'n' : 't');
 			else
-				add(w, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+				cluster_write_add(w, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
 		}
-		add(w, "\"");
+		cluster_write_add(w, "\"");
 	} else {
-		add(w, "'");
+		cluster_write_add(w, "'");
 		for (; *text; text++)
-			add(w, *text == '\'' ? "''" : "%c", *text);
-		add(w, "'");
+			cluster_write_add(w, *text == '\'' ? "''" : "%c", *text);
+		cluster_write_add(w, "'");
 	}
 }
 
@@ -79,12 +79,12 @@ static void add_comment(struct writing *w, const char *indent, const char *fmt, 
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	if (w->comments)
-		add(w, "%s# %s\n", indent, text);
+		cluster_write_add(w, "%s# %s\n", indent, text);
 }
 
 /* ---- Roles ----------------------------------------------------------------------------- */
 
-static const char *said(const char *const *list, const char *key)
+static const char *cluster_write_said(const char *const *list, const char *key)
 {
 	const char *value = NULL;
 
@@ -106,18 +106,18 @@ static void add_role(struct writing *w, const struct stack *s, const struct stac
 	const char *value;
 
 	snprintf(key, sizeof key, "%s.%s", s->name, role->name);
-	value = said(w->roles, key);
+	value = cluster_write_said(w->roles, key);
 	if (!value && !w->comments)
 		return;
 	add_comment(w, "  ", "%s: %s (default: %s)", key, role->help ? role->help : "", plain_way(role->fallback));
-	add(w, "  %s%s: ", value ? "" : "#", key);
-	add_text(w, value ? value : role->fallback);
-	add(w, "\n");
+	cluster_write_add(w, "  %s%s: ", value ? "" : "#", key);
+	cluster_write_add_text(w, value ? value : role->fallback);
+	cluster_write_add(w, "\n");
 }
 
-static int add_roles(struct writing *w)
+static int cluster_write_add_roles(struct writing *w)
 {
-	add(w, "roles:\n");
+	cluster_write_add(w, "roles:\n");
 	for (const char *const *at = w->roles; at && *at; at++) {
 		size_t len = strcspn(*at, "=");
 		char key[128];
@@ -129,10 +129,10 @@ static int add_roles(struct writing *w)
 			if (!stack_word((char[]){ *p, '\0' }) && *p != '.' && *p != '-')
 				return fail_set(w->f, -EINVAL, "'%.64s' names no role: expected ROLE=NODES or STACK.ROLE=NODES", *at);
 		/* The last one counts; those of one stack stand with its comment. */
-		if (said(w->roles, key) == *at + len + 1 && !strchr(key, '.')) {
-			add(w, "  %s: ", key);
-			add_text(w, *at + len + 1);
-			add(w, "\n");
+		if (cluster_write_said(w->roles, key) == *at + len + 1 && !strchr(key, '.')) {
+			cluster_write_add(w, "  %s: ", key);
+			cluster_write_add_text(w, *at + len + 1);
+			cluster_write_add(w, "\n");
 		}
 	}
 	for (size_t i = 0; i < w->count; i++)
@@ -182,7 +182,7 @@ static void release_item(struct item *item)
 	*item = (struct item){ 0 };
 }
 
-static struct item *add_item(struct item *map, const char *name, size_t len)
+static struct item *cluster_write_add_item(struct item *map, const char *name, size_t len)
 {
 	struct item *item = find_item(map, name, len);
 
@@ -212,7 +212,7 @@ static int take_set(struct writing *w, const char *text)
 
 		if (len == 0 || !at[len] || depth == DEPTH_MAX)
 			return fail_set(w->f, -EINVAL, "'%.64s' sets nothing: expected STACK.SETTING=VALUE", text);
-		item = add_item(item, at, len);
+		item = cluster_write_add_item(item, at, len);
 		if (item->value && at[len] == '.')
 			return fail_set(w->f, -EINVAL, "cannot set '%.64s': '%s' has a value already", text, item->name);
 		at += len + 1;
@@ -283,19 +283,19 @@ static void add_below(struct writing *w, const struct item *map, int indent)
 	for (size_t i = 0; i < map->count; i++) {
 		const struct item *item = &map->below[i];
 
-		add(w, "%*s", indent, "");
-		add_text(w, item->name);
-		add(w, ":%s", item->value ? " " : "\n");
+		cluster_write_add(w, "%*s", indent, "");
+		cluster_write_add_text(w, item->name);
+		cluster_write_add(w, ":%s", item->value ? " " : "\n");
 		if (item->value) {
-			add_text(w, item->value);
-			add(w, "\n");
+			cluster_write_add_text(w, item->value);
+			cluster_write_add(w, "\n");
 		} else {
 			add_below(w, item, indent + 2);
 		}
 	}
 }
 
-static void add_setting(struct writing *w, const struct stack_setting *setting, const struct item *map)
+static void cluster_write_add_setting(struct writing *w, const struct stack_setting *setting, const struct item *map)
 {
 	const struct item *item = map ? find_item(map, setting->key, strlen(setting->key)) : NULL;
 	struct item one = { .below = (struct item *)(uintptr_t)item, .count = 1 };
@@ -307,26 +307,26 @@ static void add_setting(struct writing *w, const struct stack_setting *setting, 
 	if (item) {
 		add_below(w, &one, 4);
 	} else if (w->comments) {
-		add(w, "    #%s: ", setting->key);
+		cluster_write_add(w, "    #%s: ", setting->key);
 		if (setting->type == STACK_MAP)
-			add(w, "{}");
+			cluster_write_add(w, "{}");
 		else
-			add_text(w, setting->fallback);
-		add(w, "\n");
+			cluster_write_add_text(w, setting->fallback);
+		cluster_write_add(w, "\n");
 	}
 }
 
-static void add_stack(struct writing *w, const struct stack *s)
+static void cluster_write_add_stack(struct writing *w, const struct stack *s)
 {
 	add_comment(w, "  ", "%s", s->about ? s->about : s->name);
-	add(w, "  %s:\n", s->name);
+	cluster_write_add(w, "  %s:\n", s->name);
 	for (size_t i = 0; i < s->setting_count; i++)
-		add_setting(w, &s->settings[i], find_item(&w->set, s->name, strlen(s->name)));
+		cluster_write_add_setting(w, &s->settings[i], find_item(&w->set, s->name, strlen(s->name)));
 }
 
 /* ---- All of it ------------------------------------------------------------------------- */
 
-static bool taken(const struct writing *w, const char *name)
+static bool cluster_write_taken(const struct writing *w, const char *name)
 {
 	for (size_t i = 0; i < w->count; i++)
 		if (strcmp(w->stacks[i]->name, name) == 0)
@@ -346,12 +346,12 @@ static int take_stack(struct writing *w, const char *name, const char *folder)
 }
 
 /* Those that are named, what they need, and base: so that all their settings can be set. */
-static int take_stacks(struct writing *w, const char *const *stacks, const char *folder)
+static int cluster_write_take_stacks(struct writing *w, const char *const *stacks, const char *folder)
 {
 	int rc = 0;
 
 	for (; *stacks && !rc; stacks++) {
-		if (taken(w, *stacks))
+		if (cluster_write_taken(w, *stacks))
 			return fail_set(w->f, -EINVAL, "the stack '%.64s' is there twice", *stacks);
 		rc = take_stack(w, *stacks, folder);
 	}
@@ -359,9 +359,9 @@ static int take_stacks(struct writing *w, const char *const *stacks, const char 
 		return fail_set(w->f, -EINVAL, "no stack was named; 'nanopod provision stacks' lists them");
 	for (size_t i = 0; i < w->count && !rc; i++)
 		for (char **name = w->stacks[i]->needs_stacks; *name && !rc; name++)
-			if (!taken(w, *name) && strcmp(*name, "base") != 0)
+			if (!cluster_write_taken(w, *name) && strcmp(*name, "base") != 0)
 				rc = take_stack(w, *name, folder);
-	if (!rc && !taken(w, "base"))
+	if (!rc && !cluster_write_taken(w, "base"))
 		rc = take_stack(w, "base", folder);
 	return rc;
 }
@@ -370,9 +370,9 @@ static void add_nodes(struct writing *w, const char *nodes)
 {
 	bool from = str_starts(nodes, "reservation/") || str_starts(nodes, "pool/") || str_starts(nodes, "group/");
 
-	add(w, "nodes:\n  %s: ", from ? "from" : "hosts");
-	add_text(w, nodes);
-	add(w, "\n");
+	cluster_write_add(w, "nodes:\n  %s: ", from ? "from" : "hosts");
+	cluster_write_add_text(w, nodes);
+	cluster_write_add(w, "\n");
 }
 
 int cluster_write(const char *name, const char *nodes, const char *const *stacks, const char *const *set, const char *const *roles,
@@ -386,7 +386,7 @@ int cluster_write(const char *name, const char *nodes, const char *const *stacks
 		return fail_set(f, -EINVAL, "'%.64s' cannot be the name of a cluster: letters, digits and '-', at most 48", name);
 	if (stack_text_check(nodes, false, NULL) || !*nodes)
 		return fail_set(f, -EINVAL, "'%.64s' names no nodes", nodes);
-	rc = take_stacks(&w, stacks, folder);
+	rc = cluster_write_take_stacks(&w, stacks, folder);
 	for (; !rc && set && *set; set++)
 		rc = take_set(&w, *set);
 	rc = rc ? rc : check_sets(&w);
@@ -394,12 +394,12 @@ int cluster_write(const char *name, const char *nodes, const char *const *stacks
 	if (!rc) {
 		add_comment(&w, "", "A cluster as `nanopod provision FILE` makes it; `nanopod provision plan FILE` says what it would change.");
 		add_comment(&w, "", "Lines that begin with '#' show what holds when nothing is said.");
-		add(&w, "cluster: %s\n", name);
+		cluster_write_add(&w, "cluster: %s\n", name);
 		add_nodes(&w, nodes);
-		rc = add_roles(&w);
-		add(&w, "stacks:\n");
+		rc = cluster_write_add_roles(&w);
+		cluster_write_add(&w, "stacks:\n");
 		for (size_t i = 0; i < w.count; i++)
-			add_stack(&w, w.stacks[i]);
+			cluster_write_add_stack(&w, w.stacks[i]);
 	}
 	if (rc)
 		buf_cut(out, start);

@@ -89,7 +89,7 @@ static int put_value(struct buf *b, const struct conf *c, const char *const *key
 
 /* ---- Lines of one outermost key ---------------------------------------------------------------- */
 
-static size_t line_start(const struct buf *text, unsigned n)
+static size_t clusteredit_line_start(const struct buf *text, unsigned n)
 {
 	const char *s = buf_text(text), *p = s;
 
@@ -113,8 +113,8 @@ static int replace_top(const struct conf_file *file, struct buf *text, const str
 	if (file->root.flow || (top && top->column != 1))
 		return fail_set(f, -EINVAL, "cannot change '%s': it is written in an unusual way; edit it by hand", file->name);
 	if (top) {
-		from = line_start(text, top->line);
-		to = line_start(text, (top->end_line > top->line ? top->end_line : top->line) + 1);
+		from = clusteredit_line_start(text, top->line);
+		to = clusteredit_line_start(text, (top->end_line > top->line ? top->end_line : top->line) + 1);
 	}
 	buf_init(&out, text->max);
 	rc = buf_add(&out, buf_text(text), from);
@@ -233,9 +233,9 @@ int clusteredit_nodes(const char *file, struct buf *text, const char *hosts, str
 }
 
 /* In lines of their own: one more behind the last, and all that is said by comments stays. */
-static int add_line(const struct conf *stacks, struct buf *text, const char *stack, struct buf *out)
+static int clusteredit_add_line(const struct conf *stacks, struct buf *text, const char *stack, struct buf *out)
 {
-	size_t at = line_start(text, (stacks->end_line > stacks->line ? stacks->end_line : stacks->line) + 1);
+	size_t at = clusteredit_line_start(text, (stacks->end_line > stacks->line ? stacks->end_line : stacks->line) + 1);
 	int rc = buf_add(out, buf_text(text), at);
 
 	if (!rc && at && out->data[at - 1] != '\n')
@@ -245,7 +245,7 @@ static int add_line(const struct conf *stacks, struct buf *text, const char *sta
 	return rc ? rc : buf_add(out, buf_text(text) + at, text->len - at);
 }
 
-static int add_stack(const struct conf_file *conf, struct buf *text, const char *stack, struct fail *f)
+static int clusteredit_add_stack(const struct conf_file *conf, struct buf *text, const char *stack, struct fail *f)
 {
 	const struct conf *stacks = conf_get(&conf->root, "stacks");
 	struct buf out;
@@ -255,7 +255,7 @@ static int add_stack(const struct conf_file *conf, struct buf *text, const char 
 		return 0;
 	buf_init(&out, text->max);
 	if (stacks && stacks->type == CONF_MAP && stacks->count && !stacks->flow && stacks->items[0].column > 1) {
-		rc = add_line(stacks, text, stack, &out);
+		rc = clusteredit_add_line(stacks, text, stack, &out);
 		if (!rc) {
 			buf_release(text);
 			*text = out;
@@ -277,7 +277,7 @@ static int add_stack(const struct conf_file *conf, struct buf *text, const char 
 	return rc;
 }
 
-static bool has_stack(const char *name, const struct buf *text, const char *stack)
+static bool clusteredit_has_stack(const char *name, const struct buf *text, const char *stack)
 {
 	const struct conf *stacks;
 	struct conf_file *conf;
@@ -300,9 +300,9 @@ int clusteredit_stack(const char *file, struct buf *text, const char *stack, str
 	if (rc)
 		return rc;
 	buf_init(&made, text->max);
-	rc = buf_add(&made, buf_text(text), text->len) ? fail_set(f, -ENOMEM, "out of memory") : add_stack(conf, &made, stack, f);
+	rc = buf_add(&made, buf_text(text), text->len) ? fail_set(f, -ENOMEM, "out of memory") : clusteredit_add_stack(conf, &made, stack, f);
 	conf_free(conf);
-	if (!rc && !has_stack(file, &made, stack))
+	if (!rc && !clusteredit_has_stack(file, &made, stack))
 		rc = fail_set(f, -EINVAL, "cannot add '%s' to '%s' without harm; edit it by hand", stack, file);
 	if (rc) {
 		buf_release(&made);

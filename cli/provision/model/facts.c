@@ -160,7 +160,7 @@ bool facts_address(const char *text)
 
 /* ---- The table of all ------------------------------------------------------------------ */
 
-static bool wanted(const char *key, const char *const *keys)
+static bool facts_wanted(const char *key, const char *const *keys)
 {
 	for (; keys && *keys; keys++)
 		if (str_starts(key, *keys))
@@ -168,7 +168,7 @@ static bool wanted(const char *key, const char *const *keys)
 	return false;
 }
 
-static int add_roles(const struct cluster *c, size_t member, struct buf *out)
+static int facts_add_roles(const struct cluster *c, size_t member, struct buf *out)
 {
 	size_t start = out->len;
 	int rc = 0;
@@ -195,9 +195,9 @@ int facts_table(const struct cluster *c, const struct facts *all, const char *co
 		host = facts_get(&all[i], "hostname");
 		address = facts_get(&all[i], "address");
 		rc = buf_addf(out, "%s\t%s\t%s\t", c->members[i], facts_hostname(host) ? host : "-", facts_address(address) ? address : "-");
-		rc = rc ? rc : add_roles(c, i, out);
+		rc = rc ? rc : facts_add_roles(c, i, out);
 		for (size_t k = 0; k < all[i].pairs.count && !rc; k++)
-			if (wanted(all[i].pairs.at[k].key, keys))
+			if (facts_wanted(all[i].pairs.at[k].key, keys))
 				rc = buf_addf(out, "\t%s=%s", all[i].pairs.at[k].key, all[i].pairs.at[k].value);
 		rc = rc ? rc : buf_addc(out, '\n');
 	}

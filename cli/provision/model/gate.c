@@ -50,7 +50,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* By gate and node; what one gate says of one node stays in its order. */
-static void sort(struct findings *f)
+static void gate_sort(struct findings *f)
 {
 	struct finding **order = calloc(f->count + 1, sizeof *order), *sorted = calloc(f->count + 1, sizeof *sorted);
 
@@ -86,5 +86,5 @@ void gate_look(const struct cluster *c, const struct facts *all, const char *con
 	gate_alone(&l);
 	gate_same(&l);
 	free(l.wants);
-	sort(out);
+	gate_sort(out);
 }

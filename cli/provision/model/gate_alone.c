@@ -26,7 +26,7 @@ static bool is_own(const char *host, const char *name)
 }
 
 /* The member that is known by it; that two say it of themselves is found beside. */
-static const char *whose(const struct gate_look *l, size_t m, const char *host)
+static const char *gate_alone_whose(const struct gate_look *l, size_t m, const char *host)
 {
 	for (size_t i = 0; i < l->c->count; i++)
 		if (i != m && strcasecmp(l->c->members[i], host) == 0 && strcasecmp(facts_get(&l->all[i], "hostname"), host) != 0)
@@ -37,7 +37,7 @@ static const char *whose(const struct gate_look *l, size_t m, const char *host)
 static void look_name(struct gate_look *l, size_t m)
 {
 	const char *host = facts_get(&l->all[m], "hostname"), *name = l->c->members[m];
-	const char *other = whose(l, m, host);
+	const char *other = gate_alone_whose(l, m, host);
 	char hint[128];
 
 	snprintf(hint, sizeof hint, "hostnamectl set-hostname %.*s", (int)strcspn(name, ".:"), facts_hostname(name) ? name : "NAME");
@@ -167,7 +167,7 @@ static void look_route(struct gate_look *l, size_t m)
 		gate_say(l, GATE_ROUTE, true, m, "ip route add default via GATEWAY", "'%s' has no default route", l->c->members[m]);
 }
 
-static void look_names(struct gate_look *l, size_t m)
+static void gate_alone_look_names(struct gate_look *l, size_t m)
 {
 	const char *host = facts_get(&l->all[m], "hostname");
 	char hint[128];
@@ -195,20 +195,20 @@ static void look_cgroup(struct gate_look *l, size_t m)
 
 /* ---- Devices --------------------------------------------------------------------------- */
 
-static long gpus(const struct facts *f)
+static long gate_alone_gpus(const struct facts *f)
 {
 	return facts_number(f, "gpu_count", 0);
 }
 
 static bool all_usable(const struct facts *f)
 {
-	return facts_number(f, "gpu_usable", 0) >= gpus(f);
+	return facts_number(f, "gpu_usable", 0) >= gate_alone_gpus(f);
 }
 
 static void look_gpu(struct gate_look *l, size_t m)
 {
 	const struct facts *f = &l->all[m];
-	long count = gpus(f), usable = facts_number(f, "gpu_usable", 0);
+	long count = gate_alone_gpus(f), usable = facts_number(f, "gpu_usable", 0);
 	const char *name = l->c->members[m];
 
 	if (count <= 0)
@@ -226,7 +226,7 @@ static void look_gpu(struct gate_look *l, size_t m)
 
 static void look_boot(struct gate_look *l, size_t m)
 {
-	if (strcmp(facts_get(&l->all[m], "secure_boot"), "yes") == 0 && gpus(&l->all[m]) > 0 && !all_usable(&l->all[m]))
+	if (strcmp(facts_get(&l->all[m], "secure_boot"), "yes") == 0 && gate_alone_gpus(&l->all[m]) > 0 && !all_usable(&l->all[m]))
 		gate_say(l, GATE_BOOT, true, m, "mokutil --disable-validation", "Secure Boot is on on '%s': a driver that is built there is not loaded",
 			l->c->members[m]);
 }
@@ -237,7 +237,7 @@ static void look_headers(struct gate_look *l, size_t m)
 	bool plain = !kernel[strspn(kernel, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+_-")];
 	char hint[160];
 
-	if (strcmp(facts_get(&l->all[m], "headers"), "no") != 0 || gpus(&l->all[m]) <= 0 || all_usable(&l->all[m]))
+	if (strcmp(facts_get(&l->all[m], "headers"), "no") != 0 || gate_alone_gpus(&l->all[m]) <= 0 || all_usable(&l->all[m]))
 		return;
 	snprintf(hint, sizeof hint, "apt-get install linux-headers-%.100s", plain && *kernel ? kernel : "$(uname -r)");
 	gate_say(l, GATE_HEADERS, true, m, hint, "'%s' has no headers of its kernel, %.64s: no driver can be built there", l->c->members[m],
@@ -260,7 +260,7 @@ static void look_rdma(struct gate_look *l, size_t m)
 
 /* ---- Others ---------------------------------------------------------------------------- */
 
-static bool has_stack(const struct gate_look *l, size_t m, const char *stack)
+static bool gate_alone_has_stack(const struct gate_look *l, size_t m, const char *stack)
 {
 	for (size_t i = 0; i < l->c->use_count; i++)
 		if (strcmp(l->c->uses[i].stack->name, stack) == 0 && l->c->uses[i].roles[m])
@@ -282,7 +282,7 @@ static void look_other(struct gate_look *l, size_t m)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const char *said = facts_get(&l->all[m], rows[i].key);
 
-		if (*said && has_stack(l, m, rows[i].stack))
+		if (*said && gate_alone_has_stack(l, m, rows[i].stack))
 			gate_say(l, GATE_OTHER, true, m, rows[i].hint, "'%s' has a %s that nanopod did not install: %.64s", l->c->members[m], rows[i].what,
 				said);
 	}
@@ -331,7 +331,7 @@ void gate_alone(struct gate_look *l)
 	static void (*const looks[GATE_COUNT])(struct gate_look *, size_t) = {
 		[GATE_NAME] = look_name, [GATE_MACHINE] = look_machine, [GATE_ADDRESS] = look_address, [GATE_ROOT] = look_root,
 		[GATE_SYSTEM] = look_system, [GATE_DISK] = look_disk, [GATE_DPKG] = look_dpkg, [GATE_ROUTE] = look_route,
-		[GATE_NAMES] = look_names, [GATE_CGROUP] = look_cgroup, [GATE_GPU] = look_gpu, [GATE_BOOT] = look_boot,
+		[GATE_NAMES] = gate_alone_look_names, [GATE_CGROUP] = look_cgroup, [GATE_GPU] = look_gpu, [GATE_BOOT] = look_boot,
 		[GATE_HEADERS] = look_headers, [GATE_RDMA] = look_rdma, [GATE_OTHER] = look_other, [GATE_SWAP] = look_swap,
 		[GATE_MEMORY] = look_memory, [GATE_CLUSTER] = look_cluster,
 	};

@@ -15,7 +15,7 @@ enum { CLOCK_STOPS_US = 60 * 1000000, CLOCK_SAID_US = 2 * 1000000 };
 
 /* ---- Two that are one ------------------------------------------------------------------ */
 
-static char *lower(const char *text)
+static char *gate_same_lower(const char *text)
 {
 	char *out = strdup(text);
 
@@ -37,7 +37,7 @@ static size_t *find_twins(const struct gate_look *l, enum gate g, const char *ke
 		command_nomem();
 	table_init(&seen);
 	for (size_t m = 0; m < l->c->count; m++) {
-		char *value = lower(facts_get(&l->all[m], key));
+		char *value = gate_same_lower(facts_get(&l->all[m], key));
 		size_t first = (size_t)(uintptr_t)table_get(&seen, value);
 
 		twins[m] = m;
@@ -55,7 +55,7 @@ static size_t *find_twins(const struct gate_look *l, enum gate g, const char *ke
 	return twins;
 }
 
-static void look_names(struct gate_look *l)
+static void gate_same_look_names(struct gate_look *l)
 {
 	size_t *twins = find_twins(l, GATE_NAME, "hostname");
 	char hint[128];
@@ -106,13 +106,13 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static uint64_t distance(int64_t a, int64_t b)
+static uint64_t gate_same_distance(int64_t a, int64_t b)
 {
 	return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
 }
 
 /* Of an even number: that of the two in the middle which is nearer to the clock here. */
-static bool median(const struct gate_look *l, int64_t *out)
+static bool gate_same_median(const struct gate_look *l, int64_t *out)
 {
 	int64_t *all = calloc(l->c->count + 1, sizeof *all);
 	size_t n = 0;
@@ -125,7 +125,7 @@ static bool median(const struct gate_look *l, int64_t *out)
 	qsort(all, n, sizeof *all, by_value);
 	if (n)
 		*out = all[n / 2];
-	if (n && n % 2 == 0 && distance(all[n / 2 - 1], 0) < distance(all[n / 2], 0))
+	if (n && n % 2 == 0 && gate_same_distance(all[n / 2 - 1], 0) < gate_same_distance(all[n / 2], 0))
 		*out = all[n / 2 - 1];
 	free(all);
 	return n > 1;
@@ -150,11 +150,11 @@ static void look_clocks(struct gate_look *l)
 	int64_t middle;
 	char far[32];
 
-	if (!median(l, &middle))
+	if (!gate_same_median(l, &middle))
 		return;
 	for (size_t m = 0; m < l->c->count; m++) {
 		const struct facts *f = &l->all[m];
-		uint64_t off = distance(f->skew_us, middle), error = f->skew_error_us > 0 ? (uint64_t)f->skew_error_us : 0;
+		uint64_t off = gate_same_distance(f->skew_us, middle), error = f->skew_error_us > 0 ? (uint64_t)f->skew_error_us : 0;
 
 		/* Only what is beyond doubt. */
 		if (!gate_wants(l, GATE_CLOCK, m) || off < error || off - error <= CLOCK_SAID_US)
@@ -194,7 +194,7 @@ static const char *most_common(const char *const *values, size_t count)
 	return best;
 }
 
-static const char **gather(const struct gate_look *l, enum gate g, const char *(*value)(const struct gate_look *, size_t))
+static const char **gate_same_gather(const struct gate_look *l, enum gate g, const char *(*value)(const struct gate_look *, size_t))
 {
 	const char **values = calloc(l->c->count + 1, sizeof *values);
 
@@ -254,7 +254,7 @@ static void look_alike(struct gate_look *l)
 	char hint[96];
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		const char **values = gather(l, rows[i].gate, rows[i].value), *common = most_common(values, l->c->count);
+		const char **values = gate_same_gather(l, rows[i].gate, rows[i].value), *common = most_common(values, l->c->count);
 		const char *what = rows[i].what;
 
 		for (size_t m = 0; common && m < l->c->count; m++) {
@@ -356,7 +356,7 @@ static void look_versions(struct gate_look *l)
 
 void gate_same(struct gate_look *l)
 {
-	look_names(l);
+	gate_same_look_names(l);
 	look_machines(l);
 	look_addresses(l);
 	look_clocks(l);

@@ -107,7 +107,7 @@ static int find_ring(const struct graph *g, const struct cluster *c, struct fail
 	return rc;
 }
 
-static void *zeros(size_t count, size_t size)
+static void *graph_zeros(size_t count, size_t size)
 {
 	void *p = calloc(count + 1, size);
 
@@ -116,21 +116,21 @@ static void *zeros(size_t count, size_t size)
 	return p;
 }
 
-static struct graph *make(size_t members)
+static struct graph *graph_make(size_t members)
 {
-	struct graph *g = zeros(1, sizeof *g);
+	struct graph *g = graph_zeros(1, sizeof *g);
 
 	g->members = members;
-	g->open = zeros(members, sizeof *g->open);
-	g->lost = zeros(members, sizeof *g->lost);
+	g->open = graph_zeros(members, sizeof *g->open);
+	g->lost = graph_zeros(members, sizeof *g->lost);
 	return g;
 }
 
 struct graph *graph_loose(const struct work *works, size_t count, size_t members)
 {
-	struct graph *g = make(members);
+	struct graph *g = graph_make(members);
 
-	g->at = zeros(count, sizeof *g->at);
+	g->at = graph_zeros(count, sizeof *g->at);
 	g->count = count;
 	for (size_t i = 0; i < count; i++)
 		g->at[i] = (struct work){ .use = works[i].use, .step = works[i].step, .member = works[i].member };
@@ -140,7 +140,7 @@ struct graph *graph_loose(const struct work *works, size_t count, size_t members
 
 int graph_new(const struct cluster *c, struct graph **out, struct fail *f)
 {
-	struct graph *g = make(c->count);
+	struct graph *g = graph_make(c->count);
 	int rc;
 
 	graphedge_make(g, c);
@@ -172,7 +172,7 @@ void graph_turn(struct graph *g)
 
 /* ---- What happens ------------------------------------------------------------------------- */
 
-static bool must(const struct work *w, size_t need)
+static bool graph_must(const struct work *w, size_t need)
 {
 	for (size_t i = 0; i < w->musts; i++)
 		if (w->needs[i] == need)
@@ -180,10 +180,10 @@ static bool must(const struct work *w, size_t need)
 	return false;
 }
 
-static void over(struct graph *g, size_t at, enum work_state state, size_t because);
+static void model_graph_over(struct graph *g, size_t at, enum work_state state, size_t because);
 
 /* A failure goes on to whoever cannot do without; a ring is not possible, so neither is an endless way. */
-static void told(struct graph *g, size_t at)
+static void graph_told(struct graph *g, size_t at)
 {
 	const struct work *w = &g->at[at];
 	bool well = w->state == WORK_DONE || w->state == WORK_LEFT;
@@ -192,12 +192,12 @@ static void told(struct graph *g, size_t at)
 		struct work *next = &g->at[w->then[i]];
 
 		next->pending--;
-		if (!well && next->state == WORK_WAITING && must(next, at))
-			over(g, w->then[i], WORK_BLOCKED, w->state == WORK_BLOCKED && w->because != GRAPH_NODE ? w->because : at);
+		if (!well && next->state == WORK_WAITING && graph_must(next, at))
+			model_graph_over(g, w->then[i], WORK_BLOCKED, w->state == WORK_BLOCKED && w->because != GRAPH_NODE ? w->because : at);
 	}
 }
 
-static void over(struct graph *g, size_t at, enum work_state state, size_t because)
+static void model_graph_over(struct graph *g, size_t at, enum work_state state, size_t because)
 {
 	struct work *w = &g->at[at];
 
@@ -209,7 +209,7 @@ static void over(struct graph *g, size_t at, enum work_state state, size_t becau
 	}
 	w->state = state;
 	w->because = because;
-	told(g, at);
+	graph_told(g, at);
 }
 
 void graph_lose(struct graph *g, size_t member)
@@ -219,7 +219,7 @@ void graph_lose(struct graph *g, size_t member)
 	g->lost[member] = true;
 	for (size_t i = 0; i < g->count; i++)
 		if (g->at[i].member == member && g->at[i].state == WORK_WAITING)
-			over(g, i, WORK_BLOCKED, GRAPH_NODE);
+			model_graph_over(g, i, WORK_BLOCKED, GRAPH_NODE);
 }
 
 /* The others of its step keep what they have. */
@@ -227,7 +227,7 @@ static void close_quorum(struct graph *g, size_t failed)
 {
 	for (size_t i = 0; i < g->count; i++)
 		if (g->at[i].step == g->at[failed].step && g->at[i].use == g->at[failed].use && g->at[i].state == WORK_WAITING)
-			over(g, i, WORK_BLOCKED, failed);
+			model_graph_over(g, i, WORK_BLOCKED, failed);
 }
 
 void graph_end(struct graph *g, struct work *w, enum work_state state)
@@ -236,7 +236,7 @@ void graph_end(struct graph *g, struct work *w, enum work_state state)
 
 	if (is_over(w->state) || !is_over(state))
 		return;
-	over(g, at, state, GRAPH_NODE);
+	model_graph_over(g, at, state, GRAPH_NODE);
 	if (state != WORK_FAILED)
 		return;
 	if (w->step->quorum && !g->turned)
@@ -249,11 +249,11 @@ void graph_stop(struct graph *g)
 	g->stopped = true;
 	for (size_t i = 0; i < g->count; i++)
 		if (g->at[i].state == WORK_WAITING)
-			over(g, i, WORK_LEFT, GRAPH_NODE);
+			model_graph_over(g, i, WORK_LEFT, GRAPH_NODE);
 }
 
 /* In the order in which they are looked at. */
-static struct work *nth(const struct graph *g, size_t i)
+static struct work *graph_nth(const struct graph *g, size_t i)
 {
 	return &g->at[g->turned ? g->count - 1 - i : i];
 }
@@ -268,7 +268,7 @@ static bool has_room(const struct graph *g, const struct work *w, unsigned uploa
 	if (!wave && (!brings || !uploads))
 		return true;
 	for (size_t i = g->from; i < g->count; i++) {
-		const struct work *o = nth(g, i);
+		const struct work *o = graph_nth(g, i);
 
 		if (o->state != WORK_RUNNING)
 			continue;
@@ -282,10 +282,10 @@ struct work *graph_next(struct graph *g, unsigned uploads)
 {
 	if (!g->waiting)
 		return NULL;
-	while (is_over(nth(g, g->from)->state))
+	while (is_over(graph_nth(g, g->from)->state))
 		g->from++;
 	for (size_t i = g->from; i < g->count; i++) {
-		struct work *w = nth(g, i);
+		struct work *w = graph_nth(g, i);
 
 		if (w->state != WORK_WAITING || w->pending || !has_room(g, w, uploads))
 			continue;

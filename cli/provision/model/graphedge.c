@@ -33,7 +33,7 @@ bool graphedge_when(const struct use *u, const char *when)
 	return (strcmp(value, eq + 1) == 0) != not;
 }
 
-static size_t *place(const struct places *p, size_t use, size_t step, size_t member)
+static size_t *graphedge_place(const struct places *p, size_t use, size_t step, size_t member)
 {
 	return &p->of[(use * STACK_STEPS + step) * p->c->count + member];
 }
@@ -64,14 +64,14 @@ static void make_works(struct places *p)
 				if (!has_step(use, step, m))
 					continue;
 				g->at[g->count] = (struct work){ .use = use, .step = step, .member = m, .because = GRAPH_NODE };
-				*place(p, u, s, m) = ++g->count;
+				*graphedge_place(p, u, s, m) = ++g->count;
 			}
 		}
 	}
 }
 
 /* Those that must succeed stand first; one that is there as "only first" moves where it becomes one that must. */
-static void add(struct places *p, struct work *w, size_t need, bool must)
+static void graphedge_add(struct places *p, struct work *w, size_t need, bool must)
 {
 	size_t i = 0;
 
@@ -94,7 +94,7 @@ static void add(struct places *p, struct work *w, size_t need, bool must)
 	}
 }
 
-static size_t use_of(const struct cluster *c, const char *name)
+static size_t graphedge_use_of(const struct cluster *c, const char *name)
 {
 	size_t u = 0;
 
@@ -104,9 +104,9 @@ static size_t use_of(const struct cluster *c, const char *name)
 }
 
 /* One entry of `needs` or `after`. True where it was a step of its own stack on its own node. */
-static bool add_need(struct places *p, struct work *w, const struct stack_need *n)
+static bool graphedge_add_need(struct places *p, struct work *w, const struct stack_need *n)
 {
-	size_t u = n->stack ? use_of(p->c, n->stack) : (size_t)(w->use - p->c->uses), s = 0, at;
+	size_t u = n->stack ? graphedge_use_of(p->c, n->stack) : (size_t)(w->use - p->c->uses), s = 0, at;
 	const struct use *use = u < p->c->use_count ? &p->c->uses[u] : NULL;
 
 	while (use && s < use->stack->step_count && strcmp(use->stack->steps[s].name, n->step) != 0)
@@ -114,15 +114,15 @@ static bool add_need(struct places *p, struct work *w, const struct stack_need *
 	if (!use || s == use->stack->step_count)
 		return false;
 	if (!n->role) {
-		at = *place(p, u, s, w->member);
+		at = *graphedge_place(p, u, s, w->member);
 		if (at)
-			add(p, w, at - 1, n->must);
+			graphedge_add(p, w, at - 1, n->must);
 		return at && use == w->use;
 	}
 	for (size_t m = 0; m < p->c->count; m++) {
-		at = *place(p, u, s, m);
+		at = *graphedge_place(p, u, s, m);
 		if (at && (strcmp(n->role, "all") == 0 || cluster_has_role(use, m, n->role)))
-			add(p, w, at - 1, n->must);
+			graphedge_add(p, w, at - 1, n->must);
 	}
 	return false;
 }
@@ -138,7 +138,7 @@ static void add_givers(struct places *p, struct work *w)
 
 			if ((own && o->use != w->use) || !o->step->gives || strcmp(o->step->gives, w->step->takes) != 0)
 				continue;
-			add(p, w, i, true);
+			graphedge_add(p, w, i, true);
 			found = true;
 		}
 }
@@ -149,7 +149,7 @@ static bool wants_stack(const struct stack *s, const char *name)
 }
 
 /* A stack begins on a node when the stacks that it needs are there. */
-static void add_stacks(struct places *p, struct work *w)
+static void graphedge_add_stacks(struct places *p, struct work *w)
 {
 	for (size_t u = 0; u < p->c->use_count; u++) {
 		const struct use *use = &p->c->uses[u];
@@ -159,10 +159,10 @@ static void add_stacks(struct places *p, struct work *w)
 		if (use == w->use || (!must && !str_among(w->use->stack->after_stacks, use->stack->name)))
 			continue;
 		for (size_t s = 0; s < use->stack->step_count; s++) {
-			size_t at = *place(p, u, s, w->member);
+			size_t at = *graphedge_place(p, u, s, w->member);
 
 			if (at)
-				add(p, w, at - 1, must);
+				graphedge_add(p, w, at - 1, must);
 		}
 	}
 }
@@ -197,11 +197,11 @@ void graphedge_make(struct graph *g, const struct cluster *c)
 
 		p.cap = 0;
 		for (size_t n = 0; n < w->step->need_count; n++)
-			inner |= add_need(&p, w, &w->step->needs[n]);
+			inner |= graphedge_add_need(&p, w, &w->step->needs[n]);
 		if (w->step->takes)
 			add_givers(&p, w);
 		if (!inner)
-			add_stacks(&p, w);
+			graphedge_add_stacks(&p, w);
 	}
 	make_thens(g);
 	free(p.of);

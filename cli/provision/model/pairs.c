@@ -6,7 +6,7 @@
 
 #include "cli/frame/command.h"
 
-static char *copy(const char *text)
+static char *pairs_copy(const char *text)
 {
 	char *out = strdup(text);
 
@@ -15,7 +15,7 @@ static char *copy(const char *text)
 	return out;
 }
 
-static struct pair *find(const struct pairs *p, const char *key)
+static struct pair *pairs_find(const struct pairs *p, const char *key)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (strcmp(p->at[i].key, key) == 0)
@@ -35,8 +35,8 @@ void pairs_release(struct pairs *p)
 
 void pairs_set(struct pairs *p, const char *key, const char *value)
 {
-	struct pair *at = find(p, key);
-	char *new_value = copy(value);
+	struct pair *at = pairs_find(p, key);
+	char *new_value = pairs_copy(value);
 
 	if (at) {
 		free(at->value);
@@ -50,12 +50,12 @@ void pairs_set(struct pairs *p, const char *key, const char *value)
 			command_nomem();
 		p->at = at;
 	}
-	p->at[p->count++] = (struct pair){ copy(key), new_value };
+	p->at[p->count++] = (struct pair){ pairs_copy(key), new_value };
 }
 
 void pairs_drop(struct pairs *p, const char *key)
 {
-	struct pair *at = find(p, key);
+	struct pair *at = pairs_find(p, key);
 	size_t after;
 
 	if (!at)
@@ -69,7 +69,7 @@ void pairs_drop(struct pairs *p, const char *key)
 
 const char *pairs_get(const struct pairs *p, const char *key)
 {
-	const struct pair *at = find(p, key);
+	const struct pair *at = pairs_find(p, key);
 
 	return at ? at->value : NULL;
 }

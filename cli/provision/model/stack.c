@@ -49,7 +49,7 @@ static bool own_folder(char own[PATH_MAX])
 	return true;
 }
 
-static bool beside(const char *own, const char *way, char room[PATH_MAX])
+static bool stack_beside(const char *own, const char *way, char room[PATH_MAX])
 {
 	return (size_t)snprintf(room, PATH_MAX, "%s/%s", own, way) < PATH_MAX && access(room, F_OK) == 0;
 }
@@ -61,15 +61,15 @@ static bool find_folder(char found[PATH_MAX])
 	char own[PATH_MAX];
 	bool known = own_folder(own);
 
-	if (known && beside(own, "config.status", found))
+	if (known && stack_beside(own, "config.status", found))
 		for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-			if (beside(own, ways[i], found))
+			if (stack_beside(own, ways[i], found))
 				return true;
 	snprintf(found, PATH_MAX, "%s", STACKS_DIR);
 	if (is_folder(found))
 		return true;
 	/* Installed, and then moved as a whole. */
-	return known && beside(own, "../share/nanopod/stacks", found);
+	return known && stack_beside(own, "../share/nanopod/stacks", found);
 }
 
 int stack_folder(char *room, size_t size, struct fail *f)
@@ -91,7 +91,7 @@ int stack_folder(char *room, size_t size, struct fail *f)
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int stack_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -121,7 +121,7 @@ char **stack_names(const char *folder)
 		command_nomem();
 	if (dir)
 		closedir(dir);
-	qsort(names, count, sizeof *names, by_name);
+	qsort(names, count, sizeof *names, stack_by_name);
 	return names;
 }
 

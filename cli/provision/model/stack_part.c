@@ -9,7 +9,7 @@
 #include "cli/provision/model/stack_value.h"
 #include "cli/frame/value.h"
 
-static char *copy(const char *text)
+static char *stack_part_copy(const char *text)
 {
 	char *out = strdup(text);
 
@@ -18,14 +18,14 @@ static char *copy(const char *text)
 	return out;
 }
 
-static const struct conf *value_of(const struct conf *map, const char *key)
+static const struct conf *stack_part_value_of(const struct conf *map, const char *key)
 {
 	const struct conf *at = conf_get(map, key);
 
 	return at && at->type != CONF_NULL ? at : NULL;
 }
 
-static int check_text(struct stack_reading *r, const struct conf *at)
+static int stack_part_check_text(struct stack_reading *r, const struct conf *at)
 {
 	struct fail why = { 0 };
 	int rc = conf_expect(r->file, at, CONF_TEXT, r->f);
@@ -37,19 +37,19 @@ static int check_text(struct stack_reading *r, const struct conf *at)
 
 int stack_get_text(struct stack_reading *r, const struct conf *map, const char *key, char **out)
 {
-	const struct conf *at = value_of(map, key);
-	int rc = at ? check_text(r, at) : 0;
+	const struct conf *at = stack_part_value_of(map, key);
+	int rc = at ? stack_part_check_text(r, at) : 0;
 
 	if (at && !rc) {
 		free(*out);
-		*out = copy(at->text);
+		*out = stack_part_copy(at->text);
 	}
 	return rc;
 }
 
 int stack_get_word(struct stack_reading *r, const struct conf *map, const char *key, char **out)
 {
-	const struct conf *at = value_of(map, key);
+	const struct conf *at = stack_part_value_of(map, key);
 
 	if (at && at->type == CONF_TEXT && !stack_word(at->text))
 		return conf_fail(r->file, at, r->f, "'%.64s' is no name: letters, digits and '-'", at->text);
@@ -58,7 +58,7 @@ int stack_get_word(struct stack_reading *r, const struct conf *map, const char *
 
 int stack_get_flag(struct stack_reading *r, const struct conf *map, const char *key, bool *out)
 {
-	const struct conf *at = value_of(map, key);
+	const struct conf *at = stack_part_value_of(map, key);
 	int rc = at ? conf_expect(r->file, at, CONF_TEXT, r->f) : 0;
 
 	if (at && !rc && value_bool(at->text, out, NULL))
@@ -68,7 +68,7 @@ int stack_get_flag(struct stack_reading *r, const struct conf *map, const char *
 
 int stack_get_number(struct stack_reading *r, const struct conf *map, const char *key, long max, unsigned *out)
 {
-	const struct conf *at = value_of(map, key);
+	const struct conf *at = stack_part_value_of(map, key);
 	int rc = at ? conf_expect(r->file, at, CONF_TEXT, r->f) : 0;
 	struct fail why = { 0 };
 	long n;
@@ -83,7 +83,7 @@ int stack_get_number(struct stack_reading *r, const struct conf *map, const char
 
 int stack_get_words(struct stack_reading *r, const struct conf *map, const char *key, char ***out)
 {
-	const struct conf *at = value_of(map, key);
+	const struct conf *at = stack_part_value_of(map, key);
 	size_t count = at && at->type == CONF_LIST ? at->count : 1;
 	char **words;
 	int rc = 0;
@@ -98,9 +98,9 @@ int stack_get_words(struct stack_reading *r, const struct conf *map, const char 
 	for (size_t i = 0; i < count && !rc; i++) {
 		const struct conf *item = at->type == CONF_LIST ? &at->items[i] : at;
 
-		rc = check_text(r, item);
+		rc = stack_part_check_text(r, item);
 		if (!rc)
-			words[i] = copy(item->text);
+			words[i] = stack_part_copy(item->text);
 	}
 	if (rc)
 		stack_free_words(words);

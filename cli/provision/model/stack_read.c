@@ -15,7 +15,7 @@
 #include "cli/provision/model/stack_value.h"
 #include "cli/frame/value.h"
 
-static char *copy(const char *text)
+static char *stack_read_copy(const char *text)
 {
 	char *out = strdup(text);
 
@@ -42,8 +42,8 @@ static int read_role(struct stack_reading *r, const struct conf *at)
 	if (rc)
 		return rc;
 	r->s->role_count++;
-	role->name = copy(at->key);
-	role->fallback = copy("none");
+	role->name = stack_read_copy(at->key);
+	role->fallback = stack_read_copy("none");
 	rc = stack_get_number(r, at, "min", CLUSTER_NODES, &role->min);
 	rc = rc ? rc : stack_get_number(r, at, "max", CLUSTER_NODES, &role->max);
 	rc = rc ? rc : stack_get_text(r, at, "default", &role->fallback);
@@ -57,14 +57,14 @@ static int read_role(struct stack_reading *r, const struct conf *at)
 	return 0;
 }
 
-static int read_roles(struct stack_reading *r, const struct conf *map)
+static int stack_read_read_roles(struct stack_reading *r, const struct conf *map)
 {
 	int rc = map ? conf_expect(r->file, map, CONF_MAP, r->f) : 0;
 
 	for (size_t i = 0; map && i < map->count && !rc; i++)
 		rc = read_role(r, &map->items[i]);
 	if (!rc && r->s->role_count == 0) {
-		r->s->roles[0] = (struct stack_role){ .name = copy("nodes"), .help = copy("its nodes"), .min = 1, .fallback = copy("all") };
+		r->s->roles[0] = (struct stack_role){ .name = stack_read_copy("nodes"), .help = stack_read_copy("its nodes"), .min = 1, .fallback = stack_read_copy("all") };
 		r->s->role_count = 1;
 	}
 	return rc;
@@ -72,7 +72,7 @@ static int read_roles(struct stack_reading *r, const struct conf *map)
 
 /* ---- Settings -------------------------------------------------------------------------- */
 
-static int add_setting(struct stack_reading *r, const struct conf *at, const char *key, struct stack_setting **out)
+static int stack_read_add_setting(struct stack_reading *r, const struct conf *at, const char *key, struct stack_setting **out)
 {
 	struct stack_setting *setting = &r->s->settings[r->s->setting_count];
 
@@ -82,7 +82,7 @@ static int add_setting(struct stack_reading *r, const struct conf *at, const cha
 		return conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a setting: letters, digits and '-'", key);
 	if (stack_setting(r->s, key))
 		return conf_fail(r->file, at, r->f, "the setting '%s' is there twice", key);
-	setting->key = copy(key);
+	setting->key = stack_read_copy(key);
 	r->s->setting_count++;
 	*out = setting;
 	return 0;
@@ -130,7 +130,7 @@ static int read_values(struct stack_reading *r, const struct conf *at, struct st
 			command_nomem();
 	}
 	if (!rc && words)
-		setting->values = copy(buf_text(&b));
+		setting->values = stack_read_copy(buf_text(&b));
 	buf_release(&b);
 	stack_free_words(words);
 	return rc;
@@ -150,32 +150,32 @@ static int read_default(struct stack_reading *r, const struct conf *at, struct s
 		for (size_t i = 0; words && words[i] && !rc; i++)
 			if (buf_addf(&b, "%s%s", i ? " " : "", words[i]))
 				rc = conf_fail(r->file, value, r->f, "too long");
-		text = rc ? NULL : copy(buf_text(&b));
+		text = rc ? NULL : stack_read_copy(buf_text(&b));
 		buf_release(&b);
 		stack_free_words(words);
 	} else if (value && value->type == CONF_TEXT) {
-		text = copy(value->text);
+		text = stack_read_copy(value->text);
 	} else if (value && value->type == CONF_MAP && value->count) {
 		return conf_fail(r->file, value, r->f, "a map cannot be a default: its script says what an empty one means");
 	}
 	if (rc)
 		return rc;
 	if (!text)
-		text = copy(setting->type == STACK_FLAG ? "no" : "");
+		text = stack_read_copy(setting->type == STACK_FLAG ? "no" : "");
 	if (stack_value(setting, text, &setting->fallback, &why))
 		rc = conf_fail(r->file, value ? value : at, r->f, "%s", why.text);
 	free(text);
 	return rc;
 }
 
-static int read_setting(struct stack_reading *r, const struct conf *at)
+static int stack_read_read_setting(struct stack_reading *r, const struct conf *at)
 {
 	static const char *const keys[] = { "type", "default", "values", "help", NULL };
 	struct stack_setting *setting = NULL;
 	int rc = conf_expect(r->file, at, CONF_MAP, r->f);
 
 	rc = rc ? rc : conf_known(r->file, at, keys, r->f);
-	rc = rc ? rc : add_setting(r, at, at->key, &setting);
+	rc = rc ? rc : stack_read_add_setting(r, at, at->key, &setting);
 	rc = rc ? rc : read_type(r, at, setting);
 	rc = rc ? rc : read_values(r, at, setting);
 	rc = rc ? rc : read_default(r, at, setting);
@@ -187,7 +187,7 @@ static int read_settings(struct stack_reading *r, const struct conf *map)
 	int rc = map ? conf_expect(r->file, map, CONF_MAP, r->f) : 0;
 
 	for (size_t i = 0; map && i < map->count && !rc; i++)
-		rc = read_setting(r, &map->items[i]);
+		rc = stack_read_read_setting(r, &map->items[i]);
 	return rc;
 }
 
@@ -203,7 +203,7 @@ static int read_versions(struct stack_reading *r, const struct conf *map)
 
 		snprintf(key, sizeof key, "version-%.64s", at->key);
 		rc = conf_expect(r->file, at, CONF_TEXT, r->f);
-		rc = rc ? rc : add_setting(r, at, key, &setting);
+		rc = rc ? rc : stack_read_add_setting(r, at, key, &setting);
 		if (rc)
 			return rc;
 		setting->type = STACK_TEXT;
@@ -217,7 +217,7 @@ static int read_versions(struct stack_reading *r, const struct conf *map)
 
 /* ---- Gates and logs -------------------------------------------------------------------- */
 
-static int read_gates(struct stack_reading *r, const struct conf *map)
+static int stack_read_read_gates(struct stack_reading *r, const struct conf *map)
 {
 	static const char *const known[] = {
 #define GATE_X(name, word) word,
@@ -241,7 +241,7 @@ static int read_gates(struct stack_reading *r, const struct conf *map)
 			rc = conf_fail(r->file, at, r->f, "too many gates");
 	}
 	if (!rc)
-		r->s->gates = copy(buf_text(&b));
+		r->s->gates = stack_read_copy(buf_text(&b));
 	buf_release(&b);
 	stack_free_words(words);
 	return rc;
@@ -288,14 +288,14 @@ static int read_logs(struct stack_reading *r, const struct conf *map)
 	for (size_t i = 0; map && i < map->count && !rc; i++)
 		rc = read_log(r, &map->items[i], &out);
 	if (!rc)
-		r->s->logs = copy(buf_text(&out));
+		r->s->logs = stack_read_copy(buf_text(&out));
 	buf_release(&out);
 	return rc;
 }
 
 /* ---- All of it ------------------------------------------------------------------------- */
 
-static const struct conf *part(const struct conf *root, const char *key)
+static const struct conf *stack_read_part(const struct conf *root, const char *key)
 {
 	const struct conf *at = conf_get(root, key);
 
@@ -314,7 +314,7 @@ static int read_stacks(struct stack_reading *r, const struct conf *root, const c
 	return rc;
 }
 
-static int read_packages(struct stack_reading *r, const struct conf *root)
+static int stack_read_read_packages(struct stack_reading *r, const struct conf *root)
 {
 	int rc = stack_get_words(r, root, "packages", &r->s->packages);
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
@@ -330,7 +330,7 @@ static int read_packages(struct stack_reading *r, const struct conf *root)
 	return rc;
 }
 
-static int read_all(struct stack_reading *r, const struct conf *root, const char *name)
+static int stack_read_read_all(struct stack_reading *r, const struct conf *root, const char *name)
 {
 	static const char *const keys[] = {
 		"stack", "about", "first", "needs", "after", "roles", "settings", "versions", "gates", "packages", "logs", "steps", NULL,
@@ -344,13 +344,13 @@ static int read_all(struct stack_reading *r, const struct conf *root, const char
 	rc = rc ? rc : stack_get_text(r, root, "first", &r->s->first);
 	rc = rc ? rc : read_stacks(r, root, "needs", &r->s->needs_stacks);
 	rc = rc ? rc : read_stacks(r, root, "after", &r->s->after_stacks);
-	rc = rc ? rc : read_roles(r, part(root, "roles"));
-	rc = rc ? rc : read_settings(r, part(root, "settings"));
-	rc = rc ? rc : read_versions(r, part(root, "versions"));
-	rc = rc ? rc : read_gates(r, root);
-	rc = rc ? rc : read_packages(r, root);
-	rc = rc ? rc : read_logs(r, part(root, "logs"));
-	return rc ? rc : stack_read_steps(r, part(root, "steps"));
+	rc = rc ? rc : stack_read_read_roles(r, stack_read_part(root, "roles"));
+	rc = rc ? rc : read_settings(r, stack_read_part(root, "settings"));
+	rc = rc ? rc : read_versions(r, stack_read_part(root, "versions"));
+	rc = rc ? rc : stack_read_read_gates(r, root);
+	rc = rc ? rc : stack_read_read_packages(r, root);
+	rc = rc ? rc : read_logs(r, stack_read_part(root, "logs"));
+	return rc ? rc : stack_read_steps(r, stack_read_part(root, "steps"));
 }
 
 static int fail_missing(const char *folder, const char *name, struct fail *f)
@@ -370,14 +370,14 @@ static int fail_missing(const char *folder, const char *name, struct fail *f)
 	return -ENOENT;
 }
 
-static int make(const struct conf_file *file, const char *folder, const char *name, struct stack **out, struct fail *f)
+static int stack_read_make(const struct conf_file *file, const char *folder, const char *name, struct stack **out, struct fail *f)
 {
 	struct stack_reading r = { .file = file, .f = f, .s = calloc(1, sizeof *r.s) };
 	int rc;
 
 	if (!r.s || asprintf(&r.s->dir, "%s/%s", folder, name) < 0)
 		command_nomem();
-	rc = read_all(&r, &file->root, name);
+	rc = stack_read_read_all(&r, &file->root, name);
 	if (rc) {
 		stack_free(r.s);
 		return -EINVAL;
@@ -386,7 +386,7 @@ static int make(const struct conf_file *file, const char *folder, const char *na
 	return 0;
 }
 
-static int path_of(const char *folder, const char *name, char path[PATH_MAX], struct fail *f)
+static int stack_read_path_of(const char *folder, const char *name, char path[PATH_MAX], struct fail *f)
 {
 	if (!stack_word(name) || strcmp(name, "common") == 0)
 		return fail_missing(folder, name, f);
@@ -399,13 +399,13 @@ int stack_parse(const char *folder, const char *name, const char *text, size_t l
 {
 	struct conf_file *file = NULL;
 	char path[PATH_MAX];
-	int rc = path_of(folder, name, path, f);
+	int rc = stack_read_path_of(folder, name, path, f);
 
 	if (rc)
 		return rc;
 	if (conf_parse(path, text, len, &file, f))
 		return -EINVAL;
-	rc = make(file, folder, name, out, f);
+	rc = stack_read_make(file, folder, name, out, f);
 	conf_free(file);
 	return rc;
 }
@@ -415,7 +415,7 @@ int stack_read(const char *folder, const char *name, struct stack **out, struct 
 	struct conf_file *file = NULL;
 	struct fail why = { 0 };
 	char path[PATH_MAX];
-	int rc = path_of(folder, name, path, f);
+	int rc = stack_read_path_of(folder, name, path, f);
 
 	if (rc)
 		return rc;
@@ -424,7 +424,7 @@ int stack_read(const char *folder, const char *name, struct stack **out, struct 
 		return fail_missing(folder, name, f);
 	if (rc)
 		return fail_set(f, -EINVAL, "%s", why.text);
-	rc = make(file, folder, name, out, f);
+	rc = stack_read_make(file, folder, name, out, f);
 	conf_free(file);
 	return rc;
 }

@@ -28,7 +28,7 @@ static char *copy_part(const char *text, size_t len)
 /* ---- What comes first ------------------------------------------------------------------ */
 
 /* "STEP", "STEP@ROLE", "STACK.STEP@ROLE" */
-static int add_need(struct stack_reading *r, const struct conf *at, const char *text, bool must, struct stack_step *step)
+static int stack_step_add_need(struct stack_reading *r, const struct conf *at, const char *text, bool must, struct stack_step *step)
 {
 	const char *role = strchr(text, '@'), *dot = strchr(text, '.'), *name = text;
 	size_t len = role ? (size_t)(role - text) : strlen(text);
@@ -60,7 +60,7 @@ static int read_needs(struct stack_reading *r, const struct conf *map, const cha
 	int rc = stack_get_words(r, map, key, &words);
 
 	for (size_t i = 0; words && words[i] && !rc; i++)
-		rc = add_need(r, at->type == CONF_LIST ? &at->items[i] : at, words[i], must, step);
+		rc = stack_step_add_need(r, at->type == CONF_LIST ? &at->items[i] : at, words[i], must, step);
 	stack_free_words(words);
 	return rc;
 }
@@ -118,12 +118,12 @@ static int check_taken(struct stack_reading *r, const struct conf *at, struct st
 		}
 	}
 	snprintf(text, sizeof text, "%s@all", giver->name);
-	return add_need(r, at, text, true, step);
+	return stack_step_add_need(r, at, text, true, step);
 }
 
 /* ---- Scripts --------------------------------------------------------------------------- */
 
-static int add_file(struct stack_reading *r, const struct conf *at, const char *folder, const char *name, struct buf *out)
+static int stack_step_add_file(struct stack_reading *r, const struct conf *at, const char *folder, const char *name, struct buf *out)
 {
 	char path[PATH_MAX];
 	struct buf text;
@@ -176,10 +176,10 @@ static int read_script(struct stack_reading *r, const struct conf *at, struct st
 	for (size_t i = 0; words && words[i] && !rc; i++) {
 		if (!include_ok(words[i]))
 			rc = conf_fail(r->file, conf_get(at, "include"), r->f, "'%.64s' cannot be included: expected NAME.inc", words[i]);
-		rc = rc ? rc : add_file(r, conf_get(at, "include"), is_here(r->s, words[i]) ? "" : "../common/", words[i], &out);
+		rc = rc ? rc : stack_step_add_file(r, conf_get(at, "include"), is_here(r->s, words[i]) ? "" : "../common/", words[i], &out);
 	}
 	snprintf(name, sizeof name, "%s.sh", step->name);
-	rc = rc ? rc : add_file(r, conf_get(at, "name"), "", name, &out);
+	rc = rc ? rc : stack_step_add_file(r, conf_get(at, "name"), "", name, &out);
 	step->script = copy_part(buf_text(&out), out.len);
 	buf_release(&out);
 	stack_free_words(words);
@@ -188,7 +188,7 @@ static int read_script(struct stack_reading *r, const struct conf *at, struct st
 
 /* ---- A step ---------------------------------------------------------------------------- */
 
-static int read_roles(struct stack_reading *r, const struct conf *map, struct stack_step *step)
+static int stack_step_read_roles(struct stack_reading *r, const struct conf *map, struct stack_step *step)
 {
 	const struct conf *at = conf_get(map, "roles");
 	const char *known[STACK_ROLES];
@@ -268,7 +268,7 @@ static int read_step(struct stack_reading *r, const struct conf *at)
 		return conf_fail(r->file, at, r->f, "the step '%s' is there twice", step->name);
 	step->timeout_s = TIMEOUT_DEFAULT;
 	rc = stack_get_text(r, at, "help", &step->help);
-	rc = rc ? rc : read_roles(r, at, step);
+	rc = rc ? rc : stack_step_read_roles(r, at, step);
 	rc = rc ? rc : stack_get_text(r, at, "when", &step->when);
 	rc = rc ? rc : check_when(r, at, step);
 	rc = rc ? rc : read_needs(r, at, "needs", true, step);

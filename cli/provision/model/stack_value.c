@@ -22,7 +22,7 @@ const char *stack_type_name(enum stack_type type)
 	return names[type];
 }
 
-static char *copy(const char *text)
+static char *stack_value_copy(const char *text)
 {
 	char *out = strdup(text);
 
@@ -47,7 +47,7 @@ int stack_text_check(const char *text, bool lines, struct fail *f)
 	return 0;
 }
 
-static int take_words(const char *text, char **out)
+static int stack_value_take_words(const char *text, char **out)
 {
 	struct buf b;
 
@@ -59,7 +59,7 @@ static int take_words(const char *text, char **out)
 			command_nomem();
 		text += len;
 	}
-	*out = copy(buf_text(&b));
+	*out = stack_value_copy(buf_text(&b));
 	buf_release(&b);
 	return 0;
 }
@@ -91,16 +91,16 @@ int stack_value(const struct stack_setting *s, const char *text, char **out, str
 	case STACK_FLAG:
 		if (value_bool(text, &yes, NULL))
 			return fail_set(f, -EINVAL, "'%.64s' is neither yes nor no", text);
-		*out = copy(yes ? "yes" : "no");
+		*out = stack_value_copy(yes ? "yes" : "no");
 		return 0;
 	case STACK_NUMBER:
 		if (*text && value_int(text, LONG_MIN, LONG_MAX, &n, f))
 			return -EINVAL;
 		snprintf(room, sizeof room, "%ld", *text ? n : 0);
-		*out = copy(*text ? room : "");
+		*out = stack_value_copy(*text ? room : "");
 		return 0;
 	case STACK_WORDS:
-		return take_words(text, out);
+		return stack_value_take_words(text, out);
 	case STACK_ENUM:
 		return take_enum(s, text, out, f);
 	case STACK_MAP:
@@ -110,6 +110,6 @@ int stack_value(const struct stack_setting *s, const char *text, char **out, str
 	default:
 		break;
 	}
-	*out = copy(text);
+	*out = stack_value_copy(text);
 	return 0;
 }

@@ -19,16 +19,16 @@ struct row {
 	size_t len;
 };
 
-static void *need(void *memory)
+static void *clusterlogs_need(void *memory)
 {
 	if (!memory)
 		command_nomem();
 	return memory;
 }
 
-static char *copy_of(const char *text)
+static char *clusterlogs_copy_of(const char *text)
 {
-	return text ? need(strdup(text)) : NULL;
+	return text ? clusterlogs_need(strdup(text)) : NULL;
 }
 
 /* ---- What was kept ------------------------------------------------------------------------- */
@@ -46,13 +46,13 @@ bool clusterlogs_known(const char *cluster)
 	return known;
 }
 
-static int add_lines(const char *text, const char *pattern, struct pssh_list *into)
+static int clusterlogs_add_lines(const char *text, const char *pattern, struct pssh_list *into)
 {
 	int rc = 0;
 
 	while (!rc && *text) {
 		size_t len = strcspn(text, "\n");
-		char *name = need(strndup(text, len));
+		char *name = clusterlogs_need(strndup(text, len));
 
 		if (*name && (!pattern || str_glob(pattern, name)))
 			rc = pssh_list_add(into, name);
@@ -63,15 +63,15 @@ static int add_lines(const char *text, const char *pattern, struct pssh_list *in
 }
 
 /* Groups were expanded when the cluster was made: its members are those of then, whatever the market says today. */
-static int expand(void *arg, const char *text, struct pssh_list *into, struct fail *f)
+static int clusterlogs_expand(void *arg, const char *text, struct pssh_list *into, struct fail *f)
 {
 	const char *members = arg;
 	int rc;
 
 	if (*text == '@')
-		rc = add_lines(members, NULL, into);
+		rc = clusterlogs_add_lines(members, NULL, into);
 	else if (strpbrk(text, "*?"))
-		rc = add_lines(members, text, into);
+		rc = clusterlogs_add_lines(members, text, into);
 	else
 		rc = pssh_list_add(into, text);
 	return rc ? fail_set(f, -EINVAL, "'%s' names no hosts: %s", text, pssh_list_error(into)) : 0;
@@ -79,7 +79,7 @@ static int expand(void *arg, const char *text, struct pssh_list *into, struct fa
 
 int clusterlogs_open(const char *cluster, const struct log_want *w, struct clusterlogs **out, struct fail *f)
 {
-	struct clusterlogs *c = need(calloc(1, sizeof *c));
+	struct clusterlogs *c = clusterlogs_need(calloc(1, sizeof *c));
 	struct buf text, members;
 	char folder[PATH_ROOM];
 	int rc;
@@ -89,7 +89,7 @@ int clusterlogs_open(const char *cluster, const struct log_want *w, struct clust
 	rc = stack_folder(folder, sizeof folder, f);
 	rc = rc ? rc : runlog_kept(cluster, &text, f);
 	rc = rc ? rc : runlog_members(cluster, &members, f);
-	rc = rc ? rc : cluster_parse(cluster, buf_text(&text), text.len, folder, expand, (void *)buf_text(&members), &c->cluster, f);
+	rc = rc ? rc : cluster_parse(cluster, buf_text(&text), text.len, folder, clusterlogs_expand, (void *)buf_text(&members), &c->cluster, f);
 	buf_release(&text);
 	buf_release(&members);
 	if (rc) {
@@ -97,7 +97,7 @@ int clusterlogs_open(const char *cluster, const struct log_want *w, struct clust
 		return rc;
 	}
 	c->want = w;
-	c->left_out = need(calloc(c->cluster->count + 1, sizeof *c->left_out));
+	c->left_out = clusterlogs_need(calloc(c->cluster->count + 1, sizeof *c->left_out));
 	*out = c;
 	return 0;
 }
@@ -119,7 +119,7 @@ void clusterlogs_free(struct clusterlogs *c)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static bool take_word(const char **p, const char *end, char *room, size_t size)
+static bool clusterlogs_take_word(const char **p, const char *end, char *room, size_t size)
 {
 	const char *s = *p, *e = s;
 
@@ -142,8 +142,8 @@ static bool next_row(const char **at, struct row *r)
 		const char *p = *at, *end = p + strcspn(p, "\n");
 
 		*at = *end ? end + 1 : end;
-		if (take_word(&p, end, r->word, sizeof r->word) && take_word(&p, end, r->role, sizeof r->role) &&
-		    take_word(&p, end, r->kind, sizeof r->kind) && p < end) {
+		if (clusterlogs_take_word(&p, end, r->word, sizeof r->word) && clusterlogs_take_word(&p, end, r->role, sizeof r->role) &&
+		    clusterlogs_take_word(&p, end, r->kind, sizeof r->kind) && p < end) {
 			r->what = p;
 			r->len = (size_t)(end - p);
 			return true;
@@ -172,8 +172,8 @@ void clusterlogs_put(struct clusterlogs *c, size_t member, enum log_kind kind, c
 {
 	if (c->left_out[member])
 		return;
-	c->at = need(realloc(c->at, (c->count + 1) * sizeof *c->at));
-	c->at[c->count++] = (struct clusterlog){ member, kind, copy_of(what), copy_of(name), copy_of(unit), false };
+	c->at = clusterlogs_need(realloc(c->at, (c->count + 1) * sizeof *c->at));
+	c->at[c->count++] = (struct clusterlog){ member, kind, clusterlogs_copy_of(what), clusterlogs_copy_of(name), clusterlogs_copy_of(unit), false };
 }
 
 static bool find_server(const struct clusterlogs *c, size_t *out)
@@ -203,7 +203,7 @@ static char *folder_command(const struct clusterlogs *c, const char *folder)
 		c->want->follow ? "-F" : "");
 	if (rc)
 		command_nomem();
-	return need(buf_steal(&b));
+	return clusterlogs_need(buf_steal(&b));
 }
 
 /* What the rows of one word and one role say. */
@@ -223,11 +223,11 @@ static void read_parts(const struct stack *s, const struct row *like, struct par
 	while (next_row(&at, &r))
 		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 			if (strcmp(r.kind, kinds[i].kind) == 0 && !*kinds[i].place && strcmp(r.word, like->word) == 0 && strcmp(r.role, like->role) == 0)
-				*kinds[i].place = need(strndup(r.what, r.len));
+				*kinds[i].place = clusterlogs_need(strndup(r.what, r.len));
 }
 
 /* They are one log: a file, else a unit's journal, else what a command says, else a folder's files; or a pod. */
-static void add_row(struct clusterlogs *c, const struct use *u, const struct row *first)
+static void clusterlogs_add_row(struct clusterlogs *c, const struct use *u, const struct row *first)
 {
 	struct parts p = { 0 };
 	size_t server;
@@ -254,7 +254,7 @@ static void add_row(struct clusterlogs *c, const struct use *u, const struct row
 	free(p.pod);
 }
 
-static bool seen_before(const struct stack *s, const struct row *row)
+static bool clusterlogs_seen_before(const struct stack *s, const struct row *row)
 {
 	const char *at = s->logs;
 	struct row r;
@@ -274,8 +274,8 @@ static void add_rows(struct clusterlogs *c, const char *word)
 		struct row r;
 
 		while (next_row(&at, &r))
-			if ((!word || strcmp(word, r.word) == 0) && !seen_before(u->stack, &r))
-				add_row(c, u, &r);
+			if ((!word || strcmp(word, r.word) == 0) && !clusterlogs_seen_before(u->stack, &r))
+				clusterlogs_add_row(c, u, &r);
 	}
 }
 
@@ -319,7 +319,7 @@ static void list_words(const struct clusterlogs *c, struct buf *out)
 		struct row r;
 
 		while (next_row(&at, &r))
-			if (!seen_before(s, &r) && buf_addf(out, "%s, ", r.word) != 0)
+			if (!clusterlogs_seen_before(s, &r) && buf_addf(out, "%s, ", r.word) != 0)
 				return;
 	}
 }

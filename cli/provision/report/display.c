@@ -95,7 +95,7 @@ static void put_where(struct display *d, FILE *out, const struct note *n)
 	(void)d;
 }
 
-static void put_line(struct display *d, FILE *out, enum color color, const struct note *n, const char *before)
+static void display_put_line(struct display *d, FILE *out, enum color color, const struct note *n, const char *before)
 {
 	display_quiet(d);
 	fputs(print_color(d->np, out, color), out);
@@ -120,10 +120,10 @@ static void tell_end(struct display *d, const struct note *n)
 	d->failed += !n->ok;
 	liverows_count(d->live, d->done, d->failed);
 	if (!n->ok)
-		put_line(d, d->np->err, COLOR_RED, &(struct note){ .node = n->node, .stack = n->stack, .step = n->step, .text = n->text },
+		display_put_line(d, d->np->err, COLOR_RED, &(struct note){ .node = n->node, .stack = n->stack, .step = n->step, .text = n->text },
 			"failed: ");
 	else if (d->np->verbose)
-		put_line(d, d->np->err, COLOR_DIM, &(struct note){ .node = n->node, .stack = n->stack, .step = n->step, .text = "done" }, "");
+		display_put_line(d, d->np->err, COLOR_DIM, &(struct note){ .node = n->node, .stack = n->stack, .step = n->step, .text = "done" }, "");
 }
 
 static void tell_phase(struct display *d, const char *phase)
@@ -150,9 +150,9 @@ static void tell_check(struct display *d, const struct note *n)
 	d->held += n->ok;
 	d->broken += !n->ok;
 	if (!n->ok)
-		put_line(d, d->results, COLOR_RED, n, "not so: ");
+		display_put_line(d, d->results, COLOR_RED, n, "not so: ");
 	else if (d->np->verbose)
-		put_line(d, d->results, COLOR_GREEN, n, "ok: ");
+		display_put_line(d, d->results, COLOR_GREEN, n, "ok: ");
 }
 
 static void tell_did(struct display *d, const struct note *n)
@@ -160,10 +160,10 @@ static void tell_did(struct display *d, const struct note *n)
 	if (n->node && n->text)
 		liverows_say(d->live, n->node, n->text);
 	if (!liverows_on(d->live) || d->np->verbose)
-		put_line(d, d->np->err, COLOR_NONE, n, "");
+		display_put_line(d, d->np->err, COLOR_NONE, n, "");
 }
 
-static void tell(struct display *d, const struct note *n)
+static void display_tell(struct display *d, const struct note *n)
 {
 	switch (n->kind) {
 	case NOTE_PHASE:
@@ -171,10 +171,10 @@ static void tell(struct display *d, const struct note *n)
 		break;
 	case NOTE_NODE:
 		if (!n->ok)
-			put_line(d, d->np->err, COLOR_RED, n, "not reached: ");
+			display_put_line(d, d->np->err, COLOR_RED, n, "not reached: ");
 		break;
 	case NOTE_FINDING:
-		put_line(d, d->np->err, n->ok ? COLOR_YELLOW : COLOR_RED, n, n->ok ? "warning: " : "");
+		display_put_line(d, d->np->err, n->ok ? COLOR_YELLOW : COLOR_RED, n, n->ok ? "warning: " : "");
 		break;
 	case NOTE_BEGIN:
 		if (n->node)
@@ -188,13 +188,13 @@ static void tell(struct display *d, const struct note *n)
 		break;
 	case NOTE_SAID:
 	case NOTE_RESTS:
-		put_line(d, d->np->err, COLOR_NONE, n, "");
+		display_put_line(d, d->np->err, COLOR_NONE, n, "");
 		break;
 	case NOTE_LOG:
 		if (n->node && n->text)
 			liverows_say(d->live, n->node, n->text);
 		if (d->np->verbose)
-			put_line(d, d->np->err, COLOR_DIM, &(struct note){ .node = n->node, .text = n->text }, "| ");
+			display_put_line(d, d->np->err, COLOR_DIM, &(struct note){ .node = n->node, .text = n->text }, "| ");
 		break;
 	case NOTE_END:
 		tell_end(d, n);
@@ -202,14 +202,14 @@ static void tell(struct display *d, const struct note *n)
 	case NOTE_LOST:
 		if (!n->node || !(notelist_bad(&d->told, NOTE_END, n->node) || notelist_bad(&d->told, NOTE_NODE, n->node) ||
 		    notelist_bad(&d->told, NOTE_FINDING, n->node))) /* else that was said */
-			put_line(d, d->np->err, COLOR_RED, n, "");
+			display_put_line(d, d->np->err, COLOR_RED, n, "");
 		break;
 	case NOTE_LEFT:
-		put_line(d, d->results, COLOR_NONE, n, "left: ");
+		display_put_line(d, d->results, COLOR_NONE, n, "left: ");
 		break;
 	case NOTE_DIFFERS: /* the plan is shown whole; this is what it did not have */
 		if (d->planned)
-			put_line(d, d->np->err, COLOR_YELLOW, n, "differs too: ");
+			display_put_line(d, d->np->err, COLOR_YELLOW, n, "differs too: ");
 		break;
 	case NOTE_TICK:
 		break;
@@ -217,7 +217,7 @@ static void tell(struct display *d, const struct note *n)
 	liverows_draw(d->live);
 }
 
-static bool is_kept(const struct note *n)
+static bool display_is_kept(const struct note *n)
 {
 	return n->kind != NOTE_TICK && n->kind != NOTE_LOG && n->kind != NOTE_BEGIN && n->kind != NOTE_PHASE;
 }
@@ -226,10 +226,10 @@ void display_note(void *display, const struct note *n)
 {
 	struct display *d = display;
 
-	if (is_kept(n))
+	if (display_is_kept(n))
 		notelist_add(&d->told, n);
 	if (for_people(d)) {
-		tell(d, n);
+		display_tell(d, n);
 		return;
 	}
 	if (d->mute || d->np->format != FORMAT_JSONL || n->kind == NOTE_TICK)
@@ -241,7 +241,7 @@ void display_note(void *display, const struct note *n)
 	fflush(d->np->out);
 }
 
-static bool same(const char *a, const char *b)
+static bool display_same(const char *a, const char *b)
 {
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
@@ -278,7 +278,7 @@ static void put_group(struct display *d, const struct notegroup *g, bool diffs, 
 	for (size_t i = 0; i < g->note_count; i++) {
 		const struct note *n = g->notes[i];
 
-		if (i && same(n->stack, g->notes[i - 1]->stack) && same(n->step, g->notes[i - 1]->step))
+		if (i && display_same(n->stack, g->notes[i - 1]->stack) && display_same(n->step, g->notes[i - 1]->step))
 			where[0] = '\0'; /* of the same step as the line above */
 		else
 			snprintf(where, sizeof where, "%.30s/%.40s", n->stack ? n->stack : "", n->step ? n->step : "");
@@ -384,8 +384,8 @@ static void put_failures(struct display *d)
 		for (size_t k = i; k < l->count; k++) {
 			const struct note *m = &l->at[k];
 
-			if (m->kind != NOTE_END || m->ok || !m->node || !same(m->stack, n->stack) || !same(m->step, n->step) ||
-			    !same(m->text, n->text))
+			if (m->kind != NOTE_END || m->ok || !m->node || !display_same(m->stack, n->stack) || !display_same(m->step, n->step) ||
+			    !display_same(m->text, n->text))
 				continue;
 			shown[k] = true;
 			names[count++] = m->node;

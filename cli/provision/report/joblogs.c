@@ -87,7 +87,7 @@ struct ask {
 	size_t *members;        /* who is asked, in the order of the fanout's hosts */
 };
 
-static void need(int rc)
+static void joblogs_need(int rc)
 {
 	if (rc)
 		command_nomem();
@@ -95,7 +95,7 @@ static void need(int rc)
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-static int make(void *arg, struct fanout *f, struct pssh_task **out)
+static int joblogs_make(void *arg, struct fanout *f, struct pssh_task **out)
 {
 	struct ask *a = arg;
 	struct pssh_task *t;
@@ -115,7 +115,7 @@ static int make(void *arg, struct fanout *f, struct pssh_task **out)
 
 typedef void heard(struct ask *a, size_t member, const char *text, size_t len);
 
-static void complain(struct ask *a, const char *name, const char *text, size_t len)
+static void joblogs_complain(struct ask *a, const char *name, const char *text, size_t len)
 {
 	while (len && text[len - 1] == '\n')
 		len--;
@@ -138,12 +138,12 @@ static int on_members(struct ask *a, const size_t *members, size_t count, heard 
 	if (pssh_list_new(&names) != 0)
 		command_nomem();
 	for (size_t i = 0; i < count; i++)
-		need(pssh_list_add(names, a->c->cluster->members[members[i]]));
+		joblogs_need(pssh_list_add(names, a->c->cluster->members[members[i]]));
 	status = fanout_init(&f, a->np, a->connect, names);
 	pssh_list_free(names);
 	if (status)
 		return status;
-	f.make = make;
+	f.make = joblogs_make;
 	f.arg = a;
 	f.input.fd = -1;
 	status = fanout_start(&f);
@@ -153,7 +153,7 @@ static int on_members(struct ask *a, const size_t *members, size_t count, heard 
 		if (ev->type == PSSH_EV_STDOUT)
 			fn(a, members[o->index], ev->data, ev->len);
 		else if (ev->type == PSSH_EV_STDERR && count == 1)
-			complain(a, o->name, ev->data, ev->len);
+			joblogs_complain(a, o->name, ev->data, ev->len);
 	}
 	for (size_t i = 0; !status && i < f.count; i++)
 		if (!outcome_ok(&f.hosts[i])) {
@@ -172,14 +172,14 @@ static int on_members(struct ask *a, const size_t *members, size_t count, heard 
 static void set_command(struct ask *a, const char *script)
 {
 	buf_clear(&a->command);
-	need(buf_adds(&a->command, "sh -c "));
-	need(str_quote_sh(&a->command, root_script));
-	need(buf_adds(&a->command, " nanopod-logs-root sh -c "));
-	need(str_quote_sh(&a->command, script));
-	need(buf_adds(&a->command, " nanopod-logs-job"));
+	joblogs_need(buf_adds(&a->command, "sh -c "));
+	joblogs_need(str_quote_sh(&a->command, root_script));
+	joblogs_need(buf_adds(&a->command, " nanopod-logs-root sh -c "));
+	joblogs_need(str_quote_sh(&a->command, script));
+	joblogs_need(buf_adds(&a->command, " nanopod-logs-job"));
 }
 
-static int add_word(struct ask *a, const char *word)
+static int joblogs_add_word(struct ask *a, const char *word)
 {
 	int rc = buf_addc(&a->command, ' ');
 
@@ -188,7 +188,7 @@ static int add_word(struct ask *a, const char *word)
 
 /* ---- The controller --------------------------------------------------------------------------- */
 
-static void add_file(struct ask *a, const char *path, const char *host, const char *id, const char *suffix)
+static void joblogs_add_file(struct ask *a, const char *path, const char *host, const char *id, const char *suffix)
 {
 	struct file *x = &a->files[a->count];
 
@@ -220,9 +220,9 @@ static void take_job(struct ask *a, char *line)
 		return;
 	}
 	if (fields[4][0] == '/' && strcmp(fields[4], "/dev/null") != 0)
-		add_file(a, fields[4], fields[3], fields[1], "");
+		joblogs_add_file(a, fields[4], fields[3], fields[1], "");
 	if (fields[5][0] == '/' && strcmp(fields[5], "/dev/null") != 0 && strcmp(fields[4], fields[5]) != 0)
-		add_file(a, fields[5], fields[3], fields[1], " stderr");
+		joblogs_add_file(a, fields[5], fields[3], fields[1], " stderr");
 }
 
 static void heard_jobs(struct ask *a, size_t member, const char *text, size_t len)
@@ -253,8 +253,8 @@ static int ask_controller(struct ask *a, bool follow)
 		return print_fail(a->np, STATUS_NOTFOUND, NULL, "cluster '%s' has no Slurm, so no '%s'", a->c->cluster->name, a->word);
 	for (;;) {
 		set_command(a, find_script);
-		need(add_word(a, a->id));
-		need(add_word(a, account_awk));
+		joblogs_need(joblogs_add_word(a, a->id));
+		joblogs_need(joblogs_add_word(a, account_awk));
 		a->jobs = a->waiting = 0;
 		status = on_members(a, &controller, 1, heard_jobs, &bad);
 		if (status)
@@ -313,14 +313,14 @@ static void heard_files(struct ask *a, size_t member, const char *text, size_t l
 	free(copy);
 }
 
-static int ask_nodes(struct ask *a)
+static int joblogs_ask_nodes(struct ask *a)
 {
 	size_t count = clusterlogs_members(a->c, "slurm", "all", a->members, a->c->cluster->count), bad;
 	int status;
 
 	set_command(a, look_script);
 	for (size_t i = 0; i < a->count; i++)
-		if (add_word(a, a->files[i].path) != 0)
+		if (joblogs_add_word(a, a->files[i].path) != 0)
 			return print_fail(a->np, STATUS_USAGE, "'job/ID_TASK' is one of an array", "'%s' has too many files", a->word);
 	status = on_members(a, a->members, count, heard_files, &bad);
 	if (status)
@@ -336,7 +336,7 @@ static int ask_nodes(struct ask *a)
 	return STATUS_OK;
 }
 
-static bool is_id(const char *id)
+static bool joblogs_is_id(const char *id)
 {
 	size_t n = strspn(id, "0123456789"), m = id[n] == '_' ? strspn(id + n + 1, "0123456789") : 0;
 
@@ -348,14 +348,14 @@ int joblogs_find(struct nanopod *np, struct connect *connect, struct clusterlogs
 	struct ask a = { .np = np, .connect = connect, .c = c, .word = word, .id = word + 4 };
 	int status;
 
-	if (!is_id(a.id))
+	if (!joblogs_is_id(a.id))
 		return print_fail(np, STATUS_USAGE, NULL, "'%s' is no job: 'job/12' and, of an array, 'job/12_3' are forms", word);
 	buf_init(&a.command, COMMAND_ROOM);
 	a.members = calloc(c->cluster->count + 1, sizeof *a.members);
 	if (!a.members)
 		command_nomem();
 	status = ask_controller(&a, follow);
-	status = status ? status : ask_nodes(&a);
+	status = status ? status : joblogs_ask_nodes(&a);
 	for (size_t i = 0; i < a.count; i++) {
 		free(a.files[i].path);
 		free(a.files[i].host);

@@ -52,7 +52,7 @@ void liverows_free(struct liverows *l)
 	free(l);
 }
 
-static struct liverow *find(struct liverows *l, const char *node)
+static struct liverow *liverows_find(struct liverows *l, const char *node)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (strcmp(l->rows[i].node, node) == 0)
@@ -61,14 +61,14 @@ static struct liverow *find(struct liverows *l, const char *node)
 }
 
 /* A long text is cut, and control bytes are made harmless when it is printed. */
-static void put(char *room, size_t size, const char *text)
+static void liverows_put(char *room, size_t size, const char *text)
 {
 	snprintf(room, size, "%.*s", (int)size - 1, text);
 }
 
 void liverows_begin(struct liverows *l, const char *node, const char *stack, const char *step)
 {
-	struct liverow *row = find(l, node);
+	struct liverow *row = liverows_find(l, node);
 
 	if (!row) {
 		if (l->count == l->cap) {
@@ -80,30 +80,30 @@ void liverows_begin(struct liverows *l, const char *node, const char *stack, con
 		row = &l->rows[l->count++];
 	}
 	*row = (struct liverow){ .began = clock_ms(), .runs = true };
-	put(row->node, sizeof row->node, node);
+	liverows_put(row->node, sizeof row->node, node);
 	snprintf(row->what, sizeof row->what, "%s/%s", stack, step);
 	liverows_draw(l);
 }
 
 void liverows_say(struct liverows *l, const char *node, const char *text)
 {
-	struct liverow *row = find(l, node);
+	struct liverow *row = liverows_find(l, node);
 
 	if (row)
-		put(row->said, sizeof row->said, text);
+		liverows_put(row->said, sizeof row->said, text);
 	liverows_draw(l);
 }
 
 void liverows_end(struct liverows *l, const char *node)
 {
-	struct liverow *row = find(l, node);
+	struct liverow *row = liverows_find(l, node);
 
 	if (row)
 		row->runs = false;
 	liverows_draw(l);
 }
 
-static size_t running(const struct liverows *l)
+static size_t liverows_running(const struct liverows *l)
 {
 	size_t n = 0;
 
@@ -153,10 +153,10 @@ void liverows_text(const struct liverows *l, size_t row, int64_t now, unsigned c
 	if (r)
 		snprintf(room, size, "  %-*.*s  %-24s %7s  %s", width, NAME_WIDTH, r->node, r->what,
 			progress_time(now - r->began, time, sizeof time), r->said);
-	else if (!running(l) && !l->done && !l->failed)
+	else if (!liverows_running(l) && !l->done && !l->failed)
 		snprintf(room, size, "%s, %s", l->phase ? l->phase : "", progress_time(now - l->began, time, sizeof time));
 	else
-		snprintf(room, size, "%s: %zu at work, %zu steps done, %zu failed, %s", l->phase ? l->phase : "", running(l), l->done,
+		snprintf(room, size, "%s: %zu at work, %zu steps done, %zu failed, %s", l->phase ? l->phase : "", liverows_running(l), l->done,
 			l->failed, progress_time(now - l->began, time, sizeof time));
 	if (columns > 1 && strlen(room) >= columns)
 		room[columns - 1] = '\0';
@@ -188,7 +188,7 @@ void liverows_draw(struct liverows *l)
 	(void)terminal_size(STDERR_FILENO, &columns, &rows);
 	most = rows > ROWS_LEFT * 2 ? rows - ROWS_LEFT : ROWS_LEFT;
 	most = most > ROWS_MAX ? ROWS_MAX : most;
-	shown = running(l) < most ? running(l) : most;
+	shown = liverows_running(l) < most ? liverows_running(l) : most;
 	liverows_hide(l);
 	fputs(print_color(l->np, l->np->err, COLOR_DIM), l->np->err);
 	for (size_t i = 0; i < shown; i++) {

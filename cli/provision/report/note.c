@@ -27,30 +27,30 @@ const char *note_time(char room[40])
 	return room;
 }
 
-static void member(struct json *j, const char *key, const char *text)
+static void note_member(struct json *j, const char *key, const char *text)
 {
 	if (text)
 		json_text(j, key, text);
 }
 
 /* Those of which being well or not is the point. */
-static bool judges(enum note_kind kind)
+static bool note_judges(enum note_kind kind)
 {
 	return kind == NOTE_NODE || kind == NOTE_FINDING || kind == NOTE_CHECK || kind == NOTE_END;
 }
 
 void note_members(struct json *j, const struct note *n)
 {
-	member(j, "node", n->node);
-	member(j, "stack", n->stack);
-	member(j, "step", n->step);
-	member(j, "what", n->what);
-	if (judges(n->kind))
+	note_member(j, "node", n->node);
+	note_member(j, "stack", n->stack);
+	note_member(j, "step", n->step);
+	note_member(j, "what", n->what);
+	if (note_judges(n->kind))
 		json_bool(j, "ok", n->ok);
-	member(j, "text", n->text);
-	member(j, "hint", n->hint);
-	member(j, "diff", n->diff);
-	member(j, "log", n->log);
+	note_member(j, "text", n->text);
+	note_member(j, "hint", n->hint);
+	note_member(j, "diff", n->diff);
+	note_member(j, "log", n->log);
 	if (n->kind == NOTE_END) {
 		json_text(j, "result", n->ok ? "ok" : "failed");
 		json_int(j, "ms", n->ms);

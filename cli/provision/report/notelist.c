@@ -12,7 +12,7 @@
 
 enum { KEY_BYTES = 4 << 20 };
 
-static const char *copy(const char *text)
+static const char *notelist_copy(const char *text)
 {
 	char *made;
 
@@ -24,7 +24,7 @@ static const char *copy(const char *text)
 	return made;
 }
 
-static void forget(const char *text)
+static void notelist_forget(const char *text)
 {
 	free((char *)(uintptr_t)text);
 }
@@ -41,14 +41,14 @@ void notelist_add(struct notelist *l, const struct note *n)
 	}
 	to = &l->at[l->count++];
 	*to = *n;
-	to->node = copy(n->node);
-	to->stack = copy(n->stack);
-	to->step = copy(n->step);
-	to->what = copy(n->what);
-	to->text = copy(n->text);
-	to->hint = copy(n->hint);
-	to->diff = copy(n->diff);
-	to->log = copy(n->log);
+	to->node = notelist_copy(n->node);
+	to->stack = notelist_copy(n->stack);
+	to->step = notelist_copy(n->step);
+	to->what = notelist_copy(n->what);
+	to->text = notelist_copy(n->text);
+	to->hint = notelist_copy(n->hint);
+	to->diff = notelist_copy(n->diff);
+	to->log = notelist_copy(n->log);
 }
 
 void notelist_release(struct notelist *l)
@@ -58,7 +58,7 @@ void notelist_release(struct notelist *l)
 		const char *const texts[] = { n->node, n->stack, n->step, n->what, n->text, n->hint, n->diff, n->log };
 
 		for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-			forget(texts[k]);
+			notelist_forget(texts[k]);
 	}
 	free(l->at);
 	*l = (struct notelist){ 0 };
@@ -121,7 +121,7 @@ int notelist_json(const struct notelist *l, const char *cluster, int status, str
 
 /* ---- The same once ----------------------------------------------------------------------------- */
 
-static void add_text(struct buf *key, const char *text)
+static void notelist_add_text(struct buf *key, const char *text)
 {
 	if (text && buf_adds(key, text) == -ENOMEM)
 		command_nomem();
@@ -129,16 +129,16 @@ static void add_text(struct buf *key, const char *text)
 		command_nomem();
 }
 
-static void key_of(const struct note *const *notes, size_t count, bool diffs, struct buf *key)
+static void notelist_key_of(const struct note *const *notes, size_t count, bool diffs, struct buf *key)
 {
 	buf_clear(key);
 	for (size_t i = 0; i < count; i++) {
-		add_text(key, notes[i]->stack);
-		add_text(key, notes[i]->step);
-		add_text(key, notes[i]->text);
-		add_text(key, notes[i]->hint);
-		add_text(key, diffs ? notes[i]->diff : "");
-		add_text(key, notes[i]->ok ? "1" : "");
+		notelist_add_text(key, notes[i]->stack);
+		notelist_add_text(key, notes[i]->step);
+		notelist_add_text(key, notes[i]->text);
+		notelist_add_text(key, notes[i]->hint);
+		notelist_add_text(key, diffs ? notes[i]->diff : "");
+		notelist_add_text(key, notes[i]->ok ? "1" : "");
 	}
 }
 
@@ -157,7 +157,7 @@ static const struct note **notes_of(const struct notelist *l, enum note_kind kin
 	return notes;
 }
 
-static void join(struct notegroup *g, const char *name)
+static void notelist_join(struct notegroup *g, const char *name)
 {
 	g->names = reallocarray(g->names, g->count + 1, sizeof *g->names);
 	if (!g->names)
@@ -186,7 +186,7 @@ void notelist_groups(const struct notelist *l, enum note_kind kind, bool diffs, 
 			free(notes);
 			continue;
 		}
-		key_of(notes, note_count, diffs, &key);
+		notelist_key_of(notes, note_count, diffs, &key);
 		same = table_get(&known, buf_text(&key));
 		if (same) {
 			free(notes);
@@ -196,7 +196,7 @@ void notelist_groups(const struct notelist *l, enum note_kind kind, bool diffs, 
 			if (table_set(&known, buf_text(&key), same))
 				command_nomem();
 		}
-		join(same, members[i]);
+		notelist_join(same, members[i]);
 	}
 	table_release(&known);
 	buf_release(&key);

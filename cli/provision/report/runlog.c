@@ -70,7 +70,7 @@ int runlog_folder(const char *cluster, char *room, size_t size, struct fail *f)
 }
 
 /* In room; too long becomes "", which opens nothing. */
-static const char *path_in(const char *folder, const char *name, char room[PATH_MAX])
+static const char *runlog_path_in(const char *folder, const char *name, char room[PATH_MAX])
 {
 	if (snprintf(room, PATH_MAX, "%s/%s", folder, name) >= PATH_MAX)
 		room[0] = '\0';
@@ -100,7 +100,7 @@ static bool is_still(int fd, const char *path)
 	return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-static int take_lock(const char *cluster, const char *path, int *out, struct fail *f)
+static int runlog_take_lock(const char *cluster, const char *path, int *out, struct fail *f)
 {
 	char text[32];
 	long pid;
@@ -167,13 +167,13 @@ int runlog_open(const char *cluster, struct runlog **out, struct fail *f)
 	j->lock = j->lines = -1;
 	rc = runlog_folder(cluster, j->folder, sizeof j->folder, f);
 	if (!rc) {
-		rc = file_folders(path_in(j->folder, "logs/x", path));
+		rc = file_folders(runlog_path_in(j->folder, "logs/x", path));
 		rc = rc ? fail_errno(f, rc, -rc, "cannot make the folder '%s'", j->folder) : 0;
 	}
-	rc = rc ? rc : take_lock(cluster, path_in(j->folder, "lock", path), &j->lock, f);
+	rc = rc ? rc : runlog_take_lock(cluster, runlog_path_in(j->folder, "lock", path), &j->lock, f);
 	if (!rc) {
-		j->kept = access(path_in(j->folder, "cluster.yaml", path), F_OK) == 0;
-		j->lines = open_lines(path_in(j->folder, "journal.jsonl", path), f);
+		j->kept = access(runlog_path_in(j->folder, "cluster.yaml", path), F_OK) == 0;
+		j->lines = open_lines(runlog_path_in(j->folder, "journal.jsonl", path), f);
 		rc = j->lines < 0 ? j->lines : 0;
 	}
 	if (rc) {
@@ -187,7 +187,7 @@ int runlog_open(const char *cluster, struct runlog **out, struct fail *f)
 	return 0;
 }
 
-static int append(struct runlog *j, bool sync)
+static int runlog_append(struct runlog *j, bool sync)
 {
 	int rc = file_write(j->lines, buf_text(&j->line), j->line.len);
 
@@ -202,7 +202,7 @@ int runlog_note(struct runlog *j, const struct note *n)
 		return 0;
 	buf_clear(&j->line);
 	rc = note_line(n, ++j->seq, &j->line);
-	return rc ? rc : append(j, n->kind == NOTE_END || n->kind == NOTE_BEGIN);
+	return rc ? rc : runlog_append(j, n->kind == NOTE_END || n->kind == NOTE_BEGIN);
 }
 
 int runlog_ran(struct runlog *j, const char *verb, int status)
@@ -220,10 +220,10 @@ int runlog_ran(struct runlog *j, const char *verb, int status)
 	json_int(&o, "status", status);
 	json_end(&o);
 	rc = o.error ? o.error : buf_addc(&j->line, '\n');
-	return rc ? rc : append(j, true);
+	return rc ? rc : runlog_append(j, true);
 }
 
-static const char *text_of(const struct conf *map, const char *key)
+static const char *runlog_text_of(const struct conf *map, const char *key)
 {
 	const struct conf *c = conf_get(map, key);
 
@@ -238,9 +238,9 @@ static bool read_run(const char *line, size_t len, struct journal_run *out)
 
 	if (!memmem(line, len, "\"run\"", 5) || conf_parse("journal", line, len, &file, NULL))
 		return false;
-	if (strcmp(text_of(&file->root, "event"), "run") == 0 && str_to_long(text_of(&file->root, "status"), 0, 255, &status) == 0) {
-		snprintf(out->verb, sizeof out->verb, "%.20s", text_of(&file->root, "what"));
-		snprintf(out->time, sizeof out->time, "%.36s", text_of(&file->root, "time"));
+	if (strcmp(runlog_text_of(&file->root, "event"), "run") == 0 && str_to_long(runlog_text_of(&file->root, "status"), 0, 255, &status) == 0) {
+		snprintf(out->verb, sizeof out->verb, "%.20s", runlog_text_of(&file->root, "what"));
+		snprintf(out->time, sizeof out->time, "%.36s", runlog_text_of(&file->root, "time"));
 		out->status = (int)status;
 		is = true;
 	}
@@ -259,7 +259,7 @@ bool runlog_last(const char *cluster, struct journal_run *out)
 
 	if (runlog_folder(cluster, folder, sizeof folder, NULL))
 		return false;
-	fd = open(path_in(folder, "journal.jsonl", path), O_RDONLY | O_CLOEXEC);
+	fd = open(runlog_path_in(folder, "journal.jsonl", path), O_RDONLY | O_CLOEXEC);
 	text = malloc(TAIL_BYTES);
 	if (!text)
 		command_nomem();
@@ -280,7 +280,7 @@ bool runlog_last(const char *cluster, struct journal_run *out)
 /* ---- Logs ---------------------------------------------------------------------------------- */
 
 /* A host may be "user@host:22" or "::1": what is no plain letter of a file's name becomes '_'. */
-static void plain(char *name)
+static void runlog_plain(char *name)
 {
 	for (char *c = name; *c; c++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@", *c))
@@ -294,7 +294,7 @@ int runlog_log(struct runlog *j, const char *stack, const char *step, const char
 
 	if (n < 0 || (size_t)n >= sizeof name || *name == '.')
 		return -ENAMETOOLONG;
-	plain(name);
+	runlog_plain(name);
 	n = snprintf(room, size, "%s/logs/%s", j->folder, name);
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
@@ -313,8 +313,8 @@ int runlog_keep(struct runlog *j, const char *text, size_t len, char *const *mem
 	buf_init(&lines, MEMBERS_BYTES);
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = buf_addf(&lines, "%s\n", members[i]);
-	rc = rc ? rc : file_replace(path_in(j->folder, "members", path), buf_text(&lines), lines.len, 0600);
-	rc = rc ? rc : file_replace(path_in(j->folder, "cluster.yaml", path), text, len, 0600);
+	rc = rc ? rc : file_replace(runlog_path_in(j->folder, "members", path), buf_text(&lines), lines.len, 0600);
+	rc = rc ? rc : file_replace(runlog_path_in(j->folder, "cluster.yaml", path), text, len, 0600);
 	buf_release(&lines);
 	j->kept |= !rc;
 	return rc ? fail_errno(f, rc, -rc, "cannot keep the cluster file in '%s'", j->folder) : 0;
@@ -325,7 +325,7 @@ static int read_kept(const char *cluster, const char *name, struct buf *out, str
 	char folder[PATH_MAX], path[PATH_MAX];
 	int rc = runlog_folder(cluster, folder, sizeof folder, f);
 
-	rc = rc ? rc : buf_read_file(out, path_in(folder, name, path));
+	rc = rc ? rc : buf_read_file(out, runlog_path_in(folder, name, path));
 	if (rc == -ENOENT)
 		return fail_set(f, rc, "no cluster '%s' is known here", cluster);
 	return rc ? fail_errno(f, rc, -rc, "cannot read what is kept of '%s'", cluster) : 0;
@@ -341,7 +341,7 @@ int runlog_members(const char *cluster, struct buf *out, struct fail *f)
 	return read_kept(cluster, "members", out, f);
 }
 
-static int by_name(const void *a, const void *b)
+static int runlog_by_name(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
 
@@ -369,7 +369,7 @@ char **runlog_clusters(void)
 	if (d)
 		closedir(d);
 	free(root);
-	qsort(names, n, sizeof *names, by_name);
+	qsort(names, n, sizeof *names, runlog_by_name);
 	return names;
 }
 
@@ -414,20 +414,20 @@ int runlog_forget(struct runlog *j, struct fail *f)
 	char path[PATH_MAX];
 	int rc;
 
-	rc = empty_folder(path_in(j->folder, "logs", path));
+	rc = empty_folder(runlog_path_in(j->folder, "logs", path));
 	rc = rc ? rc : empty_folder(j->folder);
 	j->kept = true; /* nothing is left to be tidied up */
 	return rc ? fail_errno(f, rc, -rc, "cannot remove the folder '%s'", j->folder) : 0;
 }
 
 /* Nothing was applied yet, and nothing happened that a journal tells: a look at nodes leaves no trace. */
-static void tidy(struct runlog *j)
+static void runlog_tidy(struct runlog *j)
 {
 	char path[PATH_MAX];
 
 	if (j->kept || j->lock < 0)
 		return;
-	if (rmdir(path_in(j->folder, "logs", path)) == 0)
+	if (rmdir(runlog_path_in(j->folder, "logs", path)) == 0)
 		(void)empty_folder(j->folder);
 }
 
@@ -435,7 +435,7 @@ void runlog_close(struct runlog *j)
 {
 	if (!j)
 		return;
-	tidy(j);
+	runlog_tidy(j);
 	if (j->lines >= 0)
 		close(j->lines);
 	if (j->lock >= 0)

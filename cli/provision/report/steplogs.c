@@ -16,7 +16,7 @@
 
 enum { TAIL_MAX = 256 * 1024, PATH_ROOM = 4096 };
 
-static char *copy_of(const char *text)
+static char *steplogs_copy_of(const char *text)
 {
 	char *copy = strdup(text ? text : "");
 
@@ -54,9 +54,9 @@ static void take_end(struct table *t, const char *line, size_t len)
 			x = calloc(1, sizeof *x);
 			if (!x || asprintf(&x->step, "%s.%s", flat_text(&l, "stack"), flat_text(&l, "step")) < 0)
 				command_nomem();
-			x->node = copy_of(flat_text(&l, "node"));
-			x->log = copy_of(flat_text(&l, "log"));
-			x->text = copy_of(flat_text(&l, "text"));
+			x->node = steplogs_copy_of(flat_text(&l, "node"));
+			x->log = steplogs_copy_of(flat_text(&l, "log"));
+			x->text = steplogs_copy_of(flat_text(&l, "text"));
 			if (table_set(t, key, x) != 0)
 				command_nomem();
 		}
@@ -123,7 +123,7 @@ static void show_log(const char *folder, struct clusterlogs_step *x, long lines,
 		fn(arg, x, x->text, strlen(x->text));
 }
 
-static int by_name(const void *a, const void *b)
+static int steplogs_by_name(const void *a, const void *b)
 {
 	const struct clusterlogs_step *x = *(struct clusterlogs_step *const *)a, *y = *(struct clusterlogs_step *const *)b;
 	int order = strcmp(x->step, y->step);
@@ -151,7 +151,7 @@ int clusterlogs_steps(const char *cluster, long lines, clusterlogs_line *fn, voi
 	while (table_next(&t, &at, &key, &value))
 		if (value)
 			list[n++] = value;
-	qsort(list, n, sizeof *list, by_name);
+	qsort(list, n, sizeof *list, steplogs_by_name);
 	for (size_t i = 0; i < n; i++) {
 		show_log(folder, list[i], lines, fn, arg);
 		failed_free(list[i]);

@@ -50,7 +50,7 @@ static int make_contact(void *arg, struct fanout *f, struct pssh_task **out)
 	return STATUS_OK;
 }
 
-static void meet(struct remote *r, const struct fanout *f)
+static void remote_meet(struct remote *r, const struct fanout *f)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		struct remote_peer *p = &r->peers[i];
@@ -64,7 +64,7 @@ static void meet(struct remote *r, const struct fanout *f)
 	}
 }
 
-static int contact(struct remote *r, const struct pssh_list *list)
+static int remote_contact(struct remote *r, const struct pssh_list *list)
 {
 	const struct pssh_event *ev;
 	struct outcome *o;
@@ -83,7 +83,7 @@ static int contact(struct remote *r, const struct pssh_list *list)
 	if (!status && f.asked)
 		status = f.first_signal == SIGTERM ? STATUS_TERM : STATUS_INT;
 	if (!status)
-		meet(r, &f);
+		remote_meet(r, &f);
 	fanout_release(&f);
 	for (size_t i = 0; !status && i < r->count; i++)
 		pssh_host_set_data(r->peers[i].host, &r->peers[i]);
@@ -113,7 +113,7 @@ int remote_open(struct nanopod *np, char *const *names, size_t count, struct rem
 	}
 	if (!status && signals_begin() != 0)
 		status = print_fail(np, STATUS_FAILURE, NULL, "cannot catch signals: %s", strerror(errno));
-	else if (!status && (status = contact(r, list)) != STATUS_OK)
+	else if (!status && (status = remote_contact(r, list)) != STATUS_OK)
 		signals_end();
 	pssh_list_free(list);
 	if (status) {
@@ -200,7 +200,7 @@ static struct remote_job *new_job(struct remote *r, size_t member, void *data)
 }
 
 /* Where it cannot be begun, its end comes from remote_next() as any other. */
-static void begun(struct remote *r, struct remote_job *job, int rc)
+static void remote_begun(struct remote *r, struct remote_job *job, int rc)
 {
 	if (rc == PSSH_ENOMEM)
 		command_nomem();
@@ -217,7 +217,7 @@ void remote_begin(struct remote *r, size_t member, const char *script, size_t le
 
 	job->flags = flags;
 	job->limit_ms = timeout_ms;
-	begun(r, job, remote_job_begin(job, r->connect->fleet, script, len));
+	remote_begun(r, job, remote_job_begin(job, r->connect->fleet, script, len));
 	if (out)
 		*out = job;
 }
@@ -226,7 +226,7 @@ void remote_upload(struct remote *r, size_t member, const char *local, const cha
 {
 	struct remote_job *job = new_job(r, member, data);
 
-	begun(r, job, remote_job_copy(job, r->connect->fleet, local, path));
+	remote_begun(r, job, remote_job_copy(job, r->connect->fleet, local, path));
 	if (out)
 		*out = job;
 }
@@ -239,7 +239,7 @@ void remote_cancel(struct remote *r, struct remote_job *job)
 
 /* ---- What comes ------------------------------------------------------------------------------ */
 
-static void fill(struct remote_event *ev, enum remote_kind kind, struct remote_job *job)
+static void remote_fill(struct remote_event *ev, enum remote_kind kind, struct remote_job *job)
 {
 	*ev = (struct remote_event){
 		.kind = kind, .job = job, .member = job ? job->peer->member : 0, .data = job ? job->data : NULL, .text = "",
@@ -248,7 +248,7 @@ static void fill(struct remote_event *ev, enum remote_kind kind, struct remote_j
 
 static bool hand_line(struct remote_job *job, const struct remote_wire *w, struct remote_event *ev)
 {
-	fill(ev, REMOTE_LOG, job);
+	remote_fill(ev, REMOTE_LOG, job);
 	ev->line = w->words[0];
 	ev->out = w == &job->out;
 	if (w == &job->err && job->gate && str_starts(ev->line, REMOTE_ASK))
@@ -269,7 +269,7 @@ static bool hand_out(struct remote_job *job, enum remote_wire_kind kind, struct 
 	case REMOTE_WIRE_RECORD:
 		if (remote_job_record(job, w))
 			return false;
-		fill(ev, REMOTE_RECORD, job);
+		remote_fill(ev, REMOTE_RECORD, job);
 		memcpy(ev->words, w->words, sizeof ev->words);
 		ev->count = w->count;
 		return true;
@@ -299,7 +299,7 @@ static bool drain_end(struct remote *r, struct remote_event *ev)
 			return true;
 	}
 	r->ending = END_TOLD;
-	fill(ev, REMOTE_END, job);
+	remote_fill(ev, REMOTE_END, job);
 	ev->ok = job->said_end && job->status == 0 && !*job->text;
 	ev->status = job->status;
 	ev->lost = job->lost;
@@ -308,7 +308,7 @@ static bool drain_end(struct remote *r, struct remote_event *ev)
 }
 
 /* The next piece of what was pulled. True where there is one. */
-static bool drain(struct remote *r, struct remote_event *ev)
+static bool remote_drain(struct remote *r, struct remote_event *ev)
 {
 	struct remote_job *job = r->job;
 	struct remote_wire *w;
@@ -338,7 +338,7 @@ static void begin_end(struct remote *r, struct remote_job *job)
 }
 
 /* The END was seen: now the job goes. */
-static void bury(struct remote *r)
+static void remote_bury(struct remote *r)
 {
 	if (r->ending != END_TOLD)
 		return;
@@ -375,13 +375,13 @@ static bool host_event(struct remote *r, const struct pssh_event *ev, struct rem
 		return false;
 	p->up = false;
 	snprintf(p->why, sizeof p->why, "%s", ev->text);
-	fill(out, REMOTE_DOWN, NULL);
+	remote_fill(out, REMOTE_DOWN, NULL);
 	out->member = p->member;
 	out->text = p->why;
 	return true;
 }
 
-static bool take(struct remote *r, const struct pssh_event *ev, struct remote_event *out)
+static bool remote_take(struct remote *r, const struct pssh_event *ev, struct remote_event *out)
 {
 	struct remote_job *job = ev->task ? pssh_task_data(ev->task) : NULL;
 
@@ -418,20 +418,20 @@ static bool take(struct remote *r, const struct pssh_event *ev, struct remote_ev
 	return false;
 }
 
-static bool take_signals(struct remote *r, struct remote_event *ev)
+static bool remote_take_signals(struct remote *r, struct remote_event *ev)
 {
 	int signal = signals_next();
 
 	r->deaf = 0;
 	if (!signal || signal == SIGWINCH)
 		return false;
-	fill(ev, REMOTE_SIGNAL, NULL);
+	remote_fill(ev, REMOTE_SIGNAL, NULL);
 	ev->status = ++r->asked;
 	return true;
 }
 
 /* What is due by now; the earliest that will be comes out. A job that could not be begun is at its end. */
-static bool look(struct remote *r, int64_t *next)
+static bool remote_look(struct remote *r, int64_t *next)
 {
 	int64_t now = clock_ms();
 	struct list *at, *tmp;
@@ -451,7 +451,7 @@ static bool look(struct remote *r, int64_t *next)
 	return false;
 }
 
-static void rest(struct remote *r, int64_t until)
+static void remote_rest(struct remote *r, int64_t until)
 {
 	struct pollfd fds[] = {
 		{ .fd = pssh_fd(r->connect->fleet), .events = POLLIN },
@@ -473,32 +473,32 @@ void remote_next(struct remote *r, int ms, struct remote_event *ev)
 {
 	int64_t until = ms < 0 ? INT64_MAX : clock_ms() + ms;
 
-	bury(r);
+	remote_bury(r);
 	for (;;) {
 		const struct pssh_event *got;
 		int64_t next = until;
 		int rc;
 
-		if (drain(r, ev))
+		if (remote_drain(r, ev))
 			return;
-		if (++r->deaf >= DEAF && take_signals(r, ev))
+		if (++r->deaf >= DEAF && remote_take_signals(r, ev))
 			return;
 		rc = pssh_next(r->connect->fleet, &got);
 		if (rc < 0)
 			command_nomem();
 		if (rc > 0) {
-			if (take(r, got, ev))
+			if (remote_take(r, got, ev))
 				return;
 			continue;
 		}
-		if (take_signals(r, ev))
+		if (remote_take_signals(r, ev))
 			return;
-		if (look(r, &next))
+		if (remote_look(r, &next))
 			continue;
 		if (clock_ms() >= until) {
-			fill(ev, REMOTE_TICK, NULL);
+			remote_fill(ev, REMOTE_TICK, NULL);
 			return;
 		}
-		rest(r, next);
+		remote_rest(r, next);
 	}
 }

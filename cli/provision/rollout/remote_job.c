@@ -41,18 +41,18 @@ static const char run_surviving[] =
 static const char run_holding[] = "exec 9<&0 </dev/null\nnp_script\n";
 static const char unwatch[] = "{ kill -KILL $np_watch; wait $np_watch; } 2>/dev/null\n";
 
-static void add(struct buf *b, const char *data, size_t len)
+static void remote_job_add(struct buf *b, const char *data, size_t len)
 {
 	if (buf_add(b, data, len) != 0)
 		command_nomem();
 }
 
-static void say(struct buf *b, const char *text)
+static void remote_job_say(struct buf *b, const char *text)
 {
-	add(b, text, strlen(text));
+	remote_job_add(b, text, strlen(text));
 }
 
-static void wrap(struct remote_job *job, const char *script, size_t len)
+static void remote_job_wrap(struct remote_job *job, const char *script, size_t len)
 {
 	struct buf *b = &job->script;
 	bool ask = job->peer->root == REMOTE_SUDO_PASSWORD && !(job->flags & REMOTE_USER);
@@ -61,25 +61,25 @@ static void wrap(struct remote_job *job, const char *script, size_t len)
 	if (buf_reserve(b, len + 4096 + (job->peer->password ? strlen(job->peer->password) : 0)) != 0)
 		command_nomem();
 	if (ask) {
-		say(b, job->peer->password ? job->peer->password : "");
-		say(b, "\n" GATE "\n");
+		remote_job_say(b, job->peer->password ? job->peer->password : "");
+		remote_job_say(b, "\n" GATE "\n");
 		job->gate = b->len;
 	}
-	say(b, before);
-	add(b, script, len);
-	say(b, after);
-	say(b, "{\n");
+	remote_job_say(b, before);
+	remote_job_add(b, script, len);
+	remote_job_say(b, after);
+	remote_job_say(b, "{\n");
 	if (job->flags & REMOTE_HOLD) {
-		say(b, run_holding);
+		remote_job_say(b, run_holding);
 	} else {
-		say(b, watch);
-		say(b, job->flags & REMOTE_SURVIVE ? run_surviving : run_plain);
-		say(b, unwatch);
+		remote_job_say(b, watch);
+		remote_job_say(b, job->flags & REMOTE_SURVIVE ? run_surviving : run_plain);
+		remote_job_say(b, unwatch);
 	}
-	say(b, "exit 0\n}\n");
+	remote_job_say(b, "exit 0\n}\n");
 }
 
-static int start(struct remote_job *job)
+static int remote_job_start(struct remote_job *job)
 {
 	int rc = pssh_task_add(job->task, job->peer->host);
 
@@ -92,13 +92,13 @@ int remote_job_begin(struct remote_job *job, struct pssh *fleet, const char *scr
 	int rc;
 
 	buf_init(&job->script, SCRIPT_BYTES);
-	wrap(job, script, len);
+	remote_job_wrap(job, script, len);
 	if (job->limit_ms)
 		job->deadline = clock_ms() + job->limit_ms;
 	rc = pssh_exec(fleet, commands[job->flags & REMOTE_USER ? REMOTE_AS_IS : job->peer->root], &job->task);
 	rc = rc ? rc : pssh_task_set_output(job->task, PSSH_OUTPUT_CHUNKS, (size_t)1 << 20, PSSH_OVERFLOW_DROP);
 	rc = rc ? rc : pssh_task_open_input(job->task);
-	return rc ? rc : start(job);
+	return rc ? rc : remote_job_start(job);
 }
 
 int remote_job_copy(struct remote_job *job, struct pssh *fleet, const char *local, const char *path)
@@ -106,10 +106,10 @@ int remote_job_copy(struct remote_job *job, struct pssh *fleet, const char *loca
 	int rc = pssh_put(fleet, local, path, PSSH_COPY_RECURSIVE | PSSH_COPY_PRESERVE | PSSH_COPY_RESUME, &job->task);
 
 	job->copy = true;
-	return rc ? rc : start(job);
+	return rc ? rc : remote_job_start(job);
 }
 
-static void wipe(struct remote_job *job)
+static void remote_job_wipe(struct remote_job *job)
 {
 	if (job->script.data)
 		explicit_bzero(job->script.data, job->script.cap);
@@ -120,14 +120,14 @@ static void wipe(struct remote_job *job)
 void remote_job_free(struct remote_job *job)
 {
 	pssh_task_free(job->task);
-	wipe(job);
+	remote_job_wipe(job);
 	remote_wire_release(&job->out);
 	remote_wire_release(&job->err);
 	list_remove(&job->link);
 	free(job);
 }
 
-static int64_t wall_us(void)
+static int64_t remote_job_wall_us(void)
 {
 	struct timespec ts;
 
@@ -140,7 +140,7 @@ void remote_job_send(struct remote_job *job)
 	if (job->copy)
 		return;
 	if (!job->started_us)
-		job->started_us = wall_us();
+		job->started_us = remote_job_wall_us();
 	while (!job->full && job->sent < job->script.len) {
 		size_t end = job->gate && job->asked < UINT_MAX ? job->gate : job->script.len, n = end - job->sent;
 
@@ -154,7 +154,7 @@ void remote_job_send(struct remote_job *job)
 		job->sent += n;
 	}
 	if (job->script.len && job->sent == job->script.len)
-		wipe(job);
+		remote_job_wipe(job);
 }
 
 void remote_write(struct remote_job *job, const char *text)
@@ -265,7 +265,7 @@ void remote_job_stderr(struct remote_job *job, const char *data, size_t len)
 		}
 }
 
-static void broken(struct remote_job *job, const struct pssh_event *ev)
+static void remote_job_broken(struct remote_job *job, const struct pssh_event *ev)
 {
 	const char *last = job->last;
 
@@ -302,5 +302,5 @@ void remote_job_ended(struct remote_job *job, const struct pssh_event *ev)
 	else if (job->kill_at)
 		snprintf(job->text, sizeof job->text, "it was stopped");
 	else
-		broken(job, ev);
+		remote_job_broken(job, ev);
 }

@@ -14,7 +14,7 @@ void remote_wire_init(struct remote_wire *w, bool lines)
 	buf_init(&w->line, WIRE_RECORD_BYTES);
 }
 
-static void forget(struct remote_wire *w)
+static void remote_wire_forget(struct remote_wire *w)
 {
 	if (w->line.data)
 		explicit_bzero(w->line.data, w->line.len);
@@ -30,13 +30,13 @@ void remote_wire_release(struct remote_wire *w)
 	buf_release(&w->line);
 }
 
-static int digit(char c)
+static int remote_wire_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* In place. NUL cannot be said, and control bytes only by their numbers. */
-static bool decode(char *s)
+static bool remote_wire_decode(char *s)
 {
 	char *to = s;
 
@@ -44,7 +44,7 @@ static bool decode(char *s)
 		int c = (unsigned char)*s++;
 
 		if (c == '%') {
-			int high = digit(*s), low = high < 0 ? -1 : digit(s[1]);
+			int high = remote_wire_digit(*s), low = high < 0 ? -1 : remote_wire_digit(s[1]);
 
 			if (low < 0 || !(high | low))
 				return false;
@@ -59,7 +59,7 @@ static bool decode(char *s)
 	return true;
 }
 
-static enum remote_wire_kind bad(struct remote_wire *w, const char *why)
+static enum remote_wire_kind remote_wire_bad(struct remote_wire *w, const char *why)
 {
 	w->taken = true;
 	w->count = 0;
@@ -67,28 +67,28 @@ static enum remote_wire_kind bad(struct remote_wire *w, const char *why)
 	return REMOTE_WIRE_BAD;
 }
 
-static enum remote_wire_kind take_record(struct remote_wire *w)
+static enum remote_wire_kind remote_wire_take_record(struct remote_wire *w)
 {
 	char *s = w->line.data + MARK, *end;
 
 	if (memchr(w->line.data, '\0', w->line.len))
-		return bad(w, "a record with a NUL byte");
+		return remote_wire_bad(w, "a record with a NUL byte");
 	w->count = 0;
 	do {
 		end = strchr(s, '\t');
 		if (end)
 			*end = '\0';
 		if (w->count == WIRE_WORDS)
-			return bad(w, "a record with too many words");
+			return remote_wire_bad(w, "a record with too many words");
 		w->words[w->count++] = s;
-		if (!decode(s))
-			return bad(w, "a record that is not encoded as it must be");
+		if (!remote_wire_decode(s))
+			return remote_wire_bad(w, "a record that is not encoded as it must be");
 		s = end ? end + 1 : NULL;
 	} while (s);
-	return *w->words[0] ? REMOTE_WIRE_RECORD : bad(w, "a record without a name");
+	return *w->words[0] ? REMOTE_WIRE_RECORD : remote_wire_bad(w, "a record without a name");
 }
 
-static enum remote_wire_kind take_line(struct remote_wire *w)
+static enum remote_wire_kind remote_wire_take_line(struct remote_wire *w)
 {
 	char *text;
 
@@ -112,14 +112,14 @@ static bool begins_record(const struct remote_wire *w)
 	return !w->lines && w->line.len >= MARK && memcmp(w->line.data, mark, MARK) == 0;
 }
 
-static enum remote_wire_kind take(struct remote_wire *w)
+static enum remote_wire_kind remote_wire_take(struct remote_wire *w)
 {
 	w->taken = true;
-	return begins_record(w) ? take_record(w) : take_line(w);
+	return begins_record(w) ? remote_wire_take_record(w) : remote_wire_take_line(w);
 }
 
 /* How much more a line may hold: it is not known yet what it is before its first bytes are there. */
-static size_t room(const struct remote_wire *w)
+static size_t remote_wire_room(const struct remote_wire *w)
 {
 	if (w->line.len < MARK)
 		return MARK - w->line.len;
@@ -129,13 +129,13 @@ static size_t room(const struct remote_wire *w)
 enum remote_wire_kind remote_wire_next(struct remote_wire *w, const char **data, size_t *len)
 {
 	if (w->taken)
-		forget(w);
+		remote_wire_forget(w);
 	while (*len) {
-		size_t n = room(w);
+		size_t n = remote_wire_room(w);
 		const char *end;
 
 		if (!n)
-			return begins_record(w) ? bad(w, "a record without an end") : take(w);
+			return begins_record(w) ? remote_wire_bad(w, "a record without an end") : remote_wire_take(w);
 		n = n < *len ? n : *len;
 		end = memchr(*data, '\n', n);
 		n = end ? (size_t)(end - *data) : n;
@@ -144,7 +144,7 @@ enum remote_wire_kind remote_wire_next(struct remote_wire *w, const char **data,
 		*data += n + (end != NULL);
 		*len -= n + (end != NULL);
 		if (end)
-			return take(w);
+			return remote_wire_take(w);
 	}
 	return REMOTE_WIRE_MORE;
 }
@@ -152,10 +152,10 @@ enum remote_wire_kind remote_wire_next(struct remote_wire *w, const char **data,
 enum remote_wire_kind remote_wire_end(struct remote_wire *w)
 {
 	if (w->taken)
-		forget(w);
+		remote_wire_forget(w);
 	if (!w->line.len)
 		return REMOTE_WIRE_MORE;
 	if (begins_record(w))
-		return bad(w, "a record without an end");
-	return take(w);
+		return remote_wire_bad(w, "a record without an end");
+	return remote_wire_take(w);
 }

@@ -22,7 +22,7 @@ static const char *const table_keys[] = {
 
 /* ---- Facts ---------------------------------------------------------------------------------- */
 
-static int64_t wall_us(void)
+static int64_t rollout_wall_us(void)
 {
 	struct timespec ts;
 
@@ -34,7 +34,7 @@ static int64_t wall_us(void)
 static void clock_heard(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct facts *f = &e->facts[t->member];
-	int64_t sent = remote_started_us(t->job), now = wall_us(), there;
+	int64_t sent = remote_started_us(t->job), now = rollout_wall_us(), there;
 
 	if (ev->count != 2 || strcmp(ev->words[0], "clock") != 0 || sscanf(ev->words[1], "%" SCNd64, &there) != 1)
 		return;
@@ -68,7 +68,7 @@ static void facts_came(struct rollout *e, struct rollout_task *t, const struct r
 	rollout_task_free(e, t);
 }
 
-static void not_reached(struct rollout *e, size_t m, const char *why)
+static void rollout_not_reached(struct rollout *e, size_t m, const char *why)
 {
 	e->facts[m].why = strdup(why);
 	if (!e->facts[m].why)
@@ -87,7 +87,7 @@ static void take_facts(struct rollout *e)
 		const char *why;
 
 		if (!remote_up(e->r, m, &why)) {
-			not_reached(e, m, why);
+			rollout_not_reached(e, m, why);
 			continue;
 		}
 		t = rollout_task_new(e, m, NULL, facts_came);

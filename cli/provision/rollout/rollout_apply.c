@@ -9,7 +9,7 @@
 #include "cli/provision/rollout/rollout_part.h"
 
 /* What changes touches all that comes after it; who gives to one of those has to give. */
-static void touch(struct rollout *e)
+static void rollout_apply_touch(struct rollout *e)
 {
 	bool more = true;
 
@@ -34,7 +34,7 @@ static void touch(struct rollout *e)
 }
 
 /* Is there anything to do, now that what comes before it is over? */
-static bool wanted(const struct rollout *e, const struct work *w)
+static bool rollout_apply_wanted(const struct rollout *e, const struct work *w)
 {
 	const struct rollout_work *own = w->data;
 
@@ -54,7 +54,7 @@ static void begin_all(struct rollout *e)
 
 	e->moved = false;
 	while (!e->stops && (w = graph_next(e->g, e->o.uploads ? e->o.uploads : 8))) {
-		if (wanted(e, w))
+		if (rollout_apply_wanted(e, w))
 			rollout_step(e, w);
 		else
 			graph_end(e->g, w, WORK_LEFT);
@@ -69,7 +69,7 @@ static void too_many(struct rollout *e)
 	rollout_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true, .text = "as many nodes failed as --max-fail allows: nothing more is begun" });
 }
 
-static void drive(struct rollout *e)
+static void rollout_apply_drive(struct rollout *e)
 {
 	too_many(e);
 	begin_all(e);
@@ -119,11 +119,11 @@ static void look_quietly(struct rollout *e)
 	e->phase = ENGINE_APPLY;
 }
 
-static void do_all(struct rollout *e)
+static void rollout_apply_do_all(struct rollout *e)
 {
-	touch(e);
+	rollout_apply_touch(e);
 	if (!e->stops)
-		drive(e);
+		rollout_apply_drive(e);
 	if (!e->stops)
 		say_blocked(e);
 }
@@ -150,7 +150,7 @@ static void leave_old(struct rollout *e)
 	if (e->stops)
 		return;
 	look_quietly(e);
-	do_all(e);
+	rollout_apply_do_all(e);
 }
 
 int rollout_hold(struct rollout *e)
@@ -189,7 +189,7 @@ int rollout_begin(struct rollout *e, bool strict)
 int rollout_apply(struct rollout *e)
 {
 	if (e->begun) {
-		do_all(e);
+		rollout_apply_do_all(e);
 		leave_old(e);
 		rollout_gift_forget(e, NULL);
 		let_go(e);

@@ -108,7 +108,7 @@ struct rollout_task *rollout_task_new(struct rollout *e, size_t member, struct w
 	return t;
 }
 
-static void drop(char **s)
+static void rollout_core_drop(char **s)
 {
 	free(*s);
 	*s = NULL;
@@ -121,9 +121,9 @@ void rollout_task_run(struct rollout *e, struct rollout_task *t, const struct bu
 	t->differs = t->dids = t->bads = t->open = 0;
 	t->done = 0;
 	*t->function = '\0';
-	drop(&t->cause);
-	drop(&t->hint);
-	drop(&t->still);
+	rollout_core_drop(&t->cause);
+	rollout_core_drop(&t->hint);
+	rollout_core_drop(&t->still);
 	remote_begin(e->r, t->member, buf_text(script), script->len, flags, limit_ms, t, &t->job);
 }
 
@@ -132,16 +132,16 @@ void rollout_task_free(struct rollout *e, struct rollout_task *t)
 	rollout_task_flush(e, t);
 	if (t->log >= 0)
 		close(t->log);
-	drop(&t->cause);
-	drop(&t->hint);
-	drop(&t->still);
+	rollout_core_drop(&t->cause);
+	rollout_core_drop(&t->hint);
+	rollout_core_drop(&t->still);
 	list_remove(&t->link);
 	e->task_count--;
 	e->moved = true;
 	free(t);
 }
 
-static void put(char **to, const char *text, bool more)
+static void rollout_core_put(char **to, const char *text, bool more)
 {
 	size_t had = *to && more ? strlen(*to) : 0, n = strnlen(text, TEXT_MAX);
 	char *s;
@@ -171,12 +171,12 @@ void rollout_task_flush(struct rollout *e, struct rollout_task *t)
 	t->held.hint = t->held_hint;
 	t->held.diff = t->held_diff;
 	rollout_say(e, &t->held);
-	drop(&t->held_text);
-	drop(&t->held_hint);
-	drop(&t->held_diff);
+	rollout_core_drop(&t->held_text);
+	rollout_core_drop(&t->held_hint);
+	rollout_core_drop(&t->held_diff);
 }
 
-static void hold(struct rollout *e, struct rollout_task *t, enum note_kind kind, const char *text, bool ok)
+static void rollout_core_hold(struct rollout *e, struct rollout_task *t, enum note_kind kind, const char *text, bool ok)
 {
 	const struct work *w = t->now ? t->now : t->work;
 
@@ -185,7 +185,7 @@ static void hold(struct rollout *e, struct rollout_task *t, enum note_kind kind,
 		.kind = kind, .node = e->c->members[t->member], .stack = w ? w->use->stack->name : NULL,
 		.step = w ? w->step->name : NULL, .ok = ok,
 	};
-	put(&t->held_text, text, false);
+	rollout_core_put(&t->held_text, text, false);
 	t->holding = true;
 }
 
@@ -197,12 +197,12 @@ static void hold_about(struct rollout *e, struct rollout_task *t, enum note_kind
 	for (size_t m = 0; m < e->c->count; m++) {
 		if (strcmp(facts_get(&e->facts[m], "hostname"), ev->words[1]) != 0)
 			continue;
-		hold(e, t, kind, ev->words[2], true);
+		rollout_core_hold(e, t, kind, ev->words[2], true);
 		t->held.node = e->c->members[m];
 		return;
 	}
 	snprintf(whole, sizeof whole, "%.64s: %.800s", ev->words[1], ev->words[2]);
-	hold(e, t, NOTE_SAID, whole, true);
+	rollout_core_hold(e, t, NOTE_SAID, whole, true);
 }
 
 int64_t rollout_task_ms(const struct work *w, const char *function)
@@ -242,8 +242,8 @@ static void begin_work(struct rollout *e, struct rollout_task *t, const struct r
 		t->checks = 0;
 	if (w != t->now && !t->work) {
 		t->differs = t->bads = 0;
-		drop(&t->cause);
-		drop(&t->hint);
+		rollout_core_drop(&t->cause);
+		rollout_core_drop(&t->hint);
 	}
 	t->now = w;
 	snprintf(t->function, sizeof t->function, "%.60s", ev->count == 4 ? ev->words[3] : "");
@@ -275,25 +275,25 @@ static void take_differs(struct rollout *e, struct rollout_task *t, const char *
 {
 	t->differs++;
 	if (t->checks > 1) {
-		put(&t->still, text, true);
+		rollout_core_put(&t->still, text, true);
 		return;
 	}
 	if ((e->phase == ENGINE_PLAN || e->phase == ENGINE_CALL) && is_news(e, t, text))
-		hold(e, t, NOTE_DIFFERS, text, true);
+		rollout_core_hold(e, t, NOTE_DIFFERS, text, true);
 }
 
 static void take_hint(struct rollout_task *t, const char *text)
 {
 	if (t->holding)
-		put(&t->held_hint, text, true);
+		rollout_core_put(&t->held_hint, text, true);
 	else
-		put(&t->hint, text, true);
+		rollout_core_put(&t->hint, text, true);
 }
 
 static void take_cause(struct rollout *e, struct rollout_task *t, const char *text)
 {
 	rollout_task_flush(e, t);
-	put(&t->cause, text, true);
+	rollout_core_put(&t->cause, text, true);
 }
 
 static void take_gift(struct rollout *e, struct rollout_task *t, const struct remote_event *ev, bool hash)
@@ -317,7 +317,7 @@ static void take_done(struct rollout *e, struct rollout_task *t, const struct re
 }
 
 /* What is told is kept: a node must not fill memory and disk with it. */
-static bool too_much(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static bool rollout_core_too_much(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	if (t->flooded)
 		return true;
@@ -330,11 +330,11 @@ static bool too_much(struct rollout *e, struct rollout_task *t, const struct rem
 	return t->flooded;
 }
 
-static void take_record(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static void rollout_core_take_record(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	const char *name = ev->words[0], *text = ev->count > 1 ? ev->words[1] : "";
 
-	if (too_much(e, t, ev))
+	if (rollout_core_too_much(e, t, ev))
 		return;
 	if (strcmp(name, "work") == 0) {
 		begin_work(e, t, ev);
@@ -342,20 +342,20 @@ static void take_record(struct rollout *e, struct rollout_task *t, const struct 
 		take_differs(e, t, text);
 	} else if (strcmp(name, "diff") == 0) {
 		if (t->holding)
-			put(&t->held_diff, text, true);
+			rollout_core_put(&t->held_diff, text, true);
 	} else if (strcmp(name, "did") == 0) {
 		t->dids++;
-		hold(e, t, NOTE_DID, text, true);
+		rollout_core_hold(e, t, NOTE_DID, text, true);
 	} else if (strcmp(name, "say") == 0) {
-		hold(e, t, NOTE_SAID, text, true);
+		rollout_core_hold(e, t, NOTE_SAID, text, true);
 	} else if (strcmp(name, "rests") == 0 && ev->count == 3) {
 		hold_about(e, t, NOTE_RESTS, ev);
 	} else if (strcmp(name, "left") == 0) {
-		hold(e, t, NOTE_LEFT, text, true);
+		rollout_core_hold(e, t, NOTE_LEFT, text, true);
 	} else if (strcmp(name, "ok") == 0 || strcmp(name, "bad") == 0) {
 		t->bads += *name == 'b';
 		if (e->phase == ENGINE_VERIFY)
-			hold(e, t, NOTE_CHECK, text, *name == 'o');
+			rollout_core_hold(e, t, NOTE_CHECK, text, *name == 'o');
 		else if (*name == 'b')
 			take_cause(e, t, text);
 	} else if (strcmp(name, "hint") == 0) {
@@ -388,7 +388,7 @@ static void open_log(struct rollout *e, struct rollout_task *t)
 	}
 }
 
-static void take_line(struct rollout *e, struct rollout_task *t, const char *line)
+static void rollout_core_take_line(struct rollout *e, struct rollout_task *t, const char *line)
 {
 	const struct work *w = t->now ? t->now : t->work;
 	size_t n = strlen(line);
@@ -407,14 +407,14 @@ static void take_line(struct rollout *e, struct rollout_task *t, const char *lin
 			.stack = w ? w->use->stack->name : NULL, .step = w ? w->step->name : NULL });
 }
 
-static void gather(struct rollout *e, struct rollout_task *t, const char *line)
+static void rollout_core_gather(struct rollout *e, struct rollout_task *t, const char *line)
 {
 	int rc = buf_addf(t->gather, "%s\n", line);
 
 	if (rc == -ENOMEM)
 		command_nomem();
 	if (rc && !t->cause) {
-		put(&t->cause, "it says more than it may", false);
+		rollout_core_put(&t->cause, "it says more than it may", false);
 		remote_cancel(e->r, t->job);
 	}
 }
@@ -452,7 +452,7 @@ static void take_signal(struct rollout *e)
 }
 
 /* Whoever else wants the nodes hears that this one lives. */
-static void beat(struct rollout *e)
+static void rollout_core_beat(struct rollout *e)
 {
 	int64_t now = clock_ms();
 
@@ -464,11 +464,11 @@ static void beat(struct rollout *e)
 			remote_write(e->nodes[m].lock->job, "\n");
 }
 
-static void tick(struct rollout *e)
+static void rollout_core_tick(struct rollout *e)
 {
 	int64_t now = clock_ms();
 
-	beat(e);
+	rollout_core_beat(e);
 	if (now < e->tick_at)
 		return;
 	e->tick_at = now + ENGINE_TICK_MS;
@@ -481,18 +481,18 @@ void rollout_turn(struct rollout *e)
 	struct rollout_task *t;
 
 	remote_next(e->r, ENGINE_TICK_MS, &ev);
-	tick(e);
+	rollout_core_tick(e);
 	t = ev.data;
 	switch (ev.kind) {
 	case REMOTE_RECORD:
 		if (t)
-			take_record(e, t, &ev);
+			rollout_core_take_record(e, t, &ev);
 		break;
 	case REMOTE_LOG:
 		if (t && t->gather && ev.out)
-			gather(e, t, ev.line);
+			rollout_core_gather(e, t, ev.line);
 		else if (t)
-			take_line(e, t, ev.line);
+			rollout_core_take_line(e, t, ev.line);
 		break;
 	case REMOTE_END:
 		if (!t)

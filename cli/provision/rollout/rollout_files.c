@@ -7,7 +7,7 @@
 #include "cli/frame/command.h"
 #include "cli/provision/rollout/rollout_part.h"
 
-static void wipe(char **s)
+static void rollout_files_wipe(char **s)
 {
 	if (*s)
 		explicit_bzero(*s, strlen(*s));
@@ -15,10 +15,10 @@ static void wipe(char **s)
 	*s = NULL;
 }
 
-static void forget(struct rollout_gift *g)
+static void rollout_files_forget(struct rollout_gift *g)
 {
-	wipe(&g->text);
-	wipe(&g->hash);
+	rollout_files_wipe(&g->text);
+	rollout_files_wipe(&g->hash);
 	if (g->bytes)
 		explicit_bzero(g->bytes, g->len);
 	free(g->bytes);
@@ -35,7 +35,7 @@ void rollout_gift_forget(struct rollout *e, const char *name)
 		struct rollout_gift *g = list_entry(at, struct rollout_gift, link);
 
 		if (!name || strcmp(g->name, name) == 0)
-			forget(g);
+			rollout_files_forget(g);
 	}
 }
 
@@ -52,7 +52,7 @@ struct rollout_gift *rollout_gift_find(const struct rollout *e, const char *name
 	return NULL;
 }
 
-static int value_of(char c)
+static int rollout_files_value_of(char c)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const char *at = c ? strchr(letters, c) : NULL;
@@ -61,7 +61,7 @@ static int value_of(char c)
 }
 
 /* False where it is no base64: it goes into scripts of other nodes. */
-static bool decode(struct rollout_gift *g)
+static bool rollout_files_decode(struct rollout_gift *g)
 {
 	size_t n = strlen(g->text), pad = n && g->text[n - 1] == '=' ? 1 + (n > 1 && g->text[n - 2] == '=') : 0;
 	unsigned bits = 0, have = 0;
@@ -73,7 +73,7 @@ static bool decode(struct rollout_gift *g)
 	if (!g->bytes)
 		command_nomem();
 	for (size_t i = 0; i < n - pad; i++) {
-		int v = value_of(g->text[i]);
+		int v = rollout_files_value_of(g->text[i]);
 
 		if (v < 0)
 			return false;
@@ -97,7 +97,7 @@ static bool is_hash(const char *s)
 	return !s[n] && n <= 128;
 }
 
-static char *copy(const char *s)
+static char *rollout_files_copy(const char *s)
 {
 	char *c = strdup(s);
 
@@ -118,22 +118,22 @@ void rollout_gift_set(struct rollout *e, const char *name, const char *text, con
 			command_nomem();
 		list_init(&g->link);
 		list_append(&e->gifts, &g->link);
-		g->name = copy(name);
+		g->name = rollout_files_copy(name);
 	}
 	if (hash) {
-		wipe(&g->hash);
-		g->hash = copy(hash);
+		rollout_files_wipe(&g->hash);
+		g->hash = rollout_files_copy(hash);
 	}
 	if (!text)
 		return;
-	wipe(&g->text);
+	rollout_files_wipe(&g->text);
 	if (g->bytes)
 		explicit_bzero(g->bytes, g->len);
 	free(g->bytes);
 	g->bytes = NULL;
-	g->text = copy(text);
-	if (!decode(g))
-		forget(g);
+	g->text = rollout_files_copy(text);
+	if (!rollout_files_decode(g))
+		rollout_files_forget(g);
 }
 
 const char *rollout_given(const struct rollout *e, const char *name, size_t *len)

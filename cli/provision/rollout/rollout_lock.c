@@ -10,7 +10,7 @@
 
 enum { LOCK_MS = 60000 };
 
-static void heard(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static void rollout_lock_heard(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct rollout_node *n = &e->nodes[t->member];
 
@@ -20,7 +20,7 @@ static void heard(struct rollout *e, struct rollout_task *t, const struct remote
 		snprintf(n->holder, sizeof n->holder, "%s", ev->count > 1 && *ev->words[1] ? ev->words[1] : "somebody");
 }
 
-static void ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static void rollout_lock_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct rollout_node *n = &e->nodes[t->member];
 
@@ -31,7 +31,7 @@ static void ended(struct rollout *e, struct rollout_task *t, const struct remote
 	rollout_task_free(e, t);
 }
 
-static void begin(struct rollout *e, size_t m)
+static void rollout_lock_begin(struct rollout *e, size_t m)
 {
 	struct rollout_node *n = &e->nodes[m];
 	struct buf b;
@@ -41,8 +41,8 @@ static void begin(struct rollout *e, size_t m)
 	*n->lock_why = '\0';
 	*n->holder = '\0';
 	n->locked = false;
-	n->lock = rollout_task_new(e, m, NULL, ended);
-	n->lock->record = heard;
+	n->lock = rollout_task_new(e, m, NULL, rollout_lock_ended);
+	n->lock->record = rollout_lock_heard;
 	n->lock->log_left = 0;
 	e->task_count--;
 	buf_init(&b, 1 << 16);
@@ -51,7 +51,7 @@ static void begin(struct rollout *e, size_t m)
 	buf_release(&b);
 }
 
-static bool settled(const struct rollout *e)
+static bool rollout_lock_settled(const struct rollout *e)
 {
 	for (size_t m = 0; m < e->c->count; m++)
 		if (rollout_in(e, m) && e->nodes[m].lock && !e->nodes[m].locked && !*e->nodes[m].holder)
@@ -66,8 +66,8 @@ int rollout_lock(struct rollout *e)
 
 	for (size_t m = 0; m < e->c->count; m++)
 		if (rollout_in(e, m) && !e->nodes[m].locked)
-			begin(e, m);
-	while (!settled(e) && clock_ms() < until && !e->stops)
+			rollout_lock_begin(e, m);
+	while (!rollout_lock_settled(e) && clock_ms() < until && !e->stops)
 		rollout_turn(e);
 	for (size_t m = 0; m < e->c->count && !e->stops; m++) {
 		struct rollout_node *n = &e->nodes[m];
@@ -88,7 +88,7 @@ int rollout_lock(struct rollout *e)
 
 void rollout_lock_again(struct rollout *e, size_t member)
 {
-	begin(e, member);
+	rollout_lock_begin(e, member);
 }
 
 void rollout_unlock(struct rollout *e)

@@ -17,19 +17,19 @@ enum { OLD_STACKS = 64 };
 
 /* ---- Which --------------------------------------------------------------------------------- */
 
-static void key_of(size_t member, const char *stack, const char *step, char *room, size_t size)
+static void rollout_old_key_of(size_t member, const char *stack, const char *step, char *room, size_t size)
 {
 	snprintf(room, size, "%zu %s.%s", member, stack, step);
 }
 
-static void know(const struct graph *g, struct table *wanted)
+static void rollout_old_know(const struct graph *g, struct table *wanted)
 {
 	char key[160];
 
 	for (size_t i = 0; i < g->count; i++) {
 		const struct work *w = &g->at[i];
 
-		key_of(w->member, w->use->stack->name, w->step->name, key, sizeof key);
+		rollout_old_key_of(w->member, w->use->stack->name, w->step->name, key, sizeof key);
 		if (table_set(wanted, key, (void *)(uintptr_t)w) != 0)
 			command_nomem();
 	}
@@ -39,11 +39,11 @@ static bool is_wanted(const struct table *wanted, size_t member, const char *sta
 {
 	char key[160];
 
-	key_of(member, stack, step, key, sizeof key);
+	rollout_old_key_of(member, stack, step, key, sizeof key);
 	return table_get(wanted, key) != NULL;
 }
 
-static void *make(size_t count, size_t size)
+static void *rollout_old_make(size_t count, size_t size)
 {
 	void *p = calloc(count, size);
 
@@ -52,7 +52,7 @@ static void *make(size_t count, size_t size)
 	return p;
 }
 
-static char *copy(const char *text)
+static char *rollout_old_copy(const char *text)
 {
 	char *s = strdup(text);
 
@@ -64,24 +64,24 @@ static char *copy(const char *text)
 /* Of a stack that the file does not name; one that is not here any more has no script: its ledger says enough. */
 static struct use *use_made(struct rollout *e, const char *name)
 {
-	struct use *u = make(1, sizeof *u);
+	struct use *u = rollout_old_make(1, sizeof *u);
 	char *folder;
 
 	if (asprintf(&folder, "%s/..", e->c->uses[0].stack->dir) < 0)
 		command_nomem();
 	if (strcmp(name, "common") == 0 || stack_read(folder, name, &u->stack, NULL) != 0) {
-		u->stack = make(1, sizeof *u->stack);
-		u->stack->name = copy(name);
+		u->stack = rollout_old_make(1, sizeof *u->stack);
+		u->stack->name = rollout_old_copy(name);
 	}
 	free(folder);
-	u->roles = make(e->c->count + 1, sizeof *u->roles);
+	u->roles = rollout_old_make(e->c->count + 1, sizeof *u->roles);
 	for (size_t i = 0; i < u->stack->setting_count; i++)
 		pairs_set(&u->settings, u->stack->settings[i].key, u->stack->settings[i].fallback ? u->stack->settings[i].fallback : "");
 	e->old_uses[e->old_use_count++] = u;
 	return u;
 }
 
-static struct use *use_of(struct rollout *e, const char *name)
+static struct use *rollout_old_use_of(struct rollout *e, const char *name)
 {
 	struct use *u = cluster_use(e->c, name);
 
@@ -99,8 +99,8 @@ static const struct stack_step *step_made(struct rollout *e, const char *name)
 	for (size_t i = 0; i < e->old_step_count; i++)
 		if (strcmp(e->old_steps[i]->name, name) == 0)
 			return e->old_steps[i];
-	s = make(1, sizeof *s);
-	s->name = copy(name);
+	s = rollout_old_make(1, sizeof *s);
+	s->name = rollout_old_copy(name);
 	e->old_steps = reallocarray(e->old_steps, e->old_step_count + 1, sizeof *e->old_steps);
 	if (!e->old_steps)
 		command_nomem();
@@ -108,9 +108,9 @@ static const struct stack_step *step_made(struct rollout *e, const char *name)
 	return s;
 }
 
-static void add(struct rollout *e, size_t member, const char *stack, const char *step)
+static void rollout_old_add(struct rollout *e, size_t member, const char *stack, const char *step)
 {
-	struct use *u = use_of(e, stack);
+	struct use *u = rollout_old_use_of(e, stack);
 	const struct stack_step *s = u ? stack_step(u->stack, step) : NULL;
 
 	if (!u)
@@ -126,7 +126,7 @@ static void add(struct rollout *e, size_t member, const char *stack, const char 
 /* ---- In which order ------------------------------------------------------------------------ */
 
 /* Where it was installed: those of the file in its order, then those that are not there any more, each after what it needs. */
-static size_t place(const struct rollout *e, const struct use *u)
+static size_t rollout_old_place(const struct rollout *e, const struct use *u)
 {
 	size_t deep = 0;
 
@@ -164,7 +164,7 @@ static size_t place_of_step(const struct work *w)
 	return STACK_STEPS;
 }
 
-static int backwards(const void *a, const void *b)
+static int rollout_old_backwards(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
 	int by_name = strcmp(x->work.use->stack->name, y->work.use->stack->name);
@@ -178,13 +178,13 @@ static int backwards(const void *a, const void *b)
 	return x->work.member < y->work.member ? -1 : x->work.member > y->work.member;
 }
 
-static void sort(struct rollout *e)
+static void rollout_old_sort(struct rollout *e)
 {
-	struct placed *p = make(e->old_count + 1, sizeof *p);
+	struct placed *p = rollout_old_make(e->old_count + 1, sizeof *p);
 
 	for (size_t i = 0; i < e->old_count; i++)
-		p[i] = (struct placed){ .work = e->old[i], .stack = place(e, e->old[i].use), .step = place_of_step(&e->old[i]) };
-	qsort(p, e->old_count, sizeof *p, backwards);
+		p[i] = (struct placed){ .work = e->old[i], .stack = rollout_old_place(e, e->old[i].use), .step = place_of_step(&e->old[i]) };
+	qsort(p, e->old_count, sizeof *p, rollout_old_backwards);
 	for (size_t i = 0; i < e->old_count; i++)
 		e->old[i] = p[i].work;
 	free(p);
@@ -192,7 +192,7 @@ static void sort(struct rollout *e)
 
 /* ---- For the others of the engine ----------------------------------------------------------- */
 
-static void take_words(struct rollout *e, const struct table *wanted, size_t m, char *words)
+static void rollout_old_take_words(struct rollout *e, const struct table *wanted, size_t m, char *words)
 {
 	for (char *word; (word = strsep(&words, " "));) {
 		char *step = strchr(word, '.');
@@ -201,7 +201,7 @@ static void take_words(struct rollout *e, const struct table *wanted, size_t m, 
 			continue;
 		*step++ = '\0';
 		if (stack_word(word) && stack_word(step) && !is_wanted(wanted, m, word, step))
-			add(e, m, word, step);
+			rollout_old_add(e, m, word, step);
 	}
 }
 
@@ -210,16 +210,16 @@ void rollout_old_find(struct rollout *e, const struct graph *g)
 	struct table wanted;
 
 	table_init(&wanted);
-	know(g, &wanted);
-	e->old_uses = make(OLD_STACKS, sizeof *e->old_uses);
+	rollout_old_know(g, &wanted);
+	e->old_uses = rollout_old_make(OLD_STACKS, sizeof *e->old_uses);
 	for (size_t m = 0; m < e->c->count; m++) {
-		char *words = copy(facts_get(&e->facts[m], "steps"));
+		char *words = rollout_old_copy(facts_get(&e->facts[m], "steps"));
 
-		take_words(e, &wanted, m, words);
+		rollout_old_take_words(e, &wanted, m, words);
 		free(words);
 	}
 	table_release(&wanted);
-	sort(e);
+	rollout_old_sort(e);
 }
 
 size_t rollout_old_count(const struct rollout *e)

@@ -9,7 +9,7 @@
 #include "cli/provision/rollout/rollout_part.h"
 
 /* One check is over. */
-static void looked(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static void rollout_plan_looked(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct rollout_work *w = t->now ? t->now->data : NULL;
 	char room[80];
@@ -28,7 +28,7 @@ static void looked(struct rollout *e, struct rollout_task *t, const struct remot
 		.log = *t->log_path ? t->log_path : NULL });
 }
 
-static void ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static void rollout_plan_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	char why[600];
 
@@ -52,7 +52,7 @@ static bool in_round(const struct work *w, int round)
 	return !w->step->only_verify && (w->step->takes != NULL) == (round == 1);
 }
 
-static void begin(struct rollout *e, size_t m, int round)
+static void rollout_plan_begin(struct rollout *e, size_t m, int round)
 {
 	struct rollout_task *t;
 	bool any = false;
@@ -72,8 +72,8 @@ static void begin(struct rollout *e, size_t m, int round)
 	if (any) {
 		if (buf_adds(&b, "exit 0\n") != 0)
 			command_nomem();
-		t = rollout_task_new(e, m, NULL, ended);
-		t->record = looked;
+		t = rollout_task_new(e, m, NULL, rollout_plan_ended);
+		t->record = rollout_plan_looked;
 		t->each = true;
 		rollout_task_run(e, t, &b, 0, ENGINE_BEGIN_MS);
 	}
@@ -92,7 +92,7 @@ void rollout_look(struct rollout *e)
 	for (int round = 0; round < 2; round++) {
 		for (size_t m = 0; m < e->c->count && !e->stops; m++)
 			if (rollout_in(e, m))
-				begin(e, m, round);
+				rollout_plan_begin(e, m, round);
 		rollout_run(e);
 	}
 	e->changes += rollout_old_count(e);

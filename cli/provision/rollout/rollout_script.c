@@ -8,19 +8,19 @@
 #include "cli/provision/rollout/rollout_part.h"
 #include "cli/provision/rollout/uploadid.h"
 
-static void add(struct buf *b, const char *text)
+static void rollout_script_add(struct buf *b, const char *text)
 {
 	if (buf_adds(b, text) != 0)
 		command_nomem();
 }
 
-static void set(struct buf *b, const char *name, const char *value)
+static void rollout_script_set(struct buf *b, const char *name, const char *value)
 {
-	add(b, name);
-	add(b, "=");
+	rollout_script_add(b, name);
+	rollout_script_add(b, "=");
 	if (str_quote_sh(b, value ? value : "") != 0)
 		command_nomem();
-	add(b, "\n");
+	rollout_script_add(b, "\n");
 }
 
 /* "S_version_k3s" */
@@ -32,7 +32,7 @@ static void set_setting(struct buf *b, const char *key, const char *value)
 	for (; *key && n < sizeof name - 1; key++)
 		name[n++] = isalnum((unsigned char)*key) ? *key : '_';
 	name[n] = '\0';
-	set(b, name, value);
+	rollout_script_set(b, name, value);
 }
 
 void rollout_script_facts(const struct rollout *e, struct buf *b)
@@ -44,11 +44,11 @@ void rollout_script_facts(const struct rollout *e, struct buf *b)
 		for (char *const *p = e->c->uses[u].stack->packages; p && *p; p++)
 			if (buf_addf(&names, "%s%s", names.len ? " " : "", *p) != 0)
 				command_nomem();
-	add(b, "printf '\\036NP\\tclock\\t%s\\n' \"$(date +%s%N)\"\n");
-	set(b, "NP_CLUSTER", e->c->name);
-	set(b, "NP_PACKAGES", buf_text(&names));
-	add(b, "export NP_CLUSTER NP_PACKAGES\n");
-	add(b, e->facts_script);
+	rollout_script_add(b, "printf '\\036NP\\tclock\\t%s\\n' \"$(date +%s%N)\"\n");
+	rollout_script_set(b, "NP_CLUSTER", e->c->name);
+	rollout_script_set(b, "NP_PACKAGES", buf_text(&names));
+	rollout_script_add(b, "export NP_CLUSTER NP_PACKAGES\n");
+	rollout_script_add(b, e->facts_script);
 	buf_release(&names);
 }
 
@@ -70,16 +70,16 @@ void rollout_script_head(const struct rollout *e, size_t m, struct buf *b)
 	for (size_t i = 0; i < e->c->count; i++)
 		if (!e->facts[i].known && buf_addf(&unknown, "%s%s", unknown.len ? " " : "", e->c->members[i]) != 0)
 			command_nomem();
-	add(b, e->lib);
-	add(b, "\n");
-	add(b, sweep);
-	set(b, "NP_CLUSTER", e->c->name);
-	set(b, "NP_NODE", e->c->members[m]);
-	set(b, "NP_HOST", facts_get(&e->facts[m], "hostname"));
-	set(b, "NP_ADDRESS", facts_get(&e->facts[m], "address"));
-	set(b, "NP_UNKNOWN", buf_text(&unknown));
-	set(b, "NP_AIRGAP", *airgap ? "/var/lib/nanopod/airgap" : "");
-	set(b, "NP_TABLE", buf_text(&e->table));
+	rollout_script_add(b, e->lib);
+	rollout_script_add(b, "\n");
+	rollout_script_add(b, sweep);
+	rollout_script_set(b, "NP_CLUSTER", e->c->name);
+	rollout_script_set(b, "NP_NODE", e->c->members[m]);
+	rollout_script_set(b, "NP_HOST", facts_get(&e->facts[m], "hostname"));
+	rollout_script_set(b, "NP_ADDRESS", facts_get(&e->facts[m], "address"));
+	rollout_script_set(b, "NP_UNKNOWN", buf_text(&unknown));
+	rollout_script_set(b, "NP_AIRGAP", *airgap ? "/var/lib/nanopod/airgap" : "");
+	rollout_script_set(b, "NP_TABLE", buf_text(&e->table));
 	buf_release(&unknown);
 }
 
@@ -92,7 +92,7 @@ static void set_roles(const struct work *w, struct buf *b)
 	for (size_t i = 0; i < s->role_count; i++)
 		if (w->use->roles[w->member] >> i & 1)
 			n += (size_t)snprintf(words + n, sizeof words - n, "%s%.60s", n ? " " : "", s->roles[i].name);
-	set(b, "NP_ROLES", words);
+	rollout_script_set(b, "NP_ROLES", words);
 }
 
 /* What it is given, in variables and as a text that the node keeps for undoing it. */
@@ -104,8 +104,8 @@ static void set_settings(const struct work *w, struct buf *b)
 	set_roles(w, &text);
 	for (size_t i = 0; i < w->use->settings.count; i++)
 		set_setting(&text, w->use->settings.at[i].key, w->use->settings.at[i].value);
-	set(b, "NP_SETTINGS", buf_text(&text));
-	add(b, "eval \"$NP_SETTINGS\"\n");
+	rollout_script_set(b, "NP_SETTINGS", buf_text(&text));
+	rollout_script_add(b, "eval \"$NP_SETTINGS\"\n");
 	buf_release(&text);
 }
 
@@ -116,41 +116,41 @@ void rollout_script_step(const struct rollout *e, const struct work *w, const ch
 	const char *local = w->step->upload ? pairs_or(&w->use->settings, w->step->upload, "") : "";
 	struct buf id;
 
-	add(b, "np_step() (\n");
-	set(b, "NP_STACK", w->use->stack->name);
-	set(b, "NP_STEP", w->step->name);
-	set(b, "NP_UPLOAD", upload);
+	rollout_script_add(b, "np_step() (\n");
+	rollout_script_set(b, "NP_STACK", w->use->stack->name);
+	rollout_script_set(b, "NP_STEP", w->step->name);
+	rollout_script_set(b, "NP_UPLOAD", upload);
 	if (*local) {
 		buf_init(&id, 1 << 20);
 		uploadid_add(local, &id);
-		set(b, "NP_UPLOAD_ID", buf_text(&id));
+		rollout_script_set(b, "NP_UPLOAD_ID", buf_text(&id));
 		buf_clear(&id);
 		uploadid_sums(local, &id);
-		set(b, "NP_UPLOAD_SUMS", buf_text(&id));
+		rollout_script_set(b, "NP_UPLOAD_SUMS", buf_text(&id));
 		buf_release(&id);
 	}
-	set(b, "NP_TAKEN_HASH", taken ? taken->hash : "");
+	rollout_script_set(b, "NP_TAKEN_HASH", taken ? taken->hash : "");
 	set_settings(w, b);
 	if (e->phase == ENGINE_REMOVE)
-		add(b, "np_was_set\n");
+		rollout_script_add(b, "np_was_set\n");
 	if (secrets && taken && taken->text) {
-		add(b, "np_take <<'NP_TAKEN_END'\n");
-		add(b, taken->text);
-		add(b, "\nNP_TAKEN_END\n");
+		rollout_script_add(b, "np_take <<'NP_TAKEN_END'\n");
+		rollout_script_add(b, taken->text);
+		rollout_script_add(b, "\nNP_TAKEN_END\n");
 	}
-	add(b, w->step->script ? w->step->script : "");
-	add(b, "\nnp_work \"$@\"\n)\n");
+	rollout_script_add(b, w->step->script ? w->step->script : "");
+	rollout_script_add(b, "\nnp_work \"$@\"\n)\n");
 }
 
 void rollout_script_call(const char *function, const char *const *words, struct buf *b)
 {
-	add(b, "np_step ");
+	rollout_script_add(b, "np_step ");
 	if (str_quote_sh(b, function) != 0)
 		command_nomem();
 	for (; words && *words; words++)
 		if (buf_addc(b, ' ') != 0 || str_quote_sh(b, *words) != 0)
 			command_nomem();
-	add(b, "\n");
+	rollout_script_add(b, "\n");
 }
 
 /* Its own folder: where others may write they could hold a lock for ever, or say that another process holds it. */
@@ -165,12 +165,12 @@ void rollout_script_undo(struct rollout *e, const struct work *w, const struct g
 	enum rollout_phase phase = e->phase;
 
 	if (staying) {
-		add(b, "NP_LEAVING=yes NP_USES=$NP_RUN/nanopod.$$.uses\n(umask 077; : >\"$NP_USES\") || exit 1\ntrap 'rm -f \"$NP_USES\"' EXIT\n");
+		rollout_script_add(b, "NP_LEAVING=yes NP_USES=$NP_RUN/nanopod.$$.uses\n(umask 077; : >\"$NP_USES\") || exit 1\ntrap 'rm -f \"$NP_USES\"' EXIT\n");
 		e->phase = ENGINE_PLAN;
 		for (size_t i = 0; i < staying->count; i++)
 			if (staying->at[i].member == w->member && !staying->at[i].step->only_verify) {
 				rollout_script_step(e, &staying->at[i], NULL, false, b);
-				add(b, "np_step check 3>/dev/null || { printf '\\036NP\\tcause\\t%s\\n' 'what stays here could not be looked at'; exit 1; }\n");
+				rollout_script_add(b, "np_step check 3>/dev/null || { printf '\\036NP\\tcause\\t%s\\n' 'what stays here could not be looked at'; exit 1; }\n");
 			}
 		e->phase = phase;
 	}
@@ -182,24 +182,24 @@ void rollout_script_undo(struct rollout *e, const struct work *w, const struct g
 void rollout_script_apply(const struct rollout *e, const struct work *w, bool force, const char *upload, struct buf *b)
 {
 	rollout_script_step(e, w, upload, true, b);
-	add(b, "np_folder=$NP_RUN/nanopod-lock\n");
-	add(b, lock_folder);
+	rollout_script_add(b, "np_folder=$NP_RUN/nanopod-lock\n");
+	rollout_script_add(b, lock_folder);
 	if (buf_addf(b, "(flock -n 9 || { np_say 'waits for a step that still runs on this node'; flock -w %u 9; }) 9>\"$np_folder/step.lock\"\n",
 		w->step->timeout_s ? w->step->timeout_s : 600) != 0)
 		command_nomem();
-	add(b, "np_seen=$(exec 3>&1 1>&2; np_step check)\nnp_seen_status=$?\nprintf '%s\\n' \"$np_seen\" >&3\n"
+	rollout_script_add(b, "np_seen=$(exec 3>&1 1>&2; np_step check)\nnp_seen_status=$?\nprintf '%s\\n' \"$np_seen\" >&3\n"
 		"[ $np_seen_status = 0 ] || exit $np_seen_status\n");
 	if (!force)
-		add(b, "case $np_seen in *\"NP\tdiffers\t\"*) ;; *) exit 0 ;; esac\n");
-	add(b, "np_step apply || exit 1\nnp_step check\n");
+		rollout_script_add(b, "case $np_seen in *\"NP\tdiffers\t\"*) ;; *) exit 0 ;; esac\n");
+	rollout_script_add(b, "np_step apply || exit 1\nnp_step check\n");
 	if (upload && *upload) {
-		add(b, "np_seen_status=$?\n");
-		set(b, "np_upload", upload);
-		add(b, "rm -rf \"$np_upload\"\nrmdir \"${np_upload%/*}\" 2>/dev/null\nexit $np_seen_status\n");
+		rollout_script_add(b, "np_seen_status=$?\n");
+		rollout_script_set(b, "np_upload", upload);
+		rollout_script_add(b, "rm -rf \"$np_upload\"\nrmdir \"${np_upload%/*}\" 2>/dev/null\nexit $np_seen_status\n");
 	}
 }
 
-static void add_name(const struct work *w, struct buf *b)
+static void rollout_script_add_name(const struct work *w, struct buf *b)
 {
 	if (buf_addf(b, "%s.%s", w->use->stack->name, w->step->name) != 0)
 		command_nomem();
@@ -235,20 +235,20 @@ static const char lock_text[] =
 
 void rollout_script_lock(const struct rollout *e, struct buf *b)
 {
-	set(b, "np_token", e->token);
-	set(b, "np_owner", e->owner);
-	add(b, "np_folder=${NANOPOD_RUN:-/run}/nanopod-lock\n");
-	add(b, lock_folder);
-	add(b, lock_text);
+	rollout_script_set(b, "np_token", e->token);
+	rollout_script_set(b, "np_owner", e->owner);
+	rollout_script_add(b, "np_folder=${NANOPOD_RUN:-/run}/nanopod-lock\n");
+	rollout_script_add(b, lock_folder);
+	rollout_script_add(b, lock_text);
 }
 
 /* A folder for what is brought, of whoever signed in. */
 void rollout_script_room(const struct work *w, struct buf *b)
 {
-	add(b, "np_room=$HOME/.nanopod-upload\n[ \"$(id -u)\" != 0 ] || np_room=${NANOPOD_UPLOADS:-/var/lib/nanopod/upload}\n"
+	rollout_script_add(b, "np_room=$HOME/.nanopod-upload\n[ \"$(id -u)\" != 0 ] || np_room=${NANOPOD_UPLOADS:-/var/lib/nanopod/upload}\n"
 		"umask 077\nmkdir -p \"$np_room\" && rm -rf \"$np_room/");
-	add_name(w, b);
-	add(b, "\" || exit 1\nprintf '\\036NP\\tfact\\tupload\\t%s\\n' \"$np_room/");
-	add_name(w, b);
-	add(b, "\"\n");
+	rollout_script_add_name(w, b);
+	rollout_script_add(b, "\" || exit 1\nprintf '\\036NP\\tfact\\tupload\\t%s\\n' \"$np_room/");
+	rollout_script_add_name(w, b);
+	rollout_script_add(b, "\"\n");
 }

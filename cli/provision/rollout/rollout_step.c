@@ -17,17 +17,17 @@ static const char *local_of(const struct work *w)
 	return w->step->upload ? pairs_or(&w->use->settings, w->step->upload, "") : "";
 }
 
-static struct note about(const struct rollout *e, const struct rollout_task *t, enum note_kind kind)
+static struct note rollout_step_about(const struct rollout *e, const struct rollout_task *t, enum note_kind kind)
 {
 	return (struct note){ .kind = kind, .node = e->c->members[t->member], .stack = t->work->use->stack->name,
 		.step = t->work->step->name };
 }
 
-static void over(struct rollout *e, struct rollout_task *t, bool ok, const char *why)
+static void rollout_step_over(struct rollout *e, struct rollout_task *t, bool ok, const char *why)
 {
 	struct rollout_work *own = t->work->data;
 	struct work *w = t->work;
-	struct note n = about(e, t, NOTE_END);
+	struct note n = rollout_step_about(e, t, NOTE_END);
 	char lost[300];
 	size_t m = t->member;
 
@@ -56,13 +56,13 @@ static int first_stage(const struct rollout *e, const struct work *w)
 	return e->phase == ENGINE_APPLY && own->differs && *local_of(w) ? STAGE_ROOM : STAGE_STEP;
 }
 
-static void go(struct rollout *e, struct rollout_task *t);
+static void rollout_step_go(struct rollout *e, struct rollout_task *t);
 
 /* rollout_step_again() looks at each turn whether it is time. */
-static void lost(struct rollout *e, struct rollout_task *t, const char *why)
+static void rollout_step_lost(struct rollout *e, struct rollout_task *t, const char *why)
 {
 	int64_t now = clock_ms();
-	struct note n = about(e, t, NOTE_SAID);
+	struct note n = rollout_step_about(e, t, NOTE_SAID);
 	char text[700];
 
 	if (!t->give_up_at) {
@@ -83,15 +83,15 @@ static void step_ended(struct rollout *e, struct rollout_task *t, const struct r
 	bool ok = ev->ok && !t->still && t->done == 0;
 
 	if (ok || (ev->status >= 0 && !t->still)) {
-		over(e, t, ok, t->cause ? t->cause : ev->text);
+		rollout_step_over(e, t, ok, t->cause ? t->cause : ev->text);
 		return;
 	}
 	if (t->still) {
 		snprintf(text, sizeof text, "it was applied, but still: %.900s", t->still);
-		over(e, t, false, text);
+		rollout_step_over(e, t, false, text);
 		return;
 	}
-	over(e, t, false, ev->text);
+	rollout_step_over(e, t, false, ev->text);
 }
 
 static void room_record(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
@@ -103,7 +103,7 @@ static void room_record(struct rollout *e, struct rollout_task *t, const struct 
 		snprintf(t->upload, sizeof t->upload, "%s", ev->words[2]);
 }
 
-static void ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static void rollout_step_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	/* A machine that goes down ends its processes before it ends the connection. */
 	bool killed = ev->status > 0 && t->stage == STAGE_STEP &&
@@ -111,7 +111,7 @@ static void ended(struct rollout *e, struct rollout_task *t, const struct remote
 	bool again = (ev->lost || killed) && !e->stops && (!t->was_lost || clock_ms() < t->give_up_at - BACK_MS + GOING_MS);
 
 	if (again) {
-		lost(e, t, killed ? "its processes were ended there" : ev->text);
+		rollout_step_lost(e, t, killed ? "its processes were ended there" : ev->text);
 		return;
 	}
 	switch (t->stage) {
@@ -122,17 +122,17 @@ static void ended(struct rollout *e, struct rollout_task *t, const struct remote
 	case STAGE_COPY:
 		if (ev->ok && (t->stage == STAGE_COPY || *t->upload)) {
 			t->stage = t->stage == STAGE_ROOM ? STAGE_COPY : STAGE_STEP;
-			go(e, t);
+			rollout_step_go(e, t);
 			return;
 		}
 		break;
 	default:
 		break;
 	}
-	over(e, t, false, *ev->text ? ev->text : "what it needs could not be brought");
+	rollout_step_over(e, t, false, *ev->text ? ev->text : "what it needs could not be brought");
 }
 
-static void go(struct rollout *e, struct rollout_task *t)
+static void rollout_step_go(struct rollout *e, struct rollout_task *t)
 {
 	const struct rollout_work *own = t->work->data;
 	struct buf b;
@@ -160,15 +160,15 @@ static void go(struct rollout *e, struct rollout_task *t)
 
 void rollout_step(struct rollout *e, struct work *w)
 {
-	struct rollout_task *t = rollout_task_new(e, w->member, w, ended);
-	struct note n = about(e, t, NOTE_BEGIN);
+	struct rollout_task *t = rollout_task_new(e, w->member, w, rollout_step_ended);
+	struct note n = rollout_step_about(e, t, NOTE_BEGIN);
 
 	n.ok = true;
 	rollout_say(e, &n);
 	t->record = room_record;
 	t->stage = first_stage(e, w);
 	if (e->nodes[w->member].locked) {
-		go(e, t);
+		rollout_step_go(e, t);
 		return;
 	}
 	t->stage = STAGE_AWAY;
@@ -184,7 +184,7 @@ static void lock_it(struct rollout *e, struct rollout_task *t, int64_t now)
 
 	if (*n->holder) {
 		snprintf(text, sizeof text, "its lock was lost, and the node is being provisioned by %s", n->holder);
-		over(e, t, false, text);
+		rollout_step_over(e, t, false, text);
 	} else if (!n->lock && now >= n->lock_at) {
 		rollout_lock_again(e, t->member);
 		n->lock_at = now + AGAIN_MS;
@@ -203,7 +203,7 @@ void rollout_step_again(struct rollout *e)
 		if (!t->work || t->job || t->stage != STAGE_AWAY)
 			continue;
 		if (e->stops || now >= t->give_up_at) {
-			over(e, t, false, !t->was_lost ? "the lock of its node was lost, and could not be taken again" :
+			rollout_step_over(e, t, false, !t->was_lost ? "the lock of its node was lost, and could not be taken again" :
 				e->stops ? "its connection was lost, and then it was stopped" : "its connection was lost, and it did not come back");
 			continue;
 		}
@@ -217,7 +217,7 @@ void rollout_step_again(struct rollout *e)
 		if (!t->was_lost)
 			t->give_up_at = 0;
 		t->stage = first_stage(e, t->work);
-		go(e, t);
+		rollout_step_go(e, t);
 	}
 }
 

@@ -8,7 +8,7 @@
 #include "cli/frame/print.h"
 #include "cli/provision/rollout/rollout_part.h"
 
-static void verified(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static void rollout_verify_verified(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	char room[80];
 
@@ -59,7 +59,7 @@ int rollout_verify(struct rollout *e)
 		if (buf_adds(&b, "exit 0\n") != 0)
 			command_nomem();
 		t = rollout_task_new(e, m, NULL, verify_ended);
-		t->record = verified;
+		t->record = rollout_verify_verified;
 		t->each = true;
 		rollout_task_run(e, t, &b, REMOTE_SURVIVE, ENGINE_BEGIN_MS);
 	}
@@ -72,7 +72,7 @@ int rollout_verify(struct rollout *e)
 
 /* ---- One function --------------------------------------------------------------------------- */
 
-static void called(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static void rollout_verify_called(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	const struct work *w = t->work;
 
@@ -86,7 +86,7 @@ static void called(struct rollout *e, struct rollout_task *t, const struct remot
 
 static void call_on(struct rollout *e, struct work *w, const char *function, const char *const *words)
 {
-	struct rollout_task *t = rollout_task_new(e, w->member, w, called);
+	struct rollout_task *t = rollout_task_new(e, w->member, w, rollout_verify_called);
 	struct buf b;
 
 	rollout_say(e, &(struct note){ .kind = NOTE_BEGIN, .node = e->c->members[w->member], .stack = w->use->stack->name,

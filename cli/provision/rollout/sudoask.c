@@ -17,7 +17,7 @@
 enum { PASSWORD = 1024 };
 
 /* One line of the terminal; 0 where a signal came first. */
-static ssize_t read_line(int tty, char *text)
+static ssize_t sudoask_read_line(int tty, char *text)
 {
 	struct pollfd fds[2] = { { .fd = tty, .events = POLLIN }, { .fd = signals_fd(), .events = POLLIN } };
 
@@ -48,7 +48,7 @@ int sudoask(const char *node, char **out)
 	else
 		dprintf(tty, "Password of sudo on the nodes (not shown): ");
 	terminal_no_echo(tty);
-	n = read_line(tty, text);
+	n = sudoask_read_line(tty, text);
 	terminal_restore();
 	dprintf(tty, "\n");
 	close(tty);

@@ -13,7 +13,7 @@
 
 enum { SUMS = 1 << 20, DEEPEST = 16 };
 
-static uint64_t mix(uint64_t h, const void *data, size_t len)
+static uint64_t uploadid_mix(uint64_t h, const void *data, size_t len)
 {
 	for (const unsigned char *p = data; len--; p++)
 		h = (h ^ *p) * 1099511628211u;
@@ -48,9 +48,9 @@ static uint64_t sum_of(const char *path, const char *name, int depth)
 
 	if (stat(path, &st) != 0)
 		return 0;
-	sum = mix(14695981039346656037u, name, strlen(name));
+	sum = uploadid_mix(14695981039346656037u, name, strlen(name));
 	if (!S_ISDIR(st.st_mode))
-		return mix(mix(sum, &st.st_size, sizeof st.st_size), &st.st_mtim, sizeof st.st_mtim);
+		return uploadid_mix(uploadid_mix(sum, &st.st_size, sizeof st.st_size), &st.st_mtim, sizeof st.st_mtim);
 	dir = depth < DEEPEST ? opendir(path) : NULL;
 	while (dir && (entry = readdir(dir))) {
 		char *below;
@@ -59,7 +59,7 @@ static uint64_t sum_of(const char *path, const char *name, int depth)
 			continue;
 		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0)
 			command_nomem();
-		sum += mix(sum_of(below, entry->d_name, depth + 1), name, strlen(name));
+		sum += uploadid_mix(sum_of(below, entry->d_name, depth + 1), name, strlen(name));
 		free(below);
 	}
 	if (dir)
@@ -74,7 +74,7 @@ void uploadid_add(const char *path, struct buf *out)
 
 	buf_init(&sums, SUMS);
 	uploadid_sums(path, &sums);
-	sum = sums.len ? mix(14695981039346656037u, sums.data, sums.len) : sum_of(path, "", 0);
+	sum = sums.len ? uploadid_mix(14695981039346656037u, sums.data, sums.len) : sum_of(path, "", 0);
 	buf_release(&sums);
 	if (sum && buf_addf(out, "%016" PRIx64, sum) != 0)
 		command_nomem();

@@ -66,7 +66,7 @@ struct search {
 };
 
 /* sshd by name, for others may hold the same socket: systemd where it opened it. */
-static void look(void *arg, pid_t pid)
+static void host_end_look(void *arg, pid_t pid)
 {
 	struct search *s = arg;
 	char name[64];
@@ -100,6 +100,6 @@ unsigned host_end_sessions(unsigned port, unsigned long long since, int sig)
 	listening_in("/proc/net/tcp6", port, &s.sockets);
 	if (!s.sockets.n)
 		return 0;
-	process_each(look, &s);
+	process_each(host_end_look, &s);
 	return s.listener ? process_signal_from(s.listener, since, sig) : 0;
 }

@@ -22,7 +22,7 @@ enum { KEYS_MAX = 4 << 20, ASK_MS = 10000, MARK_ROOM = 128, LINE_ROOM = 256 };
 /* ---- How sshd is set up ------------------------------------------------------------------------------ */
 
 /* The value of the n-th line of that name, in room. */
-static bool setting(const char *all, const char *name, int nth, char *room, size_t size)
+static bool host_keys_setting(const char *all, const char *name, int nth, char *room, size_t size)
 {
 	size_t len = strlen(name);
 
@@ -35,7 +35,7 @@ static bool setting(const char *all, const char *name, int nth, char *room, size
 }
 
 /* %h, %u and %U of this user; a path without '/' in front is below the home. */
-static int expand(const char *word, const struct passwd *pw, char room[PATH_MAX], struct fail *f)
+static int host_keys_expand(const char *word, const struct passwd *pw, char room[PATH_MAX], struct fail *f)
 {
 	struct buf b;
 	int rc = 0;
@@ -68,7 +68,7 @@ static int find_hostkey(const char *all, char room[PATH_MAX], struct fail *f)
 	struct buf b;
 	bool found = false;
 
-	for (int i = 0; !found && setting(all, "hostkey", i, line, sizeof line); i++) {
+	for (int i = 0; !found && host_keys_setting(all, "hostkey", i, line, sizeof line); i++) {
 		snprintf(room, PATH_MAX, "%s.pub", line);
 		buf_init(&b, KEYS_MAX);
 		found = buf_read_file(&b, room) == 0 && str_starts(buf_text(&b), "ssh-ed25519 ");
@@ -97,13 +97,13 @@ int host_sshd(struct host_sshd *out, struct fail *f)
 		rc = rc == -ENOENT ? fail_set(f, -ENOTSUP, "'sshd' is not installed: apt-get install openssh-server") : -ENOTSUP;
 	if (!rc)
 		rc = find_hostkey(buf_text(&all), h.hostkey, f);
-	if (!rc && !setting(buf_text(&all), "authorizedkeysfile", 0, files, sizeof files))
+	if (!rc && !host_keys_setting(buf_text(&all), "authorizedkeysfile", 0, files, sizeof files))
 		rc = fail_set(f, -ENOTSUP, "sshd does not tell its AuthorizedKeysFile");
 	if (!rc) {
 		files[strcspn(files, " ")] = '\0';
-		rc = strcmp(files, "none") == 0 ? fail_set(f, -ENOTSUP, "sshd of this machine reads no authorized_keys") : expand(files, pw, h.keys, f);
+		rc = strcmp(files, "none") == 0 ? fail_set(f, -ENOTSUP, "sshd of this machine reads no authorized_keys") : host_keys_expand(files, pw, h.keys, f);
 	}
-	if (!rc && setting(buf_text(&all), "port", 0, port, sizeof port) && str_to_long(port, 1, 65535, &number) == 0)
+	if (!rc && host_keys_setting(buf_text(&all), "port", 0, port, sizeof port) && str_to_long(port, 1, 65535, &number) == 0)
 		h.port = (unsigned)number;
 	buf_release(&all);
 	if (!rc)
@@ -167,7 +167,7 @@ static int without_block(const char *text, const char *mark, const char *command
 	return rc;
 }
 
-static int read_keys(const struct host_sshd *h, struct buf *b, mode_t *mode, struct fail *f)
+static int host_keys_read_keys(const struct host_sshd *h, struct buf *b, mode_t *mode, struct fail *f)
 {
 	struct stat st;
 	int rc = buf_read_file(b, h->keys);
@@ -211,7 +211,7 @@ int host_keys(const struct host_sshd *h, const struct node_spec *n, const char *
 	file_folders(h->keys);
 	buf_init(&old, KEYS_MAX);
 	buf_init(&fresh, KEYS_MAX);
-	rc = read_keys(h, &old, &mode, f);
+	rc = host_keys_read_keys(h, &old, &mode, f);
 	if (!rc)
 		rc = without_block(buf_text(&old), mark, command, &fresh);
 	if (!rc && allow)
@@ -233,7 +233,7 @@ struct one {
 	bool found;
 };
 
-static void compare(void *arg, const char *id)
+static void host_keys_compare(void *arg, const char *id)
 {
 	struct one *one = arg;
 
@@ -244,7 +244,7 @@ bool host_keys_has(const struct host_sshd *h, const struct node_spec *n)
 {
 	struct one one = { .id = n->id };
 
-	host_keys_each(h, n->setup, compare, &one, NULL);
+	host_keys_each(h, n->setup, host_keys_compare, &one, NULL);
 	return one.found;
 }
 
@@ -258,7 +258,7 @@ int host_keys_each(const struct host_sshd *h, const struct driver_setup *s, void
 
 	snprintf(begin, sizeof begin, "# nanopod lease %s-", s->prefix);
 	buf_init(&b, KEYS_MAX);
-	rc = read_keys(h, &b, &mode, f);
+	rc = host_keys_read_keys(h, &b, &mode, f);
 	for (const char *p = buf_text(&b); p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
 		if (str_starts(p, begin)) {
 			const char *from = p + strlen(begin);

@@ -27,7 +27,7 @@
 
 enum { TEXT_MAX = 64 * 1024, TICK_MS = 20, INSIST_MS = 5000, ASK_AGAIN_MS = 500 };
 
-static int put(const struct node_spec *n, const char *name, const char *text, struct fail *f)
+static int wholehost_put(const struct node_spec *n, const char *name, const char *text, struct fail *f)
 {
 	char path[PATH_MAX];
 	int rc;
@@ -37,7 +37,7 @@ static int put(const struct node_spec *n, const char *name, const char *text, st
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
 }
 
-static int probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
+static int wholehost_probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
 {
 	char program[PATH_MAX];
 	struct host_sshd h;
@@ -52,7 +52,7 @@ static int probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
 }
 
 /* What the keys may run: our program marks what they start. A path that would end the quotes cannot be said. */
-static int command(char room[PATH_MAX], struct fail *f)
+static int wholehost_command(char room[PATH_MAX], struct fail *f)
 {
 	int rc = process_program(room, PATH_MAX, f);
 
@@ -61,7 +61,7 @@ static int command(char room[PATH_MAX], struct fail *f)
 	return rc;
 }
 
-static int create(const struct node_spec *n, struct fail *f)
+static int wholehost_create(const struct node_spec *n, struct fail *f)
 {
 	const struct passwd *pw = getpwuid(geteuid());
 	struct host_sshd h;
@@ -76,18 +76,18 @@ static int create(const struct node_spec *n, struct fail *f)
 	if (rc)
 		rc = fail_errno(f, rc, -rc, "cannot read '%s'", h.hostkey);
 	if (!rc)
-		rc = put(n, "hostkey.pub", buf_text(&key), f);
+		rc = wholehost_put(n, "hostkey.pub", buf_text(&key), f);
 	buf_release(&key);
 	snprintf(line, sizeof line, "%u\n", h.port);
 	if (!rc)
-		rc = put(n, "port", line, f);
+		rc = wholehost_put(n, "port", line, f);
 	snprintf(line, sizeof line, "%s\n", pw ? pw->pw_name : "root");
-	return rc ? rc : put(n, "user", line, f);
+	return rc ? rc : wholehost_put(n, "user", line, f);
 }
 
 /* ---- Begin and end ---------------------------------------------------------------------------------------- */
 
-static int read_since(const struct node_spec *n, unsigned long long *since)
+static int wholehost_read_since(const struct node_spec *n, unsigned long long *since)
 {
 	char path[PATH_MAX];
 	struct buf b;
@@ -109,26 +109,26 @@ static int set_since(const struct node_spec *n, struct fail *f)
 	char line[64];
 	int rc = host_now(&now, f);
 
-	if (rc || (read_since(n, &since) == 0 && since <= now))
+	if (rc || (wholehost_read_since(n, &since) == 0 && since <= now))
 		return rc;
 	snprintf(line, sizeof line, "%llu\n", now);
-	return put(n, "since", line, f);
+	return wholehost_put(n, "since", line, f);
 }
 
-static int start(const struct node_spec *n, struct fail *f)
+static int wholehost_start(const struct node_spec *n, struct fail *f)
 {
 	char program[PATH_MAX];
 	struct host_sshd h;
 	int rc = host_sshd(&h, f);
 
 	if (!rc)
-		rc = command(program, f);
+		rc = wholehost_command(program, f);
 	if (!rc)
 		rc = set_since(n, f);
 	return rc ? rc : host_keys(&h, n, program, true, f);
 }
 
-static int rekey(const struct node_spec *n, struct fail *f)
+static int wholehost_rekey(const struct node_spec *n, struct fail *f)
 {
 	char program[PATH_MAX];
 	struct host_sshd h;
@@ -136,16 +136,16 @@ static int rekey(const struct node_spec *n, struct fail *f)
 
 	if (rc || !host_keys_has(&h, n))
 		return rc;
-	rc = command(program, f);
+	rc = wholehost_command(program, f);
 	return rc ? rc : host_keys(&h, n, program, true, f);
 }
 
-static unsigned end_all(const struct node_spec *n, unsigned port, int sig)
+static unsigned wholehost_end_all(const struct node_spec *n, unsigned port, int sig)
 {
 	unsigned long long since, now = 0;
 	unsigned left = process_marked(n, sig);
 
-	if (read_since(n, &since) == 0 && host_now(&now, NULL) == 0)
+	if (wholehost_read_since(n, &since) == 0 && host_now(&now, NULL) == 0)
 		left += host_end_sessions(port, since <= now ? since : 0, sig);
 	return left;
 }
@@ -155,11 +155,11 @@ static int end_sessions(const struct node_spec *n, unsigned port, int64_t grace_
 	const struct timespec tick = { .tv_nsec = TICK_MS * 1000000L };
 	int64_t begun = clock_ms(), now = begun, next = begun;
 
-	while (end_all(n, port, 0)) {
+	while (wholehost_end_all(n, port, 0)) {
 		if ((now = clock_ms()) >= begun + grace_ms + INSIST_MS)
 			return fail_set(f, -ETIMEDOUT, "sessions of '%s' do not end", n->id);
 		if (now >= next) {
-			end_all(n, port, now < begun + grace_ms ? SIGHUP : SIGKILL);
+			wholehost_end_all(n, port, now < begun + grace_ms ? SIGHUP : SIGKILL);
 			next = now + ASK_AGAIN_MS;
 		}
 		nanosleep(&tick, NULL);
@@ -168,14 +168,14 @@ static int end_sessions(const struct node_spec *n, unsigned port, int64_t grace_
 }
 
 /* First the keys, so that nobody comes while those who are in leave. */
-static int stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
+static int wholehost_stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 {
 	char program[PATH_MAX], path[PATH_MAX];
 	struct host_sshd h;
 	int rc = host_sshd(&h, f);
 
 	if (!rc)
-		rc = command(program, f);
+		rc = wholehost_command(program, f);
 	if (!rc)
 		rc = host_keys(&h, n, program, false, f);
 	if (!rc)
@@ -186,17 +186,17 @@ static int stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 	return rc;
 }
 
-static int destroy(const struct node_spec *n, struct fail *f)
+static int wholehost_destroy(const struct node_spec *n, struct fail *f)
 {
 	static const char *const keep[] = { "node.json", "lock", NULL };
-	int rc = stop(n, 0, f);
+	int rc = wholehost_stop(n, 0, f);
 
 	return rc ? rc : process_wipe(n->dir, keep, f);
 }
 
 /* ---- Tell --------------------------------------------------------------------------------------------------- */
 
-static int inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
+static int wholehost_inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
 {
 	static const char *const made[] = { "hostkey.pub", "port", "user", "since" };
 	struct host_sshd h;
@@ -214,7 +214,7 @@ static int inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
 	return 0;
 }
 
-static int list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+static int wholehost_list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
 {
 	struct host_sshd h;
 	int rc = host_sshd(&h, f);
@@ -225,7 +225,7 @@ static int list(const struct driver_setup *s, void (*found)(void *arg, const cha
 	return host_keys_each(&h, s, found, arg, f);
 }
 
-static int tidy(const struct driver_setup *s, struct fail *f)
+static int wholehost_tidy(const struct driver_setup *s, struct fail *f)
 {
 	(void)s;
 	(void)f;
@@ -235,6 +235,6 @@ static int tidy(const struct driver_setup *s, struct fail *f)
 const struct driver driver_host = {
 	.name = "host",
 	.about = "the whole machine, handed over by key: nothing is held, only keys and sessions are taken back",
-	.probe = probe, .create = create, .start = start, .rekey = rekey, .stop = stop, .destroy = destroy,
-	.inspect = inspect, .list = list, .tidy = tidy,
+	.probe = wholehost_probe, .create = wholehost_create, .start = wholehost_start, .rekey = wholehost_rekey, .stop = wholehost_stop, .destroy = wholehost_destroy,
+	.inspect = wholehost_inspect, .list = wholehost_list, .tidy = wholehost_tidy,
 };

@@ -54,7 +54,7 @@ static void take_health(struct chore *c)
 	c->health = (enum health)health;
 }
 
-static void take(struct chore *c)
+static void chore_take(struct chore *c)
 {
 	if (!c->inventories) {
 		take_health(c);
@@ -66,7 +66,7 @@ static void take(struct chore *c)
 	job_release(&c->job, c->loop);
 }
 
-static void begin(struct chore *c, bool inventories)
+static void chore_begin(struct chore *c, bool inventories)
 {
 	struct fail f;
 
@@ -82,11 +82,11 @@ static void begin(struct chore *c, bool inventories)
 int64_t chore_turn(struct chore *c)
 {
 	if (c->job.pid && job_ended(&c->job, c->loop))
-		take(c);
+		chore_take(c);
 	if (!c->job.pid && c->inventory_due_ms <= clock_ms())
-		begin(c, true);
+		chore_begin(c, true);
 	else if (!c->job.pid && c->health_due_ms <= clock_ms())
-		begin(c, false);
+		chore_begin(c, false);
 	if (c->job.pid)
 		return c->job.due_ms;
 	return c->inventory_due_ms < c->health_due_ms ? c->inventory_due_ms : c->health_due_ms;

@@ -32,7 +32,7 @@ static const char *vendor_word(unsigned vendor)
 	return vendor == GPU_NVIDIA ? "nvidia" : vendor == GPU_AMD ? "amd" : "intel";
 }
 
-static void set_name(struct gpu *g, const char *name, const char *from)
+static void gpu_set_name(struct gpu *g, const char *name, const char *from)
 {
 	snprintf(g->name, sizeof g->name, "%s", name);
 	g->name_from = from;
@@ -48,7 +48,7 @@ static void name_by_table(struct gpu *g)
 		g->known = true;
 		g->form_factor = k->form_factor;
 		snprintf(g->market, sizeof g->market, "%s", k->market);
-		set_name(g, k->name, "table");
+		gpu_set_name(g, k->name, "table");
 		if (k->gib) {
 			g->memory = (int64_t)k->gib << 30;
 			g->memory_from = "table";
@@ -56,10 +56,10 @@ static void name_by_table(struct gpu *g)
 		return;
 	}
 	snprintf(g->market, sizeof g->market, "%s-%04x:%04x", vendor_word(g->pci.vendor), g->pci.vendor, g->pci.device);
-	set_name(g, g->market, "ids");
+	gpu_set_name(g, g->market, "ids");
 }
 
-static bool number(const char *root, const struct gpu *g, const char *name, int64_t min, int64_t max, int64_t *out)
+static bool gpu_number(const char *root, const struct gpu *g, const char *name, int64_t min, int64_t max, int64_t *out)
 {
 	char path[SYSFS_PATH];
 
@@ -74,7 +74,7 @@ static void set_memory(struct gpu *g, int64_t bytes, const char *from)
 
 /* ---- hwmon: AMD and Intel ------------------------------------------------------------------ */
 
-static void milliwatts(const char *folder, const char *name, int64_t *out)
+static void gpu_milliwatts(const char *folder, const char *name, int64_t *out)
 {
 	char path[SYSFS_PATH + 32];
 	int64_t micro;
@@ -98,16 +98,16 @@ static void read_hwmon(const char *root, struct gpu *g)
 		snprintf(path, sizeof path, "%s/%s", folder, names[0]);
 		snprintf(file, sizeof file, "%s/temp%d_input", path, g->pci.vendor == GPU_INTEL && strcmp(g->pci.driver, "xe") == 0 ? 2 : 1);
 		sysfs_int(file, -50 * 1000, heat_most, &g->temperature);
-		milliwatts(path, "power1_average", &g->power);
+		gpu_milliwatts(path, "power1_average", &g->power);
 		if (g->power == GPU_UNKNOWN)
-			milliwatts(path, "power1_input", &g->power);
+			gpu_milliwatts(path, "power1_input", &g->power);
 		if (g->pci.vendor == GPU_AMD) {
-			milliwatts(path, "power1_cap", &g->power_limit);
-			milliwatts(path, "power1_cap_min", &g->power_min);
-			milliwatts(path, "power1_cap_max", &g->power_max);
+			gpu_milliwatts(path, "power1_cap", &g->power_limit);
+			gpu_milliwatts(path, "power1_cap_min", &g->power_min);
+			gpu_milliwatts(path, "power1_cap_max", &g->power_max);
 		} else {
-			milliwatts(path, "power1_max", &g->power_limit);
-			milliwatts(path, "power1_rated_max", &g->power_max);
+			gpu_milliwatts(path, "power1_max", &g->power_limit);
+			gpu_milliwatts(path, "power1_rated_max", &g->power_max);
 			if (g->power_limit == 0) /* Intel's word for "no limit" */
 				g->power_limit = GPU_UNKNOWN;
 		}
@@ -124,10 +124,10 @@ static void read_amd(const char *root, struct gpu *g)
 	long errors;
 
 	if (sysfs_text(sysfs_path(path, root, DEVICES "/%s/product_name", g->pci.address), text, sizeof text))
-		set_name(g, text, "driver");
-	if (number(root, g, "mem_info_vram_total", 1, memory_most, &n))
+		gpu_set_name(g, text, "driver");
+	if (gpu_number(root, g, "mem_info_vram_total", 1, memory_most, &n))
 		set_memory(g, n, "driver");
-	if (number(root, g, "mem_info_vram_used", 0, memory_most, &n))
+	if (gpu_number(root, g, "mem_info_vram_used", 0, memory_most, &n))
 		g->memory_used = n;
 	if (sysfs_text(sysfs_path(path, root, DEVICES "/%s/current_compute_partition", g->pci.address), text, 16)) {
 		sysfs_text(sysfs_path(path, root, DEVICES "/%s/current_memory_partition", g->pci.address), memory, sizeof memory);
@@ -154,7 +154,7 @@ static void read_nvidia(const char *root, struct gpu *g)
 
 	sysfs_path(path, root, "/proc/driver/nvidia/gpus/%s/information", g->pci.address);
 	if (sysfs_field(path, "Model", text, sizeof text))
-		set_name(g, text, "driver");
+		gpu_set_name(g, text, "driver");
 	sysfs_field(path, "GPU UUID", g->uuid, sizeof g->uuid);
 	sysfs_text(sysfs_path(path, root, "/sys/module/nvidia/version"), g->driver_version, sizeof g->driver_version);
 }

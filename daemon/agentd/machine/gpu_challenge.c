@@ -150,7 +150,7 @@ struct run {
 };
 
 /* Microseconds, or -EIO. */
-static int64_t launch(struct run *r, const char *name, device_pointer p, uint64_t n, device_pointer extra)
+static int64_t gpu_challenge_launch(struct run *r, const char *name, device_pointer p, uint64_t n, device_pointer extra)
 {
 	void *args[] = { &p, &n, &r->seed, &extra, NULL }, *function = NULL;
 	int64_t began = clock_us();
@@ -163,7 +163,7 @@ static int64_t launch(struct run *r, const char *name, device_pointer p, uint64_
 	return clock_us() - began;
 }
 
-static int64_t per_second(uint64_t n, int64_t us)
+static int64_t gpu_challenge_per_second(uint64_t n, int64_t us)
 {
 	return (int64_t)((double)n * 1e6 / (double)(us > 0 ? us : 1));
 }
@@ -174,14 +174,14 @@ static int fill_and_look(struct run *r, struct gpu_challenge *out)
 	uint64_t wrong = 1;
 
 	for (int i = 0; i < SPEED_RUNS; i++, r->seed = r->seed * MULTIPLIER + INCREMENT) {
-		if ((us = launch(r, "fill", r->memory, r->words, 0)) < 0)
+		if ((us = gpu_challenge_launch(r, "fill", r->memory, r->words, 0)) < 0)
 			return (int)us;
-		write[i] = per_second(r->words * 8, us);
+		write[i] = gpu_challenge_per_second(r->words * 8, us);
 		if (r->c->set(r->wrong, 0, sizeof wrong))
 			return fail_set(r->f, -EIO, "it cannot write its memory");
-		if ((us = launch(r, "look", r->memory, r->words, r->wrong)) < 0)
+		if ((us = gpu_challenge_launch(r, "look", r->memory, r->words, r->wrong)) < 0)
 			return (int)us;
-		read[i] = per_second(r->words * 8, us);
+		read[i] = gpu_challenge_per_second(r->words * 8, us);
 		if (r->c->fetch(&wrong, r->wrong, sizeof wrong))
 			return fail_set(r->f, -EIO, "its memory cannot be read");
 		if (wrong)
@@ -193,7 +193,7 @@ static int fill_and_look(struct run *r, struct gpu_challenge *out)
 	return 0;
 }
 
-static uint64_t expected(uint64_t seed, uint64_t lane)
+static uint64_t gpu_challenge_expected(uint64_t seed, uint64_t lane)
 {
 	uint64_t v = seed + lane;
 
@@ -202,21 +202,21 @@ static uint64_t expected(uint64_t seed, uint64_t lane)
 	return v;
 }
 
-static int sums(struct run *r, struct gpu_challenge *out)
+static int gpu_challenge_sums(struct run *r, struct gpu_challenge *out)
 {
 	int64_t runs[SPEED_RUNS], us;
 	uint64_t got = 0;
 
 	for (int i = 0; i < SPEED_RUNS; i++, r->seed = r->seed * MULTIPLIER + INCREMENT) {
-		if ((us = launch(r, "sums", r->memory, ROUNDS, 0)) < 0)
+		if ((us = gpu_challenge_launch(r, "sums", r->memory, ROUNDS, 0)) < 0)
 			return (int)us;
-		runs[i] = per_second((uint64_t)LANES * ROUNDS, us);
+		runs[i] = gpu_challenge_per_second((uint64_t)LANES * ROUNDS, us);
 		for (uint64_t k = 0; k < SAMPLES; k++) {
 			uint64_t lane = (r->seed + k * SPREAD) % LANES;
 
 			if (r->c->fetch(&got, r->memory + lane * 8, sizeof got))
 				return fail_set(r->f, -EIO, "its memory cannot be read");
-			if (got != expected(r->seed, lane))
+			if (got != gpu_challenge_expected(r->seed, lane))
 				return fail_set(r->f, -EBADMSG, "it counts wrong");
 		}
 	}
@@ -248,7 +248,7 @@ static int in_context(struct run *r, struct gpu_challenge *out)
 		return fail_set(r->f, -EIO, "it does not take the program (error %d)", said);
 	rc = take_memory(r, out);
 	rc = rc ? rc : fill_and_look(r, out);
-	rc = rc ? rc : sums(r, out);
+	rc = rc ? rc : gpu_challenge_sums(r, out);
 	if (r->wrong)
 		r->c->free(r->wrong);
 	if (r->memory)

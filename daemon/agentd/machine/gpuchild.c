@@ -34,7 +34,7 @@ int gpuchild_write(int fd, const void *data, size_t len)
 }
 
 /* It has nothing of the agent's but the way to tell. */
-_Noreturn static void child(int (*work)(void *arg, int fd), void *arg, int fd)
+_Noreturn static void gpuchild_child(int (*work)(void *arg, int fd), void *arg, int fd)
 {
 	sigset_t none;
 	int null;
@@ -56,7 +56,7 @@ _Noreturn static void child(int (*work)(void *arg, int fd), void *arg, int fd)
 }
 
 /* What it tells, until it ends or time is over. 0 or a negative errno. */
-static int listen_to(int fd, int64_t deadline, struct buf *out)
+static int gpuchild_listen_to(int fd, int64_t deadline, struct buf *out)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char piece[4096];
@@ -82,7 +82,7 @@ static int listen_to(int fd, int64_t deadline, struct buf *out)
 }
 
 /* Its status; false where it does not end even so (a call that hangs in the kernel). */
-static bool reap(pid_t pid, int64_t deadline, int *status)
+static bool gpuchild_reap(pid_t pid, int64_t deadline, int *status)
 {
 	for (;;) {
 		pid_t got = waitpid(pid, status, WNOHANG);
@@ -105,15 +105,15 @@ int gpuchild_run(int (*work)(void *arg, int fd), void *arg, int64_t deadline_ms,
 		return fail_errno(f, -EIO, errno, "cannot make a pipe");
 	pid = fork();
 	if (pid == 0)
-		child(work, arg, told[1]);
+		gpuchild_child(work, arg, told[1]);
 	close(told[1]);
-	rc = pid < 0 ? -errno : listen_to(told[0], deadline, out);
+	rc = pid < 0 ? -errno : gpuchild_listen_to(told[0], deadline, out);
 	close(told[0]);
 	if (pid < 0)
 		return fail_errno(f, -EIO, -rc, "cannot start a child");
-	if (rc || !reap(pid, deadline > clock_ms() ? deadline : clock_ms() + REAP_MS, &status)) {
+	if (rc || !gpuchild_reap(pid, deadline > clock_ms() ? deadline : clock_ms() + REAP_MS, &status)) {
 		kill(pid, SIGKILL);
-		reap(pid, clock_ms() + REAP_MS, &status);
+		gpuchild_reap(pid, clock_ms() + REAP_MS, &status);
 		if (rc && rc != -ETIMEDOUT)
 			return fail_errno(f, -EIO, -rc, "its answer cannot be read");
 		return fail_set(f, -ETIMEDOUT, "it gave no answer within %lld ms", (long long)deadline_ms);

@@ -29,7 +29,7 @@ const char *health_word(enum health h)
 }
 
 /* Where there is no room any more, the worst is kept. */
-static __attribute__((format(printf, 5, 6))) void found(struct health_report *r, enum health h, const char *check, const char *action,
+static __attribute__((format(printf, 5, 6))) void health_found(struct health_report *r, enum health h, const char *check, const char *action,
 	const char *fmt, ...)
 {
 	struct health_finding *f = &r->list[r->count < HEALTH_FINDINGS ? r->count : HEALTH_FINDINGS - 1];
@@ -60,7 +60,7 @@ static void check_disk(const struct health_setup *s, struct health_report *r)
 	if (!s->data)
 		return;
 	if (statvfs(s->data, &v) != 0) {
-		found(r, HEALTH_UNHEALTHY, "disk", "mount the file system that '--data' is on", "the folder '%s' cannot be looked at: %s",
+		health_found(r, HEALTH_UNHEALTHY, "disk", "mount the file system that '--data' is on", "the folder '%s' cannot be looked at: %s",
 			s->data, strerror(errno));
 		return;
 	}
@@ -70,7 +70,7 @@ static void check_disk(const struct health_setup *s, struct health_report *r)
 	h = bytes < (256 << 20) || percent < 1 || files < 1 ? HEALTH_UNHEALTHY
 		: bytes < (2LL << 30) || percent < 5 || files < 5 ? HEALTH_DRAINING : percent < 10 ? HEALTH_DEGRADED : HEALTH_OK;
 	if (h)
-		found(r, h, "disk", "remove what is not needed: 'nanopod host image list' shows images that take room",
+		health_found(r, h, "disk", "remove what is not needed: 'nanopod host image list' shows images that take room",
 			"%" PRIu64 " MiB (%" PRIu64 " %%) are left where '%s' is", bytes >> 20, percent, s->data);
 }
 
@@ -82,7 +82,7 @@ static void check_clock(const struct health_setup *s, struct health_report *r)
 		return;
 	off = s->local_now - s->market_now;
 	if (llabs(off) > CLOCK_DEGRADED)
-		found(r, llabs(off) > CLOCK_DRAINING ? HEALTH_DRAINING : HEALTH_DEGRADED, "clock", "timedatectl set-ntp true",
+		health_found(r, llabs(off) > CLOCK_DRAINING ? HEALTH_DRAINING : HEALTH_DEGRADED, "clock", "timedatectl set-ntp true",
 			"the clock is %lld s %s the market's", (long long)llabs(off), off > 0 ? "ahead of" : "behind");
 }
 
@@ -112,7 +112,7 @@ static const struct {
 };
 
 /* "…NVRM: Xid (PCI:0000:19:00): 79, pid=…" is looked for; each kind once. */
-static void take_message(const char *line, uint64_t *seen, struct health_report *r)
+static void health_take_message(const char *line, uint64_t *seen, struct health_report *r)
 {
 	const char *at = strstr(line, "NVRM: Xid (PCI:"), *close;
 	char address[24], number[8];
@@ -132,7 +132,7 @@ static void take_message(const char *line, uint64_t *seen, struct health_report 
 	for (size_t i = 0; i < sizeof xids / sizeof *xids; i++)
 		if (xids[i].number == n && !(*seen & 1ULL << i)) {
 			*seen |= 1ULL << i;
-			found(r, xids[i].health, "xid", xids[i].action, "Xid %ld of the GPU '%s': %s", n, address, xids[i].what);
+			health_found(r, xids[i].health, "xid", xids[i].action, "Xid %ld of the GPU '%s': %s", n, address, xids[i].what);
 		}
 }
 
@@ -158,7 +158,7 @@ static void check_kmsg(const struct health_setup *s, struct health_report *r)
 		text[len] = '\0';
 		for (line = text; (end = strchr(line, '\n')); line = end + 1) {
 			*end = '\0';
-			take_message(line, &seen, r);
+			health_take_message(line, &seen, r);
 		}
 		len -= (size_t)(line - text);
 		memmove(text, line, len);
@@ -177,14 +177,14 @@ static void check_nvml(const struct inventory *v, struct health_report *r)
 	const char *why = v->note_count ? v->notes[v->note_count - 1] : "";
 
 	if (v->nvml == -ETIMEDOUT)
-		found(r, HEALTH_UNHEALTHY, "nvml", "restart the machine; have the cards looked at where it comes again",
+		health_found(r, HEALTH_UNHEALTHY, "nvml", "restart the machine; have the cards looked at where it comes again",
 			"NVIDIA's library gives no answer: a GPU may be dying");
 	else if (v->nvml == -ENOENT || v->nvml == -ENOSYS)
-		found(r, HEALTH_DEGRADED, "nvml", "apt-get install libnvidia-ml1 (as old as the driver)", "%s", why);
+		health_found(r, HEALTH_DEGRADED, "nvml", "apt-get install libnvidia-ml1 (as old as the driver)", "%s", why);
 	else if (v->nvml < 0)
-		found(r, HEALTH_DRAINING, "nvml", "nvidia-smi; restart the machine where it fails too", "%s", why);
+		health_found(r, HEALTH_DRAINING, "nvml", "nvidia-smi; restart the machine where it fails too", "%s", why);
 	if (v->nvml_lost)
-		found(r, HEALTH_UNHEALTHY, "nvml", "restart the machine; have the cards looked at where it comes again",
+		health_found(r, HEALTH_UNHEALTHY, "nvml", "restart the machine; have the cards looked at where it comes again",
 			"NVIDIA's library cannot reach %zu of its GPUs", v->nvml_lost);
 }
 
@@ -195,17 +195,17 @@ static void check_gpu(const struct gpu *g, struct health_report *r)
 	if (g->integrated || g->asleep)
 		return;
 	if (!*g->pci.driver || strcmp(g->pci.driver, "nouveau") == 0)
-		found(r, HEALTH_DEGRADED, "gpu", g->pci.vendor == GPU_NVIDIA ? "install NVIDIA's driver: apt-get install nvidia-driver"
+		health_found(r, HEALTH_DEGRADED, "gpu", g->pci.vendor == GPU_NVIDIA ? "install NVIDIA's driver: apt-get install nvidia-driver"
 			: "install the firmware that its driver needs: apt-get install firmware-misc-nonfree firmware-amd-graphics",
 			"the GPU '%s' (%s) has no driver that computes", g->pci.address, g->market);
 	if (g->pci.width > 0 && g->pci.width < could)
-		found(r, HEALTH_DEGRADED, "link", "power off, and seat the card and its riser anew",
+		health_found(r, HEALTH_DEGRADED, "link", "power off, and seat the card and its riser anew",
 			"the GPU '%s' (%s) is linked by %d lanes of %d", g->pci.address, g->market, g->pci.width, could);
 	if (g->temperature != GPU_UNKNOWN && g->temperature >= HOT)
-		found(r, g->temperature >= TOO_HOT ? HEALTH_DRAINING : HEALTH_DEGRADED, "temperature", "see to fans, dust and air",
+		health_found(r, g->temperature >= TOO_HOT ? HEALTH_DRAINING : HEALTH_DEGRADED, "temperature", "see to fans, dust and air",
 			"the GPU '%s' (%s) is at %" PRId64 " degrees", g->pci.address, g->market, g->temperature / 1000);
 	if (g->uncorrected > 0)
-		found(r, HEALTH_DEGRADED, "ecc", "restart the machine when nothing runs on it",
+		health_found(r, HEALTH_DEGRADED, "ecc", "restart the machine when nothing runs on it",
 			"the GPU '%s' (%s) had %" PRId64 " memory errors that could not be corrected", g->pci.address, g->market, g->uncorrected);
 }
 

@@ -43,22 +43,22 @@ void inventory_kind_text(const struct inventory_kind *k, char *room, size_t size
 	snprintf(room, size, "%" PRId64 "x %s%s%s", k->gpus, k->accelerator, *k->form_factor ? " " : "", k->form_factor);
 }
 
-static bool says(const char *text)
+static bool inventory_match_says(const char *text)
 {
 	return text && *text;
 }
 
 /* -1: something that it says is not so; else how much it says. */
-static int fits(const struct inventory_kind *k, const struct inventory_sku *s)
+static int inventory_match_fits(const struct inventory_kind *k, const struct inventory_sku *s)
 {
 	int n = 0;
 
 	if (s->gpus != k->gpus)
 		return -1;
-	if (says(s->accelerator) ? strcasecmp(s->accelerator, k->accelerator) != 0 : k->gpus > 0)
+	if (inventory_match_says(s->accelerator) ? strcasecmp(s->accelerator, k->accelerator) != 0 : k->gpus > 0)
 		return -1;
-	n += says(s->accelerator);
-	if (says(s->form_factor)) {
+	n += inventory_match_says(s->accelerator);
+	if (inventory_match_says(s->form_factor)) {
 		if (!k->gpus || (*k->form_factor && strcasecmp(s->form_factor, k->form_factor) != 0))
 			return -1;
 		n += *k->form_factor ? 1 : 0;
@@ -72,7 +72,7 @@ long inventory_match(const struct inventory_kind *k, const struct inventory_sku 
 	int most = -1;
 
 	for (size_t i = 0; i < count; i++) {
-		int n = fits(k, &skus[i]);
+		int n = inventory_match_fits(k, &skus[i]);
 
 		if (n > most) {
 			most = n;

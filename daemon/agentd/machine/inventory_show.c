@@ -17,7 +17,7 @@ static void put_int(json_t *o, const char *key, int64_t n)
 		json_object_set_new(o, key, json_integer(n));
 }
 
-static void put_text(json_t *o, const char *key, const char *text)
+static void inventory_show_put_text(json_t *o, const char *key, const char *text)
 {
 	if (text && *text)
 		json_object_set_new(o, key, json_stringn_nocheck(text, strlen(text)));
@@ -34,19 +34,19 @@ static json_t *gpu_json(const struct gpu *g)
 	json_t *o = json_object(), *link = json_object();
 	char ids[16];
 
-	put_text(o, "address", g->pci.address);
+	inventory_show_put_text(o, "address", g->pci.address);
 	snprintf(ids, sizeof ids, "%04x:%04x", g->pci.vendor & 0xffff, g->pci.device & 0xffff);
-	put_text(o, "ids", ids);
+	inventory_show_put_text(o, "ids", ids);
 	snprintf(ids, sizeof ids, "%04x:%04x", g->pci.sub_vendor & 0xffff, g->pci.sub_device & 0xffff);
-	put_text(o, "subsystem", ids);
-	put_text(o, "accelerator", g->market);
-	put_text(o, "form_factor", g->form_factor);
-	put_text(o, "name", g->name);
-	put_text(o, "name_from", g->name_from);
+	inventory_show_put_text(o, "subsystem", ids);
+	inventory_show_put_text(o, "accelerator", g->market);
+	inventory_show_put_text(o, "form_factor", g->form_factor);
+	inventory_show_put_text(o, "name", g->name);
+	inventory_show_put_text(o, "name_from", g->name_from);
 	put_int(o, "memory", g->memory);
-	put_text(o, "memory_from", g->memory_from);
-	put_text(o, "driver", g->pci.driver);
-	put_text(o, "driver_version", g->driver_version);
+	inventory_show_put_text(o, "memory_from", g->memory_from);
+	inventory_show_put_text(o, "driver", g->pci.driver);
+	inventory_show_put_text(o, "driver_version", g->driver_version);
 	put_int(link, "generation", g->pci.gen);
 	put_int(link, "generation_max", g->pci.gen_max);
 	put_int(link, "width", g->pci.width);
@@ -56,13 +56,13 @@ static json_t *gpu_json(const struct gpu *g)
 	put_int(o, "numa_node", g->pci.numa);
 	put_int(o, "iommu_group", g->pci.iommu_group);
 	put_int(o, "bar", g->pci.bar_max ? (int64_t)g->pci.bar_max : -1);
-	put_text(o, "power_state", g->pci.power_state);
+	inventory_show_put_text(o, "power_state", g->pci.power_state);
 	put_int(o, "sriov_total", g->pci.sriov_total);
 	put_int(o, "sriov_used", g->pci.sriov_now);
 	put_int(o, "power_limit_milliwatts", g->power_limit);
 	put_int(o, "power_limit_min_milliwatts", g->power_min);
 	put_int(o, "power_limit_max_milliwatts", g->power_max);
-	put_text(o, "partition", g->partition);
+	inventory_show_put_text(o, "partition", g->partition);
 	put_bool(o, "ecc", g->ecc);
 	put_bool(o, "mig", g->mig);
 	if (g->integrated)
@@ -79,8 +79,8 @@ static json_t *disks_json(const struct inventory *v)
 	for (size_t i = 0; i < v->disk_count; i++) {
 		json_t *o = json_object();
 
-		put_text(o, "name", v->disks[i].name);
-		put_text(o, "model", v->disks[i].model);
+		inventory_show_put_text(o, "name", v->disks[i].name);
+		inventory_show_put_text(o, "model", v->disks[i].model);
 		put_int(o, "bytes", v->disks[i].bytes);
 		put_bool(o, "rotational", v->disks[i].rotational);
 		json_array_append_new(list, o);
@@ -95,11 +95,11 @@ static json_t *nics_json(const struct inventory *v)
 	for (size_t i = 0; i < v->nic_count; i++) {
 		json_t *o = json_object();
 
-		put_text(o, "name", v->nics[i].name);
-		put_text(o, "driver", v->nics[i].driver);
-		put_text(o, "state", v->nics[i].state);
+		inventory_show_put_text(o, "name", v->nics[i].name);
+		inventory_show_put_text(o, "driver", v->nics[i].driver);
+		inventory_show_put_text(o, "state", v->nics[i].state);
 		put_int(o, "megabits", v->nics[i].speed);
-		put_text(o, "rdma", v->nics[i].rdma);
+		inventory_show_put_text(o, "rdma", v->nics[i].rdma);
 		put_int(o, "numa_node", v->nics[i].numa);
 		json_array_append_new(list, o);
 	}
@@ -110,8 +110,8 @@ static json_t *cpu_json(const struct inventory *v)
 {
 	json_t *o = json_object();
 
-	put_text(o, "model", v->cpu.model);
-	put_text(o, "architecture", v->cpu.arch);
+	inventory_show_put_text(o, "model", v->cpu.model);
+	inventory_show_put_text(o, "architecture", v->cpu.arch);
 	put_int(o, "sockets", v->cpu.sockets);
 	put_int(o, "cores", v->cpu.cores);
 	put_int(o, "threads", v->cpu.threads);
@@ -126,13 +126,13 @@ static void put_kind(json_t *root, const struct inventory *v)
 	char text[128];
 
 	if (inventory_kind(v, 1, &k, &why)) {
-		put_text(root, "not_sold_because", why.text);
+		inventory_show_put_text(root, "not_sold_because", why.text);
 		return;
 	}
 	inventory_kind_text(&k, text, sizeof text);
-	put_text(root, "sold_as", text);
-	put_text(root, "accelerator", k.accelerator);
-	put_text(root, "form_factor", k.form_factor);
+	inventory_show_put_text(root, "sold_as", text);
+	inventory_show_put_text(root, "accelerator", k.accelerator);
+	inventory_show_put_text(root, "form_factor", k.form_factor);
 	put_int(root, "num_accelerators", k.gpus);
 }
 
@@ -142,11 +142,11 @@ int inventory_json(const struct inventory *v, struct buf *out)
 	char *text;
 	int rc;
 
-	put_text(root, "object", "inventory");
+	inventory_show_put_text(root, "object", "inventory");
 	put_kind(root, v);
 	json_object_set_new(root, "cpu", cpu_json(v));
 	put_int(root, "memory", v->memory);
-	put_text(root, "kernel", v->kernel);
+	inventory_show_put_text(root, "kernel", v->kernel);
 	put_int(root, "cgroup", v->cgroup ? v->cgroup : -1);
 	put_int(root, "iommu_groups", v->iommu_groups);
 	put_int(root, "numa_nodes", v->numa_nodes);

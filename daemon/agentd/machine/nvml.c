@@ -70,33 +70,33 @@ struct told {
 
 /* ---- In the child ------------------------------------------------------------------------- */
 
-static int say(struct told *t, int code, const char *what, const char *why)
+static int nvml_say(struct told *t, int code, const char *what, const char *why)
 {
 	t->code = code;
 	snprintf(t->why, sizeof t->why, "%s%s%s", what, *why ? ": " : "", why);
 	return code;
 }
 
-static int load(const char *library, struct calls *c, struct told *t)
+static int nvml_load(const char *library, struct calls *c, struct told *t)
 {
 	void *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	const char *why = lib ? "" : dlerror();
 
 	if (!lib)
-		return say(t, -ENOENT, "it cannot be loaded", why ? why : "");
+		return nvml_say(t, -ENOENT, "it cannot be loaded", why ? why : "");
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		void *found = NULL;
 
 		for (size_t k = 0; !found && k < 3 && symbols[i].names[k]; k++)
 			found = dlsym(lib, symbols[i].names[k]);
 		if (!found && symbols[i].needed)
-			return say(t, -ENOSYS, "it has no", symbols[i].names[0]);
+			return nvml_say(t, -ENOSYS, "it has no", symbols[i].names[0]);
 		memcpy((char *)c + symbols[i].at, &found, sizeof found);
 	}
 	return 0;
 }
 
-static void take(int64_t *to, bool told, unsigned long long value, unsigned long long most)
+static void nvml_take(int64_t *to, bool told, unsigned long long value, unsigned long long most)
 {
 	*to = told && value <= most ? (int64_t)value : GPU_UNKNOWN;
 }
@@ -107,7 +107,7 @@ static void ask_number(int (*call)(device, unsigned *), device d, unsigned most,
 	unsigned n = 0;
 	bool told = call && !call(d, &n);
 
-	take(to, told, n, most);
+	nvml_take(to, told, n, most);
 }
 
 static void ask_power(const struct calls *c, device d, struct nvml_gpu *g)
@@ -118,8 +118,8 @@ static void ask_power(const struct calls *c, device d, struct nvml_gpu *g)
 
 	ask_number(c->power, d, most, &g->power);
 	ask_number(c->limit, d, most, &g->power_limit);
-	take(&g->power_min, told, a, most);
-	take(&g->power_max, told, b, most);
+	nvml_take(&g->power_min, told, a, most);
+	nvml_take(&g->power_max, told, b, most);
 }
 
 static void ask_errors(const struct calls *c, device d, struct nvml_gpu *g)
@@ -129,11 +129,11 @@ static void ask_errors(const struct calls *c, device d, struct nvml_gpu *g)
 	int on = 0, later = 0;
 	bool told = c->ecc && !c->ecc(d, &on, &later);
 
-	take(&g->ecc, told, on == 1, 1);
+	nvml_take(&g->ecc, told, on == 1, 1);
 	told = c->errors && !c->errors(d, UNCORRECTED, SINCE_START, &n);
-	take(&g->uncorrected, told, n, INT64_MAX);
+	nvml_take(&g->uncorrected, told, n, INT64_MAX);
 	told = c->mig && !c->mig(d, &a, &b);
-	take(&g->mig, told, a == 1, 1);
+	nvml_take(&g->mig, told, a == 1, 1);
 }
 
 static void ask_one(const struct calls *c, device d, struct nvml_gpu *g)
@@ -148,10 +148,10 @@ static void ask_one(const struct calls *c, device d, struct nvml_gpu *g)
 	if (!c->uuid || c->uuid(d, g->uuid, sizeof g->uuid))
 		g->uuid[0] = '\0';
 	told = c->memory && !c->memory(d, &m);
-	take(&g->memory, told && m.total, m.total, memory_most);
-	take(&g->memory_used, told && m.used <= m.total, m.used, memory_most);
+	nvml_take(&g->memory, told && m.total, m.total, memory_most);
+	nvml_take(&g->memory_used, told && m.used <= m.total, m.used, memory_most);
 	told = c->temperature && !c->temperature(d, GPU_SENSOR, &heat);
-	take(&g->temperature, told && heat <= 250, heat * 1000ULL, 250 * 1000);
+	nvml_take(&g->temperature, told && heat <= 250, heat * 1000ULL, 250 * 1000);
 	ask_power(c, d, g);
 	ask_errors(c, d, g);
 }
@@ -160,7 +160,7 @@ static int ask_all(const char *library, struct told *t)
 {
 	struct calls c = { 0 };
 	unsigned count = 0;
-	int rc = load(library, &c, t);
+	int rc = nvml_load(library, &c, t);
 	char number[32];
 
 	if (rc)
@@ -170,7 +170,7 @@ static int ask_all(const char *library, struct told *t)
 		rc = c.count(&count);
 	if (rc) {
 		snprintf(number, sizeof number, "error %d", rc);
-		return say(t, -EIO, "it says", number);
+		return nvml_say(t, -EIO, "it says", number);
 	}
 	if (c.driver && c.driver(t->nvml.driver, sizeof t->nvml.driver))
 		t->nvml.driver[0] = '\0';
@@ -190,7 +190,7 @@ static int ask_all(const char *library, struct told *t)
 	return 0;
 }
 
-static int work(void *arg, int fd)
+static int nvml_work(void *arg, int fd)
 {
 	static struct told t; /* the child's alone */
 
@@ -208,7 +208,7 @@ static void close_text(char *text, size_t size)
 			*c = '?';
 }
 
-static int copy(const struct buf *b, struct nvml *out, struct fail *f)
+static int nvml_copy(const struct buf *b, struct nvml *out, struct fail *f)
 {
 	struct told t;
 
@@ -240,9 +240,9 @@ int nvml_read(const char *library, int64_t deadline_ms, struct nvml *out, struct
 	int rc;
 
 	buf_init(&told, sizeof(struct told) + 1);
-	rc = gpuchild_run(work, (void *)(uintptr_t)name, deadline_ms > 0 ? deadline_ms : DEADLINE, &told, &why);
+	rc = gpuchild_run(nvml_work, (void *)(uintptr_t)name, deadline_ms > 0 ? deadline_ms : DEADLINE, &told, &why);
 	if (!rc)
-		rc = copy(&told, out, &why);
+		rc = nvml_copy(&told, out, &why);
 	buf_release(&told);
 	return rc ? fail_set(f, rc, "'%s': %s", name, why.text) : 0;
 }

@@ -14,7 +14,7 @@
 
 enum { BAR_MEMORY = 0x200, BAR_PREFETCH = 0x2000, WIDTH_MAX = 32 };
 
-static int64_t number(const char *root, const char *address, const char *name, int64_t max, int64_t otherwise)
+static int64_t pci_number(const char *root, const char *address, const char *name, int64_t max, int64_t otherwise)
 {
 	char path[SYSFS_PATH];
 	int64_t n;
@@ -23,7 +23,7 @@ static int64_t number(const char *root, const char *address, const char *name, i
 }
 
 /* "16.0 GT/s PCIe" is generation 4. */
-static int generation(const char *root, const char *address, const char *name)
+static int pci_generation(const char *root, const char *address, const char *name)
 {
 	static const char *const speeds[] = { "2.5", "5.0", "8.0", "16.0", "32.0", "64.0", "128.0" };
 	char path[SYSFS_PATH], text[64];
@@ -39,9 +39,9 @@ static int generation(const char *root, const char *address, const char *name)
 	return 0;
 }
 
-static int width(const char *root, const char *address, const char *name)
+static int pci_width(const char *root, const char *address, const char *name)
 {
-	return (int)number(root, address, name, WIDTH_MAX, 0);
+	return (int)pci_number(root, address, name, WIDTH_MAX, 0);
 }
 
 /* Lines "start end flags" in hexadecimal, the first six are BARs. */
@@ -81,25 +81,25 @@ int pci_read(const char *root, const char *address, struct pci *out)
 	if (strlen(address) >= sizeof p.address)
 		return -ENOENT;
 	snprintf(p.address, sizeof p.address, "%s", address);
-	p.vendor = (unsigned)number(root, address, "vendor", 0xffff, 0);
-	p.device = (unsigned)number(root, address, "device", 0xffff, 0);
+	p.vendor = (unsigned)pci_number(root, address, "vendor", 0xffff, 0);
+	p.device = (unsigned)pci_number(root, address, "device", 0xffff, 0);
 	if (!p.vendor || p.vendor == 0xffff)
 		return -ENOENT;
-	p.sub_vendor = (unsigned)number(root, address, "subsystem_vendor", 0xffff, 0);
-	p.sub_device = (unsigned)number(root, address, "subsystem_device", 0xffff, 0);
-	p.class = (uint32_t)number(root, address, "class", 0xffffff, 0);
+	p.sub_vendor = (unsigned)pci_number(root, address, "subsystem_vendor", 0xffff, 0);
+	p.sub_device = (unsigned)pci_number(root, address, "subsystem_device", 0xffff, 0);
+	p.class = (uint32_t)pci_number(root, address, "class", 0xffffff, 0);
 	sysfs_link(sysfs_path(path, root, DEVICES "/%s/driver", address), p.driver, sizeof p.driver);
 	p.lent = sysfs_link(sysfs_path(path, root, DEVICES "/%s/physfn", address), name, sizeof name);
 	if (sysfs_link(sysfs_path(path, root, DEVICES "/%s/iommu_group", address), name, sizeof name) && isdigit((unsigned char)*name))
 		p.iommu_group = (int)strtol(name, NULL, 10);
-	p.gen = generation(root, address, "current_link_speed");
-	p.gen_max = generation(root, address, "max_link_speed");
-	p.width = width(root, address, "current_link_width");
-	p.width_max = width(root, address, "max_link_width");
-	p.width_slot = width(root, address, "../max_link_width"); /* through the link that the device's folder is */
-	p.numa = (int)number(root, address, "numa_node", 4095, -1);
-	p.sriov_total = (int)number(root, address, "sriov_totalvfs", 65535, -1);
-	p.sriov_now = (int)number(root, address, "sriov_numvfs", 65535, -1);
+	p.gen = pci_generation(root, address, "current_link_speed");
+	p.gen_max = pci_generation(root, address, "max_link_speed");
+	p.width = pci_width(root, address, "current_link_width");
+	p.width_max = pci_width(root, address, "max_link_width");
+	p.width_slot = pci_width(root, address, "../max_link_width"); /* through the link that the device's folder is */
+	p.numa = (int)pci_number(root, address, "numa_node", 4095, -1);
+	p.sriov_total = (int)pci_number(root, address, "sriov_totalvfs", 65535, -1);
+	p.sriov_now = (int)pci_number(root, address, "sriov_numvfs", 65535, -1);
 	read_bars(root, &p);
 	read_power(root, &p);
 	*out = p;

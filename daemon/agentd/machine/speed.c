@@ -32,7 +32,7 @@ void speed_of(const int64_t runs[SPEED_RUNS], struct speed *out)
 	*out = (struct speed){ .least = r[0], .value = r[SPEED_RUNS / 2], .most = r[SPEED_RUNS - 1] };
 }
 
-static int64_t per_second(int64_t bytes, int64_t us)
+static int64_t speed_per_second(int64_t bytes, int64_t us)
 {
 	return (int64_t)((double)bytes * 1e6 / (double)(us > 0 ? us : 1));
 }
@@ -40,7 +40,7 @@ static int64_t per_second(int64_t bytes, int64_t us)
 /* ---- Disk --------------------------------------------------------------------------------------- */
 
 /* Nameless; where the file system has no such files, named and unlinked at once. */
-static int open_file(const char *folder, bool *direct)
+static int speed_open_file(const char *folder, bool *direct)
 {
 	char path[4096];
 	int fd = -1;
@@ -60,7 +60,7 @@ static int open_file(const char *folder, bool *direct)
 	return fd;
 }
 
-static int pass(int fd, char *block, int64_t bytes, bool writing)
+static int speed_pass(int fd, char *block, int64_t bytes, bool writing)
 {
 	for (int64_t at = 0; at < bytes; at += BLOCK) {
 		ssize_t n = writing ? pwrite(fd, block, BLOCK, at) : pread(fd, block, BLOCK, at);
@@ -75,16 +75,16 @@ static int pass(int fd, char *block, int64_t bytes, bool writing)
 static int run_disk(int fd, char *block, int64_t bytes, bool direct, int64_t *wrote, int64_t *took)
 {
 	int64_t began = clock_us();
-	int rc = pass(fd, block, bytes, true);
+	int rc = speed_pass(fd, block, bytes, true);
 
 	if (!rc && fdatasync(fd))
 		rc = -errno;
-	*wrote = per_second(bytes, clock_us() - began);
+	*wrote = speed_per_second(bytes, clock_us() - began);
 	if (!rc && !direct)
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	began = clock_us();
-	rc = rc ? rc : pass(fd, block, bytes, false);
-	*took = per_second(bytes, clock_us() - began);
+	rc = rc ? rc : speed_pass(fd, block, bytes, false);
+	*took = speed_per_second(bytes, clock_us() - began);
 	return rc;
 }
 
@@ -93,7 +93,7 @@ int speed_disk(const char *folder, int64_t bytes, struct speed *write, struct sp
 	int64_t wrote[SPEED_RUNS], took[SPEED_RUNS];
 	char *block = aligned_alloc(ALIGN, BLOCK);
 	bool past;
-	int fd = open_file(folder, &past), rc = fd < 0 ? -errno : 0;
+	int fd = speed_open_file(folder, &past), rc = fd < 0 ? -errno : 0;
 
 	if (!block)
 		rc = -ENOMEM;
@@ -116,7 +116,7 @@ int speed_disk(const char *folder, int64_t bytes, struct speed *write, struct sp
 /* ---- Network --------------------------------------------------------------------------------------- */
 
 /* "https://host:port/x" into host and port. */
-static int take_apart(const char *where, char host[HOST], char port[8])
+static int speed_take_apart(const char *where, char host[HOST], char port[8])
 {
 	const char *at = str_starts(where, "https://") ? where + 8 : str_starts(where, "http://") ? where + 7 : NULL, *end, *colon;
 	size_t len;
@@ -165,7 +165,7 @@ int speed_round_trip(const char *where, int64_t deadline_ms, struct speed *out, 
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL, *use;
 	int64_t runs[SPEED_RUNS] = { -EHOSTUNREACH };
 	char host[HOST], port[8];
-	int rc = take_apart(where, host, port);
+	int rc = speed_take_apart(where, host, port);
 
 	if (rc)
 		return fail_set(f, rc, "there is no way to measure to '%s'", where);

@@ -32,7 +32,7 @@ const char *sysfs_path(char room[SYSFS_PATH], const char *root, const char *fmt,
 }
 
 /* At most size - 1 bytes of it, ends with NUL; how many, or -1. Never waits for a FIFO. */
-static ssize_t read_some(const char *path, char *room, size_t size)
+static ssize_t sysfs_read_some(const char *path, char *room, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	size_t len = 0;
@@ -53,7 +53,7 @@ static ssize_t read_some(const char *path, char *room, size_t size)
 }
 
 /* One line without the blanks around it; control bytes are made harmless. */
-static bool take_line(const char *from, char *room, size_t size)
+static bool sysfs_take_line(const char *from, char *room, size_t size)
 {
 	size_t len, n = 0;
 
@@ -72,7 +72,7 @@ bool sysfs_text(const char *path, char *room, size_t size)
 	char text[4096];
 
 	room[0] = '\0';
-	return read_some(path, text, sizeof text) > 0 && take_line(text, room, size);
+	return sysfs_read_some(path, text, sizeof text) > 0 && sysfs_take_line(text, room, size);
 }
 
 bool sysfs_int(const char *path, int64_t min, int64_t max, int64_t *out)
@@ -108,7 +108,7 @@ bool sysfs_link(const char *path, char *room, size_t size)
 	return true;
 }
 
-static int by_name(const void *a, const void *b)
+static int sysfs_by_name(const void *a, const void *b)
 {
 	return strcmp(a, b);
 }
@@ -143,7 +143,7 @@ int sysfs_list(const char *path, size_t max, char (**out)[SYSFS_NAME], size_t *c
 		return rc;
 	}
 	if (n)
-		qsort(list, n, sizeof *list, by_name);
+		qsort(list, n, sizeof *list, sysfs_by_name);
 	*out = list;
 	*count = n;
 	return 0;
@@ -156,7 +156,7 @@ bool sysfs_field(const char *path, const char *key, char *room, size_t size)
 	bool found = false;
 
 	room[0] = '\0';
-	if (text && read_some(path, text, FILE_MAX) > 0)
+	if (text && sysfs_read_some(path, text, FILE_MAX) > 0)
 		for (const char *line = text; line && !found; line = strchr(line, '\n')) {
 			const char *rest = line += *line == '\n';
 
@@ -164,7 +164,7 @@ bool sysfs_field(const char *path, const char *key, char *room, size_t size)
 				continue;
 			rest += len;
 			rest += strspn(rest, " \t");
-			found = *rest == ':' && take_line(rest + 1, room, size);
+			found = *rest == ':' && sysfs_take_line(rest + 1, room, size);
 		}
 	free(text);
 	return found;

@@ -33,7 +33,7 @@ struct job {
 	verify_fn run;
 };
 
-static int work(void *arg, int fd)
+static int verify_work(void *arg, int fd)
 {
 	const struct job *j = arg;
 	struct verify_result list[VERIFY_EACH];
@@ -52,7 +52,7 @@ static int run_one(const struct verify_setup *s, size_t i, struct verify_result 
 	int count = 0;
 
 	buf_init(&told, VERIFY_EACH * sizeof *list + 1);
-	if (gpuchild_run(work, &j, s->deadline_ms > 0 ? s->deadline_ms : DEADLINE, &told, &why) || told.len % sizeof *list) {
+	if (gpuchild_run(verify_work, &j, s->deadline_ms > 0 ? s->deadline_ms : DEADLINE, &told, &why) || told.len % sizeof *list) {
 		struct verify_result *r = verify_begin(list, &count, checks[i].name);
 
 		verify_fail(r, checks[i].silent, "%s", *why.text ? why.text : "its answer makes no sense");
@@ -66,7 +66,7 @@ static int run_one(const struct verify_setup *s, size_t i, struct verify_result 
 
 /* ---- Telling ---------------------------------------------------------------------------------------- */
 
-static void show(FILE *out, const struct verify_result *r)
+static void verify_show(FILE *out, const struct verify_result *r)
 {
 	static const char *const words[] = { "ok", "FAILED", "skipped" };
 
@@ -109,7 +109,7 @@ static json_t *result_json(const struct verify_result *r)
 	return o;
 }
 
-static int show_json(FILE *out, json_t *list, int failed)
+static int verify_show_json(FILE *out, json_t *list, int failed)
 {
 	json_t *root = json_object();
 	char date[32], *text;
@@ -145,12 +145,12 @@ int verify_verb(const struct verify_setup *s, bool json, FILE *out, FILE *err)
 			if (json)
 				json_array_append_new(all, result_json(&list[k]));
 			else
-				show(out, &list[k]);
+				verify_show(out, &list[k]);
 		}
 	}
 	date_text(date);
 	if (json)
-		bad = show_json(out, all, failed);
+		bad = verify_show_json(out, all, failed);
 	else
 		bad = fprintf(out, "%d passed, %d failed, %d skipped, %s\n", passed, failed, skipped, date) < 0 || fflush(out);
 	json_decref(all);

@@ -11,7 +11,7 @@
 
 enum { GPUS_MOST = 8, MEGA = 1000 * 1000, GIGA = 1000 * MEGA };
 
-static void put(struct verify_result *r, const struct speed *s, int64_t divide, const char *unit)
+static void verify_gpu_put(struct verify_result *r, const struct speed *s, int64_t divide, const char *unit)
 {
 	r->measured = true;
 	r->value = s->value / divide;
@@ -20,7 +20,7 @@ static void put(struct verify_result *r, const struct speed *s, int64_t divide, 
 	snprintf(r->unit, sizeof r->unit, "%s", unit);
 }
 
-static void judge(struct cuda *c, int i, struct verify_result *list, int *count)
+static void verify_gpu_judge(struct cuda *c, int i, struct verify_result *list, int *count)
 {
 	struct gpu_challenge got;
 	struct fail why = { 0 };
@@ -33,7 +33,7 @@ static void judge(struct cuda *c, int i, struct verify_result *list, int *count)
 		verify_fail(r, "nvidia-smi; end what uses it, restart the machine; have the card looked at where it comes again", "%s", why.text);
 		return;
 	}
-	put(r, &got.write, MEGA, "MB/s");
+	verify_gpu_put(r, &got.write, MEGA, "MB/s");
 	if (got.tested < got.memory / 10 * 8)
 		verify_fail(r, "nvidia-smi: end what uses it", "only %" PRId64 " of its %" PRId64 " MiB are free", got.tested >> 20,
 			got.memory >> 20);
@@ -41,11 +41,11 @@ static void judge(struct cuda *c, int i, struct verify_result *list, int *count)
 		verify_say(r, "%s: %" PRId64 " of %" PRId64 " MiB were filled and read back", got.name, got.tested >> 20, got.memory >> 20);
 	snprintf(name, sizeof name, "gpu %d sums", i);
 	r = verify_begin(list, count, name);
-	put(r, &got.sums, MEGA, "M/s");
+	verify_gpu_put(r, &got.sums, MEGA, "M/s");
 	verify_say(r, "64-bit multiplications, compared with this machine's own");
 }
 
-static void challenge(const struct verify_setup *s, size_t there, struct verify_result *list, int *count)
+static void verify_gpu_challenge(const struct verify_setup *s, size_t there, struct verify_result *list, int *count)
 {
 	struct fail why = { 0 };
 	struct cuda *c;
@@ -59,7 +59,7 @@ static void challenge(const struct verify_setup *s, size_t there, struct verify_
 		verify_fail(verify_begin(list, count, "gpu"), "nvidia-smi; restart the machine where it lacks one too",
 			"CUDA sees %d of %zu GPUs", n, there);
 	for (int i = 0; i < n && i < GPUS_MOST; i++)
-		judge(c, i, list, count);
+		verify_gpu_judge(c, i, list, count);
 	gpu_challenge_close(c);
 }
 
@@ -92,7 +92,7 @@ void verify_gpus(const struct verify_setup *s, struct verify_result *list, int *
 	if (asleep)
 		verify_skip(verify_begin(list, count, "gpu"), "%zu of them sleep: 'nvidia-smi' wakes them, then type this again", asleep);
 	else if (nvidia)
-		challenge(s, nvidia, list, count);
+		verify_gpu_challenge(s, nvidia, list, count);
 	if (others)
 		verify_skip(verify_begin(list, count, "gpu others"), "%zu GPUs: memory and sums are tried on NVIDIA's alone", others);
 	if (!nvidia && !others && !bare)

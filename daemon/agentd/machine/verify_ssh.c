@@ -14,7 +14,7 @@
 
 enum { PORTS_MOST = 16, WAIT_MS = 3000, NONCE = 16 };
 
-static int resolve(const char *name, unsigned port, int flags, struct addrinfo **out)
+static int verify_ssh_resolve(const char *name, unsigned port, int flags, struct addrinfo **out)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = flags };
 	char text[8];
@@ -29,7 +29,7 @@ static int open_listener(const char *listen_at, unsigned port)
 	struct addrinfo *a;
 	int fd, on = 1, error;
 
-	if (resolve(listen_at, port, AI_NUMERICHOST | AI_PASSIVE, &a)) {
+	if (verify_ssh_resolve(listen_at, port, AI_NUMERICHOST | AI_PASSIVE, &a)) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -62,7 +62,7 @@ static int begin_connect(const struct addrinfo *a)
 }
 
 /* Whoever comes is told the nonce; the one that we sent has to hear it. NULL: yes, else why not. */
-static const char *meet(int server, int client)
+static const char *verify_ssh_meet(int server, int client)
 {
 	struct pollfd p[2] = { { .fd = server, .events = POLLIN }, { .fd = client, .events = POLLIN } };
 	int64_t deadline = clock_ms() + WAIT_MS, left;
@@ -107,12 +107,12 @@ static const char *try_port(const struct verify_setup *s, unsigned port, bool *t
 	*taken = server < 0 && errno == EADDRINUSE;
 	if (server < 0)
 		return *taken ? NULL : strerror(errno);
-	if (resolve(s->address, port, 0, &a)) {
+	if (verify_ssh_resolve(s->address, port, 0, &a)) {
 		close(server);
 		return "that name has no address";
 	}
 	client = begin_connect(a);
-	why = client < 0 ? strerror(errno) : meet(server, client);
+	why = client < 0 ? strerror(errno) : verify_ssh_meet(server, client);
 	freeaddrinfo(a);
 	if (client >= 0)
 		close(client);

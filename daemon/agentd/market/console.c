@@ -62,7 +62,7 @@ static int64_t count_lines(int fd, int64_t from, int64_t to)
 }
 
 /* The first byte of a line at or after from. */
-static int64_t line_start(int fd, int64_t from, int64_t to)
+static int64_t console_line_start(int fd, int64_t from, int64_t to)
 {
 	char piece[CONSOLE_LINE];
 	ssize_t n = pread(fd, piece, to - from > (int64_t)sizeof piece ? sizeof piece : (size_t)(to - from), from);
@@ -88,7 +88,7 @@ bool console_look(const char *path, struct console_at *at, bool *moved)
 		at->offset = 0;
 	at->inode = (int64_t)st.st_ino;
 	if (st.st_size - at->offset > CONSOLE_BACKLOG) {
-		int64_t to = line_start(fd, st.st_size - CONSOLE_KEPT, st.st_size);
+		int64_t to = console_line_start(fd, st.st_size - CONSOLE_KEPT, st.st_size);
 
 		at->left_lines += count_lines(fd, at->offset, to);
 		at->left_bytes += to - at->offset;
@@ -102,7 +102,7 @@ bool console_look(const char *path, struct console_at *at, bool *moved)
 
 /* ---- Lines -------------------------------------------------------------------------------- */
 
-static int add_line(json_t *lines, const char *data, size_t len, int64_t now_us)
+static int console_add_line(json_t *lines, const char *data, size_t len, int64_t now_us)
 {
 	struct buf text;
 	int rc;
@@ -136,7 +136,7 @@ static int cut_lines(const char *data, size_t len, bool ended, int64_t now_us, j
 
 		while (text && (data[at + text - 1] == '\n' || data[at + text - 1] == '\r'))
 			text--;
-		rc = add_line(lines, data + at, text, now_us);
+		rc = console_add_line(lines, data + at, text, now_us);
 		at += end;
 		after->next++;
 	}
@@ -154,7 +154,7 @@ static int say_left_out(const struct console_at *at, int64_t now_us, json_t *lin
 		at->left_bytes > COUNT_MAX ? "more than " : "", (long long)at->left_lines, (long long)at->left_bytes);
 	after->left_lines = after->left_bytes = 0;
 	after->next++;
-	return add_line(lines, text, strlen(text), now_us);
+	return console_add_line(lines, text, strlen(text), now_us);
 }
 
 int console_lines(const char *path, const struct console_at *at, bool ended, int64_t now_us, json_t **out, struct console_at *after)

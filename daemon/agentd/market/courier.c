@@ -50,7 +50,7 @@ struct visit {
 	int64_t made_ms;
 };
 
-static bool read_whole(void *room, size_t len)
+static bool courier_read_whole(void *room, size_t len)
 {
 	for (size_t done = 0; done < len;) {
 		ssize_t n = read(CHILD_FD, (char *)room + done, len - done);
@@ -62,7 +62,7 @@ static bool read_whole(void *room, size_t len)
 	return true;
 }
 
-static int prepare(const struct courier *c, struct visit *v, const struct request *q, struct fail *f)
+static int courier_prepare(const struct courier *c, struct visit *v, const struct request *q, struct fail *f)
 {
 	struct client_setup setup = { .url = c->url, .token = *q->token ? q->token : NULL, .plain = c->plain, .connect_ms = CONNECT_MS,
 		.whole_ms = q->whole_ms, .tries = 1 };
@@ -78,7 +78,7 @@ static int prepare(const struct courier *c, struct visit *v, const struct reques
 }
 
 /* Whether it was told. */
-static bool carry(const struct courier *c, struct visit *v, const struct request *q, const char *body)
+static bool courier_carry(const struct courier *c, struct visit *v, const struct request *q, const char *body)
 {
 	struct client_call call = { .method = q->method, .path = q->path, .body = body, .once = true };
 	struct answer r = { .retry_after = -1 };
@@ -86,7 +86,7 @@ static bool carry(const struct courier *c, struct visit *v, const struct request
 	bool told;
 
 	client_answer_init(&a);
-	r.rc = prepare(c, v, q, &r.fail);
+	r.rc = courier_prepare(c, v, q, &r.fail);
 	if (!r.rc) {
 		r.rc = client_send(v->client, &call, &a, &r.fail);
 		r.status = a.status;
@@ -103,7 +103,7 @@ static bool carry(const struct courier *c, struct visit *v, const struct request
 }
 
 /* Signals are the loop's alone and stay blocked here; the end of its other end, or of the agent, is its own. */
-_Noreturn static void child(const struct courier *c, pid_t parent)
+_Noreturn static void courier_child(const struct courier *c, pid_t parent)
 {
 	struct visit v = { 0 };
 	struct request q;
@@ -112,13 +112,13 @@ _Noreturn static void child(const struct courier *c, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || dup2(c->ends[1], CHILD_FD) < 0 || close_range(CHILD_FD + 1, ~0U, 0) != 0)
 		_exit(1);
-	while (read_whole(&q, sizeof q)) {
+	while (courier_read_whole(&q, sizeof q)) {
 		body = q.has_body ? malloc(q.len + 1) : NULL;
-		if (q.has_body && (!body || !read_whole(body, q.len)))
+		if (q.has_body && (!body || !courier_read_whole(body, q.len)))
 			_exit(1);
 		if (body)
 			body[q.len] = '\0';
-		if (!carry(c, &v, &q, body))
+		if (!courier_carry(c, &v, &q, body))
 			_exit(1);
 		free(body);
 	}
@@ -127,19 +127,19 @@ _Noreturn static void child(const struct courier *c, pid_t parent)
 
 /* ---- The loop's side ---------------------------------------------------------------------- */
 
-static int begin(struct courier *c)
+static int courier_begin(struct courier *c)
 {
 	pid_t parent = getpid(), pid = fork();
 
 	if (pid == 0)
-		child(c, parent);
+		courier_child(c, parent);
 	if (pid < 0)
 		return -errno;
 	c->pid = pid;
 	return 0;
 }
 
-static void drain(struct courier *c)
+static void courier_drain(struct courier *c)
 {
 	char piece[PIECE];
 
@@ -150,7 +150,7 @@ static void drain(struct courier *c)
 	buf_clear(&c->heard);
 }
 
-static bool died(struct courier *c)
+static bool courier_died(struct courier *c)
 {
 	if (!c->pid)
 		return true;
@@ -172,7 +172,7 @@ int courier_new(const struct courier_setup *setup, struct courier **out, struct 
 	snprintf(c->url, sizeof c->url, "%s", setup->url);
 	snprintf(c->pin, sizeof c->pin, "%s", setup->pin ? setup->pin : "");
 	buf_init(&c->heard, BODY_MAX + sizeof(struct answer) + PIECE);
-	rc = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, c->ends) == 0 ? begin(c) : -errno;
+	rc = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, c->ends) == 0 ? courier_begin(c) : -errno;
 	if (rc) {
 		courier_free(c);
 		return fail_errno(f, rc, -rc, "cannot start a child");
@@ -208,7 +208,7 @@ bool courier_idle(const struct courier *c)
 }
 
 /* It is idle, so it reads what comes. One that has died is seen by courier_take. */
-static void hand_over(struct courier *c, const void *data, size_t len)
+static void courier_hand_over(struct courier *c, const void *data, size_t len)
 {
 	struct pollfd p = { .fd = c->ends[0], .events = POLLOUT };
 
@@ -216,7 +216,7 @@ static void hand_over(struct courier *c, const void *data, size_t len)
 		ssize_t n = send(c->ends[0], (const char *)data + done, len - done, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		done += n > 0 ? (size_t)n : 0;
-		if (n < 0 && errno == EAGAIN && poll(&p, 1, WAIT_MS) == 0 && died(c))
+		if (n < 0 && errno == EAGAIN && poll(&p, 1, WAIT_MS) == 0 && courier_died(c))
 			return;
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return;
@@ -231,15 +231,15 @@ void courier_ask(struct courier *c, const char *token, const char *method, const
 	snprintf(q.method, sizeof q.method, "%s", method);
 	snprintf(q.path, sizeof q.path, "%s", path);
 	c->busy = true;
-	hand_over(c, &q, sizeof q);
+	courier_hand_over(c, &q, sizeof q);
 	if (body)
-		hand_over(c, body, q.len);
+		courier_hand_over(c, body, q.len);
 	explicit_bzero(q.token, sizeof q.token);
 	free(body);
 }
 
 /* Whether all of an answer is there. */
-static bool listen_to(struct courier *c)
+static bool courier_listen_to(struct courier *c)
 {
 	struct answer r;
 	char piece[PIECE];
@@ -267,10 +267,10 @@ static void take_answer(struct courier *c, struct courier_reply *out)
 }
 
 /* It was killed, for want of memory perhaps. What it carried may have arrived. */
-static void replace(struct courier *c, struct courier_reply *out)
+static void courier_replace(struct courier *c, struct courier_reply *out)
 {
-	drain(c);
-	begin(c); /* where that fails, the next turn tries again */
+	courier_drain(c);
+	courier_begin(c); /* where that fails, the next turn tries again */
 	*out = (struct courier_reply){ .retry_after = -1 };
 	buf_init(&out->body, 1);
 	out->rc = fail_set(&out->fail, CLIENT_LOST, "the child that talks to the market has ended");
@@ -280,10 +280,10 @@ bool courier_take(struct courier *c, struct courier_reply *out)
 {
 	if (!c->busy)
 		return false;
-	if (listen_to(c))
+	if (courier_listen_to(c))
 		take_answer(c, out);
-	else if (died(c))
-		replace(c, out);
+	else if (courier_died(c))
+		courier_replace(c, out);
 	else
 		return false;
 	c->busy = false;

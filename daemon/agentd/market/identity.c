@@ -28,7 +28,7 @@ void identity_release(struct identity *i)
 
 /* ---- The key ------------------------------------------------------------------------------ */
 
-static int read_key(const char *path, EVP_PKEY **out, struct fail *f)
+static int identity_read_key(const char *path, EVP_PKEY **out, struct fail *f)
 {
 	struct stat st;
 	struct buf text;
@@ -75,7 +75,7 @@ int identity_make_key(const char *data, struct identity *i, struct fail *f)
 
 	if (rc)
 		return fail_set(f, rc, "the path of '%s' is too long", data);
-	rc = read_key(path, &i->key, f);
+	rc = identity_read_key(path, &i->key, f);
 	if (rc != -ENOENT)
 		return rc;
 	i->key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
@@ -199,7 +199,7 @@ int identity_load(const char *data, struct identity *out, struct fail *f)
 	if (!*i.url || !*i.agent)
 		return fail_set(f, -EINVAL, "'%s' is damaged: no URL or no agent in it", path);
 	rc = keep_path(path, data, "key", NULL);
-	rc = rc ? rc : read_key(path, &i.key, f);
+	rc = rc ? rc : identity_read_key(path, &i.key, f);
 	if (!rc)
 		*out = i;
 	return rc;

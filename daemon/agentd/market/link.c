@@ -48,7 +48,7 @@ struct link {
 
 /* ---- Pauses ------------------------------------------------------------------------------- */
 
-static int64_t jitter(int64_t ms)
+static int64_t link_jitter(int64_t ms)
 {
 	uint32_t r = 0;
 
@@ -59,15 +59,15 @@ static int64_t jitter(int64_t ms)
 
 static int64_t after_failure(struct link *l, int64_t retry_after)
 {
-	int64_t ms = jitter(l->pause_ms);
+	int64_t ms = link_jitter(l->pause_ms);
 
 	l->pause_ms = l->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : l->pause_ms * 2;
 	if (retry_after > 0 && retry_after * 1000 > ms)
-		ms = retry_after * 1000 > 10 * PAUSE_MAX_MS ? 10 * PAUSE_MAX_MS : retry_after * 1000 + jitter(1000);
+		ms = retry_after * 1000 > 10 * PAUSE_MAX_MS ? 10 * PAUSE_MAX_MS : retry_after * 1000 + link_jitter(1000);
 	return clock_ms() + ms;
 }
 
-static void heard(struct link *l)
+static void link_heard(struct link *l)
 {
 	l->heard_ms = clock_ms();
 	l->pause_ms = PAUSE_FIRST_MS;
@@ -95,7 +95,7 @@ static bool is_fence(int rc)
 
 /* ---- A session ---------------------------------------------------------------------------- */
 
-static void fence(struct link *l, const char *why)
+static void link_fence(struct link *l, const char *why)
 {
 	struct fail f = { 0 };
 
@@ -116,7 +116,7 @@ static void ask_time(struct link *l)
 	courier_ask(l->sender, NULL, "GET", "/np/v1", NULL, SEND_MS);
 }
 
-static void open_session(struct link *l, int64_t now)
+static void link_open_session(struct link *l, int64_t now)
 {
 	char path[128], *body = NULL;
 	struct fail f = { 0 };
@@ -140,7 +140,7 @@ static void session_failed(struct link *l, const struct courier_reply *r)
 {
 	l->state = STATE_DOWN;
 	if (is_fence(r->rc)) {
-		fence(l, r->fail.text);
+		link_fence(l, r->fail.text);
 		return;
 	}
 	l->open_at = after_failure(l, r->retry_after);
@@ -148,9 +148,9 @@ static void session_failed(struct link *l, const struct courier_reply *r)
 		not_heard(l, r->fail.text);
 		return;
 	}
-	heard(l);
+	link_heard(l);
 	log_at(l->log, LOG_ERROR, "the market gives no session: %s", r->fail.text);
-	l->open_at = clock_ms() + jitter(REFUSED_PAUSE_MS);
+	l->open_at = clock_ms() + link_jitter(REFUSED_PAUSE_MS);
 }
 
 /* The answers to ask_time and open_session. */
@@ -162,11 +162,11 @@ static void on_session(struct link *l, struct courier_reply *r)
 	if (r->rc) {
 		session_failed(l, r);
 	} else if (l->state == STATE_TIME && now > 0) {
-		heard(l);
-		open_session(l, now);
+		link_heard(l);
+		link_open_session(l, now);
 	} else if (l->state == STATE_OPENING) {
 		keep_text(j, "token", l->token, sizeof l->token);
-		heard(l);
+		link_heard(l);
 		l->state = *l->token ? STATE_OPEN : STATE_DOWN;
 		l->opened = *l->token != '\0';
 		l->have[0] = '\0';
@@ -176,7 +176,7 @@ static void on_session(struct link *l, struct courier_reply *r)
 	}
 	if (l->state == STATE_DOWN && !r->rc) {
 		log_at(l->log, LOG_ERROR, "what answers at '%s' is no market that knows agents", l->id->url);
-		l->open_at = clock_ms() + jitter(REFUSED_PAUSE_MS);
+		l->open_at = clock_ms() + link_jitter(REFUSED_PAUSE_MS);
 	}
 	json_decref(j);
 }
@@ -189,7 +189,7 @@ static bool session_over(struct link *l, const struct courier_reply *r)
 	if (l->state != STATE_OPEN)
 		return true;
 	if (is_fence(r->rc)) {
-		fence(l, r->fail.text);
+		link_fence(l, r->fail.text);
 		return true;
 	}
 	if (r->status != 401)
@@ -225,7 +225,7 @@ static bool on_poll(struct link *l, struct courier_reply *r, struct link_event *
 			log_at(l->log, LOG_ERROR, "the market does not say what to do: %s", r->fail.text);
 		return false;
 	}
-	heard(l);
+	link_heard(l);
 	l->reading = true;
 	out->kind = LINK_WORK;
 	out->body = r->body;
@@ -242,14 +242,14 @@ static bool on_sent(struct link *l, struct courier_reply *r, struct link_event *
 		l->send_at = after_failure(l, r->retry_after);
 		not_heard(l, r->fail.text);
 	} else if (!over) {
-		heard(l);
+		link_heard(l);
 	}
 	*out = (struct link_event){ .kind = LINK_SENT, .tag = l->tag, .rc = r->rc, .status = r->status, .body = r->body, .fail = r->fail };
 	buf_init(&r->body, 1);
 	return true;
 }
 
-static bool take(struct link *l, struct link_event *out)
+static bool link_take(struct link *l, struct link_event *out)
 {
 	struct courier_reply r;
 	bool told = false;
@@ -268,7 +268,7 @@ static bool take(struct link *l, struct link_event *out)
 	return told;
 }
 
-static bool due(int64_t at, int64_t *next)
+static bool link_due(int64_t at, int64_t *next)
 {
 	if (at <= clock_ms())
 		return true;
@@ -278,16 +278,16 @@ static bool due(int64_t at, int64_t *next)
 }
 
 /* Asks what can be asked now; sets the timer for what comes later. */
-static void go_on(struct link *l)
+static void link_go_on(struct link *l)
 {
 	int64_t next = INT64_MAX;
 
-	if (l->state == STATE_DOWN && courier_idle(l->sender) && due(l->open_at, &next))
+	if (l->state == STATE_DOWN && courier_idle(l->sender) && link_due(l->open_at, &next))
 		ask_time(l);
-	if (l->state == STATE_OPEN && !l->reading && courier_idle(l->poller) && due(l->poll_at, &next))
+	if (l->state == STATE_OPEN && !l->reading && courier_idle(l->poller) && link_due(l->poll_at, &next))
 		poll_work(l);
 	if (l->state == STATE_OPEN && !l->sending)
-		due(l->send_at, &next);
+		link_due(l->send_at, &next);
 	loop_timer_clear(l->loop, &l->timer);
 	if (next != INT64_MAX)
 		loop_timer_set(l->loop, &l->timer, next);
@@ -296,14 +296,14 @@ static void go_on(struct link *l)
 void link_next(struct link *l, struct link_event *out)
 {
 	*out = (struct link_event){ .kind = LINK_NOTHING };
-	if (take(l, out))
+	if (link_take(l, out))
 		return;
 	if (l->lost || l->opened) {
 		out->kind = l->lost ? LINK_FENCED : LINK_OPENED;
 		l->lost = l->opened = false;
 		return;
 	}
-	go_on(l);
+	link_go_on(l);
 }
 
 void link_have(struct link *l, const char *version)
@@ -313,7 +313,7 @@ void link_have(struct link *l, const char *version)
 		snprintf(l->have, sizeof l->have, "%s", version);
 	else
 		l->poll_at = after_failure(l, -1);
-	go_on(l);
+	link_go_on(l);
 }
 
 bool link_can_send(const struct link *l)

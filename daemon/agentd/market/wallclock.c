@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-static int64_t seconds(clockid_t id)
+static int64_t wallclock_seconds(clockid_t id)
 {
 	struct timespec ts;
 
@@ -16,7 +16,7 @@ static int64_t seconds(clockid_t id)
 }
 
 /* -1 where the file says nothing that is a time. */
-static int64_t told(const char *path)
+static int64_t wallclock_told(const char *path)
 {
 	struct buf text;
 	long at = -1;
@@ -34,18 +34,18 @@ static int64_t told(const char *path)
 
 int64_t wallclock_now(const struct wallclock *w)
 {
-	int64_t at = w->file ? told(w->file) : -1;
+	int64_t at = w->file ? wallclock_told(w->file) : -1;
 
 	if (at >= 0)
 		return at;
 	if (w->stands)
 		return w->stands;
-	return w->learnt ? seconds(CLOCK_BOOTTIME) + w->offset : seconds(CLOCK_REALTIME);
+	return w->learnt ? wallclock_seconds(CLOCK_BOOTTIME) + w->offset : wallclock_seconds(CLOCK_REALTIME);
 }
 
 void wallclock_learn(struct wallclock *w, int64_t market_now, bool test_clock)
 {
 	w->stands = test_clock ? market_now : 0;
-	w->offset = market_now - seconds(CLOCK_BOOTTIME);
+	w->offset = market_now - wallclock_seconds(CLOCK_BOOTTIME);
 	w->learnt = true;
 }

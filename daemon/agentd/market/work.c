@@ -45,7 +45,7 @@ void work_host_name(const char *name, const char *id, char room[WORK_NAME])
 
 /* ---- Reading ------------------------------------------------------------------------------ */
 
-static int wrong(struct fail *f, const char *what)
+static int work_wrong(struct fail *f, const char *what)
 {
 	return fail_set(f, -EPROTO, "the market's work document makes no sense: '%s'", what);
 }
@@ -69,7 +69,7 @@ static bool id_into(const json_t *j, const char *name, const char *prefix, char 
 	return text_into(j, name, room, WORK_ID) && work_is_id(room, prefix);
 }
 
-static bool missing(const json_t *j, const char *name)
+static bool work_missing(const json_t *j, const char *name)
 {
 	const json_t *v = json_object_get(j, name);
 
@@ -91,10 +91,10 @@ static int read_user_data(const json_t *j, struct work_node *out, struct fail *f
 	struct buf bytes;
 	int rc;
 
-	if (missing(j, "user_data"))
+	if (work_missing(j, "user_data"))
 		return 0;
 	if (!json_is_string(v))
-		return wrong(f, "user_data");
+		return work_wrong(f, "user_data");
 	buf_init(&bytes, WORK_USER_DATA + 64);
 	rc = base64_take(json_string_value(v), json_string_length(v), &bytes);
 	out->user_data_len = bytes.len;
@@ -102,7 +102,7 @@ static int read_user_data(const json_t *j, struct work_node *out, struct fail *f
 	buf_release(&bytes);
 	if (!rc && !out->user_data && out->user_data_len)
 		return fail_set(f, -ENOMEM, "out of memory");
-	return rc ? wrong(f, "user_data") : 0;
+	return rc ? work_wrong(f, "user_data") : 0;
 }
 
 static int read_node(const json_t *j, struct work_node *out, struct fail *f)
@@ -110,40 +110,40 @@ static int read_node(const json_t *j, struct work_node *out, struct fail *f)
 	char name[WORK_TEXT] = "", status[32];
 
 	if (!json_is_object(j) || !id_into(j, "id", "inst_", out->id))
-		return wrong(f, "node id");
+		return work_wrong(f, "node id");
 	if (!id_into(j, "host", "host_", out->host))
-		return wrong(f, "host");
+		return work_wrong(f, "host");
 	if (!id_into(j, "tenant", "acct_", out->tenant))
-		return wrong(f, "tenant");
-	if (!missing(j, "pool") && !text_into(j, "pool", out->pool, sizeof out->pool))
-		return wrong(f, "pool");
+		return work_wrong(f, "tenant");
+	if (!work_missing(j, "pool") && !text_into(j, "pool", out->pool, sizeof out->pool))
+		return work_wrong(f, "pool");
 	if (!text_into(j, "type", out->type, sizeof out->type))
-		return wrong(f, "type");
-	if (!missing(j, "image") && (!text_into(j, "image", out->image, sizeof out->image) || !image_is_good(out->image)))
-		return wrong(f, "image");
+		return work_wrong(f, "type");
+	if (!work_missing(j, "image") && (!text_into(j, "image", out->image, sizeof out->image) || !image_is_good(out->image)))
+		return work_wrong(f, "image");
 	if (!text_into(j, "status", status, sizeof status))
-		return wrong(f, "status");
+		return work_wrong(f, "status");
 	/* A name that is no host name is no reason to take all nodes away. */
 	if (!text_into(j, "name", name, sizeof name))
 		name[0] = '\0';
 	work_host_name(name, out->id, out->name);
 	out->running = strcmp(status, "running") == 0;
 	out->end_at = INT64_MAX;
-	if (!missing(j, "end_at")) {
+	if (!work_missing(j, "end_at")) {
 		if (!json_is_integer(json_object_get(j, "end_at")))
-			return wrong(f, "end_at");
+			return work_wrong(f, "end_at");
 		out->end_at = json_integer_value(json_object_get(j, "end_at"));
 	}
 	return read_user_data(j, out, f);
 }
 
-static int read_nodes(const json_t *list, struct work *w, struct fail *f)
+static int work_read_nodes(const json_t *list, struct work *w, struct fail *f)
 {
 	struct table seen;
 	int rc = 0;
 
 	if (!json_is_array(list) || json_array_size(list) > WORK_NODES)
-		return wrong(f, "nodes");
+		return work_wrong(f, "nodes");
 	w->nodes = calloc(json_array_size(list) + 1, sizeof *w->nodes);
 	if (!w->nodes)
 		return fail_set(f, -ENOMEM, "out of memory");
@@ -153,7 +153,7 @@ static int read_nodes(const json_t *list, struct work *w, struct fail *f)
 
 		rc = read_node(json_array_get(list, i), n, f);
 		if (!rc && table_get(&seen, n->id))
-			rc = wrong(f, "two nodes of one id");
+			rc = work_wrong(f, "two nodes of one id");
 		if (!rc && table_set(&seen, n->id, n) != 0)
 			rc = fail_set(f, -ENOMEM, "out of memory");
 	}
@@ -161,10 +161,10 @@ static int read_nodes(const json_t *list, struct work *w, struct fail *f)
 	return rc;
 }
 
-static int read_hosts(const json_t *list, struct work *w, struct fail *f)
+static int work_read_hosts(const json_t *list, struct work *w, struct fail *f)
 {
 	if (!json_is_array(list) || json_array_size(list) > WORK_HOSTS)
-		return wrong(f, "hosts");
+		return work_wrong(f, "hosts");
 	w->hosts = calloc(json_array_size(list) + 1, sizeof *w->hosts);
 	if (!w->hosts)
 		return fail_set(f, -ENOMEM, "out of memory");
@@ -173,32 +173,32 @@ static int read_hosts(const json_t *list, struct work *w, struct fail *f)
 		struct work_host *h = &w->hosts[w->host_count++];
 
 		if (!json_is_object(j) || !id_into(j, "id", "host_", h->id))
-			return wrong(f, "host id");
+			return work_wrong(f, "host id");
 		if (!text_into(j, "type", h->type, sizeof h->type) || !text_into(j, "name", h->name, sizeof h->name))
 			h->name[0] = '\0'; /* for showing alone */
 	}
 	return 0;
 }
 
-static int read_whole(const json_t *j, struct work *w, struct fail *f)
+static int work_read_whole(const json_t *j, struct work *w, struct fail *f)
 {
 	char object[16];
 	int rc;
 
 	if (!json_is_object(j) || !text_into(j, "object", object, sizeof object) || strcmp(object, "work") != 0)
-		return wrong(f, "object");
+		return work_wrong(f, "object");
 	if (!text_into(j, "version", w->version, sizeof w->version) || !*w->version)
-		return wrong(f, "version");
+		return work_wrong(f, "version");
 	if (!json_is_integer(json_object_get(j, "now")) || json_integer_value(json_object_get(j, "now")) <= 0)
-		return wrong(f, "now");
+		return work_wrong(f, "now");
 	w->now = json_integer_value(json_object_get(j, "now"));
 	w->test_clock = json_is_true(json_object_get(j, "test_clock"));
 	if (!id_into(json_object_get(j, "agent"), "id", "agt_", w->agent))
-		return wrong(f, "agent");
+		return work_wrong(f, "agent");
 	if (!text_into(json_object_get(j, "agent"), "name", w->agent_name, sizeof w->agent_name))
 		w->agent_name[0] = '\0';
-	rc = read_hosts(json_object_get(j, "hosts"), w, f);
-	return rc ? rc : read_nodes(json_object_get(j, "nodes"), w, f);
+	rc = work_read_hosts(json_object_get(j, "hosts"), w, f);
+	return rc ? rc : work_read_nodes(json_object_get(j, "nodes"), w, f);
 }
 
 int work_parse(const char *text, size_t len, struct work **out, struct fail *f)
@@ -208,7 +208,7 @@ int work_parse(const char *text, size_t len, struct work **out, struct fail *f)
 	int rc = w ? 0 : fail_set(f, -ENOMEM, "out of memory");
 
 	if (!rc)
-		rc = j ? read_whole(j, w, f) : wrong(f, "it is not JSON");
+		rc = j ? work_read_whole(j, w, f) : work_wrong(f, "it is not JSON");
 	json_decref(j);
 	if (rc) {
 		work_free(w);

@@ -78,7 +78,7 @@ static int own_log(const struct boot *b)
 	return 0;
 }
 
-static int prepare(void *arg)
+static int boot_prepare(void *arg)
 {
 	struct boot *b = arg;
 	int rc = cgroup_enter(b->n, CGROUP_NODE);
@@ -148,7 +148,7 @@ static int set_paths(struct boot *b, struct fail *f)
 	return 0;
 }
 
-static int last_words(const char *path, struct fail *f)
+static int boot_last_words(const char *path, struct fail *f)
 {
 	struct buf b;
 	size_t from;
@@ -172,7 +172,7 @@ static int wait_init(const struct node_spec *n, pid_t pid, const char *log, stru
 
 	while (!ns_init(n)) {
 		if (waitpid(pid, NULL, WNOHANG) == pid)
-			return last_words(log, f);
+			return boot_last_words(log, f);
 		if (clock_ms() >= until)
 			return fail_set(f, -ETIMEDOUT, "the node did not begin within %d s; see '%s'", BOOT_MS / 1000, log);
 		poll(NULL, 0, PAUSE_MS);
@@ -186,7 +186,7 @@ static bool is_legacy(void)
 	return access("/sys/fs/cgroup/cgroup.controllers", F_OK) != 0;
 }
 
-static int launch(struct boot *b, int space, struct fail *f)
+static int boot_launch(struct boot *b, int space, struct fail *f)
 {
 	char machine[80], host[80], shared[2 * NS_PATH], users[64], port[64], console[NS_PATH], at[NS_PATH + 16];
 	const char *argv[] = { "systemd-nspawn", "--quiet", "--boot", at, machine, host, users, "--private-users-ownership=off", port, shared,
@@ -205,7 +205,7 @@ static int launch(struct boot *b, int space, struct fail *f)
 	snprintf(port, sizeof port, "--network-interface=%s", names.inner);
 	snprintf(shared, sizeof shared, "--bind-ro=%s/share:" NS_SHARED_AT, n->dir);
 	if (!rc)
-		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = prepare, .arg = b }, console, -1, &pid, f);
+		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = boot_prepare, .arg = b }, console, -1, &pid, f);
 	if (rc && b->told->code && f)
 		*f = *b->told;
 	return rc ? rc : wait_init(n, pid, b->log, f);
@@ -223,7 +223,7 @@ int ns_boot(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = net_hub_open(n, &space, f);
 	if (!rc) {
-		rc = launch(&b, space, f);
+		rc = boot_launch(&b, space, f);
 		close(space);
 	}
 	munmap(told, sizeof *told);

@@ -50,7 +50,7 @@ struct build {
 	char fresh[IMAGE_PATH], target[IMAGE_PATH], log[IMAGE_PATH];
 };
 
-static void tell(const struct build *b, const char *line)
+static void image_build_tell(const struct build *b, const char *line)
 {
 	if (!b->o->progress)
 		return;
@@ -167,7 +167,7 @@ static void tell_phases(const struct build *b, size_t *from)
 		while ((end = strchr(rest, '\n'))) {
 			*end = '\0';
 			if (str_starts(rest, "I: ") && !str_starts(rest, "I: running --"))
-				tell(b, rest + 3);
+				image_build_tell(b, rest + 3);
 			rest = end + 1;
 		}
 		*from = (size_t)(rest - log.data);
@@ -176,7 +176,7 @@ static void tell_phases(const struct build *b, size_t *from)
 }
 
 /* The last lines that say 'E: ', or the last line. */
-static int failed(const struct build *b, struct fail *f)
+static int image_build_failed(const struct build *b, struct fail *f)
 {
 	char said[300] = "", *rest, *line;
 	struct buf log;
@@ -191,7 +191,7 @@ static int failed(const struct build *b, struct fail *f)
 		str_starts(said, "E: ") ? said + 3 : said);
 }
 
-static int attend(const struct build *b, pid_t pid, struct fail *f)
+static int image_build_attend(const struct build *b, pid_t pid, struct fail *f)
 {
 	int64_t until = clock_ms() + BUILD_MS;
 	size_t from = 0;
@@ -207,10 +207,10 @@ static int attend(const struct build *b, pid_t pid, struct fail *f)
 		poll(NULL, 0, PAUSE_MS);
 	}
 	tell_phases(b, &from);
-	return status == 0 ? 0 : failed(b, f);
+	return status == 0 ? 0 : image_build_failed(b, f);
 }
 
-static int bootstrap(struct build *b, struct fail *f)
+static int image_build_bootstrap(struct build *b, struct fail *f)
 {
 	static const char *const alone[] = { "unshare", "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child", "--mount-proc" };
 	static const char *const fixed[] = { "mmdebstrap", "--variant=apt", "--include=" PACKAGES, "--customize-hook=" HOOK };
@@ -233,7 +233,7 @@ static int bootstrap(struct build *b, struct fail *f)
 		argv[n++] = b->mirror[i];
 	argv[n] = NULL;
 	rc = spawn_leave(&(struct spawn){ .argv = argv, .prepare = die_with_parent }, b->log, -1, &pid, f);
-	return rc ? rc : attend(b, pid, f);
+	return rc ? rc : image_build_attend(b, pid, f);
 }
 
 /* ---- What is told about it ------------------------------------------------------------------------ */
@@ -254,7 +254,7 @@ static int read_size(const struct build *b, int64_t *out, struct fail *f)
 }
 
 /* dpkg's own list: "Package: x" and "Version: y", one each a paragraph. */
-static int read_packages(const struct build *b, struct buf *json, struct fail *f)
+static int image_build_read_packages(const struct build *b, struct buf *json, struct fail *f)
 {
 	const char *argv[] = { "tar", "-xOf", b->target, "./var/lib/dpkg/status", NULL };
 	char path[IMAGE_PATH + 32], *rest, *line;
@@ -292,7 +292,7 @@ static int write_about(const struct build *b, int64_t now, int64_t *bytes, struc
 			"  \"bytes\": %lld,\n  \"packages\": {",
 			b->name, b->codename, (long long)now, b->root ? "folder" : "tar", (long long)*bytes);
 	if (!rc)
-		rc = read_packages(b, &json, f);
+		rc = image_build_read_packages(b, &json, f);
 	if (!rc)
 		rc = buf_adds(&json, "\n  }\n}\n");
 	snprintf(path, sizeof path, "%s/image.json", b->fresh);
@@ -306,7 +306,7 @@ static int write_about(const struct build *b, int64_t now, int64_t *bytes, struc
 }
 
 /* All on disk before it has its name; then the name is moved over to it. */
-static int publish(const struct build *b, int64_t now, struct fail *f)
+static int image_build_publish(const struct build *b, int64_t now, struct fail *f)
 {
 	char build[IMAGE_PATH], link[IMAGE_PATH], name[IMAGE_PATH], stamp[32];
 	int fd = open(b->fresh, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
@@ -346,20 +346,20 @@ static int build_locked(struct build *b, struct fail *f)
 		rc = fail_errno(f, -errno, errno, "cannot make '%s'", b->fresh);
 	if (!rc) {
 		snprintf(line, sizeof line, "Debian '%s' from %zu suites of this machine's mirrors", b->codename, b->mirrors);
-		tell(b, line);
-		rc = bootstrap(b, f);
+		image_build_tell(b, line);
+		rc = image_build_bootstrap(b, f);
 	}
 	if (!rc)
-		tell(b, "writing it to disk");
+		image_build_tell(b, "writing it to disk");
 	if (!rc)
 		rc = write_about(b, now, &bytes, f);
 	if (!rc)
-		rc = publish(b, now, f);
+		rc = image_build_publish(b, now, f);
 	image_sweep(b->o->images, b->name, NULL);
 	if (rc)
 		return rc;
 	snprintf(line, sizeof line, "ready: %lld MB, %lld s", (long long)(bytes >> 20), (long long)((clock_ms() - begin) / 1000));
-	tell(b, line);
+	image_build_tell(b, line);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 
 enum { OK = 0, FAILED = 1, USAGE = 2, NOT_FOUND = 3, IN_USE = 5 };
 
-static int complain(FILE *err, const struct fail *f)
+static int image_verb_complain(FILE *err, const struct fail *f)
 {
 	fprintf(err, "nanopod-agentd: %s\n", f->text);
 	switch (f->code) {
@@ -28,14 +28,14 @@ static int complain(FILE *err, const struct fail *f)
 	}
 }
 
-static int usage(FILE *err)
+static int image_verb_usage(FILE *err)
 {
 	fputs("nanopod-agentd: image build [NAME] [--again] | image list | image remove NAME\n", err);
 	return USAGE;
 }
 
 /* The whole of image.json but the packages. */
-static json_t *about(const struct image *i)
+static json_t *image_verb_about(const struct image *i)
 {
 	char path[sizeof i->path + 16];
 	json_t *j;
@@ -58,7 +58,7 @@ static void print_json(FILE *out, json_t *j)
 	json_decref(j);
 }
 
-static int build(const char *images, int count, char *const *words, bool json, FILE *out, FILE *err)
+static int image_verb_build(const char *images, int count, char *const *words, bool json, FILE *out, FILE *err)
 {
 	struct image_order o = { .images = images, .progress = err };
 	struct fail f = { 0 };
@@ -68,26 +68,26 @@ static int build(const char *images, int count, char *const *words, bool json, F
 		if (strcmp(words[i], "--again") == 0)
 			o.again = true;
 		else if (*words[i] == '-' || o.name)
-			return usage(err);
+			return image_verb_usage(err);
 		else
 			o.name = words[i];
 	}
 	if (image_build(&o, &f) != 0 || image_find(images, o.name, &made, &f) != 0)
-		return complain(err, &f);
+		return image_verb_complain(err, &f);
 	if (json)
-		print_json(out, about(&made));
+		print_json(out, image_verb_about(&made));
 	else
 		fprintf(out, "%s\n", made.path);
 	return OK;
 }
 
-static int by_name(const void *a, const void *b)
+static int image_verb_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* Names that lead to a build. */
-static size_t collect(const char *images, char **names, size_t max)
+static size_t image_verb_collect(const char *images, char **names, size_t max)
 {
 	DIR *d = opendir(images);
 	struct dirent *e;
@@ -100,7 +100,7 @@ static size_t collect(const char *images, char **names, size_t max)
 			n++;
 	if (d)
 		closedir(d);
-	qsort(names, n, sizeof *names, by_name);
+	qsort(names, n, sizeof *names, image_verb_by_name);
 	return n;
 }
 
@@ -117,18 +117,18 @@ static void print_row(FILE *out, const char *name, json_t *j)
 		(long long)json_integer_value(json_object_get(j, "package_count")), (long long)json_integer_value(json_object_get(j, "nodes")));
 }
 
-static int list(const char *images, bool json, FILE *out)
+static int image_verb_list(const char *images, bool json, FILE *out)
 {
 	enum { IMAGES = 256 };
 	char *names[IMAGES];
-	size_t n = collect(images, names, IMAGES);
+	size_t n = image_verb_collect(images, names, IMAGES);
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < n; i++) {
 		struct image image;
 
 		if (image_find(images, names[i], &image, NULL) == 0) {
-			json_t *j = about(&image);
+			json_t *j = image_verb_about(&image);
 
 			if (!json)
 				print_row(out, names[i], j);
@@ -149,10 +149,10 @@ int image_verb(const char *images, int count, char *const *words, bool json, FIL
 	struct fail f = { 0 };
 
 	if (count >= 1 && strcmp(words[0], "build") == 0)
-		return build(images, count - 1, words + 1, json, out, err);
+		return image_verb_build(images, count - 1, words + 1, json, out, err);
 	if (count == 1 && strcmp(words[0], "list") == 0)
-		return list(images, json, out);
+		return image_verb_list(images, json, out);
 	if (count != 2 || strcmp(words[0], "remove") != 0)
-		return usage(err);
-	return image_remove(images, words[1], &f) == 0 ? OK : complain(err, &f);
+		return image_verb_usage(err);
+	return image_remove(images, words[1], &f) == 0 ? OK : image_verb_complain(err, &f);
 }

@@ -57,7 +57,7 @@ uid_t ns_first_id(const struct node_spec *n)
 }
 
 /* path is the folder's, with name behind it in the same room. */
-static int put(const struct node_spec *n, const char *folder, const char *name, const char *text, mode_t mode, struct fail *f)
+static int layer_put(const struct node_spec *n, const char *folder, const char *name, const char *text, mode_t mode, struct fail *f)
 {
 	char at[NS_PATH], path[NS_PATH];
 	int rc;
@@ -69,7 +69,7 @@ static int put(const struct node_spec *n, const char *folder, const char *name, 
 
 int ns_keys(const struct node_spec *n, struct fail *f)
 {
-	return put(n, "share", "authorized_keys", n->keys ? n->keys : "", 0644, f);
+	return layer_put(n, "share", "authorized_keys", n->keys ? n->keys : "", 0644, f);
 }
 
 /* ---- share ---------------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ static int put_network(const struct node_spec *n, struct fail *f)
 	buf_init(&b, TEXT_MAX);
 	rc = buf_addf(&b, "link set %s name eth0\nlink set lo up\naddr add %s/%d dev eth0\nlink set eth0 up\n"
 		"route add default via " NET_GATEWAY "\n", names.inner, names.address, NET_BITS);
-	rc = rc ? fail_set(f, rc, "out of memory") : put(n, "share", "network", buf_text(&b), 0644, f);
+	rc = rc ? fail_set(f, rc, "out of memory") : layer_put(n, "share", "network", buf_text(&b), 0644, f);
 	buf_release(&b);
 	return rc;
 }
@@ -118,7 +118,7 @@ static int put_host_key(const struct node_spec *n, struct fail *f)
 		return rc;
 	buf_init(&b, KEY_MAX);
 	rc = buf_read_file(&b, key);
-	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s'", key) : put(n, "share", "hostkey", buf_text(&b), 0600, f);
+	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s'", key) : layer_put(n, "share", "hostkey", buf_text(&b), 0600, f);
 	if (b.data)
 		explicit_bzero(b.data, b.cap);
 	buf_release(&b);
@@ -141,13 +141,13 @@ static int fill_share(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = put_network(n, f);
 	if (!rc && n->script)
-		rc = put(n, "share", "script", n->script, 0755, f);
+		rc = layer_put(n, "share", "script", n->script, 0755, f);
 	return rc;
 }
 
 /* ---- layer ---------------------------------------------------------------------------------- */
 
-static int make_folders(const struct node_spec *n, struct fail *f)
+static int layer_make_folders(const struct node_spec *n, struct fail *f)
 {
 	char at[NS_PATH], path[NS_PATH];
 	int rc = ns_path(n, "layer", path, f);
@@ -185,7 +185,7 @@ static int put_machine_id(const struct node_spec *n, struct fail *f)
 		snprintf(text + 2 * i, 3, "%02x", id[i]);
 	text[2 * MACHINE_ID] = '\n';
 	text[2 * MACHINE_ID + 1] = '\0';
-	return put(n, "layer/etc", "machine-id", text, 0444, f);
+	return layer_put(n, "layer/etc", "machine-id", text, 0444, f);
 }
 
 static int put_names(const struct node_spec *n, struct fail *f)
@@ -196,12 +196,12 @@ static int put_names(const struct node_spec *n, struct fail *f)
 
 	net_names(n, &names);
 	snprintf(text, sizeof text, "%s\n", n->name);
-	rc = put(n, "layer/etc", "hostname", text, 0644, f);
+	rc = layer_put(n, "layer/etc", "hostname", text, 0644, f);
 	snprintf(text, sizeof text, "127.0.0.1 localhost\n%s %s\n::1 localhost ip6-localhost ip6-loopback\n", names.address, n->name);
 	if (!rc)
-		rc = put(n, "layer/etc", "hosts", text, 0644, f);
+		rc = layer_put(n, "layer/etc", "hosts", text, 0644, f);
 	if (!rc)
-		rc = put(n, "layer/etc", "resolv.conf", net_resolv(n->setup), 0644, f);
+		rc = layer_put(n, "layer/etc", "resolv.conf", net_resolv(n->setup), 0644, f);
 	return rc;
 }
 
@@ -210,7 +210,7 @@ static int put_script_unit(const struct node_spec *n, struct fail *f)
 	char text[sizeof script_unit + 16];
 
 	snprintf(text, sizeof text, script_unit, n->script && !str_starts(n->script, "#!") ? "/bin/sh " : "");
-	return put(n, "layer/etc/systemd/system", "nanopod-script.service", text, 0644, f);
+	return layer_put(n, "layer/etc/systemd/system", "nanopod-script.service", text, 0644, f);
 }
 
 int ns_layer(const struct node_spec *n, struct fail *f)
@@ -218,23 +218,23 @@ int ns_layer(const struct node_spec *n, struct fail *f)
 	int rc = fill_share(n, f);
 
 	if (!rc)
-		rc = make_folders(n, f);
+		rc = layer_make_folders(n, f);
 	if (!rc)
 		rc = put_machine_id(n, f);
 	if (!rc)
 		rc = put_names(n, f);
 	if (!rc)
-		rc = put(n, "layer/etc/systemd/system", "nanopod-node.service", node_unit, 0644, f);
+		rc = layer_put(n, "layer/etc/systemd/system", "nanopod-node.service", node_unit, 0644, f);
 	if (!rc)
 		rc = put_script_unit(n, f);
 	if (!rc)
-		rc = put(n, "layer/etc/ssh/sshd_config.d", "nanopod.conf", sshd_config, 0644, f);
+		rc = layer_put(n, "layer/etc/ssh/sshd_config.d", "nanopod.conf", sshd_config, 0644, f);
 	return rc;
 }
 
 /* ---- Disk ------------------------------------------------------------------------------------- */
 
-static int make_disk(const struct node_spec *n, const char *path, struct fail *f)
+static int layer_make_disk(const struct node_spec *n, const char *path, struct fail *f)
 {
 	char fresh[NS_PATH], size[32], owner[128];
 	int rc = ns_path(n, "disk.new", fresh, f);
@@ -265,5 +265,5 @@ int ns_disk(const struct node_spec *n, struct fail *f)
 	if (rc || n->disk <= 0 || !mount_file_works())
 		return rc;
 	rc = ns_path(n, "disk.img", path, f);
-	return rc || access(path, F_OK) == 0 ? rc : make_disk(n, path, f);
+	return rc || access(path, F_OK) == 0 ? rc : layer_make_disk(n, path, f);
 }

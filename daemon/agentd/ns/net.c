@@ -21,7 +21,7 @@
 enum { LINES_MAX = 4096, KILL_MS = 5000, TRIES = 4, PER_BLOCK = 250 };
 
 /* FNV-1a. */
-static uint64_t hash(const char *text)
+static uint64_t net_hash(const char *text)
 {
 	uint64_t h = 14695981039346656037U;
 
@@ -33,9 +33,9 @@ static uint64_t hash(const char *text)
 void net_names(const struct node_spec *n, struct net_names *out)
 {
 	const char *prefix = n->setup->prefix;
-	unsigned slot = n->slot, mark = (unsigned)hash(prefix);
+	unsigned slot = n->slot, mark = (unsigned)net_hash(prefix);
 
-	snprintf(out->hub, sizeof out->hub, "%.8s-t-%016llx", prefix, (unsigned long long)hash(n->tenant));
+	snprintf(out->hub, sizeof out->hub, "%.8s-t-%016llx", prefix, (unsigned long long)net_hash(n->tenant));
 	snprintf(out->port, sizeof out->port, "%.8sn%u", prefix, slot & 0xfff);
 	snprintf(out->inner, sizeof out->inner, "%.8se%u", prefix, slot & 0xfff);
 	snprintf(out->address, sizeof out->address, "10.88.%u.%u", 1 + (slot & 0xfff) / PER_BLOCK, 2 + (slot & 0xfff) % PER_BLOCK);
@@ -67,7 +67,7 @@ struct interface {
 	bool there, up;
 };
 
-static int look_at(void *arg)
+static int net_look_at(void *arg)
 {
 	struct interface *i = arg;
 	struct ifreq r = { 0 };
@@ -86,11 +86,11 @@ static int look_at(void *arg)
 static const char *const secret[] = { "169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32" };
 
 /* The bridge is raised last: where it is up, all is there. */
-static int furnish(const char *hub, int space, struct fail *f)
+static int net_furnish(const char *hub, int space, struct fail *f)
 {
 	struct interface bridge = { .name = NET_BRIDGE };
 	struct buf b;
-	int rc = net_inside(space, look_at, &bridge);
+	int rc = net_inside(space, net_look_at, &bridge);
 
 	if (rc)
 		return fail_errno(f, rc, -rc, "cannot look into the namespace '%s'", hub);
@@ -135,7 +135,7 @@ static int hub_ready(const struct node_spec *n, int *space, struct fail *f)
 	net_names(n, &names);
 	rc = open_or_add(names.hub, &fd, f);
 	if (!rc)
-		rc = furnish(names.hub, fd, f);
+		rc = net_furnish(names.hub, fd, f);
 	if (!rc)
 		rc = net_uplink(n->setup, names.hub, fd, f);
 	if (rc && fd >= 0)
@@ -173,7 +173,7 @@ int net_hub_open(const struct node_spec *n, int *fd, struct fail *f)
 static int port_there(const struct net_names *names, int space, bool *there, struct fail *f)
 {
 	struct interface port = { .name = names->port };
-	int rc = net_inside(space, look_at, &port);
+	int rc = net_inside(space, net_look_at, &port);
 
 	if (rc)
 		return fail_errno(f, rc, -rc, "cannot look into the namespace '%s'", names->hub);
@@ -290,7 +290,7 @@ static int count_ports(void *arg)
 	return 0;
 }
 
-static int tidy_one(const struct driver_setup *s, const char *hub, struct fail *f)
+static int net_tidy_one(const struct driver_setup *s, const char *hub, struct fail *f)
 {
 	struct ports ports = { .prefix = s->prefix };
 	char log[NET_PATH];
@@ -325,7 +325,7 @@ int net_tidy(const struct driver_setup *s, struct fail *f)
 	d = opendir("/run/netns");
 	while (d && (e = readdir(d)))
 		if (str_starts(e->d_name, begin)) {
-			int one = tidy_one(s, e->d_name, rc ? NULL : f);
+			int one = net_tidy_one(s, e->d_name, rc ? NULL : f);
 
 			rc = rc ? rc : one;
 		}

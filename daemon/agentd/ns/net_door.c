@@ -25,7 +25,7 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
-static socklen_t parse(const char *text, unsigned port, union address *out)
+static socklen_t net_door_parse(const char *text, unsigned port, union address *out)
 {
 	*out = (union address){ 0 };
 	if (inet_pton(AF_INET, text, &out->v4.sin_addr) == 1) {
@@ -43,7 +43,7 @@ static socklen_t parse(const char *text, unsigned port, union address *out)
 static int listen_at(const struct driver_setup *s, unsigned port, int *out, struct fail *f)
 {
 	union address a;
-	socklen_t len = port < 65536 ? parse(s->listen, port, &a) : 0;
+	socklen_t len = port < 65536 ? net_door_parse(s->listen, port, &a) : 0;
 	int fd, error;
 
 	if (!len)
@@ -61,7 +61,7 @@ static int listen_at(const struct driver_setup *s, unsigned port, int *out, stru
 }
 
 /* In the child, in the hub. */
-static int prepare(void *arg)
+static int net_door_prepare(void *arg)
 {
 	const struct node_spec *n = arg;
 	int rc = cgroup_enter(n, CGROUP_DOOR);
@@ -111,7 +111,7 @@ int net_door(const struct node_spec *n, struct fail *f)
 	snprintf(log, sizeof log, "%s/door.log", n->dir);
 	rc = listen_at(n->setup, n->setup->first_port + n->slot, &fd, f);
 	if (!rc) {
-		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = prepare, .arg = (void *)(uintptr_t)n },
+		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = net_door_prepare, .arg = (void *)(uintptr_t)n },
 			log, fd, &pid, f);
 		close(fd);
 	}

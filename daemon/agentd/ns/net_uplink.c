@@ -43,7 +43,7 @@ const char *net_resolv(const struct driver_setup *s)
 }
 
 /* In the child. Without mounts of its own slirp4netns' sandbox would unmount all of /run/netns for the whole machine. */
-static int prepare(void *arg)
+static int net_uplink_prepare(void *arg)
 {
 	int rc = cgroup_own_enter(arg);
 
@@ -65,7 +65,7 @@ static int write_switch(const char *path)
 }
 
 /* /proc/sys/net shows the namespace of whoever opens it. The tap is there as long as slirp4netns runs. */
-static int forward(void *arg)
+static int net_uplink_forward(void *arg)
 {
 	int rc = write_switch("/proc/sys/net/ipv4/conf/tap0/proxy_arp");
 
@@ -83,7 +83,7 @@ static int wait_ready(int fd, const char *log, struct fail *f)
 	return fail_set(f, -EIO, "'slirp4netns' did not begin; see '%s'", log);
 }
 
-static int begin(const struct driver_setup *s, const char *hub, struct fail *f)
+static int net_uplink_begin(const struct driver_setup *s, const char *hub, struct fail *f)
 {
 	char path[NET_PATH], log[NET_PATH];
 	const char *argv[] = { "slirp4netns", "--netns-type=path", "--configure", "--disable-host-loopback", "--enable-sandbox",
@@ -96,7 +96,7 @@ static int begin(const struct driver_setup *s, const char *hub, struct fail *f)
 	unlink(log);
 	if (pipe2(ready, O_CLOEXEC) != 0)
 		return fail_errno(f, -errno, errno, "cannot make a pipe");
-	rc = spawn_leave(&(struct spawn){ .argv = argv, .prepare = prepare, .arg = (void *)(uintptr_t)hub }, log, ready[1], &pid, f);
+	rc = spawn_leave(&(struct spawn){ .argv = argv, .prepare = net_uplink_prepare, .arg = (void *)(uintptr_t)hub }, log, ready[1], &pid, f);
 	close(ready[1]);
 	if (!rc)
 		rc = wait_ready(ready[0], log, f);
@@ -111,15 +111,15 @@ int net_uplink(const struct driver_setup *s, const char *hub, int space, struct 
 
 	if (!s->uplink || !net_uplink_works(NULL))
 		return 0;
-	if (cgroup_own_pids(hub, &pid, 1) && net_inside(space, forward, NULL) == 0)
+	if (cgroup_own_pids(hub, &pid, 1) && net_inside(space, net_uplink_forward, NULL) == 0)
 		return 0;
 	rc = cgroup_own_remove(hub, END_MS, f);
 	if (!rc)
 		rc = cgroup_own(hub, f);
 	if (!rc)
-		rc = begin(s, hub, f);
+		rc = net_uplink_begin(s, hub, f);
 	if (!rc) {
-		rc = net_inside(space, forward, NULL);
+		rc = net_inside(space, net_uplink_forward, NULL);
 		if (rc)
 			fail_errno(f, rc, -rc, "cannot let the nodes of '%s' out", hub);
 	}

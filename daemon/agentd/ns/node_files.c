@@ -28,7 +28,7 @@ int ns_folder(const char *path, mode_t mode, uid_t owner, struct fail *f)
 	return 0;
 }
 
-static int put(int fd, const char *text, mode_t mode, uid_t owner)
+static int node_files_put(int fd, const char *text, mode_t mode, uid_t owner)
 {
 	int rc = file_write(fd, text, strlen(text));
 
@@ -47,7 +47,7 @@ int ns_write(const char *path, const char *text, mode_t mode, uid_t owner, struc
 	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot write '%s'", path);
-	rc = put(fd, text, mode, owner);
+	rc = node_files_put(fd, text, mode, owner);
 	close(fd);
 	if (!rc && rename(fresh, path) != 0)
 		rc = -errno;

@@ -83,7 +83,7 @@ static void hold_name(const struct node_spec *n, char room[static NS_PATH])
 }
 
 /* The build that it is made from stays the one it runs on, whatever is built later. */
-static int take_image(const struct node_spec *n, struct fail *f)
+static int ns_take_image(const struct node_spec *n, struct fail *f)
 {
 	char link[NS_PATH], fresh[NS_PATH], who[NS_PATH];
 	struct image image;
@@ -116,7 +116,7 @@ static int ns_create(const struct node_spec *n, struct fail *f)
 		return rc;
 	rc = ns_path(n, "user", user, f);
 	if (!rc)
-		rc = take_image(n, f);
+		rc = ns_take_image(n, f);
 	if (!rc)
 		rc = ns_layer(n, f);
 	if (!rc)

@@ -85,7 +85,7 @@ static int limit_v1(const struct cgroup_tree *t, const char *group, const struct
 }
 
 /* The limits stand on the group above the node's part, where the node cannot see them, let alone write. */
-static int set_limits(const struct cgroup_trees *trees, const char *group, const struct node_spec *n, struct fail *f)
+static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group, const struct node_spec *n, struct fail *f)
 {
 	int64_t quota = n->cpu_milli ? (int64_t)n->cpu_milli * PERIOD_US / 1000 : -1;
 
@@ -104,7 +104,7 @@ static int set_limits(const struct cgroup_trees *trees, const char *group, const
 /* ---- Making --------------------------------------------------------------------------------- */
 
 /* v2: what a group may limit is said in the group above it. What cannot be had shows when the limit is set. */
-static void pass_on(const struct cgroup_trees *trees, const char *group)
+static void cgroup_pass_on(const struct cgroup_trees *trees, const char *group)
 {
 	static const char *const words[] = { "+cpu", "+memory", "+pids" };
 
@@ -114,7 +114,7 @@ static void pass_on(const struct cgroup_trees *trees, const char *group)
 }
 
 /* Its own systemd makes groups below the node's part: as the root of its user namespace. */
-static int hand_over(const struct cgroup_trees *trees, const char *group, uid_t owner, struct fail *f)
+static int cgroup_hand_over(const struct cgroup_trees *trees, const char *group, uid_t owner, struct fail *f)
 {
 	static const char *const files[] = { "", "/cgroup.procs", "/tasks", "/cgroup.threads", "/cgroup.subtree_control",
 		"/cgroup.clone_children", "/notify_on_release" };
@@ -139,17 +139,17 @@ int cgroup_make(const struct node_spec *n, uid_t owner, struct fail *f)
 	cgroup_trees(&trees);
 	if (!trees.count)
 		return fail_set(f, -ENOTSUP, "no control groups can be made here");
-	pass_on(&trees, "");
+	cgroup_pass_on(&trees, "");
 	rc = cgroup_path_make(&trees, all, f);
 	if (rc)
 		return rc;
-	pass_on(&trees, all);
-	rc = set_limits(&trees, all, n, f);
+	cgroup_pass_on(&trees, all);
+	rc = cgroup_set_limits(&trees, all, n, f);
 	for (enum cgroup_part p = CGROUP_NODE; !rc && p <= CGROUP_DOOR; p++) {
 		name_group(n, p, part);
 		rc = cgroup_path_make(&trees, part, f);
 		if (!rc && p == CGROUP_NODE && owner)
-			rc = hand_over(&trees, part, owner, f);
+			rc = cgroup_hand_over(&trees, part, owner, f);
 	}
 	return rc;
 }
@@ -188,7 +188,7 @@ int cgroup_remove(const struct node_spec *n, struct fail *f)
 
 /* ---- What is there ---------------------------------------------------------------------------- */
 
-static bool seen_before(const struct cgroup_trees *trees, size_t i, const char *group)
+static bool cgroup_seen_before(const struct cgroup_trees *trees, size_t i, const char *group)
 {
 	for (size_t k = 0; k < i; k++)
 		if (cgroup_has(&trees->tree[k], group, ""))
@@ -209,7 +209,7 @@ int cgroup_list(const struct driver_setup *s, void (*found)(void *arg, const cha
 		struct dirent *e;
 
 		while (d && (e = readdir(d)))
-			if (str_starts(e->d_name, begin) && !seen_before(&trees, i, e->d_name))
+			if (str_starts(e->d_name, begin) && !cgroup_seen_before(&trees, i, e->d_name))
 				found(arg, e->d_name + strlen(begin));
 		if (d)
 			closedir(d);

@@ -22,7 +22,7 @@ enum { MOUNTS_MAX = 4 << 20, PIDS_TEXT = 1 << 20, PIDS_MAX = 4096, TEXT_MAX = 40
 /* ---- The hierarchies ----------------------------------------------------------------------- */
 
 /* Is word one of the comma-separated words? */
-static bool among(const char *words, const char *word)
+static bool cgroup_path_among(const char *words, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -52,10 +52,10 @@ static void look_v2(struct cgroup_tree *t)
 
 static void look_v1(struct cgroup_tree *t, const char *options)
 {
-	t->cpu = among(options, "cpu");
-	t->memory = among(options, "memory");
-	t->pids = among(options, "pids");
-	t->cpuset = among(options, "cpuset");
+	t->cpu = cgroup_path_among(options, "cpu");
+	t->memory = cgroup_path_among(options, "memory");
+	t->pids = cgroup_path_among(options, "pids");
+	t->cpuset = cgroup_path_among(options, "cpuset");
 }
 
 static void add_tree(struct cgroup_trees *out, const char *at, const char *type, const char *options)
@@ -219,7 +219,7 @@ struct path {
 	size_t count, cap;
 };
 
-static int push(struct path *p, size_t level, const char *name)
+static int cgroup_path_push(struct path *p, size_t level, const char *name)
 {
 	char *copy = strdup(name);
 
@@ -248,7 +248,7 @@ static void path_release(struct path *p)
 }
 
 /* The folder behind *dir in its place. A node nests its groups as deep as it likes: no more than two are ever open. */
-static int go(int *dir, const char *name)
+static int cgroup_path_go(int *dir, const char *name)
 {
 	int next = openat(*dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
@@ -274,7 +274,7 @@ static int push_folders(int dir, size_t level, size_t most, struct path *to)
 	}
 	while (!rc && most && (e = readdir(d)))
 		if (e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
-			rc = push(to, level, e->d_name);
+			rc = cgroup_path_push(to, level, e->d_name);
 			most--;
 		}
 	closedir(d);
@@ -294,8 +294,8 @@ static int count_all(int dir, struct count *c)
 		struct step s = left.steps[--left.count];
 
 		for (; !rc && level >= s.level; level--)
-			rc = go(&dir, "..");
-		rc = rc ? rc : go(&dir, s.name);
+			rc = cgroup_path_go(&dir, "..");
+		rc = rc ? rc : cgroup_path_go(&dir, s.name);
 		free(s.name);
 		if (rc == -ENOENT) { /* it was taken away just now */
 			rc = 0;
@@ -313,7 +313,7 @@ static int count_all(int dir, struct count *c)
 }
 
 /* Takes away what is below dir, which is taken over: each time the first folder's first folder's … until there is none. */
-static void remove_all(int dir)
+static void cgroup_path_remove_all(int dir)
 {
 	struct path at = { 0 };
 	bool moves = true;
@@ -323,11 +323,11 @@ static void remove_all(int dir)
 
 		moves = push_folders(dir, 0, 1, &at) == 0;
 		if (moves && at.count > had)
-			moves = go(&dir, at.steps[at.count - 1].name) == 0;
+			moves = cgroup_path_go(&dir, at.steps[at.count - 1].name) == 0;
 		else if (moves && at.count) {
 			char *name = at.steps[--at.count].name;
 
-			moves = go(&dir, "..") == 0 && unlinkat(dir, name, AT_REMOVEDIR) == 0;
+			moves = cgroup_path_go(&dir, "..") == 0 && unlinkat(dir, name, AT_REMOVEDIR) == 0;
 			free(name);
 		} else
 			break;
@@ -408,7 +408,7 @@ int cgroup_path_remove(const char *group, struct fail *f)
 			int dir = open_group(&trees.tree[i], group);
 
 			if (dir >= 0)
-				remove_all(dir);
+				cgroup_path_remove_all(dir);
 			if (dir < 0 || rmdir(path) == 0 || errno == ENOENT)
 				break;
 			if (clock_ms() >= until)

@@ -15,14 +15,14 @@
 
 enum { KEY_MAX = 16 * 1024, KEYGEN_MS = 20000 };
 
-static bool there(const char *path)
+static bool hostkey_there(const char *path)
 {
 	struct stat st;
 
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
-static int put(const char *path, const struct buf *b, mode_t mode, struct fail *f)
+static int hostkey_put(const char *path, const struct buf *b, mode_t mode, struct fail *f)
 {
 	int rc = file_replace(path, b->data, b->len, mode);
 
@@ -45,7 +45,7 @@ static int make_private(const char *dir, const char *key, struct buf *text, stru
 	rc = buf_read_file(text, fresh);
 	if (rc)
 		return fail_errno(f, rc, -rc, "cannot read '%s'", fresh);
-	rc = put(key, text, 0600, f);
+	rc = hostkey_put(key, text, 0600, f);
 	unlink(fresh);
 	unlink(fresh_pub);
 	return rc;
@@ -61,7 +61,7 @@ static int make_public(const char *key, const char *pub, struct buf *text, struc
 		return rc;
 	if (strncmp(buf_text(text), "ssh-ed25519 ", 12) != 0)
 		return fail_set(f, -EIO, "'%s' is not an ed25519 key: remove it, a new one is made", key);
-	return put(pub, text, 0644, f);
+	return hostkey_put(pub, text, 0644, f);
 }
 
 int hostkey_make(const char *dir, struct fail *f)
@@ -73,12 +73,12 @@ int hostkey_make(const char *dir, struct fail *f)
 	snprintf(key, sizeof key, "%s/hostkey", dir);
 	snprintf(pub, sizeof pub, "%s/hostkey.pub", dir);
 	buf_init(&text, KEY_MAX);
-	if (!there(key)) {
+	if (!hostkey_there(key)) {
 		unlink(pub);
 		rc = make_private(dir, key, &text, f);
 	}
 	buf_clear(&text);
-	if (!rc && !there(pub))
+	if (!rc && !hostkey_there(pub))
 		rc = make_public(key, pub, &text, f);
 	if (text.data)
 		explicit_bzero(text.data, text.cap);

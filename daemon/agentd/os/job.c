@@ -22,7 +22,7 @@ struct record {
 
 enum { MAGIC = 0x6a6f6221 };
 
-_Noreturn static void child(int fd, pid_t parent, int (*work)(void *, struct buf *, struct fail *), void *arg)
+_Noreturn static void job_child(int fd, pid_t parent, int (*work)(void *, struct buf *, struct fail *), void *arg)
 {
 	struct record end = { .magic = MAGIC };
 	struct fail f = { 0 };
@@ -56,7 +56,7 @@ int job_begin(struct job *j, struct loop *loop, int watch_kind, int64_t deadline
 		return fail_errno(f, -errno, errno, "cannot make a pipe");
 	pid = fork();
 	if (pid == 0)
-		child(pipes[1], parent, work, arg);
+		job_child(pipes[1], parent, work, arg);
 	close(pipes[1]);
 	rc = pid < 0 ? -errno : 0;
 	if (!rc && fcntl(pipes[0], F_SETFL, O_NONBLOCK) != 0)
@@ -75,7 +75,7 @@ int job_begin(struct job *j, struct loop *loop, int watch_kind, int64_t deadline
 }
 
 /* Whether the pipe is at its end. */
-static bool listen_to(struct job *j)
+static bool job_listen_to(struct job *j)
 {
 	char piece[8192];
 
@@ -91,7 +91,7 @@ static bool listen_to(struct job *j)
 	}
 }
 
-static void read_end(struct job *j, int status, bool late)
+static void job_read_end(struct job *j, int status, bool late)
 {
 	struct record end = { 0 };
 	size_t at = j->heard.len >= sizeof end ? j->heard.len - sizeof end : 0;
@@ -115,7 +115,7 @@ static void read_end(struct job *j, int status, bool late)
 
 bool job_ended(struct job *j, struct loop *loop)
 {
-	bool late = clock_ms() >= j->due_ms, closed = listen_to(j);
+	bool late = clock_ms() >= j->due_ms, closed = job_listen_to(j);
 	int status = 0;
 	pid_t got;
 
@@ -126,12 +126,12 @@ bool job_ended(struct job *j, struct loop *loop)
 	while (got < 0 && errno == EINTR);
 	if (got == 0)
 		return false;
-	listen_to(j);
+	job_listen_to(j);
 	j->pid = 0;
 	loop_forget(loop, &j->watch);
 	close(j->fd);
 	j->fd = -1;
-	read_end(j, status, late);
+	job_read_end(j, status, late);
 	return true;
 }
 

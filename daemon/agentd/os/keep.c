@@ -14,7 +14,7 @@
 #include "base/str.h"
 
 /* A new name is safe once its folder is. */
-static int sync_folder(const char *path)
+static int keep_sync_folder(const char *path)
 {
 	char folder[KEEP_PATH];
 	char *slash;
@@ -36,7 +36,7 @@ int keep_bytes(const char *path, const void *data, size_t len, mode_t mode, stru
 	int rc = file_replace(path, data, len, mode);
 
 	if (!rc)
-		rc = sync_folder(path);
+		rc = keep_sync_folder(path);
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
 }
 

@@ -191,7 +191,7 @@ bool mount_file_busy(const char *file)
 }
 
 /* A free device may be somebody else's by the time that it is opened: then the next is tried. */
-static int attach(int control, int file, char path[static PATH_ROOM])
+static int mount_attach(int control, int file, char path[static PATH_ROOM])
 {
 	for (int i = 0; i < LOOP_TRIES; i++) {
 		struct loop_config c = { .fd = (unsigned)file, .info = { .lo_flags = LO_FLAGS_AUTOCLEAR } };
@@ -221,7 +221,7 @@ int mount_file(const char *file, const char *at, struct fail *f)
 	if (control < 0 || fd < 0)
 		rc = -errno;
 	if (!rc) {
-		loop = attach(control, fd, path);
+		loop = mount_attach(control, fd, path);
 		rc = loop < 0 ? loop : 0;
 	}
 	if (!rc && mount(path, at, "ext4", MS_NOATIME, "discard") != 0)

@@ -80,7 +80,7 @@ static pid_t parent_of(pid_t pid, unsigned long long *began)
 		&state, &parent, began) == 3 && state != 'Z' ? parent : -1;
 }
 
-static void add(void *arg, pid_t pid)
+static void proctree_add(void *arg, pid_t pid)
 {
 	struct tree *t = arg;
 	unsigned long long began = 0;
@@ -110,7 +110,7 @@ unsigned process_signal_from(pid_t root, unsigned long long since, int sig)
 		return 0;
 	t->root = root;
 	t->since = since;
-	process_each(add, t);
+	process_each(proctree_add, t);
 	for (bool more = true; more;) {
 		more = false;
 		for (size_t i = 0; i < t->n; i++)

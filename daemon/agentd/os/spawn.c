@@ -47,7 +47,7 @@ struct child {
 	bool leave;
 };
 
-_Noreturn static void give_up(const struct child *c, int error)
+_Noreturn static void spawn_give_up(const struct child *c, int error)
 {
 	ssize_t n = write(c->told, &error, sizeof error);
 
@@ -72,7 +72,7 @@ static void set_descriptors(struct child *c)
 	int limit = 64;
 
 	if (in < 0)
-		give_up(c, errno);
+		spawn_give_up(c, errno);
 	in = fcntl(in, F_DUPFD_CLOEXEC, limit);
 	c->out = fcntl(c->out, F_DUPFD_CLOEXEC, limit);
 	c->err = fcntl(c->err, F_DUPFD_CLOEXEC, limit);
@@ -80,13 +80,13 @@ static void set_descriptors(struct child *c)
 	if (c->keep >= 0)
 		c->keep = fcntl(c->keep, F_DUPFD_CLOEXEC, limit);
 	if (dup2(in, 0) < 0 || dup2(c->out, 1) < 0 || dup2(c->err, 2) < 0 || (c->keep >= 0 && dup2(c->keep, KEPT_FD) < 0))
-		give_up(c, errno);
+		spawn_give_up(c, errno);
 	for (int fd = c->keep >= 0 ? KEPT_FD + 1 : KEPT_FD; fd < limit; fd++)
 		close(fd);
 	close_range((unsigned)limit, ~0U, 1 << 2 /* CLOSE_RANGE_CLOEXEC */);
 }
 
-_Noreturn static void child(struct child *c)
+_Noreturn static void spawn_child(struct child *c)
 {
 	static const char *const fixed[] = {
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL };
@@ -96,14 +96,14 @@ _Noreturn static void child(struct child *c)
 	if (c->leave)
 		setsid();
 	else if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-		give_up(c, errno);
+		spawn_give_up(c, errno);
 	else if (getppid() != c->parent)  /* it was killed before it could be said that this must not outlive it */
 		_exit(127);
 	if (s->net > 0 && setns(s->net, CLONE_NEWNET) != 0)
-		give_up(c, errno);
+		spawn_give_up(c, errno);
 	set_descriptors(c);
 	if (chdir(s->dir ? s->dir : "/") != 0)
-		give_up(c, errno);
+		spawn_give_up(c, errno);
 	const char *home = getenv("HOME");
 	char *home_copy = home ? strdup(home) : NULL;
 
@@ -117,16 +117,16 @@ _Noreturn static void child(struct child *c)
 		int rc = s->prepare(s->arg);
 
 		if (rc)
-			give_up(c, rc < 0 ? -rc : ECANCELED);
+			spawn_give_up(c, rc < 0 ? -rc : ECANCELED);
 	}
 	execv(c->path, (char *const *)(uintptr_t)s->argv);
-	give_up(c, errno);
+	spawn_give_up(c, errno);
 }
 
 /* ---- Its end ------------------------------------------------------------------------------ */
 
 /* 0 when the program began, or its errno. */
-static int began(int fd)
+static int spawn_began(int fd)
 {
 	int error = 0;
 	ssize_t n;
@@ -148,7 +148,7 @@ static int wait_end(pid_t pid)
 }
 
 /* The last lines of what it said, on one line. */
-static void last_words(const struct buf *said, char *room, size_t size)
+static void spawn_last_words(const struct buf *said, char *room, size_t size)
 {
 	const char *from = buf_text(said);
 	size_t len = said->len, n = 0;
@@ -165,7 +165,7 @@ static void last_words(const struct buf *said, char *room, size_t size)
 }
 
 /* What is there to read. true: no more will come. */
-static bool take(int fd, struct buf *b, bool last_words_only, bool *lost)
+static bool spawn_take(int fd, struct buf *b, bool last_words_only, bool *lost)
 {
 	char piece[4096];
 	ssize_t n;
@@ -183,7 +183,7 @@ static bool take(int fd, struct buf *b, bool last_words_only, bool *lost)
  * What it says on both ends is taken until it has ended, whoever else still holds them, and not before: a program
  * may close them and go on. over: its pidfd, or -1 where there is none; then the ends have to do. 0, -ETIMEDOUT, -EFBIG.
  */
-static int listen_to(int out, int err, int over, int64_t deadline, struct buf *to, struct buf *said)
+static int spawn_listen_to(int out, int err, int over, int64_t deadline, struct buf *to, struct buf *said)
 {
 	struct pollfd p[3] = { { .fd = out, .events = POLLIN }, { .fd = err, .events = POLLIN }, { .fd = over, .events = POLLIN } };
 	bool ended = false, lost = false;
@@ -200,19 +200,19 @@ static int listen_to(int out, int err, int over, int64_t deadline, struct buf *t
 		}
 		ended = p[2].fd >= 0 && p[2].revents;
 		for (int i = 0; i < 2; i++)
-			if (p[i].fd >= 0 && (p[i].revents || ended) && take(p[i].fd, i == 0 ? to : said, i == 1, &lost))
+			if (p[i].fd >= 0 && (p[i].revents || ended) && spawn_take(p[i].fd, i == 0 ? to : said, i == 1, &lost))
 				p[i].fd = -1;
 	}
 	return lost ? -EFBIG : 0;
 }
 
-static int ended(const struct spawn *s, int status, const struct buf *said, struct fail *f)
+static int spawn_ended(const struct spawn *s, int status, const struct buf *said, struct fail *f)
 {
 	char words[256];
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	last_words(said, words, sizeof words);
+	spawn_last_words(said, words, sizeof words);
 	if (WIFSIGNALED(status))
 		return fail_set(f, -EIO, "'%s' was ended by signal %d%s%s", s->argv[0], WTERMSIG(status), *words ? ": " : "", words);
 	return fail_set(f, -EIO, "'%s' failed with status %d%s%s", s->argv[0], WEXITSTATUS(status), *words ? ": " : "", words);
@@ -234,7 +234,7 @@ static void close_fd(int *fd)
 }
 
 /* After the fork. The group is killed where it takes too long. */
-static int attend(const struct spawn *s, pid_t pid, int pipes[3][2], int64_t deadline_ms, struct buf *out, struct fail *f)
+static int spawn_attend(const struct spawn *s, pid_t pid, int pipes[3][2], int64_t deadline_ms, struct buf *out, struct fail *f)
 {
 	int error, rc, status, over = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct buf said;
@@ -243,14 +243,14 @@ static int attend(const struct spawn *s, pid_t pid, int pipes[3][2], int64_t dea
 		close_fd(&pipes[i][1]);
 	fcntl(pipes[0][0], F_SETFL, O_NONBLOCK);
 	fcntl(pipes[1][0], F_SETFL, O_NONBLOCK);
-	error = began(pipes[2][0]);
+	error = spawn_began(pipes[2][0]);
 	if (error) {
 		wait_end(pid);
 		close_fd(&over);
 		return fail_errno(f, -error, error, "cannot start '%s'", s->argv[0]);
 	}
 	buf_init(&said, SAID_MAX);
-	rc = listen_to(pipes[0][0], pipes[1][0], over, clock_ms() + deadline_ms, out, &said);
+	rc = spawn_listen_to(pipes[0][0], pipes[1][0], over, clock_ms() + deadline_ms, out, &said);
 	if (rc)
 		kill(-pid, SIGKILL);
 	status = wait_end(pid);
@@ -259,7 +259,7 @@ static int attend(const struct spawn *s, pid_t pid, int pipes[3][2], int64_t dea
 	else if (rc)
 		fail_errno(f, rc, -rc, "cannot take all that '%s' says", s->argv[0]);
 	else
-		rc = ended(s, status, &said, f);
+		rc = spawn_ended(s, status, &said, f);
 	buf_release(&said);
 	close_fd(&over);
 	return rc;
@@ -278,10 +278,10 @@ int spawn_run(const struct spawn *s, int64_t deadline_ms, struct buf *out, struc
 	if (!rc && pid < 0)
 		rc = fail_errno(f, -errno, errno, "cannot start '%s'", s->argv[0]);
 	if (!rc && pid == 0)
-		child(&(struct child){ .s = s, .path = path, .out = pipes[0][1], .err = pipes[1][1], .told = pipes[2][1], .keep = -1,
+		spawn_child(&(struct child){ .s = s, .path = path, .out = pipes[0][1], .err = pipes[1][1], .told = pipes[2][1], .keep = -1,
 			.parent = parent });
 	if (!rc)
-		rc = attend(s, pid, pipes, deadline_ms, out, f);
+		rc = spawn_attend(s, pid, pipes, deadline_ms, out, f);
 	for (int i = 0; i < 3; i++) {
 		close_fd(&pipes[i][0]);
 		close_fd(&pipes[i][1]);
@@ -319,12 +319,12 @@ int spawn_leave(const struct spawn *s, const char *log_path, int keep, pid_t *pi
 	}
 	made = fork();
 	if (made == 0)
-		child(&(struct child){ .s = s, .path = path, .out = log, .err = log, .told = told[1], .keep = keep, .leave = true });
+		spawn_child(&(struct child){ .s = s, .path = path, .out = log, .err = log, .told = told[1], .keep = keep, .leave = true });
 	error = made < 0 ? errno : 0;
 	close(told[1]);
 	close(log);
 	if (made > 0) {
-		error = began(told[0]);
+		error = spawn_began(told[0]);
 		if (error)
 			wait_end(made);
 	}

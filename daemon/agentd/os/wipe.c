@@ -21,10 +21,10 @@ struct wipe {
 	bool again;       /* something came to the top */
 };
 
-static int wipe_folder(struct wipe *w, int fd, int depth, const char *const *keep);
+static int os_wipe_wipe_folder(struct wipe *w, int fd, int depth, const char *const *keep);
 
 /* A folder to look into, whatever its rights were. */
-static int enter(int at, const char *name)
+static int wipe_enter(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -43,7 +43,7 @@ static int wipe_tree(struct wipe *w, int at, const char *name, int depth)
 {
 	char fresh[48];
 	struct stat st;
-	int fd = enter(at, name), rc;
+	int fd = wipe_enter(at, name), rc;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
@@ -59,14 +59,14 @@ static int wipe_tree(struct wipe *w, int at, const char *name, int depth)
 		w->again = true;
 		return renameat(at, name, w->top, fresh) == 0 || errno == ENOENT ? 0 : -errno;
 	}
-	rc = wipe_folder(w, fd, depth + 1, NULL);
+	rc = os_wipe_wipe_folder(w, fd, depth + 1, NULL);
 	close(fd);
 	if (!rc && unlinkat(at, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
 		rc = -errno;
 	return rc;
 }
 
-static bool is_kept(const char *name, const char *const *keep)
+static bool wipe_is_kept(const char *name, const char *const *keep)
 {
 	for (; keep && *keep; keep++)
 		if (strcmp(name, *keep) == 0)
@@ -75,7 +75,7 @@ static bool is_kept(const char *name, const char *const *keep)
 }
 
 /* fd stays the caller's. The first failure is told, after all else was tried. */
-static int wipe_folder(struct wipe *w, int fd, int depth, const char *const *keep)
+static int os_wipe_wipe_folder(struct wipe *w, int fd, int depth, const char *const *keep)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), first = 0;
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -91,7 +91,7 @@ static int wipe_folder(struct wipe *w, int fd, int depth, const char *const *kee
 	while ((e = readdir(d))) {
 		int rc = 0;
 
-		if (is_kept(e->d_name, keep))
+		if (wipe_is_kept(e->d_name, keep))
 			continue;
 		if (unlinkat(fd, e->d_name, 0) != 0) {
 			if (errno == EISDIR || errno == EPERM)
@@ -120,7 +120,7 @@ int process_wipe(const char *dir, const char *const *keep, struct fail *f)
 		/* Somebody's last process may still write: a folder that was empty a moment ago is tried again. */
 		for (int i = 0; i < WIPE_ROUNDS; i++) {
 			w.again = false;
-			rc = wipe_folder(&w, w.top, 0, keep);
+			rc = os_wipe_wipe_folder(&w, w.top, 0, keep);
 			if (!w.again && rc != -ENOTEMPTY)
 				break;
 			i -= w.again;

@@ -25,7 +25,7 @@ struct attributes {
 	uint64_t set, clear, propagation, userns;
 };
 
-static int fix(const char *path, unsigned flags, uint64_t set, struct fail *f)
+static int newroot_fix(const char *path, unsigned flags, uint64_t set, struct fail *f)
 {
 	struct attributes a = { .set = set };
 
@@ -34,7 +34,7 @@ static int fix(const char *path, unsigned flags, uint64_t set, struct fail *f)
 	return 0;
 }
 
-static int full(const struct mounter *m, const char *at, char room[PATH_MAX], struct fail *f)
+static int newroot_full(const struct mounter *m, const char *at, char room[PATH_MAX], struct fail *f)
 {
 	int n = snprintf(room, PATH_MAX, "%s/%s", m->path, at);
 
@@ -58,11 +58,11 @@ int mounter_close(struct mounter *m, struct fail *f)
 {
 	close(m->root);
 	m->root = -1;
-	return fix("/", 0, READ_ONLY, f);
+	return newroot_fix("/", 0, READ_ONLY, f);
 }
 
 /* All folders of it. What is there already stays. */
-static int folders(char *path)
+static int newroot_folders(char *path)
 {
 	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
 		*p = '\0';
@@ -78,21 +78,21 @@ static int folders(char *path)
 int mounter_folder(struct mounter *m, const char *at, struct fail *f)
 {
 	char path[PATH_MAX];
-	int rc = full(m, at, path, f);
+	int rc = newroot_full(m, at, path, f);
 
 	if (rc)
 		return rc;
-	rc = folders(path);
+	rc = newroot_folders(path);
 	if (!rc && mkdir(path, 0755) != 0 && errno != EEXIST)
 		rc = -errno;
 	return rc ? fail_errno(f, rc, -rc, "cannot make '%s'", path) : 0;
 }
 
 /* Something to mount on: a folder or an empty file. */
-static int target(const char *at, char *path, bool folder, struct fail *f)
+static int newroot_target(const char *at, char *path, bool folder, struct fail *f)
 {
 	struct stat st;
-	int rc = folders(path);
+	int rc = newroot_folders(path);
 
 	if (!rc && stat(path, &st) != 0) {
 		int fd = folder ? mkdir(path, 0755) : open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -107,19 +107,19 @@ static int target(const char *at, char *path, bool folder, struct fail *f)
 int mounter_touch(struct mounter *m, const char *at, struct fail *f)
 {
 	char path[PATH_MAX];
-	int rc = full(m, at, path, f);
+	int rc = newroot_full(m, at, path, f);
 
-	return rc ? rc : target(at, path, false, f);
+	return rc ? rc : newroot_target(at, path, false, f);
 }
 
 int mounter_link(struct mounter *m, const char *to, const char *at, struct fail *f)
 {
 	char path[PATH_MAX];
-	int rc = full(m, at, path, f);
+	int rc = newroot_full(m, at, path, f);
 
 	if (rc)
 		return rc;
-	rc = folders(path);
+	rc = newroot_folders(path);
 	if (!rc && symlink(to, path) != 0 && errno != EEXIST)
 		rc = -errno;
 	return rc ? fail_errno(f, rc, -rc, "cannot make '%s'", path) : 0;
@@ -129,15 +129,15 @@ int mounter_bind(struct mounter *m, const char *from, const char *at, int flags,
 {
 	char path[PATH_MAX];
 	struct stat st;
-	int rc = full(m, at, path, f);
+	int rc = newroot_full(m, at, path, f);
 
 	if (!rc && stat(from, &st) != 0)
 		rc = fail_errno(f, -errno, errno, "there is no '%s'", from);
 	if (!rc)
-		rc = target(at, path, S_ISDIR(st.st_mode), f);
+		rc = newroot_target(at, path, S_ISDIR(st.st_mode), f);
 	if (!rc && mount(from, path, NULL, MS_BIND | MS_REC, NULL) != 0)
 		rc = fail_errno(f, -errno, errno, "cannot mount '%s'", from);
-	return rc || !(flags & MOUNTER_FIXED) ? rc : fix(path, RECURSIVE, READ_ONLY, f);
+	return rc || !(flags & MOUNTER_FIXED) ? rc : newroot_fix(path, RECURSIVE, READ_ONLY, f);
 }
 
 int mounter_fresh(struct mounter *m, const char *type, const char *at, const char *options, struct fail *f)
@@ -146,7 +146,7 @@ int mounter_fresh(struct mounter *m, const char *type, const char *at, const cha
 	int rc = mounter_folder(m, at, f);
 
 	if (!rc)
-		rc = full(m, at, path, f);
+		rc = newroot_full(m, at, path, f);
 	if (!rc && mount(type, path, type, MS_NOSUID | (strcmp(type, "proc") == 0 ? MS_NODEV | MS_NOEXEC : 0), options) != 0)
 		rc = fail_errno(f, -errno, errno, "cannot mount a new '/%s'", at);
 	return rc;
@@ -180,20 +180,20 @@ int mounter_maybe(struct mounter *m, const char *path, struct fail *f)
 int mounter_fix(struct mounter *m, const char *at, struct fail *f)
 {
 	char path[PATH_MAX];
-	int rc = full(m, at, path, f);
+	int rc = newroot_full(m, at, path, f);
 
 	if (rc || access(path, F_OK) != 0)
 		return rc;
 	if (mount(path, path, NULL, MS_BIND | MS_REC, NULL) != 0)
 		return fail_errno(f, -errno, errno, "cannot mount '%s'", path);
-	return fix(path, RECURSIVE, READ_ONLY, f);
+	return newroot_fix(path, RECURSIVE, READ_ONLY, f);
 }
 
 int mounter_empty(struct mounter *m, const char *at, struct fail *f)
 {
 	char path[PATH_MAX];
 	struct stat st;
-	int rc = full(m, at, path, f);
+	int rc = newroot_full(m, at, path, f);
 
 	if (rc || lstat(path, &st) != 0)
 		return rc;
@@ -202,10 +202,10 @@ int mounter_empty(struct mounter *m, const char *at, struct fail *f)
 	return rc ? fail_errno(f, -errno, errno, "cannot hide '/%s'", at) : 0;
 }
 
-static int secrets(struct mounter *m, const char *at, int depth, struct fail *f)
+static int newroot_secrets(struct mounter *m, const char *at, int depth, struct fail *f)
 {
 	char path[PATH_MAX], below[PATH_MAX];
-	DIR *d = full(m, at, path, f) ? NULL : opendir(path);
+	DIR *d = newroot_full(m, at, path, f) ? NULL : opendir(path);
 	struct dirent *e;
 	int rc = 0;
 
@@ -220,7 +220,7 @@ static int secrets(struct mounter *m, const char *at, int depth, struct fail *f)
 		if (!(st.st_mode & S_IROTH))
 			rc = mounter_empty(m, below, f);
 		else if (S_ISDIR(st.st_mode) && depth < SECRET_DEPTH)
-			rc = secrets(m, below, depth + 1, f);
+			rc = newroot_secrets(m, below, depth + 1, f);
 	}
 	if (d)
 		closedir(d);
@@ -229,7 +229,7 @@ static int secrets(struct mounter *m, const char *at, int depth, struct fail *f)
 
 int mounter_secrets(struct mounter *m, const char *at, struct fail *f)
 {
-	return secrets(m, at, 0, f);
+	return newroot_secrets(m, at, 0, f);
 }
 
 /* ---- Of this machine ---------------------------------------------------------------------------------- */
@@ -264,10 +264,10 @@ int mounter_resolver(struct mounter *m, struct fail *f)
 }
 
 /* `at` reads as this text. */
-static int text(struct mounter *m, const char *name, const char *at, const char *data, size_t len, mode_t mode, struct fail *f)
+static int newroot_text(struct mounter *m, const char *name, const char *at, const char *data, size_t len, mode_t mode, struct fail *f)
 {
 	char path[PATH_MAX];
-	int fd, rc = full(m, name, path, f);
+	int fd, rc = newroot_full(m, name, path, f);
 
 	if (rc)
 		return rc;
@@ -292,7 +292,7 @@ int mounter_groups(struct mounter *m, struct fail *f)
 			rc = buf_add(&kept, p, (size_t)(end - p));
 	}
 	rc = rc ? fail_errno(f, rc, -rc, "cannot read '/etc/group'")
-		: text(m, "run/group", "etc/group", buf_text(&kept), kept.len, 0444, f);
+		: newroot_text(m, "run/group", "etc/group", buf_text(&kept), kept.len, 0444, f);
 	buf_release(&all);
 	buf_release(&kept);
 	return rc;
@@ -302,5 +302,5 @@ int mounter_shadow(struct mounter *m, struct fail *f)
 {
 	static const char root[] = "root:*:19000:0:99999:7:::\n";
 
-	return text(m, "run/shadow", "etc/shadow", root, sizeof root - 1, 0600, f);
+	return newroot_text(m, "run/shadow", "etc/shadow", root, sizeof root - 1, 0600, f);
 }

@@ -35,7 +35,7 @@ struct node {
 	pid_t server;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(const struct node *n, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void node_main_say(const struct node *n, const char *fmt, ...)
 {
 	char text[600];
 	va_list ap;
@@ -60,7 +60,7 @@ static void set_environment(const struct node *n)
 }
 
 /* A child of the node: signals as a program expects them. */
-static pid_t begin(const struct node *n, const char *const argv[], bool session)
+static pid_t node_main_begin(const struct node *n, const char *const argv[], bool session)
 {
 	pid_t pid = fork();
 	sigset_t none;
@@ -90,7 +90,7 @@ static unsigned signal_all(const struct node *n, int sig)
 }
 
 /* Whoever ended. What sshd and the script said by their ends is told. */
-static void reap(struct node *n, pid_t script)
+static void node_main_reap(struct node *n, pid_t script)
 {
 	int status;
 	pid_t pid;
@@ -98,23 +98,23 @@ static void reap(struct node *n, pid_t script)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (pid == n->server) {
 			n->server = 0;
-			say(n, "sshd ended");
+			node_main_say(n, "sshd ended");
 		}
 		if (pid == script && WIFEXITED(status))
-			say(n, "the start script ended with %d", WEXITSTATUS(status));
+			node_main_say(n, "the start script ended with %d", WEXITSTATUS(status));
 		else if (pid == script)
-			say(n, "the start script was ended by signal %d", WTERMSIG(status));
+			node_main_say(n, "the start script was ended by signal %d", WTERMSIG(status));
 	}
 }
 
-static void end_all(struct node *n, bool ask, const sigset_t *asked)
+static void node_main_end_all(struct node *n, bool ask, const sigset_t *asked)
 {
 	const struct timespec tick = { .tv_nsec = 20000000 };
 	time_t until = time(NULL) + GRACE_S;
 	bool stubborn = !ask;
 
 	if (ask) {
-		say(n, "stops");
+		node_main_say(n, "stops");
 		signal_all(n, SIGTERM);
 		signal_all(n, SIGHUP);
 		signal_all(n, SIGCONT);
@@ -131,10 +131,10 @@ static void end_all(struct node *n, bool ask, const sigset_t *asked)
 		if (stubborn)
 			signal_all(n, SIGKILL);
 	}
-	say(n, "is down");
+	node_main_say(n, "is down");
 }
 
-static int serve(struct node *n)
+static int node_main_serve(struct node *n)
 {
 	char conf[4200], script[4200];
 	const char *const sshd[] = { n->sshd, "-D", "-e", "-f", conf, NULL }, *const run[] = { script, NULL };
@@ -149,30 +149,30 @@ static int serve(struct node *n)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGQUIT);
 	set_environment(n);
-	n->server = begin(n, sshd, false);
+	n->server = node_main_begin(n, sshd, false);
 	if (n->server < 0 || write(ALIVE_FD, "up\n", 3) != 3)
 		return 1;
-	say(n, "is up as '%s'%s", n->user, n->plain ? ", without a view of its own: it shares this machine with all" : "");
+	node_main_say(n, "is up as '%s'%s", n->user, n->plain ? ", without a view of its own: it shares this machine with all" : "");
 	if (n->script)
-		first = begin(n, run, true);
+		first = node_main_begin(n, run, true);
 	while (n->server > 0) {
 		int sig = sigwaitinfo(&set, NULL);
 
 		if (sig == SIGCHLD)
-			reap(n, first);
+			node_main_reap(n, first);
 		else if (sig > 0) {
-			end_all(n, sig != SIGQUIT, &set);
+			node_main_end_all(n, sig != SIGQUIT, &set);
 			return 0;
 		}
 	}
-	end_all(n, false, &set);
+	node_main_end_all(n, false, &set);
 	return 1;
 }
 
 /* ---- Its beginning --------------------------------------------------------------------------------- */
 
 /* Once in its life, even where it is not finished. */
-static bool first_boot(const char *dir)
+static bool node_main_first_boot(const char *dir)
 {
 	char path[4200];
 	struct stat st;
@@ -198,22 +198,22 @@ static void block_signals(void)
 }
 
 /* In pid 1, or in the parent of all. */
-static int live(struct node *n)
+static int node_main_live(struct node *n)
 {
 	struct fail f = { 0 };
 
-	n->script = first_boot(n->space.dir);
+	n->script = node_main_first_boot(n->space.dir);
 	if (n->plain)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	else if (space_build(&n->space, &f)) {
-		say(n, "cannot start: %s", f.text);
+		node_main_say(n, "cannot start: %s", f.text);
 		return 1;
 	}
-	return serve(n);
+	return node_main_serve(n);
 }
 
 /* With whom it starts is a child that ends at once: the node belongs to nobody who waits. */
-static int start(struct node *n)
+static int node_main_start(struct node *n)
 {
 	struct fail f = { 0 };
 	pid_t pid;
@@ -223,17 +223,17 @@ static int start(struct node *n)
 	block_signals();
 	umask(022);
 	if (!n->plain && space_enter(&f)) {
-		say(n, "cannot start: %s", f.text);
+		node_main_say(n, "cannot start: %s", f.text);
 		return 1;
 	}
 	pid = fork();
 	if (pid == 0)
-		_exit(live(n));
+		_exit(node_main_live(n));
 	return pid < 0;
 }
 
 /* Goes all the way but for sshd. What fails is said on standard error. */
-static int try(struct node *n)
+static int node_main_try(struct node *n)
 {
 	struct fail f = { 0 };
 	int status;
@@ -258,7 +258,7 @@ static int try(struct node *n)
  * What sshd runs for a plain node (ForceCommand), and for a lease of the whole machine (in authorized_keys): what
  * was asked for, in the node's home, or with the mark of the lease.
  */
-static int session(const char *home, const char *shell)
+static int node_main_session(const char *home, const char *shell)
 {
 	const char *asked = getenv("SSH_ORIGINAL_COMMAND"), *base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
 	char name[256];
@@ -306,16 +306,16 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (mode[0] == 's')
-		return session(value, n.shell);
+		return node_main_session(value, n.shell);
 	if (mode[0] == 'l') {
 		setenv("NANOPOD_NODE", value, 1);
-		return session(NULL, n.shell);
+		return node_main_session(NULL, n.shell);
 	}
 	n.space.home = pw && pw->pw_dir[0] == '/' && pw->pw_dir[1] ? pw->pw_dir : "/home";
 	n.space.root = value;
 	if (mode[0] == 't') {
 		n.space.name = "try";
-		_exit(try(&n));   /* whose namespace of processes has ended: nothing can be begun in it, not even by an exit */
+		_exit(node_main_try(&n));   /* whose namespace of processes has ended: nothing can be begun in it, not even by an exit */
 	}
 	n.space.dir = value;
 	snprintf(root, sizeof root, "%s/root", value);
@@ -328,5 +328,5 @@ int main(int argc, char **argv)
 		snprintf(home, sizeof home, "%s/home", value);
 		n.space.home = home;
 	}
-	_exit(start(&n));
+	_exit(node_main_start(&n));
 }

@@ -27,7 +27,7 @@
 
 enum { TRY_MS = 10000, UP_MS = 20000, TICK_MS = 10, INSIST_MS = 10000 };
 
-static int path_in(const struct node_spec *n, const char *name, char room[PATH_MAX], struct fail *f)
+static int process_path_in(const struct node_spec *n, const char *name, char room[PATH_MAX], struct fail *f)
 {
 	int len = snprintf(room, PATH_MAX, "%s/%s", n->dir, name);
 
@@ -66,7 +66,7 @@ static int check_user(struct fail *f)
 	return 0;
 }
 
-static int probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
+static int process_probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
 {
 	char program[PATH_MAX], path[PATH_MAX];
 	unsigned limits = 0;
@@ -90,13 +90,13 @@ static int probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
 
 /* ---- Make ------------------------------------------------------------------------------------------ */
 
-static int make_folders(const struct node_spec *n, struct fail *f)
+static int process_make_folders(const struct node_spec *n, struct fail *f)
 {
 	static const struct { const char *name; mode_t mode; } all[] = { { "ssh", 0700 }, { "home", 0700 }, { "tmp", 01777 }, { "root", 0700 } };
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-		int rc = path_in(n, all[i].name, path, f);
+		int rc = process_path_in(n, all[i].name, path, f);
 
 		if (rc)
 			return rc;
@@ -106,10 +106,10 @@ static int make_folders(const struct node_spec *n, struct fail *f)
 	return 0;
 }
 
-static int put(const struct node_spec *n, const char *name, const char *text, mode_t mode, struct fail *f)
+static int process_put(const struct node_spec *n, const char *name, const char *text, mode_t mode, struct fail *f)
 {
 	char path[PATH_MAX];
-	int rc = path_in(n, name, path, f);
+	int rc = process_path_in(n, name, path, f);
 
 	if (rc)
 		return rc;
@@ -117,12 +117,12 @@ static int put(const struct node_spec *n, const char *name, const char *text, mo
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
 }
 
-static int rekey(const struct node_spec *n, struct fail *f)
+static int process_rekey(const struct node_spec *n, struct fail *f)
 {
-	return put(n, "ssh/authorized_keys", n->keys, 0600, f);
+	return process_put(n, "ssh/authorized_keys", n->keys, 0600, f);
 }
 
-static int create(const struct node_spec *n, struct fail *f)
+static int process_create(const struct node_spec *n, struct fail *f)
 {
 	struct passwd *pw = getpwuid(geteuid());
 	char line[256];
@@ -131,14 +131,14 @@ static int create(const struct node_spec *n, struct fail *f)
 	if (!pw)
 		return fail_set(f, -ENOTSUP, "user %u has no name on this machine", (unsigned)geteuid());
 	snprintf(line, sizeof line, "%s\n", pw->pw_name);
-	rc = make_folders(n, f);
+	rc = process_make_folders(n, f);
 	if (!rc)
 		rc = hostkey_make(n->dir, f);
 	if (!rc)
-		rc = rekey(n, f);
+		rc = process_rekey(n, f);
 	if (!rc && n->script)
-		rc = put(n, "ssh/script", n->script, 0700, f);
-	return rc ? rc : put(n, "user", line, 0644, f);
+		rc = process_put(n, "ssh/script", n->script, 0700, f);
+	return rc ? rc : process_put(n, "user", line, 0644, f);
 }
 
 /* ---- Run ------------------------------------------------------------------------------------------- */
@@ -147,10 +147,10 @@ static int create(const struct node_spec *n, struct fail *f)
  * The lock on dir/alive is inherited by the node's first process from its fork on, before anybody could find it by
  * name. 1: something has it. 0: ours, in *fd. So whoever was killed half-way left either no node or one that is seen.
  */
-static int alive(const struct node_spec *n, bool make, int *fd, struct fail *f)
+static int process_alive(const struct node_spec *n, bool make, int *fd, struct fail *f)
 {
 	char path[PATH_MAX];
-	int rc = path_in(n, "alive", path, f), got;
+	int rc = process_path_in(n, "alive", path, f), got;
 
 	if (rc)
 		return rc;
@@ -168,9 +168,9 @@ static int alive(const struct node_spec *n, bool make, int *fd, struct fail *f)
 	return 0;
 }
 
-static bool runs(const struct node_spec *n)
+static bool process_runs(const struct node_spec *n)
 {
-	int fd = -1, rc = alive(n, false, &fd, NULL);
+	int fd = -1, rc = process_alive(n, false, &fd, NULL);
 
 	if (rc == 0)
 		close(fd);
@@ -183,14 +183,14 @@ static int join_group(void *arg)
 	return 0;
 }
 
-static int launch(const struct node_spec *n, const char *program, bool plain, int lock, struct fail *f)
+static int process_launch(const struct node_spec *n, const char *program, bool plain, int lock, struct fail *f)
 {
 	char sshd[PATH_MAX], mark[128], console[PATH_MAX];
 	const char *argv[] = { program, "--node", n->dir, "--name", n->name, "--mark", mark, "--sshd", sshd,
 		"--hide", n->setup->data, n->setup->images ? "--hide" : NULL, n->setup->images, NULL, NULL };
 	unsigned limits;
 	bool grouped = cgroup_probe(&limits, NULL) == 0;
-	int rc = path_in(n, "console", console, f);
+	int rc = process_path_in(n, "console", console, f);
 	pid_t pid;
 
 	if (rc)
@@ -215,10 +215,10 @@ static int wait_up(const struct node_spec *n, struct fail *f)
 	int64_t until = clock_ms() + UP_MS;
 	char path[PATH_MAX], last[256];
 	struct stat st;
-	int rc = path_in(n, "alive", path, f);
+	int rc = process_path_in(n, "alive", path, f);
 
 	while (!rc && clock_ms() < until) {
-		bool lives = runs(n);
+		bool lives = process_runs(n);
 
 		if (stat(path, &st) == 0 && st.st_size > 0)
 			return 0;
@@ -240,13 +240,13 @@ static bool group_left(const struct node_spec *n)
 }
 
 /* First asked, then ended, then whatever carries its mark or is in its group. */
-static int end_all(const struct node_spec *n, int64_t grace_ms, struct fail *f)
+static int process_end_all(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 {
 	int64_t now = clock_ms(), ask_until = now + grace_ms, quit_until = ask_until + INSIST_MS / 4, until = ask_until + INSIST_MS;
 	int64_t next = 0;
 	bool left = true;
 
-	while ((runs(n) || (left = process_marked(n, 0) > 0) || group_left(n)) && (now = clock_ms()) < until) {
+	while ((process_runs(n) || (left = process_marked(n, 0) > 0) || group_left(n)) && (now = clock_ms()) < until) {
 		bool first = process_first(n, 0) > 0;
 
 		if (now >= next) {
@@ -265,7 +265,7 @@ static int end_all(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 		}
 		pause_ms(TICK_MS);
 	}
-	left = runs(n) || process_marked(n, 0) > 0 || group_left(n);
+	left = process_runs(n) || process_marked(n, 0) > 0 || group_left(n);
 	return left ? fail_set(f, -ETIMEDOUT, "processes of '%s' do not end", n->id) : 0;
 }
 
@@ -276,18 +276,18 @@ static int end_all(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 static int end_begun(const struct node_spec *n, struct fail *f)
 {
 	char path[PATH_MAX];
-	int rc = path_in(n, "ending", path, f);
+	int rc = process_path_in(n, "ending", path, f);
 
-	if (rc || (runs(n) && access(path, F_OK) != 0))
+	if (rc || (process_runs(n) && access(path, F_OK) != 0))
 		return rc;
-	rc = end_all(n, 0, f);
+	rc = process_end_all(n, 0, f);
 	if (!rc && unlink(path) != 0 && errno != ENOENT)
 		rc = fail_errno(f, -errno, errno, "cannot remove '%s'", path);
 	return rc;
 }
 
 /* With the lock, which is let go here. */
-static int begin(const struct node_spec *n, int lock, struct fail *f)
+static int process_begin(const struct node_spec *n, int lock, struct fail *f)
 {
 	char program[PATH_MAX];
 	int rc = process_program(program, sizeof program, f);
@@ -300,17 +300,17 @@ static int begin(const struct node_spec *n, int lock, struct fail *f)
 	if (!rc && ftruncate(lock, 0) != 0)
 		rc = fail_errno(f, -errno, errno, "cannot write '%s/alive'", n->dir);
 	if (!rc)
-		rc = launch(n, program, plain, lock, f);
+		rc = process_launch(n, program, plain, lock, f);
 	close(lock);
 	return rc ? rc : wait_up(n, f);
 }
 
-static int start(const struct node_spec *n, struct fail *f)
+static int process_start(const struct node_spec *n, struct fail *f)
 {
 	int fd = -1, rc = end_begun(n, f);
 
 	if (!rc)
-		rc = alive(n, true, &fd, f);
+		rc = process_alive(n, true, &fd, f);
 	if (rc == 1) {
 		rc = wait_up(n, f);
 		if (rc != -EIO)
@@ -318,26 +318,26 @@ static int start(const struct node_spec *n, struct fail *f)
 		/* Whoever was killed while starting it took it with him. */
 		rc = end_begun(n, f);
 		if (!rc)
-			rc = alive(n, true, &fd, f);
+			rc = process_alive(n, true, &fd, f);
 		if (rc == 1)
 			return fail_set(f, -EBUSY, "somebody else starts '%s'", n->id);
 	}
-	return rc ? rc : begin(n, fd, f);
+	return rc ? rc : process_begin(n, fd, f);
 }
 
 /* ---- End ------------------------------------------------------------------------------------------- */
 
-static int stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
+static int process_stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 {
-	put(n, "ending", "", 0600, NULL);   /* a full disk is no reason to go on */
-	return end_all(n, grace_ms, f);
+	process_put(n, "ending", "", 0600, NULL);   /* a full disk is no reason to go on */
+	return process_end_all(n, grace_ms, f);
 }
 
-static int destroy(const struct node_spec *n, struct fail *f)
+static int process_destroy(const struct node_spec *n, struct fail *f)
 {
 	static const char *const keep[] = { "node.json", "lock", NULL };
 	unsigned limits;
-	int rc = stop(n, 0, f);
+	int rc = process_stop(n, 0, f);
 
 	if (!rc && cgroup_probe(&limits, NULL) == 0)
 		rc = cgroup_remove(n, f);
@@ -346,18 +346,18 @@ static int destroy(const struct node_spec *n, struct fail *f)
 
 /* ---- Tell ------------------------------------------------------------------------------------------ */
 
-static int inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
+static int process_inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
 {
 	static const char *const made[] = { "alive", "user", "ssh", "home", "tmp", "root", "hostkey", "hostkey.new" };
 	char path[PATH_MAX];
 
-	if (runs(n)) {
+	if (process_runs(n)) {
 		*out = NODE_RUNNING;
 		return 0;
 	}
 	*out = NODE_ABSENT;
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-		int rc = path_in(n, made[i], path, f);
+		int rc = process_path_in(n, made[i], path, f);
 
 		if (rc)
 			return rc;
@@ -367,7 +367,7 @@ static int inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
 	return 0;
 }
 
-static int list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+static int process_process_list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
 {
 	unsigned limits;
 
@@ -375,7 +375,7 @@ static int list(const struct driver_setup *s, void (*found)(void *arg, const cha
 	return cgroup_probe(&limits, NULL) == 0 ? cgroup_list(s, found, arg, f) : 0;
 }
 
-static int tidy(const struct driver_setup *s, struct fail *f)
+static int process_tidy(const struct driver_setup *s, struct fail *f)
 {
 	(void)s;
 	(void)f;
@@ -385,6 +385,6 @@ static int tidy(const struct driver_setup *s, struct fail *f)
 const struct driver driver_process = {
 	.name = "process",
 	.about = "sshd as this user: an own view of the machine where namespaces are open, its network always",
-	.probe = probe, .create = create, .start = start, .rekey = rekey, .stop = stop, .destroy = destroy,
-	.inspect = inspect, .list = list, .tidy = tidy,
+	.probe = process_probe, .create = process_create, .start = process_start, .rekey = process_rekey, .stop = process_stop, .destroy = process_destroy,
+	.inspect = process_inspect, .list = process_process_list, .tidy = process_tidy,
 };

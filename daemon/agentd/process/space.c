@@ -17,7 +17,7 @@
 
 #include "agentd/process/newroot.h"
 
-static int put(const char *path, const char *text, struct fail *f)
+static int space_put(const char *path, const char *text, struct fail *f)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	ssize_t len = (ssize_t)strlen(text), n = fd < 0 ? -1 : write(fd, text, (size_t)len);
@@ -40,12 +40,12 @@ int space_enter(struct fail *f)
 		return fail_errno(f, -errno, errno, uid ? "user namespaces are not open to ordinary users here" : "namespaces are not open here");
 	if (!uid)
 		return 0;
-	rc = put("/proc/self/setgroups", "deny", f);
+	rc = space_put("/proc/self/setgroups", "deny", f);
 	snprintf(map, sizeof map, "%u %u 1", uid, uid);
 	if (!rc)
-		rc = put("/proc/self/uid_map", map, f);
+		rc = space_put("/proc/self/uid_map", map, f);
 	snprintf(map, sizeof map, "%u %u 1", gid, gid);
-	return rc ? rc : put("/proc/self/gid_map", map, f);
+	return rc ? rc : space_put("/proc/self/gid_map", map, f);
 }
 
 /* ---- Devices, processes, folders -------------------------------------------------------------- */
@@ -170,7 +170,7 @@ static int drop_rights(struct fail *f)
 }
 
 /* The old root is below the new one for a moment, then nowhere. */
-static int turn(const struct mounter *m, struct fail *f)
+static int space_turn(const struct mounter *m, struct fail *f)
 {
 	if (fchdir(m->root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
 		return fail_errno(f, -errno, errno, "cannot change the root folder");
@@ -199,7 +199,7 @@ int space_build(const struct space *s, struct fail *f)
 	if (!rc)
 		rc = make_own(&m, s, f);
 	if (!rc)
-		rc = turn(&m, f);
+		rc = space_turn(&m, f);
 	if (!rc)
 		rc = mounter_close(&m, f);
 	if (!rc && sethostname(s->name, strlen(s->name)) != 0)

@@ -61,7 +61,7 @@ static bool wants_pam(const char *user)
 	return locked;
 }
 
-static int words(struct buf *b, const struct node_spec *n, bool plain, const char *program, const char *at)
+static int sshd_conf_words(struct buf *b, const struct node_spec *n, bool plain, const char *program, const char *at)
 {
 	const struct passwd *pw = getpwuid(geteuid());
 	const char *user = pw ? pw->pw_name : "root";
@@ -118,7 +118,7 @@ int process_conf(const struct node_spec *n, bool plain, const char *program, str
 	if (plain && geteuid() == 0)
 		mkdir("/run/sshd", 0755);
 	buf_init(&b, CONF_MAX);
-	rc = words(&b, n, plain, program, at);
+	rc = sshd_conf_words(&b, n, plain, program, at);
 	if (!rc)
 		rc = file_replace(path, b.data, b.len, 0600);
 	buf_release(&b);

@@ -57,7 +57,7 @@ static int find_programs(char qemu[64], struct fail *f)
 }
 
 /* Does a guest come as far as its first program, and through it? */
-static bool runs(const struct vmkernel *k, const char *initrd, bool kvm)
+static bool accel_runs(const struct vmkernel *k, const char *initrd, bool kvm)
 {
 	const char *argv[] = { VMPROC_QEMU, "-accel", vmaccel_word(kvm), "-machine", "q35,usb=off,vmport=off", "-cpu", kvm ? "host" : "max",
 		"-m", "192", "-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot",
@@ -91,14 +91,14 @@ static int try_them(const struct driver_setup *s, struct vmaccel *out, struct fa
 	buf_release(&initrd);
 	if (rc)
 		return rc;
-	out->kvm = access("/dev/kvm", R_OK | W_OK) == 0 && runs(&k, path, true);
-	if (!out->kvm && !runs(&k, path, false))
+	out->kvm = access("/dev/kvm", R_OK | W_OK) == 0 && accel_runs(&k, path, true);
+	if (!out->kvm && !accel_runs(&k, path, false))
 		rc = fail_set(f, -ENOTSUP, "no guest boots here, neither with KVM nor emulated: see 'qemu-system-x86_64 -accel tcg'");
 	unlink(path);
 	return rc;
 }
 
-static bool remembered(const char *path, struct vmaccel *a)
+static bool accel_remembered(const char *path, struct vmaccel *a)
 {
 	char line[160];
 	struct buf b;
@@ -115,7 +115,7 @@ static bool remembered(const char *path, struct vmaccel *a)
 	return known;
 }
 
-static int remember(const char *path, const struct vmaccel *a, struct fail *f)
+static int accel_remember(const char *path, const struct vmaccel *a, struct fail *f)
 {
 	char line[160];
 	int rc;
@@ -138,16 +138,16 @@ int vmaccel_probe(const struct driver_setup *s, struct vmaccel *out, struct fail
 	if (snprintf(path, sizeof path, "%s/vm/accel", s->data) >= (int)sizeof path - 16)
 		return fail_set(f, -ENAMETOOLONG, "the folder's name '%s' is too long", s->data);
 	snprintf(room, sizeof room, "%s.lock", path);
-	if (!remembered(path, &a)) {
+	if (!accel_remembered(path, &a)) {
 		file_folders(path);
 		lock = open(room, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (lock < 0)
 			return fail_errno(f, -errno, errno, "cannot write '%s'", room);
 		flock(lock, LOCK_EX);
-		if (!remembered(path, &a)) {
+		if (!accel_remembered(path, &a)) {
 			rc = try_them(s, &a, f);
 			if (!rc)
-				rc = remember(path, &a, f);
+				rc = accel_remember(path, &a, f);
 		}
 		close(lock);
 	}

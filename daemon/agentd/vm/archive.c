@@ -8,7 +8,7 @@
 
 enum { TAR_BLOCK = 512, TAR_NAME = 100, CPIO_STEP = 4 };
 
-static int pad(struct buf *b, size_t step)
+static int archive_pad(struct buf *b, size_t step)
 {
 	static const char zeros[TAR_BLOCK];
 	size_t over = b->len % step;
@@ -24,10 +24,10 @@ int vmarchive_cpio(struct buf *b, const char *name, unsigned mode, const void *d
 	if (!rc)
 		rc = buf_add(b, name, strlen(name) + 1);
 	if (!rc)
-		rc = pad(b, CPIO_STEP);
+		rc = archive_pad(b, CPIO_STEP);
 	if (!rc && len)
 		rc = buf_add(b, data, len);
-	return rc ? rc : pad(b, CPIO_STEP);
+	return rc ? rc : archive_pad(b, CPIO_STEP);
 }
 
 int vmarchive_cpio_end(struct buf *b)
@@ -61,7 +61,7 @@ int vmarchive_tar(struct buf *b, const char *name, unsigned mode, const void *da
 	rc = buf_add(b, &head, sizeof head);
 	if (!rc && len)
 		rc = buf_add(b, data, len);
-	return rc ? rc : pad(b, TAR_BLOCK);
+	return rc ? rc : archive_pad(b, TAR_BLOCK);
 }
 
 int vmarchive_tar_end(struct buf *b)

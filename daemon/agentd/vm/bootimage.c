@@ -36,7 +36,7 @@ static int run_as_root(const char *const *words, int64_t deadline_ms, struct buf
 static int remove_in(int at, const char *name);
 
 /* The folder is the callee's to close. */
-static int remove_all(int folder)
+static int bootimage_remove_all(int folder)
 {
 	DIR *d = fdopendir(folder);
 	struct dirent *e;
@@ -63,7 +63,7 @@ static int remove_in(int at, const char *name)
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
 	folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	rc = folder < 0 ? -errno : remove_all(folder);
+	rc = folder < 0 ? -errno : bootimage_remove_all(folder);
 	if (!rc && unlinkat(at, name, AT_REMOVEDIR) != 0)
 		rc = -errno;
 	return rc;
@@ -90,7 +90,7 @@ int vmimage_share(const char *from, const char *path, struct fail *f)
 }
 
 /* The line that tells one build from the next. */
-static void describe(const struct image *i, const struct vmkernel *k, char *room, size_t size)
+static void bootimage_describe(const struct image *i, const struct vmkernel *k, char *room, size_t size)
 {
 	struct stat st = { .st_size = 0 };
 
@@ -112,7 +112,7 @@ static bool is_built(const char *path, const char *about)
 }
 
 /* The system with the kernel's modules and our services in a folder that is nobody else's. */
-static int lay_out(const struct image *i, const struct vmkernel *k, const char *root, struct fail *f)
+static int bootimage_lay_out(const struct image *i, const struct vmkernel *k, const char *root, struct fail *f)
 {
 	char from[VMIMAGE_ROOM], modules[VMIMAGE_ROOM], ours[VMIMAGE_ROOM];
 	int rc;
@@ -131,7 +131,7 @@ static int lay_out(const struct image *i, const struct vmkernel *k, const char *
 }
 
 /* As small as it may be, since a node's disk is this or larger: what is in it and some room; it grows at the first boot. */
-static int make_disk(const char *root, const char *disk, struct fail *f)
+static int bootimage_make_disk(const char *root, const char *disk, struct fail *f)
 {
 	char size[32];
 	long long kib;
@@ -174,10 +174,10 @@ static int build_in(const struct image *i, const struct vmkernel *k, const char 
 	if (mkdir(to, 0755) != 0)
 		return fail_errno(f, -errno, errno, "cannot make '%s'", to);
 	vmimage_at(root, to, "root");
-	rc = lay_out(i, k, root, f);
+	rc = bootimage_lay_out(i, k, root, f);
 	vmimage_at(path, to, "base.ext4");
 	if (!rc)
-		rc = make_disk(root, path, f);
+		rc = bootimage_make_disk(root, path, f);
 	if (!rc && chmod(path, 0644) != 0)
 		rc = fail_errno(f, -errno, errno, "cannot open '%s' to its reader", path);
 	if (!rc)
@@ -197,7 +197,7 @@ static int build_in(const struct image *i, const struct vmkernel *k, const char 
 }
 
 /* Made beside it, then put in its place; nodes keep the files of the old one by names of their own. */
-static int build(const struct image *i, const struct vmkernel *k, struct vmimage *out, struct fail *f)
+static int bootimage_build(const struct image *i, const struct vmkernel *k, struct vmimage *out, struct fail *f)
 {
 	char fresh[VMIMAGE_PATH + 8];
 	int rc;
@@ -230,7 +230,7 @@ int vmimage_make(const char *images, const char *name, struct vmimage *out, stru
 	if (snprintf(made.path, sizeof made.path, "%s/driver-vm", i.path) >= (int)sizeof made.path - 16)
 		return fail_set(f, -ENAMETOOLONG, "the folder's name '%s' is too long", i.path);
 	snprintf(made.name, sizeof made.name, "%s", name ? name : IMAGE_DEFAULT);
-	describe(&i, &k, made.about, sizeof made.about);
+	bootimage_describe(&i, &k, made.about, sizeof made.about);
 	snprintf(room, sizeof room, "%s.lock", made.path);
 	if (is_built(made.path, made.about)) {
 		*out = made;
@@ -244,7 +244,7 @@ int vmimage_make(const char *images, const char *name, struct vmimage *out, stru
 		return rc;
 	}
 	if (!is_built(made.path, made.about))
-		rc = build(&i, &k, &made, f);
+		rc = bootimage_build(&i, &k, &made, f);
 	close(lock);
 	if (!rc)
 		*out = made;

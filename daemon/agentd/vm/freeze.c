@@ -34,7 +34,7 @@ struct freezer {
 	uid_t uid;
 };
 
-static int describe(const struct driver_setup *s, const struct vmimage *i, const struct vmaccel *a, const struct vmshape *shape,
+static int freeze_describe(const struct driver_setup *s, const struct vmimage *i, const struct vmaccel *a, const struct vmshape *shape,
 	struct freezer *z, struct fail *f)
 {
 	*z = (struct freezer){ .setup = s, .image = i, .shape = shape, .uid = geteuid() == 0 ? VMPROC_UID_FREEZE : geteuid() };
@@ -48,7 +48,7 @@ static int describe(const struct driver_setup *s, const struct vmimage *i, const
 	return 0;
 }
 
-static bool says(const char *path, const char *text)
+static bool freeze_says(const char *path, const char *text)
 {
 	struct buf b;
 	bool same;
@@ -63,13 +63,13 @@ static bool is_there(const struct freezer *z)
 {
 	char room[VMIMAGE_ROOM];
 
-	return says(vmimage_at(room, z->path, "about"), z->about);
+	return freeze_says(vmimage_at(room, z->path, "about"), z->about);
 }
 
 /* ---- Making one ---------------------------------------------------------------------------- */
 
 /* Its folder as a node's, with an identity that is nobody's. */
-static int lay_out(const struct freezer *z, struct fail *f)
+static int freeze_lay_out(const struct freezer *z, struct fail *f)
 {
 	static const char *const files[] = { "base.ext4", "vmlinuz", "initrd" };
 	const struct vmidentity nobody = { .name = "frozen", .address = "- - -\n", .resolv = "", .machine_id = "", .keys = "" };
@@ -109,7 +109,7 @@ static int wait_settled(const struct freezer *z, pid_t pid, struct fail *f)
 	return rc;
 }
 
-static int write_state(struct qmp *q, int state, struct fail *f)
+static int freeze_write_state(struct qmp *q, int state, struct fail *f)
 {
 	static const char *const words[] = { "completed", "failed", "cancelled", NULL };
 	int which, rc = qmp_do(q, "stop", NULL, QMP_MS, NULL, f);
@@ -146,7 +146,7 @@ static int boot_and_freeze(const struct freezer *z, int state, struct fail *f)
 	if (!rc)
 		rc = qmp_open(&q, run, "qmp", pid, QMP_MS, f);
 	if (!rc) {
-		rc = write_state(q, state, f);
+		rc = freeze_write_state(q, state, f);
 		qmp_close(q);
 	}
 	if (vmproc_end(z->name, rc ? 0 : QMP_MS, NULL) != 0 && !rc)
@@ -155,7 +155,7 @@ static int boot_and_freeze(const struct freezer *z, int state, struct fail *f)
 }
 
 /* What clones read is root's again, and on disk before its name is. */
-static int settle(const struct freezer *z, int state, struct fail *f)
+static int freeze_settle(const struct freezer *z, int state, struct fail *f)
 {
 	char disk[VMIMAGE_ROOM], gold[VMIMAGE_ROOM], about[VMIMAGE_ROOM];
 	int rc;
@@ -174,13 +174,13 @@ static int settle(const struct freezer *z, int state, struct fail *f)
 	return rc;
 }
 
-static int freeze(const struct freezer *z, struct fail *f)
+static int freeze_freeze(const struct freezer *z, struct fail *f)
 {
 	char path[VMIMAGE_ROOM];
 	int state, rc = vmproc_end(z->name, 0, f);
 
 	if (!rc)
-		rc = lay_out(z, f);
+		rc = freeze_lay_out(z, f);
 	if (rc)
 		return rc;
 	vmimage_at(path, z->fresh, "state");
@@ -189,14 +189,14 @@ static int freeze(const struct freezer *z, struct fail *f)
 		return fail_errno(f, -errno, errno, "cannot write '%s'", path);
 	rc = boot_and_freeze(z, state, f);
 	if (!rc)
-		rc = settle(z, state, f);
+		rc = freeze_settle(z, state, f);
 	close(state);
 	return rc;
 }
 
 /* ---- From outside --------------------------------------------------------------------------- */
 
-static int lock(const struct freezer *z, int how, struct fail *f)
+static int freeze_lock(const struct freezer *z, int how, struct fail *f)
 {
 	char room[VMIMAGE_ROOM];
 	int fd;
@@ -218,7 +218,7 @@ static bool failed_lately(const char *path, const char *about)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && time(NULL) - st.st_mtime < AGAIN_SECONDS && time(NULL) >= st.st_mtime && says(path, about);
+	return stat(path, &st) == 0 && time(NULL) - st.st_mtime < AGAIN_SECONDS && time(NULL) >= st.st_mtime && freeze_says(path, about);
 }
 
 int vmfreeze_make(const struct driver_setup *s, const struct vmimage *i, const struct vmaccel *a, const struct vmshape *shape,
@@ -226,16 +226,16 @@ int vmfreeze_make(const struct driver_setup *s, const struct vmimage *i, const s
 {
 	char failed[VMIMAGE_ROOM];
 	struct freezer z;
-	int fd, rc = describe(s, i, a, shape, &z, f);
+	int fd, rc = freeze_describe(s, i, a, shape, &z, f);
 
 	if (rc)
 		return rc;
-	fd = lock(&z, LOCK_EX, f);
+	fd = freeze_lock(&z, LOCK_EX, f);
 	if (fd < 0)
 		return fd;
 	snprintf(failed, sizeof failed, "%s.failed", z.path);
 	if (!is_there(&z)) {
-		rc = failed_lately(failed, z.about) ? fail_set(f, -EAGAIN, "freezing a guest failed here less than an hour ago") : freeze(&z, f);
+		rc = failed_lately(failed, z.about) ? fail_set(f, -EAGAIN, "freezing a guest failed here less than an hour ago") : freeze_freeze(&z, f);
 		if (rc && rc != -EAGAIN) {
 			file_replace(failed, z.about, strlen(z.about), 0600);
 			vmimage_remove(z.fresh, NULL);
@@ -254,7 +254,7 @@ struct tidying {
 };
 
 /* Whoever makes it holds the lock. */
-static void tidy_one(void *arg, const char *key)
+static void freeze_tidy_one(void *arg, const char *key)
 {
 	struct tidying *t = arg;
 	struct freezer z = { .setup = t->setup };
@@ -263,7 +263,7 @@ static void tidy_one(void *arg, const char *key)
 	snprintf(z.name, sizeof z.name, "%s-freeze.%s", t->setup->prefix, key);
 	snprintf(z.path, sizeof z.path, "%s/vm/frozen/%s", t->setup->data, key);
 	snprintf(z.fresh, sizeof z.fresh, "%s.new", z.path);
-	fd = strchr(key, '/') ? -EINVAL : lock(&z, LOCK_EX | LOCK_NB, NULL);
+	fd = strchr(key, '/') ? -EINVAL : freeze_lock(&z, LOCK_EX | LOCK_NB, NULL);
 	if (fd < 0)
 		return;
 	rc = vmproc_end(z.name, 0, t->fail);
@@ -280,6 +280,6 @@ int vmfreeze_tidy(const struct driver_setup *s, struct fail *f)
 	char begin[96];
 
 	snprintf(begin, sizeof begin, "%s-freeze.", s->prefix);
-	vmproc_each(begin, tidy_one, &t);
+	vmproc_each(begin, freeze_tidy_one, &t);
 	return t.rc;
 }

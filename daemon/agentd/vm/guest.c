@@ -169,7 +169,7 @@ static const char *const masked[] = { "apt-daily.timer", "apt-daily-upgrade.time
 	"serial-getty@ttyS0.service", "networking.service", "systemd-networkd.service", "systemd-firstboot.service", "user@0.service",
 	"modprobe@dm_mod.service", "modprobe@drm.service", "modprobe@loop.service", "systemd-update-utmp-runlevel.service" };
 
-static int at(char room[PATH_MAX], const char *root, const char *path, struct fail *f)
+static int guest_at(char room[PATH_MAX], const char *root, const char *path, struct fail *f)
 {
 	int rc;
 
@@ -182,7 +182,7 @@ static int at(char room[PATH_MAX], const char *root, const char *path, struct fa
 static int put_link(const char *root, const char *path, const char *to, struct fail *f)
 {
 	char room[PATH_MAX];
-	int rc = at(room, root, path, f);
+	int rc = guest_at(room, root, path, f);
 
 	if (rc)
 		return rc;
@@ -192,10 +192,10 @@ static int put_link(const char *root, const char *path, const char *to, struct f
 }
 
 /* Folders below root are its own, so they may have been made for root alone: others must be able to read them. */
-static int put_file(const char *root, const char *path, const char *text, unsigned mode, struct fail *f)
+static int guest_put_file(const char *root, const char *path, const char *text, unsigned mode, struct fail *f)
 {
 	char room[PATH_MAX];
-	int rc = at(room, root, path, f);
+	int rc = guest_at(room, root, path, f);
 
 	if (rc)
 		return rc;
@@ -212,7 +212,7 @@ int vmguest_install(const char *root, struct fail *f)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < sizeof files / sizeof *files; i++)
-		rc = put_file(root, files[i].path, files[i].text, files[i].mode, f);
+		rc = guest_put_file(root, files[i].path, files[i].text, files[i].mode, f);
 	for (size_t i = 0; !rc && i < sizeof links / sizeof *links; i++)
 		rc = put_link(root, links[i].path, links[i].to, f);
 	for (size_t i = 0; !rc && i < sizeof masked / sizeof *masked; i++) {

@@ -15,12 +15,12 @@
 
 enum { SEED = 128, KEY_MAX = 64 * 1024 };
 
-static int add_text(struct buf *b, const char *name, const char *text)
+static int guest_identity_add_text(struct buf *b, const char *name, const char *text)
 {
 	return vmarchive_tar(b, name, 0600, text, strlen(text));
 }
 
-static int add_file(struct buf *b, const char *name, const char *folder)
+static int guest_identity_add_file(struct buf *b, const char *name, const char *folder)
 {
 	char path[1024];
 	struct buf data;
@@ -36,37 +36,37 @@ static int add_file(struct buf *b, const char *name, const char *folder)
 	return rc;
 }
 
-static int compose(const struct vmidentity *d, const char *serial, struct buf *b)
+static int guest_identity_compose(const struct vmidentity *d, const char *serial, struct buf *b)
 {
 	unsigned char seed[SEED];
-	int rc = add_text(b, "serial", serial);
+	int rc = guest_identity_add_text(b, "serial", serial);
 
 	if (!rc && getrandom(seed, sizeof seed, 0) != sizeof seed)
 		rc = -EIO;
 	if (!rc)
 		rc = vmarchive_tar(b, "seed", 0600, seed, sizeof seed);
 	if (!rc)
-		rc = add_text(b, "name", d->name);
+		rc = guest_identity_add_text(b, "name", d->name);
 	if (!rc)
-		rc = add_text(b, "address", d->address);
+		rc = guest_identity_add_text(b, "address", d->address);
 	if (!rc)
-		rc = add_text(b, "resolv.conf", d->resolv);
+		rc = guest_identity_add_text(b, "resolv.conf", d->resolv);
 	if (!rc)
-		rc = add_text(b, "machine-id", d->machine_id);
+		rc = guest_identity_add_text(b, "machine-id", d->machine_id);
 	if (!rc)
-		rc = add_text(b, "authorized_keys", d->keys);
+		rc = guest_identity_add_text(b, "authorized_keys", d->keys);
 	if (!rc && d->hostkey)
-		rc = add_file(b, "hostkey", d->hostkey);
+		rc = guest_identity_add_file(b, "hostkey", d->hostkey);
 	if (!rc && d->hostkey)
-		rc = add_file(b, "hostkey.pub", d->hostkey);
+		rc = guest_identity_add_file(b, "hostkey.pub", d->hostkey);
 	if (!rc && d->script)
-		rc = add_text(b, "script", d->script);
+		rc = guest_identity_add_text(b, "script", d->script);
 	if (!rc)
-		rc = add_text(b, "end", serial);
+		rc = guest_identity_add_text(b, "end", serial);
 	return rc ? rc : vmarchive_tar_end(b);
 }
 
-static int put(int fd, const struct buf *b)
+static int guest_identity_put(int fd, const struct buf *b)
 {
 	for (size_t done = 0; done < b->len;) {
 		ssize_t n = pwrite(fd, b->data + done, b->len - done, (off_t)done);
@@ -78,13 +78,13 @@ static int put(int fd, const struct buf *b)
 	return ftruncate(fd, VMLAUNCH_IDENTITY) != 0 || fsync(fd) != 0 ? -errno : 0;
 }
 
-static int keep(const struct buf *b, const char *path, gid_t group, struct fail *f)
+static int guest_identity_keep(const struct buf *b, const char *path, gid_t group, struct fail *f)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), rc;
 
 	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot write '%s'", path);
-	rc = put(fd, b);
+	rc = guest_identity_put(fd, b);
 	if (!rc && geteuid() == 0 && (fchown(fd, 0, group) != 0 || fchmod(fd, 0640) != 0))
 		rc = -errno;
 	close(fd);
@@ -103,13 +103,13 @@ int vmidentity_write(const struct vmidentity *d, const char *path, gid_t group, 
 	made = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	snprintf(text, sizeof text, "%lld", (long long)made);
 	buf_init(&b, VMLAUNCH_IDENTITY);
-	rc = compose(d, text, &b);
+	rc = guest_identity_compose(d, text, &b);
 	if (rc == -EFBIG)
 		fail_set(f, rc, "the first boot's script is too long for a virtual machine (at most about 1000 kB)");
 	else if (rc)
 		fail_errno(f, rc, -rc, "cannot put together who '%s' is", d->name);
 	else
-		rc = keep(&b, path, group, f);
+		rc = guest_identity_keep(&b, path, group, f);
 	if (b.data)
 		explicit_bzero(b.data, b.cap);
 	buf_release(&b);

@@ -27,7 +27,7 @@ const char *vmimage_at(char room[VMIMAGE_ROOM], const char *folder, const char *
 /* ---- Kernel ------------------------------------------------------------------------------- */
 
 /* A kernel of the cloud flavour is smaller and has all that a guest needs; else the newest. */
-static bool better(const char *release, const char *than)
+static bool initrd_better(const char *release, const char *than)
 {
 	bool cloud = strstr(release, "-cloud-"), than_cloud = strstr(than, "-cloud-");
 
@@ -51,7 +51,7 @@ static void look_in(const char *root, struct vmkernel *best)
 		    snprintf(k.modules, sizeof k.modules, "%s/lib/modules/%s", root, k.release) >= (int)sizeof k.modules)
 			continue;
 		snprintf(dep, sizeof dep, "%s/modules.dep", k.modules);
-		if (access(k.vmlinuz, R_OK) == 0 && access(dep, R_OK) == 0 && better(k.release, best->release))
+		if (access(k.vmlinuz, R_OK) == 0 && access(dep, R_OK) == 0 && initrd_better(k.release, best->release))
 			*best = k;
 	}
 	if (d)
@@ -102,7 +102,7 @@ static int add_module(struct order *o, const char *path, size_t len, struct fail
 }
 
 /* "a.ko: b.ko c.ko": b needs c, so what stands last is loaded first. */
-static int add_line(struct order *o, const char *line, size_t len, struct fail *f)
+static int initrd_add_line(struct order *o, const char *line, size_t len, struct fail *f)
 {
 	const char *colon = memchr(line, ':', len), *end = line + len;
 	int rc = 0;
@@ -145,7 +145,7 @@ static int order_modules(const struct vmkernel *k, const char *const *modules, s
 		for (const char *line = buf_text(&dep), *next; !rc && *line; line = *next ? next + 1 : next) {
 			next = strchrnul(line, '\n');
 			if (line_is(line, (size_t)(next - line), modules[i])) {
-				rc = add_line(o, line, (size_t)(next - line), f);
+				rc = initrd_add_line(o, line, (size_t)(next - line), f);
 				break;
 			}
 		}

@@ -18,7 +18,7 @@
 enum { WORDS = 2048 };
 
 /* In the child: into the node's groups, then nobody's rights are left but those of its own number. */
-static int become(void *arg)
+static int launch_become(void *arg)
 {
 	const struct vmlaunch *v = arg;
 	struct stat st;
@@ -71,6 +71,6 @@ int vmlaunch(const struct vmlaunch *v, pid_t *pid, struct fail *f)
 	if (snprintf(words, sizeof words, "console=ttyS0 loglevel=5 panic=5 net.ifnames=0 audit=0 systemd.show_status=1 TERM=dumb%s %s",
 	    v->shape.kvm ? "" : " tsc=reliable mitigations=off", v->words) >= (int)sizeof words)
 		return fail_set(f, -E2BIG, "the kernel's command line is too long");
-	return spawn_leave(&(struct spawn){ .argv = argv, .dir = v->dir, .net = v->ns, .prepare = become, .arg = (void *)(uintptr_t)v },
+	return spawn_leave(&(struct spawn){ .argv = argv, .dir = v->dir, .net = v->ns, .prepare = launch_become, .arg = (void *)(uintptr_t)v },
 		v->console, v->state, pid, f);
 }

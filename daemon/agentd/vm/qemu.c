@@ -17,13 +17,13 @@
 
 enum { HEAD = 1024, KILLED_MS = 20000 };
 
-static bool ours(uid_t uid)
+static bool qemu_ours(uid_t uid)
 {
 	return uid == geteuid() || (geteuid() == 0 && uid >= VMPROC_UID_FIRST && uid <= VMPROC_UID_FREEZE);
 }
 
 /* "…/qemu-system-x86_64 -name NAME …": NAME, or NULL. */
-static const char *name_in(const char *head, size_t len)
+static const char *qemu_name_in(const char *head, size_t len)
 {
 	const char *words[3], *at = head;
 	const char *slash;
@@ -40,14 +40,14 @@ static const char *name_in(const char *head, size_t len)
 	return strcmp(slash ? slash + 1 : words[0], VMPROC_QEMU) == 0 && strcmp(words[1], "-name") == 0 ? words[2] : NULL;
 }
 
-static const char *name_of(const char *pid, char room[HEAD])
+static const char *qemu_name_of(const char *pid, char room[HEAD])
 {
 	char path[64];
 	struct stat st;
 	ssize_t n;
 	int fd;
 
-	if (snprintf(path, sizeof path, "/proc/%.20s", pid) < 0 || stat(path, &st) != 0 || !ours(st.st_uid))
+	if (snprintf(path, sizeof path, "/proc/%.20s", pid) < 0 || stat(path, &st) != 0 || !qemu_ours(st.st_uid))
 		return NULL;
 	snprintf(path, sizeof path, "/proc/%.20s/cmdline", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -55,7 +55,7 @@ static const char *name_of(const char *pid, char room[HEAD])
 		return NULL;
 	n = read(fd, room, HEAD);
 	close(fd);
-	return n > 0 ? name_in(room, (size_t)n) : NULL;
+	return n > 0 ? qemu_name_in(room, (size_t)n) : NULL;
 }
 
 struct search {
@@ -65,7 +65,7 @@ struct search {
 	void *arg;
 };
 
-static int walk(struct search *s)
+static int qemu_walk(struct search *s)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *e;
@@ -74,7 +74,7 @@ static int walk(struct search *s)
 		return -errno;
 	while ((e = readdir(d)) && !s->pid) {
 		char room[HEAD];
-		const char *name = isdigit((unsigned char)*e->d_name) ? name_of(e->d_name, room) : NULL;
+		const char *name = isdigit((unsigned char)*e->d_name) ? qemu_name_of(e->d_name, room) : NULL;
 
 		if (name && s->name && strcmp(name, s->name) == 0)
 			s->pid = (pid_t)strtol(e->d_name, NULL, 10);
@@ -89,17 +89,17 @@ pid_t vmproc_find(const char *name)
 {
 	struct search s = { .name = name };
 
-	walk(&s);
+	qemu_walk(&s);
 	return s.pid;
 }
 
 int vmproc_each(const char *begin, void (*found)(void *arg, const char *rest), void *arg)
 {
-	return walk(&(struct search){ .begin = begin, .found = found, .arg = arg });
+	return qemu_walk(&(struct search){ .begin = begin, .found = found, .arg = arg });
 }
 
 /* A child of our own stays as a zombie until it is waited for; of others this is none of our business. */
-static bool gone(int fd, pid_t pid, int64_t ms)
+static bool qemu_gone(int fd, pid_t pid, int64_t ms)
 {
 	int n = poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, ms > 0 ? (int)ms : 0);
 
@@ -124,10 +124,10 @@ int vmproc_end(const char *name, int64_t grace_ms, struct fail *f)
 		close(fd);
 		return 0;
 	}
-	done = grace_ms > 0 && gone(fd, pid, grace_ms);
+	done = grace_ms > 0 && qemu_gone(fd, pid, grace_ms);
 	if (!done) {
 		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-		done = gone(fd, pid, KILLED_MS);
+		done = qemu_gone(fd, pid, KILLED_MS);
 	}
 	close(fd);
 	return done ? 0 : fail_set(f, -ETIMEDOUT, "QEMU '%s' (process %d) does not end", name, (int)pid);

@@ -48,7 +48,7 @@ static int next_said(struct qmp *q, int64_t end, json_t **said, struct fail *f)
 }
 
 /* fd: -1, or what goes along. */
-static int ask(struct qmp *q, const char *command, json_t *arguments, int fd, int64_t deadline_ms, json_t **answer, struct fail *f)
+static int qmp_ask(struct qmp *q, const char *command, json_t *arguments, int fd, int64_t deadline_ms, json_t **answer, struct fail *f)
 {
 	int64_t end = clock_ms() + deadline_ms;
 	json_t *request = json_pack("{s:s}", "execute", command), *said, *value;
@@ -87,12 +87,12 @@ static int ask(struct qmp *q, const char *command, json_t *arguments, int fd, in
 
 int qmp_do(struct qmp *q, const char *command, json_t *arguments, int64_t deadline_ms, json_t **answer, struct fail *f)
 {
-	return ask(q, command, arguments, -1, deadline_ms, answer, f);
+	return qmp_ask(q, command, arguments, -1, deadline_ms, answer, f);
 }
 
 int qmp_give(struct qmp *q, int fd, const char *name, int64_t deadline_ms, struct fail *f)
 {
-	return ask(q, "getfd", json_pack("{s:s}", "fdname", name), fd, deadline_ms, NULL, f);
+	return qmp_ask(q, "getfd", json_pack("{s:s}", "fdname", name), fd, deadline_ms, NULL, f);
 }
 
 int qmp_until(struct qmp *q, const char *query, const char *key, const char *const *words, int64_t deadline_ms, int *which,
@@ -137,7 +137,7 @@ static int sign_in(struct qmp *q, int64_t deadline_ms, struct fail *f)
 	return rc ? rc : qmp_do(q, "qmp_capabilities", NULL, deadline_ms, NULL, f);
 }
 
-static int begin(struct qmp **out, struct qmp *q, int64_t deadline_ms, struct fail *f)
+static int qmp_begin(struct qmp **out, struct qmp *q, int64_t deadline_ms, struct fail *f)
 {
 	int rc = sign_in(q, deadline_ms, f);
 
@@ -159,7 +159,7 @@ int qmp_over(struct qmp **out, int fd, int64_t deadline_ms, struct fail *f)
 		return fail_set(f, -ENOMEM, "out of memory");
 	}
 	q->wire = wire;
-	return begin(out, q, deadline_ms, f);
+	return qmp_begin(out, q, deadline_ms, f);
 }
 
 int qmp_open(struct qmp **out, const char *folder, const char *name, pid_t pid, int64_t deadline_ms, struct fail *f)
@@ -174,5 +174,5 @@ int qmp_open(struct qmp **out, const char *folder, const char *name, pid_t pid, 
 		free(q);
 		return rc;
 	}
-	return begin(out, q, deadline_ms, f);
+	return qmp_begin(out, q, deadline_ms, f);
 }

@@ -57,7 +57,7 @@ static int connect_in(int folder, const char *name, pid_t pid)
 }
 
 /* A child of this process that has ended is still there until it is waited for. */
-static bool ended(pid_t pid)
+static bool socket_ended(pid_t pid)
 {
 	siginfo_t info = { .si_pid = 0 };
 
@@ -77,7 +77,7 @@ int vmwire_open(struct vmwire *w, const char *folder, const char *name, pid_t pi
 		fd = connect_in(at, name, pid);
 		if (fd >= 0 || (fd != -ENOENT && fd != -ECONNREFUSED && fd != -EAGAIN))
 			break;
-		if (pid && ended(pid)) {
+		if (pid && socket_ended(pid)) {
 			fd = -ESRCH;
 			break;
 		}
@@ -95,7 +95,7 @@ int vmwire_open(struct vmwire *w, const char *folder, const char *name, pid_t pi
 }
 
 /* Until it can be read (or written), or end. */
-static int wait_for(struct vmwire *w, short events, int64_t end, struct fail *f)
+static int socket_wait_for(struct vmwire *w, short events, int64_t end, struct fail *f)
 {
 	for (;;) {
 		int64_t left = end - clock_ms();
@@ -125,7 +125,7 @@ int vmwire_send(struct vmwire *w, const char *data, size_t len, int64_t deadline
 		}
 		if (errno != EAGAIN && errno != EINTR)
 			return fail_errno(f, -EPIPE, errno, "cannot write to the virtual machine");
-		rc = wait_for(w, POLLOUT, end, f);
+		rc = socket_wait_for(w, POLLOUT, end, f);
 		if (rc)
 			return rc;
 	}
@@ -180,7 +180,7 @@ int vmwire_line(struct vmwire *w, int64_t deadline_ms, const char **line, struct
 				return fail_set(f, rc, "the virtual machine says too much at once");
 			continue;
 		}
-		rc = wait_for(w, POLLIN, end, f);
+		rc = socket_wait_for(w, POLLIN, end, f);
 		if (rc)
 			return rc;
 	}

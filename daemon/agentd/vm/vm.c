@@ -23,7 +23,7 @@
 enum { REKEY_MS = 20000 };
 
 /* For what ends and looks: how it would run does not matter. */
-static int known(const struct node_spec *n, struct vmnode *out, struct fail *f)
+static int vm_known(const struct node_spec *n, struct vmnode *out, struct fail *f)
 {
 	struct node_spec any = *n;
 	int rc;
@@ -34,7 +34,7 @@ static int known(const struct node_spec *n, struct vmnode *out, struct fail *f)
 	return rc;
 }
 
-static int probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
+static int vm_probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
 {
 	unsigned all = HOLDS_PROCESSES | HOLDS_FILES | HOLDS_NETWORK | HOLDS_CPU | HOLDS_MEMORY | HOLDS_DISK | HOLDS_KERNEL | HOLDS_SYSTEM;
 	char path[VMIMAGE_PATH];
@@ -69,7 +69,7 @@ static int probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
 }
 
 /* The files of an image or of a frozen guest become the node's too; the word says which. */
-static int make_disk(const struct vmnode *v, const struct vmaccel *accel, struct fail *f)
+static int vm_make_disk(const struct vmnode *v, const struct vmaccel *accel, struct fail *f)
 {
 	const struct driver_setup *s = v->n->setup;
 	struct vmfrozen frozen;
@@ -109,7 +109,7 @@ static int put_user(const struct node_spec *n, struct fail *f)
 	return 0;
 }
 
-static int create(const struct node_spec *n, struct fail *f)
+static int vm_create(const struct node_spec *n, struct fail *f)
 {
 	struct vmaccel accel;
 	struct vmnode v;
@@ -122,16 +122,16 @@ static int create(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = vmnode_folder(v.dir, v.uid, f);
 	if (!rc && !vmnode_has(&v, VMNODE_MADE))
-		rc = make_disk(&v, &accel, f);
+		rc = vm_make_disk(&v, &accel, f);
 	return rc;
 }
 
-static int rekey(const struct node_spec *n, struct fail *f)
+static int vm_rekey(const struct node_spec *n, struct fail *f)
 {
 	int64_t serial;
 	struct vmnode v;
 	pid_t pid;
-	int rc = known(n, &v, f);
+	int rc = vm_known(n, &v, f);
 
 	if (rc || !vmnode_has(&v, VMNODE_MADE))
 		return rc;
@@ -142,16 +142,16 @@ static int rekey(const struct node_spec *n, struct fail *f)
 	return rc;
 }
 
-static int stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
+static int vm_stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 {
 	struct vmnode v;
-	int rc = known(n, &v, f);
+	int rc = vm_known(n, &v, f);
 
 	return rc ? rc : vmlife_halt(&v, grace_ms, f);
 }
 
 /* All in the folder but what is the agent's. */
-static int empty(const char *dir, struct fail *f)
+static int vm_empty(const char *dir, struct fail *f)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
@@ -171,20 +171,20 @@ static int empty(const char *dir, struct fail *f)
 	return rc;
 }
 
-static int destroy(const struct node_spec *n, struct fail *f)
+static int vm_destroy(const struct node_spec *n, struct fail *f)
 {
 	struct vmnode v;
-	int rc = known(n, &v, f);
+	int rc = vm_known(n, &v, f);
 
 	if (!rc)
 		rc = vmlife_halt(&v, 0, f);
-	return rc ? rc : empty(n->dir, f);
+	return rc ? rc : vm_empty(n->dir, f);
 }
 
-static int inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
+static int vm_inspect(const struct node_spec *n, enum node_is *out, struct fail *f)
 {
 	struct vmnode v;
-	int rc = known(n, &v, f);
+	int rc = vm_known(n, &v, f);
 
 	if (rc)
 		return rc;
@@ -201,7 +201,7 @@ struct listing {
 	size_t count;
 };
 
-static void list_one(void *arg, const char *id)
+static void vm_list_one(void *arg, const char *id)
 {
 	struct listing *l = arg;
 	char **more;
@@ -218,25 +218,25 @@ static void list_one(void *arg, const char *id)
 	l->found(l->arg, id);
 }
 
-static int list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+static int vm_vm_list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
 {
 	struct listing l = { .found = found, .arg = arg };
 	char begin[64];
 	int rc;
 
 	snprintf(begin, sizeof begin, "%s.", s->prefix);
-	rc = vmproc_each(begin, list_one, &l);
+	rc = vmproc_each(begin, vm_list_one, &l);
 	if (rc)
 		fail_errno(f, rc, -rc, "cannot look at the processes");
 	if (!rc && geteuid() == 0)
-		rc = cgroup_list(s, list_one, &l, f);
+		rc = cgroup_list(s, vm_list_one, &l, f);
 	for (size_t i = 0; i < l.count; i++)
 		free(l.ids[i]);
 	free(l.ids);
 	return rc;
 }
 
-static int tidy(const struct driver_setup *s, struct fail *f)
+static int vm_tidy(const struct driver_setup *s, struct fail *f)
 {
 	int rc = vmfreeze_tidy(s, f);
 
@@ -246,13 +246,13 @@ static int tidy(const struct driver_setup *s, struct fail *f)
 const struct driver driver_vm = {
 	.name = "vm",
 	.about = "QEMU: a Debian of its own with a kernel of its own",
-	.probe = probe,
-	.create = create,
+	.probe = vm_probe,
+	.create = vm_create,
 	.start = driver_vm_start,
-	.rekey = rekey,
-	.stop = stop,
-	.destroy = destroy,
-	.inspect = inspect,
-	.list = list,
-	.tidy = tidy,
+	.rekey = vm_rekey,
+	.stop = vm_stop,
+	.destroy = vm_destroy,
+	.inspect = vm_inspect,
+	.list = vm_vm_list,
+	.tidy = vm_tidy,
 };

@@ -39,7 +39,7 @@ int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fa
 	return 0;
 }
 
-static const char *at(const struct vmnode *v, const char *file, char room[VMIMAGE_ROOM])
+static const char *vm_node_at(const struct vmnode *v, const char *file, char room[VMIMAGE_ROOM])
 {
 	return vmimage_at(room, v->dir, file);
 }
@@ -48,7 +48,7 @@ bool vmnode_has(const struct vmnode *v, const char *file)
 {
 	char room[VMIMAGE_ROOM];
 
-	return access(at(v, file, room), F_OK) == 0;
+	return access(vm_node_at(v, file, room), F_OK) == 0;
 }
 
 void vmnode_read(const struct vmnode *v, const char *file, char *room, size_t size)
@@ -57,7 +57,7 @@ void vmnode_read(const struct vmnode *v, const char *file, char *room, size_t si
 	struct buf b;
 
 	buf_init(&b, 4096);
-	snprintf(room, size, "%s", buf_read_file(&b, at(v, file, path)) == 0 ? buf_text(&b) : "");
+	snprintf(room, size, "%s", buf_read_file(&b, vm_node_at(v, file, path)) == 0 ? buf_text(&b) : "");
 	buf_release(&b);
 }
 
@@ -74,7 +74,7 @@ int vmnode_put(const struct vmnode *v, const char *file, const char *text, struc
 	char room[VMIMAGE_ROOM];
 	int rc;
 
-	at(v, file, room);
+	vm_node_at(v, file, room);
 	rc = file_replace(room, text, strlen(text), 0600);
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", room) : 0;
 }
@@ -86,7 +86,7 @@ int vmnode_share(const struct vmnode *v, const char *folder, const char *const *
 
 	for (size_t i = 0; !rc && files[i]; i++) {
 		vmimage_at(from, folder, files[i]);
-		at(v, files[i], to);
+		vm_node_at(v, files[i], to);
 		unlink(to);
 		rc = vmimage_share(from, to, f);
 	}
@@ -133,7 +133,7 @@ static int machine_id(const struct vmnode *v, char room[VMNODE_MACHINE_ID], stru
 	struct buf b;
 	int rc;
 
-	at(v, "machine-id", path);
+	vm_node_at(v, "machine-id", path);
 	buf_init(&b, 4096);
 	if (buf_read_file(&b, path) == 0 && b.len == VMNODE_MACHINE_ID - 1) {
 		memcpy(room, b.data, VMNODE_MACHINE_ID);
@@ -173,6 +173,6 @@ int vmnode_identity(const struct vmnode *v, int64_t *serial, struct fail *f)
 		snprintf(address, sizeof address, "%s/%d %s %s\n", v->net.address, NET_BITS, NET_GATEWAY, v->net.mac);
 	else
 		snprintf(address, sizeof address, "10.0.2.15/24 10.0.2.2 52:54:00:12:%02x:%02x\n", v->n->slot >> 8 & 0xff, v->n->slot & 0xff);
-	at(v, "identity", path);
+	vm_node_at(v, "identity", path);
 	return vmidentity_write(&d, path, v->uid, serial, f);
 }

@@ -76,7 +76,7 @@ struct started {
 	int ns;
 };
 
-static int order(const struct vmnode *v, struct started *s, struct fail *f)
+static int vm_start_order(const struct vmnode *v, struct started *s, struct fail *f)
 {
 	const struct driver_setup *setup = v->n->setup;
 	int rc = vmnode_words(v, s->words, sizeof s->words, f);
@@ -101,7 +101,7 @@ static int order(const struct vmnode *v, struct started *s, struct fail *f)
 }
 
 /* What QEMU said last, where it ended at once. */
-static int last_words(const struct started *s, int rc, struct fail *f)
+static int vm_start_last_words(const struct started *s, int rc, struct fail *f)
 {
 	char tail[200] = "";
 	int fd = open(s->console, O_RDONLY | O_CLOEXEC);
@@ -120,7 +120,7 @@ static int last_words(const struct started *s, int rc, struct fail *f)
 	return rc == -ESRCH || rc == -EPIPE ? fail_set(f, -EIO, "QEMU ended at once: %s", tail) : rc;
 }
 
-static int launch(const struct vmnode *v, struct started *s, pid_t *pid, struct qmp **q, struct fail *f)
+static int vm_start_launch(const struct vmnode *v, struct started *s, pid_t *pid, struct qmp **q, struct fail *f)
 {
 	char run[VMIMAGE_ROOM];
 	int rc = vmlaunch(&s->launch, pid, f);
@@ -129,10 +129,10 @@ static int launch(const struct vmnode *v, struct started *s, pid_t *pid, struct 
 	if (rc)
 		return rc;
 	rc = qmp_open(q, run, "qmp", *pid, QMP_MS, f);
-	return rc ? last_words(s, rc, f) : 0;
+	return rc ? vm_start_last_words(s, rc, f) : 0;
 }
 
-static int boot(const struct vmnode *v, struct fail *f)
+static int vm_start_boot(const struct vmnode *v, struct fail *f)
 {
 	struct started s;
 	struct qmp *q = NULL;
@@ -141,10 +141,10 @@ static int boot(const struct vmnode *v, struct fail *f)
 	int rc = vmnode_identity(v, &serial, f);
 
 	if (!rc)
-		rc = order(v, &s, f);
+		rc = vm_start_order(v, &s, f);
 	if (rc)
 		return rc;
-	rc = launch(v, &s, &pid, &q, f);
+	rc = vm_start_launch(v, &s, &pid, &q, f);
 	qmp_close(q);
 	if (s.ns >= 0)
 		close(s.ns);
@@ -154,7 +154,7 @@ static int boot(const struct vmnode *v, struct fail *f)
 /* ---- A clone ------------------------------------------------------------------------------ */
 
 /* Loaded, with its own disk's size, and going. */
-static int go_on(const struct vmnode *v, struct qmp *q, struct fail *f)
+static int vm_start_go_on(const struct vmnode *v, struct qmp *q, struct fail *f)
 {
 	static const char *const loaded[] = { "paused", "running", "prelaunch", NULL };
 	int which, rc = qmp_until(q, "query-status", "status", loaded, LOAD_MS, &which, f);
@@ -166,7 +166,7 @@ static int go_on(const struct vmnode *v, struct qmp *q, struct fail *f)
 	return rc;
 }
 
-static int unfreeze(const struct vmnode *v, struct started *s, struct fail *f)
+static int vm_start_unfreeze(const struct vmnode *v, struct started *s, struct fail *f)
 {
 	struct qmp *q = NULL;
 	pid_t pid;
@@ -176,9 +176,9 @@ static int unfreeze(const struct vmnode *v, struct started *s, struct fail *f)
 	if (!rc)
 		rc = vmnode_identity(v, &serial, f);
 	if (!rc)
-		rc = launch(v, s, &pid, &q, f);
+		rc = vm_start_launch(v, s, &pid, &q, f);
 	if (!rc)
-		rc = go_on(v, q, f);
+		rc = vm_start_go_on(v, q, f);
 	qmp_close(q);
 	if (!rc)
 		rc = driver_vm_tell(v, pid, "go", serial, true, CLONE_MS, f);
@@ -192,11 +192,11 @@ static int clone_it(const struct vmnode *v, struct fail *f)
 	int rc;
 
 	vmimage_at(path, v->dir, "state");
-	rc = order(v, &s, f);
+	rc = vm_start_order(v, &s, f);
 	if (rc)
 		return rc;
 	s.launch.state = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	rc = s.launch.state < 0 ? fail_errno(f, -errno, errno, "cannot read '%s'", path) : unfreeze(v, &s, f);
+	rc = s.launch.state < 0 ? fail_errno(f, -errno, errno, "cannot read '%s'", path) : vm_start_unfreeze(v, &s, f);
 	if (rc)
 		vmproc_end(v->name, 0, NULL);
 	else
@@ -221,7 +221,7 @@ static int make_cold(const struct vmnode *v, struct fail *f)
 	return rc;
 }
 
-static int first_boot(const struct vmnode *v, struct fail *f)
+static int vm_start_first_boot(const struct vmnode *v, struct fail *f)
 {
 	struct fail why;
 	int rc = 0;
@@ -235,13 +235,13 @@ static int first_boot(const struct vmnode *v, struct fail *f)
 	if (!rc)
 		rc = vmnode_disk(v->dir, "base.ext4", "raw", v->disk, v->uid, f);
 	if (!rc)
-		rc = boot(v, f);
+		rc = vm_start_boot(v, f);
 	return rc ? rc : vmnode_put(v, VMNODE_BOOTED, "cold\n", f);
 }
 
 /* ---- All of it ---------------------------------------------------------------------------- */
 
-static int surroundings(const struct vmnode *v, struct fail *f)
+static int vm_start_surroundings(const struct vmnode *v, struct fail *f)
 {
 	int rc = vmnode_folder(v->dir, v->uid, f);
 
@@ -273,9 +273,9 @@ int driver_vm_start(const struct node_spec *n, struct fail *f)
 	if (!rc && vmnode_has(&v, VMNODE_ENDING))
 		rc = vmnode_put(&v, VMNODE_ENDING, "", f);
 	if (!rc)
-		rc = surroundings(&v, f);
+		rc = vm_start_surroundings(&v, f);
 	if (!rc)
-		rc = vmnode_has(&v, VMNODE_BOOTED) ? boot(&v, f) : first_boot(&v, f);
+		rc = vmnode_has(&v, VMNODE_BOOTED) ? vm_start_boot(&v, f) : vm_start_first_boot(&v, f);
 	if (!rc && v.hub)
 		rc = net_door(n, f);
 	if (rc)

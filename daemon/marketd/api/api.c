@@ -13,7 +13,7 @@
 #include "market/reason.h"
 
 /* The word that SF Compute has for a status; the rest keeps the reason's own. */
-static const char *type_of(int status, const struct reason_row *row)
+static const char *api_type_of(int status, const struct reason_row *row)
 {
 	switch (status) {
 	case 400: return "invalid_request_error";
@@ -63,12 +63,12 @@ static int say_no(const struct request *q, struct reply *r, int status, int reas
 
 	if (field)
 		json_array_append_new(details, json_pack("{s:s, s:s, s:s}", "field", field, "code", row->code, "message", text));
-	return api_json(q, r, status, json_pack("{s:{s:s, s:s, s:s, s:o}, s:s}", "error", "type", type_of(status, row),
+	return api_json(q, r, status, json_pack("{s:{s:s, s:s, s:s, s:o}, s:s}", "error", "type", api_type_of(status, row),
 		"message", text, "code", row->code, "details", details, "request_id", q->id ? q->id : ""));
 }
 
 /* What does not go into JSON as it is (a client's broken UTF-8 in a sentence) is replaced. */
-static void printable(char *text)
+static void api_printable(char *text)
 {
 	json_t *probe = json_string(text);
 
@@ -79,16 +79,16 @@ static void printable(char *text)
 	json_decref(probe);
 }
 
-static int vrefuse(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *fmt,
+static int api_vrefuse(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *fmt,
 	va_list ap)
 {
 	char text[1024], name[128];
 
 	vsnprintf(text, sizeof text, fmt, ap);
-	printable(text);
+	api_printable(text);
 	if (field) {
 		snprintf(name, sizeof name, "%s", field);
-		printable(name);
+		api_printable(name);
 	}
 	return say_no(q, r, status, reason, field ? name : NULL, text);
 }
@@ -99,7 +99,7 @@ int api_refuse(const struct request *q, struct reply *r, int reason, const char 
 	int status;
 
 	va_start(ap, fmt);
-	status = vrefuse(q, r, reason_row(reason)->http, reason, field, fmt, ap);
+	status = api_vrefuse(q, r, reason_row(reason)->http, reason, field, fmt, ap);
 	va_end(ap);
 	return status;
 }
@@ -109,7 +109,7 @@ int api_refuse_as(const struct request *q, struct reply *r, int status, int reas
 	va_list ap;
 
 	va_start(ap, fmt);
-	status = vrefuse(q, r, status, reason, field, fmt, ap);
+	status = api_vrefuse(q, r, status, reason, field, fmt, ap);
 	va_end(ap);
 	return status;
 }

@@ -17,7 +17,7 @@ static void take_nobody(struct request *q)
 	q->refused = REASON_UNAUTHENTICATED;
 }
 
-static void take(const struct token *t, int64_t now, struct request *q)
+static void auth_take(const struct token *t, int64_t now, struct request *q)
 {
 	take_nobody(q);
 	if (t && t->revoked && (t->scopes & SCOPE_JOIN))
@@ -86,7 +86,7 @@ void auth_header(const struct engine *e, const char *header, int64_t now, struct
 	if (session)
 		take_session(e, text, hash, q);
 	else
-		take(engine_token_hashed(e, hash), now, q);
+		auth_take(engine_token_hashed(e, hash), now, q);
 }
 
 static void agent_again(const struct engine *e, struct request *q)
@@ -108,7 +108,7 @@ void auth_again(const struct engine *e, int64_t now, struct request *q)
 	if (q->agent)
 		agent_again(e, q);
 	else if (!q->local)
-		take(engine_token(e, q->token), now, q);
+		auth_take(engine_token(e, q->token), now, q);
 }
 
 bool auth_moved(const struct engine *e, const struct request *q)

@@ -71,7 +71,7 @@ bool body_minute(const struct request *q, struct reply *r, const json_t *body, c
 }
 
 /* allocation_schedule_delta: exactly one range with both ends. */
-static bool read_window(const struct request *q, struct reply *r, struct event *ev)
+static bool body_read_window(const struct request *q, struct reply *r, struct event *ev)
 {
 	const char *field = "allocation_schedule_delta";
 	const json_t *list = json_object_get(q->body, field), *range = json_array_get(list, 0);
@@ -102,7 +102,7 @@ static bool read_window(const struct request *q, struct reply *r, struct event *
 }
 
 /* What it is for: pool and SKU. */
-static bool read_things(const struct engine *e, const struct request *q, struct reply *r, struct event *ev)
+static bool body_read_things(const struct engine *e, const struct request *q, struct reply *r, struct event *ev)
 {
 	const char *pool_text = body_text(q->body, "pool"), *sku_text = body_text(q->body, "instance_sku");
 	const struct pool *pool = pool_text ? find_pool(e, ev->account, pool_text) : NULL;
@@ -127,7 +127,7 @@ bool body_order(struct api *api, const struct request *q, struct reply *r, uint6
 	const char *side = body_text(q->body, "side");
 
 	*ev = (struct event){ .kind = EVENT_ORDER, .account = account };
-	if (!read_things(market_engine(api->market), q, r, ev) || !read_window(q, r, ev) ||
+	if (!body_read_things(market_engine(api->market), q, r, ev) || !body_read_window(q, r, ev) ||
 	    !body_price(q, r, q->body, "limit_price_dollars_per_node_hour", &ev->u.order.price) ||
 	    !body_money(q, r, q->body, "np_max_total_dollars", &ev->u.order.max_total))
 		return false;

@@ -14,7 +14,7 @@
  * The name at the end of "sfc:KIND:<account>:default:<name>"; text itself where it is no path; NULL
  * where the path is not this account's (0: any; then *account becomes that of the path).
  */
-static const char *name_in(const struct engine *e, const char *kind, const char *text, uint64_t *account)
+static const char *find_name_in(const struct engine *e, const char *kind, const char *text, uint64_t *account)
 {
 	char start[32];
 	const char *owner, *workspace, *name;
@@ -52,7 +52,7 @@ const struct pool *find_pool(const struct engine *e, uint64_t account, const cha
 
 	if (ident_parse(IDENT_POOL, text, &id))
 		p = engine_pool(e, id);
-	else if ((name = name_in(e, "pool", text, &account)) && account)
+	else if ((name = find_name_in(e, "pool", text, &account)) && account)
 		p = engine_pool_named(e, account, name);
 	return p && !p->deleted && (!account || p->account == account) ? p : NULL;
 }
@@ -65,7 +65,7 @@ const struct instance *find_instance(const struct engine *e, uint64_t account, c
 
 	if (ident_parse(IDENT_INSTANCE, text, &id)) {
 		i = engine_instance(e, id);
-	} else if ((name = name_in(e, "instance", text, &account)) && account) {
+	} else if ((name = find_name_in(e, "instance", text, &account)) && account) {
 		i = engine_instance_named(e, account, name);
 		if (!i) /* none that lives: the last one that did */
 			for (i = engine_instance_before(e, account, UINT64_MAX); i && strcmp(i->name, name) != 0;)
@@ -82,7 +82,7 @@ const struct procurement *find_procurement(const struct engine *e, uint64_t acco
 
 	if (ident_parse(IDENT_PROCUREMENT, text, &id))
 		p = engine_procurement(e, id);
-	else if ((name = name_in(e, "procurement", text, &account)) && account)
+	else if ((name = find_name_in(e, "procurement", text, &account)) && account)
 		for (p = engine_procurement_after(e, account, 0); p && strcmp(p->name, name) != 0;)
 			p = engine_procurement_after(e, account, p->id);
 	return p && (!account || p->account == account) ? p : NULL;

@@ -19,7 +19,7 @@ struct kept_answer {
 enum { NAME_MAX_TEXT = KEY_MAX + 32 };
 
 /* Keys of two accounts have nothing to do with each other. */
-static const char *name_of(const struct request *q, char room[NAME_MAX_TEXT])
+static const char *keyed_name_of(const struct request *q, char room[NAME_MAX_TEXT])
 {
 	snprintf(room, NAME_MAX_TEXT, "%" PRIu64 " %s", q->account, q->idempotency_key);
 	return room;
@@ -53,7 +53,7 @@ int keyed_digest(const struct request *q, uint8_t digest[DIGEST])
 	return rc;
 }
 
-static int again(const struct request *q, struct reply *r, bool same, int status, const void *body, size_t len)
+static int keyed_again(const struct request *q, struct reply *r, bool same, int status, const void *body, size_t len)
 {
 	if (!same) {
 		api_refuse(q, r, REASON_KEY_REUSED, NULL, "the idempotency key '%s' was used for another request", q->idempotency_key);
@@ -71,19 +71,19 @@ int keyed_find(struct api *api, const struct request *q, const uint8_t digest[DI
 {
 	struct store *store = market_store(api->market);
 	char name[NAME_MAX_TEXT];
-	const struct kept_answer *k = table_get(&api->routes->pending, name_of(q, name));
+	const struct kept_answer *k = table_get(&api->routes->pending, keyed_name_of(q, name));
 	struct answer a = { 0 };
 	struct buf body;
 	int rc;
 
 	if (k) {
 		r->changed = true;  /* what it tells is not on disk yet */
-		return again(q, r, memcmp(k->digest, digest, DIGEST) == 0, k->status, buf_text(&k->body), k->body.len);
+		return keyed_again(q, r, memcmp(k->digest, digest, DIGEST) == 0, k->status, buf_text(&k->body), k->body.len);
 	}
 	buf_init(&body, 16u << 20);
 	rc = store->calls->find_answer(store, q->account, q->idempotency_key, &a, &body, f);
 	if (rc == 1)
-		rc = again(q, r, memcmp(a.digest, digest, DIGEST) == 0, a.status, buf_text(&body), body.len);
+		rc = keyed_again(q, r, memcmp(a.digest, digest, DIGEST) == 0, a.status, buf_text(&body), body.len);
 	buf_release(&body);
 	return rc;
 }
@@ -107,7 +107,7 @@ int keyed_keep(struct api *api, const struct request *q, const uint8_t digest[DI
 	if (buf_add(&k->body, a.body, a.body_len) == 0)
 		rc = market_keep_answer(api->market, &a, f);
 	if (rc == 0)
-		rc = table_set(&api->routes->pending, name_of(q, name), k);
+		rc = table_set(&api->routes->pending, keyed_name_of(q, name), k);
 	if (rc != 0) {
 		buf_release(&k->body);
 		free(k);

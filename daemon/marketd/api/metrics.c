@@ -26,7 +26,7 @@ static void histogram_add(struct histogram *h, const int64_t *bounds, int64_t va
 }
 
 /* Tables of routes are less than METRIC_ROUTES long together; what would not fit is counted with nobody's. */
-static struct metric_route *row_of(struct metrics *m, const struct route *route)
+static struct metric_route *metrics_row_of(struct metrics *m, const struct route *route)
 {
 	size_t at = ((uintptr_t)route / sizeof *route) % METRIC_ROUTES;
 
@@ -43,7 +43,7 @@ static struct metric_route *row_of(struct metrics *m, const struct route *route)
 
 void metrics_request(struct metrics *m, const struct route *route, int status, int64_t micros)
 {
-	struct metric_route *row = row_of(m, route);
+	struct metric_route *row = metrics_row_of(m, route);
 
 	histogram_add(&row->micros, micros_bounds, micros);
 	for (int i = 0; i < METRIC_STATUSES; i++) {
@@ -64,24 +64,24 @@ void metrics_commit(struct metrics *m, int64_t micros, int64_t answers)
 
 /* ---- Telling ---------------------------------------------------------------------------- */
 
-static void head(struct buf *b, const char *name, const char *type, const char *help)
+static void metrics_head(struct buf *b, const char *name, const char *type, const char *help)
 {
 	buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void number(struct buf *b, const char *name, const char *type, const char *help, int64_t value)
+static void metrics_number(struct buf *b, const char *name, const char *type, const char *help, int64_t value)
 {
-	head(b, name, type, help);
+	metrics_head(b, name, type, help);
 	buf_addf(b, "%s %" PRId64 "\n", name, value);
 }
 
-static void seconds(struct buf *b, int64_t micros)
+static void metrics_seconds(struct buf *b, int64_t micros)
 {
 	buf_addf(b, "%" PRId64 ".%06" PRId64, micros / 1000000, micros % 1000000);
 }
 
 /* labels: "route=\"…\"", or "" */
-static void histogram(struct buf *b, const char *name, const char *labels, const struct histogram *h, const int64_t *bounds,
+static void metrics_histogram(struct buf *b, const char *name, const char *labels, const struct histogram *h, const int64_t *bounds,
 	bool time)
 {
 	const char *comma = *labels ? "," : "", *open = *labels ? "{" : "", *close = *labels ? "}" : "";
@@ -91,7 +91,7 @@ static void histogram(struct buf *b, const char *name, const char *labels, const
 		below += h->counts[i];
 		buf_addf(b, "%s_bucket{%s%sle=\"", name, labels, comma);
 		if (time)
-			seconds(b, bounds[i]);
+			metrics_seconds(b, bounds[i]);
 		else
 			buf_addf(b, "%" PRId64, bounds[i]);
 		buf_addf(b, "\"} %" PRIu64 "\n", below);
@@ -99,7 +99,7 @@ static void histogram(struct buf *b, const char *name, const char *labels, const
 	buf_addf(b, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n%s_sum%s%s%s ", name, labels, comma, h->total, name, open, labels,
 		close);
 	if (time)
-		seconds(b, (int64_t)h->sum);
+		metrics_seconds(b, (int64_t)h->sum);
 	else
 		buf_addf(b, "%" PRIu64, h->sum);
 	buf_addf(b, "\n%s_count%s%s%s %" PRIu64 "\n", name, open, labels, close, h->total);
@@ -125,7 +125,7 @@ static void print_requests(const struct metrics *m, struct buf *b)
 	struct buf labels;
 
 	buf_init(&labels, 1024);
-	head(b, "nanopod_http_requests_total", "counter", "Requests answered, by route and status.");
+	metrics_head(b, "nanopod_http_requests_total", "counter", "Requests answered, by route and status.");
 	for (int i = 0; i <= METRIC_ROUTES; i++) {
 		const struct metric_route *row = &m->routes[i];
 
@@ -134,45 +134,45 @@ static void print_requests(const struct metrics *m, struct buf *b)
 			buf_addf(b, "nanopod_http_requests_total{%s,status=\"%d\"} %" PRIu64 "\n", buf_text(&labels),
 				row->statuses[k].status, row->statuses[k].count);
 	}
-	head(b, "nanopod_http_request_seconds", "histogram", "From the request's head to its answer, the commit included.");
+	metrics_head(b, "nanopod_http_request_seconds", "histogram", "From the request's head to its answer, the commit included.");
 	for (int i = 0; i <= METRIC_ROUTES; i++)
 		if (m->routes[i].micros.total) {
 			route_labels(&m->routes[i], &labels);
-			histogram(b, "nanopod_http_request_seconds", buf_text(&labels), &m->routes[i].micros, micros_bounds, true);
+			metrics_histogram(b, "nanopod_http_request_seconds", buf_text(&labels), &m->routes[i].micros, micros_bounds, true);
 		}
 	buf_release(&labels);
 }
 
 static void print_http(const struct metrics *m, struct buf *b)
 {
-	number(b, "nanopod_http_connections", "gauge", "Connections that are open.", m->connections);
-	number(b, "nanopod_http_connections_accepted_total", "counter", "Connections taken.", (int64_t)m->connections_accepted);
-	number(b, "nanopod_http_connections_evicted_total", "counter", "Idle connections closed to make room.",
+	metrics_number(b, "nanopod_http_connections", "gauge", "Connections that are open.", m->connections);
+	metrics_number(b, "nanopod_http_connections_accepted_total", "counter", "Connections taken.", (int64_t)m->connections_accepted);
+	metrics_number(b, "nanopod_http_connections_evicted_total", "counter", "Idle connections closed to make room.",
 		(int64_t)m->connections_evicted);
-	number(b, "nanopod_http_connections_timed_out_total", "counter", "Connections closed for being slow.",
+	metrics_number(b, "nanopod_http_connections_timed_out_total", "counter", "Connections closed for being slow.",
 		(int64_t)m->connections_timed_out);
-	number(b, "nanopod_http_streams", "gauge", "Event streams that are open.", m->streams);
-	number(b, "nanopod_http_waiting", "gauge", "Requests that wait for an event.", m->parked);
-	number(b, "nanopod_http_polls", "gauge", "Agents that wait for work.", m->polls);
-	number(b, "nanopod_http_answer_bytes", "gauge", "Answers that their clients have not taken yet.", m->answer_bytes);
-	number(b, "nanopod_http_rate_limited_total", "counter", "Requests refused for coming too often.", (int64_t)m->rate_limited);
-	number(b, "nanopod_http_auth_failures_total", "counter", "Requests whose token was not taken.", (int64_t)m->auth_failed);
+	metrics_number(b, "nanopod_http_streams", "gauge", "Event streams that are open.", m->streams);
+	metrics_number(b, "nanopod_http_waiting", "gauge", "Requests that wait for an event.", m->parked);
+	metrics_number(b, "nanopod_http_polls", "gauge", "Agents that wait for work.", m->polls);
+	metrics_number(b, "nanopod_http_answer_bytes", "gauge", "Answers that their clients have not taken yet.", m->answer_bytes);
+	metrics_number(b, "nanopod_http_rate_limited_total", "counter", "Requests refused for coming too often.", (int64_t)m->rate_limited);
+	metrics_number(b, "nanopod_http_auth_failures_total", "counter", "Requests whose token was not taken.", (int64_t)m->auth_failed);
 }
 
 static void print_store(const struct metrics *m, const struct api *api, struct buf *b)
 {
 	struct stat st;
 
-	head(b, "nanopod_commit_seconds", "histogram", "One transaction until it is on disk.");
-	histogram(b, "nanopod_commit_seconds", "", &m->commit_micros, micros_bounds, true);
-	head(b, "nanopod_commit_answers", "histogram", "Answers that left with one commit.");
-	histogram(b, "nanopod_commit_answers", "", &m->batch, batch_bounds, false);
-	number(b, "nanopod_commits_failed_total", "counter", "Commits that the disk refused.", (int64_t)m->commits_failed);
-	number(b, "nanopod_ready", "gauge", "1 while the market can write.", market_ready(api->market));
-	number(b, "nanopod_journal_seq", "counter", "Events on disk.",
+	metrics_head(b, "nanopod_commit_seconds", "histogram", "One transaction until it is on disk.");
+	metrics_histogram(b, "nanopod_commit_seconds", "", &m->commit_micros, micros_bounds, true);
+	metrics_head(b, "nanopod_commit_answers", "histogram", "Answers that left with one commit.");
+	metrics_histogram(b, "nanopod_commit_answers", "", &m->batch, batch_bounds, false);
+	metrics_number(b, "nanopod_commits_failed_total", "counter", "Commits that the disk refused.", (int64_t)m->commits_failed);
+	metrics_number(b, "nanopod_ready", "gauge", "1 while the market can write.", market_ready(api->market));
+	metrics_number(b, "nanopod_journal_seq", "counter", "Events on disk.",
 		(int64_t)market_store(api->market)->calls->last_seq(market_store(api->market)));
 	if (m->database && stat(m->database, &st) == 0)
-		number(b, "nanopod_database_bytes", "gauge", "Size of the database's file.", (int64_t)st.st_size);
+		metrics_number(b, "nanopod_database_bytes", "gauge", "Size of the database's file.", (int64_t)st.st_size);
 }
 
 /* How many there are in the engine of each kind of thing that is told by the _after calls. */
@@ -195,16 +195,16 @@ static void print_engine(const struct api *api, struct buf *b)
 	COUNT(lease, leases, engine_lease_after(e, 0, 0), engine_lease_after(e, 0, x->id));
 	COUNT(instance, instances, engine_instance_after(e, 0, 0), engine_instance_after(e, 0, x->id));
 	COUNT(procurement, procurements, engine_procurement_after(e, 0, 0), engine_procurement_after(e, 0, x->id));
-	number(b, "nanopod_accounts", "gauge", "Accounts.", accounts);
-	number(b, "nanopod_hosts", "gauge", "Hosts that are not retired.", hosts);
-	number(b, "nanopod_hosts_down", "gauge", "Hosts that are down.", down);
-	number(b, "nanopod_pools", "gauge", "Pools.", pools);
-	number(b, "nanopod_orders_open", "gauge", "Orders that rest.", orders);
-	number(b, "nanopod_leases", "gauge", "Leases that are not over.", leases);
-	number(b, "nanopod_instances", "gauge", "Instances.", instances);
-	number(b, "nanopod_procurements", "gauge", "Procurements.", procurements);
-	number(b, "nanopod_events_total", "counter", "Events applied.", (int64_t)engine_count(e));
-	number(b, "nanopod_minute", "gauge", "The market's minute.", engine_minute(e));
+	metrics_number(b, "nanopod_accounts", "gauge", "Accounts.", accounts);
+	metrics_number(b, "nanopod_hosts", "gauge", "Hosts that are not retired.", hosts);
+	metrics_number(b, "nanopod_hosts_down", "gauge", "Hosts that are down.", down);
+	metrics_number(b, "nanopod_pools", "gauge", "Pools.", pools);
+	metrics_number(b, "nanopod_orders_open", "gauge", "Orders that rest.", orders);
+	metrics_number(b, "nanopod_leases", "gauge", "Leases that are not over.", leases);
+	metrics_number(b, "nanopod_instances", "gauge", "Instances.", instances);
+	metrics_number(b, "nanopod_procurements", "gauge", "Procurements.", procurements);
+	metrics_number(b, "nanopod_events_total", "counter", "Events applied.", (int64_t)engine_count(e));
+	metrics_number(b, "nanopod_minute", "gauge", "The market's minute.", engine_minute(e));
 }
 
 enum { UP, SILENT, JOINED, STATES };
@@ -236,13 +236,13 @@ static void print_agents(const struct api *api, struct buf *b)
 		if (since && now - since > awaits)
 			awaits = now - since;
 	}
-	head(b, "nanopod_agents", "gauge", "Agents that are up, silent, or joined and never came.");
+	metrics_head(b, "nanopod_agents", "gauge", "Agents that are up, silent, or joined and never came.");
 	for (int i = 0; i < STATES; i++)
 		buf_addf(b, "nanopod_agents{state=\"%s\"} %" PRId64 "\n", names[i], states[i]);
-	number(b, "nanopod_agent_silent_seconds", "gauge", "How long the agent that is silent longest was not heard of.", silence);
-	number(b, "nanopod_nodes_unknown", "gauge", "Nodes that run and that nobody asked for.", unknown);
-	number(b, "nanopod_nodes_unknown_seconds", "gauge", "Age of the oldest of them.", leak);
-	number(b, "nanopod_node_awaits_seconds", "gauge", "How long the node that is overdue longest should have run.", awaits);
+	metrics_number(b, "nanopod_agent_silent_seconds", "gauge", "How long the agent that is silent longest was not heard of.", silence);
+	metrics_number(b, "nanopod_nodes_unknown", "gauge", "Nodes that run and that nobody asked for.", unknown);
+	metrics_number(b, "nanopod_nodes_unknown_seconds", "gauge", "Age of the oldest of them.", leak);
+	metrics_number(b, "nanopod_node_awaits_seconds", "gauge", "How long the node that is overdue longest should have run.", awaits);
 }
 
 int metrics_print(const struct metrics *m, const struct api *api, struct buf *out)

@@ -9,7 +9,7 @@
 enum { WORD = 128 };
 
 /* A list "a|b" or "a,b", word by word. */
-static const char *next_word(const char *list, char by, char word[WORD])
+static const char *openapi_next_word(const char *list, char by, char word[WORD])
 {
 	const char *end;
 
@@ -20,7 +20,7 @@ static const char *next_word(const char *list, char by, char word[WORD])
 	return end ? end + 1 : "";
 }
 
-static json_t *named(const struct routes *rs, const char *name)
+static json_t *openapi_named(const struct routes *rs, const char *name)
 {
 	char ref[WORD + 32];
 
@@ -32,7 +32,7 @@ static json_t *named(const struct routes *rs, const char *name)
 	return json_pack("{s:s}", "$ref", ref);
 }
 
-static json_t *bounds(json_t *o, const char *least, const char *most, int64_t min, int64_t max)
+static json_t *openapi_bounds(json_t *o, const char *least, const char *most, int64_t min, int64_t max)
 {
 	if (min != 0 || max != 0) {
 		json_object_set_new(o, least, json_integer(min));
@@ -52,7 +52,7 @@ static json_t *of_enum(const char *list)
 		json_object_set_new(o, "const", json_string(list));
 		return o;
 	}
-	while ((list = next_word(list, '|', word)) != NULL)
+	while ((list = openapi_next_word(list, '|', word)) != NULL)
 		json_array_append_new(words, json_string(word));
 	json_object_set_new(o, "enum", words);
 	return o;
@@ -63,14 +63,14 @@ static json_t *of_one_of(const struct routes *rs, const char *list)
 	json_t *forms = json_array();
 	char word[WORD];
 
-	while ((list = next_word(list, '|', word)) != NULL)
-		json_array_append_new(forms, named(rs, word));
+	while ((list = openapi_next_word(list, '|', word)) != NULL)
+		json_array_append_new(forms, openapi_named(rs, word));
 	return json_pack("{s:o}", "anyOf", forms);
 }
 
 static json_t *of_string(const char *pattern, int64_t min, int64_t max)
 {
-	json_t *o = bounds(json_pack("{s:s}", "type", "string"), "minLength", "maxLength", min, max);
+	json_t *o = openapi_bounds(json_pack("{s:s}", "type", "string"), "minLength", "maxLength", min, max);
 
 	if (pattern)
 		json_object_set_new(o, "pattern", json_string(pattern));
@@ -105,12 +105,12 @@ static json_t *of_type(const struct routes *rs, enum schema_type type, const cha
 	case SCHEMA_ENUM:
 		return of_enum(of);
 	case SCHEMA_MAP:
-		return bounds(json_pack("{s:s, s:o}", "type", "object", "additionalProperties", named(rs, of)),
+		return openapi_bounds(json_pack("{s:s, s:o}", "type", "object", "additionalProperties", openapi_named(rs, of)),
 			"minProperties", "maxProperties", min, max);
 	case SCHEMA_ARRAY:
-		return bounds(json_pack("{s:s, s:o}", "type", "array", "items", named(rs, of)), "minItems", "maxItems", min, max);
+		return openapi_bounds(json_pack("{s:s, s:o}", "type", "array", "items", openapi_named(rs, of)), "minItems", "maxItems", min, max);
 	case SCHEMA_REF:
-		return named(rs, of);
+		return openapi_named(rs, of);
 	case SCHEMA_ONE_OF:
 		return of_one_of(rs, of);
 	default:
@@ -154,7 +154,7 @@ static json_t *of_object(const struct routes *rs, const struct schema *of)
 	return o;
 }
 
-static json_t *components(const struct routes *rs)
+static json_t *openapi_components(const struct routes *rs)
 {
 	const struct schema *const *tables = schemas_tables(rs->schemas);
 	json_t *all = json_object();
@@ -184,7 +184,7 @@ static json_t *query_schema(const char *type)
 	return json_pack("{s:s}", "type", type);
 }
 
-static json_t *parameters(const struct route *r)
+static json_t *openapi_parameters(const struct route *r)
 {
 	json_t *list = json_array();
 	const char *rest = r->query;
@@ -192,7 +192,7 @@ static json_t *parameters(const struct route *r)
 	bool account = false;
 
 	add_path_parts(list, r->path);
-	while ((rest = next_word(rest, ',', word)) != NULL) {
+	while ((rest = openapi_next_word(rest, ',', word)) != NULL) {
 		char *colon = strchr(word, ':');
 
 		if (!colon)
@@ -212,7 +212,7 @@ static json_t *parameters(const struct route *r)
 	return list;
 }
 
-static json_t *answers(const struct routes *rs, const struct route *r)
+static json_t *openapi_answers(const struct routes *rs, const struct route *r)
 {
 	json_t *all = json_object(), *ok;
 	char status[12];
@@ -222,16 +222,16 @@ static json_t *answers(const struct routes *rs, const struct route *r)
 	snprintf(status, sizeof status, "%d", r->ok ? r->ok : 200);
 	ok = json_pack("{s:s}", "description", r->answer ? "done" : "done; there is nothing to say");
 	if (r->answer)
-		json_object_set_new(ok, "content", json_pack("{s:{s:o}}", type, "schema", named(rs, r->answer)));
+		json_object_set_new(ok, "content", json_pack("{s:{s:o}}", type, "schema", openapi_named(rs, r->answer)));
 	if (r->answer && (r->flags & ROUTE_STREAM))
 		json_object_set_new(json_object_get(ok, "content"), "text/event-stream", json_pack("{s:{s:s}}", "schema", "type", "string"));
 	json_object_set_new(all, status, ok);
 	json_object_set_new(all, "default", json_pack("{s:s, s:{s:{s:o}}}", "description", "why not", "content", "application/json",
-		"schema", named(rs, "Error")));
+		"schema", openapi_named(rs, "Error")));
 	return all;
 }
 
-static json_t *scopes(int32_t bits)
+static json_t *openapi_scopes(int32_t bits)
 {
 	static const char *const names[] = { "read", "trade", "nodes", "tokens", "host", "admin", "join", "agent" };
 	json_t *list = json_array();
@@ -242,22 +242,22 @@ static json_t *scopes(int32_t bits)
 	return list;
 }
 
-static json_t *operation(const struct routes *rs, const struct route *r)
+static json_t *openapi_operation(const struct routes *rs, const struct route *r)
 {
-	json_t *o = json_pack("{s:s, s:o, s:o}", "summary", r->summary ? r->summary : "", "parameters", parameters(r),
-		"responses", answers(rs, r));
+	json_t *o = json_pack("{s:s, s:o, s:o}", "summary", r->summary ? r->summary : "", "parameters", openapi_parameters(r),
+		"responses", openapi_answers(rs, r));
 
 	if (r->body)
 		json_object_set_new(o, "requestBody", json_pack("{s:{s:{s:o}}}", "content", "application/json", "schema",
-			named(rs, r->body)));
+			openapi_named(rs, r->body)));
 	if (r->flags & ROUTE_OPEN)
 		json_object_set_new(o, "security", json_array());
 	else
-		json_object_set_new(o, "x-scopes", scopes(r->scopes));
+		json_object_set_new(o, "x-scopes", openapi_scopes(r->scopes));
 	return o;
 }
 
-static json_t *paths(const struct routes *rs)
+static json_t *openapi_paths(const struct routes *rs)
 {
 	static const struct { enum method method; const char *word; } methods[] = {
 		{ METHOD_GET, "get" }, { METHOD_POST, "post" }, { METHOD_PATCH, "patch" }, { METHOD_PUT, "put" }, { METHOD_DELETE, "delete" },
@@ -274,7 +274,7 @@ static json_t *paths(const struct routes *rs)
 		}
 		for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
 			if (methods[m].method == r->method)
-				json_object_set_new(path, methods[m].word, operation(rs, r));
+				json_object_set_new(path, methods[m].word, openapi_operation(rs, r));
 	}
 	return all;
 }
@@ -285,7 +285,7 @@ char *openapi_text(const struct routes *rs, const char *name)
 		"info", "title", name, "version", PACKAGE_VERSION,
 		"description", "All paths under /v2 are there under /preview/v2 too. Fields and query names that are not in this document are refused.",
 		"license", "name", "Apache-2.0", "identifier", "Apache-2.0",
-		"paths", paths(rs), "components", components(rs), "security", "token");
+		"paths", openapi_paths(rs), "components", openapi_components(rs), "security", "token");
 	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
 
 	json_decref(doc);

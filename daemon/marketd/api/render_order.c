@@ -40,7 +40,7 @@ static int stored_fill(void *arg, const struct lease *l, bool over)
 	return f->failed;
 }
 
-static int collect(struct api *api, struct fills *f, const struct effects *did)
+static int render_order_collect(struct api *api, struct fills *f, const struct effects *did)
 {
 	struct store *store = market_store(api->market);
 	struct store_page page = { .limit = 65536 };
@@ -56,7 +56,7 @@ static int collect(struct api *api, struct fills *f, const struct effects *did)
 	return f->failed;
 }
 
-static const char *status_text(enum order_status s)
+static const char *render_order_status_text(enum order_status s)
 {
 	switch (s) {
 	case ORDER_FILLED: return "filled";
@@ -68,7 +68,7 @@ static const char *status_text(enum order_status s)
 	}
 }
 
-static json_t *principal(const struct engine *e, uint64_t token)
+static json_t *render_order_principal(const struct engine *e, uint64_t token)
 {
 	const struct token *t = token ? engine_token(e, token) : NULL;
 
@@ -77,7 +77,7 @@ static json_t *principal(const struct engine *e, uint64_t token)
 	return json_pack("{s:o, s:s, s:o}", "id", render_id(IDENT_TOKEN, token), "type", "token", "name", render_text(t->name));
 }
 
-static void set_money(json_t *made, const char *name, int64_t micros)
+static void render_order_set_money(json_t *made, const char *name, int64_t micros)
 {
 	char room[MONEY_TEXT];
 
@@ -85,7 +85,7 @@ static void set_money(json_t *made, const char *name, int64_t micros)
 }
 
 /* What was sold, given back and sold again has been delivered once: no more nodes than the order has. */
-static void cap(struct spans *s, int32_t nodes)
+static void render_order_cap(struct spans *s, int32_t nodes)
 {
 	size_t n = 0;
 
@@ -108,7 +108,7 @@ static void set_fills(json_t *made, const struct order *o, struct fills *f)
 
 	if (spans_sum(f->spans.list, f->spans.count, &filled))
 		f->failed = -ENOMEM;
-	cap(&filled, o->nodes);
+	render_order_cap(&filled, o->nodes);
 	json_object_set_new(made, "filled_allocation_schedule_delta", render_spans(filled.list, filled.count));
 	json_object_set_new(made, "filled_average_price_dollars_per_node_hour", render_average(o->filled_cost, o->filled_minutes));
 	json_object_set_new(made, "fills", f->list);
@@ -119,8 +119,8 @@ static void set_fills(json_t *made, const struct order *o, struct fills *f)
 static void set_np(json_t *made, const struct order *o)
 {
 	json_object_set_new(made, "np_reason", render_reason(o->reason));
-	set_money(made, "np_filled_total_dollars", o->filled_cost);
-	set_money(made, "np_hold_dollars", o->hold);
+	render_order_set_money(made, "np_filled_total_dollars", o->filled_cost);
+	render_order_set_money(made, "np_hold_dollars", o->hold);
 	json_object_set_new(made, "np_interruptible", json_boolean(o->flags & ORDER_INTERRUPTIBLE));
 	json_object_set_new(made, "np_procurement", o->procurement ? render_id(IDENT_PROCUREMENT, o->procurement) : json_null());
 }
@@ -131,7 +131,7 @@ json_t *render_order(struct api *api, const struct order *o, const struct effect
 	struct fills f = { .order = o, .list = json_array() };
 	json_t *made = json_object();
 
-	if (collect(api, &f, did))
+	if (render_order_collect(api, &f, did))
 		f.failed = -ENOMEM;
 	json_object_set_new(made, "object", json_string("order"));
 	json_object_set_new(made, "id", render_id(IDENT_ORDER, o->id));
@@ -143,9 +143,9 @@ json_t *render_order(struct api *api, const struct order *o, const struct effect
 	json_object_set_new(made, "instance_sku", render_sku_summary(e, o->sku));
 	json_object_set_new(made, "allocation_schedule_delta", json_pack("[o]", render_span(o->start, o->end, o->nodes)));
 	json_object_set_new(made, "limit_price_dollars_per_node_hour", render_price(o->price));
-	json_object_set_new(made, "status", json_string(status_text(o->status)));
+	json_object_set_new(made, "status", json_string(render_order_status_text(o->status)));
 	json_object_set_new(made, "created_at", json_integer(o->created_at));
-	json_object_set_new(made, "created_by", principal(e, o->token));
+	json_object_set_new(made, "created_by", render_order_principal(e, o->token));
 	json_object_set_new(made, "filled_at", o->status == ORDER_FILLED ? json_integer(o->closed_at) : json_null());
 	json_object_set_new(made, "cancelled_at", o->status == ORDER_CANCELLED ? json_integer(o->closed_at) : json_null());
 	set_fills(made, o, &f);

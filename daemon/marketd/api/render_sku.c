@@ -43,7 +43,7 @@ static json_t *display_bytes(int64_t n)
 	return json_sprintf("%" PRId64 " %s", n, units[unit]);
 }
 
-static json_t *display(const struct sku_property *p, const json_t *value)
+static json_t *render_sku_display(const struct sku_property *p, const json_t *value)
 {
 	switch (p->type) {
 	case SKU_BYTES: return display_bytes(json_integer_value(value));
@@ -68,7 +68,7 @@ const struct sku_property sku_properties[] = {
 	{ 0 },
 };
 
-static bool fits(const struct sku_property *p, const json_t *value)
+static bool render_sku_fits(const struct sku_property *p, const json_t *value)
 {
 	switch (p->type) {
 	case SKU_NUMBER:
@@ -85,7 +85,7 @@ json_t *sku_facts(const struct sku *s)
 	for (const struct sku_property *p = sku_properties; p->name; p++) {
 		json_t *value = json_object_get(kept, p->name);
 
-		if (value && fits(p, value))
+		if (value && render_sku_fits(p, value))
 			json_object_set(facts, p->name, value);
 	}
 	if (s->gpus)
@@ -115,7 +115,7 @@ json_t *render_sku(const struct sku *s)
 		json_t *value = json_object_get(facts, p->name);
 
 		json_object_set_new(made, p->name, value ? json_pack("{s:O, s:o}", "value", value,
-			"display_value", display(p, value)) : json_null());
+			"display_value", render_sku_display(p, value)) : json_null());
 	}
 	json_decref(facts);
 	return made;
@@ -123,7 +123,7 @@ json_t *render_sku(const struct sku *s)
 
 json_t *sku_property_display(const struct sku_property *p, const json_t *value)
 {
-	return display(p, value);
+	return render_sku_display(p, value);
 }
 
 json_t *render_availability(const struct engine *e, const struct sku *s)

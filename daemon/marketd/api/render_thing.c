@@ -9,7 +9,7 @@
 #include "market/reason.h"
 
 /* What everything that an account owns begins with. */
-static json_t *scope(const struct engine *e, const char *object, enum ident kind, const char *path, uint64_t id,
+static json_t *render_thing_scope(const struct engine *e, const char *object, enum ident kind, const char *path, uint64_t id,
 	uint64_t account, const char *name)
 {
 	const struct account *owner = engine_account(e, account);
@@ -32,7 +32,7 @@ static json_t *schedule_of(const struct engine *e, uint64_t pool, uint64_t sku, 
 	return made;
 }
 
-static json_t *allocation(const struct engine *e, uint64_t pool, int64_t from)
+static json_t *render_thing_allocation(const struct engine *e, uint64_t pool, int64_t from)
 {
 	json_t *by_sku = json_object();
 
@@ -62,13 +62,13 @@ static json_t *procurements_of(const struct engine *e, const struct pool *p)
 
 json_t *render_pool(const struct engine *e, const struct pool *p, int64_t history_minutes)
 {
-	json_t *made = scope(e, "pool", IDENT_POOL, "pool", p->id, p->account, p->name);
+	json_t *made = render_thing_scope(e, "pool", IDENT_POOL, "pool", p->id, p->account, p->name);
 	int64_t from = engine_minute(e) - history_minutes;
 
 	if (!made)
 		return NULL;
 	json_object_set_new(made, "kind", json_string(p->kind == POOL_ORIGINATING ? "originating" : "market"));
-	json_object_set_new(made, "allocation_schedule", allocation(e, p->id, from > 0 ? from : 0));
+	json_object_set_new(made, "allocation_schedule", render_thing_allocation(e, p->id, from > 0 ? from : 0));
 	json_object_set_new(made, "procurements", procurements_of(e, p));
 	json_object_set_new(made, "deployments", json_array());
 	json_object_set_new(made, "created_at", json_integer(p->created_at));
@@ -78,7 +78,7 @@ json_t *render_pool(const struct engine *e, const struct pool *p, int64_t histor
 
 /* ---- Instances --------------------------------------------------------------------------- */
 
-static const char *status_text(enum instance_status s)
+static const char *render_thing_status_text(enum instance_status s)
 {
 	switch (s) {
 	case INSTANCE_RUNNING: return "running";
@@ -133,11 +133,11 @@ static void set_instance_np(json_t *made, const struct instance *i)
 
 json_t *render_instance(const struct engine *e, const struct instance *i, bool user_data)
 {
-	json_t *made = scope(e, "instance", IDENT_INSTANCE, "instance", i->id, i->account, i->name);
+	json_t *made = render_thing_scope(e, "instance", IDENT_INSTANCE, "instance", i->id, i->account, i->name);
 
 	if (!made)
 		return NULL;
-	json_object_set_new(made, "status", json_string(status_text(i->status)));
+	json_object_set_new(made, "status", json_string(render_thing_status_text(i->status)));
 	json_object_set_new(made, "instance_sku", render_sku_summary(e, i->sku));
 	json_object_set_new(made, "capacity", render_pool_summary(e, i->pool));
 	json_object_set_new(made, "pool", render_pool_summary(e, i->pool));
@@ -159,7 +159,7 @@ json_t *render_instance(const struct engine *e, const struct instance *i, bool u
 
 /* ---- Procurements ------------------------------------------------------------------------ */
 
-static json_t *reconciliation(const struct procurement *p)
+static json_t *render_thing_reconciliation(const struct procurement *p)
 {
 	if (!p->enabled)
 		return json_pack("{s:s, s:s}", "state", "info", "message", "disabled: it places no orders");
@@ -171,7 +171,7 @@ static json_t *reconciliation(const struct procurement *p)
 
 json_t *render_procurement(const struct engine *e, const struct procurement *p)
 {
-	json_t *made = scope(e, "procurement", IDENT_PROCUREMENT, "procurement", p->id, p->account, p->name);
+	json_t *made = render_thing_scope(e, "procurement", IDENT_PROCUREMENT, "procurement", p->id, p->account, p->name);
 
 	if (!made)
 		return NULL;
@@ -183,7 +183,7 @@ json_t *render_procurement(const struct engine *e, const struct procurement *p)
 	json_object_set_new(made, "max_buy_price_dollars_per_node_hour", render_price(p->max_buy));
 	json_object_set_new(made, "managed_window_minutes", json_integer(p->window));
 	json_object_set_new(made, "enabled", json_boolean(p->enabled));
-	json_object_set_new(made, "status", reconciliation(p));
+	json_object_set_new(made, "status", render_thing_reconciliation(p));
 	json_object_set_new(made, "np_reason", render_reason(p->enabled ? p->reason : 0));
 	json_object_set_new(made, "created_at", json_integer(p->created_at));
 	json_object_set_new(made, "updated_at", json_integer(p->updated_at));

@@ -161,7 +161,7 @@ static int check_body(struct routes *rs, struct request *q, const struct route *
 }
 
 /* Runs the handler and sees whether it changed the market. */
-static int handle(struct api *api, const struct route *route, const struct request *q, struct reply *r)
+static int route_handle(struct api *api, const struct route *route, const struct request *q, struct reply *r)
 {
 	uint64_t before = engine_count(market_engine(api->market));
 	int status = route->handler(api, q, r);
@@ -186,7 +186,7 @@ static int answer_keyed(struct api *api, const struct route *route, const struct
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the store cannot be read now; nothing was done");
 	if (rc == 1)
 		return r->status;
-	handle(api, route, q, r);
+	route_handle(api, route, q, r);
 	if (r->changed && keyed_keep(api, q, digest, r, &f) != 0)
 		return api_refuse(q, r, REASON_INTERNAL, NULL, "it was done, but its answer could not be kept under the key");
 	return r->status;
@@ -207,13 +207,13 @@ static int answer_route(struct api *api, const struct route *route, struct reque
 	if (status == 0 && (route->flags & ROUTE_CREATES) && !(route->flags & ROUTE_SECRET) && q->idempotency_key)
 		status = answer_keyed(api, route, q, r);
 	else if (status == 0)
-		status = handle(api, route, q, r);
+		status = route_handle(api, route, q, r);
 	q->body = body;
 	return status;
 }
 
 /* What GET /healthz and its kin say is worth most when the market cannot be asked anything else. */
-static bool always(const struct route *route)
+static bool route_always(const struct route *route)
 {
 	return str_starts(route->path, "/healthz") || str_starts(route->path, "/metrics") ||
 		str_starts(route->path, "/openapi.json");
@@ -240,7 +240,7 @@ int api_answer(struct api *api, struct request *q, struct reply *r)
 		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "there is no such path");
 	r->allow = 0;
 	r->route = route;
-	if (!market_ready(api->market) && !always(route)) {
+	if (!market_ready(api->market) && !route_always(route)) {
 		r->retry_after = 1;
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market cannot write now; nothing was done");
 	}

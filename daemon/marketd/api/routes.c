@@ -26,7 +26,7 @@ int path_split(const char *path, struct path_shape *out)
 	return *path ? -E2BIG : 0;
 }
 
-static bool fits(const struct path_shape *row, const struct path_shape *asked)
+static bool routes_fits(const struct path_shape *row, const struct path_shape *asked)
 {
 	if (row->count != asked->count)
 		return false;
@@ -53,7 +53,7 @@ const struct route *routes_find(const struct routes *rs, const struct path_shape
 	for (size_t i = 0; i < rs->count; i++) {
 		const struct route_row *row = &rs->rows[i];
 
-		if (row->shape.parts > least || !fits(&row->shape, asked))
+		if (row->shape.parts > least || !routes_fits(&row->shape, asked))
 			continue;
 		if (row->shape.parts < least) {
 			least = row->shape.parts;
@@ -79,7 +79,7 @@ static int known_schemas(const struct routes *rs, const struct route *r, struct 
 	return 0;
 }
 
-static int add(struct routes *rs, const struct route *r, struct fail *f)
+static int routes_add(struct routes *rs, const struct route *r, struct fail *f)
 {
 	struct route_row *row = &rs->rows[rs->count];
 
@@ -110,7 +110,7 @@ int routes_new(struct routes **out, struct fail *f)
 	rc = rs->rows && rs->empty ? schemas_new(schema_tables, &rs->schemas, f) : fail_set(f, -ENOMEM, "out of memory");
 	for (size_t t = 0; rc == 0 && api_tables[t]; t++)
 		for (const struct route *r = api_tables[t]; rc == 0 && r->path; r++)
-			rc = add(rs, r, f);
+			rc = routes_add(rs, r, f);
 	if (rc != 0) {
 		routes_free(rs);
 		return rc;

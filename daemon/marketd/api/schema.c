@@ -109,7 +109,7 @@ static bool nth_word(const char *list, size_t n, char room[WORD_MAX])
 	return false;
 }
 
-static int known(struct schemas *s, const char *owner, const char *name, struct fail *f)
+static int schema_known(struct schemas *s, const char *owner, const char *name, struct fail *f)
 {
 	if (!name || (word_type(name) == SCHEMA_END && !schemas_find(s, name)))
 		return fail_set(f, -EINVAL, "'%s' speaks of '%s', which is no schema", owner, name ? name : "nothing");
@@ -127,10 +127,10 @@ static int ready_type(struct schemas *s, const char *owner, enum schema_type typ
 	case SCHEMA_REF:
 	case SCHEMA_MAP:
 	case SCHEMA_ARRAY:
-		return known(s, owner, of, f);
+		return schema_known(s, owner, of, f);
 	case SCHEMA_ONE_OF:
 		for (size_t i = 0; rc == 0 && nth_word(of, i, word); i++)
-			rc = known(s, owner, word, f);
+			rc = schema_known(s, owner, word, f);
 		return rc;
 	case SCHEMA_ENUM:
 		return of ? 0 : fail_set(f, -EINVAL, "'%s' has an enum without words", owner);
@@ -139,12 +139,12 @@ static int ready_type(struct schemas *s, const char *owner, enum schema_type typ
 	}
 }
 
-static int ready(struct schemas *s, const struct schema *of, struct fail *f)
+static int schema_ready(struct schemas *s, const struct schema *of, struct fail *f)
 {
 	int rc = ready_type(s, of->name, of->type, of->of, f);
 
 	if (rc == 0 && of->base)
-		rc = known(s, of->name, of->base, f);
+		rc = schema_known(s, of->name, of->base, f);
 	for (const struct schema_field *d = of->fields; rc == 0 && d && d->type != SCHEMA_END; d++)
 		rc = ready_type(s, of->name, d->type, d->of, f);
 	return rc;
@@ -169,7 +169,7 @@ int schemas_new(const struct schema *const *tables, struct schemas **out, struct
 		}
 	for (size_t t = 0; rc == 0 && tables[t]; t++)
 		for (const struct schema *of = tables[t]; rc == 0 && of->name; of++)
-			rc = ready(s, of, f);
+			rc = schema_ready(s, of, f);
 	if (rc != 0) {
 		schemas_free(s);
 		return rc;
@@ -198,7 +198,7 @@ void schemas_free(struct schemas *s)
 
 static int check_named(struct place *p, const char *name, const json_t *v);
 
-static int __attribute__((format(printf, 3, 4))) wrong(struct place *p, int reason, const char *fmt, ...)
+static int __attribute__((format(printf, 3, 4))) schema_wrong(struct place *p, int reason, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -210,7 +210,7 @@ static int __attribute__((format(printf, 3, 4))) wrong(struct place *p, int reas
 }
 
 /* What a client calls its fields may be anything: only what can be printed goes back to it. */
-static size_t enter(struct place *p, const char *name)
+static size_t schema_enter(struct place *p, const char *name)
 {
 	size_t old = p->len, at = old;
 	char *field = p->why->field;
@@ -224,7 +224,7 @@ static size_t enter(struct place *p, const char *name)
 	return old;
 }
 
-static void leave(struct place *p, size_t old)
+static void schema_leave(struct place *p, size_t old)
 {
 	p->len = old;
 	p->why->field[old] = '\0';
@@ -235,15 +235,15 @@ static int check_string(struct place *p, const char *pattern, int64_t min, int64
 	int64_t len = (int64_t)json_string_length(v);
 
 	if (!json_is_string(v))
-		return wrong(p, REASON_INVALID, "must be a string");
+		return schema_wrong(p, REASON_INVALID, "must be a string");
 	if (max == 0)
 		max = SCHEMA_TEXT_MAX;
 	if (len < min)
-		return wrong(p, REASON_INVALID, "must have %lld bytes at least", (long long)min);
+		return schema_wrong(p, REASON_INVALID, "must have %lld bytes at least", (long long)min);
 	if (len > max)
-		return wrong(p, REASON_INVALID, "must have %lld bytes at most", (long long)max);
+		return schema_wrong(p, REASON_INVALID, "must have %lld bytes at most", (long long)max);
 	if (pattern && regexec(table_get(&p->s->patterns, pattern), json_string_value(v), 0, NULL, 0) != 0)
-		return wrong(p, REASON_INVALID, "must match %s", pattern);
+		return schema_wrong(p, REASON_INVALID, "must match %s", pattern);
 	return 0;
 }
 
@@ -252,9 +252,9 @@ static int check_integer(struct place *p, int64_t min, int64_t max, const json_t
 	json_int_t n = json_integer_value(v);
 
 	if (!json_is_integer(v))
-		return wrong(p, REASON_INVALID, "must be a whole number");
+		return schema_wrong(p, REASON_INVALID, "must be a whole number");
 	if ((min != 0 || max != 0) && (n < min || n > max))
-		return wrong(p, REASON_INVALID, "must be between %lld and %lld", (long long)min, (long long)max);
+		return schema_wrong(p, REASON_INVALID, "must be between %lld and %lld", (long long)min, (long long)max);
 	return 0;
 }
 
@@ -266,15 +266,15 @@ static int check_enum(struct place *p, const char *list, const json_t *v)
 	for (size_t i = 0; text && nth_word(list, i, word); i++)
 		if (strcmp(word, text) == 0)
 			return 0;
-	return strchr(list, '|') ? wrong(p, REASON_INVALID, "must be one of %s", list) : wrong(p, REASON_INVALID, "must be '%s'", list);
+	return strchr(list, '|') ? schema_wrong(p, REASON_INVALID, "must be one of %s", list) : schema_wrong(p, REASON_INVALID, "must be '%s'", list);
 }
 
-static int check_count(struct place *p, int64_t min, int64_t max, size_t count, const char *what)
+static int schema_check_count(struct place *p, int64_t min, int64_t max, size_t count, const char *what)
 {
 	if ((int64_t)count < min)
-		return wrong(p, REASON_INVALID, "must have %lld %s at least", (long long)min, what);
+		return schema_wrong(p, REASON_INVALID, "must have %lld %s at least", (long long)min, what);
 	if (max && (int64_t)count > max)
-		return wrong(p, REASON_INVALID, "must have %lld %s at most", (long long)max, what);
+		return schema_wrong(p, REASON_INVALID, "must have %lld %s at most", (long long)max, what);
 	return 0;
 }
 
@@ -283,35 +283,35 @@ static int check_array(struct place *p, const char *of, int64_t min, int64_t max
 	int rc;
 
 	if (!json_is_array(v))
-		return wrong(p, REASON_INVALID, "must be an array");
-	rc = check_count(p, min, max, json_array_size(v), "members");
+		return schema_wrong(p, REASON_INVALID, "must be an array");
+	rc = schema_check_count(p, min, max, json_array_size(v), "members");
 	for (size_t i = 0; rc == 0 && i < json_array_size(v); i++) {
 		char number[24];
 		size_t old;
 
 		snprintf(number, sizeof number, "%zu", i);
-		old = enter(p, number);
+		old = schema_enter(p, number);
 		rc = check_named(p, of, json_array_get(v, i));
 		if (rc == 0)
-			leave(p, old);
+			schema_leave(p, old);
 	}
 	return rc;
 }
 
-static int check_map(struct place *p, const char *of, int64_t min, int64_t max, const json_t *v)
+static int schema_check_map(struct place *p, const char *of, int64_t min, int64_t max, const json_t *v)
 {
 	json_t *map = (json_t *)(uintptr_t)v;  /* jansson iterates over what it may change */
 	int rc;
 
 	if (!json_is_object(v))
-		return wrong(p, REASON_INVALID, "must be an object");
-	rc = check_count(p, min, max, json_object_size(v), "members");
+		return schema_wrong(p, REASON_INVALID, "must be an object");
+	rc = schema_check_count(p, min, max, json_object_size(v), "members");
 	for (void *at = json_object_iter(map); rc == 0 && at; at = json_object_iter_next(map, at)) {
-		size_t old = enter(p, json_object_iter_key(at));
+		size_t old = schema_enter(p, json_object_iter_key(at));
 
 		rc = check_named(p, of, json_object_iter_value(at));
 		if (rc == 0)
-			leave(p, old);
+			schema_leave(p, old);
 	}
 	return rc;
 }
@@ -353,7 +353,7 @@ static int check_one_of(struct place *p, const char *list, const json_t *v)
 			return 0;
 		if (i == 0)
 			first = *p->why;
-		leave(p, old);
+		schema_leave(p, old);
 	}
 	*p->why = first;
 	p->len = strlen(first.field);
@@ -368,13 +368,13 @@ static int check_type(struct place *p, enum schema_type type, const char *of, in
 	case SCHEMA_INTEGER:
 		return check_integer(p, min, max, v);
 	case SCHEMA_NUMBER:
-		return json_is_number(v) ? 0 : wrong(p, REASON_INVALID, "must be a number");
+		return json_is_number(v) ? 0 : schema_wrong(p, REASON_INVALID, "must be a number");
 	case SCHEMA_BOOLEAN:
-		return json_is_boolean(v) ? 0 : wrong(p, REASON_INVALID, "must be true or false");
+		return json_is_boolean(v) ? 0 : schema_wrong(p, REASON_INVALID, "must be true or false");
 	case SCHEMA_ENUM:
 		return check_enum(p, of, v);
 	case SCHEMA_MAP:
-		return check_map(p, of, min, max, v);
+		return schema_check_map(p, of, min, max, v);
 	case SCHEMA_ARRAY:
 		return check_array(p, of, min, max, v);
 	case SCHEMA_REF:
@@ -387,7 +387,7 @@ static int check_type(struct place *p, enum schema_type type, const char *of, in
 	case SCHEMA_END:
 		break;
 	}
-	return wrong(p, REASON_INTERNAL, "a schema of the market is wrong");
+	return schema_wrong(p, REASON_INTERNAL, "a schema of the market is wrong");
 }
 
 static const struct schema_field *field_named(struct schemas *s, const struct schema *of, const char *name)
@@ -402,15 +402,15 @@ static const struct schema_field *field_named(struct schemas *s, const struct sc
 
 static int check_field(struct place *p, const struct schema_field *d, const json_t *v)
 {
-	size_t old = enter(p, d->name);
+	size_t old = schema_enter(p, d->name);
 	int rc = 0;
 
 	if (!v)
-		rc = d->flags & FIELD_REQUIRED ? wrong(p, REASON_INVALID, "is required") : 0;
+		rc = d->flags & FIELD_REQUIRED ? schema_wrong(p, REASON_INVALID, "is required") : 0;
 	else if (!json_is_null(v) || !(d->flags & FIELD_NULL))
 		rc = check_type(p, d->type, d->of, d->min, d->max, v);
 	if (rc == 0)
-		leave(p, old);
+		schema_leave(p, old);
 	return rc;
 }
 
@@ -421,11 +421,11 @@ static int check_object(struct place *p, const struct schema *of, const json_t *
 	int rc = 0;
 
 	if (!json_is_object(v))
-		return wrong(p, REASON_INVALID, "must be an object");
+		return schema_wrong(p, REASON_INVALID, "must be an object");
 	for (void *at = json_object_iter(object); at; at = json_object_iter_next(object, at))
 		if (!field_named(p->s, of, json_object_iter_key(at))) {
-			enter(p, json_object_iter_key(at));
-			return wrong(p, REASON_UNKNOWN_FIELD, "is not known here");
+			schema_enter(p, json_object_iter_key(at));
+			return schema_wrong(p, REASON_UNKNOWN_FIELD, "is not known here");
 		}
 	for (size_t i = 0; rc == 0 && (d = schema_field_at(p->s, of, i)) != NULL; i++)
 		rc = check_field(p, d, json_object_get(v, d->name));
@@ -439,7 +439,7 @@ static int check_named(struct place *p, const char *name, const json_t *v)
 	int rc;
 
 	if (p->depth >= DEPTH_MAX)
-		return wrong(p, REASON_INVALID, "is nested too deep");
+		return schema_wrong(p, REASON_INVALID, "is nested too deep");
 	p->depth++;
 	if (of)
 		rc = of->type == SCHEMA_OBJECT ? check_object(p, of, v) : check_type(p, of->type, of->of, of->min, of->max, v);

@@ -30,7 +30,7 @@ struct lease_tally {
 
 #define broken(a, ...) fail_set((a)->why, -EINVAL, __VA_ARGS__)
 
-static bool add(int64_t *sum, int64_t more)
+static bool audit_add(int64_t *sum, int64_t more)
 {
 	return !__builtin_add_overflow(*sum, more, sum);
 }
@@ -39,7 +39,7 @@ static bool add_product(int64_t *sum, int64_t a, int64_t b)
 {
 	int64_t product;
 
-	return !__builtin_mul_overflow(a, b, &product) && add(sum, product);
+	return !__builtin_mul_overflow(a, b, &product) && audit_add(sum, product);
 }
 
 static int check_orders(struct audit *a)
@@ -67,7 +67,7 @@ static int check_orders(struct audit *a)
 				return broken(a, "order %" PRIu64 " holds more than can be counted", o->id);
 		if (o->side == SIDE_BUY && hold != o->hold)
 			return broken(a, "order %" PRIu64 " does not hold its worst case", o->id);
-		if (!add(&owner->held, o->hold))
+		if (!audit_add(&owner->held, o->hold))
 			return broken(a, "account %" PRIu64 " holds more than can be counted", o->account);
 	}
 	return 0;
@@ -143,7 +143,7 @@ static int check_piece(struct audit *a, const struct live_host *h, const struct 
 	return broken(a, "sell %" PRIu64 " does not know host %" PRIu64, p->order, h->pub.id);
 }
 
-static int check_hosts(struct audit *a)
+static int audit_check_hosts(struct audit *a)
 {
 	const struct live_host *h;
 
@@ -190,7 +190,7 @@ static int check_money(struct audit *a)
 	int64_t sum = a->e->issued;
 	const struct account *x;
 
-	if (a->e->fees < 0 || !add(&sum, a->e->fees))
+	if (a->e->fees < 0 || !audit_add(&sum, a->e->fees))
 		return broken(a, "the market's fees cannot be");
 	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));) {
 		const struct tally *t = idmap_get(&a->accounts, x->id);
@@ -201,7 +201,7 @@ static int check_money(struct audit *a)
 			return broken(a, "account %" PRIu64 " does not hold what its orders hold", x->id);
 		if (x->escrow != t->escrow)
 			return broken(a, "account %" PRIu64 " does not have in escrow what its leases still cost", x->id);
-		if (!add(&sum, x->available) || !add(&sum, x->held) || !add(&sum, x->escrow))
+		if (!audit_add(&sum, x->available) || !audit_add(&sum, x->held) || !audit_add(&sum, x->escrow))
 			return broken(a, "there is more money than can be counted");
 	}
 	return sum == 0 ? 0 : broken(a, "all books of money come to %" PRId64 " and not to 0", sum);
@@ -222,7 +222,7 @@ static int check_pool(struct audit *a, const struct live_pool *p, int64_t used[]
 		if (s->capacity != sum || s->issued > 0 || (s->issued && p->pub.kind != POOL_ORIGINATING))
 			return broken(a, "pool %" PRIu64 " does not have the capacity that its leases have", p->pub.id);
 		for (size_t k = 0; k < skus->count; k++)
-			if (skus->rows[k].id == s->sku && (!add(&used[k], s->capacity) || !add(&used[k], s->issued)))
+			if (skus->rows[k].id == s->sku && (!audit_add(&used[k], s->capacity) || !audit_add(&used[k], s->issued)))
 				return broken(a, "there is more capacity than can be counted");
 	}
 	return 0;
@@ -261,7 +261,7 @@ static int check_instances(struct audit *a)
 	return 0;
 }
 
-static void prepare(struct audit *a)
+static void audit_prepare(struct audit *a)
 {
 	const struct account *x;
 	const struct lease *l;
@@ -272,7 +272,7 @@ static void prepare(struct audit *a)
 		idmap_add(&a->leases, l->id, must_zalloc(sizeof(struct lease_tally)));
 }
 
-static void forget(struct idmap *m)
+static void audit_forget(struct idmap *m)
 {
 	for (size_t i = 0; i < m->cap; i++)
 		free(m->slots[i].thing);
@@ -281,15 +281,15 @@ static void forget(struct idmap *m)
 
 int engine_check(const struct engine *e, struct fail *why)
 {
-	static int (*const checks[])(struct audit *) = { check_orders, check_leases, check_hosts, check_minutes, check_money,
+	static int (*const checks[])(struct audit *) = { check_orders, check_leases, audit_check_hosts, check_minutes, check_money,
 		check_capacity, check_instances };
 	struct audit a = { .e = e, .why = why };
 	int rc = 0;
 
-	prepare(&a);
+	audit_prepare(&a);
 	for (size_t i = 0; rc == 0 && i < sizeof checks / sizeof *checks; i++)
 		rc = checks[i](&a);
-	forget(&a.accounts);
-	forget(&a.leases);
+	audit_forget(&a.accounts);
+	audit_forget(&a.leases);
 	return rc;
 }

@@ -18,7 +18,7 @@ struct changes {
 	size_t count, cap;
 };
 
-static void add(struct changes *c, int64_t price, int64_t start, int64_t end, int32_t nodes)
+static void depth_add(struct changes *c, int64_t price, int64_t start, int64_t end, int32_t nodes)
 {
 	if (start >= end)
 		return;
@@ -37,7 +37,7 @@ static int change_cmp(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static int append(struct spans *out, int64_t start, int64_t end, int64_t nodes)
+static int depth_append(struct spans *out, int64_t start, int64_t end, int64_t nodes)
 {
 	struct span *last = out->count ? &out->list[out->count - 1] : NULL;
 
@@ -67,13 +67,13 @@ static int sum_up(const struct change *list, size_t count, struct spans *out)
 	for (size_t i = 0; i + 1 < count && rc == 0; i++) {
 		nodes += list[i].nodes;
 		if (list[i + 1].at > list[i].at)
-			rc = append(out, list[i].at, list[i + 1].at, nodes);
+			rc = depth_append(out, list[i].at, list[i + 1].at, nodes);
 	}
 	return rc;
 }
 
 /* All as one list of steps. */
-static int finish(struct changes *c, struct spans *out)
+static int depth_finish(struct changes *c, struct spans *out)
 {
 	int rc;
 
@@ -98,14 +98,14 @@ int engine_schedule(const struct engine *e, uint64_t pool, uint64_t sku, int64_t
 			const struct piece *p = &h->pub.pieces[k];
 
 			if (p->pool == pool)
-				add(&c, 0, p->start > from ? p->start : from, p->end, 1);
+				depth_add(&c, 0, p->start > from ? p->start : from, p->end, 1);
 		}
 	}
-	return finish(&c, out);
+	return depth_finish(&c, out);
 }
 
 /* What a SKU has on sale in [start, end), one price or all as one. */
-static void offered(const struct live_sku *s, int64_t start, int64_t end, bool prices, struct changes *c)
+static void depth_offered(const struct live_sku *s, int64_t start, int64_t end, bool prices, struct changes *c)
 {
 	for (size_t i = 0; i < s->slot_count; i++) {
 		const struct live_host *h = s->slots[i];
@@ -116,7 +116,7 @@ static void offered(const struct live_sku *s, int64_t start, int64_t end, bool p
 			const struct piece *p = &h->pub.pieces[k];
 
 			if (p->order)
-				add(c, prices ? p->price : 0, p->start > start ? p->start : start, p->end < end ? p->end : end, 1);
+				depth_add(c, prices ? p->price : 0, p->start > start ? p->start : start, p->end < end ? p->end : end, 1);
 		}
 	}
 }
@@ -127,23 +127,23 @@ int engine_availability(const struct engine *e, uint64_t sku, int64_t from, int6
 	struct changes c = { 0 };
 
 	if (s)
-		offered(s, from > e->minute ? from : e->minute + 1, to, false, &c);
-	return finish(&c, out);
+		depth_offered(s, from > e->minute ? from : e->minute + 1, to, false, &c);
+	return depth_finish(&c, out);
 }
 
-static void asked(const struct live_sku *s, int64_t start, int64_t end, struct changes *c)
+static void depth_asked(const struct live_sku *s, int64_t start, int64_t end, struct changes *c)
 {
 	for (size_t i = 0; i < s->resting_count; i++) {
 		const struct order *o = &s->resting[i]->pub;
 
 		for (size_t k = 0; k < o->rest_count; k++)
-			add(c, -o->price, o->rest[k].start > start ? o->rest[k].start : start,
+			depth_add(c, -o->price, o->rest[k].start > start ? o->rest[k].start : start,
 				o->rest[k].end < end ? o->rest[k].end : end, o->rest[k].nodes);
 	}
 }
 
 /* The changes of each price become a level; best first: buys have their price negated. */
-static int levels(const struct changes *c, enum side side, size_t max, struct level *list, size_t *count)
+static int depth_levels(const struct changes *c, enum side side, size_t max, struct level *list, size_t *count)
 {
 	int rc = 0;
 
@@ -168,9 +168,9 @@ int engine_depth(const struct engine *e, uint64_t sku, enum side side, int64_t s
 
 	start = start > e->minute ? start : e->minute + 1;
 	if (s && side == SIDE_SELL)
-		offered(s, start, end, true, &c);
+		depth_offered(s, start, end, true, &c);
 	else if (s)
-		asked(s, start, end, &c);
+		depth_asked(s, start, end, &c);
 	if (c.count)
 		qsort(c.list, c.count, sizeof *c.list, change_cmp);
 	max = max < c.count ? max : c.count;
@@ -179,7 +179,7 @@ int engine_depth(const struct engine *e, uint64_t sku, enum side side, int64_t s
 		free(c.list);
 		return -ENOMEM;
 	}
-	rc = levels(&c, side, max, list, &n);
+	rc = depth_levels(&c, side, max, list, &n);
 	free(c.list);
 	if (rc) {
 		levels_free(list, n);

@@ -28,7 +28,7 @@ struct numbers {
 };
 
 /* Would it fill whole? With money, or as if there were enough. */
-static bool fills(struct asker *a, const struct order *o, bool money)
+static bool diagnose_fills(struct asker *a, const struct order *o, bool money)
 {
 	struct live_order t;
 	int64_t most;
@@ -42,7 +42,7 @@ static bool fills(struct asker *a, const struct order *o, bool money)
 	return a->plan.count && !a->plan.rest_count;
 }
 
-static void add(struct numbers *n, int64_t value)
+static void diagnose_add(struct numbers *n, int64_t value)
 {
 	must_room(n->list, n->count, n->cap);
 	n->list[n->count++] = value;
@@ -55,7 +55,7 @@ static int number_cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void sort(struct numbers *n)
+static void diagnose_sort(struct numbers *n)
 {
 	size_t kept = 0;
 
@@ -79,26 +79,26 @@ static void ask_price(struct asker *a, const struct order *o, struct diagnosis *
 		for (size_t k = s->slots[i] ? calendar_find(s->slots[i], o->start) : 0;
 			s->slots[i] && k < s->slots[i]->pub.piece_count && s->slots[i]->pub.pieces[k].start < o->end; k++)
 			if (s->slots[i]->pub.pieces[k].order && s->slots[i]->pub.pieces[k].price > o->price)
-				add(&n, s->slots[i]->pub.pieces[k].price);
-	sort(&n);
+				diagnose_add(&n, s->slots[i]->pub.pieces[k].price);
+	diagnose_sort(&n);
 	for (high = n.count; low < high;) {
 		size_t mid = low + (high - low) / 2;
 
 		x.price = n.list[mid];
-		if (fills(a, &x, false))
+		if (diagnose_fills(a, &x, false))
 			high = mid;
 		else
 			low = mid + 1;
 	}
 	if (low < n.count) {
 		x.price = out->price = n.list[low];
-		out->has_price = fills(a, &x, true);
+		out->has_price = diagnose_fills(a, &x, true);
 	}
 	free(n.list);
 }
 
 /* The most nodes that fill; blocks go as they are. */
-static void ask_nodes(struct asker *a, const struct order *o, struct diagnosis *out)
+static void diagnose_ask_nodes(struct asker *a, const struct order *o, struct diagnosis *out)
 {
 	const struct live_sku *s = world_sku(a->e, o->sku);
 	int32_t low = 0, high = o->nodes - 1; /* low fills, or is 0 */
@@ -106,7 +106,7 @@ static void ask_nodes(struct asker *a, const struct order *o, struct diagnosis *
 
 	while (low < high) {
 		x.nodes = low + (high - low + 1) / 2;
-		if (fills(a, &x, true))
+		if (diagnose_fills(a, &x, true))
 			low = x.nodes;
 		else
 			high = x.nodes - 1;
@@ -115,7 +115,7 @@ static void ask_nodes(struct asker *a, const struct order *o, struct diagnosis *
 		const struct order *b = &s->blocks[i]->pub;
 
 		x.nodes = b->nodes;
-		if (b->start == o->start && b->end == o->end && b->nodes < o->nodes && b->nodes > low && fills(a, &x, true))
+		if (b->start == o->start && b->end == o->end && b->nodes < o->nodes && b->nodes > low && diagnose_fills(a, &x, true))
 			low = b->nodes;
 	}
 	out->nodes = low;
@@ -129,7 +129,7 @@ static void ask_end(struct asker *a, const struct order *o, struct diagnosis *ou
 
 	while (low < high) {
 		x.end = low + (high - low + 1) / 2;
-		if (fills(a, &x, true))
+		if (diagnose_fills(a, &x, true))
 			low = x.end;
 		else
 			high = x.end - 1;
@@ -145,13 +145,13 @@ static void ask_start(struct asker *a, const struct order *o, int64_t length, st
 	struct numbers n = { 0 };
 	struct order x = *o;
 
-	add(&n, world_notice(a->e));
+	diagnose_add(&n, world_notice(a->e));
 	for (size_t i = 0; i < s->slot_count; i++)
 		for (size_t k = s->slots[i] ? calendar_find(s->slots[i], o->start) : 0;
 			s->slots[i] && k < s->slots[i]->pub.piece_count; k++)
 			if (s->slots[i]->pub.pieces[k].order && s->slots[i]->pub.pieces[k].price <= o->price)
-				add(&n, s->slots[i]->pub.pieces[k].start);
-	sort(&n);
+				diagnose_add(&n, s->slots[i]->pub.pieces[k].start);
+	diagnose_sort(&n);
 	for (size_t i = 0, tries = 0; i < n.count && tries < TRIES && !out->has_start; i++) {
 		if (n.list[i] <= o->start || n.list[i] > o->start + AHEAD)
 			continue;
@@ -159,7 +159,7 @@ static void ask_start(struct asker *a, const struct order *o, int64_t length, st
 		x.start = n.list[i];
 		x.end = x.start + length;
 		out->start = x.start;
-		out->has_start = fills(a, &x, true);
+		out->has_start = diagnose_fills(a, &x, true);
 	}
 	free(n.list);
 }
@@ -201,10 +201,10 @@ void engine_diagnose(const struct engine *e, const struct event *order, struct d
 		why_sell(e, &o, out);
 		return;
 	}
-	if (!fills(&a, &o, true)) {
+	if (!diagnose_fills(&a, &o, true)) {
 		out->reason = a.rc ? a.rc : buy_reason(&a.plan);
 		ask_price(&a, &o, out);
-		ask_nodes(&a, &o, out);
+		diagnose_ask_nodes(&a, &o, out);
 		ask_end(&a, &o, out);
 		if (!(o.flags & ORDER_EXTEND))
 			ask_start(&a, &o, order->u.order.end - order->u.order.start, out);

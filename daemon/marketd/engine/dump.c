@@ -14,12 +14,12 @@ struct pen {
 
 #define line(p, ...) ((p)->rc = (p)->rc ? (p)->rc : buf_addf((p)->out, __VA_ARGS__))
 
-static const char *text(const char *s)
+static const char *dump_text(const char *s)
 {
 	return s ? s : "";
 }
 
-static void accounts(const struct engine *e, struct pen *p)
+static void dump_accounts(const struct engine *e, struct pen *p)
 {
 	const struct account *a;
 	const struct token *t;
@@ -30,12 +30,12 @@ static void accounts(const struct engine *e, struct pen *p)
 			a->beneficiary, a->state, a->floor, a->available, a->held, a->escrow, a->name);
 	for (size_t at = 0; (t = rank_next(&e->all[TOKENS], &at));)
 		line(p, "token %" PRIu64 " %" PRIu64 " %d %" PRId64 " %d %s\n", t->id, t->account, t->scopes, t->expires,
-			t->revoked, text(t->name));
+			t->revoked, dump_text(t->name));
 	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));)
 		line(p, "sku %" PRIu64 " %d %s\n", s->id, s->gpus, s->alias);
 }
 
-static void agents(const struct engine *e, struct pen *p)
+static void dump_agents(const struct engine *e, struct pen *p)
 {
 	const struct agent *a;
 
@@ -44,7 +44,7 @@ static void agents(const struct engine *e, struct pen *p)
 			a->public_key, a->name);
 }
 
-static void hosts(const struct engine *e, struct pen *p)
+static void engine_dump_hosts(const struct engine *e, struct pen *p)
 {
 	const struct live_host *h;
 
@@ -61,7 +61,7 @@ static void hosts(const struct engine *e, struct pen *p)
 		}
 }
 
-static void rest(const struct order *o, struct pen *p)
+static void dump_rest(const struct order *o, struct pen *p)
 {
 	if (o->side == SIDE_SELL)
 		line(p, " -");
@@ -70,7 +70,7 @@ static void rest(const struct order *o, struct pen *p)
 	line(p, "\n");
 }
 
-static void orders(const struct engine *e, struct pen *p)
+static void dump_orders(const struct engine *e, struct pen *p)
 {
 	const struct order *o;
 	const struct pool *d;
@@ -83,11 +83,11 @@ static void orders(const struct engine *e, struct pen *p)
 			o->pool, o->sku, o->host, o->procurement, o->side, o->flags, o->nodes);
 		line(p, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d", o->start, o->end, o->price,
 			o->hold, o->filled_minutes, o->filled_cost, o->status);
-		rest(o, p);
+		dump_rest(o, p);
 	}
 }
 
-static void leases(const struct engine *e, struct pen *p)
+static void dump_leases(const struct engine *e, struct pen *p)
 {
 	const struct lease *l;
 
@@ -99,22 +99,22 @@ static void leases(const struct engine *e, struct pen *p)
 	}
 }
 
-static void instances(const struct engine *e, struct pen *p)
+static void dump_instances(const struct engine *e, struct pen *p)
 {
 	const struct instance *x;
 	const struct procurement *q;
 
 	for (size_t at = 0; (x = rank_next(&e->all[INSTANCES], &at));)
 		line(p, "instance %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %s\n", x->id, x->account, x->pool,
-			x->sku, x->host, x->priority, x->status, text(x->name));
+			x->sku, x->host, x->priority, x->status, dump_text(x->name));
 	for (size_t at = 0; (q = rank_next(&e->all[PROCUREMENTS], &at));) {
 		line(p, "procurement %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d", q->id, q->account, q->pool, q->sku,
 			q->target, q->window);
-		line(p, " %" PRId64 " %" PRId64 " %d %d %s\n", q->min_sell, q->max_buy, q->enabled, q->reason, text(q->name));
+		line(p, " %" PRId64 " %" PRId64 " %d %d %s\n", q->min_sell, q->max_buy, q->enabled, q->reason, dump_text(q->name));
 	}
 }
 
-static void book(struct pen *p, uint64_t owner, enum book b, uint64_t asset, int64_t balance)
+static void dump_book(struct pen *p, uint64_t owner, enum book b, uint64_t asset, int64_t balance)
 {
 	if (balance)
 		line(p, "book %" PRIu64 " %d %" PRIu64 " %" PRId64 "\n", owner, (int)b, asset, balance);
@@ -123,27 +123,27 @@ static void book(struct pen *p, uint64_t owner, enum book b, uint64_t asset, int
 static void pool_books(const struct live_pool *d, struct pen *p)
 {
 	for (size_t i = 0; i < d->stock_count; i++)
-		book(p, d->pub.id, BOOK_ISSUED, d->stocks[i].sku, d->stocks[i].issued);
+		dump_book(p, d->pub.id, BOOK_ISSUED, d->stocks[i].sku, d->stocks[i].issued);
 	for (size_t i = 0; i < d->stock_count; i++)
-		book(p, d->pub.id, BOOK_CAPACITY, d->stocks[i].sku, d->stocks[i].capacity);
+		dump_book(p, d->pub.id, BOOK_CAPACITY, d->stocks[i].sku, d->stocks[i].capacity);
 }
 
 /* Owners in order of id, as accounts and pools have theirs from one counter. */
-static void books(const struct engine *e, struct pen *p)
+static void dump_books(const struct engine *e, struct pen *p)
 {
 	const struct account *a = rank_after(&e->all[ACCOUNTS], 0);
 	const struct live_pool *d = rank_after(&e->all[POOLS], 0);
 	const struct live_sku *s;
 
-	book(p, 0, BOOK_ISSUED, 0, e->issued);
-	book(p, 0, BOOK_FEES, 0, e->fees);
+	dump_book(p, 0, BOOK_ISSUED, 0, e->issued);
+	dump_book(p, 0, BOOK_FEES, 0, e->fees);
 	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));)
-		book(p, 0, BOOK_USED, s->pub.id, s->used);
+		dump_book(p, 0, BOOK_USED, s->pub.id, s->used);
 	while (a || d) {
 		if (a && (!d || a->id < d->pub.id)) {
-			book(p, a->id, BOOK_AVAILABLE, 0, a->available);
-			book(p, a->id, BOOK_HELD, 0, a->held);
-			book(p, a->id, BOOK_ESCROW, 0, a->escrow);
+			dump_book(p, a->id, BOOK_AVAILABLE, 0, a->available);
+			dump_book(p, a->id, BOOK_HELD, 0, a->held);
+			dump_book(p, a->id, BOOK_ESCROW, 0, a->escrow);
 			a = rank_after(&e->all[ACCOUNTS], a->id);
 		} else {
 			pool_books(d, p);
@@ -160,13 +160,13 @@ int engine_dump(const struct engine *e, struct buf *out)
 	line(&p, "policy %d %d %d %d\n", e->policy.fee_bps, e->policy.release_bps, e->policy.settle_minutes,
 		e->policy.notice_minutes);
 	line(&p, "next %" PRIu64 " %" PRIu64 "\n", e->next_id, e->next_transfer);
-	accounts(e, &p);
-	agents(e, &p);
-	hosts(e, &p);
-	orders(e, &p);
-	leases(e, &p);
-	instances(e, &p);
-	books(e, &p);
+	dump_accounts(e, &p);
+	dump_agents(e, &p);
+	engine_dump_hosts(e, &p);
+	dump_orders(e, &p);
+	dump_leases(e, &p);
+	dump_instances(e, &p);
+	dump_books(e, &p);
 	return p.rc;
 }
 

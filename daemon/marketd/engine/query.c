@@ -120,7 +120,7 @@ const struct agent *engine_agent_keyed(const struct engine *e, const char *publi
 }
 
 /* Of an account, or of all. */
-static const struct rank *rank_of(const struct engine *e, enum kind k, uint64_t account)
+static const struct rank *query_rank_of(const struct engine *e, enum kind k, uint64_t account)
 {
 	static const struct rank none;
 	const struct live_account *a = world_account(e, account);
@@ -140,52 +140,52 @@ const struct sku *engine_sku_after(const struct engine *e, uint64_t after)
 
 const struct token *engine_token_after(const struct engine *e, uint64_t account, uint64_t after)
 {
-	return rank_after(rank_of(e, TOKENS, account), after);
+	return rank_after(query_rank_of(e, TOKENS, account), after);
 }
 
 const struct host *engine_host_after(const struct engine *e, uint64_t account, uint64_t after)
 {
-	return rank_after(rank_of(e, HOSTS, account), after);
+	return rank_after(query_rank_of(e, HOSTS, account), after);
 }
 
 const struct pool *engine_pool_after(const struct engine *e, uint64_t account, uint64_t after)
 {
-	return rank_after(rank_of(e, POOLS, account), after);
+	return rank_after(query_rank_of(e, POOLS, account), after);
 }
 
 const struct pool *engine_pool_before(const struct engine *e, uint64_t account, uint64_t before)
 {
-	return rank_before(rank_of(e, POOLS, account), before);
+	return rank_before(query_rank_of(e, POOLS, account), before);
 }
 
 const struct order *engine_order_after(const struct engine *e, uint64_t account, uint64_t after)
 {
-	return rank_after(rank_of(e, ORDERS, account), after);
+	return rank_after(query_rank_of(e, ORDERS, account), after);
 }
 
 const struct lease *engine_lease_after(const struct engine *e, uint64_t account, uint64_t after)
 {
-	return rank_after(rank_of(e, LEASES, account), after);
+	return rank_after(query_rank_of(e, LEASES, account), after);
 }
 
 const struct instance *engine_instance_after(const struct engine *e, uint64_t account, uint64_t after)
 {
-	return rank_after(rank_of(e, INSTANCES, account), after);
+	return rank_after(query_rank_of(e, INSTANCES, account), after);
 }
 
 const struct instance *engine_instance_before(const struct engine *e, uint64_t account, uint64_t before)
 {
-	return rank_before(rank_of(e, INSTANCES, account), before);
+	return rank_before(query_rank_of(e, INSTANCES, account), before);
 }
 
 const struct procurement *engine_procurement_after(const struct engine *e, uint64_t account, uint64_t after)
 {
-	return rank_after(rank_of(e, PROCUREMENTS, account), after);
+	return rank_after(query_rank_of(e, PROCUREMENTS, account), after);
 }
 
 const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after)
 {
-	return rank_after(rank_of(e, AGENTS, account), after);
+	return rank_after(query_rank_of(e, AGENTS, account), after);
 }
 
 const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after)

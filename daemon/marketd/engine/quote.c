@@ -12,7 +12,7 @@
 #include "marketd/engine/rules/live_order.h"
 
 /* A buy without a pool: one of a pool that has nothing. */
-static void init(const struct engine *e, struct live_order *t, const struct order *o)
+static void quote_init(const struct engine *e, struct live_order *t, const struct order *o)
 {
 	live_order_init(e, t, o);
 	t->pool = world_pool(e, o->pool);
@@ -39,7 +39,7 @@ static int quote_buy(const struct engine *e, const struct order *o, struct quote
 	struct live_order t;
 	int rc;
 
-	init(e, &t, o);
+	quote_init(e, &t, o);
 	rc = buy_plan(e, &t, &plan, why);
 	if (plan.count)
 		*out = (struct quote){ .cost = plan.cost, .price = plan.dearest, .nodes = most_nodes(o, &plan) };
@@ -57,7 +57,7 @@ static int quote_sell(const struct engine *e, const struct order *o, struct quot
 	struct live_order t;
 	int rc;
 
-	init(e, &t, o);
+	quote_init(e, &t, o);
 	rc = sell_plan(e, &t, &hosts, why);
 	if (rc)
 		return rc;

@@ -37,7 +37,7 @@ static bool id_fits(struct reader *r, uint64_t id)
 	return true;
 }
 
-static bool bad(struct reader *r)
+static bool restore_bad(struct reader *r)
 {
 	r->c.rc = -EINVAL;
 	return false;
@@ -60,10 +60,10 @@ static bool read_account(struct reader *r)
 	if (fits)
 		world_make_account(r->e, &a);
 	free(a.name);
-	return fits || bad(r);
+	return fits || restore_bad(r);
 }
 
-static bool read_token(struct reader *r)
+static bool restore_read_token(struct reader *r)
 {
 	struct token *t = must_zalloc(sizeof *t);
 	char key[TOKEN_KEY];
@@ -73,14 +73,14 @@ static bool read_token(struct reader *r)
 		world_named(r->e, TOKENS, 0, token_key(t->hash, key))) {
 		free(t->name);
 		free(t);
-		return bad(r);
+		return restore_bad(r);
 	}
 	world_add(r->e, TOKENS, t->id, t->account, t);
 	world_name(r->e, TOKENS, 0, key, t);
 	return true;
 }
 
-static bool read_sku(struct reader *r)
+static bool restore_read_sku(struct reader *r)
 {
 	struct sku s = { 0 };
 	int64_t used = 0;
@@ -92,7 +92,7 @@ static bool read_sku(struct reader *r)
 		world_make_sku(r->e, &s)->used = used;
 	free(s.alias);
 	free(s.properties);
-	return fits || bad(r);
+	return fits || restore_bad(r);
 }
 
 static bool read_stocks(struct reader *r, struct live_pool *p)
@@ -106,14 +106,14 @@ static bool read_stocks(struct reader *r, struct live_pool *p)
 
 		codec_stock(&r->c, &s);
 		if (s.sku <= last || !world_sku(r->e, s.sku))
-			return bad(r);
+			return restore_bad(r);
 		last = s.sku;
 		*world_stock(p, s.sku) = s;
 	}
 	return !r->c.rc;
 }
 
-static bool read_pool(struct reader *r)
+static bool restore_read_pool(struct reader *r)
 {
 	struct pool p = { 0 };
 	struct live_pool *d = NULL;
@@ -124,7 +124,7 @@ static bool read_pool(struct reader *r)
 		d = world_make_pool(r->e, &p);
 	free(p.name);
 	free(p.tags);
-	return d ? read_stocks(r, d) : bad(r);
+	return d ? read_stocks(r, d) : restore_bad(r);
 }
 
 static bool read_agent(struct reader *r)
@@ -141,10 +141,10 @@ static bool read_agent(struct reader *r)
 	free(a.public_key);
 	free(a.machine);
 	free(a.inventory);
-	return fits || bad(r);
+	return fits || restore_bad(r);
 }
 
-static bool read_host(struct reader *r)
+static bool restore_read_host(struct reader *r)
 {
 	struct host h = { 0 };
 	const struct live_pool *p;
@@ -161,10 +161,10 @@ static bool read_host(struct reader *r)
 	if (fits)
 		pool_add_host(r->e, &h, NULL, 0);
 	free(h.name);
-	return fits || bad(r);
+	return fits || restore_bad(r);
 }
 
-static bool read_lease(struct reader *r)
+static bool restore_read_lease(struct reader *r)
 {
 	struct lease l = { 0 };
 	const struct live_pool *p;
@@ -176,7 +176,7 @@ static bool read_lease(struct reader *r)
 	if (!id_fits(r, l.id) || !p || p->pub.account != l.buyer || !world_account(r->e, l.seller) || !h || h->pub.retired ||
 		h->pub.sku != l.sku || !window_fits(l.start, l.end) || l.end <= r->e->minute || l.price < 0 || l.price > PRICE_MAX ||
 		l.paid_end < l.start || l.paid_end > l.end || l.settled < l.start || l.settled > l.end || l.parent >= r->e->next_id)
-		return bad(r);
+		return restore_bad(r);
 	lease_schedule(r->e, world_make_lease(r->e, &l));
 	return true;
 }
@@ -191,7 +191,7 @@ static bool order_fits(struct reader *r, const struct order *o)
 }
 
 /* A sell's hosts, ascending. */
-static bool read_hosts(struct reader *r, const struct order *o, uint64_t **hosts, size_t *count)
+static bool restore_read_hosts(struct reader *r, const struct order *o, uint64_t **hosts, size_t *count)
 {
 	*count = 0;
 	codec_count(&r->c, count, 1);
@@ -207,7 +207,7 @@ static bool read_hosts(struct reader *r, const struct order *o, uint64_t **hosts
 	return !r->c.rc;
 }
 
-static bool read_rest(struct reader *r, const struct order *o, struct span *list, size_t count)
+static bool restore_read_rest(struct reader *r, const struct order *o, struct span *list, size_t count)
 {
 	int64_t last = o->start;
 
@@ -222,7 +222,7 @@ static bool read_rest(struct reader *r, const struct order *o, struct span *list
 	return !r->c.rc;
 }
 
-static bool read_order(struct reader *r)
+static bool restore_read_order(struct reader *r)
 {
 	struct order o = { 0 };
 	uint64_t *hosts = NULL;
@@ -232,13 +232,13 @@ static bool read_order(struct reader *r)
 
 	codec_order(&r->c, &o);
 	if (!order_fits(r, &o))
-		return bad(r);
+		return restore_bad(r);
 	codec_count(&r->c, &count, 3);
 	rest = must_realloc(NULL, count, sizeof *rest);
-	if (!read_rest(r, &o, rest, count) || (count > 0) != (o.side == SIDE_BUY) || !read_hosts(r, &o, &hosts, &host_count)) {
+	if (!restore_read_rest(r, &o, rest, count) || (count > 0) != (o.side == SIDE_BUY) || !restore_read_hosts(r, &o, &hosts, &host_count)) {
 		free(rest);
 		free(hosts);
-		return bad(r);
+		return restore_bad(r);
 	}
 	live_order_init(r->e, &t, &o);
 	t.pub.rest = rest;
@@ -273,13 +273,13 @@ static bool read_pieces(struct reader *r, struct live_host *h)
 
 	codec_count(&r->c, &count, 5);
 	if (r->c.rc || (h->pub.retired || h->pub.end <= r->e->minute) != (count == 0))
-		return bad(r);
+		return restore_bad(r);
 	list = must_zalloc(count * sizeof *list);
 	for (size_t i = 0; i < count; i++) {
 		codec_piece(&r->c, &list[i]);
 		if (!piece_fits(r, h, &list[i], at)) {
 			free(list);
-			return bad(r);
+			return restore_bad(r);
 		}
 		at = list[i].end;
 	}
@@ -289,7 +289,7 @@ static bool read_pieces(struct reader *r, struct live_host *h)
 		if (list[i].order)
 			live_order_on_sale(r->e, world_order(r->e, list[i].order), h, list[i].start, list[i].end);
 	free(list);
-	return !count || at == h->pub.end || bad(r);
+	return !count || at == h->pub.end || restore_bad(r);
 }
 
 static bool read_instance(struct reader *r)
@@ -311,7 +311,7 @@ static bool read_instance(struct reader *r)
 		free(x->user_data);
 		free(x->detail);
 		free(x);
-		return bad(r);
+		return restore_bad(r);
 	}
 	world_add(r->e, INSTANCES, x->id, x->account, x);
 	rank_add(&p->instances, x->id, x);
@@ -335,7 +335,7 @@ static bool read_procurement(struct reader *r)
 		world_named(r->e, PROCUREMENTS, p->account, p->name)) {
 		free(p->name);
 		free(p);
-		return bad(r);
+		return restore_bad(r);
 	}
 	world_add(r->e, PROCUREMENTS, p->id, p->account, p);
 	world_name(r->e, PROCUREMENTS, p->account, p->name, p);
@@ -344,7 +344,7 @@ static bool read_procurement(struct reader *r)
 	return true;
 }
 
-static bool read_head(struct reader *r)
+static bool restore_read_head(struct reader *r)
 {
 	struct engine *e = r->e;
 
@@ -353,11 +353,11 @@ static bool read_head(struct reader *r)
 		e->next_id > INT64_MAX || e->next_transfer > INT64_MAX || e->policy.fee_bps < 0 || e->policy.fee_bps > 10000 ||
 		e->policy.release_bps < 0 || e->policy.release_bps > 10000 || e->policy.settle_minutes < 1 ||
 		e->policy.settle_minutes > 525600 || e->policy.notice_minutes < 0 || e->policy.notice_minutes > 1440)
-		return bad(r);
+		return restore_bad(r);
 	return true;
 }
 
-static bool read_all(struct reader *r, enum kind k, bool (*one)(struct reader *))
+static bool restore_read_all(struct reader *r, enum kind k, bool (*one)(struct reader *))
 {
 	static const char *const names[KINDS] = { "account", "token", "instance SKU", "host", "pool", "order", "lease", "instance",
 		"procurement", "agent" };
@@ -370,21 +370,21 @@ static bool read_all(struct reader *r, enum kind k, bool (*one)(struct reader *)
 	return true;
 }
 
-static bool read_state(struct reader *r)
+static bool restore_read_state(struct reader *r)
 {
 	struct live_host *h;
 	struct live_sku *s;
 	struct live_agent *a;
 
-	if (!read_head(r) || !read_all(r, ACCOUNTS, read_account) || !read_all(r, TOKENS, read_token) ||
-		!read_all(r, SKUS, read_sku) || !read_all(r, POOLS, read_pool) || !read_all(r, AGENTS, read_agent) || !read_all(r, HOSTS, read_host) ||
-		!read_all(r, LEASES, read_lease) || !read_all(r, ORDERS, read_order))
+	if (!restore_read_head(r) || !restore_read_all(r, ACCOUNTS, read_account) || !restore_read_all(r, TOKENS, restore_read_token) ||
+		!restore_read_all(r, SKUS, restore_read_sku) || !restore_read_all(r, POOLS, restore_read_pool) || !restore_read_all(r, AGENTS, read_agent) || !restore_read_all(r, HOSTS, restore_read_host) ||
+		!restore_read_all(r, LEASES, restore_read_lease) || !restore_read_all(r, ORDERS, restore_read_order))
 		return false;
 	r->what = "schedule";
 	for (size_t at = 0; (h = rank_next(&r->e->all[HOSTS], &at));)
 		if (!read_pieces(r, h))
 			return false;
-	if (!read_all(r, INSTANCES, read_instance) || !read_all(r, PROCUREMENTS, read_procurement))
+	if (!restore_read_all(r, INSTANCES, read_instance) || !restore_read_all(r, PROCUREMENTS, read_procurement))
 		return false;
 	for (size_t at = 0; (s = rank_next(&r->e->all[SKUS], &at));)
 		s->crossed = true; /* what was tried before is not known any more */
@@ -393,7 +393,7 @@ static bool read_state(struct reader *r)
 	for (size_t at = 0; (a = rank_next(&r->e->all[AGENTS], &at));)
 		a->version = r->e->count;
 	r->what = "end";
-	return r->c.at == r->c.end || bad(r);
+	return r->c.at == r->c.end || restore_bad(r);
 }
 
 int engine_load(struct engine **out, const void *bytes, size_t len, struct fail *why)
@@ -410,7 +410,7 @@ int engine_load(struct engine **out, const void *bytes, size_t len, struct fail 
 		return fail_set(why, -EINVAL, "the snapshot is damaged: its checksum is another");
 	r.c.end = r.c.at + len - SNAPSHOT_SUM;
 	r.e = world_new();
-	whole = read_state(&r);
+	whole = restore_read_state(&r);
 	idmap_release(&r.seen);
 	if (!whole || engine_check(r.e, why) != 0) {
 		engine_free(r.e);

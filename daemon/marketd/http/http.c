@@ -259,7 +259,7 @@ static void run_all(struct http *h)
 }
 
 /* One transaction for all that this turn did; its answers leave after it, or none does. */
-static void commit(struct http *h)
+static void http_commit(struct http *h)
 {
 	int64_t started = clock_us(), answers = 0;
 	struct list *at, *tmp;
@@ -288,7 +288,7 @@ static void commit(struct http *h)
 	}
 }
 
-static void sweep(struct http *h)
+static void http_sweep(struct http *h)
 {
 	struct list *at, *tmp;
 
@@ -317,9 +317,9 @@ void http_turn(struct http *h, int64_t now_ms)
 {
 	h->now_ms = h->api->now_ms = now_ms;
 	if (now_ms >= h->next_sweep)
-		sweep(h);
+		http_sweep(h);
 	run_all(h);
-	commit(h);
+	http_commit(h);
 	waiting_turn(h);
 	if (h->resumed)
 		run_all(h);

@@ -138,7 +138,7 @@ static void parse_small(struct exchange *x)
 }
 
 /* The target and the headers into the request. */
-static bool read_head(struct exchange *x)
+static bool http_exchange_read_head(struct exchange *x)
 {
 	struct request *q = &x->q;
 	int rc = x->target ? uri_parse(x->target, &x->uri) : -ENOMEM;
@@ -226,7 +226,7 @@ void exchange_ask(struct exchange *x)
 		exchange_refuse(x, x->fault, x->fault_text);
 		return;
 	}
-	if (first && !read_head(x))
+	if (first && !http_exchange_read_head(x))
 		return;
 	if (!first)
 		auth_again(market_engine(h->api->market), market_now(h->api->market), &x->q);

@@ -118,7 +118,7 @@ static enum MHD_Result send_answer(struct exchange *x)
 	return done;
 }
 
-static void suspend(struct exchange *x, enum exchange_state state, struct list *where)
+static void http_request_suspend(struct exchange *x, enum exchange_state state, struct list *where)
 {
 	x->state = state;
 	list_append(where, &x->link);
@@ -136,10 +136,10 @@ static enum MHD_Result ask_and_send(struct exchange *x)
 	if ((x->r.wait || x->r.stream) && !waiting_admit(x))
 		exchange_refuse(x, REASON_LIMIT, "too many requests wait for events; end one first");
 	if (x->r.changed || market_dirty(h->api->market)) {
-		suspend(x, EXCHANGE_COMMIT, &h->turn);
+		http_request_suspend(x, EXCHANGE_COMMIT, &h->turn);
 	} else if (x->r.wait) {
 		x->deadline = h->now_ms + x->r.wait_ms;
-		suspend(x, EXCHANGE_WAIT, waiting_place(x));
+		http_request_suspend(x, EXCHANGE_WAIT, waiting_place(x));
 	} else {
 		return send_answer(x);
 	}
@@ -157,7 +157,7 @@ static enum MHD_Result count_length(void *cls, enum MHD_ValueKind kind, const ch
 	return MHD_YES;
 }
 
-static enum MHD_Result take_head(struct exchange *x, const char *method)
+static enum MHD_Result http_request_take_head(struct exchange *x, const char *method)
 {
 	const char *length = exchange_header(x, "Content-Length");
 	int lengths = 0;
@@ -185,7 +185,7 @@ static enum MHD_Result take_head(struct exchange *x, const char *method)
 	return MHD_YES;
 }
 
-static enum MHD_Result take_body(struct exchange *x, const char *data, size_t len)
+static enum MHD_Result http_request_take_body(struct exchange *x, const char *data, size_t len)
 {
 	if (x->state != EXCHANGE_BODY)
 		return MHD_YES;  /* an answer is there already */
@@ -209,16 +209,16 @@ enum MHD_Result hook_request(void *cls, struct MHD_Connection *mhd, const char *
 	if (!x)
 		return MHD_NO;
 	if (x->state == EXCHANGE_HEAD)
-		return take_head(x, method);
+		return http_request_take_head(x, method);
 	*len = 0;
 	if (n)
-		return take_body(x, data, n);
+		return http_request_take_body(x, data, n);
 	if (x->state == EXCHANGE_BODY)
 		return ask_and_send(x);
 	if (x->state == EXCHANGE_READY && x->r.wait) {
 		/* Its batch is on disk, but there is nothing to tell yet. */
 		x->deadline = x->http->now_ms + x->r.wait_ms;
-		suspend(x, EXCHANGE_WAIT, waiting_place(x));
+		http_request_suspend(x, EXCHANGE_WAIT, waiting_place(x));
 		return MHD_YES;
 	}
 	return x->state == EXCHANGE_READY ? send_answer(x) : MHD_YES;

@@ -10,7 +10,7 @@
 #include "marketd/api/auth.h"
 #include "marketd/http/http_own.h"
 
-static int64_t *counter(struct exchange *x)
+static int64_t *http_stream_counter(struct exchange *x)
 {
 	struct metrics *m = x->http->metrics;
 
@@ -32,7 +32,7 @@ static bool admit_poll(struct exchange *x)
 	if (mine >= WAITING_PER_AGENT || ours >= x->http->set.connections / 2)
 		return false;
 	x->counted = COUNTED_POLL;
-	*counter(x) += 1;
+	*http_stream_counter(x) += 1;
 	return true;
 }
 
@@ -53,7 +53,7 @@ bool waiting_admit(struct exchange *x)
 	if (h->metrics->parked + h->metrics->streams >= WAITING_MAX || (mine >= WAITING_PER_ACCOUNT && !x->q.local))
 		return false;
 	x->counted = x->r.stream ? COUNTED_STREAM : COUNTED_PARKED;
-	*counter(x) += 1;
+	*http_stream_counter(x) += 1;
 	return true;
 }
 
@@ -61,7 +61,7 @@ void waiting_release(struct exchange *x)
 {
 	if (!x->counted)
 		return;
-	*counter(x) -= 1;
+	*http_stream_counter(x) -= 1;
 	x->counted = 0;
 }
 

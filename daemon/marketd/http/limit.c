@@ -33,7 +33,7 @@ void limit_free(struct limit *l)
 	free(l);
 }
 
-static uint64_t mix(uint64_t x)
+static uint64_t limit_mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -43,7 +43,7 @@ static uint64_t mix(uint64_t x)
 /* The key's own bucket, else the one of its set that was looked at longest ago, made new. */
 static struct bucket *bucket_of(struct limit *l, uint64_t key, int64_t now_ms)
 {
-	struct bucket *set = l->buckets[mix(key) % SETS], *oldest = set;
+	struct bucket *set = l->buckets[limit_mix(key) % SETS], *oldest = set;
 
 	for (int i = 0; i < WAYS; i++) {
 		if (set[i].at && set[i].key == key)

@@ -15,7 +15,7 @@
 enum { BACKLOG = 1024 };
 
 /* "[::1]:80" or "host:80" apart; false where there is no port. */
-static bool split(const char *text, char host[LISTEN_TEXT], char port[16])
+static bool listen_split(const char *text, char host[LISTEN_TEXT], char port[16])
 {
 	const char *colon = strrchr(text, ':');
 	size_t len;
@@ -35,7 +35,7 @@ static bool split(const char *text, char host[LISTEN_TEXT], char port[16])
 	return true;
 }
 
-static bool is_loopback(const struct sockaddr *a)
+static bool listen_is_loopback(const struct sockaddr *a)
 {
 	if (a->sa_family == AF_INET)
 		return (ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24) == 127;
@@ -57,7 +57,7 @@ static void tell_where(int fd, char where[LISTEN_TEXT])
 	snprintf(where, LISTEN_TEXT, bound.ss_family == AF_INET6 ? "[%.120s]:%.8s" : "%.120s:%.8s", host, port);
 }
 
-static int open_one(const struct addrinfo *a)
+static int listen_open_one(const struct addrinfo *a)
 {
 	int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol), on = 1, saved;
 
@@ -79,13 +79,13 @@ int listen_tcp(const char *text, int *fd, bool *loopback, char where[LISTEN_TEXT
 	char host[LISTEN_TEXT], port[16];
 	int rc;
 
-	if (!split(text, host, port))
+	if (!listen_split(text, host, port))
 		return fail_set(f, -EINVAL, "'%s' is no address to listen on; write it as 127.0.0.1:8080 or [::1]:8080", text);
 	rc = getaddrinfo(host, port, &hints, &found);
 	if (rc != 0)
 		return fail_set(f, -EINVAL, "cannot find the address '%s': %s", text, gai_strerror(rc));
-	rc = open_one(found);
-	*loopback = is_loopback(found->ai_addr);
+	rc = listen_open_one(found);
+	*loopback = listen_is_loopback(found->ai_addr);
 	freeaddrinfo(found);
 	if (rc < 0)
 		return fail_errno(f, rc, -rc, "cannot listen on '%s'", text);

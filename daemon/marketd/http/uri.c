@@ -27,7 +27,7 @@ bool utf8_valid(const char *text, size_t len)
 	return true;
 }
 
-static int hex(char c)
+static int uri_hex(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -39,7 +39,7 @@ static int hex(char c)
  * Decodes [from, to) to *at and ends it with a NUL. In a path an encoded '/' would be a second way
  * to write another path; control characters are nothing that a name has.
  */
-static int decode(const char *from, const char *to, bool query, char **at)
+static int uri_decode(const char *from, const char *to, bool query, char **at)
 {
 	char *start = *at, *out = *at;
 
@@ -47,9 +47,9 @@ static int decode(const char *from, const char *to, bool query, char **at)
 		char c = *from++;
 
 		if (c == '%') {
-			if (to - from < 2 || hex(from[0]) < 0 || hex(from[1]) < 0)
+			if (to - from < 2 || uri_hex(from[0]) < 0 || uri_hex(from[1]) < 0)
 				return -EINVAL;
-			c = (char)(hex(from[0]) * 16 + hex(from[1]));
+			c = (char)(uri_hex(from[0]) * 16 + uri_hex(from[1]));
 			from += 2;
 			if (!query && c == '/')
 				return -EINVAL;
@@ -77,10 +77,10 @@ static int parse_query(const char *text, struct uri *u, char **at)
 			if (u->query_count == QUERY_MAX)
 				return -E2BIG;
 			u->query[u->query_count].name = *at;
-			if (decode(text, is ? is : end, true, at) != 0)
+			if (uri_decode(text, is ? is : end, true, at) != 0)
 				return -EINVAL;
 			u->query[u->query_count].value = *at;
-			if (decode(is ? is + 1 : end, end, true, at) != 0)
+			if (uri_decode(is ? is + 1 : end, end, true, at) != 0)
 				return -EINVAL;
 			u->query_count++;
 		}
@@ -104,7 +104,7 @@ int uri_parse(const char *raw, struct uri *out)
 	if (!at)
 		return -ENOMEM;
 	u.path = at;
-	rc = decode(raw, raw + path_len, false, &at);
+	rc = uri_decode(raw, raw + path_len, false, &at);
 	if (rc == 0 && raw[path_len] == '?')
 		rc = parse_query(raw + path_len + 1, &u, &at);
 	if (rc != 0) {

@@ -123,9 +123,9 @@ static int check_balances(struct store *store, const struct engine *e, struct fa
 
 /* ---- Check ------------------------------------------------------------------------------- */
 
-static void say(const struct care *how, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void care_say(const struct care *how, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static void say(const struct care *how, const char *fmt, ...)
+static void care_say(const struct care *how, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -149,9 +149,9 @@ static int look_at_snapshot(const struct care *how, struct store *store, struct 
 	buf_init(&bytes, DUMP_BYTES);
 	rc = store->calls->load_snapshot(store, &bytes, &seq, &hash, f);
 	if (!rc && seq && engine_load(&e, bytes.data, bytes.len, &why))
-		say(how, "the snapshot at event %" PRIu64 " is not used: %s", seq, why.text);
+		care_say(how, "the snapshot at event %" PRIu64 " is not used: %s", seq, why.text);
 	else if (!rc && seq && (engine_hash(e) != hash || engine_count(e) != seq))
-		say(how, "the snapshot at event %" PRIu64 " is not used: its state is not the one that it was made of", seq);
+		care_say(how, "the snapshot at event %" PRIu64 " is not used: its state is not the one that it was made of", seq);
 	engine_free(e);
 	buf_release(&bytes);
 	return rc;
@@ -172,16 +172,16 @@ static int check_state(const struct care *how, struct store *store, struct fail 
 		rc = fail_set(f, REASON_INTERNAL, "the snapshot and the journal do not give the same market (%016" PRIx64 ", %016" PRIx64
 			")", engine_hash(quick), engine_hash(whole));
 	if (!rc) {
-		say(how, "%" PRIu64 " events replayed from the first and from the snapshot: state %016" PRIx64 " both times",
+		care_say(how, "%" PRIu64 " events replayed from the first and from the snapshot: state %016" PRIx64 " both times",
 			engine_count(whole), engine_hash(whole));
 		rc = engine_check(whole, f) ? REASON_INTERNAL : 0;
 	}
 	if (!rc) {
-		say(how, "the market keeps its invariants");
+		care_say(how, "the market keeps its invariants");
 		rc = check_balances(store, whole, f);
 	}
 	if (!rc)
-		say(how, "every balance of the market is the ledger's");
+		care_say(how, "every balance of the market is the ledger's");
 	engine_free(whole);
 	engine_free(quick);
 	return rc;
@@ -199,17 +199,17 @@ static int open_there(const char *path, struct store **out, struct fail *f)
 	return store_open(path, out, f);
 }
 
-static int check_path(const struct care *how, const char *path, struct fail *f)
+static int care_check_path(const struct care *how, const char *path, struct fail *f)
 {
 	struct store *store;
 	int rc = open_there(path, &store, f);
 
 	if (rc)
 		return rc;
-	say(how, "checking '%s'", path);
+	care_say(how, "checking '%s'", path);
 	rc = store->calls->check(store, f);
 	if (!rc) {
-		say(how, "the file, the journal, the ledger and its hash chains are whole");
+		care_say(how, "the file, the journal, the ledger and its hash chains are whole");
 		rc = check_state(how, store, f);
 	}
 	store->calls->close(store);
@@ -218,10 +218,10 @@ static int check_path(const struct care *how, const char *path, struct fail *f)
 
 static int run_check(const struct care *how, struct fail *f)
 {
-	int rc = check_path(how, how->data, f);
+	int rc = care_check_path(how, how->data, f);
 
 	if (!rc)
-		say(how, "'%s' is good", how->data);
+		care_say(how, "'%s' is good", how->data);
 	return rc;
 }
 
@@ -252,12 +252,12 @@ static int run_backup(const struct care *how, struct fail *f)
 
 	if (rc)
 		return rc;
-	say(how, "copying '%s' to '%s'", how->data, how->path);
+	care_say(how, "copying '%s' to '%s'", how->data, how->path);
 	rc = copy_to(how->data, how->path, f);
 	if (!rc)
-		rc = check_path(how, how->path, f);
+		rc = care_check_path(how, how->path, f);
 	if (!rc)
-		say(how, "'%s' is a whole copy; 'nanopod-marketd restore %s' brings it back", how->path, how->path);
+		care_say(how, "'%s' is a whole copy; 'nanopod-marketd restore %s' brings it back", how->path, how->path);
 	return rc;
 }
 
@@ -292,7 +292,7 @@ static int set_aside(const struct care *how, struct fail *f)
 	if (!rc)
 		rc = move_aside(how->data, "-shm", f);
 	if (!rc)
-		say(how, "what was there is now '%s.before-restore'", how->data);
+		care_say(how, "what was there is now '%s.before-restore'", how->data);
 	return rc;
 }
 
@@ -308,13 +308,13 @@ static int run_restore(const struct care *how, struct fail *f)
 	if (!rc && strlen(how->data) > PATH_MAX - 64)
 		rc = fail_set(f, REASON_INVALID, "'%.60s…' is too long for a path", how->data);
 	if (!rc)
-		rc = check_path(how, how->path, f);
+		rc = care_check_path(how, how->path, f);
 	if (!rc)
 		rc = set_aside(how, f);
 	if (!rc)
 		rc = copy_to(how->path, how->data, f);
 	if (!rc)
-		say(how, "'%s' is as in '%s'", how->data, how->path);
+		care_say(how, "'%s' is as in '%s'", how->data, how->path);
 	return rc;
 }
 
@@ -323,9 +323,9 @@ static int run_migrate(const struct care *how, struct fail *f)
 	int from, to, rc = store_sqlite_migrate(how->data, &from, &to, f);
 
 	if (!rc && from == to)
-		say(how, "'%s' has form %d already", how->data, to);
+		care_say(how, "'%s' has form %d already", how->data, to);
 	else if (!rc)
-		say(how, "'%s' was brought from form %d to form %d", how->data, from, to);
+		care_say(how, "'%s' was brought from form %d to form %d", how->data, from, to);
 	return rc;
 }
 
@@ -357,9 +357,9 @@ int care_run(const char *verb, const struct care *how)
 			rc = verbs[i].run(how, &f);
 	if (!rc)
 		return 0;
-	say(how, "%s", f.text);
+	care_say(how, "%s", f.text);
 	if (rc == REASON_INTERNAL && !strstr(f.text, "nanopod-marketd restore"))
-		say(how, "bring the newest good backup back with 'nanopod-marketd restore --force BACKUP'");
+		care_say(how, "bring the newest good backup back with 'nanopod-marketd restore --force BACKUP'");
 	return rc == REASON_INTERNAL ? STATUS_CHECK : rc == REASON_INVALID ? STATUS_USAGE : reason_row(rc)->status ?
 		reason_row(rc)->status : STATUS_FAILURE;
 }

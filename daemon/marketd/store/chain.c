@@ -30,7 +30,7 @@ static char *add_s64(char *to, int64_t v, char after)
 	return add_u64(to, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, after);
 }
 
-static size_t canonical(char room[TEXT_MAX], const struct posting_row *row)
+static size_t chain_canonical(char room[TEXT_MAX], const struct posting_row *row)
 {
 	const struct posting *p = &row->posting;
 	const char *book = book_name(p->book);
@@ -78,7 +78,7 @@ void chain_digest(const void *data, size_t len, uint8_t digest[CHAIN_BYTES])
 void chain_next(uint8_t chain[CHAIN_BYTES], const struct posting_row *row)
 {
 	char text[TEXT_MAX];
-	size_t len = canonical(text, row);
+	size_t len = chain_canonical(text, row);
 
 	digest_of(chain, CHAIN_BYTES, text, len, chain);
 }

@@ -60,7 +60,7 @@ static uint64_t get_u64(struct walk *w)
 	return 0;
 }
 
-static void u64(struct walk *w, uint64_t *v)
+static void journal_u64(struct walk *w, uint64_t *v)
 {
 	if (w->rc)
 		return;
@@ -71,20 +71,20 @@ static void u64(struct walk *w, uint64_t *v)
 }
 
 /* Small numbers of either sign are short: 0, -1, 1, -2 … */
-static void s64(struct walk *w, int64_t *v)
+static void journal_s64(struct walk *w, int64_t *v)
 {
 	uint64_t u = ((uint64_t)*v << 1) ^ (*v < 0 ? UINT64_MAX : 0);
 
-	u64(w, &u);
+	journal_u64(w, &u);
 	if (!w->out && !w->rc)
 		*v = (int64_t)(u >> 1 ^ (0 - (u & 1)));
 }
 
-static void s32(struct walk *w, int32_t *v)
+static void journal_s32(struct walk *w, int32_t *v)
 {
 	int64_t wide = *v;
 
-	s64(w, &wide);
+	journal_s64(w, &wide);
 	if (w->out || w->rc)
 		return;
 	if (wide < INT32_MIN || wide > INT32_MAX)
@@ -93,11 +93,11 @@ static void s32(struct walk *w, int32_t *v)
 		*v = (int32_t)wide;
 }
 
-static void flag(struct walk *w, bool *v)
+static void journal_flag(struct walk *w, bool *v)
 {
 	uint64_t wide = *v;
 
-	u64(w, &wide);
+	journal_u64(w, &wide);
 	if (w->out || w->rc)
 		return;
 	if (wide > 1)
@@ -106,7 +106,7 @@ static void flag(struct walk *w, bool *v)
 		*v = wide == 1;
 }
 
-static void raw(struct walk *w, uint8_t *bytes, size_t len)
+static void journal_raw(struct walk *w, uint8_t *bytes, size_t len)
 {
 	if (w->rc)
 		return;
@@ -120,7 +120,7 @@ static void raw(struct walk *w, uint8_t *bytes, size_t len)
 	}
 }
 
-static void put_text(struct walk *w, const char *s, size_t max)
+static void journal_put_text(struct walk *w, const char *s, size_t max)
 {
 	size_t len = s ? strlen(s) : 0;
 
@@ -133,14 +133,14 @@ static void put_text(struct walk *w, const char *s, size_t max)
 		w->rc = buf_add(w->out, s, len + 1);
 }
 
-static void text(struct walk *w, const char **s, size_t max)
+static void journal_text(struct walk *w, const char **s, size_t max)
 {
 	uint64_t size;
 
 	if (w->rc)
 		return;
 	if (w->out) {
-		put_text(w, *s, max);
+		journal_put_text(w, *s, max);
 		return;
 	}
 	*s = NULL;
@@ -159,7 +159,7 @@ static void text(struct walk *w, const char **s, size_t max)
  * A field that a kind got after journals were written without it: at the end, and only where it says
  * something, so that what was written before reads as before and there is still one form only.
  */
-static bool late(struct walk *w, bool said)
+static bool journal_late(struct walk *w, bool said)
 {
 	return !w->rc && (w->out ? said : w->at < w->end);
 }
@@ -172,77 +172,77 @@ static void late_is(struct walk *w, bool said)
 
 static void late_u64(struct walk *w, uint64_t *v)
 {
-	if (!late(w, *v != 0))
+	if (!journal_late(w, *v != 0))
 		return;
-	u64(w, v);
+	journal_u64(w, v);
 	late_is(w, *v != 0);
 }
 
 static void late_text(struct walk *w, const char **s, size_t max)
 {
-	if (!late(w, *s != NULL))
+	if (!journal_late(w, *s != NULL))
 		return;
-	text(w, s, max);
+	journal_text(w, s, max);
 	late_is(w, *s != NULL);
 }
 
 static void walk_order(struct walk *w, struct event *ev)
 {
-	u64(w, &ev->u.order.pool);
-	u64(w, &ev->u.order.sku);
-	u64(w, &ev->u.order.host);
-	u64(w, &ev->u.order.procurement);
-	s32(w, &ev->u.order.side);
-	s32(w, &ev->u.order.flags);
-	s32(w, &ev->u.order.nodes);
-	s64(w, &ev->u.order.start);
-	s64(w, &ev->u.order.end);
-	s64(w, &ev->u.order.price);
-	s64(w, &ev->u.order.max_total);
+	journal_u64(w, &ev->u.order.pool);
+	journal_u64(w, &ev->u.order.sku);
+	journal_u64(w, &ev->u.order.host);
+	journal_u64(w, &ev->u.order.procurement);
+	journal_s32(w, &ev->u.order.side);
+	journal_s32(w, &ev->u.order.flags);
+	journal_s32(w, &ev->u.order.nodes);
+	journal_s64(w, &ev->u.order.start);
+	journal_s64(w, &ev->u.order.end);
+	journal_s64(w, &ev->u.order.price);
+	journal_s64(w, &ev->u.order.max_total);
 }
 
 static void walk_procurement(struct walk *w, struct event *ev)
 {
-	u64(w, &ev->u.procurement.pool);
-	u64(w, &ev->u.procurement.sku);
-	s32(w, &ev->u.procurement.target);
-	s32(w, &ev->u.procurement.window);
-	s64(w, &ev->u.procurement.min_sell);
-	s64(w, &ev->u.procurement.max_buy);
-	flag(w, &ev->u.procurement.enabled);
+	journal_u64(w, &ev->u.procurement.pool);
+	journal_u64(w, &ev->u.procurement.sku);
+	journal_s32(w, &ev->u.procurement.target);
+	journal_s32(w, &ev->u.procurement.window);
+	journal_s64(w, &ev->u.procurement.min_sell);
+	journal_s64(w, &ev->u.procurement.max_buy);
+	journal_flag(w, &ev->u.procurement.enabled);
 }
 
 static void walk_procurement_change(struct walk *w, struct event *ev)
 {
-	u64(w, &ev->u.procurement_change.sku);
-	s32(w, &ev->u.procurement_change.target);
-	s32(w, &ev->u.procurement_change.window);
-	s64(w, &ev->u.procurement_change.min_sell);
-	s64(w, &ev->u.procurement_change.max_buy);
-	s32(w, &ev->u.procurement_change.enabled);
+	journal_u64(w, &ev->u.procurement_change.sku);
+	journal_s32(w, &ev->u.procurement_change.target);
+	journal_s32(w, &ev->u.procurement_change.window);
+	journal_s64(w, &ev->u.procurement_change.min_sell);
+	journal_s64(w, &ev->u.procurement_change.max_buy);
+	journal_s32(w, &ev->u.procurement_change.enabled);
 }
 
 static void walk_policy(struct walk *w, struct event *ev)
 {
-	s32(w, &ev->u.policy.fee_bps);
-	s32(w, &ev->u.policy.release_bps);
-	s32(w, &ev->u.policy.settle_minutes);
-	s32(w, &ev->u.policy.notice_minutes);
+	journal_s32(w, &ev->u.policy.fee_bps);
+	journal_s32(w, &ev->u.policy.release_bps);
+	journal_s32(w, &ev->u.policy.settle_minutes);
+	journal_s32(w, &ev->u.policy.notice_minutes);
 }
 
 static void walk_token(struct walk *w, struct event *ev)
 {
-	raw(w, ev->u.token.hash, TOKEN_HASH);
-	s32(w, &ev->u.token.scopes);
-	s64(w, &ev->u.token.expires);
+	journal_raw(w, ev->u.token.hash, TOKEN_HASH);
+	journal_s32(w, &ev->u.token.scopes);
+	journal_s64(w, &ev->u.token.expires);
 }
 
 static void walk_host(struct walk *w, struct event *ev)
 {
-	u64(w, &ev->u.host.sku);
-	u64(w, &ev->u.host.pool);
-	s64(w, &ev->u.host.start);
-	s64(w, &ev->u.host.end);
+	journal_u64(w, &ev->u.host.sku);
+	journal_u64(w, &ev->u.host.pool);
+	journal_s64(w, &ev->u.host.start);
+	journal_s64(w, &ev->u.host.end);
 	late_u64(w, &ev->u.host.agent);
 }
 
@@ -250,80 +250,80 @@ static void walk_host_state(struct walk *w, struct event *ev)
 {
 	bool *watch = &ev->u.host_state.watch;
 
-	flag(w, &ev->u.host_state.down);
-	if (!late(w, ev->u.host_state.since || *watch))
+	journal_flag(w, &ev->u.host_state.down);
+	if (!journal_late(w, ev->u.host_state.since || *watch))
 		return;
-	s64(w, &ev->u.host_state.since);
-	if (!late(w, *watch)) {
+	journal_s64(w, &ev->u.host_state.since);
+	if (!journal_late(w, *watch)) {
 		late_is(w, ev->u.host_state.since != 0);
 		return;
 	}
-	flag(w, watch);
+	journal_flag(w, watch);
 	late_is(w, *watch);
 }
 
 static void walk_instance_change(struct walk *w, struct event *ev)
 {
-	s32(w, &ev->u.instance_change.priority);
+	journal_s32(w, &ev->u.instance_change.priority);
 	late_text(w, &ev->u.instance_change.user_data, TEXT_BYTES);
 }
 
 static void walk_agent_session(struct walk *w, struct event *ev)
 {
-	u64(w, &ev->u.agent_session.generation);
-	raw(w, ev->u.agent_session.hash, TOKEN_HASH);
+	journal_u64(w, &ev->u.agent_session.generation);
+	journal_raw(w, ev->u.agent_session.hash, TOKEN_HASH);
 }
 
 static void walk_instance(struct walk *w, struct event *ev)
 {
-	u64(w, &ev->u.instance.pool);
-	u64(w, &ev->u.instance.sku);
-	u64(w, &ev->u.instance.image);
-	s32(w, &ev->u.instance.priority);
-	text(w, &ev->u.instance.user_data, TEXT_BYTES);
+	journal_u64(w, &ev->u.instance.pool);
+	journal_u64(w, &ev->u.instance.sku);
+	journal_u64(w, &ev->u.instance.image);
+	journal_s32(w, &ev->u.instance.priority);
+	journal_text(w, &ev->u.instance.user_data, TEXT_BYTES);
 }
 
 static void walk_account(struct walk *w, struct event *ev)
 {
-	u64(w, &ev->u.account.beneficiary);
-	s64(w, &ev->u.account.floor);
+	journal_u64(w, &ev->u.account.beneficiary);
+	journal_s64(w, &ev->u.account.floor);
 }
 
 static void walk_account_state(struct walk *w, struct event *ev)
 {
-	s32(w, &ev->u.account_state.state);
-	s64(w, &ev->u.account_state.floor);
+	journal_s32(w, &ev->u.account_state.state);
+	journal_s64(w, &ev->u.account_state.floor);
 }
 
 static void walk_release(struct walk *w, struct event *ev)
 {
-	s64(w, &ev->u.release.from);
-	s32(w, &ev->u.release.nodes);
-	u64(w, &ev->u.release.sku);
+	journal_s64(w, &ev->u.release.from);
+	journal_s32(w, &ev->u.release.nodes);
+	journal_u64(w, &ev->u.release.sku);
 }
 
 /* No default: the compiler names a kind that is forgotten here. */
 static void walk_kind(struct walk *w, struct event *ev)
 {
 	switch (ev->kind) {
-	case EVENT_TICK: s64(w, &ev->u.tick.minute); break;
+	case EVENT_TICK: journal_s64(w, &ev->u.tick.minute); break;
 	case EVENT_POLICY: walk_policy(w, ev); break;
 	case EVENT_ACCOUNT: walk_account(w, ev); break;
 	case EVENT_ACCOUNT_STATE: walk_account_state(w, ev); break;
-	case EVENT_CREDIT: s64(w, &ev->u.credit.micros); break;
+	case EVENT_CREDIT: journal_s64(w, &ev->u.credit.micros); break;
 	case EVENT_TOKEN: walk_token(w, ev); break;
-	case EVENT_SKU: s32(w, &ev->u.sku.gpus); break;
+	case EVENT_SKU: journal_s32(w, &ev->u.sku.gpus); break;
 	case EVENT_HOST: walk_host(w, ev); break;
 	case EVENT_HOST_STATE: walk_host_state(w, ev); break;
-	case EVENT_POOL: s32(w, &ev->u.pool.kind); break;
+	case EVENT_POOL: journal_s32(w, &ev->u.pool.kind); break;
 	case EVENT_ORDER: walk_order(w, ev); break;
 	case EVENT_RELEASE: walk_release(w, ev); break;
 	case EVENT_INSTANCE: walk_instance(w, ev); break;
 	case EVENT_INSTANCE_CHANGE: walk_instance_change(w, ev); break;
-	case EVENT_REPORT: s32(w, &ev->u.report.status); break;
+	case EVENT_REPORT: journal_s32(w, &ev->u.report.status); break;
 	case EVENT_PROCUREMENT: walk_procurement(w, ev); break;
 	case EVENT_PROCUREMENT_CHANGE: walk_procurement_change(w, ev); break;
-	case EVENT_AGENT: text(w, &ev->u.agent.machine, NAME_BYTES); break;
+	case EVENT_AGENT: journal_text(w, &ev->u.agent.machine, NAME_BYTES); break;
 	case EVENT_AGENT_SESSION: walk_agent_session(w, ev); break;
 	case EVENT_AGENT_INVENTORY:
 	case EVENT_AGENT_RETIRE:
@@ -342,12 +342,12 @@ static void walk_kind(struct walk *w, struct event *ev)
 
 static void walk_event(struct walk *w, struct event *ev)
 {
-	s64(w, &ev->at);
-	u64(w, &ev->account);
-	u64(w, &ev->token);
-	u64(w, &ev->subject);
-	text(w, &ev->name, NAME_BYTES);
-	text(w, &ev->text, TEXT_BYTES);
+	journal_s64(w, &ev->at);
+	journal_u64(w, &ev->account);
+	journal_u64(w, &ev->token);
+	journal_u64(w, &ev->subject);
+	journal_text(w, &ev->name, NAME_BYTES);
+	journal_text(w, &ev->text, TEXT_BYTES);
 	if (!w->rc)
 		walk_kind(w, ev);
 }

@@ -71,7 +71,7 @@ int market_catch_up(struct store *store, struct engine *e, uint64_t until, struc
 	return rc < 0 ? rc : 0;
 }
 
-static int load(struct store *store, struct engine **out, uint64_t *kept, struct fail *f)
+static int market_load(struct store *store, struct engine **out, uint64_t *kept, struct fail *f)
 {
 	struct fail why = { 0 };
 	struct buf bytes;
@@ -97,7 +97,7 @@ static int load(struct store *store, struct engine **out, uint64_t *kept, struct
 	return 0;
 }
 
-static int replay(struct store *store, bool from_snapshot, uint64_t until, struct engine **out, uint64_t *kept,
+static int store_market_replay(struct store *store, bool from_snapshot, uint64_t until, struct engine **out, uint64_t *kept,
 	struct fail *f)
 {
 	struct engine *e = NULL;
@@ -105,7 +105,7 @@ static int replay(struct store *store, bool from_snapshot, uint64_t until, struc
 
 	*kept = 0;
 	if (from_snapshot)
-		rc = load(store, &e, kept, f);
+		rc = market_load(store, &e, kept, f);
 	else if (engine_new(&e))
 		rc = fail_set(f, REASON_UNAVAILABLE, "no memory is left for the market");
 	if (!rc)
@@ -125,7 +125,7 @@ int market_replay(struct store *store, bool from_snapshot, uint64_t until, struc
 {
 	uint64_t kept;
 
-	return replay(store, from_snapshot, until, out, &kept, f);
+	return store_market_replay(store, from_snapshot, until, out, &kept, f);
 }
 
 /* The lease comes before the last look, so that nobody writes behind it; a start that fails takes it from nobody. */
@@ -133,7 +133,7 @@ static int read_again(struct market *m, struct fail *f)
 {
 	struct engine *e = NULL;
 	uint64_t kept = 0;
-	int rc = replay(m->store, true, 0, &e, &kept, f);
+	int rc = store_market_replay(m->store, true, 0, &e, &kept, f);
 
 	if (!rc) {
 		rc = m->store->calls->fence(m->store, f);
@@ -220,7 +220,7 @@ static int not_ready(const struct market *m, struct fail *f)
 }
 
 /* What was staged is gone; the engine knows too much and is not to be asked until the commit threw it away. */
-static int broke(struct market *m, const struct fail *why, struct fail *f)
+static int market_broke(struct market *m, const struct fail *why, struct fail *f)
 {
 	m->why = *why;
 	m->broken = true;
@@ -240,7 +240,7 @@ int market_apply(struct market *m, struct event *ev, const struct effects **did,
 		return rc;
 	m->dirty = true;
 	if (m->store->calls->append(m->store, engine_count(m->engine), ev, &m->effects, &why))
-		return broke(m, &why, f);
+		return market_broke(m, &why, f);
 	if (did)
 		*did = &m->effects;
 	return 0;
@@ -253,7 +253,7 @@ int market_keep_answer(struct market *m, const struct answer *a, struct fail *f)
 	if (!market_ready(m))
 		return not_ready(m, f);
 	m->dirty = true;
-	return m->store->calls->keep_answer(m->store, a, &why) ? broke(m, &why, f) : 0;
+	return m->store->calls->keep_answer(m->store, a, &why) ? market_broke(m, &why, f) : 0;
 }
 
 int market_log(struct market *m, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f)
@@ -267,14 +267,14 @@ int market_log(struct market *m, uint64_t instance, const struct log_line *lines
 	m->dirty = true; /* a transaction is open, whatever became of it */
 	if (rc == REASON_INVALID)
 		return fail_set(f, rc, "%s", why.text);
-	return rc ? broke(m, &why, f) : 0;
+	return rc ? market_broke(m, &why, f) : 0;
 }
 
 /*
  * Minutes that were slept through come in steps that are on disk one by one: what a day did to thousands of
  * orders is too much for one event. Not where others' events are staged, whose turn ends with them.
  */
-static int tick(struct market *m, struct fail *f)
+static int market_tick(struct market *m, struct fail *f)
 {
 	int64_t until = m->now / 60, step = engine_minute(m->engine) ? STEP_MINUTES : until;
 	bool alone = !market_dirty(m);
@@ -311,10 +311,10 @@ int market_time(struct market *m, int64_t now, struct fail *f)
 		if (read_again(m, &m->why))
 			return not_ready(m, f);
 	}
-	return tick(m, f);
+	return market_tick(m, f);
 }
 
-static int snapshot(struct market *m, struct fail *f)
+static int market_snapshot(struct market *m, struct fail *f)
 {
 	uint64_t seq = engine_count(m->engine);
 
@@ -363,7 +363,7 @@ static int stage_rest(struct market *m, struct fail *f)
 	int rc = 0;
 
 	if (m->every && engine_count(m->engine) - m->kept >= m->every)
-		rc = snapshot(m, f);
+		rc = market_snapshot(m, f);
 	if (!rc && m->now - m->forgot >= FORGET_SECONDS) {
 		m->forgot = m->now;
 		rc = m->store->calls->forget_answers(m->store, m->now - (int64_t)ANSWER_DAYS * 86400, FORGET_BITE, f);
@@ -406,7 +406,7 @@ void market_free(struct market *m)
 	if (!m)
 		return;
 	if (m->store && market_ready(m) && m->every && engine_count(m->engine) > m->kept &&
-		snapshot(m, NULL) == 0)
+		market_snapshot(m, NULL) == 0)
 		m->store->calls->commit(m->store, NULL);
 	if (m->store)
 		m->store->calls->close(m->store);

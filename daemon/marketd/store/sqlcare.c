@@ -337,7 +337,7 @@ static int write_copy(struct sqlite_store *s, const char *name, struct fail *f)
 	return rc;
 }
 
-static bool there(const char *path, const char *suffix)
+static bool sqlcare_there(const char *path, const char *suffix)
 {
 	char name[NAME_ROOM];
 	struct stat st;
@@ -352,16 +352,16 @@ static int check_target(const char *path, struct fail *f)
 
 	if (strlen(path) > NAME_ROOM - 64)
 		return fail_set(f, REASON_INVALID, "'%.60s…' is too long for a path", path);
-	if (there(path, "-wal") || there(path, "-journal"))
+	if (sqlcare_there(path, "-wal") || sqlcare_there(path, "-journal"))
 		return fail_set(f, REASON_WRONG_STATE, "'%s' is in use as a database (its log '%s-wal' is there); name another file",
 			path, path);
-	if (!there(path, ""))
+	if (!sqlcare_there(path, ""))
 		return 0;
 	rc = sqlite_look(path, &form, NULL);
 	return rc ? fail_set(f, REASON_WRONG_STATE, "'%s' is there and is no market's database; name another file", path) : 0;
 }
 
-static void drop(const char *name)
+static void sqlcare_drop(const char *name)
 {
 	static const char *const suffixes[] = { "", "-journal", "-wal", "-shm" };
 	char path[NAME_ROOM + 16];
@@ -383,11 +383,11 @@ int sqlite_backup(struct store *base, const char *path, struct fail *f)
 	if (s->open)
 		return fail_set(f, REASON_WRONG_STATE, "'%s' cannot be copied within a transaction", s->path);
 	snprintf(name, sizeof name, "%s%s.part-%ld", path[0] == '/' ? "" : "./", path, (long)getpid());
-	drop(name);
+	sqlcare_drop(name);
 	rc = write_copy(s, name, f);
 	if (!rc && rename(name, path) != 0)
 		rc = fail_errno(f, REASON_UNAVAILABLE, errno, "cannot rename '%s' to '%s'", name, path);
-	drop(name);
+	sqlcare_drop(name);
 	if (!rc && (rc = sqlite_folder_sync(path)) != 0)
 		rc = fail_errno(f, REASON_UNAVAILABLE, -rc, "cannot write the folder of '%s'", path);
 	return rc;
@@ -409,7 +409,7 @@ static int step_up(struct sqlite_store *s, int form, struct fail *f)
 	return rc ? rc : sqlite_run(s, sql, f);
 }
 
-static int climb(const char *path, int form, struct fail *f)
+static int sqlcare_climb(const char *path, int form, struct fail *f)
 {
 	struct sqlite_store *s = calloc(1, sizeof *s);
 	int rc;
@@ -446,7 +446,7 @@ int store_sqlite_migrate(const char *path, int *from, int *to, struct fail *f)
 			return fail_set(f, REASON_WRONG_STATE, "'%s' has form %d, from which no way leads to form %d" RECOVER, path, form,
 				SQLITE_STORE_FORM);
 	if (form < SQLITE_STORE_FORM)
-		rc = climb(path, form, f);
+		rc = sqlcare_climb(path, form, f);
 	if (rc)
 		return rc;
 	*from = form;

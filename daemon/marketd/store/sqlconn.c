@@ -140,7 +140,7 @@ static int on_wal(void *arg, sqlite3 *db, const char *name, int frames)
 	return SQLITE_OK;
 }
 
-static int configure(struct sqlite_store *s, struct fail *f)
+static int sqlconn_configure(struct sqlite_store *s, struct fail *f)
 {
 	static const char *const pragmas =
 		"PRAGMA mmap_size=0; PRAGMA cache_size=-65536; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
@@ -168,7 +168,7 @@ int sqlite_connect(const char *path, struct sqlite_store *s, struct fail *f)
 	rc = sqlite3_open_v2(name, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(s, rc, f, "open");
-	return configure(s, f);
+	return sqlconn_configure(s, f);
 }
 
 void sqlite_heads_release(struct heads *h)

@@ -81,7 +81,7 @@ static int make_new(const char *path, struct fail *f)
 
 /* ---- Transactions ------------------------------------------------------------------------ */
 
-static int lost(struct sqlite_store *s, struct fail *f)
+static int sqlite_lost(struct sqlite_store *s, struct fail *f)
 {
 	s->lost = true;
 	return fail_set(f, REASON_WRONG_STATE,
@@ -103,7 +103,7 @@ static int check_epoch(struct sqlite_store *s, struct fail *f)
 	sqlite_done(s, SQLITE_STORE_STATEMENTS - 1, st);
 	if (rc != SQLITE_ROW)
 		return sqlite_fail(s, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, f, "read");
-	return epoch == s->epoch ? 0 : lost(s, f);
+	return epoch == s->epoch ? 0 : sqlite_lost(s, f);
 }
 
 static void roll_back(struct sqlite_store *s)
@@ -117,7 +117,7 @@ static void roll_back(struct sqlite_store *s)
 }
 
 /* Nothing was done: whatever its kind the failure may go away, unless somebody else writes now. */
-static int refused(struct sqlite_store *s, struct fail *f)
+static int sqlite_refused(struct sqlite_store *s, struct fail *f)
 {
 	int code = s->lost ? REASON_WRONG_STATE : REASON_UNAVAILABLE;
 
@@ -127,7 +127,7 @@ static int refused(struct sqlite_store *s, struct fail *f)
 	return code;
 }
 
-static int begin(struct sqlite_store *s, struct fail *f)
+static int sqlite_begin(struct sqlite_store *s, struct fail *f)
 {
 	int rc;
 
@@ -136,7 +136,7 @@ static int begin(struct sqlite_store *s, struct fail *f)
 	if (s->open)
 		return 0;
 	if (s->lost)
-		return lost(s, f);
+		return sqlite_lost(s, f);
 	if (!s->epoch)
 		return fail_set(f, REASON_UNAVAILABLE, "'%s' was opened for reading only", s->path);
 	rc = sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
@@ -144,13 +144,13 @@ static int begin(struct sqlite_store *s, struct fail *f)
 		return sqlite_broken(s, rc, f, "write to");
 	s->open = true;
 	/* From here on nobody can raise it before this transaction ends. */
-	return check_epoch(s, f) ? refused(s, f) : 0;
+	return check_epoch(s, f) ? sqlite_refused(s, f) : 0;
 }
 
 static int sqlite_append(struct store *base, uint64_t seq, const struct event *ev, const struct effects *did, struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
-	int rc = begin(s, f);
+	int rc = sqlite_begin(s, f);
 
 	return rc ? rc : sqlite_put_event(s, seq, ev, did, f);
 }
@@ -158,7 +158,7 @@ static int sqlite_append(struct store *base, uint64_t seq, const struct event *e
 static int sqlite_keep_answer(struct store *base, const struct answer *a, struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
-	int rc = begin(s, f);
+	int rc = sqlite_begin(s, f);
 
 	return rc ? rc : sqlite_put_answer(s, a, f);
 }
@@ -166,7 +166,7 @@ static int sqlite_keep_answer(struct store *base, const struct answer *a, struct
 static int sqlite_forget_answers(struct store *base, int64_t before, size_t max, struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
-	int rc = begin(s, f);
+	int rc = sqlite_begin(s, f);
 
 	return rc ? rc : sqlite_drop_answers(s, before, max, f);
 }
@@ -174,7 +174,7 @@ static int sqlite_forget_answers(struct store *base, int64_t before, size_t max,
 static int sqlite_log_append(struct store *base, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
-	int rc = begin(s, f);
+	int rc = sqlite_begin(s, f);
 
 	return rc ? rc : sqlite_put_log(s, instance, lines, count, f);
 }
@@ -182,7 +182,7 @@ static int sqlite_log_append(struct store *base, uint64_t instance, const struct
 static int sqlite_log_drop(struct store *base, uint64_t instance, struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
-	int rc = begin(s, f);
+	int rc = sqlite_begin(s, f);
 
 	return rc ? rc : sqlite_drop_log(s, instance, f);
 }
@@ -194,11 +194,11 @@ static int sqlite_snapshot(struct store *base, uint64_t seq, const void *data, s
 
 	if (len > SNAPSHOT_MAX)
 		return fail_set(f, REASON_UNAVAILABLE, "a snapshot of %zu bytes is larger than '%s' takes", len, s->path);
-	rc = begin(s, f);
+	rc = sqlite_begin(s, f);
 	return rc ? rc : sqlite_put_snapshot(s, seq, data, len, hash, f);
 }
 
-static void checkpoint(struct sqlite_store *s)
+static void sqlite_checkpoint(struct sqlite_store *s)
 {
 	int left = 0, done = 0;
 
@@ -216,21 +216,21 @@ static int sqlite_commit(struct store *base, struct fail *f)
 
 	if (s->failed) {
 		fail_set(f, REASON_UNAVAILABLE, "%s", s->why.text);
-		return refused(s, f);
+		return sqlite_refused(s, f);
 	}
 	if (!s->open)
 		return 0;
 	if (sqlite_heads_flush(s, f))
-		return refused(s, f);
+		return sqlite_refused(s, f);
 	rc = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 	if (rc != SQLITE_OK) {
 		sqlite_fail(s, rc, f, "write to");
-		return refused(s, f);
+		return sqlite_refused(s, f);
 	}
 	s->open = false;
 	s->seq = s->staged;
 	if (s->wal_frames >= s->wal_next)
-		checkpoint(s);
+		sqlite_checkpoint(s);
 	return 0;
 }
 
@@ -245,7 +245,7 @@ static uint64_t sqlite_last_seq(struct store *base)
 }
 
 /* What this store remembers of the tables. */
-static int recall(struct sqlite_store *s, struct fail *f)
+static int sqlite_recall(struct sqlite_store *s, struct fail *f)
 {
 	int64_t seq = 0, order = 0;
 	int rc = sqlite_number(s, "SELECT COALESCE(MAX(seq), 0) FROM event", &seq, f);
@@ -271,10 +271,10 @@ static int sqlite_fence(struct store *base, struct fail *f)
 
 	roll_back(s);
 	if (s->lost)
-		return lost(s, f);
+		return sqlite_lost(s, f);
 	rc = sqlite_run(s, "BEGIN IMMEDIATE", f);
 	if (rc)
-		return refused(s, f);
+		return sqlite_refused(s, f);
 	s->open = true;
 	rc = s->epoch ? check_epoch(s, f) : 0;
 	if (!rc)
@@ -282,11 +282,11 @@ static int sqlite_fence(struct store *base, struct fail *f)
 	if (!rc)
 		rc = sqlite_number(s, "SELECT value FROM meta WHERE name = 'epoch'", &epoch, f);
 	if (!rc)
-		rc = recall(s, f);
+		rc = sqlite_recall(s, f);
 	if (!rc)
 		rc = sqlite_run(s, "COMMIT", f);
 	if (rc)
-		return refused(s, f);
+		return sqlite_refused(s, f);
 	s->open = false;
 	s->epoch = epoch;
 	sqlite_heads_release(&s->heads);
@@ -298,7 +298,7 @@ static void sqlite_close(struct store *base)
 	struct sqlite_store *s = (struct sqlite_store *)base;
 
 	roll_back(s);
-	if (s->epoch && !s->lost && begin(s, NULL) == 0) { /* still ours: nobody else checkpoints */
+	if (s->epoch && !s->lost && sqlite_begin(s, NULL) == 0) { /* still ours: nobody else checkpoints */
 		roll_back(s);
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	}
@@ -368,7 +368,7 @@ int store_sqlite_open(const char *path, struct store **out, struct fail *f)
 	if (!rc && sqlite_size(path, "") <= QUICK_BYTES)
 		rc = sqlite_check_file(s, true, f);
 	if (!rc)
-		rc = recall(s, f);
+		rc = sqlite_recall(s, f);
 	if (rc) {
 		sqlite_disconnect(s);
 		return rc;

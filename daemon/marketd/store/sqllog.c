@@ -50,14 +50,14 @@ static const char *const texts[] = {
 #undef X
 };
 
-static int statement(struct sqlite_store *s, enum log_statement n, sqlite3_stmt **out, struct fail *f)
+static int sqllog_statement(struct sqlite_store *s, enum log_statement n, sqlite3_stmt **out, struct fail *f)
 {
 	return sqlite_statement(s, n, texts[n - READ_LOGS], out, f);
 }
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-static void read_head(sqlite3_stmt *st, struct log_head *h)
+static void sqllog_read_head(sqlite3_stmt *st, struct log_head *h)
 {
 	*h = (struct log_head){ .instance = sqlite_id(st, 0), .first = sqlite_id(st, 1), .next = sqlite_id(st, 2),
 		.bytes = sqlite3_column_int64(st, 3) };
@@ -67,14 +67,14 @@ int sqlite_log_end(struct store *base, uint64_t instance, struct log_head *out, 
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	sqlite3_stmt *st;
-	int rc, got = statement(s, LOG_HEAD, &st, f);
+	int rc, got = sqllog_statement(s, LOG_HEAD, &st, f);
 
 	if (got)
 		return got;
 	sqlite3_bind_int64(st, 1, (int64_t)instance);
 	rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW) {
-		read_head(st, out);
+		sqllog_read_head(st, out);
 		got = 1;
 	}
 	return sqlite_ended(s, LOG_HEAD, st, rc, got, f);
@@ -84,7 +84,7 @@ int sqlite_log_heads(struct store *base, uint64_t after, size_t limit, store_log
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	sqlite3_stmt *st;
-	int rc = SQLITE_DONE, got = statement(s, LOG_HEADS, &st, f);
+	int rc = SQLITE_DONE, got = sqllog_statement(s, LOG_HEADS, &st, f);
 
 	if (got)
 		return got;
@@ -92,7 +92,7 @@ int sqlite_log_heads(struct store *base, uint64_t after, size_t limit, store_log
 	while (!got && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct log_head h;
 
-		read_head(st, &h);
+		sqllog_read_head(st, &h);
 		got = fn(arg, &h);
 	}
 	return sqlite_ended(s, LOG_HEADS, st, rc, got, f);
@@ -103,7 +103,7 @@ int sqlite_logs(struct store *base, uint64_t instance, const struct log_filter *
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	enum log_statement n = w->descending ? LOG_DOWN : LOG_UP;
 	sqlite3_stmt *st;
-	int rc = SQLITE_DONE, got = statement(s, n, &st, f);
+	int rc = SQLITE_DONE, got = sqllog_statement(s, n, &st, f);
 
 	if (got)
 		return got;
@@ -129,7 +129,7 @@ static int write_with(struct sqlite_store *s, enum log_statement n, const int64_
 	sqlite3_stmt *st;
 	int rc;
 
-	if (statement(s, n, &st, &s->why)) {
+	if (sqllog_statement(s, n, &st, &s->why)) {
 		s->failed = true;
 		s->why.code = REASON_UNAVAILABLE;
 		return fail_set(f, REASON_UNAVAILABLE, "%s", s->why.text);
@@ -143,14 +143,14 @@ static int write_with(struct sqlite_store *s, enum log_statement n, const int64_
 }
 
 /* Above what is kept the oldest go. */
-static int cut(struct sqlite_store *s, struct log_head *h, struct fail *f)
+static int sqllog_cut(struct sqlite_store *s, struct log_head *h, struct fail *f)
 {
 	sqlite3_stmt *st;
 	int rc = SQLITE_ROW;
 
 	if (h->bytes <= LOG_KEEP)
 		return 0;
-	if (statement(s, LOG_OLDEST, &st, &s->why)) {
+	if (sqllog_statement(s, LOG_OLDEST, &st, &s->why)) {
 		s->failed = true;
 		return fail_set(f, REASON_UNAVAILABLE, "%s", s->why.text);
 	}
@@ -182,7 +182,7 @@ int sqlite_put_log(struct sqlite_store *s, uint64_t instance, const struct log_l
 		h.next++;
 	}
 	if (!rc)
-		rc = cut(s, &h, f);
+		rc = sqllog_cut(s, &h, f);
 	return rc ? rc : write_with(s, LOG_PUT, (const int64_t[]){ (int64_t)instance, (int64_t)h.first, (int64_t)h.next, h.bytes }, 4,
 		NULL, f);
 }

@@ -18,7 +18,7 @@
 
 /* ---- Orders ------------------------------------------------------------------------------ */
 
-static uint64_t little_endian(const uint8_t *p, int count)
+static uint64_t sqlorders_little_endian(const uint8_t *p, int count)
 {
 	uint64_t v = 0;
 
@@ -27,7 +27,7 @@ static uint64_t little_endian(const uint8_t *p, int count)
 	return v;
 }
 
-static int read_rest(struct sqlite_store *s, sqlite3_stmt *st, int column, struct order *o)
+static int sqlorders_read_rest(struct sqlite_store *s, sqlite3_stmt *st, int column, struct order *o)
 {
 	const uint8_t *p = sqlite3_column_blob(st, column);
 	size_t count = (size_t)sqlite3_column_bytes(st, column) / 20;
@@ -41,14 +41,14 @@ static int read_rest(struct sqlite_store *s, sqlite3_stmt *st, int column, struc
 		s->span_cap = count;
 	}
 	for (size_t i = 0; i < count; i++, p += 20)
-		s->spans[i] = (struct span){ (int64_t)little_endian(p, 8), (int64_t)little_endian(p + 8, 8),
-			(int32_t)(uint32_t)little_endian(p + 16, 4) };
+		s->spans[i] = (struct span){ (int64_t)sqlorders_little_endian(p, 8), (int64_t)sqlorders_little_endian(p + 8, 8),
+			(int32_t)(uint32_t)sqlorders_little_endian(p + 16, 4) };
 	o->rest = s->spans;
 	o->rest_count = count;
 	return 0;
 }
 
-static int read_order(struct sqlite_store *s, sqlite3_stmt *st, struct order *o, struct fail *f)
+static int sqlorders_read_order(struct sqlite_store *s, sqlite3_stmt *st, struct order *o, struct fail *f)
 {
 	*o = (struct order){
 		.id = sqlite_id(st, 0), .account = sqlite_id(st, 1), .token = sqlite_id(st, 2), .pool = sqlite_id(st, 3), .sku = sqlite_id(st, 4),
@@ -59,12 +59,12 @@ static int read_order(struct sqlite_store *s, sqlite3_stmt *st, struct order *o,
 		.status = (enum order_status)sqlite_int(st, 16), .reason = sqlite_int(st, 17), .hold = sqlite3_column_int64(st, 18),
 		.filled_minutes = sqlite3_column_int64(st, 19), .filled_cost = sqlite3_column_int64(st, 20),
 	};
-	if (read_rest(s, st, 21, o))
+	if (sqlorders_read_rest(s, st, 21, o))
 		return fail_set(f, REASON_UNAVAILABLE, "no memory is left for an order of '%s'", s->path);
 	return 0;
 }
 
-static bool fits(const struct order_filter *w, const struct order *o)
+static bool sqlorders_fits(const struct order_filter *w, const struct order *o)
 {
 	return (!w->account || o->account == w->account) && (!w->pool || o->pool == w->pool) &&
 		(!w->procurement || o->procurement == w->procurement) && !(w->no_procurements && o->procurement) &&
@@ -115,7 +115,7 @@ int sqlite_id_since(struct sqlite_store *s, int64_t at, uint64_t *out, struct fa
 /* From where to where a list goes: ids (or start and id) in (after, before). */
 struct range { uint64_t after, before; int64_t start_after, start_before; };
 
-static int narrow(struct sqlite_store *s, const struct order_filter *w, struct range *r, struct fail *f)
+static int sqlorders_narrow(struct sqlite_store *s, const struct order_filter *w, struct range *r, struct fail *f)
 {
 	uint64_t id;
 	int rc;
@@ -138,7 +138,7 @@ static int narrow(struct sqlite_store *s, const struct order_filter *w, struct r
 }
 
 /* One order's row, without its rest. 1: it is there, 0: it is not. */
-static int order_of(struct sqlite_store *s, uint64_t id, int64_t *start, enum side *side, struct fail *f)
+static int sqlorders_order_of(struct sqlite_store *s, uint64_t id, int64_t *start, enum side *side, struct fail *f)
 {
 	static const char sql[] = "SELECT " ORDER_COLUMNS " FROM orders WHERE id = ?";
 	sqlite3_stmt *st;
@@ -159,7 +159,7 @@ static int order_of(struct sqlite_store *s, uint64_t id, int64_t *start, enum si
 static int order_start(struct sqlite_store *s, uint64_t id, int64_t *start, struct fail *f)
 {
 	enum side side;
-	int rc = order_of(s, id, start, &side, f);
+	int rc = sqlorders_order_of(s, id, start, &side, f);
 
 	if (rc == 0)
 		return fail_set(f, REASON_NOT_FOUND, "there is no order %llu to go on from", (unsigned long long)id);
@@ -169,7 +169,7 @@ static int order_start(struct sqlite_store *s, uint64_t id, int64_t *start, stru
 int sqlite_order_side(struct sqlite_store *s, uint64_t id, enum side *side, struct fail *f)
 {
 	int64_t start;
-	int rc = order_of(s, id, &start, side, f);
+	int rc = sqlorders_order_of(s, id, &start, side, f);
 
 	return rc < 0 ? rc : 0;
 }
@@ -259,7 +259,7 @@ static void some_release(struct some *m)
 	free(m->list);
 }
 
-static int by_id(const void *a, const void *b)
+static int sqlorders_by_id(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
 
@@ -271,7 +271,7 @@ static int by_start(const void *a, const void *b)
 	const struct order *x = a, *y = b;
 	int order = (x->start > y->start) - (x->start < y->start);
 
-	return order ? order : by_id(a, b);
+	return order ? order : sqlorders_by_id(a, b);
 }
 
 static int fetch_ids(struct sqlite_store *s, const struct order_filter *w, struct some *m, struct fail *f)
@@ -290,15 +290,15 @@ static int fetch_ids(struct sqlite_store *s, const struct order_filter *w, struc
 		sqlite3_bind_int64(st, 1, (int64_t)w->ids[i]);
 		rc = sqlite3_step(st);
 		if (rc == SQLITE_ROW)
-			got = read_order(s, st, &o, f);
-		if (rc == SQLITE_ROW && !got && fits(w, &o) && some_add(m, &o))
+			got = sqlorders_read_order(s, st, &o, f);
+		if (rc == SQLITE_ROW && !got && sqlorders_fits(w, &o) && some_add(m, &o))
 			got = fail_set(f, REASON_UNAVAILABLE, "no memory is left for a list of orders");
 		got = sqlite_ended(s, READ_ORDER, st, rc, got, f);
 	}
 	return got;
 }
 
-static bool within(const struct order_filter *w, const struct range *r, const struct order *o)
+static bool sqlorders_within(const struct order_filter *w, const struct range *r, const struct order *o)
 {
 	if (!w->by_start)
 		return o->id > r->after && o->id < r->before;
@@ -315,11 +315,11 @@ static int orders_of_ids(struct sqlite_store *s, const struct order_filter *w, c
 	uint64_t last = 0;
 
 	if (m.count)
-		qsort(m.list, m.count, sizeof *m.list, w->by_start ? by_start : by_id);
+		qsort(m.list, m.count, sizeof *m.list, w->by_start ? by_start : sqlorders_by_id);
 	for (size_t i = 0; i < m.count && !got && (!page->limit || given < page->limit); i++) {
 		const struct order *o = &m.list[page->descending ? m.count - 1 - i : i];
 
-		if (!within(w, r, o) || o->id == last) /* an id that was named twice is one order */
+		if (!sqlorders_within(w, r, o) || o->id == last) /* an id that was named twice is one order */
 			continue;
 		last = o->id;
 		given++;
@@ -345,7 +345,7 @@ int sqlite_orders(struct store *base, const struct order_filter *w, const struct
 	if (!got && w->ids)
 		return orders_of_ids(s, w, page, &r, fn, arg, f);
 	if (!got && !w->by_start)
-		got = narrow(s, w, &r, f);
+		got = sqlorders_narrow(s, w, &r, f);
 	if (!got)
 		got = prepare_orders(s, w, page, &r, &number, &st, f);
 	if (got)
@@ -353,8 +353,8 @@ int sqlite_orders(struct store *base, const struct order_filter *w, const struct
 	while (!got && (!page->limit || given < page->limit) && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct order o;
 
-		got = read_order(s, st, &o, f);
-		if (got || !fits(w, &o))
+		got = sqlorders_read_order(s, st, &o, f);
+		if (got || !sqlorders_fits(w, &o))
 			continue;
 		given++;
 		got = fn(arg, &o);

@@ -127,7 +127,7 @@ int sqlite_find_answer(struct store *base, uint64_t account, const char *key, st
 
 /* ---- Leases, postings, notices ----------------------------------------------------------- */
 
-static void read_lease(sqlite3_stmt *st, struct lease *l)
+static void sqlread_read_lease(sqlite3_stmt *st, struct lease *l)
 {
 	*l = (struct lease){
 		.id = sqlite_id(st, 0), .order = sqlite_id(st, 1), .sell_order = sqlite_id(st, 2), .host = sqlite_id(st, 3), .sku = sqlite_id(st, 4),
@@ -181,7 +181,7 @@ int sqlite_leases(struct store *base, uint64_t order, uint64_t sku, int64_t fill
 	while (!got && (!page->limit || given < page->limit) && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct lease l;
 
-		read_lease(st, &l);
+		sqlread_read_lease(st, &l);
 		if ((sku && l.sku != sku) || l.filled_at < filled_since)
 			continue;
 		given++;

@@ -105,7 +105,7 @@ static const char *const texts[] = {
 
 /* ---- Statements -------------------------------------------------------------------------- */
 
-static sqlite3_stmt *use(struct sqlite_store *s, enum write w, struct fail *f)
+static sqlite3_stmt *sqlrows_use(struct sqlite_store *s, enum write w, struct fail *f)
 {
 	sqlite3_stmt *st;
 
@@ -118,7 +118,7 @@ static sqlite3_stmt *use(struct sqlite_store *s, enum write w, struct fail *f)
 }
 
 /* Runs it to its end. What is not 0 has failed the transaction. */
-static int finish(struct sqlite_store *s, enum write w, sqlite3_stmt *st, struct fail *f)
+static int sqlrows_finish(struct sqlite_store *s, enum write w, sqlite3_stmt *st, struct fail *f)
 {
 	int rc = sqlite3_step(st);
 
@@ -130,24 +130,24 @@ static int finish(struct sqlite_store *s, enum write w, sqlite3_stmt *st, struct
 	return rc;
 }
 
-static void numbers(sqlite3_stmt *st, int first, const int64_t *v, int count)
+static void sqlrows_numbers(sqlite3_stmt *st, int first, const int64_t *v, int count)
 {
 	for (int i = 0; i < count; i++)
 		sqlite3_bind_int64(st, first + i, v[i]);
 }
 
 #define NUMBERS(st, first, ...) \
-	numbers(st, first, (const int64_t[]){ __VA_ARGS__ }, (int)(sizeof (int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)))
+	sqlrows_numbers(st, first, (const int64_t[]){ __VA_ARGS__ }, (int)(sizeof (int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)))
 
 /* An empty one too is not NULL. The bytes must stay until the statement was run. */
-static void bytes(sqlite3_stmt *st, int at, const void *data, size_t len)
+static void sqlrows_bytes(sqlite3_stmt *st, int at, const void *data, size_t len)
 {
 	sqlite3_bind_blob64(st, at, data && len ? data : "", len, SQLITE_STATIC);
 }
 
 /* ---- Chains ------------------------------------------------------------------------------ */
 
-static struct head *slot_of(struct head *slots, size_t cap, uint64_t account)
+static struct head *sqlrows_slot_of(struct head *slots, size_t cap, uint64_t account)
 {
 	size_t at = (size_t)((account + 1) * 0x9e3779b97f4a7c15u >> 20) & (cap - 1);
 
@@ -174,7 +174,7 @@ static bool heads_grow(struct heads *h)
 
 		if (!h->slots[i].account)
 			continue;
-		to = slot_of(slots, cap, h->slots[i].account - 1);
+		to = sqlrows_slot_of(slots, cap, h->slots[i].account - 1);
 		*to = h->slots[i];
 		if (to->dirty)
 			dirty[h->dirty_count++] = (size_t)(to - slots);
@@ -187,7 +187,7 @@ static bool heads_grow(struct heads *h)
 
 static int head_read(struct sqlite_store *s, struct head *to, uint64_t account, struct fail *f)
 {
-	sqlite3_stmt *st = use(s, WRITE_HEAD_GET, f);
+	sqlite3_stmt *st = sqlrows_use(s, WRITE_HEAD_GET, f);
 	struct head got = { .account = account + 1 };
 	int rc;
 
@@ -220,7 +220,7 @@ static struct head *head_of(struct sqlite_store *s, uint64_t account, struct fai
 		sqlite_broken(s, SQLITE_NOMEM, f, "write to");
 		return NULL;
 	}
-	to = slot_of(h->slots, h->cap, account);
+	to = sqlrows_slot_of(h->slots, h->cap, account);
 	if (!to->account && head_read(s, to, account, f))
 		return NULL;
 	if (!to->dirty)
@@ -236,13 +236,13 @@ int sqlite_heads_flush(struct sqlite_store *s, struct fail *f)
 
 	for (; h->dirty_count && !rc; h->dirty_count--) {
 		struct head *head = &h->slots[h->dirty[h->dirty_count - 1]];
-		sqlite3_stmt *st = use(s, WRITE_HEAD_PUT, f);
+		sqlite3_stmt *st = sqlrows_use(s, WRITE_HEAD_PUT, f);
 
 		if (!st)
 			return REASON_UNAVAILABLE;
 		NUMBERS(st, 1, (int64_t)head->account - 1, (int64_t)head->seq, (int64_t)head->n);
-		bytes(st, 4, head->chain, CHAIN_BYTES);
-		rc = finish(s, WRITE_HEAD_PUT, st, f);
+		sqlrows_bytes(st, 4, head->chain, CHAIN_BYTES);
+		rc = sqlrows_finish(s, WRITE_HEAD_PUT, st, f);
 		head->dirty = false;
 	}
 	return rc;
@@ -250,22 +250,22 @@ int sqlite_heads_flush(struct sqlite_store *s, struct fail *f)
 
 /* ---- Rows -------------------------------------------------------------------------------- */
 
-static void little_endian(uint8_t *to, uint64_t v, int count)
+static void sqlrows_little_endian(uint8_t *to, uint64_t v, int count)
 {
 	for (int i = 0; i < count; i++)
 		to[i] = (uint8_t)(v >> 8 * i);
 }
 
 /* Twenty bytes a span: start, end, nodes. */
-static int put_rest(struct sqlite_store *s, const struct order *o)
+static int sqlrows_put_rest(struct sqlite_store *s, const struct order *o)
 {
 	buf_clear(&s->bytes);
 	for (size_t i = 0; i < o->rest_count; i++) {
 		uint8_t room[20];
 
-		little_endian(room, (uint64_t)o->rest[i].start, 8);
-		little_endian(room + 8, (uint64_t)o->rest[i].end, 8);
-		little_endian(room + 16, (uint64_t)(uint32_t)o->rest[i].nodes, 4);
+		sqlrows_little_endian(room, (uint64_t)o->rest[i].start, 8);
+		sqlrows_little_endian(room + 8, (uint64_t)o->rest[i].end, 8);
+		sqlrows_little_endian(room + 16, (uint64_t)(uint32_t)o->rest[i].nodes, 4);
 		if (buf_add(&s->bytes, room, sizeof room))
 			return -1;
 	}
@@ -274,30 +274,30 @@ static int put_rest(struct sqlite_store *s, const struct order *o)
 
 static int insert_order(struct sqlite_store *s, const struct order *o, struct fail *f)
 {
-	sqlite3_stmt *st = use(s, WRITE_ORDER, f);
+	sqlite3_stmt *st = sqlrows_use(s, WRITE_ORDER, f);
 
 	if (!st)
 		return REASON_UNAVAILABLE;
 	NUMBERS(st, 1, (int64_t)o->id, (int64_t)o->account, (int64_t)o->token, (int64_t)o->pool, (int64_t)o->sku,
 		(int64_t)o->host, (int64_t)o->procurement, o->side, o->flags, o->nodes, o->start, o->end, o->price, o->max_total,
 		o->created_at, o->closed_at, o->status, o->reason, o->hold, o->filled_minutes, o->filled_cost);
-	bytes(st, 22, s->bytes.data, s->bytes.len);
-	return finish(s, WRITE_ORDER, st, f);
+	sqlrows_bytes(st, 22, s->bytes.data, s->bytes.len);
+	return sqlrows_finish(s, WRITE_ORDER, st, f);
 }
 
 static int update_order(struct sqlite_store *s, enum write w, const struct order *o, struct fail *f)
 {
-	sqlite3_stmt *st = use(s, w, f);
+	sqlite3_stmt *st = sqlrows_use(s, w, f);
 
 	if (!st)
 		return REASON_UNAVAILABLE;
 	NUMBERS(st, 1, o->closed_at, o->status, o->reason, o->hold, o->filled_minutes, o->filled_cost);
-	bytes(st, 7, s->bytes.data, s->bytes.len);
+	sqlrows_bytes(st, 7, s->bytes.data, s->bytes.len);
 	if (w == WRITE_ORDER_STAYS)
 		NUMBERS(st, 8, (int64_t)o->id, o->start);
 	else
 		NUMBERS(st, 8, o->start, (int64_t)o->id);
-	return finish(s, w, st, f);
+	return sqlrows_finish(s, w, st, f);
 }
 
 /* A start that did not move leaves its index alone, which is most updates. */
@@ -305,7 +305,7 @@ static int put_order(struct sqlite_store *s, const struct order *o, struct fail 
 {
 	int rc = 0;
 
-	if (put_rest(s, o))
+	if (sqlrows_put_rest(s, o))
 		return sqlite_broken(s, SQLITE_NOMEM, f, "write to");
 	if (o->id <= s->order_max) {
 		rc = update_order(s, WRITE_ORDER_STAYS, o, f);
@@ -323,14 +323,14 @@ static int put_order(struct sqlite_store *s, const struct order *o, struct fail 
 
 static int put_lease(struct sqlite_store *s, const struct lease *l, bool over, struct fail *f)
 {
-	sqlite3_stmt *st = use(s, WRITE_LEASE, f);
+	sqlite3_stmt *st = sqlrows_use(s, WRITE_LEASE, f);
 
 	if (!st)
 		return REASON_UNAVAILABLE;
 	NUMBERS(st, 1, (int64_t)l->id, (int64_t)l->order, (int64_t)l->sell_order, (int64_t)l->host, (int64_t)l->sku,
 		(int64_t)l->parent, (int64_t)l->buyer, (int64_t)l->seller, (int64_t)l->pool, l->start, l->end, l->price,
 		l->paid_end, l->settled, l->interruptible, l->sold_on, l->filled_at, over);
-	return finish(s, WRITE_LEASE, st, f);
+	return sqlrows_finish(s, WRITE_LEASE, st, f);
 }
 
 static int put_posting(struct sqlite_store *s, struct posting_row *row, struct fail *f)
@@ -344,30 +344,30 @@ static int put_posting(struct sqlite_store *s, struct posting_row *row, struct f
 	chain_next(head->chain, row);
 	head->seq = row->seq;
 	head->n = row->n;
-	st = use(s, WRITE_POSTING, f);
+	st = sqlrows_use(s, WRITE_POSTING, f);
 	if (!st)
 		return REASON_UNAVAILABLE;
 	NUMBERS(st, 1, (int64_t)p->account, (int64_t)row->seq, (int64_t)row->n, row->at, (int64_t)p->transfer,
 		(int64_t)p->owner, (int64_t)p->asset, p->book, p->amount, p->balance, (int64_t)p->subject);
-	bytes(st, 12, head->chain, CHAIN_BYTES);
-	return finish(s, WRITE_POSTING, st, f);
+	sqlrows_bytes(st, 12, head->chain, CHAIN_BYTES);
+	return sqlrows_finish(s, WRITE_POSTING, st, f);
 }
 
 static int put_notice(struct sqlite_store *s, const struct notice_row *row, struct fail *f)
 {
 	const struct notice *n = &row->notice;
-	sqlite3_stmt *st = use(s, WRITE_NOTICE, f);
+	sqlite3_stmt *st = sqlrows_use(s, WRITE_NOTICE, f);
 
 	if (!st)
 		return REASON_UNAVAILABLE;
 	NUMBERS(st, 1, (int64_t)row->seq, (int64_t)row->n, row->at, (int64_t)n->account, n->kind, (int64_t)n->subject,
 		(int64_t)n->other, n->amount, n->minute, n->code);
-	return finish(s, WRITE_NOTICE, st, f);
+	return sqlrows_finish(s, WRITE_NOTICE, st, f);
 }
 
 static int put_journal(struct sqlite_store *s, uint64_t seq, const struct event *ev, struct fail *f)
 {
-	sqlite3_stmt *st = use(s, WRITE_EVENT, f);
+	sqlite3_stmt *st = sqlrows_use(s, WRITE_EVENT, f);
 
 	if (!st)
 		return REASON_UNAVAILABLE;
@@ -375,8 +375,8 @@ static int put_journal(struct sqlite_store *s, uint64_t seq, const struct event 
 	if (journal_put(&s->bytes, ev))
 		return sqlite_broken(s, SQLITE_TOOBIG, f, "write an event to");
 	NUMBERS(st, 1, (int64_t)seq, ev->at, ev->kind);
-	bytes(st, 4, s->bytes.data, s->bytes.len);
-	return finish(s, WRITE_EVENT, st, f);
+	sqlrows_bytes(st, 4, s->bytes.data, s->bytes.len);
+	return sqlrows_finish(s, WRITE_EVENT, st, f);
 }
 
 static int put_effects(struct sqlite_store *s, uint64_t seq, int64_t at, const struct effects *did, struct fail *f)
@@ -433,36 +433,36 @@ int sqlite_put_event(struct sqlite_store *s, uint64_t seq, const struct event *e
 
 int sqlite_put_answer(struct sqlite_store *s, const struct answer *a, struct fail *f)
 {
-	sqlite3_stmt *st = use(s, WRITE_ANSWER, f);
+	sqlite3_stmt *st = sqlrows_use(s, WRITE_ANSWER, f);
 
 	if (!st)
 		return REASON_UNAVAILABLE;
 	sqlite3_bind_int64(st, 1, (int64_t)a->account);
 	sqlite3_bind_text(st, 2, a->key, -1, SQLITE_STATIC);
-	bytes(st, 3, a->digest, sizeof a->digest);
+	sqlrows_bytes(st, 3, a->digest, sizeof a->digest);
 	NUMBERS(st, 4, a->at, a->status);
-	bytes(st, 6, a->body, a->body_len);
-	return finish(s, WRITE_ANSWER, st, f);
+	sqlrows_bytes(st, 6, a->body, a->body_len);
+	return sqlrows_finish(s, WRITE_ANSWER, st, f);
 }
 
 /* The oldest one where it is older than that. 1: it is gone, 0: there is none; each costs the same however many there are. */
 static int forget_oldest(struct sqlite_store *s, int64_t before, struct fail *f)
 {
-	sqlite3_stmt *oldest = use(s, WRITE_OLDEST, f), *st;
+	sqlite3_stmt *oldest = sqlrows_use(s, WRITE_OLDEST, f), *st;
 	int rc;
 
 	if (!oldest)
 		return REASON_UNAVAILABLE;
 	sqlite3_bind_int64(oldest, 1, before);
 	rc = sqlite3_step(oldest);
-	st = rc == SQLITE_ROW ? use(s, WRITE_FORGET, f) : NULL;
+	st = rc == SQLITE_ROW ? sqlrows_use(s, WRITE_FORGET, f) : NULL;
 	if (st) {
 		sqlite3_bind_int64(st, 1, sqlite3_column_int64(oldest, 0));
 		sqlite3_bind_text(st, 2, (const char *)sqlite3_column_text(oldest, 1), -1, SQLITE_TRANSIENT);
 	}
 	sqlite_done(s, WRITE_OLDEST, oldest);
 	if (st)
-		return finish(s, WRITE_FORGET, st, f) ? REASON_UNAVAILABLE : 1;
+		return sqlrows_finish(s, WRITE_FORGET, st, f) ? REASON_UNAVAILABLE : 1;
 	return rc == SQLITE_DONE ? 0 : rc == SQLITE_ROW ? REASON_UNAVAILABLE : sqlite_broken(s, rc, f, "read");
 }
 
@@ -480,13 +480,13 @@ static int put_parts(struct sqlite_store *s, uint64_t seq, const uint8_t *data, 
 	int rc = 0;
 
 	for (size_t at = 0, part = 0; at < len && !rc; at += SNAPSHOT_PART, part++) {
-		sqlite3_stmt *st = use(s, WRITE_PART, f);
+		sqlite3_stmt *st = sqlrows_use(s, WRITE_PART, f);
 
 		if (!st)
 			return REASON_UNAVAILABLE;
 		NUMBERS(st, 1, (int64_t)seq, (int64_t)part);
-		bytes(st, 3, data + at, len - at < SNAPSHOT_PART ? len - at : SNAPSHOT_PART);
-		rc = finish(s, WRITE_PART, st, f);
+		sqlrows_bytes(st, 3, data + at, len - at < SNAPSHOT_PART ? len - at : SNAPSHOT_PART);
+		rc = sqlrows_finish(s, WRITE_PART, st, f);
 	}
 	return rc;
 }
@@ -498,22 +498,22 @@ int sqlite_put_snapshot(struct sqlite_store *s, uint64_t seq, const void *data, 
 	int rc;
 
 	chain_digest(data, len, digest);
-	st = use(s, WRITE_SNAPSHOT, f);
+	st = sqlrows_use(s, WRITE_SNAPSHOT, f);
 	if (!st)
 		return REASON_UNAVAILABLE;
 	NUMBERS(st, 1, (int64_t)seq, (int64_t)((len + SNAPSHOT_PART - 1) / SNAPSHOT_PART), (int64_t)len, (int64_t)hash);
-	bytes(st, 5, digest, sizeof digest);
-	rc = finish(s, WRITE_SNAPSHOT, st, f);
+	sqlrows_bytes(st, 5, digest, sizeof digest);
+	rc = sqlrows_finish(s, WRITE_SNAPSHOT, st, f);
 	if (!rc) { /* a former one of the same seq, and all but the last two */
-		st = use(s, WRITE_PARTS_DROP, f);
+		st = sqlrows_use(s, WRITE_PARTS_DROP, f);
 		if (!st)
 			return REASON_UNAVAILABLE;
 		sqlite3_bind_int64(st, 1, (int64_t)seq);
-		rc = finish(s, WRITE_PARTS_DROP, st, f);
+		rc = sqlrows_finish(s, WRITE_PARTS_DROP, st, f);
 	}
 	if (!rc) {
-		st = use(s, WRITE_SNAPSHOTS_DROP, f);
-		rc = st ? finish(s, WRITE_SNAPSHOTS_DROP, st, f) : REASON_UNAVAILABLE;
+		st = sqlrows_use(s, WRITE_SNAPSHOTS_DROP, f);
+		rc = st ? sqlrows_finish(s, WRITE_SNAPSHOTS_DROP, st, f) : REASON_UNAVAILABLE;
 	}
 	return rc ? rc : put_parts(s, seq, data, len, f);
 }

@@ -61,7 +61,7 @@ static int64_t grace_ends(const struct watch *w)
 }
 
 /* One that is new here was there before the start, and may have spoken the moment before; NULL: memory is short. */
-static struct watched *agent_of(struct watch *w, uint64_t agent)
+static struct watched *watch_agent_of(struct watch *w, uint64_t agent)
 {
 	struct watched *a = idmap_get(&w->agents, agent);
 
@@ -87,7 +87,7 @@ void watch_paused(struct watch *w, int64_t ms)
 
 void watch_heard(struct watch *w, uint64_t agent, int64_t now_ms, int64_t now)
 {
-	struct watched *a = agent_of(w, agent);
+	struct watched *a = watch_agent_of(w, agent);
 
 	if (!a)
 		return;
@@ -98,13 +98,13 @@ void watch_heard(struct watch *w, uint64_t agent, int64_t now_ms, int64_t now)
 
 void watch_told(struct watch *w, uint64_t agent, const struct agent_status *status)
 {
-	struct watched *a = agent_of(w, agent);
+	struct watched *a = watch_agent_of(w, agent);
 
 	if (a)
 		a->status = *status;
 }
 
-static struct failure *find(const struct failures *all, uint64_t host)
+static struct failure *watch_find(const struct failures *all, uint64_t host)
 {
 	for (size_t i = 0; i < all->count; i++)
 		if (all->list[i].host == host)
@@ -112,9 +112,9 @@ static struct failure *find(const struct failures *all, uint64_t host)
 	return NULL;
 }
 
-static void add(struct failures *all, uint64_t host, uint64_t pool)
+static void watch_add(struct failures *all, uint64_t host, uint64_t pool)
 {
-	struct failure *f = find(all, host);
+	struct failure *f = watch_find(all, host);
 
 	if (!f && all->count == all->cap) {
 		size_t cap = all->cap ? 2 * all->cap : 16;
@@ -130,9 +130,9 @@ static void add(struct failures *all, uint64_t host, uint64_t pool)
 	*f = (struct failure){ .host = host, .pool = pool };
 }
 
-static void forget(struct failures *all, uint64_t host)
+static void watch_forget(struct failures *all, uint64_t host)
 {
-	struct failure *f = find(all, host);
+	struct failure *f = watch_find(all, host);
 
 	if (f)
 		*f = all->list[--all->count];
@@ -140,7 +140,7 @@ static void forget(struct failures *all, uint64_t host)
 
 void watch_failed(struct watch *w, uint64_t host, uint64_t pool)
 {
-	add(&w->failed, host, pool);
+	watch_add(&w->failed, host, pool);
 }
 
 const struct watched *watch_agent(const struct watch *w, uint64_t agent)
@@ -186,13 +186,13 @@ static void is_wrong(struct wrong *x, int64_t since)
 static void look_at_failure(struct watch *w, const struct engine *e, const struct host *h, const struct instance *i,
 	struct wrong *x)
 {
-	struct failure *f = find(&w->failed, h->id);
+	struct failure *f = watch_find(&w->failed, h->id);
 	const struct piece *p = f ? piece_at(h, engine_minute(e)) : NULL;
 
 	if (!f)
 		return;
 	if (!p || p->pool != f->pool || (i && i->status == INSTANCE_RUNNING))
-		forget(&w->failed, h->id);
+		watch_forget(&w->failed, h->id);
 	else
 		is_wrong(x, engine_minute(e));
 }
@@ -214,7 +214,7 @@ static bool failed_here(const struct engine *e, const struct host *h, const stru
  * After a start it is not known why a host is down: because nobody was heard, or because a node failed
  * there, and then it stays down for the pool that has it.
  */
-static void remember(struct watch *w, const struct engine *e, const struct host *h, const struct instance *i)
+static void watch_remember(struct watch *w, const struct engine *e, const struct host *h, const struct instance *i)
 {
 	const struct piece *p = piece_at(h, engine_minute(e));
 
@@ -227,7 +227,7 @@ bool watch_own_fault(const char *detail)
 	return detail && strstr(detail, "\"fault\":\"node\"");
 }
 
-static int look_at(struct watch *w, struct market *m, struct watched *a, uint64_t host, int64_t now_ms, int64_t now,
+static int watch_look_at(struct watch *w, struct market *m, struct watched *a, uint64_t host, int64_t now_ms, int64_t now,
 	struct fail *f)
 {
 	const struct engine *e = market_engine(m);
@@ -238,7 +238,7 @@ static int look_at(struct watch *w, struct market *m, struct watched *a, uint64_
 	struct event ev = { .kind = EVENT_HOST_STATE, .account = h->account, .subject = host };
 
 	if (a->seen == UINT64_MAX)
-		remember(w, e, h, i);
+		watch_remember(w, e, h, i);
 	look_at_failure(w, e, h, i, &x);
 	if (a->silent)
 		is_wrong(&x, (a->heard_at ? a->heard_at : w->begun_at) / 60); /* before the start nobody listened */
@@ -261,7 +261,7 @@ static int look_at(struct watch *w, struct market *m, struct watched *a, uint64_
 
 static int look_at_agent(struct watch *w, struct market *m, const struct agent *known, int64_t now_ms, int64_t now, struct fail *f)
 {
-	struct watched *a = agent_of(w, known->id);
+	struct watched *a = watch_agent_of(w, known->id);
 	const struct engine *e = market_engine(m);
 	bool silent = a && now_ms - a->heard_ms >= w->set.silent_ms;
 	const struct host *h;
@@ -277,7 +277,7 @@ static int look_at_agent(struct watch *w, struct market *m, const struct agent *
 	for (h = engine_host_of_agent(e, id, 0); h && !rc; h = h ? engine_host_of_agent(e, id, h->id) : NULL) {
 		uint64_t host = h->id;
 
-		rc = look_at(w, m, a, host, now_ms, now, f);
+		rc = watch_look_at(w, m, a, host, now_ms, now, f);
 		h = engine_host(market_engine(m), host);
 	}
 	if (!rc)

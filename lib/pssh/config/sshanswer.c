@@ -70,7 +70,7 @@ static int add_token(struct buf *b, const struct sshsearch_tokens *t, char c)
 	}
 }
 
-static const char *letters(enum sshsearch_expand how)
+static const char *sshanswer_letters(enum sshsearch_expand how)
 {
 	return how & EXPAND_TOKENS ? "%CLiklnpruhd" : how & EXPAND_PROXY ? "%hknpr" : how & EXPAND_HOST ? "%h" : NULL;
 }
@@ -125,7 +125,7 @@ static int add_home(struct sshsearch *s, struct buf *b, const struct sshfile_lin
 int sshsearch_expand(struct sshsearch *s, const struct sshsearch_tokens *t, const struct sshfile_line *l,
 	const char *text, enum sshsearch_expand how, char **out)
 {
-	const char *known = letters(how);
+	const char *known = sshanswer_letters(how);
 	struct buf b;
 	int rc = 0;
 
@@ -206,7 +206,7 @@ static const struct field {
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static bool is_none(const char *s)
+static bool sshanswer_is_none(const char *s)
 {
 	return strcasecmp(s, "none") == 0;
 }
@@ -225,7 +225,7 @@ static int put_list(struct sshsearch *s, const struct sshsearch_tokens *t, const
 	if (!list)
 		return PSSH_ENOMEM;
 	*out = list;
-	for (size_t i = 0; !rc && i < n && !is_none(l->args[0]); i++)
+	for (size_t i = 0; !rc && i < n && !sshanswer_is_none(l->args[0]); i++)
 		rc = sshsearch_expand(s, t, l, l->args[i], how, &list[i]);
 	return rc;
 }
@@ -255,7 +255,7 @@ static int put_files(struct sshsearch *s, const struct sshsearch_tokens *t, cons
 	for (size_t i = 0; !rc && i < lines->count; i++) {
 		const struct sshfile_line *l = lines->line[i];
 
-		if (is_none(l->args[0]))
+		if (sshanswer_is_none(l->args[0]))
 			continue;
 		rc = sshsearch_expand(s, t, l, l->args[0], EXPAND_PATH, &list[n]);
 		if (rc)
@@ -349,7 +349,7 @@ static int put_proxy(struct sshsearch *s, const struct sshsearch_tokens *t, stru
 {
 	const struct sshfile_line *l = s->chosen[SET_PROXY];
 
-	if (!l || is_none(l->args[0]))
+	if (!l || sshanswer_is_none(l->args[0]))
 		return 0;
 	return sshsearch_expand(s, t, l, l->args[0], EXPAND_PROXY,
 		l->keyword->kind == KEYWORD_JUMP ? &a->proxy_jump : &a->proxy_command);
@@ -365,14 +365,14 @@ static int put_field(struct sshsearch *s, const struct sshsearch_tokens *t, cons
 		*(int *)(void *)at = l ? l->number : KEYWORD_UNSET;
 		return 0;
 	}
-	if (!l || (field->shape == NONE_CLEARS && is_none(l->args[0])))
+	if (!l || (field->shape == NONE_CLEARS && sshanswer_is_none(l->args[0])))
 		return 0;
 	if (field->shape == LIST)
 		return put_list(s, t, l, field->how, (char ***)(void *)at);
 	return sshsearch_expand(s, t, l, l->args[0], field->how, (char **)(void *)at);
 }
 
-static int put_rest(struct sshsearch *s, const struct sshsearch_tokens *t, struct sshconfig_answer *a)
+static int sshanswer_put_rest(struct sshsearch *s, const struct sshsearch_tokens *t, struct sshconfig_answer *a)
 {
 	const struct sshfile_line *l;
 	int rc = put_proxy(s, t, a);
@@ -417,7 +417,7 @@ int sshsearch_answer(struct sshsearch *s, struct sshconfig_answer *a)
 	for (int i = 0; !rc && i < FIELDS; i++)
 		rc = put_field(s, &t, &fields[i], a);
 	if (!rc)
-		rc = put_rest(s, &t, a);
+		rc = sshanswer_put_rest(s, &t, a);
 	if (!rc && s->user_given) {
 		free(a->user);
 		a->user = strdup(s->user_given);

@@ -138,7 +138,7 @@ static void add_warning(struct sshsearch *s, struct sshconfig_warning *w)
 	s->warnings[s->warning_count++] = w;
 }
 
-static bool test(struct sshsearch *s, const struct sshfile_criterion *c, const char *host)
+static bool sshconfig_test(struct sshsearch *s, const struct sshfile_criterion *c, const char *host)
 {
 	const char *user = s->user_given ? s->user_given : sshsearch_value(s, SET_USER);
 	const char *tag = sshsearch_value(s, SET_TAG);
@@ -173,7 +173,7 @@ static bool match_block(struct sshsearch *s, const struct sshfile_block *b)
 			add_warning(s, c->warning);
 			yes = false;
 		} else {
-			yes = test(s, c, host) != c->negated;
+			yes = sshconfig_test(s, c, host) != c->negated;
 		}
 	}
 	free(host);
@@ -225,7 +225,7 @@ static bool is_no_jump(const struct sshfile_line *l)
 	return l->keyword->kind == KEYWORD_JUMP && strcasecmp(l->args[0], "none") == 0;
 }
 
-static void choose(struct sshsearch *s, const struct sshfile_line *l)
+static void sshconfig_choose(struct sshsearch *s, const struct sshfile_line *l)
 {
 	const struct sshfile_line **have;
 
@@ -257,7 +257,7 @@ static void walk_block(struct sshsearch *s, const struct sshfile_block *b)
 {
 	for (const struct sshfile_line *l = b->lines; l && !s->rc; l = l->next) {
 		if (l->keyword->kind != KEYWORD_INCLUDE)
-			choose(s, l);
+			sshconfig_choose(s, l);
 		for (const struct sshfile_link *i = l->included; i && !s->rc; i = i->next)
 			walk_file(s, i->file);
 	}
@@ -282,7 +282,7 @@ static void walk_file(struct sshsearch *s, const struct sshfile *file)
 	}
 }
 
-static void walk(struct sshsearch *s)
+static void sshconfig_walk(struct sshsearch *s)
 {
 	for (const struct sshfile_reading *r = s->config->readings; r && !s->rc; r = r->next)
 		walk_file(s, r->top);
@@ -316,9 +316,9 @@ static int tidy_host(char **host)
 	return 0;
 }
 
-static int collect(struct sshsearch *s)
+static int sshconfig_collect(struct sshsearch *s)
 {
-	walk(s);
+	sshconfig_walk(s);
 	if (!s->rc)
 		s->hostname = host_so_far(s);
 	if (!s->rc)
@@ -326,7 +326,7 @@ static int collect(struct sshsearch *s)
 	if (!s->rc && s->config->wants_final) {
 		s->final = true;
 		s->host = s->hostname;
-		walk(s);
+		sshconfig_walk(s);
 	}
 	return s->rc;
 }
@@ -338,7 +338,7 @@ int sshconfig_find(const struct sshconfig *c, const char *alias, const char *use
 	struct sshsearch s = {
 		.config = c, .alias = alias, .host = alias, .user_given = user_given, .port_given = port_given, .f = f,
 	};
-	int rc = collect(&s);
+	int rc = sshconfig_collect(&s);
 
 	if (!rc)
 		rc = sshsearch_answer(&s, &a);

@@ -38,14 +38,14 @@ struct reader {
 	struct fail *f;
 };
 
-static int read_file(struct reader *up, const char *path, struct sshfile **out);
+static int sshfile_read_file(struct reader *up, const char *path, struct sshfile **out);
 
-static int no_memory(struct fail *f)
+static int sshfile_no_memory(struct fail *f)
 {
 	return fail_set(f, PSSH_ENOMEM, "out of memory");
 }
 
-static int syntax(const struct reader *r, const char *keyword, const char *why)
+static int sshfile_syntax(const struct reader *r, const char *keyword, const char *why)
 {
 	return fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: '%.60s': %s", r->file->path, r->at, keyword, why);
 }
@@ -61,13 +61,13 @@ static int split_value(struct reader *r, const char *keyword, const char *value,
 	const char *s = value + strspn(value, " \t");
 
 	if (!words)
-		return no_memory(r->f);
+		return sshfile_no_memory(r->f);
 	do {
 		if (count + 1 >= cap) {
 			char **more = pool_get(pool, (cap = cap ? cap * 4 : 4) * sizeof *more);
 
 			if (!more)
-				return no_memory(r->f);
+				return sshfile_no_memory(r->f);
 			if (count)
 				memcpy(more, args, count * sizeof *more);
 			args = more;
@@ -75,11 +75,11 @@ static int split_value(struct reader *r, const char *keyword, const char *value,
 		if (!*s || *s == '#')
 			break;
 		if (count == WORDS_MAX)
-			return syntax(r, keyword, "too many words");
+			return sshfile_syntax(r, keyword, "too many words");
 		args[count++] = words;
 		s = sshword_unquote(s, words);
 		if (!s)
-			return syntax(r, keyword, "a quote is not closed");
+			return sshfile_syntax(r, keyword, "a quote is not closed");
 		words += strlen(words) + 1;
 		s += strspn(s, " \t");
 	} while (1);
@@ -89,7 +89,7 @@ static int split_value(struct reader *r, const char *keyword, const char *value,
 
 /* ---- Blocks ---------------------------------------------------------------------------- */
 
-static struct sshconfig_warning *warn(struct reader *r, const char *keyword, const char *why)
+static struct sshconfig_warning *sshfile_warn(struct reader *r, const char *keyword, const char *why)
 {
 	struct sshconfig_warning *w = pool_get(r->reading->pool, sizeof *w);
 
@@ -128,7 +128,7 @@ static int file_under_name(struct reader *r, const char *name, struct sshfile_bl
 		return 0;
 	hit = pool_get(r->reading->pool, sizeof *hit);
 	if (!hit)
-		return no_memory(r->f);
+		return sshfile_no_memory(r->f);
 	hit->block = b;
 	if (first) {
 		first->last->next = hit;
@@ -136,7 +136,7 @@ static int file_under_name(struct reader *r, const char *name, struct sshfile_bl
 		return 0;
 	}
 	hit->last = hit;
-	return table_set(&r->file->names, name, hit) == 0 ? 0 : no_memory(r->f);
+	return table_set(&r->file->names, name, hit) == 0 ? 0 : sshfile_no_memory(r->f);
 }
 
 static int begin_host(struct reader *r, char **patterns)
@@ -146,7 +146,7 @@ static int begin_host(struct reader *r, char **patterns)
 	int rc = 0;
 
 	if (!b)
-		return no_memory(r->f);
+		return sshfile_no_memory(r->f);
 	b->patterns = patterns;
 	for (int i = 0; patterns[i]; i++)
 		plain = plain && !strpbrk(patterns[i], "*?") && patterns[i][0] != '!';
@@ -174,7 +174,7 @@ static int next_criterion(struct reader *r, char **s, struct sshfile_criterion *
 	size_t i;
 
 	if (!word)
-		return syntax(r, "Match", "a quote is not closed");
+		return sshfile_syntax(r, "Match", "a quote is not closed");
 	if (!*word || *word == '#')
 		return 0;
 	*c = (struct sshfile_criterion){ .negated = *word == '!' };
@@ -195,8 +195,8 @@ static int next_criterion(struct reader *r, char **s, struct sshfile_criterion *
 			r->file->path, r->at, tests[i].word);
 	c->value = pool_text(r->reading->pool, value, strlen(value));
 	if (c->test == TEST_EXEC)
-		c->warning = warn(r, "Match exec", "the command is not run; the block is taken as not matching");
-	return c->value && (c->test != TEST_EXEC || c->warning) ? 1 : no_memory(r->f);
+		c->warning = sshfile_warn(r, "Match exec", "the command is not run; the block is taken as not matching");
+	return c->value && (c->test != TEST_EXEC || c->warning) ? 1 : sshfile_no_memory(r->f);
 }
 
 static int begin_match(struct reader *r, char *value)
@@ -206,12 +206,12 @@ static int begin_match(struct reader *r, char *value)
 	int count = 0, rc;
 
 	if (!b)
-		return no_memory(r->f);
+		return sshfile_no_memory(r->f);
 	tail = &b->criteria;
 	while ((rc = next_criterion(r, &value, &one)) > 0) {
 		c = pool_get(r->reading->pool, sizeof *c);
 		if (!c)
-			return no_memory(r->f);
+			return sshfile_no_memory(r->f);
 		*c = one;
 		*tail = c;
 		tail = &c->next;
@@ -219,30 +219,30 @@ static int begin_match(struct reader *r, char *value)
 		if (c->test != TEST_ALL)
 			continue;
 		if (count > 2 || (*value && *value != '#'))
-			return syntax(r, "Match", "'all' cannot stand with other criteria");
+			return sshfile_syntax(r, "Match", "'all' cannot stand with other criteria");
 		break;
 	}
 	if (rc < 0)
 		return rc;
 	if (!count)
-		return syntax(r, "Match", "needs criteria, or 'all'");
+		return sshfile_syntax(r, "Match", "needs criteria, or 'all'");
 	file_general(r->file, b);
 	return 0;
 }
 
 /* ---- Include --------------------------------------------------------------------------- */
 
-static int anchor(struct reader *r, const char *arg, char **out)
+static int sshfile_anchor(struct reader *r, const char *arg, char **out)
 {
 	struct buf path;
 	int rc = 0;
 
 	if (*arg == '~' && !r->user_file)
-		return syntax(r, "Include", "'~' has no meaning in a file of the system");
+		return sshfile_syntax(r, "Include", "'~' has no meaning in a file of the system");
 	buf_init(&path, 65536);
 	if (*arg == '~' && (!arg[1] || arg[1] == '/')) {
 		*out = str_expand_home(arg);
-		return *out ? 0 : no_memory(r->f);
+		return *out ? 0 : sshfile_no_memory(r->f);
 	}
 	if (*arg != '/' && *arg != '~') {
 		char *base = r->user_file ? str_expand_home("~/.ssh/") : strdup("/etc/ssh/");
@@ -255,7 +255,7 @@ static int anchor(struct reader *r, const char *arg, char **out)
 	if (!rc && !(*out = buf_steal(&path)))
 		rc = -ENOMEM;
 	buf_release(&path);
-	return !rc ? 0 : rc == -EFBIG ? syntax(r, "Include", "the path is too long") : no_memory(r->f);
+	return !rc ? 0 : rc == -EFBIG ? sshfile_syntax(r, "Include", "the path is too long") : sshfile_no_memory(r->f);
 }
 
 static int include_one(struct reader *r, const char *path, struct sshfile_link ***tail)
@@ -264,8 +264,8 @@ static int include_one(struct reader *r, const char *path, struct sshfile_link *
 	int rc;
 
 	if (!link)
-		return no_memory(r->f);
-	rc = read_file(r, path, &link->file);
+		return sshfile_no_memory(r->f);
+	rc = sshfile_read_file(r, path, &link->file);
 	if (rc == PSSH_ENOENT) /* a link to nowhere, or gone since the glob */
 		return 0;
 	if (rc)
@@ -275,7 +275,7 @@ static int include_one(struct reader *r, const char *path, struct sshfile_link *
 	return 0;
 }
 
-static int include(struct reader *r, struct sshfile_line *line)
+static int sshfile_include(struct reader *r, struct sshfile_line *line)
 {
 	struct sshfile_link **tail = &line->included;
 	int rc = 0;
@@ -285,14 +285,14 @@ static int include(struct reader *r, struct sshfile_line *line)
 		glob_t g = { 0 };
 		int found;
 
-		rc = anchor(r, line->args[i], &path);
+		rc = sshfile_anchor(r, line->args[i], &path);
 		if (rc)
 			return rc;
 		found = glob(path, GLOB_TILDE, NULL, &g);
 		if (found == GLOB_NOSPACE)
-			rc = no_memory(r->f);
+			rc = sshfile_no_memory(r->f);
 		else if (found && found != GLOB_NOMATCH)
-			rc = syntax(r, "Include", "a directory cannot be read");
+			rc = sshfile_syntax(r, "Include", "a directory cannot be read");
 		for (size_t j = 0; !rc && !found && j < g.gl_pathc; j++)
 			rc = include_one(r, g.gl_pathv[j], &tail);
 		globfree(&g);
@@ -303,7 +303,7 @@ static int include(struct reader *r, struct sshfile_line *line)
 
 /* ---- Lines ----------------------------------------------------------------------------- */
 
-static bool ignores(const struct sshfile_reading *g, const char *keyword)
+static bool sshfile_ignores(const struct sshfile_reading *g, const char *keyword)
 {
 	for (size_t i = 0; i < g->ignored_count; i++)
 		if (sshword_match(keyword, g->ignored[i], true) == 1)
@@ -321,9 +321,9 @@ static bool is_ignored(const struct reader *r, const char *keyword)
 	for (size_t i = 0; i <= len; i++)
 		lower[i] = (char)tolower((unsigned char)keyword[i]);
 	for (const struct sshfile_reading *g = r->earlier; g; g = g->next)
-		if (ignores(g, lower))
+		if (sshfile_ignores(g, lower))
 			return true;
-	return ignores(r->reading, lower);
+	return sshfile_ignores(r->reading, lower);
 }
 
 static int ignore_unknown(struct reader *r, const char *patterns)
@@ -336,7 +336,7 @@ static int ignore_unknown(struct reader *r, const char *patterns)
 			return 0;
 	more = pool_get(g->pool, (g->ignored_count + 1) * sizeof *more);
 	if (!more)
-		return no_memory(r->f);
+		return sshfile_no_memory(r->f);
 	if (g->ignored_count)
 		memcpy(more, g->ignored, g->ignored_count * sizeof *more);
 	more[g->ignored_count++] = patterns;
@@ -344,7 +344,7 @@ static int ignore_unknown(struct reader *r, const char *patterns)
 	return 0;
 }
 
-static int unknown(const struct reader *r, const char *keyword)
+static int sshfile_unknown(const struct reader *r, const char *keyword)
 {
 	const char *near = keyword_nearest(keyword);
 
@@ -356,18 +356,18 @@ static int unknown(const struct reader *r, const char *keyword)
 }
 
 /* Lines under a block that say something about hosts. */
-static int add_line(struct reader *r, const struct keyword *k, char **args, int number)
+static int sshfile_add_line(struct reader *r, const struct keyword *k, char **args, int number)
 {
 	struct sshfile_line *line = pool_get(r->reading->pool, sizeof *line);
 
 	if (!line)
-		return no_memory(r->f);
+		return sshfile_no_memory(r->f);
 	*line = (struct sshfile_line){ .keyword = k, .args = args, .number = number, .at = r->at, .path = r->file->path };
-	if (k->kind == KEYWORD_WARN && !(line->warning = warn(r, k->name, k->why)))
-		return no_memory(r->f);
+	if (k->kind == KEYWORD_WARN && !(line->warning = sshfile_warn(r, k->name, k->why)))
+		return sshfile_no_memory(r->f);
 	*r->block->tail = line;
 	r->block->tail = &line->next;
-	return k->kind == KEYWORD_INCLUDE ? include(r, line) : 0;
+	return k->kind == KEYWORD_INCLUDE ? sshfile_include(r, line) : 0;
 }
 
 static int take_value(struct reader *r, const struct keyword *k, char *value)
@@ -388,25 +388,25 @@ static int take_value(struct reader *r, const struct keyword *k, char *value)
 		}
 		args = pool_get(r->reading->pool, 2 * sizeof *args);
 		if (!args || !(args[0] = pool_text(r->reading->pool, value + skip, len)))
-			return no_memory(r->f);
+			return sshfile_no_memory(r->f);
 	}
 	if (k->kind == KEYWORD_MATCH)
 		return begin_match(r, value);
 	if (!args[0])
-		return syntax(r, k->name, "needs a value");
+		return sshfile_syntax(r, k->name, "needs a value");
 	why = keyword_check(k, args, &number);
 	if (why)
-		return syntax(r, k->name, why);
+		return sshfile_syntax(r, k->name, why);
 	if (k->kind == KEYWORD_HOST)
 		return begin_host(r, args);
 	if (k->kind == KEYWORD_IGNORE_UNKNOWN)
 		return ignore_unknown(r, args[0]);
 	if (k->kind == KEYWORD_QUIET || (k->kind == KEYWORD_WARN && keyword_is_harmless(k, args[0])))
 		return 0;
-	return add_line(r, k, args, number);
+	return sshfile_add_line(r, k, args, number);
 }
 
-static int take_line(struct reader *r, char *line)
+static int sshfile_take_line(struct reader *r, char *line)
 {
 	size_t len = strlen(line);
 	const struct keyword *k;
@@ -419,22 +419,22 @@ static int take_line(struct reader *r, char *line)
 		return 0;
 	word = sshword_cut(&line);
 	if (!word)
-		return syntax(r, "\"", "a quote is not closed");
+		return sshfile_syntax(r, "\"", "a quote is not closed");
 	for (char *p = word; *p; p++)
 		if ((unsigned char)*p < ' ')
-			return syntax(r, "?", "a control character in a keyword");
+			return sshfile_syntax(r, "?", "a control character in a keyword");
 	k = keyword_find(word);
 	if (!k && !is_ignored(r, word))
-		return unknown(r, word);
+		return sshfile_unknown(r, word);
 	if (!*line)
-		return syntax(r, word, "needs a value");
+		return sshfile_syntax(r, word, "needs a value");
 	return k ? take_value(r, k, line) : split_value(r, word, line, &args);
 }
 
 /* ---- Files ----------------------------------------------------------------------------- */
 
 /* What others can write to could make this user run anything. */
-static int check_owner(const struct reader *r, int fd, const char *path)
+static int sshfile_check_owner(const struct reader *r, int fd, const char *path)
 {
 	struct stat st;
 
@@ -459,19 +459,19 @@ static bool needs_check(const struct reader *r, const char *path)
 	return same;
 }
 
-static int slurp(const struct reader *r, const char *path, struct buf *text)
+static int sshfile_slurp(const struct reader *r, const char *path, struct buf *text)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
 
 	if (fd < 0)
 		return fail_errno(r->f, errno == ENOENT ? PSSH_ENOENT : PSSH_ELOCAL, errno, "cannot read '%.200s'", path);
-	rc = needs_check(r, path) ? check_owner(r, fd, path) : 0;
+	rc = needs_check(r, path) ? sshfile_check_owner(r, fd, path) : 0;
 	if (!rc) {
 		rc = buf_read_fd(text, fd);
 		if (rc == -EISDIR && r->depth) /* "Include config.d/…" meets directories; ssh finds nothing in them */
 			rc = 0;
 		else if (rc == -ENOMEM)
-			rc = no_memory(r->f);
+			rc = sshfile_no_memory(r->f);
 		else if (rc == -EFBIG)
 			rc = fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s': it is larger than 16 MiB", path);
 		else if (rc)
@@ -481,7 +481,7 @@ static int slurp(const struct reader *r, const char *path, struct buf *text)
 	return rc;
 }
 
-static int take_text(struct reader *r, struct buf *text)
+static int sshfile_take_text(struct reader *r, struct buf *text)
 {
 	char *line = text->data, *end = line ? line + text->len : NULL;
 	int rc = 0;
@@ -501,7 +501,7 @@ static int take_text(struct reader *r, struct buf *text)
 		else if (len > LINE_MAX_BYTES)
 			rc = fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: longer than 1 MiB", r->file->path, r->at);
 		else
-			rc = take_line(r, line);
+			rc = sshfile_take_line(r, line);
 		line = stop + 1;
 	}
 	return rc;
@@ -524,7 +524,7 @@ static struct sshfile *new_file(struct reader *r, const char *path)
 	return file;
 }
 
-static int read_file(struct reader *up, const char *path, struct sshfile **out)
+static int sshfile_read_file(struct reader *up, const char *path, struct sshfile **out)
 {
 	struct sshfile_reading *g = up->reading;
 	struct reader r = *up;
@@ -534,18 +534,18 @@ static int read_file(struct reader *up, const char *path, struct sshfile **out)
 	r.depth = up->file ? up->depth + 1 : 0;
 	r.at = 0;
 	if (r.depth > DEPTH_MAX)
-		return syntax(up, "Include", "files include one another more than 16 deep");
+		return sshfile_syntax(up, "Include", "files include one another more than 16 deep");
 	if (++g->file_count > FILES_MAX)
-		return syntax(up, "Include", "more than 10,000 files");
+		return sshfile_syntax(up, "Include", "more than 10,000 files");
 	buf_init(&text, FILE_MAX_BYTES);
-	rc = slurp(&r, path, &text);
+	rc = sshfile_slurp(&r, path, &text);
 	g->bytes += text.len;
 	if (!rc && g->bytes > READING_MAX_BYTES)
-		rc = syntax(up, "Include", "more than 64 MiB in all");
+		rc = sshfile_syntax(up, "Include", "more than 64 MiB in all");
 	if (!rc && !new_file(&r, path))
-		rc = no_memory(r.f);
+		rc = sshfile_no_memory(r.f);
 	if (!rc)
-		rc = take_text(&r, &text);
+		rc = sshfile_take_text(&r, &text);
 	buf_release(&text);
 	if (!rc)
 		*out = r.file;
@@ -561,10 +561,10 @@ int sshfile_read(const char *path, bool user_file, const struct sshfile_reading 
 
 	if (!g || !(g->pool = pool_new())) {
 		free(g);
-		return no_memory(f);
+		return sshfile_no_memory(f);
 	}
 	g->warnings_tail = &g->warnings;
-	rc = read_file(&r, path, &g->top);
+	rc = sshfile_read_file(&r, path, &g->top);
 	if (rc) {
 		sshfile_free(g);
 		return rc;

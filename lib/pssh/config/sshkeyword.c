@@ -160,7 +160,7 @@ const char *keyword_nearest(const char *name)
 }
 
 /* "90", "1h30m"; -1 where it is none. */
-static int seconds(const char *s)
+static int sshkeyword_seconds(const char *s)
 {
 	static const char units[] = "smhdw";
 	static const int factors[] = { 1, 60, 3600, 86400, 604800 };
@@ -218,7 +218,7 @@ static const char *check_number(const char *word, long min, long max, int *numbe
 
 static const char *check_time(const char *word, int *number)
 {
-	*number = seconds(word);
+	*number = sshkeyword_seconds(word);
 	if (strcmp(word, "none") != 0 && *number < 0)
 		return "a time as '30' or '5m' expected";
 	return NULL;

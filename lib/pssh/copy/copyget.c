@@ -12,13 +12,13 @@
 
 enum { LISTINGS = 4, LISTS_AHEAD = 4 };
 
-static bool nothing_to_send(struct job *j)
+static bool copyget_nothing_to_send(struct job *j)
 {
 	(void)j;
 	return true;
 }
 
-static bool at_end(struct job *j)
+static bool copyget_at_end(struct job *j)
 {
 	(void)j;
 	return false;
@@ -48,7 +48,7 @@ static void set_attrs(struct node *n, const struct sftp_attrs *a)
 
 /* ---- Where does it go? ----------------------------------------------------------------- */
 
-static void root_reply(struct job *j, const struct sftp_reply *r)
+static void copyget_root_reply(struct job *j, const struct sftp_reply *r)
 {
 	if (r->op == OP_REAL) {
 		j->node->real = real_name(r);
@@ -59,7 +59,7 @@ static void root_reply(struct job *j, const struct sftp_reply *r)
 		job_fail_reply(j, r, "read", j->source);
 }
 
-static bool root_send(struct job *j)
+static bool copyget_root_send(struct job *j)
 {
 	struct sftp *s = &j->copy->sftp;
 
@@ -71,7 +71,7 @@ static bool root_send(struct job *j)
 }
 
 /* "." and ".." have the name that the server gives them, where it gives a harmless one. */
-static const char *base_of(const struct job *j)
+static const char *copyget_base_of(const struct job *j)
 {
 	const char *base = path_base(j->source);
 
@@ -85,7 +85,7 @@ static const char *base_of(const struct job *j)
 static char *local_root(struct job *j, bool dir)
 {
 	struct copy *c = j->copy;
-	const char *base = base_of(j);
+	const char *base = copyget_base_of(j);
 	struct stat st;
 	char *path;
 
@@ -107,7 +107,7 @@ static char *local_root(struct job *j, bool dir)
 	return path;
 }
 
-static bool root_next(struct job *j)
+static bool copyget_root_next(struct job *j)
 {
 	struct copy *c = j->copy;
 	struct node *n = j->node;
@@ -135,8 +135,8 @@ static bool root_next(struct job *j)
 }
 
 static const struct step root_steps[] = {
-	[STEP_CLEAN] = { "clean", nothing_to_send, at_end },
-	[STEP_FIRST] = { "stat", root_send, root_next },
+	[STEP_CLEAN] = { "clean", copyget_nothing_to_send, copyget_at_end },
+	[STEP_FIRST] = { "stat", copyget_root_send, copyget_root_next },
 };
 
 /* ---- Directories ----------------------------------------------------------------------- */
@@ -270,7 +270,7 @@ static const struct step list_steps[] = {
 
 /* ---- Beginning and end ----------------------------------------------------------------- */
 
-static struct job *start(struct copy *c, const struct step *steps, struct node *n, void (*reply)(struct job *, const struct sftp_reply *))
+static struct job *copyget_start(struct copy *c, const struct step *steps, struct node *n, void (*reply)(struct job *, const struct sftp_reply *))
 {
 	struct job *j = job_start(c, steps, n);
 
@@ -291,16 +291,16 @@ static bool begin_root(struct copy *c)
 {
 	struct node *n = node_new(NULL, "", 0);
 
-	c->rooted = n && start(c, root_steps, n, root_reply);
+	c->rooted = n && copyget_start(c, root_steps, n, copyget_root_reply);
 	if (!c->rooted)
 		node_free(n);
 	return false;
 }
 
-static bool begin_list(struct copy *c, struct node *n)
+static bool copyget_begin_list(struct copy *c, struct node *n)
 {
 	list_remove(&n->link);
-	if (!start(c, list_steps, n, list_reply)) {
+	if (!copyget_start(c, list_steps, n, list_reply)) {
 		list_append(&c->dirs, &n->link);
 		return false;
 	}
@@ -330,7 +330,7 @@ bool get_begin(struct copy *c)
 		struct list *dir = list_first(&c->dirs), *file = list_first(&c->files);
 
 		if (dir && c->listing < LISTINGS && c->queued < COPY_QUEUE)
-			going = begin_list(c, list_entry(dir, struct node, link));
+			going = copyget_begin_list(c, list_entry(dir, struct node, link));
 		else if (file)
 			going = begin_file(c, list_entry(file, struct node, link));
 		else

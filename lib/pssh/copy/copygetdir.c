@@ -26,7 +26,7 @@ static char *node_real(const struct node *n)
 }
 
 /* Only a link can lead to where one has been: without any on the way nothing is compared. */
-static bool leads_back(const struct node *n)
+static bool copygetdir_leads_back(const struct node *n)
 {
 	const struct node *link = n;
 	char *real, *other;
@@ -49,7 +49,7 @@ static bool leads_back(const struct node *n)
 
 void get_queue_dir(struct copy *c, struct node *n)
 {
-	bool lost = n->depth >= COPY_DEPTH || leads_back(n);
+	bool lost = n->depth >= COPY_DEPTH || copygetdir_leads_back(n);
 
 	if (lost) {
 		char *path = node_path(n, c->remote);

@@ -14,12 +14,12 @@
 enum { CLEAN, LOOK, OPEN, LOCAL, VERIFY, DATA, CHECK, END };
 enum { PAGE = 4096 };
 
-static bool flag(const struct job *j, unsigned flags)
+static bool copygetfile_flag(const struct job *j, unsigned flags)
 {
 	return (j->copy->flags & flags) != 0;
 }
 
-static struct sftp *sftp_of(struct job *j)
+static struct sftp *copygetfile_sftp_of(struct job *j)
 {
 	return &j->copy->sftp;
 }
@@ -74,7 +74,7 @@ static void reply_data(struct job *j, const struct sftp_reply *r)
 {
 	if (!reading_reply(j, r))
 		return;
-	if (flag(j, PSSH_COPY_SPARSE))
+	if (copygetfile_flag(j, PSSH_COPY_SPARSE))
 		write_sparse(j, r->data, r->len, r->offset);
 	else
 		write_all(j, r->data, r->len, r->offset);
@@ -124,18 +124,18 @@ static void get_reply(struct job *j, const struct sftp_reply *r)
 /* ---- What is it? ----------------------------------------------------------------------- */
 
 /* Of a link, or where the listing did not say. */
-static bool look_send(struct job *j)
+static bool copygetfile_look_send(struct job *j)
 {
 	if (!j->node->unsure)
 		return true;
-	if (j->part == 0 && sftp_path(sftp_of(j), &j->asker, OP_STAT, SFTP_REQ_STAT, j->source))
+	if (j->part == 0 && sftp_path(copygetfile_sftp_of(j), &j->asker, OP_STAT, SFTP_REQ_STAT, j->source))
 		j->part++;
-	if (j->part == 1 && sftp_path(sftp_of(j), &j->asker, OP_REAL, SFTP_REQ_REALPATH, j->source))
+	if (j->part == 1 && sftp_path(copygetfile_sftp_of(j), &j->asker, OP_REAL, SFTP_REQ_REALPATH, j->source))
 		j->part++;
 	return j->part == 2;
 }
 
-static bool look_next(struct job *j)
+static bool copygetfile_look_next(struct job *j)
 {
 	struct node *n = j->node;
 	uint32_t kind;
@@ -168,16 +168,16 @@ static bool look_next(struct job *j)
 	return false;
 }
 
-static bool open_send(struct job *j)
+static bool copygetfile_open_send(struct job *j)
 {
-	if (j->part == 0 && sftp_open(sftp_of(j), &j->asker, OP_OPEN, j->source, SFTP_OPEN_READ, NULL))
+	if (j->part == 0 && sftp_open(copygetfile_sftp_of(j), &j->asker, OP_OPEN, j->source, SFTP_OPEN_READ, NULL))
 		j->part++;
-	if (j->part == 1 && j->open && sftp_handle(sftp_of(j), &j->asker, OP_FSTAT, SFTP_REQ_FSTAT, &j->handle))
+	if (j->part == 1 && j->open && sftp_handle(copygetfile_sftp_of(j), &j->asker, OP_FSTAT, SFTP_REQ_FSTAT, &j->handle))
 		j->part++;
 	return j->part == 2;
 }
 
-static bool open_next(struct job *j)
+static bool copygetfile_open_next(struct job *j)
 {
 	j->size = j->attrs.flags & SFTP_ATTR_SIZE ? j->attrs.size : 0;
 	if ((j->attrs.flags & SFTP_ATTR_MODE) && !S_ISREG(j->attrs.mode))
@@ -206,11 +206,11 @@ static bool look_at_target(struct job *j)
 	return !j->fail.code;
 }
 
-static mode_t first_mode(const struct job *j)
+static mode_t copygetfile_first_mode(const struct job *j)
 {
 	mode_t mode = j->attrs.flags & SFTP_ATTR_MODE ? j->attrs.mode & 0777 : 0666;
 
-	return flag(j, PSSH_COPY_PRESERVE) || j->status == SFTP_OK ? 0600 : mode | 0600;
+	return copygetfile_flag(j, PSSH_COPY_PRESERVE) || j->status == SFTP_OK ? 0600 : mode | 0600;
 }
 
 static int open_temp(struct job *j)
@@ -219,9 +219,9 @@ static int open_temp(struct job *j)
 	struct stat st;
 	int fd;
 
-	if (!flag(j, PSSH_COPY_RESUME))
+	if (!copygetfile_flag(j, PSSH_COPY_RESUME))
 		flags |= O_EXCL;
-	fd = open(j->temp, flags, first_mode(j));
+	fd = open(j->temp, flags, copygetfile_first_mode(j));
 	if (fd < 0)
 		return -errno;
 	/* Anybody could have put it there: a file of ours with one name only is taken. */
@@ -257,7 +257,7 @@ static bool open_local(struct job *j)
 	return false;
 }
 
-static bool local_send(struct job *j)
+static bool copygetfile_local_send(struct job *j)
 {
 	return look_at_target(j) && open_local(j);
 }
@@ -273,7 +273,7 @@ static bool begin_data(struct job *j)
 	return job_go(j, DATA);
 }
 
-static bool local_next(struct job *j)
+static bool copygetfile_local_next(struct job *j)
 {
 	uint64_t have = j->at;
 
@@ -285,7 +285,7 @@ static bool local_next(struct job *j)
 	return job_go(j, VERIFY);
 }
 
-static bool verify_next(struct job *j)
+static bool copygetfile_verify_next(struct job *j)
 {
 	switch (check_end(j)) {
 	case CHECK_AGAIN:
@@ -298,13 +298,13 @@ static bool verify_next(struct job *j)
 	}
 }
 
-static bool data_next(struct job *j)
+static bool copygetfile_data_next(struct job *j)
 {
 	if (j->reading.serial)
 		j->size = j->reading.at;
 	if (ftruncate(j->fd, (off_t)j->size))
 		job_fail_errno(j, errno, "cannot write '%s'", j->target);
-	if (!flag(j, PSSH_COPY_CHECKSUM))
+	if (!copygetfile_flag(j, PSSH_COPY_CHECKSUM))
 		return job_go(j, END);
 	check_start(j, j->size, false);
 	return job_go(j, CHECK);
@@ -325,17 +325,17 @@ static bool check_next(struct job *j)
 
 /* ---- The end --------------------------------------------------------------------------- */
 
-static bool end_send(struct job *j)
+static bool copygetfile_end_send(struct job *j)
 {
-	if (j->part == 0 && sftp_handle(sftp_of(j), &j->asker, OP_FSTAT, SFTP_REQ_FSTAT, &j->handle))
+	if (j->part == 0 && sftp_handle(copygetfile_sftp_of(j), &j->asker, OP_FSTAT, SFTP_REQ_FSTAT, &j->handle))
 		j->part++;
-	if (j->part == 1 && sftp_handle(sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle))
+	if (j->part == 1 && sftp_handle(copygetfile_sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle))
 		j->part++;
 	return j->part == 2;
 }
 
 /* What grew is kept as far as it was when it was opened: logs do. All else is a torn copy. */
-static bool unchanged(struct job *j)
+static bool copygetfile_unchanged(struct job *j)
 {
 	const struct sftp_attrs *a = &j->attrs, *b = &j->link;
 
@@ -360,7 +360,7 @@ static bool set_mode(struct job *j)
 	struct timespec times[2] = { { .tv_sec = j->attrs.atime }, { .tv_sec = j->attrs.mtime } };
 	struct stat st;
 
-	if (!flag(j, PSSH_COPY_PRESERVE)) {
+	if (!copygetfile_flag(j, PSSH_COPY_PRESERVE)) {
 		if (j->status == SFTP_OK)
 			mode = j->saved_mode;
 		else if (fstat(j->fd, &st) == 0)
@@ -374,11 +374,11 @@ static bool set_mode(struct job *j)
 	return false;
 }
 
-static bool end_next(struct job *j)
+static bool copygetfile_end_next(struct job *j)
 {
-	if (!unchanged(j) || !set_mode(j))
+	if (!copygetfile_unchanged(j) || !set_mode(j))
 		return true;
-	if (flag(j, COPY_SYNC | PSSH_COPY_CHECKSUM) && fsync(j->fd)) {
+	if (copygetfile_flag(j, COPY_SYNC | PSSH_COPY_CHECKSUM) && fsync(j->fd)) {
 		job_fail_errno(j, errno, "cannot write '%s' to the disk", j->target);
 		return true;
 	}
@@ -390,12 +390,12 @@ static bool end_next(struct job *j)
 	return false;
 }
 
-static bool clean_send(struct job *j)
+static bool copygetfile_clean_send(struct job *j)
 {
-	return !j->open || sftp_handle(sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle);
+	return !j->open || sftp_handle(copygetfile_sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle);
 }
 
-static bool clean_next(struct job *j)
+static bool copygetfile_clean_next(struct job *j)
 {
 	(void)j;
 	return false; /* job_drop_local does the rest */
@@ -411,19 +411,19 @@ void job_drop_local(struct job *j)
 			close(j->fd);
 		j->fd = -1;
 	}
-	if (!j->copy->put && j->temp_made && !flag(j, PSSH_COPY_RESUME))
+	if (!j->copy->put && j->temp_made && !copygetfile_flag(j, PSSH_COPY_RESUME))
 		unlink(j->temp);
 }
 
 static const struct step get_steps[] = {
-	[CLEAN] = { "clean", clean_send, clean_next },
-	[LOOK] = { "look", look_send, look_next },
-	[OPEN] = { "open", open_send, open_next },
-	[LOCAL] = { "local", local_send, local_next },
-	[VERIFY] = { "verify", check_send, verify_next },
-	[DATA] = { "data", reading_send, data_next },
+	[CLEAN] = { "clean", copygetfile_clean_send, copygetfile_clean_next },
+	[LOOK] = { "look", copygetfile_look_send, copygetfile_look_next },
+	[OPEN] = { "open", copygetfile_open_send, copygetfile_open_next },
+	[LOCAL] = { "local", copygetfile_local_send, copygetfile_local_next },
+	[VERIFY] = { "verify", check_send, copygetfile_verify_next },
+	[DATA] = { "data", reading_send, copygetfile_data_next },
 	[CHECK] = { "check", check_send, check_next },
-	[END] = { "end", end_send, end_next },
+	[END] = { "end", copygetfile_end_send, copygetfile_end_next },
 };
 
 bool get_file_start(struct copy *c, struct node *n)

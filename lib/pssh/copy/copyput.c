@@ -9,13 +9,13 @@
 
 enum { NOT_MADE, MADE, MADE_FRESH, MADE_NOT };
 
-static bool nothing_to_send(struct job *j)
+static bool copyput_nothing_to_send(struct job *j)
 {
 	(void)j;
 	return true;
 }
 
-static bool at_end(struct job *j)
+static bool copyput_at_end(struct job *j)
 {
 	(void)j;
 	return false;
@@ -40,7 +40,7 @@ static bool is_kind(const struct sftp_attrs *a, uint32_t kind)
 
 enum { ROOT_CLEAN, ROOT_STAT, ROOT_REAL };
 
-static void root_reply(struct job *j, const struct sftp_reply *r)
+static void copyput_root_reply(struct job *j, const struct sftp_reply *r)
 {
 	const char *name;
 	struct sftp_attrs a;
@@ -58,7 +58,7 @@ static void root_reply(struct job *j, const struct sftp_reply *r)
 	}
 }
 
-static bool root_send(struct job *j)
+static bool copyput_root_send(struct job *j)
 {
 	struct sftp *s = &j->copy->sftp;
 
@@ -76,7 +76,7 @@ static bool root_done(struct job *j)
 	return j->copy->root ? false : (job_no_memory(j), true);
 }
 
-static bool root_next(struct job *j)
+static bool copyput_root_next(struct job *j)
 {
 	struct copy *c = j->copy;
 	bool dir = j->status == SFTP_OK && is_kind(&j->attrs, S_IFDIR);
@@ -113,8 +113,8 @@ static bool real_send(struct job *j)
 }
 
 static const struct step root_steps[] = {
-	[ROOT_CLEAN] = { "clean", nothing_to_send, at_end },
-	[ROOT_STAT] = { "stat", root_send, root_next },
+	[ROOT_CLEAN] = { "clean", copyput_nothing_to_send, copyput_at_end },
+	[ROOT_STAT] = { "stat", copyput_root_send, copyput_root_next },
 	[ROOT_REAL] = { "realpath", real_send, root_done },
 };
 
@@ -149,12 +149,12 @@ static bool dir_next(struct job *j)
 	return false;
 }
 
-static bool look_send(struct job *j)
+static bool copyput_look_send(struct job *j)
 {
 	return sftp_path(&j->copy->sftp, &j->asker, OP_STAT, SFTP_REQ_STAT, j->target);
 }
 
-static bool look_next(struct job *j)
+static bool copyput_look_next(struct job *j)
 {
 	if (j->status == SFTP_OK && is_kind(&j->attrs, S_IFDIR)) {
 		j->copy->made[j->node->index] = MADE;
@@ -176,9 +176,9 @@ static bool dir_clean_next(struct job *j)
 }
 
 static const struct step dir_steps[] = {
-	[DIR_CLEAN] = { "clean", nothing_to_send, dir_clean_next },
+	[DIR_CLEAN] = { "clean", copyput_nothing_to_send, dir_clean_next },
 	[DIR_MAKE] = { "mkdir", dir_send, dir_next },
-	[DIR_LOOK] = { "look", look_send, look_next },
+	[DIR_LOOK] = { "look", copyput_look_send, copyput_look_next },
 };
 
 /* ---- What directories look like in the end --------------------------------------------- */
@@ -204,13 +204,13 @@ static bool mode_send(struct job *j)
 }
 
 static const struct step mode_steps[] = {
-	[STEP_CLEAN] = { "clean", nothing_to_send, at_end },
-	[STEP_FIRST] = { "setstat", mode_send, at_end },
+	[STEP_CLEAN] = { "clean", copyput_nothing_to_send, copyput_at_end },
+	[STEP_FIRST] = { "setstat", mode_send, copyput_at_end },
 };
 
 /* ---- Beginning ------------------------------------------------------------------------- */
 
-static struct job *start(struct copy *c, const struct step *steps, struct node *n, void (*reply)(struct job *, const struct sftp_reply *))
+static struct job *copyput_start(struct copy *c, const struct step *steps, struct node *n, void (*reply)(struct job *, const struct sftp_reply *))
 {
 	struct job *j = job_start(c, steps, n);
 
@@ -252,7 +252,7 @@ static bool begin_dirs(struct copy *c)
 			return false;
 		if (parent_lost(c, n))
 			c->made[n->index] = MADE_NOT;
-		else if (!start(c, dir_steps, n, dir_reply))
+		else if (!copyput_start(c, dir_steps, n, dir_reply))
 			return false;
 	}
 	return c->next_dir == s->count;
@@ -286,7 +286,7 @@ static bool begin_modes(struct copy *c)
 	for (; c->next_mode > 0; c->next_mode--) {
 		struct node *n = c->source->nodes[c->next_mode - 1];
 
-		if (n->dir && wants_mode(c, n) && !start(c, mode_steps, n, mode_reply))
+		if (n->dir && wants_mode(c, n) && !copyput_start(c, mode_steps, n, mode_reply))
 			return false;
 	}
 	return true;
@@ -295,7 +295,7 @@ static bool begin_modes(struct copy *c)
 bool put_begin(struct copy *c)
 {
 	if (!c->rooted) {
-		c->rooted = start(c, root_steps, c->source->nodes[0], root_reply) != NULL;
+		c->rooted = copyput_start(c, root_steps, c->source->nodes[0], copyput_root_reply) != NULL;
 		return false;
 	}
 	if (!c->root)

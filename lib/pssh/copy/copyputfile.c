@@ -10,12 +10,12 @@
 
 enum { CLEAN, LOCAL, LOOK, OPEN, VERIFY, DATA, CHECK, END, RENAME, CLEAR, RENAME_AGAIN };
 
-static bool flag(const struct job *j, unsigned flags)
+static bool copyputfile_flag(const struct job *j, unsigned flags)
 {
 	return (j->copy->flags & flags) != 0;
 }
 
-static struct sftp *sftp_of(struct job *j)
+static struct sftp *copyputfile_sftp_of(struct job *j)
 {
 	return &j->copy->sftp;
 }
@@ -28,7 +28,7 @@ static void reply_set(struct job *j, const struct sftp_reply *r)
 		j->sized = j->step == CHECK;
 		return;
 	}
-	if (j->step != VERIFY && (flag(j, PSSH_COPY_PRESERVE) || j->sparse_end))
+	if (j->step != VERIFY && (copyputfile_flag(j, PSSH_COPY_PRESERVE) || j->sparse_end))
 		job_fail_reply(j, r, "set mode, times or size of", j->target);
 	else if (j->step == VERIFY)
 		job_fail_reply(j, r, "empty the rest of an earlier copy of", j->target);
@@ -48,7 +48,7 @@ static void reply_rename(struct job *j, const struct sftp_reply *r)
 {
 	if (r->status == SFTP_OK)
 		j->temp_made = false;
-	else if (j->step == RENAME && !(sftp_of(j)->features & SFTP_HAS_POSIX_RENAME))
+	else if (j->step == RENAME && !(copyputfile_sftp_of(j)->features & SFTP_HAS_POSIX_RENAME))
 		j->renamed_over = true;
 	else
 		job_fail_reply(j, r, "give the copy its name", j->target);
@@ -131,7 +131,7 @@ static void put_reply(struct job *j, const struct sftp_reply *r)
 
 /* ---- The local file -------------------------------------------------------------------- */
 
-static bool local_send(struct job *j)
+static bool copyputfile_local_send(struct job *j)
 {
 	struct node *n = j->node;
 	struct fail why;
@@ -154,14 +154,14 @@ static bool local_send(struct job *j)
 	return true;
 }
 
-static bool local_next(struct job *j)
+static bool copyputfile_local_next(struct job *j)
 {
 	j->status = j->link_status = SFTP_NO_SUCH_FILE;
 	return job_go(j, j->fresh_dir ? OPEN : LOOK);
 }
 
 /* What grew is copied as far as it was when it was found: logs do. All else is a torn copy. */
-static bool unchanged(struct job *j)
+static bool copyputfile_unchanged(struct job *j)
 {
 	const struct node *n = j->node;
 	struct stat st;
@@ -183,28 +183,28 @@ static bool unchanged(struct job *j)
 
 /* ---- Opening --------------------------------------------------------------------------- */
 
-static bool look_send(struct job *j)
+static bool copyputfile_look_send(struct job *j)
 {
-	if (j->part == 0 && sftp_path(sftp_of(j), &j->asker, OP_STAT, SFTP_REQ_STAT, j->target))
+	if (j->part == 0 && sftp_path(copyputfile_sftp_of(j), &j->asker, OP_STAT, SFTP_REQ_STAT, j->target))
 		j->part++;
-	if (j->part == 1 && !flag(j, PSSH_COPY_RESUME))
+	if (j->part == 1 && !copyputfile_flag(j, PSSH_COPY_RESUME))
 		return true;
-	if (j->part == 1 && sftp_path(sftp_of(j), &j->asker, OP_LSTAT, SFTP_REQ_LSTAT, j->temp))
+	if (j->part == 1 && sftp_path(copyputfile_sftp_of(j), &j->asker, OP_LSTAT, SFTP_REQ_LSTAT, j->temp))
 		j->part++;
 	return j->part == 2;
 }
 
-static bool regular(const struct sftp_attrs *a)
+static bool copyputfile_regular(const struct sftp_attrs *a)
 {
 	return !(a->flags & SFTP_ATTR_MODE) || S_ISREG(a->mode);
 }
 
-static bool look_next(struct job *j)
+static bool copyputfile_look_next(struct job *j)
 {
-	if (j->status == SFTP_OK && !regular(&j->attrs))
+	if (j->status == SFTP_OK && !copyputfile_regular(&j->attrs))
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is %s", j->target,
 			S_ISDIR(j->attrs.mode) ? "a directory" : "no plain file, and is left alone");
-	else if (j->link_status == SFTP_OK && !regular(&j->link))
+	else if (j->link_status == SFTP_OK && !copyputfile_regular(&j->link))
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is no plain file: it cannot be gone on with", j->temp);
 	return job_go(j, OPEN);
 }
@@ -213,33 +213,33 @@ static bool look_next(struct job *j)
  * A new file gets the source's mode less what the host's mask takes. One that replaces another
  * gets that one's mode, but is closed to others until it has it.
  */
-static uint32_t first_mode(const struct job *j)
+static uint32_t copyputfile_first_mode(const struct job *j)
 {
-	if (flag(j, PSSH_COPY_PRESERVE) || j->status == SFTP_OK)
-		return flag(j, PSSH_COPY_RESUME) ? 0600 : j->node->mode & 0700;
-	return flag(j, PSSH_COPY_RESUME) ? j->node->mode | 0600 : j->node->mode;
+	if (copyputfile_flag(j, PSSH_COPY_PRESERVE) || j->status == SFTP_OK)
+		return copyputfile_flag(j, PSSH_COPY_RESUME) ? 0600 : j->node->mode & 0700;
+	return copyputfile_flag(j, PSSH_COPY_RESUME) ? j->node->mode | 0600 : j->node->mode;
 }
 
-static bool open_send(struct job *j)
+static bool copyputfile_open_send(struct job *j)
 {
-	struct sftp_attrs a = { .flags = SFTP_ATTR_MODE, .mode = first_mode(j) };
+	struct sftp_attrs a = { .flags = SFTP_ATTR_MODE, .mode = copyputfile_first_mode(j) };
 	unsigned flags = SFTP_OPEN_WRITE | SFTP_OPEN_CREATE;
-	bool goes_on = flag(j, PSSH_COPY_RESUME) && j->link_status == SFTP_OK;
+	bool goes_on = copyputfile_flag(j, PSSH_COPY_RESUME) && j->link_status == SFTP_OK;
 
-	if (flag(j, PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM))
+	if (copyputfile_flag(j, PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM))
 		flags |= SFTP_OPEN_READ;
 	if (!goes_on)
 		flags |= SFTP_OPEN_EXCLUSIVE;
-	return sftp_open(sftp_of(j), &j->asker, OP_OPEN, j->temp, flags, &a);
+	return sftp_open(copyputfile_sftp_of(j), &j->asker, OP_OPEN, j->temp, flags, &a);
 }
 
 /*
  * How far an earlier copy's rest can be trusted: servers may write blocks in any order, so its
  * last window may have gaps. What is left is compared before it is built on.
  */
-static bool open_next(struct job *j)
+static bool copyputfile_open_next(struct job *j)
 {
-	uint64_t have = flag(j, PSSH_COPY_RESUME) && j->link_status == SFTP_OK ? j->link.size : 0;
+	uint64_t have = copyputfile_flag(j, PSSH_COPY_RESUME) && j->link_status == SFTP_OK ? j->link.size : 0;
 
 	j->at = have > COPY_WINDOW && have <= j->size ? have - COPY_WINDOW : 0;
 	if (have == 0)
@@ -254,10 +254,10 @@ static bool verify_send(struct job *j)
 
 	if (j->at)
 		return check_send(j);
-	return sftp_fsetstat(sftp_of(j), &j->asker, OP_SET, &j->handle, &empty);
+	return sftp_fsetstat(copyputfile_sftp_of(j), &j->asker, OP_SET, &j->handle, &empty);
 }
 
-static bool verify_next(struct job *j)
+static bool copyputfile_verify_next(struct job *j)
 {
 	switch (j->at ? check_end(j) : CHECK_SAME) {
 	case CHECK_AGAIN:
@@ -277,7 +277,7 @@ static void skip_hole(struct job *j)
 {
 	off_t data;
 
-	if (!flag(j, PSSH_COPY_SPARSE) || j->at < j->data_until)
+	if (!copyputfile_flag(j, PSSH_COPY_SPARSE) || j->at < j->data_until)
 		return;
 	data = lseek(j->fd, (off_t)j->at, SEEK_DATA);
 	if (data < 0 && errno != ENXIO)
@@ -297,8 +297,8 @@ static void skip_hole(struct job *j)
 /* One block, as large as fits. False: not now, or it failed. */
 static bool send_block(struct job *j)
 {
-	struct sftp *s = sftp_of(j);
-	uint64_t until = flag(j, PSSH_COPY_SPARSE) && j->data_until < j->size ? j->data_until : j->size;
+	struct sftp *s = copyputfile_sftp_of(j);
+	uint64_t until = copyputfile_flag(j, PSSH_COPY_SPARSE) && j->data_until < j->size ? j->data_until : j->size;
 	uint32_t len = until - j->at < SFTP_PACKET ? (uint32_t)(until - j->at) : SFTP_PACKET;
 	char *place;
 	ssize_t n;
@@ -327,7 +327,7 @@ static void end_attrs(const struct job *j, struct sftp_attrs *a)
 	*a = (struct sftp_attrs){ .size = j->size };
 	if (j->sparse_end)
 		a->flags |= SFTP_ATTR_SIZE;
-	if (flag(j, PSSH_COPY_PRESERVE)) {
+	if (copyputfile_flag(j, PSSH_COPY_PRESERVE)) {
 		a->flags |= SFTP_ATTR_MODE | SFTP_ATTR_TIMES;
 		a->mode = j->node->mode;
 		a->atime = (uint32_t)j->node->atime.tv_sec;
@@ -335,28 +335,28 @@ static void end_attrs(const struct job *j, struct sftp_attrs *a)
 	} else if (j->status == SFTP_OK && (j->attrs.flags & SFTP_ATTR_MODE)) {
 		a->flags |= SFTP_ATTR_MODE;
 		a->mode = j->attrs.mode & 0777;
-	} else if (flag(j, PSSH_COPY_RESUME) && (j->node->mode & 0600) != 0600) {
+	} else if (copyputfile_flag(j, PSSH_COPY_RESUME) && (j->node->mode & 0600) != 0600) {
 		a->flags |= SFTP_ATTR_MODE;
 		a->mode = j->node->mode & ~022u; /* the host's mask is not known */
 	}
 }
 
-static bool end_send(struct job *j)
+static bool copyputfile_end_send(struct job *j)
 {
 	struct sftp_attrs a;
 
 	if (j->part == 0) {
-		if (!unchanged(j))
+		if (!copyputfile_unchanged(j))
 			return false;
 		j->part++;
 	}
 	end_attrs(j, &a);
-	if (j->part == 1 && (a.flags == 0 || sftp_fsetstat(sftp_of(j), &j->asker, OP_SET, &j->handle, &a)))
+	if (j->part == 1 && (a.flags == 0 || sftp_fsetstat(copyputfile_sftp_of(j), &j->asker, OP_SET, &j->handle, &a)))
 		j->part++;
-	if (j->part == 2 && (!(j->copy->flags & (COPY_SYNC | PSSH_COPY_CHECKSUM)) || !(sftp_of(j)->features & SFTP_HAS_FSYNC) ||
-		sftp_fsync(sftp_of(j), &j->asker, OP_SYNC, &j->handle)))
+	if (j->part == 2 && (!(j->copy->flags & (COPY_SYNC | PSSH_COPY_CHECKSUM)) || !(copyputfile_sftp_of(j)->features & SFTP_HAS_FSYNC) ||
+		sftp_fsync(copyputfile_sftp_of(j), &j->asker, OP_SYNC, &j->handle)))
 		j->part++;
-	if (j->part == 3 && sftp_handle(sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle))
+	if (j->part == 3 && sftp_handle(copyputfile_sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle))
 		j->part++;
 	return j->part == 4;
 }
@@ -369,12 +369,12 @@ static bool data_send(struct job *j)
 		if (j->at < j->size && !send_block(j))
 			return false;
 	}
-	return flag(j, PSSH_COPY_CHECKSUM) || end_send(j);
+	return copyputfile_flag(j, PSSH_COPY_CHECKSUM) || copyputfile_end_send(j);
 }
 
-static bool data_next(struct job *j)
+static bool copyputfile_data_next(struct job *j)
 {
-	if (!flag(j, PSSH_COPY_CHECKSUM))
+	if (!copyputfile_flag(j, PSSH_COPY_CHECKSUM))
 		return job_go(j, RENAME);
 	check_start(j, j->size, false);
 	return job_go(j, CHECK);
@@ -387,7 +387,7 @@ static bool compare_send(struct job *j)
 
 	if (!j->sparse_end || j->sized)
 		return check_send(j);
-	if (j->part == 0 && sftp_fsetstat(sftp_of(j), &j->asker, OP_SET, &j->handle, &size))
+	if (j->part == 0 && sftp_fsetstat(copyputfile_sftp_of(j), &j->asker, OP_SET, &j->handle, &size))
 		j->part++;
 	return false;
 }
@@ -407,14 +407,14 @@ static bool compare_next(struct job *j)
 
 /* ---- The end --------------------------------------------------------------------------- */
 
-static bool end_next(struct job *j)
+static bool copyputfile_end_next(struct job *j)
 {
 	return job_go(j, RENAME);
 }
 
 static bool rename_send(struct job *j)
 {
-	return sftp_rename(sftp_of(j), &j->asker, OP_RENAME, j->temp, j->target);
+	return sftp_rename(copyputfile_sftp_of(j), &j->asker, OP_RENAME, j->temp, j->target);
 }
 
 static bool rename_next(struct job *j)
@@ -425,7 +425,7 @@ static bool rename_next(struct job *j)
 /* Where a server cannot replace: for a moment there is neither the old file nor the new one. */
 static bool clear_send(struct job *j)
 {
-	return sftp_path(sftp_of(j), &j->asker, OP_REMOVE, SFTP_REQ_REMOVE, j->target);
+	return sftp_path(copyputfile_sftp_of(j), &j->asker, OP_REMOVE, SFTP_REQ_REMOVE, j->target);
 }
 
 static bool clear_next(struct job *j)
@@ -434,40 +434,40 @@ static bool clear_next(struct job *j)
 }
 
 /* Space is asked for before the temporary file gives its own back. */
-static bool clean_send(struct job *j)
+static bool copyputfile_clean_send(struct job *j)
 {
 	char *dir = NULL;
 
-	if (j->part == 0 && j->full && (sftp_of(j)->features & SFTP_HAS_STATVFS) && (dir = path_dir(j->target))) {
-		if (sftp_statvfs(sftp_of(j), &j->asker, OP_SPACE, dir))
+	if (j->part == 0 && j->full && (copyputfile_sftp_of(j)->features & SFTP_HAS_STATVFS) && (dir = path_dir(j->target))) {
+		if (sftp_statvfs(copyputfile_sftp_of(j), &j->asker, OP_SPACE, dir))
 			j->part++;
 		free(dir);
 	} else if (j->part == 0) {
 		j->part++;
 	}
-	if (j->part == 1 && (!j->open || sftp_handle(sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle)))
+	if (j->part == 1 && (!j->open || sftp_handle(copyputfile_sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle)))
 		j->part++;
-	if (j->part == 2 && (!j->temp_made || flag(j, PSSH_COPY_RESUME) ||
-		sftp_path(sftp_of(j), &j->asker, OP_REMOVE, SFTP_REQ_REMOVE, j->temp)))
+	if (j->part == 2 && (!j->temp_made || copyputfile_flag(j, PSSH_COPY_RESUME) ||
+		sftp_path(copyputfile_sftp_of(j), &j->asker, OP_REMOVE, SFTP_REQ_REMOVE, j->temp)))
 		j->part++;
 	return j->part == 3;
 }
 
-static bool clean_next(struct job *j)
+static bool copyputfile_clean_next(struct job *j)
 {
 	(void)j;
 	return false;
 }
 
 static const struct step put_steps[] = {
-	[CLEAN] = { "clean", clean_send, clean_next },
-	[LOCAL] = { "local", local_send, local_next },
-	[LOOK] = { "look", look_send, look_next },
-	[OPEN] = { "open", open_send, open_next },
-	[VERIFY] = { "verify", verify_send, verify_next },
-	[DATA] = { "data", data_send, data_next },
+	[CLEAN] = { "clean", copyputfile_clean_send, copyputfile_clean_next },
+	[LOCAL] = { "local", copyputfile_local_send, copyputfile_local_next },
+	[LOOK] = { "look", copyputfile_look_send, copyputfile_look_next },
+	[OPEN] = { "open", copyputfile_open_send, copyputfile_open_next },
+	[VERIFY] = { "verify", verify_send, copyputfile_verify_next },
+	[DATA] = { "data", data_send, copyputfile_data_next },
 	[CHECK] = { "check", compare_send, compare_next },
-	[END] = { "end", end_send, end_next },
+	[END] = { "end", copyputfile_end_send, copyputfile_end_next },
 	[RENAME] = { "rename", rename_send, rename_next },
 	[CLEAR] = { "clear", clear_send, clear_next },
 	[RENAME_AGAIN] = { "rename again", rename_send, rename_next },

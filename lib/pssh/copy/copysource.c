@@ -62,7 +62,7 @@ static void node_set(struct node *n, const struct stat *st)
 }
 
 /* Links are followed; one that leads to a directory that it is in would never end. */
-static bool leads_back(const struct node *n)
+static bool copysource_leads_back(const struct node *n)
 {
 	for (const struct node *up = n->parent; up; up = up->parent)
 		if (up->dev == n->dev && up->ino == n->ino)
@@ -87,7 +87,7 @@ static int walk_entry(struct copy_source *s, struct node *dir, int dirfd, const 
 		fail_set(&why, PSSH_ELOCAL, "'%s' is neither a file nor a directory", path);
 	} else {
 		node_set(n, &st);
-		if (n->dir && leads_back(n))
+		if (n->dir && copysource_leads_back(n))
 			fail_set(&why, PSSH_ELOCAL, "'%s' leads back to where it is, or too deep", path);
 		else
 			rc = source_add(s, n, f);

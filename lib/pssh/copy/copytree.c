@@ -114,7 +114,7 @@ bool name_is_safe(const char *name, size_t len)
 	return !(name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.')));
 }
 
-static uint64_t mixed(const char *name)
+static uint64_t copytree_mixed(const char *name)
 {
 	uint64_t h = 14695981039346656037u;
 
@@ -133,7 +133,7 @@ char *path_temp(const char *target, bool resume)
 
 	if (keep > NAME_KEEP) {
 		keep = NAME_KEEP;
-		mark = mixed(base);
+		mark = copytree_mixed(base);
 	}
 	if (!resume && getrandom(&mark, sizeof mark, GRND_NONBLOCK) != (ssize_t)sizeof mark)
 		return NULL;

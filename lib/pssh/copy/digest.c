@@ -41,7 +41,7 @@ void digest_free(struct digest *d)
 	free(d);
 }
 
-static int complete(struct digest *d)
+static int digest_complete(struct digest *d)
 {
 	unsigned char sum[EVP_MAX_MD_SIZE];
 	unsigned len = 0;
@@ -72,7 +72,7 @@ int digest_step(struct digest *d, int fd)
 			return -ENOMEM;
 		d->at += (uint64_t)n;
 	}
-	return d->at < d->size ? 1 : complete(d);
+	return d->at < d->size ? 1 : digest_complete(d);
 }
 
 const char *digest_hex(const struct digest *d)

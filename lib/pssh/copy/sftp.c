@@ -14,14 +14,14 @@ enum {
 
 enum { HEADER = 9, ATTRS_MAX = 32, NO_ROOM = 512 };
 
-static uint32_t get32(const char *p)
+static uint32_t sftp_get32(const char *p)
 {
 	const unsigned char *u = (const unsigned char *)p;
 
 	return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
 }
 
-static char *put32(char *p, uint32_t v)
+static char *sftp_put32(char *p, uint32_t v)
 {
 	p[0] = (char)(v >> 24);
 	p[1] = (char)(v >> 16);
@@ -30,14 +30,14 @@ static char *put32(char *p, uint32_t v)
 	return p + 4;
 }
 
-static char *put64(char *p, uint64_t v)
+static char *sftp_put64(char *p, uint64_t v)
 {
-	return put32(put32(p, (uint32_t)(v >> 32)), (uint32_t)v);
+	return sftp_put32(sftp_put32(p, (uint32_t)(v >> 32)), (uint32_t)v);
 }
 
-static char *put_text(char *p, const char *text, size_t len)
+static char *sftp_put_text(char *p, const char *text, size_t len)
 {
-	p = put32(p, (uint32_t)len);
+	p = sftp_put32(p, (uint32_t)len);
 	memcpy(p, text, len);
 	return p + len;
 }
@@ -46,13 +46,13 @@ static char *put_attrs(char *p, const struct sftp_attrs *a)
 {
 	uint32_t flags = a ? a->flags & (SFTP_ATTR_SIZE | SFTP_ATTR_MODE | SFTP_ATTR_TIMES) : 0;
 
-	p = put32(p, flags);
+	p = sftp_put32(p, flags);
 	if (flags & SFTP_ATTR_SIZE)
-		p = put64(p, a->size);
+		p = sftp_put64(p, a->size);
 	if (flags & SFTP_ATTR_MODE)
-		p = put32(p, a->mode);
+		p = sftp_put32(p, a->mode);
 	if (flags & SFTP_ATTR_TIMES)
-		p = put32(put32(p, a->atime), a->mtime);
+		p = sftp_put32(sftp_put32(p, a->atime), a->mtime);
 	return p;
 }
 
@@ -62,9 +62,9 @@ int sftp_init(struct sftp *s)
 	if (!s->out)
 		return PSSH_ENOMEM;
 	buf_init(&s->in, SFTP_MESSAGE + 4);
-	put32(s->out, 5);
+	sftp_put32(s->out, 5);
 	s->out[4] = INIT;
-	put32(s->out + 5, 3);
+	sftp_put32(s->out + 5, 3);
 	s->out_len = 9;
 	return 0;
 }
@@ -97,19 +97,19 @@ static struct sftp_slot *take_slot(struct sftp *s, struct sftp_asker *who, int o
 	return slot;
 }
 
-static char *begin(struct sftp *s, const struct sftp_slot *slot)
+static char *sftp_begin(struct sftp *s, const struct sftp_slot *slot)
 {
 	char *p = s->out + s->out_len;
 
 	p[4] = (char)slot->type;
-	return put32(p + 5, slot->id);
+	return sftp_put32(p + 5, slot->id);
 }
 
-static bool finish(struct sftp *s, const char *end)
+static bool sftp_finish(struct sftp *s, const char *end)
 {
 	char *start = s->out + s->out_len;
 
-	put32(start, (uint32_t)(end - start - 4));
+	sftp_put32(start, (uint32_t)(end - start - 4));
 	s->out_len = (size_t)(end - s->out);
 	return true;
 }
@@ -120,14 +120,14 @@ bool sftp_path(struct sftp *s, struct sftp_asker *who, int op, enum sftp_request
 
 	if (!room_for(s, HEADER + 4 + n))
 		return false;
-	return finish(s, put_text(begin(s, take_slot(s, who, op, (uint8_t)type)), path, n));
+	return sftp_finish(s, sftp_put_text(sftp_begin(s, take_slot(s, who, op, (uint8_t)type)), path, n));
 }
 
 bool sftp_handle(struct sftp *s, struct sftp_asker *who, int op, enum sftp_request type, const struct sftp_handle *h)
 {
 	if (!room_for(s, HEADER + 4 + h->len))
 		return false;
-	return finish(s, put_text(begin(s, take_slot(s, who, op, (uint8_t)type)), h->bytes, h->len));
+	return sftp_finish(s, sftp_put_text(sftp_begin(s, take_slot(s, who, op, (uint8_t)type)), h->bytes, h->len));
 }
 
 bool sftp_open(struct sftp *s, struct sftp_asker *who, int op, const char *path, unsigned flags, const struct sftp_attrs *a)
@@ -137,8 +137,8 @@ bool sftp_open(struct sftp *s, struct sftp_asker *who, int op, const char *path,
 
 	if (!room_for(s, HEADER + 8 + n + ATTRS_MAX))
 		return false;
-	p = put_text(begin(s, take_slot(s, who, op, OPEN)), path, n);
-	return finish(s, put_attrs(put32(p, flags), a));
+	p = sftp_put_text(sftp_begin(s, take_slot(s, who, op, OPEN)), path, n);
+	return sftp_finish(s, put_attrs(sftp_put32(p, flags), a));
 }
 
 static bool with_attrs(struct sftp *s, struct sftp_asker *who, int op, uint8_t type, const char *text, size_t n,
@@ -146,7 +146,7 @@ static bool with_attrs(struct sftp *s, struct sftp_asker *who, int op, uint8_t t
 {
 	if (!room_for(s, HEADER + 4 + n + ATTRS_MAX))
 		return false;
-	return finish(s, put_attrs(put_text(begin(s, take_slot(s, who, op, type)), text, n), a));
+	return sftp_finish(s, put_attrs(sftp_put_text(sftp_begin(s, take_slot(s, who, op, type)), text, n), a));
 }
 
 bool sftp_mkdir(struct sftp *s, struct sftp_asker *who, int op, const char *path, const struct sftp_attrs *a)
@@ -174,8 +174,8 @@ bool sftp_read(struct sftp *s, struct sftp_asker *who, int op, const struct sftp
 	slot = take_slot(s, who, op, READ);
 	slot->offset = offset;
 	slot->len = len;
-	p = put_text(begin(s, slot), h->bytes, h->len);
-	return finish(s, put32(put64(p, offset), len));
+	p = sftp_put_text(sftp_begin(s, slot), h->bytes, h->len);
+	return sftp_finish(s, sftp_put32(sftp_put64(p, offset), len));
 }
 
 char *sftp_write_place(struct sftp *s, const struct sftp_handle *h, uint32_t *len)
@@ -199,11 +199,11 @@ void sftp_write(struct sftp *s, struct sftp_asker *who, int op, const struct sft
 
 	slot->offset = offset;
 	slot->len = len;
-	p = put_text(begin(s, slot), h->bytes, h->len);
-	finish(s, put32(put64(p, offset), len) + len);
+	p = sftp_put_text(sftp_begin(s, slot), h->bytes, h->len);
+	sftp_finish(s, sftp_put32(sftp_put64(p, offset), len) + len);
 }
 
-static bool extended(struct sftp *s, struct sftp_asker *who, int op, const char *name, const char *text, size_t n,
+static bool sftp_extended(struct sftp *s, struct sftp_asker *who, int op, const char *name, const char *text, size_t n,
 	const char *second)
 {
 	size_t more = second ? 4 + strlen(second) : 0;
@@ -211,9 +211,9 @@ static bool extended(struct sftp *s, struct sftp_asker *who, int op, const char 
 
 	if (!room_for(s, HEADER + 4 + strlen(name) + 4 + n + more))
 		return false;
-	p = put_text(begin(s, take_slot(s, who, op, EXTENDED)), name, strlen(name));
-	p = put_text(p, text, n);
-	return finish(s, second ? put_text(p, second, strlen(second)) : p);
+	p = sftp_put_text(sftp_begin(s, take_slot(s, who, op, EXTENDED)), name, strlen(name));
+	p = sftp_put_text(p, text, n);
+	return sftp_finish(s, second ? sftp_put_text(p, second, strlen(second)) : p);
 }
 
 bool sftp_rename(struct sftp *s, struct sftp_asker *who, int op, const char *from, const char *to)
@@ -222,21 +222,21 @@ bool sftp_rename(struct sftp *s, struct sftp_asker *who, int op, const char *fro
 	char *p;
 
 	if (s->features & SFTP_HAS_POSIX_RENAME)
-		return extended(s, who, op, "posix-rename@openssh.com", from, n, to);
+		return sftp_extended(s, who, op, "posix-rename@openssh.com", from, n, to);
 	if (!room_for(s, HEADER + 8 + n + m))
 		return false;
-	p = put_text(begin(s, take_slot(s, who, op, RENAME)), from, n);
-	return finish(s, put_text(p, to, m));
+	p = sftp_put_text(sftp_begin(s, take_slot(s, who, op, RENAME)), from, n);
+	return sftp_finish(s, sftp_put_text(p, to, m));
 }
 
 bool sftp_fsync(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h)
 {
-	return extended(s, who, op, "fsync@openssh.com", h->bytes, h->len, NULL);
+	return sftp_extended(s, who, op, "fsync@openssh.com", h->bytes, h->len, NULL);
 }
 
 bool sftp_statvfs(struct sftp *s, struct sftp_asker *who, int op, const char *path)
 {
-	return extended(s, who, op, "statvfs@openssh.com", path, strlen(path), NULL);
+	return sftp_extended(s, who, op, "statvfs@openssh.com", path, strlen(path), NULL);
 }
 
 uint64_t sftp_oldest(const struct sftp *s, const struct sftp_asker *who)
@@ -251,7 +251,7 @@ uint64_t sftp_oldest(const struct sftp *s, const struct sftp_asker *who)
 
 /* ---- Replies --------------------------------------------------------------------------- */
 
-static const char *take_text(struct sshwire *w, size_t *len)
+static const char *sftp_take_text(struct sshwire *w, size_t *len)
 {
 	return (const char *)sshwire_string(w, len);
 }
@@ -275,12 +275,12 @@ static void take_attrs(struct sshwire *c, struct sftp_attrs *a)
 	if (!(a->flags & 0x80000000u))
 		return;
 	for (pairs = sshwire_u32(c); pairs && !c->bad; pairs--) {
-		take_text(c, &len);
-		take_text(c, &len);
+		sftp_take_text(c, &len);
+		sftp_take_text(c, &len);
 	}
 }
 
-static int torn(struct fail *f)
+static int sftp_torn(struct fail *f)
 {
 	return fail_set(f, PSSH_EPROTO, "the server's SFTP messages make no sense");
 }
@@ -299,26 +299,26 @@ static int take_version(struct sftp *s, struct sshwire *c, struct fail *f)
 	uint32_t version = sshwire_u32(c);
 
 	if (c->bad)
-		return torn(f);
+		return sftp_torn(f);
 	if (version < 3)
 		return fail_set(f, PSSH_EUNSUPPORTED, "the server speaks SFTP version %u only; 3 is needed", version);
 	while (c->left && !c->bad) {
 		size_t n, m;
-		const char *name = take_text(c, &n);
+		const char *name = sftp_take_text(c, &n);
 
-		take_text(c, &m);
+		sftp_take_text(c, &m);
 		for (size_t i = 0; i < sizeof features / sizeof *features; i++)
 			if (strlen(features[i].name) == n && memcmp(features[i].name, name, n) == 0)
 				s->features |= features[i].feature;
 	}
 	if (c->bad)
-		return torn(f);
+		return sftp_torn(f);
 	s->ready = true;
 	return 0;
 }
 
 /* Does such a message answer such a request? A status always may, and so is data's end said. */
-static bool answers(const struct sftp_slot *slot, unsigned type)
+static bool sftp_answers(const struct sftp_slot *slot, unsigned type)
 {
 	switch (type) {
 	case STATUS:
@@ -351,10 +351,10 @@ static struct sftp_slot *find_slot(struct sftp *s, uint32_t id, unsigned type)
 {
 	struct sftp_slot *slot = &s->slots[id % SFTP_SLOTS];
 
-	return slot->who && slot->id == id && slot != s->data_slot && answers(slot, type) ? slot : NULL;
+	return slot->who && slot->id == id && slot != s->data_slot && sftp_answers(slot, type) ? slot : NULL;
 }
 
-static void free_slot(struct sftp *s, struct sftp_slot *slot)
+static void sftp_free_slot(struct sftp *s, struct sftp_slot *slot)
 {
 	slot->who->waiting--;
 	slot->who = NULL;
@@ -371,14 +371,14 @@ static void start_reply(struct sftp_reply *r, const struct sftp_slot *slot)
 	r->message[0] = '\0';
 }
 
-static void take_message(struct sftp_reply *r, struct sshwire *c)
+static void sftp_take_message(struct sftp_reply *r, struct sshwire *c)
 {
 	size_t n, i;
 	const char *text;
 
 	if (!c->left)
 		return; /* old servers leave it out */
-	text = take_text(c, &n);
+	text = sftp_take_text(c, &n);
 	if (n >= sizeof r->message)
 		n = sizeof r->message - 1;
 	for (i = 0; i < n; i++)
@@ -401,7 +401,7 @@ static void take_space(struct sftp_reply *r, struct sshwire *c)
 	r->readonly = word[9] & 1;
 }
 
-static bool take_body(struct sftp_reply *r, unsigned type, struct sshwire *c)
+static bool sftp_take_body(struct sftp_reply *r, unsigned type, struct sshwire *c)
 {
 	const char *text;
 	size_t n;
@@ -410,11 +410,11 @@ static bool take_body(struct sftp_reply *r, unsigned type, struct sshwire *c)
 	case STATUS:
 		r->kind = SFTP_STATUS;
 		r->status = sshwire_u32(c);
-		take_message(r, c);
+		sftp_take_message(r, c);
 		break;
 	case HANDLE:
 		r->kind = SFTP_HANDLE_IS;
-		text = take_text(c, &n);
+		text = sftp_take_text(c, &n);
 		if (n > SFTP_HANDLE)
 			return false;
 		r->handle.len = (uint32_t)n;
@@ -438,7 +438,7 @@ static bool take_body(struct sftp_reply *r, unsigned type, struct sshwire *c)
 }
 
 /* A whole message that is not data. */
-static int take_whole(struct sftp *s, const char *msg, size_t len, struct sftp_reply *r, struct fail *f)
+static int sftp_take_whole(struct sftp *s, const char *msg, size_t len, struct sftp_reply *r, struct fail *f)
 {
 	unsigned type = (unsigned char)msg[0];
 	struct sftp_slot *slot;
@@ -446,19 +446,19 @@ static int take_whole(struct sftp *s, const char *msg, size_t len, struct sftp_r
 
 	sshwire_init(&c, msg + 1, len - 1);
 	if (!s->ready)
-		return type == VERSION ? take_version(s, &c, f) : torn(f);
+		return type == VERSION ? take_version(s, &c, f) : sftp_torn(f);
 	slot = find_slot(s, sshwire_u32(&c), type);
 	if (c.bad || !slot)
-		return torn(f);
+		return sftp_torn(f);
 	start_reply(r, slot);
-	if (!take_body(r, type, &c) || (type == STATUS && !status_fits(slot, r->status)))
-		return torn(f);
-	free_slot(s, slot);
+	if (!sftp_take_body(r, type, &c) || (type == STATUS && !status_fits(slot, r->status)))
+		return sftp_torn(f);
+	sftp_free_slot(s, slot);
 	return 1;
 }
 
 /* As much of the data message as is here: it goes through unbuffered. */
-static int take_piece(struct sftp *s, const char **data, size_t *len, struct sftp_reply *r)
+static int sftp_take_piece(struct sftp *s, const char **data, size_t *len, struct sftp_reply *r)
 {
 	struct sftp_slot *slot = s->data_slot;
 	size_t n = *len < s->data_left ? *len : s->data_left;
@@ -476,7 +476,7 @@ static int take_piece(struct sftp *s, const char **data, size_t *len, struct sft
 	r->last = s->data_left == 0;
 	if (r->last) {
 		s->data_slot = NULL;
-		free_slot(s, slot);
+		sftp_free_slot(s, slot);
 	}
 	return 1;
 }
@@ -485,11 +485,11 @@ static int take_piece(struct sftp *s, const char **data, size_t *len, struct sft
 static int start_data(struct sftp *s, struct fail *f)
 {
 	const char *p = s->in.data;
-	uint32_t whole = get32(p), n = get32(p + 9);
-	struct sftp_slot *slot = s->ready ? find_slot(s, get32(p + 5), DATA) : NULL;
+	uint32_t whole = sftp_get32(p), n = sftp_get32(p + 9);
+	struct sftp_slot *slot = s->ready ? find_slot(s, sftp_get32(p + 5), DATA) : NULL;
 
 	if (!slot || n == 0 || n > slot->len || whole != n + 9)
-		return torn(f);
+		return sftp_torn(f);
 	s->data_slot = slot;
 	s->data_left = s->data_total = n;
 	buf_clear(&s->in);
@@ -497,13 +497,13 @@ static int start_data(struct sftp *s, struct fail *f)
 }
 
 /* How many bytes s->in should hold before anything can be said about the message. */
-static size_t wanted(const struct sftp *s)
+static size_t sftp_wanted(const struct sftp *s)
 {
 	if (s->in.len < 5)
 		return 5;
 	if ((unsigned char)s->in.data[4] == DATA)
 		return 13;
-	return 4 + (size_t)get32(s->in.data);
+	return 4 + (size_t)sftp_get32(s->in.data);
 }
 
 /* 1: a reply, 0: go on with the rest of the bytes. */
@@ -513,30 +513,30 @@ static int take_message_in(struct sftp *s, struct sftp_reply *r, struct fail *f)
 
 	if ((unsigned char)s->in.data[4] == DATA)
 		return start_data(s, f);
-	rc = take_whole(s, s->in.data + 4, s->in.len - 4, r, f);
+	rc = sftp_take_whole(s, s->in.data + 4, s->in.len - 4, r, f);
 	/* Names point into it: it is kept until the next call. */
 	return rc;
 }
 
 int sftp_next(struct sftp *s, const char **data, size_t *len, struct sftp_reply *r, struct fail *f)
 {
-	if (s->in.len >= 5 && s->in.len == wanted(s))
+	if (s->in.len >= 5 && s->in.len == sftp_wanted(s))
 		buf_clear(&s->in); /* the one that the last call gave */
 	while (*len) {
 		size_t want, n;
 		int rc;
 
 		if (s->data_slot)
-			return take_piece(s, data, len, r);
-		want = wanted(s);
+			return sftp_take_piece(s, data, len, r);
+		want = sftp_wanted(s);
 		n = want - s->in.len < *len ? want - s->in.len : *len;
 		if (buf_add(&s->in, *data, n))
 			return fail_set(f, PSSH_ENOMEM, "out of memory");
 		*data += n;
 		*len -= n;
-		if (s->in.len >= 5 && (get32(s->in.data) < 1 || get32(s->in.data) > SFTP_MESSAGE))
-			return torn(f);
-		if (s->in.len < wanted(s) || s->in.len < 5)
+		if (s->in.len >= 5 && (sftp_get32(s->in.data) < 1 || sftp_get32(s->in.data) > SFTP_MESSAGE))
+			return sftp_torn(f);
+		if (s->in.len < sftp_wanted(s) || s->in.len < 5)
 			continue;
 		rc = take_message_in(s, r, f);
 		if (rc)
@@ -554,8 +554,8 @@ bool sftp_name(struct sftp_reply *r, const char **name, size_t *len, struct sftp
 	*bad = false;
 	if (!r->names)
 		return false;
-	*name = take_text(c, len);
-	take_text(c, &n); /* the line that ls -l would show */
+	*name = sftp_take_text(c, len);
+	sftp_take_text(c, &n); /* the line that ls -l would show */
 	take_attrs(c, a);
 	*bad = c->bad;
 	r->names--;

@@ -45,7 +45,7 @@ static int bad_spec(struct fail *f, const char *spec, const char *why)
 }
 
 /* Characters that could make a name an option, a path or another word of a command line. */
-static bool safe_name(const char *s)
+static bool host_safe_name(const char *s)
 {
 	if (*s == '-')
 		return false;
@@ -102,7 +102,7 @@ static int parse_spec(struct pssh_host *h, const char *spec, struct fail *f)
 	h->alias = strndup(name, len);
 	if (!h->alias)
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
-	if (!*h->alias || strlen(h->alias) > 1024 || !safe_name(h->alias) || (h->spec_user && (!*h->spec_user || *h->spec_user == '-')))
+	if (!*h->alias || strlen(h->alias) > 1024 || !host_safe_name(h->alias) || (h->spec_user && (!*h->spec_user || *h->spec_user == '-')))
 		return bad_spec(f, spec, "a name has letters, digits, dots, dashes and the like");
 	return 0;
 }
@@ -172,7 +172,7 @@ static void tell_unused(struct pssh_host *h)
 	}
 }
 
-static int configure(struct pssh_host *h)
+static int host_configure(struct pssh_host *h)
 {
 	struct fail f = { 0 };
 	int rc;
@@ -215,7 +215,7 @@ static int host_new(struct pssh *p, const char *spec, struct pssh_host **out)
 	if (h->spec)
 		rc = parse_spec(h, spec, &p->why);
 	if (!rc)
-		rc = configure(h);
+		rc = host_configure(h);
 	if (rc == PSSH_ENOMEM)
 		fail_set(&p->why, rc, "out of memory");
 	if (rc)
@@ -289,7 +289,7 @@ int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pss
 
 /* ---- The plan ---- */
 
-static const char *or(const char *a, const char *b)
+static const char *host_or(const char *a, const char *b)
 {
 	return a ? a : b;
 }
@@ -301,7 +301,7 @@ static const char *local_user(char *room, size_t size)
 	return getpwuid_r(getuid(), &pw, room, size, &found) == 0 && found ? found->pw_name : "root";
 }
 
-static bool is_none(const char *s)
+static bool host_is_none(const char *s)
 {
 	return s && strcmp(s, "none") == 0;
 }
@@ -328,7 +328,7 @@ static int plan_algorithms(struct pssh_host *h)
 	return 0;
 }
 
-static int add_all(char ***list, size_t *n, char *const *more)
+static int host_add_all(char ***list, size_t *n, char *const *more)
 {
 	int rc = 0;
 
@@ -347,11 +347,11 @@ static int plan_identities(struct pssh_host *h)
 	for (char **s = h->plan_identities; s && *s; s++)
 		n++;
 	strings_free(&h->plan_identities, &n);
-	rc = add_all(&h->plan_identities, &n, h->identities);
+	rc = host_add_all(&h->plan_identities, &n, h->identities);
 	if (!rc && h->config)
-		rc = add_all(&h->plan_identities, &n, h->config->identity_files);
+		rc = host_add_all(&h->plan_identities, &n, h->config->identity_files);
 	if (!rc)
-		rc = add_all(&h->plan_identities, &n, p->identities);
+		rc = host_add_all(&h->plan_identities, &n, p->identities);
 	if (!rc)
 		h->plan.auth.identities = h->plan_identities;
 	return rc;
@@ -369,9 +369,9 @@ static int plan_known(struct pssh_host *h)
 	int rc;
 
 	buf_init(&key, 1 << 20);
-	rc = add_all(&files, &n, h->config && h->config->user_known_hosts ? h->config->user_known_hosts : p->known_files);
+	rc = host_add_all(&files, &n, h->config && h->config->user_known_hosts ? h->config->user_known_hosts : p->known_files);
 	if (!rc && h->config)
-		rc = add_all(&files, &n, h->config->global_known_hosts);
+		rc = host_add_all(&files, &n, h->config->global_known_hosts);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = buf_addf(&key, "%s\n", files[i]) ? PSSH_ENOMEM : 0;
 	k = rc ? NULL : table_get(&p->known, buf_text(&key));
@@ -490,11 +490,11 @@ static int plan_way(struct pssh_host *h)
 	h->plan_proxy = NULL;
 	h->via = NULL;
 	h->plan.proxy = NULL;
-	if (jump && !is_none(jump))
+	if (jump && !host_is_none(jump))
 		return host_find_jump(h->fleet, jump, h->depth, &h->via, &h->why);
-	if (!proxy || is_none(proxy))
+	if (!proxy || host_is_none(proxy))
 		return 0;
-	if (!safe_user(h->plan.user) || !safe_name(h->plan.address))
+	if (!safe_user(h->plan.user) || !host_safe_name(h->plan.address))
 		return fail_set(&h->why, PSSH_EINVAL, "the user '%.100s' or the address '%.200s' has characters that a proxy command's shell would read",
 			h->plan.user, h->plan.address);
 	if (h->proxy && expand_proxy(h) != 0)
@@ -507,7 +507,7 @@ static int plan_user(struct pssh_host *h)
 {
 	const struct sshconfig_answer *c = h->config;
 	char room[4096];
-	const char *user = or(h->spec_user, or(h->user, c ? c->user : NULL));
+	const char *user = host_or(h->spec_user, host_or(h->user, c ? c->user : NULL));
 
 	free(h->plan_user);
 	h->plan_user = strdup(user ? user : local_user(room, sizeof room));
@@ -516,7 +516,7 @@ static int plan_user(struct pssh_host *h)
 }
 
 /* PreferredAuthentications leaves methods out; their order stays OpenSSH's usual one. */
-static bool prefers(const struct sshconfig_answer *c, const char *method)
+static bool host_prefers(const struct sshconfig_answer *c, const char *method)
 {
 	size_t len = strlen(method);
 
@@ -534,7 +534,7 @@ static int plan_agent(struct pssh_host *h)
 	const char *path = h->config ? h->config->identity_agent : NULL;
 
 	h->plan.auth.agent = path ? NULL : shared->keyring.agent;
-	if (!path || is_none(path) || !*path)
+	if (!path || host_is_none(path) || !*path)
 		return 0;
 	return keyring_find_agent(&shared->keyring, shared->loop, KIND_AGENT, path, &h->plan.auth.agent, &h->why);
 }
@@ -548,7 +548,7 @@ int host_make_plan(struct pssh_host *h)
 	if (h->config_fail)
 		return fail_set(&h->why, h->config_fail->code, "%s", h->config_fail->text);
 	plan->name = h->spec;
-	plan->address = or(h->address, c ? c->hostname : h->alias);
+	plan->address = host_or(h->address, c ? c->hostname : h->alias);
 	plan->port = h->spec_port ? h->spec_port : h->port ? h->port : c && c->port ? c->port : 22;
 	plan->bind = c ? c->bind_address : NULL;
 	plan->family = c && c->address_family > 0 ? c->address_family : 0;
@@ -569,9 +569,9 @@ int host_make_plan(struct pssh_host *h)
 	if (rc)
 		return rc;
 	plan->auth.identities_only = c && c->identities_only == 1;
-	plan->auth.pubkey = (!c || c->pubkey != 0) && prefers(c, "publickey");
-	plan->auth.kbdint = (!c || c->kbdint != 0) && prefers(c, "keyboard-interactive");
-	plan->auth.password = (!c || c->password != 0) && prefers(c, "password");
+	plan->auth.pubkey = (!c || c->pubkey != 0) && host_prefers(c, "publickey");
+	plan->auth.kbdint = (!c || c->kbdint != 0) && host_prefers(c, "keyboard-interactive");
+	plan->auth.password = (!c || c->password != 0) && host_prefers(c, "password");
 	plan->auth.interactive = h->fleet->prompts && !(c && c->batch_mode == 1);
 	plan->auth.tries = c && c->number_of_password_prompts > 0 ? (unsigned)c->number_of_password_prompts : 0;
 	return plan_way(h);

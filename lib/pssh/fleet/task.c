@@ -117,7 +117,7 @@ int run_open(struct run *r, struct fail *f)
 	return 0;
 }
 
-static int begun(struct run *r)
+static int task_begun(struct run *r)
 {
 	unsigned ms = r->task->deadline_set ? r->task->deadline : r->host->plan.deadline[PSSH_PHASE_TASK];
 
@@ -136,7 +136,7 @@ static int step_exec(struct run *r, struct pssh_event *ev, struct fail *f)
 
 	switch (rc) {
 	case EXEC_BEGUN:
-		return begun(r);
+		return task_begun(r);
 	case EXEC_OUTPUT:
 		ev->type = e->emit_stream ? PSSH_EV_STDERR : PSSH_EV_STDOUT;
 		ev->data = e->emit;
@@ -160,7 +160,7 @@ static int step_xfer(struct run *r, struct pssh_event *ev, struct fail *f)
 
 	switch (rc) {
 	case XFER_BEGUN:
-		return begun(r);
+		return task_begun(r);
 	case XFER_PROGRESS:
 		xfer_progress(r->xfer, &now);
 		ev->type = PSSH_EV_PROGRESS;
@@ -191,12 +191,12 @@ int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
 	if (r->xfer)
 		return step_xfer(r, ev, f);
 	if (!r->begun)
-		return begun(r);
+		return task_begun(r);
 	return tunnel_step(r->tunnel, &r->host->conn->link, &r->host->fleet->room, f);
 }
 
 /* Which of the connection's living processes is it, oldest first? */
-static unsigned rank(const struct run *r, unsigned *running)
+static unsigned task_rank(const struct run *r, unsigned *running)
 {
 	struct list *pos, *tmp;
 	unsigned before = 0;
@@ -244,7 +244,7 @@ static bool another_sweeps(const struct run *r)
 
 static int start_sweep(struct run *r)
 {
-	unsigned running, nth = rank(r, &running);
+	unsigned running, nth = task_rank(r, &running);
 
 	if (r->exec->state != EXEC_RUN) { /* it has ended by itself */
 		r->swept = true;

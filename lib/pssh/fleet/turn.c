@@ -13,7 +13,7 @@ enum { ACTIVE_MAX = 8 }; /* channels of tasks on one connection; OpenSSH allows 
 /* ---- A run's part ---- */
 
 /* A server that answers neither yes nor no to a channel leaves no way to ask again on that connection. */
-static void begin_due(struct run *r)
+static void turn_begin_due(struct run *r)
 {
 	struct pssh_host *h = r->host;
 	char text[256];
@@ -32,7 +32,7 @@ static void run_due(struct run *r)
 	bool copying = r->xfer != NULL;
 
 	if (!r->begun) {
-		begin_due(r);
+		turn_begin_due(r);
 		return;
 	}
 	if (r->state == RUN_SWEEPING || r->timed_out || r->task->cancelled) {

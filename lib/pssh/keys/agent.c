@@ -50,7 +50,7 @@ struct agent {
 	struct agent_sign_request *current;  /* NULL: nothing, or what was abandoned meanwhile */
 };
 
-static void finish(struct agent *a, struct agent_sign_request *req, int rc, const char *text)
+static void agent_finish(struct agent *a, struct agent_sign_request *req, int rc, const char *text)
 {
 	if (a->current == req)
 		a->current = NULL;
@@ -87,9 +87,9 @@ static void fail_all(struct agent *a, int code, const char *what, const char *wh
 	snprintf(why.text + strlen(why.text), sizeof why.text - strlen(why.text), "%s%s", what, why_not);
 	hang_up(a);
 	if (a->current)
-		finish(a, a->current, code, why.text);
+		agent_finish(a, a->current, code, why.text);
 	list_each(pos, tmp, &a->waiting)
-		finish(a, list_entry(pos, struct agent_sign_request, link), code, why.text);
+		agent_finish(a, list_entry(pos, struct agent_sign_request, link), code, why.text);
 	if (a->state == AGENT_ASKING) {
 		a->state = AGENT_FAILED;
 		snprintf(a->error, sizeof a->error, "%.255s", why.text);
@@ -111,7 +111,7 @@ static int down_soon(struct agent *a, int why)
 	return rc ? PSSH_ENOMEM : 0;
 }
 
-static int await(struct agent *a, int64_t due)
+static int agent_await(struct agent *a, int64_t due)
 {
 	return loop_timer_set(a->loop, &a->timer, due < a->deadline ? due : a->deadline) ? PSSH_ENOMEM : 0;
 }
@@ -123,15 +123,15 @@ static int connect_now(struct agent *a)
 	a->connecting = false;
 	if (connect(a->fd, (struct sockaddr *)&a->addr, sizeof a->addr) == 0) {
 		rc = loop_watch(a->loop, &a->watch, a->fd, LOOP_READ | LOOP_WRITE);
-		return rc ? down_soon(a, -rc) : await(a, a->deadline);
+		return rc ? down_soon(a, -rc) : agent_await(a, a->deadline);
 	}
 	if (errno != EAGAIN && errno != EINTR)
 		return down_soon(a, errno);
 	a->connecting = true;
-	return await(a, clock_ms() + RETRY_MS);
+	return agent_await(a, clock_ms() + RETRY_MS);
 }
 
-static int dial(struct agent *a)
+static int agent_dial(struct agent *a)
 {
 	a->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (a->fd < 0)
@@ -142,7 +142,7 @@ static int dial(struct agent *a)
 
 /* ---- Sending --------------------------------------------------------------------------- */
 
-static int begin_list(struct agent *a)
+static int agent_begin_list(struct agent *a)
 {
 	buf_init(&a->out, MESSAGE_MAX);
 	a->expect = LIST;
@@ -161,7 +161,7 @@ static void begin_sign(struct agent *a, struct agent_sign_request *req)
 }
 
 /* The next thing to ask, when nothing is on its way. */
-static int begin(struct agent *a)
+static int agent_begin(struct agent *a)
 {
 	struct list *first = list_first(&a->waiting);
 	int rc;
@@ -170,7 +170,7 @@ static int begin(struct agent *a)
 		return 0;
 	a->sent = 0;
 	if (a->state == AGENT_ASKING) {
-		rc = begin_list(a);
+		rc = agent_begin_list(a);
 		if (rc)
 			return rc;
 	} else if (first) {
@@ -179,11 +179,11 @@ static int begin(struct agent *a)
 		loop_timer_clear(a->loop, &a->timer);
 		return 0;
 	}
-	return await(a, a->deadline);
+	return agent_await(a, a->deadline);
 }
 
 /* Sends what can be sent, and watches for what must be waited for. 0, or -errno. */
-static int flush(struct agent *a)
+static int agent_flush(struct agent *a)
 {
 	while (a->sent < a->out.len) {
 		ssize_t n = send(a->fd, a->out.data + a->sent, a->out.len - a->sent, MSG_NOSIGNAL);
@@ -199,15 +199,15 @@ static int flush(struct agent *a)
 	return loop_watch(a->loop, &a->watch, a->fd, LOOP_READ);
 }
 
-static void go_on(struct agent *a)
+static void agent_go_on(struct agent *a)
 {
-	int rc = begin(a);
+	int rc = agent_begin(a);
 
 	if (rc) {
 		fail_all(a, rc, "cannot be asked: ", "out of memory");
 		return;
 	}
-	rc = flush(a);
+	rc = agent_flush(a);
 	if (rc)
 		fail_all(a, PSSH_ECLOSED, "cannot be written to: ", strerror(-rc));
 }
@@ -287,18 +287,18 @@ static int take_signature(struct agent *a, struct sshwire *w)
 		return 0;
 	if (strcmp(algorithm, req->type) != 0) {
 		snprintf(text, sizeof text, "the agent signed by '%.60s' where '%s' was asked for", algorithm, req->type);
-		finish(a, req, PSSH_EALGORITHM, text);
+		agent_finish(a, req, PSSH_EALGORITHM, text);
 		return 0;
 	}
 	copy = malloc(n);
 	if (!copy) {
-		finish(a, req, PSSH_ENOMEM, "out of memory");
+		agent_finish(a, req, PSSH_ENOMEM, "out of memory");
 		return 0;
 	}
 	memcpy(copy, p, n);
 	req->sig = copy;
 	req->sig_len = n;
-	finish(a, req, 0, "");
+	agent_finish(a, req, 0, "");
 	return 0;
 }
 
@@ -308,12 +308,12 @@ static int take_refusal(struct agent *a)
 		a->state = AGENT_FAILED;
 		snprintf(a->error, sizeof a->error, "the agent at '%.100s' does not tell its keys", a->addr.sun_path);
 	} else if (a->current) {
-		finish(a, a->current, PSSH_EREFUSED, "the agent refused to sign (is it locked, or was it not confirmed?)");
+		agent_finish(a, a->current, PSSH_EREFUSED, "the agent refused to sign (is it locked, or was it not confirmed?)");
 	}
 	return 0;
 }
 
-static int take(struct agent *a, const void *data, size_t len)
+static int agent_take(struct agent *a, const void *data, size_t len)
 {
 	struct sshwire w;
 	uint8_t type;
@@ -349,13 +349,13 @@ static int take_next(struct agent *a)
 		return PSSH_EPROTO;
 	if (w.left < n)
 		return PSSH_EAGAIN;
-	rc = take(a, w.at, n);
+	rc = agent_take(a, w.at, n);
 	buf_drop(&a->in, 4 + (size_t)n);
 	return rc;
 }
 
 /* At most one piece: the loop comes again where there is more. */
-static void receive(struct agent *a)
+static void agent_receive(struct agent *a)
 {
 	char chunk[CHUNK];
 	ssize_t n = recv(a->fd, chunk, sizeof chunk, 0);
@@ -382,9 +382,9 @@ void agent_ready(struct agent *a, uint32_t ready)
 	if (a->fd < 0 || a->connecting)
 		return;
 	if (ready & LOOP_READ)
-		receive(a);
+		agent_receive(a);
 	if (a->fd >= 0)
-		go_on(a);
+		agent_go_on(a);
 }
 
 void agent_due(struct agent *a)
@@ -399,7 +399,7 @@ void agent_due(struct agent *a)
 	else if (a->connecting && connect_now(a) != 0)
 		fail_all(a, PSSH_ENOMEM, "cannot be reached: out of memory", "");
 	else if (a->fd >= 0 && !a->connecting && !a->timer.at)
-		await(a, a->deadline);
+		agent_await(a, a->deadline);
 }
 
 int agent_new(struct loop *loop, int kind, const char *path, struct agent **out, struct fail *f)
@@ -423,7 +423,7 @@ int agent_new(struct loop *loop, int kind, const char *path, struct agent **out,
 	list_init(&a->waiting);
 	list_init(&a->done);
 	buf_init(&a->in, 4 + MESSAGE_MAX + CHUNK);
-	if (dial(a) != 0) {
+	if (agent_dial(a) != 0) {
 		agent_free(a);
 		return fail_set(f, PSSH_ENOMEM, "cannot ask the agent at '%s': out of memory", path);
 	}
@@ -517,7 +517,7 @@ int agent_sign(struct agent *a, struct agent_sign_request *req, const uint8_t *b
 	buf_init(&m, MESSAGE_MAX + 4);
 	if (sshwire_add_u32(&m, (uint32_t)(blob_len + len + 13)) || buf_addc(&m, SIGN_REQUEST) ||
 	    sshwire_add_string(&m, blob, blob_len) || sshwire_add_string(&m, data, len) || sshwire_add_u32(&m, flags) ||
-	    (a->fd < 0 && !a->down.code && dial(a) != 0)) {
+	    (a->fd < 0 && !a->down.code && agent_dial(a) != 0)) {
 		buf_release(&m);
 		return fail_set(f, PSSH_ENOMEM, "cannot ask the agent to sign: out of memory");
 	}

@@ -29,7 +29,7 @@ struct work {
 };
 
 /* to = from / by; the words before *first are zero and stay so. */
-static void divide(uint32_t *to, const uint32_t *from, uint32_t by, size_t first)
+static void bcrypt_divide(uint32_t *to, const uint32_t *from, uint32_t by, size_t first)
 {
 	uint64_t rest = 0;
 
@@ -40,7 +40,7 @@ static void divide(uint32_t *to, const uint32_t *from, uint32_t by, size_t first
 	}
 }
 
-static void accumulate(uint32_t *sum, const uint32_t *term, size_t first, int minus)
+static void bcrypt_accumulate(uint32_t *sum, const uint32_t *term, size_t first, int minus)
 {
 	int64_t carry = 0;
 
@@ -61,11 +61,11 @@ static void add_arctan(struct work *w, uint32_t factor, uint32_t x, int minus)
 
 	memset(w->power, 0, sizeof w->power);
 	w->power[0] = factor;
-	divide(w->power, w->power, x, 0);
+	bcrypt_divide(w->power, w->power, x, 0);
 	for (uint32_t n = 1; first < FIXED; n += 2, minus = !minus) {
-		divide(w->term, w->power, n, first);
-		accumulate(w->sum, w->term, first, minus);
-		divide(w->power, w->power, x * x, first);
+		bcrypt_divide(w->term, w->power, n, first);
+		bcrypt_accumulate(w->sum, w->term, first, minus);
+		bcrypt_divide(w->power, w->power, x * x, first);
 		while (first < FIXED && !w->power[first])
 			first++;
 	}
@@ -79,46 +79,46 @@ static void start_state(struct work *w)
 	memcpy(w->start.words, w->sum + 1, sizeof w->start.words);
 }
 
-static inline uint32_t boxes(const uint32_t *s, uint32_t v)
+static inline uint32_t bcrypt_boxes(const uint32_t *s, uint32_t v)
 {
 	return ((s[v >> 24] + s[256 + (v >> 16 & 255)]) ^ s[512 + (v >> 8 & 255)]) + s[768 + (v & 255)];
 }
 
-static void encipher(const struct blowfish *b, uint32_t *left, uint32_t *right)
+static void bcrypt_encipher(const struct blowfish *b, uint32_t *left, uint32_t *right)
 {
 	const uint32_t *p = b->words, *s = b->words + P_WORDS;
 	uint32_t l = *left, r = *right;
 
 	for (int i = 0; i < 16; i += 2) {
 		l ^= p[i];
-		r ^= boxes(s, l) ^ p[i + 1];
-		l ^= boxes(s, r);
+		r ^= bcrypt_boxes(s, l) ^ p[i + 1];
+		l ^= bcrypt_boxes(s, r);
 	}
 	*left = r ^ p[17];
 	*right = l ^ p[16];
 }
 
 /* The words of a hash, round and round. */
-static uint32_t next_word(const uint32_t *words, unsigned *at)
+static uint32_t bcrypt_next_word(const uint32_t *words, unsigned *at)
 {
 	return words[(*at)++ % (SHA512_SIZE / 4)];
 }
 
 /* Mixes key, and salt where there is one, into the state. */
-static void expand(struct blowfish *b, const uint32_t *key, const uint32_t *salt)
+static void bcrypt_expand(struct blowfish *b, const uint32_t *key, const uint32_t *salt)
 {
 	uint32_t l = 0, r = 0;
 	unsigned at = 0;
 
 	for (int i = 0; i < P_WORDS; i++)
-		b->words[i] ^= next_word(key, &at);
+		b->words[i] ^= bcrypt_next_word(key, &at);
 	at = 0;
 	for (int i = 0; i < WORDS; i += 2) {
 		if (salt) {
-			l ^= next_word(salt, &at);
-			r ^= next_word(salt, &at);
+			l ^= bcrypt_next_word(salt, &at);
+			r ^= bcrypt_next_word(salt, &at);
 		}
-		encipher(b, &l, &r);
+		bcrypt_encipher(b, &l, &r);
 		b->words[i] = l;
 		b->words[i + 1] = r;
 	}
@@ -138,21 +138,21 @@ static void hash_block(struct work *w, const uint8_t *pass_hash, const uint8_t *
 	to_words(salt, salt_hash, SHA512_SIZE / 4);
 	to_words(text, (const uint8_t *)"OxychromaticBlowfishSwatDynamite", BLOCK / 4);
 	w->now = w->start;
-	expand(&w->now, pass, salt);
+	bcrypt_expand(&w->now, pass, salt);
 	for (int i = 0; i < 64; i++) {
-		expand(&w->now, salt, NULL);
-		expand(&w->now, pass, NULL);
+		bcrypt_expand(&w->now, salt, NULL);
+		bcrypt_expand(&w->now, pass, NULL);
 	}
 	for (int i = 0; i < 64; i++)
 		for (int j = 0; j < BLOCK / 4; j += 2)
-			encipher(&w->now, &text[j], &text[j + 1]);
+			bcrypt_encipher(&w->now, &text[j], &text[j + 1]);
 	for (int i = 0; i < BLOCK; i++)
 		out[i] = (uint8_t)(text[i / 4] >> 8 * (i % 4));
 	OPENSSL_cleanse(pass, sizeof pass);
 	OPENSSL_cleanse(text, sizeof text);
 }
 
-static int sha512(const void *data, size_t len, uint8_t *out)
+static int bcrypt_sha512(const void *data, size_t len, uint8_t *out)
 {
 	return EVP_Digest(data, len, out, NULL, EVP_sha512(), NULL) == 1 ? 0 : PSSH_ENOMEM;
 }
@@ -166,12 +166,12 @@ static int one_block(struct work *w, const uint8_t *pass_hash, uint8_t *salted, 
 
 	for (int i = 0; i < 4; i++)
 		salted[salt_len + (size_t)i] = (uint8_t)(count >> (24 - 8 * i));
-	rc = sha512(salted, salt_len + 4, salt_hash);
+	rc = bcrypt_sha512(salted, salt_len + 4, salt_hash);
 	if (!rc)
 		hash_block(w, pass_hash, salt_hash, part);
 	memcpy(out, part, rc ? 0 : BLOCK);
 	for (unsigned r = 1; !rc && r < rounds; r++) {
-		rc = sha512(part, BLOCK, salt_hash);
+		rc = bcrypt_sha512(part, BLOCK, salt_hash);
 		if (rc)
 			break;
 		hash_block(w, pass_hash, salt_hash, part);
@@ -194,7 +194,7 @@ int bcrypt_pbkdf(const void *pass, size_t pass_len, const uint8_t *salt, size_t 
 		return PSSH_EINVAL;
 	w = malloc(sizeof *w);
 	salted = malloc(salt_len + 4);
-	if (!w || !salted || sha512(pass, pass_len, pass_hash) != 0)
+	if (!w || !salted || bcrypt_sha512(pass, pass_len, pass_hash) != 0)
 		goto out;
 	memcpy(salted, salt, salt_len);
 	start_state(w);

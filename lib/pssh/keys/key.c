@@ -39,7 +39,7 @@ struct key {
 	bool public_only;
 };
 
-static int no_memory(struct fail *f, const char *path)
+static int key_no_memory(struct fail *f, const char *path)
 {
 	return fail_set(f, PSSH_ENOMEM, "cannot read the key '%s': out of memory", path);
 }
@@ -52,13 +52,13 @@ static void text_release(struct text *t)
 	*t = (struct text){ 0 };
 }
 
-static int read_all(int fd, size_t size, const char *path, struct text *out, struct fail *f)
+static int key_read_all(int fd, size_t size, const char *path, struct text *out, struct fail *f)
 {
 	char *data = malloc(size + 1);
 	size_t len = 0;
 
 	if (!data)
-		return no_memory(f, path);
+		return key_no_memory(f, path);
 	while (len < size) {
 		ssize_t n = read(fd, data + len, size - len);
 
@@ -82,7 +82,7 @@ static int read_all(int fd, size_t size, const char *path, struct text *out, str
 }
 
 /* In one piece of memory, so that no copy of a secret is left behind; never waits for a pipe. */
-static int read_file(const char *path, struct text *out, struct fail *f)
+static int key_read_file(const char *path, struct text *out, struct fail *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct text t = { 0 };
@@ -100,7 +100,7 @@ static int read_file(const char *path, struct text *out, struct fail *f)
 	else if (st.st_size > FILE_MAX)
 		rc = fail_set(f, PSSH_ESYNTAX, "'%s' is too large to be a key", path);
 	else
-		rc = read_all(fd, (size_t)st.st_size, path, &t, f);
+		rc = key_read_all(fd, (size_t)st.st_size, path, &t, f);
 	close(fd);
 	if (rc)
 		return rc;
@@ -120,7 +120,7 @@ int key_blob_for_auth(const uint8_t *blob, size_t len, uint8_t **out, size_t *ou
 int key_read_public(const char *path, uint8_t **blob, size_t *len, char **comment, struct fail *f)
 {
 	struct text t = { 0 };
-	int rc = read_file(path, &t, f);
+	int rc = key_read_file(path, &t, f);
 
 	if (!rc)
 		rc = pubkey_parse(t.data, t.len, path, blob, len, comment, f);
@@ -152,7 +152,7 @@ int key_add_cert(struct key *k, const char *path, struct fail *f)
 
 /* ---- Loading --------------------------------------------------------------------------- */
 
-static char *beside(const char *path, const char *suffix)
+static char *key_beside(const char *path, const char *suffix)
 {
 	char *out = NULL;
 
@@ -160,7 +160,7 @@ static char *beside(const char *path, const char *suffix)
 }
 
 /* When the public part has become known. */
-static int settle(struct key *k, struct fail *f)
+static int key_settle(struct key *k, struct fail *f)
 {
 	if (!k->file.blob || k->auth)
 		return 0;
@@ -170,20 +170,20 @@ static int settle(struct key *k, struct fail *f)
 		return key_blob_for_auth(k->file.blob, k->file.blob_len, &k->auth, &k->auth_len, f);
 	/* Of a kind that cannot be used: it may still be named, it is just never offered. */
 	if (key_blob_for_auth(k->file.blob, k->file.blob_len, &k->auth, &k->auth_len, NULL) == PSSH_ENOMEM)
-		return no_memory(f, k->path);
+		return key_no_memory(f, k->path);
 	return 0;
 }
 
 /* path.pub: a comment, and for an encrypted PEM the public part itself. */
 static int look_beside(struct key *k, struct fail *f)
 {
-	char *path = beside(k->path, ".pub"), *comment = NULL;
+	char *path = key_beside(k->path, ".pub"), *comment = NULL;
 	uint8_t *blob = NULL;
 	size_t len = 0;
 	int rc = 0;
 
 	if (!path)
-		return no_memory(f, k->path);
+		return key_no_memory(f, k->path);
 	if (key_read_public(path, &blob, &len, &comment, NULL) == 0) {
 		bool same = !k->file.blob || (k->file.blob_len == len && memcmp(k->file.blob, blob, len) == 0);
 
@@ -191,7 +191,7 @@ static int look_beside(struct key *k, struct fail *f)
 			k->file.blob = blob;
 			k->file.blob_len = len;
 			blob = NULL;
-			rc = settle(k, f);
+			rc = key_settle(k, f);
 		}
 		if (same && !k->file.comment) {
 			k->file.comment = comment;
@@ -207,7 +207,7 @@ static int look_beside(struct key *k, struct fail *f)
 static void look_for_cert(struct key *k)
 {
 	struct fail why = { 0 };
-	char *path = k->file.blob && !k->cert ? beside(k->path, "-cert.pub") : NULL;
+	char *path = k->file.blob && !k->cert ? key_beside(k->path, "-cert.pub") : NULL;
 	int rc = path ? key_add_cert(k, path, &why) : 0;
 
 	k->cert_note[0] = '\0';
@@ -224,7 +224,7 @@ static int key_new(const char *path, struct key **out, struct fail *f)
 		k->path = strdup(path);
 	if (!k || !k->path) {
 		free(k);
-		return no_memory(f, path);
+		return key_no_memory(f, path);
 	}
 	*out = k;
 	return 0;
@@ -249,10 +249,10 @@ static int fill_public(struct key *k, const char *text, size_t len, struct fail 
 	int rc = pubkey_parse(text, len, k->path, &k->file.blob, &k->file.blob_len, &k->file.comment, f);
 
 	k->public_only = true;
-	return rc ? fail_set(f, rc, "the file '%s' holds no key", k->path) : settle(k, f);
+	return rc ? fail_set(f, rc, "the file '%s' holds no key", k->path) : key_settle(k, f);
 }
 
-static int fill(struct key *k, const char *text, size_t len, struct fail *f)
+static int key_fill(struct key *k, const char *text, size_t len, struct fail *f)
 {
 	struct fail public = { 0 };
 	int rc;
@@ -265,11 +265,11 @@ static int fill(struct key *k, const char *text, size_t len, struct fail *f)
 	if (!rc && k->file.locked) {
 		k->text = malloc(len + 1);
 		if (!k->text)
-			return no_memory(f, k->path);
+			return key_no_memory(f, k->path);
 		memcpy(k->text, text, len);
 		k->text_len = len;
 	}
-	return rc ? rc : settle(k, f);
+	return rc ? rc : key_settle(k, f);
 }
 
 int key_parse(const char *text, size_t len, const char *name, struct key **out, struct fail *f)
@@ -279,7 +279,7 @@ int key_parse(const char *text, size_t len, const char *name, struct key **out, 
 
 	if (rc)
 		return rc;
-	rc = fill(k, text, len, f);
+	rc = key_fill(k, text, len, f);
 	if (rc) {
 		key_free(k);
 		return rc;
@@ -291,13 +291,13 @@ int key_parse(const char *text, size_t len, const char *name, struct key **out, 
 /* Nothing at path: perhaps its public part is there, and the rest in an agent or on a token. */
 static int load_public(struct key *k, struct fail *f)
 {
-	char *path = beside(k->path, ".pub");
+	char *path = key_beside(k->path, ".pub");
 	struct text t = { 0 };
 	int rc;
 
 	if (!path)
-		return no_memory(f, k->path);
-	rc = read_file(path, &t, NULL);
+		return key_no_memory(f, k->path);
+	rc = key_read_file(path, &t, NULL);
 	if (!rc)
 		rc = fill_public(k, t.data, t.len, f);
 	text_release(&t);
@@ -313,14 +313,14 @@ int key_load(const char *path, struct key **out, struct fail *f)
 
 	if (rc)
 		return rc;
-	rc = read_file(path, &t, f);
+	rc = key_read_file(path, &t, f);
 	if (rc == PSSH_ENOENT) {
 		rc = load_public(k, NULL) == 0 ? 0 : PSSH_ENOENT;  /* f speaks of path itself */
 	} else if (!rc && !t.guarded && keyfile_is_private(t.data, t.len)) {
 		rc = fail_set(f, PSSH_ELOCAL, "the key '%s' can be read by others (mode %04o): chmod 600 '%s'",
 			path, (unsigned)t.mode, path);
 	} else if (!rc) {
-		rc = fill(k, t.data, t.len, f);
+		rc = key_fill(k, t.data, t.len, f);
 		if (!rc && !k->public_only)
 			rc = look_beside(k, f);
 	}
@@ -359,7 +359,7 @@ int key_unlock(struct key *k, const char *passphrase, struct fail *f)
 	free(k->text);
 	k->text = NULL;
 	k->text_len = 0;
-	rc = settle(k, f);
+	rc = key_settle(k, f);
 	if (!rc)
 		look_for_cert(k);
 	return rc;

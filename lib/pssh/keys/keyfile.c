@@ -48,12 +48,12 @@ static const struct cipher {
 	{ "aes128-gcm@openssh.com", EVP_aes_128_gcm, 16, 12, 16, 16 },
 };
 
-static int no_memory(struct fail *f, const char *name)
+static int keyfile_no_memory(struct fail *f, const char *name)
 {
 	return fail_set(f, PSSH_ENOMEM, "cannot read the key '%s': out of memory", name);
 }
 
-static int broken(struct fail *f, const char *name, const char *what)
+static int keyfile_broken(struct fail *f, const char *name, const char *what)
 {
 	return fail_set(f, PSSH_ESYNTAX, "the key file '%s' is damaged: %s", name, what);
 }
@@ -71,7 +71,7 @@ bool keyfile_is_private(const char *text, size_t len)
 	return memmem(text, len, " PRIVATE KEY-----", 17) != NULL;
 }
 
-static bool number(EVP_PKEY *pkey, const char *what, struct buf *b, size_t fixed)
+static bool keyfile_number(EVP_PKEY *pkey, const char *what, struct buf *b, size_t fixed)
 {
 	BIGNUM *bn = NULL;
 	uint8_t room[RSA_BITS_MAX / 8];
@@ -98,8 +98,8 @@ static bool curve_blob(EVP_PKEY *pkey, struct buf *b)
 		if (strcmp(group, c->group) == 0)
 			return sshwire_add_text(b, c->type) == 0 && sshwire_add_text(b, c->name) == 0 &&
 				sshwire_add_u32(b, (uint32_t)(1 + 2 * c->field)) == 0 && buf_addc(b, 4) == 0 &&
-				number(pkey, OSSL_PKEY_PARAM_EC_PUB_X, b, c->field) &&
-				number(pkey, OSSL_PKEY_PARAM_EC_PUB_Y, b, c->field);
+				keyfile_number(pkey, OSSL_PKEY_PARAM_EC_PUB_X, b, c->field) &&
+				keyfile_number(pkey, OSSL_PKEY_PARAM_EC_PUB_Y, b, c->field);
 	}
 	return false;
 }
@@ -120,8 +120,8 @@ static int public_blob(EVP_PKEY *pkey, uint8_t **blob, size_t *len)
 	} else if (EVP_PKEY_is_a(pkey, "EC")) {
 		good = curve_blob(pkey, &b);
 	} else if (EVP_PKEY_is_a(pkey, "RSA")) {
-		good = sshwire_add_text(&b, "ssh-rsa") == 0 && number(pkey, OSSL_PKEY_PARAM_RSA_E, &b, 0) &&
-			number(pkey, OSSL_PKEY_PARAM_RSA_N, &b, 0);
+		good = sshwire_add_text(&b, "ssh-rsa") == 0 && keyfile_number(pkey, OSSL_PKEY_PARAM_RSA_E, &b, 0) &&
+			keyfile_number(pkey, OSSL_PKEY_PARAM_RSA_N, &b, 0);
 	}
 	if (!good) {
 		buf_release(&b);
@@ -134,7 +134,7 @@ static int public_blob(EVP_PKEY *pkey, uint8_t **blob, size_t *len)
 
 /* ---- The private part of openssh-key-v1 ------------------------------------------------ */
 
-static EVP_PKEY *make(const char *kind, OSSL_PARAM_BLD *bld)
+static EVP_PKEY *keyfile_make(const char *kind, OSSL_PARAM_BLD *bld)
 {
 	OSSL_PARAM *params = OSSL_PARAM_BLD_to_param(bld);
 	EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, kind, NULL);
@@ -175,7 +175,7 @@ static EVP_PKEY *read_ecdsa(struct sshwire *w, const struct curve *c)
 	    OSSL_PARAM_BLD_push_utf8_string(bld, OSSL_PKEY_PARAM_GROUP_NAME, c->group, 0) == 1 &&
 	    OSSL_PARAM_BLD_push_octet_string(bld, OSSL_PKEY_PARAM_PUB_KEY, point, point_len) == 1 &&
 	    OSSL_PARAM_BLD_push_BN(bld, OSSL_PKEY_PARAM_PRIV_KEY, d) == 1)
-		pkey = make("EC", bld);
+		pkey = keyfile_make("EC", bld);
 	BN_clear_free(d);
 	OSSL_PARAM_BLD_free(bld);
 	return pkey;
@@ -225,7 +225,7 @@ static EVP_PKEY *read_rsa(struct sshwire *w)
 	for (int i = 0; good && i < RSA_NUMBERS; i++)
 		good = OSSL_PARAM_BLD_push_BN(bld, names[i], bn[i]) == 1;
 	if (good)
-		pkey = make("RSA", bld);
+		pkey = keyfile_make("RSA", bld);
 	for (int i = 0; i < RSA_NUMBERS; i++)
 		BN_clear_free(bn[i]);
 	OSSL_PARAM_BLD_free(bld);
@@ -266,18 +266,18 @@ static int read_private(const uint8_t *data, size_t len, const char *name, struc
 	if (sshwire_u32(&w) != sshwire_u32(&w) || w.bad)
 		return fail_set(f, PSSH_EPASSPHRASE, "the passphrase for the key '%s' is not right", name);
 	if (!sshwire_text(&w, type, sizeof type))
-		return broken(f, name, "its private part is cut short");
+		return keyfile_broken(f, name, "its private part is cut short");
 	out->pkey = strcmp(type, "ssh-ed25519") == 0 ? read_ed25519(&w) :
 		strcmp(type, "ssh-rsa") == 0 ? read_rsa(&w) :
 		curve_of(type) ? read_ecdsa(&w, curve_of(type)) : NULL;
 	comment = sshwire_string(&w, &comment_len);
 	if (!out->pkey || w.bad)
-		return broken(f, name, "its private part makes no sense");
+		return keyfile_broken(f, name, "its private part makes no sense");
 	for (uint8_t i = 1; w.left; i++)
 		if (sshwire_u8(&w) != i)
-			return broken(f, name, "its private part is padded wrongly");
+			return keyfile_broken(f, name, "its private part is padded wrongly");
 	out->comment = strndup((const char *)comment, comment_len);
-	return out->comment ? 0 : no_memory(f, name);
+	return out->comment ? 0 : keyfile_no_memory(f, name);
 }
 
 struct sealed {
@@ -287,7 +287,7 @@ struct sealed {
 	unsigned rounds;
 };
 
-static int decrypt(const struct sealed *s, const char *passphrase, uint8_t *plain)
+static int keyfile_decrypt(const struct sealed *s, const char *passphrase, uint8_t *plain)
 {
 	uint8_t secret[KEY_IV_MAX];
 	EVP_CIPHER_CTX *ctx = NULL;
@@ -321,15 +321,15 @@ static int read_sealed(struct sshwire *w, const char *name, struct sealed *s, st
 	p = sshwire_bytes(w, sizeof "openssh-key-v1");
 	if (!p || memcmp(p, "openssh-key-v1", sizeof "openssh-key-v1") != 0 ||
 	    !sshwire_text(w, cipher, sizeof cipher) || !sshwire_text(w, kdf, sizeof kdf))
-		return broken(f, name, "its beginning is not that of an OpenSSH key");
+		return keyfile_broken(f, name, "its beginning is not that of an OpenSSH key");
 	p = sshwire_string(w, &n);
 	sshwire_init(&options, p, n);
 	if (sshwire_u32(w) != 1)
-		return broken(f, name, "it does not hold exactly one key");
+		return keyfile_broken(f, name, "it does not hold exactly one key");
 	s->blob = sshwire_string(w, &s->blob_len);
 	s->data = sshwire_string(w, &s->len);
 	if (w->bad || s->blob_len > BLOB_MAX)
-		return broken(f, name, "it is cut short");
+		return keyfile_broken(f, name, "it is cut short");
 	if (strcmp(cipher, "none") == 0 && strcmp(kdf, "none") == 0)
 		return 0;
 	for (size_t i = 0; i < sizeof ciphers / sizeof *ciphers && !s->cipher; i++)
@@ -342,7 +342,7 @@ static int read_sealed(struct sshwire *w, const char *name, struct sealed *s, st
 	s->rounds = sshwire_u32(&options);
 	s->tag = s->cipher->tag ? sshwire_bytes(w, s->cipher->tag) : NULL;
 	if (w->bad || options.bad || !s->salt_len || !s->rounds || !s->len || s->len % s->cipher->block)
-		return broken(f, name, "its encryption makes no sense");
+		return keyfile_broken(f, name, "its encryption makes no sense");
 	if (s->rounds > ROUNDS_MAX)
 		return fail_set(f, PSSH_EUNSUPPORTED, "the key '%s' asks for %u rounds of bcrypt, more than %d",
 			name, s->rounds, ROUNDS_MAX);
@@ -354,12 +354,12 @@ static int copy_blob(const struct sealed *s, const char *name, struct keyfile *o
 	char type[WIRE_TYPE_MAX];
 
 	if (!sshwire_blob_type(s->blob, s->blob_len, type, sizeof type))
-		return broken(f, name, "its public part makes no sense");
+		return keyfile_broken(f, name, "its public part makes no sense");
 	if (!known_type(type))
 		return refuse_type(f, name, type);
 	out->blob = malloc(s->blob_len);
 	if (!out->blob)
-		return no_memory(f, name);
+		return keyfile_no_memory(f, name);
 	memcpy(out->blob, s->blob, s->blob_len);
 	out->blob_len = s->blob_len;
 	return 0;
@@ -372,7 +372,7 @@ static int check_blob(const struct sealed *s, const char *name, EVP_PKEY *pkey, 
 	bool same = public_blob(pkey, &blob, &len) == 0 && len == s->blob_len && memcmp(blob, s->blob, len) == 0;
 
 	free(blob);
-	return same ? 0 : broken(f, name, "its public and private parts are of different keys");
+	return same ? 0 : keyfile_broken(f, name, "its public and private parts are of different keys");
 }
 
 static int open_sealed(const struct sealed *s, const char *name, const char *passphrase,
@@ -383,7 +383,7 @@ static int open_sealed(const struct sealed *s, const char *name, const char *pas
 
 	if (!s->cipher) {
 		rc = read_private(s->data, s->len, name, out, f);
-		return rc == PSSH_EPASSPHRASE ? broken(f, name, "its two check words differ") : rc;
+		return rc == PSSH_EPASSPHRASE ? keyfile_broken(f, name, "its two check words differ") : rc;
 	}
 	if (!passphrase) {
 		out->locked = true;
@@ -391,12 +391,12 @@ static int open_sealed(const struct sealed *s, const char *name, const char *pas
 	}
 	plain = malloc(s->len + EVP_MAX_BLOCK_LENGTH);
 	if (!plain)
-		return no_memory(f, name);
-	rc = decrypt(s, passphrase, plain);
+		return keyfile_no_memory(f, name);
+	rc = keyfile_decrypt(s, passphrase, plain);
 	if (rc == PSSH_EPASSPHRASE)
 		fail_set(f, rc, "the passphrase for the key '%s' is not right", name);
 	else if (rc)
-		no_memory(f, name);
+		keyfile_no_memory(f, name);
 	else
 		rc = read_private(plain, s->len, name, out, f);
 	OPENSSL_cleanse(plain, s->len);
@@ -417,15 +417,15 @@ static int read_openssh(const char *text, size_t len, const char *name, const ch
 	int rc;
 
 	if (!end)
-		return broken(f, name, "its last line is missing");
+		return keyfile_broken(f, name, "its last line is missing");
 	packed = malloc((size_t)(end - begin) + 1);
 	if (!packed)
-		return no_memory(f, name);
+		return keyfile_no_memory(f, name);
 	for (const char *p = begin; p < end; p++)
 		if (*p != '\n' && *p != '\r' && *p != ' ' && *p != '\t')
 			packed[n++] = *p;
 	if (sshwire_base64(packed, n, &raw, &raw_len) != 0) {
-		rc = broken(f, name, "its base64 is wrong");
+		rc = keyfile_broken(f, name, "its base64 is wrong");
 		goto out;
 	}
 	sshwire_init(&w, raw, raw_len);
@@ -465,7 +465,7 @@ static int give_passphrase(char *room, int size, int writing, void *arg)
 	return (int)n;
 }
 
-static int read_pem(const char *text, size_t len, const char *name, const char *passphrase,
+static int keyfile_read_pem(const char *text, size_t len, const char *name, const char *passphrase,
 	struct keyfile *out, struct fail *f)
 {
 	struct asked a = { .passphrase = passphrase };
@@ -473,7 +473,7 @@ static int read_pem(const char *text, size_t len, const char *name, const char *
 	int rc;
 
 	if (!bio)
-		return no_memory(f, name);
+		return keyfile_no_memory(f, name);
 	out->pkey = PEM_read_bio_PrivateKey(bio, NULL, give_passphrase, &a);
 	BIO_free(bio);
 	if (!out->pkey && a.asked && !passphrase) {
@@ -483,13 +483,13 @@ static int read_pem(const char *text, size_t len, const char *name, const char *
 	if (!out->pkey && a.asked)
 		return fail_set(f, PSSH_EPASSPHRASE, "the passphrase for the key '%s' is not right", name);
 	if (!out->pkey)
-		return broken(f, name, "OpenSSL cannot read it");
+		return keyfile_broken(f, name, "OpenSSL cannot read it");
 	if (EVP_PKEY_get_bits(out->pkey) > RSA_BITS_MAX)
 		return fail_set(f, PSSH_EUNSUPPORTED, "the key '%s' has more than %d bits", name, RSA_BITS_MAX);
 	rc = public_blob(out->pkey, &out->blob, &out->blob_len);
 	if (rc == PSSH_EUNSUPPORTED)
 		return refuse_type(f, name, EVP_PKEY_get0_type_name(out->pkey));
-	return rc ? no_memory(f, name) : 0;
+	return rc ? keyfile_no_memory(f, name) : 0;
 }
 
 int keyfile_read(const char *text, size_t len, const char *name, const char *passphrase,
@@ -502,7 +502,7 @@ int keyfile_read(const char *text, size_t len, const char *name, const char *pas
 	if (openssh)
 		rc = read_openssh(openssh, len - (size_t)(openssh - text), name, passphrase, &kf, f);
 	else if (keyfile_is_private(text, len))
-		rc = read_pem(text, len, name, passphrase, &kf, f);
+		rc = keyfile_read_pem(text, len, name, passphrase, &kf, f);
 	else if (len > 20 && memcmp(text, "PuTTY-User-Key-File-", 20) == 0)
 		rc = fail_set(f, PSSH_EUNSUPPORTED, "the key '%s' is in PuTTY's format: puttygen '%s' "
 			"-O private-openssh -o NEW-FILE", name, name);

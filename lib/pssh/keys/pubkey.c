@@ -165,7 +165,7 @@ static const char *skip_word(const char *p, const char *end)
 	return p;
 }
 
-static int read_line(const char *p, const char *end, const char *name,
+static int pubkey_read_line(const char *p, const char *end, const char *name,
 	uint8_t **blob, size_t *blob_len, char **comment, struct fail *f)
 {
 	const char *type_end = skip_word(p, end), *base = skip_blank(type_end, end), *base_end = skip_word(base, end);
@@ -208,7 +208,7 @@ int pubkey_parse(const char *text, size_t len, const char *name,
 			end--;
 		p = skip_blank(p, end);
 		if (p < end && *p != '#')
-			return read_line(p, end, name, blob, blob_len, comment, f);
+			return pubkey_read_line(p, end, name, blob, blob_len, comment, f);
 		p = next;
 	}
 	return fail_set(f, PSSH_ESYNTAX, "the file '%s' holds no key", name);

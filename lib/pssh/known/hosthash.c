@@ -13,7 +13,7 @@
 
 enum { BLOCK = SHA_CBLOCK, SIZE = SHA_DIGEST_LENGTH, WORDS = SIZE / 4 };
 
-static void sha1(const uint32_t *from, const uint8_t *block, uint32_t *to)
+static void hosthash_sha1(const uint32_t *from, const uint8_t *block, uint32_t *to)
 {
 	SHA_CTX c = { .h0 = from[0], .h1 = from[1], .h2 = from[2], .h3 = from[3], .h4 = from[4] };
 
@@ -43,10 +43,10 @@ static void set_salt(struct hosthash *h, const uint8_t *salt)
 
 	for (int i = 0; i < BLOCK; i++)
 		block[i] = (uint8_t)((i < SIZE ? salt[i] : 0) ^ 0x36);
-	sha1(start, block, h->inner);
+	hosthash_sha1(start, block, h->inner);
 	for (int i = 0; i < BLOCK; i++)
 		block[i] ^= 0x36 ^ 0x5c;
-	sha1(start, block, h->outer);
+	hosthash_sha1(start, block, h->outer);
 }
 
 bool hosthash_name(const char *name, struct hosthash_name *out)
@@ -64,25 +64,25 @@ bool hosthash_name(const char *name, struct hosthash_name *out)
 	return true;
 }
 
-static void digest(const struct hosthash *h, const struct hosthash_name *name, uint32_t *out)
+static void hosthash_digest(const struct hosthash *h, const struct hosthash_name *name, uint32_t *out)
 {
 	uint8_t last[BLOCK] = { 0 };
 
 	memcpy(out, h->inner, sizeof h->inner);
 	for (size_t i = 0; i < name->count; i++)
-		sha1(out, name->blocks[i], out);
+		hosthash_sha1(out, name->blocks[i], out);
 	for (int i = 0; i < WORDS; i++)
 		put_word(last + 4 * i, out[i]);
 	last[SIZE] = 0x80;
 	put_word(last + BLOCK - 4, (BLOCK + SIZE) * 8);
-	sha1(h->outer, last, out);
+	hosthash_sha1(h->outer, last, out);
 }
 
 bool hosthash_is(const struct hosthash *h, const struct hosthash_name *name)
 {
 	uint32_t got[WORDS];
 
-	digest(h, name, got);
+	hosthash_digest(h, name, got);
 	return memcmp(got, h->want, sizeof got) == 0;
 }
 
@@ -120,7 +120,7 @@ int hosthash_add(struct buf *b, const char *name)
 	if (RAND_bytes(salt, sizeof salt) != 1)
 		return PSSH_ELOCAL;
 	set_salt(&h, salt);
-	digest(&h, &padded, words);
+	hosthash_digest(&h, &padded, words);
 	for (int i = 0; i < WORDS; i++)
 		put_word(hash + 4 * i, words[i]);
 	return buf_adds(b, "|1|") || buf_add_base64(b, salt, SIZE) || buf_addc(b, '|') ||

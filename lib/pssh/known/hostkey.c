@@ -16,7 +16,7 @@ static int check_pins(const struct hostkey_rule *rule, const uint8_t *blob, size
 		rule->host, seen, rule->pins[0].fingerprint);
 }
 
-static int unknown(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen, bool *learnt, struct fail *f)
+static int hostkey_unknown(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen, bool *learnt, struct fail *f)
 {
 	if (rule->policy != PSSH_HOSTKEYS_ACCEPT_NEW)
 		return fail_set(f, PSSH_EHOSTNEW, "the host key of '%s', %s, is not known", rule->host, seen);
@@ -55,7 +55,7 @@ int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, cha
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
 	/* What is pinned needs no second opinion, but is written down where a person took it. */
 	if (rule->pin_count)
-		return found.answer == KNOWNHOSTS_UNKNOWN ? unknown(rule, blob, len, fingerprint, learnt, f) : 0;
+		return found.answer == KNOWNHOSTS_UNKNOWN ? hostkey_unknown(rule, blob, len, fingerprint, learnt, f) : 0;
 	switch (found.answer) {
 	case KNOWNHOSTS_MATCH:
 		return 0;
@@ -78,7 +78,7 @@ int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, cha
 	case KNOWNHOSTS_UNKNOWN:
 		break;
 	}
-	return unknown(rule, blob, len, fingerprint, learnt, f);
+	return hostkey_unknown(rule, blob, len, fingerprint, learnt, f);
 }
 
 static bool has_item(const char *list, const char *item, size_t len)

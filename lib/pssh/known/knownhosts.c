@@ -50,7 +50,7 @@ int knownhosts_parse(struct knownhosts *k, const char *text, size_t len, const c
 }
 
 /* A pipe would be waited for; /dev/null, which people like to name here, is fine. */
-static int read_file(const char *path, struct buf *b, struct fail *f)
+static int knownhosts_read_file(const char *path, struct buf *b, struct fail *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -83,7 +83,7 @@ int knownhosts_add_file(struct knownhosts *k, const char *path, struct fail *f)
 	if (!k->target && !target)
 		return fail_set(f, PSSH_ENOMEM, "cannot read the known hosts '%s': out of memory", path);
 	buf_init(&b, FILE_MAX);
-	rc = read_file(path, &b, f);
+	rc = knownhosts_read_file(path, &b, f);
 	if (!rc && knownlines_parse(&k->lines, buf_text(&b), b.len, path) != 0)
 		rc = fail_set(f, PSSH_ENOMEM, "cannot read the known hosts '%s': out of memory", path);
 	buf_release(&b);
@@ -109,22 +109,22 @@ size_t knownhosts_broken(const struct knownhosts *k, const char **first)
 
 /* ---- Looking up ------------------------------------------------------------------------ */
 
-static void lower(char *text)
+static void knownhosts_lower(char *text)
 {
 	for (; *text; text++)
 		*text = (char)tolower((unsigned char)*text);
 }
 
 /* The name that stands in the files. */
-static bool spell(char *out, size_t size, const char *host, unsigned port)
+static bool knownhosts_spell(char *out, size_t size, const char *host, unsigned port)
 {
 	int n = port && port != 22 ? snprintf(out, size, "[%s]:%u", host, port) : snprintf(out, size, "%s", host);
 
-	lower(out);
+	knownhosts_lower(out);
 	return n > 0 && (size_t)n < size;
 }
 
-static void say(struct knownhosts_found *out, enum knownhosts_answer answer, const struct known_line *e)
+static void knownhosts_say(struct knownhosts_found *out, enum knownhosts_answer answer, const struct known_line *e)
 {
 	*out = (struct knownhosts_found){ .answer = answer, .file = "", .type = "" };
 	if (!e)
@@ -135,7 +135,7 @@ static void say(struct knownhosts_found *out, enum knownhosts_answer answer, con
 	sshwire_fingerprint(e->blob, e->len, out->fingerprint);
 }
 
-static void judge(const struct known_set *hits, const uint8_t *blob, size_t len, struct knownhosts_found *out)
+static void knownhosts_judge(const struct known_set *hits, const uint8_t *blob, size_t len, struct knownhosts_found *out)
 {
 	const struct known_line *match = NULL, *other = NULL, *authority = NULL;
 	char type[WIRE_TYPE_MAX] = "";
@@ -146,7 +146,7 @@ static void judge(const struct known_set *hits, const uint8_t *blob, size_t len,
 		bool same = e->len == len && memcmp(e->blob, blob, len) == 0;
 
 		if (same && e->marker == KNOWN_REVOKED) {
-			say(out, KNOWNHOSTS_REVOKED, e);
+			knownhosts_say(out, KNOWNHOSTS_REVOKED, e);
 			return;
 		}
 		if (e->marker == KNOWN_AUTHORITY)
@@ -157,13 +157,13 @@ static void judge(const struct known_set *hits, const uint8_t *blob, size_t len,
 			other = e;
 	}
 	if (match)
-		say(out, KNOWNHOSTS_MATCH, match);
+		knownhosts_say(out, KNOWNHOSTS_MATCH, match);
 	else if (other)
-		say(out, KNOWNHOSTS_MISMATCH, other);
+		knownhosts_say(out, KNOWNHOSTS_MISMATCH, other);
 	else if (authority)
-		say(out, KNOWNHOSTS_CA_ONLY, authority);
+		knownhosts_say(out, KNOWNHOSTS_CA_ONLY, authority);
 	else
-		say(out, KNOWNHOSTS_UNKNOWN, NULL);
+		knownhosts_say(out, KNOWNHOSTS_UNKNOWN, NULL);
 }
 
 int knownhosts_check(struct knownhosts *k, const char *host, unsigned port,
@@ -174,22 +174,22 @@ int knownhosts_check(struct knownhosts *k, const char *host, unsigned port,
 	const struct known_set *hits;
 	int rc;
 
-	say(&found, KNOWNHOSTS_UNKNOWN, NULL);
-	if (!spell(name, sizeof name, host, port)) {
+	knownhosts_say(&found, KNOWNHOSTS_UNKNOWN, NULL);
+	if (!knownhosts_spell(name, sizeof name, host, port)) {
 		*out = found;
 		return 0;
 	}
 	rc = knownlines_about(&k->lines, name, &hits);
 	if (rc)
 		return rc;
-	judge(hits, blob, len, &found);
+	knownhosts_judge(hits, blob, len, &found);
 	/* As ssh does: a host known without a port is known on every port, unless this one has its own key. */
 	if ((found.answer == KNOWNHOSTS_UNKNOWN || found.answer == KNOWNHOSTS_CA_ONLY) && name[0] == '[' &&
-	    spell(name, sizeof name, host, 0)) {
+	    knownhosts_spell(name, sizeof name, host, 0)) {
 		rc = knownlines_about(&k->lines, name, &hits);
 		if (rc)
 			return rc;
-		judge(hits, blob, len, &plain);
+		knownhosts_judge(hits, blob, len, &plain);
 		if (plain.answer == KNOWNHOSTS_MATCH || plain.answer == KNOWNHOSTS_REVOKED)
 			found = plain;
 	}
@@ -219,9 +219,9 @@ size_t knownhosts_types(struct knownhosts *k, const char *host, unsigned port, c
 	const struct known_set *hits;
 	size_t n = 0;
 
-	if (spell(name, sizeof name, host, port) && knownlines_about(&k->lines, name, &hits) == 0)
+	if (knownhosts_spell(name, sizeof name, host, port) && knownlines_about(&k->lines, name, &hits) == 0)
 		n = distinct_types(hits, types, max);
-	if (!n && name[0] == '[' && spell(name, sizeof name, host, 0) && knownlines_about(&k->lines, name, &hits) == 0)
+	if (!n && name[0] == '[' && knownhosts_spell(name, sizeof name, host, 0) && knownlines_about(&k->lines, name, &hits) == 0)
 		n = distinct_types(hits, types, max);
 	return n;
 }
@@ -247,7 +247,7 @@ static bool lacks_newline(int fd, const struct stat *st)
 }
 
 /* One write() to a file opened for appending: others that do the same lose nothing. */
-static int append(const char *path, const struct buf *line, struct fail *f)
+static int knownhosts_append(const char *path, const struct buf *line, struct fail *f)
 {
 	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 	struct stat st, now;
@@ -274,7 +274,7 @@ static int append(const char *path, const struct buf *line, struct fail *f)
 	return why ? fail_errno(f, PSSH_ELOCAL, why, "cannot write the host key to '%s'", path) : 0;
 }
 
-/* A newline in front, for append() to use or to leave out. */
+/* A newline in front, for knownhosts_append() to use or to leave out. */
 static int format_line(struct buf *b, const char *name, const char *type, const uint8_t *blob, size_t len, bool hashed)
 {
 	int rc = buf_addc(b, '\n') ? PSSH_ENOMEM : 0;
@@ -287,7 +287,7 @@ static int format_line(struct buf *b, const char *name, const char *type, const 
 }
 
 /* 1: it is known already. */
-static int remember(struct knownhosts *k, const char *name, const uint8_t *blob, size_t len)
+static int known_knownhosts_remember(struct knownhosts *k, const char *name, const uint8_t *blob, size_t len)
 {
 	const struct known_set *hits;
 	struct knownhosts_found found;
@@ -295,7 +295,7 @@ static int remember(struct knownhosts *k, const char *name, const uint8_t *blob,
 
 	if (rc)
 		return rc;
-	judge(hits, blob, len, &found);
+	knownhosts_judge(hits, blob, len, &found);
 	if (found.answer == KNOWNHOSTS_MATCH)
 		return 1;
 	return knownlines_add(&k->lines, name, k->target ? k->target : "", blob, len);
@@ -308,11 +308,11 @@ int knownhosts_remember(struct knownhosts *k, const char *host, unsigned port,
 	struct buf line;
 	int rc;
 
-	if (!spell(name, sizeof name, host, port) || name[strcspn(name, " \t\r\n,*?!|#@")])
+	if (!knownhosts_spell(name, sizeof name, host, port) || name[strcspn(name, " \t\r\n,*?!|#@")])
 		return fail_set(f, PSSH_EINVAL, "the name '%.100s' cannot be written to the known hosts", host);
 	if (len > BLOB_MAX || !sshwire_blob_type(blob, len, type, sizeof type))
 		return fail_set(f, PSSH_EINVAL, "the key of '%s' cannot be written to the known hosts", name);
-	rc = remember(k, name, blob, len);
+	rc = known_knownhosts_remember(k, name, blob, len);
 	if (rc < 0)
 		return fail_set(f, rc, "cannot remember the key of '%s': out of memory", name);
 	if (rc || !k->target)
@@ -323,7 +323,7 @@ int knownhosts_remember(struct knownhosts *k, const char *host, unsigned port,
 		fail_set(f, rc, "cannot write down the key of '%s'", name);
 	} else {
 		make_directory(k->target);
-		rc = append(k->target, &line, f);
+		rc = knownhosts_append(k->target, &line, f);
 	}
 	buf_release(&line);
 	return rc;

@@ -54,7 +54,7 @@ static void line_free(struct known_line *e)
 }
 
 /* A copy that lives as long as k, the same for the same text. */
-static const char *intern(struct knownlines *k, const char *text)
+static const char *knownlines_intern(struct knownlines *k, const char *text)
 {
 	char *copy = table_get(&k->words, text);
 
@@ -136,7 +136,7 @@ static int name_add(struct known_name *name, struct known_line *entry)
 
 /* ---- Reading --------------------------------------------------------------------------- */
 
-static const char *next_word(const char **at, const char *end, size_t *len)
+static const char *knownlines_next_word(const char **at, const char *end, size_t *len)
 {
 	const char *p = *at, *start;
 
@@ -155,7 +155,7 @@ static bool word_is(const char *word, size_t len, const char *text)
 	return len == strlen(text) && memcmp(word, text, len) == 0;
 }
 
-static void lower(char *text)
+static void knownlines_lower(char *text)
 {
 	for (; *text; text++)
 		*text = (char)tolower((unsigned char)*text);
@@ -173,7 +173,7 @@ bool knownlines_whole(const uint8_t *blob, size_t len)
 }
 
 /* "type base64", the rest is comment. NULL, or why it is not one; "" out of memory. */
-static const char *read_key(struct knownlines *k, struct known_line *e, const char *type, size_t type_len,
+static const char *knownlines_read_key(struct knownlines *k, struct known_line *e, const char *type, size_t type_len,
 	const char *base, size_t base_len)
 {
 	char name[WIRE_TYPE_MAX];
@@ -188,7 +188,7 @@ static const char *read_key(struct knownlines *k, struct known_line *e, const ch
 		return "the key is damaged";
 	if (!word_is(type, type_len, name))
 		return "the key is of another type than the line says";
-	e->type = intern(k, name);
+	e->type = knownlines_intern(k, name);
 	return e->type ? NULL : "";
 }
 
@@ -209,7 +209,7 @@ static int add_plain_names(struct knownlines *k, struct known_line *e, char *nam
 }
 
 /* The entry belongs to k from here on, whatever happens. */
-static const char *read_names(struct knownlines *k, struct known_line *e, const char *names, size_t len)
+static const char *knownlines_read_names(struct knownlines *k, struct known_line *e, const char *names, size_t len)
 {
 	char *copy;
 	int rc;
@@ -225,7 +225,7 @@ static const char *read_names(struct knownlines *k, struct known_line *e, const 
 	copy = strndup(names, len);
 	if (!copy)
 		return "";
-	lower(copy);
+	knownlines_lower(copy);
 	if (strpbrk(copy, "*?!")) {
 		e->patterns = copy;
 		return set_add(&k->patterns, e) ? "" : NULL;
@@ -236,10 +236,10 @@ static const char *read_names(struct knownlines *k, struct known_line *e, const 
 }
 
 /* NULL, or why it is broken; "" out of memory. */
-static const char *read_line(struct knownlines *k, const char *p, const char *end, const char *file, unsigned line)
+static const char *knownlines_read_line(struct knownlines *k, const char *p, const char *end, const char *file, unsigned line)
 {
 	size_t len, type_len, base_len;
-	const char *word = next_word(&p, end, &len), *type, *base, *why;
+	const char *word = knownlines_next_word(&p, end, &len), *type, *base, *why;
 	enum known_marker marker = KNOWN_KEY;
 	struct known_line *e;
 
@@ -251,22 +251,22 @@ static const char *read_line(struct knownlines *k, const char *p, const char *en
 		if (!word_is(word, len, "@cert-authority") && !word_is(word, len, "@revoked"))
 			return "the marker is unknown";
 		marker = word[1] == 'r' ? KNOWN_REVOKED : KNOWN_AUTHORITY;
-		word = next_word(&p, end, &len);
+		word = knownlines_next_word(&p, end, &len);
 	}
-	type = next_word(&p, end, &type_len);
-	base = next_word(&p, end, &base_len);
+	type = knownlines_next_word(&p, end, &type_len);
+	base = knownlines_next_word(&p, end, &base_len);
 	e = calloc(1, sizeof *e);
 	if (!e)
 		return "";
 	*e = (struct known_line){ .marker = marker, .file = file, .line = line };
-	why = read_key(k, e, type, type_len, base, base_len);
+	why = knownlines_read_key(k, e, type, type_len, base, base_len);
 	if (!why)
 		why = set_add(&k->all, e) ? "" : NULL;
 	if (why) {
 		line_free(e);
 		return why;
 	}
-	return read_names(k, e, word, len);
+	return knownlines_read_names(k, e, word, len);
 }
 
 /* One more name's line, not read but made. */
@@ -278,8 +278,8 @@ int knownlines_add(struct knownlines *k, const char *name, const char *file, con
 
 	if (!at || !e || !sshwire_blob_type(blob, len, type, sizeof type))
 		goto fail;
-	e->file = intern(k, file);
-	e->type = intern(k, type);
+	e->file = knownlines_intern(k, file);
+	e->type = knownlines_intern(k, type);
 	e->blob = malloc(len);
 	if (!e->file || !e->type || !e->blob || set_add(&k->all, e) != 0)
 		goto fail;
@@ -299,7 +299,7 @@ static void note_broken(struct knownlines *k, const char *file, unsigned line, c
 
 int knownlines_parse(struct knownlines *k, const char *text, size_t len, const char *name)
 {
-	const char *stop = text + len, *file = intern(k, name);
+	const char *stop = text + len, *file = knownlines_intern(k, name);
 
 	if (!file)
 		return PSSH_ENOMEM;
@@ -310,7 +310,7 @@ int knownlines_parse(struct knownlines *k, const char *text, size_t len, const c
 		next = end < stop ? end + 1 : stop;
 		if (end > text && end[-1] == '\r')
 			end--;
-		why = read_line(k, text, end, file, line);
+		why = knownlines_read_line(k, text, end, file, line);
 		if (why && !*why)
 			return PSSH_ENOMEM;
 		if (why)

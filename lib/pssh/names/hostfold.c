@@ -66,7 +66,7 @@ struct fold {
 /* ---- Names ----------------------------------------------------------------------------- */
 
 /* Where numbers may be folded: after "user@" and "ssh://", before ":port"; never in an address of IPv6. */
-static void foldable(const char *name, const char **from, const char **to)
+static void hostfold_foldable(const char *name, const char **from, const char **to)
 {
 	const char *s = strstr(name, "://"), *at, *colon;
 
@@ -81,12 +81,12 @@ static void foldable(const char *name, const char **from, const char **to)
 }
 
 /* The name's form into f->scratch, its numbers into n. How many, or a code. */
-static int take_apart(struct fold *f, const char *name, struct number *n)
+static int hostfold_take_apart(struct fold *f, const char *name, struct number *n)
 {
 	const char *from, *to, *s = name;
 	int count = 0, rc = 0;
 
-	foldable(name, &from, &to);
+	hostfold_foldable(name, &from, &to);
 	buf_clear(&f->scratch);
 	while (!rc && *s) {
 		const char *end = s;
@@ -141,7 +141,7 @@ static unsigned width_of(const struct family *one, int side, const struct number
 
 /* ---- Sides ----------------------------------------------------------------------------- */
 
-static int span_text(struct buf *b, const struct span *s)
+static int hostfold_span_text(struct buf *b, const struct span *s)
 {
 	int rc = buf_addf(b, "%0*llu", (int)s->width, (unsigned long long)s->lo);
 
@@ -183,7 +183,7 @@ static const struct side *side_of(struct fold *f, struct span *spans, size_t cou
 	for (size_t i = 0; !rc && i < count; i++) {
 		rc = i ? buf_addc(&f->scratch, ',') : 0;
 		if (!rc)
-			rc = span_text(&f->scratch, &spans[i]);
+			rc = hostfold_span_text(&f->scratch, &spans[i]);
 	}
 	if (rc)
 		return NULL;
@@ -349,7 +349,7 @@ static int count_names(struct fold *f)
 
 	for (size_t i = 0; i < names; i++) {
 		struct number n[SIDES_MAX];
-		int sides = take_apart(f, pssh_list_get(f->list, i), n);
+		int sides = hostfold_take_apart(f, pssh_list_get(f->list, i), n);
 		struct family *one = sides < 0 ? NULL : family_of(f, (unsigned)sides);
 
 		if (!one)
@@ -374,7 +374,7 @@ static int make_boxes(struct fold *f)
 
 	for (size_t i = 0; i < names; i++) {
 		struct number n[SIDES_MAX];
-		int sides = take_apart(f, pssh_list_get(f->list, i), n);
+		int sides = hostfold_take_apart(f, pssh_list_get(f->list, i), n);
 		struct family *one = sides < 0 ? NULL : table_get(&f->forms, buf_text(&f->scratch));
 		struct box *box;
 

@@ -35,7 +35,7 @@ static int parse_fail(struct parser *in, int code, const char *at, const char *f
 }
 
 /* Digits into *value; how many there were, or -1 where too many. */
-static int number(const char **s, uint64_t *value)
+static int hostrange_number(const char **s, uint64_t *value)
 {
 	const char *begin = *s;
 
@@ -52,7 +52,7 @@ static int number(const char **s, uint64_t *value)
 static int take_range(struct parser *in, const char **s, struct hostrange_span *r)
 {
 	const char *at = *s;
-	int low = number(s, &r->lo), high = low, steps = 1;
+	int low = hostrange_number(s, &r->lo), high = low, steps = 1;
 
 	if (low == 0)
 		return parse_fail(in, PSSH_ESYNTAX, *s, "a number expected");
@@ -62,7 +62,7 @@ static int take_range(struct parser *in, const char **s, struct hostrange_span *
 	if (low > 0 && **s == '-') {
 		const char *end = ++*s;
 
-		high = number(s, &r->hi);
+		high = hostrange_number(s, &r->hi);
 		if (high == 0)
 			return parse_fail(in, PSSH_ESYNTAX, *s, "a number expected after '-'");
 		if (high > 0 && high != low && (high < r->width || (high > 1 && *end == '0')))
@@ -70,7 +70,7 @@ static int take_range(struct parser *in, const char **s, struct hostrange_span *
 	}
 	if (low > 0 && high > 0 && **s == '/') {
 		++*s;
-		steps = number(s, &r->step);
+		steps = hostrange_number(s, &r->step);
 		if (steps == 0 || r->step == 0)
 			return parse_fail(in, PSSH_ESYNTAX, *s, "a step of 1 or more expected after '/'");
 	}
@@ -135,7 +135,7 @@ static void push_literal(struct hostrange *p, const char *from, const char *to)
 }
 
 /* An address of IPv6 stands in brackets too, and is no range. */
-static bool is_address(const char *open, const char *close)
+static bool hostrange_is_address(const char *open, const char *close)
 {
 	return memchr(open, ':', (size_t)(close - open)) != NULL;
 }
@@ -159,7 +159,7 @@ static int take_all(struct parser *in, const char *s, const char *end, struct ho
 		close = memchr(s, ']', (size_t)(end - s));
 		if (!close)
 			return parse_fail(in, PSSH_ESYNTAX, s, "']' is missing");
-		if (!is_address(s, close)) {
+		if (!hostrange_is_address(s, close)) {
 			if (p->count + 2 > (int)(sizeof p->parts / sizeof *p->parts))
 				return parse_fail(in, PSSH_ESYNTAX, s, "too many brackets in one name");
 			push_literal(p, from, s);
@@ -245,7 +245,7 @@ struct expansion {
 };
 
 /* All names that begin with the first len bytes of x->name and go on with the parts from `i`. */
-static int expand(struct expansion *x, int i, size_t len)
+static int names_hostrange_expand(struct expansion *x, int i, size_t len)
 {
 	const struct hostrange_part *part = &x->r->parts[i];
 	int rc = 0;
@@ -256,7 +256,7 @@ static int expand(struct expansion *x, int i, size_t len)
 	}
 	if (!part->count) {
 		memcpy(x->name + len, part->text, part->len);
-		return expand(x, i + 1, len + part->len);
+		return names_hostrange_expand(x, i + 1, len + part->len);
 	}
 	for (size_t k = 0; !rc && k < part->count; k++) {
 		const struct hostrange_span *span = &x->r->ranges[part->first + k];
@@ -264,7 +264,7 @@ static int expand(struct expansion *x, int i, size_t len)
 		for (uint64_t v = span->lo; !rc && v <= span->hi; v += span->step) {
 			int n = snprintf(x->name + len, DIGITS_MAX + 2, "%0*llu", span->width, (unsigned long long)v);
 
-			rc = expand(x, i + 1, len + (size_t)n);
+			rc = names_hostrange_expand(x, i + 1, len + (size_t)n);
 		}
 	}
 	return rc;
@@ -274,5 +274,5 @@ int hostrange_expand(const struct hostrange *r, int (*fn)(void *arg, const char 
 {
 	struct expansion x = { .r = r, .fn = fn, .arg = arg };
 
-	return expand(&x, 0, 0);
+	return names_hostrange_expand(&x, 0, 0);
 }

@@ -293,7 +293,7 @@ static int take_item(struct job *j, const char *s, const char *end, struct pssh_
 	return rc;
 }
 
-static int take_text(struct job *j, const char *s, const char *end)
+static int hosts_take_text(struct job *j, const char *s, const char *end)
 {
 	int rc = 0;
 
@@ -373,7 +373,7 @@ int pssh_list_set_resolver(struct pssh_list *l, resolver fn, void *arg)
 int pssh_list_add(struct pssh_list *l, const char *text)
 {
 	struct job j = { .list = l, .text = text };
-	int rc = take_text(&j, text, text + strlen(text));
+	int rc = hosts_take_text(&j, text, text + strlen(text));
 
 	if (!rc)
 		rc = job_commit(&j);
@@ -384,7 +384,7 @@ int pssh_list_add(struct pssh_list *l, const char *text)
 int pssh_list_drop(struct pssh_list *l, const char *text)
 {
 	struct job j = { .list = l, .text = text };
-	int rc = take_text(&j, text, text + strlen(text));
+	int rc = hosts_take_text(&j, text, text + strlen(text));
 
 	if (!rc) {
 		list_subtract(&j.plus, &j.minus);
@@ -412,7 +412,7 @@ static int take_lines(struct job *j, struct buf *text)
 		comment = strchr(line, '#');
 		if (comment)
 			*comment = '\0';
-		rc = take_text(j, line, comment ? comment : stop);
+		rc = hosts_take_text(j, line, comment ? comment : stop);
 		line = stop + 1;
 	}
 	return rc;

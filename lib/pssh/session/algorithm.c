@@ -25,7 +25,7 @@ static const int methods[PSSH_ALGS][2] = {
 	[PSSH_ALG_MAC] = { LIBSSH2_METHOD_MAC_CS, LIBSSH2_METHOD_MAC_SC },
 };
 
-static int ask(struct algorithms *a, LIBSSH2_SESSION *session, enum pssh_algorithm kind)
+static int algorithm_ask(struct algorithms *a, LIBSSH2_SESSION *session, enum pssh_algorithm kind)
 {
 	const char **names = NULL;
 	int n = libssh2_session_supported_algs(session, methods[kind][0], &names), rc = 0;
@@ -41,7 +41,7 @@ static int ask(struct algorithms *a, LIBSSH2_SESSION *session, enum pssh_algorit
 	return a->supported[kind] ? 0 : PSSH_ENOMEM;
 }
 
-static bool has(const char *list, const char *name, size_t len)
+static bool algorithm_has(const char *list, const char *name, size_t len)
 {
 	for (; *list; list += strcspn(list, ",") + 1)
 		if (strcspn(list, ",") == len && memcmp(list, name, len) == 0)
@@ -52,13 +52,13 @@ static bool has(const char *list, const char *name, size_t len)
 int algorithms_prefer(struct algorithms *a, LIBSSH2_SESSION *session, enum pssh_algorithm kind, const char *list)
 {
 	struct buf b;
-	int rc = a->supported[kind] ? 0 : ask(a, session, kind);
+	int rc = a->supported[kind] ? 0 : algorithm_ask(a, session, kind);
 
 	buf_init(&b, LIST_MAX);
 	for (; *list && !rc; list += strcspn(list, ","), list += *list == ',') {
 		size_t len = strcspn(list, ",");
 
-		if (has(a->supported[kind], list, len) && buf_addf(&b, "%s%.*s", b.len ? "," : "", (int)len, list) != 0)
+		if (algorithm_has(a->supported[kind], list, len) && buf_addf(&b, "%s%.*s", b.len ? "," : "", (int)len, list) != 0)
 			rc = PSSH_ENOMEM;
 	}
 	if (!rc && !b.len)

@@ -57,11 +57,11 @@ struct auth {
 	struct buf tried, remarks;    /* for the error: what was refused, and what could not be tried */
 };
 
-static void note(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void remark(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void auth_note(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void auth_remark(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* What was offered and refused. */
-static void note(struct auth *a, const char *fmt, ...)
+static void auth_note(struct auth *a, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -73,7 +73,7 @@ static void note(struct auth *a, const char *fmt, ...)
 }
 
 /* What could not be offered, and why. */
-static void remark(struct auth *a, const char *fmt, ...)
+static void auth_remark(struct auth *a, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -103,7 +103,7 @@ int auth_new(struct link *l, struct keyring *kr, const struct auth_want *want, v
 	return 0;
 }
 
-static void wipe(char **text)
+static void auth_wipe(char **text)
 {
 	if (*text) {
 		OPENSSL_cleanse(*text, strlen(*text));
@@ -122,9 +122,9 @@ void auth_free(struct auth *a)
 		free(a->candidates[i].owned);
 	for (size_t i = 0; i < a->answer_count; i++) {
 		free(a->answers[i].prompt);
-		wipe(&a->answers[i].text);
+		auth_wipe(&a->answers[i].text);
 	}
-	wipe(&a->password);
+	auth_wipe(&a->password);
 	buf_release(&a->tried);
 	buf_release(&a->remarks);
 	if (a->link->asker == a)
@@ -134,7 +134,7 @@ void auth_free(struct auth *a)
 
 /* ---- Keys ---- */
 
-static void offer(struct auth *a, struct key *key, const struct agent_identity *id, const uint8_t *blob, size_t len, uint8_t *owned)
+static void auth_offer(struct auth *a, struct key *key, const struct agent_identity *id, const uint8_t *blob, size_t len, uint8_t *owned)
 {
 	if (a->count == CANDIDATES) {
 		free(owned);
@@ -149,7 +149,7 @@ static void offer_identity(struct auth *a, const struct agent_identity *id, stru
 	size_t len;
 
 	if (key_blob_for_auth(id->blob, id->len, &blob, &len, NULL) == 0)
-		offer(a, key, id, blob, len, blob);
+		auth_offer(a, key, id, blob, len, blob);
 }
 
 static bool is_blob(const struct agent_identity *id, const uint8_t *blob, size_t len)
@@ -187,43 +187,43 @@ static void gather_file(struct auth *a, const char *path, const struct agent_ide
 
 	if (rc) {
 		if (rc != PSSH_ENOENT)
-			remark(a, "%s", f.text);
+			auth_remark(a, "%s", f.text);
 		return;
 	}
 	if (*key_cert_note(key))
-		remark(a, "the certificate of '%s' is of no use: %s", path, key_cert_note(key));
+		auth_remark(a, "the certificate of '%s' is of no use: %s", path, key_cert_note(key));
 	blob = key_cert_blob(key, &len);
 	held = held_by_agent(ids, n, key);
 	if (blob && (held || !key_public_only(key)))
-		offer(a, key, held, blob, len, NULL);
+		auth_offer(a, key, held, blob, len, NULL);
 	if (held) {
 		offer_identity(a, held, key);
 		return;
 	}
 	blob = key_auth_blob(key, &len);
 	if (!key_public_only(key))
-		offer(a, key, NULL, blob, blob ? len : 0, NULL);
+		auth_offer(a, key, NULL, blob, blob ? len : 0, NULL);
 }
 
 /* The order of OpenSSH: named files that the agent holds too, the agent's others, other files. */
-static int rank_of(const struct candidate *c)
+static int auth_rank_of(const struct candidate *c)
 {
 	return !c->identity ? 2 : c->key ? 0 : 1;
 }
 
-static void rank(struct candidate *c, size_t n)
+static void auth_rank(struct candidate *c, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		struct candidate x = c[i];
 		size_t j = i;
 
-		for (; j && rank_of(&c[j - 1]) > rank_of(&x); j--)
+		for (; j && auth_rank_of(&c[j - 1]) > auth_rank_of(&x); j--)
 			c[j] = c[j - 1];
 		c[j] = x;
 	}
 }
 
-static int gather(struct auth *a)
+static int auth_gather(struct auth *a)
 {
 	const struct agent_identity *ids = NULL;
 	size_t n = 0;
@@ -238,19 +238,19 @@ static int gather(struct auth *a)
 		if (agent_state(a->want.agent) == AGENT_LISTED)
 			ids = agent_identities(a->want.agent, &n);
 		else
-			remark(a, "the agent is of no use: %s", agent_error(a->want.agent));
+			auth_remark(a, "the agent is of no use: %s", agent_error(a->want.agent));
 	}
 	for (char *const *path = a->want.identities; path && *path; path++)
 		gather_file(a, *path, ids, n);
 	for (size_t i = 0; i < n && !a->want.identities_only; i++)
 		if (!is_offered(a, &ids[i]))
 			offer_identity(a, &ids[i], NULL);
-	rank(a->candidates, a->count);
+	auth_rank(a->candidates, a->count);
 	a->phase = AUTH_KEYS;
 	return 0;
 }
 
-static void ask(struct auth *a, int what, bool echo)
+static void auth_ask(struct auth *a, int what, bool echo)
 {
 	a->asking = what;
 	a->echo = echo;
@@ -259,7 +259,7 @@ static void ask(struct auth *a, int what, bool echo)
 static void ask_passphrase(struct auth *a, const struct key *key)
 {
 	snprintf(a->question, sizeof a->question, "%spassphrase for key '%s': ", a->wrong ? "that was not it; " : "", key_path(key));
-	ask(a, ASK_PASSPHRASE, false);
+	auth_ask(a, ASK_PASSPHRASE, false);
 }
 
 static int sign_by_agent(struct auth *a, const struct candidate *c, const unsigned char *data, size_t len)
@@ -286,7 +286,7 @@ static int sign_by_agent(struct auth *a, const struct candidate *c, const unsign
 }
 
 /* libssh2's sign callback: it may be called again and again until it has an answer. */
-static int sign(LIBSSH2_SESSION *session, unsigned char **sig, size_t *sig_len, const unsigned char *data, size_t len, void **abstract)
+static int auth_sign(LIBSSH2_SESSION *session, unsigned char **sig, size_t *sig_len, const unsigned char *data, size_t len, void **abstract)
 {
 	struct auth *a = *abstract;
 	const struct candidate *c = &a->candidates[a->at];
@@ -318,11 +318,11 @@ static void note_candidate(struct auth *a, const struct candidate *c)
 	const char *what = c->key ? key_path(c->key) : c->identity->comment;
 
 	if (a->sign_rc == PSSH_EPASSPHRASE)
-		remark(a, "'%s' is locked by a passphrase", what);
+		auth_remark(a, "'%s' is locked by a passphrase", what);
 	else if (a->sign_rc)
-		remark(a, "'%s' could not sign: %s", what, a->sign_fail.text);
+		auth_remark(a, "'%s' could not sign: %s", what, a->sign_fail.text);
 	else
-		note(a, "%s'%s'", c->identity ? "agent key " : "", what);
+		auth_note(a, "%s'%s'", c->identity ? "agent key " : "", what);
 	a->sign_rc = 0;
 }
 
@@ -333,7 +333,7 @@ static void next_key(struct auth *a)
 	a->wrong = 0;
 }
 
-static int lost(struct auth *a, int rc, struct fail *f)
+static int auth_lost(struct auth *a, int rc, struct fail *f)
 {
 	if (rc != LIBSSH2_ERROR_SOCKET_DISCONNECT && rc != LIBSSH2_ERROR_SOCKET_RECV && rc != LIBSSH2_ERROR_SOCKET_SEND)
 		return fail_set(f, link_code(rc), "cannot sign in as '%s': %s", a->want.user, link_error(a->link));
@@ -356,7 +356,7 @@ static int try_key(struct auth *a, struct fail *f)
 		c->blob = key_auth_blob(c->key, &c->len);
 		if (!c->blob) {
 			if (a->declined || !a->want.interactive) {
-				remark(a, "'%s' is locked by a passphrase", key_path(c->key));
+				auth_remark(a, "'%s' is locked by a passphrase", key_path(c->key));
 				next_key(a);
 				return 0;
 			}
@@ -364,14 +364,14 @@ static int try_key(struct auth *a, struct fail *f)
 			return PSSH_EAGAIN;
 		}
 	}
-	rc = libssh2_userauth_publickey(a->link->session, a->want.user, c->blob, c->len, sign, &abstract);
+	rc = libssh2_userauth_publickey(a->link->session, a->want.user, c->blob, c->len, auth_sign, &abstract);
 	if (rc == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
 	if (rc == 0)
 		return 1;
 	note_candidate(a, c);
 	if (rc != LIBSSH2_ERROR_AUTHENTICATION_FAILED && rc != LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED)
-		return lost(a, rc, f);
+		return auth_lost(a, rc, f);
 	next_key(a);
 	return 0;
 }
@@ -386,7 +386,7 @@ static int list_methods(struct auth *a, struct fail *f)
 
 		if (libssh2_userauth_authenticated(a->link->session))
 			return 1;
-		return rc == LIBSSH2_ERROR_EAGAIN ? PSSH_EAGAIN : lost(a, rc, f);
+		return rc == LIBSSH2_ERROR_EAGAIN ? PSSH_EAGAIN : auth_lost(a, rc, f);
 	}
 	a->can_kbdint = a->want.interactive && a->want.kbdint && strstr(a->methods, "keyboard-interactive");
 	a->can_password = a->want.interactive && a->want.password && strstr(a->methods, "password");
@@ -397,7 +397,7 @@ static int list_methods(struct auth *a, struct fail *f)
 static void ask_password(struct auth *a)
 {
 	snprintf(a->question, sizeof a->question, "%s@%s's password: ", a->want.user, a->want.host);
-	ask(a, ASK_PASSWORD, false);
+	auth_ask(a, ASK_PASSWORD, false);
 }
 
 static char *known_answer(struct auth *a, const char *prompt, size_t len, bool echo)
@@ -419,7 +419,7 @@ static char *known_answer(struct auth *a, const char *prompt, size_t len, bool e
 	return NULL;
 }
 
-static void respond(const char *name, int name_len, const char *instruction, int instruction_len, int count,
+static void auth_respond(const char *name, int name_len, const char *instruction, int instruction_len, int count,
 	const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts, LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract)
 {
 	struct link *l = *abstract;
@@ -440,7 +440,7 @@ static bool ask_unanswered(struct auth *a)
 	for (size_t i = 0; i < a->answer_count; i++) {
 		if (!a->answers[i].text) {
 			snprintf(a->question, sizeof a->question, "(%s@%s) %s", a->want.user, a->want.host, a->answers[i].prompt);
-			ask(a, ASK_PROMPT, a->answers[i].echo);
+			auth_ask(a, ASK_PROMPT, a->answers[i].echo);
 			return true;
 		}
 	}
@@ -457,23 +457,23 @@ static int try_kbdint(struct auth *a, struct fail *f)
 		ask_password(a);
 		return PSSH_EAGAIN;
 	}
-	rc = libssh2_userauth_keyboard_interactive_ex(a->link->session, a->want.user, (unsigned)strlen(a->want.user), respond);
+	rc = libssh2_userauth_keyboard_interactive_ex(a->link->session, a->want.user, (unsigned)strlen(a->want.user), auth_respond);
 	if (rc == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
 	a->password_used = false;
 	if (rc == 0)
 		return 1;
 	if (rc != LIBSSH2_ERROR_AUTHENTICATION_FAILED)
-		return lost(a, rc, f);
+		return auth_lost(a, rc, f);
 	if (a->met_unknown) {
 		a->met_unknown = false;
 		return 0;
 	}
-	wipe(&a->password);
+	auth_wipe(&a->password);
 	for (size_t i = 0; i < a->answer_count; i++)
-		wipe(&a->answers[i].text);
+		auth_wipe(&a->answers[i].text);
 	if (--a->tries == 0) {
-		note(a, "keyboard-interactive");
+		auth_note(a, "keyboard-interactive");
 		a->phase = AUTH_FAILED;
 	}
 	return 0;
@@ -494,16 +494,16 @@ static int try_password(struct auth *a, struct fail *f)
 	if (rc == 0)
 		return 1;
 	if (rc != LIBSSH2_ERROR_AUTHENTICATION_FAILED && rc != LIBSSH2_ERROR_PASSWORD_EXPIRED)
-		return lost(a, rc, f);
-	wipe(&a->password);
+		return auth_lost(a, rc, f);
+	auth_wipe(&a->password);
 	if (--a->tries == 0) {
-		note(a, "password");
+		auth_note(a, "password");
 		a->phase = AUTH_FAILED;
 	}
 	return 0;
 }
 
-static int give_up(struct auth *a, struct fail *f)
+static int auth_give_up(struct auth *a, struct fail *f)
 {
 	return fail_set(f, PSSH_EAUTH, "cannot sign in as '%s': the server accepts %s; %s%s%s%s", a->want.user,
 		a->methods ? a->methods : "nothing", a->tried.len ? "tried " : a->remarks.len ? "" : "there was no key to try",
@@ -519,7 +519,7 @@ int auth_step(struct auth *a, struct fail *f)
 			return PSSH_EAGAIN;
 		switch (a->phase) {
 		case AUTH_GATHER:
-			rc = gather(a);
+			rc = auth_gather(a);
 			break;
 		case AUTH_KEYS:
 			rc = try_key(a, f);
@@ -534,7 +534,7 @@ int auth_step(struct auth *a, struct fail *f)
 			rc = try_password(a, f);
 			break;
 		case AUTH_FAILED:
-			return give_up(a, f);
+			return auth_give_up(a, f);
 		}
 		if (rc)
 			return rc == 1 ? 0 : rc;

@@ -22,7 +22,7 @@ static void *mem_realloc(void *p, size_t n, void **abstract)
 	return realloc(p, n);
 }
 
-static uint32_t recipient(const unsigned char *packet)
+static uint32_t chan_recipient(const unsigned char *packet)
 {
 	return (uint32_t)packet[1] << 24 | (uint32_t)packet[2] << 16 | (uint32_t)packet[3] << 8 | packet[4];
 }
@@ -41,10 +41,10 @@ static void mem_free(void *p, void **abstract)
 	size_t size = p ? malloc_usable_size(p) : 0;
 
 	if (size >= CONFIRMED && packet[0] == CONFIRMATION && l->opener)
-		l->confirmed = recipient(packet);
-	if (size >= HEAD + NAME && packet[0] == REQUEST && recipient(packet) < IDS &&
+		l->confirmed = chan_recipient(packet);
+	if (size >= HEAD + NAME && packet[0] == REQUEST && chan_recipient(packet) < IDS &&
 	    (memcmp(packet + HEAD, status, NAME) == 0 || memcmp(packet + HEAD, signal, NAME) == 0))
-		l->ended |= (uint64_t)1 << recipient(packet);
+		l->ended |= (uint64_t)1 << chan_recipient(packet);
 	free(p);
 }
 
@@ -108,7 +108,7 @@ bool link_clogged(const struct link *l)
 	return l->opener && (!list_empty(&l->opener->in_closing) || clock_ms() - l->opening_since > CLOGGED_MS);
 }
 
-static void opening(struct chan *ch)
+static void chan_opening(struct chan *ch)
 {
 	if (ch->link->opener != ch)
 		ch->link->opening_since = clock_ms();
@@ -116,7 +116,7 @@ static void opening(struct chan *ch)
 }
 
 /* The one place where libssh2's EAGAIN is read. */
-static int settle(int rc)
+static int chan_settle(int rc)
 {
 	return rc < 0 ? link_code(rc) : rc;
 }
@@ -167,7 +167,7 @@ static bool closed_now(struct chan *ch)
 		return false;
 	if (ch->raw) {
 		rc = ch->link->spare ? libssh2_channel_free(ch->raw) : libssh2_channel_close(ch->raw);
-		if (settle(rc) == PSSH_EAGAIN)
+		if (chan_settle(rc) == PSSH_EAGAIN)
 			return false;
 		if (!ch->link->spare)
 			ch->link->spare = ch->raw;
@@ -185,7 +185,7 @@ static int make_spare(struct link *l)
 	if (!ch)
 		return PSSH_ENOMEM;
 	ch->window = CHAN_WINDOW;
-	opening(ch);
+	chan_opening(ch);
 	chan_close(ch);
 	rc = l->spare || !list_empty(&l->closing) ? 0 : link_code(libssh2_session_last_errno(l->session));
 	return rc == PSSH_EREFUSED ? 0 : rc;
@@ -228,7 +228,7 @@ void link_release(struct link *l)
 
 static int open_failed(struct chan *ch, struct fail *f, const char *what)
 {
-	int rc = settle(libssh2_session_last_errno(ch->link->session));
+	int rc = chan_settle(libssh2_session_last_errno(ch->link->session));
 
 	if (rc == PSSH_EAGAIN)
 		return rc;
@@ -240,7 +240,7 @@ int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
 {
 	if (ch->link->opener && ch->link->opener != ch)
 		return PSSH_EAGAIN;
-	opening(ch);
+	chan_opening(ch);
 	ch->window = window;
 	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, window, PACKET, NULL, 0);
 	if (!ch->raw)
@@ -256,7 +256,7 @@ int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fa
 {
 	if (ch->link->opener && ch->link->opener != ch)
 		return PSSH_EAGAIN;
-	opening(ch);
+	chan_opening(ch);
 	ch->direct = true;
 	ch->raw = libssh2_channel_direct_tcpip_ex(ch->link->session, host, (int)port, "127.0.0.1", 0);
 	if (!ch->raw)
@@ -267,14 +267,14 @@ int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fa
 
 int chan_env(struct chan *ch, const char *name, const char *value)
 {
-	return settle(libssh2_channel_setenv_ex(ch->raw, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+	return chan_settle(libssh2_channel_setenv_ex(ch->raw, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
 int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f)
 {
 	int rc;
 
-	rc = settle(libssh2_channel_request_pty_ex(ch->raw, term, (unsigned)strlen(term), NULL, 0, (int)columns, (int)rows, 0, 0));
+	rc = chan_settle(libssh2_channel_request_pty_ex(ch->raw, term, (unsigned)strlen(term), NULL, 0, (int)columns, (int)rows, 0, 0));
 	if (rc && rc != PSSH_EAGAIN)
 		return fail_set(f, rc, "the server gave no terminal: %s", link_error(ch->link));
 	return rc;
@@ -282,14 +282,14 @@ int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows,
 
 int chan_resize(struct chan *ch, unsigned columns, unsigned rows)
 {
-	return settle(libssh2_channel_request_pty_size_ex(ch->raw, (int)columns, (int)rows, 0, 0));
+	return chan_settle(libssh2_channel_request_pty_size_ex(ch->raw, (int)columns, (int)rows, 0, 0));
 }
 
 int chan_start(struct chan *ch, const char *request, const char *text, struct fail *f)
 {
 	int rc;
 
-	rc = settle(libssh2_channel_process_startup(ch->raw, request, (unsigned)strlen(request),
+	rc = chan_settle(libssh2_channel_process_startup(ch->raw, request, (unsigned)strlen(request),
 		text, text ? (unsigned)strlen(text) : 0));
 	if (rc && rc != PSSH_EAGAIN)
 		return fail_set(f, rc, "the server refused the %s request: %s", request, link_error(ch->link));
@@ -298,7 +298,7 @@ int chan_start(struct chan *ch, const char *request, const char *text, struct fa
 
 ssize_t chan_read(struct chan *ch, int stream, void *data, size_t len)
 {
-	return settle((int)libssh2_channel_read_ex(ch->raw, stream, data, len));
+	return chan_settle((int)libssh2_channel_read_ex(ch->raw, stream, data, len));
 }
 
 ssize_t chan_write(struct chan *ch, const void *data, size_t len)
@@ -307,13 +307,13 @@ ssize_t chan_write(struct chan *ch, const void *data, size_t len)
 
 	if (ch->link->out.len)
 		return PSSH_EAGAIN;
-	n = settle((int)libssh2_channel_write_ex(ch->raw, 0, data, len));
+	n = chan_settle((int)libssh2_channel_write_ex(ch->raw, 0, data, len));
 	return n == 0 && len ? PSSH_EAGAIN : n;
 }
 
 int chan_send_eof(struct chan *ch)
 {
-	return settle(libssh2_channel_send_eof(ch->raw));
+	return chan_settle(libssh2_channel_send_eof(ch->raw));
 }
 
 bool chan_eof(const struct chan *ch)
@@ -333,7 +333,7 @@ bool chan_pending(const struct chan *ch)
 
 int chan_wait_closed(struct chan *ch)
 {
-	return settle(libssh2_channel_wait_closed(ch->raw));
+	return chan_settle(libssh2_channel_wait_closed(ch->raw));
 }
 
 int chan_exit(struct chan *ch, char **signal)

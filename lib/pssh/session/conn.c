@@ -125,7 +125,7 @@ static ssize_t send_now(struct conn *c, const void *data, size_t len)
 }
 
 /* 0: nothing waits to be sent; or -errno. */
-static int flush(struct conn *c)
+static int conn_flush(struct conn *c)
 {
 	struct buf *out = &c->link.out;
 
@@ -146,7 +146,7 @@ static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len,
 	ssize_t n;
 
 	(void)fd, (void)flags;
-	n = flush(c);
+	n = conn_flush(c);
 	if (n == 0)
 		n = send_now(c, data, len);
 	if (n < 0 && n != -EAGAIN)
@@ -159,7 +159,7 @@ static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len,
 
 typedef void (*plain_fn)(void);
 
-static int prefer(struct conn *c)
+static int conn_prefer(struct conn *c)
 {
 	struct buf order;
 	int rc = 0;
@@ -187,7 +187,7 @@ static int start_session(struct conn *c)
 	libssh2_session_set_blocking(c->link.session, 0);
 	libssh2_session_callback_set(c->link.session, LIBSSH2_CALLBACK_RECV, (void *)(plain_fn)transport_recv);
 	libssh2_session_callback_set(c->link.session, LIBSSH2_CALLBACK_SEND, (void *)(plain_fn)transport_send);
-	rc = prefer(c);
+	rc = conn_prefer(c);
 	if (rc)
 		return rc;
 	conn_move(c, CONN_HELLO);
@@ -287,7 +287,7 @@ static int step_proxy(struct conn *c)
 }
 
 /* What a proxy command or libssh2 has to say about a transport that ended. */
-static const char *reason(struct conn *c)
+static const char *conn_reason(struct conn *c)
 {
 	const char *said = c->proxy ? proxy_said(c->proxy) : "";
 
@@ -312,13 +312,13 @@ static int step_hello(struct conn *c)
 		return fail_set(&c->why, PSSH_EPROTO, "'%s' does not speak SSH as expected: it talks without end", c->plan->name);
 	if (rc && (c->ended || rc == LIBSSH2_ERROR_SOCKET_DISCONNECT || rc == LIBSSH2_ERROR_SOCKET_RECV || rc == LIBSSH2_ERROR_SOCKET_SEND))
 		return fail_set(&c->why, c->proxy ? PSSH_EPROXY : PSSH_ECLOSED,
-			"'%s' closed the connection before it was set up: %s", c->plan->name, reason(c));
+			"'%s' closed the connection before it was set up: %s", c->plan->name, conn_reason(c));
 	if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_METHOD_NONE)
 		return fail_set(&c->why, PSSH_EALGORITHM, "no algorithm in common with '%s' (%s): %s", c->plan->name,
-			libssh2_session_banner_get(c->link.session) ? libssh2_session_banner_get(c->link.session) : "no banner", reason(c));
+			libssh2_session_banner_get(c->link.session) ? libssh2_session_banner_get(c->link.session) : "no banner", conn_reason(c));
 	if (rc)
 		return fail_set(&c->why, rc == LIBSSH2_ERROR_ALLOC ? PSSH_ENOMEM : PSSH_EPROTO,
-			"'%s' does not speak SSH as expected: %s", c->plan->name, reason(c));
+			"'%s' does not speak SSH as expected: %s", c->plan->name, conn_reason(c));
 	conn_move(c, CONN_HOSTKEY);
 	return 0;
 }
@@ -463,7 +463,7 @@ int conn_step(struct conn *c)
 	int rc;
 
 	c->room = TURN;
-	rc = flush(c);
+	rc = conn_flush(c);
 	if (rc && rc != -EAGAIN) /* what can still be read is read; then the end is seen */
 		buf_clear(&c->link.out);
 	while (c->state < CONN_READY) {

@@ -52,7 +52,7 @@ static int bind_to(const struct dial *d, const struct addrinfo *to)
 }
 
 /* Each address gets an even share of the time that is left, so a silent one does not eat it all. */
-static int64_t share(const struct dial *d)
+static int64_t dial_share(const struct dial *d)
 {
 	int64_t left = d->due - clock_ms();
 	int count = 0;
@@ -63,7 +63,7 @@ static int64_t share(const struct dial *d)
 }
 
 /* Starts on d->now; 0 connected, EINPROGRESS, or why not. */
-static int begin(struct dial *d)
+static int dial_begin(struct dial *d)
 {
 	int one = 1;
 
@@ -72,14 +72,14 @@ static int begin(struct dial *d)
 		return errno;
 	setsockopt(d->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	setsockopt(d->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-	d->next_due = share(d);
+	d->next_due = dial_share(d);
 	if (bind_to(d, d->now) != 0)
 		return errno;
 	return connect(d->fd, d->now->ai_addr, d->now->ai_addrlen) == 0 ? 0 : errno;
 }
 
 /* What became of the attempt that runs: 0, EINPROGRESS, or why it failed. */
-static int look(struct dial *d)
+static int dial_look(struct dial *d)
 {
 	struct pollfd pfd = { .fd = d->fd, .events = POLLOUT };
 	socklen_t len = sizeof(int);
@@ -94,7 +94,7 @@ static int look(struct dial *d)
 
 int dial_step(struct dial *d, int *fd, struct fail *f)
 {
-	int err = d->fd >= 0 ? look(d) : begin(d);
+	int err = d->fd >= 0 ? dial_look(d) : dial_begin(d);
 
 	for (;;) {
 		if (err == 0) {
@@ -112,6 +112,6 @@ int dial_step(struct dial *d, int *fd, struct fail *f)
 		if (!d->now->ai_next)
 			return fail_errno(f, PSSH_ECONNECT, err, "cannot connect");
 		d->now = d->now->ai_next;
-		err = begin(d);
+		err = dial_begin(d);
 	}
 }

@@ -50,7 +50,7 @@ void exec_resize(struct exec *e, unsigned columns, unsigned rows)
 }
 
 /* The steps before it runs; 0: on to the next state. */
-static int prepare(struct exec *e, struct fail *f)
+static int exec_prepare(struct exec *e, struct fail *f)
 {
 	char *const *env = e->want->env;
 	int rc = 0;
@@ -80,7 +80,7 @@ static int prepare(struct exec *e, struct fail *f)
 }
 
 /* Gives the process what there is for it. 0 or a code; that it takes no more is no failure. */
-static int feed(struct exec *e)
+static int exec_feed(struct exec *e)
 {
 	struct input *in = e->input;
 	ssize_t n;
@@ -111,7 +111,7 @@ static int feed(struct exec *e)
 	return 0;
 }
 
-static int emit(struct exec *e, int stream, const char *data, size_t len)
+static int exec_emit(struct exec *e, int stream, const char *data, size_t len)
 {
 	e->emit_stream = stream;
 	e->emit = data;
@@ -120,7 +120,7 @@ static int emit(struct exec *e, int stream, const char *data, size_t len)
 	return EXEC_OUTPUT;
 }
 
-static int listen(struct exec *e, struct exec_room *room, struct fail *f)
+static int exec_listen(struct exec *e, struct exec_room *room, struct fail *f)
 {
 	int quiet = 0, rc;
 
@@ -143,10 +143,10 @@ static int listen(struct exec *e, struct exec_room *room, struct fail *f)
 		if (rc)
 			return rc;
 		if (len)
-			return emit(e, s, data, len);
+			return exec_emit(e, s, data, len);
 		/* What gathers must give way to others too; what it dropped is told at the end. */
 		if (e->want->output.mode == PSSH_OUTPUT_GATHER) {
-			rc = emit(e, s, "", 0);
+			rc = exec_emit(e, s, "", 0);
 			e->emit_dropped = 0;
 			return rc;
 		}
@@ -154,7 +154,7 @@ static int listen(struct exec *e, struct exec_room *room, struct fail *f)
 	return chan_eof(e->chan) ? EXEC_DONE : PSSH_EAGAIN;
 }
 
-static int run(struct exec *e, struct exec_room *room, struct fail *f)
+static int exec_run(struct exec *e, struct exec_room *room, struct fail *f)
 {
 	int rc;
 
@@ -164,10 +164,10 @@ static int run(struct exec *e, struct exec_room *room, struct fail *f)
 			return rc;
 		e->resize = false;
 	}
-	rc = feed(e);
+	rc = exec_feed(e);
 	if (rc && rc != PSSH_EAGAIN)
 		return fail_set(f, rc, "the connection was lost while the command ran: %s", link_error(e->chan->link));
-	rc = listen(e, room, f);
+	rc = exec_listen(e, room, f);
 	if (rc == EXEC_DONE) {
 		e->state = EXEC_CLOSE;
 		return EXEC_DONE;
@@ -190,7 +190,7 @@ static int close_it(struct exec *e, struct fail *f)
 	return 0;
 }
 
-static int rest(struct exec *e, struct fail *f)
+static int exec_rest(struct exec *e, struct fail *f)
 {
 	for (int s = 0; s < 2; s++) {
 		const char *data;
@@ -203,7 +203,7 @@ static int rest(struct exec *e, struct fail *f)
 		if (rc)
 			return rc;
 		if (len || e->out[s].dropped)
-			return emit(e, s, data, len);
+			return exec_emit(e, s, data, len);
 	}
 	e->state = EXEC_ENDED;
 	return EXEC_DONE;
@@ -215,15 +215,15 @@ int exec_step(struct exec *e, struct exec_room *room, struct fail *f)
 		int rc;
 
 		if (e->state <= EXEC_START) {
-			rc = prepare(e, f);
+			rc = exec_prepare(e, f);
 			if (rc == 0 && e->state == EXEC_RUN)
 				return EXEC_BEGUN;
 		} else if (e->state == EXEC_RUN) {
-			rc = run(e, room, f);
+			rc = exec_run(e, room, f);
 		} else if (e->state == EXEC_CLOSE) {
 			rc = close_it(e, f);
 		} else {
-			return e->state == EXEC_ENDED ? EXEC_DONE : rest(e, f);
+			return e->state == EXEC_ENDED ? EXEC_DONE : exec_rest(e, f);
 		}
 		if (rc)
 			return rc;

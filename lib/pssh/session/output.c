@@ -56,7 +56,7 @@ static int spill_write(struct output *o, const char *data, size_t len, struct fa
 	return 0;
 }
 
-static int spill(struct output *o, const char *data, size_t len, struct fail *f)
+static int output_spill(struct output *o, const char *data, size_t len, struct fail *f)
 {
 	int rc = o->spill < 0 ? spill_open(o, f) : 0;
 
@@ -68,7 +68,7 @@ static int spill(struct output *o, const char *data, size_t len, struct fail *f)
 }
 
 /* Makes room at the front, by a quarter at a time so that it costs little. */
-static void forget(struct output *o, size_t ceiling, size_t len)
+static void output_forget(struct output *o, size_t ceiling, size_t len)
 {
 	size_t over = o->held.len + len - ceiling, step = over > ceiling / 4 ? over : ceiling / 4;
 
@@ -77,25 +77,25 @@ static void forget(struct output *o, size_t ceiling, size_t len)
 	buf_drop(&o->held, step);
 }
 
-static int gather(struct output *o, const struct output_rule *rule, const char *data, size_t len, struct fail *f)
+static int output_gather(struct output *o, const struct output_rule *rule, const char *data, size_t len, struct fail *f)
 {
 	bool over = o->held.len + len > rule->ceiling;
 
 	if (rule->policy == PSSH_OVERFLOW_SPILL && (over || o->spill >= 0))
-		return spill(o, data, len, f);
+		return output_spill(o, data, len, f);
 	if (over) {
 		if (len > rule->ceiling) {
 			o->dropped += len - rule->ceiling;
 			data += len - rule->ceiling;
 			len = rule->ceiling;
 		}
-		forget(o, rule->ceiling, len);
+		output_forget(o, rule->ceiling, len);
 	}
 	return buf_add(&o->held, data, len) ? fail_set(f, PSSH_ENOMEM, "out of memory") : 0;
 }
 
 /* Up to the last line end; a line that passes the ceiling goes out as far as it is here. */
-static int lines(struct output *o, const struct output_rule *rule, const char *data, size_t len, struct buf *join,
+static int output_lines(struct output *o, const struct output_rule *rule, const char *data, size_t len, struct buf *join,
 	const char **emit, size_t *emit_len)
 {
 	const char *end = memrchr(data, '\n', len);
@@ -123,9 +123,9 @@ int output_feed(struct output *o, const struct output_rule *rule, const char *da
 	*emit = "";
 	*emit_len = 0;
 	if (rule->mode == PSSH_OUTPUT_GATHER)
-		return gather(o, rule, data, len, f);
+		return output_gather(o, rule, data, len, f);
 	if (rule->mode == PSSH_OUTPUT_LINES)
-		return lines(o, rule, data, len, join, emit, emit_len) ? fail_set(f, PSSH_ENOMEM, "out of memory") : 0;
+		return output_lines(o, rule, data, len, join, emit, emit_len) ? fail_set(f, PSSH_ENOMEM, "out of memory") : 0;
 	*emit = data;
 	*emit_len = len;
 	return 0;

@@ -82,7 +82,7 @@ int proxy_start(const char *command, struct proxy **out, int *fd, struct fail *f
 	return 0;
 }
 
-static void drain(struct proxy *px)
+static void proxy_drain(struct proxy *px)
 {
 	char chunk[512];
 	ssize_t n;
@@ -108,7 +108,7 @@ const char *proxy_said(struct proxy *px)
 {
 	char *line;
 
-	drain(px);
+	proxy_drain(px);
 	while (px->len && (px->said[px->len - 1] == '\n' || px->said[px->len - 1] == '\r'))
 		px->len--;
 	px->said[px->len] = '\0';

@@ -105,7 +105,7 @@ static void question_end(struct resolve *q)
 	free(q);
 }
 
-static int look_up(const char *name, const char *port, int family, int flags, struct addrinfo **out)
+static int resolve_look_up(const char *name, const char *port, int family, int flags, struct addrinfo **out)
 {
 	struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = flags };
 
@@ -122,7 +122,7 @@ static void answer_one(struct resolver *r, struct resolve *q)
 	list_remove(&q->in_asked);
 	q->state = TAKEN;
 	pthread_mutex_unlock(&r->lock);
-	rc = look_up(q->name, q->port, q->family, AI_ADDRCONFIG, &found);
+	rc = resolve_look_up(q->name, q->port, q->family, AI_ADDRCONFIG, &found);
 	pthread_mutex_lock(&r->lock);
 	q->rc = rc;
 	q->found = rc == 0 ? found : NULL;
@@ -183,7 +183,7 @@ static int add_thread(struct resolver *r)
 	return rc;
 }
 
-static int ask(struct resolver *r, struct resolve *q)
+static int resolve_ask(struct resolver *r, struct resolve *q)
 {
 	int rc = 0;
 
@@ -213,11 +213,11 @@ int resolve_start(struct resolver *r, const char *name, unsigned port, int famil
 		goto out;
 	snprintf(q->port, sizeof q->port, "%u", port & 0xffff);
 	rc = 0;
-	q->rc = look_up(name, q->port, family, AI_NUMERICHOST | AI_NUMERICSERV, &q->found);
+	q->rc = resolve_look_up(name, q->port, family, AI_NUMERICHOST | AI_NUMERICSERV, &q->found);
 	if (q->rc == 0)
 		q->state = ANSWERED;
 	else
-		rc = ask(r, q);
+		rc = resolve_ask(r, q);
 out:
 	if (rc)
 		question_end(q);

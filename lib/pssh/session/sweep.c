@@ -78,7 +78,7 @@ void sweep_free(struct sweep *s)
 	free(s);
 }
 
-static void conclude(struct sweep *s)
+static void sweep_conclude(struct sweep *s)
 {
 	const char *t = buf_text(&s->heard);
 
@@ -102,7 +102,7 @@ int sweep_step(struct sweep *s, struct exec_room *room, struct fail *f)
 		if (rc == EXEC_OUTPUT || rc == EXEC_BEGUN)
 			continue;
 		if (rc == EXEC_DONE)
-			conclude(s);
+			sweep_conclude(s);
 		return rc;
 	}
 }

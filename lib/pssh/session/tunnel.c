@@ -171,7 +171,7 @@ unsigned tunnel_port(const struct tunnel *t)
 	return t->port;
 }
 
-static void greet(struct tunnel *t, struct link *l)
+static void tunnel_greet(struct tunnel *t, struct link *l)
 {
 	while (t->count < VISITORS) {
 		int fd = accept4(t->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -195,7 +195,7 @@ static void greet(struct tunnel *t, struct link *l)
 }
 
 /* From the visitor to the host. 1 moved, 0 nothing, -1 over. */
-static int inward(struct visitor *v, struct exec_room *room)
+static int tunnel_inward(struct visitor *v, struct exec_room *room)
 {
 	int moved = 0;
 	ssize_t n;
@@ -224,7 +224,7 @@ static int inward(struct visitor *v, struct exec_room *room)
 	return moved;
 }
 
-static int outward(struct visitor *v, struct exec_room *room)
+static int tunnel_outward(struct visitor *v, struct exec_room *room)
 {
 	int moved = 0;
 	ssize_t n;
@@ -251,7 +251,7 @@ static int outward(struct visitor *v, struct exec_room *room)
 	return v->out_ended && v->eof_sent ? -1 : moved;
 }
 
-static int serve(struct tunnel *t, struct visitor *v, struct exec_room *room)
+static int session_tunnel_serve(struct tunnel *t, struct visitor *v, struct exec_room *room)
 {
 	int in, out = 0;
 	uint32_t want;
@@ -264,8 +264,8 @@ static int serve(struct tunnel *t, struct visitor *v, struct exec_room *room)
 		v->open = true;
 	}
 	do {
-		in = inward(v, room);
-		out = in < 0 ? -1 : outward(v, room);
+		in = tunnel_inward(v, room);
+		out = in < 0 ? -1 : tunnel_outward(v, room);
 	} while (in > 0 || out > 0);
 	if (in < 0 || out < 0)
 		return -1;
@@ -282,11 +282,11 @@ int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct
 	struct list *pos, *tmp;
 
 	(void)f;
-	greet(t, l);
+	tunnel_greet(t, l);
 	list_each (pos, tmp, &t->visitors) {
 		struct visitor *v = list_entry(pos, struct visitor, link);
 
-		if (serve(t, v, room) < 0)
+		if (session_tunnel_serve(t, v, room) < 0)
 			visitor_free(t, v);
 	}
 	return PSSH_EAGAIN;

@@ -91,7 +91,7 @@ static int send_some(struct xfer *x)
 	return moved;
 }
 
-static int read_some(struct xfer *x, struct exec_room *room, struct fail *f)
+static int xfer_read_some(struct xfer *x, struct exec_room *room, struct fail *f)
 {
 	ssize_t n = chan_read(x->chan, 1, room->data, room->size);
 	int rc;
@@ -144,7 +144,7 @@ static int step_sum(struct xfer *x, struct exec_room *room)
 	return 1;
 }
 
-static int begin(struct xfer *x, struct fail *f)
+static int xfer_begin(struct xfer *x, struct fail *f)
 {
 	int rc;
 
@@ -180,7 +180,7 @@ int xfer_step(struct xfer *x, struct exec_room *room, struct fail *f)
 	struct fail note = { 0 };
 
 	if (x->state != XFER_RUN)
-		return begin(x, f);
+		return xfer_begin(x, f);
 	do {
 		if (copy_note(x->copy, &note)) {
 			snprintf(x->note, sizeof x->note, "%s\n", note.text);
@@ -190,7 +190,7 @@ int xfer_step(struct xfer *x, struct exec_room *room, struct fail *f)
 			return time_to_tell(x, true) ? XFER_PROGRESS : copy_result(x->copy, f);
 		sent = send_some(x);
 		got = sent < 0 ? fail_set(f, sent, "the connection was lost during the copy: %s", link_error(x->link))
-			: read_some(x, room, f);
+			: xfer_read_some(x, room, f);
 		if (got < 0) {
 			copy_lost(x->copy, got, f->text);
 			return got;

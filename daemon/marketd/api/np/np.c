@@ -120,7 +120,7 @@ json_t *np_balance(const struct engine *e, const struct account *a)
 	return o;
 }
 
-static int get_balance(struct api *api, const struct request *q, struct reply *r)
+static int np_get_balance(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	json_t *o;
@@ -145,7 +145,7 @@ static int get_policy(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, o);
 }
 
-static int put_policy(struct api *api, const struct request *q, struct reply *r)
+static int np_put_policy(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct policy *now = engine_policy(market_engine(api->market));
 	struct event ev = { .kind = EVENT_POLICY, .u.policy = {
@@ -187,11 +187,11 @@ static int set_clock(struct api *api, const struct request *q, struct reply *r)
 const struct route api_np_routes[] = {
 	{ METHOD_GET, "/np/v1", get_market, 0, ROUTE_OPEN, "What market this is", NULL, NULL, "np.Market", 200 },
 	{ METHOD_GET, "/np/v1/whoami", get_whoami, NP_ANY, 0, "Whose token this is", NULL, NULL, "np.Whoami", 200 },
-	{ METHOD_GET, "/np/v1/balance", get_balance, SCOPE_READ, 0, "Money that is free, held and paid, and what runs per hour",
+	{ METHOD_GET, "/np/v1/balance", np_get_balance, SCOPE_READ, 0, "Money that is free, held and paid, and what runs per hour",
 		NULL, NULL, "np.Balance", 200 },
 	{ METHOD_GET, "/np/v1/policy", get_policy, NP_ANY, 0, "The market's rules: fee, release, settling, notice",
 		NULL, NULL, "np.Policy", 200 },
-	{ METHOD_PUT, "/np/v1/policy", put_policy, SCOPE_ADMIN, 0, "Change the market's rules", NULL, "np.PutPolicyRequest",
+	{ METHOD_PUT, "/np/v1/policy", np_put_policy, SCOPE_ADMIN, 0, "Change the market's rules", NULL, "np.PutPolicyRequest",
 		"np.Policy", 200 },
 	{ METHOD_POST, "/np/v1/admin/clock", set_clock, SCOPE_ADMIN, 0, "Set the test clock (only with --test-clock)", NULL,
 		"np.ClockRequest", "np.Clock", 200 },

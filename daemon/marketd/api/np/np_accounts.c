@@ -37,7 +37,7 @@ static const struct account *account_of(struct api *api, const struct request *q
 	return a;
 }
 
-static bool read_floor(const struct request *q, struct reply *r, int64_t *floor)
+static bool np_accounts_read_floor(const struct request *q, struct reply *r, int64_t *floor)
 {
 	const char *text = body_text(q->body, "floor_dollars");
 
@@ -58,7 +58,7 @@ static int post_account(struct api *api, const struct request *q, struct reply *
 	struct fail why = { 0 };
 	int rc;
 
-	if (!read_floor(q, r, &ev.u.account.floor))
+	if (!np_accounts_read_floor(q, r, &ev.u.account.floor))
 		return r->status;
 	if (beneficiary) {
 		const struct account *b = np_find_account(e, beneficiary);
@@ -116,7 +116,7 @@ static int patch_account(struct api *api, const struct request *q, struct reply 
 	ev.u.account_state.floor = a->floor;
 	if (state)
 		ev.u.account_state.state = strcmp(state, "suspended") == 0 ? ACCOUNT_SUSPENDED : ACCOUNT_OPEN;
-	if (!read_floor(q, r, &ev.u.account_state.floor))
+	if (!np_accounts_read_floor(q, r, &ev.u.account_state.floor))
 		return r->status;
 	rc = api_apply(api, q, &ev, NULL, &why);
 	return rc ? api_failed(q, r, rc, NULL, &why) : get_account(api, q, r);

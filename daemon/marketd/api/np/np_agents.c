@@ -33,7 +33,7 @@ static json_t *status_json(const struct agent_status *s)
 		"told_at", (json_int_t)s->at);
 }
 
-static const char *state_of(const struct agent *a, const struct watched *w)
+static const char *np_agents_state_of(const struct agent *a, const struct watched *w)
 {
 	if (a->retired)
 		return "left";
@@ -42,7 +42,7 @@ static const char *state_of(const struct agent *a, const struct watched *w)
 	return w && w->heard_at && !w->silent ? "up" : "silent";
 }
 
-static json_t *hosts_of(const struct engine *e, const struct agent *a)
+static json_t *np_agents_hosts_of(const struct engine *e, const struct agent *a)
 {
 	json_t *list = json_array();
 
@@ -63,7 +63,7 @@ static json_t *agent_json(const struct api *api, const struct agent *a, bool who
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:I, s:o, s:I, s:o, s:o, s:o}", "object", "agent",
 		"id", render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "account", render_id(IDENT_ACCOUNT, a->account),
-		"state", state_of(a, w), "hosts", hosts_of(market_engine(api->market), a), "machine", render_text(a->machine),
+		"state", np_agents_state_of(a, w), "hosts", np_agents_hosts_of(market_engine(api->market), a), "machine", render_text(a->machine),
 		"public_key", a->public_key, "created_at", (json_int_t)a->created_at,
 		"last_seen_at", w && w->heard_at ? json_integer(w->heard_at) : json_null(),
 		"generation", (json_int_t)a->generation, "inventory", inventory ? inventory : json_null(),
@@ -72,7 +72,7 @@ static json_t *agent_json(const struct api *api, const struct agent *a, bool who
 
 /* ---- Joining -------------------------------------------------------------------------------- */
 
-static bool key_of(const struct request *q, struct reply *r, uint8_t key[KEY_BYTES])
+static bool np_agents_key_of(const struct request *q, struct reply *r, uint8_t key[KEY_BYTES])
 {
 	const char *text = body_text(q->body, "public_key");
 
@@ -106,7 +106,7 @@ int np_take_inventory(struct api *api, const struct request *q, const struct age
 	return rc;
 }
 
-static int join(struct api *api, const struct request *q, struct reply *r)
+static int np_agents_join(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	struct event ev = { .kind = EVENT_AGENT, .name = body_text(q->body, "name"), .text = body_text(q->body, "public_key"),
@@ -118,7 +118,7 @@ static int join(struct api *api, const struct request *q, struct reply *r)
 	const struct agent *a;
 	int rc;
 
-	if (!key_of(q, r, key))
+	if (!np_agents_key_of(q, r, key))
 		return r->status;
 	if (q->joined)
 		return join_again(api, q, r);
@@ -161,7 +161,7 @@ static bool is_signed(const struct agent *a, const char *machine, int64_t genera
 }
 
 /* Who asks, proved; NULL: refused. */
-static const struct agent *signer(struct api *api, const struct request *q, struct reply *r)
+static const struct agent *np_agents_signer(struct api *api, const struct request *q, struct reply *r)
 {
 	const char *machine = body_text(q->body, "machine");
 	int64_t at = body_int(q->body, "at", 0), generation = body_int(q->body, "generation", 0), now = market_now(api->market);
@@ -184,9 +184,9 @@ static const struct agent *signer(struct api *api, const struct request *q, stru
 	return NULL;
 }
 
-static int open_session(struct api *api, const struct request *q, struct reply *r)
+static int np_agents_open_session(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct agent *a = signer(api, q, r);
+	const struct agent *a = np_agents_signer(api, q, r);
 	struct event ev = { .kind = EVENT_AGENT_SESSION };
 	char prefix[IDENT_TEXT + 8], id[IDENT_TEXT], secret[NP_SECRET];
 	struct fail why = { 0 };
@@ -221,7 +221,7 @@ static bool is_sold(const struct engine *e, const struct host *h)
 	return false;
 }
 
-static int withdraw(struct api *api, const struct request *q, const struct host *h, struct fail *why)
+static int np_agents_withdraw(struct api *api, const struct request *q, const struct host *h, struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
 	uint64_t order;
@@ -262,7 +262,7 @@ int np_agent_leave(struct api *api, const struct request *q, struct reply *r, co
 	while (!rc && (h = engine_host_of_agent(e, a->id, 0))) {
 		struct event retire = { .kind = EVENT_HOST_RETIRE, .account = h->account, .subject = h->id };
 
-		rc = withdraw(api, q, h, &why);
+		rc = np_agents_withdraw(api, q, h, &why);
 		if (!rc)
 			rc = api_apply(api, q, &retire, NULL, &why);
 	}
@@ -274,7 +274,7 @@ int np_agent_leave(struct api *api, const struct request *q, struct reply *r, co
 /* ---- The owner's view ----------------------------------------------------------------------- */
 
 /* By id or name, of the account that asks (the operator without one: by id, anybody's). NULL: refused. */
-static const struct agent *agent_of(struct api *api, const struct request *q, struct reply *r, bool retired)
+static const struct agent *np_agents_agent_of(struct api *api, const struct request *q, struct reply *r, bool retired)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct agent *a = NULL;
@@ -316,22 +316,22 @@ static int list_agents(struct api *api, const struct request *q, struct reply *r
 
 static int get_agent(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct agent *a = agent_of(api, q, r, true);
+	const struct agent *a = np_agents_agent_of(api, q, r, true);
 
 	return a ? api_json(q, r, 200, agent_json(api, a, true)) : r->status;
 }
 
 static int delete_agent(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct agent *a = agent_of(api, q, r, false);
+	const struct agent *a = np_agents_agent_of(api, q, r, false);
 
 	return a ? np_agent_leave(api, q, r, a) : r->status;
 }
 
 const struct route api_np_agent_routes[] = {
-	{ METHOD_POST, "/np/v1/agents/join", join, SCOPE_JOIN, ROUTE_SECRET, "A machine joins the account of its token, which is used "
+	{ METHOD_POST, "/np/v1/agents/join", np_agents_join, SCOPE_JOIN, ROUTE_SECRET, "A machine joins the account of its token, which is used "
 		"up by it; asked again with the same key, the same answer", NULL, "np.JoinRequest", "np.Agent", 201 },
-	{ METHOD_POST, "/np/v1/agents/{id}/session", open_session, 0, ROUTE_OPEN | ROUTE_SECRET,
+	{ METHOD_POST, "/np/v1/agents/{id}/session", np_agents_open_session, 0, ROUTE_OPEN | ROUTE_SECRET,
 		"An agent shows that it has its key; earlier sessions of it are over", NULL, "np.SessionRequest", "np.Session", 201 },
 	{ METHOD_GET, "/np/v1/agents", list_agents, SCOPE_HOST, 0, "Machines that make nodes for this account",
 		"limit:integer,starting_after:string", NULL, "np.AgentList", 200 },

@@ -48,7 +48,7 @@ json_t *np_host(const struct engine *e, const struct host *h)
 }
 
 /* By id or name, of the account that asks (the operator without one: by id, anybody's). NULL: refused. */
-static const struct host *host_of(struct api *api, const struct request *q, struct reply *r, bool retired)
+static const struct host *np_hosts_host_of(struct api *api, const struct request *q, struct reply *r, bool retired)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct host *h = NULL;
@@ -184,14 +184,14 @@ static int list_hosts(struct api *api, const struct request *q, struct reply *r)
 
 static int get_host(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct host *h = host_of(api, q, r, true);
+	const struct host *h = np_hosts_host_of(api, q, r, true);
 
 	return h ? api_json(q, r, 200, np_host(market_engine(api->market), h)) : r->status;
 }
 
 static int patch_host(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct host *h = host_of(api, q, r, false);
+	const struct host *h = np_hosts_host_of(api, q, r, false);
 	struct event ev = { .kind = EVENT_HOST_STATE };
 	struct fail why = { 0 };
 	int rc;
@@ -209,7 +209,7 @@ static int patch_host(struct api *api, const struct request *q, struct reply *r)
 
 static int delete_host(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct host *h = host_of(api, q, r, false);
+	const struct host *h = np_hosts_host_of(api, q, r, false);
 	struct event ev = { .kind = EVENT_HOST_RETIRE };
 	struct fail why = { 0 };
 	int rc;
@@ -225,7 +225,7 @@ static int delete_host(struct api *api, const struct request *q, struct reply *r
 static int post_offer(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
-	const struct host *h = host_of(api, q, r, false);
+	const struct host *h = np_hosts_host_of(api, q, r, false);
 	struct event ev = { .kind = EVENT_ORDER };
 
 	if (!h)

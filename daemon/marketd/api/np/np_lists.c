@@ -18,7 +18,7 @@
 #include "marketd/api/render.h"
 
 /* A number as decimal digits in a string: what a reader's floats cannot bend. */
-static json_t *digits(uint64_t n)
+static json_t *np_lists_digits(uint64_t n)
 {
 	return json_sprintf("%" PRIu64, n);
 }
@@ -44,10 +44,10 @@ static int posting_row(void *arg, const struct posting_row *row)
 	}
 	for (int i = 0; i < CHAIN_BYTES; i++)
 		snprintf(chain + 2 * i, 3, "%02x", row->chain[i]);
-	json_array_append_new(p->data, json_pack("{s:o, s:I, s:I, s:o, s:o, s:s, s:o, s:I, s:I, s:o, s:s}", "seq", digits(row->seq),
-		"n", (json_int_t)row->n, "at", (json_int_t)row->at, "transfer", digits(t->transfer), "owner", digits(t->owner),
-		"book", book_name(t->book), "asset", digits(t->asset), "amount", (json_int_t)t->amount,
-		"balance", (json_int_t)t->balance, "subject", digits(t->subject), "chain", chain));
+	json_array_append_new(p->data, json_pack("{s:o, s:I, s:I, s:o, s:o, s:s, s:o, s:I, s:I, s:o, s:s}", "seq", np_lists_digits(row->seq),
+		"n", (json_int_t)row->n, "at", (json_int_t)row->at, "transfer", np_lists_digits(t->transfer), "owner", np_lists_digits(t->owner),
+		"book", book_name(t->book), "asset", np_lists_digits(t->asset), "amount", (json_int_t)t->amount,
+		"balance", (json_int_t)t->balance, "subject", np_lists_digits(t->subject), "chain", chain));
 	p->seq = row->seq;
 	p->n = row->n;
 	p->count++;
@@ -55,7 +55,7 @@ static int posting_row(void *arg, const struct posting_row *row)
 }
 
 /* "SEQ-N", as the page before told it. */
-static bool place_parse(const char *text, uint64_t *seq, uint64_t *n)
+static bool np_lists_place_parse(const char *text, uint64_t *seq, uint64_t *n)
 {
 	char *end;
 
@@ -82,7 +82,7 @@ static int get_ledger(struct api *api, const struct request *q, struct reply *r)
 
 	if (!api_query_int(q, r, "limit", 1, 1000, 200, &limit))
 		return r->status;
-	if (after && !place_parse(after, &p.seq, &p.n))
+	if (after && !np_lists_place_parse(after, &p.seq, &p.n))
 		return api_refuse(q, r, REASON_INVALID, "after", "'after' is the cursor of the page before");
 	p.limit = (size_t)limit;
 	p.data = json_array();
@@ -222,7 +222,7 @@ static int notice_row(void *arg, const struct notice_row *row)
 }
 
 /* Where to go on: what this stream had already, else the reader's header, else the query. false: refused. */
-static bool read_since(const struct request *q, struct reply *r, uint64_t *since)
+static bool np_lists_read_since(const struct request *q, struct reply *r, uint64_t *since)
 {
 	const char *text = q->last_event_id ? q->last_event_id : api_query(q, "since_seq");
 	char *end;
@@ -247,7 +247,7 @@ static int get_events(struct api *api, const struct request *q, struct reply *r)
 	uint64_t since;
 	int rc;
 
-	if (!read_since(q, r, &since) || !api_query_int(q, r, "limit", 1, 1000, 1000, &limit) ||
+	if (!np_lists_read_since(q, r, &since) || !api_query_int(q, r, "limit", 1, 1000, 1000, &limit) ||
 	    !api_query_int(q, r, "wait", 0, WAIT_MAX, 0, &wait))
 		return r->status;
 	ev.limit = (size_t)limit;

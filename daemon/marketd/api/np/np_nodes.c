@@ -12,7 +12,7 @@
 
 enum { USER_DATA_MAX = 64 * 1024, SSH_PORT = 22 };
 
-static bool lives(const struct instance *i)
+static bool np_nodes_lives(const struct instance *i)
 {
 	return i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING;
 }
@@ -37,7 +37,7 @@ static json_t *ssh_of(const struct instance *i)
 	return made;
 }
 
-static json_t *zone_of(const struct sku *s)
+static json_t *np_nodes_zone_of(const struct sku *s)
 {
 	json_t *facts = s && s->properties ? json_loads(s->properties, 0, NULL) : NULL, *made;
 	const char *zone = body_text(facts, "availability_zone");
@@ -59,7 +59,7 @@ static json_t *message_of(const struct engine *e, const struct instance *i)
 	return made;
 }
 
-static json_t *node_json(const struct engine *e, const struct instance *i)
+static json_t *np_nodes_node_json(const struct engine *e, const struct instance *i)
 {
 	static const char *const words[] = { "awaiting_allocation", "running", "terminated", "failed" };
 	const struct sku *s = engine_sku(e, i->sku);
@@ -70,11 +70,11 @@ static json_t *node_json(const struct engine *e, const struct instance *i)
 		"id", render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status", words[i->status],
 		"status_message", message_of(e, i), "host_down", h && h->down,
 		"reservation", render_pool_summary(e, i->pool), "type", render_text(s ? s->alias : ""),
-		"zone", zone_of(s), "end_at", end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at,
+		"zone", np_nodes_zone_of(s), "end_at", end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at,
 		"updated_at", (json_int_t)i->updated_at, "ssh", ssh_of(i));
 }
 
-static int list_nodes(struct api *api, const struct request *q, struct reply *r)
+static int np_nodes_list_nodes(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const char *reservation = api_query(q, "reservation"), *state = api_query(q, "state"), *after = api_query(q, "starting_after");
@@ -94,23 +94,23 @@ static int list_nodes(struct api *api, const struct request *q, struct reply *r)
 		return api_refuse(q, r, REASON_INVALID, "starting_after", "'starting_after' is the id of a node");
 	data = json_array();
 	for (i = engine_instance_after(e, account, last); i && n < limit; i = engine_instance_after(e, account, i->id)) {
-		if ((p && i->pool != p->id) || (!lives(i) && (!state || strcmp(state, "all") != 0)))
+		if ((p && i->pool != p->id) || (!np_nodes_lives(i) && (!state || strcmp(state, "all") != 0)))
 			continue;
-		json_array_append_new(data, node_json(e, i));
+		json_array_append_new(data, np_nodes_node_json(e, i));
 		last = i->id;
 		n++;
 	}
 	return api_json(q, r, 200, render_list(data, n ? render_id(IDENT_INSTANCE, last) : NULL, i != NULL));
 }
 
-static int get_node(struct api *api, const struct request *q, struct reply *r)
+static int np_nodes_get_node(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct instance *i = find_instance(e, q->account, q->parts[0]);
 
 	if (!i)
 		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no node '%s' in this account", q->parts[0]);
-	return api_json(q, r, 200, node_json(e, i));
+	return api_json(q, r, 200, np_nodes_node_json(e, i));
 }
 
 /* New keys for whoever may sign in: the agent puts them on the node. */
@@ -128,7 +128,7 @@ static int put_user_data(struct api *api, const struct request *q, struct reply 
 	if (size < 0 || size > USER_DATA_MAX)
 		return api_refuse(q, r, REASON_INVALID, "user_data", size < 0 ? "user data must be base64, padded, on one line" :
 			"user data may have 64 KiB before it is encoded");
-	if (!lives(i))
+	if (!np_nodes_lives(i))
 		return api_refuse(q, r, REASON_WRONG_STATE, "id", "the instance has ended");
 	ev.account = i->account;
 	ev.subject = i->id;
@@ -137,9 +137,9 @@ static int put_user_data(struct api *api, const struct request *q, struct reply 
 }
 
 const struct route api_np_node_routes[] = {
-	{ METHOD_GET, "/np/v1/nodes", list_nodes, SCOPE_READ, 0, "Nodes that live (state=all: ended ones too), with the way to them",
+	{ METHOD_GET, "/np/v1/nodes", np_nodes_list_nodes, SCOPE_READ, 0, "Nodes that live (state=all: ended ones too), with the way to them",
 		"reservation:string,state:string,limit:integer,starting_after:string", NULL, "np.NodeList", 200 },
-	{ METHOD_GET, "/np/v1/nodes/{id}", get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL, "np.Node", 200 },
+	{ METHOD_GET, "/np/v1/nodes/{id}", np_nodes_get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL, "np.Node", 200 },
 	{ METHOD_PUT, "/np/v1/instances/{id}/user-data", put_user_data, SCOPE_NODES, 0, "New user data, and new keys with it", NULL,
 		"np.UserDataRequest", NULL, 204 },
 	{ 0 },

@@ -42,7 +42,7 @@ int np_secret(const char *prefix, char text[NP_SECRET])
 	return 0;
 }
 
-static json_t *token_json(const struct token *t)
+static json_t *np_tokens_token_json(const struct token *t)
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:o}", "object", "token", "id", render_id(IDENT_TOKEN, t->id),
 		"name", render_text(t->name), "account", render_id(IDENT_ACCOUNT, t->account), "scopes", np_scopes(t->scopes),
@@ -85,7 +85,7 @@ json_t *np_token_make(struct api *api, const struct request *q, struct reply *r,
 		api_failed(q, r, rc, NULL, &why);
 		return NULL;
 	}
-	o = token_json(engine_token(market_engine(api->market), effects_made(did)));
+	o = np_tokens_token_json(engine_token(market_engine(api->market), effects_made(did)));
 	json_object_set_new(o, "token", json_string(secret));
 	explicit_bzero(secret, sizeof secret);
 	return o;
@@ -107,7 +107,7 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 	return o ? api_json(q, r, 201, o) : r->status;
 }
 
-static int post_token(struct api *api, const struct request *q, struct reply *r)
+static int np_tokens_post_token(struct api *api, const struct request *q, struct reply *r)
 {
 	uint64_t account;
 
@@ -116,7 +116,7 @@ static int post_token(struct api *api, const struct request *q, struct reply *r)
 	return np_make_token(api, q, r, account);
 }
 
-static int list_tokens(struct api *api, const struct request *q, struct reply *r)
+static int np_tokens_list_tokens(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	json_t *data = json_array();
@@ -128,7 +128,7 @@ static int list_tokens(struct api *api, const struct request *q, struct reply *r
 	}
 	for (const struct token *t = engine_token_after(e, account, 0); t; t = engine_token_after(e, account, t->id))
 		if (!t->revoked)
-			json_array_append_new(data, token_json(t));
+			json_array_append_new(data, np_tokens_token_json(t));
 	return api_json(q, r, 200, render_list(data, NULL, false));
 }
 
@@ -152,9 +152,9 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
 }
 
 const struct route api_np_token_routes[] = {
-	{ METHOD_POST, "/np/v1/tokens", post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET,
+	{ METHOD_POST, "/np/v1/tokens", np_tokens_post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET,
 		"Make a token; it is told this once", NULL, "np.CreateTokenRequest", "np.NewToken", 201 },
-	{ METHOD_GET, "/np/v1/tokens", list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL, NULL, "np.TokenList", 200 },
+	{ METHOD_GET, "/np/v1/tokens", np_tokens_list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL, NULL, "np.TokenList", 200 },
 	{ METHOD_DELETE, "/np/v1/tokens/{id}", np_revoke_token, SCOPE_TOKENS, 0, "Revoke a token", NULL, NULL, NULL, 204 },
 	{ 0 },
 };

@@ -34,14 +34,14 @@ const char *np_hint(const struct diagnosis *w, char *room, size_t size)
 
 /* ---- Quotes ----------------------------------------------------------------------------------- */
 
-static void add(json_t *list, const char *kind, json_t *fields, const char *message)
+static void np_trades_add(json_t *list, const char *kind, json_t *fields, const char *message)
 {
 	json_object_set_new(fields, "kind", json_string(kind));
 	json_object_set_new(fields, "message", json_string(message));
 	json_array_append_new(list, fields);
 }
 
-static json_t *alternatives(const struct event *ev, const struct diagnosis *w)
+static json_t *np_trades_alternatives(const struct event *ev, const struct diagnosis *w)
 {
 	int64_t minutes = ev->u.order.end - ev->u.order.start;
 	char text[160], when[WHEN_TEXT], until[WHEN_TEXT];
@@ -49,27 +49,27 @@ static json_t *alternatives(const struct event *ev, const struct diagnosis *w)
 
 	if (w->has_price) {
 		snprintf(text, sizeof text, "with a limit of %s dollars per node-hour it fills now", price_wire(w->price, when));
-		add(list, "price", json_pack("{s:o}", "limit_price_dollars_per_node_hour", render_price(w->price)), text);
+		np_trades_add(list, "price", json_pack("{s:o}", "limit_price_dollars_per_node_hour", render_price(w->price)), text);
 	}
 	if (w->has_nodes) {
 		snprintf(text, sizeof text, "%d node%s now fill%s", (int)w->nodes, w->nodes == 1 ? "" : "s", w->nodes == 1 ? "s" : "");
-		add(list, "nodes", json_pack("{s:i}", "node_count", (int)w->nodes), text);
+		np_trades_add(list, "nodes", json_pack("{s:i}", "node_count", (int)w->nodes), text);
 	}
 	if (w->has_start) {
 		snprintf(text, sizeof text, "from %s until %s it fills", when_iso(w->start * 60, when),
 			when_iso((w->start + minutes) * 60, until));
-		add(list, "start", json_pack("{s:I, s:I}", "start_at", (json_int_t)w->start * 60,
+		np_trades_add(list, "start", json_pack("{s:I, s:I}", "start_at", (json_int_t)w->start * 60,
 			"end_at", (json_int_t)(w->start + minutes) * 60), text);
 	}
 	if (w->has_end) {
 		snprintf(text, sizeof text, "until %s it fills", when_iso(w->end * 60, until));
-		add(list, "end", json_pack("{s:I}", "end_at", (json_int_t)w->end * 60), text);
+		np_trades_add(list, "end", json_pack("{s:I}", "end_at", (json_int_t)w->end * 60), text);
 	}
 	return list;
 }
 
 /* What a market cannot help, but a quote can say; all else is refused as the order would be. */
-static bool quotable(int rc)
+static bool np_trades_quotable(int rc)
 {
 	return rc == 0 || rc == REASON_NO_CAPACITY || rc == REASON_PRICE_TOO_LOW || rc == REASON_HOSTS_SOLD ||
 		rc == REASON_NO_BUYER || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL;
@@ -100,7 +100,7 @@ static int answer_quote(struct api *api, const struct request *q, struct reply *
 	bool known = rc == 0 || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL, buy = ev->u.order.side == SIDE_BUY;
 	json_t *o;
 
-	if (!quotable(rc))
+	if (!np_trades_quotable(rc))
 		return api_failed(q, r, rc, NULL, &why);
 	if (ev->u.order.start <= engine_minute(e))
 		ev->u.order.start = engine_minute(e) + 1;
@@ -111,7 +111,7 @@ static int answer_quote(struct api *api, const struct request *q, struct reply *
 		"node_count", (int)(known ? quote.nodes : ev->u.order.nodes), "start_at", (json_int_t)ev->u.order.start * 60,
 		"end_at", render_minute(ev->u.order.end), "price_dollars_per_node_hour", known ? render_price(quote.price) : json_null(),
 		"reason", render_reason(rc), "message", rc ? json_string(why.text[0] ? why.text : reason_row(rc)->text) : json_null(),
-		"alternatives", alternatives(ev, &w));
+		"alternatives", np_trades_alternatives(ev, &w));
 	set_amount(o, "cost", known, quote.cost);
 	set_amount(o, "available_after", known && a, a ? a->available + (buy ? -quote.cost : 0) : 0);
 	return api_json(q, r, 200, o);
@@ -139,7 +139,7 @@ struct last {
 };
 
 /* The end of what the pool holds, of one SKU (0: the only one). 0 or -ENOMEM. */
-static int find_last(const struct engine *e, uint64_t pool, uint64_t sku, struct last *out)
+static int np_trades_find_last(const struct engine *e, uint64_t pool, uint64_t sku, struct last *out)
 {
 	const struct sku *s;
 
@@ -186,7 +186,7 @@ static const struct pool *pool_of(struct api *api, const struct request *q, stru
 }
 
 /* The new end: so long, or until then. false: refused. */
-static bool read_end(const struct request *q, struct reply *r, const struct last *last, int64_t *end)
+static bool np_trades_read_end(const struct request *q, struct reply *r, const struct last *last, int64_t *end)
 {
 	int64_t seconds = body_int(q->body, "duration_seconds", 0);
 	bool has_end = json_is_integer(json_object_get(q->body, "end_at"));
@@ -218,7 +218,7 @@ static bool read_extend(struct api *api, const struct request *q, struct reply *
 
 	if (!p)
 		return false;
-	if (find_last(e, p->id, sku, &last)) {
+	if (np_trades_find_last(e, p->id, sku, &last)) {
 		api_refuse(q, r, REASON_INTERNAL, NULL, "memory is short");
 		return false;
 	}
@@ -234,7 +234,7 @@ static bool read_extend(struct api *api, const struct request *q, struct reply *
 	*ev = (struct event){ .kind = EVENT_ORDER, .account = p->account, .u.order = { .pool = p->id, .sku = last.sku,
 		.side = SIDE_BUY, .flags = ORDER_EXTEND, .start = last.end,
 		.nodes = (int32_t)body_int(q->body, "node_count", last.nodes) } };
-	return read_end(q, r, &last, &ev->u.order.end) &&
+	return np_trades_read_end(q, r, &last, &ev->u.order.end) &&
 		body_price(q, r, q->body, "limit_price_dollars_per_node_hour", &ev->u.order.price) &&
 		body_money(q, r, q->body, "max_total_dollars", &ev->u.order.max_total);
 }
@@ -256,7 +256,7 @@ static int post_extend(struct api *api, const struct request *q, struct reply *r
 	if (!np_may(q, r, SCOPE_TRADE))
 		return r->status;
 	rc = engine_quote(e, &ev, &quote, &why);
-	if (rc == 0 || !quotable(rc))
+	if (rc == 0 || !np_trades_quotable(rc))
 		return place_order(api, q, r, &ev);
 	engine_diagnose(e, &ev, &w);
 	return api_refuse(q, r, rc, NULL, "%s%s", why.text[0] ? why.text : reason_row(rc)->text, np_hint(&w, hint, sizeof hint));
@@ -264,7 +264,7 @@ static int post_extend(struct api *api, const struct request *q, struct reply *r
 
 /* ---- Release -------------------------------------------------------------------------------------- */
 
-static int by_id(const void *a, const void *b)
+static int np_trades_by_id(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -294,7 +294,7 @@ static int count_hosts(const struct engine *e, const struct event *ev)
 		ids[n++] = l->host;
 	}
 	if (n)
-		qsort(ids, n, sizeof *ids, by_id);
+		qsort(ids, n, sizeof *ids, np_trades_by_id);
 	for (size_t i = 0; i < n; i++)
 		count += i == 0 || ids[i] != ids[i - 1];
 	free(ids);

@@ -33,7 +33,7 @@ static const struct agent *the_agent(struct api *api, const struct request *q, s
 
 /* ---- What it is to have ---------------------------------------------------------------------- */
 
-static json_t *node_json(const struct engine *e, const struct host *h, const struct instance *i)
+static json_t *np_work_node_json(const struct engine *e, const struct host *h, const struct instance *i)
 {
 	const struct sku *s = engine_sku(e, i->sku);
 	int64_t end = engine_owned_until(e, h->id, i->pool, engine_minute(e));
@@ -64,7 +64,7 @@ static json_t *work_json(const struct api *api, const struct agent *a, const cha
 
 		json_array_append_new(hosts, host_brief(e, h));
 		if (i)
-			json_array_append_new(nodes, node_json(e, h, i));
+			json_array_append_new(nodes, np_work_node_json(e, h, i));
 	}
 	return json_pack("{s:s, s:s, s:I, s:b, s:{s:o, s:o}, s:o, s:o}", "object", "work", "version", version,
 		"now", (json_int_t)market_now(api->market), "test_clock", (int)api->test_clock,
@@ -114,7 +114,7 @@ static const struct host *console_host(struct api *api, const struct instance *i
 }
 
 /* The instance of the path, where the caller has the host that it is on. NULL: refused. */
-static const struct instance *reported(struct api *api, const struct request *q, struct reply *r, bool console)
+static const struct instance *np_work_reported(struct api *api, const struct request *q, struct reply *r, bool console)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct instance *i = NULL;
@@ -183,7 +183,7 @@ static bool keys_whole(const struct request *q, struct reply *r)
 
 static int post_report(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct instance *i = reported(api, q, r, false);
+	const struct instance *i = np_work_reported(api, q, r, false);
 	bool failed = strcmp(body_text(q->body, "status"), "failed") == 0;
 	struct event ev = { .kind = EVENT_REPORT };
 	struct fail why = { 0 };
@@ -218,7 +218,7 @@ static int post_report(struct api *api, const struct request *q, struct reply *r
 
 /* ---- Consoles -------------------------------------------------------------------------------- */
 
-static int gap(const struct request *q, struct reply *r, uint64_t next)
+static int np_work_gap(const struct request *q, struct reply *r, uint64_t next)
 {
 	char text[128];
 
@@ -281,7 +281,7 @@ static int keep_lines(struct api *api, const struct request *q, struct reply *r,
 static int post_console(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct agent *a = the_agent(api, q, r);
-	const struct instance *i = a ? reported(api, q, r, true) : NULL;
+	const struct instance *i = a ? np_work_reported(api, q, r, true) : NULL;
 	struct store *store = market_store(api->market);
 	struct log_head head = { .next = 1 };
 	struct fail why = { 0 };
@@ -293,7 +293,7 @@ static int post_console(struct api *api, const struct request *q, struct reply *
 	if (rc < 0)
 		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
 	if ((uint64_t)body_int(q->body, "first", 1) > head.next)
-		return gap(q, r, head.next);
+		return np_work_gap(q, r, head.next);
 	return keep_lines(api, q, r, i->id, head.next);
 }
 
@@ -345,7 +345,7 @@ static int post_agent_host(struct api *api, const struct request *q, struct repl
 	return np_make_host(api, q, r, a->account, a->id);
 }
 
-static int leave(struct api *api, const struct request *q, struct reply *r)
+static int np_work_leave(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct agent *a = the_agent(api, q, r);
 
@@ -361,7 +361,7 @@ const struct route api_np_work_routes[] = {
 		"np.AgentStatusRequest", NULL, 204 },
 	{ METHOD_POST, "/np/v1/agent/hosts", post_agent_host, SCOPE_AGENT, 0, "An agent registers a host that it makes the nodes of; "
 		"the same again is the same host", NULL, "np.AgentHostRequest", "np.Host", 201 },
-	{ METHOD_DELETE, "/np/v1/agent", leave, SCOPE_AGENT, 0, "The machine leaves", NULL, NULL, NULL, 204 },
+	{ METHOD_DELETE, "/np/v1/agent", np_work_leave, SCOPE_AGENT, 0, "The machine leaves", NULL, NULL, NULL, 204 },
 	{ METHOD_POST, "/np/v1/instances/{id}/report", post_report, SCOPE_HOST | SCOPE_AGENT, 0,
 		"An agent says how an instance on its host is", NULL, "np.ReportRequest", NULL, 204 },
 	{ METHOD_POST, "/np/v1/instances/{id}/console", post_console, SCOPE_AGENT, 0, "What a node's console said; lines that are known "

@@ -73,7 +73,7 @@ static int get_zone(struct api *api, const struct request *q, struct reply *r)
 
 /* ---- Oneself ---------------------------------------------------------------------------------------- */
 
-static int get_me(struct api *api, const struct request *q, struct reply *r)
+static int v0_get_me(struct api *api, const struct request *q, struct reply *r)
 {
 	uint64_t account;
 
@@ -83,7 +83,7 @@ static int get_me(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "account", "id", render_id(IDENT_ACCOUNT, account)));
 }
 
-static int get_balance(struct api *api, const struct request *q, struct reply *r)
+static int v0_get_balance(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct account *a;
 	uint64_t account;
@@ -107,7 +107,7 @@ static int get_ping(struct api *api, const struct request *q, struct reply *r)
 
 /* ---- Tokens ------------------------------------------------------------------------------------------- */
 
-static json_t *token_json(const struct token *t)
+static json_t *v0_token_json(const struct token *t)
 {
 	return json_pack("{s:s, s:o, s:o, s:n, s:b, s:n, s:o, s:o, s:s, s:b}", "object", "token", "id", render_id(IDENT_TOKEN, t->id),
 		"name", render_text(t->name), "description", "is_sandbox", 0, "last_active_at",
@@ -115,7 +115,7 @@ static json_t *token_json(const struct token *t)
 		"origin_client", "cli", "is_system", 0);
 }
 
-static int list_tokens(struct api *api, const struct request *q, struct reply *r)
+static int v0_list_tokens(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	uint64_t account;
@@ -126,12 +126,12 @@ static int list_tokens(struct api *api, const struct request *q, struct reply *r
 	data = json_array();
 	for (const struct token *t = engine_token_after(e, account, 0); t; t = engine_token_after(e, account, t->id))
 		if (!t->revoked)
-			json_array_append_new(data, token_json(t));
+			json_array_append_new(data, v0_token_json(t));
 	return api_json(q, r, 200, json_pack("{s:s, s:o, s:b}", "object", "list", "data", data, "has_more", 0));
 }
 
 /* This generation has no scopes: the new token may what the old one may, but is no operator's. */
-static int post_token(struct api *api, const struct request *q, struct reply *r)
+static int v0_post_token(struct api *api, const struct request *q, struct reply *r)
 {
 	struct event ev = { .name = body_text(q->body, "name") };
 	json_t *made, *o;
@@ -156,11 +156,11 @@ static int post_token(struct api *api, const struct request *q, struct reply *r)
 const struct route api_v0_routes[] = {
 	{ METHOD_GET, "/v0/zones", list_zones, SCOPE_READ, 0, "Zones: SKUs, and what is on sale of them", NULL, NULL, "v0.ZoneList", 200 },
 	{ METHOD_GET, "/v0/zones/{id}", get_zone, SCOPE_READ, 0, "One zone", NULL, NULL, "v0.Zone", 200 },
-	{ METHOD_GET, "/v0/me", get_me, NP_ANY, 0, "Whose token this is", NULL, NULL, "v0.Me", 200 },
-	{ METHOD_GET, "/v0/balance", get_balance, SCOPE_READ, 0, "Balance in cents, rounded down", NULL, NULL, "v0.Balance", 200 },
+	{ METHOD_GET, "/v0/me", v0_get_me, NP_ANY, 0, "Whose token this is", NULL, NULL, "v0.Me", 200 },
+	{ METHOD_GET, "/v0/balance", v0_get_balance, SCOPE_READ, 0, "Balance in cents, rounded down", NULL, NULL, "v0.Balance", 200 },
 	{ METHOD_GET, "/v0/ping", get_ping, 0, ROUTE_OPEN, "Whether anybody is there", NULL, NULL, "v0.Pong", 200 },
-	{ METHOD_GET, "/v0/tokens", list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL, NULL, "v0.TokenList", 200 },
-	{ METHOD_POST, "/v0/tokens", post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET, "Make a token; it is told this once", NULL,
+	{ METHOD_GET, "/v0/tokens", v0_list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL, NULL, "v0.TokenList", 200 },
+	{ METHOD_POST, "/v0/tokens", v0_post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET, "Make a token; it is told this once", NULL,
 		"v0.CreateTokenRequest", "v0.NewToken", 201 },
 	{ METHOD_DELETE, "/v0/tokens/{id}", np_revoke_token, SCOPE_TOKENS, 0, "Revoke a token", NULL, "v1.Empty", NULL, 204 },
 	{ 0 },

@@ -190,7 +190,7 @@ static int collect_all(struct api *api, uint64_t account, struct collect *c, str
 	return rc;
 }
 
-static bool shown(const struct request *q, const struct engine *e, const struct v0_contract *c, const struct shape *s)
+static bool v0_contract_shown(const struct request *q, const struct engine *e, const struct v0_contract *c, const struct shape *s)
 {
 	const char *state = api_query(q, "state"), *type = api_query(q, "instance_type");
 	const char *nodes = api_query(q, "include_nodes"), *is = state_word(s, engine_minute(e));
@@ -251,7 +251,7 @@ static int list_contracts(struct api *api, const struct request *q, struct reply
 		struct shape s;
 
 		rc = shape_read(api, c.list[i].order, &s, &why);
-		if (rc == 0 && shown(q, e, &c.list[i], &s))
+		if (rc == 0 && v0_contract_shown(q, e, &c.list[i], &s))
 			json_array_append_new(data, contract_json(e, &c.list[i], &s));
 		shape_release(&s);
 	}

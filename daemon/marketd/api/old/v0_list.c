@@ -16,7 +16,7 @@ static bool is_open(const struct order *o)
 	return o->status == ORDER_PENDING || o->status == ORDER_RESTING || o->status == ORDER_PARTIALLY_FILLED;
 }
 
-static const char *status_word(const struct order *o)
+static const char *v0_list_status_word(const struct order *o)
 {
 	return is_open(o) ? "open" : o->status == ORDER_FILLED ? "filled" : o->status == ORDER_REJECTED ? "rejected" : "cancelled";
 }
@@ -45,7 +45,7 @@ static json_t *order_json(const struct engine *e, const struct order *o)
 	bool filled = o->status == ORDER_FILLED, cancelled = o->status == ORDER_CANCELLED;
 	json_t *made = json_pack("{s:s, s:o, s:s, s:s, s:s, s:i, s:o, s:o, s:I, s:{s:b, s:b, s:b, s:b}, s:b, s:b, s:b, s:o, s:I}",
 		"object", "order", "id", render_id(IDENT_ORDER, o->id), "side", o->side == SIDE_SELL ? "sell" : "buy",
-		"status", status_word(o), "instance_type", v0_type(s), "quantity", (int)o->nodes, "start_at", v0_iso(o->start * 60),
+		"status", v0_list_status_word(o), "instance_type", v0_type(s), "quantity", (int)o->nodes, "start_at", v0_iso(o->start * 60),
 		"end_at", v0_iso(o->end * 60), "price", (json_int_t)total_cents(o), "flags", "ioc", !(o->flags & ORDER_STANDING),
 		"post_only", 0, "market", 0, "prorate", 1, "executed", (int)filled, "cancelled", (int)cancelled,
 		"rejected", (int)(o->status == ORDER_REJECTED), "created_at", v0_iso(o->created_at),
@@ -80,7 +80,7 @@ struct filter {
 };
 
 /* Whether min_NAME <= value <= max_NAME, where the query has them. */
-static bool within(const struct request *q, const char *min, const char *max, int64_t value, bool times)
+static bool v0_list_within(const struct request *q, const char *min, const char *max, int64_t value, bool times)
 {
 	const char *low = api_query(q, min), *high = api_query(q, max);
 	int64_t n = 0;
@@ -104,7 +104,7 @@ static bool within(const struct request *q, const char *min, const char *max, in
 	return true;
 }
 
-static bool asked(const struct request *q, const char *min, const char *max)
+static bool v0_list_asked(const struct request *q, const char *min, const char *max)
 {
 	return api_query(q, min) || api_query(q, max);
 }
@@ -117,27 +117,27 @@ static bool fits_state(const struct filter *f, const struct order *o)
 	if ((f->only_open && !is_open(o)) || (f->exclude_filled && filled) || (f->only_filled && !filled) ||
 	    (f->exclude_cancelled && cancelled) || (f->only_cancelled && !cancelled))
 		return false;
-	if (asked(q, "min_filled_at", "max_filled_at") &&
-	    (!filled || !within(q, "min_filled_at", "max_filled_at", o->closed_at, true)))
+	if (v0_list_asked(q, "min_filled_at", "max_filled_at") &&
+	    (!filled || !v0_list_within(q, "min_filled_at", "max_filled_at", o->closed_at, true)))
 		return false;
-	if (asked(q, "min_fill_price", "max_fill_price") &&
-	    (!filled || !within(q, "min_fill_price", "max_fill_price", filled_cents(o), false)))
+	if (v0_list_asked(q, "min_fill_price", "max_fill_price") &&
+	    (!filled || !v0_list_within(q, "min_fill_price", "max_fill_price", filled_cents(o), false)))
 		return false;
-	return !asked(q, "min_cancelled_at", "max_cancelled_at") ||
-		(cancelled && within(q, "min_cancelled_at", "max_cancelled_at", o->closed_at, true));
+	return !v0_list_asked(q, "min_cancelled_at", "max_cancelled_at") ||
+		(cancelled && v0_list_within(q, "min_cancelled_at", "max_cancelled_at", o->closed_at, true));
 }
 
-static bool fits(const struct filter *f, const struct order *o)
+static bool v0_list_fits(const struct filter *f, const struct order *o)
 {
 	const struct sku *s = engine_sku(f->e, o->sku);
 	const struct request *q = f->q;
 
 	return fits_state(f, o) && (!f->pool || o->pool == f->pool) && (!f->type || (s && v0_type_is(s, f->type))) &&
-		within(q, "min_price", "max_price", total_cents(o), false) &&
-		within(q, "min_start_date", "max_start_date", o->start * 60, true) &&
-		within(q, "min_duration", "max_duration", (o->end - o->start) * 60, false) &&
-		within(q, "min_quantity", "max_quantity", o->nodes, false) &&
-		within(q, "min_placed_at", "max_placed_at", o->created_at, true);
+		v0_list_within(q, "min_price", "max_price", total_cents(o), false) &&
+		v0_list_within(q, "min_start_date", "max_start_date", o->start * 60, true) &&
+		v0_list_within(q, "min_duration", "max_duration", (o->end - o->start) * 60, false) &&
+		v0_list_within(q, "min_quantity", "max_quantity", o->nodes, false) &&
+		v0_list_within(q, "min_placed_at", "max_placed_at", o->created_at, true);
 }
 
 static int filter_row(void *arg, const struct order *o)
@@ -146,7 +146,7 @@ static int filter_row(void *arg, const struct order *o)
 
 	f->rows++;
 	f->last = o->id;
-	if (f->more || !fits(f, o))
+	if (f->more || !v0_list_fits(f, o))
 		return 0;
 	if (f->skip > 0)
 		f->skip--;
@@ -172,7 +172,7 @@ static bool times_ok(const struct request *q, struct reply *r)
 	return true;
 }
 
-static bool read_filter(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct filter *f)
+static bool v0_list_read_filter(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct filter *f)
 {
 	const char *contract = api_query(q, "contract_id");
 	struct v0_contract c;
@@ -232,7 +232,7 @@ int v0_list_orders(struct api *api, const struct request *q, struct reply *r)
 	size_t before;
 	int rc;
 
-	if (!api_whose(q, r, &filter.account) || !read_filter(api, q, r, filter.account, &f) || !read_sort(q, r, &filter, &page))
+	if (!api_whose(q, r, &filter.account) || !v0_list_read_filter(api, q, r, filter.account, &f) || !read_sort(q, r, &filter, &page))
 		return r->status;
 	f.data = json_array();
 	do {

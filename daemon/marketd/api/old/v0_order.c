@@ -14,7 +14,7 @@
 enum { MICROS_PER_CENT = 10000 };
 
 /* Start and end of a body as minutes. false: refused. */
-static bool read_window(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+static bool v0_order_read_window(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	int64_t minute = engine_minute(market_engine(api->market)), start, end;
 
@@ -99,7 +99,7 @@ static bool read_contract(struct api *api, const struct request *q, struct reply
 	return false;
 }
 
-static bool read_sku(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+static bool v0_order_read_sku(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	const char *type = body_text(q->body, "instance_type"), *cluster = body_text(q->body, "cluster");
 
@@ -133,13 +133,13 @@ static int make_pool(struct api *api, const struct request *q, struct event *ev,
 	return rc;
 }
 
-static const char *status_word(const struct order *o)
+static const char *v0_order_status_word(const struct order *o)
 {
 	return o->status == ORDER_FILLED ? "filled" : o->status == ORDER_CANCELLED ? "cancelled" : "pending";
 }
 
 /* Places it; a pool that was made for it goes again where nothing came of it. */
-static int place(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+static int v0_order_place(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	bool own = !ev->u.order.pool;
 	struct event undo = { .kind = EVENT_POOL_DELETE, .account = ev->account };
@@ -156,7 +156,7 @@ static int place(struct api *api, const struct request *q, struct reply *r, stru
 	if (rc == 0)
 		o = effects_order(did, effects_made(did));
 	if (o)
-		answer = json_pack("{s:s, s:s, s:o}", "object", "order", "status", status_word(o), "id", render_id(IDENT_ORDER, o->id));
+		answer = json_pack("{s:s, s:s, s:o}", "object", "order", "status", v0_order_status_word(o), "id", render_id(IDENT_ORDER, o->id));
 	if (o && q->idempotency_key)
 		json_object_set_new(answer, "idempotency_key", json_string(q->idempotency_key));
 	own = own && (!o || (o->status == ORDER_CANCELLED && !o->filled_minutes));
@@ -176,15 +176,15 @@ static int post_order(struct api *api, const struct request *q, struct reply *r)
 
 	ev.u.order.side = strcmp(body_text(q->body, "side"), "sell") == 0 ? SIDE_SELL : SIDE_BUY;
 	ev.u.order.nodes = (int32_t)body_int(q->body, "quantity", 0);
-	if (!api_whose(q, r, &ev.account) || !read_window(api, q, r, &ev) || !read_flags(q, r, &ev))
+	if (!api_whose(q, r, &ev.account) || !v0_order_read_window(api, q, r, &ev) || !read_flags(q, r, &ev))
 		return r->status;
 	read_price(q, &ev);
-	if (!read_contract(api, q, r, &ev) || !read_sku(api, q, r, &ev))
+	if (!read_contract(api, q, r, &ev) || !v0_order_read_sku(api, q, r, &ev))
 		return r->status;
 	rc = engine_quote(market_engine(api->market), &ev, &quote, &why);
 	if (rc == REASON_SUSPENDED || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL || rc == REASON_PAST)
 		return api_failed(q, r, rc, NULL, &why); /* before a pool is made for nothing */
-	return place(api, q, r, &ev);
+	return v0_order_place(api, q, r, &ev);
 }
 
 const struct route api_v0_order_routes[] = {

@@ -86,7 +86,7 @@ static int get_procurement(struct api *api, const struct request *q, struct repl
 	return p ? api_json(q, r, 200, procurement_json(market_engine(api->market), p)) : r->status;
 }
 
-static int change(struct api *api, const struct request *q, struct reply *r)
+static int v0_procurement_change(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct procurement *p = procurement_of(api, q, r);
 	const char *status = body_text(q->body, "status");
@@ -112,7 +112,7 @@ static int change(struct api *api, const struct request *q, struct reply *r)
 	return rc ? api_failed(q, r, rc, NULL, &why) : get_procurement(api, q, r);
 }
 
-static uint64_t read_sku(struct api *api, const struct request *q, struct reply *r, const struct event *ev)
+static uint64_t v0_procurement_read_sku(struct api *api, const struct request *q, struct reply *r, const struct event *ev)
 {
 	const struct engine *e = market_engine(api->market);
 	const char *type = body_text(q->body, "instance_type");
@@ -130,7 +130,7 @@ static uint64_t read_sku(struct api *api, const struct request *q, struct reply 
 }
 
 /* Its pool goes again where it is refused. */
-static int make(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+static int v0_procurement_make(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	char room[IDENT_TEXT], name[IDENT_TEXT + 16];
 	struct event pool = { .kind = EVENT_POOL, .account = ev->account, .name = name, .u.pool.kind = POOL_MARKET };
@@ -160,7 +160,7 @@ static int make(struct api *api, const struct request *q, struct reply *r, struc
 	return api_refuse(q, r, REASON_INTERNAL, NULL, "the market did not say what it made");
 }
 
-static int create(struct api *api, const struct request *q, struct reply *r)
+static int v0_procurement_create(struct api *api, const struct request *q, struct reply *r)
 {
 	const char *status = body_text(q->body, "status");
 	struct event ev = { .kind = EVENT_PROCUREMENT };
@@ -171,22 +171,22 @@ static int create(struct api *api, const struct request *q, struct reply *r)
 	ev.u.procurement.target = (int32_t)body_int(q->body, "desired_quantity", 0);
 	ev.u.procurement.window = (int32_t)body_int(q->body, "horizon", HOUR);
 	ev.u.procurement.enabled = !status || strcmp(status, "active") == 0;
-	ev.u.procurement.sku = read_sku(api, q, r, &ev);
+	ev.u.procurement.sku = v0_procurement_read_sku(api, q, r, &ev);
 	if (!ev.u.procurement.sku)
 		return r->status;
 	s = engine_sku(market_engine(api->market), ev.u.procurement.sku);
 	ev.u.procurement.max_buy = from_cents(s, body_int(q->body, "buy_limit_price_per_gpu_hour", 0), false);
 	ev.u.procurement.min_sell = from_cents(s, body_int(q->body, "sell_limit_price_per_gpu_hour", 0), true);
-	return make(api, q, r, &ev);
+	return v0_procurement_make(api, q, r, &ev);
 }
 
 const struct route api_v0_procurement_routes[] = {
 	{ METHOD_GET, "/v0/procurements", list_procurements, SCOPE_READ, 0, "Procurements", "instance_type:string", NULL,
 		"v0.ProcurementList", 200 },
-	{ METHOD_POST, "/v0/procurements", create, SCOPE_TRADE, ROUTE_CREATES, "Keep buying up to a cap", NULL,
+	{ METHOD_POST, "/v0/procurements", v0_procurement_create, SCOPE_TRADE, ROUTE_CREATES, "Keep buying up to a cap", NULL,
 		"v0.CreateProcurementRequest", "v0.Procurement", 201 },
 	{ METHOD_GET, "/v0/procurements/{id}", get_procurement, SCOPE_READ, 0, "One procurement", NULL, NULL, "v0.Procurement", 200 },
-	{ METHOD_PATCH, "/v0/procurements/{id}", change, SCOPE_TRADE, 0, "Change a procurement", NULL, "v0.PatchProcurementRequest",
+	{ METHOD_PATCH, "/v0/procurements/{id}", v0_procurement_change, SCOPE_TRADE, 0, "Change a procurement", NULL, "v0.PatchProcurementRequest",
 		"v0.Procurement", 200 },
 	{ 0 },
 };

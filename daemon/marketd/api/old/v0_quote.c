@@ -17,7 +17,7 @@ struct range {
 	int64_t min_length, max_length;   /* minutes */
 };
 
-static bool read_date(const struct request *q, struct reply *r, const char *name, int64_t now, int64_t fallback,
+static bool v0_quote_read_date(const struct request *q, struct reply *r, const char *name, int64_t now, int64_t fallback,
 	int64_t *minute)
 {
 	const char *text = api_query(q, name);
@@ -39,8 +39,8 @@ static bool read_range(const struct request *q, struct reply *r, int64_t now, st
 	const int64_t least = SPAN_MIN - SPAN_MIN / CLI_SLACK;
 	int64_t duration, min, max;
 
-	if (!read_date(q, r, "min_start_date", now, now, &g->min_start) ||
-	    !read_date(q, r, "max_start_date", now, g->min_start, &g->max_start) ||
+	if (!v0_quote_read_date(q, r, "min_start_date", now, now, &g->min_start) ||
+	    !v0_quote_read_date(q, r, "max_start_date", now, g->min_start, &g->max_start) ||
 	    !api_query_int(q, r, "duration", least, SPAN_MAX, 0, &duration) ||
 	    !api_query_int(q, r, "min_duration", least, SPAN_MAX, duration, &min) ||
 	    !api_query_int(q, r, "max_duration", least, SPAN_MAX, duration ? duration + 59 * 60 : min, &max))
@@ -66,7 +66,7 @@ static int64_t end_of(const struct range *g, int64_t start)
 	return end <= start + g->max_length ? end : start + g->min_length;
 }
 
-static int answer(const struct request *q, struct reply *r, const char *side, json_t *quote, const char *reason)
+static int v0_quote_answer(const struct request *q, struct reply *r, const char *side, json_t *quote, const char *reason)
 {
 	json_t *o = json_pack("{s:s, s:s, s:o}", "object", "quote", "side", side, "quote", quote);
 
@@ -82,7 +82,7 @@ static const char *reason_of(int rc, bool sell)
 	return sell && rc == REASON_NO_BUYER ? "ask_price_too_high" : "no_availability";
 }
 
-static bool read_order(struct api *api, const struct request *q, struct reply *r, struct event *ev)
+static bool v0_quote_read_order(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	const char *side = api_query(q, "side"), *contract = NULL;
 	struct v0_contract c;
@@ -144,7 +144,7 @@ int v0_get_quote(struct api *api, const struct request *q, struct reply *r)
 	bool sell;
 	int rc;
 
-	if (!api_whose(q, r, &ev.account) || !read_order(api, q, r, &ev) || !read_range(q, r, engine_minute(e) + 1, &g))
+	if (!api_whose(q, r, &ev.account) || !v0_quote_read_order(api, q, r, &ev) || !read_range(q, r, engine_minute(e) + 1, &g))
 		return r->status;
 	sell = ev.u.order.side == SIDE_SELL;
 	ev.u.order.price = sell ? 0 : any_price;
@@ -153,14 +153,14 @@ int v0_get_quote(struct api *api, const struct request *q, struct reply *r)
 	if (!ev.u.order.sku)
 		ev.u.order.sku = v0_pick(e, &ev, api_query(q, "instance_type"), api_query(q, "cluster"));
 	if (!ev.u.order.sku)
-		return answer(q, r, sell ? "sell" : "buy", json_null(), "no_matching_clusters");
+		return v0_quote_answer(q, r, sell ? "sell" : "buy", json_null(), "no_matching_clusters");
 	rc = try_quote(e, &g, &ev, &quote);
 	if (rc == REASON_PAST || rc == REASON_INVALID || rc == REASON_NOT_OWNED)
 		return api_refuse(q, r, rc, NULL, "%s", reason_row(rc)->text);
 	if (rc && rc != REASON_FUNDS)
-		return answer(q, r, sell ? "sell" : "buy", json_null(), reason_of(rc, sell));
+		return v0_quote_answer(q, r, sell ? "sell" : "buy", json_null(), reason_of(rc, sell));
 	/* What is posted back is the dearest price for all of it, so that the limit is not below any part. */
-	return answer(q, r, sell ? "sell" : "buy", json_pack("{s:I, s:i, s:o, s:o, s:s, s:s}", "price", (json_int_t)(sell ?
+	return v0_quote_answer(q, r, sell ? "sell" : "buy", json_pack("{s:I, s:i, s:o, s:o, s:s, s:s}", "price", (json_int_t)(sell ?
 		cents_down(quote.price * quote.nodes * (ev.u.order.end - ev.u.order.start)) :
 		cents_up(quote.price * quote.nodes * (ev.u.order.end - ev.u.order.start))), "quantity", (int)quote.nodes,
 		"start_at", v0_iso(ev.u.order.start * 60), "end_at", v0_iso(ev.u.order.end * 60),

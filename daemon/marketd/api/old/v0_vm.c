@@ -14,7 +14,7 @@
 enum { SCRIPT_MAX = 60 * 1024, LOGS_MAX = 2500, LOGS_DEFAULT = 100, LOGS_BYTES = 1 << 20, MICROS = 1000000 };
 #define LOGS_TIME_MAX ((int64_t)1 << 40)
 
-static const char *status_word(const struct instance *i)
+static const char *v0_vm_status_word(const struct instance *i)
 {
 	static const char *const words[] = { "Pending", "Running", "Destroyed", "NodeFailure" };
 
@@ -35,7 +35,7 @@ static int list_instances(struct api *api, const struct request *q, struct reply
 
 		if (i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING)
 			json_array_append_new(data, json_pack("{s:o, s:s, s:s, s:o}", "id", old_id(IDENT_INSTANCE, "vm", i->id),
-				"cluster_id", v0_type(s), "current_status", status_word(i), "last_updated_at", v0_iso(i->updated_at)));
+				"cluster_id", v0_type(s), "current_status", v0_vm_status_word(i), "last_updated_at", v0_iso(i->updated_at)));
 	}
 	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "list", "data", data));
 }
@@ -96,7 +96,7 @@ static bool log_time(const struct request *q, struct reply *r, const char *name,
 	return false;
 }
 
-static bool logs_query(const struct request *q, struct reply *r, struct log_filter *w)
+static bool v0_vm_logs_query(const struct request *q, struct reply *r, struct log_filter *w)
 {
 	int64_t before, since, before_at = LOGS_TIME_MAX, since_at = 0, limit;
 	const char *order = api_query(q, "order_by");
@@ -141,7 +141,7 @@ static int get_logs(struct api *api, const struct request *q, struct reply *r)
 	struct log_filter w;
 	int rc;
 
-	if (!i || !logs_query(q, r, &w))
+	if (!i || !v0_vm_logs_query(q, r, &w))
 		return r->status;
 	p.list = json_array();
 	p.vm = i->id;

@@ -9,7 +9,7 @@
 
 #include "market/when.h"
 
-static bool digits(const char **p, int count, int *out)
+static bool v0_word_digits(const char **p, int count, int *out)
 {
 	*out = 0;
 	for (int i = 0; i < count; i++, (*p)++) {
@@ -20,13 +20,13 @@ static bool digits(const char **p, int count, int *out)
 	return true;
 }
 
-static bool literal(const char **p, char c)
+static bool v0_word_literal(const char **p, char c)
 {
 	return *(*p)++ == c;
 }
 
 /* "Z" or "+hh:mm" to the end; seconds east. */
-static bool zone(const char *p, int *east)
+static bool v0_word_zone(const char *p, int *east)
 {
 	int sign = *p == '-' ? -1 : 1, h, m;
 
@@ -36,7 +36,7 @@ static bool zone(const char *p, int *east)
 	if (*p != '+' && *p != '-')
 		return false;
 	p++;
-	if (!digits(&p, 2, &h) || !literal(&p, ':') || !digits(&p, 2, &m) || *p || h > 14 || m > 59)
+	if (!v0_word_digits(&p, 2, &h) || !v0_word_literal(&p, ':') || !v0_word_digits(&p, 2, &m) || *p || h > 14 || m > 59)
 		return false;
 	*east = sign * (h * 3600 + m * 60);
 	return true;
@@ -53,15 +53,15 @@ bool v0_time(const char *text, int64_t now, int64_t *seconds)
 		*seconds = now;
 		return true;
 	}
-	if (!digits(&p, 4, &tm.tm_year) || !literal(&p, '-') || !digits(&p, 2, &tm.tm_mon) || !literal(&p, '-') ||
-	    !digits(&p, 2, &tm.tm_mday) || (*p != 'T' && *p != 't') || !p++ || !digits(&p, 2, &tm.tm_hour) || !literal(&p, ':') ||
-	    !digits(&p, 2, &tm.tm_min) || !literal(&p, ':') || !digits(&p, 2, &tm.tm_sec))
+	if (!v0_word_digits(&p, 4, &tm.tm_year) || !v0_word_literal(&p, '-') || !v0_word_digits(&p, 2, &tm.tm_mon) || !v0_word_literal(&p, '-') ||
+	    !v0_word_digits(&p, 2, &tm.tm_mday) || (*p != 'T' && *p != 't') || !p++ || !v0_word_digits(&p, 2, &tm.tm_hour) || !v0_word_literal(&p, ':') ||
+	    !v0_word_digits(&p, 2, &tm.tm_min) || !v0_word_literal(&p, ':') || !v0_word_digits(&p, 2, &tm.tm_sec))
 		return false;
 	if (*p == '.')
 		for (p++; isdigit((unsigned char)*p); p++)
 			if (*p != '0')
 				return false; /* not on a minute anyway */
-	if (!zone(p, &east))
+	if (!v0_word_zone(p, &east))
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;

@@ -38,7 +38,7 @@ static int get_balances(struct api *api, const struct request *q, struct reply *
 		"overage_limit_cents", (json_int_t)cents_down(-a->floor), "updated_at", (json_int_t)market_now(api->market)));
 }
 
-static int get_me(struct api *api, const struct request *q, struct reply *r)
+static int v1_get_me(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	uint64_t id;
@@ -72,7 +72,7 @@ static int get_image(struct api *api, const struct request *q, struct reply *r)
 
 const struct route api_v1_routes[] = {
 	{ METHOD_GET, "/v1/balances", get_balances, SCOPE_READ, 0, "Balances in cents, rounded down", NULL, NULL, "v1.Balances", 200 },
-	{ METHOD_GET, "/v1/account/me", get_me, NP_ANY, 0, "Whose token this is", NULL, NULL, "v1.Account", 200 },
+	{ METHOD_GET, "/v1/account/me", v1_get_me, NP_ANY, 0, "Whose token this is", NULL, NULL, "v1.Account", 200 },
 	{ METHOD_GET, "/v1/vms/images", list_images, SCOPE_READ, 0, "Images", NULL, NULL, "v1.ImageList", 200 },
 	{ METHOD_GET, "/v1/vms/images/{id}", get_image, SCOPE_READ, 0, "One image", NULL, NULL, "v1.ImageDownload", 200 },
 	{ 0 },

@@ -77,7 +77,7 @@ static bool read_given(const struct engine *e, const struct request *q, struct r
 	return true;
 }
 
-static bool read_names(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
+static bool v1_create_read_names(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
 {
 	const json_t *names = json_object_get(q->body, "names");
 	size_t given = json_array_size(names);
@@ -103,7 +103,7 @@ static bool read_names(const struct engine *e, const struct request *q, struct r
 	return true;
 }
 
-static bool read_window(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
+static bool v1_create_read_window(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
 {
 	const char *type = body_text(q->body, "node_type");
 	bool has_end = json_is_integer(json_object_get(q->body, "end_at"));
@@ -128,7 +128,7 @@ static bool read_window(const struct engine *e, const struct request *q, struct 
 	return true;
 }
 
-static bool read_rest(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
+static bool v1_create_read_rest(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
 {
 	const char *image = body_text(q->body, "image_id");
 
@@ -150,7 +150,7 @@ static bool read_rest(const struct engine *e, const struct request *q, struct re
 
 /* ---- Which zone -------------------------------------------------------------------------------------- */
 
-static struct event order_of(const struct wish *w, uint64_t pool, uint64_t sku, int64_t nodes)
+static struct event v1_create_order_of(const struct wish *w, uint64_t pool, uint64_t sku, int64_t nodes)
 {
 	return (struct event){ .kind = EVENT_ORDER, .account = w->account, .u.order = { .pool = pool, .sku = sku, .side = SIDE_BUY,
 		.nodes = (int32_t)nodes, .start = w->start, .end = w->end, .price = node_price(w->cents) } };
@@ -173,7 +173,7 @@ static uint64_t any_zone(const struct engine *e, const struct wish *w, bool infi
 	int64_t cost = 0;
 
 	for (const struct sku *s = engine_sku_after(e, 0); s; s = engine_sku_after(e, s->id)) {
-		struct event ev = order_of(w, 0, s->id, w->count);
+		struct event ev = v1_create_order_of(w, 0, s->id, w->count);
 		struct quote quote;
 
 		if (!s->gpus || (infiniband && !has_infiniband(s)))
@@ -190,7 +190,7 @@ static uint64_t any_zone(const struct engine *e, const struct wish *w, bool infi
 	return best ? best : first;
 }
 
-static bool read_zone(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
+static bool v1_create_read_zone(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
 {
 	const char *zone = body_text(q->body, "zone");
 	bool any = body_bool(q->body, "any_zone", false), infiniband = body_bool(q->body, "_preview_enable_infiniband", false);
@@ -235,9 +235,9 @@ static int doer_apply(struct doer *d, struct event *ev, const struct effects **d
 	return engine_apply(d->copy, ev, &d->did, why);
 }
 
-static int buy(struct doer *d, const struct wish *w, uint64_t pool, struct fail *why)
+static int v1_create_buy(struct doer *d, const struct wish *w, uint64_t pool, struct fail *why)
 {
-	struct event ev = order_of(w, pool, w->sku, 1);
+	struct event ev = v1_create_order_of(w, pool, w->sku, 1);
 	const struct effects *did;
 	const struct order *o;
 	int rc = doer_apply(d, &ev, &did, why);
@@ -252,7 +252,7 @@ static int buy(struct doer *d, const struct wish *w, uint64_t pool, struct fail 
 }
 
 /* Buys hour by hour as long as the instance lives: what nothing runs on is not bought again. */
-static int procure(struct doer *d, const struct wish *w, uint64_t pool, const char *name, struct fail *why)
+static int v1_create_procure(struct doer *d, const struct wish *w, uint64_t pool, const char *name, struct fail *why)
 {
 	struct engine const *e = d->copy ? d->copy : market_engine(d->api->market);
 	int64_t price = node_price(w->cents), floor = node_price((int64_t)SELL_CENTS_PER_GPU * engine_sku(e, w->sku)->gpus);
@@ -281,11 +281,11 @@ static int make_one(struct doer *d, const struct wish *w, int64_t i, uint64_t *p
 		return rc;
 	*pool = vm.u.instance.pool = effects_made(did);
 	if (w->reserved)
-		rc = buy(d, w, *pool, why);
+		rc = v1_create_buy(d, w, *pool, why);
 	if (rc == 0)
 		rc = doer_apply(d, &vm, &did, why);
 	if (rc == 0 && !w->reserved)
-		rc = procure(d, w, *pool, w->names[i], why);
+		rc = v1_create_procure(d, w, *pool, w->names[i], why);
 	return rc;
 }
 
@@ -302,10 +302,10 @@ static int make_all(struct doer *d, const struct wish *w, uint64_t *pools, struc
  * 0: doing it will succeed. For one node a quote tells all, and what procures cannot fail once the
  * account is open; else the whole is done on a copy first.
  */
-static int rehearse(struct api *api, const struct request *q, const struct wish *w, uint64_t *pools, struct fail *why)
+static int v1_create_rehearse(struct api *api, const struct request *q, const struct wish *w, uint64_t *pools, struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
-	struct event one = order_of(w, 0, w->sku, 1);
+	struct event one = v1_create_order_of(w, 0, w->sku, 1);
 	struct doer d = { .api = api, .q = q };
 	struct quote quote;
 	struct buf state;
@@ -332,9 +332,9 @@ static int rehearse(struct api *api, const struct request *q, const struct wish 
 	return rc;
 }
 
-static int refuse(struct api *api, const struct request *q, struct reply *r, const struct wish *w, int rc, const struct fail *why)
+static int v1_create_refuse(struct api *api, const struct request *q, struct reply *r, const struct wish *w, int rc, const struct fail *why)
 {
-	struct event ev = order_of(w, 0, w->sku, w->count);
+	struct event ev = v1_create_order_of(w, 0, w->sku, w->count);
 	const char *field = NULL;
 	struct diagnosis other = { 0 };
 	char hint[160] = "";
@@ -347,7 +347,7 @@ static int refuse(struct api *api, const struct request *q, struct reply *r, con
 	return api_refuse(q, r, rc, field, "%s%s", why->text[0] ? why->text : reason_row(rc)->text, hint);
 }
 
-static int answer(struct api *api, const struct request *q, struct reply *r, const struct wish *w, const uint64_t *pools)
+static int v1_create_answer(struct api *api, const struct request *q, struct reply *r, const struct wish *w, const uint64_t *pools)
 {
 	const struct engine *e = market_engine(api->market);
 	json_t *data = json_array();
@@ -369,7 +369,7 @@ static int answer(struct api *api, const struct request *q, struct reply *r, con
 	return api_json(q, r, 201, json_pack("{s:s, s:o}", "object", "list", "data", data));
 }
 
-static int create(struct api *api, const struct request *q, struct reply *r, struct wish *w)
+static int v1_create_create(struct api *api, const struct request *q, struct reply *r, struct wish *w)
 {
 	const struct engine *e = market_engine(api->market);
 	struct doer d = { .api = api, .q = q };
@@ -377,15 +377,15 @@ static int create(struct api *api, const struct request *q, struct reply *r, str
 	uint64_t *pools;
 	int rc, status;
 
-	if (!read_window(e, q, r, w) || !read_rest(e, q, r, w) || !read_names(e, q, r, w) || !read_zone(e, q, r, w))
+	if (!v1_create_read_window(e, q, r, w) || !v1_create_read_rest(e, q, r, w) || !v1_create_read_names(e, q, r, w) || !v1_create_read_zone(e, q, r, w))
 		return r->status;
 	pools = calloc((size_t)w->count, sizeof *pools);
 	if (!pools)
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short; nothing was done");
-	rc = rehearse(api, q, w, pools, &why);
+	rc = v1_create_rehearse(api, q, w, pools, &why);
 	if (rc == 0)
 		rc = make_all(&d, w, pools, &why);
-	status = rc ? refuse(api, q, r, w, rc, &why) : answer(api, q, r, w, pools);
+	status = rc ? v1_create_refuse(api, q, r, w, rc, &why) : v1_create_answer(api, q, r, w, pools);
 	free(pools);
 	return status;
 }
@@ -397,7 +397,7 @@ int v1_create(struct api *api, const struct request *q, struct reply *r)
 
 	if (!np_may(q, r, SCOPE_NODES) || !api_whose(q, r, &w.account))
 		return r->status;
-	status = create(api, q, r, &w);
+	status = v1_create_create(api, q, r, &w);
 	free(w.script);
 	free(w.names);
 	return status;

@@ -72,21 +72,21 @@ static size_t vms_first(const struct vms *v, uint64_t pool)
 
 /* ---- Nodes ----------------------------------------------------------------------------------------- */
 
-static const char *tag(const struct node *n, const char *name)
+static const char *v1_model_tag(const struct node *n, const char *name)
 {
 	return json_string_value(json_object_get(n->tags, name));
 }
 
 static int64_t tag_number(const struct node *n, const char *name)
 {
-	const char *text = tag(n, name);
+	const char *text = v1_model_tag(n, name);
 	long value;
 
 	return text && str_to_long(text, 0, INT64_MAX, &value) == 0 ? value : 0;
 }
 
 /* What it holds from now on: of the one SKU that it was made for. */
-static int read_end(const struct engine *e, struct node *n)
+static int v1_model_read_end(const struct engine *e, struct node *n)
 {
 	struct spans spans = { 0 };
 	int rc = engine_schedule(e, n->pool->id, n->sku ? n->sku->id : 0, engine_minute(e), &spans);
@@ -107,14 +107,14 @@ int node_read(const struct engine *e, const struct pool *p, const struct vms *v,
 	if (p->kind != POOL_MARKET || p->deleted || !p->tags)
 		return 0;
 	n.tags = json_loads(p->tags, 0, NULL);
-	type = tag(&n, "sfc_node");
+	type = v1_model_tag(&n, "sfc_node");
 	if (!type) {
 		json_decref(n.tags);
 		return 0;
 	}
 	n.reserved = strcmp(type, "reserved") == 0;
-	n.released = tag(&n, "sfc_released") != NULL;
-	text = tag(&n, "sfc_sku");
+	n.released = v1_model_tag(&n, "sfc_released") != NULL;
+	text = v1_model_tag(&n, "sfc_sku");
 	if (text && ident_parse(IDENT_SKU, text, &id))
 		n.sku = engine_sku(e, id);
 	for (i = vms_first(v, p->id); i < v->count && v->list[i]->pool == p->id; i++)
@@ -123,7 +123,7 @@ int node_read(const struct engine *e, const struct pool *p, const struct vms *v,
 	     c = engine_procurement_after(e, p->account, c->id))
 		if (c->pool == p->id)
 			n.procurement = c;
-	if (read_end(e, &n)) {
+	if (v1_model_read_end(e, &n)) {
 		json_decref(n.tags);
 		return -ENOMEM;
 	}

@@ -8,13 +8,13 @@
 #include "market/reason.h"
 #include "marketd/api/np/np.h"
 
-static int no_memory(const struct request *q, struct reply *r)
+static int v1_node_no_memory(const struct request *q, struct reply *r)
 {
 	return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short; nothing was done");
 }
 
 /* The node of the path with its machines; false: refused. The caller releases both. */
-static bool node_of(struct api *api, const struct request *q, struct reply *r, struct node *n, struct vms *v)
+static bool v1_node_node_of(struct api *api, const struct request *q, struct reply *r, struct node *n, struct vms *v)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct pool *p;
@@ -36,32 +36,32 @@ static bool node_of(struct api *api, const struct request *q, struct reply *r, s
 		return true;
 	vms_release(v);
 	if (rc)
-		no_memory(q, r);
+		v1_node_no_memory(q, r);
 	else
 		api_refuse(q, r, REASON_NOT_FOUND, "id", "the pool '%s' is not a node", p->name);
 	return false;
 }
 
-static void drop(struct node *n, struct vms *v)
+static void v1_node_drop(struct node *n, struct vms *v)
 {
 	node_release(n);
 	vms_release(v);
 }
 
-static int get_node(struct api *api, const struct request *q, struct reply *r)
+static int v1_node_get_node(struct api *api, const struct request *q, struct reply *r)
 {
 	struct node n;
 	struct vms v;
 	int status;
 
-	if (!node_of(api, q, r, &n, &v))
+	if (!v1_node_node_of(api, q, r, &n, &v))
 		return r->status;
 	status = api_json(q, r, 200, node_json(market_engine(api->market), &n, &v));
-	drop(&n, &v);
+	v1_node_drop(&n, &v);
 	return status;
 }
 
-static bool among(const struct request *q, const char *query, const char *text)
+static bool v1_node_among(const struct request *q, const char *query, const char *text)
 {
 	const char *want;
 
@@ -71,19 +71,19 @@ static bool among(const struct request *q, const char *query, const char *text)
 	return false;
 }
 
-static bool wanted(const struct request *q, const struct node *n)
+static bool v1_node_wanted(const struct request *q, const struct node *n)
 {
 	const char *type = api_query(q, "type");
 	char room[IDENT_TEXT];
 
-	if (api_query(q, "id") && !among(q, "id", ident_text(IDENT_NODE, n->pool->id, room)))
+	if (api_query(q, "id") && !v1_node_among(q, "id", ident_text(IDENT_NODE, n->pool->id, room)))
 		return false;
-	if (api_query(q, "name") && !among(q, "name", n->pool->name))
+	if (api_query(q, "name") && !v1_node_among(q, "name", n->pool->name))
 		return false;
 	return !type || strcmp(type, n->reserved ? "reserved" : "autoreserved") == 0;
 }
 
-static int list_nodes(struct api *api, const struct request *q, struct reply *r)
+static int v1_node_list_nodes(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const char *type = api_query(q, "type");
@@ -98,14 +98,14 @@ static int list_nodes(struct api *api, const struct request *q, struct reply *r)
 	if (type && strcmp(type, "reserved") != 0 && strcmp(type, "autoreserved") != 0)
 		return api_refuse(q, r, REASON_INVALID, "type", "'type' is reserved or autoreserved");
 	if (vms_read(e, account, &v))
-		return no_memory(q, r);
+		return v1_node_no_memory(q, r);
 	data = json_array();
 	for (const struct pool *p = engine_pool_after(e, account, 0); p; p = engine_pool_after(e, account, p->id)) {
 		struct node n;
 
 		if (node_read(e, p, &v, &n) != 1)
 			continue;
-		if (wanted(q, &n))
+		if (v1_node_wanted(q, &n))
 			json_array_append_new(data, node_json(e, &n, &v));
 		node_release(&n);
 	}
@@ -113,7 +113,7 @@ static int list_nodes(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "list", "data", data));
 }
 
-static bool alive(const struct node *n)
+static bool v1_node_alive(const struct node *n)
 {
 	return n->vm && (n->vm->status == INSTANCE_AWAITING || n->vm->status == INSTANCE_RUNNING);
 }
@@ -127,13 +127,13 @@ static int delete_node(struct api *api, const struct request *q, struct reply *r
 	struct vms v;
 	int rc;
 
-	if (!node_of(api, q, r, &n, &v))
+	if (!v1_node_node_of(api, q, r, &n, &v))
 		return r->status;
 	ev.account = n.pool->account;
 	ev.subject = n.pool->id;
-	busy = alive(&n);
+	busy = v1_node_alive(&n);
 	renews = n.procurement;
-	drop(&n, &v);
+	v1_node_drop(&n, &v);
 	if (renews)
 		return api_refuse(q, r, REASON_WRONG_STATE, "id", "it renews itself: release it first");
 	if (busy)
@@ -161,11 +161,11 @@ static int release_node(struct api *api, const struct request *q, struct reply *
 	struct vms v;
 	int rc = 0;
 
-	if (!node_of(api, q, r, &n, &v))
+	if (!v1_node_node_of(api, q, r, &n, &v))
 		return r->status;
-	if (n.released || !alive(&n)) {
+	if (n.released || !v1_node_alive(&n)) {
 		api_refuse(q, r, REASON_WRONG_STATE, "id", "the node is %s", node_status(&n));
-		drop(&n, &v);
+		v1_node_drop(&n, &v);
 		return r->status;
 	}
 	if (n.procurement) {
@@ -177,8 +177,8 @@ static int release_node(struct api *api, const struct request *q, struct reply *
 		json_object_set_new(n.tags, "sfc_released", json_sprintf("%lld", (long long)market_now(api->market)));
 		rc = set_tags(api, q, n.pool, n.tags, &why);
 	}
-	drop(&n, &v);
-	return rc ? api_failed(q, r, rc, NULL, &why) : get_node(api, q, r);
+	v1_node_drop(&n, &v);
+	return rc ? api_failed(q, r, rc, NULL, &why) : v1_node_get_node(api, q, r);
 }
 
 static int extend_order(struct api *api, const struct request *q, struct reply *r, const struct node *n, int64_t end)
@@ -215,12 +215,12 @@ static int extend_node(struct api *api, const struct request *q, struct reply *r
 
 	if (seconds < 3600 || seconds % 3600)
 		return api_refuse(q, r, REASON_INVALID, "duration_seconds", "'duration_seconds' must be a multiple of 3600, at least 3600");
-	if (!node_of(api, q, r, &n, &v))
+	if (!v1_node_node_of(api, q, r, &n, &v))
 		return r->status;
 	end = n.end + seconds / 60;
 	if (!n.reserved)
 		rc = api_refuse(q, r, REASON_INVALID, "id", "an autoreserved node extends itself");
-	else if (n.released || !alive(&n) || !n.end || !n.sku)
+	else if (n.released || !v1_node_alive(&n) || !n.end || !n.sku)
 		rc = api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s", node_status(&n));
 	else
 		rc = extend_order(api, q, r, &n, end);
@@ -232,8 +232,8 @@ static int extend_node(struct api *api, const struct request *q, struct reply *r
 		if (rc)
 			api_failed(q, r, rc, NULL, &why);
 	}
-	drop(&n, &v);
-	return rc ? r->status : get_node(api, q, r);
+	v1_node_drop(&n, &v);
+	return rc ? r->status : v1_node_get_node(api, q, r);
 }
 
 /* Stops the machine and starts a new one in its place, which gets the same host. */
@@ -260,7 +260,7 @@ static int redeploy_checked(struct api *api, const struct request *q, struct rep
 	struct fail why = { 0 };
 	int rc;
 
-	if (n->released || !alive(n))
+	if (n->released || !v1_node_alive(n))
 		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s: there is nothing to replace", node_status(n));
 	if (engine_account(e, n->pool->account)->state == ACCOUNT_SUSPENDED)
 		return api_refuse(q, r, REASON_SUSPENDED, NULL, "the account is suspended: its machine is left as it is");
@@ -283,19 +283,19 @@ static int redeploy_node(struct api *api, const struct request *q, struct reply 
 	struct vms v;
 	int rc;
 
-	if (!node_of(api, q, r, &n, &v))
+	if (!v1_node_node_of(api, q, r, &n, &v))
 		return r->status;
 	rc = redeploy_checked(api, q, r, &n);
-	drop(&n, &v);
-	return rc ? r->status : get_node(api, q, r);
+	v1_node_drop(&n, &v);
+	return rc ? r->status : v1_node_get_node(api, q, r);
 }
 
 const struct route api_v1_node_routes[] = {
-	{ METHOD_GET, "/v1/nodes", list_nodes, SCOPE_READ, 0, "Nodes, all or by id, name or type",
+	{ METHOD_GET, "/v1/nodes", v1_node_list_nodes, SCOPE_READ, 0, "Nodes, all or by id, name or type",
 		"id:array,name:array,type:string", NULL, "v1.NodeList", 200 },
 	{ METHOD_POST, "/v1/nodes", v1_create, SCOPE_TRADE, ROUTE_CREATES, "Buy nodes, all or none", NULL, "v1.CreateNodesRequest",
 		"v1.NodeList", 201 },
-	{ METHOD_GET, "/v1/nodes/{id}", get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL, "v1.Node", 200 },
+	{ METHOD_GET, "/v1/nodes/{id}", v1_node_get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL, "v1.Node", 200 },
 	{ METHOD_DELETE, "/v1/nodes/{id}", delete_node, SCOPE_NODES, 0, "Forget a node that has ended", NULL, "v1.Empty", NULL, 204 },
 	{ METHOD_PATCH, "/v1/nodes/{id}/extend", extend_node, SCOPE_TRADE, ROUTE_CREATES, "The same machine for longer", NULL,
 		"v1.ExtendNodeRequest", "v1.Node", 200 },

@@ -12,7 +12,7 @@
 
 /* ---- Me ---------------------------------------------------------------------------------- */
 
-static int me(struct api *api, const struct request *q, struct reply *r)
+static int accounts_me(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct account *a;
 	uint64_t id;
@@ -196,7 +196,7 @@ const struct route api_v2_images[] = {
 };
 
 const struct route api_v2_account[] = {
-	{ METHOD_GET, "/v2/me", me, SCOPE_READ, 0, "Get the authenticated account", NULL, NULL, "MeResponse", 200 },
+	{ METHOD_GET, "/v2/me", accounts_me, SCOPE_READ, 0, "Get the authenticated account", NULL, NULL, "MeResponse", 200 },
 	{ METHOD_GET, "/v2/workspaces", workspaces_list, SCOPE_READ, 0, "List workspaces", "id:array", NULL,
 		"ListWorkspacesResponse", 200 },
 	{ METHOD_GET, "/v2/workspaces/{workspace}", workspaces_get, SCOPE_READ, 0, "Get workspace", NULL, NULL,

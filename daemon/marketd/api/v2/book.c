@@ -79,7 +79,7 @@ static int rows_take(struct rows *rows, uint64_t sku, struct level *levels, size
 	return 0;
 }
 
-static int cheapest(const void *a, const void *b)
+static int book_cheapest(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -88,7 +88,7 @@ static int cheapest(const void *a, const void *b)
 	return x->sku < y->sku ? -1 : x->sku > y->sku;
 }
 
-static int dearest(const void *a, const void *b)
+static int book_dearest(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -105,7 +105,7 @@ static json_t *render_level(const struct row *row)
 }
 
 /* The best levels of one side, over every SKU that fits. NULL: memory is short. */
-static json_t *side(const struct engine *e, const json_t *requirements, uint64_t only, enum side side,
+static json_t *book_side(const struct engine *e, const json_t *requirements, uint64_t only, enum side side,
 	const struct book_window *w, size_t most)
 {
 	struct rows rows = { 0 };
@@ -123,7 +123,7 @@ static json_t *side(const struct engine *e, const json_t *requirements, uint64_t
 			failed = rows_take(&rows, s->id, levels, count);
 	}
 	if (rows.count)
-		qsort(rows.list, rows.count, sizeof *rows.list, side == SIDE_BUY ? dearest : cheapest);
+		qsort(rows.list, rows.count, sizeof *rows.list, side == SIDE_BUY ? book_dearest : book_cheapest);
 	for (size_t i = 0; !failed && i < rows.count && i < most; i++)
 		failed = json_array_append_new(list, render_level(&rows.list[i]));
 	rows_free(&rows);
@@ -135,10 +135,10 @@ static json_t *side(const struct engine *e, const json_t *requirements, uint64_t
 }
 
 /* The first of a side, or null. */
-static json_t *best(const struct engine *e, const json_t *requirements, uint64_t only, enum side which,
+static json_t *book_best(const struct engine *e, const json_t *requirements, uint64_t only, enum side which,
 	const struct book_window *w)
 {
-	json_t *list = side(e, requirements, only, which, w, 1);
+	json_t *list = book_side(e, requirements, only, which, w, 1);
 	json_t *first = list ? json_array_get(list, 0) : NULL;
 	json_t *made = first ? json_incref(first) : list ? json_null() : NULL;
 
@@ -152,7 +152,7 @@ json_t *book_head(struct api *api, json_t *requirements, const struct book_windo
 		"end_at", (json_int_t)w->end * 60, "requested_at", (json_int_t)market_now(api->market));
 }
 
-static int quote(struct api *api, const struct request *q, struct reply *r)
+static int book_quote(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	struct book_window w;
@@ -161,15 +161,15 @@ static int quote(struct api *api, const struct request *q, struct reply *r)
 	if (!book_window(q, r, "start_at", "end_at", &w) || !(requirements = requirements_of_query(q, r)))
 		return r->status;
 	made = book_head(api, requirements, &w);
-	if (made && (json_object_set_new(made, "best_bid", best(e, requirements, 0, SIDE_BUY, &w)) ||
-	    json_object_set_new(made, "best_ask", best(e, requirements, 0, SIDE_SELL, &w)))) {
+	if (made && (json_object_set_new(made, "best_bid", book_best(e, requirements, 0, SIDE_BUY, &w)) ||
+	    json_object_set_new(made, "best_ask", book_best(e, requirements, 0, SIDE_SELL, &w)))) {
 		json_decref(made);
 		made = NULL;
 	}
 	return api_json(q, r, 200, made);
 }
 
-static int depth(struct api *api, const struct request *q, struct reply *r)
+static int book_depth(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	struct book_window w;
@@ -180,8 +180,8 @@ static int depth(struct api *api, const struct request *q, struct reply *r)
 	    !book_limit(q, r, "depth", DEPTH_MAX, DEPTH_DEFAULT, &most) || !(requirements = requirements_of_query(q, r)))
 		return r->status;
 	made = book_head(api, requirements, &w);
-	if (made && (json_object_set_new(made, "bids", side(e, requirements, 0, SIDE_BUY, &w, most)) ||
-	    json_object_set_new(made, "asks", side(e, requirements, 0, SIDE_SELL, &w, most)))) {
+	if (made && (json_object_set_new(made, "bids", book_side(e, requirements, 0, SIDE_BUY, &w, most)) ||
+	    json_object_set_new(made, "asks", book_side(e, requirements, 0, SIDE_SELL, &w, most)))) {
 		json_decref(made);
 		made = NULL;
 	}
@@ -264,8 +264,8 @@ static json_t *render_slot(const struct engine *e, const struct slot *s)
 	made = json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "instance_sku", render_id(IDENT_SKU, s->sku),
 		"start_at", (json_int_t)s->start * 60, "end_at", (json_int_t)s->end * 60,
 		"duration_hours", (json_int_t)(s->end - s->start) / 60, "total_bid_order_count", (json_int_t)s->bids,
-		"total_ask_order_count", (json_int_t)s->asks, "best_bid", best(e, all, s->sku, SIDE_BUY, &w),
-		"best_ask", best(e, all, s->sku, SIDE_SELL, &w));
+		"total_ask_order_count", (json_int_t)s->asks, "best_bid", book_best(e, all, s->sku, SIDE_BUY, &w),
+		"best_ask", book_best(e, all, s->sku, SIDE_SELL, &w));
 	json_decref(all);
 	return made;
 }
@@ -294,7 +294,7 @@ static json_t *windows_page(const struct engine *e, const struct slots *s, const
 	return made;
 }
 
-static int windows(struct api *api, const struct request *q, struct reply *r)
+static int book_windows(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const char *after = api_query(q, "starting_after");
@@ -325,12 +325,12 @@ static int windows(struct api *api, const struct request *q, struct reply *r)
 }
 
 const struct route api_v2_book[] = {
-	{ METHOD_GET, "/v2/orderbook/windows", windows, SCOPE_READ, 0, "List market windows",
+	{ METHOD_GET, "/v2/orderbook/windows", book_windows, SCOPE_READ, 0, "List market windows",
 		"requirements:string,range_start_at:integer,range_end_at:integer,limit:integer,starting_after:string", NULL,
 		"ListOrderbookWindowsResponse", 200 },
-	{ METHOD_GET, "/v2/orderbook/quote", quote, SCOPE_READ, 0, "Get market quote", BOOK_WINDOW, NULL,
+	{ METHOD_GET, "/v2/orderbook/quote", book_quote, SCOPE_READ, 0, "Get market quote", BOOK_WINDOW, NULL,
 		"OrderbookQuoteResponse", 200 },
-	{ METHOD_GET, "/v2/orderbook/depth", depth, SCOPE_READ, 0, "Get market depth", BOOK_WINDOW ",depth:integer", NULL,
+	{ METHOD_GET, "/v2/orderbook/depth", book_depth, SCOPE_READ, 0, "Get market depth", BOOK_WINDOW ",depth:integer", NULL,
 		"OrderbookDepthResponse", 200 },
 	{ 0 },
 };

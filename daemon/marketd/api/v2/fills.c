@@ -43,7 +43,7 @@ static bool of_hardware(struct fills *f, uint64_t sku)
 }
 
 /* 1 ends the walk. */
-static int look(void *arg, const struct lease *l, bool over)
+static int fills_look(void *arg, const struct lease *l, bool over)
 {
 	struct fills *f = arg;
 
@@ -64,7 +64,7 @@ static int look(void *arg, const struct lease *l, bool over)
 	return 0;
 }
 
-static bool read_since(const struct request *q, struct reply *r, int64_t now, int64_t *since)
+static bool fills_read_since(const struct request *q, struct reply *r, int64_t now, int64_t *since)
 {
 	if (!api_query_int(q, r, "since_at", 0, INT64_MAX, now > SINCE_DEFAULT ? now - SINCE_DEFAULT : 0, since))
 		return false;
@@ -74,7 +74,7 @@ static bool read_since(const struct request *q, struct reply *r, int64_t now, in
 	return false;
 }
 
-static int answer(struct api *api, const struct request *q, struct reply *r, struct fills *f)
+static int fills_answer(struct api *api, const struct request *q, struct reply *r, struct fills *f)
 {
 	json_t *made = book_head(api, json_deep_copy(f->requirements), &f->window);
 	char room[CURSOR_TEXT];
@@ -103,7 +103,7 @@ static int list_fills(struct api *api, const struct request *q, struct reply *r)
 	int failed;
 
 	if (!book_window(q, r, "start_at", "end_at", &f.window) || !book_limit(q, r, "limit", LIMIT_MAX, LIMIT_DEFAULT, &f.limit) ||
-	    !read_since(q, r, market_now(api->market), &since))
+	    !fills_read_since(q, r, market_now(api->market), &since))
 		return r->status;
 	if (after && cursor_parse(CURSOR_FILLS, after, words) != 0)
 		return api_refuse(q, r, REASON_INVALID, "starting_after", "that is no cursor of this list (%s_…)",
@@ -113,12 +113,12 @@ static int list_fills(struct api *api, const struct request *q, struct reply *r)
 	f.requirements = requirements;
 	f.data = json_array();
 	f.last = page.before = words[0];
-	failed = store->calls->leases(store, 0, 0, since, &page, look, &f, &why);
+	failed = store->calls->leases(store, 0, 0, since, &page, fills_look, &f, &why);
 	if (failed < 0) {
 		json_decref(f.data);
 		failed = api_failed(q, r, failed, NULL, &why);
 	} else {
-		failed = answer(api, q, r, &f);
+		failed = fills_answer(api, q, r, &f);
 	}
 	json_decref(requirements);
 	return failed;

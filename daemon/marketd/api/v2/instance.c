@@ -117,14 +117,14 @@ static const struct instance *the_instance(struct api *api, const struct request
 	return i;
 }
 
-static int get(struct api *api, const struct request *q, struct reply *r)
+static int instance_get(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = the_instance(api, q, r);
 
 	return i ? api_json(q, r, 200, render_instance(market_engine(api->market), i, false)) : r->status;
 }
 
-static int patch(struct api *api, const struct request *q, struct reply *r)
+static int instance_patch(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = the_instance(api, q, r);
 	struct event ev = { .kind = EVENT_INSTANCE_CHANGE, .u.instance_change.priority = -1 };
@@ -149,7 +149,7 @@ static int patch(struct api *api, const struct request *q, struct reply *r)
 		engine_instance(market_engine(api->market), ev.subject), false));
 }
 
-static int delete(struct api *api, const struct request *q, struct reply *r)
+static int v2_instance_delete(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = the_instance(api, q, r);
 	struct event ev = { .kind = EVENT_INSTANCE_DELETE };
@@ -165,7 +165,7 @@ static int delete(struct api *api, const struct request *q, struct reply *r)
 }
 
 /* Stops it. SF Compute has 404 for one that has ended already. */
-static int stop(struct api *api, const struct request *q, struct reply *r, const struct instance *i)
+static int v2_instance_stop(struct api *api, const struct request *q, struct reply *r, const struct instance *i)
 {
 	struct event ev = { .kind = EVENT_INSTANCE_STOP, .account = i->account, .subject = i->id };
 	struct fail why = { 0 };
@@ -176,12 +176,12 @@ static int stop(struct api *api, const struct request *q, struct reply *r, const
 	return reason ? api_failed(q, r, reason, "id", &why) : 0;
 }
 
-static int terminate(struct api *api, const struct request *q, struct reply *r)
+static int instance_terminate(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = the_instance(api, q, r);
 	uint64_t id = i ? i->id : 0;
 
-	if (!i || stop(api, q, r, i))
+	if (!i || v2_instance_stop(api, q, r, i))
 		return r->status;
 	return api_json(q, r, 200, render_instance(market_engine(api->market),
 		engine_instance(market_engine(api->market), id), false));
@@ -190,7 +190,7 @@ static int terminate(struct api *api, const struct request *q, struct reply *r)
 /* ---- Replacing ----------------------------------------------------------------------------- */
 
 /* Whatever could refuse the new one is looked for before the old one is stopped. */
-static bool replaceable(struct api *api, const struct request *q, struct reply *r, const struct instance *i, struct event *ev)
+static bool instance_replaceable(struct api *api, const struct request *q, struct reply *r, const struct instance *i, struct event *ev)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = engine_account(e, i->account);
@@ -218,13 +218,13 @@ static bool replaceable(struct api *api, const struct request *q, struct reply *
 }
 
 /* The old one's words are copied: stopping it may move them. */
-static int replace(struct api *api, const struct request *q, struct reply *r)
+static int instance_replace(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = the_instance(api, q, r);
 	struct event ev = { .kind = EVENT_INSTANCE };
 	char *name, *tags;
 
-	if (!i || !replaceable(api, q, r, i, &ev))
+	if (!i || !instance_replaceable(api, q, r, i, &ev))
 		return r->status;
 	ev.account = i->account;
 	ev.u.instance.pool = i->pool;
@@ -234,7 +234,7 @@ static int replace(struct api *api, const struct request *q, struct reply *r)
 	tags = i->tags ? strdup(i->tags) : NULL;
 	if (!name || (i->tags && !tags)) {
 		api_refuse(q, r, REASON_INTERNAL, NULL, "memory is short");
-	} else if (!stop(api, q, r, i)) {
+	} else if (!v2_instance_stop(api, q, r, i)) {
 		ev.name = name;
 		ev.text = tags;
 		v2_instance_make(api, q, r, &ev);
@@ -252,7 +252,7 @@ static json_t *report_of(const struct instance *i)
 	return i->detail && i->detail[0] == '{' ? json_loads(i->detail, 0, NULL) : NULL;
 }
 
-static bool logs_query(const struct request *q, struct reply *r, struct log_filter *w)
+static bool instance_logs_query(const struct request *q, struct reply *r, struct log_filter *w)
 {
 	const char *sort = api_query(q, "sort_by");
 	int64_t before, after, before_at, after_at, limit;
@@ -301,7 +301,7 @@ static int log_chunk(void *arg, const struct log_line *l)
 	return p->bytes > LOGS_BYTES;
 }
 
-static int logs(struct api *api, const struct request *q, struct reply *r)
+static int instance_logs(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = the_instance(api, q, r);
 	struct store *store = market_store(api->market);
@@ -310,7 +310,7 @@ static int logs(struct api *api, const struct request *q, struct reply *r)
 	struct log_filter w;
 	int rc = 0;
 
-	if (!i || !logs_query(q, r, &w))
+	if (!i || !instance_logs_query(q, r, &w))
 		return r->status;
 	p.list = json_array();
 	rc = store->calls->logs(store, i->id, &w, log_chunk, &p, &why);
@@ -321,7 +321,7 @@ static int logs(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "list", "data", p.list));
 }
 
-static int ssh(struct api *api, const struct request *q, struct reply *r)
+static int instance_ssh(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = the_instance(api, q, r);
 	json_t *report, *keys, *made = NULL;
@@ -343,17 +343,17 @@ static int ssh(struct api *api, const struct request *q, struct reply *r)
 }
 
 const struct route api_v2_instance[] = {
-	{ METHOD_GET, "/v2/instances/{id}", get, SCOPE_READ, 0, "Get instance", NULL, NULL, "InstanceResponse", 200 },
-	{ METHOD_PATCH, "/v2/instances/{id}", patch, SCOPE_NODES, 0, "Update instance", NULL,
+	{ METHOD_GET, "/v2/instances/{id}", instance_get, SCOPE_READ, 0, "Get instance", NULL, NULL, "InstanceResponse", 200 },
+	{ METHOD_PATCH, "/v2/instances/{id}", instance_patch, SCOPE_NODES, 0, "Update instance", NULL,
 		"PatchInstanceRequest", "InstanceResponse", 200 },
-	{ METHOD_DELETE, "/v2/instances/{id}", delete, SCOPE_NODES, 0, "Delete instance", NULL, NULL, NULL, 204 },
-	{ METHOD_POST, "/v2/instances/{id}/replace", replace, SCOPE_NODES, ROUTE_CREATES, "Replace instance", NULL,
+	{ METHOD_DELETE, "/v2/instances/{id}", v2_instance_delete, SCOPE_NODES, 0, "Delete instance", NULL, NULL, NULL, 204 },
+	{ METHOD_POST, "/v2/instances/{id}/replace", instance_replace, SCOPE_NODES, ROUTE_CREATES, "Replace instance", NULL,
 		"ReplaceInstanceRequest", "InstanceResponse", 201 },
-	{ METHOD_POST, "/v2/instances/{id}/terminate", terminate, SCOPE_NODES, 0, "Terminate instance", NULL, NULL,
+	{ METHOD_POST, "/v2/instances/{id}/terminate", instance_terminate, SCOPE_NODES, 0, "Terminate instance", NULL, NULL,
 		"InstanceResponse", 200 },
-	{ METHOD_GET, "/v2/instances/{id}/logs", logs, SCOPE_READ, 0, "Get instance logs",
+	{ METHOD_GET, "/v2/instances/{id}/logs", instance_logs, SCOPE_READ, 0, "Get instance logs",
 		"seqnum_before:integer,seqnum_after:integer,realtime_timestamp_before:integer,realtime_timestamp_after:integer,"
 		"sort_by:string,limit:integer", NULL, "InstanceLogsResponse", 200 },
-	{ METHOD_GET, "/v2/instances/{id}/ssh", ssh, SCOPE_READ, 0, "Get instance SSH info", NULL, NULL, "InstanceSshInfo", 200 },
+	{ METHOD_GET, "/v2/instances/{id}/ssh", instance_ssh, SCOPE_READ, 0, "Get instance SSH info", NULL, NULL, "InstanceSshInfo", 200 },
 	{ 0 },
 };

@@ -14,7 +14,7 @@ enum { BATCH_MAX = 100 };
 /* ---- Create ------------------------------------------------------------------------------ */
 
 /* What SF Compute offers and this market cannot do yet: said, not dropped. */
-static bool offered(const struct request *q, struct reply *r)
+static bool instances_offered(const struct request *q, struct reply *r)
 {
 	if (body_bool(q->body, "enable_public_ipv4", false))
 		api_refuse(q, r, REASON_INVALID, "enable_public_ipv4", "public IPv4 addresses are not given out here");
@@ -27,7 +27,7 @@ static bool offered(const struct request *q, struct reply *r)
 	return false;
 }
 
-static int create(struct api *api, const struct request *q, struct reply *r)
+static int instances_create(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	struct event ev = { .kind = EVENT_INSTANCE, .u.instance.priority = PRIORITY_NORMAL };
@@ -36,7 +36,7 @@ static int create(struct api *api, const struct request *q, struct reply *r)
 	const struct sku *s;
 	char room[IDENT_TEXT];
 
-	if (!api_whose(q, r, &ev.account) || !offered(q, r))
+	if (!api_whose(q, r, &ev.account) || !instances_offered(q, r))
 		return r->status;
 	p = find_pool(e, ev.account, pool);
 	if (!p)
@@ -61,7 +61,7 @@ struct wanted {
 	bool user_data;
 };
 
-static bool read_statuses(const struct request *q, struct reply *r, uint32_t *out)
+static bool instances_read_statuses(const struct request *q, struct reply *r, uint32_t *out)
 {
 	static const struct { const char *text; enum instance_status status; } rows[] = {
 		{ "awaiting_allocation", INSTANCE_AWAITING }, { "running", INSTANCE_RUNNING },
@@ -115,11 +115,11 @@ static bool read_wanted(const struct engine *e, const struct request *q, struct 
 {
 	return api_query_int(q, r, "created_after", 0, INT64_MAX, 0, &w->after) &&
 		api_query_int(q, r, "created_before", 0, INT64_MAX, INT64_MAX, &w->before) &&
-		read_statuses(q, r, &w->statuses) && read_include(q, r, &w->user_data) && pools_known(e, q, r);
+		instances_read_statuses(q, r, &w->statuses) && read_include(q, r, &w->user_data) && pools_known(e, q, r);
 }
 
 /* Whether any value of a repeated filter means this id; true where it is not asked for. */
-static bool among(const struct request *q, const char *name, enum ident kind, uint64_t id)
+static bool instances_among(const struct request *q, const char *name, enum ident kind, uint64_t id)
 {
 	uint64_t each;
 
@@ -145,14 +145,14 @@ static bool in_pools(const struct engine *e, const struct request *q, uint64_t p
 	return false;
 }
 
-static bool matches(const struct engine *e, const struct request *q, const struct wanted *w, const struct instance *i)
+static bool instances_matches(const struct engine *e, const struct request *q, const struct wanted *w, const struct instance *i)
 {
 	return (!w->statuses || (w->statuses & 1u << i->status)) && i->created_at >= w->after && i->created_at <= w->before &&
-		among(q, "id", IDENT_INSTANCE, i->id) && among(q, "instance_sku", IDENT_SKU, i->sku) &&
+		instances_among(q, "id", IDENT_INSTANCE, i->id) && instances_among(q, "instance_sku", IDENT_SKU, i->sku) &&
 		in_pools(e, q, i->pool) && tags_match(q, i->tags);
 }
 
-static int list(struct api *api, const struct request *q, struct reply *r)
+static int v2_instances_list(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	struct wanted w = { 0 };
@@ -167,7 +167,7 @@ static int list(struct api *api, const struct request *q, struct reply *r)
 	i = g.back ? engine_instance_after(e, q->account, g.from[0]) :
 		engine_instance_before(e, q->account, g.started ? g.from[0] : UINT64_MAX);
 	for (; i; i = g.back ? engine_instance_after(e, q->account, i->id) : engine_instance_before(e, q->account, i->id)) {
-		if (!matches(e, q, &w, i))
+		if (!instances_matches(e, q, &w, i))
 			continue;
 		if (!page_wants(&page))
 			break;
@@ -205,7 +205,7 @@ static bool batch_check(const struct engine *e, const struct request *q, struct 
 	return true;
 }
 
-static bool seen_before(const struct event *events, size_t n)
+static bool instances_seen_before(const struct event *events, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (events[i].subject == events[n].subject)
@@ -213,7 +213,7 @@ static bool seen_before(const struct event *events, size_t n)
 	return false;
 }
 
-static int batch(struct api *api, const struct request *q, struct reply *r)
+static int instances_batch(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const json_t *data = json_object_get(q->body, "data");
@@ -234,19 +234,19 @@ static int batch(struct api *api, const struct request *q, struct reply *r)
 	}
 	list = json_array();
 	for (size_t i = 0; i < count; i++)
-		if (!seen_before(events, i))
+		if (!instances_seen_before(events, i))
 			json_array_append_new(list, render_instance(e, engine_instance(e, events[i].subject), false));
 	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "list", "data", list));
 }
 
 const struct route api_v2_instances[] = {
-	{ METHOD_POST, "/v2/instances", create, SCOPE_NODES, ROUTE_CREATES, "Create instance", NULL,
+	{ METHOD_POST, "/v2/instances", instances_create, SCOPE_NODES, ROUTE_CREATES, "Create instance", NULL,
 		"CreateInstanceRequest", "InstanceResponse", 201 },
-	{ METHOD_GET, "/v2/instances", list, SCOPE_READ, 0, "List instances",
+	{ METHOD_GET, "/v2/instances", v2_instances_list, SCOPE_READ, 0, "List instances",
 		"workspace:string,id:array,pool:array,status:array,created_after:integer,created_before:integer,"
 		"instance_sku:array,limit:integer,starting_after:string,ending_before:string,include:array,tag:array,tag_key:array",
 		NULL, "ListInstancesResponse", 200 },
-	{ METHOD_PATCH, "/v2/instances", batch, SCOPE_NODES, 0, "Update multiple instances", NULL,
+	{ METHOD_PATCH, "/v2/instances", instances_batch, SCOPE_NODES, 0, "Update multiple instances", NULL,
 		"BatchPatchInstancesRequest", "BatchPatchInstancesResponse", 200 },
 	{ 0 },
 };

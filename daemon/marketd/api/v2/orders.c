@@ -27,7 +27,7 @@ struct listing {
 	struct page page;
 };
 
-static int add_row(void *arg, const struct order *o)
+static int v2_orders_add_row(void *arg, const struct order *o)
 {
 	struct listing *l = arg;
 
@@ -36,7 +36,7 @@ static int add_row(void *arg, const struct order *o)
 	return 0;
 }
 
-static bool one_of(const struct request *q, struct reply *r, const char *name, const char *const *words, size_t count, int *out)
+static bool orders_one_of(const struct request *q, struct reply *r, const char *name, const char *const *words, size_t count, int *out)
 {
 	const char *text = api_query(q, name);
 
@@ -49,7 +49,7 @@ static bool one_of(const struct request *q, struct reply *r, const char *name, c
 	return false;
 }
 
-static bool read_statuses(const struct request *q, struct reply *r, uint32_t *out)
+static bool orders_read_statuses(const struct request *q, struct reply *r, uint32_t *out)
 {
 	static const struct { const char *text; uint32_t bit; } rows[] = {
 		{ "pending", 1u << ORDER_PENDING }, { "filled", 1u << ORDER_FILLED },
@@ -74,7 +74,7 @@ static bool read_statuses(const struct request *q, struct reply *r, uint32_t *ou
 }
 
 /* pool=, procurement=, workspace=: of this account, or refused. */
-static bool read_things(struct api *api, const struct request *q, struct reply *r, struct order_filter *f)
+static bool orders_read_things(struct api *api, const struct request *q, struct reply *r, struct order_filter *f)
 {
 	const struct engine *e = market_engine(api->market);
 	const char *pool = api_query(q, "pool"), *procurement = api_query(q, "procurement");
@@ -108,7 +108,7 @@ static bool read_ids(const struct request *q, struct reply *r, uint64_t ids[IDS_
 	return true;
 }
 
-static bool read_filter(struct api *api, const struct request *q, struct reply *r, struct order_filter *f, uint64_t ids[IDS_MAX],
+static bool orders_read_filter(struct api *api, const struct request *q, struct reply *r, struct order_filter *f, uint64_t ids[IDS_MAX],
 	bool *descending)
 {
 	static const char *const sides[] = { "buy", "sell" };
@@ -116,11 +116,11 @@ static bool read_filter(struct api *api, const struct request *q, struct reply *
 	int sort;
 
 	*f = (struct order_filter){ .account = q->account, .side = -1 };
-	if (!one_of(q, r, "side", sides, 2, &f->side) || !one_of(q, r, "sort_by", sorts, 4, &sort) ||
-	    !read_statuses(q, r, &f->statuses) ||
+	if (!orders_one_of(q, r, "side", sides, 2, &f->side) || !orders_one_of(q, r, "sort_by", sorts, 4, &sort) ||
+	    !orders_read_statuses(q, r, &f->statuses) ||
 	    !api_query_int(q, r, "created_after", 0, INT64_MAX, 0, &f->created_after) ||
 	    !api_query_int(q, r, "created_before", 0, INT64_MAX, 0, &f->created_before) ||
-	    !read_things(api, q, r, f) || !read_ids(q, r, ids, f))
+	    !orders_read_things(api, q, r, f) || !read_ids(q, r, ids, f))
 		return false;
 	if (f->id_count) /* asked for by name: whoever placed it */
 		f->no_procurements = false;
@@ -141,14 +141,14 @@ static int orders_list(struct api *api, const struct request *q, struct reply *r
 	bool descending;
 	int failed;
 
-	if (!paging_read(q, r, CURSOR_ORDERS, LIMIT_MAX, &paging) || !read_filter(api, q, r, &filter, ids, &descending))
+	if (!paging_read(q, r, CURSOR_ORDERS, LIMIT_MAX, &paging) || !orders_read_filter(api, q, r, &filter, ids, &descending))
 		return r->status;
 	page_init(&l.page, &paging);
 	at.descending = descending != paging.back;
 	at.limit = paging.limit + 1;
 	if (paging.started)
 		*(at.descending ? &at.before : &at.after) = paging.from[0];
-	failed = store->calls->orders(store, &filter, &at, add_row, &l, &why);
+	failed = store->calls->orders(store, &filter, &at, v2_orders_add_row, &l, &why);
 	if (failed) {
 		json_decref(l.page.data);
 		return api_failed(q, r, failed, NULL, &why);

@@ -19,13 +19,13 @@ static const struct pool *the_pool(struct api *api, const struct request *q, str
 	return p;
 }
 
-static bool history(const struct request *q, struct reply *r, int64_t *minutes)
+static bool pools_history(const struct request *q, struct reply *r, int64_t *minutes)
 {
 	return api_query_int(q, r, "schedule_history_minutes", 0, HISTORY_MAX, 0, minutes);
 }
 
 /* Those whose id, path or name is among id=…; all where there is none. */
-static bool named(const struct engine *e, const struct request *q, const struct pool *p)
+static bool pools_named(const struct engine *e, const struct request *q, const struct pool *p)
 {
 	if (!api_query(q, "id"))
 		return true;
@@ -43,14 +43,14 @@ static int pools_list(struct api *api, const struct request *q, struct reply *r)
 	const struct pool *p;
 	int64_t minutes;
 
-	if (!paging_read(q, r, CURSOR_POOLS, LIMIT_MAX, &g) || !history(q, r, &minutes) ||
+	if (!paging_read(q, r, CURSOR_POOLS, LIMIT_MAX, &g) || !pools_history(q, r, &minutes) ||
 	    !workspace_check(api, q, r, api_query(q, "workspace"), "workspace"))
 		return r->status;
 	page_init(&page, &g);
 	p = g.back ? engine_pool_after(e, q->account, g.from[0]) :
 		engine_pool_before(e, q->account, g.started ? g.from[0] : UINT64_MAX);
 	for (; p; p = g.back ? engine_pool_after(e, q->account, p->id) : engine_pool_before(e, q->account, p->id)) {
-		if (p->deleted || !named(e, q, p) || !tags_match(q, p->tags))
+		if (p->deleted || !pools_named(e, q, p) || !tags_match(q, p->tags))
 			continue;
 		if (!page_wants(&page))
 			break;
@@ -64,13 +64,13 @@ static int pools_get(struct api *api, const struct request *q, struct reply *r)
 	const struct pool *p = the_pool(api, q, r);
 	int64_t minutes;
 
-	if (!p || !history(q, r, &minutes))
+	if (!p || !pools_history(q, r, &minutes))
 		return r->status;
 	return api_json(q, r, 200, render_pool(market_engine(api->market), p, minutes));
 }
 
 /* SF Compute has no 400 for pools: a name that is taken is a value that is not valid. */
-static int not_done(const struct request *q, struct reply *r, int reason, const struct fail *why)
+static int pools_not_done(const struct request *q, struct reply *r, int reason, const struct fail *why)
 {
 	if (reason == REASON_NAME_TAKEN)
 		return api_refuse_as(q, r, 422, reason, "name", "%s", why->text[0] ? why->text : reason_row(reason)->text);
@@ -92,7 +92,7 @@ static int pools_create(struct api *api, const struct request *q, struct reply *
 	reason = api_apply(api, q, &ev, &did, &why);
 	free(tags);
 	if (reason)
-		return not_done(q, r, reason, &why);
+		return pools_not_done(q, r, reason, &why);
 	return api_json(q, r, 201, render_pool(market_engine(api->market),
 		engine_pool(market_engine(api->market), effects_made(did)), 0));
 }
@@ -116,7 +116,7 @@ static int pools_patch(struct api *api, const struct request *q, struct reply *r
 	reason = ev.name || ev.text ? api_apply(api, q, &ev, NULL, &why) : 0;
 	free(tags);
 	if (reason)
-		return not_done(q, r, reason, &why);
+		return pools_not_done(q, r, reason, &why);
 	return api_json(q, r, 200, render_pool(market_engine(api->market),
 		engine_pool(market_engine(api->market), ev.subject), 0));
 }
@@ -133,7 +133,7 @@ static int pools_delete(struct api *api, const struct request *q, struct reply *
 	ev.account = p->account;
 	ev.subject = p->id;
 	reason = api_apply(api, q, &ev, NULL, &why);
-	return reason ? not_done(q, r, reason, &why) : api_nothing(r);
+	return reason ? pools_not_done(q, r, reason, &why) : api_nothing(r);
 }
 
 const struct route api_v2_pools[] = {

@@ -20,7 +20,7 @@ struct preview {
 };
 
 /* The limit at which price alone cannot be what fails; less for what would not be counted. */
-static int64_t boundless(const struct event *ev)
+static int64_t preview_boundless(const struct event *ev)
 {
 	int64_t units = ev->u.order.nodes * (ev->u.order.end - ev->u.order.start);
 
@@ -28,7 +28,7 @@ static int64_t boundless(const struct event *ev)
 }
 
 /* 1: all of it fills at that limit, 0: it does not, negative: it is not an order that could. */
-static int try(const struct engine *e, const struct event *ev, int64_t price, struct quote *out, int *short_of, struct fail *why)
+static int preview_try(const struct engine *e, const struct event *ev, int64_t price, struct quote *out, int *short_of, struct fail *why)
 {
 	struct event ask = *ev;
 	int reason;
@@ -56,12 +56,12 @@ static int64_t lowest_bid(const struct engine *e, const struct event *ev, int64_
 	struct fail why;
 	int short_of;
 
-	if (guess >= 0 && try(e, ev, guess, &ignored, &short_of, &why) == 1)
+	if (guess >= 0 && preview_try(e, ev, guess, &ignored, &short_of, &why) == 1)
 		return guess;
 	while (low < high) {
 		int64_t middle = low + (high - low + 1) / 2;
 
-		if (try(e, ev, middle, &ignored, &short_of, &why) == 1)
+		if (preview_try(e, ev, middle, &ignored, &short_of, &why) == 1)
 			low = middle;
 		else
 			high = middle - 1;
@@ -70,7 +70,7 @@ static int64_t lowest_bid(const struct engine *e, const struct event *ev, int64_
 }
 
 /* One pool and SKU: kept where it is better than what was found before. */
-static int consider(const struct engine *e, struct preview *p, uint64_t pool, uint64_t sku, struct fail *why)
+static int preview_consider(const struct engine *e, struct preview *p, uint64_t pool, uint64_t sku, struct fail *why)
 {
 	struct event ev = p->ev;
 	struct quote quote;
@@ -79,7 +79,7 @@ static int consider(const struct engine *e, struct preview *p, uint64_t pool, ui
 
 	ev.u.order.pool = pool;
 	ev.u.order.sku = sku;
-	can = try(e, &ev, boundless(&ev), &quote, &short_of, why);
+	can = preview_try(e, &ev, preview_boundless(&ev), &quote, &short_of, why);
 	if (can <= 0)
 		return can;
 	better = ev.u.order.side == SIDE_BUY ? quote.cost < p->best.cost : quote.cost > p->best.cost;
@@ -100,12 +100,12 @@ static int consider_pools(const struct engine *e, struct preview *p, uint64_t po
 	int failed;
 
 	if (pool)
-		return consider(e, p, pool, sku, why);
+		return preview_consider(e, p, pool, sku, why);
 	for (each = engine_pool_before(e, p->ev.account, UINT64_MAX); each;
 	     each = engine_pool_before(e, p->ev.account, each->id)) {
 		if (each->deleted || (p->ev.u.order.side == SIDE_BUY && each->kind != POOL_MARKET))
 			continue;
-		failed = consider(e, p, each->id, sku, why);
+		failed = preview_consider(e, p, each->id, sku, why);
 		if (failed || p->ev.u.order.side == SIDE_BUY)
 			return failed;
 	}
@@ -133,13 +133,13 @@ static bool read_request(const struct request *q, struct reply *r, struct event 
 	return requirements_check(q, r, json_object_get(q->body, "requirements"));
 }
 
-static json_t *fee(const struct engine *e, const struct event *ev)
+static json_t *v2_preview_fee(const struct engine *e, const struct event *ev)
 {
 	return json_pack("{s:s, s:i}", "flat_dollars_per_node_hour", "0.000000", "percentage_bps",
 		ev->u.order.side == SIDE_SELL ? (int)engine_policy(e)->fee_bps : 0);
 }
 
-static int quoted(const struct engine *e, const struct request *q, struct reply *r, const struct preview *p)
+static int preview_quoted(const struct engine *e, const struct request *q, struct reply *r, const struct preview *p)
 {
 	const struct event *ev = &p->ev;
 	json_t *body = json_pack("{s:o, s:s, s:b, s:b, s:o, s:[o], s:o}", "pool", render_id(IDENT_POOL, ev->u.order.pool),
@@ -147,7 +147,7 @@ static int quoted(const struct engine *e, const struct request *q, struct reply 
 		"instance_sku", render_id(IDENT_SKU, ev->u.order.sku), "allocation_schedule_delta",
 		render_span(ev->u.order.start, ev->u.order.end, ev->u.order.nodes),
 		"limit_price_dollars_per_node_hour", render_price(ev->u.order.price));
-	json_t *made = json_pack("{s:s, s:o, s:o, s:[]}", "type", "quoted", "post_order_body", body, "fee", fee(e, ev), "notices");
+	json_t *made = json_pack("{s:s, s:o, s:o, s:[]}", "type", "quoted", "post_order_body", body, "fee", v2_preview_fee(e, ev), "notices");
 
 	if (made && (render_money(made, "np_total", p->best.cost) ||
 	    json_object_set_new(made, "np_reason", render_reason(p->short_of)))) {
@@ -157,17 +157,17 @@ static int quoted(const struct engine *e, const struct request *q, struct reply 
 	return api_json(q, r, 200, made);
 }
 
-static int unavailable(const struct engine *e, const struct request *q, struct reply *r, const struct preview *p,
+static int preview_unavailable(const struct engine *e, const struct request *q, struct reply *r, const struct preview *p,
 	const struct fail *why)
 {
 	return api_json(q, r, 200, json_pack("{s:s, s:s, s:o, s:[], s:o}", "type", "unavailable",
 		"reason", p->matched ? "no_availability" : "no_matching_instance_skus",
-		"fee", p->matched ? fee(e, &p->ev) : json_null(), "notices",
+		"fee", p->matched ? v2_preview_fee(e, &p->ev) : json_null(), "notices",
 		"np_message", render_text(why->text[0] ? why->text : NULL)));
 }
 
 /* false: refused. A buy needs a pool to go into, so that the body can be posted as it is. */
-static bool read_pool(const struct engine *e, const struct request *q, struct reply *r, const struct event *ev, uint64_t *pool)
+static bool preview_read_pool(const struct engine *e, const struct request *q, struct reply *r, const struct event *ev, uint64_t *pool)
 {
 	const char *text = body_text(q->body, "pool");
 	const struct pool *p = text ? find_pool(e, ev->account, text) : NULL;
@@ -186,14 +186,14 @@ static bool read_pool(const struct engine *e, const struct request *q, struct re
 	return false;
 }
 
-static int preview(struct api *api, const struct request *q, struct reply *r)
+static int preview_preview(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	struct preview p = { .ev = { .kind = EVENT_ORDER } };
 	struct fail why = { 0 };
 	uint64_t pool;
 
-	if (!api_whose(q, r, &p.ev.account) || !read_request(q, r, &p.ev) || !read_pool(e, q, r, &p.ev, &pool))
+	if (!api_whose(q, r, &p.ev.account) || !read_request(q, r, &p.ev) || !preview_read_pool(e, q, r, &p.ev, &pool))
 		return r->status;
 	for (const struct sku *s = engine_sku_after(e, 0); s; s = engine_sku_after(e, s->id)) {
 		int failed = 0;
@@ -205,11 +205,11 @@ static int preview(struct api *api, const struct request *q, struct reply *r)
 		if (failed)
 			return api_failed(q, r, failed, failed == REASON_PAST ? "start_at" : NULL, &why);
 	}
-	return p.found ? quoted(e, q, r, &p) : unavailable(e, q, r, &p, &why);
+	return p.found ? preview_quoted(e, q, r, &p) : preview_unavailable(e, q, r, &p, &why);
 }
 
 const struct route api_v2_preview[] = {
-	{ METHOD_POST, "/v2/order_preview", preview, SCOPE_READ | SCOPE_TRADE, 0, "Estimate an order", NULL,
+	{ METHOD_POST, "/v2/order_preview", preview_preview, SCOPE_READ | SCOPE_TRADE, 0, "Estimate an order", NULL,
 		"v2.OrderPreviewRequest", "v2.OrderPreviewResponse", 200 },
 	{ 0 },
 };

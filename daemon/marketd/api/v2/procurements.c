@@ -19,7 +19,7 @@ static const struct procurement *the_procurement(struct api *api, const struct r
 }
 
 /* Going back is going through the account's own, which are few. */
-static const struct procurement *before(const struct engine *e, uint64_t account, uint64_t id)
+static const struct procurement *procurements_before(const struct engine *e, uint64_t account, uint64_t id)
 {
 	const struct procurement *last = NULL, *p;
 
@@ -28,7 +28,7 @@ static const struct procurement *before(const struct engine *e, uint64_t account
 	return last;
 }
 
-static int list(struct api *api, const struct request *q, struct reply *r)
+static int v2_procurements_list(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const char *text = api_query(q, "pool");
@@ -43,8 +43,8 @@ static int list(struct api *api, const struct request *q, struct reply *r)
 	if (text && !pool)
 		return api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", text);
 	page_init(&page, &g);
-	p = g.back ? before(e, q->account, g.from[0]) : engine_procurement_after(e, q->account, g.started ? g.from[0] : 0);
-	for (; p; p = g.back ? before(e, q->account, p->id) : engine_procurement_after(e, q->account, p->id)) {
+	p = g.back ? procurements_before(e, q->account, g.from[0]) : engine_procurement_after(e, q->account, g.started ? g.from[0] : 0);
+	for (; p; p = g.back ? procurements_before(e, q->account, p->id) : engine_procurement_after(e, q->account, p->id)) {
 		if (pool && p->pool != pool->id)
 			continue;
 		if (!page_wants(&page))
@@ -54,7 +54,7 @@ static int list(struct api *api, const struct request *q, struct reply *r)
 	return page_answer(q, r, &page);
 }
 
-static int get(struct api *api, const struct request *q, struct reply *r)
+static int procurements_get(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct procurement *p = the_procurement(api, q, r);
 
@@ -62,7 +62,7 @@ static int get(struct api *api, const struct request *q, struct reply *r)
 }
 
 /* Which SF Compute names "duplicate" is 400 by the reason itself; a second one for a pool and SKU is 409. */
-static int not_done(const struct request *q, struct reply *r, int reason, const struct fail *why)
+static int procurements_not_done(const struct request *q, struct reply *r, int reason, const struct fail *why)
 {
 	return api_failed(q, r, reason, reason == REASON_NAME_TAKEN ? "name" : NULL, why);
 }
@@ -94,7 +94,7 @@ static const struct sku *the_sku(const struct engine *e, const struct request *q
 	return s;
 }
 
-static bool orderly(const struct request *q, struct reply *r, int64_t min_sell, int64_t max_buy)
+static bool procurements_orderly(const struct request *q, struct reply *r, int64_t min_sell, int64_t max_buy)
 {
 	if (min_sell <= max_buy)
 		return true;
@@ -103,7 +103,7 @@ static bool orderly(const struct request *q, struct reply *r, int64_t min_sell, 
 	return false;
 }
 
-static int create(struct api *api, const struct request *q, struct reply *r)
+static int procurements_create(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	struct event ev = { .kind = EVENT_PROCUREMENT };
@@ -124,7 +124,7 @@ static int create(struct api *api, const struct request *q, struct reply *r)
 	if (!sku || !read_target(q, r, &ev.u.procurement.target) ||
 	    !body_price(q, r, q->body, "min_sell_price_dollars_per_node_hour", &ev.u.procurement.min_sell) ||
 	    !body_price(q, r, q->body, "max_buy_price_dollars_per_node_hour", &ev.u.procurement.max_buy) ||
-	    !orderly(q, r, ev.u.procurement.min_sell, ev.u.procurement.max_buy) ||
+	    !procurements_orderly(q, r, ev.u.procurement.min_sell, ev.u.procurement.max_buy) ||
 	    !(ev.name = name_read(api, q, r, IDENT_PROCUREMENT, room)))
 		return r->status;
 	ev.u.procurement.pool = pool->id;
@@ -133,11 +133,11 @@ static int create(struct api *api, const struct request *q, struct reply *r)
 	ev.u.procurement.enabled = body_bool(q->body, "enabled", true);
 	reason = api_apply(api, q, &ev, &did, &why);
 	if (reason)
-		return not_done(q, r, reason, &why);
+		return procurements_not_done(q, r, reason, &why);
 	return api_json(q, r, 201, render_procurement(e, engine_procurement(e, effects_made(did))));
 }
 
-static int patch(struct api *api, const struct request *q, struct reply *r)
+static int procurements_patch(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct procurement *p = the_procurement(api, q, r);
@@ -154,7 +154,7 @@ static int patch(struct api *api, const struct request *q, struct reply *r)
 		return r->status;
 	low = ev.u.procurement_change.min_sell >= 0 ? ev.u.procurement_change.min_sell : p->min_sell;
 	high = ev.u.procurement_change.max_buy >= 0 ? ev.u.procurement_change.max_buy : p->max_buy;
-	if (!orderly(q, r, low, high))
+	if (!procurements_orderly(q, r, low, high))
 		return r->status;
 	if (body_text(q->body, "instance_sku")) {
 		const struct sku *sku = the_sku(e, q, r);
@@ -171,10 +171,10 @@ static int patch(struct api *api, const struct request *q, struct reply *r)
 	if (json_is_boolean(json_object_get(q->body, "enabled")))
 		ev.u.procurement_change.enabled = body_bool(q->body, "enabled", true);
 	reason = api_apply(api, q, &ev, NULL, &why);
-	return reason ? not_done(q, r, reason, &why) : api_json(q, r, 200, render_procurement(e, engine_procurement(e, ev.subject)));
+	return reason ? procurements_not_done(q, r, reason, &why) : api_json(q, r, 200, render_procurement(e, engine_procurement(e, ev.subject)));
 }
 
-static int delete(struct api *api, const struct request *q, struct reply *r)
+static int procurements_delete(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct procurement *p = the_procurement(api, q, r);
 	struct event ev = { .kind = EVENT_PROCUREMENT_DELETE };
@@ -186,18 +186,18 @@ static int delete(struct api *api, const struct request *q, struct reply *r)
 	ev.account = p->account;
 	ev.subject = p->id;
 	reason = api_apply(api, q, &ev, NULL, &why);
-	return reason ? not_done(q, r, reason, &why) : api_nothing(r);
+	return reason ? procurements_not_done(q, r, reason, &why) : api_nothing(r);
 }
 
 const struct route api_v2_procurements[] = {
-	{ METHOD_POST, "/v2/procurements", create, SCOPE_TRADE, ROUTE_CREATES, "Create procurement", NULL,
+	{ METHOD_POST, "/v2/procurements", procurements_create, SCOPE_TRADE, ROUTE_CREATES, "Create procurement", NULL,
 		"CreateProcurementRequest", "ProcurementResponse", 201 },
-	{ METHOD_GET, "/v2/procurements", list, SCOPE_READ, 0, "List procurements",
+	{ METHOD_GET, "/v2/procurements", v2_procurements_list, SCOPE_READ, 0, "List procurements",
 		"workspace:string,pool:string,limit:integer,starting_after:string,ending_before:string",
 		NULL, "ListProcurementsResponse", 200 },
-	{ METHOD_GET, "/v2/procurements/{id}", get, SCOPE_READ, 0, "Get procurement", NULL, NULL, "ProcurementResponse", 200 },
-	{ METHOD_PATCH, "/v2/procurements/{id}", patch, SCOPE_TRADE, 0, "Update procurement", NULL,
+	{ METHOD_GET, "/v2/procurements/{id}", procurements_get, SCOPE_READ, 0, "Get procurement", NULL, NULL, "ProcurementResponse", 200 },
+	{ METHOD_PATCH, "/v2/procurements/{id}", procurements_patch, SCOPE_TRADE, 0, "Update procurement", NULL,
 		"PatchProcurementRequest", "ProcurementResponse", 200 },
-	{ METHOD_DELETE, "/v2/procurements/{id}", delete, SCOPE_TRADE, 0, "Delete procurement", NULL, NULL, NULL, 204 },
+	{ METHOD_DELETE, "/v2/procurements/{id}", procurements_delete, SCOPE_TRADE, 0, "Delete procurement", NULL, NULL, NULL, 204 },
 	{ 0 },
 };

@@ -12,14 +12,14 @@
 
 typedef json_t *(*sku_fn)(const struct engine *e, const struct sku *s);
 
-static json_t *whole(const struct engine *e, const struct sku *s)
+static json_t *skus_whole(const struct engine *e, const struct sku *s)
 {
 	(void)e;
 	return render_sku(s);
 }
 
 /* Filters of availability: each property by name, and id. */
-static bool wanted(const struct request *q, const struct sku *s)
+static bool skus_wanted(const struct request *q, const struct sku *s)
 {
 	json_t *facts = sku_facts(s);
 	bool match = true;
@@ -52,7 +52,7 @@ static const struct sku *sku_before(const struct engine *e, uint64_t before)
 	return last;
 }
 
-static int list(struct api *api, const struct request *q, struct reply *r, sku_fn render)
+static int v2_skus_list(struct api *api, const struct request *q, struct reply *r, sku_fn render)
 {
 	const struct engine *e = market_engine(api->market);
 	struct paging paging;
@@ -64,7 +64,7 @@ static int list(struct api *api, const struct request *q, struct reply *r, sku_f
 	page_init(&page, &paging);
 	s = paging.back ? sku_before(e, paging.from[0]) : engine_sku_after(e, paging.started ? paging.from[0] : 0);
 	for (; s; s = paging.back ? sku_before(e, s->id) : engine_sku_after(e, s->id)) {
-		if (!wanted(q, s))
+		if (!skus_wanted(q, s))
 			continue;
 		if (!page_wants(&page))
 			break;
@@ -73,7 +73,7 @@ static int list(struct api *api, const struct request *q, struct reply *r, sku_f
 	return page_answer(q, r, &page);
 }
 
-static int get(struct api *api, const struct request *q, struct reply *r, sku_fn render)
+static int v2_skus_get(struct api *api, const struct request *q, struct reply *r, sku_fn render)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct sku *s = find_sku(e, q->parts[0]);
@@ -83,8 +83,8 @@ static int get(struct api *api, const struct request *q, struct reply *r, sku_fn
 	return api_json(q, r, 200, render(e, s));
 }
 
-static int skus_list(struct api *api, const struct request *q, struct reply *r) { return list(api, q, r, whole); }
-static int skus_get(struct api *api, const struct request *q, struct reply *r) { return get(api, q, r, whole); }
+static int skus_list(struct api *api, const struct request *q, struct reply *r) { return v2_skus_list(api, q, r, skus_whole); }
+static int skus_get(struct api *api, const struct request *q, struct reply *r) { return v2_skus_get(api, q, r, skus_whole); }
 
 static bool numbers_ok(const struct request *q, struct reply *r)
 {
@@ -100,24 +100,24 @@ static bool numbers_ok(const struct request *q, struct reply *r)
 
 static int availability_list(struct api *api, const struct request *q, struct reply *r)
 {
-	return numbers_ok(q, r) ? list(api, q, r, render_availability) : r->status;
+	return numbers_ok(q, r) ? v2_skus_list(api, q, r, render_availability) : r->status;
 }
 
 static int availability_get(struct api *api, const struct request *q, struct reply *r)
 {
-	return get(api, q, r, render_availability);
+	return v2_skus_get(api, q, r, render_availability);
 }
 
 /* ---- The catalog of properties ------------------------------------------------------------ */
 
 /* A key or a value of the catalog. */
-static json_t *entry(json_t *name, json_t *title, const char *text, int64_t since)
+static json_t *skus_entry(json_t *name, json_t *title, const char *text, int64_t since)
 {
 	return json_pack("{s:o, s:o, s:s, s:n, s:I, s:n, s:n}", "name", name, "display_name", title, "description", text,
 		"documentation_link", "stable_at", (json_int_t)since, "deprecated_at", "deprecation_info");
 }
 
-static bool listed(const json_t *values, const json_t *name)
+static bool skus_listed(const json_t *values, const json_t *name)
 {
 	const json_t *value;
 	size_t i;
@@ -129,7 +129,7 @@ static bool listed(const json_t *values, const json_t *name)
 }
 
 /* Every value that some SKU has, oldest first. */
-static json_t *definition(const struct engine *e, const struct sku_property *p)
+static json_t *skus_definition(const struct engine *e, const struct sku_property *p)
 {
 	json_t *values = json_array();
 	int64_t since = 0;
@@ -138,18 +138,18 @@ static json_t *definition(const struct engine *e, const struct sku_property *p)
 		json_t *facts = sku_facts(s), *fact = json_object_get(facts, p->name);
 		json_t *name = fact ? sku_value_text(fact) : NULL;
 
-		if (name && !listed(values, name)) {
-			json_array_append_new(values, entry(json_incref(name), sku_property_display(p, fact), p->text, s->created_at));
+		if (name && !skus_listed(values, name)) {
+			json_array_append_new(values, skus_entry(json_incref(name), sku_property_display(p, fact), p->text, s->created_at));
 			since = since ? since : s->created_at;
 		}
 		json_decref(name);
 		json_decref(facts);
 	}
-	return json_pack("{s:o, s:o, s:s}", "key", entry(json_string(p->name), json_string(p->title), p->text, since),
+	return json_pack("{s:o, s:o, s:s}", "key", skus_entry(json_string(p->name), json_string(p->title), p->text, since),
 		"values", values, "type", "enumeration");
 }
 
-static int catalog(struct api *api, const struct request *q, struct reply *r)
+static int skus_catalog(struct api *api, const struct request *q, struct reply *r)
 {
 	struct paging paging;
 	struct page page;
@@ -162,7 +162,7 @@ static int catalog(struct api *api, const struct request *q, struct reply *r)
 	page_init(&page, &paging);
 	at = paging.started ? paging.from[0] : 0; /* places are from 1 */
 	for (at = paging.back ? at - 1 : at + 1; at >= 1 && at <= count && page_wants(&page); at = paging.back ? at - 1 : at + 1)
-		page_add(&page, at, definition(market_engine(api->market), &sku_properties[at - 1]));
+		page_add(&page, at, skus_definition(market_engine(api->market), &sku_properties[at - 1]));
 	return page_answer(q, r, &page);
 }
 
@@ -178,7 +178,7 @@ const struct route api_v2_skus[] = {
 	{ METHOD_GET, "/v2/instance_skus/{id}", skus_get, SCOPE_READ, 0, "Get instance SKU", NULL, NULL, "InstanceSku", 200 },
 	{ METHOD_GET, "/v2/instance_skus/{id}/availability", availability_get, SCOPE_READ, 0, "Get instance-SKU availability",
 		NULL, NULL, "InstanceSkuAvailability", 200 },
-	{ METHOD_GET, "/v2/instance_sku_property_catalog", catalog, SCOPE_READ, 0, "List instance SKU property catalog",
+	{ METHOD_GET, "/v2/instance_sku_property_catalog", skus_catalog, SCOPE_READ, 0, "List instance SKU property catalog",
 		PAGED, NULL, "ListInstanceSkuPropertyCatalogResponse", 200 },
 	{ 0 },
 };

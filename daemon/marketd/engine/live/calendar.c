@@ -12,13 +12,13 @@ const struct piece *calendar_at(const struct live_host *h, int64_t minute)
 	return i < h->pub.piece_count && h->pub.pieces[i].start <= minute ? &h->pub.pieces[i] : NULL;
 }
 
-static bool alike(const struct piece *a, const struct piece *b)
+static bool calendar_alike(const struct piece *a, const struct piece *b)
 {
 	return a->end == b->start && a->pool == b->pool && a->lease == b->lease && a->order == b->order;
 }
 
 /* Puts `count` pieces in the place of those in [first, stop). */
-static void splice(struct live_host *h, size_t first, size_t stop, const struct piece *list, size_t count)
+static void calendar_splice(struct live_host *h, size_t first, size_t stop, const struct piece *list, size_t count)
 {
 	size_t old = h->pub.piece_count, now = old - (stop - first) + count;
 	struct piece *at;
@@ -48,11 +48,11 @@ static void splice(struct live_host *h, size_t first, size_t stop, const struct 
 }
 
 /* Appends a piece to a short list, joined with the one before where it is like that. */
-static size_t append(struct piece *list, size_t count, const struct piece *p)
+static size_t calendar_append(struct piece *list, size_t count, const struct piece *p)
 {
 	if (p->start >= p->end)
 		return count;
-	if (count && alike(&list[count - 1], p))
+	if (count && calendar_alike(&list[count - 1], p))
 		list[count - 1].end = p->end;
 	else
 		list[count++] = *p;
@@ -81,13 +81,13 @@ void calendar_put(struct live_host *h, int64_t start, int64_t end, const struct 
 	mid.start = start;
 	mid.end = end;
 	if (first > 0)
-		count = append(list, count, &h->pub.pieces[--first]);
-	count = append(list, count, &left);
-	count = append(list, count, &mid);
-	count = append(list, count, &right);
+		count = calendar_append(list, count, &h->pub.pieces[--first]);
+	count = calendar_append(list, count, &left);
+	count = calendar_append(list, count, &mid);
+	count = calendar_append(list, count, &right);
 	if (++last < h->pub.piece_count)
-		count = append(list, count, &h->pub.pieces[last++]);
-	splice(h, first, last, list, count);
+		count = calendar_append(list, count, &h->pub.pieces[last++]);
+	calendar_splice(h, first, last, list, count);
 	if (moved)
 		live_host_changed(h);
 	if (changed)
@@ -172,7 +172,7 @@ void calendar_clear(struct live_host *h)
 
 void calendar_start(struct live_host *h, const struct piece *list, size_t count)
 {
-	splice(h, 0, h->pub.piece_count, list, count);
+	calendar_splice(h, 0, h->pub.piece_count, list, count);
 	live_host_changed(h);
 	offer_index_update(h, 0, MINUTE_MAX);
 }

@@ -12,28 +12,28 @@ void due_release(struct due_heap *h)
 	*h = (struct due_heap){ 0 };
 }
 
-static bool sooner(const struct due_row *a, const struct due_row *b)
+static bool due_sooner(const struct due_row *a, const struct due_row *b)
 {
 	return a->minute != b->minute ? a->minute < b->minute : a->id < b->id;
 }
 
-static void place(struct due_heap *h, size_t i, struct due_row row)
+static void due_place(struct due_heap *h, size_t i, struct due_row row)
 {
 	h->list[i] = row;
 	row.due->place = i + 1;
 }
 
-static void rise(struct due_heap *h, size_t i, struct due_row row)
+static void due_rise(struct due_heap *h, size_t i, struct due_row row)
 {
-	while (i > 0 && sooner(&row, &h->list[(i - 1) / 4])) {
-		place(h, i, h->list[(i - 1) / 4]);
+	while (i > 0 && due_sooner(&row, &h->list[(i - 1) / 4])) {
+		due_place(h, i, h->list[(i - 1) / 4]);
 		i = (i - 1) / 4;
 	}
-	place(h, i, row);
+	due_place(h, i, row);
 }
 
 /* Four children each: half as deep as with two. */
-static void sink(struct due_heap *h, size_t i, struct due_row row)
+static void due_sink(struct due_heap *h, size_t i, struct due_row row)
 {
 	for (;;) {
 		size_t first = 4 * i + 1, best = first;
@@ -41,23 +41,23 @@ static void sink(struct due_heap *h, size_t i, struct due_row row)
 		if (first >= h->count)
 			break;
 		for (size_t k = first + 1; k < first + 4 && k < h->count; k++)
-			if (sooner(&h->list[k], &h->list[best]))
+			if (due_sooner(&h->list[k], &h->list[best]))
 				best = k;
-		if (!sooner(&h->list[best], &row))
+		if (!due_sooner(&h->list[best], &row))
 			break;
-		place(h, i, h->list[best]);
+		due_place(h, i, h->list[best]);
 		i = best;
 	}
-	place(h, i, row);
+	due_place(h, i, row);
 }
 
 /* The row belongs near i: up or down. */
-static void settle(struct due_heap *h, size_t i, struct due_row row)
+static void due_settle(struct due_heap *h, size_t i, struct due_row row)
 {
-	if (i > 0 && sooner(&row, &h->list[(i - 1) / 4]))
-		rise(h, i, row);
+	if (i > 0 && due_sooner(&row, &h->list[(i - 1) / 4]))
+		due_rise(h, i, row);
 	else
-		sink(h, i, row);
+		due_sink(h, i, row);
 }
 
 void due_set(struct due_heap *h, struct due *d, uint64_t id, int64_t minute)
@@ -68,14 +68,14 @@ void due_set(struct due_heap *h, struct due *d, uint64_t id, int64_t minute)
 		if (d->minute == minute)
 			return;
 		d->minute = minute;
-		settle(h, d->place - 1, row);
+		due_settle(h, d->place - 1, row);
 		return;
 	}
 	d->minute = minute;
 	d->id = id;
 	must_room(h->list, h->count, h->cap);
 	h->count++;
-	rise(h, h->count - 1, row);
+	due_rise(h, h->count - 1, row);
 }
 
 void due_drop(struct due_heap *h, struct due *d)
@@ -87,5 +87,5 @@ void due_drop(struct due_heap *h, struct due *d)
 	d->place = 0;
 	h->count--;
 	if (i - 1 < h->count)
-		settle(h, i - 1, h->list[h->count]);
+		due_settle(h, i - 1, h->list[h->count]);
 }

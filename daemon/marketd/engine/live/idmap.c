@@ -11,7 +11,7 @@ void idmap_release(struct idmap *m)
 	*m = (struct idmap){ 0 };
 }
 
-static void put(struct idmap *m, uint64_t id, void *thing)
+static void idmap_put(struct idmap *m, uint64_t id, void *thing)
 {
 	size_t i = idmap_home(m, id);
 
@@ -28,11 +28,11 @@ void idmap_add(struct idmap *m, uint64_t id, void *thing)
 		big.slots = must_zalloc(big.cap * sizeof *big.slots);
 		for (size_t i = 0; i < m->cap; i++)
 			if (m->slots[i].id)
-				put(&big, m->slots[i].id, m->slots[i].thing);
+				idmap_put(&big, m->slots[i].id, m->slots[i].thing);
 		free(m->slots);
 		*m = big;
 	}
-	put(m, id, thing);
+	idmap_put(m, id, thing);
 	m->count++;
 }
 

@@ -6,7 +6,7 @@
 
 #include "marketd/engine/live/calendar.h"
 
-static uint64_t *row(const struct live_sku *s, int64_t hour, bool full)
+static uint64_t *offer_index_row(const struct live_sku *s, int64_t hour, bool full)
 {
 	return s->rows + ((size_t)(hour % HORIZON) * 2 + full) * s->words;
 }
@@ -18,23 +18,23 @@ static void mark_run(struct live_sku *s, const struct live_host *u, int64_t star
 	size_t word = u->slot / 64;
 
 	for (int64_t h = start / HOUR; h * HOUR < end; h++) {
-		row(s, h, false)[word] |= bit;
+		offer_index_row(s, h, false)[word] |= bit;
 		if (h * HOUR >= start && (h + 1) * HOUR <= end)
-			row(s, h, true)[word] |= bit;
+			offer_index_row(s, h, true)[word] |= bit;
 	}
 }
 
 /* The first piece that ends after a minute. */
 /* The host's bits of the hours [first, stop), anew. */
-static void mark(struct live_sku *s, const struct live_host *u, int64_t first, int64_t stop)
+static void offer_index_mark(struct live_sku *s, const struct live_host *u, int64_t first, int64_t stop)
 {
 	uint64_t keep = ~(UINT64_C(1) << (u->slot % 64));
 	int64_t from = first * HOUR, to = stop * HOUR, start = 0, end = 0;
 	size_t word = u->slot / 64;
 
 	for (int64_t h = first; h < stop; h++) {
-		row(s, h, false)[word] &= keep;
-		row(s, h, true)[word] &= keep;
+		offer_index_row(s, h, false)[word] &= keep;
+		offer_index_row(s, h, true)[word] &= keep;
 	}
 	if (u->pub.down)
 		return;
@@ -58,10 +58,10 @@ static void mark(struct live_sku *s, const struct live_host *u, int64_t first, i
 static void mark_all(struct live_sku *s, int64_t first, int64_t stop)
 {
 	for (int64_t h = first; h < stop; h++)
-		memset(row(s, h, false), 0, 2 * s->words * sizeof *s->rows);
+		memset(offer_index_row(s, h, false), 0, 2 * s->words * sizeof *s->rows);
 	for (size_t i = 0; i < s->slot_count; i++)
 		if (s->slots[i] && s->slots[i]->offered)
-			mark(s, s->slots[i], first, stop);
+			offer_index_mark(s, s->slots[i], first, stop);
 }
 
 void offer_index_add(struct live_sku *s, struct live_host *h)
@@ -142,7 +142,7 @@ void offer_index_drop(struct live_sku *s, struct live_host *h)
  * The least price and the oldest order of what the host has on sale. What it had is mostly still
  * there, in its far end, so the search goes from there and stops once neither can be better.
  */
-static void least(const struct live_host *h, int64_t known_ask, uint64_t known_oldest, int64_t *ask, uint64_t *oldest)
+static void offer_index_least(const struct live_host *h, int64_t known_ask, uint64_t known_oldest, int64_t *ask, uint64_t *oldest)
 {
 	*ask = INT64_MAX;
 	*oldest = UINT64_MAX;
@@ -174,7 +174,7 @@ void offer_index_update(struct live_host *h, int64_t start, int64_t end)
 			known_oldest = p->order < known_oldest ? p->order : known_oldest;
 		}
 	}
-	least(h, known_ask, known_oldest, &ask, &oldest);
+	offer_index_least(h, known_ask, known_oldest, &ask, &oldest);
 	if (!h->offered || ask != h->ask || oldest != h->oldest) {
 		cheap_drop(s, h);
 		if (oldest != UINT64_MAX)
@@ -183,7 +183,7 @@ void offer_index_update(struct live_host *h, int64_t start, int64_t end)
 	first = first < s->hour ? s->hour : first;
 	stop = stop > s->hour + HORIZON ? s->hour + HORIZON : stop;
 	if (first < stop)
-		mark(s, h, first, stop);
+		offer_index_mark(s, h, first, stop);
 }
 
 void offer_index_turn(struct live_sku *s, int64_t minute)
@@ -197,7 +197,7 @@ void offer_index_turn(struct live_sku *s, int64_t minute)
 		mark_all(s, now - old >= HORIZON ? now : old + HORIZON, now + HORIZON);
 }
 
-static size_t count(const struct live_sku *s, const struct plan *p)
+static size_t offer_index_count(const struct live_sku *s, const struct plan *p)
 {
 	size_t n = 0;
 
@@ -207,7 +207,7 @@ static size_t count(const struct live_sku *s, const struct plan *p)
 }
 
 /* All hosts there are: what is known of hours beyond the horizon. */
-static void everyone(const struct live_sku *s, struct plan *p)
+static void offer_index_everyone(const struct live_sku *s, struct plan *p)
 {
 	if (p->bit_cap < s->words) {
 		p->bits = must_realloc(p->bits, s->words, sizeof *p->bits);
@@ -228,7 +228,7 @@ size_t offer_index_all(const struct live_sku *s, struct plan *p, int64_t start, 
 	if (!s->words)
 		return 0;
 	if (first >= s->hour + HORIZON || first < s->hour) {
-		everyone(s, p);
+		offer_index_everyone(s, p);
 		any = true;
 	} else if (p->bit_cap < s->words) {
 		p->bits = must_realloc(p->bits, s->words, sizeof *p->bits);
@@ -236,7 +236,7 @@ size_t offer_index_all(const struct live_sku *s, struct plan *p, int64_t start, 
 	}
 	stop = stop > s->hour + HORIZON ? s->hour + HORIZON : stop;
 	for (int64_t h = first < s->hour ? s->hour : first; h < stop; h++) {
-		const uint64_t *bits = row(s, h, h * HOUR >= start && (h + 1) * HOUR <= end);
+		const uint64_t *bits = offer_index_row(s, h, h * HOUR >= start && (h + 1) * HOUR <= end);
 		uint64_t left = 0;
 
 		for (size_t i = 0; i < s->words; i++) {
@@ -247,7 +247,7 @@ size_t offer_index_all(const struct live_sku *s, struct plan *p, int64_t start, 
 		if (!left)
 			return 0;
 	}
-	return count(s, p);
+	return offer_index_count(s, p);
 }
 
 size_t offer_index_some(const struct live_sku *s, struct plan *p, int64_t start, int64_t end)
@@ -261,18 +261,18 @@ size_t offer_index_some(const struct live_sku *s, struct plan *p, int64_t start,
 		p->bit_cap = s->words;
 	}
 	if (first < s->hour || stop > s->hour + HORIZON) {
-		everyone(s, p);
-		return count(s, p);
+		offer_index_everyone(s, p);
+		return offer_index_count(s, p);
 	}
 	for (size_t i = 0; i < s->words; i++)
 		p->bits[i] = 0;
 	for (int64_t h = first; h < stop; h++) {
-		const uint64_t *bits = row(s, h, false);
+		const uint64_t *bits = offer_index_row(s, h, false);
 
 		for (size_t i = 0; i < s->words; i++)
 			p->bits[i] |= bits[i];
 	}
-	return count(s, p);
+	return offer_index_count(s, p);
 }
 
 bool offer_index_next(const struct live_sku *s, const struct plan *p, size_t *at)

@@ -22,7 +22,7 @@ void rank_add(struct rank *r, uint64_t id, void *thing)
  * The first row whose id is not below. Ids are spread evenly, more or less, so a guess by
  * proportion comes near; then steps that double, then halves.
  */
-static size_t lower(const struct rank *r, uint64_t id)
+static size_t rank_lower(const struct rank *r, uint64_t id)
 {
 	size_t low = 0, high = r->count, step = 1, guess;
 
@@ -63,7 +63,7 @@ static void close_gaps(struct rank *r)
 
 void rank_remove(struct rank *r, uint64_t id)
 {
-	size_t i = lower(r, id);
+	size_t i = rank_lower(r, id);
 
 	ensure(i < r->count && r->rows[i].id == id && r->rows[i].thing, "what leaves a list is not in it");
 	r->rows[i].thing = NULL;
@@ -80,7 +80,7 @@ void *rank_after(const struct rank *r, uint64_t id)
 {
 	if (id == UINT64_MAX)
 		return NULL;
-	for (size_t i = lower(r, id + 1); i < r->count; i++)
+	for (size_t i = rank_lower(r, id + 1); i < r->count; i++)
 		if (r->rows[i].thing)
 			return r->rows[i].thing;
 	return NULL;
@@ -88,7 +88,7 @@ void *rank_after(const struct rank *r, uint64_t id)
 
 void *rank_before(const struct rank *r, uint64_t id)
 {
-	for (size_t i = lower(r, id); i-- > 0;)
+	for (size_t i = rank_lower(r, id); i-- > 0;)
 		if (r->rows[i].thing)
 			return r->rows[i].thing;
 	return NULL;

@@ -163,7 +163,7 @@ void world_forget(struct engine *e, enum kind k, uint64_t id, uint64_t account, 
 
 enum { KEY = NAME_BYTES + 32 };
 
-static const char *key(char room[KEY], uint64_t account, const char *name)
+static const char *world_key(char room[KEY], uint64_t account, const char *name)
 {
 	snprintf(room, KEY, "%llx %s", (unsigned long long)account, name);
 	return room;
@@ -175,21 +175,21 @@ void *world_named(const struct engine *e, enum kind k, uint64_t account, const c
 
 	if (!name || strlen(name) > NAME_BYTES)
 		return NULL;
-	return table_get(&e->names[k], key(room, account, name));
+	return table_get(&e->names[k], world_key(room, account, name));
 }
 
 void world_name(struct engine *e, enum kind k, uint64_t account, const char *name, void *thing)
 {
 	char room[KEY];
 
-	ensure(table_set(&e->names[k], key(room, account, name), thing) == 0, "there is no memory left");
+	ensure(table_set(&e->names[k], world_key(room, account, name), thing) == 0, "there is no memory left");
 }
 
 void world_unname(struct engine *e, enum kind k, uint64_t account, const char *name)
 {
 	char room[KEY];
 
-	table_remove(&e->names[k], key(room, account, name));
+	table_remove(&e->names[k], world_key(room, account, name));
 }
 
 struct live_account *world_make_account(struct engine *e, const struct account *a)

@@ -13,7 +13,7 @@
 #define MONEY_MAX INT64_C(4000000000000000000)
 
 /* Would what was credited and what floors allow pass it, with that much more? */
-static bool too_much(const struct engine *e, int64_t more)
+static bool account_too_much(const struct engine *e, int64_t more)
 {
 	int64_t sum = -e->issued;
 	struct live_account *a;
@@ -40,7 +40,7 @@ int account_make(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_INVALID, "a floor is not above 0");
 	if (world_named(e, ACCOUNTS, 0, ev->name))
 		return fail_set(why, REASON_NAME_TAKEN, "there is an account '%s' already", ev->name);
-	if (a.floor < -MONEY_MAX || too_much(e, -a.floor))
+	if (a.floor < -MONEY_MAX || account_too_much(e, -a.floor))
 		return fail_set(why, REASON_OVERFLOW, "that is more money than can be counted");
 	a.id = world_id(e);
 	a.name = (char *)ev->name;
@@ -64,7 +64,7 @@ int account_set_state(struct engine *e, const struct event *ev, struct fail *why
 		return fail_set(why, REASON_INVALID, "an account is open or suspended, and its floor is not above 0");
 	if (a->pub.available < floor)
 		return fail_set(why, REASON_FUNDS, "account '%s' is below that floor", a->pub.name);
-	if (floor < -MONEY_MAX || (floor < a->pub.floor && too_much(e, a->pub.floor - floor)))
+	if (floor < -MONEY_MAX || (floor < a->pub.floor && account_too_much(e, a->pub.floor - floor)))
 		return fail_set(why, REASON_OVERFLOW, "that is more money than can be counted");
 	a->pub.state = (enum account_state)state;
 	a->pub.floor = floor;
@@ -88,7 +88,7 @@ int account_credit(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_OVERFLOW, "that is more money than can be counted");
 	if (micros < 0 && (micros == INT64_MIN || micros < -ledger_spendable(&a->pub)))
 		return fail_set(why, REASON_FUNDS, "the balance of account '%s' would fall below its floor", a->pub.name);
-	if (micros > 0 && too_much(e, micros))
+	if (micros > 0 && account_too_much(e, micros))
 		return fail_set(why, REASON_OVERFLOW, "that is more money than can be counted");
 	ledger_move(e, 0, (struct entry[]){
 		{ .book = BOOK_ISSUED, .amount = -micros },

@@ -64,7 +64,7 @@ int agent_join(struct engine *e, const struct event *ev, struct fail *why)
 	return 0;
 }
 
-static int find(const struct engine *e, const struct event *ev, struct live_agent **out, struct fail *why)
+static int agents_find(const struct engine *e, const struct event *ev, struct live_agent **out, struct fail *why)
 {
 	struct live_agent *a = world_agent(e, ev->subject);
 	int rc = check_account(e, ev, why);
@@ -80,7 +80,7 @@ static int find(const struct engine *e, const struct event *ev, struct live_agen
 int agent_session(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct live_agent *a;
-	int rc = find(e, ev, &a, why);
+	int rc = agents_find(e, ev, &a, why);
 
 	if (rc)
 		return rc;
@@ -98,7 +98,7 @@ int agent_inventory(struct engine *e, const struct event *ev, struct fail *why)
 	struct live_agent *a;
 	int rc = check_text(ev->text, why);
 
-	rc = rc ? rc : find(e, ev, &a, why);
+	rc = rc ? rc : agents_find(e, ev, &a, why);
 	if (rc)
 		return rc;
 	if (!ev->text)
@@ -111,7 +111,7 @@ int agent_inventory(struct engine *e, const struct event *ev, struct fail *why)
 int agent_retire(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct live_agent *a;
-	int rc = find(e, ev, &a, why);
+	int rc = agents_find(e, ev, &a, why);
 
 	if (rc)
 		return rc;

@@ -55,7 +55,7 @@ int buy_plan(const struct engine *e, struct live_order *o, struct plan *plan, st
 	return 0;
 }
 
-static void rest(struct engine *e, struct live_order *o, const struct plan *plan)
+static void buy_rest(struct engine *e, struct live_order *o, const struct plan *plan)
 {
 	struct live_account *a = world_account(e, o->pub.account);
 	struct live_order *made;
@@ -83,7 +83,7 @@ uint64_t buy_do(struct engine *e, struct live_order *o, const struct plan *plan)
 	if (!plan->rest_count)
 		trade_close(e, o, ORDER_FILLED, 0);
 	else if (o->pub.flags & ORDER_STANDING)
-		rest(e, o, plan);
+		buy_rest(e, o, plan);
 	else
 		trade_close(e, o, ORDER_CANCELLED, buy_reason(plan));
 	return o->pub.id;

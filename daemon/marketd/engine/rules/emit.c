@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marketd/engine/rules/emit.h"
 
-static struct effect *add(struct engine *e, enum effect_kind kind)
+static struct effect *emit_add(struct engine *e, enum effect_kind kind)
 {
 	struct effects *out = e->out;
 
@@ -12,7 +12,7 @@ static struct effect *add(struct engine *e, enum effect_kind kind)
 
 void emit_made(struct engine *e, uint64_t id)
 {
-	add(e, EFFECT_MADE)->u.made = id;
+	emit_add(e, EFFECT_MADE)->u.made = id;
 }
 
 /* The spans move while more are added, so tell_seal() points to them when all are there. */
@@ -20,7 +20,7 @@ void emit_order(struct engine *e, const struct order *o)
 {
 	struct effects *out = e->out;
 
-	add(e, EFFECT_ORDER)->u.order = *o;
+	emit_add(e, EFFECT_ORDER)->u.order = *o;
 	for (size_t i = 0; i < o->rest_count; i++) {
 		must_room(out->spans, out->span_count, out->span_cap);
 		out->spans[out->span_count++] = o->rest[i];
@@ -29,7 +29,7 @@ void emit_order(struct engine *e, const struct order *o)
 
 void emit_lease(struct engine *e, const struct lease *l, bool is_new, bool over)
 {
-	struct effect *f = add(e, EFFECT_LEASE);
+	struct effect *f = emit_add(e, EFFECT_LEASE);
 
 	f->u.lease.lease = *l;
 	f->u.lease.is_new = is_new;
@@ -38,12 +38,12 @@ void emit_lease(struct engine *e, const struct lease *l, bool is_new, bool over)
 
 void emit_posting(struct engine *e, const struct posting *p)
 {
-	add(e, EFFECT_POSTING)->u.posting = *p;
+	emit_add(e, EFFECT_POSTING)->u.posting = *p;
 }
 
 void emit_notice(struct engine *e, const struct notice *n)
 {
-	add(e, EFFECT_NOTICE)->u.notice = *n;
+	emit_add(e, EFFECT_NOTICE)->u.notice = *n;
 }
 
 void emit_seal(struct effects *out)

@@ -64,7 +64,7 @@ struct live_lease *lease_split(struct engine *e, struct live_lease *l, int64_t a
 	return tail;
 }
 
-static void notify(struct engine *e, enum notice_kind kind, uint64_t account, const struct lease *l, int64_t amount,
+static void lease_notify(struct engine *e, enum notice_kind kind, uint64_t account, const struct lease *l, int64_t amount,
 	int64_t minute)
 {
 	emit_notice(e, &(struct notice){ .kind = kind, .account = account, .subject = l->id, .other = l->host,
@@ -93,7 +93,7 @@ void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 	}, 5);
 	l->settled = to;
 	if (amount)
-		notify(e, down ? NOTICE_REFUNDED : NOTICE_SETTLED, down ? l->buyer : l->seller, l, amount - fee, to);
+		lease_notify(e, down ? NOTICE_REFUNDED : NOTICE_SETTLED, down ? l->buyer : l->seller, l, amount - fee, to);
 	if (to < l->end)
 		emit_lease(e, l, false, false);
 }
@@ -101,7 +101,7 @@ void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 void lease_end(struct engine *e, struct live_lease *l)
 {
 	emit_lease(e, &l->pub, false, true);
-	notify(e, NOTICE_LEASE_ENDED, l->pub.buyer, &l->pub, 0, l->pub.end);
+	lease_notify(e, NOTICE_LEASE_ENDED, l->pub.buyer, &l->pub, 0, l->pub.end);
 	world_drop_lease(e, l);
 }
 
@@ -201,7 +201,7 @@ int64_t lease_give_back(struct engine *e, struct live_lease *t)
 	emit_notice(e, &(struct notice){ .kind = NOTICE_RELEASED, .account = l->buyer, .subject = l->id, .other = l->host,
 		.amount = back, .minute = l->start });
 	if (unused - back - fee)
-		notify(e, NOTICE_SETTLED, l->seller, l, unused - back - fee, l->start);
+		lease_notify(e, NOTICE_SETTLED, l->seller, l, unused - back - fee, l->start);
 	emit_lease(e, l, false, true);
 	world_drop_lease(e, t);
 	return back;

@@ -4,7 +4,7 @@
 #include "marketd/engine/rules/emit.h"
 
 /* The balance that an entry is about, and what it may not fall below. */
-static int64_t *balance_of(struct engine *e, const struct entry *t, int64_t *least)
+static int64_t *ledger_balance_of(struct engine *e, const struct entry *t, int64_t *least)
 {
 	*least = INT64_MIN;
 	switch (t->book) {
@@ -33,10 +33,10 @@ static int64_t *balance_of(struct engine *e, const struct entry *t, int64_t *lea
 	return NULL;
 }
 
-static void post(struct engine *e, uint64_t transfer, uint64_t subject, const struct entry *t)
+static void ledger_post(struct engine *e, uint64_t transfer, uint64_t subject, const struct entry *t)
 {
 	struct posting p = { .transfer = transfer, .book = t->book, .amount = t->amount, .subject = subject };
-	int64_t least, *balance = balance_of(e, t, &least);
+	int64_t least, *balance = ledger_balance_of(e, t, &least);
 
 	*balance = sure_add(*balance, t->amount);
 	ensure(t->amount > 0 || *balance >= least, "a balance falls below its floor");
@@ -68,7 +68,7 @@ void ledger_move(struct engine *e, uint64_t subject, const struct entry *list, s
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (list[i].amount)
-			post(e, e->next_transfer, subject, &list[i]);
+			ledger_post(e, e->next_transfer, subject, &list[i]);
 	e->next_transfer++;
 }
 

@@ -78,7 +78,7 @@ static int fit_cmp(const struct fit *a, const struct fit *b)
 }
 
 /* Keeps the best `most` in order. */
-static void keep(struct plan *p, const struct fit *f, size_t most)
+static void match_keep(struct plan *p, const struct fit *f, size_t most)
 {
 	size_t low = 0, high = p->fit_count;
 
@@ -101,7 +101,7 @@ static void keep(struct plan *p, const struct fit *f, size_t most)
 }
 
 /* Has it that, and at that price? *any counts those that have it at any price. */
-static void look_at(const struct engine *e, const struct want *w, struct plan *p, struct live_host *h, bool far, size_t *any)
+static void match_look_at(const struct engine *e, const struct want *w, struct plan *p, struct live_host *h, bool far, size_t *any)
 {
 	struct fit f;
 
@@ -110,7 +110,7 @@ static void look_at(const struct engine *e, const struct want *w, struct plan *p
 	(*any)++;
 	f.far = far;
 	if (f.dearest <= w->limit)
-		keep(p, &f, (size_t)w->nodes);
+		match_keep(p, &f, (size_t)w->nodes);
 }
 
 /* Hosts that the pool has in the minute before: they come first among equals. Their bits are done. */
@@ -124,7 +124,7 @@ static void look_near(const struct engine *e, const struct want *w, struct plan 
 		if (d->holdings[i].until < w->start || h->sku != w->sku || !offer_index_bit(p, h->slot) || !calendar_owned(h, d->pub.id, w->start - 1))
 			continue;
 		p->bits[h->slot / 64] &= ~(UINT64_C(1) << (h->slot % 64));
-		look_at(e, w, p, h, false, any);
+		match_look_at(e, w, p, h, false, any);
 	}
 }
 
@@ -140,21 +140,21 @@ static bool no_better(const struct want *w, const struct plan *p, const struct c
 	return fit_cmp(&p->fits[p->fit_count - 1], &least) < 0;
 }
 
-static bool cheaper(const struct cheap *a, const struct cheap *b)
+static bool match_cheaper(const struct cheap *a, const struct cheap *b)
 {
 	if (a->ask != b->ask)
 		return a->ask < b->ask;
 	return a->oldest != b->oldest ? a->oldest < b->oldest : a->host < b->host;
 }
 
-static void sink(struct cheap *list, size_t count, size_t i)
+static void match_sink(struct cheap *list, size_t count, size_t i)
 {
 	struct cheap row = list[i];
 
 	for (size_t child; (child = 2 * i + 1) < count; i = child) {
-		if (child + 1 < count && cheaper(&list[child + 1], &list[child]))
+		if (child + 1 < count && match_cheaper(&list[child + 1], &list[child]))
 			child++;
-		if (!cheaper(&list[child], &row))
+		if (!match_cheaper(&list[child], &row))
 			break;
 		list[i] = list[child];
 	}
@@ -172,7 +172,7 @@ static void queue_up(const struct want *w, struct plan *p)
 		p->queue[p->queue_count++] = w->sku->keys[at];
 	}
 	for (size_t i = p->queue_count / 2; i-- > 0;)
-		sink(p->queue, p->queue_count, i);
+		match_sink(p->queue, p->queue_count, i);
 }
 
 /* The next cheapest; NULL where there is none within the limit. `at` walks the offer index where many hosts may do. */
@@ -189,12 +189,12 @@ static const struct cheap *next_cheapest(const struct want *w, struct plan *p, b
 	*room = p->queue[0];
 	p->queue[0] = p->queue[--p->queue_count];
 	if (p->queue_count)
-		sink(p->queue, p->queue_count, 0);
+		match_sink(p->queue, p->queue_count, 0);
 	return room;
 }
 
 /* Fills p->fits with the best; returns how many hosts have the window at any price (at least: N, where there are so many). */
-static size_t look(const struct engine *e, const struct want *w, struct plan *p)
+static size_t match_look(const struct engine *e, const struct want *w, struct plan *p)
 {
 	const struct cheap *next;
 	struct cheap room;
@@ -214,12 +214,12 @@ static size_t look(const struct engine *e, const struct want *w, struct plan *p)
 	while ((next = next_cheapest(w, p, many, &at, &room))) {
 		if (no_better(w, p, next))
 			return any;
-		look_at(e, w, p, next->live, true, &any);
+		match_look_at(e, w, p, next->live, true, &any);
 		p->bits[next->slot / 64] &= ~(UINT64_C(1) << (next->slot % 64));
 	}
 	/* Those that are left are all too dear: it only matters whether there are enough of them. */
 	for (at = 0; !w->resting && any < (size_t)w->nodes && offer_index_next(w->sku, p, &at); at++)
-		look_at(e, w, p, w->sku->slots[at], true, &any);
+		match_look_at(e, w, p, w->sku->slots[at], true, &any);
 	return any;
 }
 
@@ -301,7 +301,7 @@ void match_whole(const struct engine *e, const struct want *w, struct plan *plan
 {
 	bool any = false, enough;
 	const struct live_order *block = w->sku->block_count ? best_block(e, w, &any) : NULL;
-	size_t fits = look(e, w, plan);
+	size_t fits = match_look(e, w, plan);
 	int64_t cost = 0;
 
 	plan_clear(plan);
@@ -329,7 +329,7 @@ int match_extend(const struct engine *e, const struct want *w, struct plan *plan
 		if (w->pool->holdings[i].until < w->start || h->sku != w->sku || !calendar_owned(h, w->pool->pub.id, w->start - 1))
 			continue;
 		had++;
-		look_at(e, w, plan, h, false, &any);
+		match_look_at(e, w, plan, h, false, &any);
 	}
 	if (had < (size_t)w->nodes)
 		return REASON_NOT_OWNED;

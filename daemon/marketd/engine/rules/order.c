@@ -60,7 +60,7 @@ static int check_shape(const struct event *ev, struct fail *why)
 }
 
 /* The pool has every minute of the window of the host that is named. */
-static int check_host(const struct engine *e, const struct order *o, struct fail *why)
+static int order_check_host(const struct engine *e, const struct order *o, struct fail *why)
 {
 	const struct live_host *h = world_host(e, o->host);
 
@@ -96,7 +96,7 @@ int order_check(const struct engine *e, const struct event *ev, bool asking, str
 		.max_total = ev->u.order.max_total, .created_at = ev->at, .status = ORDER_PENDING };
 	if (out->start < e->minute + 1)
 		out->start = e->minute + 1;
-	return out->host ? check_host(e, out, why) : 0;
+	return out->host ? order_check_host(e, out, why) : 0;
 }
 
 int order_cancel(struct engine *e, const struct event *ev, struct fail *why)

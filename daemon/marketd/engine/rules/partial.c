@@ -13,7 +13,7 @@ struct offer {
 	struct live_host *live;
 };
 
-static bool cheaper(const struct offer *a, const struct offer *b)
+static bool partial_cheaper(const struct offer *a, const struct offer *b)
 {
 	if (a->price != b->price)
 		return a->price < b->price;
@@ -22,20 +22,20 @@ static bool cheaper(const struct offer *a, const struct offer *b)
 	return a->host != b->host ? a->host < b->host : a->from < b->from;
 }
 
-static void push(struct plan *p, const struct offer *o)
+static void partial_push(struct plan *p, const struct offer *o)
 {
 	size_t i = p->offer_count;
 
 	must_room(p->offers, p->offer_count, p->offer_cap);
 	p->offer_count++;
-	while (i > 0 && cheaper(o, &p->offers[(i - 1) / 2])) {
+	while (i > 0 && partial_cheaper(o, &p->offers[(i - 1) / 2])) {
 		p->offers[i] = p->offers[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
 	p->offers[i] = *o;
 }
 
-static struct offer pop(struct plan *p)
+static struct offer partial_pop(struct plan *p)
 {
 	struct offer top = p->offers[0], last = p->offers[--p->offer_count];
 	size_t i = 0;
@@ -45,9 +45,9 @@ static struct offer pop(struct plan *p)
 
 		if (child >= p->offer_count)
 			break;
-		if (child + 1 < p->offer_count && cheaper(&p->offers[child + 1], &p->offers[child]))
+		if (child + 1 < p->offer_count && partial_cheaper(&p->offers[child + 1], &p->offers[child]))
 			child++;
-		if (!cheaper(&p->offers[child], &last))
+		if (!partial_cheaper(&p->offers[child], &last))
 			break;
 		p->offers[i] = p->offers[child];
 		i = child;
@@ -66,13 +66,13 @@ static void push_pieces(const struct engine *e, const struct want *w, struct pla
 
 		if (!x->order || x->block || x->price > w->limit || !want_may(e, w, x))
 			continue;
-		push(p, &(struct offer){ .price = x->price, .order = x->order, .host = h->pub.id, .from = x->start, .live = h,
+		partial_push(p, &(struct offer){ .price = x->price, .order = x->order, .host = h->pub.id, .from = x->start, .live = h,
 			.start = x->start > w->start ? x->start : w->start, .end = x->end < w->end ? x->end : w->end });
 	}
 }
 
 /* The need falls by one in [start, end), all of which is needed. Spans stay in order, alike neighbours joined. */
-static void lessen(struct plan *p, int64_t start, int64_t end)
+static void partial_lessen(struct plan *p, int64_t start, int64_t end)
 {
 	size_t i = 0;
 
@@ -103,7 +103,7 @@ static void lessen(struct plan *p, int64_t start, int64_t end)
 	}
 }
 
-static void join(struct plan *p)
+static void partial_join(struct plan *p)
 {
 	size_t n = 0;
 
@@ -119,7 +119,7 @@ static void join(struct plan *p)
 }
 
 /* Takes the minutes of a piece that are needed, each run of them as one. */
-static void take(const struct want *w, struct plan *p, const struct offer *o)
+static void partial_take(const struct want *w, struct plan *p, const struct offer *o)
 {
 	int64_t at = o->start;
 
@@ -136,13 +136,13 @@ static void take(const struct want *w, struct plan *p, const struct offer *o)
 			end = p->rest[i + 1].end;
 		end = end < o->end ? end : o->end;
 		plan_add(p, o->live, start, end, want_price(w, o->order, o->price), o->order);
-		lessen(p, start, end);
+		partial_lessen(p, start, end);
 		at = end;
 	}
 }
 
 /* Is something that could be used only too dear? */
-static bool dearer(const struct engine *e, const struct want *w, struct plan *p)
+static bool partial_dearer(const struct engine *e, const struct want *w, struct plan *p)
 {
 	size_t at = 0;
 
@@ -194,10 +194,10 @@ void match_partial(const struct engine *e, const struct want *w, struct plan *p)
 		if (next)
 			least = (struct offer){ .price = next->ask, .order = next->oldest,
 				.host = next->host, .from = -1 };
-		if (p->offer_count && (!next || cheaper(&p->offers[0], &least))) {
-			struct offer o = pop(p);
+		if (p->offer_count && (!next || partial_cheaper(&p->offers[0], &least))) {
+			struct offer o = partial_pop(p);
 
-			take(w, p, &o);
+			partial_take(w, p, &o);
 		} else if (next) {
 			i++;
 			if (offer_index_bit(p, next->slot))
@@ -206,8 +206,8 @@ void match_partial(const struct engine *e, const struct want *w, struct plan *p)
 			break;
 		}
 	}
-	join(p);
-	p->more = p->rest_count && bits && !w->resting && dearer(e, w, p);
+	partial_join(p);
+	p->more = p->rest_count && bits && !w->resting && partial_dearer(e, w, p);
 }
 
 void match_find(const struct engine *e, const struct want *w, struct plan *plan)

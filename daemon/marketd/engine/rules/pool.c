@@ -10,7 +10,7 @@
 #include "marketd/engine/live/offer_index.h"
 #include "marketd/engine/rules/emit.h"
 
-static void replace(char **text, const char *now)
+static void pool_replace(char **text, const char *now)
 {
 	char *copy = must_copy(now);
 
@@ -33,10 +33,10 @@ static int sku_change(struct engine *e, const struct event *ev, struct fail *why
 	if (other && other != s)
 		return fail_set(why, REASON_NAME_TAKEN, "there is an instance SKU '%s' already", ev->name);
 	if (ev->text)
-		replace(&s->pub.properties, ev->text);
+		pool_replace(&s->pub.properties, ev->text);
 	if (ev->name) {
 		world_unname(e, SKUS, 0, s->pub.alias);
-		replace(&s->pub.alias, ev->name);
+		pool_replace(&s->pub.alias, ev->name);
 		world_name(e, SKUS, 0, ev->name, s);
 	}
 	return 0;
@@ -99,16 +99,16 @@ int pool_change(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_NAME_TAKEN, "there is a pool '%s' already", ev->name);
 	if (ev->name) {
 		world_unname(e, POOLS, ev->account, p->pub.name);
-		replace(&p->pub.name, ev->name);
+		pool_replace(&p->pub.name, ev->name);
 		world_name(e, POOLS, ev->account, ev->name, p);
 	}
 	if (ev->text)
-		replace(&p->pub.tags, ev->text);
+		pool_replace(&p->pub.tags, ev->text);
 	return 0;
 }
 
 /* What still needs the pool, in words; NULL. */
-static const char *dependent(const struct engine *e, const struct live_pool *p)
+static const char *pool_dependent(const struct engine *e, const struct live_pool *p)
 {
 	const struct instance *x;
 	const struct live_lease *l;
@@ -142,11 +142,11 @@ int pool_delete(struct engine *e, const struct event *ev, struct fail *why)
 	rc = rc ? rc : check_pool(e, ev, ev->subject, &p, why);
 	if (rc)
 		return rc;
-	what = dependent(e, p);
+	what = pool_dependent(e, p);
 	if (what)
 		return fail_set(why, REASON_HAS_DEPENDENTS, "pool '%s' cannot be deleted: %s", p->pub.name, what);
 	world_unname(e, POOLS, ev->account, p->pub.name);
-	replace(&p->pub.tags, NULL); /* nobody sees them any more */
+	pool_replace(&p->pub.tags, NULL); /* nobody sees them any more */
 	p->pub.deleted = true;
 	return 0;
 }

@@ -48,7 +48,7 @@ static void add_step(struct steps *s, int64_t at, int32_t own, int32_t sale)
 }
 
 /* What the pool owns and has on sale by this procurement, as levels in order of time over the whole window. */
-static struct steps survey(const struct round *r)
+static struct steps procure_survey(const struct round *r)
 {
 	const struct live_pool *p = world_pool(r->e, r->p->pool);
 	struct steps s = { 0 };
@@ -108,7 +108,7 @@ static void cancel_orders(struct engine *e, const struct procurement *p)
 
 static void cancel_excess(struct round *r)
 {
-	struct steps s = survey(r);
+	struct steps s = procure_survey(r);
 	bool excess = false;
 
 	for (size_t i = 0; i < s.count; i++) {
@@ -187,7 +187,7 @@ static void sell_run(struct round *r, int64_t start, int64_t end, int32_t nodes)
 /* One order for each run of minutes in which the same number is missing (too much). */
 static void trade_runs(struct round *r, enum side side)
 {
-	struct steps s = survey(r);
+	struct steps s = procure_survey(r);
 
 	for (size_t i = 0; i < s.count && s.list[i].at < r->end;) {
 		int32_t k = s.list[i].own - s.list[i].sale;
@@ -204,7 +204,7 @@ static void trade_runs(struct round *r, enum side side)
 }
 
 /* As many as the pool's instances. */
-static int32_t instances(const struct engine *e, const struct procurement *p)
+static int32_t procure_instances(const struct engine *e, const struct procurement *p)
 {
 	const struct instance *x;
 	int32_t n = 0;
@@ -214,11 +214,11 @@ static int32_t instances(const struct engine *e, const struct procurement *p)
 	return n;
 }
 
-static void procure(struct engine *e, struct procurement *p)
+static void procure_procure(struct engine *e, struct procurement *p)
 {
 	struct round r = { .e = e, .p = p, .start = e->minute + 1, .end = e->minute + 1 + p->window };
 
-	r.target = p->target < 0 ? instances(e, p) : p->target;
+	r.target = p->target < 0 ? procure_instances(e, p) : p->target;
 	r.end = r.end < MINUTE_MAX ? r.end : MINUTE_MAX;
 	if (r.start >= r.end)
 		return;
@@ -238,7 +238,7 @@ void procure_all(struct engine *e)
 
 	for (size_t at = 0; e->enabled && (p = rank_next(&e->all[PROCUREMENTS], &at));)
 		if (p->enabled)
-			procure(e, p);
+			procure_procure(e, p);
 }
 
 static int check_numbers(int32_t target, int32_t window, int64_t min_sell, int64_t max_buy, struct fail *why)
@@ -298,11 +298,11 @@ int procure_make(struct engine *e, const struct event *ev, struct fail *why)
 	e->enabled += p->enabled;
 	emit_made(e, p->id);
 	if (p->enabled)
-		procure(e, p);
+		procure_procure(e, p);
 	return 0;
 }
 
-static int find(const struct engine *e, const struct event *ev, struct procurement **out, struct fail *why)
+static int procure_find(const struct engine *e, const struct event *ev, struct procurement **out, struct fail *why)
 {
 	struct procurement *p = world_procurement(e, ev->subject);
 
@@ -313,7 +313,7 @@ static int find(const struct engine *e, const struct event *ev, struct procureme
 }
 
 /* What it will be, checked. */
-static int changed(const struct engine *e, const struct event *ev, const struct procurement *p, struct procurement *now,
+static int procure_changed(const struct engine *e, const struct event *ev, const struct procurement *p, struct procurement *now,
 	struct fail *why)
 {
 	int rc;
@@ -352,8 +352,8 @@ int procure_change(struct engine *e, const struct event *ev, struct fail *why)
 
 	if (owner && owner->pub.state == ACCOUNT_SUSPENDED && ev->u.procurement_change.enabled == 1)
 		return check_open_account(e, ev, why);
-	rc = find(e, ev, &p, why);
-	rc = rc ? rc : changed(e, ev, p, &now, why);
+	rc = procure_find(e, ev, &p, why);
+	rc = rc ? rc : procure_changed(e, ev, p, &now, why);
 	if (rc)
 		return rc;
 	other = ev->name ? world_named(e, PROCUREMENTS, ev->account, ev->name) : NULL;
@@ -372,14 +372,14 @@ int procure_change(struct engine *e, const struct event *ev, struct fail *why)
 	if (ev->name)
 		world_name(e, PROCUREMENTS, p->account, p->name, p);
 	if (p->enabled)
-		procure(e, p);
+		procure_procure(e, p);
 	return 0;
 }
 
 int procure_delete(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct procurement *p;
-	int rc = find(e, ev, &p, why);
+	int rc = procure_find(e, ev, &p, why);
 
 	if (rc)
 		return rc;

@@ -19,7 +19,7 @@ static const struct piece *next_own(const struct live_host *h, uint64_t pool, in
 	return NULL;
 }
 
-static int check(const struct engine *e, const struct event *ev, struct fail *why)
+static int release_check(const struct engine *e, const struct event *ev, struct fail *why)
 {
 	const struct live_pool *p = world_pool(e, ev->subject);
 
@@ -37,10 +37,10 @@ static int check(const struct engine *e, const struct event *ev, struct fail *wh
 }
 
 /* The hosts that it is about, in the order in which they are given back. */
-static int plan(const struct engine *e, const struct event *ev, struct pick *out, int64_t *from, struct fail *why)
+static int release_plan(const struct engine *e, const struct event *ev, struct pick *out, int64_t *from, struct fail *why)
 {
 	const struct live_pool *p = world_pool(e, ev->subject);
-	int rc = check(e, ev, why);
+	int rc = release_check(e, ev, why);
 
 	*out = (struct pick){ 0 };
 	if (rc)
@@ -68,7 +68,7 @@ static int plan(const struct engine *e, const struct event *ev, struct pick *out
 }
 
 /* What the pool offers of this host itself goes off sale. */
-static void withdraw(struct engine *e, struct live_host *h, uint64_t pool, int64_t from)
+static void release_withdraw(struct engine *e, struct live_host *h, uint64_t pool, int64_t from)
 {
 	const struct piece *p;
 
@@ -101,12 +101,12 @@ int release_apply(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct pick hosts;
 	int64_t from;
-	int rc = plan(e, ev, &hosts, &from, why);
+	int rc = release_plan(e, ev, &hosts, &from, why);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < hosts.count; i++)
-		withdraw(e, hosts.list[i], ev->subject, from);
+		release_withdraw(e, hosts.list[i], ev->subject, from);
 	trade_finish(e);
 	for (size_t i = 0; i < hosts.count; i++)
 		give_back(e, hosts.list[i], ev->subject, from);
@@ -120,7 +120,7 @@ int release_refund(const struct engine *e, const struct event *ev, int64_t *refu
 	struct pick hosts;
 	const struct piece *p;
 	int64_t from, sum = 0;
-	int rc = plan(e, ev, &hosts, &from, why);
+	int rc = release_plan(e, ev, &hosts, &from, why);
 
 	if (rc)
 		return rc;

@@ -14,7 +14,7 @@ struct span resting_whole(const struct order *o)
 }
 
 /* Can what came on sale since the last pass be of use to it? All else was tried then and did not fill. */
-static bool worth(const struct fresh *f, const struct live_order *o)
+static bool resting_worth(const struct fresh *f, const struct live_order *o)
 {
 	if (f->all || (f->lost && o->lost && !(o->pub.flags & ORDER_PARTIAL)))
 		return true;
@@ -56,7 +56,7 @@ void resting_try(struct engine *e, struct live_sku *s)
 		f.all = f.all || s->crossed; /* one before it interrupted a lease, and left something over */
 		if (!f.all && !f.lost && o->pub.price < f.price)
 			break;
-		if (!worth(&f, o) || !try_one(e, o))
+		if (!resting_worth(&f, o) || !try_one(e, o))
 			i++;
 	}
 	s->marked = false;
@@ -76,7 +76,7 @@ void resting_try_marked(struct engine *e)
 }
 
 /* What of the need is before `minute` is gone; true where something was. */
-static bool shorten(struct live_order *o, int64_t minute)
+static bool resting_shorten(struct live_order *o, int64_t minute)
 {
 	struct span *s = o->spans;
 	size_t gone = 0;
@@ -98,7 +98,7 @@ static void lose_minute(struct engine *e, struct live_order *o)
 	struct live_account *a = world_account(e, o->pub.account);
 	int64_t hold;
 
-	o->lost = shorten(o, e->minute + 1);
+	o->lost = resting_shorten(o, e->minute + 1);
 	o->pub.start = e->minute + 1;
 	if (o->lost) {
 		o->sku->marked = o->sku->fresh.lost = true;

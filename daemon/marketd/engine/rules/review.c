@@ -9,7 +9,7 @@
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/emit.h"
 
-static bool live(const struct instance *x)
+static bool review_live(const struct instance *x)
 {
 	return x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING;
 }
@@ -20,14 +20,14 @@ static void emit_status(struct engine *e, const struct instance *x)
 		.other = x->host, .minute = e->minute, .code = (int32_t)x->status });
 }
 
-static void set_text(char **text, const char *now)
+static void review_set_text(char **text, const char *now)
 {
 	free(*text);
 	*text = must_copy(now);
 }
 
 /* It is over, and its name and host are free. */
-static void end(struct engine *e, struct instance *x, enum instance_status status, const char *detail)
+static void review_end(struct engine *e, struct instance *x, enum instance_status status, const char *detail)
 {
 	struct live_host *h = world_host(e, x->host);
 
@@ -39,7 +39,7 @@ static void end(struct engine *e, struct instance *x, enum instance_status statu
 	x->status = status;
 	x->updated_at = e->at;
 	if (detail)
-		set_text(&x->detail, detail);
+		review_set_text(&x->detail, detail);
 	world_unname(e, INSTANCES, x->account, x->name);
 	world_stale(e, world_pool(e, x->pool));
 	emit_status(e, x);
@@ -115,7 +115,7 @@ void review_all(struct engine *e, int64_t when)
 
 		for (size_t at = 0; (x = rank_next(&e->stale[i]->instances, &at));)
 			if (x->host && !calendar_owned(world_host(e, x->host), x->pool, e->minute))
-				end(e, x, INSTANCE_TERMINATED, "lease ended");
+				review_end(e, x, INSTANCE_TERMINATED, "lease ended");
 	}
 	for (size_t i = 0; i < count; i++) {
 		place_waiting(e, e->stale[i], when);
@@ -159,7 +159,7 @@ int instance_make(struct engine *e, const struct event *ev, struct fail *why)
 	return 0;
 }
 
-static int find(const struct engine *e, const struct event *ev, struct instance **out, struct fail *why)
+static int review_find(const struct engine *e, const struct event *ev, struct instance **out, struct fail *why)
 {
 	struct instance *x = world_instance(e, ev->subject);
 
@@ -172,7 +172,7 @@ static int find(const struct engine *e, const struct event *ev, struct instance 
 int instance_change(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct instance *x, *other;
-	int rc = find(e, ev, &x, why);
+	int rc = review_find(e, ev, &x, why);
 
 	rc = rc ? rc : check_name(ev->name, false, why);
 	rc = rc ? rc : check_text(ev->text, why);
@@ -185,17 +185,17 @@ int instance_change(struct engine *e, const struct event *ev, struct fail *why)
 	if (other && other != x)
 		return fail_set(why, REASON_NAME_TAKEN, "there is an instance '%s' already", ev->name);
 	if (ev->name) {
-		if (live(x))
+		if (review_live(x))
 			world_unname(e, INSTANCES, x->account, x->name);
 		free(x->name);
 		x->name = must_copy(ev->name);
-		if (live(x))
+		if (review_live(x))
 			world_name(e, INSTANCES, x->account, x->name, x);
 	}
 	if (ev->text)
-		set_text(&x->tags, ev->text);
+		review_set_text(&x->tags, ev->text);
 	if (ev->u.instance_change.user_data)
-		set_text(&x->user_data, ev->u.instance_change.user_data);
+		review_set_text(&x->user_data, ev->u.instance_change.user_data);
 	if (ev->u.instance_change.priority >= 0)
 		x->priority = (enum instance_priority)ev->u.instance_change.priority;
 	x->updated_at = ev->at;
@@ -207,24 +207,24 @@ int instance_change(struct engine *e, const struct event *ev, struct fail *why)
 int instance_stop(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct instance *x;
-	int rc = find(e, ev, &x, why);
+	int rc = review_find(e, ev, &x, why);
 
 	if (rc)
 		return rc;
-	if (!live(x))
+	if (!review_live(x))
 		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is over already", x->name);
-	end(e, x, INSTANCE_TERMINATED, "stopped");
+	review_end(e, x, INSTANCE_TERMINATED, "stopped");
 	return 0;
 }
 
 int instance_delete(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct instance *x;
-	int rc = find(e, ev, &x, why);
+	int rc = review_find(e, ev, &x, why);
 
 	if (rc)
 		return rc;
-	if (live(x))
+	if (review_live(x))
 		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is not over: stop it first", x->name);
 	rank_remove(&world_pool(e, x->pool)->instances, x->id);
 	world_forget(e, INSTANCES, x->id, x->account, x);
@@ -235,11 +235,11 @@ int instance_report(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct instance *x;
 	int32_t status = ev->u.report.status;
-	int rc = find(e, ev, &x, why);
+	int rc = review_find(e, ev, &x, why);
 
 	if (rc)
 		return rc;
-	if (!x->host || !live(x))
+	if (!x->host || !review_live(x))
 		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is on no host", x->name);
 	if (status != INSTANCE_RUNNING && status != INSTANCE_FAILED)
 		return fail_set(why, REASON_INVALID, "an instance is reported as running or failed");
@@ -247,11 +247,11 @@ int instance_report(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (status == INSTANCE_FAILED) {
-		end(e, x, INSTANCE_FAILED, ev->text);
+		review_end(e, x, INSTANCE_FAILED, ev->text);
 		return 0;
 	}
 	if (ev->text)
-		set_text(&x->detail, ev->text);
+		review_set_text(&x->detail, ev->text);
 	x->updated_at = ev->at;
 	if (x->status == INSTANCE_RUNNING)
 		return 0;

@@ -58,7 +58,7 @@ void pick_release(struct pick *p)
 }
 
 /* The pool has the whole window of it, and none of it is on sale or can be taken back. */
-static bool sellable(const struct live_host *h, const struct order *o)
+static bool sell_sellable(const struct live_host *h, const struct order *o)
 {
 	int64_t at = o->start;
 
@@ -78,7 +78,7 @@ int sell_plan(const struct engine *e, const struct live_order *o, struct pick *o
 	for (size_t i = 0; i < o->pool->holding_count; i++) {
 		struct live_host *h = o->pool->holdings[i].live;
 
-		if (o->pool->holdings[i].until < o->pub.end || h->sku != o->sku || (o->pub.host && h->pub.id != o->pub.host) || !sellable(h, &o->pub))
+		if (o->pool->holdings[i].until < o->pub.end || h->sku != o->sku || (o->pub.host && h->pub.id != o->pub.host) || !sell_sellable(h, &o->pub))
 			continue;
 		must_room(out->list, out->count, out->cap);
 		out->list[out->count++] = h;

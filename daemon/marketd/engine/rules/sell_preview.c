@@ -18,7 +18,7 @@ struct stall {
 	bool *used;
 };
 
-static void take(struct stall *s, size_t i, int64_t start, int64_t end, int64_t price)
+static void sell_preview_take(struct stall *s, size_t i, int64_t start, int64_t end, int64_t price)
 {
 	struct gap g = s->list[i];
 
@@ -35,7 +35,7 @@ static void take(struct stall *s, size_t i, int64_t start, int64_t end, int64_t 
 }
 
 /* As many nodes of a span as there are; a span is what a buy still needs. */
-static void take_span(struct stall *s, const struct span *need, int64_t price)
+static void sell_preview_take_span(struct stall *s, const struct span *need, int64_t price)
 {
 	int32_t left = need->nodes;
 
@@ -45,13 +45,13 @@ static void take_span(struct stall *s, const struct span *need, int64_t price)
 
 		if (start >= end)
 			continue;
-		take(s, i, start, end, price);
+		sell_preview_take(s, i, start, end, price);
 		left--;
 	}
 }
 
 /* N hosts with the whole window, or none. */
-static void take_whole(struct stall *s, const struct order *buy)
+static void sell_preview_take_whole(struct stall *s, const struct order *buy)
 {
 	int32_t fits = 0;
 
@@ -62,12 +62,12 @@ static void take_whole(struct stall *s, const struct order *buy)
 	fits = buy->nodes;
 	for (size_t i = 0, count = s->count; i < count && fits > 0; i++)
 		if (s->list[i].start <= buy->start && s->list[i].end >= buy->end) {
-			take(s, i, buy->start, buy->end, buy->price);
+			sell_preview_take(s, i, buy->start, buy->end, buy->price);
 			fits--;
 		}
 }
 
-static void serve(struct stall *s, const struct live_order *o, bool block)
+static void sell_preview_serve(struct stall *s, const struct live_order *o, bool block)
 {
 	const struct order *buy = &o->pub;
 
@@ -75,10 +75,10 @@ static void serve(struct stall *s, const struct live_order *o, bool block)
 		buy->nodes != s->sell->nodes))
 		return;
 	if (!(buy->flags & ORDER_PARTIAL))
-		take_whole(s, buy);
+		sell_preview_take_whole(s, buy);
 	else
 		for (size_t i = 0; i < buy->rest_count; i++)
-			take_span(s, &buy->rest[i], buy->price);
+			sell_preview_take_span(s, &buy->rest[i], buy->price);
 }
 
 void sell_preview_find(const struct engine *e, const struct order *o, const struct pick *hosts, struct sell_preview *out)
@@ -97,7 +97,7 @@ void sell_preview_find(const struct engine *e, const struct order *o, const stru
 	}
 	for (size_t i = 0; i < w->resting_count && w->resting[i]->pub.price >= o->price; i++)
 		if (w->resting[i]->beneficiary != beneficiary)
-			serve(&s, w->resting[i], order_block(o));
+			sell_preview_serve(&s, w->resting[i], order_block(o));
 	out->whole = out->minutes == (o->end - o->start) * o->nodes;
 	free(s.list);
 	free(s.used);

@@ -55,7 +55,7 @@ static struct live_lease *cut_parent(struct engine *e, uint64_t lease, int64_t s
 	return l;
 }
 
-static void pay(struct engine *e, const struct live_order *buy, const struct live_lease *lease, const struct live_pool *source,
+static void trade_pay(struct engine *e, const struct live_order *buy, const struct live_lease *lease, const struct live_pool *source,
 	const struct slice *s, bool from_hold)
 {
 	struct live_account *a = world_account(e, buy->pub.account);
@@ -111,7 +111,7 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 		.seller = sell->pub.account, .pool = buy->pub.pool, .start = s->start, .end = s->end, .price = s->price,
 		.paid_end = s->end, .settled = s->start, .interruptible = stays, .filled_at = e->at });
 	lease_schedule(e, made);
-	pay(e, buy, made, source, s, from_hold);
+	trade_pay(e, buy, made, source, s, from_hold);
 	calendar_put(s->host, s->start, s->end, &(struct piece){ .pool = buy->pub.pool, .lease = made->pub.id,
 		.order = stays ? sell->pub.id : 0, .price = stays ? sell->pub.price : 0,
 		.block = stays && order_block(&sell->pub), .interruptible = stays });
