@@ -548,7 +548,7 @@ static const struct action actions[] = {
 	{ 0 }
 };
 
-static int local_local(struct nanopod *np, const struct options *o)
+static int local_verb(struct nanopod *np, const struct options *o)
 {
 	int rc = action_run(np, o, "local", actions, "status");
 
@@ -589,5 +589,5 @@ const struct command cmd_local = {
 	.max_args = 1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "start|status|stop|reset",
-	.run = local_local,
+	.run = local_verb,
 };

@@ -84,7 +84,7 @@ static int login_keep(struct market_link *m, const char *token)
 	return rc;
 }
 
-static int login_login(struct nanopod *np, const struct options *o)
+static int login_command(struct nanopod *np, const struct options *o)
 {
 	struct market_link *m;
 	char *token = NULL;
@@ -130,5 +130,5 @@ const struct command cmd_login = {
 		"an option, where other users could see it. NANOPOD_TOKEN counts before the file.",
 	.options = options,
 	.flags = COMMAND_MARKET,
-	.run = login_login,
+	.run = login_command,
 };

@@ -109,7 +109,7 @@ static int nodes_print(struct nanopod *np, const struct options *o, const struct
 	return rc;
 }
 
-static int nodes_nodes(struct nanopod *np, const struct options *o)
+static int nodes_command(struct nanopod *np, const struct options *o)
 {
 	const char *reservation = option_text(o, "reservation");
 	struct market_link *m;
@@ -165,5 +165,5 @@ const struct command cmd_nodes = {
 	.max_args = -1,
 	.complete_first = COMPLETE_NODE,
 	.complete_rest = COMPLETE_NODE,
-	.run = nodes_nodes,
+	.run = nodes_command,
 };

@@ -187,7 +187,7 @@ static int cmd_orders_list(struct market_link *m, const struct options *o)
 	return rc;
 }
 
-static int orders_orders(struct nanopod *np, const struct options *o)
+static int orders_command(struct nanopod *np, const struct options *o)
 {
 	struct market_link *m = NULL;
 	int rc = orders_check(np, o);
@@ -229,5 +229,5 @@ const struct command cmd_orders = {
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
-	.run = orders_orders,
+	.run = orders_command,
 };

@@ -220,7 +220,7 @@ static int price_ask(struct pricing *p)
 	return rc;
 }
 
-static int price_price(struct nanopod *np, const struct options *o)
+static int price_command(struct nanopod *np, const struct options *o)
 {
 	struct pricing p = { .np = np, .o = o };
 	int rc;
@@ -268,5 +268,5 @@ const struct command cmd_price = {
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
-	.run = price_price,
+	.run = price_command,
 };

@@ -225,7 +225,7 @@ static int release_go(struct releasing *r)
 	return rc;
 }
 
-static int release_release(struct nanopod *np, const struct options *o)
+static int release_command(struct nanopod *np, const struct options *o)
 {
 	struct releasing r = { .np = np, .o = o };
 	int rc;
@@ -274,5 +274,5 @@ const struct command cmd_release = {
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_RESERVATION,
-	.run = release_release,
+	.run = release_command,
 };

@@ -261,7 +261,7 @@ static int replace_go(struct replacing *r)
 	return rc;
 }
 
-static int replace_replace(struct nanopod *np, const struct options *o)
+static int replace_command(struct nanopod *np, const struct options *o)
 {
 	struct replacing r = { .np = np, .o = o };
 	int rc;
@@ -316,5 +316,5 @@ const struct command cmd_replace = {
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_NODE,
-	.run = replace_replace,
+	.run = replace_command,
 };

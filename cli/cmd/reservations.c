@@ -220,7 +220,7 @@ static int reservations_list(struct market_link *m, const struct options *o)
 	return rc;
 }
 
-static int reservations_reservations(struct nanopod *np, const struct options *o)
+static int reservations_command(struct nanopod *np, const struct options *o)
 {
 	struct market_link *m = NULL;
 	int rc;
@@ -259,5 +259,5 @@ const struct command cmd_reservations = {
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
-	.run = reservations_reservations,
+	.run = reservations_command,
 };

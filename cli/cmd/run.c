@@ -293,7 +293,7 @@ static int run_on_hosts(struct run *r, struct pssh_list *hosts)
 	return status;
 }
 
-static int run_run(struct nanopod *np, const struct options *o)
+static int run_verb(struct nanopod *np, const struct options *o)
 {
 	struct run r = { .np = np, .o = o, .save.dir = -1 };
 	struct pssh_list *hosts;
@@ -338,5 +338,5 @@ const struct command cmd_run = {
 	.max_args = -1,
 	.complete_first = COMPLETE_PROGRAM,
 	.complete_rest = COMPLETE_FILE,
-	.run = run_run,
+	.run = run_verb,
 };

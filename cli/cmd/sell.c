@@ -320,7 +320,7 @@ static int sell_check_line(struct nanopod *np, const struct options *o, struct w
 	return rc ? rc : plan_can_ask(np, o);
 }
 
-static int sell_sell(struct nanopod *np, const struct options *o)
+static int sell_command(struct nanopod *np, const struct options *o)
 {
 	struct selling s = { .np = np, .o = o };
 	int rc;
@@ -380,5 +380,5 @@ const struct command cmd_sell = {
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_RESERVATION,
-	.run = sell_sell,
+	.run = sell_command,
 };

@@ -336,7 +336,7 @@ static int cmd_show_show_one(struct showing *s, const char *id)
 	return show_named(s, id);
 }
 
-static int show_show(struct nanopod *np, const struct options *o)
+static int show_command(struct nanopod *np, const struct options *o)
 {
 	struct showing s = { .np = np, .o = o };
 	struct wish clock = { 0 };
@@ -384,5 +384,5 @@ const struct command cmd_show = {
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_RESERVATION,
-	.run = show_show,
+	.run = show_command,
 };

@@ -115,7 +115,7 @@ static const struct action actions[] = {
 	{ 0 }
 };
 
-static int token_token(struct nanopod *np, const struct options *o)
+static int token_command(struct nanopod *np, const struct options *o)
 {
 	return action_run(np, o, "token", actions, "list");
 }
@@ -152,5 +152,5 @@ const struct command cmd_token = {
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "list|create|revoke",
-	.run = token_token,
+	.run = token_command,
 };

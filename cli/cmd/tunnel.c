@@ -316,7 +316,7 @@ static int tunnel_serve(struct tunnel *t)
 	return status ? status : t->status ? t->status : 128 + t->asked;
 }
 
-static int tunnel_tunnel(struct nanopod *np, const struct options *o)
+static int tunnel_command(struct nanopod *np, const struct options *o)
 {
 	struct tunnel t = { .np = np, .o = o };
 	int status = tunnel_read_line(&t);
@@ -371,5 +371,5 @@ const struct command cmd_tunnel = {
 	.min_args = 2,
 	.max_args = PORTS_MAX,
 	.complete_first = COMPLETE_HOSTS,
-	.run = tunnel_tunnel,
+	.run = tunnel_command,
 };

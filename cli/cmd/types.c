@@ -119,7 +119,7 @@ static int types_add_row(void *arg, struct doc *d, long at, struct fail *f)
 	return 0;
 }
 
-static int types_types(struct nanopod *np, const struct options *o)
+static int types_command(struct nanopod *np, const struct options *o)
 {
 	struct types t = { .np = np };
 	struct market_link *m;
@@ -173,5 +173,5 @@ const struct command cmd_types = {
 		"are those on sale for all of it, at any price. 'nanopod price' says what a window of your own would cost.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
-	.run = types_types,
+	.run = types_command,
 };

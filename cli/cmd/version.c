@@ -7,7 +7,7 @@
 #include "cli/frame/json.h"
 #include "pssh/pssh.h"
 
-static int version_version(struct nanopod *np, const struct options *o)
+static int version_command(struct nanopod *np, const struct options *o)
 {
 	struct buf text;
 	struct json j;
@@ -45,5 +45,5 @@ const struct command cmd_version = {
 	.description = "'nanopod --version' does the same. Nothing is read and no host is asked.",
 	.formats = "text|json",
 	.flags = COMMAND_MORE | COMMAND_NO_SETTINGS,
-	.run = version_version,
+	.run = version_command,
 };

@@ -28,7 +28,7 @@ static void join_scopes(const struct model_whoami *w, struct buf *out)
 			command_nomem();
 }
 
-static int whoami_whoami(struct nanopod *np, const struct options *o)
+static int whoami_command(struct nanopod *np, const struct options *o)
 {
 	const struct model_whoami *w;
 	struct market_link *m;
@@ -85,5 +85,5 @@ const struct command cmd_whoami = {
 		"it knows it. A token that is refused is not deleted.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
-	.run = whoami_whoami,
+	.run = whoami_command,
 };

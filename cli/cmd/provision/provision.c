@@ -34,7 +34,7 @@ static const struct action *provision_find(const char *word)
 }
 
 /* Without a verb it is applied, and only then is the first word a cluster, a file or a stack. */
-static int provision_provision(struct nanopod *np, const struct options *o)
+static int provision_command(struct nanopod *np, const struct options *o)
 {
 	char **words = option_argv(o);
 	int left = option_argc(o) - 1;
@@ -120,5 +120,5 @@ const struct command cmd_provision = {
 	.complete_first = COMPLETE_PROVISION,
 	.complete_rest = COMPLETE_CLUSTER_STACK,
 	.first_values = "apply|plan|verify|status|list|init|add|drop|drain|undrain|upgrade|remove|bundle|stacks",
-	.run = provision_provision,
+	.run = provision_command,
 };

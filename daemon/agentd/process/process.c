@@ -367,7 +367,7 @@ static int process_inspect(const struct node_spec *n, enum node_is *out, struct 
 	return 0;
 }
 
-static int process_process_list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+static int process_list_nodes(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
 {
 	unsigned limits;
 
@@ -386,5 +386,5 @@ const struct driver driver_process = {
 	.name = "process",
 	.about = "sshd as this user: an own view of the machine where namespaces are open, its network always",
 	.probe = process_probe, .create = process_create, .start = process_start, .rekey = process_rekey, .stop = process_stop, .destroy = process_destroy,
-	.inspect = process_inspect, .list = process_process_list, .tidy = process_tidy,
+	.inspect = process_inspect, .list = process_list_nodes, .tidy = process_tidy,
 };

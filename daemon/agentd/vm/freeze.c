@@ -174,7 +174,7 @@ static int freeze_settle(const struct freezer *z, int state, struct fail *f)
 	return rc;
 }
 
-static int freeze_freeze(const struct freezer *z, struct fail *f)
+static int freeze_guest(const struct freezer *z, struct fail *f)
 {
 	char path[VMIMAGE_ROOM];
 	int state, rc = vmproc_end(z->name, 0, f);
@@ -235,7 +235,7 @@ int vmfreeze_make(const struct driver_setup *s, const struct vmimage *i, const s
 		return fd;
 	snprintf(failed, sizeof failed, "%s.failed", z.path);
 	if (!is_there(&z)) {
-		rc = failed_lately(failed, z.about) ? fail_set(f, -EAGAIN, "freezing a guest failed here less than an hour ago") : freeze_freeze(&z, f);
+		rc = failed_lately(failed, z.about) ? fail_set(f, -EAGAIN, "freezing a guest failed here less than an hour ago") : freeze_guest(&z, f);
 		if (rc && rc != -EAGAIN) {
 			file_replace(failed, z.about, strlen(z.about), 0600);
 			vmimage_remove(z.fresh, NULL);

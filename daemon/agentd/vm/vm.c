@@ -218,7 +218,7 @@ static void vm_list_one(void *arg, const char *id)
 	l->found(l->arg, id);
 }
 
-static int vm_vm_list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+static int vm_list_nodes(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
 {
 	struct listing l = { .found = found, .arg = arg };
 	char begin[64];
@@ -253,6 +253,6 @@ const struct driver driver_vm = {
 	.stop = vm_stop,
 	.destroy = vm_destroy,
 	.inspect = vm_inspect,
-	.list = vm_vm_list,
+	.list = vm_list_nodes,
 	.tidy = vm_tidy,
 };

@@ -50,7 +50,7 @@ static int apply_order(struct engine *e, const struct event *ev, struct fail *wh
 	return 0;
 }
 
-static int engine_engine_apply(struct engine *e, const struct event *ev, struct fail *why)
+static int engine_apply_kind(struct engine *e, const struct event *ev, struct fail *why)
 {
 	static int (*const table[EVENT_KINDS])(struct engine *, const struct event *, struct fail *) = {
 		[EVENT_TICK] = tick_apply,
@@ -100,7 +100,7 @@ int engine_apply(struct engine *e, const struct event *ev, struct effects *out, 
 	e->out = out;
 	e->at = ev->at;
 	e->round++;
-	rc = engine_engine_apply(e, ev, why);
+	rc = engine_apply_kind(e, ev, why);
 	if (rc == 0) {
 		resting_try_marked(e);
 		review_all(e, e->at);

@@ -186,7 +186,7 @@ static bool preview_read_pool(const struct engine *e, const struct request *q, s
 	return false;
 }
 
-static int preview_preview(struct api *api, const struct request *q, struct reply *r)
+static int preview_order(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	struct preview p = { .ev = { .kind = EVENT_ORDER } };
@@ -209,7 +209,7 @@ static int preview_preview(struct api *api, const struct request *q, struct repl
 }
 
 const struct route api_v2_preview[] = {
-	{ METHOD_POST, "/v2/order_preview", preview_preview, SCOPE_READ | SCOPE_TRADE, 0, "Estimate an order", NULL,
+	{ METHOD_POST, "/v2/order_preview", preview_order, SCOPE_READ | SCOPE_TRADE, 0, "Estimate an order", NULL,
 		"v2.OrderPreviewRequest", "v2.OrderPreviewResponse", 200 },
 	{ 0 },
 };

@@ -214,7 +214,7 @@ static int32_t procure_instances(const struct engine *e, const struct procuremen
 	return n;
 }
 
-static void procure_procure(struct engine *e, struct procurement *p)
+static void procure_one(struct engine *e, struct procurement *p)
 {
 	struct round r = { .e = e, .p = p, .start = e->minute + 1, .end = e->minute + 1 + p->window };
 
@@ -238,7 +238,7 @@ void procure_all(struct engine *e)
 
 	for (size_t at = 0; e->enabled && (p = rank_next(&e->all[PROCUREMENTS], &at));)
 		if (p->enabled)
-			procure_procure(e, p);
+			procure_one(e, p);
 }
 
 static int check_numbers(int32_t target, int32_t window, int64_t min_sell, int64_t max_buy, struct fail *why)
@@ -298,7 +298,7 @@ int procure_make(struct engine *e, const struct event *ev, struct fail *why)
 	e->enabled += p->enabled;
 	emit_made(e, p->id);
 	if (p->enabled)
-		procure_procure(e, p);
+		procure_one(e, p);
 	return 0;
 }
 
@@ -372,7 +372,7 @@ int procure_change(struct engine *e, const struct event *ev, struct fail *why)
 	if (ev->name)
 		world_name(e, PROCUREMENTS, p->account, p->name, p);
 	if (p->enabled)
-		procure_procure(e, p);
+		procure_one(e, p);
 	return 0;
 }
 
