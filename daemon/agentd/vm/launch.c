@@ -2,9 +2,13 @@
 #include "agentd/vm/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -17,6 +21,23 @@
 
 enum { WORDS = 2048 };
 
+/* QEMU finds its tap open: /dev/net/tun need not be open to the user that QEMU runs as. */
+static int launch_open_tap(const char *name)
+{
+	struct ifreq want = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
+	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC), rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(want.ifr_name, sizeof want.ifr_name, "%s", name);
+	if (ioctl(fd, TUNSETIFF, &want) != 0 || (fd != VMLAUNCH_TAP_FD && dup2(fd, VMLAUNCH_TAP_FD) < 0) ||
+	    fcntl(VMLAUNCH_TAP_FD, F_SETFD, 0) != 0)
+		rc = -errno;
+	if (fd != VMLAUNCH_TAP_FD)
+		close(fd);
+	return rc;
+}
+
 /* In the child: into the node's groups, then nobody's rights are left but those of its own number. */
 static int launch_become(void *arg)
 {
@@ -26,6 +47,7 @@ static int launch_become(void *arg)
 	size_t count = 0;
 	int rc = v->group ? cgroup_enter(v->group, CGROUP_NODE) : 0;
 
+	rc = rc == 0 && v->tap ? launch_open_tap(v->tap) : rc;
 	if (rc)
 		return rc;
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });

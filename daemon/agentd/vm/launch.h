@@ -18,11 +18,14 @@ struct vmshape {
 	bool kvm;
 };
 
+enum { VMLAUNCH_TAP_FD = 4 };
+
 struct vmlaunch {
 	const char *name;          /* in its command line, for vmproc_find */
 	const char *dir;           /* its folder: kernel, disks and sockets have their fixed names there */
 	const char *console;       /* path of the file that the guest's console is appended to */
 	const char *net;           /* a -netdev with id=e0 */
+	const char *tap;           /* interface of ns that QEMU finds open as VMLAUNCH_TAP_FD; NULL: none */
 	const char *mac;
 	const char *words;         /* added to the kernel's command line */
 	struct vmshape shape;

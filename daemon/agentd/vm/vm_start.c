@@ -87,7 +87,7 @@ static int vm_start_order(const struct vmnode *v, struct started *s, struct fail
 	if (rc)
 		return rc;
 	if (v->hub) {
-		snprintf(s->net, sizeof s->net, "tap,id=e0,ifname=%s,script=no,downscript=no", v->net.port);
+		snprintf(s->net, sizeof s->net, "tap,id=e0,fd=%d", VMLAUNCH_TAP_FD);
 		snprintf(s->mac, sizeof s->mac, "%s", v->net.mac);
 	} else {
 		/* restrict: without it the guest would reach what listens on this machine's loopback. */
@@ -96,7 +96,8 @@ static int vm_start_order(const struct vmnode *v, struct started *s, struct fail
 	}
 	snprintf(s->console, sizeof s->console, "%s/console", v->n->dir);
 	s->launch = (struct vmlaunch){ .name = v->name, .dir = v->dir, .console = s->console, .net = s->net, .mac = s->mac,
-		.words = s->words, .shape = v->shape, .state = -1, .uid = v->uid, .ns = s->ns, .group = v->hub ? v->n : NULL };
+		.words = s->words, .shape = v->shape, .state = -1, .uid = v->uid, .ns = s->ns, .group = v->hub ? v->n : NULL,
+		.tap = v->hub ? v->net.port : NULL };
 	return 0;
 }
 
