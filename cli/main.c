@@ -9,8 +9,10 @@
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 
-extern const struct command cmd_price, cmd_buy, cmd_extend, cmd_sell, cmd_release, cmd_cancel, cmd_reservations, cmd_orders, cmd_show;
-extern const struct command cmd_types, cmd_balance, cmd_burn, cmd_ledger, cmd_events, cmd_login, cmd_whoami, cmd_token, cmd_api;
+extern const struct command cmd_price, cmd_buy, cmd_extend, cmd_sell, cmd_release, cmd_cancel, cmd_reservations,
+	cmd_orders, cmd_show;
+extern const struct command cmd_types, cmd_balance, cmd_burn, cmd_ledger, cmd_events, cmd_login, cmd_whoami, cmd_token,
+	cmd_api;
 extern const struct command cmd_admin, cmd_host;
 extern const struct command cmd_provision, cmd_kubeconfig;
 extern const struct command cmd_nodes, cmd_tunnel, cmd_console, cmd_replace, cmd_local;
@@ -18,13 +20,46 @@ extern const struct command cmd_run, cmd_ssh, cmd_cp, cmd_logs, cmd_hosts, cmd_s
 extern const struct command cmd_config, cmd_doctor, cmd_completion, cmd_complete, cmd_help, cmd_version;
 
 static const struct command *const commands[] = {
-	&cmd_price, &cmd_buy, &cmd_extend, &cmd_sell, &cmd_release, &cmd_cancel, &cmd_reservations, &cmd_orders, &cmd_show,
-	&cmd_types, &cmd_balance, &cmd_burn, &cmd_ledger, &cmd_events, &cmd_login, &cmd_whoami, &cmd_token, &cmd_api, &cmd_admin,
-	&cmd_nodes, &cmd_run, &cmd_ssh, &cmd_cp, &cmd_logs, &cmd_tunnel, &cmd_console, &cmd_replace, &cmd_hosts, &cmd_shell,
-	&cmd_provision, &cmd_kubeconfig,
-	&cmd_local, &cmd_host,
-	&cmd_config, &cmd_doctor, &cmd_completion, &cmd_complete, &cmd_help, &cmd_version,
-	NULL
+	&cmd_price,
+	&cmd_buy,
+	&cmd_extend,
+	&cmd_sell,
+	&cmd_release,
+	&cmd_cancel,
+	&cmd_reservations,
+	&cmd_orders,
+	&cmd_show,
+	&cmd_types,
+	&cmd_balance,
+	&cmd_burn,
+	&cmd_ledger,
+	&cmd_events,
+	&cmd_login,
+	&cmd_whoami,
+	&cmd_token,
+	&cmd_api,
+	&cmd_admin,
+	&cmd_nodes,
+	&cmd_run,
+	&cmd_ssh,
+	&cmd_cp,
+	&cmd_logs,
+	&cmd_tunnel,
+	&cmd_console,
+	&cmd_replace,
+	&cmd_hosts,
+	&cmd_shell,
+	&cmd_provision,
+	&cmd_kubeconfig,
+	&cmd_local,
+	&cmd_host,
+	&cmd_config,
+	&cmd_doctor,
+	&cmd_completion,
+	&cmd_complete,
+	&cmd_help,
+	&cmd_version,
+	NULL,
 };
 
 /* A file opened later must not become standard output by chance; what is written there fails. */

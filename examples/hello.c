@@ -41,7 +41,8 @@ static int start(struct pssh *p, const char *name, const char *command)
 	struct pssh_task *task;
 	int rc;
 
-	if ((rc = like_ssh(p)) != 0 || (rc = pssh_host(p, name, &host)) != 0 || (rc = pssh_exec(p, command, &task)) != 0)
+	if ((rc = like_ssh(p)) != 0 || (rc = pssh_host(p, name, &host)) != 0 ||
+		(rc = pssh_exec(p, command, &task)) != 0)
 		return rc;
 	rc = pssh_task_add(task, host);
 	return rc ? rc : pssh_task_start(task);

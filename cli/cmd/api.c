@@ -26,7 +26,8 @@ static int check_method(struct nanopod *np, const char *typed, char method[16])
 			return 0;
 		}
 	}
-	return print_fail(np, STATUS_USAGE, "GET, POST, PATCH, PUT and DELETE are", "cannot send '%.40s': it is no method", typed);
+	return print_fail(np, STATUS_USAGE, "GET, POST, PATCH, PUT and DELETE are",
+		"cannot send '%.40s': it is no method", typed);
 }
 
 static int api_check_path(struct nanopod *np, const char *path)
@@ -35,7 +36,8 @@ static int api_check_path(struct nanopod *np, const char *path)
 		return print_fail(np, STATUS_USAGE, "give the path alone, as '/v2/orders'; --url says which market",
 			"cannot send to '%.100s': your token goes to your market only", path);
 	if (*path != '/')
-		return print_fail(np, STATUS_USAGE, "it begins with '/', as '/v2/orders'", "cannot send to '%.100s': it is not a path", path);
+		return print_fail(np, STATUS_USAGE, "it begins with '/', as '/v2/orders'",
+			"cannot send to '%.100s': it is not a path", path);
 	return 0;
 }
 
@@ -50,7 +52,8 @@ static int read_body(struct nanopod *np, const char *word, struct buf *body)
 		return print_fail(np, STATUS_USAGE, NULL, "cannot read the body: %s",
 			rc == -EFBIG ? "it is too large" : strerror(-rc));
 	if (body->len == 0 || doc_parse(buf_text(body), body->len, &d, &why))
-		return print_fail(np, STATUS_USAGE, "nothing was sent", "cannot send the body: %s", body->len ? why.text : "it is empty");
+		return print_fail(np, STATUS_USAGE, "nothing was sent", "cannot send the body: %s",
+			body->len ? why.text : "it is empty");
 	doc_free(d);
 	return 0;
 }
@@ -74,10 +77,14 @@ static void put_answer(struct nanopod *np, const struct options *o, const struct
 		putc('\n', np->out);
 }
 
-static int api_send(struct market_link *m, const struct options *o, const char *method, const char *path, const struct buf *body)
+static int api_send(struct market_link *m, const struct options *o, const char *method, const char *path,
+	const struct buf *body)
 {
 	const char *key = option_text(o, "key");
-	struct client_call q = { .method = method, .path = path, .body = body->len ? buf_text(body) : NULL, .body_len = body->len,
+	struct client_call q = { .method = method,
+		.path = path,
+		.body = body->len ? buf_text(body) : NULL,
+		.body_len = body->len,
 		.key = key };
 
 	if (strcmp(method, "POST") == 0 && !key)
@@ -116,7 +123,7 @@ static int api_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "include", 'i', OPTION_FLAG, .help = "the status line and headers of the answer too" },
 	{ "key", 0, OPTION_STRING, "KEY", .help = "idempotency key; a POST has one of its own otherwise" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
@@ -125,7 +132,7 @@ static const struct example examples[] = {
 	{ "nanopod api POST /v2/pools '{\"name\":\"a\",\"workspace\":\"default\"}'", "make something" },
 	{ "nanopod api PATCH /v2/pools/pool_x - <change.json", "the body from standard input" },
 	{ "nanopod api DELETE /v2/orders/ordr_x --explain", "show what would be sent" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_api = {
@@ -134,12 +141,14 @@ const struct command cmd_api = {
 	.summary = "send a request to the market and print the answer",
 	.examples = examples,
 	.positional = "METHOD  GET, POST, PATCH, PUT or DELETE\n"
-		"PATH    from the market's URL on: /v2/orders\n"
-		"BODY    JSON; - reads it from standard input",
-	.description = "The answer's body goes to standard output as it came, also where the market refuses; why it refused goes to "
-		"standard error, and the exit status is the one of the refusal ('nanopod help exit-codes').\n\n"
-		"A POST carries an idempotency key that was written to disk before it was sent: where the connection is "
-		"lost, the same command asks again with the same key and body, so that nothing is done twice.",
+		      "PATH    from the market's URL on: /v2/orders\n"
+		      "BODY    JSON; - reads it from standard input",
+	.description = "The answer's body goes to standard output as it came, also where the market refuses; why it "
+		       "refused goes to "
+		       "standard error, and the exit status is the one of the refusal ('nanopod help exit-codes').\n\n"
+		       "A POST carries an idempotency key that was written to disk before it was sent: where the "
+		       "connection is "
+		       "lost, the same command asks again with the same key and body, so that nothing is done twice.",
 	.options = options,
 	.flags = COMMAND_MORE | COMMAND_MARKET,
 	.min_args = 2,

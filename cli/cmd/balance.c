@@ -17,7 +17,7 @@ static const struct column columns[] = {
 	{ "floor_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
 	{ "burn_per_hour", 0, "what runs now uses up in an hour" },
 	{ "burn_per_hour_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
-	{ 0 }
+	{ 0 },
 };
 
 static int balance_show(struct nanopod *np, const struct options *o, const struct model_balance *b)
@@ -67,7 +67,7 @@ static const struct example examples[] = {
 	{ "nanopod balance", "what may be spent, what is held, what runs" },
 	{ "nanopod balance -q", "the free money alone, for scripts: 12.500000" },
 	{ "nanopod balance -o json", "every amount as a decimal and in micro-dollars" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_balance = {
@@ -75,8 +75,9 @@ const struct command cmd_balance = {
 	.args = "",
 	.summary = "show how much money there is",
 	.examples = examples,
-	.description = "What a running reservation costs was paid when it was bought and is in escrow until its minutes have passed. "
-		"'nanopod burn' says per reservation how long that lasts, 'nanopod ledger' how it came about.",
+	.description = "What a running reservation costs was paid when it was bought and is in escrow until its "
+		       "minutes have passed. "
+		       "'nanopod burn' says per reservation how long that lasts, 'nanopod ledger' how it came about.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = balance_command,

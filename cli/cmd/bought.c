@@ -26,7 +26,7 @@ const struct column bought_columns[] = {
 	{ "price_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN, "price in millionths of a dollar per node-hour" },
 	{ "instances", COLUMN_RAW | COLUMN_WIDE, "the nodes that were started" },
 	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had done it, or part of it" },
-	{ 0 }
+	{ 0 },
 };
 
 static void nodes_json(const struct purchase *p, struct buf *out)
@@ -55,17 +55,22 @@ static void bought_next_steps(struct nanopod *np, const struct purchase *p, cons
 
 	if (!p->order.filled_nodes)
 		return;
-	print_note(np, "bought %" PRId64 " node%s of %s for %s as '%s'%s", p->order.filled_nodes, p->order.filled_nodes == 1 ? "" : "s",
-		sku->alias ? sku->alias : sku->id, money_text(p->order.total, total), p->name, p->replayed ? " (replayed)" : "");
+	print_note(np, "bought %" PRId64 " node%s of %s for %s as '%s'%s", p->order.filled_nodes,
+		p->order.filled_nodes == 1 ? "" : "s", sku->alias ? sku->alias : sku->id,
+		money_text(p->order.total, total), p->name, p->replayed ? " (replayed)" : "");
 	if (p->node_count)
-		print_note(np, "next: 'nanopod ssh %s', 'nanopod run -r %s -- COMMAND', 'nanopod extend %s -d 12h', 'nanopod show %s'", p->nodes[0],
-			p->name, p->name, p->name);
+		print_note(np,
+			"next: 'nanopod ssh %s', 'nanopod run -r %s -- COMMAND', 'nanopod extend %s -d 12h', 'nanopod "
+			"show %s'",
+			p->nodes[0], p->name, p->name, p->name);
 	else
-		print_note(np, "next: 'nanopod show %s', 'nanopod extend %s -d 12h', 'nanopod sell %s --last 6h -p PRICE'", p->name, p->name,
-			p->name);
+		print_note(np,
+			"next: 'nanopod show %s', 'nanopod extend %s -d 12h', 'nanopod sell %s --last 6h -p PRICE'",
+			p->name, p->name, p->name);
 }
 
-int bought_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku, unsigned gpus, int status)
+int bought_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku,
+	unsigned gpus, int status)
 {
 	const struct placed *d = &p->order;
 	char rooms[8][CELL_TEXT];
@@ -85,11 +90,14 @@ int bought_print(struct nanopod *np, const struct options *o, const struct purch
 		nodes_json(p, &nodes);
 	else
 		bought_nodes_text(p, &nodes);
-	rows_add(r, (const char *[]){ p->name, p->pool, d->id, d->status_text, sku->alias ? sku->alias : sku->id,
-		cell_int(d->filled_nodes, rooms[0]), cell_time(np, d->filled_minutes ? d->filled_start : d->start, rooms[1]),
-		cell_time(np, d->filled_minutes ? d->filled_end : d->end, rooms[2]), cell_price(d->average, gpus, rooms[3]),
-		cell_money(np, d->total, rooms[4]), cell_int(d->total, rooms[5]), d->average < 0 ? NULL : cell_int(d->average * 60, rooms[6]),
-		buf_text(&nodes), p->replayed ? "true" : "false" });
+	rows_add(r,
+		(const char *[]){ p->name, p->pool, d->id, d->status_text, sku->alias ? sku->alias : sku->id,
+			cell_int(d->filled_nodes, rooms[0]),
+			cell_time(np, d->filled_minutes ? d->filled_start : d->start, rooms[1]),
+			cell_time(np, d->filled_minutes ? d->filled_end : d->end, rooms[2]),
+			cell_price(d->average, gpus, rooms[3]), cell_money(np, d->total, rooms[4]),
+			cell_int(d->total, rooms[5]), d->average < 0 ? NULL : cell_int(d->average * 60, rooms[6]),
+			buf_text(&nodes), p->replayed ? "true" : "false" });
 	rc = rows_end(r);
 	buf_release(&nodes);
 	bought_next_steps(np, p, sku);
@@ -104,15 +112,18 @@ int bought_wait(struct purchase *p, int64_t wait_ms, int64_t now)
 	if (!wait_ms || !p->node_count)
 		return 0;
 	if (wait_ms > 0 && (p->order.filled_start - now) * 1000 > wait_ms) {
-		print_note(p->m->np, "the nodes of '%s' start %s", p->name, when_relative(p->order.filled_start, now, when));
+		print_note(p->m->np, "the nodes of '%s' start %s", p->name,
+			when_relative(p->order.filled_start, now, when));
 		return 0;
 	}
-	snprintf(hint, sizeof hint, "it is bought and goes on starting; 'nanopod nodes -r %.200s' shows how it stands", p->name);
+	snprintf(hint, sizeof hint, "it is bought and goes on starting; 'nanopod nodes -r %.200s' shows how it stands",
+		p->name);
 	rc = nodewait_by(p->m, p->pool, (const char *const *)p->nodes, p->node_count, wait_ms, &number);
 	return nodewait_told(p->m, rc, number, hint);
 }
 
-int bought_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku, unsigned gpus)
+int bought_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku,
+	unsigned gpus)
 {
 	char rooms[8][CELL_TEXT];
 	struct rows *r;
@@ -121,10 +132,14 @@ int bought_print_quote(struct nanopod *np, const struct options *o, const struct
 	r = rows_new(np, o, bought_columns, &rc);
 	if (!r)
 		return rc;
-	rows_add(r, (const char *[]){ "-", NULL, NULL, q->fills ? "would fill" : "would wait", sku->alias ? sku->alias : sku->id,
-		cell_int(q->nodes, rooms[0]), cell_time(np, q->start, rooms[1]), cell_time(np, q->end, rooms[2]),
-		q->known ? cell_price(quote_average(q), gpus, rooms[3]) : NULL, q->known ? cell_money(np, q->cost, rooms[4]) : NULL,
-		q->known ? cell_int(q->cost, rooms[5]) : NULL, q->known ? cell_int(quote_average(q) * 60, rooms[6]) : NULL,
-		!cell_for_people(np) ? "[]" : NULL, "false" });
+	rows_add(r,
+		(const char *[]){ "-", NULL, NULL, q->fills ? "would fill" : "would wait",
+			sku->alias ? sku->alias : sku->id, cell_int(q->nodes, rooms[0]),
+			cell_time(np, q->start, rooms[1]), cell_time(np, q->end, rooms[2]),
+			q->known ? cell_price(quote_average(q), gpus, rooms[3]) : NULL,
+			q->known ? cell_money(np, q->cost, rooms[4]) : NULL,
+			q->known ? cell_int(q->cost, rooms[5]) : NULL,
+			q->known ? cell_int(quote_average(q) * 60, rooms[6]) : NULL, !cell_for_people(np) ? "[]" : NULL,
+			"false" });
 	return rows_end(r);
 }

@@ -11,12 +11,14 @@
 extern const struct column bought_columns[];
 
 /* gpus: of the unit of prices. Returns status, or what went wrong in printing. */
-int bought_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku, unsigned gpus, int status);
+int bought_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku,
+	unsigned gpus, int status);
 
 /* Until its nodes run, where they are about to. 0, or an exit status and it was said why. */
 int bought_wait(struct purchase *p, int64_t wait_ms, int64_t now);
 
 /* What would be bought; a dry run. */
-int bought_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku, unsigned gpus);
+int bought_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku,
+	unsigned gpus);
 
 #endif

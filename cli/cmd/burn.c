@@ -26,7 +26,7 @@ static const struct column columns[] = {
 	{ "starts", COLUMN_WIDE, "when the first of those begins" },
 	{ "interruptible", COLUMN_RAW | COLUMN_WIDE, "may be taken back" },
 	{ "pool", COLUMN_WIDE, "its id" },
-	{ 0 }
+	{ 0 },
 };
 
 struct spent {
@@ -61,8 +61,10 @@ static struct spent *spent_of(struct burn *b, const struct model_lease *l)
 	b->list = reallocarray(b->list, b->count + 1, sizeof *b->list);
 	if (!b->list)
 		command_nomem();
-	b->list[b->count] = (struct spent){ .pool = burn_copy(pool), .name = burn_copy(l->pool.name ? l->pool.name : pool),
-		.type = burn_copy(l->sku.name), .interruptible = l->interruptible };
+	b->list[b->count] = (struct spent){ .pool = burn_copy(pool),
+		.name = burn_copy(l->pool.name ? l->pool.name : pool),
+		.type = burn_copy(l->sku.name),
+		.interruptible = l->interruptible };
 	return &b->list[b->count++];
 }
 
@@ -78,7 +80,8 @@ static int add_lease(void *arg, struct doc *d, long at, struct fail *f)
 		return rc;
 	s = spent_of(b, &l);
 	from = l.start > b->now ? l.start : b->now;
-	b->overflow |= money_cost(l.price, l.nodes, MINUTE, &hour) || money_cost(l.price, l.nodes, (l.end - from) / MINUTE, &rest);
+	b->overflow |= money_cost(l.price, l.nodes, MINUTE, &hour) ||
+		money_cost(l.price, l.nodes, (l.end - from) / MINUTE, &rest);
 	if (b->overflow)
 		return 0;
 	if (l.start <= b->now) {
@@ -110,10 +113,12 @@ static void burn_forecast(struct nanopod *np, const struct burn *b, const struct
 		until = b->list[i].until > until ? b->list[i].until : until;
 	}
 	if (!b->count)
-		print_note(np, "nothing runs, and nothing is coming; %s is available", money_text(balance->available, there));
+		print_note(np, "nothing runs, and nothing is coming; %s is available",
+			money_text(balance->available, there));
 	else
-		print_note(np, "%s an hour now, %s until %s (%s); all of that is paid. %s stays available then%s%s", money_text(hour, a),
-			money_text(rest, c), when_local(until, at), when_relative(until, b->now, when), money_text(balance->available, there),
+		print_note(np, "%s an hour now, %s until %s (%s); all of that is paid. %s stays available then%s%s",
+			money_text(hour, a), money_text(rest, c), when_local(until, at),
+			when_relative(until, b->now, when), money_text(balance->available, there),
 			balance->held > 0 ? ", less what resting orders buy: at most " : "",
 			balance->held > 0 ? money_text(balance->held, held) : "");
 }
@@ -128,13 +133,16 @@ static int burn_show(struct nanopod *np, const struct options *o, const struct b
 		return rc;
 	for (size_t i = 0; i < b->count; i++) {
 		const struct spent *s = &b->list[i];
-		char nodes[CELL_TEXT], hour[CELL_TEXT], hour_n[CELL_TEXT], until[CELL_TEXT], rest[CELL_TEXT], rest_n[CELL_TEXT];
+		char nodes[CELL_TEXT], hour[CELL_TEXT], hour_n[CELL_TEXT], until[CELL_TEXT], rest[CELL_TEXT],
+			rest_n[CELL_TEXT];
 		char coming[CELL_TEXT], starts[CELL_TEXT];
 
-		rows_add(r, (const char *[]){ s->name, s->type, cell_int(s->nodes, nodes), cell_money(np, s->per_hour, hour),
-			cell_micros(s->per_hour, hour_n), cell_time(np, s->until, until), cell_money(np, s->rest, rest),
-			cell_micros(s->rest, rest_n), cell_int(s->coming, coming), cell_time(np, s->starts, starts),
-			cell_bool(s->interruptible), s->pool });
+		rows_add(r,
+			(const char *[]){ s->name, s->type, cell_int(s->nodes, nodes),
+				cell_money(np, s->per_hour, hour), cell_micros(s->per_hour, hour_n),
+				cell_time(np, s->until, until), cell_money(np, s->rest, rest),
+				cell_micros(s->rest, rest_n), cell_int(s->coming, coming),
+				cell_time(np, s->starts, starts), cell_bool(s->interruptible), s->pool });
 	}
 	return rows_end(r);
 }
@@ -158,7 +166,8 @@ static int burn_command(struct nanopod *np, const struct options *o)
 		    wire_balance(m->doc, WIRE_WHOLE, &balance, &m->fail))
 			rc = market_fail(m, "cannot say what runs");
 		else if (b.overflow)
-			rc = print_fail(np, STATUS_FAILURE, NULL, "cannot say what runs: the sum is too large to be counted");
+			rc = print_fail(np, STATUS_FAILURE, NULL,
+				"cannot say what runs: the sum is too large to be counted");
 		else
 			rc = burn_show(np, o, &b);
 		if (!rc && cell_for_people(np) && !option_given(o, "quiet"))
@@ -178,7 +187,7 @@ static const struct example examples[] = {
 	{ "nanopod burn", "what each reservation costs an hour, until when, and in all" },
 	{ "nanopod burn -o json | jq 'map(.per_hour_micros) | add'", "micro-dollars an hour, for an alert" },
 	{ "nanopod burn -q", "names of what runs or is coming" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_burn = {
@@ -186,8 +195,9 @@ const struct command cmd_burn = {
 	.args = "",
 	.summary = "show what costs money now and until when",
 	.examples = examples,
-	.description = "One row for a reservation (and type of node). What it still uses up was paid when it was bought and is in escrow; "
-		"the line below says what that is for all together and what stays available.",
+	.description = "One row for a reservation (and type of node). What it still uses up was paid when it was "
+		       "bought and is in escrow; "
+		       "the line below says what that is for all together and what stays available.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = burn_command,

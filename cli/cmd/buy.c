@@ -40,7 +40,8 @@ static int check_names(struct buying *b)
 			"cannot use '--name' and '--into' together: what is bought into a reservation has its name");
 	for (size_t i = 0; i < 2; i++)
 		if (option_given(b->o, options[i]) && reservation_check_name(option_text(b->o, options[i]), &f))
-			return print_fail_field(b->np, STATUS_USAGE, options[i], NULL, "cannot use '--%s': %s", options[i], f.text);
+			return print_fail_field(b->np, STATUS_USAGE, options[i], NULL, "cannot use '--%s': %s",
+				options[i], f.text);
 	return 0;
 }
 
@@ -63,7 +64,8 @@ static int buy_read_keys(struct buying *b)
 
 static int buy_read_line(struct buying *b)
 {
-	int rc = wish_read(b->np, b->o, WISH_WINDOW | WISH_PRICE | WISH_NEEDS_PRICE | WISH_SPENDS | WISH_NODES, &b->wish);
+	int rc = wish_read(b->np, b->o, WISH_WINDOW | WISH_PRICE | WISH_NEEDS_PRICE | WISH_SPENDS | WISH_NODES,
+		&b->wish);
 
 	if (!rc && !option_given(b->o, "type"))
 		rc = print_fail_field(b->np, STATUS_USAGE, "--type", "'nanopod types' lists them",
@@ -91,7 +93,8 @@ static int buy_meet(struct buying *b)
 		return market_fail(b->m, "cannot buy");
 	b->ours = rc == 1;
 	if (!b->ours && option_given(b->o, "interruptible"))
-		return print_fail_field(b->np, STATUS_USAGE, "--interruptible", NULL, "cannot use '--interruptible': this market does not have it");
+		return print_fail_field(b->np, STATUS_USAGE, "--interruptible", NULL,
+			"cannot use '--interruptible': this market does not have it");
 	if (purchase_match(b->m, b->o, "buy", "", &b->match))
 		return market_fail(b->m, "cannot tell who buys");
 	retype(&cmd_buy, b->o, NULL, &b->command);
@@ -131,9 +134,11 @@ static int not_filled(struct buying *b)
 	buf_init(&hint, MATCH_MAX);
 	quote_hint(&b->quote, &cmd_buy, b->o, NULL, wish_gpus(&b->wish, b->sku), &hint);
 	rc = print_fail(b->np, (enum status)reason_row(b->quote.reason)->status,
-		hint.len ? buf_text(&hint) : dear ? "'nanopod price' shows what it costs now" : NULL,
-		"cannot buy %" PRId64 " node%s of '%s' at %s: %s", b->wish.nodes, b->wish.nodes == 1 ? "" : "s", buying_type(b),
-		plan_rate(b->wish.limit, wish_gpus(&b->wish, b->sku), rate), b->quote.message);
+		hint.len       ? buf_text(&hint)
+			: dear ? "'nanopod price' shows what it costs now"
+			       : NULL,
+		"cannot buy %" PRId64 " node%s of '%s' at %s: %s", b->wish.nodes, b->wish.nodes == 1 ? "" : "s",
+		buying_type(b), plan_rate(b->wish.limit, wish_gpus(&b->wish, b->sku), rate), b->quote.message);
 	buf_release(&hint);
 	return rc;
 }
@@ -171,7 +176,8 @@ static int buy_agree(struct buying *b)
 		if (clock_ms() - shown_ms < FRESH_MS && window_first(wish_now(&b->wish)) <= start)
 			return 0;
 		if (window_past(&b->wish.window, wish_now(&b->wish)) && !b->wish.window.now)
-			return print_fail_field(b->np, STATUS_USAGE, "--start", NULL, "cannot buy that any more: its start is past");
+			return print_fail_field(b->np, STATUS_USAGE, "--start", NULL,
+				"cannot buy that any more: its start is past");
 		rc = buy_ask_quote(b);
 		rc = rc ? rc : !may_go_on(b) ? not_filled(b) : buying_check_money(b);
 		if (rc)
@@ -183,7 +189,8 @@ static int buy_agree(struct buying *b)
 			return 0;
 		}
 		if (b->quote.known && cost != INT64_MAX)
-			print_warn(b->np, "the price moved while you decided: it was %s and is %s", money_text(cost, a), money_text(b->quote.cost, c));
+			print_warn(b->np, "the price moved while you decided: it was %s and is %s", money_text(cost, a),
+				money_text(b->quote.cost, c));
 		if (option_given(b->o, "yes"))
 			return 0; /* within the limit, which was stated */
 	}
@@ -201,7 +208,8 @@ static void choose_name(struct buying *b)
 	else if (option_given(b->o, "name"))
 		snprintf(b->name, sizeof b->name, "%s", option_text(b->o, "name"));
 	else
-		snprintf(b->name, sizeof b->name, "r-%.6s", (b->purchase.intent ? intent_key(b->purchase.intent, "", key) : key) + 3);
+		snprintf(b->name, sizeof b->name, "r-%.6s",
+			(b->purchase.intent ? intent_key(b->purchase.intent, "", key) : key) + 3);
 }
 
 static int keep_number(struct purchase *p, const char *name, int64_t n)
@@ -251,8 +259,9 @@ static void buy_resume(struct buying *b)
 	b->wish.window.start = kept_number(p, "start");
 	b->wish.window.end = kept_number(p, "end");
 	b->wish.window.now = false;
-	print_note(b->np, "goes on with the purchase that this command began before: '%s', %s; '--new' would begin another one", p->name,
-		window_show(&b->wish.window, window));
+	print_note(b->np,
+		"goes on with the purchase that this command began before: '%s', %s; '--new' would begin another one",
+		p->name, window_show(&b->wish.window, window));
 }
 
 /*
@@ -288,7 +297,8 @@ static const char *buy_hint(struct buying *b, const char *fmt)
 	const char *gap = strstr(fmt, "%s");
 
 	buf_clear(&b->hint);
-	if (buf_add(&b->hint, fmt, (size_t)(gap - fmt)) || buf_adds(&b->hint, buf_text(&b->command)) || buf_adds(&b->hint, gap + 2))
+	if (buf_add(&b->hint, fmt, (size_t)(gap - fmt)) || buf_adds(&b->hint, buf_text(&b->command)) ||
+		buf_adds(&b->hint, gap + 2))
 		command_nomem();
 	return buf_text(&b->hint);
 }
@@ -296,16 +306,18 @@ static const char *buy_hint(struct buying *b, const char *fmt)
 /* It stays on disk: the same command finds out and goes on. */
 static int cut_off(struct buying *b, int rc)
 {
-	const char *again = buy_hint(b, "type the same command again: it goes on from here, and buys nothing twice: '%s'");
+	const char *again = buy_hint(b,
+		"type the same command again: it goes on from here, and buys nothing twice: '%s'");
 	struct purchase *p = &b->purchase;
 	int number = rc == CLIENT_STOPPED ? signals_next() : 0;
 	enum status status = rc == CLIENT_STOPPED ? number == SIGTERM ? STATUS_TERM : STATUS_INT
 		: rc > REASON_END && rc != -EPROTO ? STATUS_FAILURE : (enum status)client_status(rc);
 
 	if (p->order.id[0])
-		return print_fail(b->np, status, again, "cannot finish '%s': order '%s' is placed, and then: %s", p->name, p->order.id,
-			b->m->fail.text);
-	return print_fail(b->np, status, again, "cannot tell whether the order for '%s' was placed: %s", p->name, b->m->fail.text);
+		return print_fail(b->np, status, again, "cannot finish '%s': order '%s' is placed, and then: %s",
+			p->name, p->order.id, b->m->fail.text);
+	return print_fail(b->np, status, again, "cannot tell whether the order for '%s' was placed: %s", p->name,
+		b->m->fail.text);
 }
 
 static int buy_step_failed(struct buying *b, int rc)
@@ -316,7 +328,8 @@ static int buy_step_failed(struct buying *b, int rc)
 		return cut_off(b, rc);
 	purchase_undo_pool(p);
 	purchase_end(p);
-	return market_fail(b->m, "cannot buy %" PRId64 " node%s of '%s'", b->wish.nodes, b->wish.nodes == 1 ? "" : "s", buying_type(b));
+	return market_fail(b->m, "cannot buy %" PRId64 " node%s of '%s'", b->wish.nodes, b->wish.nodes == 1 ? "" : "s",
+		buying_type(b));
 }
 
 /* The order is over and nothing filled: why, and what would. */
@@ -329,8 +342,8 @@ static int buy_unfilled(struct buying *b)
 	if (cancelled) {
 		purchase_undo_pool(p);
 		purchase_end(p);
-		return print_fail(b->np, STATUS_CAPACITY, "the same command again begins anew", "nothing was bought: order '%s' was cancelled",
-			p->order.id);
+		return print_fail(b->np, STATUS_CAPACITY, "the same command again begins anew",
+			"nothing was bought: order '%s' was cancelled", p->order.id);
 	}
 	purchase_undo_pool(p);
 	purchase_end(p);
@@ -365,14 +378,20 @@ static int waited_out(struct buying *b, int how, int number)
 	struct purchase *p = &b->purchase;
 
 	if (how == 1 && option_given(b->o, "no-wait")) {
-		print_note(b->np, "order '%s' is placed and not filled yet; the same command again goes on with it: '%s'; 'nanopod cancel %s' ends it",
+		print_note(b->np,
+			"order '%s' is placed and not filled yet; the same command again goes on with it: '%s'; "
+			"'nanopod cancel %s' ends it",
 			p->order.id, buf_text(&b->command), p->order.id);
 		return buy_done(b, STATUS_OK);
 	}
 	buy_done(b, STATUS_WAITING);
-	return print_fail(b->np, how == 1 ? STATUS_WAITING : number == SIGTERM ? STATUS_TERM : STATUS_INT,
+	return print_fail(b->np,
+		how == 1                    ? STATUS_WAITING
+			: number == SIGTERM ? STATUS_TERM
+					    : STATUS_INT,
 		buy_hint(b, "the same command again goes on waiting: '%s'; 'nanopod cancel' with that id ends it"),
-		"order '%s' is placed and not filled yet: %s", p->order.id, how == 1 ? "the time to wait is over" : "interrupted");
+		"order '%s' is placed and not filled yet: %s", p->order.id,
+		how == 1 ? "the time to wait is over" : "interrupted");
 }
 
 static int buy_settle(struct buying *b)
@@ -428,7 +447,8 @@ static int check_first(struct buying *b)
 
 	if (rc == 0) {
 		reservation_release(&r);
-		return print_fail_field(b->np, STATUS_CONFLICT, "--name", "'--into' buys into it, another '--name' makes another one",
+		return print_fail_field(b->np, STATUS_CONFLICT, "--name",
+			"'--into' buys into it, another '--name' makes another one",
 			"cannot buy as '%s': there is a reservation '%s' already", name, name);
 	}
 	if (rc < 0)
@@ -512,33 +532,39 @@ static int buy_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "type", 't', OPTION_STRING, "TYPE", .help = "type of node: its name, id, or the beginning of it", .complete = COMPLETE_TYPE },
+	{ "type", 't', OPTION_STRING, "TYPE", .help = "type of node: its name, id, or the beginning of it",
+		.complete = COMPLETE_TYPE },
 	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024, .help = "how many nodes" },
 	{ "duration", 'd', OPTION_STRING, "DURATION", .help = "how long: 90m, 24h, 1d12h, 2w" },
-	{ "start", 's', OPTION_STRING, "TIME", .help = "from when: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix" },
+	{ "start", 's', OPTION_STRING, "TIME",
+		.help = "from when: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix" },
 	{ "end", 'e', OPTION_STRING, "TIME", .help = "until when, instead of a duration" },
-	{ "round", 0, OPTION_ENUM, .values = "no|up|down", .help = "what is not on whole minutes is refused, or made so",
-		.complete = COMPLETE_VALUES },
+	{ "round", 0, OPTION_ENUM, .values = "no|up|down",
+		.help = "what is not on whole minutes is refused, or made so", .complete = COMPLETE_VALUES },
 	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "the most to pay, in dollars per GPU-hour" },
 	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node", .help = "what the hour of a price is of",
 		.complete = COMPLETE_VALUES },
 	{ "max-total", 0, OPTION_STRING, "DOLLARS", .help = "the most that all of it may cost" },
 	{ "standing", 0, OPTION_FLAG, .help = "what does not fill now waits in the book; the money for it is held" },
 	{ "partial", 0, OPTION_FLAG, .help = "fewer nodes or less time will do" },
-	{ "interruptible", 0, OPTION_FLAG, .help = "may be taken away after a notice, and the rest of the money comes back" },
-	{ "into", 0, OPTION_STRING, "RESERVATION", .help = "add to a reservation that is there", .complete = COMPLETE_RESERVATION },
+	{ "interruptible", 0, OPTION_FLAG,
+		.help = "may be taken away after a notice, and the rest of the money comes back" },
+	{ "into", 0, OPTION_STRING, "RESERVATION", .help = "add to a reservation that is there",
+		.complete = COMPLETE_RESERVATION },
 	{ "name", 0, OPTION_STRING, "NAME", .help = "what the reservation is called; not typed: r- and six letters" },
 	{ "image", 0, OPTION_STRING, "IMAGE", .help = "what the nodes start from; not typed: the market's first" },
-	{ "ssh-key", 0, OPTION_LIST, "FILE", .help = "public key that may sign in; not typed: those in ~/.ssh; may be repeated",
+	{ "ssh-key", 0, OPTION_LIST, "FILE",
+		.help = "public key that may sign in; not typed: those in ~/.ssh; may be repeated",
 		.complete = COMPLETE_FILE },
 	{ "no-instances", 0, OPTION_FLAG, .help = "buy the time and start no nodes" },
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "the full check and the price; nothing is bought" },
 	{ "wait", 0, OPTION_OPTIONAL, "DURATION",
-		.help = "wait for the order to be filled and the nodes to run, 5m without a value; so it is on a terminal" },
+		.help = "wait for the order to be filled and the nodes to run, 5m without a value; so it is on a "
+			"terminal" },
 	{ "no-wait", 0, OPTION_FLAG, .help = "end as soon as the order is placed" },
 	{ "new", 0, OPTION_FLAG, .help = "begin another purchase, where this command began one that is not finished" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
@@ -547,7 +573,7 @@ static const struct example examples[] = {
 	{ "nanopod buy -t h100 -n 8 -d 12h -p 1.60 --standing --no-wait", "leave an order in the book" },
 	{ "nanopod buy -t h100 -d 1h -p 2.10 --max-total 20 -y -o json", "from a script" },
 	{ "nanopod buy -t h100 -n 2 -d 24h -p 2.10 --dry-run", "what would it cost" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_buy = {
@@ -555,11 +581,16 @@ const struct command cmd_buy = {
 	.args = "",
 	.summary = "buy nodes for a time",
 	.examples = examples,
-	.description = "Shows what it will do (window, size, price, total, refund, balance) on standard error, asks, orders, and starts the "
-		"nodes. Prints the reservation's name. Without a terminal '-y' is needed, and the plan is printed all the same.\n\n"
-		"What is about to be bought is on disk before the first request leaves. Type the same command again after a crash, Ctrl-C "
+	.description =
+		"Shows what it will do (window, size, price, total, refund, balance) on standard error, asks, orders, "
+		"and starts the "
+		"nodes. Prints the reservation's name. Without a terminal '-y' is needed, and the plan is printed all "
+		"the same.\n\n"
+		"What is about to be bought is on disk before the first request leaves. Type the same command again "
+		"after a crash, Ctrl-C "
 		"or a lost connection: it goes on with the same purchase, says 'replayed', and buys nothing twice.\n\n"
-		"An order fills whole and at once, or not at all, unless --partial or --standing says otherwise. Where it does not fill, the "
+		"An order fills whole and at once, or not at all, unless --partial or --standing says otherwise. Where "
+		"it does not fill, the "
 		"exit status is 6 and the commands that would are shown.",
 	.options = options,
 	.formats = "name|table|wide|json|jsonl|csv",

@@ -20,7 +20,7 @@ static const struct column columns[] = {
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many were filled before" },
 	{ "reservation", 0, "what it was for" },
 	{ "message", 0, "why, where it failed" },
-	{ 0 }
+	{ 0 },
 };
 
 /* 0 or an exit status; *p is what is known. The sentence of a failure is in m->fail. */
@@ -30,7 +30,8 @@ static int cancel_one(struct market_link *m, const char *id, struct placed *p)
 	int number = 0, rc;
 
 	if (!ident_looks(IDENT_ORDER, id))
-		return fail_set(&m->fail, REASON_INVALID, "'%.60s' is not the id of an order: those begin with 'ordr_'", id);
+		return fail_set(&m->fail, REASON_INVALID, "'%.60s' is not the id of an order: those begin with 'ordr_'",
+			id);
 	snprintf(path, sizeof path, "/v2/orders/%.60s", id);
 	rc = market_send(m, "DELETE", path, NULL, NULL);
 	if (rc == MARKET_EXPLAINED)
@@ -39,15 +40,17 @@ static int cancel_one(struct market_link *m, const char *id, struct placed *p)
 		return rc;
 	/* It is cancelled when the market says so, not when the request came back. */
 	rc = placed_look(m, id, p);
-	if (!rc && p->status != MODEL_ORDER_CANCELLED && p->status != MODEL_ORDER_FILLED && p->status != MODEL_ORDER_REJECTED)
+	if (!rc && p->status != MODEL_ORDER_CANCELLED && p->status != MODEL_ORDER_FILLED &&
+		p->status != MODEL_ORDER_REJECTED)
 		rc = placed_wait(m, p, CONFIRM_MS, &number);
 	if (rc == 1)
 		return fail_set(&m->fail, CLIENT_LOST, "the market took the request and has not confirmed it yet");
 	if (rc == 2)
 		return fail_set(&m->fail, CLIENT_STOPPED, "interrupted; the market has the request");
 	if (!rc && p->status == MODEL_ORDER_FILLED)
-		return fail_set(&m->fail, REASON_WRONG_STATE, "it was filled before; 'nanopod release %s' or 'nanopod sell %s' part with it",
-			p->pool_name, p->pool_name);
+		return fail_set(&m->fail, REASON_WRONG_STATE,
+			"it was filled before; 'nanopod release %s' or 'nanopod sell %s' part with it", p->pool_name,
+			p->pool_name);
 	return rc;
 }
 
@@ -73,9 +76,13 @@ static int cancel_command(struct nanopod *np, const struct options *o)
 		rc = cancel_one(m, ids[i], &p);
 		if (rc == MARKET_EXPLAINED)
 			continue;
-		rows_add(r, (const char *[]){ ids[i], !rc ? "cancelled" : p.status == MODEL_ORDER_FILLED ? "filled" : "failed",
-			*p.status_text ? p.status_text : NULL, cell_int(p.filled_nodes, room), *p.pool_name ? p.pool_name : NULL,
-			rc ? m->fail.text : NULL });
+		rows_add(r,
+			(const char *[]){ ids[i],
+				!rc                                      ? "cancelled"
+					: p.status == MODEL_ORDER_FILLED ? "filled"
+									 : "failed",
+				*p.status_text ? p.status_text : NULL, cell_int(p.filled_nodes, room),
+				*p.pool_name ? p.pool_name : NULL, rc ? m->fail.text : NULL });
 		if (rc) {
 			failed++;
 			status = market_fail(m, "cannot cancel '%.60s'", ids[i]);
@@ -91,13 +98,13 @@ static int cancel_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod cancel ordr_2f8c1e7ab90d4", "take an order out of the book" },
 	{ "nanopod orders -q --status standing | xargs nanopod cancel", "all that wait" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_cancel = {
@@ -105,8 +112,10 @@ const struct command cmd_cancel = {
 	.args = "ORDER...",
 	.summary = "take orders out of the book",
 	.examples = examples,
-	.description = "Comes back when the market has confirmed it. The money that was held for what did not fill is free again; what "
-		"filled before stays, and the exit status is then 5. With several orders the exit status is 10 where only some failed.",
+	.description = "Comes back when the market has confirmed it. The money that was held for what did not fill is "
+		       "free again; what "
+		       "filled before stays, and the exit status is then 5. With several orders the exit status is 10 "
+		       "where only some failed.",
 	.positional = "ORDER  the id of an order: 'nanopod orders' lists them",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",

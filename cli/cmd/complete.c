@@ -41,7 +41,8 @@ static int complete_command(struct nanopod *np, const struct options *o)
 	enum candidates_rest rest;
 
 	/* Broken settings are told by the command itself; here half of them is better than none. */
-	(void)settings_load(np->settings, word_after(words, count, "--config"), word_after(words, count, "--profile"), NULL);
+	(void)settings_load(np->settings, word_after(words, count, "--config"), word_after(words, count, "--profile"),
+		NULL);
 	rest = candidates_find(np, words, count, complete_found, np);
 	if (rest != CANDIDATES_NOTHING)
 		fprintf(np->out, "%s\n", rests[rest]);

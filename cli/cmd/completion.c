@@ -29,7 +29,7 @@ static const struct example examples[] = {
 	{ "source <(nanopod completion bash)", "in ~/.bashrc, or try it now" },
 	{ "source <(nanopod completion zsh)", "in ~/.zshrc, after compinit" },
 	{ "nanopod completion fish | source", "in ~/.config/fish/config.fish" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_completion = {
@@ -37,7 +37,8 @@ const struct command cmd_completion = {
 	.args = "bash|zsh|fish",
 	.summary = "print the completion script of a shell",
 	.examples = examples,
-	.description = "An installed nanopod has them where the shells look already. The script asks nanopod for commands, "
+	.description =
+		"An installed nanopod has them where the shells look already. The script asks nanopod for commands, "
 		"options, their values, groups, and the hosts in ssh_config and known_hosts; no host is contacted.",
 	.flags = COMMAND_MORE | COMMAND_NO_SETTINGS,
 	.min_args = 1,

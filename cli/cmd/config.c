@@ -100,12 +100,13 @@ static int config_list(struct nanopod *np, const struct options *o)
 	struct column columns[] = {
 		{ "key", COLUMN_ID, "the setting's name" },
 		{ "value", 0, "what counts" },
-		{ "origin", option_given(o, "origin") ? 0 : COLUMN_WIDE, "default, system, person, directory, environment or flag" },
+		{ "origin", option_given(o, "origin") ? 0 : COLUMN_WIDE,
+			"default, system, person, directory, environment or flag" },
 		{ "where", option_given(o, "origin") ? 0 : COLUMN_WIDE, "file and line, variable or flag" },
 		{ "default", COLUMN_WIDE, "what counts where nobody says anything" },
 		{ "environment", COLUMN_HIDDEN, "its variable" },
 		{ "help", COLUMN_HIDDEN, "what it is for" },
-		{ 0 }
+		{ 0 },
 	};
 	const struct settings *s = np->settings;
 	struct buf value;
@@ -124,8 +125,10 @@ static int config_list(struct nanopod *np, const struct options *o)
 
 		settings_env(id, env, sizeof env);
 		join_items(s, id, &value);
-		rows_add(r, (const char *[]){ row->key, settings_count(s, id) ? buf_text(&value) : NULL,
-			settings_layer_name(settings_layer(s, id)), settings_where(s, id), row->fallback, env, row->help });
+		rows_add(r,
+			(const char *[]){ row->key, settings_count(s, id) ? buf_text(&value) : NULL,
+				settings_layer_name(settings_layer(s, id)), settings_where(s, id), row->fallback, env,
+				row->help });
 	}
 	rows_add(r, (const char *[]){ "profile", settings_profile(s), NULL, NULL, NULL, "NANOPOD_PROFILE",
 		"the part of 'profiles' that is in force" });
@@ -133,14 +136,17 @@ static int config_list(struct nanopod *np, const struct options *o)
 		buf_clear(&value);
 		if (buf_addf(&value, "groups.%s", name))
 			command_nomem();
-		rows_add(r, (const char *[]){ buf_text(&value), settings_group(s, name), "file", settings_group_where(s, name),
-			NULL, NULL, "a group of hosts: '@NAME' wherever hosts are named" });
+		rows_add(r,
+			(const char *[]){ buf_text(&value), settings_group(s, name), "file",
+				settings_group_where(s, name), NULL, NULL,
+				"a group of hosts: '@NAME' wherever hosts are named" });
 	}
 	buf_release(&value);
 	return rows_end(r);
 }
 
-static void config_show_json(struct nanopod *np, const char *typed, const struct key *key, const char *value, const char *where)
+static void config_show_json(struct nanopod *np, const char *typed, const struct key *key, const char *value,
+	const char *where)
 {
 	bool many = key->setting >= 0 && settings_row((enum setting)key->setting)->type == SETTING_LIST;
 	struct buf text;
@@ -176,8 +182,8 @@ static int config_get(struct nanopod *np, const struct options *o)
 	if (rc)
 		return rc;
 	if (key.count > 2)
-		return print_fail(np, STATUS_USAGE, NULL, "cannot show '%s': name the profile with '--profile %s' instead",
-			typed, key.parts[1]);
+		return print_fail(np, STATUS_USAGE, NULL,
+			"cannot show '%s': name the profile with '--profile %s' instead", typed, key.parts[1]);
 	if (key.setting >= 0) {
 		value = settings_text(s, (enum setting)key.setting);
 		where = settings_where(s, (enum setting)key.setting);
@@ -257,11 +263,12 @@ static int check_values(struct nanopod *np, const struct key *key, char **values
 	if (key->setting < 0)
 		return 0;
 	if (count > 1 && settings_row((enum setting)key->setting)->type != SETTING_LIST)
-		return print_fail(np, STATUS_USAGE, NULL, "cannot set '%s': it takes one value", key->parts[key->count - 1]);
+		return print_fail(np, STATUS_USAGE, NULL, "cannot set '%s': it takes one value",
+			key->parts[key->count - 1]);
 	for (int i = 0; i < count; i++)
 		if (settings_check((enum setting)key->setting, values[i], &why))
-			return print_fail_field(np, STATUS_USAGE, key->parts[key->count - 1], NULL, "cannot set '%s': %s",
-				key->parts[key->count - 1], why.text);
+			return print_fail_field(np, STATUS_USAGE, key->parts[key->count - 1], NULL,
+				"cannot set '%s': %s", key->parts[key->count - 1], why.text);
 	return 0;
 }
 
@@ -270,8 +277,8 @@ static int check_trust(struct nanopod *np, const struct key *key, bool directory
 {
 	if (!directory || key->setting < 0 || settings_row((enum setting)key->setting)->trust == TRUST_ANY)
 		return 0;
-	return print_fail(np, STATUS_USAGE, "leave '--directory' out", "cannot set '%s' there: a directory's file may not set it",
-		key->parts[key->count - 1]);
+	return print_fail(np, STATUS_USAGE, "leave '--directory' out",
+		"cannot set '%s' there: a directory's file may not set it", key->parts[key->count - 1]);
 }
 
 static int config_change(struct nanopod *np, const struct options *o, const char *typed, char **values, int count)
@@ -290,7 +297,8 @@ static int config_change(struct nanopod *np, const struct options *o, const char
 	if (rc)
 		return rc;
 	if (!path)
-		return print_fail(np, STATUS_FAILURE, "set HOME, or name one by '--config'", "cannot find your settings file");
+		return print_fail(np, STATUS_FAILURE, "set HOME, or name one by '--config'",
+			"cannot find your settings file");
 	memcpy(parts, key.parts, sizeof key.parts);
 	buf_init(&text, CONF_BYTES_MAX);
 	buf_init(&changed, CONF_BYTES_MAX);
@@ -299,9 +307,12 @@ static int config_change(struct nanopod *np, const struct options *o, const char
 		rc = print_fail(np, STATUS_FAILURE, NULL, "cannot read '%s': %s", path, strerror(-rc));
 	} else {
 		rc = confedit_set(path, &text, parts, (const char *const *)values, (size_t)count,
-			count > 1 || (key.setting >= 0 && settings_row((enum setting)key.setting)->type == SETTING_LIST), &changed, &f);
+			count > 1 ||
+				(key.setting >= 0 && settings_row((enum setting)key.setting)->type == SETTING_LIST),
+			&changed, &f);
 		if (rc == 1)
-			rc = print_fail_field(np, STATUS_NOTFOUND, typed, NULL, "cannot take '%s' away: '%s' has none", typed, path);
+			rc = print_fail_field(np, STATUS_NOTFOUND, typed, NULL, "cannot take '%s' away: '%s' has none",
+				typed, path);
 		else if (rc)
 			rc = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 		else if ((rc = replace_file(path, &changed, directory ? 0644 : 0600)))
@@ -342,7 +353,8 @@ static int config_path(struct nanopod *np, const struct options *o)
 	const char *text = settings_path(np->settings, option_given(o, "directory") ? LAYER_DIRECTORY : LAYER_PERSON);
 
 	if (!text)
-		return print_fail(np, STATUS_FAILURE, "set HOME, or name one by '--config'", "cannot find your settings file");
+		return print_fail(np, STATUS_FAILURE, "set HOME, or name one by '--config'",
+			"cannot find your settings file");
 	fprintf(np->out, "%s\n", text);
 	return STATUS_OK;
 }
@@ -372,8 +384,9 @@ static int config_command(struct nanopod *np, const struct options *o)
 			continue;
 		if (option_argc(o) >= actions[i].min && option_argc(o) <= actions[i].max)
 			return actions[i].run(np, o);
-		return print_fail(np, STATUS_USAGE, NULL, "cannot understand 'config %s' with %d words after it; type '%s'",
-			action, option_argc(o) - 1, actions[i].usage);
+		return print_fail(np, STATUS_USAGE, NULL,
+			"cannot understand 'config %s' with %d words after it; type '%s'", action, option_argc(o) - 1,
+			actions[i].usage);
 	}
 	return print_fail(np, STATUS_USAGE, "it knows list, get, set, unset and path",
 		"cannot understand 'config %.60s': no such action", action);
@@ -382,7 +395,7 @@ static int config_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "origin", 0, OPTION_FLAG, .help = "show where each value comes from" },
 	{ "directory", 0, OPTION_FLAG, .help = "set, unset, path: ./.nanopod.yaml instead of your own file" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
@@ -390,7 +403,7 @@ static const struct example examples[] = {
 	{ "nanopod config set fanout 256", "write it into your own file" },
 	{ "nanopod config set groups.web 'n[1-64]'", "make a group: 'nanopod run -w @web -- uptime'" },
 	{ "nanopod config get user --profile prod", "one value as that profile has it" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_config = {
@@ -399,15 +412,19 @@ const struct command cmd_config = {
 	.summary = "show and change settings",
 	.examples = examples,
 	.positional = "list             all settings (also without a word)\n"
-		"get KEY          one value; a list's one a line\n"
-		"set KEY VALUE...   write it into your own file, which is made where there is none\n"
-		"unset KEY        take it out of your own file\n"
-		"path             where your own file is",
-	.description = "A value comes from the first of these that has one: flags, NANOPOD_* variables, ./.nanopod.yaml, "
-		"~/.config/nanopod/config.yaml (or below XDG_CONFIG_HOME), /etc/nanopod/config.yaml. KEY is a setting's name, "
+		      "get KEY          one value; a list's one a line\n"
+		      "set KEY VALUE...   write it into your own file, which is made where there is none\n"
+		      "unset KEY        take it out of your own file\n"
+		      "path             where your own file is",
+	.description =
+		"A value comes from the first of these that has one: flags, NANOPOD_* variables, ./.nanopod.yaml, "
+		"~/.config/nanopod/config.yaml (or below XDG_CONFIG_HOME), /etc/nanopod/config.yaml. KEY is a "
+		"setting's name, "
 		"groups.NAME, profile, or either of the first two after profiles.NAME.\n\n"
-		"Your own file is refused where others may write it. A directory's file comes from whoever made the directory: "
-		"it may set what is merely a preference, but not identity, jump, ssh-config, known-hosts, host-key, agent, "
+		"Your own file is refused where others may write it. A directory's file comes from whoever made the "
+		"directory: "
+		"it may set what is merely a preference, but not identity, jump, ssh-config, known-hosts, host-key, "
+		"agent, "
 		"history and those about the market, which run programs, choose keys, weaken checks or spend.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",

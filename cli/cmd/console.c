@@ -47,7 +47,9 @@ static int console_find(struct console *c, const char *typed)
 		snprintf(c->name, sizeof c->name, "%s", one->name);
 	}
 	nodes_free(n);
-	return one ? 0 : print_fail(c->np, STATUS_NOTFOUND, "'nanopod nodes --all' lists them", "no node of yours is called '%.100s'", typed);
+	return one ? 0
+		   : print_fail(c->np, STATUS_NOTFOUND, "'nanopod nodes --all' lists them",
+			     "no node of yours is called '%.100s'", typed);
 }
 
 /* ---- What it said ---------------------------------------------------------------------- */
@@ -68,7 +70,8 @@ static void console_put_json(struct console *c, const struct model_log *l)
 
 		when_iso(l->at, whole);
 		zone = strchr(whole, 'Z');
-		snprintf(text, sizeof text, "%.*s.%06dZ", zone ? (int)(zone - whole) : 0, whole, (int)(l->micros > 0 ? l->micros % MICROS : 0));
+		snprintf(text, sizeof text, "%.*s.%06dZ", zone ? (int)(zone - whole) : 0, whole,
+			(int)(l->micros > 0 ? l->micros % MICROS : 0));
 		json_text(&j, "time", text);
 	}
 	json_bytes(&j, "data", l->data, l->len);
@@ -171,7 +174,8 @@ static int console_command(struct nanopod *np, const struct options *o)
 	if (since && str_to_long(since, 0, LONG_MAX, &seq))
 		return print_fail_field(np, STATUS_USAGE, "--since-seq", NULL, "'%.60s' is no number", since);
 	if (since && option_given(o, "lines"))
-		return print_fail_field(np, STATUS_USAGE, "--lines", NULL, "cannot use '--lines' and '--since-seq' together");
+		return print_fail_field(np, STATUS_USAGE, "--lines", NULL,
+			"cannot use '--lines' and '--since-seq' together");
 	c.seq = (uint64_t)seq;
 	if (signals_begin())
 		command_nomem();
@@ -190,14 +194,14 @@ static const struct option options[] = {
 	{ "follow", 'f', OPTION_FLAG, .help = "go on with what comes, until Ctrl-C" },
 	{ "lines", 'n', OPTION_INT, "N", .min = 1, .max = 2500, .help = "only the last N pieces" },
 	{ "since-seq", 0, OPTION_STRING, "N", .help = "only what comes after this number" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod console train-0", "how it started, and what it said since" },
 	{ "nanopod console train-0 -n 50 -f", "the last of it, and what comes" },
 	{ "nanopod console train-0 -o jsonl --since-seq 120", "from a script, and no line twice" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_console = {
@@ -205,9 +209,10 @@ const struct command cmd_console = {
 	.args = "NODE",
 	.summary = "what a node said while it started and since",
 	.examples = examples,
-	.description = "The boot log and console, as the node's host sent them to the market: they are there where SSH is not, and after the "
-		"node is gone. 'nanopod logs' has them too, with the logs within the node.\n\n"
-		"With -o jsonl each piece has 'seq', 'time' and 'data'; '--since-seq' goes on after one.",
+	.description = "The boot log and console, as the node's host sent them to the market: they are there where SSH "
+		       "is not, and after the "
+		       "node is gone. 'nanopod logs' has them too, with the logs within the node.\n\n"
+		       "With -o jsonl each piece has 'seq', 'time' and 'data'; '--since-seq' goes on after one.",
 	.positional = "NODE  its name or id; one that ended, too",
 	.options = options,
 	.formats = "text|jsonl",

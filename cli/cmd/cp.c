@@ -108,7 +108,8 @@ static int check_sides(struct copy *c)
 		const char *word = option_argv(c->o)[i];
 
 		if (c->places[i].hosts && target)
-			return print_fail(c->np, STATUS_USAGE, "copy to here first, or run 'scp' there by 'nanopod run'",
+			return print_fail(c->np, STATUS_USAGE,
+				"copy to here first, or run 'scp' there by 'nanopod run'",
 				"both '%s' and the target are on hosts", word);
 		if (!c->places[i].hosts && !target)
 			return print_fail(c->np, STATUS_USAGE, "nanopod cp FILE 'n[1-4]:/dir/'",
@@ -130,9 +131,11 @@ static int check_sources(struct copy *c)
 		const char *path = c->places[i].path;
 
 		if (stat(path, &st) < 0)
-			return print_fail(c->np, errno == ENOENT ? STATUS_NOTFOUND : STATUS_FAILURE, NULL, "cannot read '%s': %s", path, strerror(errno));
+			return print_fail(c->np, errno == ENOENT ? STATUS_NOTFOUND : STATUS_FAILURE, NULL,
+				"cannot read '%s': %s", path, strerror(errno));
 		if (S_ISDIR(st.st_mode) && !option_given(c->o, "recursive"))
-			return print_fail_field(c->np, STATUS_USAGE, "--recursive", "'-r' copies it and all that is in it", "'%s' is a directory", path);
+			return print_fail_field(c->np, STATUS_USAGE, "--recursive",
+				"'-r' copies it and all that is in it", "'%s' is a directory", path);
 		if (access(path, R_OK) < 0)
 			return print_fail(c->np, STATUS_DENIED, NULL, "cannot read '%s': %s", path, strerror(errno));
 	}
@@ -154,7 +157,9 @@ static int cp_hosts_of(struct copy *c, const struct place *p, struct pssh_list *
 		if (!status && !given && warm && warm->selection)
 			status = select_add(c->np, into, warm->selection);
 		else if (!status && !given)
-			status = print_fail(c->np, STATUS_USAGE, "'-w HOSTS' or '--reservation NAME' names them, or HOSTS:PATH", "':%s' is on no host", p->path);
+			status = print_fail(c->np, STATUS_USAGE,
+				"'-w HOSTS' or '--reservation NAME' names them, or HOSTS:PATH", "':%s' is on no host",
+				p->path);
 	}
 	for (size_t i = 0; !status && i < option_count(c->o, "exclude"); i++)
 		status = select_drop(c->np, into, option_at(c->o, "exclude", i));
@@ -182,7 +187,8 @@ static bool ends_in_slash(const char *path)
 static int make_dir(struct copy *c, const char *path)
 {
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		return print_fail(c->np, STATUS_FAILURE, NULL, "cannot make the directory '%s': %s", path, strerror(errno));
+		return print_fail(c->np, STATUS_FAILURE, NULL, "cannot make the directory '%s': %s", path,
+			strerror(errno));
 	return STATUS_OK;
 }
 
@@ -231,7 +237,8 @@ static int get_target(struct copy *c, const struct pssh_list *all, char **out)
 		if (asprintf(out, "%s%s", path, c->count > 2 && !ends_in_slash(path) ? "/" : "") < 0)
 			command_nomem();
 	} else if (many && !dir) {
-		return print_fail(c->np, STATUS_USAGE, "write '{host}' where each host's name should stand, or end it in '/'",
+		return print_fail(c->np, STATUS_USAGE,
+			"write '{host}' where each host's name should stand, or end it in '/'",
 			"'%s' is one file for %zu hosts", path, pssh_list_count(all));
 	} else if (many) {
 		if (asprintf(out, "%s%s{host}/", path, ends_in_slash(path) ? "" : "/") < 0)
@@ -247,9 +254,10 @@ static int get_target(struct copy *c, const struct pssh_list *all, char **out)
 
 static unsigned flags_of(const struct options *o)
 {
-	return (option_given(o, "recursive") ? PSSH_COPY_RECURSIVE : 0) | (option_given(o, "preserve") ? PSSH_COPY_PRESERVE : 0) |
-		(option_given(o, "resume") ? PSSH_COPY_RESUME : 0) | (option_given(o, "checksum") ? PSSH_COPY_CHECKSUM : 0) |
-		PSSH_COPY_SPARSE;
+	return (option_given(o, "recursive") ? PSSH_COPY_RECURSIVE : 0) |
+		(option_given(o, "preserve") ? PSSH_COPY_PRESERVE : 0) |
+		(option_given(o, "resume") ? PSSH_COPY_RESUME : 0) |
+		(option_given(o, "checksum") ? PSSH_COPY_CHECKSUM : 0) | PSSH_COPY_SPARSE;
 }
 
 static int cp_make(void *arg, struct fanout *f, struct pssh_task **out)
@@ -308,7 +316,8 @@ static int cp_do_step(struct copy *c)
 	int status = fanout_start(f);
 
 	while (!status && (turn = fanout_next(f, &ev, &o)) != FANOUT_DONE)
-		if (turn == FANOUT_EVENT && o && (ev->type == PSSH_EV_EXIT || ev->type == PSSH_EV_ERROR || ev->type == PSSH_EV_SIGNAL))
+		if (turn == FANOUT_EVENT && o &&
+			(ev->type == PSSH_EV_EXIT || ev->type == PSSH_EV_ERROR || ev->type == PSSH_EV_SIGNAL))
 			cp_tell(c, o);
 	return status;
 }
@@ -343,15 +352,17 @@ static void cp_report(struct copy *c, int64_t began)
 	if (!ok || option_given(c->o, "quiet") || c->np->format != FORMAT_TEXT)
 		return;
 	print_note(c->np, "copied %s in %s (%s/s) %s %zu host%s", progress_bytes(f->progress.moved, a, sizeof a),
-		progress_time(took, t, sizeof t), progress_bytes(f->progress.moved * 1000 / (uint64_t)(took > 0 ? took : 1), b, sizeof b),
+		progress_time(took, t, sizeof t),
+		progress_bytes(f->progress.moved * 1000 / (uint64_t)(took > 0 ? took : 1), b, sizeof b),
 		c->put ? "to" : "from", ok, ok == 1 ? "" : "s");
 }
 
 /* A host was reached, and its files or those here were the reason. */
 static bool files_failed(const struct outcome *o)
 {
-	return o->state == OUTCOME_ERROR && (o->status == PSSH_EREMOTE || o->status == PSSH_ELOCAL ||
-		o->status == PSSH_ENOENT || o->status == PSSH_ECHECKSUM || o->status == PSSH_EUNSUPPORTED || o->status == PSSH_EINVAL);
+	return o->state == OUTCOME_ERROR &&
+		(o->status == PSSH_EREMOTE || o->status == PSSH_ELOCAL || o->status == PSSH_ENOENT ||
+			o->status == PSSH_ECHECKSUM || o->status == PSSH_EUNSUPPORTED || o->status == PSSH_EINVAL);
 }
 
 static int exit_status(const struct copy *c)
@@ -463,7 +474,8 @@ static int cp_get(struct copy *c)
 		pssh_list_free(hosts);
 		some |= status == STATUS_OK;
 		/* What cannot be had from one host is no reason not to ask the next. */
-		if (status == STATUS_PARTLY || status == STATUS_UNREACHABLE || status == STATUS_TRANSPORT || status == STATUS_FAILURE) {
+		if (status == STATUS_PARTLY || status == STATUS_UNREACHABLE || status == STATUS_TRANSPORT ||
+			status == STATUS_FAILURE) {
 			worst = worst && worst != status ? STATUS_PARTLY : status;
 			status = STATUS_OK;
 		}
@@ -503,11 +515,15 @@ const struct command cmd_cp = {
 	.summary = "copy files to or from many hosts",
 	.examples = examples,
 	.description =
-		"A word like 'n[1-64]:/path' is on hosts, others are files here; one that has a ':' in its name is written with "
-		"'./' in front. ':/path' is on the hosts of -w or --reservation. Files arrive under a temporary name and are renamed when they are "
+		"A word like 'n[1-64]:/path' is on hosts, others are files here; one that has a ':' in its name is "
+		"written with "
+		"'./' in front. ':/path' is on the hosts of -w or --reservation. Files arrive under a temporary name "
+		"and are renamed when they are "
 		"whole, so nobody sees half of one.\n\n"
-		"From many hosts the target says where each one's goes: '{host}' stands for its name; a directory, or what ends "
-		"in '/', gets a directory for each host. The exit status is 0 where all was copied. With many hosts it is 10 where any "
+		"From many hosts the target says where each one's goes: '{host}' stands for its name; a directory, or "
+		"what ends "
+		"in '/', gets a directory for each host. The exit status is 0 where all was copied. With many hosts it "
+		"is 10 where any "
 		"failed; with one 255 where the connection failed, 8 where --timeout ran out on the way, else 1.",
 	.positional = "SOURCE  local files, or HOSTS:PATH\nTARGET  HOSTS:PATH, or a local file or directory",
 	.options = options,

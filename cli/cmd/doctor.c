@@ -46,8 +46,8 @@ struct doctor {
 
 /* ---- Findings -------------------------------------------------------------------------- */
 
-static __attribute__((format(printf, 4, 5))) struct finding *doctor_find(struct doctor *d, const char *check, enum state state,
-	const char *fmt, ...)
+static __attribute__((format(printf, 4, 5))) struct finding *doctor_find(struct doctor *d, const char *check,
+	enum state state, const char *fmt, ...)
 {
 	/* The last place is used again when there are more: nobody reads a hundred. */
 	struct finding *f = &d->findings[d->count < FINDINGS_MAX ? d->count++ : FINDINGS_MAX - 1];
@@ -105,16 +105,19 @@ static bool check_mode(struct doctor *d, const char *check, const char *path, mo
 	if (stat(path, &st) < 0)
 		return true;
 	if (st.st_uid != geteuid() && st.st_uid != 0) {
-		mend_with(doctor_find(d, check, STATE_FAIL, "'%s' belongs to somebody else", path), "sudo chown \"$USER\"", path);
+		mend_with(doctor_find(d, check, STATE_FAIL, "'%s' belongs to somebody else", path),
+			"sudo chown \"$USER\"", path);
 		return false;
 	}
 	if (st.st_mode & bad) {
-		mend_path(doctor_find(d, check, STATE_FAIL, "'%s' has mode %o: others may %s it", path, st.st_mode & 07777u,
-			st.st_mode & bad & 022 ? "write" : "read"), FIX_CHMOD, path, good);
+		mend_path(doctor_find(d, check, STATE_FAIL, "'%s' has mode %o: others may %s it", path,
+				  st.st_mode & 07777u, st.st_mode & bad & 022 ? "write" : "read"),
+			FIX_CHMOD, path, good);
 		return false;
 	}
 	if (access(path, R_OK) < 0) {
-		mend_path(doctor_find(d, check, STATE_FAIL, "'%s' cannot be read: %s", path, strerror(errno)), FIX_CHMOD, path, good);
+		mend_path(doctor_find(d, check, STATE_FAIL, "'%s' cannot be read: %s", path, strerror(errno)),
+			FIX_CHMOD, path, good);
 		return false;
 	}
 	return true;
@@ -124,8 +127,9 @@ static bool check_mode(struct doctor *d, const char *check, const char *path, mo
 
 static bool is_setting_name(const char *name, size_t len)
 {
-	static const char *const others[] = { "NANOPOD_PROFILE", "NANOPOD_CONFIG", "NANOPOD_TOKEN", "NANOPOD_JOIN_TOKEN", "NANOPOD_LIBEXEC",
-		"NANOPOD_NODE", "NANOPOD_PROCESS", "NANOPOD_STACKS", "NANOPOD_SUDO_PASSWORD" };
+	static const char *const others[] = { "NANOPOD_PROFILE", "NANOPOD_CONFIG", "NANOPOD_TOKEN",
+		"NANOPOD_JOIN_TOKEN", "NANOPOD_LIBEXEC", "NANOPOD_NODE", "NANOPOD_PROCESS", "NANOPOD_STACKS",
+		"NANOPOD_SUDO_PASSWORD" };
 	char env[64];
 
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -146,14 +150,16 @@ static void check_settings(struct doctor *d)
 	size_t before = d->count;
 
 	if (d->np->settings_fail.code)
-		doctor_mend(doctor_find(d, "settings", STATE_FAIL, "%s", d->np->settings_fail.text), "nanopod config path");
+		doctor_mend(doctor_find(d, "settings", STATE_FAIL, "%s", d->np->settings_fail.text),
+			"nanopod config path");
 	for (size_t i = 0; (warning = settings_warning(s, i)); i++)
 		doctor_find(d, "settings", STATE_WARN, "%s", warning);
 	for (char **word = environ; *word; word++) {
 		size_t len = strcspn(*word, "=");
 
 		if (str_starts(*word, "NANOPOD_") && !is_setting_name(*word, len))
-			doctor_mend(doctor_find(d, "settings", STATE_WARN, "'%.*s' is no setting that nanopod knows", (int)len, *word),
+			doctor_mend(doctor_find(d, "settings", STATE_WARN, "'%.*s' is no setting that nanopod knows",
+					    (int)len, *word),
 				"unset %.*s", (int)len, *word);
 	}
 	if (d->count > before)
@@ -172,7 +178,8 @@ static void check_folder(struct doctor *d)
 	if (!folder)
 		command_nomem();
 	if (stat(folder, &st) < 0)
-		mend_path(doctor_find(d, "ssh-folder", STATE_WARN, "'%s' is not there: %s", folder, strerror(errno)), FIX_MKDIR, folder, 0700);
+		mend_path(doctor_find(d, "ssh-folder", STATE_WARN, "'%s' is not there: %s", folder, strerror(errno)),
+			FIX_MKDIR, folder, 0700);
 	else if (!S_ISDIR(st.st_mode))
 		doctor_find(d, "ssh-folder", STATE_FAIL, "'%s' is not a directory", folder);
 	else if (check_mode(d, "ssh-folder", folder, 022, 0700))
@@ -215,13 +222,15 @@ static void check_agent(struct doctor *d)
 	}
 	path = path ? path : getenv("SSH_AUTH_SOCK");
 	if (!path || !*path) {
-		doctor_mend(doctor_find(d, "agent", STATE_WARN, "none: SSH_AUTH_SOCK is not set, so keys with a passphrase ask for it each time"),
+		doctor_mend(doctor_find(d, "agent", STATE_WARN,
+				    "none: SSH_AUTH_SOCK is not set, so keys with a passphrase ask for it each time"),
 			"eval \"$(ssh-agent)\" && ssh-add");
 		return;
 	}
 	keys = count_agent_keys(path);
 	if (keys < 0)
-		doctor_mend(doctor_find(d, "agent", STATE_FAIL, "no agent answers at '%s'", path), "eval \"$(ssh-agent)\" && ssh-add");
+		doctor_mend(doctor_find(d, "agent", STATE_FAIL, "no agent answers at '%s'", path),
+			"eval \"$(ssh-agent)\" && ssh-add");
 	else if (keys == 0)
 		doctor_mend(doctor_find(d, "agent", STATE_WARN, "it answers, and has no keys"), "ssh-add");
 	else
@@ -261,8 +270,10 @@ static void doctor_check_keys(struct doctor *d)
 	if (d->count == before && d->keys)
 		doctor_find(d, "keys", STATE_OK, "the agent's");
 	else if (d->count == before)
-		doctor_mend(doctor_find(d, "keys", STATE_WARN, "none under their usual names, nor in an agent: only passwords and keys that "
-			"ssh_config names are left"), "ssh-keygen -t ed25519");
+		doctor_mend(doctor_find(d, "keys", STATE_WARN,
+				    "none under their usual names, nor in an agent: only passwords and keys that "
+				    "ssh_config names are left"),
+			"ssh-keygen -t ed25519");
 }
 
 static void check_known_hosts(struct doctor *d)
@@ -273,7 +284,8 @@ static void check_known_hosts(struct doctor *d)
 	if (settings_none(d->np->settings, SETTING_ID_KNOWN_HOSTS))
 		doctor_find(d, "known-hosts", STATE_OK, "not wanted (known-hosts: none)");
 	else if (stat(path, &st) < 0 && errno == ENOENT)
-		doctor_find(d, "known-hosts", STATE_OK, "'%s' is not there yet; the first key that you accept makes it", path);
+		doctor_find(d, "known-hosts", STATE_OK, "'%s' is not there yet; the first key that you accept makes it",
+			path);
 	else if (stat(path, &st) < 0)
 		doctor_find(d, "known-hosts", STATE_FAIL, "'%s' cannot be read: %s", path, strerror(errno));
 	else if (check_mode(d, "known-hosts", path, 022, 0600))
@@ -323,8 +335,9 @@ static void check_descriptors(struct doctor *d)
 		doctor_find(d, "descriptors", STATE_WARN, "their limit cannot be read: %s", strerror(errno));
 	else if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < needed)
 		doctor_mend(doctor_find(d, "descriptors", limit.rlim_cur < OURS ? STATE_FAIL : STATE_WARN,
-			"%llu files may be open, %llu would be needed for a fanout of %ld", (unsigned long long)limit.rlim_cur,
-			(unsigned long long)needed, settings_int(d->np->settings, SETTING_ID_FANOUT)),
+				    "%llu files may be open, %llu would be needed for a fanout of %ld",
+				    (unsigned long long)limit.rlim_cur, (unsigned long long)needed,
+				    settings_int(d->np->settings, SETTING_ID_FANOUT)),
 			"ulimit -n %llu", (unsigned long long)needed);
 	else
 		doctor_find(d, "descriptors", STATE_OK, "%llu files may be open", (unsigned long long)limit.rlim_cur);
@@ -359,9 +372,11 @@ static void check_market(struct doctor *d)
 	if (market_call(m, &q) == 0)
 		doctor_find(d, "market", STATE_OK, "'%s' answers, and takes the token", url);
 	else if (m->fail.code == REASON_UNAUTHENTICATED || m->fail.code == REASON_TOKEN_EXPIRED)
-		doctor_mend(doctor_find(d, "market", STATE_WARN, "'%s': %s", url, m->fail.text), local ? "nanopod local start" : "nanopod login");
+		doctor_mend(doctor_find(d, "market", STATE_WARN, "'%s': %s", url, m->fail.text),
+			local ? "nanopod local start" : "nanopod login");
 	else
-		doctor_mend(doctor_find(d, "market", STATE_FAIL, "%s", m->fail.text), local ? "nanopod local start" : "nanopod config get url --origin");
+		doctor_mend(doctor_find(d, "market", STATE_FAIL, "%s", m->fail.text),
+			local ? "nanopod local start" : "nanopod config get url --origin");
 	market_sign_out(m);
 }
 
@@ -411,7 +426,7 @@ static const struct column columns[] = {
 	{ "check", COLUMN_ID, "what was looked at" },
 	{ "why", 0, "what was found" },
 	{ "mend", 0, "what to type" },
-	{ 0 }
+	{ 0 },
 };
 
 static int doctor_show(struct doctor *d, const struct options *o)
@@ -424,7 +439,8 @@ static int doctor_show(struct doctor *d, const struct options *o)
 	for (size_t i = 0; r && i < d->count; i++) {
 		const struct finding *f = &d->findings[i];
 
-		rows_add_color(r, (const char *[]){ names[f->state], f->check, f->why, *f->mend ? f->mend : NULL }, colors[f->state]);
+		rows_add_color(r, (const char *[]){ names[f->state], f->check, f->why, *f->mend ? f->mend : NULL },
+			colors[f->state]);
 		if (f->state == STATE_FAIL)
 			status = STATUS_CHECK;
 	}
@@ -451,14 +467,14 @@ static int doctor_command(struct nanopod *np, const struct options *o)
 
 static const struct option options[] = {
 	{ "fix", 0, OPTION_FLAG, .help = "mend what is safe to: modes of files that are yours, and a missing ~/.ssh" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod doctor", "is all that run, ssh and cp need in order here?" },
 	{ "nanopod doctor --fix", "mend what is safe to mend" },
 	{ "nanopod doctor -o json", "the same for programs" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_doctor = {
@@ -466,8 +482,10 @@ const struct command cmd_doctor = {
 	.args = "",
 	.summary = "say what is wrong here, and what mends it",
 	.examples = examples,
-	.description = "Looks at the settings, ~/.ssh, ssh_config, the agent, keys, known hosts, the limit of open files, the "
-		"terminal, and whether the market answers, where one is set. No host is contacted. Exits with 11 where a check "
+	.description =
+		"Looks at the settings, ~/.ssh, ssh_config, the agent, keys, known hosts, the limit of open files, the "
+		"terminal, and whether the market answers, where one is set. No host is contacted. Exits with 11 where "
+		"a check "
 		"failed; a warning is none.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",

@@ -97,7 +97,8 @@ static int events_ask(struct follow *s, size_t *count)
 	const struct client_call q = { .method = "GET", .path = path, .accept = "application/x-ndjson" };
 	int rc;
 
-	snprintf(path, sizeof path, "/np/v1/events?since_seq=%" PRIu64 "&limit=1000%s", s->seq, s->forever ? "&wait=30" : "");
+	snprintf(path, sizeof path, "/np/v1/events?since_seq=%" PRIu64 "&limit=1000%s", s->seq,
+		s->forever ? "&wait=30" : "");
 	m->fail = (struct fail){ 0 };
 	if (m->explain)
 		return market_call(m, &q);
@@ -158,7 +159,8 @@ static int events_follow(struct follow *s)
 
 static int events_command(struct nanopod *np, const struct options *o)
 {
-	struct follow s = { .forever = option_given(o, "follow"), .left = option_given(o, "limit") ? option_int(o, "limit") : -1 };
+	struct follow s = { .forever = option_given(o, "follow"),
+		.left = option_given(o, "limit") ? option_int(o, "limit") : -1 };
 	int rc, number;
 
 	s.seq = (uint64_t)option_int(o, "since-seq");
@@ -181,16 +183,17 @@ static int events_command(struct nanopod *np, const struct options *o)
 
 static const struct option options[] = {
 	{ "follow", 'f', OPTION_FLAG, .help = "go on as events happen, also over lost connections" },
-	{ "since-seq", 0, OPTION_INT, "N", .fallback = "0", .min = 0, .max = LONG_MAX, .help = "only those after this seq" },
+	{ "since-seq", 0, OPTION_INT, "N", .fallback = "0", .min = 0, .max = LONG_MAX,
+		.help = "only those after this seq" },
 	{ "limit", 0, OPTION_INT, "N", .min = 1, .max = 1000000000, .help = "end after so many" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod events", "all that happened to the account" },
 	{ "nanopod events -f --since-seq 4194304", "go on from where another one ended" },
 	{ "nanopod events -f | jq -c 'select(.type==\"order.filled\")'", "what was bought, as it happens" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_events = {
@@ -198,10 +201,12 @@ const struct command cmd_events = {
 	.args = "",
 	.summary = "print what happened, and follow it",
 	.examples = examples,
-	.description = "One JSON object a line, oldest first, each with 'seq', 'type', 'at' (Unix seconds) and 'time' (the same as "
-		"RFC 3339 in UTC). Two runs of which the second "
-		"begins with --since-seq at the last seq of the first give every event once. With -f a lost connection is made again, "
-		"and the lines go on where they ended; Ctrl-C ends it and says from where to go on.",
+	.description = "One JSON object a line, oldest first, each with 'seq', 'type', 'at' (Unix seconds) and 'time' "
+		       "(the same as "
+		       "RFC 3339 in UTC). Two runs of which the second "
+		       "begins with --since-seq at the last seq of the first give every event once. With -f a lost "
+		       "connection is made again, "
+		       "and the lines go on where they ended; Ctrl-C ends it and says from where to go on.",
 	.options = options,
 	.formats = "jsonl",
 	.flags = COMMAND_MORE | COMMAND_MARKET,

@@ -62,7 +62,7 @@ static const struct column columns[] = {
 	{ "message", COLUMN_WIDE, "why, where it failed" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the total in millionths of a dollar" },
 	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had done it" },
-	{ 0 }
+	{ 0 },
 };
 
 /* ---- What it would be -------------------------------------------------------------------- */
@@ -97,19 +97,24 @@ static int extend_find_part(struct extending *x, struct extension *e, const char
 		return print_fail_field(x->np, STATUS_USAGE, "--type", "say which by '--type'",
 			"cannot extend '%.60s': it has nodes of %zu types", typed, e->reservation.count);
 	if (!e->part || part_end(e->part) <= wish_now(&x->wish))
-		return print_fail(x->np, STATUS_CONFLICT, "'nanopod buy' buys new ones", "cannot extend '%.60s': it is over, and its nodes are gone",
-			typed);
+		return print_fail(x->np, STATUS_CONFLICT, "'nanopod buy' buys new ones",
+			"cannot extend '%.60s': it is over, and its nodes are gone", typed);
 	if (part_end(e->part) == MODEL_NEVER)
 		return print_fail(x->np, STATUS_CONFLICT, NULL, "cannot extend '%.60s': it has no end", typed);
 	e->sku = skus_by_id(&x->skus, e->part->sku);
 	if (!e->sku)
-		return print_fail(x->np, STATUS_FAILURE, NULL, "cannot extend '%.60s': its type '%s' is not known any more", typed, e->part->sku);
+		return print_fail(x->np, STATUS_FAILURE, NULL,
+			"cannot extend '%.60s': its type '%s' is not known any more", typed, e->part->sku);
 	return 0;
 }
 
 static int put_extend(struct extension *e, bool dry, int64_t price, int64_t max_total, struct buf *body)
 {
-	struct model_extend ask = { .sku = e->part->sku, .end = e->wish.window.end, .price = price, .max_total = max_total, .dry_run = dry };
+	struct model_extend ask = { .sku = e->part->sku,
+		.end = e->wish.window.end,
+		.price = price,
+		.max_total = max_total,
+		.dry_run = dry };
 
 	return wire_put_extend(body, &ask);
 }
@@ -166,10 +171,13 @@ static void why_not(struct extending *x, struct extension *e)
 	e->quote.end = e->wish.window.end;
 	quote_hint(&e->quote, &cmd_extend, x->o, (char *[]){ e->reservation.name, NULL },
 		wish_gpus(&e->wish, e->sku), &hint);
-	snprintf(e->message, sizeof e->message, "%s%s", end && e->quote.reason == REASON_HOSTS_SOLD ? "its hosts are sold from " :
-		e->quote.message, end && e->quote.reason == REASON_HOSTS_SOLD ? end : "");
-	e->status = print_fail(x->np, (enum status)reason_row(e->quote.reason ? e->quote.reason : REASON_HOSTS_SOLD)->status,
-		hint.len ? buf_text(&hint) : extend_instead(e->quote.reason), "cannot extend '%s': %s", e->reservation.name, e->message);
+	snprintf(e->message, sizeof e->message, "%s%s",
+		end && e->quote.reason == REASON_HOSTS_SOLD ? "its hosts are sold from " : e->quote.message,
+		end && e->quote.reason == REASON_HOSTS_SOLD ? end : "");
+	e->status = print_fail(x->np,
+		(enum status)reason_row(e->quote.reason ? e->quote.reason : REASON_HOSTS_SOLD)->status,
+		hint.len ? buf_text(&hint) : extend_instead(e->quote.reason), "cannot extend '%s': %s",
+		e->reservation.name, e->message);
 	buf_release(&hint);
 }
 
@@ -194,9 +202,11 @@ static int sum_costs(struct extending *x, int64_t *sum, int64_t *worst)
 		if (!option_given(x->o, "price"))
 			most = e->quote.cost;
 		else if (money_cost(e->wish.limit, e->wish.nodes, window_minutes(&e->wish.window), &most))
-			return print_fail_field(x->np, STATUS_USAGE, "--price", NULL, "cannot extend that: the sum is too large to be counted");
+			return print_fail_field(x->np, STATUS_USAGE, "--price", NULL,
+				"cannot extend that: the sum is too large to be counted");
 		if (money_add(*sum, e->quote.cost, sum) || money_add(*worst, most, worst))
-			return print_fail_field(x->np, STATUS_USAGE, "--price", NULL, "cannot extend that: the sum is too large to be counted");
+			return print_fail_field(x->np, STATUS_USAGE, "--price", NULL,
+				"cannot extend that: the sum is too large to be counted");
 	}
 	return 0;
 }
@@ -219,9 +229,11 @@ static void extend_show_plan(struct extending *x, int64_t sum, int64_t worst)
 		if (!is_new(e))
 			continue;
 		burn += plan_burn(quote_average(&e->quote), e->quote.nodes);
-		plan_add(&p, e->reservation.name, "%" PRId64 " node%s of %s, %s", e->wish.nodes, e->wish.nodes == 1 ? "" : "s",
-			e->sku->alias ? e->sku->alias : e->sku->id, window_show(&e->wish.window, window));
-		plan_add(&p, "", "%s at %s", money_text(e->quote.cost, a), plan_rate(quote_average(&e->quote), gpus, now));
+		plan_add(&p, e->reservation.name, "%" PRId64 " node%s of %s, %s", e->wish.nodes,
+			e->wish.nodes == 1 ? "" : "s", e->sku->alias ? e->sku->alias : e->sku->id,
+			window_show(&e->wish.window, window));
+		plan_add(&p, "", "%s at %s", money_text(e->quote.cost, a),
+			plan_rate(quote_average(&e->quote), gpus, now));
 		plan_rate(e->wish.limit, gpus, limit);
 	}
 	if (option_given(x->o, "price") && *limit)
@@ -232,13 +244,15 @@ static void extend_show_plan(struct extending *x, int64_t sum, int64_t worst)
 		plan_add(&p, "total", "%s now, %s at worst", money_text(sum, a), money_text(worst, c));
 	plan_add(&p, "burn", "%s an hour while it runs", money_text(burn, a));
 	if (x->ours && x->m->about.policy.release_bps > 0)
-		plan_add(&p, "refund", "'nanopod release' gives back %d.%02d %% of what is paid for time that has not begun",
+		plan_add(&p, "refund",
+			"'nanopod release' gives back %d.%02d %% of what is paid for time that has not begun",
 			(int)(x->m->about.policy.release_bps / 100), (int)(x->m->about.policy.release_bps % 100));
 	else
 		plan_add(&p, "refund", "none for time that is not used; it can be sold again: 'nanopod sell'");
 	if (market_get(x->m, x->ours ? "/np/v1/balance" : "/v1/balances") == 0
 	    && wire_balance(x->m->doc, WIRE_WHOLE, &balance, &x->m->fail) == 0 && balance.available != MODEL_NONE)
-		plan_add(&p, "balance", "%s after it; %s now", money_text(balance.available - sum, a), money_text(balance.available, c));
+		plan_add(&p, "balance", "%s after it; %s now", money_text(balance.available - sum, a),
+			money_text(balance.available, c));
 	plan_show(x->np, &p);
 	plan_release(&p);
 }
@@ -297,7 +311,8 @@ static bool extend_carry_out(struct extending *x, struct extension *e)
 	if (!rc && !placed_decided(&p->order)) {
 		rc = placed_wait(x->m, &p->order, wish_wait(x->o, DECIDE_MS), &number);
 		if (rc > 0)
-			rc = fail_set(&x->m->fail, rc == 2 ? CLIENT_STOPPED : CLIENT_LOST, "order '%s' is placed and not decided yet", p->order.id);
+			rc = fail_set(&x->m->fail, rc == 2 ? CLIENT_STOPPED : CLIENT_LOST,
+				"order '%s' is placed and not decided yet", p->order.id);
 	}
 	if (!rc && placed_filled(&p->order)) {
 		x->left -= p->resumed ? 0 : p->order.total - e->quote.cost;
@@ -308,7 +323,9 @@ static bool extend_carry_out(struct extending *x, struct extension *e)
 		e->quote.alternative_count = 0;
 		if (extend_ask_quote(x, e))
 			e->quote.message[0] = '\0';
-		e->quote.reason = p->order.reason ? p->order.reason : e->quote.reason ? e->quote.reason : REASON_HOSTS_SOLD;
+		e->quote.reason = p->order.reason ? p->order.reason
+			: e->quote.reason         ? e->quote.reason
+						  : REASON_HOSTS_SOLD;
 		snprintf(e->quote.message, sizeof e->quote.message, "%s", reason_row(e->quote.reason)->text);
 		why_not(x, e);
 		return false;
@@ -318,9 +335,10 @@ static bool extend_carry_out(struct extending *x, struct extension *e)
 		e->status = market_fail(x->m, "cannot extend '%s'", e->reservation.name);
 		return false;
 	}
-	e->status = print_fail(x->np, (enum status)(rc <= CLIENT_BASE + 100 || rc <= REASON_BASE ? client_status(rc) : STATUS_FAILURE),
-		"type the same command again: it goes on from here, and buys nothing twice", "cannot tell whether '%s' was extended: %s",
-		e->reservation.name, x->m->fail.text);
+	e->status = print_fail(x->np,
+		(enum status)(rc <= CLIENT_BASE + 100 || rc <= REASON_BASE ? client_status(rc) : STATUS_FAILURE),
+		"type the same command again: it goes on from here, and buys nothing twice",
+		"cannot tell whether '%s' was extended: %s", e->reservation.name, x->m->fail.text);
 	return true;
 }
 
@@ -338,12 +356,17 @@ static int extend_print(struct extending *x)
 		const struct placed *p = &e->purchase.order;
 		bool good = e->status == STATUS_OK;
 
-		rows_add(rows, (const char *[]){ e->reservation.name, good ? "extended" : "failed", cell_int(good ? p->filled_nodes : 0, r[0]),
-			cell_time(x->np, e->part ? p->filled_start && good ? p->filled_start : part_end(e->part) : 0, r[1]),
-			good ? cell_time(x->np, p->filled_end, r[2]) : NULL,
-			good && e->sku ? cell_price(p->average, wish_gpus(&e->wish, e->sku), r[3]) : NULL,
-			good ? cell_money(x->np, p->total, r[4]) : NULL, *p->id ? p->id : NULL, good ? NULL : e->message,
-			good ? cell_int(p->total, r[5]) : NULL, e->purchase.replayed ? "true" : "false" });
+		rows_add(rows,
+			(const char *[]){ e->reservation.name, good ? "extended" : "failed",
+				cell_int(good ? p->filled_nodes : 0, r[0]),
+				cell_time(x->np,
+					e->part ? p->filled_start && good ? p->filled_start : part_end(e->part) : 0,
+					r[1]),
+				good ? cell_time(x->np, p->filled_end, r[2]) : NULL,
+				good && e->sku ? cell_price(p->average, wish_gpus(&e->wish, e->sku), r[3]) : NULL,
+				good ? cell_money(x->np, p->total, r[4]) : NULL, *p->id ? p->id : NULL,
+				good ? NULL : e->message, good ? cell_int(p->total, r[5]) : NULL,
+				e->purchase.replayed ? "true" : "false" });
 	}
 	return rows ? rows_end(rows) : rc;
 }
@@ -363,7 +386,8 @@ static int extend_prepare(struct extending *x, struct extension *e, const char *
 	e->wish.nodes = part_nodes_at(e->part, part_end(e->part) - 1);
 	if (purchase_match(x->m, x->o, "extend", e->reservation.id, &e->match))
 		return market_fail(x->m, "cannot tell who extends");
-	if (!option_given(x->o, "new") && !option_given(x->o, "dry-run") && !x->explain && purchase_find_order(&e->purchase, buf_text(&e->match)))
+	if (!option_given(x->o, "new") && !option_given(x->o, "dry-run") && !x->explain &&
+		purchase_find_order(&e->purchase, buf_text(&e->match)))
 		return print_fail(x->np, STATUS_FAILURE, NULL, "%s", x->m->fail.text);
 	rc = wish_price(x->np, x->o, e->sku, &e->wish);
 	if (rc)
@@ -397,10 +421,12 @@ static int extend_agree(struct extending *x)
 	if (rc)
 		return rc;
 	x->left = x->wish.max_total ? x->wish.max_total - sum : 0;
-	extend_show_plan(x, sum, x->ours && x->wish.max_total && x->left >= 0 && x->wish.max_total < worst ? x->wish.max_total : worst);
+	extend_show_plan(x, sum,
+		x->ours && x->wish.max_total && x->left >= 0 && x->wish.max_total < worst ? x->wish.max_total : worst);
 	if (x->wish.max_total && (x->ours ? sum : worst) > x->wish.max_total)
-		return print_fail_field(x->np, STATUS_FUNDS, x->wish.max_where, NULL, "cannot extend that: it costs %s, and '%s' is %s",
-			money_text(x->ours ? sum : worst, a), x->wish.max_where, money_text(x->wish.max_total, c));
+		return print_fail_field(x->np, STATUS_FUNDS, x->wish.max_where, NULL,
+			"cannot extend that: it costs %s, and '%s' is %s", money_text(x->ours ? sum : worst, a),
+			x->wish.max_where, money_text(x->wish.max_total, c));
 	if (option_given(x->o, "dry-run") || x->explain || sum == 0)
 		return 0;
 	return plan_agree(x->np, x->o, "Extend?");
@@ -497,7 +523,8 @@ static int extend_check_line(struct extending *x)
 	for (int i = 0; !rc && i < option_argc(x->o); i++)
 		for (int k = 0; !rc && k < i; k++)
 			if (strcmp(option_argv(x->o)[i], option_argv(x->o)[k]) == 0)
-				rc = print_fail(x->np, STATUS_USAGE, NULL, "cannot extend '%.60s' twice at once", option_argv(x->o)[i]);
+				rc = print_fail(x->np, STATUS_USAGE, NULL, "cannot extend '%.60s' twice at once",
+					option_argv(x->o)[i]);
 	return rc ? rc : plan_can_ask(x->np, x->o);
 }
 
@@ -529,26 +556,29 @@ static int extend_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "duration", 'd', OPTION_STRING, "DURATION", .help = "how much longer: 90m, 24h, 1d12h" },
 	{ "end", 'e', OPTION_STRING, "TIME", .help = "until when, instead of a duration" },
-	{ "round", 0, OPTION_ENUM, .values = "no|up|down", .help = "what is not on whole minutes is refused, or made so",
-		.complete = COMPLETE_VALUES },
-	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "the most to pay, in dollars per GPU-hour; not typed: what the plan shows" },
+	{ "round", 0, OPTION_ENUM, .values = "no|up|down",
+		.help = "what is not on whole minutes is refused, or made so", .complete = COMPLETE_VALUES },
+	{ "price", 'p', OPTION_STRING, "DOLLARS",
+		.help = "the most to pay, in dollars per GPU-hour; not typed: what the plan shows" },
 	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node", .help = "what the hour of a price is of",
 		.complete = COMPLETE_VALUES },
 	{ "max-total", 0, OPTION_STRING, "DOLLARS", .help = "the most that all of it may cost" },
-	{ "type", 't', OPTION_STRING, "TYPE", .help = "of a reservation with several types: which", .complete = COMPLETE_TYPE },
+	{ "type", 't', OPTION_STRING, "TYPE", .help = "of a reservation with several types: which",
+		.complete = COMPLETE_TYPE },
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "the full check and the price; nothing is bought" },
-	{ "wait", 0, OPTION_OPTIONAL, "DURATION", .help = "how long to wait for a market that decides later; not typed: 1m" },
+	{ "wait", 0, OPTION_OPTIONAL, "DURATION",
+		.help = "how long to wait for a market that decides later; not typed: 1m" },
 	{ "no-wait", 0, OPTION_FLAG, .help = "end as soon as the order is placed" },
 	{ "new", 0, OPTION_FLAG, .help = "begin another one, where this command began one that is not finished" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod extend r-7f3a2c -d 12h", "twelve hours more, for what the plan shows" },
 	{ "nanopod extend r-7f3a2c train -d 1d -p 2.10 -y", "two of them, each whole or not at all" },
 	{ "nanopod extend train -e 'tomorrow 18:00' --dry-run", "what would it cost" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_extend = {
@@ -556,10 +586,12 @@ const struct command cmd_extend = {
 	.args = "RESERVATION...",
 	.summary = "keep nodes for longer",
 	.examples = examples,
-	.description = "The same nodes go on, with their names and ids. All nodes of a reservation are extended or none. Where that cannot "
-		"be, the exit status is 6, and what would fit is shown; with several reservations each one's result is printed, and the exit "
-		"status is 10 where only some were extended.\n\n"
-		"Type the same command again after a crash or a lost connection: nothing is extended twice.",
+	.description = "The same nodes go on, with their names and ids. All nodes of a reservation are extended or "
+		       "none. Where that cannot "
+		       "be, the exit status is 6, and what would fit is shown; with several reservations each one's "
+		       "result is printed, and the exit "
+		       "status is 10 where only some were extended.\n\n"
+		       "Type the same command again after a crash or a lost connection: nothing is extended twice.",
 	.positional = "RESERVATION  name or id: 'nanopod reservations' lists them",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",

@@ -39,14 +39,14 @@ static int help_command(struct nanopod *np, const struct options *o)
 
 static const struct option options[] = {
 	{ "json", 0, OPTION_FLAG, .help = "every command, option, default, example and exit status as JSON" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod help run", "one command, with examples" },
 	{ "nanopod help exit-codes", "what the exit statuses mean" },
 	{ "nanopod help --json", "everything, for programs" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_help = {

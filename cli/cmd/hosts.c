@@ -58,8 +58,10 @@ static int hosts_list(struct nanopod *np, const struct options *o, const struct 
 		if (status)
 			break;
 		snprintf(port, sizeof port, "%u", pssh_host_port(h));
-		rows_add(rows, (const char *[]){ pssh_list_get(hosts, i), pssh_host_address(h), *pssh_host_user(h) ? pssh_host_user(h) : me,
-			port, *pssh_host_jump(h) ? pssh_host_jump(h) : NULL });
+		rows_add(rows,
+			(const char *[]){ pssh_list_get(hosts, i), pssh_host_address(h),
+				*pssh_host_user(h) ? pssh_host_user(h) : me, port,
+				*pssh_host_jump(h) ? pssh_host_jump(h) : NULL });
 	}
 	if (rows) {
 		int end = rows_end(rows);
@@ -122,10 +124,11 @@ const struct command cmd_hosts = {
 	.args = "[HOSTS...]",
 	.summary = "what an expression of hosts means",
 	.examples = examples,
-	.description =
-		"An expression is names and ranges, parted by commas or spaces: 'n[01-64,70]', 'r[1-4]n[1-16]', 'root@n[1-2]:2222', "
-		"'@group' of the settings, '^FILE', or '-' for standard input; 'n[1-9]!n[3,5]' leaves some out. A name counts once, "
-		"the order is kept. Nothing is connected.",
+	.description = "An expression is names and ranges, parted by commas or spaces: 'n[01-64,70]', 'r[1-4]n[1-16]', "
+		       "'root@n[1-2]:2222', "
+		       "'@group' of the settings, '^FILE', or '-' for standard input; 'n[1-9]!n[3,5]' leaves some out. "
+		       "A name counts once, "
+		       "the order is kept. Nothing is connected.",
 	.positional = "HOSTS  names, ranges, @groups",
 	.options = options,
 	.formats = "name|table|wide|json|jsonl|csv",

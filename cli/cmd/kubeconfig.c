@@ -30,8 +30,8 @@ static int keep_servers(struct provision *p)
 	bool *which;
 
 	if (!u)
-		return print_fail(p->np, STATUS_CONFLICT, "'nanopod provision list' shows what runs on which", "'%s' has no stack '%s'",
-			p->c->name, STACK);
+		return print_fail(p->np, STATUS_CONFLICT, "'nanopod provision list' shows what runs on which",
+			"'%s' has no stack '%s'", p->c->name, STACK);
 	which = calloc(p->c->count + 1, sizeof *which);
 	if (!which)
 		command_nomem();
@@ -53,7 +53,8 @@ static void find_address(struct provision *p, size_t member, char room[HOST_BYTE
 	if (connect_open(p->np, &c) == STATUS_OK) {
 		if (connect_host(p->np, c, p->c->members[member], &host) == STATUS_OK && !*pssh_host_jump(host))
 			address = pssh_host_address(host);
-		if (address && *address && !str_starts(address, "127.") && strcmp(address, "::1") != 0 && strcmp(address, "localhost") != 0)
+		if (address && *address && !str_starts(address, "127.") && strcmp(address, "::1") != 0 &&
+			strcmp(address, "localhost") != 0)
 			snprintf(room, HOST_BYTES, "%s", address);
 		connect_close(p->np, c);
 	}
@@ -69,7 +70,8 @@ static int set_server(struct provision *p, size_t member, struct kubeaccess *a)
 	long port;
 
 	if (!kubeaccess_server(a, host, sizeof host, &port))
-		return print_fail(p->np, STATUS_FAILURE, NULL, "cannot understand the server '%s' of the node's kubeconfig", a->server);
+		return print_fail(p->np, STATUS_FAILURE, NULL,
+			"cannot understand the server '%s' of the node's kubeconfig", a->server);
 	find_address(p, member, to);
 	if (!*to || strcmp(to, host) == 0)
 		return STATUS_OK;
@@ -98,7 +100,8 @@ static int kubeconfig_fetch(struct provision *p, struct kubeaccess *a)
 		return provision_end(p, NULL, status);
 	text = rollout_given(p->e, "kubeconfig", &len);
 	if (!text || kubeaccess_read(text, len, a, &f))
-		return print_fail(p->np, STATUS_FAILURE, NULL, "'%s' gave no kubeconfig%s%s", p->c->members[member], *f.text ? ": " : "", f.text);
+		return print_fail(p->np, STATUS_FAILURE, NULL, "'%s' gave no kubeconfig%s%s", p->c->members[member],
+			*f.text ? ": " : "", f.text);
 	return set_server(p, member, a);
 }
 
@@ -131,7 +134,8 @@ static void kubeconfig_wipe(struct buf *b)
 	buf_release(b);
 }
 
-static int merge_into(struct nanopod *np, const char *path, const char *name, const char *context, const struct kubeaccess *a)
+static int merge_into(struct nanopod *np, const char *path, const char *name, const char *context,
+	const struct kubeaccess *a)
 {
 	struct buf text, made;
 	struct fail f = { 0 };
@@ -141,15 +145,19 @@ static int merge_into(struct nanopod *np, const char *path, const char *name, co
 	buf_init(&made, CONF_BYTES_MAX);
 	rc = buf_read_file(&text, path);
 	if (rc && rc != -ENOENT) {
-		status = print_fail(np, STATUS_FAILURE, "'--print' prints it", "cannot read '%s': %s", path, strerror(-rc));
+		status = print_fail(np, STATUS_FAILURE, "'--print' prints it", "cannot read '%s': %s", path,
+			strerror(-rc));
 	} else if ((rc = kubemerge(path, &text, name, context, a, &made, &f))) {
-		status = print_fail(np, rc == -EEXIST ? STATUS_CONFLICT : STATUS_FAILURE, rc == -EEXIST ? "'--context NAME' chooses another name"
-			: "'--print' prints it, '-o FILE' writes one of its own", "%s", f.text);
+		status = print_fail(np, rc == -EEXIST ? STATUS_CONFLICT : STATUS_FAILURE,
+			rc == -EEXIST ? "'--context NAME' chooses another name"
+				      : "'--print' prints it, '-o FILE' writes one of its own",
+			"%s", f.text);
 	} else if (made.len != text.len || memcmp(buf_text(&made), buf_text(&text), made.len) != 0) {
 		rc = file_folders(path);
 		rc = rc ? rc : file_replace(path, buf_text(&made), made.len, 0600);
 		if (rc)
-			status = print_fail(np, STATUS_FAILURE, "'--print' prints it", "cannot write '%s': %s", path, strerror(-rc));
+			status = print_fail(np, STATUS_FAILURE, "'--print' prints it", "cannot write '%s': %s", path,
+				strerror(-rc));
 	}
 	kubeconfig_wipe(&text);
 	kubeconfig_wipe(&made);
@@ -157,7 +165,8 @@ static int merge_into(struct nanopod *np, const char *path, const char *name, co
 }
 
 /* kubectl's way to keep others out while it is changed. */
-static int locked_merge(struct nanopod *np, const char *path, const char *name, const char *context, const struct kubeaccess *a)
+static int locked_merge(struct nanopod *np, const char *path, const char *name, const char *context,
+	const struct kubeaccess *a)
 {
 	char lock[PATH_MAX];
 	int fd, status;
@@ -166,9 +175,11 @@ static int locked_merge(struct nanopod *np, const char *path, const char *name, 
 		return print_fail(np, STATUS_FAILURE, "'--print' prints it", "cannot write '%s'", path);
 	fd = open(lock, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	if (fd < 0 && errno == EEXIST)
-		return print_fail(np, STATUS_CONFLICT, "remove that file where no kubectl runs", "'%s' is being changed: '%s' is there", path, lock);
+		return print_fail(np, STATUS_CONFLICT, "remove that file where no kubectl runs",
+			"'%s' is being changed: '%s' is there", path, lock);
 	if (fd < 0)
-		return print_fail(np, STATUS_FAILURE, "'--print' prints it", "cannot write '%s': %s", lock, strerror(errno));
+		return print_fail(np, STATUS_FAILURE, "'--print' prints it", "cannot write '%s': %s", lock,
+			strerror(errno));
 	close(fd);
 	status = merge_into(np, path, name, context, a);
 	unlink(lock);
@@ -202,10 +213,12 @@ static int put_it(struct provision *p, const struct kubeaccess *a)
 		return print_it(p->np, name, context, a);
 	path = kubeconfig_find_file(p->o);
 	if (!path)
-		return print_fail(p->np, STATUS_FAILURE, "'--print' prints it, '-o FILE' says where", "there is no home folder");
+		return print_fail(p->np, STATUS_FAILURE, "'--print' prints it, '-o FILE' says where",
+			"there is no home folder");
 	status = locked_merge(p->np, path, name, context, a);
 	if (!status)
-		print_note(p->np, "context '%s' is in '%s'; 'kubectl --context %s get nodes' uses it", context, path, context);
+		print_note(p->np, "context '%s' is in '%s'; 'kubectl --context %s get nodes' uses it", context, path,
+			context);
 	free(path);
 	return status;
 }
@@ -218,7 +231,8 @@ static int kubeconfig_command(struct nanopod *np, const struct options *o)
 	int status = provision_init_bare(&p, np, o);
 
 	if (!status && context && (!*context || strpbrk(context, "\"\\\n\r\t ")))
-		status = print_fail_field(np, STATUS_USAGE, "--context", NULL, "'%s' is no name for a context", context);
+		status = print_fail_field(np, STATUS_USAGE, "--context", NULL, "'%s' is no name for a context",
+			context);
 	status = status ? status : provision_take_cluster(&p, option_argv(o)[0]);
 	status = status ? status : keep_servers(&p);
 	p.mute = true;
@@ -235,17 +249,17 @@ static int kubeconfig_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "print", 0, OPTION_FLAG, .help = "print it, and change no file" },
 	{ "context", 0, OPTION_STRING, "NAME", .help = "what kubectl calls it; not typed: the cluster's name" },
-	{ "file", 'o', OPTION_STRING, "FILE", .help = "merge into this file; not typed: KUBECONFIG, else ~/.kube/config",
-		.complete = COMPLETE_FILE },
+	{ "file", 'o', OPTION_STRING, "FILE",
+		.help = "merge into this file; not typed: KUBECONFIG, else ~/.kube/config", .complete = COMPLETE_FILE },
 	PROVISION_SUDO_OPTION,
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod kubeconfig train", "kubectl knows the cluster 'train' from now on" },
 	{ "nanopod kubeconfig train --context gpus", "by another name" },
 	{ "nanopod kubeconfig train --print >train.kubeconfig", "by itself, in a file of its own" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_kubeconfig = {
@@ -254,9 +268,11 @@ const struct command cmd_kubeconfig = {
 	.summary = "let kubectl reach a cluster that was provisioned",
 	.examples = examples,
 	.positional = "CLUSTER   its name, or its cluster file",
-	.description = "The administrator's key is fetched over SSH from one of the cluster's K3s servers. The file is written whole, "
-		"readable by you alone, and all else in it stays byte for byte; what cannot be merged safely is refused. The current "
-		"context is only set where there is none.",
+	.description = "The administrator's key is fetched over SSH from one of the cluster's K3s servers. The file is "
+		       "written whole, "
+		       "readable by you alone, and all else in it stays byte for byte; what cannot be merged safely is "
+		       "refused. The current "
+		       "context is only set where there is none.",
 	.options = options,
 	.flags = COMMAND_CONNECT | COMMAND_NODES | COMMAND_MORE,
 	.min_args = 1,

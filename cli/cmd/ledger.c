@@ -36,7 +36,7 @@ static const struct column columns[] = {
 	{ "owner", COLUMN_WIDE, "account or pool, by its number" },
 	{ "subject", COLUMN_WIDE, "what it is for, by its number" },
 	{ "chain", COLUMN_HIDDEN, "its place in the hash chain" },
-	{ 0 }
+	{ 0 },
 };
 
 struct list {
@@ -44,7 +44,8 @@ struct list {
 	struct rows *rows;
 };
 
-static const char *ledger_units(const struct nanopod *np, const struct model_posting *p, int64_t n, char room[CELL_TEXT])
+static const char *ledger_units(const struct nanopod *np, const struct model_posting *p, int64_t n,
+	char room[CELL_TEXT])
 {
 	if (!p->asset)
 		return cell_money(np, n, room);
@@ -69,9 +70,10 @@ static int ledger_add_row(void *arg, struct doc *d, long at, struct fail *f)
 	snprintf(subject, sizeof subject, "%" PRIu64, p.subject);
 	for (size_t i = 0; i < MODEL_CHAIN; i++)
 		snprintf(chain + 2 * i, 3, "%02x", p.chain[i]);
-	rows_add(l->rows, (const char *[]){ row, cell_time(l->np, p.at, when), p.book, ledger_units(l->np, &p, p.amount, amount),
-		ledger_units(l->np, &p, p.balance, balance), cell_micros(p.amount, n), cell_micros(p.balance, m), asset, transfer, owner, subject,
-		chain });
+	rows_add(l->rows,
+		(const char *[]){ row, cell_time(l->np, p.at, when), p.book, ledger_units(l->np, &p, p.amount, amount),
+			ledger_units(l->np, &p, p.balance, balance), cell_micros(p.amount, n),
+			cell_micros(p.balance, m), asset, transfer, owner, subject, chain });
 	return 0;
 }
 
@@ -129,7 +131,8 @@ static void ledger_read_head(struct head *h)
 	struct buf text;
 
 	buf_init(&text, 4096);
-	h->known = h->path && buf_read_file(&text, h->path) == 0 && proof_parse_head(buf_text(&text), &h->seq, &h->n, h->chain) == 0;
+	h->known = h->path && buf_read_file(&text, h->path) == 0 &&
+		proof_parse_head(buf_text(&text), &h->seq, &h->n, h->chain) == 0;
 	buf_release(&text);
 }
 
@@ -141,7 +144,8 @@ static void write_head(struct nanopod *np, struct head *h, const struct proof *p
 	proof_head(p, room);
 	rc = rc ? rc : file_replace(h->path, room, strlen(room), 0600);
 	if (rc)
-		print_warn(np, "cannot remember what was verified: '%s' cannot be written", h->path ? h->path : "~/.local/state/nanopod");
+		print_warn(np, "cannot remember what was verified: '%s' cannot be written",
+			h->path ? h->path : "~/.local/state/nanopod");
 }
 
 /* ---- Verifying ------------------------------------------------------------------------- */
@@ -169,7 +173,9 @@ static int check_row(void *arg, struct doc *d, long at, struct fail *f)
 		c->head.met = memcmp(p.chain, c->head.chain, MODEL_CHAIN) == 0;
 		c->bad = !c->head.met;
 		if (c->bad)
-			fail_set(&c->why, -EBADMSG, "row %" PRIu64 "-%" PRIu64 " was another one when it was verified last: what is before it was changed",
+			fail_set(&c->why, -EBADMSG,
+				"row %" PRIu64 "-%" PRIu64
+				" was another one when it was verified last: what is before it was changed",
 				p.seq, p.n);
 	}
 	return c->bad; /* 1 ends the list */
@@ -180,7 +186,7 @@ static const struct column verdict[] = {
 	{ "rows", COLUMN_RAW, "how many" },
 	{ "head", COLUMN_ID, "the last row and its hash: what must still be there next time" },
 	{ "since_last_time", 0, "unchanged; first where there was no last time" },
-	{ 0 }
+	{ 0 },
 };
 
 static int say_verdict(struct nanopod *np, const struct options *o, struct check *c)
@@ -191,11 +197,15 @@ static int say_verdict(struct nanopod *np, const struct options *o, struct check
 
 	if (!c->bad && c->head.known && !c->head.met) {
 		c->bad = true;
-		fail_set(&c->why, -EBADMSG, "row %" PRIu64 "-%" PRIu64 ", which was verified before, is not there any more", c->head.seq, c->head.n);
+		fail_set(&c->why, -EBADMSG,
+			"row %" PRIu64 "-%" PRIu64 ", which was verified before, is not there any more", c->head.seq,
+			c->head.n);
 	}
 	if (c->bad)
-		return print_fail(np, STATUS_CHECK, "keep what 'nanopod ledger list -o json' says, and ask the market's operator",
-			"the ledger does not hold: %s (%" PRIu64 " rows before were right)", c->why.text, c->proof.count);
+		return print_fail(np, STATUS_CHECK,
+			"keep what 'nanopod ledger list -o json' says, and ask the market's operator",
+			"the ledger does not hold: %s (%" PRIu64 " rows before were right)", c->why.text,
+			c->proof.count);
 	if (c->proof.count)
 		write_head(np, &c->head, &c->proof);
 	r = rows_new(np, o, verdict, &rc);
@@ -223,7 +233,8 @@ static int ledger_verify(struct nanopod *np, const struct options *o, char **wor
 	if (!rc && !m->explain) {
 		c.head.path = head_path(m);
 		ledger_read_head(&c.head);
-		rc = market_each(m, path, check_row, &c) ? market_fail(m, "cannot verify the ledger") : say_verdict(np, o, &c);
+		rc = market_each(m, path, check_row, &c) ? market_fail(m, "cannot verify the ledger")
+							 : say_verdict(np, o, &c);
 	}
 	proof_release(&c.proof);
 	free(c.head.path);
@@ -234,7 +245,7 @@ static int ledger_verify(struct nanopod *np, const struct options *o, char **wor
 static const struct action actions[] = {
 	{ "list", "", 0, 0, ledger_list },
 	{ "verify", "", 0, 0, ledger_verify },
-	{ 0 }
+	{ 0 },
 };
 
 static int ledger_command(struct nanopod *np, const struct options *o)
@@ -246,7 +257,7 @@ static const struct example examples[] = {
 	{ "nanopod ledger", "every posting, oldest first, with the balance after it" },
 	{ "nanopod ledger verify", "prove that nothing was changed, left out or miscounted" },
 	{ "nanopod ledger list -o csv >statement.csv", "for a spreadsheet" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_ledger = {
@@ -255,11 +266,14 @@ const struct command cmd_ledger = {
 	.summary = "show the account's statement, and verify it",
 	.examples = examples,
 	.positional = "list    every posting (also without a word)\n"
-		"verify  compute hash chain and balances again",
-	.description = "The market keeps double entries and never changes one. Each has the SHA-256 of what it says and of the one before: "
-		"'verify' computes all of them again from what the market serves, and every balance from its amounts. It names the first "
-		"row that does not hold and exits 11. What was verified is remembered in ~/.local/state/nanopod/ledger: the next run "
-		"proves that what came before is still the same.",
+		      "verify  compute hash chain and balances again",
+	.description = "The market keeps double entries and never changes one. Each has the SHA-256 of what it says "
+		       "and of the one before: "
+		       "'verify' computes all of them again from what the market serves, and every balance from its "
+		       "amounts. It names the first "
+		       "row that does not hold and exits 11. What was verified is remembered in "
+		       "~/.local/state/nanopod/ledger: the next run "
+		       "proves that what came before is still the same.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,

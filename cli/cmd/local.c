@@ -31,7 +31,14 @@
 #include "market/when.h"
 
 enum {
-	NODES = 4, PORTS = 64, READY_MS = 60000, LOOK_MS = 50, STOP_MS = 20000, KEYGEN_MS = 20000, SAID_MAX = 65536, LINE = 500,
+	NODES = 4,
+	PORTS = 64,
+	READY_MS = 60000,
+	LOOK_MS = 50,
+	STOP_MS = 20000,
+	KEYGEN_MS = 20000,
+	SAID_MAX = 65536,
+	LINE = 500,
 };
 
 #define MONEY "1000.00"
@@ -62,7 +69,8 @@ static int choose_ports(struct local *l)
 	if (localstate_get(&l->s, "first-port"))
 		return 0;
 	first = localports_find(PORTS + 1, &f);
-	if (first < 0 || localstate_set_number(&l->s, "port", first, &f) || localstate_set_number(&l->s, "first-port", first + 1, &f))
+	if (first < 0 || localstate_set_number(&l->s, "port", first, &f) ||
+		localstate_set_number(&l->s, "first-port", first + 1, &f))
 		return local_failed(l, &f, "choose ports");
 	return 0;
 }
@@ -85,7 +93,8 @@ static int wait_for_market(struct local *l)
 		if (localmarket_answers(l->np, &l->s))
 			return 0;
 		if (!localproc_runs(l->s.market_pid, &p))
-			return print_fail(l->np, STATUS_FAILURE, NULL, "the market ended as soon as it began: %s (its log is '%s')",
+			return print_fail(l->np, STATUS_FAILURE, NULL,
+				"the market ended as soon as it began: %s (its log is '%s')",
 				localagent_last_words(l->s.market_log, why, sizeof why), l->s.market_log);
 		pause_for(LOOK_MS);
 	}
@@ -108,8 +117,10 @@ static int start_market(struct local *l)
 		return print_fail(l->np, STATUS_FAILURE, "build it, or install it beside nanopod", "%s", f.text);
 	if (!localports_free((int)localstate_number(&l->s, "port"))) {
 		free(program);
-		return print_fail(l->np, STATUS_CONFLICT, "end that one; or 'nanopod local reset' begins anew on another port",
-			"port %ld, which the local market has, is taken by another program", localstate_number(&l->s, "port"));
+		return print_fail(l->np, STATUS_CONFLICT,
+			"end that one; or 'nanopod local reset' begins anew on another port",
+			"port %ld, which the local market has, is taken by another program",
+			localstate_number(&l->s, "port"));
 	}
 	l->did = true;
 	snprintf(listen, sizeof listen, "127.0.0.1:%ld", localstate_number(&l->s, "port"));
@@ -136,13 +147,18 @@ static int make_key(struct local *l)
 		return 0;
 	program = agentd_find("ssh-keygen", &f);
 	if (!program) {
-		print_note(l->np, "ssh-keygen is not installed, so no key is made: nodes take the keys that you have in ~/.ssh");
+		print_note(l->np,
+			"ssh-keygen is not installed, so no key is made: nodes take the keys that you have in ~/.ssh");
 		return 0;
 	}
 	const char *const words[] = { "-q", "-t", "ed25519", "-N", "", "-C", "nanopod-local", "-f", l->s.key, NULL };
 
 	buf_init(&said, SAID_MAX);
-	rc = agentd_run(&(struct agentd_call){ .program = program, .words = words, .out = &said, .err = &said, .deadline_ms = KEYGEN_MS },
+	rc = agentd_run(&(struct agentd_call){ .program = program,
+				.words = words,
+				.out = &said,
+				.err = &said,
+				.deadline_ms = KEYGEN_MS },
 		&status, &f);
 	if (!rc && status)
 		rc = fail_set(&f, -EIO, "%s", agentd_last_line(&said));
@@ -191,7 +207,8 @@ static int local_wait_for_nodes(struct local *l, struct market_link *m)
 		if (h.all && h.up == h.all && (localmarket_silent(m) == 0 || clock_ms() > until - READY_MS / 2))
 			return 0;
 		if (!localproc_runs(l->s.agent_pid, &p))
-			return print_fail(l->np, STATUS_FAILURE, NULL, "the agent ended as soon as it began: %s (its log is '%s')",
+			return print_fail(l->np, STATUS_FAILURE, NULL,
+				"the agent ended as soon as it began: %s (its log is '%s')",
 				localagent_last_words(l->s.agent_log, why, sizeof why), l->s.agent_log);
 		pause_for(LOOK_MS * 4);
 	}
@@ -275,7 +292,8 @@ static void local_put_json(struct local *l, const struct standing *st)
 	if (st->agent_runs)
 		json_int(&j, "agent_pid", st->agent.pid);
 	if (st->market_runs && st->agent_runs)
-		json_text(&j, "since", when_iso(st->market.since > st->agent.since ? st->market.since : st->agent.since, room));
+		json_text(&j, "since",
+			when_iso(st->market.since > st->agent.since ? st->market.since : st->agent.since, room));
 	if (st->known) {
 		json_int(&j, "hosts", (int64_t)st->hosts.all);
 		json_int(&j, "hosts_up", (int64_t)st->hosts.up);
@@ -308,18 +326,20 @@ static void local_put_text(struct local *l, const struct standing *st)
 
 	local_line(l, "state", "%s", local_state_of(st));
 	if (st->market_runs)
-		local_line(l, "market", "http://127.0.0.1:%ld, started %s (process %ld)", localstate_number(&l->s, "port"),
-			when_relative(st->market.since, now, room), (long)st->market.pid);
+		local_line(l, "market", "http://127.0.0.1:%ld, started %s (process %ld)",
+			localstate_number(&l->s, "port"), when_relative(st->market.since, now, room),
+			(long)st->market.pid);
 	else
 		local_line(l, "market", "does not run; its log is '%s'", l->s.market_log);
 	if (st->agent_runs)
-		local_line(l, "agent", "driver %s, %s (process %ld)", localstate_get(&l->s, "driver"), localstate_get(&l->s, "driver.why"),
-			(long)st->agent.pid);
+		local_line(l, "agent", "driver %s, %s (process %ld)", localstate_get(&l->s, "driver"),
+			localstate_get(&l->s, "driver.why"), (long)st->agent.pid);
 	else
 		local_line(l, "agent", "does not run; its log is '%s'", l->s.agent_log);
 	if (st->known) {
-		local_line(l, "nodes", "%zu running; this machine can be %zu of type '" TYPE "' at $" PRICE " per node-hour%s", st->running, st->hosts.all,
-			st->hosts.up == st->hosts.all ? "" : ", but not all are up");
+		local_line(l, "nodes",
+			"%zu running; this machine can be %zu of type '" TYPE "' at $" PRICE " per node-hour%s",
+			st->running, st->hosts.all, st->hosts.up == st->hosts.all ? "" : ", but not all are up");
 		local_line(l, "money", "%s of play money", money_text(st->available, money));
 	}
 	local_line(l, "folder", "%s", l->s.dir);
@@ -343,14 +363,20 @@ static int local_put_status(struct local *l, bool *runs, bool *bought)
 static void local_next_steps(struct local *l, bool bought)
 {
 	settings_clear(l->np->settings, LAYER_LINE);
-	if (settings_given(l->np->settings, SETTING_ID_URL) && settings_layer(l->np->settings, SETTING_ID_URL) != LAYER_LOCAL)
+	if (settings_given(l->np->settings, SETTING_ID_URL) &&
+		settings_layer(l->np->settings, SETTING_ID_URL) != LAYER_LOCAL)
 		print_note(l->np, "commands go to '%s' (by %s), not here; '--config %s' reaches the local market",
-			settings_text(l->np->settings, SETTING_ID_URL), settings_where(l->np->settings, SETTING_ID_URL), l->s.config);
+			settings_text(l->np->settings, SETTING_ID_URL), settings_where(l->np->settings, SETTING_ID_URL),
+			l->s.config);
 	if (bought)
-		print_note(l->np, "next: 'nanopod nodes', 'nanopod run --type " TYPE " -- COMMAND' on all of them, 'nanopod burn'; "
+		print_note(l->np,
+			"next: 'nanopod nodes', 'nanopod run --type " TYPE
+			" -- COMMAND' on all of them, 'nanopod burn'; "
 			"'nanopod local stop' ends it");
 	else
-		print_note(l->np, "next: 'nanopod price -t " TYPE " -n 2 -d 1h', 'nanopod buy -t " TYPE " -n 2 -d 1h -p 1 --name first', "
+		print_note(l->np,
+			"next: 'nanopod price -t " TYPE " -n 2 -d 1h', 'nanopod buy -t " TYPE
+			" -n 2 -d 1h -p 1 --name first', "
 			"'nanopod ssh first-0'; 'nanopod local stop' ends it");
 }
 
@@ -376,7 +402,8 @@ static int local_status(struct nanopod *np, const struct options *o, char **word
 	} else {
 		rc = local_put_status(&l, &runs, &bought);
 		if (!rc && !runs)
-			rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' starts what is missing", "the local market does not run");
+			rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' starts what is missing",
+				"the local market does not run");
 		else if (!rc && cell_for_people(np))
 			local_next_steps(&l, bought);
 	}
@@ -389,7 +416,10 @@ static int local_status(struct nanopod *np, const struct options *o, char **word
 static int remember_nodes(struct local *l)
 {
 	struct fail f = { 0 };
-	long had = localstate_number(&l->s, "nodes"), nodes = option_given(l->o, "nodes") ? option_int(l->o, "nodes") : had ? had : NODES;
+	long had = localstate_number(&l->s, "nodes"),
+	     nodes = option_given(l->o, "nodes") ? option_int(l->o, "nodes")
+		: had                            ? had
+						 : NODES;
 
 	if (had && nodes != had)
 		return print_fail_field(l->np, STATUS_CONFLICT, "--nodes", "'nanopod local reset' begins anew",
@@ -437,8 +467,11 @@ static int local_start(struct nanopod *np, const struct options *o, char **words
 	if (rc == STATUS_INT)
 		rc = print_fail(np, STATUS_INT, "the same command again goes on", "interrupted");
 	if (!rc) {
-		print_note(np, l.did ? "the local market runs: driver '%s' (%s), %s" : "the local market runs already: driver '%s' (%s), %s",
-			localstate_get(&l.s, "driver"), localstate_get(&l.s, "driver.about"), localstate_get(&l.s, "driver.why"));
+		print_note(np,
+			l.did ? "the local market runs: driver '%s' (%s), %s"
+			      : "the local market runs already: driver '%s' (%s), %s",
+			localstate_get(&l.s, "driver"), localstate_get(&l.s, "driver.about"),
+			localstate_get(&l.s, "driver.why"));
 		/* What the settings say of it was just written. */
 		settings_set(np->settings, SETTING_ID_URL, LAYER_LOCAL, "http://127.0.0.1", l.s.config, NULL);
 		rc = local_put_status(&l, &runs, &bought);
@@ -487,8 +520,10 @@ static int local_stop(struct nanopod *np, const struct options *o, char **words)
 		ran = localproc_runs(l.s.market_pid, &p) || localproc_runs(l.s.agent_pid, &p);
 		rc = local_end_all(&l, false);
 		if (!rc)
-			print_note(np, ran ? "the local market is stopped, and its nodes; what they have on disk stays, and 'nanopod local start' goes on"
-				: "the local market does not run");
+			print_note(np,
+				ran ? "the local market is stopped, and its nodes; what they have on disk stays, and "
+				      "'nanopod local start' goes on"
+				    : "the local market does not run");
 	}
 	localstate_close(&l.s);
 	return rc;
@@ -545,7 +580,7 @@ static const struct action actions[] = {
 	{ "status", "", 0, 0, local_status },
 	{ "stop", "", 0, 0, local_stop },
 	{ "reset", "[-y]", 0, 0, local_reset },
-	{ 0 }
+	{ 0 },
 };
 
 static int local_verb(struct nanopod *np, const struct options *o)
@@ -557,11 +592,12 @@ static int local_verb(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "nodes", 'n', OPTION_INT, "N", .min = 1, .max = 32, .help = "start: how many nodes this machine can be at once (4)" },
+	{ "nodes", 'n', OPTION_INT, "N", .min = 1, .max = 32,
+		.help = "start: how many nodes this machine can be at once (4)" },
 	{ "driver", 0, OPTION_STRING, "NAME", .help = "start: ns, vm or process; not typed: the best that works here" },
 	{ "yes", 'y', OPTION_FLAG, .help = "reset: do not ask" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "reset: only say what would go" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
@@ -569,7 +605,7 @@ static const struct example examples[] = {
 	{ "nanopod local status", "what runs, since when, and what to type" },
 	{ "nanopod local stop", "all of it; 'start' goes on where it was" },
 	{ "nanopod local reset -y", "and nothing is left" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_local = {
@@ -577,13 +613,17 @@ const struct command cmd_local = {
 	.args = "[start | status | stop | reset]",
 	.summary = "a market and nodes on this machine, to try it all",
 	.examples = examples,
-	.description = "Runs nanopod-marketd and nanopod-agentd as you, with all that they have in ~/.local/share/nanopod/local: the same "
-		"programs and the same API as anywhere. As long as it runs, commands that name no other market go there.\n\n"
-		"Nodes are made by the best driver that works here; which one, and why, is said. They are of type 'cpu': no GPU of this "
-		"machine is handed to them. 'start' mends what was killed, also after a reboot; typed twice it does nothing.\n\n"
-		"The exit status of 'status' is 0 where all of it runs, else 3.",
+	.description = "Runs nanopod-marketd and nanopod-agentd as you, with all that they have in "
+		       "~/.local/share/nanopod/local: the same "
+		       "programs and the same API as anywhere. As long as it runs, commands that name no other market "
+		       "go there.\n\n"
+		       "Nodes are made by the best driver that works here; which one, and why, is said. They are of "
+		       "type 'cpu': no GPU of this "
+		       "machine is handed to them. 'start' mends what was killed, also after a reboot; typed twice it "
+		       "does nothing.\n\n"
+		       "The exit status of 'status' is 0 where all of it runs, else 3.",
 	.positional = "start   what is missing, until all of it runs\nstatus  how it stands (also without a word)\n"
-		"stop    no process is left; what is on disk stays\nreset   stop, and remove all of it",
+		      "stop    no process is left; what is on disk stays\nreset   stop, and remove all of it",
 	.options = options,
 	.formats = "table|json",
 	.max_args = 1,

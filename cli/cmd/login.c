@@ -54,7 +54,8 @@ static int login_take(struct nanopod *np, const struct options *o, char **token)
 
 	if (!file && np->tty_in)
 		return login_ask(np, token);
-	rc = file && strcmp(file, "-") != 0 ? token_read_file(file, token, &f) : token_read_fd(STDIN_FILENO, "standard input", token, &f);
+	rc = file && strcmp(file, "-") != 0 ? token_read_file(file, token, &f)
+					    : token_read_fd(STDIN_FILENO, "standard input", token, &f);
 	if (!rc && client_check_token_text(*token, &f)) {
 		token_free(*token);
 		rc = -1;
@@ -75,7 +76,8 @@ static int login_keep(struct market_link *m, const char *token)
 	if (token_write(path, token, &f))
 		rc = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 	else
-		print_note(np, "signed in to '%s' as '%s'; the token is in '%s'", m->url, m->who.account ? m->who.account : "?", path);
+		print_note(np, "signed in to '%s' as '%s'; the token is in '%s'", m->url,
+			m->who.account ? m->who.account : "?", path);
 	free(path);
 	if (!rc && getenv("NANOPOD_TOKEN") && *getenv("NANOPOD_TOKEN"))
 		print_warn(np, "NANOPOD_TOKEN is set, and counts instead of what was written");
@@ -91,14 +93,16 @@ static int login_command(struct nanopod *np, const struct options *o)
 	int rc;
 
 	if (!settings_text(np->settings, SETTING_ID_URL)) /* before a secret is typed */
-		return print_fail_field(np, STATUS_USAGE, "url", "'nanopod config set url URL' sets it, --url says it once",
-			"cannot sign in: no market is set");
+		return print_fail_field(np, STATUS_USAGE, "url",
+			"'nanopod config set url URL' sets it, --url says it once", "cannot sign in: no market is set");
 	if (strncmp(settings_text(np->settings, SETTING_ID_URL), "unix:", 5) == 0)
-		return print_fail(np, STATUS_USAGE, "whoever may open it is the operator", "cannot sign in: a unix socket takes no token");
+		return print_fail(np, STATUS_USAGE, "whoever may open it is the operator",
+			"cannot sign in: a unix socket takes no token");
 	rc = login_take(np, o, &token);
 	if (rc)
 		return rc;
-	rc = market_sign_in_by(np, o, token, option_given(o, "token-file") ? option_text(o, "token-file") : "what you gave", 0, &m);
+	rc = market_sign_in_by(np, o, token,
+		option_given(o, "token-file") ? option_text(o, "token-file") : "what you gave", 0, &m);
 	if (!rc) {
 		rc = market_whoami(m) ? market_fail(m, "cannot sign in") : login_keep(m, token);
 		market_sign_out(m);
@@ -108,16 +112,18 @@ static int login_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "token-file", 0, OPTION_STRING, "FILE", .help = "read the token from FILE, which only you may read; - is standard input",
+	{ "token-file", 0, OPTION_STRING, "FILE",
+		.help = "read the token from FILE, which only you may read; - is standard input",
 		.complete = COMPLETE_FILE },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod login", "asks for the token without showing it" },
 	{ "nanopod login <token.txt", "takes it from standard input" },
-	{ "nanopod login --profile prod --url https://market.example.org", "another market's token, for a profile of its own" },
-	{ 0 }
+	{ "nanopod login --profile prod --url https://market.example.org",
+		"another market's token, for a profile of its own" },
+	{ 0 },
 };
 
 const struct command cmd_login = {
@@ -125,9 +131,11 @@ const struct command cmd_login = {
 	.args = "",
 	.summary = "keep a token for the market",
 	.examples = examples,
-	.description = "The market is asked whose token it is before it is kept; one that it refuses is not kept, and the one that was "
-		"there stays. The file is ~/.config/nanopod/token (token-PROFILE in a profile), for you alone. A token is never given as "
-		"an option, where other users could see it. NANOPOD_TOKEN counts before the file.",
+	.description = "The market is asked whose token it is before it is kept; one that it refuses is not kept, and "
+		       "the one that was "
+		       "there stays. The file is ~/.config/nanopod/token (token-PROFILE in a profile), for you alone. "
+		       "A token is never given as "
+		       "an option, where other users could see it. NANOPOD_TOKEN counts before the file.",
 	.options = options,
 	.flags = COMMAND_MARKET,
 	.run = login_command,

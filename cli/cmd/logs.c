@@ -47,16 +47,36 @@ struct logs {
 
 static const struct option options[] = {
 	SELECT_OPTIONS,
-	{ .name = "follow", .letter = 'f', .kind = OPTION_FLAG, .help = "go on with what comes, also over restarts and lost connections" },
-	{ .name = "lines", .letter = 'n', .kind = OPTION_STRING, .arg = "N|all", .fallback = "100",
-	  .help = "of what each log had already, the last N lines" },
-	{ .name = "since", .kind = OPTION_STRING, .arg = "TIME", .help = "only what was said since: '2h' ago, 'today 09:00', a date, @unix" },
+	{ .name = "follow",
+		.letter = 'f',
+		.kind = OPTION_FLAG,
+		.help = "go on with what comes, also over restarts and lost connections" },
+	{ .name = "lines",
+		.letter = 'n',
+		.kind = OPTION_STRING,
+		.arg = "N|all",
+		.fallback = "100",
+		.help = "of what each log had already, the last N lines" },
+	{ .name = "since",
+		.kind = OPTION_STRING,
+		.arg = "TIME",
+		.help = "only what was said since: '2h' ago, 'today 09:00', a date, @unix" },
 	{ .name = "until", .kind = OPTION_STRING, .arg = "TIME", .help = "only what was said until then" },
-	{ .name = "priority", .letter = 'p', .kind = OPTION_ENUM, .values = "emerg|alert|crit|err|warning|notice|info|debug",
-	  .help = "only what is as bad as this or worse, as the journal or the line says" },
+	{ .name = "priority",
+		.letter = 'p',
+		.kind = OPTION_ENUM,
+		.values = "emerg|alert|crit|err|warning|notice|info|debug",
+		.help = "only what is as bad as this or worse, as the journal or the line says" },
 	{ .name = "failed", .kind = OPTION_FLAG, .help = "of a cluster, all that tells why something failed" },
-	{ .name = "timestamps", .letter = 't', .kind = OPTION_FLAG, .section = "Output", .help = "when each line was written, before it" },
-	{ .name = "no-label", .kind = OPTION_FLAG, .section = "Output", .help = "lines as they are, without the nodes' names" },
+	{ .name = "timestamps",
+		.letter = 't',
+		.kind = OPTION_FLAG,
+		.section = "Output",
+		.help = "when each line was written, before it" },
+	{ .name = "no-label",
+		.kind = OPTION_FLAG,
+		.section = "Output",
+		.help = "lines as they are, without the nodes' names" },
 	{ 0 },
 };
 
@@ -64,7 +84,8 @@ static const struct example examples[] = {
 	{ "nanopod logs train-0", "the last that its console said: the boot, and what went wrong" },
 	{ "nanopod logs -r train -f", "the consoles of all nodes of a reservation, as they go on" },
 	{ "nanopod logs -r train -f journal /var/log/train.log", "journals and a file of all nodes, in order of time" },
-	{ "nanopod logs -w 'n[1-8]' --since 2h -p err journal", "what went wrong in the last two hours on plain hosts" },
+	{ "nanopod logs -w 'n[1-8]' --since 2h -p err journal",
+		"what went wrong in the last two hours on plain hosts" },
 	{ "nanopod logs train-0 unit:slurmd -o jsonl", "a unit's journal, for programs" },
 	{ "nanopod logs -r train -f -- nvidia-smi dmon", "a command's output, labelled" },
 	{ "nanopod logs lab -f -p err slurmctld slurmd", "of a provisioned cluster, wherever these log" },
@@ -113,13 +134,15 @@ static int read_time(struct logs *l, const char *name, int64_t *out)
 		return STATUS_OK;
 	}
 	snprintf(field, sizeof field, "--%s", name);
-	return print_fail_field(l->np, STATUS_USAGE, field, "'2h' is two hours ago; '2026-11-21 09:00', '@1795204800' are times",
-		"cannot understand the time '%s'", text);
+	return print_fail_field(l->np, STATUS_USAGE, field,
+		"'2h' is two hours ago; '2026-11-21 09:00', '@1795204800' are times", "cannot understand the time '%s'",
+		text);
 }
 
 static int read_want(struct logs *l)
 {
-	static const char *const priorities[] = { "emerg", "alert", "crit", "err", "warning", "notice", "info", "debug" };
+	static const char *const priorities[] = { "emerg", "alert", "crit", "err", "warning", "notice", "info",
+		"debug" };
 	const char *lines = option_text(l->o, "lines"), *priority = option_text(l->o, "priority");
 	int status;
 
@@ -127,14 +150,16 @@ static int read_want(struct logs *l)
 	if (strcmp(lines, "all") == 0)
 		l->want.lines = -1;
 	else if (str_to_long(lines, 0, 10000000, &l->want.lines) != 0)
-		return print_fail_field(l->np, STATUS_USAGE, "--lines", NULL, "'%s' is no number of lines; 'all' is all of them", lines);
+		return print_fail_field(l->np, STATUS_USAGE, "--lines", NULL,
+			"'%s' is no number of lines; 'all' is all of them", lines);
 	for (int i = 0; priority && i < 8; i++)
 		if (strcmp(priorities[i], priority) == 0)
 			l->want.priority = i;
 	status = read_time(l, "since", &l->want.since);
 	status = status ? status : read_time(l, "until", &l->want.until);
 	if (!status && l->want.follow && l->want.until)
-		return print_fail_field(l->np, STATUS_USAGE, "--until", NULL, "--follow has no end, so --until is too much");
+		return print_fail_field(l->np, STATUS_USAGE, "--until", NULL,
+			"--follow has no end, so --until is too much");
 	if (!status && !option_given(l->o, "lines"))
 		l->want.lines = l->want.since ? -1 : l->want.priority >= 0 ? LINES_FILTERED : LINES_FALLBACK;
 	return status;
@@ -186,7 +211,8 @@ static int read_cluster(struct logs *l, bool given)
 		l->cluster = NULL;
 	}
 	if (failed && (!l->cluster || l->word_count > 1 || l->command.len || l->want.follow))
-		return print_fail_field(l->np, STATUS_USAGE, "--failed", NULL, "'nanopod logs CLUSTER --failed' takes a provisioned cluster alone");
+		return print_fail_field(l->np, STATUS_USAGE, "--failed", NULL,
+			"'nanopod logs CLUSTER --failed' takes a provisioned cluster alone");
 	if (!l->cluster)
 		return STATUS_OK;
 	if (given)
@@ -216,7 +242,8 @@ static int logs_read_words(struct logs *l)
 	if (status || given || l->cluster)
 		return status;
 	if (l->word_count == 0)
-		return print_fail(l->np, STATUS_USAGE, "'nanopod logs NODE', 'nanopod logs -r RESERVATION', 'nanopod logs CLUSTER'",
+		return print_fail(l->np, STATUS_USAGE,
+			"'nanopod logs NODE', 'nanopod logs -r RESERVATION', 'nanopod logs CLUSTER'",
 			"the logs of which node?");
 	nodes_guess(l->np, (const char *[]){ l->words[0] }, 1, true);
 	if (l->np->nodes && !nodes_of_host(l->np->nodes, l->words[0])) {
@@ -261,8 +288,9 @@ static int no_log(struct logs *l, const struct fail *f)
 	char *near = l->first && !logs_node_of(l, l->first) ? runlog_near(l->first) : NULL, hint[200];
 
 	snprintf(hint, sizeof hint, "was the cluster '%.63s' meant? it has logs of its own", near ? near : "");
-	print_fail(l->np, STATUS_USAGE, near ? hint : "a cluster has more: 'nanopod provision list' shows those that are known here",
-		"%s", f->text);
+	print_fail(l->np, STATUS_USAGE,
+		near ? hint : "a cluster has more: 'nanopod provision list' shows those that are known here", "%s",
+		f->text);
 	free(near);
 	return STATUS_USAGE;
 }
@@ -283,7 +311,8 @@ static int logs_add_host(struct logs *l, const char *name)
 	if (!status && l->command.len)
 		status = logs_add(l, name, LOG_COMMAND, buf_text(&l->command));
 	if (!status && !l->word_count && !l->command.len)
-		status = logs_node_of(l, name) ? logs_add(l, name, LOG_CONSOLE, "") : logs_add(l, name, LOG_JOURNAL, "");
+		status = logs_node_of(l, name) ? logs_add(l, name, LOG_CONSOLE, "")
+					       : logs_add(l, name, LOG_JOURNAL, "");
 	return status;
 }
 
@@ -419,18 +448,22 @@ static int pick_all(struct logs *l)
 		if (strncmp(l->words[i], "job/", 4) == 0)
 			status = joblogs_find(l->np, l->connect, c, l->words[i], l->want.follow);
 		else if (clusterlogs_add(c, l->words[i], &f) != 0)
-			status = print_fail(l->np, f.code == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
+			status = print_fail(l->np, f.code == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s",
+				f.text);
 	for (size_t i = 0; l->command.len && i < c->cluster->count; i++)
 		clusterlogs_put(c, i, LOG_COMMAND, buf_text(&l->command), NULL, "--");
 	if (!status && option_given(l->o, "failed"))
 		clusterlogs_failed(c);
 	else if (!status && !l->word_count && !l->command.len)
 		clusterlogs_all(c);
-	if (!status && option_given(l->o, "failed") && clusterlogs_steps(c->cluster->name, l->want.lines, show_step, l, &f) != 0)
+	if (!status && option_given(l->o, "failed") &&
+		clusterlogs_steps(c->cluster->name, l->want.lines, show_step, l, &f) != 0)
 		status = print_fail(l->np, STATUS_FAILURE, NULL, "%s", f.text);
 	if (!status && !c->count)
-		return print_fail(l->np, STATUS_NOTFOUND, "'nanopod logs CLUSTER journal' reads the journals", "no stack of cluster '%s' says "
-			"where it logs, or no node was chosen", c->cluster->name);
+		return print_fail(l->np, STATUS_NOTFOUND, "'nanopod logs CLUSTER journal' reads the journals",
+			"no stack of cluster '%s' says "
+			"where it logs, or no node was chosen",
+			c->cluster->name);
 	return status;
 }
 
@@ -453,8 +486,11 @@ static int go_cluster(struct logs *l)
 	for (size_t m = 0; m < c->cluster->count; m++)
 		for (size_t i = 0; i < c->count; i++)
 			if (c->at[i].member == m)
-				logtail_pick(l->tail, &(struct logtail_pick){ c->cluster->members[m], c->at[i].kind, c->at[i].what, c->at[i].name,
-					c->at[i].unit, strcmp(c->at[i].name ? c->at[i].name : "", "--") != 0, c->at[i].optional });
+				logtail_pick(l->tail,
+					&(struct logtail_pick){ c->cluster->members[m], c->at[i].kind, c->at[i].what,
+						c->at[i].name, c->at[i].unit,
+						strcmp(c->at[i].name ? c->at[i].name : "", "--") != 0,
+						c->at[i].optional });
 	return logtail_run(l->tail, logs_show, l);
 }
 
@@ -509,14 +545,19 @@ const struct command cmd_logs = {
 	.args = "[NODE|RESERVATION|CLUSTER] [LOG...] [-- COMMAND...]",
 	.summary = "print and follow what nodes say",
 	.examples = examples,
-	.description =
-		"Without a LOG it is the console of a node: what it said while it started, as the market keeps it, also where the "
-		"node cannot be reached; of a plain host it is the journal. The lines of all logs are merged by their times.\n\n"
-		"With -f it goes on where it was when a node starts again, a connection is lost or a file is rotated: a journal by its "
-		"cursor, a file by inode and offset, a console by its numbers. Commands are run again.\n\n"
-		"Of a cluster that 'nanopod provision' made a LOG is also what its stacks call theirs (slurmctld, slurmd, k3s ...), "
-		"pod/[NAMESPACE/]NAME or job/ID: it is known which nodes have it and where. Without a LOG it is all of them.",
-	.positional = "NODE      a node, a reservation (all of its nodes), or a host as ssh knows it; not with -r or -w\n"
+	.description = "Without a LOG it is the console of a node: what it said while it started, as the market keeps "
+		       "it, also where the "
+		       "node cannot be reached; of a plain host it is the journal. The lines of all logs are merged by "
+		       "their times.\n\n"
+		       "With -f it goes on where it was when a node starts again, a connection is lost or a file is "
+		       "rotated: a journal by its "
+		       "cursor, a file by inode and offset, a console by its numbers. Commands are run again.\n\n"
+		       "Of a cluster that 'nanopod provision' made a LOG is also what its stacks call theirs "
+		       "(slurmctld, slurmd, k3s ...), "
+		       "pod/[NAMESPACE/]NAME or job/ID: it is known which nodes have it and where. Without a LOG it is "
+		       "all of them.",
+	.positional =
+		"NODE      a node, a reservation (all of its nodes), or a host as ssh knows it; not with -r or -w\n"
 		"CLUSTER   a provisioned cluster, as 'nanopod provision list' has them\n"
 		"LOG       console, journal, unit:NAME or NAME.service, a file's path, or a word of the cluster's\n"
 		"COMMAND   what to run there; its output is the log",

@@ -26,7 +26,7 @@ static const struct column columns[] = {
 	{ "made", COLUMN_WIDE, "when it was asked for" },
 	{ "message", COLUMN_WIDE, "what its host or the market says of it" },
 	{ "host_keys", COLUMN_RAW | COLUMN_HIDDEN, "its SSH host keys" },
-	{ 0 }
+	{ 0 },
 };
 
 static void put_keys(const struct node *n, struct buf *out)
@@ -47,10 +47,14 @@ static void nodes_add_row(struct nanopod *np, struct rows *r, const struct node 
 	char port[CELL_TEXT], ends[CELL_TEXT], made[CELL_TEXT];
 
 	put_keys(n, keys);
-	rows_add_color(r, (const char *[]){ n->name, n->id, n->reservation, node_state(n), n->type, n->zone, n->hostname,
-		n->hostname ? cell_int(n->port, port) : NULL, n->user, cell_time(np, n->end, ends), cell_time(np, n->created, made),
-		n->message && *n->message ? n->message : NULL, buf_text(keys) },
-		n->status == MODEL_INSTANCE_FAILED ? COLOR_RED : n->status == MODEL_INSTANCE_AWAITING ? COLOR_YELLOW : COLOR_NONE);
+	rows_add_color(r,
+		(const char *[]){ n->name, n->id, n->reservation, node_state(n), n->type, n->zone, n->hostname,
+			n->hostname ? cell_int(n->port, port) : NULL, n->user, cell_time(np, n->end, ends),
+			cell_time(np, n->created, made), n->message && *n->message ? n->message : NULL,
+			buf_text(keys) },
+		n->status == MODEL_INSTANCE_FAILED             ? COLOR_RED
+			: n->status == MODEL_INSTANCE_AWAITING ? COLOR_YELLOW
+							       : COLOR_NONE);
 }
 
 static bool nodes_wanted(const struct options *o, const struct node *n)
@@ -60,7 +64,8 @@ static bool nodes_wanted(const struct options *o, const struct node *n)
 
 	for (int i = 0; !named && i < option_argc(o); i++)
 		named = strcmp(option_argv(o)[i], n->id) == 0 || str_glob(option_argv(o)[i], n->name);
-	return named && (!type || (n->type && strcmp(n->type, type) == 0)) && (!zone || (n->zone && strcmp(n->zone, zone) == 0));
+	return named && (!type || (n->type && strcmp(n->type, type) == 0)) &&
+		(!zone || (n->zone && strcmp(n->zone, zone) == 0));
 }
 
 static void nodes_remember(const struct market_link *m, const struct nodes *n)
@@ -99,13 +104,16 @@ static int nodes_print(struct nanopod *np, const struct options *o, const struct
 	/* A name that fits nothing is a mistake; a pattern may. */
 	for (int i = 0; !rc && i < option_argc(o); i++)
 		if (!strpbrk(option_argv(o)[i], "*?[") && !names_one(n, option_argv(o)[i]))
-			return print_fail_field(np, STATUS_NOTFOUND, "NODE", "'nanopod nodes --all' lists them, those that ended too",
-				"no node of yours %s '%.100s'", option_given(o, "all") ? "is called" : "that runs or is about to is called", option_argv(o)[i]);
+			return print_fail_field(np, STATUS_NOTFOUND, "NODE",
+				"'nanopod nodes --all' lists them, those that ended too",
+				"no node of yours %s '%.100s'",
+				option_given(o, "all") ? "is called" : "that runs or is about to is called",
+				option_argv(o)[i]);
 	if (!rc && !shown && n->count && cell_for_people(np) && !option_given(o, "quiet"))
 		print_note(np, "none of your nodes fits; 'nanopod nodes -o wide' shows type and zone of each");
 	else if (!rc && !shown && cell_for_people(np) && !option_given(o, "quiet"))
-		print_note(np, "no node %s%s", option_given(o, "all") ? "fits" : "runs or is about to", option_given(o, "all") ? ""
-			: "; '--all' shows those that ended");
+		print_note(np, "no node %s%s", option_given(o, "all") ? "fits" : "runs or is about to",
+			option_given(o, "all") ? "" : "; '--all' shows those that ended");
 	return rc;
 }
 
@@ -123,8 +131,8 @@ static int nodes_command(struct nanopod *np, const struct options *o)
 		return rc;
 	rc = nodes_load(m, reservation, option_given(o, "all"), &n);
 	if (rc == REASON_NOT_FOUND && reservation)
-		rc = print_fail_field(np, STATUS_NOTFOUND, "--reservation", "'nanopod reservations' lists what you have",
-			"there is no reservation '%.100s'", reservation);
+		rc = print_fail_field(np, STATUS_NOTFOUND, "--reservation",
+			"'nanopod reservations' lists what you have", "there is no reservation '%.100s'", reservation);
 	else if (rc)
 		rc = market_fail(m, "cannot list your nodes");
 	else
@@ -137,18 +145,19 @@ static int nodes_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "reservation", 'r', OPTION_STRING, "RESERVATION", .help = "only those of this reservation", .complete = COMPLETE_RESERVATION },
+	{ "reservation", 'r', OPTION_STRING, "RESERVATION", .help = "only those of this reservation",
+		.complete = COMPLETE_RESERVATION },
 	{ "all", 'a', OPTION_FLAG, .help = "also those that ended or failed" },
 	{ "type", 0, OPTION_STRING, "TYPE", .help = "only those of this type", .complete = COMPLETE_TYPE },
 	{ "zone", 0, OPTION_STRING, "ZONE", .help = "only those in this zone" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod nodes", "all that run or are about to" },
 	{ "nanopod nodes -r train -o wide", "those of one reservation, with what their hosts say" },
 	{ "nanopod nodes 'train-*' --all -o json", "by name, the ended ones too" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_nodes = {
@@ -156,8 +165,9 @@ const struct command cmd_nodes = {
 	.args = "[NODE...]",
 	.summary = "the nodes that you have",
 	.examples = examples,
-	.description = "'nanopod ssh NODE', 'nanopod run -r RESERVATION -- COMMAND', 'nanopod cp', 'nanopod tunnel' and 'nanopod logs' "
-		"reach them by these names; their host keys are the market's word, so nothing is asked.",
+	.description = "'nanopod ssh NODE', 'nanopod run -r RESERVATION -- COMMAND', 'nanopod cp', 'nanopod tunnel' "
+		       "and 'nanopod logs' "
+		       "reach them by these names; their host keys are the market's word, so nothing is asked.",
 	.positional = "NODE  only these: names, patterns like 'train-*', ids",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",

@@ -35,8 +35,9 @@ static const struct column columns[] = {
 	{ "reason", COLUMN_WIDE, "why it did not fill" },
 	{ "created", COLUMN_WIDE, "when it was placed" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the total in millionths of a dollar" },
-	{ "limit_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN, "the limit in millionths of a dollar per node-hour" },
-	{ 0 }
+	{ "limit_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN,
+		"the limit in millionths of a dollar per node-hour" },
+	{ 0 },
 };
 
 struct listing {
@@ -54,12 +55,18 @@ static void orders_add_row(struct listing *l, const struct model_order *o, const
 	unsigned gpus = sku ? sku->gpus : 0;
 	char r[12][CELL_TEXT];
 
-	rows_add(l->rows, (const char *[]){ p->id, p->sell ? "sell" : "buy", p->status_text, *p->pool_name ? p->pool_name : p->pool,
-		sku && sku->alias ? sku->alias : o->sku.name ? o->sku.name : p->sku, cell_int(p->nodes, r[0]), cell_int(p->filled_nodes, r[1]),
-		cell_time(l->np, p->start, r[2]), cell_time(l->np, p->end, r[3]), cell_price(p->limit, gpus, r[4]),
-		cell_price(p->average, gpus, r[5]), cell_money(l->np, p->total, r[6]), cell_money(l->np, p->hold, r[7]),
-		*p->reason_text ? p->reason_text : NULL, cell_time(l->np, o->created_at, r[8]), cell_int(p->total, r[9]),
-		cell_int(p->limit * 60, r[10]) });
+	rows_add(l->rows,
+		(const char *[]){ p->id, p->sell ? "sell" : "buy", p->status_text,
+			*p->pool_name ? p->pool_name : p->pool,
+			sku && sku->alias     ? sku->alias
+				: o->sku.name ? o->sku.name
+					      : p->sku,
+			cell_int(p->nodes, r[0]), cell_int(p->filled_nodes, r[1]), cell_time(l->np, p->start, r[2]),
+			cell_time(l->np, p->end, r[3]), cell_price(p->limit, gpus, r[4]),
+			cell_price(p->average, gpus, r[5]), cell_money(l->np, p->total, r[6]),
+			cell_money(l->np, p->hold, r[7]), *p->reason_text ? p->reason_text : NULL,
+			cell_time(l->np, o->created_at, r[8]), cell_int(p->total, r[9]),
+			cell_int(p->limit * 60, r[10]) });
 }
 
 /* What is over long since is not what people look for. */
@@ -150,7 +157,8 @@ static int orders_check(struct nanopod *np, const struct options *o)
 
 	for (size_t i = 0; i < option_count(o, "status"); i++)
 		if (value_enum(option_at(o, "status", i), words, &at, &f))
-			return print_fail_field(np, STATUS_USAGE, "--status", NULL, "cannot use '--status': %s", f.text);
+			return print_fail_field(np, STATUS_USAGE, "--status", NULL, "cannot use '--status': %s",
+				f.text);
 	return 0;
 }
 
@@ -178,7 +186,8 @@ static int cmd_orders_list(struct market_link *m, const struct options *o)
 		else
 			rows_end(l->rows);
 		if (!rc && !m->explain && !l->count && cell_for_people(m->np) && !option_given(o, "quiet"))
-			print_note(m->np, "no order %s", l->all ? "fits" : "is in the book; '--all' shows those that are over");
+			print_note(m->np, "no order %s",
+				l->all ? "fits" : "is in the book; '--all' shows those that are over");
 		tell_all_unfinished(m);
 	}
 	buf_release(&path);
@@ -207,16 +216,18 @@ static const struct option options[] = {
 	{ "all", 'a', OPTION_FLAG, .help = "those that are over too" },
 	{ "side", 0, OPTION_ENUM, .values = "buy|sell", .help = "only these", .complete = COMPLETE_VALUES },
 	{ "status", 0, OPTION_LIST, "STATUS",
-		.help = "only these: pending, standing, partially_filled, filled, cancelled, rejected; may be repeated" },
-	{ "reservation", 'r', OPTION_STRING, "RESERVATION", .help = "only those for it", .complete = COMPLETE_RESERVATION },
-	{ 0 }
+		.help = "only these: pending, standing, partially_filled, filled, cancelled, rejected; may be "
+			"repeated" },
+	{ "reservation", 'r', OPTION_STRING, "RESERVATION", .help = "only those for it",
+		.complete = COMPLETE_RESERVATION },
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod orders", "what waits in the book" },
 	{ "nanopod orders --all -o wide", "all that there were, with why" },
 	{ "nanopod orders -q --side sell", "ids only, for scripts" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_orders = {
@@ -224,8 +235,9 @@ const struct command cmd_orders = {
 	.args = "",
 	.summary = "list orders",
 	.examples = examples,
-	.description = "The latest come first. Purchases of yours that were cut off before their answer was known are told on standard "
-		"error, with the command that goes on with them.",
+	.description = "The latest come first. Purchases of yours that were cut off before their answer was known are "
+		       "told on standard "
+		       "error, with the command that goes on with them.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

@@ -39,10 +39,11 @@ static const struct column columns[] = {
 	{ "fills", COLUMN_RAW, "could it be bought now" },
 	{ "why", 0, "why not" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the total in millionths of a dollar" },
-	{ "limit_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN, "the limit in millionths of a dollar per node-hour" },
+	{ "limit_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN,
+		"the limit in millionths of a dollar per node-hour" },
 	{ "gpus", COLUMN_RAW | COLUMN_HIDDEN, "GPUs of a node" },
 	{ "offers", COLUMN_RAW | COLUMN_HIDDEN, "what is on sale all through the window, cheapest first" },
-	{ 0 }
+	{ 0 },
 };
 
 static void offers_json(const struct quote_book *book, struct buf *out)
@@ -63,7 +64,8 @@ static void offers_json(const struct quote_book *book, struct buf *out)
 		command_nomem();
 }
 
-static void price_add_row(struct pricing *p, const struct sku *sku, const struct quote *q, const struct quote_book *book)
+static void price_add_row(struct pricing *p, const struct sku *sku, const struct quote *q,
+	const struct quote_book *book)
 {
 	unsigned gpus = wish_gpus(&p->wish, sku);
 	char rooms[9][CELL_TEXT];
@@ -71,12 +73,16 @@ static void price_add_row(struct pricing *p, const struct sku *sku, const struct
 
 	buf_init(&offers, TEXT_MAX);
 	offers_json(book, &offers);
-	rows_add(p->rows, (const char *[]){ sku->alias ? sku->alias : sku->id, cell_int(q->known ? q->nodes : p->wish.nodes, rooms[0]),
-		cell_time(p->np, p->wish.window.start, rooms[1]), cell_time(p->np, p->wish.window.end, rooms[2]),
-		cell_price(quote_average(q), gpus, rooms[3]), q->known ? cell_price(q->price, gpus, rooms[4]) : NULL,
-		q->known ? cell_money(p->np, q->cost, rooms[5]) : NULL, q->fills ? "true" : "false", q->fills ? NULL : q->message,
-		q->known ? cell_int(q->cost, rooms[6]) : NULL, q->known ? cell_int(q->price * 60, rooms[7]) : NULL,
-		cell_int(sku->gpus, rooms[8]), buf_text(&offers) });
+	rows_add(p->rows,
+		(const char *[]){ sku->alias ? sku->alias : sku->id,
+			cell_int(q->known ? q->nodes : p->wish.nodes, rooms[0]),
+			cell_time(p->np, p->wish.window.start, rooms[1]),
+			cell_time(p->np, p->wish.window.end, rooms[2]), cell_price(quote_average(q), gpus, rooms[3]),
+			q->known ? cell_price(q->price, gpus, rooms[4]) : NULL,
+			q->known ? cell_money(p->np, q->cost, rooms[5]) : NULL, q->fills ? "true" : "false",
+			q->fills ? NULL : q->message, q->known ? cell_int(q->cost, rooms[6]) : NULL,
+			q->known ? cell_int(q->price * 60, rooms[7]) : NULL, cell_int(sku->gpus, rooms[8]),
+			buf_text(&offers) });
 	buf_release(&offers);
 }
 
@@ -92,7 +98,8 @@ static void put_offers(struct pricing *p, const struct sku *sku, const struct qu
 		int64_t n = book->levels[i].nodes < want ? book->levels[i].nodes : want > 0 ? want : 0;
 
 		fprintf(p->np->out, "  %-8s  %4" PRId64 " node%s at %s%s", i ? "" : "offers", book->levels[i].nodes,
-			book->levels[i].nodes == 1 ? " " : "s", plan_rate(book->levels[i].price, wish_gpus(&p->wish, sku), rate), n ? "" : "\n");
+			book->levels[i].nodes == 1 ? " " : "s",
+			plan_rate(book->levels[i].price, wish_gpus(&p->wish, sku), rate), n ? "" : "\n");
 		if (n)
 			fprintf(p->np->out, ": %" PRId64 " of them\n", n);
 		want -= n;
@@ -107,14 +114,15 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 	char window[WINDOW_TEXT], a[PLAN_RATE], b[PLAN_RATE], total[MONEY_TEXT];
 	FILE *out = p->np->out;
 
-	fprintf(out, "%s%s%" PRId64 " node%s of ", p->shown ? "\n" : "", print_color(p->np, out, COLOR_BOLD), p->wish.nodes,
-		p->wish.nodes == 1 ? "" : "s");
+	fprintf(out, "%s%s%" PRId64 " node%s of ", p->shown ? "\n" : "", print_color(p->np, out, COLOR_BOLD),
+		p->wish.nodes, p->wish.nodes == 1 ? "" : "s");
 	print_safe_line(out, sku->alias ? sku->alias : sku->id);
 	if (sku->gpus)
 		fprintf(out, ", %u GPUs each", sku->gpus);
 	fprintf(out, "%s\n  window    %s\n", print_color(p->np, out, COLOR_NONE), window_show(&p->wish.window, window));
 	if (q->known) {
-		fprintf(out, "  total     %s%s\n", money_text(q->cost, total), q->firm ? "" : ", worked out from the book");
+		fprintf(out, "  total     %s%s\n", money_text(q->cost, total),
+			q->firm ? "" : ", worked out from the book");
 		fprintf(out, "  price     %s", plan_rate(quote_average(q), gpus, a));
 		if (gpus)
 			fprintf(out, ", %s", plan_rate(quote_average(q), 0, b));
@@ -156,7 +164,8 @@ static int price_one(struct pricing *p, const struct sku *sku)
 
 		p->first_reason = q.reason ? q.reason : REASON_NO_CAPACITY;
 		buf_init(&hint, TEXT_MAX);
-		quote_hint(&q, p->np->commands ? command_find(p->np, "price") : &cmd_buy, p->o, NULL, wish_gpus(&p->wish, sku), &hint);
+		quote_hint(&q, p->np->commands ? command_find(p->np, "price") : &cmd_buy, p->o, NULL,
+			wish_gpus(&p->wish, sku), &hint);
 		if (hint.len)
 			print_note(p->np, "%s", buf_text(&hint));
 		buf_release(&hint);
@@ -242,20 +251,21 @@ static const struct option options[] = {
 		.complete = COMPLETE_TYPE },
 	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024, .help = "how many nodes" },
 	{ "duration", 'd', OPTION_STRING, "DURATION", .help = "how long: 90m, 24h, 1d12h, 2w" },
-	{ "start", 's', OPTION_STRING, "TIME", .help = "from when: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix" },
+	{ "start", 's', OPTION_STRING, "TIME",
+		.help = "from when: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix" },
 	{ "end", 'e', OPTION_STRING, "TIME", .help = "until when, instead of a duration" },
-	{ "round", 0, OPTION_ENUM, .values = "no|up|down", .help = "what is not on whole minutes is refused, or made so",
-		.complete = COMPLETE_VALUES },
+	{ "round", 0, OPTION_ENUM, .values = "no|up|down",
+		.help = "what is not on whole minutes is refused, or made so", .complete = COMPLETE_VALUES },
 	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node", .help = "what the hour of a price is of",
 		.complete = COMPLETE_VALUES },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod price -t h100 -n 2 -d 24h", "two nodes for a day from now" },
 	{ "nanopod price -d 4h -s 'tomorrow 09:00' -o wide", "all types, tomorrow morning" },
 	{ "nanopod price -t h100 -d 1h -o json", "for a script: exact amounts and all offers" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_price = {
@@ -263,8 +273,9 @@ const struct command cmd_price = {
 	.args = "",
 	.summary = "what nodes cost now, and why",
 	.examples = examples,
-	.description = "Shows the total, the price, the limit that would buy it, and the offers that it would come from. The exit status is "
-		"6 where none of it could be bought now.",
+	.description = "Shows the total, the price, the limit that would buy it, and the offers that it would come "
+		       "from. The exit status is "
+		       "6 where none of it could be bought now.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,

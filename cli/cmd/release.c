@@ -42,12 +42,14 @@ static const struct column columns[] = {
 	{ "rule", COLUMN_WIDE, "by which rule" },
 	{ "refund_micros", COLUMN_RAW | COLUMN_HIDDEN, "what came back, in millionths of a dollar" },
 	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had done it" },
-	{ 0 }
+	{ 0 },
 };
 
 static int release_put(const struct releasing *r, bool dry, struct buf *body)
 {
-	struct model_release_new ask = { .sku = r->sku, .from = r->from, .nodes = option_given(r->o, "nodes") ? option_int(r->o, "nodes") : 0,
+	struct model_release_new ask = { .sku = r->sku,
+		.from = r->from,
+		.nodes = option_given(r->o, "nodes") ? option_int(r->o, "nodes") : 0,
 		.dry_run = dry };
 
 	return wire_put_release(body, &ask);
@@ -88,12 +90,14 @@ static void release_show_plan(const struct releasing *r)
 	struct plan p;
 
 	plan_init(&p, "Give back %" PRId64 " node%s of '%s'", r->nodes, r->nodes == 1 ? "" : "s", r->reservation.name);
-	plan_add(&p, "from", "%s (%s) to its end", when_local(r->from, when), when_relative(r->from, wish_now(&r->wish), relative));
+	plan_add(&p, "from", "%s (%s) to its end", when_local(r->from, when),
+		when_relative(r->from, wish_now(&r->wish), relative));
 	plan_add(&p, "refund", r->refund ? "%s comes back" : "%s: nothing comes back", money_text(r->refund, a));
 	plan_add(&p, "rule", "%s", r->rule);
 	plan_add(&p, "nodes", "what runs there is ended then, and what it has on disk is gone");
 	if (!r->refund)
-		plan_add(&p, "instead", "'nanopod sell %s -p PRICE' would bring money, if somebody buys", r->reservation.name);
+		plan_add(&p, "instead", "'nanopod sell %s -p PRICE' would bring money, if somebody buys",
+			r->reservation.name);
 	plan_show(r->np, &p);
 	plan_release(&p);
 }
@@ -107,8 +111,10 @@ static int release_print(struct releasing *r)
 	rows = rows_new(r->np, r->o, columns, &rc);
 	if (!rows)
 		return rc;
-	rows_add(rows, (const char *[]){ r->reservation.name, cell_int(r->nodes, c[0]), cell_time(r->np, r->from, c[1]),
-		cell_money(r->np, r->refund, c[2]), r->rule, cell_int(r->refund, c[3]), r->purchase.replayed ? "true" : "false" });
+	rows_add(rows,
+		(const char *[]){ r->reservation.name, cell_int(r->nodes, c[0]), cell_time(r->np, r->from, c[1]),
+			cell_money(r->np, r->refund, c[2]), r->rule, cell_int(r->refund, c[3]),
+			r->purchase.replayed ? "true" : "false" });
 	return rows_end(rows);
 }
 
@@ -141,7 +147,8 @@ static int release_carry_out(struct releasing *r)
 		return market_fail(r->m, "cannot release '%s'", r->reservation.name);
 	}
 	if (rc)
-		return print_fail(r->np, (enum status)(rc == -EPROTO || rc > REASON_END ? STATUS_FAILURE : client_status(rc)),
+		return print_fail(r->np,
+			(enum status)(rc == -EPROTO || rc > REASON_END ? STATUS_FAILURE : client_status(rc)),
 			"type the same command again: it finds out, and gives nothing back twice",
 			"cannot tell whether '%s' was released: %s", r->reservation.name, r->m->fail.text);
 	if (r->purchase.resumed)
@@ -157,7 +164,8 @@ static int release_trade(struct releasing *r, const char *match)
 	if (!r->explain && !option_given(r->o, "dry-run") && purchase_find(&r->purchase, match))
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
 	if (r->purchase.intent) {
-		print_note(r->np, "goes on with the release of '%s' that this command began before", r->reservation.name);
+		print_note(r->np, "goes on with the release of '%s' that this command began before",
+			r->reservation.name);
 		return release_carry_out(r);
 	}
 	if (release_send(r, true))
@@ -192,8 +200,10 @@ static int release_read_from(struct releasing *r, int64_t now)
 
 	if (!option_given(r->o, "from"))
 		return 0;
-	if (when_start(option_text(r->o, "from"), strchr("+i", *option_text(r->o, "from")) ? window_first(now) : now, &r->from, &f)
-	    || when_grid(r->from, WINDOW_STEP, strcmp(option_text(r->o, "from"), "now") == 0 ? WHEN_UP : WHEN_NO, &r->from, &f))
+	if (when_start(option_text(r->o, "from"), strchr("+i", *option_text(r->o, "from")) ? window_first(now) : now,
+		    &r->from, &f) ||
+		when_grid(r->from, WINDOW_STEP, strcmp(option_text(r->o, "from"), "now") == 0 ? WHEN_UP : WHEN_NO,
+			&r->from, &f))
 		return print_fail_field(r->np, STATUS_USAGE, "--from", NULL, "cannot use '--from': %s", f.text);
 	return 0;
 }
@@ -247,17 +257,18 @@ static int release_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "nodes", 'n', OPTION_INT, "N", .min = 1, .max = 1024, .help = "how many nodes; not typed: all" },
 	{ "from", 0, OPTION_STRING, "TIME", .help = "from when on: +3h, 18:00, ISO 8601; not typed: the next minute" },
-	{ "type", 't', OPTION_STRING, "TYPE", .help = "of a reservation with several types: which", .complete = COMPLETE_TYPE },
+	{ "type", 't', OPTION_STRING, "TYPE", .help = "of a reservation with several types: which",
+		.complete = COMPLETE_TYPE },
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "say what would come back; nothing is given back" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod release r-7f3a2c", "say what comes back, ask, and give back all that is left of it" },
 	{ "nanopod release r-7f3a2c -n 1 --from 18:00 -y", "one node, from six" },
 	{ "nanopod release r-7f3a2c --dry-run", "what would come back" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_release = {
@@ -265,8 +276,9 @@ const struct command cmd_release = {
 	.args = "RESERVATION",
 	.summary = "give back what is not needed",
 	.examples = examples,
-	.description = "What comes back is settled by the market's published rule, and is said before anything is done. 'nanopod sell' may "
-		"bring more, and may bring nothing.",
+	.description = "What comes back is settled by the market's published rule, and is said before anything is "
+		       "done. 'nanopod sell' may "
+		       "bring more, and may bring nothing.",
 	.positional = "RESERVATION  name or id: 'nanopod reservations' lists them",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",

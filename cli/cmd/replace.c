@@ -39,7 +39,7 @@ static const struct column columns[] = {
 	{ "replaced", 0, "the old one's id" },
 	{ "reservation", 0, "what both belong to" },
 	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had done it" },
-	{ 0 }
+	{ 0 },
 };
 
 static int replace_find(struct replacing *r)
@@ -51,7 +51,8 @@ static int replace_find(struct replacing *r)
 		return market_fail(r->m, "cannot look for '%.100s'", typed);
 	r->old = nodes_find(r->nodes, typed);
 	if (!r->old)
-		return print_fail(r->np, STATUS_NOTFOUND, "'nanopod nodes --all' lists all that you had; one that ended cannot be replaced",
+		return print_fail(r->np, STATUS_NOTFOUND,
+			"'nanopod nodes --all' lists all that you had; one that ended cannot be replaced",
 			"no node '%.100s' runs or is about to", typed);
 	snprintf(r->was, sizeof r->was, "%s", r->old->id);
 	snprintf(r->reservation, sizeof r->reservation, "%s", r->old->reservation);
@@ -63,10 +64,12 @@ static void replace_show_plan(const struct replacing *r)
 	struct plan p;
 
 	plan_init(&p, "Replace '%s'", r->old->name);
-	plan_add(&p, "node", "%s, %s%s%s", r->old->id, node_state(r->old), r->old->message && *r->old->message ? ": " : "",
-		r->old->message ? r->old->message : "");
+	plan_add(&p, "node", "%s, %s%s%s", r->old->id, node_state(r->old),
+		r->old->message && *r->old->message ? ": " : "", r->old->message ? r->old->message : "");
 	plan_add(&p, "reservation", "%s", r->old->reservation);
-	plan_add(&p, "then", "it is ended now, and what it has on disk is gone; a new one of the same type and image starts in its place");
+	plan_add(&p, "then",
+		"it is ended now, and what it has on disk is gone; a new one of the same type and image starts in its "
+		"place");
 	plan_add(&p, "cost", "nothing: the time is bought already");
 	plan_show(r->np, &p);
 	plan_release(&p);
@@ -163,7 +166,8 @@ static int replace_print(struct replacing *r)
 	rows = rows_new(r->np, r->o, columns, &rc);
 	if (!rows)
 		return rc;
-	rows_add(rows, (const char *[]){ r->name, r->id, r->was, r->reservation, r->purchase.replayed ? "true" : "false" });
+	rows_add(rows,
+		(const char *[]){ r->name, r->id, r->was, r->reservation, r->purchase.replayed ? "true" : "false" });
 	return rows_end(rows);
 }
 
@@ -176,7 +180,8 @@ static int replace_wait(struct replacing *r)
 
 	if (!patience)
 		return STATUS_OK;
-	snprintf(hint, sizeof hint, "it goes on starting; 'nanopod nodes -r %.200s' shows how it stands", r->reservation);
+	snprintf(hint, sizeof hint, "it goes on starting; 'nanopod nodes -r %.200s' shows how it stands",
+		r->reservation);
 	rc = nodewait_by(r->m, NULL, &id, 1, patience, &number);
 	return nodewait_told(r->m, rc, number, hint);
 }
@@ -193,7 +198,8 @@ static int replace_carry_out(struct replacing *r)
 		return market_fail(r->m, "cannot replace '%.100s'", typed);
 	}
 	if (rc)
-		return print_fail(r->np, (enum status)(rc == -EPROTO || rc > REASON_END ? STATUS_FAILURE : client_status(rc)),
+		return print_fail(r->np,
+			(enum status)(rc == -EPROTO || rc > REASON_END ? STATUS_FAILURE : client_status(rc)),
 			"type the same command again: it finds out, and replaces nothing twice",
 			"cannot tell whether '%.100s' was replaced: %s", typed, r->m->fail.text);
 	if (r->purchase.resumed)
@@ -251,7 +257,8 @@ static int replace_go(struct replacing *r)
 	} else if (!r->explain && !option_given(r->o, "dry-run") && purchase_find(&r->purchase, buf_text(&match))) {
 		rc = print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
 	} else if (replace_resume(r)) {
-		print_note(r->np, "goes on with the replacement of '%.100s' that this command began before", option_argv(r->o)[0]);
+		print_note(r->np, "goes on with the replacement of '%.100s' that this command began before",
+			option_argv(r->o)[0]);
 		rc = replace_carry_out(r);
 	} else {
 		rc = replace_fresh(r, buf_text(&match));
@@ -289,15 +296,16 @@ static int replace_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "only the plan" },
-	{ "wait", 0, OPTION_OPTIONAL, "DURATION", .help = "wait until the new one runs, 5m without a value; so it is on a terminal" },
+	{ "wait", 0, OPTION_OPTIONAL, "DURATION",
+		.help = "wait until the new one runs, 5m without a value; so it is on a terminal" },
 	{ "no-wait", 0, OPTION_FLAG, .help = "end as soon as it is asked for" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod replace train-2", "a broken node" },
 	{ "nanopod replace train-2 -y --wait && nanopod ssh train-2", "and go there" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_replace = {
@@ -305,10 +313,12 @@ const struct command cmd_replace = {
 	.args = "NODE",
 	.summary = "another node in the place of a broken one",
 	.examples = examples,
-	.description = "The node is ended and what it has on disk is gone; a new one with the same name, type, image and keys starts within the "
-		"same reservation. It costs nothing: the time is bought.\n\n"
-		"An idempotency key is on disk before the request leaves: where the connection is lost, the same command goes on with the "
-		"same request, and nothing is replaced twice.",
+	.description = "The node is ended and what it has on disk is gone; a new one with the same name, type, image "
+		       "and keys starts within the "
+		       "same reservation. It costs nothing: the time is bought.\n\n"
+		       "An idempotency key is on disk before the request leaves: where the connection is lost, the "
+		       "same command goes on with the "
+		       "same request, and nothing is replaced twice.",
 	.positional = "NODE  its name or id",
 	.options = options,
 	.formats = "name|table|wide|json|jsonl|csv",

@@ -45,7 +45,7 @@ static const struct column columns[] = {
 	{ "created", COLUMN_WIDE, "when it was made" },
 	{ "burn_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
 	{ "schedule", COLUMN_RAW | COLUMN_HIDDEN, "nodes over time" },
-	{ 0 }
+	{ 0 },
 };
 
 static int take_pool(void *arg, struct doc *d, long at, struct fail *f)
@@ -112,8 +112,11 @@ static void schedule_json(const struct reservation *r, struct buf *out)
 	buf_adds(out, "[");
 	for (size_t i = 0; i < r->count; i++)
 		for (size_t k = 0; k < r->parts[i].count; k++, before = ",")
-			if (buf_addf(out, "%s{\"type\":\"%s\",\"start_at\":%" PRId64 ",\"end_at\":%" PRId64 ",\"nodes\":%" PRId64 "}", before,
-			    r->parts[i].sku, r->parts[i].spans[k].start, r->parts[i].spans[k].end, r->parts[i].spans[k].nodes))
+			if (buf_addf(out,
+				    "%s{\"type\":\"%s\",\"start_at\":%" PRId64 ",\"end_at\":%" PRId64
+				    ",\"nodes\":%" PRId64 "}",
+				    before, r->parts[i].sku, r->parts[i].spans[k].start, r->parts[i].spans[k].end,
+				    r->parts[i].spans[k].nodes))
 				command_nomem();
 	buf_adds(out, "]");
 }
@@ -147,7 +150,8 @@ static const char *reservations_until(const struct nanopod *np, int64_t at, int6
 	return room;
 }
 
-static void reservations_add_row(struct nanopod *np, struct rows *rows, const struct item *item, const struct skus *skus, int64_t now, bool ours)
+static void reservations_add_row(struct nanopod *np, struct rows *rows, const struct item *item,
+	const struct skus *skus, int64_t now, bool ours)
 {
 	const struct reservation *r = &item->r;
 	const char *state = reservation_state(r, now);
@@ -164,10 +168,13 @@ static void reservations_add_row(struct nanopod *np, struct rows *rows, const st
 		buf_addf(&types, "%s%s", i ? "," : "", sku && sku->alias ? sku->alias : r->parts[i].sku);
 	}
 	schedule_json(r, &schedule);
-	rows_add_color(rows, (const char *[]){ r->name, r->id, state, types.len ? buf_text(&types) : NULL, cell_int(nodes, c[0]),
-		cell_time(np, start, c[1]), reservations_until(np, end, now, wide), ours ? cell_money(np, item->burn, c[3]) : NULL,
-		cell_int((int64_t)item->instances, c[4]), cell_time(np, r->created_at, created), ours ? cell_int(item->burn, c[5]) : NULL,
-		buf_text(&schedule) }, strcmp(state, "over") == 0 ? COLOR_DIM : COLOR_NONE);
+	rows_add_color(rows,
+		(const char *[]){ r->name, r->id, state, types.len ? buf_text(&types) : NULL, cell_int(nodes, c[0]),
+			cell_time(np, start, c[1]), reservations_until(np, end, now, wide),
+			ours ? cell_money(np, item->burn, c[3]) : NULL, cell_int((int64_t)item->instances, c[4]),
+			cell_time(np, r->created_at, created), ours ? cell_int(item->burn, c[5]) : NULL,
+			buf_text(&schedule) },
+		strcmp(state, "over") == 0 ? COLOR_DIM : COLOR_NONE);
 	buf_release(&types);
 	buf_release(&schedule);
 }
@@ -240,14 +247,14 @@ static const char *const aliases[] = { "ls", NULL };
 
 static const struct option options[] = {
 	{ "all", 'a', OPTION_FLAG, .help = "those that are over or empty too" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod reservations", "what you have, until when, and what it costs an hour" },
 	{ "nanopod ls -q", "their names, for scripts" },
 	{ "nanopod ls -a -o json", "all of them with their schedules" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_reservations = {

@@ -33,26 +33,68 @@ struct run {
 
 static const struct option options[] = {
 	SELECT_OPTIONS,
-	{ .name = "failed-from", .kind = OPTION_STRING, .arg = "DIR|-", .complete = COMPLETE_DIR,
-	  .help = "only the hosts that failed in a --save DIR, or in 'run -o jsonl' on standard input" },
-	{ .name = "gather", .letter = 'b', .kind = OPTION_FLAG, .section = "Output",
-	  .help = "show the output at the end, once for all hosts that said the same" },
-	{ .name = "diff", .kind = OPTION_FLAG, .section = "Output",
-	  .help = "as --gather, and of the smaller groups only what differs from the largest" },
-	{ .name = "no-label", .kind = OPTION_FLAG, .section = "Output", .help = "output as it is, without the hosts' names" },
-	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .section = "Output",
-	  .help = "no output of the hosts: only what failed, and the exit status" },
-	{ .name = "save", .kind = OPTION_STRING, .arg = "DIR", .complete = COMPLETE_DIR, .section = "Output",
-	  .help = "keep what each host said in DIR/HOST.stdout, .stderr and .status" },
-	{ .name = "stdin", .kind = OPTION_FLAG, .section = "Input", .help = "give standard input to the command on every host" },
-	{ .name = "script", .letter = 's', .kind = OPTION_STRING, .arg = "FILE", .complete = COMPLETE_FILE, .section = "Input",
-	  .help = "run this local script there; the words are its arguments" },
-	{ .name = "tty", .letter = 't', .kind = OPTION_FLAG, .section = "Input", .help = "give the command a terminal" },
-	{ .name = "fanout", .letter = 'f', .kind = OPTION_INT, .arg = "N", .min = 1, .max = 65536, .setting = "fanout",
-	  .help = "work on N hosts at a time (not set: open 128 connections at a time, and run on all)" },
-	{ .name = "timeout", .kind = OPTION_DURATION, .may_none = true, .setting = "timeout",
-	  .help = "end the command where it takes longer on a host" },
-	{ .name = "largest", .letter = 'S', .kind = OPTION_FLAG, .help = "return the largest exit status of all hosts" },
+	{ .name = "failed-from",
+		.kind = OPTION_STRING,
+		.arg = "DIR|-",
+		.complete = COMPLETE_DIR,
+		.help = "only the hosts that failed in a --save DIR, or in 'run -o jsonl' on standard input" },
+	{ .name = "gather",
+		.letter = 'b',
+		.kind = OPTION_FLAG,
+		.section = "Output",
+		.help = "show the output at the end, once for all hosts that said the same" },
+	{ .name = "diff",
+		.kind = OPTION_FLAG,
+		.section = "Output",
+		.help = "as --gather, and of the smaller groups only what differs from the largest" },
+	{ .name = "no-label",
+		.kind = OPTION_FLAG,
+		.section = "Output",
+		.help = "output as it is, without the hosts' names" },
+	{ .name = "quiet",
+		.letter = 'q',
+		.kind = OPTION_FLAG,
+		.section = "Output",
+		.help = "no output of the hosts: only what failed, and the exit status" },
+	{ .name = "save",
+		.kind = OPTION_STRING,
+		.arg = "DIR",
+		.complete = COMPLETE_DIR,
+		.section = "Output",
+		.help = "keep what each host said in DIR/HOST.stdout, .stderr and .status" },
+	{ .name = "stdin",
+		.kind = OPTION_FLAG,
+		.section = "Input",
+		.help = "give standard input to the command on every host" },
+	{ .name = "script",
+		.letter = 's',
+		.kind = OPTION_STRING,
+		.arg = "FILE",
+		.complete = COMPLETE_FILE,
+		.section = "Input",
+		.help = "run this local script there; the words are its arguments" },
+	{ .name = "tty",
+		.letter = 't',
+		.kind = OPTION_FLAG,
+		.section = "Input",
+		.help = "give the command a terminal" },
+	{ .name = "fanout",
+		.letter = 'f',
+		.kind = OPTION_INT,
+		.arg = "N",
+		.min = 1,
+		.max = 65536,
+		.setting = "fanout",
+		.help = "work on N hosts at a time (not set: open 128 connections at a time, and run on all)" },
+	{ .name = "timeout",
+		.kind = OPTION_DURATION,
+		.may_none = true,
+		.setting = "timeout",
+		.help = "end the command where it takes longer on a host" },
+	{ .name = "largest",
+		.letter = 'S',
+		.kind = OPTION_FLAG,
+		.help = "return the largest exit status of all hosts" },
 	{ 0 },
 };
 
@@ -84,9 +126,11 @@ static int check_options(struct nanopod *np, const struct options *o)
 		return print_fail_field(np, STATUS_USAGE, "--failed-from", "use --exclude to leave hosts out",
 			"--failed-from names the hosts itself, so --hosts is too much");
 	if (gather && (np->format == FORMAT_JSON || np->format == FORMAT_JSONL))
-		return print_fail_field(np, STATUS_USAGE, "--gather", NULL, "--gather is for people, -o json for programs: choose one");
+		return print_fail_field(np, STATUS_USAGE, "--gather", NULL,
+			"--gather is for people, -o json for programs: choose one");
 	if (option_given(o, "tty") && option_given(o, "stdin"))
-		return print_fail_field(np, STATUS_USAGE, "--tty", NULL, "a command with a terminal cannot read --stdin");
+		return print_fail_field(np, STATUS_USAGE, "--tty", NULL,
+			"a command with a terminal cannot read --stdin");
 	if (option_given(o, "tty") && option_given(o, "script"))
 		return print_fail_field(np, STATUS_USAGE, "--tty", "copy the script with 'nanopod cp' and run it there",
 			"a script cannot be sent through a terminal");
@@ -104,7 +148,8 @@ static int select_failed(struct run *r, struct pssh_list *hosts, char **command)
 	else
 		rc = save_failed(from, hosts, command, &f);
 	if (rc)
-		return print_fail_field(r->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, "--failed-from", NULL, "%s", f.text);
+		return print_fail_field(r->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, "--failed-from", NULL,
+			"%s", f.text);
 	for (size_t i = 0; !status && i < option_count(r->o, "exclude"); i++)
 		status = select_drop(r->np, hosts, option_at(r->o, "exclude", i));
 	return status;
@@ -129,7 +174,8 @@ static int select_hosts(struct run *r, struct pssh_list *hosts, char **command)
 		status = select_options(r->np, r->o, hosts, &given);
 	}
 	if (!status && !given)
-		status = print_fail_field(r->np, STATUS_USAGE, "--hosts", "nanopod run -w 'n[1-64]' -- COMMAND", "no hosts are named");
+		status = print_fail_field(r->np, STATUS_USAGE, "--hosts", "nanopod run -w 'n[1-64]' -- COMMAND",
+			"no hosts are named");
 	return status;
 }
 
@@ -151,7 +197,8 @@ static int build_command(struct run *r, const char *saved)
 	if (!words[0])
 		return print_fail(r->np, STATUS_USAGE, "nanopod run -w 'n[1-64]' -- COMMAND", "no command is given");
 	if (script_join(words, &r->command) != 0)
-		return print_fail(r->np, STATUS_USAGE, "'--script FILE' sends a longer one", "the command is longer than %d bytes", COMMAND_MAX);
+		return print_fail(r->np, STATUS_USAGE, "'--script FILE' sends a longer one",
+			"the command is longer than %d bytes", COMMAND_MAX);
 	return STATUS_OK;
 }
 
@@ -325,12 +372,16 @@ const struct command cmd_run = {
 	.args = "[--] COMMAND [ARGUMENT...]",
 	.summary = "run a command on many hosts at once",
 	.examples = examples,
-	.description =
-		"The words are joined by spaces and given to the person's shell on each host, as ssh does. Output comes as the "
-		"hosts say it, a line at a time, with their names in front; errors are marked with '!' and go to standard error.\n\n"
-		"The exit status is the command's own where there is one host (255: it was not reached; 8: --timeout ended it), else 0 where all hosts "
-		"succeeded and 10 where some did not. Ctrl-C ends the commands on the hosts too, and says what became of them.",
-	.positional = "COMMAND   what to run on the hosts\nARGUMENT  further words of it, or with --script the script's arguments",
+	.description = "The words are joined by spaces and given to the person's shell on each host, as ssh does. "
+		       "Output comes as the "
+		       "hosts say it, a line at a time, with their names in front; errors are marked with '!' and go "
+		       "to standard error.\n\n"
+		       "The exit status is the command's own where there is one host (255: it was not reached; 8: "
+		       "--timeout ended it), else 0 where all hosts "
+		       "succeeded and 10 where some did not. Ctrl-C ends the commands on the hosts too, and says what "
+		       "became of them.",
+	.positional = "COMMAND   what to run on the hosts\nARGUMENT  further words of it, or with --script the "
+		      "script's arguments",
 	.options = options,
 	.formats = "text|jsonl|json",
 	.flags = COMMAND_STOP | COMMAND_CONNECT | COMMAND_NODES,

@@ -49,7 +49,7 @@ static const struct column columns[] = {
 	{ "total", COLUMN_RIGHT, "what it was sold for, before the fee" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
 	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had placed it" },
-	{ 0 }
+	{ 0 },
 };
 
 /* ---- Which window ------------------------------------------------------------------------- */
@@ -63,8 +63,9 @@ static int sell_find_last(struct selling *s, int64_t first, int64_t end)
 	when_duration(option_text(s->o, "last"), &seconds, NULL);
 	start = end - seconds / WINDOW_STEP * WINDOW_STEP;
 	if (start < first && end > first)
-		return print_fail_field(s->np, STATUS_CONFLICT, "--last", "without '--last' all that is left is offered",
-			"cannot sell the last %s of '%s': %s is left", when_span(seconds, asked), s->reservation.name, when_span(end - first, left));
+		return print_fail_field(s->np, STATUS_CONFLICT, "--last",
+			"without '--last' all that is left is offered", "cannot sell the last %s of '%s': %s is left",
+			when_span(seconds, asked), s->reservation.name, when_span(end - first, left));
 	s->wish.window = (struct window){ .start = start, .end = end };
 	return 0;
 }
@@ -103,11 +104,13 @@ static int check_owned(struct selling *s)
 
 	if (s->wish.window.end <= s->wish.window.start || least <= 0)
 		return print_fail(s->np, STATUS_CONFLICT, "'nanopod show' says what it has",
-			"cannot sell that of '%s': it does not have nodes all through that window", s->reservation.name);
+			"cannot sell that of '%s': it does not have nodes all through that window",
+			s->reservation.name);
 	s->wish.nodes = option_given(s->o, "nodes") ? option_int(s->o, "nodes") : least;
 	if (s->wish.nodes > least)
-		return print_fail_field(s->np, STATUS_CONFLICT, "--nodes", NULL, "cannot sell %" PRId64 " nodes of '%s': it has %" PRId64 " in %s",
-			s->wish.nodes, s->reservation.name, least, window_show(&s->wish.window, window));
+		return print_fail_field(s->np, STATUS_CONFLICT, "--nodes", NULL,
+			"cannot sell %" PRId64 " nodes of '%s': it has %" PRId64 " in %s", s->wish.nodes,
+			s->reservation.name, least, window_show(&s->wish.window, window));
 	return 0;
 }
 
@@ -125,11 +128,12 @@ static int sell_find_part(struct selling *s)
 		return print_fail_field(s->np, STATUS_USAGE, "--type", "say which by '--type'",
 			"cannot sell of '%s': it has nodes of %zu types", s->reservation.name, s->reservation.count);
 	if (!s->part || part_end(s->part) <= wish_now(&s->wish))
-		return print_fail(s->np, STATUS_CONFLICT, NULL, "cannot sell of '%s': it is over, there is nothing left of it", s->reservation.name);
+		return print_fail(s->np, STATUS_CONFLICT, NULL,
+			"cannot sell of '%s': it is over, there is nothing left of it", s->reservation.name);
 	s->sku = skus_by_id(&s->skus, s->part->sku);
 	if (!s->sku)
-		return print_fail(s->np, STATUS_FAILURE, NULL, "cannot sell of '%s': its type '%s' is not known", s->reservation.name,
-			s->part->sku);
+		return print_fail(s->np, STATUS_FAILURE, NULL, "cannot sell of '%s': its type '%s' is not known",
+			s->reservation.name, s->part->sku);
 	return 0;
 }
 
@@ -142,9 +146,11 @@ static int sell_show_plan(struct selling *s)
 	struct plan p;
 
 	if (money_cost(s->wish.limit, s->wish.nodes, window_minutes(&s->wish.window), &least))
-		return print_fail_field(s->np, STATUS_USAGE, "--price", NULL, "cannot sell that: the sum is too large to be counted");
+		return print_fail_field(s->np, STATUS_USAGE, "--price", NULL,
+			"cannot sell that: the sum is too large to be counted");
 	fee = least / 10000 * bps + (least % 10000 * bps + 9999) / 10000;
-	plan_init(&p, "Sell %" PRId64 " node%s of '%s'", s->wish.nodes, s->wish.nodes == 1 ? "" : "s", s->reservation.name);
+	plan_init(&p, "Sell %" PRId64 " node%s of '%s'", s->wish.nodes, s->wish.nodes == 1 ? "" : "s",
+		s->reservation.name);
 	plan_add(&p, "window", "%s", window_show(&s->wish.window, window));
 	plan_add(&p, "price", "%s at least%s", plan_rate(s->wish.limit, wish_gpus(&s->wish, s->sku), rate),
 		option_given(s->o, "whole") ? ", all of it to one buyer or none" : ", in parts too");
@@ -169,10 +175,13 @@ static int sell_print(struct selling *s, int status)
 	rows = rows_new(s->np, s->o, columns, &rc);
 	if (!rows)
 		return rc;
-	rows_add(rows, (const char *[]){ d->id, d->status_text, s->reservation.name, s->sku->alias ? s->sku->alias : s->sku->id,
-		cell_int(d->nodes, r[0]), cell_int(d->filled_nodes, r[1]), cell_time(s->np, d->start, r[2]), cell_time(s->np, d->end, r[3]),
-		cell_price(d->limit, wish_gpus(&s->wish, s->sku), r[4]), cell_money(s->np, d->total, r[5]), cell_int(d->total, r[6]),
-		s->purchase.replayed ? "true" : "false" });
+	rows_add(rows,
+		(const char *[]){ d->id, d->status_text, s->reservation.name,
+			s->sku->alias ? s->sku->alias : s->sku->id, cell_int(d->nodes, r[0]),
+			cell_int(d->filled_nodes, r[1]), cell_time(s->np, d->start, r[2]),
+			cell_time(s->np, d->end, r[3]), cell_price(d->limit, wish_gpus(&s->wish, s->sku), r[4]),
+			cell_money(s->np, d->total, r[5]), cell_int(d->total, r[6]),
+			s->purchase.replayed ? "true" : "false" });
 	rc = rows_end(rows);
 	return rc ? rc : status;
 }
@@ -181,8 +190,8 @@ static int sell_failed(struct selling *s, int rc)
 {
 	if (purchase_nothing_done(&s->purchase, rc)) {
 		purchase_end(&s->purchase);
-		return market_fail(s->m, "cannot sell %" PRId64 " node%s of '%s'", s->wish.nodes, s->wish.nodes == 1 ? "" : "s",
-			s->reservation.name);
+		return market_fail(s->m, "cannot sell %" PRId64 " node%s of '%s'", s->wish.nodes,
+			s->wish.nodes == 1 ? "" : "s", s->reservation.name);
 	}
 	return print_fail(s->np, (enum status)(rc == -EPROTO || rc > REASON_END ? STATUS_FAILURE : client_status(rc)),
 		"type the same command again: it goes on from here, and sells nothing twice",
@@ -191,8 +200,13 @@ static int sell_failed(struct selling *s, int rc)
 
 static int sell_place(struct selling *s)
 {
-	struct model_order_new order = { .sku = s->sku->id, .sell = true, .standing = !option_given(s->o, "no-standing"),
-		.partial = !option_given(s->o, "whole"), .nodes = s->wish.nodes, .start = s->wish.window.start, .end = s->wish.window.end,
+	struct model_order_new order = { .sku = s->sku->id,
+		.sell = true,
+		.standing = !option_given(s->o, "no-standing"),
+		.partial = !option_given(s->o, "whole"),
+		.nodes = s->wish.nodes,
+		.start = s->wish.window.start,
+		.end = s->wish.window.end,
 		.price = s->wish.limit };
 	struct purchase *p = &s->purchase;
 	int number = 0, rc;
@@ -208,19 +222,27 @@ static int sell_place(struct selling *s)
 	if (p->order.status == MODEL_ORDER_PENDING)
 		rc = placed_wait(s->m, &p->order, option_given(s->o, "no-wait") ? 0 : DECIDE_MS, &number);
 	if (rc == 2)
-		return print_fail(s->np, number == SIGTERM ? STATUS_TERM : STATUS_INT, "'nanopod show' with that id says what becomes of it",
-			"order '%s' is placed: interrupted", p->order.id);
+		return print_fail(s->np, number == SIGTERM ? STATUS_TERM : STATUS_INT,
+			"'nanopod show' with that id says what becomes of it", "order '%s' is placed: interrupted",
+			p->order.id);
 	if (option_given(s->o, "wait") && !placed_decided(&p->order))
 		rc = placed_wait(s->m, &p->order, wish_wait(s->o, 0), &number);
 	if (placed_decided(&p->order) && !p->order.filled_minutes) {
 		purchase_end(p);
 		return print_fail(s->np, STATUS_CAPACITY, "without '--no-standing' it waits in the book for a buyer",
-			"nothing of '%s' was sold: %s", s->reservation.name, reason_row(p->order.reason ? p->order.reason : REASON_NO_BUYER)->text);
+			"nothing of '%s' was sold: %s", s->reservation.name,
+			reason_row(p->order.reason ? p->order.reason : REASON_NO_BUYER)->text);
 	}
 	if (!placed_decided(&p->order))
-		print_note(s->np, "order '%s' waits in the book: 'nanopod show %s' says what became of it, 'nanopod cancel %s' withdraws it",
+		print_note(s->np,
+			"order '%s' waits in the book: 'nanopod show %s' says what became of it, 'nanopod cancel %s' "
+			"withdraws it",
 			p->order.id, p->order.id, p->order.id);
-	return purchase_told(p, sell_print(s, option_given(s->o, "wait") && rc == 1 ? STATUS_WAITING : rc == 2 ? STATUS_INT : STATUS_OK));
+	return purchase_told(p,
+		sell_print(s,
+			option_given(s->o, "wait") && rc == 1 ? STATUS_WAITING
+				: rc == 2                     ? STATUS_INT
+							      : STATUS_OK));
 }
 
 static int sell_begin(struct selling *s, const char *match)
@@ -297,7 +319,8 @@ static int sell_check_line(struct nanopod *np, const struct options *o, struct w
 {
 	struct window_words words = { option_given(o, "start") ? option_text(o, "start") : NULL,
 		option_given(o, "end") ? option_text(o, "end") : NULL,
-		option_given(o, "duration") ? option_text(o, "duration") : "1h", option_given(o, "round") ? option_text(o, "round") : NULL };
+		option_given(o, "duration") ? option_text(o, "duration") : "1h",
+		option_given(o, "round") ? option_text(o, "round") : NULL };
 	const char *field = NULL;
 	struct fail f = { 0 };
 	struct window window;
@@ -307,11 +330,13 @@ static int sell_check_line(struct nanopod *np, const struct options *o, struct w
 	if (rc)
 		return rc;
 	if (option_given(o, "last") && (words.start || words.end || option_given(o, "duration")))
-		return print_fail_field(np, STATUS_USAGE, "--last", NULL, "cannot use '--last' with a start, an end or a duration");
+		return print_fail_field(np, STATUS_USAGE, "--last", NULL,
+			"cannot use '--last' with a start, an end or a duration");
 	if (option_given(o, "last") && when_duration(option_text(o, "last"), &seconds, &f))
 		return print_fail_field(np, STATUS_USAGE, "--last", NULL, "cannot use '--last': %s", f.text);
 	if (option_given(o, "last") && seconds % WINDOW_STEP)
-		return print_fail_field(np, STATUS_USAGE, "--last", NULL, "cannot use '--last': it is not a whole number of minutes");
+		return print_fail_field(np, STATUS_USAGE, "--last", NULL,
+			"cannot use '--last': it is not a whole number of minutes");
 	if (words.end && !option_given(o, "duration"))
 		words.duration = NULL;
 	if (window_parse(&words, (int64_t)time(NULL), &window, &field, &f))
@@ -338,17 +363,20 @@ static int sell_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "nodes", 'n', OPTION_INT, "N", .min = 1, .max = 1024, .help = "how many nodes; not typed: all that it has all through the window" },
+	{ "nodes", 'n', OPTION_INT, "N", .min = 1, .max = 1024,
+		.help = "how many nodes; not typed: all that it has all through the window" },
 	{ "last", 0, OPTION_STRING, "DURATION", .help = "the last of it: 6h" },
-	{ "start", 's', OPTION_STRING, "TIME", .help = "from when: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix" },
+	{ "start", 's', OPTION_STRING, "TIME",
+		.help = "from when: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix" },
 	{ "end", 'e', OPTION_STRING, "TIME", .help = "until when; not typed: its end" },
 	{ "duration", 'd', OPTION_STRING, "DURATION", .help = "how long, instead of an end" },
-	{ "round", 0, OPTION_ENUM, .values = "no|up|down", .help = "what is not on whole minutes is refused, or made so",
-		.complete = COMPLETE_VALUES },
+	{ "round", 0, OPTION_ENUM, .values = "no|up|down",
+		.help = "what is not on whole minutes is refused, or made so", .complete = COMPLETE_VALUES },
 	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "the least to take, in dollars per GPU-hour" },
 	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node", .help = "what the hour of a price is of",
 		.complete = COMPLETE_VALUES },
-	{ "type", 't', OPTION_STRING, "TYPE", .help = "of a reservation with several types: which", .complete = COMPLETE_TYPE },
+	{ "type", 't', OPTION_STRING, "TYPE", .help = "of a reservation with several types: which",
+		.complete = COMPLETE_TYPE },
 	{ "whole", 0, OPTION_FLAG, .help = "all of it to one buyer, or none" },
 	{ "no-standing", 0, OPTION_FLAG, .help = "sell to who waits for it now; it does not stay in the book" },
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
@@ -356,14 +384,14 @@ static const struct option options[] = {
 	{ "wait", 0, OPTION_OPTIONAL, "DURATION", .help = "wait until it is sold, 5m without a value" },
 	{ "no-wait", 0, OPTION_FLAG, .help = "end as soon as the order is placed" },
 	{ "new", 0, OPTION_FLAG, .help = "begin another one, where this command began one that is not finished" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod sell r-7f3a2c --last 6h -p 1.80", "the last six hours of it" },
 	{ "nanopod sell r-7f3a2c -n 1 -p 1.80 -y", "one node, from now to its end" },
 	{ "nanopod sell r-7f3a2c -s 18:00 -d 4h -p 1.90 --whole", "an evening, to one buyer" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_sell = {
@@ -371,8 +399,9 @@ const struct command cmd_sell = {
 	.args = "RESERVATION",
 	.summary = "offer part of a reservation to others",
 	.examples = examples,
-	.description = "Puts an order into the book, which stays there until somebody buys or its time is over. It prints the order's id. "
-		"Nodes run on until what was sold begins.",
+	.description = "Puts an order into the book, which stays there until somebody buys or its time is over. It "
+		       "prints the order's id. "
+		       "Nodes run on until what was sold begins.",
 	.positional = "RESERVATION  name or id: 'nanopod reservations' lists them",
 	.options = options,
 	.formats = "name|table|wide|json|jsonl|csv",

@@ -98,7 +98,8 @@ static int change_selection(struct shell *sh, int argc, char **argv)
 		const char *w = argv[i];
 
 		if (strcmp(w, "-") == 0)
-			status = print_fail(sh->np, STATUS_USAGE, "'^FILE' reads them from a file", "standard input is the shell's own");
+			status = print_fail(sh->np, STATUS_USAGE, "'^FILE' reads them from a file",
+				"standard input is the shell's own");
 		else if (strcmp(w, "none") == 0)
 			continue;
 		else if (w[0] == '-')
@@ -362,7 +363,9 @@ static void make_parents(const char *path)
 /* Commands may hold secrets: nobody else reads them. */
 static void open_history(struct shell *sh)
 {
-	const char *path = settings_none(sh->np->settings, SETTING_ID_HISTORY) ? NULL : settings_text(sh->np->settings, SETTING_ID_HISTORY);
+	const char *path = settings_none(sh->np->settings, SETTING_ID_HISTORY)
+		? NULL
+		: settings_text(sh->np->settings, SETTING_ID_HISTORY);
 	int fd;
 
 	using_history();
@@ -451,7 +454,8 @@ static int shell_run(struct nanopod *np, const struct options *o)
 	int status = select_new(np, &hosts);
 
 	if (select_uses_stdin(o))
-		status = print_fail_field(np, STATUS_USAGE, "--hosts", "'^FILE' reads them from a file", "standard input is the shell's own");
+		status = print_fail_field(np, STATUS_USAGE, "--hosts", "'^FILE' reads them from a file",
+			"standard input is the shell's own");
 	if (!status)
 		status = select_options(np, o, hosts, &given);
 	if (!status) {
@@ -480,10 +484,13 @@ const struct command cmd_shell = {
 	.summary = "the same commands line by line, over connections that stay open",
 	.examples = examples,
 	.description =
-		"A line is a command for the selected hosts, or one of nanopod's own: 'select HOSTS' chooses, 'run', 'cp', 'ssh' and "
+		"A line is a command for the selected hosts, or one of nanopod's own: 'select HOSTS' chooses, 'run', "
+		"'cp', 'ssh' and "
 		"'hosts' are the commands of that name, 'help' lists the rest. The prompt shows the selection.\n\n"
-		"Connections are kept from line to line and made again where they were lost. Ctrl-C ends what runs, not the shell. "
-		"Where standard input is no terminal, lines are read from it without a prompt, and the exit status is that of the "
+		"Connections are kept from line to line and made again where they were lost. Ctrl-C ends what runs, "
+		"not the shell. "
+		"Where standard input is no terminal, lines are read from it without a prompt, and the exit status is "
+		"that of the "
 		"last line that failed.",
 	.positional = NULL,
 	.options = options,

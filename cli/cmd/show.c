@@ -41,7 +41,8 @@ static void show_line(struct showing *s, const char *label, const char *fmt, ...
 	if (vasprintf(&text, fmt, ap) < 0)
 		command_nomem();
 	va_end(ap);
-	fprintf(s->np->out, "%s%-12s%s ", print_color(s->np, s->np->out, COLOR_BOLD), label, print_color(s->np, s->np->out, COLOR_NONE));
+	fprintf(s->np->out, "%s%-12s%s ", print_color(s->np, s->np->out, COLOR_BOLD), label,
+		print_color(s->np, s->np->out, COLOR_NONE));
 	print_safe_line(s->np->out, text);
 	putc('\n', s->np->out);
 	free(text);
@@ -74,7 +75,10 @@ static const char *show_span_text(const struct showing *s, int64_t start, int64_
 		snprintf(room, size, "%.50s, without end", when_local(start, a));
 	else
 		snprintf(room, size, "%.50s to %.50s (%s %.40s)", when_local(start, a), when_local(end, b),
-			start > s->now ? "begins" : end > s->now ? "ends" : "ended", when_relative(start > s->now ? start : end, s->now, c));
+			start > s->now         ? "begins"
+				: end > s->now ? "ends"
+					       : "ended",
+			when_relative(start > s->now ? start : end, s->now, c));
 	return room;
 }
 
@@ -96,9 +100,11 @@ static void put_fills(struct showing *s, const struct model_order *o, unsigned g
 		const struct model_fill *f = &o->fills[i];
 		const struct model_schedule *at = &f->schedule;
 
-		show_line(s, i ? "" : "fills", "%s: %" PRId64 " node%s, %s, %s", f->contract ? f->contract : "-", at->count ? at->list[0].nodes : 0,
-			at->count && at->list[0].nodes == 1 ? "" : "s", at->count ? show_span_text(s, at->list[0].start, at->list[at->count - 1].end, span,
-			sizeof span) : "-", plan_rate(f->price, gpus, rate));
+		show_line(s, i ? "" : "fills", "%s: %" PRId64 " node%s, %s, %s", f->contract ? f->contract : "-",
+			at->count ? at->list[0].nodes : 0, at->count && at->list[0].nodes == 1 ? "" : "s",
+			at->count ? show_span_text(s, at->list[0].start, at->list[at->count - 1].end, span, sizeof span)
+				  : "-",
+			plan_rate(f->price, gpus, rate));
 	}
 }
 
@@ -116,22 +122,26 @@ static int show_order(struct showing *s, const char *id)
 	if (as_document(s))
 		return put_document(s);
 	show_line(s, "order", "%s", p.id);
-	show_line(s, "side", "%s%s%s", p.sell ? "sell" : "buy", o.standing ? ", standing" : "", o.partial ? ", in parts too" : "");
+	show_line(s, "side", "%s%s%s", p.sell ? "sell" : "buy", o.standing ? ", standing" : "",
+		o.partial ? ", in parts too" : "");
 	show_line(s, "status", "%s", p.status_text);
 	if (p.reason)
 		show_line(s, "why", "%s", reason_row(p.reason)->text);
 	show_line(s, "reservation", "%s (%s)", p.pool_name, p.pool);
 	show_line(s, "type", "%s", show_type_of(s, p.sku, &gpus));
-	show_line(s, "asked for", "%" PRId64 " node%s, %s", p.nodes, p.nodes == 1 ? "" : "s", show_span_text(s, p.start, p.end, span, sizeof span));
+	show_line(s, "asked for", "%" PRId64 " node%s, %s", p.nodes, p.nodes == 1 ? "" : "s",
+		show_span_text(s, p.start, p.end, span, sizeof span));
 	show_line(s, "limit", "%s", plan_rate(p.limit, gpus, rate));
 	if (p.filled_minutes) {
 		show_line(s, "filled", "%" PRId64 " node%s, %s", p.filled_nodes, p.filled_nodes == 1 ? "" : "s",
 			show_span_text(s, p.filled_start, p.filled_end, span, sizeof span));
-		show_line(s, p.sell ? "sold at" : "paid", "%s, %s in all", plan_rate(p.average, gpus, rate), money_text(p.total, room));
+		show_line(s, p.sell ? "sold at" : "paid", "%s, %s in all", plan_rate(p.average, gpus, rate),
+			money_text(p.total, room));
 	}
 	if (p.hold > 0)
 		show_line(s, "held", "%s", money_text(p.hold, room));
-	show_line(s, "placed", "%s%s%s", when_local(o.created_at, span), o.by.name ? " by " : "", o.by.name ? o.by.name : "");
+	show_line(s, "placed", "%s%s%s", when_local(o.created_at, span), o.by.name ? " by " : "",
+		o.by.name ? o.by.name : "");
 	put_fills(s, &o, gpus);
 	return STATUS_OK;
 }
@@ -144,7 +154,8 @@ static int put_instance_line(void *arg, struct doc *d, long at, struct fail *f)
 	int rc = wire_instance(d, at, &i, f);
 
 	if (!rc)
-		show_line(arg, "node", "%s (%s), %s%s%s", i.name ? i.name : "-", i.id, i.status_text, i.public_ip ? ", " : "", i.public_ip ? i.public_ip : "");
+		show_line(arg, "node", "%s (%s), %s%s%s", i.name ? i.name : "-", i.id, i.status_text,
+			i.public_ip ? ", " : "", i.public_ip ? i.public_ip : "");
 	return rc;
 }
 
@@ -171,8 +182,10 @@ static int put_reservation(struct showing *s, const struct reservation *r)
 	show_line(s, "state", "%s", reservation_state(r, s->now));
 	for (size_t i = 0; i < r->count; i++)
 		for (size_t k = 0; k < r->parts[i].count; k++)
-			show_line(s, "has", "%" PRId64 " node%s of %s, %s", r->parts[i].spans[k].nodes, r->parts[i].spans[k].nodes == 1 ? "" : "s",
-				show_type_of(s, r->parts[i].sku, &gpus), show_span_text(s, r->parts[i].spans[k].start, r->parts[i].spans[k].end, span, sizeof span));
+			show_line(s, "has", "%" PRId64 " node%s of %s, %s", r->parts[i].spans[k].nodes,
+				r->parts[i].spans[k].nodes == 1 ? "" : "s", show_type_of(s, r->parts[i].sku, &gpus),
+				show_span_text(s, r->parts[i].spans[k].start, r->parts[i].spans[k].end, span,
+					sizeof span));
 	if (r->created_at)
 		show_line(s, "made", "%s", when_local(r->created_at, span));
 	snprintf(path, sizeof path, "/v2/instances?limit=200&pool=%s", r->id);
@@ -221,7 +234,8 @@ static int show_instance(struct showing *s, const char *id)
 	show_line(s, "made", "%s", when_local(i.created_at, span));
 	if (i.shutdown_at)
 		show_line(s, "ends", "%s", when_local(i.shutdown_at, span));
-	if (market_get(s->m, "/v2/instances/%s/ssh", name) == 0 && wire_ssh(s->m->doc, WIRE_WHOLE, &ssh, &s->m->fail) == 0 && ssh.hostname) {
+	if (market_get(s->m, "/v2/instances/%s/ssh", name) == 0 &&
+		wire_ssh(s->m->doc, WIRE_WHOLE, &ssh, &s->m->fail) == 0 && ssh.hostname) {
 		show_line(s, "ssh", "%s port %" PRId64, ssh.hostname, ssh.port);
 		for (size_t k = 0; k < ssh.key_count; k++)
 			show_line(s, "host key", "%s %s", ssh.keys[k].type, ssh.keys[k].key);
@@ -319,7 +333,8 @@ static int show_named(struct showing *s, const char *name)
 		return market_fail(s->m, "cannot look for '%.60s'", name);
 	if (*n.id)
 		return show_instance(s, n.id);
-	return print_fail(s->np, STATUS_NOTFOUND, "'nanopod reservations' and 'nanopod orders --all' list what you have",
+	return print_fail(s->np, STATUS_NOTFOUND,
+		"'nanopod reservations' and 'nanopod orders --all' list what you have",
 		"there is no order, reservation, node or contract '%.60s'", name);
 }
 
@@ -362,13 +377,13 @@ static int show_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod show r-7f3a2c", "a reservation with its nodes and orders" },
 	{ "nanopod show ordr_2f8c1e7ab90d4 -o json", "an order, as the market tells it" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_show = {

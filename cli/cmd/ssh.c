@@ -35,10 +35,16 @@ struct session {
 };
 
 static const struct option options[] = {
-	{ .name = "forward-agent", .letter = 'A', .kind = OPTION_FLAG, .help = "let the host use the keys of the agent here" },
+	{ .name = "forward-agent",
+		.letter = 'A',
+		.kind = OPTION_FLAG,
+		.help = "let the host use the keys of the agent here" },
 	{ .name = "tty", .letter = 't', .kind = OPTION_FLAG, .help = "a terminal for a command too" },
 	{ .name = "no-tty", .letter = 'T', .kind = OPTION_FLAG, .help = "no terminal" },
-	{ .name = "wait", .kind = OPTION_OPTIONAL, .arg = "DURATION", .help = "wait for a node that does not run yet, 5m without a value" },
+	{ .name = "wait",
+		.kind = OPTION_OPTIONAL,
+		.arg = "DURATION",
+		.help = "wait for a node that does not run yet, 5m without a value" },
 	{ .name = "openssh", .kind = OPTION_FLAG, .help = "run the system's ssh with the same settings instead" },
 	{ 0 },
 };
@@ -182,8 +188,9 @@ static int ssh_make(void *arg, struct fanout *f, struct pssh_task **out)
 		rc = pssh_task_open_input(t);
 	if (rc) {
 		pssh_task_free(t);
-		return print_fail(s->np, STATUS_FAILURE, rc == PSSH_EUNSUPPORTED ? "the system's ssh can: add --openssh" : NULL,
-			"%s", pssh_error(fleet));
+		return print_fail(s->np, STATUS_FAILURE,
+			rc == PSSH_EUNSUPPORTED ? "the system's ssh can: add --openssh" : NULL, "%s",
+			pssh_error(fleet));
 	}
 	*out = t;
 	return STATUS_OK;
@@ -283,8 +290,8 @@ static int with_host(struct session *s, const char *name)
 	select_new(s->np, &hosts);
 	status = select_add(s->np, hosts, name);
 	if (!status && pssh_list_count(hosts) != 1)
-		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' is for many", "'%s' is %zu hosts, ssh takes one",
-			name, pssh_list_count(hosts));
+		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' is for many",
+			"'%s' is %zu hosts, ssh takes one", name, pssh_list_count(hosts));
 	status = status ? status : ssh_look_up(s, pssh_list_get(hosts, 0));
 	if (!status && option_given(s->o, "openssh")) {
 		static char forward[] = "-A", tty[] = "-t", no_tty[] = "-T";
@@ -326,7 +333,8 @@ static int ssh_run(struct nanopod *np, const struct options *o)
 	buf_init(&s.command, COMMAND_MAX);
 	buf_init(&s.held, 1 << 20);
 	if (script_join(words + 1, &s.command) != 0)
-		return print_fail(np, STATUS_USAGE, "'nanopod run --script FILE' sends a longer one", "the command is longer than %d bytes", COMMAND_MAX);
+		return print_fail(np, STATUS_USAGE, "'nanopod run --script FILE' sends a longer one",
+			"the command is longer than %d bytes", COMMAND_MAX);
 	s.pty = option_given(o, "tty") ? np->tty_in || option_count(o, "tty") > 1 : !s.command.len && np->tty_in;
 	if (option_given(o, "tty") && !s.pty)
 		print_warn(np, "standard input is no terminal, so there is none there either; -tt insists");
@@ -343,13 +351,16 @@ const struct command cmd_ssh = {
 	.args = "HOST [--] [COMMAND [ARGUMENT...]]",
 	.summary = "a shell or a command on one host",
 	.examples = examples,
-	.description =
-		"What 'ssh HOST' reaches is reached: ~/.ssh/config, known hosts, keys and agent are the person's own. Without a "
-		"COMMAND there is a terminal with a shell on it. The exit status is the command's, or 255 where the connection "
-		"failed.\n\n"
-		"A node that was bought is reached by its name: address, user and host key come from the market, so nothing is asked, and "
-		"any other key is refused.",
-	.positional = "HOST      name, user@name or name:port; or a node of yours\nCOMMAND   what to run instead of a shell",
+	.description = "What 'ssh HOST' reaches is reached: ~/.ssh/config, known hosts, keys and agent are the "
+		       "person's own. Without a "
+		       "COMMAND there is a terminal with a shell on it. The exit status is the command's, or 255 where "
+		       "the connection "
+		       "failed.\n\n"
+		       "A node that was bought is reached by its name: address, user and host key come from the "
+		       "market, so nothing is asked, and "
+		       "any other key is refused.",
+	.positional =
+		"HOST      name, user@name or name:port; or a node of yours\nCOMMAND   what to run instead of a shell",
 	.options = options,
 	.formats = NULL,
 	.flags = COMMAND_STOP | COMMAND_CONNECT | COMMAND_NODES,

@@ -17,7 +17,7 @@ static const struct column columns[] = {
 	{ "scopes", 0, "what it may do" },
 	{ "created", 0, "when it was made" },
 	{ "expires", 0, "when it expires; nothing: never" },
-	{ 0 }
+	{ 0 },
 };
 
 struct list {
@@ -79,7 +79,8 @@ static int token_create(struct nanopod *np, const struct options *o, char **word
 	rc = rc ? rc : market_sign_in(np, o, 0, &m);
 	rc = rc ? rc : market_need_ours(m, "token create");
 	if (!rc)
-		rc = market_make(m, "/np/v1/tokens", &body, buf_text(&body)) ? market_fail(m, "cannot make the token '%s'", words[0])
+		rc = market_make(m, "/np/v1/tokens", &body, buf_text(&body))
+			? market_fail(m, "cannot make the token '%s'", words[0])
 			: token_show_new(m, o);
 	buf_release(&body);
 	scopes_free(&want);
@@ -112,7 +113,7 @@ static const struct action actions[] = {
 	{ "list", "", 0, 0, cmd_token_list },
 	{ "create", "NAME [--scope LIST] [--expires DURATION]", 1, 1, token_create },
 	{ "revoke", "ID...", 1, 100, cmd_token_revoke },
-	{ 0 }
+	{ 0 },
 };
 
 static int token_command(struct nanopod *np, const struct options *o)
@@ -121,17 +122,19 @@ static int token_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "scope", 0, OPTION_LIST, "LIST", .help = "create: what it may do: read, trade, nodes, tokens, host, admin, parted by commas" },
+	{ "scope", 0, OPTION_LIST, "LIST",
+		.help = "create: what it may do: read, trade, nodes, tokens, host, admin, parted by commas" },
 	{ "expires", 0, OPTION_STRING, "DURATION", .help = "create: how long it lives, as 90d, or never (90d)" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod token create ci --scope read,trade --expires 30d", "a token that may look and trade; it is shown once" },
+	{ "nanopod token create ci --scope read,trade --expires 30d",
+		"a token that may look and trade; it is shown once" },
 	{ "nanopod token create laptop -q >~/token && chmod 600 ~/token", "only the token itself" },
 	{ "nanopod token list", "those that are not revoked" },
 	{ "nanopod token revoke tok_01h…", "it is refused from now on" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_token = {
@@ -140,11 +143,13 @@ const struct command cmd_token = {
 	.summary = "make, list and revoke tokens",
 	.examples = examples,
 	.positional = "list         tokens that are not revoked (also without a word)\n"
-		"create NAME  make one; it goes to standard output, and is shown this once\n"
-		"revoke ID    end one, or several",
-	.description = "A token gives no more than the one that it was made with. Without --scope it may read, trade and use "
+		      "create NAME  make one; it goes to standard output, and is shown this once\n"
+		      "revoke ID    end one, or several",
+	.description =
+		"A token gives no more than the one that it was made with. Without --scope it may read, trade and use "
 		"nodes. With -q only the token is printed, with -o json the whole of it.\n\n"
-		"Where the connection is lost before the answer, nobody knows the new token: 'token list' shows whether it was made, "
+		"Where the connection is lost before the answer, nobody knows the new token: 'token list' shows "
+		"whether it was made, "
 		"and 'token revoke' ends it.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",

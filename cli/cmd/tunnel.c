@@ -87,7 +87,8 @@ static int tunnel_parse(struct nanopod *np, const char *typed, struct way *w)
 	}
 	good = n && part[n - 1][len[n - 1]] == '\0';
 	path = good && strchr(typed, '/') && typed[0] != '[' && memchr(part[0], '/', len[0]);
-	good = good && is_port(part[n - 1], len[n - 1]) && strcmp(part[n - 1], "0") != 0 && (path ? n == 2 || n == 3 : true);
+	good = good && is_port(part[n - 1], len[n - 1]) && strcmp(part[n - 1], "0") != 0 &&
+		(path ? n == 2 || n == 3 : true);
 	if (good && !path)
 		good = is_port(part[n == 4], len[n == 4]);
 	if (!good)
@@ -209,12 +210,14 @@ static void tunnel_broke(struct tunnel *t, const struct pssh_event *ev)
 	if (t->again_at || t->status)
 		return;
 	if (!passing) {
-		const char *hint = ev->status == PSSH_ELOCAL ? "another port: '0:PORT' takes any that is free" : summary_hint(ev->status);
+		const char *hint = ev->status == PSSH_ELOCAL ? "another port: '0:PORT' takes any that is free"
+							     : summary_hint(ev->status);
 
 		if (ev->status == PSSH_EHOSTKEY && nodes_of_host(t->np->nodes, t->name))
 			hint = "the market says which key this node has, so that is not it: nothing was sent there";
-		t->status = print_fail(t->np, ev->status == PSSH_ELOCAL ? STATUS_FAILURE : STATUS_TRANSPORT, hint, "%s%s%s",
-			strstr(ev->text, t->name) ? "" : t->name, strstr(ev->text, t->name) ? "" : ": ", *ev->text ? ev->text : pssh_strerror(ev->status));
+		t->status = print_fail(t->np, ev->status == PSSH_ELOCAL ? STATUS_FAILURE : STATUS_TRANSPORT, hint,
+			"%s%s%s", strstr(ev->text, t->name) ? "" : t->name, strstr(ev->text, t->name) ? "" : ": ",
+			*ev->text ? ev->text : pssh_strerror(ev->status));
 		return;
 	}
 	t->pause_ms = !t->pause_ms ? PAUSE_FIRST_MS : t->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : t->pause_ms * 2;
@@ -288,7 +291,8 @@ static void tunnel_look(struct tunnel *t)
 	int64_t left = t->again_at ? t->again_at - clock_ms() : -1;
 	int number;
 
-	if (poll(fds, 3, tunnel_shorter(pssh_timeout(t->connect->fleet), t->again_at ? left > 0 ? (int)left : 0 : -1)) <= 0)
+	if (poll(fds, 3,
+		    tunnel_shorter(pssh_timeout(t->connect->fleet), t->again_at ? left > 0 ? (int)left : 0 : -1)) <= 0)
 		return;
 	while (fds[1].revents && (number = signals_next()) != 0)
 		if (number != SIGWINCH)
@@ -343,7 +347,7 @@ static int tunnel_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
@@ -351,7 +355,7 @@ static const struct example examples[] = {
 	{ "nanopod tunnel train-0 8080:80 6006", "its port 80 as 8080, and 6006" },
 	{ "nanopod tunnel train-0 5432:db.internal:5432", "what the node can reach" },
 	{ "nanopod tunnel train-0 0:8888", "on any port that is free; it says which" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_tunnel = {
@@ -359,12 +363,14 @@ const struct command cmd_tunnel = {
 	.args = "HOST PORT...",
 	.summary = "ports of a node as ports here",
 	.examples = examples,
-	.description = "Listens here and carries each connection through the host. It says what listens where, stays in the foreground until "
-		"Ctrl-C, and where the connection is lost it goes on listening as soon as the host is back.\n\n"
-		"It listens on 127.0.0.1 unless an address is written in front: 0.0.0.0:8888:localhost:80 is for everybody who can reach this "
-		"machine. A path instead of a port is a unix socket.",
+	.description = "Listens here and carries each connection through the host. It says what listens where, stays "
+		       "in the foreground until "
+		       "Ctrl-C, and where the connection is lost it goes on listening as soon as the host is back.\n\n"
+		       "It listens on 127.0.0.1 unless an address is written in front: 0.0.0.0:8888:localhost:80 is "
+		       "for everybody who can reach this "
+		       "machine. A path instead of a port is a unix socket.",
 	.positional = "HOST  a node of yours, or a host as ssh knows it\n"
-		"PORT  PORT, HERE:PORT, HERE:HOST:PORT or ADDRESS:HERE:HOST:PORT, as ssh's -L has it",
+		      "PORT  PORT, HERE:PORT, HERE:HOST:PORT or ADDRESS:HERE:HOST:PORT, as ssh's -L has it",
 	.options = options,
 	.formats = "text|jsonl",
 	.flags = COMMAND_MORE | COMMAND_CONNECT | COMMAND_NODES,

@@ -14,7 +14,8 @@ static const struct column columns[] = {
 	{ "type", COLUMN_ID, "what -t takes" },
 	{ "gpu", 0, "the accelerator's model" },
 	{ "gpus", COLUMN_RIGHT | COLUMN_RAW, "accelerators of a node" },
-	{ "price", COLUMN_RIGHT, "dollars per GPU-hour of the cheapest node for the next hour; nothing: none is on sale" },
+	{ "price", COLUMN_RIGHT,
+		"dollars per GPU-hour of the cheapest node for the next hour; nothing: none is on sale" },
 	{ "node_price", COLUMN_RIGHT | COLUMN_WIDE, "the same per node-hour" },
 	{ "node_price_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
 	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "nodes on sale for the whole of the next hour" },
@@ -27,7 +28,7 @@ static const struct column columns[] = {
 	{ "storage", COLUMN_RIGHT | COLUMN_WIDE, "local storage of a node" },
 	{ "audience", COLUMN_HIDDEN, "who may have them, where not all may" },
 	{ "id", COLUMN_WIDE, "id of the SKU" },
-	{ 0 }
+	{ 0 },
 };
 
 struct type {
@@ -87,7 +88,8 @@ static int add_availability(void *arg, struct doc *d, long at, struct fail *f)
 static int add_prices(struct market_link *m, struct types *t)
 {
 	struct model_depth depth;
-	int rc = market_get(m, "/v2/orderbook/depth?start_at=%lld&end_at=%lld&depth=%d", (long long)t->start, (long long)t->end, LEVELS);
+	int rc = market_get(m, "/v2/orderbook/depth?start_at=%lld&end_at=%lld&depth=%d", (long long)t->start,
+		(long long)t->end, LEVELS);
 
 	rc = rc ? rc : wire_depth(m->doc, WIRE_WHOLE, &depth, &m->fail);
 	for (size_t i = 0; !rc && i < depth.ask_count; i++) {
@@ -103,7 +105,8 @@ static int types_add_row(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct types *t = arg;
 	struct model_sku s;
-	char gpus[CELL_TEXT], price[CELL_TEXT], node[CELL_TEXT], nodes[CELL_TEXT], cpus[CELL_TEXT], memory[CELL_TEXT], disk[CELL_TEXT];
+	char gpus[CELL_TEXT], price[CELL_TEXT], node[CELL_TEXT], nodes[CELL_TEXT], cpus[CELL_TEXT], memory[CELL_TEXT],
+		disk[CELL_TEXT];
 	char micros[CELL_TEXT];
 	const struct type *one;
 	int rc = wire_sku(d, at, &s, f);
@@ -111,11 +114,12 @@ static int types_add_row(void *arg, struct doc *d, long at, struct fail *f)
 	if (rc)
 		return rc;
 	one = types_type_of(t, s.id);
-	rows_add(t->rows, (const char *[]){ s.alias ? s.alias : s.id, s.accelerator, cell_int(s.gpus, gpus),
-		cell_price(one->price, s.gpus > 0 && s.gpus <= 1024 ? (unsigned)s.gpus : 0, price), cell_price(one->price, 0, node),
-		cell_int(one->price < 0 ? -1 : one->price * MINUTE, micros), cell_int(one->nodes, nodes),
-		s.region, s.zone, s.rdma, s.form_factor, cell_int(s.vcpus, cpus),
-		cell_bytes(t->np, s.memory, memory), cell_bytes(t->np, s.storage, disk), s.audience, s.id });
+	rows_add(t->rows,
+		(const char *[]){ s.alias ? s.alias : s.id, s.accelerator, cell_int(s.gpus, gpus),
+			cell_price(one->price, s.gpus > 0 && s.gpus <= 1024 ? (unsigned)s.gpus : 0, price),
+			cell_price(one->price, 0, node), cell_int(one->price < 0 ? -1 : one->price * MINUTE, micros),
+			cell_int(one->nodes, nodes), s.region, s.zone, s.rdma, s.form_factor, cell_int(s.vcpus, cpus),
+			cell_bytes(t->np, s.memory, memory), cell_bytes(t->np, s.storage, disk), s.audience, s.id });
 	return 0;
 }
 
@@ -132,10 +136,12 @@ static int types_command(struct nanopod *np, const struct options *o)
 	if (rc)
 		return rc;
 	ours = market_ours(m);
-	now = ours > 0 && m->about_doc && m->about.now > 0 ? m->about.now : (int64_t)time(NULL); /* its clock is the one that counts */
+	now = ours > 0 && m->about_doc && m->about.now > 0 ? m->about.now
+							   : (int64_t)time(NULL); /* its clock is the one that counts */
 	t.start = (now / MINUTE + 2) * MINUTE;
 	t.end = t.start + HOUR;
-	if (ours < 0 || market_each(m, "/v2/instance_skus/availability?limit=200", add_availability, &t) || add_prices(m, &t)) {
+	if (ours < 0 || market_each(m, "/v2/instance_skus/availability?limit=200", add_availability, &t) ||
+		add_prices(m, &t)) {
 		rc = market_fail(m, "cannot list what is for sale");
 	} else {
 		t.rows = rows_new(np, o, columns, &rc);
@@ -158,7 +164,7 @@ static const struct example examples[] = {
 	{ "nanopod types", "what can be bought, what it costs now, and how much of it there is" },
 	{ "nanopod types -o wide", "also memory, storage, network and the price per node-hour" },
 	{ "nanopod types -q", "names only, as -t takes them" },
-	{ 0 }
+	{ 0 },
 };
 
 static const char *const aliases[] = { "skus", NULL };
@@ -169,8 +175,10 @@ const struct command cmd_types = {
 	.args = "",
 	.summary = "list the types of nodes with their price now",
 	.examples = examples,
-	.description = "Prices are dollars per GPU-hour of the cheapest node that is on sale for the whole of the next hour, and nodes "
-		"are those on sale for all of it, at any price. 'nanopod price' says what a window of your own would cost.",
+	.description = "Prices are dollars per GPU-hour of the cheapest node that is on sale for the whole of the next "
+		       "hour, and nodes "
+		       "are those on sale for all of it, at any price. 'nanopod price' says what a window of your own "
+		       "would cost.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = types_command,

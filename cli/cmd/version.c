@@ -34,7 +34,7 @@ static int version_command(struct nanopod *np, const struct options *o)
 static const struct example examples[] = {
 	{ "nanopod version", "name and number" },
 	{ "nanopod version -o json", "the same for programs" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_version = {

@@ -18,7 +18,7 @@ static const struct column columns[] = {
 	{ "source", COLUMN_WIDE, "where the token comes from" },
 	{ "url", COLUMN_WIDE, "the market" },
 	{ "user", COLUMN_HIDDEN, "the person, where the market knows one" },
-	{ 0 }
+	{ 0 },
 };
 
 static void join_scopes(const struct model_whoami *w, struct buf *out)
@@ -58,9 +58,16 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 			buf_addc(&source, *p);
 	r = rows_new(np, o, columns, &rc);
 	if (r) {
-		rows_add(r, (const char *[]){ w->account ? w->account : w->local ? "(operator)" : NULL, w->account_id, w->state,
-			scopes.len ? buf_text(&scopes) : NULL, w->token.name, w->token.id, cell_time(np, w->token.expires_at, expires),
-			m->token_where ? buf_text(&source) : m->socket ? "unix socket" : NULL, m->url, w->user });
+		rows_add(r,
+			(const char *[]){ w->account ? w->account
+					: w->local   ? "(operator)"
+						     : NULL,
+				w->account_id, w->state, scopes.len ? buf_text(&scopes) : NULL, w->token.name,
+				w->token.id, cell_time(np, w->token.expires_at, expires),
+				m->token_where      ? buf_text(&source)
+					: m->socket ? "unix socket"
+						    : NULL,
+				m->url, w->user });
 		rc = rows_end(r);
 	}
 	buf_release(&scopes);
@@ -73,7 +80,7 @@ static const struct example examples[] = {
 	{ "nanopod whoami", "account, scopes and expiry of the token that is used" },
 	{ "nanopod whoami -o wide", "also where the token comes from" },
 	{ "nanopod whoami --fields scopes -o csv", "what this script may do" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_whoami = {
@@ -81,8 +88,9 @@ const struct command cmd_whoami = {
 	.args = "",
 	.summary = "show whose token is used and what it may do",
 	.examples = examples,
-	.description = "The token is NANOPOD_TOKEN where that is set, else what 'nanopod login' wrote. The market is asked whether "
-		"it knows it. A token that is refused is not deleted.",
+	.description = "The token is NANOPOD_TOKEN where that is set, else what 'nanopod login' wrote. The market is "
+		       "asked whether "
+		       "it knows it. A token that is refused is not deleted.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = whoami_command,

@@ -31,7 +31,8 @@ static void action_join(char **words, int count, struct buf *out)
 			return;
 }
 
-static int action_unknown(struct nanopod *np, const char *command, const struct action *actions, char **words, int count)
+static int action_unknown(struct nanopod *np, const char *command, const struct action *actions, char **words,
+	int count)
 {
 	const char *near = NULL;
 	struct buf typed, known;
@@ -50,11 +51,12 @@ static int action_unknown(struct nanopod *np, const char *command, const struct 
 		}
 	}
 	if (near)
-		rc = print_fail(np, STATUS_USAGE, NULL, "cannot understand '%s %s': no such action; did you mean '%s %s'?", command,
-			buf_text(&typed), command, near);
+		rc = print_fail(np, STATUS_USAGE, NULL,
+			"cannot understand '%s %s': no such action; did you mean '%s %s'?", command, buf_text(&typed),
+			command, near);
 	else
-		rc = print_fail(np, STATUS_USAGE, NULL, "cannot understand '%s%s%s': it knows %s", command, typed.len ? " " : "",
-			buf_text(&typed), buf_text(&known));
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot understand '%s%s%s': it knows %s", command,
+			typed.len ? " " : "", buf_text(&typed), buf_text(&known));
 	buf_release(&typed);
 	buf_release(&known);
 	return rc;
@@ -67,16 +69,18 @@ int action_run(struct nanopod *np, const struct options *o, const char *command,
 	char **words = option_argv(o);
 
 	for (const struct action *a = actions; a->name; a++) {
-		int n = count ? action_fits(a->name, words, count) : fallback && strcmp(a->name, fallback) == 0 ? -1 : 0;
+		int n = count                                        ? action_fits(a->name, words, count)
+			: fallback && strcmp(a->name, fallback) == 0 ? -1
+								     : 0;
 
 		if (!n)
 			continue;
 		left = n < 0 ? 0 : count - n;
 		if (left >= a->min && left <= a->max)
 			return a->run(np, o, words + (n < 0 ? 0 : n));
-		return print_fail(np, STATUS_USAGE, NULL, "cannot run '%s %s': %s; type 'nanopod %s %s%s%s'", command, a->name,
-			left < a->min ? "an argument is missing" : "there is an argument too many", command, a->name,
-			*a->usage ? " " : "", a->usage);
+		return print_fail(np, STATUS_USAGE, NULL, "cannot run '%s %s': %s; type 'nanopod %s %s%s%s'", command,
+			a->name, left < a->min ? "an argument is missing" : "there is an argument too many", command,
+			a->name, *a->usage ? " " : "", a->usage);
 	}
 	return action_unknown(np, command, actions, words, count);
 }

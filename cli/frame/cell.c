@@ -8,7 +8,8 @@
 #include "market/money.h"
 #include "market/when.h"
 
-_Static_assert((int)CELL_TEXT >= (int)WHEN_TEXT && (int)CELL_TEXT >= (int)MONEY_TEXT, "a cell has room for a time and for money");
+_Static_assert((int)CELL_TEXT >= (int)WHEN_TEXT && (int)CELL_TEXT >= (int)MONEY_TEXT,
+	"a cell has room for a time and for money");
 
 bool cell_for_people(const struct nanopod *np)
 {

@@ -14,7 +14,7 @@ enum { CELL_TEXT = 64 };
 
 const char *cell_money(const struct nanopod *np, int64_t micros, char room[CELL_TEXT]); /* MODEL_NONE: NULL */
 const char *cell_micros(int64_t micros, char room[CELL_TEXT]);                          /* the integer beside it */
-const char *cell_price(int64_t price, unsigned gpus, char room[CELL_TEXT]);             /* per GPU-hour; below 0: NULL */
+const char *cell_price(int64_t price, unsigned gpus, char room[CELL_TEXT]); /* per GPU-hour; below 0: NULL */
 const char *cell_time(const struct nanopod *np, int64_t at, char room[CELL_TEXT]);      /* 0, MODEL_NEVER: NULL */
 const char *cell_int(int64_t n, char room[CELL_TEXT]);                                  /* below 0: NULL */
 const char *cell_bytes(const struct nanopod *np, int64_t n, char room[CELL_TEXT]);      /* below 0: NULL */

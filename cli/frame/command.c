@@ -10,12 +10,13 @@
 
 static const struct option common[] = {
 	{ "help", 'h', OPTION_FLAG, .help = "show this page", .section = "For every command" },
-	{ "verbose", 'v', OPTION_FLAG, .help = "say more on standard error; -vv still more", .section = "For every command" },
+	{ "verbose", 'v', OPTION_FLAG, .help = "say more on standard error; -vv still more",
+		.section = "For every command" },
 	{ "color", 0, OPTION_OPTIONAL, "WHEN", .help = "colours; alone: always", .values = "auto|always|never",
 		.complete = COMPLETE_VALUES, .setting = "color", .implied = "always", .section = "For every command" },
 	{ "no-color", 0, OPTION_FLAG, .help = "no colours, as --color=never", .setting = "color", .implied = "never",
 		.section = "For every command" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct option sources[] = {
@@ -23,25 +24,26 @@ static const struct option sources[] = {
 		.complete = COMPLETE_FILE, .section = "For every command" },
 	{ "profile", 0, OPTION_STRING, "NAME", .help = "the settings' profile to use", .complete = COMPLETE_PROFILE,
 		.section = "For every command" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct option outermost[] = {
 	{ "version", 'V', OPTION_FLAG, .help = "show the version", .section = "For every command" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct option output[] = {
 	{ "output", 'o', OPTION_STRING, "FORMAT", .help = "how it is printed",
-		.values = "table|wide|json|jsonl|csv|name|text", .complete = COMPLETE_VALUES, .setting = "output", .section = "Output" },
-	{ 0 }
+		.values = "table|wide|json|jsonl|csv|name|text", .complete = COMPLETE_VALUES, .setting = "output",
+		.section = "Output" },
+	{ 0 },
 };
 
 static const struct option rows[] = {
 	{ "quiet", 'q', OPTION_FLAG, .help = "names only, one a line", .section = "Output" },
 	{ "fields", 0, OPTION_STRING, "LIST", .help = "the fields to show, parted by commas; empty: lists them",
 		.may_lack = true, .section = "Output" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct option connect[] = {
@@ -49,34 +51,37 @@ static const struct option connect[] = {
 		.section = "Connection" },
 	{ "port", 'p', OPTION_INT, "N", .min = 1, .max = 65535, .help = "port of the hosts, where they do not say it",
 		.setting = "port", .section = "Connection" },
-	{ "identity", 'i', OPTION_LIST, "FILE", .help = "private key to offer; may be repeated", .complete = COMPLETE_FILE,
-		.setting = "identity", .section = "Connection" },
-	{ "jump", 'J', OPTION_STRING, "HOSTS", .help = "go through these hosts: a,user@b:22", .complete = COMPLETE_HOSTS,
-		.setting = "jump", .section = "Connection" },
-	{ "ssh-config", 'F', OPTION_STRING, "FILE", .help = "ssh_config(5) file to follow, or none; not set: ~/.ssh/config",
-		.complete = COMPLETE_FILE, .setting = "ssh-config", .section = "Connection" },
-	{ "known-hosts", 0, OPTION_STRING, "FILE", .help = "file of known host keys, or none; not set: ~/.ssh/known_hosts",
-		.complete = COMPLETE_FILE, .setting = "known-hosts", .section = "Connection" },
+	{ "identity", 'i', OPTION_LIST, "FILE", .help = "private key to offer; may be repeated",
+		.complete = COMPLETE_FILE, .setting = "identity", .section = "Connection" },
+	{ "jump", 'J', OPTION_STRING, "HOSTS", .help = "go through these hosts: a,user@b:22",
+		.complete = COMPLETE_HOSTS, .setting = "jump", .section = "Connection" },
+	{ "ssh-config", 'F', OPTION_STRING, "FILE",
+		.help = "ssh_config(5) file to follow, or none; not set: ~/.ssh/config", .complete = COMPLETE_FILE,
+		.setting = "ssh-config", .section = "Connection" },
+	{ "known-hosts", 0, OPTION_STRING, "FILE",
+		.help = "file of known host keys, or none; not set: ~/.ssh/known_hosts", .complete = COMPLETE_FILE,
+		.setting = "known-hosts", .section = "Connection" },
 	{ "host-key", 0, OPTION_ENUM, .values = "ask|strict|accept-new", .help = "what to do about an unknown host key",
 		.complete = COMPLETE_VALUES, .setting = "host-key", .section = "Connection" },
 	{ "agent", 0, OPTION_STRING, "SOCKET", .help = "the ssh agent's socket, or none; not set: SSH_AUTH_SOCK",
 		.complete = COMPLETE_FILE, .setting = "agent", .section = "Connection" },
 	{ "connect-timeout", 0, OPTION_DURATION, .help = "longest that reaching a host may take (15s)",
 		.setting = "connect-timeout", .section = "Connection" },
-	{ "retry", 0, OPTION_INT, "N", .min = 0, .max = 100, .help = "further tries where a connection fails in a way that may pass",
-		.setting = "retry", .section = "Connection" },
-	{ 0 }
+	{ "retry", 0, OPTION_INT, "N", .min = 0, .max = 100,
+		.help = "further tries where a connection fails in a way that may pass", .setting = "retry",
+		.section = "Connection" },
+	{ 0 },
 };
 
 static const struct option market_url[] = {
-	{ "url", 0, OPTION_STRING, "URL", .help = "the market: https://host, or unix:/path for its operator", .setting = "url",
-		.section = "Market" },
-	{ 0 }
+	{ "url", 0, OPTION_STRING, "URL", .help = "the market: https://host, or unix:/path for its operator",
+		.setting = "url", .section = "Market" },
+	{ 0 },
 };
 
 static const struct option market[] = {
 	{ "explain", 0, OPTION_FLAG, .help = "print the requests instead of sending them", .section = "Market" },
-	{ 0 }
+	{ 0 },
 };
 
 void command_tables(const struct command *cmd, const struct option *tables[COMMAND_TABLES])

@@ -64,7 +64,7 @@ struct settings;
 
 struct nanopod {
 	const struct command *const *commands; /* all of them, ends with NULL: for help, shell, completion */
-	struct settings *settings;             /* "cli/frame/settings.h"; only flags and defaults with COMMAND_NO_SETTINGS */
+	struct settings *settings; /* "cli/frame/settings.h"; only flags and defaults with COMMAND_NO_SETTINGS */
 	bool settings_loaded;                  /* files and environment are in it */
 	struct fail settings_fail;             /* only with COMMAND_LENIENT; code 0 where all is well */
 	FILE *out, *err;                       /* data; all else. out is checked and flushed after run() */
@@ -74,8 +74,8 @@ struct nanopod {
 	bool errors_json;                      /* errors as one JSON object: -o json or jsonl */
 	int verbose;                           /* how many -v */
 	int depth;                             /* how many command_run() are under way: 2 in the shell */
-	struct nodes *nodes;                   /* "cli/nodes/node.h"; what the market told this command of them, NULL: not asked */
-	int select_failed;                     /* cli/remote/select.c: a status, where it was said why a group cannot be had */
+	struct nodes *nodes; /* "cli/nodes/node.h"; what the market told this command of them, NULL: not asked */
+	int select_failed;   /* cli/remote/select.c: a status, where it was said why a group cannot be had */
 	void *shell;                           /* cmd/shell.c's own, NULL outside of it: connections that stay warm */
 };
 
@@ -101,7 +101,7 @@ enum command_flags {
 struct command {
 	const char *name;
 	const char *const *aliases;        /* ends with NULL; NULL where there are none */
-	const char *args;                  /* what follows "nanopod NAME [options] " in the usage line; "" for nothing */
+	const char *args; /* what follows "nanopod NAME [options] " in the usage line; "" for nothing */
 	const char *summary;               /* one line, no full stop */
 	const struct example *examples;    /* ends with { 0 }; help leads with them */
 	const char *description;           /* paragraphs parted by an empty line; filled by help */

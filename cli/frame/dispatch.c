@@ -133,7 +133,8 @@ static int lay_flags(struct nanopod *np, const struct command *cmd, const struct
 		if (!row->setting)
 			continue;
 		snprintf(where, sizeof where, "--%s", row->name);
-		if (cmd && cmd->formats && strcmp(row->setting, "output") == 0 && value_enum(text, cmd->formats, &at, &why))
+		if (cmd && cmd->formats && strcmp(row->setting, "output") == 0 &&
+			value_enum(text, cmd->formats, &at, &why))
 			return fail_set(f, -EINVAL, "cannot print that way: %s", why.text);
 		rc = settings_set(np->settings, (enum setting)settings_find(row->setting), flag_layer(np),
 			!*text && row->implied ? row->implied : text, where, f);
@@ -159,8 +160,9 @@ static int load_settings(struct nanopod *np, const struct command *cmd, const st
 	if (cmd->flags & COMMAND_NO_SETTINGS || np->settings_loaded)
 		return 0;
 	command_tables(cmd, tables);
-	if (settings_load(np->settings, typed_text(before, o, tables, "config"), typed_text(before, o, tables, "profile"), &f)
-	    && !(cmd->flags & COMMAND_LENIENT))
+	if (settings_load(np->settings, typed_text(before, o, tables, "config"),
+		    typed_text(before, o, tables, "profile"), &f) &&
+		!(cmd->flags & COMMAND_LENIENT))
 		return print_fail(np, STATUS_USAGE, NULL, "%s", f.text);
 	np->settings_loaded = true;
 	np->settings_fail = f;
@@ -176,9 +178,10 @@ static int load_settings(struct nanopod *np, const struct command *cmd, const st
 static bool asks_json(int argc, char **argv)
 {
 	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		const char *text = strncmp(argv[i], "--output=", 9) == 0 ? argv[i] + 9
-			: strncmp(argv[i], "-o", 2) == 0 && argv[i][2] ? argv[i] + 2
-			: (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0) && i + 1 < argc ? argv[i + 1] : "";
+		const char *text = strncmp(argv[i], "--output=", 9) == 0                                   ? argv[i] + 9
+			: strncmp(argv[i], "-o", 2) == 0 && argv[i][2]                                     ? argv[i] + 2
+			: (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0) && i + 1 < argc ? argv[i + 1]
+													   : "";
 
 		if (strcmp(text, "json") == 0 || strcmp(text, "jsonl") == 0)
 			return true;
@@ -196,7 +199,8 @@ static int dispatch_check_count(struct nanopod *np, const struct command *cmd, c
 		return 0;
 	usage = command_usage(cmd);
 	if (n < cmd->min_args)
-		rc = print_fail(np, STATUS_USAGE, NULL, "cannot run '%s': an argument is missing; type '%s'", cmd->name, usage);
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot run '%s': an argument is missing; type '%s'", cmd->name,
+			usage);
 	else
 		rc = print_fail(np, STATUS_USAGE, NULL, "cannot run '%s': '%.60s' is one argument too many; type '%s'",
 			cmd->name, option_argv(o)[cmd->max_args], usage);
@@ -204,7 +208,8 @@ static int dispatch_check_count(struct nanopod *np, const struct command *cmd, c
 	return rc;
 }
 
-static int run_parsed(struct nanopod *np, const struct command *cmd, const struct options *before, const struct options *o)
+static int run_parsed(struct nanopod *np, const struct command *cmd, const struct options *before,
+	const struct options *o)
 {
 	struct fail f = { 0 };
 	int rc;
@@ -222,7 +227,8 @@ static int run_parsed(struct nanopod *np, const struct command *cmd, const struc
 	return rc ? rc : cmd->run(np, o);
 }
 
-static int run_command(struct nanopod *np, const struct command *cmd, const struct options *before, int argc, char **argv)
+static int run_command(struct nanopod *np, const struct command *cmd, const struct options *before, int argc,
+	char **argv)
 {
 	const struct option *tables[COMMAND_TABLES];
 	struct nodes *outer = np->nodes;

@@ -39,7 +39,10 @@ static int flat_hex4(struct scan *s, unsigned long *out)
 		return -EINVAL;
 	for (int i = 0; i < 4; i++) {
 		char c = *s->p++;
-		int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+		int d = c >= '0' && c <= '9'   ? c - '0'
+			: c >= 'a' && c <= 'f' ? c - 'a' + 10
+			: c >= 'A' && c <= 'F' ? c - 'A' + 10
+					       : -1;
 
 		if (d < 0)
 			return -EINVAL;

@@ -122,7 +122,8 @@ static int unknown_long(const struct options *o, const char *word, size_t len, s
 		}
 	}
 	if (near)
-		return fail_set(f, -EINVAL, "cannot understand '--%s': no such option, the nearest is '--%s'", typed, near);
+		return fail_set(f, -EINVAL, "cannot understand '--%s': no such option, the nearest is '--%s'", typed,
+			near);
 	return fail_set(f, -EINVAL, "cannot understand '--%s': no such option", typed);
 }
 
@@ -154,7 +155,8 @@ static int parse_long(struct options *o, int argc, char **argv, int *used, struc
 		return option_take(o, row, "", f);
 	text = option_next_word(row, argc - 1, argv + 1);
 	if (!text)
-		return fail_set(f, -EINVAL, "cannot use '--%s': it needs an argument (%s)", row->name, option_arg_name(row));
+		return fail_set(f, -EINVAL, "cannot use '--%s': it needs an argument (%s)", row->name,
+			option_arg_name(row));
 	*used = argc > 1 && text == argv[1] ? 2 : 1;
 	return option_take(o, row, text, f);
 }
@@ -169,7 +171,8 @@ static int parse_short(struct options *o, int argc, char **argv, int *used, stru
 		int rc;
 
 		if (!row)
-			return fail_set(f, -EINVAL, "cannot understand '%.60s': no option '-%c'", argv[0], *p < ' ' ? '?' : *p);
+			return fail_set(f, -EINVAL, "cannot understand '%.60s': no option '-%c'", argv[0],
+				*p < ' ' ? '?' : *p);
 		if (row->kind == OPTION_FLAG) {
 			rc = option_take(o, row, "", f);
 			if (rc)
@@ -178,7 +181,8 @@ static int parse_short(struct options *o, int argc, char **argv, int *used, stru
 		}
 		text = p[1] || row->kind == OPTION_OPTIONAL ? p + 1 : option_next_word(row, argc - 1, argv + 1);
 		if (!text)
-			return fail_set(f, -EINVAL, "cannot use '-%c': it needs an argument (%s)", *p, option_arg_name(row));
+			return fail_set(f, -EINVAL, "cannot use '-%c': it needs an argument (%s)", *p,
+				option_arg_name(row));
 		*used = argc > 1 && text == argv[1] ? 2 : 1;
 		return option_take(o, row, text, f);
 	}

@@ -108,7 +108,8 @@ void plan_show(struct nanopod *np, const struct plan *p)
 
 int plan_can_ask(struct nanopod *np, const struct options *o)
 {
-	return option_given(o, "yes") || option_given(o, "dry-run") || option_given(o, "explain") ? 0 : plan_is_heard(np);
+	return option_given(o, "yes") || option_given(o, "dry-run") || option_given(o, "explain") ? 0
+												  : plan_is_heard(np);
 }
 
 int plan_is_heard(struct nanopod *np)
@@ -144,7 +145,8 @@ int plan_agree(struct nanopod *np, const struct options *o, const char *question
 	if (yes)
 		return 0;
 	if (number)
-		return print_fail(np, number == SIGINT ? STATUS_INT : STATUS_TERM, NULL, "interrupted; nothing was done");
+		return print_fail(np, number == SIGINT ? STATUS_INT : STATUS_TERM, NULL,
+			"interrupted; nothing was done");
 	return print_fail(np, STATUS_FAILURE, NULL, "you said no; nothing was done");
 }
 

@@ -117,7 +117,8 @@ static int frame_print_problem(struct nanopod *np, const struct print_problem *p
 	if (np->errors_json) {
 		put_error(np, p, message);
 	} else {
-		fprintf(np->err, "%snanopod:%s ", print_color(np, np->err, COLOR_RED), print_color(np, np->err, COLOR_NONE));
+		fprintf(np->err, "%snanopod:%s ", print_color(np, np->err, COLOR_RED),
+			print_color(np, np->err, COLOR_NONE));
 		print_safe_line(np->err, message);
 		if (p->hint)
 			fputs("; ", np->err);
@@ -129,7 +130,8 @@ static int frame_print_problem(struct nanopod *np, const struct print_problem *p
 	return p->status;
 }
 
-static int frame_print_fail(struct nanopod *np, enum status status, const char *field, const char *hint, const char *fmt, va_list ap)
+static int frame_print_fail(struct nanopod *np, enum status status, const char *field, const char *hint,
+	const char *fmt, va_list ap)
 {
 	const struct print_problem p = { status, NULL, statuses[status_row(status)].retryable, field, hint, NULL };
 
@@ -218,8 +220,14 @@ void print_note(struct nanopod *np, const char *fmt, ...)
 const char *print_color(const struct nanopod *np, const FILE *stream, enum color c)
 {
 	static const char *const escapes[] = {
-		[COLOR_NONE] = "\033[0m", [COLOR_BOLD] = "\033[1m", [COLOR_DIM] = "\033[2m", [COLOR_RED] = "\033[31m",
-		[COLOR_GREEN] = "\033[32m", [COLOR_YELLOW] = "\033[33m", [COLOR_BLUE] = "\033[34m", [COLOR_CYAN] = "\033[36m",
+		[COLOR_NONE] = "\033[0m",
+		[COLOR_BOLD] = "\033[1m",
+		[COLOR_DIM] = "\033[2m",
+		[COLOR_RED] = "\033[31m",
+		[COLOR_GREEN] = "\033[32m",
+		[COLOR_YELLOW] = "\033[33m",
+		[COLOR_BLUE] = "\033[34m",
+		[COLOR_CYAN] = "\033[36m",
 		[COLOR_MAGENTA] = "\033[35m",
 	};
 

@@ -39,7 +39,17 @@ void print_warn(struct nanopod *np, const char *fmt, ...) __attribute__((format(
 /* `nanopod: …` on stderr: progress in words, one line a change; nothing with errors_json. */
 void print_note(struct nanopod *np, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-enum color { COLOR_NONE, COLOR_BOLD, COLOR_DIM, COLOR_RED, COLOR_GREEN, COLOR_YELLOW, COLOR_BLUE, COLOR_CYAN, COLOR_MAGENTA };
+enum color {
+	COLOR_NONE,
+	COLOR_BOLD,
+	COLOR_DIM,
+	COLOR_RED,
+	COLOR_GREEN,
+	COLOR_YELLOW,
+	COLOR_BLUE,
+	COLOR_CYAN,
+	COLOR_MAGENTA
+};
 
 /* The escape that starts a colour, or ends all (COLOR_NONE); "" where that stream has no colours. */
 const char *print_color(const struct nanopod *np, const FILE *stream, enum color c);

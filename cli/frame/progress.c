@@ -49,7 +49,8 @@ const char *progress_bytes(uint64_t n, char *room, size_t size)
 		u++;
 	}
 	if (u && whole < 100)
-		snprintf(room, size, "%llu.%llu %s", (unsigned long long)whole, (unsigned long long)(rest * 10 / 1024), units[u]);
+		snprintf(room, size, "%llu.%llu %s", (unsigned long long)whole, (unsigned long long)(rest * 10 / 1024),
+			units[u]);
 	else
 		snprintf(room, size, "%llu %s", (unsigned long long)whole, units[u]);
 	return room;
@@ -107,12 +108,15 @@ void progress_text(struct progress *p, int64_t now, char *room, size_t size)
 	if (p->phase)
 		progress_add(room, size, "%s: ", p->phase);
 	if (p->bytes && p->size) {
-		progress_add(room, size, "%u%% ", (unsigned)(p->moved >= p->size ? 100 : p->moved / (p->size / 100 + 1)));
-		progress_add(room, size, "%s of %s, ", progress_bytes(p->moved, a, sizeof a), progress_bytes(p->size, b, sizeof b));
+		progress_add(room, size, "%u%% ",
+			(unsigned)(p->moved >= p->size ? 100 : p->moved / (p->size / 100 + 1)));
+		progress_add(room, size, "%s of %s, ", progress_bytes(p->moved, a, sizeof a),
+			progress_bytes(p->size, b, sizeof b));
 		progress_add(room, size, "%s/s, ", progress_bytes(p->rate, c, sizeof c));
 	}
 	if (!p->bytes || p->total > 1)
-		progress_add(room, size, "%zu running, %zu of %zu done, %zu failed, ", p->running, p->done, p->total, p->failed);
+		progress_add(room, size, "%zu running, %zu of %zu done, %zu failed, ", p->running, p->done, p->total,
+			p->failed);
 	progress_add(room, size, "%s", progress_time(now - p->began, a, sizeof a));
 	if (left >= 0)
 		progress_add(room, size, ", about %s left", progress_time(left + 999, b, sizeof b));

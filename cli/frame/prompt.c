@@ -139,7 +139,8 @@ static void prompt_tell(const struct prompt *p, const char *text)
 /* The host's own names become '*', so that the same question to many hosts is the same text. */
 static char *prompt_key_of(const struct pssh_event *ev)
 {
-	const char *names[2] = { ev->host ? pssh_host_name(ev->host) : "", ev->host ? pssh_host_address(ev->host) : "" };
+	const char *names[2] = { ev->host ? pssh_host_name(ev->host) : "",
+		ev->host ? pssh_host_address(ev->host) : "" };
 	struct buf b;
 
 	buf_init(&b, 65536);

@@ -113,7 +113,8 @@ void remember_one(const char *kind, const char *where, const char *name, const c
 	free(path);
 }
 
-void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help), void *arg)
+void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help),
+	void *arg)
 {
 	char *path = file_of(kind, where, 0), *line, *rest, *tab;
 	struct buf b;

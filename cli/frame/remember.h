@@ -25,6 +25,7 @@ void remember_one(const char *kind, const char *where, const char *name, const c
 /* Where something about `where` is kept that anybody may lose; malloc'd, its folders may not be there. NULL: no memory. */
 char *remember_path(const char *kind, const char *where);
 
-void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help), void *arg);
+void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help),
+	void *arg);
 
 #endif

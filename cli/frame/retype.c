@@ -50,8 +50,8 @@ static const struct retype_change *change_of(const struct retype_change *changes
 	return NULL;
 }
 
-void retype_words(const struct command *cmd, const struct options *o, char *const *words, const struct retype_change *changes,
-	struct buf *out)
+void retype_words(const struct command *cmd, const struct options *o, char *const *words,
+	const struct retype_change *changes, struct buf *out)
 {
 	const struct option *tables[COMMAND_TABLES], *row;
 	const char *text;
@@ -91,8 +91,8 @@ bool retype_can(const struct command *cmd, const struct retype_change *changes)
 
 static bool changes_nothing(const char *name)
 {
-	static const char *const names[] = { "yes", "new", "wait", "no-wait", "dry-run", "explain", "output", "quiet", "fields",
-		"verbose", "color", "no-color", "config", "profile", "url", "help" };
+	static const char *const names[] = { "yes", "new", "wait", "no-wait", "dry-run", "explain", "output", "quiet",
+		"fields", "verbose", "color", "no-color", "config", "profile", "url", "help" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(names[i], name) == 0)
@@ -114,7 +114,8 @@ void retype_same(const struct options *o, struct buf *out)
 
 	for (size_t i = 0; count < TYPED_MAX && option_typed(o, i, &row, &text); i++) {
 		/* Of one that is not a list the last counts, and only that. */
-		if (changes_nothing(row->name) || (row->kind != OPTION_LIST && text != option_text(o, row->name) && option_takes_argument(row)))
+		if (changes_nothing(row->name) ||
+			(row->kind != OPTION_LIST && text != option_text(o, row->name) && option_takes_argument(row)))
 			continue;
 		if (asprintf(&lines[count], "--%s=%s\n", row->name, text) < 0)
 			command_nomem();

@@ -18,8 +18,8 @@ struct retype_change {
 void retype(const struct command *cmd, const struct options *o, const struct retype_change *changes, struct buf *out);
 
 /* The same for some of the words that were typed only; NULL: all of them. */
-void retype_words(const struct command *cmd, const struct options *o, char *const *words, const struct retype_change *changes,
-	struct buf *out);
+void retype_words(const struct command *cmd, const struct options *o, char *const *words,
+	const struct retype_change *changes, struct buf *out);
 
 /* This command can be told so: it has an option for each change. */
 bool retype_can(const struct command *cmd, const struct retype_change *changes);

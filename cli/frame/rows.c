@@ -35,7 +35,8 @@ static int list_fields(struct nanopod *np, const struct column *columns)
 		if (strlen(c->name) > width)
 			width = strlen(c->name);
 	for (const struct column *c = columns; c->name; c++)
-		fprintf(np->out, "%-*s%s%s\n", c->help ? (int)width : 0, c->name, c->help ? "  " : "", c->help ? c->help : "");
+		fprintf(np->out, "%-*s%s%s\n", c->help ? (int)width : 0, c->name, c->help ? "  " : "",
+			c->help ? c->help : "");
 	return STATUS_OK;
 }
 
@@ -291,7 +292,8 @@ static void put_table(struct rows *r)
 	rows_put_line(r, heading_cells, widths);
 	fprintf(r->np->out, "%s\n", print_color(r->np, r->np->out, COLOR_NONE));
 	for (size_t k = 0; k < r->row_count; k++) {
-		const char *color = r->rows[k].color ? print_color(r->np, r->np->out, (enum color)r->rows[k].color) : "";
+		const char *color = r->rows[k].color ? print_color(r->np, r->np->out, (enum color)r->rows[k].color)
+						     : "";
 
 		fputs(color, r->np->out);
 		rows_put_line(r, r->rows[k].cells, widths);

@@ -357,8 +357,13 @@ const char *settings_local_identity(const struct settings *s)
 const char *settings_layer_name(enum settings_layer layer)
 {
 	static const char *const names[] = {
-		[LAYER_DEFAULT] = "default", [LAYER_LOCAL] = "local market", [LAYER_SYSTEM] = "system", [LAYER_PERSON] = "person",
-		[LAYER_DIRECTORY] = "directory", [LAYER_ENVIRONMENT] = "environment", [LAYER_FLAG] = "flag",
+		[LAYER_DEFAULT] = "default",
+		[LAYER_LOCAL] = "local market",
+		[LAYER_SYSTEM] = "system",
+		[LAYER_PERSON] = "person",
+		[LAYER_DIRECTORY] = "directory",
+		[LAYER_ENVIRONMENT] = "environment",
+		[LAYER_FLAG] = "flag",
 		[LAYER_LINE] = "flag",
 	};
 

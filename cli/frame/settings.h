@@ -34,21 +34,29 @@ enum setting_trust {
  */
 #define SETTINGS(X) \
 	X(FANOUT, "fanout", SETTING_INT, TRUST_ANY, "128", NULL, 1, 65536, "connections that may be opening at once") \
-	X(TIMEOUT, "timeout", SETTING_DURATION, TRUST_ANY, "none", NULL, 0, 0, "longest that a command or copy may take on one host") \
-	X(CONNECT_TIMEOUT, "connect-timeout", SETTING_DURATION, TRUST_ANY, "15s", NULL, 1, 0, "longest that reaching a host may take") \
-	X(RETRY, "retry", SETTING_INT, TRUST_ANY, "0", NULL, 0, 100, "further tries where a connection fails in a way that may pass") \
+	X(TIMEOUT, "timeout", SETTING_DURATION, TRUST_ANY, "none", NULL, 0, 0, \
+		"longest that a command or copy may take on one host") \
+	X(CONNECT_TIMEOUT, "connect-timeout", SETTING_DURATION, TRUST_ANY, "15s", NULL, 1, 0, \
+		"longest that reaching a host may take") \
+	X(RETRY, "retry", SETTING_INT, TRUST_ANY, "0", NULL, 0, 100, \
+		"further tries where a connection fails in a way that may pass") \
 	X(USER, "user", SETTING_TEXT, TRUST_ANY, NULL, NULL, 0, 0, "user on the hosts, where they do not say it") \
 	X(PORT, "port", SETTING_INT, TRUST_ANY, NULL, NULL, 1, 65535, "port of the hosts, where they do not say it") \
 	X(IDENTITY, "identity", SETTING_LIST, TRUST_PERSON, NULL, NULL, 0, 0, "private key files to offer") \
 	X(JUMP, "jump", SETTING_TEXT, TRUST_PERSON, NULL, NULL, 0, 0, "hosts to go through: a,user@b:22; none") \
-	X(SSH_CONFIG, "ssh-config", SETTING_PATH, TRUST_PERSON, "~/.ssh/config", NULL, 0, 0, "ssh_config(5) file to follow; none") \
-	X(KNOWN_HOSTS, "known-hosts", SETTING_PATH, TRUST_PERSON, "~/.ssh/known_hosts", NULL, 0, 0, "file of known host keys; none") \
-	X(HOST_KEY, "host-key", SETTING_ENUM, TRUST_PERSON, "ask", "ask|strict|accept-new", 0, 0, "what to do about an unknown host key") \
-	X(AGENT, "agent", SETTING_PATH, TRUST_PERSON, NULL, NULL, 0, 0, "socket of the ssh agent, or none; not set: SSH_AUTH_SOCK") \
+	X(SSH_CONFIG, "ssh-config", SETTING_PATH, TRUST_PERSON, "~/.ssh/config", NULL, 0, 0, \
+		"ssh_config(5) file to follow; none") \
+	X(KNOWN_HOSTS, "known-hosts", SETTING_PATH, TRUST_PERSON, "~/.ssh/known_hosts", NULL, 0, 0, \
+		"file of known host keys; none") \
+	X(HOST_KEY, "host-key", SETTING_ENUM, TRUST_PERSON, "ask", "ask|strict|accept-new", 0, 0, \
+		"what to do about an unknown host key") \
+	X(AGENT, "agent", SETTING_PATH, TRUST_PERSON, NULL, NULL, 0, 0, \
+		"socket of the ssh agent, or none; not set: SSH_AUTH_SOCK") \
 	X(OUTPUT, "output", SETTING_ENUM, TRUST_ANY, NULL, "table|wide|json|jsonl|csv|name|text", 0, 0, \
 		"how it is printed, where the command has it") \
 	X(COLOR, "color", SETTING_ENUM, TRUST_ANY, "auto", "auto|always|never", 0, 0, "colours") \
-	X(URL, "url", SETTING_TEXT, TRUST_PERSON, NULL, NULL, 0, 0, "the market: https://host, or unix:/path for its operator") \
+	X(URL, "url", SETTING_TEXT, TRUST_PERSON, NULL, NULL, 0, 0, \
+		"the market: https://host, or unix:/path for its operator") \
 	X(TOKEN_FILE, "token-file", SETTING_PATH, TRUST_PERSON, NULL, NULL, 0, 0, \
 		"file with the market's token; not set: token beside your settings, token-PROFILE in a profile") \
 	X(MARKET_CA, "market-ca", SETTING_PATH, TRUST_PERSON, NULL, NULL, 0, 0, \
@@ -57,7 +65,8 @@ enum setting_trust {
 		"send the token over http:// to other machines too") \
 	X(SPEND_MAX, "spend-max", SETTING_TEXT, TRUST_PERSON, NULL, NULL, 0, 0, \
 		"most that one command may spend, in dollars; not set: no limit") \
-	X(HISTORY, "history", SETTING_PATH, TRUST_PERSON, "~/.local/state/nanopod/history", NULL, 0, 0, "history file of the shell; none")
+	X(HISTORY, "history", SETTING_PATH, TRUST_PERSON, "~/.local/state/nanopod/history", NULL, 0, 0, \
+		"history file of the shell; none")
 
 enum setting {
 #define SETTING_X(id, ...) SETTING_ID_##id,
@@ -120,7 +129,8 @@ const char *settings_item(const struct settings *s, enum setting id, size_t i); 
 
 bool settings_given(const struct settings *s, enum setting id);    /* set by anyone but the default */
 enum settings_layer settings_layer(const struct settings *s, enum setting id);
-const char *settings_where(const struct settings *s, enum setting id); /* "default", "--fanout", "NANOPOD_FANOUT", "FILE:LINE" */
+const char *settings_where(const struct settings *s,
+	enum setting id); /* "default", "--fanout", "NANOPOD_FANOUT", "FILE:LINE" */
 
 /* The market is that of `nanopod local`: the private key that its nodes know; else NULL. */
 const char *settings_local_identity(const struct settings *s);

@@ -51,13 +51,18 @@ static int sources_check_owner(struct settings *s, enum settings_layer layer, co
 	if (layer == LAYER_DIRECTORY && !ours)
 		return settings_warn(s, "'%s' is ignored: it belongs to somebody else", path) ? -ENOMEM : 1;
 	if (layer == LAYER_DIRECTORY && st->st_mode & 002)
-		return settings_warn(s, "'%s' is ignored: everybody may write it; 'chmod o-w %s' mends it", path, path) ? -ENOMEM : 1;
+		return settings_warn(s, "'%s' is ignored: everybody may write it; 'chmod o-w %s' mends it", path, path)
+			? -ENOMEM
+			: 1;
 	if (layer == LAYER_DIRECTORY)
 		return 0;
 	if (!ours)
-		return fail_set(f, -EPERM, "cannot trust '%s': it belongs to somebody else; 'sudo chown \"$USER\" %s' mends it", path, path);
+		return fail_set(f, -EPERM,
+			"cannot trust '%s': it belongs to somebody else; 'sudo chown \"$USER\" %s' mends it", path,
+			path);
 	if (st->st_mode & 022)
-		return fail_set(f, -EPERM, "cannot trust '%s': others may write it; 'chmod 600 %s' mends it", path, path);
+		return fail_set(f, -EPERM, "cannot trust '%s': others may write it; 'chmod 600 %s' mends it", path,
+			path);
 	return 0;
 }
 
@@ -92,7 +97,8 @@ static int sources_open_file(struct settings *s, enum settings_layer layer, cons
 /* ---- What a file says ------------------------------------------------------------------ */
 
 /* One text or a list of them, handed one by one to fn. */
-static int each_text(struct source *src, const struct conf *value, int (*fn)(struct source *, const char *, void *), void *arg)
+static int each_text(struct source *src, const struct conf *value, int (*fn)(struct source *, const char *, void *),
+	void *arg)
 {
 	int rc = 0;
 
@@ -119,7 +125,8 @@ static int sources_add_text(struct source *src, const char *text, void *arg)
 	char where[PATH_MAX + 16];
 
 	if (settings_check(one->id, text, &why))
-		return conf_fail(src->file, one->at, src->f, "cannot set '%s': %s", settings_row(one->id)->key, why.text);
+		return conf_fail(src->file, one->at, src->f, "cannot set '%s': %s", settings_row(one->id)->key,
+			why.text);
 	snprintf(where, sizeof where, "%s:%u", src->file->name, one->at->line);
 	return settings_set(src->s, one->id, src->layer, text, where, src->f);
 }
@@ -132,8 +139,10 @@ static int take_setting(struct source *src, enum setting id, const struct conf *
 	if (value->type == CONF_NULL)
 		return 0;
 	if (src->layer == LAYER_DIRECTORY && row->trust == TRUST_PERSON)
-		return settings_warn(src->s, "'%s' in %s:%u is ignored: a directory's file may not set it; "
-			"'nanopod config set %s …' sets it for you", row->key, src->file->name, value->line, row->key);
+		return settings_warn(src->s,
+			"'%s' in %s:%u is ignored: a directory's file may not set it; "
+			"'nanopod config set %s …' sets it for you",
+			row->key, src->file->name, value->line, row->key);
 	if (row->type != SETTING_LIST) {
 		int rc = conf_expect(src->file, value, CONF_TEXT, src->f);
 
@@ -220,7 +229,9 @@ static int note_profiles(struct source *src)
 		return rc;
 	rc = conf_expect(src->file, profiles, CONF_MAP, src->f);
 	for (size_t i = 0; i < profiles->count && !rc; i++) {
-		rc = profiles->items[i].type == CONF_NULL ? 0 : conf_expect(src->file, &profiles->items[i], CONF_MAP, src->f);
+		rc = profiles->items[i].type == CONF_NULL
+			? 0
+			: conf_expect(src->file, &profiles->items[i], CONF_MAP, src->f);
 		rc = rc ? rc : settings_add_profile(src->s, profiles->items[i].key);
 	}
 	return rc;
@@ -259,7 +270,8 @@ static int check_profile(const struct settings *s, struct fail *f)
 		}
 	}
 	if (near)
-		return fail_set(f, -ENOENT, "cannot use profile '%s': no settings file has it, the nearest is '%s'", wanted, near);
+		return fail_set(f, -ENOENT, "cannot use profile '%s': no settings file has it, the nearest is '%s'",
+			wanted, near);
 	return fail_set(f, -ENOENT, "cannot use profile '%s': no settings file has it", wanted);
 }
 
@@ -291,12 +303,15 @@ static int take_environment(struct settings *s, struct fail *f)
 
 static int read_files(struct settings *s, struct source *sources, const char *file, struct fail *f)
 {
-	char *person = file ? strdup(file) : person_path(), *local = localdir_path("config.yaml"), *key = localdir_path("id_ed25519");
+	char *person = file ? strdup(file) : person_path(), *local = localdir_path("config.yaml"),
+	     *key = localdir_path("id_ed25519");
 	int rc = key ? settings_set_local_identity(s, key) : 0;
 
 	for (enum settings_layer layer = LAYER_LOCAL; layer <= LAYER_DIRECTORY && !rc; layer++) {
-		const char *path = layer == LAYER_LOCAL ? local : layer == LAYER_SYSTEM ? SYSTEM_FILE : layer == LAYER_PERSON ? person
-			: DIRECTORY_FILE;
+		const char *path = layer == LAYER_LOCAL ? local
+			: layer == LAYER_SYSTEM         ? SYSTEM_FILE
+			: layer == LAYER_PERSON         ? person
+							: DIRECTORY_FILE;
 
 		sources[layer] = (struct source){ s, layer, NULL, f };
 		if (!path || (layer == LAYER_DIRECTORY && file))

@@ -15,7 +15,8 @@ static struct termios saved;
 static volatile sig_atomic_t saved_fd = -1;
 static bool guarded;
 
-static const int fatal[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT, SIGSYS, SIGXCPU };
+static const int fatal[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT, SIGSYS,
+	SIGXCPU };
 
 void terminal_restore(void)
 {

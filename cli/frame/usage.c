@@ -64,7 +64,8 @@ static void put_examples(struct nanopod *np, const struct command *cmd, FILE *ou
 		return;
 	usage_heading(np, out, "Examples");
 	for (const struct example *e = cmd->examples; e->line; e++)
-		fprintf(out, "  %s%s%s\n      %s\n", print_color(np, out, COLOR_CYAN), e->line, print_color(np, out, COLOR_NONE), e->what);
+		fprintf(out, "  %s%s%s\n      %s\n", print_color(np, out, COLOR_CYAN), e->line,
+			print_color(np, out, COLOR_NONE), e->what);
 }
 
 /* "  -f, --fanout N" */
@@ -97,7 +98,8 @@ static void add_values(struct buf *text, const char *values)
 	}
 }
 
-static void put_option(const struct command *cmd, const struct option *const *tables, const struct option *row, FILE *out)
+static void put_option(const struct command *cmd, const struct option *const *tables, const struct option *row,
+	FILE *out)
 {
 	enum { HELP_COLUMN = 28 };
 	struct buf label, text;
@@ -130,7 +132,8 @@ static void usage_put_section(struct nanopod *np, const struct command *cmd, con
 	usage_heading(np, out, section);
 	for (const struct option *const *table = tables; *table; table++)
 		for (const struct option *row = *table; row->name; row++)
-			if (strcmp(section_of(row), section) == 0 && option_find(tables, row->name, strlen(row->name)) == row)
+			if (strcmp(section_of(row), section) == 0 &&
+				option_find(tables, row->name, strlen(row->name)) == row)
 				put_option(cmd, tables, row, out);
 }
 

@@ -43,7 +43,8 @@ static int read_count(const char **s, uint64_t unit, uint64_t *out)
 	if (*p < '0' || *p > '9')
 		return -EINVAL;
 	for (; *p >= '0' && *p <= '9'; p++)
-		if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, (uint64_t)(*p - '0'), &whole))
+		if (__builtin_mul_overflow(whole, 10, &whole) ||
+			__builtin_add_overflow(whole, (uint64_t)(*p - '0'), &whole))
 			return -ERANGE;
 	if (*p == '.') {
 		if (p[1] < '0' || p[1] > '9')
@@ -114,7 +115,8 @@ static int value_read_duration(const char *s, uint64_t *out)
 		uint64_t n;
 		int rc;
 
-		while (i < sizeof units / sizeof *units && (strlen(units[i].name) != len || memcmp(units[i].name, unit, len)))
+		while (i < sizeof units / sizeof *units &&
+			(strlen(units[i].name) != len || memcmp(units[i].name, unit, len)))
 			i++;
 		if (i == sizeof units / sizeof *units)
 			return -EINVAL;

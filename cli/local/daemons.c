@@ -65,7 +65,9 @@ char *agentd_find(const char *name, struct fail *f)
 		at += len;
 	}
 	if (!found)
-		fail_set(f, -ENOENT, "'%s' is not installed: it is neither beside nanopod, nor in ../sbin of that, nor on PATH", name);
+		fail_set(f, -ENOENT,
+			"'%s' is not installed: it is neither beside nanopod, nor in ../sbin of that, nor on PATH",
+			name);
 	return found;
 }
 
@@ -189,7 +191,9 @@ static bool daemons_talk(const struct agentd_call *c, struct pipes *p, int64_t u
 
 	while (p->in[1] >= 0 || p->out[0] >= 0 || p->err[0] >= 0) {
 		struct pollfd fds[] = {
-			{ .fd = p->in[1], .events = POLLOUT }, { .fd = p->out[0], .events = POLLIN }, { .fd = p->err[0], .events = POLLIN },
+			{ .fd = p->in[1], .events = POLLOUT },
+			{ .fd = p->out[0], .events = POLLIN },
+			{ .fd = p->err[0], .events = POLLIN },
 		};
 		int64_t left = until ? until - clock_ms() : -1;
 

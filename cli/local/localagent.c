@@ -15,7 +15,13 @@
 #include "market/wire.h"
 
 enum {
-	SAID_MAX = 1 << 20, DRIVERS_MAX = 16, PROBE_MS = 60000, JOIN_MS = 60000, STOP_MS = 20000, HALT_MS = 120000, TAIL = 4096,
+	SAID_MAX = 1 << 20,
+	DRIVERS_MAX = 16,
+	PROBE_MS = 60000,
+	JOIN_MS = 60000,
+	STOP_MS = 20000,
+	HALT_MS = 120000,
+	TAIL = 4096,
 	WHY_TEXT = 300,
 };
 
@@ -34,10 +40,15 @@ void localagent_close(struct localagent *a)
 }
 
 /* Runs a verb; said: what it printed on both streams, or NULL where that is for the person. An exit status of ours. */
-static int localagent_verb(struct localagent *a, const char *const *words, const char *in, int64_t deadline, struct buf *out, const char *doing)
+static int localagent_verb(struct localagent *a, const char *const *words, const char *in, int64_t deadline,
+	struct buf *out, const char *doing)
 {
 	const char *all[40] = { "--data", a->s->agent, "--images", a->s->images };
-	struct agentd_call call = { .program = a->program, .words = all, .in = in, .out = out, .deadline_ms = deadline };
+	struct agentd_call call = { .program = a->program,
+		.words = all,
+		.in = in,
+		.out = out,
+		.deadline_ms = deadline };
 	struct fail f = { 0 };
 	struct buf err;
 	size_t n = 4;
@@ -53,8 +64,10 @@ static int localagent_verb(struct localagent *a, const char *const *words, const
 	if (rc)
 		rc = print_fail(a->np, STATUS_FAILURE, NULL, "cannot %s: %s", doing, f.text);
 	else if (status)
-		rc = print_fail(a->np, STATUS_FAILURE, NULL, "cannot %s: %s", doing, *agentd_last_line(&err) ? agentd_last_line(&err)
-			: out ? "nanopod-agentd failed without a word" : "nanopod-agentd said why");
+		rc = print_fail(a->np, STATUS_FAILURE, NULL, "cannot %s: %s", doing,
+			*agentd_last_line(&err) ? agentd_last_line(&err)
+				: out           ? "nanopod-agentd failed without a word"
+						: "nanopod-agentd said why");
 	buf_release(&err);
 	return rc;
 }
@@ -121,12 +134,15 @@ static int list_drivers(struct localagent *a, struct driver list[DRIVERS_MAX], s
 
 	*count = 0;
 	buf_init(&out, SAID_MAX);
-	rc = localagent_verb(a, (const char *[]){ "drivers", "--json", NULL }, NULL, PROBE_MS, &out, "ask which drivers work here");
+	rc = localagent_verb(a, (const char *[]){ "drivers", "--json", NULL }, NULL, PROBE_MS, &out,
+		"ask which drivers work here");
 	if (!rc && doc_parse(buf_text(&out), out.len, &d, &f))
-		rc = print_fail(a->np, STATUS_FAILURE, NULL, "cannot understand what nanopod-agentd says of its drivers: %s", f.text);
+		rc = print_fail(a->np, STATUS_FAILURE, NULL,
+			"cannot understand what nanopod-agentd says of its drivers: %s", f.text);
 	for (size_t i = 0; !rc && i < doc_count(d) && *count < DRIVERS_MAX; i++) {
 		if (read_driver(d, (long)i, &list[*count], &f))
-			rc = print_fail(a->np, STATUS_FAILURE, NULL, "cannot understand what nanopod-agentd says of its drivers: %s", f.text);
+			rc = print_fail(a->np, STATUS_FAILURE, NULL,
+				"cannot understand what nanopod-agentd says of its drivers: %s", f.text);
 		else if (strcmp(list[*count].name, "host") != 0)
 			++*count;
 	}
@@ -139,8 +155,11 @@ static int list_drivers(struct localagent *a, struct driver list[DRIVERS_MAX], s
 
 static int build_image(struct localagent *a, const struct driver *d)
 {
-	print_note(a->np, "driver '%s' needs the nodes' image: it is built once, from Debian's packages, in a minute or so", d->name);
-	return localagent_verb(a, (const char *[]){ "--driver", d->name, "image", "build", NULL }, NULL, 0, NULL, "build the nodes' image");
+	print_note(a->np,
+		"driver '%s' needs the nodes' image: it is built once, from Debian's packages, in a minute or so",
+		d->name);
+	return localagent_verb(a, (const char *[]){ "--driver", d->name, "image", "build", NULL }, NULL, 0, NULL,
+		"build the nodes' image");
 }
 
 static int take_driver(struct localagent *a, const struct driver *d, const char *why)
@@ -159,13 +178,15 @@ static int typed_driver(struct localagent *a, const struct driver *list, size_t 
 		if (strcmp(list[i].name, typed) != 0)
 			continue;
 		if (!list[i].works)
-			return print_fail_field(a->np, STATUS_FAILURE, "--driver", "without '--driver' the best that works is taken",
-				"driver '%s' does not work here: %s", typed, list[i].why);
+			return print_fail_field(a->np, STATUS_FAILURE, "--driver",
+				"without '--driver' the best that works is taken", "driver '%s' does not work here: %s",
+				typed, list[i].why);
 		if (list[i].lacks_image && build_image(a, &list[i]))
 			return STATUS_FAILURE;
 		return take_driver(a, &list[i], "as you chose");
 	}
-	return print_fail_field(a->np, STATUS_USAGE, "--driver", "it knows ns, vm and process", "there is no driver '%.40s' for this", typed);
+	return print_fail_field(a->np, STATUS_USAGE, "--driver", "it knows ns, vm and process",
+		"there is no driver '%.40s' for this", typed);
 }
 
 static int best_driver(struct localagent *a, const struct driver *list, size_t count)
@@ -221,8 +242,8 @@ bool localagent_joined(const struct localagent *a)
 	if (asprintf(&path, "%s/agent.json", a->s->agent) < 0)
 		command_nomem();
 	buf_init(&text, SAID_MAX);
-	yes = buf_read_file(&text, path) == 0 && doc_parse(buf_text(&text), text.len, &d, &f) == 0 && doc_text(d, "agent") &&
-		*doc_text(d, "agent");
+	yes = buf_read_file(&text, path) == 0 && doc_parse(buf_text(&text), text.len, &d, &f) == 0 &&
+		doc_text(d, "agent") && *doc_text(d, "agent");
 	doc_free(d);
 	buf_release(&text);
 	free(path);
@@ -238,8 +259,9 @@ int localagent_join(struct localagent *a, const char *token, const char *type, l
 	snprintf(url, sizeof url, "http://127.0.0.1:%ld", localstate_number(a->s, "port"));
 	snprintf(count, sizeof count, "%ld", nodes);
 	buf_init(&out, SAID_MAX);
-	rc = localagent_verb(a, (const char *[]){ "join", url, "--name", "here", "--type", type, "--nodes", count, NULL }, token, JOIN_MS, &out,
-		"join the local market");
+	rc = localagent_verb(a,
+		(const char *[]){ "join", url, "--name", "here", "--type", type, "--nodes", count, NULL }, token,
+		JOIN_MS, &out, "join the local market");
 	buf_release(&out);
 	return rc;
 }
@@ -250,8 +272,9 @@ int localagent_start(struct localagent *a)
 {
 	const char *driver = localstate_get(a->s, "driver");
 	char first[32];
-	const char *const words[] = { "--data", a->s->agent, "--images", a->s->images, "--driver", driver ? driver : "auto",
-		"--listen", "127.0.0.1", "--address", "127.0.0.1", "--first-port", first, NULL };
+	const char *const words[] = { "--data", a->s->agent, "--images", a->s->images, "--driver",
+		driver ? driver : "auto", "--listen", "127.0.0.1", "--address", "127.0.0.1", "--first-port", first,
+		NULL };
 	const struct agentd_call call = { .program = a->program, .words = words };
 	struct fail f = { 0 };
 	pid_t pid;
@@ -273,8 +296,10 @@ int localagent_stop(struct localagent *a, bool wipe)
 	if (!localagent_joined(a))
 		return 0;
 	buf_init(&out, SAID_MAX);
-	rc = localagent_verb(a, (const char *[]){ "--driver", localstate_get(a->s, "driver") ? localstate_get(a->s, "driver") : "auto", "halt",
-		wipe ? "--destroy" : NULL, NULL }, NULL, HALT_MS, &out, "stop the nodes");
+	rc = localagent_verb(a,
+		(const char *[]){ "--driver", localstate_get(a->s, "driver") ? localstate_get(a->s, "driver") : "auto",
+			"halt", wipe ? "--destroy" : NULL, NULL },
+		NULL, HALT_MS, &out, "stop the nodes");
 	buf_release(&out);
 	return rc;
 }

@@ -98,7 +98,8 @@ static int need_money(struct market_link *m, struct localstate *s, const char *d
 	return rc ? rc : localstate_set(s, "money", dollars, &m->fail);
 }
 
-static int new_token(struct market_link *m, const char *account, const char *name, const char *const *scopes, char **out)
+static int new_token(struct market_link *m, const char *account, const char *name, const char *const *scopes,
+	char **out)
 {
 	struct model_token_new want = { .name = name, .scopes = scopes };
 	struct model_token got;
@@ -131,7 +132,8 @@ static bool token_works(struct market_link *m, const struct localstate *s)
 
 	(void)m;
 	client_answer_init(&a);
-	if (token_read_file(s->token, &token, &f) == 0 && asprintf(&url, "http://127.0.0.1:%ld", localstate_number(s, "port")) > 0) {
+	if (token_read_file(s->token, &token, &f) == 0 &&
+		asprintf(&url, "http://127.0.0.1:%ld", localstate_number(s, "port")) > 0) {
 		setup.url = url;
 		setup.token = token;
 		fine = client_new(&setup, &c, &f) == 0 &&
@@ -232,7 +234,8 @@ int localmarket_join_token(struct market_link *m, char **out)
 {
 	static const char *const scopes[] = { "join", NULL };
 
-	return new_token(m, LOCAL_OWNER, "this machine", scopes, out) ? market_fail(m, "cannot let this machine join") : 0;
+	return new_token(m, LOCAL_OWNER, "this machine", scopes, out) ? market_fail(m, "cannot let this machine join")
+								      : 0;
 }
 
 /* ---- Offers ------------------------------------------------------------------------------ */
@@ -326,5 +329,6 @@ size_t localmarket_silent(struct market_link *m)
 {
 	size_t silent = 0;
 
-	return market_each(m, "/np/v1/nodes?state=live&limit=200&account=" LOCAL_BUYER, look_at_node, &silent) ? 0 : silent;
+	return market_each(m, "/np/v1/nodes?state=live&limit=200&account=" LOCAL_BUYER, look_at_node, &silent) ? 0
+													       : silent;
 }

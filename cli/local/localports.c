@@ -14,12 +14,15 @@ enum { LOWEST = 20000, HIGHEST = 32000, TRIES = 200 };
 
 int localports_free(int port)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in sa = { .sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1, rc;
 
 	if (fd < 0)
 		return 0;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* what a daemon of before left behind is no hindrance */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one,
+		sizeof one); /* what a daemon of before left behind is no hindrance */
 	rc = bind(fd, (const struct sockaddr *)&sa, sizeof sa);
 	close(fd);
 	return rc == 0;

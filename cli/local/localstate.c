@@ -38,9 +38,18 @@ static void name_all(struct localstate *s)
 		char **path;
 		const char *name;
 	} all[] = {
-		{ &s->dir, "" }, { &s->socket, "market/socket" }, { &s->market, "market" }, { &s->agent, "agent" }, { &s->images, "../images" },
-		{ &s->market_log, "market.log" }, { &s->agent_log, "agent.log" }, { &s->market_pid, "market.pid" },
-		{ &s->agent_pid, "agent.pid" }, { &s->token, "token" }, { &s->config, "config.yaml" }, { &s->key, "id_ed25519" },
+		{ &s->dir, "" },
+		{ &s->socket, "market/socket" },
+		{ &s->market, "market" },
+		{ &s->agent, "agent" },
+		{ &s->images, "../images" },
+		{ &s->market_log, "market.log" },
+		{ &s->agent_log, "agent.log" },
+		{ &s->market_pid, "market.pid" },
+		{ &s->agent_pid, "agent.pid" },
+		{ &s->token, "token" },
+		{ &s->config, "config.yaml" },
+		{ &s->key, "id_ed25519" },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -165,9 +174,11 @@ static int localstate_check(const struct localstate *s, struct fail *f)
 	if (stat(s->dir, &st) < 0)
 		return fail_errno(f, -errno, errno, "cannot read '%s'", s->dir);
 	if (st.st_uid != geteuid() || st.st_mode & 022)
-		return fail_set(f, -EPERM, "cannot trust '%s': it belongs to somebody else, or others may write there", s->dir);
+		return fail_set(f, -EPERM, "cannot trust '%s': it belongs to somebody else, or others may write there",
+			s->dir);
 	if (strlen(s->socket) >= sizeof ((struct sockaddr_un *)0)->sun_path)
-		return fail_set(f, -ENAMETOOLONG, "cannot use '%s': its name is too long for a socket in it; XDG_DATA_HOME chooses another place",
+		return fail_set(f, -ENAMETOOLONG,
+			"cannot use '%s': its name is too long for a socket in it; XDG_DATA_HOME chooses another place",
 			s->dir);
 	return 0;
 }
@@ -196,7 +207,8 @@ int localstate_open(struct localstate *s, bool make, struct fail *f)
 
 	*s = (struct localstate){ .lock = -1, .waits = s->waits, .waits_arg = s->waits_arg };
 	if (!home)
-		return fail_set(f, -ENOENT, "there is no home directory to keep anything in; HOME or XDG_DATA_HOME say where it is");
+		return fail_set(f, -ENOENT,
+			"there is no home directory to keep anything in; HOME or XDG_DATA_HOME say where it is");
 	free(home);
 	name_all(s);
 	if (!make && access(s->dir, F_OK) < 0)
@@ -209,8 +221,8 @@ int localstate_open(struct localstate *s, bool make, struct fail *f)
 
 void localstate_close(struct localstate *s)
 {
-	char **paths[] = { &s->dir, &s->socket, &s->market, &s->agent, &s->images, &s->market_log, &s->agent_log, &s->market_pid,
-		&s->agent_pid, &s->token, &s->config, &s->key };
+	char **paths[] = { &s->dir, &s->socket, &s->market, &s->agent, &s->images, &s->market_log, &s->agent_log,
+		&s->market_pid, &s->agent_pid, &s->token, &s->config, &s->key };
 
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		free(*paths[i]);

@@ -19,7 +19,8 @@ struct localstate {
 	char **names, **values;        /* what was kept */
 	unsigned count;
 	int lock;
-	void (*waits)(void *arg);      /* NULL, or called before another one that works on it is waited for; set before open */
+	void (*waits)(
+		void *arg); /* NULL, or called before another one that works on it is waited for; set before open */
 	void *waits_arg;
 };
 

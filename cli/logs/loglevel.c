@@ -12,10 +12,26 @@ static const struct {
 	const char *word;
 	int level;
 } words[] = {
-	{ "emerg", EMERG }, { "panic", EMERG }, { "alert", ALERT }, { "crit", CRIT }, { "critical", CRIT }, { "fatal", CRIT },
-	{ "err", ERR }, { "error", ERR }, { "severe", ERR }, { "warn", WARNING }, { "warning", WARNING }, { "notice", NOTICE },
-	{ "info", INFO }, { "debug", DEBUG }, { "debug2", DEBUG }, { "debug3", DEBUG }, { "debug4", DEBUG }, { "debug5", DEBUG },
-	{ "trace", DEBUG }, { "verbose", DEBUG },
+	{ "emerg", EMERG },
+	{ "panic", EMERG },
+	{ "alert", ALERT },
+	{ "crit", CRIT },
+	{ "critical", CRIT },
+	{ "fatal", CRIT },
+	{ "err", ERR },
+	{ "error", ERR },
+	{ "severe", ERR },
+	{ "warn", WARNING },
+	{ "warning", WARNING },
+	{ "notice", NOTICE },
+	{ "info", INFO },
+	{ "debug", DEBUG },
+	{ "debug2", DEBUG },
+	{ "debug3", DEBUG },
+	{ "debug4", DEBUG },
+	{ "debug5", DEBUG },
+	{ "trace", DEBUG },
+	{ "verbose", DEBUG },
 };
 
 static int of_word(const char *s, size_t len)
@@ -89,7 +105,8 @@ int loglevel_read(const char *line, size_t len, size_t start)
 	int level;
 
 	/* klog's letter stands before its digits: I1121 */
-	if (start && strchr("IWEF", *line) && len > 5 && isdigit((unsigned char)line[1]) && isdigit((unsigned char)line[4]))
+	if (start && strchr("IWEF", *line) && len > 5 && isdigit((unsigned char)line[1]) &&
+		isdigit((unsigned char)line[4]))
 		return of_letter(*line);
 	/* "<3>" is syslog's own number */
 	if (len > 2 && line[0] == '<' && isdigit((unsigned char)line[1])) {

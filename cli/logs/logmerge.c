@@ -72,9 +72,14 @@ static void logmerge_sink(struct logmerge *m, size_t i)
 	}
 }
 
-int logmerge_add(struct logmerge *m, size_t source, int64_t us, int64_t now_us, int64_t now_ms, int priority, const char *text, size_t len)
+int logmerge_add(struct logmerge *m, size_t source, int64_t us, int64_t now_us, int64_t now_ms, int priority,
+	const char *text, size_t len)
 {
-	struct logline l = { .came_ms = now_ms, .order = m->orders, .source = source, .priority = priority, .len = len };
+	struct logline l = { .came_ms = now_ms,
+		.order = m->orders,
+		.source = source,
+		.priority = priority,
+		.len = len };
 
 	if (m->count == m->cap) {
 		size_t cap = m->cap ? m->cap * 2 : 256;

@@ -28,7 +28,8 @@ int logmerge_new(size_t sources, struct logmerge **out); /* 0 or -ENOMEM */
 void logmerge_free(struct logmerge *m);
 
 /* us 0: not told, it is as old as the one before it in its source, else as now. 0 or -ENOMEM. */
-int logmerge_add(struct logmerge *m, size_t source, int64_t us, int64_t now_us, int64_t now_ms, int priority, const char *text, size_t len);
+int logmerge_add(struct logmerge *m, size_t source, int64_t us, int64_t now_us, int64_t now_ms, int priority,
+	const char *text, size_t len);
 
 /* The next one that came at or before this (clock_ms); INT64_MAX: any. The caller frees ->text. */
 bool logmerge_next(struct logmerge *m, int64_t came_before, struct logline *out);

@@ -38,7 +38,8 @@ static const char file_script[] =
 	"\t[ \"$p\" -ge \"$s\" ] || head -c $((s - p)) /dev/zero | tr '\\0' '\\n'\n"
 	"\to=$s\n"
 	"}\n"
-	"take() { command exec 3<\"$1\" && i=$(stat -Lc %i /proc/self/fd/3) && o=$2 && dd bs=1 skip=\"$o\" count=0 <&3 2>/dev/null; }\n"
+	"take() { command exec 3<\"$1\" && i=$(stat -Lc %i /proc/self/fd/3) && o=$2 && dd bs=1 skip=\"$o\" count=0 <&3 "
+	"2>/dev/null; }\n"
 	"start() {\n"
 	"\t[ \"$n\" != all ] || { take \"$f\" 0; return; }\n"
 	"\tfor a in 1 2 3 4 5; do\n"
@@ -63,8 +64,10 @@ static const char file_script[] =
 	"}\n"
 	"printf '@zone %s\\n' \"$(date +%z)\"\n"
 	"until [ -r \"$f\" ] && [ ! -d \"$f\" ]; do\n"
-	"\t[ -z \"$u\" ] || [ -z \"$(journalctl -q -n 1 -o cat -u \"$u\" 2>/dev/null)\" ] || { echo @journal; exec sh -c \"$j\"; }\n"
-	"\t[ \"$w\" != 0 ] || { [ -d \"$f\" ] && echo \"'$f' is a folder\" >&2 || echo \"'$f' is not there, or may not be read\" >&2; exit 3; }\n"
+	"\t[ -z \"$u\" ] || [ -z \"$(journalctl -q -n 1 -o cat -u \"$u\" 2>/dev/null)\" ] || { echo @journal; exec sh "
+	"-c \"$j\"; }\n"
+	"\t[ \"$w\" != 0 ] || { [ -d \"$f\" ] && echo \"'$f' is a folder\" >&2 || echo \"'$f' is not there, or may not "
+	"be read\" >&2; exit 3; }\n"
 	"\tsleep 1\n"
 	"done\n"
 	"if [ \"$i\" = 0 ]; then start; else again; fi\n"
@@ -94,7 +97,8 @@ const char *logkind_name(enum log_kind kind)
 
 int logsource_what(const char *typed, enum log_kind *kind, const char **what, struct fail *f)
 {
-	static const char *const units[] = { ".service", ".socket", ".timer", ".mount", ".target", ".slice", ".scope", ".path" };
+	static const char *const units[] = { ".service", ".socket", ".timer", ".mount", ".target", ".slice", ".scope",
+		".path" };
 
 	*what = typed;
 	*kind = LOG_JOURNAL;
@@ -114,8 +118,10 @@ int logsource_what(const char *typed, enum log_kind *kind, const char **what, st
 			if (len > end && typed[0] != '-' && strcmp(typed + len - end, units[i]) == 0)
 				return 0;
 		}
-		return fail_set(f, -EINVAL, "'%s' is no log: 'console', 'journal', a unit ('ssh.service' or 'unit:ssh') or a path "
-			"('/var/log/syslog') is one", typed);
+		return fail_set(f, -EINVAL,
+			"'%s' is no log: 'console', 'journal', a unit ('ssh.service' or 'unit:ssh') or a path "
+			"('/var/log/syslog') is one",
+			typed);
 	}
 	return 0;
 }
@@ -191,7 +197,8 @@ static int journal_words(const struct log_source *s, const struct log_want *w, c
 /* Where there is no systemd nothing failed that it knows. */
 static int failed_words(const struct log_source *s, const struct log_want *w, struct buf *out)
 {
-	int rc = buf_adds(out, "u=$(systemctl --failed --plain --no-legend --no-pager 2>/dev/null | while read -r x y; do "
+	int rc = buf_adds(out,
+		"u=$(systemctl --failed --plain --no-legend --no-pager 2>/dev/null | while read -r x y; do "
 		"printf ' -u %s' \"$x\"; done); [ -n \"$u\" ] || exit 0; set -f; ");
 
 	return rc ? rc : journal_words(s, w, NULL, out);
@@ -209,7 +216,9 @@ static int pod_words(struct log_source *s, const struct log_want *w, struct buf 
 	container = strchr(name, ':');
 	s->skip = s->last_count;
 	buf_init(&word, HEAD_MAX);
-	rc = buf_adds(out, "PATH=$PATH:/usr/local/bin; k=kubectl; ! command -v k3s >/dev/null || k='k3s kubectl --cache-dir=/run/k3s/nanopod'; "
+	rc = buf_adds(out,
+		"PATH=$PATH:/usr/local/bin; k=kubectl; ! command -v k3s >/dev/null || k='k3s kubectl "
+		"--cache-dir=/run/k3s/nanopod'; "
 		"$k logs --timestamps");
 	if (!rc && name != s->what) {
 		rc = buf_add(&word, s->what, (size_t)(name - 1 - s->what));
@@ -314,7 +323,8 @@ static bool logsource_again(struct log_source *s, int64_t us)
 }
 
 /* Is it to be shown? A line without a time goes with the one before it; how bad it is comes out. */
-static bool logsource_wanted(struct log_source *s, const struct log_want *w, const char *text, size_t len, size_t timed, int64_t us, int *level)
+static bool logsource_wanted(struct log_source *s, const struct log_want *w, const char *text, size_t len, size_t timed,
+	int64_t us, int *level)
 {
 	*level = loglevel_read(text, len, timed);
 	if (s->kind == LOG_CONSOLE)
@@ -326,7 +336,8 @@ static bool logsource_wanted(struct log_source *s, const struct log_want *w, con
 	return !s->out && (w->priority < 0 || s->level <= w->priority);
 }
 
-static int logsource_take_text(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *text, size_t len, int64_t now_us)
+static int logsource_take_text(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *text,
+	size_t len, int64_t now_us)
 {
 	int64_t us = 0, own;
 	size_t timed;
@@ -368,7 +379,8 @@ static int take_entry(struct log_source *s, struct logmerge *m, const char *text
 	name = flat_text(&entry, "SYSLOG_IDENTIFIER");
 	name = name ? name : flat_text(&entry, "_COMM");
 	pid = flat_text(&entry, "_PID");
-	us = flat_text(&entry, "__REALTIME_TIMESTAMP") ? strtoll(flat_text(&entry, "__REALTIME_TIMESTAMP"), NULL, 10) : 0;
+	us = flat_text(&entry, "__REALTIME_TIMESTAMP") ? strtoll(flat_text(&entry, "__REALTIME_TIMESTAMP"), NULL, 10)
+						       : 0;
 	rc = buf_addf(&b, "%s%s%s%s: %s", name ? name : "-", pid ? "[" : "", pid ? pid : "", pid ? "]" : "",
 		message ? message : "(a message that is no text)");
 	if (!rc)
@@ -386,15 +398,17 @@ static int take_entry(struct log_source *s, struct logmerge *m, const char *text
 
 static int logsource_take_line(struct log_source *s, const struct log_want *w, struct logmerge *m, int64_t now_us)
 {
-	int rc = s->kind == LOG_JOURNAL || s->kind == LOG_FAILED ? take_entry(s, m, buf_text(&s->line), s->line.len, now_us) :
-		logsource_take_text(s, w, m, buf_text(&s->line), s->line.len, now_us);
+	int rc = s->kind == LOG_JOURNAL || s->kind == LOG_FAILED
+		? take_entry(s, m, buf_text(&s->line), s->line.len, now_us)
+		: logsource_take_text(s, w, m, buf_text(&s->line), s->line.len, now_us);
 
 	buf_clear(&s->line);
 	return rc;
 }
 
 /* Bytes of the log itself. */
-static int take_bytes(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *data, size_t len, int64_t now_us)
+static int take_bytes(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *data, size_t len,
+	int64_t now_us)
 {
 	while (len) {
 		const char *end = memchr(data, '\n', len);
@@ -448,7 +462,8 @@ static void logsource_take_head(struct log_source *s)
 	}
 }
 
-static int logsource_take_piece(struct log_source *s, const struct log_want *w, struct logmerge *m, const char **data, size_t *len, int64_t now_us)
+static int logsource_take_piece(struct log_source *s, const struct log_want *w, struct logmerge *m, const char **data,
+	size_t *len, int64_t now_us)
 {
 	size_t n = *len < s->left ? *len : (size_t)s->left;
 	uint64_t was;
@@ -482,7 +497,8 @@ static int logsource_take_piece(struct log_source *s, const struct log_want *w, 
 	return 0;
 }
 
-int logsource_feed(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *data, size_t len, int64_t now_us)
+int logsource_feed(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *data, size_t len,
+	int64_t now_us)
 {
 	int rc = 0;
 

@@ -73,7 +73,8 @@ int logsource_command(struct log_source *s, const struct log_want *w, struct buf
 bool logsource_holds(const struct log_source *s, const struct log_want *w);
 
 /* Output as it comes; whole lines go into the merge. 0 or -ENOMEM. */
-int logsource_feed(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *data, size_t len, int64_t now_us);
+int logsource_feed(struct log_source *s, const struct log_want *w, struct logmerge *m, const char *data, size_t len,
+	int64_t now_us);
 
 /* No more comes by this connection. A line without its end counts where the source is not gone on with. */
 int logsource_end(struct log_source *s, const struct log_want *w, struct logmerge *m, int64_t now_us);

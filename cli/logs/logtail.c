@@ -52,7 +52,8 @@ struct logtail {
 	int nomem;
 };
 
-int logtail_new(struct nanopod *np, struct connect *c, struct market_link *m, const struct log_want *w, struct logtail **out)
+int logtail_new(struct nanopod *np, struct connect *c, struct market_link *m, const struct log_want *w,
+	struct logtail **out)
 {
 	struct logtail *t = calloc(1, sizeof *t);
 
@@ -219,8 +220,8 @@ static int begin_task(struct feed *f)
 /* What a second try does not mend. */
 static bool final_error(int code)
 {
-	return code == PSSH_EAUTH || code == PSSH_EHOSTNEW || code == PSSH_EHOSTKEY || code == PSSH_EPASSPHRASE || code == PSSH_EINVAL ||
-		code == PSSH_ESYNTAX;
+	return code == PSSH_EAUTH || code == PSSH_EHOSTNEW || code == PSSH_EHOSTKEY || code == PSSH_EPASSPHRASE ||
+		code == PSSH_EINVAL || code == PSSH_ESYNTAX;
 }
 
 static void logtail_ended(struct feed *f, const struct pssh_event *ev)
@@ -234,7 +235,8 @@ static void logtail_ended(struct feed *f, const struct pssh_event *ev)
 		logtail_over(f, STATUS_UNREACHABLE);
 	} else if (ev->type == PSSH_EV_EXIT && (ev->status == 0 || f->source.kind == LOG_COMMAND)) {
 		if (w->follow && (f->source.kind == LOG_JOURNAL || f->source.kind == LOG_POD))
-			logtail_later(f, f->source.kind == LOG_POD ? "the pod's log ended" : "the journal's reader ended");
+			logtail_later(f,
+				f->source.kind == LOG_POD ? "the pod's log ended" : "the journal's reader ended");
 		else
 			logtail_over(f, ev->status && !f->optional ? STATUS_FAILURE : STATUS_OK);
 	} else if (w->follow && f->good && !(ev->type == PSSH_EV_EXIT && ev->status == 127)) {
@@ -279,7 +281,8 @@ static void logtail_event(struct logtail *t, const struct pssh_event *ev)
 		logtail_fed(f);
 		logtail_need(logsource_feed(&f->source, &t->want, t->merge, ev->data, ev->len, now_us()));
 		if (f->source.lost)
-			print_warn(t->np, "%s: '%s' was rotated away while nobody read it: lines may be missing", f->label, f->source.what);
+			print_warn(t->np, "%s: '%s' was rotated away while nobody read it: lines may be missing",
+				f->label, f->source.what);
 		f->source.lost = false;
 		break;
 	case PSSH_EV_STDERR:
@@ -310,9 +313,10 @@ static int logtail_take_piece(void *arg, const struct model_log *l)
 	if (conlog_lines(t->m) && l->len && end[-1] == '\n')
 		end--;
 	if (conlog_lines(t->m))
-		return (t->want.since && l->at < t->want.since) || (t->want.until && l->at > t->want.until) ? 0 :
-			logmerge_add(m, f->source.number, l->micros ? l->micros : l->at * 1000000, now_us(), clock_ms(), -1, p,
-				(size_t)(end - p));
+		return (t->want.since && l->at < t->want.since) || (t->want.until && l->at > t->want.until)
+			? 0
+			: logmerge_add(m, f->source.number, l->micros ? l->micros : l->at * 1000000, now_us(),
+				  clock_ms(), -1, p, (size_t)(end - p));
 	return logsource_feed(&f->source, &t->want, m, p, l->len, now_us());
 }
 
@@ -463,7 +467,9 @@ static int print_ready(struct logtail *t, bool all, logtail_fn fn, void *arg)
 			free(l.text);
 			continue;
 		}
-		rc = fn(arg, &(struct logtail_line){ f->label, f->name ? f->name : f->source.what, f->source.kind, f->node, &l });
+		rc = fn(arg,
+			&(struct logtail_line){ f->label, f->name ? f->name : f->source.what, f->source.kind, f->node,
+				&l });
 		free(l.text);
 		any = true;
 	}

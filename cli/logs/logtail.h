@@ -14,7 +14,8 @@
 struct logtail;
 
 /* c: NULL where all are consoles; m: NULL where none is. Both stay the caller's. */
-int logtail_new(struct nanopod *np, struct connect *c, struct market_link *m, const struct log_want *w, struct logtail **out);
+int logtail_new(struct nanopod *np, struct connect *c, struct market_link *m, const struct log_want *w,
+	struct logtail **out);
 void logtail_free(struct logtail *t);
 
 /* One more. label: the node's name; instance: of a console, else the host is the label. An exit status. */

@@ -42,8 +42,9 @@ static bool clock_of_day(struct at *a, struct tm *t, int64_t *micros)
 	int64_t unit = SECOND / 10;
 
 	*micros = 0;
-	if (!logtime_digits(a, 2, &t->tm_hour) || !logtime_one_of(a, ":") || !logtime_digits(a, 2, &t->tm_min) || !logtime_one_of(a, ":") || !logtime_digits(a, 2, &t->tm_sec) ||
-	    t->tm_hour > 23 || t->tm_min > 59 || t->tm_sec > 60)
+	if (!logtime_digits(a, 2, &t->tm_hour) || !logtime_one_of(a, ":") || !logtime_digits(a, 2, &t->tm_min) ||
+		!logtime_one_of(a, ":") || !logtime_digits(a, 2, &t->tm_sec) || t->tm_hour > 23 || t->tm_min > 59 ||
+		t->tm_sec > 60)
 		return false;
 	if (a->end - a->s > 1 && (*a->s == '.' || *a->s == ',') && isdigit((unsigned char)a->s[1]))
 		for (a->s++; a->s < a->end && isdigit((unsigned char)*a->s); a->s++, unit /= 10)
@@ -87,8 +88,9 @@ static bool logtime_dated(struct at *from, int east, int64_t *us)
 	struct tm t = { 0 };
 	int64_t micros;
 
-	if (!logtime_digits(&a, 4, &t.tm_year) || !logtime_one_of(&a, "-/") || !logtime_digits(&a, 2, &t.tm_mon) || !logtime_one_of(&a, "-/") ||
-	    !logtime_digits(&a, 2, &t.tm_mday) || !logtime_one_of(&a, "T _") || !clock_of_day(&a, &t, &micros) || !logtime_zone(&a, &east))
+	if (!logtime_digits(&a, 4, &t.tm_year) || !logtime_one_of(&a, "-/") || !logtime_digits(&a, 2, &t.tm_mon) ||
+		!logtime_one_of(&a, "-/") || !logtime_digits(&a, 2, &t.tm_mday) || !logtime_one_of(&a, "T _") ||
+		!clock_of_day(&a, &t, &micros) || !logtime_zone(&a, &east))
 		return false;
 	t.tm_year -= 1900;
 	t.tm_mon--;
@@ -129,8 +131,9 @@ static bool syslog_way(struct at *from, int64_t now_us, int east, int64_t *us)
 		if (memcmp(a.s, months + (size_t)i * 3, 3) == 0)
 			t.tm_mon = i;
 	a.s += 3;
-	if (t.tm_mon < 0 || !logtime_one_of(&a, " ") || !(logtime_one_of(&a, " ") ? logtime_digits(&a, 1, &t.tm_mday) : logtime_digits(&a, 2, &t.tm_mday)) ||
-	    !logtime_one_of(&a, " ") || !clock_of_day(&a, &t, &micros))
+	if (t.tm_mon < 0 || !logtime_one_of(&a, " ") ||
+		!(logtime_one_of(&a, " ") ? logtime_digits(&a, 1, &t.tm_mday) : logtime_digits(&a, 2, &t.tm_mday)) ||
+		!logtime_one_of(&a, " ") || !clock_of_day(&a, &t, &micros))
 		return false;
 	from->s = a.s;
 	return this_year(&t, now_us, east, micros, us);
@@ -143,8 +146,8 @@ static bool klog_way(struct at *from, int64_t now_us, int east, int64_t *us)
 	struct tm t = { 0 };
 	int64_t micros;
 
-	if (!logtime_one_of(&a, "IWEF") || !logtime_digits(&a, 2, &t.tm_mon) || !logtime_digits(&a, 2, &t.tm_mday) || !logtime_one_of(&a, " ") ||
-	    !clock_of_day(&a, &t, &micros))
+	if (!logtime_one_of(&a, "IWEF") || !logtime_digits(&a, 2, &t.tm_mon) || !logtime_digits(&a, 2, &t.tm_mday) ||
+		!logtime_one_of(&a, " ") || !clock_of_day(&a, &t, &micros))
 		return false;
 	t.tm_mon--;
 	from->s = a.s;

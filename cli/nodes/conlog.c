@@ -31,12 +31,14 @@ int conlog_read(struct market_link *m, const char *instance, uint64_t after, lon
 	if (last == 0)
 		return 0;
 	if (!after && last > 0) {
-		rc = market_get(m, "/v2/instances/%s/logs?sort_by=-seqnum&limit=%ld", instance, last > 2500 ? 2500 : last);
+		rc = market_get(m, "/v2/instances/%s/logs?sort_by=-seqnum&limit=%ld", instance,
+			last > 2500 ? 2500 : last);
 		return rc ? rc : take_page(m, true, fn, arg, &seq);
 	}
 	for (;;) {
 		if (seq)
-			rc = market_get(m, "/v2/instances/%s/logs?sort_by=seqnum&limit=%d&seqnum_after=%" PRIu64, instance, PAGE, seq);
+			rc = market_get(m, "/v2/instances/%s/logs?sort_by=seqnum&limit=%d&seqnum_after=%" PRIu64,
+				instance, PAGE, seq);
 		else
 			rc = market_get(m, "/v2/instances/%s/logs?sort_by=seqnum&limit=%d", instance, PAGE);
 		if (rc)

@@ -55,7 +55,8 @@ static bool key_is_plain(const struct model_key *k)
 
 static void take_ssh(struct node *n, const struct model_ssh *s, const char *user)
 {
-	if (!s->hostname || !node_is_plain(s->hostname, "._-:") || s->port < 1 || s->port > 65535 || (user && !node_is_plain(user, "._-$")))
+	if (!s->hostname || !node_is_plain(s->hostname, "._-:") || s->port < 1 || s->port > 65535 ||
+		(user && !node_is_plain(user, "._-$")))
 		return;
 	n->hostname = node_copy(s->hostname);
 	n->port = (unsigned)s->port;
@@ -64,7 +65,8 @@ static void take_ssh(struct node *n, const struct model_ssh *s, const char *user
 	if (!n->keys)
 		command_nomem();
 	for (size_t i = 0; i < s->key_count && n->key_count < KEYS_MAX; i++)
-		if (key_is_plain(&s->keys[i]) && asprintf(&n->keys[n->key_count++], "%s %s", s->keys[i].type, s->keys[i].key) < 0)
+		if (key_is_plain(&s->keys[i]) &&
+			asprintf(&n->keys[n->key_count++], "%s %s", s->keys[i].type, s->keys[i].key) < 0)
 			command_nomem();
 }
 
@@ -102,8 +104,9 @@ static int load_ours(struct market_link *m, const char *reservation, bool all, s
 	int rc;
 
 	buf_init(&path, PATH_BYTES);
-	if (buf_addf(&path, "/np/v1/nodes?state=%s&limit=200%s", all ? "all" : "live", reservation ? "&reservation=" : "") ||
-	    (reservation && client_quote(&path, reservation)))
+	if (buf_addf(&path, "/np/v1/nodes?state=%s&limit=200%s", all ? "all" : "live",
+		    reservation ? "&reservation=" : "") ||
+		(reservation && client_quote(&path, reservation)))
 		command_nomem();
 	rc = market_each(m, buf_text(&path), take_node, into);
 	buf_release(&path);
@@ -300,14 +303,17 @@ int node_unreachable(struct nanopod *np, const struct node *n)
 	char hint[400];
 
 	if (n->status == MODEL_INSTANCE_AWAITING) {
-		snprintf(hint, sizeof hint, "'--wait' waits for it; 'nanopod nodes -r %.200s' shows how it stands", n->reservation);
+		snprintf(hint, sizeof hint, "'--wait' waits for it; 'nanopod nodes -r %.200s' shows how it stands",
+			n->reservation);
 		return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': awaiting: %s", n->name,
 			why ? why : "its time has not begun, or its host has not started it yet");
 	}
 	snprintf(hint, sizeof hint, "'nanopod nodes -r %.200s --all' shows what became of it", n->reservation);
 	if (n->status == MODEL_INSTANCE_RUNNING)
-		return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': it runs, but its host has not told where", n->name);
-	return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': %s%s%s", n->name, node_state(n), why ? ": " : "", why ? why : "");
+		return print_fail(np, STATUS_CONFLICT, hint,
+			"cannot reach '%s': it runs, but its host has not told where", n->name);
+	return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': %s%s%s", n->name, node_state(n),
+		why ? ": " : "", why ? why : "");
 }
 
 /* ---- What a command knows ---------------------------------------------------------------- */
@@ -408,7 +414,9 @@ void nodes_guess(struct nanopod *np, const char *const *names, size_t count, boo
 	if ((!known && !sure) || market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
 		return;
 	if (node_know(np, m) && m->fail.code != CLIENT_STOPPED)
-		print_note(np, "cannot ask the market whether '%s' is a node of yours (%s): it is taken for a host like others",
+		print_note(np,
+			"cannot ask the market whether '%s' is a node of yours (%s): it is taken for a host like "
+			"others",
 			known ? known : node_bare(names[0]), m->fail.text);
 	market_sign_out(m);
 }

@@ -62,8 +62,8 @@ static int nodewait_judge(struct waiting *w, const struct nodes *n)
 			w->running++;
 		} else if (one && !node_lives(one)) {
 			fail_set(&w->m->fail, 0, "'%.100s' %s instead of running%s%.150s", one->name,
-				one->status == MODEL_INSTANCE_FAILED ? "failed" : "ended", one->message && *one->message ? ": " : "",
-				one->message ? one->message : "");
+				one->status == MODEL_INSTANCE_FAILED ? "failed" : "ended",
+				one->message && *one->message ? ": " : "", one->message ? one->message : "");
 			return 3;
 		} else if (!one && !w->reservation) { /* only those that live were asked for */
 			fail_set(&w->m->fail, 0, "'%.100s' ended instead of running", w->names[i]);
@@ -73,8 +73,12 @@ static int nodewait_judge(struct waiting *w, const struct nodes *n)
 		}
 	}
 	snprintf(w->phase, sizeof w->phase, "%zu of %zu node%s run%s%s%.80s%s%.120s", w->running, w->count,
-		w->count == 1 ? "" : "s", w->count == 1 ? "s" : "", late ? "; " : "", late ? late->name : "", late ? ": " : "", !late ? "" :
-		late->message && *late->message ? late->message : late->status == MODEL_INSTANCE_RUNNING ? "starts" : "waits for its time and its host");
+		w->count == 1 ? "" : "s", w->count == 1 ? "s" : "", late ? "; " : "", late ? late->name : "",
+		late ? ": " : "",
+		!late                                            ? ""
+			: late->message && *late->message        ? late->message
+			: late->status == MODEL_INSTANCE_RUNNING ? "starts"
+								 : "waits for its time and its host");
 	return 0;
 }
 
@@ -132,9 +136,15 @@ static int nodewait_wait(struct waiting *w, int64_t wait_ms, int *number)
 	}
 }
 
-int nodewait_by(struct market_link *m, const char *reservation, const char *const *names, size_t count, int64_t wait_ms, int *number)
+int nodewait_by(struct market_link *m, const char *reservation, const char *const *names, size_t count, int64_t wait_ms,
+	int *number)
 {
-	struct waiting w = { .m = m, .reservation = reservation, .names = names, .count = count, .began = clock_ms(), .phase = "asking" };
+	struct waiting w = { .m = m,
+		.reservation = reservation,
+		.names = names,
+		.count = count,
+		.began = clock_ms(),
+		.phase = "asking" };
 	int rc = nodewait_wait(&w, wait_ms, number);
 
 	nodewait_hide(&w);
@@ -153,9 +163,11 @@ int nodewait_told(struct market_link *m, int answer, int number, const char *hin
 	case 1:
 		return print_fail(np, STATUS_WAITING, hint, "the time to wait is over: %s", m->fail.text);
 	case 2:
-		return print_fail(np, number == SIGTERM ? STATUS_TERM : STATUS_INT, hint, "interrupted while waiting for the nodes");
+		return print_fail(np, number == SIGTERM ? STATUS_TERM : STATUS_INT, hint,
+			"interrupted while waiting for the nodes");
 	case 3:
-		return print_fail(np, STATUS_CONFLICT, "'nanopod nodes --all' shows what became of it", "cannot wait on: %s", m->fail.text);
+		return print_fail(np, STATUS_CONFLICT, "'nanopod nodes --all' shows what became of it",
+			"cannot wait on: %s", m->fail.text);
 	default:
 		return market_fail(m, "cannot wait for the nodes");
 	}

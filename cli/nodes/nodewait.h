@@ -13,7 +13,8 @@
  * reservation: where they are looked for; NULL: in all. 0: they run; 1: the time ran out; 2: a signal
  * asked to stop (*number); 3: one of them ended instead, and m->fail says so; or a negative code.
  */
-int nodewait_by(struct market_link *m, const char *reservation, const char *const *names, size_t count, int64_t wait_ms, int *number);
+int nodewait_by(struct market_link *m, const char *reservation, const char *const *names, size_t count, int64_t wait_ms,
+	int *number);
 
 /* The same as an exit status, everything said: STATUS_WAITING where the time ran out. */
 int nodewait(struct nanopod *np, const char *const *names, size_t count, int64_t wait_ms);

@@ -23,7 +23,9 @@ static const struct conf *first_entry(const struct conf *root, const char *secti
 {
 	const struct conf *list = conf_get(root, section);
 
-	return list && list->type == CONF_LIST && list->count && list->items[0].type == CONF_MAP ? conf_get(&list->items[0], inner) : NULL;
+	return list && list->type == CONF_LIST && list->count && list->items[0].type == CONF_MAP
+		? conf_get(&list->items[0], inner)
+		: NULL;
 }
 
 void kubeaccess_release(struct kubeaccess *a)
@@ -123,7 +125,8 @@ static int first_of(int a, int b)
 }
 
 /* The entry of a section, its dash in this column. */
-static int put_entry(struct buf *b, const char *section, unsigned indent, const char *name, const char *context, const struct kubeaccess *a)
+static int put_entry(struct buf *b, const char *section, unsigned indent, const char *name, const char *context,
+	const struct kubeaccess *a)
 {
 	bool is_context = strcmp(section, "contexts") == 0;
 	unsigned in = indent + 4;
@@ -198,8 +201,8 @@ static unsigned last_line(const struct conf *c)
 }
 
 /* Where the entry goes; -1: the section is written in a way that lines cannot change. */
-static int kubemerge_place(const struct buf *text, const struct conf *root, const char *section, const char *name, size_t *from, size_t *to,
-	bool *head)
+static int kubemerge_place(const struct buf *text, const struct conf *root, const char *section, const char *name,
+	size_t *from, size_t *to, bool *head)
 {
 	const struct conf *top = conf_get(root, section), *entry;
 
@@ -224,8 +227,8 @@ static int kubemerge_place(const struct buf *text, const struct conf *root, cons
 	return entry->flow && entry->type != CONF_MAP ? -1 : dash_of(text, entry);
 }
 
-static int kubemerge_put_section(const char *file, struct buf *text, const char *section, const char *name, const char *context,
-	const struct kubeaccess *a)
+static int kubemerge_put_section(const char *file, struct buf *text, const char *section, const char *name,
+	const char *context, const struct kubeaccess *a)
 {
 	struct conf_file *conf;
 	struct buf lines;
@@ -235,7 +238,8 @@ static int kubemerge_put_section(const char *file, struct buf *text, const char 
 
 	if (rc)
 		return rc;
-	column = kubemerge_place(text, &conf->root, section, strcmp(section, "contexts") == 0 ? context : name, &from, &to, &head);
+	column = kubemerge_place(text, &conf->root, section, strcmp(section, "contexts") == 0 ? context : name, &from,
+		&to, &head);
 	conf_free(conf);
 	if (column < 0)
 		return -EINVAL;
@@ -283,7 +287,8 @@ static bool kubemerge_same(const struct conf *a, const struct conf *b)
 	if (a->type != b->type || a->count != b->count || (a->type == CONF_TEXT && strcmp(a->text, b->text) != 0))
 		return false;
 	for (size_t i = 0; i < a->count; i++)
-		if (strcmp(a->items[i].key ? a->items[i].key : "", b->items[i].key ? b->items[i].key : "") != 0 || !kubemerge_same(&a->items[i], &b->items[i]))
+		if (strcmp(a->items[i].key ? a->items[i].key : "", b->items[i].key ? b->items[i].key : "") != 0 ||
+			!kubemerge_same(&a->items[i], &b->items[i]))
 			return false;
 	return true;
 }
@@ -300,12 +305,15 @@ static bool same_but(const struct conf *before, const struct conf *after, const 
 			own++;
 			continue;
 		}
-		while (before && before->type == CONF_LIST && k < before->count && strcmp(kubemerge_name_of(&before->items[k]), name) == 0)
+		while (before && before->type == CONF_LIST && k < before->count &&
+			strcmp(kubemerge_name_of(&before->items[k]), name) == 0)
 			k++;
-		if (!before || before->type != CONF_LIST || k >= before->count || !kubemerge_same(&before->items[k++], &after->items[i]))
+		if (!before || before->type != CONF_LIST || k >= before->count ||
+			!kubemerge_same(&before->items[k++], &after->items[i]))
 			return false;
 	}
-	while (before && before->type == CONF_LIST && k < before->count && strcmp(kubemerge_name_of(&before->items[k]), name) == 0)
+	while (before && before->type == CONF_LIST && k < before->count &&
+		strcmp(kubemerge_name_of(&before->items[k]), name) == 0)
 		k++;
 	return own == 1 && (!before || before->type != CONF_LIST || k == before->count);
 }
@@ -315,25 +323,29 @@ static bool is_section(const char *key)
 	return strcmp(key, "clusters") == 0 || strcmp(key, "contexts") == 0 || strcmp(key, "users") == 0;
 }
 
-static bool kubemerge_is_kept(const struct conf *before, const struct conf *after, const char *name, const char *context)
+static bool kubemerge_is_kept(const struct conf *before, const struct conf *after, const char *name,
+	const char *context)
 {
 	for (size_t i = 0; i < before->count; i++) {
 		const struct conf *was = &before->items[i], *now = conf_get(after, was->key);
 
-		if (is_section(was->key) || (strcmp(was->key, "current-context") == 0 && !(was->type == CONF_TEXT && *was->text)))
+		if (is_section(was->key) ||
+			(strcmp(was->key, "current-context") == 0 && !(was->type == CONF_TEXT && *was->text)))
 			continue;
 		if (!now || !kubemerge_same(was, now))
 			return false;
 	}
 	for (size_t i = 0; i < after->count; i++)
-		if (!is_section(after->items[i].key) && strcmp(after->items[i].key, "current-context") != 0 && !conf_get(before, after->items[i].key))
+		if (!is_section(after->items[i].key) && strcmp(after->items[i].key, "current-context") != 0 &&
+			!conf_get(before, after->items[i].key))
 			return false;
 	return same_but(conf_get(before, "clusters"), conf_get(after, "clusters"), name) &&
 		same_but(conf_get(before, "contexts"), conf_get(after, "contexts"), context) &&
 		same_but(conf_get(before, "users"), conf_get(after, "users"), name);
 }
 
-static int kubemerge_check(const char *file, const struct conf *before, const struct buf *text, const char *name, const char *context)
+static int kubemerge_check(const char *file, const struct conf *before, const struct buf *text, const char *name,
+	const char *context)
 {
 	struct conf_file *after;
 	bool fine;
@@ -346,9 +358,11 @@ static int kubemerge_check(const char *file, const struct conf *before, const st
 }
 
 /* Another one's context of that name is not ours to change. */
-static int kubemerge_check_owner(const char *file, const struct conf *root, const char *name, const char *context, struct fail *f)
+static int kubemerge_check_owner(const char *file, const struct conf *root, const char *name, const char *context,
+	struct fail *f)
 {
-	const struct conf *entry = kubemerge_find(conf_get(root, "contexts"), context), *inner = entry ? conf_get(entry, "context") : NULL;
+	const struct conf *entry = kubemerge_find(conf_get(root, "contexts"), context),
+			  *inner = entry ? conf_get(entry, "context") : NULL;
 	char *cluster;
 	bool ours;
 
@@ -360,7 +374,8 @@ static int kubemerge_check_owner(const char *file, const struct conf *root, cons
 	return ours ? 0 : fail_set(f, -EEXIST, "'%s' has a context '%s' already, of another cluster", file, context);
 }
 
-static int put_all(const char *file, struct buf *made, const char *name, const char *context, const struct kubeaccess *a)
+static int put_all(const char *file, struct buf *made, const char *name, const char *context,
+	const struct kubeaccess *a)
 {
 	static const char *const sections[] = { "clusters", "contexts", "users" };
 	int rc = made->len ? 0 : buf_adds(made, "apiVersion: v1\nkind: Config\n");
@@ -370,8 +385,8 @@ static int put_all(const char *file, struct buf *made, const char *name, const c
 	return rc ? rc : put_current(file, made, context);
 }
 
-int kubemerge(const char *file, const struct buf *text, const char *name, const char *context, const struct kubeaccess *a, struct buf *out,
-	struct fail *f)
+int kubemerge(const char *file, const struct buf *text, const char *name, const char *context,
+	const struct kubeaccess *a, struct buf *out, struct fail *f)
 {
 	struct conf_file *before;
 	struct buf made;
@@ -394,7 +409,8 @@ int kubemerge(const char *file, const struct buf *text, const char *name, const 
 		if (made.data)
 			explicit_bzero(made.data, made.len);
 		buf_release(&made);
-		return fail_set(f, -EINVAL, "cannot merge into '%s' without harm: it is written in an unusual way", file);
+		return fail_set(f, -EINVAL, "cannot merge into '%s' without harm: it is written in an unusual way",
+			file);
 	}
 	buf_release(out);
 	*out = made;

@@ -30,7 +30,7 @@ bool kubeaccess_server(const struct kubeaccess *a, char *host, size_t size, long
  * text: of the file, empty where it is not there. name: of the cluster's and the user's entry; context: of the context's,
  * which becomes the current one only where there is none. 0, -EEXIST where somebody else's context has the name, -EINVAL.
  */
-int kubemerge(const char *file, const struct buf *text, const char *name, const char *context, const struct kubeaccess *a, struct buf *out,
-	struct fail *f);
+int kubemerge(const char *file, const struct buf *text, const char *name, const char *context,
+	const struct kubeaccess *a, struct buf *out, struct fail *f);
 
 #endif

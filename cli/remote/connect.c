@@ -63,11 +63,13 @@ static void connect_say(void *arg, enum pssh_log_level level, const char *text)
 		print_note(np, "%s", text);
 }
 
-static int connect_failed(struct nanopod *np, struct connect *c, int rc, enum status status, const char *field, const char *hint)
+static int connect_failed(struct nanopod *np, struct connect *c, int rc, enum status status, const char *field,
+	const char *hint)
 {
 	if (rc == PSSH_ENOMEM)
 		command_nomem();
-	return print_fail_field(np, status, field, hint, "%s", *pssh_error(c->fleet) ? pssh_error(c->fleet) : pssh_strerror(rc));
+	return print_fail_field(np, status, field, hint, "%s",
+		*pssh_error(c->fleet) ? pssh_error(c->fleet) : pssh_strerror(rc));
 }
 
 /*
@@ -86,9 +88,11 @@ static int read_overrides(struct nanopod *np, struct connect *c)
 		rc |= buf_addf(&b, "UserKnownHostsFile \"%s\"\nGlobalKnownHostsFile none\n",
 			settings_none(s, SETTING_ID_KNOWN_HOSTS) ? "none" : settings_text(s, SETTING_ID_KNOWN_HOSTS));
 	if (settings_given(s, SETTING_ID_AGENT))
-		rc |= buf_addf(&b, "IdentityAgent \"%s\"\n", settings_none(s, SETTING_ID_AGENT) ? "none" : settings_text(s, SETTING_ID_AGENT));
+		rc |= buf_addf(&b, "IdentityAgent \"%s\"\n",
+			settings_none(s, SETTING_ID_AGENT) ? "none" : settings_text(s, SETTING_ID_AGENT));
 	if (settings_given(s, SETTING_ID_CONNECT_TIMEOUT))
-		rc |= buf_addf(&b, "ConnectTimeout %lld\n", (long long)(settings_ms(s, SETTING_ID_CONNECT_TIMEOUT) + 999) / 1000);
+		rc |= buf_addf(&b, "ConnectTimeout %lld\n",
+			(long long)(settings_ms(s, SETTING_ID_CONNECT_TIMEOUT) + 999) / 1000);
 	if (rc)
 		command_nomem();
 	if (!b.len)
@@ -123,7 +127,8 @@ static int read_configs(struct nanopod *np, struct connect *c)
 			continue;
 		rc = pssh_read_config(c->fleet, files[i]);
 		if (rc)
-			return connect_failed(np, c, rc, STATUS_USAGE, "--ssh-config", "'--ssh-config none' does without");
+			return connect_failed(np, c, rc, STATUS_USAGE, "--ssh-config",
+				"'--ssh-config none' does without");
 	}
 	return STATUS_OK;
 }
@@ -131,7 +136,11 @@ static int read_configs(struct nanopod *np, struct connect *c)
 static int read_known_hosts(struct nanopod *np, struct connect *c)
 {
 	static const char *const usual[] = {
-		"~/.ssh/known_hosts", "~/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2", NULL,
+		"~/.ssh/known_hosts",
+		"~/.ssh/known_hosts2",
+		"/etc/ssh/ssh_known_hosts",
+		"/etc/ssh/ssh_known_hosts2",
+		NULL,
 	};
 	int rc = 0;
 
@@ -162,7 +171,8 @@ static int read_identities(struct nanopod *np, struct connect *c)
 		const char *path = settings_item(np->settings, SETTING_ID_IDENTITY, i);
 
 		if (access(path, R_OK) != 0)
-			return print_fail_field(np, STATUS_USAGE, "--identity", NULL, "cannot read '%s': %s", path, strerror(errno));
+			return print_fail_field(np, STATUS_USAGE, "--identity", NULL, "cannot read '%s': %s", path,
+				strerror(errno));
 		rc = pssh_add_identity(c->fleet, path);
 		if (rc)
 			return connect_failed(np, c, rc, STATUS_USAGE, "--identity", NULL);
@@ -228,7 +238,8 @@ static int connect_make(struct nanopod *np, struct connect *c)
 	c->ask_all = c->ask_new && settings_given(np->settings, SETTING_ID_HOST_KEY);
 	/* Not chosen: StrictHostKeyChecking of ssh_config, else strict, and what is unknown is asked about. */
 	if (settings_given(np->settings, SETTING_ID_HOST_KEY))
-		pssh_set_hostkeys(c->fleet, strcmp(keys, "accept-new") == 0 ? PSSH_HOSTKEYS_ACCEPT_NEW : PSSH_HOSTKEYS_STRICT);
+		pssh_set_hostkeys(c->fleet,
+			strcmp(keys, "accept-new") == 0 ? PSSH_HOSTKEYS_ACCEPT_NEW : PSSH_HOSTKEYS_STRICT);
 	status = settings_none(np->settings, SETTING_ID_SSH_CONFIG) ? STATUS_OK : read_overrides(np, c);
 	if (!status)
 		status = read_configs(np, c);
@@ -299,7 +310,8 @@ static bool connect_typed(const struct settings *s, enum setting id)
 }
 
 /* A node of the market: where it is and which key it has comes from there, and nothing is asked. */
-static int connect_node(struct nanopod *np, struct connect *c, const char *spec, const struct node *n, struct pssh_host **out)
+static int connect_node(struct nanopod *np, struct connect *c, const char *spec, const struct node *n,
+	struct pssh_host **out)
 {
 	const struct settings *s = np->settings;
 	const char *jump = settings_text(s, SETTING_ID_JUMP), *own = settings_local_identity(s);
@@ -310,9 +322,12 @@ static int connect_node(struct nanopod *np, struct connect *c, const char *spec,
 		return node_unreachable(np, n);
 	rc = pssh_host(c->fleet, spec, &h);
 	rc = rc ? rc : pssh_host_set_address(h, n->hostname);
-	rc = rc ? rc : pssh_host_set_port(h, connect_typed(s, SETTING_ID_PORT) ? (unsigned)settings_int(s, SETTING_ID_PORT) : n->port);
+	rc = rc ? rc
+		: pssh_host_set_port(h,
+			  connect_typed(s, SETTING_ID_PORT) ? (unsigned)settings_int(s, SETTING_ID_PORT) : n->port);
 	if (!rc && !strchr(spec, '@'))
-		rc = pssh_host_set_user(h, connect_typed(s, SETTING_ID_USER) ? settings_text(s, SETTING_ID_USER) : n->user);
+		rc = pssh_host_set_user(h,
+			connect_typed(s, SETTING_ID_USER) ? settings_text(s, SETTING_ID_USER) : n->user);
 	if (!rc && jump && *jump)
 		rc = pssh_host_set_jump(h, jump);
 	rc = rc ? rc : pssh_host_pin(h, NULL);
@@ -321,7 +336,8 @@ static int connect_node(struct nanopod *np, struct connect *c, const char *spec,
 	if (!rc && own)
 		rc = pssh_host_add_identity(h, own);
 	if (rc)
-		return connect_failed(np, c, rc, STATUS_FAILURE, NULL, "'nanopod nodes -o json' shows what the market says of it");
+		return connect_failed(np, c, rc, STATUS_FAILURE, NULL,
+			"'nanopod nodes -o json' shows what the market says of it");
 	*out = h;
 	return STATUS_OK;
 }
@@ -347,7 +363,8 @@ int connect_host(struct nanopod *np, struct connect *c, const char *name, struct
 	if (rc == 0 && jump && *jump)
 		rc = pssh_host_set_jump(h, jump);
 	if (rc)
-		return connect_failed(np, c, rc, rc == PSSH_EINVAL || rc == PSSH_ESYNTAX ? STATUS_USAGE : STATUS_FAILURE, NULL, NULL);
+		return connect_failed(np, c, rc,
+			rc == PSSH_EINVAL || rc == PSSH_ESYNTAX ? STATUS_USAGE : STATUS_FAILURE, NULL, NULL);
 	*out = h;
 	return STATUS_OK;
 }
@@ -375,18 +392,22 @@ static void openssh_settings(struct nanopod *np, struct buf *list)
 
 	if (settings_given(s, SETTING_ID_SSH_CONFIG)) {
 		connect_word(list, "-F");
-		connect_word(list, settings_none(s, SETTING_ID_SSH_CONFIG) ? "none" : settings_text(s, SETTING_ID_SSH_CONFIG));
+		connect_word(list,
+			settings_none(s, SETTING_ID_SSH_CONFIG) ? "none" : settings_text(s, SETTING_ID_SSH_CONFIG));
 	}
 	if (settings_given(s, SETTING_ID_KNOWN_HOSTS))
-		connect_option(list, "UserKnownHostsFile", settings_none(s, SETTING_ID_KNOWN_HOSTS) ? "none" : settings_text(s, SETTING_ID_KNOWN_HOSTS));
+		connect_option(list, "UserKnownHostsFile",
+			settings_none(s, SETTING_ID_KNOWN_HOSTS) ? "none" : settings_text(s, SETTING_ID_KNOWN_HOSTS));
 	if (settings_given(s, SETTING_ID_HOST_KEY))
 		connect_option(list, "StrictHostKeyChecking", known[settings_int(s, SETTING_ID_HOST_KEY)]);
 	if (settings_given(s, SETTING_ID_CONNECT_TIMEOUT)) {
-		snprintf(room, sizeof room, "%lld", (long long)(settings_ms(s, SETTING_ID_CONNECT_TIMEOUT) + 999) / 1000);
+		snprintf(room, sizeof room, "%lld",
+			(long long)(settings_ms(s, SETTING_ID_CONNECT_TIMEOUT) + 999) / 1000);
 		connect_option(list, "ConnectTimeout", room);
 	}
 	if (settings_given(s, SETTING_ID_AGENT))
-		connect_option(list, "IdentityAgent", settings_none(s, SETTING_ID_AGENT) ? "none" : settings_text(s, SETTING_ID_AGENT));
+		connect_option(list, "IdentityAgent",
+			settings_none(s, SETTING_ID_AGENT) ? "none" : settings_text(s, SETTING_ID_AGENT));
 	if (settings_given(s, SETTING_ID_PORT)) {
 		snprintf(room, sizeof room, "%ld", settings_int(s, SETTING_ID_PORT));
 		connect_option(list, "Port", room);
@@ -415,7 +436,8 @@ static int openssh_keys(struct nanopod *np, const struct node *n, struct buf *li
 	buf_release(&text);
 	if (rc) {
 		free(path);
-		return print_fail(np, STATUS_FAILURE, "leave out --openssh", "cannot write down the host key of '%s': %s", n->name, strerror(-rc));
+		return print_fail(np, STATUS_FAILURE, "leave out --openssh",
+			"cannot write down the host key of '%s': %s", n->name, strerror(-rc));
 	}
 	connect_option(list, "UserKnownHostsFile", path);
 	connect_option(list, "GlobalKnownHostsFile", "/dev/null");

@@ -105,7 +105,8 @@ static int diff_walk(struct walk *w)
 			int x = k == -d || (k != d && v[k - 1] < v[k + 1]) ? v[k + 1] : v[k - 1] + 1;
 			int y = x - k;
 
-			while (x < n && y >= 0 && y < m && diff_equal(&w->a.lines[w->skip + (size_t)x], &w->b.lines[w->skip + (size_t)y]))
+			while (x < n && y >= 0 && y < m &&
+				diff_equal(&w->a.lines[w->skip + (size_t)x], &w->b.lines[w->skip + (size_t)y]))
 				x++, y++;
 			v[k] = x;
 			if (x >= n && y >= m) {

@@ -192,7 +192,8 @@ static void feed_head(struct fanout *f)
 			return;
 		in->head_at += n;
 	}
-	if (!in->full && in->kept_at < in->kept_len && fanout_feed(f, in->kept + in->kept_at, in->kept_len - in->kept_at))
+	if (!in->full && in->kept_at < in->kept_len &&
+		fanout_feed(f, in->kept + in->kept_at, in->kept_len - in->kept_at))
 		in->kept_at = in->kept_len;
 }
 
@@ -261,16 +262,22 @@ static char *fanout_question(struct fanout *f)
 			continue;
 		one = &f->hosts[i];
 		if (count++ < LONGEST_QUESTION)
-			buf_addf(&b, "  %s (%s): %s\n", one->name, pssh_host_address(one->host), pssh_host_fingerprint(one->host));
+			buf_addf(&b, "  %s (%s): %s\n", one->name, pssh_host_address(one->host),
+				pssh_host_fingerprint(one->host));
 	}
 	if (count > LONGEST_QUESTION)
 		buf_addf(&b, "  … and %zu more\n", count - LONGEST_QUESTION);
 	if (count == 1) {
 		buf_clear(&b);
-		buf_addf(&b, "The key of host '%s (%s)' is not known yet:\n  %s\nTake it, remember it, and connect (yes/no)? ",
+		buf_addf(&b,
+			"The key of host '%s (%s)' is not known yet:\n  %s\nTake it, remember it, and connect "
+			"(yes/no)? ",
 			one->name, pssh_host_address(one->host), pssh_host_fingerprint(one->host));
 	} else {
-		buf_addf(&b, "The keys of these %zu hosts are not known yet. Take them, remember them, and connect (yes/no)? ", count);
+		buf_addf(&b,
+			"The keys of these %zu hosts are not known yet. Take them, remember them, and connect "
+			"(yes/no)? ",
+			count);
 	}
 	return buf_steal(&b);
 }
@@ -348,11 +355,14 @@ static void end_of_host(struct fanout *f, struct outcome *o, const struct pssh_e
 	o->begun = o->state == OUTCOME_RUNNING || o->moved;
 	if (ev->type != PSSH_EV_EXIT && !(o->text = strdup(ev->text)))
 		command_nomem();
-	if (ev->type == PSSH_EV_ERROR && ev->status == PSSH_EHOSTNEW && may_ask(f, o) && *pssh_host_fingerprint(o->host)) {
+	if (ev->type == PSSH_EV_ERROR && ev->status == PSSH_EHOSTNEW && may_ask(f, o) &&
+		*pssh_host_fingerprint(o->host)) {
 		o->ask = true;
 		return;
 	}
-	o->state = ev->type == PSSH_EV_EXIT ? OUTCOME_EXIT : ev->type == PSSH_EV_SIGNAL ? OUTCOME_SIGNAL : OUTCOME_ERROR;
+	o->state = ev->type == PSSH_EV_EXIT  ? OUTCOME_EXIT
+		: ev->type == PSSH_EV_SIGNAL ? OUTCOME_SIGNAL
+					     : OUTCOME_ERROR;
 	f->ended++;
 	f->progress.done++;
 	if (!outcome_ok(o))

@@ -162,7 +162,8 @@ static void hunk_end(struct hunk *h)
 	if (h->olds || h->news) {
 		/* As diff -U0 writes it: with no lines on a side, the line before. */
 		fprintf(h->stream, "%s@@ -%zu,%zu +%zu,%zu @@%s\n", print_color(np, h->stream, COLOR_CYAN),
-			h->old_at - !h->olds, h->olds, h->new_at - !h->news, h->news, print_color(np, h->stream, COLOR_NONE));
+			h->old_at - !h->olds, h->olds, h->new_at - !h->news, h->news,
+			print_color(np, h->stream, COLOR_NONE));
 		fwrite(buf_text(&h->text), 1, h->text.len, h->stream);
 	}
 	buf_clear(&h->text);
@@ -254,7 +255,8 @@ void group_show(struct fanout *f, bool diff)
 		struct outcome *o = &f->hosts[i];
 
 		/* A host that was not reached said nothing: the summary tells of it. */
-		if (o->state == OUTCOME_EXIT || o->state == OUTCOME_SIGNAL || fold_length(o->out) || fold_length(o->err))
+		if (o->state == OUTCOME_EXIT || o->state == OUTCOME_SIGNAL || fold_length(o->out) ||
+			fold_length(o->err))
 			sorted[hosts++] = o;
 	}
 	qsort(sorted, hosts, sizeof(struct outcome *), by_answer);

@@ -256,7 +256,8 @@ struct seen {
 
 static int save_see(struct seen *seen, const struct flat *line)
 {
-	const char *host = flat_text(line, "host"), *type = flat_text(line, "type"), *status = flat_text(line, "status");
+	const char *host = flat_text(line, "host"), *type = flat_text(line, "type"),
+		   *status = flat_text(line, "status");
 	bool ok = type && strcmp(type, "exit") == 0 && status && strcmp(status, "0") == 0;
 
 	if (!host || !type)

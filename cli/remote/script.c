@@ -65,16 +65,19 @@ int script_command(const char *path, char *const *arguments, struct buf *content
 	int rc = buf_read_file(content, path);
 
 	if (rc == -EFBIG)
-		return fail_set(f, rc, "'%s' is too large for a script; copy it with 'nanopod cp' and run it there", path);
+		return fail_set(f, rc, "'%s' is too large for a script; copy it with 'nanopod cp' and run it there",
+			path);
 	if (rc)
 		return fail_set(f, rc, "cannot read '%s': %s", path, strerror(-rc));
 	if (!content->len)
 		return fail_set(f, -EINVAL, "'%s' is empty", path);
 	buf_init(&inner, 1 << 20);
 	rc = buf_addf(&inner,
-		"f=$(mktemp \"${TMPDIR:-/tmp}/nanopod.XXXXXXXXXX\")&&exec 8>\"$f\" 9<\"$f\"&&chmod 700 \"$f\"&&rm -f \"$f\"&&"
+		"f=$(mktemp \"${TMPDIR:-/tmp}/nanopod.XXXXXXXXXX\")&&exec 8>\"$f\" 9<\"$f\"&&chmod 700 \"$f\"&&rm -f "
+		"\"$f\"&&"
 		"head -c %zu >&8&&exec 8>&-&&[ $(wc -c </dev/fd/9) -eq %zu ]||"
-		"{ echo \"nanopod: the script did not arrive\" >&2;exit 126;};exec ", content->len, content->len);
+		"{ echo \"nanopod: the script did not arrive\" >&2;exit 126;};exec ",
+		content->len, content->len);
 	if (!rc && content->len > 2 && memcmp(content->data, "#!", 2) == 0) {
 		rc = add_interpreter(content, &inner);
 		if (rc == -EINVAL) {

@@ -61,8 +61,10 @@ static int no_such_reservation(struct nanopod *np, const char *name, const char 
 {
 	char hint[300];
 
-	snprintf(hint, sizeof hint, "'nanopod nodes -r %.100s --all' shows those that ended, 'nanopod reservations' what you have", name);
-	return print_fail_field(np, STATUS_NOTFOUND, field, hint, "no reservation '%.100s' has a node that runs or is about to", name);
+	snprintf(hint, sizeof hint,
+		"'nanopod nodes -r %.100s --all' shows those that ended, 'nanopod reservations' what you have", name);
+	return print_fail_field(np, STATUS_NOTFOUND, field, hint,
+		"no reservation '%.100s' has a node that runs or is about to", name);
 }
 
 static int add_reservations(struct nanopod *np, const struct options *o, struct pssh_list *l)
@@ -113,7 +115,8 @@ static int select_filter(struct nanopod *np, const struct options *o, struct pss
 	if (!status && had && pssh_list_count(l) == 0)
 		status = print_fail_field(np, STATUS_NOTFOUND, option_given(o, "type") ? "--type" : "--zone",
 			"'nanopod nodes -o wide' shows type and zone of each", "none of the nodes is of that %s%s%s",
-			option_given(o, "type") ? "type" : "", option_given(o, "type") && option_given(o, "zone") ? " and " : "",
+			option_given(o, "type") ? "type" : "",
+			option_given(o, "type") && option_given(o, "zone") ? " and " : "",
 			option_given(o, "zone") ? "zone" : "");
 	return status;
 }
@@ -128,7 +131,8 @@ static int select_wait_for_nodes(struct nanopod *np, const struct options *o, co
 
 	if (!names)
 		command_nomem();
-	status = *text && value_duration(text, &ms, &why) ? print_fail_field(np, STATUS_USAGE, "--wait", NULL, "cannot use '--wait': %s", why.text)
+	status = *text && value_duration(text, &ms, &why)
+		? print_fail_field(np, STATUS_USAGE, "--wait", NULL, "cannot use '--wait': %s", why.text)
 		: nodes_know(np);
 	for (size_t i = 0; !status && i < pssh_list_count(l); i++) {
 		const struct node *n = nodes_of_host(np->nodes, pssh_list_get(l, i));
@@ -190,8 +194,9 @@ int select_new(struct nanopod *np, struct pssh_list **out)
 
 static const char *select_hint_for(const char *text)
 {
-	return text[0] == '^' ? NULL : text[0] == '@' ? "'nanopod config' shows the groups, 'nanopod reservations' the reservations"
-		: "'nanopod help hosts' shows how hosts are written";
+	return text[0] == '^'    ? NULL
+		: text[0] == '@' ? "'nanopod config' shows the groups, 'nanopod reservations' the reservations"
+				 : "'nanopod help hosts' shows how hosts are written";
 }
 
 static int select_refused(struct nanopod *np, const struct pssh_list *l, int rc, const char *text)
@@ -246,7 +251,8 @@ static int each_piece(struct nanopod *np, struct pssh_list *l, const char *text,
 		if (!piece)
 			command_nomem();
 		if (strpbrk(piece, "*?")) {
-			status = select_match(np, l, piece + (*piece == '-' || *piece == '!'), drop || *piece == '-' || *piece == '!');
+			status = select_match(np, l, piece + (*piece == '-' || *piece == '!'),
+				drop || *piece == '-' || *piece == '!');
 		} else if (*piece) {
 			int rc = drop ? pssh_list_drop(l, piece) : pssh_list_add(l, piece);
 
@@ -303,8 +309,8 @@ bool select_uses_stdin(const struct options *o)
 
 bool select_given(const struct options *o)
 {
-	return option_given(o, "hosts") || option_given(o, "hosts-file") || option_given(o, "reservation") || option_given(o, "type") ||
-		option_given(o, "zone");
+	return option_given(o, "hosts") || option_given(o, "hosts-file") || option_given(o, "reservation") ||
+		option_given(o, "type") || option_given(o, "zone");
 }
 
 int select_options(struct nanopod *np, const struct options *o, struct pssh_list *l, bool *given)
@@ -321,7 +327,8 @@ int select_options(struct nanopod *np, const struct options *o, struct pssh_list
 
 		status = rc ? select_refused(np, l, rc, option_at(o, "hosts-file", i)) : STATUS_OK;
 	}
-	if (!status && *given && !option_given(o, "hosts") && !option_given(o, "hosts-file") && !option_given(o, "reservation"))
+	if (!status && *given && !option_given(o, "hosts") && !option_given(o, "hosts-file") &&
+		!option_given(o, "reservation"))
 		status = select_add_all(np, l);
 	for (size_t i = 0; !status && i < option_count(o, "exclude"); i++)
 		status = select_drop(np, l, option_at(o, "exclude", i));

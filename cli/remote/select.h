@@ -14,19 +14,42 @@
 /* Rows for a command's option table. RES: the letter of --reservation, 0 where it has another meaning. */
 #define SELECT_OPTIONS SELECT_OPTIONS_BUT('r')
 #define SELECT_OPTIONS_BUT(RES) \
-	{ .name = "hosts", .letter = 'w', .kind = OPTION_LIST, .arg = "HOSTS", .complete = COMPLETE_HOSTS, \
-	  .help = "names and ranges like 'n[1-64]', 'train-*', @group or @reservation, ^FILE, or -; may be repeated" }, \
-	{ .name = "reservation", .letter = RES, .kind = OPTION_LIST, .arg = "RESERVATION", .complete = COMPLETE_RESERVATION, \
-	  .help = "the nodes of this reservation; may be repeated" }, \
-	{ .name = "type", .kind = OPTION_STRING, .arg = "TYPE", .complete = COMPLETE_TYPE, \
-	  .help = "of the market's nodes only those of this type; alone: of all that you have" }, \
-	{ .name = "zone", .kind = OPTION_STRING, .arg = "ZONE", .help = "of the market's nodes only those in this zone" }, \
-	{ .name = "wait", .kind = OPTION_OPTIONAL, .arg = "DURATION", \
-	  .help = "wait for nodes that do not run yet, 5m without a value" }, \
-	{ .name = "exclude", .letter = 'x', .kind = OPTION_LIST, .arg = "HOSTS", .complete = COMPLETE_HOSTS, \
-	  .help = "leave these out; may be repeated" }, \
-	{ .name = "hosts-file", .kind = OPTION_LIST, .arg = "FILE", .complete = COMPLETE_FILE, \
-	  .help = "names and ranges from a file, # begins a comment; - is standard input" }
+	{ .name = "hosts", \
+		.letter = 'w', \
+		.kind = OPTION_LIST, \
+		.arg = "HOSTS", \
+		.complete = COMPLETE_HOSTS, \
+		.help = "names and ranges like 'n[1-64]', 'train-*', @group or @reservation, ^FILE, or -; may be " \
+			"repeated" }, \
+		{ .name = "reservation", \
+			.letter = RES, \
+			.kind = OPTION_LIST, \
+			.arg = "RESERVATION", \
+			.complete = COMPLETE_RESERVATION, \
+			.help = "the nodes of this reservation; may be repeated" }, \
+		{ .name = "type", \
+			.kind = OPTION_STRING, \
+			.arg = "TYPE", \
+			.complete = COMPLETE_TYPE, \
+			.help = "of the market's nodes only those of this type; alone: of all that you have" }, \
+		{ .name = "zone", \
+			.kind = OPTION_STRING, \
+			.arg = "ZONE", \
+			.help = "of the market's nodes only those in this zone" }, \
+		{ .name = "wait", \
+			.kind = OPTION_OPTIONAL, \
+			.arg = "DURATION", \
+			.help = "wait for nodes that do not run yet, 5m without a value" }, \
+		{ .name = "exclude", \
+			.letter = 'x', \
+			.kind = OPTION_LIST, \
+			.arg = "HOSTS", \
+			.complete = COMPLETE_HOSTS, \
+			.help = "leave these out; may be repeated" }, \
+	{ \
+		.name = "hosts-file", .kind = OPTION_LIST, .arg = "FILE", .complete = COMPLETE_FILE, \
+		.help = "names and ranges from a file, # begins a comment; - is standard input" \
+	}
 
 /* An empty list that knows the settings' groups and the market's reservations. Free by pssh_list_free. An exit status. */
 int select_new(struct nanopod *np, struct pssh_list **out);

@@ -26,14 +26,16 @@ const char *summary_hint(int code)
 {
 	switch (code) {
 	case PSSH_ERESOLVE:
-		return "is the name right? 'nanopod nodes' lists nodes, 'nanopod hosts -o wide NAME' shows what a host is taken for";
+		return "is the name right? 'nanopod nodes' lists nodes, 'nanopod hosts -o wide NAME' shows what a host "
+		       "is taken for";
 	case PSSH_ECONNECT:
 	case PSSH_ECLOSED:
 		return "'--retry 3' tries again; 'nanopod hosts -o wide NAME' shows address and port";
 	case PSSH_ETIMEOUT:
 		return "'--connect-timeout' or '--timeout' allow more time";
 	case PSSH_EHOSTNEW:
-		return "'--host-key accept-new' takes and remembers unknown keys; compare the fingerprint where that matters";
+		return "'--host-key accept-new' takes and remembers unknown keys; compare the fingerprint where that "
+		       "matters";
 	case PSSH_EAUTH:
 		return "'-l USER' names another user, '-i FILE' a key; 'ssh-add -l' shows what the agent has";
 	case PSSH_EPASSPHRASE:
@@ -50,8 +52,9 @@ static const char *summary_hint_for(const struct fanout *f, const struct outcome
 	if (o->state != OUTCOME_ERROR)
 		return NULL;
 	if (o->status == PSSH_EHOSTKEY && nodes_of_host(f->np->nodes, o->name))
-		return "the market says which key this node has, so that is not it: nothing was sent there; 'nanopod console NODE' shows "
-			"what its host says, 'nanopod replace NODE' takes another one";
+		return "the market says which key this node has, so that is not it: nothing was sent there; 'nanopod "
+		       "console NODE' shows "
+		       "what its host says, 'nanopod replace NODE' takes another one";
 	if (strstr(o->text, "locked by a passphrase"))
 		return "'ssh-add FILE' unlocks it for all";
 	if (o->status == PSSH_ETIMEOUT && o->begun)
@@ -165,8 +168,9 @@ static void show_cause(const struct fanout *f, const struct cause *c)
 	struct nanopod *np = f->np;
 	char *names = select_fold_names(c->names, c->count, NAMES_SHOWN);
 	bool changed = c->code == PSSH_EHOSTKEY && c->count > 1 && !nodes_of_host(np->nodes, c->example->name);
-	const char *hint = changed ? "where a host was reinstalled, 'ssh-keygen -R HOST' forgets its old key; if not, somebody may be in between" :
-		summary_hint_for(f, c->example);
+	const char *hint = changed ? "where a host was reinstalled, 'ssh-keygen -R HOST' forgets its old key; if not, "
+				     "somebody may be in between"
+				   : summary_hint_for(f, c->example);
 	char *own = c->count == 1 ? cause_of(c->example, true) : changed ? strdup(pssh_strerror(c->code)) : NULL;
 
 	fprintf(np->err, "  %s%s%s (%zu): %s\n", print_color(np, np->err, COLOR_RED), own ? own : c->text,
@@ -191,7 +195,8 @@ static void summary_show_one(struct fanout *f)
 	if (o->state == OUTCOME_ERROR && strstr(o->text, o->name))
 		print_fail(f->np, status, summary_hint_for(f, o), "%s", o->text);
 	else if (o->state == OUTCOME_ERROR)
-		print_fail(f->np, status, summary_hint_for(f, o), "%s: %s", o->name, *o->text ? o->text : pssh_strerror(o->status));
+		print_fail(f->np, status, summary_hint_for(f, o), "%s: %s", o->name,
+			*o->text ? o->text : pssh_strerror(o->status));
 	else if (o->state == OUTCOME_SIGNAL)
 		print_note(f->np, "%s: the command was ended by SIG%s", o->name, o->text);
 }

@@ -233,8 +233,9 @@ static struct intent *intent_open_one(const char *dir, const char *name)
 		i->path = NULL;
 	else
 		i->fd = open(i->path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	good = i->fd >= 0 && flock(i->fd, LOCK_EX | LOCK_NB) == 0 && fstat(i->fd, &st) == 0 && S_ISREG(st.st_mode)
-		&& st.st_nlink > 0 && st.st_uid == geteuid() && buf_read_fd(&text, i->fd) == 0 && text.len && intent_parse(i, &text) == 0;
+	good = i->fd >= 0 && flock(i->fd, LOCK_EX | LOCK_NB) == 0 && fstat(i->fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		st.st_nlink > 0 && st.st_uid == geteuid() && buf_read_fd(&text, i->fd) == 0 && text.len &&
+		intent_parse(i, &text) == 0;
 	buf_release(&text);
 	if (good && intent_get(i, "match"))
 		return i;
@@ -271,7 +272,8 @@ int intent_find(const char *match, struct intent **out, struct fail *f)
 	for (int k = 0; k < n; k++) {
 		struct intent *i = intent_open_one(dir, names[k]->d_name);
 
-		if (i && strcmp(intent_get(i, "match"), match) == 0 && (!best || intent_begun(i) < intent_begun(best))) {
+		if (i && strcmp(intent_get(i, "match"), match) == 0 &&
+			(!best || intent_begun(i) < intent_begun(best))) {
 			intent_free(best);
 			best = i;
 		} else {
@@ -358,9 +360,11 @@ int intent_new(const char *match, const char *command, int64_t begun, struct int
 	if (i)
 		i->fd = -1;
 	rc = i && dir ? intent_create(i, dir) : -ENOMEM;
-	if (!rc && (buf_adds(&b, heading) || intent_add_line(&b, "match", match) || intent_add_line(&b, "command", command)
-	    || intent_add_line(&b, "begun", when) || intent_remember(i, "match", match) || intent_remember(i, "command", command)
-	    || intent_remember(i, "begun", when)))
+	if (!rc &&
+		(buf_adds(&b, heading) || intent_add_line(&b, "match", match) ||
+			intent_add_line(&b, "command", command) || intent_add_line(&b, "begun", when) ||
+			intent_remember(i, "match", match) || intent_remember(i, "command", command) ||
+			intent_remember(i, "begun", when)))
 		rc = -ENOMEM;
 	rc = rc ? rc : write_synced(i->fd, &b);
 	rc = rc ? rc : intent_sync_folder(dir);

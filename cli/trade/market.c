@@ -24,7 +24,8 @@ enum { PAGES_MAX = 100000, BODY_TEXT_MAX = 1 << 20, BRIEF_MS = 2000 };
 
 static int no_url(struct nanopod *np)
 {
-	return print_fail_field(np, STATUS_USAGE, "url", "'nanopod config set url URL' sets it, --url or NANOPOD_URL say it once",
+	return print_fail_field(np, STATUS_USAGE, "url",
+		"'nanopod config set url URL' sets it, --url or NANOPOD_URL say it once",
 		"cannot ask the market: no market is set");
 }
 
@@ -67,9 +68,13 @@ int market_sign_in_by(struct nanopod *np, const struct options *o, const char *t
 		command_nomem();
 	rc = token ? 0 : find_token(m, flags);
 	if (!rc) {
-		const struct client_setup setup = { .url = url, .token = m->token, .ca = settings_text(np->settings, SETTING_ID_MARKET_CA),
-			.plain = settings_bool(np->settings, SETTING_ID_MARKET_PLAIN), .stop_fd = signals_fd(),
-			.connect_ms = flags & MARKET_BRIEFLY ? BRIEF_MS : 0, .whole_ms = flags & MARKET_BRIEFLY ? 2 * BRIEF_MS : 0,
+		const struct client_setup setup = { .url = url,
+			.token = m->token,
+			.ca = settings_text(np->settings, SETTING_ID_MARKET_CA),
+			.plain = settings_bool(np->settings, SETTING_ID_MARKET_PLAIN),
+			.stop_fd = signals_fd(),
+			.connect_ms = flags & MARKET_BRIEFLY ? BRIEF_MS : 0,
+			.whole_ms = flags & MARKET_BRIEFLY ? 2 * BRIEF_MS : 0,
 			.tries = flags & MARKET_BRIEFLY ? 1 : 0 };
 
 		if (client_new(&setup, &m->client, &m->fail))
@@ -134,8 +139,9 @@ bool market_only_resized(int rc)
 static void say_more(const struct market_link *m, const struct client_call *q, int rc)
 {
 	if (m->np->verbose)
-		print_note(m->np, "%s %s: %d%s%s%s%s", q->method, q->path, m->answer.status, *m->answer.request_id ? ", request " : "",
-			m->answer.request_id, rc ? ", " : "", rc ? client_code(rc) : "");
+		print_note(m->np, "%s %s: %d%s%s%s%s", q->method, q->path, m->answer.status,
+			*m->answer.request_id ? ", request " : "", m->answer.request_id, rc ? ", " : "",
+			rc ? client_code(rc) : "");
 }
 
 int market_call(struct market_link *m, const struct client_call *q)
@@ -149,7 +155,8 @@ int market_call(struct market_link *m, const struct client_call *q)
 		return market_explain(m, q);
 	do
 		rc = client_send(m->client, q, &m->answer, &m->fail);
-	while (market_only_resized(rc) && (m->answer.sent == CLIENT_NOT_SENT || q->key || strcmp(q->method, "GET") == 0));
+	while (market_only_resized(rc) &&
+		(m->answer.sent == CLIENT_NOT_SENT || q->key || strcmp(q->method, "GET") == 0));
 	say_more(m, q, rc);
 	if (rc)
 		return rc;
@@ -159,7 +166,8 @@ int market_call(struct market_link *m, const struct client_call *q)
 	    doc_parse(buf_text(&m->answer.body), m->answer.body.len, &m->doc, &m->fail)) {
 		struct fail why = m->fail;
 
-		return fail_set(&m->fail, CLIENT_BAD_ANSWER, "the answer of '%.200s' cannot be understood: %.200s", m->url, why.text);
+		return fail_set(&m->fail, CLIENT_BAD_ANSWER, "the answer of '%.200s' cannot be understood: %.200s",
+			m->url, why.text);
 	}
 	return 0;
 }
@@ -218,7 +226,8 @@ static int market_resume(struct market_link *m, const char *match, const struct 
 	if (*out) {
 		was = intent_get(*out, "body");
 		if (was && strcmp(was, buf_text(body)) == 0) {
-			print_note(m->np, "replayed: this was sent %s and no answer came; it goes on with the same request",
+			print_note(m->np,
+				"replayed: this was sent %s and no answer came; it goes on with the same request",
 				when_relative(intent_begun(*out), (int64_t)time(NULL), room));
 			return 0;
 		}
@@ -285,9 +294,11 @@ const char *market_hint(const struct market_link *m, char *room, size_t size)
 		return room;
 	}
 	if (code == CLIENT_LOST || code == CLIENT_STOPPED)
-		return m->answer.sent == CLIENT_MAYBE ? "type the same again: it goes on with the same request, and nothing is done twice"
+		return m->answer.sent == CLIENT_MAYBE
+			? "type the same again: it goes on with the same request, and nothing is done twice"
 			: "try again";
-	if ((code == REASON_UNAUTHENTICATED || code == REASON_TOKEN_EXPIRED) && m->token_where && strcmp(m->token_where, "NANOPOD_TOKEN") == 0)
+	if ((code == REASON_UNAUTHENTICATED || code == REASON_TOKEN_EXPIRED) && m->token_where &&
+		strcmp(m->token_where, "NANOPOD_TOKEN") == 0)
 		return "set it to another one, or unset it for the one that 'nanopod login' keeps; nothing was deleted";
 	if (code == CLIENT_UNREACHABLE && settings_layer(m->np->settings, SETTING_ID_URL) == LAYER_LOCAL)
 		return "that is the local market: 'nanopod local start' starts what is missing";
@@ -298,8 +309,11 @@ int market_fail(struct market_link *m, const char *fmt, ...)
 {
 	int code = m->fail.code;
 	bool token = code == REASON_UNAUTHENTICATED || code == REASON_TOKEN_EXPIRED;
-	struct print_problem p = { .status = (enum status)client_status(code), .code = client_code(code), .field = m->field,
-		.retryable = client_retryable(code), .request_id = *m->answer.request_id ? m->answer.request_id : NULL };
+	struct print_problem p = { .status = (enum status)client_status(code),
+		.code = client_code(code),
+		.field = m->field,
+		.retryable = client_retryable(code),
+		.request_id = *m->answer.request_id ? m->answer.request_id : NULL };
 	char room[200], *what;
 	va_list ap;
 
@@ -315,7 +329,8 @@ int market_fail(struct market_link *m, const char *fmt, ...)
 		command_nomem();
 	va_end(ap);
 	if (token && m->token_where)
-		print_problem(m->np, &p, "%s: '%s' refused the token of %s: %s", what, m->url, m->token_where, m->fail.text);
+		print_problem(m->np, &p, "%s: '%s' refused the token of %s: %s", what, m->url, m->token_where,
+			m->fail.text);
 	else if (code == REASON_INTERNAL && p.request_id)
 		print_problem(m->np, &p, "%s: %s (request %s)", what, m->fail.text, p.request_id);
 	else
@@ -346,11 +361,12 @@ static int next_page(struct market_link *m, const char *path, struct table *seen
 	if (rc || !cursor)
 		return rc;
 	if (table_get(seen, cursor) || seen->count >= PAGES_MAX)
-		return fail_set(&m->fail, CLIENT_BAD_ANSWER, "the list of '%.200s' goes round in circles at '%.80s'", path, cursor);
+		return fail_set(&m->fail, CLIENT_BAD_ANSWER, "the list of '%.200s' goes round in circles at '%.80s'",
+			path, cursor);
 	buf_clear(out);
-	if (table_set(seen, cursor, seen) || buf_adds(out, path) ||
-	    buf_adds(out, strchr(path, '?') ? "&" : "?") ||
-	    buf_adds(out, str_starts(path, "/np/v1/ledger") ? "after=" : "starting_after=") || client_quote(out, cursor))
+	if (table_set(seen, cursor, seen) || buf_adds(out, path) || buf_adds(out, strchr(path, '?') ? "&" : "?") ||
+		buf_adds(out, str_starts(path, "/np/v1/ledger") ? "after=" : "starting_after=") ||
+		client_quote(out, cursor))
 		command_nomem();
 	return 0;
 }
@@ -426,8 +442,8 @@ int market_need_ours(struct market_link *m, const char *command)
 		return 0;
 	if (rc < 0)
 		return market_fail(m, "cannot run '%s'", command);
-	return print_fail(m->np, STATUS_FAILURE, "'nanopod api' reaches what it has", "cannot run '%s': '%s' is not a market of nanopod's",
-		command, m->url);
+	return print_fail(m->np, STATUS_FAILURE, "'nanopod api' reaches what it has",
+		"cannot run '%s': '%s' is not a market of nanopod's", command, m->url);
 }
 
 int market_spend_max(struct nanopod *np, int64_t *micros)

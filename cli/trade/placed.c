@@ -76,7 +76,10 @@ bool placed_decided(const struct placed *p)
 	switch (p->status) {
 	case MODEL_ORDER_FILLED: case MODEL_ORDER_REJECTED: case MODEL_ORDER_CANCELLED:
 		return true;
-	case MODEL_ORDER_UNKNOWN: case MODEL_ORDER_PENDING: case MODEL_ORDER_PARTIALLY_FILLED: case MODEL_ORDER_STANDING:
+	case MODEL_ORDER_UNKNOWN:
+	case MODEL_ORDER_PENDING:
+	case MODEL_ORDER_PARTIALLY_FILLED:
+	case MODEL_ORDER_STANDING:
 		break;
 	}
 	return false;
@@ -123,7 +126,8 @@ static void placed_show(struct show *s, const struct placed *p)
 	phase_of(p, phase, sizeof phase);
 	if (s->np->tty_err && !s->np->errors_json) {
 		fprintf(s->np->err, "\r%s%s: %s, %s%s\033[K", print_color(s->np, s->np->err, COLOR_DIM), p->id, phase,
-			progress_time(clock_ms() - s->began, time, sizeof time), print_color(s->np, s->np->err, COLOR_NONE));
+			progress_time(clock_ms() - s->began, time, sizeof time),
+			print_color(s->np, s->np->err, COLOR_NONE));
 		fflush(s->np->err);
 		s->line = true;
 	} else if (strcmp(phase, s->phase) != 0) {

@@ -37,14 +37,16 @@ static void purchase_recall(struct purchase *p)
 	p->own_pool = !intent_get(p->intent, "into");
 }
 
-int purchase_match(struct market_link *m, const struct options *o, const char *verb, const char *subject, struct buf *out)
+int purchase_match(struct market_link *m, const struct options *o, const char *verb, const char *subject,
+	struct buf *out)
 {
 	const char *profile = settings_profile(m->np->settings);
 	int rc = market_whoami(m);
 
 	if (rc)
 		return rc;
-	if (buf_addf(out, "%s\n%s\n%s\n%s\n%s\n", verb, m->url, m->who.account_id ? m->who.account_id : "", profile ? profile : "", subject))
+	if (buf_addf(out, "%s\n%s\n%s\n%s\n%s\n", verb, m->url, m->who.account_id ? m->who.account_id : "",
+		    profile ? profile : "", subject))
 		command_nomem();
 	retype_same(o, out);
 	return 0;
@@ -150,7 +152,8 @@ static int find_workspace(struct purchase *p, struct first *w)
 	rc = market_each(p->m, "/v2/workspaces", take_workspace, w);
 	p->m->explain = explain;
 	if (!rc && !*w->path)
-		rc = fail_set(&p->m->fail, REASON_NOT_FOUND, "this market has no workspace of yours to put a reservation into");
+		rc = fail_set(&p->m->fail, REASON_NOT_FOUND,
+			"this market has no workspace of yours to put a reservation into");
 	if (*w->best)
 		keep_text(w->path, sizeof w->path, w->best);
 	return rc;
@@ -172,8 +175,10 @@ static int adopt_pool(struct purchase *p, int rc)
 	char id[sizeof p->pool];
 	bool ours;
 
-	if (!asked_before(p) || (rc != REASON_NAME_TAKEN && rc != REASON_INVALID && rc != REASON_MALFORMED && rc != REASON_WRONG_STATE)
-	    || !p->intent || reservation_look(p->m, p->name, &r))
+	if (!asked_before(p) ||
+		(rc != REASON_NAME_TAKEN && rc != REASON_INVALID && rc != REASON_MALFORMED &&
+			rc != REASON_WRONG_STATE) ||
+		!p->intent || reservation_look(p->m, p->name, &r))
 		return rc;
 	ours = r.count == 0 && r.created_at + CLOCKS_APART >= intent_begun(p->intent);
 	keep_text(id, sizeof id, r.id);
@@ -303,7 +308,9 @@ static int plan_nodes(struct purchase *p, long *first, long *count)
 		rc = market_each(p->m, path, count_one, &c);
 		rc = rc ? rc : reservation_look(p->m, p->pool, &r);
 		if (rc)
-			return rc < 0 ? rc : fail_set(&p->m->fail, REASON_NOT_FOUND, "the reservation '%s' is gone", p->name);
+			return rc < 0
+				? rc
+				: fail_set(&p->m->fail, REASON_NOT_FOUND, "the reservation '%s' is gone", p->name);
 		part = reservation_part(&r, p->order.sku);
 		if (part && part_most(part) - (int64_t)c.live < need)
 			need = part_most(part) - (int64_t)c.live;
@@ -327,7 +334,8 @@ static int purchase_take_image(void *arg, struct doc *d, long at, struct fail *f
 		return rc;
 	if (!*w->path)
 		keep_text(w->path, sizeof w->path, one.id);
-	if (*w->best == '?' && ((one.name && strcmp(one.name, w->best + 1) == 0) || (one.id && strcmp(one.id, w->best + 1) == 0))) {
+	if (*w->best == '?' &&
+		((one.name && strcmp(one.name, w->best + 1) == 0) || (one.id && strcmp(one.id, w->best + 1) == 0))) {
 		keep_text(w->path, sizeof w->path, one.id);
 		w->best[0] = '!';
 		return 1;
@@ -338,7 +346,8 @@ static int purchase_take_image(void *arg, struct doc *d, long at, struct fail *f
 /* Public ones are listed under a workspace of the market's own; one's own are listed without. */
 static int find_image(struct purchase *p, const char *image, struct first *w)
 {
-	static const char *const paths[] = { "/v2/images?limit=50&workspace=sfc%3Aworkspace%3Asfcompute%3Apublic", "/v2/images?limit=50" };
+	static const char *const paths[] = { "/v2/images?limit=50&workspace=sfc%3Aworkspace%3Asfcompute%3Apublic",
+		"/v2/images?limit=50" };
 	bool explain = p->m->explain;
 	int rc = 0;
 
@@ -431,14 +440,16 @@ int purchase_nodes(struct purchase *p, const char *image)
 
 bool purchase_nothing_done(const struct purchase *p, int code)
 {
-	if (code == CLIENT_UNREACHABLE || code == CLIENT_UNTRUSTED || code == CLIENT_BAD_SETUP || code == CLIENT_NO_HTTP)
+	if (code == CLIENT_UNREACHABLE || code == CLIENT_UNTRUSTED || code == CLIENT_BAD_SETUP ||
+		code == CLIENT_NO_HTTP)
 		return !p->resumed && !p->sent;
 	if (code == CLIENT_STOPPED)
 		return !p->resumed && !p->sent;
 	if (code <= REASON_BASE || code == REASON_INTERNAL)
 		return false;
 	/* What the market refuses it has not done. These it may yet do, if it is asked again. */
-	if (code == REASON_RATE || code == REASON_UNAVAILABLE || code == REASON_UNAUTHENTICATED || code == REASON_TOKEN_EXPIRED)
+	if (code == REASON_RATE || code == REASON_UNAVAILABLE || code == REASON_UNAUTHENTICATED ||
+		code == REASON_TOKEN_EXPIRED)
 		return !p->resumed && !*p->pool;
 	return code > REASON_BASE && code < REASON_END;
 }

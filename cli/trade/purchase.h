@@ -34,7 +34,8 @@ void purchase_release(struct purchase *p); /* the intent stays where purchase_en
  * All that makes two commands the same: what is done, where, by whom, and how; subject: to which of
  * several. 0 or a negative code in m->fail.
  */
-int purchase_match(struct market_link *m, const struct options *o, const char *verb, const char *subject, struct buf *out);
+int purchase_match(struct market_link *m, const struct options *o, const char *verb, const char *subject,
+	struct buf *out);
 
 /* The one that the same command began, if any; else a new one with these. Negative code in m->fail. */
 int purchase_find(struct purchase *p, const char *match);

@@ -40,8 +40,8 @@ static void say_funds(struct quote *q)
 
 	if (q->reason == REASON_FUNDS && q->cost > 0 && q->available_after != MODEL_NONE
 	    && money_add(q->available_after, q->cost, &available) == 0)
-		snprintf(q->message + len, sizeof q->message - len, ": it costs %s, and %s is available", money_text(q->cost, cost),
-			money_text(available, there));
+		snprintf(q->message + len, sizeof q->message - len, ": it costs %s, and %s is available",
+			money_text(q->cost, cost), money_text(available, there));
 }
 
 int quote_take(struct market_link *m, struct quote *q)
@@ -51,10 +51,20 @@ int quote_take(struct market_link *m, struct quote *q)
 
 	if (rc)
 		return rc;
-	*q = (struct quote){ .fills = from.fills, .firm = true, .cost = from.cost, .price = from.price, .nodes = from.nodes,
-		.start = from.start, .end = from.end, .available_after = from.available_after, .reason = from.reason };
+	*q = (struct quote){ .fills = from.fills,
+		.firm = true,
+		.cost = from.cost,
+		.price = from.price,
+		.nodes = from.nodes,
+		.start = from.start,
+		.end = from.end,
+		.available_after = from.available_after,
+		.reason = from.reason };
 	q->known = from.fills || from.reason == REASON_FUNDS || from.reason == REASON_OVER_MAX_TOTAL;
-	snprintf(q->message, sizeof q->message, "%s", from.message ? from.message : from.fills ? "" : reason_row(from.reason)->text);
+	snprintf(q->message, sizeof q->message, "%s",
+		from.message         ? from.message
+			: from.fills ? ""
+				     : reason_row(from.reason)->text);
 	for (size_t i = 0; i < from.alternative_count && i < QUOTE_ALTERNATIVES; i++) {
 		const struct model_alternative *a = &from.alternatives[i];
 
@@ -108,7 +118,9 @@ int quote_book(struct market_link *m, const struct sku *sku, int64_t start, int6
 	*book = (struct quote_book){ .count = 0 };
 	rc = rc ? rc : wire_depth(m->doc, WIRE_WHOLE, &d, &m->fail);
 	for (size_t i = 0; !rc && i < d.ask_count; i++) {
-		int64_t nodes = strcmp(d.asks[i].sku ? d.asks[i].sku : "", sku->id) == 0 ? nodes_through(&d.asks[i].schedule, start, end) : 0;
+		int64_t nodes = strcmp(d.asks[i].sku ? d.asks[i].sku : "", sku->id) == 0
+			? nodes_through(&d.asks[i].schedule, start, end)
+			: 0;
 
 		if (nodes <= 0)
 			continue;
@@ -153,18 +165,25 @@ static void fill_from(const struct quote_book *book, const struct model_order_ne
 		snprintf(q->message, sizeof q->message, "%s", reason_row(REASON_PRICE_TOO_LOW)->text);
 		offer_instead(q, "price", q->price, order->nodes);
 	} else {
-		snprintf(q->message, sizeof q->message, "its book has %" PRId64 " of %" PRId64 " nodes for that whole window",
-			order->nodes - want, order->nodes);
+		snprintf(q->message, sizeof q->message,
+			"its book has %" PRId64 " of %" PRId64 " nodes for that whole window", order->nodes - want,
+			order->nodes);
 	}
 	if (within > 0)
 		offer_instead(q, "nodes", order->price, within);
 }
 
 /* Where the book cannot be read: the market's own estimate, which names a price and no more. */
-static int ask_preview(struct market_link *m, const struct model_order_new *order, const struct sku *sku, struct quote *q)
+static int ask_preview(struct market_link *m, const struct model_order_new *order, const struct sku *sku,
+	struct quote *q)
 {
-	struct model_sku wanted = { .id = sku->id, .alias = sku->alias, .accelerator = sku->accelerator, .form_factor = sku->form_factor,
-		.region = sku->region, .zone = sku->zone, .rdma = sku->rdma };
+	struct model_sku wanted = { .id = sku->id,
+		.alias = sku->alias,
+		.accelerator = sku->accelerator,
+		.form_factor = sku->form_factor,
+		.region = sku->region,
+		.zone = sku->zone,
+		.rdma = sku->rdma };
 	struct model_preview p;
 	struct buf body;
 	int rc;
@@ -175,7 +194,8 @@ static int ask_preview(struct market_link *m, const struct model_order_new *orde
 	rc = market_send(m, "POST", "/v2/order_preview", &body, NULL);
 	buf_release(&body);
 	rc = rc ? rc : wire_preview(m->doc, WIRE_WHOLE, &p, &m->fail);
-	if (rc == REASON_INVALID || rc == REASON_NOT_FOUND || rc == REASON_WRONG_STATE || rc == REASON_NOT_IMPLEMENTED) {
+	if (rc == REASON_INVALID || rc == REASON_NOT_FOUND || rc == REASON_WRONG_STATE ||
+		rc == REASON_NOT_IMPLEMENTED) {
 		/* Not even that. The order itself will tell, and costs nothing above its limit. */
 		q->fills = true;
 		snprintf(q->message, sizeof q->message, "this market does not say what is on sale");
@@ -206,7 +226,10 @@ int quote_ask(struct market_link *m, const struct model_order_new *order, const 
 		return rc;
 	if (rc)
 		return ask_ours(m, order, q);
-	*q = (struct quote){ .nodes = order->nodes, .start = order->start, .end = order->end, .available_after = MODEL_NONE };
+	*q = (struct quote){ .nodes = order->nodes,
+		.start = order->start,
+		.end = order->end,
+		.available_after = MODEL_NONE };
 	rc = quote_book(m, sku, order->start, order->end, &book);
 	if (rc == REASON_NOT_FOUND || rc == REASON_FORBIDDEN || rc == REASON_NOT_IMPLEMENTED)
 		return ask_preview(m, order, sku, q);
@@ -243,8 +266,8 @@ static void quote_compact(int64_t seconds, char room[WHEN_TEXT])
 	*w = '\0';
 }
 
-static void quote_add_one(const struct quote *q, size_t i, const struct command *cmd, const struct options *o, char *const *words,
-	unsigned gpus, struct buf *out)
+static void quote_add_one(const struct quote *q, size_t i, const struct command *cmd, const struct options *o,
+	char *const *words, unsigned gpus, struct buf *out)
 {
 	struct retype_change changes[4] = { { 0 } };
 	char text[WHEN_TEXT], span[WHEN_TEXT], number[32];
@@ -277,8 +300,8 @@ static void quote_add_one(const struct quote *q, size_t i, const struct command 
 		command_nomem();
 }
 
-void quote_hint(const struct quote *q, const struct command *cmd, const struct options *o, char *const *words, unsigned gpus,
-	struct buf *out)
+void quote_hint(const struct quote *q, const struct command *cmd, const struct options *o, char *const *words,
+	unsigned gpus, struct buf *out)
 {
 	size_t before = out->len;
 

@@ -59,7 +59,7 @@ const char *quote_limit_text(int64_t price, unsigned gpus, char room[MONEY_TEXT]
  * none that this command has options for. words: those of them it is about; NULL: all that were typed.
  * gpus as for -p of this command line.
  */
-void quote_hint(const struct quote *q, const struct command *cmd, const struct options *o, char *const *words, unsigned gpus,
-	struct buf *out);
+void quote_hint(const struct quote *q, const struct command *cmd, const struct options *o, char *const *words,
+	unsigned gpus, struct buf *out);
 
 #endif

@@ -35,7 +35,10 @@ static struct model_span *copy_spans(const struct model_schedule *s, size_t *cou
 
 void reservation_copy(struct reservation *r, const struct model_pool *p)
 {
-	*r = (struct reservation){ .id = trade_reservation_copy(p->id), .name = trade_reservation_copy(p->name), .kind = trade_reservation_copy(p->kind), .created_at = p->created_at };
+	*r = (struct reservation){ .id = trade_reservation_copy(p->id),
+		.name = trade_reservation_copy(p->name),
+		.kind = trade_reservation_copy(p->kind),
+		.created_at = p->created_at };
 	r->parts = calloc(p->sku_count + 1, sizeof *r->parts);
 	if (!r->parts)
 		command_nomem();
@@ -119,7 +122,8 @@ int reservation_find(struct market_link *m, const char *typed, struct reservatio
 	int rc;
 
 	if (!ident_looks(IDENT_POOL, typed) && reservation_check_name(typed, &m->fail))
-		return print_fail(m->np, STATUS_USAGE, "'nanopod reservations' lists them", "cannot look for a reservation: %s", m->fail.text);
+		return print_fail(m->np, STATUS_USAGE, "'nanopod reservations' lists them",
+			"cannot look for a reservation: %s", m->fail.text);
 	rc = reservation_look(m, typed, out);
 	if (rc == 1)
 		return print_fail(m->np, STATUS_NOTFOUND, "'nanopod reservations' lists what you have",
@@ -211,6 +215,7 @@ int reservation_check_name(const char *name, struct fail *f)
 		good = isalnum((unsigned char)name[i]) || strchr("._-", name[i]);
 	if (good)
 		return 0;
-	return fail_set(f, -EINVAL, "'%.60s' is not a name: it takes letters, digits, '.', '_' and '-', and begins with a letter or digit",
+	return fail_set(f, -EINVAL,
+		"'%.60s' is not a name: it takes letters, digits, '.', '_' and '-', and begins with a letter or digit",
 		name);
 }

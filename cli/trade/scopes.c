@@ -28,7 +28,8 @@ static int add_words(struct nanopod *np, const char *text, struct model_token_ne
 		command_nomem();
 	while (!rc && (word = strsep(&rest, ","))) {
 		if (value_enum(word, WORDS, &at, &why))
-			rc = print_fail_field(np, STATUS_USAGE, "--scope", NULL, "cannot make that token: %s", why.text);
+			rc = print_fail_field(np, STATUS_USAGE, "--scope", NULL, "cannot make that token: %s",
+				why.text);
 		else if (out->scope_count < SCOPES_MAX && !(list[out->scope_count++] = strdup(word)))
 			command_nomem();
 	}
@@ -45,7 +46,8 @@ static int scopes_read_life(struct nanopod *np, const struct options *o, int64_t
 	if (text && strcmp(text, "never") == 0)
 		*seconds = -1;
 	else if (text && when_duration(text, seconds, &why))
-		return print_fail_field(np, STATUS_USAGE, "--expires", "'never' is understood too", "cannot make that token: %s", why.text);
+		return print_fail_field(np, STATUS_USAGE, "--expires", "'never' is understood too",
+			"cannot make that token: %s", why.text);
 	return 0;
 }
 
@@ -88,7 +90,7 @@ static const struct column columns[] = {
 	{ "name", 0, "what it is called" },
 	{ "scopes", 0, "what it may do" },
 	{ "expires", 0, "when it expires; nothing: never" },
-	{ 0 }
+	{ 0 },
 };
 
 int token_show_new(struct market_link *m, const struct options *o)
@@ -109,7 +111,9 @@ int token_show_new(struct market_link *m, const struct options *o)
 	scopes_join(t.scopes, t.scope_count, &scopes);
 	r = rows_new(np, o, columns, &rc);
 	if (r) {
-		rows_add(r, (const char *[]){ t.token, t.id, t.name, buf_text(&scopes), cell_time(np, t.expires_at, expires) });
+		rows_add(r,
+			(const char *[]){ t.token, t.id, t.name, buf_text(&scopes),
+				cell_time(np, t.expires_at, expires) });
 		rc = rows_end(r);
 		if (cell_for_people(np) && !option_given(o, "quiet"))
 			print_note(np, "it is shown this once; 'nanopod login' takes it");

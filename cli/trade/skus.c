@@ -39,8 +39,9 @@ static int skus_add_one(void *arg, struct doc *d, long at, struct fail *f)
 			command_nomem();
 		s->list = grown;
 	}
-	s->list[s->count++] = (struct sku){ skus_copy(sku.id), skus_copy(sku.alias), skus_copy(sku.accelerator), skus_copy(sku.form_factor),
-		skus_copy(sku.region), skus_copy(sku.zone), skus_copy(sku.rdma), sku.gpus > 0 && sku.gpus <= 1024 ? (unsigned)sku.gpus : 0, sku.gpus == 0 };
+	s->list[s->count++] = (struct sku){ skus_copy(sku.id), skus_copy(sku.alias), skus_copy(sku.accelerator),
+		skus_copy(sku.form_factor), skus_copy(sku.region), skus_copy(sku.zone), skus_copy(sku.rdma),
+		sku.gpus > 0 && sku.gpus <= 1024 ? (unsigned)sku.gpus : 0, sku.gpus == 0 };
 	return 0;
 }
 
@@ -159,15 +160,18 @@ static int skus_refuse(struct nanopod *np, const struct skus *s, const char *typ
 	}
 	list_names(s, typed, best, &names);
 	if (best)
-		rc = print_fail_field(np, STATUS_USAGE, "--type", "type more of it; 'nanopod types' shows what they are",
+		rc = print_fail_field(np, STATUS_USAGE, "--type",
+			"type more of it; 'nanopod types' shows what they are",
 			"cannot tell which type is meant by '%.60s': it may be %s", typed, buf_text(&names));
 	else if (near)
 		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", "'nanopod types' lists them",
 			"there is no type '%.60s', the nearest is '%s'", typed, near);
 	else if (s->count)
-		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", NULL, "there is no type '%.60s', there are %s", typed, buf_text(&names));
+		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", NULL, "there is no type '%.60s', there are %s",
+			typed, buf_text(&names));
 	else
-		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", NULL, "there is no type '%.60s': this market has none at all", typed);
+		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", NULL,
+			"there is no type '%.60s': this market has none at all", typed);
 	buf_release(&names);
 	return rc;
 }

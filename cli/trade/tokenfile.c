@@ -72,9 +72,12 @@ static int check_file(const char *path, int fd, struct fail *f)
 	if (!S_ISREG(st.st_mode))
 		return fail_set(f, -EINVAL, "cannot read '%s': not a regular file", path);
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return fail_set(f, -EPERM, "cannot trust '%s': it belongs to somebody else; 'sudo chown \"$USER\" %s' mends it", path, path);
+		return fail_set(f, -EPERM,
+			"cannot trust '%s': it belongs to somebody else; 'sudo chown \"$USER\" %s' mends it", path,
+			path);
 	if (st.st_mode & 077)
-		return fail_set(f, -EPERM, "cannot trust '%s': others may read or write it; 'chmod 600 %s' mends it", path, path);
+		return fail_set(f, -EPERM, "cannot trust '%s': others may read or write it; 'chmod 600 %s' mends it",
+			path, path);
 	return 0;
 }
 

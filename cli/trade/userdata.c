@@ -15,7 +15,8 @@ enum { KEY_FILE_MAX = 65536, DOCUMENT_MAX = 48 * 1024 }; /* in base64 that makes
 
 static bool is_key(const char *line)
 {
-	static const char *const kinds[] = { "ssh-ed25519 ", "ssh-rsa ", "ecdsa-sha2-", "sk-ssh-ed25519@", "sk-ecdsa-sha2-", "ssh-dss " };
+	static const char *const kinds[] = { "ssh-ed25519 ", "ssh-rsa ", "ecdsa-sha2-", "sk-ssh-ed25519@",
+		"sk-ecdsa-sha2-", "ssh-dss " };
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (str_starts(line, kinds[i]))
@@ -35,7 +36,8 @@ static int userdata_add_file(struct json *j, const char *path, size_t *keys, str
 	if (rc)
 		fail_errno(f, rc, -rc, "cannot read '%s'", path);
 	else if (strstr(buf_text(&text), "PRIVATE KEY"))
-		rc = fail_set(f, -EINVAL, "cannot use '%s': it is a private key; the public one is beside it, with '.pub'", path);
+		rc = fail_set(f, -EINVAL,
+			"cannot use '%s': it is a private key; the public one is beside it, with '.pub'", path);
 	for (rest = rc ? NULL : text.data; !rc && (line = strsep(&rest, "\n"));) {
 		line[strcspn(line, "\r")] = '\0';
 		line += strspn(line, " \t");
@@ -88,7 +90,8 @@ static int userdata_add_own(const struct settings *s, struct json *j, size_t *ke
 }
 
 /* A JSON array of strings is a YAML one, and its quotes hold whatever a key's comment says. */
-int userdata_make(const struct settings *s, const char *const *files, size_t count, char **out, size_t *keys, struct fail *f)
+int userdata_make(const struct settings *s, const char *const *files, size_t count, char **out, size_t *keys,
+	struct fail *f)
 {
 	size_t found = 0;
 	struct buf b;

@@ -17,6 +17,7 @@ struct settings;
  * settings, else ~/.ssh/id_*.pub. *keys: how many. *out is malloc'd, NULL where there are no keys.
  * 0, or a negative code with a sentence.
  */
-int userdata_make(const struct settings *s, const char *const *files, size_t count, char **out, size_t *keys, struct fail *f);
+int userdata_make(const struct settings *s, const char *const *files, size_t count, char **out, size_t *keys,
+	struct fail *f);
 
 #endif

@@ -74,14 +74,15 @@ static int read_start(const struct window_words *words, int64_t now, enum when_r
 		return window_wrong(field, "--start", f, why.text);
 	rc = on_grid(w->start, how, "--start", &w->start, &w->rounded, field, f);
 	if (!rc && w->start <= now) {
-		snprintf(text, sizeof text, "'%.60s' has begun already: the first minute on sale is %s, 'now'", words->start,
-			when_local(window_first(now), room));
+		snprintf(text, sizeof text, "'%.60s' has begun already: the first minute on sale is %s, 'now'",
+			words->start, when_local(window_first(now), room));
 		rc = window_wrong(field, "--start", f, text);
 	}
 	return rc;
 }
 
-static int window_read_duration(const char *typed, enum when_round how, int64_t *out, bool *rounded, const char **field, struct fail *f)
+static int window_read_duration(const char *typed, enum when_round how, int64_t *out, bool *rounded, const char **field,
+	struct fail *f)
 {
 	struct fail why = { 0 };
 	char a[WHEN_TEXT], b[WHEN_TEXT], text[256];
@@ -94,8 +95,8 @@ static int window_read_duration(const char *typed, enum when_round how, int64_t 
 	*out = how == WHEN_DOWN ? down : up;
 	*rounded |= *out != seconds;
 	if (*out != seconds && how == WHEN_NO) {
-		snprintf(text, sizeof text, "'%.60s' is not a whole number of minutes; '--round up' makes it %s%s%s", typed,
-			when_span(up, a), down ? ", '--round down' " : "", down ? when_span(down, b) : "");
+		snprintf(text, sizeof text, "'%.60s' is not a whole number of minutes; '--round up' makes it %s%s%s",
+			typed, when_span(up, a), down ? ", '--round down' " : "", down ? when_span(down, b) : "");
 		return window_wrong(field, "--duration", f, text);
 	}
 	if (*out == 0)
@@ -114,8 +115,9 @@ int window_parse(const struct window_words *words, int64_t now, struct window *o
 	if (read_round(words->round, &how))
 		return window_wrong(field, "--round", f, "it is up, down or no");
 	if (!words->end == !words->duration)
-		return window_wrong(field, "--duration", f, words->end ? "it and '--end' say the same thing; type one of them"
-			: "it is missing; type how long, such as '-d 24h', or an end by '--end'");
+		return window_wrong(field, "--duration", f,
+			words->end ? "it and '--end' say the same thing; type one of them"
+				   : "it is missing; type how long, such as '-d 24h', or an end by '--end'");
 	rc = read_start(words, now, how, &w, field, f);
 	if (!rc && words->duration) {
 		rc = window_read_duration(words->duration, how, &seconds, &w.rounded, field, f);
@@ -123,7 +125,8 @@ int window_parse(const struct window_words *words, int64_t now, struct window *o
 	} else if (!rc) {
 		w.fixed_end = true;
 		rc = when_end(words->end, window_base_of(words->end, now), &w.end, &why);
-		rc = rc ? window_wrong(field, "--end", f, why.text) : on_grid(w.end, how, "--end", &w.end, &w.rounded, field, f);
+		rc = rc ? window_wrong(field, "--end", f, why.text)
+			: on_grid(w.end, how, "--end", &w.end, &w.rounded, field, f);
 		if (!rc && w.end <= w.start)
 			rc = window_wrong(field, "--end", f, "it is not after the start");
 	}
@@ -178,7 +181,8 @@ const char *window_show(const struct window *w, char room[WINDOW_TEXT])
 		snprintf(zulu, sizeof zulu, " (%s to %s UTC)", a, b);
 	}
 	strftime(a, sizeof a, "%a %d %b %H:%M", &one);
-	strftime(b, sizeof b, one.tm_yday == two.tm_yday && one.tm_year == two.tm_year ? "%H:%M %Z" : "%a %d %b %H:%M %Z", &two);
+	strftime(b, sizeof b,
+		one.tm_yday == two.tm_yday && one.tm_year == two.tm_year ? "%H:%M %Z" : "%a %d %b %H:%M %Z", &two);
 	snprintf(room, WINDOW_TEXT, "%.40s to %.40s%.60s, %.40s", a, b, zulu, window_span(w->end - w->start, span));
 	return room;
 }

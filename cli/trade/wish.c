@@ -18,7 +18,8 @@ static const char *text_if(const struct options *o, const char *name)
 
 int wish_window(struct nanopod *np, const struct options *o, int64_t now, struct wish *w)
 {
-	struct window_words words = { text_if(o, "start"), text_if(o, "end"), text_if(o, "duration"), text_if(o, "round") };
+	struct window_words words = { text_if(o, "start"), text_if(o, "end"), text_if(o, "duration"),
+		text_if(o, "round") };
 	const char *field = NULL;
 	struct fail f = { 0 };
 
@@ -35,7 +36,8 @@ static int check_price(struct nanopod *np, const struct options *o, unsigned fla
 
 	if (!option_given(o, "price") && flags & WISH_NEEDS_PRICE)
 		return print_fail_field(np, STATUS_USAGE, "--price", "'nanopod price' shows what it costs now",
-			"cannot go on without a price: it is missing; type the limit in dollars per GPU-hour, such as '-p 2.10'");
+			"cannot go on without a price: it is missing; type the limit in dollars per GPU-hour, such as "
+			"'-p 2.10'");
 	if (option_given(o, "price") && price_parse(option_text(o, "price"), per_node ? 0 : ANY_GPUS, &price, &f))
 		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot use '--price': %s", f.text);
 	return 0;
@@ -49,9 +51,11 @@ static int read_total(struct nanopod *np, const struct options *o, struct wish *
 
 	if (option_given(o, "max-total")) {
 		if (money_parse(option_text(o, "max-total"), &w->max_total, &f))
-			return print_fail_field(np, STATUS_USAGE, "--max-total", NULL, "cannot use '--max-total': %s", f.text);
+			return print_fail_field(np, STATUS_USAGE, "--max-total", NULL, "cannot use '--max-total': %s",
+				f.text);
 		if (w->max_total == 0)
-			return print_fail_field(np, STATUS_USAGE, "--max-total", NULL, "cannot use '--max-total': nothing is free here");
+			return print_fail_field(np, STATUS_USAGE, "--max-total", NULL,
+				"cannot use '--max-total': nothing is free here");
 		w->max_where = "--max-total";
 	}
 	rc = market_spend_max(np, &cap);
@@ -68,7 +72,8 @@ int wish_check_wait(struct nanopod *np, const struct options *o)
 	int64_t ms;
 
 	if (option_given(o, "wait") && option_given(o, "no-wait"))
-		return print_fail_field(np, STATUS_USAGE, "--wait", NULL, "cannot use '--wait' and '--no-wait' together");
+		return print_fail_field(np, STATUS_USAGE, "--wait", NULL,
+			"cannot use '--wait' and '--no-wait' together");
 	if (option_given(o, "wait") && *option_text(o, "wait") && value_duration(option_text(o, "wait"), &ms, &f))
 		return print_fail_field(np, STATUS_USAGE, "--wait", NULL, "cannot use '--wait': %s", f.text);
 	return 0;
@@ -103,7 +108,8 @@ int wish_price(struct nanopod *np, const struct options *o, const struct sku *sk
 		return 0;
 	if (!sku->gpus && !sku->bare && !w->per_node)
 		return print_fail_field(np, STATUS_USAGE, "--price", "type '--per node' and a price per node-hour",
-			"cannot tell what '--price' means: the market does not say how many GPUs '%s' has", sku->alias ? sku->alias : sku->id);
+			"cannot tell what '--price' means: the market does not say how many GPUs '%s' has",
+			sku->alias ? sku->alias : sku->id);
 	if (price_parse(option_text(o, "price"), wish_gpus(w, sku), &w->limit, &f))
 		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot use '--price': %s", f.text);
 	return 0;

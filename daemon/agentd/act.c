@@ -38,8 +38,15 @@ static int verb_verify(const struct flags *o, drivers all)
 	struct identity i = { 0 };
 	bool joined = identity_load(o->data, &i, NULL) == 0;
 	struct place_setup place;
-	struct verify_setup setup = { .root = o->sysfs_root, .data = o->data, .market = joined ? i.url : NULL, .address = o->address,
-		.listen = o->listen, .first_port = (unsigned)o->first_port, .ports = 1, .drivers = all, .driver_setup = &place.setup };
+	struct verify_setup setup = { .root = o->sysfs_root,
+		.data = o->data,
+		.market = joined ? i.url : NULL,
+		.address = o->address,
+		.listen = o->listen,
+		.first_port = (unsigned)o->first_port,
+		.ports = 1,
+		.drivers = all,
+		.driver_setup = &place.setup };
 	int status;
 
 	place_setup(&place, o, NULL);
@@ -74,7 +81,9 @@ static int do_verb(const struct flags *o, drivers all)
 		return inventory_verb(o->sysfs_root, o->json, stdout, stderr);
 	if (strcmp(o->verb, "verify") == 0)
 		return verb_verify(o, all);
-	fprintf(stderr, "nanopod-agentd: '%s' is none of join, leave, status, halt, drivers, inventory, verify, image\n", o->verb);
+	fprintf(stderr,
+		"nanopod-agentd: '%s' is none of join, leave, status, halt, drivers, inventory, verify, image\n",
+		o->verb);
 	return USAGE;
 }
 

@@ -123,7 +123,8 @@ static bool place_taken(const struct crew *c, const struct node *n)
 	for (size_t i = 0; i < c->roster->count; i++) {
 		const struct node *o = c->roster->nodes[i];
 
-		if (o != n && strcmp(o->driver, "host") == 0 && o->life != LIFE_PENDING && !(o->is_known && o->is == NODE_ABSENT))
+		if (o != n && strcmp(o->driver, "host") == 0 && o->life != LIFE_PENDING &&
+			!(o->is_known && o->is == NODE_ABSENT))
 			return true;
 	}
 	return false;
@@ -132,13 +133,29 @@ static bool place_taken(const struct crew *c, const struct node *n)
 static struct picture crew_paint(const struct crew *c, const struct node *n)
 {
 	return (struct picture){
-		.life = n->life, .cause = n->cause, .is = n->is, .is_known = n->is_known,
-		.heard = c->work != NULL, .wanted = n->wanted, .healthy = c->healthy, .fenced = c->fenced,
+		.life = n->life,
+		.cause = n->cause,
+		.is = n->is,
+		.is_known = n->is_known,
+		.heard = c->work != NULL,
+		.wanted = n->wanted,
+		.healthy = c->healthy,
+		.fenced = c->fenced,
 		.rekey = n->keys_in && n->keys_in != wanted_keys(n),
-		.told = n->told, .script = n->script, .shipped = !n->console_more || n->console_refused || !c->link_open,
+		.told = n->told,
+		.script = n->script,
+		.shipped = !n->console_more || n->console_refused || !c->link_open,
 		.place_taken = place_taken(c, n),
-		.tries = n->tries, .falls = n->falls, .now = wallclock_now(c->clock), .end_at = n->end_at, .ms = clock_ms(),
-		.due_ms = n->due_ms, .drain_ms = n->drain_ms, .knock_ms = n->knock_ms, .ship_ms = n->ship_ms, .remove_ms = n->remove_ms,
+		.tries = n->tries,
+		.falls = n->falls,
+		.now = wallclock_now(c->clock),
+		.end_at = n->end_at,
+		.ms = clock_ms(),
+		.due_ms = n->due_ms,
+		.drain_ms = n->drain_ms,
+		.knock_ms = n->knock_ms,
+		.ship_ms = n->ship_ms,
+		.remove_ms = n->remove_ms,
 	};
 }
 
@@ -151,7 +168,8 @@ static void begin_draining(struct crew *c, struct node *n)
 	char text[160];
 
 	n->drain_ms = clock_ms() + grace;
-	snprintf(text, sizeof text, "%s: this node is stopped in %lld s, and then wiped", cause_text(n->cause), (long long)grace / 1000);
+	snprintf(text, sizeof text, "%s: this node is stopped in %lld s, and then wiped", cause_text(n->cause),
+		(long long)grace / 1000);
 	crew_say(c, n, text);
 }
 
@@ -171,7 +189,8 @@ static void crew_become(struct crew *c, struct node *n, const struct decision *d
 	char message[NODE_MESSAGE];
 
 	if (node_become(n, d->life, d->cause, wallclock_now(c->clock)) != 0) {
-		log_at(c->log, LOG_ERROR, "%s: from %s to %s there is no way", n->id, life_word(was), life_word(d->life));
+		log_at(c->log, LOG_ERROR, "%s: from %s to %s there is no way", n->id, life_word(was),
+			life_word(d->life));
 		return;
 	}
 	if (was == LIFE_RUNNING && d->life == LIFE_READY)
@@ -185,8 +204,8 @@ static void crew_become(struct crew *c, struct node *n, const struct decision *d
 		node_say(n, "%s%s%.300s", cause_text(d->cause), *message ? ": " : "", message);
 		n->due_ms = 0;
 	}
-	log_at(c->log, d->life == LIFE_FAILED ? LOG_ERROR : LOG_INFO, "%s: %s, was %s%s%s", n->id, life_word(d->life), life_word(was),
-		d->cause ? ": " : "", d->life == LIFE_FAILED ? n->message : cause_text(d->cause));
+	log_at(c->log, d->life == LIFE_FAILED ? LOG_ERROR : LOG_INFO, "%s: %s, was %s%s%s", n->id, life_word(d->life),
+		life_word(was), d->cause ? ": " : "", d->life == LIFE_FAILED ? n->message : cause_text(d->cause));
 	c->changed = true;
 	roster_save(c->roster, n);
 }
@@ -321,8 +340,8 @@ static void hand_ended(struct crew *c, struct crew_hand *h)
 
 	if (n) {
 		n->touched_ms = clock_ms();
-		log_at(c->log, LOG_DEBUG, "%s: %s took %lld ms: %s", n->id, step_word(h->step), (long long)(clock_ms() - h->job.began_ms),
-			h->job.rc ? h->job.fail.text : "done");
+		log_at(c->log, LOG_DEBUG, "%s: %s took %lld ms: %s", n->id, step_word(h->step),
+			(long long)(clock_ms() - h->job.began_ms), h->job.rc ? h->job.fail.text : "done");
 		if (h->job.rc)
 			crew_step_failed(c, n, h->step, &h->job.fail);
 		else
@@ -335,7 +354,9 @@ static void hand_ended(struct crew *c, struct crew_hand *h)
 
 static int64_t deadline_of(enum step step)
 {
-	return step == STEP_KNOCK ? KNOCK_DEADLINE_MS : step == STEP_STOP || step == STEP_QUARANTINE ? STOP_DEADLINE_MS : STEP_DEADLINE_MS;
+	return step == STEP_KNOCK                              ? KNOCK_DEADLINE_MS
+		: step == STEP_STOP || step == STEP_QUARANTINE ? STOP_DEADLINE_MS
+							       : STEP_DEADLINE_MS;
 }
 
 static void begin_step(struct crew *c, struct crew_hand *h, struct node *n, enum step step)
@@ -371,7 +392,8 @@ static void crew_forget(struct crew *c, struct node *n)
 	memcpy(id, n->id, sizeof id);
 	rc = roster_forget(c->roster, n);
 	if (rc) {
-		log_at(c->log, LOG_ERROR, "%s: its folder cannot be taken away (%s); its driver is asked again", id, strerror(-rc));
+		log_at(c->log, LOG_ERROR, "%s: its folder cannot be taken away (%s); its driver is asked again", id,
+			strerror(-rc));
 		n->due_ms = clock_ms() + PAUSE_MAX_MS;
 		n->is_known = false;
 		return;

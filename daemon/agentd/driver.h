@@ -17,7 +17,8 @@
 struct driver_setup {
 	const char *data;          /* its folder, absolute; nodes are in data/nodes/ID */
 	const char *images;        /* folder of root images, absolute */
-	const char *prefix;        /* up to 8 letters and digits, its own on this machine: begins names of cgroups, interfaces, namespaces */
+	const char *
+		prefix; /* up to 8 letters and digits, its own on this machine: begins names of cgroups, interfaces, namespaces */
 	const char *listen;        /* the address on which nodes' SSH ports are opened: "127.0.0.1" */
 	unsigned first_port;       /* the port of a node is first_port + slot */
 	bool uplink;               /* nodes may reach out to the network */
@@ -28,7 +29,8 @@ struct node_spec {
 	const struct driver_setup *setup;
 	const char *id;            /* "inst_…": letters, digits, '_' and '-'; a file name */
 	const char *name;          /* its host name: letters, digits and '-' */
-	const char *dir;           /* data/nodes/ID: is there; the driver makes and removes what is in it but node.json and lock */
+	const char
+		*dir; /* data/nodes/ID: is there; the driver makes and removes what is in it but node.json and lock */
 	const char *tenant;        /* nodes of one tenant may see each other on the network, others may not */
 	const char *image;         /* "debian-12"; NULL: the driver's own */
 	unsigned slot;             /* from 0, below 4096, no other node's on this machine: makes addresses and ports */

@@ -38,7 +38,8 @@ static bool lacks_image(int rc, unsigned holds)
 	return rc == -ENOENT && holds;
 }
 
-int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out, struct fail *f)
+int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out,
+	struct fail *f)
 {
 	bool any = strcmp(name, "auto") == 0;
 	const char *lacking = NULL;
@@ -55,7 +56,8 @@ int drivers_choose(drivers all, const char *name, const struct driver_setup *set
 		holds = 0;
 		why.text[0] = '\0';
 		rc = (*all)->probe(setup, &holds, &why);
-		if (any ? rc == 0 && !*why.text && may_choose(holds) : rc == 0 || lacks_image(rc, holds)) { /* with a sentence: it works, and badly */
+		if (any ? rc == 0 && !*why.text && may_choose(holds)
+			: rc == 0 || lacks_image(rc, holds)) { /* with a sentence: it works, and badly */
 			*out = *all;
 			return 0;
 		}
@@ -65,9 +67,12 @@ int drivers_choose(drivers all, const char *name, const struct driver_setup *set
 			return fail_set(f, -ENOTSUP, "driver '%s' does not work here: %s", name, why.text);
 	}
 	if (lacking)
-		return fail_set(f, -ENOTSUP, "driver '%s' would work: it needs its image, 'nanopod-agentd image build'; --driver NAME takes "
-			"another", lacking);
-	return fail_set(f, -ENOTSUP, "no driver that keeps tenants apart works here; 'nanopod-agentd drivers' says what each of them lacks, "
+		return fail_set(f, -ENOTSUP,
+			"driver '%s' would work: it needs its image, 'nanopod-agentd image build'; --driver NAME takes "
+			"another",
+			lacking);
+	return fail_set(f, -ENOTSUP,
+		"no driver that keeps tenants apart works here; 'nanopod-agentd drivers' says what each of them lacks, "
 		"and --driver NAME takes one all the same");
 }
 
@@ -117,9 +122,13 @@ int drivers_verb(drivers all, const char *name, const struct driver_setup *setup
 		rc = (*all)->probe(setup, &holds, &why);
 		if (!json)
 			print_one(*all, rc, holds, why.text, out);
-		json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:o, s:s?, s:s?}", "name", (*all)->name, "about", (*all)->about,
-			"works", rc == 0 || lacks_image(rc, holds), "holds", words_of(holds), "why", *why.text ? why.text : NULL,
-			"image", lacks_image(rc, holds) ? "missing" : !rc && (holds & HOLDS_SYSTEM) ? "ready" : NULL));
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:b, s:o, s:s?, s:s?}", "name", (*all)->name, "about", (*all)->about,
+				"works", rc == 0 || lacks_image(rc, holds), "holds", words_of(holds), "why",
+				*why.text ? why.text : NULL, "image",
+				lacks_image(rc, holds)                  ? "missing"
+					: !rc && (holds & HOLDS_SYSTEM) ? "ready"
+									: NULL));
 	}
 	text = json ? json_dumps(list, JSON_INDENT(2)) : NULL;
 	if (text)

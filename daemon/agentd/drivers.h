@@ -17,7 +17,8 @@ const struct driver *drivers_find(drivers all, const char *name);
  * name: a driver's, or "auto": the first that works and has all that it needs. Probes, so it may take
  * seconds. -ENOENT: there is no such driver. -ENOTSUP: it does not work here, and why.
  */
-int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out, struct fail *f);
+int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out,
+	struct fail *f);
 
 /* `nanopod-agentd drivers`: each, or the one of that name, with what it holds, or why it does not work. An exit status. */
 int drivers_verb(drivers all, const char *name, const struct driver_setup *setup, bool json, FILE *out);

@@ -13,9 +13,29 @@
 enum { USAGE = 2 };
 
 enum flag {
-	FLAG_DATA = 256, FLAG_DRIVER, FLAG_LISTEN, FLAG_ADDRESS, FLAG_FIRST_PORT, FLAG_IMAGES, FLAG_NO_UPLINK, FLAG_SYSFS, FLAG_CLOCK,
-	FLAG_NAME, FLAG_TYPE, FLAG_NODES, FLAG_HOST, FLAG_PLAIN, FLAG_GRACE, FLAG_UNKNOWN, FLAG_SSH, FLAG_LOOK, FLAG_JSON, FLAG_DESTROY,
-	FLAG_LEVEL, FLAG_HELP, FLAG_VERSION,
+	FLAG_DATA = 256,
+	FLAG_DRIVER,
+	FLAG_LISTEN,
+	FLAG_ADDRESS,
+	FLAG_FIRST_PORT,
+	FLAG_IMAGES,
+	FLAG_NO_UPLINK,
+	FLAG_SYSFS,
+	FLAG_CLOCK,
+	FLAG_NAME,
+	FLAG_TYPE,
+	FLAG_NODES,
+	FLAG_HOST,
+	FLAG_PLAIN,
+	FLAG_GRACE,
+	FLAG_UNKNOWN,
+	FLAG_SSH,
+	FLAG_LOOK,
+	FLAG_JSON,
+	FLAG_DESTROY,
+	FLAG_LEVEL,
+	FLAG_HELP,
+	FLAG_VERSION,
 };
 
 static const struct option rows[] = {
@@ -96,15 +116,20 @@ static int flags_read_number(struct flags *o, int flag, const char *text)
 		const char *name;
 		long min, max, *to;
 	} numbers[] = {
-		{ FLAG_FIRST_PORT, "first-port", 1024, 65535 - 4096, &o->first_port }, { FLAG_NODES, "nodes", 1, FLAGS_HOSTS, &o->nodes },
-		{ FLAG_GRACE, "grace", 0, 86400, &o->grace }, { FLAG_UNKNOWN, "unknown-grace", 0, 604800, &o->unknown_grace },
-		{ FLAG_SSH, "ssh-within", 1, 86400, &o->ssh_within }, { FLAG_LOOK, "look", 1, 60, &o->look },
+		{ FLAG_FIRST_PORT, "first-port", 1024, 65535 - 4096, &o->first_port },
+		{ FLAG_NODES, "nodes", 1, FLAGS_HOSTS, &o->nodes },
+		{ FLAG_GRACE, "grace", 0, 86400, &o->grace },
+		{ FLAG_UNKNOWN, "unknown-grace", 0, 604800, &o->unknown_grace },
+		{ FLAG_SSH, "ssh-within", 1, 86400, &o->ssh_within },
+		{ FLAG_LOOK, "look", 1, 60, &o->look },
 	};
 
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		if (numbers[i].flag == flag)
-			return str_to_long(text, numbers[i].min, numbers[i].max, numbers[i].to) == 0 ? -1 :
-				flags_complain(numbers[i].name, text, "a whole number that is neither too small nor too large");
+			return str_to_long(text, numbers[i].min, numbers[i].max, numbers[i].to) == 0
+				? -1
+				: flags_complain(numbers[i].name, text,
+					  "a whole number that is neither too small nor too large");
 	return USAGE;
 }
 
@@ -151,7 +176,10 @@ static int read_flag(struct flags *o, int flag, const char *text)
 	case FLAG_PLAIN: o->plain = true; return -1;
 	case FLAG_JSON: o->json = true; return -1;
 	case FLAG_DESTROY: o->destroy = true; return -1;
-	case FLAG_LEVEL: return log_level_read(text, &o->level) ? -1 : flags_complain("log-level", text, "error, warn, info or debug");
+	case FLAG_LEVEL:
+		return log_level_read(text, &o->level)
+			? -1
+			: flags_complain("log-level", text, "error, warn, info or debug");
 	case FLAG_HELP: fputs(help, stdout); return fflush(stdout) != 0;
 	case FLAG_VERSION: puts("nanopod-agentd " PACKAGE_VERSION); return fflush(stdout) != 0;
 	case '?': fputs("nanopod-agentd: 'nanopod-agentd --help' lists the options\n", stderr); return USAGE;
@@ -194,8 +222,16 @@ int flags_read(struct flags *o, int argc, char **argv)
 {
 	int rc;
 
-	*o = (struct flags){ .driver = "auto", .listen = "127.0.0.1", .first_port = 22000, .nodes = 1, .grace = 30, .unknown_grace = 600,
-		.ssh_within = 300, .look = 15, .uplink = true, .level = LOG_INFO };
+	*o = (struct flags){ .driver = "auto",
+		.listen = "127.0.0.1",
+		.first_port = 22000,
+		.nodes = 1,
+		.grace = 30,
+		.unknown_grace = 600,
+		.ssh_within = 300,
+		.look = 15,
+		.uplink = true,
+		.level = LOG_INFO };
 	rc = flags_read_all(o, argc, argv);
 	if (rc >= 0)
 		return rc;

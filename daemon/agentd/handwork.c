@@ -22,9 +22,18 @@ int handwork_init(struct handwork *h, const struct node *n, const struct userdat
 	if (snprintf(h->dir, sizeof h->dir, "%s/nodes/%s", setup->data, n->id) >= (int)sizeof h->dir)
 		return -ENAMETOOLONG;
 	h->grace_ms = STOP_GRACE_MS;
-	h->spec = (struct node_spec){ .setup = setup, .id = n->id, .name = n->name, .dir = h->dir, .tenant = n->tenant,
-		.image = *n->image ? n->image : NULL, .slot = n->slot, .keys = u ? buf_text(&u->keys) : "",
-		.script = u && u->script.len ? buf_text(&u->script) : NULL, .memory = n->memory, .disk = n->disk, .cpu_milli = n->cpu_milli };
+	h->spec = (struct node_spec){ .setup = setup,
+		.id = n->id,
+		.name = n->name,
+		.dir = h->dir,
+		.tenant = n->tenant,
+		.image = *n->image ? n->image : NULL,
+		.slot = n->slot,
+		.keys = u ? buf_text(&u->keys) : "",
+		.script = u && u->script.len ? buf_text(&u->script) : NULL,
+		.memory = n->memory,
+		.disk = n->disk,
+		.cpu_milli = n->cpu_milli };
 	return 0;
 }
 
@@ -105,7 +114,8 @@ static int hear_banner(int fd, int64_t until)
 
 int handwork_knock(const char *address, unsigned port, struct fail *f)
 {
-	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM }, *found = NULL;
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM },
+			*found = NULL;
 	int64_t until = clock_ms() + KNOCK_MS;
 	char service[16];
 	int fd = -1, rc;

@@ -80,13 +80,15 @@ static int no_type(struct word first, const char *rest, const char *end, struct 
 {
 	while (rest < end)
 		if (keyline_type_of(keyline_next_word(&rest, end)) >= 0)
-			return fail_set(f, -EINVAL, "options before a key are not taken: give the key alone, as in its .pub file");
+			return fail_set(f, -EINVAL,
+				"options before a key are not taken: give the key alone, as in its .pub file");
 	if (first.len > 40 || !first.len)
 		return fail_set(f, -EINVAL, "it is no public key: one looks like 'ssh-ed25519 AAAA… name'");
 	for (size_t i = 0; i < first.len; i++)
 		if ((unsigned char)first.at[i] <= ' ' || (unsigned char)first.at[i] >= 0x7f)
 			return fail_set(f, -EINVAL, "it is no public key: one looks like 'ssh-ed25519 AAAA… name'");
-	return fail_set(f, -EINVAL, "'%.*s' is no type of key that is taken here: use ssh-ed25519", (int)first.len, first.at);
+	return fail_set(f, -EINVAL, "'%.*s' is no type of key that is taken here: use ssh-ed25519", (int)first.len,
+		first.at);
 }
 
 static int keyline_check_text(const char *text, size_t len, struct fail *f)
@@ -94,11 +96,13 @@ static int keyline_check_text(const char *text, size_t len, struct fail *f)
 	if (len > KEYLINE_MAX)
 		return fail_set(f, -EINVAL, "it is longer than %d characters", KEYLINE_MAX);
 	if (keyline_has(text, len, "PRIVATE KEY"))
-		return fail_set(f, -EINVAL, "that is a PRIVATE key: it must never leave your machine, and this one has: make another, "
+		return fail_set(f, -EINVAL,
+			"that is a PRIVATE key: it must never leave your machine, and this one has: make another, "
 			"and give the .pub file");
 	for (size_t i = 0; i < len; i++)
 		if (((unsigned char)text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
-			return fail_set(f, -EINVAL, "it has a newline or a control character in it: one key is one line");
+			return fail_set(f, -EINVAL,
+				"it has a newline or a control character in it: one key is one line");
 	return 0;
 }
 

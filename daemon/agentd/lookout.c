@@ -105,7 +105,8 @@ static void take_seen(const struct crew *c, const struct job *j, const char *id,
 	for (size_t i = 0; i < c->hand_count; i++)
 		if (c->hands[i].job.pid && strcmp(c->hands[i].id, id) == 0)
 			return;
-	if (n->script && n->life == LIFE_READY && n->knock_ms && n->is_known && n->is == NODE_RUNNING && is != NODE_RUNNING)
+	if (n->script && n->life == LIFE_READY && n->knock_ms && n->is_known && n->is == NODE_RUNNING &&
+		is != NODE_RUNNING)
 		fell_early(n);
 	n->is = (enum node_is)is;
 	n->is_known = true;
@@ -117,8 +118,8 @@ static void take_listed(struct crew *c, const struct job *j, const char *driver,
 
 	if (roster_find(c->roster, id) || c->forgot_ms >= j->began_ms)
 		return;
-	log_at(c->log, LOG_WARN, "%s runs here (driver %s) and is in no journal: it is stopped, and wiped in %lld s", id, driver,
-		(long long)c->times.unknown_ms / 1000);
+	log_at(c->log, LOG_WARN, "%s runs here (driver %s) and is in no journal: it is stopped, and wiped in %lld s",
+		id, driver, (long long)c->times.unknown_ms / 1000);
 	n = roster_add_unknown(c->roster, id, driver, wallclock_now(c->clock));
 	if (n)
 		n->remove_ms = clock_ms() + c->times.unknown_ms;

@@ -146,16 +146,18 @@ int node_set_user_data(struct node *n, const char *data, size_t len)
 static json_t *node_encode(const struct node *n)
 {
 	struct buf data;
-	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", n->id, "name", n->name, "host", n->host,
-		"tenant", n->tenant, "type", n->type, "image", n->image, "driver", n->driver, "message", n->message,
-		"state", life_word(n->life), "reason", cause_word(n->cause));
-	json_t *numbers = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "slot", (json_int_t)n->slot, "tries", (json_int_t)n->tries,
-		"falls", (json_int_t)n->falls, "cpu_milli", (json_int_t)n->cpu_milli, "memory", (json_int_t)n->memory,
-		"disk", (json_int_t)n->disk, "since", (json_int_t)n->since, "keys_in", (json_int_t)(n->keys_in >> 1));
-	json_t *console = json_pack("{s:I, s:I, s:I, s:I, s:I}", "next", (json_int_t)n->console.next, "offset", (json_int_t)n->console.offset,
-		"inode", (json_int_t)n->console.inode, "left_lines", (json_int_t)n->console.left_lines,
-		"left_bytes", (json_int_t)n->console.left_bytes);
-	bool good = j && numbers && console && json_object_update(j, numbers) == 0 && json_object_set(j, "console", console) == 0;
+	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", n->id, "name", n->name,
+		"host", n->host, "tenant", n->tenant, "type", n->type, "image", n->image, "driver", n->driver,
+		"message", n->message, "state", life_word(n->life), "reason", cause_word(n->cause));
+	json_t *numbers = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "slot", (json_int_t)n->slot, "tries",
+		(json_int_t)n->tries, "falls", (json_int_t)n->falls, "cpu_milli", (json_int_t)n->cpu_milli, "memory",
+		(json_int_t)n->memory, "disk", (json_int_t)n->disk, "since", (json_int_t)n->since, "keys_in",
+		(json_int_t)(n->keys_in >> 1));
+	json_t *console = json_pack("{s:I, s:I, s:I, s:I, s:I}", "next", (json_int_t)n->console.next, "offset",
+		(json_int_t)n->console.offset, "inode", (json_int_t)n->console.inode, "left_lines",
+		(json_int_t)n->console.left_lines, "left_bytes", (json_int_t)n->console.left_bytes);
+	bool good = j && numbers && console && json_object_update(j, numbers) == 0 &&
+		json_object_set(j, "console", console) == 0;
 
 	if (good && n->end_at != INT64_MAX)
 		good = json_object_set_new(j, "end_at", json_integer(n->end_at)) == 0;

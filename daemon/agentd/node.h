@@ -68,7 +68,7 @@ struct node {
 	enum cause cause;
 	char *user_data;
 	size_t user_data_len;
-	bool script;                              /* its buyer gave a script with it, once: what it does to itself is his doing */
+	bool script; /* its buyer gave a script with it, once: what it does to itself is his doing */
 	uint64_t keys_in;                         /* hash of the user data whose keys are in the node; 0: none */
 	struct console_at console;
 	/* Not in the journal. */

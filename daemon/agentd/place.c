@@ -98,6 +98,10 @@ void place_setup(struct place_setup *p, const struct flags *o, const struct iden
 		identity_prefix(i, p->prefix);
 	else
 		snprintf(p->prefix, sizeof p->prefix, "npprobe");
-	p->setup = (struct driver_setup){ .data = o->data, .images = o->images, .prefix = p->prefix, .listen = o->listen,
-		.first_port = (unsigned)o->first_port, .uplink = o->uplink };
+	p->setup = (struct driver_setup){ .data = o->data,
+		.images = o->images,
+		.prefix = p->prefix,
+		.listen = o->listen,
+		.first_port = (unsigned)o->first_port,
+		.uplink = o->uplink };
 }

@@ -62,7 +62,8 @@ static json_t *host_keys(const char *path)
 
 	buf_init(&text, PUB_MAX);
 	if (buf_read_file(&text, path) == 0)
-		for (char *line = text.data ? strtok_r(text.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+		for (char *line = text.data ? strtok_r(text.data, "\n", &save) : NULL; line;
+			line = strtok_r(NULL, "\n", &save)) {
 			char type[64], key[4096];
 
 			if (sscanf(line, "%63s %4095s", type, key) == 2)
@@ -97,16 +98,18 @@ static void pump_report(struct pump *p, const struct node *n)
 	json_t *j;
 
 	if (n->life == LIFE_FAILED) {
-		send_about(p, TAG_REPORT, n, "report", json_pack("{s:s, s:s, s:o}", "status", "failed", "fault", own_fault(n) ? "node" : "host",
-			"message", pump_words(n->message, NODE_MESSAGE)));
+		send_about(p, TAG_REPORT, n, "report",
+			json_pack("{s:s, s:s, s:o}", "status", "failed", "fault", own_fault(n) ? "node" : "host",
+				"message", pump_words(n->message, NODE_MESSAGE)));
 		return;
 	}
 	crew_path(p->crew, n->id, "user", path, sizeof path);
 	read_user(path, user, sizeof user);
 	crew_path(p->crew, n->id, "hostkey.pub", path, sizeof path);
 	snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path), path);
-	j = json_pack("{s:s, s:s, s:I, s:s, s:s, s:o}", "status", "running", "hostname", p->address,
-		"port", (json_int_t)crew_port(p->crew->setup, n, dir), "user", user, "driver", n->driver, "host_keys", host_keys(path));
+	j = json_pack("{s:s, s:s, s:I, s:s, s:s, s:o}", "status", "running", "hostname", p->address, "port",
+		(json_int_t)crew_port(p->crew->setup, n, dir), "user", user, "driver", n->driver, "host_keys",
+		host_keys(path));
 	if (j && *n->message)
 		json_object_set_new(j, "message", pump_words(n->message, NODE_MESSAGE));
 	send_about(p, TAG_REPORT, n, "report", j);
@@ -139,7 +142,8 @@ static void report_sent(struct pump *p, const struct link_event *e)
 	if (n->life == p->life)
 		n->told = true;
 	if (e->rc)
-		log_at(p->log, LOG_WARN, "%s: the market does not take that it is %s: %s", n->id, life_word(p->life), e->fail.text);
+		log_at(p->log, LOG_WARN, "%s: the market does not take that it is %s: %s", n->id, life_word(p->life),
+			e->fail.text);
 	else
 		log_at(p->log, LOG_INFO, "%s: the market knows that it is %s", n->id, life_word(p->life));
 }
@@ -168,9 +172,10 @@ static bool status_next(struct pump *p)
 		return false;
 	p->crew->changed = p->chore->health_new = false;
 	p->status_due_ms = clock_ms() + STATUS_MS;
-	j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "health", health_word(p->chore->health), "driver", p->crew->driver->name,
-		"nodes", (json_int_t)(p->crew->roster->count - unknown), "unknown", (json_int_t)unknown,
-		"oldest_unknown_seconds", (json_int_t)oldest, "rss_bytes", (json_int_t)pump_resident());
+	j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "health", health_word(p->chore->health), "driver",
+		p->crew->driver->name, "nodes", (json_int_t)(p->crew->roster->count - unknown), "unknown",
+		(json_int_t)unknown, "oldest_unknown_seconds", (json_int_t)oldest, "rss_bytes",
+		(json_int_t)pump_resident());
 	if (j && *p->chore->message)
 		json_object_set_new(j, "message", pump_words(p->chore->message, STATUS_WORDS));
 	send_json(p, TAG_STATUS, "POST", "/np/v1/agent/status", j);
@@ -194,7 +199,8 @@ static void save_console(struct pump *p, struct node *n)
 
 	roster_save(p->crew->roster, n);
 	n->console_dirty = false;
-	if (crew_path(p->crew, n->id, "console", path, sizeof path) == 0 && console_free(path, &n->console, &n->console_freed))
+	if (crew_path(p->crew, n->id, "console", path, sizeof path) == 0 &&
+		console_free(path, &n->console, &n->console_freed))
 		roster_save(p->crew->roster, n);
 }
 
@@ -231,7 +237,8 @@ static bool console_of(struct pump *p, struct node *n)
 	char path[KEEP_PATH];
 	json_t *body = NULL;
 
-	if (!n->console_more || n->console_due_ms > clock_ms() || crew_path(p->crew, n->id, "console", path, sizeof path) != 0)
+	if (!n->console_more || n->console_due_ms > clock_ms() ||
+		crew_path(p->crew, n->id, "console", path, sizeof path) != 0)
 		return false;
 	n->console_more = false; /* unless there is more when it is looked at again */
 	if (console_lines(path, &n->console, ended, pump_micros(p), &body, &p->after) != 0 || !body)
@@ -278,7 +285,8 @@ static void console_sent(struct pump *p, const struct link_event *e)
 		n->console_refused = true;
 		n->console_due_ms = clock_ms() + STATUS_MS;
 	} else if (n && e->status == 409) {
-		int64_t next = keep_int(json_array_get(json_object_get(json_object_get(j, "error"), "details"), 0), "next", 0);
+		int64_t next = keep_int(json_array_get(json_object_get(json_object_get(j, "error"), "details"), 0),
+			"next", 0);
 
 		log_at(p->log, LOG_WARN, "%s: %s", n->id, e->fail.text);
 		if (next > 0)

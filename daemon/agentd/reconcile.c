@@ -82,7 +82,9 @@ static struct decision reconcile_failed(const struct picture *p)
 {
 	bool over = reconcile_over(p) != CAUSE_NONE;
 
-	return take_away(p, over && (p->told || !p->wanted) ? reconcile_become(LIFE_TERMINATED, p->cause) : reconcile_do_step(STEP_NONE));
+	return take_away(p,
+		over && (p->told || !p->wanted) ? reconcile_become(LIFE_TERMINATED, p->cause)
+						: reconcile_do_step(STEP_NONE));
 }
 
 static struct decision reconcile_pending(const struct picture *p)
@@ -122,7 +124,8 @@ static struct decision reconcile_ready(const struct picture *p)
 	if (p->knock_ms && p->ms >= p->knock_ms && p->script)
 		return reconcile_become(LIFE_RUNNING, CAUSE_NONE);
 	if (p->knock_ms && p->ms >= p->knock_ms)
-		return p->tries + 1 >= RECONCILE_TRIES ? reconcile_become(LIFE_FAILED, CAUSE_SSH_SILENT) : reconcile_do_step(STEP_RETRY);
+		return p->tries + 1 >= RECONCILE_TRIES ? reconcile_become(LIFE_FAILED, CAUSE_SSH_SILENT)
+						       : reconcile_do_step(STEP_RETRY);
 	return reconcile_do_step(p->rekey ? STEP_REKEY : STEP_KNOCK);
 }
 

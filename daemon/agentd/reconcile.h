@@ -14,11 +14,12 @@
 /* X(name, word). After JOB steps a child does something; the others are done at once. */
 #define STEPS(X) \
 	X(NONE, "none") \
-	X(CREATE, "create") X(START, "start") X(REKEY, "rekey") X(KNOCK, "await-ssh") X(STOP, "stop") X(DESTROY, "destroy") \
-	X(QUARANTINE, "quarantine")   /* stop what nobody ordered */ \
-	X(RETRY, "retry")             /* it does not answer: stop it, and begin anew */ \
-	X(BECOME, "become")           /* only the life changes, to `life` because of `cause` */ \
-	X(FORGET, "forget")
+	X(CREATE, "create") \
+	X(START, "start") X(REKEY, "rekey") X(KNOCK, "await-ssh") X(STOP, "stop") X(DESTROY, "destroy") \
+		X(QUARANTINE, "quarantine") /* stop what nobody ordered */ \
+		X(RETRY, "retry")           /* it does not answer: stop it, and begin anew */ \
+		X(BECOME, "become")         /* only the life changes, to `life` because of `cause` */ \
+		X(FORGET, "forget")
 
 enum step {
 #define RECONCILE_X(name, word) STEP_##name,
@@ -28,9 +29,9 @@ enum step {
 };
 
 enum {
-	RECONCILE_TRIES = 5,           /* failures of making or starting, and quick falls, after which it is given up */
-	RECONCILE_SLACK = 30,          /* seconds after its end in which a market that is heard may still say something else */
-	RECONCILE_QUICK_MS = 60000,    /* a fall sooner than this after it came up is a quick one */
+	RECONCILE_TRIES = 5,  /* failures of making or starting, and quick falls, after which it is given up */
+	RECONCILE_SLACK = 30, /* seconds after its end in which a market that is heard may still say something else */
+	RECONCILE_QUICK_MS = 60000, /* a fall sooner than this after it came up is a quick one */
 };
 
 struct picture {
@@ -38,7 +39,7 @@ struct picture {
 	enum cause cause;
 	enum node_is is;
 	bool is_known;                 /* `is` was looked at */
-	bool heard;                    /* the market has spoken since this agent began: wanted is its word, else the journal's */
+	bool heard; /* the market has spoken since this agent began: wanted is its word, else the journal's */
 	bool wanted;
 	bool healthy;                  /* it spoke lately */
 	bool fenced;                   /* nothing new is made */

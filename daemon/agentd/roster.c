@@ -215,7 +215,8 @@ static void take_old(const struct roster *r, struct node *n, const struct work_n
 	if (!changed)
 		return;
 	if (n->end_at != w->end_at)
-		log_at(r->log, LOG_INFO, "%s: ends at %lld now, not at %lld", n->id, (long long)w->end_at, (long long)n->end_at);
+		log_at(r->log, LOG_INFO, "%s: ends at %lld now, not at %lld", n->id, (long long)w->end_at,
+			(long long)n->end_at);
 	n->end_at = w->end_at;
 	if (!same && node_set_user_data(n, w->user_data, w->user_data_len) != 0)
 		log_at(r->log, LOG_ERROR, "%s: out of memory for its user data", n->id);

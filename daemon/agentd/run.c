@@ -86,13 +86,24 @@ static int open_crew(struct agent *a, drivers all, struct fail *f)
 	rc = roster_load(&a->roster, driver->name, f);
 	if (rc)
 		return rc;
-	a->crew = (struct crew){ .loop = a->loop, .watch_kind = KIND_JOB, .log = a->log, .all = all, .driver = driver,
-		.setup = &a->place.setup, .clock = &a->clock, .roster = &a->roster,
-		.times = { .grace_ms = a->o->grace * 1000, .unknown_ms = a->o->unknown_grace * 1000, .knock_ms = a->o->ssh_within * 1000,
+	a->crew = (struct crew){ .loop = a->loop,
+		.watch_kind = KIND_JOB,
+		.log = a->log,
+		.all = all,
+		.driver = driver,
+		.setup = &a->place.setup,
+		.clock = &a->clock,
+		.roster = &a->roster,
+		.times = { .grace_ms = a->o->grace * 1000,
+			.unknown_ms = a->o->unknown_grace * 1000,
+			.knock_ms = a->o->ssh_within * 1000,
 			.look_ms = a->o->look * 1000 } };
 	a->crew.share.driver = driver->name;
 	crew_begin(&a->crew);
-	a->chore = (struct chore){ .loop = a->loop, .watch_kind = KIND_JOB, .data = a->o->data, .sysfs_root = a->o->sysfs_root,
+	a->chore = (struct chore){ .loop = a->loop,
+		.watch_kind = KIND_JOB,
+		.data = a->o->data,
+		.sysfs_root = a->o->sysfs_root,
 		.clock = &a->clock };
 	return 0;
 }
@@ -106,7 +117,11 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 	rc = rc ? rc : link_new(a->loop, KIND_LINK, a->o->data, &a->id, a->log, &a->link, f);
 	if (rc)
 		return rc;
-	a->pump = (struct pump){ .log = a->log, .crew = &a->crew, .chore = &a->chore, .link = a->link, .address = a->o->address };
+	a->pump = (struct pump){ .log = a->log,
+		.crew = &a->crew,
+		.chore = &a->chore,
+		.link = a->link,
+		.address = a->o->address };
 	log_at(a->log, LOG_INFO, "ready %s driver %s", a->id.agent, a->crew.driver->name);
 	return 0;
 }

@@ -33,7 +33,9 @@ static void take_keys(struct userdata *u, const struct conf *list)
 	if (list->type == CONF_NULL)
 		return;
 	if (list->type != CONF_LIST) {
-		userdata_note(u, "ssh_authorized_keys is no list, and no key was installed: write '- ssh-ed25519 AAAA…' below it");
+		userdata_note(u,
+			"ssh_authorized_keys is no list, and no key was installed: write '- ssh-ed25519 AAAA…' below "
+			"it");
 		u->refused++;
 		return;
 	}
@@ -82,7 +84,8 @@ static void take_commands(struct userdata *u, const struct conf *list)
 		if (take_command(u, &list->items[i]) == 0)
 			continue;
 		buf_cut(&u->script, before);
-		userdata_note(u, "command %zu of runcmd is left out: it is neither a text nor a list of words that fits", i + 1);
+		userdata_note(u,
+			"command %zu of runcmd is left out: it is neither a text nor a list of words that fits", i + 1);
 	}
 	if (list->type != CONF_LIST)
 		userdata_note(u, "runcmd is no list, and was left out");
@@ -108,7 +111,10 @@ static void take_config(struct userdata *u, const char *text, size_t len)
 		else if (strcmp(part->key, "runcmd") == 0)
 			take_commands(u, part);
 		else
-			userdata_note(u, "cloud-config: '%.60s' is not known here and was left out (known: ssh_authorized_keys, runcmd)", part->key);
+			userdata_note(u,
+				"cloud-config: '%.60s' is not known here and was left out (known: ssh_authorized_keys, "
+				"runcmd)",
+				part->key);
 	}
 	conf_free(file);
 }

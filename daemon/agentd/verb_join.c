@@ -46,7 +46,8 @@ static int verb_join_read_token(char room[TOKEN_MAX], struct fail *f)
 	}
 	room[strcspn(room, "\r\n")] = '\0';
 	if (!*room)
-		return fail_set(f, CLIENT_BAD_SETUP, "no join token: give one on standard input or in NANOPOD_JOIN_TOKEN; the account's owner "
+		return fail_set(f, CLIENT_BAD_SETUP,
+			"no join token: give one on standard input or in NANOPOD_JOIN_TOKEN; the account's owner "
 			"makes it with 'nanopod token create --scope join'");
 	return client_check_token_text(room, f);
 }
@@ -89,13 +90,15 @@ static int ask_to_join(const struct flags *o, struct identity *i, const char *to
 
 	buf_init(&key, 128);
 	rc = identity_public(i, &key, f);
-	body = rc ? NULL : json_pack("{s:s, s:s, s:s}", "name", i->name, "public_key", buf_text(&key), "machine", i->machine);
+	body = rc ? NULL
+		  : json_pack("{s:s, s:s, s:s}", "name", i->name, "public_key", buf_text(&key), "machine", i->machine);
 	if (body && inventory)
 		json_object_set(body, "inventory", inventory);
 	json_decref(inventory);
 	buf_release(&key);
 	if (!rc && !body)
-		rc = fail_set(f, CLIENT_BAD_SETUP, "the name of this machine is no text that JSON can hold; give --name");
+		rc = fail_set(f, CLIENT_BAD_SETUP,
+			"the name of this machine is no text that JSON can hold; give --name");
 	rc = rc ? rc : errand(i, token, "POST", "/np/v1/agents/join", body, &j, NULL, f);
 	keep_text(j, "id", i->agent, sizeof i->agent);
 	keep_text(j, "account", i->account, sizeof i->account);
@@ -131,10 +134,12 @@ static int join_anew(const struct flags *o, struct identity *i, struct fail *f)
 
 /* ---- Hosts -------------------------------------------------------------------------------- */
 
-static int verb_join_add_host(const struct identity *i, const char *token, const char *name, const char *type, json_t *made, struct fail *f)
+static int verb_join_add_host(const struct identity *i, const char *token, const char *name, const char *type,
+	json_t *made, struct fail *f)
 {
 	json_t *j = NULL;
-	int rc = errand(i, token, "POST", "/np/v1/agent/hosts", json_pack("{s:s, s:s}", "name", name, "instance_sku", type), &j, NULL, f);
+	int rc = errand(i, token, "POST", "/np/v1/agent/hosts",
+		json_pack("{s:s, s:s}", "name", name, "instance_sku", type), &j, NULL, f);
 
 	if (!rc && j)
 		json_array_append(made, j);
@@ -143,7 +148,8 @@ static int verb_join_add_host(const struct identity *i, const char *token, const
 }
 
 /* --host NAME=TYPE …, or --nodes N of --type, called by the machine's name. */
-static int verb_join_add_hosts(const struct flags *o, const struct identity *i, const char *token, json_t *made, struct fail *f)
+static int verb_join_add_hosts(const struct flags *o, const struct identity *i, const char *token, json_t *made,
+	struct fail *f)
 {
 	char name[IDENTITY_NAME + 16];
 	int rc = 0;
@@ -163,8 +169,8 @@ static int verb_join_add_hosts(const struct flags *o, const struct identity *i, 
 
 static void verb_join_tell(const struct flags *o, const struct identity *i, bool was, const json_t *made)
 {
-	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:O}", "agent", i->agent, "name", i->name, "account", i->account, "url", i->url,
-		"joined_before", was, "hosts", made);
+	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:O}", "agent", i->agent, "name", i->name, "account",
+		i->account, "url", i->url, "joined_before", was, "hosts", made);
 	char *text = o->json ? json_dumps(j, JSON_INDENT(2)) : NULL;
 	const json_t *h;
 	size_t n;
@@ -176,8 +182,8 @@ static void verb_join_tell(const struct flags *o, const struct identity *i, bool
 	if (o->json)
 		return;
 	printf("%s %s as %s (%s)\n", was ? "joined before:" : "joined", i->url, i->name, i->agent);
-	json_array_foreach(made, n, h)
-		printf("host %s (%s)\n", json_string_value(json_object_get(h, "name")), json_string_value(json_object_get(h, "id")));
+	json_array_foreach(made, n, h) printf("host %s (%s)\n", json_string_value(json_object_get(h, "name")),
+		json_string_value(json_object_get(h, "id")));
 }
 
 static int verb_join_add_all(const struct flags *o, struct identity *i, bool was)
@@ -195,7 +201,9 @@ static int verb_join_add_all(const struct flags *o, struct identity *i, bool was
 	verb_join_tell(o, i, was, made);
 	json_decref(made);
 	if (rc)
-		fputs("nanopod-agentd: joined, but not all hosts are known to the market: the same command again goes on\n", stderr);
+		fputs("nanopod-agentd: joined, but not all hosts are known to the market: the same command again goes "
+		      "on\n",
+			stderr);
 	return rc ? fail_exit(rc, &f) : fflush(stdout) != 0;
 }
 
@@ -216,7 +224,8 @@ int verb_join(const struct flags *o)
 	was = rc == 0 && !i.fenced;
 	wanted.plain = o->plain;
 	if (was && (identity_take_url(&wanted, o->words[0], &f) != 0 || strcmp(wanted.url, i.url) != 0)) {
-		snprintf(f.text, sizeof f.text, "this machine has joined '%.300s' as %s; 'nanopod-agentd leave' first", i.url, i.agent);
+		snprintf(f.text, sizeof f.text, "this machine has joined '%.300s' as %s; 'nanopod-agentd leave' first",
+			i.url, i.agent);
 		rc = -EBUSY;
 	} else if (!was && rc != -ENOENT && rc != 0) {
 		; /* what is there is damaged: not written over */
@@ -251,7 +260,9 @@ int verb_leave(const struct flags *o)
 	if (rc)
 		return rc == -ENOENT ? verb_fail(3, f.text) : fail_exit(rc, &f);
 	if (has_nodes(o->data)) {
-		rc = fail_set(&f, -EBUSY, "nodes are still here; run the agent until their leases have ended ('nanopod-agentd status' lists them)");
+		rc = fail_set(&f, -EBUSY,
+			"nodes are still here; run the agent until their leases have ended ('nanopod-agentd status' "
+			"lists them)");
 	} else if (!i.fenced) {
 		rc = errand_session(o->data, &i, token, &f);
 		rc = rc ? rc : errand(&i, token, "DELETE", "/np/v1/agent", NULL, NULL, &http, &f);

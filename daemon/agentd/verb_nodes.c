@@ -29,10 +29,11 @@ static void no_sink(void *arg, enum log_level level, const char *text)
 
 static json_t *verb_nodes_node_json(const struct node *n, const struct driver_setup *s)
 {
-	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "id", n->id, "name", n->name, "host", n->host,
-		"tenant", n->tenant, "driver", n->driver, "state", life_word(n->life), "reason", cause_word(n->cause), "message", n->message,
-		"slot", (json_int_t)n->slot, "port", (json_int_t)(s->first_port + n->slot),
-		"end_at", n->end_at == INT64_MAX ? json_null() : json_integer(n->end_at));
+	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "id", n->id, "name", n->name,
+		"host", n->host, "tenant", n->tenant, "driver", n->driver, "state", life_word(n->life), "reason",
+		cause_word(n->cause), "message", n->message, "slot", (json_int_t)n->slot, "port",
+		(json_int_t)(s->first_port + n->slot), "end_at",
+		n->end_at == INT64_MAX ? json_null() : json_integer(n->end_at));
 
 	return j ? j : json_null();
 }
@@ -45,7 +46,8 @@ static void print_node(const struct node *n)
 
 	if (n->end_at != INT64_MAX && gmtime_r(&at, &tm))
 		strftime(end, sizeof end, "until %Y-%m-%d %H:%M UTC", &tm);
-	printf("%-20s %-12s %-8s %s%s%s\n", n->id, life_word(n->life), n->driver, end, *n->message ? "  " : "", n->message);
+	printf("%-20s %-12s %-8s %s%s%s\n", n->id, life_word(n->life), n->driver, end, *n->message ? "  " : "",
+		n->message);
 }
 
 static int verb_nodes_show(const struct flags *o, const struct identity *i, const struct roster *r)
@@ -59,10 +61,9 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 	place_setup(&place, o, i);
 	for (size_t n = 0; n < r->count; n++)
 		json_array_append_new(list, verb_nodes_node_json(r->nodes[n], &place.setup));
-	j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:b, s:I, s:s, s:o}", "agent", i->agent, "name", i->name, "account", i->account,
-		"url", i->url,
-		"running", runs, "pid", (json_int_t)pid, "fenced", i->fenced, "generation", (json_int_t)i->generation,
-		"data", o->data, "nodes", list);
+	j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:b, s:I, s:s, s:o}", "agent", i->agent, "name", i->name,
+		"account", i->account, "url", i->url, "running", runs, "pid", (json_int_t)pid, "fenced", i->fenced,
+		"generation", (json_int_t)i->generation, "data", o->data, "nodes", list);
 	text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
 	if (o->json)
 		printf("%s\n", text ? text : "null");
@@ -143,8 +144,8 @@ static bool verb_nodes_collect(struct halt *h, struct loop *loop, const struct f
 	return true;
 }
 
-static bool begin_one(struct halt *h, struct loop *loop, const struct flags *o, const struct node *n, const struct driver_setup *s,
-	drivers all)
+static bool begin_one(struct halt *h, struct loop *loop, const struct flags *o, const struct node *n,
+	const struct driver_setup *s, drivers all)
 {
 	struct fail f = { 0 };
 	int rc = handwork_init(&h->work, n, NULL, s);
@@ -161,7 +162,8 @@ static bool begin_one(struct halt *h, struct loop *loop, const struct flags *o, 
 }
 
 /* Ids first: nodes go from the roster as they are wiped. */
-static int halt_all(const struct flags *o, struct loop *loop, struct roster *r, const struct driver_setup *s, drivers all)
+static int halt_all(const struct flags *o, struct loop *loop, struct roster *r, const struct driver_setup *s,
+	drivers all)
 {
 	static struct halt hands[AT_ONCE];
 	char (*ids)[WORK_ID] = calloc(r->count + 1, sizeof *ids);
@@ -221,7 +223,8 @@ static int halt_here(const struct flags *o, drivers all, const struct identity *
 			(*d)->tidy(&place.setup, NULL);
 	loop_free(loop);
 	if (!rc && o->json)
-		printf("{\"nodes\": %zu, \"failed\": %d, \"destroyed\": %s}\n", before, failed, o->destroy ? "true" : "false");
+		printf("{\"nodes\": %zu, \"failed\": %d, \"destroyed\": %s}\n", before, failed,
+			o->destroy ? "true" : "false");
 	return rc ? rc : failed ? fail_set(f, -EIO, "%d nodes could not be stopped", failed) : 0;
 }
 

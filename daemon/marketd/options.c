@@ -11,8 +11,24 @@
 enum { USAGE = 2 };
 
 enum opt {
-	OPT_DATA = 256, OPT_LISTEN, OPT_SOCKET, OPT_CERT, OPT_KEY, OPT_NAME, OPT_INSECURE, OPT_TEST_CLOCK, OPT_SNAPSHOT, OPT_LEVEL,
-	OPT_AGENT_SILENT, OPT_NODE_WAIT, OPT_CONNECTIONS, OPT_PER_ADDRESS, OPT_RATE, OPT_FORCE, OPT_HELP, OPT_VERSION,
+	OPT_DATA = 256,
+	OPT_LISTEN,
+	OPT_SOCKET,
+	OPT_CERT,
+	OPT_KEY,
+	OPT_NAME,
+	OPT_INSECURE,
+	OPT_TEST_CLOCK,
+	OPT_SNAPSHOT,
+	OPT_LEVEL,
+	OPT_AGENT_SILENT,
+	OPT_NODE_WAIT,
+	OPT_CONNECTIONS,
+	OPT_PER_ADDRESS,
+	OPT_RATE,
+	OPT_FORCE,
+	OPT_HELP,
+	OPT_VERSION,
 };
 
 static const struct option rows[] = {
@@ -75,7 +91,9 @@ static int options_complain(const char *name, const char *value, const char *for
 
 static int options_read_number(const char *name, const char *text, long min, long max, long *out)
 {
-	return str_to_long(text, min, max, out) == 0 ? -1 : options_complain(name, text, "a whole number that is neither too small nor too large");
+	return str_to_long(text, min, max, out) == 0
+		? -1
+		: options_complain(name, text, "a whole number that is neither too small nor too large");
 }
 
 static int read_listen(struct options *o, const char *text)
@@ -128,7 +146,10 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_NAME: o->name = text; return -1;
 	case OPT_INSECURE: o->insecure = true; return -1;
 	case OPT_FORCE: o->force = true; return -1;
-	case OPT_LEVEL: return log_level_read(text, &o->level) ? -1 : options_complain("log-level", text, "error, warn, info or debug");
+	case OPT_LEVEL:
+		return log_level_read(text, &o->level)
+			? -1
+			: options_complain("log-level", text, "error, warn, info or debug");
 	case OPT_HELP: fputs(help, stdout); return fflush(stdout) != 0;
 	case OPT_VERSION: puts("nanopod-marketd " PACKAGE_VERSION); return fflush(stdout) != 0;
 	case '?': fputs("nanopod-marketd: 'nanopod-marketd --help' lists the options\n", stderr); return USAGE;
@@ -155,7 +176,8 @@ static int options_read_words(struct options *o, int argc, char **argv)
 		return USAGE;
 	}
 	if (file && !o->path) {
-		fprintf(stderr, "nanopod-marketd: %s needs a file: nanopod-marketd %s --data DIR FILE\n", o->verb, o->verb);
+		fprintf(stderr, "nanopod-marketd: %s needs a file: nanopod-marketd %s --data DIR FILE\n", o->verb,
+			o->verb);
 		return USAGE;
 	}
 	return -1;

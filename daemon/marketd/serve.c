@@ -50,7 +50,8 @@ static int open_data(const struct server *s, struct fail *f)
 	if (!S_ISDIR(st.st_mode))
 		return fail_set(f, -ENOTDIR, "'%s' is no folder", s->o->data);
 	if (st.st_mode & 077)
-		return fail_set(f, -EPERM, "others may look into '%s'; 'chmod 700 %s' closes it", s->o->data, s->o->data);
+		return fail_set(f, -EPERM, "others may look into '%s'; 'chmod 700 %s' closes it", s->o->data,
+			s->o->data);
 	return 0;
 }
 
@@ -71,8 +72,10 @@ static int open_socket(struct server *s, const char *text, struct fail *f)
 		return rc;
 	s->sockets[s->socket_count++] = fd;
 	if (!loopback && !s->o->tls_cert && !s->o->insecure)
-		return fail_set(f, -EPERM, "'%s' can be reached by others, and without TLS they could read every token; "
-			"give --tls-cert and --tls-key, or --insecure where a proxy before it has TLS", text);
+		return fail_set(f, -EPERM,
+			"'%s' can be reached by others, and without TLS they could read every token; "
+			"give --tls-cert and --tls-key, or --insecure where a proxy before it has TLS",
+			text);
 	add_where(s, s->o->tls_cert ? "https://" : "http://", where);
 	return 0;
 }
@@ -122,10 +125,14 @@ static int open_market(struct server *s, struct fail *f)
 	}
 	if (s->o->snapshot_every >= 0)
 		market_snapshot_every(s->market, (uint64_t)s->o->snapshot_every);
-	s->api = (struct api){ .market = s->market, .name = s->o->name, .test_clock = s->o->test_clock, .metrics = s->metrics };
+	s->api = (struct api){ .market = s->market,
+		.name = s->o->name,
+		.test_clock = s->o->test_clock,
+		.metrics = s->metrics };
 	s->metrics->database = s->o->database;
 	s->api.now_ms = clock_ms();
-	rc = watch_new(&s->api.watch, &(struct watch_settings){ .silent_ms = s->o->agent_silent * 1000, .await_seconds = s->o->node_wait },
+	rc = watch_new(&s->api.watch,
+		&(struct watch_settings){ .silent_ms = s->o->agent_silent * 1000, .await_seconds = s->o->node_wait },
 		s->api.now_ms);
 	if (rc != 0)
 		return fail_set(f, rc, "out of memory");
@@ -165,7 +172,9 @@ static void release_pem(struct pem *p)
 static int open_http(struct server *s, struct fail *f)
 {
 	struct http_settings set = {
-		.connections = (int)s->o->connections, .connections_per_address = (int)s->o->connections_per_address, .rate = s->o->rate,
+		.connections = (int)s->o->connections,
+		.connections_per_address = (int)s->o->connections_per_address,
+		.rate = s->o->rate,
 	};
 	const char *cert = NULL, *key = NULL;
 	struct pem pem;

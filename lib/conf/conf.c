@@ -406,7 +406,10 @@ int conf_known(const struct conf_file *file, const struct conf *map, const char 
 int conf_expect(const struct conf_file *file, const struct conf *value, enum conf_type type, struct fail *f)
 {
 	static const char *const names[] = {
-		[CONF_NULL] = "nothing", [CONF_TEXT] = "a text", [CONF_LIST] = "a list", [CONF_MAP] = "'name: value' lines",
+		[CONF_NULL] = "nothing",
+		[CONF_TEXT] = "a text",
+		[CONF_LIST] = "a list",
+		[CONF_MAP] = "'name: value' lines",
 	};
 
 	if (value->type == type)

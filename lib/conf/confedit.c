@@ -74,7 +74,8 @@ static size_t confedit_line_start(const struct buf *text, unsigned n)
 }
 
 /* The text with lines [from, to) replaced; e NULL: taken away. */
-static int confedit_splice(const struct buf *text, size_t from, size_t to, const struct edit *e, unsigned indent, struct buf *out)
+static int confedit_splice(const struct buf *text, size_t from, size_t to, const struct edit *e, unsigned indent,
+	struct buf *out)
 {
 	int rc = buf_add(out, buf_text(text), from);
 
@@ -127,8 +128,8 @@ static int confedit_is_kept(const struct conf *a, const struct conf *b, const ch
 }
 
 /* The new text is a settings file with the value asked for, and all else as it was. */
-static int confedit_check(const struct conf_file *before, const struct buf *out, const char *const *keys, const struct edit *e,
-	struct fail *f)
+static int confedit_check(const struct conf_file *before, const struct buf *out, const char *const *keys,
+	const struct edit *e, struct fail *f)
 {
 	struct conf_file *file = NULL;
 	const struct conf *at;
@@ -141,11 +142,14 @@ static int confedit_check(const struct conf_file *before, const struct buf *out,
 		fine = is_asked_for(at, e) && confedit_is_kept(&before->root, &file->root, keys);
 	}
 	conf_free(file);
-	return fine ? 0 : fail_set(f, -EINVAL, "cannot change '%s' without harm: it is written in an unusual way; edit it by hand",
-		before->name);
+	return fine ? 0
+		    : fail_set(f, -EINVAL,
+			      "cannot change '%s' without harm: it is written in an unusual way; edit it by hand",
+			      before->name);
 }
 
-static int edit_text(const struct conf_file *file, const struct buf *text, struct edit *e, struct buf *out, struct fail *f)
+static int edit_text(const struct conf_file *file, const struct buf *text, struct edit *e, struct buf *out,
+	struct fail *f)
 {
 	const struct conf *parent = &file->root, *child = NULL;
 	unsigned indent;
@@ -164,13 +168,14 @@ static int edit_text(const struct conf_file *file, const struct buf *text, struc
 	if (child) {
 		unsigned last = child->end_line > child->line ? child->end_line : child->line;
 
-		return confedit_splice(text, confedit_line_start(text, child->line), confedit_line_start(text, last + 1), e->count ? e : NULL,
-			child->column - 1, out);
+		return confedit_splice(text, confedit_line_start(text, child->line),
+			confedit_line_start(text, last + 1), e->count ? e : NULL, child->column - 1, out);
 	}
 	if (e->count == 0)
 		return 1;
 	indent = parent->count ? parent->items[0].column - 1 : parent == &file->root ? 0 : parent->column + 1;
-	at = parent == &file->root ? text->len : confedit_line_start(text, (parent->count ? parent->end_line : parent->line) + 1);
+	at = parent == &file->root ? text->len
+				   : confedit_line_start(text, (parent->count ? parent->end_line : parent->line) + 1);
 	return confedit_splice(text, at, at, e, indent, out);
 }
 

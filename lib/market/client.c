@@ -26,8 +26,10 @@ int client_new(const struct client_setup *setup, struct client **out, struct fai
 	if (!rc && setup->pin)
 		rc = client_check_pin(c, setup->pin, f);
 	if (!rc && setup->token && !c->secure && !c->loopback && !setup->plain)
-		rc = fail_set(f, CLIENT_BAD_SETUP, "the token is not sent to '%.100s', where everybody on the way could read it: use "
-			"https://, an ssh tunnel, or say 'market-plain: yes' in your settings", setup->url);
+		rc = fail_set(f, CLIENT_BAD_SETUP,
+			"the token is not sent to '%.100s', where everybody on the way could read it: use "
+			"https://, an ssh tunnel, or say 'market-plain: yes' in your settings",
+			setup->url);
 	c->url = strdup(setup->url);
 	c->token = setup->token ? strdup(setup->token) : NULL;
 	c->ca = setup->ca ? strdup(setup->ca) : NULL;

@@ -50,7 +50,7 @@ struct client_setup {
 	const char *url;           /* https://host[:port][/prefix], http://…, unix:/path */
 	const char *token;         /* NULL: none (unix socket, open paths) */
 	const char *ca;            /* file of certificates to believe instead of the system's */
-	const char *pin;           /* "sha256//BASE64": https only with this public key, whoever signed its certificate; NULL */
+	const char *pin; /* "sha256//BASE64": https only with this public key, whoever signed its certificate; NULL */
 	bool plain;                /* the token may go over http:// to other machines too */
 	int64_t connect_ms, whole_ms; /* 10 s and 60 s */
 	int tries;                 /* at most, where repeating is safe; 4 */

@@ -102,7 +102,8 @@ int client_stream_line(struct client *c, const char **line, size_t *len, int64_t
 		if (t->done)
 			break;
 		if (t->too_large || t->lines.len > LINE_MAX_BYTES)
-			return fail_set(f, CLIENT_BAD_ANSWER, "a line of the answer is longer than %d MiB", LINE_MAX_BYTES >> 20);
+			return fail_set(f, CLIENT_BAD_ANSWER, "a line of the answer is longer than %d MiB",
+				LINE_MAX_BYTES >> 20);
 		if (t->paused && t->lines.len <= STREAM_FULL) {
 			t->paused = false;
 			c->curl.easy_pause(t->easy, CURLPAUSE_CONT);

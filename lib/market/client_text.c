@@ -51,8 +51,8 @@ bool client_retryable(int code)
 
 	if (code > CLIENT_BASE && code < CLIENT_END)
 		return again[code - CLIENT_BASE - 1];
-	return code == REASON_RATE || code == REASON_UNAVAILABLE || code == REASON_NO_CAPACITY || code == REASON_HOSTS_SOLD ||
-		code == REASON_NO_BUYER;
+	return code == REASON_RATE || code == REASON_UNAVAILABLE || code == REASON_NO_CAPACITY ||
+		code == REASON_HOSTS_SOLD || code == REASON_NO_BUYER;
 }
 
 /* "127.0.0.1", "localhost", "[::1]", with or without a port. */
@@ -110,7 +110,8 @@ int client_take_url(struct client *c, const char *url, struct fail *f)
 		return rc;
 	if (str_starts(url, "unix:")) {
 		if (url[5] != '/')
-			return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' names no socket by its full path: %s", url, forms);
+			return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' names no socket by its full path: %s", url,
+				forms);
 		c->loopback = c->secure = true;
 		c->socket = strdup(url + 5);
 		c->base = strdup("http://localhost");
@@ -149,7 +150,8 @@ int client_check_token_text(const char *token, struct fail *f)
 		return fail_set(f, CLIENT_BAD_SETUP, "the token is %s", len ? "too long to be one" : "empty");
 	for (const char *p = token; *p; p++)
 		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f)
-			return fail_set(f, CLIENT_BAD_SETUP, "the token has a blank or another character in it that none has: is it a token?");
+			return fail_set(f, CLIENT_BAD_SETUP,
+				"the token has a blank or another character in it that none has: is it a token?");
 	return 0;
 }
 
@@ -157,11 +159,14 @@ int client_check_token_text(const char *token, struct fail *f)
 int client_check_pin(const struct client *c, const char *pin, struct fail *f)
 {
 	static const char prefix[] = "sha256//";
-	size_t len = strlen(pin), body = len > 8 ? strspn(pin + 8, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") : 0;
+	size_t len = strlen(pin),
+	       body = len > 8 ? strspn(pin + 8, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") : 0;
 
 	if (!str_starts(pin, prefix) || body != 43 || len != 8 + 44 || pin[len - 1] != '=')
-		return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' is not the pin of a key: it is 'sha256//' and 44 characters; "
-			"'GET /np/v1' of the market tells it as tls_public_key", pin);
+		return fail_set(f, CLIENT_BAD_SETUP,
+			"'%.100s' is not the pin of a key: it is 'sha256//' and 44 characters; "
+			"'GET /np/v1' of the market tells it as tls_public_key",
+			pin);
 	if (!c->secure)
 		return fail_set(f, CLIENT_BAD_SETUP, "a key is pinned, and this URL has none: it begins with https://");
 	return 0;
@@ -170,12 +175,14 @@ int client_check_pin(const struct client *c, const char *pin, struct fail *f)
 int client_check_path(const char *path, struct fail *f)
 {
 	if (*path != '/' || path[1] == '/')
-		return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' is not a path of the market: it begins with one '/'", path);
+		return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' is not a path of the market: it begins with one '/'",
+			path);
 	if (strlen(path) > PATH_BYTES)
 		return fail_set(f, CLIENT_BAD_SETUP, "the path is longer than %d characters", PATH_BYTES);
 	for (const char *p = path; *p; p++)
 		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f || *p == '#' || *p == '\\')
-			return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' has a character that a path cannot have: write it as %%XX", path);
+			return fail_set(f, CLIENT_BAD_SETUP,
+				"'%.100s' has a character that a path cannot have: write it as %%XX", path);
 	return 0;
 }
 
@@ -222,6 +229,7 @@ int client_explain(const struct client *c, const struct client_call *q, struct b
 	rc |= client_text_add_header(out, "Content-Type", q->body ? "application/json" : NULL);
 	rc |= client_text_add_header(out, "Idempotency-Key", q->key);
 	if (q->body)
-		rc |= buf_addc(out, '\n') | buf_add(out, q->body, q->body_len ? q->body_len : strlen(q->body)) | buf_addc(out, '\n');
+		rc |= buf_addc(out, '\n') | buf_add(out, q->body, q->body_len ? q->body_len : strlen(q->body)) |
+			buf_addc(out, '\n');
 	return rc ? fail_set(f, -ENOMEM, "out of memory") : 0;
 }

@@ -185,7 +185,8 @@ static int set_request(struct client *c, struct transfer *t, CURL *e, const stru
 	bad |= client_transfer_add_header(c, t, "User-Agent", PACKAGE_NAME "/" PACKAGE_VERSION);
 	bad |= bearer ? client_transfer_add_header(c, t, "Authorization", bearer) : 0;
 	bad |= q->key ? client_transfer_add_header(c, t, "Idempotency-Key", q->key) : 0;
-	bad |= client_transfer_add_header(c, t, "Expect", "") || (q->body && client_transfer_add_header(c, t, "Content-Type", "application/json"));
+	bad |= client_transfer_add_header(c, t, "Expect", "") ||
+		(q->body && client_transfer_add_header(c, t, "Content-Type", "application/json"));
 	if (bearer)
 		explicit_bzero(bearer, strlen(bearer));
 	free(bearer);
@@ -219,7 +220,8 @@ int client_begin(struct client *c, struct transfer *t, const struct client_call 
 	if (!t->stream)
 		SET(CURLOPT_TIMEOUT_MS, (long)c->whole_ms);
 	if (bad || c->curl.multi_add_handle(c->multi, e) != CURLM_OK)
-		return fail_set(f, CLIENT_NO_HTTP, "the request cannot be set up: libcurl has not what it needs, or there is no memory");
+		return fail_set(f, CLIENT_NO_HTTP,
+			"the request cannot be set up: libcurl has not what it needs, or there is no memory");
 	t->added = true;
 	return 0;
 }
@@ -289,7 +291,8 @@ static int client_transfer_not_reached(const struct client *c, const struct tran
 
 	c->curl.easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &why);
 	if (t->result == CURLE_OPERATION_TIMEDOUT)
-		return fail_set(f, CLIENT_UNREACHABLE, "'%.200s' did not answer the call for a connection in time", c->url);
+		return fail_set(f, CLIENT_UNREACHABLE, "'%.200s' did not answer the call for a connection in time",
+			c->url);
 	if (t->result == CURLE_COULDNT_CONNECT && why)
 		return fail_errno(f, CLIENT_UNREACHABLE, (int)why, "'%.200s' cannot be reached", c->url);
 	return fail_set(f, CLIENT_UNREACHABLE, "'%.200s' cannot be reached: %.200s", c->url,
@@ -308,7 +311,8 @@ static int client_transfer_lost(const struct client *c, struct transfer *t, cons
 }
 
 /* No answer, or half of one. */
-static int client_transfer_failed(const struct client *c, struct transfer *t, const struct client_call *q, struct fail *f)
+static int client_transfer_failed(const struct client *c, struct transfer *t, const struct client_call *q,
+	struct fail *f)
 {
 	bool sent = client_was_sent(c, t);
 
@@ -318,14 +322,19 @@ static int client_transfer_failed(const struct client *c, struct transfer *t, co
 	}
 	switch (t->result) {
 	case CURLE_PEER_FAILED_VERIFICATION: case CURLE_SSL_ISSUER_ERROR: case CURLE_SSL_INVALIDCERTSTATUS:
-		return fail_set(f, CLIENT_UNTRUSTED, "'%.200s' cannot show that it is who it says: %.200s", c->url, t->why);
+		return fail_set(f, CLIENT_UNTRUSTED, "'%.200s' cannot show that it is who it says: %.200s", c->url,
+			t->why);
 	case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-		return fail_set(f, CLIENT_UNTRUSTED, "'%.200s' shows another key than the one that is known of it: nothing was sent; ask its "
-			"operator whether the key was changed, before you believe it", c->url);
+		return fail_set(f, CLIENT_UNTRUSTED,
+			"'%.200s' shows another key than the one that is known of it: nothing was sent; ask its "
+			"operator whether the key was changed, before you believe it",
+			c->url);
 	case CURLE_SSL_CACERT_BADFILE:
-		return fail_set(f, CLIENT_BAD_SETUP, "the certificates in '%.200s' cannot be read", c->ca ? c->ca : "the system's file");
+		return fail_set(f, CLIENT_BAD_SETUP, "the certificates in '%.200s' cannot be read",
+			c->ca ? c->ca : "the system's file");
 	case CURLE_NOT_BUILT_IN: case CURLE_FAILED_INIT: case CURLE_OUT_OF_MEMORY:
-		return fail_set(f, CLIENT_NO_HTTP, "libcurl cannot do it: %.200s", *t->why ? t->why : c->curl.easy_strerror(t->result));
+		return fail_set(f, CLIENT_NO_HTTP, "libcurl cannot do it: %.200s",
+			*t->why ? t->why : c->curl.easy_strerror(t->result));
 	case CURLE_WEIRD_SERVER_REPLY: case CURLE_UNSUPPORTED_PROTOCOL: case CURLE_HTTP2: /* the second: HTTP/0.9 */
 		t->answer->sent = CLIENT_MAYBE;
 		return fail_set(f, CLIENT_BAD_ANSWER, "what answers at '%.200s' does not speak HTTP", c->url);
@@ -342,17 +351,20 @@ static int client_transfer_refused(const struct client *c, const struct client_a
 	int rc;
 
 	if (a->status >= 300 && a->status < 400)
-		return fail_set(f, CLIENT_BAD_ANSWER, "'%.200s' sends elsewhere (%d), and the token does not go along: is the URL right?",
-			c->url, a->status);
+		return fail_set(f, CLIENT_BAD_ANSWER,
+			"'%.200s' sends elsewhere (%d), and the token does not go along: is the URL right?", c->url,
+			a->status);
 	if (doc_parse(buf_text(&a->body), a->body.len, &d, NULL) != 0)
 		d = NULL;
 	wire_error(d, a->status, &e);
-	if (e.message && a->status != 404 && e.detail_count && e.details[0].field && !strstr(e.message, e.details[0].field))
+	if (e.message && a->status != 404 && e.detail_count && e.details[0].field &&
+		!strstr(e.message, e.details[0].field))
 		rc = fail_set(f, e.reason, "%.350s ('%.80s')", e.message, e.details[0].field);
 	else if (e.message)
 		rc = fail_set(f, e.reason, "%.400s", e.message);
 	else
-		rc = fail_set(f, e.reason, "%s (the market answered %d and said no more)", reason_row(e.reason)->text, a->status);
+		rc = fail_set(f, e.reason, "%s (the market answered %d and said no more)", reason_row(e.reason)->text,
+			a->status);
 	doc_free(d);
 	return rc;
 }

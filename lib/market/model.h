@@ -147,7 +147,7 @@ struct model_node {
 
 struct model_log {
 	uint64_t seq;
-	int64_t at, micros;                   /* micros: the same to the microsecond, of a market of ours; 0: not told */
+	int64_t at, micros; /* micros: the same to the microsecond, of a market of ours; 0: not told */
 	const char *data;                     /* decoded */
 	size_t len;
 };

@@ -35,7 +35,8 @@ int money_cost(int64_t price, int64_t nodes, int64_t minutes, int64_t *out)
 
 	if (price < 0 || nodes < 0 || minutes < 0)
 		return -ERANGE;
-	if (price == 0 || nodes == 0 || minutes == 0) /* nothing times anything fits, whatever the order of the factors */
+	if (price == 0 || nodes == 0 ||
+		minutes == 0) /* nothing times anything fits, whatever the order of the factors */
 		n = 0;
 	else if (money_mul(nodes, minutes, &n) || money_mul(n, price, &n))
 		return -ERANGE;
@@ -104,7 +105,9 @@ int money_parse(const char *text, int64_t *micros, struct fail *f)
 	if (rc == -ERANGE)
 		return fail_set(f, rc, "'%.60s' is more money than can be counted", text);
 	if (rc == -EDOM)
-		return fail_set(f, -EINVAL, "'%.60s' has more than six decimals: an amount is dollars, such as 12, $12.50 or 0.000060", text);
+		return fail_set(f, -EINVAL,
+			"'%.60s' has more than six decimals: an amount is dollars, such as 12, $12.50 or 0.000060",
+			text);
 	if (rc)
 		return fail_set(f, rc, "'%.60s' is not an amount: dollars, such as 12, $12.50 or 0.000060", text);
 	*micros = (int64_t)d.micros;
@@ -148,7 +151,9 @@ int price_parse(const char *text, unsigned gpus, int64_t *price, struct fail *f)
 	int rc = money_read_typed(text, &d);
 
 	if (rc == -EDOM)
-		return fail_set(f, -EINVAL, "'%.60s' has more than six decimals: a price is dollars per %s, such as 2.10 or $2.10", text, unit);
+		return fail_set(f, -EINVAL,
+			"'%.60s' has more than six decimals: a price is dollars per %s, such as 2.10 or $2.10", text,
+			unit);
 	if (rc == -EINVAL)
 		return fail_set(f, rc, "'%.60s' is not a price: dollars per %s, such as 2.10 or $2.10", text, unit);
 	if (rc || __builtin_mul_overflow(d.micros, gpus ? gpus : 1u, &n) || n > INT64_MAX)
@@ -207,7 +212,8 @@ const char *price_wire(int64_t price, char room[MONEY_TEXT])
 {
 	uint64_t n = money_magnitude(price), part = n % MICROS * STEP;
 
-	snprintf(room, MONEY_TEXT, "%s%" PRIu64 ".%06" PRIu64, price < 0 ? "-" : "", n / MICROS * STEP + part / MICROS, part % MICROS);
+	snprintf(room, MONEY_TEXT, "%s%" PRIu64 ".%06" PRIu64, price < 0 ? "-" : "", n / MICROS * STEP + part / MICROS,
+		part % MICROS);
 	return room;
 }
 

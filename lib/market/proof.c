@@ -32,14 +32,17 @@ static int chain_after(const uint8_t before[MODEL_CHAIN], const struct model_pos
 {
 	unsigned char text[MODEL_CHAIN + TEXT_MAX];
 	int len = snprintf((char *)text + MODEL_CHAIN, TEXT_MAX,
-		"%" PRIu64 " %" PRIu64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %s %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 "\n",
+		"%" PRIu64 " %" PRIu64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %s %" PRIu64 " %" PRId64 " %" PRId64
+		" %" PRIu64 "\n",
 		r->seq, r->n, r->at, r->transfer, r->owner, r->book, r->asset, r->amount, r->balance, r->subject);
 	unsigned got = 0;
 
 	if (len < 0 || len >= TEXT_MAX)
 		return -EBADMSG;
 	memcpy(text, before, MODEL_CHAIN);
-	return EVP_Digest(text, MODEL_CHAIN + (size_t)len, after, &got, EVP_sha256(), NULL) == 1 && got == MODEL_CHAIN ? 0 : -ENOMEM;
+	return EVP_Digest(text, MODEL_CHAIN + (size_t)len, after, &got, EVP_sha256(), NULL) == 1 && got == MODEL_CHAIN
+		? 0
+		: -ENOMEM;
 }
 
 /* The balance of this book before the posting: 0 where it is the first of it. */
@@ -67,20 +70,25 @@ int proof_add(struct proof *p, const struct model_posting *r, struct fail *f)
 	int rc;
 
 	if (p->count && (r->seq < p->seq || (r->seq == p->seq && r->n <= p->n)))
-		return fail_set(f, -EBADMSG, "row %" PRIu64 "-%" PRIu64 " comes after %" PRIu64 "-%" PRIu64 ": the rows are not in order",
+		return fail_set(f, -EBADMSG,
+			"row %" PRIu64 "-%" PRIu64 " comes after %" PRIu64 "-%" PRIu64 ": the rows are not in order",
 			r->seq, r->n, p->seq, p->n);
 	rc = chain_after(p->chain, r, chain);
 	if (rc == -ENOMEM)
 		return fail_set(f, rc, "out of memory");
 	if (rc || memcmp(chain, r->chain, MODEL_CHAIN) != 0)
-		return fail_set(f, -EBADMSG, "row %" PRIu64 "-%" PRIu64 " does not follow from what is before it: it, or a row before it, "
-			"was changed or taken out", r->seq, r->n);
+		return fail_set(f, -EBADMSG,
+			"row %" PRIu64 "-%" PRIu64 " does not follow from what is before it: it, or a row before it, "
+			"was changed or taken out",
+			r->seq, r->n);
 	balance = proof_balance_of(p, r);
 	if (!balance)
 		return fail_set(f, -ENOMEM, "out of memory");
 	if (__builtin_add_overflow(*balance, r->amount, &sum) || sum != r->balance)
-		return fail_set(f, -EBADMSG, "row %" PRIu64 "-%" PRIu64 " says that '%.40s' is %" PRId64 " after %+" PRId64
-			", but it was %" PRId64 " before", r->seq, r->n, r->book, r->balance, r->amount, *balance);
+		return fail_set(f, -EBADMSG,
+			"row %" PRIu64 "-%" PRIu64 " says that '%.40s' is %" PRId64 " after %+" PRId64
+			", but it was %" PRId64 " before",
+			r->seq, r->n, r->book, r->balance, r->amount, *balance);
 	*balance = sum;
 	memcpy(p->chain, chain, MODEL_CHAIN);
 	p->seq = r->seq;

@@ -12,17 +12,20 @@
 	X(UNKNOWN_FIELD, "unknown_field", 422, "unprocessable_entity", 2, "a field that this request does not have") \
 	X(MALFORMED, "malformed", 400, "invalid_request_error", 2, "the request is not JSON of the right shape") \
 	X(TOO_LARGE, "too_large", 413, "invalid_request_error", 2, "the request is larger than the market takes") \
-	X(UNAUTHENTICATED, "unauthenticated", 401, "authentication_error", 4, "no token, or one that is not known here") \
+	X(UNAUTHENTICATED, "unauthenticated", 401, "authentication_error", 4, \
+		"no token, or one that is not known here") \
 	X(TOKEN_EXPIRED, "token_expired", 401, "authentication_error", 4, "the token has expired") \
 	X(FORBIDDEN, "forbidden", 403, "forbidden", 4, "the token may not do this") \
 	X(SUSPENDED, "suspended", 403, "forbidden", 4, "the account is suspended: it may reduce what it has, not add") \
 	X(NOT_FOUND, "not_found", 404, "not_found", 3, "there is no such thing") \
 	X(METHOD, "method_not_allowed", 405, "invalid_request_error", 2, "this path does not take that method") \
 	X(NAME_TAKEN, "name_taken", 400, "invalid_request_error", 5, "that name is in use") \
-	X(KEY_REUSED, "idempotency_key_reused", 409, "idempotency_error", 5, "the idempotency key was used for another request") \
+	X(KEY_REUSED, "idempotency_key_reused", 409, "idempotency_error", 5, \
+		"the idempotency key was used for another request") \
 	X(WRONG_STATE, "wrong_state", 409, "conflict", 5, "it is not in a state for this") \
 	X(HAS_DEPENDENTS, "has_dependents", 422, "unprocessable_entity", 5, "something still depends on it") \
-	X(NO_CAPACITY, "no_capacity", 422, "unprocessable_entity", 6, "there is not enough on sale for that window at any price") \
+	X(NO_CAPACITY, "no_capacity", 422, "unprocessable_entity", 6, \
+		"there is not enough on sale for that window at any price") \
 	X(PRICE_TOO_LOW, "price_too_low", 422, "unprocessable_entity", 6, "what is on sale costs more than the limit") \
 	X(HOSTS_SOLD, "hosts_sold", 422, "unprocessable_entity", 6, "the same hosts are sold or not on sale then") \
 	X(NOT_OWNED, "not_owned", 422, "unprocessable_entity", 5, "that much is not owned in that window") \
@@ -31,7 +34,8 @@
 	X(LIMIT, "limit_reached", 422, "unprocessable_entity", 7, "a limit of this market is reached") \
 	X(PAST, "in_the_past", 422, "unprocessable_entity", 2, "the time is past") \
 	X(OVERFLOW, "overflow", 422, "unprocessable_entity", 2, "the sum is too large to be counted") \
-	X(RATE, "rate_limited", 429, "invalid_request_error", 8, "too many requests; the answer says when to come back") \
+	X(RATE, "rate_limited", 429, "invalid_request_error", 8, \
+		"too many requests; the answer says when to come back") \
 	X(UNAVAILABLE, "unavailable", 503, "service_unavailable", 8, "the market cannot write now; nothing was done") \
 	X(NOT_IMPLEMENTED, "not_implemented", 501, "not_implemented", 1, "this market does not have that") \
 	X(NO_BUYER, "no_buyer", 422, "unprocessable_entity", 6, "nobody asks for it at that price") \

@@ -129,7 +129,8 @@ static bool when_possible(const struct civil *c)
 	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 
 	return c->year >= 1970 && c->year <= 9999 && c->month >= 1 && c->month <= 12 && c->day >= 1 &&
-		c->day <= days[c->month - 1] + (c->month == 2 && when_leap(c->year)) && c->hour < 24 && c->minute < 60 && c->second < 60;
+		c->day <= days[c->month - 1] + (c->month == 2 && when_leap(c->year)) && c->hour < 24 &&
+		c->minute < 60 && c->second < 60;
 }
 
 static struct tm to_tm(const struct civil *c, int dst)
@@ -143,8 +144,8 @@ static bool when_shows(int64_t at, const struct civil *c)
 	time_t t = (time_t)at;
 	struct tm tm;
 
-	return localtime_r(&t, &tm) && tm.tm_year == c->year - 1900 && tm.tm_mon == c->month - 1 && tm.tm_mday == c->day &&
-		tm.tm_hour == c->hour && tm.tm_min == c->minute;
+	return localtime_r(&t, &tm) && tm.tm_year == c->year - 1900 && tm.tm_mon == c->month - 1 &&
+		tm.tm_mday == c->day && tm.tm_hour == c->hour && tm.tm_min == c->minute;
 }
 
 /* Where clocks are put forward a time is missing, where they are put back it is there twice: neither is guessed. */
@@ -155,10 +156,13 @@ static int from_local(const struct civil *c, const char *text, int64_t *seconds,
 	bool both = when_shows(a, c) && when_shows(b, c) && a != b;
 
 	if (both)
-		return fail_set(f, -EINVAL, "'%.60s' is there twice, as clocks are put back: say the zone, as in %04d-%02d-%02dT%02d:%02dZ",
+		return fail_set(f, -EINVAL,
+			"'%.60s' is there twice, as clocks are put back: say the zone, as in %04d-%02d-%02dT%02d:%02dZ",
 			text, c->year, c->month, c->day, c->hour, c->minute);
 	if (!when_shows(e, c))
-		return fail_set(f, -EINVAL, "'%.60s' is not there, as clocks are put forward: say the zone, as in %04d-%02d-%02dT%02d:%02dZ",
+		return fail_set(f, -EINVAL,
+			"'%.60s' is not there, as clocks are put forward: say the zone, as in "
+			"%04d-%02d-%02dT%02d:%02dZ",
 			text, c->year, c->month, c->day, c->hour, c->minute);
 	*seconds = e;
 	return 0;
@@ -223,7 +227,8 @@ static int when_read_date(const char *text, int64_t *seconds, struct fail *f)
 	struct tm tm;
 	int64_t east;
 
-	if (!when_digits(&s, 4, &c.year) || !when_take(&s, '-') || !when_digits(&s, 2, &c.month) || !when_take(&s, '-') || !when_digits(&s, 2, &c.day))
+	if (!when_digits(&s, 4, &c.year) || !when_take(&s, '-') || !when_digits(&s, 2, &c.month) ||
+		!when_take(&s, '-') || !when_digits(&s, 2, &c.day))
 		return 1;
 	if (!*s)
 		return fail_set(f, -EINVAL, "'%.60s' has no time of day: try '%.60s 09:00'", text, text);
@@ -347,7 +352,8 @@ static int when_past(const char *text, int64_t now, struct fail *f)
 	char room[WHEN_TEXT];
 
 	if (strchr(text, ':') && strlen(text) <= 5) /* a bare time of day: what was meant is told */
-		return fail_set(f, -EINVAL, "'%.60s' is past, as it is %s: try 'tomorrow %.60s'", text, when_local(now, room), text);
+		return fail_set(f, -EINVAL, "'%.60s' is past, as it is %s: try 'tomorrow %.60s'", text,
+			when_local(now, room), text);
 	return fail_set(f, -EINVAL, "'%.60s' is past, as it is %s", text, when_local(now, room));
 }
 
@@ -393,7 +399,10 @@ int when_grid(int64_t seconds, int64_t step, enum when_round how, int64_t *out, 
 		return fail_set(f, -ERANGE, "a time too far away to be counted");
 	if (over && how == WHEN_NO)
 		return fail_set(f, -EINVAL, "%s is between two steps of %s, %s and %s", when_iso(seconds, span),
-			step == MINUTE ? "a minute" : step == HOUR ? "an hour" : "the market's time", when_iso(down, low), when_iso(up, high));
+			step == MINUTE         ? "a minute"
+				: step == HOUR ? "an hour"
+					       : "the market's time",
+			when_iso(down, low), when_iso(up, high));
 	*out = how == WHEN_DOWN ? down : up;
 	return 0;
 }
@@ -405,7 +414,8 @@ const char *when_iso(int64_t seconds, char room[WHEN_TEXT])
 	time_t t = (time_t)seconds;
 	struct tm tm;
 
-	if (!gmtime_r(&t, &tm) || tm.tm_year < -1900 || tm.tm_year > 9999 - 1900 || !strftime(room, WHEN_TEXT, "%Y-%m-%dT%H:%M:%SZ", &tm))
+	if (!gmtime_r(&t, &tm) || tm.tm_year < -1900 || tm.tm_year > 9999 - 1900 ||
+		!strftime(room, WHEN_TEXT, "%Y-%m-%dT%H:%M:%SZ", &tm))
 		snprintf(room, WHEN_TEXT, "@%" PRId64, seconds);
 	return room;
 }
@@ -431,7 +441,8 @@ static void put_span(uint64_t n, int most, char room[WHEN_TEXT])
 
 		n %= unit;
 		if (count)
-			at += (size_t)snprintf(room + at, WHEN_TEXT - at, "%s%" PRIu64 "%c", at ? " " : "", count, units[i].letter);
+			at += (size_t)snprintf(room + at, WHEN_TEXT - at, "%s%" PRIu64 "%c", at ? " " : "", count,
+				units[i].letter);
 		shown += count || shown;
 	}
 	if (!at)

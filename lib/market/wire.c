@@ -394,11 +394,23 @@ int wire_fields(struct doc *d, json_t *o, const struct wire_field *fields, const
 
 static int reason_by_status(int status)
 {
-	static const struct { int status, reason; } known[] = {
-		{ 400, REASON_MALFORMED }, { 401, REASON_UNAUTHENTICATED }, { 402, REASON_FUNDS }, { 403, REASON_FORBIDDEN },
-		{ 404, REASON_NOT_FOUND }, { 405, REASON_METHOD }, { 409, REASON_WRONG_STATE }, { 410, REASON_NOT_FOUND },
-		{ 413, REASON_TOO_LARGE }, { 422, REASON_INVALID }, { 429, REASON_RATE }, { 501, REASON_NOT_IMPLEMENTED },
-		{ 502, REASON_UNAVAILABLE }, { 503, REASON_UNAVAILABLE }, { 504, REASON_UNAVAILABLE },
+	static const struct { int status, reason;
+	} known[] = {
+		{ 400, REASON_MALFORMED },
+		{ 401, REASON_UNAUTHENTICATED },
+		{ 402, REASON_FUNDS },
+		{ 403, REASON_FORBIDDEN },
+		{ 404, REASON_NOT_FOUND },
+		{ 405, REASON_METHOD },
+		{ 409, REASON_WRONG_STATE },
+		{ 410, REASON_NOT_FOUND },
+		{ 413, REASON_TOO_LARGE },
+		{ 422, REASON_INVALID },
+		{ 429, REASON_RATE },
+		{ 501, REASON_NOT_IMPLEMENTED },
+		{ 502, REASON_UNAVAILABLE },
+		{ 503, REASON_UNAVAILABLE },
+		{ 504, REASON_UNAVAILABLE },
 	};
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -420,7 +432,8 @@ static void read_details(struct doc *d, json_t *e, struct model_error *out)
 	for (size_t i = 0; list && i < count; i++) {
 		json_t *o = wire_item(e, "details", i);
 
-		list[out->detail_count++] = (struct model_detail){ wire_text_of(o, "field"), wire_text_of(o, "code"), wire_text_of(o, "message") };
+		list[out->detail_count++] = (struct model_detail){ wire_text_of(o, "field"), wire_text_of(o, "code"),
+			wire_text_of(o, "message") };
 	}
 	out->details = list;
 }

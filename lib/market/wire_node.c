@@ -24,11 +24,11 @@ static enum model_instance_status wire_node_status_of(const char *word)
 static int read_way(struct doc *d, struct json_t *ssh, struct model_node *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_ssh, "hostname", TEXT, NEEDED, hostname), FIELD(model_ssh, "port", INT, MAY, port), { 0 }
+		FIELD(model_ssh, "hostname", TEXT, NEEDED, hostname), FIELD(model_ssh, "port", INT, MAY, port), { 0 },
 	};
 	static const struct wire_field user[] = { FIELD(model_node, "user", TEXT, MAY, user), { 0 } };
 	static const struct wire_field key[] = {
-		FIELD(model_key, "type", TEXT, NEEDED, type), FIELD(model_key, "key", TEXT, NEEDED, key), { 0 }
+		FIELD(model_key, "type", TEXT, NEEDED, type), FIELD(model_key, "key", TEXT, NEEDED, key), { 0 },
 	};
 	size_t n = wire_length(ssh, "host_keys");
 	struct model_key *keys = wire_room(d, n, sizeof *keys);
@@ -40,7 +40,8 @@ static int read_way(struct doc *d, struct json_t *ssh, struct model_node *out, s
 	for (size_t i = 0; i < n && !rc; i++) {
 		struct json_t *one = wire_item(ssh, "host_keys", i);
 
-		rc = one ? wire_fields(d, one, key, "a host key", &keys[i], f) : wire_bad(f, "an SSH address", "host_keys", "has one that is no object");
+		rc = one ? wire_fields(d, one, key, "a host key", &keys[i], f)
+			 : wire_bad(f, "an SSH address", "host_keys", "has one that is no object");
 	}
 	if (!rc) {
 		out->ssh.keys = keys;
@@ -52,12 +53,18 @@ static int read_way(struct doc *d, struct json_t *ssh, struct model_node *out, s
 int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_node, "id", TEXT, NEEDED, id), FIELD(model_node, "name", TEXT, MAY, name),
-		FIELD(model_node, "status", TEXT, NEEDED, status_text), FIELD(model_node, "status_message", TEXT, MAY, status_message),
+		FIELD(model_node, "id", TEXT, NEEDED, id),
+		FIELD(model_node, "name", TEXT, MAY, name),
+		FIELD(model_node, "status", TEXT, NEEDED, status_text),
+		FIELD(model_node, "status_message", TEXT, MAY, status_message),
 		FIELD(model_node, "host_down", BOOL, MAY, host_down),
-		FIELD(model_node, "reservation", REF, MAY, reservation), FIELD(model_node, "type", TEXT, MAY, type),
-		FIELD(model_node, "zone", TEXT, MAY, zone), FIELD(model_node, "end_at", INT, MAY, end_at),
-		FIELD(model_node, "created_at", INT, MAY, created_at), FIELD(model_node, "updated_at", INT, MAY, updated_at), { 0 }
+		FIELD(model_node, "reservation", REF, MAY, reservation),
+		FIELD(model_node, "type", TEXT, MAY, type),
+		FIELD(model_node, "zone", TEXT, MAY, zone),
+		FIELD(model_node, "end_at", INT, MAY, end_at),
+		FIELD(model_node, "created_at", INT, MAY, created_at),
+		FIELD(model_node, "updated_at", INT, MAY, updated_at),
+		{ 0 },
 	};
 	READ(model_node, at, "a node", fields, 0);
 	struct json_t *ssh = wire_member(o, "ssh");

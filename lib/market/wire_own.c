@@ -9,10 +9,13 @@
 /* ---- Accounts -------------------------------------------------------------------------- */
 
 static const struct wire_field balances[] = {
-	FIELD(model_balance, "available_dollars", MONEY, NEEDED, available), FIELD(model_balance, "held_dollars", MONEY, MAY, held),
-	FIELD(model_balance, "escrow_dollars", MONEY, MAY, escrow), FIELD(model_balance, "unsettled_dollars", MONEY, MAY, unsettled),
-	FIELD(model_balance, "floor_dollars", MONEY, MAY, floor), FIELD(model_balance, "burn_dollars_per_hour", MONEY, MAY, burn),
-	{ 0 }
+	FIELD(model_balance, "available_dollars", MONEY, NEEDED, available),
+	FIELD(model_balance, "held_dollars", MONEY, MAY, held),
+	FIELD(model_balance, "escrow_dollars", MONEY, MAY, escrow),
+	FIELD(model_balance, "unsettled_dollars", MONEY, MAY, unsettled),
+	FIELD(model_balance, "floor_dollars", MONEY, MAY, floor),
+	FIELD(model_balance, "burn_dollars_per_hour", MONEY, MAY, burn),
+	{ 0 },
 };
 
 #define NO_BALANCE { MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE }
@@ -43,15 +46,21 @@ int wire_credit(struct doc *d, struct model_balance *out, struct fail *f)
 {
 	struct model_balance made = NO_BALANCE;
 	struct json_t *o = wire_object(d, WIRE_WHOLE, "a credit", f), *b = wire_member(o, "balance");
-	int rc = !o ? -EPROTO : !b ? wire_bad(f, "a credit", "balance", "is missing") : wire_fields(d, b, balances, "a balance", &made, f);
+	int rc = !o  ? -EPROTO
+		: !b ? wire_bad(f, "a credit", "balance", "is missing")
+		     : wire_fields(d, b, balances, "a balance", &made, f);
 
 	DONE(out);
 }
 
 static const struct wire_field tokens[] = {
-	FIELD(model_token, "id", TEXT, NEEDED, id), FIELD(model_token, "name", TEXT, MAY, name),
-	FIELD(model_token, "token", TEXT, MAY, token), FIELD(model_token, "scopes", TEXTS, MAY, scopes),
-	FIELD(model_token, "created_at", INT, MAY, created_at), FIELD(model_token, "expires_at", INT, MAY, expires_at), { 0 }
+	FIELD(model_token, "id", TEXT, NEEDED, id),
+	FIELD(model_token, "name", TEXT, MAY, name),
+	FIELD(model_token, "token", TEXT, MAY, token),
+	FIELD(model_token, "scopes", TEXTS, MAY, scopes),
+	FIELD(model_token, "created_at", INT, MAY, created_at),
+	FIELD(model_token, "expires_at", INT, MAY, expires_at),
+	{ 0 },
 };
 
 _Static_assert(offsetof(struct model_token, scope_count) == offsetof(struct model_token, scopes) + sizeof(void *),
@@ -68,11 +77,14 @@ int wire_token(struct doc *d, long at, struct model_token *out, struct fail *f)
 int wire_whoami(struct doc *d, long at, struct model_whoami *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_whoami, "account_id", TEXT, MAY, account_id), FIELD(model_whoami, "account_name", TEXT, MAY, account),
-		FIELD(model_whoami, "state", TEXT, MAY, state), FIELD(model_whoami, "local", BOOL, MAY, local), { 0 }
+		FIELD(model_whoami, "account_id", TEXT, MAY, account_id),
+		FIELD(model_whoami, "account_name", TEXT, MAY, account),
+		FIELD(model_whoami, "state", TEXT, MAY, state),
+		FIELD(model_whoami, "local", BOOL, MAY, local),
+		{ 0 },
 	};
 	static const struct wire_field user[] = {
-		FIELD(model_whoami, "id", TEXT, MAY, user), FIELD(model_whoami, "email", TEXT, MAY, user), { 0 }
+		FIELD(model_whoami, "id", TEXT, MAY, user), FIELD(model_whoami, "email", TEXT, MAY, user), { 0 },
 	};
 	READ(model_whoami, at, "an account", fields, 0);
 	struct json_t *token = wire_member(o, "token");
@@ -88,8 +100,11 @@ int wire_whoami(struct doc *d, long at, struct model_whoami *out, struct fail *f
 int wire_account(struct doc *d, long at, struct model_account *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_account, "id", TEXT, NEEDED, id), FIELD(model_account, "name", TEXT, NEEDED, name),
-		FIELD(model_account, "state", TEXT, MAY, state), FIELD(model_account, "created_at", INT, MAY, created_at), { 0 }
+		FIELD(model_account, "id", TEXT, NEEDED, id),
+		FIELD(model_account, "name", TEXT, NEEDED, name),
+		FIELD(model_account, "state", TEXT, MAY, state),
+		FIELD(model_account, "created_at", INT, MAY, created_at),
+		{ 0 },
 	};
 	READ(model_account, at, "an account", fields, .balance = NO_BALANCE);
 	struct json_t *b = wire_member(o, "balances");
@@ -104,7 +119,7 @@ int wire_account(struct doc *d, long at, struct model_account *out, struct fail 
 static const struct wire_field policies[] = {
 	FIELD(model_policy, "fee_bps", INT, MAY, fee_bps), FIELD(model_policy, "release_bps", INT, MAY, release_bps),
 	FIELD(model_policy, "settle_minutes", INT, MAY, settle_minutes),
-	FIELD(model_policy, "notice_minutes", INT, MAY, notice_minutes), { 0 }
+	FIELD(model_policy, "notice_minutes", INT, MAY, notice_minutes), { 0 },
 };
 
 int wire_policy(struct doc *d, long at, struct model_policy *out, struct fail *f)
@@ -117,10 +132,14 @@ int wire_policy(struct doc *d, long at, struct model_policy *out, struct fail *f
 int wire_market(struct doc *d, long at, struct model_market *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_market, "object", TEXT, NEEDED, name), FIELD(model_market, "name", TEXT, NEEDED, name),
-		FIELD(model_market, "version", TEXT, MAY, version), FIELD(model_market, "now", INT, MAY, now),
-		FIELD(model_market, "minute", INT, MAY, minute), FIELD(model_market, "test_clock", BOOL, MAY, test_clock),
-		FIELD(model_market, "tls_public_key", TEXT, MAY, tls_key), { 0 }
+		FIELD(model_market, "object", TEXT, NEEDED, name),
+		FIELD(model_market, "name", TEXT, NEEDED, name),
+		FIELD(model_market, "version", TEXT, MAY, version),
+		FIELD(model_market, "now", INT, MAY, now),
+		FIELD(model_market, "minute", INT, MAY, minute),
+		FIELD(model_market, "test_clock", BOOL, MAY, test_clock),
+		FIELD(model_market, "tls_public_key", TEXT, MAY, tls_key),
+		{ 0 },
 	};
 	READ(model_market, at, "a market", fields, 0);
 
@@ -133,16 +152,22 @@ int wire_market(struct doc *d, long at, struct model_market *out, struct fail *f
 int wire_procurement(struct doc *d, long at, struct model_procurement *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_procurement, "id", TEXT, NEEDED, id), FIELD(model_procurement, "name", TEXT, MAY, name),
-		FIELD(model_procurement, "pool", REF, MAY, pool), FIELD(model_procurement, "instance_sku", REF, MAY, sku),
+		FIELD(model_procurement, "id", TEXT, NEEDED, id),
+		FIELD(model_procurement, "name", TEXT, MAY, name),
+		FIELD(model_procurement, "pool", REF, MAY, pool),
+		FIELD(model_procurement, "instance_sku", REF, MAY, sku),
 		FIELD(model_procurement, "min_sell_price_dollars_per_node_hour", PRICE, MAY, min_sell),
 		FIELD(model_procurement, "max_buy_price_dollars_per_node_hour", PRICE, MAY, max_buy),
 		FIELD(model_procurement, "managed_window_minutes", INT, MAY, window),
-		FIELD(model_procurement, "enabled", BOOL, MAY, enabled), FIELD(model_procurement, "created_at", INT, MAY, created_at),
-		FIELD(model_procurement, "updated_at", INT, MAY, updated_at), { 0 }
+		FIELD(model_procurement, "enabled", BOOL, MAY, enabled),
+		FIELD(model_procurement, "created_at", INT, MAY, created_at),
+		FIELD(model_procurement, "updated_at", INT, MAY, updated_at),
+		{ 0 },
 	};
 	static const struct wire_field status[] = {
-		FIELD(model_procurement, "state", TEXT, MAY, state), FIELD(model_procurement, "message", TEXT, MAY, message), { 0 }
+		FIELD(model_procurement, "state", TEXT, MAY, state),
+		FIELD(model_procurement, "message", TEXT, MAY, message),
+		{ 0 },
 	};
 	static const struct wire_field target[] = { FIELD(model_procurement, "target", INT, NEEDED, target), { 0 } };
 	READ(model_procurement, at, "a procurement", fields, .target = -1);
@@ -158,7 +183,7 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 	static const struct wire_field fields[] = {
 		FIELD(model_host, "id", TEXT, NEEDED, id), FIELD(model_host, "name", TEXT, NEEDED, name),
 		FIELD(model_host, "state", TEXT, MAY, state), FIELD(model_host, "instance_sku", REF, MAY, sku),
-		FIELD(model_host, "start_at", INT, MAY, start), FIELD(model_host, "end_at", INT, MAY, end), { 0 }
+		FIELD(model_host, "start_at", INT, MAY, start), FIELD(model_host, "end_at", INT, MAY, end), { 0 },
 	};
 	static const struct wire_field pool[] = { { "pool", WIRE_REF, false, 0 }, { 0 } };
 	struct model_ref its = { 0 };
@@ -172,14 +197,18 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 int wire_agent(struct doc *d, long at, struct model_agent *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_agent, "id", TEXT, NEEDED, id), FIELD(model_agent, "name", TEXT, NEEDED, name),
-		FIELD(model_agent, "state", TEXT, MAY, state), FIELD(model_agent, "health", TEXT, MAY, health),
-		FIELD(model_agent, "machine", TEXT, MAY, machine), FIELD(model_agent, "created_at", INT, MAY, created_at),
-		FIELD(model_agent, "last_seen_at", INT, MAY, last_seen_at), { 0 }
+		FIELD(model_agent, "id", TEXT, NEEDED, id),
+		FIELD(model_agent, "name", TEXT, NEEDED, name),
+		FIELD(model_agent, "state", TEXT, MAY, state),
+		FIELD(model_agent, "health", TEXT, MAY, health),
+		FIELD(model_agent, "machine", TEXT, MAY, machine),
+		FIELD(model_agent, "created_at", INT, MAY, created_at),
+		FIELD(model_agent, "last_seen_at", INT, MAY, last_seen_at),
+		{ 0 },
 	};
 	static const struct wire_field status[] = {
 		FIELD(model_agent, "message", TEXT, MAY, message), FIELD(model_agent, "driver", TEXT, MAY, driver),
-		FIELD(model_agent, "nodes", INT, MAY, nodes), { 0 }
+		FIELD(model_agent, "nodes", INT, MAY, nodes), { 0 },
 	};
 	READ(model_agent, at, "an agent", fields, .nodes = -1);
 
@@ -190,11 +219,16 @@ int wire_agent(struct doc *d, long at, struct model_agent *out, struct fail *f)
 int wire_lease(struct doc *d, long at, struct model_lease *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_lease, "id", TEXT, NEEDED, id), FIELD(model_lease, "pool", REF, MAY, pool),
-		FIELD(model_lease, "instance_sku", REF, MAY, sku), FIELD(model_lease, "start_at", INT, NEEDED, start),
-		FIELD(model_lease, "end_at", INT, NEEDED, end), FIELD(model_lease, "price_dollars_per_node_hour", PRICE, MAY, price),
-		FIELD(model_lease, "cost_dollars", MONEY, MAY, cost), FIELD(model_lease, "node_count", INT, MAY, nodes),
-		FIELD(model_lease, "interruptible", BOOL, MAY, interruptible), { 0 }
+		FIELD(model_lease, "id", TEXT, NEEDED, id),
+		FIELD(model_lease, "pool", REF, MAY, pool),
+		FIELD(model_lease, "instance_sku", REF, MAY, sku),
+		FIELD(model_lease, "start_at", INT, NEEDED, start),
+		FIELD(model_lease, "end_at", INT, NEEDED, end),
+		FIELD(model_lease, "price_dollars_per_node_hour", PRICE, MAY, price),
+		FIELD(model_lease, "cost_dollars", MONEY, MAY, cost),
+		FIELD(model_lease, "node_count", INT, MAY, nodes),
+		FIELD(model_lease, "interruptible", BOOL, MAY, interruptible),
+		{ 0 },
 	};
 	READ(model_lease, at, "a lease", fields, .nodes = 1);
 
@@ -211,18 +245,25 @@ static int from_hex(const char *text, uint8_t out[MODEL_CHAIN])
 	if (strlen(text) != 2 * MODEL_CHAIN || text[strspn(text, digits)])
 		return -EPROTO;
 	for (size_t i = 0; i < MODEL_CHAIN; i++)
-		out[i] = (uint8_t)((strchr(digits, text[2 * i]) - digits) << 4 | (strchr(digits, text[2 * i + 1]) - digits));
+		out[i] = (uint8_t)((strchr(digits, text[2 * i]) - digits) << 4 |
+			(strchr(digits, text[2 * i + 1]) - digits));
 	return 0;
 }
 
 int wire_posting(struct doc *d, long at, struct model_posting *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_posting, "seq", UINT, NEEDED, seq), FIELD(model_posting, "n", UINT, NEEDED, n),
-		FIELD(model_posting, "at", INT, NEEDED, at), FIELD(model_posting, "transfer", UINT, NEEDED, transfer),
-		FIELD(model_posting, "owner", UINT, NEEDED, owner), FIELD(model_posting, "book", TEXT, NEEDED, book),
-		FIELD(model_posting, "asset", UINT, NEEDED, asset), FIELD(model_posting, "amount", INT, NEEDED, amount),
-		FIELD(model_posting, "balance", INT, NEEDED, balance), FIELD(model_posting, "subject", UINT, NEEDED, subject), { 0 }
+		FIELD(model_posting, "seq", UINT, NEEDED, seq),
+		FIELD(model_posting, "n", UINT, NEEDED, n),
+		FIELD(model_posting, "at", INT, NEEDED, at),
+		FIELD(model_posting, "transfer", UINT, NEEDED, transfer),
+		FIELD(model_posting, "owner", UINT, NEEDED, owner),
+		FIELD(model_posting, "book", TEXT, NEEDED, book),
+		FIELD(model_posting, "asset", UINT, NEEDED, asset),
+		FIELD(model_posting, "amount", INT, NEEDED, amount),
+		FIELD(model_posting, "balance", INT, NEEDED, balance),
+		FIELD(model_posting, "subject", UINT, NEEDED, subject),
+		{ 0 },
 	};
 	static const struct wire_field chain[] = { { "chain", WIRE_TEXT, true, 0 }, { 0 } };
 	const char *hex = NULL;
@@ -238,7 +279,7 @@ int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
 		FIELD(model_event, "seq", UINT, NEEDED, seq), FIELD(model_event, "at", INT, MAY, at),
-		FIELD(model_event, "type", TEXT, MAY, type), { 0 }
+		FIELD(model_event, "type", TEXT, MAY, type), { 0 },
 	};
 	READ(model_event, at, "an event", fields, 0);
 

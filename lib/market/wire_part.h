@@ -32,7 +32,8 @@ struct wire_field {
 
 /* The member `at` of the list, or the document; NULL with a sentence where it is no object. what: "an order". */
 struct json_t *wire_object(struct doc *d, long at, const char *what, struct fail *f);
-int wire_fields(struct doc *d, struct json_t *o, const struct wire_field *fields, const char *what, void *out, struct fail *f);
+int wire_fields(struct doc *d, struct json_t *o, const struct wire_field *fields, const char *what, void *out,
+	struct fail *f);
 
 /* A member that is an object or NULL; an array's length (0 where there is none) and its members. */
 struct json_t *wire_member(struct json_t *o, const char *name);

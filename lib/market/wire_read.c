@@ -13,17 +13,23 @@
 int wire_sku(struct doc *d, long at, struct model_sku *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_sku, "id", TEXT, NEEDED, id), FIELD(model_sku, "alias", TEXT, MAY, alias),
+		FIELD(model_sku, "id", TEXT, NEEDED, id),
+		FIELD(model_sku, "alias", TEXT, MAY, alias),
 		FIELD(model_sku, "accelerator", WORTH_TEXT, MAY, accelerator),
 		FIELD(model_sku, "form_factor", WORTH_TEXT, MAY, form_factor),
-		FIELD(model_sku, "region", WORTH_TEXT, MAY, region), FIELD(model_sku, "availability_zone", WORTH_TEXT, MAY, zone),
-		FIELD(model_sku, "rdma_type", WORTH_TEXT, MAY, rdma), FIELD(model_sku, "num_accelerators", WORTH_INT, MAY, gpus),
-		FIELD(model_sku, "num_vcpus", WORTH_INT, MAY, vcpus), FIELD(model_sku, "memory", WORTH_INT, MAY, memory),
+		FIELD(model_sku, "region", WORTH_TEXT, MAY, region),
+		FIELD(model_sku, "availability_zone", WORTH_TEXT, MAY, zone),
+		FIELD(model_sku, "rdma_type", WORTH_TEXT, MAY, rdma),
+		FIELD(model_sku, "num_accelerators", WORTH_INT, MAY, gpus),
+		FIELD(model_sku, "num_vcpus", WORTH_INT, MAY, vcpus),
+		FIELD(model_sku, "memory", WORTH_INT, MAY, memory),
 		FIELD(model_sku, "local_storage", WORTH_INT, MAY, storage),
 		FIELD(model_sku, "supports_public_ipv4", WORTH_INT, MAY, public_ipv4),
-		FIELD(model_sku, "audience_hint", TEXT, MAY, audience), { 0 }
+		FIELD(model_sku, "audience_hint", TEXT, MAY, audience),
+		{ 0 },
 	};
-	READ(model_sku, at, "an instance SKU", fields, .gpus = -1, .vcpus = -1, .memory = -1, .storage = -1, .public_ipv4 = -1);
+	READ(model_sku, at, "an instance SKU", fields, .gpus = -1, .vcpus = -1, .memory = -1, .storage = -1,
+		.public_ipv4 = -1);
 
 	DONE(out);
 }
@@ -32,7 +38,7 @@ int wire_availability(struct doc *d, long at, struct model_availability *out, st
 {
 	static const struct wire_field fields[] = {
 		FIELD(model_availability, "instance_sku", REF, NEEDED, sku),
-		FIELD(model_availability, "schedule", SCHEDULE, NEEDED, schedule), { 0 }
+		FIELD(model_availability, "schedule", SCHEDULE, NEEDED, schedule), { 0 },
 	};
 	READ(model_availability, at, "an availability", fields, 0);
 
@@ -43,8 +49,10 @@ static int read_levels(struct doc *d, struct json_t *o, const char *name, const 
 	struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_level, "instance_sku", TEXT, NEEDED, sku), FIELD(model_level, "dollars_per_node_hour", PRICE, NEEDED, price),
-		FIELD(model_level, "allocation_schedule_delta", SCHEDULE, NEEDED, schedule), { 0 }
+		FIELD(model_level, "instance_sku", TEXT, NEEDED, sku),
+		FIELD(model_level, "dollars_per_node_hour", PRICE, NEEDED, price),
+		FIELD(model_level, "allocation_schedule_delta", SCHEDULE, NEEDED, schedule),
+		{ 0 },
 	};
 	size_t n = wire_length(o, name);
 	struct model_level *list = wire_room(d, n, sizeof *list);
@@ -61,7 +69,7 @@ int wire_depth(struct doc *d, long at, struct model_depth *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
 		FIELD(model_depth, "start_at", INT, NEEDED, start), FIELD(model_depth, "end_at", INT, NEEDED, end),
-		FIELD(model_depth, "requested_at", INT, MAY, requested_at), { 0 }
+		FIELD(model_depth, "requested_at", INT, MAY, requested_at), { 0 },
 	};
 	READ(model_depth, at, "an order book", fields, 0);
 
@@ -89,9 +97,11 @@ static enum model_order_status order_status(const char *word)
 static int read_fills(struct doc *d, struct json_t *o, struct model_order *made, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_fill, "contract", TEXT, MAY, contract), FIELD(model_fill, "filled_at", INT, NEEDED, filled_at),
+		FIELD(model_fill, "contract", TEXT, MAY, contract),
+		FIELD(model_fill, "filled_at", INT, NEEDED, filled_at),
 		FIELD(model_fill, "price_dollars_per_node_hour", PRICE, NEEDED, price),
-		FIELD(model_fill, "allocation_schedule_delta", SCHEDULE, NEEDED, schedule), { 0 }
+		FIELD(model_fill, "allocation_schedule_delta", SCHEDULE, NEEDED, schedule),
+		{ 0 },
 	};
 	size_t n = wire_length(o, "fills");
 	struct model_fill *list = wire_room(d, n, sizeof *list);
@@ -107,19 +117,25 @@ static int read_fills(struct doc *d, struct json_t *o, struct model_order *made,
 int wire_order(struct doc *d, long at, struct model_order *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_order, "id", TEXT, NEEDED, id), FIELD(model_order, "side", TEXT, NEEDED, side),
-		FIELD(model_order, "status", TEXT, NEEDED, status_text), FIELD(model_order, "pool", REF, MAY, pool),
-		FIELD(model_order, "instance_sku", REF, MAY, sku), FIELD(model_order, "allow_standing", BOOL, MAY, standing),
+		FIELD(model_order, "id", TEXT, NEEDED, id),
+		FIELD(model_order, "side", TEXT, NEEDED, side),
+		FIELD(model_order, "status", TEXT, NEEDED, status_text),
+		FIELD(model_order, "pool", REF, MAY, pool),
+		FIELD(model_order, "instance_sku", REF, MAY, sku),
+		FIELD(model_order, "allow_standing", BOOL, MAY, standing),
 		FIELD(model_order, "allow_partial", BOOL, MAY, partial),
 		FIELD(model_order, "allocation_schedule_delta", SCHEDULE, NEEDED, window),
 		FIELD(model_order, "filled_allocation_schedule_delta", SCHEDULE, MAY, filled),
 		FIELD(model_order, "limit_price_dollars_per_node_hour", PRICE, NEEDED, limit),
-		FIELD(model_order, "created_at", INT, MAY, created_at), FIELD(model_order, "filled_at", INT, MAY, filled_at),
-		FIELD(model_order, "cancelled_at", INT, MAY, cancelled_at), FIELD(model_order, "created_by", REF, MAY, by),
+		FIELD(model_order, "created_at", INT, MAY, created_at),
+		FIELD(model_order, "filled_at", INT, MAY, filled_at),
+		FIELD(model_order, "cancelled_at", INT, MAY, cancelled_at),
+		FIELD(model_order, "created_by", REF, MAY, by),
 		FIELD(model_order, "filled_average_price_dollars_per_node_hour", PRICE, MAY, average),
 		FIELD(model_order, "np_reason", TEXT, MAY, reason_text),
 		FIELD(model_order, "np_filled_total_dollars", MONEY, MAY, filled_total),
-		FIELD(model_order, "np_hold_dollars", MONEY, MAY, hold), { 0 }
+		FIELD(model_order, "np_hold_dollars", MONEY, MAY, hold),
+		{ 0 },
 	};
 	READ(model_order, at, "an order", fields, .average = -1, .filled_total = MODEL_NONE, .hold = MODEL_NONE);
 
@@ -142,11 +158,11 @@ int wire_preview(struct doc *d, long at, struct model_preview *out, struct fail 
 	static const struct wire_field fields[] = { FIELD(model_preview, "reason", TEXT, MAY, reason), { 0 } };
 	static const struct wire_field fee[] = {
 		FIELD(model_preview, "flat_dollars_per_node_hour", PRICE, MAY, fee_flat),
-		FIELD(model_preview, "percentage_bps", INT, MAY, fee_bps), { 0 }
+		FIELD(model_preview, "percentage_bps", INT, MAY, fee_bps), { 0 },
 	};
 	static const struct wire_field order[] = {
 		FIELD(model_preview, "instance_sku", TEXT, NEEDED, sku), FIELD(model_preview, "pool", TEXT, MAY, pool),
-		FIELD(model_preview, "limit_price_dollars_per_node_hour", PRICE, NEEDED, limit), { 0 }
+		FIELD(model_preview, "limit_price_dollars_per_node_hour", PRICE, NEEDED, limit), { 0 },
 	};
 	static const struct wire_field window[] = { { "allocation_schedule_delta", WIRE_SCHEDULE, true, 0 }, { 0 } };
 	READ(model_preview, at, "an estimate", fields, 0);
@@ -172,11 +188,14 @@ int wire_preview(struct doc *d, long at, struct model_preview *out, struct fail 
 static int read_alternatives(struct doc *d, struct json_t *o, struct model_quote *made, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_alternative, "kind", TEXT, NEEDED, kind), FIELD(model_alternative, "message", TEXT, MAY, message),
+		FIELD(model_alternative, "kind", TEXT, NEEDED, kind),
+		FIELD(model_alternative, "message", TEXT, MAY, message),
 		FIELD(model_alternative, "price_dollars_per_node_hour", PRICE, MAY, price),
 		FIELD(model_alternative, "limit_price_dollars_per_node_hour", PRICE, MAY, price),
-		FIELD(model_alternative, "node_count", INT, MAY, nodes), FIELD(model_alternative, "start_at", INT, MAY, start),
-		FIELD(model_alternative, "end_at", INT, MAY, end), { 0 }
+		FIELD(model_alternative, "node_count", INT, MAY, nodes),
+		FIELD(model_alternative, "start_at", INT, MAY, start),
+		FIELD(model_alternative, "end_at", INT, MAY, end),
+		{ 0 },
 	};
 	size_t n = wire_length(o, "alternatives");
 	struct model_alternative *list = wire_room(d, n, sizeof *list);
@@ -194,11 +213,16 @@ static int read_alternatives(struct doc *d, struct json_t *o, struct model_quote
 int wire_quote(struct doc *d, long at, struct model_quote *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_quote, "fills", BOOL, NEEDED, fills), FIELD(model_quote, "cost_dollars", MONEY, MAY, cost),
+		FIELD(model_quote, "fills", BOOL, NEEDED, fills),
+		FIELD(model_quote, "cost_dollars", MONEY, MAY, cost),
 		FIELD(model_quote, "price_dollars_per_node_hour", PRICE, MAY, price),
-		FIELD(model_quote, "node_count", INT, MAY, nodes), FIELD(model_quote, "start_at", INT, MAY, start),
-		FIELD(model_quote, "end_at", INT, MAY, end), FIELD(model_quote, "available_after_dollars", MONEY, MAY, available_after),
-		FIELD(model_quote, "reason", TEXT, MAY, reason_text), FIELD(model_quote, "message", TEXT, MAY, message), { 0 }
+		FIELD(model_quote, "node_count", INT, MAY, nodes),
+		FIELD(model_quote, "start_at", INT, MAY, start),
+		FIELD(model_quote, "end_at", INT, MAY, end),
+		FIELD(model_quote, "available_after_dollars", MONEY, MAY, available_after),
+		FIELD(model_quote, "reason", TEXT, MAY, reason_text),
+		FIELD(model_quote, "message", TEXT, MAY, message),
+		{ 0 },
 	};
 	READ(model_quote, at, "a quote", fields, .available_after = MODEL_NONE, .end = MODEL_NEVER);
 
@@ -210,8 +234,11 @@ int wire_quote(struct doc *d, long at, struct model_quote *out, struct fail *f)
 int wire_release(struct doc *d, long at, struct model_release *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_release, "refund_dollars", MONEY, NEEDED, refund), FIELD(model_release, "from", INT, MAY, from),
-		FIELD(model_release, "node_count", INT, MAY, nodes), FIELD(model_release, "rule", TEXT, MAY, rule), { 0 }
+		FIELD(model_release, "refund_dollars", MONEY, NEEDED, refund),
+		FIELD(model_release, "from", INT, MAY, from),
+		FIELD(model_release, "node_count", INT, MAY, nodes),
+		FIELD(model_release, "rule", TEXT, MAY, rule),
+		{ 0 },
 	};
 	READ(model_release, at, "a release", fields, 0);
 
@@ -228,12 +255,15 @@ static int read_by_sku(struct doc *d, struct json_t *schedule, struct model_pool
 	size_t n = wire_names(map, NULL), i = 0;
 	const char **names = wire_room(d, n, sizeof *names);
 	struct model_pool_sku *list = wire_room(d, n, sizeof *list);
-	int rc = list && names ? wire_fields(d, schedule, total, "a pool", made, f) : fail_set(f, -ENOMEM, "out of memory");
+	int rc = list && names ? wire_fields(d, schedule, total, "a pool", made, f)
+			       : fail_set(f, -ENOMEM, "out of memory");
 
 	if (!rc)
 		wire_names(map, names);
 	for (; i < n && !rc; i++) {
-		const struct wire_field one[] = { { names[i], WIRE_SCHEDULE, true, offsetof(struct model_pool_sku, schedule) }, { 0 } };
+		const struct wire_field one[] = {
+			{ names[i], WIRE_SCHEDULE, true, offsetof(struct model_pool_sku, schedule) }, { 0 }
+		};
 
 		list[i].sku = names[i];
 		rc = wire_fields(d, map, one, "a pool", &list[i], f);
@@ -246,9 +276,13 @@ static int read_by_sku(struct doc *d, struct json_t *schedule, struct model_pool
 int wire_pool(struct doc *d, long at, struct model_pool *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_pool, "id", TEXT, NEEDED, id), FIELD(model_pool, "name", TEXT, NEEDED, name),
-		FIELD(model_pool, "resource_path", TEXT, MAY, path), FIELD(model_pool, "owner", TEXT, MAY, owner),
-		FIELD(model_pool, "kind", TEXT, MAY, kind), FIELD(model_pool, "created_at", INT, MAY, created_at), { 0 }
+		FIELD(model_pool, "id", TEXT, NEEDED, id),
+		FIELD(model_pool, "name", TEXT, NEEDED, name),
+		FIELD(model_pool, "resource_path", TEXT, MAY, path),
+		FIELD(model_pool, "owner", TEXT, MAY, owner),
+		FIELD(model_pool, "kind", TEXT, MAY, kind),
+		FIELD(model_pool, "created_at", INT, MAY, created_at),
+		{ 0 },
 	};
 	READ(model_pool, at, "a pool", fields, 0);
 
@@ -273,13 +307,18 @@ static enum model_instance_status instance_status(const char *word)
 int wire_instance(struct doc *d, long at, struct model_instance *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_instance, "id", TEXT, NEEDED, id), FIELD(model_instance, "name", TEXT, NEEDED, name),
-		FIELD(model_instance, "status", TEXT, NEEDED, status_text), FIELD(model_instance, "pool", REF, MAY, pool),
-		FIELD(model_instance, "instance_sku", REF, MAY, sku), FIELD(model_instance, "image", REF, MAY, image),
-		FIELD(model_instance, "created_at", INT, MAY, created_at), FIELD(model_instance, "updated_at", INT, MAY, updated_at),
+		FIELD(model_instance, "id", TEXT, NEEDED, id),
+		FIELD(model_instance, "name", TEXT, NEEDED, name),
+		FIELD(model_instance, "status", TEXT, NEEDED, status_text),
+		FIELD(model_instance, "pool", REF, MAY, pool),
+		FIELD(model_instance, "instance_sku", REF, MAY, sku),
+		FIELD(model_instance, "image", REF, MAY, image),
+		FIELD(model_instance, "created_at", INT, MAY, created_at),
+		FIELD(model_instance, "updated_at", INT, MAY, updated_at),
 		FIELD(model_instance, "expected_shutdown_at", INT, MAY, shutdown_at),
-		FIELD(model_instance, "priority_level", TEXT, MAY, priority), FIELD(model_instance, "public_ip", TEXT, MAY, public_ip),
-		{ 0 }
+		FIELD(model_instance, "priority_level", TEXT, MAY, priority),
+		FIELD(model_instance, "public_ip", TEXT, MAY, public_ip),
+		{ 0 },
 	};
 	READ(model_instance, at, "an instance", fields, 0);
 
@@ -292,10 +331,10 @@ int wire_ssh(struct doc *d, long at, struct model_ssh *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
 		FIELD(model_ssh, "hostname", TEXT, NEEDED, hostname), FIELD(model_ssh, "port", INT, MAY, port),
-		FIELD(model_ssh, "last_successful_key_update_at", INT, MAY, updated_at), { 0 }
+		FIELD(model_ssh, "last_successful_key_update_at", INT, MAY, updated_at), { 0 },
 	};
 	static const struct wire_field key[] = {
-		FIELD(model_key, "key_type", TEXT, NEEDED, type), FIELD(model_key, "key", TEXT, NEEDED, key), { 0 }
+		FIELD(model_key, "key_type", TEXT, NEEDED, type), FIELD(model_key, "key", TEXT, NEEDED, key), { 0 },
 	};
 	READ(model_ssh, at, "an SSH address", fields, .port = 22);
 	size_t n = wire_length(o, "host_keys");
@@ -341,7 +380,7 @@ int wire_log(struct doc *d, long at, struct model_log *out, struct fail *f)
 	static const struct wire_field fields[] = {
 		FIELD(model_log, "seqnum", UINT, NEEDED, seq), FIELD(model_log, "timestamp_realtime", INT, MAY, at),
 		FIELD(model_log, "np_at_micros", INT, MAY, micros),
-		FIELD(model_log, "data", TEXT, NEEDED, data), { 0 }
+		FIELD(model_log, "data", TEXT, NEEDED, data), { 0 },
 	};
 	READ(model_log, at, "a log", fields, 0);
 	char *room = rc ? NULL : wire_room(d, strlen(made.data) + 1, 1);
@@ -359,9 +398,13 @@ int wire_log(struct doc *d, long at, struct model_log *out, struct fail *f)
 int wire_image(struct doc *d, long at, struct model_image *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_image, "id", TEXT, NEEDED, id), FIELD(model_image, "name", TEXT, NEEDED, name),
-		FIELD(model_image, "resource_path", TEXT, MAY, path), FIELD(model_image, "upload_status", TEXT, MAY, status),
-		FIELD(model_image, "is_public", BOOL, MAY, is_public), FIELD(model_image, "created_at", INT, MAY, created_at), { 0 }
+		FIELD(model_image, "id", TEXT, NEEDED, id),
+		FIELD(model_image, "name", TEXT, NEEDED, name),
+		FIELD(model_image, "resource_path", TEXT, MAY, path),
+		FIELD(model_image, "upload_status", TEXT, MAY, status),
+		FIELD(model_image, "is_public", BOOL, MAY, is_public),
+		FIELD(model_image, "created_at", INT, MAY, created_at),
+		{ 0 },
 	};
 	READ(model_image, at, "an image", fields, 0);
 
@@ -372,7 +415,7 @@ int wire_workspace(struct doc *d, long at, struct model_workspace *out, struct f
 {
 	static const struct wire_field fields[] = {
 		FIELD(model_workspace, "id", TEXT, NEEDED, id), FIELD(model_workspace, "name", TEXT, NEEDED, name),
-		FIELD(model_workspace, "resource_path", TEXT, MAY, path), { 0 }
+		FIELD(model_workspace, "resource_path", TEXT, MAY, path), { 0 },
 	};
 	READ(model_workspace, at, "a workspace", fields, 0);
 

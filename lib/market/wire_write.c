@@ -71,8 +71,9 @@ int wire_put_order(struct buf *out, const struct model_order_new *n)
 
 	bad |= wire_write_set_text(o, "side", n->sell ? "sell" : "buy");
 	bad |= wire_write_set_text(o, "instance_sku", n->sku);
-	bad |= json_object_set_new(o, "allocation_schedule_delta", json_pack("[{s:I,s:I,s:I}]", "start_at", (json_int_t)n->start,
-		"end_at", (json_int_t)n->end, "node_count", (json_int_t)n->nodes));
+	bad |= json_object_set_new(o, "allocation_schedule_delta",
+		json_pack("[{s:I,s:I,s:I}]", "start_at", (json_int_t)n->start, "end_at", (json_int_t)n->end,
+			"node_count", (json_int_t)n->nodes));
 	bad |= set_price(o, "limit_price_dollars_per_node_hour", n->price);
 	bad |= set_flag(o, "allow_standing", n->standing);
 	bad |= set_flag(o, "allow_partial", n->partial);

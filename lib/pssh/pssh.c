@@ -21,11 +21,12 @@ enum { OPENING = 128, READ_ROOM = 128 * 1024, JOIN_MAX = 1 << 30 };
  */
 static const char *const default_algorithms[PSSH_ALGS] = {
 	[PSSH_ALG_KEX] = "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,"
-		"ecdh-sha2-nistp521,diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,"
-		"diffie-hellman-group-exchange-sha256,diffie-hellman-group14-sha256",
+			 "ecdh-sha2-nistp521,diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,"
+			 "diffie-hellman-group-exchange-sha256,diffie-hellman-group14-sha256",
 	[PSSH_ALG_HOSTKEY] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,"
-		"rsa-sha2-512,rsa-sha2-256,ssh-rsa",
-	[PSSH_ALG_CIPHER] = "aes128-gcm@openssh.com,aes128-ctr,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes192-ctr,aes256-ctr",
+			     "rsa-sha2-512,rsa-sha2-256,ssh-rsa",
+	[PSSH_ALG_CIPHER] = "aes128-gcm@openssh.com,aes128-ctr,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,"
+			    "aes192-ctr,aes256-ctr",
 	[PSSH_ALG_MAC] = "hmac-sha2-256-etm@openssh.com,hmac-sha2-256,hmac-sha2-512-etm@openssh.com,hmac-sha2-512",
 };
 
@@ -175,7 +176,9 @@ int pssh_add_identity(struct pssh *p, const char *path)
 int pssh_set_agent(struct pssh *p, const char *socket_path)
 {
 	struct agent *agent = NULL;
-	int rc = socket_path ? keyring_find_agent(&p->shared.keyring, p->shared.loop, KIND_AGENT, socket_path, &agent, &p->why) : 0;
+	int rc = socket_path
+		? keyring_find_agent(&p->shared.keyring, p->shared.loop, KIND_AGENT, socket_path, &agent, &p->why)
+		: 0;
 
 	if (!rc)
 		p->shared.keyring.agent = agent;
@@ -207,7 +210,8 @@ int pssh_set_prompts(struct pssh *p, int on)
 	return 0;
 }
 
-int pssh_set_log(struct pssh *p, enum pssh_log_level level, void (*sink)(void *arg, enum pssh_log_level level, const char *text), void *arg)
+int pssh_set_log(struct pssh *p, enum pssh_log_level level,
+	void (*sink)(void *arg, enum pssh_log_level level, const char *text), void *arg)
 {
 	/* The two lists of levels are one and the same, told in two rooms. */
 	_Static_assert((int)PSSH_LOG_TRACE == (int)LOG_TRACE && (int)PSSH_LOG_ERROR == (int)LOG_ERROR, "levels");

@@ -42,7 +42,8 @@ int pssh_exec(struct pssh *p, const char *command, struct pssh_task **out)
 }
 
 /* A task of two texts: a copy's paths, a tunnel's ends. */
-static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local, const char *remote, unsigned flags, struct pssh_task **out)
+static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local, const char *remote, unsigned flags,
+	struct pssh_task **out)
 {
 	struct fail note = { 0 };
 	struct pssh_task *t;
@@ -98,7 +99,8 @@ int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
 	if (task_find_run(t, h, &r) == 0)
 		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is in this task already", h->spec);
 	if (t->input.base)
-		return door_invalid(t->fleet, "the first of the task's input is gone: a host that comes now would miss it");
+		return door_invalid(t->fleet,
+			"the first of the task's input is gone: a host that comes now would miss it");
 	if (t->kind == TASK_TUNNEL && !list_empty(&t->runs))
 		return door_invalid(t->fleet, "a tunnel goes through one host");
 	r = run_new(t, h);

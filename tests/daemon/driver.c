@@ -34,16 +34,41 @@ struct pace {
 };
 
 static const struct pace paces[] = {
-	{ .d = &driver_process, .boot_ms = 15000, .stop_ms = 4000, .memory = 256 << 20, .cpu_milli = 500, .too_much = "400M", .little = "50M",
+	{ .d = &driver_process,
+		.boot_ms = 15000,
+		.stop_ms = 4000,
+		.memory = 256 << 20,
+		.cpu_milli = 500,
+		.too_much = "400M",
+		.little = "50M",
 		.kills = 36 },
 	{ .d = &driver_host, .boot_ms = 15000, .stop_ms = 4000, .kills = 36, .machine = true },
-	{ .d = &driver_ns, .boot_ms = 60000, .stop_ms = 10000, .memory = 256 << 20, .cpu_milli = 500, .too_much = "400M", .little = "50M",
+	{ .d = &driver_ns,
+		.boot_ms = 60000,
+		.stop_ms = 10000,
+		.memory = 256 << 20,
+		.cpu_milli = 500,
+		.too_much = "400M",
+		.little = "50M",
 		.kills = 30 },
-	{ .d = &driver_vm, .boot_ms = 240000, .stop_ms = 20000, .memory = 512 << 20, .cpu_milli = 1000, .too_much = "700M", .little = "50M",
-		.kills = 3, .slow = true },
+	{ .d = &driver_vm,
+		.boot_ms = 240000,
+		.stop_ms = 20000,
+		.memory = 512 << 20,
+		.cpu_milli = 1000,
+		.too_much = "700M",
+		.little = "50M",
+		.kills = 3,
+		.slow = true },
 };
 
-#define good(rc, f, ...) do { int rc_ = (rc); ok(rc_ == 0, __VA_ARGS__); if (rc_) diag("%d: %s", rc_, (f)->text); } while (0)
+#define good(rc, f, ...) \
+	do { \
+		int rc_ = (rc); \
+		ok(rc_ == 0, __VA_ARGS__); \
+		if (rc_) \
+			diag("%d: %s", rc_, (f)->text); \
+	} while (0)
 
 static bool holds(const struct way *w, unsigned what, const char *text)
 {
@@ -125,7 +150,8 @@ static void test_processes(struct way *w, struct one *a, struct one *b)
 	buf_init(&out, WAY_TEXT);
 	snprintf(line, sizeof line, "setsid sleep %s </dev/null >/dev/null 2>&1 &", number);
 	is_int(one_ssh(w, b, 1, line, NULL), 0, "a tenant begins a process");
-	snprintf(line, sizeof line, "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c '[%c]%s'", number[0], number + 1);
+	snprintf(line, sizeof line, "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c '[%c]%s'", number[0],
+		number + 1);
 	one_ssh(w, b, 1, line, &out);
 	is_str(buf_text(&out), "1\n", "and sees it itself");
 	one_ssh(w, a, 0, line, &out);
@@ -162,16 +188,19 @@ static void test_files(struct way *w, struct one *a, struct one *b)
 	buf_init(&out, WAY_TEXT);
 	snprintf(line, sizeof line, "umask 0; echo of-b | tee ~/%s.secret /tmp/%s.secret && chmod 755 ~", b->id, b->id);
 	is_int(one_ssh(w, b, 1, line, NULL), 0, "a tenant writes files");
-	snprintf(line, sizeof line, "cat ~/%s.secret /tmp/%s.secret %s/home/%s.secret %s/tmp/%s.secret %s/secret %s/hostkey 2>/dev/null; "
-		"ls -a %s %s 2>/dev/null", b->id, b->id, b->dir, b->id, b->dir, b->id, w->data, b->dir, w->data, b->dir);
+	snprintf(line, sizeof line,
+		"cat ~/%s.secret /tmp/%s.secret %s/home/%s.secret %s/tmp/%s.secret %s/secret %s/hostkey 2>/dev/null; "
+		"ls -a %s %s 2>/dev/null",
+		b->id, b->id, b->dir, b->id, b->dir, b->id, w->data, b->dir, w->data, b->dir);
 	one_ssh(w, a, 0, line, &out);
 	lacks_str(buf_text(&out), "of-b", "the other tenant finds none of them");
 	lacks_str(buf_text(&out), "secret", "nor the agent's folder");
 	lacks_str(buf_text(&out), "agent", "nor what is in the agent's files");
 	lacks_str(buf_text(&out), "PRIVATE", "nor the host key of a neighbour");
 	if (w->holds & HOLDS_KERNEL)
-		goto out;   /* its files are in a disk of its own: there is nowhere to look, and all the time in the world to do it */
-	snprintf(line, sizeof line, "find / -xdev \\( -path /proc -o -path /sys \\) -prune -o -name '%s*' -print 2>/dev/null", b->id);
+		goto out; /* its files are in a disk of its own: there is nowhere to look, and all the time in the world to do it */
+	snprintf(line, sizeof line,
+		"find / -xdev \\( -path /proc -o -path /sys \\) -prune -o -name '%s*' -print 2>/dev/null", b->id);
 	one_ssh(w, a, 0, line, &out);
 	lacks_str(buf_text(&out), b->id, "nor by looking everywhere");
 out:
@@ -206,8 +235,10 @@ static void test_network(struct way *w, struct one *a, struct one *b)
 	buf_init(&out, WAY_TEXT);
 	fd = listen_on_all(&port);
 	ok(fd >= 0, "(this machine listens everywhere, as a market might)");
-	snprintf(line, sizeof line, REACH "reach 127.0.0.1 22; reach 127.0.0.1 %u; reach %s %u; for g in $(ip route 2>/dev/null | sed -n "
-		"'s/.* via \\([0-9.]*\\).*/\\1/p'); do reach $g %u; done; true", port, w->listen, port, port);
+	snprintf(line, sizeof line,
+		REACH "reach 127.0.0.1 22; reach 127.0.0.1 %u; reach %s %u; for g in $(ip route 2>/dev/null | sed -n "
+		      "'s/.* via \\([0-9.]*\\).*/\\1/p'); do reach $g %u; done; true",
+		port, w->listen, port, port);
 	one_ssh(w, a, 0, line, &out);
 	is_str(buf_text(&out), "reached 127.0.0.1\n", "a node reaches its own SSH, and nothing of this machine's");
 	one_ssh(w, b, 1, "hostname -I | cut -d' ' -f1", &out);
@@ -250,9 +281,11 @@ static void test_limits(struct way *w, struct one *o, const struct pace *p)
 		used = way_used_ms(o);
 		is_int(one_ssh(w, o, 0, "bash -c \"" BURN "times\"", &out), 0, "two processes work for 3 s");
 		used = w->holds & HOLDS_KERNEL ? way_used_ms(o) - used : told_ms(buf_text(&out));
-		if (w->holds & HOLDS_KERNEL) /* of a whole machine: what SSH cost it is in it, and so is the time that it took */
+		if (w->holds &
+			HOLDS_KERNEL) /* of a whole machine: what SSH cost it is in it, and so is the time that it took */
 			may = (clock_ms() - from) * p->cpu_milli / 1000;
-		ok(used > 0 && used < may * 3 / 2, "what they had of processors: %lld ms of %lld", (long long)used, (long long)may);
+		ok(used > 0 && used < may * 3 / 2, "what they had of processors: %lld ms of %lld", (long long)used,
+			(long long)may);
 	}
 	if (holds(w, HOLDS_MEMORY, "its memory is limited")) {
 		snprintf(line, sizeof line, "dd if=/dev/zero of=/dev/null bs=%s count=1", p->little);
@@ -266,7 +299,8 @@ static void test_limits(struct way *w, struct one *o, const struct pace *p)
 
 /* ---- Console, keys ------------------------------------------------------------------------------------------ */
 
-static const char first_script[] = "#!/bin/sh\ni=1\nwhile [ $i -le 20 ]; do echo \"console-line-$i.\"; i=$((i + 1)); done\n"
+static const char first_script[] =
+	"#!/bin/sh\ni=1\nwhile [ $i -le 20 ]; do echo \"console-line-$i.\"; i=$((i + 1)); done\n"
 	"echo once >> ~/script-ran\n";
 
 static void test_console(struct way *w, struct one *o, const struct pace *p)
@@ -283,7 +317,8 @@ static void test_console(struct way *w, struct one *o, const struct pace *p)
 	buf_init(&b, WAY_TEXT);
 	buf_init(&out, WAY_TEXT);
 	snprintf(path, sizeof path, "%s/console", o->dir);
-	is_int(way_wait_text(path, "console-line-20.", p->boot_ms), 0, "the console says what the first boot's script said");
+	is_int(way_wait_text(path, "console-line-20.", p->boot_ms), 0,
+		"the console says what the first boot's script said");
 	buf_read_file(&b, path);
 	at = buf_text(&b);
 	for (i = 1; i <= LINES; i++) {
@@ -324,8 +359,9 @@ static void test_poweroff(struct way *w, struct one *o, const struct pace *p)
 {
 	/* A node of the process driver has no init but its first process; where it sees itself that is pid 1. */
 	const char *off = strcmp(w->d->name, "process") != 0 ? "nohup sh -c 'sleep 0.2; poweroff' >/dev/null 2>&1 &"
-		: w->holds & HOLDS_PROCESSES ? "kill -TERM 1"
-		: "kill -TERM $(ps -eo pid,args | awk '/[n]anopod-node --node/ && index($0, ENVIRON[\"NANOPOD_NODE\"]) { print $1 }')";
+		: w->holds & HOLDS_PROCESSES                 ? "kill -TERM 1"
+					     : "kill -TERM $(ps -eo pid,args | awk '/[n]anopod-node --node/ && "
+					       "index($0, ENVIRON[\"NANOPOD_NODE\"]) { print $1 }')";
 	struct fail f = { 0 };
 
 	if (p->machine) {
@@ -346,9 +382,11 @@ static void leave_behind(struct way *w, struct one *o, const char *number)
 {
 	char line[400];
 
-	snprintf(line, sizeof line, "setsid env -i sleep %s </dev/null >/dev/null 2>&1 & "
+	snprintf(line, sizeof line,
+		"setsid env -i sleep %s </dev/null >/dev/null 2>&1 & "
 		"mkdir -p ~/a/b && touch ~/a/b/c && chmod 0 ~/a/b ~/a; d=.; "
-		"cd ~ && for i in $(seq 300); do mkdir dddddddddddddddddddd && cd dddddddddddddddddddd; done; true", number);
+		"cd ~ && for i in $(seq 300); do mkdir dddddddddddddddddddd && cd dddddddddddddddddddd; done; true",
+		number);
 	is_int(one_ssh(w, o, 0, line, NULL), 0, "the tenant leaves a process and stubborn folders");
 }
 
@@ -383,7 +421,8 @@ static void test_port(struct way *w, const struct pace *p)
 
 	one_init(&o, w, 5, "acct_d", 0);
 	inet_pton(AF_INET, w->listen, &at.sin_addr);
-	ok(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 4) == 0, "(somebody takes a node's port)");
+	ok(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 4) == 0,
+		"(somebody takes a node's port)");
 	good(w->d->create(&o.n, &f), &f, "create");
 	ok(w->d->start(&o.n, &f) < 0, "it does not start: %s", f.text);
 	is_int(one_is(w, &o), NODE_STOPPED, "and is stopped");
@@ -487,9 +526,11 @@ static int suite(struct way *w, const struct pace *p)
 	if (p->d->probe(&w->setup, &w->holds, &f))
 		skip_all("driver '%s' does not work here: %s", p->d->name, f.text);
 	is_int(way_clean(w, 0), 0, "the probe leaves nothing");
-	diag("holds:%s%s%s%s%s%s%s%s", w->holds & HOLDS_PROCESSES ? " processes" : "", w->holds & HOLDS_FILES ? " files" : "",
-		w->holds & HOLDS_NETWORK ? " network" : "", w->holds & HOLDS_CPU ? " cpu" : "", w->holds & HOLDS_MEMORY ? " memory" : "",
-		w->holds & HOLDS_DISK ? " disk" : "", w->holds & HOLDS_KERNEL ? " kernel" : "", w->holds & HOLDS_SYSTEM ? " system" : "");
+	diag("holds:%s%s%s%s%s%s%s%s", w->holds & HOLDS_PROCESSES ? " processes" : "",
+		w->holds & HOLDS_FILES ? " files" : "", w->holds & HOLDS_NETWORK ? " network" : "",
+		w->holds & HOLDS_CPU ? " cpu" : "", w->holds & HOLDS_MEMORY ? " memory" : "",
+		w->holds & HOLDS_DISK ? " disk" : "", w->holds & HOLDS_KERNEL ? " kernel" : "",
+		w->holds & HOLDS_SYSTEM ? " system" : "");
 	one_init(&a, w, 1, "acct_a", 0);
 	one_init(&b, w, 2, "acct_b", 1);
 	if (p->machine)
@@ -542,7 +583,8 @@ int main(int argc, char **argv)
 	if (suite_pid == 0)
 		exit(suite(&w, p));
 	for (int i = 0; i < 3; i++)
-		sigaction((const int[]){ SIGTERM, SIGINT, SIGHUP }[i], &(struct sigaction){ .sa_handler = give_up, .sa_flags = SA_RESTART }, NULL);
+		sigaction((const int[]){ SIGTERM, SIGINT, SIGHUP }[i],
+			&(struct sigaction){ .sa_handler = give_up, .sa_flags = SA_RESTART }, NULL);
 	if (suite_pid < 0 || waitpid(suite_pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		clear_away(&w);
 	way_release(&w);

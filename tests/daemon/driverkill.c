@@ -111,7 +111,8 @@ static void point(struct way *w, struct one *o, unsigned i, const int64_t us[VIC
 	at = (int64_t)way_random((unsigned)us[v] + 1);
 	kill_after(w, o, v, at);
 	if (!repair(w, o, make)) {
-		diag("point %u: '%s' killed after %lld us cannot be %s", i, what, (long long)at, make ? "made" : "ended");
+		diag("point %u: '%s' killed after %lld us cannot be %s", i, what, (long long)at,
+			make ? "made" : "ended");
 		k->broken++;
 	}
 	if (make && (v == END || i % 5 == 0) && ++k->opened && !stays(w, o, boot_ms)) {

@@ -101,7 +101,8 @@ static void files(const struct way *w, struct buf *out)
 		snprintf(below, sizeof below, "%s/%s", path, e->d_name);
 		node = e->d_name[0] == '.' ? NULL : opendir(below);
 		while (node && (in = readdir(node)))
-			if (in->d_name[0] != '.' && strcmp(in->d_name, "node.json") != 0 && strcmp(in->d_name, "lock") != 0)
+			if (in->d_name[0] != '.' && strcmp(in->d_name, "node.json") != 0 &&
+				strcmp(in->d_name, "lock") != 0)
 				add(out, e->d_name, in->d_name);
 		if (node)
 			closedir(node);
@@ -130,7 +131,8 @@ static void loops(const struct way *w, struct buf *out)
 
 void way_picture(const struct way *w, struct buf *out)
 {
-	static const char *const links[] = { "ip", "-o", "link", NULL }, *const spaces[] = { "ip", "netns", "list", NULL };
+	static const char *const links[] = { "ip", "-o", "link", NULL },
+				 *const spaces[] = { "ip", "netns", "list", NULL };
 	static const char *const rules[] = { "nft", "list", "ruleset", NULL };
 	struct looking l = { .w = w, .out = out };
 	struct buf b;

@@ -56,10 +56,14 @@ void way_init(struct way *w, const struct driver *d)
 	snprintf(w->data, sizeof w->data, "%s/agent", tmp);
 	snprintf(w->images, sizeof w->images, "%s%s", images ? images : w->data, images ? "" : "/images");
 	snprintf(w->prefix, sizeof w->prefix, "t%06x", way_random(1U << 24));
-	snprintf(w->listen, sizeof w->listen, "127.%u.%u.%u", 2 + way_random(250), 1 + way_random(250), 1 + way_random(250));
+	snprintf(w->listen, sizeof w->listen, "127.%u.%u.%u", 2 + way_random(250), 1 + way_random(250),
+		1 + way_random(250));
 	if (at)
 		snprintf(w->listen, sizeof w->listen, "%s", at);
-	w->setup = (struct driver_setup){ .data = w->data, .images = w->images, .prefix = w->prefix, .listen = w->listen,
+	w->setup = (struct driver_setup){ .data = w->data,
+		.images = w->images,
+		.prefix = w->prefix,
+		.listen = w->listen,
 		.first_port = 20000 + way_random(10000) };
 	snprintf(path, sizeof path, "%s/nodes/", w->data);
 	must(file_folders(path) == 0, "folders");
@@ -67,7 +71,8 @@ void way_init(struct way *w, const struct driver *d)
 	must(file_replace(path, "of the agent\n", 13, 0600) == 0, "secret");
 	for (int i = 0; i < 2; i++) {
 		snprintf(w->key[i], sizeof w->key[i], "%s/person%d", tmp, i);
-		must(spawn_words(20000, NULL, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "person", "-f", w->key[i], (char *)NULL) == 0,
+		must(spawn_words(20000, NULL, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "person", "-f",
+			     w->key[i], (char *)NULL) == 0,
 			"ssh-keygen");
 		snprintf(path, sizeof path, "%s.pub", w->key[i]);
 		read_text(path, w->public[i], sizeof w->public[i]);
@@ -97,7 +102,12 @@ void one_init(struct one *o, struct way *w, unsigned slot, const char *tenant, i
 	snprintf(o->name, sizeof o->name, "node-%u", slot);
 	snprintf(o->dir, sizeof o->dir, "%s/nodes/%s", w->data, o->id);
 	snprintf(o->known, sizeof o->known, "%s/known.%u", w->tmp, slot);
-	o->n = (struct node_spec){ .setup = &w->setup, .id = o->id, .name = o->name, .dir = o->dir, .tenant = tenant, .slot = slot };
+	o->n = (struct node_spec){ .setup = &w->setup,
+		.id = o->id,
+		.name = o->name,
+		.dir = o->dir,
+		.tenant = tenant,
+		.slot = slot };
 	one_keys(o, w, person);
 	must(mkdir(o->dir, 0700) == 0 || errno == EEXIST, o->dir);
 	snprintf(path, sizeof path, "%s/node.json", o->dir);
@@ -144,12 +154,14 @@ static unsigned port_of(const struct way *w, const struct one *o)
 	return port;
 }
 
-static int ssh(const struct way *w, const struct one *o, int person, const char *hostkey, const char *command, struct buf *out)
+static int ssh(const struct way *w, const struct one *o, int person, const char *hostkey, const char *command,
+	struct buf *out)
 {
 	char line[800], port[16], user[80], path[400], to[160], known[420];
-	const char *const argv[] = { "ssh", "-F", "/dev/null", "-n", "-i", w->key[person], "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
-		"-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "GlobalKnownHostsFile=/dev/null", "-o", known,
-		"-o", "ConnectTimeout=30", "-o", "LogLevel=ERROR", "-p", port, to, command, NULL };
+	const char *const argv[] = { "ssh", "-F", "/dev/null", "-n", "-i", w->key[person], "-o", "IdentitiesOnly=yes",
+		"-o", "IdentityAgent=none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o",
+		"GlobalKnownHostsFile=/dev/null", "-o", known, "-o", "ConnectTimeout=30", "-o", "LogLevel=ERROR", "-p",
+		port, to, command, NULL };
 	struct fail f = { 0 };
 	int rc;
 

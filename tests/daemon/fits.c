@@ -7,8 +7,10 @@
 int main(int argc, char **argv)
 {
 	json_error_t where;
-	json_t *doc = argc == 3 ? json_load_file(argv[1], 0, &where) : NULL, *value = json_loadf(stdin, JSON_DECODE_ANY, &where);
-	const json_t *schema = json_object_get(json_object_get(json_object_get(doc, "components"), "schemas"), argc == 3 ? argv[2] : "");
+	json_t *doc = argc == 3 ? json_load_file(argv[1], 0, &where) : NULL,
+	       *value = json_loadf(stdin, JSON_DECODE_ANY, &where);
+	const json_t *schema = json_object_get(json_object_get(json_object_get(doc, "components"), "schemas"),
+		argc == 3 ? argv[2] : "");
 	char why[SCHEMA_WHY] = "";
 	bool fits = false;
 

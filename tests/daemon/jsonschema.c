@@ -26,7 +26,8 @@ const json_t *jsonschema_resolve(const json_t *doc, const json_t *schema)
 {
 	const char *ref;
 
-	for (int i = 0; i < DEPTH_MAX && schema && (ref = json_string_value(json_object_get(schema, "$ref"))) != NULL; i++) {
+	for (int i = 0; i < DEPTH_MAX && schema && (ref = json_string_value(json_object_get(schema, "$ref"))) != NULL;
+		i++) {
 		if (strncmp(ref, "#/components/schemas/", 21) != 0)
 			return NULL;
 		schema = json_object_get(json_object_get(json_object_get(doc, "components"), "schemas"), ref + 21);
@@ -67,7 +68,8 @@ static bool member(struct look *l, const char *name, const json_t *schema, const
 
 static bool members(struct look *l, const json_t *schema, json_t *v)
 {
-	const json_t *fields = json_object_get(schema, "properties"), *more = json_object_get(schema, "additionalProperties");
+	const json_t *fields = json_object_get(schema, "properties"),
+		     *more = json_object_get(schema, "additionalProperties");
 	const char *name;
 	json_t *field, *word;
 	size_t i;
@@ -84,8 +86,9 @@ static bool members(struct look *l, const json_t *schema, json_t *v)
 	}
 	json_array_foreach(json_object_get(schema, "required"), i, word)
 		if (!json_object_get(v, json_string_value(word))) {
-			snprintf(l->path + strlen(l->path), sizeof l->path - strlen(l->path), ".%.60s", json_string_value(word));
-			return bad(l, "is missing");
+		snprintf(l->path + strlen(l->path), sizeof l->path - strlen(l->path), ".%.60s",
+			json_string_value(word));
+		return bad(l, "is missing");
 		}
 	return true;
 }
@@ -171,7 +174,8 @@ static bool keyword(struct look *l, const json_t *schema, const char *key, const
 	if (strcmp(key, "pattern") == 0)
 		return matches(json_string_value(rule), json_string_value(v)) || bad(l, json_string_value(rule));
 	if (strncmp(key, "min", 3) == 0 || strncmp(key, "max", 3) == 0)
-		return bound(key, json_integer_value(rule), v, &known) || bad(l, known ? key : "a keyword that nobody knows");
+		return bound(key, json_integer_value(rule), v, &known) ||
+			bad(l, known ? key : "a keyword that nobody knows");
 	return bad(l, "a keyword that nobody knows");
 }
 

@@ -49,10 +49,14 @@ static char *request_of(int key, size_t *len)
 	bool rests = key % 8 == 0, fills = key % 4 == 1;
 	int64_t start = t.stage.now + 86400 + (int64_t)(key % 40000) * 120;
 
-	snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\nIdempotency-Key: kill-%d\r\n", t.stage.token, key);
-	snprintf(body, sizeof body, "{\"pool\":\"%s\",\"side\":\"buy\",\"allow_standing\":%s,\"allow_partial\":false,\"instance_sku\":\"%s\","
+	snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\nIdempotency-Key: kill-%d\r\n", t.stage.token,
+		key);
+	snprintf(body, sizeof body,
+		"{\"pool\":\"%s\",\"side\":\"buy\",\"allow_standing\":%s,\"allow_partial\":false,\"instance_sku\":\"%"
+		"s\","
 		"\"allocation_schedule_delta\":[{\"start_at\":%" PRId64 ",\"end_at\":%" PRId64 ",\"node_count\":1}],"
-		"\"limit_price_dollars_per_node_hour\":\"%s\"}", t.stage.pool, rests ? "true" : "false", t.stage.sku, start, start + 120,
+		"\"limit_price_dollars_per_node_hour\":\"%s\"}",
+		t.stage.pool, rests ? "true" : "false", t.stage.sku, start, start + 120,
 		fills ? "9.000000" : "1.200000");
 	return web_request("POST", "/v2/orders", headers, body, len);
 }
@@ -167,7 +171,8 @@ static void let_break(void)
 				hear(&a);
 }
 
-static const char *const options[] = { "--test-clock=1800000000", "--rate", "0", "--snapshot-every", "3000", "--log-level", "warn", NULL };
+static const char *const options[] = { "--test-clock=1800000000", "--rate", "0", "--snapshot-every", "3000",
+	"--log-level", "warn", NULL };
 
 static bool books(int kills)
 {
@@ -240,10 +245,12 @@ static void judge(void)
 	int strangers = 0, total, lost = 0, doubled = 0;
 
 	is_int(t.open_count, 0, "every request was answered in the end");
-	is_int(t.contradictions, 0, "no key had two answers (%d were asked again after they were answered)", t.replayed);
+	is_int(t.contradictions, 0, "no key had two answers (%d were asked again after they were answered)",
+		t.replayed);
 	is_int(t.odd, 0, "no order was answered with something else");
-	ok(t.answered > 1000 && t.broken > 50, "%d orders were placed, %d requests were cut off, %d found the market unavailable",
-		t.answered, t.broken, t.unavailable);
+	ok(t.answered > 1000 && t.broken > 50,
+		"%d orders were placed, %d requests were cut off, %d found the market unavailable", t.answered,
+		t.broken, t.unavailable);
 	qsort(t.orders, (size_t)t.count, sizeof *t.orders, by_id);
 	for (int i = 1; i < t.count; i++)
 		doubled += t.orders[i].id[0] && strcmp(t.orders[i].id, t.orders[i - 1].id) == 0;
@@ -273,7 +280,8 @@ int main(void)
 	t.open = calloc(ORDERS_MAX, sizeof *t.open);
 	memset(t.on, -1, sizeof t.on);
 	proc_init(&t.proc, market);
-	if (!ok(proc_start(&t.proc, options), "a market starts") || !ok(stage_set(&t.proc, 8, &t.stage), "with hosts on sale and a buyer")) {
+	if (!ok(proc_start(&t.proc, options), "a market starts") ||
+		!ok(stage_set(&t.proc, 8, &t.stage), "with hosts on sale and a buyer")) {
 		proc_end(&t.proc, SIGKILL);
 		return done();
 	}

@@ -23,7 +23,9 @@ static char room[ROOM];
 
 static int dial(void)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)market.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_port = htons((uint16_t)market.port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
@@ -158,7 +160,8 @@ static void test_large_head(void)
 		n = put(fd, line, 1024);
 		sent += n;
 	} while (n == 1024 && sent < (64u << 20));
-	ok(sent < (8u << 20), "a head without an end is cut off (after %zu KiB, buffers of both sides included)", sent / 1024);
+	ok(sent < (8u << 20), "a head without an end is cut off (after %zu KiB, buffers of both sides included)",
+		sent / 1024);
 	close(fd);
 	memset(path, 'p', sizeof path);
 	memcpy(path, "GET /", 5);
@@ -205,11 +208,14 @@ static void test_garbage(void)
 	is_int(exchange("GET /healthz?%c3%28=1 HTTP/1.1\r\nHost: x\r\n\r\n"), 400, "what is not UTF-8 is refused");
 	is_int(exchange("OPTIONS /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 405, "OPTIONS is no method here");
 	has_str(room, "Allow: GET, HEAD\r\n", "and what is, is told");
-	is_int(exchange("POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 9\r\n\r\n{}GET / H"), 400,
-		"a request of two lengths is refused");
-	is_int(exchange("POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400,
-		"a length and chunks together are refused");
-	is_int(exchange("BREW /nothing HTTP/1.1\r\nHost: x\r\n\r\n"), 404, "what is not there is not there for any method");
+	is_int(exchange("POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 9\r\n\r\n{}GET / "
+			"H"),
+		400, "a request of two lengths is refused");
+	is_int(exchange("POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: "
+			"chunked\r\n\r\n0\r\n\r\n"),
+		400, "a length and chunks together are refused");
+	is_int(exchange("BREW /nothing HTTP/1.1\r\nHost: x\r\n\r\n"), 404,
+		"what is not there is not there for any method");
 }
 
 static void test_half(void)
@@ -240,12 +246,14 @@ static void test_guessing(void)
 	int denied = 0, limited = 0;
 
 	for (int i = 0; i < 60; i++) {
-		int status = exchange("GET /v2/pools HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer npk_guess\r\nConnection: close\r\n\r\n");
+		int status = exchange("GET /v2/pools HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+				      "npk_guess\r\nConnection: close\r\n\r\n");
 
 		denied += status == 401;
 		limited += status == 429;
 	}
-	ok(denied >= 10 && limited >= 10 && denied + limited == 60, "who guesses tokens is told to wait (%d denied, %d limited)", denied, limited);
+	ok(denied >= 10 && limited >= 10 && denied + limited == 60,
+		"who guesses tokens is told to wait (%d denied, %d limited)", denied, limited);
 	exchange("GET /v2/pools HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer npk_guess\r\nConnection: close\r\n\r\n");
 	has_str(room, "Retry-After: ", "and how long");
 	good_client("from the same address all the same");
@@ -291,8 +299,10 @@ static void test_unread(void)
 /* Connections of every kind, and nothing to do for any: the market sleeps. */
 static void test_idle(void)
 {
-	static const char *const said[] = { "", "GET /heal", "GET /healthz HTTP/1.1\r\nHost:", "POST /v2/orders HTTP/1.1\r\nHost: x\r\n"
-		"Content-Length: 100\r\n\r\n{", "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" };
+	static const char *const said[] = { "", "GET /heal", "GET /healthz HTTP/1.1\r\nHost:",
+		"POST /v2/orders HTTP/1.1\r\nHost: x\r\n"
+		"Content-Length: 100\r\n\r\n{",
+		"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" };
 	enum { KINDS = sizeof said / sizeof *said, EACH = 5 };
 	int fds[KINDS * EACH];
 	int64_t cpu;
@@ -305,7 +315,8 @@ static void test_idle(void)
 	cpu = proc_cpu_us(&market);
 	web_nap(2000);
 	cpu = proc_cpu_us(&market) - cpu;
-	ok(cpu < 400000, "with %d connections that do nothing, nothing is done (%d ms of 2000)", KINDS * EACH, (int)(cpu / 1000));
+	ok(cpu < 400000, "with %d connections that do nothing, nothing is done (%d ms of 2000)", KINDS * EACH,
+		(int)(cpu / 1000));
 	for (int i = 0; i < KINDS * EACH; i++)
 		close(fds[i]);
 }
@@ -351,8 +362,10 @@ static void test_slow(void)
 		web_nap(100);
 	}
 	is_int(left, 0, "slow ones are cut off in the end");
-	ok(worst_head > 5000000 && worst_head < 20000000, "heads within some ten seconds (%d ms)", (int)(worst_head / 1000));
-	ok(worst_body > 20000000 && worst_body < 40000000, "bodies within some thirty (%d ms)", (int)(worst_body / 1000));
+	ok(worst_head > 5000000 && worst_head < 20000000, "heads within some ten seconds (%d ms)",
+		(int)(worst_head / 1000));
+	ok(worst_body > 20000000 && worst_body < 40000000, "bodies within some thirty (%d ms)",
+		(int)(worst_body / 1000));
 	for (int i = 0; i < SLOW; i++)
 		close(all[i].fd);
 }
@@ -387,7 +400,8 @@ int main(void)
 		test_idle();
 		test_slow();
 		text = proc_call(&market, "GET", "/metrics", NULL, &status);
-		ok(text && strstr(text, "nanopod_http_connections_evicted_total ") && !strstr(text, "evicted_total 0\n"),
+		ok(text && strstr(text, "nanopod_http_connections_evicted_total ") &&
+				!strstr(text, "evicted_total 0\n"),
 			"that connections were closed to make room is counted");
 		free(text);
 	}

@@ -40,13 +40,28 @@ static char *call(const char *method, const char *path, const char *query, const
 static const char *known_value(const char *name)
 {
 	static char span[256];
-	static const struct { const char *name, *value; } rows[] = {
-		{ "workspace", "sfc:workspace:buyer:default" }, { "image", "debian-12" }, { "name", NULL }, { "alias", NULL },
-		{ "amount_dollars", "5.00" }, { "floor_dollars", "-5.00" }, { "scopes", "[\"read\"]" }, { "properties", "{}" },
-		{ "limit_price_dollars_per_node_hour", "9.000000" }, { "price_dollars_per_node_hour", "6.000000" },
-		{ "min_sell_price_dollars_per_node_hour", "1.500000" }, { "max_buy_price_dollars_per_node_hour", "9.000000" },
-		{ "requirements", "{}" }, { "duration_seconds", "3600" }, { "node_count", "1" }, { "managed_window_minutes", "60" },
-		{ "target", "1" }, { "side", "buy" }, { "account", "seller" }, { "tags", "{\"a\":\"b\"}" },
+	static const struct { const char *name, *value;
+	} rows[] = {
+		{ "workspace", "sfc:workspace:buyer:default" },
+		{ "image", "debian-12" },
+		{ "name", NULL },
+		{ "alias", NULL },
+		{ "amount_dollars", "5.00" },
+		{ "floor_dollars", "-5.00" },
+		{ "scopes", "[\"read\"]" },
+		{ "properties", "{}" },
+		{ "limit_price_dollars_per_node_hour", "9.000000" },
+		{ "price_dollars_per_node_hour", "6.000000" },
+		{ "min_sell_price_dollars_per_node_hour", "1.500000" },
+		{ "max_buy_price_dollars_per_node_hour", "9.000000" },
+		{ "requirements", "{}" },
+		{ "duration_seconds", "3600" },
+		{ "node_count", "1" },
+		{ "managed_window_minutes", "60" },
+		{ "target", "1" },
+		{ "side", "buy" },
+		{ "account", "seller" },
+		{ "tags", "{\"a\":\"b\"}" },
 	};
 
 	if (strcmp(name, "pool") == 0)
@@ -58,7 +73,8 @@ static const char *known_value(const char *name)
 	if (strcmp(name, "end_at") == 0)
 		return "1800093600";
 	if (strcmp(name, "allocation_schedule_delta") == 0) {
-		snprintf(span, sizeof span, "[{\"start_at\":%d,\"end_at\":%d,\"node_count\":1}]", 1800090000, 1800093600);
+		snprintf(span, sizeof span, "[{\"start_at\":%d,\"end_at\":%d,\"node_count\":1}]", 1800090000,
+			1800093600);
 		return span;
 	}
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -102,8 +118,10 @@ static json_t *make(const char *name, const json_t *schema, int depth)
 	if (strcmp(type, "object") == 0) {
 		o = json_object();
 		json_array_foreach(json_object_get(schema, "required"), i, word)
-			json_object_set_new(o, json_string_value(word), make(json_string_value(word),
-				json_object_get(json_object_get(schema, "properties"), json_string_value(word)), depth + 1));
+			json_object_set_new(o, json_string_value(word),
+				make(json_string_value(word),
+					json_object_get(json_object_get(schema, "properties"), json_string_value(word)),
+					depth + 1));
 		return o;
 	}
 	if (strcmp(type, "array") == 0)
@@ -119,15 +137,21 @@ static json_t *make(const char *name, const json_t *schema, int depth)
 /* ---- Asking -------------------------------------------------------------------------------- */
 
 /* What some paths cannot be asked without, and where the ids are that some take. */
-static const struct { const char *path, *query; } queries[] = {
+static const struct { const char *path, *query;
+} queries[] = {
 	{ "/v2/orderbook/windows", "range_start_at=1800003600&range_end_at=1800090000" },
 	{ "/v2/orderbook/", "start_at=1800090000&end_at=1800093600" },
 	{ "/v2/images", "workspace=sfc:workspace:sfcompute:public" },
-	{ "/v0/quote", "side=buy&instance_type=h100&quantity=8&min_start_date=2027-01-16T09:00:00Z&max_start_date=2027-01-16T09:00:00Z"
+	{ "/v0/quote",
+		"side=buy&instance_type=h100&quantity=8&min_start_date=2027-01-16T09:00:00Z&max_start_date=2027-01-"
+		"16T09:00:00Z"
 		"&min_duration=3600&max_duration=3600" },
 };
-static const struct { const char *path, *list; } lists[] = {
-	{ "/np/v1/pools", "/v2/pools" }, { "/np/v1/instances", "/v2/instances" }, { "/np/v1/skus", "/v2/instance_skus" },
+static const struct { const char *path, *list;
+} lists[] = {
+	{ "/np/v1/pools", "/v2/pools" },
+	{ "/np/v1/instances", "/v2/instances" },
+	{ "/np/v1/skus", "/v2/instance_skus" },
 	{ "/v1/vms/images", "/v2/images" },
 };
 
@@ -219,10 +243,13 @@ static bool answer_fits(const json_t *answers, int status, char *text, char why[
 
 static void ask(const char *path, const char *method, const json_t *operation)
 {
-	const json_t *wants = json_object_get(json_object_get(json_object_get(json_object_get(operation, "requestBody"), "content"),
-		"application/json"), "schema");
+	const json_t *wants = json_object_get(
+		json_object_get(json_object_get(json_object_get(operation, "requestBody"), "content"),
+			"application/json"),
+		"schema");
 	json_t *body = wants ? make(NULL, wants, 0) : NULL;
-	char *sent = body ? json_dumps(body, JSON_COMPACT) : NULL, filled[PATH_TEXT], why[SCHEMA_WHY] = "", upper[16] = "";
+	char *sent = body ? json_dumps(body, JSON_COMPACT) : NULL, filled[PATH_TEXT], why[SCHEMA_WHY] = "",
+	     upper[16] = "";
 	char *text;
 	int status;
 
@@ -231,7 +258,8 @@ static void ask(const char *path, const char *method, const json_t *operation)
 	fill_path(path, filled);
 	text = call(upper, filled, query_of(path), sent, &status);
 	asked++;
-	if (!text || status == 0 || (status >= 500 && status != 501) || status == 405 || strstr(text, "there is no such path") ||
+	if (!text || status == 0 || (status >= 500 && status != 501) || status == 405 ||
+		strstr(text, "there is no such path") ||
 		!answer_fits(json_object_get(operation, "responses"), status, text, why)) {
 		misfits++;
 		diag("%s %s -> %d %s", upper, filled, status, why);
@@ -240,7 +268,8 @@ static void ask(const char *path, const char *method, const json_t *operation)
 	} else if (status < 400) {
 		went_well++;
 	} else {
-		diag("%s %s: %d %.160s", upper, filled, status, strstr(text, "\"message\"") ? strstr(text, "\"message\"") : "");
+		diag("%s %s: %d %.160s", upper, filled, status,
+			strstr(text, "\"message\"") ? strstr(text, "\"message\"") : "");
 	}
 	free(text);
 	free(sent);
@@ -393,7 +422,8 @@ int main(void)
 		skip_all("no folder can be made");
 	snprintf(data, sizeof data, "%s/market", dir);
 	proc_init(&market, data);
-	if (ok(proc_start(&market, options), "a market starts") && ok(stage_set(&market, 4, &stage), "with something in it"))
+	if (ok(proc_start(&market, options), "a market starts") &&
+		ok(stage_set(&market, 4, &stage), "with something in it"))
 		run();
 	is_int(proc_end(&market, SIGTERM), 0, "it ends cleanly");
 	proc_clear(&market);

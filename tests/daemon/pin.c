@@ -84,8 +84,9 @@ static bool make_certificate(char pin[128])
 {
 	char hash[100] = "";
 
-	if (tool_run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-			"/CN=market", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem") != 0)
+	if (tool_run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+		    "-days", "2", "-subj", "/CN=market", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem",
+		    "-out", "cert.pem") != 0)
 		return false;
 	tool_output(hash, "sh", "-c", "openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform DER | "
 		"openssl dgst -sha256 -binary | openssl base64 -A");

@@ -19,7 +19,7 @@ static const struct option own[] = {
 	{ "wait", 'w', OPTION_DURATION, .fallback = "5m", .may_none = true, .help = "wait" },
 	{ "count", 'c', OPTION_INT, .min = -5, .max = 5, .help = "count" },
 	{ "word", 0, OPTION_STRING, .help = "word", .may_lack = true },
-	{ 0 }
+	{ 0 },
 };
 
 static int nothing(struct nanopod *np, const struct options *o)
@@ -35,8 +35,16 @@ static const struct command mixed = {
 	.complete_rest = COMPLETE_SETTING, .run = nothing,
 };
 static const struct command stopped = {
-	.name = "stopped", .args = "", .summary = "ends at words", .options = own, .flags = COMMAND_STOP | COMMAND_CONNECT,
-	.max_args = 2, .complete_first = COMPLETE_VALUES, .first_values = "a|b|c", .complete_rest = COMPLETE_PROGRAM, .run = nothing,
+	.name = "stopped",
+	.args = "",
+	.summary = "ends at words",
+	.options = own,
+	.flags = COMMAND_STOP | COMMAND_CONNECT,
+	.max_args = 2,
+	.complete_first = COMPLETE_VALUES,
+	.first_values = "a|b|c",
+	.complete_rest = COMPLETE_PROGRAM,
+	.run = nothing,
 };
 static const struct command *const commands[] = { &mixed, &stopped, NULL };
 

@@ -34,7 +34,8 @@ static void check_settings(const struct use *u)
 
 static void check(const struct cluster *c)
 {
-	if (!stack_word(c->name) || c->count == 0 || c->count > CLUSTER_NODES || strcmp(c->uses[0].stack->name, "base") != 0)
+	if (!stack_word(c->name) || c->count == 0 || c->count > CLUSTER_NODES ||
+		strcmp(c->uses[0].stack->name, "base") != 0)
 		abort();
 	for (size_t i = 0; i < c->count; i++)
 		if (*c->members[i] == '-' || strpbrk(c->members[i], " \t\n;&|$`\\\"'<>()*?/#!~"))

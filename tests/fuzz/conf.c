@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Every text can be read to its end, every place lies in the file. */
 static void walk(const struct conf *value, unsigned lines)
 {
-	if (value->line == 0 || value->line > lines || (value->type == CONF_TEXT && strlen(value->text) > CONF_BYTES_MAX))
+	if (value->line == 0 || value->line > lines ||
+		(value->type == CONF_TEXT && strlen(value->text) > CONF_BYTES_MAX))
 		abort();
 	for (size_t i = 0; i < value->count; i++)
 		walk(&value->items[i], lines);

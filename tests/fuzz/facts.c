@@ -12,13 +12,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct facts *facts)
 {
-	static char base[] = "base", toy[] = "slurm", role[] = "nodes", gates[] = "route mtu names cgroup gpu secure-boot kernel-headers rdma other "
-		"swap version", package[] = "slurmd", disk[] = "disk-mb", n1[] = "n1", n2[] = "n2";
+	static char base[] = "base", toy[] = "slurm", role[] = "nodes",
+		    gates[] = "route mtu names cgroup gpu secure-boot kernel-headers rdma other "
+			      "swap version",
+		    package[] = "slurmd", disk[] = "disk-mb", n1[] = "n1", n2[] = "n2";
 	char *packages[] = { package, NULL }, *members[] = { n1, n2 };
 	unsigned char roles[] = { 1, 1 };
 	struct stack first = { .name = base, .roles = { { .name = role } }, .role_count = 1 };
-	struct stack second = { .name = toy, .roles = { { .name = role } }, .role_count = 1, .gates = gates, .packages = packages,
-		.settings = { { .key = disk } }, .setting_count = 1 };
+	struct stack second = { .name = toy,
+		.roles = { { .name = role } },
+		.role_count = 1,
+		.gates = gates,
+		.packages = packages,
+		.settings = { { .key = disk } },
+		.setting_count = 1 };
 	struct cluster c = { .members = members, .count = 2, .use_count = 2,
 		.uses = { { .stack = &first, .roles = roles }, { .stack = &second, .roles = roles } } };
 	struct facts both[] = { *facts, *facts };
@@ -38,7 +45,8 @@ static void check(const struct facts *facts)
 	buf_release(&out);
 	gate_look(&c, both, NULL, &found);
 	for (size_t i = 0; i < found.count; i++)
-		if (!*found.at[i].text || strpbrk(found.at[i].text, "\n\033") || (found.at[i].hint && strpbrk(found.at[i].hint, "\n\033")))
+		if (!*found.at[i].text || strpbrk(found.at[i].text, "\n\033") ||
+			(found.at[i].hint && strpbrk(found.at[i].hint, "\n\033")))
 			abort();
 	gate_release(&found);
 }

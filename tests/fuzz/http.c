@@ -62,13 +62,30 @@ static void stock(void)
 {
 	uint64_t seller = apply(&(struct event){ .kind = EVENT_ACCOUNT, .name = "seller" });
 	uint64_t sku = apply(&(struct event){ .kind = EVENT_SKU, .name = "h100", .text = "{}", .u.sku.gpus = 8 });
-	uint64_t pool = apply(&(struct event){ .kind = EVENT_POOL, .account = seller, .name = "hosts", .u.pool.kind = POOL_ORIGINATING });
-	uint64_t host = apply(&(struct event){ .kind = EVENT_HOST, .account = seller, .name = "h1", .u.host = { .sku = sku, .pool = pool,
-		.start = FIRST / 60, .end = MINUTE_MAX } });
+	uint64_t pool = apply(&(struct event){ .kind = EVENT_POOL,
+		.account = seller,
+		.name = "hosts",
+		.u.pool.kind = POOL_ORIGINATING });
+	uint64_t host = apply(&(struct event){ .kind = EVENT_HOST,
+		.account = seller,
+		.name = "h1",
+		.u.host = { .sku = sku, .pool = pool, .start = FIRST / 60, .end = MINUTE_MAX } });
 
-	apply(&(struct event){ .kind = EVENT_ORDER, .account = seller, .u.order = { .pool = pool, .sku = sku, .host = host, .side = SIDE_SELL,
-		.flags = ORDER_STANDING | ORDER_PARTIAL, .nodes = 1, .start = FIRST / 60 + 1, .end = FIRST / 60 + 525600, .price = 20000 } });
-	apply(&(struct event){ .kind = EVENT_POOL, .account = token_account, .name = "p1", .u.pool.kind = POOL_MARKET });
+	apply(&(struct event){ .kind = EVENT_ORDER,
+		.account = seller,
+		.u.order = { .pool = pool,
+			.sku = sku,
+			.host = host,
+			.side = SIDE_SELL,
+			.flags = ORDER_STANDING | ORDER_PARTIAL,
+			.nodes = 1,
+			.start = FIRST / 60 + 1,
+			.end = FIRST / 60 + 525600,
+			.price = 20000 } });
+	apply(&(struct event){ .kind = EVENT_POOL,
+		.account = token_account,
+		.name = "p1",
+		.u.pool.kind = POOL_MARKET });
 }
 
 static void set_up(void)
@@ -89,7 +106,10 @@ static void set_up(void)
 	api.metrics = &metrics;
 	must(market_time(api.market, FIRST, &f), &f);
 	token_account = apply(&(struct event){ .kind = EVENT_ACCOUNT, .name = "acme" });
-	apply(&(struct event){ .kind = EVENT_CREDIT, .account = token_account, .subject = token_account, .u.credit.micros = 1000000000 });
+	apply(&(struct event){ .kind = EVENT_CREDIT,
+		.account = token_account,
+		.subject = token_account,
+		.u.credit.micros = 1000000000 });
 	token_id = apply(&(struct event){ .kind = EVENT_TOKEN, .account = token_account, .name = "t",
 		.u.token = { .hash = { 1 }, .scopes = AUTH_ALL & ~SCOPE_ADMIN } });
 	stock();
@@ -98,7 +118,11 @@ static void set_up(void)
 
 static enum method method_of(char c)
 {
-	return c == 'G' ? METHOD_GET : c == 'P' ? METHOD_POST : c == 'A' ? METHOD_PATCH : c == 'U' ? METHOD_PUT : METHOD_DELETE;
+	return c == 'G'    ? METHOD_GET
+		: c == 'P' ? METHOD_POST
+		: c == 'A' ? METHOD_PATCH
+		: c == 'U' ? METHOD_PUT
+			   : METHOD_DELETE;
 }
 
 static void look_at(const struct request *q, const struct reply *r, uint64_t before)

@@ -41,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (pin.blob && !knownhosts_pin_match(&pin, pin.blob, pin.len))
 			abort();
 		if (pin.blob && knownhosts_remember(k, "new", 22, pin.blob, pin.len, false, NULL) == 0 &&
-		    (knownhosts_check(k, "new", 22, pin.blob, pin.len, &found) != 0 || found.answer == KNOWNHOSTS_UNKNOWN))
+			(knownhosts_check(k, "new", 22, pin.blob, pin.len, &found) != 0 ||
+				found.answer == KNOWNHOSTS_UNKNOWN))
 			abort();
 		knownhosts_pin_release(&pin);
 	}

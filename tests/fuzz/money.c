@@ -24,7 +24,8 @@ static void check_amount(const char *text)
 		abort();
 	}
 	n = UNTOUCHED;
-	if (money_parse_wire(text, true, &n) == 0 && (money_parse_wire(money_wire(n, room), true, &again) || again != n))
+	if (money_parse_wire(text, true, &n) == 0 &&
+		(money_parse_wire(money_wire(n, room), true, &again) || again != n))
 		abort();
 	if (strlen(money_text(n, room)) >= MONEY_TEXT || strlen(money_wire(n, room)) >= MONEY_TEXT)
 		abort();
@@ -41,7 +42,9 @@ static void check_price(const char *text, unsigned gpus)
 	    (price_parse(price_text(price, gpus, room), gpus, &again, NULL) || again != price))
 		abort();
 	if (price_parse_wire(text, &wire, &exact) == 0 &&
-	    (wire < 0 || (wire < INT64_MAX / 60 && (price_parse_wire(price_wire(wire, room), &again, &exact) || again != wire || !exact))))
+		(wire < 0 ||
+			(wire < INT64_MAX / 60 &&
+				(price_parse_wire(price_wire(wire, room), &again, &exact) || again != wire || !exact))))
 		abort();
 	if (strlen(price_text(price, gpus, room)) >= MONEY_TEXT || strlen(price_wire(wire, room)) >= MONEY_TEXT)
 		abort();

@@ -27,7 +27,8 @@ static void check(json_t *map)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct sku sku = { .id = 1, .properties = (char *)"{\"accelerator\":\"h100\",\"memory\":1024,\"supports_public_ipv4\":true}" };
+	struct sku sku = { .id = 1,
+		.properties = (char *)"{\"accelerator\":\"h100\",\"memory\":1024,\"supports_public_ipv4\":true}" };
 	char *text = malloc(size + 1);
 	struct request q = { .id = "req_0" };
 	struct reply r = { 0 };

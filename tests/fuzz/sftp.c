@@ -163,7 +163,8 @@ static void serve(struct copy *c, struct input *in, bool raw)
 		}
 		copy_sent(c, len);
 		if (copy_checksum_command(c))
-			copy_checksum_result(c, round % 3 == 0 ? 0 : -1, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", 64);
+			copy_checksum_result(c, round % 3 == 0 ? 0 : -1,
+				"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", 64);
 		if (out.len)
 			copy_input(c, out.data, out.len, &f);
 		if (!out.len && !copy_busy(c) && !in->len)

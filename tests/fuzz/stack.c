@@ -20,7 +20,8 @@ static void check(const struct stack *s)
 	for (size_t i = 0; i < s->step_count; i++) {
 		const struct stack_step *step = &s->steps[i];
 
-		if (!stack_word(step->name) || !step->script || step->roles >> s->role_count || step->need_count > STACK_NEEDS)
+		if (!stack_word(step->name) || !step->script || step->roles >> s->role_count ||
+			step->need_count > STACK_NEEDS)
 			abort();
 		for (size_t k = 0; k < step->need_count; k++)
 			if (!step->needs[k].stack && !stack_step(s, step->needs[k].step))

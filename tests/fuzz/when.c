@@ -34,7 +34,8 @@ static void check_start(const char *text)
 	}
 	if (at < NOW || when_start(when_iso(at, room), NOW, &again, NULL) || again != at)
 		abort();
-	if (when_grid(at, 60, WHEN_UP, &up, NULL) || when_grid(at, 60, WHEN_DOWN, &down, NULL) || up < at || down > at || up - down > 60)
+	if (when_grid(at, 60, WHEN_UP, &up, NULL) || when_grid(at, 60, WHEN_DOWN, &down, NULL) || up < at ||
+		down > at || up - down > 60)
 		abort();
 	check_shown(at);
 }

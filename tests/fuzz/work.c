@@ -12,7 +12,8 @@ static void look_at(const struct work_node *n)
 {
 	if (!work_is_id(n->id, "inst_") || strchr(n->id, '/') || strchr(n->id, '.'))
 		abort();
-	if (!*n->name || strlen(n->name) > 63 || n->name[strspn(n->name, "abcdefghijklmnopqrstuvwxyz0123456789-")] || *n->name == '-')
+	if (!*n->name || strlen(n->name) > 63 || n->name[strspn(n->name, "abcdefghijklmnopqrstuvwxyz0123456789-")] ||
+		*n->name == '-')
 		abort();
 	if (strchr(n->image, '/') || *n->image == '.' || strchr(n->tenant, '/'))
 		abort();

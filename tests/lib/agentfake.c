@@ -108,7 +108,9 @@ static int create(const struct node_spec *n, struct fail *f)
 	rc = file_folders(path);
 	if (access(path, F_OK) == 0)
 		return 0;
-	rc = rc ? rc : put(n, "hostkey.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICeK5j+bsZcJKEidkPE3MXR0iDWZ1le5SUT8TJz9fZzw fake\n");
+	rc = rc ? rc
+		: put(n, "hostkey.pub",
+			  "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICeK5j+bsZcJKEidkPE3MXR0iDWZ1le5SUT8TJz9fZzw fake\n");
 	rc = rc ? rc : put(n, "user", "root\n");
 	rc = rc ? rc : put(n, "keys", n->keys);
 	nap(1500);
@@ -228,8 +230,17 @@ static int tidy(const struct driver_setup *s, struct fail *f)
 }
 
 static const struct driver driver_fake = {
-	.name = "fake", .about = "nothing at all: for tests", .probe = probe, .create = create, .start = start, .rekey = rekey, .stop = stop,
-	.destroy = destroy, .inspect = inspect, .list = list, .tidy = tidy,
+	.name = "fake",
+	.about = "nothing at all: for tests",
+	.probe = probe,
+	.create = create,
+	.start = start,
+	.rekey = rekey,
+	.stop = stop,
+	.destroy = destroy,
+	.inspect = inspect,
+	.list = list,
+	.tidy = tidy,
 };
 
 int main(int argc, char **argv)

@@ -148,9 +148,11 @@ static void find_rule(const char *rules, const struct request *q, char action[64
 
 	action[0] = '\0';
 	while (f && !action[0] && fgets(line, sizeof line, f)) {
-		if (sscanf(line, "%63s %15s %1023s", what, method, prefix) != 3 || (strcmp(what, "cut-keyed") == 0 && !*q->key))
+		if (sscanf(line, "%63s %15s %1023s", what, method, prefix) != 3 ||
+			(strcmp(what, "cut-keyed") == 0 && !*q->key))
 			continue;
-		if ((strcmp(method, "*") == 0 || strcmp(method, q->method) == 0) && strncmp(q->path, prefix, strlen(prefix)) == 0)
+		if ((strcmp(method, "*") == 0 || strcmp(method, q->method) == 0) &&
+			strncmp(q->path, prefix, strlen(prefix)) == 0)
 			memcpy(action, what, sizeof what);
 	}
 	if (f)
@@ -195,8 +197,10 @@ static void until_gone(int fd)
 static void answer(int fd, int status)
 {
 	char text[256], body[] = "{\"error\":{\"type\":\"not_found\",\"message\":\"between says so\"}}";
-	int n = snprintf(text, sizeof text, "HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-		"Connection: close\r\n\r\n%s", status, sizeof body - 1, body);
+	int n = snprintf(text, sizeof text,
+		"HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+		"Connection: close\r\n\r\n%s",
+		status, sizeof body - 1, body);
 
 	put(fd, text, (size_t)n);
 }

@@ -28,8 +28,8 @@ int cuMemsetD8_v2(uint64_t p, unsigned char c, size_t n);
 int cuModuleLoadData(void **m, const void *text);
 int cuModuleUnload(void *m);
 int cuModuleGetFunction(void **f, void *m, const char *name);
-int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-	void *stream, void **args, void **extra);
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+	unsigned shared, void *stream, void **args, void **extra);
 int cuCtxSynchronize(void);
 
 static bool is(const char *mode)
@@ -166,11 +166,11 @@ static void sums(uint64_t *p, uint64_t n, uint64_t seed)
 	}
 }
 
-int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-	void *stream, void **args, void **extra)
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+	unsigned shared, void *stream, void **args, void **extra)
 {
-	uint64_t *p = (uint64_t *)(uintptr_t)*(uint64_t *)args[0], n = *(uint64_t *)args[1], seed = *(uint64_t *)args[2], wrong = 0,
-		room = is("short") ? (n + 1) / 2 : n;
+	uint64_t *p = (uint64_t *)(uintptr_t) * (uint64_t *)args[0], n = *(uint64_t *)args[1],
+		 seed = *(uint64_t *)args[2], wrong = 0, room = is("short") ? (n + 1) / 2 : n;
 
 	if (stream || extra || shared || gy != 1 || gz != 1 || by != 1 || bz != 1 || (uint64_t)gx * bx != LANES)
 		return 1;

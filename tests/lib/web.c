@@ -96,7 +96,9 @@ void web_free(struct web *w)
 
 static bool dial(struct web *w, int i)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)w->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_port = htons((uint16_t)w->port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.u32 = (uint32_t)i };
 	struct link *l = &w->links[i];
 	int on = 1;
@@ -249,7 +251,8 @@ bool web_next(struct web *w, int ms, struct web_answer *out)
 char *web_request(const char *method, const char *path, const char *headers, const char *body, size_t *len)
 {
 	char *text = NULL;
-	int n = asprintf(&text, "%s %s HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+	int n = asprintf(&text,
+		"%s %s HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
 		method, path, headers ? headers : "", body ? strlen(body) : 0, body ? body : "");
 
 	if (n < 0)

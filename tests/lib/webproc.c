@@ -226,7 +226,8 @@ char *proc_call(const struct proc *p, const char *method, const char *path, cons
 	*status = 0;
 	memcpy(to.sun_path, p->socket, strnlen(p->socket, sizeof to.sun_path - 1));
 	request = web_request(method, path, "Connection: close\r\n", body, &len);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0 && send(fd, request, len, MSG_NOSIGNAL) == (ssize_t)len)
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0 &&
+		send(fd, request, len, MSG_NOSIGNAL) == (ssize_t)len)
 		text = read_all(fd, &len);
 	end = text ? strstr(text, "\r\n\r\n") : NULL;
 	if (end && sscanf(text, "HTTP/1.1 %d", status) == 1)
@@ -278,11 +279,15 @@ bool stage_set(struct proc *p, int hosts, struct stage *out)
 	good = made(p, "/np/v1/accounts", "{\"name\":\"seller\"}", NULL, NULL) &&
 		made(p, "/np/v1/accounts", "{\"name\":\"buyer\"}", NULL, NULL) &&
 		made(p, "/np/v1/accounts/buyer/credits", "{\"amount_dollars\":\"1000000000.00\"}", NULL, NULL) &&
-		made(p, "/np/v1/skus", "{\"alias\":\"h100\",\"gpus\":8,\"properties\":{\"accelerator\":\"h100\"}}", "id", out->sku) &&
-		made(p, "/np/v1/accounts/buyer/tokens", "{\"name\":\"load\",\"scopes\":[\"read\",\"trade\",\"nodes\"]}", "token", out->token) &&
-		made(p, "/v2/pools?account=buyer", "{\"name\":\"work\",\"workspace\":\"sfc:workspace:buyer:default\"}", "id", out->pool);
+		made(p, "/np/v1/skus", "{\"alias\":\"h100\",\"gpus\":8,\"properties\":{\"accelerator\":\"h100\"}}",
+			"id", out->sku) &&
+		made(p, "/np/v1/accounts/buyer/tokens", "{\"name\":\"load\",\"scopes\":[\"read\",\"trade\",\"nodes\"]}",
+			"token", out->token) &&
+		made(p, "/v2/pools?account=buyer", "{\"name\":\"work\",\"workspace\":\"sfc:workspace:buyer:default\"}",
+			"id", out->pool);
 	for (int i = 0; good && i < hosts; i++) {
-		snprintf(body, sizeof body, "{\"name\":\"host-%d\",\"instance_sku\":\"%s\",\"account\":\"seller\"}", i, out->sku);
+		snprintf(body, sizeof body, "{\"name\":\"host-%d\",\"instance_sku\":\"%s\",\"account\":\"seller\"}", i,
+			out->sku);
 		good = made(p, "/np/v1/hosts", body, "id", host);
 		snprintf(path, sizeof path, "/np/v1/hosts/%s/offers?account=seller", host);
 		snprintf(body, sizeof body, "{\"price_dollars_per_node_hour\":\"6.000000\",\"end_at\":%" PRId64 "}",

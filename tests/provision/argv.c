@@ -11,7 +11,8 @@ enum { LINE = 65536 };
 __attribute__((constructor)) static void tell(void)
 {
 	static char line[LINE];
-	int in = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC), out = open("/run/argv.log", O_WRONLY | O_APPEND | O_CLOEXEC);
+	int in = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC),
+	    out = open("/run/argv.log", O_WRONLY | O_APPEND | O_CLOEXEC);
 	ssize_t len = in < 0 ? 0 : read(in, line, sizeof line - 1);
 
 	for (ssize_t i = 0; i < len; i++)

@@ -55,10 +55,14 @@ static void make_key(const char *path, const char *type, const char *bits, const
 
 static void check_files(void)
 {
-	static const struct { const char *path, *type, *bits, *format; } keys[] = {
+	static const struct { const char *path, *type, *bits, *format;
+	} keys[] = {
 		{ "k-ed25519", "ed25519", "256", "RFC4716" },
-		{ "k-ecdsa256", "ecdsa", "256", "RFC4716" }, { "k-ecdsa521", "ecdsa", "521", "PEM" },
-		{ "k-rsa", "rsa", "2048", "RFC4716" }, { "k-rsa-pem", "rsa", "2048", "PEM" }, { "k-rsa-pkcs8", "rsa", "2048", "PKCS8" },
+		{ "k-ecdsa256", "ecdsa", "256", "RFC4716" },
+		{ "k-ecdsa521", "ecdsa", "521", "PEM" },
+		{ "k-rsa", "rsa", "2048", "RFC4716" },
+		{ "k-rsa-pem", "rsa", "2048", "PEM" },
+		{ "k-rsa-pkcs8", "rsa", "2048", "PKCS8" },
 	};
 
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -218,7 +222,8 @@ static void check_agent(void)
 	pssh_add_identity(d.p, "k-ed25519");
 	pssh_set_deadline(d.p, PSSH_PHASE_AUTH, 3000);
 	once(&d, h, "true");
-	ok(d.seen[0].ends == 1, "an agent that hangs ends one way or the other (%s: %s)", end_of(&d.seen[0]), d.seen[0].text);
+	ok(d.seen[0].ends == 1, "an agent that hangs ends one way or the other (%s: %s)", end_of(&d.seen[0]),
+		d.seen[0].text);
 	drive_end(&d, "stopped agent");
 	kill(agent, SIGCONT);
 	tool_stop(agent);
@@ -234,7 +239,8 @@ static void check_agent(void)
 	pssh_set_agent(d.p, "silent.sock");
 	pssh_set_deadline(d.p, PSSH_PHASE_AUTH, 1500);
 	once(&d, h, "true");
-	ok(d.seen[0].ends == 1 && d.seen[0].type == PSSH_EV_ERROR, "an agent that never answers does not hold us (%s)", d.seen[0].text);
+	ok(d.seen[0].ends == 1 && d.seen[0].type == PSSH_EV_ERROR, "an agent that never answers does not hold us (%s)",
+		d.seen[0].text);
 	drive_end(&d, "silent agent");
 	close(fd);
 }
@@ -245,7 +251,8 @@ static void check_certificate(void)
 
 	/* ecdsa, because libssh2 before 1.11 cannot use other certificates. */
 	tool_run("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", "k-cert");
-	tool_run("ssh-keygen", "-q", "-s", env("AUTH_CA"), "-I", "test", "-n", env("SSHD_USER"), "-V", "+1h", "k-cert.pub");
+	tool_run("ssh-keygen", "-q", "-s", env("AUTH_CA"), "-I", "test", "-n", env("SSHD_USER"), "-V", "+1h",
+		"k-cert.pub");
 	h = fresh("n1");
 	pssh_add_identity(d.p, "k-cert");
 	ends(once(&d, h, "true"), "exit 0", "a certificate that is not in authorized_keys");

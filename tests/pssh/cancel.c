@@ -39,9 +39,14 @@ static const struct {
 	unsigned grace;
 } cases[] = {
 	{ "a plain sleep", "exec perl -e 'sleep 1000' $M", 1, "signal TERM", "", 3000 },
-	{ "a shell with children and grandchildren", "nap & (nap & nap; :) & bash -c 'perl -e \"sleep 1000\" '$M' & wait' & wait", 4, "signal TERM", "", 3000 },
-	{ "one that ignores TERM", "trap '' TERM; perl -e '$SIG{TERM}=\"IGNORE\"; sleep 1000 while 1' $M; perl -e 'sleep 1000 while 1' $M", 2, "signal KILL", "", 500 },
-	{ "one that leaves a background process", "perl -e 'sleep 1000' $M >/dev/null 2>&1 </dev/null & nap", 2, "signal TERM", "", 3000 },
+	{ "a shell with children and grandchildren",
+		"nap & (nap & nap; :) & bash -c 'perl -e \"sleep 1000\" '$M' & wait' & wait", 4, "signal TERM", "",
+		3000 },
+	{ "one that ignores TERM",
+		"trap '' TERM; perl -e '$SIG{TERM}=\"IGNORE\"; sleep 1000 while 1' $M; perl -e 'sleep 1000 while 1' $M",
+		2, "signal KILL", "", 500 },
+	{ "one that leaves a background process", "perl -e 'sleep 1000' $M >/dev/null 2>&1 </dev/null & nap", 2,
+		"signal TERM", "", 3000 },
 	{ "one in another process group", "set -m; nap & nap", 2, NULL, "", 3000 },
 	{ "one that handles TERM", "trap 'exit 42' TERM; nap & wait", 2, "exit 42", "ended", 3000 },
 };
@@ -64,7 +69,8 @@ static void check_cancel(struct pssh_host *h)
 		diag("%s: %s '%s' after %d ms", cases[i].what, end_of(s), s->text, (int)(now_ms() - begin));
 		if (cases[i].want)
 			ends(s, cases[i].want, "%s: how it ends", cases[i].what);
-		has_str(s->type == PSSH_EV_SIGNAL ? "" : s->text, cases[i].text, "%s: what is said of it", cases[i].what);
+		has_str(s->type == PSSH_EV_SIGNAL ? "" : s->text, cases[i].text, "%s: what is said of it",
+			cases[i].what);
 		is_int(s->cancelled, 1, "%s: the end is marked as asked for", cases[i].what);
 		is_int(wait_marked(marker, 0, 1000), 0, "%s: nothing of it is left", cases[i].what);
 	}
@@ -153,7 +159,8 @@ static void check_stop(struct pssh_host *h)
 	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
 	begin = now_ms();
 	pssh_task_stop(t);
-	ok(drive_until(&d, &d.done, d.done + 1, 1000), "a task that is stopped is over at once (%d ms)", (int)(now_ms() - begin));
+	ok(drive_until(&d, &d.done, d.done + 1, 1000), "a task that is stopped is over at once (%d ms)",
+		(int)(now_ms() - begin));
 	ends(drive_seen(&d, t, h), "PSSH_ECANCEL", "as cancelled");
 	ends(once(&d, h, "echo on"), "exit 0", "its host serves on");
 }

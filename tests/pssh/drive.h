@@ -73,7 +73,8 @@ static DRIVE_UNUSED const char *env(const char *name)
 static DRIVE_UNUSED void drive_break(struct drive *d, const char *what, const struct pssh_event *ev)
 {
 	if (d->broken++ < 10)
-		diag("promise broken: %s (event %d, host %s, '%s')", what, (int)ev->type, ev->host ? pssh_host_name(ev->host) : "-", ev->text);
+		diag("promise broken: %s (event %d, host %s, '%s')", what, (int)ev->type,
+			ev->host ? pssh_host_name(ev->host) : "-", ev->text);
 }
 
 static DRIVE_UNUSED struct seen *drive_seen(struct drive *d, const struct pssh_task *t, const struct pssh_host *h)

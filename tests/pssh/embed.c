@@ -71,7 +71,8 @@ static void check_foreign(void)
 	pssh_task_start(t);
 	foreign_loop(&d, 99, 300, &longest);
 	wakeups = foreign_loop(&d, 99, 1000, &longest);
-	ok(wakeups <= 3, "with silent servers and hosts that wait for them it sleeps (%u wakeups in a second)", wakeups);
+	ok(wakeups <= 3, "with silent servers and hosts that wait for them it sleeps (%u wakeups in a second)",
+		wakeups);
 	pssh_set_window(d.p, 128, HOSTS);
 	foreign_loop(&d, 99, 300, &longest);
 	pssh_task_add(t, light_host_number(&d, &l, 80, 0)); /* one more than there is room for */
@@ -126,7 +127,8 @@ static void check_waiting(void)
 	ok(now_ms() - begin < 100, "at once");
 	begin = now_ms();
 	is_int(pssh_wait(d.p, &ev, 300), 0, "nothing, after a while");
-	ok(now_ms() - begin >= 300 && now_ms() - begin < 1500, "not before and not long after (%d ms)", (int)(now_ms() - begin));
+	ok(now_ms() - begin >= 300 && now_ms() - begin < 1500, "not before and not long after (%d ms)",
+		(int)(now_ms() - begin));
 	ok(ev == NULL, "the result is untouched");
 	is_int(pssh_timeout(d.p), -1, "with nothing to do there is no timeout");
 	sigaction(SIGALRM, &sa, NULL);
@@ -166,7 +168,8 @@ int main(void)
 
 	plan_none;
 	snprintf(key, sizeof key, "%.280s.pub", env("SSHD_KEY"));
-	light_up(&l, "embed", (const char *const[]){ "--authorized", key, "--fault", "hang-banner@127.81.0.0/16", NULL });
+	light_up(&l, "embed",
+		(const char *const[]){ "--authorized", key, "--fault", "hang-banner@127.81.0.0/16", NULL });
 	fds = count_fds();
 	check_foreign();
 	check_two_fleets();

@@ -45,7 +45,8 @@ static void check_streams(struct pssh_host *h)
 
 static void check_env_and_pty(struct pssh_host *h)
 {
-	struct pssh_task *t = command(&d, "printf '%s|' \"$PT_ONE\" \"$PT_TWO\"; tty >/dev/null 2>&1 && echo tty || echo none");
+	struct pssh_task *t = command(&d,
+		"printf '%s|' \"$PT_ONE\" \"$PT_TWO\"; tty >/dev/null 2>&1 && echo tty || echo none");
 	struct seen *s;
 	bool resized = false;
 
@@ -58,7 +59,8 @@ static void check_env_and_pty(struct pssh_host *h)
 	drive_done(&d, 1);
 	is_str(drive_seen(&d, t, h)->out, "1 2|'\"$x|none\n", "variables arrive, and there is no terminal");
 
-	t = command(&d, "echo $TERM; stty size; trap 'stty size; exit 9' WINCH; echo ready; while :; do sleep 0.05; done");
+	t = command(&d,
+		"echo $TERM; stty size; trap 'stty size; exit 9' WINCH; echo ready; while :; do sleep 0.05; done");
 	pssh_task_set_pty(t, "vt220", 101, 33);
 	pssh_task_open_input(t); /* after its end sshd has closed the terminal */
 	pssh_task_add(t, h);
@@ -173,7 +175,8 @@ static void check_own_input(void)
 	data = pattern(LEN);
 	ok(write_all(t, a, data, LEN, &waits) && waits > 0, "3 MB for one host alone (held back %u times)", waits);
 	drive_done(&d, 1);
-	ok(drive_seen(&d, t, a)->out_len == LEN && memcmp(drive_seen(&d, t, a)->out, data, LEN) == 0, "come back as they were");
+	ok(drive_seen(&d, t, a)->out_len == LEN && memcmp(drive_seen(&d, t, a)->out, data, LEN) == 0,
+		"come back as they were");
 	free(data);
 
 	/* Written before the start, to a command that does not read it all. */
@@ -229,7 +232,8 @@ static void check_many_at_once(struct pssh_host *h)
 		pssh_task_add(t[i], h);
 		pssh_task_start(t[i]);
 	}
-	for (unsigned before = d.done; d.done < before + 25 && drive_until(&d, &d.events, d.events + 1, DRIVE_PATIENCE_MS);) {
+	for (unsigned before = d.done;
+		d.done < before + 25 && drive_until(&d, &d.events, d.events + 1, DRIVE_PATIENCE_MS);) {
 		unsigned now = 0;
 
 		for (size_t i = 0; i < 25; i++)

@@ -88,7 +88,8 @@ static void check_phases(void)
 		if (*cases[i].want)
 			ends(s, cases[i].want, "%s: what it ends with", cases[i].fault);
 		else
-			ok(s->ends == 1 && s->type == PSSH_EV_ERROR && s->status != PSSH_EAUTH, "%s: it ends with an error", cases[i].fault);
+			ok(s->ends == 1 && s->type == PSSH_EV_ERROR && s->status != PSSH_EAUTH,
+				"%s: it ends with an error", cases[i].fault);
 		if (*cases[i].text)
 			has_str(s->text, cases[i].text, "%s: the sentence says so", cases[i].fault);
 		if (strstr(cases[i].command, "before"))

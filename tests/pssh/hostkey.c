@@ -67,7 +67,8 @@ static const char *name_in_file(void)
 static void write_known(const char *path, const char *mark, const char *name, const char *key)
 {
 	char text[4096];
-	int n = snprintf(text, sizeof text, "# known\n\nother.example %s\n%s%s %s\n", key_of("stranger"), mark, name, key);
+	int n = snprintf(text, sizeof text, "# known\n\nother.example %s\n%s%s %s\n", key_of("stranger"), mark, name,
+		key);
 
 	if (!tool_write(path, text, (size_t)n, 0600))
 		exit(99);
@@ -114,7 +115,8 @@ static void check_pins(void)
 	drive_end(&d, "two pins");
 	h = fresh();
 	pssh_host_pin(h, key_of("ecdsa"));
-	ends(once(&d, h, "true"), "exit 0", "the pinned one of several keys that the server has is what it is asked for");
+	ends(once(&d, h, "true"), "exit 0",
+		"the pinned one of several keys that the server has is what it is asked for");
 	is_str(pssh_host_fingerprint(h), fingerprint_of("ecdsa"), "and what it shows");
 	drive_end(&d, "ecdsa pin");
 	h = fresh();
@@ -164,7 +166,8 @@ static void check_files(void)
 	if (strcmp(end_of(&d.seen[0]), "exit 0") == 0)
 		is_str(pssh_host_fingerprint(h), fingerprint_of("rsa"), "only an rsa key is known: it is the rsa key");
 	else
-		has_str(d.seen[0].text, "has its ssh-rsa key", "only an rsa key is known: the sentence says that it was not shown");
+		has_str(d.seen[0].text, "has its ssh-rsa key",
+			"only an rsa key is known: the sentence says that it was not shown");
 	drive_end(&d, "rsa");
 	write_known("known", "@revoked ", name_in_file(), key_of("ed25519"));
 	try_known("a revoked key", "PSSH_EREVOKED", NULL);

@@ -65,7 +65,8 @@ static void check_many(void)
 	ok(drive_until(&d, &d.done, 1, 30000), "%d targets over one jump connection end", HOSTS);
 	for (size_t i = 0; i < d.count; i++)
 		good += strcmp(end_of(&d.seen[i]), "exit 0") == 0 && d.seen[i].out &&
-			strncmp(d.seen[i].out, pssh_host_name(d.seen[i].host), strlen(pssh_host_name(d.seen[i].host))) == 0;
+			strncmp(d.seen[i].out, pssh_host_name(d.seen[i].host),
+				strlen(pssh_host_name(d.seen[i].host))) == 0;
 	is_int(good, HOSTS, "all of them well");
 	for (size_t i = 0; i < d.count && i < 5 && good < HOSTS; i++)
 		if (strcmp(end_of(&d.seen[i]), "exit 0") != 0)
@@ -133,7 +134,8 @@ static void check_death(void)
 		drive_until(&d, &d.done, 2, 5000);
 	for (size_t i = 0; i < d.count; i++)
 		if (d.seen[i].task == t)
-			good += d.seen[i].type == PSSH_EV_ERROR && (d.seen[i].status == PSSH_EPROXY || d.seen[i].status == PSSH_ECLOSED);
+			good += d.seen[i].type == PSSH_EV_ERROR &&
+				(d.seen[i].status == PSSH_EPROXY || d.seen[i].status == PSSH_ECLOSED);
 	is_int(good, HOSTS, "when the jump host dies its riders fail");
 	diag("'%s'", drive_seen(&d, t, light_host_number(&d, &l, 43, 0))->text);
 	if (d.done < 3)

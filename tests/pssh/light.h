@@ -61,7 +61,8 @@ static DRIVE_UNUSED void light_down(struct light *l)
 /* A fleet that it lets in. */
 static DRIVE_UNUSED void light_fleet(struct drive *d, const struct light *l)
 {
-	if (!drive_start(d) || pssh_add_known_hosts(d->p, l->known) != 0 || pssh_add_identity(d->p, env("SSHD_KEY")) != 0)
+	if (!drive_start(d) || pssh_add_known_hosts(d->p, l->known) != 0 ||
+		pssh_add_identity(d->p, env("SSHD_KEY")) != 0)
 		exit(99);
 }
 
@@ -73,7 +74,8 @@ static DRIVE_UNUSED struct pssh_host *light_host(struct drive *d, const struct l
 	return h;
 }
 
-static DRIVE_UNUSED struct pssh_host *light_host_number(struct drive *d, const struct light *l, unsigned net, unsigned i)
+static DRIVE_UNUSED struct pssh_host *light_host_number(struct drive *d, const struct light *l, unsigned net,
+	unsigned i)
 {
 	char address[64];
 

@@ -12,7 +12,8 @@ static struct pssh_host *at(unsigned i)
 
 static void check_misuse(void)
 {
-	static const char *const bad[] = { "", "-oProxyCommand=x", "a b", "host:0", "host:70000", "host:x", "[::1", "@host", "user@", "a;b", "ssh://" };
+	static const char *const bad[] = { "", "-oProxyCommand=x", "a b", "host:0", "host:70000", "host:x", "[::1",
+		"@host", "user@", "a;b", "ssh://" };
 	struct pssh_host *h = at(0), *kept = h, *foreign;
 	struct pssh_task *t = command(&d, "true"), *kept_task = t;
 	struct drive e;
@@ -91,7 +92,8 @@ static void check_free_task(void)
 	before = d.done;
 	ok(drive_until(&d, &d.done, before + 1, 20000), "a task is freed in the middle, the other goes on");
 	for (unsigned i = 0; i < 10; i++)
-		before += strcmp(end_of(drive_seen(&d, u, at(i))), "exit 0") == 0 && drive_seen(&d, u, at(i))->out_len == 6;
+		before += strcmp(end_of(drive_seen(&d, u, at(i))), "exit 0") == 0 &&
+			drive_seen(&d, u, at(i))->out_len == 6;
 	is_int(before, d.done - 1 + 10, "to its end on every host");
 	t = command(&d, "true");
 	pssh_task_add(t, at(0));
@@ -184,7 +186,8 @@ int main(void)
 
 	plan_none;
 	snprintf(key, sizeof key, "%.280s.pub", env("SSHD_KEY"));
-	light_up(&l, "order", (const char *const[]){ "--authorized", key, "--fault", "hang-banner@127.61.0.0/16", NULL });
+	light_up(&l, "order",
+		(const char *const[]){ "--authorized", key, "--fault", "hang-banner@127.61.0.0/16", NULL });
 	fds = count_fds();
 	light_fleet(&d, &l);
 	check_misuse();

@@ -7,7 +7,8 @@ enum { LINE = 80 };
 static struct drive d;
 static struct light l;
 
-static struct pssh_task *task_on(struct pssh_host *h, const char *text, enum pssh_output mode, size_t ceiling, enum pssh_overflow policy)
+static struct pssh_task *task_on(struct pssh_host *h, const char *text, enum pssh_output mode, size_t ceiling,
+	enum pssh_overflow policy)
 {
 	struct pssh_task *t = command(&d, text);
 
@@ -57,7 +58,8 @@ static void check_modes(struct pssh_host *h)
 static void check_gather(struct pssh_host *h)
 {
 	enum { LEN = 3000000, CEILING = 10000, LARGE = 20 << 20 };
-	struct seen *s = drive_seen(&d, task_on(h, "yes-bytes 9000", PSSH_OUTPUT_GATHER, CEILING, PSSH_OVERFLOW_DROP), h);
+	struct seen *s = drive_seen(&d, task_on(h, "yes-bytes 9000", PSSH_OUTPUT_GATHER, CEILING, PSSH_OVERFLOW_DROP),
+		h);
 
 	drive_done(&d, 1);
 	ok(s->outputs == 1 && s->out_len == 9000 && s->dropped == 0, "gather: below the ceiling all in one event");
@@ -69,7 +71,8 @@ static void check_gather(struct pssh_host *h)
 	ok(as_sent(s->out, s->out_len, LEN - s->out_len), "the newest is what is kept");
 	s = drive_seen(&d, task_on(h, "yes-bytes 20971520", PSSH_OUTPUT_GATHER, CEILING, PSSH_OVERFLOW_SPILL), h);
 	drive_done(&d, 1);
-	ok(s->outputs == 1 && s->dropped == 0 && s->out_len == LARGE && as_sent(s->out, LARGE, 0), "spilled: all of it, as it was");
+	ok(s->outputs == 1 && s->dropped == 0 && s->out_len == LARGE && as_sent(s->out, LARGE, 0),
+		"spilled: all of it, as it was");
 	s = drive_seen(&d, task_on(h, "echo a; echo b >&2; echo c", PSSH_OUTPUT_GATHER, 0, 0), h);
 	drive_done(&d, 1);
 	is_str(s->out, "a\nc\n", "gathered stdout");
@@ -103,7 +106,8 @@ static void check_floods(void)
 	pssh_task_add(quiet, h);
 	pssh_task_start(quiet);
 	begin = now_ms();
-	ok(drive_until(&d, &drive_seen(&d, quiet, h)->ends, 1, 20000), "a quiet host is heard among them (%d ms)", (int)(now_ms() - begin));
+	ok(drive_until(&d, &drive_seen(&d, quiet, h)->ends, 1, 20000), "a quiet host is heard among them (%d ms)",
+		(int)(now_ms() - begin));
 	poll(NULL, 0, 500); /* nobody pulls */
 	drive_until(&d, &d.events, d.events + 1000, 20000);
 	ok(peak_kib() - before < 120 * 1024, "memory is bounded (%ld MiB more)", (peak_kib() - before) / 1024);
@@ -115,7 +119,8 @@ static void check_floods(void)
 	d.count = 0;
 	d.keep = true;
 	begin = now_ms();
-	ends(once(&d, light_host_number(&d, &l, 21, 0), "echo back"), "exit 0", "a host whose flood was freed serves again");
+	ends(once(&d, light_host_number(&d, &l, 21, 0), "echo back"), "exit 0",
+		"a host whose flood was freed serves again");
 	ok(now_ms() - begin < 10000, "and soon");
 }
 

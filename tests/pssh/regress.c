@@ -184,7 +184,8 @@ static void check_lane(void)
 	pssh_task_start(t);
 	drive_until(&d, &drive_seen(&d, t, silent)->ends, 1, 30000);
 	for (int i = 0; i < 3; i++)
-		ends(drive_seen(&d, t, live[i]), "exit 0", "beside a silent target: the others were there before it was given up");
+		ends(drive_seen(&d, t, live[i]), "exit 0",
+			"beside a silent target: the others were there before it was given up");
 	ends(drive_seen(&d, t, silent), "PSSH_ETIMEOUT", "and it is given up in time");
 	for (int i = 0; i < 5; i++)
 		close(fds[i]);
@@ -322,7 +323,8 @@ static struct pssh_task *marked(const char *marker, bool deaf)
 {
 	char text[300];
 
-	snprintf(text, sizeof text, "exec perl -e '%s sleep 1000 while 1' %s", deaf ? "$SIG{TERM} = \"IGNORE\";" : "", marker);
+	snprintf(text, sizeof text, "exec perl -e '%s sleep 1000 while 1' %s", deaf ? "$SIG{TERM} = \"IGNORE\";" : "",
+		marker);
 	return command(&d, text);
 }
 

@@ -59,7 +59,9 @@ static pid_t echo_server(unsigned *port)
 static int visit_fd(const char *path, unsigned port)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)port) };
+	struct sockaddr_in in = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons((uint16_t)port) };
 	int fd = socket(path ? AF_UNIX : AF_INET, SOCK_STREAM, 0), rc;
 
 	if (path)
@@ -96,7 +98,8 @@ static int visit(const char *path, unsigned port, unsigned seed)
 	}
 	while ((n = read(fd, block, sizeof block)) > 0) {
 		for (ssize_t i = 0; i < n; i++, heard++) {
-			unsigned char want = heard < AMOUNT ? (unsigned char)~(heard * 31 + seed) : (unsigned char)"end"[heard - AMOUNT];
+			unsigned char want = heard < AMOUNT ? (unsigned char)~(heard * 31 + seed)
+							    : (unsigned char)"end"[heard - AMOUNT];
 
 			if (heard >= AMOUNT + 3 || block[i] != want)
 				return 3;
@@ -210,8 +213,11 @@ int main(void)
 	pssh_task_free(t);
 	ok(access("door", F_OK) != 0, "the socket goes with the task");
 	check_refused(h);
-	is_int(pssh_tunnel(d.p, "127.0.0.1:0", "nonsense", &bad) == 0 ? (pssh_task_add(bad, h), pssh_task_start(bad), drive_done(&d, 1),
-		drive_seen(&d, bad, h)->status) : PSSH_ESYNTAX, PSSH_ESYNTAX, "a target that is none");
+	is_int(pssh_tunnel(d.p, "127.0.0.1:0", "nonsense", &bad) == 0
+			? (pssh_task_add(bad, h), pssh_task_start(bad), drive_done(&d, 1),
+				  drive_seen(&d, bad, h)->status)
+			: PSSH_ESYNTAX,
+		PSSH_ESYNTAX, "a target that is none");
 	drive_end(&d, "tunnel");
 	is_int(count_fds(), fds, "no descriptor is left");
 	kill(server, SIGKILL);

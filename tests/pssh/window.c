@@ -55,7 +55,8 @@ static void check_opening(void)
 	is_int(count_fds() - before, 5, "five connections open at once where the server is silent");
 	pssh_task_stop(t);
 	drive_until(&d, &d.done, 1, 5000);
-	ends(once(&d, light_host_number(&d, &l, 70, 0), "true"), "exit 0", "those that are given up leave room for others");
+	ends(once(&d, light_host_number(&d, &l, 70, 0), "true"), "exit 0",
+		"those that are given up leave room for others");
 	drive_end(&d, "opening");
 }
 
@@ -130,8 +131,10 @@ int main(void)
 
 	plan_none;
 	snprintf(key, sizeof key, "%.280s.pub", env("SSHD_KEY"));
-	light_up(&l, "window", (const char *const[]){ "--authorized", key, "--fault", "hang-banner@127.71.0.0/16",
-		"--fault", "close-banner:2@127.72.0.1", "--fault", "close-banner@127.73.0.1", "--fault", "refuse-auth@127.74.0.1", NULL });
+	light_up(&l, "window",
+		(const char *const[]){ "--authorized", key, "--fault", "hang-banner@127.71.0.0/16", "--fault",
+			"close-banner:2@127.72.0.1", "--fault", "close-banner@127.73.0.1", "--fault",
+			"refuse-auth@127.74.0.1", NULL });
 	fds = count_fds();
 	check_open();
 	check_opening();

@@ -69,12 +69,15 @@ static bool fleet_good(uint64_t seed, int machines, int64_t minutes)
 		good = fleet_wrong(f, "engine_check: %s", why.text);
 	if (!good)
 		diag("seed %" PRIu64 ", second %" PRId64 ": %s", seed, f->clock - f->began, f->wrong);
-	diag("%d hosts: %ld orders, %ld instances, %ld nodes made, %ld hung, %ld reports, %ld failed; %ld letters lost, %ld twice; agents died %ld times "
-		"(forgot %ld), %ld reboots, %ld cut off, %ld starts of the market", machines * HOSTS_EACH, f->orders, f->instances, f->made,
-		f->hung, f->reports, f->failures, f->lost, f->repeated, f->deaths, f->forgets, f->reboots, f->cuts, f->starts);
-	diag("longest: overdue %d s, leaked %d s, missing and paid %d s; of %ld minutes due %ld paid, %ld given back (%ld of them though the "
-		"node was up), a node missing in %ld", f->overdue_most, f->leak_most, f->unpaid_most, f->due, f->paid, f->refunded, f->harmed,
-		f->lacking);
+	diag("%d hosts: %ld orders, %ld instances, %ld nodes made, %ld hung, %ld reports, %ld failed; %ld letters "
+	     "lost, %ld twice; agents died %ld times "
+	     "(forgot %ld), %ld reboots, %ld cut off, %ld starts of the market",
+		machines * HOSTS_EACH, f->orders, f->instances, f->made, f->hung, f->reports, f->failures, f->lost,
+		f->repeated, f->deaths, f->forgets, f->reboots, f->cuts, f->starts);
+	diag("longest: overdue %d s, leaked %d s, missing and paid %d s; of %ld minutes due %ld paid, %ld given back "
+	     "(%ld of them though the "
+	     "node was up), a node missing in %ld",
+		f->overdue_most, f->leak_most, f->unpaid_most, f->due, f->paid, f->refunded, f->harmed, f->lacking);
 	fleet_release(f);
 	free(f);
 	return good;
@@ -89,7 +92,8 @@ int main(int argc, char **argv)
 		uint64_t seed = (uint64_t)time(NULL);
 
 		for (long hours = strtol(argv[2], NULL, 10); good && hours > 0; hours -= 6, seed++)
-			ok(good = fleet_good(seed, MACHINES_MOST, 360), "a thousand hosts for six hours, seed %" PRIu64, seed);
+			ok(good = fleet_good(seed, MACHINES_MOST, 360), "a thousand hosts for six hours, seed %" PRIu64,
+				seed);
 		return done();
 	}
 	if (argc > 1) {

@@ -9,7 +9,8 @@
 
 static bool duty_wrong(struct world *w, const char *what, uint64_t id, uint64_t version)
 {
-	snprintf(w->wrong, sizeof w->wrong, "what agents have to do: %s %" PRIu64 " (version %" PRIu64 ")", what, id, version);
+	snprintf(w->wrong, sizeof w->wrong, "what agents have to do: %s %" PRIu64 " (version %" PRIu64 ")", what, id,
+		version);
 	return false;
 }
 
@@ -114,7 +115,8 @@ bool duty_check(struct world *w, struct coverage *c)
 		if (h->agent && !duty_look(w, h->id, host_sum(e, h), engine_host_version(e, h->id), c))
 			return false;
 		if (h->agent && engine_host_version(e, h->id) > engine_agent_version(e, h->agent))
-			return duty_wrong(w, "the agent's version is behind that of host", h->id, engine_host_version(e, h->id));
+			return duty_wrong(w, "the agent's version is behind that of host", h->id,
+				engine_host_version(e, h->id));
 	}
 	for (const struct agent *a = engine_agent_after(e, 0, 0); a; a = engine_agent_after(e, 0, a->id))
 		if (!duty_look(w, a->id, agent_sum(e, a), engine_agent_version(e, a->id), c))

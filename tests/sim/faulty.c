@@ -38,14 +38,16 @@ static int f_snapshot(struct store *s, uint64_t seq, const void *bytes, size_t l
 {
 	struct faulty *d = own(s);
 
-	return fails(d, d->faults.write, f) ? REASON_UNAVAILABLE : d->inner->calls->snapshot(d->inner, seq, bytes, len, hash, f);
+	return fails(d, d->faults.write, f) ? REASON_UNAVAILABLE
+					    : d->inner->calls->snapshot(d->inner, seq, bytes, len, hash, f);
 }
 
 static int f_forget_answers(struct store *s, int64_t before, size_t max, struct fail *f)
 {
 	struct faulty *d = own(s);
 
-	return fails(d, d->faults.write, f) ? REASON_UNAVAILABLE : d->inner->calls->forget_answers(d->inner, before, max, f);
+	return fails(d, d->faults.write, f) ? REASON_UNAVAILABLE
+					    : d->inner->calls->forget_answers(d->inner, before, max, f);
 }
 
 static void f_rollback(struct store *s)
@@ -110,7 +112,8 @@ static int f_load_snapshot(struct store *s, struct buf *out, uint64_t *seq, uint
 {
 	struct faulty *d = own(s);
 
-	return fails(d, d->faults.read, f) ? REASON_UNAVAILABLE : d->inner->calls->load_snapshot(d->inner, out, seq, hash, f);
+	return fails(d, d->faults.read, f) ? REASON_UNAVAILABLE
+					   : d->inner->calls->load_snapshot(d->inner, out, seq, hash, f);
 }
 
 static int f_events(struct store *s, uint64_t after, store_event_fn fn, void *arg, struct fail *f)
@@ -120,33 +123,35 @@ static int f_events(struct store *s, uint64_t after, store_event_fn fn, void *ar
 	return fails(d, d->faults.read, f) ? REASON_UNAVAILABLE : d->inner->calls->events(d->inner, after, fn, arg, f);
 }
 
-static int f_find_answer(struct store *s, uint64_t account, const char *key, struct answer *out, struct buf *body, struct fail *f)
+static int f_find_answer(struct store *s, uint64_t account, const char *key, struct answer *out, struct buf *body,
+	struct fail *f)
 {
 	struct faulty *d = own(s);
 
-	return fails(d, d->faults.read, f) ? REASON_UNAVAILABLE : d->inner->calls->find_answer(d->inner, account, key, out, body, f);
+	return fails(d, d->faults.read, f) ? REASON_UNAVAILABLE
+					   : d->inner->calls->find_answer(d->inner, account, key, out, body, f);
 }
 
-static int f_orders(struct store *s, const struct order_filter *w, const struct store_page *p, store_order_fn fn, void *arg,
-	struct fail *f)
+static int f_orders(struct store *s, const struct order_filter *w, const struct store_page *p, store_order_fn fn,
+	void *arg, struct fail *f)
 {
 	return own(s)->inner->calls->orders(own(s)->inner, w, p, fn, arg, f);
 }
 
-static int f_leases(struct store *s, uint64_t order, uint64_t sku, int64_t since, const struct store_page *p, store_lease_fn fn,
-	void *arg, struct fail *f)
+static int f_leases(struct store *s, uint64_t order, uint64_t sku, int64_t since, const struct store_page *p,
+	store_lease_fn fn, void *arg, struct fail *f)
 {
 	return own(s)->inner->calls->leases(own(s)->inner, order, sku, since, p, fn, arg, f);
 }
 
-static int f_postings(struct store *s, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit, store_posting_fn fn,
-	void *arg, struct fail *f)
+static int f_postings(struct store *s, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit,
+	store_posting_fn fn, void *arg, struct fail *f)
 {
 	return own(s)->inner->calls->postings(own(s)->inner, account, after_seq, after_n, limit, fn, arg, f);
 }
 
-static int f_notices(struct store *s, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit, store_notice_fn fn,
-	void *arg, struct fail *f)
+static int f_notices(struct store *s, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit,
+	store_notice_fn fn, void *arg, struct fail *f)
 {
 	return own(s)->inner->calls->notices(own(s)->inner, account, after_seq, after_n, limit, fn, arg, f);
 }
@@ -155,7 +160,8 @@ static int f_log_append(struct store *s, uint64_t instance, const struct log_lin
 {
 	struct faulty *d = own(s);
 
-	return fails(d, d->faults.write, f) ? REASON_UNAVAILABLE : d->inner->calls->log_append(d->inner, instance, lines, count, f);
+	return fails(d, d->faults.write, f) ? REASON_UNAVAILABLE
+					    : d->inner->calls->log_append(d->inner, instance, lines, count, f);
 }
 
 static int f_log_drop(struct store *s, uint64_t instance, struct fail *f)
@@ -170,7 +176,8 @@ static int f_log_end(struct store *s, uint64_t instance, struct log_head *out, s
 	return own(s)->inner->calls->log_end(own(s)->inner, instance, out, f);
 }
 
-static int f_logs(struct store *s, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg, struct fail *f)
+static int f_logs(struct store *s, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg,
+	struct fail *f)
 {
 	return own(s)->inner->calls->logs(own(s)->inner, instance, filter, fn, arg, f);
 }
@@ -206,12 +213,30 @@ static void f_close(struct store *s)
 
 struct faulty *faulty_new(struct store *inner, struct memdisk *disk, struct rng *rng)
 {
-	static const struct store_calls calls = { .name = "faulty", .append = f_append, .keep_answer = f_keep_answer,
-		.snapshot = f_snapshot, .forget_answers = f_forget_answers, .commit = f_commit, .rollback = f_rollback,
-		.last_seq = f_last_seq, .load_snapshot = f_load_snapshot, .events = f_events, .find_answer = f_find_answer,
-		.orders = f_orders, .leases = f_leases, .postings = f_postings, .notices = f_notices, .check = f_check,
-		.log_append = f_log_append, .log_drop = f_log_drop, .log_end = f_log_end, .logs = f_logs, .log_heads = f_log_heads,
-		.backup = f_backup, .fence = f_fence, .close = f_close };
+	static const struct store_calls calls = { .name = "faulty",
+		.append = f_append,
+		.keep_answer = f_keep_answer,
+		.snapshot = f_snapshot,
+		.forget_answers = f_forget_answers,
+		.commit = f_commit,
+		.rollback = f_rollback,
+		.last_seq = f_last_seq,
+		.load_snapshot = f_load_snapshot,
+		.events = f_events,
+		.find_answer = f_find_answer,
+		.orders = f_orders,
+		.leases = f_leases,
+		.postings = f_postings,
+		.notices = f_notices,
+		.check = f_check,
+		.log_append = f_log_append,
+		.log_drop = f_log_drop,
+		.log_end = f_log_end,
+		.logs = f_logs,
+		.log_heads = f_log_heads,
+		.backup = f_backup,
+		.fence = f_fence,
+		.close = f_close };
 	struct faulty *d = calloc(1, sizeof *d);
 
 	if (!d)

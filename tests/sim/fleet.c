@@ -101,7 +101,8 @@ static void learn_truth(struct fleet *f)
 			struct want now = { 0 };
 
 			if (x)
-				now = (struct want){ x->id, 60 * engine_owned_until(e, m->host[i], x->pool, engine_minute(e)) };
+				now = (struct want){ x->id,
+					60 * engine_owned_until(e, m->host[i], x->pool, engine_minute(e)) };
 			if (now.instance != m->truth[i].instance || now.end_at < m->truth[i].end_at)
 				m->true_since[i] = f->clock;
 			m->truth[i] = now;
@@ -174,7 +175,8 @@ static uint64_t setup_pool(struct fleet *f, uint64_t account, int i, int kind)
 	char name[32];
 
 	snprintf(name, sizeof name, "pool%d", i);
-	return setup_apply(f, (struct event){ .kind = EVENT_POOL, .account = account, .name = name, .u.pool.kind = kind });
+	return setup_apply(f,
+		(struct event){ .kind = EVENT_POOL, .account = account, .name = name, .u.pool.kind = kind });
 }
 
 /* A key of its own for each: its number in base64's digits. */
@@ -198,19 +200,42 @@ static void setup_machine(struct fleet *f, int n)
 
 	*m = (struct machine){ .account = f->owner[n % OWNERS] };
 	snprintf(name, sizeof name, "machine%d", n);
-	token = setup_apply(f, (struct event){ .kind = EVENT_TOKEN, .account = m->account, .u.token = { .scopes = SCOPE_JOIN,
-		.hash = { (uint8_t)n, (uint8_t)(n >> 8) } } });
-	m->agent = setup_apply(f, (struct event){ .kind = EVENT_AGENT, .account = m->account, .token = token, .name = name,
-		.text = setup_key(n, key), .u.agent.machine = name });
+	token = setup_apply(f,
+		(struct event){ .kind = EVENT_TOKEN,
+			.account = m->account,
+			.u.token = { .scopes = SCOPE_JOIN, .hash = { (uint8_t)n, (uint8_t)(n >> 8) } } });
+	m->agent = setup_apply(f,
+		(struct event){ .kind = EVENT_AGENT,
+			.account = m->account,
+			.token = token,
+			.name = name,
+			.text = setup_key(n, key),
+			.u.agent.machine = name });
 	for (int i = 0; i < HOSTS_EACH; i++) {
 		int64_t now = f->clock / 60;
 
 		snprintf(name, sizeof name, "host%d-%d", n, i);
-		m->host[i] = setup_apply(f, (struct event){ .kind = EVENT_HOST, .account = m->account, .name = name, .u.host = {
-			.sku = f->sku, .pool = pool, .start = now, .end = MINUTE_MAX, .agent = m->agent } });
-		setup_apply(f, (struct event){ .kind = EVENT_ORDER, .account = m->account, .u.order = { .pool = pool, .sku = f->sku,
-			.host = m->host[i], .side = SIDE_SELL, .flags = ORDER_STANDING | ORDER_PARTIAL, .nodes = 1, .start = now + 1,
-			.end = now + DAYS_ON_SALE, .price = 100 + (n * HOSTS_EACH + i) % 7 } });
+		m->host[i] = setup_apply(f,
+			(struct event){ .kind = EVENT_HOST,
+				.account = m->account,
+				.name = name,
+				.u.host = { .sku = f->sku,
+					.pool = pool,
+					.start = now,
+					.end = MINUTE_MAX,
+					.agent = m->agent } });
+		setup_apply(f,
+			(struct event){ .kind = EVENT_ORDER,
+				.account = m->account,
+				.u.order = { .pool = pool,
+					.sku = f->sku,
+					.host = m->host[i],
+					.side = SIDE_SELL,
+					.flags = ORDER_STANDING | ORDER_PARTIAL,
+					.nodes = 1,
+					.start = now + 1,
+					.end = now + DAYS_ON_SALE,
+					.price = 100 + (n * HOSTS_EACH + i) % 7 } });
 	}
 }
 
@@ -230,7 +255,10 @@ bool fleet_setup(struct fleet *f, int machines)
 	}
 	for (int i = 0; i < BUYERS; i++) {
 		buyer[i] = setup_account(f, "buyer", i);
-		setup_apply(f, (struct event){ .kind = EVENT_CREDIT, .account = buyer[i], .u.credit.micros = INT64_C(1000000000000) });
+		setup_apply(f,
+			(struct event){ .kind = EVENT_CREDIT,
+				.account = buyer[i],
+				.u.credit.micros = INT64_C(1000000000000) });
 	}
 	for (int i = 0; i < POOLS; i++) {
 		f->pool[i] = (struct buyer_pool){ .account = buyer[i % BUYERS], .idle = i % 13 == 12 };

@@ -28,7 +28,7 @@ struct want { uint64_t instance; int64_t end_at; };
 struct node {
 	uint64_t instance;         /* 0: there is none */
 	int64_t ready_at;          /* it is being made until then */
-	int64_t end_at;            /* of its lease, as it is on the agent's disk; 0: the agent does not know this node */
+	int64_t end_at; /* of its lease, as it is on the agent's disk; 0: the agent does not know this node */
 	int64_t gone_at;           /* it is being taken away until then; 0 */
 	int64_t unknown_at;        /* when the agent found it and did not know it */
 	int64_t report_at;         /* when the market is told how it is, again; INT64_MAX: it has heard */

@@ -38,7 +38,8 @@ static bool node_leaks(struct fleet *f, struct machine *m, int i)
 	if (n->overdue > f->overdue_most)
 		f->overdue_most = n->overdue;
 	if (n->overdue > OVERDUE_MOST)
-		return fleet_wrong(f, "instance %" PRIu64 " runs on %d s after its lease was over", n->instance, n->overdue);
+		return fleet_wrong(f, "instance %" PRIu64 " runs on %d s after its lease was over", n->instance,
+			n->overdue);
 	if (n->leak > LEAK_MOST)
 		return fleet_wrong(f, "instance %" PRIu64 " runs for %d s and should not", n->instance, n->leak);
 	if (!n->end_at && f->clock - n->unknown_at > UNKNOWN_MOST && !asked)
@@ -79,10 +80,15 @@ bool audit_calm(struct fleet *f)
 			if (f->clock - m->true_since[i] < MAKING_MOST)
 				continue;
 			if ((x ? x->id : 0) != n->instance || (x && (!n->up || x->status != INSTANCE_RUNNING)))
-				return fleet_wrong(f, "host %" PRIu64 " should have instance %" PRIu64 " (status %d) and has %" PRIu64 "%s",
-					m->host[i], x ? x->id : 0, x ? (int)x->status : -1, n->instance, n->up ? "" : ", not up");
-			if (h->down && (x || engine_owned_until(e, h->id, h->pool, engine_minute(e)) > engine_minute(e)))
-				return fleet_wrong(f, "host %" PRIu64 " is down%s though all is well", h->id, h->watched ? " by the watch" : "");
+				return fleet_wrong(f,
+					"host %" PRIu64 " should have instance %" PRIu64 " (status %d) and has %" PRIu64
+					"%s",
+					m->host[i], x ? x->id : 0, x ? (int)x->status : -1, n->instance,
+					n->up ? "" : ", not up");
+			if (h->down &&
+				(x || engine_owned_until(e, h->id, h->pool, engine_minute(e)) > engine_minute(e)))
+				return fleet_wrong(f, "host %" PRIu64 " is down%s though all is well", h->id,
+					h->watched ? " by the watch" : "");
 		}
 	}
 	return true;
@@ -137,7 +143,8 @@ static void see_settled(struct money *a, const struct notice *n, bool paid)
 	int host = host_number(a, n->other);
 
 	for (int64_t t = *settled; host >= 0 && t < n->minute; t++) {
-		struct minute *m = t - first < a->f->minutes ? &a->minute[(int64_t)host * a->f->minutes + t - first] : NULL;
+		struct minute *m = t - first < a->f->minutes ? &a->minute[(int64_t)host * a->f->minutes + t - first]
+							     : NULL;
 
 		if (m)
 			*(paid ? &m->paid : &m->refunded) = true;
@@ -154,7 +161,8 @@ static void see_effects(struct money *a)
 
 		if (x->kind == EFFECT_LEASE)
 			*settled_of(a, x->u.lease.lease.id) = x->u.lease.lease.settled;
-		if (x->kind == EFFECT_NOTICE && (x->u.notice.kind == NOTICE_SETTLED || x->u.notice.kind == NOTICE_REFUNDED))
+		if (x->kind == EFFECT_NOTICE &&
+			(x->u.notice.kind == NOTICE_SETTLED || x->u.notice.kind == NOTICE_REFUNDED))
 			see_settled(a, &x->u.notice, x->u.notice.kind == NOTICE_SETTLED);
 	}
 }
@@ -192,7 +200,8 @@ static void turn_minute(struct money *a, bool over)
 static int64_t floor_of(struct money *a, const struct event *ev)
 {
 	const struct instance *x = engine_host_instance(a->e, ev->subject);
-	int64_t floor = INT64_MAX, awaits = x ? watch_awaits(a->e, x) : 0, first = a->f->began / 60, t = ev->at / 60 - first;
+	int64_t floor = INT64_MAX, awaits = x ? watch_awaits(a->e, x) : 0, first = a->f->began / 60,
+		t = ev->at / 60 - first;
 	const bool *heard = &a->f->heard[host_number(a, ev->subject) / HOSTS_EACH * a->f->minutes];
 
 	if (awaits && ev->at - awaits > 180)
@@ -218,7 +227,8 @@ static int apply_one(struct money *a, const struct event *ev)
 		return -1;
 	see_effects(a);
 	if (a->overpaid)
-		return fail_set(&a->why, -1, "host %" PRIu64 " went down in minute %" PRId64 ", and minutes from %" PRId64 " on were paid",
+		return fail_set(&a->why, -1,
+			"host %" PRIu64 " went down in minute %" PRId64 ", and minutes from %" PRId64 " on were paid",
 			ev->subject, engine_minute(a->e), a->floor);
 	return 0;
 }
@@ -278,7 +288,9 @@ static bool judge_host(struct money *a, int host)
 		if (unpaid - away > a->worst)
 			a->worst = unpaid - away;
 		if (unpaid - away > UNPAID_MOST)
-			return fleet_wrong(a->f, "instance %" PRIu64 " was missing on host %" PRIu64 " for %d s that were paid, up to minute %" PRId64,
+			return fleet_wrong(a->f,
+				"instance %" PRIu64 " was missing on host %" PRIu64
+				" for %d s that were paid, up to minute %" PRId64,
 				m->due, f->machine[host / HOSTS_EACH].host[host % HOSTS_EACH], unpaid, t);
 	}
 	return true;

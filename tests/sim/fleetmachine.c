@@ -26,7 +26,10 @@ static void node_make(struct fleet *f, struct machine *m, int i)
 	struct node *n = &m->node[i];
 	int tries = n->instance == m->want[i].instance ? n->tries : 0;
 
-	*n = (struct node){ .instance = m->want[i].instance, .end_at = m->want[i].end_at, .tries = tries + 1, .report_at = INT64_MAX };
+	*n = (struct node){ .instance = m->want[i].instance,
+		.end_at = m->want[i].end_at,
+		.tries = tries + 1,
+		.report_at = INT64_MAX };
 	n->ready_at = f->clock + 2 + rng_below(&f->rng, 18);
 	if (!f->calm && rng_percent(&f->rng, 5))
 		n->ready_at += rng_below(&f->rng, 90);
@@ -65,7 +68,10 @@ static void node_ready(struct fleet *f, struct machine *m, int i)
 
 static void node_report(struct fleet *f, struct machine *m, struct node *n)
 {
-	struct letter l = { .kind = TO_REPORT, .machine = number_of(f, m), .generation = m->generation, .instance = n->instance,
+	struct letter l = { .kind = TO_REPORT,
+		.machine = number_of(f, m),
+		.generation = m->generation,
+		.instance = n->instance,
 		.status = n->failed ? INSTANCE_FAILED : INSTANCE_RUNNING };
 
 	n->report_at = f->clock + SAY_AGAIN;

@@ -65,7 +65,10 @@ static void take_session(struct fleet *f, struct machine *m, const struct letter
 {
 	struct event ev = { .kind = EVENT_AGENT_SESSION, .account = m->account, .subject = m->agent,
 		.u.agent_session.generation = l->generation };
-	struct letter back = { .kind = BACK_SESSION, .machine = l->machine, .asked = l->asked, .generation = l->generation };
+	struct letter back = { .kind = BACK_SESSION,
+		.machine = l->machine,
+		.asked = l->asked,
+		.generation = l->generation };
 	int rc;
 
 	ev.u.agent_session.hash[0] = (uint8_t)l->generation;
@@ -85,7 +88,10 @@ static void take_report(struct fleet *f, struct machine *m, const struct letter 
 	const struct engine *e = market_engine(f->market);
 	const struct instance *x = engine_instance(e, l->instance);
 	const struct host *h = x ? engine_host(e, x->host) : NULL;
-	struct letter back = { .kind = BACK_REPORT, .machine = l->machine, .instance = l->instance, .status = l->status };
+	struct letter back = { .kind = BACK_REPORT,
+		.machine = l->machine,
+		.instance = l->instance,
+		.status = l->status };
 	struct event ev = { .kind = EVENT_REPORT, .text = "{}", .subject = l->instance, .u.report.status = l->status };
 	uint64_t host = h ? h->id : 0, pool = x ? x->pool : 0;
 	int rc = 0;
@@ -107,7 +113,8 @@ static void take_report(struct fleet *f, struct machine *m, const struct letter 
 static void take_request(struct fleet *f, const struct letter *l)
 {
 	struct machine *m = &f->machine[l->machine];
-	const struct agent *a = f->market && market_ready(f->market) ? engine_agent(market_engine(f->market), m->agent) : NULL;
+	const struct agent *a = f->market && market_ready(f->market) ? engine_agent(market_engine(f->market), m->agent)
+								     : NULL;
 
 	if (!a) /* nobody is there: it is as if it was lost */
 		return;
@@ -116,7 +123,11 @@ static void take_request(struct fleet *f, const struct letter *l)
 		return;
 	}
 	if (a->generation != l->generation) {
-		post_stage(f, &(struct letter){ .kind = BACK_FENCED, .machine = l->machine, .asked = l->asked, .generation = l->generation });
+		post_stage(f,
+			&(struct letter){ .kind = BACK_FENCED,
+				.machine = l->machine,
+				.asked = l->asked,
+				.generation = l->generation });
 		return;
 	}
 	hear(f, l->machine);
@@ -153,14 +164,18 @@ static void answer_work(struct fleet *f, int n)
 {
 	const struct engine *e = market_engine(f->market);
 	struct machine *m = &f->machine[n];
-	struct letter l = { .kind = BACK_WORK, .machine = n, .asked = m->waiting, .version = engine_agent_version(e, m->agent),
+	struct letter l = { .kind = BACK_WORK,
+		.machine = n,
+		.asked = m->waiting,
+		.version = engine_agent_version(e, m->agent),
 		.generation = engine_agent(e, m->agent)->generation };
 
 	for (int i = 0; i < HOSTS_EACH; i++) {
 		const struct instance *x = engine_host_instance(e, m->host[i]);
 
 		if (x)
-			l.want[i] = (struct want){ x->id, 60 * engine_owned_until(e, m->host[i], x->pool, engine_minute(e)) };
+			l.want[i] = (struct want){ x->id,
+				60 * engine_owned_until(e, m->host[i], x->pool, engine_minute(e)) };
 	}
 	hear(f, n);
 	m->waiting = 0;

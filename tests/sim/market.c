@@ -128,7 +128,9 @@ static bool world(struct sim *s, long turns)
 	}
 	if (!sim_start(s) || !sim_setup(s))
 		return false;
-	s->faults = (struct faults){ .write = (int)(s->seed % 4) * 3, .commit = (int)(s->seed % 3) * 20, .read = (int)(s->seed % 5) * 4,
+	s->faults = (struct faults){ .write = (int)(s->seed % 4) * 3,
+		.commit = (int)(s->seed % 3) * 20,
+		.read = (int)(s->seed % 5) * 4,
 		.die = (int)(s->seed % 7) * 5 };
 	s->shim->faults = s->faults;
 	for (long i = 0; i < turns; i++)
@@ -201,16 +203,19 @@ int main(int argc, char **argv)
 		long turns = argc > 2 ? strtol(argv[2], NULL, 10) : seed >= DISK_SEED ? DISK_TURNS : TURNS;
 
 		ok(world_good(seed, turns), "world %s", argv[1]);
-		diag("%ld turns, %ld deaths, %ld asked again, %ld commits refused", total.turns, total.deaths, total.repeats,
-			total.refused_commits);
+		diag("%ld turns, %ld deaths, %ld asked again, %ld commits refused", total.turns, total.deaths,
+			total.repeats, total.refused_commits);
 		return done();
 	}
 	ok(worlds_good(1, MEMORY_WORLDS, TURNS), "%d markets in memory", MEMORY_WORLDS);
 	ok(worlds_good(DISK_SEED, DISK_WORLDS, DISK_TURNS), "%d markets in SQLite", DISK_WORLDS);
-	diag("%ld turns, %ld deaths, %ld take-overs, %ld commits refused; %zu things asked for, %ld times again, %zu done, %ld answers from "
-		"the store", total.turns, total.deaths, total.takeovers, total.refused_commits, total.intents, total.repeats, total.answers,
-		total.kept);
-	ok(total.deaths > 0 && total.takeovers > 0 && total.refused_commits > 0 && total.kept > 0 && total.answers > total.intents / 4,
+	diag("%ld turns, %ld deaths, %ld take-overs, %ld commits refused; %zu things asked for, %ld times again, %zu "
+	     "done, %ld answers from "
+	     "the store",
+		total.turns, total.deaths, total.takeovers, total.refused_commits, total.intents, total.repeats,
+		total.answers, total.kept);
+	ok(total.deaths > 0 && total.takeovers > 0 && total.refused_commits > 0 && total.kept > 0 &&
+			total.answers > total.intents / 4,
 		"enough went wrong, and enough went right");
 	return done();
 }

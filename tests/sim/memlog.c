@@ -56,8 +56,13 @@ int mem_log_append(struct store *s, uint64_t instance, const struct log_line *li
 		if (lines[i].seq != h.next + i)
 			return fail_set(f, REASON_INVALID, "the console goes on with line %" PRIu64, h.next);
 	for (size_t i = 0; i < count; i++)
-		mem_stage((struct memstore *)s, (struct mem_head){ .kind = MEM_LOG, .seq = instance, .n = lines[i].seq, .at = lines[i].at,
-			.extra = lines[i].len + 1 }, lines[i].data, lines[i].len, NULL, 0);
+		mem_stage((struct memstore *)s,
+			(struct mem_head){ .kind = MEM_LOG,
+				.seq = instance,
+				.n = lines[i].seq,
+				.at = lines[i].at,
+				.extra = lines[i].len + 1 },
+			lines[i].data, lines[i].len, NULL, 0);
 	return 0;
 }
 
@@ -77,14 +82,16 @@ static int mem_log_line(void *arg, const struct mem_head *head, const char *byte
 	const struct log_filter *q = w->filter;
 
 	if (head->seq != w->instance || !head->extra || head->n < q->after || (q->before && head->n > q->before) ||
-		(q->after_at && head->at < q->after_at) || (q->before_at && head->at > q->before_at) || (q->limit && w->n == q->limit))
+		(q->after_at && head->at < q->after_at) || (q->before_at && head->at > q->before_at) ||
+		(q->limit && w->n == q->limit))
 		return 0;
 	w->n++;
 	return w->fn(w->arg, &l);
 }
 
 /* Upwards only: nobody here reads them otherwise. */
-int mem_logs(struct store *s, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg, struct fail *f)
+int mem_logs(struct store *s, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg,
+	struct fail *f)
 {
 	struct mem_logs w = { .instance = instance, .filter = filter, .fn = fn, .arg = arg };
 

@@ -129,13 +129,15 @@ static void mem_read(struct memstore *m)
 
 /* ---- Writing ---------------------------------------------------------------------------- */
 
-void mem_stage(struct memstore *m, struct mem_head head, const void *bytes, size_t len, const void *more, size_t more_len)
+void mem_stage(struct memstore *m, struct mem_head head, const void *bytes, size_t len, const void *more,
+	size_t more_len)
 {
 	static const char pad[16];
 
 	head.len = (len + more_len + 15) / 16 * 16; /* so that structures are where they may be */
 	if (buf_add(&m->staged, &head, sizeof head) != 0 || buf_add(&m->staged, bytes, len) != 0 ||
-		(more_len && buf_add(&m->staged, more, more_len) != 0) || buf_add(&m->staged, pad, head.len - len - more_len) != 0)
+		(more_len && buf_add(&m->staged, more, more_len) != 0) ||
+		buf_add(&m->staged, pad, head.len - len - more_len) != 0)
 		abort();
 }
 
@@ -160,10 +162,19 @@ static int mem_append(struct store *s, uint64_t seq, const struct event *ev, con
 		head.n = i;
 		head.extra = 0;
 		if (e->kind == EFFECT_ORDER) {
-			head = (struct mem_head){ .kind = MEM_ORDER, .seq = seq, .at = ev->at, .n = e->u.order.id, .extra = e->u.order.rest_count };
-			mem_stage(m, head, &e->u.order, sizeof e->u.order, e->u.order.rest, e->u.order.rest_count * sizeof(struct span));
+			head = (struct mem_head){ .kind = MEM_ORDER,
+				.seq = seq,
+				.at = ev->at,
+				.n = e->u.order.id,
+				.extra = e->u.order.rest_count };
+			mem_stage(m, head, &e->u.order, sizeof e->u.order, e->u.order.rest,
+				e->u.order.rest_count * sizeof(struct span));
 		} else if (e->kind == EFFECT_LEASE) {
-			head = (struct mem_head){ .kind = MEM_LEASE, .seq = seq, .at = ev->at, .n = e->u.lease.lease.id, .extra = e->u.lease.over };
+			head = (struct mem_head){ .kind = MEM_LEASE,
+				.seq = seq,
+				.at = ev->at,
+				.n = e->u.lease.lease.id,
+				.extra = e->u.lease.over };
 			mem_stage(m, head, &e->u.lease.lease, sizeof e->u.lease.lease, NULL, 0);
 		} else if (e->kind == EFFECT_POSTING) {
 			head.kind = MEM_POSTING;
@@ -299,7 +310,8 @@ static int mem_load_snapshot(struct store *s, struct buf *out, uint64_t *seq, ui
 		return 0;
 	*seq = row->head.seq;
 	*hash = row->head.extra;
-	return buf_add(out, mem_bytes(m, row), row->head.n) == 0 ? 0 : fail_set(f, REASON_UNAVAILABLE, "no memory is left");
+	return buf_add(out, mem_bytes(m, row), row->head.n) == 0 ? 0
+								 : fail_set(f, REASON_UNAVAILABLE, "no memory is left");
 }
 
 static int mem_events(struct store *s, uint64_t after, store_event_fn fn, void *arg, struct fail *f)
@@ -322,7 +334,8 @@ static int mem_events(struct store *s, uint64_t after, store_event_fn fn, void *
 	return rc;
 }
 
-static int mem_find_answer(struct store *s, uint64_t account, const char *key, struct answer *out, struct buf *body, struct fail *f)
+static int mem_find_answer(struct store *s, uint64_t account, const char *key, struct answer *out, struct buf *body,
+	struct fail *f)
 {
 	struct memstore *m = (struct memstore *)s;
 
@@ -332,9 +345,15 @@ static int mem_find_answer(struct store *s, uint64_t account, const char *key, s
 
 		if (a->account != account || strcmp(a->key, key) != 0)
 			continue;
-		*out = (struct answer){ .account = account, .key = key, .at = a->at, .status = a->status, .body_len = row->head.extra };
+		*out = (struct answer){ .account = account,
+			.key = key,
+			.at = a->at,
+			.status = a->status,
+			.body_len = row->head.extra };
 		memcpy(out->digest, a->digest, sizeof out->digest);
-		return buf_add(body, a + 1, row->head.extra) == 0 ? 1 : fail_set(f, REASON_UNAVAILABLE, "no memory is left");
+		return buf_add(body, a + 1, row->head.extra) == 0
+			? 1
+			: fail_set(f, REASON_UNAVAILABLE, "no memory is left");
 	}
 	return 0;
 }
@@ -348,7 +367,8 @@ static bool mem_wanted(const struct order *o, const struct order_filter *w)
 	return listed && (!w->account || o->account == w->account) && (!w->pool || o->pool == w->pool) &&
 		(!w->procurement || o->procurement == w->procurement) && !(w->no_procurements && o->procurement) &&
 		(w->side < 0 || (int)o->side == w->side) && (!w->statuses || (w->statuses & (1u << o->status))) &&
-		(!w->created_after || o->created_at >= w->created_after) && (!w->created_before || o->created_at <= w->created_before);
+		(!w->created_after || o->created_at >= w->created_after) &&
+		(!w->created_before || o->created_at <= w->created_before);
 }
 
 static bool mem_in_page(const struct store_page *p, uint64_t id)
@@ -362,8 +382,8 @@ static const struct mem_row *mem_at(const struct mem_rows *rows, const struct st
 	return &rows->list[p->descending ? rows->count - 1 - i : i];
 }
 
-static int mem_orders(struct store *s, const struct order_filter *w, const struct store_page *p, store_order_fn fn, void *arg,
-	struct fail *f)
+static int mem_orders(struct store *s, const struct order_filter *w, const struct store_page *p, store_order_fn fn,
+	void *arg, struct fail *f)
 {
 	struct memstore *m = (struct memstore *)s;
 	const struct mem_rows *rows = &m->rows[MEM_ORDER];
@@ -399,7 +419,8 @@ static int mem_leases(struct store *s, uint64_t order, uint64_t sku, int64_t fil
 		const struct mem_row *row = mem_at(rows, p, i);
 		const struct lease *l = mem_bytes(m, row);
 
-		if (!mem_in_page(p, l->id) || (order && l->order != order) || (sku && l->sku != sku) || l->filled_at < filled_since)
+		if (!mem_in_page(p, l->id) || (order && l->order != order) || (sku && l->sku != sku) ||
+			l->filled_at < filled_since)
 			continue;
 		n++;
 		rc = fn(arg, l, row->head.extra != 0);
@@ -407,8 +428,8 @@ static int mem_leases(struct store *s, uint64_t order, uint64_t sku, int64_t fil
 	return rc;
 }
 
-static int mem_postings(struct store *s, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit, store_posting_fn fn,
-	void *arg, struct fail *f)
+static int mem_postings(struct store *s, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit,
+	store_posting_fn fn, void *arg, struct fail *f)
 {
 	struct memstore *m = (struct memstore *)s;
 	uint8_t chain[CHAIN_BYTES] = { 0 };
@@ -433,8 +454,8 @@ static int mem_postings(struct store *s, uint64_t account, uint64_t after_seq, u
 	return rc;
 }
 
-static int mem_notices(struct store *s, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit, store_notice_fn fn,
-	void *arg, struct fail *f)
+static int mem_notices(struct store *s, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit,
+	store_notice_fn fn, void *arg, struct fail *f)
 {
 	struct memstore *m = (struct memstore *)s;
 	size_t n = 0;
@@ -446,7 +467,8 @@ static int mem_notices(struct store *s, uint64_t account, uint64_t after_seq, ui
 		struct notice_row out = { .seq = row->head.seq, .n = row->head.n, .at = row->head.at };
 
 		memcpy(&out.notice, mem_bytes(m, row), sizeof out.notice);
-		if ((account && out.notice.account != account) || out.seq < after_seq || (out.seq == after_seq && out.n <= after_n))
+		if ((account && out.notice.account != account) || out.seq < after_seq ||
+			(out.seq == after_seq && out.n <= after_n))
 			continue;
 		n++;
 		rc = fn(arg, &out);
@@ -486,13 +508,30 @@ static void mem_close(struct store *s)
 
 int memstore_open(struct memdisk *d, struct store **out, struct fail *f)
 {
-	static const struct store_calls calls = { .name = "memory", .append = mem_append, .keep_answer = mem_keep_answer,
-		.snapshot = mem_snapshot, .forget_answers = mem_forget_answers, .log_append = mem_log_append,
-		.log_drop = mem_log_drop, .log_end = mem_log_end, .logs = mem_logs, .log_heads = mem_log_heads, .commit = mem_commit,
+	static const struct store_calls calls = { .name = "memory",
+		.append = mem_append,
+		.keep_answer = mem_keep_answer,
+		.snapshot = mem_snapshot,
+		.forget_answers = mem_forget_answers,
+		.log_append = mem_log_append,
+		.log_drop = mem_log_drop,
+		.log_end = mem_log_end,
+		.logs = mem_logs,
+		.log_heads = mem_log_heads,
+		.commit = mem_commit,
 		.rollback = mem_rollback,
-		.last_seq = mem_last_seq, .load_snapshot = mem_load_snapshot, .events = mem_events, .find_answer = mem_find_answer,
-		.orders = mem_orders, .leases = mem_leases, .postings = mem_postings, .notices = mem_notices, .check = mem_check,
-		.backup = mem_backup, .fence = mem_fence, .close = mem_close };
+		.last_seq = mem_last_seq,
+		.load_snapshot = mem_load_snapshot,
+		.events = mem_events,
+		.find_answer = mem_find_answer,
+		.orders = mem_orders,
+		.leases = mem_leases,
+		.postings = mem_postings,
+		.notices = mem_notices,
+		.check = mem_check,
+		.backup = mem_backup,
+		.fence = mem_fence,
+		.close = mem_close };
 	struct memstore *m = mem_more(NULL, 1, sizeof *m);
 
 	(void)f;

@@ -7,14 +7,25 @@
 
 enum { DISK_MOST = 1 << 30, KEY_ROOM = 64 };
 
-enum mem_kind { MEM_EVENT, MEM_ORDER, MEM_LEASE, MEM_POSTING, MEM_NOTICE, MEM_ANSWER, MEM_SNAPSHOT, MEM_EPOCH, MEM_LOG, MEM_KINDS };
+enum mem_kind {
+	MEM_EVENT,
+	MEM_ORDER,
+	MEM_LEASE,
+	MEM_POSTING,
+	MEM_NOTICE,
+	MEM_ANSWER,
+	MEM_SNAPSHOT,
+	MEM_EPOCH,
+	MEM_LOG,
+	MEM_KINDS
+};
 
 /* One record: this, then len bytes. */
 struct mem_head {
 	enum mem_kind kind;
 	uint64_t seq, n;
 	int64_t at;
-	uint64_t extra;            /* order: spans; lease: over; snapshot: hash; epoch; log: bytes + 1, 0: it is dropped */
+	uint64_t extra; /* order: spans; lease: over; snapshot: hash; epoch; log: bytes + 1, 0: it is dropped */
 	size_t len;
 };
 
@@ -42,13 +53,15 @@ struct memstore {
 };
 
 const void *mem_bytes(const struct memstore *m, const struct mem_row *row);
-void mem_stage(struct memstore *m, struct mem_head head, const void *bytes, size_t len, const void *more, size_t more_len);
+void mem_stage(struct memstore *m, struct mem_head head, const void *bytes, size_t len, const void *more,
+	size_t more_len);
 
 /* memlog.c: calls of the store */
 int mem_log_end(struct store *s, uint64_t instance, struct log_head *out, struct fail *f);
 int mem_log_append(struct store *s, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f);
 int mem_log_drop(struct store *s, uint64_t instance, struct fail *f);
-int mem_logs(struct store *s, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg, struct fail *f);
+int mem_logs(struct store *s, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg,
+	struct fail *f);
 int mem_log_heads(struct store *s, uint64_t after, size_t limit, store_log_head_fn fn, void *arg, struct fail *f);
 
 #endif

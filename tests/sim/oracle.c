@@ -64,7 +64,8 @@ static int64_t came_back(const struct effects *did, uint64_t account, enum book 
 static bool release_held(struct world *w, const struct event *ev, const struct promise *p)
 {
 	int64_t back = came_back(&w->did, ev->account, BOOK_AVAILABLE);
-	bool alone = true; /* nothing else moved this account's money: no resting order of its own filled, no share of its own */
+	bool alone =
+		true; /* nothing else moved this account's money: no resting order of its own filled, no share of its own */
 
 	for (size_t i = 0; i < w->did.count; i++) {
 		const struct effect *e = &w->did.list[i];
@@ -88,10 +89,11 @@ bool oracle_held(struct world *w, const struct event *ev, const struct promise *
 	if (!o || ev->u.order.side != SIDE_BUY || p->rc || (ev->u.order.flags & ORDER_STANDING))
 		return true;
 	if (o->status == ORDER_FILLED && (o->filled_cost != p->quote.cost || p->quote.nodes != ev->u.order.nodes))
-		return oracle_wrong(w, "quote: %" PRId64 " for %d nodes was said, %" PRId64 " was paid", p->quote.cost, p->quote.nodes,
-			o->filled_cost);
+		return oracle_wrong(w, "quote: %" PRId64 " for %d nodes was said, %" PRId64 " was paid", p->quote.cost,
+			p->quote.nodes, o->filled_cost);
 	if (o->status == ORDER_FILLED && p->quote.price > ev->u.order.price)
-		return oracle_wrong(w, "quote: price %" PRId64 " was said for a limit of %" PRId64, p->quote.price, ev->u.order.price);
+		return oracle_wrong(w, "quote: price %" PRId64 " was said for a limit of %" PRId64, p->quote.price,
+			ev->u.order.price);
 	return true;
 }
 
@@ -111,7 +113,8 @@ static bool fills(struct world *w, const struct buf *state, const struct event *
 	good = engine_apply(e, ev, &did, &why) == 0;
 	o = good ? order_made(&did) : NULL;
 	if (good && (!o || o->status != ORDER_FILLED))
-		good = oracle_wrong(w, "engine_diagnose: with another %s it does not fill (reason %d)", what, o ? o->reason : 0);
+		good = oracle_wrong(w, "engine_diagnose: with another %s it does not fill (reason %d)", what,
+			o ? o->reason : 0);
 	else if (!good)
 		oracle_wrong(w, "engine_diagnose: with another %s it is refused (%s)", what, why.text);
 	engine_free(e);
@@ -127,8 +130,8 @@ bool oracle_why(struct world *w, const struct event *ev)
 	struct buf state;
 	bool good = true;
 
-	if (ev->kind != EVENT_ORDER || ev->u.order.side != SIDE_BUY || ev->u.order.pool == 0 || ev->at < engine_at(w->eng) ||
-		(ev->u.order.flags & ORDER_PARTIAL) || ev->u.order.procurement)
+	if (ev->kind != EVENT_ORDER || ev->u.order.side != SIDE_BUY || ev->u.order.pool == 0 ||
+		ev->at < engine_at(w->eng) || (ev->u.order.flags & ORDER_PARTIAL) || ev->u.order.procurement)
 		return true;
 	engine_diagnose(w->eng, ev, &why);
 	if (!why.has_price && !why.has_nodes && !why.has_start && !why.has_end)

@@ -96,8 +96,9 @@ static const struct reasons reasons[] = {
 	{ EVENT_POOL, { R(INVALID), R(NOT_FOUND), R(NAME_TAKEN) } },
 	{ EVENT_POOL_CHANGE, { R(INVALID), R(NOT_FOUND), R(NAME_TAKEN) } },
 	{ EVENT_POOL_DELETE, { R(INVALID), R(NOT_FOUND), R(HAS_DEPENDENTS) } },
-	{ EVENT_ORDER, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(PAST), R(OVERFLOW), R(NOT_OWNED), R(HOSTS_SOLD),
-		R(PRICE_TOO_LOW), R(FUNDS), R(OVER_MAX_TOTAL) } },
+	{ EVENT_ORDER,
+		{ R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(PAST), R(OVERFLOW), R(NOT_OWNED),
+			R(HOSTS_SOLD), R(PRICE_TOO_LOW), R(FUNDS), R(OVER_MAX_TOTAL) } },
 	{ EVENT_CANCEL, { R(INVALID), R(NOT_FOUND) } },
 	{ EVENT_RELEASE, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE), R(NOT_OWNED) } },
 	{ EVENT_INSTANCE, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(NAME_TAKEN) } },
@@ -111,9 +112,14 @@ static const struct reasons reasons[] = {
 };
 
 /* How orders end. */
-static const struct { enum order_status status; int reason; } ends[] = {
-	{ ORDER_FILLED, 0 }, { ORDER_CANCELLED, 0 }, { ORDER_CANCELLED, R(PRICE_TOO_LOW) }, { ORDER_CANCELLED, R(NO_CAPACITY) },
-	{ ORDER_CANCELLED, R(NO_BUYER) }, { ORDER_CANCELLED, R(EXPIRED) },
+static const struct { enum order_status status; int reason;
+} ends[] = {
+	{ ORDER_FILLED, 0 },
+	{ ORDER_CANCELLED, 0 },
+	{ ORDER_CANCELLED, R(PRICE_TOO_LOW) },
+	{ ORDER_CANCELLED, R(NO_CAPACITY) },
+	{ ORDER_CANCELLED, R(NO_BUYER) },
+	{ ORDER_CANCELLED, R(EXPIRED) },
 };
 
 static size_t reason_at(int reason)
@@ -139,10 +145,12 @@ static void kind_tell(const struct reasons *row)
 
 	for (size_t i = 0; i < WORLD_REASONS; i++)
 		all += seen[i];
-	n = snprintf(text, sizeof text, "%-18s %8ld, done %3ld%%", event_name(row->kind), all, all ? 100 * seen[0] / all : 0);
+	n = snprintf(text, sizeof text, "%-18s %8ld, done %3ld%%", event_name(row->kind), all,
+		all ? 100 * seen[0] / all : 0);
 	for (size_t i = 1; i < WORLD_REASONS && n > 0 && (size_t)n < sizeof text; i++)
 		if (seen[i])
-			n += snprintf(text + n, sizeof text - (size_t)n, ", %s %ld", reason_row(REASON_BASE + (int)i)->code, seen[i]);
+			n += snprintf(text + n, sizeof text - (size_t)n, ", %s %ld",
+				reason_row(REASON_BASE + (int)i)->code, seen[i]);
 	diag("%s", text);
 }
 
@@ -179,7 +187,8 @@ static void coverage_check(void)
 			bool listed = reason_listed(row, REASON_BASE + i), seen = cover.event[row->kind][i] > 0;
 
 			if (listed != seen && ++missing)
-				diag("%s: %s is %s", event_name(row->kind), reason_row(REASON_BASE + i)->code, seen ? "not in the list" : "never met");
+				diag("%s: %s is %s", event_name(row->kind), reason_row(REASON_BASE + i)->code,
+					seen ? "not in the list" : "never met");
 		}
 	}
 	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
@@ -192,10 +201,27 @@ static void coverage_check(void)
 
 int main(int argc, char **argv)
 {
-	struct world_options closely = { .events = WORLD_EVENTS, .compare = 1, .check = 8, .load = 100, .oracle = true };
-	struct world_options learned = { .events = WORLD_EVENTS, .compare = 1, .check = 8, .load = 100, .oracle = true, .plain = true };
-	struct world_options lasting = { .events = 4 * WORLD_EVENTS, .compare = 16, .check = 200, .load = 500, .oracle = true };
-	struct world_options mostly = { .events = WORLD_EVENTS, .compare = 16, .check = 100, .load = 300, .oracle = true };
+	struct world_options closely = { .events = WORLD_EVENTS,
+		.compare = 1,
+		.check = 8,
+		.load = 100,
+		.oracle = true };
+	struct world_options learned = { .events = WORLD_EVENTS,
+		.compare = 1,
+		.check = 8,
+		.load = 100,
+		.oracle = true,
+		.plain = true };
+	struct world_options lasting = { .events = 4 * WORLD_EVENTS,
+		.compare = 16,
+		.check = 200,
+		.load = 500,
+		.oracle = true };
+	struct world_options mostly = { .events = WORLD_EVENTS,
+		.compare = 16,
+		.check = 100,
+		.load = 300,
+		.oracle = true };
 	bool more = argc > 2 && strcmp(argv[1], "long") == 0;
 	bool good = true;
 
@@ -226,12 +252,14 @@ int main(int argc, char **argv)
 	ok(good, "worlds that taught something");
 	good = good && worlds_good(1000, CLOSE_WORLDS * WORLD_EVENTS, &closely);
 	ok(good, "%d worlds, compared after each event", CLOSE_WORLDS);
-	good = good && worlds_good(3000, EVENTS_CHECKED / 5, &lasting) && worlds_good(5000, EVENTS_CHECKED / 5 * 4, &mostly);
+	good = good && worlds_good(3000, EVENTS_CHECKED / 5, &lasting) &&
+		worlds_good(5000, EVENTS_CHECKED / 5 * 4, &mostly);
 	ok(good, "%d events in worlds of %d and of %d, compared now and then", EVENTS_CHECKED, WORLD_EVENTS,
 		4 * WORLD_EVENTS);
 	if (good)
 		coverage_check();
 	diag("what agents have to do changed %ld times, its version %ld times", cover.duty_changed, cover.duty_grown);
-	diag("%ld events, %ld times saved and loaded, %ld times asked what else would fill", cover.events, cover.loads, cover.whys);
+	diag("%ld events, %ld times saved and loaded, %ld times asked what else would fill", cover.events, cover.loads,
+		cover.whys);
 	return done();
 }

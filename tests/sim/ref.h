@@ -40,7 +40,14 @@ struct rhost {
 	size_t cells;
 };
 
-struct rtoken { uint64_t id, account; char *name; uint8_t hash[TOKEN_HASH]; int32_t scopes; int64_t expires; bool revoked; };
+struct rtoken {
+	uint64_t id, account;
+	char *name;
+	uint8_t hash[TOKEN_HASH];
+	int32_t scopes;
+	int64_t expires;
+	bool revoked;
+};
 struct raccount { uint64_t id, beneficiary; char *name; int state; int64_t floor; };
 struct rsku { uint64_t id; char *name; int32_t gpus; };
 struct rpool { uint64_t id, account; char *name; int kind; };

@@ -38,7 +38,9 @@ static bool taken(const struct reference *r, const struct event *ev)
 	for (size_t i = 0; i < r->agents.n; i++) {
 		const struct ragent *g = r->agents.at[i];
 
-		if (!g->retired && ((g->account == ev->account && strcmp(g->name, ev->name) == 0) || strcmp(g->key, ev->text) == 0))
+		if (!g->retired &&
+			((g->account == ev->account && strcmp(g->name, ev->name) == 0) ||
+				strcmp(g->key, ev->text) == 0))
 			return true;
 	}
 	return false;
@@ -55,14 +57,18 @@ static int agent_join(struct reference *r, const struct raccount *a, const struc
 		return REASON_SUSPENDED;
 	if (t && t->revoked)
 		return REASON_WRONG_STATE;
-	if (!ref_name_ok(ev->name) || !key_ok(ev->text) || (ev->u.agent.machine && strlen(ev->u.agent.machine) > NAME_BYTES))
+	if (!ref_name_ok(ev->name) || !key_ok(ev->text) ||
+		(ev->u.agent.machine && strlen(ev->u.agent.machine) > NAME_BYTES))
 		return REASON_INVALID;
 	if (taken(r, ev))
 		return REASON_NAME_TAKEN;
 	if (t)
 		t->revoked = true;
 	g = ref_more(NULL, 1, sizeof *g);
-	*g = (struct ragent){ .id = r->next_id++, .account = a->id, .name = ref_text(ev->name), .key = ref_text(ev->text) };
+	*g = (struct ragent){ .id = r->next_id++,
+		.account = a->id,
+		.name = ref_text(ev->name),
+		.key = ref_text(ev->text) };
 	ref_list_add(&r->agents, g);
 	return 0;
 }

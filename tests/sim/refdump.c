@@ -16,12 +16,12 @@ static void dump_people(const struct reference *r, struct buf *out)
 		r->policy.notice_minutes);
 	buf_addf(out, "next %" PRIu64 " %" PRIu64 "\n", r->next_id, r->next_transfer);
 	EACH(r->accounts, struct raccount, a)
-		buf_addf(out, "account %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s\n", a->id,
-			a->beneficiary, a->state, a->floor, ref_available(r, a->id), ref_book_balance(r, a->id, BOOK_HELD, 0),
-			ref_book_balance(r, a->id, BOOK_ESCROW, 0), a->name);
+	buf_addf(out, "account %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s\n", a->id,
+		a->beneficiary, a->state, a->floor, ref_available(r, a->id), ref_book_balance(r, a->id, BOOK_HELD, 0),
+		ref_book_balance(r, a->id, BOOK_ESCROW, 0), a->name);
 	EACH(r->tokens, struct rtoken, t)
-		buf_addf(out, "token %" PRIu64 " %" PRIu64 " %d %" PRId64 " %d %s\n", t->id, t->account, t->scopes, t->expires,
-			t->revoked, t->name);
+	buf_addf(out, "token %" PRIu64 " %" PRIu64 " %d %" PRId64 " %d %s\n", t->id, t->account, t->scopes, t->expires,
+		t->revoked, t->name);
 	EACH(r->skus, struct rsku, s)
 		buf_addf(out, "sku %" PRIu64 " %d %s\n", s->id, s->gpus, s->name);
 }
@@ -29,18 +29,21 @@ static void dump_people(const struct reference *r, struct buf *out)
 static void dump_hosts(const struct reference *r, struct buf *out)
 {
 	EACH(r->agents, struct ragent, g)
-		buf_addf(out, "agent %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s %s\n", g->id, g->account, g->generation, g->retired, g->key,
-			g->name);
+	buf_addf(out, "agent %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s %s\n", g->id, g->account, g->generation,
+		g->retired, g->key, g->name);
 	EACH(r->hosts, struct rhost, h)
-		buf_addf(out, "host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %" PRIu64 " %s\n", h->id,
-			h->account, h->sku, h->pool, h->start, h->end, h->down ? 1 + h->watched : 0, h->agent, h->name);
+	buf_addf(out,
+		"host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %" PRIu64 " %s\n",
+		h->id, h->account, h->sku, h->pool, h->start, h->end, h->down ? 1 + h->watched : 0, h->agent, h->name);
 	EACH(r->hosts, struct rhost, h)
 		for (size_t i = 0; i < h->cells; i++) {
 			const struct cell *c = &h->cell[i];
 			const struct rorder *o = ref_list_find(&r->orders, c->order);
 
-			buf_addf(out, "piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 "\n", h->id,
-				c->start, c->end, c->pool, c->lease, c->order, o ? o->price : 0);
+			buf_addf(out,
+				"piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64
+				"\n",
+				h->id, c->start, c->end, c->pool, c->lease, c->order, o ? o->price : 0);
 		}
 	EACH(r->pools, struct rpool, p)
 		buf_addf(out, "pool %" PRIu64 " %" PRIu64 " %d %s\n", p->id, p->account, p->kind, p->name);
@@ -49,18 +52,22 @@ static void dump_hosts(const struct reference *r, struct buf *out)
 static void dump_trade(const struct reference *r, struct buf *out)
 {
 	EACH(r->orders, struct rorder, o) {
-		buf_addf(out, "order %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %d %" PRId64 " %" PRId64
-			" %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d ", o->id, o->account, o->pool, o->sku, o->host, o->procurement,
-			o->side, o->flags, o->nodes, o->start, o->end, o->price, o->hold, o->minutes, o->cost, o->status);
+		buf_addf(out,
+			"order %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			" %d %d %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d ",
+			o->id, o->account, o->pool, o->sku, o->host, o->procurement, o->side, o->flags, o->nodes,
+			o->start, o->end, o->price, o->hold, o->minutes, o->cost, o->status);
 		for (size_t i = 0; i < o->rest.n; i++)
-			buf_addf(out, "%s%" PRId64 "-%" PRId64 "*%d", i ? "," : "", o->rest.at[i].start, o->rest.at[i].end, o->rest.at[i].nodes);
+			buf_addf(out, "%s%" PRId64 "-%" PRId64 "*%d", i ? "," : "", o->rest.at[i].start,
+				o->rest.at[i].end, o->rest.at[i].nodes);
 		buf_adds(out, o->side == SIDE_SELL ? "-\n" : "\n");
 	}
 	EACH(r->leases, struct rlease, l)
-		buf_addf(out, "lease %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-			" %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d\n", l->id, l->parent, l->order, l->sell_order,
-			l->host, l->sku, l->buyer, l->seller, l->pool, l->start, l->end, l->paid_end, l->price, l->settled,
-			l->interruptible, l->sold_on);
+	buf_addf(out,
+		"lease %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		" %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d\n",
+		l->id, l->parent, l->order, l->sell_order, l->host, l->sku, l->buyer, l->seller, l->pool, l->start,
+		l->end, l->paid_end, l->price, l->settled, l->interruptible, l->sold_on);
 }
 
 void reference_dump(const struct reference *r, struct buf *out)
@@ -69,15 +76,17 @@ void reference_dump(const struct reference *r, struct buf *out)
 	dump_hosts(r, out);
 	dump_trade(r, out);
 	EACH(r->instances, struct rinstance, i)
-		buf_addf(out, "instance %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %s\n", i->id, i->account, i->pool,
-			i->sku, i->host, i->priority, i->status, i->name);
+	buf_addf(out, "instance %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %s\n", i->id,
+		i->account, i->pool, i->sku, i->host, i->priority, i->status, i->name);
 	EACH(r->procurements, struct rprocurement, p)
-		buf_addf(out, "procurement %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %" PRId64 " %" PRId64 " %d %d %s\n", p->id,
-			p->account, p->pool, p->sku, p->target, p->window, p->min_sell, p->max_buy, p->enabled, p->reason, p->name);
+	buf_addf(out,
+		"procurement %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %" PRId64 " %" PRId64 " %d %d %s\n",
+		p->id, p->account, p->pool, p->sku, p->target, p->window, p->min_sell, p->max_buy, p->enabled,
+		p->reason, p->name);
 	for (size_t i = 0; i < r->books; i++)
 		if (r->book[i].balance)
-			buf_addf(out, "book %" PRIu64 " %d %" PRIu64 " %" PRId64 "\n", r->book[i].owner, r->book[i].book, r->book[i].asset,
-				r->book[i].balance);
+			buf_addf(out, "book %" PRIu64 " %d %" PRIu64 " %" PRId64 "\n", r->book[i].owner,
+				r->book[i].book, r->book[i].asset, r->book[i].balance);
 }
 
 static int closed_order(const void *a, const void *b)
@@ -92,6 +101,6 @@ void reference_closed(const struct reference *r, struct buf *out)
 	if (r->closeds)
 		qsort(r->closed, r->closeds, sizeof *r->closed, closed_order);
 	for (size_t i = 0; i < r->closeds; i++)
-		buf_addf(out, "closed %" PRIu64 " %d %d %" PRId64 " %" PRId64 "\n", r->closed[i].id, r->closed[i].status, r->closed[i].reason,
-			r->closed[i].minutes, r->closed[i].cost);
+		buf_addf(out, "closed %" PRIu64 " %d %d %" PRId64 " %" PRId64 "\n", r->closed[i].id,
+			r->closed[i].status, r->closed[i].reason, r->closed[i].minutes, r->closed[i].cost);
 }

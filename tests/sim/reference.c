@@ -64,7 +64,8 @@ int reference_apply(struct reference *r, const struct event *ev, struct fail *wh
 
 	r->closeds = 0;
 	r->wanted.n = r->tried.n = 0;
-	if (ev->kind <= EVENT_NONE || ev->kind >= EVENT_KINDS || ev->at < r->at || (ev->text && strlen(ev->text) > TEXT_BYTES))
+	if (ev->kind <= EVENT_NONE || ev->kind >= EVENT_KINDS || ev->at < r->at ||
+		(ev->text && strlen(ev->text) > TEXT_BYTES))
 		rc = REASON_INVALID;
 	else
 		rc = ref_event(r, ev);

@@ -44,8 +44,8 @@ static int ev_policy(struct reference *r, const struct event *ev)
 {
 	const struct policy *p = &ev->u.policy;
 
-	if (!between(p->fee_bps, 0, 10000) || !between(p->release_bps, 0, 10000) || !between(p->settle_minutes, 1, 525600) ||
-		!between(p->notice_minutes, 0, 1440))
+	if (!between(p->fee_bps, 0, 10000) || !between(p->release_bps, 0, 10000) ||
+		!between(p->settle_minutes, 1, 525600) || !between(p->notice_minutes, 0, 1440))
 		return REASON_INVALID;
 	r->policy = *p;
 	return 0;
@@ -103,8 +103,8 @@ static int ev_account(struct reference *r, const struct event *ev)
 	if (too_much(r, NULL, -(wide)ev->u.account.floor))
 		return REASON_OVERFLOW;
 	a = ref_more(NULL, 1, sizeof *a);
-	*a = (struct raccount){ id, ev->u.account.beneficiary ? ev->u.account.beneficiary : id, ref_text(ev->name), ACCOUNT_OPEN,
-		ev->u.account.floor };
+	*a = (struct raccount){ id, ev->u.account.beneficiary ? ev->u.account.beneficiary : id, ref_text(ev->name),
+		ACCOUNT_OPEN, ev->u.account.floor };
 	r->next_id++;
 	ref_list_add(&r->accounts, a);
 	return 0;
@@ -150,7 +150,10 @@ static int ev_token(struct reference *r, const struct event *ev)
 		if (memcmp(((struct rtoken *)r->tokens.at[i])->hash, ev->u.token.hash, TOKEN_HASH) == 0)
 			return REASON_NAME_TAKEN;
 	t = ref_more(NULL, 1, sizeof *t);
-	*t = (struct rtoken){ .id = r->next_id++, .account = ev->account, .name = ref_text(ev->name), .scopes = ev->u.token.scopes,
+	*t = (struct rtoken){ .id = r->next_id++,
+		.account = ev->account,
+		.name = ref_text(ev->name),
+		.scopes = ev->u.token.scopes,
 		.expires = ev->u.token.expires };
 	memcpy(t->hash, ev->u.token.hash, TOKEN_HASH);
 	ref_list_add(&r->tokens, t);
@@ -194,8 +197,14 @@ static int ev_host(struct reference *r, const struct raccount *a, const struct e
 			return REASON_NAME_TAKEN;
 	}
 	h = ref_more(NULL, 1, sizeof *h);
-	*h = (struct rhost){ .id = r->next_id++, .account = a->id, .sku = ev->u.host.sku, .pool = p->id, .name = ref_text(ev->name),
-		.start = start, .end = end, .agent = ev->u.host.agent };
+	*h = (struct rhost){ .id = r->next_id++,
+		.account = a->id,
+		.sku = ev->u.host.sku,
+		.pool = p->id,
+		.name = ref_text(ev->name),
+		.start = start,
+		.end = end,
+		.agent = ev->u.host.agent };
 	h->cell = ref_more(NULL, 1, sizeof *h->cell);
 	h->cell[h->cells++] = (struct cell){ start, end, p->id, 0, 0 };
 	ref_cells_forget(h, r->minute);
@@ -274,8 +283,13 @@ static int ev_instance(struct reference *r, const struct raccount *a, const stru
 	if (instance_named(r, a->id, ev->name, NULL))
 		return REASON_NAME_TAKEN;
 	in = ref_more(NULL, 1, sizeof *in);
-	*in = (struct rinstance){ .id = r->next_id++, .account = a->id, .pool = ev->u.instance.pool, .sku = ev->u.instance.sku,
-		.name = ref_text(ev->name), .priority = ev->u.instance.priority, .status = INSTANCE_AWAITING };
+	*in = (struct rinstance){ .id = r->next_id++,
+		.account = a->id,
+		.pool = ev->u.instance.pool,
+		.sku = ev->u.instance.sku,
+		.name = ref_text(ev->name),
+		.priority = ev->u.instance.priority,
+		.status = INSTANCE_AWAITING };
 	ref_list_add(&r->instances, in);
 	return 0;
 }

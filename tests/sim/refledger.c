@@ -94,7 +94,8 @@ void ref_post(struct reference *r, uint64_t owner, int book, uint64_t asset, int
 			b->balance += amount;
 			return;
 		}
-		if (b->owner > owner || (b->owner == owner && (b->book > book || (b->book == book && b->asset > asset))))
+		if (b->owner > owner ||
+			(b->owner == owner && (b->book > book || (b->book == book && b->asset > asset))))
 			break;
 	}
 	r->book = ref_more(r->book, r->books + 1, sizeof *r->book);

@@ -56,7 +56,8 @@ void ref_rest_forget(struct rests *rest, int64_t before)
 	struct rests left = { 0 };
 
 	for (size_t i = 0; i < rest->n; i++)
-		rest_add(&left, rest->at[i].start > before ? rest->at[i].start : before, rest->at[i].end, rest->at[i].nodes);
+		rest_add(&left, rest->at[i].start > before ? rest->at[i].start : before, rest->at[i].end,
+			rest->at[i].nodes);
 	free(rest->at);
 	*rest = left;
 }
@@ -126,9 +127,20 @@ static void trade(struct reference *r, struct rorder *buy, const struct slice *s
 		under->sold_on = true;
 	}
 	l = ref_more(NULL, 1, sizeof *l);
-	*l = (struct rlease){ .id = r->next_id++, .order = buy->id, .sell_order = sell->id, .host = h->id, .sku = h->sku,
-		.parent = under ? under->id : 0, .buyer = buy->account, .seller = sell->account, .pool = buy->pool,
-		.start = s->start, .end = s->end, .paid_end = s->end, .price = price, .settled = s->start,
+	*l = (struct rlease){ .id = r->next_id++,
+		.order = buy->id,
+		.sell_order = sell->id,
+		.host = h->id,
+		.sku = h->sku,
+		.parent = under ? under->id : 0,
+		.buyer = buy->account,
+		.seller = sell->account,
+		.pool = buy->pool,
+		.start = s->start,
+		.end = s->end,
+		.paid_end = s->end,
+		.price = price,
+		.settled = s->start,
 		.interruptible = buy->flags & ORDER_INTERRUPTIBLE };
 	ref_list_add(&r->leases, l);
 	ref_cells_cut(h, s->start);

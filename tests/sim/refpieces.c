@@ -36,7 +36,8 @@ void ref_cells_join(struct rhost *h)
 	for (size_t i = 0; i < h->cells; i++) {
 		struct cell *last = n ? &h->cell[n - 1] : NULL, *c = &h->cell[i];
 
-		if (last && last->end == c->start && last->pool == c->pool && last->lease == c->lease && last->order == c->order)
+		if (last && last->end == c->start && last->pool == c->pool && last->lease == c->lease &&
+			last->order == c->order)
 			last->end = c->end;
 		else
 			h->cell[n++] = *c;

@@ -75,7 +75,8 @@ static int fit_order(const void *a, const void *b)
 	return x->host->id < y->host->id ? -1 : 1;
 }
 
-static bool host_fits(const struct reference *r, const struct rorder *buy, int64_t limit, struct rhost *h, struct fit *f)
+static bool host_fits(const struct reference *r, const struct rorder *buy, int64_t limit, struct rhost *h,
+	struct fit *f)
 {
 	*f = (struct fit){ .host = h, .other = ref_owns(h, buy->start - 1, buy->pool) ? 0 : 1 };
 	for (int64_t t = buy->start; t < buy->end; ) {
@@ -127,7 +128,8 @@ static const struct rorder *block_find(const struct reference *r, const struct r
 
 		if (s->side != SIDE_SELL || (s->flags & ORDER_PARTIAL) || s->sku != buy->sku || s->price > limit)
 			continue;
-		if (s->start != buy->start || s->end != buy->end || s->nodes != buy->nodes || !ref_strangers(r, s->account, buy->account))
+		if (s->start != buy->start || s->end != buy->end || s->nodes != buy->nodes ||
+			!ref_strangers(r, s->account, buy->account))
 			continue;
 		if (block_whole(r, buy, s) && (!best || ref_trade_price(buy, s) < ref_trade_price(buy, best)))
 			best = s;
@@ -159,7 +161,8 @@ static void plan_whole(struct reference *r, const struct rorder *buy, int64_t li
 
 			for (size_t j = 0; j < h->cells; j++)
 				if (h->cell[j].order == block->id)
-					plan_add(out, buy, block, (struct slice){ h, h->cell[j].start, h->cell[j].end });
+					plan_add(out, buy, block,
+						(struct slice){ h, h->cell[j].start, h->cell[j].end });
 		}
 	} else if (n >= need) {
 		for (size_t i = 0; i < need; i++)
@@ -167,7 +170,8 @@ static void plan_whole(struct reference *r, const struct rorder *buy, int64_t li
 				const struct cell *c = ref_cell_at(fit[i].host, t);
 				int64_t end = c->end < buy->end ? c->end : buy->end;
 
-				plan_add(out, buy, usable(r, buy, limit, fit[i].host, c), (struct slice){ fit[i].host, t, end });
+				plan_add(out, buy, usable(r, buy, limit, fit[i].host, c),
+					(struct slice){ fit[i].host, t, end });
 				t = end;
 			}
 	}

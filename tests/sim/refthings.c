@@ -102,7 +102,8 @@ static bool order_invalid(const struct event *ev)
 
 	if (side != SIDE_BUY && side != SIDE_SELL)
 		return true;
-	if (ev->u.order.nodes < 1 || ev->u.order.nodes > NODES_MAX || ev->u.order.price < 0 || ev->u.order.price > price_max)
+	if (ev->u.order.nodes < 1 || ev->u.order.nodes > NODES_MAX || ev->u.order.price < 0 ||
+		ev->u.order.price > price_max)
 		return true;
 	if (ev->u.order.max_total < 0 || (flags & ~known) || ev->u.order.procurement)
 		return true;
@@ -111,7 +112,8 @@ static bool order_invalid(const struct event *ev)
 	if (side == SIDE_SELL)
 		return (flags & (ORDER_EXTEND | ORDER_INTERRUPTIBLE)) || ev->u.order.max_total ||
 			(ev->u.order.host && ev->u.order.nodes != 1);
-	return ev->u.order.host || ((flags & ORDER_EXTEND) && (flags & (ORDER_PARTIAL | ORDER_STANDING | ORDER_INTERRUPTIBLE)));
+	return ev->u.order.host ||
+		((flags & ORDER_EXTEND) && (flags & (ORDER_PARTIAL | ORDER_STANDING | ORDER_INTERRUPTIBLE)));
 }
 
 static int order_check(struct reference *r, const struct event *ev)
@@ -141,9 +143,17 @@ static int order_check(struct reference *r, const struct event *ev)
 
 static int th_order(struct reference *r, const struct event *ev)
 {
-	struct rorder o = { .account = ev->account, .pool = ev->u.order.pool, .sku = ev->u.order.sku, .host = ev->u.order.host,
-		.side = ev->u.order.side, .flags = ev->u.order.flags, .nodes = ev->u.order.nodes, .start = ev->u.order.start,
-		.end = ev->u.order.end, .price = ev->u.order.price, .max_total = ev->u.order.max_total };
+	struct rorder o = { .account = ev->account,
+		.pool = ev->u.order.pool,
+		.sku = ev->u.order.sku,
+		.host = ev->u.order.host,
+		.side = ev->u.order.side,
+		.flags = ev->u.order.flags,
+		.nodes = ev->u.order.nodes,
+		.start = ev->u.order.start,
+		.end = ev->u.order.end,
+		.price = ev->u.order.price,
+		.max_total = ev->u.order.max_total };
 	int rc = order_check(r, ev), unfilled;
 
 	if (rc)
@@ -257,18 +267,20 @@ static int th_release(struct reference *r, const struct event *ev)
 
 static bool procurement_invalid(const struct rprocurement *p, const char *name, bool making)
 {
-	return ((making || name) && !ref_name_ok(name)) || p->window < 1 || p->window > 129600 || p->target < -1 || p->target > 1024 ||
-		p->min_sell < 0 || p->max_buy > price_max || p->min_sell > p->max_buy;
+	return ((making || name) && !ref_name_ok(name)) || p->window < 1 || p->window > 129600 || p->target < -1 ||
+		p->target > 1024 || p->min_sell < 0 || p->max_buy > price_max || p->min_sell > p->max_buy;
 }
 
-static bool procurement_taken(const struct reference *r, const struct rprocurement *p, const char *name, const struct rprocurement *but)
+static bool procurement_taken(const struct reference *r, const struct rprocurement *p, const char *name,
+	const struct rprocurement *but)
 {
 	for (size_t i = 0; i < r->procurements.n; i++) {
 		const struct rprocurement *other = r->procurements.at[i];
 
 		if (other == but)
 			continue;
-		if (name ? other->account == p->account && strcmp(other->name, name) == 0 : other->pool == p->pool && other->sku == p->sku)
+		if (name ? other->account == p->account && strcmp(other->name, name) == 0
+			 : other->pool == p->pool && other->sku == p->sku)
 			return true;
 	}
 	return false;
@@ -278,9 +290,15 @@ static int th_procurement(struct reference *r, const struct event *ev)
 {
 	const struct raccount *a = ref_list_find(&r->accounts, ev->account);
 	const struct rpool *pool = ref_pool(r, ev->account, ev->u.procurement.pool);
-	struct rprocurement draft = { .account = ev->account, .pool = ev->u.procurement.pool, .sku = ev->u.procurement.sku,
-		.target = ev->u.procurement.target, .window = ev->u.procurement.window, .min_sell = ev->u.procurement.min_sell,
-		.max_buy = ev->u.procurement.max_buy, .enabled = ev->u.procurement.enabled }, *p;
+	struct rprocurement draft = { .account = ev->account,
+		.pool = ev->u.procurement.pool,
+		.sku = ev->u.procurement.sku,
+		.target = ev->u.procurement.target,
+		.window = ev->u.procurement.window,
+		.min_sell = ev->u.procurement.min_sell,
+		.max_buy = ev->u.procurement.max_buy,
+		.enabled = ev->u.procurement.enabled },
+			    *p;
 
 	if (a->state == ACCOUNT_SUSPENDED)
 		return REASON_SUSPENDED;
@@ -325,7 +343,8 @@ static int th_procurement_change(struct reference *r, const struct event *ev)
 		return REASON_NOT_FOUND;
 	if (procurement_taken(r, &draft, NULL, p))
 		return REASON_WRONG_STATE;
-	if (procurement_invalid(&draft, ev->name, false) || ev->u.procurement_change.enabled < -1 || ev->u.procurement_change.enabled > 1)
+	if (procurement_invalid(&draft, ev->name, false) || ev->u.procurement_change.enabled < -1 ||
+		ev->u.procurement_change.enabled > 1)
 		return REASON_INVALID;
 	if (ev->name && procurement_taken(r, &draft, ev->name, p))
 		return REASON_NAME_TAKEN;

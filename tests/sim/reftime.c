@@ -99,7 +99,8 @@ static struct rinstance *instance_waiting(const struct reference *r, const struc
 
 		if (in->status != INSTANCE_AWAITING || in->host)
 			continue;
-		if (after && (in->priority > after->priority || (in->priority == after->priority && in->id <= after->id)))
+		if (after &&
+			(in->priority > after->priority || (in->priority == after->priority && in->id <= after->id)))
 			continue;
 		if (!best || in->priority > best->priority)
 			best = in;
@@ -142,8 +143,8 @@ void ref_procurement_cancel(struct reference *r, struct rprocurement *p, int sid
 }
 
 /* Hosts that the pool has in a minute, and those of them on sale for the procurement; until when that is so for certain. */
-static int64_t procurement_look(const struct reference *r, const struct rprocurement *p, int64_t t, int64_t end, int32_t *own,
-	int32_t *sale)
+static int64_t procurement_look(const struct reference *r, const struct rprocurement *p, int64_t t, int64_t end,
+	int32_t *own, int32_t *sale)
 {
 	*own = *sale = 0;
 	for (size_t i = 0; i < r->hosts.n; i++) {

@@ -44,8 +44,10 @@ int shadow_posting(struct shadow *s, const struct posting *p, struct fail *why)
 	if (__builtin_add_overflow(b->balance, p->amount, &b->balance))
 		return fail_set(why, -EINVAL, "transfer %" PRIu64 " passes what a balance can be", p->transfer);
 	if (b->balance != p->balance)
-		return fail_set(why, -EINVAL, "transfer %" PRIu64 " says balance %" PRId64 " of owner %" PRIu64 " book %d asset %" PRIu64
-			", the sum is %" PRId64, p->transfer, p->balance, p->owner, p->book, p->asset, b->balance);
+		return fail_set(why, -EINVAL,
+			"transfer %" PRIu64 " says balance %" PRId64 " of owner %" PRIu64 " book %d asset %" PRIu64
+			", the sum is %" PRId64,
+			p->transfer, p->balance, p->owner, p->book, p->asset, b->balance);
 	if (p->amount == 0)
 		return fail_set(why, -EINVAL, "transfer %" PRIu64 " has a posting of nothing", p->transfer);
 	return 0;
@@ -61,7 +63,8 @@ static int sums_end(struct sums *t, uint64_t transfer, struct fail *why)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (t->sum[i])
-			return fail_set(why, -EINVAL, "transfer %" PRIu64 " sums to %" PRId64 " in asset %" PRIu64, transfer, t->sum[i], t->asset[i]);
+			return fail_set(why, -EINVAL, "transfer %" PRIu64 " sums to %" PRId64 " in asset %" PRIu64,
+				transfer, t->sum[i], t->asset[i]);
 	t->n = 0;
 	return 0;
 }
@@ -136,7 +139,8 @@ static int shadow_transfer(struct shadow *s, struct sums *sums, const struct pos
 	if (p->transfer != s->transfer) {
 		rc = sums_end(sums, s->transfer, why);
 		if (rc == 0 && p->transfer != s->transfer + 1)
-			rc = fail_set(why, -EINVAL, "transfer %" PRIu64 " comes after %" PRIu64, p->transfer, s->transfer);
+			rc = fail_set(why, -EINVAL, "transfer %" PRIu64 " comes after %" PRIu64, p->transfer,
+				s->transfer);
 		s->transfer = p->transfer;
 	}
 	if (rc == 0)
@@ -172,41 +176,44 @@ void shadow_closed(const struct effects *did, struct buf *out)
 		for (size_t i = 0; i < did->count; i++) {
 			const struct order *o = &did->list[i].u.order;
 
-			if (did->list[i].kind == EFFECT_ORDER && order_over(o) && o->id > last && (!next || o->id <= next->id))
+			if (did->list[i].kind == EFFECT_ORDER && order_over(o) && o->id > last &&
+				(!next || o->id <= next->id))
 				next = o;
 		}
 		if (!next)
 			return;
 		last = next->id;
-		buf_addf(out, "closed %" PRIu64 " %d %d %" PRId64 " %" PRId64 "\n", next->id, next->status, next->reason,
-			next->filled_minutes, next->filled_cost);
+		buf_addf(out, "closed %" PRIu64 " %d %d %" PRId64 " %" PRId64 "\n", next->id, next->status,
+			next->reason, next->filled_minutes, next->filled_cost);
 	}
 }
 
 static bool rest_same(const struct order *a, const struct order *b)
 {
 	for (size_t i = 0; i < a->rest_count && i < b->rest_count; i++)
-		if (a->rest[i].start != b->rest[i].start || a->rest[i].end != b->rest[i].end || a->rest[i].nodes != b->rest[i].nodes)
+		if (a->rest[i].start != b->rest[i].start || a->rest[i].end != b->rest[i].end ||
+			a->rest[i].nodes != b->rest[i].nodes)
 			return false;
 	return a->rest_count == b->rest_count;
 }
 
 static bool order_same(const struct order *a, const struct order *b)
 {
-	return a->account == b->account && a->token == b->token && a->pool == b->pool && a->sku == b->sku && a->host == b->host &&
-		a->procurement == b->procurement && a->side == b->side && a->flags == b->flags && a->nodes == b->nodes &&
-		a->start == b->start && a->end == b->end && a->price == b->price && a->max_total == b->max_total &&
-		a->created_at == b->created_at && a->closed_at == b->closed_at && a->status == b->status && a->reason == b->reason &&
-		a->hold == b->hold && a->filled_minutes == b->filled_minutes && a->filled_cost == b->filled_cost &&
-		rest_same(a, b);
+	return a->account == b->account && a->token == b->token && a->pool == b->pool && a->sku == b->sku &&
+		a->host == b->host && a->procurement == b->procurement && a->side == b->side && a->flags == b->flags &&
+		a->nodes == b->nodes && a->start == b->start && a->end == b->end && a->price == b->price &&
+		a->max_total == b->max_total && a->created_at == b->created_at && a->closed_at == b->closed_at &&
+		a->status == b->status && a->reason == b->reason && a->hold == b->hold &&
+		a->filled_minutes == b->filled_minutes && a->filled_cost == b->filled_cost && rest_same(a, b);
 }
 
 static bool lease_same(const struct lease *a, const struct lease *b)
 {
 	return a->order == b->order && a->sell_order == b->sell_order && a->host == b->host && a->sku == b->sku &&
-		a->parent == b->parent && a->buyer == b->buyer && a->seller == b->seller && a->pool == b->pool && a->start == b->start &&
-		a->end == b->end && a->price == b->price && a->paid_end == b->paid_end && a->settled == b->settled &&
-		a->interruptible == b->interruptible && a->sold_on == b->sold_on && a->filled_at == b->filled_at;
+		a->parent == b->parent && a->buyer == b->buyer && a->seller == b->seller && a->pool == b->pool &&
+		a->start == b->start && a->end == b->end && a->price == b->price && a->paid_end == b->paid_end &&
+		a->settled == b->settled && a->interruptible == b->interruptible && a->sold_on == b->sold_on &&
+		a->filled_at == b->filled_at;
 }
 
 static int rows_compare(const struct shadow *s, const struct engine *e, struct fail *why)
@@ -218,18 +225,21 @@ static int rows_compare(const struct shadow *s, const struct engine *e, struct f
 	for (const struct lease *l = engine_lease_after(e, 0, 0); l; l = engine_lease_after(e, 0, l->id))
 		leases++;
 	if (orders != s->order_count || leases != s->lease_count)
-		return fail_set(why, -EINVAL, "%zu orders and %zu leases, and rows of %zu and %zu", orders, leases, s->order_count, s->lease_count);
+		return fail_set(why, -EINVAL, "%zu orders and %zu leases, and rows of %zu and %zu", orders, leases,
+			s->order_count, s->lease_count);
 	for (size_t i = 0; i < s->order_count; i++) {
 		const struct order *o = engine_order(e, s->orders[i].id);
 
 		if (!o || !order_same(o, &s->orders[i]))
-			return fail_set(why, -EINVAL, "order %" PRIu64 " is not what its last row says", s->orders[i].id);
+			return fail_set(why, -EINVAL, "order %" PRIu64 " is not what its last row says",
+				s->orders[i].id);
 	}
 	for (size_t i = 0; i < s->lease_count; i++) {
 		const struct lease *l = engine_lease(e, s->leases[i].id);
 
 		if (!l || !lease_same(l, &s->leases[i]))
-			return fail_set(why, -EINVAL, "lease %" PRIu64 " is not what its last row says", s->leases[i].id);
+			return fail_set(why, -EINVAL, "lease %" PRIu64 " is not what its last row says",
+				s->leases[i].id);
 	}
 	return 0;
 }
@@ -247,9 +257,11 @@ int shadow_compare(const struct shadow *s, const struct engine *e, struct fail *
 	int64_t sum = 0;
 
 	for (const struct account *a = engine_account_after(e, 0); a; a = engine_account_after(e, a->id))
-		if (a->available != shadow_balance(s, a->id, BOOK_AVAILABLE) || a->held != shadow_balance(s, a->id, BOOK_HELD) ||
+		if (a->available != shadow_balance(s, a->id, BOOK_AVAILABLE) ||
+			a->held != shadow_balance(s, a->id, BOOK_HELD) ||
 			a->escrow != shadow_balance(s, a->id, BOOK_ESCROW))
-			return fail_set(why, -EINVAL, "account %" PRIu64 " has other balances than its postings give", a->id);
+			return fail_set(why, -EINVAL, "account %" PRIu64 " has other balances than its postings give",
+				a->id);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i].asset == 0)
 			sum += s->list[i].balance;

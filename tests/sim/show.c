@@ -13,8 +13,11 @@ static void tell_order(const struct event *ev, struct buf *out)
 	static const char *const flags[] = { "standing", "partial", "extend", "interruptible" };
 
 	buf_addf(out, " %s pool %" PRIu64 " sku %" PRIu64 " nodes %d [%" PRId64 ", %" PRId64 ") price %" PRId64,
-		ev->u.order.side == SIDE_BUY ? "buy" : ev->u.order.side == SIDE_SELL ? "sell" : "?", ev->u.order.pool, ev->u.order.sku,
-		ev->u.order.nodes, ev->u.order.start, ev->u.order.end, ev->u.order.price);
+		ev->u.order.side == SIDE_BUY            ? "buy"
+			: ev->u.order.side == SIDE_SELL ? "sell"
+							: "?",
+		ev->u.order.pool, ev->u.order.sku, ev->u.order.nodes, ev->u.order.start, ev->u.order.end,
+		ev->u.order.price);
 	for (int i = 0; i < 4; i++)
 		if (ev->u.order.flags & (1 << i))
 			buf_addf(out, " %s", flags[i]);
@@ -36,38 +39,52 @@ static void tell_rest(const struct event *ev, struct buf *out)
 		buf_addf(out, " fee %d release %d settle %d notice %d", ev->u.policy.fee_bps, ev->u.policy.release_bps,
 			ev->u.policy.settle_minutes, ev->u.policy.notice_minutes);
 		break;
-	case EVENT_ACCOUNT: buf_addf(out, " beneficiary %" PRIu64 " floor %" PRId64, ev->u.account.beneficiary, ev->u.account.floor); break;
-	case EVENT_ACCOUNT_STATE: buf_addf(out, " state %d floor %" PRId64, ev->u.account_state.state, ev->u.account_state.floor); break;
+	case EVENT_ACCOUNT:
+		buf_addf(out, " beneficiary %" PRIu64 " floor %" PRId64, ev->u.account.beneficiary,
+			ev->u.account.floor);
+		break;
+	case EVENT_ACCOUNT_STATE:
+		buf_addf(out, " state %d floor %" PRId64, ev->u.account_state.state, ev->u.account_state.floor);
+		break;
 	case EVENT_CREDIT: buf_addf(out, " micros %" PRId64, ev->u.credit.micros); break;
 	case EVENT_TOKEN: buf_addf(out, " scopes %d expires %" PRId64, ev->u.token.scopes, ev->u.token.expires); break;
 	case EVENT_SKU: buf_addf(out, " gpus %d", ev->u.sku.gpus); break;
 	case EVENT_HOST:
-		buf_addf(out, " sku %" PRIu64 " pool %" PRIu64 " [%" PRId64 ", %" PRId64 ") agent %" PRIu64, ev->u.host.sku, ev->u.host.pool,
-			ev->u.host.start, ev->u.host.end, ev->u.host.agent);
+		buf_addf(out, " sku %" PRIu64 " pool %" PRIu64 " [%" PRId64 ", %" PRId64 ") agent %" PRIu64,
+			ev->u.host.sku, ev->u.host.pool, ev->u.host.start, ev->u.host.end, ev->u.host.agent);
 		break;
-	case EVENT_HOST_STATE: buf_addf(out, " down %d since %" PRId64 "%s", ev->u.host_state.down, ev->u.host_state.since,
-		ev->u.host_state.watch ? " by the watch" : ""); break;
+	case EVENT_HOST_STATE:
+		buf_addf(out, " down %d since %" PRId64 "%s", ev->u.host_state.down, ev->u.host_state.since,
+			ev->u.host_state.watch ? " by the watch" : "");
+		break;
 	case EVENT_AGENT: buf_addf(out, " token %" PRIu64 " key '%.44s'", ev->token, ev->text ? ev->text : ""); break;
 	case EVENT_AGENT_SESSION: buf_addf(out, " generation %" PRIu64, ev->u.agent_session.generation); break;
 	case EVENT_POOL: buf_addf(out, " kind %d", ev->u.pool.kind); break;
 	case EVENT_ORDER: tell_order(ev, out); break;
 	case EVENT_RELEASE:
-		buf_addf(out, " from %" PRId64 " nodes %d sku %" PRIu64, ev->u.release.from, ev->u.release.nodes, ev->u.release.sku);
+		buf_addf(out, " from %" PRId64 " nodes %d sku %" PRIu64, ev->u.release.from, ev->u.release.nodes,
+			ev->u.release.sku);
 		break;
 	case EVENT_INSTANCE:
-		buf_addf(out, " pool %" PRIu64 " sku %" PRIu64 " priority %d", ev->u.instance.pool, ev->u.instance.sku, ev->u.instance.priority);
+		buf_addf(out, " pool %" PRIu64 " sku %" PRIu64 " priority %d", ev->u.instance.pool, ev->u.instance.sku,
+			ev->u.instance.priority);
 		break;
 	case EVENT_INSTANCE_CHANGE: buf_addf(out, " priority %d", ev->u.instance_change.priority); break;
 	case EVENT_REPORT: buf_addf(out, " status %d", ev->u.report.status); break;
 	case EVENT_PROCUREMENT:
-		buf_addf(out, " pool %" PRIu64 " sku %" PRIu64 " target %d window %d min_sell %" PRId64 " max_buy %" PRId64 " enabled %d",
-			ev->u.procurement.pool, ev->u.procurement.sku, ev->u.procurement.target, ev->u.procurement.window,
-			ev->u.procurement.min_sell, ev->u.procurement.max_buy, ev->u.procurement.enabled);
+		buf_addf(out,
+			" pool %" PRIu64 " sku %" PRIu64 " target %d window %d min_sell %" PRId64 " max_buy %" PRId64
+			" enabled %d",
+			ev->u.procurement.pool, ev->u.procurement.sku, ev->u.procurement.target,
+			ev->u.procurement.window, ev->u.procurement.min_sell, ev->u.procurement.max_buy,
+			ev->u.procurement.enabled);
 		break;
 	case EVENT_PROCUREMENT_CHANGE:
-		buf_addf(out, " sku %" PRIu64 " target %d window %d min_sell %" PRId64 " max_buy %" PRId64 " enabled %d",
+		buf_addf(out,
+			" sku %" PRIu64 " target %d window %d min_sell %" PRId64 " max_buy %" PRId64 " enabled %d",
 			ev->u.procurement_change.sku, ev->u.procurement_change.target, ev->u.procurement_change.window,
-			ev->u.procurement_change.min_sell, ev->u.procurement_change.max_buy, ev->u.procurement_change.enabled);
+			ev->u.procurement_change.min_sell, ev->u.procurement_change.max_buy,
+			ev->u.procurement_change.enabled);
 		break;
 	default: break;
 	}

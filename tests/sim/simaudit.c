@@ -66,7 +66,8 @@ static bool audit_intents(struct audit *a)
 		if (!in->told)
 			return sim_wrong(s, "%s was never answered", in->key);
 		if (a->seen[i + 1] != (in->done ? 1 : 0))
-			return sim_wrong(s, "%s was told '%s' and is in the journal %d times", in->key, in->answer, a->seen[i + 1]);
+			return sim_wrong(s, "%s was told '%s' and is in the journal %d times", in->key, in->answer,
+				a->seen[i + 1]);
 		if (in->done && in->event.kind == EVENT_ORDER && !audit_has_order(a, in))
 			return sim_wrong(s, "%s was told order '%s', which is not in the store", in->key, in->answer);
 	}
@@ -98,7 +99,8 @@ static bool audit_ledger(struct audit *a)
 	for (size_t i = 0; i <= s->accounts; i++) {
 		a->last_seq = a->last_n = 0;
 		memset(a->chain, 0, sizeof a->chain);
-		if (store->calls->postings(store, i ? s->account[i - 1] : 0, 0, 0, SIZE_MAX >> 2, audit_posting, a, &a->why) != 0)
+		if (store->calls->postings(store, i ? s->account[i - 1] : 0, 0, 0, SIZE_MAX >> 2, audit_posting, a,
+			    &a->why) != 0)
 			return sim_wrong(s, "ledger: %s", a->why.text);
 	}
 	for (size_t i = 0; i < a->shadow.count; i++) {
@@ -107,8 +109,8 @@ static bool audit_ledger(struct audit *a)
 
 		*(b->asset ? &minutes : &money) += b->balance;
 		if (account && b->book == BOOK_AVAILABLE && b->balance != account->available)
-			return sim_wrong(s, "ledger: account %" PRIu64 " has %" PRId64 ", its statement says %" PRId64, b->owner,
-				account->available, b->balance);
+			return sim_wrong(s, "ledger: account %" PRIu64 " has %" PRId64 ", its statement says %" PRId64,
+				b->owner, account->available, b->balance);
 	}
 	if (money || minutes)
 		return sim_wrong(s, "ledger: money sums to %" PRId64 ", node-minutes to %" PRId64, money, minutes);
@@ -126,7 +128,8 @@ static bool audit_replay(struct audit *a, bool from_snapshot)
 		return sim_wrong(s, "replay: %s", f.text);
 	good = engine_hash(e) == engine_hash(market_engine(s->market));
 	engine_free(e);
-	return good || sim_wrong(s, "replay from the %s gives another state", from_snapshot ? "snapshot" : "first event");
+	return good ||
+		sim_wrong(s, "replay from the %s gives another state", from_snapshot ? "snapshot" : "first event");
 }
 
 bool sim_audit(struct sim *s)

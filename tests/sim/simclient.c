@@ -63,7 +63,9 @@ bool sim_setup(struct sim *s)
 	for (int i = 0; i < 4; i++) {
 		struct event account = { .kind = EVENT_ACCOUNT, .name = names[i] };
 		struct event credit = { .kind = EVENT_CREDIT, .u.credit.micros = 5000000 };
-		struct event pool = { .kind = EVENT_POOL, .name = "pool", .u.pool.kind = i == 0 ? POOL_ORIGINATING : POOL_MARKET };
+		struct event pool = { .kind = EVENT_POOL,
+			.name = "pool",
+			.u.pool.kind = i == 0 ? POOL_ORIGINATING : POOL_MARKET };
 
 		s->account[s->accounts] = setup_apply(s, &account);
 		credit.account = credit.subject = pool.account = s->account[s->accounts++];
@@ -155,7 +157,10 @@ static int answer_kept(struct sim *s, const struct intent *in, struct answering 
 /* false: the market cannot answer now. */
 static bool answer_new(struct sim *s, const struct intent *in, struct answering *a)
 {
-	struct answer keep = { .account = in->event.account, .key = in->key, .at = market_now(s->market), .status = 201 };
+	struct answer keep = { .account = in->event.account,
+		.key = in->key,
+		.at = market_now(s->market),
+		.status = 201 };
 	const struct effects *did = NULL;
 	struct event ev = in->event;
 	int rc = market_apply(s->market, &ev, &did, NULL);

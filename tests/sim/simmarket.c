@@ -141,7 +141,10 @@ bool sim_commit(struct sim *s)
 /* Another process takes the market over while this one believes that it has it. */
 bool sim_take_over(struct sim *s)
 {
-	struct event ev = { .kind = EVENT_CREDIT, .account = s->account[0], .subject = s->account[0], .u.credit.micros = 1 };
+	struct event ev = { .kind = EVENT_CREDIT,
+		.account = s->account[0],
+		.subject = s->account[0],
+		.u.credit.micros = 1 };
 	struct market *old = s->market;
 	struct faulty *old_shim = s->shim;
 	struct fail f = { .code = 0 };

@@ -3,47 +3,80 @@
 
 #include <string.h>
 
-enum { SETUP = 26, POOLS_MOST = 12, HOSTS_MOST = 12, ACCOUNTS_MOST = 6, SKUS_MOST = 3, INSTANCES_MOST = 10, TOKENS_MOST = 6,
-	PROCUREMENTS_MOST = 5, ORDERS_MOST = 40 };
+enum {
+	SETUP = 26,
+	POOLS_MOST = 12,
+	HOSTS_MOST = 12,
+	ACCOUNTS_MOST = 6,
+	SKUS_MOST = 3,
+	INSTANCES_MOST = 10,
+	TOKENS_MOST = 6,
+	PROCUREMENTS_MOST = 5,
+	ORDERS_MOST = 40
+};
 
 /* What every profile does now and then; how often the time goes on, something is done with hosts, and with the rest. */
 #define COMMON(tick, host, state, people) \
-	[DO_TICK] = tick, [DO_POLICY] = people, [DO_ACCOUNT] = people, [DO_ACCOUNT_STATE] = 2 * people, [DO_CREDIT] = 5, \
-	[DO_TOKEN] = people, [DO_TOKEN_REVOKE] = people, [DO_SKU] = people, [DO_HOST] = host, [DO_HOST_STATE] = state, \
-	[DO_HOST_RETIRE] = 1, [DO_POOL] = 2, [DO_POOL_CHANGE] = people, [DO_POOL_DELETE] = 2
+	[DO_TICK] = tick, [DO_POLICY] = people, [DO_ACCOUNT] = people, [DO_ACCOUNT_STATE] = 2 * people, \
+	[DO_CREDIT] = 5, [DO_TOKEN] = people, [DO_TOKEN_REVOKE] = people, [DO_SKU] = people, [DO_HOST] = host, \
+	[DO_HOST_STATE] = state, [DO_HOST_RETIRE] = 1, [DO_POOL] = 2, [DO_POOL_CHANGE] = people, [DO_POOL_DELETE] = 2
 
 static const struct profile profiles[] = {
-	{ "mixed", { COMMON(14, 3, 2, 1), [DO_BUY] = 14, [DO_BUY_LIKE] = 8, [DO_EXTEND] = 6, [DO_OFFER] = 8, [DO_RESELL] = 6, [DO_SELL_LIKE] = 4,
-		[DO_CANCEL] = 4, [DO_RELEASE] = 4, [DO_INSTANCE] = 3, [DO_INSTANCE_CHANGE] = 2, [DO_INSTANCE_STOP] = 2,
-		[DO_INSTANCE_DELETE] = 2, [DO_REPORT] = 3, [DO_PROCUREMENT] = 2, [DO_PROCUREMENT_CHANGE] = 3, [DO_PROCUREMENT_DELETE] = 1 },
-		.price = 10, .window = 40, .interruptible = 20, .partial = 40, .standing = 50, .block = 20, .wrong = 12, .skip = 25 },
-	{ "interrupted", { COMMON(14, 3, 2, 1), [DO_BUY] = 24, [DO_BUY_LIKE] = 6, [DO_EXTEND] = 4, [DO_OFFER] = 10, [DO_RESELL] = 8, [DO_SELL_LIKE] = 2,
-		[DO_CANCEL] = 2, [DO_RELEASE] = 4, [DO_INSTANCE] = 1, [DO_INSTANCE_STOP] = 1, [DO_INSTANCE_DELETE] = 1, [DO_REPORT] = 1 },
-		.price = 7, .window = 40, .interruptible = 50, .partial = 50, .standing = 40, .block = 10, .wrong = 3, .skip = 10 },
-	{ "chains", { COMMON(14, 3, 2, 1), [DO_BUY] = 12, [DO_BUY_LIKE] = 14, [DO_EXTEND] = 2, [DO_OFFER] = 6, [DO_RESELL] = 22, [DO_SELL_LIKE] = 6,
-		[DO_CANCEL] = 2, [DO_RELEASE] = 10, [DO_INSTANCE] = 1, [DO_INSTANCE_STOP] = 1, [DO_INSTANCE_DELETE] = 1, [DO_REPORT] = 1 },
-		.price = 13, .window = 60, .interruptible = 20, .partial = 50, .standing = 30, .block = 15, .wrong = 3, .skip = 15 },
-	{ "blocks", { COMMON(14, 3, 2, 1), [DO_BUY] = 8, [DO_BUY_LIKE] = 20, [DO_EXTEND] = 2, [DO_OFFER] = 16, [DO_RESELL] = 12, [DO_SELL_LIKE] = 10,
-		[DO_CANCEL] = 4, [DO_RELEASE] = 4 },
-		.price = 5, .window = 25, .interruptible = 25, .partial = 15, .standing = 50, .block = 70, .wrong = 3, .skip = 15 },
-	{ "resting", { COMMON(24, 3, 2, 1), [DO_BUY] = 20, [DO_BUY_LIKE] = 4, [DO_EXTEND] = 2, [DO_OFFER] = 8, [DO_RESELL] = 6,
-		[DO_SELL_LIKE] = 10, [DO_CANCEL] = 4, [DO_RELEASE] = 5 },
-		.price = 11, .window = 30, .interruptible = 15, .partial = 60, .standing = 85, .block = 10, .wrong = 3, .skip = 15 },
-	{ "procurers", { COMMON(20, 3, 2, 1), [DO_BUY] = 10, [DO_BUY_LIKE] = 5, [DO_EXTEND] = 1, [DO_OFFER] = 10, [DO_RESELL] = 4,
-		[DO_SELL_LIKE] = 3, [DO_CANCEL] = 4, [DO_RELEASE] = 3, [DO_INSTANCE] = 4, [DO_INSTANCE_STOP] = 2, [DO_INSTANCE_DELETE] = 2,
-		[DO_REPORT] = 1, [DO_PROCUREMENT] = 6, [DO_PROCUREMENT_CHANGE] = 6, [DO_PROCUREMENT_DELETE] = 2 },
-		.price = 10, .window = 30, .interruptible = 20, .partial = 50, .standing = 60, .block = 10, .wrong = 4, .skip = 10 },
-	{ "machines", { COMMON(20, 8, 8, 1), [DO_BUY] = 14, [DO_BUY_LIKE] = 6,
-		[DO_EXTEND] = 6, [DO_OFFER] = 10, [DO_RESELL] = 3, [DO_RELEASE] = 3, [DO_CANCEL] = 3, [DO_INSTANCE] = 10, [DO_INSTANCE_CHANGE] = 4,
-		[DO_INSTANCE_STOP] = 4, [DO_INSTANCE_DELETE] = 6, [DO_REPORT] = 8 },
-		.price = 9, .window = 20, .interruptible = 15, .partial = 40, .standing = 40, .block = 10, .wrong = 4, .skip = 20 },
-	{ "sums", { COMMON(14, 3, 2, 1), [DO_BUY] = 20, [DO_BUY_LIKE] = 8, [DO_EXTEND] = 6, [DO_OFFER] = 12, [DO_RESELL] = 8, [DO_SELL_LIKE] = 4,
-		[DO_CANCEL] = 4, [DO_RELEASE] = 6, [DO_PROCUREMENT] = 2, [DO_PROCUREMENT_CHANGE] = 2 },
-		.price = 49999999999, .window = 300, .interruptible = 20, .partial = 40, .standing = 40, .block = 15, .wrong = 6, .skip = 40 },
-	{ "errors", { COMMON(8, 6, 4, 4), [DO_BUY] = 12, [DO_BUY_LIKE] = 4, [DO_EXTEND] = 4, [DO_OFFER] = 6,
-		[DO_RESELL] = 3, [DO_CANCEL] = 3, [DO_RELEASE] = 8, [DO_INSTANCE] = 4, [DO_INSTANCE_CHANGE] = 4, [DO_INSTANCE_STOP] = 4,
-		[DO_INSTANCE_DELETE] = 4, [DO_REPORT] = 4, [DO_PROCUREMENT] = 5, [DO_PROCUREMENT_CHANGE] = 4, [DO_PROCUREMENT_DELETE] = 2 },
-		.price = 10, .window = 30, .interruptible = 20, .partial = 40, .standing = 50, .block = 20, .wrong = 55, .skip = 20 },
+	{ "mixed",
+		{ COMMON(14, 3, 2, 1), [DO_BUY] = 14, [DO_BUY_LIKE] = 8, [DO_EXTEND] = 6, [DO_OFFER] = 8,
+			[DO_RESELL] = 6, [DO_SELL_LIKE] = 4, [DO_CANCEL] = 4, [DO_RELEASE] = 4, [DO_INSTANCE] = 3,
+			[DO_INSTANCE_CHANGE] = 2, [DO_INSTANCE_STOP] = 2, [DO_INSTANCE_DELETE] = 2, [DO_REPORT] = 3,
+			[DO_PROCUREMENT] = 2, [DO_PROCUREMENT_CHANGE] = 3, [DO_PROCUREMENT_DELETE] = 1 },
+		.price = 10, .window = 40, .interruptible = 20, .partial = 40, .standing = 50, .block = 20, .wrong = 12,
+		.skip = 25 },
+	{ "interrupted",
+		{ COMMON(14, 3, 2, 1), [DO_BUY] = 24, [DO_BUY_LIKE] = 6, [DO_EXTEND] = 4, [DO_OFFER] = 10,
+			[DO_RESELL] = 8, [DO_SELL_LIKE] = 2, [DO_CANCEL] = 2, [DO_RELEASE] = 4, [DO_INSTANCE] = 1,
+			[DO_INSTANCE_STOP] = 1, [DO_INSTANCE_DELETE] = 1, [DO_REPORT] = 1 },
+		.price = 7, .window = 40, .interruptible = 50, .partial = 50, .standing = 40, .block = 10, .wrong = 3,
+		.skip = 10 },
+	{ "chains",
+		{ COMMON(14, 3, 2, 1), [DO_BUY] = 12, [DO_BUY_LIKE] = 14, [DO_EXTEND] = 2, [DO_OFFER] = 6,
+			[DO_RESELL] = 22, [DO_SELL_LIKE] = 6, [DO_CANCEL] = 2, [DO_RELEASE] = 10, [DO_INSTANCE] = 1,
+			[DO_INSTANCE_STOP] = 1, [DO_INSTANCE_DELETE] = 1, [DO_REPORT] = 1 },
+		.price = 13, .window = 60, .interruptible = 20, .partial = 50, .standing = 30, .block = 15, .wrong = 3,
+		.skip = 15 },
+	{ "blocks",
+		{ COMMON(14, 3, 2, 1), [DO_BUY] = 8, [DO_BUY_LIKE] = 20, [DO_EXTEND] = 2, [DO_OFFER] = 16,
+			[DO_RESELL] = 12, [DO_SELL_LIKE] = 10, [DO_CANCEL] = 4, [DO_RELEASE] = 4 },
+		.price = 5, .window = 25, .interruptible = 25, .partial = 15, .standing = 50, .block = 70, .wrong = 3,
+		.skip = 15 },
+	{ "resting",
+		{ COMMON(24, 3, 2, 1), [DO_BUY] = 20, [DO_BUY_LIKE] = 4, [DO_EXTEND] = 2, [DO_OFFER] = 8,
+			[DO_RESELL] = 6, [DO_SELL_LIKE] = 10, [DO_CANCEL] = 4, [DO_RELEASE] = 5 },
+		.price = 11, .window = 30, .interruptible = 15, .partial = 60, .standing = 85, .block = 10, .wrong = 3,
+		.skip = 15 },
+	{ "procurers",
+		{ COMMON(20, 3, 2, 1), [DO_BUY] = 10, [DO_BUY_LIKE] = 5, [DO_EXTEND] = 1, [DO_OFFER] = 10,
+			[DO_RESELL] = 4, [DO_SELL_LIKE] = 3, [DO_CANCEL] = 4, [DO_RELEASE] = 3, [DO_INSTANCE] = 4,
+			[DO_INSTANCE_STOP] = 2, [DO_INSTANCE_DELETE] = 2, [DO_REPORT] = 1, [DO_PROCUREMENT] = 6,
+			[DO_PROCUREMENT_CHANGE] = 6, [DO_PROCUREMENT_DELETE] = 2 },
+		.price = 10, .window = 30, .interruptible = 20, .partial = 50, .standing = 60, .block = 10, .wrong = 4,
+		.skip = 10 },
+	{ "machines",
+		{ COMMON(20, 8, 8, 1), [DO_BUY] = 14, [DO_BUY_LIKE] = 6, [DO_EXTEND] = 6, [DO_OFFER] = 10,
+			[DO_RESELL] = 3, [DO_RELEASE] = 3, [DO_CANCEL] = 3, [DO_INSTANCE] = 10,
+			[DO_INSTANCE_CHANGE] = 4, [DO_INSTANCE_STOP] = 4, [DO_INSTANCE_DELETE] = 6, [DO_REPORT] = 8 },
+		.price = 9, .window = 20, .interruptible = 15, .partial = 40, .standing = 40, .block = 10, .wrong = 4,
+		.skip = 20 },
+	{ "sums",
+		{ COMMON(14, 3, 2, 1), [DO_BUY] = 20, [DO_BUY_LIKE] = 8, [DO_EXTEND] = 6, [DO_OFFER] = 12,
+			[DO_RESELL] = 8, [DO_SELL_LIKE] = 4, [DO_CANCEL] = 4, [DO_RELEASE] = 6, [DO_PROCUREMENT] = 2,
+			[DO_PROCUREMENT_CHANGE] = 2 },
+		.price = 49999999999, .window = 300, .interruptible = 20, .partial = 40, .standing = 40, .block = 15,
+		.wrong = 6, .skip = 40 },
+	{ "errors",
+		{ COMMON(8, 6, 4, 4), [DO_BUY] = 12, [DO_BUY_LIKE] = 4, [DO_EXTEND] = 4, [DO_OFFER] = 6,
+			[DO_RESELL] = 3, [DO_CANCEL] = 3, [DO_RELEASE] = 8, [DO_INSTANCE] = 4, [DO_INSTANCE_CHANGE] = 4,
+			[DO_INSTANCE_STOP] = 4, [DO_INSTANCE_DELETE] = 4, [DO_REPORT] = 4, [DO_PROCUREMENT] = 5,
+			[DO_PROCUREMENT_CHANGE] = 4, [DO_PROCUREMENT_DELETE] = 2 },
+		.price = 10, .window = 30, .interruptible = 20, .partial = 40, .standing = 50, .block = 20, .wrong = 55,
+		.skip = 20 },
 };
 
 void stream_init(struct stream *s, uint64_t seed, const struct reference *r)
@@ -62,8 +95,9 @@ const char *stream_profile(const struct stream *s)
 /* One of few, so that names meet. */
 const char *stream_name(struct stream *s, const char *kind)
 {
-	static const char *const names[] = { "ada", "bo", "cyd", "dot", "eve", "fay", "gus", "hal", "ida", "jo", "kit", "lou", "mia", "ned",
-		"ola", "pat", "quin", "roy", "sue", "tom", "una", "vic", "wes", "xi", "two words", "\xc3\xa9t\xc3\xa9" };
+	static const char *const names[] = { "ada", "bo", "cyd", "dot", "eve", "fay", "gus", "hal", "ida", "jo", "kit",
+		"lou", "mia", "ned", "ola", "pat", "quin", "roy", "sue", "tom", "una", "vic", "wes", "xi", "two words",
+		"\xc3\xa9t\xc3\xa9" };
 
 	(void)kind;
 	return names[rng_below(&s->rng, sizeof names / sizeof names[0])];
@@ -171,13 +205,15 @@ static bool do_account_state(struct stream *s, struct event *ev)
 {
 	const struct raccount *a = stream_pick(s, &s->r->accounts);
 
-	for (int i = 0; i < 3 && a && a->state == ACCOUNT_OPEN; i++) /* rather those that are closed: few are for long */
+	for (int i = 0; i < 3 && a && a->state == ACCOUNT_OPEN;
+		i++) /* rather those that are closed: few are for long */
 		a = stream_pick(s, &s->r->accounts);
 	if (!a)
 		return false;
 	ev->kind = EVENT_ACCOUNT_STATE;
 	ev->account = ev->subject = a->id;
-	ev->u.account_state.state = a->state == ACCOUNT_OPEN && rng_percent(&s->rng, 40) ? ACCOUNT_SUSPENDED : ACCOUNT_OPEN;
+	ev->u.account_state.state = a->state == ACCOUNT_OPEN && rng_percent(&s->rng, 40) ? ACCOUNT_SUSPENDED
+											 : ACCOUNT_OPEN;
 	ev->u.account_state.floor = rng_percent(&s->rng, 50) ? a->floor : -s->profile->price * rng_below(&s->rng, 400);
 	if (ref_available(s->r, a->id) < 0)
 		ev->u.account_state.floor = 0;
@@ -386,7 +422,9 @@ static bool do_of_procurement(struct stream *s, struct event *ev, bool change)
 	ev->name = rng_percent(&s->rng, 30) ? stream_name(s, "procurement") : NULL;
 	ev->u.procurement_change.sku = rng_percent(&s->rng, 25) ? sku->id : 0;
 	ev->u.procurement_change.target = rng_percent(&s->rng, 60) ? (int32_t)rng_below(&s->rng, 5) : -1;
-	ev->u.procurement_change.window = rng_percent(&s->rng, 30) ? (int32_t)(1 + rng_below(&s->rng, s->profile->window)) : -1;
+	ev->u.procurement_change.window = rng_percent(&s->rng, 30)
+		? (int32_t)(1 + rng_below(&s->rng, s->profile->window))
+		: -1;
 	ev->u.procurement_change.min_sell = rng_percent(&s->rng, 30) ? s->profile->price * rng_below(&s->rng, 5) : -1;
 	ev->u.procurement_change.max_buy = rng_percent(&s->rng, 30) ? s->profile->price * rng_below(&s->rng, 9) : -1;
 	ev->u.procurement_change.enabled = (int32_t)rng_below(&s->rng, 3) - 1;
@@ -429,9 +467,9 @@ static bool stream_do(struct stream *s, enum action a, struct event *ev)
 /* A world begins with people, machines and money, and only then with everything at once. */
 static enum action stream_action(struct stream *s)
 {
-	static const enum action setup[SETUP] = { DO_TICK, DO_SKU, DO_SKU, DO_ACCOUNT, DO_ACCOUNT, DO_ACCOUNT, DO_ACCOUNT, DO_POOL, DO_POOL,
-		DO_POOL, DO_POOL, DO_POOL, DO_POOL, DO_CREDIT, DO_CREDIT, DO_CREDIT, DO_CREDIT, DO_HOST, DO_HOST, DO_HOST, DO_HOST, DO_HOST,
-		DO_OFFER, DO_OFFER, DO_OFFER, DO_POLICY };
+	static const enum action setup[SETUP] = { DO_TICK, DO_SKU, DO_SKU, DO_ACCOUNT, DO_ACCOUNT, DO_ACCOUNT,
+		DO_ACCOUNT, DO_POOL, DO_POOL, DO_POOL, DO_POOL, DO_POOL, DO_POOL, DO_CREDIT, DO_CREDIT, DO_CREDIT,
+		DO_CREDIT, DO_HOST, DO_HOST, DO_HOST, DO_HOST, DO_HOST, DO_OFFER, DO_OFFER, DO_OFFER, DO_POLICY };
 	int total = 0, at;
 
 	if (s->step < SETUP)

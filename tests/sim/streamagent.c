@@ -14,9 +14,10 @@ static const char *const keys[KEYS] = {
 	"five++++++++++++++++++++++++++++++++++++++g=", "six+++++++++++++++++++++++++++++++++++++++k=",
 };
 
-static const char machine_long[] =
-	"................................................................" "................................................................"
-	"................................................................" "................................................................";
+static const char machine_long[] = "................................................................"
+				   "................................................................"
+				   "................................................................"
+				   "................................................................";
 
 static struct ragent *pick_agent(struct stream *s)
 {
@@ -26,7 +27,8 @@ static struct ragent *pick_agent(struct stream *s)
 static bool do_join(struct stream *s, struct event *ev)
 {
 	static const char *const names[] = { "ann", "ben", "cat", "dan", "eli", "fox" };
-	const struct raccount *a = s->r->accounts.n ? s->r->accounts.at[rng_below(&s->late, (int64_t)s->r->accounts.n)] : NULL;
+	const struct raccount *a = s->r->accounts.n ? s->r->accounts.at[rng_below(&s->late, (int64_t)s->r->accounts.n)]
+						    : NULL;
 
 	if (!a || s->r->agents.n >= 5 * AGENTS_MOST)
 		return false;

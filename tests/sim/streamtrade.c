@@ -117,7 +117,9 @@ static bool do_buy(struct stream *s, struct event *ev)
 	else if (sell && rng_percent(&s->rng, 60))
 		ev->u.order.price = near_price(s, sell->price);
 	if (rng_percent(&s->rng, 10))
-		ev->u.order.max_total = ev->u.order.price * ev->u.order.nodes * (ev->u.order.end - ev->u.order.start) / 2 + 1;
+		ev->u.order.max_total = ev->u.order.price * ev->u.order.nodes * (ev->u.order.end - ev->u.order.start) /
+				2 +
+			1;
 	return true;
 }
 

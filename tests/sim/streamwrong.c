@@ -2,9 +2,10 @@
 /* One thing wrong with an event that was right: each reason to refuse must be met. See stream.h. */
 #include "stream.h"
 
-static const char name_long[] =
-	"................................................................" "................................................................"
-	"................................................................" "................................................................";
+static const char name_long[] = "................................................................"
+				"................................................................"
+				"................................................................"
+				"................................................................";
 
 static void wrong_order(struct stream *s, struct event *ev)
 {
@@ -49,7 +50,9 @@ static bool wrong_people(struct stream *s, struct event *ev)
 	int32_t x = wrong_number(s);
 
 	switch (ev->kind) {
-	case EVENT_TICK: ev->u.tick.minute = rng_percent(&s->rng, 20) ? MINUTE_MAX : s->r->minute - rng_below(&s->rng, 2); break;
+	case EVENT_TICK:
+		ev->u.tick.minute = rng_percent(&s->rng, 20) ? MINUTE_MAX : s->r->minute - rng_below(&s->rng, 2);
+		break;
 	case EVENT_POLICY:
 		switch (rng_below(&s->rng, 5)) {
 		case 0: ev->u.policy.fee_bps = x; break;
@@ -143,8 +146,14 @@ static void wrong_procurement(struct stream *s, struct event *ev)
 	bool change = ev->kind == EVENT_PROCUREMENT_CHANGE;
 
 	switch (rng_below(&s->rng, 6)) {
-	case 0: *(change ? &ev->u.procurement_change.window : &ev->u.procurement.window) = rng_percent(&s->rng, 50) ? 0 : 129601; break;
-	case 1: *(change ? &ev->u.procurement_change.target : &ev->u.procurement.target) = rng_percent(&s->rng, 50) ? -2 : 1025; break;
+	case 0:
+		*(change ? &ev->u.procurement_change.window
+			 : &ev->u.procurement.window) = rng_percent(&s->rng, 50) ? 0 : 129601;
+		break;
+	case 1:
+		*(change ? &ev->u.procurement_change.target
+			 : &ev->u.procurement.target) = rng_percent(&s->rng, 50) ? -2 : 1025;
+		break;
 	case 2: *(change ? &ev->u.procurement_change.min_sell : &ev->u.procurement.min_sell) = x; break;
 	case 3: *(change ? &ev->u.procurement_change.max_buy : &ev->u.procurement.max_buy) = x; break;
 	case 4: *(change ? &ev->u.procurement_change.sku : &ev->u.procurement.sku) = s->r->next_id; break;

@@ -111,7 +111,8 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 	if (c)
 		world_count(w, ev, rc, c);
 	if (rc != want)
-		return world_wrong(w, "the engine says %d (%s), the reference %d (%s)", rc, why.text, want, theirs.text);
+		return world_wrong(w, "the engine says %d (%s), the reference %d (%s)", rc, why.text, want,
+			theirs.text);
 	if (rc)
 		return (why.code == rc && *why.text && engine_count(w->eng) == before) ||
 			world_wrong(w, "%d is refused without a sentence, or was counted", rc);
@@ -168,7 +169,8 @@ static bool world_load(struct world *w)
 		world_wrong(w, "the engine cannot be saved");
 	else if (engine_load(&loaded, bytes.data, bytes.len, &why) != 0)
 		world_wrong(w, "what was saved cannot be read: %s", why.text);
-	else if (engine_save(loaded, &again) != 0 || again.len != bytes.len || memcmp(again.data, bytes.data, bytes.len) != 0)
+	else if (engine_save(loaded, &again) != 0 || again.len != bytes.len ||
+		memcmp(again.data, bytes.data, bytes.len) != 0)
 		world_wrong(w, "saved again, it is other bytes");
 	else if (engine_hash(loaded) != engine_hash(w->eng) || engine_count(loaded) != engine_count(w->eng) ||
 		engine_at(loaded) != engine_at(w->eng))
@@ -186,7 +188,8 @@ static bool world_load(struct world *w)
 	return good;
 }
 
-static bool world_step(struct world *w, struct stream *s, struct rng *g, const struct world_options *how, struct coverage *c)
+static bool world_step(struct world *w, struct stream *s, struct rng *g, const struct world_options *how,
+	struct coverage *c)
 {
 	struct promise promise = { .asked = false };
 	struct fail why = { .code = 0 };
@@ -242,11 +245,14 @@ static bool journal_replays(struct world *w, struct engine *e, const struct even
 
 	buf_clear(bytes);
 	if (journal_put(bytes, ev) != 0)
-		return world_wrong(w, "%s of account %" PRIu64 " was done and cannot be put down", event_name(ev->kind), ev->account);
+		return world_wrong(w, "%s of account %" PRIu64 " was done and cannot be put down", event_name(ev->kind),
+			ev->account);
 	if (journal_get(bytes->data, bytes->len, &again) != 0)
-		return world_wrong(w, "%s of account %" PRIu64 " was put down and cannot be read", event_name(ev->kind), ev->account);
+		return world_wrong(w, "%s of account %" PRIu64 " was put down and cannot be read", event_name(ev->kind),
+			ev->account);
 	return engine_apply(e, &again, &w->did, NULL) == 0 ||
-		world_wrong(w, "%s of account %" PRIu64 " was done and is refused when replayed", event_name(ev->kind), ev->account);
+		world_wrong(w, "%s of account %" PRIu64 " was done and is refused when replayed", event_name(ev->kind),
+			ev->account);
 }
 
 bool world_replays(struct world *w)

@@ -53,7 +53,8 @@ static json_t *map_json(yaml_document_t *doc, const yaml_node_t *n)
 
 		if (!name || !value || json_object_get(map, name)) {
 			if (!why[0])
-				snprintf(why, sizeof why, "line %zu: '%s' is there twice, or is no word", key->start_mark.line + 1, name ? name : "?");
+				snprintf(why, sizeof why, "line %zu: '%s' is there twice, or is no word",
+					key->start_mark.line + 1, name ? name : "?");
 			json_decref(value);
 			json_decref(map);
 			return NULL;
@@ -97,7 +98,8 @@ static json_t *documents(const char *text, size_t len)
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
 	while (more && list) {
 		if (!yaml_parser_load(&parser, &doc)) {
-			snprintf(why, sizeof why, "line %zu: %s", parser.problem_mark.line + 1, parser.problem ? parser.problem : "no YAML");
+			snprintf(why, sizeof why, "line %zu: %s", parser.problem_mark.line + 1,
+				parser.problem ? parser.problem : "no YAML");
 			json_decref(list);
 			list = NULL;
 			break;
@@ -137,7 +139,8 @@ static json_t *values_of(const json_t *object)
 static bool fits(const json_t *kinds, const json_t *object)
 {
 	const char *kind = json_string_value(json_object_get(object, "kind"));
-	const json_t *schema = json_object_get(json_object_get(json_object_get(kinds, "components"), "schemas"), kind ? kind : "");
+	const json_t *schema = json_object_get(json_object_get(json_object_get(kinds, "components"), "schemas"),
+		kind ? kind : "");
 	json_t *values;
 
 	if (!schema) {

@@ -90,8 +90,10 @@ static void check_signature(struct agent_sign_request *req, const struct sample 
 		sshwire_string(&w, &n);
 		ok(!w.bad && !w.left, "two numbers and nothing else");
 	} else {
-		ok(key_load(s->file, &k, NULL) == 0 && key_sign(k, algorithm, data, strlen(data), &sig, &len, NULL) == 0 &&
-			len == req->sig_len && memcmp(sig, req->sig, len) == 0, "as our own key signs by %s", algorithm);
+		ok(key_load(s->file, &k, NULL) == 0 &&
+				key_sign(k, algorithm, data, strlen(data), &sig, &len, NULL) == 0 &&
+				len == req->sig_len && memcmp(sig, req->sig, len) == 0,
+			"as our own key signs by %s", algorithm);
 	}
 	free(sig);
 	key_free(k);
@@ -149,8 +151,9 @@ static void test_real(struct loop *loop)
 	size_t n, certs = 0;
 
 	for (int i = 0; i < 3; i++)
-		ok(tool_run("ssh-keygen", "-q", "-t", samples[i].kind, "-b", samples[i].bits, "-N", "", "-C", samples[i].file,
-			"-f", samples[i].file) == 0, "a key of type %s", samples[i].kind);
+		ok(tool_run("ssh-keygen", "-q", "-t", samples[i].kind, "-b", samples[i].bits, "-N", "", "-C",
+			   samples[i].file, "-f", samples[i].file) == 0,
+			"a key of type %s", samples[i].kind);
 	ok(tool_run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "ca") == 0 &&
 		tool_run("ssh-keygen", "-q", "-s", "ca", "-I", "me", "-n", "x", "ec.pub") == 0, "and a certificate");
 	ok(tool_run("ssh-add", "-q", "ed", "ec", "rsa") == 0, "the agent has them");
@@ -239,7 +242,8 @@ static void reply(int fd, const void *bytes, size_t len)
 		diag("cannot reply");
 }
 
-static void bad_list(struct loop *loop, int listener, const char *what, const char *bytes, size_t len, const char *words)
+static void bad_list(struct loop *loop, int listener, const char *what, const char *bytes, size_t len,
+	const char *words)
 {
 	struct agent *a = NULL;
 	int fd = begin(loop, listener, &a);
@@ -400,7 +404,8 @@ static void test_bad_signatures(struct loop *loop, int listener)
 	ok(wait_done(loop, a) == &req[1] && req[1].sig_len == 1 && *req[1].sig == 'y', "the next is the next one's");
 	agent_sign_abandon(a, &req[1]);
 
-	is_int(agent_sign(a, &req[0], some_key, sizeof some_key - 1, big, sizeof big, 0, &f), PSSH_EINVAL, "too much to sign");
+	is_int(agent_sign(a, &req[0], some_key, sizeof some_key - 1, big, sizeof big, 0, &f), PSSH_EINVAL,
+		"too much to sign");
 	is_int(agent_sign(a, &req[0], (const uint8_t *)"abc", 3, big, 1, 0, &f), PSSH_EINVAL, "a blob that is none");
 
 	agent_set_patience(a, 50, 50);
@@ -424,7 +429,8 @@ int main(void)
 		skip_all("no place to work in");
 	listener = listen_at("fake", 8);
 	is_int(agent_flags("rsa-sha2-512"), AGENT_RSA_SHA2_512, "the flag for SHA-512");
-	is_int(agent_flags("rsa-sha2-256-cert-v01@openssh.com"), AGENT_RSA_SHA2_256, "and for SHA-256, of a certificate too");
+	is_int(agent_flags("rsa-sha2-256-cert-v01@openssh.com"), AGENT_RSA_SHA2_256,
+		"and for SHA-256, of a certificate too");
 	is_int(agent_flags("ssh-ed25519"), 0, "no flag for others");
 	if (tool_run("ssh-add", "-l") == 127 || tool_run("ssh-agent", "-k") == 127)
 		skip("ssh-agent is not installed");

@@ -68,7 +68,8 @@ static void plain(void)
 	puts_to("ee\n\nfour\nlast");
 	ship(&at, false, true, &out, &known);
 	ship(&at, false, false, &out, &known);
-	is_str(buf_text(&out), "1:one|2:two|3:three|4:|5:four|", "sent again after a lost answer: the same lines, none twice");
+	is_str(buf_text(&out), "1:one|2:two|3:three|4:|5:four|",
+		"sent again after a lost answer: the same lines, none twice");
 	console_note(path, "its lease is over\nsoon");
 	ship(&at, false, false, &out, &known);
 	is_str(buf_text(&out), "1:one|2:two|3:three|4:|5:four|6:last|7:[nanopod] its lease is over|8:[nanopod] soon|",

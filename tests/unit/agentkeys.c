@@ -6,7 +6,9 @@
 #include "agentd/userdata.h"
 
 #define ED25519 "AAAAC3NzaC1lZDI1NTE5AAAAICVXh6I8bGpbdwe6v7kAUSTOhAbgF6r7CXvA8Em+6T96"
-#define ECDSA "AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBOuxy9O1G/IZHysO0VKsHrMGZDsTjbIovc3aqKB2fMFo/arYI2gVcwR4ksAqvjD52W9zib+P/kccaFPy1Wu5s0w="
+#define ECDSA \
+	"AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBOuxy9O1G/IZHysO0VKsHrMGZDsTjbIovc3aqKB2fMFo/" \
+	"arYI2gVcwR4ksAqvjD52W9zib+P/kccaFPy1Wu5s0w="
 
 static void taken(const char *line, const char *want, const char *what)
 {
@@ -62,13 +64,16 @@ static void documents(void)
 {
 	struct userdata u;
 
-	read_text("#cloud-config\nssh_authorized_keys:\n  - ssh-ed25519 " ED25519 " a\n  - ecdsa-sha2-nistp256 " ECDSA "\n", &u);
+	read_text("#cloud-config\nssh_authorized_keys:\n  - ssh-ed25519 " ED25519 " a\n  - ecdsa-sha2-nistp256 " ECDSA
+		  "\n",
+		&u);
 	ok(u.key_count == 2 && !u.refused && !u.notes.len && !u.script.len, "two keys");
 	is_str(buf_text(&u.keys), "ssh-ed25519 " ED25519 " a\necdsa-sha2-nistp256 " ECDSA "\n", "one a line");
 	userdata_release(&u);
 
-	read_text("#cloud-config\nssh_authorized_keys:\n  - command=\"x\" ssh-ed25519 " ED25519 "\n  - ssh-ed25519 " ED25519
-		"\n  - \"ssh-ed25519 " ED25519 "\\nssh-ed25519 AAAA\"\n", &u);
+	read_text("#cloud-config\nssh_authorized_keys:\n  - command=\"x\" ssh-ed25519 " ED25519
+		  "\n  - ssh-ed25519 " ED25519 "\n  - \"ssh-ed25519 " ED25519 "\\nssh-ed25519 AAAA\"\n",
+		&u);
 	ok(u.key_count == 1 && u.refused == 2, "bad ones are refused, and the good one is taken");
 	has_str(buf_text(&u.notes), "key 1 is refused: options", "the first is named");
 	has_str(buf_text(&u.notes), "key 3 is refused: it has a newline", "and the one with a newline in it");

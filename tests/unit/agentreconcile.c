@@ -11,8 +11,17 @@ enum { NOW = 1000000, MS = 5000000 };
 
 static struct picture healthy(enum life life, enum node_is is)
 {
-	return (struct picture){ .life = life, .is = is, .is_known = true, .heard = true, .wanted = true, .healthy = true, .told = true,
-		.shipped = true, .now = NOW, .end_at = NOW + 3600, .ms = MS };
+	return (struct picture){ .life = life,
+		.is = is,
+		.is_known = true,
+		.heard = true,
+		.wanted = true,
+		.healthy = true,
+		.told = true,
+		.shipped = true,
+		.now = NOW,
+		.end_at = NOW + 3600,
+		.ms = MS };
 }
 
 static void step_is(const struct picture *p, enum step step, const char *what)
@@ -78,13 +87,29 @@ static void every_case(void)
 	for (unsigned bits = 0; bits < 1u << 16 && !broken; bits++)
 		for (unsigned life = 0; life < LIFE_COUNT && !broken; life++)
 			for (unsigned is = 0; is < 3 && !broken; is++) {
-				struct picture p = { .life = (enum life)life, .is = (enum node_is)is, .is_known = bits & 1, .heard = bits & 2,
-					.wanted = bits & 4, .healthy = bits & 8, .fenced = bits & 16, .rekey = bits & 32, .told = bits & 64,
-					.shipped = bits & 128, .place_taken = bits & 256, .tries = bits & 512 ? RECONCILE_TRIES : 1,
-					.falls = bits & 1024 ? RECONCILE_TRIES : 0, .now = NOW,
-					.end_at = bits & 2048 ? NOW - 10 : bits & 4096 ? NOW - 1000 : NOW + 1000, .ms = MS,
-					.due_ms = bits & 8192 ? MS + 1 : 0, .drain_ms = bits & 16384 ? MS + 1 : 0,
-					.knock_ms = bits & 32768 ? MS - 1 : 0, .ship_ms = bits & 16384 ? MS + 1 : 0, .remove_ms = bits & 32768 ? MS + 1 : 0 };
+				struct picture p = { .life = (enum life)life,
+					.is = (enum node_is)is,
+					.is_known = bits & 1,
+					.heard = bits & 2,
+					.wanted = bits & 4,
+					.healthy = bits & 8,
+					.fenced = bits & 16,
+					.rekey = bits & 32,
+					.told = bits & 64,
+					.shipped = bits & 128,
+					.place_taken = bits & 256,
+					.tries = bits & 512 ? RECONCILE_TRIES : 1,
+					.falls = bits & 1024 ? RECONCILE_TRIES : 0,
+					.now = NOW,
+					.end_at = bits & 2048 ? NOW - 10
+						: bits & 4096 ? NOW - 1000
+							      : NOW + 1000,
+					.ms = MS,
+					.due_ms = bits & 8192 ? MS + 1 : 0,
+					.drain_ms = bits & 16384 ? MS + 1 : 0,
+					.knock_ms = bits & 32768 ? MS - 1 : 0,
+					.ship_ms = bits & 16384 ? MS + 1 : 0,
+					.remove_ms = bits & 32768 ? MS + 1 : 0 };
 
 				broken = judge(&p);
 				count++;
@@ -131,7 +156,9 @@ static void all_ways_lead(bool wanted)
 				struct picture p = healthy((enum life)life, (enum node_is)is);
 				struct decision d = { 0 };
 
-				if (wanted && (life == LIFE_FAILED || life == LIFE_TERMINATED || life == LIFE_UNKNOWN || life == LIFE_DRAINING))
+				if (wanted &&
+					(life == LIFE_FAILED || life == LIFE_TERMINATED || life == LIFE_UNKNOWN ||
+						life == LIFE_DRAINING))
 					continue;
 				p.wanted = wanted;
 				p.rekey = rekey;
@@ -139,9 +166,11 @@ static void all_ways_lead(bool wanted)
 					d = reconcile(&p);
 					apply(&p, &d);
 				}
-				good = wanted ? p.life == LIFE_RUNNING && p.is == NODE_RUNNING && !p.rekey : d.step == STEP_FORGET && p.is == NODE_ABSENT;
+				good = wanted ? p.life == LIFE_RUNNING && p.is == NODE_RUNNING && !p.rekey
+					      : d.step == STEP_FORGET && p.is == NODE_ABSENT;
 				if (!good)
-					diag("life %s, is %u ended as %s, %d", life_word((enum life)life), is, life_word(p.life), (int)p.is);
+					diag("life %s, is %u ended as %s, %d", life_word((enum life)life), is,
+						life_word(p.life), (int)p.is);
 			}
 	ok(good, wanted ? "all that is wanted comes up" : "all that is not wanted goes, and is forgotten");
 }
@@ -282,6 +311,7 @@ int main(void)
 	draining();
 	failures();
 	others();
-	ok(life_legal(LIFE_RUNNING, LIFE_RUNNING) && !life_legal(LIFE_TERMINATED, LIFE_RUNNING), "what is over does not come back");
+	ok(life_legal(LIFE_RUNNING, LIFE_RUNNING) && !life_legal(LIFE_TERMINATED, LIFE_RUNNING),
+		"what is over does not come back");
 	return done();
 }

@@ -36,24 +36,32 @@ static void limits(void)
 		/* A micro-dollar of the unit is the finest that can be typed: no more than that too much. */
 		less = back - price;
 		if (less > (int64_t)(g ? g : 1) / 60 + 1) {
-			ok(false, "the limit %s for %" PRId64 " of %u GPUs is not far above: %" PRId64, room, price, g, back);
+			ok(false, "the limit %s for %" PRId64 " of %u GPUs is not far above: %" PRId64, room, price, g,
+				back);
 			return;
 		}
 	}
 	ok(true, "2000 limits are read back as enough, and as hardly more");
 	is_int(quote_any_price(1, 60), 1000000000000, "a limit above all");
-	ok(money_cost(quote_any_price(1024, 5256000), 1024, 5256000, &(int64_t){ 0 }) == 0, "that can be counted for the largest order too");
+	ok(money_cost(quote_any_price(1024, 5256000), 1024, 5256000, &(int64_t){ 0 }) == 0,
+		"that can be counted for the largest order too");
 }
 
 static const struct option rows[] = {
-	{ "type", 't', OPTION_STRING, .help = "" }, { "nodes", 'n', OPTION_INT, .fallback = "1", .min = 1, .max = 9, .help = "" },
-	{ "start", 's', OPTION_STRING, .help = "" }, { "ssh-key", 0, OPTION_LIST, .help = "" }, { "yes", 'y', OPTION_FLAG, .help = "" },
-	{ "wait", 0, OPTION_OPTIONAL, .help = "" }, { "standing", 0, OPTION_FLAG, .help = "" }, { 0 }
+	{ "type", 't', OPTION_STRING, .help = "" },
+	{ "nodes", 'n', OPTION_INT, .fallback = "1", .min = 1, .max = 9, .help = "" },
+	{ "start", 's', OPTION_STRING, .help = "" },
+	{ "ssh-key", 0, OPTION_LIST, .help = "" },
+	{ "yes", 'y', OPTION_FLAG, .help = "" },
+	{ "wait", 0, OPTION_OPTIONAL, .help = "" },
+	{ "standing", 0, OPTION_FLAG, .help = "" },
+	{ 0 },
 };
 
 static const struct command command = { .name = "buy", .options = rows, .flags = COMMAND_NO_SETTINGS };
 
-static void typed(const char *want, const struct retype_change *changes, const char *what, const char **words, int count)
+static void typed(const char *want, const struct retype_change *changes, const char *what, const char **words,
+	int count)
 {
 	const struct option *tables[COMMAND_TABLES];
 	struct options *o = NULL;
@@ -76,19 +84,22 @@ static void commands(void)
 {
 	static const struct retype_change none[] = { { 0 } }, other[] = { { "nodes", "3" }, { "start", NULL }, { 0 } };
 	const char *plain[] = { "-t", "h100", "--nodes=2", "-s", "tomorrow 09:00", "-y", "--wait=5m", NULL };
-	const char *twice[] = { "-n", "1", "--ssh-key", "b", "-y", "r-1", "--ssh-key", "a", "-n", "2", "--standing", NULL };
+	const char *twice[] = { "-n", "1", "--ssh-key", "b", "-y", "r-1", "--ssh-key", "a", "-n", "2", "--standing",
+		NULL };
 	const char *turned[] = { "--standing", "-n2", "r-1", "--ssh-key=a", "--ssh-key=b", "--wait", NULL };
 
 	typed("nanopod buy -t h100 -n 2 -s 'tomorrow 09:00' -y --wait=5m", none, "the same again", plain, 7);
 	typed("nanopod buy -t h100 -y --wait=5m -n 3", other, "another number, and no start", plain, 7);
 	typed("--nodes=2\n--start=tomorrow 09:00\n--type=h100\n", NULL, "what makes it the same", plain, 7);
-	typed("--nodes=2\n--ssh-key=a\n--ssh-key=b\n--standing=\nr-1\n", NULL, "of one that is typed twice the last counts", twice, 11);
+	typed("--nodes=2\n--ssh-key=a\n--ssh-key=b\n--standing=\nr-1\n", NULL,
+		"of one that is typed twice the last counts", twice, 11);
 	typed("--nodes=2\n--ssh-key=a\n--ssh-key=b\n--standing=\nr-1\n", NULL, "in any order", turned, 6);
 }
 
 static void keys(void)
 {
-	static const char good[] = "# mine\nssh-ed25519 AAAA me \"and\\ you\"\r\n\n", secret[] = "-----BEGIN OPENSSH PRIVATE KEY-----\n";
+	static const char good[] = "# mine\nssh-ed25519 AAAA me \"and\\ you\"\r\n\n",
+			  secret[] = "-----BEGIN OPENSSH PRIVATE KEY-----\n";
 	const char *files[] = { "good.pub", "secret" };
 	struct settings *s = NULL;
 	struct fail f = { 0 };
@@ -101,13 +112,15 @@ static void keys(void)
 	tool_write("good.pub", good, sizeof good - 1, 0600);
 	tool_write("secret", secret, sizeof secret - 1, 0600);
 	is_int(userdata_make(s, files, 1, &out, &count, &f), 0, "a key");
-	is_str(out, "#cloud-config\nssh_authorized_keys: [\"ssh-ed25519 AAAA me \\\"and\\\\ you\\\"\"]\n", "is a document of cloud-init");
+	is_str(out, "#cloud-config\nssh_authorized_keys: [\"ssh-ed25519 AAAA me \\\"and\\\\ you\\\"\"]\n",
+		"is a document of cloud-init");
 	is_int(count, 1, "with one");
 	free(out);
 	out = NULL;
 	ok(userdata_make(s, files, 2, &out, &count, &f) < 0 && !out, "a private key is refused");
 	has_str(f.text, "private key", "for what it is");
-	ok(userdata_make(s, (const char *const[]){ "nothing" }, 1, &out, &count, &f) < 0, "a file that was named and is not there is a mistake");
+	ok(userdata_make(s, (const char *const[]){ "nothing" }, 1, &out, &count, &f) < 0,
+		"a file that was named and is not there is a mistake");
 	mkdir(".ssh", 0700);
 	tool_write(".ssh/id_rsa.pub", "ssh-rsa AAAA x\n", 15, 0600);
 	is_int(userdata_make(s, NULL, 0, &out, &count, &f), 0, "those in ~/.ssh");
@@ -136,7 +149,8 @@ static const char *remembered(const char *where)
 static void names(void)
 {
 	is_str(remembered("here"), "", "nothing is known at first");
-	remember_all("orders", "here", (const char *const[]){ "a", "b\nc", "d" }, (const char *const[]){ "one", "two", NULL }, 3);
+	remember_all("orders", "here", (const char *const[]){ "a", "b\nc", "d" },
+		(const char *const[]){ "one", "two", NULL }, 3);
 	is_str(remembered("here"), "a=one d= ", "names, and none with what would break the file");
 	remember_one("orders", "here", "d", "new\tone");
 	is_str(remembered("here"), "d=new one a=one ", "one more, and the newer word on it");

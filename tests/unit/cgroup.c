@@ -77,7 +77,8 @@ static bool limited(const struct node_spec *n)
 			struct buf b;
 
 			buf_init(&b, 4096);
-			snprintf(path, sizeof path, "%.100s/%s-n-%s/%s", t.tree[i].at, n->setup->prefix, n->id, files[k]);
+			snprintf(path, sizeof path, "%.100s/%s-n-%s/%s", t.tree[i].at, n->setup->prefix, n->id,
+				files[k]);
 			found |= buf_read_file(&b, path) == 0 && strcmp(buf_text(&b), want) == 0;
 			buf_release(&b);
 		}
@@ -95,7 +96,8 @@ static void test_life(const struct node_spec *n, unsigned holds)
 	ok(!(holds & HOLDS_MEMORY) || limited(n), "its memory is limited");
 	pid = sleeper(n);
 	ok(cgroup_pids(n, CGROUP_NODE, &first, 1) == 1 && first == pid, "who entered is counted");
-	ok(cgroup_pids(n, CGROUP_DOOR, &first, 1) == 0 && cgroup_pids(n, CGROUP_ALL, &first, 1) == 1, "in its part, and in the whole");
+	ok(cgroup_pids(n, CGROUP_DOOR, &first, 1) == 0 && cgroup_pids(n, CGROUP_ALL, &first, 1) == 1,
+		"in its part, and in the whole");
 	cgroup_list(n->setup, list_one, &seen, &f);
 	ok(seen == 1, "the node is listed, once");
 	ok(cgroup_kill(n, CGROUP_ALL, 5000, &f) == 0 && waitpid(pid, NULL, 0) == pid, "all of it is killed");
@@ -114,7 +116,8 @@ static bool put_deep(const struct node_spec *n, int depth, pid_t pid)
 	cgroup_trees(&t);
 	snprintf(text, sizeof text, "%d", (int)pid);
 	for (size_t i = 0; i < t.count; i++) {
-		size_t len = (size_t)snprintf(path, sizeof path, "%.100s/%s-n-%s", t.tree[i].at, n->setup->prefix, n->id);
+		size_t len = (size_t)snprintf(path, sizeof path, "%.100s/%s-n-%s", t.tree[i].at, n->setup->prefix,
+			n->id);
 
 		for (int k = 0; k < depth; k++) {
 			len += (size_t)snprintf(path + len, sizeof path - len, "%s", k ? "/d" : "/node");
@@ -153,7 +156,8 @@ static void test_late(const struct node_spec *n)
 	cgroup_make(n, 0, &f);
 	cgroup_kill(n, CGROUP_ALL, 5000, &f);
 	pid = sleeper(n);
-	ok(cgroup_remove(n, &f) == 0 && waitpid(pid, NULL, WNOHANG) == pid, "who comes in late does not hold a group (%s)", f.text);
+	ok(cgroup_remove(n, &f) == 0 && waitpid(pid, NULL, WNOHANG) == pid,
+		"who comes in late does not hold a group (%s)", f.text);
 	kill(pid, SIGKILL);
 }
 

@@ -26,15 +26,22 @@ static void test_text(void)
 {
 	static const uint8_t zeros[CHAIN_BYTES];
 	uint8_t chain[CHAIN_BYTES] = { 0 }, before[CHAIN_BYTES];
-	struct posting_row extreme = { .seq = UINT64_MAX, .at = INT64_MIN,
-		.posting = { .owner = UINT64_MAX, .asset = UINT64_MAX, .book = BOOK_USED, .amount = INT64_MIN, .balance = INT64_MAX } };
+	struct posting_row extreme = { .seq = UINT64_MAX,
+		.at = INT64_MIN,
+		.posting = { .owner = UINT64_MAX,
+			.asset = UINT64_MAX,
+			.book = BOOK_USED,
+			.amount = INT64_MIN,
+			.balance = INT64_MAX } };
 
 	chain_next(chain, &plain);
 	ok(is_sha256(chain, zeros, "12 3 1795162624 99 4 available 0 -12500000 87500000 17\n"), "the first one's");
 	memcpy(before, chain, sizeof before);
 	chain_next(chain, &extreme);
-	ok(is_sha256(chain, before, "18446744073709551615 0 -9223372036854775808 0 18446744073709551615 used 18446744073709551615 "
-		"-9223372036854775808 9223372036854775807 0\n"), "the second one's, of the largest numbers");
+	ok(is_sha256(chain, before,
+		   "18446744073709551615 0 -9223372036854775808 0 18446744073709551615 used 18446744073709551615 "
+		   "-9223372036854775808 9223372036854775807 0\n"),
+		"the second one's, of the largest numbers");
 }
 
 static void test_every_field(void)
@@ -48,7 +55,8 @@ static void test_every_field(void)
 		uint8_t chain[CHAIN_BYTES] = { 0 }; \
 		row.member += 1; \
 		chain_next(chain, &row); \
-		ok((memcmp(chain, reference, sizeof chain) != 0) == (counts), #member "%s", (counts) ? " counts" : " does not"); \
+		ok((memcmp(chain, reference, sizeof chain) != 0) == (counts), #member "%s", \
+			(counts) ? " counts" : " does not"); \
 	} while (0)
 	BENT(seq, true);
 	BENT(n, true);

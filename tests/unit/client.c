@@ -31,8 +31,10 @@ static void answer(int fd, int status, const char *extra, const char *body)
 {
 	char text[8192];
 
-	snprintf(text, sizeof text, "HTTP/1.1 %d X\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %zu\r\n"
-		"X-Request-Id: req_7\r\n%s\r\n%s", status, strlen(body), extra, body);
+	snprintf(text, sizeof text,
+		"HTTP/1.1 %d X\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %zu\r\n"
+		"X-Request-Id: req_7\r\n%s\r\n%s",
+		status, strlen(body), extra, body);
 	say(fd, text);
 }
 
@@ -55,10 +57,16 @@ static bool serve(int fd, const char *path, int hit)
 	if (strcmp(path, "/busy-once") == 0 && hit == 1)
 		return answer(fd, 503, "Retry-After: 0\r\n", "{}"), true;
 	if (strcmp(path, "/busy") == 0)
-		return answer(fd, 429, "Retry-After: 3600\r\n", "{\"error\":{\"code\":\"rate_limited\",\"message\":\"slowly\"}}"), true;
+		return answer(fd, 429, "Retry-After: 3600\r\n",
+			       "{\"error\":{\"code\":\"rate_limited\",\"message\":\"slowly\"}}"),
+		       true;
 	if (strcmp(path, "/refuse") == 0)
-		return answer(fd, 402, "Nanopod-Market: 1\r\n", "{\"error\":{\"type\":\"payment_required\",\"code\":\"insufficient_funds\","
-			"\"message\":\"it costs more\",\"details\":[{\"field\":\"np_max\",\"code\":\"x\",\"message\":\"y\"}]},\"request_id\":\"req_7\"}"), true;
+		return answer(fd, 402, "Nanopod-Market: 1\r\n",
+			       "{\"error\":{\"type\":\"payment_required\",\"code\":\"insufficient_funds\","
+			       "\"message\":\"it costs "
+			       "more\",\"details\":[{\"field\":\"np_max\",\"code\":\"x\",\"message\":\"y\"}]},"
+			       "\"request_id\":\"req_7\"}"),
+		       true;
 	if (strcmp(path, "/page") == 0)
 		return answer(fd, 502, "", "<html>bad gateway</html>"), true;
 	if (strcmp(path, "/elsewhere") == 0)
@@ -72,9 +80,16 @@ static bool serve(int fd, const char *path, int hit)
 	if (strcmp(path, "/much") == 0)
 		return send_much(fd), false;
 	if (strcmp(path, "/lines") == 0)
-		return say(fd, "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"a\":1}\n\r\n5\r\n{\"a\":\r\n3\r\n2}\n\r\n7\r\n{\"a\":3}\r\n0\r\n\r\n"), true;
+		return say(fd,
+			       "HTTP/1.1 200 X\r\nTransfer-Encoding: "
+			       "chunked\r\n\r\n8\r\n{\"a\":1}\n\r\n5\r\n{\"a\":\r\n3\r\n2}\n\r\n7\r\n{\"a\":3}"
+			       "\r\n0\r\n\r\n"),
+		       true;
 	if (strcmp(path, "/lines-cut") == 0)
-		return say(fd, "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"a\":1}\n\r\n5\r\n{\"a\":\r\n"), false;
+		return say(fd,
+			       "HTTP/1.1 200 X\r\nTransfer-Encoding: "
+			       "chunked\r\n\r\n8\r\n{\"a\":1}\n\r\n5\r\n{\"a\":\r\n"),
+		       false;
 	answer(fd, 200, "Nanopod-Market: 1\r\nIdempotent-Replayed: true\r\n", "{\"fine\":true}");
 	return true;
 }
@@ -152,7 +167,8 @@ static int listen_tcp(unsigned *port)
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 64) < 0 || getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 64) < 0 ||
+		getsockname(fd, (struct sockaddr *)&a, &len) < 0)
 		skip_all("cannot listen on loopback");
 	*port = ntohs(a.sin_port);
 	return fd;
@@ -279,8 +295,9 @@ static void time_and_place(const char *url)
 
 static void streams(struct client *c)
 {
-	const struct client_call q = { .method = "GET", .path = "/lines" }, cut = { .method = "GET", .path = "/lines-cut" },
-		no = { .method = "GET", .path = "/refuse" };
+	const struct client_call q = { .method = "GET", .path = "/lines" },
+				 cut = { .method = "GET", .path = "/lines-cut" },
+				 no = { .method = "GET", .path = "/refuse" };
 	const char *line = NULL;
 	size_t len;
 
@@ -304,11 +321,13 @@ static void streams(struct client *c)
 
 static void setups(void)
 {
-	static const char *const good[] = { "https://market.example.org", "https://m.example.org:8443/prefix/", "http://127.0.0.1:80",
-		"http://localhost:1", "http://[::1]:9", "unix:/run/m.sock", "HTTPS://M" };
-	static const char *const bad[] = { "", "market.example.org", "ftp://x", "http://", "https://u:p@h", "https://h:0", "https://h:70000",
-		"https://h:x", "unix:m.sock", "https://h/?a=b", "https://h/#x", "https://h h", "https://h\nX: y", "https://", "http://[::1" };
-	static const char *const open[] = { "http://10.0.0.1", "http://market.example.org:80", "http://127.example.org", "http://127.0.0.1.example.org" };
+	static const char *const good[] = { "https://market.example.org", "https://m.example.org:8443/prefix/",
+		"http://127.0.0.1:80", "http://localhost:1", "http://[::1]:9", "unix:/run/m.sock", "HTTPS://M" };
+	static const char *const bad[] = { "", "market.example.org", "ftp://x", "http://", "https://u:p@h",
+		"https://h:0", "https://h:70000", "https://h:x", "unix:m.sock", "https://h/?a=b", "https://h/#x",
+		"https://h h", "https://h\nX: y", "https://", "http://[::1" };
+	static const char *const open[] = { "http://10.0.0.1", "http://market.example.org:80", "http://127.example.org",
+		"http://127.0.0.1.example.org" };
 	struct client *c;
 	struct buf b;
 
@@ -332,7 +351,10 @@ static void setups(void)
 	is_int(call(c, "GET", "http://evil/", NULL, NULL), CLIENT_BAD_SETUP, "or another host");
 	is_int(call(c, "GET", "//evil/", NULL, NULL), CLIENT_BAD_SETUP, "in any spelling");
 	buf_init(&b, 4096);
-	is_int(client_explain(c, &(struct client_call){ .method = "POST", .path = "/v2/orders", .body = "{}", .key = "k" }, &b, &f), 0, "it can be explained");
+	is_int(client_explain(c,
+		       &(struct client_call){ .method = "POST", .path = "/v2/orders", .body = "{}", .key = "k" }, &b,
+		       &f),
+		0, "it can be explained");
 	is_str(buf_text(&b), "POST http://127.0.0.1:1/v2/orders\nAccept: application/json\nAuthorization: Bearer ***\n"
 		"Content-Type: application/json\nIdempotency-Key: k\n\n{}\n", "without the token");
 	buf_clear(&b);

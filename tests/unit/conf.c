@@ -16,7 +16,8 @@ static struct conf_file *parse(const char *text, struct fail *f)
 
 static void good(void)
 {
-	struct conf_file *file = parse("# a comment\nfanout: 8\ngroups:\n  web: n[1-4]\n  gpu: [g1, 'g 2']\nempty:\nuser: \"~\"\n", NULL);
+	struct conf_file *file = parse(
+		"# a comment\nfanout: 8\ngroups:\n  web: n[1-4]\n  gpu: [g1, 'g 2']\nempty:\nuser: \"~\"\n", NULL);
 	const struct conf *at;
 
 	if (!ok(file, "a settings file"))
@@ -83,7 +84,8 @@ static void ceilings(void)
 		memcpy(many + len, "1,", 2);
 	ok(conf_parse("many", many, len, &file, &f) < 0, "too many values are refused");
 	has_str(f.text, "more than 100000 values", "and it says so");
-	ok(conf_read("/nonexistent/x", &file, &f) == -ENOENT && !file, "a file that is not there is an error of its own");
+	ok(conf_read("/nonexistent/x", &file, &f) == -ENOENT && !file,
+		"a file that is not there is an error of its own");
 	free(large);
 	free(many);
 }
@@ -95,7 +97,8 @@ static void known(void)
 	struct fail f = { 0 };
 
 	ok(conf_known(file, &file->root, keys, &f) < 0, "an unknown key is refused");
-	is_str(f.text, "cannot read 'f.yaml': line 2, column 1: unknown setting 'usr', the nearest is 'user'", "with the nearest");
+	is_str(f.text, "cannot read 'f.yaml': line 2, column 1: unknown setting 'usr', the nearest is 'user'",
+		"with the nearest");
 	ok(conf_expect(file, &file->root.items[0], CONF_LIST, &f) < 0, "a text is no list");
 	has_str(f.text, "expected a list, not a text", "and it says what was expected");
 	conf_free(file);
@@ -133,25 +136,33 @@ static void edits(void)
 	is_str(edit("", KEYS("fanout"), VALUES("8"), 0), "fanout: 8\n", "into an empty file");
 	is_str(edit("# mine\na: 1 # one\nfanout: 4\nz: 2", KEYS("fanout"), VALUES("8"), 0),
 		"# mine\na: 1 # one\nfanout: 8\nz: 2", "replaced, all else as it was");
-	is_str(edit("a: 1", KEYS("b"), VALUES("x: y"), 0), "a: 1\nb: 'x: y'\n", "added after a last line without its end");
+	is_str(edit("a: 1", KEYS("b"), VALUES("x: y"), 0), "a: 1\nb: 'x: y'\n",
+		"added after a last line without its end");
 	is_str(edit("groups:\n  web: n1\nz: 1\n", KEYS("groups", "db"), VALUES("d[1-2]"), 0),
 		"groups:\n  web: n1\n  db: 'd[1-2]'\nz: 1\n", "into a map that is there");
 	is_str(edit("z: 1\n", KEYS("profiles", "p", "user"), VALUES("ops"), 0),
 		"z: 1\nprofiles:\n  p:\n    user: ops\n", "with the maps around it");
-	is_str(edit("groups:\nz: 1\n", KEYS("groups", "db"), VALUES("d1"), 0), "groups:\n  db: d1\nz: 1\n", "into an empty map");
+	is_str(edit("groups:\nz: 1\n", KEYS("groups", "db"), VALUES("d1"), 0), "groups:\n  db: d1\nz: 1\n",
+		"into an empty map");
 	is_str(edit("a:\n- x\n- y\n\n# about b\nb: 1\n", KEYS("a"), VALUES("p", "it's"), 1),
 		"a: [p, 'it''s']\n\n# about b\nb: 1\n", "a list for a list, comments kept");
 	is_str(edit("a: 1\nb: 2\nc: 3\n", KEYS("b"), NULL, 0, 0), "a: 1\nc: 3\n", "taken away");
 	is_str(edit("a: 1\n", KEYS("b"), NULL, 0, 0), "1 ", "what is not there cannot be");
-	has_str(edit("groups: {web: n1}\n", KEYS("groups", "web"), VALUES("n2"), 0), "edited by hand", "a flow map is left alone");
-	has_str(edit("groups: n1\n", KEYS("groups", "web"), VALUES("n2"), 0), "expected 'name: value' lines", "a text is no map");
-	has_str(edit("groups: ~\n", KEYS("groups", "web"), VALUES("n2"), 0), "edit it by hand", "what would break the file is not done");
+	has_str(edit("groups: {web: n1}\n", KEYS("groups", "web"), VALUES("n2"), 0), "edited by hand",
+		"a flow map is left alone");
+	has_str(edit("groups: n1\n", KEYS("groups", "web"), VALUES("n2"), 0), "expected 'name: value' lines",
+		"a text is no map");
+	has_str(edit("groups: ~\n", KEYS("groups", "web"), VALUES("n2"), 0), "edit it by hand",
+		"what would break the file is not done");
 	has_str(edit("a: [\n", KEYS("b"), VALUES("1"), 0), "-22 cannot read 'f'", "a broken file is not touched");
-	has_str(edit("\r\rgroups:\n  web: g0\nprofiles:\n  y: 1\n", KEYS("groups", "web"), VALUES("n2"), 0), "edit it by hand",
-		"lines that end in another way are not confused");
-	is_str(edit("a: 1\r\nb: 2\r\n", KEYS("a"), VALUES("3"), 0), "a: 3\nb: 2\r\n", "but for carriage return and newline");
-	is_str(edit("a: |\n  one\n  two\nb: 1\n", KEYS("a"), VALUES("x"), 0), "a: x\nb: 1\n", "a block of text is replaced whole");
-	is_str(edit("a: 1\n", KEYS("b"), VALUES("null"), 0), "a: 1\nb: 'null'\n", "text that YAML would misread is quoted");
+	has_str(edit("\r\rgroups:\n  web: g0\nprofiles:\n  y: 1\n", KEYS("groups", "web"), VALUES("n2"), 0),
+		"edit it by hand", "lines that end in another way are not confused");
+	is_str(edit("a: 1\r\nb: 2\r\n", KEYS("a"), VALUES("3"), 0), "a: 3\nb: 2\r\n",
+		"but for carriage return and newline");
+	is_str(edit("a: |\n  one\n  two\nb: 1\n", KEYS("a"), VALUES("x"), 0), "a: x\nb: 1\n",
+		"a block of text is replaced whole");
+	is_str(edit("a: 1\n", KEYS("b"), VALUES("null"), 0), "a: 1\nb: 'null'\n",
+		"text that YAML would misread is quoted");
 }
 
 int main(void)

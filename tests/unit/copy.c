@@ -82,8 +82,10 @@ static void test_trees(void)
 	struct way w = { 0 };
 	struct fail f;
 
-	shell("mkdir -p t/a/b/c t/empty t/a/' sp \"x\" '; i=0; while [ $i -lt 300 ]; do echo $i >t/a/f$i; i=$((i+1)); done;"
-		"head -c 200000 /dev/urandom >t/a/b/c/big; echo x >t/a/' sp \"x\" '/'-n'; ln -s a/f1 t/link; mkdir -p out/t2");
+	shell("mkdir -p t/a/b/c t/empty t/a/' sp \"x\" '; i=0; while [ $i -lt 300 ]; do echo $i >t/a/f$i; i=$((i+1)); "
+	      "done;"
+	      "head -c 200000 /dev/urandom >t/a/b/c/big; echo x >t/a/' sp \"x\" '/'-n'; ln -s a/f1 t/link; mkdir -p "
+	      "out/t2");
 	is_int(put(&w, at("t"), "out", PSSH_COPY_RECURSIVE, &f), 0, "a tree goes into a directory %s", f.text);
 	ok(shell("diff -r t out/t"), "and is the same there");
 	is_int(put(&w, at("t/."), "out/t2", PSSH_COPY_RECURSIVE, &f), 0, "'.' has its name %s", f.text);
@@ -93,15 +95,18 @@ static void test_trees(void)
 	is_int(get(&w, "t/", at("back"), PSSH_COPY_RECURSIVE, &f), 0, "a tree comes back %s", f.text);
 	ok(shell("diff -r t back"), "and is the same here");
 	w.chunk = 700;
-	is_int(get(&w, "t", at("back"), PSSH_COPY_RECURSIVE | PSSH_COPY_CHECKSUM, &f), 0, "into a directory, compared %s", f.text);
+	is_int(get(&w, "t", at("back"), PSSH_COPY_RECURSIVE | PSSH_COPY_CHECKSUM, &f), 0,
+		"into a directory, compared %s", f.text);
 	ok(shell("diff -r t back/t"), "and is the same here");
 	ok(no_parts(), "no temporary file is left");
 	shell("rm -rf out back fresh");
 
 	/* q/t/up/t is a plain directory below a link, and is q/t. */
-	shell("mkdir q; mv t q/t; ln -s .. q/t/up; ln -s nowhere q/t/dangling; mkfifo q/t/pipe; ln -s ../../a q/t/a/b/again");
+	shell("mkdir q; mv t q/t; ln -s .. q/t/up; ln -s nowhere q/t/dangling; mkfifo q/t/pipe; ln -s ../../a "
+	      "q/t/a/b/again");
 	w = (struct way){ 0 };
-	is_int(put(&w, at("q/t"), "out", PSSH_COPY_RECURSIVE, &f), PSSH_ELOCAL, "what cannot be copied is a failure at the end");
+	is_int(put(&w, at("q/t"), "out", PSSH_COPY_RECURSIVE, &f), PSSH_ELOCAL,
+		"what cannot be copied is a failure at the end");
 	has_str(f.text, "(and 3 more failed)", "and counted: %s", f.text);
 	ok(shell("diff -q q/t/a/f7 out/a/f7 && diff -q q/t/a/b/c/big out/a/b/c/big"), "the rest arrives");
 	w = (struct way){ 0 };
@@ -111,14 +116,18 @@ static void test_trees(void)
 	ok(shell("diff -q q/t/a/f7 back/a/f7 && diff -q q/t/a/b/c/big back/a/b/c/big"), "the rest arrives");
 	shell("rm -rf out back q");
 
-	shell("mkdir -p p/d p/e; echo 1 >p/d/f; chmod 705 p/d/f; touch -d @1000000001 p/d/f p/d; chmod 500 p/e; touch -d @1000000007 p/e");
+	shell("mkdir -p p/d p/e; echo 1 >p/d/f; chmod 705 p/d/f; touch -d @1000000001 p/d/f p/d; chmod 500 p/e; touch "
+	      "-d @1000000007 p/e");
 	is_int(put(&w, at("p"), "out", PSSH_COPY_RECURSIVE | PSSH_COPY_PRESERVE, &f), 0, "modes and times %s", f.text);
-	ok(shell("test \"$(cd p; stat -c '%n %a %Y' d d/f e)\" = \"$(cd out; stat -c '%n %a %Y' d d/f e)\""), "are kept there");
+	ok(shell("test \"$(cd p; stat -c '%n %a %Y' d d/f e)\" = \"$(cd out; stat -c '%n %a %Y' d d/f e)\""),
+		"are kept there");
 	is_int(get(&w, "p", at("back"), PSSH_COPY_RECURSIVE | PSSH_COPY_PRESERVE, &f), 0, "and back %s", f.text);
-	ok(shell("test \"$(cd p; stat -c '%n %a %Y' d d/f e)\" = \"$(cd back; stat -c '%n %a %Y' d d/f e)\""), "kept here");
+	ok(shell("test \"$(cd p; stat -c '%n %a %Y' d d/f e)\" = \"$(cd back; stat -c '%n %a %Y' d d/f e)\""),
+		"kept here");
 	shell("echo x >file; mkdir -p tt/file; echo y >tt/g; mkdir dd; echo z >dd/file");
 	is_int(put(&w, at("tt"), "file", PSSH_COPY_RECURSIVE, &f), PSSH_EREMOTE, "a tree onto a file: %s", f.text);
-	is_int(put(&w, at("tt/."), "dd/../dd/file", PSSH_COPY_RECURSIVE, &f), PSSH_EREMOTE, "by another way: %s", f.text);
+	is_int(put(&w, at("tt/."), "dd/../dd/file", PSSH_COPY_RECURSIVE, &f), PSSH_EREMOTE, "by another way: %s",
+		f.text);
 	shell("mkdir dd/tt; echo x >dd/tt/file");
 	is_int(put(&w, at("tt"), "dd", PSSH_COPY_RECURSIVE, &f), PSSH_EREMOTE, "a directory onto a file: %s", f.text);
 	ok(shell("diff -q tt/g dd/tt/g"), "the rest arrives");

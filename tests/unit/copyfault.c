@@ -18,7 +18,8 @@ static void test_resume(void)
 	ok(access(at("dst"), F_OK) != 0 && access(at(".dst.pssh-part"), F_OK) == 0, "leaves its part, not a torn file");
 	w = (struct way){ 0 };
 	is_int(put(&w, at("src"), "dst", PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM, &f), 0, "is gone on with %s", f.text);
-	ok(same("src", "dst") && w.sent < 24 * MB, "to an equal file, with %llu bytes sent", (unsigned long long)w.sent);
+	ok(same("src", "dst") && w.sent < 24 * MB, "to an equal file, with %llu bytes sent",
+		(unsigned long long)w.sent);
 	ok(w.commands == 2 && no_parts(), "compared by commands");
 
 	shell("head -c 20000000 src >.dst.pssh-part; rm dst");
@@ -45,7 +46,8 @@ static void test_resume(void)
 	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME, &f), 0, "and where no command can be run %s", f.text);
 	ok(same("src", "back") && w.got < 24 * MB, "with %llu bytes", (unsigned long long)w.got);
 	shell("head -c 20000000 /dev/urandom >.back.pssh-part; rm back");
-	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME | PSSH_COPY_SPARSE, &f), 0, "a part of another file %s", f.text);
+	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME | PSSH_COPY_SPARSE, &f), 0, "a part of another file %s",
+		f.text);
 	ok(same("src", "back"), "is not built on");
 
 	shell("echo precious >victim; ln -s victim .back.pssh-part; rm back");
@@ -210,7 +212,9 @@ static void test_evil(void)
 			if (p[4] == 1)
 				buf_add(&out, "\0\0\0\5\2\0\0\0\3", 9);
 			else
-				evil_answer(&out, p[4], (uint32_t)p[5] << 24 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 8 | p[8], &listed);
+				evil_answer(&out, p[4],
+					(uint32_t)p[5] << 24 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 8 | p[8],
+					&listed);
 			p += 4 + n;
 		}
 		copy_sent(c, len);
@@ -219,12 +223,14 @@ static void test_evil(void)
 	}
 	ok(copy_finished(c), "it ends");
 	is_int(copy_result(c, &f), PSSH_EREMOTE, "as a failure: %s", f.text);
-	ok(shell("test \"$(find jail -type f | wc -l)\" = 2 && test -f jail/in/ok && ! test -e evil && ! test -e jail/evil"),
+	ok(shell("test \"$(find jail -type f | wc -l)\" = 2 && test -f jail/in/ok && ! test -e evil && ! test -e "
+		 "jail/evil"),
 		"nothing was written outside");
 	copy_free(c);
 	c = NULL;
 	is_int(copy_new_get("x", at("jail/x"), 0, &c, &f), 0, "a server that talks nonsense");
-	is_int(copy_input(c, "SSH-2.0-garbage, or a shell's greeting\n", 39, &f), PSSH_EPROTO, "is found out: %s", f.text);
+	is_int(copy_input(c, "SSH-2.0-garbage, or a shell's greeting\n", 39, &f), PSSH_EPROTO, "is found out: %s",
+		f.text);
 	ok(copy_finished(c), "and it is over");
 	copy_free(c);
 	buf_release(&out);

@@ -13,11 +13,13 @@ static void round_trips(void)
 
 	for (int kind = 0; kind < CURSOR_KINDS; kind++)
 		for (size_t i = 0; i < count; i++) {
-			uint64_t words[CURSOR_WORDS] = { ids[i], ids[count - 1 - i], ids[(i + 1) % count] }, back[CURSOR_WORDS] = { 0 };
+			uint64_t words[CURSOR_WORDS] = { ids[i], ids[count - 1 - i], ids[(i + 1) % count] },
+				 back[CURSOR_WORDS] = { 0 };
 			char room[CURSOR_TEXT];
 
 			cursor_text((enum cursor_kind)kind, words, room);
-			if (strlen(room) >= sizeof room || cursor_parse((enum cursor_kind)kind, room, back) != 0 || back[0] != words[0])
+			if (strlen(room) >= sizeof room || cursor_parse((enum cursor_kind)kind, room, back) != 0 ||
+				back[0] != words[0])
 				wrong++;
 			if (kind == CURSOR_ORDERS && back[1] != words[1])
 				wrong++;
@@ -48,9 +50,17 @@ static void only_their_own(void)
 static void garbage(void)
 {
 	static const char *const texts[] = {
-		"", "poolc", "poolc_", "poolc_x", "_",
-		"poolc_uuuuuuuuuuuuuuuuuuuuuuuuuu", "poolc_zzzzzzzzzzzzzzzzzzzzzzzzzz", "POOLC_0000000000001000000000000A",
-		"poolc_\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+		"",
+		"poolc",
+		"poolc_",
+		"poolc_x",
+		"_",
+		"poolc_uuuuuuuuuuuuuuuuuuuuuuuuuu",
+		"poolc_zzzzzzzzzzzzzzzzzzzzzzzzzz",
+		"POOLC_0000000000001000000000000A",
+		"poolc_"
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+		"\xff",
 	};
 	uint64_t words[CURSOR_WORDS] = { 5, 6, 0 }, back[CURSOR_WORDS];
 	char room[CURSOR_TEXT + 1];

@@ -47,7 +47,9 @@ static size_t fewest(const char *a, size_t n, const char *b, size_t m)
 
 	for (size_t i = 1; i <= n; i++)
 		for (size_t k = 1; k <= m; k++)
-			t[i][k] = a[i - 1] == b[k - 1] ? t[i - 1][k - 1] + 1 : t[i - 1][k] > t[i][k - 1] ? t[i - 1][k] : t[i][k - 1];
+			t[i][k] = a[i - 1] == b[k - 1]      ? t[i - 1][k - 1] + 1
+				: t[i - 1][k] > t[i][k - 1] ? t[i - 1][k]
+							    : t[i][k - 1];
 	return n + m - 2 * t[n][m];
 }
 

@@ -10,27 +10,36 @@ static void who_and_what(void)
 	is_int(make(EVENT(ACCOUNT, .name = "alice")), REASON_NAME_TAKEN, "names of accounts are unique");
 	is_int(make(EVENT(ACCOUNT, .name = "")), REASON_INVALID, "an account has a name");
 	is_int(make(EVENT(ACCOUNT, .name = "x", .u.account.floor = 1)), REASON_INVALID, "a floor is not above 0");
-	is_int(make(EVENT(ACCOUNT, .name = "x", .u.account.beneficiary = 999)), REASON_NOT_FOUND, "a beneficiary is an account");
+	is_int(make(EVENT(ACCOUNT, .name = "x", .u.account.beneficiary = 999)), REASON_NOT_FOUND,
+		"a beneficiary is an account");
 	is_int(apply(EVENT(CREDIT, .account = alice)), REASON_INVALID, "a credit of 0");
-	is_int(apply(EVENT(CREDIT, .account = alice, .u.credit.micros = -1000001)), REASON_FUNDS, "no credit below the floor");
-	is_int(apply(EVENT(CREDIT, .account = alice, .u.credit.micros = INT64_MIN)), REASON_FUNDS, "nor the least number");
-	is_int(apply(EVENT(CREDIT, .account = alice, .u.credit.micros = INT64_MAX)), REASON_OVERFLOW, "nor more than can be counted");
+	is_int(apply(EVENT(CREDIT, .account = alice, .u.credit.micros = -1000001)), REASON_FUNDS,
+		"no credit below the floor");
+	is_int(apply(EVENT(CREDIT, .account = alice, .u.credit.micros = INT64_MIN)), REASON_FUNDS,
+		"nor the least number");
+	is_int(apply(EVENT(CREDIT, .account = alice, .u.credit.micros = INT64_MAX)), REASON_OVERFLOW,
+		"nor more than can be counted");
 	is_int(apply(EVENT(CREDIT, .account = alice, .u.credit.micros = -1000000)), 0, "down to the floor");
-	is_int(apply(EVENT(ACCOUNT_STATE, .account = alice, .u.account_state = { ACCOUNT_OPEN, -50 })), 0, "a lower floor");
+	is_int(apply(EVENT(ACCOUNT_STATE, .account = alice, .u.account_state = { ACCOUNT_OPEN, -50 })), 0,
+		"a lower floor");
 	is_int(apply(EVENT(CREDIT, .account = alice, .u.credit.micros = -50)), 0, "and down to that");
 	is_int(apply(EVENT(ACCOUNT_STATE, .account = alice, .u.account_state = { ACCOUNT_OPEN, -49 })), REASON_FUNDS,
 		"a floor is not raised above the balance");
-	is_int(apply(EVENT(POLICY, .u.policy = { .fee_bps = 10001, .settle_minutes = 60 })), REASON_INVALID, "a fee above all");
+	is_int(apply(EVENT(POLICY, .u.policy = { .fee_bps = 10001, .settle_minutes = 60 })), REASON_INVALID,
+		"a fee above all");
 	is_int(apply(EVENT(POLICY, .u.policy = { .settle_minutes = 0 })), REASON_INVALID, "settling never");
-	is_int(make(EVENT(POOL, .account = alice, .name = "a")), REASON_NAME_TAKEN, "names of pools are unique in an account");
-	is_int(make(EVENT(HOST, .account = provider, .name = "h", .u.host = { sku_id, alice_pool, 0, 2000 })), REASON_NOT_FOUND,
-		"a host goes into a pool of its account");
-	is_int(make(EVENT(HOST, .account = alice, .name = "h", .u.host = { sku_id, alice_pool, 0, 2000 })), REASON_WRONG_STATE,
-		"and into one for hosts");
-	is_int(make(EVENT(HOST, .account = provider, .name = "h", .u.host = { sku_id, hosts_pool, 0, NOW })), REASON_INVALID,
-		"a host whose minutes are over");
-	is_int(apply(EVENT(POOL_DELETE, .account = provider, .subject = hosts_pool)), REASON_HAS_DEPENDENTS, "a host's pool stays");
-	is_int(apply(EVENT(POOL_DELETE, .account = bob, .subject = alice_pool)), REASON_NOT_FOUND, "another's pool is not there");
+	is_int(make(EVENT(POOL, .account = alice, .name = "a")), REASON_NAME_TAKEN,
+		"names of pools are unique in an account");
+	is_int(make(EVENT(HOST, .account = provider, .name = "h", .u.host = { sku_id, alice_pool, 0, 2000 })),
+		REASON_NOT_FOUND, "a host goes into a pool of its account");
+	is_int(make(EVENT(HOST, .account = alice, .name = "h", .u.host = { sku_id, alice_pool, 0, 2000 })),
+		REASON_WRONG_STATE, "and into one for hosts");
+	is_int(make(EVENT(HOST, .account = provider, .name = "h", .u.host = { sku_id, hosts_pool, 0, NOW })),
+		REASON_INVALID, "a host whose minutes are over");
+	is_int(apply(EVENT(POOL_DELETE, .account = provider, .subject = hosts_pool)), REASON_HAS_DEPENDENTS,
+		"a host's pool stays");
+	is_int(apply(EVENT(POOL_DELETE, .account = bob, .subject = alice_pool)), REASON_NOT_FOUND,
+		"another's pool is not there");
 	is_int(apply(EVENT(POOL_DELETE, .account = alice, .subject = alice_pool)), 0, "an empty pool goes");
 	ok(engine_pool(market, alice_pool)->deleted && !engine_pool_named(market, alice, "a"), "and its name is free");
 	is_int(tick(NOW), REASON_INVALID, "a tick names a later minute");
@@ -94,10 +103,12 @@ static void suspended(void)
 	ok(status(buy(alice, 0, 1, NOW + 10, NOW + 100, 5)) == ORDER_FILLED, "alice buys");
 	apply(EVENT(ACCOUNT_STATE, .account = alice, .u.account_state.state = ACCOUNT_SUSPENDED));
 	is_int(buy(alice, 0, 1, NOW + 10, NOW + 100, 5), REASON_SUSPENDED, "suspended: buys nothing");
-	is_int(make(EVENT(INSTANCE, .account = alice, .name = "i", .u.instance = { .pool = alice_pool, .sku = sku_id })),
+	is_int(make(EVENT(INSTANCE, .account = alice, .name = "i",
+		       .u.instance = { .pool = alice_pool, .sku = sku_id })),
 		REASON_SUSPENDED, "makes no instances");
-	is_int(make(EVENT(PROCUREMENT, .account = alice, .name = "p", .u.procurement = { .pool = alice_pool, .sku = sku_id,
-		.window = 10 })), REASON_SUSPENDED, "makes no procurements");
+	is_int(make(EVENT(PROCUREMENT, .account = alice, .name = "p",
+		       .u.procurement = { .pool = alice_pool, .sku = sku_id, .window = 10 })),
+		REASON_SUSPENDED, "makes no procurements");
 	sell = resell(alice, S | P, 1, NOW + 50, NOW + 100, 5);
 	ok(sell > 0, "sells what it bought");
 	is_int(apply(EVENT(CANCEL, .account = alice, .subject = (uint64_t)sell)), 0, "cancels");
@@ -125,7 +136,8 @@ static void priority(void)
 	buy(bob, 0, 2, NOW + 40, NOW + 50, 8);
 	ok(fills() == 2 && row((int64_t)effects_made(&did)).status == ORDER_FILLED, "two nodes within the limit");
 	o = buy(bob, 0, 3, NOW + 40, NOW + 50, 100);
-	ok(status(o) == ORDER_CANCELLED && fills() == 0 && row(o).reason == REASON_NO_CAPACITY, "all or nothing: nothing");
+	ok(status(o) == ORDER_CANCELLED && fills() == 0 && row(o).reason == REASON_NO_CAPACITY,
+		"all or nothing: nothing");
 	o = buy(bob, 0, 3, NOW + 60, NOW + 70, 8);
 	ok(status(o) == ORDER_CANCELLED && row(o).reason == REASON_PRICE_TOO_LOW, "and told that the limit is too low");
 	o = buy(bob, 0, 3, NOW + 60, NOW + 70, 9);
@@ -144,7 +156,8 @@ static void older_price(void)
 	is_int(money(alice), 1000000 - 120, "which is not available");
 	o = buy(bob, S, 1, NOW + 10, NOW + 20, 15);
 	offer(0, S | P, NOW + 1, NOW + 100, 10);
-	ok(fill(0).buyer == bob && fill(0).price == 15 && row(o).status == ORDER_FILLED, "the higher buy first, at its own, older price");
+	ok(fill(0).buyer == bob && fill(0).price == 15 && row(o).status == ORDER_FILLED,
+		"the higher buy first, at its own, older price");
 	offer(1, S | P, NOW + 1, NOW + 100, 10);
 	ok(fill(0).buyer == alice && fill(0).price == 12 && row(rest).status == ORDER_FILLED, "then the other");
 	is_int(engine_account(market, alice)->held, 0, "and nothing is held any more");
@@ -180,20 +193,25 @@ static void partial(void)
 	offer(1, S | P, NOW + 15, NOW + 30, 6);
 	id = buy(alice, S | P, 2, NOW + 10, NOW + 40, 6);
 	o = row(id);
-	ok(o.status == ORDER_PARTIALLY_FILLED && o.filled_minutes == 25 && o.filled_cost == 50 + 90, "takes what there is");
+	ok(o.status == ORDER_PARTIALLY_FILLED && o.filled_minutes == 25 && o.filled_cost == 50 + 90,
+		"takes what there is");
 	ok(o.rest_count == 3 && o.rest[0].start == NOW + 10 && o.rest[0].end == NOW + 15 && o.rest[0].nodes == 1 &&
-		o.rest[1].start == NOW + 20 && o.rest[1].end == NOW + 30 && o.rest[1].nodes == 1 && o.rest[2].end == NOW + 40 &&
-		o.rest[2].nodes == 2, "and keeps the rest");
+			o.rest[1].start == NOW + 20 && o.rest[1].end == NOW + 30 && o.rest[1].nodes == 1 &&
+			o.rest[2].end == NOW + 40 && o.rest[2].nodes == 2,
+		"and keeps the rest");
 	is_int(o.hold, 6 * (5 + 10 + 20), "for which it holds");
 	tick(NOW + 12);
 	o = *engine_order(market, (uint64_t)id);
-	ok(o.start == NOW + 13 && o.rest[0].start == NOW + 13 && o.hold == 6 * (2 + 10 + 20), "time takes its first minutes");
+	ok(o.start == NOW + 13 && o.rest[0].start == NOW + 13 && o.hold == 6 * (2 + 10 + 20),
+		"time takes its first minutes");
 	offer(0, S | P, NOW + 20, NOW + 25, 1);
 	ok(fill(0).price == 6 && fill(0).start == NOW + 20 && fill(0).end == NOW + 25, "and more of it fills later");
 	tick(NOW + 39);
-	ok(!engine_order(market, (uint64_t)id) && row(id).reason == REASON_EXPIRED, "what is left expires with the window");
+	ok(!engine_order(market, (uint64_t)id) && row(id).reason == REASON_EXPIRED,
+		"what is left expires with the window");
 	is_int(engine_account(market, alice)->held, 0, "and holds nothing");
-	ok(status(buy(alice, P, 1, NOW + 50, NOW + 60, 6)) == ORDER_CANCELLED, "a partial buy that takes nothing is cancelled");
+	ok(status(buy(alice, P, 1, NOW + 50, NOW + 60, 6)) == ORDER_CANCELLED,
+		"a partial buy that takes nothing is cancelled");
 	close_market();
 }
 
@@ -207,8 +225,14 @@ static void funds(void)
 	is_int(status(buy(alice, 0, 1, NOW + 1, NOW + 10001, 200)), ORDER_FILLED, "one that takes all of it");
 	is_int(money(alice), 0, "leaves nothing");
 	is_int(buy(bob, S, 2, NOW + 1, NOW + 10001, 51), REASON_FUNDS, "a rest must be covered too");
-	ev = EVENT(ORDER, .account = bob, .u.order = { .pool = bob_pool, .sku = sku_id, .nodes = 1, .start = NOW + 20000,
-		.end = NOW + 20010, .price = 200, .max_total = 999 });
+	ev = EVENT(ORDER, .account = bob,
+		.u.order = { .pool = bob_pool,
+			.sku = sku_id,
+			.nodes = 1,
+			.start = NOW + 20000,
+			.end = NOW + 20010,
+			.price = 200,
+			.max_total = 999 });
 	is_int(make(ev), REASON_OVER_MAX_TOTAL, "more than the stated total");
 	ev.u.order.max_total = 1000;
 	is_int(status(make(ev)), ORDER_FILLED, "the stated total");
@@ -226,11 +250,13 @@ static void blocks(void)
 	is_int(status(buy(alice, 0, 2, NOW + 10, NOW + 19, 100)), ORDER_CANCELLED, "nor of its window");
 	is_int(status(buy(alice, P, 2, NOW + 10, NOW + 20, 100)), ORDER_CANCELLED, "nor to a buy in part");
 	o = buy(alice, 0, 2, NOW + 10, NOW + 20, 5);
-	ok(status(o) == ORDER_FILLED && row(block).status == ORDER_FILLED && row(block).filled_minutes == 20, "all of it is");
+	ok(status(o) == ORDER_FILLED && row(block).status == ORDER_FILLED && row(block).filled_minutes == 20,
+		"all of it is");
 	ok(fill(0).host < fill(1).host, "hosts in order");
 	block = order(provider, hosts_pool, sku_id, SIDE_SELL, S, 1, NOW + 30, NOW + 40, 6);
 	tick(NOW + 30);
-	ok(row(block).status == ORDER_CANCELLED && row(block).reason == REASON_EXPIRED, "a block expires in its first minute");
+	ok(row(block).status == ORDER_CANCELLED && row(block).reason == REASON_EXPIRED,
+		"a block expires in its first minute");
 	close_market();
 }
 
@@ -240,11 +266,14 @@ static void sells(void)
 
 	open_market(2);
 	o = offer(0, P, NOW + 10, NOW + 20, 5);
-	ok(status(o) == ORDER_CANCELLED && row(o).reason == REASON_NO_BUYER, "a sell that does not stand finds no buyer");
+	ok(status(o) == ORDER_CANCELLED && row(o).reason == REASON_NO_BUYER,
+		"a sell that does not stand finds no buyer");
 	o = offer(0, S | P, NOW + 10, NOW + 20, 5);
 	is_int(offer(0, S | P, NOW + 15, NOW + 25, 5), REASON_NOT_OWNED, "what is on sale is not put on sale again");
-	is_int(apply(EVENT(CANCEL, .account = bob, .subject = (uint64_t)o)), REASON_NOT_FOUND, "another's order is not cancelled");
-	is_int(apply(EVENT(HOST_RETIRE, .account = provider, .subject = host_id[0])), REASON_HAS_DEPENDENTS, "a host on sale stays");
+	is_int(apply(EVENT(CANCEL, .account = bob, .subject = (uint64_t)o)), REASON_NOT_FOUND,
+		"another's order is not cancelled");
+	is_int(apply(EVENT(HOST_RETIRE, .account = provider, .subject = host_id[0])), REASON_HAS_DEPENDENTS,
+		"a host on sale stays");
 	is_int(apply(EVENT(CANCEL, .account = provider, .subject = (uint64_t)o)), 0, "one's own is");
 	is_int(apply(EVENT(CANCEL, .account = provider, .subject = (uint64_t)o)), REASON_NOT_FOUND, "once");
 	is_int(status(buy(alice, 0, 1, NOW + 10, NOW + 20, 5)), ORDER_CANCELLED, "after which nothing is on sale");
@@ -253,12 +282,15 @@ static void sells(void)
 	ok(row(o).status == ORDER_CANCELLED && row(o).filled_minutes == 10 && row(rest).status == ORDER_FILLED,
 		"a sell fills what rests, and the rest of it is cancelled");
 	o = order(provider, hosts_pool, sku_id, SIDE_SELL, S | P, 1, NOW + 40, NOW + 50, 4);
-	ok(engine_host(market, host_id[1])->pieces[1].order == (uint64_t)o, "hosts are taken from the last registered on");
+	ok(engine_host(market, host_id[1])->pieces[1].order == (uint64_t)o,
+		"hosts are taken from the last registered on");
 	tick(NOW + 50);
 	ok(row(o).status == ORDER_CANCELLED && row(o).reason == REASON_EXPIRED, "a sell expires with its window");
-	is_int(apply(EVENT(HOST_RETIRE, .account = provider, .subject = host_id[0])), 0, "and a host that nothing is on retires");
-	is_int(make(EVENT(HOST, .account = provider, .name = "host-0", .u.host = { sku_id, hosts_pool, 0, MINUTE_MAX })) > 0, 1,
-		"its name is free");
+	is_int(apply(EVENT(HOST_RETIRE, .account = provider, .subject = host_id[0])), 0,
+		"and a host that nothing is on retires");
+	is_int(make(EVENT(HOST, .account = provider, .name = "host-0",
+		       .u.host = { sku_id, hosts_pool, 0, MINUTE_MAX })) > 0,
+		1, "its name is free");
 	close_market();
 }
 

@@ -35,20 +35,23 @@ static void instances(void)
 	tick(NOW + 2);
 	ok(get(high)->host == host_id[0] && !get(low)->host, "the higher priority gets the host");
 	is_int(on(EVENT_INSTANCE_DELETE, high), REASON_WRONG_STATE, "what is not over is not deleted");
-	is_int(apply(EVENT(REPORT, .account = alice, .subject = (uint64_t)low, .u.report.status = INSTANCE_RUNNING)), REASON_WRONG_STATE,
-		"nothing is reported of one without a host");
-	is_int(apply(EVENT(REPORT, .account = alice, .subject = (uint64_t)high, .u.report.status = INSTANCE_AWAITING)), REASON_INVALID,
-		"only running and failed are reported");
-	is_int(apply(EVENT(REPORT, .account = alice, .subject = (uint64_t)high, .text = "up", .u.report.status = INSTANCE_RUNNING)), 0,
-		"it runs");
+	is_int(apply(EVENT(REPORT, .account = alice, .subject = (uint64_t)low, .u.report.status = INSTANCE_RUNNING)),
+		REASON_WRONG_STATE, "nothing is reported of one without a host");
+	is_int(apply(EVENT(REPORT, .account = alice, .subject = (uint64_t)high, .u.report.status = INSTANCE_AWAITING)),
+		REASON_INVALID, "only running and failed are reported");
+	is_int(apply(EVENT(REPORT, .account = alice, .subject = (uint64_t)high, .text = "up",
+		       .u.report.status = INSTANCE_RUNNING)),
+		0, "it runs");
 	ok(get(high)->status == INSTANCE_RUNNING && strcmp(get(high)->detail, "up") == 0, "as is seen");
 	is_int(on(EVENT_INSTANCE_STOP, high), 0, "stopped");
-	ok(get(high)->status == INSTANCE_TERMINATED && get(low)->host == host_id[0], "its host goes to the next at once");
+	ok(get(high)->status == INSTANCE_TERMINATED && get(low)->host == host_id[0],
+		"its host goes to the next at once");
 	is_int(on(EVENT_INSTANCE_STOP, high), REASON_WRONG_STATE, "once");
 	mid = instance("high", PRIORITY_NORMAL);
 	ok(mid > 0, "its name is free");
 	tick(NOW + 50);
-	ok(get(low)->status == INSTANCE_TERMINATED && strcmp(get(low)->detail, "lease ended") == 0, "with the lease the instance ends");
+	ok(get(low)->status == INSTANCE_TERMINATED && strcmp(get(low)->detail, "lease ended") == 0,
+		"with the lease the instance ends");
 	is_int(on(EVENT_POOL_DELETE, (int64_t)alice_pool), REASON_HAS_DEPENDENTS, "a pool with an instance stays");
 	is_int(on(EVENT_INSTANCE_STOP, mid), 0, "which is stopped");
 	is_int(on(EVENT_INSTANCE_DELETE, mid), 0, "and deleted");
@@ -81,14 +84,20 @@ static void sell_spares_instances(void)
 
 static int64_t procurement(int target, int window, int64_t low, int64_t high)
 {
-	return make(EVENT(PROCUREMENT, .account = alice, .name = "p", .u.procurement = { .pool = alice_pool, .sku = sku_id,
-		.target = target, .window = window, .min_sell = low, .max_buy = high, .enabled = true }));
+	return make(EVENT(PROCUREMENT, .account = alice, .name = "p",
+		.u.procurement = { .pool = alice_pool,
+			.sku = sku_id,
+			.target = target,
+			.window = window,
+			.min_sell = low,
+			.max_buy = high,
+			.enabled = true }));
 }
 
 static int target(int64_t id, int now)
 {
-	return apply(EVENT(PROCUREMENT_CHANGE, .account = alice, .subject = (uint64_t)id, .u.procurement_change = { .target = now,
-		.window = -1, .min_sell = -1, .max_buy = -1, .enabled = -1 }));
+	return apply(EVENT(PROCUREMENT_CHANGE, .account = alice, .subject = (uint64_t)id,
+		.u.procurement_change = { .target = now, .window = -1, .min_sell = -1, .max_buy = -1, .enabled = -1 }));
 }
 
 static void procurements(void)
@@ -110,7 +119,8 @@ static void procurements(void)
 	is_int(on(EVENT_POOL_DELETE, (int64_t)alice_pool), REASON_HAS_DEPENDENTS, "its pool stays");
 	offer(2, S | P, NOW + 1, NOW + 1000, 4);
 	tick(NOW + 1);
-	ok(has(alice_pool, NOW + 5) == 2 && has(alice_pool, NOW + 11) == 2 && q->reason == 0, "in the next minute it buys the rest");
+	ok(has(alice_pool, NOW + 5) == 2 && has(alice_pool, NOW + 11) == 2 && q->reason == 0,
+		"in the next minute it buys the rest");
 	is_int(target(p, 1), 0, "fewer are needed");
 	ok(engine_order_after(market, alice, 0) && engine_order_after(market, alice, 0)->side == SIDE_SELL &&
 		engine_order_after(market, alice, 0)->procurement == (uint64_t)p, "what is too much is on sale");
@@ -119,10 +129,20 @@ static void procurements(void)
 	is_int(target(p, 2), 0, "more again");
 	ok(has(alice_pool, NOW + 4) == 1 && q->reason == REASON_PRICE_TOO_LOW && !engine_order_after(market, alice, 0),
 		"what was on sale is kept; what was sold costs more elsewhere, and that is said");
-	is_int(apply(EVENT(PROCUREMENT_CHANGE, .account = alice, .subject = (uint64_t)p, .u.procurement_change = { .target = 0,
-		.window = -1, .min_sell = -1, .max_buy = -1, .enabled = -1 })), 0, "none");
-	is_int(apply(EVENT(PROCUREMENT_CHANGE, .account = alice, .subject = (uint64_t)p, .u.procurement_change = { .target = -1,
-		.window = -1, .min_sell = -1, .max_buy = -1, .enabled = 0 })), 0, "disabled");
+	is_int(apply(EVENT(PROCUREMENT_CHANGE, .account = alice, .subject = (uint64_t)p,
+		       .u.procurement_change = { .target = 0,
+			       .window = -1,
+			       .min_sell = -1,
+			       .max_buy = -1,
+			       .enabled = -1 })),
+		0, "none");
+	is_int(apply(EVENT(PROCUREMENT_CHANGE, .account = alice, .subject = (uint64_t)p,
+		       .u.procurement_change = { .target = -1,
+			       .window = -1,
+			       .min_sell = -1,
+			       .max_buy = -1,
+			       .enabled = 0 })),
+		0, "disabled");
 	ok(!engine_order_after(market, alice, 0), "its orders are withdrawn");
 	is_int(on(EVENT_PROCUREMENT_DELETE, p), 0, "deleted");
 	ok(!engine_procurement(market, (uint64_t)p), "and gone");
@@ -141,9 +161,11 @@ static void procurement_of_instances(void)
 	tick(NOW + 1);
 	is_int(has(alice_pool, NOW + 5), 2, "with two instances two hosts");
 	tick(NOW + 2);
-	ok(engine_instance_named(market, alice, "a")->host && engine_instance_named(market, alice, "b")->host, "on which they run");
+	ok(engine_instance_named(market, alice, "a")->host && engine_instance_named(market, alice, "b")->host,
+		"on which they run");
 	tick(NOW + 30);
-	ok(engine_instance_named(market, alice, "a")->host && has(alice_pool, NOW + 40) == 2, "for as long as they are");
+	ok(engine_instance_named(market, alice, "a")->host && has(alice_pool, NOW + 40) == 2,
+		"for as long as they are");
 	close_market();
 }
 

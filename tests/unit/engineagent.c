@@ -19,13 +19,14 @@ static uint64_t token(uint64_t who, int scopes, uint8_t hash)
 
 static int session(uint64_t who, uint64_t agent, uint64_t generation, uint8_t hash)
 {
-	return apply(EVENT(AGENT_SESSION, .account = who, .subject = agent, .u.agent_session = { generation, { hash } }));
+	return apply(
+		EVENT(AGENT_SESSION, .account = who, .subject = agent, .u.agent_session = { generation, { hash } }));
 }
 
 static int64_t host_of(uint64_t who, const char *name, uint64_t in, uint64_t agent)
 {
-	return make(EVENT(HOST, .account = who, .name = name, .u.host = { .sku = sku_id, .pool = in, .start = 0, .end = MINUTE_MAX,
-		.agent = agent }));
+	return make(EVENT(HOST, .account = who, .name = name,
+		.u.host = { .sku = sku_id, .pool = in, .start = 0, .end = MINUTE_MAX, .agent = agent }));
 }
 
 static int state(uint64_t host, bool down, int64_t since, bool watch)
@@ -40,28 +41,37 @@ static void joining(void)
 	open_market(0);
 	once = token(provider, SCOPE_JOIN, 1);
 	other = token(provider, SCOPE_HOST, 2);
-	is_int(make(EVENT(TOKEN, .account = provider, .u.token = { .scopes = SCOPE_AGENT, .hash = { 3 } })), REASON_INVALID,
-		"no token has the scope of sessions");
+	is_int(make(EVENT(TOKEN, .account = provider, .u.token = { .scopes = SCOPE_AGENT, .hash = { 3 } })),
+		REASON_INVALID, "no token has the scope of sessions");
 	is_int(join(provider, "one", NULL, 0), REASON_INVALID, "no agent without a key");
-	is_int(join(provider, "one", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", 0), REASON_INVALID, "nor with a short one");
+	is_int(join(provider, "one", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", 0), REASON_INVALID,
+		"nor with a short one");
 	is_int(join(provider, "one", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=", 0), REASON_INVALID,
 		"nor with one that is written in another way than the one there is");
 	is_int(join(provider, "", KEY, 0), REASON_INVALID, "nor without a name");
 	ok((int64_t)(agent = (uint64_t)join(provider, "one", KEY, once)) > 0 && engine_token(market, once)->revoked,
 		"a machine joins, and its token is used up");
-	ok(did.count == 2 && did.list[1].u.notice.kind == NOTICE_AGENT && did.list[1].u.notice.code == AGENT_JOINED, "its owner is told");
+	ok(did.count == 2 && did.list[1].u.notice.kind == NOTICE_AGENT && did.list[1].u.notice.code == AGENT_JOINED,
+		"its owner is told");
 	is_int(join(provider, "two", KEY_2, once), REASON_WRONG_STATE, "nobody else gets in by it");
 	is_int(join(provider, "one", KEY_2, other), REASON_NAME_TAKEN, "names are not shared");
 	is_int(join(alice, "one", KEY, 0), REASON_NAME_TAKEN, "nor keys, by whomever");
-	ok(join(alice, "one", KEY_2, other) > 0 && !engine_token(market, other)->revoked, "another account's may be called the same");
+	ok(join(alice, "one", KEY_2, other) > 0 && !engine_token(market, other)->revoked,
+		"another account's may be called the same");
 	ok(engine_agent_named(market, provider, "one") == engine_agent(market, agent) &&
-		engine_agent_keyed(market, KEY) == engine_agent(market, agent) && !engine_agent_named(market, 0, KEY) &&
-		engine_agent_after(market, 0, agent) == engine_agent_after(market, alice, 0), "agents are found by id, name and key");
-	ok(strcmp(engine_agent(market, agent)->machine, "m") == 0 && !engine_agent(market, agent)->inventory, "the machine is known");
-	is_int(apply(EVENT(AGENT_INVENTORY, .account = provider, .subject = agent, .text = "{\"cpus\":2}")), 0, "what is in it too");
+			engine_agent_keyed(market, KEY) == engine_agent(market, agent) &&
+			!engine_agent_named(market, 0, KEY) &&
+			engine_agent_after(market, 0, agent) == engine_agent_after(market, alice, 0),
+		"agents are found by id, name and key");
+	ok(strcmp(engine_agent(market, agent)->machine, "m") == 0 && !engine_agent(market, agent)->inventory,
+		"the machine is known");
+	is_int(apply(EVENT(AGENT_INVENTORY, .account = provider, .subject = agent, .text = "{\"cpus\":2}")), 0,
+		"what is in it too");
 	is_str(engine_agent(market, agent)->inventory, "{\"cpus\":2}", "as it told");
-	is_int(apply(EVENT(ACCOUNT_STATE, .account = provider, .u.account_state.state = ACCOUNT_SUSPENDED)), 0, "the owner is suspended");
-	is_int(join(provider, "two", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ=", 0), REASON_SUSPENDED, "no more machines of his");
+	is_int(apply(EVENT(ACCOUNT_STATE, .account = provider, .u.account_state.state = ACCOUNT_SUSPENDED)), 0,
+		"the owner is suspended");
+	is_int(join(provider, "two", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ=", 0), REASON_SUSPENDED,
+		"no more machines of his");
 	is_int(session(provider, agent, 1, 1), 0, "but those that are there come back");
 	close_market();
 }
@@ -77,13 +87,15 @@ static void fencing(void)
 	is_int(session(provider, agent, 7, 7), 0, "a session");
 	is_int(session(provider, agent, 7, 8), REASON_FENCED, "the same number again is somebody else");
 	is_int(session(provider, agent, 6, 8), REASON_FENCED, "an older one too");
-	ok(engine_agent(market, agent)->generation == 7 && engine_agent(market, agent)->session[0] == 7, "the one that is there stays");
+	ok(engine_agent(market, agent)->generation == 7 && engine_agent(market, agent)->session[0] == 7,
+		"the one that is there stays");
 	is_int(session(provider, agent, 8, 8), 0, "a later one comes in its place");
 	ok(did.count == 1 && did.list[0].u.notice.code == AGENT_CAME, "which is told");
 	is_int(apply(EVENT(AGENT_RETIRE, .account = provider, .subject = agent)), 0, "it leaves");
 	is_int(engine_agent(market, agent)->session[0], 0, "and with it its session");
 	is_int(session(provider, agent, 9, 9), REASON_NOT_FOUND, "it does not come back");
-	ok(!engine_agent_keyed(market, KEY) && join(provider, "one", KEY, 0) > (int64_t)agent, "its name and key are free");
+	ok(!engine_agent_keyed(market, KEY) && join(provider, "one", KEY, 0) > (int64_t)agent,
+		"its name and key are free");
 	close_market();
 }
 
@@ -102,11 +114,15 @@ static void hosts(void)
 	a = (uint64_t)host_of(provider, "h", hosts_pool, mine);
 	b = (uint64_t)host_of(provider, "i", hosts_pool, mine);
 	ok(host_of(alice, "h", alices, theirs) > 0 && host_of(provider, "j", hosts_pool, 0) > 0, "other hosts");
-	ok(engine_host_of_agent(market, mine, 0) == engine_host(market, a) && engine_host_of_agent(market, mine, a)->id == b &&
-		!engine_host_of_agent(market, mine, b) && !engine_host_of_agent(market, 0, 0), "an agent's own hosts are listed");
-	is_int(apply(EVENT(AGENT_RETIRE, .account = provider, .subject = mine)), REASON_HAS_DEPENDENTS, "it does not leave them behind");
+	ok(engine_host_of_agent(market, mine, 0) == engine_host(market, a) &&
+			engine_host_of_agent(market, mine, a)->id == b && !engine_host_of_agent(market, mine, b) &&
+			!engine_host_of_agent(market, 0, 0),
+		"an agent's own hosts are listed");
+	is_int(apply(EVENT(AGENT_RETIRE, .account = provider, .subject = mine)), REASON_HAS_DEPENDENTS,
+		"it does not leave them behind");
 	apply(EVENT(HOST_RETIRE, .account = provider, .subject = a));
-	ok(engine_host_of_agent(market, mine, 0)->id == b && engine_host(market, a)->agent == mine, "a retired one is not its own any more");
+	ok(engine_host_of_agent(market, mine, 0)->id == b && engine_host(market, a)->agent == mine,
+		"a retired one is not its own any more");
 	apply(EVENT(HOST_RETIRE, .account = provider, .subject = b));
 	is_int(apply(EVENT(AGENT_RETIRE, .account = provider, .subject = mine)), 0, "without hosts it leaves");
 	close_market();
@@ -121,8 +137,8 @@ static bool news(uint64_t host)
 
 static uint64_t instance(uint64_t who, const char *name)
 {
-	return (uint64_t)make(EVENT(INSTANCE, .account = who, .name = name, .u.instance = { .pool = alice_pool, .sku = sku_id,
-		.user_data = "a2V5" }));
+	return (uint64_t)make(EVENT(INSTANCE, .account = who, .name = name,
+		.u.instance = { .pool = alice_pool, .sku = sku_id, .user_data = "a2V5" }));
 }
 
 static void work(void)
@@ -136,9 +152,12 @@ static void work(void)
 	ok(news(host_id[1]) && !news(h), "a host is news for its agent");
 	offer(0, S | P, NOW + 1, NOW + 1000, 5);
 	ok(!news(h) && engine_owned_until(market, h, hosts_pool, NOW) == MINUTE_MAX, "an offer is not");
-	ok(buy(alice, 0, 1, NOW + 1, NOW + 60, 5) > 0 && news(h) && !news(host_id[1]), "what is sold is, for that host");
-	ok(engine_owned_until(market, h, alice_pool, NOW + 1) == NOW + 60 && engine_owned_until(market, h, alice_pool, NOW) == NOW &&
-		engine_owned_until(market, h, hosts_pool, NOW) == NOW + 1, "how long it is whose");
+	ok(buy(alice, 0, 1, NOW + 1, NOW + 60, 5) > 0 && news(h) && !news(host_id[1]),
+		"what is sold is, for that host");
+	ok(engine_owned_until(market, h, alice_pool, NOW + 1) == NOW + 60 &&
+			engine_owned_until(market, h, alice_pool, NOW) == NOW &&
+			engine_owned_until(market, h, hosts_pool, NOW) == NOW + 1,
+		"how long it is whose");
 	ok(!engine_host_instance(market, h), "nothing runs on it yet");
 	x = instance(alice, "n");
 	ok(!news(h), "an instance that waits for its minutes is not on it");
@@ -147,19 +166,24 @@ static void work(void)
 	is_int(engine_instance(market, x)->placed_at, 60 * (NOW + 1), "from the minute on that gave it the host");
 	apply(EVENT(REPORT, .account = alice, .subject = x, .u.report.status = INSTANCE_RUNNING));
 	ok(!news(h), "that it runs is no news for who said it");
-	ok(buy(alice, X, 1, NOW + 60, NOW + 90, 5) > 0 && news(h) && engine_owned_until(market, h, alice_pool, NOW + 1) == NOW + 90,
+	ok(buy(alice, X, 1, NOW + 60, NOW + 90, 5) > 0 && news(h) &&
+			engine_owned_until(market, h, alice_pool, NOW + 1) == NOW + 90,
 		"an extension is");
 	apply(EVENT(INSTANCE_CHANGE, .account = alice, .subject = x, .u.instance_change = { -1, "bmV3" }));
 	ok(news(h) && strcmp(engine_instance(market, x)->user_data, "bmV3") == 0, "so are other keys");
-	apply(EVENT(INSTANCE_CHANGE, .account = alice, .subject = x, .name = "m", .u.instance_change = { .priority = -1 }));
+	apply(EVENT(INSTANCE_CHANGE, .account = alice, .subject = x, .name = "m",
+		.u.instance_change = { .priority = -1 }));
 	is_str(engine_instance(market, x)->user_data, "bmV3", "which stay when the name is changed");
-	ok(state(h, true, 0, true) == 0 && news(h) && state(h, false, 0, true) == 0 && news(h), "so is a host that is down, or up");
+	ok(state(h, true, 0, true) == 0 && news(h) && state(h, false, 0, true) == 0 && news(h),
+		"so is a host that is down, or up");
 	ok(apply(EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.from = NOW + 30)) == 0 && news(h) &&
 		engine_owned_until(market, h, alice_pool, NOW + 1) == NOW + 30, "so is what was given back");
 	x = instance(alice, "waits");
 	apply(EVENT(INSTANCE_STOP, .account = alice, .subject = engine_host_instance(market, h)->id));
-	ok(engine_host_instance(market, h) == engine_instance(market, x) && engine_instance(market, x)->placed_at == at_now &&
-		engine_instance(market, x)->created_at < at_now, "another one takes its place when it is stopped, from then on");
+	ok(engine_host_instance(market, h) == engine_instance(market, x) &&
+			engine_instance(market, x)->placed_at == at_now &&
+			engine_instance(market, x)->created_at < at_now,
+		"another one takes its place when it is stopped, from then on");
 	tick(NOW + 29);
 	ok(!news(h) && engine_host_instance(market, h), "the last minute is no news");
 	tick(NOW + 30);
@@ -238,14 +262,16 @@ static void watched(void)
 	tick(NOW + 2);
 	ok(state(h, true, 0, true) == 0 && engine_host(market, h)->watched, "the watch takes it down");
 	is_int(state(h, true, 0, true), REASON_WRONG_STATE, "once");
-	ok(state(h, true, 0, false) == 0 && !engine_host(market, h)->watched && engine_host(market, h)->down && did.count == 0,
+	ok(state(h, true, 0, false) == 0 && !engine_host(market, h)->watched && engine_host(market, h)->down &&
+			did.count == 0,
 		"its owner takes that over");
 	is_int(state(h, true, 0, true), REASON_WRONG_STATE, "the watch has nothing to add");
 	is_int(state(h, false, 0, true), REASON_WRONG_STATE, "and does not raise it");
 	ok(state(h, false, 0, false) == 0 && !engine_host(market, h)->down, "the owner does");
 	ok(state(h, true, 0, true) == 0 && state(h, false, 0, false) == 0 && !engine_host(market, h)->watched,
 		"an owner may raise what the watch took down");
-	ok(state(h, true, 0, true) == 0 && state(h, false, 0, true) == 0 && !engine_host(market, h)->watched, "as the watch may");
+	ok(state(h, true, 0, true) == 0 && state(h, false, 0, true) == 0 && !engine_host(market, h)->watched,
+		"as the watch may");
 	close_market();
 }
 
@@ -266,10 +292,14 @@ static void kept(void)
 	buf_init(&b, 1 << 20);
 	ok(engine_save(market, &b) == 0 && engine_load(&again, b.data, b.len, NULL) == 0, "saved and read");
 	ok(again && engine_hash(again) == engine_hash(market) && engine_agent(again, agent)->session[0] == 9 &&
-		strcmp(engine_agent(again, agent)->inventory, "{}") == 0 && engine_agent_keyed(again, KEY) == engine_agent(again, agent) &&
-		engine_host_of_agent(again, agent, 0) == engine_host(again, h) && engine_host(again, h)->watched, "nothing is lost");
+			strcmp(engine_agent(again, agent)->inventory, "{}") == 0 &&
+			engine_agent_keyed(again, KEY) == engine_agent(again, agent) &&
+			engine_host_of_agent(again, agent, 0) == engine_host(again, h) &&
+			engine_host(again, h)->watched,
+		"nothing is lost");
 	ok(again && engine_host_version(again, h) == engine_count(again) && engine_host_version(again, h) > version &&
-		engine_agent_version(again, agent) == engine_count(again), "versions are those of the moment of saving");
+			engine_agent_version(again, agent) == engine_count(again),
+		"versions are those of the moment of saving");
 	engine_free(again);
 	buf_release(&b);
 	close_market();
@@ -293,12 +323,15 @@ static void old_snapshot(void)
 	struct engine *e = NULL;
 	struct buf b, text;
 
-	is_int(engine_load(&e, bytes, sizeof bytes, &why), 0, "a snapshot from before there were agents is read %s", why.text);
+	is_int(engine_load(&e, bytes, sizeof bytes, &why), 0, "a snapshot from before there were agents is read %s",
+		why.text);
 	buf_init(&b, 1 << 20);
 	buf_init(&text, 1 << 20);
 	ok(e && engine_dump(e, &text) == 0 && strstr(buf_text(&text), "host 6 1 3 4 0 5000 0 0 n\n") &&
-		strstr(buf_text(&text), "instance 10 2 5 3 6 0 0 i\n") && !engine_agent_after(e, 0, 0), "with what was in it");
-	ok(e && engine_save(e, &b) == 0 && (b.len != sizeof bytes || memcmp(b.data, bytes, b.len) != 0), "what is saved is in the new form");
+			strstr(buf_text(&text), "instance 10 2 5 3 6 0 0 i\n") && !engine_agent_after(e, 0, 0),
+		"with what was in it");
+	ok(e && engine_save(e, &b) == 0 && (b.len != sizeof bytes || memcmp(b.data, bytes, b.len) != 0),
+		"what is saved is in the new form");
 	engine_free(e);
 	buf_release(&b);
 	buf_release(&text);

@@ -19,9 +19,14 @@ static struct event any_event(void)
 {
 	uint64_t who = pick(0, 1) ? alice : bob;
 	int64_t start = engine_minute(market) + pick(0, 60);
-	struct event ev = EVENT(ORDER, .account = who, .u.order = { .pool = who == alice ? alice_pool : bob_pool, .sku = sku_id,
-		.nodes = (int32_t)pick(1, 2), .start = start, .end = start + pick(1, 40), .price = pick(1, 9),
-		.flags = (int32_t)pick(0, 15) });
+	struct event ev = EVENT(ORDER, .account = who,
+		.u.order = { .pool = who == alice ? alice_pool : bob_pool,
+			.sku = sku_id,
+			.nodes = (int32_t)pick(1, 2),
+			.start = start,
+			.end = start + pick(1, 40),
+			.price = pick(1, 9),
+			.flags = (int32_t)pick(0, 15) });
 
 	switch (pick(0, 9)) {
 	case 0:
@@ -29,7 +34,8 @@ static struct event any_event(void)
 	case 1:
 		return EVENT(RELEASE, .account = who, .subject = ev.u.order.pool, .u.release.from = start);
 	case 2:
-		return EVENT(HOST_STATE, .account = provider, .subject = host_id[pick(0, 3)], .u.host_state.down = pick(0, 1));
+		return EVENT(HOST_STATE, .account = provider, .subject = host_id[pick(0, 3)],
+			.u.host_state.down = pick(0, 1));
 	case 3:
 		ev.u.order.side = SIDE_SELL;
 		ev.u.order.flags &= S | P;
@@ -44,8 +50,14 @@ static struct event any_event(void)
 		return EVENT(INSTANCE, .account = who, .name = pick(0, 1) ? "one" : "two", .text = "{}",
 			.u.instance = { .pool = ev.u.order.pool, .sku = sku_id });
 	case 6:
-		return EVENT(PROCUREMENT, .account = who, .name = "p", .u.procurement = { .pool = ev.u.order.pool, .sku = sku_id,
-			.target = 1, .window = 20, .min_sell = 2, .max_buy = 8, .enabled = pick(0, 1) });
+		return EVENT(PROCUREMENT, .account = who, .name = "p",
+			.u.procurement = { .pool = ev.u.order.pool,
+				.sku = sku_id,
+				.target = 1,
+				.window = 20,
+				.min_sell = 2,
+				.max_buy = 8,
+				.enabled = pick(0, 1) });
 	default:
 		return ev;
 	}
@@ -89,7 +101,8 @@ static void save_and_load(void)
 			} else {
 				second = saved(twin);
 				unlike += first.len != second.len || memcmp(first.data, second.data, first.len) != 0;
-				unlike += engine_hash(twin) != engine_hash(market) || engine_count(twin) != engine_count(market);
+				unlike += engine_hash(twin) != engine_hash(market) ||
+					engine_count(twin) != engine_count(market);
 				buf_release(&second);
 			}
 			buf_release(&first);
@@ -98,7 +111,8 @@ static void save_and_load(void)
 	is_int(unread, 0, "what was saved can be read, at 150 points");
 	is_int(unlike, 0, "and gives the same state and the same bytes");
 	is_int(apart, 0, "and goes on as the other does");
-	ok(twin && engine_token_hashed(twin, (const uint8_t[TOKEN_HASH]){ 1, 2, 3 }), "tokens are found by their hash in it");
+	ok(twin && engine_token_hashed(twin, (const uint8_t[TOKEN_HASH]){ 1, 2, 3 }),
+		"tokens are found by their hash in it");
 	engine_free(twin);
 	effects_release(&theirs);
 }
@@ -166,7 +180,8 @@ static void quotes(void)
 	offer(0, S | P, NOW + 1, NOW + 100, 5);
 	offer(1, S | P, NOW + 1, NOW + 100, 8);
 	before = engine_hash(market);
-	ev = EVENT(ORDER, .account = alice, .u.order = { .sku = sku_id, .nodes = 2, .start = NOW + 10, .end = NOW + 20, .price = 9 });
+	ev = EVENT(ORDER, .account = alice,
+		.u.order = { .sku = sku_id, .nodes = 2, .start = NOW + 10, .end = NOW + 20, .price = 9 });
 	is_int(engine_quote(market, &ev, &q, &said), 0, "a quote without a pool");
 	ok(q.cost == 130 && q.price == 8 && q.nodes == 2, "says what it costs, and the limit that would do");
 	ev.u.order.pool = alice_pool;
@@ -180,7 +195,8 @@ static void quotes(void)
 	ev.u.order.flags = 0;
 	ev.u.order.nodes = 2;
 	ev.u.order.max_total = 129;
-	ok(engine_quote(market, &ev, &q, &said) == REASON_OVER_MAX_TOTAL && q.cost == 130, "over the total: the cost is told all the same");
+	ok(engine_quote(market, &ev, &q, &said) == REASON_OVER_MAX_TOTAL && q.cost == 130,
+		"over the total: the cost is told all the same");
 	ok(engine_hash(market) == before, "and nothing has changed");
 	ev.u.order.max_total = 0;
 	engine_quote(market, &ev, &q, &said);
@@ -188,9 +204,17 @@ static void quotes(void)
 	is_int(row(o).filled_cost, q.cost, "it costs what was said");
 	buy(bob, S, 1, NOW + 40, NOW + 50, 3);
 	buy(bob, S, 1, NOW + 40, NOW + 50, 2);
-	ev = EVENT(ORDER, .account = provider, .u.order = { .pool = hosts_pool, .sku = sku_id, .side = SIDE_SELL, .flags = P, .nodes = 1,
-		.start = NOW + 30, .end = NOW + 50, .price = 1 });
-	ok(engine_quote(market, &ev, &q, &said) == 0 && q.cost == 30 && q.price == 3 && q.nodes == 1, "a sell: what the dearest buy pays");
+	ev = EVENT(ORDER, .account = provider,
+		.u.order = { .pool = hosts_pool,
+			.sku = sku_id,
+			.side = SIDE_SELL,
+			.flags = P,
+			.nodes = 1,
+			.start = NOW + 30,
+			.end = NOW + 50,
+			.price = 1 });
+	ok(engine_quote(market, &ev, &q, &said) == 0 && q.cost == 30 && q.price == 3 && q.nodes == 1,
+		"a sell: what the dearest buy pays");
 	ev.u.order.price = 4;
 	is_int(engine_quote(market, &ev, &q, &said), REASON_NO_BUYER, "and nobody pays 4");
 	close_market();
@@ -245,8 +269,13 @@ static void why_not(void)
 	offer(0, S | P, NOW + 1, NOW + 100, 5);
 	offer(1, S | P, NOW + 1, NOW + 60, 9);
 	offer(2, S | P, NOW + 80, NOW + 200, 5);
-	ev = EVENT(ORDER, .account = alice, .u.order = { .pool = alice_pool, .sku = sku_id, .nodes = 2, .start = NOW + 10,
-		.end = NOW + 30, .price = 5 });
+	ev = EVENT(ORDER, .account = alice,
+		.u.order = { .pool = alice_pool,
+			.sku = sku_id,
+			.nodes = 2,
+			.start = NOW + 10,
+			.end = NOW + 30,
+			.price = 5 });
 	engine_diagnose(market, &ev, &w);
 	is_int(w.reason, REASON_PRICE_TOO_LOW, "two nodes cost more");
 	ok(w.has_price && w.price == 9, "9 would do");

@@ -17,12 +17,14 @@ static void extends(void)
 	ok(fill(0).host == host_id[2] && fill(1).host == host_id[0], "two hosts: the cheap one and the first");
 	o = buy(alice, X, 2, NOW + 20, NOW + 30, 9);
 	ok(status(o) == ORDER_FILLED && has(alice_pool, NOW + 25) == 2, "an extend fills");
-	ok((fill(0).host == host_id[2] && fill(1).host == host_id[0]) || (fill(0).host == host_id[0] && fill(1).host == host_id[2]),
+	ok((fill(0).host == host_id[2] && fill(1).host == host_id[0]) ||
+			(fill(0).host == host_id[0] && fill(1).host == host_id[2]),
 		"on the same hosts");
 	is_int(buy(alice, X, 3, NOW + 30, NOW + 40, 9), REASON_NOT_OWNED, "not for more nodes than there are");
 	buy(bob, 0, 1, NOW + 35, NOW + 40, 1);
 	ok(fill(0).host == host_id[2], "somebody else takes some of one host's minutes");
-	is_int(buy(alice, X, 2, NOW + 30, NOW + 40, 9), REASON_HOSTS_SOLD, "so both cannot be extended, though a third is free");
+	is_int(buy(alice, X, 2, NOW + 30, NOW + 40, 9), REASON_HOSTS_SOLD,
+		"so both cannot be extended, though a third is free");
 	is_int(buy(alice, X, 1, NOW + 30, NOW + 40, 4), REASON_PRICE_TOO_LOW, "one could, for more");
 	is_int(status(buy(alice, X, 1, NOW + 30, NOW + 40, 5)), ORDER_FILLED, "and is");
 	ok(!engine_order_after(market, alice, 0), "an extend leaves no order behind");
@@ -37,7 +39,8 @@ static void fees(void)
 	buy(alice, 0, 1, NOW + 10, NOW + 100, 7);
 	is_int(engine_account(market, alice)->escrow, 630, "the cost is in escrow");
 	tick(NOW + 30);
-	is_int(engine_unsettled(market, provider), 140 - 4, "what is earned and not posted: less a fee that is rounded up");
+	is_int(engine_unsettled(market, provider), 140 - 4,
+		"what is earned and not posted: less a fee that is rounded up");
 	is_int(engine_burn(market, alice), 7, "what it costs a minute");
 	is_int(money(provider), 0, "nothing is posted yet");
 	tick(NOW + 70);
@@ -55,14 +58,16 @@ static void host_down(void)
 	apply(EVENT(POLICY, .u.policy = { .fee_bps = 100, .settle_minutes = 60 }));
 	offer(0, S | P, NOW + 1, NOW + 1000, 10);
 	buy(alice, 0, 1, NOW + 10, NOW + 50, 10);
-	is_int(apply(EVENT(HOST_STATE, .account = provider, .subject = host_id[0])), REASON_WRONG_STATE, "a host that is up is up");
+	is_int(apply(EVENT(HOST_STATE, .account = provider, .subject = host_id[0])), REASON_WRONG_STATE,
+		"a host that is up is up");
 	tick(NOW + 20);
 	apply(EVENT(HOST_STATE, .account = provider, .subject = host_id[0], .u.host_state.down = true));
 	is_int(money(provider), 100 - 1, "what was earned before is paid when it breaks");
 	is_int(status(buy(bob, 0, 1, NOW + 60, NOW + 70, 10)), ORDER_CANCELLED, "a host that is down is not sold");
 	tick(NOW + 30);
 	apply(EVENT(HOST_STATE, .account = provider, .subject = host_id[0]));
-	is_int(money(alice), 1000000 - 400 + 100, "the minutes in which it was down are given back, that in which it broke too");
+	is_int(money(alice), 1000000 - 400 + 100,
+		"the minutes in which it was down are given back, that in which it broke too");
 	tick(NOW + 50);
 	is_int(money(provider), 99 + 200 - 2, "and the others paid");
 	buy(bob, S, 1, NOW + 60, NOW + 70, 10);
@@ -78,14 +83,18 @@ static void releases(void)
 	apply(EVENT(POLICY, .u.policy = { .fee_bps = 1000, .release_bps = 3333, .settle_minutes = 60 }));
 	sell = offer(0, S | P, NOW + 1, NOW + 100, 1);
 	buy(alice, 0, 1, NOW + 10, NOW + 50, 1);
-	is_int(apply(EVENT(RELEASE, .account = provider, .subject = hosts_pool)), REASON_WRONG_STATE, "hosts are not given back");
+	is_int(apply(EVENT(RELEASE, .account = provider, .subject = hosts_pool)), REASON_WRONG_STATE,
+		"hosts are not given back");
 	is_int(apply(EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.nodes = 2)), REASON_NOT_OWNED,
 		"nor more than one has");
 	tick(NOW + 20);
-	is_int(engine_release_quote(market, &EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.from = NOW + 25),
-		&refund, NULL), 0, "it says first what comes back");
+	is_int(engine_release_quote(market,
+		       &EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.from = NOW + 25), &refund,
+		       NULL),
+		0, "it says first what comes back");
 	is_int(refund, 8, "a third of 25, rounded down");
-	is_int(apply(EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.from = NOW + 25)), 0, "given back");
+	is_int(apply(EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.from = NOW + 25)), 0,
+		"given back");
 	is_int(money(alice), 1000000 - 40 + 8, "and that it was");
 	is_int(money(provider), 17 - 2, "the seller gets the rest of it at once, less the fee");
 	ok(has(alice_pool, NOW + 24) == 1 && has(alice_pool, NOW + 25) == 0, "from that minute on");
@@ -113,27 +122,34 @@ static void resale(void)
 	resell(alice, S | P, 1, NOW + 100, NOW + 400, 8);
 	buy(bob, 0, 1, NOW + 150, NOW + 350, 9);
 	of_bob = fill(0);
-	ok(of_bob.price == 8 && of_bob.seller == alice && of_bob.parent && of_bob.parent != of_alice.id, "bob buys a part of it");
-	ok(engine_lease(market, of_alice.id)->end == NOW + 150 && engine_lease(market, of_bob.parent)->sold_on, "alice's lease is split");
+	ok(of_bob.price == 8 && of_bob.seller == alice && of_bob.parent && of_bob.parent != of_alice.id,
+		"bob buys a part of it");
+	ok(engine_lease(market, of_alice.id)->end == NOW + 150 && engine_lease(market, of_bob.parent)->sold_on,
+		"alice's lease is split");
 	resell(bob, S | P, 1, NOW + 200, NOW + 300, 20);
 	order(carol, carol_pool, sku_id, SIDE_BUY, 0, 1, NOW + 220, NOW + 240, 20);
 	of_carol = fill(0);
 	ok(of_carol.seller == bob && engine_lease(market, of_carol.parent)->start == NOW + 220 &&
-		engine_lease(market, engine_lease(market, of_carol.parent)->parent)->end == NOW + 240, "carol's split both above hers");
+			engine_lease(market, engine_lease(market, of_carol.parent)->parent)->end == NOW + 240,
+		"carol's split both above hers");
 	ok(has(carol_pool, NOW + 230) == 1 && has(bob_pool, NOW + 230) == 0 && has(bob_pool, NOW + 240) == 1 &&
 		has(alice_pool, NOW + 149) == 1, "one owner a minute");
-	is_int(apply(EVENT(POOL_DELETE, .account = alice, .subject = alice_pool)), REASON_HAS_DEPENDENTS, "alice's pool stays");
-	is_int(apply(EVENT(RELEASE, .account = carol, .subject = carol_pool, .u.release.from = NOW + 230)), 0, "carol gives half back");
+	is_int(apply(EVENT(POOL_DELETE, .account = alice, .subject = alice_pool)), REASON_HAS_DEPENDENTS,
+		"alice's pool stays");
+	is_int(apply(EVENT(RELEASE, .account = carol, .subject = carol_pool, .u.release.from = NOW + 230)), 0,
+		"carol gives half back");
 	ok(has(bob_pool, NOW + 235) == 1 && has(carol_pool, NOW + 229) == 1, "to bob");
 	order(carol, carol_pool, sku_id, SIDE_BUY, 0, 1, NOW + 230, NOW + 240, 20);
 	ok(fill(0).seller == bob, "whose order sells it again");
 	is_int(apply(EVENT(RELEASE, .account = bob, .subject = bob_pool)), 0, "bob gives back what he still has");
-	ok(has(bob_pool, NOW + 160) == 0 && has(alice_pool, NOW + 160) == 1 && has(carol_pool, NOW + 225) == 1, "not what he sold on");
+	ok(has(bob_pool, NOW + 160) == 0 && has(alice_pool, NOW + 160) == 1 && has(carol_pool, NOW + 225) == 1,
+		"not what he sold on");
 	tick(NOW + 500);
 	ok(!engine_lease_after(market, 0, 0), "all is over");
 	is_int(money(alice) + money(bob) + money(carol) + money(provider), 3000000, "and no money is lost");
-	is_int(engine_account(market, alice)->escrow + engine_account(market, bob)->escrow + engine_account(market, carol)->escrow, 0,
-		"or left over");
+	is_int(engine_account(market, alice)->escrow + engine_account(market, bob)->escrow +
+			engine_account(market, carol)->escrow,
+		0, "or left over");
 	close_market();
 }
 
@@ -146,7 +162,8 @@ static void interruptible(void)
 	buy(alice, I, 1, NOW + 10, NOW + 110, 10);
 	ok(fill(0).interruptible && engine_order(market, (uint64_t)sell), "bought, and still on sale");
 	is_int(resell(alice, S | P, 1, NOW + 20, NOW + 30, 1), REASON_NOT_OWNED, "it cannot be sold on");
-	is_int(status(buy(bob, I, 1, NOW + 20, NOW + 30, 10)), ORDER_CANCELLED, "an interruptible buy takes none from another");
+	is_int(status(buy(bob, I, 1, NOW + 20, NOW + 30, 10)), ORDER_CANCELLED,
+		"an interruptible buy takes none from another");
 	tick(NOW + 20);
 	is_int(status(buy(bob, 0, 1, NOW + 22, NOW + 30, 10)), ORDER_CANCELLED, "two minutes' notice is not one");
 	is_int(status(buy(bob, 0, 1, NOW + 23, NOW + 30, 10)), ORDER_FILLED, "a reserved buy takes it after that");
@@ -160,7 +177,8 @@ static void interruptible(void)
 	is_int(money(alice), 1000000 - 120, "and all of it given back");
 	buy(alice, I, 1, NOW + 400, NOW + 410, 10);
 	apply(EVENT(CANCEL, .account = provider, .subject = (uint64_t)sell));
-	is_int(status(buy(bob, 0, 1, NOW + 400, NOW + 405, 10)), ORDER_CANCELLED, "where the sell was withdrawn it is safe");
+	is_int(status(buy(bob, 0, 1, NOW + 400, NOW + 405, 10)), ORDER_CANCELLED,
+		"where the sell was withdrawn it is safe");
 	is_int(apply(EVENT(RELEASE, .account = alice, .subject = alice_pool)), 0, "given back");
 	is_int(money(alice), 1000000 - 120, "it costs nothing");
 	close_market();

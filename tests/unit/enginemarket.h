@@ -69,11 +69,18 @@ static TAP_UNUSED uint64_t pool(uint64_t owner, const char *name, int kind)
 	return (uint64_t)make(EVENT(POOL, .account = owner, .name = name, .u.pool.kind = kind));
 }
 
-static TAP_UNUSED int64_t order(uint64_t who, uint64_t in, uint64_t sku, int side, int flags, int nodes, int64_t start, int64_t end,
-	int64_t price)
+static TAP_UNUSED int64_t order(uint64_t who, uint64_t in, uint64_t sku, int side, int flags, int nodes, int64_t start,
+	int64_t end, int64_t price)
 {
-	return make(EVENT(ORDER, .account = who, .u.order = { .pool = in, .sku = sku, .side = side, .flags = flags, .nodes = nodes,
-		.start = start, .end = end, .price = price }));
+	return make(EVENT(ORDER, .account = who,
+		.u.order = { .pool = in,
+			.sku = sku,
+			.side = side,
+			.flags = flags,
+			.nodes = nodes,
+			.start = start,
+			.end = end,
+			.price = price }));
 }
 
 /* The last row of an order in what the last event did; all 0 where there is none. */
@@ -163,8 +170,16 @@ static TAP_UNUSED void close_market(void)
 /* The provider offers one host. */
 static TAP_UNUSED int64_t offer(int host, int flags, int64_t start, int64_t end, int64_t price)
 {
-	return make(EVENT(ORDER, .account = provider, .u.order = { .pool = hosts_pool, .sku = sku_id, .host = host_id[host],
-		.side = SIDE_SELL, .flags = flags, .nodes = 1, .start = start, .end = end, .price = price }));
+	return make(EVENT(ORDER, .account = provider,
+		.u.order = { .pool = hosts_pool,
+			.sku = sku_id,
+			.host = host_id[host],
+			.side = SIDE_SELL,
+			.flags = flags,
+			.nodes = 1,
+			.start = start,
+			.end = end,
+			.price = price }));
 }
 
 static TAP_UNUSED int64_t buy(uint64_t who, int flags, int nodes, int64_t start, int64_t end, int64_t price)

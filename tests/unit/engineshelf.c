@@ -93,9 +93,16 @@ static void set_up(void)
 		snprintf(name, sizeof name, "many-%d", i);
 		many[i] = (uint64_t)make(EVENT(HOST, .account = provider, .name = name, .u.host = { .sku = sku_id,
 			.pool = hosts_pool, .start = 0, .end = MINUTE_MAX }));
-		make(EVENT(ORDER, .account = provider, .u.order = { .pool = hosts_pool, .sku = sku_id, .host = many[i],
-			.side = SIDE_SELL, .flags = S | P, .nodes = 1, .start = NOW + 1, .end = pick(0, 3) ? MINUTE_MAX : NOW + FAR + 500,
-			.price = pick(1, 6) }));
+		make(EVENT(ORDER, .account = provider,
+			.u.order = { .pool = hosts_pool,
+				.sku = sku_id,
+				.host = many[i],
+				.side = SIDE_SELL,
+				.flags = S | P,
+				.nodes = 1,
+				.start = NOW + 1,
+				.end = pick(0, 3) ? MINUTE_MAX : NOW + FAR + 500,
+				.price = pick(1, 6) }));
 	}
 }
 
@@ -106,8 +113,14 @@ int main(void)
 	set_up();
 	for (int i = 0; i < ROUNDS; i++) {
 		int64_t now = engine_minute(market), start = now + 1 + pick(0, 300) + (pick(0, 9) ? 0 : FAR - 100);
-		struct event ev = EVENT(ORDER, .account = alice, .u.order = { .pool = alice_pool, .sku = sku_id, .flags = pick(0, 3) ? 0 : P,
-			.nodes = (int32_t)pick(1, pick(1, 60)), .start = start, .end = start + pick(1, 150), .price = pick(2, 7) });
+		struct event ev = EVENT(ORDER, .account = alice,
+			.u.order = { .pool = alice_pool,
+				.sku = sku_id,
+				.flags = pick(0, 3) ? 0 : P,
+				.nodes = (int32_t)pick(1, pick(1, 60)),
+				.start = start,
+				.end = start + pick(1, 150),
+				.price = pick(2, 7) });
 		bool hours = pick(0, 1); /* whole ones, as people ask for */
 		struct quote q = { .cost = -1 };
 		int64_t want, made;
@@ -120,7 +133,8 @@ int main(void)
 		if (engine_quote(market, &ev, &q, NULL) != 0)
 			q.cost = -1;
 		made = make(ev);
-		if (q.cost != want || (want >= 0 ? row(made).filled_cost != want : row(made).status != ORDER_CANCELLED)) {
+		if (q.cost != want ||
+			(want >= 0 ? row(made).filled_cost != want : row(made).status != ORDER_CANCELLED)) {
 			diag("round %d: %" PRId64 " was said, %" PRId64 " is right", i, q.cost, want);
 			unlike++;
 		}
@@ -128,7 +142,8 @@ int main(void)
 		if (i % 7 == 0)
 			tick(now + pick(1, 90));
 		if (i % 11 == 0)
-			apply(EVENT(HOST_STATE, .account = provider, .subject = many[pick(0, HOSTS - 1)], .u.host_state.down = pick(0, 1)));
+			apply(EVENT(HOST_STATE, .account = provider, .subject = many[pick(0, HOSTS - 1)],
+				.u.host_state.down = pick(0, 1)));
 	}
 	ok(filled > ROUNDS / 4 && filled < ROUNDS, "%u of %d buys filled", filled, ROUNDS);
 	is_int(unlike, 0, "each costs what a look at every minute of %d hosts says", HOSTS);

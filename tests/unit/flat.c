@@ -29,15 +29,29 @@ static void is_value(const char *text, const char *key, const char *want, const 
 int main(void)
 {
 	static const char *const bad[] = {
-		"", "x", "[]", "{", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1}x", "{\"a\":\"", "{\"a\":\"\\q\"}",
-		"{\"a\":\"\\u12\"}", "{\"a\":\"\\ud800\\u0041\"}", "{\"a\":[1}", "{\"a\":{\"b\"}}", "{\"host\":\"\\u0000\"}",
+		"",
+		"x",
+		"[]",
+		"{",
+		"{\"a\"}",
+		"{\"a\":}",
+		"{\"a\":1,}",
+		"{\"a\":1}x",
+		"{\"a\":\"",
+		"{\"a\":\"\\q\"}",
+		"{\"a\":\"\\u12\"}",
+		"{\"a\":\"\\ud800\\u0041\"}",
+		"{\"a\":[1}",
+		"{\"a\":{\"b\"}}",
+		"{\"host\":\"\\u0000\"}",
 	};
 
 	plan_none;
 	is_value("{\"host\":\"n1\",\"status\":0}", "host", "n1", "a text");
 	is_value("{ \"host\" : \"n1\" , \"status\" : -12 }\n", "status", "-12", "a number");
 	is_value("{\"data\":\"x\\q\",\"host\":\"n2\"}", "host", "n2", "what hosts said is passed over");
-	is_value("{\"a\":{\"host\":\"no\",\"l\":[1,{}]},\"host\":\"n3\"}", "host", "n3", "nested values are passed over");
+	is_value("{\"a\":{\"host\":\"no\",\"l\":[1,{}]},\"host\":\"n3\"}", "host", "n3",
+		"nested values are passed over");
 	is_value("{\"host\":\"a\\\"b\\\\c\\/\\n\\u00e4\\ud83d\\ude00\"}", "host", "a\"b\\c/\nä😀", "escapes");
 	is_value("{\"host\":\"a\",\"host\":\"b\"}", "host", "b", "the last of a key counts");
 	is_value("{\"host\":null,\"ok\":true}", "host", NULL, "null is nothing");

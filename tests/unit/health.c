@@ -21,7 +21,8 @@ static void is_health(const char *check, enum health want, const char *part, con
 	const struct health_finding *f = find(check);
 
 	if (!ok(f && f->health == want && strstr(f->text, part) && *f->action, "%s", what))
-		diag("found %zu, '%s' (%s) '%s'", r.count, f ? f->text : "nothing", f ? health_word(f->health) : "-", f ? f->action : "-");
+		diag("found %zu, '%s' (%s) '%s'", r.count, f ? f->text : "nothing", f ? health_word(f->health) : "-",
+			f ? f->action : "-");
 }
 
 static void look(const char *mode)
@@ -85,9 +86,11 @@ static void test_log(void)
 	tree_unpack("cpu-only", root, sizeof root);
 	look_log("6,1,100,-;nothing of note\n");
 	is_int(r.health, HEALTH_OK, "a log without any");
-	look_log("4,2,200,-;NVRM: Xid (PCI:0000:19:00): 45, pid=77, Ch 00000008\n4,3,3,-;NVRM: Xid (PCI:0000:19:00): 13, Graphics\n");
+	look_log("4,2,200,-;NVRM: Xid (PCI:0000:19:00): 45, pid=77, Ch 00000008\n4,3,3,-;NVRM: Xid (PCI:0000:19:00): "
+		 "13, Graphics\n");
 	is_int(r.health, HEALTH_OK, "what programs did wrong is not the machine's fault");
-	look_log("4,2,200,-;NVRM: Xid (PCI:0000:19:00): 79, pid=77, GPU has fallen off the bus.\n4,3,3,-;NVRM: Xid (PCI:0000:19:00): 79, again");
+	look_log("4,2,200,-;NVRM: Xid (PCI:0000:19:00): 79, pid=77, GPU has fallen off the bus.\n4,3,3,-;NVRM: Xid "
+		 "(PCI:0000:19:00): 79, again");
 	is_health("xid", HEALTH_UNHEALTHY, "Xid 79 of the GPU '0000:19:00'", "a GPU that fell off");
 	is_int(r.count, 1, "is told once");
 	look_log("NVRM: Xid (PCI:\nNVRM: Xid (PCI:x): \nNVRM: Xid (PCI:x): 99999999999, y\nNVRM: Xid (PCI:x) 79\n");
@@ -104,7 +107,11 @@ static void test_log(void)
 
 static void look_clock(int64_t off)
 {
-	health_check(&(struct health_setup){ .root = root, .clock_known = true, .market_now = 1000000, .local_now = 1000000 + off }, &r);
+	health_check(&(struct health_setup){ .root = root,
+			     .clock_known = true,
+			     .market_now = 1000000,
+			     .local_now = 1000000 + off },
+		&r);
 }
 
 static void test_clock_and_disk(void)

@@ -53,7 +53,8 @@ static void refused(void)
 	snprintf(b, sizeof b, "%s", ident_text(IDENT_POOL, 0, a));
 	ok(!ident_parse(IDENT_POOL, b, &id), "what stands for none cannot be named from outside: %s", b);
 	is_int(id, 99, "nothing is written where it is refused");
-	ok(ident_looks(IDENT_SKU, "clus_whatever") && !ident_looks(IDENT_SKU, "h100"), "an alias does not look like an id");
+	ok(ident_looks(IDENT_SKU, "clus_whatever") && !ident_looks(IDENT_SKU, "h100"),
+		"an alias does not look like an id");
 }
 
 static void reasons(void)
@@ -61,7 +62,8 @@ static void reasons(void)
 	unsigned wrong = 0;
 
 	for (int r = REASON_BASE + 1; r < REASON_END; r++)
-		wrong += reason_find(reason_row(r)->code) != r || reason_row(r)->http < 400 || reason_row(r)->status < 1;
+		wrong += reason_find(reason_row(r)->code) != r || reason_row(r)->http < 400 ||
+			reason_row(r)->status < 1;
 	is_int(wrong, 0, "every reason is found by its word");
 	is_int(reason_find("no such word"), REASON_NONE, "and no other is");
 	is_int(reason_find(NULL), REASON_NONE, "nor nothing");

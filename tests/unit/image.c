@@ -51,8 +51,10 @@ static void make(const char *name, const char *stamp)
 static void test_names(void)
 {
 	ok(image_name_good("debian-12") && image_name_good("a.b_c"), "names of images");
-	ok(!image_name_good("") && !image_name_good(".x") && !image_name_good("a/b") && !image_name_good("..") && !image_name_good("a@1") &&
-		!image_name_good("-a") && !image_name_good("lock") && !image_name_good("a b"), "names that could be paths, options or builds are refused");
+	ok(!image_name_good("") && !image_name_good(".x") && !image_name_good("a/b") && !image_name_good("..") &&
+			!image_name_good("a@1") && !image_name_good("-a") && !image_name_good("lock") &&
+			!image_name_good("a b"),
+		"names that could be paths, options or builds are refused");
 }
 
 static void test_find(void)
@@ -60,13 +62,15 @@ static void test_find(void)
 	struct fail f = { 0 };
 	struct image i;
 
-	ok(image_find(images, NULL, &i, &f) == -ENOENT && strstr(f.text, "nanopod host image build"), "none there: the sentence says how it is made");
+	ok(image_find(images, NULL, &i, &f) == -ENOENT && strstr(f.text, "nanopod host image build"),
+		"none there: the sentence says how it is made");
 	ok(image_find(images, "../x", &i, &f) == -EINVAL, "no path instead of a name");
 	make("debian-12", "77");
 	ok(image_find(images, NULL, &i, &f) == 0, "the default is found");
 	ok(i.form == IMAGE_FOLDER && i.built_at == 77 && strstr(i.path, "/debian-12@77"), "as the build that it is");
 	put("debian-12@77/image.json", "{nonsense");
-	ok(image_find(images, NULL, &i, &f) == -EINVAL && strstr(f.text, "--again"), "damaged: said, with what mends it");
+	ok(image_find(images, NULL, &i, &f) == -EINVAL && strstr(f.text, "--again"),
+		"damaged: said, with what mends it");
 	make("debian-12", "77");
 }
 
@@ -81,13 +85,16 @@ static void test_use(void)
 	make("debian-12", "78");
 	put("debian-12.new/root/half", "");
 	ok(image_sweep(images, "debian-12", &f) == 0, "a sweep");
-	ok(!there("debian-12.new") && there("debian-12@78") && there("debian-12@77/root"), "takes what was interrupted, not what a name or a node has");
+	ok(!there("debian-12.new") && there("debian-12@78") && there("debian-12@77/root"),
+		"takes what was interrupted, not what a name or a node has");
 	image_drop(images, "np-inst_a");
-	ok(image_sweep(images, "debian-12", &f) == 0 && !there("debian-12@77") && there("debian-12@78"), "and the old build when its last node is gone");
+	ok(image_sweep(images, "debian-12", &f) == 0 && !there("debian-12@77") && there("debian-12@78"),
+		"and the old build when its last node is gone");
 	image_find(images, NULL, &i, &f);
 	image_hold(&i, "np-inst_b", "/nowhere/at/all", &f);
 	ok(image_held(i.path) == 0, "a node whose folder is gone holds nothing");
-	ok(image_remove(images, "debian-12", &f) == 0 && !there("debian-12") && !there("debian-12@78"), "what is not used is removed");
+	ok(image_remove(images, "debian-12", &f) == 0 && !there("debian-12") && !there("debian-12@78"),
+		"what is not used is removed");
 	ok(image_remove(images, "debian-12", &f) == -ENOENT, "twice: not there");
 }
 
@@ -112,7 +119,8 @@ static void test_order(void)
 
 static void test_verb(void)
 {
-	char *build[] = { (char *)(uintptr_t)"build", (char *)(uintptr_t)"--agian" }, *list[] = { (char *)(uintptr_t)"list" };
+	char *build[] = { (char *)(uintptr_t) "build", (char *)(uintptr_t) "--agian" },
+	     *list[] = { (char *)(uintptr_t) "list" };
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len), *err = fopen("/dev/null", "w");
@@ -123,7 +131,8 @@ static void test_verb(void)
 	ok(image_verb(images, 1, list, true, out, err) == 0, "list");
 	fclose(out);
 	fclose(err);
-	ok(strstr(text, "\"name\": \"x\"") && strstr(text, "\"package_count\": 1") && *text == '[', "is one JSON array");
+	ok(strstr(text, "\"name\": \"x\"") && strstr(text, "\"package_count\": 1") && *text == '[',
+		"is one JSON array");
 	free(text);
 }
 

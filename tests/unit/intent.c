@@ -53,7 +53,8 @@ static void life(void)
 	ok(strcmp(intent_key(found, "pool", two), one) != 0, "and another one for another step");
 	is_int(intent_begun(found), 1234, "when it began is known");
 	is_str(intent_command(found), "nanopod buy", "and what was typed");
-	ok(stat(".local/state/nanopod/intents", &st) == 0 && (st.st_mode & 0777) == 0700, "the folder is the person's alone");
+	ok(stat(".local/state/nanopod/intents", &st) == 0 && (st.st_mode & 0777) == 0700,
+		"the folder is the person's alone");
 	is_int(intent_end(found, &f), 0, "ended");
 	is_int(intent_find("buy\na \\ b", &found, &f), 0, "then");
 	ok(!found, "it is gone");
@@ -69,7 +70,8 @@ static void torn(void)
 	intent_set(i, "pool", "pool_1", &f);
 	intent_free(i);
 	/* A crash in the middle of a write. */
-	snprintf(command, sizeof command, "f=$(ls -d .local/state/nanopod/intents/*); printf 'order ordr_ha' >>$f; stat -c %%a $f >mode");
+	snprintf(command, sizeof command,
+		"f=$(ls -d .local/state/nanopod/intents/*); printf 'order ordr_ha' >>$f; stat -c %%a $f >mode");
 	tool_run("sh", "-c", command);
 	intent_find("buy\ntorn", &found, &f);
 	if (!ok(found != NULL, "a torn file is found"))
@@ -79,7 +81,8 @@ static void torn(void)
 	intent_set(found, "order", "ordr_whole", &f);
 	intent_free(found);
 	intent_find("buy\ntorn", &found, &f);
-	ok(found && intent_get(found, "order") && strcmp(intent_get(found, "order"), "ordr_whole") == 0, "and it can be gone on with");
+	ok(found && intent_get(found, "order") && strcmp(intent_get(found, "order"), "ordr_whole") == 0,
+		"and it can be gone on with");
 	intent_end(found, &f);
 	tool_output(command, "cat", "mode");
 	is_str(command, "600\n", "the file is the person's alone");

@@ -64,10 +64,12 @@ static void test_h100(void)
 	is_str(g->memory_from, "table", "and it says so");
 	ok(g->pci.gen == 5 && g->pci.gen_max == 5 && g->pci.width == 16 && g->pci.width_max == 16, "its link");
 	is_int(g->pci.bar_max, 128LL << 30, "the largest BAR");
-	ok(g->pci.numa == 0 && g->pci.iommu_group == 7 && g->pci.sriov_total == 16 && g->pci.sriov_now == 0, "NUMA, IOMMU group, SR-IOV");
+	ok(g->pci.numa == 0 && g->pci.iommu_group == 7 && g->pci.sriov_total == 16 && g->pci.sriov_now == 0,
+		"NUMA, IOMMU group, SR-IOV");
 	is_str(g->uuid, "GPU-00000000-0000-4000-8000-000000000001", "its UUID");
 	is_str(g->driver_version, "535.129.03", "its driver's version");
-	ok(v->disk_count == 2 && v->disks[0].bytes == 7501476528LL * 512 && v->disks[0].rotational == 0, "two disks; loops are none");
+	ok(v->disk_count == 2 && v->disks[0].bytes == 7501476528LL * 512 && v->disks[0].rotational == 0,
+		"two disks; loops are none");
 	is_str(v->disks[1].model, "SAMSUNG MZQL23T8HCLS-00A07", "a disk's model, without the blanks behind it");
 	is_int(v->nic_count, 2, "two network cards; lo and bridges are none");
 	is_str(v->nics[1].rdma, "infiniband", "one has InfiniBand");
@@ -77,11 +79,15 @@ static void test_h100(void)
 	sold_as(v, 3, "8 GPUs do not divide into 3 nodes");
 	buf_init(&b, INVENTORY_JSON_MAX);
 	is_int(inventory_json(v, &b), 0, "JSON");
-	has_str(buf_text(&b), "\"sold_as\":\"8x h100 sxm\",\"accelerator\":\"h100\",\"form_factor\":\"sxm\",\"num_accelerators\":8", "with its kind");
+	has_str(buf_text(&b),
+		"\"sold_as\":\"8x h100 sxm\",\"accelerator\":\"h100\",\"form_factor\":\"sxm\",\"num_accelerators\":8",
+		"with its kind");
 	lacks_str(buf_text(&b), "GPU-0000", "without serial numbers");
 	buf_clear(&b);
 	is_int(inventory_text(v, &b), 0, "text");
-	has_str(buf_text(&b), "gpu      0000:1b:00.0  h100: NVIDIA H100 80GB HBM3, sxm, 80 GiB, PCIe 5.0 x16 of 5.0 x16", "a GPU's line");
+	has_str(buf_text(&b),
+		"gpu      0000:1b:00.0  h100: NVIDIA H100 80GB HBM3, sxm, 80 GiB, PCIe 5.0 x16 of 5.0 x16",
+		"a GPU's line");
 	has_str(buf_text(&b), "sold as  8x h100 sxm\n", "and its kind");
 	buf_release(&b);
 	free(v);
@@ -155,7 +161,8 @@ static void test_home(void)
 	free(v);
 	setenv("FAKE_NVML", "hang", 1);
 	inventory_read(&(struct inventory_setup){ .root = root, .nvml = FAKE, .deadline_ms = 300 }, &v);
-	ok(v->gpu_count == 3 && noted(v, "no answer within"), "where it hangs, all the rest is there, and that is noted");
+	ok(v->gpu_count == 3 && noted(v, "no answer within"),
+		"where it hangs, all the rest is there, and that is noted");
 	free(v);
 	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/device", "0x2204");
 	inventory_read(&(struct inventory_setup){ .root = root, .nvml = "" }, &v);
@@ -199,9 +206,12 @@ static void test_broken(void)
 	is_int(v->memory, GPU_UNKNOWN, "memory below zero is not known");
 	is_int(v->cpu.threads, GPU_UNKNOWN, "nor is an absurd number of processors");
 	is_int(v->disk_count, 0, "nor are disks of such sizes");
-	ok(noted(v, "memory cannot") && noted(v, "number of processors") && noted(v, "'nvme1n1'") && noted(v, "kernel's version"), "all noted");
+	ok(noted(v, "memory cannot") && noted(v, "number of processors") && noted(v, "'nvme1n1'") &&
+			noted(v, "kernel's version"),
+		"all noted");
 	is_int(v->gpu_count, 7, "a GPU that fell off the bus is none");
-	ok(v->gpus[0].pci.width == 0 && v->gpus[0].pci.gen == 0 && v->gpus[0].pci.numa == -1, "a link and a node that make no sense are not known");
+	ok(v->gpus[0].pci.width == 0 && v->gpus[0].pci.gen == 0 && v->gpus[0].pci.numa == -1,
+		"a link and a node that make no sense are not known");
 	is_str(v->gpus[0].market, "nvidia-10de:9999", "one that the table has not goes by its ids");
 	is_int(v->gpus[0].memory, GPU_UNKNOWN, "and its memory is not known");
 	is_str(v->gpus[0].name, "evil?[31m", "control bytes do no harm");
@@ -221,8 +231,12 @@ static void test_broken(void)
 static void test_match(void)
 {
 	static const struct inventory_sku skus[] = {
-		{ "a", "any8", NULL, NULL, 8 }, { "b", "h100-4", "h100", "sxm", 4 }, { "c", "richmond", "H100", NULL, 8 },
-		{ "d", "paris", "h100", "sxm", 8 }, { "e", "oslo", "h100", "pcie", 8 }, { "f", "cpu", NULL, NULL, 0 },
+		{ "a", "any8", NULL, NULL, 8 },
+		{ "b", "h100-4", "h100", "sxm", 4 },
+		{ "c", "richmond", "H100", NULL, 8 },
+		{ "d", "paris", "h100", "sxm", 8 },
+		{ "e", "oslo", "h100", "pcie", 8 },
+		{ "f", "cpu", NULL, NULL, 0 },
 	};
 	struct inventory_kind k = { "h100", "sxm", 8 };
 

@@ -180,15 +180,21 @@ static void test_every_kind(void)
 			buf_release(&b);
 		}
 		ok(good == 200 && cut == cuts && longer == 200,
-			"'%s': 200 there and back; %u cut-off ones and those with a byte more are refused", event_name(kind), cuts);
+			"'%s': 200 there and back; %u cut-off ones and those with a byte more are refused",
+			event_name(kind), cuts);
 	}
 }
 
 static void test_form(void)
 {
 	/* Pinned: journals that exist must be read by whatever comes later. */
-	static const uint8_t credit[] = { 1, EVENT_CREDIT, 0x80, 0x88, 0x80, 0xb0, 0x0d, 7, 0, 0, 0, 4, 'h', 'i', '!', 0, 0x7f };
-	struct event ev = { .kind = EVENT_CREDIT, .at = 1795162624, .account = 7, .text = "hi!", .u.credit.micros = -64 };
+	static const uint8_t credit[] = { 1, EVENT_CREDIT, 0x80, 0x88, 0x80, 0xb0, 0x0d, 7, 0, 0, 0, 4, 'h', 'i', '!',
+		0, 0x7f };
+	struct event ev = { .kind = EVENT_CREDIT,
+		.at = 1795162624,
+		.account = 7,
+		.text = "hi!",
+		.u.credit.micros = -64 };
 	struct event got;
 	struct buf b;
 
@@ -205,23 +211,31 @@ static void test_older(void)
 	static const uint8_t host[] = { 1, EVENT_HOST, 2, 7, 0, 0, 3, 'a', 'b', 0, 0, 3, 4, 0, 0x90, 0x4e };
 	static const uint8_t down[] = { 1, EVENT_HOST_STATE, 2, 7, 0, 5, 0, 0, 1 };
 	static const uint8_t change[] = { 1, EVENT_INSTANCE_CHANGE, 2, 7, 0, 5, 0, 0, 1 };
-	static const struct { const uint8_t *bytes; size_t len; } old[] = { { host, sizeof host }, { down, sizeof down },
-		{ change, sizeof change } };
+	static const struct {
+		const uint8_t *bytes;
+		size_t len;
+	} old[] = { { host, sizeof host }, { down, sizeof down }, { change, sizeof change } };
 	struct event ev;
 	struct buf b;
 
-	ok(journal_get(host, sizeof host, &ev) == 0 && ev.u.host.end == 5000 && ev.u.host.agent == 0, "a host without an agent");
-	ok(journal_get(down, sizeof down, &ev) == 0 && ev.u.host_state.down && !ev.u.host_state.since && !ev.u.host_state.watch, "down now");
-	ok(journal_get(change, sizeof change, &ev) == 0 && ev.u.instance_change.priority == -1 && !ev.u.instance_change.user_data,
+	ok(journal_get(host, sizeof host, &ev) == 0 && ev.u.host.end == 5000 && ev.u.host.agent == 0,
+		"a host without an agent");
+	ok(journal_get(down, sizeof down, &ev) == 0 && ev.u.host_state.down && !ev.u.host_state.since &&
+			!ev.u.host_state.watch,
+		"down now");
+	ok(journal_get(change, sizeof change, &ev) == 0 && ev.u.instance_change.priority == -1 &&
+			!ev.u.instance_change.user_data,
 		"an instance that keeps its data");
 	for (size_t i = 0; i < sizeof old / sizeof old[0]; i++) {
 		buf_init(&b, 1 << 20);
-		ok(journal_get(old[i].bytes, old[i].len, &ev) == 0 && journal_put(&b, &ev) == 0 && b.len == old[i].len &&
-			memcmp(b.data, old[i].bytes, b.len) == 0, "'%s' is written as it was", event_name(ev.kind));
+		ok(journal_get(old[i].bytes, old[i].len, &ev) == 0 && journal_put(&b, &ev) == 0 &&
+				b.len == old[i].len && memcmp(b.data, old[i].bytes, b.len) == 0,
+			"'%s' is written as it was", event_name(ev.kind));
 		buf_release(&b);
 	}
 	ok(refused((const uint8_t[]){ 1, EVENT_HOST_STATE, 2, 7, 0, 5, 0, 0, 1, 0 }, 10) &&
-		refused((const uint8_t[]){ 1, EVENT_HOST_STATE, 2, 7, 0, 5, 0, 0, 1, 0, 0 }, 11), "a later field that says nothing is refused");
+			refused((const uint8_t[]){ 1, EVENT_HOST_STATE, 2, 7, 0, 5, 0, 0, 1, 0, 0 }, 11),
+		"a later field that says nothing is refused");
 }
 
 static void test_refusals(void)
@@ -230,7 +244,8 @@ static void test_refusals(void)
 	uint8_t bad[32];
 	struct event ev;
 
-	ok(journal_get(good, sizeof good, &ev) == 0 && ev.u.host_state.down && ev.subject == 5 && strcmp(ev.name, "ab") == 0,
+	ok(journal_get(good, sizeof good, &ev) == 0 && ev.u.host_state.down && ev.subject == 5 &&
+			strcmp(ev.name, "ab") == 0,
 		"a host goes down");
 #define BENT(at, value, ...) \
 	do { \
@@ -247,8 +262,11 @@ static void test_refusals(void)
 	BENT(6, 100, "a string that is longer than all is refused");
 	BENT(11, 2, "a truth of 2 is refused");
 #undef BENT
-	ok(refused((const uint8_t[]){ 1, EVENT_TOKEN_REVOKE, 0x82, 0x00, 7, 0, 5, 0, 0 }, 9), "a number with a group too many is refused");
-	ok(refused((const uint8_t[]){ 1, EVENT_TOKEN_REVOKE, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 5, 0, 0 }, 17),
+	ok(refused((const uint8_t[]){ 1, EVENT_TOKEN_REVOKE, 0x82, 0x00, 7, 0, 5, 0, 0 }, 9),
+		"a number with a group too many is refused");
+	ok(refused((const uint8_t[]){ 1, EVENT_TOKEN_REVOKE, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2,
+			   0, 5, 0, 0 },
+		   17),
 		"a number above 64 bits is refused");
 	ok(refused((const uint8_t[]){ 1, EVENT_SKU, 2, 0, 0, 0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x20 }, 13),
 		"a number above 31 bits is refused where it must fit");
@@ -267,7 +285,8 @@ static void test_sizes(void)
 	memset(name, 'n', NAME_BYTES);
 	name[NAME_BYTES] = '\0';
 	ev.name = name;
-	ok(journal_put(&b, &ev) == 0 && journal_get(b.data, b.len, &got) == 0 && same(&ev, &got), "the longest name and text");
+	ok(journal_put(&b, &ev) == 0 && journal_get(b.data, b.len, &got) == 0 && same(&ev, &got),
+		"the longest name and text");
 	buf_clear(&b);
 	buf_adds(&b, "before");
 	text[TEXT_BYTES] = 'x';

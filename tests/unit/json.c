@@ -32,7 +32,8 @@ int main(void)
 	is_str(TEXT("\xc3"), "\"\xef\xbf\xbd\"", "one that is cut off");
 	is_str(TEXT("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"", "one that is too long");
 	is_str(TEXT("\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"", "a surrogate");
-	is_str(TEXT("\xf4\x90\x80\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"", "past the last character");
+	is_str(TEXT("\xf4\x90\x80\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"",
+		"past the last character");
 	is_str(TEXT("\xe2\x82(x"), "\"\xef\xbf\xbd\xef\xbf\xbd(x\"", "what follows a broken one is kept");
 
 	buf_init(&b, 1 << 20);

@@ -26,8 +26,10 @@ static void test_bcrypt(void)
 
 	is_int(bcrypt_pbkdf("password", 8, (const uint8_t *)"salt", 4, 4, got, sizeof got), 0, "bcrypt_pbkdf works");
 	ok(memcmp(got, want, sizeof got) == 0, "and gives what OpenBSD's gives");
-	is_int(bcrypt_pbkdf("password", 8, (const uint8_t *)"salt", 4, 0, got, sizeof got), PSSH_EINVAL, "no rounds, no key");
-	is_int(bcrypt_pbkdf("", 0, (const uint8_t *)"salt", 4, 4, got, sizeof got), PSSH_EINVAL, "no passphrase, no key");
+	is_int(bcrypt_pbkdf("password", 8, (const uint8_t *)"salt", 4, 0, got, sizeof got), PSSH_EINVAL,
+		"no rounds, no key");
+	is_int(bcrypt_pbkdf("", 0, (const uint8_t *)"salt", 4, 4, got, sizeof got), PSSH_EINVAL,
+		"no passphrase, no key");
 }
 
 /* ---- Signatures, checked by OpenSSL against what ssh-keygen says the public key is ----- */
@@ -95,7 +97,8 @@ static void test_signature(const struct key *k, const char *path, const char *al
 	uint8_t *sig = NULL;
 	struct fail f = { 0 };
 
-	is_int(key_sign(k, algorithm, data, strlen(data), &sig, &len, &f), 0, "'%s' signs by %s %s", path, algorithm, f.text);
+	is_int(key_sign(k, algorithm, data, strlen(data), &sig, &len, &f), 0, "'%s' signs by %s %s", path, algorithm,
+		f.text);
 	ok(sig && pkey && verifies(pkey, algorithm, sig, len), "and OpenSSL says that it is right");
 	EVP_PKEY_free(pkey);
 	free(sig);
@@ -108,7 +111,8 @@ static bool same_blob(const struct key *k, const char *pub)
 	uint8_t *blob = NULL;
 	size_t len = 0, n;
 	const uint8_t *mine = key_blob(k, &n);
-	bool same = key_read_public(pub, &blob, &len, NULL, NULL) == 0 && mine && len == n && memcmp(blob, mine, n) == 0;
+	bool same = key_read_public(pub, &blob, &len, NULL, NULL) == 0 && mine && len == n &&
+		memcmp(blob, mine, n) == 0;
 
 	free(blob);
 	return same;
@@ -174,19 +178,23 @@ static void test_type(const char *kind, const char *bits, const char *type, cons
 	test_open(path, type, algorithm);
 
 	snprintf(other, sizeof other, "%s.enc", path);
-	ok(copy_key(path, other) && tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "pass word", "-a", "2", "-f", other) == 0,
+	ok(copy_key(path, other) &&
+			tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "pass word", "-a", "2", "-f", other) == 0,
 		"the same, encrypted");
 	test_locked(other, type, algorithm);
 
 	/* Of Ed25519 keys ssh-keygen makes its own format whatever it is asked for. */
 	for (const char *const *form = (const char *const[]){ "PEM", "PKCS8", NULL }; *form; form++) {
 		snprintf(other, sizeof other, "%s.%s", path, *form);
-		ok(copy_key(path, other) && tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "", "-m", *form, "-f", other) == 0,
+		ok(copy_key(path, other) &&
+				tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "", "-m", *form, "-f", other) == 0,
 			"the same as %s", *form);
 		test_open(other, type, algorithm);
 		snprintf(other, sizeof other, "%s.%s.enc", path, *form);
-		ok(copy_key(path, other) && tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "pass word", "-a", "2", "-m",
-			*form, "-f", other) == 0, "the same as %s, encrypted", *form);
+		ok(copy_key(path, other) &&
+				tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "pass word", "-a", "2", "-m", *form,
+					"-f", other) == 0,
+			"the same as %s, encrypted", *form);
 		test_locked(other, type, algorithm);
 	}
 }
@@ -199,12 +207,16 @@ static void test_ciphers(void)
 	struct fail f = { 0 };
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-		ok(copy_key("ed25519256", "cipher") && tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "pass word", "-a", "1",
-			"-Z", good[i], "-f", "cipher") == 0, "a key encrypted by %s", good[i]);
+		ok(copy_key("ed25519256", "cipher") &&
+				tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "pass word", "-a", "1", "-Z",
+					good[i], "-f", "cipher") == 0,
+			"a key encrypted by %s", good[i]);
 		test_locked("cipher", "ssh-ed25519", "ssh-ed25519");
 	}
-	ok(copy_key("ed25519256", "cipher") && tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "pass word", "-a", "1",
-		"-Z", "chacha20-poly1305@openssh.com", "-f", "cipher") == 0, "a key encrypted by a cipher that we have not");
+	ok(copy_key("ed25519256", "cipher") &&
+			tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "pass word", "-a", "1", "-Z",
+				"chacha20-poly1305@openssh.com", "-f", "cipher") == 0,
+		"a key encrypted by a cipher that we have not");
 	is_int(key_load("cipher", &k, &f), PSSH_EUNSUPPORTED, "is not supported");
 	has_str(f.text, "ssh-keygen -p -Z aes256-ctr -f 'cipher'", "and what to do is said");
 }
@@ -246,7 +258,8 @@ static void test_rsa(void)
 		return;
 	for (int i = 0; i < 3; i++)
 		test_signature(k, "rsa2048", algorithms[i]);
-	is_int(key_sign(k, "ssh-ed25519", data, 4, &sig, &len, &f), PSSH_EALGORITHM, "it does not sign by another type");
+	is_int(key_sign(k, "ssh-ed25519", data, 4, &sig, &len, &f), PSSH_EALGORITHM,
+		"it does not sign by another type");
 	blob = key_blob(k, &len);
 	auth = key_auth_blob(k, &auth_len);
 	ok(sshwire_blob_type(auth, auth_len, type, sizeof type), "libssh2 is given a blob");

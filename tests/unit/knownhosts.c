@@ -60,11 +60,13 @@ static struct knownhosts *parse(const char *text)
 	return k;
 }
 
-static void is_answer(struct knownhosts *k, const char *host, unsigned port, int key, enum knownhosts_answer want, unsigned line)
+static void is_answer(struct knownhosts *k, const char *host, unsigned port, int key, enum knownhosts_answer want,
+	unsigned line)
 {
 	struct knownhosts_found found = { 0 };
 
-	is_int(knownhosts_check(k, host, port, keys[key].blob, keys[key].len, &found), 0, "'%s' port %u is looked up", host, port);
+	is_int(knownhosts_check(k, host, port, keys[key].blob, keys[key].len, &found), 0, "'%s' port %u is looked up",
+		host, port);
 	is_str(answers[found.answer], answers[want], "it is a %s", answers[want]);
 	is_int(found.line, line, "by line %u", line);
 }
@@ -189,7 +191,8 @@ static void test_broken(void)
 
 static void test_types(void)
 {
-	char *text = fill("multi @4\nmulti @1\nmulti @1\n@revoked multi @3\n@cert-authority multi @3\n[multi]:2222 @2\n");
+	char *text = fill(
+		"multi @4\nmulti @1\nmulti @1\n@revoked multi @3\n@cert-authority multi @3\n[multi]:2222 @2\n");
 	struct knownhosts *k = parse(text);
 	const char *types[8];
 
@@ -246,7 +249,8 @@ static void test_keygen(void)
 			snprintf(host, sizeof host, "%s", names[i]);
 		knownhosts_check(plain, host, port, keys[ED].blob, keys[ED].len, &found[0]);
 		knownhosts_check(hashed, host, port, keys[ED].blob, keys[ED].len, &found[1]);
-		is_int(found[0].answer == KNOWNHOSTS_MATCH, keygen_finds(names[i], "both"), "of '%s' we say what ssh-keygen says", names[i]);
+		is_int(found[0].answer == KNOWNHOSTS_MATCH, keygen_finds(names[i], "both"),
+			"of '%s' we say what ssh-keygen says", names[i]);
 		is_int(found[1].answer == KNOWNHOSTS_MATCH, keygen_finds(names[i], "hashed"), "hashed too");
 		knownhosts_check(hashed, host, port, keys[ED].blob, keys[ED].len, &found[0]);
 		ok(found[0].answer == found[1].answer, "and again");
@@ -330,7 +334,8 @@ static void test_remember_not(void)
 	is_answer(k, "host", 22, ED, KNOWNHOSTS_MATCH, 0);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		is_int(remember(k, names[i], 22, ED, false, &f), PSSH_EINVAL, "not for the name '%s'", names[i]);
-	is_int(knownhosts_remember(k, "host", 22, (const uint8_t *)"x", 1, false, &f), PSSH_EINVAL, "nor what is no key");
+	is_int(knownhosts_remember(k, "host", 22, (const uint8_t *)"x", 1, false, &f), PSSH_EINVAL,
+		"nor what is no key");
 	knownhosts_free(k);
 
 	k = load("no/such/folder/known_hosts");
@@ -366,7 +371,8 @@ static void test_full_disk(void)
 		int rc;
 
 		signal(SIGXFSZ, SIG_IGN);
-		if (knownhosts_new(&k) != 0 || knownhosts_add_file(k, "full", &f) != 0 || setrlimit(RLIMIT_FSIZE, &limit) != 0)
+		if (knownhosts_new(&k) != 0 || knownhosts_add_file(k, "full", &f) != 0 ||
+			setrlimit(RLIMIT_FSIZE, &limit) != 0)
 			_exit(2);
 		rc = remember(k, "next", 22, ED2, false, &f);
 		knownhosts_free(k);
@@ -425,8 +431,8 @@ static void test_crowd(void)
 
 static void test_pins(void)
 {
-	static const char *const bad[] = { "", "SHA256:", "SHA256:abc", "MD5:00", "ssh-ed25519", "ssh-ed25519 AAAA", "hello there",
-		"SHA256:!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!", "ssh-ed25519 AAAA\nssh-rsa BBBB" };
+	static const char *const bad[] = { "", "SHA256:", "SHA256:abc", "MD5:00", "ssh-ed25519", "ssh-ed25519 AAAA",
+		"hello there", "SHA256:!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!", "ssh-ed25519 AAAA\nssh-rsa BBBB" };
 	struct knownhosts_pin pin;
 	struct fail f = { 0 };
 	char out[WIRE_FINGERPRINT], text[1200];
@@ -436,13 +442,15 @@ static void test_pins(void)
 		is_str(out, keys[i].fingerprint, "our fingerprint of '%s' is that of ssh-keygen", keys[i].file);
 		is_int(knownhosts_pin_parse(keys[i].fingerprint, &pin, &f), 0, "it can be a pin");
 		for (int j = 0; j < KEYS; j++)
-			is_int(knownhosts_pin_match(&pin, keys[j].blob, keys[j].len), i == j, "which fits key %d: %d", j, i == j);
+			is_int(knownhosts_pin_match(&pin, keys[j].blob, keys[j].len), i == j, "which fits key %d: %d",
+				j, i == j);
 		knownhosts_pin_release(&pin);
 		snprintf(text, sizeof text, "%s some comment", keys[i].text);
 		is_int(knownhosts_pin_parse(text, &pin, &f), 0, "and so can the key");
 		is_str(pin.fingerprint, keys[i].fingerprint, "its fingerprint is there too");
 		for (int j = 0; j < KEYS; j++)
-			is_int(knownhosts_pin_match(&pin, keys[j].blob, keys[j].len), i == j, "which fits key %d: %d", j, i == j);
+			is_int(knownhosts_pin_match(&pin, keys[j].blob, keys[j].len), i == j, "which fits key %d: %d",
+				j, i == j);
 		knownhosts_pin_release(&pin);
 	}
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

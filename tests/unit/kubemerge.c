@@ -6,19 +6,24 @@
 
 #include "cli/provision/kubemerge.h"
 
-static const char k3s[] =
-	"apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: Q0E=\n    server: https://127.0.0.1:6443\n  name: default\n"
-	"contexts:\n- context:\n    cluster: default\n    user: default\n  name: default\ncurrent-context: default\nkind: Config\n"
-	"preferences: {}\nusers:\n- name: default\n  user:\n    client-certificate-data: Q0VSVA==\n    client-key-data: S0VZ\n";
+static const char k3s[] = "apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: Q0E=\n    server: "
+			  "https://127.0.0.1:6443\n  name: default\n"
+			  "contexts:\n- context:\n    cluster: default\n    user: default\n  name: "
+			  "default\ncurrent-context: default\nkind: Config\n"
+			  "preferences: {}\nusers:\n- name: default\n  user:\n    client-certificate-data: Q0VSVA==\n  "
+			  "  client-key-data: S0VZ\n";
 
-static const char cloud[] =
-	"# mine\napiVersion: v1\nkind: Config\nclusters:\n  - name: prod # keep\n    cluster:\n      server: https://prod.example:443\n"
-	"      certificate-authority: /etc/ca.pem\n      extensions:\n        - extension: {last-update: \"today\"}\n          name: x\n"
-	"  - cluster: {server: 'https://b', insecure-skip-tls-verify: true}\n    name: b\n"
-	"contexts:\n- context:\n    cluster: prod\n    namespace: web\n    user: me\n  name: prod\n"
-	"current-context: prod\npreferences: {colors: true}\nusers:\n- name: me\n  user:\n    exec:\n      apiVersion: client.authentication.k8s.io/v1\n"
-	"      command: aws\n      args:\n      - eks\n      - get-token\n      env: null\n      installHint: |\n        Install it:\n\n          now\n"
-	"# the end\n";
+static const char cloud[] = "# mine\napiVersion: v1\nkind: Config\nclusters:\n  - name: prod # keep\n    cluster:\n    "
+			    "  server: https://prod.example:443\n"
+			    "      certificate-authority: /etc/ca.pem\n      extensions:\n        - extension: "
+			    "{last-update: \"today\"}\n          name: x\n"
+			    "  - cluster: {server: 'https://b', insecure-skip-tls-verify: true}\n    name: b\n"
+			    "contexts:\n- context:\n    cluster: prod\n    namespace: web\n    user: me\n  name: prod\n"
+			    "current-context: prod\npreferences: {colors: true}\nusers:\n- name: me\n  user:\n    "
+			    "exec:\n      apiVersion: client.authentication.k8s.io/v1\n"
+			    "      command: aws\n      args:\n      - eks\n      - get-token\n      env: null\n      "
+			    "installHint: |\n        Install it:\n\n          now\n"
+			    "# the end\n";
 
 static struct buf out, text;
 static struct fail why;
@@ -62,7 +67,8 @@ static void test_access(void)
 	ok(kubeaccess_read(k3s, strlen(k3s), &a, &why) == 0, "K3s' own file is understood");
 	is_str(a.server, "https://127.0.0.1:6443", "its server");
 	is_str(a.key, "S0VZ", "its key");
-	ok(kubeaccess_server(&a, host, sizeof host, &port) && strcmp(host, "127.0.0.1") == 0 && port == 6443, "host and port");
+	ok(kubeaccess_server(&a, host, sizeof host, &port) && strcmp(host, "127.0.0.1") == 0 && port == 6443,
+		"host and port");
 	kubeaccess_release(&a);
 	ok(kubeaccess_read("clusters: []\n", 13, &a, &why) == -EINVAL, "one without a server is refused");
 	a = (struct kubeaccess){ .server = strdup("https://[fd00::1]:6443") };
@@ -88,7 +94,8 @@ static void test_merge(void)
 
 	ok(merge(cloud, "train") == 0, "into one that has others: %s", why.text);
 	ok(has_lines(cloud, buf_text(&out)), "every line of it stays, comments too") || (diag("%s", buf_text(&out)), 0);
-	ok(strstr(buf_text(&out), "  - name: \"nanopod-train\"\n    cluster:\n      server: \"https://127.0.0.1:6443\"\n") != NULL,
+	ok(strstr(buf_text(&out),
+		   "  - name: \"nanopod-train\"\n    cluster:\n      server: \"https://127.0.0.1:6443\"\n") != NULL,
 		"it is indented as the others are");
 	ok(strstr(buf_text(&out), "current-context: prod\n") != NULL, "the current context stays");
 	first = strdup(buf_text(&out));
@@ -116,7 +123,8 @@ static void test_forms(void)
 {
 	static const char *const good[] = {
 		"apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\ncurrent-context: \"\"\n",
-		"apiVersion: v1\nkind: Config\nclusters: null\ncontexts: null\nusers: null\ncurrent-context: \"\"\npreferences: {}\n",
+		"apiVersion: v1\nkind: Config\nclusters: null\ncontexts: null\nusers: null\ncurrent-context: "
+		"\"\"\npreferences: {}\n",
 		"kind: Config\napiVersion: v1", /* no newline at the end */
 		"apiVersion: v1\nkind: Config\nusers:\n- user: {token: x}\n  name: a\n",
 		"apiVersion: v1\nclusters:\n    -   cluster:\n            server: https://x\n        name: x\n",

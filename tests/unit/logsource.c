@@ -38,7 +38,10 @@ static void write_to(const char *name, const char *text)
 
 static void reader_init(struct reader *r, enum log_kind kind, const char *what, bool follow, long lines)
 {
-	*r = (struct reader){ .w = { .follow = follow, .lines = lines, .priority = -1 }, .pid = -1, .out = -1, .in = -1 };
+	*r = (struct reader){ .w = { .follow = follow, .lines = lines, .priority = -1 },
+		.pid = -1,
+		.out = -1,
+		.in = -1 };
 	logsource_init(&r->s, kind, strdup(what), 0);
 	logmerge_new(1, &r->m);
 	buf_init(&r->said, 1 << 20);
@@ -240,34 +243,42 @@ static void command(void)
 /* Entries as journalctl writes them. */
 static void journal(void)
 {
-	static const char entries[] =
-		"{\"__CURSOR\":\"c1\",\"__REALTIME_TIMESTAMP\":\"1795280400000001\",\"PRIORITY\":\"3\",\"SYSLOG_IDENTIFIER\":\"sshd\",\"_PID\":\"7\","
-		"\"MESSAGE\":\"bad \\u00fc\"}\n"
-		"{\"__CURSOR\":\"c2\",\"__REALTIME_TIMESTAMP\":\"1795280400000002\",\"_COMM\":\"x\",\"MESSAGE\":[1,2,3]}\n"
-		"not json\n{\"__CURSOR\":\"c3\",\"MESS";
+	static const char entries[] = "{\"__CURSOR\":\"c1\",\"__REALTIME_TIMESTAMP\":\"1795280400000001\",\"PRIORITY\":"
+				      "\"3\",\"SYSLOG_IDENTIFIER\":\"sshd\",\"_PID\":\"7\","
+				      "\"MESSAGE\":\"bad \\u00fc\"}\n"
+				      "{\"__CURSOR\":\"c2\",\"__REALTIME_TIMESTAMP\":\"1795280400000002\",\"_COMM\":"
+				      "\"x\",\"MESSAGE\":[1,2,3]}\n"
+				      "not json\n{\"__CURSOR\":\"c3\",\"MESS";
 	struct buf b;
 	struct reader r;
 	struct logline l;
 
 	reader_init(&r, LOG_JOURNAL, "ssh.service", true, 5);
 	ok(logsource_feed(&r.s, &r.w, r.m, entries, strlen(entries), 1000) == 0, "entries are read");
-	ok(logmerge_next(r.m, INT64_MAX, &l) && strcmp(l.text, "sshd[7]: bad ü") == 0 && l.us == 1795280400000001 && l.priority == 3,
+	ok(logmerge_next(r.m, INT64_MAX, &l) && strcmp(l.text, "sshd[7]: bad ü") == 0 && l.us == 1795280400000001 &&
+			l.priority == 3,
 		"text, time and priority");
 	free(l.text);
 	drain(&r);
 	is_str(buf_text(&r.said), "x: (a message that is no text)|not json|", "what is no text is said to be none");
 	buf_init(&b, 1 << 16);
-	ok(logsource_command(&r.s, &r.w, &b) == 0 && strstr(buf_text(&b), "--after-cursor=") && strstr(buf_text(&b), "c2") &&
-		strstr(buf_text(&b), "ssh.service"), "it goes on after the last whole entry");
+	ok(logsource_command(&r.s, &r.w, &b) == 0 && strstr(buf_text(&b), "--after-cursor=") &&
+			strstr(buf_text(&b), "c2") && strstr(buf_text(&b), "ssh.service"),
+		"it goes on after the last whole entry");
 	buf_release(&b);
 	reader_release(&r);
 }
 
 static void words(void)
 {
-	static const struct { const char *typed; int kind; const char *what; } good[] = {
-		{ "console", LOG_CONSOLE, "" }, { "journal", LOG_JOURNAL, "" }, { "ssh.service", LOG_JOURNAL, "ssh.service" },
-		{ "unit:ssh", LOG_JOURNAL, "ssh" }, { "/var/log/x y", LOG_FILE, "/var/log/x y" }, { "~/x", LOG_FILE, "~/x" },
+	static const struct { const char *typed; int kind; const char *what;
+	} good[] = {
+		{ "console", LOG_CONSOLE, "" },
+		{ "journal", LOG_JOURNAL, "" },
+		{ "ssh.service", LOG_JOURNAL, "ssh.service" },
+		{ "unit:ssh", LOG_JOURNAL, "ssh" },
+		{ "/var/log/x y", LOG_FILE, "/var/log/x y" },
+		{ "~/x", LOG_FILE, "~/x" },
 	};
 	static const char *const bad[] = { "", "nix", "unit:", "unit:-x", "--x.service", ".service", "relative/path" };
 	struct fail f = { 0 };
@@ -275,7 +286,8 @@ static void words(void)
 	const char *what;
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-		ok(!logsource_what(good[i].typed, &kind, &what, &f) && (int)kind == good[i].kind && strcmp(what, good[i].what) == 0,
+		ok(!logsource_what(good[i].typed, &kind, &what, &f) && (int)kind == good[i].kind &&
+				strcmp(what, good[i].what) == 0,
 			"'%s'", good[i].typed);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		ok(logsource_what(bad[i], &kind, &what, &f) < 0, "'%s' is no log", bad[i]);

@@ -33,7 +33,8 @@ static int bent_commit(struct store *s, struct fail *why)
 	return fail_set(why, REASON_UNAVAILABLE, "the test says no");
 }
 
-static int bent_append(struct store *s, uint64_t seq, const struct event *ev, const struct effects *did, struct fail *why)
+static int bent_append(struct store *s, uint64_t seq, const struct event *ev, const struct effects *did,
+	struct fail *why)
 {
 	if (!refuse_appends)
 		return real->append(s, seq, ev, did, why);
@@ -101,8 +102,13 @@ static struct world make_world(struct market *m)
 	w.buyer = apply(m, (struct event){ .kind = EVENT_ACCOUNT, .name = "acme" });
 	apply(m, (struct event){ .kind = EVENT_CREDIT, .account = w.buyer, .u.credit.micros = 1000000000000 });
 	w.sku = apply(m, (struct event){ .kind = EVENT_SKU, .name = "h100", .text = "{}", .u.sku.gpus = 8 });
-	w.from = apply(m, (struct event){ .kind = EVENT_POOL, .account = w.seller, .name = "hosts", .u.pool.kind = POOL_ORIGINATING });
-	w.to = apply(m, (struct event){ .kind = EVENT_POOL, .account = w.buyer, .name = "r-1", .u.pool.kind = POOL_MARKET });
+	w.from = apply(m,
+		(struct event){ .kind = EVENT_POOL,
+			.account = w.seller,
+			.name = "hosts",
+			.u.pool.kind = POOL_ORIGINATING });
+	w.to = apply(m,
+		(struct event){ .kind = EVENT_POOL, .account = w.buyer, .name = "r-1", .u.pool.kind = POOL_MARKET });
 	for (int i = 0; i < 8; i++) {
 		char name[16];
 
@@ -110,8 +116,17 @@ static struct world make_world(struct market *m)
 		apply(m, (struct event){ .kind = EVENT_HOST, .account = w.seller, .name = name,
 			.u.host = { w.sku, w.from, T0 / 60, T0 / 60 + 100000 } });
 	}
-	apply(m, (struct event){ .kind = EVENT_ORDER, .account = w.seller, .u.order = { .pool = w.from, .sku = w.sku, .side = SIDE_SELL,
-		.flags = ORDER_STANDING | ORDER_PARTIAL, .nodes = 8, .start = T0 / 60 + 1, .end = T0 / 60 + 90000, .price = 249000 } });
+	apply(m,
+		(struct event){ .kind = EVENT_ORDER,
+			.account = w.seller,
+			.u.order = { .pool = w.from,
+				.sku = w.sku,
+				.side = SIDE_SELL,
+				.flags = ORDER_STANDING | ORDER_PARTIAL,
+				.nodes = 8,
+				.start = T0 / 60 + 1,
+				.end = T0 / 60 + 90000,
+				.price = 249000 } });
 	return w;
 }
 
@@ -120,9 +135,16 @@ static void trade(struct market *m, const struct world *w, int count)
 {
 	for (int i = 0; i < count; i++) {
 		int64_t minute = market_now(m) / 60 + 1 + i % 7 * 60;
-		struct event ev = { .kind = EVENT_ORDER, .account = w->buyer, .u.order = { .pool = w->to, .sku = w->sku, .side = SIDE_BUY,
-			.flags = i % 5 == 4 ? ORDER_STANDING | ORDER_PARTIAL : 0, .nodes = 1 + i % 2, .start = minute, .end = minute + 30 + i % 50,
-			.price = i % 3 == 2 ? 1000 : 260000 } };
+		struct event ev = { .kind = EVENT_ORDER,
+			.account = w->buyer,
+			.u.order = { .pool = w->to,
+				.sku = w->sku,
+				.side = SIDE_BUY,
+				.flags = i % 5 == 4 ? ORDER_STANDING | ORDER_PARTIAL : 0,
+				.nodes = 1 + i % 2,
+				.start = minute,
+				.end = minute + 30 + i % 50,
+				.price = i % 3 == 2 ? 1000 : 260000 } };
 
 		market_apply(m, &ev, NULL, &f);
 		if (i % 4 == 3)
@@ -163,11 +185,14 @@ static void test_restart(void)
 	seq = engine_count(market_engine(m));
 	kill_market(m);
 	m = open_market("restart.db");
-	ok(hash(m) == before && engine_count(market_engine(m)) == seq, "killed and opened: snapshot and tail give the same market");
+	ok(hash(m) == before && engine_count(market_engine(m)) == seq,
+		"killed and opened: snapshot and tail give the same market");
 	buf_init(&bytes, 1 << 26);
 	is_int(real->load_snapshot(market_store(m), &bytes, &seq, &kept_hash, &f), 0, "there is a snapshot");
-	ok(seq > 100 && seq < engine_count(market_engine(m)), "at %d of %d", (int)seq, (int)engine_count(market_engine(m)));
-	ok(market_replay(market_store(m), false, 0, &whole, &f) == 0 && engine_hash(whole) == before, "all events from the first give it too");
+	ok(seq > 100 && seq < engine_count(market_engine(m)), "at %d of %d", (int)seq,
+		(int)engine_count(market_engine(m)));
+	ok(market_replay(market_store(m), false, 0, &whole, &f) == 0 && engine_hash(whole) == before,
+		"all events from the first give it too");
 	ok(market_replay(market_store(m), false, seq, &quick, &f) == 0 && engine_hash(quick) == kept_hash,
 		"and up to the snapshot its hash");
 	engine_free(whole);
@@ -179,7 +204,8 @@ static void test_restart(void)
 	market_free(m);
 	m = open_market("restart.db");
 	ok(hash(m) == before, "ended and opened: the same market");
-	ok(real->load_snapshot(market_store(m), &bytes, &kept_hash, &before, &f) == 0 && kept_hash == seq, "from a snapshot of its end");
+	ok(real->load_snapshot(market_store(m), &bytes, &kept_hash, &before, &f) == 0 && kept_hash == seq,
+		"from a snapshot of its end");
 	buf_release(&bytes);
 	is_int(real->check(market_store(m), &f), 0, "the store's check is content (%s)", f.text);
 	is_int(engine_check(market_engine(m), &f), 0, "and the engine's (%s)", f.text);
@@ -228,8 +254,9 @@ static void test_refused_commit(void)
 	is_int(market_time(m, market_now(m), &f), REASON_UNAVAILABLE, "the disk still does not write");
 	ok(!market_ready(m), "so it is not ready");
 	wait_until_ready(m, market_now(m));
-	ok(market_ready(m) && engine_count(market_engine(m)) == seq + 1 && market_replay(market_store(m), false, seq, &then, &f) == 0 &&
-		engine_hash(then) == before, "when it does, the market is as it was before, and the clock ticks on");
+	ok(market_ready(m) && engine_count(market_engine(m)) == seq + 1 &&
+			market_replay(market_store(m), false, seq, &then, &f) == 0 && engine_hash(then) == before,
+		"when it does, the market is as it was before, and the clock ticks on");
 	engine_free(then);
 	is_int(real->find_answer(market_store(m), 1, "k", &a, &body, &f), 0, "and the answer never was");
 	ok(apply(m, ev) != 0 && market_commit(m, &f) == 0, "it goes on");
@@ -237,14 +264,15 @@ static void test_refused_commit(void)
 	before = hash(m);
 	trade(m, &w, 5);
 	refuse_appends = 1;
-	is_int(market_apply(m, &(struct event){ .kind = EVENT_POOL, .account = w.buyer, .name = "never2" }, NULL, &f), REASON_UNAVAILABLE,
-		"an event cannot be staged");
+	is_int(market_apply(m, &(struct event){ .kind = EVENT_POOL, .account = w.buyer, .name = "never2" }, NULL, &f),
+		REASON_UNAVAILABLE, "an event cannot be staged");
 	ok(!market_ready(m) && market_dirty(m), "so the turn is lost");
 	is_int(market_time(m, market_now(m) + 60, &f), REASON_UNAVAILABLE, "until its commit");
 	is_int(market_commit(m, &f), REASON_UNAVAILABLE, "which says so");
 	wait_until_ready(m, market_now(m));
 	is_int(engine_minute(market_engine(m)), market_now(m) / 60, "time went on meanwhile");
-	ok(market_commit(m, &f) == 0 && !engine_pool_named(market_engine(m), w.buyer, "never2"), "and nothing of that turn is there");
+	ok(market_commit(m, &f) == 0 && !engine_pool_named(market_engine(m), w.buyer, "never2"),
+		"and nothing of that turn is there");
 	is_int(real->check(market_store(m), &f), 0, "the store's check is content (%s)", f.text);
 	market_free(m);
 	buf_release(&body);
@@ -263,7 +291,8 @@ static void test_two_writers(void)
 	ok(hash(second) == hash(first), "a second market reads what the first wrote, and takes over");
 	before = hash(second);
 	trade(first, &w, 4);
-	ok(market_commit(first, &f) != 0 && market_lost(first) && !market_ready(first), "the first is told: %s", f.text);
+	ok(market_commit(first, &f) != 0 && market_lost(first) && !market_ready(first), "the first is told: %s",
+		f.text);
 	ok(market_time(first, market_now(first) + 60, &f) != 0 && !market_ready(first), "and stays out");
 	trade(second, &w, 4);
 	ok(market_commit(second, &f) == 0 && hash(second) != before && !market_lost(second), "the second goes on");
@@ -285,21 +314,25 @@ static void test_clock(void)
 	market_time(m, T0 + 59, &f);
 	ok(engine_count(market_engine(m)) == events && market_now(m) == T0 + 59, "no tick within a minute");
 	market_time(m, T0 + 60, &f);
-	ok(engine_count(market_engine(m)) == events + 1 && engine_minute(market_engine(m)) == T0 / 60 + 1, "one with the next");
+	ok(engine_count(market_engine(m)) == events + 1 && engine_minute(market_engine(m)) == T0 / 60 + 1,
+		"one with the next");
 	is_int(market_time(m, T0 - 5000, &f), 0, "a clock that goes back is no failure");
 	ok(market_now(m) == T0 + 60 && engine_count(market_engine(m)) == events + 1, "it stands still");
 	market_time(m, T0 + 600, &f);
-	ok(engine_minute(market_engine(m)) == T0 / 60 + 10 && engine_count(market_engine(m)) == events + 2, "minutes that were slept through");
+	ok(engine_minute(market_engine(m)) == T0 / 60 + 10 && engine_count(market_engine(m)) == events + 2,
+		"minutes that were slept through");
 	market_commit(m, &f);
 	kill_market(m);
 	m = open_market("clock.db");
 	is_int(market_now(m), T0 + 600, "time is kept");
 	events = engine_count(market_engine(m));
 	is_int(market_time(m, T0 + 600 + 3 * 86400, &f), 0, "three days are slept through");
-	ok(engine_minute(market_engine(m)) == T0 / 60 + 10 + 3 * 1440 && engine_count(market_engine(m)) > events + 1, "they come in steps");
+	ok(engine_minute(market_engine(m)) == T0 / 60 + 10 + 3 * 1440 && engine_count(market_engine(m)) > events + 1,
+		"they come in steps");
 	kill_market(m);
 	m = open_market("clock.db");
-	ok(market_now(m) > T0 + 600 && market_now(m) <= T0 + 600 + 3 * 86400 && engine_minute(market_engine(m)) > T0 / 60 + 10,
+	ok(market_now(m) > T0 + 600 && market_now(m) <= T0 + 600 + 3 * 86400 &&
+			engine_minute(market_engine(m)) > T0 / 60 + 10,
 		"each of which is on disk before the next");
 	market_free(m);
 }
@@ -307,7 +340,12 @@ static void test_clock(void)
 static void test_answers(void)
 {
 	struct market *m = open_market("answers.db");
-	struct answer a = { .account = 1, .key = "old", .at = T0 - 31 * 86400, .status = 201, .body = "{}", .body_len = 2 };
+	struct answer a = { .account = 1,
+		.key = "old",
+		.at = T0 - 31 * 86400,
+		.status = 201,
+		.body = "{}",
+		.body_len = 2 };
 	struct buf body;
 
 	buf_init(&body, 1 << 16);
@@ -404,7 +442,8 @@ static void test_care(void)
 	run_sql("fresh.db", "UPDATE event SET data = (SELECT data FROM event WHERE seq = 3) WHERE seq = 4; "
 		"DELETE FROM snapshot_part; DELETE FROM snapshot");
 	if (store_open("fresh.db", &s, &f) == 0) {
-		ok(market_open(s, &m, &f) == REASON_INTERNAL && strstr(f.text, "cannot be replayed") && strstr(f.text, "restore"),
+		ok(market_open(s, &m, &f) == REASON_INTERNAL && strstr(f.text, "cannot be replayed") &&
+				strstr(f.text, "restore"),
 			"an event that does not fit: %s", f.text);
 		s->calls->close(s);
 	}

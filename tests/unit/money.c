@@ -7,18 +7,25 @@
 
 static void typed(void)
 {
-	static const struct { const char *text; int64_t micros; } good[] = {
-		{ "12", 12000000 }, { "$12.50", 12500000 }, { "0.000001", 1 }, { "0", 0 }, { "007.5", 7500000 }, { "$0", 0 },
+	static const struct { const char *text; int64_t micros;
+	} good[] = {
+		{ "12", 12000000 },
+		{ "$12.50", 12500000 },
+		{ "0.000001", 1 },
+		{ "0", 0 },
+		{ "007.5", 7500000 },
+		{ "$0", 0 },
 		{ "9223372036854.775807", INT64_MAX },
 	};
-	static const char *const bad[] = { "", "$", "12abc", "-1", "+1", "1.", ".5", "1,000", " 1", "1 ", "1e3", "0x10", "$$1", "1.0000000",
-		"nan", "1.2.3", "99999999999999999999999999x" };
+	static const char *const bad[] = { "", "$", "12abc", "-1", "+1", "1.", ".5", "1,000", " 1", "1 ", "1e3", "0x10",
+		"$$1", "1.0000000", "nan", "1.2.3", "99999999999999999999999999x" };
 	struct fail f;
 	int64_t n;
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
 		n = -1;
-		ok(money_parse(good[i].text, &n, NULL) == 0 && n == good[i].micros, "'%s' is %" PRId64, good[i].text, n);
+		ok(money_parse(good[i].text, &n, NULL) == 0 && n == good[i].micros, "'%s' is %" PRId64, good[i].text,
+			n);
 	}
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		n = 77;
@@ -66,8 +73,10 @@ static void prices(void)
 	is_str(price_wire(p, room), "14.940000", "and back");
 	ok(price_parse_wire("0.000090", &p, &exact) == 0 && p == 2 && !exact, "half a step goes up, and says so");
 	ok(price_parse_wire("0.000089", &p, &exact) == 0 && p == 1 && !exact, "less goes down");
-	ok(price_parse_wire("0.0000600000000", &p, &exact) == 0 && p == 1 && exact, "zeros beyond the sixth place are nothing");
-	ok(price_parse_wire("0.0000600000001", &p, &exact) == 0 && p == 1 && !exact, "anything else there is not exact");
+	ok(price_parse_wire("0.0000600000000", &p, &exact) == 0 && p == 1 && exact,
+		"zeros beyond the sixth place are nothing");
+	ok(price_parse_wire("0.0000600000001", &p, &exact) == 0 && p == 1 && !exact,
+		"anything else there is not exact");
 	is_int(price_parse_wire("5", &p, &exact), -EINVAL, "a price on the wire has a point");
 	is_int(price_parse_wire("-1.0", &p, &exact), -EINVAL, "and is not negative");
 	ok(price_parse("2.10", 8, &p, &f) == 0 && p == 280000, "2.10 per GPU-hour, 8 of them: %" PRId64, p);
@@ -84,7 +93,8 @@ static void prices(void)
 	is_int(price_parse("12abc", 8, &p, &f), -EINVAL, "12abc is not a price");
 	has_str(f.text, "GPU-hour", "the sentence says the unit");
 	is_int(price_parse("9000000000000", 1024, &p, &f), -ERANGE, "a price that times the GPUs does not fit");
-	is_str(price_wire(INT64_MAX, room), "553402322211286.548420", "the largest price is written without going round");
+	is_str(price_wire(INT64_MAX, room), "553402322211286.548420",
+		"the largest price is written without going round");
 	is_str(price_text(1, 7, room), "0.00001", "as short as reads back the same");
 }
 

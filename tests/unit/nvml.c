@@ -40,7 +40,8 @@ int main(void)
 	is_int(ask("lost", FAKE, 5000), 0, "one that lost a GPU answers");
 	ok(n.count == 1 && n.lost == 1, "with the other");
 	is_int(ask("absurd", FAKE, 5000), 0, "absurd numbers");
-	ok(n.gpus[0].memory == GPU_UNKNOWN && n.gpus[0].temperature == GPU_UNKNOWN && n.gpus[0].power == GPU_UNKNOWN, "are not known");
+	ok(n.gpus[0].memory == GPU_UNKNOWN && n.gpus[0].temperature == GPU_UNKNOWN && n.gpus[0].power == GPU_UNKNOWN,
+		"are not known");
 	ok(n.count <= NVML_GPUS, "and four thousand million GPUs are not believed");
 	is_int(ask("unset", FAKE, 5000), -EIO, "one whose driver is not loaded says so");
 	has_str(f.text, "error 9", "with its number");

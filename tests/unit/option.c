@@ -17,12 +17,12 @@ static const struct option own[] = {
 	{ "policy", 0, OPTION_ENUM, NULL, "ask", "policy", .values = "ask|strict|accept-new" },
 	{ "color", 0, OPTION_OPTIONAL, "WHEN", NULL, "colour", .values = "auto|always" },
 	{ "fields", 0, OPTION_STRING, "LIST", NULL, "fields", .may_lack = true },
-	{ 0 }
+	{ 0 },
 };
 static const struct option shared[] = {
 	{ "help", 'h', OPTION_FLAG, .help = "help" },
 	{ "all", 'x', OPTION_STRING, .help = "hidden by the first table's" },
-	{ 0 }
+	{ 0 },
 };
 static const struct option *const tables[] = { own, shared, NULL };
 
@@ -41,7 +41,8 @@ static struct options *parse(bool stop, const char *line, struct fail *f)
 
 static void good(void)
 {
-	struct options *o = parse(false, "one -avf8 --name=x=y -w a --hosts b,c two --timeout 1d12h --policy strict -d -5 -5", NULL);
+	struct options *o = parse(false,
+		"one -avf8 --name=x=y -w a --hosts b,c two --timeout 1d12h --policy strict -d -5 -5", NULL);
 
 	if (!ok(o, "long, short, clustered and positionals mix"))
 		return;
@@ -109,7 +110,8 @@ static void ends(void)
 
 static void bad(void)
 {
-	static const struct { const char *line, *why; } cases[] = {
+	static const struct { const char *line, *why;
+	} cases[] = {
 		{ "--fanot 3", "cannot understand '--fanot': no such option, the nearest is '--fanout'" },
 		{ "--fan 3", "cannot understand '--fan': no such option, the nearest is '--fanout'" },
 		{ "--zzzzzz", "cannot understand '--zzzzzz': no such option" },
@@ -121,7 +123,8 @@ static void bad(void)
 		{ "-f 0", "cannot use '--fanout': '0' is not between 1 and 100" },
 		{ "-f 99999999999999999999", "cannot use '--fanout': '99999999999999999999' is not between 1 and 100" },
 		{ "--limit=", "cannot use '--limit': '' is not a whole number" },
-		{ "--policy strikt", "cannot use '--policy': 'strikt' is not one of ask|strict|accept-new; did you mean 'strict'?" },
+		{ "--policy strikt",
+			"cannot use '--policy': 'strikt' is not one of ask|strict|accept-new; did you mean 'strict'?" },
 		{ "--color=pink", "cannot use '--color': 'pink' is not one of auto|always" },
 		{ "-t 90", "cannot use '--timeout': '90' has no unit: try 90s, 15m, 1.5h, 1d12h or 2w" },
 		{ "--ceiling 12q", "cannot use '--ceiling': '12q' is not a size: try 4096, 64k, 1.5M or 2GiB" },

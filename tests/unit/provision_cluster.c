@@ -46,8 +46,10 @@ static void has_role(struct cluster *c, const char *stack, const char *role, con
 
 static void test_whole(void)
 {
-	struct cluster *c = parse("cluster: train\nnodes: {hosts: 'n[1-4]'}\nroles: {head: n2, work: 'n[3-4]'}\nstacks:\n"
-		"  addon: {}\n  toy:\n    flag: on\n    number: 0012\n    words: [x, y]\n    enum: high\n    file: bundle\n"
+	struct cluster *c = parse(
+		"cluster: train\nnodes: {hosts: 'n[1-4]'}\nroles: {head: n2, work: 'n[3-4]'}\nstacks:\n"
+		"  addon: {}\n  toy:\n    flag: on\n    number: 0012\n    words: [x, y]\n    enum: high\n    file: "
+		"bundle\n"
 		"    text: \"a; $(x) 'q'\"\n    map: {gpu: {nodes: work, default: true}, gpu-b: {nodes: [n1, n2]}}\n");
 	const struct pairs *p;
 	struct buf first;
@@ -111,14 +113,16 @@ static void test_roles(void)
 		has_role(c, "toy", "work", "one");
 	}
 	cluster_free(c);
-	c = parse("cluster: a\nnodes: [n1, 'n[2-3]']\nroles: {work: all, toy.head: n3, spare: none}\nstacks: {toy: {}}\n");
+	c = parse("cluster: a\nnodes: [n1, 'n[2-3]']\nroles: {work: all, toy.head: n3, spare: none}\nstacks: {toy: "
+		  "{}}\n");
 	if (c) {
 		is_str(c->from, "n1,n[2-3]", "a list of hosts");
 		has_role(c, "toy", "head", "n3");
 		has_role(c, "toy", "work", "n1,n2,n3");
 	}
 	cluster_free(c);
-	c = parse("cluster: a\nnodes: 'root@n[1-4]:2222'\nroles: {head: n2, spare: ['root@n3:2222', n1]}\nstacks: {toy: {}}\n");
+	c = parse("cluster: a\nnodes: 'root@n[1-4]:2222'\nroles: {head: n2, spare: ['root@n3:2222', n1]}\nstacks: "
+		  "{toy: {}}\n");
 	if (c) {
 		has_role(c, "toy", "head", "root@n2:2222");
 		has_role(c, "toy", "spare", "root@n1:2222,root@n3:2222");
@@ -142,7 +146,8 @@ static const struct {
 	{ TOP "stacks: {toy: }\nstacks: {toy: }\n", "line 4, column 1: 'stacks' is there twice" },
 	{ TOP "stacks: {toy: {txet: x}}\n", "line 3, column 16: 'toy' has no setting 'txet', the nearest is 'text'" },
 	{ TOP "stacks: {toy: {version-thin: x}}\n", "the nearest is 'version-thing'" },
-	{ TOP "stacks: {toy: {zzzzzz: x}}\n", "'toy' has no setting 'zzzzzz'; 'nanopod provision stacks toy' lists them" },
+	{ TOP "stacks: {toy: {zzzzzz: x}}\n",
+		"'toy' has no setting 'zzzzzz'; 'nanopod provision stacks toy' lists them" },
 	{ TOP "stacks:\n  toy:\n    number: many\n", "line 5, column 5: 'many' is not a whole number" },
 	{ TOP "stacks: {toy: {flag: maybe}}\n", "'maybe' is neither yes nor no" },
 	{ TOP "stacks: {toy: {enum: lwo}}\n", "'lwo' is not one of low|high; did you mean 'low'?" },
@@ -154,31 +159,42 @@ static const struct {
 	{ TOP "stacks: {toy: {map: {'a;b': x}}}\n", "'a;b' cannot be a name here" },
 	{ TOP "stacks: {toy: {map: {'$(x)': x}}}\n", "cannot be a name here" },
 	{ TOP "stacks: {toy: {map: {'*': x}}}\n", "cannot be a name here" },
-	{ TOP "stacks: {toy: {map: {a-b: x, a_b: y}}}\n", "'a_b' cannot be told from another name: both are 'S_map_a_b' to scripts" },
+	{ TOP "stacks: {toy: {map: {a-b: x, a_b: y}}}\n",
+		"'a_b' cannot be told from another name: both are 'S_map_a_b' to scripts" },
 	{ TOP "stacks: {toy: {map: {a: {b_c: 1}, a_b: {c: 1}}}}\n", "both are 'S_map_a_b_c' to scripts" },
 	{ TOP "stacks: {toy: {map: {a: [{b: c}]}}}\n", "expected a text, not 'name: value' lines" },
-	{ TOP "stacks: {toy: {map: {a: {b: {c: {d: {e: {f: {g: {h: {i: {j: {k: {l: {m: {n: {o: p}}}}}}}}}}}}}}}}}\n", "levels deep" },
+	{ TOP "stacks: {toy: {map: {a: {b: {c: {d: {e: {f: {g: {h: {i: {j: {k: {l: {m: {n: {o: p}}}}}}}}}}}}}}}}}\n",
+		"levels deep" },
 	{ TOP "stacks: {toy: {map: &x {a: b}}}\n", "anchors are not used here" },
-	{ TOP "roles: {hed: n1}\nstacks: {toy: }\n", "line 3, column 9: no stack of this file has a role 'hed', the nearest is 'head'" },
+	{ TOP "roles: {hed: n1}\nstacks: {toy: }\n",
+		"line 3, column 9: no stack of this file has a role 'hed', the nearest is 'head'" },
 	{ TOP "roles: {toy.hed: n1}\nstacks: {toy: }\n", "the nearest is 'toy.head'" },
-	{ TOP "roles: {head: n4}\nstacks: {toy: }\n", "line 3, column 9: 'n4' is not one of the nodes, the nearest is 'n1'" },
-	{ TOP "roles: {head: 'n[1-2]'}\nstacks: {toy: }\n", "the role 'head' of 'toy' can have at most 1 node and has 2" },
-	{ TOP "roles: {head: none}\nstacks: {toy: }\n", "the role 'head' of 'toy' needs at least 1 node and has 0: name it in 'roles'" },
-	{ TOP "roles: {work: 'x[1-5000]'}\nstacks: {toy: }\n", "line 3, column 9: 5000 nodes; a cluster has at most 4096" },
+	{ TOP "roles: {head: n4}\nstacks: {toy: }\n",
+		"line 3, column 9: 'n4' is not one of the nodes, the nearest is 'n1'" },
+	{ TOP "roles: {head: 'n[1-2]'}\nstacks: {toy: }\n",
+		"the role 'head' of 'toy' can have at most 1 node and has 2" },
+	{ TOP "roles: {head: none}\nstacks: {toy: }\n",
+		"the role 'head' of 'toy' needs at least 1 node and has 0: name it in 'roles'" },
+	{ TOP "roles: {work: 'x[1-5000]'}\nstacks: {toy: }\n",
+		"line 3, column 9: 5000 nodes; a cluster has at most 4096" },
 	{ TOP "roles: {head: {a: b}}\nstacks: {toy: }\n", "expected a text, not 'name: value' lines" },
 	{ TOP "roles: {head: 'n[1'}\nstacks: {toy: }\n", "line 3, column 9" },
 	{ "cluster: a/b\nnodes: n1\nstacks: {toy: }\n", "'a/b' cannot be the name of a cluster" },
 	{ "cluster: -rf\nnodes: n1\nstacks: {toy: }\n", "'-rf' cannot be the name of a cluster" },
 	{ "cluster: [a]\nnodes: n1\nstacks: {toy: }\n", "line 1, column 1: expected a text, not a list" },
 	{ "cluster: a\nnodes: []\nstacks: {toy: }\n", "no nodes: expected" },
-	{ "cluster: a\nnodes: {from: reservation/x, hosts: n1}\nstacks: {toy: }\n", "expected either 'from' or 'hosts'" },
-	{ "cluster: a\nnodes: {form: reservation/x}\nstacks: {toy: }\n", "unknown setting 'form', the nearest is 'from'" },
-	{ "cluster: a\nnodes: {from: 'n[1-4]'}\nstacks: {toy: }\n", "expected reservation/ID, pool/NAME or group/NAME; hosts go to 'hosts'" },
+	{ "cluster: a\nnodes: {from: reservation/x, hosts: n1}\nstacks: {toy: }\n",
+		"expected either 'from' or 'hosts'" },
+	{ "cluster: a\nnodes: {form: reservation/x}\nstacks: {toy: }\n",
+		"unknown setting 'form', the nearest is 'from'" },
+	{ "cluster: a\nnodes: {from: 'n[1-4]'}\nstacks: {toy: }\n",
+		"expected reservation/ID, pool/NAME or group/NAME; hosts go to 'hosts'" },
 	{ "cluster: a\nnodes: 'x[1-5000]'\nstacks: {toy: }\n", "5000 nodes; a cluster has at most 4096" },
 	{ "cluster: a\nnodes: 'n1;reboot'\nstacks: {toy: }\n", "'n1;reboot'" },
 	{ "cluster: a\nnodes: '$(reboot)'\nstacks: {toy: }\n", "reboot" },
 	{ "cluster: a\nnodes: '../x'\nstacks: {toy: }\n", "../x" },
-	{ "cluster: a\nnodes: 'root@n[1-2],bob@n2'\nroles: {head: n2}\nstacks: {toy: }\n", "'n2' is the host of two nodes" },
+	{ "cluster: a\nnodes: 'root@n[1-2],bob@n2'\nroles: {head: n2}\nstacks: {toy: }\n",
+		"'n2' is the host of two nodes" },
 };
 
 static void test_wrong(void)
@@ -187,7 +203,8 @@ static void test_wrong(void)
 		struct fail f = { 0 };
 		struct cluster *c = NULL;
 
-		is_int(cluster_parse("c.yaml", bad[i].text, strlen(bad[i].text), folder, expand, NULL, &c, &f), -EINVAL, "refused: %s", bad[i].says);
+		is_int(cluster_parse("c.yaml", bad[i].text, strlen(bad[i].text), folder, expand, NULL, &c, &f), -EINVAL,
+			"refused: %s", bad[i].says);
 		has_str(f.text, bad[i].says, "and says so");
 		has_str(f.text, "'c.yaml'", "and names the file");
 		cluster_free(c);
@@ -229,12 +246,17 @@ static void test_ring(void)
 	make_stack(top, "two", "needs: [three]\n");
 	make_stack(top, "three", "after: [one]\n");
 	make_stack(top, "lone", "needs: [nobody]\n");
-	is_int(cluster_parse("c.yaml", TOP "stacks: [one]\n", strlen(TOP "stacks: [one]\n"), top, NULL, NULL, &c, &f), -EINVAL, "a ring of stacks");
-	is_str(f.text, "cannot read 'c.yaml': the stacks 'one', 'two', 'three' wait for each other in a ring", "is refused, and named");
-	ok(cluster_parse("c.yaml", TOP "stacks: [three]\n", strlen(TOP "stacks: [three]\n"), top, NULL, NULL, &c, &f) == 0 && c->use_count == 2,
+	is_int(cluster_parse("c.yaml", TOP "stacks: [one]\n", strlen(TOP "stacks: [one]\n"), top, NULL, NULL, &c, &f),
+		-EINVAL, "a ring of stacks");
+	is_str(f.text, "cannot read 'c.yaml': the stacks 'one', 'two', 'three' wait for each other in a ring",
+		"is refused, and named");
+	ok(cluster_parse("c.yaml", TOP "stacks: [three]\n", strlen(TOP "stacks: [three]\n"), top, NULL, NULL, &c, &f) ==
+				0 &&
+			c->use_count == 2,
 		"what would only come first need not be there");
 	cluster_free(c);
-	is_int(cluster_parse("c.yaml", TOP "stacks: [lone]\n", strlen(TOP "stacks: [lone]\n"), top, NULL, NULL, &c, &f), -EINVAL, "a need of nothing");
+	is_int(cluster_parse("c.yaml", TOP "stacks: [lone]\n", strlen(TOP "stacks: [lone]\n"), top, NULL, NULL, &c, &f),
+		-EINVAL, "a need of nothing");
 	has_str(f.text, "there is no stack 'nobody'", "is refused");
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		snprintf(path, sizeof path, "%s/%s/stack.yaml", top, names[i]);
@@ -256,7 +278,9 @@ static void test_large(void)
 	c = parse("cluster: a\nnodes: 'x[1-4096]'\nroles: {head: x4096}\nstacks: {toy: }\n");
 	if (c) {
 		has_role(c, "toy", "head", "x4096");
-		ok(cluster_has_role(cluster_use(c, "toy"), 0, "work") && !cluster_has_role(cluster_use(c, "toy"), 4095, "work"), "4096 nodes");
+		ok(cluster_has_role(cluster_use(c, "toy"), 0, "work") &&
+				!cluster_has_role(cluster_use(c, "toy"), 4095, "work"),
+			"4096 nodes");
 	}
 	cluster_free(c);
 	buf_init(&b, 2 << 20);
@@ -274,7 +298,8 @@ static void test_large(void)
 	has_str(f.text, "'text' is longer than 65536 bytes", "is refused");
 	while (b.len < (1 << 20))
 		buf_adds(&b, "# 0123456789\n");
-	is_int(cluster_parse("c.yaml", b.data, b.len, folder, expand, NULL, &c, &f), -EINVAL, "a file of more than a megabyte");
+	is_int(cluster_parse("c.yaml", b.data, b.len, folder, expand, NULL, &c, &f), -EINVAL,
+		"a file of more than a megabyte");
 	has_str(f.text, "larger than", "is refused");
 	buf_release(&b);
 }
@@ -290,13 +315,15 @@ static void test_files(void)
 	c = parse(TOP "stacks: {toy: {file: /nonexistent/bundle}}\n");
 	if (c) {
 		is_int(cluster_check_files(c, &f), -ENOENT, "what a setting names is looked for when it is asked");
-		is_str(f.text, "cannot read '/nonexistent/bundle', which is 'toy.file': No such file or directory", "and said");
+		is_str(f.text, "cannot read '/nonexistent/bundle', which is 'toy.file': No such file or directory",
+			"and said");
 	}
 	cluster_free(c);
 	snprintf(text, sizeof text, TOP "stacks: {toy: {file: toy/stack.yaml}, base: {airgap: 'https://mirror/x'}}\n");
 	snprintf(path, sizeof path, "%s/c.yaml", folder);
 	c = NULL;
-	ok(cluster_parse(path, text, strlen(text), folder, NULL, NULL, &c, &f) == 0, "names expand by themselves where nobody else does it");
+	ok(cluster_parse(path, text, strlen(text), folder, NULL, NULL, &c, &f) == 0,
+		"names expand by themselves where nobody else does it");
 	if (c) {
 		is_int(cluster_check_files(c, &f), 0, "a file that is there, and an address: %s", f.text);
 		is_str(pairs_get(&cluster_use(c, "base")->settings, "airgap"), "https://mirror/x", "which is no path");

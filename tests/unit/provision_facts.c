@@ -19,7 +19,8 @@ static void refused(const char *text, size_t len, const char *says)
 
 static void test_parse(void)
 {
-	static const char text[] = "hostname=n1\n\nkernel=6.1=x\nempty=\ncpus=8\ncpus=16\nfree=many\ngpu_0=nvidia h100 0000:01:00.0 nvidia";
+	static const char text[] = "hostname=n1\n\nkernel=6.1=x\nempty=\ncpus=8\ncpus=16\nfree=many\ngpu_0=nvidia h100 "
+				   "0000:01:00.0 nvidia";
 	struct facts facts = { 0 };
 	struct fail f = { 0 };
 
@@ -34,7 +35,8 @@ static void test_parse(void)
 	is_int(facts_number(&facts, "free", -1), -1, "what is no number");
 	is_int(facts_number(&facts, "nothing", 3), 3, "nor was said");
 	is_str(facts_get(&facts, "gpu_0"), "nvidia h100 0000:01:00.0 nvidia", "the last line needs no end");
-	ok(facts_parse("a=1\n", 4, &facts, &f) == 0 && facts.pairs.count == 1, "facts that are taken again replace what there was");
+	ok(facts_parse("a=1\n", 4, &facts, &f) == 0 && facts.pairs.count == 1,
+		"facts that are taken again replace what there was");
 	facts_release(&facts);
 	ok(facts_parse("", 0, &facts, &f) == 0 && facts.known, "no facts are facts");
 	facts_release(&facts);
@@ -81,21 +83,25 @@ static void test_refused(void)
 static void test_names(void)
 {
 	static const char *const good[] = { "n1", "a-b", "N1.example.com", "1" };
-	static const char *const bad[] = { "", "-a", "a-", "a_b", "a b", "a;b", "$(x)", "a..b", ".a", "a.", "a/b", "a\nb",
-		"a234567890123456789012345678901234567890123456789012345678901234" };
+	static const char *const bad[] = { "", "-a", "a-", "a_b", "a b", "a;b", "$(x)", "a..b", ".a", "a.", "a/b",
+		"a\nb", "a234567890123456789012345678901234567890123456789012345678901234" };
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
 		ok(facts_hostname(good[i]), "'%s' is a host's name", good[i]);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		ok(!facts_hostname(bad[i]), "'%s' is none", bad[i]);
-	ok(facts_address("10.0.0.1") && facts_address("fe80::1") && !facts_address("") && !facts_address("10.0.0.1;x") && !facts_address("n1"),
+	ok(facts_address("10.0.0.1") && facts_address("fe80::1") && !facts_address("") &&
+			!facts_address("10.0.0.1;x") && !facts_address("n1"),
 		"what is an address");
 }
 
 static void test_table(void)
 {
-	struct stack base = { .name = (char[]){ "base" }, .roles = { { .name = (char[]){ "nodes" } } }, .role_count = 1 };
-	struct stack toy = { .name = (char[]){ "toy" }, .roles = { { .name = (char[]){ "head" } }, { .name = (char[]){ "work" } } },
+	struct stack base = { .name = (char[]){ "base" },
+		.roles = { { .name = (char[]){ "nodes" } } },
+		.role_count = 1 };
+	struct stack toy = { .name = (char[]){ "toy" },
+		.roles = { { .name = (char[]){ "head" } }, { .name = (char[]){ "work" } } },
 		.role_count = 2 };
 	char *members[] = { (char[]){ "root@n1" }, (char[]){ "n2" }, (char[]){ "n3" }, (char[]){ "n4" } };
 	unsigned char all[] = { 1, 1, 1, 0 }, some[] = { 3, 2, 0, 0 };
@@ -104,16 +110,20 @@ static void test_table(void)
 	struct facts facts[4] = { 0 };
 	const char *const keys[] = { "gpu_", "cpus", NULL };
 	struct buf out;
-	static const char *const texts[] = { "hostname=n1\naddress=10.0.0.1\ncpus=8\nkernel=6.1\ngpu_count=1\ngpu_0=nvidia h100",
-		"hostname=$(reboot)\naddress=a b\n", NULL, "hostname=n4" };
+	static const char *const texts[] = {
+		"hostname=n1\naddress=10.0.0.1\ncpus=8\nkernel=6.1\ngpu_count=1\ngpu_0=nvidia h100",
+		"hostname=$(reboot)\naddress=a b\n", NULL, "hostname=n4"
+	};
 
 	for (size_t i = 0; i < 4; i++)
 		if (texts[i])
 			facts_parse(texts[i], strlen(texts[i]), &facts[i], NULL);
 	buf_init(&out, 1 << 20);
 	is_int(facts_table(&c, facts, keys, &out), 0, "the table of all");
-	is_str(buf_text(&out), "root@n1\tn1\t10.0.0.1\tbase.nodes,toy.head,toy.work\tcpus=8\tgpu_count=1\tgpu_0=nvidia h100\n"
-		"n2\t-\t-\tbase.nodes,toy.work\nn4\tn4\t-\t-\n", "who is known, with names that are names, and the facts that were asked for");
+	is_str(buf_text(&out),
+		"root@n1\tn1\t10.0.0.1\tbase.nodes,toy.head,toy.work\tcpus=8\tgpu_count=1\tgpu_0=nvidia h100\n"
+		"n2\t-\t-\tbase.nodes,toy.work\nn4\tn4\t-\t-\n",
+		"who is known, with names that are names, and the facts that were asked for");
 	buf_release(&out);
 	buf_init(&out, 20);
 	ok(facts_table(&c, facts, keys, &out) < 0, "a table that does not fit is no table");

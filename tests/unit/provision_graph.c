@@ -352,7 +352,11 @@ static const char *looked(const struct graph *g, const struct work *w, unsigned 
 		return "two on one node, or on a lost one";
 	if (w->step->upload && bring > uploads && !g->turned)
 		return "too many uploads";
-	return same > (w->step->quorum || w->step->wave == 1 ? 1 : w->step->wave ? w->step->wave : MEMBERS) ? "wave too wide" : NULL;
+	return same > (w->step->quorum || w->step->wave == 1 ? 1
+				      : w->step->wave        ? w->step->wave
+							     : MEMBERS)
+		? "wave too wide"
+		: NULL;
 }
 
 /* Every work ends, each once, and a blocked one has a cause. NULL, or what is wrong. */
@@ -381,7 +385,10 @@ static const char *run_one(struct graph *g, unsigned failing)
 		i = chance((unsigned)n);
 		if (failing && chance(40) == 0)
 			graph_lose(g, running[i]->member);
-		graph_end(g, running[i], failing && chance(failing) == 0 ? WORK_FAILED : chance(2) ? WORK_DONE : WORK_LEFT);
+		graph_end(g, running[i],
+			failing && chance(failing) == 0 ? WORK_FAILED
+				: chance(2)             ? WORK_DONE
+							: WORK_LEFT);
 		running[i] = running[--n];
 		if (++ends > g->count)
 			return "more ends than works";

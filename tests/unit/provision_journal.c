@@ -51,7 +51,8 @@ static void test_kept(void)
 	runlog_folder("train", folder, sizeof folder, &why);
 	runlog_close(j);
 	ok(access(folder, F_OK) < 0, "what only looked leaves no trace");
-	ok(runlog_open("train", &j, &why) == 0 && runlog_keep(j, "cluster: train\n", 15, list, 2, &why) == 0, "kept: %s", why.text);
+	ok(runlog_open("train", &j, &why) == 0 && runlog_keep(j, "cluster: train\n", 15, list, 2, &why) == 0,
+		"kept: %s", why.text);
 	is_int(mode("."), 0700, "the folder is its owner's alone");
 	is_int(mode("cluster.yaml"), 0600, "and the file");
 	is_int(mode("journal.jsonl"), 0600, "and the journal");
@@ -104,13 +105,15 @@ static void test_lines(void)
 	fd = open(in("journal.jsonl"), O_WRONLY | O_APPEND);
 	ok(write(fd, "{\"seq\":9,\"event\":\"run\",\"what\":\"rem", 34) == 34, "a crash in the middle of a line");
 	close(fd);
-	ok(runlog_last("train", &last) && strcmp(last.verb, "apply") == 0 && last.status == 10, "the torn line is not read");
+	ok(runlog_last("train", &last) && strcmp(last.verb, "apply") == 0 && last.status == 10,
+		"the torn line is not read");
 	runlog_open("train", &j, &why);
 	is_int(runlog_ran(j, "verify", 0), 0, "the next one");
 	runlog_close(j);
 	ok(runlog_last("train", &last) && strcmp(last.verb, "verify") == 0 && last.status == 0, "is whole");
-	ok(buf_read_file(&text, in("journal.jsonl")) == 0 && strstr(buf_text(&text), "\"event\":\"end\"") && strstr(buf_text(&text), "n1\\n") &&
-		!strstr(buf_text(&text), "\"log\""), "ends are kept, log lines are not");
+	ok(buf_read_file(&text, in("journal.jsonl")) == 0 && strstr(buf_text(&text), "\"event\":\"end\"") &&
+			strstr(buf_text(&text), "n1\\n") && !strstr(buf_text(&text), "\"log\""),
+		"ends are kept, log lines are not");
 	buf_release(&text);
 }
 
@@ -122,7 +125,8 @@ static void test_logs(void)
 
 	runlog_open("train", &j, &why);
 	fd = runlog_log(j, "slurm", "packages", "root@n1:22/../../x", log, sizeof log);
-	ok(fd >= 0 && strstr(log, "/logs/slurm.packages.root@n1_22_.._.._x.log") != NULL, "a hostile node's log stays in its folder: %s", log);
+	ok(fd >= 0 && strstr(log, "/logs/slurm.packages.root@n1_22_.._.._x.log") != NULL,
+		"a hostile node's log stays in its folder: %s", log);
 	ok(write(fd, "old", 3) == 3, "written");
 	close(fd);
 	fd = runlog_log(j, "slurm", "packages", "root@n1:22/../../x", log, sizeof log);

@@ -31,7 +31,8 @@ static char *said(const char *data, size_t len, bool lines, size_t piece)
 	}
 	kind = remote_wire_end(&w);
 	if (kind != REMOTE_WIRE_MORE)
-		buf_addf(&out, "%s %s\n", kind == REMOTE_WIRE_LINE ? "l" : "b", kind == REMOTE_WIRE_LINE ? w.words[0] : w.why);
+		buf_addf(&out, "%s %s\n", kind == REMOTE_WIRE_LINE ? "l" : "b",
+			kind == REMOTE_WIRE_LINE ? w.words[0] : w.why);
 	remote_wire_release(&w);
 	return (char *)(uintptr_t)buf_text(&out);
 }
@@ -75,7 +76,8 @@ int main(void)
 	out = said(big, WIRE_RECORD_BYTES, false, 100000);
 	ok(out && strlen(out) < WIRE_RECORD_BYTES + WIRE_RECORD_BYTES / 100, "an endless line comes in pieces");
 	out = strchr(out, '\n');
-	ok(out && (size_t)(out - said(big, WIRE_RECORD_BYTES, false, 100000)) == WIRE_LINE_BYTES + 2, "each as long as the ceiling");
+	ok(out && (size_t)(out - said(big, WIRE_RECORD_BYTES, false, 100000)) == WIRE_LINE_BYTES + 2,
+		"each as long as the ceiling");
 	memcpy(big, "\036NP\tgive\tkey\t", 13);
 	out = said(big, WIRE_RECORD_BYTES + 100, false, 65536);
 	has_str(out, "B a record without an end\n", "an endless record is bad");

@@ -27,9 +27,11 @@ static void test_whole(void)
 	is_str(s->needs_stacks[0], "base", "what it needs");
 	is_int(s->role_count, 3, "its roles");
 	role = stack_role(s, "head");
-	ok(role && role->min == 1 && role->max == 1 && strcmp(role->fallback, "first") == 0, "the role 'head': exactly one, the first");
+	ok(role && role->min == 1 && role->max == 1 && strcmp(role->fallback, "first") == 0,
+		"the role 'head': exactly one, the first");
 	role = stack_role(s, "spare");
-	ok(role && role->min == 0 && role->max == 2 && strcmp(role->fallback, "none") == 0, "the role 'spare': nobody unless named");
+	ok(role && role->min == 0 && role->max == 2 && strcmp(role->fallback, "none") == 0,
+		"the role 'spare': nobody unless named");
 	is_str(stack_setting(s, "words")->fallback, "a b", "a list is words");
 	is_str(stack_setting(s, "enum")->values, "low|high", "values of an enum");
 	is_str(stack_setting(s, "version-thing")->fallback, "v1.2.3+x", "a version is a setting");
@@ -37,7 +39,8 @@ static void test_whole(void)
 	ok(!stack_setting(s, "nothing"), "no such setting");
 	is_str(s->packages[2], "elsewhere", "packages");
 	has_str(s->gates, "cgroup gpu", "gates, parted by blanks");
-	is_str(s->logs, "toyd head file /var/log/toyd.log\ntoyd head unit toyd\nany all file /var/log/any log\n", "logs, a line each");
+	is_str(s->logs, "toyd head file /var/log/toyd.log\ntoyd head unit toyd\nany all file /var/log/any log\n",
+		"logs, a line each");
 	conf = stack_step(s, "conf");
 	is_int(conf->roles, 3, "roles of a step");
 	is_int(conf->wave, 2, "its wave");
@@ -47,9 +50,12 @@ static void test_whole(void)
 	ok(conf->needs[1].stack && strcmp(conf->needs[1].stack, "base") == 0, "'base.hosts'");
 	is_str(conf->needs[2].role, "head", "'key@head'");
 	ok(conf->needs[2].must, "and since it takes what that gives, it must have succeeded");
-	has_str(conf->script, "own() { :; }\n# SPDX-License-Identifier: Apache-2.0\nshared() { :; }\n", "includes stand before it, own and shared");
+	has_str(conf->script, "own() { :; }\n# SPDX-License-Identifier: Apache-2.0\nshared() { :; }\n",
+		"includes stand before it, own and shared");
 	has_str(conf->script, "check() { own; shared; }\n", "and then its script");
-	ok(stack_step(s, "look")->only_verify && stack_step(s, "join")->quorum && stack_step(s, "look")->timeout_s == 600, "flags and defaults");
+	ok(stack_step(s, "look")->only_verify && stack_step(s, "join")->quorum &&
+			stack_step(s, "look")->timeout_s == 600,
+		"flags and defaults");
 	is_str(stack_step(s, "bring")->upload, "file", "what is brought");
 	stack_free(s);
 }
@@ -94,36 +100,46 @@ static const struct {
 	{ "stack: toy\nroles: {a: {default: firts}}\n" STEPS, "'firts' is not one of first|rest|all|none" },
 	{ "stack: toy\nroles: {a: {min: -1}}\n" STEPS, "'-1' is not between 0 and 4096" },
 	{ "stack: toy\nroles: {a: {min: 3, max: 2}}\n" STEPS, "has a max below its min" },
-	{ "stack: toy\nroles: {a: {}, b: {}, c: {}, d: {}, e: {}, f: {}, g: {}, h: {}, i: {}}\n" STEPS, "more than 8 roles" },
-	{ "stack: toy\nsettings: {a: {type: tetx}}\n" STEPS, "line 2, column 16: 'tetx' is not one of text|flag|number|words|enum|map|file" },
+	{ "stack: toy\nroles: {a: {}, b: {}, c: {}, d: {}, e: {}, f: {}, g: {}, h: {}, i: {}}\n" STEPS,
+		"more than 8 roles" },
+	{ "stack: toy\nsettings: {a: {type: tetx}}\n" STEPS,
+		"line 2, column 16: 'tetx' is not one of text|flag|number|words|enum|map|file" },
 	{ "stack: toy\nsettings: {a: {type: number, default: x}}\n" STEPS, "'x' is not a whole number" },
 	{ "stack: toy\nsettings: {a: {type: flag, default: maybe}}\n" STEPS, "'maybe' is neither yes nor no" },
 	{ "stack: toy\nsettings: {a: {type: enum, default: x}}\n" STEPS, "has 'values' where its type is enum" },
 	{ "stack: toy\nsettings: {a: {type: enum, values: [x, y], default: z}}\n" STEPS, "'z' is not one of x|y" },
 	{ "stack: toy\nsettings: {a: {type: text, values: [x]}}\n" STEPS, "has 'values' where its type is enum" },
 	{ "stack: toy\nsettings: {a;b: {}}\n" STEPS, "'a;b' cannot be the name of a setting" },
-	{ "stack: toy\nsettings: {version-k: {}}\nversions: {k: v1}\n" STEPS, "the setting 'version-k' is there twice" },
+	{ "stack: toy\nsettings: {version-k: {}}\nversions: {k: v1}\n" STEPS,
+		"the setting 'version-k' is there twice" },
 	{ "stack: toy\nsettings: {m: {type: map, default: {a: b}}}\n" STEPS, "a map cannot be a default" },
 	{ "stack: toy\ngates: [cgruop]\n" STEPS, "line 2, column 9: unknown gate 'cgruop', the nearest is 'cgroup'" },
 	{ "stack: toy\npackages: [-x]\n" STEPS, "'-x' is no name of a package" },
 	{ "stack: toy\nlogs: {x: {role: boss, file: /x}}\n" STEPS, "there is no role 'boss'" },
-	{ "stack: toy\nsteps: [{name: ursers}]\n", "line 2, column 10: cannot read 'ursers.sh' beside it: No such file or directory" },
+	{ "stack: toy\nsteps: [{name: ursers}]\n",
+		"line 2, column 10: cannot read 'ursers.sh' beside it: No such file or directory" },
 	{ "stack: toy\nsteps: [{help: x}]\n", "a step without a name" },
 	{ "stack: toy\nsteps: [{name: ../users}]\n", "'../users' is no name" },
 	{ "stack: toy\nsteps: [{name: users}, {name: users}]\n", "the step 'users' is there twice" },
-	{ "stack: toy\nsteps: [{name: users, needs: [kye]}, {name: key}]\n", "unknown step 'kye', the nearest is 'key'" },
+	{ "stack: toy\nsteps: [{name: users, needs: [kye]}, {name: key}]\n",
+		"unknown step 'kye', the nearest is 'key'" },
 	{ "stack: toy\nsteps: [{name: users, needs: [users]}]\n", "the step 'users' waits for itself" },
-	{ "stack: toy\nsteps: [{name: users, needs: [key@hed]}, {name: key}]\nroles: {head: {}}\n", "unknown role 'hed', the nearest is 'head'" },
+	{ "stack: toy\nsteps: [{name: users, needs: [key@hed]}, {name: key}]\nroles: {head: {}}\n",
+		"unknown role 'hed', the nearest is 'head'" },
 	{ "stack: toy\nsteps: [{name: users, needs: ['a b']}]\n", "'a b' is no step: expected STEP, STEP@ROLE" },
-	{ "stack: toy\nsteps: [{name: users, needs: [addon.put]}]\n", "needs 'addon.put', but the stack has no 'needs: [addon]'" },
+	{ "stack: toy\nsteps: [{name: users, needs: [addon.put]}]\n",
+		"needs 'addon.put', but the stack has no 'needs: [addon]'" },
 	{ "stack: toy\nsteps: [{name: users, takes: x}]\n", "takes 'x', which no step gives" },
 	{ "stack: toy\nsteps: [{name: users, takes: x, gives: x}]\n", "takes what it gives itself" },
-	{ "stack: toy\nsteps: [{name: users, gives: x}, {name: key, gives: x}]\n", "'key' gives 'x', which 'users' gives too" },
+	{ "stack: toy\nsteps: [{name: users, gives: x}, {name: key, gives: x}]\n",
+		"'key' gives 'x', which 'users' gives too" },
 	{ "stack: toy\nsteps: [{name: users, when: x=1}]\n", "unknown setting 'x'" },
-	{ "stack: toy\nsettings: {x: {type: flag}}\nsteps: [{name: users, when: x=on}]\n", "'x=on' is never true: scripts see 'yes'" },
+	{ "stack: toy\nsettings: {x: {type: flag}}\nsteps: [{name: users, when: x=on}]\n",
+		"'x=on' is never true: scripts see 'yes'" },
 	{ "stack: toy\nsettings: {x: {type: flag}}\nsteps: [{name: users, when: x}]\n", "'x' is no condition" },
 	{ "stack: toy\nsettings: {x: {type: text}}\nsteps: [{name: users, upload: x}]\n", "has to have the type file" },
-	{ "stack: toy\nsteps: [{name: users, include: [../own.inc]}]\n", "'../own.inc' cannot be included: expected NAME.inc" },
+	{ "stack: toy\nsteps: [{name: users, include: [../own.inc]}]\n",
+		"'../own.inc' cannot be included: expected NAME.inc" },
 	{ "stack: toy\nsteps: [{name: users, include: [no.inc]}]\n", "cannot read 'no.inc' beside it" },
 	{ "stack: toy\nsteps: [{name: users, timeout: 1h}]\n", "'1h' is not a whole number" },
 	{ "stack: toy\nsteps: {name: users}\n", "expected a list, not 'name: value' lines" },
@@ -138,7 +154,8 @@ static void test_wrong(void)
 		struct fail f = { 0 };
 		struct stack *s = NULL;
 
-		is_int(stack_parse(folder, "toy", bad[i].text, strlen(bad[i].text), &s, &f), -EINVAL, "refused: %s", bad[i].says);
+		is_int(stack_parse(folder, "toy", bad[i].text, strlen(bad[i].text), &s, &f), -EINVAL, "refused: %s",
+			bad[i].says);
 		has_str(f.text, bad[i].says, "and says so");
 		has_str(f.text, "toy/stack.yaml'", "and names the file");
 		stack_free(s);
@@ -215,8 +232,9 @@ static void test_folder(void)
 	has_str(f.text, "cannot read the stacks in '/nonexistent/x', which NANOPOD_STACKS names", "is said");
 	setenv("NANOPOD_STACKS", folder, 1);
 	is_int(stack_folder(room, 4, &f), -ENAMETOOLONG, "a path that does not fit");
-	ok(stack_word("a-1") && stack_word("A") && !stack_word("") && !stack_word("-a") && !stack_word("a_b") && !stack_word("a b")
-		&& !stack_word("a/b") && !stack_word("a.b") && !stack_word("a$"), "what is a word");
+	ok(stack_word("a-1") && stack_word("A") && !stack_word("") && !stack_word("-a") && !stack_word("a_b") &&
+			!stack_word("a b") && !stack_word("a/b") && !stack_word("a.b") && !stack_word("a$"),
+		"what is a word");
 	ok(!stack_word("a2345678901234567890123456789012345678901234567890"), "fifty letters are none");
 }
 
@@ -245,7 +263,8 @@ static void test_shipped(const char *top)
 		free(*n);
 	}
 	free(names);
-	ok(cluster_parse("all.yaml", text, strlen(text), shipped, NULL, NULL, &c, &f) == 0, "all of them in one cluster: %s", f.text);
+	ok(cluster_parse("all.yaml", text, strlen(text), shipped, NULL, NULL, &c, &f) == 0,
+		"all of them in one cluster: %s", f.text);
 	cluster_free(c);
 }
 

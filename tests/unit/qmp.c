@@ -65,7 +65,8 @@ static void end(struct qmp *q, pid_t pid)
 static void test_good(void)
 {
 	static const char *const says[] = { GREETING, "{\"event\": \"RESUME\", \"timestamp\": {}}\r\n" FINE,
-		"{\"event\": \"STOP\"}\n{\"return\": {\"status\": \"inmigrate\"}}\r\n", "{\"return\": {\"status\": \"paused\"}}\n",
+		"{\"event\": \"STOP\"}\n{\"return\": {\"status\": \"inmigrate\"}}\r\n",
+		"{\"return\": {\"status\": \"paused\"}}\n",
 		"{\"error\": {\"class\": \"GenericError\", \"desc\": \"no such device\"}}\n", NULL };
 	static const char *const words[] = { "running", "paused", NULL };
 	struct qmp *q = NULL;
@@ -76,7 +77,8 @@ static void test_good(void)
 	is_int(sign_in(says, 0, &q, &pid, &f), 0, "greeting and sign-in, with an event between");
 	is_int(qmp_until(q, "query-status", "status", words, 2000, &which, &f), 0, "it is asked again until");
 	is_int(which, 1, "the state is one of those waited for");
-	is_int(qmp_do(q, "block_resize", json_pack("{s:s}", "device", "d9"), 1000, NULL, &f), -EREMOTEIO, "a refusal is a refusal");
+	is_int(qmp_do(q, "block_resize", json_pack("{s:s}", "device", "d9"), 1000, NULL, &f), -EREMOTEIO,
+		"a refusal is a refusal");
 	ok(strstr(f.text, "no such device"), "with its reason: %s", f.text);
 	is_int(qmp_do(q, "query-status", NULL, 200, NULL, &f), -ETIMEDOUT, "silence ends at the deadline");
 	end(q, pid);
@@ -84,8 +86,9 @@ static void test_good(void)
 
 static void test_bad(void)
 {
-	static const char *const none[] = { "hello\n", NULL }, *const list[] = { "[1, 2]\n", NULL }, *const other[] = { FINE, NULL },
-		*const endless[] = { "{", NULL }, *const closed[] = { GREETING, NULL };
+	static const char *const none[] = { "hello\n", NULL }, *const list[] = { "[1, 2]\n", NULL },
+				 *const other[] = { FINE, NULL }, *const endless[] = { "{", NULL },
+				 *const closed[] = { GREETING, NULL };
 	int64_t begun;
 	struct qmp *q = NULL;
 	struct fail f;

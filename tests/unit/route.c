@@ -40,7 +40,8 @@ static bool open_market(void)
 	if (!mkdtemp(scratch))
 		return false;
 	snprintf(path, sizeof path, "%s/market.db", scratch);
-	if (store_open(path, &store, &f) != 0 || market_open(store, &api.market, &f) != 0 || market_time(api.market, FIRST, &f) != 0) {
+	if (store_open(path, &store, &f) != 0 || market_open(store, &api.market, &f) != 0 ||
+		market_time(api.market, FIRST, &f) != 0) {
 		diag("%s", f.text);
 		return false;
 	}
@@ -102,7 +103,8 @@ static void query(const char *name, const char *value, const char *name2, const 
 	buf_release(&r.body);
 	r = (struct reply){ 0 };
 	buf_init(&r.body, 8 << 20);
-	is_int(api_answer(&api, &q, &r), status, "?%s=%s%s%s by %c", name, value, name2 ? " and " : "", name2 ? name2 : "", as);
+	is_int(api_answer(&api, &q, &r), status, "?%s=%s%s%s by %c", name, value, name2 ? " and " : "",
+		name2 ? name2 : "", as);
 }
 
 #define POOL "{\"name\":\"p\",\"workspace\":\"sfc:workspace:acme:default\"}"
@@ -116,7 +118,8 @@ static void test_keys(void)
 	uint64_t count;
 	struct fail f = { 0 };
 
-	is_int(ask('a', METHOD_POST, "/v2/pools", "k", "{\"name\":\"p\"}"), 422, "what is refused does not use its key");
+	is_int(ask('a', METHOD_POST, "/v2/pools", "k", "{\"name\":\"p\"}"), 422,
+		"what is refused does not use its key");
 	is_int(ask('a', METHOD_POST, "/v2/pools", "k", POOL), 201, "so it may come again, and be good");
 	ok(r.changed && !r.replayed, "it changed something, for the first time");
 	first = strdup(buf_text(&r.body));
@@ -184,7 +187,8 @@ static void test_bodies(void)
 	ok(kept_body, "(the request is left as it was)");
 	has_str(buf_text(&r.body), "\"field\":\"workspace\"", "its missing field is named");
 	is_int(ask('a', METHOD_POST, "/v2/pools", NULL, "{\"workspace\":5}"), 422, "one of another type");
-	is_int(ask('a', METHOD_POST, "/v2/pools", NULL, "{\"workspace\":\"sfc:workspace:acme:default\",\"x\":1}"), 422, "one that is not known");
+	is_int(ask('a', METHOD_POST, "/v2/pools", NULL, "{\"workspace\":\"sfc:workspace:acme:default\",\"x\":1}"), 422,
+		"one that is not known");
 	has_str(buf_text(&r.body), "unknown_field", "is told as such");
 	is_int(ask('a', METHOD_GET, "/v2/pools", NULL, "{}"), 200, "an empty body where none is taken does no harm");
 	is_int(ask('a', METHOD_GET, "/v2/pools", NULL, "{\"a\":1}"), 422, "another does");

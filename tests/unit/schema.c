@@ -43,7 +43,8 @@ static const struct schema rows[] = {
 };
 static const struct schema *const tables[] = { rows, NULL };
 
-static const struct { const char *json; int reason; const char *field, *text; } cases[] = {
+static const struct { const char *json; int reason; const char *field, *text;
+} cases[] = {
 	{ "{\"id\":\"x_a\"}", 0, "", "" },
 	{ "{}", REASON_INVALID, "id", "is required" },
 	{ "[]", REASON_INVALID, "", "must be an object" },
@@ -65,16 +66,20 @@ static const struct { const char *json; int reason; const char *field, *text; } 
 	{ "{\"id\":\"x_a\",\"tags\":{\"k\":\"\"}}", REASON_INVALID, "tags.k", "1 bytes at least" },
 	{ "{\"id\":\"x_a\",\"order\":{\"side\":\"buy\",\"limit\":3}}", 0, "", "" },
 	{ "{\"id\":\"x_a\",\"order\":{\"side\":\"sell\"}}", 0, "", "" },
-	{ "{\"id\":\"x_a\",\"order\":{\"side\":\"sell\",\"limit\":3}}", REASON_UNKNOWN_FIELD, "order.limit", "is not known" },
-	{ "{\"id\":\"x_a\",\"order\":{\"side\":\"buy\",\"limit\":30}}", REASON_INVALID, "order.limit", "between 1 and 10" },
-	{ "{\"id\":\"x_a\",\"order\":{\"side\":\"buy\",\"limit\":3.0}}", REASON_INVALID, "order.limit", "a whole number" },
+	{ "{\"id\":\"x_a\",\"order\":{\"side\":\"sell\",\"limit\":3}}", REASON_UNKNOWN_FIELD, "order.limit",
+		"is not known" },
+	{ "{\"id\":\"x_a\",\"order\":{\"side\":\"buy\",\"limit\":30}}", REASON_INVALID, "order.limit",
+		"between 1 and 10" },
+	{ "{\"id\":\"x_a\",\"order\":{\"side\":\"buy\",\"limit\":3.0}}", REASON_INVALID, "order.limit",
+		"a whole number" },
 	{ "{\"id\":\"x_a\",\"target\":5}", 0, "", "" },
 	{ "{\"id\":\"x_a\",\"target\":\"five\"}", 0, "", "" },
 	{ "{\"id\":\"x_a\",\"target\":[]}", REASON_INVALID, "target", "must be a string" },
 	{ "{\"id\":\"x_a\",\"any\":[{\"x\":1}]}", 0, "", "" },
 	{ "{\"id\":\"x_a\",\"rate\":1.5}", 0, "", "" },
 	{ "{\"id\":\"x_a\",\"rate\":\"1.5\"}", REASON_INVALID, "rate", "a number" },
-	{ "{\"id\":\"x_a\",\"self\":{\"id\":\"x_b\",\"self\":{\"id\":\"x_c\",\"on\":3}}}", REASON_INVALID, "self.self.on", "true or false" },
+	{ "{\"id\":\"x_a\",\"self\":{\"id\":\"x_b\",\"self\":{\"id\":\"x_c\",\"on\":3}}}", REASON_INVALID,
+		"self.self.on", "true or false" },
 };
 
 static void test_cases(struct schemas *s)
@@ -84,8 +89,8 @@ static void test_cases(struct schemas *s)
 		struct schema_fault why;
 		int rc = schema_check(s, "Whole", v, &why);
 
-		ok(rc == cases[i].reason && strcmp(why.field, cases[i].field) == 0 && strstr(why.text, cases[i].text), "%s: %d '%s' %s",
-			cases[i].json, rc, why.field, why.text);
+		ok(rc == cases[i].reason && strcmp(why.field, cases[i].field) == 0 && strstr(why.text, cases[i].text),
+			"%s: %d '%s' %s", cases[i].json, rc, why.field, why.text);
 		json_decref(v);
 	}
 }
@@ -106,7 +111,8 @@ static void test_depth(struct schemas *s)
 
 static void test_tables(void)
 {
-	static const struct schema twice[] = { { "A", SCHEMA_ANY, NULL, 0, 0, NULL, NULL, NULL }, { "A", SCHEMA_ANY, NULL, 0, 0, NULL, NULL, NULL }, { 0 } };
+	static const struct schema twice[] = { { "A", SCHEMA_ANY, NULL, 0, 0, NULL, NULL, NULL },
+		{ "A", SCHEMA_ANY, NULL, 0, 0, NULL, NULL, NULL }, { 0 } };
 	static const struct schema nowhere[] = { { "A", SCHEMA_REF, "B", 0, 0, NULL, NULL, NULL }, { 0 } };
 	static const struct schema bent[] = { { "A", SCHEMA_STRING, "^[a$", 0, 0, NULL, NULL, NULL }, { 0 } };
 	const struct schema *bad[] = { twice, NULL };

@@ -42,7 +42,8 @@ static void order(void)
 	ok(!settings_text(s, SETTING_ID_USER) && settings_int(s, SETTING_ID_PORT) == 0, "what has none is not set");
 	settings_free(s);
 
-	write_file(own_file, 0600, "fanout: 1\nuser: me\ntimeout: 1.5h\nidentity: [~/a, /b]\ngroups: {web: 'n[1-4]', gpu: [g1, g2]}\n"
+	write_file(own_file, 0600,
+		"fanout: 1\nuser: me\ntimeout: 1.5h\nidentity: [~/a, /b]\ngroups: {web: 'n[1-4]', gpu: [g1, g2]}\n"
 		"profiles:\n  prod: {user: ops, fanout: 7}\n  other: {fanot: 1}\n");
 	s = load(NULL, NULL, &f);
 	is_int(settings_int(s, SETTING_ID_FANOUT), 1, "a person's file is over the default");
@@ -54,7 +55,8 @@ static void order(void)
 	ok(!settings_group(s, "nobody"), "no other group");
 	has_str(settings_where(s, SETTING_ID_FANOUT), "config.yaml:1", "with file and line");
 
-	write_file(".nanopod.yaml", 0644, "fanout: 2\nssh-config: /tmp/evil\nhost-key: accept-new\ngroups: {web: w1}\n");
+	write_file(".nanopod.yaml", 0644,
+		"fanout: 2\nssh-config: /tmp/evil\nhost-key: accept-new\ngroups: {web: w1}\n");
 	settings_free(s);
 	s = load(NULL, NULL, &f);
 	is_int(settings_int(s, SETTING_ID_FANOUT), 2, "a directory's file is over the person's");
@@ -153,7 +155,8 @@ static void directory(void)
 		s = load(NULL, NULL, &f);
 		is_int(settings_int(s, SETTING_ID_FANOUT), 1, "a directory's file of somebody else is ignored");
 		settings_free(s);
-		ok(chown(own_file, 12345, 12345) == 0 && !load(NULL, NULL, &f), "a person's file of somebody else is refused");
+		ok(chown(own_file, 12345, 12345) == 0 && !load(NULL, NULL, &f),
+			"a person's file of somebody else is refused");
 		has_str(f.text, "belongs to somebody else", "and it says so");
 	} else {
 		skip("only root can give files away");

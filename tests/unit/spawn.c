@@ -66,7 +66,8 @@ static void test_ends(struct buf *out)
 	has_str(f.text, "signal 11", "the sentence names it");
 	is_int(spawn_words(1000, &f, "no-such-program-here", "x", (char *)NULL), -ENOENT, "not installed");
 	is_int(spawn_words(5000, &f, "true", (char *)NULL), 0, "words");
-	ok(spawn_words(5000, &f, "sh", "-c", "test \"$0\" = 'a b' -a \"$1\" = '$HOME;*'", "a b", "$HOME;*", (char *)NULL) == 0,
+	ok(spawn_words(5000, &f, "sh", "-c", "test \"$0\" = 'a b' -a \"$1\" = '$HOME;*'", "a b", "$HOME;*",
+		   (char *)NULL) == 0,
 		"words are not split nor read");
 	ok(spawn_words(1000, &f, "/etc/passwd", (char *)NULL) < 0, "what is no program does not start");
 }
@@ -98,8 +99,10 @@ static void test_much(void)
 	is_int(sh("head -c 3000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero >&2", 20000, &big, &f), 0,
 		"much on both ends");
 	is_int(big.len, 3000000, "all of it came");
-	is_int(sh("head -c 100000 /dev/zero", 5000, &small, &f), -EFBIG, "more than there is room for is a failure, not a piece");
-	is_int(sh("head -c 3000000 /dev/zero | tr '\\0' y >&2; echo the end >&2; exit 1", 20000, NULL, &f), -EIO, "it complains at length");
+	is_int(sh("head -c 100000 /dev/zero", 5000, &small, &f), -EFBIG,
+		"more than there is room for is a failure, not a piece");
+	is_int(sh("head -c 3000000 /dev/zero | tr '\\0' y >&2; echo the end >&2; exit 1", 20000, NULL, &f), -EIO,
+		"it complains at length");
 	has_str(f.text, "the end", "the last of it is told");
 	buf_release(&small);
 	buf_release(&big);
@@ -132,7 +135,8 @@ static void test_given(struct buf *out)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	/* 32 and 33 are the C library's own, which lets nobody touch them: they are as whoever runs this test had them. */
 	ok(strcmp(buf_text(out), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n") == 0 ||
-		strcmp(buf_text(out), "SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n") == 0, "signals are as a program expects them");
+			strcmp(buf_text(out), "SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n") == 0,
+		"signals are as a program expects them");
 	close(fd);
 }
 
@@ -147,11 +151,13 @@ static void test_net(struct buf *out)
 		return;
 	}
 	buf_clear(out);
-	is_int(spawn_run(&(struct spawn){ .argv = argv, .net = fd }, 5000, out, &f), 0, "in a network namespace by its descriptor");
+	is_int(spawn_run(&(struct spawn){ .argv = argv, .net = fd }, 5000, out, &f), 0,
+		"in a network namespace by its descriptor");
 	has_str(buf_text(out), "net:[", "it runs there");
 	close(fd);
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	ok(spawn_run(&(struct spawn){ .argv = argv, .net = fd }, 5000, out, &f) < 0, "what is no namespace: it does not start");
+	ok(spawn_run(&(struct spawn){ .argv = argv, .net = fd }, 5000, out, &f) < 0,
+		"what is no namespace: it does not start");
 	close(fd);
 }
 
@@ -242,7 +248,8 @@ static void test_leave(void)
 	snprintf(log, sizeof log, "%s/leave", folder);
 	ok(pipe(in) == 0 && write(in[1], "kept\n", 5) == 5, "(something to keep)");
 	close(in[1]);
-	is_int(spawn_leave(&(struct spawn){ .argv = argv }, log, in[0], &pid, &f), 0, "left behind with one descriptor");
+	is_int(spawn_leave(&(struct spawn){ .argv = argv }, log, in[0], &pid, &f), 0,
+		"left behind with one descriptor");
 	ok(pid > 0 && waitpid(pid, NULL, 0) == pid, "it ended");
 	file = fopen(log, "r");
 	ok(file && fread(text, 1, sizeof text - 1, file) > 0, "it said something");
@@ -252,8 +259,9 @@ static void test_leave(void)
 	ok(stat(log, &st) == 0 && (st.st_mode & 0777) == 0600, "its log is for nobody else");
 	is_int(spawn_leave(&(struct spawn){ .argv = argv, .prepare = refuse, .arg = &code }, log, -1, &pid, &f), -EPERM,
 		"what is not prepared does not start");
-	is_int(spawn_leave(&(struct spawn){ .argv = (const char *const[]){ "no-such-program", NULL } }, log, -1, &pid, &f), -ENOENT,
-		"nor what is not there");
+	is_int(spawn_leave(&(struct spawn){ .argv = (const char *const[]){ "no-such-program", NULL } }, log, -1, &pid,
+		       &f),
+		-ENOENT, "nor what is not there");
 	close(in[0]);
 }
 

@@ -156,13 +156,15 @@ static bool agree(const struct sshconfig_answer *a, const char *dump)
 	good &= same_flag("identitiesonly", a->identities_only, 0, ssh_value(dump, "identitiesonly"));
 	good &= same_flag("batchmode", a->batch_mode, 0, ssh_value(dump, "batchmode"));
 	good &= same_flag("passwordauthentication", a->password, 1, ssh_value(dump, "passwordauthentication"));
-	good &= same_flag("kbdinteractiveauthentication", a->kbdint, 1, ssh_value(dump, "kbdinteractiveauthentication"));
+	good &= same_flag("kbdinteractiveauthentication", a->kbdint, 1,
+		ssh_value(dump, "kbdinteractiveauthentication"));
 	good &= same_flag("hashknownhosts", a->hash_known_hosts, 0, ssh_value(dump, "hashknownhosts"));
 	good &= same_flag("compression", a->compression, 0, ssh_value(dump, "compression"));
 	if (a->connect_timeout > 0)
 		good &= same_number("connecttimeout", a->connect_timeout, ssh_value(dump, "connecttimeout"));
 	if (a->server_alive_interval >= 0)
-		good &= same_number("serveraliveinterval", a->server_alive_interval, ssh_value(dump, "serveraliveinterval"));
+		good &= same_number("serveraliveinterval", a->server_alive_interval,
+			ssh_value(dump, "serveraliveinterval"));
 	free(ids);
 	free(known);
 	free(global);
@@ -221,7 +223,8 @@ static const struct {
 	{ "Host a\n IdentityFile /k1\n IdentityFile /k2\nHost *\n IdentityFile /k1\n IdentityFile /k3\n", "a b" },
 	{ "IdentityFile none\n", "a" },
 	{ "Host a\nIdentityFile none\nHost *\nIdentityFile /k\n", "b" },
-	{ "Host a\n ProxyJump b\nHost c\n ProxyJump u@b:22,d:2222\nHost d\n ProxyJump none\nHost *\n ProxyJump z\n", "a c d e" },
+	{ "Host a\n ProxyJump b\nHost c\n ProxyJump u@b:22,d:2222\nHost d\n ProxyJump none\nHost *\n ProxyJump z\n",
+		"a c d e" },
 	{ "Host a\n ProxyCommand none\nHost *\n ProxyJump z\n", "a b" },
 	{ "Host a\n ProxyJump none\nHost *\n ProxyCommand nc x 22\n", "a b" },
 	{ "ProxyCommand = nc  --proxy \"x y\" # not a comment\nProxyJump q\n", "a" },
@@ -237,11 +240,14 @@ static const struct {
 	{ "HostName x%%h\n", "a" },
 	{ "HostName %n\n", "a" },
 	{ "HostName ::0001\n", "a" },
-	{ "StrictHostKeyChecking no\n", "a" }, { "StrictHostKeyChecking off\n", "a" },
-	{ "StrictHostKeyChecking YES\n", "a" }, { "StrictHostKeyChecking accept-new\n", "a" },
+	{ "StrictHostKeyChecking no\n", "a" },
+	{ "StrictHostKeyChecking off\n", "a" },
+	{ "StrictHostKeyChecking YES\n", "a" },
+	{ "StrictHostKeyChecking accept-new\n", "a" },
 	{ "Match all\n User x\n", "a" },
 	{ "Match host a\n User x\nMatch host a,b\n Port 3\n", "a b A" },
-	{ "Host a\n HostName real\nMatch host real\n User x\nMatch originalhost a\n Port 3\nMatch host a\n Port 4\n", "a real" },
+	{ "Host a\n HostName real\nMatch host real\n User x\nMatch originalhost a\n Port 3\nMatch host a\n Port 4\n",
+		"a real" },
 	{ "Match host *.org,!x.org\n User x\n", "a.org x.org A.ORG b" },
 	{ "Match user joe\n Port 3\nMatch !user joe\n Port 4\n", "a joe@a" },
 	{ "Match host a user joe\n Port 3\n", "a joe@a joe@b" },
@@ -289,7 +295,8 @@ static void test_includes(void)
 	put("always", "Port 77\n");
 	snprintf(text, sizeof text, "Include %s/conf.d/*.conf\nHost *\n IdentityFile /k\n", dir);
 	compare(text, "a b c");
-	snprintf(text, sizeof text, "Host a\n Include %s/conf.d/1.conf %s/always\n User x\nHost *\n User y\n", dir, dir);
+	snprintf(text, sizeof text, "Host a\n Include %s/conf.d/1.conf %s/always\n User x\nHost *\n User y\n", dir,
+		dir);
 	compare(text, "a b c");
 	snprintf(text, sizeof text, "Match user joe\nInclude %s/always\nHost *\nPort 5\n", dir);
 	compare(text, "a joe@a");

@@ -106,11 +106,14 @@ static void test_values(void)
 
 	setenv("SSH_AUTH_SOCK", "/the/agent", 1);
 	setenv("NANOPOD_TEST_SOCK", "/other/agent", 1);
-	a = answer_of("IdentityAgent SSH_AUTH_SOCK\nAddressFamily inet6\nRequestTTY force\nEscapeChar ^A\n"
-		"Ciphers +aes128-ctr\nKexAlgorithms ^curve25519-sha256\nSetEnv A=1 B=2 A=3\nSetEnv C=4\nForwardAgent yes\n"
+	a = answer_of(
+		"IdentityAgent SSH_AUTH_SOCK\nAddressFamily inet6\nRequestTTY force\nEscapeChar ^A\n"
+		"Ciphers +aes128-ctr\nKexAlgorithms ^curve25519-sha256\nSetEnv A=1 B=2 A=3\nSetEnv C=4\nForwardAgent "
+		"yes\n"
 		"RemoteCommand echo \"%n\" %%\nProxyCommand nc %h %p %r\nUser me\nConnectionAttempts 3\n"
 		"PreferredAuthentications publickey\nBindInterface lo\nCertificateFile /c\nServerAliveCountMax 5\n"
-		"NumberOfPasswordPrompts 1\nPubkeyAuthentication no\nTCPKeepAlive no\n", "h");
+		"NumberOfPasswordPrompts 1\nPubkeyAuthentication no\nTCPKeepAlive no\n",
+		"h");
 	is_str(a.identity_agent, "/the/agent", "IdentityAgent SSH_AUTH_SOCK is looked up");
 	is_int(a.address_family, AF_INET6, "AddressFamily");
 	is_int(a.request_tty, SSHCONFIG_TTY_FORCE, "RequestTTY");
@@ -221,7 +224,8 @@ static void test_hostile(void)
 	mkdir(in_dir("deep.d"), 0700);
 	put("deep.d/a", text);
 	put("deep.d/b", text);
-	is_int(sshconfig_read(c, in_dir("deep.d/a"), true, &f), PSSH_ESYNTAX, "two files that include each other twice");
+	is_int(sshconfig_read(c, in_dir("deep.d/a"), true, &f), PSSH_ESYNTAX,
+		"two files that include each other twice");
 	big = malloc(2 << 20);
 	if (!big)
 		abort();

@@ -20,9 +20,10 @@ static int see_event(void *arg, uint64_t seq, const struct event *ev)
 	const struct event *want = &r->m.ev;
 
 	make_next(&r->m);
-	r->good = r->good && seq == r->m.seq && ev->kind == want->kind && ev->at == want->at && ev->account == want->account &&
-		ev->token == want->token && ev->u.order.pool == want->u.order.pool && ev->u.order.start == want->u.order.start &&
-		ev->u.order.end == want->u.order.end && ev->u.order.price == want->u.order.price;
+	r->good = r->good && seq == r->m.seq && ev->kind == want->kind && ev->at == want->at &&
+		ev->account == want->account && ev->token == want->token && ev->u.order.pool == want->u.order.pool &&
+		ev->u.order.start == want->u.order.start && ev->u.order.end == want->u.order.end &&
+		ev->u.order.price == want->u.order.price;
 	r->count++;
 	return seq == r->stop_at ? 77 : 0;
 }
@@ -67,7 +68,8 @@ static void test_events(void)
 	ok(s->calls->last_seq(s) == 10 && events_in(s, &good) == 10 && good, "and when it is opened again");
 	make_next(&m);
 	ok(CALL(s, append, 12, &m.ev, &m.did, &f) != 0, "an event that leaves one out is refused");
-	ok(CALL(s, commit, &f) == REASON_UNAVAILABLE && s->calls->last_seq(s) == 10, "and nothing of that turn is committed");
+	ok(CALL(s, commit, &f) == REASON_UNAVAILABLE && s->calls->last_seq(s) == 10,
+		"and nothing of that turn is committed");
 	make_begin(&r.m);
 	is_int(CALL(s, events, 0, see_event, &r, &f), 77, "who reads can stop it, and its word comes back");
 	is_int(r.count, 3, "at that event");
@@ -78,7 +80,13 @@ static void test_events(void)
 
 /* ---- Leases, postings, notices ----------------------------------------------------------- */
 
-struct count { uint64_t rows, last, last_n, want_account; int64_t amount; bool good, down; uint8_t chain[CHAIN_BYTES]; int over; };
+struct count {
+	uint64_t rows, last, last_n, want_account;
+	int64_t amount;
+	bool good, down;
+	uint8_t chain[CHAIN_BYTES];
+	int over;
+};
 
 static int see_lease(void *arg, const struct lease *l, bool over)
 {
@@ -92,7 +100,8 @@ static int see_lease(void *arg, const struct lease *l, bool over)
 	return 0;
 }
 
-static uint64_t leases(struct store *s, uint64_t order, uint64_t sku, int64_t since, struct store_page page, struct count *c)
+static uint64_t leases(struct store *s, uint64_t order, uint64_t sku, int64_t since, struct store_page page,
+	struct count *c)
 {
 	*c = (struct count){ .good = true, .down = page.descending, .amount = since };
 	return CALL(s, leases, order, sku, since, &page, see_lease, c, &f) == 0 && c->good ? c->rows : UINT64_MAX;
@@ -113,7 +122,8 @@ static void test_leases(struct store *s, struct make *m)
 	lease = c.last;
 	down.before = lease;
 	ok(leases(s, 0, 301, 0, down, &c) == 10 && c.last < lease, "and the next");
-	is_int(leases(s, 0, 301, m->at - 20, up, &c), leases(s, 0, 0, m->at - 20, (struct store_page){ .descending = true }, &c),
+	is_int(leases(s, 0, 301, m->at - 20, up, &c),
+		leases(s, 0, 0, m->at - 20, (struct store_page){ .descending = true }, &c),
 		"since a time, up and down the same");
 	ok(c.rows > 5 && c.rows < 100, "and not all (%d)", (int)c.rows);
 
@@ -122,7 +132,8 @@ static void test_leases(struct store *s, struct make *m)
 	is_int(leases(s, order, 0, 0, up, &c), 1, "of one order");
 	is_int(leases(s, order, 302, 0, up, &c), 0, "of one order, of another SKU");
 	is_int(leases(s, m->sell.id, 0, 0, up, &c), 299, "what a sell order sold");
-	is_int(leases(s, m->sell.id, 0, 0, (struct store_page){ .descending = true, .limit = 5 }, &c), 5, "the newest five of it");
+	is_int(leases(s, m->sell.id, 0, 0, (struct store_page){ .descending = true, .limit = 5 }, &c), 5,
+		"the newest five of it");
 	is_int(leases(s, 5, 0, 0, up, &c), 0, "of an order that is not there");
 	l.end -= 5;
 	l.paid_end = l.end - 1;
@@ -142,7 +153,8 @@ static int see_posting(void *arg, const struct posting_row *row)
 	struct count *c = arg;
 
 	chain_next(c->chain, row);
-	c->good = c->good && row->posting.account == c->want_account && memcmp(c->chain, row->chain, CHAIN_BYTES) == 0 &&
+	c->good = c->good && row->posting.account == c->want_account &&
+		memcmp(c->chain, row->chain, CHAIN_BYTES) == 0 &&
 		(row->seq > c->last || (row->seq == c->last && row->n > c->last_n));
 	c->last = row->seq;
 	c->last_n = row->n;
@@ -168,7 +180,8 @@ static void test_postings(struct store *s, struct make *m)
 			(account == 1 ? m->issued : 0);
 		rows += c.rows;
 	}
-	ok(good && rows == 2 + 4 * 299, "statements in pages of 11: every posting once, chains and sums right (%d)", (int)rows);
+	ok(good && rows == 2 + 4 * 299, "statements in pages of 11: every posting once, chains and sums right (%d)",
+		(int)rows);
 }
 
 static int see_notice(void *arg, const struct notice_row *row)
@@ -239,8 +252,9 @@ static bool answer_is(struct store *s, uint64_t account, const char *key, int st
 	bool good;
 
 	buf_init(&b, 1 << 20);
-	good = CALL(s, find_answer, account, key, &got, &b, &f) == 1 && got.status == status && got.account == account &&
-		got.body_len == strlen(body) && memcmp(got.body, body, got.body_len) == 0 && got.digest[0] == 7 && got.digest[31] == 9;
+	good = CALL(s, find_answer, account, key, &got, &b, &f) == 1 && got.status == status &&
+		got.account == account && got.body_len == strlen(body) && memcmp(got.body, body, got.body_len) == 0 &&
+		got.digest[0] == 7 && got.digest[31] == 9;
 	buf_release(&b);
 	return good;
 }
@@ -249,7 +263,12 @@ static void test_answers(void)
 {
 	const char *place = new_place();
 	struct store *s = writer_at(place);
-	struct answer a = { .account = 5, .key = "k-1", .digest = { [0] = 7, [31] = 9 }, .at = 100, .status = 201, .body = "{}",
+	struct answer a = { .account = 5,
+		.key = "k-1",
+		.digest = { [0] = 7, [31] = 9 },
+		.at = 100,
+		.status = 201,
+		.body = "{}",
 		.body_len = 2 };
 	char key[32];
 	struct buf b;
@@ -260,7 +279,8 @@ static void test_answers(void)
 	is_int(CALL(s, keep_answer, &a, &f), 0, "one is kept");
 	ok(answer_is(s, 5, "k-1", 201, "{}"), "and found in the same turn");
 	is_int(CALL(s, commit, &f), 0, "committed");
-	ok(answer_is(s, 5, "k-1", 201, "{}") && CALL(s, find_answer, 6, "k-1", &a, &b, &f) == 0, "found, and not for another account");
+	ok(answer_is(s, 5, "k-1", 201, "{}") && CALL(s, find_answer, 6, "k-1", &a, &b, &f) == 0,
+		"found, and not for another account");
 	a.body = "";
 	a.body_len = 0;
 	a.status = 204;
@@ -280,7 +300,8 @@ static void test_answers(void)
 	for (int i = 0; i < 20; i++)
 		CALL(s, forget_answers, 1050, 7, &f);
 	is_int(CALL(s, commit, &f), 0, "the rest bite by bite");
-	ok(CALL(s, find_answer, 5, "old-49", &a, &b, &f) == 0 && answer_is(s, 5, "old-50", 204, ""), "up to that time and not further");
+	ok(CALL(s, find_answer, 5, "old-49", &a, &b, &f) == 0 && answer_is(s, 5, "old-50", 204, ""),
+		"up to that time and not further");
 	buf_release(&b);
 	s->calls->close(s);
 }
@@ -292,7 +313,8 @@ static bool snapshot_is(struct store *s, uint64_t seq, size_t len, char fill, ui
 	bool good;
 
 	buf_init(&b, 1 << 24);
-	good = CALL(s, load_snapshot, &b, &got_seq, &got_hash, &f) == 0 && got_seq == seq && got_hash == hash && b.len == len;
+	good = CALL(s, load_snapshot, &b, &got_seq, &got_hash, &f) == 0 && got_seq == seq && got_hash == hash &&
+		b.len == len;
 	for (size_t i = 0; good && i < len; i++)
 		good = b.data[i] == fill;
 	buf_release(&b);
@@ -310,7 +332,8 @@ static void test_snapshots(void)
 	memset(big, 'b', sizeof big);
 	memset(other, 'o', sizeof other);
 	ok(snapshot_is(s, 0, 0, 0, 0), "none is there");
-	ok(make_append(&m, s, 5, &f) == 0 && CALL(s, snapshot, 5, big, sizeof big, UINT64_MAX - 1, &f) == 0, "one of 3.5 MB");
+	ok(make_append(&m, s, 5, &f) == 0 && CALL(s, snapshot, 5, big, sizeof big, UINT64_MAX - 1, &f) == 0,
+		"one of 3.5 MB");
 	is_int(CALL(s, commit, &f), 0, "with its events");
 	s->calls->close(s);
 	s = writer_at(place);
@@ -324,8 +347,10 @@ static void test_snapshots(void)
 		make_next(&m);
 	for (uint64_t seq = 6; seq < 10; seq++)
 		ok(make_append(&m, s, 1, &f) == 0 && CALL(s, snapshot, seq, other, sizeof other - seq, seq, &f) == 0 &&
-			CALL(s, commit, &f) == 0 && snapshot_is(s, seq, sizeof other - seq, 'o', seq), "one at event %d", (int)seq);
-	ok(CALL(s, snapshot, 9, other, 3, 4, &f) == 0 && CALL(s, commit, &f) == 0 && snapshot_is(s, 9, 3, 'o', 4), "another at that event");
+				CALL(s, commit, &f) == 0 && snapshot_is(s, seq, sizeof other - seq, 'o', seq),
+			"one at event %d", (int)seq);
+	ok(CALL(s, snapshot, 9, other, 3, 4, &f) == 0 && CALL(s, commit, &f) == 0 && snapshot_is(s, 9, 3, 'o', 4),
+		"another at that event");
 	is_int(CALL(s, check, &f), 0, "the check is content (%s)", f.text);
 	make_end(&m);
 	s->calls->close(s);
@@ -357,7 +382,8 @@ static void test_fence(void)
 	ok(make_append(&theirs, second, 5, &f) == 0 && CALL(second, commit, &f) == 0, "the second writes five");
 	is_int(CALL(second, fence, &f), 0, "it renews");
 	first->calls->close(first);
-	ok(make_append(&theirs, second, 5, &f) == 0 && CALL(second, commit, &f) == 0, "and five after the first is gone");
+	ok(make_append(&theirs, second, 5, &f) == 0 && CALL(second, commit, &f) == 0,
+		"and five after the first is gone");
 	ok(events_in(second, &good) == 25 && good, "all 25 are there");
 	is_int(CALL(second, check, &f), 0, "the check is content (%s)", f.text);
 	second->calls->close(second);
@@ -406,7 +432,8 @@ static int see_line(void *arg, const struct log_line *l)
 	char text[32];
 
 	snprintf(text, sizeof text, "line %d", (int)l->seq);
-	x->good = x->good && l->at == (int64_t)l->seq * 10 && l->len == strlen(text) && memcmp(l->data, text, l->len) == 0;
+	x->good = x->good && l->at == (int64_t)l->seq * 10 && l->len == strlen(text) &&
+		memcmp(l->data, text, l->len) == 0;
 	if (x->count < 64)
 		x->seqs[x->count] = l->seq;
 	x->count++;
@@ -420,7 +447,10 @@ static int say(struct store *s, uint64_t instance, uint64_t first, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		snprintf(texts[i], sizeof texts[i], "line %d", (int)(first + i));
-		lines[i] = (struct log_line){ .seq = first + i, .at = (int64_t)(first + i) * 10, .data = texts[i], .len = strlen(texts[i]) };
+		lines[i] = (struct log_line){ .seq = first + i,
+			.at = (int64_t)(first + i) * 10,
+			.data = texts[i],
+			.len = strlen(texts[i]) };
 	}
 	return CALL(s, log_append, instance, lines, count, &f);
 }
@@ -481,7 +511,8 @@ static void test_log_limit(struct store *s)
 	bool good = true;
 
 	for (l.seq = 1; l.seq <= 60; l.seq++) {
-		good = good && CALL(s, log_append, 8, &l, 1, &f) == 0 && CALL(s, log_end, 8, &h, &f) == 1 && h.next == l.seq + 1;
+		good = good && CALL(s, log_append, 8, &l, 1, &f) == 0 && CALL(s, log_end, 8, &h, &f) == 1 &&
+			h.next == l.seq + 1;
 		most = h.bytes > most ? h.bytes : most;
 		least = l.seq > 20 && h.bytes < least ? h.bytes : least;
 	}

@@ -17,8 +17,8 @@
 
 enum fault { FAULT_NONE, FAULT_WRITE, FAULT_FULL, FAULT_SHORT, FAULT_SYNC, FAULT_POWER, FAULT_KINDS };
 
-static const char *const fault_names[FAULT_KINDS] = { "nothing", "a write fails", "the disk is full", "a write is short",
-	"a sync fails", "the power goes" };
+static const char *const fault_names[FAULT_KINDS] = { "nothing", "a write fails", "the disk is full",
+	"a write is short", "a sync fails", "the power goes" };
 
 /* A write (or, data NULL, a cut to size `at`) that no sync has followed yet. */
 struct pending { sqlite3_int64 at; int len; uint8_t *data; };
@@ -152,7 +152,8 @@ static void image_wreck(struct image *i)
 		else if (fate == 1)
 			for (int at = 0; at < p->len; at += SECTOR)
 				if (any(2))
-					image_apply(i, p->at + at, p->data + at, (size_t)(p->len - at < SECTOR ? p->len - at : SECTOR));
+					image_apply(i, p->at + at, p->data + at,
+						(size_t)(p->len - at < SECTOR ? p->len - at : SECTOR));
 	}
 	file = fopen(i->path, "wb");
 	if (!file || fwrite(i->durable, 1, i->size, file) != i->size || fclose(file) != 0)
@@ -178,8 +179,8 @@ static enum fault operation(bool sync)
 	disk.done++;
 	if (disk.dark)
 		return FAULT_POWER;
-	if (disk.fault == FAULT_NONE || disk.done < disk.at || (disk.hit && disk.fails <= 0) || (disk.fault != FAULT_POWER &&
-			sync != (disk.fault == FAULT_SYNC)))
+	if (disk.fault == FAULT_NONE || disk.done < disk.at || (disk.hit && disk.fails <= 0) ||
+		(disk.fault != FAULT_POWER && sync != (disk.fault == FAULT_SYNC)))
 		return FAULT_NONE;
 	disk.hit = true;
 	disk.fails--;
@@ -247,7 +248,10 @@ static int shim_size(sqlite3_file *f, sqlite3_int64 *size) { return REAL(f)->pMe
 static int shim_lock(sqlite3_file *f, int kind) { return REAL(f)->pMethods->xLock(REAL(f), kind); }
 static int shim_unlock(sqlite3_file *f, int kind) { return REAL(f)->pMethods->xUnlock(REAL(f), kind); }
 static int shim_reserved(sqlite3_file *f, int *out) { return REAL(f)->pMethods->xCheckReservedLock(REAL(f), out); }
-static int shim_control(sqlite3_file *f, int op, void *arg) { return REAL(f)->pMethods->xFileControl(REAL(f), op, arg); }
+static int shim_control(sqlite3_file *f, int op, void *arg)
+{
+	return REAL(f)->pMethods->xFileControl(REAL(f), op, arg);
+}
 static int shim_sector(sqlite3_file *f) { return REAL(f)->pMethods->xSectorSize(REAL(f)); }
 static int shim_traits(sqlite3_file *f) { (void)f; return 0; }
 static void shim_barrier(sqlite3_file *f) { REAL(f)->pMethods->xShmBarrier(REAL(f)); }
@@ -264,10 +268,22 @@ static int shim_shmlock(sqlite3_file *f, int offset, int n, int flags)
 }
 
 static const sqlite3_io_methods shim_methods = {
-	.iVersion = 2, .xClose = shim_close, .xRead = shim_read, .xWrite = shim_write, .xTruncate = shim_truncate,
-	.xSync = shim_sync, .xFileSize = shim_size, .xLock = shim_lock, .xUnlock = shim_unlock,
-	.xCheckReservedLock = shim_reserved, .xFileControl = shim_control, .xSectorSize = shim_sector,
-	.xDeviceCharacteristics = shim_traits, .xShmMap = shim_map, .xShmLock = shim_shmlock, .xShmBarrier = shim_barrier,
+	.iVersion = 2,
+	.xClose = shim_close,
+	.xRead = shim_read,
+	.xWrite = shim_write,
+	.xTruncate = shim_truncate,
+	.xSync = shim_sync,
+	.xFileSize = shim_size,
+	.xLock = shim_lock,
+	.xUnlock = shim_unlock,
+	.xCheckReservedLock = shim_reserved,
+	.xFileControl = shim_control,
+	.xSectorSize = shim_sector,
+	.xDeviceCharacteristics = shim_traits,
+	.xShmMap = shim_map,
+	.xShmLock = shim_shmlock,
+	.xShmBarrier = shim_barrier,
 	.xShmUnmap = shim_unmap,
 };
 
@@ -354,10 +370,11 @@ static bool is_whole(const char *path, uint64_t acked, uint64_t made, const char
 		return false;
 	}
 	make_begin(&m);
-	good = s->calls->last_seq(s) >= acked && s->calls->last_seq(s) <= made && s->calls->events(s, 0, see_event, &m, &f) == 0 &&
-		m.seq == s->calls->last_seq(s);
+	good = s->calls->last_seq(s) >= acked && s->calls->last_seq(s) <= made &&
+		s->calls->events(s, 0, see_event, &m, &f) == 0 && m.seq == s->calls->last_seq(s);
 	if (!good)
-		diag("%s at %ld: %d events of %d acknowledged, %d made", what, at, (int)s->calls->last_seq(s), (int)acked, (int)made);
+		diag("%s at %ld: %d events of %d acknowledged, %d made", what, at, (int)s->calls->last_seq(s),
+			(int)acked, (int)made);
 	else if (s->calls->check(s, &f)) {
 		diag("%s at %ld: %s", what, at, f.text);
 		good = false;

@@ -14,12 +14,27 @@ static void put_order(struct make *m, struct model *all, struct store *s)
 	struct order *o = &all->list[all->count];
 	size_t n = all->count++;
 
-	*o = (struct order){ .id = m->id++, .account = 2 + n % 3, .token = 5, .pool = 500 + n % 7, .sku = 301 + n % 2, .host = n % 5,
-		.procurement = n % 4 == 3 ? 800 + n % 2 : 0, .side = n % 3 == 0 ? SIDE_SELL : SIDE_BUY, .flags = (int32_t)(n % 16),
-		.nodes = 1 + (int32_t)n, .start = 30000000 + (int64_t)make_any(m, 40), .end = 30001000, .price = 5 + (int64_t)n,
-		.max_total = (int64_t)n * 3, .created_at = m->at, .closed_at = n % 2 ? m->at + 5 : 0,
-		.status = (enum order_status)(n % 6), .reason = -3000 - (int32_t)(n % 9), .hold = (int64_t)n * 11,
-		.filled_minutes = (int64_t)n * 13, .filled_cost = (int64_t)n * 17 };
+	*o = (struct order){ .id = m->id++,
+		.account = 2 + n % 3,
+		.token = 5,
+		.pool = 500 + n % 7,
+		.sku = 301 + n % 2,
+		.host = n % 5,
+		.procurement = n % 4 == 3 ? 800 + n % 2 : 0,
+		.side = n % 3 == 0 ? SIDE_SELL : SIDE_BUY,
+		.flags = (int32_t)(n % 16),
+		.nodes = 1 + (int32_t)n,
+		.start = 30000000 + (int64_t)make_any(m, 40),
+		.end = 30001000,
+		.price = 5 + (int64_t)n,
+		.max_total = (int64_t)n * 3,
+		.created_at = m->at,
+		.closed_at = n % 2 ? m->at + 5 : 0,
+		.status = (enum order_status)(n % 6),
+		.reason = -3000 - (int32_t)(n % 9),
+		.hold = (int64_t)n * 11,
+		.filled_minutes = (int64_t)n * 13,
+		.filled_cost = (int64_t)n * 17 };
 	o->rest_count = n % 3;
 	o->rest = all->rests[n];
 	for (size_t i = 0; i < o->rest_count; i++)
@@ -51,15 +66,17 @@ static void change_order(struct make *m, struct order *o, struct store *s)
 
 static bool same_order(const struct order *a, const struct order *b)
 {
-	bool good = a->id == b->id && a->account == b->account && a->token == b->token && a->pool == b->pool && a->sku == b->sku &&
-		a->host == b->host && a->procurement == b->procurement && a->side == b->side && a->flags == b->flags &&
-		a->nodes == b->nodes && a->start == b->start && a->end == b->end && a->price == b->price &&
-		a->max_total == b->max_total && a->created_at == b->created_at && a->closed_at == b->closed_at &&
-		a->status == b->status && a->reason == b->reason && a->hold == b->hold && a->filled_minutes == b->filled_minutes &&
-		a->filled_cost == b->filled_cost && a->rest_count == b->rest_count;
+	bool good = a->id == b->id && a->account == b->account && a->token == b->token && a->pool == b->pool &&
+		a->sku == b->sku && a->host == b->host && a->procurement == b->procurement && a->side == b->side &&
+		a->flags == b->flags && a->nodes == b->nodes && a->start == b->start && a->end == b->end &&
+		a->price == b->price && a->max_total == b->max_total && a->created_at == b->created_at &&
+		a->closed_at == b->closed_at && a->status == b->status && a->reason == b->reason &&
+		a->hold == b->hold && a->filled_minutes == b->filled_minutes && a->filled_cost == b->filled_cost &&
+		a->rest_count == b->rest_count;
 
 	for (size_t i = 0; good && i < a->rest_count; i++)
-		good = a->rest[i].start == b->rest[i].start && a->rest[i].end == b->rest[i].end && a->rest[i].nodes == b->rest[i].nodes;
+		good = a->rest[i].start == b->rest[i].start && a->rest[i].end == b->rest[i].end &&
+			a->rest[i].nodes == b->rest[i].nodes;
 	return good;
 }
 
@@ -75,7 +92,8 @@ static bool wanted(const struct order_filter *w, const struct order *o)
 		return false;
 	if ((w->side >= 0 && (int)o->side != w->side) || (w->statuses && !(w->statuses >> o->status & 1)))
 		return false;
-	return (!w->created_after || o->created_at >= w->created_after) && (!w->created_before || o->created_at <= w->created_before);
+	return (!w->created_after || o->created_at >= w->created_after) &&
+		(!w->created_before || o->created_at <= w->created_before);
 }
 
 static bool sort_by_start;
@@ -135,10 +153,11 @@ static bool list_is_right(struct store *s, const struct model *all, const struct
 
 static void test_lists(struct store *s, const struct model *all, const char *when)
 {
-	uint64_t ids[] = { all->list[9].id, all->list[3].id, 4, all->list[250].id, all->list[3].id, all->list[11].id, all->list[77].id,
-		all->list[78].id, all->list[79].id, all->list[80].id, all->list[81].id };
+	uint64_t ids[] = { all->list[9].id, all->list[3].id, 4, all->list[250].id, all->list[3].id, all->list[11].id,
+		all->list[77].id, all->list[78].id, all->list[79].id, all->list[80].id, all->list[81].id };
 	int64_t early = all->list[90].created_at, late = all->list[300].created_at;
-	const struct { const char *what; struct order_filter filter; } lists[] = {
+	const struct { const char *what; struct order_filter filter;
+	} lists[] = {
 		{ "all", { .side = -1 } },
 		{ "one account's", { .side = -1, .account = 3 } },
 		{ "a stranger's", { .side = -1, .account = 99 } },
@@ -155,7 +174,8 @@ static void test_lists(struct store *s, const struct model *all, const char *whe
 		{ "made at one second", { .side = -1, .created_after = early, .created_before = early } },
 		{ "made in the future", { .side = -1, .created_after = INT64_MAX - 1 } },
 		{ "some by id", { .side = -1, .ids = ids, .id_count = sizeof ids / sizeof *ids } },
-		{ "some by id of one account", { .side = -1, .account = 3, .ids = ids, .id_count = sizeof ids / sizeof *ids } },
+		{ "some by id of one account",
+			{ .side = -1, .account = 3, .ids = ids, .id_count = sizeof ids / sizeof *ids } },
 		{ "none by id", { .side = -1, .ids = ids, .id_count = 0 } },
 		{ "by start", { .side = -1, .account = 3, .by_start = true } },
 		{ "buys by start since", { .side = SIDE_BUY, .account = 3, .by_start = true, .created_after = early } },

@@ -57,12 +57,18 @@ static struct effect *make_effect(struct make *m, enum effect_kind kind)
 	return &m->did.list[m->did.count++];
 }
 
-static void make_posting(struct make *m, uint64_t owner, uint64_t account, uint64_t asset, enum book book, int64_t amount,
-	int64_t *balance, uint64_t subject)
+static void make_posting(struct make *m, uint64_t owner, uint64_t account, uint64_t asset, enum book book,
+	int64_t amount, int64_t *balance, uint64_t subject)
 {
 	*balance += amount;
-	make_effect(m, EFFECT_POSTING)->u.posting = (struct posting){ .transfer = m->transfer, .owner = owner, .account = account,
-		.asset = asset, .book = book, .amount = amount, .balance = *balance, .subject = subject };
+	make_effect(m, EFFECT_POSTING)->u.posting = (struct posting){ .transfer = m->transfer,
+		.owner = owner,
+		.account = account,
+		.asset = asset,
+		.book = book,
+		.amount = amount,
+		.balance = *balance,
+		.subject = subject };
 }
 
 static void make_notice(struct make *m, enum notice_kind kind, uint64_t account, uint64_t subject, int64_t amount)
@@ -74,9 +80,18 @@ static void make_notice(struct make *m, enum notice_kind kind, uint64_t account,
 /* The first one: the seller (account 1, pool 501) puts much on sale. */
 static MAKE_UNUSED void make_offer(struct make *m)
 {
-	m->sell = (struct order){ .id = m->id++, .account = 1, .pool = 501, .sku = 301, .side = SIDE_SELL,
-		.flags = ORDER_STANDING | ORDER_PARTIAL, .nodes = 1024, .start = 30000000, .end = 30100000, .price = 249000,
-		.created_at = m->at, .status = ORDER_RESTING };
+	m->sell = (struct order){ .id = m->id++,
+		.account = 1,
+		.pool = 501,
+		.sku = 301,
+		.side = SIDE_SELL,
+		.flags = ORDER_STANDING | ORDER_PARTIAL,
+		.nodes = 1024,
+		.start = 30000000,
+		.end = 30100000,
+		.price = 249000,
+		.created_at = m->at,
+		.status = ORDER_RESTING };
 	m->ev = (struct event){ .kind = EVENT_ORDER, .at = m->at, .account = 1, .u.order = { .pool = 501, .sku = 301,
 		.side = SIDE_SELL, .flags = m->sell.flags, .nodes = 1024, .start = m->sell.start, .end = m->sell.end,
 		.price = m->sell.price } };
@@ -93,17 +108,52 @@ static MAKE_UNUSED void make_offer(struct make *m)
 static MAKE_UNUSED void make_buy(struct make *m)
 {
 	uint64_t buyer = 2 + make_any(m, MAKE_ACCOUNTS - 2), pool = 500 + buyer;
-	int64_t minutes = 60 * (1 + (int64_t)make_any(m, 48)), start = 30000000 + (int64_t)(m->seq / 4) + (int64_t)make_any(m, 500);
-	struct order o = { .id = m->id++, .account = buyer, .token = 900 + buyer, .pool = pool, .sku = 301, .side = SIDE_BUY,
-		.flags = ORDER_PARTIAL, .nodes = 1, .start = start, .end = start + minutes, .price = 250000, .created_at = m->at,
-		.closed_at = m->at, .status = ORDER_FILLED, .filled_minutes = minutes, .filled_cost = minutes * 249000 };
-	struct lease l = { .id = m->id++, .order = o.id, .sell_order = m->sell.id, .host = 701, .sku = 301, .buyer = buyer,
-		.seller = 1, .pool = pool, .start = start, .end = o.end, .price = 249000, .paid_end = o.end, .settled = start,
+	int64_t minutes = 60 * (1 + (int64_t)make_any(m, 48)),
+		start = 30000000 + (int64_t)(m->seq / 4) + (int64_t)make_any(m, 500);
+	struct order o = { .id = m->id++,
+		.account = buyer,
+		.token = 900 + buyer,
+		.pool = pool,
+		.sku = 301,
+		.side = SIDE_BUY,
+		.flags = ORDER_PARTIAL,
+		.nodes = 1,
+		.start = start,
+		.end = start + minutes,
+		.price = 250000,
+		.created_at = m->at,
+		.closed_at = m->at,
+		.status = ORDER_FILLED,
+		.filled_minutes = minutes,
+		.filled_cost = minutes * 249000 };
+	struct lease l = { .id = m->id++,
+		.order = o.id,
+		.sell_order = m->sell.id,
+		.host = 701,
+		.sku = 301,
+		.buyer = buyer,
+		.seller = 1,
+		.pool = pool,
+		.start = start,
+		.end = o.end,
+		.price = 249000,
+		.paid_end = o.end,
+		.settled = start,
 		.filled_at = m->at };
 	struct effect *e;
 
-	m->ev = (struct event){ .kind = EVENT_ORDER, .at = m->at, .account = buyer, .token = o.token, .u.order = { .pool = pool,
-		.sku = 301, .side = SIDE_BUY, .flags = o.flags, .nodes = 1, .start = o.start, .end = o.end, .price = o.price } };
+	m->ev = (struct event){ .kind = EVENT_ORDER,
+		.at = m->at,
+		.account = buyer,
+		.token = o.token,
+		.u.order = { .pool = pool,
+			.sku = 301,
+			.side = SIDE_BUY,
+			.flags = o.flags,
+			.nodes = 1,
+			.start = o.start,
+			.end = o.end,
+			.price = o.price } };
 	m->seq++;
 	m->transfer++;
 	m->did.count = 0;

@@ -70,7 +70,8 @@ static void write_market(const char *path, unsigned events)
 	if (store_sqlite_open(path, &s, &f) || s->calls->fence(s, &f))
 		abort();
 	for (unsigned i = 0; i < events; i += 10)
-		if (make_append(&m, s, 10, &f) || s->calls->snapshot(s, m.seq, "snapshot", 8, 1, &f) || s->calls->commit(s, &f))
+		if (make_append(&m, s, 10, &f) || s->calls->snapshot(s, m.seq, "snapshot", 8, 1, &f) ||
+			s->calls->commit(s, &f))
 			abort();
 	s->calls->close(s);
 	make_end(&m);
@@ -81,7 +82,10 @@ static int see_event(void *arg, uint64_t seq, const struct event *ev)
 	struct make *m = arg;
 
 	make_next(m);
-	return seq == m->seq && ev->account == m->ev.account && ev->at == m->ev.at && ev->u.order.start == m->ev.u.order.start ? 0 : 99;
+	return seq == m->seq && ev->account == m->ev.account && ev->at == m->ev.at &&
+			ev->u.order.start == m->ev.u.order.start
+		? 0
+		: 99;
 }
 
 /* How many events are there, as they were made; -1 where one differs or cannot be read. */
@@ -106,8 +110,9 @@ static void refused(const char *path, int code, const char *part, const char *wh
 
 	after = content(path);
 	ok(rc == code && strstr(f.text, path) && strstr(f.text, part), "%s: %s", what, rc ? f.text : "it opens");
-	ok(before.len == after.len && (!before.len || memcmp(before.data, after.data, before.len) == 0) && !exists(path, "-wal") &&
-		!exists(path, "-shm") && !exists(path, "-journal"), "nothing is changed by that");
+	ok(before.len == after.len && (!before.len || memcmp(before.data, after.data, before.len) == 0) &&
+			!exists(path, "-wal") && !exists(path, "-shm") && !exists(path, "-journal"),
+		"nothing is changed by that");
 	if (!rc)
 		s->calls->close(s);
 	buf_release(&before);
@@ -131,7 +136,8 @@ static void test_strangers(void)
 	for (size_t i = 0; i < sizeof random; i++)
 		random[i] = (char)any(256);
 	tool_run("mkdir", "folder");
-	refused("folder", REASON_WRONG_STATE, "is a directory; name a file in it, as in 'folder/market.db'", "a directory");
+	refused("folder", REASON_WRONG_STATE, "is a directory; name a file in it, as in 'folder/market.db'",
+		"a directory");
 	tool_run("mkfifo", "pipe");
 	refused("pipe", REASON_WRONG_STATE, "not a regular file", "a pipe");
 	tool_write("empty", "", 0, 0600);
@@ -146,13 +152,16 @@ static void test_strangers(void)
 	write_market("newer", 10);
 	put_number("newer", "PRAGMA user_version=99");
 	refused("newer", REASON_WRONG_STATE, "nanopod-marketd migrate", "a newer form");
-	ok(store_sqlite_migrate("newer", &from, &to, &f) == REASON_WRONG_STATE && from == -1, "which migrate leaves: %s", f.text);
+	ok(store_sqlite_migrate("newer", &from, &to, &f) == REASON_WRONG_STATE && from == -1,
+		"which migrate leaves: %s", f.text);
 	write_market("older", 10);
 	put_number("older", "PRAGMA user_version=0");
 	refused("older", REASON_WRONG_STATE, "nanopod-marketd migrate", "an older form");
-	ok(store_sqlite_migrate("older", &from, &to, &f) == REASON_WRONG_STATE && from == -1, "from which no way leads: %s", f.text);
+	ok(store_sqlite_migrate("older", &from, &to, &f) == REASON_WRONG_STATE && from == -1,
+		"from which no way leads: %s", f.text);
 	write_market("fine", 10);
-	ok(store_sqlite_migrate("fine", &from, &to, &f) == 0 && from == to && to == SQLITE_STORE_FORM, "migrate of a good one does nothing");
+	ok(store_sqlite_migrate("fine", &from, &to, &f) == 0 && from == to && to == SQLITE_STORE_FORM,
+		"migrate of a good one does nothing");
 	is_int(store_sqlite_migrate("nothing", &from, &to, &f), REASON_NOT_FOUND, "migrate of none: %s", f.text);
 	ok(!exists("nothing", ""), "makes none");
 	tool_write("gone-wal", random, 4096, 0600);
@@ -173,7 +182,8 @@ static void test_migrate(void)
 	write_market("first", 10);
 	put_number("first", "DROP TABLE log_line; DROP TABLE log_head; PRAGMA user_version=1");
 	refused("first", REASON_WRONG_STATE, "nanopod-marketd migrate", "the first form");
-	ok(store_sqlite_migrate("first", &from, &to, &f) == 0 && from == 1 && to == SQLITE_STORE_FORM, "is brought up: %d to %d", from, to);
+	ok(store_sqlite_migrate("first", &from, &to, &f) == 0 && from == 1 && to == SQLITE_STORE_FORM,
+		"is brought up: %d to %d", from, to);
 	ok(!exists("first", "-wal"), "and is one file then");
 	is_int(store_sqlite_open("first", &s, &f), 0, "it opens (%s)", f.text);
 	if (!s)
@@ -184,7 +194,8 @@ static void test_migrate(void)
 	make_begin(&m);
 	while (m.seq < 10)
 		make_next(&m);
-	ok(make_append(&m, s, 5, &f) == 0 && s->calls->log_append(s, 7, &line, 1, &f) == 0 && s->calls->commit(s, &f) == 0,
+	ok(make_append(&m, s, 5, &f) == 0 && s->calls->log_append(s, 7, &line, 1, &f) == 0 &&
+			s->calls->commit(s, &f) == 0,
 		"events and consoles");
 	is_int(s->calls->check(s, &f), 0, "and is good (%s)", f.text);
 	s->calls->close(s);
@@ -241,7 +252,8 @@ static void test_torn(void)
 		neither += verdict < 0;
 		buf_release(&bent);
 	}
-	ok(neither == 0 && found > TORN / 2, "%d bent or cut copies: %d found and said, %d bent where nothing is", TORN, found, harmless);
+	ok(neither == 0 && found > TORN / 2, "%d bent or cut copies: %d found and said, %d bent where nothing is", TORN,
+		found, harmless);
 	buf_release(&good);
 }
 
@@ -283,7 +295,8 @@ static void test_torn_log(void)
 		said += verdict == 0;
 		buf_release(&bent);
 	}
-	ok(good + said == 60 && good > 30, "a log that is cut or bent: %d times a beginning of the market, %d times refused", good, said);
+	ok(good + said == 60 && good > 30,
+		"a log that is cut or bent: %d times a beginning of the market, %d times refused", good, said);
 	buf_release(&db);
 	buf_release(&log);
 	make_end(&m);
@@ -291,27 +304,33 @@ static void test_torn_log(void)
 
 /* ---- Tampered with ----------------------------------------------------------------------- */
 
-static const struct { const char *what, *sql, *part; } tampering[] = {
+static const struct { const char *what, *sql, *part;
+} tampering[] = {
 	{ "an amount", "UPDATE posting SET amount = amount + 1 WHERE seq = 50 AND n = 0", "sum to zero" },
-	{ "two amounts that sum to zero", "UPDATE posting SET amount = amount + 2 * n - 1 WHERE seq = 50 AND n < 2", "hash chain breaks at event 50" },
-	{ "a balance", "UPDATE posting SET balance = balance + 1 WHERE seq = 50 AND n = 0", "hash chain breaks at event 50" },
+	{ "two amounts that sum to zero", "UPDATE posting SET amount = amount + 2 * n - 1 WHERE seq = 50 AND n < 2",
+		"hash chain breaks at event 50" },
+	{ "a balance", "UPDATE posting SET balance = balance + 1 WHERE seq = 50 AND n = 0",
+		"hash chain breaks at event 50" },
 	{ "a time", "UPDATE posting SET at = at + 1 WHERE seq = 50", "a posting belongs to no event: event 50" },
 	{ "a transfer taken out", "DELETE FROM posting WHERE seq = 50", "hash chain breaks" },
 	{ "the last transfer taken out", "DELETE FROM posting WHERE seq = 300", "are missing or changed" },
 	{ "a whole ledger", "DELETE FROM posting WHERE account > 1", "sum to zero" },
 	{ "all ledgers", "DELETE FROM posting", "has lost whole ledgers" },
-	{ "a link of a chain", "UPDATE posting SET chain = zeroblob(32) WHERE seq = 60 AND n = 2", "hash chain breaks at event 60" },
+	{ "a link of a chain", "UPDATE posting SET chain = zeroblob(32) WHERE seq = 60 AND n = 2",
+		"hash chain breaks at event 60" },
 	{ "an end of a chain", "UPDATE chain SET chain = zeroblob(32) WHERE account = 1", "account 1" },
 	{ "an event in the middle", "DELETE FROM event WHERE seq = 100", "has no event 100" },
 	{ "the last event", "DELETE FROM event WHERE seq = 300", "last event is 299" },
 	{ "an event's bytes", "UPDATE event SET data = zeroblob(20) WHERE seq = 100", "event 100" },
 	{ "an event's time", "UPDATE event SET at = at - 100 WHERE seq = 100", "event 100" },
-	{ "an event from nowhere", "INSERT INTO event (seq, at, kind, data) SELECT 301, at - 50, kind, data FROM event WHERE seq = 300",
+	{ "an event from nowhere",
+		"INSERT INTO event (seq, at, kind, data) SELECT 301, at - 50, kind, data FROM event WHERE seq = 300",
 		"event 301" },
 	{ "a snapshot's part", "UPDATE snapshot_part SET data = x'00' WHERE seq = 300", "snapshot at event 300" },
 	{ "a snapshot's parts", "DELETE FROM snapshot_part WHERE seq = 300", "snapshot at event 300" },
 	{ "an order", "DELETE FROM orders WHERE id = 1001", "a lease has no order: lease 1002" },
-	{ "an order's fill", "UPDATE orders SET filled_minutes = filled_minutes - 1 WHERE id = 1001", "more minutes than it filled: order 1001" },
+	{ "an order's fill", "UPDATE orders SET filled_minutes = filled_minutes - 1 WHERE id = 1001",
+		"more minutes than it filled: order 1001" },
 	{ "an order's status", "UPDATE orders SET status = 5 WHERE id = 1001", "or the reverse: order 1001" },
 	{ "an order's hold", "UPDATE orders SET hold = 7 WHERE id = 1001", "holds money: order 1001" },
 	{ "a lease's end", "UPDATE lease SET end_minute = start_minute WHERE id = 1002", "no minutes: lease 1002" },
@@ -336,8 +355,8 @@ static void test_tampered(void)
 			rc = s->calls->check(s, &f);
 			s->calls->close(s);
 		}
-		ok(rc == REASON_INTERNAL && strstr(f.text, tampering[i].part) && strstr(f.text, "restore"), "%s: %s", tampering[i].what,
-			rc ? f.text : "not found");
+		ok(rc == REASON_INTERNAL && strstr(f.text, tampering[i].part) && strstr(f.text, "restore"), "%s: %s",
+			tampering[i].what, rc ? f.text : "not found");
 	}
 	remove_all("tampered.db");
 	tool_write("tampered.db", good.data, good.len, 0600);
@@ -412,9 +431,11 @@ static void test_full(const char *path, const char *filler)
 	ok(make_append(&m, s, 20, &f) == 0 && s->calls->commit(s, &f) == 0, "commits");
 	is_int(s->calls->check(s, &f), 0, "and is whole (%s)", f.text);
 	fill_disk(filler);
-	ok(s->calls->backup(s, "disk/copy.db", &f) == REASON_UNAVAILABLE && !exists("disk/copy.db", ""), "no copy fits: %s", f.text);
+	ok(s->calls->backup(s, "disk/copy.db", &f) == REASON_UNAVAILABLE && !exists("disk/copy.db", ""),
+		"no copy fits: %s", f.text);
 	s->calls->close(s);
-	ok(store_sqlite_open("disk/new.db", &s, &f) == REASON_UNAVAILABLE && !exists("disk/new.db", ""), "nor a new one: %s", f.text);
+	ok(store_sqlite_open("disk/new.db", &s, &f) == REASON_UNAVAILABLE && !exists("disk/new.db", ""),
+		"nor a new one: %s", f.text);
 	unlink(filler);
 	is_int(judge(path, (long)m.seq, (long)m.seq), 1, "all is there after that");
 	make_end(&m);
@@ -430,7 +451,8 @@ static void test_read_only(const char *path)
 	}
 	ok(store_sqlite_open(path, &s, &f) == REASON_UNAVAILABLE && strstr(f.text, path) && strstr(f.text, "read-only"),
 		"a read-only disk: %s", f.text);
-	ok(store_sqlite_open("disk/none.db", &s, &f) == REASON_UNAVAILABLE && strstr(f.text, "disk/none.db"), "nor a new one: %s", f.text);
+	ok(store_sqlite_open("disk/none.db", &s, &f) == REASON_UNAVAILABLE && strstr(f.text, "disk/none.db"),
+		"nor a new one: %s", f.text);
 }
 
 /* Where no disk can be mounted: a ceiling on the size of files. */

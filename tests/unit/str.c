@@ -114,7 +114,8 @@ static void test_rest(void)
 	free(got);
 
 	ok(str_starts("abc", "ab") && str_starts("abc", "") && !str_starts("ab", "abc"), "str_starts");
-	ok(str_among((char *[]){ (char[]){ "a" }, (char[]){ "b" }, NULL }, "b") && !str_among((char *[]){ (char[]){ "ab" }, NULL }, "a") && !str_among(NULL, "a"),
+	ok(str_among((char *[]){ (char[]){ "a" }, (char[]){ "b" }, NULL }, "b") &&
+			!str_among((char *[]){ (char[]){ "ab" }, NULL }, "a") && !str_among(NULL, "a"),
 		"str_among");
 }
 

@@ -43,7 +43,8 @@ static int hangs(const struct driver_setup *s, unsigned *holds, struct fail *f)
 
 static const struct driver good = { .name = "good", .probe = works }, bad = { .name = "bad", .probe = does_not },
 	silent = { .name = "silent", .probe = hangs };
-static const struct driver *const both[] = { &good, &bad, NULL }, *const none[] = { &bad, NULL }, *const stuck[] = { &silent, NULL };
+static const struct driver *const both[] = { &good, &bad, NULL }, *const none[] = { &bad, NULL },
+				  *const stuck[] = { &silent, NULL };
 
 /* Its JSON; status is what it returned. */
 static json_t *verify(const struct verify_setup *s)
@@ -96,7 +97,8 @@ static unsigned free_port(int *keep)
 	socklen_t size = sizeof a;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) || listen(fd, 8) || getsockname(fd, (struct sockaddr *)&a, &size))
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) || listen(fd, 8) ||
+		getsockname(fd, (struct sockaddr *)&a, &size))
 		exit(99);
 	if (keep)
 		*keep = fd;
@@ -107,9 +109,19 @@ static unsigned free_port(int *keep)
 
 static struct verify_setup usual(void)
 {
-	return (struct verify_setup){ .root = root, .data = root, .market = market, .clock_known = true, .market_now = 1000, .local_now = 1001,
-		.address = "127.0.0.1", .listen = "127.0.0.1", .first_port = free_port(NULL), .drivers = both, .disk_bytes = 2 << 20,
-		.nvml = "", .deadline_ms = 20000 };
+	return (struct verify_setup){ .root = root,
+		.data = root,
+		.market = market,
+		.clock_known = true,
+		.market_now = 1000,
+		.local_now = 1001,
+		.address = "127.0.0.1",
+		.listen = "127.0.0.1",
+		.first_port = free_port(NULL),
+		.drivers = both,
+		.disk_bytes = 2 << 20,
+		.nvml = "",
+		.deadline_ms = 20000 };
 }
 
 static void test_good(void)
@@ -120,8 +132,11 @@ static void test_good(void)
 	DIR *dir;
 
 	is_result(d, "disk read", "ok", "2 MiB", "the disk is read");
-	ok(number(d, "disk write", "value") > 0 && number(d, "disk write", "least") <= number(d, "disk write", "value") &&
-		number(d, "disk write", "value") <= number(d, "disk write", "most") && number(d, "disk write", "runs") == 3, "with the spread of three runs");
+	ok(number(d, "disk write", "value") > 0 &&
+			number(d, "disk write", "least") <= number(d, "disk write", "value") &&
+			number(d, "disk write", "value") <= number(d, "disk write", "most") &&
+			number(d, "disk write", "runs") == 3,
+		"with the spread of three runs");
 	is_result(d, "network", "ok", "no route", "round trips to the market; that there is no more is said");
 	ok(number(d, "network", "most") > 0, "measured");
 	is_result(d, "clock", "ok", "within 1 s", "the clock");

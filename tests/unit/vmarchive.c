@@ -39,8 +39,13 @@ static void is_file(const char *name, const char *want, const char *text)
 static void test_identity(void)
 {
 	static const char script[] = "#!/bin/sh\necho \"$(touch /tmp/bad)`x`' ../../etc\nend\n12345\n";
-	struct vmidentity d = { .name = "n1", .address = "10.0.2.15/24 10.0.2.2 52:54:00:00:00:01\n", .resolv = "# none\n",
-		.machine_id = "0123456789abcdef0123456789abcdef", .keys = "ssh-ed25519 AAAA a@b\n", .script = script, .hostkey = folder };
+	struct vmidentity d = { .name = "n1",
+		.address = "10.0.2.15/24 10.0.2.2 52:54:00:00:00:01\n",
+		.resolv = "# none\n",
+		.machine_id = "0123456789abcdef0123456789abcdef",
+		.keys = "ssh-ed25519 AAAA a@b\n",
+		.script = script,
+		.hostkey = folder };
 	int64_t first = 0, second = 0;
 	char serial[32], *huge;
 	struct stat a, b;
@@ -52,7 +57,8 @@ static void test_identity(void)
 	ok(stat(in("identity"), &a) == 0 && a.st_size == VMLAUNCH_IDENTITY, "as a disk of the size that never changes");
 	ok((a.st_mode & 07) == 0, "which others cannot read");
 	mkdir(in("out"), 0700);
-	is_int(spawn_words(10000, &f, "tar", "-xf", in("identity"), "-C", in("out"), NULL), 0, "tar reads it: %s", f.text);
+	is_int(spawn_words(10000, &f, "tar", "-xf", in("identity"), "-C", in("out"), NULL), 0, "tar reads it: %s",
+		f.text);
 	is_file("out/script", script, "the script is what it was");
 	is_file("out/authorized_keys", d.keys, "so are the keys");
 	is_file("out/hostkey", "PRIVATE\n", "and the host key");
@@ -69,7 +75,8 @@ static void test_identity(void)
 	memset(huge, 'x', VMLAUNCH_IDENTITY);
 	huge[VMLAUNCH_IDENTITY] = '\0';
 	d.script = huge;
-	is_int(vmidentity_write(&d, in("identity"), getegid(), &second, &f), -EFBIG, "a script that has no room there is refused: %s", f.text);
+	is_int(vmidentity_write(&d, in("identity"), getegid(), &second, &f), -EFBIG,
+		"a script that has no room there is refused: %s", f.text);
 	free(huge);
 }
 
@@ -130,7 +137,8 @@ static void test_modules(void)
 	put_text("root/boot/vmlinuz-6.9.0-no-modules", "k");
 	put_text("root/lib/modules/6.1.0-9-amd64/modules.dep", "");
 	put_text("root/lib/modules/6.1.0-10-cloud-amd64/modules.dep",
-		"k/virtio_pci.ko: k/legacy.ko k/virtio.ko k/virtio_ring.ko\nk/virtio_blk.ko: k/virtio.ko k/virtio_ring.ko\n"
+		"k/virtio_pci.ko: k/legacy.ko k/virtio.ko k/virtio_ring.ko\nk/virtio_blk.ko: k/virtio.ko "
+		"k/virtio_ring.ko\n"
 		"k/virtio.ko: k/virtio_ring.ko\nk/virtio_ring.ko:\nk/legacy.ko:\nk/virtio_pci_more.ko: k/never.ko\n");
 	put_text("root/lib/modules/6.1.0-10-cloud-amd64/k/virtio_pci.ko", "P");
 	put_text("root/lib/modules/6.1.0-10-cloud-amd64/k/virtio_blk.ko", "B");
@@ -148,8 +156,12 @@ static void test_modules(void)
 	}
 	is_int(rc, 0, "an initrd is made");
 	at = rc ? NULL : memmem(b.data, b.len, "$B insmod", 9);
-	ok(at && strncmp(at, "$B insmod /m/virtio_ring.ko\n$B insmod /m/virtio.ko\n$B insmod /m/legacy.ko\n"
-		"$B insmod /m/virtio_pci.ko\n$B insmod /m/virtio_blk.ko\nexec last\n", 136) == 0, "which loads what others need before them, once");
+	ok(at &&
+			strncmp(at,
+				"$B insmod /m/virtio_ring.ko\n$B insmod /m/virtio.ko\n$B insmod /m/legacy.ko\n"
+				"$B insmod /m/virtio_pci.ko\n$B insmod /m/virtio_blk.ko\nexec last\n",
+				136) == 0,
+		"which loads what others need before them, once");
 	buf_release(&b);
 }
 
@@ -163,12 +175,15 @@ static void test_guest(void)
 	put_text("guest/etc/fstab", "# an older one\n");
 	is_int(vmguest_install(in("guest"), &f), 0, "a guest's files are put in");
 	is_int(vmguest_install(in("guest"), &f), 0, "and again");
-	is_int(spawn_words(5000, &f, "sh", "-n", in("guest/usr/lib/nanopod/identity"), NULL), 0, "its script is one: %s", f.text);
+	is_int(spawn_words(5000, &f, "sh", "-n", in("guest/usr/lib/nanopod/identity"), NULL), 0,
+		"its script is one: %s", f.text);
 	ok(access(in("guest/usr/lib/nanopod/identity"), X_OK) == 0, "which can be run");
 	is_file("guest/etc/machine-id", "", "the image has no machine's id");
 	is_file("guest/etc/fstab", "/dev/vda / ext4 rw,noatime 0 1\n", "and its own disk");
-	ok(access(in("guest/etc/systemd/system/multi-user.target.wants/nanopod-identity.service"), R_OK) == 0, "the service is wanted, and is there");
-	ok(readlink(in("guest/etc/systemd/system/networking.service"), to, sizeof to - 1) == 9 && strcmp(to, "/dev/null") == 0,
+	ok(access(in("guest/etc/systemd/system/multi-user.target.wants/nanopod-identity.service"), R_OK) == 0,
+		"the service is wanted, and is there");
+	ok(readlink(in("guest/etc/systemd/system/networking.service"), to, sizeof to - 1) == 9 &&
+			strcmp(to, "/dev/null") == 0,
 		"what would set another address is masked");
 }
 

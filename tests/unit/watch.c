@@ -60,13 +60,27 @@ static void make_agent(int n, const char *key)
 	char name[16];
 
 	snprintf(name, sizeof name, "agent%d", n);
-	agents[n] = apply((struct event){ .kind = EVENT_AGENT, .account = seller, .name = name, .text = key, .u.agent.machine = "m" });
+	agents[n] = apply((struct event){ .kind = EVENT_AGENT,
+		.account = seller,
+		.name = name,
+		.text = key,
+		.u.agent.machine = "m" });
 	snprintf(name, sizeof name, "host%d", n);
-	hosts[n] = apply((struct event){ .kind = EVENT_HOST, .account = seller, .name = name, .u.host = { .sku = sku, .pool = pool,
-		.start = now / 60, .end = MINUTE_MAX, .agent = agents[n] } });
-	apply((struct event){ .kind = EVENT_ORDER, .account = seller, .u.order = { .pool = pool, .sku = sku, .host = hosts[n],
-		.side = SIDE_SELL, .flags = ORDER_STANDING | ORDER_PARTIAL, .nodes = 1, .start = now / 60 + 1, .end = now / 60 + 10000,
-		.price = 1000 + n } });
+	hosts[n] = apply((struct event){ .kind = EVENT_HOST,
+		.account = seller,
+		.name = name,
+		.u.host = { .sku = sku, .pool = pool, .start = now / 60, .end = MINUTE_MAX, .agent = agents[n] } });
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = seller,
+		.u.order = { .pool = pool,
+			.sku = sku,
+			.host = hosts[n],
+			.side = SIDE_SELL,
+			.flags = ORDER_STANDING | ORDER_PARTIAL,
+			.nodes = 1,
+			.start = now / 60 + 1,
+			.end = now / 60 + 10000,
+			.price = 1000 + n } });
 }
 
 static void make_market(void)
@@ -82,8 +96,14 @@ static void make_market(void)
 	sku = apply((struct event){ .kind = EVENT_SKU, .name = "cpu" });
 	seller = apply((struct event){ .kind = EVENT_ACCOUNT, .name = "seller" });
 	buyer = apply((struct event){ .kind = EVENT_ACCOUNT, .name = "buyer" });
-	apply((struct event){ .kind = EVENT_CREDIT, .account = buyer, .subject = buyer, .u.credit.micros = 1000000000 });
-	pool = apply((struct event){ .kind = EVENT_POOL, .account = seller, .name = "hosts", .u.pool.kind = POOL_ORIGINATING });
+	apply((struct event){ .kind = EVENT_CREDIT,
+		.account = buyer,
+		.subject = buyer,
+		.u.credit.micros = 1000000000 });
+	pool = apply((struct event){ .kind = EVENT_POOL,
+		.account = seller,
+		.name = "hosts",
+		.u.pool.kind = POOL_ORIGINATING });
 	make_agent(0, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
 	make_agent(1, "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
 	market_commit(m, &f);
@@ -120,39 +140,60 @@ static void test_silence(void)
 
 static void test_owner(void)
 {
-	apply((struct event){ .kind = EVENT_HOST_STATE, .account = seller, .subject = hosts[1], .u.host_state.down = true });
+	apply((struct event){ .kind = EVENT_HOST_STATE,
+		.account = seller,
+		.subject = hosts[1],
+		.u.host_state.down = true });
 	pass(3, true);
 	ok(down(1), "what its owner puts down stays down");
 	pass(SILENT / 1000 + 1, false);
 	pass(2, true);
 	ok(down(1), "also when its agent went and came");
 	ok(!down(0), "the other one came back");
-	apply((struct event){ .kind = EVENT_HOST_STATE, .account = seller, .subject = hosts[1], .u.host_state.down = false });
+	apply((struct event){ .kind = EVENT_HOST_STATE,
+		.account = seller,
+		.subject = hosts[1],
+		.u.host_state.down = false });
 	pass(3, true);
 	ok(!down(1), "until he puts it up");
 }
 
 static uint64_t make_instance(uint64_t in, const char *name)
 {
-	return apply((struct event){ .kind = EVENT_INSTANCE, .account = buyer, .name = name, .u.instance = { .pool = in, .sku = sku,
-		.image = 1, .priority = PRIORITY_NORMAL } });
+	return apply((struct event){ .kind = EVENT_INSTANCE,
+		.account = buyer,
+		.name = name,
+		.u.instance = { .pool = in, .sku = sku, .image = 1, .priority = PRIORITY_NORMAL } });
 }
 
 static void report(uint64_t which, enum instance_status status)
 {
-	apply((struct event){ .kind = EVENT_REPORT, .account = buyer, .subject = which, .text = "{}", .u.report.status = (int32_t)status });
+	apply((struct event){ .kind = EVENT_REPORT,
+		.account = buyer,
+		.subject = which,
+		.text = "{}",
+		.u.report.status = (int32_t)status });
 }
 
 static void test_nodes(void)
 {
-	uint64_t mine = apply((struct event){ .kind = EVENT_POOL, .account = buyer, .name = "mine", .u.pool.kind = POOL_MARKET });
+	uint64_t mine = apply(
+		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "mine", .u.pool.kind = POOL_MARKET });
 	int64_t start = now / 60 + 1;
 
-	apply((struct event){ .kind = EVENT_ORDER, .account = buyer, .u.order = { .pool = mine, .sku = sku, .side = SIDE_BUY, .nodes = 1,
-		.start = start, .end = start + HOURS, .price = 1000 } });
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = buyer,
+		.u.order = { .pool = mine,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = 1,
+			.start = start,
+			.end = start + HOURS,
+			.price = 1000 } });
 	instance = make_instance(mine, "one");
 	pass((int)(start * 60 - now), true);
-	is_int(engine_instance(market_engine(m), instance)->host, (int64_t)hosts[0], "a node is to come on the first host");
+	is_int(engine_instance(market_engine(m), instance)->host, (int64_t)hosts[0],
+		"a node is to come on the first host");
 	pass(180, true);
 	ok(!down(0), "three minutes are not too long");
 	pass(2, true);
@@ -190,11 +231,19 @@ static void test_restart(void)
 
 static void test_slow_start(void)
 {
-	uint64_t other = apply((struct event){ .kind = EVENT_POOL, .account = buyer, .name = "other", .u.pool.kind = POOL_MARKET });
+	uint64_t other = apply(
+		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "other", .u.pool.kind = POOL_MARKET });
 	int64_t start = now / 60 + 1;
 
-	apply((struct event){ .kind = EVENT_ORDER, .account = buyer, .u.order = { .pool = other, .sku = sku, .side = SIDE_BUY, .nodes = 1,
-		.start = start, .end = start + HOURS, .price = 1000 } });
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = buyer,
+		.u.order = { .pool = other,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = 1,
+			.start = start,
+			.end = start + HOURS,
+			.price = 1000 } });
 	make_instance(other, "three");
 	pass(400, false);
 	ok(down(0) && down(1), "two agents are gone for long");
@@ -209,13 +258,24 @@ static void test_slow_start(void)
 /* Silence over a restart is over with the first word: nothing failed, though the buyer runs nothing there. */
 static void test_silent_restart(void)
 {
-	uint64_t idle = apply((struct event){ .kind = EVENT_POOL, .account = buyer, .name = "idle", .u.pool.kind = POOL_MARKET }), i;
+	uint64_t idle = apply((struct event){ .kind = EVENT_POOL,
+			 .account = buyer,
+			 .name = "idle",
+			 .u.pool.kind = POOL_MARKET }),
+		 i;
 	int64_t start;
 
 	pass((int)(HOURS * 60), true);
 	start = now / 60 + 1;
-	apply((struct event){ .kind = EVENT_ORDER, .account = buyer, .u.order = { .pool = idle, .sku = sku, .side = SIDE_BUY, .nodes = 1,
-		.start = start, .end = start + HOURS, .price = 1000 } });
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = buyer,
+		.u.order = { .pool = idle,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = 1,
+			.start = start,
+			.end = start + HOURS,
+			.price = 1000 } });
 	pass(120, true);
 	i = make_instance(idle, "four");
 	pass(1, true);

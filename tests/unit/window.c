@@ -8,8 +8,8 @@
 
 enum { NOON = 1795262400, MINUTE = 60, HOUR = 3600 }; /* 2026-11-21 12:00:00 UTC */
 
-static int parse(struct window *w, int64_t now, const char *start, const char *end, const char *duration, const char *round,
-	const char **field, struct fail *f)
+static int parse(struct window *w, int64_t now, const char *start, const char *end, const char *duration,
+	const char *round, const char **field, struct fail *f)
 {
 	struct window_words words = { start, end, duration, round };
 
@@ -36,7 +36,8 @@ static void good(void)
 		struct fail f = { 0 };
 
 		is_int(parse(&w, NOON + 20, rows[i].start, rows[i].end, rows[i].duration, rows[i].round, &field, &f), 0,
-			"'%s' for '%s' is taken %s", rows[i].start ? rows[i].start : "", rows[i].duration ? rows[i].duration : rows[i].end, f.text);
+			"'%s' for '%s' is taken %s", rows[i].start ? rows[i].start : "",
+			rows[i].duration ? rows[i].duration : rows[i].end, f.text);
 		is_int(w.start, rows[i].from, "its start");
 		is_int(w.end, rows[i].until, "its end");
 		is_int(w.rounded, rows[i].round != NULL, "whether it was rounded is told");
@@ -72,8 +73,10 @@ static void bad(void)
 		const char *field = "";
 		struct fail f = { 0 };
 
-		ok(parse(&w, NOON + 20, rows[i].start, rows[i].end, rows[i].duration, rows[i].round, &field, &f) < 0 && w.start == 7,
-			"'%s' '%s' is refused", rows[i].start ? rows[i].start : "", rows[i].duration ? rows[i].duration : "");
+		ok(parse(&w, NOON + 20, rows[i].start, rows[i].end, rows[i].duration, rows[i].round, &field, &f) < 0 &&
+				w.start == 7,
+			"'%s' '%s' is refused", rows[i].start ? rows[i].start : "",
+			rows[i].duration ? rows[i].duration : "");
 		is_str(field, rows[i].field, "the option is named");
 		has_str(f.text, rows[i].says, "and why");
 	}
@@ -95,7 +98,8 @@ static void moving(void)
 	parse(&fixed, NOON, NULL, "18:00", NULL, NULL, &field, NULL);
 	ok(window_move(&fixed, NOON + 130) && fixed.end == NOON + 6 * HOUR, "an end that was named stays");
 	parse(&w, NOON, "12:05", NULL, "90m", NULL, &field, NULL);
-	ok(!window_move(&w, NOON + 600) && window_past(&w, NOON + 600), "a start that was named does not move: it is past");
+	ok(!window_move(&w, NOON + 600) && window_past(&w, NOON + 600),
+		"a start that was named does not move: it is past");
 }
 
 static void showing(void)
@@ -108,7 +112,8 @@ static void showing(void)
 	is_str(window_show(&w, room), "Sat 21 Nov 12:00 to 13:30 UTC, 1h 30m", "a day is said once");
 	setenv("TZ", "Asia/Kolkata", 1);
 	tzset();
-	is_str(window_show(&w, room), "Sat 21 Nov 17:30 to 19:00 IST (Sat 12:00 to 13:30 UTC), 1h 30m", "elsewhere both are said");
+	is_str(window_show(&w, room), "Sat 21 Nov 17:30 to 19:00 IST (Sat 12:00 to 13:30 UTC), 1h 30m",
+		"elsewhere both are said");
 }
 
 int main(void)

@@ -20,16 +20,20 @@ static struct doc *parse(const char *text)
 }
 
 /* As the published schema has it, with things in it that nobody has told us about. */
-static const char order[] = "{\"object\":\"order\",\"id\":\"ordr_1\",\"capacity\":{\"id\":\"pool_1\",\"name\":\"a\"},"
+static const char order[] =
+	"{\"object\":\"order\",\"id\":\"ordr_1\",\"capacity\":{\"id\":\"pool_1\",\"name\":\"a\"},"
 	"\"pool\":{\"id\":\"pool_1\",\"name\":\"a\"},\"side\":\"buy\",\"allow_standing\":false,\"allow_partial\":true,"
 	"\"instance_sku\":{\"object\":\"instance_sku\",\"id\":\"isku_1\",\"alias\":\"richmond\"},"
 	"\"allocation_schedule_delta\":[{\"start_at\":60,\"end_at\":3660,\"node_count\":2}],"
-	"\"filled_allocation_schedule_delta\":[{\"start_at\":60,\"node_count\":2},{\"start_at\":120,\"end_at\":null,\"node_count\":1}],"
+	"\"filled_allocation_schedule_delta\":[{\"start_at\":60,\"node_count\":2},{\"start_at\":120,\"end_at\":null,"
+	"\"node_count\":1}],"
 	"\"limit_price_dollars_per_node_hour\":\"14.940000\",\"status\":\"partially_filled\",\"created_at\":10,"
 	"\"created_by\":{\"id\":\"tok_1\",\"type\":\"token\",\"name\":\"ci\"},\"filled_at\":null,"
-	"\"filled_average_price_dollars_per_node_hour\":\"12.000000\",\"fills\":[{\"contract\":\"cont_1\",\"filled_at\":11,"
+	"\"filled_average_price_dollars_per_node_hour\":\"12.000000\",\"fills\":[{\"contract\":\"cont_1\",\"filled_"
+	"at\":11,"
 	"\"allocation_schedule_delta\":[],\"price_dollars_per_node_hour\":\"12.000000\"}],\"cancelled_at\":null,"
-	"\"np_reason\":\"price_too_low\",\"np_filled_total_dollars\":\"24.000000\",\"np_hold_dollars\":null,\"surprise\":{\"deep\":[1,2.5,{}]}}";
+	"\"np_reason\":\"price_too_low\",\"np_filled_total_dollars\":\"24.000000\",\"np_hold_dollars\":null,"
+	"\"surprise\":{\"deep\":[1,2.5,{}]}}";
 
 static void orders(void)
 {
@@ -53,7 +57,8 @@ static void orders(void)
 
 	d = parse("{\"id\":\"ordr_1\",\"side\":\"buy\",\"status\":\"vanished\",\"allocation_schedule_delta\":[],"
 		"\"limit_price_dollars_per_node_hour\":\"1.0\"}");
-	ok(wire_order(d, WIRE_WHOLE, &o, &f) == 0 && o.status == MODEL_ORDER_UNKNOWN, "a status that is new is let pass");
+	ok(wire_order(d, WIRE_WHOLE, &o, &f) == 0 && o.status == MODEL_ORDER_UNKNOWN,
+		"a status that is new is let pass");
 	is_str(o.status_text, "vanished", "and its word is kept");
 	ok(o.average == -1 && o.fill_count == 0, "what is missing is absent");
 	doc_free(d);
@@ -62,24 +67,47 @@ static void orders(void)
 /* Each of these is one thing wrong. */
 static void strictness(void)
 {
-	static const struct { const char *text, *names; } bad[] = {
+	static const struct { const char *text, *names;
+	} bad[] = {
 		{ "{}", "'id' is missing" },
-		{ "{\"id\":5,\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_dollars_per_node_hour\":\"1.0\"}", "'id'" },
-		{ "{\"id\":\"a\",\"side\":\"hold\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_dollars_per_node_hour\":\"1.0\"}", "'side'" },
-		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":{},\"limit_price_dollars_per_node_hour\":\"1.0\"}", "schedule" },
-		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_dollars_per_node_hour\":1.0}", "'limit_price" },
-		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[{\"start_at\":60,\"end_at\":0,\"node_count\":1}],"
-			"\"limit_price_dollars_per_node_hour\":\"1.0\"}", "schedule" },
-		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[{\"start_at\":60,\"end_at\":120,\"node_count\":-1}],"
-			"\"limit_price_dollars_per_node_hour\":\"1.0\"}", "schedule" },
-		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[7],\"limit_price_dollars_per_node_hour\":\"1.0\"}", "schedule" },
-		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_dollars_per_node_hour\":\"1.0\","
-			"\"fills\":[{}]}", "'filled_at' is missing" },
-		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_dollars_per_node_hour\":\"1.0\","
-			"\"allow_standing\":\"yes\"}", "'allow_standing'" },
-		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_dollars_per_node_hour\":\"1.0\","
-			"\"created_at\":\"99999999999999999999\"}", "too large" },
-		{ "[]", "something else" }, { "5", "something else" }, { "", "something else" },
+		{ "{\"id\":5,\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_"
+		  "dollars_per_node_hour\":\"1.0\"}",
+			"'id'" },
+		{ "{\"id\":\"a\",\"side\":\"hold\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_"
+		  "price_dollars_per_node_hour\":\"1.0\"}",
+			"'side'" },
+		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":{},\"limit_price_"
+		  "dollars_per_node_hour\":\"1.0\"}",
+			"schedule" },
+		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_"
+		  "dollars_per_node_hour\":1.0}",
+			"'limit_price" },
+		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[{\"start_at\":"
+		  "60,\"end_at\":0,\"node_count\":1}],"
+		  "\"limit_price_dollars_per_node_hour\":\"1.0\"}",
+			"schedule" },
+		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[{\"start_at\":"
+		  "60,\"end_at\":120,\"node_count\":-1}],"
+		  "\"limit_price_dollars_per_node_hour\":\"1.0\"}",
+			"schedule" },
+		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[7],\"limit_"
+		  "price_dollars_per_node_hour\":\"1.0\"}",
+			"schedule" },
+		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_"
+		  "dollars_per_node_hour\":\"1.0\","
+		  "\"fills\":[{}]}",
+			"'filled_at' is missing" },
+		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_"
+		  "dollars_per_node_hour\":\"1.0\","
+		  "\"allow_standing\":\"yes\"}",
+			"'allow_standing'" },
+		{ "{\"id\":\"a\",\"side\":\"buy\",\"status\":\"filled\",\"allocation_schedule_delta\":[],\"limit_price_"
+		  "dollars_per_node_hour\":\"1.0\","
+		  "\"created_at\":\"99999999999999999999\"}",
+			"too large" },
+		{ "[]", "something else" },
+		{ "5", "something else" },
+		{ "", "something else" },
 	};
 	struct model_order o;
 
@@ -96,14 +124,16 @@ static void strictness(void)
 
 static void documents(void)
 {
-	static const char *const broken[] = { "{", "{\"a\":1,}", "{\"a\":1,\"a\":2}", "nonsense", "{\"a\":\"\\ud800\"}", "[1e999]", "{\"a\":\"\xff\"}" };
+	static const char *const broken[] = { "{", "{\"a\":1,}", "{\"a\":1,\"a\":2}", "nonsense", "{\"a\":\"\\ud800\"}",
+		"[1e999]", "{\"a\":\"\xff\"}" };
 	struct doc *d = NULL;
 	const char *cursor = "x";
 	struct buf b;
 
 	for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
 		is_int(doc_parse(broken[i], strlen(broken[i]), &d, &f), -EPROTO, "not JSON: %s", f.text);
-	d = parse("{\"object\":\"list\",\"data\":[{\"id\":\"isku_1\",\"alias\":\"a\"},{\"id\":\"isku_2\"}],\"has_more\":true,\"cursor\":\"iskuc_2\"}");
+	d = parse("{\"object\":\"list\",\"data\":[{\"id\":\"isku_1\",\"alias\":\"a\"},{\"id\":\"isku_2\"}],\"has_"
+		  "more\":true,\"cursor\":\"iskuc_2\"}");
 	is_int(doc_count(d), 2, "two in the list");
 	ok(doc_next(d, &cursor, &f) == 0 && cursor && strcmp(cursor, "iskuc_2") == 0, "and where the next page is");
 	buf_init(&b, 1000);
@@ -128,16 +158,21 @@ static void skus_and_pools(void)
 	struct model_pool p = { 0 };
 	struct model_ssh h = { 0 };
 	struct model_log l = { 0 };
-	struct doc *d = parse("{\"id\":\"isku_1\",\"alias\":\"a\",\"accelerator\":{\"value\":\"h100\",\"display_value\":\"H100\"},\"region\":null,"
-		"\"num_accelerators\":{\"value\":8,\"display_value\":\"8\"},\"supports_public_ipv4\":{\"value\":true}}");
+	struct doc *d = parse("{\"id\":\"isku_1\",\"alias\":\"a\",\"accelerator\":{\"value\":\"h100\",\"display_"
+			      "value\":\"H100\"},\"region\":null,"
+			      "\"num_accelerators\":{\"value\":8,\"display_value\":\"8\"},\"supports_public_ipv4\":{"
+			      "\"value\":true}}");
 
-	ok(wire_sku(d, WIRE_WHOLE, &s, &f) == 0 && s.gpus == 8 && s.public_ipv4 == 1 && s.memory == -1 && !s.region, "a SKU: %s", f.text);
+	ok(wire_sku(d, WIRE_WHOLE, &s, &f) == 0 && s.gpus == 8 && s.public_ipv4 == 1 && s.memory == -1 && !s.region,
+		"a SKU: %s", f.text);
 	is_str(s.accelerator, "h100", "its accelerator");
 	doc_free(d);
-	d = parse("{\"id\":\"pool_1\",\"name\":\"r\",\"allocation_schedule\":{\"total\":[{\"start_at\":0,\"end_at\":60,\"node_count\":1}],"
-		"\"by_instance_sku\":{\"isku_1\":[{\"start_at\":0,\"end_at\":60,\"node_count\":1}],\"isku_2\":[]}}}");
+	d = parse("{\"id\":\"pool_1\",\"name\":\"r\",\"allocation_schedule\":{\"total\":[{\"start_at\":0,\"end_at\":60,"
+		  "\"node_count\":1}],"
+		  "\"by_instance_sku\":{\"isku_1\":[{\"start_at\":0,\"end_at\":60,\"node_count\":1}],\"isku_2\":[]}}}");
 	ok(wire_pool(d, WIRE_WHOLE, &p, &f) == 0 && p.total.count == 1 && p.sku_count == 2, "a pool: %s", f.text);
-	ok(p.sku_count == 2 && strcmp(p.by_sku[0].sku, "isku_1") == 0 && p.by_sku[0].schedule.count == 1, "its schedule by SKU");
+	ok(p.sku_count == 2 && strcmp(p.by_sku[0].sku, "isku_1") == 0 && p.by_sku[0].schedule.count == 1,
+		"its schedule by SKU");
 	doc_free(d);
 	d = parse("{\"hostname\":\"h\",\"port\":70000,\"host_keys\":[]}");
 	is_int(wire_ssh(d, WIRE_WHOLE, &h, &f), -EPROTO, "a port that is none: %s", f.text);
@@ -149,10 +184,12 @@ static void skus_and_pools(void)
 	ok(!d, "a number beyond 63 bits is no JSON here"); /* jansson's integers */
 	doc_free(d);
 	d = parse("{\"seqnum\":\"18446744073709551615\",\"data\":\"aGkA\"}");
-	ok(wire_log(d, WIRE_WHOLE, &l, &f) == 0 && l.seq == UINT64_MAX && l.len == 3 && memcmp(l.data, "hi", 3) == 0, "a log's bytes: %s", f.text);
+	ok(wire_log(d, WIRE_WHOLE, &l, &f) == 0 && l.seq == UINT64_MAX && l.len == 3 && memcmp(l.data, "hi", 3) == 0,
+		"a log's bytes: %s", f.text);
 	doc_free(d);
 	d = parse("{\"seqnum\":1,\"data\":\"aGk=\",\"timestamp_realtime\":7,\"np_at_micros\":7000009}");
-	ok(wire_log(d, WIRE_WHOLE, &l, &f) == 0 && l.at == 7 && l.micros == 7000009, "a market of ours tells the microsecond: %s", f.text);
+	ok(wire_log(d, WIRE_WHOLE, &l, &f) == 0 && l.at == 7 && l.micros == 7000009,
+		"a market of ours tells the microsecond: %s", f.text);
 	doc_free(d);
 	d = parse("{\"seqnum\":1,\"data\":\"a*b\"}");
 	is_int(wire_log(d, WIRE_WHOLE, &l, &f), -EPROTO, "not base64: %s", f.text);
@@ -161,15 +198,21 @@ static void skus_and_pools(void)
 
 static void errors(void)
 {
-	static const struct { const char *text; int status, reason; const char *message; } seen[] = {
-		{ "{\"error\":{\"type\":\"payment_required\",\"message\":\"no money\",\"code\":\"insufficient_funds\",\"details\":[{\"field\":\"price\","
-			"\"code\":\"x\",\"message\":\"y\"}]},\"request_id\":\"req_1\"}", 402, REASON_FUNDS, "no money" },
-		{ "{\"type\":\"invalid_request_error\",\"message\":\"Start time must be …\",\"details\":[]}", 400, REASON_MALFORMED, "Start time must be …" },
-		{ "{\"object\":\"error\",\"code\":\"order.not_found\",\"message\":\"gone\"}", 404, REASON_NOT_FOUND, "gone" },
+	static const struct { const char *text; int status, reason; const char *message;
+	} seen[] = {
+		{ "{\"error\":{\"type\":\"payment_required\",\"message\":\"no "
+		  "money\",\"code\":\"insufficient_funds\",\"details\":[{\"field\":\"price\","
+		  "\"code\":\"x\",\"message\":\"y\"}]},\"request_id\":\"req_1\"}",
+			402, REASON_FUNDS, "no money" },
+		{ "{\"type\":\"invalid_request_error\",\"message\":\"Start time must be …\",\"details\":[]}", 400,
+			REASON_MALFORMED, "Start time must be …" },
+		{ "{\"object\":\"error\",\"code\":\"order.not_found\",\"message\":\"gone\"}", 404, REASON_NOT_FOUND,
+			"gone" },
 		{ "{\"error\":\"plain words\"}", 503, REASON_UNAVAILABLE, "plain words" },
 		{ "{\"error\":{\"code\":\"hosts_sold\",\"message\":\"m\"}}", 422, REASON_HOSTS_SOLD, "m" },
 		{ "{\"error\":{\"message\":5}}", 418, REASON_INVALID, NULL },
-		{ "[]", 500, REASON_INTERNAL, NULL }, { "", 401, REASON_UNAUTHENTICATED, NULL },
+		{ "[]", 500, REASON_INTERNAL, NULL },
+		{ "", 401, REASON_UNAUTHENTICATED, NULL },
 	};
 	struct model_error e;
 
@@ -192,19 +235,34 @@ static void errors(void)
 static void bodies(void)
 {
 	const char *scopes[] = { "read", "trade" };
-	struct model_order_new o = { .pool = "pool_1", .sku = "isku_1", .nodes = 2, .start = 60, .end = 3660, .price = 249000, .max_total = 50000000 };
+	struct model_order_new o = { .pool = "pool_1",
+		.sku = "isku_1",
+		.nodes = 2,
+		.start = 60,
+		.end = 3660,
+		.price = 249000,
+		.max_total = 50000000 };
 	struct model_token_new t = { .name = "c\"i", .scopes = scopes, .scope_count = 2, .seconds = -1 };
-	struct model_instance_new i = { .name = "n", .pool = "p", .image = "debian-12", .sku = "s", .user_data = "#!/bin/sh\n", .user_data_len = 10 };
+	struct model_instance_new i = { .name = "n",
+		.pool = "p",
+		.image = "debian-12",
+		.sku = "s",
+		.user_data = "#!/bin/sh\n",
+		.user_data_len = 10 };
 	struct buf b;
 
 	buf_init(&b, 4096);
 	is_int(wire_put_order(&b, &o), 0, "an order's body");
-	is_str(buf_text(&b), "{\"pool\":\"pool_1\",\"side\":\"buy\",\"instance_sku\":\"isku_1\",\"allocation_schedule_delta\":[{\"start_at\":60,"
-		"\"end_at\":3660,\"node_count\":2}],\"limit_price_dollars_per_node_hour\":\"14.940000\",\"np_max_total_dollars\":\"50.000000\"}",
+	is_str(buf_text(&b),
+		"{\"pool\":\"pool_1\",\"side\":\"buy\",\"instance_sku\":\"isku_1\",\"allocation_schedule_delta\":[{"
+		"\"start_at\":60,"
+		"\"end_at\":3660,\"node_count\":2}],\"limit_price_dollars_per_node_hour\":\"14.940000\",\"np_max_total_"
+		"dollars\":\"50.000000\"}",
 		"has what was asked for and no more");
 	buf_clear(&b);
 	is_int(wire_put_token(&b, &t), 0, "a token's body");
-	is_str(buf_text(&b), "{\"name\":\"c\\\"i\",\"scopes\":[\"read\",\"trade\"],\"expires_in_seconds\":null}", "for ever is null");
+	is_str(buf_text(&b), "{\"name\":\"c\\\"i\",\"scopes\":[\"read\",\"trade\"],\"expires_in_seconds\":null}",
+		"for ever is null");
 	buf_clear(&b);
 	is_int(wire_put_instance(&b, &i), 0, "an instance's body");
 	has_str(buf_text(&b), "\"cloud_init_user_data\":\"IyEvYmluL3NoCg==\"", "user data goes as base64");
@@ -218,19 +276,34 @@ static void bodies(void)
 /* The first two rows of a statement, with the sums that sha256sum gives for them. */
 static void proofs(void)
 {
-	struct model_posting a = { .seq = 3, .n = 0, .at = 100, .transfer = 1, .owner = 7, .book = "available", .amount = 500, .balance = 500 };
-	struct model_posting c = { .seq = 4, .n = 2, .at = 160, .transfer = 2, .owner = 7, .book = "available", .amount = -200, .balance = 300, .subject = 9 };
+	struct model_posting a = { .seq = 3,
+		.n = 0,
+		.at = 100,
+		.transfer = 1,
+		.owner = 7,
+		.book = "available",
+		.amount = 500,
+		.balance = 500 };
+	struct model_posting c = { .seq = 4,
+		.n = 2,
+		.at = 160,
+		.transfer = 2,
+		.owner = 7,
+		.book = "available",
+		.amount = -200,
+		.balance = 300,
+		.subject = 9 };
 	static const uint8_t first[32] = {
 		0x63, 0x34, 0xac, 0x46, 0x62, 0x52, 0xea, 0xf9, 0x36, 0x60, 0x29, 0xe9, 0x17, 0x8e, 0xbe, 0xed,
-		0x8d, 0x85, 0x01, 0x51, 0x94, 0x51, 0x4e, 0xe5, 0x85, 0xcc, 0x59, 0x0c, 0x46, 0xf7, 0x25, 0x44
+		0x8d, 0x85, 0x01, 0x51, 0x94, 0x51, 0x4e, 0xe5, 0x85, 0xcc, 0x59, 0x0c, 0x46, 0xf7, 0x25, 0x44,
 	};
 	static const uint8_t second[32] = {
 		0xca, 0x35, 0x47, 0xea, 0xdb, 0x57, 0x22, 0x2b, 0x3e, 0x59, 0x8b, 0x99, 0x21, 0x54, 0xba, 0x96,
-		0xf0, 0xd7, 0x34, 0xb0, 0xae, 0xec, 0xf6, 0x7a, 0x23, 0x42, 0xdc, 0x75, 0xdb, 0xcb, 0x66, 0x56
+		0xf0, 0xd7, 0x34, 0xb0, 0xae, 0xec, 0xf6, 0x7a, 0x23, 0x42, 0xdc, 0x75, 0xdb, 0xcb, 0x66, 0x56,
 	};
 	static const uint8_t wrong_sum[32] = {
 		0xd8, 0xef, 0xd9, 0xfc, 0x69, 0x92, 0x5d, 0x25, 0x2b, 0x86, 0x2f, 0x0b, 0xb5, 0x70, 0xf3, 0xbb,
-		0x4d, 0xd1, 0x14, 0x98, 0x89, 0x27, 0xad, 0x92, 0x4f, 0x5b, 0x3d, 0x5b, 0x03, 0x11, 0xde, 0x4c
+		0x4d, 0xd1, 0x14, 0x98, 0x89, 0x27, 0xad, 0x92, 0x4f, 0x5b, 0x3d, 0x5b, 0x03, 0x11, 0xde, 0x4c,
 	};
 	struct proof p;
 	uint64_t seq, n;
@@ -249,7 +322,8 @@ static void proofs(void)
 	c.seq = 4;
 	ok(proof_add(&p, &c, &f) == 0 && p.count == 2, "the row itself follows: %s", f.text);
 	is_int(proof_add(&p, &c, &f), -EBADMSG, "but not twice");
-	ok(proof_parse_head(proof_head(&p, room), &seq, &n, chain) == 0 && seq == 4 && n == 2 && memcmp(chain, second, 32) == 0,
+	ok(proof_parse_head(proof_head(&p, room), &seq, &n, chain) == 0 && seq == 4 && n == 2 &&
+			memcmp(chain, second, 32) == 0,
 		"the head is read back: %s", room);
 	is_int(proof_parse_head("4-2 zz", &seq, &n, chain), -EINVAL, "and nothing else");
 	proof_release(&p);

@@ -26,7 +26,7 @@ static const struct column account_columns[] = {
 	{ "escrow", COLUMN_RIGHT | COLUMN_WIDE, "paid for leases, not used up yet" },
 	{ "floor", COLUMN_RIGHT, "how far 'available' may go down" },
 	{ "created", COLUMN_WIDE, "when it was made" },
-	{ 0 }
+	{ 0 },
 };
 
 struct accounts {
@@ -38,14 +38,16 @@ static int add_account(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct accounts *l = arg;
 	struct model_account a;
-	char free_text[CELL_TEXT], micros[CELL_TEXT], held[CELL_TEXT], escrow[CELL_TEXT], low[CELL_TEXT], made[CELL_TEXT];
+	char free_text[CELL_TEXT], micros[CELL_TEXT], held[CELL_TEXT], escrow[CELL_TEXT], low[CELL_TEXT],
+		made[CELL_TEXT];
 	int rc = wire_account(d, at, &a, f);
 
 	if (!rc)
-		rows_add(l->rows, (const char *[]){ a.name, a.id, a.state, cell_money(l->np, a.balance.available, free_text),
-			cell_micros(a.balance.available, micros), cell_money(l->np, a.balance.held, held),
-			cell_money(l->np, a.balance.escrow, escrow), cell_money(l->np, a.balance.floor, low),
-			cell_time(l->np, a.created_at, made) });
+		rows_add(l->rows,
+			(const char *[]){ a.name, a.id, a.state, cell_money(l->np, a.balance.available, free_text),
+				cell_micros(a.balance.available, micros), cell_money(l->np, a.balance.held, held),
+				cell_money(l->np, a.balance.escrow, escrow), cell_money(l->np, a.balance.floor, low),
+				cell_time(l->np, a.created_at, made) });
 	return rc;
 }
 
@@ -125,7 +127,8 @@ static int account_add(struct nanopod *np, const struct options *o, char **words
 		command_nomem();
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc)
-		rc = market_make(m, "/np/v1/accounts", &body, words[0]) ? market_fail(m, "cannot make the account '%s'", words[0])
+		rc = market_make(m, "/np/v1/accounts", &body, words[0])
+			? market_fail(m, "cannot make the account '%s'", words[0])
 			: show_account(m, o);
 	buf_release(&body);
 	market_sign_out(m);
@@ -133,7 +136,8 @@ static int account_add(struct nanopod *np, const struct options *o, char **words
 }
 
 /* state NULL: stays; low NULL: stays; both: it is only shown. */
-static int change_account(struct nanopod *np, const struct options *o, const char *name, const char *state, const char *low)
+static int change_account(struct nanopod *np, const struct options *o, const char *name, const char *state,
+	const char *low)
 {
 	struct market_link *m;
 	struct buf body, path;
@@ -153,8 +157,10 @@ static int change_account(struct nanopod *np, const struct options *o, const cha
 	json_end(&j);
 	if (j.error || buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, name))
 		command_nomem();
-	failed = state || low ? market_send(m, "PATCH", buf_text(&path), &body, NULL) : market_get(m, "%s", buf_text(&path));
-	rc = failed ? market_fail(m, "cannot %s the account '%s'", state || low ? "change" : "show", name) : show_account(m, o);
+	failed = state || low ? market_send(m, "PATCH", buf_text(&path), &body, NULL)
+			      : market_get(m, "%s", buf_text(&path));
+	rc = failed ? market_fail(m, "cannot %s the account '%s'", state || low ? "change" : "show", name)
+		    : show_account(m, o);
 	buf_release(&body);
 	buf_release(&path);
 	market_sign_out(m);
@@ -183,7 +189,8 @@ static int account_set(struct nanopod *np, const struct options *o, char **words
 	int rc = admin_read_floor(np, o, room, &low);
 
 	if (!rc && !low)
-		rc = print_fail_field(np, STATUS_USAGE, "--floor", "type '--floor 100' for a hundred dollars below zero",
+		rc = print_fail_field(np, STATUS_USAGE, "--floor",
+			"type '--floor 100' for a hundred dollars below zero",
 			"cannot change the account '%s': say what", words[0]);
 	return rc ? rc : change_account(np, o, words[0], NULL, low);
 }
@@ -208,8 +215,8 @@ static int show_credit(struct market_link *m, const char *account, int64_t micro
 		buf_release(&text);
 		return STATUS_OK;
 	}
-	fprintf(m->np->out, "%s %s %s; %s is available\n", money_text(micros < 0 ? -micros : micros, amount), micros < 0 ? "taken from" : "to",
-		account, money_text(b.available, there));
+	fprintf(m->np->out, "%s %s %s; %s is available\n", money_text(micros < 0 ? -micros : micros, amount),
+		micros < 0 ? "taken from" : "to", account, money_text(b.available, there));
 	return STATUS_OK;
 }
 
@@ -223,7 +230,8 @@ static int admin_credit(struct nanopod *np, const struct options *o, char **word
 	int rc;
 
 	if (money_parse(words[1], &micros, &why) || !micros)
-		return print_fail(np, STATUS_USAGE, NULL, "cannot credit '%s': %s", words[0], *why.text ? why.text : "it is nothing");
+		return print_fail(np, STATUS_USAGE, NULL, "cannot credit '%s': %s", words[0],
+			*why.text ? why.text : "it is nothing");
 	if (option_given(o, "take-back"))
 		micros = -micros;
 	buf_init(&body, BODY_MAX);
@@ -233,7 +241,8 @@ static int admin_credit(struct nanopod *np, const struct options *o, char **word
 		command_nomem();
 	rc = admin_begin(np, o, &m);
 	if (!rc)
-		rc = market_make(m, buf_text(&path), &body, buf_text(&body)) ? market_fail(m, "cannot credit '%s'", words[0])
+		rc = market_make(m, buf_text(&path), &body, buf_text(&body))
+			? market_fail(m, "cannot credit '%s'", words[0])
 			: show_credit(m, words[0], micros);
 	buf_release(&body);
 	buf_release(&path);
@@ -256,7 +265,8 @@ static int admin_token(struct nanopod *np, const struct options *o, char **words
 		command_nomem();
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc)
-		rc = market_make(m, buf_text(&path), &body, buf_text(&body)) ? market_fail(m, "cannot make a token for '%s'", words[0])
+		rc = market_make(m, buf_text(&path), &body, buf_text(&body))
+			? market_fail(m, "cannot make a token for '%s'", words[0])
 			: token_show_new(m, o);
 	buf_release(&body);
 	buf_release(&path);
@@ -271,7 +281,7 @@ static const struct column policy_columns[] = {
 	{ "setting", COLUMN_ID, "its name" },
 	{ "value", COLUMN_RIGHT | COLUMN_RAW, "what counts" },
 	{ "meaning", 0, "what it is" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct {
@@ -279,11 +289,14 @@ static const struct {
 	size_t at;
 	long min, max;
 } policies[] = {
-	{ "fee_bps", "of what a seller gets, to the house; hundredths of a percent", offsetof(struct model_policy, fee_bps), 0, 10000 },
+	{ "fee_bps", "of what a seller gets, to the house; hundredths of a percent",
+		offsetof(struct model_policy, fee_bps), 0, 10000 },
 	{ "release_bps", "of the unused part, back to who releases it; hundredths of a percent",
 		offsetof(struct model_policy, release_bps), 0, 10000 },
-	{ "settle_minutes", "how often a running lease pays its seller", offsetof(struct model_policy, settle_minutes), 1, 525600 },
-	{ "notice_minutes", "before an interruptible lease ends; at least 2", offsetof(struct model_policy, notice_minutes), 0, 1440 },
+	{ "settle_minutes", "how often a running lease pays its seller", offsetof(struct model_policy, settle_minutes),
+		1, 525600 },
+	{ "notice_minutes", "before an interruptible lease ends; at least 2",
+		offsetof(struct model_policy, notice_minutes), 0, 1440 },
 };
 
 enum { POLICIES = sizeof policies / sizeof *policies };
@@ -301,7 +314,8 @@ static int admin_put_policy(struct nanopod *np, char **words, struct buf *body)
 		while (i < POLICIES && (strlen(policies[i].name) != len || strncmp(policies[i].name, *words, len) != 0))
 			i++;
 		if (i == POLICIES || !(*words)[len])
-			return print_fail(np, STATUS_USAGE, "type it as fee_bps=100; 'nanopod admin policy' shows the names",
+			return print_fail(np, STATUS_USAGE,
+				"type it as fee_bps=100; 'nanopod admin policy' shows the names",
 				"cannot understand '%.60s'", *words);
 		if (value_int(*words + len + 1, policies[i].min, policies[i].max, &n, &why))
 			return print_fail(np, STATUS_USAGE, NULL, "cannot set '%s': %s", policies[i].name, why.text);
@@ -344,7 +358,8 @@ static int policy_set(struct nanopod *np, const struct options *o, char **words)
 	rc = admin_put_policy(np, words, &body);
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc)
-		rc = market_send(m, "PUT", "/np/v1/policy", &body, NULL) ? market_fail(m, "cannot change the policy") : show_policy(m, o);
+		rc = market_send(m, "PUT", "/np/v1/policy", &body, NULL) ? market_fail(m, "cannot change the policy")
+									 : show_policy(m, o);
 	buf_release(&body);
 	market_sign_out(m);
 	return rc;
@@ -387,7 +402,7 @@ static const struct action actions[] = {
 	{ "offer", "HOST PRICE [--from TIME] [--until TIME]", 2, 2, admin_offer },
 	{ "policy set", "KEY=VALUE...", 1, 100, policy_set },
 	{ "policy", "", 0, 0, admin_policy },
-	{ 0 }
+	{ 0 },
 };
 
 static int admin_command(struct nanopod *np, const struct options *o)
@@ -398,20 +413,23 @@ static int admin_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "host, offer: whose hosts, for the operator" },
 	{ "floor", 0, OPTION_STRING, "AMOUNT", .help = "account: how far below zero the balance may go" },
-	{ "beneficiary", 0, OPTION_STRING, "ACCOUNT", .help = "account add: who stands behind it; the same never trades with itself" },
+	{ "beneficiary", 0, OPTION_STRING, "ACCOUNT",
+		.help = "account add: who stands behind it; the same never trades with itself" },
 	{ "take-back", 0, OPTION_FLAG, .help = "credit: take the amount out instead" },
-	{ "scope", 0, OPTION_LIST, "LIST", .help = "token: what it may do: read, trade, nodes, tokens, host, admin, parted by commas" },
+	{ "scope", 0, OPTION_LIST, "LIST",
+		.help = "token: what it may do: read, trade, nodes, tokens, host, admin, parted by commas" },
 	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: how long it lives, as 90d, or never (90d)" },
 	{ "gpus", 0, OPTION_INT, "N", .min = 0, .max = 1024, .help = "sku add: accelerators of a node" },
-	{ "property", 0, OPTION_LIST, "KEY=VALUE", .help = "sku: accelerator, form_factor, region, availability_zone, rdma_type, "
-		"num_vcpus, memory, local_storage or supports_public_ipv4; may be repeated" },
+	{ "property", 0, OPTION_LIST, "KEY=VALUE",
+		.help = "sku: accelerator, form_factor, region, availability_zone, rdma_type, "
+			"num_vcpus, memory, local_storage or supports_public_ipv4; may be repeated" },
 	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: another name for it" },
 	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: what kind of node it is" },
 	{ "from", 0, OPTION_STRING, "TIME", .help = "host add, offer: from when on; not set: now" },
 	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer: until when; not set: for ever" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
 		.help = "offer: what PRICE is for an hour of" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct example examples[] = {
@@ -419,9 +437,10 @@ static const struct example examples[] = {
 	{ "nanopod admin token alice laptop", "a token for her, shown once" },
 	{ "nanopod admin sku add h100 --gpus 8 --property accelerator=h100 --property memory=2TiB", "a kind of node" },
 	{ "nanopod admin host add rack1-7 -t h100 --account alice", "a host of that kind, hers to sell" },
-	{ "nanopod admin offer rack1-7 2.10 --until 'tomorrow 09:00' --account alice", "its time, for dollars per GPU-hour" },
+	{ "nanopod admin offer rack1-7 2.10 --until 'tomorrow 09:00' --account alice",
+		"its time, for dollars per GPU-hour" },
 	{ "nanopod admin policy set fee_bps=250", "the house takes 2.5 %" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct command cmd_admin = {
@@ -430,16 +449,18 @@ const struct command cmd_admin = {
 	.summary = "run a market: accounts, money, types of nodes, hosts",
 	.examples = examples,
 	.positional = "account   list, add, show, suspend, open, set\n"
-		"credit    ACCOUNT AMOUNT: put money in\n"
-		"token     ACCOUNT NAME: a token for an account\n"
-		"sku       list, add, set: kinds of nodes\n"
-		"host      list, add, down, up, retire\n"
-		"offer     HOST PRICE: sell a host's time\n"
-		"policy    show the rules; set KEY=VALUE...",
-	.description = "The operator comes by the market's unix socket (--url unix:/path) or with a token of scope admin. With a token of "
-		"scope host, who owns hosts may use host and offer for these.\n\n"
-		"Each of these that makes something writes an idempotency key to disk first: where the connection is lost, the same "
-		"command goes on with the same request, and no credit is given twice.",
+		      "credit    ACCOUNT AMOUNT: put money in\n"
+		      "token     ACCOUNT NAME: a token for an account\n"
+		      "sku       list, add, set: kinds of nodes\n"
+		      "host      list, add, down, up, retire\n"
+		      "offer     HOST PRICE: sell a host's time\n"
+		      "policy    show the rules; set KEY=VALUE...",
+	.description = "The operator comes by the market's unix socket (--url unix:/path) or with a token of scope "
+		       "admin. With a token of "
+		       "scope host, who owns hosts may use host and offer for these.\n\n"
+		       "Each of these that makes something writes an idempotency key to disk first: where the "
+		       "connection is lost, the same "
+		       "command goes on with the same request, and no credit is given twice.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

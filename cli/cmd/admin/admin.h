@@ -21,7 +21,8 @@ int admin_offer(struct nanopod *np, const struct options *o, char **words);
 int admin_gpus(struct market_link *m, const struct options *o, const char *host, unsigned *gpus);
 
 /* Offers words[0] at words[1] and shows the order. An exit status. */
-int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from, int64_t until);
+int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from,
+	int64_t until);
 
 /* Signs in, and sees that the market is one of ours. 0 or an exit status. */
 int admin_begin(struct nanopod *np, const struct options *o, struct market_link **out);

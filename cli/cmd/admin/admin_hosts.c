@@ -24,15 +24,16 @@ static const struct column sku_columns[] = {
 	{ "region", 0, "where they are" },
 	{ "zone", COLUMN_WIDE, "which part of the region" },
 	{ "network", COLUMN_WIDE, "RDMA between nodes" },
-	{ 0 }
+	{ 0 },
 };
 
 static int show_sku(struct rows *r, const struct model_sku *s)
 {
 	char gpus[CELL_TEXT];
 
-	rows_add(r, (const char *[]){ s->alias ? s->alias : s->id, s->id, cell_int(s->gpus, gpus), s->accelerator, s->region, s->zone,
-		s->rdma });
+	rows_add(r,
+		(const char *[]){ s->alias ? s->alias : s->id, s->id, cell_int(s->gpus, gpus), s->accelerator,
+			s->region, s->zone, s->rdma });
 	return 0;
 }
 
@@ -148,7 +149,8 @@ int admin_sku_add(struct nanopod *np, const struct options *o, char **words)
 	rc = put_sku(np, o, words[0], true, &body);
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc)
-		rc = market_make(m, "/np/v1/skus", &body, buf_text(&body)) ? market_fail(m, "cannot make the type '%s'", words[0])
+		rc = market_make(m, "/np/v1/skus", &body, buf_text(&body))
+			? market_fail(m, "cannot make the type '%s'", words[0])
 			: show_made(m, o);
 	buf_release(&body);
 	market_sign_out(m);
@@ -167,7 +169,8 @@ int admin_sku_set(struct nanopod *np, const struct options *o, char **words)
 	rc = put_sku(np, o, option_text(o, "alias"), false, &body);
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc)
-		rc = market_send(m, "PATCH", buf_text(&path), &body, NULL) ? market_fail(m, "cannot change the type '%s'", words[0])
+		rc = market_send(m, "PATCH", buf_text(&path), &body, NULL)
+			? market_fail(m, "cannot change the type '%s'", words[0])
 			: show_made(m, o);
 	buf_release(&body);
 	buf_release(&path);
@@ -185,7 +188,7 @@ static const struct column host_columns[] = {
 	{ "starts", COLUMN_WIDE, "from when on it can be sold" },
 	{ "ends", 0, "until when; nothing: for ever" },
 	{ "pool", COLUMN_WIDE, "the pool that its time comes from" },
-	{ 0 }
+	{ 0 },
 };
 
 struct hosts {
@@ -277,7 +280,8 @@ int admin_host_add(struct nanopod *np, const struct options *o, char **words)
 		command_nomem();
 	rc = admin_begin(np, o, &m);
 	if (!rc)
-		rc = market_make(m, buf_text(&path), &body, words[0]) ? market_fail(m, "cannot register the host '%s'", words[0])
+		rc = market_make(m, buf_text(&path), &body, words[0])
+			? market_fail(m, "cannot register the host '%s'", words[0])
 			: show_host(m, o);
 	buf_release(&body);
 	buf_release(&path);
@@ -297,7 +301,8 @@ static int set_down(struct nanopod *np, const struct options *o, char **words, b
 		admin_path(&path, o, "/np/v1/hosts/", words[0], "");
 		buf_addf(&body, "{\"down\":%s}", down ? "true" : "false");
 		rc = market_send(m, "PATCH", buf_text(&path), &body, NULL)
-			? market_fail(m, "cannot say that '%s' is %s", words[0], down ? "down" : "up") : show_host(m, o);
+			? market_fail(m, "cannot say that '%s' is %s", words[0], down ? "down" : "up")
+			: show_host(m, o);
 	}
 	buf_release(&body);
 	buf_release(&path);
@@ -344,7 +349,7 @@ static const struct column offer_columns[] = {
 	{ "status", 0, "standing until it is sold or over" },
 	{ "starts", 0, "from when" },
 	{ "ends", 0, "until when" },
-	{ 0 }
+	{ 0 },
 };
 
 int admin_gpus(struct market_link *m, const struct options *o, const char *host, unsigned *gpus)
@@ -398,7 +403,8 @@ static int show_offer(struct market_link *m, const struct options *o, const char
 	return rows_end(r);
 }
 
-int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from, int64_t until)
+int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from,
+	int64_t until)
 {
 	struct fail why = { 0 };
 	struct buf body, path;

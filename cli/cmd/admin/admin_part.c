@@ -45,7 +45,8 @@ int admin_time(struct nanopod *np, const struct options *o, const char *name, in
 	if (!text || strcmp(text, "now") == 0)
 		return 0;
 	snprintf(option, sizeof option, "--%s", name);
-	if (when_end(text, now, &at, &why) || when_grid(at, GRID, strcmp(name, "from") == 0 ? WHEN_UP : WHEN_DOWN, seconds, &why))
+	if (when_end(text, now, &at, &why) ||
+		when_grid(at, GRID, strcmp(name, "from") == 0 ? WHEN_UP : WHEN_DOWN, seconds, &why))
 		return print_fail_field(np, STATUS_USAGE, option, NULL, "cannot understand %s: %s", option, why.text);
 	return 0;
 }

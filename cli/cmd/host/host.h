@@ -24,8 +24,8 @@ void host_agentd_add(struct host_agentd *a, const char *word); /* NULL: none */
  * Runs it. out: what it said, or NULL: it goes where ours goes. What it complains of becomes our error, after
  * `what` ("cannot join 'https://…'"); NULL: it says it itself, as it goes. An exit status; deadline_ms 0: none.
  */
-int host_agentd_run(struct nanopod *np, const struct host_agentd *a, const char *const *env, struct buf *out, int64_t deadline_ms,
-	const char *what);
+int host_agentd_run(struct nanopod *np, const struct host_agentd *a, const char *const *env, struct buf *out,
+	int64_t deadline_ms, const char *what);
 
 int host_join(struct nanopod *np, const struct options *o, char **words);
 int host_leave(struct nanopod *np, const struct options *o, char **words);

@@ -18,9 +18,11 @@ int host_agentd_find(struct nanopod *np, const struct options *o, struct host_ag
 
 	*out = (struct host_agentd){ .program = agentd_find(AGENTD, &f) };
 	if (!out->program)
-		return print_fail(np, STATUS_NOTFOUND, "install it, or put it on PATH", "cannot do that here: %s", f.text);
+		return print_fail(np, STATUS_NOTFOUND, "install it, or put it on PATH", "cannot do that here: %s",
+			f.text);
 	for (size_t i = 0; i < 2; i++) {
-		static const char *const names[] = { "data", "sysfs-root" }, *const flags[] = { "--data", "--sysfs-root" };
+		static const char *const names[] = { "data", "sysfs-root" },
+					 *const flags[] = { "--data", "--sysfs-root" };
 
 		if (option_given(o, names[i])) {
 			host_agentd_add(out, flags[i]);
@@ -51,10 +53,14 @@ static enum status host_agent_status_of(int status)
 	return STATUS_FAILURE;
 }
 
-int host_agentd_run(struct nanopod *np, const struct host_agentd *a, const char *const *env, struct buf *out, int64_t deadline_ms,
-	const char *what)
+int host_agentd_run(struct nanopod *np, const struct host_agentd *a, const char *const *env, struct buf *out,
+	int64_t deadline_ms, const char *what)
 {
-	struct agentd_call call = { .program = a->program, .words = a->words, .env = env, .out = out, .deadline_ms = deadline_ms };
+	struct agentd_call call = { .program = a->program,
+		.words = a->words,
+		.env = env,
+		.out = out,
+		.deadline_ms = deadline_ms };
 	struct fail f = { 0 };
 	struct buf said;
 	int status = 0, rc;
@@ -68,8 +74,8 @@ int host_agentd_run(struct nanopod *np, const struct host_agentd *a, const char 
 	else if (status && !what)
 		status = print_fail(np, host_agent_status_of(status), NULL, "it was not done; why is told above");
 	else if (status && status != STATUS_CHECK)
-		status = print_fail(np, host_agent_status_of(status), NULL, "%s: %s", what, *agentd_last_line(&said) ? agentd_last_line(&said)
-			: "nanopod-agentd did not say why");
+		status = print_fail(np, host_agent_status_of(status), NULL, "%s: %s", what,
+			*agentd_last_line(&said) ? agentd_last_line(&said) : "nanopod-agentd did not say why");
 	buf_release(&said);
 	return status;
 }

@@ -33,7 +33,7 @@ static const struct column token_columns[] = {
 	{ "id", 0, "what 'token revoke' takes" },
 	{ "expires", 0, "until when it may be used" },
 	{ "url", 0, "the market with its key: what 'host join' takes" },
-	{ 0 }
+	{ 0 },
 };
 
 static int host_join_read_life(struct nanopod *np, const struct options *o, int64_t *seconds)
@@ -76,10 +76,15 @@ static int show_token(struct market_link *m, const struct options *o)
 		rows_add(r, (const char *[]){ t.token, t.id, cell_time(np, t.expires_at, expires), buf_text(&url) });
 		rc = rows_end(r);
 		if (!m->socket)
-			print_note(np, "on the machine that is to join, type: nanopod host join '%s'; it asks for the token, which is "
-				"shown this once and lets one machine in", buf_text(&url));
+			print_note(np,
+				"on the machine that is to join, type: nanopod host join '%s'; it asks for the token, "
+				"which is "
+				"shown this once and lets one machine in",
+				buf_text(&url));
 		else
-			print_note(np, "on the machine that is to join, type: nanopod host join URL, with the market's https:// address; it "
+			print_note(np,
+				"on the machine that is to join, type: nanopod host join URL, with the market's "
+				"https:// address; it "
 				"asks for the token, which is shown this once and lets one machine in");
 	}
 	buf_release(&url);
@@ -107,7 +112,9 @@ int host_token(struct nanopod *np, const struct options *o, char **words)
 	rc = rc ? rc : market_sign_in(np, o, 0, &m);
 	rc = rc ? rc : market_need_ours(m, "host token");
 	if (!rc)
-		rc = market_make(m, buf_text(&path), &body, buf_text(&body)) ? market_fail(m, "cannot make a token to join with") : show_token(m, o);
+		rc = market_make(m, buf_text(&path), &body, buf_text(&body))
+			? market_fail(m, "cannot make a token to join with")
+			: show_token(m, o);
 out:
 	buf_release(&body);
 	buf_release(&path);
@@ -147,8 +154,10 @@ static int take_token(struct nanopod *np, const char *url, char **token)
 	if (*token)
 		token_free(*token);
 	*token = NULL;
-	return print_fail(np, STATUS_USAGE, "'nanopod host token', where you are signed in, makes one; it goes in by " TOKEN_VARIABLE
-		" or standard input", "cannot join '%s': %s", url, *f.text ? f.text : "no token was given");
+	return print_fail(np, STATUS_USAGE,
+		"'nanopod host token', where you are signed in, makes one; it goes in by " TOKEN_VARIABLE
+		" or standard input",
+		"cannot join '%s': %s", url, *f.text ? f.text : "no token was given");
 }
 
 /* ---- What was found, and what it would be sold as ------------------------------------------- */
@@ -211,7 +220,8 @@ static bool sku_is(const struct sku *s, const char *accelerator, const char *for
 {
 	if ((long)s->gpus != gpus)
 		return false;
-	if (gpus ? !host_join_same(s->accelerator, accelerator) : s->accelerator && *s->accelerator && !host_join_same(s->accelerator, accelerator))
+	if (gpus ? !host_join_same(s->accelerator, accelerator)
+		 : s->accelerator && *s->accelerator && !host_join_same(s->accelerator, accelerator))
 		return false;
 	return !s->form_factor || !*s->form_factor || !form || host_join_same(s->form_factor, form);
 }
@@ -267,15 +277,19 @@ static int need_type(struct joining *j)
 
 	j->type = option_given(j->o, "type") ? option_text(j->o, "type") : NULL;
 	if (why)
-		return print_fail(j->np, STATUS_CONFLICT, "take out those of the lesser kind", "cannot join '%s': %s", j->url, why);
+		return print_fail(j->np, STATUS_CONFLICT, "take out those of the lesser kind", "cannot join '%s': %s",
+			j->url, why);
 	if (!gpus_of_node(j, &gpus))
-		return print_fail_field(j->np, STATUS_USAGE, "--nodes", NULL, "cannot join '%s': %s does not divide into %ld nodes", j->url,
-			sold ? sold : "it", option_int(j->o, "nodes"));
+		return print_fail_field(j->np, STATUS_USAGE, "--nodes", NULL,
+			"cannot join '%s': %s does not divide into %ld nodes", j->url, sold ? sold : "it",
+			option_int(j->o, "nodes"));
 	if (!j->type)
 		find_type(j);
 	if (!j->type)
-		return print_fail_field(j->np, STATUS_USAGE, "--type", "say it by '--type'; 'nanopod types' lists them where you are signed in",
-			"cannot tell of which of the market's types '%s' is: it would be sold as %s, %ld GPUs a node", j->name, sold ? sold : "nothing", gpus);
+		return print_fail_field(j->np, STATUS_USAGE, "--type",
+			"say it by '--type'; 'nanopod types' lists them where you are signed in",
+			"cannot tell of which of the market's types '%s' is: it would be sold as %s, %ld GPUs a node",
+			j->name, sold ? sold : "nothing", gpus);
 	return 0;
 }
 
@@ -300,8 +314,10 @@ static void host_join_show_plan(struct joining *j)
 	}
 	plan_add(&p, "sold as", "%ld node%s of type '%s' (this machine is %s)", nodes, nodes == 1 ? "" : "s", j->type,
 		!sold ? "?" : strncmp(sold, "0x", 2) == 0 ? "without GPU" : sold);
-	plan_add(&p, "key", "%s", pin ? pin + 1 : strncasecmp(j->url, "https:", 6) == 0 ?
-		"not pinned: the system's certificates are believed" : "none: what is said is neither encrypted nor proven");
+	plan_add(&p, "key", "%s",
+		pin                                             ? pin + 1
+			: strncasecmp(j->url, "https:", 6) == 0 ? "not pinned: the system's certificates are believed"
+								: "none: what is said is neither encrypted nor proven");
 	plan_add(&p, "then", "nothing is sold until 'nanopod host offer' says at what price");
 	plan_show(j->np, &p);
 	plan_release(&p);
@@ -330,8 +346,10 @@ static int host_join_join(struct joining *j)
 	if (!rc)
 		fwrite(buf_text(&said), 1, said.len, j->np->out);
 	if (!rc)
-		print_note(j->np, "next: 'nanopod host verify' measures it, 'nanopod-agentd' (a service) has to run, and "
-			"'nanopod host offer %s%s -p PRICE%s' puts it on sale", j->name, option_int(j->o, "nodes") > 1 ? "-1" : "",
+		print_note(j->np,
+			"next: 'nanopod host verify' measures it, 'nanopod-agentd' (a service) has to run, and "
+			"'nanopod host offer %s%s -p PRICE%s' puts it on sale",
+			j->name, option_int(j->o, "nodes") > 1 ? "-1" : "",
 			gpus_of_node(j, &gpus) && !gpus ? " --per node" : "");
 	buf_release(&said);
 	memset(env, 0, strlen(env));
@@ -349,7 +367,8 @@ static int host_join_set_name(struct joining *j)
 	snprintf(j->name, sizeof j->name, "%s", option_given(j->o, "name") ? option_text(j->o, "name") : own);
 	snprintf(j->nodes, sizeof j->nodes, "%ld", option_int(j->o, "nodes"));
 	if (!*j->name)
-		return print_fail_field(j->np, STATUS_USAGE, "--name", "say it by '--name'", "cannot join '%s': this machine has no name", j->url);
+		return print_fail_field(j->np, STATUS_USAGE, "--name", "say it by '--name'",
+			"cannot join '%s': this machine has no name", j->url);
 	return 0;
 }
 

@@ -27,7 +27,7 @@ static const struct column columns[] = {
 	{ "seen", 0, "when it was heard of last" },
 	{ "message", 0, "what is wrong, and what mends it" },
 	{ "here", COLUMN_RAW | COLUMN_HIDDEN, "what nanopod-agentd on this machine says; null where it is another" },
-	{ 0 }
+	{ 0 },
 };
 
 struct shown {
@@ -136,13 +136,16 @@ static int show_alone(struct shown *s, const struct options *o, const struct doc
 	int rc;
 
 	if (!d)
-		return print_fail(s->np, STATUS_NOTFOUND, "'nanopod host join' lets it join, 'nanopod login' shows those that did",
+		return print_fail(s->np, STATUS_NOTFOUND,
+			"'nanopod host join' lets it join, 'nanopod login' shows those that did",
 			"cannot tell of any machine: this one has joined no market, and nobody is signed in");
 	s->rows = rows_new(s->np, o, columns, &rc);
 	if (!s->rows)
 		return rc;
-	rows_add(s->rows, (const char *[]){ doc_text(d, "name"), doc_text(d, "agent"), doc_text(d, "state"), doc_text(d, "health"),
-		doc_text(d, "driver"), NULL, NULL, doc_text(d, "message"), buf_text(&s->local) });
+	rows_add(s->rows,
+		(const char *[]){ doc_text(d, "name"), doc_text(d, "agent"), doc_text(d, "state"),
+			doc_text(d, "health"), doc_text(d, "driver"), NULL, NULL, doc_text(d, "message"),
+			buf_text(&s->local) });
 	return rows_end(s->rows);
 }
 
@@ -175,8 +178,8 @@ int host_status(struct nanopod *np, const struct options *o, char **words)
 
 /* ---- Offer --------------------------------------------------------------------------------------- */
 
-static void host_market_show_plan(struct market_link *m, const struct options *o, const char *name, int64_t price, unsigned gpus, int64_t from,
-	int64_t until)
+static void host_market_show_plan(struct market_link *m, const struct options *o, const char *name, int64_t price,
+	unsigned gpus, int64_t from, int64_t until)
 {
 	char rate[PLAN_RATE], a[CELL_TEXT], b[CELL_TEXT];
 	int64_t bps = m->about.policy.fee_bps;
@@ -188,8 +191,10 @@ static void host_market_show_plan(struct market_link *m, const struct options *o
 	plan_add(&p, "window", "from %s until %s", start ? start : "now", end ? end : "it is withdrawn");
 	plan_add(&p, "price", "%s at least, in parts too", plan_rate(price, gpus, rate));
 	if (bps)
-		plan_add(&p, "fee", "%d.%02d %% of what is sold goes to the market", (int)(bps / 100), (int)(bps % 100));
-	plan_add(&p, "refund", "what is sold has to be delivered: time that the machine is not there is given back to who bought it");
+		plan_add(&p, "fee", "%d.%02d %% of what is sold goes to the market", (int)(bps / 100),
+			(int)(bps % 100));
+	plan_add(&p, "refund",
+		"what is sold has to be delivered: time that the machine is not there is given back to who bought it");
 	plan_add(&p, "then", "'nanopod cancel' with the id withdraws what nobody bought yet");
 	plan_show(m->np, &p);
 	plan_release(&p);

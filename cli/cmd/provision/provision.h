@@ -16,7 +16,10 @@
 enum { PROVISION_TEXT = 1 << 20, PROVISION_PATH = 4096 };
 
 #define PROVISION_SUDO_OPTION \
-	{ "ask-sudo", 0, OPTION_FLAG, .help = "ask for sudo's password at once; NANOPOD_SUDO_PASSWORD has it without being asked" }
+	{ \
+		"ask-sudo", 0, OPTION_FLAG, \
+			.help = "ask for sudo's password at once; NANOPOD_SUDO_PASSWORD has it without being asked" \
+	}
 
 /* A cluster that a verb is about, and what it takes to work on it. */
 struct provision {

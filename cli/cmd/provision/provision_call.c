@@ -56,7 +56,8 @@ static size_t runner_of(const struct provision *p, const struct use *u, const st
 }
 
 /* On the nodes themselves, each about itself. */
-static int call_there(struct provision *p, const struct use *u, const struct stack_step *s, const char *function, const bool *which)
+static int call_there(struct provision *p, const struct use *u, const struct stack_step *s, const char *function,
+	const bool *which)
 {
 	int status = STATUS_OK;
 
@@ -64,12 +65,14 @@ static int call_there(struct provision *p, const struct use *u, const struct sta
 		const char *const words[] = { which[i] ? hostname_of(p, i) : NULL, NULL };
 
 		if (which[i] && u->roles[i] && provision_call_reached(p, i))
-			status = provision_worse(status, rollout_call(p->e, u->stack->name, s->name, function, words, &i, 1));
+			status = provision_worse(status,
+				rollout_call(p->e, u->stack->name, s->name, function, words, &i, 1));
 	}
 	return status;
 }
 
-static int call_one(struct provision *p, const struct use *u, const struct stack_step *s, const char *function, const bool *which)
+static int call_one(struct provision *p, const struct use *u, const struct stack_step *s, const char *function,
+	const bool *which)
 {
 	const char **words = calloc(p->c->count + 1, sizeof *words);
 	size_t n = 0, runner = runner_of(p, u, s, which);
@@ -123,14 +126,16 @@ int provision_call_about(struct provision *p, const char *function, const bool *
 
 		if (!s || !provision_has(s, function))
 			continue;
-		status = provision_worse(status, s->roles ? call_one(p, u, s, function, which) : call_there(p, u, s, function, which));
+		status = provision_worse(status,
+			s->roles ? call_one(p, u, s, function, which) : call_there(p, u, s, function, which));
 		if (status == STATUS_INT || status == STATUS_TERM)
 			break;
 	}
 	return status;
 }
 
-static int call_step(struct provision *p, const struct use *u, const struct stack_step *s, const char *function, const char *word)
+static int call_step(struct provision *p, const struct use *u, const struct stack_step *s, const char *function,
+	const char *word)
 {
 	size_t *members = calloc(p->c->count + 1, sizeof *members), n = 0;
 	int status = STATUS_OK;
@@ -141,7 +146,8 @@ static int call_step(struct provision *p, const struct use *u, const struct stac
 		if (u->roles[i] && (!s->roles || u->roles[i] & s->roles))
 			members[n++] = i;
 	if (n)
-		status = rollout_call(p->e, u->stack->name, s->name, function, (const char *const[]){ word, NULL }, members, n);
+		status = rollout_call(p->e, u->stack->name, s->name, function, (const char *const[]){ word, NULL },
+			members, n);
 	free(members);
 	return status;
 }

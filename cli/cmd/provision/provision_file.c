@@ -24,8 +24,8 @@ int provision_hosts(struct provision *p, struct pssh_list **out)
 
 	status = status ? status : select_options(p->np, p->o, l, &given);
 	if (!status && !given)
-		status = print_fail_field(p->np, STATUS_USAGE, "--hosts", "'-w n[1-4]' names them, '-r RESERVATION' those of a reservation",
-			"which nodes?");
+		status = print_fail_field(p->np, STATUS_USAGE, "--hosts",
+			"'-w n[1-4]' names them, '-r RESERVATION' those of a reservation", "which nodes?");
 	if (status) {
 		pssh_list_free(l);
 		return status;
@@ -70,7 +70,8 @@ int provision_parse(struct provision *p, struct cluster **out)
 	rc = cluster_parse(p->file, buf_text(&p->text), p->text.len, p->folder, provision_file_expand, p, out, &f);
 	if (!rc)
 		return STATUS_OK;
-	return p->said ? p->said : print_fail(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
+	return p->said ? p->said
+		       : print_fail(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
 }
 
 /* How many of its members are among these hosts; of: how many it has. */
@@ -99,8 +100,10 @@ static int check_name_is_free(struct provision *p)
 
 	if (provision_file_common(p->c->name, (const char *const *)(void *)p->c->members, p->c->count, &of) || !of)
 		return STATUS_OK;
-	return print_fail(p->np, STATUS_CONFLICT, "another name ('--name', or 'cluster:' in the file) sets it apart; "
-		"'nanopod provision list' shows what there is", "there is a cluster '%s' already, of other nodes", p->c->name);
+	return print_fail(p->np, STATUS_CONFLICT,
+		"another name ('--name', or 'cluster:' in the file) sets it apart; "
+		"'nanopod provision list' shows what there is",
+		"there is a cluster '%s' already, of other nodes", p->c->name);
 }
 
 int provision_read(struct provision *p)
@@ -142,13 +145,15 @@ void provision_only(struct cluster *c, const bool *which)
 /* ---- What options change ------------------------------------------------------------------------ */
 
 /* "slurm.controller=n1": both parts; the text is the caller's. */
-static int provision_file_part(struct provision *p, const char *option, const char *text, char **key, const char **value)
+static int provision_file_part(struct provision *p, const char *option, const char *text, char **key,
+	const char **value)
 {
 	const char *equals = strchr(text, '=');
 
 	if (!equals || equals == text)
-		return print_fail_field(p->np, STATUS_USAGE, option, strcmp(option, "--set") == 0 ? "'--set slurm.accounting=yes'"
-			: "'--role controller=n1'", "'%.80s' says no value", text);
+		return print_fail_field(p->np, STATUS_USAGE, option,
+			strcmp(option, "--set") == 0 ? "'--set slurm.accounting=yes'" : "'--role controller=n1'",
+			"'%.80s' says no value", text);
 	*key = strndup(text, (size_t)(equals - text));
 	if (!*key)
 		command_nomem();
@@ -188,7 +193,8 @@ static char *whole_value(struct provision *p, const char *key, const char *value
 	if (is_file && *value && !strstr(value, "://")) {
 		path = realpath(value, NULL);
 		if (!path)
-			*status = print_fail_field(p->np, STATUS_NOTFOUND, key, NULL, "cannot read '%s': %s", value, strerror(errno));
+			*status = print_fail_field(p->np, STATUS_NOTFOUND, key, NULL, "cannot read '%s': %s", value,
+				strerror(errno));
 		return path;
 	}
 	path = strdup(value);
@@ -210,8 +216,9 @@ static int check_needed(struct provision *p, const char *name, const char *near)
 	cluster_free(c);
 	if (there)
 		return STATUS_OK;
-	return *near ? print_fail_field(p->np, STATUS_USAGE, "--set", NULL, "'%s' has no stack '%s'; did you mean '%s'?", p->file, name, near)
-		: print_fail_field(p->np, STATUS_USAGE, "--set", NULL, "'%s' has no stack '%s'", p->file, name);
+	return *near ? print_fail_field(p->np, STATUS_USAGE, "--set", NULL,
+			       "'%s' has no stack '%s'; did you mean '%s'?", p->file, name, near)
+		     : print_fail_field(p->np, STATUS_USAGE, "--set", NULL, "'%s' has no stack '%s'", p->file, name);
 }
 
 /* A typing mistake must not add a stack to the file. */
@@ -246,8 +253,10 @@ static int provision_file_check_map(struct provision *p, const char *key)
 	bool is_map = s && s->type == STACK_MAP && strchr(key, '.') == strrchr(key, '.');
 
 	stack_free(stack);
-	return !is_map ? STATUS_OK : print_fail_field(p->np, STATUS_USAGE, "--set", "'nanopod provision stacks' shows what goes below it",
-		"'%s' has names below it and no value of its own: '--set %s.NAME=VALUE'", key, key);
+	return !is_map
+		? STATUS_OK
+		: print_fail_field(p->np, STATUS_USAGE, "--set", "'nanopod provision stacks' shows what goes below it",
+			  "'%s' has names below it and no value of its own: '--set %s.NAME=VALUE'", key, key);
 }
 
 static int lay_set(struct provision *p, const char *text)
@@ -328,14 +337,16 @@ static char *plain_name(const char *text)
 static char *provision_file_nodes_text(struct provision *p, const struct pssh_list *hosts)
 {
 	const struct options *o = p->o;
-	bool plain = !option_given(o, "exclude") && !option_given(o, "hosts-file") && !option_given(o, "type") && !option_given(o, "zone");
+	bool plain = !option_given(o, "exclude") && !option_given(o, "hosts-file") && !option_given(o, "type") &&
+		!option_given(o, "zone");
 	const char *typed = option_count(o, "hosts") ? option_at(o, "hosts", 0) : NULL;
 	char *text = NULL;
 	int rc = 0;
 
 	if (plain && !typed && option_count(o, "reservation") == 1)
 		rc = asprintf(&text, "reservation/%s", option_at(o, "reservation", 0));
-	else if (plain && !option_count(o, "reservation") && option_count(o, "hosts") == 1 && *typed != '^' && strcmp(typed, "-") != 0)
+	else if (plain && !option_count(o, "reservation") && option_count(o, "hosts") == 1 && *typed != '^' &&
+		strcmp(typed, "-") != 0)
 		rc = (text = strdup(typed)) ? 0 : -1;
 	else
 		rc = pssh_list_fold(hosts, &text);
@@ -363,11 +374,15 @@ static int new_text(struct provision *p, char **stacks, bool comments, struct ps
 	struct fail f = { 0 };
 	int status;
 
-	made = plain_name(name ? name : option_count(p->o, "reservation") ? option_at(p->o, "reservation", 0) : *stacks ? *stacks : "cluster");
+	made = plain_name(name                              ? name
+			: option_count(p->o, "reservation") ? option_at(p->o, "reservation", 0)
+			: *stacks                           ? *stacks
+							    : "cluster");
 	status = runlog_check_name(name ? name : made, &f)
 		? print_fail_field(p->np, STATUS_USAGE, "--name", NULL, "%s", f.text) : STATUS_OK;
-	if (!status && cluster_write(made, nodes, (const char *const *)(void *)stacks, (const char *const[]){ NULL }, roles, p->folder,
-	    comments, &p->text, &f))
+	if (!status &&
+		cluster_write(made, nodes, (const char *const *)(void *)stacks, (const char *const[]){ NULL }, roles,
+			p->folder, comments, &p->text, &f))
 		status = print_fail(p->np, f.code == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
 	if (!status && asprintf(&p->file, "%s", made) < 0)
 		command_nomem();
@@ -407,10 +422,13 @@ static int provision_file_unknown(struct provision *p, const char *word)
 	int status;
 
 	if (near)
-		status = print_fail(p->np, STATUS_NOTFOUND, NULL, "no cluster '%.80s' is known here; did you mean '%s'?", word, near);
+		status = print_fail(p->np, STATUS_NOTFOUND, NULL,
+			"no cluster '%.80s' is known here; did you mean '%s'?", word, near);
 	else
-		status = print_fail(p->np, STATUS_NOTFOUND, "'nanopod provision list' shows those that are; a file is named by its .yaml or with a "
-			"'/'", "no cluster '%.80s' is known here", word);
+		status = print_fail(p->np, STATUS_NOTFOUND,
+			"'nanopod provision list' shows those that are; a file is named by its .yaml or with a "
+			"'/'",
+			"no cluster '%.80s' is known here", word);
 	free(near);
 	return status;
 }
@@ -476,7 +494,8 @@ static int cluster_of(struct provision *p, const char *const *hosts, size_t coun
 		bool same = is_cluster_of(*n, hosts, count);
 
 		if (same && *found && !status)
-			status = print_fail(p->np, STATUS_CONFLICT, "'--name' says which one is meant", "these nodes are '%s', and '%s' too", *found, *n);
+			status = print_fail(p->np, STATUS_CONFLICT, "'--name' says which one is meant",
+				"these nodes are '%s', and '%s' too", *found, *n);
 		if (same && !*found)
 			*found = *n;
 		else
@@ -506,7 +525,9 @@ static int join_kept(struct provision *p, char **stacks, const char *const *host
 {
 	char *name = NULL;
 	size_t of, same;
-	int status = option_given(p->o, "name") || option_count(p->o, "reservation") ? STATUS_OK : cluster_of(p, hosts, count, &name);
+	int status = option_given(p->o, "name") || option_count(p->o, "reservation")
+		? STATUS_OK
+		: cluster_of(p, hosts, count, &name);
 
 	if (status) {
 		free(name);
@@ -525,8 +546,10 @@ static int join_kept(struct provision *p, char **stacks, const char *const *host
 	buf_clear(&p->text);
 	status = take_kept(p, name);
 	if (!status && (same != of || same != count) && !option_count(p->o, "reservation"))
-		status = print_fail(p->np, STATUS_CONFLICT, "'nanopod provision add' and 'drop' change its nodes; '--name' makes another cluster",
-			"the cluster '%s' has %zu nodes, of which %zu are among the %zu that are named", name, of, same, count);
+		status = print_fail(p->np, STATUS_CONFLICT,
+			"'nanopod provision add' and 'drop' change its nodes; '--name' makes another cluster",
+			"the cluster '%s' has %zu nodes, of which %zu are among the %zu that are named", name, of, same,
+			count);
 	free(name);
 	return status ? status : provision_file_add_stacks(p, stacks);
 }
@@ -543,7 +566,8 @@ static void note_others(struct provision *p, const struct pssh_list *hosts)
 		if (cluster_member(p->c, pssh_list_get(hosts, i)) == (size_t)-1)
 			(void)pssh_list_add(others, pssh_list_get(hosts, i));
 	if (pssh_list_count(others) && pssh_list_fold(others, &names) == 0)
-		print_note(p->np, "not in the cluster '%s': %s; 'nanopod provision add' takes more nodes in", p->c->name, names);
+		print_note(p->np, "not in the cluster '%s': %s; 'nanopod provision add' takes more nodes in",
+			p->c->name, names);
 	free(names);
 	pssh_list_free(others);
 }
@@ -573,16 +597,20 @@ int provision_take(struct provision *p, char **words)
 {
 	if (!select_given(p->o)) {
 		if (!*words)
-			return print_fail(p->np, STATUS_USAGE, "'nanopod provision FILE.yaml', or 'nanopod provision -w HOSTS STACK'", "which cluster?");
+			return print_fail(p->np, STATUS_USAGE,
+				"'nanopod provision FILE.yaml', or 'nanopod provision -w HOSTS STACK'",
+				"which cluster?");
 		if (words[1])
-			return print_fail(p->np, STATUS_USAGE, "stacks are named together with -w or -r", "'%.60s' is one word too many", words[1]);
+			return print_fail(p->np, STATUS_USAGE, "stacks are named together with -w or -r",
+				"'%.60s' is one word too many", words[1]);
 		return provision_file_take_word(p, *words, true, true);
 	}
 	if (!*words)
 		return print_fail(p->np, STATUS_USAGE, "'nanopod provision stacks' lists them", "which stacks?");
 	for (char **w = words; *w; w++)
 		if (is_path(*w))
-			return print_fail(p->np, STATUS_USAGE, "a file says its nodes itself; 'nanopod provision add' adds some",
+			return print_fail(p->np, STATUS_USAGE,
+				"a file says its nodes itself; 'nanopod provision add' adds some",
 				"-w and -r go with stacks, and '%.80s' is a file", *w);
 	return provision_file_take_stacks(p, words);
 }

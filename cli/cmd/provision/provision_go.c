@@ -39,7 +39,8 @@ static int password_asked(struct provision *p)
 	int status = sudoask(NULL, &p->password);
 
 	if (!status && !p->password)
-		return print_fail_field(p->np, STATUS_USAGE, "--ask-sudo", PASSWORD_VARIABLE " takes it without being asked",
+		return print_fail_field(p->np, STATUS_USAGE, "--ask-sudo",
+			PASSWORD_VARIABLE " takes it without being asked",
 			"cannot ask for sudo's password: there is no terminal");
 	return status ? print_fail(p->np, STATUS_INT, NULL, "no password was typed") : STATUS_OK;
 }
@@ -72,7 +73,8 @@ static int provision_go_read_gates(struct provision *p)
 			(void)buf_addf(&names, "%s%s", g ? ", " : "", gate_name((enum gate)g));
 		}
 		if (!known)
-			print_fail_field(p->np, STATUS_USAGE, "--skip-gate", NULL, "'%.40s' is no gate: there are %s", p->skip[i], buf_text(&names));
+			print_fail_field(p->np, STATUS_USAGE, "--skip-gate", NULL, "'%.40s' is no gate: there are %s",
+				p->skip[i], buf_text(&names));
 		buf_release(&names);
 		if (!known)
 			return STATUS_USAGE;
@@ -208,7 +210,8 @@ static size_t failed_nodes(const struct provision *p)
 	size_t failed = 0;
 
 	for (size_t i = 0; i < p->c->count; i++)
-		failed += notelist_bad(told, NOTE_END, p->c->members[i]) || notelist_bad(told, NOTE_NODE, p->c->members[i]) ||
+		failed += notelist_bad(told, NOTE_END, p->c->members[i]) ||
+			notelist_bad(told, NOTE_NODE, p->c->members[i]) ||
 			notelist_count(told, NOTE_LOST, p->c->members[i]);
 	return failed;
 }
@@ -223,9 +226,13 @@ int provision_end(struct provision *p, const char *verb, int status)
 	display_end(p->d, status);
 	snprintf(again, sizeof again, "'nanopod provision apply %.63s' goes on where this stopped", name);
 	if (status == STATUS_CHECK)
-		print_fail(p->np, STATUS_CHECK, "what is not so is told above", "'%s' is not as it should be: a check failed", name);
+		print_fail(p->np, STATUS_CHECK, "what is not so is told above",
+			"'%s' is not as it should be: a check failed", name);
 	else if (status == STATUS_PARTLY)
-		print_fail(p->np, STATUS_PARTLY, verb && strcmp(verb, "remove") == 0 ? "the same command again goes on" : verb ? again : NULL,
+		print_fail(p->np, STATUS_PARTLY,
+			verb && strcmp(verb, "remove") == 0 ? "the same command again goes on"
+				: verb                      ? again
+							    : NULL,
 			"'%s': %zu of %zu nodes failed", name, failed_nodes(p), p->c->count);
 	else if (status == STATUS_INT || status == STATUS_TERM)
 		print_fail(p->np, (enum status)status, verb ? again : NULL, "interrupted");
@@ -270,7 +277,8 @@ static int provision_go_do_it(struct provision *p, const char *verb, bool strict
 		status = rollout_verify(p->e);
 	status = provision_end(p, verb, status);
 	if (!status)
-		print_note(p->np, "'%s' is as its file says, %s%s", p->c->name, progress_time(clock_ms() - began, took, sizeof took),
+		print_note(p->np, "'%s' is as its file says, %s%s", p->c->name,
+			progress_time(clock_ms() - began, took, sizeof took),
 			option_given(p->o, "no-verify") ? "" : "; all checks hold");
 	if (!status && fresh)
 		tell_first(p);
@@ -285,8 +293,11 @@ static int nothing_to_do(struct provision *p, int status)
 		return rc;
 	status = provision_end(p, NULL, status);
 	if (!status)
-		print_note(p->np, "nothing to do: %zu %s of '%s' %s as the file says; 'nanopod provision verify %s' tries whether it works", p->c->count,
-			p->c->count == 1 ? "node" : "nodes", p->c->name, p->c->count == 1 ? "is" : "are", p->c->name);
+		print_note(p->np,
+			"nothing to do: %zu %s of '%s' %s as the file says; 'nanopod provision verify %s' tries "
+			"whether it works",
+			p->c->count, p->c->count == 1 ? "node" : "nodes", p->c->name, p->c->count == 1 ? "is" : "are",
+			p->c->name);
 	return status;
 }
 
@@ -299,7 +310,10 @@ int provision_apply(struct provision *p, const char *verb, bool asked)
 	if (provision_fatal(status))
 		return provision_end(p, NULL, status);
 	if (old)
-		print_note(p->np, "%zu steps that the cluster file does not ask for stay: 'nanopod provision apply %s' undoes them", old, p->c->name);
+		print_note(p->np,
+			"%zu steps that the cluster file does not ask for stay: 'nanopod provision apply %s' undoes "
+			"them",
+			old, p->c->name);
 	if (!changes && !asked)
 		return nothing_to_do(p, status);
 	if (option_given(p->o, "dry-run"))
@@ -324,8 +338,8 @@ static int check_fresh(struct provision *p)
 	if (kept || !taken)
 		return STATUS_OK;
 	return print_fail(p->np, STATUS_CHECK, "'--name' says another cluster's name, '-w' other nodes",
-		"'%s' would be a new cluster, and of its nodes %zu of %zu %s another's already", p->c->name, taken, p->c->count,
-		taken == 1 ? "is" : "are");
+		"'%s' would be a new cluster, and of its nodes %zu of %zu %s another's already", p->c->name, taken,
+		p->c->count, taken == 1 ? "is" : "are");
 }
 
 int provision_cluster(struct nanopod *np, const struct options *o, char **words)
@@ -358,8 +372,8 @@ int provision_plan(struct nanopod *np, const struct options *o, char **words)
 		display_plan(p.d, option_given(o, "diff"), np->out);
 		status = provision_end(&p, NULL, status);
 		if (!status && !changes)
-			print_note(np, "nothing to do: %zu %s of '%s' %s as the file says", p.c->count, p.c->count == 1 ? "node" : "nodes", p.c->name,
-				p.c->count == 1 ? "is" : "are");
+			print_note(np, "nothing to do: %zu %s of '%s' %s as the file says", p.c->count,
+				p.c->count == 1 ? "node" : "nodes", p.c->name, p.c->count == 1 ? "is" : "are");
 		if (!status && changes && option_given(o, "detailed-exitcode"))
 			status = DETAILED_CHANGES;
 	}
@@ -384,13 +398,15 @@ int provision_verify(struct nanopod *np, const struct options *o, char **words)
 
 static const struct column status_columns[] = {
 	{ "node", COLUMN_ID, "the node" },
-	{ "state", 0, "ready, resting (drained on purpose), changed (it differs from the file), failing (a check does not hold), unreachable" },
+	{ "state", 0,
+		"ready, resting (drained on purpose), changed (it differs from the file), failing (a check does not "
+		"hold), unreachable" },
 	{ "roles", 0, "STACK.ROLE, parted by commas" },
 	{ "changes", COLUMN_RIGHT | COLUMN_RAW, "in how many things it differs from the file" },
 	{ "checks", COLUMN_RIGHT | COLUMN_RAW, "how many hold" },
 	{ "failed", COLUMN_RIGHT | COLUMN_RAW, "how many do not" },
 	{ "why", 0, "the first thing that is wrong, or why it rests" },
-	{ 0 }
+	{ 0 },
 };
 
 static void put_roles(const struct cluster *c, size_t member, struct buf *out)
@@ -399,7 +415,8 @@ static void put_roles(const struct cluster *c, size_t member, struct buf *out)
 	for (size_t i = 0; i < c->use_count; i++)
 		for (size_t r = 0; r < c->uses[i].stack->role_count; r++)
 			if (c->uses[i].roles[member] & (1U << r))
-				(void)buf_addf(out, "%s%s.%s", out->len ? "," : "", c->uses[i].stack->name, c->uses[i].stack->roles[r].name);
+				(void)buf_addf(out, "%s%s.%s", out->len ? "," : "", c->uses[i].stack->name,
+					c->uses[i].stack->roles[r].name);
 }
 
 /* The first sentence that says what is wrong with it, else why it rests; NULL. */
@@ -410,7 +427,9 @@ static const char *first_wrong(const struct notelist *l, const char *node)
 	for (size_t i = 0; i < l->count; i++) {
 		const struct note *n = &l->at[i];
 		bool bad = n->kind == NOTE_LOST || n->kind == NOTE_DIFFERS ||
-			((n->kind == NOTE_NODE || n->kind == NOTE_CHECK || n->kind == NOTE_END || n->kind == NOTE_FINDING) && !n->ok);
+			((n->kind == NOTE_NODE || n->kind == NOTE_CHECK || n->kind == NOTE_END ||
+				 n->kind == NOTE_FINDING) &&
+				!n->ok);
 
 		if (!n->node || strcmp(n->node, node) != 0)
 			continue;
@@ -428,9 +447,14 @@ static void provision_go_put_status(struct rows *r, const struct provision *p, s
 	const char *node = p->c->members[member];
 	size_t changes = notelist_count(l, NOTE_DIFFERS, node), bad = notelist_bad(l, NOTE_CHECK, node);
 	bool out = notelist_bad(l, NOTE_NODE, node) || notelist_count(l, NOTE_LOST, node);
-	const char *state = out ? "unreachable" : bad || notelist_bad(l, NOTE_END, node) ? "failing" : changes ? "changed" :
-		notelist_count(l, NOTE_RESTS, node) ? "resting" : "ready";
-	enum color color = strcmp(state, "ready") == 0 ? COLOR_GREEN : strcmp(state, "resting") == 0 ? COLOR_YELLOW : COLOR_RED;
+	const char *state = out                          ? "unreachable"
+		: bad || notelist_bad(l, NOTE_END, node) ? "failing"
+		: changes                                ? "changed"
+		: notelist_count(l, NOTE_RESTS, node)    ? "resting"
+							 : "ready";
+	enum color color = strcmp(state, "ready") == 0 ? COLOR_GREEN
+		: strcmp(state, "resting") == 0        ? COLOR_YELLOW
+						       : COLOR_RED;
 	char texts[3][24];
 	struct buf roles;
 
@@ -439,8 +463,10 @@ static void provision_go_put_status(struct rows *r, const struct provision *p, s
 	snprintf(texts[0], sizeof texts[0], "%zu", changes);
 	snprintf(texts[1], sizeof texts[1], "%zu", notelist_count(l, NOTE_CHECK, node) - bad);
 	snprintf(texts[2], sizeof texts[2], "%zu", bad);
-	rows_add_color(r, (const char *[]){ node, state, roles.len ? buf_text(&roles) : NULL, out ? NULL : texts[0], out ? NULL : texts[1],
-		out ? NULL : texts[2], first_wrong(l, node) }, color);
+	rows_add_color(r,
+		(const char *[]){ node, state, roles.len ? buf_text(&roles) : NULL, out ? NULL : texts[0],
+			out ? NULL : texts[1], out ? NULL : texts[2], first_wrong(l, node) },
+		color);
 	buf_release(&roles);
 }
 
@@ -458,8 +484,10 @@ static int provision_go_choose(struct nanopod *np, char **only)
 	free(names);
 	if (n == 1)
 		return STATUS_OK;
-	return n ? print_fail(np, STATUS_USAGE, "'nanopod provision list' shows them", "which cluster? there are %zu", n)
-		: print_fail(np, STATUS_NOTFOUND, "'nanopod provision -r RESERVATION slurm' makes one", "no cluster is known here");
+	return n
+		? print_fail(np, STATUS_USAGE, "'nanopod provision list' shows them", "which cluster? there are %zu", n)
+		: print_fail(np, STATUS_NOTFOUND, "'nanopod provision -r RESERVATION slurm' makes one",
+			  "no cluster is known here");
 }
 
 int provision_status(struct nanopod *np, const struct options *o, char **words)

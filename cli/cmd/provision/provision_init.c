@@ -30,7 +30,8 @@ static void put_gpus(const struct facts *f, char *room, size_t size)
 
 	room[0] = '\0';
 	if (count > 0)
-		snprintf(room, size, ", %ld GPU%s%s%.*s", count, count == 1 ? "" : "s", *first ? ": " : "", (int)len, first);
+		snprintf(room, size, ", %ld GPU%s%s%.*s", count, count == 1 ? "" : "s", *first ? ": " : "", (int)len,
+			first);
 }
 
 static void put_node(const char *name, const struct facts *f, struct buf *out)
@@ -42,10 +43,13 @@ static void put_node(const char *name, const struct facts *f, struct buf *out)
 		return;
 	}
 	put_gpus(f, gpus, sizeof gpus);
-	snprintf(what, sizeof what, "%.40s %.20s %.20s, %.10s CPUs, %ld MiB%s%s%s", provision_init_said(f, "os_id"), provision_init_said(f, "os_version"), provision_init_said(f, "arch"),
-		provision_init_said(f, "cpus"), facts_number(f, "memory_mb", 0), gpus, strcmp(facts_get(f, "other_slurm"), "") ? ", Slurm is there already" : "",
+	snprintf(what, sizeof what, "%.40s %.20s %.20s, %.10s CPUs, %ld MiB%s%s%s", provision_init_said(f, "os_id"),
+		provision_init_said(f, "os_version"), provision_init_said(f, "arch"), provision_init_said(f, "cpus"),
+		facts_number(f, "memory_mb", 0), gpus,
+		strcmp(facts_get(f, "other_slurm"), "") ? ", Slurm is there already" : "",
 		strcmp(facts_get(f, "other_kubernetes"), "") ? ", Kubernetes is there already" : "");
-	(void)buf_addf(out, "#   %s (%.60s, %.60s): %s\n", name, provision_init_said(f, "hostname"), provision_init_said(f, "address"), what);
+	(void)buf_addf(out, "#   %s (%.60s, %.60s): %s\n", name, provision_init_said(f, "hostname"),
+		provision_init_said(f, "address"), what);
 }
 
 /* Comments above all: one line a node, and what the gates say. */
@@ -108,7 +112,8 @@ static int provision_init_guess(struct provision *p)
 		return STATUS_OK;
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
 		if (stack_has_role(p, roles[i]) &&
-		    clusteredit_set(p->file, &p->text, (const char *const[]){ "roles", roles[i], NULL }, p->c->members[member], &f))
+			clusteredit_set(p->file, &p->text, (const char *const[]){ "roles", roles[i], NULL },
+				p->c->members[member], &f))
 			return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
 	return STATUS_OK;
 }
@@ -123,16 +128,18 @@ static int provision_init_put_file(struct nanopod *np, const char *path, const s
 	FILE *out;
 
 	if (fd < 0 && errno == EEXIST)
-		return print_fail_field(np, STATUS_CONFLICT, "--file", "'--file OTHER.yaml' writes another one, '--file -' prints it",
-			"'%s' is there already", path);
+		return print_fail_field(np, STATUS_CONFLICT, "--file",
+			"'--file OTHER.yaml' writes another one, '--file -' prints it", "'%s' is there already", path);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out)
 		return print_fail(np, STATUS_FAILURE, NULL, "cannot write '%s': %s", path, strerror(errno));
-	fine = fwrite(buf_text(head), 1, head->len, out) == head->len && fwrite(buf_text(text), 1, text->len, out) == text->len;
+	fine = fwrite(buf_text(head), 1, head->len, out) == head->len &&
+		fwrite(buf_text(text), 1, text->len, out) == text->len;
 	fine = fclose(out) == 0 && fine;
 	if (!fine)
 		return print_fail(np, STATUS_FAILURE, NULL, "cannot write '%s': %s", path, strerror(errno));
-	print_note(np, "'%s' is written; 'nanopod provision %s%s' applies it", path, strchr(path, '/') ? "" : "./", path);
+	print_note(np, "'%s' is written; 'nanopod provision %s%s' applies it", path, strchr(path, '/') ? "" : "./",
+		path);
 	return STATUS_OK;
 }
 

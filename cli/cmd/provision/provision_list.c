@@ -26,7 +26,7 @@ static const struct column list_columns[] = {
 	{ "last", 0, "what was done last, and how it ended" },
 	{ "time", 0, "when that was" },
 	{ "folder", COLUMN_WIDE, "where its file, journal and logs are" },
-	{ 0 }
+	{ 0 },
 };
 
 static void put_stacks(const char *cluster, struct buf *out)
@@ -36,7 +36,8 @@ static void put_stacks(const char *cluster, struct buf *out)
 	struct buf text;
 
 	buf_init(&text, PROVISION_TEXT);
-	if (runlog_kept(cluster, &text, NULL) == 0 && conf_parse(cluster, buf_text(&text), text.len, &file, NULL) == 0) {
+	if (runlog_kept(cluster, &text, NULL) == 0 &&
+		conf_parse(cluster, buf_text(&text), text.len, &file, NULL) == 0) {
 		stacks = conf_get(&file->root, "stacks");
 		for (size_t i = 0; stacks && stacks->type == CONF_MAP && i < stacks->count; i++)
 			(void)buf_addf(out, "%s%s", out->len ? "," : "", stacks->items[i].key);
@@ -80,8 +81,10 @@ static void put_cluster(struct rows *r, const char *cluster)
 	snprintf(count, sizeof count, "%zu", members_of(cluster, &members));
 	if (runlog_last(cluster, &last))
 		snprintf(how, sizeof how, "%s: %s", last.verb, print_status_code(last.status));
-	rows_add(r, (const char *[]){ cluster, count, members, buf_text(&stacks), *how ? how : NULL, *last.time ? last.time : NULL,
-		runlog_folder(cluster, folder, sizeof folder, NULL) ? NULL : folder });
+	rows_add(r,
+		(const char *[]){ cluster, count, members, buf_text(&stacks), *how ? how : NULL,
+			*last.time ? last.time : NULL,
+			runlog_folder(cluster, folder, sizeof folder, NULL) ? NULL : folder });
 	free(members);
 	buf_release(&stacks);
 }
@@ -115,7 +118,7 @@ static const struct column stacks_columns[] = {
 	{ "needs", 0, "stacks that it needs" },
 	{ "steps", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "how many" },
 	{ "folder", COLUMN_WIDE, "where it is" },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct column settings_columns[] = {
@@ -123,7 +126,7 @@ static const struct column settings_columns[] = {
 	{ "type", 0, "what it takes" },
 	{ "default", 0, "without it" },
 	{ "help", 0, "what it does" },
-	{ 0 }
+	{ 0 },
 };
 
 static int bad_stack(struct nanopod *np, int rc, const struct fail *f)
@@ -151,8 +154,9 @@ static int put_stack(struct nanopod *np, struct rows *r, const char *folder, con
 	for (char **n = s->needs_stacks; n && *n; n++)
 		(void)buf_addf(&needs, "%s%s", needs.len ? "," : "", *n);
 	snprintf(steps, sizeof steps, "%zu", s->step_count);
-	rows_add(r, (const char *[]){ s->name, s->about, roles.len ? buf_text(&roles) : NULL, needs.len ? buf_text(&needs) : NULL, steps,
-		s->dir });
+	rows_add(r,
+		(const char *[]){ s->name, s->about, roles.len ? buf_text(&roles) : NULL,
+			needs.len ? buf_text(&needs) : NULL, steps, s->dir });
 	buf_release(&roles);
 	buf_release(&needs);
 	stack_free(s);
@@ -187,8 +191,10 @@ static int put_settings(struct nanopod *np, const struct options *o, const char 
 		rows_add(r, (const char *[]){ role, "hosts", s->roles[i].fallback, s->roles[i].help });
 	}
 	for (size_t i = 0; r && i < s->setting_count; i++)
-		rows_add(r, (const char *[]){ s->settings[i].key, type_word(&s->settings[i]),
-			s->settings[i].fallback && *s->settings[i].fallback ? s->settings[i].fallback : NULL, s->settings[i].help });
+		rows_add(r,
+			(const char *[]){ s->settings[i].key, type_word(&s->settings[i]),
+				s->settings[i].fallback && *s->settings[i].fallback ? s->settings[i].fallback : NULL,
+				s->settings[i].help });
 	stack_free(s);
 	return r ? rows_end(r) : status;
 }
@@ -274,7 +280,9 @@ static int run_bundle(struct nanopod *np, const struct options *o, const char *f
 		return print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 	if (status == STATUS_INT || status == STATUS_TERM || status == STATUS_USAGE)
 		return status;
-	return status ? print_fail(np, STATUS_FAILURE, "the same command again goes on", "the bundle '%s' was not made", dir) : STATUS_OK;
+	return status
+		? print_fail(np, STATUS_FAILURE, "the same command again goes on", "the bundle '%s' was not made", dir)
+		: STATUS_OK;
 }
 
 int provision_bundle(struct nanopod *np, const struct options *o, char **words)
@@ -291,7 +299,8 @@ int provision_bundle(struct nanopod *np, const struct options *o, char **words)
 	status = check_stacks(np, folder, words);
 	for (size_t i = 0; !status && i < option_count(o, "from"); i++)
 		if (access(option_at(o, "from", i), R_OK | X_OK) < 0)
-			status = print_fail_field(np, STATUS_NOTFOUND, "--from", NULL, "cannot read '%s': %s", option_at(o, "from", i), strerror(errno));
+			status = print_fail_field(np, STATUS_NOTFOUND, "--from", NULL, "cannot read '%s': %s",
+				option_at(o, "from", i), strerror(errno));
 	if (status)
 		return status;
 	if (option_given(o, "dry-run")) {

@@ -54,7 +54,9 @@ static int set_nodes(struct provision *p, const struct pssh_list *l)
 {
 	struct fail f = { 0 };
 	char *text = fold_list(l);
-	int status = clusteredit_nodes(p->file, &p->text, text, &f) ? print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text) : STATUS_OK;
+	int status = clusteredit_nodes(p->file, &p->text, text, &f)
+		? print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text)
+		: STATUS_OK;
 
 	free(text);
 	return status;
@@ -102,9 +104,10 @@ static int provision_nodes_check_role(struct provision *p, const char *key)
 		}
 	}
 	if (near)
-		return print_fail_field(p->np, STATUS_USAGE, "--role", NULL, "'%s' has no role '%.60s'; did you mean '%s'?", p->c->name, key, near);
-	return print_fail_field(p->np, STATUS_USAGE, "--role", "'nanopod provision stacks STACK' shows the roles", "'%s' has no role '%.60s'",
-		p->c->name, key);
+		return print_fail_field(p->np, STATUS_USAGE, "--role", NULL,
+			"'%s' has no role '%.60s'; did you mean '%s'?", p->c->name, key, near);
+	return print_fail_field(p->np, STATUS_USAGE, "--role", "'nanopod provision stacks STACK' shows the roles",
+		"'%s' has no role '%.60s'", p->c->name, key);
 }
 
 /* Those that have it now, in any of the stacks. */
@@ -228,8 +231,9 @@ static int all_reached(struct provision *p, const struct pssh_list *fresh)
 		size_t m = cluster_member(p->c, name);
 
 		if (m != (size_t)-1 && !rollout_facts(p->e)[m].known)
-			return print_fail(p->np, STATUS_UNREACHABLE, "nothing was changed; the same again when it answers",
-				"'%s' is not added: %s", name, rollout_facts(p->e)[m].why ? rollout_facts(p->e)[m].why : "it was not reached");
+			return print_fail(p->np, STATUS_UNREACHABLE,
+				"nothing was changed; the same again when it answers", "'%s' is not added: %s", name,
+				rollout_facts(p->e)[m].why ? rollout_facts(p->e)[m].why : "it was not reached");
 	}
 	return STATUS_OK;
 }
@@ -271,8 +275,9 @@ static int provision_nodes_choose(struct provision *p, bool **out)
 		size_t m = cluster_member(p->c, pssh_list_get(hosts, i));
 
 		if (m == (size_t)-1)
-			status = print_fail_field(p->np, STATUS_NOTFOUND, "--hosts", "'nanopod provision list' shows the nodes",
-				"'%s' is no node of '%s'", pssh_list_get(hosts, i), p->c->name);
+			status = print_fail_field(p->np, STATUS_NOTFOUND, "--hosts",
+				"'nanopod provision list' shows the nodes", "'%s' is no node of '%s'",
+				pssh_list_get(hosts, i), p->c->name);
 		else
 			which[m] = true;
 	}
@@ -342,9 +347,10 @@ static int check_roles_stay(struct provision *p, const struct cluster *after)
 
 			for (size_t r = 0; r < now->stack->role_count; r++)
 				if (fresh & (1U << r) && now->stack->roles[r].max)
-					return print_fail(p->np, STATUS_CONFLICT, "name who shall be it in the file's 'roles' and apply that first",
-						"'%s' would become the %s of %s, without what the one that goes has", after->members[i],
-						now->stack->roles[r].name, now->stack->name);
+					return print_fail(p->np, STATUS_CONFLICT,
+						"name who shall be it in the file's 'roles' and apply that first",
+						"'%s' would become the %s of %s, without what the one that goes has",
+						after->members[i], now->stack->roles[r].name, now->stack->name);
 		}
 	}
 	return STATUS_OK;
@@ -375,7 +381,9 @@ static int check_quorum(struct provision *p, const struct cluster *after)
 			now = with_roles(after, s->name, s->steps[i].roles);
 			if (now < before && now < before / 2 + 1)
 				return print_fail(p->np, STATUS_CONFLICT, "drop fewer at a time",
-					"cannot drop %zu of %zu servers of %s: more than half must stay, or the cluster stops", before - now, before, s->name);
+					"cannot drop %zu of %zu servers of %s: more than half must stay, or the "
+					"cluster stops",
+					before - now, before, s->name);
 		}
 	}
 	return STATUS_OK;
@@ -383,11 +391,13 @@ static int check_quorum(struct provision *p, const struct cluster *after)
 
 static void show_drop(struct provision *p, const bool *which, const struct cluster *after)
 {
-	char *gone = fold_marked(p->c, which), *left = select_fold_names((const char *const *)(void *)after->members, after->count, NAMES_WIDTH);
+	char *gone = fold_marked(p->c, which),
+	     *left = select_fold_names((const char *const *)(void *)after->members, after->count, NAMES_WIDTH);
 	struct plan plan;
 
 	plan_init(&plan, "drop %s from '%s'", gone, p->c->name);
-	plan_add(&plan, "there", "what runs is drained, and what was installed is removed, where the node can be reached");
+	plan_add(&plan, "there",
+		"what runs is drained, and what was installed is removed, where the node can be reached");
 	plan_add(&plan, "left", "%s, which are then told that it is gone", left);
 	plan_show(p->np, &plan);
 	plan_release(&plan);
@@ -427,7 +437,9 @@ static int take_out(struct provision *p, const bool *which, struct cluster *gone
 	if (rc == STATUS_INT || rc == STATUS_TERM)
 		return rc;
 	if (rc)
-		print_warn(p->np, "what nodes that are dropped still have is theirs: they could not be reached, or not be emptied");
+		print_warn(p->np,
+			"what nodes that are dropped still have is theirs: they could not be reached, or not be "
+			"emptied");
 	return STATUS_OK;
 }
 
@@ -522,14 +534,17 @@ static int provision_nodes_call(struct nanopod *np, const struct options *o, cha
 	status = status ? status : provision_take_cluster(&p, *words);
 	status = status ? status : provision_nodes_choose(&p, &which);
 	if (!status && !provision_nodes_knows(p.c, function))
-		status = print_fail(np, STATUS_CONFLICT, NULL, "no stack of '%s' knows how to %s a node", p.c->name, function);
+		status = print_fail(np, STATUS_CONFLICT, NULL, "no stack of '%s' knows how to %s a node", p.c->name,
+			function);
 	if (!status && option_given(o, "dry-run")) {
 		names = fold_marked(p.c, which);
 		print_note(np, "would %s %s", function, names);
 		free(names);
 	} else if (!status) {
 		status = provision_open(&p, NULL);
-		status = status ? status : provision_end(&p, function, provision_call_about(&p, function, which, strcmp(function, "drain") == 0));
+		status = status ? status
+				: provision_end(&p, function,
+					  provision_call_about(&p, function, which, strcmp(function, "drain") == 0));
 		if (!status) {
 			names = fold_marked(p.c, which);
 			print_note(np, "%sed: %s", function, names);

@@ -26,8 +26,8 @@ static bool sources_change(const struct provision *p)
 	const struct notelist *told = display_told(p->d);
 
 	for (size_t i = 0; i < told->count; i++)
-		if (told->at[i].kind == NOTE_DIFFERS && told->at[i].stack && told->at[i].step && strcmp(told->at[i].stack, "base") == 0 &&
-		    strcmp(told->at[i].step, "repo") == 0)
+		if (told->at[i].kind == NOTE_DIFFERS && told->at[i].stack && told->at[i].step &&
+			strcmp(told->at[i].stack, "base") == 0 && strcmp(told->at[i].step, "repo") == 0)
 			return true;
 	return false;
 }
@@ -59,7 +59,8 @@ static int provision_upgrade_do_it(struct provision *p, size_t changes)
 		verified = rollout_verify(p->e);
 	status = provision_end(p, "upgrade", provision_worse(status, verified));
 	if (!status)
-		print_note(p->np, "'%s' is up to date, %s%s", p->c->name, progress_time(clock_ms() - began, took, sizeof took),
+		print_note(p->np, "'%s' is up to date, %s%s", p->c->name,
+			progress_time(clock_ms() - began, took, sizeof took),
 			option_given(p->o, "no-verify") ? "" : "; all checks hold");
 	return status;
 }
@@ -71,7 +72,8 @@ static int provision_upgrade_upgrade(struct provision *p)
 
 	if (!provision_fatal(status)) {
 		more = notelist_count(display_told(p->d), NOTE_DIFFERS, NULL);
-		status = provision_worse(status, provision_call_steps(p, "upgrades", sources_change(p) ? "sources" : NULL));
+		status = provision_worse(status,
+			provision_call_steps(p, "upgrades", sources_change(p) ? "sources" : NULL));
 		more = notelist_count(display_told(p->d), NOTE_DIFFERS, NULL) - more;
 	}
 	display_plan(p->d, option_given(p->o, "diff"), p->np->err);
@@ -80,7 +82,10 @@ static int provision_upgrade_upgrade(struct provision *p)
 	if (!changes && !more) {
 		status = provision_end(p, NULL, status);
 		if (!status)
-			print_note(p->np, "nothing to do: '%s' is as its file says, and the package sources of its nodes have nothing newer", p->c->name);
+			print_note(p->np,
+				"nothing to do: '%s' is as its file says, and the package sources of its nodes have "
+				"nothing newer",
+				p->c->name);
 		return status;
 	}
 	if (option_given(p->o, "dry-run"))
@@ -98,7 +103,8 @@ int provision_upgrade(struct nanopod *np, const struct options *o, char **words)
 	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : provision_open(&p, NULL);
 	if (!status)
-		status = provision_upgrade_can(p.c) ? provision_upgrade_upgrade(&p) : provision_apply(&p, "upgrade", false);
+		status = provision_upgrade_can(p.c) ? provision_upgrade_upgrade(&p)
+						    : provision_apply(&p, "upgrade", false);
 	provision_release(&p);
 	return status;
 }

@@ -96,9 +96,12 @@ static bool cluster_has(const char *folder, const char *name)
  */
 static int check_airgap(const struct use *u, const struct stack_setting *setting, const char *path, struct fail *f)
 {
-	if (strcmp(u->stack->name, "base") != 0 || strcmp(setting->key, "airgap") != 0 || cluster_has(path, "bundle") || cluster_has(path, "debs"))
+	if (strcmp(u->stack->name, "base") != 0 || strcmp(setting->key, "airgap") != 0 || cluster_has(path, "bundle") ||
+		cluster_has(path, "debs"))
 		return 0;
-	return fail_set(f, -ENOENT, "'%s' is no folder that 'nanopod provision bundle' made: there is neither 'bundle' nor 'debs' in it", path);
+	return fail_set(f, -ENOENT,
+		"'%s' is no folder that 'nanopod provision bundle' made: there is neither 'bundle' nor 'debs' in it",
+		path);
 }
 
 void cluster_airgap(const struct cluster *c, const char *key, char *room, size_t size)
@@ -134,7 +137,8 @@ int cluster_check_files(const struct cluster *c, struct fail *f)
 			if (!*path || strstr(path, "://"))
 				continue;
 			if (access(path, R_OK))
-				return fail_errno(f, -ENOENT, errno, "cannot read '%s', which is '%s.%s'", path, u->stack->name, setting->key);
+				return fail_errno(f, -ENOENT, errno, "cannot read '%s', which is '%s.%s'", path,
+					u->stack->name, setting->key);
 			if (check_airgap(u, setting, path, f))
 				return -ENOENT;
 		}

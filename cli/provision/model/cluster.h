@@ -17,7 +17,8 @@ enum { CLUSTER_USES = 16, CLUSTER_NODES = 4096 };
 /* A stack that is wanted. */
 struct use {
 	struct stack *stack;
-	struct pairs settings;      /* all of the stack's; "disk-mb" as its key is, maps flattened below it: "partitions_gpu_nodes" */
+	struct pairs
+		settings; /* all of the stack's; "disk-mb" as its key is, maps flattened below it: "partitions_gpu_nodes" */
 	unsigned char *roles;       /* of each member: bit i is stack->roles[i]; 0: no part of the stack */
 };
 
@@ -36,7 +37,8 @@ typedef int cluster_expand(void *arg, const char *text, struct pssh_list *into, 
 /* Text of a cluster file. folder: of stacks. 0 or -EINVAL with file, line and column in f. */
 int cluster_parse(const char *file, const char *text, size_t len, const char *folder, cluster_expand *expand, void *arg,
 	struct cluster **out, struct fail *f);
-int cluster_read(const char *file, const char *folder, cluster_expand *expand, void *arg, struct cluster **out, struct fail *f);
+int cluster_read(const char *file, const char *folder, cluster_expand *expand, void *arg, struct cluster **out,
+	struct fail *f);
 void cluster_free(struct cluster *c);
 /* Before something is brought: are the local files and folders there that settings name? -ENOENT with a sentence. */
 int cluster_check_files(const struct cluster *c, struct fail *f);
@@ -50,8 +52,8 @@ void cluster_airgap(const struct cluster *c, const char *key, char *room, size_t
  * A cluster file for those stacks on those nodes, with each role and setting as a comment that says what it does; parsed
  * again it gives defaults. set: "slurm.accounting=yes" …, roles: "slurm.controller=n1" or "controller=n1"; end with NULL.
  */
-int cluster_write(const char *name, const char *nodes, const char *const *stacks, const char *const *set, const char *const *roles,
-	const char *folder, bool comments, struct buf *out, struct fail *f);
+int cluster_write(const char *name, const char *nodes, const char *const *stacks, const char *const *set,
+	const char *const *roles, const char *folder, bool comments, struct buf *out, struct fail *f);
 
 struct use *cluster_use(struct cluster *c, const char *stack);
 size_t cluster_member(const struct cluster *c, const char *name);   /* (size_t)-1: none */

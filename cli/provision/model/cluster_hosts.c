@@ -13,7 +13,8 @@ int cluster_add_hosts(struct cluster_reading *r, const struct conf *at, const ch
 		return conf_fail(r->file, at, r->f, "%s", pssh_list_error(into));
 	}
 	if (pssh_list_count(into) > CLUSTER_NODES)
-		return conf_fail(r->file, at, r->f, "%zu nodes; a cluster has at most %d", pssh_list_count(into), CLUSTER_NODES);
+		return conf_fail(r->file, at, r->f, "%zu nodes; a cluster has at most %d", pssh_list_count(into),
+			CLUSTER_NODES);
 	return 0;
 }
 

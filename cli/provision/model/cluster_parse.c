@@ -42,7 +42,8 @@ static int take_members(struct cluster_reading *r, const struct conf *at, const 
 	size_t count = pssh_list_count(list);
 
 	if (count == 0)
-		return conf_fail(r->file, at, r->f, "no nodes: expected 'nodes: {from: reservation/ID}' or 'nodes: {hosts: n[1-4]}'");
+		return conf_fail(r->file, at, r->f,
+			"no nodes: expected 'nodes: {from: reservation/ID}' or 'nodes: {hosts: n[1-4]}'");
 	r->c->members = calloc(count, sizeof *r->c->members);
 	if (!r->c->members)
 		command_nomem();
@@ -66,9 +67,12 @@ static int cluster_parse_read_from(struct cluster_reading *r, const struct conf 
 	if (rc)
 		return rc;
 	slash = strchr(at->text, '/');
-	if (!slash || !(str_starts(at->text, "reservation/") || str_starts(at->text, "pool/") || str_starts(at->text, "group/"))
-		|| !stack_word(slash + 1))
-		return conf_fail(r->file, at, r->f, "'%.64s': expected reservation/ID, pool/NAME or group/NAME; hosts go to 'hosts'", at->text);
+	if (!slash ||
+		!(str_starts(at->text, "reservation/") || str_starts(at->text, "pool/") ||
+			str_starts(at->text, "group/")) ||
+		!stack_word(slash + 1))
+		return conf_fail(r->file, at, r->f,
+			"'%.64s': expected reservation/ID, pool/NAME or group/NAME; hosts go to 'hosts'", at->text);
 	if (asprintf(&text, "@%s", slash + 1) < 0)
 		command_nomem();
 	rc = cluster_add_hosts(r, at, text, into);
@@ -100,8 +104,10 @@ static int cluster_parse_read_nodes(struct cluster_reading *r, const struct conf
 	int rc = 0;
 
 	if (!at)
-		return fail_set(r->f, -EINVAL, "cannot read '%s': no 'nodes' in it: expected 'nodes: {from: reservation/ID}' or "
-			"'nodes: {hosts: n[1-4]}'", r->file->name);
+		return fail_set(r->f, -EINVAL,
+			"cannot read '%s': no 'nodes' in it: expected 'nodes: {from: reservation/ID}' or "
+			"'nodes: {hosts: n[1-4]}'",
+			r->file->name);
 	if (at->type == CONF_MAP) {
 		rc = conf_known(r->file, at, keys, r->f);
 		from = cluster_parse_part(at, "from");
@@ -200,8 +206,10 @@ static int fail_ring(struct cluster_reading *r, const bool *placed)
 
 	for (size_t i = 0; i < r->c->use_count; i++)
 		if (!placed[i] && len < sizeof names)
-			len += (size_t)snprintf(names + len, sizeof names - len, "%s'%s'", len ? ", " : "", r->c->uses[i].stack->name);
-	return fail_set(r->f, -EINVAL, "cannot read '%s': the stacks %s wait for each other in a ring", r->file->name, names);
+			len += (size_t)snprintf(names + len, sizeof names - len, "%s'%s'", len ? ", " : "",
+				r->c->uses[i].stack->name);
+	return fail_set(r->f, -EINVAL, "cannot read '%s': the stacks %s wait for each other in a ring", r->file->name,
+		names);
 }
 
 /* base, then each as soon as all that it needs is there; otherwise as in the file. */
@@ -238,11 +246,15 @@ static int check_steps(struct cluster_reading *r, const struct use *u)
 			const struct stack_need *need = &u->stack->steps[i].needs[k];
 			const struct use *other = need->stack ? cluster_use(r->c, need->stack) : NULL;
 
-			if (other && (!stack_step(other->stack, need->step) ||
-				(need->role && strcmp(need->role, "all") != 0 && !stack_role(other->stack, need->role))))
-				return fail_set(r->f, -EINVAL, "cannot use the stack '%s': its step '%s' waits for '%s.%s%s%s', which is not in '%s'",
-					u->stack->name, u->stack->steps[i].name, need->stack, need->step, need->role ? "@" : "",
-					need->role ? need->role : "", need->stack);
+			if (other &&
+				(!stack_step(other->stack, need->step) ||
+					(need->role && strcmp(need->role, "all") != 0 &&
+						!stack_role(other->stack, need->role))))
+				return fail_set(r->f, -EINVAL,
+					"cannot use the stack '%s': its step '%s' waits for '%s.%s%s%s', which is not "
+					"in '%s'",
+					u->stack->name, u->stack->steps[i].name, need->stack, need->step,
+					need->role ? "@" : "", need->role ? need->role : "", need->stack);
 		}
 	}
 	return 0;
@@ -254,12 +266,14 @@ static int read_name(struct cluster_reading *r, const struct conf *root)
 {
 	const struct conf *at = cluster_parse_part(root, "cluster");
 	int rc = at ? conf_expect(r->file, at, CONF_TEXT, r->f)
-		: fail_set(r->f, -EINVAL, "cannot read '%s': no 'cluster' in it: expected 'cluster: NAME'", r->file->name);
+		    : fail_set(r->f, -EINVAL, "cannot read '%s': no 'cluster' in it: expected 'cluster: NAME'",
+			      r->file->name);
 
 	if (rc)
 		return rc;
 	if (!stack_word(at->text))
-		return conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a cluster: letters, digits and '-', at most 48", at->text);
+		return conf_fail(r->file, at, r->f,
+			"'%.64s' cannot be the name of a cluster: letters, digits and '-', at most 48", at->text);
 	r->c->name = cluster_parse_copy(at->text);
 	return 0;
 }
@@ -303,7 +317,8 @@ int cluster_parse(const char *file, const char *text, size_t len, const char *fo
 	return 0;
 }
 
-int cluster_read(const char *file, const char *folder, cluster_expand *expand, void *arg, struct cluster **out, struct fail *f)
+int cluster_read(const char *file, const char *folder, cluster_expand *expand, void *arg, struct cluster **out,
+	struct fail *f)
 {
 	struct buf text;
 	int rc;

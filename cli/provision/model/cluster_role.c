@@ -50,7 +50,8 @@ static void names_release(struct names *n)
 	table_release(&n->host);
 }
 
-static int find_member(struct cluster_reading *r, const struct names *n, const struct conf *at, const char *name, size_t *out)
+static int find_member(struct cluster_reading *r, const struct names *n, const struct conf *at, const char *name,
+	size_t *out)
 {
 	void *found = table_get(&n->full, name);
 	const char *near;
@@ -82,7 +83,8 @@ static enum way way_of(const char *text)
 	return (enum way)i;
 }
 
-static const struct conf *cluster_role_said_of(const struct conf *roles, const struct use *u, const struct stack_role *role)
+static const struct conf *cluster_role_said_of(const struct conf *roles, const struct use *u,
+	const struct stack_role *role)
 {
 	const struct conf *at;
 	char key[128];
@@ -96,7 +98,8 @@ static const struct conf *cluster_role_said_of(const struct conf *roles, const s
 	return at && at->type != CONF_NULL ? at : NULL;
 }
 
-static int name_members(struct cluster_reading *r, const struct names *n, const struct conf *at, struct use *u, unsigned char bit)
+static int name_members(struct cluster_reading *r, const struct names *n, const struct conf *at, struct use *u,
+	unsigned char bit)
 {
 	struct pssh_list *list;
 	size_t member = 0;
@@ -115,7 +118,8 @@ static int name_members(struct cluster_reading *r, const struct names *n, const 
 }
 
 /* All but "rest", which has to know the others. */
-static int take_role(struct cluster_reading *r, const struct names *n, const struct conf *at, struct use *u, size_t which, enum way *way)
+static int take_role(struct cluster_reading *r, const struct names *n, const struct conf *at, struct use *u,
+	size_t which, enum way *way)
 {
 	unsigned char bit = (unsigned char)(1u << which);
 
@@ -165,11 +169,12 @@ static int cluster_role_check_role(struct cluster_reading *r, const struct conf 
 	if (n >= role->min && (!role->max || n <= role->max))
 		return 0;
 	if (n < role->min)
-		snprintf(why, sizeof why, "the role '%s' of '%s' needs at least %u node%s and has %zu: name %s in 'roles'", role->name, stack,
-			role->min, role->min == 1 ? "" : "s", n, role->min == 1 ? "it" : "them");
+		snprintf(why, sizeof why,
+			"the role '%s' of '%s' needs at least %u node%s and has %zu: name %s in 'roles'", role->name,
+			stack, role->min, role->min == 1 ? "" : "s", n, role->min == 1 ? "it" : "them");
 	else
-		snprintf(why, sizeof why, "the role '%s' of '%s' can have at most %u node%s and has %zu", role->name, stack, role->max,
-			role->max == 1 ? "" : "s", n);
+		snprintf(why, sizeof why, "the role '%s' of '%s' can have at most %u node%s and has %zu", role->name,
+			stack, role->max, role->max == 1 ? "" : "s", n);
 	if (at)
 		return conf_fail(r->file, at, r->f, "%s", why);
 	return fail_set(r->f, -EINVAL, "cannot read '%s': %s", r->file->name, why);
@@ -213,7 +218,8 @@ static int cluster_role_check_key(struct cluster_reading *r, const struct conf *
 	}
 	near = stack_nearest(at->key, words, count);
 	if (near)
-		return conf_fail(r->file, at, r->f, "no stack of this file has a role '%.64s', the nearest is '%s'", at->key, near);
+		return conf_fail(r->file, at, r->f, "no stack of this file has a role '%.64s', the nearest is '%s'",
+			at->key, near);
 	return conf_fail(r->file, at, r->f, "no stack of this file has a role '%.64s'", at->key);
 }
 

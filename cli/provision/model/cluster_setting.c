@@ -42,13 +42,15 @@ static int add_pair(struct flattening *t, const struct conf *at, const char *key
 	char name[KEY_BYTES + 1];
 
 	if (strlen(key) > KEY_BYTES)
-		return conf_fail(t->r->file, at, t->r->f, "the names down to '%.64s' are longer than %d bytes", at->key, KEY_BYTES);
+		return conf_fail(t->r->file, at, t->r->f, "the names down to '%.64s' are longer than %d bytes", at->key,
+			KEY_BYTES);
 	if (t->to->count == PAIRS_MAX)
 		return conf_fail(t->r->file, at, t->r->f, "more than %d values of one stack", PAIRS_MAX);
 	snprintf(name, sizeof name, "%s", key);
 	make_name(name);
 	if (table_get(&t->names, name))
-		return conf_fail(t->r->file, at, t->r->f, "'%.64s' cannot be told from another name: both are 'S_%s' to scripts", at->key, name);
+		return conf_fail(t->r->file, at, t->r->f,
+			"'%.64s' cannot be told from another name: both are 'S_%s' to scripts", at->key, name);
 	if (table_set(&t->names, name, t))
 		command_nomem();
 	pairs_set(t->to, key, value);
@@ -69,7 +71,8 @@ static int join_list(struct flattening *t, const struct conf *list, struct buf *
 		if (stack_text_check(item->text, false, &why))
 			return conf_fail(t->r->file, item, t->r->f, "the text %s", why.text);
 		if (!*item->text || strpbrk(item->text, " ,"))
-			return conf_fail(t->r->file, item, t->r->f, "'%.64s' is no word: scripts get a list as words parted by blanks", item->text);
+			return conf_fail(t->r->file, item, t->r->f,
+				"'%.64s' is no word: scripts get a list as words parted by blanks", item->text);
 		if ((out->len && buf_addc(out, ' ')) || buf_adds(out, item->text))
 			return conf_fail(t->r->file, item, t->r->f, "a list longer than %d bytes", STACK_VALUE_MAX);
 	}
@@ -99,7 +102,8 @@ static int flatten_map(struct flattening *t, const struct conf *map, const char 
 		const char *name = map->items[i].key;
 
 		if (!map_name_ok(name))
-			rc = conf_fail(t->r->file, &map->items[i], t->r->f, "'%.64s' cannot be a name here: letters, digits and . _ - / :", name);
+			rc = conf_fail(t->r->file, &map->items[i], t->r->f,
+				"'%.64s' cannot be a name here: letters, digits and . _ - / :", name);
 		else if (buf_addf(&words, "%s%s", i ? " " : "", name))
 			rc = conf_fail(t->r->file, &map->items[i], t->r->f, "too many names");
 	}
@@ -183,7 +187,8 @@ static int read_text(struct flattening *t, const struct conf *at, const struct s
 	return rc;
 }
 
-static int cluster_setting_read_setting(struct flattening *t, const struct conf *at, const struct stack_setting *setting)
+static int cluster_setting_read_setting(struct flattening *t, const struct conf *at,
+	const struct stack_setting *setting)
 {
 	int rc;
 
@@ -206,8 +211,10 @@ static int cluster_setting_check_keys(struct cluster_reading *r, const struct co
 			continue;
 		near = stack_nearest(at->key, words, s->setting_count);
 		if (near)
-			return conf_fail(r->file, at, r->f, "'%s' has no setting '%.64s', the nearest is '%s'", s->name, at->key, near);
-		return conf_fail(r->file, at, r->f, "'%s' has no setting '%.64s'; 'nanopod provision stacks %s' lists them", s->name, at->key,
+			return conf_fail(r->file, at, r->f, "'%s' has no setting '%.64s', the nearest is '%s'", s->name,
+				at->key, near);
+		return conf_fail(r->file, at, r->f,
+			"'%s' has no setting '%.64s'; 'nanopod provision stacks %s' lists them", s->name, at->key,
 			s->name);
 	}
 	return 0;

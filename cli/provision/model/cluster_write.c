@@ -68,7 +68,8 @@ static void cluster_write_add_text(struct writing *w, const char *text)
 	}
 }
 
-static void add_comment(struct writing *w, const char *indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void add_comment(struct writing *w, const char *indent, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static void add_comment(struct writing *w, const char *indent, const char *fmt, ...)
 {
@@ -123,11 +124,13 @@ static int cluster_write_add_roles(struct writing *w)
 		char key[128];
 
 		if (!(*at)[len] || len == 0 || len >= sizeof key || stack_text_check(*at, false, NULL))
-			return fail_set(w->f, -EINVAL, "'%.64s' names no role: expected ROLE=NODES or STACK.ROLE=NODES", *at);
+			return fail_set(w->f, -EINVAL, "'%.64s' names no role: expected ROLE=NODES or STACK.ROLE=NODES",
+				*at);
 		snprintf(key, sizeof key, "%.*s", (int)len, *at);
 		for (const char *p = key; *p; p++)
 			if (!stack_word((char[]){ *p, '\0' }) && *p != '.' && *p != '-')
-				return fail_set(w->f, -EINVAL, "'%.64s' names no role: expected ROLE=NODES or STACK.ROLE=NODES", *at);
+				return fail_set(w->f, -EINVAL,
+					"'%.64s' names no role: expected ROLE=NODES or STACK.ROLE=NODES", *at);
 		/* The last one counts; those of one stack stand with its comment. */
 		if (cluster_write_said(w->roles, key) == *at + len + 1 && !strchr(key, '.')) {
 			cluster_write_add(w, "  %s: ", key);
@@ -153,11 +156,12 @@ static int check_roles(struct writing *w)
 			for (size_t k = 0; k < w->stacks[i]->role_count && !found; k++) {
 				const char *stack = w->stacks[i]->name, *role = w->stacks[i]->roles[k].name;
 
-				found = strlen(stack) + 1 + strlen(role) == len && str_starts(*at, stack) && (*at)[strlen(stack)] == '.'
-					&& strncmp(dot + 1, role, strlen(role)) == 0;
+				found = strlen(stack) + 1 + strlen(role) == len && str_starts(*at, stack) &&
+					(*at)[strlen(stack)] == '.' && strncmp(dot + 1, role, strlen(role)) == 0;
 			}
 		if (!found)
-			return fail_set(w->f, -EINVAL, "no stack of these has a role '%.*s'", (int)(len < 64 ? len : 64), *at);
+			return fail_set(w->f, -EINVAL, "no stack of these has a role '%.*s'",
+				(int)(len < 64 ? len : 64), *at);
 	}
 	return 0;
 }
@@ -214,13 +218,15 @@ static int take_set(struct writing *w, const char *text)
 			return fail_set(w->f, -EINVAL, "'%.64s' sets nothing: expected STACK.SETTING=VALUE", text);
 		item = cluster_write_add_item(item, at, len);
 		if (item->value && at[len] == '.')
-			return fail_set(w->f, -EINVAL, "cannot set '%.64s': '%s' has a value already", text, item->name);
+			return fail_set(w->f, -EINVAL, "cannot set '%.64s': '%s' has a value already", text,
+				item->name);
 		at += len + 1;
 		if (at[-1] == '=')
 			break;
 	}
 	if (item->count)
-		return fail_set(w->f, -EINVAL, "cannot set '%.64s': there is something below '%s' already", text, item->name);
+		return fail_set(w->f, -EINVAL, "cannot set '%.64s': there is something below '%s' already", text,
+			item->name);
 	free(item->value);
 	item->value = strdup(at);
 	if (!item->value)
@@ -239,14 +245,15 @@ static int check_set(struct writing *w, const struct stack *s, const struct item
 		for (size_t i = 0; i < s->setting_count; i++)
 			words[i] = s->settings[i].key;
 		near = stack_nearest(item->name, words, s->setting_count);
-		return fail_set(w->f, -EINVAL, "'%s' has no setting '%.64s'%s%s%s", s->name, item->name, near ? ", the nearest is '" : "",
-			near ? near : "", near ? "'" : "");
+		return fail_set(w->f, -EINVAL, "'%s' has no setting '%.64s'%s%s%s", s->name, item->name,
+			near ? ", the nearest is '" : "", near ? near : "", near ? "'" : "");
 	}
 	if (setting->type == STACK_MAP && item->value)
-		return fail_set(w->f, -EINVAL, "cannot set '%s.%s': it is a map, expected '%s.%s.NAME=VALUE'", s->name, item->name, s->name,
-			item->name);
+		return fail_set(w->f, -EINVAL, "cannot set '%s.%s': it is a map, expected '%s.%s.NAME=VALUE'", s->name,
+			item->name, s->name, item->name);
 	if (setting->type != STACK_MAP && !item->value)
-		return fail_set(w->f, -EINVAL, "cannot set '%s.%s.%s': '%s' is no map", s->name, item->name, item->below[0].name, item->name);
+		return fail_set(w->f, -EINVAL, "cannot set '%s.%s.%s': '%s' is no map", s->name, item->name,
+			item->below[0].name, item->name);
 	if (item->value && stack_value(setting, item->value, &value, &why))
 		return fail_set(w->f, -EINVAL, "cannot set '%s.%s': %s", s->name, item->name, why.text);
 	free(value);
@@ -268,10 +275,11 @@ static int check_sets(struct writing *w)
 		}
 		near = s ? NULL : stack_nearest(item->name, words, w->count);
 		if (!s)
-			return fail_set(w->f, -EINVAL, "cannot set '%.64s': it is not one of the stacks here%s%s%s", item->name,
-				near ? ", the nearest is '" : "", near ? near : "", near ? "'" : "");
+			return fail_set(w->f, -EINVAL, "cannot set '%.64s': it is not one of the stacks here%s%s%s",
+				item->name, near ? ", the nearest is '" : "", near ? near : "", near ? "'" : "");
 		if (item->value)
-			return fail_set(w->f, -EINVAL, "'%s=%.64s' sets nothing: expected STACK.SETTING=VALUE", item->name, item->value);
+			return fail_set(w->f, -EINVAL, "'%s=%.64s' sets nothing: expected STACK.SETTING=VALUE",
+				item->name, item->value);
 		for (size_t k = 0; k < item->count && !rc; k++)
 			rc = check_set(w, s, &item->below[k]);
 	}
@@ -303,7 +311,8 @@ static void cluster_write_add_setting(struct writing *w, const struct stack_sett
 	if (setting->type == STACK_ENUM)
 		add_comment(w, "    ", "%s (%s)", setting->help ? setting->help : setting->key, setting->values);
 	else
-		add_comment(w, "    ", "%s (%s)", setting->help ? setting->help : setting->key, stack_type_name(setting->type));
+		add_comment(w, "    ", "%s (%s)", setting->help ? setting->help : setting->key,
+			stack_type_name(setting->type));
 	if (item) {
 		add_below(w, &one, 4);
 	} else if (w->comments) {
@@ -375,15 +384,16 @@ static void add_nodes(struct writing *w, const char *nodes)
 	cluster_write_add(w, "\n");
 }
 
-int cluster_write(const char *name, const char *nodes, const char *const *stacks, const char *const *set, const char *const *roles,
-	const char *folder, bool comments, struct buf *out, struct fail *f)
+int cluster_write(const char *name, const char *nodes, const char *const *stacks, const char *const *set,
+	const char *const *roles, const char *folder, bool comments, struct buf *out, struct fail *f)
 {
 	struct writing w = { .roles = roles, .comments = comments, .out = out, .f = f };
 	size_t start = out->len;
 	int rc = 0;
 
 	if (!stack_word(name))
-		return fail_set(f, -EINVAL, "'%.64s' cannot be the name of a cluster: letters, digits and '-', at most 48", name);
+		return fail_set(f, -EINVAL,
+			"'%.64s' cannot be the name of a cluster: letters, digits and '-', at most 48", name);
 	if (stack_text_check(nodes, false, NULL) || !*nodes)
 		return fail_set(f, -EINVAL, "'%.64s' names no nodes", nodes);
 	rc = cluster_write_take_stacks(&w, stacks, folder);
@@ -392,7 +402,9 @@ int cluster_write(const char *name, const char *nodes, const char *const *stacks
 	rc = rc ? rc : check_sets(&w);
 	rc = rc ? rc : check_roles(&w);
 	if (!rc) {
-		add_comment(&w, "", "A cluster as `nanopod provision FILE` makes it; `nanopod provision plan FILE` says what it would change.");
+		add_comment(&w, "",
+			"A cluster as `nanopod provision FILE` makes it; `nanopod provision plan FILE` says what it "
+			"would change.");
 		add_comment(&w, "", "Lines that begin with '#' show what holds when nothing is said.");
 		cluster_write_add(&w, "cluster: %s\n", name);
 		add_nodes(&w, nodes);

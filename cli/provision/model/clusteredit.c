@@ -104,14 +104,16 @@ static size_t clusteredit_line_start(const struct buf *text, unsigned n)
 }
 
 /* The key's lines are these; where it is not there they come last. */
-static int replace_top(const struct conf_file *file, struct buf *text, const struct conf *top, const char *lines, struct fail *f)
+static int replace_top(const struct conf_file *file, struct buf *text, const struct conf *top, const char *lines,
+	struct fail *f)
 {
 	size_t from = text->len, to = text->len;
 	struct buf out;
 	int rc;
 
 	if (file->root.flow || (top && top->column != 1))
-		return fail_set(f, -EINVAL, "cannot change '%s': it is written in an unusual way; edit it by hand", file->name);
+		return fail_set(f, -EINVAL, "cannot change '%s': it is written in an unusual way; edit it by hand",
+			file->name);
 	if (top) {
 		from = clusteredit_line_start(text, top->line);
 		to = clusteredit_line_start(text, (top->end_line > top->line ? top->end_line : top->line) + 1);
@@ -194,7 +196,8 @@ int clusteredit_set(const char *file, struct buf *text, const char *const *keys,
 	return 0;
 }
 
-int clusteredit_set_dotted(const char *file, struct buf *text, const char *above, const char *dotted, const char *value, struct fail *f)
+int clusteredit_set_dotted(const char *file, struct buf *text, const char *above, const char *dotted, const char *value,
+	struct fail *f)
 {
 	const char *keys[CLUSTEREDIT_KEYS + 2] = { above };
 	char *words = strdup(dotted), *at = words;
@@ -235,7 +238,8 @@ int clusteredit_nodes(const char *file, struct buf *text, const char *hosts, str
 /* In lines of their own: one more behind the last, and all that is said by comments stays. */
 static int clusteredit_add_line(const struct conf *stacks, struct buf *text, const char *stack, struct buf *out)
 {
-	size_t at = clusteredit_line_start(text, (stacks->end_line > stacks->line ? stacks->end_line : stacks->line) + 1);
+	size_t at = clusteredit_line_start(text,
+		(stacks->end_line > stacks->line ? stacks->end_line : stacks->line) + 1);
 	int rc = buf_add(out, buf_text(text), at);
 
 	if (!rc && at && out->data[at - 1] != '\n')
@@ -300,7 +304,8 @@ int clusteredit_stack(const char *file, struct buf *text, const char *stack, str
 	if (rc)
 		return rc;
 	buf_init(&made, text->max);
-	rc = buf_add(&made, buf_text(text), text->len) ? fail_set(f, -ENOMEM, "out of memory") : clusteredit_add_stack(conf, &made, stack, f);
+	rc = buf_add(&made, buf_text(text), text->len) ? fail_set(f, -ENOMEM, "out of memory")
+						       : clusteredit_add_stack(conf, &made, stack, f);
 	conf_free(conf);
 	if (!rc && !clusteredit_has_stack(file, &made, stack))
 		rc = fail_set(f, -EINVAL, "cannot add '%s' to '%s' without harm; edit it by hand", stack, file);

@@ -15,7 +15,8 @@ enum { CLUSTEREDIT_KEYS = 16 };
 int clusteredit_set(const char *file, struct buf *text, const char *const *keys, const char *value, struct fail *f);
 
 /* "stacks.slurm.accounting" as keys; -EINVAL where that is none. */
-int clusteredit_set_dotted(const char *file, struct buf *text, const char *above, const char *dotted, const char *value, struct fail *f);
+int clusteredit_set_dotted(const char *file, struct buf *text, const char *above, const char *dotted, const char *value,
+	struct fail *f);
 
 /* One more stack, with its defaults; nothing where it is there. */
 int clusteredit_stack(const char *file, struct buf *text, const char *stack, struct fail *f);

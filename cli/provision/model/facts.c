@@ -27,7 +27,9 @@ static bool value_ok(const char *value, size_t len)
 		unsigned char c = (unsigned char)value[i];
 
 		/* Those above 127 as UTF-8: 0xc2 and 0x80 … 0x9f. */
-		if (c < ' ' || c == 127 || (c == 0xc2 && i + 1 < len && (unsigned char)value[i + 1] >= 0x80 && (unsigned char)value[i + 1] < 0xa0))
+		if (c < ' ' || c == 127 ||
+			(c == 0xc2 && i + 1 < len && (unsigned char)value[i + 1] >= 0x80 &&
+				(unsigned char)value[i + 1] < 0xa0))
 			return false;
 	}
 	return true;
@@ -43,8 +45,8 @@ static bool digits_only(const char *value)
 /* Scripts reckon with these, and write them into the files of others. */
 static int check_value(const char *key, const char *value, struct fail *f)
 {
-	static const char *const numbers[] = { "cpus", "sockets", "cores", "threads", "memory_mb", "swap_mb", "disk_free_mb", "mtu",
-		"ssh_port", "gpu_count", "gpu_usable", "rdma_count", NULL };
+	static const char *const numbers[] = { "cpus", "sockets", "cores", "threads", "memory_mb", "swap_mb",
+		"disk_free_mb", "mtu", "ssh_port", "gpu_count", "gpu_usable", "rdma_count", NULL };
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._+-:()[]/";
 
 	for (const char *const *n = numbers; *n; n++)
@@ -143,7 +145,8 @@ bool facts_hostname(const char *text)
 	for (;;) {
 		size_t len = strspn(text, letters);
 
-		if (len == 0 || len > LABEL_BYTES || text[0] == '-' || text[len - 1] == '-' || (text[len] && text[len] != '.'))
+		if (len == 0 || len > LABEL_BYTES || text[0] == '-' || text[len - 1] == '-' ||
+			(text[len] && text[len] != '.'))
 			return false;
 		if (!text[len])
 			return true;
@@ -178,7 +181,8 @@ static int facts_add_roles(const struct cluster *c, size_t member, struct buf *o
 
 		for (size_t k = 0; k < u->stack->role_count && !rc; k++)
 			if (u->roles[member] >> k & 1)
-				rc = buf_addf(out, "%s%s.%s", out->len > start ? "," : "", u->stack->name, u->stack->roles[k].name);
+				rc = buf_addf(out, "%s%s.%s", out->len > start ? "," : "", u->stack->name,
+					u->stack->roles[k].name);
 	}
 	return rc || out->len > start ? rc : buf_addc(out, '-');
 }
@@ -194,7 +198,8 @@ int facts_table(const struct cluster *c, const struct facts *all, const char *co
 			continue;
 		host = facts_get(&all[i], "hostname");
 		address = facts_get(&all[i], "address");
-		rc = buf_addf(out, "%s\t%s\t%s\t", c->members[i], facts_hostname(host) ? host : "-", facts_address(address) ? address : "-");
+		rc = buf_addf(out, "%s\t%s\t%s\t", c->members[i], facts_hostname(host) ? host : "-",
+			facts_address(address) ? address : "-");
 		rc = rc ? rc : facts_add_roles(c, i, out);
 		for (size_t k = 0; k < all[i].pairs.count && !rc; k++)
 			if (facts_wanted(all[i].pairs.at[k].key, keys))

@@ -24,7 +24,7 @@ struct facts {
 	bool known;             /* it was reached and answered whole */
 	char *why;              /* not known: a sentence */
 	struct pairs pairs;
-	int64_t skew_us;        /* its clock minus ours, half of the round trip taken off; error at most skew_error_us */
+	int64_t skew_us; /* its clock minus ours, half of the round trip taken off; error at most skew_error_us */
 	int64_t skew_error_us;
 };
 

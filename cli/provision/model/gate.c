@@ -69,7 +69,11 @@ static void gate_sort(struct findings *f)
 
 void gate_look(const struct cluster *c, const struct facts *all, const char *const *skipped, struct findings *out)
 {
-	struct gate_look l = { .c = c, .all = all, .skipped = skipped, .out = out, .wants = calloc(c->count ? c->count : 1, sizeof *l.wants) };
+	struct gate_look l = { .c = c,
+		.all = all,
+		.skipped = skipped,
+		.out = out,
+		.wants = calloc(c->count ? c->count : 1, sizeof *l.wants) };
 
 	if (!l.wants)
 		command_nomem();

@@ -29,7 +29,8 @@ static bool is_own(const char *host, const char *name)
 static const char *gate_alone_whose(const struct gate_look *l, size_t m, const char *host)
 {
 	for (size_t i = 0; i < l->c->count; i++)
-		if (i != m && strcasecmp(l->c->members[i], host) == 0 && strcasecmp(facts_get(&l->all[i], "hostname"), host) != 0)
+		if (i != m && strcasecmp(l->c->members[i], host) == 0 &&
+			strcasecmp(facts_get(&l->all[i], "hostname"), host) != 0)
 			return l->c->members[i];
 	return NULL;
 }
@@ -40,24 +41,28 @@ static void look_name(struct gate_look *l, size_t m)
 	const char *other = gate_alone_whose(l, m, host);
 	char hint[128];
 
-	snprintf(hint, sizeof hint, "hostnamectl set-hostname %.*s", (int)strcspn(name, ".:"), facts_hostname(name) ? name : "NAME");
+	snprintf(hint, sizeof hint, "hostnamectl set-hostname %.*s", (int)strcspn(name, ".:"),
+		facts_hostname(name) ? name : "NAME");
 	if (!*host)
 		gate_say(l, GATE_NAME, true, m, hint, "'%s' has no host name", name);
 	else if (!facts_hostname(host))
 		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s': that is none", name, host);
 	else if (strcmp(host, "localhost") == 0 || str_starts(host, "localhost."))
-		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s', as every machine's is", name, host);
+		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s', as every machine's is", name,
+			host);
 	else if (!is_own(host, name))
-		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.253s', which is another's", name, host);
+		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.253s', which is another's", name,
+			host);
 	else if (strcasecmp(host, name) != 0 && other)
-		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s', the name of another node", name, other);
+		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s', the name of another node",
+			name, other);
 }
 
 static void look_machine(struct gate_look *l, size_t m)
 {
 	if (!*facts_get(&l->all[m], "machine_id"))
-		gate_say(l, GATE_MACHINE, strcmp(facts_get(&l->all[m], "init"), "systemd") == 0, m, "systemd-machine-id-setup",
-			"'%s' has no machine-id", l->c->members[m]);
+		gate_say(l, GATE_MACHINE, strcmp(facts_get(&l->all[m], "init"), "systemd") == 0, m,
+			"systemd-machine-id-setup", "'%s' has no machine-id", l->c->members[m]);
 }
 
 static void look_address(struct gate_look *l, size_t m)
@@ -65,25 +70,32 @@ static void look_address(struct gate_look *l, size_t m)
 	const char *address = facts_get(&l->all[m], "address"), *name = l->c->members[m];
 
 	if (!*address)
-		gate_say(l, GATE_ADDRESS, true, m, "ip -br address", "'%s' has no address that others could reach it by", name);
+		gate_say(l, GATE_ADDRESS, true, m, "ip -br address",
+			"'%s' has no address that others could reach it by", name);
 	else if (!facts_address(address))
-		gate_say(l, GATE_ADDRESS, true, m, "ip -br address", "the address of '%s' is '%.64s': that is none", name, address);
+		gate_say(l, GATE_ADDRESS, true, m, "ip -br address", "the address of '%s' is '%.64s': that is none",
+			name, address);
 	else if (l->c->count > 1 && (str_starts(address, "127.") || strcmp(address, "::1") == 0))
-		gate_say(l, GATE_ADDRESS, true, m, "ip -br address", "the address of '%s' is %s, which no other node can reach", name, address);
+		gate_say(l, GATE_ADDRESS, true, m, "ip -br address",
+			"the address of '%s' is %s, which no other node can reach", name, address);
 }
 
 static void look_root(struct gate_look *l, size_t m)
 {
 	if (strcmp(facts_get(&l->all[m], "root"), "none") == 0)
-		gate_say(l, GATE_ROOT, true, m, "nanopod provision --user root …", "whoever logs in to '%s' is neither root nor may use sudo",
-			l->c->members[m]);
+		gate_say(l, GATE_ROOT, true, m, "nanopod provision --user root …",
+			"whoever logs in to '%s' is neither root nor may use sudo", l->c->members[m]);
 }
 
 /* dpkg's word for what uname says; NULL: not known, and not compared. */
 static const char *debian_arch(const char *machine)
 {
 	static const char *const rows[][2] = {
-		{ "x86_64", "amd64" }, { "aarch64", "arm64" }, { "ppc64le", "ppc64el" }, { "riscv64", "riscv64" }, { "s390x", "s390x" },
+		{ "x86_64", "amd64" },
+		{ "aarch64", "arm64" },
+		{ "ppc64le", "ppc64el" },
+		{ "riscv64", "riscv64" },
+		{ "s390x", "s390x" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -95,27 +107,33 @@ static const char *debian_arch(const char *machine)
 /* The step that brings it says so too, but only when all of it is on the node. */
 static void look_airgap(struct gate_look *l, size_t m)
 {
-	const char *own = facts_get(&l->all[m], "os_codename"), *arch = debian_arch(facts_get(&l->all[m], "arch")), *name = l->c->members[m];
+	const char *own = facts_get(&l->all[m], "os_codename"), *arch = debian_arch(facts_get(&l->all[m], "arch")),
+		   *name = l->c->members[m];
 	char hint[160];
 
 	if (*l->arch && arch && strcmp(l->arch, arch) != 0) {
 		snprintf(hint, sizeof hint, "make the bundle on a machine that is %s", arch);
-		gate_say(l, GATE_SYSTEM, true, m, hint, "the airgap folder is for %s, and '%s' is %s", l->arch, name, arch);
+		gate_say(l, GATE_SYSTEM, true, m, hint, "the airgap folder is for %s, and '%s' is %s", l->arch, name,
+			arch);
 	}
 	if (*l->release && *own && strcmp(l->release, own) != 0) {
 		snprintf(hint, sizeof hint, "nanopod provision bundle … -d DIR --release %.60s", own);
-		gate_say(l, GATE_SYSTEM, true, m, hint, "the packages of the airgap folder are for '%s', and '%s' is '%.60s'", l->release, name, own);
+		gate_say(l, GATE_SYSTEM, true, m, hint,
+			"the packages of the airgap folder are for '%s', and '%s' is '%.60s'", l->release, name, own);
 	}
 }
 
 static void look_system(struct gate_look *l, size_t m)
 {
-	const char *id = facts_get(&l->all[m], "os_id"), *version = facts_get(&l->all[m], "os_version"), *name = l->c->members[m];
+	const char *id = facts_get(&l->all[m], "os_id"), *version = facts_get(&l->all[m], "os_version"),
+		   *name = l->c->members[m];
 
 	if (!*id)
-		gate_say(l, GATE_SYSTEM, true, m, "", "'%s' does not say which system it runs: it has no /etc/os-release", name);
+		gate_say(l, GATE_SYSTEM, true, m, "",
+			"'%s' does not say which system it runs: it has no /etc/os-release", name);
 	else if (strcmp(id, "debian") != 0 && strcmp(id, "ubuntu") != 0)
-		gate_say(l, GATE_SYSTEM, true, m, "", "'%s' runs %.32s%s%.32s, not Debian or Ubuntu", name, id, *version ? " " : "", version);
+		gate_say(l, GATE_SYSTEM, true, m, "", "'%s' runs %.32s%s%.32s, not Debian or Ubuntu", name, id,
+			*version ? " " : "", version);
 	else
 		look_airgap(l, m);
 }
@@ -136,35 +154,39 @@ static void look_disk(struct gate_look *l, size_t m)
 		}
 	}
 	if (free_mb >= 0 && free_mb < most)
-		gate_say(l, GATE_DISK, true, m, "df -h / /var /usr/local", "'%s' has %ld MB free on disk, '%s' needs %ld MB", l->c->members[m],
-			free_mb, stack, most);
+		gate_say(l, GATE_DISK, true, m, "df -h / /var /usr/local",
+			"'%s' has %ld MB free on disk, '%s' needs %ld MB", l->c->members[m], free_mb, stack, most);
 }
 
 /* Steps wait for the lock for a while, and finish what was cut off: both are only said. */
 static void look_dpkg(struct gate_look *l, size_t m)
 {
-	const char *state = facts_get(&l->all[m], "dpkg"), *holder = facts_get(&l->all[m], "dpkg_holder"), *name = l->c->members[m];
+	const char *state = facts_get(&l->all[m], "dpkg"), *holder = facts_get(&l->all[m], "dpkg_holder"),
+		   *name = l->c->members[m];
 	size_t digits = strspn(holder, "0123456789");
 	char hint[64] = "";
 
 	if (strcmp(state, "broken") == 0)
-		gate_say(l, GATE_DPKG, false, m, "dpkg --configure -a", "an installation of packages was cut off on '%s': it will be finished first",
-			name);
+		gate_say(l, GATE_DPKG, false, m, "dpkg --configure -a",
+			"an installation of packages was cut off on '%s': it will be finished first", name);
 	if (strcmp(state, "held") != 0)
 		return;
 	if (digits && digits < 20)
 		snprintf(hint, sizeof hint, "ps -fp %.*s", (int)digits, holder);
 	if (*hint && holder[digits] == ' ' && holder[digits + 1])
-		gate_say(l, GATE_DPKG, false, m, hint, "'%.32s' (process %.*s) is installing packages on '%s': it will be waited for",
+		gate_say(l, GATE_DPKG, false, m, hint,
+			"'%.32s' (process %.*s) is installing packages on '%s': it will be waited for",
 			holder + digits + 1, (int)digits, holder, name);
 	else
-		gate_say(l, GATE_DPKG, false, m, hint, "somebody is installing packages on '%s': it will be waited for", name);
+		gate_say(l, GATE_DPKG, false, m, hint, "somebody is installing packages on '%s': it will be waited for",
+			name);
 }
 
 static void look_route(struct gate_look *l, size_t m)
 {
 	if (strcmp(facts_get(&l->all[m], "route"), "no") == 0)
-		gate_say(l, GATE_ROUTE, true, m, "ip route add default via GATEWAY", "'%s' has no default route", l->c->members[m]);
+		gate_say(l, GATE_ROUTE, true, m, "ip route add default via GATEWAY", "'%s' has no default route",
+			l->c->members[m]);
 }
 
 static void gate_alone_look_names(struct gate_look *l, size_t m)
@@ -176,7 +198,8 @@ static void gate_alone_look_names(struct gate_look *l, size_t m)
 		return;
 	/* The base stack is about to mend it. */
 	for (size_t i = 0; i < l->c->use_count; i++)
-		if (strcmp(l->c->uses[i].stack->name, "base") == 0 && strcmp(pairs_or(&l->c->uses[i].settings, "hosts", "no"), "yes") == 0)
+		if (strcmp(l->c->uses[i].stack->name, "base") == 0 &&
+			strcmp(pairs_or(&l->c->uses[i].settings, "hosts", "no"), "yes") == 0)
 			return;
 	snprintf(hint, sizeof hint, "echo '127.0.1.1 %.64s' >>/etc/hosts", host);
 	gate_say(l, GATE_NAMES, true, m, hint, "'%s' cannot resolve its own name, '%.64s'", l->c->members[m], host);
@@ -187,10 +210,12 @@ static void look_cgroup(struct gate_look *l, size_t m)
 	const char *kind = facts_get(&l->all[m], "cgroup");
 
 	if (strcmp(kind, "none") == 0)
-		gate_say(l, GATE_CGROUP, true, m, "mount -t cgroup2 none /sys/fs/cgroup", "'%s' has neither cgroup v1 nor v2", l->c->members[m]);
-	else if (strcmp(facts_get(&l->all[m], "cgroup_write"), "no") == 0 && strcmp(facts_get(&l->all[m], "root"), "sudo-password") != 0)
-		gate_say(l, GATE_CGROUP, true, m, "mount -o remount,rw /sys/fs/cgroup", "no group can be made in the cgroups (%.16s) of '%s'", kind,
-			l->c->members[m]);
+		gate_say(l, GATE_CGROUP, true, m, "mount -t cgroup2 none /sys/fs/cgroup",
+			"'%s' has neither cgroup v1 nor v2", l->c->members[m]);
+	else if (strcmp(facts_get(&l->all[m], "cgroup_write"), "no") == 0 &&
+		strcmp(facts_get(&l->all[m], "root"), "sudo-password") != 0)
+		gate_say(l, GATE_CGROUP, true, m, "mount -o remount,rw /sys/fs/cgroup",
+			"no group can be made in the cgroups (%.16s) of '%s'", kind, l->c->members[m]);
 }
 
 /* ---- Devices --------------------------------------------------------------------------- */
@@ -214,21 +239,23 @@ static void look_gpu(struct gate_look *l, size_t m)
 	if (count <= 0)
 		return;
 	if (strcmp(facts_get(f, "nouveau"), "yes") == 0)
-		gate_say(l, GATE_GPU, true, m, "echo 'blacklist nouveau' >/etc/modprobe.d/nouveau.conf; update-initramfs -u; reboot",
+		gate_say(l, GATE_GPU, true, m,
+			"echo 'blacklist nouveau' >/etc/modprobe.d/nouveau.conf; update-initramfs -u; reboot",
 			"the driver 'nouveau' has the GPUs of '%s': NVIDIA's own cannot take them", name);
 	else if (usable <= 0)
-		gate_say(l, GATE_GPU, false, m, "lspci -nnk", "'%s' has %ld GPU%s on PCI and no driver for %s", name, count, count == 1 ? "" : "s",
-			count == 1 ? "it" : "them");
+		gate_say(l, GATE_GPU, false, m, "lspci -nnk", "'%s' has %ld GPU%s on PCI and no driver for %s", name,
+			count, count == 1 ? "" : "s", count == 1 ? "it" : "them");
 	else if (usable < count)
-		gate_say(l, GATE_GPU, true, m, "dmesg | grep -e Xid -e NVRM -e amdgpu", "'%s' has %ld GPUs on PCI, but only %ld can be used", name,
-			count, usable);
+		gate_say(l, GATE_GPU, true, m, "dmesg | grep -e Xid -e NVRM -e amdgpu",
+			"'%s' has %ld GPUs on PCI, but only %ld can be used", name, count, usable);
 }
 
 static void look_boot(struct gate_look *l, size_t m)
 {
-	if (strcmp(facts_get(&l->all[m], "secure_boot"), "yes") == 0 && gate_alone_gpus(&l->all[m]) > 0 && !all_usable(&l->all[m]))
-		gate_say(l, GATE_BOOT, true, m, "mokutil --disable-validation", "Secure Boot is on on '%s': a driver that is built there is not loaded",
-			l->c->members[m]);
+	if (strcmp(facts_get(&l->all[m], "secure_boot"), "yes") == 0 && gate_alone_gpus(&l->all[m]) > 0 &&
+		!all_usable(&l->all[m]))
+		gate_say(l, GATE_BOOT, true, m, "mokutil --disable-validation",
+			"Secure Boot is on on '%s': a driver that is built there is not loaded", l->c->members[m]);
 }
 
 static void look_headers(struct gate_look *l, size_t m)
@@ -237,11 +264,12 @@ static void look_headers(struct gate_look *l, size_t m)
 	bool plain = !kernel[strspn(kernel, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+_-")];
 	char hint[160];
 
-	if (strcmp(facts_get(&l->all[m], "headers"), "no") != 0 || gate_alone_gpus(&l->all[m]) <= 0 || all_usable(&l->all[m]))
+	if (strcmp(facts_get(&l->all[m], "headers"), "no") != 0 || gate_alone_gpus(&l->all[m]) <= 0 ||
+		all_usable(&l->all[m]))
 		return;
 	snprintf(hint, sizeof hint, "apt-get install linux-headers-%.100s", plain && *kernel ? kernel : "$(uname -r)");
-	gate_say(l, GATE_HEADERS, true, m, hint, "'%s' has no headers of its kernel, %.64s: no driver can be built there", l->c->members[m],
-		kernel);
+	gate_say(l, GATE_HEADERS, true, m, hint,
+		"'%s' has no headers of its kernel, %.64s: no driver can be built there", l->c->members[m], kernel);
 }
 
 /* "mlx5_0 1 ACTIVE 400 InfiniBand" */
@@ -253,8 +281,10 @@ static void look_rdma(struct gate_look *l, size_t m)
 		char key[32], device[64] = "", port[16] = "", state[32] = "";
 
 		snprintf(key, sizeof key, "rdma_%ld", i);
-		if (sscanf(facts_get(&l->all[m], key), "%63s %15s %31s", device, port, state) == 3 && strcmp(state, "ACTIVE") != 0)
-			gate_say(l, GATE_RDMA, false, m, "ibstat", "port %s of '%s' on '%s' is %s", port, device, l->c->members[m], state);
+		if (sscanf(facts_get(&l->all[m], key), "%63s %15s %31s", device, port, state) == 3 &&
+			strcmp(state, "ACTIVE") != 0)
+			gate_say(l, GATE_RDMA, false, m, "ibstat", "port %s of '%s' on '%s' is %s", port, device,
+				l->c->members[m], state);
 	}
 }
 
@@ -283,7 +313,8 @@ static void look_other(struct gate_look *l, size_t m)
 		const char *said = facts_get(&l->all[m], rows[i].key);
 
 		if (*said && gate_alone_has_stack(l, m, rows[i].stack))
-			gate_say(l, GATE_OTHER, true, m, rows[i].hint, "'%s' has a %s that nanopod did not install: %.64s", l->c->members[m], rows[i].what,
+			gate_say(l, GATE_OTHER, true, m, rows[i].hint,
+				"'%s' has a %s that nanopod did not install: %.64s", l->c->members[m], rows[i].what,
 				said);
 	}
 }
@@ -296,8 +327,9 @@ static void look_cluster(struct gate_look *l, size_t m)
 
 	if (!*other)
 		return;
-	snprintf(hint, sizeof hint, "'nanopod provision drop %.40s -w %.60s' takes it out of that one; '--name %.40s' works on that one", other,
-		l->c->members[m], other);
+	snprintf(hint, sizeof hint,
+		"'nanopod provision drop %.40s -w %.60s' takes it out of that one; '--name %.40s' works on that one",
+		other, l->c->members[m], other);
 	gate_say(l, GATE_CLUSTER, true, m, hint, "'%s' is of the cluster '%.64s' already", l->c->members[m], other);
 }
 
@@ -306,7 +338,8 @@ static void look_swap(struct gate_look *l, size_t m)
 	long swap = facts_number(&l->all[m], "swap_mb", 0);
 
 	if (swap > 0)
-		gate_say(l, GATE_SWAP, false, m, "swapoff -a", "'%s' has %ld MB of swap, which Kubernetes does not count with", l->c->members[m], swap);
+		gate_say(l, GATE_SWAP, false, m, "swapoff -a",
+			"'%s' has %ld MB of swap, which Kubernetes does not count with", l->c->members[m], swap);
 }
 
 /* A machine of 1024 MB shows some less: its kernel keeps that. */
@@ -320,8 +353,8 @@ static void look_memory(struct gate_look *l, size_t m)
 
 		if (!said || str_to_long(said, 0, LONG_MAX / 100, &need) || memory >= need - need / 12)
 			continue;
-		gate_say(l, GATE_MEMORY, true, m, "free -m", "'%s' has %ld MB of memory, '%s' needs %ld MB", l->c->members[m], memory,
-			l->c->uses[i].stack->name, need);
+		gate_say(l, GATE_MEMORY, true, m, "free -m", "'%s' has %ld MB of memory, '%s' needs %ld MB",
+			l->c->members[m], memory, l->c->uses[i].stack->name, need);
 		return;
 	}
 }
@@ -329,19 +362,33 @@ static void look_memory(struct gate_look *l, size_t m)
 void gate_alone(struct gate_look *l)
 {
 	static void (*const looks[GATE_COUNT])(struct gate_look *, size_t) = {
-		[GATE_NAME] = look_name, [GATE_MACHINE] = look_machine, [GATE_ADDRESS] = look_address, [GATE_ROOT] = look_root,
-		[GATE_SYSTEM] = look_system, [GATE_DISK] = look_disk, [GATE_DPKG] = look_dpkg, [GATE_ROUTE] = look_route,
-		[GATE_NAMES] = gate_alone_look_names, [GATE_CGROUP] = look_cgroup, [GATE_GPU] = look_gpu, [GATE_BOOT] = look_boot,
-		[GATE_HEADERS] = look_headers, [GATE_RDMA] = look_rdma, [GATE_OTHER] = look_other, [GATE_SWAP] = look_swap,
-		[GATE_MEMORY] = look_memory, [GATE_CLUSTER] = look_cluster,
+		[GATE_NAME] = look_name,
+		[GATE_MACHINE] = look_machine,
+		[GATE_ADDRESS] = look_address,
+		[GATE_ROOT] = look_root,
+		[GATE_SYSTEM] = look_system,
+		[GATE_DISK] = look_disk,
+		[GATE_DPKG] = look_dpkg,
+		[GATE_ROUTE] = look_route,
+		[GATE_NAMES] = gate_alone_look_names,
+		[GATE_CGROUP] = look_cgroup,
+		[GATE_GPU] = look_gpu,
+		[GATE_BOOT] = look_boot,
+		[GATE_HEADERS] = look_headers,
+		[GATE_RDMA] = look_rdma,
+		[GATE_OTHER] = look_other,
+		[GATE_SWAP] = look_swap,
+		[GATE_MEMORY] = look_memory,
+		[GATE_CLUSTER] = look_cluster,
 	};
 
 	for (size_t m = 0; m < l->c->count; m++) {
 		const char *name = l->c->members[m];
 
 		if (!l->all[m].known && gate_wants(l, GATE_REACH, m))
-			gate_say(l, GATE_REACH, true, m, "", "%s%s%s%s", l->all[m].why ? l->all[m].why : "", l->all[m].why ? "" : "'",
-				l->all[m].why ? "" : name, l->all[m].why ? "" : "' was not reached");
+			gate_say(l, GATE_REACH, true, m, "", "%s%s%s%s", l->all[m].why ? l->all[m].why : "",
+				l->all[m].why ? "" : "'", l->all[m].why ? "" : name,
+				l->all[m].why ? "" : "' was not reached");
 		for (size_t g = 0; g < GATE_COUNT; g++)
 			if (looks[g] && gate_wants(l, (enum gate)g, m))
 				looks[g](l, m);

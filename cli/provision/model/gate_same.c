@@ -66,8 +66,10 @@ static void gate_same_look_names(struct gate_look *l)
 		/* What is no name was said already. */
 		if (twins[m] == m || !facts_hostname(host) || strcmp(host, "localhost") == 0)
 			continue;
-		snprintf(hint, sizeof hint, "hostnamectl set-hostname %.*s", (int)strcspn(name, ".:"), facts_hostname(name) ? name : "NAME");
-		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%s', as that of '%s' is", name, host, l->c->members[twins[m]]);
+		snprintf(hint, sizeof hint, "hostnamectl set-hostname %.*s", (int)strcspn(name, ".:"),
+			facts_hostname(name) ? name : "NAME");
+		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%s', as that of '%s' is", name, host,
+			l->c->members[twins[m]]);
 	}
 	free(twins);
 }
@@ -78,8 +80,10 @@ static void look_machines(struct gate_look *l)
 
 	for (size_t m = 0; m < l->c->count; m++)
 		if (twins[m] != m)
-			gate_say(l, GATE_MACHINE, true, m, "rm /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup",
-				"'%s' has the machine-id of '%s': one was cloned from the other", l->c->members[m], l->c->members[twins[m]]);
+			gate_say(l, GATE_MACHINE, true, m,
+				"rm /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup",
+				"'%s' has the machine-id of '%s': one was cloned from the other", l->c->members[m],
+				l->c->members[twins[m]]);
 	free(twins);
 }
 
@@ -90,8 +94,10 @@ static void look_addresses(struct gate_look *l)
 	for (size_t m = 0; m < l->c->count; m++) {
 		const char *address = facts_get(&l->all[m], "address");
 
-		if (twins[m] != m && facts_address(address) && !str_starts(address, "127.") && strcmp(address, "::1") != 0)
-			gate_say(l, GATE_ADDRESS, true, m, "ip -br address", "the address of '%s' is %s, as that of '%s' is", l->c->members[m], address,
+		if (twins[m] != m && facts_address(address) && !str_starts(address, "127.") &&
+			strcmp(address, "::1") != 0)
+			gate_say(l, GATE_ADDRESS, true, m, "ip -br address",
+				"the address of '%s' is %s, as that of '%s' is", l->c->members[m], address,
 				l->c->members[twins[m]]);
 	}
 	free(twins);
@@ -154,14 +160,16 @@ static void look_clocks(struct gate_look *l)
 		return;
 	for (size_t m = 0; m < l->c->count; m++) {
 		const struct facts *f = &l->all[m];
-		uint64_t off = gate_same_distance(f->skew_us, middle), error = f->skew_error_us > 0 ? (uint64_t)f->skew_error_us : 0;
+		uint64_t off = gate_same_distance(f->skew_us, middle),
+			 error = f->skew_error_us > 0 ? (uint64_t)f->skew_error_us : 0;
 
 		/* Only what is beyond doubt. */
 		if (!gate_wants(l, GATE_CLOCK, m) || off < error || off - error <= CLOCK_SAID_US)
 			continue;
 		show_time(off, far, sizeof far);
-		gate_say(l, GATE_CLOCK, off - error > CLOCK_STOPS_US, m, "timedatectl set-ntp true", "the clock of '%s' is %s %s the others",
-			l->c->members[m], far, f->skew_us > middle ? "ahead of" : "behind");
+		gate_say(l, GATE_CLOCK, off - error > CLOCK_STOPS_US, m, "timedatectl set-ntp true",
+			"the clock of '%s' is %s %s the others", l->c->members[m], far,
+			f->skew_us > middle ? "ahead of" : "behind");
 	}
 }
 
@@ -194,7 +202,8 @@ static const char *most_common(const char *const *values, size_t count)
 	return best;
 }
 
-static const char **gate_same_gather(const struct gate_look *l, enum gate g, const char *(*value)(const struct gate_look *, size_t))
+static const char **gate_same_gather(const struct gate_look *l, enum gate g,
+	const char *(*value)(const struct gate_look *, size_t))
 {
 	const char **values = calloc(l->c->count + 1, sizeof *values);
 
@@ -254,7 +263,8 @@ static void look_alike(struct gate_look *l)
 	char hint[96];
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		const char **values = gate_same_gather(l, rows[i].gate, rows[i].value), *common = most_common(values, l->c->count);
+		const char **values = gate_same_gather(l, rows[i].gate, rows[i].value),
+			   *common = most_common(values, l->c->count);
 		const char *what = rows[i].what;
 
 		for (size_t m = 0; common && m < l->c->count; m++) {
@@ -264,9 +274,11 @@ static void look_alike(struct gate_look *l)
 				continue;
 			snprintf(hint, sizeof hint, "%s%.16s", rows[i].hint, rows[i].gate == GATE_MTU ? common : "");
 			if (rows[i].counted)
-				gate_say(l, rows[i].gate, false, m, hint, "'%s' has %.32s %s, others have %.32s", name, value, what, common);
+				gate_say(l, rows[i].gate, false, m, hint, "'%s' has %.32s %s, others have %.32s", name,
+					value, what, common);
 			else
-				gate_say(l, rows[i].gate, false, m, hint, "the %s of '%s' is %.32s, that of others is %.32s", what, name, value, common);
+				gate_say(l, rows[i].gate, false, m, hint,
+					"the %s of '%s' is %.32s, that of others is %.32s", what, name, value, common);
 		}
 		free(values);
 	}
@@ -328,8 +340,9 @@ static void look_package(struct gate_look *l, const struct use *u, const char *p
 		if (!*values[m] || strcmp(values[m], common) == 0 || said[m])
 			continue;
 		said[m] = true;
-		gate_say(l, GATE_VERSION, true, m, "", "'%s' has or would get %.32s %s, others %s: they do not go together", l->c->members[m],
-			package, values[m], common);
+		gate_say(l, GATE_VERSION, true, m, "",
+			"'%s' has or would get %.32s %s, others %s: they do not go together", l->c->members[m], package,
+			values[m], common);
 	}
 	free(lines);
 	free(values);

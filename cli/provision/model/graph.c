@@ -193,7 +193,8 @@ static void graph_told(struct graph *g, size_t at)
 
 		next->pending--;
 		if (!well && next->state == WORK_WAITING && graph_must(next, at))
-			model_graph_over(g, w->then[i], WORK_BLOCKED, w->state == WORK_BLOCKED && w->because != GRAPH_NODE ? w->because : at);
+			model_graph_over(g, w->then[i], WORK_BLOCKED,
+				w->state == WORK_BLOCKED && w->because != GRAPH_NODE ? w->because : at);
 	}
 }
 
@@ -226,7 +227,8 @@ void graph_lose(struct graph *g, size_t member)
 static void close_quorum(struct graph *g, size_t failed)
 {
 	for (size_t i = 0; i < g->count; i++)
-		if (g->at[i].step == g->at[failed].step && g->at[i].use == g->at[failed].use && g->at[i].state == WORK_WAITING)
+		if (g->at[i].step == g->at[failed].step && g->at[i].use == g->at[failed].use &&
+			g->at[i].state == WORK_WAITING)
 			model_graph_over(g, i, WORK_BLOCKED, failed);
 }
 

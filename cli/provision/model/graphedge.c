@@ -63,7 +63,8 @@ static void make_works(struct places *p)
 			for (size_t m = 0; graphedge_when(use, step->when) && m < p->c->count; m++) {
 				if (!has_step(use, step, m))
 					continue;
-				g->at[g->count] = (struct work){ .use = use, .step = step, .member = m, .because = GRAPH_NODE };
+				g->at[g->count] =
+					(struct work){ .use = use, .step = step, .member = m, .because = GRAPH_NODE };
 				*graphedge_place(p, u, s, m) = ++g->count;
 			}
 		}

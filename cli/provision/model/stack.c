@@ -79,11 +79,14 @@ int stack_folder(char *room, size_t size, struct fail *f)
 
 	if (said && *said) {
 		if (!is_folder(said))
-			return fail_set(f, -ENOENT, "cannot read the stacks in '%s', which NANOPOD_STACKS names: no such folder", said);
+			return fail_set(f, -ENOENT,
+				"cannot read the stacks in '%s', which NANOPOD_STACKS names: no such folder", said);
 		snprintf(found, sizeof found, "%s", said);
 	} else if (!find_folder(found)) {
-		return fail_set(f, -ENOENT, "cannot find the stacks: neither '%s' is there nor a folder 'stacks' beside nanopod; "
-			"NANOPOD_STACKS may name one", STACKS_DIR);
+		return fail_set(f, -ENOENT,
+			"cannot find the stacks: neither '%s' is there nor a folder 'stacks' beside nanopod; "
+			"NANOPOD_STACKS may name one",
+			STACKS_DIR);
 	}
 	if (strlen(found) >= size)
 		return fail_set(f, -ENAMETOOLONG, "cannot read the stacks in '%.200s': the path is too long", found);
@@ -132,7 +135,8 @@ bool stack_word(const char *text)
 	size_t len = 0;
 
 	for (const char *p = text; *p; p++, len++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || (*p == '-' && p > text)))
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+			    (*p == '-' && p > text)))
 			return false;
 	return len > 0 && len <= WORD_MAX;
 }

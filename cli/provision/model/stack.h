@@ -47,7 +47,7 @@ struct stack_role {
 /* "STEP", "STEP@ROLE", "STEP@all", "STACK.STEP@ROLE": without @, that step on the same node. */
 struct stack_need {
 	char *stack, *step, *role; /* stack NULL: this one; role NULL: the same node */
-	bool must;                 /* `needs`: where that failed this cannot be done; else (`after`) it only comes first */
+	bool must; /* `needs`: where that failed this cannot be done; else (`after`) it only comes first */
 };
 
 struct stack_step {
@@ -70,7 +70,7 @@ struct stack {
 	char *first;               /* what people type first, "nanopod ssh {controller} sinfo"; NULL */
 	char **needs_stacks;       /* that have to be there too; ends with NULL */
 	char **after_stacks;       /* that come first where they are there; ends with NULL */
-	struct stack_role roles[STACK_ROLES];            /* at least one: "nodes", all of them, where the file has none */
+	struct stack_role roles[STACK_ROLES]; /* at least one: "nodes", all of them, where the file has none */
 	size_t role_count;
 	struct stack_setting settings[STACK_SETTINGS];   /* `versions` are settings too: "version-k3s" */
 	size_t setting_count;
@@ -78,7 +78,7 @@ struct stack {
 	size_t step_count;
 	char *gates;               /* which gates it wants: words of cli/provision/model/gate.h, parted by blanks */
 	char **packages;           /* of which the facts say candidate_NAME and installed_NAME; ends with NULL */
-	char *logs;                /* lines "WORD ROLE KIND WHAT" of `nanopod logs CLUSTER WORD`; KIND: file, dir, unit, pod, command */
+	char *logs; /* lines "WORD ROLE KIND WHAT" of `nanopod logs CLUSTER WORD`; KIND: file, dir, unit, pod, command */
 };
 
 /* Where stacks are: $NANOPOD_STACKS, else stacks/ beside the build tree that this program is in, else where they are installed. */

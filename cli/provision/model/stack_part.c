@@ -109,8 +109,8 @@ int stack_get_words(struct stack_reading *r, const struct conf *map, const char 
 	return rc;
 }
 
-int stack_unknown(struct stack_reading *r, const struct conf *at, const char *what, const char *typed, const char *const *words,
-	size_t count)
+int stack_unknown(struct stack_reading *r, const struct conf *at, const char *what, const char *typed,
+	const char *const *words, size_t count)
 {
 	const char *near = stack_nearest(typed, words, count);
 

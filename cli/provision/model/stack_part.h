@@ -21,8 +21,8 @@ int stack_get_number(struct stack_reading *r, const struct conf *map, const char
 int stack_get_words(struct stack_reading *r, const struct conf *map, const char *key, char ***out);
 void stack_free_words(char **words);
 
-int stack_unknown(struct stack_reading *r, const struct conf *at, const char *what, const char *typed, const char *const *words,
-	size_t count);
+int stack_unknown(struct stack_reading *r, const struct conf *at, const char *what, const char *typed,
+	const char *const *words, size_t count);
 
 int stack_read_steps(struct stack_reading *r, const struct conf *list);
 

@@ -36,7 +36,8 @@ static int read_role(struct stack_reading *r, const struct conf *at)
 	if (r->s->role_count == STACK_ROLES)
 		return conf_fail(r->file, at, r->f, "more than %d roles", STACK_ROLES);
 	if (!stack_word(at->key) || strcmp(at->key, "all") == 0)
-		return conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a role: letters, digits and '-'", at->key);
+		return conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a role: letters, digits and '-'",
+			at->key);
 	rc = conf_expect(r->file, at, CONF_MAP, r->f);
 	rc = rc ? rc : conf_known(r->file, at, keys, r->f);
 	if (rc)
@@ -51,7 +52,8 @@ static int read_role(struct stack_reading *r, const struct conf *at)
 	if (rc)
 		return rc;
 	if (value_enum(role->fallback, "first|rest|all|none", &which, NULL))
-		return conf_fail(r->file, conf_get(at, "default"), r->f, "'%.64s' is not one of first|rest|all|none", role->fallback);
+		return conf_fail(r->file, conf_get(at, "default"), r->f, "'%.64s' is not one of first|rest|all|none",
+			role->fallback);
 	if (role->max && role->max < role->min)
 		return conf_fail(r->file, at, r->f, "the role '%s' has a max below its min", role->name);
 	return 0;
@@ -64,7 +66,10 @@ static int stack_read_read_roles(struct stack_reading *r, const struct conf *map
 	for (size_t i = 0; map && i < map->count && !rc; i++)
 		rc = read_role(r, &map->items[i]);
 	if (!rc && r->s->role_count == 0) {
-		r->s->roles[0] = (struct stack_role){ .name = stack_read_copy("nodes"), .help = stack_read_copy("its nodes"), .min = 1, .fallback = stack_read_copy("all") };
+		r->s->roles[0] = (struct stack_role){ .name = stack_read_copy("nodes"),
+			.help = stack_read_copy("its nodes"),
+			.min = 1,
+			.fallback = stack_read_copy("all") };
 		r->s->role_count = 1;
 	}
 	return rc;
@@ -72,14 +77,16 @@ static int stack_read_read_roles(struct stack_reading *r, const struct conf *map
 
 /* ---- Settings -------------------------------------------------------------------------- */
 
-static int stack_read_add_setting(struct stack_reading *r, const struct conf *at, const char *key, struct stack_setting **out)
+static int stack_read_add_setting(struct stack_reading *r, const struct conf *at, const char *key,
+	struct stack_setting **out)
 {
 	struct stack_setting *setting = &r->s->settings[r->s->setting_count];
 
 	if (r->s->setting_count == STACK_SETTINGS)
 		return conf_fail(r->file, at, r->f, "more than %d settings", STACK_SETTINGS);
 	if (!stack_word(key))
-		return conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a setting: letters, digits and '-'", key);
+		return conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a setting: letters, digits and '-'",
+			key);
 	if (stack_setting(r->s, key))
 		return conf_fail(r->file, at, r->f, "the setting '%s' is there twice", key);
 	setting->key = stack_read_copy(key);
@@ -124,8 +131,10 @@ static int read_values(struct stack_reading *r, const struct conf *at, struct st
 	for (size_t i = 0; words && words[i] && !rc; i++) {
 		size_t len = strlen(words[i]);
 
-		if (!len || *words[i] == '|' || words[i][len - 1] == '|' || strstr(words[i], "||") || strpbrk(words[i], ", "))
-			rc = conf_fail(r->file, conf_get(at, "values"), r->f, "'%.64s' cannot be one of 'values'", words[i]);
+		if (!len || *words[i] == '|' || words[i][len - 1] == '|' || strstr(words[i], "||") ||
+			strpbrk(words[i], ", "))
+			rc = conf_fail(r->file, conf_get(at, "values"), r->f, "'%.64s' cannot be one of 'values'",
+				words[i]);
 		else if (buf_addf(&b, "%s%s", i ? "|" : "", words[i]))
 			command_nomem();
 	}
@@ -156,7 +165,8 @@ static int read_default(struct stack_reading *r, const struct conf *at, struct s
 	} else if (value && value->type == CONF_TEXT) {
 		text = stack_read_copy(value->text);
 	} else if (value && value->type == CONF_MAP && value->count) {
-		return conf_fail(r->file, value, r->f, "a map cannot be a default: its script says what an empty one means");
+		return conf_fail(r->file, value, r->f,
+			"a map cannot be a default: its script says what an empty one means");
 	}
 	if (rc)
 		return rc;
@@ -236,7 +246,8 @@ static int stack_read_read_gates(struct stack_reading *r, const struct conf *map
 		while (k < GATE_COUNT && strcmp(known[k], words[i]) != 0)
 			k++;
 		if (k == GATE_COUNT)
-			rc = stack_unknown(r, at->type == CONF_LIST ? &at->items[i] : at, "gate", words[i], known, GATE_COUNT);
+			rc = stack_unknown(r, at->type == CONF_LIST ? &at->items[i] : at, "gate", words[i], known,
+				GATE_COUNT);
 		else if (buf_addf(&b, "%s%s", i ? " " : "", words[i]))
 			rc = conf_fail(r->file, at, r->f, "too many gates");
 	}
@@ -247,7 +258,8 @@ static int stack_read_read_gates(struct stack_reading *r, const struct conf *map
 	return rc;
 }
 
-static int add_log(struct stack_reading *r, const struct conf *at, const char *role, const struct conf *what, struct buf *out)
+static int add_log(struct stack_reading *r, const struct conf *at, const char *role, const struct conf *what,
+	struct buf *out)
 {
 	struct fail why = { 0 };
 	int rc = conf_expect(r->file, what, CONF_TEXT, r->f);
@@ -269,7 +281,8 @@ static int read_log(struct stack_reading *r, const struct conf *at, struct buf *
 	rc = rc ? rc : conf_known(r->file, at, keys, r->f);
 	rc = rc ? rc : stack_get_word(r, at, "role", &role);
 	if (!rc && !stack_word(at->key))
-		rc = conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a log: letters, digits and '-'", at->key);
+		rc = conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a log: letters, digits and '-'",
+			at->key);
 	if (!rc && role && strcmp(role, "all") != 0 && !stack_role(r->s, role))
 		rc = conf_fail(r->file, conf_get(at, "role"), r->f, "there is no role '%s'", role);
 	for (size_t i = 0; i < at->count && !rc; i++)
@@ -323,7 +336,8 @@ static int stack_read_read_packages(struct stack_reading *r, const struct conf *
 		const char *name = r->s->packages[i];
 
 		if (!*name || name[strspn(name, letters)] || strchr("+-.", *name))
-			rc = conf_fail(r->file, conf_get(root, "packages"), r->f, "'%.64s' is no name of a package", name);
+			rc = conf_fail(r->file, conf_get(root, "packages"), r->f, "'%.64s' is no name of a package",
+				name);
 	}
 	if (!rc && !r->s->packages && !(r->s->packages = calloc(1, sizeof *r->s->packages)))
 		command_nomem();
@@ -333,7 +347,19 @@ static int stack_read_read_packages(struct stack_reading *r, const struct conf *
 static int stack_read_read_all(struct stack_reading *r, const struct conf *root, const char *name)
 {
 	static const char *const keys[] = {
-		"stack", "about", "first", "needs", "after", "roles", "settings", "versions", "gates", "packages", "logs", "steps", NULL,
+		"stack",
+		"about",
+		"first",
+		"needs",
+		"after",
+		"roles",
+		"settings",
+		"versions",
+		"gates",
+		"packages",
+		"logs",
+		"steps",
+		NULL,
 	};
 	int rc = conf_known(r->file, root, keys, r->f);
 
@@ -370,7 +396,8 @@ static int fail_missing(const char *folder, const char *name, struct fail *f)
 	return -ENOENT;
 }
 
-static int stack_read_make(const struct conf_file *file, const char *folder, const char *name, struct stack **out, struct fail *f)
+static int stack_read_make(const struct conf_file *file, const char *folder, const char *name, struct stack **out,
+	struct fail *f)
 {
 	struct stack_reading r = { .file = file, .f = f, .s = calloc(1, sizeof *r.s) };
 	int rc;

@@ -28,14 +28,16 @@ static char *copy_part(const char *text, size_t len)
 /* ---- What comes first ------------------------------------------------------------------ */
 
 /* "STEP", "STEP@ROLE", "STACK.STEP@ROLE" */
-static int stack_step_add_need(struct stack_reading *r, const struct conf *at, const char *text, bool must, struct stack_step *step)
+static int stack_step_add_need(struct stack_reading *r, const struct conf *at, const char *text, bool must,
+	struct stack_step *step)
 {
 	const char *role = strchr(text, '@'), *dot = strchr(text, '.'), *name = text;
 	size_t len = role ? (size_t)(role - text) : strlen(text);
 	struct stack_need *need = &step->needs[step->need_count];
 
 	if (step->need_count == STACK_NEEDS)
-		return conf_fail(r->file, at, r->f, "the step '%s' waits for more than %d others", step->name, STACK_NEEDS);
+		return conf_fail(r->file, at, r->f, "the step '%s' waits for more than %d others", step->name,
+			STACK_NEEDS);
 	if (dot && dot < text + len)
 		name = dot + 1;
 	*need = (struct stack_need){ .must = must, .step = copy_part(name, len - (size_t)(name - text)) };
@@ -44,8 +46,10 @@ static int stack_step_add_need(struct stack_reading *r, const struct conf *at, c
 		need->stack = copy_part(text, (size_t)(dot - text));
 	if (role)
 		need->role = copy_part(role + 1, strlen(role + 1));
-	if (!stack_word(need->step) || (need->stack && !stack_word(need->stack)) || (need->role && !stack_word(need->role)))
-		return conf_fail(r->file, at, r->f, "'%.64s' is no step: expected STEP, STEP@ROLE, STEP@all or STACK.STEP@ROLE", text);
+	if (!stack_word(need->step) || (need->stack && !stack_word(need->stack)) ||
+		(need->role && !stack_word(need->role)))
+		return conf_fail(r->file, at, r->f,
+			"'%.64s' is no step: expected STEP, STEP@ROLE, STEP@all or STACK.STEP@ROLE", text);
 	if (need->stack && strcmp(need->stack, r->s->name) == 0) {
 		free(need->stack);
 		need->stack = NULL;
@@ -53,7 +57,8 @@ static int stack_step_add_need(struct stack_reading *r, const struct conf *at, c
 	return 0;
 }
 
-static int read_needs(struct stack_reading *r, const struct conf *map, const char *key, bool must, struct stack_step *step)
+static int read_needs(struct stack_reading *r, const struct conf *map, const char *key, bool must,
+	struct stack_step *step)
 {
 	const struct conf *at = conf_get(map, key);
 	char **words = NULL;
@@ -65,7 +70,8 @@ static int read_needs(struct stack_reading *r, const struct conf *map, const cha
 	return rc;
 }
 
-static int check_need(struct stack_reading *r, const struct conf *at, const struct stack_step *step, const struct stack_need *need)
+static int check_need(struct stack_reading *r, const struct conf *at, const struct stack_step *step,
+	const struct stack_need *need)
 {
 	const char *words[STACK_STEPS];
 
@@ -75,7 +81,8 @@ static int check_need(struct stack_reading *r, const struct conf *at, const stru
 		while (*known && strcmp(*known, need->stack) != 0)
 			known++;
 		if (need->must && !*known && strcmp(need->stack, "base") != 0)
-			return conf_fail(r->file, at, r->f, "the step '%s' needs '%s.%s', but the stack has no 'needs: [%s]'", step->name,
+			return conf_fail(r->file, at, r->f,
+				"the step '%s' needs '%s.%s', but the stack has no 'needs: [%s]'", step->name,
 				need->stack, need->step, need->stack);
 		return 0;
 	}
@@ -106,7 +113,8 @@ static int check_taken(struct stack_reading *r, const struct conf *at, struct st
 		if (r->s->steps[i].gives && strcmp(r->s->steps[i].gives, step->takes) == 0)
 			giver = &r->s->steps[i];
 	if (!giver)
-		return conf_fail(r->file, at, r->f, "the step '%s' takes '%s', which no step gives", step->name, step->takes);
+		return conf_fail(r->file, at, r->f, "the step '%s' takes '%s', which no step gives", step->name,
+			step->takes);
 	if (giver == step)
 		return conf_fail(r->file, at, r->f, "the step '%s' takes what it gives itself", step->name);
 	for (size_t i = 0; i < step->need_count; i++) {
@@ -123,7 +131,8 @@ static int check_taken(struct stack_reading *r, const struct conf *at, struct st
 
 /* ---- Scripts --------------------------------------------------------------------------- */
 
-static int stack_step_add_file(struct stack_reading *r, const struct conf *at, const char *folder, const char *name, struct buf *out)
+static int stack_step_add_file(struct stack_reading *r, const struct conf *at, const char *folder, const char *name,
+	struct buf *out)
 {
 	char path[PATH_MAX];
 	struct buf text;
@@ -140,7 +149,8 @@ static int stack_step_add_file(struct stack_reading *r, const struct conf *at, c
 	else if (text.len && memchr(text.data, '\0', text.len))
 		rc = conf_fail(r->file, at, r->f, "'%s' has a zero byte in it", name);
 	else if (buf_adds(out, buf_text(&text)) || (text.len && text.data[text.len - 1] != '\n' && buf_addc(out, '\n')))
-		rc = conf_fail(r->file, at, r->f, "the script of the step and what it includes are larger than %d bytes", SCRIPT_BYTES);
+		rc = conf_fail(r->file, at, r->f,
+			"the script of the step and what it includes are larger than %d bytes", SCRIPT_BYTES);
 	buf_release(&text);
 	return rc;
 }
@@ -175,8 +185,11 @@ static int read_script(struct stack_reading *r, const struct conf *at, struct st
 	buf_init(&out, SCRIPT_BYTES);
 	for (size_t i = 0; words && words[i] && !rc; i++) {
 		if (!include_ok(words[i]))
-			rc = conf_fail(r->file, conf_get(at, "include"), r->f, "'%.64s' cannot be included: expected NAME.inc", words[i]);
-		rc = rc ? rc : stack_step_add_file(r, conf_get(at, "include"), is_here(r->s, words[i]) ? "" : "../common/", words[i], &out);
+			rc = conf_fail(r->file, conf_get(at, "include"), r->f,
+				"'%.64s' cannot be included: expected NAME.inc", words[i]);
+		rc = rc ? rc
+			: stack_step_add_file(r, conf_get(at, "include"), is_here(r->s, words[i]) ? "" : "../common/",
+				  words[i], &out);
 	}
 	snprintf(name, sizeof name, "%s.sh", step->name);
 	rc = rc ? rc : stack_step_add_file(r, conf_get(at, "name"), "", name, &out);
@@ -203,7 +216,8 @@ static int stack_step_read_roles(struct stack_reading *r, const struct conf *map
 		if (role)
 			step->roles |= 1u << (role - r->s->roles);
 		else
-			rc = stack_unknown(r, at->type == CONF_LIST ? &at->items[i] : at, "role", words[i], known, r->s->role_count);
+			rc = stack_unknown(r, at->type == CONF_LIST ? &at->items[i] : at, "role", words[i], known,
+				r->s->role_count);
 	}
 	stack_free_words(words);
 	return rc;
@@ -232,7 +246,8 @@ static int check_when(struct stack_reading *r, const struct conf *map, struct st
 		return 0;
 	len = strcspn(step->when, "!=");
 	if (!str_starts(step->when + len, "=") && !str_starts(step->when + len, "!="))
-		return conf_fail(r->file, at, r->f, "'%.64s' is no condition: expected SETTING=VALUE or SETTING!=VALUE", step->when);
+		return conf_fail(r->file, at, r->f, "'%.64s' is no condition: expected SETTING=VALUE or SETTING!=VALUE",
+			step->when);
 	snprintf(key, sizeof key, "%.*s", (int)len, step->when);
 	setting = stack_setting(r->s, key);
 	if (!setting)
@@ -249,8 +264,21 @@ static int check_when(struct stack_reading *r, const struct conf *map, struct st
 static int read_step(struct stack_reading *r, const struct conf *at)
 {
 	static const char *const keys[] = {
-		"name", "help", "roles", "when", "needs", "after", "gives", "takes", "upload", "wave", "quorum", "only-verify", "timeout",
-		"include", NULL,
+		"name",
+		"help",
+		"roles",
+		"when",
+		"needs",
+		"after",
+		"gives",
+		"takes",
+		"upload",
+		"wave",
+		"quorum",
+		"only-verify",
+		"timeout",
+		"include",
+		NULL,
 	};
 	struct stack_step *step = &r->s->steps[r->s->step_count];
 	int rc = conf_expect(r->file, at, CONF_MAP, r->f);
@@ -292,11 +320,12 @@ static int check_step(struct stack_reading *r, const struct conf *at, size_t whi
 	if (step->upload && !brought)
 		return unknown_setting(r, conf_get(at, "upload"), step->upload);
 	if (brought && brought->type != STACK_FILE)
-		return conf_fail(r->file, conf_get(at, "upload"), r->f, "the setting '%s' has to have the type file", step->upload);
+		return conf_fail(r->file, conf_get(at, "upload"), r->f, "the setting '%s' has to have the type file",
+			step->upload);
 	for (size_t i = 0; step->gives && i < which; i++)
 		if (r->s->steps[i].gives && strcmp(r->s->steps[i].gives, step->gives) == 0)
-			return conf_fail(r->file, at, r->f, "'%s' gives '%s', which '%s' gives too", step->name, step->gives,
-				r->s->steps[i].name);
+			return conf_fail(r->file, at, r->f, "'%s' gives '%s', which '%s' gives too", step->name,
+				step->gives, r->s->steps[i].name);
 	for (size_t i = 0; i < step->need_count && !rc; i++)
 		rc = check_need(r, at, step, &step->needs[i]);
 	return rc ? rc : check_taken(r, at, step);

@@ -89,7 +89,9 @@ int clusterlogs_open(const char *cluster, const struct log_want *w, struct clust
 	rc = stack_folder(folder, sizeof folder, f);
 	rc = rc ? rc : runlog_kept(cluster, &text, f);
 	rc = rc ? rc : runlog_members(cluster, &members, f);
-	rc = rc ? rc : cluster_parse(cluster, buf_text(&text), text.len, folder, clusterlogs_expand, (void *)buf_text(&members), &c->cluster, f);
+	rc = rc ? rc
+		: cluster_parse(cluster, buf_text(&text), text.len, folder, clusterlogs_expand,
+			  (void *)buf_text(&members), &c->cluster, f);
 	buf_release(&text);
 	buf_release(&members);
 	if (rc) {
@@ -142,8 +144,9 @@ static bool next_row(const char **at, struct row *r)
 		const char *p = *at, *end = p + strcspn(p, "\n");
 
 		*at = *end ? end + 1 : end;
-		if (clusterlogs_take_word(&p, end, r->word, sizeof r->word) && clusterlogs_take_word(&p, end, r->role, sizeof r->role) &&
-		    clusterlogs_take_word(&p, end, r->kind, sizeof r->kind) && p < end) {
+		if (clusterlogs_take_word(&p, end, r->word, sizeof r->word) &&
+			clusterlogs_take_word(&p, end, r->role, sizeof r->role) &&
+			clusterlogs_take_word(&p, end, r->kind, sizeof r->kind) && p < end) {
 			r->what = p;
 			r->len = (size_t)(end - p);
 			return true;
@@ -168,12 +171,14 @@ static bool is_role(const struct use *u, size_t member, const char *role)
 	return strcmp(role, "all") == 0 ? u->roles[member] != 0 : cluster_has_role(u, member, role);
 }
 
-void clusterlogs_put(struct clusterlogs *c, size_t member, enum log_kind kind, const char *what, const char *unit, const char *name)
+void clusterlogs_put(struct clusterlogs *c, size_t member, enum log_kind kind, const char *what, const char *unit,
+	const char *name)
 {
 	if (c->left_out[member])
 		return;
 	c->at = clusterlogs_need(realloc(c->at, (c->count + 1) * sizeof *c->at));
-	c->at[c->count++] = (struct clusterlog){ member, kind, clusterlogs_copy_of(what), clusterlogs_copy_of(name), clusterlogs_copy_of(unit), false };
+	c->at[c->count++] = (struct clusterlog){ member, kind, clusterlogs_copy_of(what), clusterlogs_copy_of(name),
+		clusterlogs_copy_of(unit), false };
 }
 
 static bool find_server(const struct clusterlogs *c, size_t *out)
@@ -198,9 +203,12 @@ static char *folder_command(const struct clusterlogs *c, const char *folder)
 	buf_init(&b, PATH_ROOM * 2);
 	rc = buf_adds(&b, "cd ");
 	rc = rc ? rc : str_quote_sh(&b, folder);
-	rc = rc ? rc : buf_addf(&b, " && set -- && for f in *.log *.out *.err; do [ ! -f \"$f\" ] || set -- \"$@\" \"$f\"; done && "
-		"{ [ $# = 0 ] || tail -q -n %s%ld %s -- \"$@\"; }", lines < 0 ? "+" : "", lines < 0 ? 1 : lines,
-		c->want->follow ? "-F" : "");
+	rc = rc ? rc
+		: buf_addf(&b,
+			  " && set -- && for f in *.log *.out *.err; do [ ! -f \"$f\" ] || set -- \"$@\" \"$f\"; done "
+			  "&& "
+			  "{ [ $# = 0 ] || tail -q -n %s%ld %s -- \"$@\"; }",
+			  lines < 0 ? "+" : "", lines < 0 ? 1 : lines, c->want->follow ? "-F" : "");
 	if (rc)
 		command_nomem();
 	return clusterlogs_need(buf_steal(&b));
@@ -216,13 +224,15 @@ static void read_parts(const struct stack *s, const struct row *like, struct par
 	const struct {
 		const char *kind;
 		char **place;
-	} kinds[] = { { "file", &out->file }, { "unit", &out->unit }, { "command", &out->command }, { "dir", &out->dir }, { "pod", &out->pod } };
+	} kinds[] = { { "file", &out->file }, { "unit", &out->unit }, { "command", &out->command },
+		{ "dir", &out->dir }, { "pod", &out->pod } };
 	const char *at = s->logs;
 	struct row r;
 
 	while (next_row(&at, &r))
 		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-			if (strcmp(r.kind, kinds[i].kind) == 0 && !*kinds[i].place && strcmp(r.word, like->word) == 0 && strcmp(r.role, like->role) == 0)
+			if (strcmp(r.kind, kinds[i].kind) == 0 && !*kinds[i].place && strcmp(r.word, like->word) == 0 &&
+				strcmp(r.role, like->role) == 0)
 				*kinds[i].place = clusterlogs_need(strndup(r.what, r.len));
 }
 
@@ -330,8 +340,11 @@ static int no_word(const struct clusterlogs *c, const char *word, struct fail *f
 
 	buf_init(&words, WORDS_MAX);
 	list_words(c, &words);
-	fail_set(f, -EINVAL, "'%s' is no log of cluster '%s': %spod/[NAMESPACE/]NAME, job/ID, journal, a unit ('ssh.service' or 'unit:ssh') "
-		"or a path is one", word, c->cluster->name, buf_text(&words));
+	fail_set(f, -EINVAL,
+		"'%s' is no log of cluster '%s': %spod/[NAMESPACE/]NAME, job/ID, journal, a unit ('ssh.service' or "
+		"'unit:ssh') "
+		"or a path is one",
+		word, c->cluster->name, buf_text(&words));
 	buf_release(&words);
 	return -EINVAL;
 }
@@ -360,11 +373,13 @@ static int add_pod(struct clusterlogs *c, const char *word, struct fail *f)
 	size_t server;
 
 	if (!is_pod(word + 4))
-		return fail_set(f, -EINVAL, "'%s' is no pod: 'pod/NAME', 'pod/NAMESPACE/NAME' and 'pod/NAME:CONTAINER' are forms", word);
+		return fail_set(f, -EINVAL,
+			"'%s' is no pod: 'pod/NAME', 'pod/NAMESPACE/NAME' and 'pod/NAME:CONTAINER' are forms", word);
 	if (!cluster_use(c->cluster, "k3s"))
 		return fail_set(f, -ENOENT, "cluster '%s' has no Kubernetes, so no '%s'", c->cluster->name, word);
 	if (!find_server(c, &server))
-		return fail_set(f, -ENOENT, "cluster '%s' has no server of Kubernetes to ask for '%s'", c->cluster->name, word);
+		return fail_set(f, -ENOENT, "cluster '%s' has no server of Kubernetes to ask for '%s'",
+			c->cluster->name, word);
 	clusterlogs_put(c, server, LOG_POD, word + 4, NULL, word);
 	return 0;
 }
@@ -379,7 +394,9 @@ int clusterlogs_add(struct clusterlogs *c, const char *word, struct fail *f)
 		return add_pod(c, word, f);
 	if (clusterlogs_word(c, word)) {
 		add_rows(c, word);
-		return c->count > before ? 0 : fail_set(f, -ENOENT, "no node of cluster '%s' has '%s'", c->cluster->name, word);
+		return c->count > before
+			? 0
+			: fail_set(f, -ENOENT, "no node of cluster '%s' has '%s'", c->cluster->name, word);
 	}
 	if (logsource_what(word, &kind, &what, f) != 0)
 		return no_word(c, word, f);
@@ -391,9 +408,10 @@ int clusterlogs_add(struct clusterlogs *c, const char *word, struct fail *f)
 /* ---- What failed --------------------------------------------------------------------------------- */
 
 /* What a kernel says of broken accelerators, memory and disks, with times that can be read. */
-static const char kernel_command[] =
-	"dmesg --time-format iso 2>/dev/null | grep -E 'NVRM: Xid|amdgpu.*(reset|RAS|ring .* timeout)|habanalabs.*(error|reset)|i915.*GPU HANG|"
-	"Out of memory|oom-kill|Machine Check|mce: .*[Ee]rror|EXT4-fs error|XFS .*(error|shutdown)|I/O error|blocked for more than'; :";
+static const char kernel_command[] = "dmesg --time-format iso 2>/dev/null | grep -E 'NVRM: Xid|amdgpu.*(reset|RAS|ring "
+				     ".* timeout)|habanalabs.*(error|reset)|i915.*GPU HANG|"
+				     "Out of memory|oom-kill|Machine Check|mce: .*[Ee]rror|EXT4-fs error|XFS "
+				     ".*(error|shutdown)|I/O error|blocked for more than'; :";
 
 void clusterlogs_failed(struct clusterlogs *c)
 {

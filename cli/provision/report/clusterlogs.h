@@ -43,11 +43,12 @@ bool clusterlogs_word(const struct clusterlogs *c, const char *word);
 
 /* Adds all that a word means, of each member that has it; not of jobs. -ENOENT or -EINVAL with a sentence that names the words. */
 int clusterlogs_add(struct clusterlogs *c, const char *word, struct fail *f);
-void clusterlogs_all(struct clusterlogs *c);      /* every row of every stack but "base", whose are those of any machine */
+void clusterlogs_all(struct clusterlogs *c); /* every row of every stack but "base", whose are those of any machine */
 void clusterlogs_failed(struct clusterlogs *c);   /* of every member what tells why something failed */
 
 /* One more; what, unit and name are copied. */
-void clusterlogs_put(struct clusterlogs *c, size_t member, enum log_kind kind, const char *what, const char *unit, const char *name);
+void clusterlogs_put(struct clusterlogs *c, size_t member, enum log_kind kind, const char *what, const char *unit,
+	const char *name);
 
 /* The members of the stack that have that role ("all": any), in their order. How many. */
 size_t clusterlogs_members(const struct clusterlogs *c, const char *stack, const char *role, size_t *room, size_t size);

@@ -120,10 +120,12 @@ static void tell_end(struct display *d, const struct note *n)
 	d->failed += !n->ok;
 	liverows_count(d->live, d->done, d->failed);
 	if (!n->ok)
-		display_put_line(d, d->np->err, COLOR_RED, &(struct note){ .node = n->node, .stack = n->stack, .step = n->step, .text = n->text },
+		display_put_line(d, d->np->err, COLOR_RED,
+			&(struct note){ .node = n->node, .stack = n->stack, .step = n->step, .text = n->text },
 			"failed: ");
 	else if (d->np->verbose)
-		display_put_line(d, d->np->err, COLOR_DIM, &(struct note){ .node = n->node, .stack = n->stack, .step = n->step, .text = "done" }, "");
+		display_put_line(d, d->np->err, COLOR_DIM,
+			&(struct note){ .node = n->node, .stack = n->stack, .step = n->step, .text = "done" }, "");
 }
 
 static void tell_phase(struct display *d, const char *phase)
@@ -131,8 +133,12 @@ static void tell_phase(struct display *d, const char *phase)
 	static const struct {
 		const char *phase, *text;
 	} rows[] = {
-		{ "facts", "looking at the nodes" }, { "plan", "comparing" }, { "apply", "applying" }, { "verify", "verifying" },
-		{ "remove", "removing" }, { "call", "calling" },
+		{ "facts", "looking at the nodes" },
+		{ "plan", "comparing" },
+		{ "apply", "applying" },
+		{ "verify", "verifying" },
+		{ "remove", "removing" },
+		{ "call", "calling" },
 	};
 	const char *text = "working";
 
@@ -141,7 +147,8 @@ static void tell_phase(struct display *d, const char *phase)
 		if (phase && strcmp(rows[i].phase, phase) == 0)
 			text = rows[i].text;
 	liverows_phase(d->live, text);
-	if (!liverows_on(d->live) && (d->np->verbose || (phase && (strcmp(phase, "apply") == 0 || strcmp(phase, "remove") == 0))))
+	if (!liverows_on(d->live) &&
+		(d->np->verbose || (phase && (strcmp(phase, "apply") == 0 || strcmp(phase, "remove") == 0))))
 		print_note(d->np, "%s", text);
 }
 
@@ -194,14 +201,16 @@ static void display_tell(struct display *d, const struct note *n)
 		if (n->node && n->text)
 			liverows_say(d->live, n->node, n->text);
 		if (d->np->verbose)
-			display_put_line(d, d->np->err, COLOR_DIM, &(struct note){ .node = n->node, .text = n->text }, "| ");
+			display_put_line(d, d->np->err, COLOR_DIM, &(struct note){ .node = n->node, .text = n->text },
+				"| ");
 		break;
 	case NOTE_END:
 		tell_end(d, n);
 		break;
 	case NOTE_LOST:
-		if (!n->node || !(notelist_bad(&d->told, NOTE_END, n->node) || notelist_bad(&d->told, NOTE_NODE, n->node) ||
-		    notelist_bad(&d->told, NOTE_FINDING, n->node))) /* else that was said */
+		if (!n->node ||
+			!(notelist_bad(&d->told, NOTE_END, n->node) || notelist_bad(&d->told, NOTE_NODE, n->node) ||
+				notelist_bad(&d->told, NOTE_FINDING, n->node))) /* else that was said */
 			display_put_line(d, d->np->err, COLOR_RED, n, "");
 		break;
 	case NOTE_LEFT:
@@ -271,7 +280,8 @@ static void put_group(struct display *d, const struct notegroup *g, bool diffs, 
 	fprintf(out, "%s%s\n", print_color(d->np, out, COLOR_NONE), "");
 	free(names);
 	for (size_t i = 0; i < g->note_count; i++) {
-		size_t len = strlen(g->notes[i]->stack ? g->notes[i]->stack : "") + 1 + strlen(g->notes[i]->step ? g->notes[i]->step : "");
+		size_t len = strlen(g->notes[i]->stack ? g->notes[i]->stack : "") + 1 +
+			strlen(g->notes[i]->step ? g->notes[i]->step : "");
 
 		width = len > width && len < 32 ? len : width;
 	}
@@ -306,8 +316,8 @@ void display_plan(struct display *d, bool diffs, FILE *out)
 	}
 	notelist_groups_free(groups, count);
 	if (changes)
-		fprintf(out, "%zu %s to make on %zu of %zu %s of '%s'\n", changes, changes == 1 ? "change" : "changes", nodes, d->c->count,
-			d->c->count == 1 ? "node" : "nodes", d->c->name);
+		fprintf(out, "%zu %s to make on %zu of %zu %s of '%s'\n", changes, changes == 1 ? "change" : "changes",
+			nodes, d->c->count, d->c->count == 1 ? "node" : "nodes", d->c->name);
 	fflush(out);
 }
 
@@ -347,7 +357,8 @@ static void put_failure(struct display *d, const struct note *n, const char *con
 	char *nodes = select_fold_names(names, count, NAMES_WIDTH);
 	FILE *err = d->np->err;
 
-	fprintf(err, "\n%s%s/%s failed on ", print_color(d->np, err, COLOR_BOLD), n->stack ? n->stack : "", n->step ? n->step : "");
+	fprintf(err, "\n%s%s/%s failed on ", print_color(d->np, err, COLOR_BOLD), n->stack ? n->stack : "",
+		n->step ? n->step : "");
 	print_safe_line(err, nodes);
 	fprintf(err, "%s\n", print_color(d->np, err, COLOR_NONE));
 	free(nodes);
@@ -384,8 +395,8 @@ static void put_failures(struct display *d)
 		for (size_t k = i; k < l->count; k++) {
 			const struct note *m = &l->at[k];
 
-			if (m->kind != NOTE_END || m->ok || !m->node || !display_same(m->stack, n->stack) || !display_same(m->step, n->step) ||
-			    !display_same(m->text, n->text))
+			if (m->kind != NOTE_END || m->ok || !m->node || !display_same(m->stack, n->stack) ||
+				!display_same(m->step, n->step) || !display_same(m->text, n->text))
 				continue;
 			shown[k] = true;
 			names[count++] = m->node;
@@ -413,6 +424,6 @@ void display_end(struct display *d, int status)
 		return;
 	put_failures(d);
 	if (d->held + d->broken)
-		fprintf(d->results, "%zu %s, %zu %s\n", d->held, d->held == 1 ? "check holds" : "checks hold", d->broken,
-			d->broken == 1 ? "does not" : "do not");
+		fprintf(d->results, "%zu %s, %zu %s\n", d->held, d->held == 1 ? "check holds" : "checks hold",
+			d->broken, d->broken == 1 ? "does not" : "do not");
 }

@@ -10,7 +10,14 @@
 #include "cli/remote/fanout.h"
 #include "cli/frame/print.h"
 
-enum { COMMAND_ROOM = 64 * 1024, OUTPUT_ROOM = 1 << 20, FILES_MAX = 128, FIELDS = 7, AGAIN_MS = 1000, DEADLINE_MS = 60000 };
+enum {
+	COMMAND_ROOM = 64 * 1024,
+	OUTPUT_ROOM = 1 << 20,
+	FILES_MAX = 128,
+	FIELDS = 7,
+	AGAIN_MS = 1000,
+	DEADLINE_MS = 60000
+};
 
 /*
  * On the controller: a line "job ID STATE HOST STDOUT STDERR REASON" with tabs for each job of the number, from slurmctld
@@ -19,7 +26,8 @@ enum { COMMAND_ROOM = 64 * 1024, OUTPUT_ROOM = 1 << 20, FILES_MAX = 128, FIELDS 
 static const char find_script[] =
 	"PATH=$PATH:/usr/local/bin\n"
 	"get() {\n"
-	"\tcase $l in *\" $1=\"*) v=${l#*\" $1=\"}; v=${v%%\" \"[A-Z]*=*}; case $v in '(null)') v=; esac;; *) v=;; esac\n"
+	"\tcase $l in *\" $1=\"*) v=${l#*\" $1=\"}; v=${v%%\" \"[A-Z]*=*}; case $v in '(null)') v=; esac;; *) v=;; "
+	"esac\n"
 	"\tprintf '\\t%s' \"$v\"\n"
 	"}\n"
 	"command -v scontrol >/dev/null || { echo \"'scontrol' is not there\" >&2; exit 1; }\n"
@@ -34,18 +42,21 @@ static const char find_script[] =
 	"\t\ta=$(sacct -X -n -P -j \"$1\" --format=JobID,State,NodeList,WorkDir,JobName 2>/dev/null)\n"
 	"\t[ -n \"$a\" ] || { printf '%s\\n' \"$t\" >&2; exit 3; }\n"
 	"\tprintf '%s\\n' \"$a\" | awk -F '|' \"$2\" | while IFS='|' read -r i s h o e; do\n"
-	"\t\tprintf 'job\\t%s\\t%s\\t%s\\t%s\\t%s\\t\\n' \"$i\" \"$s\" \"$(scontrol show hostnames \"$h\" | head -n 1)\" \"$o\" \"$e\"\n"
+	"\t\tprintf 'job\\t%s\\t%s\\t%s\\t%s\\t%s\\t\\n' \"$i\" \"$s\" \"$(scontrol show hostnames \"$h\" | head -n "
+	"1)\" \"$o\" \"$e\"\n"
 	"\tdone\n"
 	"fi\n";
 
 /* What the accounting tells of a job: where it was sent from, and with which words. Those of the script itself it does not tell. */
 static const char account_awk[] =
-	"function is(s, short, long) { return s == short || s == long || index(s, long \"=\") == 1 || (index(s, short) == 1 && length(s) > 2) }\n"
+	"function is(s, short, long) { return s == short || s == long || index(s, long \"=\") == 1 || (index(s, short) "
+	"== 1 && length(s) > 2) }\n"
 	"function value(s, next_, long) {\n"
 	"\tif (s == long || length(s) == 2) return next_\n"
 	"\treturn index(s, long \"=\") == 1 ? substr(s, length(long) + 2) : substr(s, 3)\n"
 	"}\n"
-	"function put(s, mark, with,  i, t) { while ((i = index(s, mark))) { t = t substr(s, 1, i - 1) with; s = substr(s, i + 2) } return t s }\n"
+	"function put(s, mark, with,  i, t) { while ((i = index(s, mark))) { t = t substr(s, 1, i - 1) with; s = "
+	"substr(s, i + 2) } return t s }\n"
 	"function file(s) {\n"
 	"\tif (s == \"\") return \"\"\n"
 	"\ts = put(put(put(put(put(s, \"%j\", id), \"%A\", id), \"%a\", task), \"%x\", $5), \"%N\", host)\n"
@@ -160,7 +171,8 @@ static int on_members(struct ask *a, const size_t *members, size_t count, heard 
 			++*bad;
 			last = f.hosts[i].state == OUTCOME_ERROR ? STATUS_UNREACHABLE : outcome_status(&f.hosts[i]);
 			if (f.hosts[i].state == OUTCOME_ERROR)
-				print_note(a->np, "%s: %s", f.hosts[i].name, f.hosts[i].text ? f.hosts[i].text : "not reached");
+				print_note(a->np, "%s: %s", f.hosts[i].name,
+					f.hosts[i].text ? f.hosts[i].text : "not reached");
 		}
 	if (!status && f.asked)
 		status = STATUS_INT;
@@ -250,7 +262,8 @@ static int ask_controller(struct ask *a, bool follow)
 	int status;
 
 	if (!clusterlogs_members(a->c, "slurm", "controller", &controller, 1))
-		return print_fail(a->np, STATUS_NOTFOUND, NULL, "cluster '%s' has no Slurm, so no '%s'", a->c->cluster->name, a->word);
+		return print_fail(a->np, STATUS_NOTFOUND, NULL, "cluster '%s' has no Slurm, so no '%s'",
+			a->c->cluster->name, a->word);
 	for (;;) {
 		set_command(a, find_script);
 		joblogs_need(joblogs_add_word(a, a->id));
@@ -258,19 +271,27 @@ static int ask_controller(struct ask *a, bool follow)
 		a->jobs = a->waiting = 0;
 		status = on_members(a, &controller, 1, heard_jobs, &bad);
 		if (status)
-			return bad ? print_fail(a->np, status == 3 ? STATUS_NOTFOUND : status == STATUS_UNREACHABLE ? status : STATUS_FAILURE, NULL,
-				"'%s' does not tell of '%s'", a->c->cluster->members[controller], a->word) : status;
+			return bad ? print_fail(a->np,
+					     status == 3                            ? STATUS_NOTFOUND
+						     : status == STATUS_UNREACHABLE ? status
+										    : STATUS_FAILURE,
+					     NULL, "'%s' does not tell of '%s'", a->c->cluster->members[controller],
+					     a->word)
+				   : status;
 		if (!follow || a->waiting < a->jobs || !a->jobs)
 			break;
 		if (!said)
-			print_note(a->np, "%s: it waits (%s); its output is followed when it begins", a->word, a->reason);
+			print_note(a->np, "%s: it waits (%s); its output is followed when it begins", a->word,
+				a->reason);
 		said = true;
 		poll(NULL, 0, AGAIN_MS);
 	}
 	if (a->jobs && a->waiting == a->jobs)
-		return print_fail(a->np, STATUS_CONFLICT, "'-f' waits for it", "'%s' waits (%s) and has no output yet", a->word, a->reason);
+		return print_fail(a->np, STATUS_CONFLICT, "'-f' waits for it", "'%s' waits (%s) and has no output yet",
+			a->word, a->reason);
 	if (!a->count)
-		return print_fail(a->np, STATUS_NOTFOUND, NULL, "'%s' writes no file: what 'srun' starts writes where 'srun' was typed", a->word);
+		return print_fail(a->np, STATUS_NOTFOUND, NULL,
+			"'%s' writes no file: what 'srun' starts writes where 'srun' was typed", a->word);
 	return STATUS_OK;
 }
 
@@ -321,7 +342,8 @@ static int joblogs_ask_nodes(struct ask *a)
 	set_command(a, look_script);
 	for (size_t i = 0; i < a->count; i++)
 		if (joblogs_add_word(a, a->files[i].path) != 0)
-			return print_fail(a->np, STATUS_USAGE, "'job/ID_TASK' is one of an array", "'%s' has too many files", a->word);
+			return print_fail(a->np, STATUS_USAGE, "'job/ID_TASK' is one of an array",
+				"'%s' has too many files", a->word);
 	status = on_members(a, a->members, count, heard_files, &bad);
 	if (status)
 		return status;
@@ -329,8 +351,9 @@ static int joblogs_ask_nodes(struct ask *a)
 		struct file *x = &a->files[i];
 
 		if (x->at == (size_t)-1)
-			return print_fail(a->np, STATUS_NOTFOUND, NULL, "'%s' of '%s' is on none of the nodes, and '%s' is none of them", x->path,
-				x->name, x->host);
+			return print_fail(a->np, STATUS_NOTFOUND, NULL,
+				"'%s' of '%s' is on none of the nodes, and '%s' is none of them", x->path, x->name,
+				x->host);
 		clusterlogs_put(a->c, x->at, LOG_FILE, x->path, NULL, x->name);
 	}
 	return STATUS_OK;
@@ -349,7 +372,8 @@ int joblogs_find(struct nanopod *np, struct connect *connect, struct clusterlogs
 	int status;
 
 	if (!joblogs_is_id(a.id))
-		return print_fail(np, STATUS_USAGE, NULL, "'%s' is no job: 'job/12' and, of an array, 'job/12_3' are forms", word);
+		return print_fail(np, STATUS_USAGE, NULL,
+			"'%s' is no job: 'job/12' and, of an array, 'job/12_3' are forms", word);
 	buf_init(&a.command, COMMAND_ROOM);
 	a.members = calloc(c->cluster->count + 1, sizeof *a.members);
 	if (!a.members)

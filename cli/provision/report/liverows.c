@@ -21,7 +21,7 @@ struct liverow {
 
 struct liverows {
 	struct nanopod *np;
-	struct liverow *rows;   /* of all that ever ran, in the order in which they first began: they keep their places */
+	struct liverow *rows; /* of all that ever ran, in the order in which they first began: they keep their places */
 	size_t count, cap, shown;
 	size_t done, failed;
 	const char *phase;
@@ -154,10 +154,11 @@ void liverows_text(const struct liverows *l, size_t row, int64_t now, unsigned c
 		snprintf(room, size, "  %-*.*s  %-24s %7s  %s", width, NAME_WIDTH, r->node, r->what,
 			progress_time(now - r->began, time, sizeof time), r->said);
 	else if (!liverows_running(l) && !l->done && !l->failed)
-		snprintf(room, size, "%s, %s", l->phase ? l->phase : "", progress_time(now - l->began, time, sizeof time));
+		snprintf(room, size, "%s, %s", l->phase ? l->phase : "",
+			progress_time(now - l->began, time, sizeof time));
 	else
-		snprintf(room, size, "%s: %zu at work, %zu steps done, %zu failed, %s", l->phase ? l->phase : "", liverows_running(l), l->done,
-			l->failed, progress_time(now - l->began, time, sizeof time));
+		snprintf(room, size, "%s: %zu at work, %zu steps done, %zu failed, %s", l->phase ? l->phase : "",
+			liverows_running(l), l->done, l->failed, progress_time(now - l->began, time, sizeof time));
 	if (columns > 1 && strlen(room) >= columns)
 		room[columns - 1] = '\0';
 }

@@ -22,8 +22,8 @@ const char *note_time(char room[40])
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &t);
-	snprintf(room, 40, "%04d-%02d-%02dT%02d:%02d:%02d.%06ldZ", (t.tm_year + 1900) % 10000, (t.tm_mon + 1) % 100, t.tm_mday % 100,
-		t.tm_hour % 100, t.tm_min % 100, t.tm_sec % 100, now.tv_nsec / 1000 % 1000000);
+	snprintf(room, 40, "%04d-%02d-%02dT%02d:%02d:%02d.%06ldZ", (t.tm_year + 1900) % 10000, (t.tm_mon + 1) % 100,
+		t.tm_mday % 100, t.tm_hour % 100, t.tm_min % 100, t.tm_sec % 100, now.tv_nsec / 1000 % 1000000);
 	return room;
 }
 

@@ -11,20 +11,20 @@
 
 /* X(name, word): `event` of -o jsonl */
 #define NOTES(X) \
-	X(NOTE_PHASE, "phase")       /* text: "facts", "plan", "apply", "verify", "remove" */ \
-	X(NOTE_NODE, "node")         /* a node was reached, or not: ok, text */ \
-	X(NOTE_FINDING, "finding")   /* of a gate: what is its word, ok false where it stops */ \
-	X(NOTE_DIFFERS, "differs")   /* plan: one thing that a step would change; text, diff */ \
-	X(NOTE_BEGIN, "begin")       /* of a step */ \
-	X(NOTE_DID, "did")           /* one thing that was changed */ \
-	X(NOTE_CHECK, "check")       /* verify: ok or not, text, hint */ \
-	X(NOTE_SAID, "said")         /* a note of a step for people; hint */ \
-	X(NOTE_RESTS, "rests")       /* verify: a node takes no work, on purpose; hint */ \
-	X(NOTE_LOG, "log")           /* a line of a program, with -v */ \
-	X(NOTE_END, "end")           /* of a step: ok, text (why not), hint, log (its file), ms */ \
-	X(NOTE_LOST, "lost")         /* a node is out: text */ \
-	X(NOTE_LEFT, "left")         /* remove: what stays, and why */ \
-	X(NOTE_TICK, "tick")         /* nothing happened: about five times a second while steps run, for what shows time */
+	X(NOTE_PHASE, "phase")     /* text: "facts", "plan", "apply", "verify", "remove" */ \
+	X(NOTE_NODE, "node")       /* a node was reached, or not: ok, text */ \
+	X(NOTE_FINDING, "finding") /* of a gate: what is its word, ok false where it stops */ \
+	X(NOTE_DIFFERS, "differs") /* plan: one thing that a step would change; text, diff */ \
+	X(NOTE_BEGIN, "begin")     /* of a step */ \
+	X(NOTE_DID, "did")         /* one thing that was changed */ \
+	X(NOTE_CHECK, "check")     /* verify: ok or not, text, hint */ \
+	X(NOTE_SAID, "said")       /* a note of a step for people; hint */ \
+	X(NOTE_RESTS, "rests")     /* verify: a node takes no work, on purpose; hint */ \
+	X(NOTE_LOG, "log")         /* a line of a program, with -v */ \
+	X(NOTE_END, "end")         /* of a step: ok, text (why not), hint, log (its file), ms */ \
+	X(NOTE_LOST, "lost")       /* a node is out: text */ \
+	X(NOTE_LEFT, "left")       /* remove: what stays, and why */ \
+	X(NOTE_TICK, "tick") /* nothing happened: about five times a second while steps run, for what shows time */
 
 enum note_kind {
 #define NOTE_X(name, word) name,

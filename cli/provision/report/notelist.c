@@ -95,8 +95,16 @@ int notelist_json(const struct notelist *l, const char *cluster, int status, str
 		const char *name;
 		enum note_kind kind;
 	} lists[] = {
-		{ "nodes", NOTE_NODE }, { "findings", NOTE_FINDING }, { "changes", NOTE_DIFFERS }, { "done", NOTE_DID }, { "steps", NOTE_END },
-		{ "checks", NOTE_CHECK }, { "said", NOTE_SAID }, { "rests", NOTE_RESTS }, { "lost", NOTE_LOST }, { "left", NOTE_LEFT },
+		{ "nodes", NOTE_NODE },
+		{ "findings", NOTE_FINDING },
+		{ "changes", NOTE_DIFFERS },
+		{ "done", NOTE_DID },
+		{ "steps", NOTE_END },
+		{ "checks", NOTE_CHECK },
+		{ "said", NOTE_SAID },
+		{ "rests", NOTE_RESTS },
+		{ "lost", NOTE_LOST },
+		{ "left", NOTE_LEFT },
 	};
 	struct json j = json_to(out);
 
@@ -165,8 +173,8 @@ static void notelist_join(struct notegroup *g, const char *name)
 	g->names[g->count++] = name;
 }
 
-void notelist_groups(const struct notelist *l, enum note_kind kind, bool diffs, char *const *members, size_t member_count,
-	struct notegroup **out, size_t *count)
+void notelist_groups(const struct notelist *l, enum note_kind kind, bool diffs, char *const *members,
+	size_t member_count, struct notegroup **out, size_t *count)
 {
 	struct notegroup *groups = calloc(member_count + 1, sizeof *groups);
 	struct table known;

@@ -28,8 +28,8 @@ struct notegroup {
 	size_t note_count;
 };
 /* diffs: those with other diffs are in other groups. *out: *count of them; free by notelist_groups_free(). */
-void notelist_groups(const struct notelist *l, enum note_kind kind, bool diffs, char *const *members, size_t member_count,
-	struct notegroup **out, size_t *count);
+void notelist_groups(const struct notelist *l, enum note_kind kind, bool diffs, char *const *members,
+	size_t member_count, struct notegroup **out, size_t *count);
 void notelist_groups_free(struct notegroup *groups, size_t count);
 
 #endif

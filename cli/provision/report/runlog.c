@@ -39,7 +39,8 @@ int runlog_check_name(const char *cluster, struct fail *f)
 
 	if (len && len <= NAME_BYTES && cluster[0] != '-' && strspn(cluster, letters) == len)
 		return 0;
-	return fail_set(f, -EINVAL, "'%.80s' is no name for a cluster: letters, digits and '-', at most %d, the first one no '-'", cluster,
+	return fail_set(f, -EINVAL,
+		"'%.80s' is no name for a cluster: letters, digits and '-', at most %d, the first one no '-'", cluster,
 		NAME_BYTES);
 }
 
@@ -66,7 +67,9 @@ int runlog_folder(const char *cluster, char *room, size_t size, struct fail *f)
 		return fail_set(f, -ENOENT, "cannot keep anything of '%s': there is no home folder", cluster);
 	n = snprintf(room, size, "%s%s", root, cluster);
 	free(root);
-	return n < 0 || (size_t)n >= size ? fail_set(f, -ENAMETOOLONG, "cannot keep anything of '%s': the path is too long", cluster) : 0;
+	return n < 0 || (size_t)n >= size
+		? fail_set(f, -ENAMETOOLONG, "cannot keep anything of '%s': the path is too long", cluster)
+		: 0;
 }
 
 /* In room; too long becomes "", which opens nothing. */
@@ -148,7 +151,8 @@ static int open_lines(const char *path, struct fail *f)
 
 	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot write '%s'", path);
-	if (fstat(fd, &st) == 0 && st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n' && file_write(fd, "\n", 1)) {
+	if (fstat(fd, &st) == 0 && st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n' &&
+		file_write(fd, "\n", 1)) {
 		close(fd);
 		return fail_set(f, -EIO, "cannot write '%s'", path);
 	}
@@ -238,7 +242,8 @@ static bool read_run(const char *line, size_t len, struct journal_run *out)
 
 	if (!memmem(line, len, "\"run\"", 5) || conf_parse("journal", line, len, &file, NULL))
 		return false;
-	if (strcmp(runlog_text_of(&file->root, "event"), "run") == 0 && str_to_long(runlog_text_of(&file->root, "status"), 0, 255, &status) == 0) {
+	if (strcmp(runlog_text_of(&file->root, "event"), "run") == 0 &&
+		str_to_long(runlog_text_of(&file->root, "status"), 0, 255, &status) == 0) {
 		snprintf(out->verb, sizeof out->verb, "%.20s", runlog_text_of(&file->root, "what"));
 		snprintf(out->time, sizeof out->time, "%.36s", runlog_text_of(&file->root, "time"));
 		out->status = (int)status;
@@ -358,8 +363,9 @@ char **runlog_clusters(void)
 	if (!names)
 		command_nomem();
 	while (d && (e = readdir(d))) {
-		if (runlog_check_name(e->d_name, NULL) || snprintf(path, sizeof path, "%s%s/cluster.yaml", root, e->d_name) >= PATH_MAX ||
-		    access(path, F_OK) < 0)
+		if (runlog_check_name(e->d_name, NULL) ||
+			snprintf(path, sizeof path, "%s%s/cluster.yaml", root, e->d_name) >= PATH_MAX ||
+			access(path, F_OK) < 0)
 			continue;
 		names = reallocarray(names, n + 2, sizeof *names);
 		if (!names || !(names[n] = strdup(e->d_name)))

@@ -24,7 +24,8 @@ int runlog_check_name(const char *cluster, struct fail *f);
 int runlog_open(const char *cluster, struct runlog **out, struct fail *f);
 void runlog_close(struct runlog *j); /* NULL too; takes the folder away again where nothing was kept in it */
 
-int runlog_note(struct runlog *j, const struct note *n);      /* appended; synced where it is an end. Ticks and log lines are not kept */
+int runlog_note(struct runlog *j,
+	const struct note *n); /* appended; synced where it is an end. Ticks and log lines are not kept */
 /* The log of a step on a node: emptied; its path is in room. A descriptor or -errno. */
 int runlog_log(struct runlog *j, const char *stack, const char *step, const char *node, char *room, size_t size);
 

@@ -47,7 +47,8 @@ static void take_end(struct table *t, const char *line, size_t len)
 	if (flat_parse(&l, line, len) != 0)
 		return;
 	if (flat_text(&l, "step") && flat_text(&l, "node") && flat_text(&l, "stack")) {
-		if (asprintf(&key, "%s\t%s\t%s", flat_text(&l, "stack"), flat_text(&l, "step"), flat_text(&l, "node")) < 0)
+		if (asprintf(&key, "%s\t%s\t%s", flat_text(&l, "stack"), flat_text(&l, "step"), flat_text(&l, "node")) <
+			0)
 			command_nomem();
 		failed_free(table_remove(t, key));
 		if (!good) {
@@ -125,7 +126,8 @@ static void show_log(const char *folder, struct clusterlogs_step *x, long lines,
 
 static int steplogs_by_name(const void *a, const void *b)
 {
-	const struct clusterlogs_step *x = *(struct clusterlogs_step *const *)a, *y = *(struct clusterlogs_step *const *)b;
+	const struct clusterlogs_step *x = *(struct clusterlogs_step *const *)a,
+				      *y = *(struct clusterlogs_step *const *)b;
 	int order = strcmp(x->step, y->step);
 
 	return order ? order : strcmp(x->node, y->node);

@@ -109,7 +109,8 @@ int remote_open(struct nanopod *np, char *const *names, size_t count, struct rem
 	for (size_t i = 0; !status && i < count; i++) {
 		rc = pssh_list_add(list, names[i]);
 		if (rc || pssh_list_count(list) != i + 1)
-			status = print_fail(np, STATUS_USAGE, NULL, "'%s' is not one host, or is named twice", names[i]);
+			status = print_fail(np, STATUS_USAGE, NULL, "'%s' is not one host, or is named twice",
+				names[i]);
 	}
 	if (!status && signals_begin() != 0)
 		status = print_fail(np, STATUS_FAILURE, NULL, "cannot catch signals: %s", strerror(errno));
@@ -210,8 +211,8 @@ static void remote_begun(struct remote *r, struct remote_job *job, int rc)
 	}
 }
 
-void remote_begin(struct remote *r, size_t member, const char *script, size_t len, unsigned flags, int64_t timeout_ms, void *data,
-	struct remote_job **out)
+void remote_begin(struct remote *r, size_t member, const char *script, size_t len, unsigned flags, int64_t timeout_ms,
+	void *data, struct remote_job **out)
 {
 	struct remote_job *job = new_job(r, member, data);
 
@@ -222,7 +223,8 @@ void remote_begin(struct remote *r, size_t member, const char *script, size_t le
 		*out = job;
 }
 
-void remote_upload(struct remote *r, size_t member, const char *local, const char *path, void *data, struct remote_job **out)
+void remote_upload(struct remote *r, size_t member, const char *local, const char *path, void *data,
+	struct remote_job **out)
 {
 	struct remote_job *job = new_job(r, member, data);
 
@@ -242,7 +244,11 @@ void remote_cancel(struct remote *r, struct remote_job *job)
 static void remote_fill(struct remote_event *ev, enum remote_kind kind, struct remote_job *job)
 {
 	*ev = (struct remote_event){
-		.kind = kind, .job = job, .member = job ? job->peer->member : 0, .data = job ? job->data : NULL, .text = "",
+		.kind = kind,
+		.job = job,
+		.member = job ? job->peer->member : 0,
+		.data = job ? job->data : NULL,
+		.text = "",
 	};
 }
 

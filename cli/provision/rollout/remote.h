@@ -63,8 +63,8 @@ enum remote_flags {
  * script: wiped by nobody but the caller, copied here and wiped when sent. It is read whole before it runs, in a subshell,
  * without standard input. timeout_ms 0: none. One that cannot be begun ends as one that failed.
  */
-void remote_begin(struct remote *r, size_t member, const char *script, size_t len, unsigned flags, int64_t timeout_ms, void *data,
-	struct remote_job **out);
+void remote_begin(struct remote *r, size_t member, const char *script, size_t len, unsigned flags, int64_t timeout_ms,
+	void *data, struct remote_job **out);
 /* HOLD: a line to it. */
 void remote_write(struct remote_job *job, const char *text);
 /* It may take so long, from now on. 0: it may take longer; else how long it took, and is ended for that. */
@@ -73,7 +73,8 @@ int64_t remote_late_ms(const struct remote_job *job);
 int64_t remote_started_us(const struct remote_job *job);   /* when it was sent off: wall clock */
 
 /* Copies a local file or folder to an absolute path there (a user's own folder first where sudo is needed). Ends as a job does. */
-void remote_upload(struct remote *r, size_t member, const char *local, const char *path, void *data, struct remote_job **out);
+void remote_upload(struct remote *r, size_t member, const char *local, const char *path, void *data,
+	struct remote_job **out);
 
 /* Its processes on the node are ended too. It ends by itself, soon. */
 void remote_cancel(struct remote *r, struct remote_job *job);

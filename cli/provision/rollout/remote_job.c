@@ -19,8 +19,9 @@ static const char *const commands[] = {
 	[REMOTE_AS_IS] = "exec sh -s",
 	[REMOTE_SUDO] = "exec sudo -n -H sh -s",
 	/* sudo reads one line, the password. Where it wants none, sh passes over it. The rest follows when sudo let it in. */
-	[REMOTE_SUDO_PASSWORD] = "exec sudo -k -S -H -p '" REMOTE_ASK "' sh -c 'while IFS= read -r l; do case $l in \"" GATE
-		"\") printf \"\\036NP\\tready\\n\"; exec sh -s;; esac; done; exit 1'",
+	[REMOTE_SUDO_PASSWORD] = "exec sudo -k -S -H -p '" REMOTE_ASK
+				 "' sh -c 'while IFS= read -r l; do case $l in \"" GATE
+				 "\") printf \"\\036NP\\tready\\n\"; exec sh -s;; esac; done; exit 1'",
 };
 
 /*
@@ -30,11 +31,11 @@ static const char *const commands[] = {
  */
 static const char before[] = "np_script() {\n(\n";
 static const char after[] = "\n)\nprintf '\\036NP\\tend\\t%s\\n' \"$?\"\n}\n";
-static const char watch[] =
-	"exec 9<&0 </dev/null\n"
-	"{ trap '' TERM HUP; while IFS= read -r np_x; do [ \"$np_x\" != cancel ] || { kill -TERM 0; sleep 5; kill -KILL 0; }; done <&9; }"
-	" >/dev/null 2>&1 &\n"
-	"np_watch=$!\n";
+static const char watch[] = "exec 9<&0 </dev/null\n"
+			    "{ trap '' TERM HUP; while IFS= read -r np_x; do [ \"$np_x\" != cancel ] || { kill -TERM "
+			    "0; sleep 5; kill -KILL 0; }; done <&9; }"
+			    " >/dev/null 2>&1 &\n"
+			    "np_watch=$!\n";
 static const char run_plain[] = "np_script 9<&-\n";
 static const char run_surviving[] =
 	"{ np_script 2>&1 >&5 9<&- | tee -p /dev/null >&2 9<&-; } 5>&1 | tee -p /dev/null 9<&-\n";
@@ -258,7 +259,8 @@ void remote_job_stderr(struct remote_job *job, const char *data, size_t len)
 {
 	if (!job->gate || job->asked == UINT_MAX)
 		return;
-	for (const char *p = data; (p = memmem(p, len - (size_t)(p - data), REMOTE_ASK, sizeof REMOTE_ASK - 1)); p += sizeof REMOTE_ASK - 1)
+	for (const char *p = data; (p = memmem(p, len - (size_t)(p - data), REMOTE_ASK, sizeof REMOTE_ASK - 1));
+		p += sizeof REMOTE_ASK - 1)
 		if (++job->asked == 2) {
 			snprintf(job->text, sizeof job->text, "sudo did not take the password");
 			pssh_task_end_input(job->task, NULL);
@@ -277,7 +279,8 @@ static void remote_job_broken(struct remote_job *job, const struct pssh_event *e
 		snprintf(job->text, sizeof job->text, "its script was ended there by signal %s", ev->text);
 	} else {
 		job->lost = job->started_us != 0 && !job->gate;
-		snprintf(job->text, sizeof job->text, "its script broke off with status %d%s%.300s", ev->status, *last ? ": " : "", last);
+		snprintf(job->text, sizeof job->text, "its script broke off with status %d%s%.300s", ev->status,
+			*last ? ": " : "", last);
 	}
 }
 
@@ -298,7 +301,8 @@ void remote_job_ended(struct remote_job *job, const struct pssh_event *ev)
 	if (*job->text)
 		return;
 	if (job->timed_out)
-		snprintf(job->text, sizeof job->text, "it took longer than %lld s and was ended", (long long)job->limit_ms / 1000);
+		snprintf(job->text, sizeof job->text, "it took longer than %lld s and was ended",
+			(long long)job->limit_ms / 1000);
 	else if (job->kill_at)
 		snprintf(job->text, sizeof job->text, "it was stopped");
 	else

@@ -32,7 +32,10 @@ void remote_wire_release(struct remote_wire *w)
 
 static int remote_wire_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	return c >= '0' && c <= '9'    ? c - '0'
+		: c >= 'A' && c <= 'F' ? c - 'A' + 10
+		: c >= 'a' && c <= 'f' ? c - 'a' + 10
+				       : -1;
 }
 
 /* In place. NUL cannot be said, and control bytes only by their numbers. */

@@ -16,8 +16,23 @@
 enum { FACTS_MS = 60000, LIB_BYTES = 4 << 20 };
 
 static const char *const table_keys[] = {
-	"gpu", "rdma", "init", "cgroup", "cpus", "sockets", "cores", "threads", "memory_mb", "os_", "arch", "k3s_", "mtu", "ssh_port",
-	"candidate_", "installed_", NULL
+	"gpu",
+	"rdma",
+	"init",
+	"cgroup",
+	"cpus",
+	"sockets",
+	"cores",
+	"threads",
+	"memory_mb",
+	"os_",
+	"arch",
+	"k3s_",
+	"mtu",
+	"ssh_port",
+	"candidate_",
+	"installed_",
+	NULL,
 };
 
 /* ---- Facts ---------------------------------------------------------------------------------- */
@@ -145,7 +160,9 @@ static int find_root(struct rollout *e)
 		if (status)
 			break;
 		if (!password) {
-			rollout_lose(e, m, "sudo wants a password there, and there is no terminal to ask for it: NANOPOD_SUDO_PASSWORD says it");
+			rollout_lose(e, m,
+				"sudo wants a password there, and there is no terminal to ask for it: "
+				"NANOPOD_SUDO_PASSWORD says it");
 			continue;
 		}
 		remote_set_root(e->r, m, REMOTE_SUDO_PASSWORD, password);
@@ -160,8 +177,13 @@ static int find_root(struct rollout *e)
 
 static void tell_finding(struct rollout *e, const struct finding *f)
 {
-	rollout_say(e, &(struct note){ .kind = NOTE_FINDING, .node = f->member == GATE_ALL ? NULL : e->c->members[f->member],
-		.what = gate_name(f->gate), .text = f->text, .hint = f->hint, .ok = !f->stops });
+	rollout_say(e,
+		&(struct note){ .kind = NOTE_FINDING,
+			.node = f->member == GATE_ALL ? NULL : e->c->members[f->member],
+			.what = gate_name(f->gate),
+			.text = f->text,
+			.hint = f->hint,
+			.ok = !f->stops });
 }
 
 /* True where what was found stops all. */
@@ -211,7 +233,8 @@ static int look_around(struct rollout *e)
 	if (!left && !known)
 		return print_fail(e->np, STATUS_UNREACHABLE, NULL, "no node could be reached");
 	if (!left)
-		return print_fail(e->np, STATUS_CHECK, "'--skip-gate NAME' goes on where a gate stopped it", "no node is left that can be worked on");
+		return print_fail(e->np, STATUS_CHECK, "'--skip-gate NAME' goes on where a gate stopped it",
+			"no node is left that can be worked on");
 	if (facts_table(e->c, e->facts, table_keys, &e->table) != 0)
 		return print_fail(e->np, STATUS_FAILURE, NULL, "the table of all nodes is too large");
 	return STATUS_OK;
@@ -242,7 +265,8 @@ static void name_owner(struct rollout *e)
 	unsigned char bytes[16];
 
 	gethostname(host, sizeof host - 1);
-	snprintf(e->owner, sizeof e->owner, "%.32s@%.60s (nanopod %ld)", getenv("USER") ? getenv("USER") : "somebody", host, (long)getpid());
+	snprintf(e->owner, sizeof e->owner, "%.32s@%.60s (nanopod %ld)", getenv("USER") ? getenv("USER") : "somebody",
+		host, (long)getpid());
 	if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
 		memset(bytes, 0, sizeof bytes);
 	for (size_t i = 0; i < sizeof bytes; i++)

@@ -40,8 +40,8 @@ const struct findings *rollout_findings(const struct rollout *e);
 /* How the nodes differ from the file. *changes: how many things; nodes that cannot be looked at are no changes, but failed. */
 int rollout_plan(struct rollout *e, size_t *changes);
 
-int rollout_try(struct rollout *e);                        /* STATUS_CHECK where a step of a node that is there cannot be looked at */
-int rollout_hold(struct rollout *e);                       /* the locks are taken and kept, whatever is done meanwhile */
+int rollout_try(struct rollout *e);  /* STATUS_CHECK where a step of a node that is there cannot be looked at */
+int rollout_hold(struct rollout *e); /* the locks are taken and kept, whatever is done meanwhile */
 
 /*
  * Takes the locks of all nodes and plans again what others may have changed since. strict: somebody said yes to the plan: where
@@ -50,7 +50,7 @@ int rollout_hold(struct rollout *e);                       /* the locks are take
  */
 int rollout_begin(struct rollout *e, bool strict);
 int rollout_apply(struct rollout *e);
-size_t rollout_keeps_old(struct rollout *e);               /* what the file has no more stays this time: so many steps */
+size_t rollout_keeps_old(struct rollout *e); /* what the file has no more stays this time: so many steps */
 
 int rollout_verify(struct rollout *e);                     /* STATUS_CHECK where something is not as it should be */
 int rollout_remove(struct rollout *e, bool force);         /* all stacks of the cluster, backwards, on its members */

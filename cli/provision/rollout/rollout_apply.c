@@ -25,8 +25,8 @@ static void rollout_apply_touch(struct rollout *e)
 
 				if (!own->touched && (other->touched || other->differs))
 					more = own->touched = true;
-				if ((own->touched || own->differs) && !other->forced && w->step->takes && from->step->gives &&
-					strcmp(w->step->takes, from->step->gives) == 0)
+				if ((own->touched || own->differs) && !other->forced && w->step->takes &&
+					from->step->gives && strcmp(w->step->takes, from->step->gives) == 0)
 					more = other->forced = true;
 			}
 		}
@@ -66,7 +66,10 @@ static void too_many(struct rollout *e)
 	if (!e->o.max_fail || e->lost < e->o.max_fail || e->g->stopped)
 		return;
 	graph_stop(e->g);
-	rollout_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true, .text = "as many nodes failed as --max-fail allows: nothing more is begun" });
+	rollout_say(e,
+		&(struct note){ .kind = NOTE_SAID,
+			.ok = true,
+			.text = "as many nodes failed as --max-fail allows: nothing more is begun" });
 }
 
 static void rollout_apply_drive(struct rollout *e)
@@ -102,10 +105,16 @@ static void say_blocked(struct rollout *e)
 		if (!first || first->because == GRAPH_NODE)
 			continue;
 		cause = &e->g->at[first->because];
-		snprintf(text, sizeof text, "%zu step%s not begun: '%s' waits for '%s.%s' on '%s'", count, count == 1 ? " was" : "s were",
-			first->step->name, cause->use->stack->name, cause->step->name, e->c->members[cause->member]);
-		rollout_say(e, &(struct note){ .kind = NOTE_SAID, .node = e->c->members[m], .stack = first->use->stack->name,
-			.step = first->step->name, .text = text, .ok = true });
+		snprintf(text, sizeof text, "%zu step%s not begun: '%s' waits for '%s.%s' on '%s'", count,
+			count == 1 ? " was" : "s were", first->step->name, cause->use->stack->name, cause->step->name,
+			e->c->members[cause->member]);
+		rollout_say(e,
+			&(struct note){ .kind = NOTE_SAID,
+				.node = e->c->members[m],
+				.stack = first->use->stack->name,
+				.step = first->step->name,
+				.text = text,
+				.ok = true });
 	}
 }
 
@@ -142,8 +151,11 @@ static void leave_old(struct rollout *e)
 	if (!rollout_old_count(e) || e->stops)
 		return;
 	if (!all_well(e)) {
-		rollout_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true,
-			.text = "what the cluster file does not ask for any more is left as it is until the rest is done" });
+		rollout_say(e,
+			&(struct note){ .kind = NOTE_SAID,
+				.ok = true,
+				.text = "what the cluster file does not ask for any more is left as it is until the "
+					"rest is done" });
 		return;
 	}
 	rollout_old_undo(e, true);
@@ -180,7 +192,8 @@ int rollout_begin(struct rollout *e, bool strict)
 	look_quietly(e);
 	if (strict && e->fresh && !e->stops) {
 		let_go(e);
-		return print_fail(e->np, STATUS_CONFLICT, "look at it again", "the nodes have changed since the plan was shown: nothing was changed");
+		return print_fail(e->np, STATUS_CONFLICT, "look at it again",
+			"the nodes have changed since the plan was shown: nothing was changed");
 	}
 	e->begun = true;
 	return STATUS_OK;

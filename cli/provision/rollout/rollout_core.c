@@ -11,7 +11,15 @@
 #include "cli/frame/print.h"
 #include "cli/provision/rollout/rollout_part.h"
 
-enum { LOG_BYTES = 64 << 20, TEXT_MAX = 16384, BEAT_MS = 20000, RECORDS = 20000, RECORD_BYTES = 16 << 20, TIMEOUT_S = 600, CHECK_S = 300 };
+enum {
+	LOG_BYTES = 64 << 20,
+	TEXT_MAX = 16384,
+	BEAT_MS = 20000,
+	RECORDS = 20000,
+	RECORD_BYTES = 16 << 20,
+	TIMEOUT_S = 600,
+	CHECK_S = 300
+};
 
 static const char flooded[] = "it says more than it may: its script was ended";
 
@@ -114,7 +122,8 @@ static void rollout_core_drop(char **s)
 	*s = NULL;
 }
 
-void rollout_task_run(struct rollout *e, struct rollout_task *t, const struct buf *script, unsigned flags, int64_t limit_ms)
+void rollout_task_run(struct rollout *e, struct rollout_task *t, const struct buf *script, unsigned flags,
+	int64_t limit_ms)
 {
 	t->now = NULL;
 	t->checks = 0;
@@ -217,7 +226,8 @@ const char *rollout_task_why(const struct rollout_task *t, const struct remote_e
 {
 	if (!t->open || !t->now)
 		return ev->text;
-	snprintf(room, 600, "%.40s of step '%s' of '%s': %.400s", t->function, t->now->step->name, t->now->use->stack->name, ev->text);
+	snprintf(room, 600, "%.40s of step '%s' of '%s': %.400s", t->function, t->now->step->name,
+		t->now->use->stack->name, ev->text);
 	return room;
 }
 
@@ -299,7 +309,8 @@ static void take_cause(struct rollout *e, struct rollout_task *t, const char *te
 static void take_gift(struct rollout *e, struct rollout_task *t, const struct remote_event *ev, bool hash)
 {
 	const struct work *w = t->now;
-	bool may = w && e->phase != ENGINE_REMOVE && (e->phase == ENGINE_CALL || (w->step->gives && strcmp(w->step->gives, ev->words[1]) == 0));
+	bool may = w && e->phase != ENGINE_REMOVE &&
+		(e->phase == ENGINE_CALL || (w->step->gives && strcmp(w->step->gives, ev->words[1]) == 0));
 
 	if (!may || (hash && e->phase != ENGINE_PLAN && e->phase != ENGINE_APPLY))
 		return;
@@ -403,8 +414,13 @@ static void rollout_core_take_line(struct rollout *e, struct rollout_task *t, co
 			dprintf(t->log, "(the rest was not kept)\n");
 	}
 	if (e->o.logs)
-		rollout_say(e, &(struct note){ .kind = NOTE_LOG, .node = e->c->members[t->member], .text = line, .ok = true,
-			.stack = w ? w->use->stack->name : NULL, .step = w ? w->step->name : NULL });
+		rollout_say(e,
+			&(struct note){ .kind = NOTE_LOG,
+				.node = e->c->members[t->member],
+				.text = line,
+				.ok = true,
+				.stack = w ? w->use->stack->name : NULL,
+				.step = w ? w->step->name : NULL });
 }
 
 static void rollout_core_gather(struct rollout *e, struct rollout_task *t, const char *line)

@@ -76,7 +76,8 @@ static struct use *use_made(struct rollout *e, const char *name)
 	free(folder);
 	u->roles = rollout_old_make(e->c->count + 1, sizeof *u->roles);
 	for (size_t i = 0; i < u->stack->setting_count; i++)
-		pairs_set(&u->settings, u->stack->settings[i].key, u->stack->settings[i].fallback ? u->stack->settings[i].fallback : "");
+		pairs_set(&u->settings, u->stack->settings[i].key,
+			u->stack->settings[i].fallback ? u->stack->settings[i].fallback : "");
 	e->old_uses[e->old_use_count++] = u;
 	return u;
 }
@@ -183,7 +184,9 @@ static void rollout_old_sort(struct rollout *e)
 	struct placed *p = rollout_old_make(e->old_count + 1, sizeof *p);
 
 	for (size_t i = 0; i < e->old_count; i++)
-		p[i] = (struct placed){ .work = e->old[i], .stack = rollout_old_place(e, e->old[i].use), .step = place_of_step(&e->old[i]) };
+		p[i] = (struct placed){ .work = e->old[i],
+			.stack = rollout_old_place(e, e->old[i].use),
+			.step = place_of_step(&e->old[i]) };
 	qsort(p, e->old_count, sizeof *p, rollout_old_backwards);
 	for (size_t i = 0; i < e->old_count; i++)
 		e->old[i] = p[i].work;
@@ -238,9 +241,10 @@ int rollout_old_check(struct rollout *e)
 		const struct work *w = &e->old[i];
 
 		if (w->step->quorum && rollout_in(e, w->member) && cluster_use(e->c, w->use->stack->name))
-			return print_fail(e->np, STATUS_CONFLICT, "'nanopod provision drop' takes it out safely; 'add' brings it back with another role",
-				"'%s' votes in '%s', and the cluster file takes that from it: nothing was changed", e->c->members[w->member],
-				w->use->stack->name);
+			return print_fail(e->np, STATUS_CONFLICT,
+				"'nanopod provision drop' takes it out safely; 'add' brings it back with another role",
+				"'%s' votes in '%s', and the cluster file takes that from it: nothing was changed",
+				e->c->members[w->member], w->use->stack->name);
 	}
 	return STATUS_OK;
 }
@@ -249,9 +253,14 @@ void rollout_old_say(struct rollout *e)
 {
 	for (size_t i = 0; i < e->old_count; i++)
 		if (rollout_in(e, e->old[i].member))
-			rollout_say(e, &(struct note){ .kind = NOTE_DIFFERS, .node = e->c->members[e->old[i].member], .ok = true,
-				.stack = e->old[i].use->stack->name, .step = e->old[i].step->name,
-				.text = "undo it: the cluster file does not ask for it any more (data stays, and is named)" });
+			rollout_say(e,
+				&(struct note){ .kind = NOTE_DIFFERS,
+					.node = e->c->members[e->old[i].member],
+					.ok = true,
+					.stack = e->old[i].use->stack->name,
+					.step = e->old[i].step->name,
+					.text = "undo it: the cluster file does not ask for it any more (data stays, "
+						"and is named)" });
 }
 
 /* A step of a stack on all its nodes, then the next: what others have mounted from here is away before it is. */

@@ -122,7 +122,8 @@ void rollout_say(struct rollout *e, const struct note *n);
 void rollout_phase(struct rollout *e, enum rollout_phase phase, const char *word);
 void rollout_lose(struct rollout *e, size_t member, const char *why);
 struct rollout_task *rollout_task_new(struct rollout *e, size_t member, struct work *w, rollout_ended *ended);
-void rollout_task_run(struct rollout *e, struct rollout_task *t, const struct buf *script, unsigned flags, int64_t limit_ms);
+void rollout_task_run(struct rollout *e, struct rollout_task *t, const struct buf *script, unsigned flags,
+	int64_t limit_ms);
 void rollout_task_free(struct rollout *e, struct rollout_task *t);
 int64_t rollout_task_ms(const struct work *w, const char *function);   /* how long one may take */
 /* Why it broke off, with what ran when it did. Why one function failed, where it did not say. */
@@ -145,7 +146,8 @@ void rollout_gift_forget(struct rollout *e, const char *name);   /* NULL: all */
 /* ---- rollout_script.c: what is sent ---- */
 void rollout_script_facts(const struct rollout *e, struct buf *b);
 void rollout_script_head(const struct rollout *e, size_t member, struct buf *b);
-void rollout_script_step(const struct rollout *e, const struct work *w, const char *upload, bool secrets, struct buf *b);
+void rollout_script_step(const struct rollout *e, const struct work *w, const char *upload, bool secrets,
+	struct buf *b);
 void rollout_script_call(const char *function, const char *const *words, struct buf *b);   /* after a step */
 void rollout_script_apply(const struct rollout *e, const struct work *w, bool force, const char *upload, struct buf *b);
 void rollout_script_undo(struct rollout *e, const struct work *w, const struct graph *staying, struct buf *b);

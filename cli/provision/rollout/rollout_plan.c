@@ -23,9 +23,14 @@ static void rollout_plan_looked(struct rollout *e, struct rollout_task *t, const
 	t->differs = 0;
 	if (!w->failed)
 		return;
-	rollout_say(e, &(struct note){ .kind = NOTE_END, .node = e->c->members[t->member], .stack = t->now->use->stack->name,
-		.step = t->now->step->name, .text = rollout_task_cause(t, "it could not be looked at", room), .hint = t->hint,
-		.log = *t->log_path ? t->log_path : NULL });
+	rollout_say(e,
+		&(struct note){ .kind = NOTE_END,
+			.node = e->c->members[t->member],
+			.stack = t->now->use->stack->name,
+			.step = t->now->step->name,
+			.text = rollout_task_cause(t, "it could not be looked at", room),
+			.hint = t->hint,
+			.log = *t->log_path ? t->log_path : NULL });
 }
 
 static void rollout_plan_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
@@ -37,7 +42,8 @@ static void rollout_plan_ended(struct rollout *e, struct rollout_task *t, const 
 		const struct rollout_work *own = w->data;
 
 		if (w->member == t->member && own->failed) {
-			snprintf(why, sizeof why, "step '%s' of '%s' could not be looked at", w->step->name, w->use->stack->name);
+			snprintf(why, sizeof why, "step '%s' of '%s' could not be looked at", w->step->name,
+				w->use->stack->name);
 			rollout_lose(e, t->member, why);
 			break;
 		}

@@ -156,7 +156,8 @@ void rollout_script_call(const char *function, const char *const *words, struct 
 /* Its own folder: where others may write they could hold a lock for ever, or say that another process holds it. */
 static const char lock_folder[] =
 	"mkdir -p \"${np_folder%/*}\"\nmkdir -m 700 \"$np_folder\" 2>/dev/null\n"
-	"if [ -L \"$np_folder\" ] || [ ! -d \"$np_folder\" ] || [ ! -O \"$np_folder\" ] || ! chmod 700 \"$np_folder\"; then\n"
+	"if [ -L \"$np_folder\" ] || [ ! -d \"$np_folder\" ] || [ ! -O \"$np_folder\" ] || ! chmod 700 \"$np_folder\"; "
+	"then\n"
 	"\tprintf '\\036NP\\tcause\\t%s\\n' \"'$np_folder' is no folder of root's own\"\n\texit 1\nfi\n";
 
 /* Where others stay, each says first what it uses: that is not taken from it. */
@@ -165,12 +166,16 @@ void rollout_script_undo(struct rollout *e, const struct work *w, const struct g
 	enum rollout_phase phase = e->phase;
 
 	if (staying) {
-		rollout_script_add(b, "NP_LEAVING=yes NP_USES=$NP_RUN/nanopod.$$.uses\n(umask 077; : >\"$NP_USES\") || exit 1\ntrap 'rm -f \"$NP_USES\"' EXIT\n");
+		rollout_script_add(b,
+			"NP_LEAVING=yes NP_USES=$NP_RUN/nanopod.$$.uses\n(umask 077; : >\"$NP_USES\") || exit 1\ntrap "
+			"'rm -f \"$NP_USES\"' EXIT\n");
 		e->phase = ENGINE_PLAN;
 		for (size_t i = 0; i < staying->count; i++)
 			if (staying->at[i].member == w->member && !staying->at[i].step->only_verify) {
 				rollout_script_step(e, &staying->at[i], NULL, false, b);
-				rollout_script_add(b, "np_step check 3>/dev/null || { printf '\\036NP\\tcause\\t%s\\n' 'what stays here could not be looked at'; exit 1; }\n");
+				rollout_script_add(b,
+					"np_step check 3>/dev/null || { printf '\\036NP\\tcause\\t%s\\n' 'what stays "
+					"here could not be looked at'; exit 1; }\n");
 			}
 		e->phase = phase;
 	}
@@ -184,10 +189,13 @@ void rollout_script_apply(const struct rollout *e, const struct work *w, bool fo
 	rollout_script_step(e, w, upload, true, b);
 	rollout_script_add(b, "np_folder=$NP_RUN/nanopod-lock\n");
 	rollout_script_add(b, lock_folder);
-	if (buf_addf(b, "(flock -n 9 || { np_say 'waits for a step that still runs on this node'; flock -w %u 9; }) 9>\"$np_folder/step.lock\"\n",
-		w->step->timeout_s ? w->step->timeout_s : 600) != 0)
+	if (buf_addf(b,
+		    "(flock -n 9 || { np_say 'waits for a step that still runs on this node'; flock -w %u 9; }) "
+		    "9>\"$np_folder/step.lock\"\n",
+		    w->step->timeout_s ? w->step->timeout_s : 600) != 0)
 		command_nomem();
-	rollout_script_add(b, "np_seen=$(exec 3>&1 1>&2; np_step check)\nnp_seen_status=$?\nprintf '%s\\n' \"$np_seen\" >&3\n"
+	rollout_script_add(b,
+		"np_seen=$(exec 3>&1 1>&2; np_step check)\nnp_seen_status=$?\nprintf '%s\\n' \"$np_seen\" >&3\n"
 		"[ $np_seen_status = 0 ] || exit $np_seen_status\n");
 	if (!force)
 		rollout_script_add(b, "case $np_seen in *\"NP\tdiffers\t\"*) ;; *) exit 0 ;; esac\n");
@@ -195,7 +203,8 @@ void rollout_script_apply(const struct rollout *e, const struct work *w, bool fo
 	if (upload && *upload) {
 		rollout_script_add(b, "np_seen_status=$?\n");
 		rollout_script_set(b, "np_upload", upload);
-		rollout_script_add(b, "rm -rf \"$np_upload\"\nrmdir \"${np_upload%/*}\" 2>/dev/null\nexit $np_seen_status\n");
+		rollout_script_add(b,
+			"rm -rf \"$np_upload\"\nrmdir \"${np_upload%/*}\" 2>/dev/null\nexit $np_seen_status\n");
 	}
 }
 
@@ -223,8 +232,10 @@ static const char lock_text[] =
 	"np_since=$(date '+%F %T')\n"
 	"if ! flock -n 8; then\n"
 	"\tIFS='\t' read -r np_pid np_their np_who np_when <\"$np_file\" || :\n"
-	"\tif [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; then np_end; fi 2>/dev/null\n"
-	"\tif ! { { [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; } && flock -w 10 8; }; then\n"
+	"\tif [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; then np_end; fi "
+	"2>/dev/null\n"
+	"\tif ! { { [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; } && flock -w 10 8; "
+	"}; then\n"
 	"\t\tnp_say held \"$np_who since $np_when\"\n"
 	"\t\texit 0\n"
 	"\tfi\n"
@@ -245,7 +256,9 @@ void rollout_script_lock(const struct rollout *e, struct buf *b)
 /* A folder for what is brought, of whoever signed in. */
 void rollout_script_room(const struct work *w, struct buf *b)
 {
-	rollout_script_add(b, "np_room=$HOME/.nanopod-upload\n[ \"$(id -u)\" != 0 ] || np_room=${NANOPOD_UPLOADS:-/var/lib/nanopod/upload}\n"
+	rollout_script_add(b,
+		"np_room=$HOME/.nanopod-upload\n[ \"$(id -u)\" != 0 ] || "
+		"np_room=${NANOPOD_UPLOADS:-/var/lib/nanopod/upload}\n"
 		"umask 077\nmkdir -p \"$np_room\" && rm -rf \"$np_room/");
 	rollout_script_add_name(w, b);
 	rollout_script_add(b, "\" || exit 1\nprintf '\\036NP\\tfact\\tupload\\t%s\\n' \"$np_room/");

@@ -97,7 +97,8 @@ static void step_ended(struct rollout *e, struct rollout_task *t, const struct r
 static void room_record(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	(void)e;
-	if (t->stage != STAGE_ROOM || ev->count != 3 || strcmp(ev->words[0], "fact") != 0 || strcmp(ev->words[1], "upload") != 0)
+	if (t->stage != STAGE_ROOM || ev->count != 3 || strcmp(ev->words[0], "fact") != 0 ||
+		strcmp(ev->words[1], "upload") != 0)
 		return;
 	if (ev->words[2][0] == '/' && !strpbrk(ev->words[2], "\n\r'\"\\") && strlen(ev->words[2]) < sizeof t->upload)
 		snprintf(t->upload, sizeof t->upload, "%s", ev->words[2]);
@@ -108,7 +109,8 @@ static void rollout_step_ended(struct rollout *e, struct rollout_task *t, const 
 	/* A machine that goes down ends its processes before it ends the connection. */
 	bool killed = ev->status > 0 && t->stage == STAGE_STEP &&
 		(t->done == 128 + SIGHUP || t->done == 128 + SIGKILL || t->done == 128 + SIGTERM);
-	bool again = (ev->lost || killed) && !e->stops && (!t->was_lost || clock_ms() < t->give_up_at - BACK_MS + GOING_MS);
+	bool again = (ev->lost || killed) && !e->stops &&
+		(!t->was_lost || clock_ms() < t->give_up_at - BACK_MS + GOING_MS);
 
 	if (again) {
 		rollout_step_lost(e, t, killed ? "its processes were ended there" : ev->text);
@@ -203,8 +205,10 @@ void rollout_step_again(struct rollout *e)
 		if (!t->work || t->job || t->stage != STAGE_AWAY)
 			continue;
 		if (e->stops || now >= t->give_up_at) {
-			rollout_step_over(e, t, false, !t->was_lost ? "the lock of its node was lost, and could not be taken again" :
-				e->stops ? "its connection was lost, and then it was stopped" : "its connection was lost, and it did not come back");
+			rollout_step_over(e, t, false,
+				!t->was_lost       ? "the lock of its node was lost, and could not be taken again"
+					: e->stops ? "its connection was lost, and then it was stopped"
+						   : "its connection was lost, and it did not come back");
 			continue;
 		}
 		/* The lock of the node went with the connection. */

@@ -17,9 +17,14 @@ static void rollout_verify_verified(struct rollout *e, struct rollout_task *t, c
 	e->bads += t->bads;
 	if (t->done && !t->bads) {
 		e->bads++;
-		rollout_say(e, &(struct note){ .kind = NOTE_CHECK, .node = e->c->members[t->member], .stack = t->now->use->stack->name,
-			.step = t->now->step->name, .text = rollout_task_cause(t, "its check failed", room), .hint = t->hint,
-			.log = *t->log_path ? t->log_path : NULL });
+		rollout_say(e,
+			&(struct note){ .kind = NOTE_CHECK,
+				.node = e->c->members[t->member],
+				.stack = t->now->use->stack->name,
+				.step = t->now->step->name,
+				.text = rollout_task_cause(t, "its check failed", room),
+				.hint = t->hint,
+				.log = *t->log_path ? t->log_path : NULL });
 	}
 	t->bads = 0;
 }
@@ -77,9 +82,18 @@ static void rollout_verify_called(struct rollout *e, struct rollout_task *t, con
 	const struct work *w = t->work;
 
 	rollout_task_flush(e, t);
-	rollout_say(e, &(struct note){ .kind = NOTE_END, .node = e->c->members[t->member], .stack = w->use->stack->name,
-		.step = w->step->name, .ok = ev->ok, .text = ev->ok ? NULL : t->cause ? t->cause : ev->text, .hint = t->hint,
-		.log = *t->log_path ? t->log_path : NULL, .ms = (long)(clock_ms() - t->began) });
+	rollout_say(e,
+		&(struct note){ .kind = NOTE_END,
+			.node = e->c->members[t->member],
+			.stack = w->use->stack->name,
+			.step = w->step->name,
+			.ok = ev->ok,
+			.text = ev->ok     ? NULL
+				: t->cause ? t->cause
+					   : ev->text,
+			.hint = t->hint,
+			.log = *t->log_path ? t->log_path : NULL,
+			.ms = (long)(clock_ms() - t->began) });
 	e->bads += !ev->ok;
 	rollout_task_free(e, t);
 }
@@ -89,8 +103,13 @@ static void call_on(struct rollout *e, struct work *w, const char *function, con
 	struct rollout_task *t = rollout_task_new(e, w->member, w, rollout_verify_called);
 	struct buf b;
 
-	rollout_say(e, &(struct note){ .kind = NOTE_BEGIN, .node = e->c->members[w->member], .stack = w->use->stack->name,
-		.step = w->step->name, .what = function, .ok = true });
+	rollout_say(e,
+		&(struct note){ .kind = NOTE_BEGIN,
+			.node = e->c->members[w->member],
+			.stack = w->use->stack->name,
+			.step = w->step->name,
+			.what = function,
+			.ok = true });
 	buf_init(&b, ENGINE_SCRIPT);
 	rollout_script_head(e, w->member, &b);
 	rollout_script_step(e, w, NULL, false, &b);
@@ -127,7 +146,8 @@ int rollout_call(struct rollout *e, const char *stack, const char *step, const c
 	if (e->stops)
 		return STATUS_INT;
 	if (!begun)
-		return print_fail(e->np, out ? STATUS_UNREACHABLE : STATUS_NOTFOUND, NULL, out ? "no node with step '%s' of '%s' can be worked on" :
-			"no node has step '%s' of '%s'", step, stack);
+		return print_fail(e->np, out ? STATUS_UNREACHABLE : STATUS_NOTFOUND, NULL,
+			out ? "no node with step '%s' of '%s' can be worked on" : "no node has step '%s' of '%s'", step,
+			stack);
 	return !e->bads && !out ? STATUS_OK : e->bads == begun ? STATUS_FAILURE : STATUS_PARTLY;
 }

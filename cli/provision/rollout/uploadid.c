@@ -31,7 +31,8 @@ void uploadid_sums(const char *path, struct buf *out)
 		if (asprintf(&file, "%s/%s", path, names[i]) < 0)
 			command_nomem();
 		buf_init(&b, SUMS);
-		if (buf_read_file(&b, file) == 0 && !memchr(buf_text(&b), '\0', b.len) && buf_add(out, buf_text(&b), b.len) == 0)
+		if (buf_read_file(&b, file) == 0 && !memchr(buf_text(&b), '\0', b.len) &&
+			buf_add(out, buf_text(&b), b.len) == 0)
 			i = sizeof names / sizeof *names;
 		buf_release(&b);
 		free(file);

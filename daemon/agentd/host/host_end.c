@@ -30,7 +30,8 @@ static void listening_in(const char *path, unsigned port, struct sockets *out)
 			unsigned local, state;
 			unsigned long inode;
 
-			if (sscanf(p, " %*[^:]: %*[0-9A-F]:%x %*[^ ] %x %*s %*s %*s %*s %*s %lu", &local, &state, &inode) == 3 &&
+			if (sscanf(p, " %*[^:]: %*[0-9A-F]:%x %*[^ ] %x %*s %*s %*s %*s %*s %lu", &local, &state,
+				    &inode) == 3 &&
 				local == port && state == LISTENING && out->n < SOCKETS)
 				out->inode[out->n++] = inode;
 		}

@@ -94,16 +94,19 @@ int host_sshd(struct host_sshd *out, struct fail *f)
 	buf_init(&all, KEYS_MAX);
 	rc = spawn_run(&(struct spawn){ .argv = argv }, ASK_MS, &all, f);
 	if (rc)
-		rc = rc == -ENOENT ? fail_set(f, -ENOTSUP, "'sshd' is not installed: apt-get install openssh-server") : -ENOTSUP;
+		rc = rc == -ENOENT ? fail_set(f, -ENOTSUP, "'sshd' is not installed: apt-get install openssh-server")
+				   : -ENOTSUP;
 	if (!rc)
 		rc = find_hostkey(buf_text(&all), h.hostkey, f);
 	if (!rc && !host_keys_setting(buf_text(&all), "authorizedkeysfile", 0, files, sizeof files))
 		rc = fail_set(f, -ENOTSUP, "sshd does not tell its AuthorizedKeysFile");
 	if (!rc) {
 		files[strcspn(files, " ")] = '\0';
-		rc = strcmp(files, "none") == 0 ? fail_set(f, -ENOTSUP, "sshd of this machine reads no authorized_keys") : host_keys_expand(files, pw, h.keys, f);
+		rc = strcmp(files, "none") == 0 ? fail_set(f, -ENOTSUP, "sshd of this machine reads no authorized_keys")
+						: host_keys_expand(files, pw, h.keys, f);
 	}
-	if (!rc && host_keys_setting(buf_text(&all), "port", 0, port, sizeof port) && str_to_long(port, 1, 65535, &number) == 0)
+	if (!rc && host_keys_setting(buf_text(&all), "port", 0, port, sizeof port) &&
+		str_to_long(port, 1, 65535, &number) == 0)
 		h.port = (unsigned)number;
 	buf_release(&all);
 	if (!rc)
@@ -130,7 +133,8 @@ static int add_block(struct buf *b, const struct node_spec *n, const char *mark,
 	int rc;
 
 	lines_of(mark, begin, end);
-	rc = buf_addf(b, "%s%s (by nanopod-agentd; do not edit%s)\n", open_end ? "\n" : "", begin, open_end ? joined : "");
+	rc = buf_addf(b, "%s%s (by nanopod-agentd; do not edit%s)\n", open_end ? "\n" : "", begin,
+		open_end ? joined : "");
 	for (const char *p = n->keys; !rc && *p;) {
 		int len = (int)strcspn(p, "\n");
 
@@ -248,8 +252,8 @@ bool host_keys_has(const struct host_sshd *h, const struct node_spec *n)
 	return one.found;
 }
 
-int host_keys_each(const struct host_sshd *h, const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg,
-	struct fail *f)
+int host_keys_each(const struct host_sshd *h, const struct driver_setup *s, void (*found)(void *arg, const char *id),
+	void *arg, struct fail *f)
 {
 	char begin[64], id[MARK_ROOM];
 	struct buf b;

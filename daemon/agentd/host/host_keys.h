@@ -28,7 +28,7 @@ int host_keys(const struct host_sshd *h, const struct node_spec *n, const char *
 
 /* Is there a block of n? Whose blocks are there? Marks are "PREFIX-ID". */
 bool host_keys_has(const struct host_sshd *h, const struct node_spec *n);
-int host_keys_each(const struct host_sshd *h, const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg,
-	struct fail *f);
+int host_keys_each(const struct host_sshd *h, const struct driver_setup *s, void (*found)(void *arg, const char *id),
+	void *arg, struct fail *f);
 
 #endif

@@ -214,7 +214,8 @@ static int wholehost_inspect(const struct node_spec *n, enum node_is *out, struc
 	return 0;
 }
 
-static int wholehost_list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+static int wholehost_list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg,
+	struct fail *f)
 {
 	struct host_sshd h;
 	int rc = host_sshd(&h, f);
@@ -235,6 +236,13 @@ static int wholehost_tidy(const struct driver_setup *s, struct fail *f)
 const struct driver driver_host = {
 	.name = "host",
 	.about = "the whole machine, handed over by key: nothing is held, only keys and sessions are taken back",
-	.probe = wholehost_probe, .create = wholehost_create, .start = wholehost_start, .rekey = wholehost_rekey, .stop = wholehost_stop, .destroy = wholehost_destroy,
-	.inspect = wholehost_inspect, .list = wholehost_list, .tidy = wholehost_tidy,
+	.probe = wholehost_probe,
+	.create = wholehost_create,
+	.start = wholehost_start,
+	.rekey = wholehost_rekey,
+	.stop = wholehost_stop,
+	.destroy = wholehost_destroy,
+	.inspect = wholehost_inspect,
+	.list = wholehost_list,
+	.tidy = wholehost_tidy,
 };

@@ -71,7 +71,8 @@ static void chore_begin(struct chore *c, bool inventories)
 	struct fail f;
 
 	c->inventories = inventories;
-	if (job_begin(&c->job, c->loop, c->watch_kind, DEADLINE_MS, inventories ? read_inventory : read_health, c, &f) != 0)
+	if (job_begin(&c->job, c->loop, c->watch_kind, DEADLINE_MS, inventories ? read_inventory : read_health, c,
+		    &f) != 0)
 		c->job.pid = 0; /* next time */
 	if (inventories)
 		c->inventory_due_ms = clock_ms() + INVENTORY_MS;

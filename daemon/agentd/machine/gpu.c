@@ -12,7 +12,8 @@
 
 enum { CLASS_VGA = 0x0300, CLASS_3D = 0x0302, CLASS_DISPLAY = 0x0380, CLASS_ACCELERATOR = 0x1200 };
 
-static const int64_t memory_most = (int64_t)1 << 42, small_memory = (int64_t)4 << 30; /* of one card; of a processor's graphics */
+static const int64_t memory_most = (int64_t)1 << 42,
+		     small_memory = (int64_t)4 << 30; /* of one card; of a processor's graphics */
 static const int64_t microwatts_most = 5000LL * 1000 * 1000, heat_most = 250 * 1000;
 
 bool gpu_is(const struct pci *p)
@@ -24,7 +25,8 @@ bool gpu_is(const struct pci *p)
 	/* Intel has 0x1200 for what is no GPU too (accelerators of data); those are not sold here. */
 	if (class == CLASS_ACCELERATOR && p->vendor == GPU_INTEL)
 		return false;
-	return !p->lent && (class == CLASS_VGA || class == CLASS_3D || class == CLASS_DISPLAY || class == CLASS_ACCELERATOR);
+	return !p->lent &&
+		(class == CLASS_VGA || class == CLASS_3D || class == CLASS_DISPLAY || class == CLASS_ACCELERATOR);
 }
 
 static const char *vendor_word(unsigned vendor)
@@ -96,7 +98,8 @@ static void read_hwmon(const char *root, struct gpu *g)
 		char file[SYSFS_PATH + SYSFS_NAME + 32];
 
 		snprintf(path, sizeof path, "%s/%s", folder, names[0]);
-		snprintf(file, sizeof file, "%s/temp%d_input", path, g->pci.vendor == GPU_INTEL && strcmp(g->pci.driver, "xe") == 0 ? 2 : 1);
+		snprintf(file, sizeof file, "%s/temp%d_input", path,
+			g->pci.vendor == GPU_INTEL && strcmp(g->pci.driver, "xe") == 0 ? 2 : 1);
 		sysfs_int(file, -50 * 1000, heat_most, &g->temperature);
 		gpu_milliwatts(path, "power1_average", &g->power);
 		if (g->power == GPU_UNKNOWN)
@@ -130,11 +133,13 @@ static void read_amd(const char *root, struct gpu *g)
 	if (gpu_number(root, g, "mem_info_vram_used", 0, memory_most, &n))
 		g->memory_used = n;
 	if (sysfs_text(sysfs_path(path, root, DEVICES "/%s/current_compute_partition", g->pci.address), text, 16)) {
-		sysfs_text(sysfs_path(path, root, DEVICES "/%s/current_memory_partition", g->pci.address), memory, sizeof memory);
+		sysfs_text(sysfs_path(path, root, DEVICES "/%s/current_memory_partition", g->pci.address), memory,
+			sizeof memory);
 		snprintf(g->partition, sizeof g->partition, "%.14s%s%.14s", text, *memory ? "/" : "", memory);
 	}
-	if (sysfs_field(sysfs_path(path, root, DEVICES "/%s/ras/umc_err_count", g->pci.address), "ue", text, sizeof text) &&
-	    str_to_long(text, 0, INT32_MAX, &errors) == 0)
+	if (sysfs_field(sysfs_path(path, root, DEVICES "/%s/ras/umc_err_count", g->pci.address), "ue", text,
+		    sizeof text) &&
+		str_to_long(text, 0, INT32_MAX, &errors) == 0)
 		g->uncorrected = errors;
 	sysfs_text(sysfs_path(path, root, "/sys/module/amdgpu/version"), g->driver_version, sizeof g->driver_version);
 	read_hwmon(root, g);
@@ -143,7 +148,8 @@ static void read_amd(const char *root, struct gpu *g)
 /* Memory of an Intel card is its local-memory BAR, where it can be resized to the whole. */
 static void read_intel(const char *root, struct gpu *g)
 {
-	if (g->memory == GPU_UNKNOWN && g->pci.bar_max >= (uint64_t)small_memory && g->pci.bar_max <= (uint64_t)memory_most)
+	if (g->memory == GPU_UNKNOWN && g->pci.bar_max >= (uint64_t)small_memory &&
+		g->pci.bar_max <= (uint64_t)memory_most)
 		set_memory(g, (int64_t)g->pci.bar_max, "bar");
 	read_hwmon(root, g);
 }
@@ -171,9 +177,18 @@ static bool is_integrated(const struct gpu *g)
 
 void gpu_read(const char *root, const struct pci *p, struct gpu *out)
 {
-	struct gpu g = { .pci = *p, .memory = GPU_UNKNOWN, .memory_used = GPU_UNKNOWN, .temperature = GPU_UNKNOWN, .power = GPU_UNKNOWN,
-		.power_limit = GPU_UNKNOWN, .power_min = GPU_UNKNOWN, .power_max = GPU_UNKNOWN, .ecc = GPU_UNKNOWN,
-		.uncorrected = GPU_UNKNOWN, .mig = GPU_UNKNOWN, .asleep = p->asleep };
+	struct gpu g = { .pci = *p,
+		.memory = GPU_UNKNOWN,
+		.memory_used = GPU_UNKNOWN,
+		.temperature = GPU_UNKNOWN,
+		.power = GPU_UNKNOWN,
+		.power_limit = GPU_UNKNOWN,
+		.power_min = GPU_UNKNOWN,
+		.power_max = GPU_UNKNOWN,
+		.ecc = GPU_UNKNOWN,
+		.uncorrected = GPU_UNKNOWN,
+		.mig = GPU_UNKNOWN,
+		.asleep = p->asleep };
 
 	name_by_table(&g);
 	if (!g.asleep && strcmp(p->driver, "nvidia") == 0)

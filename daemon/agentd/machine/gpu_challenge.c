@@ -33,26 +33,25 @@ typedef unsigned long long device_pointer;
 #define THREE ".param .u64 x0, .param .u64 x1, .param .u64 x2"
 #define FOUR THREE ", .param .u64 x3"
 
-static const char program[] =
-	".version 6.0\n.target sm_50\n.address_size 64\n"
+static const char program[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 	/* fill(p, n, seed): p[i] = (i ^ seed) * SPREAD */
-	HEAD("fill", THREE)
-	"mov.u64 %k, 0x9e3779b97f4a7c15;\n"
-	"L: setp.ge.u64 %q, %i, %n;\n@%q bra E;\n"
-	"xor.b64 %v, %i, %s;\nmul.lo.u64 %v, %v, %k;\nshl.b64 %t, %i, 3;\nadd.u64 %t, %p, %t;\nst.global.u64 [%t], %v;\n"
-	"add.u64 %i, %i, %d;\nbra L;\nE: ret;\n}\n"
+	HEAD("fill", THREE) "mov.u64 %k, 0x9e3779b97f4a7c15;\n"
+			    "L: setp.ge.u64 %q, %i, %n;\n@%q bra E;\n"
+			    "xor.b64 %v, %i, %s;\nmul.lo.u64 %v, %v, %k;\nshl.b64 %t, %i, 3;\nadd.u64 %t, %p, "
+			    "%t;\nst.global.u64 [%t], %v;\n"
+			    "add.u64 %i, %i, %d;\nbra L;\nE: ret;\n}\n"
 	/* look(p, n, seed, wrong): counts what is not so */
-	HEAD("look", FOUR)
-	"ld.param.u64 %e, [x3];\ncvta.to.global.u64 %e, %e;\nmov.u64 %k, 0x9e3779b97f4a7c15;\n"
-	"L: setp.ge.u64 %q, %i, %n;\n@%q bra E;\n"
-	"xor.b64 %v, %i, %s;\nmul.lo.u64 %v, %v, %k;\nshl.b64 %t, %i, 3;\nadd.u64 %t, %p, %t;\nld.global.u64 %t, [%t];\n"
-	"setp.eq.u64 %q, %t, %v;\n@%q bra N;\nmov.u64 %t, 1;\natom.global.add.u64 %v, [%e], %t;\n"
-	"N: add.u64 %i, %i, %d;\nbra L;\nE: ret;\n}\n"
+	HEAD("look", FOUR) "ld.param.u64 %e, [x3];\ncvta.to.global.u64 %e, %e;\nmov.u64 %k, 0x9e3779b97f4a7c15;\n"
+			   "L: setp.ge.u64 %q, %i, %n;\n@%q bra E;\n"
+			   "xor.b64 %v, %i, %s;\nmul.lo.u64 %v, %v, %k;\nshl.b64 %t, %i, 3;\nadd.u64 %t, %p, "
+			   "%t;\nld.global.u64 %t, [%t];\n"
+			   "setp.eq.u64 %q, %t, %v;\n@%q bra N;\nmov.u64 %t, 1;\natom.global.add.u64 %v, [%e], %t;\n"
+			   "N: add.u64 %i, %i, %d;\nbra L;\nE: ret;\n}\n"
 	/* sums(p, n, seed): p[i] = seed + i, n times multiplied and added to */
-	HEAD("sums", THREE)
-	"mov.u64 %k, 6364136223846793005;\nmov.u64 %e, 1442695040888963407;\nadd.u64 %v, %s, %i;\n"
-	"L: setp.eq.u64 %q, %n, 0;\n@%q bra E;\nmul.lo.u64 %v, %v, %k;\nadd.u64 %v, %v, %e;\nsub.u64 %n, %n, 1;\nbra L;\n"
-	"E: shl.b64 %t, %i, 3;\nadd.u64 %t, %p, %t;\nst.global.u64 [%t], %v;\nret;\n}\n";
+	HEAD("sums", THREE) "mov.u64 %k, 6364136223846793005;\nmov.u64 %e, 1442695040888963407;\nadd.u64 %v, %s, %i;\n"
+			    "L: setp.eq.u64 %q, %n, 0;\n@%q bra E;\nmul.lo.u64 %v, %v, %k;\nadd.u64 %v, %v, "
+			    "%e;\nsub.u64 %n, %n, 1;\nbra L;\n"
+			    "E: shl.b64 %t, %i, 3;\nadd.u64 %t, %p, %t;\nst.global.u64 [%t], %v;\nret;\n}\n";
 
 struct cuda {
 	void *library;
@@ -72,7 +71,8 @@ struct cuda {
 	int (*load)(void **, const void *);
 	int (*unload)(void *);
 	int (*function)(void **, void *, const char *);
-	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+		void **);
 	int (*wait)(void);
 };
 
@@ -185,7 +185,8 @@ static int fill_and_look(struct run *r, struct gpu_challenge *out)
 		if (r->c->fetch(&wrong, r->wrong, sizeof wrong))
 			return fail_set(r->f, -EIO, "its memory cannot be read");
 		if (wrong)
-			return fail_set(r->f, -EBADMSG, "of %" PRIu64 " MiB of its memory, %" PRIu64 " words do not hold what was written",
+			return fail_set(r->f, -EBADMSG,
+				"of %" PRIu64 " MiB of its memory, %" PRIu64 " words do not hold what was written",
 				r->words >> 17, wrong);
 	}
 	speed_of(write, &out->write);

@@ -15,7 +15,14 @@
 #include "agentd/machine/inventory.h"
 #include "base/str.h"
 
-enum { CLOCK_DEGRADED = 5, CLOCK_DRAINING = 60, HOT = 90 * 1000, TOO_HOT = 100 * 1000, KMSG_LINES = 100 * 1000, LINE = 8192 };
+enum {
+	CLOCK_DEGRADED = 5,
+	CLOCK_DRAINING = 60,
+	HOT = 90 * 1000,
+	TOO_HOT = 100 * 1000,
+	KMSG_LINES = 100 * 1000,
+	LINE = 8192
+};
 
 const char *health_word(enum health h)
 {
@@ -29,8 +36,8 @@ const char *health_word(enum health h)
 }
 
 /* Where there is no room any more, the worst is kept. */
-static __attribute__((format(printf, 5, 6))) void health_found(struct health_report *r, enum health h, const char *check, const char *action,
-	const char *fmt, ...)
+static __attribute__((format(printf, 5, 6))) void health_found(struct health_report *r, enum health h,
+	const char *check, const char *action, const char *fmt, ...)
 {
 	struct health_finding *f = &r->list[r->count < HEALTH_FINDINGS ? r->count : HEALTH_FINDINGS - 1];
 	va_list ap;
@@ -60,17 +67,20 @@ static void check_disk(const struct health_setup *s, struct health_report *r)
 	if (!s->data)
 		return;
 	if (statvfs(s->data, &v) != 0) {
-		health_found(r, HEALTH_UNHEALTHY, "disk", "mount the file system that '--data' is on", "the folder '%s' cannot be looked at: %s",
-			s->data, strerror(errno));
+		health_found(r, HEALTH_UNHEALTHY, "disk", "mount the file system that '--data' is on",
+			"the folder '%s' cannot be looked at: %s", s->data, strerror(errno));
 		return;
 	}
 	bytes = (uint64_t)v.f_bavail * v.f_frsize;
 	percent = v.f_blocks ? (uint64_t)v.f_bavail * 100 / v.f_blocks : 100;
 	files = v.f_files ? (uint64_t)v.f_favail * 100 / v.f_files : 100;
-	h = bytes < (256 << 20) || percent < 1 || files < 1 ? HEALTH_UNHEALTHY
-		: bytes < (2LL << 30) || percent < 5 || files < 5 ? HEALTH_DRAINING : percent < 10 ? HEALTH_DEGRADED : HEALTH_OK;
+	h = bytes < (256 << 20) || percent < 1 || files < 1       ? HEALTH_UNHEALTHY
+		: bytes < (2LL << 30) || percent < 5 || files < 5 ? HEALTH_DRAINING
+		: percent < 10                                    ? HEALTH_DEGRADED
+								  : HEALTH_OK;
 	if (h)
-		health_found(r, h, "disk", "remove what is not needed: 'nanopod host image list' shows images that take room",
+		health_found(r, h, "disk",
+			"remove what is not needed: 'nanopod host image list' shows images that take room",
 			"%" PRIu64 " MiB (%" PRIu64 " %%) are left where '%s' is", bytes >> 20, percent, s->data);
 }
 
@@ -82,8 +92,9 @@ static void check_clock(const struct health_setup *s, struct health_report *r)
 		return;
 	off = s->local_now - s->market_now;
 	if (llabs(off) > CLOCK_DEGRADED)
-		health_found(r, llabs(off) > CLOCK_DRAINING ? HEALTH_DRAINING : HEALTH_DEGRADED, "clock", "timedatectl set-ntp true",
-			"the clock is %lld s %s the market's", (long long)llabs(off), off > 0 ? "ahead of" : "behind");
+		health_found(r, llabs(off) > CLOCK_DRAINING ? HEALTH_DRAINING : HEALTH_DEGRADED, "clock",
+			"timedatectl set-ntp true", "the clock is %lld s %s the market's", (long long)llabs(off),
+			off > 0 ? "ahead of" : "behind");
 }
 
 /* ---- What NVIDIA's driver said in the kernel's log ------------------------------------------------ */
@@ -97,9 +108,11 @@ static const struct {
 	{ 48, HEALTH_DRAINING, "a memory error that could not be corrected", "restart the machine" },
 	{ 62, HEALTH_DRAINING, "the GPU's own processor stopped", "restart the machine" },
 	{ 63, HEALTH_DEGRADED, "a row of memory is being replaced", "restart the machine when nothing runs on it" },
-	{ 64, HEALTH_DRAINING, "a row of memory could not be replaced", "restart the machine; have the card looked at where it comes again" },
+	{ 64, HEALTH_DRAINING, "a row of memory could not be replaced",
+		"restart the machine; have the card looked at where it comes again" },
 	{ 74, HEALTH_DRAINING, "NVLink failed", "restart the machine; have the link looked at where it comes again" },
-	{ 79, HEALTH_UNHEALTHY, "the GPU fell off the bus", "restart the machine; have the card looked at where it comes again" },
+	{ 79, HEALTH_UNHEALTHY, "the GPU fell off the bus",
+		"restart the machine; have the card looked at where it comes again" },
 	{ 92, HEALTH_DEGRADED, "many memory errors were corrected", "have the card looked at" },
 	{ 95, HEALTH_UNHEALTHY, "a memory error spread", "restart the machine" },
 	{ 109, HEALTH_DRAINING, "the GPU does not switch between programs", "restart the machine" },
@@ -132,7 +145,8 @@ static void health_take_message(const char *line, uint64_t *seen, struct health_
 	for (size_t i = 0; i < sizeof xids / sizeof *xids; i++)
 		if (xids[i].number == n && !(*seen & 1ULL << i)) {
 			*seen |= 1ULL << i;
-			health_found(r, xids[i].health, "xid", xids[i].action, "Xid %ld of the GPU '%s': %s", n, address, xids[i].what);
+			health_found(r, xids[i].health, "xid", xids[i].action, "Xid %ld of the GPU '%s': %s", n,
+				address, xids[i].what);
 		}
 }
 
@@ -177,14 +191,18 @@ static void check_nvml(const struct inventory *v, struct health_report *r)
 	const char *why = v->note_count ? v->notes[v->note_count - 1] : "";
 
 	if (v->nvml == -ETIMEDOUT)
-		health_found(r, HEALTH_UNHEALTHY, "nvml", "restart the machine; have the cards looked at where it comes again",
+		health_found(r, HEALTH_UNHEALTHY, "nvml",
+			"restart the machine; have the cards looked at where it comes again",
 			"NVIDIA's library gives no answer: a GPU may be dying");
 	else if (v->nvml == -ENOENT || v->nvml == -ENOSYS)
-		health_found(r, HEALTH_DEGRADED, "nvml", "apt-get install libnvidia-ml1 (as old as the driver)", "%s", why);
+		health_found(r, HEALTH_DEGRADED, "nvml", "apt-get install libnvidia-ml1 (as old as the driver)", "%s",
+			why);
 	else if (v->nvml < 0)
-		health_found(r, HEALTH_DRAINING, "nvml", "nvidia-smi; restart the machine where it fails too", "%s", why);
+		health_found(r, HEALTH_DRAINING, "nvml", "nvidia-smi; restart the machine where it fails too", "%s",
+			why);
 	if (v->nvml_lost)
-		health_found(r, HEALTH_UNHEALTHY, "nvml", "restart the machine; have the cards looked at where it comes again",
+		health_found(r, HEALTH_UNHEALTHY, "nvml",
+			"restart the machine; have the cards looked at where it comes again",
 			"NVIDIA's library cannot reach %zu of its GPUs", v->nvml_lost);
 }
 
@@ -195,25 +213,31 @@ static void check_gpu(const struct gpu *g, struct health_report *r)
 	if (g->integrated || g->asleep)
 		return;
 	if (!*g->pci.driver || strcmp(g->pci.driver, "nouveau") == 0)
-		health_found(r, HEALTH_DEGRADED, "gpu", g->pci.vendor == GPU_NVIDIA ? "install NVIDIA's driver: apt-get install nvidia-driver"
-			: "install the firmware that its driver needs: apt-get install firmware-misc-nonfree firmware-amd-graphics",
+		health_found(r, HEALTH_DEGRADED, "gpu",
+			g->pci.vendor == GPU_NVIDIA ? "install NVIDIA's driver: apt-get install nvidia-driver"
+						    : "install the firmware that its driver needs: apt-get install "
+						      "firmware-misc-nonfree firmware-amd-graphics",
 			"the GPU '%s' (%s) has no driver that computes", g->pci.address, g->market);
 	if (g->pci.width > 0 && g->pci.width < could)
 		health_found(r, HEALTH_DEGRADED, "link", "power off, and seat the card and its riser anew",
-			"the GPU '%s' (%s) is linked by %d lanes of %d", g->pci.address, g->market, g->pci.width, could);
+			"the GPU '%s' (%s) is linked by %d lanes of %d", g->pci.address, g->market, g->pci.width,
+			could);
 	if (g->temperature != GPU_UNKNOWN && g->temperature >= HOT)
-		health_found(r, g->temperature >= TOO_HOT ? HEALTH_DRAINING : HEALTH_DEGRADED, "temperature", "see to fans, dust and air",
-			"the GPU '%s' (%s) is at %" PRId64 " degrees", g->pci.address, g->market, g->temperature / 1000);
+		health_found(r, g->temperature >= TOO_HOT ? HEALTH_DRAINING : HEALTH_DEGRADED, "temperature",
+			"see to fans, dust and air", "the GPU '%s' (%s) is at %" PRId64 " degrees", g->pci.address,
+			g->market, g->temperature / 1000);
 	if (g->uncorrected > 0)
 		health_found(r, HEALTH_DEGRADED, "ecc", "restart the machine when nothing runs on it",
-			"the GPU '%s' (%s) had %" PRId64 " memory errors that could not be corrected", g->pci.address, g->market, g->uncorrected);
+			"the GPU '%s' (%s) had %" PRId64 " memory errors that could not be corrected", g->pci.address,
+			g->market, g->uncorrected);
 }
 
 static void check_gpus(const struct health_setup *s, struct health_report *r)
 {
 	struct inventory *v;
 
-	if (inventory_read(&(struct inventory_setup){ .root = s->root, .nvml = s->nvml, .deadline_ms = s->deadline_ms }, &v))
+	if (inventory_read(&(struct inventory_setup){ .root = s->root, .nvml = s->nvml, .deadline_ms = s->deadline_ms },
+		    &v))
 		return;
 	check_nvml(v, r);
 	for (size_t i = 0; i < v->gpu_count; i++)

@@ -30,7 +30,8 @@ struct health_setup {
 	const char *nvml;            /* as in inventory.h */
 	int64_t deadline_ms;         /* for NVML; 0: 10 s */
 	bool clock_known;
-	int64_t market_now, local_now; /* Unix seconds, at the same moment: by the market's answer and by this machine */
+	int64_t market_now,
+		local_now; /* Unix seconds, at the same moment: by the market's answer and by this machine */
 };
 
 struct health_finding {

@@ -39,7 +39,8 @@ static int64_t field_number(const char *path, const char *key)
 	char text[32];
 	long n;
 
-	return sysfs_field(path, key, text, sizeof text) && str_to_long(text, 1, THREADS_MAX, &n) == 0 ? n : GPU_UNKNOWN;
+	return sysfs_field(path, key, text, sizeof text) && str_to_long(text, 1, THREADS_MAX, &n) == 0 ? n
+												       : GPU_UNKNOWN;
 }
 
 /* Threads are those that are online; "siblings" are the threads of a socket. */
@@ -52,7 +53,8 @@ static void read_cpu(const char *root, struct inventory *v)
 
 	sysfs_path(path, root, "/proc/cpuinfo");
 	c->threads = c->cores = c->sockets = GPU_UNKNOWN;
-	if (!sysfs_field(path, "model name", c->model, sizeof c->model) && !sysfs_field(path, "Model", c->model, sizeof c->model))
+	if (!sysfs_field(path, "model name", c->model, sizeof c->model) &&
+		!sysfs_field(path, "Model", c->model, sizeof c->model))
 		inventory_note(v, "the processor's model is not told in /proc/cpuinfo");
 	if (!sysfs_count(sysfs_path(online, root, "/sys/devices/system/cpu/online"), THREADS_MAX, &c->threads))
 		inventory_note(v, "the number of processors cannot be read");
@@ -168,8 +170,10 @@ static void read_rdma(const char *root, const char *name, struct inventory_nic *
 	if (sysfs_list(sysfs_path(path, root, "/sys/class/net/%s/device/infiniband", name), 16, &names, &n))
 		return;
 	if (n) {
-		sysfs_text(sysfs_path(path, root, "/sys/class/infiniband/%s/ports/1/link_layer", names[0]), layer, sizeof layer);
-		sysfs_text(sysfs_path(path, root, "/sys/class/infiniband/%s/ports/1/rate", names[0]), rate, sizeof rate);
+		sysfs_text(sysfs_path(path, root, "/sys/class/infiniband/%s/ports/1/link_layer", names[0]), layer,
+			sizeof layer);
+		sysfs_text(sysfs_path(path, root, "/sys/class/infiniband/%s/ports/1/rate", names[0]), rate,
+			sizeof rate);
 		snprintf(nic->rdma, sizeof nic->rdma, "%s", strcmp(layer, "InfiniBand") == 0 ? "infiniband" : "roce");
 		if (nic->speed == GPU_UNKNOWN && *rate) { /* "400 Gb/sec (4X NDR)" */
 			long gigabits;
@@ -233,11 +237,13 @@ static void add_gpu(const char *root, const struct pci *p, struct inventory *v)
 	g = &v->gpus[v->gpu_count++];
 	gpu_read(root, p, g);
 	if (g->asleep)
-		inventory_note(v, "the GPU '%s' sleeps and was not woken: only what the bus tells was read", p->address);
+		inventory_note(v, "the GPU '%s' sleeps and was not woken: only what the bus tells was read",
+			p->address);
 	else if (!*p->driver)
 		inventory_note(v, "the GPU '%s' has no driver: only what the bus tells was read", p->address);
 	else if (strcmp(p->driver, "nouveau") == 0)
-		inventory_note(v, "the GPU '%s' has the driver nouveau, which cannot compute: install NVIDIA's", p->address);
+		inventory_note(v, "the GPU '%s' has the driver nouveau, which cannot compute: install NVIDIA's",
+			p->address);
 }
 
 static void read_gpus(const char *root, struct inventory *v)

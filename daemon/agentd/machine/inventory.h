@@ -53,7 +53,7 @@ struct inventory {
 
 struct inventory_setup {
 	const char *root;                      /* "" or NULL: this machine; a folder with sys/ and proc/ else */
-	const char *nvml;                      /* library to ask; NULL: libnvidia-ml.so.1, and only where root is this machine; "": none */
+	const char *nvml; /* library to ask; NULL: libnvidia-ml.so.1, and only where root is this machine; "": none */
 	int64_t deadline_ms;                   /* for that library; 0: 10 s */
 };
 

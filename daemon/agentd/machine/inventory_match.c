@@ -24,8 +24,8 @@ int inventory_kind(const struct inventory *v, int64_t nodes, struct inventory_ki
 			snprintf(k.accelerator, sizeof k.accelerator, "%s", g->market);
 			snprintf(k.form_factor, sizeof k.form_factor, "%s", g->form_factor);
 		} else if (strcmp(first->market, g->market) != 0) {
-			return fail_set(f, -EINVAL, "its GPUs differ: '%s' at %s and '%s' at %s", first->market, first->pci.address, g->market,
-				g->pci.address);
+			return fail_set(f, -EINVAL, "its GPUs differ: '%s' at %s and '%s' at %s", first->market,
+				first->pci.address, g->market, g->pci.address);
 		} else if (strcmp(first->form_factor, g->form_factor) != 0) {
 			k.form_factor[0] = '\0';
 		}
@@ -40,7 +40,8 @@ int inventory_kind(const struct inventory *v, int64_t nodes, struct inventory_ki
 
 void inventory_kind_text(const struct inventory_kind *k, char *room, size_t size)
 {
-	snprintf(room, size, "%" PRId64 "x %s%s%s", k->gpus, k->accelerator, *k->form_factor ? " " : "", k->form_factor);
+	snprintf(room, size, "%" PRId64 "x %s%s%s", k->gpus, k->accelerator, *k->form_factor ? " " : "",
+		k->form_factor);
 }
 
 static bool inventory_match_says(const char *text)

@@ -205,9 +205,10 @@ static int gpu_line(const struct gpu *g, struct buf *out)
 
 	if (g->power_limit > 0)
 		snprintf(watts, sizeof watts, ", %" PRId64 " W", g->power_limit / 1000);
-	return buf_addf(out, "  gpu      %s  %s: %s%s%s, %s, PCIe %d.0 x%d of %d.0 x%d%s, driver %s %s%s%s\n", g->pci.address, g->market,
-		g->name, *g->form_factor ? ", " : "", g->form_factor, size_text(g->memory, memory), g->pci.gen, g->pci.width,
-		g->pci.gen_max, g->pci.width_max, watts, *g->pci.driver ? g->pci.driver : "none", g->driver_version,
+	return buf_addf(out, "  gpu      %s  %s: %s%s%s, %s, PCIe %d.0 x%d of %d.0 x%d%s, driver %s %s%s%s\n",
+		g->pci.address, g->market, g->name, *g->form_factor ? ", " : "", g->form_factor,
+		size_text(g->memory, memory), g->pci.gen, g->pci.width, g->pci.gen_max, g->pci.width_max, watts,
+		*g->pci.driver ? g->pci.driver : "none", g->driver_version,
 		g->integrated ? " (the processor's own, not sold)" : "", g->asleep ? " (asleep)" : "");
 }
 
@@ -218,7 +219,8 @@ static int disk_lines(const struct inventory *v, struct buf *out)
 
 	for (size_t i = 0; !rc && i < v->disk_count; i++)
 		rc = buf_addf(out, "  disk     %s  %s%s%s%s\n", v->disks[i].name, size_text(v->disks[i].bytes, bytes),
-			*v->disks[i].model ? ", " : "", v->disks[i].model, v->disks[i].rotational == 1 ? ", turns" : "");
+			*v->disks[i].model ? ", " : "", v->disks[i].model,
+			v->disks[i].rotational == 1 ? ", turns" : "");
 	return rc;
 }
 
@@ -230,8 +232,8 @@ static int nic_lines(const struct inventory *v, struct buf *out)
 	for (size_t i = 0; !rc && i < v->nic_count; i++) {
 		const struct inventory_nic *n = &v->nics[i];
 
-		rc = buf_addf(out, "  network  %s  %s Mbit/s, %s%s%s%s%s\n", n->name, count_text(n->speed, speed), *n->state ? n->state : "?",
-			*n->driver ? ", " : "", n->driver, *n->rdma ? ", " : "", n->rdma);
+		rc = buf_addf(out, "  network  %s  %s Mbit/s, %s%s%s%s%s\n", n->name, count_text(n->speed, speed),
+			*n->state ? n->state : "?", *n->driver ? ", " : "", n->driver, *n->rdma ? ", " : "", n->rdma);
 	}
 	return rc;
 }
@@ -254,9 +256,13 @@ int inventory_text(const struct inventory *v, struct buf *out)
 	int rc = buf_addf(out, "  cpu      %s: %s sockets, %s cores, %s threads\n", *v->cpu.model ? v->cpu.model : "?",
 		count_text(v->cpu.sockets, a), count_text(v->cpu.cores, b), count_text(v->cpu.threads, c));
 
-	rc = rc ? rc : buf_addf(out, "  memory   %s\n  kernel   %s, cgroup v%s, %s IOMMU groups, %s NUMA nodes\n",
-		size_text(v->memory, memory), *v->kernel ? v->kernel : "?", v->cgroup == 2 ? "2" : v->cgroup == 1 ? "1" : "?",
-		count_text(v->iommu_groups, a), count_text(v->numa_nodes, b));
+	rc = rc ? rc
+		: buf_addf(out, "  memory   %s\n  kernel   %s, cgroup v%s, %s IOMMU groups, %s NUMA nodes\n",
+			  size_text(v->memory, memory), *v->kernel ? v->kernel : "?",
+			  v->cgroup == 2           ? "2"
+				  : v->cgroup == 1 ? "1"
+						   : "?",
+			  count_text(v->iommu_groups, a), count_text(v->numa_nodes, b));
 	for (size_t i = 0; !rc && i < v->gpu_count; i++)
 		rc = gpu_line(&v->gpus[i], out);
 	rc = rc ? rc : disk_lines(v, out);

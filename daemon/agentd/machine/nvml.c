@@ -47,14 +47,16 @@ static const struct {
 	{ offsetof(struct calls, init), true, { "nvmlInit_v2", "nvmlInit" } },
 	{ offsetof(struct calls, count), true, { "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount" } },
 	{ offsetof(struct calls, handle), true, { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" } },
-	{ offsetof(struct calls, pci), true, { "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo" } },
+	{ offsetof(struct calls, pci), true,
+		{ "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo" } },
 	{ offsetof(struct calls, driver), false, { "nvmlSystemGetDriverVersion" } },
 	{ offsetof(struct calls, name), false, { "nvmlDeviceGetName" } },
 	{ offsetof(struct calls, uuid), false, { "nvmlDeviceGetUUID" } },
 	{ offsetof(struct calls, memory), false, { "nvmlDeviceGetMemoryInfo" } },
 	{ offsetof(struct calls, temperature), false, { "nvmlDeviceGetTemperature" } },
 	{ offsetof(struct calls, power), false, { "nvmlDeviceGetPowerUsage" } },
-	{ offsetof(struct calls, limit), false, { "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit" } },
+	{ offsetof(struct calls, limit), false,
+		{ "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit" } },
 	{ offsetof(struct calls, constraints), false, { "nvmlDeviceGetPowerManagementLimitConstraints" } },
 	{ offsetof(struct calls, ecc), false, { "nvmlDeviceGetEccMode" } },
 	{ offsetof(struct calls, errors), false, { "nvmlDeviceGetTotalEccErrors" } },
@@ -183,7 +185,8 @@ static int ask_all(const char *library, struct told *t)
 			t->nvml.lost++;
 			continue;
 		}
-		snprintf(g->address, sizeof g->address, "%04x:%02x:%02x.0", p.domain & 0xffffff, p.bus & 0xff, p.device & 0x1f);
+		snprintf(g->address, sizeof g->address, "%04x:%02x:%02x.0", p.domain & 0xffffff, p.bus & 0xff,
+			p.device & 0x1f);
 		ask_one(&c, d, g);
 		t->nvml.count++;
 	}

@@ -68,7 +68,8 @@ static void read_power(const char *root, struct pci *p)
 {
 	char path[SYSFS_PATH], status[32];
 
-	sysfs_text(sysfs_path(path, root, DEVICES "/%s/power_state", p->address), p->power_state, sizeof p->power_state);
+	sysfs_text(sysfs_path(path, root, DEVICES "/%s/power_state", p->address), p->power_state,
+		sizeof p->power_state);
 	sysfs_text(sysfs_path(path, root, DEVICES "/%s/power/runtime_status", p->address), status, sizeof status);
 	p->asleep = strcmp(status, "suspended") == 0 || strncmp(p->power_state, "D3", 2) == 0;
 }
@@ -90,7 +91,8 @@ int pci_read(const char *root, const char *address, struct pci *out)
 	p.class = (uint32_t)pci_number(root, address, "class", 0xffffff, 0);
 	sysfs_link(sysfs_path(path, root, DEVICES "/%s/driver", address), p.driver, sizeof p.driver);
 	p.lent = sysfs_link(sysfs_path(path, root, DEVICES "/%s/physfn", address), name, sizeof name);
-	if (sysfs_link(sysfs_path(path, root, DEVICES "/%s/iommu_group", address), name, sizeof name) && isdigit((unsigned char)*name))
+	if (sysfs_link(sysfs_path(path, root, DEVICES "/%s/iommu_group", address), name, sizeof name) &&
+		isdigit((unsigned char)*name))
 		p.iommu_group = (int)strtol(name, NULL, 10);
 	p.gen = pci_generation(root, address, "current_link_speed");
 	p.gen_max = pci_generation(root, address, "max_link_speed");

@@ -118,7 +118,10 @@ int speed_disk(const char *folder, int64_t bytes, struct speed *write, struct sp
 /* "https://host:port/x" into host and port. */
 static int speed_take_apart(const char *where, char host[HOST], char port[8])
 {
-	const char *at = str_starts(where, "https://") ? where + 8 : str_starts(where, "http://") ? where + 7 : NULL, *end, *colon;
+	const char *at = str_starts(where, "https://") ? where + 8
+		: str_starts(where, "http://")         ? where + 7
+						       : NULL,
+		   *end, *colon;
 	size_t len;
 
 	if (!at)

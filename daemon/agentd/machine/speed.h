@@ -20,7 +20,8 @@ void speed_of(const int64_t runs[SPEED_RUNS], struct speed *out);
  * Writes so many bytes into a file of that folder and reads them again, past the page cache where the file
  * system can (*direct). The file has no name from the start: it is gone whatever happens. In bytes a second.
  */
-int speed_disk(const char *folder, int64_t bytes, struct speed *write, struct speed *read, bool *direct, struct fail *f);
+int speed_disk(const char *folder, int64_t bytes, struct speed *write, struct speed *read, bool *direct,
+	struct fail *f);
 
 /* Microseconds until a TCP connection is there. where: https://host[:port]/…, http://…; -ENOTSUP: another kind of URL. */
 int speed_round_trip(const char *where, int64_t deadline_ms, struct speed *out, struct fail *f);

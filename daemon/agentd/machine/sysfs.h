@@ -10,7 +10,8 @@
 enum { SYSFS_PATH = 512, SYSFS_NAME = 256 };
 
 /* root + the path, "" where it does not fit. */
-const char *sysfs_path(char room[SYSFS_PATH], const char *root, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+const char *sysfs_path(char room[SYSFS_PATH], const char *root, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Its first line without blanks around, control bytes as '?'; false where it cannot be read or is empty. */
 bool sysfs_text(const char *path, char *room, size_t size);

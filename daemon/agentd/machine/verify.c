@@ -52,7 +52,8 @@ static int run_one(const struct verify_setup *s, size_t i, struct verify_result 
 	int count = 0;
 
 	buf_init(&told, VERIFY_EACH * sizeof *list + 1);
-	if (gpuchild_run(verify_work, &j, s->deadline_ms > 0 ? s->deadline_ms : DEADLINE, &told, &why) || told.len % sizeof *list) {
+	if (gpuchild_run(verify_work, &j, s->deadline_ms > 0 ? s->deadline_ms : DEADLINE, &told, &why) ||
+		told.len % sizeof *list) {
 		struct verify_result *r = verify_begin(list, &count, checks[i].name);
 
 		verify_fail(r, checks[i].silent, "%s", *why.text ? why.text : "its answer makes no sense");
@@ -72,7 +73,8 @@ static void verify_show(FILE *out, const struct verify_result *r)
 
 	fprintf(out, "%-8s %-12s ", words[r->is], r->check);
 	if (r->measured)
-		fprintf(out, "%" PRId64 " %s (%" PRId64 " to %" PRId64 " in 3 runs)%s", r->value, r->unit, r->least, r->most, *r->text ? "; " : "");
+		fprintf(out, "%" PRId64 " %s (%" PRId64 " to %" PRId64 " in 3 runs)%s", r->value, r->unit, r->least,
+			r->most, *r->text ? "; " : "");
 	fprintf(out, "%s\n", r->text);
 	if (*r->mend)
 		fprintf(out, "%-8s %-12s to mend it: %s\n", "", "", r->mend);
@@ -152,7 +154,8 @@ int verify_verb(const struct verify_setup *s, bool json, FILE *out, FILE *err)
 	if (json)
 		bad = verify_show_json(out, all, failed);
 	else
-		bad = fprintf(out, "%d passed, %d failed, %d skipped, %s\n", passed, failed, skipped, date) < 0 || fflush(out);
+		bad = fprintf(out, "%d passed, %d failed, %d skipped, %s\n", passed, failed, skipped, date) < 0 ||
+			fflush(out);
 	json_decref(all);
 	if (bad || ferror(out)) {
 		fprintf(err, "nanopod-agentd: cannot write what was verified\n");

@@ -30,15 +30,19 @@ static void verify_gpu_judge(struct cuda *c, int i, struct verify_result *list, 
 	snprintf(name, sizeof name, "gpu %d memory", i);
 	r = verify_begin(list, count, name);
 	if (gpu_challenge_run(c, i, &got, &why)) {
-		verify_fail(r, "nvidia-smi; end what uses it, restart the machine; have the card looked at where it comes again", "%s", why.text);
+		verify_fail(r,
+			"nvidia-smi; end what uses it, restart the machine; have the card looked at where it comes "
+			"again",
+			"%s", why.text);
 		return;
 	}
 	verify_gpu_put(r, &got.write, MEGA, "MB/s");
 	if (got.tested < got.memory / 10 * 8)
-		verify_fail(r, "nvidia-smi: end what uses it", "only %" PRId64 " of its %" PRId64 " MiB are free", got.tested >> 20,
-			got.memory >> 20);
+		verify_fail(r, "nvidia-smi: end what uses it", "only %" PRId64 " of its %" PRId64 " MiB are free",
+			got.tested >> 20, got.memory >> 20);
 	else
-		verify_say(r, "%s: %" PRId64 " of %" PRId64 " MiB were filled and read back", got.name, got.tested >> 20, got.memory >> 20);
+		verify_say(r, "%s: %" PRId64 " of %" PRId64 " MiB were filled and read back", got.name,
+			got.tested >> 20, got.memory >> 20);
 	snprintf(name, sizeof name, "gpu %d sums", i);
 	r = verify_begin(list, count, name);
 	verify_gpu_put(r, &got.sums, MEGA, "M/s");
@@ -52,7 +56,8 @@ static void verify_gpu_challenge(const struct verify_setup *s, size_t there, str
 	int n = 0;
 
 	if (gpu_challenge_open(s->cuda, &c, &n, &why)) {
-		verify_fail(verify_begin(list, count, "gpu"), "apt-get install libcuda1 (as old as the driver)", "%s", why.text);
+		verify_fail(verify_begin(list, count, "gpu"), "apt-get install libcuda1 (as old as the driver)", "%s",
+			why.text);
 		return;
 	}
 	if ((size_t)n < there)
@@ -87,15 +92,19 @@ void verify_gpus(const struct verify_setup *s, struct verify_result *list, int *
 		}
 	}
 	if (bare)
-		verify_fail(verify_begin(list, count, "gpu driver"), "install its driver: 'apt-get install nvidia-driver' for NVIDIA's",
+		verify_fail(verify_begin(list, count, "gpu driver"),
+			"install its driver: 'apt-get install nvidia-driver' for NVIDIA's",
 			"%zu GPUs have none that computes ('%s')", bare, without);
 	if (asleep)
-		verify_skip(verify_begin(list, count, "gpu"), "%zu of them sleep: 'nvidia-smi' wakes them, then type this again", asleep);
+		verify_skip(verify_begin(list, count, "gpu"),
+			"%zu of them sleep: 'nvidia-smi' wakes them, then type this again", asleep);
 	else if (nvidia)
 		verify_gpu_challenge(s, nvidia, list, count);
 	if (others)
-		verify_skip(verify_begin(list, count, "gpu others"), "%zu GPUs: memory and sums are tried on NVIDIA's alone", others);
+		verify_skip(verify_begin(list, count, "gpu others"),
+			"%zu GPUs: memory and sums are tried on NVIDIA's alone", others);
 	if (!nvidia && !others && !bare)
-		verify_skip(verify_begin(list, count, "gpu"), "there is none: it is sold as a node without accelerator");
+		verify_skip(verify_begin(list, count, "gpu"),
+			"there is none: it is sold as a node without accelerator");
 	free(v);
 }

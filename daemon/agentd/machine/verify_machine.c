@@ -83,9 +83,11 @@ void verify_network(const struct verify_setup *s, struct verify_result *list, in
 	}
 	put_speed(r, &trip, 1, "us");
 	if (trip.value > FAR)
-		verify_fail(r, "use a market that is nearer, or a better line", "round trips to the market take longer than half a second");
+		verify_fail(r, "use a market that is nearer, or a better line",
+			"round trips to the market take longer than half a second");
 	else
-		verify_say(r, "round trips to the market; its bandwidth is not measured: the market has no route for that");
+		verify_say(r,
+			"round trips to the market; its bandwidth is not measured: the market has no route for that");
 }
 
 void verify_clock(const struct verify_setup *s, struct verify_result *list, int *count)
@@ -96,7 +98,8 @@ void verify_clock(const struct verify_setup *s, struct verify_result *list, int 
 	if (!s->clock_known)
 		verify_skip(r, "the market did not say what time it is");
 	else if (llabs(off) > CLOCK_MOST)
-		verify_fail(r, "timedatectl set-ntp true", "it is %lld s %s the market's", llabs(off), off > 0 ? "ahead of" : "behind");
+		verify_fail(r, "timedatectl set-ntp true", "it is %lld s %s the market's", llabs(off),
+			off > 0 ? "ahead of" : "behind");
 	else
 		verify_say(r, "within %lld s of the market's", llabs(off));
 }
@@ -118,7 +121,8 @@ void verify_drivers(const struct verify_setup *s, struct verify_result *list, in
 			verify_skip(r, "does not work here: %s", why.text);
 			continue;
 		}
-		verify_say(r, "works%s%s%s%s", *why.text ? ": " : "", why.text, holds & HOLDS_NETWORK ? ", nodes have a network of their own" : "",
+		verify_say(r, "works%s%s%s%s", *why.text ? ": " : "", why.text,
+			holds & HOLDS_NETWORK ? ", nodes have a network of their own" : "",
 			holds & HOLDS_KERNEL ? " and a kernel of their own" : "");
 		works++;
 	}

@@ -130,8 +130,10 @@ void verify_ssh(const struct verify_setup *s, struct verify_result *list, int *c
 		verify_skip(r, "no address is announced for nodes: '--address' says which");
 		return;
 	}
-	snprintf(mend, sizeof mend, "open TCP ports %u to %u to this machine: in its firewall, and behind a router by forwarding; "
-		"'--address' has to name the side that others see", s->first_port, s->first_port + ports - 1);
+	snprintf(mend, sizeof mend,
+		"open TCP ports %u to %u to this machine: in its firewall, and behind a router by forwarding; "
+		"'--address' has to name the side that others see",
+		s->first_port, s->first_port + ports - 1);
 	for (unsigned i = 0; i < tried; i++) {
 		unsigned port = s->first_port + (tried == ports ? i : i * (ports - 1) / (tried - 1));
 		bool taken;
@@ -139,11 +141,15 @@ void verify_ssh(const struct verify_setup *s, struct verify_result *list, int *c
 
 		used += taken;
 		if (why) {
-			verify_fail(r, mend, "port %u of '%s' is not reached from here: %s (a router that does not lead back "
-				"to its own outside looks the same from within)", port, s->address, why);
+			verify_fail(r, mend,
+				"port %u of '%s' is not reached from here: %s (a router that does not lead back "
+				"to its own outside looks the same from within)",
+				port, s->address, why);
 			return;
 		}
 	}
 	verify_say(r, "%u of %u ports of '%s' lead here%s", tried - used, ports, s->address,
-		strcmp(s->address, "127.0.0.1") == 0 || strcmp(s->address, "localhost") == 0 ? ", which only this machine can use" : "");
+		strcmp(s->address, "127.0.0.1") == 0 || strcmp(s->address, "localhost") == 0
+			? ", which only this machine can use"
+			: "");
 }

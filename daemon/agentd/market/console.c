@@ -109,7 +109,9 @@ static int console_add_line(json_t *lines, const char *data, size_t len, int64_t
 
 	buf_init(&text, CONSOLE_LINE * 2);
 	rc = buf_add_base64(&text, data, len);
-	if (!rc && json_array_append_new(lines, json_pack("{s:I, s:s}", "at", (json_int_t)now_us, "data", buf_text(&text))) != 0)
+	if (!rc &&
+		json_array_append_new(lines,
+			json_pack("{s:I, s:s}", "at", (json_int_t)now_us, "data", buf_text(&text))) != 0)
 		rc = -ENOMEM;
 	buf_release(&text);
 	return rc;
@@ -131,7 +133,8 @@ static int cut_lines(const char *data, size_t len, bool ended, int64_t now_us, j
 	size_t at = 0, end;
 	int rc = 0;
 
-	while (!rc && at < len && json_array_size(lines) < CONSOLE_LINES && (end = line_end(data + at, len - at, ended)) > 0) {
+	while (!rc && at < len && json_array_size(lines) < CONSOLE_LINES &&
+		(end = line_end(data + at, len - at, ended)) > 0) {
 		size_t text = end;
 
 		while (text && (data[at + text - 1] == '\n' || data[at + text - 1] == '\r'))
@@ -150,14 +153,17 @@ static int say_left_out(const struct console_at *at, int64_t now_us, json_t *lin
 
 	if (!at->left_bytes)
 		return 0;
-	snprintf(text, sizeof text, "[nanopod] %s%lld lines (%lld bytes) were left out here: this node writes faster than its console is read",
+	snprintf(text, sizeof text,
+		"[nanopod] %s%lld lines (%lld bytes) were left out here: this node writes faster than its console is "
+		"read",
 		at->left_bytes > COUNT_MAX ? "more than " : "", (long long)at->left_lines, (long long)at->left_bytes);
 	after->left_lines = after->left_bytes = 0;
 	after->next++;
 	return console_add_line(lines, text, strlen(text), now_us);
 }
 
-int console_lines(const char *path, const struct console_at *at, bool ended, int64_t now_us, json_t **out, struct console_at *after)
+int console_lines(const char *path, const struct console_at *at, bool ended, int64_t now_us, json_t **out,
+	struct console_at *after)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc = 0;
 	char *data = malloc(CONSOLE_BYTES);

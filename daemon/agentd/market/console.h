@@ -34,7 +34,8 @@ bool console_look(const char *path, struct console_at *at, bool *moved);
  * The next lines as the body of a request, and where the console is once they are taken. ended: a last
  * line needs no newline. *out NULL: there is no whole line yet. 0 or -errno.
  */
-int console_lines(const char *path, const struct console_at *at, bool ended, int64_t now_us, json_t **out, struct console_at *after);
+int console_lines(const char *path, const struct console_at *at, bool ended, int64_t now_us, json_t **out,
+	struct console_at *after);
 
 /* Gives back the disk below at->offset, which is in the journal. true: the file was cut to nothing, and offset is 0. */
 bool console_free(const char *path, struct console_at *at, int64_t *freed);

@@ -15,7 +15,15 @@
 #include "base/file.h"
 #include "market/client.h"
 
-enum { CONNECT_MS = 10000, BODY_MAX = 8 << 20, PATH_MAX_TEXT = 1024, TOKEN_MAX_TEXT = 512, CHILD_FD = 3, PIECE = 64 << 10, WAIT_MS = 100 };
+enum {
+	CONNECT_MS = 10000,
+	BODY_MAX = 8 << 20,
+	PATH_MAX_TEXT = 1024,
+	TOKEN_MAX_TEXT = 512,
+	CHILD_FD = 3,
+	PIECE = 64 << 10,
+	WAIT_MS = 100
+};
 
 /* What goes over: either is followed by its body. Both ends are the same program. */
 struct request {
@@ -64,8 +72,12 @@ static bool courier_read_whole(void *room, size_t len)
 
 static int courier_prepare(const struct courier *c, struct visit *v, const struct request *q, struct fail *f)
 {
-	struct client_setup setup = { .url = c->url, .token = *q->token ? q->token : NULL, .plain = c->plain, .connect_ms = CONNECT_MS,
-		.whole_ms = q->whole_ms, .tries = 1 };
+	struct client_setup setup = { .url = c->url,
+		.token = *q->token ? q->token : NULL,
+		.plain = c->plain,
+		.connect_ms = CONNECT_MS,
+		.whole_ms = q->whole_ms,
+		.tries = 1 };
 
 	setup.pin = *c->pin ? c->pin : NULL;
 	if (v->client && strcmp(v->token, q->token) == 0 && v->made_ms == q->whole_ms)
@@ -223,7 +235,8 @@ static void courier_hand_over(struct courier *c, const void *data, size_t len)
 	}
 }
 
-void courier_ask(struct courier *c, const char *token, const char *method, const char *path, char *body, int64_t whole_ms)
+void courier_ask(struct courier *c, const char *token, const char *method, const char *path, char *body,
+	int64_t whole_ms)
 {
 	struct request q = { .whole_ms = whole_ms, .has_body = body != NULL, .len = body ? strlen(body) : 0 };
 

@@ -35,7 +35,8 @@ int courier_fd(const struct courier *c);       /* readable: courier_take has som
 bool courier_idle(const struct courier *c);    /* may be asked */
 
 /* Copies token (NULL: none) and the words; takes body (malloc'd or NULL). Only when idle. */
-void courier_ask(struct courier *c, const char *token, const char *method, const char *path, char *body, int64_t whole_ms);
+void courier_ask(struct courier *c, const char *token, const char *method, const char *path, char *body,
+	int64_t whole_ms);
 
 /* Whether there was an answer. The caller releases out->body. */
 bool courier_take(struct courier *c, struct courier_reply *out);

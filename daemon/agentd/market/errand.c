@@ -22,8 +22,8 @@ static int connect_to(const struct identity *i, const char *token, struct client
 }
 
 /* All that verbs ask can be asked again: the market knows what it did. */
-int errand(const struct identity *i, const char *token, const char *method, const char *path, json_t *body, json_t **out, int *status,
-	struct fail *f)
+int errand(const struct identity *i, const char *token, const char *method, const char *path, json_t *body,
+	json_t **out, int *status, struct fail *f)
 {
 	char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
 	struct client_call call = { .method = method, .path = path, .body = text, .once = true };
@@ -36,7 +36,8 @@ int errand(const struct identity *i, const char *token, const char *method, cons
 	client_answer_init(&a);
 	for (int n = 0; !rc; n++) {
 		rc = client_send(c, &call, &a, f);
-		if (!rc || n + 1 == TRIES || (rc != CLIENT_UNREACHABLE && rc != CLIENT_LOST && rc != REASON_UNAVAILABLE))
+		if (!rc || n + 1 == TRIES ||
+			(rc != CLIENT_UNREACHABLE && rc != CLIENT_LOST && rc != REASON_UNAVAILABLE))
 			break;
 		nanosleep(&pause, NULL);
 		rc = 0;

@@ -10,8 +10,8 @@
 enum { ERRAND_TOKEN = 256 };
 
 /* Takes the reference of body (NULL: none). *out: its JSON, or NULL. As client_send; *status: HTTP's. */
-int errand(const struct identity *i, const char *token, const char *method, const char *path, json_t *body, json_t **out, int *status,
-	struct fail *f);
+int errand(const struct identity *i, const char *token, const char *method, const char *path, json_t *body,
+	json_t **out, int *status, struct fail *f);
 
 /* The market's time now. */
 int errand_time(const struct identity *i, int64_t *now, struct fail *f);

@@ -63,7 +63,8 @@ static int write_key(const char *path, EVP_PKEY *key, struct fail *f)
 
 	if (to && PEM_write_bio_PrivateKey(to, key, NULL, NULL, 0, NULL, NULL) == 1)
 		len = BIO_get_mem_data(to, &text);
-	rc = len > 0 ? keep_bytes(path, text, (size_t)len, 0600, f) : fail_set(f, -EIO, "cannot write down the new key");
+	rc = len > 0 ? keep_bytes(path, text, (size_t)len, 0600, f)
+		     : fail_set(f, -EIO, "cannot write down the new key");
 	BIO_free(to);
 	return rc;
 }
@@ -100,7 +101,8 @@ int identity_sign(const struct identity *i, const char *text, size_t len, struct
 	size_t size = sizeof bytes;
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	bool good = ctx && EVP_DigestSignInit(ctx, NULL, NULL, NULL, i->key) == 1 &&
-		EVP_DigestSign(ctx, bytes, &size, (const unsigned char *)text, len) == 1 && buf_add_base64(out, bytes, size) == 0;
+		EVP_DigestSign(ctx, bytes, &size, (const unsigned char *)text, len) == 1 &&
+		buf_add_base64(out, bytes, size) == 0;
 
 	EVP_MD_CTX_free(ctx);
 	return good ? 0 : fail_set(f, -EIO, "OpenSSL cannot sign");
@@ -183,7 +185,8 @@ int identity_load(const char *data, struct identity *out, struct fail *f)
 		return fail_set(f, rc, "the path of '%s' is too long", data);
 	rc = keep_load(path, &j, f);
 	if (rc == -ENOENT)
-		return fail_set(f, rc, "this machine has not joined a market (no '%s'); 'nanopod-agentd join URL' does that", path);
+		return fail_set(f, rc,
+			"this machine has not joined a market (no '%s'); 'nanopod-agentd join URL' does that", path);
 	if (rc)
 		return rc;
 	keep_text(j, "url", i.url, sizeof i.url);
@@ -212,9 +215,11 @@ int identity_save(const char *data, const struct identity *i, struct fail *f)
 
 	if (rc)
 		return fail_set(f, rc, "the path of '%s' is too long", data);
-	return keep_json(path, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:I}", "url", i->url, "pin", i->pin, "agent", i->agent,
-		"name", i->name, "account", i->account, "machine", i->machine, "plain", i->plain, "fenced", i->fenced,
-		"generation", (json_int_t)i->generation), f);
+	return keep_json(path,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:I}", "url", i->url, "pin", i->pin, "agent",
+			i->agent, "name", i->name, "account", i->account, "machine", i->machine, "plain", i->plain,
+			"fenced", i->fenced, "generation", (json_int_t)i->generation),
+		f);
 }
 
 void identity_forget(const char *data)
@@ -257,14 +262,18 @@ int identity_take_url(struct identity *i, const char *given, struct fail *f)
 	if (hash && strncasecmp(i->url, "https://", 8) != 0)
 		return fail_set(f, CLIENT_BAD_SETUP, "'%.200s' has a pin and is not https://", i->url);
 	if (hash && !pin_is_good(hash + 1))
-		return fail_set(f, CLIENT_BAD_SETUP, "what follows '#' in the URL is no pin: it looks like sha256//BASE64, as the market tells it");
+		return fail_set(f, CLIENT_BAD_SETUP,
+			"what follows '#' in the URL is no pin: it looks like sha256//BASE64, as the market tells it");
 	if (hash)
 		snprintf(i->pin, sizeof i->pin, "%s", hash + 1);
 	/* The client's own rules on what may carry a token. */
 	rc = client_new(&(struct client_setup){ .url = i->url, .token = "npk_x", .plain = i->plain }, &probe, f);
 	client_free(probe);
 	if (rc && strncasecmp(i->url, "http://", 7) == 0 && client_check_url(i->url, NULL) == 0)
-		return fail_set(f, rc, "everybody on the way to '%.200s' could read the token: use https://, a tunnel, or --plain where you "
-			"know the way", i->url);
+		return fail_set(f, rc,
+			"everybody on the way to '%.200s' could read the token: use https://, a tunnel, or --plain "
+			"where you "
+			"know the way",
+			i->url);
 	return rc;
 }

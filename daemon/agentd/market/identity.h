@@ -14,7 +14,14 @@
 
 struct evp_pkey_st;
 
-enum { IDENTITY_URL = 512, IDENTITY_PIN = 80, IDENTITY_NAME = 256, IDENTITY_ID = 40, IDENTITY_MACHINE = 65, IDENTITY_PREFIX = 9 };
+enum {
+	IDENTITY_URL = 512,
+	IDENTITY_PIN = 80,
+	IDENTITY_NAME = 256,
+	IDENTITY_ID = 40,
+	IDENTITY_MACHINE = 65,
+	IDENTITY_PREFIX = 9
+};
 
 struct identity {
 	char url[IDENTITY_URL], pin[IDENTITY_PIN];   /* pin: "sha256//…" or "" */

@@ -63,7 +63,8 @@ static int64_t after_failure(struct link *l, int64_t retry_after)
 
 	l->pause_ms = l->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : l->pause_ms * 2;
 	if (retry_after > 0 && retry_after * 1000 > ms)
-		ms = retry_after * 1000 > 10 * PAUSE_MAX_MS ? 10 * PAUSE_MAX_MS : retry_after * 1000 + link_jitter(1000);
+		ms = retry_after * 1000 > 10 * PAUSE_MAX_MS ? 10 * PAUSE_MAX_MS
+							    : retry_after * 1000 + link_jitter(1000);
 	return clock_ms() + ms;
 }
 
@@ -103,9 +104,12 @@ static void link_fence(struct link *l, const char *why)
 	l->lost = true;
 	l->id->fenced = true;
 	log_at(l->log, LOG_ERROR, "FENCED: the market says: %s", why);
-	log_at(l->log, LOG_ERROR, "this identity (%s) is in use elsewhere, or its folder was put back from a copy: nothing new is made "
-		"here and nothing told any more; nodes run until their leases end; 'nanopod-agentd join' with a new token makes a new "
-		"identity", l->id->agent);
+	log_at(l->log, LOG_ERROR,
+		"this identity (%s) is in use elsewhere, or its folder was put back from a copy: nothing new is made "
+		"here and nothing told any more; nodes run until their leases end; 'nanopod-agentd join' with a new "
+		"token makes a new "
+		"identity",
+		l->id->agent);
 	if (identity_save(l->data, l->id, &f) != 0)
 		log_at(l->log, LOG_ERROR, "%s", f.text);
 }
@@ -244,7 +248,12 @@ static bool on_sent(struct link *l, struct courier_reply *r, struct link_event *
 	} else if (!over) {
 		link_heard(l);
 	}
-	*out = (struct link_event){ .kind = LINK_SENT, .tag = l->tag, .rc = r->rc, .status = r->status, .body = r->body, .fail = r->fail };
+	*out = (struct link_event){ .kind = LINK_SENT,
+		.tag = l->tag,
+		.rc = r->rc,
+		.status = r->status,
+		.body = r->body,
+		.fail = r->fail };
 	buf_init(&r->body, 1);
 	return true;
 }
@@ -340,8 +349,8 @@ bool link_healthy(const struct link *l)
 
 /* ---- Its life ----------------------------------------------------------------------------- */
 
-int link_new(struct loop *loop, int watch_kind, const char *data, struct identity *id, const struct log *log, struct link **out,
-	struct fail *f)
+int link_new(struct loop *loop, int watch_kind, const char *data, struct identity *id, const struct log *log,
+	struct link **out, struct fail *f)
 {
 	struct courier_setup setup = { .url = id->url, .pin = id->pin, .plain = id->plain };
 	struct link *l = calloc(1, sizeof *l);

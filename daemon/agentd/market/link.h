@@ -32,8 +32,8 @@ struct link_event {
 };
 
 /* id: is changed (generation, fenced) and saved in data. All three outlive the link. watch_kind: of its watches and timer. */
-int link_new(struct loop *loop, int watch_kind, const char *data, struct identity *id, const struct log *log, struct link **out,
-	struct fail *f);
+int link_new(struct loop *loop, int watch_kind, const char *data, struct identity *id, const struct log *log,
+	struct link **out, struct fail *f);
 void link_free(struct link *l);
 
 /* One event; LINK_NOTHING: none for now. Call it whenever something of watch_kind is due, until there is none. */

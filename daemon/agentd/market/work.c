@@ -119,7 +119,8 @@ static int read_node(const json_t *j, struct work_node *out, struct fail *f)
 		return work_wrong(f, "pool");
 	if (!text_into(j, "type", out->type, sizeof out->type))
 		return work_wrong(f, "type");
-	if (!work_missing(j, "image") && (!text_into(j, "image", out->image, sizeof out->image) || !image_is_good(out->image)))
+	if (!work_missing(j, "image") &&
+		(!text_into(j, "image", out->image, sizeof out->image) || !image_is_good(out->image)))
 		return work_wrong(f, "image");
 	if (!text_into(j, "status", status, sizeof status))
 		return work_wrong(f, "status");

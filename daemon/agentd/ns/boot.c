@@ -28,7 +28,8 @@ enum { BOOT_MS = 15000, PAUSE_MS = 5, PIDS = 65536 /* more than it may have */, 
 struct boot {
 	const struct node_spec *n;
 	struct fail *told;          /* in memory shared with the parent */
-	char dir[NS_PATH], root[NS_PATH], shifted[NS_PATH], layer[NS_PATH], upper[NS_PATH], work[NS_PATH], disk[NS_PATH], file[NS_PATH];
+	char dir[NS_PATH], root[NS_PATH], shifted[NS_PATH], layer[NS_PATH], upper[NS_PATH], work[NS_PATH],
+		disk[NS_PATH], file[NS_PATH];
 	char image[NS_PATH], log[NS_PATH];
 };
 
@@ -43,7 +44,9 @@ static int lay_disk(struct boot *b)
 	if (access(b->file, F_OK) != 0)
 		return 0;
 	rc = mount_file(b->file, b->disk, b->told);
-	if (!rc && (snprintf(b->upper, NS_PATH, "%.480s/upper", b->disk) < 0 || snprintf(b->work, NS_PATH, "%.480s/work", b->disk) < 0))
+	if (!rc &&
+		(snprintf(b->upper, NS_PATH, "%.480s/upper", b->disk) < 0 ||
+			snprintf(b->work, NS_PATH, "%.480s/work", b->disk) < 0))
 		rc = -EINVAL;
 	if (!rc)
 		rc = ns_folder(b->upper, 0755, first, b->told);
@@ -129,9 +132,16 @@ pid_t ns_init(const struct node_spec *n)
 
 static int set_paths(struct boot *b, struct fail *f)
 {
-	const struct { const char *name; char *room; } all[] = {
-		{ "root", b->root }, { "shifted", b->shifted }, { "layer", b->layer }, { "upper", b->upper }, { "work", b->work },
-		{ "disk", b->disk }, { "disk.img", b->file }, { "nspawn.log", b->log },
+	const struct { const char *name; char *room;
+	} all[] = {
+		{ "root", b->root },
+		{ "shifted", b->shifted },
+		{ "layer", b->layer },
+		{ "upper", b->upper },
+		{ "work", b->work },
+		{ "disk", b->disk },
+		{ "disk.img", b->file },
+		{ "nspawn.log", b->log },
 	};
 	char link[NS_PATH];
 	ssize_t len;
@@ -161,7 +171,8 @@ static int boot_last_words(const char *path, struct fail *f)
 	for (size_t i = from; i < b.len; i++)
 		if (b.data[i] == '\n')
 			from = i + 1;
-	fail_set(f, -EIO, "the node did not begin: %s", *(buf_text(&b) + from) ? buf_text(&b) + from : "'systemd-nspawn' says nothing");
+	fail_set(f, -EIO, "the node did not begin: %s",
+		*(buf_text(&b) + from) ? buf_text(&b) + from : "'systemd-nspawn' says nothing");
 	buf_release(&b);
 	return -EIO;
 }
@@ -174,7 +185,8 @@ static int wait_init(const struct node_spec *n, pid_t pid, const char *log, stru
 		if (waitpid(pid, NULL, WNOHANG) == pid)
 			return boot_last_words(log, f);
 		if (clock_ms() >= until)
-			return fail_set(f, -ETIMEDOUT, "the node did not begin within %d s; see '%s'", BOOT_MS / 1000, log);
+			return fail_set(f, -ETIMEDOUT, "the node did not begin within %d s; see '%s'", BOOT_MS / 1000,
+				log);
 		poll(NULL, 0, PAUSE_MS);
 	}
 	return 0;
@@ -189,9 +201,10 @@ static bool is_legacy(void)
 static int boot_launch(struct boot *b, int space, struct fail *f)
 {
 	char machine[80], host[80], shared[2 * NS_PATH], users[64], port[64], console[NS_PATH], at[NS_PATH + 16];
-	const char *argv[] = { "systemd-nspawn", "--quiet", "--boot", at, machine, host, users, "--private-users-ownership=off", port, shared,
-		"--register=no", "--keep-unit", "--settings=no", "--resolv-conf=off", "--timezone=off", "--link-journal=no",
-		"--console=read-only", is_legacy() ? "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1" : NULL, NULL };
+	const char *argv[] = { "systemd-nspawn", "--quiet", "--boot", at, machine, host, users,
+		"--private-users-ownership=off", port, shared, "--register=no", "--keep-unit", "--settings=no",
+		"--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=read-only",
+		is_legacy() ? "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1" : NULL, NULL };
 	const struct node_spec *n = b->n;
 	struct net_names names;
 	int rc = ns_path(n, "console", console, f);
@@ -205,7 +218,8 @@ static int boot_launch(struct boot *b, int space, struct fail *f)
 	snprintf(port, sizeof port, "--network-interface=%s", names.inner);
 	snprintf(shared, sizeof shared, "--bind-ro=%s/share:" NS_SHARED_AT, n->dir);
 	if (!rc)
-		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = boot_prepare, .arg = b }, console, -1, &pid, f);
+		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = boot_prepare, .arg = b },
+			console, -1, &pid, f);
 	if (rc && b->told->code && f)
 		*f = *b->told;
 	return rc ? rc : wait_init(n, pid, b->log, f);

@@ -46,10 +46,15 @@ static int read_about(struct image *out, struct fail *f)
 	snprintf(path, sizeof path, "%s/image.json", out->path);
 	j = json_load_file(path, 0, &error);
 	if (!j)
-		return fail_set(f, -EINVAL, "the image '%s' is damaged (%s); 'nanopod host image build --again' mends it", out->path, error.text);
+		return fail_set(f, -EINVAL,
+			"the image '%s' is damaged (%s); 'nanopod host image build --again' mends it", out->path,
+			error.text);
 	out->built_at = json_integer_value(json_object_get(j, "built_at"));
-	out->form = strcmp(json_string_value(json_object_get(j, "form")) ? json_string_value(json_object_get(j, "form")) : "", "tar") == 0 ?
-		IMAGE_TAR : IMAGE_FOLDER;
+	out->form = strcmp(json_string_value(json_object_get(j, "form")) ? json_string_value(json_object_get(j, "form"))
+									 : "",
+			    "tar") == 0
+		? IMAGE_TAR
+		: IMAGE_FOLDER;
 	json_decref(j);
 	return 0;
 }
@@ -69,8 +74,9 @@ int image_find(const char *images, const char *name, struct image *out, struct f
 		return rc;
 	real = realpath(path, NULL);
 	if (!real)
-		return fail_set(f, -ENOENT, "the image '%s' is not there; 'nanopod host image build%s%s' makes it", name,
-			strcmp(name, IMAGE_DEFAULT) == 0 ? "" : " ", strcmp(name, IMAGE_DEFAULT) == 0 ? "" : name);
+		return fail_set(f, -ENOENT, "the image '%s' is not there; 'nanopod host image build%s%s' makes it",
+			name, strcmp(name, IMAGE_DEFAULT) == 0 ? "" : " ",
+			strcmp(name, IMAGE_DEFAULT) == 0 ? "" : name);
 	n = snprintf(found.path, sizeof found.path, "%s", real);
 	free(real);
 	if (n >= (int)sizeof found.path)
@@ -78,9 +84,11 @@ int image_find(const char *images, const char *name, struct image *out, struct f
 	rc = read_about(&found, f);
 	if (rc)
 		return rc;
-	if (snprintf(found.root, sizeof found.root, "%.490s/%s", found.path, found.form == IMAGE_TAR ? "root.tar" : "root") < 0 ||
-			access(found.root, F_OK) != 0)
-		return fail_set(f, -EINVAL, "the image '%s' is damaged; 'nanopod host image build --again' mends it", found.path);
+	if (snprintf(found.root, sizeof found.root, "%.490s/%s", found.path,
+		    found.form == IMAGE_TAR ? "root.tar" : "root") < 0 ||
+		access(found.root, F_OK) != 0)
+		return fail_set(f, -EINVAL, "the image '%s' is damaged; 'nanopod host image build --again' mends it",
+			found.path);
 	*out = found;
 	return 0;
 }
@@ -138,7 +146,8 @@ static void drop_in(const char *images, const char *name, void *who)
 {
 	char path[IMAGE_PATH], held[IMAGE_PATH];
 
-	if (strchr(name, '@') && image_path(images, name, "/held/", held, NULL) == 0 && image_path(held, who, "", path, NULL) == 0)
+	if (strchr(name, '@') && image_path(images, name, "/held/", held, NULL) == 0 &&
+		image_path(held, who, "", path, NULL) == 0)
 		unlink(path);
 }
 
@@ -200,11 +209,13 @@ static void sweep_one(const char *images, const char *entry, void *arg)
 	size_t len = strlen(s->name);
 	char path[IMAGE_PATH], gone[IMAGE_PATH];
 	bool build = strncmp(entry, s->name, len) == 0 && entry[len] == '@' && !strchr(entry + len, '.');
-	bool rest = strncmp(entry, s->name, len) == 0 && (strcmp(entry + len, ".new") == 0 || strcmp(entry + len, ".gone") == 0 ||
-		strcmp(entry + len, ".link") == 0 || strcmp(entry + len, ".log") == 0);
+	bool rest = strncmp(entry, s->name, len) == 0 &&
+		(strcmp(entry + len, ".new") == 0 || strcmp(entry + len, ".gone") == 0 ||
+			strcmp(entry + len, ".link") == 0 || strcmp(entry + len, ".log") == 0);
 	int rc = 0;
 
-	if ((!build && !rest) || image_path(images, entry, "", path, s->f) != 0 || image_path(images, s->name, ".gone", gone, s->f) != 0)
+	if ((!build && !rest) || image_path(images, entry, "", path, s->f) != 0 ||
+		image_path(images, s->name, ".gone", gone, s->f) != 0)
 		return;
 	if (build && (strcmp(path, s->current) == 0 || image_held(path)))
 		return;
@@ -252,7 +263,8 @@ int image_remove(const char *images, const char *name, struct fail *f)
 		return fail_set(f, rc, "the image '%s' is not there", name);
 	held = rc ? 0 : image_held(image.path);
 	if (held)
-		return fail_set(f, -EADDRINUSE, "%zu node%s made from the image '%s'; end them first", held, held == 1 ? " was" : "s were", name);
+		return fail_set(f, -EADDRINUSE, "%zu node%s made from the image '%s'; end them first", held,
+			held == 1 ? " was" : "s were", name);
 	rc = image_lock(images, &lock, f);
 	if (rc)
 		return rc;

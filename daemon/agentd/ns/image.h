@@ -22,7 +22,8 @@
 enum image_form { IMAGE_FOLDER, IMAGE_TAR };
 
 struct image {
-	char path[512];            /* of this very build (images/NAME is a link to it); what a driver makes of it may be in path/driver-… */
+	char path
+		[512]; /* of this very build (images/NAME is a link to it); what a driver makes of it may be in path/driver-… */
 	char root[512];            /* images/NAME/root or images/NAME/root.tar */
 	enum image_form form;
 	int64_t built_at;          /* Unix seconds; with the path it tells one build from the next */

@@ -22,22 +22,35 @@
 #include "base/file.h"
 #include "base/str.h"
 
-enum { TEXT_MAX = 8 << 20, LINE_MAX_LEN = 512, MIRRORS = 12, MIRROR_LEN = 300, PAUSE_MS = 50, BUILD_MS = 30 * 60000, APT_MS = 60000,
-	STATUS_MAX = 32 << 20, OPTIONS = 8 };
+enum {
+	TEXT_MAX = 8 << 20,
+	LINE_MAX_LEN = 512,
+	MIRRORS = 12,
+	MIRROR_LEN = 300,
+	PAUSE_MS = 50,
+	BUILD_MS = 30 * 60000,
+	APT_MS = 60000,
+	STATUS_MAX = 32 << 20,
+	OPTIONS = 8
+};
 
-#define PACKAGES "systemd,systemd-sysv,dbus,libpam-systemd,openssh-server,iproute2,iputils-ping,ca-certificates,curl,sudo,procps,kmod," \
+#define PACKAGES \
+	"systemd,systemd-sysv,dbus,libpam-systemd,openssh-server,iproute2,iputils-ping,ca-certificates,curl,sudo," \
+	"procps,kmod," \
 	"udev,netbase,ifupdown,less,vim-tiny,e2fsprogs"
 
 /* What is a node's own is not in the image: host keys, the machine's id, names and addresses. */
-#define HOOK "cd \"$1\" && rm -f etc/ssh/ssh_host_* etc/resolv.conf etc/hostname var/lib/dbus/machine-id && : > etc/machine-id"
+#define HOOK \
+	"cd \"$1\" && rm -f etc/ssh/ssh_host_* etc/resolv.conf etc/hostname var/lib/dbus/machine-id && : > " \
+	"etc/machine-id"
 
 static const struct {
 	const char *name, *codename;
 } releases[] = { { "debian-11", "bullseye" }, { "debian-12", "bookworm" }, { "debian-13", "trixie" } };
 
 /* Of this machine's apt, what nodes need as well to reach the same mirrors. */
-static const char *const kept_options[] = { "Acquire::http::Proxy", "Acquire::https::Proxy", "Acquire::Check-Valid-Until",
-	"Acquire::Check-Date" };
+static const char *const kept_options[] = { "Acquire::http::Proxy", "Acquire::https::Proxy",
+	"Acquire::Check-Valid-Until", "Acquire::Check-Date" };
 
 struct build {
 	const struct image_order *o;
@@ -98,7 +111,7 @@ static void add_mirror(struct build *b, char *line, const char *own)
 		return;
 	for (size_t i = 0; i < 3; i++) {
 		if (strcmp(suite + len, ends[i]) != 0 ||
-				snprintf(made, sizeof made, "deb %s %s%s main", uri, b->codename, ends[i]) >= MIRROR_LEN)
+			snprintf(made, sizeof made, "deb %s %s%s main", uri, b->codename, ends[i]) >= MIRROR_LEN)
 			continue;
 		for (size_t k = 0; k < b->mirrors; k++)
 			if (strcmp(b->mirror[k], made) == 0)
@@ -109,7 +122,8 @@ static void add_mirror(struct build *b, char *line, const char *own)
 
 static int find_mirrors(struct build *b, struct fail *f)
 {
-	const char *argv[] = { "apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Identifier: Packages", NULL };
+	const char *argv[] = { "apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)",
+		"Identifier: Packages", NULL };
 	char own[64], *rest, *line;
 	struct buf out;
 	int rc;
@@ -122,7 +136,9 @@ static int find_mirrors(struct build *b, struct fail *f)
 		add_mirror(b, line, own);
 	buf_release(&out);
 	if (!rc && !b->mirrors)
-		rc = fail_set(f, -ENOTSUP, "this machine's apt knows no mirror of Debian with '%s main'; add one, then 'apt-get update'", own);
+		rc = fail_set(f, -ENOTSUP,
+			"this machine's apt knows no mirror of Debian with '%s main'; add one, then 'apt-get update'",
+			own);
 	return rc;
 }
 
@@ -140,7 +156,8 @@ static int find_options(struct build *b, struct fail *f)
 		for (size_t i = 0; i < sizeof kept_options / sizeof *kept_options; i++) {
 			size_t len = strlen(kept_options[i]);
 
-			if (strncasecmp(line, kept_options[i], len) == 0 && line[len] == ' ' && !strchr(line, '@') && b->options < OPTIONS)
+			if (strncasecmp(line, kept_options[i], len) == 0 && line[len] == ' ' && !strchr(line, '@') &&
+				b->options < OPTIONS)
 				snprintf(b->option[b->options++], MIRROR_LEN, "--aptopt=%.280s", line);
 		}
 	buf_release(&out);
@@ -184,7 +201,8 @@ static int image_build_failed(const struct build *b, struct fail *f)
 	buf_init(&log, TEXT_MAX);
 	if (buf_read_file(&log, b->log) == 0)
 		for (rest = log.data; rest && (line = strsep(&rest, "\n"));)
-			if (*line && (str_starts(line, "E: ") || !str_starts(said, "E: ")) && !str_starts(line, "E: mmdebstrap failed"))
+			if (*line && (str_starts(line, "E: ") || !str_starts(said, "E: ")) &&
+				!str_starts(line, "E: mmdebstrap failed"))
 				snprintf(said, sizeof said, "%s", line);
 	buf_release(&log);
 	return fail_set(f, -EIO, "cannot build the image '%s': %s; are the mirrors within reach?", b->name,
@@ -201,7 +219,8 @@ static int image_build_attend(const struct build *b, pid_t pid, struct fail *f)
 		if (clock_ms() >= until) {
 			kill(-pid, SIGKILL);
 			waitpid(pid, NULL, 0);
-			return fail_set(f, -ETIMEDOUT, "building the image '%s' took longer than %d minutes", b->name, BUILD_MS / 60000);
+			return fail_set(f, -ETIMEDOUT, "building the image '%s' took longer than %d minutes", b->name,
+				BUILD_MS / 60000);
 		}
 		tell_phases(b, &from);
 		poll(NULL, 0, PAUSE_MS);
@@ -212,8 +231,10 @@ static int image_build_attend(const struct build *b, pid_t pid, struct fail *f)
 
 static int image_build_bootstrap(struct build *b, struct fail *f)
 {
-	static const char *const alone[] = { "unshare", "--mount", "--propagation", "slave", "--pid", "--fork", "--kill-child", "--mount-proc" };
-	static const char *const fixed[] = { "mmdebstrap", "--variant=apt", "--include=" PACKAGES, "--customize-hook=" HOOK };
+	static const char *const alone[] = { "unshare", "--mount", "--propagation", "slave", "--pid", "--fork",
+		"--kill-child", "--mount-proc" };
+	static const char *const fixed[] = { "mmdebstrap", "--variant=apt", "--include=" PACKAGES,
+		"--customize-hook=" HOOK };
 	const char *argv[SPAWN_ARGS];
 	size_t n = 0;
 	pid_t pid;
@@ -288,7 +309,8 @@ static int write_about(const struct build *b, int64_t now, int64_t *bytes, struc
 
 	buf_init(&json, TEXT_MAX);
 	if (!rc)
-		rc = buf_addf(&json, "{\n  \"name\": \"%s\",\n  \"release\": \"%s\",\n  \"built_at\": %lld,\n  \"form\": \"%s\",\n"
+		rc = buf_addf(&json,
+			"{\n  \"name\": \"%s\",\n  \"release\": \"%s\",\n  \"built_at\": %lld,\n  \"form\": \"%s\",\n"
 			"  \"bytes\": %lld,\n  \"packages\": {",
 			b->name, b->codename, (long long)now, b->root ? "folder" : "tar", (long long)*bytes);
 	if (!rc)
@@ -345,7 +367,8 @@ static int build_locked(struct build *b, struct fail *f)
 	if (!rc && mkdir(b->fresh, 0755) != 0)
 		rc = fail_errno(f, -errno, errno, "cannot make '%s'", b->fresh);
 	if (!rc) {
-		snprintf(line, sizeof line, "Debian '%s' from %zu suites of this machine's mirrors", b->codename, b->mirrors);
+		snprintf(line, sizeof line, "Debian '%s' from %zu suites of this machine's mirrors", b->codename,
+			b->mirrors);
 		image_build_tell(b, line);
 		rc = image_build_bootstrap(b, f);
 	}
@@ -358,7 +381,8 @@ static int build_locked(struct build *b, struct fail *f)
 	image_sweep(b->o->images, b->name, NULL);
 	if (rc)
 		return rc;
-	snprintf(line, sizeof line, "ready: %lld MB, %lld s", (long long)(bytes >> 20), (long long)((clock_ms() - begin) / 1000));
+	snprintf(line, sizeof line, "ready: %lld MB, %lld s", (long long)(bytes >> 20),
+		(long long)((clock_ms() - begin) / 1000));
 	image_build_tell(b, line);
 	return 0;
 }
@@ -375,7 +399,10 @@ int image_build(const struct image_order *o, struct fail *f)
 		if (str_starts(b.name, releases[i].name))
 			b.codename = releases[i].codename;
 	if (!b.codename)
-		return fail_set(f, -EINVAL, "the image '%s' is of no release known here: names begin with debian-11, debian-12 or debian-13", b.name);
+		return fail_set(f, -EINVAL,
+			"the image '%s' is of no release known here: names begin with debian-11, debian-12 or "
+			"debian-13",
+			b.name);
 	if (!o->again && image_find(o->images, b.name, &there, NULL) == 0)
 		return 0;
 	rc = image_can_build(f);

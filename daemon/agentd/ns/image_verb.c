@@ -44,7 +44,8 @@ static json_t *image_verb_about(const struct image *i)
 	j = json_load_file(path, 0, NULL);
 	if (!j)
 		return json_object();
-	json_object_set_new(j, "package_count", json_integer((json_int_t)json_object_size(json_object_get(j, "packages"))));
+	json_object_set_new(j, "package_count",
+		json_integer((json_int_t)json_object_size(json_object_get(j, "packages"))));
 	json_object_del(j, "packages");
 	json_object_set_new(j, "path", json_string(i->path));
 	json_object_set_new(j, "nodes", json_integer((json_int_t)image_held(i->path)));
@@ -95,8 +96,8 @@ static size_t image_verb_collect(const char *images, char **names, size_t max)
 	size_t n = 0;
 
 	while (d && n < max && (e = readdir(d)))
-		if (e->d_type != DT_DIR && image_name_good(e->d_name) && image_find(images, e->d_name, &image, NULL) == 0 &&
-				(names[n] = strdup(e->d_name)))
+		if (e->d_type != DT_DIR && image_name_good(e->d_name) &&
+			image_find(images, e->d_name, &image, NULL) == 0 && (names[n] = strdup(e->d_name)))
 			n++;
 	if (d)
 		closedir(d);
@@ -112,9 +113,11 @@ static void print_row(FILE *out, const char *name, json_t *j)
 
 	if (gmtime_r(&at, &tm))
 		strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	fprintf(out, "%-16s %-10s %-6s %5lld MB  %s  %lld packages  %lld nodes\n", name, json_string_value(json_object_get(j, "release")),
-		json_string_value(json_object_get(j, "form")), (long long)json_integer_value(json_object_get(j, "bytes")) >> 20, when,
-		(long long)json_integer_value(json_object_get(j, "package_count")), (long long)json_integer_value(json_object_get(j, "nodes")));
+	fprintf(out, "%-16s %-10s %-6s %5lld MB  %s  %lld packages  %lld nodes\n", name,
+		json_string_value(json_object_get(j, "release")), json_string_value(json_object_get(j, "form")),
+		(long long)json_integer_value(json_object_get(j, "bytes")) >> 20, when,
+		(long long)json_integer_value(json_object_get(j, "package_count")),
+		(long long)json_integer_value(json_object_get(j, "nodes")));
 }
 
 static int image_verb_list(const char *images, bool json, FILE *out)

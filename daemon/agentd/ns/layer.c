@@ -27,7 +27,8 @@ static const char node_unit[] =
 static const char script_unit[] =
 	"[Unit]\nDescription=First-boot script\nConditionPathExists=" NS_SHARED_AT "/script\n"
 	"ConditionPathExists=!/var/lib/nanopod/script.done\nAfter=network.target ssh.service\n"
-	"[Service]\nType=oneshot\nRemainAfterExit=yes\nTimeoutStartSec=infinity\nEnvironment=HOME=/root\nWorkingDirectory=/root\n"
+	"[Service]\nType=oneshot\nRemainAfterExit=yes\nTimeoutStartSec=infinity\nEnvironment=HOME=/"
+	"root\nWorkingDirectory=/root\n"
 	"ExecStartPre=/bin/mkdir -p /var/lib/nanopod\nExecStartPre=/bin/touch /var/lib/nanopod/script.done\n"
 	"ExecStart=%s" NS_SHARED_AT "/script\nStandardOutput=journal+console\nStandardError=journal+console\n"
 	"[Install]\nWantedBy=multi-user.target\n";
@@ -36,8 +37,8 @@ static const char sshd_config[] =
 	"HostKey " NS_SHARED_AT "/hostkey\nAuthorizedKeysFile " NS_SHARED_AT "/authorized_keys .ssh/authorized_keys\n"
 	"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nUseDNS no\n";
 
-static const char *const folders[] = { "etc", "etc/nanopod", "etc/ssh", "etc/ssh/sshd_config.d", "etc/systemd", "etc/systemd/system",
-	"etc/systemd/system/sysinit.target.wants", "etc/systemd/system/multi-user.target.wants" };
+static const char *const folders[] = { "etc", "etc/nanopod", "etc/ssh", "etc/ssh/sshd_config.d", "etc/systemd",
+	"etc/systemd/system", "etc/systemd/system/sysinit.target.wants", "etc/systemd/system/multi-user.target.wants" };
 
 static const struct {
 	const char *at, *to;
@@ -48,7 +49,11 @@ static const struct {
 
 uid_t ns_first_id(const struct node_spec *n)
 {
-	enum { FIRST_BLOCK = 1000, SLOTS = 4096, SHARES = 6 };   /* of the numbers that systemd sets aside for containers */
+	enum {
+		FIRST_BLOCK = 1000,
+		SLOTS = 4096,
+		SHARES = 6
+	}; /* of the numbers that systemd sets aside for containers */
 	unsigned h = 2166136261U;
 
 	for (const char *p = n->setup->prefix; *p; p++)
@@ -57,7 +62,8 @@ uid_t ns_first_id(const struct node_spec *n)
 }
 
 /* path is the folder's, with name behind it in the same room. */
-static int layer_put(const struct node_spec *n, const char *folder, const char *name, const char *text, mode_t mode, struct fail *f)
+static int layer_put(const struct node_spec *n, const char *folder, const char *name, const char *text, mode_t mode,
+	struct fail *f)
 {
 	char at[NS_PATH], path[NS_PATH];
 	int rc;
@@ -102,7 +108,8 @@ static int make_host_key(const struct node_spec *n, struct fail *f)
 		return 0;
 	unlink(fresh);
 	unlink(fresh_pub);
-	rc = spawn_words(COMMAND_MS, f, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", n->name, "-f", fresh, NULL);
+	rc = spawn_words(COMMAND_MS, f, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", n->name, "-f", fresh,
+		NULL);
 	if (!rc && (rename(fresh, key) != 0 || rename(fresh_pub, pub) != 0))
 		rc = fail_errno(f, -errno, errno, "cannot keep the host key '%s'", key);
 	return rc;
@@ -118,7 +125,8 @@ static int put_host_key(const struct node_spec *n, struct fail *f)
 		return rc;
 	buf_init(&b, KEY_MAX);
 	rc = buf_read_file(&b, key);
-	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s'", key) : layer_put(n, "share", "hostkey", buf_text(&b), 0600, f);
+	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s'", key)
+		: layer_put(n, "share", "hostkey", buf_text(&b), 0600, f);
 	if (b.data)
 		explicit_bzero(b.data, b.cap);
 	buf_release(&b);
@@ -163,7 +171,9 @@ static int layer_make_folders(const struct node_spec *n, struct fail *f)
 	for (size_t i = 0; !rc && i < sizeof links / sizeof *links; i++) {
 		snprintf(at, sizeof at, "layer/%s", links[i].at);
 		rc = ns_path(n, at, path, f);
-		if (!rc && ((symlink(links[i].to, path) != 0 && errno != EEXIST) || lchown(path, ns_first_id(n), ns_first_id(n)) != 0))
+		if (!rc &&
+			((symlink(links[i].to, path) != 0 && errno != EEXIST) ||
+				lchown(path, ns_first_id(n), ns_first_id(n)) != 0))
 			rc = fail_errno(f, -errno, errno, "cannot make the link '%s'", path);
 	}
 	return rc;
@@ -197,7 +207,8 @@ static int put_names(const struct node_spec *n, struct fail *f)
 	net_names(n, &names);
 	snprintf(text, sizeof text, "%s\n", n->name);
 	rc = layer_put(n, "layer/etc", "hostname", text, 0644, f);
-	snprintf(text, sizeof text, "127.0.0.1 localhost\n%s %s\n::1 localhost ip6-localhost ip6-loopback\n", names.address, n->name);
+	snprintf(text, sizeof text, "127.0.0.1 localhost\n%s %s\n::1 localhost ip6-localhost ip6-loopback\n",
+		names.address, n->name);
 	if (!rc)
 		rc = layer_put(n, "layer/etc", "hosts", text, 0644, f);
 	if (!rc)
@@ -243,7 +254,8 @@ static int layer_make_disk(const struct node_spec *n, const char *path, struct f
 		return rc;
 	unlink(fresh);
 	snprintf(size, sizeof size, "%lldk", (long long)(n->disk / 1024));
-	snprintf(owner, sizeof owner, "root_owner=%u:%u,lazy_itable_init=1,lazy_journal_init=1,nodiscard", ns_first_id(n), ns_first_id(n));
+	snprintf(owner, sizeof owner, "root_owner=%u:%u,lazy_itable_init=1,lazy_journal_init=1,nodiscard",
+		ns_first_id(n), ns_first_id(n));
 	rc = spawn_words(COMMAND_MS, f, "mkfs.ext4", "-q", "-F", "-m", "0", "-E", owner, fresh, size, NULL);
 	if (!rc && rename(fresh, path) != 0)
 		rc = fail_errno(f, -errno, errno, "cannot keep the disk '%s'", path);

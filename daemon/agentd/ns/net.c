@@ -38,8 +38,10 @@ void net_names(const struct node_spec *n, struct net_names *out)
 	snprintf(out->hub, sizeof out->hub, "%.8s-t-%016llx", prefix, (unsigned long long)net_hash(n->tenant));
 	snprintf(out->port, sizeof out->port, "%.8sn%u", prefix, slot & 0xfff);
 	snprintf(out->inner, sizeof out->inner, "%.8se%u", prefix, slot & 0xfff);
-	snprintf(out->address, sizeof out->address, "10.88.%u.%u", 1 + (slot & 0xfff) / PER_BLOCK, 2 + (slot & 0xfff) % PER_BLOCK);
-	snprintf(out->mac, sizeof out->mac, "02:4e:%02x:%02x:%02x:%02x", mark & 0xff, mark >> 8 & 0xff, slot >> 8 & 0xff, slot & 0xff);
+	snprintf(out->address, sizeof out->address, "10.88.%u.%u", 1 + (slot & 0xfff) / PER_BLOCK,
+		2 + (slot & 0xfff) % PER_BLOCK);
+	snprintf(out->mac, sizeof out->mac, "02:4e:%02x:%02x:%02x:%02x", mark & 0xff, mark >> 8 & 0xff,
+		slot >> 8 & 0xff, slot & 0xff);
 }
 
 static int lock_hubs(const struct driver_setup *s, int *fd, struct fail *f)
@@ -185,8 +187,8 @@ static int port_there(const struct net_names *names, int space, bool *there, str
  * A port goes by itself with its node's end, a moment after the node, and what a killed agent had begun may make it yet:
  * so either may happen between the look and the lines. Then it is looked at again.
  */
-static int with_port(const struct node_spec *n, void (*lines)(struct buf *b, const struct net_names *names, bool there, uid_t uid),
-	uid_t uid, struct fail *f)
+static int with_port(const struct node_spec *n,
+	void (*lines)(struct buf *b, const struct net_names *names, bool there, uid_t uid), uid_t uid, struct fail *f)
 {
 	struct net_names names;
 	struct buf b;
@@ -343,11 +345,13 @@ int net_probe(const struct driver_setup *s, bool *uplink, struct fail *f)
 	if (!spawn_find("ip", path, sizeof path))
 		return fail_set(f, -ENOTSUP, "'ip' is not installed; 'apt install iproute2' mends it");
 	if (!spawn_find("systemd-socket-proxyd", path, sizeof path))
-		return fail_set(f, -ENOTSUP, "'systemd-socket-proxyd' is not installed; 'apt install systemd' mends it");
+		return fail_set(f, -ENOTSUP,
+			"'systemd-socket-proxyd' is not installed; 'apt install systemd' mends it");
 	snprintf(name, sizeof name, "%.8s-probe%d", s->prefix, (int)getpid());
 	rc = spawn_words(NET_COMMAND_MS, f, "ip", "netns", "add", name, NULL);
 	if (!rc)
-		rc = spawn_words(NET_COMMAND_MS, f, "ip", "-n", name, "link", "add", NET_BRIDGE, "type", "bridge", NULL);
+		rc = spawn_words(NET_COMMAND_MS, f, "ip", "-n", name, "link", "add", NET_BRIDGE, "type", "bridge",
+			NULL);
 	spawn_words(NET_COMMAND_MS, NULL, "ip", "netns", "del", name, NULL);
 	if (rc) {
 		if (f)

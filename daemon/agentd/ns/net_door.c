@@ -51,7 +51,8 @@ static int listen_at(const struct driver_setup *s, unsigned port, int *out, stru
 	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot make a socket");
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int)) == 0 && bind(fd, &a.any, len) == 0 && listen(fd, BACKLOG) == 0) {
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int)) == 0 && bind(fd, &a.any, len) == 0 &&
+		listen(fd, BACKLOG) == 0) {
 		*out = fd;
 		return 0;
 	}
@@ -111,7 +112,10 @@ int net_door(const struct node_spec *n, struct fail *f)
 	snprintf(log, sizeof log, "%s/door.log", n->dir);
 	rc = listen_at(n->setup, n->setup->first_port + n->slot, &fd, f);
 	if (!rc) {
-		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = net_door_prepare, .arg = (void *)(uintptr_t)n },
+		rc = spawn_leave(&(struct spawn){ .argv = argv,
+					 .net = space,
+					 .prepare = net_door_prepare,
+					 .arg = (void *)(uintptr_t)n },
 			log, fd, &pid, f);
 		close(fd);
 	}

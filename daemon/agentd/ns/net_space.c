@@ -61,7 +61,8 @@ bool net_is_in(pid_t pid, int space)
 	char path[64];
 
 	snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
-	return stat(path, &theirs) == 0 && fstat(space, &ours) == 0 && theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev;
+	return stat(path, &theirs) == 0 && fstat(space, &ours) == 0 && theirs.st_ino == ours.st_ino &&
+		theirs.st_dev == ours.st_dev;
 }
 
 int net_batch(const char *hub, const struct buf *lines, struct fail *f)

@@ -27,7 +27,8 @@ bool net_uplink_works(struct fail *f)
 	char path[NET_PATH];
 
 	if (!spawn_find("slirp4netns", path, sizeof path)) {
-		fail_set(f, -ENOENT, "nodes have no way out: 'slirp4netns' is not installed; 'apt install slirp4netns' mends it");
+		fail_set(f, -ENOENT,
+			"nodes have no way out: 'slirp4netns' is not installed; 'apt install slirp4netns' mends it");
 		return false;
 	}
 	if (access("/dev/net/tun", R_OK | W_OK) != 0) {
@@ -86,8 +87,8 @@ static int wait_ready(int fd, const char *log, struct fail *f)
 static int net_uplink_begin(const struct driver_setup *s, const char *hub, struct fail *f)
 {
 	char path[NET_PATH], log[NET_PATH];
-	const char *argv[] = { "slirp4netns", "--netns-type=path", "--configure", "--disable-host-loopback", "--enable-sandbox",
-		"--enable-seccomp", "--ready-fd=3", path, "tap0", NULL };
+	const char *argv[] = { "slirp4netns", "--netns-type=path", "--configure", "--disable-host-loopback",
+		"--enable-sandbox", "--enable-seccomp", "--ready-fd=3", path, "tap0", NULL };
 	int ready[2], rc;
 	pid_t pid;
 
@@ -96,7 +97,8 @@ static int net_uplink_begin(const struct driver_setup *s, const char *hub, struc
 	unlink(log);
 	if (pipe2(ready, O_CLOEXEC) != 0)
 		return fail_errno(f, -errno, errno, "cannot make a pipe");
-	rc = spawn_leave(&(struct spawn){ .argv = argv, .prepare = net_uplink_prepare, .arg = (void *)(uintptr_t)hub }, log, ready[1], &pid, f);
+	rc = spawn_leave(&(struct spawn){ .argv = argv, .prepare = net_uplink_prepare, .arg = (void *)(uintptr_t)hub },
+		log, ready[1], &pid, f);
 	close(ready[1]);
 	if (!rc)
 		rc = wait_ready(ready[0], log, f);

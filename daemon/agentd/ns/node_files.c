@@ -17,7 +17,8 @@ int ns_path(const struct node_spec *n, const char *name, char room[static NS_PAT
 	if (snprintf(room, NS_PATH, "%s/%s", n->dir, name) >= NS_PATH)
 		return fail_set(f, -ENAMETOOLONG, "the folder '%s' has too long a path", n->dir);
 	if (strpbrk(room, ":,\\\n\""))
-		return fail_set(f, -EINVAL, "the folder '%s' cannot be mounted: its path has ':', ',', '\\' or '\"' in it", n->dir);
+		return fail_set(f, -EINVAL,
+			"the folder '%s' cannot be mounted: its path has ':', ',', '\\' or '\"' in it", n->dir);
 	return 0;
 }
 

@@ -59,10 +59,12 @@ static int ns_probe(const struct driver_setup *s, unsigned *holds, struct fail *
 	int rc;
 
 	if (geteuid() != 0)
-		return fail_set(f, -ENOTSUP, "only root can make nodes of this kind; 'sudo' does, or the driver 'process' without");
+		return fail_set(f, -ENOTSUP,
+			"only root can make nodes of this kind; 'sudo' does, or the driver 'process' without");
 	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
 		if (!spawn_find(needed[i].program, path, sizeof path))
-			return fail_set(f, -ENOTSUP, "'%s' is not installed; 'apt install %s' mends it", needed[i].program, needed[i].package);
+			return fail_set(f, -ENOTSUP, "'%s' is not installed; 'apt install %s' mends it",
+				needed[i].program, needed[i].package);
 	rc = cgroup_probe(&limits, f);
 	if (!rc)
 		rc = net_probe(s, &uplink, f);
@@ -97,7 +99,9 @@ static int ns_take_image(const struct node_spec *n, struct fail *f)
 	if (rc)
 		return rc;
 	if (image.form != IMAGE_FOLDER)
-		return fail_set(f, -ENOTSUP, "the image '%s' was built by an ordinary user; 'nanopod host image build --again' as root mends it",
+		return fail_set(f, -ENOTSUP,
+			"the image '%s' was built by an ordinary user; 'nanopod host image build --again' as root "
+			"mends it",
 			image.path);
 	hold_name(n, who);
 	rc = image_hold(&image, who, n->dir, f);

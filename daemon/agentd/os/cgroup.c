@@ -31,7 +31,9 @@ int cgroup_probe(unsigned *holds, struct fail *f)
 
 	cgroup_trees(&trees);
 	if (!trees.count)
-		return fail_set(f, -ENOTSUP, "no control groups can be made here: none is mounted below '/sys/fs/cgroup', or not for this user");
+		return fail_set(f, -ENOTSUP,
+			"no control groups can be made here: none is mounted below '/sys/fs/cgroup', or not for this "
+			"user");
 	for (size_t i = 0; i < trees.count; i++)
 		have |= (trees.tree[i].cpu ? HOLDS_CPU : 0) | (trees.tree[i].memory ? HOLDS_MEMORY : 0);
 	*holds = have;
@@ -85,7 +87,8 @@ static int limit_v1(const struct cgroup_tree *t, const char *group, const struct
 }
 
 /* The limits stand on the group above the node's part, where the node cannot see them, let alone write. */
-static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group, const struct node_spec *n, struct fail *f)
+static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group, const struct node_spec *n,
+	struct fail *f)
 {
 	int64_t quota = n->cpu_milli ? (int64_t)n->cpu_milli * PERIOD_US / 1000 : -1;
 
@@ -116,8 +119,8 @@ static void cgroup_pass_on(const struct cgroup_trees *trees, const char *group)
 /* Its own systemd makes groups below the node's part: as the root of its user namespace. */
 static int cgroup_hand_over(const struct cgroup_trees *trees, const char *group, uid_t owner, struct fail *f)
 {
-	static const char *const files[] = { "", "/cgroup.procs", "/tasks", "/cgroup.threads", "/cgroup.subtree_control",
-		"/cgroup.clone_children", "/notify_on_release" };
+	static const char *const files[] = { "", "/cgroup.procs", "/tasks", "/cgroup.threads",
+		"/cgroup.subtree_control", "/cgroup.clone_children", "/notify_on_release" };
 	char path[CGROUP_PATH];
 
 	for (size_t i = 0; i < trees->count; i++)

@@ -17,7 +17,15 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-enum { MOUNTS_MAX = 4 << 20, PIDS_TEXT = 1 << 20, PIDS_MAX = 4096, TEXT_MAX = 4096, REMOVE_MS = 3000, LATE_MS = 500, PAUSE_MS = 10 };
+enum {
+	MOUNTS_MAX = 4 << 20,
+	PIDS_TEXT = 1 << 20,
+	PIDS_MAX = 4096,
+	TEXT_MAX = 4096,
+	REMOVE_MS = 3000,
+	LATE_MS = 500,
+	PAUSE_MS = 10
+};
 
 /* ---- The hierarchies ----------------------------------------------------------------------- */
 
@@ -392,7 +400,8 @@ int cgroup_path_kill(const char *group, int64_t deadline_ms, struct fail *f)
 	free(c.pids);
 	if (rc && !c.n)
 		return fail_errno(f, rc, -rc, "cannot see all processes of '%s'", group);
-	return c.n ? fail_set(f, -ETIMEDOUT, "%zu processes of '%s' do not end though they were killed", c.n, group) : 0;
+	return c.n ? fail_set(f, -ETIMEDOUT, "%zu processes of '%s' do not end though they were killed", c.n, group)
+		   : 0;
 }
 
 int cgroup_path_remove(const char *group, struct fail *f)

@@ -39,7 +39,8 @@ static int make_private(const char *dir, const char *key, struct buf *text, stru
 	snprintf(fresh_pub, sizeof fresh_pub, "%s/hostkey.new.pub", dir);
 	unlink(fresh);
 	unlink(fresh_pub);
-	rc = spawn_words(KEYGEN_MS, f, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", fresh, (char *)NULL);
+	rc = spawn_words(KEYGEN_MS, f, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", fresh,
+		(char *)NULL);
 	if (rc)
 		return rc;
 	rc = buf_read_file(text, fresh);

@@ -105,7 +105,8 @@ static void job_read_end(struct job *j, int status, bool late)
 			fail_set(&j->fail, end.rc, "%s", end.text);
 		buf_add(&j->said, buf_text(&j->heard), at);
 	} else if (late) {
-		j->rc = fail_set(&j->fail, -ETIMEDOUT, "it took longer than %lld s", (long long)(j->due_ms - j->began_ms) / 1000);
+		j->rc = fail_set(&j->fail, -ETIMEDOUT, "it took longer than %lld s",
+			(long long)(j->due_ms - j->began_ms) / 1000);
 	} else if (WIFSIGNALED(status)) {
 		j->rc = fail_set(&j->fail, -EIO, "the child that did it was ended by signal %d", WTERMSIG(status));
 	} else {

@@ -43,7 +43,8 @@ int keep_bytes(const char *path, const void *data, size_t len, mode_t mode, stru
 int keep_json(const char *path, json_t *j, struct fail *f)
 {
 	char *text = j ? json_dumps(j, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
-	int rc = text ? keep_bytes(path, text, strlen(text), 0600, f) : fail_set(f, -ENOMEM, "out of memory for '%s'", path);
+	int rc = text ? keep_bytes(path, text, strlen(text), 0600, f)
+		      : fail_set(f, -ENOMEM, "out of memory for '%s'", path);
 
 	free(text);
 	json_decref(j);

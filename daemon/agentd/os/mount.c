@@ -129,7 +129,8 @@ int mount_overlay(const char *lower, const char *upper, const char *work, const 
 {
 	char options[OPTIONS_ROOM];
 
-	if (snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s", lower, upper, work) >= (int)sizeof options)
+	if (snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,workdir=%s", lower, upper, work) >=
+		(int)sizeof options)
 		return fail_set(f, -ENAMETOOLONG, "'%s' is too long a path for an overlay", at);
 	if (mount("overlay", at, "overlay", 0, options) != 0)
 		return fail_errno(f, -errno, errno, "cannot lay '%s' over the image", upper);
@@ -138,7 +139,8 @@ int mount_overlay(const char *lower, const char *upper, const char *work, const 
 
 int mount_empty(const char *at, struct fail *f)
 {
-	if ((mkdir(at, 0755) != 0 && errno != EEXIST) || mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") != 0)
+	if ((mkdir(at, 0755) != 0 && errno != EEXIST) ||
+		mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") != 0)
 		return fail_errno(f, -errno, errno, "cannot mount an empty folder at '%s'", at);
 	return 0;
 }
@@ -146,7 +148,8 @@ int mount_empty(const char *at, struct fail *f)
 int mount_sys(struct fail *f)
 {
 	unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
-	int groups = (int)syscall(CALL_OPEN_TREE, AT_FDCWD, "/sys/fs/cgroup", TREE_CLONE | TREE_RECURSIVE | O_CLOEXEC), error = 0;
+	int groups = (int)syscall(CALL_OPEN_TREE, AT_FDCWD, "/sys/fs/cgroup", TREE_CLONE | TREE_RECURSIVE | O_CLOEXEC),
+	    error = 0;
 
 	if (groups < 0 || mount("sysfs", "/sys", "sysfs", flags, NULL) != 0 ||
 			syscall(CALL_MOVE_MOUNT, groups, "", AT_FDCWD, "/sys/fs/cgroup", MOVE_F_EMPTY_PATH) != 0)
@@ -215,7 +218,8 @@ static int mount_attach(int control, int file, char path[static PATH_ROOM])
 
 int mount_file(const char *file, const char *at, struct fail *f)
 {
-	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), fd = open(file, O_RDWR | O_CLOEXEC), loop = -1, rc = 0;
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), fd = open(file, O_RDWR | O_CLOEXEC), loop = -1,
+	    rc = 0;
 	char path[PATH_ROOM];
 
 	if (control < 0 || fd < 0)
@@ -273,8 +277,11 @@ int mount_probe(const char *room, uid_t first, struct fail *f)
 		_exit(try_here(room, first, told) ? 1 : 0);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	rc = pid < 0 || status != 0 ? fail_set(f, -ENOTSUP, "%s; it needs Linux 5.19 or later, and a file system such as ext4, XFS or Btrfs",
-		told->code ? told->text : "mounts cannot be tried here") : 0;
+	rc = pid < 0 || status != 0
+		? fail_set(f, -ENOTSUP,
+			  "%s; it needs Linux 5.19 or later, and a file system such as ext4, XFS or Btrfs",
+			  told->code ? told->text : "mounts cannot be tried here")
+		: 0;
 	munmap(told, sizeof *told);
 	return rc;
 }

@@ -79,7 +79,8 @@ static void set_descriptors(struct child *c)
 	c->told = fcntl(c->told, F_DUPFD_CLOEXEC, limit);
 	if (c->keep >= 0)
 		c->keep = fcntl(c->keep, F_DUPFD_CLOEXEC, limit);
-	if (dup2(in, 0) < 0 || dup2(c->out, 1) < 0 || dup2(c->err, 2) < 0 || (c->keep >= 0 && dup2(c->keep, KEPT_FD) < 0))
+	if (dup2(in, 0) < 0 || dup2(c->out, 1) < 0 || dup2(c->err, 2) < 0 ||
+		(c->keep >= 0 && dup2(c->keep, KEPT_FD) < 0))
 		spawn_give_up(c, errno);
 	for (int fd = c->keep >= 0 ? KEPT_FD + 1 : KEPT_FD; fd < limit; fd++)
 		close(fd);
@@ -185,7 +186,8 @@ static bool spawn_take(int fd, struct buf *b, bool last_words_only, bool *lost)
  */
 static int spawn_listen_to(int out, int err, int over, int64_t deadline, struct buf *to, struct buf *said)
 {
-	struct pollfd p[3] = { { .fd = out, .events = POLLIN }, { .fd = err, .events = POLLIN }, { .fd = over, .events = POLLIN } };
+	struct pollfd p[3] = { { .fd = out, .events = POLLIN }, { .fd = err, .events = POLLIN },
+		{ .fd = over, .events = POLLIN } };
 	bool ended = false, lost = false;
 
 	while (!ended && (p[0].fd >= 0 || p[1].fd >= 0 || p[2].fd >= 0)) {
@@ -200,7 +202,8 @@ static int spawn_listen_to(int out, int err, int over, int64_t deadline, struct 
 		}
 		ended = p[2].fd >= 0 && p[2].revents;
 		for (int i = 0; i < 2; i++)
-			if (p[i].fd >= 0 && (p[i].revents || ended) && spawn_take(p[i].fd, i == 0 ? to : said, i == 1, &lost))
+			if (p[i].fd >= 0 && (p[i].revents || ended) &&
+				spawn_take(p[i].fd, i == 0 ? to : said, i == 1, &lost))
 				p[i].fd = -1;
 	}
 	return lost ? -EFBIG : 0;
@@ -214,8 +217,10 @@ static int spawn_ended(const struct spawn *s, int status, const struct buf *said
 		return 0;
 	spawn_last_words(said, words, sizeof words);
 	if (WIFSIGNALED(status))
-		return fail_set(f, -EIO, "'%s' was ended by signal %d%s%s", s->argv[0], WTERMSIG(status), *words ? ": " : "", words);
-	return fail_set(f, -EIO, "'%s' failed with status %d%s%s", s->argv[0], WEXITSTATUS(status), *words ? ": " : "", words);
+		return fail_set(f, -EIO, "'%s' was ended by signal %d%s%s", s->argv[0], WTERMSIG(status),
+			*words ? ": " : "", words);
+	return fail_set(f, -EIO, "'%s' failed with status %d%s%s", s->argv[0], WEXITSTATUS(status), *words ? ": " : "",
+		words);
 }
 
 static int make_pipes(int pipes[3][2], struct fail *f)
@@ -234,7 +239,8 @@ static void close_fd(int *fd)
 }
 
 /* After the fork. The group is killed where it takes too long. */
-static int spawn_attend(const struct spawn *s, pid_t pid, int pipes[3][2], int64_t deadline_ms, struct buf *out, struct fail *f)
+static int spawn_attend(const struct spawn *s, pid_t pid, int pipes[3][2], int64_t deadline_ms, struct buf *out,
+	struct fail *f)
 {
 	int error, rc, status, over = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct buf said;
@@ -278,7 +284,12 @@ int spawn_run(const struct spawn *s, int64_t deadline_ms, struct buf *out, struc
 	if (!rc && pid < 0)
 		rc = fail_errno(f, -errno, errno, "cannot start '%s'", s->argv[0]);
 	if (!rc && pid == 0)
-		spawn_child(&(struct child){ .s = s, .path = path, .out = pipes[0][1], .err = pipes[1][1], .told = pipes[2][1], .keep = -1,
+		spawn_child(&(struct child){ .s = s,
+			.path = path,
+			.out = pipes[0][1],
+			.err = pipes[1][1],
+			.told = pipes[2][1],
+			.keep = -1,
 			.parent = parent });
 	if (!rc)
 		rc = spawn_attend(s, pid, pipes, deadline_ms, out, f);
@@ -319,7 +330,13 @@ int spawn_leave(const struct spawn *s, const char *log_path, int keep, pid_t *pi
 	}
 	made = fork();
 	if (made == 0)
-		spawn_child(&(struct child){ .s = s, .path = path, .out = log, .err = log, .told = told[1], .keep = keep, .leave = true });
+		spawn_child(&(struct child){ .s = s,
+			.path = path,
+			.out = log,
+			.err = log,
+			.told = told[1],
+			.keep = keep,
+			.leave = true });
 	error = made < 0 ? errno : 0;
 	close(told[1]);
 	close(log);

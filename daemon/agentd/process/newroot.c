@@ -95,7 +95,8 @@ static int newroot_target(const char *at, char *path, bool folder, struct fail *
 	int rc = newroot_folders(path);
 
 	if (!rc && stat(path, &st) != 0) {
-		int fd = folder ? mkdir(path, 0755) : open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+		int fd = folder ? mkdir(path, 0755)
+				: open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
 		rc = fd < 0 ? -errno : 0;
 		if (fd >= 0 && !folder)
@@ -147,7 +148,9 @@ int mounter_fresh(struct mounter *m, const char *type, const char *at, const cha
 
 	if (!rc)
 		rc = newroot_full(m, at, path, f);
-	if (!rc && mount(type, path, type, MS_NOSUID | (strcmp(type, "proc") == 0 ? MS_NODEV | MS_NOEXEC : 0), options) != 0)
+	if (!rc &&
+		mount(type, path, type, MS_NOSUID | (strcmp(type, "proc") == 0 ? MS_NODEV | MS_NOEXEC : 0), options) !=
+			0)
 		rc = fail_errno(f, -errno, errno, "cannot mount a new '/%s'", at);
 	return rc;
 }
@@ -215,7 +218,8 @@ static int newroot_secrets(struct mounter *m, const char *at, int depth, struct 
 
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || n < 0 || (size_t)n >= sizeof below)
 			continue;
-		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+			!(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 			continue;
 		if (!(st.st_mode & S_IROTH))
 			rc = mounter_empty(m, below, f);
@@ -264,7 +268,8 @@ int mounter_resolver(struct mounter *m, struct fail *f)
 }
 
 /* `at` reads as this text. */
-static int newroot_text(struct mounter *m, const char *name, const char *at, const char *data, size_t len, mode_t mode, struct fail *f)
+static int newroot_text(struct mounter *m, const char *name, const char *at, const char *data, size_t len, mode_t mode,
+	struct fail *f)
 {
 	char path[PATH_MAX];
 	int fd, rc = newroot_full(m, name, path, f);

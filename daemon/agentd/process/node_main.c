@@ -152,7 +152,8 @@ static int node_main_serve(struct node *n)
 	n->server = node_main_begin(n, sshd, false);
 	if (n->server < 0 || write(ALIVE_FD, "up\n", 3) != 3)
 		return 1;
-	node_main_say(n, "is up as '%s'%s", n->user, n->plain ? ", without a view of its own: it shares this machine with all" : "");
+	node_main_say(n, "is up as '%s'%s", n->user,
+		n->plain ? ", without a view of its own: it shares this machine with all" : "");
 	if (n->script)
 		first = node_main_begin(n, run, true);
 	while (n->server > 0) {
@@ -260,7 +261,8 @@ static int node_main_try(struct node *n)
  */
 static int node_main_session(const char *home, const char *shell)
 {
-	const char *asked = getenv("SSH_ORIGINAL_COMMAND"), *base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
+	const char *asked = getenv("SSH_ORIGINAL_COMMAND"),
+		   *base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
 	char name[256];
 
 	if (home && chdir(home) != 0)
@@ -268,7 +270,8 @@ static int node_main_session(const char *home, const char *shell)
 	snprintf(name, sizeof name, "-%s", base);
 	/* A lease cannot tell sshd's own file server from a command; the program beside sshd does the same. */
 	if (asked && strcmp(asked, "internal-sftp") == 0)
-		asked = access("/usr/lib/openssh/sftp-server", X_OK) == 0 ? "/usr/lib/openssh/sftp-server" : "/usr/libexec/openssh/sftp-server";
+		asked = access("/usr/lib/openssh/sftp-server", X_OK) == 0 ? "/usr/lib/openssh/sftp-server"
+									  : "/usr/libexec/openssh/sftp-server";
 	if (asked && *asked)
 		execl(shell, base, "-c", asked, (char *)NULL);
 	else
@@ -279,9 +282,9 @@ static int node_main_session(const char *home, const char *shell)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "node", 1, NULL, 'd' }, { "name", 1, NULL, 'n' }, { "mark", 1, NULL, 'm' },
-		{ "sshd", 1, NULL, 's' }, { "hide", 1, NULL, 'h' }, { "plain", 0, NULL, 'p' }, { "try", 1, NULL, 't' },
-		{ "session", 1, NULL, 'x' }, { "lease", 1, NULL, 'l' }, { 0 } };
+	static const struct option options[] = { { "node", 1, NULL, 'd' }, { "name", 1, NULL, 'n' },
+		{ "mark", 1, NULL, 'm' }, { "sshd", 1, NULL, 's' }, { "hide", 1, NULL, 'h' }, { "plain", 0, NULL, 'p' },
+		{ "try", 1, NULL, 't' }, { "session", 1, NULL, 'x' }, { "lease", 1, NULL, 'l' }, { 0 } };
 	struct passwd *pw = getpwuid(geteuid());
 	struct node n = { .user = pw ? pw->pw_name : "root", .shell = pw && *pw->pw_shell ? pw->pw_shell : "/bin/sh" };
 	const char *mode = NULL, *value = NULL;
@@ -315,7 +318,8 @@ int main(int argc, char **argv)
 	n.space.root = value;
 	if (mode[0] == 't') {
 		n.space.name = "try";
-		_exit(node_main_try(&n));   /* whose namespace of processes has ended: nothing can be begun in it, not even by an exit */
+		_exit(node_main_try(
+			&n)); /* whose namespace of processes has ended: nothing can be begun in it, not even by an exit */
 	}
 	n.space.dir = value;
 	snprintf(root, sizeof root, "%s/root", value);

@@ -121,7 +121,8 @@ void process_last_line(const struct node_spec *n, char *room, size_t size)
 	snprintf(path, sizeof path, "%s/console", n->dir);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0) {
-		off_t end = lseek(fd, 0, SEEK_END), from = end > (off_t)sizeof text - 1 ? end - (off_t)sizeof text + 1 : 0;
+		off_t end = lseek(fd, 0, SEEK_END),
+		      from = end > (off_t)sizeof text - 1 ? end - (off_t)sizeof text + 1 : 0;
 
 		len = pread(fd, text, sizeof text - 1, from);
 		close(fd);

@@ -60,9 +60,11 @@ static int check_user(struct fail *f)
 	const char *shell = pw && *pw->pw_shell ? pw->pw_shell : "/bin/sh";
 
 	if (!pw)
-		return fail_set(f, -ENOTSUP, "user %u has no name on this machine: sshd needs one ('adduser')", (unsigned)geteuid());
+		return fail_set(f, -ENOTSUP, "user %u has no name on this machine: sshd needs one ('adduser')",
+			(unsigned)geteuid());
 	if (access(shell, X_OK) != 0 || strstr(shell, "nologin") || strstr(shell, "/false"))
-		return fail_set(f, -ENOTSUP, "user '%s' cannot sign in with the shell '%s': 'chsh -s /bin/sh %s'", pw->pw_name, shell, pw->pw_name);
+		return fail_set(f, -ENOTSUP, "user '%s' cannot sign in with the shell '%s': 'chsh -s /bin/sh %s'",
+			pw->pw_name, shell, pw->pw_name);
 	return 0;
 }
 
@@ -92,7 +94,10 @@ static int process_probe(const struct driver_setup *s, unsigned *holds, struct f
 
 static int process_make_folders(const struct node_spec *n, struct fail *f)
 {
-	static const struct { const char *name; mode_t mode; } all[] = { { "ssh", 0700 }, { "home", 0700 }, { "tmp", 01777 }, { "root", 0700 } };
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} all[] = { { "ssh", 0700 }, { "home", 0700 }, { "tmp", 01777 }, { "root", 0700 } };
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -202,7 +207,8 @@ static int process_launch(const struct node_spec *n, const char *program, bool p
 		argv[n->setup->images ? 13 : 11] = "--plain";
 	if (grouped && (rc = cgroup_make(n, 0, f)))
 		return rc;
-	rc = spawn_leave(&(struct spawn){ .argv = argv, .prepare = grouped ? join_group : NULL, .arg = (void *)(uintptr_t)n },
+	rc = spawn_leave(
+		&(struct spawn){ .argv = argv, .prepare = grouped ? join_group : NULL, .arg = (void *)(uintptr_t)n },
 		console, lock, &pid, f);
 	if (!rc)
 		waitpid(pid, NULL, 0);
@@ -242,7 +248,8 @@ static bool group_left(const struct node_spec *n)
 /* First asked, then ended, then whatever carries its mark or is in its group. */
 static int process_end_all(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 {
-	int64_t now = clock_ms(), ask_until = now + grace_ms, quit_until = ask_until + INSIST_MS / 4, until = ask_until + INSIST_MS;
+	int64_t now = clock_ms(), ask_until = now + grace_ms, quit_until = ask_until + INSIST_MS / 4,
+		until = ask_until + INSIST_MS;
 	int64_t next = 0;
 	bool left = true;
 
@@ -367,7 +374,8 @@ static int process_inspect(const struct node_spec *n, enum node_is *out, struct 
 	return 0;
 }
 
-static int process_list_nodes(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+static int process_list_nodes(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg,
+	struct fail *f)
 {
 	unsigned limits;
 
@@ -385,6 +393,13 @@ static int process_tidy(const struct driver_setup *s, struct fail *f)
 const struct driver driver_process = {
 	.name = "process",
 	.about = "sshd as this user: an own view of the machine where namespaces are open, its network always",
-	.probe = process_probe, .create = process_create, .start = process_start, .rekey = process_rekey, .stop = process_stop, .destroy = process_destroy,
-	.inspect = process_inspect, .list = process_list_nodes, .tidy = process_tidy,
+	.probe = process_probe,
+	.create = process_create,
+	.start = process_start,
+	.rekey = process_rekey,
+	.stop = process_stop,
+	.destroy = process_destroy,
+	.inspect = process_inspect,
+	.list = process_list_nodes,
+	.tidy = process_tidy,
 };

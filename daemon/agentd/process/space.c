@@ -37,7 +37,8 @@ int space_enter(struct fail *f)
 	int rc;
 
 	if (unshare((uid ? CLONE_NEWUSER : 0) | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS) != 0)
-		return fail_errno(f, -errno, errno, uid ? "user namespaces are not open to ordinary users here" : "namespaces are not open here");
+		return fail_errno(f, -errno, errno,
+			uid ? "user namespaces are not open to ordinary users here" : "namespaces are not open here");
 	if (!uid)
 		return 0;
 	rc = space_put("/proc/self/setgroups", "deny", f);
@@ -54,7 +55,8 @@ static int make_dev(struct mounter *m, struct fail *f)
 {
 	static const char *const plain[] = { "null", "zero", "full", "random", "urandom", "tty" };
 	static const char *const links[][2] = { { "pts/ptmx", "dev/ptmx" }, { "/proc/self/fd", "dev/fd" },
-		{ "/proc/self/fd/0", "dev/stdin" }, { "/proc/self/fd/1", "dev/stdout" }, { "/proc/self/fd/2", "dev/stderr" } };
+		{ "/proc/self/fd/0", "dev/stdin" }, { "/proc/self/fd/1", "dev/stdout" },
+		{ "/proc/self/fd/2", "dev/stderr" } };
 	char from[64];
 	int rc = mounter_fresh(m, "tmpfs", "dev", "mode=755", f);
 
@@ -79,8 +81,8 @@ static int make_dev(struct mounter *m, struct fail *f)
 static int make_proc(struct mounter *m, struct fail *f)
 {
 	static const char *const fixed[] = { "proc/sys", "proc/irq", "proc/bus", "proc/fs", "proc/sysrq-trigger" };
-	static const char *const empty[] = { "proc/kcore", "proc/keys", "proc/timer_list", "proc/sched_debug", "proc/acpi",
-		"proc/scsi", "sys/firmware", "sys/kernel/debug", "sys/kernel/tracing", "sys/fs/bpf" };
+	static const char *const empty[] = { "proc/kcore", "proc/keys", "proc/timer_list", "proc/sched_debug",
+		"proc/acpi", "proc/scsi", "sys/firmware", "sys/kernel/debug", "sys/kernel/tracing", "sys/fs/bpf" };
 	int rc = mounter_fresh(m, "proc", "proc", NULL, f);
 
 	if (rc || geteuid())
@@ -96,10 +98,12 @@ static int make_proc(struct mounter *m, struct fail *f)
 
 static int make_system(struct mounter *m, struct fail *f)
 {
-	static const char *const kept[] = { "usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "sys", "nix",
-		"gnu", "snap" };
-	static const char *const links[][2] = { { "../tmp", "var/tmp" }, { "../run", "var/run" }, { "../run/lock", "var/lock" } };
-	static const char *const folders[] = { "run/lock", "run/user", "run/sshd", "var/lib", "var/cache", "var/spool" };
+	static const char *const kept[] = { "usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt",
+		"sys", "nix", "gnu", "snap" };
+	static const char *const links[][2] = { { "../tmp", "var/tmp" }, { "../run", "var/run" },
+		{ "../run/lock", "var/lock" } };
+	static const char *const folders[] = { "run/lock", "run/user", "run/sshd", "var/lib", "var/cache",
+		"var/spool" };
 	/* sshd writes down who came, and tells the one who comes where it cannot. */
 	static const char *const files[] = { "run/utmp", "var/log/wtmp", "var/log/btmp", "var/log/lastlog" };
 	int rc = 0;
@@ -154,7 +158,8 @@ static int drop_rights(struct fail *f)
 		for (size_t i = 0; i < sizeof kept_rights / sizeof *kept_rights; i++)
 			keep |= 1ULL << kept_rights[i];
 	for (unsigned cap = 0; cap < 64; cap++)
-		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1 && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0)
+		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1 &&
+			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0)
 			return fail_errno(f, -errno, errno, "cannot give up right %u", cap);
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (syscall(SYS_capget, &head, data) != 0)
@@ -172,7 +177,8 @@ static int drop_rights(struct fail *f)
 /* The old root is below the new one for a moment, then nowhere. */
 static int space_turn(const struct mounter *m, struct fail *f)
 {
-	if (fchdir(m->root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+	if (fchdir(m->root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 ||
+		chdir("/") != 0)
 		return fail_errno(f, -errno, errno, "cannot change the root folder");
 	return 0;
 }

@@ -42,7 +42,8 @@ int process_program(char *room, size_t size, struct fail *f)
 			return 0;
 	}
 	snprintf(room, size, "%s/nanopod-node", PKGLIBEXECDIR);
-	return access(room, X_OK) == 0 ? 0 : fail_set(f, -ENOENT, "'nanopod-node' is not installed beside nanopod-agentd");
+	return access(room, X_OK) == 0 ? 0
+				       : fail_set(f, -ENOENT, "'nanopod-node' is not installed beside nanopod-agentd");
 }
 
 /* sshd of root looks whether the account is locked, and without PAM a '!' before the password says so. */
@@ -72,18 +73,24 @@ static int sshd_conf_words(struct buf *b, const struct node_spec *n, bool plain,
 	rc = buf_addf(b, "ListenAddress %s\nPort %u\nHostKey %s/hostkey\nAuthorizedKeysFile %s/authorized_keys\n",
 		n->setup->listen, n->setup->first_port + n->slot, at, at);
 	if (!rc)
-		rc = buf_addf(b, "AllowUsers %s\nPermitRootLogin prohibit-password\nPidFile none\nStrictModes no\nUsePAM %s\n"
-			"PubkeyAuthentication yes\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nHostbasedAuthentication no\n"
-			"PermitUserRC no\nPermitUserEnvironment no\nUseDNS no\nPrintMotd no\nPrintLastLog no\nLogLevel INFO\n"
-			"MaxStartups 200\nMaxSessions 200\nLoginGraceTime 60\nClientAliveInterval 60\nX11Forwarding no\n",
+		rc = buf_addf(b,
+			"AllowUsers %s\nPermitRootLogin prohibit-password\nPidFile none\nStrictModes no\nUsePAM %s\n"
+			"PubkeyAuthentication yes\nPasswordAuthentication no\nKbdInteractiveAuthentication "
+			"no\nHostbasedAuthentication no\n"
+			"PermitUserRC no\nPermitUserEnvironment no\nUseDNS no\nPrintMotd no\nPrintLastLog no\nLogLevel "
+			"INFO\n"
+			"MaxStartups 200\nMaxSessions 200\nLoginGraceTime 60\nClientAliveInterval 60\nX11Forwarding "
+			"no\n",
 			user, plain && wants_pam(user) ? "yes" : "no");
 	if (rc)
 		return rc;
 	if (!plain)
 		return buf_addf(b, "SetEnv NANOPOD_NODE=%s\nSubsystem sftp internal-sftp\n", mark);
-	return buf_addf(b, "SetEnv NANOPOD_NODE=%s \"HOME=%s/home\"\nForceCommand '%s' --session '%s/home'\nSubsystem sftp %s\n",
-		mark, n->dir, program, n->dir, access("/usr/lib/openssh/sftp-server", X_OK) == 0 ? "/usr/lib/openssh/sftp-server"
-		: "/usr/libexec/openssh/sftp-server");
+	return buf_addf(b,
+		"SetEnv NANOPOD_NODE=%s \"HOME=%s/home\"\nForceCommand '%s' --session '%s/home'\nSubsystem sftp %s\n",
+		mark, n->dir, program, n->dir,
+		access("/usr/lib/openssh/sftp-server", X_OK) == 0 ? "/usr/lib/openssh/sftp-server"
+								  : "/usr/libexec/openssh/sftp-server");
 }
 
 static int copy_key(const struct node_spec *n, struct fail *f)
@@ -111,7 +118,8 @@ int process_conf(const struct node_spec *n, bool plain, const char *program, str
 	int rc;
 
 	if (strpbrk(n->dir, "\"'\n\\ %") || strpbrk(program, "\"'\n\\"))
-		return fail_set(f, -EINVAL, "the path '%s' has letters that sshd's settings cannot hold: choose another folder", n->dir);
+		return fail_set(f, -EINVAL,
+			"the path '%s' has letters that sshd's settings cannot hold: choose another folder", n->dir);
 	snprintf(at, sizeof at, "%s%s", plain ? n->dir : SPACE_SSH, plain ? "/ssh" : "");
 	snprintf(path, sizeof path, "%s/ssh/sshd_config", n->dir);
 	/* sshd of root wants the folder in which it locks itself up; elsewhere the system's start script makes it. */
@@ -127,7 +135,8 @@ int process_conf(const struct node_spec *n, bool plain, const char *program, str
 
 int process_port_free(const struct node_spec *n, struct fail *f)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
 	struct addrinfo *ai = NULL;
 	char port[16];
 	int fd, error, on = 1;

@@ -49,7 +49,8 @@ static int find_programs(char qemu[64], struct fail *f)
 
 	for (size_t i = sizeof needed / sizeof *needed; i-- > 0;)
 		if (!spawn_find(needed[i].program, path, sizeof path))
-			return fail_set(f, -ENOTSUP, "'%s' is not installed: apt-get install %s", needed[i].program, needed[i].package);
+			return fail_set(f, -ENOTSUP, "'%s' is not installed: apt-get install %s", needed[i].program,
+				needed[i].package);
 	if (stat(path, &st) != 0)
 		return fail_errno(f, -errno, errno, "cannot look at '%s'", path);
 	snprintf(qemu, 64, "%lld.%lld", (long long)st.st_mtime, (long long)st.st_size);
@@ -59,9 +60,10 @@ static int find_programs(char qemu[64], struct fail *f)
 /* Does a guest come as far as its first program, and through it? */
 static bool accel_runs(const struct vmkernel *k, const char *initrd, bool kvm)
 {
-	const char *argv[] = { VMPROC_QEMU, "-accel", vmaccel_word(kvm), "-machine", "q35,usb=off,vmport=off", "-cpu", kvm ? "host" : "max",
-		"-m", "192", "-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot",
-		"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny", "-kernel", k->vmlinuz,
+	const char *argv[] = { VMPROC_QEMU, "-accel", vmaccel_word(kvm), "-machine", "q35,usb=off,vmport=off", "-cpu",
+		kvm ? "host" : "max", "-m", "192", "-nodefaults", "-no-user-config", "-display", "none", "-serial",
+		"stdio", "-no-reboot", "-sandbox",
+		"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny", "-kernel", k->vmlinuz,
 		"-initrd", initrd, "-append", "console=ttyS0 quiet panic=-1 tsc=reliable mitigations=off", NULL };
 	struct buf said;
 	bool seen;
@@ -93,7 +95,8 @@ static int try_them(const struct driver_setup *s, struct vmaccel *out, struct fa
 		return rc;
 	out->kvm = access("/dev/kvm", R_OK | W_OK) == 0 && accel_runs(&k, path, true);
 	if (!out->kvm && !accel_runs(&k, path, false))
-		rc = fail_set(f, -ENOTSUP, "no guest boots here, neither with KVM nor emulated: see 'qemu-system-x86_64 -accel tcg'");
+		rc = fail_set(f, -ENOTSUP,
+			"no guest boots here, neither with KVM nor emulated: see 'qemu-system-x86_64 -accel tcg'");
 	unlink(path);
 	return rc;
 }

@@ -18,8 +18,8 @@ static int archive_pad(struct buf *b, size_t step)
 
 int vmarchive_cpio(struct buf *b, const char *name, unsigned mode, const void *data, size_t len)
 {
-	int rc = buf_addf(b, "070701%08X%08X%08X%08X%08X%08X%08zX%08X%08X%08X%08X%08zX%08X", 0U, mode, 0U, 0U, 1U, 0U, len, 0U, 0U,
-		0U, 0U, strlen(name) + 1, 0U);
+	int rc = buf_addf(b, "070701%08X%08X%08X%08X%08X%08X%08zX%08X%08X%08X%08X%08zX%08X", 0U, mode, 0U, 0U, 1U, 0U,
+		len, 0U, 0U, 0U, 0U, strlen(name) + 1, 0U);
 
 	if (!rc)
 		rc = buf_add(b, name, strlen(name) + 1);
@@ -38,8 +38,8 @@ int vmarchive_cpio_end(struct buf *b)
 int vmarchive_tar(struct buf *b, const char *name, unsigned mode, const void *data, size_t len)
 {
 	struct {
-		char name[TAR_NAME], mode[8], uid[8], gid[8], size[12], time[12], sum[8], type, link[100], magic[8], user[32], group[32],
-			device[16], prefix[155], rest[12];
+		char name[TAR_NAME], mode[8], uid[8], gid[8], size[12], time[12], sum[8], type, link[100], magic[8],
+			user[32], group[32], device[16], prefix[155], rest[12];
 	} head = { .type = '0' };
 	unsigned sum = 0;
 	int rc;

@@ -95,8 +95,8 @@ static void bootimage_describe(const struct image *i, const struct vmkernel *k, 
 	struct stat st = { .st_size = 0 };
 
 	stat(k->vmlinuz, &st);
-	snprintf(room, size, "format %d built %lld kernel %s %lld\n", VMGUEST_FORMAT, (long long)i->built_at, k->release,
-		(long long)st.st_size);
+	snprintf(room, size, "format %d built %lld kernel %s %lld\n", VMGUEST_FORMAT, (long long)i->built_at,
+		k->release, (long long)st.st_size);
 }
 
 static bool is_built(const char *path, const char *about)
@@ -120,8 +120,9 @@ static int bootimage_lay_out(const struct image *i, const struct vmkernel *k, co
 	if (mkdir(root, 0755) != 0)
 		return fail_errno(f, -errno, errno, "cannot make '%s'", root);
 	vmimage_at(from, i->root, ".");
-	rc = i->form == IMAGE_FOLDER ? RUN(BUILD_MS, f, "cp", "-a", "--reflink=auto", from, root) :
-		RUN(BUILD_MS, f, "tar", "--numeric-owner", "--xattrs", "-xpf", i->root, "-C", root, "--exclude=./dev/*");
+	rc = i->form == IMAGE_FOLDER ? RUN(BUILD_MS, f, "cp", "-a", "--reflink=auto", from, root)
+				     : RUN(BUILD_MS, f, "tar", "--numeric-owner", "--xattrs", "-xpf", i->root, "-C",
+					       root, "--exclude=./dev/*");
 	vmimage_at(modules, root, "lib/modules");
 	if (!rc && mkdir(modules, 0755) != 0 && errno != EEXIST)
 		rc = fail_errno(f, -errno, errno, "cannot make '%s'", modules);
@@ -151,7 +152,8 @@ static int bootimage_make_disk(const char *root, const char *disk, struct fail *
 
 static int make_initrd(const struct vmkernel *k, const char *path, struct fail *f)
 {
-	static const char *const modules[] = { "virtio_pci", "virtio_blk", "virtio_net", "crc32c_generic", "ext4", NULL };
+	static const char *const modules[] = { "virtio_pci", "virtio_blk", "virtio_net", "crc32c_generic", "ext4",
+		NULL };
 	struct buf b;
 	int rc;
 

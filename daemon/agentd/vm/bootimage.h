@@ -35,7 +35,8 @@ int vmimage_make(const char *images, const char *name, struct vmimage *out, stru
 int vmimage_kernel(const char *root, const char *images, struct vmkernel *out, struct fail *f);
 
 /* An initrd with static busybox: the modules named (NULL-ended) with all they need, in order, and then the given script. */
-int vmimage_initrd(const struct vmkernel *k, const char *const *modules, const char *script, struct buf *out, struct fail *f);
+int vmimage_initrd(const struct vmkernel *k, const char *const *modules, const char *script, struct buf *out,
+	struct fail *f);
 
 /* "folder/file"; "" where that is longer than any path here. */
 const char *vmimage_at(char room[VMIMAGE_ROOM], const char *folder, const char *file);

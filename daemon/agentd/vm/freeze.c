@@ -34,14 +34,18 @@ struct freezer {
 	uid_t uid;
 };
 
-static int freeze_describe(const struct driver_setup *s, const struct vmimage *i, const struct vmaccel *a, const struct vmshape *shape,
-	struct freezer *z, struct fail *f)
+static int freeze_describe(const struct driver_setup *s, const struct vmimage *i, const struct vmaccel *a,
+	const struct vmshape *shape, struct freezer *z, struct fail *f)
 {
-	*z = (struct freezer){ .setup = s, .image = i, .shape = shape, .uid = geteuid() == 0 ? VMPROC_UID_FREEZE : geteuid() };
+	*z = (struct freezer){ .setup = s,
+		.image = i,
+		.shape = shape,
+		.uid = geteuid() == 0 ? VMPROC_UID_FREEZE : geteuid() };
 	snprintf(z->key, sizeof z->key, "%s-%u-%u-%s", i->name, shape->mib, shape->cpus, shape->kvm ? "kvm" : "tcg");
 	snprintf(z->name, sizeof z->name, "%s-freeze.%s", s->prefix, z->key);
 	/* A processor that is not emulated may be another one after the next boot. */
-	snprintf(z->about, sizeof z->about, "%.230s qemu %s boot %s\n", i->about, a->qemu, shape->kvm ? a->boot : "any");
+	snprintf(z->about, sizeof z->about, "%.230s qemu %s boot %s\n", i->about, a->qemu,
+		shape->kvm ? a->boot : "any");
 	if (snprintf(z->path, sizeof z->path, "%s/vm/frozen/%s", s->data, z->key) >= (int)sizeof z->path - 32)
 		return fail_set(f, -ENAMETOOLONG, "the folder's name '%s' is too long", s->data);
 	snprintf(z->fresh, sizeof z->fresh, "%s.new", z->path);
@@ -72,14 +76,19 @@ static bool is_there(const struct freezer *z)
 static int freeze_lay_out(const struct freezer *z, struct fail *f)
 {
 	static const char *const files[] = { "base.ext4", "vmlinuz", "initrd" };
-	const struct vmidentity nobody = { .name = "frozen", .address = "- - -\n", .resolv = "", .machine_id = "", .keys = "" };
+	const struct vmidentity nobody = { .name = "frozen",
+		.address = "- - -\n",
+		.resolv = "",
+		.machine_id = "",
+		.keys = "" };
 	char from[VMIMAGE_ROOM], to[VMIMAGE_ROOM];
 	int64_t serial;
 	int rc = vmimage_remove(z->fresh, f);
 
 	if (!rc)
-		rc = file_folders(z->fresh) != 0 ? fail_errno(f, -errno, errno, "cannot make the folder of '%s'", z->fresh) :
-			vmnode_folder(z->fresh, z->uid, f);
+		rc = file_folders(z->fresh) != 0
+			? fail_errno(f, -errno, errno, "cannot make the folder of '%s'", z->fresh)
+			: vmnode_folder(z->fresh, z->uid, f);
 	for (size_t i = 0; !rc && i < sizeof files / sizeof *files; i++) {
 		rc = vmimage_share(vmimage_at(from, z->image->path, files[i]), vmimage_at(to, z->fresh, files[i]), f);
 	}
@@ -115,7 +124,8 @@ static int freeze_write_state(struct qmp *q, int state, struct fail *f)
 	int which, rc = qmp_do(q, "stop", NULL, QMP_MS, NULL, f);
 
 	if (!rc)
-		rc = qmp_do(q, "migrate-set-parameters", json_pack("{s:I}", "max-bandwidth", (json_int_t)1 << 34), QMP_MS, NULL, f);
+		rc = qmp_do(q, "migrate-set-parameters", json_pack("{s:I}", "max-bandwidth", (json_int_t)1 << 34),
+			QMP_MS, NULL, f);
 	if (!rc)
 		rc = qmp_give(q, state, "state", QMP_MS, f);
 	if (!rc)
@@ -132,8 +142,16 @@ static int freeze_write_state(struct qmp *q, int state, struct fail *f)
 static int boot_and_freeze(const struct freezer *z, int state, struct fail *f)
 {
 	char console[VMIMAGE_ROOM], run[VMIMAGE_ROOM];
-	struct vmlaunch v = { .name = z->name, .dir = z->fresh, .console = console, .net = "hubport,id=e0,hubid=1", .mac = gold_mac,
-		.words = VMGUEST_FREEZE_WORD " systemd.show_status=0", .shape = *z->shape, .state = -1, .uid = z->uid, .ns = -1 };
+	struct vmlaunch v = { .name = z->name,
+		.dir = z->fresh,
+		.console = console,
+		.net = "hubport,id=e0,hubid=1",
+		.mac = gold_mac,
+		.words = VMGUEST_FREEZE_WORD " systemd.show_status=0",
+		.shape = *z->shape,
+		.state = -1,
+		.uid = z->uid,
+		.ns = -1 };
 	struct qmp *q;
 	pid_t pid;
 	int rc;
@@ -163,7 +181,8 @@ static int freeze_settle(const struct freezer *z, int state, struct fail *f)
 	vmimage_at(disk, z->fresh, "disk.qcow2");
 	vmimage_at(gold, z->fresh, "gold.qcow2");
 	vmimage_at(about, z->fresh, "about");
-	if (lchown(disk, geteuid(), getegid()) != 0 || chmod(disk, 0644) != 0 || rename(disk, gold) != 0 || fsync(state) != 0)
+	if (lchown(disk, geteuid(), getegid()) != 0 || chmod(disk, 0644) != 0 || rename(disk, gold) != 0 ||
+		fsync(state) != 0)
 		return fail_errno(f, -errno, errno, "cannot keep the frozen guest in '%s'", z->fresh);
 	rc = file_replace(about, z->about, strlen(z->about), 0600);
 	if (rc)
@@ -218,11 +237,12 @@ static bool failed_lately(const char *path, const char *about)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && time(NULL) - st.st_mtime < AGAIN_SECONDS && time(NULL) >= st.st_mtime && freeze_says(path, about);
+	return stat(path, &st) == 0 && time(NULL) - st.st_mtime < AGAIN_SECONDS && time(NULL) >= st.st_mtime &&
+		freeze_says(path, about);
 }
 
-int vmfreeze_make(const struct driver_setup *s, const struct vmimage *i, const struct vmaccel *a, const struct vmshape *shape,
-	struct vmfrozen *out, struct fail *f)
+int vmfreeze_make(const struct driver_setup *s, const struct vmimage *i, const struct vmaccel *a,
+	const struct vmshape *shape, struct vmfrozen *out, struct fail *f)
 {
 	char failed[VMIMAGE_ROOM];
 	struct freezer z;
@@ -235,7 +255,9 @@ int vmfreeze_make(const struct driver_setup *s, const struct vmimage *i, const s
 		return fd;
 	snprintf(failed, sizeof failed, "%s.failed", z.path);
 	if (!is_there(&z)) {
-		rc = failed_lately(failed, z.about) ? fail_set(f, -EAGAIN, "freezing a guest failed here less than an hour ago") : freeze_guest(&z, f);
+		rc = failed_lately(failed, z.about)
+			? fail_set(f, -EAGAIN, "freezing a guest failed here less than an hour ago")
+			: freeze_guest(&z, f);
 		if (rc && rc != -EAGAIN) {
 			file_replace(failed, z.about, strlen(z.about), 0600);
 			vmimage_remove(z.fresh, NULL);

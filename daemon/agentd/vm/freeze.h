@@ -19,8 +19,8 @@ struct vmfrozen {
  * There, or made now (about as long as a boot); whoever comes second waits. Any failure: boot cold, and for the next
  * hour it is not tried again.
  */
-int vmfreeze_make(const struct driver_setup *s, const struct vmimage *i, const struct vmaccel *a, const struct vmshape *shape,
-	struct vmfrozen *out, struct fail *f);
+int vmfreeze_make(const struct driver_setup *s, const struct vmimage *i, const struct vmaccel *a,
+	const struct vmshape *shape, struct vmfrozen *out, struct fail *f);
 
 /* A guest that was being frozen when its maker was killed is ended. */
 int vmfreeze_tidy(const struct driver_setup *s, struct fail *f);

@@ -17,7 +17,8 @@ const char vmguest_init_begin[] =
 
 const char vmguest_init_disk[] =
 	"n=0; while [ ! -b /dev/vda ] && [ $n -lt 100 ]; do $B sleep 0.1; n=$((n+1)); done\n"
-	"$B mount -t ext4 -o rw,noatime /dev/vda /new || { echo 'nanopod: the disk cannot be mounted'; $B sleep 5; $B reboot -f; }\n"
+	"$B mount -t ext4 -o rw,noatime /dev/vda /new || { echo 'nanopod: the disk cannot be mounted'; $B sleep 5; $B "
+	"reboot -f; }\n"
 	"$B mount -o move /dev /new/dev; $B mount -o move /sys /new/sys; $B mount -o move /proc /new/proc\n"
 	"exec $B switch_root /new /sbin/init\n";
 
@@ -39,7 +40,8 @@ static const char identity[] =
 	"	n=0\n"
 	"	while [ $n -lt 50 ]; do\n"
 	"		rm -rf $I/new; mkdir $I/new\n"
-	"		dd if=/dev/vdb bs=1M iflag=direct 2>/dev/null | tar -xf - -C $I/new --no-same-owner 2>/dev/null\n"
+	"		dd if=/dev/vdb bs=1M iflag=direct 2>/dev/null | tar -xf - -C $I/new --no-same-owner "
+	"2>/dev/null\n"
 	"		a=$(cat $I/new/serial 2>/dev/null); b=$(cat $I/new/end 2>/dev/null)\n"
 	"		[ -n \"$a\" ] && [ \"$a\" = \"$b\" ] && { rm -rf $N; mv $I/new $N; return 0; }\n"
 	"		n=$((n+1)); sleep 0.1\n"
@@ -49,28 +51,33 @@ static const char identity[] =
 	"stir() {\n"
 	"	cat $N/seed > /dev/urandom\n"
 	"	perl -e 'open R, \">\", \"/dev/urandom\"; open S, \"<\", $ARGV[0]; local $/; $s = <S>;"
-		" ioctl(R, 0x40085203, pack(\"iia*\", 8 * length $s, length $s, $s)); ioctl(R, 0x5207, 0)' $N/seed\n"
+	" ioctl(R, 0x40085203, pack(\"iia*\", 8 * length $s, length $s, $s)); ioctl(R, 0x5207, 0)' $N/seed\n"
 	"	rm -f $N/seed\n"
 	"}\n"
 	"keys() {\n"
-	"	mkdir -p /root/.ssh; cp $N/authorized_keys /root/.ssh/.nanopod; mv /root/.ssh/.nanopod /root/.ssh/authorized_keys\n"
+	"	mkdir -p /root/.ssh; cp $N/authorized_keys /root/.ssh/.nanopod; mv /root/.ssh/.nanopod "
+	"/root/.ssh/authorized_keys\n"
 	"}\n"
 	"named() {\n"
 	"	h=$(cat $N/name); echo \"$h\" > /etc/hostname; hostname \"$h\"\n"
-	"	printf '127.0.0.1 localhost\\n127.0.1.1 %s\\n::1 localhost ip6-localhost ip6-loopback\\n' \"$h\" > $I/hosts\n"
+	"	printf '127.0.0.1 localhost\\n127.0.1.1 %s\\n::1 localhost ip6-localhost ip6-loopback\\n' \"$h\" > "
+	"$I/hosts\n"
 	"	cat $I/hosts > /etc/hosts; chmod 644 /etc/hosts /etc/hostname\n"
-	"	m=$(cat $N/machine-id); [ \"$m\" = \"$(cat /etc/machine-id)\" ] || { echo \"$m\" > /etc/machine-id; chmod 444 /etc/machine-id; }\n"
+	"	m=$(cat $N/machine-id); [ \"$m\" = \"$(cat /etc/machine-id)\" ] || { echo \"$m\" > /etc/machine-id; "
+	"chmod 444 /etc/machine-id; }\n"
 	"}\n"
 	"net() {\n"
 	"	n=0; while [ ! -e /sys/class/net/eth0 ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done\n"
 	"	read -r address gateway mac < $N/address\n"
-	"	ip link set lo up; ip link set eth0 down; ip link set eth0 address \"$mac\"; ip addr flush dev eth0; ip link set eth0 up\n"
+	"	ip link set lo up; ip link set eth0 down; ip link set eth0 address \"$mac\"; ip addr flush dev eth0; "
+	"ip link set eth0 up\n"
 	"	ip addr add \"$address\" dev eth0; ip route replace default via \"$gateway\"\n"
 	"	rm -f /etc/resolv.conf; cp $N/resolv.conf /etc/resolv.conf; chmod 644 /etc/resolv.conf\n"
 	"}\n"
 	"host() {\n"
 	"	rm -f /etc/ssh/ssh_host_*\n"
-	"	cp $N/hostkey /etc/ssh/ssh_host_ed25519_key; cp $N/hostkey.pub /etc/ssh/ssh_host_ed25519_key.pub; rm -f $N/hostkey\n"
+	"	cp $N/hostkey /etc/ssh/ssh_host_ed25519_key; cp $N/hostkey.pub /etc/ssh/ssh_host_ed25519_key.pub; rm "
+	"-f $N/hostkey\n"
 	"	if [ -e $N/script ] && [ ! -e $KEEP/script.taken ]; then\n"
 	"		cp $N/script $KEEP/script; : > $KEEP/script.taken\n"
 	"	fi\n"
@@ -81,8 +88,10 @@ static const char identity[] =
 	/* Whatever else starts at boot has started: no job runs but ours. What a clone needs first is in memory then. */
 	"settled() {\n"
 	"	n=0\n"
-	"	while [ $n -lt 240 ] && systemctl list-jobs --no-legend | grep -v nanopod- | grep -q ' running'; do sleep 0.25; n=$((n+1)); done\n"
-	"	take; perl -e 1; ip addr > /dev/null; date > /dev/null; cat /usr/sbin/sshd > /dev/null; /usr/sbin/sshd -t 2>/dev/null\n"
+	"	while [ $n -lt 240 ] && systemctl list-jobs --no-legend | grep -v nanopod- | grep -q ' running'; do "
+	"sleep 0.25; n=$((n+1)); done\n"
+	"	take; perl -e 1; ip addr > /dev/null; date > /dev/null; cat /usr/sbin/sshd > /dev/null; /usr/sbin/sshd "
+	"-t 2>/dev/null\n"
 	"	rm -rf $N; sync\n"
 	"}\n"
 	"clone() {\n"
@@ -90,7 +99,8 @@ static const char identity[] =
 	"	( while :; do echo " VMGUEST_FROZEN " >&3; sleep 0.5; done ) & teller=$!\n"
 	"	while read -r word serial now <&3; do [ \"$word\" = go ] && break; done\n"
 	"	kill $teller; date -s \"@$now\" > /dev/null; all\n"
-	"	cat /proc/sys/kernel/random/uuid > $I/boot_id; chmod 644 $I/boot_id; mount --bind $I/boot_id /proc/sys/kernel/random/boot_id\n"
+	"	cat /proc/sys/kernel/random/uuid > $I/boot_id; chmod 644 $I/boot_id; mount --bind $I/boot_id "
+	"/proc/sys/kernel/random/boot_id\n"
 	"	echo \"" VMGUEST_DONE " $serial\" >&3; echo \"nanopod: $h goes on from a frozen boot\" > /dev/ttyS0\n"
 	"	systemctl --no-block restart systemd-journald\n"
 	"}\n"
@@ -105,7 +115,8 @@ static const char identity[] =
 	"	done;;\n"
 	"script)\n"
 	"	mv $KEEP/script $KEEP/script.ran && chmod 700 $KEEP/script.ran && cd /root || exit 1\n"
-	"	case $(head -c 2 $KEEP/script.ran | tr -d '\\000') in '#!') exec $KEEP/script.ran;; *) exec /bin/sh $KEEP/script.ran;; esac;;\n"
+	"	case $(head -c 2 $KEEP/script.ran | tr -d '\\000') in '#!') exec $KEEP/script.ran;; *) exec /bin/sh "
+	"$KEEP/script.ran;; esac;;\n"
 	"esac\n";
 
 static const char identity_unit[] =
@@ -135,8 +146,8 @@ static const char script_unit[] =
 	"ExecStart=/usr/lib/nanopod/identity script\n"
 	"[Install]\nWantedBy=multi-user.target\n";
 
-static const char sshd_lines[] =
-	"HostKey /etc/ssh/ssh_host_ed25519_key\nUseDNS no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n";
+static const char sshd_lines[] = "HostKey /etc/ssh/ssh_host_ed25519_key\nUseDNS no\nPasswordAuthentication "
+				 "no\nPermitRootLogin prohibit-password\n";
 
 static const struct {
 	const char *path, *text;
@@ -164,10 +175,11 @@ static const struct {
 };
 
 /* What a node has no use for, and what would make its boot longer or its network someone else's. */
-static const char *const masked[] = { "apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer", "e2scrub_reap.service",
-	"fstrim.timer", "dpkg-db-backup.timer", "systemd-random-seed.service", "systemd-pstore.service", "getty@tty1.service",
-	"serial-getty@ttyS0.service", "networking.service", "systemd-networkd.service", "systemd-firstboot.service", "user@0.service",
-	"modprobe@dm_mod.service", "modprobe@drm.service", "modprobe@loop.service", "systemd-update-utmp-runlevel.service" };
+static const char *const masked[] = { "apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer",
+	"e2scrub_reap.service", "fstrim.timer", "dpkg-db-backup.timer", "systemd-random-seed.service",
+	"systemd-pstore.service", "getty@tty1.service", "serial-getty@ttyS0.service", "networking.service",
+	"systemd-networkd.service", "systemd-firstboot.service", "user@0.service", "modprobe@dm_mod.service",
+	"modprobe@drm.service", "modprobe@loop.service", "systemd-update-utmp-runlevel.service" };
 
 static int guest_at(char room[PATH_MAX], const char *root, const char *path, struct fail *f)
 {

@@ -48,7 +48,8 @@ static void look_in(const char *root, struct vmkernel *best)
 			continue;
 		snprintf(k.release, sizeof k.release, "%s", e->d_name + 8);
 		if (snprintf(k.vmlinuz, sizeof k.vmlinuz, "%s/boot/%s", root, e->d_name) >= (int)sizeof k.vmlinuz ||
-		    snprintf(k.modules, sizeof k.modules, "%s/lib/modules/%s", root, k.release) >= (int)sizeof k.modules)
+			snprintf(k.modules, sizeof k.modules, "%s/lib/modules/%s", root, k.release) >=
+				(int)sizeof k.modules)
 			continue;
 		snprintf(dep, sizeof dep, "%s/modules.dep", k.modules);
 		if (access(k.vmlinuz, R_OK) == 0 && access(dep, R_OK) == 0 && initrd_better(k.release, best->release))
@@ -70,7 +71,9 @@ int vmimage_kernel(const char *root, const char *images, struct vmkernel *out, s
 	if (!*best.release)
 		look_in("", &best);
 	if (!*best.release)
-		return fail_set(f, -ENOTSUP, "there is no kernel for guests that this user can read: apt-get install linux-image-cloud-amd64");
+		return fail_set(f, -ENOTSUP,
+			"there is no kernel for guests that this user can read: apt-get install "
+			"linux-image-cloud-amd64");
 	*out = best;
 	return 0;
 }
@@ -218,7 +221,8 @@ static int put_module(const struct vmkernel *k, const char *path, struct buf *ou
 	return rc;
 }
 
-int vmimage_initrd(const struct vmkernel *k, const char *const *modules, const char *script, struct buf *out, struct fail *f)
+int vmimage_initrd(const struct vmkernel *k, const char *const *modules, const char *script, struct buf *out,
+	struct fail *f)
 {
 	static const char *const folders[] = { "bin", "proc", "sys", "dev", "m", "new" };
 	struct order order = { .count = 0 };

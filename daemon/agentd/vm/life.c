@@ -25,7 +25,8 @@ int vmlife_of(const struct node_spec *n, struct vmnode *out, struct vmaccel *acc
 void vmlife_note(const struct node_spec *n, const char *text)
 {
 	char path[VMIMAGE_ROOM];
-	int fd = open(vmimage_at(path, n->dir, "console"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = open(vmimage_at(path, n->dir, "console"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+		0600);
 
 	if (fd < 0)
 		return;

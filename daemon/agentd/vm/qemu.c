@@ -37,7 +37,8 @@ static const char *qemu_name_in(const char *head, size_t len)
 		at = end + 1;
 	}
 	slash = strrchr(words[0], '/');
-	return strcmp(slash ? slash + 1 : words[0], VMPROC_QEMU) == 0 && strcmp(words[1], "-name") == 0 ? words[2] : NULL;
+	return strcmp(slash ? slash + 1 : words[0], VMPROC_QEMU) == 0 && strcmp(words[1], "-name") == 0 ? words[2]
+													: NULL;
 }
 
 static const char *qemu_name_of(const char *pid, char room[HEAD])

@@ -48,7 +48,8 @@ static int next_said(struct qmp *q, int64_t end, json_t **said, struct fail *f)
 }
 
 /* fd: -1, or what goes along. */
-static int qmp_ask(struct qmp *q, const char *command, json_t *arguments, int fd, int64_t deadline_ms, json_t **answer, struct fail *f)
+static int qmp_ask(struct qmp *q, const char *command, json_t *arguments, int fd, int64_t deadline_ms, json_t **answer,
+	struct fail *f)
 {
 	int64_t end = clock_ms() + deadline_ms;
 	json_t *request = json_pack("{s:s}", "execute", command), *said, *value;
@@ -80,7 +81,8 @@ static int qmp_ask(struct qmp *q, const char *command, json_t *arguments, int fd
 	if (value && answer)
 		*answer = json_incref(value);
 	if (!value)
-		rc = fail_set(f, reason ? -EREMOTEIO : -EPROTO, "QEMU refuses '%s': %.200s", command, reason ? reason : "it does not say why");
+		rc = fail_set(f, reason ? -EREMOTEIO : -EPROTO, "QEMU refuses '%s': %.200s", command,
+			reason ? reason : "it does not say why");
 	json_decref(said);
 	return rc;
 }
@@ -95,8 +97,8 @@ int qmp_give(struct qmp *q, int fd, const char *name, int64_t deadline_ms, struc
 	return qmp_ask(q, "getfd", json_pack("{s:s}", "fdname", name), fd, deadline_ms, NULL, f);
 }
 
-int qmp_until(struct qmp *q, const char *query, const char *key, const char *const *words, int64_t deadline_ms, int *which,
-	struct fail *f)
+int qmp_until(struct qmp *q, const char *query, const char *key, const char *const *words, int64_t deadline_ms,
+	int *which, struct fail *f)
 {
 	int64_t end = clock_ms() + deadline_ms;
 

@@ -28,7 +28,7 @@ int qmp_do(struct qmp *q, const char *command, json_t *arguments, int64_t deadli
 int qmp_give(struct qmp *q, int fd, const char *name, int64_t deadline_ms, struct fail *f);
 
 /* Asks `query` until the text `key` of its answer is one of the words (NULL-ended): its place in *which. */
-int qmp_until(struct qmp *q, const char *query, const char *key, const char *const *words, int64_t deadline_ms, int *which,
-	struct fail *f);
+int qmp_until(struct qmp *q, const char *query, const char *key, const char *const *words, int64_t deadline_ms,
+	int *which, struct fail *f);
 
 #endif

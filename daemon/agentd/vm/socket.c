@@ -99,7 +99,8 @@ static int socket_wait_for(struct vmwire *w, short events, int64_t end, struct f
 {
 	for (;;) {
 		int64_t left = end - clock_ms();
-		int n = poll(&(struct pollfd){ .fd = w->fd, .events = events }, 1, left > 0 ? (int)(left > 60000 ? 60000 : left) : 0);
+		int n = poll(&(struct pollfd){ .fd = w->fd, .events = events }, 1,
+			left > 0 ? (int)(left > 60000 ? 60000 : left) : 0);
 
 		if (n > 0)
 			return 0;
@@ -139,7 +140,10 @@ int vmwire_send_with(struct vmwire *w, const char *data, size_t len, int with, i
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = { .room = { 0 } };
 	struct iovec piece = { .iov_base = (void *)(uintptr_t)data, .iov_len = 1 };
-	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room };
+	struct msghdr message = { .msg_iov = &piece,
+		.msg_iovlen = 1,
+		.msg_control = control.room,
+		.msg_controllen = sizeof control.room };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
 
 	c->cmsg_level = SOL_SOCKET;

@@ -36,13 +36,15 @@ static int vm_known(const struct node_spec *n, struct vmnode *out, struct fail *
 
 static int vm_probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
 {
-	unsigned all = HOLDS_PROCESSES | HOLDS_FILES | HOLDS_NETWORK | HOLDS_CPU | HOLDS_MEMORY | HOLDS_DISK | HOLDS_KERNEL | HOLDS_SYSTEM;
+	unsigned all = HOLDS_PROCESSES | HOLDS_FILES | HOLDS_NETWORK | HOLDS_CPU | HOLDS_MEMORY | HOLDS_DISK |
+		HOLDS_KERNEL | HOLDS_SYSTEM;
 	char path[VMIMAGE_PATH];
 	struct vmaccel accel;
 	bool uplink;
 	int rc = 0;
 
-	if (geteuid() != 0 && (!spawn_find("newuidmap", path, sizeof path) || !spawn_find("unshare", path, sizeof path)))
+	if (geteuid() != 0 &&
+		(!spawn_find("newuidmap", path, sizeof path) || !spawn_find("unshare", path, sizeof path)))
 		return fail_set(f, -ENOTSUP, "'newuidmap' is not installed: apt-get install uidmap");
 	/* An ordinary user's QEMU takes whole processors: nothing holds it to a part of one. */
 	if (geteuid() != 0) {
@@ -162,8 +164,8 @@ static int vm_empty(const char *dir, struct fail *f)
 	while (!rc && (e = readdir(d))) {
 		char path[VMIMAGE_ROOM];
 
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || strcmp(e->d_name, "node.json") == 0 ||
-		    strcmp(e->d_name, "lock") == 0)
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+			strcmp(e->d_name, "node.json") == 0 || strcmp(e->d_name, "lock") == 0)
 			continue;
 		rc = vmimage_remove(vmimage_at(path, dir, e->d_name), f);
 	}
@@ -218,7 +220,8 @@ static void vm_list_one(void *arg, const char *id)
 	l->found(l->arg, id);
 }
 
-static int vm_list_nodes(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f)
+static int vm_list_nodes(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg,
+	struct fail *f)
 {
 	struct listing l = { .found = found, .arg = arg };
 	char begin[64];

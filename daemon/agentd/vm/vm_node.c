@@ -13,7 +13,15 @@
 #include "agentd/vm/qemu.h"
 #include "base/file.h"
 
-enum { MIB = 1 << 20, LEAST_MIB = 192, USUAL_MIB = 512, MOST_CPUS = 240, IMG_MS = 30000, OVER_KVM = 128, OVER_TCG = 352 };
+enum {
+	MIB = 1 << 20,
+	LEAST_MIB = 192,
+	USUAL_MIB = 512,
+	MOST_CPUS = 240,
+	IMG_MS = 30000,
+	OVER_KVM = 128,
+	OVER_TCG = 352
+};
 static const int64_t usual_disk = (int64_t)16 << 30;
 
 int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fail *f)
@@ -108,7 +116,8 @@ int vmnode_folder(const char *dir, uid_t uid, struct fail *f)
 
 int vmnode_disk(const char *dir, const char *base, const char *format, int64_t size, uid_t uid, struct fail *f)
 {
-	const char *argv[] = { "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, "disk.new", NULL, NULL };
+	const char *argv[] = { "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, "disk.new", NULL,
+		NULL };
 	char fresh[VMIMAGE_ROOM], path[VMIMAGE_ROOM], bytes[32];
 	int rc;
 
@@ -162,9 +171,14 @@ int vmnode_words(const struct vmnode *v, char *room, size_t size, struct fail *f
 int vmnode_identity(const struct vmnode *v, int64_t *serial, struct fail *f)
 {
 	char id[VMNODE_MACHINE_ID], path[VMIMAGE_ROOM], address[80];
-	struct vmidentity d = { .name = v->n->name, .address = address, .machine_id = id, .keys = v->n->keys, .script = v->n->script,
-		.hostkey = v->n->dir, .resolv = v->hub ? net_resolv(v->n->setup) :
-			"# This node has no way out: its host runs it as an ordinary user.\n" };
+	struct vmidentity d = { .name = v->n->name,
+		.address = address,
+		.machine_id = id,
+		.keys = v->n->keys,
+		.script = v->n->script,
+		.hostkey = v->n->dir,
+		.resolv = v->hub ? net_resolv(v->n->setup)
+				 : "# This node has no way out: its host runs it as an ordinary user.\n" };
 	int rc = machine_id(v, id, f);
 
 	if (rc)
@@ -172,7 +186,8 @@ int vmnode_identity(const struct vmnode *v, int64_t *serial, struct fail *f)
 	if (v->hub)
 		snprintf(address, sizeof address, "%s/%d %s %s\n", v->net.address, NET_BITS, NET_GATEWAY, v->net.mac);
 	else
-		snprintf(address, sizeof address, "10.0.2.15/24 10.0.2.2 52:54:00:12:%02x:%02x\n", v->n->slot >> 8 & 0xff, v->n->slot & 0xff);
+		snprintf(address, sizeof address, "10.0.2.15/24 10.0.2.2 52:54:00:12:%02x:%02x\n",
+			v->n->slot >> 8 & 0xff, v->n->slot & 0xff);
 	vm_node_at(v, "identity", path);
 	return vmidentity_write(&d, path, v->uid, serial, f);
 }

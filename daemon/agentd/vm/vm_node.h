@@ -20,7 +20,7 @@ struct vmnode {
 	char dir[VMIMAGE_PATH];    /* n->dir/vm */
 	char name[VMNODE_NAME];    /* of its process */
 	uid_t uid;
-	bool hub;                  /* root's: a tap in the tenant's namespace; else QEMU's own network, with no way out */
+	bool hub; /* root's: a tap in the tenant's namespace; else QEMU's own network, with no way out */
 	struct vmshape shape;
 	int64_t disk;              /* bytes */
 	struct net_names net;      /* where hub */

@@ -34,7 +34,8 @@ static int wait_done(struct vmwire *w, const char *word, int64_t serial, bool cl
 
 		clock_gettime(CLOCK_REALTIME, &now);
 		if (clock)
-			snprintf(ask, sizeof ask, "%s %lld %lld.%03ld\n", word, (long long)serial, (long long)now.tv_sec, now.tv_nsec / 1000000);
+			snprintf(ask, sizeof ask, "%s %lld %lld.%03ld\n", word, (long long)serial,
+				(long long)now.tv_sec, now.tv_nsec / 1000000);
 		else
 			snprintf(ask, sizeof ask, "%s %lld\n", word, (long long)serial);
 		rc = vmwire_send(w, ask, strlen(ask), left > 0 ? left : 0, f);
@@ -52,7 +53,8 @@ static int wait_done(struct vmwire *w, const char *word, int64_t serial, bool cl
 	}
 }
 
-int driver_vm_tell(const struct vmnode *v, pid_t pid, const char *word, int64_t serial, bool clock, int64_t deadline_ms, struct fail *f)
+int driver_vm_tell(const struct vmnode *v, pid_t pid, const char *word, int64_t serial, bool clock, int64_t deadline_ms,
+	struct fail *f)
 {
 	int64_t end = clock_ms() + deadline_ms;
 	struct vmwire w;
@@ -91,12 +93,22 @@ static int vm_start_order(const struct vmnode *v, struct started *s, struct fail
 		snprintf(s->mac, sizeof s->mac, "%s", v->net.mac);
 	} else {
 		/* restrict: without it the guest would reach what listens on this machine's loopback. */
-		snprintf(s->net, sizeof s->net, "user,id=e0,restrict=on,hostfwd=tcp:%s:%u-:22", setup->listen, setup->first_port + v->n->slot);
+		snprintf(s->net, sizeof s->net, "user,id=e0,restrict=on,hostfwd=tcp:%s:%u-:22", setup->listen,
+			setup->first_port + v->n->slot);
 		snprintf(s->mac, sizeof s->mac, "52:54:00:12:%02x:%02x", v->n->slot >> 8 & 0xff, v->n->slot & 0xff);
 	}
 	snprintf(s->console, sizeof s->console, "%s/console", v->n->dir);
-	s->launch = (struct vmlaunch){ .name = v->name, .dir = v->dir, .console = s->console, .net = s->net, .mac = s->mac,
-		.words = s->words, .shape = v->shape, .state = -1, .uid = v->uid, .ns = s->ns, .group = v->hub ? v->n : NULL,
+	s->launch = (struct vmlaunch){ .name = v->name,
+		.dir = v->dir,
+		.console = s->console,
+		.net = s->net,
+		.mac = s->mac,
+		.words = s->words,
+		.shape = v->shape,
+		.state = -1,
+		.uid = v->uid,
+		.ns = s->ns,
+		.group = v->hub ? v->n : NULL,
 		.tap = v->hub ? v->net.port : NULL };
 	return 0;
 }
@@ -163,7 +175,8 @@ static int vm_start_go_on(const struct vmnode *v, struct qmp *q, struct fail *f)
 	if (!rc)
 		rc = qmp_do(q, "cont", NULL, QMP_MS, NULL, f);
 	if (!rc)
-		rc = qmp_do(q, "block_resize", json_pack("{s:s,s:I}", "device", "d0", "size", (json_int_t)v->disk), QMP_MS, NULL, f);
+		rc = qmp_do(q, "block_resize", json_pack("{s:s,s:I}", "device", "d0", "size", (json_int_t)v->disk),
+			QMP_MS, NULL, f);
 	return rc;
 }
 

@@ -41,7 +41,8 @@ int api_json(const struct request *q, struct reply *r, int status, json_t *body)
 	}
 	if (failed) {
 		buf_clear(&r->body);
-		buf_adds(&r->body, "{\"error\":{\"type\":\"api_error\",\"message\":\"the answer is too large or memory is short\","
+		buf_adds(&r->body,
+			"{\"error\":{\"type\":\"api_error\",\"message\":\"the answer is too large or memory is short\","
 			"\"code\":\"internal\",\"details\":[]},\"request_id\":\"");
 		buf_adds(&r->body, q->id ? q->id : "");
 		buf_adds(&r->body, "\"}");
@@ -62,9 +63,11 @@ static int say_no(const struct request *q, struct reply *r, int status, int reas
 	json_t *details = json_array();
 
 	if (field)
-		json_array_append_new(details, json_pack("{s:s, s:s, s:s}", "field", field, "code", row->code, "message", text));
-	return api_json(q, r, status, json_pack("{s:{s:s, s:s, s:s, s:o}, s:s}", "error", "type", api_type_of(status, row),
-		"message", text, "code", row->code, "details", details, "request_id", q->id ? q->id : ""));
+		json_array_append_new(details,
+			json_pack("{s:s, s:s, s:s}", "field", field, "code", row->code, "message", text));
+	return api_json(q, r, status,
+		json_pack("{s:{s:s, s:s, s:s, s:o}, s:s}", "error", "type", api_type_of(status, row), "message", text,
+			"code", row->code, "details", details, "request_id", q->id ? q->id : ""));
 }
 
 /* What does not go into JSON as it is (a client's broken UTF-8 in a sentence) is replaced. */
@@ -79,8 +82,8 @@ static void api_printable(char *text)
 	json_decref(probe);
 }
 
-static int api_vrefuse(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *fmt,
-	va_list ap)
+static int api_vrefuse(const struct request *q, struct reply *r, int status, int reason, const char *field,
+	const char *fmt, va_list ap)
 {
 	char text[1024], name[128];
 
@@ -104,7 +107,8 @@ int api_refuse(const struct request *q, struct reply *r, int reason, const char 
 	return status;
 }
 
-int api_refuse_as(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *fmt, ...)
+int api_refuse_as(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *fmt,
+	...)
 {
 	va_list ap;
 
@@ -135,8 +139,8 @@ const char *api_query_at(const struct request *q, const char *name, size_t i)
 	return NULL;
 }
 
-bool api_query_int(const struct request *q, struct reply *r, const char *name, int64_t min, int64_t max, int64_t fallback,
-	int64_t *out)
+bool api_query_int(const struct request *q, struct reply *r, const char *name, int64_t min, int64_t max,
+	int64_t fallback, int64_t *out)
 {
 	const char *text = api_query(q, name);
 	long n;
@@ -146,7 +150,8 @@ bool api_query_int(const struct request *q, struct reply *r, const char *name, i
 		return true;
 	}
 	if (str_to_long(text, (long)min, (long)max, &n) != 0) {
-		api_refuse(q, r, REASON_INVALID, name, "'%s' must be a whole number from %" PRId64 " to %" PRId64, name, min, max);
+		api_refuse(q, r, REASON_INVALID, name, "'%s' must be a whole number from %" PRId64 " to %" PRId64, name,
+			min, max);
 		return false;
 	}
 	*out = n;
@@ -168,7 +173,8 @@ bool api_query_bool(const struct request *q, struct reply *r, const char *name, 
 bool api_whose(const struct request *q, struct reply *r, uint64_t *account)
 {
 	if (!q->account) {
-		api_refuse(q, r, REASON_INVALID, "account", "the operator has no account of his own: say ?account=ID or its name");
+		api_refuse(q, r, REASON_INVALID, "account",
+			"the operator has no account of his own: say ?account=ID or its name");
 		return false;
 	}
 	*account = q->account;

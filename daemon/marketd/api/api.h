@@ -39,7 +39,7 @@ struct request {
 	/* For streams. */
 	const char *accept;            /* the header; NULL */
 	const char *last_event_id;     /* the header; NULL */
-	uint64_t resume;               /* asked again: go on after this seq, whatever query and headers say; 0: first time */
+	uint64_t resume; /* asked again: go on after this seq, whatever query and headers say; 0: first time */
 	uint64_t waited;               /* an agent's: what reply.version was when it began to wait */
 	bool last_ask;                 /* the wait is over: answer with what there is, even if that is nothing */
 };
@@ -51,11 +51,11 @@ struct reply {
 	struct buf body;               /* JSON; empty with 204 */
 	const char *type;              /* NULL: application/json */
 	int retry_after;               /* seconds; 0: not said */
-	bool wait;                     /* events stream: nothing yet, ask again when something was committed or wait_ms is over */
+	bool wait; /* events stream: nothing yet, ask again when something was committed or wait_ms is over */
 	int64_t wait_ms;
-	bool stream;                   /* stays open: the body so far is sent, and it is asked again after each commit */
+	bool stream; /* stays open: the body so far is sent, and it is asked again after each commit */
 	uint64_t resume;               /* seq of the last thing in body, given back in the next request; 0: none yet */
-	uint64_t version;              /* with wait, to an agent: it is asked again when engine_agent_version() is another */
+	uint64_t version; /* with wait, to an agent: it is asked again when engine_agent_version() is another */
 	bool changed;                  /* route.c: it staged something, so it must not leave before the commit */
 	bool replayed;                 /* route.c: this answer was kept under its key */
 	int allow;                     /* route.c: methods that this path does take, with a 405 */
@@ -117,15 +117,15 @@ const char *api_query(const struct request *q, const char *name); /* the first; 
 const char *api_query_at(const struct request *q, const char *name, size_t i);
 
 /* As api_refuse with another HTTP status than the reason's own, where SF Compute has another; `type` follows it. */
-int api_refuse_as(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *fmt, ...)
-	__attribute__((format(printf, 6, 7)));
+int api_refuse_as(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *fmt,
+	...) __attribute__((format(printf, 6, 7)));
 /* With the sentence of whoever failed (why->text empty or why NULL: the reason's own). */
 int api_failed(const struct request *q, struct reply *r, int reason, const char *field, const struct fail *why);
 int api_nothing(struct reply *r);  /* 204 */
 
 /* A whole number in [min, max] from the query. true: *out has it (fallback where it is not there). false: refused, 422. */
-bool api_query_int(const struct request *q, struct reply *r, const char *name, int64_t min, int64_t max, int64_t fallback,
-	int64_t *out);
+bool api_query_int(const struct request *q, struct reply *r, const char *name, int64_t min, int64_t max,
+	int64_t fallback, int64_t *out);
 /* "true" or "false". */
 bool api_query_bool(const struct request *q, struct reply *r, const char *name, bool fallback, bool *out);
 

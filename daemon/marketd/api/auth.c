@@ -46,7 +46,8 @@ static void take_agent(const struct agent *a, struct request *q)
 /* "nps_agt_…_SECRET". An agent's earlier sessions are no strangers, but over: they hear that another one is there. */
 static void take_session(const struct engine *e, const char *text, const uint8_t hash[TOKEN_HASH], struct request *q)
 {
-	const char *id = text + strlen(AUTH_SESSION), *prefix = strchr(id, '_'), *end = prefix ? strchr(prefix + 1, '_') : NULL;
+	const char *id = text + strlen(AUTH_SESSION), *prefix = strchr(id, '_'),
+		   *end = prefix ? strchr(prefix + 1, '_') : NULL;
 	const struct agent *a = NULL;
 	char room[IDENT_TEXT];
 	uint64_t number;

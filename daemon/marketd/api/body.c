@@ -36,8 +36,8 @@ bool body_price(const struct request *q, struct reply *r, const json_t *body, co
 
 	if (!text || price_parse_wire(text, out, &exact) == 0)
 		return true;
-	api_refuse(q, r, REASON_INVALID, name, "'%s' must be dollars per node-hour as digits, a point and digits, as \"2.500000\"",
-		name);
+	api_refuse(q, r, REASON_INVALID, name,
+		"'%s' must be dollars per node-hour as digits, a point and digits, as \"2.500000\"", name);
 	return false;
 }
 
@@ -47,8 +47,8 @@ bool body_money(const struct request *q, struct reply *r, const json_t *body, co
 
 	if (!text || money_parse_wire(text, false, out) == 0)
 		return true;
-	api_refuse(q, r, REASON_INVALID, name, "'%s' must be dollars as digits, a point and at most six digits, as \"12.500000\"",
-		name);
+	api_refuse(q, r, REASON_INVALID, name,
+		"'%s' must be dollars as digits, a point and at most six digits, as \"12.500000\"", name);
 	return false;
 }
 
@@ -56,7 +56,8 @@ bool body_money(const struct request *q, struct reply *r, const json_t *body, co
 static bool to_minute(const struct request *q, struct reply *r, const char *field, int64_t seconds, int64_t *out)
 {
 	if (seconds < 0 || seconds % 60 || seconds / 60 >= MINUTE_MAX) {
-		api_refuse(q, r, REASON_INVALID, field, "'%s' must be Unix seconds on a whole minute (a multiple of 60)", field);
+		api_refuse(q, r, REASON_INVALID, field,
+			"'%s' must be Unix seconds on a whole minute (a multiple of 60)", field);
 		return false;
 	}
 	*out = seconds / 60;
@@ -78,23 +79,26 @@ static bool body_read_window(const struct request *q, struct reply *r, struct ev
 	int64_t nodes = body_int(range, "node_count", 0);
 
 	if (json_array_size(list) != 1) {
-		api_refuse(q, r, REASON_INVALID, field, "an order is for one time range, not %zu", json_array_size(list));
+		api_refuse(q, r, REASON_INVALID, field, "an order is for one time range, not %zu",
+			json_array_size(list));
 		return false;
 	}
 	if (!json_is_integer(json_object_get(range, "end_at"))) {
 		api_refuse(q, r, REASON_INVALID, "allocation_schedule_delta.0.end_at", "an order needs an end");
 		return false;
 	}
-	if (!to_minute(q, r, "allocation_schedule_delta.0.start_at", body_int(range, "start_at", -1), &ev->u.order.start) ||
-	    !to_minute(q, r, "allocation_schedule_delta.0.end_at", body_int(range, "end_at", -1), &ev->u.order.end))
+	if (!to_minute(q, r, "allocation_schedule_delta.0.start_at", body_int(range, "start_at", -1),
+		    &ev->u.order.start) ||
+		!to_minute(q, r, "allocation_schedule_delta.0.end_at", body_int(range, "end_at", -1), &ev->u.order.end))
 		return false;
 	if (ev->u.order.start >= ev->u.order.end) {
-		api_refuse(q, r, REASON_INVALID, "allocation_schedule_delta.0.end_at", "the end must be after the start");
+		api_refuse(q, r, REASON_INVALID, "allocation_schedule_delta.0.end_at",
+			"the end must be after the start");
 		return false;
 	}
 	if (nodes < 1 || nodes > NODES_MAX) {
-		api_refuse(q, r, REASON_INVALID, "allocation_schedule_delta.0.node_count", "an order is for 1 to %d nodes",
-			(int)NODES_MAX);
+		api_refuse(q, r, REASON_INVALID, "allocation_schedule_delta.0.node_count",
+			"an order is for 1 to %d nodes", (int)NODES_MAX);
 		return false;
 	}
 	ev->u.order.nodes = (int32_t)nodes;
@@ -143,7 +147,8 @@ bool body_order(struct api *api, const struct request *q, struct reply *r, uint6
 		return false;
 	}
 	if (body_text(q->body, "np_max_total_dollars") && (ev->u.order.side == SIDE_SELL || !ev->u.order.max_total)) {
-		api_refuse(q, r, REASON_INVALID, "np_max_total_dollars", "a total to stay under is for a buy, and above 0");
+		api_refuse(q, r, REASON_INVALID, "np_max_total_dollars",
+			"a total to stay under is for a buy, and above 0");
 		return false;
 	}
 	return true;
@@ -171,7 +176,8 @@ int place_order(struct api *api, const struct request *q, struct reply *r, struc
 	int reason = api_apply(api, q, ev, &did, &why);
 
 	if (reason == REASON_WRONG_STATE) /* SF Compute has no 409 here */
-		return api_refuse_as(q, r, 422, reason, "pool", "%s", why.text[0] ? why.text : reason_row(reason)->text);
+		return api_refuse_as(q, r, 422, reason, "pool", "%s",
+			why.text[0] ? why.text : reason_row(reason)->text);
 	if (reason)
 		return api_failed(q, r, reason, field_of(reason), &why);
 	made = effects_order(did, effects_made(did));

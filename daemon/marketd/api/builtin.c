@@ -46,8 +46,10 @@ static int get_openapi(struct api *api, const struct request *q, struct reply *r
 }
 
 const struct route builtin_routes[] = {
-	{ METHOD_GET, "/healthz", get_health, 0, ROUTE_OPEN, "Whether the market can be written now", NULL, NULL, "Health", 200 },
-	{ METHOD_GET, "/metrics", get_metrics, SCOPE_ADMIN, 0, "Figures for Prometheus, as text", NULL, NULL, "Metrics", 200 },
+	{ METHOD_GET, "/healthz", get_health, 0, ROUTE_OPEN, "Whether the market can be written now", NULL, NULL,
+		"Health", 200 },
+	{ METHOD_GET, "/metrics", get_metrics, SCOPE_ADMIN, 0, "Figures for Prometheus, as text", NULL, NULL, "Metrics",
+		200 },
 	{ METHOD_GET, "/openapi.json", get_openapi, 0, ROUTE_OPEN, "This document", NULL, NULL, "Document", 200 },
 	{ 0 },
 };

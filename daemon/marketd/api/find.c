@@ -99,7 +99,8 @@ bool find_image(const char *text, uint64_t *image)
 {
 	uint64_t id;
 
-	if (ident_parse(IDENT_IMAGE, text, &id) ? id != IMAGE_ID : strcmp(text, IMAGE_PATH) != 0 && strcmp(text, IMAGE_NAME) != 0)
+	if (ident_parse(IDENT_IMAGE, text, &id) ? id != IMAGE_ID
+						: strcmp(text, IMAGE_PATH) != 0 && strcmp(text, IMAGE_NAME) != 0)
 		return false;
 	*image = IMAGE_ID;
 	return true;

@@ -45,8 +45,10 @@ int keyed_digest(const struct request *q, uint8_t digest[DIGEST])
 
 	snprintf(head, sizeof head, "%d ", (int)q->method);
 	if (md && (body || !q->body) && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 &&
-		EVP_DigestUpdate(md, head, strlen(head)) == 1 && EVP_DigestUpdate(md, q->path, strlen(q->path) + 1) == 1 &&
-		EVP_DigestUpdate(md, body ? body : "", body ? strlen(body) : 0) == 1 && EVP_DigestFinal_ex(md, digest, NULL) == 1)
+		EVP_DigestUpdate(md, head, strlen(head)) == 1 &&
+		EVP_DigestUpdate(md, q->path, strlen(q->path) + 1) == 1 &&
+		EVP_DigestUpdate(md, body ? body : "", body ? strlen(body) : 0) == 1 &&
+		EVP_DigestFinal_ex(md, digest, NULL) == 1)
 		rc = 0;
 	EVP_MD_CTX_free(md);
 	free(body);
@@ -56,7 +58,8 @@ int keyed_digest(const struct request *q, uint8_t digest[DIGEST])
 static int keyed_again(const struct request *q, struct reply *r, bool same, int status, const void *body, size_t len)
 {
 	if (!same) {
-		api_refuse(q, r, REASON_KEY_REUSED, NULL, "the idempotency key '%s' was used for another request", q->idempotency_key);
+		api_refuse(q, r, REASON_KEY_REUSED, NULL, "the idempotency key '%s' was used for another request",
+			q->idempotency_key);
 		return 1;
 	}
 	buf_clear(&r->body);
@@ -78,7 +81,8 @@ int keyed_find(struct api *api, const struct request *q, const uint8_t digest[DI
 
 	if (k) {
 		r->changed = true;  /* what it tells is not on disk yet */
-		return keyed_again(q, r, memcmp(k->digest, digest, DIGEST) == 0, k->status, buf_text(&k->body), k->body.len);
+		return keyed_again(q, r, memcmp(k->digest, digest, DIGEST) == 0, k->status, buf_text(&k->body),
+			k->body.len);
 	}
 	buf_init(&body, 16u << 20);
 	rc = store->calls->find_answer(store, q->account, q->idempotency_key, &a, &body, f);
@@ -88,7 +92,8 @@ int keyed_find(struct api *api, const struct request *q, const uint8_t digest[DI
 	return rc;
 }
 
-int keyed_keep(struct api *api, const struct request *q, const uint8_t digest[DIGEST], const struct reply *r, struct fail *f)
+int keyed_keep(struct api *api, const struct request *q, const uint8_t digest[DIGEST], const struct reply *r,
+	struct fail *f)
 {
 	struct answer a = {
 		.account = q->account, .key = q->idempotency_key, .at = market_now(api->market), .status = r->status,

@@ -20,7 +20,8 @@ int keyed_digest(const struct request *q, uint8_t digest[DIGEST]);
 int keyed_find(struct api *api, const struct request *q, const uint8_t digest[DIGEST], struct reply *r, struct fail *f);
 
 /* With the next commit the answer is on disk. 0, or a negative code. */
-int keyed_keep(struct api *api, const struct request *q, const uint8_t digest[DIGEST], const struct reply *r, struct fail *f);
+int keyed_keep(struct api *api, const struct request *q, const uint8_t digest[DIGEST], const struct reply *r,
+	struct fail *f);
 
 void keyed_forget(struct routes *rs);  /* what is pending: it was committed, or lost */
 

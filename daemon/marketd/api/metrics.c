@@ -81,8 +81,8 @@ static void metrics_seconds(struct buf *b, int64_t micros)
 }
 
 /* labels: "route=\"…\"", or "" */
-static void metrics_histogram(struct buf *b, const char *name, const char *labels, const struct histogram *h, const int64_t *bounds,
-	bool time)
+static void metrics_histogram(struct buf *b, const char *name, const char *labels, const struct histogram *h,
+	const int64_t *bounds, bool time)
 {
 	const char *comma = *labels ? "," : "", *open = *labels ? "{" : "", *close = *labels ? "}" : "";
 	uint64_t below = 0;
@@ -96,8 +96,8 @@ static void metrics_histogram(struct buf *b, const char *name, const char *label
 			buf_addf(b, "%" PRId64, bounds[i]);
 		buf_addf(b, "\"} %" PRIu64 "\n", below);
 	}
-	buf_addf(b, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n%s_sum%s%s%s ", name, labels, comma, h->total, name, open, labels,
-		close);
+	buf_addf(b, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n%s_sum%s%s%s ", name, labels, comma, h->total, name, open,
+		labels, close);
 	if (time)
 		metrics_seconds(b, (int64_t)h->sum);
 	else
@@ -107,8 +107,11 @@ static void metrics_histogram(struct buf *b, const char *name, const char *label
 
 static const char *method_text(enum method m)
 {
-	return m == METHOD_GET ? "GET" : m == METHOD_POST ? "POST" : m == METHOD_PATCH ? "PATCH" : m == METHOD_PUT ? "PUT" :
-		"DELETE";
+	return m == METHOD_GET      ? "GET"
+		: m == METHOD_POST  ? "POST"
+		: m == METHOD_PATCH ? "PATCH"
+		: m == METHOD_PUT   ? "PUT"
+				    : "DELETE";
 }
 
 static void route_labels(const struct metric_route *row, struct buf *out)
@@ -134,11 +137,13 @@ static void print_requests(const struct metrics *m, struct buf *b)
 			buf_addf(b, "nanopod_http_requests_total{%s,status=\"%d\"} %" PRIu64 "\n", buf_text(&labels),
 				row->statuses[k].status, row->statuses[k].count);
 	}
-	metrics_head(b, "nanopod_http_request_seconds", "histogram", "From the request's head to its answer, the commit included.");
+	metrics_head(b, "nanopod_http_request_seconds", "histogram",
+		"From the request's head to its answer, the commit included.");
 	for (int i = 0; i <= METRIC_ROUTES; i++)
 		if (m->routes[i].micros.total) {
 			route_labels(&m->routes[i], &labels);
-			metrics_histogram(b, "nanopod_http_request_seconds", buf_text(&labels), &m->routes[i].micros, micros_bounds, true);
+			metrics_histogram(b, "nanopod_http_request_seconds", buf_text(&labels), &m->routes[i].micros,
+				micros_bounds, true);
 		}
 	buf_release(&labels);
 }
@@ -146,7 +151,8 @@ static void print_requests(const struct metrics *m, struct buf *b)
 static void print_http(const struct metrics *m, struct buf *b)
 {
 	metrics_number(b, "nanopod_http_connections", "gauge", "Connections that are open.", m->connections);
-	metrics_number(b, "nanopod_http_connections_accepted_total", "counter", "Connections taken.", (int64_t)m->connections_accepted);
+	metrics_number(b, "nanopod_http_connections_accepted_total", "counter", "Connections taken.",
+		(int64_t)m->connections_accepted);
 	metrics_number(b, "nanopod_http_connections_evicted_total", "counter", "Idle connections closed to make room.",
 		(int64_t)m->connections_evicted);
 	metrics_number(b, "nanopod_http_connections_timed_out_total", "counter", "Connections closed for being slow.",
@@ -154,9 +160,12 @@ static void print_http(const struct metrics *m, struct buf *b)
 	metrics_number(b, "nanopod_http_streams", "gauge", "Event streams that are open.", m->streams);
 	metrics_number(b, "nanopod_http_waiting", "gauge", "Requests that wait for an event.", m->parked);
 	metrics_number(b, "nanopod_http_polls", "gauge", "Agents that wait for work.", m->polls);
-	metrics_number(b, "nanopod_http_answer_bytes", "gauge", "Answers that their clients have not taken yet.", m->answer_bytes);
-	metrics_number(b, "nanopod_http_rate_limited_total", "counter", "Requests refused for coming too often.", (int64_t)m->rate_limited);
-	metrics_number(b, "nanopod_http_auth_failures_total", "counter", "Requests whose token was not taken.", (int64_t)m->auth_failed);
+	metrics_number(b, "nanopod_http_answer_bytes", "gauge", "Answers that their clients have not taken yet.",
+		m->answer_bytes);
+	metrics_number(b, "nanopod_http_rate_limited_total", "counter", "Requests refused for coming too often.",
+		(int64_t)m->rate_limited);
+	metrics_number(b, "nanopod_http_auth_failures_total", "counter", "Requests whose token was not taken.",
+		(int64_t)m->auth_failed);
 }
 
 static void print_store(const struct metrics *m, const struct api *api, struct buf *b)
@@ -167,12 +176,14 @@ static void print_store(const struct metrics *m, const struct api *api, struct b
 	metrics_histogram(b, "nanopod_commit_seconds", "", &m->commit_micros, micros_bounds, true);
 	metrics_head(b, "nanopod_commit_answers", "histogram", "Answers that left with one commit.");
 	metrics_histogram(b, "nanopod_commit_answers", "", &m->batch, batch_bounds, false);
-	metrics_number(b, "nanopod_commits_failed_total", "counter", "Commits that the disk refused.", (int64_t)m->commits_failed);
+	metrics_number(b, "nanopod_commits_failed_total", "counter", "Commits that the disk refused.",
+		(int64_t)m->commits_failed);
 	metrics_number(b, "nanopod_ready", "gauge", "1 while the market can write.", market_ready(api->market));
 	metrics_number(b, "nanopod_journal_seq", "counter", "Events on disk.",
 		(int64_t)market_store(api->market)->calls->last_seq(market_store(api->market)));
 	if (m->database && stat(m->database, &st) == 0)
-		metrics_number(b, "nanopod_database_bytes", "gauge", "Size of the database's file.", (int64_t)st.st_size);
+		metrics_number(b, "nanopod_database_bytes", "gauge", "Size of the database's file.",
+			(int64_t)st.st_size);
 }
 
 /* How many there are in the engine of each kind of thing that is told by the _after calls. */
@@ -239,10 +250,12 @@ static void print_agents(const struct api *api, struct buf *b)
 	metrics_head(b, "nanopod_agents", "gauge", "Agents that are up, silent, or joined and never came.");
 	for (int i = 0; i < STATES; i++)
 		buf_addf(b, "nanopod_agents{state=\"%s\"} %" PRId64 "\n", names[i], states[i]);
-	metrics_number(b, "nanopod_agent_silent_seconds", "gauge", "How long the agent that is silent longest was not heard of.", silence);
+	metrics_number(b, "nanopod_agent_silent_seconds", "gauge",
+		"How long the agent that is silent longest was not heard of.", silence);
 	metrics_number(b, "nanopod_nodes_unknown", "gauge", "Nodes that run and that nobody asked for.", unknown);
 	metrics_number(b, "nanopod_nodes_unknown_seconds", "gauge", "Age of the oldest of them.", leak);
-	metrics_number(b, "nanopod_node_awaits_seconds", "gauge", "How long the node that is overdue longest should have run.", awaits);
+	metrics_number(b, "nanopod_node_awaits_seconds", "gauge",
+		"How long the node that is overdue longest should have run.", awaits);
 }
 
 int metrics_print(const struct metrics *m, const struct api *api, struct buf *out)

@@ -105,10 +105,12 @@ static json_t *of_type(const struct routes *rs, enum schema_type type, const cha
 	case SCHEMA_ENUM:
 		return of_enum(of);
 	case SCHEMA_MAP:
-		return openapi_bounds(json_pack("{s:s, s:o}", "type", "object", "additionalProperties", openapi_named(rs, of)),
+		return openapi_bounds(
+			json_pack("{s:s, s:o}", "type", "object", "additionalProperties", openapi_named(rs, of)),
 			"minProperties", "maxProperties", min, max);
 	case SCHEMA_ARRAY:
-		return openapi_bounds(json_pack("{s:s, s:o}", "type", "array", "items", openapi_named(rs, of)), "minItems", "maxItems", min, max);
+		return openapi_bounds(json_pack("{s:s, s:o}", "type", "array", "items", openapi_named(rs, of)),
+			"minItems", "maxItems", min, max);
 	case SCHEMA_REF:
 		return openapi_named(rs, of);
 	case SCHEMA_ONE_OF:
@@ -161,11 +163,13 @@ static json_t *openapi_components(const struct routes *rs)
 
 	for (size_t t = 0; tables[t]; t++)
 		for (const struct schema *of = tables[t]; of->name; of++) {
-			json_t *o = of->type == SCHEMA_OBJECT ? of_object(rs, of) : of_type(rs, of->type, of->of, of->min, of->max);
+			json_t *o = of->type == SCHEMA_OBJECT ? of_object(rs, of)
+							      : of_type(rs, of->type, of->of, of->min, of->max);
 
 			json_object_set_new(all, of->name, with_text(o, of->text));
 		}
-	return json_pack("{s:o, s:{s:{s:s, s:s}}}", "schemas", all, "securitySchemes", "token", "type", "http", "scheme", "bearer");
+	return json_pack("{s:o, s:{s:{s:s, s:s}}}", "schemas", all, "securitySchemes", "token", "type", "http",
+		"scheme", "bearer");
 }
 
 /* ---- Routes ----------------------------------------------------------------------------- */
@@ -173,8 +177,9 @@ static json_t *openapi_components(const struct routes *rs)
 static void add_path_parts(json_t *list, const char *path)
 {
 	for (const char *open = strchr(path, '{'); open; open = strchr(open + 1, '{'))
-		json_array_append_new(list, json_pack("{s:s%, s:s, s:b, s:{s:s}}", "name", open + 1, strcspn(open + 1, "}"),
-			"in", "path", "required", 1, "schema", "type", "string"));
+		json_array_append_new(list,
+			json_pack("{s:s%, s:s, s:b, s:{s:s}}", "name", open + 1, strcspn(open + 1, "}"), "in", "path",
+				"required", 1, "schema", "type", "string"));
 }
 
 static json_t *query_schema(const char *type)
@@ -203,12 +208,15 @@ static json_t *openapi_parameters(const struct route *r)
 			query_schema(colon + 1)));
 	}
 	if (!account && !(r->flags & ROUTE_OPEN))
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:{s:s}}", "name", "account", "in", "query", "description",
-			"whose, by id or name: only for the operator and for tokens with the scope admin", "schema", "type", "string"));
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:s, s:{s:s}}", "name", "account", "in", "query", "description",
+				"whose, by id or name: only for the operator and for tokens with the scope admin",
+				"schema", "type", "string"));
 	if ((r->flags & ROUTE_CREATES) && !(r->flags & ROUTE_SECRET))
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:{s:s, s:i, s:i}}", "name", "Idempotency-Key", "in", "header",
-			"description", "asked again under the same key, the request is not done again", "schema", "type", "string",
-			"minLength", 1, "maxLength", 255));
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:s, s:{s:s, s:i, s:i}}", "name", "Idempotency-Key", "in", "header",
+				"description", "asked again under the same key, the request is not done again",
+				"schema", "type", "string", "minLength", 1, "maxLength", 255));
 	return list;
 }
 
@@ -216,18 +224,22 @@ static json_t *openapi_answers(const struct routes *rs, const struct route *r)
 {
 	json_t *all = json_object(), *ok;
 	char status[12];
-	const char *type = strcmp(r->path, "/metrics") == 0 ? "text/plain" : r->flags & ROUTE_STREAM ? "application/x-ndjson" :
-		"application/json";
+	const char *type = strcmp(r->path, "/metrics") == 0 ? "text/plain"
+		: r->flags & ROUTE_STREAM                   ? "application/x-ndjson"
+							    : "application/json";
 
 	snprintf(status, sizeof status, "%d", r->ok ? r->ok : 200);
 	ok = json_pack("{s:s}", "description", r->answer ? "done" : "done; there is nothing to say");
 	if (r->answer)
-		json_object_set_new(ok, "content", json_pack("{s:{s:o}}", type, "schema", openapi_named(rs, r->answer)));
+		json_object_set_new(ok, "content",
+			json_pack("{s:{s:o}}", type, "schema", openapi_named(rs, r->answer)));
 	if (r->answer && (r->flags & ROUTE_STREAM))
-		json_object_set_new(json_object_get(ok, "content"), "text/event-stream", json_pack("{s:{s:s}}", "schema", "type", "string"));
+		json_object_set_new(json_object_get(ok, "content"), "text/event-stream",
+			json_pack("{s:{s:s}}", "schema", "type", "string"));
 	json_object_set_new(all, status, ok);
-	json_object_set_new(all, "default", json_pack("{s:s, s:{s:{s:o}}}", "description", "why not", "content", "application/json",
-		"schema", openapi_named(rs, "Error")));
+	json_object_set_new(all, "default",
+		json_pack("{s:s, s:{s:{s:o}}}", "description", "why not", "content", "application/json", "schema",
+			openapi_named(rs, "Error")));
 	return all;
 }
 
@@ -244,12 +256,13 @@ static json_t *openapi_scopes(int32_t bits)
 
 static json_t *openapi_operation(const struct routes *rs, const struct route *r)
 {
-	json_t *o = json_pack("{s:s, s:o, s:o}", "summary", r->summary ? r->summary : "", "parameters", openapi_parameters(r),
-		"responses", openapi_answers(rs, r));
+	json_t *o = json_pack("{s:s, s:o, s:o}", "summary", r->summary ? r->summary : "", "parameters",
+		openapi_parameters(r), "responses", openapi_answers(rs, r));
 
 	if (r->body)
-		json_object_set_new(o, "requestBody", json_pack("{s:{s:{s:o}}}", "content", "application/json", "schema",
-			openapi_named(rs, r->body)));
+		json_object_set_new(o, "requestBody",
+			json_pack("{s:{s:{s:o}}}", "content", "application/json", "schema",
+				openapi_named(rs, r->body)));
 	if (r->flags & ROUTE_OPEN)
 		json_object_set_new(o, "security", json_array());
 	else
@@ -259,8 +272,13 @@ static json_t *openapi_operation(const struct routes *rs, const struct route *r)
 
 static json_t *openapi_paths(const struct routes *rs)
 {
-	static const struct { enum method method; const char *word; } methods[] = {
-		{ METHOD_GET, "get" }, { METHOD_POST, "post" }, { METHOD_PATCH, "patch" }, { METHOD_PUT, "put" }, { METHOD_DELETE, "delete" },
+	static const struct { enum method method; const char *word;
+	} methods[] = {
+		{ METHOD_GET, "get" },
+		{ METHOD_POST, "post" },
+		{ METHOD_PATCH, "patch" },
+		{ METHOD_PUT, "put" },
+		{ METHOD_DELETE, "delete" },
 	};
 	json_t *all = json_object();
 
@@ -282,10 +300,11 @@ static json_t *openapi_paths(const struct routes *rs)
 char *openapi_text(const struct routes *rs, const char *name)
 {
 	json_t *doc = json_pack("{s:s, s:{s:s, s:s, s:s, s:{s:s, s:s}}, s:o, s:o, s:[{s:[]}]}", "openapi", "3.1.0",
-		"info", "title", name, "version", PACKAGE_VERSION,
-		"description", "All paths under /v2 are there under /preview/v2 too. Fields and query names that are not in this document are refused.",
-		"license", "name", "Apache-2.0", "identifier", "Apache-2.0",
-		"paths", openapi_paths(rs), "components", openapi_components(rs), "security", "token");
+		"info", "title", name, "version", PACKAGE_VERSION, "description",
+		"All paths under /v2 are there under /preview/v2 too. Fields and query names that are not in this "
+		"document are refused.",
+		"license", "name", "Apache-2.0", "identifier", "Apache-2.0", "paths", openapi_paths(rs), "components",
+		openapi_components(rs), "security", "token");
 	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
 
 	json_decref(doc);

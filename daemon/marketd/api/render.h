@@ -22,7 +22,8 @@ enum { IMAGE_ID = 1 };
 
 json_t *render_id(enum ident kind, uint64_t id);              /* "pool_…" */
 json_t *render_price(int64_t price);                          /* "14.940000" per node-hour */
-json_t *render_average(int64_t cost, int64_t node_minutes);   /* the same of a mean, rounded to a micro-dollar; null of nothing */
+json_t *render_average(int64_t cost,
+	int64_t node_minutes); /* the same of a mean, rounded to a micro-dollar; null of nothing */
 json_t *render_minute(int64_t minute);                        /* Unix seconds; null of MINUTE_MAX */
 json_t *render_text(const char *text);                        /* null of NULL; bytes that are no UTF-8 become '?' */
 json_t *render_reason(int reason);                            /* its code; null of 0 */

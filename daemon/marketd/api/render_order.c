@@ -74,7 +74,8 @@ static json_t *render_order_principal(const struct engine *e, uint64_t token)
 
 	if (!t)
 		return json_null();
-	return json_pack("{s:o, s:s, s:o}", "id", render_id(IDENT_TOKEN, token), "type", "token", "name", render_text(t->name));
+	return json_pack("{s:o, s:s, s:o}", "id", render_id(IDENT_TOKEN, token), "type", "token", "name",
+		render_text(t->name));
 }
 
 static void render_order_set_money(json_t *made, const char *name, int64_t micros)
@@ -110,7 +111,8 @@ static void set_fills(json_t *made, const struct order *o, struct fills *f)
 		f->failed = -ENOMEM;
 	render_order_cap(&filled, o->nodes);
 	json_object_set_new(made, "filled_allocation_schedule_delta", render_spans(filled.list, filled.count));
-	json_object_set_new(made, "filled_average_price_dollars_per_node_hour", render_average(o->filled_cost, o->filled_minutes));
+	json_object_set_new(made, "filled_average_price_dollars_per_node_hour",
+		render_average(o->filled_cost, o->filled_minutes));
 	json_object_set_new(made, "fills", f->list);
 	f->list = NULL;
 	free(filled.list);
@@ -122,7 +124,8 @@ static void set_np(json_t *made, const struct order *o)
 	render_order_set_money(made, "np_filled_total_dollars", o->filled_cost);
 	render_order_set_money(made, "np_hold_dollars", o->hold);
 	json_object_set_new(made, "np_interruptible", json_boolean(o->flags & ORDER_INTERRUPTIBLE));
-	json_object_set_new(made, "np_procurement", o->procurement ? render_id(IDENT_PROCUREMENT, o->procurement) : json_null());
+	json_object_set_new(made, "np_procurement",
+		o->procurement ? render_id(IDENT_PROCUREMENT, o->procurement) : json_null());
 }
 
 json_t *render_order(struct api *api, const struct order *o, const struct effects *did)
@@ -141,13 +144,15 @@ json_t *render_order(struct api *api, const struct order *o, const struct effect
 	json_object_set_new(made, "allow_standing", json_boolean(o->flags & ORDER_STANDING));
 	json_object_set_new(made, "allow_partial", json_boolean(o->flags & ORDER_PARTIAL));
 	json_object_set_new(made, "instance_sku", render_sku_summary(e, o->sku));
-	json_object_set_new(made, "allocation_schedule_delta", json_pack("[o]", render_span(o->start, o->end, o->nodes)));
+	json_object_set_new(made, "allocation_schedule_delta",
+		json_pack("[o]", render_span(o->start, o->end, o->nodes)));
 	json_object_set_new(made, "limit_price_dollars_per_node_hour", render_price(o->price));
 	json_object_set_new(made, "status", json_string(render_order_status_text(o->status)));
 	json_object_set_new(made, "created_at", json_integer(o->created_at));
 	json_object_set_new(made, "created_by", render_order_principal(e, o->token));
 	json_object_set_new(made, "filled_at", o->status == ORDER_FILLED ? json_integer(o->closed_at) : json_null());
-	json_object_set_new(made, "cancelled_at", o->status == ORDER_CANCELLED ? json_integer(o->closed_at) : json_null());
+	json_object_set_new(made, "cancelled_at",
+		o->status == ORDER_CANCELLED ? json_integer(o->closed_at) : json_null());
 	set_fills(made, o, &f);
 	set_np(made, o);
 	free(f.spans.list);

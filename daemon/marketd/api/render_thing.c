@@ -9,8 +9,8 @@
 #include "market/reason.h"
 
 /* What everything that an account owns begins with. */
-static json_t *render_thing_scope(const struct engine *e, const char *object, enum ident kind, const char *path, uint64_t id,
-	uint64_t account, const char *name)
+static json_t *render_thing_scope(const struct engine *e, const char *object, enum ident kind, const char *path,
+	uint64_t id, uint64_t account, const char *name)
 {
 	const struct account *owner = engine_account(e, account);
 
@@ -143,7 +143,8 @@ json_t *render_instance(const struct engine *e, const struct instance *i, bool u
 	json_object_set_new(made, "pool", render_pool_summary(e, i->pool));
 	json_object_set_new(made, "created_at", json_integer(i->created_at));
 	json_object_set_new(made, "updated_at", json_integer(i->updated_at));
-	json_object_set_new(made, "image", json_pack("{s:o, s:s}", "id", render_id(IDENT_IMAGE, i->image), "name", IMAGE_NAME));
+	json_object_set_new(made, "image",
+		json_pack("{s:o, s:s}", "id", render_id(IDENT_IMAGE, i->image), "name", IMAGE_NAME));
 	json_object_set_new(made, "managed_by", json_null());
 	json_object_set_new(made, "cloud_init_user_data_used", json_boolean(i->user_data && *i->user_data));
 	if (user_data && i->user_data && *i->user_data)
@@ -171,7 +172,8 @@ static json_t *render_thing_reconciliation(const struct procurement *p)
 
 json_t *render_procurement(const struct engine *e, const struct procurement *p)
 {
-	json_t *made = render_thing_scope(e, "procurement", IDENT_PROCUREMENT, "procurement", p->id, p->account, p->name);
+	json_t *made = render_thing_scope(e, "procurement", IDENT_PROCUREMENT, "procurement", p->id, p->account,
+		p->name);
 
 	if (!made)
 		return NULL;
@@ -194,8 +196,8 @@ json_t *render_procurement(const struct engine *e, const struct procurement *p)
 
 json_t *render_image(void)
 {
-	return json_pack("{s:s, s:o, s:s, s:s, s:s, s:o, s:s, s:b, s:s, s:i, s:n, s:n}", "object", "image",
-		"id", render_id(IDENT_IMAGE, IMAGE_ID), "resource_path", IMAGE_PATH, "owner", "sfcompute", "workspace", "public",
-		"workspace_id", render_id(IDENT_WORKSPACE, PUBLIC_WORKSPACE_ID), "name", IMAGE_NAME, "is_public", 1,
-		"upload_status", "completed", "created_at", 0, "provider", "sha256");
+	return json_pack("{s:s, s:o, s:s, s:s, s:s, s:o, s:s, s:b, s:s, s:i, s:n, s:n}", "object", "image", "id",
+		render_id(IDENT_IMAGE, IMAGE_ID), "resource_path", IMAGE_PATH, "owner", "sfcompute", "workspace",
+		"public", "workspace_id", render_id(IDENT_WORKSPACE, PUBLIC_WORKSPACE_ID), "name", IMAGE_NAME,
+		"is_public", 1, "upload_status", "completed", "created_at", 0, "provider", "sha256");
 }

@@ -23,7 +23,8 @@ struct parts {
 	char room[4096 + 64];
 };
 
-static int fill_parts(struct request *q, const struct path_shape *shape, const struct path_shape *asked, struct parts *p)
+static int fill_parts(struct request *q, const struct path_shape *shape, const struct path_shape *asked,
+	struct parts *p)
 {
 	size_t at = 0, n = 0;
 
@@ -132,8 +133,10 @@ static int check_query(struct api *api, struct request *q, const struct route *r
 	for (size_t i = 0; rc == 0 && i < q->query_count; i++) {
 		if (operator && strcmp(q->query[i].name, "account") == 0)
 			rc = take_account(api, q, q->query[i].value, r);
-		else if (!operator && strcmp(q->query[i].name, "account") == 0 && !query_type(route->query, "account", &len))
-			rc = api_refuse(q, r, REASON_FORBIDDEN, "account", "only an admin's token may ask for another account");
+		else if (!operator&& strcmp(q->query[i].name, "account") == 0 &&
+			!query_type(route->query, "account", &len))
+			rc = api_refuse(q, r, REASON_FORBIDDEN, "account",
+				"only an admin's token may ask for another account");
 		else
 			rc = check_query_value(q, route, i, r);
 	}
@@ -178,7 +181,8 @@ static int answer_keyed(struct api *api, const struct route *route, const struct
 	int rc;
 
 	if (!keyed_valid(q->idempotency_key))
-		return api_refuse(q, r, REASON_INVALID, "Idempotency-Key", "the idempotency key must be 1 to %d printable bytes", KEY_MAX);
+		return api_refuse(q, r, REASON_INVALID, "Idempotency-Key",
+			"the idempotency key must be 1 to %d printable bytes", KEY_MAX);
 	if (keyed_digest(q, digest) != 0)
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short; nothing was done");
 	rc = keyed_find(api, q, digest, r, &f);
@@ -188,7 +192,8 @@ static int answer_keyed(struct api *api, const struct route *route, const struct
 		return r->status;
 	route_handle(api, route, q, r);
 	if (r->changed && keyed_keep(api, q, digest, r, &f) != 0)
-		return api_refuse(q, r, REASON_INTERNAL, NULL, "it was done, but its answer could not be kept under the key");
+		return api_refuse(q, r, REASON_INTERNAL, NULL,
+			"it was done, but its answer could not be kept under the key");
 	return r->status;
 }
 

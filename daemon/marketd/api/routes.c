@@ -107,7 +107,8 @@ int routes_new(struct routes **out, struct fail *f)
 			count++;
 	rs->rows = calloc(count + 1, sizeof *rs->rows);
 	rs->empty = json_object();
-	rc = rs->rows && rs->empty ? schemas_new(schema_tables, &rs->schemas, f) : fail_set(f, -ENOMEM, "out of memory");
+	rc = rs->rows && rs->empty ? schemas_new(schema_tables, &rs->schemas, f)
+				   : fail_set(f, -ENOMEM, "out of memory");
 	for (size_t t = 0; rc == 0 && api_tables[t]; t++)
 		for (const struct route *r = api_tables[t]; rc == 0 && r->path; r++)
 			rc = routes_add(rs, r, f);

@@ -266,7 +266,8 @@ static int check_enum(struct place *p, const char *list, const json_t *v)
 	for (size_t i = 0; text && nth_word(list, i, word); i++)
 		if (strcmp(word, text) == 0)
 			return 0;
-	return strchr(list, '|') ? schema_wrong(p, REASON_INVALID, "must be one of %s", list) : schema_wrong(p, REASON_INVALID, "must be '%s'", list);
+	return strchr(list, '|') ? schema_wrong(p, REASON_INVALID, "must be one of %s", list)
+				 : schema_wrong(p, REASON_INVALID, "must be '%s'", list);
 }
 
 static int schema_check_count(struct place *p, int64_t min, int64_t max, size_t count, const char *what)
@@ -442,7 +443,8 @@ static int check_named(struct place *p, const char *name, const json_t *v)
 		return schema_wrong(p, REASON_INVALID, "is nested too deep");
 	p->depth++;
 	if (of)
-		rc = of->type == SCHEMA_OBJECT ? check_object(p, of, v) : check_type(p, of->type, of->of, of->min, of->max, v);
+		rc = of->type == SCHEMA_OBJECT ? check_object(p, of, v)
+					       : check_type(p, of->type, of->of, of->min, of->max, v);
 	else
 		rc = check_type(p, word, NULL, 0, 0, v);
 	p->depth--;

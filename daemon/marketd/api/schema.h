@@ -29,9 +29,10 @@ enum schema_type {
 };
 
 enum schema_flags {
-	FIELD_REQUIRED = 1,   /* must be there; in answers: always is */
-	FIELD_NULL = 2,       /* may be null; in requests null is as if it were not there, and the handler sees it so or as null */
-	FIELD_HIDDEN = 4,     /* taken, but not told in the document */
+	FIELD_REQUIRED = 1, /* must be there; in answers: always is */
+	FIELD_NULL =
+		2, /* may be null; in requests null is as if it were not there, and the handler sees it so or as null */
+	FIELD_HIDDEN = 4, /* taken, but not told in the document */
 };
 
 /*

@@ -51,16 +51,19 @@ static int check_orders(struct audit *a)
 		struct tally *owner = idmap_get(&a->accounts, o->account);
 		int64_t hold = 0;
 
-		if ((o->status != ORDER_RESTING && o->status != ORDER_PARTIALLY_FILLED) || o->filled_minutes < 0 || o->filled_cost < 0)
+		if ((o->status != ORDER_RESTING && o->status != ORDER_PARTIALLY_FILLED) || o->filled_minutes < 0 ||
+			o->filled_cost < 0)
 			return broken(a, "open order %" PRIu64 " is in a state that no open order has", o->id);
 		if (o->end <= a->e->minute || ((o->side == SIDE_BUY || order_block(o)) && o->start <= a->e->minute))
 			return broken(a, "order %" PRIu64 " is open, but its window is over", o->id);
-		if (o->side == SIDE_BUY && (!(o->flags & ORDER_STANDING) || (o->flags & ORDER_EXTEND) || !o->rest_count))
+		if (o->side == SIDE_BUY &&
+			(!(o->flags & ORDER_STANDING) || (o->flags & ORDER_EXTEND) || !o->rest_count))
 			return broken(a, "buy %" PRIu64 " rests without a reason", o->id);
 		if (o->side == SIDE_SELL && (t->last <= a->e->minute || t->last > o->end || o->hold))
 			return broken(a, "sell %" PRIu64 " is open and has nothing on sale", o->id);
-		if (!(o->flags & ORDER_PARTIAL) && o->side == SIDE_BUY && (o->rest_count != 1 || o->rest[0].nodes != o->nodes ||
-			o->rest[0].start != o->start || o->rest[0].end != o->end))
+		if (!(o->flags & ORDER_PARTIAL) && o->side == SIDE_BUY &&
+			(o->rest_count != 1 || o->rest[0].nodes != o->nodes || o->rest[0].start != o->start ||
+				o->rest[0].end != o->end))
 			return broken(a, "order %" PRIu64 " is all or nothing, and filled in part", o->id);
 		for (size_t i = 0; i < o->rest_count; i++)
 			if (!add_product(&hold, o->price * o->rest[i].nodes, o->rest[i].end - o->rest[i].start))
@@ -81,10 +84,12 @@ static int check_parent(struct audit *a, const struct live_lease *t)
 	struct lease_tally *of = idmap_get(&a->leases, l->parent);
 
 	if (!l->parent)
-		return l->seller == t->host->pub.account ? 0 : broken(a, "lease %" PRIu64 " was sold by another than the host's owner", l->id);
+		return l->seller == t->host->pub.account
+			? 0
+			: broken(a, "lease %" PRIu64 " was sold by another than the host's owner", l->id);
 	if (!parent || l->parent >= l->id || parent->pub.start != l->start || parent->pub.end != l->end ||
-		parent->pub.host != l->host || parent->pub.buyer != l->seller || !parent->pub.sold_on || parent->pub.interruptible ||
-		parent->pub.paid_end != parent->pub.end || of->children++)
+		parent->pub.host != l->host || parent->pub.buyer != l->seller || !parent->pub.sold_on ||
+		parent->pub.interruptible || parent->pub.paid_end != parent->pub.end || of->children++)
 		return broken(a, "lease %" PRIu64 " was sold on from one that does not fit it", l->id);
 	return 0;
 }
@@ -120,23 +125,31 @@ static int check_piece(struct audit *a, const struct live_host *h, const struct 
 	struct lease_tally *of = idmap_get(&a->leases, p->lease);
 	const struct live_pool *d = world_pool(a->e, p->pool);
 
-	if (l && (l->pub.host != h->pub.id || l->pub.pool != p->pool || l->pub.start > start || l->pub.end < p->end || l->pub.sold_on))
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool whose lease is another", start, h->pub.id);
+	if (l &&
+		(l->pub.host != h->pub.id || l->pub.pool != p->pool || l->pub.start > start || l->pub.end < p->end ||
+			l->pub.sold_on))
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool whose lease is another", start,
+			h->pub.id);
 	if (l && p->interruptible != l->pub.interruptible)
 		return broken(a, "minute %" PRId64 " of host %" PRIu64 " does not know its lease", start, h->pub.id);
 	if (!l && (p->lease || p->pool != h->pub.pool))
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool without a lease", start, h->pub.id);
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool without a lease", start,
+			h->pub.id);
 	if (l)
 		of->minutes += p->end - start;
 	if (d->pub.deleted)
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool that is deleted", start, h->pub.id);
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool that is deleted", start,
+			h->pub.id);
 	if (!p->order)
 		return 0;
 	if (!sell || sell->pub.side != SIDE_SELL || sell->pub.sku != h->pub.sku || sell->pub.start > start ||
-		sell->pub.end < p->end || sell->pub.price != p->price || p->block != order_block(&sell->pub) || sell->last < p->end)
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by an order that does not fit", start, h->pub.id);
+		sell->pub.end < p->end || sell->pub.price != p->price || p->block != order_block(&sell->pub) ||
+		sell->last < p->end)
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by an order that does not fit",
+			start, h->pub.id);
 	if (l && l->pub.interruptible ? l->pub.sell_order != p->order : sell->pub.pool != p->pool)
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by who does not own it", start, h->pub.id);
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by who does not own it", start,
+			h->pub.id);
 	for (size_t i = 0; i < sell->host_count; i++)
 		if (sell->hosts[i] == h->pub.id)
 			return 0;
@@ -158,9 +171,11 @@ static int audit_check_hosts(struct audit *a)
 			if (rc)
 				return rc;
 			if ((i > first ? p->start != next : p->start > next) || p->start >= p->end)
-				return broken(a, "the minutes of host %" PRIu64 " have a gap at %" PRId64, h->pub.id, next);
+				return broken(a, "the minutes of host %" PRIu64 " have a gap at %" PRId64, h->pub.id,
+					next);
 			if (i > first && p[-1].pool == p->pool && p[-1].lease == p->lease && p[-1].order == p->order)
-				return broken(a, "like pieces of host %" PRIu64 " are not joined at %" PRId64, h->pub.id, next);
+				return broken(a, "like pieces of host %" PRIu64 " are not joined at %" PRId64,
+					h->pub.id, next);
 			next = p->end;
 		}
 		if (!h->pub.retired && h->pub.end > a->e->minute && next != h->pub.end)
@@ -200,7 +215,8 @@ static int check_money(struct audit *a)
 		if (x->held != t->held)
 			return broken(a, "account %" PRIu64 " does not hold what its orders hold", x->id);
 		if (x->escrow != t->escrow)
-			return broken(a, "account %" PRIu64 " does not have in escrow what its leases still cost", x->id);
+			return broken(a, "account %" PRIu64 " does not have in escrow what its leases still cost",
+				x->id);
 		if (!audit_add(&sum, x->available) || !audit_add(&sum, x->held) || !audit_add(&sum, x->escrow))
 			return broken(a, "there is more money than can be counted");
 	}
@@ -222,7 +238,8 @@ static int check_pool(struct audit *a, const struct live_pool *p, int64_t used[]
 		if (s->capacity != sum || s->issued > 0 || (s->issued && p->pub.kind != POOL_ORIGINATING))
 			return broken(a, "pool %" PRIu64 " does not have the capacity that its leases have", p->pub.id);
 		for (size_t k = 0; k < skus->count; k++)
-			if (skus->rows[k].id == s->sku && (!audit_add(&used[k], s->capacity) || !audit_add(&used[k], s->issued)))
+			if (skus->rows[k].id == s->sku &&
+				(!audit_add(&used[k], s->capacity) || !audit_add(&used[k], s->issued)))
 				return broken(a, "there is more capacity than can be counted");
 	}
 	return 0;
@@ -241,7 +258,8 @@ static int check_capacity(struct audit *a)
 		rc = check_pool(a, p, sum, skus);
 	for (size_t k = 0; rc == 0 && k < skus->count; k++)
 		if (sum[k])
-			rc = broken(a, "all books of SKU %" PRIu64 " come to %" PRId64 " and not to 0", skus->rows[k].id, sum[k]);
+			rc = broken(a, "all books of SKU %" PRIu64 " come to %" PRId64 " and not to 0",
+				skus->rows[k].id, sum[k]);
 	free(sum);
 	return rc;
 }
@@ -253,7 +271,9 @@ static int check_instances(struct audit *a)
 	for (size_t at = 0; (x = rank_next(&a->e->all[INSTANCES], &at));) {
 		const struct live_host *h = world_host(a->e, x->host);
 
-		if (x->host && (!h || h->instance != x->id || h->pub.sku != x->sku || !calendar_owned(h, x->pool, a->e->minute)))
+		if (x->host &&
+			(!h || h->instance != x->id || h->pub.sku != x->sku ||
+				!calendar_owned(h, x->pool, a->e->minute)))
 			return broken(a, "instance %" PRIu64 " is on a host that its pool does not have", x->id);
 		if (x->host && x->status != INSTANCE_AWAITING && x->status != INSTANCE_RUNNING)
 			return broken(a, "instance %" PRIu64 " is over, and on a host", x->id);
@@ -281,8 +301,8 @@ static void audit_forget(struct idmap *m)
 
 int engine_check(const struct engine *e, struct fail *why)
 {
-	static int (*const checks[])(struct audit *) = { check_orders, check_leases, audit_check_hosts, check_minutes, check_money,
-		check_capacity, check_instances };
+	static int (*const checks[])(struct audit *) = { check_orders, check_leases, audit_check_hosts, check_minutes,
+		check_money, check_capacity, check_instances };
 	struct audit a = { .e = e, .why = why };
 	int rc = 0;
 

@@ -116,7 +116,8 @@ static void depth_offered(const struct live_sku *s, int64_t start, int64_t end, 
 			const struct piece *p = &h->pub.pieces[k];
 
 			if (p->order)
-				depth_add(c, prices ? p->price : 0, p->start > start ? p->start : start, p->end < end ? p->end : end, 1);
+				depth_add(c, prices ? p->price : 0, p->start > start ? p->start : start,
+					p->end < end ? p->end : end, 1);
 		}
 	}
 }

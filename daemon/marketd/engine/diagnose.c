@@ -33,7 +33,8 @@ static bool diagnose_fills(struct asker *a, const struct order *o, bool money)
 	struct live_order t;
 	int64_t most;
 
-	if (__builtin_mul_overflow(o->price * o->nodes, o->end - o->start, &most) || o->end > MINUTE_MAX || o->start >= o->end)
+	if (__builtin_mul_overflow(o->price * o->nodes, o->end - o->start, &most) || o->end > MINUTE_MAX ||
+		o->start >= o->end)
 		return false;
 	live_order_init(a->e, &t, o);
 	a->rc = buy_plan(a->e, &t, &a->plan, NULL);
@@ -77,7 +78,8 @@ static void ask_price(struct asker *a, const struct order *o, struct diagnosis *
 
 	for (size_t i = 0; i < s->slot_count; i++)
 		for (size_t k = s->slots[i] ? calendar_find(s->slots[i], o->start) : 0;
-			s->slots[i] && k < s->slots[i]->pub.piece_count && s->slots[i]->pub.pieces[k].start < o->end; k++)
+			s->slots[i] && k < s->slots[i]->pub.piece_count && s->slots[i]->pub.pieces[k].start < o->end;
+			k++)
 			if (s->slots[i]->pub.pieces[k].order && s->slots[i]->pub.pieces[k].price > o->price)
 				diagnose_add(&n, s->slots[i]->pub.pieces[k].price);
 	diagnose_sort(&n);
@@ -115,7 +117,8 @@ static void diagnose_ask_nodes(struct asker *a, const struct order *o, struct di
 		const struct order *b = &s->blocks[i]->pub;
 
 		x.nodes = b->nodes;
-		if (b->start == o->start && b->end == o->end && b->nodes < o->nodes && b->nodes > low && diagnose_fills(a, &x, true))
+		if (b->start == o->start && b->end == o->end && b->nodes < o->nodes && b->nodes > low &&
+			diagnose_fills(a, &x, true))
 			low = b->nodes;
 	}
 	out->nodes = low;

@@ -26,11 +26,11 @@ static void dump_accounts(const struct engine *e, struct pen *p)
 	const struct sku *s;
 
 	for (size_t at = 0; (a = rank_next(&e->all[ACCOUNTS], &at));)
-		line(p, "account %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s\n", a->id,
-			a->beneficiary, a->state, a->floor, a->available, a->held, a->escrow, a->name);
+		line(p, "account %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s\n",
+			a->id, a->beneficiary, a->state, a->floor, a->available, a->held, a->escrow, a->name);
 	for (size_t at = 0; (t = rank_next(&e->all[TOKENS], &at));)
-		line(p, "token %" PRIu64 " %" PRIu64 " %d %" PRId64 " %d %s\n", t->id, t->account, t->scopes, t->expires,
-			t->revoked, dump_text(t->name));
+		line(p, "token %" PRIu64 " %" PRIu64 " %d %" PRId64 " %d %s\n", t->id, t->account, t->scopes,
+			t->expires, t->revoked, dump_text(t->name));
 	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));)
 		line(p, "sku %" PRIu64 " %d %s\n", s->id, s->gpus, s->alias);
 }
@@ -40,8 +40,8 @@ static void dump_agents(const struct engine *e, struct pen *p)
 	const struct agent *a;
 
 	for (size_t at = 0; (a = rank_next(&e->all[AGENTS], &at));)
-		line(p, "agent %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s %s\n", a->id, a->account, a->generation, a->retired,
-			a->public_key, a->name);
+		line(p, "agent %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %s %s\n", a->id, a->account, a->generation,
+			a->retired, a->public_key, a->name);
 }
 
 static void engine_dump_hosts(const struct engine *e, struct pen *p)
@@ -50,14 +50,20 @@ static void engine_dump_hosts(const struct engine *e, struct pen *p)
 
 	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));)
 		if (!h->pub.retired)
-			line(p, "host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %" PRIu64 " %s\n", h->pub.id,
-				h->pub.account, h->pub.sku, h->pub.pool, h->pub.start, h->pub.end, h->pub.down + h->pub.watched, h->pub.agent, h->pub.name);
+			line(p,
+				"host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64
+				" %d %" PRIu64 " %s\n",
+				h->pub.id, h->pub.account, h->pub.sku, h->pub.pool, h->pub.start, h->pub.end,
+				h->pub.down + h->pub.watched, h->pub.agent, h->pub.name);
 	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));)
 		for (size_t i = calendar_find(h, e->minute); i < h->pub.piece_count; i++) {
 			const struct piece *x = &h->pub.pieces[i];
 
-			line(p, "piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 "\n", h->pub.id,
-				x->start > e->minute ? x->start : e->minute, x->end, x->pool, x->lease, x->order, x->price);
+			line(p,
+				"piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64
+				"\n",
+				h->pub.id, x->start > e->minute ? x->start : e->minute, x->end, x->pool, x->lease,
+				x->order, x->price);
 		}
 }
 
@@ -66,7 +72,8 @@ static void dump_rest(const struct order *o, struct pen *p)
 	if (o->side == SIDE_SELL)
 		line(p, " -");
 	for (size_t i = 0; i < o->rest_count; i++)
-		line(p, "%c%" PRId64 "-%" PRId64 "*%d", i ? ',' : ' ', o->rest[i].start, o->rest[i].end, o->rest[i].nodes);
+		line(p, "%c%" PRId64 "-%" PRId64 "*%d", i ? ',' : ' ', o->rest[i].start, o->rest[i].end,
+			o->rest[i].nodes);
 	line(p, "\n");
 }
 
@@ -79,10 +86,10 @@ static void dump_orders(const struct engine *e, struct pen *p)
 		if (!d->deleted)
 			line(p, "pool %" PRIu64 " %" PRIu64 " %d %s\n", d->id, d->account, d->kind, d->name);
 	for (size_t at = 0; (o = rank_next(&e->all[ORDERS], &at));) {
-		line(p, "order %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %d", o->id, o->account,
-			o->pool, o->sku, o->host, o->procurement, o->side, o->flags, o->nodes);
-		line(p, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d", o->start, o->end, o->price,
-			o->hold, o->filled_minutes, o->filled_cost, o->status);
+		line(p, "order %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %d", o->id,
+			o->account, o->pool, o->sku, o->host, o->procurement, o->side, o->flags, o->nodes);
+		line(p, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d", o->start, o->end,
+			o->price, o->hold, o->filled_minutes, o->filled_cost, o->status);
 		dump_rest(o, p);
 	}
 }
@@ -92,10 +99,12 @@ static void dump_leases(const struct engine *e, struct pen *p)
 	const struct lease *l;
 
 	for (size_t at = 0; (l = rank_next(&e->all[LEASES], &at));) {
-		line(p, "lease %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+		line(p,
+			"lease %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			" %" PRIu64 " %" PRIu64,
 			l->id, l->parent, l->order, l->sell_order, l->host, l->sku, l->buyer, l->seller, l->pool);
-		line(p, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d\n", l->start, l->end, l->paid_end, l->price,
-			l->settled, l->interruptible, l->sold_on);
+		line(p, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d\n", l->start, l->end,
+			l->paid_end, l->price, l->settled, l->interruptible, l->sold_on);
 	}
 }
 
@@ -105,12 +114,13 @@ static void dump_instances(const struct engine *e, struct pen *p)
 	const struct procurement *q;
 
 	for (size_t at = 0; (x = rank_next(&e->all[INSTANCES], &at));)
-		line(p, "instance %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %s\n", x->id, x->account, x->pool,
-			x->sku, x->host, x->priority, x->status, dump_text(x->name));
+		line(p, "instance %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %s\n", x->id,
+			x->account, x->pool, x->sku, x->host, x->priority, x->status, dump_text(x->name));
 	for (size_t at = 0; (q = rank_next(&e->all[PROCUREMENTS], &at));) {
-		line(p, "procurement %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d", q->id, q->account, q->pool, q->sku,
-			q->target, q->window);
-		line(p, " %" PRId64 " %" PRId64 " %d %d %s\n", q->min_sell, q->max_buy, q->enabled, q->reason, dump_text(q->name));
+		line(p, "procurement %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d", q->id, q->account, q->pool,
+			q->sku, q->target, q->window);
+		line(p, " %" PRId64 " %" PRId64 " %d %d %s\n", q->min_sell, q->max_buy, q->enabled, q->reason,
+			dump_text(q->name));
 	}
 }
 

@@ -13,13 +13,13 @@
 
 /* Ledger accounts are (owner, kind, asset). Asset 0 is money; else the id of a SKU, in node-minutes. */
 #define BOOKS(X) \
-	X(AVAILABLE, "available")  /* account: money */ \
-	X(HELD, "held")            /* account: money of resting orders */ \
-	X(ESCROW, "escrow")        /* account: money of leases under way */ \
-	X(ISSUED, "issued")        /* market (owner 0), money: what was credited, negative; pool that originates: capacity */ \
-	X(FEES, "fees")            /* market, money */ \
-	X(CAPACITY, "capacity")    /* pool: node-minutes that it has */ \
-	X(USED, "used")            /* market: node-minutes that have passed in leases */
+	X(AVAILABLE, "available") /* account: money */ \
+	X(HELD, "held")           /* account: money of resting orders */ \
+	X(ESCROW, "escrow")       /* account: money of leases under way */ \
+	X(ISSUED, "issued") /* market (owner 0), money: what was credited, negative; pool that originates: capacity */ \
+	X(FEES, "fees")     /* market, money */ \
+	X(CAPACITY, "capacity") /* pool: node-minutes that it has */ \
+	X(USED, "used")         /* market: node-minutes that have passed in leases */
 
 enum book {
 #define BOOK_X(name, text) BOOK_##name,

@@ -73,8 +73,10 @@ const struct agent *engine_agent_after(const struct engine *e, uint64_t account,
  * does not own the host any more. Hosts of an agent in order of id, retired ones left out.
  */
 const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after);
-const struct instance *engine_host_instance(const struct engine *e, uint64_t host); /* awaiting or running on it; NULL */
-int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute); /* `minute`: not at all */
+const struct instance *engine_host_instance(const struct engine *e,
+	uint64_t host); /* awaiting or running on it; NULL */
+int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool,
+	int64_t minute); /* `minute`: not at all */
 
 /*
  * Grows whenever that may have changed: an instance came, went or was changed, minutes of the host

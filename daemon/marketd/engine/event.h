@@ -102,8 +102,8 @@ struct event {
 	uint64_t token;            /* by which token; 0: the operator on the local socket, or the market itself */
 	uint64_t subject;
 	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT */
-	const char *text;          /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
-	                           /* AGENT: its public key, base64; AGENT_INVENTORY: JSON */
+	const char *text; /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
+			  /* AGENT: its public key, base64; AGENT_INVENTORY: JSON */
 	union {
 		struct { int64_t minute; } tick;
 		struct policy policy;
@@ -112,8 +112,16 @@ struct event {
 		struct { int64_t micros; } credit;
 		struct { uint8_t hash[TOKEN_HASH]; int32_t scopes; int64_t expires; } token;  /* expires 0: never */
 		struct { int32_t gpus; } sku;
-		struct { uint64_t sku, pool; int64_t start, end; uint64_t agent; } host; /* pool: originating, of the same account */
-		struct { bool down; int64_t since; bool watch; } host_state;    /* since: a minute; 0: now. watch: not its owner */
+		struct {
+			uint64_t sku, pool;
+			int64_t start, end;
+			uint64_t agent;
+		} host; /* pool: originating, of the same account */
+		struct {
+			bool down;
+			int64_t since;
+			bool watch;
+		} host_state; /* since: a minute; 0: now. watch: not its owner */
 		struct { int32_t kind; } pool;
 		struct {
 			uint64_t pool, sku, host;  /* host: sell only, this one; 0: any that the pool has */
@@ -123,7 +131,11 @@ struct event {
 			int64_t price;             /* limit, micro-dollars per node-minute */
 			int64_t max_total;         /* buy: micro-dollars; 0: none */
 		} order;
-		struct { int64_t from; int32_t nodes; uint64_t sku; } release;   /* subject: pool. nodes 0: all. sku 0: all */
+		struct {
+			int64_t from;
+			int32_t nodes;
+			uint64_t sku;
+		} release; /* subject: pool. nodes 0: all. sku 0: all */
 		struct {
 			uint64_t pool, sku, image;
 			int32_t priority;
@@ -131,10 +143,22 @@ struct event {
 		} instance;
 		struct { int32_t priority; const char *user_data; } instance_change; /* -1: leave */
 		struct { int32_t status; } report;                               /* enum instance_status */
-		struct { uint64_t pool, sku; int32_t target, window; int64_t min_sell, max_buy; bool enabled; } procurement;
+		struct {
+			uint64_t pool, sku;
+			int32_t target, window;
+			int64_t min_sell, max_buy;
+			bool enabled;
+		} procurement;
 		/* target -1: as many as the pool's instances that are not terminated. In changes: -1 leaves; enabled 0, 1, -1 */
-		struct { uint64_t sku; int32_t target, window; int64_t min_sell, max_buy; int32_t enabled; } procurement_change;
-		struct { const char *machine; } agent;                           /* which machine it is; NULL: not told */
+		struct {
+			uint64_t sku;
+			int32_t target, window;
+			int64_t min_sell, max_buy;
+			int32_t enabled;
+		} procurement_change;
+		struct {
+			const char *machine;
+		} agent; /* which machine it is; NULL: not told */
 		struct { uint64_t generation; uint8_t hash[TOKEN_HASH]; } agent_session;
 	} u;
 };

@@ -54,8 +54,9 @@ static bool read_account(struct reader *r)
 	bool fits;
 
 	codec_account(&r->c, &a);
-	fits = id_fits(r, a.id) && a.name && *a.name && a.beneficiary && a.beneficiary <= a.id && a.state <= ACCOUNT_SUSPENDED &&
-		a.floor <= 0 && a.floor > INT64_MIN && !world_named(r->e, ACCOUNTS, 0, a.name) &&
+	fits = id_fits(r, a.id) && a.name && *a.name && a.beneficiary && a.beneficiary <= a.id &&
+		a.state <= ACCOUNT_SUSPENDED && a.floor <= 0 && a.floor > INT64_MIN &&
+		!world_named(r->e, ACCOUNTS, 0, a.name) &&
 		(a.beneficiary == a.id || world_account(r->e, a.beneficiary));
 	if (fits)
 		world_make_account(r->e, &a);
@@ -133,8 +134,10 @@ static bool read_agent(struct reader *r)
 	bool fits;
 
 	codec_agent(&r->c, &a);
-	fits = id_fits(r, a.id) && a.name && *a.name && agent_key_fits(a.public_key) && world_account(r->e, a.account) &&
-		(a.retired || (!world_named(r->e, AGENTS, a.account, a.name) && !world_named(r->e, AGENTS, 0, a.public_key)));
+	fits = id_fits(r, a.id) && a.name && *a.name && agent_key_fits(a.public_key) &&
+		world_account(r->e, a.account) &&
+		(a.retired ||
+			(!world_named(r->e, AGENTS, a.account, a.name) && !world_named(r->e, AGENTS, 0, a.public_key)));
 	if (fits)
 		world_make_agent(r->e, &a);
 	free(a.name);
@@ -154,10 +157,11 @@ static bool restore_read_host(struct reader *r)
 	codec_host(&r->c, &h);
 	p = world_pool(r->e, h.pool);
 	a = world_agent(r->e, h.agent);
-	fits = id_fits(r, h.id) && h.name && *h.name && world_sku(r->e, h.sku) && p && p->pub.kind == POOL_ORIGINATING &&
-		(h.retired || !p->pub.deleted) && p->pub.account == h.account && window_fits(h.start, h.end) &&
-		(h.retired || !world_named(r->e, HOSTS, h.account, h.name)) &&
-		(h.down || !h.watched) && (!h.agent || (a && a->pub.account == h.account && (h.retired || !a->pub.retired)));
+	fits = id_fits(r, h.id) && h.name && *h.name && world_sku(r->e, h.sku) && p &&
+		p->pub.kind == POOL_ORIGINATING && (h.retired || !p->pub.deleted) && p->pub.account == h.account &&
+		window_fits(h.start, h.end) && (h.retired || !world_named(r->e, HOSTS, h.account, h.name)) &&
+		(h.down || !h.watched) &&
+		(!h.agent || (a && a->pub.account == h.account && (h.retired || !a->pub.retired)));
 	if (fits)
 		pool_add_host(r->e, &h, NULL, 0);
 	free(h.name);
@@ -173,9 +177,10 @@ static bool restore_read_lease(struct reader *r)
 	codec_lease(&r->c, &l);
 	p = world_pool(r->e, l.pool);
 	h = world_host(r->e, l.host);
-	if (!id_fits(r, l.id) || !p || p->pub.account != l.buyer || !world_account(r->e, l.seller) || !h || h->pub.retired ||
-		h->pub.sku != l.sku || !window_fits(l.start, l.end) || l.end <= r->e->minute || l.price < 0 || l.price > PRICE_MAX ||
-		l.paid_end < l.start || l.paid_end > l.end || l.settled < l.start || l.settled > l.end || l.parent >= r->e->next_id)
+	if (!id_fits(r, l.id) || !p || p->pub.account != l.buyer || !world_account(r->e, l.seller) || !h ||
+		h->pub.retired || h->pub.sku != l.sku || !window_fits(l.start, l.end) || l.end <= r->e->minute ||
+		l.price < 0 || l.price > PRICE_MAX || l.paid_end < l.start || l.paid_end > l.end ||
+		l.settled < l.start || l.settled > l.end || l.parent >= r->e->next_id)
 		return restore_bad(r);
 	lease_schedule(r->e, world_make_lease(r->e, &l));
 	return true;
@@ -185,9 +190,10 @@ static bool order_fits(struct reader *r, const struct order *o)
 {
 	const struct live_pool *p = world_pool(r->e, o->pool);
 
-	return id_fits(r, o->id) && p && p->pub.account == o->account && world_sku(r->e, o->sku) && o->side <= SIDE_SELL &&
-		o->nodes >= 1 && o->nodes <= NODES_MAX && window_fits(o->start, o->end) && o->price >= 0 && o->price <= PRICE_MAX &&
-		o->end > r->e->minute && (o->side == SIDE_SELL || o->start > r->e->minute);
+	return id_fits(r, o->id) && p && p->pub.account == o->account && world_sku(r->e, o->sku) &&
+		o->side <= SIDE_SELL && o->nodes >= 1 && o->nodes <= NODES_MAX && window_fits(o->start, o->end) &&
+		o->price >= 0 && o->price <= PRICE_MAX && o->end > r->e->minute &&
+		(o->side == SIDE_SELL || o->start > r->e->minute);
 }
 
 /* A sell's hosts, ascending. */
@@ -235,7 +241,8 @@ static bool restore_read_order(struct reader *r)
 		return restore_bad(r);
 	codec_count(&r->c, &count, 3);
 	rest = must_realloc(NULL, count, sizeof *rest);
-	if (!restore_read_rest(r, &o, rest, count) || (count > 0) != (o.side == SIDE_BUY) || !restore_read_hosts(r, &o, &hosts, &host_count)) {
+	if (!restore_read_rest(r, &o, rest, count) || (count > 0) != (o.side == SIDE_BUY) ||
+		!restore_read_hosts(r, &o, &hosts, &host_count)) {
 		free(rest);
 		free(hosts);
 		return restore_bad(r);
@@ -303,9 +310,10 @@ static bool read_instance(struct reader *r)
 	p = world_pool(r->e, x->pool);
 	h = world_host(r->e, x->host);
 	live = x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING;
-	if (!id_fits(r, x->id) || !x->name || !*x->name || !p || p->pub.account != x->account || !world_sku(r->e, x->sku) ||
-		x->priority > PRIORITY_CRITICAL || x->status > INSTANCE_FAILED ||
-		(x->host && (!h || h->instance || !live)) || (live && world_named(r->e, INSTANCES, x->account, x->name))) {
+	if (!id_fits(r, x->id) || !x->name || !*x->name || !p || p->pub.account != x->account ||
+		!world_sku(r->e, x->sku) || x->priority > PRIORITY_CRITICAL || x->status > INSTANCE_FAILED ||
+		(x->host && (!h || h->instance || !live)) ||
+		(live && world_named(r->e, INSTANCES, x->account, x->name))) {
 		free(x->name);
 		free(x->tags);
 		free(x->user_data);
@@ -329,10 +337,10 @@ static bool read_procurement(struct reader *r)
 
 	codec_procurement(&r->c, p);
 	d = world_pool(r->e, p->pool);
-	if (!id_fits(r, p->id) || !p->name || !*p->name || !d || d->pub.account != p->account || d->pub.kind != POOL_MARKET ||
-		!world_sku(r->e, p->sku) || p->target < -1 || p->target > NODES_MAX || p->window < 1 || p->window > 129600 ||
-		p->min_sell < 0 || p->max_buy > PRICE_MAX || p->min_sell > p->max_buy ||
-		world_named(r->e, PROCUREMENTS, p->account, p->name)) {
+	if (!id_fits(r, p->id) || !p->name || !*p->name || !d || d->pub.account != p->account ||
+		d->pub.kind != POOL_MARKET || !world_sku(r->e, p->sku) || p->target < -1 || p->target > NODES_MAX ||
+		p->window < 1 || p->window > 129600 || p->min_sell < 0 || p->max_buy > PRICE_MAX ||
+		p->min_sell > p->max_buy || world_named(r->e, PROCUREMENTS, p->account, p->name)) {
 		free(p->name);
 		free(p);
 		return restore_bad(r);
@@ -350,17 +358,18 @@ static bool restore_read_head(struct reader *r)
 
 	codec_engine(&r->c, e, &r->h);
 	if (r->c.rc || e->minute < 0 || e->minute >= MINUTE_MAX || e->next_id < 1 || e->next_transfer < 1 ||
-		e->next_id > INT64_MAX || e->next_transfer > INT64_MAX || e->policy.fee_bps < 0 || e->policy.fee_bps > 10000 ||
-		e->policy.release_bps < 0 || e->policy.release_bps > 10000 || e->policy.settle_minutes < 1 ||
-		e->policy.settle_minutes > 525600 || e->policy.notice_minutes < 0 || e->policy.notice_minutes > 1440)
+		e->next_id > INT64_MAX || e->next_transfer > INT64_MAX || e->policy.fee_bps < 0 ||
+		e->policy.fee_bps > 10000 || e->policy.release_bps < 0 || e->policy.release_bps > 10000 ||
+		e->policy.settle_minutes < 1 || e->policy.settle_minutes > 525600 || e->policy.notice_minutes < 0 ||
+		e->policy.notice_minutes > 1440)
 		return restore_bad(r);
 	return true;
 }
 
 static bool restore_read_all(struct reader *r, enum kind k, bool (*one)(struct reader *))
 {
-	static const char *const names[KINDS] = { "account", "token", "instance SKU", "host", "pool", "order", "lease", "instance",
-		"procurement", "agent" };
+	static const char *const names[KINDS] = { "account", "token", "instance SKU", "host", "pool", "order", "lease",
+		"instance", "procurement", "agent" };
 
 	r->last = 0;
 	r->what = names[k];
@@ -376,9 +385,11 @@ static bool restore_read_state(struct reader *r)
 	struct live_sku *s;
 	struct live_agent *a;
 
-	if (!restore_read_head(r) || !restore_read_all(r, ACCOUNTS, read_account) || !restore_read_all(r, TOKENS, restore_read_token) ||
-		!restore_read_all(r, SKUS, restore_read_sku) || !restore_read_all(r, POOLS, restore_read_pool) || !restore_read_all(r, AGENTS, read_agent) || !restore_read_all(r, HOSTS, restore_read_host) ||
-		!restore_read_all(r, LEASES, restore_read_lease) || !restore_read_all(r, ORDERS, restore_read_order))
+	if (!restore_read_head(r) || !restore_read_all(r, ACCOUNTS, read_account) ||
+		!restore_read_all(r, TOKENS, restore_read_token) || !restore_read_all(r, SKUS, restore_read_sku) ||
+		!restore_read_all(r, POOLS, restore_read_pool) || !restore_read_all(r, AGENTS, read_agent) ||
+		!restore_read_all(r, HOSTS, restore_read_host) || !restore_read_all(r, LEASES, restore_read_lease) ||
+		!restore_read_all(r, ORDERS, restore_read_order))
 		return false;
 	r->what = "schedule";
 	for (size_t at = 0; (h = rank_next(&r->e->all[HOSTS], &at));)
@@ -414,8 +425,10 @@ int engine_load(struct engine **out, const void *bytes, size_t len, struct fail 
 	idmap_release(&r.seen);
 	if (!whole || engine_check(r.e, why) != 0) {
 		engine_free(r.e);
-		return whole ? -EINVAL : fail_set(why, -EINVAL, "the snapshot is not one of a market: its %s after id %llu is wrong",
-			r.what, (unsigned long long)r.last);
+		return whole
+			? -EINVAL
+			: fail_set(why, -EINVAL, "the snapshot is not one of a market: its %s after id %llu is wrong",
+				  r.what, (unsigned long long)r.last);
 	}
 	*out = r.e;
 	return 0;

@@ -52,7 +52,8 @@ void codec_text(struct codec *c, char **text, size_t max)
 			c->rc = buf_add(c->out, *text, (size_t)size - 1);
 		return;
 	}
-	if (size < 0 || size - 1 > (int64_t)max || size - 1 > c->end - c->at || (size && memchr(c->at, 0, (size_t)size - 1))) {
+	if (size < 0 || size - 1 > (int64_t)max || size - 1 > c->end - c->at ||
+		(size && memchr(c->at, 0, (size_t)size - 1))) {
 		c->rc = -EINVAL;
 		return;
 	}

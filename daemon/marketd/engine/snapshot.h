@@ -12,7 +12,7 @@ struct codec {
 	struct buf *out;           /* writing; NULL: reading */
 	const uint8_t *at, *end;
 	int rc;                    /* of writing: -ENOMEM, -EFBIG; of reading: -EINVAL */
-	int form;                  /* which it is written in; what was added since the first is left out in those before */
+	int form; /* which it is written in; what was added since the first is left out in those before */
 };
 
 /* "NPM" and the form: 1, then 2 with agents. All are read, the last is written. */

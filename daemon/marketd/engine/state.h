@@ -92,7 +92,14 @@ struct host {
 	size_t piece_count;
 };
 
-enum order_status { ORDER_PENDING, ORDER_FILLED, ORDER_PARTIALLY_FILLED, ORDER_REJECTED, ORDER_CANCELLED, ORDER_RESTING };
+enum order_status {
+	ORDER_PENDING,
+	ORDER_FILLED,
+	ORDER_PARTIALLY_FILLED,
+	ORDER_REJECTED,
+	ORDER_CANCELLED,
+	ORDER_RESTING
+};
 
 /* Open ones are in the engine; all of them, with their fills, are rows in the store. */
 struct order {
@@ -133,7 +140,7 @@ struct instance {
 	enum instance_priority priority;
 	enum instance_status status;
 	int64_t created_at, updated_at;
-	int64_t placed_at;         /* when it got its host, Unix seconds: where a minute gave it, when that began; 0: before that was kept */
+	int64_t placed_at; /* when it got its host, Unix seconds: where a minute gave it, when that began; 0: before that was kept */
 };
 
 struct procurement {

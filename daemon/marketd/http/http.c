@@ -45,8 +45,10 @@ static struct MHD_Daemon *start_daemon(struct listener *l, const char *cert, con
 {
 	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (cert ? MHD_USE_TLS : 0);
 	struct MHD_OptionItem tls[] = {
-		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)cert }, { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key },
-		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES }, { MHD_OPTION_END, 0, NULL },
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)cert },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES },
+		{ MHD_OPTION_END, 0, NULL },
 	};
 	struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
 
@@ -83,8 +85,9 @@ int http_listen(struct http *h, int fd, bool local, const char *cert, const char
 	l->daemon = start_daemon(l, cert, key);
 	if (!l->daemon) {
 		free(l);
-		return fail_set(f, -EINVAL, cert ? "the certificate and key cannot be used; are both PEM, and of one another?" :
-			"the HTTP server does not start");
+		return fail_set(f, -EINVAL,
+			cert ? "the certificate and key cannot be used; are both PEM, and of one another?"
+			     : "the HTTP server does not start");
 	}
 	info = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	if (!info || loop_watch(h->loop, &l->watch, info->epoll_fd, LOOP_READ) != 0) {
@@ -193,7 +196,8 @@ int http_new(struct http **out, struct loop *loop, struct api *api, struct metri
 	h->now_ms = clock_ms();
 	if (getrandom(&h->ids, sizeof h->ids, GRND_NONBLOCK) < 0)
 		h->ids = (uint64_t)clock_us();
-	if (limit_new(&h->rate, h->set.rate, 2 * h->set.rate) != 0 || limit_new(&h->failures, FAILURES_PER_SECOND, FAILURES_BURST) != 0) {
+	if (limit_new(&h->rate, h->set.rate, 2 * h->set.rate) != 0 ||
+		limit_new(&h->failures, FAILURES_PER_SECOND, FAILURES_BURST) != 0) {
 		http_free(h);
 		return fail_set(f, -ENOMEM, "out of memory");
 	}

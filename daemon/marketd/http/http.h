@@ -22,7 +22,7 @@ struct http;
 struct http_settings {
 	int connections;              /* [4096] */
 	int connections_per_address;  /* [256]; those of agents are not counted among them */
-	int64_t rate;                 /* requests a second of one account; what takes long counts as many [1000]; -1: as many as it likes */
+	int64_t rate; /* requests a second of one account; what takes long counts as many [1000]; -1: as many as it likes */
 	int64_t head_ms;              /* for a request's head [10 s] */
 	int64_t request_ms;           /* for all of a request, and for taking its answer [30 s] */
 	int64_t idle_ms;              /* between two requests [75 s] */

@@ -12,7 +12,9 @@
 void conn_state_set(struct conn *c, enum conn_state state)
 {
 	const struct http_settings *set = &c->http->set;
-	int64_t ms = state == CONN_IDLE ? c->used ? set->idle_ms : set->head_ms : state == CONN_HEAD ? set->head_ms : set->request_ms;
+	int64_t ms = state == CONN_IDLE ? c->used ? set->idle_ms : set->head_ms
+		: state == CONN_HEAD    ? set->head_ms
+					: set->request_ms;
 
 	c->state = state;
 	c->deadline = state == CONN_WAIT ? INT64_MAX : c->http->now_ms + ms;
@@ -50,7 +52,8 @@ static void make_room(struct http *h, struct conn *new)
 		list_each(at, tmp, &h->conns) {
 			struct conn *c = list_entry(at, struct conn, link);
 
-			if (c == new || c->closing || (int)c->state != state || (mine && (c->known || c->address != new->address)))
+			if (c == new || c->closing || (int)c->state != state ||
+				(mine && (c->known || c->address != new->address)))
 				continue;
 			h->metrics->connections_evicted++;
 			conn_shut(c);

@@ -124,7 +124,8 @@ static bool parse_body(struct exchange *x)
 	x->q.body = json_loadb(buf_text(&x->upload), x->upload.len, JSON_REJECT_DUPLICATES, &why);
 	buf_release(&x->upload);
 	if (!x->q.body)
-		api_refuse(&x->q, &x->r, REASON_MALFORMED, NULL, "the body is not JSON, in line %d: %s", why.line, why.text);
+		api_refuse(&x->q, &x->r, REASON_MALFORMED, NULL, "the body is not JSON, in line %d: %s", why.line,
+			why.text);
 	return x->q.body;
 }
 
@@ -144,8 +145,12 @@ static bool http_exchange_read_head(struct exchange *x)
 	int rc = x->target ? uri_parse(x->target, &x->uri) : -ENOMEM;
 
 	if (rc != 0) {
-		exchange_refuse(x, rc == -ENOMEM ? REASON_UNAVAILABLE : rc == -E2BIG ? REASON_TOO_LARGE : REASON_MALFORMED,
-			rc == -ENOMEM ? "memory is short; nothing was done" : "the request's path and query are not of a form that this takes");
+		exchange_refuse(x,
+			rc == -ENOMEM          ? REASON_UNAVAILABLE
+				: rc == -E2BIG ? REASON_TOO_LARGE
+					       : REASON_MALFORMED,
+			rc == -ENOMEM ? "memory is short; nothing was done"
+				      : "the request's path and query are not of a form that this takes");
 		return false;
 	}
 	q->path = x->uri.path;
@@ -159,7 +164,8 @@ static bool http_exchange_read_head(struct exchange *x)
 	q->last_event_id = exchange_header(x, "Last-Event-ID");
 	q->local = x->conn->listener->local;
 	if (!q->local)
-		auth_header(market_engine(x->http->api->market), exchange_header(x, "Authorization"), market_now(x->http->api->market), q);
+		auth_header(market_engine(x->http->api->market), exchange_header(x, "Authorization"),
+			market_now(x->http->api->market), q);
 	return true;
 }
 

@@ -6,8 +6,8 @@
 #include "marketd/http/http_own.h"
 
 void hook_connection(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode what);
-enum MHD_Result hook_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method, const char *version,
-	const char *data, size_t *len, void **context);
+enum MHD_Result hook_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
+	const char *version, const char *data, size_t *len, void **context);
 void hook_completed(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode how);
 
 #endif

@@ -47,7 +47,7 @@ struct conn {
 	int64_t deadline;                /* clock_ms(); INT64_MAX: none */
 	bool refused, closing;           /* a stranger on the unix socket; it was shut down */
 	bool used;                       /* had a request */
-	bool known;                      /* of an agent that showed its session: it does not count as one of its address */
+	bool known; /* of an agent that showed its session: it does not count as one of its address */
 };
 
 enum exchange_state {
@@ -124,7 +124,7 @@ void exchange_refuse(struct exchange *x, int reason, const char *text);
 bool waiting_admit(struct exchange *x);                          /* there is room for one more that waits */
 void waiting_release(struct exchange *x);
 struct list *waiting_place(struct exchange *x);                  /* where it waits from now on, until x->deadline */
-void waiting_turn(struct http *h);                               /* asks those again that a commit or their deadline concerns */
+void waiting_turn(struct http *h); /* asks those again that a commit or their deadline concerns */
 void waiting_end(struct http *h);                                /* all of them are over */
 int64_t waiting_deadline(const struct http *h);                  /* INT64_MAX: none */
 struct MHD_Response *stream_response(struct exchange *x);

@@ -102,7 +102,8 @@ static enum MHD_Result send_answer(struct exchange *x)
 	enum MHD_Result done;
 
 	/* Nobody's hoard of large answers keeps another from hearing what became of an order. */
-	if (!x->r.changed && x->r.body.len > ANSWER_SMALL && h->metrics->answer_bytes + (int64_t)x->r.body.len > ANSWERS_MAX) {
+	if (!x->r.changed && x->r.body.len > ANSWER_SMALL &&
+		h->metrics->answer_bytes + (int64_t)x->r.body.len > ANSWERS_MAX) {
 		x->r.retry_after = 5;
 		exchange_refuse(x, REASON_UNAVAILABLE, "too many large answers are under way; this one was not kept");
 	}
@@ -199,8 +200,8 @@ static enum MHD_Result http_request_take_body(struct exchange *x, const char *da
 	return MHD_YES;
 }
 
-enum MHD_Result hook_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method, const char *version,
-	const char *data, size_t *len, void **context)
+enum MHD_Result hook_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
+	const char *version, const char *data, size_t *len, void **context)
 {
 	struct exchange *x = *context;
 	size_t n = *len;

@@ -52,7 +52,8 @@ static void tell_where(int fd, char where[LISTEN_TEXT])
 
 	snprintf(where, LISTEN_TEXT, "?");
 	if (getsockname(fd, (struct sockaddr *)&bound, &len) != 0 ||
-		getnameinfo((struct sockaddr *)&bound, len, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		getnameinfo((struct sockaddr *)&bound, len, host, sizeof host, port, sizeof port,
+			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
 		return;
 	snprintf(where, LISTEN_TEXT, bound.ss_family == AF_INET6 ? "[%.120s]:%.8s" : "%.120s:%.8s", host, port);
 }
@@ -80,7 +81,8 @@ int listen_tcp(const char *text, int *fd, bool *loopback, char where[LISTEN_TEXT
 	int rc;
 
 	if (!listen_split(text, host, port))
-		return fail_set(f, -EINVAL, "'%s' is no address to listen on; write it as 127.0.0.1:8080 or [::1]:8080", text);
+		return fail_set(f, -EINVAL, "'%s' is no address to listen on; write it as 127.0.0.1:8080 or [::1]:8080",
+			text);
 	rc = getaddrinfo(host, port, &hints, &found);
 	if (rc != 0)
 		return fail_set(f, -EINVAL, "cannot find the address '%s': %s", text, gai_strerror(rc));
@@ -112,11 +114,12 @@ int listen_unix(const char *path, int *fd, struct fail *f)
 	int sock, rc;
 
 	if (strlen(path) >= sizeof where.sun_path)
-		return fail_set(f, -EINVAL, "the socket's path '%s' is longer than the %zu bytes that it may have", path,
-			sizeof where.sun_path - 1);
+		return fail_set(f, -EINVAL, "the socket's path '%s' is longer than the %zu bytes that it may have",
+			path, sizeof where.sun_path - 1);
 	memcpy(where.sun_path, path, strlen(path) + 1);
 	if (somebody_listens(&where))
-		return fail_set(f, -EADDRINUSE, "somebody listens on '%s' already; end that market first, or name another --socket", path);
+		return fail_set(f, -EADDRINUSE,
+			"somebody listens on '%s' already; end that market first, or name another --socket", path);
 	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
 		unlink(path);
 	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -78,8 +78,9 @@ static int compare_book(struct balances *b, char *line)
 	balance = strtoll(last + 1, NULL, 10);
 	kept = table_get(&b->of, line + 5);
 	if (!kept || *kept != balance)
-		return fail_set(b->f, REASON_INTERNAL, "book '%s' is %" PRId64 " in the market and %" PRId64 " in the ledger", line + 5,
-			balance, kept ? *kept : 0);
+		return fail_set(b->f, REASON_INTERNAL,
+			"book '%s' is %" PRId64 " in the market and %" PRId64 " in the ledger", line + 5, balance,
+			kept ? *kept : 0);
 	*kept = 0;
 	return 0;
 }
@@ -103,8 +104,8 @@ static int compare_balances(struct balances *b, const struct engine *e)
 	buf_release(&text);
 	for (size_t at = 0; !rc && table_next(&b->of, &at, &key, &value);)
 		if (*(int64_t *)value)
-			rc = fail_set(b->f, REASON_INTERNAL, "book '%s' is %" PRId64 " in the ledger and not in the market", key,
-				*(int64_t *)value);
+			rc = fail_set(b->f, REASON_INTERNAL,
+				"book '%s' is %" PRId64 " in the ledger and not in the market", key, *(int64_t *)value);
 	return rc;
 }
 
@@ -151,7 +152,9 @@ static int look_at_snapshot(const struct care *how, struct store *store, struct 
 	if (!rc && seq && engine_load(&e, bytes.data, bytes.len, &why))
 		care_say(how, "the snapshot at event %" PRIu64 " is not used: %s", seq, why.text);
 	else if (!rc && seq && (engine_hash(e) != hash || engine_count(e) != seq))
-		care_say(how, "the snapshot at event %" PRIu64 " is not used: its state is not the one that it was made of", seq);
+		care_say(how,
+			"the snapshot at event %" PRIu64 " is not used: its state is not the one that it was made of",
+			seq);
 	engine_free(e);
 	buf_release(&bytes);
 	return rc;
@@ -169,10 +172,13 @@ static int check_state(const struct care *how, struct store *store, struct fail 
 	if (!rc && engine_count(quick) > engine_count(whole)) /* a snapshot that was made in between */
 		rc = market_catch_up(store, whole, engine_count(quick), f);
 	if (!rc && engine_hash(whole) != engine_hash(quick))
-		rc = fail_set(f, REASON_INTERNAL, "the snapshot and the journal do not give the same market (%016" PRIx64 ", %016" PRIx64
-			")", engine_hash(quick), engine_hash(whole));
+		rc = fail_set(f, REASON_INTERNAL,
+			"the snapshot and the journal do not give the same market (%016" PRIx64 ", %016" PRIx64 ")",
+			engine_hash(quick), engine_hash(whole));
 	if (!rc) {
-		care_say(how, "%" PRIu64 " events replayed from the first and from the snapshot: state %016" PRIx64 " both times",
+		care_say(how,
+			"%" PRIu64 " events replayed from the first and from the snapshot: state %016" PRIx64
+			" both times",
 			engine_count(whole), engine_hash(whole));
 		rc = engine_check(whole, f) ? REASON_INTERNAL : 0;
 	}
@@ -257,7 +263,8 @@ static int run_backup(const struct care *how, struct fail *f)
 	if (!rc)
 		rc = care_check_path(how, how->path, f);
 	if (!rc)
-		care_say(how, "'%s' is a whole copy; 'nanopod-marketd restore %s' brings it back", how->path, how->path);
+		care_say(how, "'%s' is a whole copy; 'nanopod-marketd restore %s' brings it back", how->path,
+			how->path);
 	return rc;
 }
 
@@ -303,8 +310,10 @@ static int run_restore(const struct care *how, struct fail *f)
 	int rc = need_path(how, "restore", f);
 
 	if (!rc && there && !how->force)
-		rc = fail_set(f, REASON_WRONG_STATE, "'%s' is there: end the nanopod-marketd that uses it, then 'nanopod-marketd restore "
-			"--force %s' puts it aside", how->data, how->path);
+		rc = fail_set(f, REASON_WRONG_STATE,
+			"'%s' is there: end the nanopod-marketd that uses it, then 'nanopod-marketd restore "
+			"--force %s' puts it aside",
+			how->data, how->path);
 	if (!rc && strlen(how->data) > PATH_MAX - 64)
 		rc = fail_set(f, REASON_INVALID, "'%.60s…' is too long for a path", how->data);
 	if (!rc)

@@ -56,8 +56,10 @@ static int replay_event(void *arg, uint64_t seq, const struct event *ev)
 		return 1;
 	if (engine_apply(r->engine, ev, &r->effects, &why) == 0 && engine_count(r->engine) == seq)
 		return 0;
-	return fail_set(r->f, REASON_INTERNAL, "event %" PRIu64 " ('%s') of the journal cannot be replayed (%.200s); restore a "
-		"backup with 'nanopod-marketd restore BACKUP', or start the version that wrote it", seq, event_name(ev->kind), why.text);
+	return fail_set(r->f, REASON_INTERNAL,
+		"event %" PRIu64 " ('%s') of the journal cannot be replayed (%.200s); restore a "
+		"backup with 'nanopod-marketd restore BACKUP', or start the version that wrote it",
+		seq, event_name(ev->kind), why.text);
 }
 
 int market_catch_up(struct store *store, struct engine *e, uint64_t until, struct fail *f)
@@ -82,7 +84,8 @@ static int market_load(struct store *store, struct engine **out, uint64_t *kept,
 	buf_init(&bytes, SNAPSHOT_BYTES);
 	rc = store->calls->load_snapshot(store, &bytes, &seq, &hash, f);
 	/* A snapshot that another version wrote may not be read, or not mean the same: the events always are. */
-	if (!rc && seq && (engine_load(&e, bytes.data, bytes.len, &why) || engine_hash(e) != hash || engine_count(e) != seq)) {
+	if (!rc && seq &&
+		(engine_load(&e, bytes.data, bytes.len, &why) || engine_hash(e) != hash || engine_count(e) != seq)) {
 		engine_free(e);
 		e = NULL;
 		seq = 0;
@@ -97,8 +100,8 @@ static int market_load(struct store *store, struct engine **out, uint64_t *kept,
 	return 0;
 }
 
-static int store_market_replay(struct store *store, bool from_snapshot, uint64_t until, struct engine **out, uint64_t *kept,
-	struct fail *f)
+static int store_market_replay(struct store *store, bool from_snapshot, uint64_t until, struct engine **out,
+	uint64_t *kept, struct fail *f)
 {
 	struct engine *e = NULL;
 	int rc = 0;

@@ -25,7 +25,9 @@ enum { NAME_ROOM = 4096, BACKUP_TRIES = 100 };
 int sqlite_check_file(struct sqlite_store *s, bool quick, struct fail *f)
 {
 	sqlite3_stmt *st;
-	int got = 0, rc = sqlite3_prepare_v2(s->db, quick ? "PRAGMA quick_check(1)" : "PRAGMA integrity_check(1)", -1, &st, NULL);
+	int got = 0,
+	    rc = sqlite3_prepare_v2(s->db, quick ? "PRAGMA quick_check(1)" : "PRAGMA integrity_check(1)", -1, &st,
+		    NULL);
 
 	if (rc != SQLITE_OK)
 		return sqlite_fail(s, rc, f, "check");
@@ -33,7 +35,8 @@ int sqlite_check_file(struct sqlite_store *s, bool quick, struct fail *f)
 	if (rc != SQLITE_ROW)
 		got = sqlite_fail(s, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, f, "check");
 	else if (strcmp((const char *)sqlite3_column_text(st, 0), "ok") != 0)
-		got = fail_set(f, REASON_INTERNAL, "'%s' is damaged: %.200s" RECOVER, s->path, (const char *)sqlite3_column_text(st, 0));
+		got = fail_set(f, REASON_INTERNAL, "'%s' is damaged: %.200s" RECOVER, s->path,
+			(const char *)sqlite3_column_text(st, 0));
 	sqlite3_finalize(st);
 	return got;
 }
@@ -45,8 +48,8 @@ static int one_event(void *arg, uint64_t seq, const struct event *ev)
 	struct order_of_events *o = arg;
 
 	if (ev->at < o->at)
-		return fail_set(o->f, REASON_INTERNAL, "event %" PRIu64 " of '%s' is earlier than the one before it" RECOVER, seq,
-			o->path);
+		return fail_set(o->f, REASON_INTERNAL,
+			"event %" PRIu64 " of '%s' is earlier than the one before it" RECOVER, seq, o->path);
 	o->at = ev->at;
 	o->last = seq;
 	return 0;
@@ -74,10 +77,12 @@ static int check_snapshots(struct sqlite_store *s, uint64_t last, struct fail *f
 	if (!rc)
 		rc = sqlite_number(s, "SELECT COALESCE(MAX(seq), 0) FROM snapshot", &newest, f);
 	if (!rc && (uint64_t)newest != seq)
-		return fail_set(f, REASON_INTERNAL, "the snapshot at event %" PRId64 " of '%s' is not whole" RECOVER, newest, s->path);
+		return fail_set(f, REASON_INTERNAL, "the snapshot at event %" PRId64 " of '%s' is not whole" RECOVER,
+			newest, s->path);
 	if (!rc && seq > last)
-		return fail_set(f, REASON_INTERNAL, "'%s' has a snapshot at event %" PRIu64 " but its last event is %" PRIu64 RECOVER,
-			s->path, seq, last);
+		return fail_set(f, REASON_INTERNAL,
+			"'%s' has a snapshot at event %" PRIu64 " but its last event is %" PRIu64 RECOVER, s->path, seq,
+			last);
 	return rc;
 }
 
@@ -91,40 +96,48 @@ static int must_be_none(struct sqlite_store *s, const char *sql, const char *sen
 		return sqlite_fail(s, rc, f, "check");
 	rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
-		got = fail_set(f, REASON_INTERNAL, "'%s': %s %lld" RECOVER, s->path, sentence, (long long)sqlite3_column_int64(st, 0));
+		got = fail_set(f, REASON_INTERNAL, "'%s': %s %lld" RECOVER, s->path, sentence,
+			(long long)sqlite3_column_int64(st, 0));
 	else if (rc != SQLITE_DONE)
 		got = sqlite_fail(s, rc, f, "check");
 	sqlite3_finalize(st);
 	return got;
 }
 
-static const struct { const char *sentence, *sql; } rules[] = {
+static const struct { const char *sentence, *sql;
+} rules[] = {
 	{ "the postings of a transfer do not sum to zero: transfer",
 		"SELECT transfer FROM posting GROUP BY transfer, asset HAVING SUM(amount) <> 0 LIMIT 1" },
 	{ "the postings of a transfer are of more than one event: transfer",
 		"SELECT transfer FROM posting GROUP BY transfer HAVING MIN(seq) <> MAX(seq) LIMIT 1" },
 	{ "a posting belongs to no event: event",
 		"SELECT seq FROM posting WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.seq = posting.seq AND "
-			"event.at = posting.at) LIMIT 1" },
+		"event.at = posting.at) LIMIT 1" },
 	{ "a notice belongs to no event: event",
 		"SELECT seq FROM notice WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.seq = notice.seq) LIMIT 1" },
 	{ "a lease has no order: lease",
-		"SELECT id FROM lease WHERE NOT EXISTS (SELECT 1 FROM orders WHERE orders.id = lease.order_id) LIMIT 1" },
-	{ "a lease that runs has no minutes: lease", "SELECT id FROM lease WHERE closed = 0 AND end_minute <= start_minute LIMIT 1" },
+		"SELECT id FROM lease WHERE NOT EXISTS (SELECT 1 FROM orders WHERE orders.id = lease.order_id) LIMIT "
+		"1" },
+	{ "a lease that runs has no minutes: lease",
+		"SELECT id FROM lease WHERE closed = 0 AND end_minute <= start_minute LIMIT 1" },
 	{ "an order is closed and says that it is open, or the reverse: order",
 		"SELECT id FROM orders WHERE (closed_at = 0) <> (status IN (0, 2, 5)) LIMIT 1" },
-	{ "an order that is closed holds money: order", "SELECT id FROM orders WHERE closed_at <> 0 AND hold <> 0 LIMIT 1" },
+	{ "an order that is closed holds money: order",
+		"SELECT id FROM orders WHERE closed_at <> 0 AND hold <> 0 LIMIT 1" },
 	{ "an order has leases of more minutes than it filled: order",
 		"SELECT orders.id FROM orders JOIN lease ON lease.order_id = orders.id "
-			"GROUP BY orders.id, orders.filled_minutes HAVING SUM(lease.end_minute - lease.start_minute) > "
-			"orders.filled_minutes LIMIT 1" },
+		"GROUP BY orders.id, orders.filled_minutes HAVING SUM(lease.end_minute - lease.start_minute) > "
+		"orders.filled_minutes LIMIT 1" },
 	{ "a console has other lines than it says: instance",
-		"SELECT instance FROM log_head WHERE (SELECT COUNT(*) FROM log_line WHERE log_line.instance = log_head.instance AND "
-			"seq >= first AND seq < next) <> next - first OR (SELECT COALESCE(SUM(LENGTH(data) + 32), 0) FROM log_line "
-			"WHERE log_line.instance = log_head.instance) <> bytes LIMIT 1" },
+		"SELECT instance FROM log_head WHERE (SELECT COUNT(*) FROM log_line WHERE log_line.instance = "
+		"log_head.instance AND "
+		"seq >= first AND seq < next) <> next - first OR (SELECT COALESCE(SUM(LENGTH(data) + 32), 0) FROM "
+		"log_line "
+		"WHERE log_line.instance = log_head.instance) <> bytes LIMIT 1" },
 	{ "lines of a console belong to none: instance",
-		"SELECT instance FROM log_line WHERE NOT EXISTS (SELECT 1 FROM log_head WHERE log_head.instance = log_line.instance) "
-			"LIMIT 1" },
+		"SELECT instance FROM log_line WHERE NOT EXISTS (SELECT 1 FROM log_head WHERE log_head.instance = "
+		"log_line.instance) "
+		"LIMIT 1" },
 };
 
 _Static_assert(LOG_LINE == 32, "the rule above names it");
@@ -158,7 +171,9 @@ static int books_grow(struct books *b)
 		return -ENOMEM;
 	for (size_t i = 0; i < b->cap; i++)
 		if (b->list[i].used) {
-			struct posting key = { .owner = b->list[i].owner, .asset = b->list[i].asset, .book = (enum book)b->list[i].book };
+			struct posting key = { .owner = b->list[i].owner,
+				.asset = b->list[i].asset,
+				.book = (enum book)b->list[i].book };
 
 			*book_slot(&more, &key) = b->list[i];
 		}
@@ -195,8 +210,11 @@ static int end_account(struct ledger_walk *w)
 	if (w->books.list)
 		memset(w->books.list, 0, w->books.cap * sizeof *w->books.list);
 	w->books.count = 0;
-	return good ? 0 : fail_set(w->f, REASON_INTERNAL, "the ledger of account %" PRIu64 " in '%s' does not end where its hash "
-		"chain ends: postings after event %" PRIu64 " are missing or changed" RECOVER, w->account, w->s->path, w->seq);
+	return good ? 0
+		    : fail_set(w->f, REASON_INTERNAL,
+			      "the ledger of account %" PRIu64 " in '%s' does not end where its hash "
+			      "chain ends: postings after event %" PRIu64 " are missing or changed" RECOVER,
+			      w->account, w->s->path, w->seq);
 }
 
 static int one_posting(struct ledger_walk *w, const struct posting_row *row)
@@ -207,8 +225,10 @@ static int one_posting(struct ledger_walk *w, const struct posting_row *row)
 
 	chain_next(w->chain, row);
 	if (memcmp(w->chain, row->chain, CHAIN_BYTES) != 0)
-		return fail_set(w->f, REASON_INTERNAL, "the ledger of account %" PRIu64 " in '%s' was changed: its hash chain breaks at "
-			"event %" PRIu64 ", posting %" PRIu64 RECOVER, p->account, w->s->path, row->seq, row->n);
+		return fail_set(w->f, REASON_INTERNAL,
+			"the ledger of account %" PRIu64 " in '%s' was changed: its hash chain breaks at "
+			"event %" PRIu64 ", posting %" PRIu64 RECOVER,
+			p->account, w->s->path, row->seq, row->n);
 	if (2 * (w->books.count + 1) > w->books.cap && books_grow(&w->books))
 		return fail_set(w->f, REASON_UNAVAILABLE, "no memory is left");
 	b = book_slot(&w->books, p);
@@ -217,8 +237,10 @@ static int one_posting(struct ledger_walk *w, const struct posting_row *row)
 		w->books.count++;
 	}
 	if (__builtin_add_overflow(b->balance, p->amount, &expected) || expected != p->balance)
-		return fail_set(w->f, REASON_INTERNAL, "a balance of account %" PRIu64 " in '%s' does not continue at event %" PRIu64
-			", posting %" PRIu64 RECOVER, p->account, w->s->path, row->seq, row->n);
+		return fail_set(w->f, REASON_INTERNAL,
+			"a balance of account %" PRIu64 " in '%s' does not continue at event %" PRIu64
+			", posting %" PRIu64 RECOVER,
+			p->account, w->s->path, row->seq, row->n);
 	b->balance = p->balance;
 	return 0;
 }
@@ -242,7 +264,8 @@ static int next_posting(struct ledger_walk *w, const struct posting_row *row)
 
 static int check_ledger(struct sqlite_store *s, struct fail *f)
 {
-	static const char sql[] = "SELECT account, seq, n, at, transfer, owner, asset, book, amount, balance, subject, chain "
+	static const char sql[] =
+		"SELECT account, seq, n, at, transfer, owner, asset, book, amount, balance, subject, chain "
 		"FROM posting ORDER BY account, seq, n";
 	struct ledger_walk w = { .s = s, .f = f };
 	sqlite3_stmt *st;
@@ -265,8 +288,9 @@ static int check_ledger(struct sqlite_store *s, struct fail *f)
 	if (!got)
 		got = sqlite_number(s, "SELECT COUNT(*) FROM chain", &ends, f);
 	if (!got && (uint64_t)ends != w.accounts)
-		got = fail_set(f, REASON_INTERNAL, "'%s' has lost whole ledgers: %" PRIu64 " are there of %" PRId64 RECOVER, s->path,
-			w.accounts, ends);
+		got = fail_set(f, REASON_INTERNAL,
+			"'%s' has lost whole ledgers: %" PRIu64 " are there of %" PRId64 RECOVER, s->path, w.accounts,
+			ends);
 	free(w.books.list);
 	return got;
 }
@@ -315,7 +339,8 @@ static int copy_pages(struct sqlite_store *s, sqlite3 *to, struct fail *f)
 	}
 	if (b)
 		sqlite3_backup_finish(b);
-	return rc == SQLITE_DONE ? 0 : fail_set(f, REASON_UNAVAILABLE, "cannot copy '%s': %s", s->path, sqlite3_errstr(rc));
+	return rc == SQLITE_DONE ? 0
+				 : fail_set(f, REASON_UNAVAILABLE, "cannot copy '%s': %s", s->path, sqlite3_errstr(rc));
 }
 
 static int write_copy(struct sqlite_store *s, const char *name, struct fail *f)
@@ -324,10 +349,14 @@ static int write_copy(struct sqlite_store *s, const char *name, struct fail *f)
 	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), rc;
 
 	if (fd < 0)
-		return fail_errno(f, errno == ENOENT ? REASON_NOT_FOUND : errno == EACCES ? REASON_FORBIDDEN : REASON_UNAVAILABLE,
+		return fail_errno(f,
+			errno == ENOENT           ? REASON_NOT_FOUND
+				: errno == EACCES ? REASON_FORBIDDEN
+						  : REASON_UNAVAILABLE,
 			errno, "cannot write '%s'", name);
 	rc = sqlite3_open_v2(name, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-	rc = rc == SQLITE_OK ? copy_pages(s, to, f) : fail_set(f, REASON_UNAVAILABLE, "cannot write '%s': %s", name, sqlite3_errstr(rc));
+	rc = rc == SQLITE_OK ? copy_pages(s, to, f)
+			     : fail_set(f, REASON_UNAVAILABLE, "cannot write '%s': %s", name, sqlite3_errstr(rc));
 	if (sqlite3_close(to) != SQLITE_OK && !rc)
 		rc = fail_set(f, REASON_UNAVAILABLE, "cannot write '%s'", name);
 	if (fsync(fd) != 0 && !rc)
@@ -353,12 +382,14 @@ static int check_target(const char *path, struct fail *f)
 	if (strlen(path) > NAME_ROOM - 64)
 		return fail_set(f, REASON_INVALID, "'%.60s…' is too long for a path", path);
 	if (sqlcare_there(path, "-wal") || sqlcare_there(path, "-journal"))
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is in use as a database (its log '%s-wal' is there); name another file",
-			path, path);
+		return fail_set(f, REASON_WRONG_STATE,
+			"'%s' is in use as a database (its log '%s-wal' is there); name another file", path, path);
 	if (!sqlcare_there(path, ""))
 		return 0;
 	rc = sqlite_look(path, &form, NULL);
-	return rc ? fail_set(f, REASON_WRONG_STATE, "'%s' is there and is no market's database; name another file", path) : 0;
+	return rc
+		? fail_set(f, REASON_WRONG_STATE, "'%s' is there and is no market's database; name another file", path)
+		: 0;
 }
 
 static void sqlcare_drop(const char *name)
@@ -435,15 +466,19 @@ int store_sqlite_migrate(const char *path, int *from, int *to, struct fail *f)
 	int form = 0, rc = sqlite_look(path, &form, f);
 
 	if (rc == 1)
-		return fail_set(f, REASON_NOT_FOUND, "there is no '%s'; 'nanopod-marketd' makes one when it starts", path);
+		return fail_set(f, REASON_NOT_FOUND, "there is no '%s'; 'nanopod-marketd' makes one when it starts",
+			path);
 	if (rc)
 		return rc;
 	if (form > SQLITE_STORE_FORM)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' has form %d and this program knows form %d: a newer nanopod-marketd wrote "
-			"it; install that one", path, form, SQLITE_STORE_FORM);
+		return fail_set(f, REASON_WRONG_STATE,
+			"'%s' has form %d and this program knows form %d: a newer nanopod-marketd wrote "
+			"it; install that one",
+			path, form, SQLITE_STORE_FORM);
 	for (int i = form; i < SQLITE_STORE_FORM; i++)
 		if (i < 1 || !steps[i])
-			return fail_set(f, REASON_WRONG_STATE, "'%s' has form %d, from which no way leads to form %d" RECOVER, path, form,
+			return fail_set(f, REASON_WRONG_STATE,
+				"'%s' has form %d, from which no way leads to form %d" RECOVER, path, form,
 				SQLITE_STORE_FORM);
 	if (form < SQLITE_STORE_FORM)
 		rc = sqlcare_climb(path, form, f);

@@ -10,7 +10,8 @@
 
 enum { BUSY_MS = 2000 };
 
-#define CHECK_COMMAND "'nanopod-marketd check' says what is wrong, 'nanopod-marketd restore BACKUP' brings a backup back"
+#define CHECK_COMMAND \
+	"'nanopod-marketd check' says what is wrong, 'nanopod-marketd restore BACKUP' brings a backup back"
 
 /* ---- Failures ---------------------------------------------------------------------------- */
 
@@ -19,14 +20,17 @@ int sqlite_fail(struct sqlite_store *s, int rc, struct fail *f, const char *what
 	switch (rc & 0xff) {
 	case SQLITE_FULL:
 		return fail_set(f, REASON_UNAVAILABLE,
-			"cannot %s '%s': the disk is full; make room, nothing that was answered is lost", what, s->path);
+			"cannot %s '%s': the disk is full; make room, nothing that was answered is lost", what,
+			s->path);
 	case SQLITE_READONLY:
 		return fail_set(f, REASON_UNAVAILABLE,
-			"cannot %s '%s': it or its file system is read-only; make both writable for this user", what, s->path);
+			"cannot %s '%s': it or its file system is read-only; make both writable for this user", what,
+			s->path);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return fail_set(f, REASON_UNAVAILABLE,
-			"cannot %s '%s': another process holds it; find it with 'fuser %s' and end it", what, s->path, s->path);
+			"cannot %s '%s': another process holds it; find it with 'fuser %s' and end it", what, s->path,
+			s->path);
 	case SQLITE_CORRUPT:
 		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': it is damaged (%s); " CHECK_COMMAND, what, s->path,
 			sqlite3_errmsg(s->db));
@@ -37,13 +41,16 @@ int sqlite_fail(struct sqlite_store *s, int rc, struct fail *f, const char *what
 		return fail_set(f, REASON_UNAVAILABLE, "cannot %s '%s': no memory is left", what, s->path);
 	case SQLITE_IOERR:
 	case SQLITE_CANTOPEN:
-		return fail_set(f, REASON_UNAVAILABLE, "cannot %s '%s': %s%s%s; look at the disk with 'dmesg' and 'df %s'", what,
-			s->path, sqlite3_errstr(rc), sqlite3_system_errno(s->db) ? ": " : "",
+		return fail_set(f, REASON_UNAVAILABLE,
+			"cannot %s '%s': %s%s%s; look at the disk with 'dmesg' and 'df %s'", what, s->path,
+			sqlite3_errstr(rc), sqlite3_system_errno(s->db) ? ": " : "",
 			sqlite3_system_errno(s->db) ? strerror(sqlite3_system_errno(s->db)) : "", s->path);
 	case SQLITE_CONSTRAINT:
-		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': %s; " CHECK_COMMAND, what, s->path, sqlite3_errmsg(s->db));
+		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': %s; " CHECK_COMMAND, what, s->path,
+			sqlite3_errmsg(s->db));
 	default:
-		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': %s (%d)", what, s->path, sqlite3_errmsg(s->db), rc);
+		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': %s (%d)", what, s->path, sqlite3_errmsg(s->db),
+			rc);
 	}
 }
 

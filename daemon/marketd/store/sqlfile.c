@@ -30,8 +30,10 @@ off_t sqlite_size(const char *path, const char *suffix)
 static int look_absent(const char *path, struct fail *f)
 {
 	if (sqlite_size(path, "-wal") > 0)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is gone but its log '%s-wal' is there: put the database back beside "
-			"it, or restore a backup with 'nanopod-marketd restore BACKUP'", path, path);
+		return fail_set(f, REASON_WRONG_STATE,
+			"'%s' is gone but its log '%s-wal' is there: put the database back beside "
+			"it, or restore a backup with 'nanopod-marketd restore BACKUP'",
+			path, path);
 	return 1;
 }
 
@@ -40,8 +42,10 @@ static int look_header(const char *path, const uint8_t h[HEADER], off_t size, in
 	uint64_t page = (uint32_t)h[16] << 8 | h[17];
 
 	if (memcmp(h, "SQLite format 3", 16) != 0)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is not a market's database: it is another file, an encrypted or a "
-			"damaged one; give another --data, or restore a backup with 'nanopod-marketd restore BACKUP'", path);
+		return fail_set(f, REASON_WRONG_STATE,
+			"'%s' is not a market's database: it is another file, an encrypted or a "
+			"damaged one; give another --data, or restore a backup with 'nanopod-marketd restore BACKUP'",
+			path);
 	if (big_endian(h + 68) != SQLITE_STORE_APPLICATION)
 		return fail_set(f, REASON_WRONG_STATE,
 			"'%s' is another program's SQLite database; give another --data", path);
@@ -49,8 +53,10 @@ static int look_header(const char *path, const uint8_t h[HEADER], off_t size, in
 		page = 65536;
 	/* With a log beside it, a file that is shorter is one that a checkpoint was growing. */
 	if ((uint64_t)size < page * big_endian(h + 28) && sqlite_size(path, "-wal") <= 0)
-		return fail_set(f, REASON_INTERNAL, "'%s' was cut off: %lld bytes are left of %llu; restore a backup with "
-			"'nanopod-marketd restore BACKUP'", path, (long long)size, (unsigned long long)(page * big_endian(h + 28)));
+		return fail_set(f, REASON_INTERNAL,
+			"'%s' was cut off: %lld bytes are left of %llu; restore a backup with "
+			"'nanopod-marketd restore BACKUP'",
+			path, (long long)size, (unsigned long long)(page * big_endian(h + 28)));
 	*form = (int)big_endian(h + 60);
 	return 0;
 }
@@ -65,11 +71,13 @@ int sqlite_look(const char *path, int *form, struct fail *f)
 	if (fd < 0 && errno == ENOENT)
 		return look_absent(path, f);
 	if (fd < 0)
-		return fail_errno(f, errno == EACCES ? REASON_FORBIDDEN : REASON_UNAVAILABLE, errno, "cannot open '%s'", path);
+		return fail_errno(f, errno == EACCES ? REASON_FORBIDDEN : REASON_UNAVAILABLE, errno, "cannot open '%s'",
+			path);
 	n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? pread(fd, header, sizeof header, 0) : -1;
 	close(fd);
 	if (S_ISDIR(st.st_mode))
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is a directory; name a file in it, as in '%s/market.db'", path, path);
+		return fail_set(f, REASON_WRONG_STATE, "'%s' is a directory; name a file in it, as in '%s/market.db'",
+			path, path);
 	if (!S_ISREG(st.st_mode))
 		return fail_set(f, REASON_WRONG_STATE, "'%s' is not a regular file; give another --data", path);
 	if (n < 0)
@@ -78,8 +86,10 @@ int sqlite_look(const char *path, int *form, struct fail *f)
 		return fail_set(f, REASON_WRONG_STATE, "'%s' is empty: if a market was in it, restore a backup with "
 			"'nanopod-marketd restore --force BACKUP'; for a new market remove it", path);
 	if (n < (ssize_t)sizeof header)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is not a market's database, or was cut off to %lld bytes; restore a "
-			"backup with 'nanopod-marketd restore --force BACKUP'", path, (long long)n);
+		return fail_set(f, REASON_WRONG_STATE,
+			"'%s' is not a market's database, or was cut off to %lld bytes; restore a "
+			"backup with 'nanopod-marketd restore --force BACKUP'",
+			path, (long long)n);
 	return look_header(path, header, st.st_size, form, f);
 }
 
@@ -87,7 +97,8 @@ int sqlite_folder_sync(const char *path)
 {
 	char folder[PATH_ROOM];
 	const char *slash = strrchr(path, '/');
-	int n = slash ? snprintf(folder, sizeof folder, "%.*s/", (int)(slash - path), path) : snprintf(folder, sizeof folder, ".");
+	int n = slash ? snprintf(folder, sizeof folder, "%.*s/", (int)(slash - path), path)
+		      : snprintf(folder, sizeof folder, ".");
 	int fd, rc;
 
 	if (n < 0 || (size_t)n >= sizeof folder)

@@ -15,8 +15,9 @@
 #include "market/reason.h"
 
 enum {
-	CHECKPOINT_FRAMES = 2048,  /* 8 MiB of log between checkpoints: more is cheaper, less is a shorter wait behind one */
-	QUICK_BYTES = 32 << 20,    /* up to this size a file is looked through when it is opened: a tenth of a second */
+	CHECKPOINT_FRAMES =
+		2048, /* 8 MiB of log between checkpoints: more is cheaper, less is a shorter wait behind one */
+	QUICK_BYTES = 32 << 20, /* up to this size a file is looked through when it is opened: a tenth of a second */
 };
 
 /* ---- Making a new one -------------------------------------------------------------------- */
@@ -67,7 +68,10 @@ static int make_new(const char *path, struct fail *f)
 	unlink(name);
 	fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return fail_errno(f, errno == ENOENT ? REASON_NOT_FOUND : errno == EACCES ? REASON_FORBIDDEN : REASON_UNAVAILABLE,
+		return fail_errno(f,
+			errno == ENOENT           ? REASON_NOT_FOUND
+				: errno == EACCES ? REASON_FORBIDDEN
+						  : REASON_UNAVAILABLE,
 			errno, "cannot make '%s' (its folder must exist and be writable: 'mkdir -p', 'chown')", path);
 	close(fd);
 	rc = fill_new(name, f);
@@ -147,7 +151,8 @@ static int sqlite_begin(struct sqlite_store *s, struct fail *f)
 	return check_epoch(s, f) ? sqlite_refused(s, f) : 0;
 }
 
-static int sqlite_append(struct store *base, uint64_t seq, const struct event *ev, const struct effects *did, struct fail *f)
+static int sqlite_append(struct store *base, uint64_t seq, const struct event *ev, const struct effects *did,
+	struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	int rc = sqlite_begin(s, f);
@@ -171,7 +176,8 @@ static int sqlite_forget_answers(struct store *base, int64_t before, size_t max,
 	return rc ? rc : sqlite_drop_answers(s, before, max, f);
 }
 
-static int sqlite_log_append(struct store *base, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f)
+static int sqlite_log_append(struct store *base, uint64_t instance, const struct log_line *lines, size_t count,
+	struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	int rc = sqlite_begin(s, f);
@@ -187,13 +193,15 @@ static int sqlite_log_drop(struct store *base, uint64_t instance, struct fail *f
 	return rc ? rc : sqlite_drop_log(s, instance, f);
 }
 
-static int sqlite_snapshot(struct store *base, uint64_t seq, const void *data, size_t len, uint64_t hash, struct fail *f)
+static int sqlite_snapshot(struct store *base, uint64_t seq, const void *data, size_t len, uint64_t hash,
+	struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	int rc;
 
 	if (len > SNAPSHOT_MAX)
-		return fail_set(f, REASON_UNAVAILABLE, "a snapshot of %zu bytes is larger than '%s' takes", len, s->path);
+		return fail_set(f, REASON_UNAVAILABLE, "a snapshot of %zu bytes is larger than '%s' takes", len,
+			s->path);
 	rc = sqlite_begin(s, f);
 	return rc ? rc : sqlite_put_snapshot(s, seq, data, len, hash, f);
 }
@@ -203,7 +211,8 @@ static void sqlite_checkpoint(struct sqlite_store *s)
 	int left = 0, done = 0;
 
 	/* Where this fails, all is still in the log, and it is tried again further on. */
-	if (sqlite3_wal_checkpoint_v2(s->db, "main", SQLITE_CHECKPOINT_PASSIVE, &left, &done) == SQLITE_OK && done == left)
+	if (sqlite3_wal_checkpoint_v2(s->db, "main", SQLITE_CHECKPOINT_PASSIVE, &left, &done) == SQLITE_OK &&
+		done == left)
 		s->wal_next = CHECKPOINT_FRAMES;
 	else
 		s->wal_next = s->wal_frames + CHECKPOINT_FRAMES;
@@ -335,11 +344,15 @@ static const struct store_calls calls = {
 static int check_form(const char *path, int form, struct fail *f)
 {
 	if (form > SQLITE_STORE_FORM)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' has form %d and this program knows form %d: a newer nanopod-marketd "
-			"wrote it; install that one ('nanopod-marketd migrate' only goes up)", path, form, SQLITE_STORE_FORM);
+		return fail_set(f, REASON_WRONG_STATE,
+			"'%s' has form %d and this program knows form %d: a newer nanopod-marketd "
+			"wrote it; install that one ('nanopod-marketd migrate' only goes up)",
+			path, form, SQLITE_STORE_FORM);
 	if (form < SQLITE_STORE_FORM)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' has form %d and this program needs form %d; bring it up with "
-			"'nanopod-marketd migrate'", path, form, SQLITE_STORE_FORM);
+		return fail_set(f, REASON_WRONG_STATE,
+			"'%s' has form %d and this program needs form %d; bring it up with "
+			"'nanopod-marketd migrate'",
+			path, form, SQLITE_STORE_FORM);
 	return 0;
 }
 

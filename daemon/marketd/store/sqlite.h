@@ -84,10 +84,12 @@ int32_t sqlite_int(sqlite3_stmt *st, int column);
 /* ---- store_sqlrows.c: the tables, and writing rows in a transaction that is open ------------ */
 
 extern const char *const sqlite_schema[];                         /* ends with NULL */
-int sqlite_put_event(struct sqlite_store *s, uint64_t seq, const struct event *ev, const struct effects *did, struct fail *f);
+int sqlite_put_event(struct sqlite_store *s, uint64_t seq, const struct event *ev, const struct effects *did,
+	struct fail *f);
 int sqlite_put_answer(struct sqlite_store *s, const struct answer *a, struct fail *f);
 int sqlite_drop_answers(struct sqlite_store *s, int64_t before, size_t max, struct fail *f);
-int sqlite_put_snapshot(struct sqlite_store *s, uint64_t seq, const void *bytes, size_t len, uint64_t hash, struct fail *f);
+int sqlite_put_snapshot(struct sqlite_store *s, uint64_t seq, const void *bytes, size_t len, uint64_t hash,
+	struct fail *f);
 int sqlite_heads_flush(struct sqlite_store *s, struct fail *f);
 
 /* ---- Reading rows ------------------------------------------------------------------------- */
@@ -115,7 +117,8 @@ _Static_assert((int)READ_COUNT < (int)SQLITE_STORE_STATEMENTS, "the last number 
 
 int sqlite_orders(struct store *base, const struct order_filter *filter, const struct store_page *page,
 	store_order_fn fn, void *arg, struct fail *f);
-int sqlite_order_side(struct sqlite_store *s, uint64_t id, enum side *side, struct fail *f); /* left as it is where there is none */
+int sqlite_order_side(struct sqlite_store *s, uint64_t id, enum side *side,
+	struct fail *f); /* left as it is where there is none */
 /* The least id such that all orders from it on were made at `at` or later. */
 int sqlite_id_since(struct sqlite_store *s, int64_t at, uint64_t *out, struct fail *f);
 
@@ -136,15 +139,18 @@ void sqlite_read_posting(sqlite3_stmt *st, struct posting_row *row); /* columns 
 /* ---- store_sqllog.c: consoles -------------------------------------------------------------- */
 
 extern const char *const sqlite_schema_logs[];                    /* ends with NULL */
-int sqlite_put_log(struct sqlite_store *s, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f);
+int sqlite_put_log(struct sqlite_store *s, uint64_t instance, const struct log_line *lines, size_t count,
+	struct fail *f);
 int sqlite_drop_log(struct sqlite_store *s, uint64_t instance, struct fail *f);
 int sqlite_log_end(struct store *base, uint64_t instance, struct log_head *out, struct fail *f);
-int sqlite_logs(struct store *base, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg, struct fail *f);
+int sqlite_logs(struct store *base, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg,
+	struct fail *f);
 int sqlite_log_heads(struct store *base, uint64_t after, size_t limit, store_log_head_fn fn, void *arg, struct fail *f);
 
 /* ---- store_sqlcare.c ---------------------------------------------------------------------- */
 
-int sqlite_check_file(struct sqlite_store *s, bool quick, struct fail *f); /* the file alone; quick: without its indexes */
+int sqlite_check_file(struct sqlite_store *s, bool quick,
+	struct fail *f); /* the file alone; quick: without its indexes */
 int sqlite_check(struct store *base, struct fail *f);
 int sqlite_backup(struct store *base, const char *path, struct fail *f);
 

@@ -14,8 +14,10 @@
 enum { LOG_LEFT = LOG_KEEP - LOG_KEEP / 8 }; /* where too much is there, it is cut to this at once */
 
 const char *const sqlite_schema_logs[] = {
-	"CREATE TABLE log_head (instance" INT ", first" INT ", next" INT ", bytes" INT ", PRIMARY KEY (instance)" CLUSTERED,
-	"CREATE TABLE log_line (instance" INT ", seq" INT ", at" INT ", data" BYTES ", PRIMARY KEY (instance, seq)" CLUSTERED,
+	"CREATE TABLE log_head (instance" INT ", first" INT ", next" INT ", bytes" INT
+	", PRIMARY KEY (instance)" CLUSTERED,
+	"CREATE TABLE log_line (instance" INT ", seq" INT ", at" INT ", data" BYTES
+	", PRIMARY KEY (instance, seq)" CLUSTERED,
 	NULL,
 };
 
@@ -23,13 +25,19 @@ const char *const sqlite_schema_logs[] = {
 #define STATEMENTS(X) \
 	X(HEAD, "SELECT instance, first, next, bytes FROM log_head WHERE instance = ?") \
 	X(HEADS, "SELECT instance, first, next, bytes FROM log_head WHERE instance > ? ORDER BY instance LIMIT ?") \
-	X(UP, "SELECT seq, at, data FROM log_line WHERE instance = ? AND seq >= ? AND seq <= ? AND at >= ? AND at <= ? " \
+	X(UP, \
+		"SELECT seq, at, data FROM log_line WHERE instance = ? AND seq >= ? AND seq <= ? AND at >= ? AND at " \
+		"<= ? " \
 		"ORDER BY seq LIMIT ?") \
-	X(DOWN, "SELECT seq, at, data FROM log_line WHERE instance = ? AND seq >= ? AND seq <= ? AND at >= ? AND at <= ? " \
+	X(DOWN, \
+		"SELECT seq, at, data FROM log_line WHERE instance = ? AND seq >= ? AND seq <= ? AND at >= ? AND at " \
+		"<= ? " \
 		"ORDER BY seq DESC LIMIT ?") \
 	X(OLDEST, "SELECT seq, LENGTH(data) FROM log_line WHERE instance = ? ORDER BY seq") \
 	X(LINE_PUT, "INSERT INTO log_line (instance, seq, at, data) VALUES (?, ?, ?, ?)") \
-	X(PUT, "INSERT INTO log_head (instance, first, next, bytes) VALUES (?, ?, ?, ?) ON CONFLICT (instance) DO UPDATE SET " \
+	X(PUT, \
+		"INSERT INTO log_head (instance, first, next, bytes) VALUES (?, ?, ?, ?) ON CONFLICT (instance) DO " \
+		"UPDATE SET " \
 		"first = excluded.first, next = excluded.next, bytes = excluded.bytes") \
 	X(CUT, "DELETE FROM log_line WHERE instance = ? AND seq < ?") \
 	X(GONE, "DELETE FROM log_head WHERE instance = ?")
@@ -98,7 +106,8 @@ int sqlite_log_heads(struct store *base, uint64_t after, size_t limit, store_log
 	return sqlite_ended(s, LOG_HEADS, st, rc, got, f);
 }
 
-int sqlite_logs(struct store *base, uint64_t instance, const struct log_filter *w, store_log_fn fn, void *arg, struct fail *f)
+int sqlite_logs(struct store *base, uint64_t instance, const struct log_filter *w, store_log_fn fn, void *arg,
+	struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
 	enum log_statement n = w->descending ? LOG_DOWN : LOG_UP;
@@ -107,10 +116,15 @@ int sqlite_logs(struct store *base, uint64_t instance, const struct log_filter *
 
 	if (got)
 		return got;
-	sqlite_numbers(st, (const int64_t[]){ (int64_t)instance, (int64_t)w->after, w->before ? (int64_t)w->before : INT64_MAX,
-		w->after_at ? w->after_at : INT64_MIN, w->before_at ? w->before_at : INT64_MAX, w->limit ? (int64_t)w->limit : -1 }, 6);
+	sqlite_numbers(st,
+		(const int64_t[]){ (int64_t)instance, (int64_t)w->after, w->before ? (int64_t)w->before : INT64_MAX,
+			w->after_at ? w->after_at : INT64_MIN, w->before_at ? w->before_at : INT64_MAX,
+			w->limit ? (int64_t)w->limit : -1 },
+		6);
 	while (!got && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		struct log_line l = { .seq = sqlite_id(st, 0), .at = sqlite3_column_int64(st, 1), .data = sqlite3_column_blob(st, 2),
+		struct log_line l = { .seq = sqlite_id(st, 0),
+			.at = sqlite3_column_int64(st, 1),
+			.data = sqlite3_column_blob(st, 2),
 			.len = (size_t)sqlite3_column_bytes(st, 2) };
 
 		if (!l.data)
@@ -123,8 +137,8 @@ int sqlite_logs(struct store *base, uint64_t instance, const struct log_filter *
 /* ---- Writing ----------------------------------------------------------------------------- */
 
 /* A statement of a transaction that is open; a failure is its end. */
-static int write_with(struct sqlite_store *s, enum log_statement n, const int64_t *numbers, int count, const struct log_line *line,
-	struct fail *f)
+static int write_with(struct sqlite_store *s, enum log_statement n, const int64_t *numbers, int count,
+	const struct log_line *line, struct fail *f)
 {
 	sqlite3_stmt *st;
 	int rc;
@@ -165,7 +179,8 @@ static int sqllog_cut(struct sqlite_store *s, struct log_head *h, struct fail *f
 	return write_with(s, LOG_CUT, (const int64_t[]){ (int64_t)h->instance, (int64_t)h->first }, 2, NULL, f);
 }
 
-int sqlite_put_log(struct sqlite_store *s, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f)
+int sqlite_put_log(struct sqlite_store *s, uint64_t instance, const struct log_line *lines, size_t count,
+	struct fail *f)
 {
 	struct log_head h = { .instance = instance, .first = 1, .next = 1 };
 	int rc = sqlite_log_end(&s->base, instance, &h, f);
@@ -174,17 +189,21 @@ int sqlite_put_log(struct sqlite_store *s, uint64_t instance, const struct log_l
 		return rc;
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].seq != h.next + i)
-			return fail_set(f, REASON_INVALID, "the console goes on with line %llu", (unsigned long long)h.next);
+			return fail_set(f, REASON_INVALID, "the console goes on with line %llu",
+				(unsigned long long)h.next);
 	rc = 0;
 	for (size_t i = 0; i < count && !rc; i++) {
-		rc = write_with(s, LOG_LINE_PUT, (const int64_t[]){ (int64_t)instance, (int64_t)lines[i].seq, lines[i].at }, 3, &lines[i], f);
+		rc = write_with(s, LOG_LINE_PUT,
+			(const int64_t[]){ (int64_t)instance, (int64_t)lines[i].seq, lines[i].at }, 3, &lines[i], f);
 		h.bytes += LOG_LINE + (int64_t)lines[i].len;
 		h.next++;
 	}
 	if (!rc)
 		rc = sqllog_cut(s, &h, f);
-	return rc ? rc : write_with(s, LOG_PUT, (const int64_t[]){ (int64_t)instance, (int64_t)h.first, (int64_t)h.next, h.bytes }, 4,
-		NULL, f);
+	return rc ? rc
+		  : write_with(s, LOG_PUT,
+			    (const int64_t[]){ (int64_t)instance, (int64_t)h.first, (int64_t)h.next, h.bytes }, 4, NULL,
+			    f);
 }
 
 int sqlite_drop_log(struct sqlite_store *s, uint64_t instance, struct fail *f)

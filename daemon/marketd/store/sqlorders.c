@@ -13,7 +13,8 @@
 
 #include "market/reason.h"
 
-#define ORDER_COLUMNS "id, account, token, pool, sku, host, procurement, side, flags, nodes, start_minute, end_minute, " \
+#define ORDER_COLUMNS \
+	"id, account, token, pool, sku, host, procurement, side, flags, nodes, start_minute, end_minute, " \
 	"price, max_total, created_at, closed_at, status, reason, hold, filled_minutes, filled_cost, rest"
 
 /* ---- Orders ------------------------------------------------------------------------------ */
@@ -41,7 +42,8 @@ static int sqlorders_read_rest(struct sqlite_store *s, sqlite3_stmt *st, int col
 		s->span_cap = count;
 	}
 	for (size_t i = 0; i < count; i++, p += 20)
-		s->spans[i] = (struct span){ (int64_t)sqlorders_little_endian(p, 8), (int64_t)sqlorders_little_endian(p + 8, 8),
+		s->spans[i] = (struct span){ (int64_t)sqlorders_little_endian(p, 8),
+			(int64_t)sqlorders_little_endian(p + 8, 8),
 			(int32_t)(uint32_t)sqlorders_little_endian(p + 16, 4) };
 	o->rest = s->spans;
 	o->rest_count = count;
@@ -51,13 +53,27 @@ static int sqlorders_read_rest(struct sqlite_store *s, sqlite3_stmt *st, int col
 static int sqlorders_read_order(struct sqlite_store *s, sqlite3_stmt *st, struct order *o, struct fail *f)
 {
 	*o = (struct order){
-		.id = sqlite_id(st, 0), .account = sqlite_id(st, 1), .token = sqlite_id(st, 2), .pool = sqlite_id(st, 3), .sku = sqlite_id(st, 4),
-		.host = sqlite_id(st, 5), .procurement = sqlite_id(st, 6), .side = (enum side)sqlite_int(st, 7), .flags = sqlite_int(st, 8),
-		.nodes = sqlite_int(st, 9), .start = sqlite3_column_int64(st, 10), .end = sqlite3_column_int64(st, 11),
-		.price = sqlite3_column_int64(st, 12), .max_total = sqlite3_column_int64(st, 13),
-		.created_at = sqlite3_column_int64(st, 14), .closed_at = sqlite3_column_int64(st, 15),
-		.status = (enum order_status)sqlite_int(st, 16), .reason = sqlite_int(st, 17), .hold = sqlite3_column_int64(st, 18),
-		.filled_minutes = sqlite3_column_int64(st, 19), .filled_cost = sqlite3_column_int64(st, 20),
+		.id = sqlite_id(st, 0),
+		.account = sqlite_id(st, 1),
+		.token = sqlite_id(st, 2),
+		.pool = sqlite_id(st, 3),
+		.sku = sqlite_id(st, 4),
+		.host = sqlite_id(st, 5),
+		.procurement = sqlite_id(st, 6),
+		.side = (enum side)sqlite_int(st, 7),
+		.flags = sqlite_int(st, 8),
+		.nodes = sqlite_int(st, 9),
+		.start = sqlite3_column_int64(st, 10),
+		.end = sqlite3_column_int64(st, 11),
+		.price = sqlite3_column_int64(st, 12),
+		.max_total = sqlite3_column_int64(st, 13),
+		.created_at = sqlite3_column_int64(st, 14),
+		.closed_at = sqlite3_column_int64(st, 15),
+		.status = (enum order_status)sqlite_int(st, 16),
+		.reason = sqlite_int(st, 17),
+		.hold = sqlite3_column_int64(st, 18),
+		.filled_minutes = sqlite3_column_int64(st, 19),
+		.filled_cost = sqlite3_column_int64(st, 20),
 	};
 	if (sqlorders_read_rest(s, st, 21, o))
 		return fail_set(f, REASON_UNAVAILABLE, "no memory is left for an order of '%s'", s->path);
@@ -201,23 +217,32 @@ static int prepare_orders(struct sqlite_store *s, const struct order_filter *w, 
 	int rc;
 
 	if (w->by_start && w->account) {
-		snprintf(sql, sizeof sql, "SELECT " ORDER_COLUMNS " FROM orders WHERE account = ? AND (start_minute, id) > (?, ?) "
-			"AND (start_minute, id) < (?, ?) ORDER BY start_minute%s, id%s", down, down);
+		snprintf(sql, sizeof sql,
+			"SELECT " ORDER_COLUMNS " FROM orders WHERE account = ? AND (start_minute, id) > (?, ?) "
+			"AND (start_minute, id) < (?, ?) ORDER BY start_minute%s, id%s",
+			down, down);
 		*number = READ_ORDERS + 8 + page->descending;
 	} else {
-		snprintf(sql, sizeof sql, "SELECT " ORDER_COLUMNS " FROM orders WHERE %sid > ? AND id < ?%s ORDER BY id%s",
-			by[way].where, by[way].more, down);
+		snprintf(sql, sizeof sql,
+			"SELECT " ORDER_COLUMNS " FROM orders WHERE %sid > ? AND id < ?%s ORDER BY id%s", by[way].where,
+			by[way].more, down);
 		*number = READ_ORDERS + 2 * (unsigned)way + page->descending;
 	}
 	rc = sqlite_statement(s, *number, sql, st, f);
 	if (rc)
 		return rc;
 	if (w->by_start && w->account)
-		sqlite_numbers(*st, (const int64_t[]){ (int64_t)w->account, r->start_after, (int64_t)r->after, r->start_before,
-			(int64_t)r->before }, 5);
+		sqlite_numbers(*st,
+			(const int64_t[]){ (int64_t)w->account, r->start_after, (int64_t)r->after, r->start_before,
+				(int64_t)r->before },
+			5);
 	else
-		sqlite_numbers(*st, (const int64_t[]){ (int64_t)(way == 3 ? w->procurement : way == 2 ? w->pool : w->account),
-			(int64_t)r->after, (int64_t)r->before }, 3);
+		sqlite_numbers(*st,
+			(const int64_t[]){ (int64_t)(way == 3         ? w->procurement
+							   : way == 2 ? w->pool
+								      : w->account),
+				(int64_t)r->after, (int64_t)r->before },
+			3);
 	return 0;
 }
 

@@ -8,7 +8,8 @@
 #include "market/reason.h"
 #include "marketd/store/journal.h"
 
-#define LEASE_COLUMNS "id, order_id, sell_order, host, sku, parent, buyer, seller, pool, start_minute, end_minute, price, " \
+#define LEASE_COLUMNS \
+	"id, order_id, sell_order, host, sku, parent, buyer, seller, pool, start_minute, end_minute, price, " \
 	"paid_end, settled, interruptible, sold_on, filled_at, closed"
 #define POSTING_COLUMNS "account, seq, n, at, transfer, owner, asset, book, amount, balance, subject, chain"
 #define NOTICE_COLUMNS "seq, n, at, account, kind, subject, other, amount, minute, code"
@@ -31,8 +32,10 @@ int sqlite_events(struct store *base, uint64_t after, store_event_fn fn, void *a
 		uint64_t seq = sqlite_id(st, 0);
 
 		if (seq != expected)
-			got = fail_set(f, REASON_INTERNAL, "'%s' has no event %llu (the next is %llu): restore a backup with "
-				"'nanopod-marketd restore BACKUP'", s->path, (unsigned long long)expected, (unsigned long long)seq);
+			got = fail_set(f, REASON_INTERNAL,
+				"'%s' has no event %llu (the next is %llu): restore a backup with "
+				"'nanopod-marketd restore BACKUP'",
+				s->path, (unsigned long long)expected, (unsigned long long)seq);
 		else if (journal_get(sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3), &ev) ||
 			ev.at != sqlite3_column_int64(st, 1) || (int64_t)ev.kind != sqlite3_column_int64(st, 2))
 			got = fail_set(f, REASON_INTERNAL, "event %llu of '%s' cannot be read: restore a backup with "
@@ -82,7 +85,8 @@ int sqlite_load_snapshot(struct store *base, struct buf *out, uint64_t *seq, uin
 		if (got)
 			break;
 		chain_digest(buf_text(out), out->len, digest);
-		found = (int64_t)out->len == sqlite3_column_int64(st, 2) && sqlite3_column_bytes(st, 4) == CHAIN_BYTES &&
+		found = (int64_t)out->len == sqlite3_column_int64(st, 2) &&
+			sqlite3_column_bytes(st, 4) == CHAIN_BYTES &&
 			memcmp(digest, sqlite3_column_blob(st, 4), CHAIN_BYTES) == 0;
 		if (found) {
 			*seq = sqlite_id(st, 0);
@@ -115,7 +119,8 @@ int sqlite_find_answer(struct store *base, uint64_t account, const char *key, st
 		a.body_len = (size_t)sqlite3_column_bytes(st, 3);
 		buf_clear(body);
 		if (buf_add(body, a.body_len ? sqlite3_column_blob(st, 3) : "", a.body_len))
-			got = fail_set(f, REASON_UNAVAILABLE, "no memory is left for an answer of %zu bytes", a.body_len);
+			got = fail_set(f, REASON_UNAVAILABLE, "no memory is left for an answer of %zu bytes",
+				a.body_len);
 		a.body = buf_text(body);
 		if (!got) {
 			*out = a;
@@ -130,11 +135,22 @@ int sqlite_find_answer(struct store *base, uint64_t account, const char *key, st
 static void sqlread_read_lease(sqlite3_stmt *st, struct lease *l)
 {
 	*l = (struct lease){
-		.id = sqlite_id(st, 0), .order = sqlite_id(st, 1), .sell_order = sqlite_id(st, 2), .host = sqlite_id(st, 3), .sku = sqlite_id(st, 4),
-		.parent = sqlite_id(st, 5), .buyer = sqlite_id(st, 6), .seller = sqlite_id(st, 7), .pool = sqlite_id(st, 8),
-		.start = sqlite3_column_int64(st, 9), .end = sqlite3_column_int64(st, 10), .price = sqlite3_column_int64(st, 11),
-		.paid_end = sqlite3_column_int64(st, 12), .settled = sqlite3_column_int64(st, 13),
-		.interruptible = sqlite3_column_int64(st, 14) != 0, .sold_on = sqlite3_column_int64(st, 15) != 0,
+		.id = sqlite_id(st, 0),
+		.order = sqlite_id(st, 1),
+		.sell_order = sqlite_id(st, 2),
+		.host = sqlite_id(st, 3),
+		.sku = sqlite_id(st, 4),
+		.parent = sqlite_id(st, 5),
+		.buyer = sqlite_id(st, 6),
+		.seller = sqlite_id(st, 7),
+		.pool = sqlite_id(st, 8),
+		.start = sqlite3_column_int64(st, 9),
+		.end = sqlite3_column_int64(st, 10),
+		.price = sqlite3_column_int64(st, 11),
+		.paid_end = sqlite3_column_int64(st, 12),
+		.settled = sqlite3_column_int64(st, 13),
+		.interruptible = sqlite3_column_int64(st, 14) != 0,
+		.sold_on = sqlite3_column_int64(st, 15) != 0,
 		.filled_at = sqlite3_column_int64(st, 16),
 	};
 }
@@ -170,8 +186,8 @@ int sqlite_leases(struct store *base, uint64_t order, uint64_t sku, int64_t fill
 		got = sqlite_order_side(s, order, &side, f);
 	way = order ? side == SIDE_SELL ? 3 : 2 : sku ? 1 : 0;
 	number = READ_LEASES + 2 * way + page->descending;
-	snprintf(sql, sizeof sql, "SELECT " LEASE_COLUMNS " FROM lease WHERE %sid > ? AND id < ? ORDER BY id%s", where[way],
-		page->descending ? " DESC" : "");
+	snprintf(sql, sizeof sql, "SELECT " LEASE_COLUMNS " FROM lease WHERE %sid > ? AND id < ? ORDER BY id%s",
+		where[way], page->descending ? " DESC" : "");
 	if (!got)
 		got = sqlite_statement(s, number, sql, &st, f);
 	if (got)
@@ -193,10 +209,17 @@ int sqlite_leases(struct store *base, uint64_t order, uint64_t sku, int64_t fill
 void sqlite_read_posting(sqlite3_stmt *st, struct posting_row *row)
 {
 	*row = (struct posting_row){
-		.seq = sqlite_id(st, 1), .n = sqlite_id(st, 2), .at = sqlite3_column_int64(st, 3),
-		.posting = { .account = sqlite_id(st, 0), .transfer = sqlite_id(st, 4), .owner = sqlite_id(st, 5), .asset = sqlite_id(st, 6),
-			.book = (enum book)sqlite_int(st, 7), .amount = sqlite3_column_int64(st, 8),
-			.balance = sqlite3_column_int64(st, 9), .subject = sqlite_id(st, 10) },
+		.seq = sqlite_id(st, 1),
+		.n = sqlite_id(st, 2),
+		.at = sqlite3_column_int64(st, 3),
+		.posting = { .account = sqlite_id(st, 0),
+			.transfer = sqlite_id(st, 4),
+			.owner = sqlite_id(st, 5),
+			.asset = sqlite_id(st, 6),
+			.book = (enum book)sqlite_int(st, 7),
+			.amount = sqlite3_column_int64(st, 8),
+			.balance = sqlite3_column_int64(st, 9),
+			.subject = sqlite_id(st, 10) },
 	};
 	if (sqlite3_column_bytes(st, 11) == CHAIN_BYTES)
 		memcpy(row->chain, sqlite3_column_blob(st, 11), CHAIN_BYTES);
@@ -227,8 +250,10 @@ int sqlite_notices(struct store *base, uint64_t account, uint64_t after_seq, uin
 	store_notice_fn fn, void *arg, struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
-	static const char one[] = "SELECT " NOTICE_COLUMNS " FROM notice WHERE account = ? AND (seq, n) > (?, ?) ORDER BY seq, n";
-	static const char all[] = "SELECT " NOTICE_COLUMNS " FROM notice WHERE ? = 0 AND (seq, n) > (?, ?) ORDER BY seq, n";
+	static const char one[] = "SELECT " NOTICE_COLUMNS
+				  " FROM notice WHERE account = ? AND (seq, n) > (?, ?) ORDER BY seq, n";
+	static const char all[] = "SELECT " NOTICE_COLUMNS
+				  " FROM notice WHERE ? = 0 AND (seq, n) > (?, ?) ORDER BY seq, n";
 	unsigned number = account ? READ_NOTICES : READ_NOTICES_ALL;
 	sqlite3_stmt *st;
 	int rc = SQLITE_DONE, got = sqlite_statement(s, number, account ? one : all, &st, f);
@@ -238,10 +263,16 @@ int sqlite_notices(struct store *base, uint64_t account, uint64_t after_seq, uin
 	sqlite_numbers(st, (const int64_t[]){ (int64_t)account, (int64_t)after_seq, (int64_t)after_n }, 3);
 	for (size_t given = 0; !got && (!limit || given < limit) && (rc = sqlite3_step(st)) == SQLITE_ROW; given++) {
 		struct notice_row row = {
-			.seq = sqlite_id(st, 0), .n = sqlite_id(st, 1), .at = sqlite3_column_int64(st, 2),
-			.notice = { .account = sqlite_id(st, 3), .kind = (enum notice_kind)sqlite_int(st, 4), .subject = sqlite_id(st, 5),
-				.other = sqlite_id(st, 6), .amount = sqlite3_column_int64(st, 7),
-				.minute = sqlite3_column_int64(st, 8), .code = sqlite_int(st, 9) },
+			.seq = sqlite_id(st, 0),
+			.n = sqlite_id(st, 1),
+			.at = sqlite3_column_int64(st, 2),
+			.notice = { .account = sqlite_id(st, 3),
+				.kind = (enum notice_kind)sqlite_int(st, 4),
+				.subject = sqlite_id(st, 5),
+				.other = sqlite_id(st, 6),
+				.amount = sqlite3_column_int64(st, 7),
+				.minute = sqlite3_column_int64(st, 8),
+				.code = sqlite_int(st, 9) },
 		};
 
 		got = fn(arg, &row);

@@ -23,32 +23,34 @@ const char *const sqlite_schema[] = {
 	"CREATE TABLE meta (name" TEXT ", value" INT ", PRIMARY KEY (name)" CLUSTERED,
 	"INSERT INTO meta (name, value) VALUES ('epoch', 1)",
 	"CREATE TABLE event (seq" INT ", at" INT ", kind" INT ", data" BYTES ", PRIMARY KEY (seq)" HEAP,
-	"CREATE TABLE snapshot (seq" INT ", parts" INT ", size" INT ", hash" INT ", digest" BYTES ", PRIMARY KEY (seq)" HEAP,
+	"CREATE TABLE snapshot (seq" INT ", parts" INT ", size" INT ", hash" INT ", digest" BYTES
+	", PRIMARY KEY (seq)" HEAP,
 	"CREATE TABLE snapshot_part (seq" INT " REFERENCES snapshot (seq), part" INT ", data" BYTES
-		", PRIMARY KEY (seq, part)" HEAP,
-	"CREATE TABLE orders (id" INT ", account" INT ", token" INT ", pool" INT ", sku" INT ", host" INT ", procurement" INT
-		", side" INT ", flags" INT ", nodes" INT ", start_minute" INT ", end_minute" INT ", price" INT ", max_total" INT
-		", created_at" INT ", closed_at" INT ", status" INT ", reason" INT ", hold" INT ", filled_minutes" INT
-		", filled_cost" INT ", rest" BYTES ", PRIMARY KEY (id)" HEAP,
+	", PRIMARY KEY (seq, part)" HEAP,
+	"CREATE TABLE orders (id" INT ", account" INT ", token" INT ", pool" INT ", sku" INT ", host" INT
+	", procurement" INT ", side" INT ", flags" INT ", nodes" INT ", start_minute" INT ", end_minute" INT
+	", price" INT ", max_total" INT ", created_at" INT ", closed_at" INT ", status" INT ", reason" INT ", hold" INT
+	", filled_minutes" INT ", filled_cost" INT ", rest" BYTES ", PRIMARY KEY (id)" HEAP,
 	"CREATE INDEX orders_account ON orders (account, id)",
 	"CREATE INDEX orders_start ON orders (account, start_minute, id)",
 	"CREATE INDEX orders_pool ON orders (pool, id)",
 	"CREATE INDEX orders_procurement ON orders (procurement, id) WHERE procurement > 0",
-	"CREATE TABLE lease (id" INT ", order_id" INT ", sell_order" INT ", host" INT ", sku" INT ", parent" INT ", buyer" INT
-		", seller" INT ", pool" INT ", start_minute" INT ", end_minute" INT ", price" INT ", paid_end" INT ", settled" INT
-		", interruptible" INT ", sold_on" INT ", filled_at" INT ", closed" INT ", PRIMARY KEY (id)" HEAP,
+	"CREATE TABLE lease (id" INT ", order_id" INT ", sell_order" INT ", host" INT ", sku" INT ", parent" INT
+	", buyer" INT ", seller" INT ", pool" INT ", start_minute" INT ", end_minute" INT ", price" INT ", paid_end" INT
+	", settled" INT ", interruptible" INT ", sold_on" INT ", filled_at" INT ", closed" INT
+	", PRIMARY KEY (id)" HEAP,
 	"CREATE INDEX lease_order ON lease (order_id, id)",
 	"CREATE INDEX lease_sell ON lease (sell_order, id)",
 	"CREATE INDEX lease_sku ON lease (sku, id)",
-	"CREATE TABLE posting (account" INT ", seq" INT ", n" INT ", at" INT ", transfer" INT ", owner" INT ", asset" INT
-		", book" INT ", amount" INT ", balance" INT ", subject" INT ", chain" BYTES
-		", PRIMARY KEY (account, seq, n)" CLUSTERED,
+	"CREATE TABLE posting (account" INT ", seq" INT ", n" INT ", at" INT ", transfer" INT ", owner" INT
+	", asset" INT ", book" INT ", amount" INT ", balance" INT ", subject" INT ", chain" BYTES
+	", PRIMARY KEY (account, seq, n)" CLUSTERED,
 	"CREATE TABLE chain (account" INT ", seq" INT ", n" INT ", chain" BYTES ", PRIMARY KEY (account)" CLUSTERED,
 	"CREATE TABLE notice (seq" INT ", n" INT ", at" INT ", account" INT ", kind" INT ", subject" INT ", other" INT
-		", amount" INT ", minute" INT ", code" INT ", PRIMARY KEY (seq, n)" CLUSTERED,
+	", amount" INT ", minute" INT ", code" INT ", PRIMARY KEY (seq, n)" CLUSTERED,
 	"CREATE INDEX notice_account ON notice (account, seq, n)",
 	"CREATE TABLE answer (account" INT ", name" TEXT ", digest" BYTES ", at" INT ", status" INT ", body" BYTES
-		", PRIMARY KEY (account, name)" HEAP,
+	", PRIMARY KEY (account, name)" HEAP,
 	"CREATE INDEX answer_at ON answer (at)",
 	NULL,
 };
@@ -56,35 +58,51 @@ const char *const sqlite_schema[] = {
 /* X(name, SQL) */
 #define WRITES(X) \
 	X(EVENT, "INSERT INTO event (seq, at, kind, data) VALUES (?, ?, ?, ?)") \
-	X(ORDER, "INSERT INTO orders (id, account, token, pool, sku, host, procurement, side, flags, nodes, start_minute, " \
-		"end_minute, price, max_total, created_at, closed_at, status, reason, hold, filled_minutes, filled_cost, rest) " \
+	X(ORDER, \
+		"INSERT INTO orders (id, account, token, pool, sku, host, procurement, side, flags, nodes, " \
+		"start_minute, " \
+		"end_minute, price, max_total, created_at, closed_at, status, reason, hold, filled_minutes, " \
+		"filled_cost, rest) " \
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") \
-	X(ORDER_STAYS, "UPDATE orders SET closed_at = ?, status = ?, reason = ?, hold = ?, filled_minutes = ?, " \
+	X(ORDER_STAYS, \
+		"UPDATE orders SET closed_at = ?, status = ?, reason = ?, hold = ?, filled_minutes = ?, " \
 		"filled_cost = ?, rest = ? WHERE id = ? AND start_minute = ?") \
-	X(ORDER_MOVES, "UPDATE orders SET closed_at = ?, status = ?, reason = ?, hold = ?, filled_minutes = ?, " \
+	X(ORDER_MOVES, \
+		"UPDATE orders SET closed_at = ?, status = ?, reason = ?, hold = ?, filled_minutes = ?, " \
 		"filled_cost = ?, rest = ?, start_minute = ? WHERE id = ?") \
-	X(LEASE, "INSERT INTO lease (id, order_id, sell_order, host, sku, parent, buyer, seller, pool, start_minute, " \
+	X(LEASE, \
+		"INSERT INTO lease (id, order_id, sell_order, host, sku, parent, buyer, seller, pool, start_minute, " \
 		"end_minute, price, paid_end, settled, interruptible, sold_on, filled_at, closed) " \
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET " \
-		"sell_order = excluded.sell_order, parent = excluded.parent, seller = excluded.seller, pool = excluded.pool, " \
-		"start_minute = excluded.start_minute, end_minute = excluded.end_minute, paid_end = excluded.paid_end, " \
+		"sell_order = excluded.sell_order, parent = excluded.parent, seller = excluded.seller, pool = " \
+		"excluded.pool, " \
+		"start_minute = excluded.start_minute, end_minute = excluded.end_minute, paid_end = " \
+		"excluded.paid_end, " \
 		"settled = excluded.settled, sold_on = excluded.sold_on, closed = excluded.closed") \
-	X(POSTING, "INSERT INTO posting (account, seq, n, at, transfer, owner, asset, book, amount, balance, subject, chain) " \
+	X(POSTING, \
+		"INSERT INTO posting (account, seq, n, at, transfer, owner, asset, book, amount, balance, subject, " \
+		"chain) " \
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") \
-	X(NOTICE, "INSERT INTO notice (seq, n, at, account, kind, subject, other, amount, minute, code) " \
+	X(NOTICE, \
+		"INSERT INTO notice (seq, n, at, account, kind, subject, other, amount, minute, code) " \
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") \
 	X(HEAD_GET, "SELECT seq, n, chain FROM chain WHERE account = ?") \
-	X(HEAD_PUT, "INSERT INTO chain (account, seq, n, chain) VALUES (?, ?, ?, ?) ON CONFLICT (account) DO UPDATE SET " \
+	X(HEAD_PUT, \
+		"INSERT INTO chain (account, seq, n, chain) VALUES (?, ?, ?, ?) ON CONFLICT (account) DO UPDATE SET " \
 		"seq = excluded.seq, n = excluded.n, chain = excluded.chain") \
-	X(ANSWER, "INSERT INTO answer (account, name, digest, at, status, body) VALUES (?, ?, ?, ?, ?, ?) " \
+	X(ANSWER, \
+		"INSERT INTO answer (account, name, digest, at, status, body) VALUES (?, ?, ?, ?, ?, ?) " \
 		"ON CONFLICT (account, name) DO UPDATE SET digest = excluded.digest, at = excluded.at, " \
 		"status = excluded.status, body = excluded.body") \
 	X(OLDEST, "SELECT account, name FROM answer WHERE at < ? ORDER BY at LIMIT 1") \
 	X(FORGET, "DELETE FROM answer WHERE account = ? AND name = ?") \
-	X(SNAPSHOT, "INSERT INTO snapshot (seq, parts, size, hash, digest) VALUES (?, ?, ?, ?, ?) ON CONFLICT (seq) DO UPDATE " \
+	X(SNAPSHOT, \
+		"INSERT INTO snapshot (seq, parts, size, hash, digest) VALUES (?, ?, ?, ?, ?) ON CONFLICT (seq) DO " \
+		"UPDATE " \
 		"SET parts = excluded.parts, size = excluded.size, hash = excluded.hash, digest = excluded.digest") \
 	X(PART, "INSERT INTO snapshot_part (seq, part, data) VALUES (?, ?, ?)") \
-	X(PARTS_DROP, "DELETE FROM snapshot_part WHERE seq = ? OR " \
+	X(PARTS_DROP, \
+		"DELETE FROM snapshot_part WHERE seq = ? OR " \
 		"seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT 2)") \
 	X(SNAPSHOTS_DROP, "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT 2)")
 
@@ -137,7 +155,8 @@ static void sqlrows_numbers(sqlite3_stmt *st, int first, const int64_t *v, int c
 }
 
 #define NUMBERS(st, first, ...) \
-	sqlrows_numbers(st, first, (const int64_t[]){ __VA_ARGS__ }, (int)(sizeof (int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)))
+	sqlrows_numbers(st, first, (const int64_t[]){ __VA_ARGS__ }, \
+		(int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)))
 
 /* An empty one too is not NULL. The bytes must stay until the statement was run. */
 static void sqlrows_bytes(sqlite3_stmt *st, int at, const void *data, size_t len)
@@ -279,8 +298,9 @@ static int insert_order(struct sqlite_store *s, const struct order *o, struct fa
 	if (!st)
 		return REASON_UNAVAILABLE;
 	NUMBERS(st, 1, (int64_t)o->id, (int64_t)o->account, (int64_t)o->token, (int64_t)o->pool, (int64_t)o->sku,
-		(int64_t)o->host, (int64_t)o->procurement, o->side, o->flags, o->nodes, o->start, o->end, o->price, o->max_total,
-		o->created_at, o->closed_at, o->status, o->reason, o->hold, o->filled_minutes, o->filled_cost);
+		(int64_t)o->host, (int64_t)o->procurement, o->side, o->flags, o->nodes, o->start, o->end, o->price,
+		o->max_total, o->created_at, o->closed_at, o->status, o->reason, o->hold, o->filled_minutes,
+		o->filled_cost);
 	sqlrows_bytes(st, 22, s->bytes.data, s->bytes.len);
 	return sqlrows_finish(s, WRITE_ORDER, st, f);
 }
@@ -412,14 +432,16 @@ static int put_effects(struct sqlite_store *s, uint64_t seq, int64_t at, const s
 	return rc;
 }
 
-int sqlite_put_event(struct sqlite_store *s, uint64_t seq, const struct event *ev, const struct effects *did, struct fail *f)
+int sqlite_put_event(struct sqlite_store *s, uint64_t seq, const struct event *ev, const struct effects *did,
+	struct fail *f)
 {
 	int rc;
 
 	if (seq != s->staged + 1) {
 		s->failed = true;
-		return fail_set(&s->why, REASON_UNAVAILABLE, "event %llu cannot follow event %llu in '%s'", (unsigned long long)seq,
-			(unsigned long long)s->staged, s->path), fail_set(f, REASON_UNAVAILABLE, "%s", s->why.text);
+		return fail_set(&s->why, REASON_UNAVAILABLE, "event %llu cannot follow event %llu in '%s'",
+			       (unsigned long long)seq, (unsigned long long)s->staged, s->path),
+		       fail_set(f, REASON_UNAVAILABLE, "%s", s->why.text);
 	}
 	rc = put_journal(s, seq, ev, f);
 	if (!rc)
@@ -491,7 +513,8 @@ static int put_parts(struct sqlite_store *s, uint64_t seq, const uint8_t *data, 
 	return rc;
 }
 
-int sqlite_put_snapshot(struct sqlite_store *s, uint64_t seq, const void *data, size_t len, uint64_t hash, struct fail *f)
+int sqlite_put_snapshot(struct sqlite_store *s, uint64_t seq, const void *data, size_t len, uint64_t hash,
+	struct fail *f)
 {
 	uint8_t digest[CHAIN_BYTES];
 	sqlite3_stmt *st;

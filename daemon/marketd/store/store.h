@@ -45,7 +45,7 @@ struct order_filter {
 	int64_t created_after, created_before; /* Unix seconds, 0: none; both inclusive */
 	const uint64_t *ids;       /* only these */
 	size_t id_count;
-	bool by_start;             /* order by start instead of id; page.after/before then is an order's id all the same */
+	bool by_start; /* order by start instead of id; page.after/before then is an order's id all the same */
 };
 
 /* Rows as they were when written. rest (of struct order) points into the row until the next call. */
@@ -108,7 +108,8 @@ struct store_calls {
 	int (*snapshot)(struct store *s, uint64_t seq, const void *bytes, size_t len, uint64_t hash, struct fail *f);
 	int (*forget_answers)(struct store *s, int64_t before, size_t max, struct fail *f);
 	/* Their seqs follow one another and the last one that is there (REASON_INVALID, and nothing was done). */
-	int (*log_append)(struct store *s, uint64_t instance, const struct log_line *lines, size_t count, struct fail *f);
+	int (*log_append)(struct store *s, uint64_t instance, const struct log_line *lines, size_t count,
+		struct fail *f);
 	int (*log_drop)(struct store *s, uint64_t instance, struct fail *f);  /* all of it, its numbers too */
 	/* On disk. Fails with REASON_UNAVAILABLE (and has rolled back) where it is not; REASON_WRONG_STATE: another writer took over. */
 	int (*commit)(struct store *s, struct fail *f);
@@ -137,9 +138,11 @@ struct store_calls {
 
 	/* 1: there is one; 0: none. */
 	int (*log_end)(struct store *s, uint64_t instance, struct log_head *out, struct fail *f);
-	int (*logs)(struct store *s, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg, struct fail *f);
+	int (*logs)(struct store *s, uint64_t instance, const struct log_filter *filter, store_log_fn fn, void *arg,
+		struct fail *f);
 	/* Those of instances above that, ascending. */
-	int (*log_heads)(struct store *s, uint64_t after, size_t limit, store_log_head_fn fn, void *arg, struct fail *f);
+	int (*log_heads)(struct store *s, uint64_t after, size_t limit, store_log_head_fn fn, void *arg,
+		struct fail *f);
 
 	/* ---- Care ---- */
 	/* Integrity of the file, sums and balances of the ledger, hash chains, continuity of seq. */

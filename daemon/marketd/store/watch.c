@@ -205,7 +205,8 @@ static bool failed_here(const struct engine *e, const struct host *h, const stru
 	uint64_t after = 0;
 
 	for (const struct instance *i; pool && (i = engine_instance_after(e, pool->account, after)); after = i->id)
-		if (i->had == h->id && i->pool == p->pool && i->updated_at >= 60 * p->start && (!last || i->placed_at >= last->placed_at))
+		if (i->had == h->id && i->pool == p->pool && i->updated_at >= 60 * p->start &&
+			(!last || i->placed_at >= last->placed_at))
 			last = i;
 	return last && last->status == INSTANCE_FAILED && !watch_own_fault(last->detail);
 }
@@ -227,8 +228,8 @@ bool watch_own_fault(const char *detail)
 	return detail && strstr(detail, "\"fault\":\"node\"");
 }
 
-static int watch_look_at(struct watch *w, struct market *m, struct watched *a, uint64_t host, int64_t now_ms, int64_t now,
-	struct fail *f)
+static int watch_look_at(struct watch *w, struct market *m, struct watched *a, uint64_t host, int64_t now_ms,
+	int64_t now, struct fail *f)
 {
 	const struct engine *e = market_engine(m);
 	const struct host *h = engine_host(e, host);
@@ -259,7 +260,8 @@ static int watch_look_at(struct watch *w, struct market *m, struct watched *a, u
 	return market_apply(m, &ev, NULL, f);
 }
 
-static int look_at_agent(struct watch *w, struct market *m, const struct agent *known, int64_t now_ms, int64_t now, struct fail *f)
+static int look_at_agent(struct watch *w, struct market *m, const struct agent *known, int64_t now_ms, int64_t now,
+	struct fail *f)
 {
 	struct watched *a = watch_agent_of(w, known->id);
 	const struct engine *e = market_engine(m);

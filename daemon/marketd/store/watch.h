@@ -57,7 +57,8 @@ void watch_paused(struct watch *w, int64_t ms);
 void watch_heard(struct watch *w, uint64_t agent, int64_t now_ms, int64_t now);
 void watch_told(struct watch *w, uint64_t agent, const struct agent_status *status);
 void watch_failed(struct watch *w, uint64_t host, uint64_t pool); /* the node of this pool's instance on this host */
-bool watch_own_fault(const char *detail);  /* of an instance that failed: it was its own doing, not the host's; NULL: no */
+bool watch_own_fault(
+	const char *detail); /* of an instance that failed: it was its own doing, not the host's; NULL: no */
 const struct watched *watch_agent(const struct watch *w, uint64_t agent); /* NULL: nothing is known */
 
 /* Since when an instance that awaits has a host that should run it, Unix seconds; 0: it has none, or runs. */

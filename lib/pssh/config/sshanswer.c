@@ -77,8 +77,8 @@ static const char *sshanswer_letters(enum sshsearch_expand how)
 
 int sshsearch_fail(struct sshsearch *s, const struct sshfile_line *l, const char *what, const char *name, size_t len)
 {
-	return fail_set(s->f, PSSH_EINVAL, "cannot use '%.200s', line %u, for '%.100s': '%s': %s '%.*s'", l->path, l->at,
-		s->alias, l->keyword->name, what, (int)(len > 60 ? 60 : len), name);
+	return fail_set(s->f, PSSH_EINVAL, "cannot use '%.200s', line %u, for '%.100s': '%s': %s '%.*s'", l->path,
+		l->at, s->alias, l->keyword->name, what, (int)(len > 60 ? 60 : len), name);
 }
 
 /* At s "${": appends the value, gives how far the closing brace is; 0: failed. */
@@ -442,12 +442,30 @@ static void free_list(char **list)
 void sshconfig_answer_release(struct sshconfig_answer *a)
 {
 	char *texts[] = {
-		a->hostname, a->user, a->host_key_alias, a->proxy_jump, a->proxy_command, a->identity_agent, a->bind_address,
-		a->bind_interface, a->preferred_authentications, a->remote_command, a->forward_agent_socket, a->kex,
-		a->hostkeys, a->ciphers, a->macs, a->pubkey_algorithms,
+		a->hostname,
+		a->user,
+		a->host_key_alias,
+		a->proxy_jump,
+		a->proxy_command,
+		a->identity_agent,
+		a->bind_address,
+		a->bind_interface,
+		a->preferred_authentications,
+		a->remote_command,
+		a->forward_agent_socket,
+		a->kex,
+		a->hostkeys,
+		a->ciphers,
+		a->macs,
+		a->pubkey_algorithms,
 	};
 	char **lists[] = {
-		a->identity_files, a->certificate_files, a->user_known_hosts, a->global_known_hosts, a->send_env, a->set_env,
+		a->identity_files,
+		a->certificate_files,
+		a->user_known_hosts,
+		a->global_known_hosts,
+		a->send_env,
+		a->set_env,
 	};
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -47,7 +47,8 @@ static int sshfile_no_memory(struct fail *f)
 
 static int sshfile_syntax(const struct reader *r, const char *keyword, const char *why)
 {
-	return fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: '%.60s': %s", r->file->path, r->at, keyword, why);
+	return fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: '%.60s': %s", r->file->path, r->at, keyword,
+		why);
 }
 
 /* ---- Words ----------------------------------------------------------------------------- */
@@ -195,7 +196,8 @@ static int next_criterion(struct reader *r, char **s, struct sshfile_criterion *
 			r->file->path, r->at, tests[i].word);
 	c->value = pool_text(r->reading->pool, value, strlen(value));
 	if (c->test == TEST_EXEC)
-		c->warning = sshfile_warn(r, "Match exec", "the command is not run; the block is taken as not matching");
+		c->warning = sshfile_warn(r, "Match exec",
+			"the command is not run; the block is taken as not matching");
 	return c->value && (c->test != TEST_EXEC || c->warning) ? 1 : sshfile_no_memory(r->f);
 }
 
@@ -349,8 +351,9 @@ static int sshfile_unknown(const struct reader *r, const char *keyword)
 	const char *near = keyword_nearest(keyword);
 
 	if (near)
-		return fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: unknown keyword '%.60s'; did you mean '%s'?",
-			r->file->path, r->at, keyword, near);
+		return fail_set(r->f, PSSH_ESYNTAX,
+			"cannot use '%.200s', line %u: unknown keyword '%.60s'; did you mean '%s'?", r->file->path,
+			r->at, keyword, near);
 	return fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: unknown keyword '%.60s'; "
 		"'IgnoreUnknown %.60s' before it lets it pass", r->file->path, r->at, keyword, keyword);
 }
@@ -362,7 +365,11 @@ static int sshfile_add_line(struct reader *r, const struct keyword *k, char **ar
 
 	if (!line)
 		return sshfile_no_memory(r->f);
-	*line = (struct sshfile_line){ .keyword = k, .args = args, .number = number, .at = r->at, .path = r->file->path };
+	*line = (struct sshfile_line){ .keyword = k,
+		.args = args,
+		.number = number,
+		.at = r->at,
+		.path = r->file->path };
 	if (k->kind == KEYWORD_WARN && !(line->warning = sshfile_warn(r, k->name, k->why)))
 		return sshfile_no_memory(r->f);
 	*r->block->tail = line;
@@ -441,8 +448,8 @@ static int sshfile_check_owner(const struct reader *r, int fd, const char *path)
 	if (fstat(fd, &st) != 0)
 		return fail_errno(r->f, PSSH_ELOCAL, errno, "cannot read '%s'", path);
 	if ((st.st_uid != 0 && st.st_uid != getuid()) || (st.st_mode & 022))
-		return fail_set(r->f, PSSH_ELOCAL, "cannot use '%.200s': others can write to it; 'chmod go-w' and 'chown' it",
-			path);
+		return fail_set(r->f, PSSH_ELOCAL,
+			"cannot use '%.200s': others can write to it; 'chmod go-w' and 'chown' it", path);
 	return 0;
 }
 
@@ -464,7 +471,8 @@ static int sshfile_slurp(const struct reader *r, const char *path, struct buf *t
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
 
 	if (fd < 0)
-		return fail_errno(r->f, errno == ENOENT ? PSSH_ENOENT : PSSH_ELOCAL, errno, "cannot read '%.200s'", path);
+		return fail_errno(r->f, errno == ENOENT ? PSSH_ENOENT : PSSH_ELOCAL, errno, "cannot read '%.200s'",
+			path);
 	rc = needs_check(r, path) ? sshfile_check_owner(r, fd, path) : 0;
 	if (!rc) {
 		rc = buf_read_fd(text, fd);
@@ -496,10 +504,11 @@ static int sshfile_take_text(struct reader *r, struct buf *text)
 		len = (size_t)(stop - line);
 		r->at++;
 		if (memchr(line, '\0', len))
-			rc = fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: a NUL byte; is this a text file?",
-				r->file->path, r->at);
+			rc = fail_set(r->f, PSSH_ESYNTAX,
+				"cannot use '%.200s', line %u: a NUL byte; is this a text file?", r->file->path, r->at);
 		else if (len > LINE_MAX_BYTES)
-			rc = fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: longer than 1 MiB", r->file->path, r->at);
+			rc = fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: longer than 1 MiB",
+				r->file->path, r->at);
 		else
 			rc = sshfile_take_line(r, line);
 		line = stop + 1;

@@ -298,7 +298,8 @@ void copy_lost(struct copy *c, int code, const char *why)
 	if (c->finished)
 		return;
 	if (c->count && c->jobs[0]->source && !c->jobs[0]->silent)
-		copy_say(c, code, "%s while '%s' was copied", why ? why : "the connection was lost", c->jobs[0]->source);
+		copy_say(c, code, "%s while '%s' was copied", why ? why : "the connection was lost",
+			c->jobs[0]->source);
 	else
 		copy_say(c, code, "%s", why ? why : "the server ended the SFTP session");
 	c->first = (struct fail){ .code = code };

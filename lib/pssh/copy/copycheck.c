@@ -76,7 +76,8 @@ bool reading_reply(struct job *j, const struct sftp_reply *r)
 		if (r->status == SFTP_EOF && rd->serial)
 			rd->ended = true;
 		else if (r->status == SFTP_EOF)
-			job_fail(j, PSSH_EREMOTE, "'%s' shrank on the host while it was copied", j->copy->put ? j->target : j->source);
+			job_fail(j, PSSH_EREMOTE, "'%s' shrank on the host while it was copied",
+				j->copy->put ? j->target : j->source);
 		else
 			job_fail_reply(j, r, "read", j->copy->put ? j->target : j->source);
 		return false;
@@ -131,7 +132,9 @@ static bool make_command(struct job *j)
 	if (!rc)
 		rc = str_quote_sh(&inner, path);
 	if (!rc)
-		rc = buf_addf(&inner, " || exit 1; head -c %llu | { sha256sum || shasum -a 256 || sha256 -q || openssl sha256; } 2>/dev/null",
+		rc = buf_addf(&inner,
+			" || exit 1; head -c %llu | { sha256sum || shasum -a 256 || sha256 -q || openssl sha256; } "
+			"2>/dev/null",
 			(unsigned long long)j->check.limit);
 	if (!rc)
 		rc = buf_adds(&outer, "exec sh -c ");

@@ -32,7 +32,8 @@ static char *real_name(const struct sftp_reply *r)
 	size_t len;
 	bool bad;
 
-	if (r->kind != SFTP_NAMES || !sftp_name(&names, &name, &len, &a, &bad) || !len || len > SFTP_PATH || memchr(name, 0, len))
+	if (r->kind != SFTP_NAMES || !sftp_name(&names, &name, &len, &a, &bad) || !len || len > SFTP_PATH ||
+		memchr(name, 0, len))
 		return NULL;
 	return strndup(name, len);
 }
@@ -114,7 +115,8 @@ static bool copyget_root_next(struct job *j)
 	bool dir = (j->attrs.flags & SFTP_ATTR_MODE) && S_ISDIR(j->attrs.mode);
 
 	if (dir && !(c->flags & PSSH_COPY_RECURSIVE))
-		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a directory, and a recursive copy was not asked for", j->source);
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a directory, and a recursive copy was not asked for",
+			j->source);
 	else if (!dir && (j->attrs.flags & SFTP_ATTR_MODE) && !S_ISREG(j->attrs.mode))
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is neither a file nor a directory", j->source);
 	else
@@ -158,7 +160,8 @@ static void take_name(struct job *j, const char *name, size_t len, const struct 
 		return;
 	}
 	if (kind && kind != S_IFREG && kind != S_IFDIR && kind != S_IFLNK) {
-		copy_say(c, PSSH_EREMOTE, "'%s/%.*s' on the host is neither a file nor a directory", j->source, (int)len, name);
+		copy_say(c, PSSH_EREMOTE, "'%s/%.*s' on the host is neither a file nor a directory", j->source,
+			(int)len, name);
 		return;
 	}
 	if (++c->known > COPY_NODES) {
@@ -270,7 +273,8 @@ static const struct step list_steps[] = {
 
 /* ---- Beginning and end ----------------------------------------------------------------- */
 
-static struct job *copyget_start(struct copy *c, const struct step *steps, struct node *n, void (*reply)(struct job *, const struct sftp_reply *))
+static struct job *copyget_start(struct copy *c, const struct step *steps, struct node *n,
+	void (*reply)(struct job *, const struct sftp_reply *))
 {
 	struct job *j = job_start(c, steps, n);
 

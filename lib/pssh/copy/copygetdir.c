@@ -54,7 +54,8 @@ void get_queue_dir(struct copy *c, struct node *n)
 	if (lost) {
 		char *path = node_path(n, c->remote);
 
-		copy_say(c, PSSH_EREMOTE, "'%s' on the host leads back to where it is, or too deep", path ? path : n->name);
+		copy_say(c, PSSH_EREMOTE, "'%s' on the host leads back to where it is, or too deep",
+			path ? path : n->name);
 		c->progress.files++;
 		free(path);
 	}

@@ -100,7 +100,8 @@ static void get_reply(struct job *j, const struct sftp_reply *r)
 		size_t len;
 		bool bad;
 
-		if (r->kind == SFTP_NAMES && sftp_name(&names, &name, &len, &a, &bad) && len <= SFTP_PATH && !j->node->real)
+		if (r->kind == SFTP_NAMES && sftp_name(&names, &name, &len, &a, &bad) && len <= SFTP_PATH &&
+			!j->node->real)
 			j->node->real = strndup(name, len);
 		break;
 	}
@@ -172,7 +173,8 @@ static bool copygetfile_open_send(struct job *j)
 {
 	if (j->part == 0 && sftp_open(copygetfile_sftp_of(j), &j->asker, OP_OPEN, j->source, SFTP_OPEN_READ, NULL))
 		j->part++;
-	if (j->part == 1 && j->open && sftp_handle(copygetfile_sftp_of(j), &j->asker, OP_FSTAT, SFTP_REQ_FSTAT, &j->handle))
+	if (j->part == 1 && j->open &&
+		sftp_handle(copygetfile_sftp_of(j), &j->asker, OP_FSTAT, SFTP_REQ_FSTAT, &j->handle))
 		j->part++;
 	return j->part == 2;
 }
@@ -342,8 +344,8 @@ static bool copygetfile_unchanged(struct job *j)
 	if (j->reading.serial)
 		return true;
 	if ((b->flags & SFTP_ATTR_SIZE) && b->size > j->size) {
-		copy_say(j->copy, 0, "'%s' grew on the host while it was copied: the first %llu bytes are here", j->source,
-			(unsigned long long)j->size);
+		copy_say(j->copy, 0, "'%s' grew on the host while it was copied: the first %llu bytes are here",
+			j->source, (unsigned long long)j->size);
 		return true;
 	}
 	if (((b->flags & SFTP_ATTR_SIZE) && b->size < j->size) ||

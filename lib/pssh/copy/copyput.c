@@ -52,7 +52,8 @@ static void copyput_root_reply(struct job *j, const struct sftp_reply *r)
 		take_stat(j, r);
 		return;
 	}
-	if (r->kind == SFTP_NAMES && sftp_name(&names, &name, &len, &a, &bad) && len && len <= SFTP_PATH && !memchr(name, 0, len)) {
+	if (r->kind == SFTP_NAMES && sftp_name(&names, &name, &len, &a, &bad) && len && len <= SFTP_PATH &&
+		!memchr(name, 0, len)) {
 		free(j->target);
 		j->target = strndup(name, len);
 	}
@@ -161,11 +162,14 @@ static bool copyput_look_next(struct job *j)
 		return false;
 	}
 	if (j->link_status == SFTP_NO_SUCH_FILE)
-		job_fail(j, PSSH_EREMOTE, "cannot make the directory '%s' on the host: the one that it is to be in is missing", j->target);
+		job_fail(j, PSSH_EREMOTE,
+			"cannot make the directory '%s' on the host: the one that it is to be in is missing",
+			j->target);
 	else if (j->status == SFTP_OK)
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is not a directory", j->target);
 	else
-		job_fail(j, PSSH_EREMOTE, "cannot make the directory '%s' on the host: %s", j->target, j->reason ? j->reason : "");
+		job_fail(j, PSSH_EREMOTE, "cannot make the directory '%s' on the host: %s", j->target,
+			j->reason ? j->reason : "");
 	return true;
 }
 
@@ -210,7 +214,8 @@ static const struct step mode_steps[] = {
 
 /* ---- Beginning ------------------------------------------------------------------------- */
 
-static struct job *copyput_start(struct copy *c, const struct step *steps, struct node *n, void (*reply)(struct job *, const struct sftp_reply *))
+static struct job *copyput_start(struct copy *c, const struct step *steps, struct node *n,
+	void (*reply)(struct job *, const struct sftp_reply *))
 {
 	struct job *j = job_start(c, steps, n);
 

@@ -175,7 +175,8 @@ static bool copyputfile_unchanged(struct job *j)
 			(unsigned long long)n->size);
 		return true;
 	}
-	if ((uint64_t)st.st_size == n->size && st.st_mtim.tv_sec == n->mtime.tv_sec && st.st_mtim.tv_nsec == n->mtime.tv_nsec)
+	if ((uint64_t)st.st_size == n->size && st.st_mtim.tv_sec == n->mtime.tv_sec &&
+		st.st_mtim.tv_nsec == n->mtime.tv_nsec)
 		return true;
 	job_fail(j, PSSH_ELOCAL, "'%s' changed while it was copied; copy it again", j->source);
 	return false;
@@ -353,8 +354,10 @@ static bool copyputfile_end_send(struct job *j)
 	end_attrs(j, &a);
 	if (j->part == 1 && (a.flags == 0 || sftp_fsetstat(copyputfile_sftp_of(j), &j->asker, OP_SET, &j->handle, &a)))
 		j->part++;
-	if (j->part == 2 && (!(j->copy->flags & (COPY_SYNC | PSSH_COPY_CHECKSUM)) || !(copyputfile_sftp_of(j)->features & SFTP_HAS_FSYNC) ||
-		sftp_fsync(copyputfile_sftp_of(j), &j->asker, OP_SYNC, &j->handle)))
+	if (j->part == 2 &&
+		(!(j->copy->flags & (COPY_SYNC | PSSH_COPY_CHECKSUM)) ||
+			!(copyputfile_sftp_of(j)->features & SFTP_HAS_FSYNC) ||
+			sftp_fsync(copyputfile_sftp_of(j), &j->asker, OP_SYNC, &j->handle)))
 		j->part++;
 	if (j->part == 3 && sftp_handle(copyputfile_sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle))
 		j->part++;
@@ -438,14 +441,16 @@ static bool copyputfile_clean_send(struct job *j)
 {
 	char *dir = NULL;
 
-	if (j->part == 0 && j->full && (copyputfile_sftp_of(j)->features & SFTP_HAS_STATVFS) && (dir = path_dir(j->target))) {
+	if (j->part == 0 && j->full && (copyputfile_sftp_of(j)->features & SFTP_HAS_STATVFS) &&
+		(dir = path_dir(j->target))) {
 		if (sftp_statvfs(copyputfile_sftp_of(j), &j->asker, OP_SPACE, dir))
 			j->part++;
 		free(dir);
 	} else if (j->part == 0) {
 		j->part++;
 	}
-	if (j->part == 1 && (!j->open || sftp_handle(copyputfile_sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle)))
+	if (j->part == 1 &&
+		(!j->open || sftp_handle(copyputfile_sftp_of(j), &j->asker, OP_CLOSE, SFTP_REQ_CLOSE, &j->handle)))
 		j->part++;
 	if (j->part == 2 && (!j->temp_made || copyputfile_flag(j, PSSH_COPY_RESUME) ||
 		sftp_path(copyputfile_sftp_of(j), &j->asker, OP_REMOVE, SFTP_REQ_REMOVE, j->temp)))
@@ -487,6 +492,7 @@ bool put_file_start(struct copy *c, struct node *n, bool fresh_dir)
 	if (!j->source || !j->temp)
 		job_no_memory(j);
 	else if (strlen(j->temp) > SFTP_PATH)
-		job_fail(j, PSSH_EINVAL, "'%s': the path on the host would be longer than %d bytes", j->source, SFTP_PATH);
+		job_fail(j, PSSH_EINVAL, "'%s': the path on the host would be longer than %d bytes", j->source,
+			SFTP_PATH);
 	return true;
 }

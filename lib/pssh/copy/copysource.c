@@ -222,7 +222,8 @@ int node_open(struct copy_source *s, struct node *n, struct fail *f)
 	if (!path)
 		rc = fail_set(f, PSSH_ENOMEM, "out of memory");
 	else if (n->fd < 0)
-		rc = fail_errno(f, errno == EMFILE || errno == ENFILE ? PSSH_EAGAIN : PSSH_ELOCAL, errno, "cannot read '%s'", path);
+		rc = fail_errno(f, errno == EMFILE || errno == ENFILE ? PSSH_EAGAIN : PSSH_ELOCAL, errno,
+			"cannot read '%s'", path);
 	free(path);
 	if (rc)
 		n->users--;

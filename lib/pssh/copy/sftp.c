@@ -130,7 +130,8 @@ bool sftp_handle(struct sftp *s, struct sftp_asker *who, int op, enum sftp_reque
 	return sftp_finish(s, sftp_put_text(sftp_begin(s, take_slot(s, who, op, (uint8_t)type)), h->bytes, h->len));
 }
 
-bool sftp_open(struct sftp *s, struct sftp_asker *who, int op, const char *path, unsigned flags, const struct sftp_attrs *a)
+bool sftp_open(struct sftp *s, struct sftp_asker *who, int op, const char *path, unsigned flags,
+	const struct sftp_attrs *a)
 {
 	size_t n = strlen(path);
 	char *p;
@@ -159,12 +160,14 @@ bool sftp_setstat(struct sftp *s, struct sftp_asker *who, int op, const char *pa
 	return with_attrs(s, who, op, SETSTAT, path, strlen(path), a);
 }
 
-bool sftp_fsetstat(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, const struct sftp_attrs *a)
+bool sftp_fsetstat(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h,
+	const struct sftp_attrs *a)
 {
 	return with_attrs(s, who, op, FSETSTAT, h->bytes, h->len, a);
 }
 
-bool sftp_read(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, uint64_t offset, uint32_t len)
+bool sftp_read(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, uint64_t offset,
+	uint32_t len)
 {
 	struct sftp_slot *slot;
 	char *p;
@@ -192,7 +195,8 @@ char *sftp_write_place(struct sftp *s, const struct sftp_handle *h, uint32_t *le
 	return s->out + s->out_len + head;
 }
 
-void sftp_write(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, uint64_t offset, uint32_t len)
+void sftp_write(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, uint64_t offset,
+	uint32_t len)
 {
 	struct sftp_slot *slot = take_slot(s, who, op, WRITE);
 	char *p;

@@ -39,7 +39,13 @@ enum sftp_request {
 	SFTP_REQ_REMOVE = 13, SFTP_REQ_RMDIR = 15, SFTP_REQ_REALPATH = 16, SFTP_REQ_STAT = 17,
 };
 
-enum { SFTP_OPEN_READ = 1, SFTP_OPEN_WRITE = 2, SFTP_OPEN_CREATE = 8, SFTP_OPEN_TRUNCATE = 16, SFTP_OPEN_EXCLUSIVE = 32 };
+enum {
+	SFTP_OPEN_READ = 1,
+	SFTP_OPEN_WRITE = 2,
+	SFTP_OPEN_CREATE = 8,
+	SFTP_OPEN_TRUNCATE = 16,
+	SFTP_OPEN_EXCLUSIVE = 32
+};
 enum { SFTP_ATTR_SIZE = 1, SFTP_ATTR_OWNER = 2, SFTP_ATTR_MODE = 4, SFTP_ATTR_TIMES = 8 };
 enum { SFTP_HAS_POSIX_RENAME = 1, SFTP_HAS_FSYNC = 2, SFTP_HAS_STATVFS = 4 };
 
@@ -85,12 +91,16 @@ void sftp_release(struct sftp *s);
 /* All return false, having done nothing, where slots or room are short: ask again later. */
 bool sftp_path(struct sftp *s, struct sftp_asker *who, int op, enum sftp_request type, const char *path);
 bool sftp_handle(struct sftp *s, struct sftp_asker *who, int op, enum sftp_request type, const struct sftp_handle *h);
-bool sftp_open(struct sftp *s, struct sftp_asker *who, int op, const char *path, unsigned flags, const struct sftp_attrs *a);
+bool sftp_open(struct sftp *s, struct sftp_asker *who, int op, const char *path, unsigned flags,
+	const struct sftp_attrs *a);
 bool sftp_mkdir(struct sftp *s, struct sftp_asker *who, int op, const char *path, const struct sftp_attrs *a);
 bool sftp_setstat(struct sftp *s, struct sftp_asker *who, int op, const char *path, const struct sftp_attrs *a);
-bool sftp_fsetstat(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, const struct sftp_attrs *a);
-bool sftp_read(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, uint64_t offset, uint32_t len);
-bool sftp_rename(struct sftp *s, struct sftp_asker *who, int op, const char *from, const char *to); /* replaces where it can */
+bool sftp_fsetstat(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h,
+	const struct sftp_attrs *a);
+bool sftp_read(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, uint64_t offset,
+	uint32_t len);
+bool sftp_rename(struct sftp *s, struct sftp_asker *who, int op, const char *from,
+	const char *to); /* replaces where it can */
 bool sftp_fsync(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h);
 bool sftp_statvfs(struct sftp *s, struct sftp_asker *who, int op, const char *path);
 
@@ -100,7 +110,8 @@ bool sftp_statvfs(struct sftp *s, struct sftp_asker *who, int op, const char *pa
  * Nothing else may be asked between them.
  */
 char *sftp_write_place(struct sftp *s, const struct sftp_handle *h, uint32_t *len); /* NULL: not now */
-void sftp_write(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, uint64_t offset, uint32_t len);
+void sftp_write(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, uint64_t offset,
+	uint32_t len);
 
 /* Where the earliest of its reads and writes outstanding begins; UINT64_MAX: there is none. */
 uint64_t sftp_oldest(const struct sftp *s, const struct sftp_asker *who);

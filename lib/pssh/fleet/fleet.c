@@ -12,9 +12,15 @@ enum {
 	REAP_MS = 200,
 };
 
-void fleet_tell(struct pssh *p, enum pssh_event_type type, struct pssh_task *t, struct pssh_host *h, int status, const char *text)
+void fleet_tell(struct pssh *p, enum pssh_event_type type, struct pssh_task *t, struct pssh_host *h, int status,
+	const char *text)
 {
-	struct pssh_event ev = { .type = type, .task = t, .host = h, .status = status, .text = text, .attempt = h ? h->attempt : 0 };
+	struct pssh_event ev = { .type = type,
+		.task = t,
+		.host = h,
+		.status = status,
+		.text = text,
+		.attempt = h ? h->attempt : 0 };
 
 	events_add(&p->events, &ev);
 }

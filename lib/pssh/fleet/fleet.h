@@ -190,7 +190,8 @@ void task_free(struct pssh_task *t);
 
 /* ---- fleet.c ---- */
 
-void fleet_tell(struct pssh *p, enum pssh_event_type type, struct pssh_task *t, struct pssh_host *h, int status, const char *text);
+void fleet_tell(struct pssh *p, enum pssh_event_type type, struct pssh_task *t, struct pssh_host *h, int status,
+	const char *text);
 void fleet_need(struct pssh_host *h);              /* it has runs that wait */
 bool fleet_has_room(const struct pssh *p);         /* somebody waits and could be let in at once */
 void fleet_admit(struct pssh *p);                  /* lets in who waits, as far as the window goes */

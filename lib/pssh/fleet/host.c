@@ -41,7 +41,9 @@ void strings_free(char ***list, size_t *count)
 static int bad_spec(struct fail *f, const char *spec, const char *why)
 {
 	return fail_set(f, PSSH_ESYNTAX,
-		"'%.200s' is no host: %s; forms are name, user@name, name:port, [address]:port and ssh://user@name:port", spec, why);
+		"'%.200s' is no host: %s; forms are name, user@name, name:port, [address]:port and "
+		"ssh://user@name:port",
+		spec, why);
 }
 
 /* Characters that could make a name an option, a path or another word of a command line. */
@@ -102,7 +104,8 @@ static int parse_spec(struct pssh_host *h, const char *spec, struct fail *f)
 	h->alias = strndup(name, len);
 	if (!h->alias)
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
-	if (!*h->alias || strlen(h->alias) > 1024 || !host_safe_name(h->alias) || (h->spec_user && (!*h->spec_user || *h->spec_user == '-')))
+	if (!*h->alias || strlen(h->alias) > 1024 || !host_safe_name(h->alias) ||
+		(h->spec_user && (!*h->spec_user || *h->spec_user == '-')))
 		return bad_spec(f, spec, "a name has letters, digits, dots, dashes and the like");
 	return 0;
 }
@@ -155,7 +158,8 @@ static void tell_unused(struct pssh_host *h)
 		bool set;
 		const char *text;
 	} unused[] = {
-		{ c->certificate_files && *c->certificate_files, "CertificateFile: only the certificate beside an identity file (…-cert.pub) is used" },
+		{ c->certificate_files && *c->certificate_files,
+			"CertificateFile: only the certificate beside an identity file (…-cert.pub) is used" },
 		{ c->bind_interface, "BindInterface has no effect; BindAddress has" },
 		{ c->compression == 1, "Compression has no effect" },
 		{ c->pubkey_algorithms, "PubkeyAcceptedAlgorithms has no effect" },
@@ -263,7 +267,8 @@ int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pss
 	int rc;
 
 	if (depth >= JUMPS)
-		return fail_set(f, PSSH_EINVAL, "more than %d jump hosts behind one another: do they jump in a circle?", JUMPS);
+		return fail_set(f, PSSH_EINVAL, "more than %d jump hosts behind one another: do they jump in a circle?",
+			JUMPS);
 	/* A host that is jumped through is another one than the same host as a target. */
 	buf_init(&key, 65536);
 	rc = 0;
@@ -369,7 +374,8 @@ static int plan_known(struct pssh_host *h)
 	int rc;
 
 	buf_init(&key, 1 << 20);
-	rc = host_add_all(&files, &n, h->config && h->config->user_known_hosts ? h->config->user_known_hosts : p->known_files);
+	rc = host_add_all(&files, &n,
+		h->config && h->config->user_known_hosts ? h->config->user_known_hosts : p->known_files);
 	if (!rc && h->config)
 		rc = host_add_all(&files, &n, h->config->global_known_hosts);
 	for (size_t i = 0; i < n && !rc; i++)
@@ -495,7 +501,9 @@ static int plan_way(struct pssh_host *h)
 	if (!proxy || host_is_none(proxy))
 		return 0;
 	if (!safe_user(h->plan.user) || !host_safe_name(h->plan.address))
-		return fail_set(&h->why, PSSH_EINVAL, "the user '%.100s' or the address '%.200s' has characters that a proxy command's shell would read",
+		return fail_set(&h->why, PSSH_EINVAL,
+			"the user '%.100s' or the address '%.200s' has characters that a proxy command's shell would "
+			"read",
 			h->plan.user, h->plan.address);
 	if (h->proxy && expand_proxy(h) != 0)
 		return fail_set(&h->why, PSSH_ENOMEM, "out of memory");

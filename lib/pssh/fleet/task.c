@@ -113,7 +113,8 @@ int run_open(struct run *r, struct fail *f)
 	r->state = RUN_ACTIVE;
 	r->host->active++;
 	if (r->host->plan.deadline[PSSH_PHASE_HANDSHAKE])
-		loop_timer_set(t->fleet->shared.loop, &r->timer, clock_ms() + r->host->plan.deadline[PSSH_PHASE_HANDSHAKE]);
+		loop_timer_set(t->fleet->shared.loop, &r->timer,
+			clock_ms() + r->host->plan.deadline[PSSH_PHASE_HANDSHAKE]);
 	return 0;
 }
 
@@ -290,7 +291,10 @@ bool task_trim_input(struct pssh_task *t)
 		return false;
 	list_each (pos, tmp, &t->runs) {
 		const struct run *r = list_entry(pos, struct run, in_task);
-		uint64_t taken = r->own_input ? least : r->exec && !r->exec->eof_sent ? r->exec->taken : r->exec ? least : 0;
+		uint64_t taken = r->own_input           ? least
+			: r->exec && !r->exec->eof_sent ? r->exec->taken
+			: r->exec                       ? least
+							: 0;
 
 		least = taken < least ? taken : least;
 	}

@@ -247,7 +247,8 @@ static void host_due(struct pssh_host *h)
 	}
 	if (h->keepalive && now >= h->conn->kept + h->keepalive) {
 		if (now - h->conn->heard > (int64_t)h->missed * h->keepalive) {
-			conn_fail(h->conn, PSSH_ETIMEOUT, "'%s' has not answered for %lld s", h->spec, (long long)(now - h->conn->heard) / 1000);
+			conn_fail(h->conn, PSSH_ETIMEOUT, "'%s' has not answered for %lld s", h->spec,
+				(long long)(now - h->conn->heard) / 1000);
 			fleet_conn_lost(h);
 			return;
 		}

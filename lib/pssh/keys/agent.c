@@ -286,7 +286,8 @@ static int take_signature(struct agent *a, struct sshwire *w)
 	if (!req)
 		return 0;
 	if (strcmp(algorithm, req->type) != 0) {
-		snprintf(text, sizeof text, "the agent signed by '%.60s' where '%s' was asked for", algorithm, req->type);
+		snprintf(text, sizeof text, "the agent signed by '%.60s' where '%s' was asked for", algorithm,
+			req->type);
 		agent_finish(a, req, PSSH_EALGORITHM, text);
 		return 0;
 	}
@@ -308,7 +309,8 @@ static int take_refusal(struct agent *a)
 		a->state = AGENT_FAILED;
 		snprintf(a->error, sizeof a->error, "the agent at '%.100s' does not tell its keys", a->addr.sun_path);
 	} else if (a->current) {
-		agent_finish(a, a->current, PSSH_EREFUSED, "the agent refused to sign (is it locked, or was it not confirmed?)");
+		agent_finish(a, a->current, PSSH_EREFUSED,
+			"the agent refused to sign (is it locked, or was it not confirmed?)");
 	}
 	return 0;
 }

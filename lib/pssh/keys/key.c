@@ -135,7 +135,8 @@ int key_add_cert(struct key *k, const char *path, struct fail *f)
 	int rc;
 
 	if (!k->file.blob)
-		return fail_set(f, PSSH_EPASSPHRASE, "the key '%s' must be unlocked before it can have a certificate", k->path);
+		return fail_set(f, PSSH_EPASSPHRASE, "the key '%s' must be unlocked before it can have a certificate",
+			k->path);
 	rc = key_read_public(path, &cert, &len, NULL, f);
 	if (rc)
 		return rc;
@@ -489,7 +490,8 @@ static int repack_ecdsa(uint8_t **sig, size_t *sig_len)
 	for (int i = 0; !rc && i < 2; i++) {
 		int n = BN_num_bytes(numbers[i]);
 
-		if (n > (int)sizeof room || BN_bn2bin(numbers[i], room) != n || sshwire_add_mpint(&b, room, (size_t)n) != 0)
+		if (n > (int)sizeof room || BN_bn2bin(numbers[i], room) != n ||
+			sshwire_add_mpint(&b, room, (size_t)n) != 0)
 			rc = PSSH_ENOMEM;
 	}
 	ECDSA_SIG_free(pair);
@@ -520,7 +522,8 @@ int key_sign(const struct key *k, const char *algorithm, const void *data, size_
 	if (algorithm)
 		snprintf(name, sizeof name, "%s", algorithm);
 	if (!pick_hash(k->type, name, &md))
-		return fail_set(f, PSSH_EALGORITHM, "the key '%s' of type '%s' cannot sign by '%s'", k->path, k->type, name);
+		return fail_set(f, PSSH_EALGORITHM, "the key '%s' of type '%s' cannot sign by '%s'", k->path, k->type,
+			name);
 	rc = sign_raw(k->file.pkey, md, data, len, &out, &n);
 	if (!rc && strncmp(k->type, "ecdsa-", 6) == 0)
 		rc = repack_ecdsa(&out, &n);

@@ -198,7 +198,8 @@ static bool rsa_numbers(struct sshwire *w, BIGNUM *bn[RSA_NUMBERS])
 		size_t len;
 		const uint8_t *p = sshwire_string(w, &len);
 
-		good = !w->bad && len > 0 && len <= RSA_BITS_MAX / 8 + 1 && !(p[0] & 0x80) && BN_bin2bn(p, (int)len, bn[i]);
+		good = !w->bad && len > 0 && len <= RSA_BITS_MAX / 8 + 1 && !(p[0] & 0x80) &&
+			BN_bin2bn(p, (int)len, bn[i]);
 	}
 	good = good && BN_num_bits(bn[RSA_N]) >= 512 && BN_is_odd(bn[RSA_N]) && BN_cmp(bn[RSA_P], BN_value_one()) > 0 &&
 		BN_cmp(bn[RSA_Q], BN_value_one()) > 0 && BN_mul(less, bn[RSA_P], bn[RSA_Q], ctx) &&

@@ -40,7 +40,8 @@ void keyring_release(struct keyring *kr)
 	kr->agent = NULL;
 }
 
-int keyring_find_agent(struct keyring *kr, struct loop *loop, int kind, const char *path, struct agent **out, struct fail *f)
+int keyring_find_agent(struct keyring *kr, struct loop *loop, int kind, const char *path, struct agent **out,
+	struct fail *f)
 {
 	struct keyring_agent *held = table_get(&kr->agents, path);
 	int rc;

@@ -28,9 +28,11 @@ void keyring_release(struct keyring *kr);
 int keyring_get(struct keyring *kr, const char *path, struct key **out, struct fail *f);
 
 /* The agent at that socket, made now or before. */
-int keyring_find_agent(struct keyring *kr, struct loop *loop, int kind, const char *path, struct agent **out, struct fail *f);
+int keyring_find_agent(struct keyring *kr, struct loop *loop, int kind, const char *path, struct agent **out,
+	struct fail *f);
 
 /* Whose watch or timer is due; NULL: nobody's. */
-struct keyring_agent *keyring_agent_of(const struct keyring *kr, const struct loop_watch *w, const struct loop_timer *t);
+struct keyring_agent *keyring_agent_of(const struct keyring *kr, const struct loop_watch *w,
+	const struct loop_timer *t);
 
 #endif

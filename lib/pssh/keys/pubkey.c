@@ -130,7 +130,8 @@ static int check_terms(struct sshwire *rest, const char *path, struct fail *f)
 	if (kind != 1)
 		return fail_set(f, PSSH_EINVAL, "the certificate '%s' is not one of a user", path);
 	if (now < from || now >= until)
-		return fail_set(f, PSSH_EINVAL, "the certificate '%s' %s", path, now < from ? "is not valid yet" : "has expired");
+		return fail_set(f, PSSH_EINVAL, "the certificate '%s' %s", path,
+			now < from ? "is not valid yet" : "has expired");
 	return 0;
 }
 

@@ -6,7 +6,8 @@
 
 #include "pssh/keys/sshwire.h"
 
-static int check_pins(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen, struct fail *f)
+static int check_pins(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen,
+	struct fail *f)
 {
 	for (size_t i = 0; i < rule->pin_count; i++)
 		if (knownhosts_pin_match(&rule->pins[i], blob, len))
@@ -16,7 +17,8 @@ static int check_pins(const struct hostkey_rule *rule, const uint8_t *blob, size
 		rule->host, seen, rule->pins[0].fingerprint);
 }
 
-static int hostkey_unknown(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen, bool *learnt, struct fail *f)
+static int hostkey_unknown(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen,
+	bool *learnt, struct fail *f)
 {
 	if (rule->policy != PSSH_HOSTKEYS_ACCEPT_NEW)
 		return fail_set(f, PSSH_EHOSTNEW, "the host key of '%s', %s, is not known", rule->host, seen);
@@ -35,7 +37,8 @@ static const char *name_in_file(const struct hostkey_rule *rule, char room[300])
 	return room;
 }
 
-int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt, struct fail *f)
+int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt,
+	struct fail *f)
 {
 	struct knownhosts_found found = { .answer = KNOWNHOSTS_UNKNOWN };
 	char name[300], shown[WIRE_TYPE_MAX];
@@ -55,25 +58,30 @@ int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, cha
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
 	/* What is pinned needs no second opinion, but is written down where a person took it. */
 	if (rule->pin_count)
-		return found.answer == KNOWNHOSTS_UNKNOWN ? hostkey_unknown(rule, blob, len, fingerprint, learnt, f) : 0;
+		return found.answer == KNOWNHOSTS_UNKNOWN ? hostkey_unknown(rule, blob, len, fingerprint, learnt, f)
+							  : 0;
 	switch (found.answer) {
 	case KNOWNHOSTS_MATCH:
 		return 0;
 	case KNOWNHOSTS_MISMATCH:
 		if (sshwire_blob_type(blob, len, shown, sizeof shown) && strcmp(shown, found.type) != 0)
 			return fail_set(f, PSSH_EHOSTKEY,
-				"the host key of '%s' is %s %s, but %s:%u has its %s key, %s, which was asked for and not shown",
+				"the host key of '%s' is %s %s, but %s:%u has its %s key, %s, which was asked for and "
+				"not shown",
 				rule->host, shown, fingerprint, found.file, found.line, found.type, found.fingerprint);
 		return fail_set(f, PSSH_EHOSTKEY,
-			"the host key of '%s' is %s, but %s:%u has %s: this is another machine, or somebody is in between; "
+			"the host key of '%s' is %s, but %s:%u has %s: this is another machine, or somebody is in "
+			"between; "
 			"if it was reinstalled, \"ssh-keygen -f '%s' -R '%s'\" forgets the old key",
-			rule->host, fingerprint, found.file, found.line, found.fingerprint, found.file, name_in_file(rule, name));
+			rule->host, fingerprint, found.file, found.line, found.fingerprint, found.file,
+			name_in_file(rule, name));
 	case KNOWNHOSTS_REVOKED:
-		return fail_set(f, PSSH_EREVOKED,
-			"the host key of '%s', %s, is revoked in %s:%u", rule->host, fingerprint, found.file, found.line);
+		return fail_set(f, PSSH_EREVOKED, "the host key of '%s', %s, is revoked in %s:%u", rule->host,
+			fingerprint, found.file, found.line);
 	case KNOWNHOSTS_CA_ONLY:
 		return fail_set(f, PSSH_EHOSTNEW,
-			"only a certificate authority is known for '%s' (%s:%u), and host certificates are not supported; its key is %s",
+			"only a certificate authority is known for '%s' (%s:%u), and host certificates are not "
+			"supported; its key is %s",
 			rule->host, found.file, found.line, fingerprint);
 	case KNOWNHOSTS_UNKNOWN:
 		break;
@@ -93,12 +101,14 @@ int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct
 {
 	const char *types[8];
 	char pinned[8][WIRE_TYPE_MAX];
-	size_t n = rule->known && !rule->pin_count ? knownhosts_types(rule->known, rule->host, rule->port, types, 8) : 0;
+	size_t n = rule->known && !rule->pin_count ? knownhosts_types(rule->known, rule->host, rule->port, types, 8)
+						   : 0;
 	int rc = 0;
 
 	buf_clear(out);
 	for (size_t i = 0; i < rule->pin_count && n < 8; i++)
-		if (rule->pins[i].blob && sshwire_blob_type(rule->pins[i].blob, rule->pins[i].len, pinned[n], WIRE_TYPE_MAX)) {
+		if (rule->pins[i].blob &&
+			sshwire_blob_type(rule->pins[i].blob, rule->pins[i].len, pinned[n], WIRE_TYPE_MAX)) {
 			types[n] = pinned[n];
 			n++;
 		}

@@ -27,7 +27,8 @@ struct hostkey_rule {
  * the verdict, fingerprint (64 bytes) is the key's. *learnt: it was new and is remembered; a
  * failure to write it down is in f then, with 0 returned.
  */
-int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt, struct fail *f);
+int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt,
+	struct fail *f);
 
 /* The preferred types with those that are known for the host first: asking for another would look like a change. */
 int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct buf *out);

@@ -135,7 +135,8 @@ static void knownhosts_say(struct knownhosts_found *out, enum knownhosts_answer 
 	sshwire_fingerprint(e->blob, e->len, out->fingerprint);
 }
 
-static void knownhosts_judge(const struct known_set *hits, const uint8_t *blob, size_t len, struct knownhosts_found *out)
+static void knownhosts_judge(const struct known_set *hits, const uint8_t *blob, size_t len,
+	struct knownhosts_found *out)
 {
 	const struct known_line *match = NULL, *other = NULL, *authority = NULL;
 	char type[WIRE_TYPE_MAX] = "";
@@ -153,7 +154,8 @@ static void knownhosts_judge(const struct known_set *hits, const uint8_t *blob, 
 			authority = authority ? authority : e;
 		else if (e->marker == KNOWN_KEY && same)
 			match = match ? match : e;
-		else if (e->marker == KNOWN_KEY && (!other || (strcmp(other->type, type) != 0 && strcmp(e->type, type) == 0)))
+		else if (e->marker == KNOWN_KEY &&
+			(!other || (strcmp(other->type, type) != 0 && strcmp(e->type, type) == 0)))
 			other = e;
 	}
 	if (match)
@@ -221,7 +223,8 @@ size_t knownhosts_types(struct knownhosts *k, const char *host, unsigned port, c
 
 	if (knownhosts_spell(name, sizeof name, host, port) && knownlines_about(&k->lines, name, &hits) == 0)
 		n = distinct_types(hits, types, max);
-	if (!n && name[0] == '[' && knownhosts_spell(name, sizeof name, host, 0) && knownlines_about(&k->lines, name, &hits) == 0)
+	if (!n && name[0] == '[' && knownhosts_spell(name, sizeof name, host, 0) &&
+		knownlines_about(&k->lines, name, &hits) == 0)
 		n = distinct_types(hits, types, max);
 	return n;
 }
@@ -265,8 +268,8 @@ static int knownhosts_append(const char *path, const struct buf *line, struct fa
 	if (n < (ssize_t)line->len) {
 		why = n <= 0 ? errno : ENOSPC;
 		/* Half a line is taken back, if nobody wrote behind it meanwhile. */
-		if (n > 0 && fstat(fd, &now) == 0 && now.st_size > st.st_size && now.st_size < st.st_size + (off_t)line->len &&
-		    ftruncate(fd, st.st_size) != 0)
+		if (n > 0 && fstat(fd, &now) == 0 && now.st_size > st.st_size &&
+			now.st_size < st.st_size + (off_t)line->len && ftruncate(fd, st.st_size) != 0)
 			why = errno;
 	}
 	if (close(fd) != 0 && !why)

@@ -184,7 +184,8 @@ static const char *knownlines_read_key(struct knownlines *k, struct known_line *
 	rc = sshwire_base64(base, base_len, &e->blob, &e->len);
 	if (rc == -ENOMEM)
 		return "";
-	if (rc || e->len > BLOB_MAX || !sshwire_blob_type(e->blob, e->len, name, sizeof name) || !knownlines_whole(e->blob, e->len))
+	if (rc || e->len > BLOB_MAX || !sshwire_blob_type(e->blob, e->len, name, sizeof name) ||
+		!knownlines_whole(e->blob, e->len))
 		return "the key is damaged";
 	if (!word_is(type, type_len, name))
 		return "the key is of another type than the line says";
@@ -236,7 +237,8 @@ static const char *knownlines_read_names(struct knownlines *k, struct known_line
 }
 
 /* NULL, or why it is broken; "" out of memory. */
-static const char *knownlines_read_line(struct knownlines *k, const char *p, const char *end, const char *file, unsigned line)
+static const char *knownlines_read_line(struct knownlines *k, const char *p, const char *end, const char *file,
+	unsigned line)
 {
 	size_t len, type_len, base_len;
 	const char *word = knownlines_next_word(&p, end, &len), *type, *base, *why;

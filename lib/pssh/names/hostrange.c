@@ -66,7 +66,8 @@ static int take_range(struct parser *in, const char **s, struct hostrange_span *
 		if (high == 0)
 			return parse_fail(in, PSSH_ESYNTAX, *s, "a number expected after '-'");
 		if (high > 0 && high != low && (high < r->width || (high > 1 && *end == '0')))
-			return parse_fail(in, PSSH_ESYNTAX, at, "the ends of '%.*s' are padded differently", (int)(*s - at), at);
+			return parse_fail(in, PSSH_ESYNTAX, at, "the ends of '%.*s' are padded differently",
+				(int)(*s - at), at);
 	}
 	if (low > 0 && high > 0 && **s == '/') {
 		++*s;

@@ -152,8 +152,8 @@ static int job_fail(struct job *j, int code, const char *at, const char *fmt, ..
 	vsnprintf(what, sizeof what, fmt, ap);
 	va_end(ap);
 	if (j->path)
-		return fail_set(&j->list->f, code, "cannot use '%.150s', line %u, position %zu: %s", j->path, j->line, position,
-			what);
+		return fail_set(&j->list->f, code, "cannot use '%.150s', line %u, position %zu: %s", j->path, j->line,
+			position, what);
 	return fail_set(&j->list->f, code, "cannot use '%.80s%s', position %zu: %s", j->text,
 		strlen(j->text) > 80 ? "…" : "", position, what);
 }
@@ -328,7 +328,8 @@ static int job_commit(struct job *j)
 		rc = list_put(l, j->plus.names[i]);
 	if (rc) {
 		list_cut(l, count);
-		return fail_set(&l->f, rc, rc == PSSH_ENOMEM ? "out of memory" : "more than 1,000,000 names in one list");
+		return fail_set(&l->f, rc,
+			rc == PSSH_ENOMEM ? "out of memory" : "more than 1,000,000 names in one list");
 	}
 	list_subtract(l, &j->minus);
 	return 0;

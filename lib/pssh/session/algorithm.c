@@ -58,7 +58,8 @@ int algorithms_prefer(struct algorithms *a, LIBSSH2_SESSION *session, enum pssh_
 	for (; *list && !rc; list += strcspn(list, ","), list += *list == ',') {
 		size_t len = strcspn(list, ",");
 
-		if (algorithm_has(a->supported[kind], list, len) && buf_addf(&b, "%s%.*s", b.len ? "," : "", (int)len, list) != 0)
+		if (algorithm_has(a->supported[kind], list, len) &&
+			buf_addf(&b, "%s%.*s", b.len ? "," : "", (int)len, list) != 0)
 			rc = PSSH_ENOMEM;
 	}
 	if (!rc && !b.len)

@@ -134,13 +134,15 @@ void auth_free(struct auth *a)
 
 /* ---- Keys ---- */
 
-static void auth_offer(struct auth *a, struct key *key, const struct agent_identity *id, const uint8_t *blob, size_t len, uint8_t *owned)
+static void auth_offer(struct auth *a, struct key *key, const struct agent_identity *id, const uint8_t *blob,
+	size_t len, uint8_t *owned)
 {
 	if (a->count == CANDIDATES) {
 		free(owned);
 		return;
 	}
-	a->candidates[a->count++] = (struct candidate){ .key = key, .identity = id, .blob = blob, .len = len, .owned = owned };
+	a->candidates[a->count++] =
+		(struct candidate){ .key = key, .identity = id, .blob = blob, .len = len, .owned = owned };
 }
 
 static void offer_identity(struct auth *a, const struct agent_identity *id, struct key *key)
@@ -258,7 +260,8 @@ static void auth_ask(struct auth *a, int what, bool echo)
 
 static void ask_passphrase(struct auth *a, const struct key *key)
 {
-	snprintf(a->question, sizeof a->question, "%spassphrase for key '%s': ", a->wrong ? "that was not it; " : "", key_path(key));
+	snprintf(a->question, sizeof a->question, "%spassphrase for key '%s': ", a->wrong ? "that was not it; " : "",
+		key_path(key));
 	auth_ask(a, ASK_PASSPHRASE, false);
 }
 
@@ -273,7 +276,8 @@ static int sign_by_agent(struct auth *a, const struct candidate *c, const unsign
 
 		/* A certificate of a file, whose key the agent holds, is signed for by that key. */
 		key_request_algorithm(data, len, algorithm, sizeof algorithm);
-		rc = agent_sign(a->want.agent, &a->sign, blob, blob_len, data, len, agent_flags(algorithm), &a->sign_fail);
+		rc = agent_sign(a->want.agent, &a->sign, blob, blob_len, data, len, agent_flags(algorithm),
+			&a->sign_fail);
 		a->signing = rc == 0;
 		return rc ? rc : PSSH_EAGAIN;
 	}
@@ -286,7 +290,8 @@ static int sign_by_agent(struct auth *a, const struct candidate *c, const unsign
 }
 
 /* libssh2's sign callback: it may be called again and again until it has an answer. */
-static int auth_sign(LIBSSH2_SESSION *session, unsigned char **sig, size_t *sig_len, const unsigned char *data, size_t len, void **abstract)
+static int auth_sign(LIBSSH2_SESSION *session, unsigned char **sig, size_t *sig_len, const unsigned char *data,
+	size_t len, void **abstract)
 {
 	struct auth *a = *abstract;
 	const struct candidate *c = &a->candidates[a->at];
@@ -337,8 +342,9 @@ static int auth_lost(struct auth *a, int rc, struct fail *f)
 {
 	if (rc != LIBSSH2_ERROR_SOCKET_DISCONNECT && rc != LIBSSH2_ERROR_SOCKET_RECV && rc != LIBSSH2_ERROR_SOCKET_SEND)
 		return fail_set(f, link_code(rc), "cannot sign in as '%s': %s", a->want.user, link_error(a->link));
-	return fail_set(f, a->tried.len ? PSSH_EAUTH : PSSH_ECLOSED, "cannot sign in as '%s': the server closed the connection%s%s%s",
-		a->want.user, a->tried.len ? " after " : "", buf_text(&a->tried),
+	return fail_set(f, a->tried.len ? PSSH_EAUTH : PSSH_ECLOSED,
+		"cannot sign in as '%s': the server closed the connection%s%s%s", a->want.user,
+		a->tried.len ? " after " : "", buf_text(&a->tried),
 		a->at > 4 ? "; too many keys: name one with an identity file and identities-only" : "");
 }
 
@@ -427,7 +433,8 @@ static void auth_respond(const char *name, int name_len, const char *instruction
 
 	(void)name, (void)name_len, (void)instruction, (void)instruction_len;
 	for (int i = 0; i < count; i++) {
-		char *known = a ? known_answer(a, (const char *)prompts[i].text, prompts[i].length, prompts[i].echo) : NULL;
+		char *known = a ? known_answer(a, (const char *)prompts[i].text, prompts[i].length, prompts[i].echo)
+				: NULL;
 
 		responses[i].text = strdup(known ? known : "");
 		responses[i].length = responses[i].text ? (unsigned)strlen(responses[i].text) : 0;
@@ -439,7 +446,8 @@ static bool ask_unanswered(struct auth *a)
 {
 	for (size_t i = 0; i < a->answer_count; i++) {
 		if (!a->answers[i].text) {
-			snprintf(a->question, sizeof a->question, "(%s@%s) %s", a->want.user, a->want.host, a->answers[i].prompt);
+			snprintf(a->question, sizeof a->question, "(%s@%s) %s", a->want.user, a->want.host,
+				a->answers[i].prompt);
 			auth_ask(a, ASK_PROMPT, a->answers[i].echo);
 			return true;
 		}
@@ -457,7 +465,8 @@ static int try_kbdint(struct auth *a, struct fail *f)
 		ask_password(a);
 		return PSSH_EAGAIN;
 	}
-	rc = libssh2_userauth_keyboard_interactive_ex(a->link->session, a->want.user, (unsigned)strlen(a->want.user), auth_respond);
+	rc = libssh2_userauth_keyboard_interactive_ex(a->link->session, a->want.user, (unsigned)strlen(a->want.user),
+		auth_respond);
 	if (rc == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
 	a->password_used = false;
@@ -506,7 +515,10 @@ static int try_password(struct auth *a, struct fail *f)
 static int auth_give_up(struct auth *a, struct fail *f)
 {
 	return fail_set(f, PSSH_EAUTH, "cannot sign in as '%s': the server accepts %s; %s%s%s%s", a->want.user,
-		a->methods ? a->methods : "nothing", a->tried.len ? "tried " : a->remarks.len ? "" : "there was no key to try",
+		a->methods ? a->methods : "nothing",
+		a->tried.len             ? "tried "
+			: a->remarks.len ? ""
+					 : "there was no key to try",
 		buf_text(&a->tried), a->tried.len && a->remarks.len ? "; " : "", buf_text(&a->remarks));
 }
 

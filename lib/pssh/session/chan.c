@@ -267,14 +267,16 @@ int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fa
 
 int chan_env(struct chan *ch, const char *name, const char *value)
 {
-	return chan_settle(libssh2_channel_setenv_ex(ch->raw, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+	return chan_settle(
+		libssh2_channel_setenv_ex(ch->raw, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
 int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f)
 {
 	int rc;
 
-	rc = chan_settle(libssh2_channel_request_pty_ex(ch->raw, term, (unsigned)strlen(term), NULL, 0, (int)columns, (int)rows, 0, 0));
+	rc = chan_settle(libssh2_channel_request_pty_ex(ch->raw, term, (unsigned)strlen(term), NULL, 0, (int)columns,
+		(int)rows, 0, 0));
 	if (rc && rc != PSSH_EAGAIN)
 		return fail_set(f, rc, "the server gave no terminal: %s", link_error(ch->link));
 	return rc;

@@ -37,7 +37,7 @@ struct link {
 	LIBSSH2_CHANNEL *spare; /* a closed channel, kept because libssh2 reads only through one */
 	uint64_t ended;         /* by channel id: an exit status or signal came */
 	uint32_t confirmed;     /* the id of the channel that was opened last */
-	void *io, *asker;      /* whose transport this is; who answers its questions: the session's abstract is the link */
+	void *io, *asker; /* whose transport this is; who answers its questions: the session's abstract is the link */
 };
 
 int link_init(struct link *l, void *io); /* makes the session; 0 or PSSH_ENOMEM */

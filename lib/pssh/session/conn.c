@@ -249,7 +249,8 @@ static int step_via(struct conn *c)
 	int rc;
 
 	if (!c->via || c->via->state == CONN_GONE)
-		return fail_set(&c->why, PSSH_EPROXY, "the jump host failed: %s", c->via ? c->via->why.text : "it is gone");
+		return fail_set(&c->why, PSSH_EPROXY, "the jump host failed: %s",
+			c->via ? c->via->why.text : "it is gone");
 	if (c->via->state != CONN_READY) {
 		/* Its own deadlines hold; ours begins when there is a way. */
 		loop_timer_clear(c->shared->loop, &c->timer);
@@ -274,8 +275,9 @@ static int step_via(struct conn *c)
 		return rc;
 	}
 	if (rc)
-		return fail_set(&c->why, rc == PSSH_EREFUSED ? PSSH_ECONNECT : PSSH_EPROXY, "cannot reach '%s' port %u through '%s': %s",
-			c->plan->address, c->plan->port, c->via->plan->name, f.text);
+		return fail_set(&c->why, rc == PSSH_EREFUSED ? PSSH_ECONNECT : PSSH_EPROXY,
+			"cannot reach '%s' port %u through '%s': %s", c->plan->address, c->plan->port,
+			c->via->plan->name, f.text);
 	return start_session(c);
 }
 
@@ -309,13 +311,18 @@ static int step_hello(struct conn *c)
 	if (rc == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
 	if (rc && c->chatter >= CHATTER)
-		return fail_set(&c->why, PSSH_EPROTO, "'%s' does not speak SSH as expected: it talks without end", c->plan->name);
-	if (rc && (c->ended || rc == LIBSSH2_ERROR_SOCKET_DISCONNECT || rc == LIBSSH2_ERROR_SOCKET_RECV || rc == LIBSSH2_ERROR_SOCKET_SEND))
+		return fail_set(&c->why, PSSH_EPROTO, "'%s' does not speak SSH as expected: it talks without end",
+			c->plan->name);
+	if (rc &&
+		(c->ended || rc == LIBSSH2_ERROR_SOCKET_DISCONNECT || rc == LIBSSH2_ERROR_SOCKET_RECV ||
+			rc == LIBSSH2_ERROR_SOCKET_SEND))
 		return fail_set(&c->why, c->proxy ? PSSH_EPROXY : PSSH_ECLOSED,
 			"'%s' closed the connection before it was set up: %s", c->plan->name, conn_reason(c));
 	if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_METHOD_NONE)
 		return fail_set(&c->why, PSSH_EALGORITHM, "no algorithm in common with '%s' (%s): %s", c->plan->name,
-			libssh2_session_banner_get(c->link.session) ? libssh2_session_banner_get(c->link.session) : "no banner", conn_reason(c));
+			libssh2_session_banner_get(c->link.session) ? libssh2_session_banner_get(c->link.session)
+								    : "no banner",
+			conn_reason(c));
 	if (rc)
 		return fail_set(&c->why, rc == LIBSSH2_ERROR_ALLOC ? PSSH_ENOMEM : PSSH_EPROTO,
 			"'%s' does not speak SSH as expected: %s", c->plan->name, conn_reason(c));
@@ -332,7 +339,8 @@ static int step_hostkey(struct conn *c)
 	if (rc)
 		return fail_set(&c->why, rc, "%s", f.text);
 	if (learnt)
-		log_at(&c->shared->log, LOG_INFO, "'%s' is new; its key %s is remembered", c->plan->name, c->fingerprint);
+		log_at(&c->shared->log, LOG_INFO, "'%s' is new; its key %s is remembered", c->plan->name,
+			c->fingerprint);
 	if (f.code)
 		log_at(&c->shared->log, LOG_WARN, "%s", f.text);
 	rc = auth_new(&c->link, &c->shared->keyring, &c->plan->auth, c, &c->auth);
@@ -481,7 +489,8 @@ int conn_step(struct conn *c)
 /* Auth may wait for an agent or a person: then the socket is of no interest but for its end. */
 static uint32_t session_want(const struct conn *c)
 {
-	return (c->state == CONN_AUTH && auth_outside(c->auth) ? 0u : LOOP_READ) | (link_wants_write(&c->link) ? LOOP_WRITE : 0u);
+	return (c->state == CONN_AUTH && auth_outside(c->auth) ? 0u : LOOP_READ) |
+		(link_wants_write(&c->link) ? LOOP_WRITE : 0u);
 }
 
 void conn_arm(struct conn *c)
@@ -519,6 +528,7 @@ int conn_due(struct conn *c)
 	if (was >= CONN_READY)
 		return 0;
 	conn_fail(c, PSSH_ETIMEOUT, "'%s' took too long: no answer for %u s while %s", c->plan->name,
-		(c->plan->deadline[states[was].phase < 0 ? PSSH_PHASE_HANDSHAKE : states[was].phase] + 999) / 1000, states[was].doing);
+		(c->plan->deadline[states[was].phase < 0 ? PSSH_PHASE_HANDSHAKE : states[was].phase] + 999) / 1000,
+		states[was].doing);
 	return PSSH_ETIMEOUT;
 }

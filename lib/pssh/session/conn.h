@@ -74,7 +74,7 @@ struct conn {
 	char fingerprint[64];
 	int64_t heard, kept;           /* when the server last sent something; when we last asked it to */
 	uint64_t reads, via_reads;     /* how often something came in; what the owner knows of via's */
-	size_t room, chatter;          /* bytes that this turn may still read; that came before the keys were exchanged */
+	size_t room, chatter; /* bytes that this turn may still read; that came before the keys were exchanged */
 	bool ended, flushed;           /* the server sends no more; all that it sent was read */
 	uint64_t due_reads;            /* what reads was when something was last there to be read */
 	bool unread;                   /* it still is there */
@@ -85,7 +85,8 @@ struct conn {
 };
 
 /* via: the jump host's connection, in whatever state; NULL: none. */
-int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct conn *via, void *owner, struct conn **out);
+int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct conn *via, void *owner,
+	struct conn **out);
 void conn_free(struct conn *c);
 struct proxy *conn_take_proxy(struct conn *c);
 

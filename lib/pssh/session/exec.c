@@ -132,7 +132,8 @@ static int exec_listen(struct exec *e, struct exec_room *room, struct fail *f)
 		ssize_t n = chan_read(e->chan, s, room->data, room->size);
 
 		if (n < 0 && n != PSSH_EAGAIN)
-			return fail_set(f, (int)n, "the connection was lost while the command ran: %s", link_error(e->chan->link));
+			return fail_set(f, (int)n, "the connection was lost while the command ran: %s",
+				link_error(e->chan->link));
 		if (n <= 0) {
 			e->stream = !s;
 			quiet++;
@@ -183,7 +184,8 @@ static int close_it(struct exec *e, struct fail *f)
 		return rc;
 	e->status = chan_exit(e->chan, &e->signal);
 	if (rc)
-		return fail_set(f, rc, "the connection was lost before the command's exit status came: %s", link_error(e->chan->link));
+		return fail_set(f, rc, "the connection was lost before the command's exit status came: %s",
+			link_error(e->chan->link));
 	if (e->status < 0 && !e->signal)
 		return fail_set(f, PSSH_ECLOSED, "the server closed the channel without an exit status");
 	e->state = EXEC_REST;

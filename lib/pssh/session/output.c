@@ -95,8 +95,8 @@ static int output_gather(struct output *o, const struct output_rule *rule, const
 }
 
 /* Up to the last line end; a line that passes the ceiling goes out as far as it is here. */
-static int output_lines(struct output *o, const struct output_rule *rule, const char *data, size_t len, struct buf *join,
-	const char **emit, size_t *emit_len)
+static int output_lines(struct output *o, const struct output_rule *rule, const char *data, size_t len,
+	struct buf *join, const char **emit, size_t *emit_len)
 {
 	const char *end = memrchr(data, '\n', len);
 	size_t head = end ? (size_t)(end - data) + 1 : 0;
@@ -125,7 +125,9 @@ int output_feed(struct output *o, const struct output_rule *rule, const char *da
 	if (rule->mode == PSSH_OUTPUT_GATHER)
 		return output_gather(o, rule, data, len, f);
 	if (rule->mode == PSSH_OUTPUT_LINES)
-		return output_lines(o, rule, data, len, join, emit, emit_len) ? fail_set(f, PSSH_ENOMEM, "out of memory") : 0;
+		return output_lines(o, rule, data, len, join, emit, emit_len)
+			? fail_set(f, PSSH_ENOMEM, "out of memory")
+			: 0;
 	*emit = data;
 	*emit_len = len;
 	return 0;

@@ -24,7 +24,8 @@ static const char script[] =
 	"up=$PPID; me=$$; i=0\n"
 	"while :; do\n"
 	" t=$(all | while read -r p pp s a; do [ \"$pp\" = \"$up\" ] && [ \"$p\" != \"$me\" ] || continue;"
-	" case $(tr '\\0' ' ' 2>/dev/null <\"/proc/$p/cmdline\" || ps -o args= -p \"$p\") in *" SWEEP "*) ;; *) echo \"${a:-0} $p\" ;; esac; done"
+	" case $(tr '\\0' ' ' 2>/dev/null <\"/proc/$p/cmdline\" || ps -o args= -p \"$p\") in *" SWEEP
+	"*) ;; *) echo \"${a:-0} $p\" ;; esac; done"
 	" | sort -n -k1,1 -k2,2); set -f; set -- $t; set +f\n"
 	" [ $(($# / 2)) -eq $running ] && break; i=$((i + 1)); [ $i -ge 10 ] && break; sleep 0.1\n"
 	"done\n"
@@ -34,7 +35,8 @@ static const char script[] =
 	"l=$(left); [ -n \"$l\" ] && kill -s \"$sig\" $l 2>/dev/null\n"
 	"i=0; while l=$(left); [ -n \"$l\" ] && [ $i -lt $grace ]; do sleep 0.1; i=$((i + 1)); done\n"
 	"[ -z \"$l\" ] && { echo ended; exit; }\n"
-	"i=0; while l=$(left); [ -n \"$l\" ] && [ $i -lt 20 ]; do kill -s KILL $l 2>/dev/null; i=$((i + 1)); sleep 0.1; done\n"
+	"i=0; while l=$(left); [ -n \"$l\" ] && [ $i -lt 20 ]; do kill -s KILL $l 2>/dev/null; i=$((i + 1)); sleep "
+	"0.1; done\n"
 	"[ -z \"$l\" ] && echo killed || echo \"left $l\"\n";
 
 struct sweep {
@@ -59,7 +61,8 @@ int sweep_new(struct link *l, const char *signal, unsigned grace_ms, unsigned nt
 		.command = "exec sh -s " SWEEP,
 		.output = { .mode = PSSH_OUTPUT_GATHER, .ceiling = 4000 },
 	};
-	if (buf_addf(&s->input.data, "sig=%s; grace=%u; nth=%u; running=%u\n%s", signal, grace_ms / 100, nth, running, script) == 0)
+	if (buf_addf(&s->input.data, "sig=%s; grace=%u; nth=%u; running=%u\n%s", signal, grace_ms / 100, nth, running,
+		    script) == 0)
 		rc = exec_new(l, &s->want, &s->input, &s->exec);
 	if (rc)
 		sweep_free(s);
@@ -87,7 +90,8 @@ static void sweep_conclude(struct sweep *s)
 	else if (str_starts(t, "killed"))
 		snprintf(s->said, sizeof s->said, "its processes ignored the signal and were killed");
 	else if (str_starts(t, "left "))
-		snprintf(s->said, sizeof s->said, "these processes could not be ended: %.*s", (int)strcspn(t + 5, "\n"), t + 5);
+		snprintf(s->said, sizeof s->said, "these processes could not be ended: %.*s", (int)strcspn(t + 5, "\n"),
+			t + 5);
 	else
 		snprintf(s->said, sizeof s->said, "its processes could not be found and may still run");
 }

@@ -17,7 +17,8 @@ struct sweep;
  * The process to end is number `nth` (from 0) of the `running` ones that this connection started,
  * in their order.
  */
-int sweep_new(struct link *l, const char *signal, unsigned grace_ms, unsigned nth, unsigned running, struct sweep **out);
+int sweep_new(struct link *l, const char *signal, unsigned grace_ms, unsigned nth, unsigned running,
+	struct sweep **out);
 void sweep_free(struct sweep *s);
 
 /* PSSH_EAGAIN; 0: done, and sweep_said() is what became of them; or a code. */

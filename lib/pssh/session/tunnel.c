@@ -76,7 +76,9 @@ static int listen_unix(struct tunnel *t, const char *path, struct fail *f)
 
 static int listen_tcp(struct tunnel *t, const char *host, unsigned port, struct fail *f)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE }, *ai;
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE },
+			*ai;
 	struct sockaddr_storage sa;
 	socklen_t len = sizeof sa;
 	char service[8];
@@ -87,7 +89,8 @@ static int listen_tcp(struct tunnel *t, const char *host, unsigned port, struct 
 	snprintf(service, sizeof service, "%u", port);
 	rc = getaddrinfo(strcmp(host, "*") == 0 ? NULL : host, service, &hints, &ai);
 	if (rc)
-		return fail_set(f, PSSH_EINVAL, "cannot listen on '%s': a tunnel listens on a numeric address, 'localhost' or '*'", host);
+		return fail_set(f, PSSH_EINVAL,
+			"cannot listen on '%s': a tunnel listens on a numeric address, 'localhost' or '*'", host);
 	t->fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (t->fd >= 0)
 		setsockopt(t->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
@@ -101,7 +104,8 @@ static int listen_tcp(struct tunnel *t, const char *host, unsigned port, struct 
 	return 0;
 }
 
-int tunnel_new(struct loop *loop, int kind, const char *where, const char *target, void *owner, struct tunnel **out, struct fail *f)
+int tunnel_new(struct loop *loop, int kind, const char *where, const char *target, void *owner, struct tunnel **out,
+	struct fail *f)
 {
 	struct tunnel *t = calloc(1, sizeof *t);
 	char *host = NULL;

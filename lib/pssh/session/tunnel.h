@@ -17,7 +17,8 @@ struct tunnel_watch {
 };
 
 /* Listens at once. listen: "port", "address:port", "[::1]:port" or a path with '/'; target "host:port". */
-int tunnel_new(struct loop *loop, int kind, const char *listen, const char *target, void *owner, struct tunnel **out, struct fail *f);
+int tunnel_new(struct loop *loop, int kind, const char *listen, const char *target, void *owner, struct tunnel **out,
+	struct fail *f);
 void tunnel_free(struct tunnel *t);
 unsigned tunnel_port(const struct tunnel *t);
 

@@ -13,12 +13,33 @@
 
 #include "marketd/engine/engine.h"
 
-enum { PROVIDERS = 50, BUYERS = 200, POOLS = 20, RING = 4096, RESTING = 1000, DAY = 1440, AHEAD = 7 * DAY, FIRST = 29000000 };
+enum {
+	PROVIDERS = 50,
+	BUYERS = 200,
+	POOLS = 20,
+	RING = 4096,
+	RESTING = 1000,
+	DAY = 1440,
+	AHEAD = 7 * DAY,
+	FIRST = 29000000
+};
 
-enum op { OP_BUY, OP_MISS, OP_PARTIAL, OP_STAND, OP_CANCEL, OP_EXTEND, OP_RESALE, OP_WITHDRAW, OP_RELEASE, OP_TICK, OPS };
+enum op {
+	OP_BUY,
+	OP_MISS,
+	OP_PARTIAL,
+	OP_STAND,
+	OP_CANCEL,
+	OP_EXTEND,
+	OP_RESALE,
+	OP_WITHDRAW,
+	OP_RELEASE,
+	OP_TICK,
+	OPS
+};
 
-static const char *const op_names[OPS] = { "buy at the market's price", "buy below it", "buy in part", "buy that rests", "cancel of a buy",
-	"extend", "resale", "withdrawal", "release", "minute" };
+static const char *const op_names[OPS] = { "buy at the market's price", "buy below it", "buy in part", "buy that rests",
+	"cancel of a buy", "extend", "resale", "withdrawal", "release", "minute" };
 
 /* Of a thousand operations. */
 static const int op_share[OPS] = { 300, 270, 10, 110, 110, 60, 30, 30, 75, 5 };
@@ -86,7 +107,9 @@ static void set_up(struct bench *b, int hosts)
 	char name[32];
 
 	make(b, (struct event){ .kind = EVENT_TICK, .u.tick.minute = b->minute });
-	make(b, (struct event){ .kind = EVENT_POLICY, .u.policy = { .fee_bps = 250, .release_bps = 8000, .settle_minutes = 60 } });
+	make(b,
+		(struct event){ .kind = EVENT_POLICY,
+			.u.policy = { .fee_bps = 250, .release_bps = 8000, .settle_minutes = 60 } });
 	b->sku = make(b, (struct event){ .kind = EVENT_SKU, .name = "h100", .u.sku.gpus = 8 });
 	for (int i = 0; i < PROVIDERS; i++) {
 		snprintf(name, sizeof name, "provider-%d", i);
@@ -97,21 +120,40 @@ static void set_up(struct bench *b, int hosts)
 	for (int i = 0; i < BUYERS; i++) {
 		snprintf(name, sizeof name, "buyer-%d", i);
 		b->buyer[i] = make(b, (struct event){ .kind = EVENT_ACCOUNT, .name = name });
-		make(b, (struct event){ .kind = EVENT_CREDIT, .account = b->buyer[i], .u.credit.micros = INT64_C(1000000000000000) });
+		make(b,
+			(struct event){ .kind = EVENT_CREDIT,
+				.account = b->buyer[i],
+				.u.credit.micros = INT64_C(1000000000000000) });
 		for (int k = 0; k < POOLS; k++) {
 			snprintf(name, sizeof name, "r-%d", k);
-			b->pool[i][k] = make(b, (struct event){ .kind = EVENT_POOL, .account = b->buyer[i], .name = name });
+			b->pool[i][k] = make(b,
+				(struct event){ .kind = EVENT_POOL, .account = b->buyer[i], .name = name });
 		}
 	}
 	for (int i = 0; i < hosts; i++) {
 		uint64_t host;
 
 		snprintf(name, sizeof name, "host-%d", i);
-		host = make(b, (struct event){ .kind = EVENT_HOST, .account = owner[i % PROVIDERS], .name = name, .u.host = { .sku = b->sku,
-			.pool = pool[i % PROVIDERS], .start = b->minute, .end = MINUTE_MAX } });
-		make(b, (struct event){ .kind = EVENT_ORDER, .account = owner[i % PROVIDERS], .u.order = { .pool = pool[i % PROVIDERS],
-			.sku = b->sku, .host = host, .side = SIDE_SELL, .flags = ORDER_STANDING | ORDER_PARTIAL, .nodes = 1,
-			.start = b->minute + 1, .end = MINUTE_MAX, .price = pick(b, 200, 260) } });
+		host = make(b,
+			(struct event){ .kind = EVENT_HOST,
+				.account = owner[i % PROVIDERS],
+				.name = name,
+				.u.host = { .sku = b->sku,
+					.pool = pool[i % PROVIDERS],
+					.start = b->minute,
+					.end = MINUTE_MAX } });
+		make(b,
+			(struct event){ .kind = EVENT_ORDER,
+				.account = owner[i % PROVIDERS],
+				.u.order = { .pool = pool[i % PROVIDERS],
+					.sku = b->sku,
+					.host = host,
+					.side = SIDE_SELL,
+					.flags = ORDER_STANDING | ORDER_PARTIAL,
+					.nodes = 1,
+					.start = b->minute + 1,
+					.end = MINUTE_MAX,
+					.price = pick(b, 200, 260) } });
 	}
 }
 
@@ -123,9 +165,16 @@ static struct event order(struct bench *b, int flags, int64_t price)
 
 	start = next(b) % 3 == 0 ? b->minute + 1 : (start + 59) / 60 * 60;
 	end = (start + pick(b, 1, pick(b, 1, 8)) * 60) / 60 * 60;
-	return (struct event){ .kind = EVENT_ORDER, .account = b->buyer[who], .u.order = { .pool = b->pool[who][pick(b, 0, POOLS - 1)],
-		.sku = b->sku, .side = SIDE_BUY, .flags = flags, .nodes = (int32_t)pick(b, 1, pick(b, 1, 8)), .start = start,
-		.end = end > b->minute + 1 ? end : start + 60, .price = price } };
+	return (struct event){ .kind = EVENT_ORDER,
+		.account = b->buyer[who],
+		.u.order = { .pool = b->pool[who][pick(b, 0, POOLS - 1)],
+			.sku = b->sku,
+			.side = SIDE_BUY,
+			.flags = flags,
+			.nodes = (int32_t)pick(b, 1, pick(b, 1, 8)),
+			.start = start,
+			.end = end > b->minute + 1 ? end : start + 60,
+			.price = price } };
 }
 
 static const struct order *order_made(const struct bench *b)
@@ -150,7 +199,10 @@ static void remember(struct bench *b, enum op op, const struct event *ev)
 	if (o->filled_minutes)
 		b->filled[op]++;
 	if (o->status == ORDER_FILLED && o->side == SIDE_BUY)
-		b->held[b->held_count++ % RING] = (struct held){ .account = ev->account, .pool = o->pool, .start = o->start, .end = o->end,
+		b->held[b->held_count++ % RING] = (struct held){ .account = ev->account,
+			.pool = o->pool,
+			.start = o->start,
+			.end = o->end,
 			.nodes = o->nodes };
 	if (o->closed_at)
 		return;
@@ -192,15 +244,32 @@ static struct event event_of(struct bench *b, enum op op)
 	case OP_WITHDRAW:
 		return cancel(b->sells, &b->sell_count);
 	case OP_EXTEND:
-		return (struct event){ .kind = EVENT_ORDER, .account = h->account, .u.order = { .pool = h->pool, .sku = b->sku,
-			.side = SIDE_BUY, .flags = ORDER_EXTEND, .nodes = h->nodes, .start = h->end, .end = h->end + 60, .price = 300 } };
+		return (struct event){ .kind = EVENT_ORDER,
+			.account = h->account,
+			.u.order = { .pool = h->pool,
+				.sku = b->sku,
+				.side = SIDE_BUY,
+				.flags = ORDER_EXTEND,
+				.nodes = h->nodes,
+				.start = h->end,
+				.end = h->end + 60,
+				.price = 300 } };
 	case OP_RESALE:
-		return (struct event){ .kind = EVENT_ORDER, .account = h->account, .u.order = { .pool = h->pool, .sku = b->sku,
-			.side = SIDE_SELL, .flags = ORDER_PARTIAL | ORDER_STANDING, .nodes = 1, .start = h->start,
-			.end = h->end, .price = pick(b, 180, 300) } };
+		return (struct event){ .kind = EVENT_ORDER,
+			.account = h->account,
+			.u.order = { .pool = h->pool,
+				.sku = b->sku,
+				.side = SIDE_SELL,
+				.flags = ORDER_PARTIAL | ORDER_STANDING,
+				.nodes = 1,
+				.start = h->start,
+				.end = h->end,
+				.price = pick(b, 180, 300) } };
 	case OP_RELEASE:
-		return (struct event){ .kind = EVENT_RELEASE, .account = h->account, .subject = h->pool, .u.release = { .from = h->start,
-			.nodes = 1 } };
+		return (struct event){ .kind = EVENT_RELEASE,
+			.account = h->account,
+			.subject = h->pool,
+			.u.release = { .from = h->start, .nodes = 1 } };
 	case OP_TICK:
 		ev.u.tick.minute = ++b->minute;
 		b->at = b->minute * 60;
@@ -298,8 +367,8 @@ int main(int argc, char **argv)
 	run(&b, 1000);
 	printf("the first 1000 operations, in an empty market: %.0f ns each\n", (now() - start) * 1e6);
 	run(&b, operations / 2);
-	printf("warmed up: %.0f%% of the next day and %.0f%% of the next week sold, %d hosts, %ld MiB\n", sold(&b, hosts, DAY),
-		sold(&b, hosts, 7 * DAY), hosts, memory());
+	printf("warmed up: %.0f%% of the next day and %.0f%% of the next week sold, %d hosts, %ld MiB\n",
+		sold(&b, hosts, DAY), sold(&b, hosts, 7 * DAY), hosts, memory());
 	for (int i = 0; i < 10; i++) {
 		double took;
 
@@ -317,7 +386,8 @@ int main(int argc, char **argv)
 	b.traded = 0;
 	run_timed(&b, operations / 10);
 	report(&b, operations / 10);
-	printf("afterwards %.0f%% of the next day and %.0f%% of the next week sold\n", sold(&b, hosts, DAY), sold(&b, hosts, 7 * DAY));
+	printf("afterwards %.0f%% of the next day and %.0f%% of the next week sold\n", sold(&b, hosts, DAY),
+		sold(&b, hosts, 7 * DAY));
 	if (engine_check(b.e, &why) != 0) {
 		printf("the state is wrong: %s\n", why.text);
 		return 1;

@@ -27,10 +27,13 @@ static char *next_order(size_t *len)
 	char headers[512], body[1024];
 
 	orders++;
-	snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\nIdempotency-Key: bench-%d\r\n", stage.token, orders);
-	snprintf(body, sizeof body, "{\"pool\":\"%s\",\"side\":\"buy\",\"allow_standing\":false,\"instance_sku\":\"%s\","
+	snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\nIdempotency-Key: bench-%d\r\n", stage.token,
+		orders);
+	snprintf(body, sizeof body,
+		"{\"pool\":\"%s\",\"side\":\"buy\",\"allow_standing\":false,\"instance_sku\":\"%s\","
 		"\"allocation_schedule_delta\":[{\"start_at\":%" PRId64 ",\"end_at\":%" PRId64 ",\"node_count\":1}],"
-		"\"limit_price_dollars_per_node_hour\":\"9.000000\"}", stage.pool, stage.sku, start, start + 3600);
+		"\"limit_price_dollars_per_node_hour\":\"9.000000\"}",
+		stage.pool, stage.sku, start, start + 3600);
 	return web_request("POST", "/v2/orders", headers, body, len);
 }
 
@@ -101,8 +104,8 @@ static void measure(int conns, int seconds)
 	took = web_now_us() - begun;
 	cpu = proc_cpu_us(&market) - cpu;
 	qsort(samples, (size_t)sample_count, sizeof *samples, by_value);
-	printf("%11d %10.0f %8.2f %8.2f %8.2f %12.1f\n", conns, (double)sample_count * 1e6 / (double)took, at(0.5), at(0.99), at(1),
-		sample_count ? (double)cpu / sample_count : 0);
+	printf("%11d %10.0f %8.2f %8.2f %8.2f %12.1f\n", conns, (double)sample_count * 1e6 / (double)took, at(0.5),
+		at(0.99), at(1), sample_count ? (double)cpu / sample_count : 0);
 	fflush(stdout);
 	web_free(w);
 }
@@ -128,8 +131,8 @@ int main(int argc, char **argv)
 		proc_end(&market, SIGKILL);
 		return 1;
 	}
-	printf("durable orders over HTTP, %d s each; latency in ms\n%11s %10s %8s %8s %8s %12s\n", seconds, "connections", "orders/s",
-		"p50", "p99", "max", "CPU us/order");
+	printf("durable orders over HTTP, %d s each; latency in ms\n%11s %10s %8s %8s %8s %12s\n", seconds,
+		"connections", "orders/s", "p50", "p99", "max", "CPU us/order");
 	for (size_t i = 0; i < sizeof conns / sizeof *conns; i++) {
 		measure(conns[i], seconds);
 		if (conns[i] == 64)

@@ -89,12 +89,24 @@ static double time_store(int orders, int batch)
 
 /* ---- Raw SQLite -------------------------------------------------------------------------- */
 
-enum { RAW_EVENT, RAW_ORDER, RAW_UPDATE, RAW_LEASE, RAW_POSTING, RAW_NOTICE, RAW_CHAIN, RAW_BEGIN, RAW_COMMIT, RAW_COUNT };
+enum {
+	RAW_EVENT,
+	RAW_ORDER,
+	RAW_UPDATE,
+	RAW_LEASE,
+	RAW_POSTING,
+	RAW_NOTICE,
+	RAW_CHAIN,
+	RAW_BEGIN,
+	RAW_COMMIT,
+	RAW_COUNT
+};
 
 static const char *const raw_sql[RAW_COUNT] = {
 	"INSERT INTO event VALUES (?, ?, ?, ?)",
 	"INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	"UPDATE orders SET closed_at = ?, status = ?, reason = ?, hold = ?, filled_minutes = ?, filled_cost = ?, rest = ? WHERE id = ?",
+	"UPDATE orders SET closed_at = ?, status = ?, reason = ?, hold = ?, filled_minutes = ?, filled_cost = ?, rest "
+	"= ? WHERE id = ?",
 	"INSERT INTO lease VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	"INSERT INTO posting VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	"INSERT INTO notice VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -131,7 +143,8 @@ static void raw_run(struct raw *r, int which, const int64_t *v, int count, const
 }
 
 #define RAW(r, which, blob, len, ...) \
-	raw_run((r), (which), (const int64_t[]){ __VA_ARGS__ }, (int)(sizeof (int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (blob), (len))
+	raw_run((r), (which), (const int64_t[]){ __VA_ARGS__ }, \
+		(int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (blob), (len))
 
 static void raw_effect(struct raw *r, const struct make *m, const struct effect *e, int *postings, int *notices)
 {
@@ -143,22 +156,25 @@ static void raw_effect(struct raw *r, const struct make *m, const struct effect 
 	int64_t seq = (int64_t)m->seq, at = m->ev.at;
 
 	if (e->kind == EFFECT_ORDER && o->side == SIDE_SELL && m->seq > 1) {
-		RAW(r, RAW_UPDATE, "", 0, o->closed_at, o->status, o->reason, o->hold, o->filled_minutes, o->filled_cost, (int64_t)o->id);
+		RAW(r, RAW_UPDATE, "", 0, o->closed_at, o->status, o->reason, o->hold, o->filled_minutes,
+			o->filled_cost, (int64_t)o->id);
 	} else if (e->kind == EFFECT_ORDER) {
-		RAW(r, RAW_ORDER, "", 0, (int64_t)o->id, (int64_t)o->account, (int64_t)o->token, (int64_t)o->pool, (int64_t)o->sku,
-			(int64_t)o->host, (int64_t)o->procurement, o->side, o->flags, o->nodes, o->start, o->end, o->price, o->max_total,
-			o->created_at, o->closed_at, o->status, o->reason, o->hold, o->filled_minutes, o->filled_cost);
+		RAW(r, RAW_ORDER, "", 0, (int64_t)o->id, (int64_t)o->account, (int64_t)o->token, (int64_t)o->pool,
+			(int64_t)o->sku, (int64_t)o->host, (int64_t)o->procurement, o->side, o->flags, o->nodes,
+			o->start, o->end, o->price, o->max_total, o->created_at, o->closed_at, o->status, o->reason,
+			o->hold, o->filled_minutes, o->filled_cost);
 	} else if (e->kind == EFFECT_LEASE) {
-		RAW(r, RAW_LEASE, NULL, 0, (int64_t)l->id, (int64_t)l->order, (int64_t)l->sell_order, (int64_t)l->host, (int64_t)l->sku,
-			(int64_t)l->parent, (int64_t)l->buyer, (int64_t)l->seller, (int64_t)l->pool, l->start, l->end, l->price, l->paid_end,
-			l->settled, l->interruptible, l->sold_on, l->filled_at, 0);
+		RAW(r, RAW_LEASE, NULL, 0, (int64_t)l->id, (int64_t)l->order, (int64_t)l->sell_order, (int64_t)l->host,
+			(int64_t)l->sku, (int64_t)l->parent, (int64_t)l->buyer, (int64_t)l->seller, (int64_t)l->pool,
+			l->start, l->end, l->price, l->paid_end, l->settled, l->interruptible, l->sold_on, l->filled_at,
+			0);
 	} else if (e->kind == EFFECT_POSTING) {
-		RAW(r, RAW_POSTING, chain, 32, (int64_t)p->account, seq, (*postings)++, at, (int64_t)p->transfer, (int64_t)p->owner,
-			(int64_t)p->asset, p->book, p->amount, p->balance, (int64_t)p->subject);
+		RAW(r, RAW_POSTING, chain, 32, (int64_t)p->account, seq, (*postings)++, at, (int64_t)p->transfer,
+			(int64_t)p->owner, (int64_t)p->asset, p->book, p->amount, p->balance, (int64_t)p->subject);
 		r->touched[p->account] = true;
 	} else if (e->kind == EFFECT_NOTICE) {
-		RAW(r, RAW_NOTICE, NULL, 0, seq, (*notices)++, at, (int64_t)n->account, n->kind, (int64_t)n->subject, (int64_t)n->other,
-			n->amount, n->minute, n->code);
+		RAW(r, RAW_NOTICE, NULL, 0, seq, (*notices)++, at, (int64_t)n->account, n->kind, (int64_t)n->subject,
+			(int64_t)n->other, n->amount, n->minute, n->code);
 	}
 }
 
@@ -194,8 +210,11 @@ static double time_raw(int orders, int batch)
 
 	fresh();
 	make_begin(&m);
-	if (sqlite3_open(path, &r.db) != SQLITE_OK || sqlite3_exec(r.db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
-			"PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=0", NULL, NULL, NULL) != SQLITE_OK)
+	if (sqlite3_open(path, &r.db) != SQLITE_OK ||
+		sqlite3_exec(r.db,
+			"PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
+			"PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=0",
+			NULL, NULL, NULL) != SQLITE_OK)
 		die("sqlite");
 	for (int i = 0; sqlite_schema[i]; i++)
 		if (sqlite3_exec(r.db, sqlite_schema[i], NULL, NULL, NULL) != SQLITE_OK)
@@ -237,7 +256,11 @@ static void furnish(struct market *m, struct place *p)
 	market_time(m, T0, &f);
 	p->seller = apply(m, (struct event){ .kind = EVENT_ACCOUNT, .name = "foundry" });
 	p->sku = apply(m, (struct event){ .kind = EVENT_SKU, .name = "h100", .text = "{}", .u.sku.gpus = 8 });
-	p->from = apply(m, (struct event){ .kind = EVENT_POOL, .account = p->seller, .name = "hosts", .u.pool.kind = POOL_ORIGINATING });
+	p->from = apply(m,
+		(struct event){ .kind = EVENT_POOL,
+			.account = p->seller,
+			.name = "hosts",
+			.u.pool.kind = POOL_ORIGINATING });
 	for (int i = 0; i < HOSTS; i++) {
 		snprintf(name, sizeof name, "n%d", i);
 		apply(m, (struct event){ .kind = EVENT_HOST, .account = p->seller, .name = name,
@@ -249,7 +272,10 @@ static void furnish(struct market *m, struct place *p)
 	for (int i = 0; i < 32; i++) {
 		snprintf(name, sizeof name, "b%d", i);
 		p->buyers[i] = apply(m, (struct event){ .kind = EVENT_ACCOUNT, .name = name });
-		apply(m, (struct event){ .kind = EVENT_CREDIT, .account = p->buyers[i], .u.credit.micros = (int64_t)1 << 50 });
+		apply(m,
+			(struct event){ .kind = EVENT_CREDIT,
+				.account = p->buyers[i],
+				.u.credit.micros = (int64_t)1 << 50 });
 		p->pools[i] = apply(m, (struct event){ .kind = EVENT_POOL, .account = p->buyers[i], .name = name });
 	}
 	if (market_commit(m, &f))
@@ -273,8 +299,16 @@ static double time_market(int orders, int batch)
 	for (int i = 0; i < orders; i++) {
 		int64_t at = T0 / 60 + 1 + (int64_t)(i % (HOST_MINUTES / SLOT - 1)) * SLOT;
 
-		apply(m, (struct event){ .kind = EVENT_ORDER, .account = p.buyers[i % 32], .u.order = { .pool = p.pools[i % 32],
-			.sku = p.sku, .side = SIDE_BUY, .nodes = 1, .start = at, .end = at + SLOT, .price = 250000 } });
+		apply(m,
+			(struct event){ .kind = EVENT_ORDER,
+				.account = p.buyers[i % 32],
+				.u.order = { .pool = p.pools[i % 32],
+					.sku = p.sku,
+					.side = SIDE_BUY,
+					.nodes = 1,
+					.start = at,
+					.end = at + SLOT,
+					.price = 250000 } });
 		if ((i + 1) % batch == 0 && market_commit(m, &f))
 			die(f.text);
 	}
@@ -293,7 +327,8 @@ static int compare(void)
 	static double (*const ways[])(int orders, int batch) = { time_raw, time_store, time_market };
 	int bad = 0;
 
-	printf("%-8s %14s %14s %8s %16s   durable orders/s, medians of %d\n", "batch", "raw SQLite", "store", "ratio", "engine + store", runs);
+	printf("%-8s %14s %14s %8s %16s   durable orders/s, medians of %d\n", "batch", "raw SQLite", "store", "ratio",
+		"engine + store", runs);
 	for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
 		int batch = batches[b], orders = batch == 1 ? 500 * scale : batch == 16 ? 1600 * scale : 5120 * scale;
 		double v[3][RUNS_MAX], middle[3];
@@ -304,7 +339,8 @@ static int compare(void)
 				v[w][run] = ways[w](orders, batch);
 		for (int w = 0; w < 3; w++)
 			middle[w] = median(v[w], runs);
-		printf("%-8d %14.0f %14.0f %8.2f %16.0f\n", batch, middle[0], middle[1], middle[1] / middle[0], middle[2]);
+		printf("%-8d %14.0f %14.0f %8.2f %16.0f\n", batch, middle[0], middle[1], middle[1] / middle[0],
+			middle[2]);
 		fflush(stdout);
 		bad += middle[1] < 0.7 * middle[0];
 	}
@@ -335,7 +371,8 @@ static void flat_at(struct store *s, struct make *m, int batch, const char *when
 	}
 	*wall = median(v, runs);
 	*busy = median(w, runs);
-	printf("after %-10s %8.1f us of CPU an order, %8.1f us of wall, in batches of %d\n", when, *busy * 1e6, *wall * 1e6, batch);
+	printf("after %-10s %8.1f us of CPU an order, %8.1f us of wall, in batches of %d\n", when, *busy * 1e6,
+		*wall * 1e6, batch);
 	fflush(stdout);
 }
 

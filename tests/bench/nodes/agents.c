@@ -72,7 +72,8 @@ static double at(const struct samples *s, double part)
 static void tell(struct samples *s)
 {
 	qsort(s->us, (size_t)s->count, sizeof *s->us, by_value);
-	printf("    %-16s %6d   p50 %7.2f ms   p99 %7.2f ms   max %7.2f ms\n", s->name, s->count, at(s, 0.5), at(s, 0.99), at(s, 1));
+	printf("    %-16s %6d   p50 %7.2f ms   p99 %7.2f ms   max %7.2f ms\n", s->name, s->count, at(s, 0.5),
+		at(s, 0.99), at(s, 1));
 }
 
 static double load(void)
@@ -123,7 +124,8 @@ static void ask_join(int i)
 	struct machine *m = &machines[i];
 	char body[512];
 
-	snprintf(body, sizeof body, "{\"name\":\"machine-%d\",\"public_key\":\"%s\",\"machine\":\"m%d\"}", i, m->public, i);
+	snprintf(body, sizeof body, "{\"name\":\"machine-%d\",\"public_key\":\"%s\",\"machine\":\"m%d\"}", i, m->public,
+		i);
 	ask(i, "POST", "/np/v1/agents/join", m->token, body);
 }
 
@@ -144,7 +146,8 @@ static void ask_session(int i)
 		abort();
 	EVP_MD_CTX_free(md);
 	EVP_EncodeBlock(base64, bytes, (int)len);
-	snprintf(body, sizeof body, "{\"generation\":%lu,\"at\":%ld,\"machine\":\"m%d\",\"signature\":\"%s\"}", m->generation, now, i, base64);
+	snprintf(body, sizeof body, "{\"generation\":%lu,\"at\":%ld,\"machine\":\"m%d\",\"signature\":\"%s\"}",
+		m->generation, now, i, base64);
 	snprintf(path, sizeof path, "/np/v1/agents/%s/session", m->id);
 	ask(i, "POST", path, NULL, body);
 }
@@ -161,7 +164,8 @@ static void ask_work(int i)
 {
 	char path[128];
 
-	snprintf(path, sizeof path, "/np/v1/agent/work?have=%s&wait=%d", machines[i].version, *machines[i].version ? POLL : 0);
+	snprintf(path, sizeof path, "/np/v1/agent/work?have=%s&wait=%d", machines[i].version,
+		*machines[i].version ? POLL : 0);
 	ask(i, "GET", path, machines[i].session, NULL);
 }
 
@@ -185,7 +189,8 @@ static void try_later(int i, const struct web_answer *a)
 	struct machine *m = &machines[i];
 
 	if (errors++ < SHOWN)
-		printf("    machine %d, step %d: %d %.200s\n", i, m->step, a->status, a->status ? a->body : "the connection broke");
+		printf("    machine %d, step %d: %d %.200s\n", i, m->step, a->status,
+			a->status ? a->body : "the connection broke");
 	m->retry_us = web_now_us() + m->pause_ms * 500 + rand_r(&seed) % (m->pause_ms * 500);
 	m->pause_ms = m->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : m->pause_ms * 2;
 	waiting_retry++;
@@ -279,7 +284,8 @@ static void turns(double seconds)
 static int market_polls(void)
 {
 	int status, n = -1;
-	char *text = proc_call(&market, "GET", "/metrics", NULL, &status), *line = text ? strstr(text, "\nnanopod_http_polls ") : NULL;
+	char *text = proc_call(&market, "GET", "/metrics", NULL, &status),
+	     *line = text ? strstr(text, "\nnanopod_http_polls ") : NULL;
 
 	if (line)
 		n = (int)strtol(line + 20, NULL, 10);
@@ -343,8 +349,8 @@ static bool offer(void)
 
 	for (int i = 0; i < count; i++) {
 		snprintf(path, sizeof path, "/np/v1/hosts/%s/offers?account=seller", machines[i].host);
-		snprintf(body, sizeof body, "{\"price_dollars_per_node_hour\":\"%d.%06d\",\"end_at\":%ld}", 6 + i * 600 / 1000000,
-			i * 600 % 1000000, stage.now + 365L * 86400);
+		snprintf(body, sizeof body, "{\"price_dollars_per_node_hour\":\"%d.%06d\",\"end_at\":%ld}",
+			6 + i * 600 / 1000000, i * 600 % 1000000, stage.now + 365L * 86400);
 		if (!made(path, body, NULL, NULL))
 			return false;
 	}
@@ -370,7 +376,8 @@ static bool join(void)
 			ask_next(next);
 		}
 	}
-	printf("joined           %.1f s: %d machines, each a token, a session and a host; %.2f ms CPU of the market each; %d errors\n",
+	printf("joined           %.1f s: %d machines, each a token, a session and a host; %.2f ms CPU of the market "
+	       "each; %d errors\n",
 		seconds_since(begun), count, (double)(proc_cpu_us(&market) - cpu) / 1000 / count, errors);
 	return !busy && offer();
 }
@@ -388,15 +395,15 @@ static bool idle(int seconds)
 	took = until_all_wait(begun, 60);
 	if (took < 0)
 		return false;
-	printf("all wait         %.2f s; RSS of the market %.1f MiB, its own %.1f MiB\n", took, memory("status", "VmRSS:"),
-		memory("status", "RssAnon:"));
+	printf("all wait         %.2f s; RSS of the market %.1f MiB, its own %.1f MiB\n", took,
+		memory("status", "VmRSS:"), memory("status", "RssAnon:"));
 	polls = 0;
 	begun = web_now_us();
 	cpu = proc_cpu_us(&market);
 	turns(seconds);
 	used = (double)(proc_cpu_us(&market) - cpu) / 1e4 / seconds_since(begun);
-	printf("idle             %d s: %.2f %% of a core, %d polls begun anew, %d errors: %s\n", seconds, used, polls, errors,
-		used < 5 && !errors ? "below 5 %" : "NOT below 5 % without errors");
+	printf("idle             %d s: %.2f %% of a core, %d polls begun anew, %d errors: %s\n", seconds, used, polls,
+		errors, used < 5 && !errors ? "below 5 %" : "NOT below 5 % without errors");
 	return used < 5 && !errors;
 }
 
@@ -408,9 +415,11 @@ static void buy(int b)
 	size_t len;
 
 	snprintf(headers, sizeof headers, "Authorization: Bearer %s\r\n", stage.token);
-	snprintf(body, sizeof body, "{\"pool\":\"%s\",\"side\":\"buy\",\"allow_standing\":false,\"instance_sku\":\"%s\","
+	snprintf(body, sizeof body,
+		"{\"pool\":\"%s\",\"side\":\"buy\",\"allow_standing\":false,\"instance_sku\":\"%s\","
 		"\"allocation_schedule_delta\":[{\"start_at\":%" PRId64 ",\"end_at\":%" PRId64 ",\"node_count\":1}],"
-		"\"limit_price_dollars_per_node_hour\":\"90.000000\"}", stage.pool, stage.sku, start, start + 3600);
+		"\"limit_price_dollars_per_node_hour\":\"90.000000\"}",
+		stage.pool, stage.sku, start, start + 3600);
 	bytes = web_request("POST", "/v2/orders", headers, body, &len);
 	sold_to[b] = i;
 	sent_us[b] = machines[i].sold_us = web_now_us();
@@ -440,8 +449,10 @@ static bool buying(int rate)
 				turn(1);
 			}
 	}
-	printf("%3d orders/s     %d s: %.1f %% of a core for the market; %d times all buyers waited, %d failed; load %.1f\n", rate, RATE_SECONDS,
-		(double)(proc_cpu_us(&market) - cpu) / 1e4 / seconds_since(begun), late, orders_failed - failed, load());
+	printf("%3d orders/s     %d s: %.1f %% of a core for the market; %d times all buyers waited, %d failed; load "
+	       "%.1f\n",
+		rate, RATE_SECONDS, (double)(proc_cpu_us(&market) - cpu) / 1e4 / seconds_since(begun), late,
+		orders_failed - failed, load());
 	for (int i = 0; i < 200 && (orders_open || woken.count < answered.count); i++)
 		turns(0.02);
 	tell(&answered);
@@ -508,7 +519,8 @@ int main(int argc, char **argv)
 		proc_end(&market, SIGKILL);
 		return 1;
 	}
-	printf("%d machines on one market, load %.1f; RSS of the market before them %.1f MiB\n", count, load(), memory("status", "VmRSS:"));
+	printf("%d machines on one market, load %.1f; RSS of the market before them %.1f MiB\n", count, load(),
+		memory("status", "VmRSS:"));
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	good = prepare() && join() && idle(seconds);
 	good &= buying(20);

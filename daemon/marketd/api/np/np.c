@@ -13,8 +13,9 @@
 #include "marketd/api/render.h"
 
 /* X(bit, word) */
-#define SCOPES(X) X(READ, "read") X(TRADE, "trade") X(NODES, "nodes") X(TOKENS, "tokens") X(HOST, "host") X(ADMIN, "admin") \
-	X(JOIN, "join")
+#define SCOPES(X) \
+	X(READ, "read") \
+	X(TRADE, "trade") X(NODES, "nodes") X(TOKENS, "tokens") X(HOST, "host") X(ADMIN, "admin") X(JOIN, "join")
 
 json_t *np_scopes(int32_t scopes)
 {
@@ -47,11 +48,13 @@ const char *np_account_state(const struct account *a)
 
 int32_t np_allowed(const struct request *q)
 {
-	const int32_t all = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN | SCOPE_JOIN;
+	const int32_t all = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN |
+		SCOPE_JOIN;
 
 	if (q->local || (q->scopes & SCOPE_ADMIN))
 		return all;
-	return q->scopes & SCOPE_HOST ? q->scopes | SCOPE_JOIN : q->scopes; /* whose the hosts are, he lets machines in */
+	return q->scopes & SCOPE_HOST ? q->scopes | SCOPE_JOIN
+				      : q->scopes; /* whose the hosts are, he lets machines in */
 }
 
 bool np_may(const struct request *q, struct reply *r, int32_t scope)
@@ -67,7 +70,8 @@ bool np_may(const struct request *q, struct reply *r, int32_t scope)
 bool np_minute(const struct request *q, struct reply *r, const char *field, int64_t seconds, int64_t *minute)
 {
 	if (seconds < 0 || seconds / 60 > MINUTE_MAX || seconds % 60) {
-		api_refuse(q, r, REASON_INVALID, field, "'%s' must be Unix seconds on a whole minute (a multiple of 60)", field);
+		api_refuse(q, r, REASON_INVALID, field,
+			"'%s' must be Unix seconds on a whole minute (a multiple of 60)", field);
 		return false;
 	}
 	*minute = seconds / 60;
@@ -79,18 +83,20 @@ static json_t *policy_json(const struct engine *e)
 	const struct policy *p = engine_policy(e);
 
 	return json_pack("{s:i, s:i, s:i, s:i}", "fee_bps", (int)p->fee_bps, "release_bps", (int)p->release_bps,
-		"settle_minutes", (int)p->settle_minutes, "notice_minutes", p->notice_minutes < 2 ? 2 : (int)p->notice_minutes);
+		"settle_minutes", (int)p->settle_minutes, "notice_minutes",
+		p->notice_minutes < 2 ? 2 : (int)p->notice_minutes);
 }
 
 static int get_market(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 
-	return api_json(q, r, 200, json_pack("{s:s, s:s, s:s, s:[s,s,s,s], s:I, s:I, s:b, s:o, s:o}", "object", "market",
-		"name", api->name ? api->name : "nanopod", "version", PACKAGE_VERSION, "apis", "v2", "np/v1", "v1", "v0",
-		"now", (json_int_t)market_now(api->market), "minute", (json_int_t)engine_minute(e),
-		"test_clock", (int)api->test_clock, "policy", policy_json(e),
-		"tls_public_key", api->tls_key[0] ? json_string(api->tls_key) : json_null()));
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:s, s:s, s:[s,s,s,s], s:I, s:I, s:b, s:o, s:o}", "object", "market", "name",
+			api->name ? api->name : "nanopod", "version", PACKAGE_VERSION, "apis", "v2", "np/v1", "v1",
+			"v0", "now", (json_int_t)market_now(api->market), "minute", (json_int_t)engine_minute(e),
+			"test_clock", (int)api->test_clock, "policy", policy_json(e), "tls_public_key",
+			api->tls_key[0] ? json_string(api->tls_key) : json_null()));
 }
 
 static int get_whoami(struct api *api, const struct request *q, struct reply *r)
@@ -101,11 +107,14 @@ static int get_whoami(struct api *api, const struct request *q, struct reply *r)
 	json_t *token = json_null();
 
 	if (t)
-		token = json_pack("{s:o, s:o, s:o, s:o}", "id", render_id(IDENT_TOKEN, t->id), "name", render_text(t->name),
-			"scopes", np_scopes(t->scopes), "expires_at", t->expires ? json_integer(t->expires) : json_null());
-	return api_json(q, r, 200, json_pack("{s:s, s:o, s:o, s:o, s:o, s:b}", "object", "whoami",
-		"account_id", a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name", render_text(a ? a->name : NULL),
-		"state", a ? json_string(np_account_state(a)) : json_null(), "token", token, "local", (int)q->local));
+		token = json_pack("{s:o, s:o, s:o, s:o}", "id", render_id(IDENT_TOKEN, t->id), "name",
+			render_text(t->name), "scopes", np_scopes(t->scopes), "expires_at",
+			t->expires ? json_integer(t->expires) : json_null());
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:o, s:o, s:o, s:o, s:b}", "object", "whoami", "account_id",
+			a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name",
+			render_text(a ? a->name : NULL), "state", a ? json_string(np_account_state(a)) : json_null(),
+			"token", token, "local", (int)q->local));
 }
 
 json_t *np_balance(const struct engine *e, const struct account *a)
@@ -172,7 +181,8 @@ static int set_clock(struct api *api, const struct request *q, struct reply *r)
 	int rc;
 
 	if (!api->test_clock)
-		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "this market keeps real time: it was not started with --test-clock");
+		return api_refuse(q, r, REASON_NOT_FOUND, NULL,
+			"this market keeps real time: it was not started with --test-clock");
 	if (at < now)
 		return api_refuse(q, r, REASON_PAST, "at", "the clock is at %lld and does not go back", (long long)now);
 	if (now > 0 && at - now > CLOCK_STEP_MAX)
@@ -180,20 +190,21 @@ static int set_clock(struct api *api, const struct request *q, struct reply *r)
 	rc = market_time(api->market, at, &why);
 	if (rc)
 		return api_failed(q, r, rc, "at", &why);
-	return api_json(q, r, 200, json_pack("{s:s, s:I, s:I}", "object", "clock", "now", (json_int_t)market_now(api->market),
-		"minute", (json_int_t)engine_minute(market_engine(api->market))));
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:I, s:I}", "object", "clock", "now", (json_int_t)market_now(api->market), "minute",
+			(json_int_t)engine_minute(market_engine(api->market))));
 }
 
 const struct route api_np_routes[] = {
 	{ METHOD_GET, "/np/v1", get_market, 0, ROUTE_OPEN, "What market this is", NULL, NULL, "np.Market", 200 },
 	{ METHOD_GET, "/np/v1/whoami", get_whoami, NP_ANY, 0, "Whose token this is", NULL, NULL, "np.Whoami", 200 },
-	{ METHOD_GET, "/np/v1/balance", np_get_balance, SCOPE_READ, 0, "Money that is free, held and paid, and what runs per hour",
-		NULL, NULL, "np.Balance", 200 },
+	{ METHOD_GET, "/np/v1/balance", np_get_balance, SCOPE_READ, 0,
+		"Money that is free, held and paid, and what runs per hour", NULL, NULL, "np.Balance", 200 },
 	{ METHOD_GET, "/np/v1/policy", get_policy, NP_ANY, 0, "The market's rules: fee, release, settling, notice",
 		NULL, NULL, "np.Policy", 200 },
-	{ METHOD_PUT, "/np/v1/policy", np_put_policy, SCOPE_ADMIN, 0, "Change the market's rules", NULL, "np.PutPolicyRequest",
-		"np.Policy", 200 },
-	{ METHOD_POST, "/np/v1/admin/clock", set_clock, SCOPE_ADMIN, 0, "Set the test clock (only with --test-clock)", NULL,
-		"np.ClockRequest", "np.Clock", 200 },
+	{ METHOD_PUT, "/np/v1/policy", np_put_policy, SCOPE_ADMIN, 0, "Change the market's rules", NULL,
+		"np.PutPolicyRequest", "np.Policy", 200 },
+	{ METHOD_POST, "/np/v1/admin/clock", set_clock, SCOPE_ADMIN, 0, "Set the test clock (only with --test-clock)",
+		NULL, "np.ClockRequest", "np.Clock", 200 },
 	{ 0 },
 };

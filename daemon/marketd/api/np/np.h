@@ -62,7 +62,8 @@ int np_make_host(struct api *api, const struct request *q, struct reply *r, uint
 /* Takes offers back, retires the agent's hosts and the agent; 204, or 409 where something sold still runs. */
 int np_agent_leave(struct api *api, const struct request *q, struct reply *r, const struct agent *a);
 /* Keeps it where it is another than before. 0 or a reason. */
-int np_take_inventory(struct api *api, const struct request *q, const struct agent *a, const json_t *given, struct fail *why);
+int np_take_inventory(struct api *api, const struct request *q, const struct agent *a, const json_t *given,
+	struct fail *why);
 /* What an agent reported of an instance, {"hostname", …}; NULL: nothing, or plain words. */
 json_t *np_report(const struct instance *i);
 

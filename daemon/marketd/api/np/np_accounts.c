@@ -22,9 +22,10 @@ const struct account *np_find_account(const struct engine *e, const char *text)
 
 static json_t *account_json(const struct engine *e, const struct account *a)
 {
-	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:I, s:o}", "object", "account", "id", render_id(IDENT_ACCOUNT, a->id),
-		"name", render_text(a->name), "state", np_account_state(a), "beneficiary", render_id(IDENT_ACCOUNT, a->beneficiary),
-		"created_at", (json_int_t)a->created_at, "balances", np_balance(e, a));
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:I, s:o}", "object", "account", "id",
+		render_id(IDENT_ACCOUNT, a->id), "name", render_text(a->name), "state", np_account_state(a),
+		"beneficiary", render_id(IDENT_ACCOUNT, a->beneficiary), "created_at", (json_int_t)a->created_at,
+		"balances", np_balance(e, a));
 }
 
 /* The account of the path; NULL: refused. */
@@ -43,7 +44,8 @@ static bool np_accounts_read_floor(const struct request *q, struct reply *r, int
 
 	if (text && (money_parse_wire(text, true, floor) != 0 || *floor > 0)) {
 		api_refuse(q, r, REASON_INVALID, "floor_dollars",
-			"'floor_dollars' is how far below zero the balance may go, as \"-100.00\"; it is not above zero");
+			"'floor_dollars' is how far below zero the balance may go, as \"-100.00\"; it is not above "
+			"zero");
 		return false;
 	}
 	return true;
@@ -64,7 +66,8 @@ static int post_account(struct api *api, const struct request *q, struct reply *
 		const struct account *b = np_find_account(e, beneficiary);
 
 		if (!b)
-			return api_refuse(q, r, REASON_NOT_FOUND, "beneficiary", "there is no account '%s'", beneficiary);
+			return api_refuse(q, r, REASON_NOT_FOUND, "beneficiary", "there is no account '%s'",
+				beneficiary);
 		ev.u.account.beneficiary = b->id;
 	}
 	rc = api_apply(api, q, &ev, &did, &why);
@@ -136,7 +139,8 @@ static int post_credit(struct api *api, const struct request *q, struct reply *r
 	ev.account = ev.subject = a->id;
 	if (money_parse_wire(body_text(q->body, "amount_dollars"), true, &ev.u.credit.micros) != 0)
 		return api_refuse(q, r, REASON_INVALID, "amount_dollars",
-			"'amount_dollars' is a decimal as \"100.00\", with at most six places; \"-100.00\" takes it back");
+			"'amount_dollars' is a decimal as \"100.00\", with at most six places; \"-100.00\" takes it "
+			"back");
 	rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc)
 		return api_failed(q, r, rc, "amount_dollars", &why);
@@ -155,8 +159,8 @@ static int post_account_token(struct api *api, const struct request *q, struct r
 
 /* ---- SKUs ------------------------------------------------------------------------------------ */
 
-static int apply_sku(struct api *api, const struct request *q, struct reply *r, struct event *ev, const json_t *properties,
-	int status)
+static int apply_sku(struct api *api, const struct request *q, struct reply *r, struct event *ev,
+	const json_t *properties, int status)
 {
 	const struct engine *e = market_engine(api->market);
 	char *text = properties ? json_dumps(properties, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
@@ -215,18 +219,19 @@ static int patch_sku(struct api *api, const struct request *q, struct reply *r)
 const struct route api_np_account_routes[] = {
 	{ METHOD_POST, "/np/v1/accounts", post_account, SCOPE_ADMIN, ROUTE_CREATES, "Make an account", NULL,
 		"np.CreateAccountRequest", "np.Account", 201 },
-	{ METHOD_GET, "/np/v1/accounts", list_accounts, SCOPE_ADMIN, 0, "All accounts", "limit:integer,starting_after:string", NULL,
-		"np.AccountList", 200 },
-	{ METHOD_GET, "/np/v1/accounts/{account}", get_account, SCOPE_ADMIN, 0, "One account, by id or name", NULL, NULL,
-		"np.Account", 200 },
-	{ METHOD_PATCH, "/np/v1/accounts/{account}", patch_account, SCOPE_ADMIN, 0, "Suspend it, open it again, set its floor", NULL,
-		"np.PatchAccountRequest", "np.Account", 200 },
-	{ METHOD_POST, "/np/v1/accounts/{account}/credits", post_credit, SCOPE_ADMIN, ROUTE_CREATES, "Put money in, or take it out",
-		NULL, "np.CreateCreditRequest", "np.Credit", 201 },
-	{ METHOD_POST, "/np/v1/accounts/{account}/tokens", post_account_token, SCOPE_ADMIN, ROUTE_CREATES | ROUTE_SECRET,
-		"Make a token for an account; it is told this once", NULL, "np.CreateTokenRequest", "np.NewToken", 201 },
-	{ METHOD_POST, "/np/v1/skus", post_sku, SCOPE_ADMIN, ROUTE_CREATES, "Make a kind of node that can be traded", NULL,
-		"np.CreateSkuRequest", "InstanceSku", 201 },
+	{ METHOD_GET, "/np/v1/accounts", list_accounts, SCOPE_ADMIN, 0, "All accounts",
+		"limit:integer,starting_after:string", NULL, "np.AccountList", 200 },
+	{ METHOD_GET, "/np/v1/accounts/{account}", get_account, SCOPE_ADMIN, 0, "One account, by id or name", NULL,
+		NULL, "np.Account", 200 },
+	{ METHOD_PATCH, "/np/v1/accounts/{account}", patch_account, SCOPE_ADMIN, 0,
+		"Suspend it, open it again, set its floor", NULL, "np.PatchAccountRequest", "np.Account", 200 },
+	{ METHOD_POST, "/np/v1/accounts/{account}/credits", post_credit, SCOPE_ADMIN, ROUTE_CREATES,
+		"Put money in, or take it out", NULL, "np.CreateCreditRequest", "np.Credit", 201 },
+	{ METHOD_POST, "/np/v1/accounts/{account}/tokens", post_account_token, SCOPE_ADMIN,
+		ROUTE_CREATES | ROUTE_SECRET, "Make a token for an account; it is told this once", NULL,
+		"np.CreateTokenRequest", "np.NewToken", 201 },
+	{ METHOD_POST, "/np/v1/skus", post_sku, SCOPE_ADMIN, ROUTE_CREATES, "Make a kind of node that can be traded",
+		NULL, "np.CreateSkuRequest", "InstanceSku", 201 },
 	{ METHOD_PATCH, "/np/v1/skus/{id}", patch_sku, SCOPE_ADMIN, 0, "Change a SKU's alias or properties", NULL,
 		"np.PatchSkuRequest", "InstanceSku", 200 },
 	{ 0 },

@@ -27,21 +27,31 @@ static const struct schema_field agent_host[] = {
 };
 
 static const struct schema_field agent_status[] = {
-	SAID("message", FIELD_REQUIRED | FIELD_NULL), SAID("driver", FIELD_REQUIRED | FIELD_NULL),
-	COUNT_OF("nodes", FIELD_REQUIRED), COUNT_OF("unknown", FIELD_REQUIRED), COUNT_OF("oldest_unknown_seconds", FIELD_REQUIRED),
-	COUNT_OF("rss_bytes", FIELD_REQUIRED | FIELD_NULL), TIME("told_at", FIELD_REQUIRED),
+	SAID("message", FIELD_REQUIRED | FIELD_NULL),
+	SAID("driver", FIELD_REQUIRED | FIELD_NULL),
+	COUNT_OF("nodes", FIELD_REQUIRED),
+	COUNT_OF("unknown", FIELD_REQUIRED),
+	COUNT_OF("oldest_unknown_seconds", FIELD_REQUIRED),
+	COUNT_OF("rss_bytes", FIELD_REQUIRED | FIELD_NULL),
+	TIME("told_at", FIELD_REQUIRED),
 	{ 0 },
 };
 
 static const struct schema_field agent[] = {
-	OBJECT_IS("agent"), ID_OF("agt"), SAID("name", FIELD_REQUIRED), SAID("account", FIELD_REQUIRED),
+	OBJECT_IS("agent"),
+	ID_OF("agt"),
+	SAID("name", FIELD_REQUIRED),
+	SAID("account", FIELD_REQUIRED),
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "joined|up|silent|left", 0, 0, NULL },
 	{ "hosts", SCHEMA_ARRAY, FIELD_REQUIRED, "np.AgentHost", 0, 0, NULL },
-	SAID("machine", FIELD_REQUIRED | FIELD_NULL), SAID("public_key", FIELD_REQUIRED),
-	TIME("created_at", FIELD_REQUIRED), TIME("last_seen_at", FIELD_REQUIRED | FIELD_NULL),
+	SAID("machine", FIELD_REQUIRED | FIELD_NULL),
+	SAID("public_key", FIELD_REQUIRED),
+	TIME("created_at", FIELD_REQUIRED),
+	TIME("last_seen_at", FIELD_REQUIRED | FIELD_NULL),
 	{ "generation", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, INT64_MAX, "of its session" },
 	{ "inventory", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Inventory", 0, 0, "null in lists" },
-	{ "health", SCHEMA_ENUM, FIELD_REQUIRED | FIELD_NULL, "ok|degraded|draining|unhealthy", 0, 0, "as it says itself" },
+	{ "health", SCHEMA_ENUM, FIELD_REQUIRED | FIELD_NULL, "ok|degraded|draining|unhealthy", 0, 0,
+		"as it says itself" },
 	{ "status", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.AgentStatus", 0, 0, NULL },
 	{ 0 },
 };
@@ -86,11 +96,14 @@ static const struct schema_field work_node[] = {
 };
 
 static const struct schema_field work[] = {
-	OBJECT_IS("work"), SAID("version", FIELD_REQUIRED), TIME("now", FIELD_REQUIRED),
+	OBJECT_IS("work"),
+	SAID("version", FIELD_REQUIRED),
+	TIME("now", FIELD_REQUIRED),
 	{ "test_clock", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "agent", SCHEMA_REF, FIELD_REQUIRED, "np.WorkAgent", 0, 0, NULL },
 	{ "hosts", SCHEMA_ARRAY, FIELD_REQUIRED, "np.AgentHost", 0, 0, NULL },
-	{ "nodes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.WorkNode", 0, 0, "all that it is to have: what is not in it is to go" },
+	{ "nodes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.WorkNode", 0, 0,
+		"all that it is to have: what is not in it is to go" },
 	{ 0 },
 };
 
@@ -110,7 +123,8 @@ static const struct schema_field report[] = {
 	{ "user", SCHEMA_STRING, FIELD_NULL, "^[a-z_][a-z0-9_.-]*$", 1, 32, "who signs in" },
 	{ "driver", SCHEMA_STRING, FIELD_NULL, "^[a-z0-9_-]+$", 1, 31, NULL },
 	{ "host_keys", SCHEMA_ARRAY, FIELD_NULL, "np.HostKey", 0, 8, NULL },
-	{ "fault", SCHEMA_ENUM, FIELD_NULL, "host|node", 0, 0, "whose doing it is that it failed: of 'node' the host stays up" },
+	{ "fault", SCHEMA_ENUM, FIELD_NULL, "host|node", 0, 0,
+		"whose doing it is that it failed: of 'node' the host stays up" },
 	{ 0 },
 };
 
@@ -134,7 +148,9 @@ static const struct schema_field status_request[] = {
 	{ "health", SCHEMA_ENUM, FIELD_REQUIRED, "ok|degraded|draining|unhealthy", 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_NULL, NULL, 0, 255, NULL },
 	{ "driver", SCHEMA_STRING, FIELD_NULL, "^[a-z0-9_-]+$", 1, 31, NULL },
-	COUNT_OF("nodes", FIELD_REQUIRED), COUNT_OF("unknown", FIELD_REQUIRED), COUNT_OF("oldest_unknown_seconds", FIELD_REQUIRED),
+	COUNT_OF("nodes", FIELD_REQUIRED),
+	COUNT_OF("unknown", FIELD_REQUIRED),
+	COUNT_OF("oldest_unknown_seconds", FIELD_REQUIRED),
 	COUNT_OF("rss_bytes", FIELD_NULL),
 	{ 0 },
 };
@@ -156,13 +172,19 @@ static const struct schema_field node_ssh[] = {
 };
 
 static const struct schema_field node[] = {
-	OBJECT_IS("node"), ID_OF("inst"), SAID("name", FIELD_REQUIRED),
+	OBJECT_IS("node"),
+	ID_OF("inst"),
+	SAID("name", FIELD_REQUIRED),
 	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "awaiting_allocation|running|terminated|failed", 0, 0, NULL },
 	SAID("status_message", FIELD_REQUIRED | FIELD_NULL),
-	{ "host_down", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "its host is silent or broken; the minutes until it is back are given back" },
+	{ "host_down", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0,
+		"its host is silent or broken; the minutes until it is back are given back" },
 	{ "reservation", SCHEMA_REF, FIELD_REQUIRED, "np.Named", 0, 0, NULL },
-	SAID("type", FIELD_REQUIRED), SAID("zone", FIELD_REQUIRED | FIELD_NULL),
-	TIME("end_at", FIELD_REQUIRED | FIELD_NULL), TIME("created_at", FIELD_REQUIRED), TIME("updated_at", FIELD_REQUIRED),
+	SAID("type", FIELD_REQUIRED),
+	SAID("zone", FIELD_REQUIRED | FIELD_NULL),
+	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
+	TIME("created_at", FIELD_REQUIRED),
+	TIME("updated_at", FIELD_REQUIRED),
 	{ "ssh", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.NodeSsh", 0, 0, NULL },
 	{ 0 },
 };
@@ -182,12 +204,27 @@ static const struct schema_field user_data[] = {
 
 const struct schema schema_np_agent[] = {
 	{ "np.Inventory", SCHEMA_MAP, "any", 0, 256, NULL, NULL, "what a machine found in itself" },
-	OBJECT("np.JoinRequest", join), OBJECT("np.AgentHost", agent_host), OBJECT("np.AgentStatus", agent_status),
-	OBJECT("np.Agent", agent), OBJECT("np.AgentList", agent_list), OBJECT("np.SessionRequest", session_request),
-	OBJECT("np.Session", session), OBJECT("np.WorkAgent", work_agent), OBJECT("np.WorkNode", work_node), OBJECT("np.Work", work),
-	OBJECT("np.HostKey", host_key), OBJECT("np.ReportRequest", report), OBJECT("np.ConsoleLine", console_line),
-	OBJECT("np.ConsoleRequest", console), OBJECT("np.Console", console_answer), OBJECT("np.AgentStatusRequest", status_request),
-	OBJECT("np.AgentHostRequest", agent_host_request), OBJECT("np.NodeKey", node_key), OBJECT("np.NodeSsh", node_ssh),
-	OBJECT("np.Node", node), OBJECT("np.NodeList", node_list), OBJECT("np.UserDataRequest", user_data),
+	OBJECT("np.JoinRequest", join),
+	OBJECT("np.AgentHost", agent_host),
+	OBJECT("np.AgentStatus", agent_status),
+	OBJECT("np.Agent", agent),
+	OBJECT("np.AgentList", agent_list),
+	OBJECT("np.SessionRequest", session_request),
+	OBJECT("np.Session", session),
+	OBJECT("np.WorkAgent", work_agent),
+	OBJECT("np.WorkNode", work_node),
+	OBJECT("np.Work", work),
+	OBJECT("np.HostKey", host_key),
+	OBJECT("np.ReportRequest", report),
+	OBJECT("np.ConsoleLine", console_line),
+	OBJECT("np.ConsoleRequest", console),
+	OBJECT("np.Console", console_answer),
+	OBJECT("np.AgentStatusRequest", status_request),
+	OBJECT("np.AgentHostRequest", agent_host_request),
+	OBJECT("np.NodeKey", node_key),
+	OBJECT("np.NodeSsh", node_ssh),
+	OBJECT("np.Node", node),
+	OBJECT("np.NodeList", node_list),
+	OBJECT("np.UserDataRequest", user_data),
 	{ 0 },
 };

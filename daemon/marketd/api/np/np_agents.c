@@ -27,10 +27,11 @@ static json_t *status_json(const struct agent_status *s)
 {
 	if (!s || !s->health)
 		return json_null();
-	return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:I}", "message", render_text(s->message[0] ? s->message : NULL),
-		"driver", render_text(s->driver[0] ? s->driver : NULL), "nodes", (json_int_t)s->nodes, "unknown", (json_int_t)s->unknown,
-		"oldest_unknown_seconds", (json_int_t)s->oldest_unknown, "rss_bytes", s->rss < 0 ? json_null() : json_integer(s->rss),
-		"told_at", (json_int_t)s->at);
+	return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:I}", "message",
+		render_text(s->message[0] ? s->message : NULL), "driver", render_text(s->driver[0] ? s->driver : NULL),
+		"nodes", (json_int_t)s->nodes, "unknown", (json_int_t)s->unknown, "oldest_unknown_seconds",
+		(json_int_t)s->oldest_unknown, "rss_bytes", s->rss < 0 ? json_null() : json_integer(s->rss), "told_at",
+		(json_int_t)s->at);
 }
 
 static const char *np_agents_state_of(const struct agent *a, const struct watched *w)
@@ -49,8 +50,10 @@ static json_t *np_agents_hosts_of(const struct engine *e, const struct agent *a)
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id)) {
 		const struct sku *s = engine_sku(e, h->sku);
 
-		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:s}", "id", render_id(IDENT_HOST, h->id),
-			"name", render_text(h->name), "type", render_text(s ? s->alias : NULL), "state", np_host_state(h)));
+		json_array_append_new(list,
+			json_pack("{s:o, s:o, s:o, s:s}", "id", render_id(IDENT_HOST, h->id), "name",
+				render_text(h->name), "type", render_text(s ? s->alias : NULL), "state",
+				np_host_state(h)));
 	}
 	return list;
 }
@@ -62,12 +65,13 @@ static json_t *agent_json(const struct api *api, const struct agent *a, bool who
 	const char *health = w ? health_word(w->status.health) : NULL;
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:I, s:o, s:I, s:o, s:o, s:o}", "object", "agent",
-		"id", render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "account", render_id(IDENT_ACCOUNT, a->account),
-		"state", np_agents_state_of(a, w), "hosts", np_agents_hosts_of(market_engine(api->market), a), "machine", render_text(a->machine),
-		"public_key", a->public_key, "created_at", (json_int_t)a->created_at,
-		"last_seen_at", w && w->heard_at ? json_integer(w->heard_at) : json_null(),
-		"generation", (json_int_t)a->generation, "inventory", inventory ? inventory : json_null(),
-		"health", render_text(health), "status", status_json(w ? &w->status : NULL));
+		"id", render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "account",
+		render_id(IDENT_ACCOUNT, a->account), "state", np_agents_state_of(a, w), "hosts",
+		np_agents_hosts_of(market_engine(api->market), a), "machine", render_text(a->machine), "public_key",
+		a->public_key, "created_at", (json_int_t)a->created_at, "last_seen_at",
+		w && w->heard_at ? json_integer(w->heard_at) : json_null(), "generation", (json_int_t)a->generation,
+		"inventory", inventory ? inventory : json_null(), "health", render_text(health), "status",
+		status_json(w ? &w->status : NULL));
 }
 
 /* ---- Joining -------------------------------------------------------------------------------- */
@@ -88,11 +92,13 @@ static int join_again(struct api *api, const struct request *q, struct reply *r)
 	const struct agent *a = engine_agent_keyed(market_engine(api->market), body_text(q->body, "public_key"));
 
 	if (!a || a->account != q->joined)
-		return api_refuse(q, r, REASON_UNAUTHENTICATED, NULL, "this join token was used or revoked: ask for a new one");
+		return api_refuse(q, r, REASON_UNAUTHENTICATED, NULL,
+			"this join token was used or revoked: ask for a new one");
 	return api_json(q, r, 200, agent_json(api, a, true));
 }
 
-int np_take_inventory(struct api *api, const struct request *q, const struct agent *a, const json_t *given, struct fail *why)
+int np_take_inventory(struct api *api, const struct request *q, const struct agent *a, const json_t *given,
+	struct fail *why)
 {
 	char *text = json_dumps(given, JSON_COMPACT | JSON_SORT_KEYS);
 	struct event ev = { .kind = EVENT_AGENT_INVENTORY, .account = a->account, .subject = a->id, .text = text };
@@ -109,7 +115,9 @@ int np_take_inventory(struct api *api, const struct request *q, const struct age
 static int np_agents_join(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
-	struct event ev = { .kind = EVENT_AGENT, .name = body_text(q->body, "name"), .text = body_text(q->body, "public_key"),
+	struct event ev = { .kind = EVENT_AGENT,
+		.name = body_text(q->body, "name"),
+		.text = body_text(q->body, "public_key"),
 		.u.agent.machine = body_text(q->body, "machine") };
 	const json_t *inventory = json_object_get(q->body, "inventory");
 	const struct effects *did;
@@ -164,21 +172,26 @@ static bool is_signed(const struct agent *a, const char *machine, int64_t genera
 static const struct agent *np_agents_signer(struct api *api, const struct request *q, struct reply *r)
 {
 	const char *machine = body_text(q->body, "machine");
-	int64_t at = body_int(q->body, "at", 0), generation = body_int(q->body, "generation", 0), now = market_now(api->market);
+	int64_t at = body_int(q->body, "at", 0), generation = body_int(q->body, "generation", 0),
+		now = market_now(api->market);
 	const struct agent *a = NULL;
 	uint64_t id;
 
 	if (ident_parse(IDENT_AGENT, q->parts[0], &id))
 		a = engine_agent(market_engine(api->market), id);
 	if (at < now - CLOCK_SECONDS || at > now + CLOCK_SECONDS)
-		api_refuse(q, r, REASON_UNAUTHENTICATED, "at", "the market's clock says %" PRId64 " and the agent's %" PRId64
-			": set the agent's, they may differ by %d seconds", now, at, (int)CLOCK_SECONDS);
+		api_refuse(q, r, REASON_UNAUTHENTICATED, "at",
+			"the market's clock says %" PRId64 " and the agent's %" PRId64
+			": set the agent's, they may differ by %d seconds",
+			now, at, (int)CLOCK_SECONDS);
 	else if (!a || a->retired || !is_signed(a, machine, generation, at, body_text(q->body, "signature")))
 		api_refuse(q, r, REASON_UNAUTHENTICATED, NULL, "no agent that is in this market has signed this");
 	else if (a->machine && strcmp(a->machine, machine) != 0)
-		api_refuse(q, r, REASON_FENCED, "machine", "this identity was joined on another machine; join this one anew");
+		api_refuse(q, r, REASON_FENCED, "machine",
+			"this identity was joined on another machine; join this one anew");
 	else if (generation <= (int64_t)a->generation)
-		api_refuse(q, r, REASON_FENCED, "generation", "a session of generation %" PRIu64 " was opened already", a->generation);
+		api_refuse(q, r, REASON_FENCED, "generation", "a session of generation %" PRIu64 " was opened already",
+			a->generation);
 	else
 		return a;
 	return NULL;
@@ -205,8 +218,10 @@ static int np_agents_open_session(struct api *api, const struct request *q, stru
 	rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc == 0 && api->watch)
 		watch_heard(api->watch, a->id, api->now_ms, market_now(api->market));
-	o = rc ? NULL : json_pack("{s:s, s:s, s:I, s:I, s:i}", "object", "session", "token", secret, "generation",
-		(json_int_t)ev.u.agent_session.generation, "now", (json_int_t)market_now(api->market), "poll_seconds", (int)POLL_SECONDS);
+	o = rc ? NULL
+	       : json_pack("{s:s, s:s, s:I, s:I, s:i}", "object", "session", "token", secret, "generation",
+			 (json_int_t)ev.u.agent_session.generation, "now", (json_int_t)market_now(api->market),
+			 "poll_seconds", (int)POLL_SECONDS);
 	explicit_bzero(secret, sizeof secret);
 	return rc ? api_failed(q, r, rc, NULL, &why) : api_json(q, r, 201, o);
 }
@@ -257,8 +272,10 @@ int np_agent_leave(struct api *api, const struct request *q, struct reply *r, co
 
 	for (h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id))
 		if (is_sold(e, h))
-			return api_refuse_as(q, r, 409, REASON_HAS_DEPENDENTS, NULL, "time of host '%s' is sold and not over; "
-				"withdraw its offer and wait, or put it down", h->name);
+			return api_refuse_as(q, r, 409, REASON_HAS_DEPENDENTS, NULL,
+				"time of host '%s' is sold and not over; "
+				"withdraw its offer and wait, or put it down",
+				h->name);
 	while (!rc && (h = engine_host_of_agent(e, a->id, 0))) {
 		struct event retire = { .kind = EVENT_HOST_RETIRE, .account = h->account, .subject = h->id };
 
@@ -304,7 +321,8 @@ static int list_agents(struct api *api, const struct request *q, struct reply *r
 	if (after && !ident_parse(IDENT_AGENT, after, &last))
 		return api_refuse(q, r, REASON_INVALID, "starting_after", "'starting_after' is the id of an agent");
 	data = json_array();
-	for (a = engine_agent_after(e, q->account, last); a && n < limit; a = engine_agent_after(e, q->account, a->id)) {
+	for (a = engine_agent_after(e, q->account, last); a && n < limit;
+		a = engine_agent_after(e, q->account, a->id)) {
 		if (a->retired)
 			continue;
 		json_array_append_new(data, agent_json(api, a, false));
@@ -329,13 +347,17 @@ static int delete_agent(struct api *api, const struct request *q, struct reply *
 }
 
 const struct route api_np_agent_routes[] = {
-	{ METHOD_POST, "/np/v1/agents/join", np_agents_join, SCOPE_JOIN, ROUTE_SECRET, "A machine joins the account of its token, which is used "
-		"up by it; asked again with the same key, the same answer", NULL, "np.JoinRequest", "np.Agent", 201 },
+	{ METHOD_POST, "/np/v1/agents/join", np_agents_join, SCOPE_JOIN, ROUTE_SECRET,
+		"A machine joins the account of its token, which is used "
+		"up by it; asked again with the same key, the same answer",
+		NULL, "np.JoinRequest", "np.Agent", 201 },
 	{ METHOD_POST, "/np/v1/agents/{id}/session", np_agents_open_session, 0, ROUTE_OPEN | ROUTE_SECRET,
-		"An agent shows that it has its key; earlier sessions of it are over", NULL, "np.SessionRequest", "np.Session", 201 },
+		"An agent shows that it has its key; earlier sessions of it are over", NULL, "np.SessionRequest",
+		"np.Session", 201 },
 	{ METHOD_GET, "/np/v1/agents", list_agents, SCOPE_HOST, 0, "Machines that make nodes for this account",
 		"limit:integer,starting_after:string", NULL, "np.AgentList", 200 },
-	{ METHOD_GET, "/np/v1/agents/{id}", get_agent, SCOPE_HOST, 0, "One agent, by id or name", NULL, NULL, "np.Agent", 200 },
+	{ METHOD_GET, "/np/v1/agents/{id}", get_agent, SCOPE_HOST, 0, "One agent, by id or name", NULL, NULL,
+		"np.Agent", 200 },
 	{ METHOD_DELETE, "/np/v1/agents/{id}", delete_agent, SCOPE_HOST, 0,
 		"Its offers are withdrawn, its hosts retired, and it is not let in again", NULL, NULL, NULL, 204 },
 	{ 0 },

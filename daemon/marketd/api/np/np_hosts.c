@@ -39,11 +39,11 @@ json_t *np_host(const struct engine *e, const struct host *h)
 	for (size_t i = 0; !h->retired && i < h->piece_count; i++)
 		if (h->pieces[i].end > engine_minute(e))
 			json_array_append_new(schedule, piece_json(h, &h->pieces[i], engine_minute(e)));
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:I, s:o}", "object", "host",
-		"id", render_id(IDENT_HOST, h->id), "name", render_text(h->name), "account", render_id(IDENT_ACCOUNT, h->account),
-		"instance_sku", render_sku_summary(e, h->sku), "state", np_host_state(h),
-		"agent", h->agent ? render_id(IDENT_AGENT, h->agent) : json_null(), "pool", render_pool_summary(e, h->pool),
-		"start_at", (json_int_t)h->start * 60, "end_at", render_minute(h->end),
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:I, s:o}", "object", "host", "id",
+		render_id(IDENT_HOST, h->id), "name", render_text(h->name), "account",
+		render_id(IDENT_ACCOUNT, h->account), "instance_sku", render_sku_summary(e, h->sku), "state",
+		np_host_state(h), "agent", h->agent ? render_id(IDENT_AGENT, h->agent) : json_null(), "pool",
+		render_pool_summary(e, h->pool), "start_at", (json_int_t)h->start * 60, "end_at", render_minute(h->end),
 		"created_at", (json_int_t)h->created_at, "schedule", schedule);
 }
 
@@ -91,8 +91,8 @@ static bool host_owner(struct api *api, const struct request *q, struct reply *r
 }
 
 /* The originating pool of an account and SKU, made where there is none. 0: refused. */
-static uint64_t host_pool(struct api *api, const struct request *q, struct reply *r, uint64_t account, const struct sku *s,
-	bool *made)
+static uint64_t host_pool(struct api *api, const struct request *q, struct reply *r, uint64_t account,
+	const struct sku *s, bool *made)
 {
 	char name[NAME_BYTES + 8];
 	struct event ev = { .kind = EVENT_POOL, .account = account, .name = name, .u.pool.kind = POOL_ORIGINATING };
@@ -107,7 +107,8 @@ static uint64_t host_pool(struct api *api, const struct request *q, struct reply
 	if (p && p->kind == POOL_ORIGINATING)
 		return p->id;
 	if (p) {
-		api_refuse(q, r, REASON_NAME_TAKEN, "instance_sku", "the pool '%s' is there and is not one for hosts; rename it", name);
+		api_refuse(q, r, REASON_NAME_TAKEN, "instance_sku",
+			"the pool '%s' is there and is not one for hosts; rename it", name);
 		return 0;
 	}
 	rc = api_apply(api, q, &ev, &did, &why);
@@ -204,7 +205,8 @@ static int patch_host(struct api *api, const struct request *q, struct reply *r)
 	rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc)
 		return api_failed(q, r, rc, "down", &why);
-	return api_json(q, r, 200, np_host(market_engine(api->market), engine_host(market_engine(api->market), ev.subject)));
+	return api_json(q, r, 200,
+		np_host(market_engine(api->market), engine_host(market_engine(api->market), ev.subject)));
 }
 
 static int delete_host(struct api *api, const struct request *q, struct reply *r)
@@ -247,16 +249,17 @@ static int post_offer(struct api *api, const struct request *q, struct reply *r)
 }
 
 const struct route api_np_host_routes[] = {
-	{ METHOD_POST, "/np/v1/hosts", post_host, SCOPE_HOST, ROUTE_CREATES, "Register a host", NULL, "np.CreateHostRequest",
-		"np.Host", 201 },
-	{ METHOD_GET, "/np/v1/hosts", list_hosts, SCOPE_HOST, 0, "Hosts that are not retired", "limit:integer,starting_after:string",
-		NULL, "np.HostList", 200 },
-	{ METHOD_GET, "/np/v1/hosts/{id}", get_host, SCOPE_HOST, 0, "One host, by id or name", NULL, NULL, "np.Host", 200 },
+	{ METHOD_POST, "/np/v1/hosts", post_host, SCOPE_HOST, ROUTE_CREATES, "Register a host", NULL,
+		"np.CreateHostRequest", "np.Host", 201 },
+	{ METHOD_GET, "/np/v1/hosts", list_hosts, SCOPE_HOST, 0, "Hosts that are not retired",
+		"limit:integer,starting_after:string", NULL, "np.HostList", 200 },
+	{ METHOD_GET, "/np/v1/hosts/{id}", get_host, SCOPE_HOST, 0, "One host, by id or name", NULL, NULL, "np.Host",
+		200 },
 	{ METHOD_PATCH, "/np/v1/hosts/{id}", patch_host, SCOPE_HOST, 0, "Say that a host is down, or up again", NULL,
 		"np.PatchHostRequest", "np.Host", 200 },
-	{ METHOD_DELETE, "/np/v1/hosts/{id}", delete_host, SCOPE_HOST, 0, "Retire a host that has nothing sold or on sale", NULL,
-		NULL, NULL, 204 },
-	{ METHOD_POST, "/np/v1/hosts/{id}/offers", post_offer, SCOPE_HOST, ROUTE_CREATES, "Offer a host's time at a price", NULL,
-		"np.CreateOfferRequest", "v2.OrderResponse", 201 },
+	{ METHOD_DELETE, "/np/v1/hosts/{id}", delete_host, SCOPE_HOST, 0,
+		"Retire a host that has nothing sold or on sale", NULL, NULL, NULL, 204 },
+	{ METHOD_POST, "/np/v1/hosts/{id}/offers", post_offer, SCOPE_HOST, ROUTE_CREATES,
+		"Offer a host's time at a price", NULL, "np.CreateOfferRequest", "v2.OrderResponse", 201 },
 	{ 0 },
 };

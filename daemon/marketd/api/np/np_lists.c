@@ -44,10 +44,12 @@ static int posting_row(void *arg, const struct posting_row *row)
 	}
 	for (int i = 0; i < CHAIN_BYTES; i++)
 		snprintf(chain + 2 * i, 3, "%02x", row->chain[i]);
-	json_array_append_new(p->data, json_pack("{s:o, s:I, s:I, s:o, s:o, s:s, s:o, s:I, s:I, s:o, s:s}", "seq", np_lists_digits(row->seq),
-		"n", (json_int_t)row->n, "at", (json_int_t)row->at, "transfer", np_lists_digits(t->transfer), "owner", np_lists_digits(t->owner),
-		"book", book_name(t->book), "asset", np_lists_digits(t->asset), "amount", (json_int_t)t->amount,
-		"balance", (json_int_t)t->balance, "subject", np_lists_digits(t->subject), "chain", chain));
+	json_array_append_new(p->data,
+		json_pack("{s:o, s:I, s:I, s:o, s:o, s:s, s:o, s:I, s:I, s:o, s:s}", "seq", np_lists_digits(row->seq),
+			"n", (json_int_t)row->n, "at", (json_int_t)row->at, "transfer", np_lists_digits(t->transfer),
+			"owner", np_lists_digits(t->owner), "book", book_name(t->book), "asset",
+			np_lists_digits(t->asset), "amount", (json_int_t)t->amount, "balance", (json_int_t)t->balance,
+			"subject", np_lists_digits(t->subject), "chain", chain));
 	p->seq = row->seq;
 	p->n = row->n;
 	p->count++;
@@ -127,7 +129,8 @@ static const struct subject { const char *name; enum ident kind; } subjects[NOTI
 	[NOTICE_AGENT] = { "agent", IDENT_AGENT },
 };
 
-static const char *const order_words[] = { "pending", "filled", "partially_filled", "rejected", "cancelled", "standing" };
+static const char *const order_words[] = { "pending", "filled", "partially_filled", "rejected", "cancelled",
+	"standing" };
 static const char *const instance_words[] = { "awaiting_allocation", "running", "terminated", "failed" };
 
 static const char *word_of(const char *const *words, size_t count, int32_t code)
@@ -142,7 +145,8 @@ static void set_code(json_t *o, const struct notice *t)
 		json_object_set_new(o, "side", json_string(t->code == SIDE_SELL ? "sell" : "buy"));
 		break;
 	case NOTICE_ORDER_CLOSED:
-		json_object_set_new(o, "status", json_string(t->code < 0 ? "cancelled" : word_of(order_words, 6, t->code)));
+		json_object_set_new(o, "status",
+			json_string(t->code < 0 ? "cancelled" : word_of(order_words, 6, t->code)));
 		json_object_set_new(o, "reason", render_reason(t->code < 0 ? t->code : 0));
 		break;
 	case NOTICE_INSTANCE_CREATED:
@@ -156,7 +160,10 @@ static void set_code(json_t *o, const struct notice *t)
 		json_object_set_new(o, "state", json_string(t->code ? "down" : "up"));
 		break;
 	case NOTICE_AGENT:
-		json_object_set_new(o, "state", json_string(t->code == AGENT_LEFT ? "left" : t->code == AGENT_CAME ? "came" : "joined"));
+		json_object_set_new(o, "state",
+			json_string(t->code == AGENT_LEFT       ? "left"
+					: t->code == AGENT_CAME ? "came"
+								: "joined"));
 		break;
 	case NOTICE_PROCUREMENT_STATUS:
 		json_object_set_new(o, "reason", render_reason(t->code));
@@ -173,7 +180,9 @@ static void set_subject(json_t *o, const struct notice *t)
 
 	if (leased || ((t->kind == NOTICE_ORDER_FILLED || t->kind == NOTICE_SOLD) && t->other))
 		json_object_set_new(o, "contract", render_id(IDENT_CONTRACT, t->other));
-	if ((t->kind == NOTICE_ORDER_PLACED || t->kind == NOTICE_ORDER_CLOSED || t->kind == NOTICE_PROCUREMENT_STATUS) && t->other)
+	if ((t->kind == NOTICE_ORDER_PLACED || t->kind == NOTICE_ORDER_CLOSED ||
+		    t->kind == NOTICE_PROCUREMENT_STATUS) &&
+		t->other)
 		json_object_set_new(o, "pool", render_id(IDENT_POOL, t->other));
 	if (!leased && subjects[t->kind].name)
 		json_object_set_new(o, subjects[t->kind].name, render_id(subjects[t->kind].kind, t->subject));
@@ -182,8 +191,8 @@ static void set_subject(json_t *o, const struct notice *t)
 static json_t *notice_json(const struct notice_row *row)
 {
 	const struct notice *t = &row->notice;
-	json_t *o = json_pack("{s:I, s:I, s:s}", "seq", (json_int_t)(row->seq << SEQ_SHIFT | row->n), "at", (json_int_t)row->at,
-		"type", notice_name(t->kind));
+	json_t *o = json_pack("{s:I, s:I, s:s}", "seq", (json_int_t)(row->seq << SEQ_SHIFT | row->n), "at",
+		(json_int_t)row->at, "type", notice_name(t->kind));
 
 	set_subject(o, t);
 	if (t->amount || t->kind == NOTICE_CREDITED || t->kind == NOTICE_ORDER_FILLED || t->kind == NOTICE_RELEASED)
@@ -210,7 +219,8 @@ static int notice_row(void *arg, const struct notice_row *row)
 	if (!line)
 		return -ENOMEM;
 	if (ev->sse)
-		failed = buf_addf(ev->out, "id: %" PRIu64 "\nevent: %s\ndata: %s\n\n", seq, notice_name(row->notice.kind), line);
+		failed = buf_addf(ev->out, "id: %" PRIu64 "\nevent: %s\ndata: %s\n\n", seq,
+			notice_name(row->notice.kind), line);
 	else
 		failed = buf_addf(ev->out, "%s\n", line);
 	free(line);
@@ -234,7 +244,8 @@ static bool np_lists_read_since(const struct request *q, struct reply *r, uint64
 	*since = strtoull(text, &end, 10);
 	if (*text >= '0' && *text <= '9' && !errno && !*end && *since <= INT64_MAX)
 		return true;
-	api_refuse(q, r, REASON_INVALID, q->last_event_id ? "Last-Event-ID" : "since_seq", "'%s' is not the seq of an event", text);
+	api_refuse(q, r, REASON_INVALID, q->last_event_id ? "Last-Event-ID" : "since_seq",
+		"'%s' is not the seq of an event", text);
 	return false;
 }
 
@@ -253,8 +264,8 @@ static int get_events(struct api *api, const struct request *q, struct reply *r)
 	ev.limit = (size_t)limit;
 	ev.last = since;
 	buf_clear(&r->body);
-	rc = store->calls->notices(store, q->account, since >> SEQ_SHIFT, since & ((1u << SEQ_SHIFT) - 1), ev.limit, notice_row, &ev,
-		&why);
+	rc = store->calls->notices(store, q->account, since >> SEQ_SHIFT, since & ((1u << SEQ_SHIFT) - 1), ev.limit,
+		notice_row, &ev, &why);
 	if (rc)
 		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
 	r->type = ev.sse ? "text/event-stream" : "application/x-ndjson";
@@ -315,8 +326,9 @@ static int get_leases(struct api *api, const struct request *q, struct reply *r)
 const struct route api_np_list_routes[] = {
 	{ METHOD_GET, "/np/v1/ledger", get_ledger, SCOPE_READ, 0, "One's statement, with the chain that proves it",
 		"after:string,limit:integer", NULL, "np.Ledger", 200 },
-	{ METHOD_GET, "/np/v1/events", get_events, SCOPE_READ, ROUTE_STREAM, "What happened, as JSON Lines or server-sent events",
-		"since_seq:integer,limit:integer,wait:integer", NULL, "np.Event", 200 },
+	{ METHOD_GET, "/np/v1/events", get_events, SCOPE_READ, ROUTE_STREAM,
+		"What happened, as JSON Lines or server-sent events", "since_seq:integer,limit:integer,wait:integer",
+		NULL, "np.Event", 200 },
 	{ METHOD_GET, "/np/v1/leases", get_leases, SCOPE_READ, 0, "What one holds, now and to come; active=true: now",
 		"active:boolean,limit:integer,starting_after:string", NULL, "np.LeaseList", 200 },
 	{ 0 },

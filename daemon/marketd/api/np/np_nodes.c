@@ -31,8 +31,8 @@ static json_t *ssh_of(const struct instance *i)
 	json_array_foreach(json_object_get(report, "host_keys"), n, key)
 		json_array_append_new(keys, json_pack("{s:O, s:O}", "type", json_object_get(key, "key_type"), "key",
 			json_object_get(key, "key")));
-	made = json_pack("{s:s, s:I, s:s, s:o}", "hostname", hostname, "port", (json_int_t)body_int(report, "port", SSH_PORT),
-		"user", user ? user : "root", "host_keys", keys);
+	made = json_pack("{s:s, s:I, s:s, s:o}", "hostname", hostname, "port",
+		(json_int_t)body_int(report, "port", SSH_PORT), "user", user ? user : "root", "host_keys", keys);
 	json_decref(report);
 	return made;
 }
@@ -53,8 +53,9 @@ static json_t *message_of(const struct engine *e, const struct instance *i)
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
 	json_t *report = np_report(i), *made;
 
-	made = h && h->down ? json_string("its host is down: the minutes until it is back are given back; replace asks for another host") :
-		render_text(report ? body_text(report, "detail") : i->detail);
+	made = h && h->down ? json_string("its host is down: the minutes until it is back are given back; replace asks "
+					  "for another host")
+			    : render_text(report ? body_text(report, "detail") : i->detail);
 	json_decref(report);
 	return made;
 }
@@ -66,18 +67,19 @@ static json_t *np_nodes_node_json(const struct engine *e, const struct instance 
 	int64_t minute = engine_minute(e), end = i->host ? engine_owned_until(e, i->host, i->pool, minute) : minute;
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
 
-	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "object", "node",
-		"id", render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status", words[i->status],
-		"status_message", message_of(e, i), "host_down", h && h->down,
-		"reservation", render_pool_summary(e, i->pool), "type", render_text(s ? s->alias : ""),
-		"zone", np_nodes_zone_of(s), "end_at", end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at,
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "object", "node", "id",
+		render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status", words[i->status],
+		"status_message", message_of(e, i), "host_down", h && h->down, "reservation",
+		render_pool_summary(e, i->pool), "type", render_text(s ? s->alias : ""), "zone", np_nodes_zone_of(s),
+		"end_at", end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at,
 		"updated_at", (json_int_t)i->updated_at, "ssh", ssh_of(i));
 }
 
 static int np_nodes_list_nodes(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
-	const char *reservation = api_query(q, "reservation"), *state = api_query(q, "state"), *after = api_query(q, "starting_after");
+	const char *reservation = api_query(q, "reservation"), *state = api_query(q, "state"),
+		   *after = api_query(q, "starting_after");
 	const struct pool *p = NULL;
 	const struct instance *i;
 	uint64_t account, last = 0;
@@ -87,13 +89,15 @@ static int np_nodes_list_nodes(struct api *api, const struct request *q, struct 
 	if (!api_whose(q, r, &account) || !api_query_int(q, r, "limit", 1, 1000, 1000, &limit))
 		return r->status;
 	if (reservation && !(p = find_pool(e, account, reservation)))
-		return api_refuse(q, r, REASON_NOT_FOUND, "reservation", "there is no reservation '%s' in this account", reservation);
+		return api_refuse(q, r, REASON_NOT_FOUND, "reservation", "there is no reservation '%s' in this account",
+			reservation);
 	if (state && strcmp(state, "live") != 0 && strcmp(state, "all") != 0)
 		return api_refuse(q, r, REASON_INVALID, "state", "'state' is live or all");
 	if (after && !ident_parse(IDENT_INSTANCE, after, &last))
 		return api_refuse(q, r, REASON_INVALID, "starting_after", "'starting_after' is the id of a node");
 	data = json_array();
-	for (i = engine_instance_after(e, account, last); i && n < limit; i = engine_instance_after(e, account, i->id)) {
+	for (i = engine_instance_after(e, account, last); i && n < limit;
+		i = engine_instance_after(e, account, i->id)) {
 		if ((p && i->pool != p->id) || (!np_nodes_lives(i) && (!state || strcmp(state, "all") != 0)))
 			continue;
 		json_array_append_new(data, np_nodes_node_json(e, i));
@@ -124,10 +128,12 @@ static int put_user_data(struct api *api, const struct request *q, struct reply 
 	int rc;
 
 	if (!i)
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no instance '%s' in this account", q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no instance '%s' in this account",
+			q->parts[0]);
 	if (size < 0 || size > USER_DATA_MAX)
-		return api_refuse(q, r, REASON_INVALID, "user_data", size < 0 ? "user data must be base64, padded, on one line" :
-			"user data may have 64 KiB before it is encoded");
+		return api_refuse(q, r, REASON_INVALID, "user_data",
+			size < 0 ? "user data must be base64, padded, on one line"
+				 : "user data may have 64 KiB before it is encoded");
 	if (!np_nodes_lives(i))
 		return api_refuse(q, r, REASON_WRONG_STATE, "id", "the instance has ended");
 	ev.account = i->account;
@@ -137,10 +143,12 @@ static int put_user_data(struct api *api, const struct request *q, struct reply 
 }
 
 const struct route api_np_node_routes[] = {
-	{ METHOD_GET, "/np/v1/nodes", np_nodes_list_nodes, SCOPE_READ, 0, "Nodes that live (state=all: ended ones too), with the way to them",
+	{ METHOD_GET, "/np/v1/nodes", np_nodes_list_nodes, SCOPE_READ, 0,
+		"Nodes that live (state=all: ended ones too), with the way to them",
 		"reservation:string,state:string,limit:integer,starting_after:string", NULL, "np.NodeList", 200 },
-	{ METHOD_GET, "/np/v1/nodes/{id}", np_nodes_get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL, "np.Node", 200 },
-	{ METHOD_PUT, "/np/v1/instances/{id}/user-data", put_user_data, SCOPE_NODES, 0, "New user data, and new keys with it", NULL,
-		"np.UserDataRequest", NULL, 204 },
+	{ METHOD_GET, "/np/v1/nodes/{id}", np_nodes_get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL,
+		"np.Node", 200 },
+	{ METHOD_PUT, "/np/v1/instances/{id}/user-data", put_user_data, SCOPE_NODES, 0,
+		"New user data, and new keys with it", NULL, "np.UserDataRequest", NULL, 204 },
 	{ 0 },
 };

@@ -49,7 +49,8 @@ static const struct schema_field market[] = {
 	{ "minute", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of the last tick, since the epoch" },
 	{ "test_clock", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "policy", SCHEMA_REF, FIELD_REQUIRED, "np.MarketPolicy", 0, 0, NULL },
-	{ "tls_public_key", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "sha256//…, to pin; null: no TLS here" },
+	{ "tls_public_key", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
+		"sha256//…, to pin; null: no TLS here" },
 	{ 0 },
 };
 
@@ -77,17 +78,22 @@ static const struct schema_field balances[] = {
 };
 
 static const struct schema_field balance[] = {
-	{ "burn_dollars_per_hour", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0, "what running and coming leases cost" },
+	{ "burn_dollars_per_hour", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0,
+		"what running and coming leases cost" },
 	{ "burn_micros_per_hour", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ 0 },
 };
 
 static const struct schema_field clock_request[] = {
-	{ "at", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, SECONDS_MAX, "Unix seconds; not before the clock as it is" }, { 0 },
+	{ "at", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, SECONDS_MAX, "Unix seconds; not before the clock as it is" },
+	{ 0 },
 };
 
 static const struct schema_field clock_answer[] = {
-	OBJECT_IS("clock"), TIME("now", FIELD_REQUIRED), { "minute", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL }, { 0 },
+	OBJECT_IS("clock"),
+	TIME("now", FIELD_REQUIRED),
+	{ "minute", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ 0 },
 };
 
 /* ---- Tokens and accounts ------------------------------------------------------------------------ */
@@ -95,7 +101,8 @@ static const struct schema_field clock_answer[] = {
 static const struct schema_field create_token[] = {
 	{ "name", SCHEMA_STRING, FIELD_NULL, NULL, 0, NAME_BYTES, NULL },
 	{ "scopes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Scope", 1, 6, "none that the maker lacks" },
-	{ "expires_in_seconds", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, LIFE_MAX, "absent or null: never; no longer than the maker lives" },
+	{ "expires_in_seconds", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, LIFE_MAX,
+		"absent or null: never; no longer than the maker lives" },
 	{ 0 },
 };
 
@@ -130,8 +137,10 @@ LIST_OF(ledger, "np.Posting");
 
 static const struct schema_field create_account[] = {
 	{ "name", SCHEMA_REF, FIELD_REQUIRED, "np.Name", 0, 0, NULL },
-	{ "floor_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0, "how far below zero its balance may go: \"-100.00\"" },
-	{ "beneficiary", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, "accounts of one beneficiary never trade with each other" },
+	{ "floor_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0,
+		"how far below zero its balance may go: \"-100.00\"" },
+	{ "beneficiary", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES,
+		"accounts of one beneficiary never trade with each other" },
 	{ 0 },
 };
 
@@ -207,7 +216,9 @@ static const struct schema_field create_offer[] = {
 };
 
 static const struct schema_field named[] = {
-	{ "id", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL }, { "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL }, { 0 },
+	{ "id", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ 0 },
 };
 
 static const struct schema_field host_piece[] = {
@@ -267,8 +278,10 @@ static const struct schema_field quote[] = {
 	{ "node_count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	TIME("start_at", FIELD_REQUIRED),
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
-	{ "price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, PRICE_TEXT, 0, 0, "the dearest part" },
-	AMOUNT("cost", FIELD_NULL), AMOUNT("available_after", FIELD_NULL),
+	{ "price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, PRICE_TEXT, 0, 0,
+		"the dearest part" },
+	AMOUNT("cost", FIELD_NULL),
+	AMOUNT("available_after", FIELD_NULL),
 	{ "reason", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
 	{ "alternatives", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Alternative", 0, 0, "each of them fills now" },
@@ -325,14 +338,19 @@ static const struct schema_field event_line[] = {
 	{ "seq", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "give it back as since_seq to go on after it" },
 	TIME("at", FIELD_REQUIRED),
 	{ "type", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
-	{ "order", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "contract", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
-	{ "account", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "instance", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
-	{ "host", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "agent", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "order", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "contract", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "account", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "instance", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "host", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "agent", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "procurement", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "pool", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
-	{ "amount_dollars", SCHEMA_REF, 0, "np.Dollars", 0, 0, NULL }, { "amount_micros", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },
+	{ "amount_dollars", SCHEMA_REF, 0, "np.Dollars", 0, 0, NULL },
+	{ "amount_micros", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },
 	TIME("effective_at", FIELD_NULL),
-	{ "status", SCHEMA_STRING, 0, NULL, 0, 0, NULL }, { "state", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "status", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "state", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "side", SCHEMA_ENUM, 0, "buy|sell", 0, 0, NULL },
 	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 0, 0, NULL },
 	{ 0 },
@@ -357,29 +375,54 @@ static const struct schema_field lease[] = {
 #define OBJECT(name, fields) { name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL }
 
 const struct schema schema_np[] = {
-	{ "np.Name", SCHEMA_STRING, "^[a-zA-Z0-9][a-zA-Z0-9._-]*$", 1, NAME_BYTES - 10, NULL, NULL, "letters, digits, '.', '_', '-'" },
+	{ "np.Name", SCHEMA_STRING, "^[a-zA-Z0-9][a-zA-Z0-9._-]*$", 1, NAME_BYTES - 10, NULL, NULL,
+		"letters, digits, '.', '_', '-'" },
 	{ "np.Time", SCHEMA_INTEGER, NULL, 0, SECONDS_MAX, NULL, NULL, "Unix seconds" },
 	{ "np.Dollars", SCHEMA_STRING, MONEY_TEXT_OF, 1, 32, NULL, NULL, "dollars, to the micro-dollar" },
 	{ "np.Scope", SCHEMA_ENUM, "read|trade|nodes|tokens|host|admin|join", 0, 0, NULL, NULL,
 		"what a token may do; join: let one machine in, once" },
-	OBJECT("np.Named", named), OBJECT("np.MarketPolicy", market_policy), OBJECT("np.Market", market),
-	OBJECT("np.WhoamiToken", whoami_token), OBJECT("np.Whoami", whoami), OBJECT("np.Balances", balances),
+	OBJECT("np.Named", named),
+	OBJECT("np.MarketPolicy", market_policy),
+	OBJECT("np.Market", market),
+	OBJECT("np.WhoamiToken", whoami_token),
+	OBJECT("np.Whoami", whoami),
+	OBJECT("np.Balances", balances),
 	{ "np.Balance", SCHEMA_OBJECT, NULL, 0, 0, "np.Balances", balance, NULL },
-	OBJECT("np.Policy", policy_fields), OBJECT("np.PutPolicyRequest", put_policy),
-	OBJECT("np.ClockRequest", clock_request), OBJECT("np.Clock", clock_answer),
-	OBJECT("np.CreateTokenRequest", create_token), OBJECT("np.Token", token),
+	OBJECT("np.Policy", policy_fields),
+	OBJECT("np.PutPolicyRequest", put_policy),
+	OBJECT("np.ClockRequest", clock_request),
+	OBJECT("np.Clock", clock_answer),
+	OBJECT("np.CreateTokenRequest", create_token),
+	OBJECT("np.Token", token),
 	{ "np.NewToken", SCHEMA_OBJECT, NULL, 0, 0, "np.Token", new_token, NULL },
-	OBJECT("np.TokenList", token_list), OBJECT("np.CreateAccountRequest", create_account),
-	OBJECT("np.PatchAccountRequest", patch_account), OBJECT("np.Account", account), OBJECT("np.AccountList", account_list),
-	OBJECT("np.CreateCreditRequest", create_credit), OBJECT("np.Credit", credit),
-	OBJECT("np.SkuProperties", sku_properties_of), OBJECT("np.CreateSkuRequest", create_sku), OBJECT("np.PatchSkuRequest", patch_sku),
-	OBJECT("np.CreateHostRequest", create_host), OBJECT("np.PatchHostRequest", patch_host), OBJECT("np.CreateOfferRequest", create_offer),
-	OBJECT("np.HostPiece", host_piece), OBJECT("np.Host", host), OBJECT("np.HostList", host_list),
-	OBJECT("np.QuoteRequest", quote_request), OBJECT("np.Alternative", alternative), OBJECT("np.Quote", quote),
+	OBJECT("np.TokenList", token_list),
+	OBJECT("np.CreateAccountRequest", create_account),
+	OBJECT("np.PatchAccountRequest", patch_account),
+	OBJECT("np.Account", account),
+	OBJECT("np.AccountList", account_list),
+	OBJECT("np.CreateCreditRequest", create_credit),
+	OBJECT("np.Credit", credit),
+	OBJECT("np.SkuProperties", sku_properties_of),
+	OBJECT("np.CreateSkuRequest", create_sku),
+	OBJECT("np.PatchSkuRequest", patch_sku),
+	OBJECT("np.CreateHostRequest", create_host),
+	OBJECT("np.PatchHostRequest", patch_host),
+	OBJECT("np.CreateOfferRequest", create_offer),
+	OBJECT("np.HostPiece", host_piece),
+	OBJECT("np.Host", host),
+	OBJECT("np.HostList", host_list),
+	OBJECT("np.QuoteRequest", quote_request),
+	OBJECT("np.Alternative", alternative),
+	OBJECT("np.Quote", quote),
 	OBJECT("np.ExtendRequest", extend),
-	{ "np.ExtendAnswer", SCHEMA_ONE_OF, "np.Quote|v2.OrderResponse", 0, 0, NULL, NULL, "a quote with dry_run, else the order" },
-	OBJECT("np.ReleaseRequest", release_request), OBJECT("np.Release", release),
-	OBJECT("np.Posting", posting), OBJECT("np.Ledger", ledger), OBJECT("np.Event", event_line),
-	OBJECT("np.Lease", lease), OBJECT("np.LeaseList", lease_list),
+	{ "np.ExtendAnswer", SCHEMA_ONE_OF, "np.Quote|v2.OrderResponse", 0, 0, NULL, NULL,
+		"a quote with dry_run, else the order" },
+	OBJECT("np.ReleaseRequest", release_request),
+	OBJECT("np.Release", release),
+	OBJECT("np.Posting", posting),
+	OBJECT("np.Ledger", ledger),
+	OBJECT("np.Event", event_line),
+	OBJECT("np.Lease", lease),
+	OBJECT("np.LeaseList", lease_list),
 	{ 0 },
 };

@@ -45,8 +45,9 @@ int np_secret(const char *prefix, char text[NP_SECRET])
 static json_t *np_tokens_token_json(const struct token *t)
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:o}", "object", "token", "id", render_id(IDENT_TOKEN, t->id),
-		"name", render_text(t->name), "account", render_id(IDENT_ACCOUNT, t->account), "scopes", np_scopes(t->scopes),
-		"created_at", (json_int_t)t->created_at, "expires_at", t->expires ? json_integer(t->expires) : json_null());
+		"name", render_text(t->name), "account", render_id(IDENT_ACCOUNT, t->account), "scopes",
+		np_scopes(t->scopes), "created_at", (json_int_t)t->created_at, "expires_at",
+		t->expires ? json_integer(t->expires) : json_null());
 }
 
 /* Nor does it outlive its maker: who found one that ends soon has nothing for longer. Who may do all could make others anyway. */
@@ -68,7 +69,8 @@ json_t *np_token_make(struct api *api, const struct request *q, struct reply *r,
 	int rc;
 
 	if (ev->u.token.scopes & ~np_allowed(q)) {
-		api_refuse(q, r, REASON_FORBIDDEN, "scopes", "a token cannot give what the one that makes it does not have");
+		api_refuse(q, r, REASON_FORBIDDEN, "scopes",
+			"a token cannot give what the one that makes it does not have");
 		return NULL;
 	}
 	if (np_secret("npk_", secret) != 0) {
@@ -154,7 +156,9 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
 const struct route api_np_token_routes[] = {
 	{ METHOD_POST, "/np/v1/tokens", np_tokens_post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET,
 		"Make a token; it is told this once", NULL, "np.CreateTokenRequest", "np.NewToken", 201 },
-	{ METHOD_GET, "/np/v1/tokens", np_tokens_list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL, NULL, "np.TokenList", 200 },
-	{ METHOD_DELETE, "/np/v1/tokens/{id}", np_revoke_token, SCOPE_TOKENS, 0, "Revoke a token", NULL, NULL, NULL, 204 },
+	{ METHOD_GET, "/np/v1/tokens", np_tokens_list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL,
+		NULL, "np.TokenList", 200 },
+	{ METHOD_DELETE, "/np/v1/tokens/{id}", np_revoke_token, SCOPE_TOKENS, 0, "Revoke a token", NULL, NULL, NULL,
+		204 },
 	{ 0 },
 };

@@ -48,11 +48,14 @@ static json_t *np_trades_alternatives(const struct event *ev, const struct diagn
 	json_t *list = json_array();
 
 	if (w->has_price) {
-		snprintf(text, sizeof text, "with a limit of %s dollars per node-hour it fills now", price_wire(w->price, when));
-		np_trades_add(list, "price", json_pack("{s:o}", "limit_price_dollars_per_node_hour", render_price(w->price)), text);
+		snprintf(text, sizeof text, "with a limit of %s dollars per node-hour it fills now",
+			price_wire(w->price, when));
+		np_trades_add(list, "price",
+			json_pack("{s:o}", "limit_price_dollars_per_node_hour", render_price(w->price)), text);
 	}
 	if (w->has_nodes) {
-		snprintf(text, sizeof text, "%d node%s now fill%s", (int)w->nodes, w->nodes == 1 ? "" : "s", w->nodes == 1 ? "s" : "");
+		snprintf(text, sizeof text, "%d node%s now fill%s", (int)w->nodes, w->nodes == 1 ? "" : "s",
+			w->nodes == 1 ? "s" : "");
 		np_trades_add(list, "nodes", json_pack("{s:i}", "node_count", (int)w->nodes), text);
 	}
 	if (w->has_start) {
@@ -106,12 +109,14 @@ static int answer_quote(struct api *api, const struct request *q, struct reply *
 		ev->u.order.start = engine_minute(e) + 1;
 	if (rc)
 		engine_diagnose(e, ev, &w);
-	o = json_pack("{s:s, s:s, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "object", "quote", "side", buy ? "buy" : "sell",
-		"fills", rc == 0, "rests", rc && !known && (ev->u.order.flags & ORDER_STANDING) ? 1 : 0,
-		"node_count", (int)(known ? quote.nodes : ev->u.order.nodes), "start_at", (json_int_t)ev->u.order.start * 60,
-		"end_at", render_minute(ev->u.order.end), "price_dollars_per_node_hour", known ? render_price(quote.price) : json_null(),
-		"reason", render_reason(rc), "message", rc ? json_string(why.text[0] ? why.text : reason_row(rc)->text) : json_null(),
-		"alternatives", np_trades_alternatives(ev, &w));
+	o = json_pack("{s:s, s:s, s:b, s:b, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "object", "quote", "side",
+		buy ? "buy" : "sell", "fills", rc == 0, "rests",
+		rc && !known && (ev->u.order.flags & ORDER_STANDING) ? 1 : 0, "node_count",
+		(int)(known ? quote.nodes : ev->u.order.nodes), "start_at", (json_int_t)ev->u.order.start * 60,
+		"end_at", render_minute(ev->u.order.end), "price_dollars_per_node_hour",
+		known ? render_price(quote.price) : json_null(), "reason", render_reason(rc), "message",
+		rc ? json_string(why.text[0] ? why.text : reason_row(rc)->text) : json_null(), "alternatives",
+		np_trades_alternatives(ev, &w));
 	set_amount(o, "cost", known, quote.cost);
 	set_amount(o, "available_after", known && a, a ? a->available + (buy ? -quote.cost : 0) : 0);
 	return api_json(q, r, 200, o);
@@ -203,7 +208,8 @@ static bool np_trades_read_end(const struct request *q, struct reply *r, const s
 	if (!body_minute(q, r, q->body, "end_at", end))
 		return false;
 	if (*end <= last->end) {
-		api_refuse(q, r, REASON_INVALID, "end_at", "the pool holds its nodes until %" PRId64 " already", last->end * 60);
+		api_refuse(q, r, REASON_INVALID, "end_at", "the pool holds its nodes until %" PRId64 " already",
+			last->end * 60);
 		return false;
 	}
 	return true;
@@ -259,7 +265,8 @@ static int post_extend(struct api *api, const struct request *q, struct reply *r
 	if (rc == 0 || !np_trades_quotable(rc))
 		return place_order(api, q, r, &ev);
 	engine_diagnose(e, &ev, &w);
-	return api_refuse(q, r, rc, NULL, "%s%s", why.text[0] ? why.text : reason_row(rc)->text, np_hint(&w, hint, sizeof hint));
+	return api_refuse(q, r, rc, NULL, "%s%s", why.text[0] ? why.text : reason_row(rc)->text,
+		np_hint(&w, hint, sizeof hint));
 }
 
 /* ---- Release -------------------------------------------------------------------------------------- */
@@ -278,7 +285,8 @@ static int count_hosts(const struct engine *e, const struct event *ev)
 	size_t n = 0, cap = 0;
 	int count = 0;
 
-	for (const struct lease *l = engine_lease_after(e, ev->account, 0); l; l = engine_lease_after(e, ev->account, l->id)) {
+	for (const struct lease *l = engine_lease_after(e, ev->account, 0); l;
+		l = engine_lease_after(e, ev->account, l->id)) {
 		if (l->pool != ev->subject || l->sold_on || l->end <= ev->u.release.from ||
 		    (ev->u.release.sku && l->sku != ev->u.release.sku))
 			continue;
@@ -306,11 +314,15 @@ static json_t *rule_text(const struct policy *p)
 	int bps = (int)p->release_bps;
 
 	if (bps == 10000)
-		return json_string("all that is paid for time that has not begun comes back; the minute under way is kept");
+		return json_string(
+			"all that is paid for time that has not begun comes back; the minute under way is kept");
 	if (bps == 0)
-		return json_string("nothing comes back for reserved time that is given up; what was bought interruptible comes back whole");
-	return json_sprintf("%d.%02d %% of what is paid for time that has not begun comes back, what was bought interruptible comes back "
-		"whole; the minute under way is kept", bps / 100, bps % 100);
+		return json_string("nothing comes back for reserved time that is given up; what was bought "
+				   "interruptible comes back whole");
+	return json_sprintf("%d.%02d %% of what is paid for time that has not begun comes back, what was bought "
+			    "interruptible comes back "
+			    "whole; the minute under way is kept",
+		bps / 100, bps % 100);
 }
 
 static int post_release(struct api *api, const struct request *q, struct reply *r)
@@ -333,8 +345,9 @@ static int post_release(struct api *api, const struct request *q, struct reply *
 	ev.u.release.nodes = (int32_t)body_int(q->body, "node_count", 0);
 	count = ev.u.release.nodes ? (int)ev.u.release.nodes : count_hosts(e, &ev);
 	rc = count < 0 ? REASON_INTERNAL : engine_release_quote(e, &ev, &refund, &why);
-	o = rc ? NULL : json_pack("{s:s, s:I, s:i, s:b, s:o}", "object", "release", "from", (json_int_t)ev.u.release.from * 60,
-		"node_count", count, "dry_run", (int)dry, "rule", rule_text(engine_policy(e)));
+	o = rc ? NULL
+	       : json_pack("{s:s, s:I, s:i, s:b, s:o}", "object", "release", "from", (json_int_t)ev.u.release.from * 60,
+			 "node_count", count, "dry_run", (int)dry, "rule", rule_text(engine_policy(e)));
 	if (rc == 0 && !dry)
 		rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc) {
@@ -346,8 +359,8 @@ static int post_release(struct api *api, const struct request *q, struct reply *
 }
 
 const struct route api_np_trade_routes[] = {
-	{ METHOD_POST, "/np/v1/quote", post_quote, SCOPE_READ | SCOPE_TRADE, 0, "What an order would do now, and what would fill instead",
-		NULL, "np.QuoteRequest", "np.Quote", 200 },
+	{ METHOD_POST, "/np/v1/quote", post_quote, SCOPE_READ | SCOPE_TRADE, 0,
+		"What an order would do now, and what would fill instead", NULL, "np.QuoteRequest", "np.Quote", 200 },
 	{ METHOD_POST, "/np/v1/pools/{pool}/extend", post_extend, SCOPE_READ | SCOPE_TRADE, ROUTE_CREATES,
 		"The same machines for longer, all or none", NULL, "np.ExtendRequest", "np.ExtendAnswer", 201 },
 	{ METHOD_POST, "/np/v1/pools/{pool}/release", post_release, SCOPE_READ | SCOPE_TRADE, ROUTE_CREATES,

@@ -38,12 +38,13 @@ static json_t *np_work_node_json(const struct engine *e, const struct host *h, c
 	const struct sku *s = engine_sku(e, i->sku);
 	int64_t end = engine_owned_until(e, h->id, i->pool, engine_minute(e));
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:I, s:o}", "id", render_id(IDENT_INSTANCE, i->id),
-		"name", render_text(i->name), "host", render_id(IDENT_HOST, h->id), "type", render_text(s ? s->alias : ""),
-		"image", IMAGE_NAME, "tenant", render_id(IDENT_ACCOUNT, i->account), "pool", render_id(IDENT_POOL, i->pool),
-		"user_data", render_text(i->user_data && *i->user_data ? i->user_data : NULL),
-		"status", i->status == INSTANCE_RUNNING ? "running" : "awaiting_allocation",
-		"created_at", (json_int_t)i->created_at, "end_at", render_minute(end));
+	return json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:I, s:o}", "id",
+		render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "host", render_id(IDENT_HOST, h->id),
+		"type", render_text(s ? s->alias : ""), "image", IMAGE_NAME, "tenant",
+		render_id(IDENT_ACCOUNT, i->account), "pool", render_id(IDENT_POOL, i->pool), "user_data",
+		render_text(i->user_data && *i->user_data ? i->user_data : NULL), "status",
+		i->status == INSTANCE_RUNNING ? "running" : "awaiting_allocation", "created_at",
+		(json_int_t)i->created_at, "end_at", render_minute(end));
 }
 
 static json_t *host_brief(const struct engine *e, const struct host *h)
@@ -66,9 +67,9 @@ static json_t *work_json(const struct api *api, const struct agent *a, const cha
 		if (i)
 			json_array_append_new(nodes, np_work_node_json(e, h, i));
 	}
-	return json_pack("{s:s, s:s, s:I, s:b, s:{s:o, s:o}, s:o, s:o}", "object", "work", "version", version,
-		"now", (json_int_t)market_now(api->market), "test_clock", (int)api->test_clock,
-		"agent", "id", render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "hosts", hosts, "nodes", nodes);
+	return json_pack("{s:s, s:s, s:I, s:b, s:{s:o, s:o}, s:o, s:o}", "object", "work", "version", version, "now",
+		(json_int_t)market_now(api->market), "test_clock", (int)api->test_clock, "agent", "id",
+		render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "hosts", hosts, "nodes", nodes);
 }
 
 static int get_work(struct api *api, const struct request *q, struct reply *r)
@@ -137,8 +138,9 @@ static json_t *keys_of(const json_t *given)
 	json_array_foreach(given, n, key) {
 		const char *type = body_text(key, "type");
 
-		json_array_append_new(list, json_pack("{s:s, s:s}", "key_type", type ? type : body_text(key, "key_type"),
-			"key", body_text(key, "key")));
+		json_array_append_new(list,
+			json_pack("{s:s, s:s}", "key_type", type ? type : body_text(key, "key_type"), "key",
+				body_text(key, "key")));
 	}
 	return list;
 }
@@ -223,9 +225,10 @@ static int np_work_gap(const struct request *q, struct reply *r, uint64_t next)
 	char text[128];
 
 	snprintf(text, sizeof text, "there is a gap: the console of this node goes on with line %" PRIu64, next);
-	return api_json(q, r, 409, json_pack("{s:{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:I}]}, s:s}", "error", "type", "conflict",
-		"message", text, "code", "conflict", "details", "field", "first", "code", "conflict", "message", text,
-		"next", (json_int_t)next, "request_id", q->id ? q->id : ""));
+	return api_json(q, r, 409,
+		json_pack("{s:{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:I}]}, s:s}", "error", "type", "conflict", "message",
+			text, "code", "conflict", "details", "field", "first", "code", "conflict", "message", text,
+			"next", (json_int_t)next, "request_id", q->id ? q->id : ""));
 }
 
 struct console {
@@ -247,7 +250,8 @@ static int read_lines(const json_t *given, uint64_t first, uint64_t next, struct
 		if (size < 0)
 			return fail_set(why, REASON_INVALID, "the data of line %zu is not base64", n);
 		if ((size_t)size > sizeof c->room - c->used)
-			return fail_set(why, REASON_TOO_LARGE, "a request brings %d bytes of a console at most", CONSOLE_BYTES);
+			return fail_set(why, REASON_TOO_LARGE, "a request brings %d bytes of a console at most",
+				CONSOLE_BYTES);
 		if (base64_read(text, c->room + c->used, (size_t)size))
 			return fail_set(why, REASON_INVALID, "the data of line %zu is not base64", n);
 		if (first + n >= next)
@@ -315,9 +319,13 @@ static int post_status(struct api *api, const struct request *q, struct reply *r
 {
 	const struct agent *a = the_agent(api, q, r);
 	const char *message = body_text(q->body, "message"), *driver = body_text(q->body, "driver");
-	struct agent_status s = { .health = health_read(body_text(q->body, "health")), .at = market_now(api->market),
-		.at_ms = api->now_ms, .nodes = body_int(q->body, "nodes", 0), .unknown = body_int(q->body, "unknown", 0),
-		.oldest_unknown = body_int(q->body, "oldest_unknown_seconds", 0), .rss = body_int(q->body, "rss_bytes", -1) };
+	struct agent_status s = { .health = health_read(body_text(q->body, "health")),
+		.at = market_now(api->market),
+		.at_ms = api->now_ms,
+		.nodes = body_int(q->body, "nodes", 0),
+		.unknown = body_int(q->body, "unknown", 0),
+		.oldest_unknown = body_int(q->body, "oldest_unknown_seconds", 0),
+		.rss = body_int(q->body, "rss_bytes", -1) };
 
 	if (!a)
 		return r->status;
@@ -339,7 +347,8 @@ static int post_agent_host(struct api *api, const struct request *q, struct repl
 	if (!a)
 		return r->status;
 	s = find_sku(e, body_text(q->body, "instance_sku"));
-	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h && s; h = engine_host_of_agent(e, a->id, h->id))
+	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h && s;
+		h = engine_host_of_agent(e, a->id, h->id))
 		if (h->sku == s->id && strcmp(h->name, name) == 0)
 			return api_json(q, r, 200, np_host(e, h));
 	return np_make_host(api, q, r, a->account, a->id);
@@ -353,18 +362,24 @@ static int np_work_leave(struct api *api, const struct request *q, struct reply 
 }
 
 const struct route api_np_work_routes[] = {
-	{ METHOD_GET, "/np/v1/agent/work", get_work, SCOPE_AGENT, ROUTE_STREAM, "All that an agent is to have; with have=VERSION and "
-		"wait=SECONDS when it is another", "have:string,wait:integer", NULL, "np.Work", 200 },
-	{ METHOD_PUT, "/np/v1/agent/inventory", put_inventory, SCOPE_AGENT, 0, "An agent says what its machine has", NULL,
-		"np.Inventory", NULL, 204 },
+	{ METHOD_GET, "/np/v1/agent/work", get_work, SCOPE_AGENT, ROUTE_STREAM,
+		"All that an agent is to have; with have=VERSION and "
+		"wait=SECONDS when it is another",
+		"have:string,wait:integer", NULL, "np.Work", 200 },
+	{ METHOD_PUT, "/np/v1/agent/inventory", put_inventory, SCOPE_AGENT, 0, "An agent says what its machine has",
+		NULL, "np.Inventory", NULL, 204 },
 	{ METHOD_POST, "/np/v1/agent/status", post_status, SCOPE_AGENT, 0, "An agent says how it is", NULL,
 		"np.AgentStatusRequest", NULL, 204 },
-	{ METHOD_POST, "/np/v1/agent/hosts", post_agent_host, SCOPE_AGENT, 0, "An agent registers a host that it makes the nodes of; "
-		"the same again is the same host", NULL, "np.AgentHostRequest", "np.Host", 201 },
+	{ METHOD_POST, "/np/v1/agent/hosts", post_agent_host, SCOPE_AGENT, 0,
+		"An agent registers a host that it makes the nodes of; "
+		"the same again is the same host",
+		NULL, "np.AgentHostRequest", "np.Host", 201 },
 	{ METHOD_DELETE, "/np/v1/agent", np_work_leave, SCOPE_AGENT, 0, "The machine leaves", NULL, NULL, NULL, 204 },
 	{ METHOD_POST, "/np/v1/instances/{id}/report", post_report, SCOPE_HOST | SCOPE_AGENT, 0,
 		"An agent says how an instance on its host is", NULL, "np.ReportRequest", NULL, 204 },
-	{ METHOD_POST, "/np/v1/instances/{id}/console", post_console, SCOPE_AGENT, 0, "What a node's console said; lines that are known "
-		"are let pass", NULL, "np.ConsoleRequest", "np.Console", 200 },
+	{ METHOD_POST, "/np/v1/instances/{id}/console", post_console, SCOPE_AGENT, 0,
+		"What a node's console said; lines that are known "
+		"are let pass",
+		NULL, "np.ConsoleRequest", "np.Console", 200 },
 	{ 0 },
 };

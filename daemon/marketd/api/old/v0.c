@@ -16,10 +16,18 @@ enum { HORIZON_MINUTES = 366 * 24 * 60 };
 
 static const char *region_of(const json_t *facts)
 {
-	static const struct { const char *start, *region; } rows[] = {
-		{ "eu", "EuropeMiddleEastAfrica" }, { "me", "EuropeMiddleEastAfrica" }, { "af", "EuropeMiddleEastAfrica" },
-		{ "uk", "EuropeMiddleEastAfrica" }, { "il", "EuropeMiddleEastAfrica" }, { "ap", "AsiaPacific" },
-		{ "as", "AsiaPacific" }, { "au", "AsiaPacific" }, { "jp", "AsiaPacific" }, { "in", "AsiaPacific" },
+	static const struct { const char *start, *region;
+	} rows[] = {
+		{ "eu", "EuropeMiddleEastAfrica" },
+		{ "me", "EuropeMiddleEastAfrica" },
+		{ "af", "EuropeMiddleEastAfrica" },
+		{ "uk", "EuropeMiddleEastAfrica" },
+		{ "il", "EuropeMiddleEastAfrica" },
+		{ "ap", "AsiaPacific" },
+		{ "as", "AsiaPacific" },
+		{ "au", "AsiaPacific" },
+		{ "jp", "AsiaPacific" },
+		{ "in", "AsiaPacific" },
 		{ "sg", "AsiaPacific" },
 	};
 	const char *word = json_string_value(json_object_get(facts, "region"));
@@ -41,12 +49,15 @@ static json_t *zone_json(const struct engine *e, const struct sku *s)
 
 	if (engine_availability(e, s->id, from, from + HORIZON_MINUTES, &spans) == 0)
 		for (size_t i = 0; i < spans.count; i++)
-			json_array_append_new(capacity, json_pack("{s:I, s:I, s:i}", "start_timestamp", (json_int_t)spans.list[i].start * 60,
-				"end_timestamp", (json_int_t)spans.list[i].end * 60, "quantity", (int)spans.list[i].nodes));
+			json_array_append_new(capacity,
+				json_pack("{s:I, s:I, s:i}", "start_timestamp", (json_int_t)spans.list[i].start * 60,
+					"end_timestamp", (json_int_t)spans.list[i].end * 60, "quantity",
+					(int)spans.list[i].nodes));
 	free(spans.list);
-	made = json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s}", "object", "zone", "name", s->alias, "display_name", s->alias,
-		"available_capacity", capacity, "region", region_of(facts), "hardware_type", old_gpu_type(s, room),
-		"interconnect_type", rdma && strcmp(rdma, "infiniband") == 0 ? "Infiniband" : "None", "delivery_type", "VM");
+	made = json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s}", "object", "zone", "name", s->alias, "display_name",
+		s->alias, "available_capacity", capacity, "region", region_of(facts), "hardware_type",
+		old_gpu_type(s, room), "interconnect_type",
+		rdma && strcmp(rdma, "infiniband") == 0 ? "Infiniband" : "None", "delivery_type", "VM");
 	json_decref(facts);
 	return made;
 }
@@ -80,7 +91,8 @@ static int v0_get_me(struct api *api, const struct request *q, struct reply *r)
 	(void)api;
 	if (!api_whose(q, r, &account))
 		return r->status;
-	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "account", "id", render_id(IDENT_ACCOUNT, account)));
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:o}", "object", "account", "id", render_id(IDENT_ACCOUNT, account)));
 }
 
 static int v0_get_balance(struct api *api, const struct request *q, struct reply *r)
@@ -94,9 +106,10 @@ static int v0_get_balance(struct api *api, const struct request *q, struct reply
 	a = engine_account(market_engine(api->market), account);
 	if (money_add(a->held, a->escrow, &reserved))
 		return api_refuse(q, r, REASON_OVERFLOW, NULL, "the balance is too large for this form");
-	return api_json(q, r, 200, json_pack("{s:s, s:{s:I, s:s}, s:{s:I, s:s}}", "object", "balance", "available",
-		"amount", (json_int_t)cents_down(a->available), "currency", "usd", "reserved", "amount", (json_int_t)cents_down(reserved),
-		"currency", "usd"));
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:{s:I, s:s}, s:{s:I, s:s}}", "object", "balance", "available", "amount",
+			(json_int_t)cents_down(a->available), "currency", "usd", "reserved", "amount",
+			(json_int_t)cents_down(reserved), "currency", "usd"));
 }
 
 static int get_ping(struct api *api, const struct request *q, struct reply *r)
@@ -109,10 +122,10 @@ static int get_ping(struct api *api, const struct request *q, struct reply *r)
 
 static json_t *v0_token_json(const struct token *t)
 {
-	return json_pack("{s:s, s:o, s:o, s:n, s:b, s:n, s:o, s:o, s:s, s:b}", "object", "token", "id", render_id(IDENT_TOKEN, t->id),
-		"name", render_text(t->name), "description", "is_sandbox", 0, "last_active_at",
-		"expires_at", t->expires ? v0_iso(t->expires) : json_null(), "created_at", v0_iso(t->created_at),
-		"origin_client", "cli", "is_system", 0);
+	return json_pack("{s:s, s:o, s:o, s:n, s:b, s:n, s:o, s:o, s:s, s:b}", "object", "token", "id",
+		render_id(IDENT_TOKEN, t->id), "name", render_text(t->name), "description", "is_sandbox", 0,
+		"last_active_at", "expires_at", t->expires ? v0_iso(t->expires) : json_null(), "created_at",
+		v0_iso(t->created_at), "origin_client", "cli", "is_system", 0);
 }
 
 static int v0_list_tokens(struct api *api, const struct request *q, struct reply *r)
@@ -144,24 +157,28 @@ static int v0_post_token(struct api *api, const struct request *q, struct reply 
 	made = np_token_make(api, q, r, account, &ev);
 	if (!made)
 		return r->status;
-	o = json_pack("{s:s, s:O, s:O, s:O, s:o, s:b, s:n, s:o, s:o, s:s, s:b}", "object", "token",
-		"id", json_object_get(made, "id"), "token", json_object_get(made, "token"), "name", json_object_get(made, "name"),
-		"description", render_text(body_text(q->body, "description")), "is_sandbox", 0, "last_active_at",
-		"expires_at", v0_iso(ev.u.token.expires), "created_at", v0_iso(market_now(api->market)), "origin_client", "cli",
-		"is_system", 0);
+	o = json_pack("{s:s, s:O, s:O, s:O, s:o, s:b, s:n, s:o, s:o, s:s, s:b}", "object", "token", "id",
+		json_object_get(made, "id"), "token", json_object_get(made, "token"), "name",
+		json_object_get(made, "name"), "description", render_text(body_text(q->body, "description")),
+		"is_sandbox", 0, "last_active_at", "expires_at", v0_iso(ev.u.token.expires), "created_at",
+		v0_iso(market_now(api->market)), "origin_client", "cli", "is_system", 0);
 	json_decref(made);
 	return api_json(q, r, 201, o);
 }
 
 const struct route api_v0_routes[] = {
-	{ METHOD_GET, "/v0/zones", list_zones, SCOPE_READ, 0, "Zones: SKUs, and what is on sale of them", NULL, NULL, "v0.ZoneList", 200 },
+	{ METHOD_GET, "/v0/zones", list_zones, SCOPE_READ, 0, "Zones: SKUs, and what is on sale of them", NULL, NULL,
+		"v0.ZoneList", 200 },
 	{ METHOD_GET, "/v0/zones/{id}", get_zone, SCOPE_READ, 0, "One zone", NULL, NULL, "v0.Zone", 200 },
 	{ METHOD_GET, "/v0/me", v0_get_me, NP_ANY, 0, "Whose token this is", NULL, NULL, "v0.Me", 200 },
-	{ METHOD_GET, "/v0/balance", v0_get_balance, SCOPE_READ, 0, "Balance in cents, rounded down", NULL, NULL, "v0.Balance", 200 },
+	{ METHOD_GET, "/v0/balance", v0_get_balance, SCOPE_READ, 0, "Balance in cents, rounded down", NULL, NULL,
+		"v0.Balance", 200 },
 	{ METHOD_GET, "/v0/ping", get_ping, 0, ROUTE_OPEN, "Whether anybody is there", NULL, NULL, "v0.Pong", 200 },
-	{ METHOD_GET, "/v0/tokens", v0_list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL, NULL, "v0.TokenList", 200 },
-	{ METHOD_POST, "/v0/tokens", v0_post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET, "Make a token; it is told this once", NULL,
-		"v0.CreateTokenRequest", "v0.NewToken", 201 },
-	{ METHOD_DELETE, "/v0/tokens/{id}", np_revoke_token, SCOPE_TOKENS, 0, "Revoke a token", NULL, "v1.Empty", NULL, 204 },
+	{ METHOD_GET, "/v0/tokens", v0_list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL, NULL,
+		"v0.TokenList", 200 },
+	{ METHOD_POST, "/v0/tokens", v0_post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET,
+		"Make a token; it is told this once", NULL, "v0.CreateTokenRequest", "v0.NewToken", 201 },
+	{ METHOD_DELETE, "/v0/tokens/{id}", np_revoke_token, SCOPE_TOKENS, 0, "Revoke a token", NULL, "v1.Empty", NULL,
+		204 },
 	{ 0 },
 };

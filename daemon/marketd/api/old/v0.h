@@ -39,7 +39,8 @@ int v0_cancel_order(struct api *api, const struct request *q, struct reply *r);
 int v0_get_quote(struct api *api, const struct request *q, struct reply *r);
 
 #define V0_ORDER_FILTERS \
-	"side:string,instance_type:string,contract_id:string,limit:integer,offset:integer,sort_by:string,sort_direction:string," \
+	"side:string,instance_type:string,contract_id:string,limit:integer,offset:integer,sort_by:string,sort_" \
+	"direction:string," \
 	"min_price:integer,max_price:integer,min_start_date:string,max_start_date:string,min_duration:integer," \
 	"max_duration:integer,min_quantity:integer,max_quantity:integer,only_open:boolean,exclude_filled:boolean," \
 	"only_filled:boolean,min_filled_at:string,max_filled_at:string,min_fill_price:integer,max_fill_price:integer," \

@@ -113,10 +113,11 @@ static json_t *contract_json(const struct engine *e, const struct v0_contract *c
 {
 	const struct sku *sku = engine_sku(e, c->sku);
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:[], s:s, s:s, s:s, s:b}", "object", "contract", "status", "active",
-		"id", render_id(IDENT_CONTRACT, c->order), "created_at", v0_iso(c->created_at), "instance_type", v0_type(sku),
-		"shape", shape_json(s), "colocate_with", "cluster_id", v0_type(sku), "zone", v0_type(sku),
-		"state", state_word(s, engine_minute(e)), "is_node", (int)is_node(engine_pool(e, c->pool)));
+	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:[], s:s, s:s, s:s, s:b}", "object", "contract", "status",
+		"active", "id", render_id(IDENT_CONTRACT, c->order), "created_at", v0_iso(c->created_at),
+		"instance_type", v0_type(sku), "shape", shape_json(s), "colocate_with", "cluster_id", v0_type(sku),
+		"zone", v0_type(sku), "state", state_word(s, engine_minute(e)), "is_node",
+		(int)is_node(engine_pool(e, c->pool)));
 }
 
 static int get_contract(struct api *api, const struct request *q, struct reply *r)
@@ -190,16 +191,19 @@ static int collect_all(struct api *api, uint64_t account, struct collect *c, str
 	return rc;
 }
 
-static bool v0_contract_shown(const struct request *q, const struct engine *e, const struct v0_contract *c, const struct shape *s)
+static bool v0_contract_shown(const struct request *q, const struct engine *e, const struct v0_contract *c,
+	const struct shape *s)
 {
 	const char *state = api_query(q, "state"), *type = api_query(q, "instance_type");
 	const char *nodes = api_query(q, "include_nodes"), *is = state_word(s, engine_minute(e));
 	const struct sku *sku = engine_sku(e, c->sku);
 	int64_t from, to;
 
-	if (!s->steps.count || (state ? strcmp(state, "All") != 0 && strcmp(state, is) != 0 : strcmp(is, "Expired") == 0))
+	if (!s->steps.count ||
+		(state ? strcmp(state, "All") != 0 && strcmp(state, is) != 0 : strcmp(is, "Expired") == 0))
 		return false;
-	if ((type && !(sku && v0_type_is(sku, type))) || (nodes && strcmp(nodes, "false") == 0 && is_node(engine_pool(e, c->pool))))
+	if ((type && !(sku && v0_type_is(sku, type))) ||
+		(nodes && strcmp(nodes, "false") == 0 && is_node(engine_pool(e, c->pool))))
 		return false;
 	if (!api_query(q, "active_within_interval_start"))
 		return true;
@@ -260,13 +264,16 @@ static int list_contracts(struct api *api, const struct request *q, struct reply
 		json_decref(data);
 		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
 	}
-	return api_json(q, r, 200, json_pack("{s:s, s:o, s:b}", "object", "list", "data", data, "has_more", c.count >= CONTRACTS_MAX));
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:o, s:b}", "object", "list", "data", data, "has_more", c.count >= CONTRACTS_MAX));
 }
 
 const struct route api_v0_contract_routes[] = {
 	{ METHOD_GET, "/v0/contracts", list_contracts, SCOPE_READ, 0, "What orders bought, without what is over",
 		"state:string,instance_type:string,include_nodes:boolean,include_procurements:boolean,"
-		"active_within_interval_start:string,active_within_interval_end:string", NULL, "v0.ContractList", 200 },
-	{ METHOD_GET, "/v0/contracts/{id}", get_contract, SCOPE_READ, 0, "One contract", NULL, NULL, "v0.Contract", 200 },
+		"active_within_interval_start:string,active_within_interval_end:string",
+		NULL, "v0.ContractList", 200 },
+	{ METHOD_GET, "/v0/contracts/{id}", get_contract, SCOPE_READ, 0, "One contract", NULL, NULL, "v0.Contract",
+		200 },
 	{ 0 },
 };

@@ -18,7 +18,10 @@ static bool is_open(const struct order *o)
 
 static const char *v0_list_status_word(const struct order *o)
 {
-	return is_open(o) ? "open" : o->status == ORDER_FILLED ? "filled" : o->status == ORDER_REJECTED ? "rejected" : "cancelled";
+	return is_open(o)                     ? "open"
+		: o->status == ORDER_FILLED   ? "filled"
+		: o->status == ORDER_REJECTED ? "rejected"
+					      : "cancelled";
 }
 
 /* The total in cents: as it was said where that is kept, else what the limit comes to. */
@@ -43,13 +46,14 @@ static json_t *order_json(const struct engine *e, const struct order *o)
 {
 	const struct sku *s = engine_sku(e, o->sku);
 	bool filled = o->status == ORDER_FILLED, cancelled = o->status == ORDER_CANCELLED;
-	json_t *made = json_pack("{s:s, s:o, s:s, s:s, s:s, s:i, s:o, s:o, s:I, s:{s:b, s:b, s:b, s:b}, s:b, s:b, s:b, s:o, s:I}",
+	json_t *made = json_pack(
+		"{s:s, s:o, s:s, s:s, s:s, s:i, s:o, s:o, s:I, s:{s:b, s:b, s:b, s:b}, s:b, s:b, s:b, s:o, s:I}",
 		"object", "order", "id", render_id(IDENT_ORDER, o->id), "side", o->side == SIDE_SELL ? "sell" : "buy",
-		"status", v0_list_status_word(o), "instance_type", v0_type(s), "quantity", (int)o->nodes, "start_at", v0_iso(o->start * 60),
-		"end_at", v0_iso(o->end * 60), "price", (json_int_t)total_cents(o), "flags", "ioc", !(o->flags & ORDER_STANDING),
-		"post_only", 0, "market", 0, "prorate", 1, "executed", (int)filled, "cancelled", (int)cancelled,
-		"rejected", (int)(o->status == ORDER_REJECTED), "created_at", v0_iso(o->created_at),
-		"duration", (json_int_t)(o->end - o->start) * 60);
+		"status", v0_list_status_word(o), "instance_type", v0_type(s), "quantity", (int)o->nodes, "start_at",
+		v0_iso(o->start * 60), "end_at", v0_iso(o->end * 60), "price", (json_int_t)total_cents(o), "flags",
+		"ioc", !(o->flags & ORDER_STANDING), "post_only", 0, "market", 0, "prorate", 1, "executed", (int)filled,
+		"cancelled", (int)cancelled, "rejected", (int)(o->status == ORDER_REJECTED), "created_at",
+		v0_iso(o->created_at), "duration", (json_int_t)(o->end - o->start) * 60);
 
 	json_object_set_new(made, "cluster", json_string(v0_type(s)));
 	if (filled)
@@ -160,8 +164,8 @@ static int filter_row(void *arg, const struct order *o)
 /* Times in the query are checked once, so that a wrong one is refused and not taken for none. */
 static bool times_ok(const struct request *q, struct reply *r)
 {
-	static const char *const names[] = { "min_start_date", "max_start_date", "min_filled_at", "max_filled_at", "min_cancelled_at",
-		"max_cancelled_at", "min_placed_at", "max_placed_at" };
+	static const char *const names[] = { "min_start_date", "max_start_date", "min_filled_at", "max_filled_at",
+		"min_cancelled_at", "max_cancelled_at", "min_placed_at", "max_placed_at" };
 	int64_t n;
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -172,27 +176,30 @@ static bool times_ok(const struct request *q, struct reply *r)
 	return true;
 }
 
-static bool v0_list_read_filter(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct filter *f)
+static bool v0_list_read_filter(struct api *api, const struct request *q, struct reply *r, uint64_t account,
+	struct filter *f)
 {
 	const char *contract = api_query(q, "contract_id");
 	struct v0_contract c;
 	struct fail why = { 0 };
 	bool ignored;
 
-	if (!api_query_int(q, r, "limit", 1, 100, 100, &f->left) || !api_query_int(q, r, "offset", 0, INT32_MAX, 0, &f->skip) ||
-	    !api_query_bool(q, r, "only_open", false, &f->only_open) ||
-	    !api_query_bool(q, r, "exclude_filled", false, &f->exclude_filled) ||
-	    !api_query_bool(q, r, "only_filled", false, &f->only_filled) ||
-	    !api_query_bool(q, r, "include_cancelled", true, &ignored) ||
-	    !api_query_bool(q, r, "exclude_cancelled", !ignored, &f->exclude_cancelled) ||
-	    !api_query_bool(q, r, "only_cancelled", false, &f->only_cancelled) || !times_ok(q, r))
+	if (!api_query_int(q, r, "limit", 1, 100, 100, &f->left) ||
+		!api_query_int(q, r, "offset", 0, INT32_MAX, 0, &f->skip) ||
+		!api_query_bool(q, r, "only_open", false, &f->only_open) ||
+		!api_query_bool(q, r, "exclude_filled", false, &f->exclude_filled) ||
+		!api_query_bool(q, r, "only_filled", false, &f->only_filled) ||
+		!api_query_bool(q, r, "include_cancelled", true, &ignored) ||
+		!api_query_bool(q, r, "exclude_cancelled", !ignored, &f->exclude_cancelled) ||
+		!api_query_bool(q, r, "only_cancelled", false, &f->only_cancelled) || !times_ok(q, r))
 		return false;
 	f->type = api_query(q, "instance_type");
 	if (contract) {
 		int rc = v0_contract_find(api, account, contract, &c, &why);
 
 		if (rc != 1) {
-			api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, "contract_id", "there is no contract '%s'", contract);
+			api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, "contract_id",
+				"there is no contract '%s'", contract);
 			return false;
 		}
 		f->pool = c.pool;
@@ -232,7 +239,8 @@ int v0_list_orders(struct api *api, const struct request *q, struct reply *r)
 	size_t before;
 	int rc;
 
-	if (!api_whose(q, r, &filter.account) || !v0_list_read_filter(api, q, r, filter.account, &f) || !read_sort(q, r, &filter, &page))
+	if (!api_whose(q, r, &filter.account) || !v0_list_read_filter(api, q, r, filter.account, &f) ||
+		!read_sort(q, r, &filter, &page))
 		return r->status;
 	f.data = json_array();
 	do {
@@ -244,7 +252,8 @@ int v0_list_orders(struct api *api, const struct request *q, struct reply *r)
 		json_decref(f.data);
 		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
 	}
-	return api_json(q, r, 200, json_pack("{s:s, s:o, s:b}", "object", "list", "data", f.data, "has_more", (int)f.more));
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:o, s:b}", "object", "list", "data", f.data, "has_more", (int)f.more));
 }
 
 /* ---- One -------------------------------------------------------------------------------------------- */

@@ -26,7 +26,8 @@ static bool v0_order_read_window(struct api *api, const struct request *q, struc
 		api_refuse(q, r, REASON_INVALID, "end_at", "'end_at' is a time as 2026-11-20T21:00:00Z");
 		return false;
 	}
-	if (!np_minute(q, r, "start_at", start, &ev->u.order.start) || !np_minute(q, r, "end_at", end, &ev->u.order.end))
+	if (!np_minute(q, r, "start_at", start, &ev->u.order.start) ||
+		!np_minute(q, r, "end_at", end, &ev->u.order.end))
 		return false;
 	if (ev->u.order.start <= minute && ev->u.order.start >= minute - 1)
 		ev->u.order.start = minute + 1; /* "now", give or take a minute */
@@ -44,7 +45,8 @@ static bool read_flags(const struct request *q, struct reply *r, struct event *e
 		json_is_object(json_object_get(q->body, "reprice")) ? "reprice" : NULL;
 
 	if (absent) {
-		api_refuse(q, r, REASON_NOT_IMPLEMENTED, absent, "this market has no '%s': an order is at its limit or better", absent);
+		api_refuse(q, r, REASON_NOT_IMPLEMENTED, absent,
+			"this market has no '%s': an order is at its limit or better", absent);
 		return false;
 	}
 	if (!body_bool(flags, "ioc", false))
@@ -111,7 +113,8 @@ static bool v0_order_read_sku(struct api *api, const struct request *q, struct r
 	}
 	ev->u.order.sku = v0_pick(market_engine(api->market), ev, type, cluster);
 	if (!ev->u.order.sku)
-		api_refuse(q, r, REASON_NOT_FOUND, cluster ? "cluster" : "instance_type", "this market has no '%s'", cluster ? cluster : type);
+		api_refuse(q, r, REASON_NOT_FOUND, cluster ? "cluster" : "instance_type", "this market has no '%s'",
+			cluster ? cluster : type);
 	return ev->u.order.sku;
 }
 
@@ -156,7 +159,8 @@ static int v0_order_place(struct api *api, const struct request *q, struct reply
 	if (rc == 0)
 		o = effects_order(did, effects_made(did));
 	if (o)
-		answer = json_pack("{s:s, s:s, s:o}", "object", "order", "status", v0_order_status_word(o), "id", render_id(IDENT_ORDER, o->id));
+		answer = json_pack("{s:s, s:s, s:o}", "object", "order", "status", v0_order_status_word(o), "id",
+			render_id(IDENT_ORDER, o->id));
 	if (o && q->idempotency_key)
 		json_object_set_new(answer, "idempotency_key", json_string(q->idempotency_key));
 	own = own && (!o || (o->status == ORDER_CANCELLED && !o->filled_minutes));
@@ -190,12 +194,16 @@ static int post_order(struct api *api, const struct request *q, struct reply *r)
 const struct route api_v0_order_routes[] = {
 	{ METHOD_POST, "/v0/orders", post_order, SCOPE_TRADE, ROUTE_CREATES, "Buy or sell for a total in cents", NULL,
 		"v0.CreateOrderRequest", "v0.NewOrder", 201 },
-	{ METHOD_GET, "/v0/orders", v0_list_orders, SCOPE_READ, 0, "Orders", V0_ORDER_FILTERS, NULL, "v0.OrderList", 200 },
+	{ METHOD_GET, "/v0/orders", v0_list_orders, SCOPE_READ, 0, "Orders", V0_ORDER_FILTERS, NULL, "v0.OrderList",
+		200 },
 	{ METHOD_GET, "/v0/orders/{id}", v0_get_order, SCOPE_READ, 0, "One order", NULL, NULL, "v0.Order", 200 },
-	{ METHOD_DELETE, "/v0/orders/{id}", v0_cancel_order, SCOPE_TRADE, 0, "Cancel an order", NULL, "v1.Empty", "v0.Pending", 200 },
+	{ METHOD_DELETE, "/v0/orders/{id}", v0_cancel_order, SCOPE_TRADE, 0, "Cancel an order", NULL, "v1.Empty",
+		"v0.Pending", 200 },
 	{ METHOD_GET, "/v0/quote", v0_get_quote, SCOPE_READ, 0, "What an order would cost now",
-		"side:string,quantity:integer,instance_type:string,cluster:string,colocate_with:array,contract_id:string,"
-		"duration:integer,min_duration:integer,max_duration:integer,min_start_date:string,max_start_date:string", NULL,
-		"v0.QuoteAnswer", 200 },
+		"side:string,quantity:integer,instance_type:string,cluster:string,colocate_with:array,contract_id:"
+		"string,"
+		"duration:integer,min_duration:integer,max_duration:integer,min_start_date:string,max_start_date:"
+		"string",
+		NULL, "v0.QuoteAnswer", 200 },
 	{ 0 },
 };

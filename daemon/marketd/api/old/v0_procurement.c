@@ -31,8 +31,10 @@ static int target_of(const struct engine *e, const struct procurement *p)
 
 	if (p->target >= 0)
 		return (int)p->target;
-	for (const struct instance *i = engine_instance_after(e, p->account, 0); i; i = engine_instance_after(e, p->account, i->id))
-		n += i->pool == p->pool && i->sku == p->sku && (i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING);
+	for (const struct instance *i = engine_instance_after(e, p->account, 0); i;
+		i = engine_instance_after(e, p->account, i->id))
+		n += i->pool == p->pool && i->sku == p->sku &&
+			(i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING);
 	return n;
 }
 
@@ -41,13 +43,14 @@ static json_t *procurement_json(const struct engine *e, const struct procurement
 {
 	const struct sku *s = engine_sku(e, p->sku);
 
-	return json_pack("{s:s, s:o, s:s, s:i, s:I, s:I, s:i, s:s, s:{s:s, s:s}, s:s, s:o, s:o}", "object", "procurement",
-		"id", render_id(IDENT_PROCUREMENT, p->id), "instance_type", v0_type(s), "desired_quantity", target_of(e, p),
-		"buy_limit_price_per_gpu_hour", (json_int_t)to_cents(s, p->max_buy, true),
-		"sell_limit_price_per_gpu_hour", (json_int_t)to_cents(s, p->min_sell, false), "horizon", (int)p->window,
-		"status", p->enabled ? "active" : "disabled", "colocation_strategy", "type", "pinned", "cluster_name", v0_type(s),
-		"last_message", p->reason == REASON_FUNDS ? "insufficient_balance" : "running",
-		"created_at", v0_iso(p->created_at), "updated_at", v0_iso(p->updated_at));
+	return json_pack("{s:s, s:o, s:s, s:i, s:I, s:I, s:i, s:s, s:{s:s, s:s}, s:s, s:o, s:o}", "object",
+		"procurement", "id", render_id(IDENT_PROCUREMENT, p->id), "instance_type", v0_type(s),
+		"desired_quantity", target_of(e, p), "buy_limit_price_per_gpu_hour",
+		(json_int_t)to_cents(s, p->max_buy, true), "sell_limit_price_per_gpu_hour",
+		(json_int_t)to_cents(s, p->min_sell, false), "horizon", (int)p->window, "status",
+		p->enabled ? "active" : "disabled", "colocation_strategy", "type", "pinned", "cluster_name", v0_type(s),
+		"last_message", p->reason == REASON_FUNDS ? "insufficient_balance" : "running", "created_at",
+		v0_iso(p->created_at), "updated_at", v0_iso(p->updated_at));
 }
 
 static int list_procurements(struct api *api, const struct request *q, struct reply *r)
@@ -60,7 +63,8 @@ static int list_procurements(struct api *api, const struct request *q, struct re
 	if (!api_whose(q, r, &account))
 		return r->status;
 	data = json_array();
-	for (const struct procurement *p = engine_procurement_after(e, account, 0); p; p = engine_procurement_after(e, account, p->id))
+	for (const struct procurement *p = engine_procurement_after(e, account, 0); p;
+		p = engine_procurement_after(e, account, p->id))
 		if (!type || v0_type_is(engine_sku(e, p->sku), type))
 			json_array_append_new(data, procurement_json(e, p));
 	return api_json(q, r, 200, json_pack("{s:s, s:o, s:b}", "object", "list", "data", data, "has_more", 0));
@@ -112,15 +116,19 @@ static int v0_procurement_change(struct api *api, const struct request *q, struc
 	return rc ? api_failed(q, r, rc, NULL, &why) : get_procurement(api, q, r);
 }
 
-static uint64_t v0_procurement_read_sku(struct api *api, const struct request *q, struct reply *r, const struct event *ev)
+static uint64_t v0_procurement_read_sku(struct api *api, const struct request *q, struct reply *r,
+	const struct event *ev)
 {
 	const struct engine *e = market_engine(api->market);
 	const char *type = body_text(q->body, "instance_type");
 	const char *cluster = body_text(json_object_get(q->body, "colocation_strategy"), "cluster_name");
 	int64_t now = engine_minute(e) + 1;
-	struct event order = { .kind = EVENT_ORDER, .account = ev->account, .u.order = { .nodes = ev->u.procurement.target > 0 ?
-		ev->u.procurement.target : 1, .start = now, .end = now + ev->u.procurement.window,
-		.price = node_price(body_int(q->body, "buy_limit_price_per_gpu_hour", 0) * 8) } };
+	struct event order = { .kind = EVENT_ORDER,
+		.account = ev->account,
+		.u.order = { .nodes = ev->u.procurement.target > 0 ? ev->u.procurement.target : 1,
+			.start = now,
+			.end = now + ev->u.procurement.window,
+			.price = node_price(body_int(q->body, "buy_limit_price_per_gpu_hour", 0) * 8) } };
 	uint64_t sku = v0_pick(e, &order, type, cluster);
 
 	if (!sku)
@@ -154,7 +162,8 @@ static int v0_procurement_make(struct api *api, const struct request *q, struct 
 		return api_failed(q, r, rc, NULL, &why);
 	}
 	for (size_t i = 0; i < did->count; i++) /* its first orders may have been made by the same event */
-		if (did->list[i].kind == EFFECT_MADE && engine_procurement(market_engine(api->market), did->list[i].u.made))
+		if (did->list[i].kind == EFFECT_MADE &&
+			engine_procurement(market_engine(api->market), did->list[i].u.made))
 			return api_json(q, r, 201, procurement_json(market_engine(api->market),
 				engine_procurement(market_engine(api->market), did->list[i].u.made)));
 	return api_refuse(q, r, REASON_INTERNAL, NULL, "the market did not say what it made");
@@ -181,12 +190,13 @@ static int v0_procurement_create(struct api *api, const struct request *q, struc
 }
 
 const struct route api_v0_procurement_routes[] = {
-	{ METHOD_GET, "/v0/procurements", list_procurements, SCOPE_READ, 0, "Procurements", "instance_type:string", NULL,
-		"v0.ProcurementList", 200 },
-	{ METHOD_POST, "/v0/procurements", v0_procurement_create, SCOPE_TRADE, ROUTE_CREATES, "Keep buying up to a cap", NULL,
-		"v0.CreateProcurementRequest", "v0.Procurement", 201 },
-	{ METHOD_GET, "/v0/procurements/{id}", get_procurement, SCOPE_READ, 0, "One procurement", NULL, NULL, "v0.Procurement", 200 },
-	{ METHOD_PATCH, "/v0/procurements/{id}", v0_procurement_change, SCOPE_TRADE, 0, "Change a procurement", NULL, "v0.PatchProcurementRequest",
+	{ METHOD_GET, "/v0/procurements", list_procurements, SCOPE_READ, 0, "Procurements", "instance_type:string",
+		NULL, "v0.ProcurementList", 200 },
+	{ METHOD_POST, "/v0/procurements", v0_procurement_create, SCOPE_TRADE, ROUTE_CREATES, "Keep buying up to a cap",
+		NULL, "v0.CreateProcurementRequest", "v0.Procurement", 201 },
+	{ METHOD_GET, "/v0/procurements/{id}", get_procurement, SCOPE_READ, 0, "One procurement", NULL, NULL,
 		"v0.Procurement", 200 },
+	{ METHOD_PATCH, "/v0/procurements/{id}", v0_procurement_change, SCOPE_TRADE, 0, "Change a procurement", NULL,
+		"v0.PatchProcurementRequest", "v0.Procurement", 200 },
 	{ 0 },
 };

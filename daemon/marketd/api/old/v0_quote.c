@@ -17,8 +17,8 @@ struct range {
 	int64_t min_length, max_length;   /* minutes */
 };
 
-static bool v0_quote_read_date(const struct request *q, struct reply *r, const char *name, int64_t now, int64_t fallback,
-	int64_t *minute)
+static bool v0_quote_read_date(const struct request *q, struct reply *r, const char *name, int64_t now,
+	int64_t fallback, int64_t *minute)
 {
 	const char *text = api_query(q, name);
 	int64_t seconds = fallback * 60;
@@ -46,7 +46,8 @@ static bool read_range(const struct request *q, struct reply *r, int64_t now, st
 	    !api_query_int(q, r, "max_duration", least, SPAN_MAX, duration ? duration + 59 * 60 : min, &max))
 		return false;
 	if (!min || min > max) {
-		api_refuse(q, r, REASON_INVALID, "min_duration", "say 'duration', or 'min_duration' and 'max_duration' in seconds");
+		api_refuse(q, r, REASON_INVALID, "min_duration",
+			"say 'duration', or 'min_duration' and 'max_duration' in seconds");
 		return false;
 	}
 	if (g->max_start < g->min_start) {
@@ -66,7 +67,8 @@ static int64_t end_of(const struct range *g, int64_t start)
 	return end <= start + g->max_length ? end : start + g->min_length;
 }
 
-static int v0_quote_answer(const struct request *q, struct reply *r, const char *side, json_t *quote, const char *reason)
+static int v0_quote_answer(const struct request *q, struct reply *r, const char *side, json_t *quote,
+	const char *reason)
 {
 	json_t *o = json_pack("{s:s, s:s, s:o}", "object", "quote", "side", side, "quote", quote);
 
@@ -111,7 +113,8 @@ static bool v0_quote_read_order(struct api *api, const struct request *q, struct
 		ev->u.order.sku = c.sku;
 		return true;
 	}
-	api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, "contract_id", "there is no contract '%s'", contract);
+	api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, "contract_id", "there is no contract '%s'",
+		contract);
 	return false;
 }
 
@@ -136,7 +139,8 @@ static int try_quote(const struct engine *e, const struct range *g, struct event
 
 int v0_get_quote(struct api *api, const struct request *q, struct reply *r)
 {
-	const int64_t any_price = INT64_C(1000000000); /* $60,000 per node-hour: above all, and no sum of it overflows */
+	const int64_t any_price = INT64_C(
+		1000000000); /* $60,000 per node-hour: above all, and no sum of it overflows */
 	const struct engine *e = market_engine(api->market);
 	struct event ev = { .kind = EVENT_ORDER };
 	struct quote quote = { 0 };
@@ -144,7 +148,8 @@ int v0_get_quote(struct api *api, const struct request *q, struct reply *r)
 	bool sell;
 	int rc;
 
-	if (!api_whose(q, r, &ev.account) || !v0_quote_read_order(api, q, r, &ev) || !read_range(q, r, engine_minute(e) + 1, &g))
+	if (!api_whose(q, r, &ev.account) || !v0_quote_read_order(api, q, r, &ev) ||
+		!read_range(q, r, engine_minute(e) + 1, &g))
 		return r->status;
 	sell = ev.u.order.side == SIDE_SELL;
 	ev.u.order.price = sell ? 0 : any_price;
@@ -160,9 +165,12 @@ int v0_get_quote(struct api *api, const struct request *q, struct reply *r)
 	if (rc && rc != REASON_FUNDS)
 		return v0_quote_answer(q, r, sell ? "sell" : "buy", json_null(), reason_of(rc, sell));
 	/* What is posted back is the dearest price for all of it, so that the limit is not below any part. */
-	return v0_quote_answer(q, r, sell ? "sell" : "buy", json_pack("{s:I, s:i, s:o, s:o, s:s, s:s}", "price", (json_int_t)(sell ?
-		cents_down(quote.price * quote.nodes * (ev.u.order.end - ev.u.order.start)) :
-		cents_up(quote.price * quote.nodes * (ev.u.order.end - ev.u.order.start))), "quantity", (int)quote.nodes,
-		"start_at", v0_iso(ev.u.order.start * 60), "end_at", v0_iso(ev.u.order.end * 60),
-		"instance_type", v0_type(engine_sku(e, ev.u.order.sku)), "zone", v0_type(engine_sku(e, ev.u.order.sku))), NULL);
+	return v0_quote_answer(q, r, sell ? "sell" : "buy",
+		json_pack("{s:I, s:i, s:o, s:o, s:s, s:s}", "price",
+			(json_int_t)(sell ? cents_down(quote.price * quote.nodes * (ev.u.order.end - ev.u.order.start))
+					  : cents_up(quote.price * quote.nodes * (ev.u.order.end - ev.u.order.start))),
+			"quantity", (int)quote.nodes, "start_at", v0_iso(ev.u.order.start * 60), "end_at",
+			v0_iso(ev.u.order.end * 60), "instance_type", v0_type(engine_sku(e, ev.u.order.sku)), "zone",
+			v0_type(engine_sku(e, ev.u.order.sku))),
+		NULL);
 }

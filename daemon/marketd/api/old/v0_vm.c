@@ -30,18 +30,22 @@ static int list_instances(struct api *api, const struct request *q, struct reply
 	if (!api_whose(q, r, &account))
 		return r->status;
 	data = json_array();
-	for (const struct instance *i = engine_instance_after(e, account, 0); i; i = engine_instance_after(e, account, i->id)) {
+	for (const struct instance *i = engine_instance_after(e, account, 0); i;
+		i = engine_instance_after(e, account, i->id)) {
 		const struct sku *s = engine_sku(e, i->sku);
 
 		if (i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING)
-			json_array_append_new(data, json_pack("{s:o, s:s, s:s, s:o}", "id", old_id(IDENT_INSTANCE, "vm", i->id),
-				"cluster_id", v0_type(s), "current_status", v0_vm_status_word(i), "last_updated_at", v0_iso(i->updated_at)));
+			json_array_append_new(data,
+				json_pack("{s:o, s:s, s:s, s:o}", "id", old_id(IDENT_INSTANCE, "vm", i->id),
+					"cluster_id", v0_type(s), "current_status", v0_vm_status_word(i),
+					"last_updated_at", v0_iso(i->updated_at)));
 	}
 	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "list", "data", data));
 }
 
 /* By vm_…, inst_… or name, of the account that asks; NULL: refused. */
-static const struct instance *vm_of(struct api *api, const struct request *q, struct reply *r, const char *field, const char *text)
+static const struct instance *vm_of(struct api *api, const struct request *q, struct reply *r, const char *field,
+	const char *text)
 {
 	const struct instance *i;
 	uint64_t account;
@@ -74,8 +78,8 @@ static int get_ssh(struct api *api, const struct request *q, struct reply *r)
 		json_array_append_new(keys, json_pack("{s:O, s:O}", "key_type", json_object_get(key, "key_type"),
 			"base64_encoded_key", json_object_get(key, "key")));
 	made = json_pack("{s:O, s:I, s:o, s:o, s:o}", "ssh_hostname", json_object_get(told, "hostname"), "ssh_port",
-		(json_int_t)body_int(told, "port", 22), "ssh_host_keys", keys, "last_successful_key_update", v0_iso(i->updated_at),
-		"last_attempted_key_update", v0_iso(i->updated_at));
+		(json_int_t)body_int(told, "port", 22), "ssh_host_keys", keys, "last_successful_key_update",
+		v0_iso(i->updated_at), "last_attempted_key_update", v0_iso(i->updated_at));
 	json_decref(told);
 	return api_json(q, r, 200, made);
 }
@@ -106,12 +110,16 @@ static bool v0_vm_logs_query(const struct request *q, struct reply *r, struct lo
 		return false;
 	}
 	if (!api_query_int(q, r, "before_seqnum", 0, INT64_MAX, INT64_MAX, &before) ||
-	    !api_query_int(q, r, "since_seqnum", 0, INT64_MAX, 0, &since) ||
-	    !log_time(q, r, "before_realtime_timestamp", &before_at) || !log_time(q, r, "since_realtime_timestamp", &since_at) ||
-	    !api_query_int(q, r, "limit", 1, LOGS_MAX, LOGS_DEFAULT, &limit))
+		!api_query_int(q, r, "since_seqnum", 0, INT64_MAX, 0, &since) ||
+		!log_time(q, r, "before_realtime_timestamp", &before_at) ||
+		!log_time(q, r, "since_realtime_timestamp", &since_at) ||
+		!api_query_int(q, r, "limit", 1, LOGS_MAX, LOGS_DEFAULT, &limit))
 		return false;
-	*w = (struct log_filter){ .after = (uint64_t)since, .before = before ? (uint64_t)before : 1, .after_at = since_at * MICROS,
-		.before_at = before_at * MICROS + MICROS - 1, .descending = order && strcmp(order, "seqnum_desc") == 0,
+	*w = (struct log_filter){ .after = (uint64_t)since,
+		.before = before ? (uint64_t)before : 1,
+		.after_at = since_at * MICROS,
+		.before_at = before_at * MICROS + MICROS - 1,
+		.descending = order && strcmp(order, "seqnum_desc") == 0,
 		.limit = (size_t)limit };
 	return true;
 }
@@ -125,9 +133,11 @@ static int log_row(void *arg, const struct log_line *l)
 
 	for (size_t i = 0; i < l->len; i++)
 		json_array_append_new(data, json_integer(((const unsigned char *)l->data)[i]));
-	json_array_append_new(p->list, json_pack("{s:o, s:o, s:I, s:I, s:I, s:o}", "instance_id", old_id(IDENT_INSTANCE, "vm", p->vm),
-		"realtime_timestamp", v0_iso(l->at / MICROS), "monotonic_timestamp_sec", (json_int_t)(l->at / MICROS),
-		"monotonic_timestamp_nano_sec", (json_int_t)(l->at % MICROS * 1000), "seqnum", (json_int_t)l->seq, "data", data));
+	json_array_append_new(p->list,
+		json_pack("{s:o, s:o, s:I, s:I, s:I, s:o}", "instance_id", old_id(IDENT_INSTANCE, "vm", p->vm),
+			"realtime_timestamp", v0_iso(l->at / MICROS), "monotonic_timestamp_sec",
+			(json_int_t)(l->at / MICROS), "monotonic_timestamp_nano_sec",
+			(json_int_t)(l->at % MICROS * 1000), "seqnum", (json_int_t)l->seq, "data", data));
 	p->bytes += l->len;
 	return p->bytes > LOGS_BYTES;
 }
@@ -168,7 +178,8 @@ static int post_replace(struct api *api, const struct request *q, struct reply *
 	if (i->status != INSTANCE_AWAITING && i->status != INSTANCE_RUNNING)
 		return api_refuse(q, r, REASON_WRONG_STATE, "vm_id", "the VM has ended: there is nothing to replace");
 	if (engine_account(market_engine(api->market), i->account)->state == ACCOUNT_SUSPENDED)
-		return api_refuse(q, r, REASON_SUSPENDED, NULL, "the account is suspended: its machine is left as it is");
+		return api_refuse(q, r, REASON_SUSPENDED, NULL,
+			"the account is suspended: its machine is left as it is");
 	name = strdup(i->name);
 	user_data = i->user_data ? strdup(i->user_data) : NULL;
 	stop.account = make.account = i->account;
@@ -264,13 +275,18 @@ static char *script_of(const struct request *q, struct reply *r)
 	return NULL;
 }
 
-static int script_write(struct api *api, const struct request *q, uint64_t account, const char *script, struct fail *why)
+static int script_write(struct api *api, const struct request *q, uint64_t account, const char *script,
+	struct fail *why)
 {
 	const struct pool *p = engine_pool_named(market_engine(api->market), account, SCRIPT_POOL);
 	char *before = p ? script_read(market_engine(api->market), account) : NULL;
 	json_t *tags = json_pack("{s:s}", "script", script);
 	char *text = json_dumps(tags, JSON_COMPACT);
-	struct event ev = { .kind = EVENT_POOL, .account = account, .name = SCRIPT_POOL, .text = text, .u.pool.kind = POOL_MARKET };
+	struct event ev = { .kind = EVENT_POOL,
+		.account = account,
+		.name = SCRIPT_POOL,
+		.text = text,
+		.u.pool.kind = POOL_MARKET };
 	int rc;
 
 	if (p) {
@@ -279,7 +295,8 @@ static int script_write(struct api *api, const struct request *q, uint64_t accou
 		ev.name = NULL;
 	}
 	if (p && !before)
-		rc = fail_set(why, REASON_NAME_TAKEN, "the pool '" SCRIPT_POOL "', where the script would be kept, is used for something else");
+		rc = fail_set(why, REASON_NAME_TAKEN,
+			"the pool '" SCRIPT_POOL "', where the script would be kept, is used for something else");
 	else
 		rc = text ? api_apply(api, q, &ev, NULL, why) : REASON_UNAVAILABLE;
 	free(before);
@@ -306,16 +323,19 @@ static int post_script(struct api *api, const struct request *q, struct reply *r
 }
 
 const struct route api_v0_vm_routes[] = {
-	{ METHOD_GET, "/v0/vms/instances", list_instances, SCOPE_READ, 0, "VMs that run or will", NULL, NULL, "v0.VmList", 200 },
-	{ METHOD_GET, "/v0/vms/ssh", get_ssh, SCOPE_READ, 0, "Where a VM's SSH is, and its host keys", "vm_id:string", NULL,
-		"v0.Ssh", 200 },
+	{ METHOD_GET, "/v0/vms/instances", list_instances, SCOPE_READ, 0, "VMs that run or will", NULL, NULL,
+		"v0.VmList", 200 },
+	{ METHOD_GET, "/v0/vms/ssh", get_ssh, SCOPE_READ, 0, "Where a VM's SSH is, and its host keys", "vm_id:string",
+		NULL, "v0.Ssh", 200 },
 	{ METHOD_GET, "/v0/vms/logs2", get_logs, SCOPE_READ, 0, "A VM's console",
 		"instance_id:string,order_by:string,limit:integer,since_seqnum:integer,before_seqnum:integer,"
-		"since_realtime_timestamp:string,before_realtime_timestamp:string", NULL, "v0.Logs", 200 },
+		"since_realtime_timestamp:string,before_realtime_timestamp:string",
+		NULL, "v0.Logs", 200 },
 	{ METHOD_POST, "/v0/vms/replace", post_replace, SCOPE_NODES, ROUTE_CREATES, "Replace a VM by a new one", NULL,
 		"v0.ReplaceRequest", "v0.Replaced", 200 },
-	{ METHOD_GET, "/v0/vms/script", get_script, SCOPE_READ, 0, "The script that new VMs run", NULL, NULL, "v0.Script", 200 },
-	{ METHOD_POST, "/v0/vms/script", post_script, SCOPE_NODES, ROUTE_CREATES, "Set the script that new VMs run", NULL,
-		"v0.ScriptRequest", "v0.Script", 200 },
+	{ METHOD_GET, "/v0/vms/script", get_script, SCOPE_READ, 0, "The script that new VMs run", NULL, NULL,
+		"v0.Script", 200 },
+	{ METHOD_POST, "/v0/vms/script", post_script, SCOPE_NODES, ROUTE_CREATES, "Set the script that new VMs run",
+		NULL, "v0.ScriptRequest", "v0.Script", 200 },
 	{ 0 },
 };

@@ -36,7 +36,8 @@ static bool v0_word_zone(const char *p, int *east)
 	if (*p != '+' && *p != '-')
 		return false;
 	p++;
-	if (!v0_word_digits(&p, 2, &h) || !v0_word_literal(&p, ':') || !v0_word_digits(&p, 2, &m) || *p || h > 14 || m > 59)
+	if (!v0_word_digits(&p, 2, &h) || !v0_word_literal(&p, ':') || !v0_word_digits(&p, 2, &m) || *p || h > 14 ||
+		m > 59)
 		return false;
 	*east = sign * (h * 3600 + m * 60);
 	return true;
@@ -53,9 +54,10 @@ bool v0_time(const char *text, int64_t now, int64_t *seconds)
 		*seconds = now;
 		return true;
 	}
-	if (!v0_word_digits(&p, 4, &tm.tm_year) || !v0_word_literal(&p, '-') || !v0_word_digits(&p, 2, &tm.tm_mon) || !v0_word_literal(&p, '-') ||
-	    !v0_word_digits(&p, 2, &tm.tm_mday) || (*p != 'T' && *p != 't') || !p++ || !v0_word_digits(&p, 2, &tm.tm_hour) || !v0_word_literal(&p, ':') ||
-	    !v0_word_digits(&p, 2, &tm.tm_min) || !v0_word_literal(&p, ':') || !v0_word_digits(&p, 2, &tm.tm_sec))
+	if (!v0_word_digits(&p, 4, &tm.tm_year) || !v0_word_literal(&p, '-') || !v0_word_digits(&p, 2, &tm.tm_mon) ||
+		!v0_word_literal(&p, '-') || !v0_word_digits(&p, 2, &tm.tm_mday) || (*p != 'T' && *p != 't') || !p++ ||
+		!v0_word_digits(&p, 2, &tm.tm_hour) || !v0_word_literal(&p, ':') ||
+		!v0_word_digits(&p, 2, &tm.tm_min) || !v0_word_literal(&p, ':') || !v0_word_digits(&p, 2, &tm.tm_sec))
 		return false;
 	if (*p == '.')
 		for (p++; isdigit((unsigned char)*p); p++)
@@ -67,7 +69,8 @@ bool v0_time(const char *text, int64_t now, int64_t *seconds)
 	tm.tm_mon--;
 	back = tm;
 	at = timegm(&back);
-	if (back.tm_mday != tm.tm_mday || back.tm_mon != tm.tm_mon || back.tm_hour != tm.tm_hour || back.tm_min != tm.tm_min)
+	if (back.tm_mday != tm.tm_mday || back.tm_mon != tm.tm_mon || back.tm_hour != tm.tm_hour ||
+		back.tm_min != tm.tm_min)
 		return false;
 	*seconds = at - east;
 	return true;

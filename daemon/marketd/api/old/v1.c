@@ -31,11 +31,12 @@ static int get_balances(struct api *api, const struct request *q, struct reply *
 	a = engine_account(e, id);
 	if (money_add(a->available, a->held, &current) || money_add(current, a->escrow, &current))
 		return api_refuse(q, r, REASON_OVERFLOW, NULL, "the balance is too large for this form");
-	return api_json(q, r, 200, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "object", "balances",
-		"available_balance_cents", (json_int_t)cents_down(a->available),
-		"current_balance_cents", (json_int_t)cents_down(current),
-		"current_overage_cents", (json_int_t)(a->available < 0 ? cents_up(-a->available) : 0),
-		"overage_limit_cents", (json_int_t)cents_down(-a->floor), "updated_at", (json_int_t)market_now(api->market)));
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "object", "balances", "available_balance_cents",
+			(json_int_t)cents_down(a->available), "current_balance_cents", (json_int_t)cents_down(current),
+			"current_overage_cents", (json_int_t)(a->available < 0 ? cents_up(-a->available) : 0),
+			"overage_limit_cents", (json_int_t)cents_down(-a->floor), "updated_at",
+			(json_int_t)market_now(api->market)));
 }
 
 static int v1_get_me(struct api *api, const struct request *q, struct reply *r)
@@ -52,9 +53,10 @@ static int v1_get_me(struct api *api, const struct request *q, struct reply *r)
 static int list_images(struct api *api, const struct request *q, struct reply *r)
 {
 	(void)api;
-	return api_json(q, r, 200, json_pack("{s:s, s:[{s:s, s:o, s:s, s:s, s:i, s:n}], s:b}", "object", "list", "data",
-		"object", "image", "image_id", old_id(IDENT_IMAGE, "vmi", IMAGE_ID), "name", IMAGE_NAME, "upload_status", "completed",
-		"created_at", 0, "sha256_hash", "has_more", 0));
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:[{s:s, s:o, s:s, s:s, s:i, s:n}], s:b}", "object", "list", "data", "object", "image",
+			"image_id", old_id(IDENT_IMAGE, "vmi", IMAGE_ID), "name", IMAGE_NAME, "upload_status",
+			"completed", "created_at", 0, "sha256_hash", "has_more", 0));
 }
 
 /* It lies on the hosts already, so there is nothing to be downloaded. */
@@ -65,15 +67,18 @@ static int get_image(struct api *api, const struct request *q, struct reply *r)
 	(void)api;
 	if (!find_image(q->parts[0], &image))
 		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no image '%s'", q->parts[0]);
-	return api_json(q, r, 200, json_pack("{s:s, s:o, s:s, s:n, s:n, s:n, s:n}", "object", "image",
-		"image_id", old_id(IDENT_IMAGE, "vmi", image), "name", IMAGE_NAME, "download_url", "expires_at", "object_size",
-		"sha256_hash"));
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:o, s:s, s:n, s:n, s:n, s:n}", "object", "image", "image_id",
+			old_id(IDENT_IMAGE, "vmi", image), "name", IMAGE_NAME, "download_url", "expires_at",
+			"object_size", "sha256_hash"));
 }
 
 const struct route api_v1_routes[] = {
-	{ METHOD_GET, "/v1/balances", get_balances, SCOPE_READ, 0, "Balances in cents, rounded down", NULL, NULL, "v1.Balances", 200 },
+	{ METHOD_GET, "/v1/balances", get_balances, SCOPE_READ, 0, "Balances in cents, rounded down", NULL, NULL,
+		"v1.Balances", 200 },
 	{ METHOD_GET, "/v1/account/me", v1_get_me, NP_ANY, 0, "Whose token this is", NULL, NULL, "v1.Account", 200 },
 	{ METHOD_GET, "/v1/vms/images", list_images, SCOPE_READ, 0, "Images", NULL, NULL, "v1.ImageList", 200 },
-	{ METHOD_GET, "/v1/vms/images/{id}", get_image, SCOPE_READ, 0, "One image", NULL, NULL, "v1.ImageDownload", 200 },
+	{ METHOD_GET, "/v1/vms/images/{id}", get_image, SCOPE_READ, 0, "One image", NULL, NULL, "v1.ImageDownload",
+		200 },
 	{ 0 },
 };

@@ -50,17 +50,21 @@ static bool name_is_good(const char *name)
 			return false;
 		digits = digits && isdigit((unsigned char)*p);
 	}
-	return *name && !digits && strlen(name) <= NAME_MAX_BYTES && strncmp(name, "vm_", 3) != 0 && strncmp(name, "n_", 2) != 0;
+	return *name && !digits && strlen(name) <= NAME_MAX_BYTES && strncmp(name, "vm_", 3) != 0 &&
+		strncmp(name, "n_", 2) != 0;
 }
 
-static bool read_given(const struct engine *e, const struct request *q, struct reply *r, struct wish *w, const json_t *names)
+static bool read_given(const struct engine *e, const struct request *q, struct reply *r, struct wish *w,
+	const json_t *names)
 {
 	for (int64_t i = 0; i < w->count; i++) {
 		const char *name = json_string_value(json_array_get(names, (size_t)i));
 
 		if (!name_is_good(name)) {
-			api_refuse(q, r, REASON_INVALID, "names", "'%s' is no name for a node: up to %d letters, digits, '.', '_', '-', not a "
-				"number, and not beginning with 'vm_' or 'n_'", name, (int)NAME_MAX_BYTES);
+			api_refuse(q, r, REASON_INVALID, "names",
+				"'%s' is no name for a node: up to %d letters, digits, '.', '_', '-', not a "
+				"number, and not beginning with 'vm_' or 'n_'",
+				name, (int)NAME_MAX_BYTES);
 			return false;
 		}
 		snprintf(w->names[i], sizeof w->names[i], "%s", name);
@@ -98,7 +102,8 @@ static bool v1_create_read_names(const struct engine *e, const struct request *q
 		return read_given(e, q, r, w, names);
 	for (int64_t i = 0; i < w->count; i++)
 		do
-			snprintf(w->names[i], sizeof w->names[i], "node-%s", strchr(ident_text(IDENT_NODE, next++, room), '_') + 1);
+			snprintf(w->names[i], sizeof w->names[i], "node-%s",
+				strchr(ident_text(IDENT_NODE, next++, room), '_') + 1);
 		while (name_is_taken(e, w->account, w->names[i]));
 	return true;
 }
@@ -113,11 +118,13 @@ static bool v1_create_read_window(const struct engine *e, const struct request *
 	if (!body_minute(q, r, q->body, "start_at", &w->start) || !body_minute(q, r, q->body, "end_at", &w->end))
 		return false;
 	if (w->reserved && !has_end) {
-		api_refuse(q, r, REASON_INVALID, "end_at", "a reserved node needs 'end_at': nothing is bought that has no end");
+		api_refuse(q, r, REASON_INVALID, "end_at",
+			"a reserved node needs 'end_at': nothing is bought that has no end");
 		return false;
 	}
 	if (!w->reserved && (has_end || json_is_integer(json_object_get(q->body, "start_at")))) {
-		api_refuse(q, r, REASON_INVALID, has_end ? "end_at" : "start_at", "an autoreserved node starts now and goes on until it is "
+		api_refuse(q, r, REASON_INVALID, has_end ? "end_at" : "start_at",
+			"an autoreserved node starts now and goes on until it is "
 			"released; say node_type \"reserved\" for a window");
 		return false;
 	}
@@ -152,8 +159,15 @@ static bool v1_create_read_rest(const struct engine *e, const struct request *q,
 
 static struct event v1_create_order_of(const struct wish *w, uint64_t pool, uint64_t sku, int64_t nodes)
 {
-	return (struct event){ .kind = EVENT_ORDER, .account = w->account, .u.order = { .pool = pool, .sku = sku, .side = SIDE_BUY,
-		.nodes = (int32_t)nodes, .start = w->start, .end = w->end, .price = node_price(w->cents) } };
+	return (struct event){ .kind = EVENT_ORDER,
+		.account = w->account,
+		.u.order = { .pool = pool,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = (int32_t)nodes,
+			.start = w->start,
+			.end = w->end,
+			.price = node_price(w->cents) } };
 }
 
 static bool has_infiniband(const struct sku *s)
@@ -193,7 +207,8 @@ static uint64_t any_zone(const struct engine *e, const struct wish *w, bool infi
 static bool v1_create_read_zone(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
 {
 	const char *zone = body_text(q->body, "zone");
-	bool any = body_bool(q->body, "any_zone", false), infiniband = body_bool(q->body, "_preview_enable_infiniband", false);
+	bool any = body_bool(q->body, "any_zone", false),
+	     infiniband = body_bool(q->body, "_preview_enable_infiniband", false);
 	const struct sku *s = zone ? find_sku(e, zone) : NULL;
 
 	if (zone && any) {
@@ -205,8 +220,8 @@ static bool v1_create_read_zone(const struct engine *e, const struct request *q,
 		return false;
 	}
 	if (zone && (!s || (infiniband && !has_infiniband(s)))) {
-		api_refuse(q, r, s ? REASON_INVALID : REASON_NOT_FOUND, "zone", s ? "the zone '%s' has no InfiniBand" : "there is no zone '%s'",
-			zone);
+		api_refuse(q, r, s ? REASON_INVALID : REASON_NOT_FOUND, "zone",
+			s ? "the zone '%s' has no InfiniBand" : "there is no zone '%s'", zone);
 		return false;
 	}
 	w->sku = s ? s->id : any_zone(e, w, infiniband);
@@ -255,10 +270,18 @@ static int v1_create_buy(struct doer *d, const struct wish *w, uint64_t pool, st
 static int v1_create_procure(struct doer *d, const struct wish *w, uint64_t pool, const char *name, struct fail *why)
 {
 	struct engine const *e = d->copy ? d->copy : market_engine(d->api->market);
-	int64_t price = node_price(w->cents), floor = node_price((int64_t)SELL_CENTS_PER_GPU * engine_sku(e, w->sku)->gpus);
-	struct event ev = { .kind = EVENT_PROCUREMENT, .account = w->account, .name = name, .u.procurement = { .pool = pool,
-		.sku = w->sku, .target = -1, .window = WINDOW_MINUTES, .min_sell = floor < price ? floor : price, .max_buy = price,
-		.enabled = true } };
+	int64_t price = node_price(w->cents),
+		floor = node_price((int64_t)SELL_CENTS_PER_GPU * engine_sku(e, w->sku)->gpus);
+	struct event ev = { .kind = EVENT_PROCUREMENT,
+		.account = w->account,
+		.name = name,
+		.u.procurement = { .pool = pool,
+			.sku = w->sku,
+			.target = -1,
+			.window = WINDOW_MINUTES,
+			.min_sell = floor < price ? floor : price,
+			.max_buy = price,
+			.enabled = true } };
 	const struct effects *did;
 
 	return doer_apply(d, &ev, &did, why);
@@ -266,13 +289,21 @@ static int v1_create_procure(struct doer *d, const struct wish *w, uint64_t pool
 
 static int make_one(struct doer *d, const struct wish *w, int64_t i, uint64_t *pool, struct fail *why)
 {
-	struct node_tags tags = { .type = w->reserved ? "reserved" : "autoreserved", .cents = w->cents, .start_at = w->start * 60,
-		.end_at = w->end * 60, .sku = w->sku };
+	struct node_tags tags = { .type = w->reserved ? "reserved" : "autoreserved",
+		.cents = w->cents,
+		.start_at = w->start * 60,
+		.end_at = w->end * 60,
+		.sku = w->sku };
 	char *text = node_tags_text(&tags);
 	struct event made = { .kind = EVENT_POOL, .account = w->account, .name = w->names[i], .text = text,
 		.u.pool.kind = POOL_MARKET };
-	struct event vm = { .kind = EVENT_INSTANCE, .account = w->account, .name = w->names[i], .u.instance = { .sku = w->sku,
-		.image = w->image, .priority = PRIORITY_NORMAL, .user_data = w->user_data } };
+	struct event vm = { .kind = EVENT_INSTANCE,
+		.account = w->account,
+		.name = w->names[i],
+		.u.instance = { .sku = w->sku,
+			.image = w->image,
+			.priority = PRIORITY_NORMAL,
+			.user_data = w->user_data } };
 	const struct effects *did;
 	int rc = doer_apply(d, &made, &did, why);
 
@@ -302,7 +333,8 @@ static int make_all(struct doer *d, const struct wish *w, uint64_t *pools, struc
  * 0: doing it will succeed. For one node a quote tells all, and what procures cannot fail once the
  * account is open; else the whole is done on a copy first.
  */
-static int v1_create_rehearse(struct api *api, const struct request *q, const struct wish *w, uint64_t *pools, struct fail *why)
+static int v1_create_rehearse(struct api *api, const struct request *q, const struct wish *w, uint64_t *pools,
+	struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
 	struct event one = v1_create_order_of(w, 0, w->sku, 1);
@@ -332,7 +364,8 @@ static int v1_create_rehearse(struct api *api, const struct request *q, const st
 	return rc;
 }
 
-static int v1_create_refuse(struct api *api, const struct request *q, struct reply *r, const struct wish *w, int rc, const struct fail *why)
+static int v1_create_refuse(struct api *api, const struct request *q, struct reply *r, const struct wish *w, int rc,
+	const struct fail *why)
 {
 	struct event ev = v1_create_order_of(w, 0, w->sku, w->count);
 	const char *field = NULL;
@@ -347,7 +380,8 @@ static int v1_create_refuse(struct api *api, const struct request *q, struct rep
 	return api_refuse(q, r, rc, field, "%s%s", why->text[0] ? why->text : reason_row(rc)->text, hint);
 }
 
-static int v1_create_answer(struct api *api, const struct request *q, struct reply *r, const struct wish *w, const uint64_t *pools)
+static int v1_create_answer(struct api *api, const struct request *q, struct reply *r, const struct wish *w,
+	const uint64_t *pools)
 {
 	const struct engine *e = market_engine(api->market);
 	json_t *data = json_array();
@@ -377,7 +411,8 @@ static int v1_create_create(struct api *api, const struct request *q, struct rep
 	uint64_t *pools;
 	int rc, status;
 
-	if (!v1_create_read_window(e, q, r, w) || !v1_create_read_rest(e, q, r, w) || !v1_create_read_names(e, q, r, w) || !v1_create_read_zone(e, q, r, w))
+	if (!v1_create_read_window(e, q, r, w) || !v1_create_read_rest(e, q, r, w) ||
+		!v1_create_read_names(e, q, r, w) || !v1_create_read_zone(e, q, r, w))
 		return r->status;
 	pools = calloc((size_t)w->count, sizeof *pools);
 	if (!pools)

@@ -28,7 +28,8 @@ int vms_read(const struct engine *e, uint64_t account, struct vms *out)
 	struct vms v = { 0 };
 	size_t cap = 0;
 
-	for (const struct instance *i = engine_instance_after(e, account, 0); i; i = engine_instance_after(e, account, i->id)) {
+	for (const struct instance *i = engine_instance_after(e, account, 0); i;
+		i = engine_instance_after(e, account, i->id)) {
 		if (v.count == cap) {
 			const struct instance **more;
 
@@ -162,9 +163,10 @@ static json_t *vm_json(const struct node *n, const struct instance *i)
 	bool live = i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING;
 	int64_t end = live ? n->end * 60 : i->updated_at;
 
-	return json_pack("{s:s, s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "object", "vm", "id", old_id(IDENT_INSTANCE, "vm", i->id),
-		"status", words[i->status], "created_at", (json_int_t)i->created_at, "updated_at", (json_int_t)i->updated_at,
-		"start_at", number_or_null(i->status == INSTANCE_RUNNING ? i->updated_at : 0), "end_at", number_or_null(end),
+	return json_pack("{s:s, s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "object", "vm", "id",
+		old_id(IDENT_INSTANCE, "vm", i->id), "status", words[i->status], "created_at",
+		(json_int_t)i->created_at, "updated_at", (json_int_t)i->updated_at, "start_at",
+		number_or_null(i->status == INSTANCE_RUNNING ? i->updated_at : 0), "end_at", number_or_null(end),
 		"image_id", old_id(IDENT_IMAGE, "vmi", i->image), "zone", render_text(n->sku ? n->sku->alias : ""));
 }
 
@@ -182,17 +184,18 @@ json_t *node_json(const struct engine *e, const struct node *n, const struct vms
 		vm = NULL;
 	if (!n->reserved && n->procurement)
 		end = 0; /* it goes on until it is released */
-	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:I, s:I, s:o, s:o, s:n, s:o, s:o, s:s, s:{s:s, s:o}, s:o}",
-		"object", "node", "id", render_id(IDENT_NODE, n->pool->id), "name", render_text(n->pool->name),
-		"zone", render_text(n->sku ? n->sku->alias : NULL), "gpu_type", old_gpu_type(n->sku, room),
-		"owner", render_text(owner ? owner->name : ""), "status", node_status(n),
-		"created_at", (json_int_t)n->pool->created_at,
-		"updated_at", (json_int_t)(n->vm ? n->vm->updated_at : n->pool->created_at),
-		"start_at", number_or_null(tag_number(n, "sfc_start_at")), "end_at", number_or_null(end), "deleted_at",
+	return json_pack(
+		"{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:I, s:I, s:o, s:o, s:n, s:o, s:o, s:s, s:{s:s, s:o}, s:o}",
+		"object", "node", "id", render_id(IDENT_NODE, n->pool->id), "name", render_text(n->pool->name), "zone",
+		render_text(n->sku ? n->sku->alias : NULL), "gpu_type", old_gpu_type(n->sku, room), "owner",
+		render_text(owner ? owner->name : ""), "status", node_status(n), "created_at",
+		(json_int_t)n->pool->created_at, "updated_at",
+		(json_int_t)(n->vm ? n->vm->updated_at : n->pool->created_at), "start_at",
+		number_or_null(tag_number(n, "sfc_start_at")), "end_at", number_or_null(end), "deleted_at",
 		"procurement_id", n->procurement ? render_id(IDENT_PROCUREMENT, n->procurement->id) : json_null(),
-		"max_price_per_node_hour", number_or_null(tag_number(n, "sfc_max_price_cents")),
-		"node_type", n->reserved ? "reserved" : "autoreserved", "vms", "object", "list", "data", list,
-		"current_vm", vm ? vm_json(n, vm) : json_null());
+		"max_price_per_node_hour", number_or_null(tag_number(n, "sfc_max_price_cents")), "node_type",
+		n->reserved ? "reserved" : "autoreserved", "vms", "object", "list", "data", list, "current_vm",
+		vm ? vm_json(n, vm) : json_null());
 }
 
 static void set_number(json_t *tags, const char *name, int64_t n)

@@ -94,7 +94,8 @@ static int v1_node_list_nodes(struct api *api, const struct request *q, struct r
 	if (!api_whose(q, r, &account))
 		return r->status;
 	if (!!api_query(q, "id") + !!api_query(q, "name") + !!type > 1)
-		return api_refuse(q, r, REASON_INVALID, type ? "type" : "name", "'id', 'name' and 'type' cannot be combined");
+		return api_refuse(q, r, REASON_INVALID, type ? "type" : "name",
+			"'id', 'name' and 'type' cannot be combined");
 	if (type && strcmp(type, "reserved") != 0 && strcmp(type, "autoreserved") != 0)
 		return api_refuse(q, r, REASON_INVALID, "type", "'type' is reserved or autoreserved");
 	if (vms_read(e, account, &v))
@@ -137,7 +138,8 @@ static int delete_node(struct api *api, const struct request *q, struct reply *r
 	if (renews)
 		return api_refuse(q, r, REASON_WRONG_STATE, "id", "it renews itself: release it first");
 	if (busy)
-		return api_refuse(q, r, REASON_WRONG_STATE, "id", "it has a VM that runs or will; a node is deleted after its end");
+		return api_refuse(q, r, REASON_WRONG_STATE, "id",
+			"it has a VM that runs or will; a node is deleted after its end");
 	rc = api_apply(api, q, &ev, NULL, &why);
 	return rc ? api_failed(q, r, rc, "id", &why) : api_nothing(r);
 }
@@ -169,7 +171,9 @@ static int release_node(struct api *api, const struct request *q, struct reply *
 		return r->status;
 	}
 	if (n.procurement) {
-		struct event ev = { .kind = EVENT_PROCUREMENT_DELETE, .account = n.pool->account, .subject = n.procurement->id };
+		struct event ev = { .kind = EVENT_PROCUREMENT_DELETE,
+			.account = n.pool->account,
+			.subject = n.procurement->id };
 
 		rc = api_apply(api, q, &ev, NULL, &why);
 	}
@@ -184,9 +188,16 @@ static int release_node(struct api *api, const struct request *q, struct reply *
 static int extend_order(struct api *api, const struct request *q, struct reply *r, const struct node *n, int64_t end)
 {
 	const struct engine *e = market_engine(api->market);
-	struct event ev = { .kind = EVENT_ORDER, .account = n->pool->account, .u.order = { .pool = n->pool->id, .sku = n->sku->id,
-		.side = SIDE_BUY, .flags = ORDER_EXTEND, .nodes = 1, .start = n->end, .end = end,
-		.price = node_price(body_int(q->body, "max_price_per_node_hour", 0)) } };
+	struct event ev = { .kind = EVENT_ORDER,
+		.account = n->pool->account,
+		.u.order = { .pool = n->pool->id,
+			.sku = n->sku->id,
+			.side = SIDE_BUY,
+			.flags = ORDER_EXTEND,
+			.nodes = 1,
+			.start = n->end,
+			.end = end,
+			.price = node_price(body_int(q->body, "max_price_per_node_hour", 0)) } };
 	struct fail why = { 0 };
 	struct diagnosis other = { 0 };
 	char hint[160] = "";
@@ -214,7 +225,8 @@ static int extend_node(struct api *api, const struct request *q, struct reply *r
 	int rc;
 
 	if (seconds < 3600 || seconds % 3600)
-		return api_refuse(q, r, REASON_INVALID, "duration_seconds", "'duration_seconds' must be a multiple of 3600, at least 3600");
+		return api_refuse(q, r, REASON_INVALID, "duration_seconds",
+			"'duration_seconds' must be a multiple of 3600, at least 3600");
 	if (!v1_node_node_of(api, q, r, &n, &v))
 		return r->status;
 	end = n.end + seconds / 60;
@@ -237,13 +249,18 @@ static int extend_node(struct api *api, const struct request *q, struct reply *r
 }
 
 /* Stops the machine and starts a new one in its place, which gets the same host. */
-static int replace_vm(struct api *api, const struct request *q, const struct node *n, uint64_t image, const char *user_data,
-	struct fail *why)
+static int replace_vm(struct api *api, const struct request *q, const struct node *n, uint64_t image,
+	const char *user_data, struct fail *why)
 {
 	struct event stop = { .kind = EVENT_INSTANCE_STOP, .account = n->pool->account, .subject = n->vm->id };
-	struct event make = { .kind = EVENT_INSTANCE, .account = n->pool->account, .name = n->pool->name, .u.instance = {
-		.pool = n->pool->id, .sku = n->vm->sku, .image = image, .priority = (int32_t)n->vm->priority,
-		.user_data = user_data } };
+	struct event make = { .kind = EVENT_INSTANCE,
+		.account = n->pool->account,
+		.name = n->pool->name,
+		.u.instance = { .pool = n->pool->id,
+			.sku = n->vm->sku,
+			.image = image,
+			.priority = (int32_t)n->vm->priority,
+			.user_data = user_data } };
 	int rc = api_apply(api, q, &stop, NULL, why);
 
 	return rc ? rc : api_apply(api, q, &make, NULL, why);
@@ -261,13 +278,16 @@ static int redeploy_checked(struct api *api, const struct request *q, struct rep
 	int rc;
 
 	if (n->released || !v1_node_alive(n))
-		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s: there is nothing to replace", node_status(n));
+		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s: there is nothing to replace",
+			node_status(n));
 	if (engine_account(e, n->pool->account)->state == ACCOUNT_SUSPENDED)
-		return api_refuse(q, r, REASON_SUSPENDED, NULL, "the account is suspended: its machine is left as it is");
+		return api_refuse(q, r, REASON_SUSPENDED, NULL,
+			"the account is suspended: its machine is left as it is");
 	if (image_text && !find_image(image_text, &image))
 		return api_refuse(q, r, REASON_NOT_FOUND, "image_id", "there is no image '%s'", image_text);
 	if (named && named != n->vm)
-		return api_refuse(q, r, REASON_NAME_TAKEN, "id", "another instance has the name '%s' now", n->pool->name);
+		return api_refuse(q, r, REASON_NAME_TAKEN, "id", "another instance has the name '%s' now",
+			n->pool->name);
 	if (!override) {
 		image = image_text ? image : n->vm->image;
 		kept = data || !n->vm->user_data ? NULL : strdup(n->vm->user_data);
@@ -293,15 +313,18 @@ static int redeploy_node(struct api *api, const struct request *q, struct reply 
 const struct route api_v1_node_routes[] = {
 	{ METHOD_GET, "/v1/nodes", v1_node_list_nodes, SCOPE_READ, 0, "Nodes, all or by id, name or type",
 		"id:array,name:array,type:string", NULL, "v1.NodeList", 200 },
-	{ METHOD_POST, "/v1/nodes", v1_create, SCOPE_TRADE, ROUTE_CREATES, "Buy nodes, all or none", NULL, "v1.CreateNodesRequest",
-		"v1.NodeList", 201 },
-	{ METHOD_GET, "/v1/nodes/{id}", v1_node_get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL, "v1.Node", 200 },
-	{ METHOD_DELETE, "/v1/nodes/{id}", delete_node, SCOPE_NODES, 0, "Forget a node that has ended", NULL, "v1.Empty", NULL, 204 },
-	{ METHOD_PATCH, "/v1/nodes/{id}/extend", extend_node, SCOPE_TRADE, ROUTE_CREATES, "The same machine for longer", NULL,
-		"v1.ExtendNodeRequest", "v1.Node", 200 },
+	{ METHOD_POST, "/v1/nodes", v1_create, SCOPE_TRADE, ROUTE_CREATES, "Buy nodes, all or none", NULL,
+		"v1.CreateNodesRequest", "v1.NodeList", 201 },
+	{ METHOD_GET, "/v1/nodes/{id}", v1_node_get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL,
+		"v1.Node", 200 },
+	{ METHOD_DELETE, "/v1/nodes/{id}", delete_node, SCOPE_NODES, 0, "Forget a node that has ended", NULL,
+		"v1.Empty", NULL, 204 },
+	{ METHOD_PATCH, "/v1/nodes/{id}/extend", extend_node, SCOPE_TRADE, ROUTE_CREATES, "The same machine for longer",
+		NULL, "v1.ExtendNodeRequest", "v1.Node", 200 },
 	{ METHOD_PATCH, "/v1/nodes/{id}/release", release_node, SCOPE_NODES, 0,
-		"No more renewal: what is paid runs to its end, and nothing comes back", NULL, "v1.Empty", "v1.Node", 200 },
-	{ METHOD_PUT, "/v1/nodes/{id}/redeploy", redeploy_node, SCOPE_NODES, 0, "Replace the machine by a new one", NULL,
-		"v1.RedeployNodeRequest", "v1.Node", 200 },
+		"No more renewal: what is paid runs to its end, and nothing comes back", NULL, "v1.Empty", "v1.Node",
+		200 },
+	{ METHOD_PUT, "/v1/nodes/{id}/redeploy", redeploy_node, SCOPE_NODES, 0, "Replace the machine by a new one",
+		NULL, "v1.RedeployNodeRequest", "v1.Node", 200 },
 	{ 0 },
 };

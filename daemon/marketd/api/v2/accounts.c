@@ -29,9 +29,9 @@ static int accounts_me(struct api *api, const struct request *q, struct reply *r
 
 static json_t *render_workspace(const struct account *a)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:I}", "object", "workspace", "id", render_id(IDENT_WORKSPACE, a->id),
-		"resource_path", json_sprintf("sfc:workspace:%s:default", a->name), "owner", render_text(a->name),
-		"name", "default", "created_at", (json_int_t)a->created_at);
+	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:I}", "object", "workspace", "id",
+		render_id(IDENT_WORKSPACE, a->id), "resource_path", json_sprintf("sfc:workspace:%s:default", a->name),
+		"owner", render_text(a->name), "name", "default", "created_at", (json_int_t)a->created_at);
 }
 
 static int workspaces_list(struct api *api, const struct request *q, struct reply *r)
@@ -88,7 +88,8 @@ static int users_list(struct api *api, const struct request *q, struct reply *r)
 static int users_get(struct api *api, const struct request *q, struct reply *r)
 {
 	(void)api;
-	return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no user '%s': an account has tokens here, not users", q->parts[0]);
+	return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no user '%s': an account has tokens here, not users",
+		q->parts[0]);
 }
 
 static int flags_list(struct api *api, const struct request *q, struct reply *r)
@@ -162,7 +163,8 @@ static int images_fixed(struct api *api, const struct request *q, struct reply *
 	(void)api;
 	if (!find_image(q->parts[0], &image))
 		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no image '%s'", q->parts[0]);
-	return api_refuse(q, r, REASON_FORBIDDEN, "id", "'%s' is a public image: it cannot be changed or deleted", IMAGE_NAME);
+	return api_refuse(q, r, REASON_FORBIDDEN, "id", "'%s' is a public image: it cannot be changed or deleted",
+		IMAGE_NAME);
 }
 
 static int images_download(struct api *api, const struct request *q, struct reply *r)
@@ -178,35 +180,39 @@ static int images_download(struct api *api, const struct request *q, struct repl
 #define PAGED "limit:integer,starting_after:string,ending_before:string"
 
 const struct route api_v2_images[] = {
-	{ METHOD_GET, "/v2/images", images_list, SCOPE_READ, 0, "List images", "workspace:string,id:array," PAGED,
-		NULL, "ListImagesResponse", 200 },
+	{ METHOD_GET, "/v2/images", images_list, SCOPE_READ, 0, "List images", "workspace:string,id:array," PAGED, NULL,
+		"ListImagesResponse", 200 },
 	{ METHOD_GET, "/v2/images/{id}", images_get, SCOPE_READ, 0, "Get image", NULL, NULL, "ImageListEntry", 200 },
-	{ METHOD_POST, "/v2/images", v2_absent, SCOPE_NODES, 0, "Create image: not served", NULL, "v2.NotServed", "Error", 501 },
-	{ METHOD_DELETE, "/v2/images/{id}", images_fixed, SCOPE_NODES, 0, "Delete image", NULL, NULL, "DeleteImageResponse", 200 },
+	{ METHOD_POST, "/v2/images", v2_absent, SCOPE_NODES, 0, "Create image: not served", NULL, "v2.NotServed",
+		"Error", 501 },
+	{ METHOD_DELETE, "/v2/images/{id}", images_fixed, SCOPE_NODES, 0, "Delete image", NULL, NULL,
+		"DeleteImageResponse", 200 },
 	{ METHOD_POST, "/v2/images/{id}/complete", images_fixed, SCOPE_NODES, 0, "Complete image upload", NULL,
 		"v2.NotServed", "ImageListEntry", 200 },
 	{ METHOD_POST, "/v2/images/{id}/parts", images_fixed, SCOPE_NODES, 0, "Get upload part URL", NULL,
 		"v2.NotServed", "ImageListEntry", 200 },
-	{ METHOD_POST, "/v2/images/{id}/revoke", images_fixed, SCOPE_NODES, 0, "Revoke image", NULL, NULL, "ImageListEntry", 200 },
+	{ METHOD_POST, "/v2/images/{id}/revoke", images_fixed, SCOPE_NODES, 0, "Revoke image", NULL, NULL,
+		"ImageListEntry", 200 },
 	{ METHOD_POST, "/v2/images/{id}/reinstate", images_fixed, SCOPE_NODES, 0, "Reinstate image", NULL, NULL,
 		"ImageListEntry", 200 },
-	{ METHOD_GET, "/v2/images/{id}/download", images_download, SCOPE_READ, 0, "Download image: not served", NULL, NULL,
-		"Error", 501 },
+	{ METHOD_GET, "/v2/images/{id}/download", images_download, SCOPE_READ, 0, "Download image: not served", NULL,
+		NULL, "Error", 501 },
 	{ 0 },
 };
 
 const struct route api_v2_account[] = {
-	{ METHOD_GET, "/v2/me", accounts_me, SCOPE_READ, 0, "Get the authenticated account", NULL, NULL, "MeResponse", 200 },
+	{ METHOD_GET, "/v2/me", accounts_me, SCOPE_READ, 0, "Get the authenticated account", NULL, NULL, "MeResponse",
+		200 },
 	{ METHOD_GET, "/v2/workspaces", workspaces_list, SCOPE_READ, 0, "List workspaces", "id:array", NULL,
 		"ListWorkspacesResponse", 200 },
 	{ METHOD_GET, "/v2/workspaces/{workspace}", workspaces_get, SCOPE_READ, 0, "Get workspace", NULL, NULL,
 		"WorkspaceResponse", 200 },
-	{ METHOD_POST, "/v2/workspaces", v2_absent, SCOPE_NODES, 0, "Create workspace: not served", NULL, "v2.NotServed",
-		"Error", 501 },
-	{ METHOD_PATCH, "/v2/workspaces/{workspace}", workspaces_fixed, SCOPE_NODES, 0, "Update workspace: not served", NULL,
+	{ METHOD_POST, "/v2/workspaces", v2_absent, SCOPE_NODES, 0, "Create workspace: not served", NULL,
 		"v2.NotServed", "Error", 501 },
-	{ METHOD_DELETE, "/v2/workspaces/{workspace}", workspaces_fixed, SCOPE_NODES, 0, "Delete workspace: not served", NULL, NULL,
-		"Error", 501 },
+	{ METHOD_PATCH, "/v2/workspaces/{workspace}", workspaces_fixed, SCOPE_NODES, 0, "Update workspace: not served",
+		NULL, "v2.NotServed", "Error", 501 },
+	{ METHOD_DELETE, "/v2/workspaces/{workspace}", workspaces_fixed, SCOPE_NODES, 0, "Delete workspace: not served",
+		NULL, NULL, "Error", 501 },
 	{ METHOD_GET, "/v2/users", users_list, SCOPE_READ, 0, "List users", "id:array,email:string," PAGED, NULL,
 		"ListUsersResponse", 200 },
 	{ METHOD_GET, "/v2/users/{id}", users_get, SCOPE_READ, 0, "Get user", NULL, NULL, "UserResponse", 200 },

@@ -19,13 +19,15 @@ bool book_window(const struct request *q, struct reply *r, const char *start, co
 		int64_t seconds;
 
 		if (!api_query(q, names[i])) {
-			api_refuse(q, r, REASON_INVALID, names[i], "'%s' is needed: Unix seconds on a whole minute", names[i]);
+			api_refuse(q, r, REASON_INVALID, names[i], "'%s' is needed: Unix seconds on a whole minute",
+				names[i]);
 			return false;
 		}
 		if (!api_query_int(q, r, names[i], 0, (int64_t)MINUTE_MAX * 60, 0, &seconds))
 			return false;
 		if (seconds % 60) {
-			api_refuse(q, r, REASON_INVALID, names[i], "'%s' must be on a whole minute (a multiple of 60)", names[i]);
+			api_refuse(q, r, REASON_INVALID, names[i], "'%s' must be on a whole minute (a multiple of 60)",
+				names[i]);
 			return false;
 		}
 		*minutes[i] = seconds / 60;
@@ -177,7 +179,8 @@ static int book_depth(struct api *api, const struct request *q, struct reply *r)
 	size_t most;
 
 	if (!book_window(q, r, "start_at", "end_at", &w) ||
-	    !book_limit(q, r, "depth", DEPTH_MAX, DEPTH_DEFAULT, &most) || !(requirements = requirements_of_query(q, r)))
+		!book_limit(q, r, "depth", DEPTH_MAX, DEPTH_DEFAULT, &most) ||
+		!(requirements = requirements_of_query(q, r)))
 		return r->status;
 	made = book_head(api, requirements, &w);
 	if (made && (json_object_set_new(made, "bids", book_side(e, requirements, 0, SIDE_BUY, &w, most)) ||
@@ -316,9 +319,9 @@ static int book_windows(struct api *api, const struct request *q, struct reply *
 	from = (struct slot){ .start = (int64_t)words[0], .end = (int64_t)words[1], .sku = words[2] };
 	made = NULL;
 	if (slots_fill(e, requirements, &w, &slots) == 0)
-		made = windows_page(e, &slots, after ? &from : NULL, limit, json_pack("{s:s, s:O, s:I, s:I}", "object", "list",
-			"requirements", requirements, "range_start_at", (json_int_t)w.start * 60,
-			"range_end_at", (json_int_t)w.end * 60));
+		made = windows_page(e, &slots, after ? &from : NULL, limit,
+			json_pack("{s:s, s:O, s:I, s:I}", "object", "list", "requirements", requirements,
+				"range_start_at", (json_int_t)w.start * 60, "range_end_at", (json_int_t)w.end * 60));
 	free(slots.list);
 	json_decref(requirements);
 	return api_json(q, r, 200, made);
@@ -326,11 +329,11 @@ static int book_windows(struct api *api, const struct request *q, struct reply *
 
 const struct route api_v2_book[] = {
 	{ METHOD_GET, "/v2/orderbook/windows", book_windows, SCOPE_READ, 0, "List market windows",
-		"requirements:string,range_start_at:integer,range_end_at:integer,limit:integer,starting_after:string", NULL,
-		"ListOrderbookWindowsResponse", 200 },
+		"requirements:string,range_start_at:integer,range_end_at:integer,limit:integer,starting_after:string",
+		NULL, "ListOrderbookWindowsResponse", 200 },
 	{ METHOD_GET, "/v2/orderbook/quote", book_quote, SCOPE_READ, 0, "Get market quote", BOOK_WINDOW, NULL,
 		"OrderbookQuoteResponse", 200 },
-	{ METHOD_GET, "/v2/orderbook/depth", book_depth, SCOPE_READ, 0, "Get market depth", BOOK_WINDOW ",depth:integer", NULL,
-		"OrderbookDepthResponse", 200 },
+	{ METHOD_GET, "/v2/orderbook/depth", book_depth, SCOPE_READ, 0, "Get market depth",
+		BOOK_WINDOW ",depth:integer", NULL, "OrderbookDepthResponse", 200 },
 	{ 0 },
 };

@@ -11,7 +11,8 @@ struct book_window { int64_t start, end; }; /* minutes */
 
 /* Of the query. false: refused. */
 bool book_window(const struct request *q, struct reply *r, const char *start, const char *end, struct book_window *w);
-bool book_limit(const struct request *q, struct reply *r, const char *name, int64_t most, int64_t fallback, size_t *out);
+bool book_limit(const struct request *q, struct reply *r, const char *name, int64_t most, int64_t fallback,
+	size_t *out);
 json_t *book_head(struct api *api, json_t *requirements, const struct book_window *w); /* takes requirements */
 
 #endif

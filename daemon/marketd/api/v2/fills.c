@@ -26,9 +26,9 @@ struct fills {
 
 static json_t *render_fill(const struct lease *l)
 {
-	return json_pack("{s:o, s:o, s:[o], s:I}", "instance_sku", render_id(IDENT_SKU, l->sku), "dollars_per_node_hour",
-		render_price(l->price), "allocation_schedule_delta", render_span(l->start, l->end, 1),
-		"filled_at", (json_int_t)l->filled_at);
+	return json_pack("{s:o, s:o, s:[o], s:I}", "instance_sku", render_id(IDENT_SKU, l->sku),
+		"dollars_per_node_hour", render_price(l->price), "allocation_schedule_delta",
+		render_span(l->start, l->end, 1), "filled_at", (json_int_t)l->filled_at);
 }
 
 static bool of_hardware(struct fills *f, uint64_t sku)
@@ -84,7 +84,8 @@ static int fills_answer(struct api *api, const struct request *q, struct reply *
 		return api_json(q, r, 200, NULL);
 	}
 	json_object_set_new(made, "object", json_string("list"));
-	json_object_set_new(made, "cursor", f->last ? json_string(cursor_text(CURSOR_FILLS, &f->last, room)) : json_null());
+	json_object_set_new(made, "cursor",
+		f->last ? json_string(cursor_text(CURSOR_FILLS, &f->last, room)) : json_null());
 	json_object_set_new(made, "has_more", json_boolean(f->more));
 	json_object_set_new(made, "data", f->data);
 	return api_json(q, r, 200, made);
@@ -102,8 +103,9 @@ static int list_fills(struct api *api, const struct request *q, struct reply *r)
 	int64_t since;
 	int failed;
 
-	if (!book_window(q, r, "start_at", "end_at", &f.window) || !book_limit(q, r, "limit", LIMIT_MAX, LIMIT_DEFAULT, &f.limit) ||
-	    !fills_read_since(q, r, market_now(api->market), &since))
+	if (!book_window(q, r, "start_at", "end_at", &f.window) ||
+		!book_limit(q, r, "limit", LIMIT_MAX, LIMIT_DEFAULT, &f.limit) ||
+		!fills_read_since(q, r, market_now(api->market), &since))
 		return r->status;
 	if (after && cursor_parse(CURSOR_FILLS, after, words) != 0)
 		return api_refuse(q, r, REASON_INVALID, "starting_after", "that is no cursor of this list (%s_…)",
@@ -126,6 +128,7 @@ static int list_fills(struct api *api, const struct request *q, struct reply *r)
 
 const struct route api_v2_fills[] = {
 	{ METHOD_GET, "/v2/orderbook/fills", list_fills, SCOPE_READ, 0, "List market fills",
-		BOOK_WINDOW ",since_at:integer,limit:integer,starting_after:string", NULL, "ListOrderbookFillsResponse", 200 },
+		BOOK_WINDOW ",since_at:integer,limit:integer,starting_after:string", NULL, "ListOrderbookFillsResponse",
+		200 },
 	{ 0 },
 };

@@ -22,8 +22,9 @@ bool v2_instance_image(const struct request *q, struct reply *r, uint64_t *image
 
 	if (text && find_image(text, image))
 		return true;
-	api_refuse_as(q, r, 422, REASON_NOT_FOUND, "image", "there is no image '%s'; GET /v2/images?workspace=" PUBLIC_WORKSPACE
-		" lists what there is", text ? text : "");
+	api_refuse_as(q, r, 422, REASON_NOT_FOUND, "image",
+		"there is no image '%s'; GET /v2/images?workspace=" PUBLIC_WORKSPACE " lists what there is",
+		text ? text : "");
 	return false;
 }
 
@@ -65,8 +66,9 @@ bool v2_instance_user_data(const struct request *q, struct reply *r, const char 
 		*user_data = text && *text ? text : NULL;
 		return true;
 	}
-	api_refuse(q, r, REASON_INVALID, "cloud_init_user_data", size < 0 ? "user data must be base64, padded, on one line" :
-		"user data may have 64 KiB before it is encoded");
+	api_refuse(q, r, REASON_INVALID, "cloud_init_user_data",
+		size < 0 ? "user data must be base64, padded, on one line"
+			 : "user data may have 64 KiB before it is encoded");
 	return false;
 }
 
@@ -190,7 +192,8 @@ static int instance_terminate(struct api *api, const struct request *q, struct r
 /* ---- Replacing ----------------------------------------------------------------------------- */
 
 /* Whatever could refuse the new one is looked for before the old one is stopped. */
-static bool instance_replaceable(struct api *api, const struct request *q, struct reply *r, const struct instance *i, struct event *ev)
+static bool instance_replaceable(struct api *api, const struct request *q, struct reply *r, const struct instance *i,
+	struct event *ev)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = engine_account(e, i->account);
@@ -267,8 +270,12 @@ static bool instance_logs_query(const struct request *q, struct reply *r, struct
 	    !api_query_int(q, r, "realtime_timestamp_after", 0, LOGS_TIME_MAX, 0, &after_at) ||
 	    !api_query_int(q, r, "limit", 1, LOGS_MAX, LOGS_DEFAULT, &limit))
 		return false;
-	*w = (struct log_filter){ .after = (uint64_t)after, .before = before ? (uint64_t)before : 1, .after_at = after_at * MICROS,
-		.before_at = before_at * MICROS + MICROS - 1, .descending = sort && *sort == '-', .limit = (size_t)limit };
+	*w = (struct log_filter){ .after = (uint64_t)after,
+		.before = before ? (uint64_t)before : 1,
+		.after_at = after_at * MICROS,
+		.before_at = before_at * MICROS + MICROS - 1,
+		.descending = sort && *sort == '-',
+		.limit = (size_t)limit };
 	return true;
 }
 
@@ -293,8 +300,9 @@ static int log_chunk(void *arg, const struct log_line *l)
 	if (!data)
 		return -ENOMEM;
 	made = json_pack("{s:I, s:I, s:I, s:I, s:s, s:I}", "timestamp_realtime", (json_int_t)(l->at / MICROS),
-		"timestamp_monotonic_secs", (json_int_t)(l->at / MICROS), "timestamp_monotonic_nanos", (json_int_t)(l->at % MICROS * 1000),
-		"seqnum", (json_int_t)l->seq, "data", data, "np_at_micros", (json_int_t)l->at);
+		"timestamp_monotonic_secs", (json_int_t)(l->at / MICROS), "timestamp_monotonic_nanos",
+		(json_int_t)(l->at % MICROS * 1000), "seqnum", (json_int_t)l->seq, "data", data, "np_at_micros",
+		(json_int_t)l->at);
 	free(data);
 	json_array_append_new(p->list, made);
 	p->bytes += l->len;
@@ -333,9 +341,10 @@ static int instance_ssh(struct api *api, const struct request *q, struct reply *
 	hostname = body_text(report, "hostname");
 	keys = json_object_get(report, "host_keys");
 	if (hostname)
-		made = json_pack("{s:s, s:I, s:o, s:I, s:I}", "hostname", hostname, "port", (json_int_t)body_int(report, "port", 22),
-			"host_keys", keys ? json_incref(keys) : json_array(), "last_successful_key_update_at", (json_int_t)i->updated_at,
-			"last_attempted_key_update_at", (json_int_t)i->updated_at);
+		made = json_pack("{s:s, s:I, s:o, s:I, s:I}", "hostname", hostname, "port",
+			(json_int_t)body_int(report, "port", 22), "host_keys", keys ? json_incref(keys) : json_array(),
+			"last_successful_key_update_at", (json_int_t)i->updated_at, "last_attempted_key_update_at",
+			(json_int_t)i->updated_at);
 	json_decref(report);
 	if (!hostname)
 		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "SSH details are not available yet");
@@ -343,17 +352,22 @@ static int instance_ssh(struct api *api, const struct request *q, struct reply *
 }
 
 const struct route api_v2_instance[] = {
-	{ METHOD_GET, "/v2/instances/{id}", instance_get, SCOPE_READ, 0, "Get instance", NULL, NULL, "InstanceResponse", 200 },
+	{ METHOD_GET, "/v2/instances/{id}", instance_get, SCOPE_READ, 0, "Get instance", NULL, NULL, "InstanceResponse",
+		200 },
 	{ METHOD_PATCH, "/v2/instances/{id}", instance_patch, SCOPE_NODES, 0, "Update instance", NULL,
 		"PatchInstanceRequest", "InstanceResponse", 200 },
-	{ METHOD_DELETE, "/v2/instances/{id}", v2_instance_delete, SCOPE_NODES, 0, "Delete instance", NULL, NULL, NULL, 204 },
-	{ METHOD_POST, "/v2/instances/{id}/replace", instance_replace, SCOPE_NODES, ROUTE_CREATES, "Replace instance", NULL,
-		"ReplaceInstanceRequest", "InstanceResponse", 201 },
-	{ METHOD_POST, "/v2/instances/{id}/terminate", instance_terminate, SCOPE_NODES, 0, "Terminate instance", NULL, NULL,
-		"InstanceResponse", 200 },
+	{ METHOD_DELETE, "/v2/instances/{id}", v2_instance_delete, SCOPE_NODES, 0, "Delete instance", NULL, NULL, NULL,
+		204 },
+	{ METHOD_POST, "/v2/instances/{id}/replace", instance_replace, SCOPE_NODES, ROUTE_CREATES, "Replace instance",
+		NULL, "ReplaceInstanceRequest", "InstanceResponse", 201 },
+	{ METHOD_POST, "/v2/instances/{id}/terminate", instance_terminate, SCOPE_NODES, 0, "Terminate instance", NULL,
+		NULL, "InstanceResponse", 200 },
 	{ METHOD_GET, "/v2/instances/{id}/logs", instance_logs, SCOPE_READ, 0, "Get instance logs",
-		"seqnum_before:integer,seqnum_after:integer,realtime_timestamp_before:integer,realtime_timestamp_after:integer,"
-		"sort_by:string,limit:integer", NULL, "InstanceLogsResponse", 200 },
-	{ METHOD_GET, "/v2/instances/{id}/ssh", instance_ssh, SCOPE_READ, 0, "Get instance SSH info", NULL, NULL, "InstanceSshInfo", 200 },
+		"seqnum_before:integer,seqnum_after:integer,realtime_timestamp_before:integer,realtime_timestamp_after:"
+		"integer,"
+		"sort_by:string,limit:integer",
+		NULL, "InstanceLogsResponse", 200 },
+	{ METHOD_GET, "/v2/instances/{id}/ssh", instance_ssh, SCOPE_READ, 0, "Get instance SSH info", NULL, NULL,
+		"InstanceSshInfo", 200 },
 	{ 0 },
 };

@@ -115,7 +115,8 @@ static bool read_wanted(const struct engine *e, const struct request *q, struct 
 {
 	return api_query_int(q, r, "created_after", 0, INT64_MAX, 0, &w->after) &&
 		api_query_int(q, r, "created_before", 0, INT64_MAX, INT64_MAX, &w->before) &&
-		instances_read_statuses(q, r, &w->statuses) && read_include(q, r, &w->user_data) && pools_known(e, q, r);
+		instances_read_statuses(q, r, &w->statuses) && read_include(q, r, &w->user_data) &&
+		pools_known(e, q, r);
 }
 
 /* Whether any value of a repeated filter means this id; true where it is not asked for. */
@@ -145,11 +146,13 @@ static bool in_pools(const struct engine *e, const struct request *q, uint64_t p
 	return false;
 }
 
-static bool instances_matches(const struct engine *e, const struct request *q, const struct wanted *w, const struct instance *i)
+static bool instances_matches(const struct engine *e, const struct request *q, const struct wanted *w,
+	const struct instance *i)
 {
-	return (!w->statuses || (w->statuses & 1u << i->status)) && i->created_at >= w->after && i->created_at <= w->before &&
-		instances_among(q, "id", IDENT_INSTANCE, i->id) && instances_among(q, "instance_sku", IDENT_SKU, i->sku) &&
-		in_pools(e, q, i->pool) && tags_match(q, i->tags);
+	return (!w->statuses || (w->statuses & 1u << i->status)) && i->created_at >= w->after &&
+		i->created_at <= w->before && instances_among(q, "id", IDENT_INSTANCE, i->id) &&
+		instances_among(q, "instance_sku", IDENT_SKU, i->sku) && in_pools(e, q, i->pool) &&
+		tags_match(q, i->tags);
 }
 
 static int v2_instances_list(struct api *api, const struct request *q, struct reply *r)
@@ -166,7 +169,8 @@ static int v2_instances_list(struct api *api, const struct request *q, struct re
 	page_init(&page, &g);
 	i = g.back ? engine_instance_after(e, q->account, g.from[0]) :
 		engine_instance_before(e, q->account, g.started ? g.from[0] : UINT64_MAX);
-	for (; i; i = g.back ? engine_instance_after(e, q->account, i->id) : engine_instance_before(e, q->account, i->id)) {
+	for (; i; i = g.back ? engine_instance_after(e, q->account, i->id)
+			     : engine_instance_before(e, q->account, i->id)) {
 		if (!instances_matches(e, q, &w, i))
 			continue;
 		if (!page_wants(&page))
@@ -191,7 +195,8 @@ static bool batch_check(const struct engine *e, const struct request *q, struct 
 
 		i = find_instance(e, q->account, text);
 		if (!i) {
-			api_refuse_as(q, r, 422, REASON_NOT_FOUND, "data", "there is no instance '%s' in this account", text);
+			api_refuse_as(q, r, 422, REASON_NOT_FOUND, "data", "there is no instance '%s' in this account",
+				text);
 			return false;
 		}
 		if (n && i->account != events[0].account) {
@@ -244,7 +249,8 @@ const struct route api_v2_instances[] = {
 		"CreateInstanceRequest", "InstanceResponse", 201 },
 	{ METHOD_GET, "/v2/instances", v2_instances_list, SCOPE_READ, 0, "List instances",
 		"workspace:string,id:array,pool:array,status:array,created_after:integer,created_before:integer,"
-		"instance_sku:array,limit:integer,starting_after:string,ending_before:string,include:array,tag:array,tag_key:array",
+		"instance_sku:array,limit:integer,starting_after:string,ending_before:string,include:array,tag:array,"
+		"tag_key:array",
 		NULL, "ListInstancesResponse", 200 },
 	{ METHOD_PATCH, "/v2/instances", instances_batch, SCOPE_NODES, 0, "Update multiple instances", NULL,
 		"BatchPatchInstancesRequest", "BatchPatchInstancesResponse", 200 },

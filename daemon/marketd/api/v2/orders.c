@@ -36,7 +36,8 @@ static int v2_orders_add_row(void *arg, const struct order *o)
 	return 0;
 }
 
-static bool orders_one_of(const struct request *q, struct reply *r, const char *name, const char *const *words, size_t count, int *out)
+static bool orders_one_of(const struct request *q, struct reply *r, const char *name, const char *const *words,
+	size_t count, int *out)
 {
 	const char *text = api_query(q, name);
 
@@ -86,7 +87,8 @@ static bool orders_read_things(struct api *api, const struct request *q, struct 
 		return false;
 	}
 	if (procurement && !c) {
-		api_refuse(q, r, REASON_NOT_FOUND, "procurement", "there is no procurement '%s' in this account", procurement);
+		api_refuse(q, r, REASON_NOT_FOUND, "procurement", "there is no procurement '%s' in this account",
+			procurement);
 		return false;
 	}
 	f->pool = p ? p->id : 0;
@@ -108,8 +110,8 @@ static bool read_ids(const struct request *q, struct reply *r, uint64_t ids[IDS_
 	return true;
 }
 
-static bool orders_read_filter(struct api *api, const struct request *q, struct reply *r, struct order_filter *f, uint64_t ids[IDS_MAX],
-	bool *descending)
+static bool orders_read_filter(struct api *api, const struct request *q, struct reply *r, struct order_filter *f,
+	uint64_t ids[IDS_MAX], bool *descending)
 {
 	static const char *const sides[] = { "buy", "sell" };
 	static const char *const sorts[] = { "created_at", "-created_at", "start_at", "-start_at" };
@@ -141,7 +143,8 @@ static int orders_list(struct api *api, const struct request *q, struct reply *r
 	bool descending;
 	int failed;
 
-	if (!paging_read(q, r, CURSOR_ORDERS, LIMIT_MAX, &paging) || !orders_read_filter(api, q, r, &filter, ids, &descending))
+	if (!paging_read(q, r, CURSOR_ORDERS, LIMIT_MAX, &paging) ||
+		!orders_read_filter(api, q, r, &filter, ids, &descending))
 		return r->status;
 	page_init(&l.page, &paging);
 	at.descending = descending != paging.back;
@@ -223,7 +226,8 @@ static int orders_cancel(struct api *api, const struct request *q, struct reply 
 	if (!the_order(api, q, r, note_one, &one))
 		return r->status;
 	if (!engine_order(market_engine(api->market), one.id))
-		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the order cannot be cancelled: %s", ended_text(one.status));
+		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the order cannot be cancelled: %s",
+			ended_text(one.status));
 	ev.account = one.account;
 	ev.subject = one.id;
 	reason = api_apply(api, q, &ev, NULL, &why);
@@ -234,7 +238,8 @@ const struct route api_v2_orders[] = {
 	{ METHOD_POST, "/v2/orders", orders_create, SCOPE_TRADE, ROUTE_CREATES, "Create order", NULL,
 		"v2.CreateOrderRequest", "v2.OrderResponse", 201 },
 	{ METHOD_GET, "/v2/orders", orders_list, SCOPE_READ, 0, "List orders",
-		"id:array,pool:string,workspace:string,side:string,status:array,created_after:integer,created_before:integer,"
+		"id:array,pool:string,workspace:string,side:string,status:array,created_after:integer,created_before:"
+		"integer,"
 		"procurement:string,sort_by:string,limit:integer,starting_after:string,ending_before:string",
 		NULL, "v2.ListOrdersResponse", 200 },
 	{ METHOD_GET, "/v2/orders/{id}", orders_get, SCOPE_READ, 0, "Get order", NULL, NULL, "v2.OrderResponse", 200 },

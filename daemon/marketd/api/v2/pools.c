@@ -73,7 +73,8 @@ static int pools_get(struct api *api, const struct request *q, struct reply *r)
 static int pools_not_done(const struct request *q, struct reply *r, int reason, const struct fail *why)
 {
 	if (reason == REASON_NAME_TAKEN)
-		return api_refuse_as(q, r, 422, reason, "name", "%s", why->text[0] ? why->text : reason_row(reason)->text);
+		return api_refuse_as(q, r, 422, reason, "name", "%s",
+			why->text[0] ? why->text : reason_row(reason)->text);
 	return api_failed(q, r, reason, NULL, why);
 }
 
@@ -85,8 +86,9 @@ static int pools_create(struct api *api, const struct request *q, struct reply *
 	struct fail why = { 0 };
 	int reason;
 
-	if (!api_whose(q, r, &ev.account) || !workspace_check(api, q, r, body_text(q->body, "workspace"), "workspace") ||
-	    !(ev.name = name_read(api, q, r, IDENT_POOL, room)) || !tags_read(q, r, &tags))
+	if (!api_whose(q, r, &ev.account) ||
+		!workspace_check(api, q, r, body_text(q->body, "workspace"), "workspace") ||
+		!(ev.name = name_read(api, q, r, IDENT_POOL, room)) || !tags_read(q, r, &tags))
 		return r->status;
 	ev.text = tags;
 	reason = api_apply(api, q, &ev, &did, &why);

@@ -28,7 +28,8 @@ static int64_t preview_boundless(const struct event *ev)
 }
 
 /* 1: all of it fills at that limit, 0: it does not, negative: it is not an order that could. */
-static int preview_try(const struct engine *e, const struct event *ev, int64_t price, struct quote *out, int *short_of, struct fail *why)
+static int preview_try(const struct engine *e, const struct event *ev, int64_t price, struct quote *out, int *short_of,
+	struct fail *why)
 {
 	struct event ask = *ev;
 	int reason;
@@ -120,7 +121,8 @@ static bool read_request(const struct request *q, struct reply *r, struct event 
 	if (!body_minute(q, r, q->body, "start_at", &ev->u.order.start))
 		return false;
 	if (seconds <= 0 || seconds % 60 || seconds / 60 > MINUTE_MAX - ev->u.order.start) {
-		api_refuse(q, r, REASON_INVALID, "duration_seconds", "'duration_seconds' must be a multiple of 60 above 0");
+		api_refuse(q, r, REASON_INVALID, "duration_seconds",
+			"'duration_seconds' must be a multiple of 60 above 0");
 		return false;
 	}
 	if (nodes < 1 || nodes > NODES_MAX) {
@@ -142,12 +144,13 @@ static json_t *v2_preview_fee(const struct engine *e, const struct event *ev)
 static int preview_quoted(const struct engine *e, const struct request *q, struct reply *r, const struct preview *p)
 {
 	const struct event *ev = &p->ev;
-	json_t *body = json_pack("{s:o, s:s, s:b, s:b, s:o, s:[o], s:o}", "pool", render_id(IDENT_POOL, ev->u.order.pool),
-		"side", ev->u.order.side == SIDE_SELL ? "sell" : "buy", "allow_standing", 0, "allow_partial", 0,
-		"instance_sku", render_id(IDENT_SKU, ev->u.order.sku), "allocation_schedule_delta",
-		render_span(ev->u.order.start, ev->u.order.end, ev->u.order.nodes),
+	json_t *body = json_pack("{s:o, s:s, s:b, s:b, s:o, s:[o], s:o}", "pool",
+		render_id(IDENT_POOL, ev->u.order.pool), "side", ev->u.order.side == SIDE_SELL ? "sell" : "buy",
+		"allow_standing", 0, "allow_partial", 0, "instance_sku", render_id(IDENT_SKU, ev->u.order.sku),
+		"allocation_schedule_delta", render_span(ev->u.order.start, ev->u.order.end, ev->u.order.nodes),
 		"limit_price_dollars_per_node_hour", render_price(ev->u.order.price));
-	json_t *made = json_pack("{s:s, s:o, s:o, s:[]}", "type", "quoted", "post_order_body", body, "fee", v2_preview_fee(e, ev), "notices");
+	json_t *made = json_pack("{s:s, s:o, s:o, s:[]}", "type", "quoted", "post_order_body", body, "fee",
+		v2_preview_fee(e, ev), "notices");
 
 	if (made && (render_money(made, "np_total", p->best.cost) ||
 	    json_object_set_new(made, "np_reason", render_reason(p->short_of)))) {
@@ -157,8 +160,8 @@ static int preview_quoted(const struct engine *e, const struct request *q, struc
 	return api_json(q, r, 200, made);
 }
 
-static int preview_unavailable(const struct engine *e, const struct request *q, struct reply *r, const struct preview *p,
-	const struct fail *why)
+static int preview_unavailable(const struct engine *e, const struct request *q, struct reply *r,
+	const struct preview *p, const struct fail *why)
 {
 	return api_json(q, r, 200, json_pack("{s:s, s:s, s:o, s:[], s:o}", "type", "unavailable",
 		"reason", p->matched ? "no_availability" : "no_matching_instance_skus",
@@ -167,7 +170,8 @@ static int preview_unavailable(const struct engine *e, const struct request *q, 
 }
 
 /* false: refused. A buy needs a pool to go into, so that the body can be posted as it is. */
-static bool preview_read_pool(const struct engine *e, const struct request *q, struct reply *r, const struct event *ev, uint64_t *pool)
+static bool preview_read_pool(const struct engine *e, const struct request *q, struct reply *r, const struct event *ev,
+	uint64_t *pool)
 {
 	const char *text = body_text(q->body, "pool");
 	const struct pool *p = text ? find_pool(e, ev->account, text) : NULL;
@@ -182,7 +186,8 @@ static bool preview_read_pool(const struct engine *e, const struct request *q, s
 	for (p = engine_pool_after(e, ev->account, 0); p; p = engine_pool_after(e, ev->account, p->id))
 		if (!p->deleted && p->kind == POOL_MARKET)
 			return true;
-	api_refuse(q, r, REASON_INVALID, "pool", "this account has no pool to buy into yet; make one with POST /v2/pools");
+	api_refuse(q, r, REASON_INVALID, "pool",
+		"this account has no pool to buy into yet; make one with POST /v2/pools");
 	return false;
 }
 

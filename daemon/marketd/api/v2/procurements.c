@@ -23,7 +23,8 @@ static const struct procurement *procurements_before(const struct engine *e, uin
 {
 	const struct procurement *last = NULL, *p;
 
-	for (p = engine_procurement_after(e, account, 0); p && p->id < id; p = engine_procurement_after(e, account, p->id))
+	for (p = engine_procurement_after(e, account, 0); p && p->id < id;
+		p = engine_procurement_after(e, account, p->id))
 		last = p;
 	return last;
 }
@@ -43,8 +44,10 @@ static int v2_procurements_list(struct api *api, const struct request *q, struct
 	if (text && !pool)
 		return api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", text);
 	page_init(&page, &g);
-	p = g.back ? procurements_before(e, q->account, g.from[0]) : engine_procurement_after(e, q->account, g.started ? g.from[0] : 0);
-	for (; p; p = g.back ? procurements_before(e, q->account, p->id) : engine_procurement_after(e, q->account, p->id)) {
+	p = g.back ? procurements_before(e, q->account, g.from[0])
+		   : engine_procurement_after(e, q->account, g.started ? g.from[0] : 0);
+	for (; p; p = g.back ? procurements_before(e, q->account, p->id)
+			     : engine_procurement_after(e, q->account, p->id)) {
 		if (pool && p->pool != pool->id)
 			continue;
 		if (!page_wants(&page))
@@ -77,7 +80,8 @@ static bool read_target(const struct request *q, struct reply *r, int32_t *targe
 		return true;
 	}
 	if (json_integer_value(value) < 0 || json_integer_value(value) > TARGET_MAX) {
-		api_refuse(q, r, REASON_INVALID, "target", "a target is \"node_count\" or 0 to %d nodes", (int)TARGET_MAX);
+		api_refuse(q, r, REASON_INVALID, "target", "a target is \"node_count\" or 0 to %d nodes",
+			(int)TARGET_MAX);
 		return false;
 	}
 	*target = (int32_t)json_integer_value(value);
@@ -171,7 +175,8 @@ static int procurements_patch(struct api *api, const struct request *q, struct r
 	if (json_is_boolean(json_object_get(q->body, "enabled")))
 		ev.u.procurement_change.enabled = body_bool(q->body, "enabled", true);
 	reason = api_apply(api, q, &ev, NULL, &why);
-	return reason ? procurements_not_done(q, r, reason, &why) : api_json(q, r, 200, render_procurement(e, engine_procurement(e, ev.subject)));
+	return reason ? procurements_not_done(q, r, reason, &why)
+		      : api_json(q, r, 200, render_procurement(e, engine_procurement(e, ev.subject)));
 }
 
 static int procurements_delete(struct api *api, const struct request *q, struct reply *r)
@@ -193,11 +198,13 @@ const struct route api_v2_procurements[] = {
 	{ METHOD_POST, "/v2/procurements", procurements_create, SCOPE_TRADE, ROUTE_CREATES, "Create procurement", NULL,
 		"CreateProcurementRequest", "ProcurementResponse", 201 },
 	{ METHOD_GET, "/v2/procurements", v2_procurements_list, SCOPE_READ, 0, "List procurements",
-		"workspace:string,pool:string,limit:integer,starting_after:string,ending_before:string",
-		NULL, "ListProcurementsResponse", 200 },
-	{ METHOD_GET, "/v2/procurements/{id}", procurements_get, SCOPE_READ, 0, "Get procurement", NULL, NULL, "ProcurementResponse", 200 },
+		"workspace:string,pool:string,limit:integer,starting_after:string,ending_before:string", NULL,
+		"ListProcurementsResponse", 200 },
+	{ METHOD_GET, "/v2/procurements/{id}", procurements_get, SCOPE_READ, 0, "Get procurement", NULL, NULL,
+		"ProcurementResponse", 200 },
 	{ METHOD_PATCH, "/v2/procurements/{id}", procurements_patch, SCOPE_TRADE, 0, "Update procurement", NULL,
 		"PatchProcurementRequest", "ProcurementResponse", 200 },
-	{ METHOD_DELETE, "/v2/procurements/{id}", procurements_delete, SCOPE_TRADE, 0, "Delete procurement", NULL, NULL, NULL, 204 },
+	{ METHOD_DELETE, "/v2/procurements/{id}", procurements_delete, SCOPE_TRADE, 0, "Delete procurement", NULL, NULL,
+		NULL, 204 },
 	{ 0 },
 };

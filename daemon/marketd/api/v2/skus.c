@@ -83,8 +83,14 @@ static int v2_skus_get(struct api *api, const struct request *q, struct reply *r
 	return api_json(q, r, 200, render(e, s));
 }
 
-static int skus_list(struct api *api, const struct request *q, struct reply *r) { return v2_skus_list(api, q, r, skus_whole); }
-static int skus_get(struct api *api, const struct request *q, struct reply *r) { return v2_skus_get(api, q, r, skus_whole); }
+static int skus_list(struct api *api, const struct request *q, struct reply *r)
+{
+	return v2_skus_list(api, q, r, skus_whole);
+}
+static int skus_get(struct api *api, const struct request *q, struct reply *r)
+{
+	return v2_skus_get(api, q, r, skus_whole);
+}
 
 static bool numbers_ok(const struct request *q, struct reply *r)
 {
@@ -113,8 +119,8 @@ static int availability_get(struct api *api, const struct request *q, struct rep
 /* A key or a value of the catalog. */
 static json_t *skus_entry(json_t *name, json_t *title, const char *text, int64_t since)
 {
-	return json_pack("{s:o, s:o, s:s, s:n, s:I, s:n, s:n}", "name", name, "display_name", title, "description", text,
-		"documentation_link", "stable_at", (json_int_t)since, "deprecated_at", "deprecation_info");
+	return json_pack("{s:o, s:o, s:s, s:n, s:I, s:n, s:n}", "name", name, "display_name", title, "description",
+		text, "documentation_link", "stable_at", (json_int_t)since, "deprecated_at", "deprecation_info");
 }
 
 static bool skus_listed(const json_t *values, const json_t *name)
@@ -139,14 +145,16 @@ static json_t *skus_definition(const struct engine *e, const struct sku_property
 		json_t *name = fact ? sku_value_text(fact) : NULL;
 
 		if (name && !skus_listed(values, name)) {
-			json_array_append_new(values, skus_entry(json_incref(name), sku_property_display(p, fact), p->text, s->created_at));
+			json_array_append_new(values,
+				skus_entry(json_incref(name), sku_property_display(p, fact), p->text, s->created_at));
 			since = since ? since : s->created_at;
 		}
 		json_decref(name);
 		json_decref(facts);
 	}
-	return json_pack("{s:o, s:o, s:s}", "key", skus_entry(json_string(p->name), json_string(p->title), p->text, since),
-		"values", values, "type", "enumeration");
+	return json_pack("{s:o, s:o, s:s}", "key",
+		skus_entry(json_string(p->name), json_string(p->title), p->text, since), "values", values, "type",
+		"enumeration");
 }
 
 static int skus_catalog(struct api *api, const struct request *q, struct reply *r)
@@ -161,7 +169,8 @@ static int skus_catalog(struct api *api, const struct request *q, struct reply *
 		count++;
 	page_init(&page, &paging);
 	at = paging.started ? paging.from[0] : 0; /* places are from 1 */
-	for (at = paging.back ? at - 1 : at + 1; at >= 1 && at <= count && page_wants(&page); at = paging.back ? at - 1 : at + 1)
+	for (at = paging.back ? at - 1 : at + 1; at >= 1 && at <= count && page_wants(&page);
+		at = paging.back ? at - 1 : at + 1)
 		page_add(&page, at, skus_definition(market_engine(api->market), &sku_properties[at - 1]));
 	return page_answer(q, r, &page);
 }
@@ -169,16 +178,20 @@ static int skus_catalog(struct api *api, const struct request *q, struct reply *
 #define PAGED "limit:integer,starting_after:string,ending_before:string"
 
 const struct route api_v2_skus[] = {
-	{ METHOD_GET, "/v2/instance_skus", skus_list, SCOPE_READ, 0, "List instance SKUs", PAGED,
-		NULL, "ListInstanceSkusResponse", 200 },
-	{ METHOD_GET, "/v2/instance_skus/availability", availability_list, SCOPE_READ, 0, "List instance-SKU availability",
-		PAGED ",id:string,region:string,availability_zone:string,accelerator:string,form_factor:string,rdma_type:string,"
-		"num_accelerators:integer,num_vcpus:integer,memory:integer,local_storage:integer,supports_public_ipv4:boolean",
+	{ METHOD_GET, "/v2/instance_skus", skus_list, SCOPE_READ, 0, "List instance SKUs", PAGED, NULL,
+		"ListInstanceSkusResponse", 200 },
+	{ METHOD_GET, "/v2/instance_skus/availability", availability_list, SCOPE_READ, 0,
+		"List instance-SKU availability",
+		PAGED ",id:string,region:string,availability_zone:string,accelerator:string,form_factor:string,rdma_"
+		      "type:string,"
+		      "num_accelerators:integer,num_vcpus:integer,memory:integer,local_storage:integer,supports_public_"
+		      "ipv4:boolean",
 		NULL, "ListInstanceSkuAvailabilityResponse", 200 },
-	{ METHOD_GET, "/v2/instance_skus/{id}", skus_get, SCOPE_READ, 0, "Get instance SKU", NULL, NULL, "InstanceSku", 200 },
-	{ METHOD_GET, "/v2/instance_skus/{id}/availability", availability_get, SCOPE_READ, 0, "Get instance-SKU availability",
-		NULL, NULL, "InstanceSkuAvailability", 200 },
-	{ METHOD_GET, "/v2/instance_sku_property_catalog", skus_catalog, SCOPE_READ, 0, "List instance SKU property catalog",
-		PAGED, NULL, "ListInstanceSkuPropertyCatalogResponse", 200 },
+	{ METHOD_GET, "/v2/instance_skus/{id}", skus_get, SCOPE_READ, 0, "Get instance SKU", NULL, NULL, "InstanceSku",
+		200 },
+	{ METHOD_GET, "/v2/instance_skus/{id}/availability", availability_get, SCOPE_READ, 0,
+		"Get instance-SKU availability", NULL, NULL, "InstanceSkuAvailability", 200 },
+	{ METHOD_GET, "/v2/instance_sku_property_catalog", skus_catalog, SCOPE_READ, 0,
+		"List instance SKU property catalog", PAGED, NULL, "ListInstanceSkuPropertyCatalogResponse", 200 },
 	{ 0 },
 };

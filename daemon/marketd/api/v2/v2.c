@@ -23,14 +23,16 @@ bool paging_read(const struct request *q, struct reply *r, enum cursor_kind kind
 		return false;
 	p->limit = (size_t)limit;
 	if (after && before) {
-		api_refuse(q, r, REASON_INVALID, "ending_before", "a page is either after or before a cursor, not both");
+		api_refuse(q, r, REASON_INVALID, "ending_before",
+			"a page is either after or before a cursor, not both");
 		return false;
 	}
 	if (!after && !before)
 		return true;
 	if (cursor_parse(kind, after ? after : before, words) != 0) {
 		api_refuse(q, r, REASON_INVALID, after ? "starting_after" : "ending_before",
-			"that is no cursor of this list; give the 'cursor' of one of its answers (%s_…)", cursor_prefix(kind));
+			"that is no cursor of this list; give the 'cursor' of one of its answers (%s_…)",
+			cursor_prefix(kind));
 		return false;
 	}
 	p->started = true;
@@ -124,8 +126,8 @@ bool tags_read(const struct request *q, struct reply *r, char **text)
 		return true;
 	json_object_foreach(tags, key, value)
 		if (!*key || strlen(key) > 256 || strpbrk(key, ",=")) {
-			api_refuse(q, r, REASON_INVALID, "tags", "a tag's key has 1 to 256 bytes, none of them ',' or '='");
-			return false;
+		api_refuse(q, r, REASON_INVALID, "tags", "a tag's key has 1 to 256 bytes, none of them ',' or '='");
+		return false;
 		}
 	*text = json_dumps(tags, JSON_COMPACT | JSON_SORT_KEYS);
 	if (*text && strlen(*text) <= TEXT_BYTES / 6)
@@ -157,7 +159,8 @@ bool workspace_check(struct api *api, const struct request *q, struct reply *r, 
 {
 	if (!text || find_workspace(market_engine(api->market), q->account, text))
 		return true;
-	api_refuse(q, r, REASON_NOT_FOUND, field, "there is no workspace '%s' here: an account has one, 'default'", text);
+	api_refuse(q, r, REASON_NOT_FOUND, field, "there is no workspace '%s' here: an account has one, 'default'",
+		text);
 	return false;
 }
 
@@ -173,8 +176,8 @@ static const struct sku_property *property_named(const char *name, size_t len)
 
 static bool no_such_property(const struct request *q, struct reply *r, const char *name, size_t len)
 {
-	api_refuse(q, r, REASON_INVALID, "requirements", "there is no property '%.*s'; see /v2/instance_sku_property_catalog",
-		len > 200 ? 200 : (int)len, name);
+	api_refuse(q, r, REASON_INVALID, "requirements",
+		"there is no property '%.*s'; see /v2/instance_sku_property_catalog", len > 200 ? 200 : (int)len, name);
 	return false;
 }
 
@@ -240,7 +243,8 @@ static bool read_triple(const struct request *q, struct reply *r, const char *at
 		const char *stop = comma ? comma : end;
 
 		if (stop == value || json_array_append_new(values, json_stringn(value, (size_t)(stop - value)))) {
-			api_refuse(q, r, REASON_INVALID, "requirements", "a value is missing; write field:value;field:in:value,value");
+			api_refuse(q, r, REASON_INVALID, "requirements",
+				"a value is missing; write field:value;field:in:value,value");
 			return false;
 		}
 		value = stop + 1;
@@ -269,11 +273,16 @@ json_t *requirements_of_query(const struct request *q, struct reply *r)
 
 int v2_absent(struct api *api, const struct request *q, struct reply *r)
 {
-	static const struct { const char *path, *text; } rows[] = {
-		{ "/v2/deployments", "deployments are not part of this market; make instances in a pool with POST /v2/instances" },
+	static const struct { const char *path, *text;
+	} rows[] = {
+		{ "/v2/deployments",
+			"deployments are not part of this market; make instances in a pool with POST /v2/instances" },
 		{ "/v2/pool_transfers", "pools cannot be merged here; buy into the pool that should have it" },
-		{ "/v2/instance_templates", "instance templates are not part of this market; give image and user data with each instance" },
-		{ "/v2/images", "images cannot be uploaded here; GET /v2/images?workspace=" PUBLIC_WORKSPACE " lists what there is" },
+		{ "/v2/instance_templates",
+			"instance templates are not part of this market; give image and user data with each instance" },
+		{ "/v2/images",
+			"images cannot be uploaded here; GET /v2/images?workspace=" PUBLIC_WORKSPACE
+			" lists what there is" },
 		{ "/v2/workspaces", "an account has one workspace here, 'default'; it cannot be changed" },
 	};
 

@@ -37,7 +37,7 @@ struct sku_property {
 
 extern const struct sku_property sku_properties[]; /* ends with { 0 } */
 
-json_t *sku_facts(const struct sku *s);                /* {name: value} of those that it has, num_accelerators among them */
+json_t *sku_facts(const struct sku *s); /* {name: value} of those that it has, num_accelerators among them */
 json_t *sku_value_text(const json_t *value);           /* as requirements write it */
 json_t *sku_property_display(const struct sku_property *p, const json_t *value);
 
@@ -84,7 +84,8 @@ bool tags_match(const struct request *q, const char *tags);
 bool tags_read(const struct request *q, struct reply *r, char **text);
 
 /* A name that was given, else one that is made from what the next id will be; in room. NULL: refused. */
-const char *name_read(struct api *api, const struct request *q, struct reply *r, enum ident kind, char room[IDENT_TEXT]);
+const char *name_read(struct api *api, const struct request *q, struct reply *r, enum ident kind,
+	char room[IDENT_TEXT]);
 
 /* workspace=… of a list: must be the account's own. false: refused (404). */
 bool workspace_check(struct api *api, const struct request *q, struct reply *r, const char *text, const char *field);

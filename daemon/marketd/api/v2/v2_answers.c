@@ -21,7 +21,8 @@ static const struct schema_field order[] = {
 	FIELD_REF("filled_average_price_dollars_per_node_hour", OR_NULL, "DollarsPerNodeHour"),
 	FIELD_LIST("fills", MAY, "v2.OrderFill"),
 	FIELD_REF("cancelled_at", OR_NULL, "UnixEpoch"),
-	{ "np_reason", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "why it is cancelled or did not fill, as in errors' code" },
+	{ "np_reason", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0,
+		"why it is cancelled or did not fill, as in errors' code" },
 	FIELD_REF("np_filled_total_dollars", MUST, "np.TotalDollars"),
 	FIELD_REF("np_hold_dollars", MUST, "np.TotalDollars"),
 	FIELD_FLAG("np_interruptible", MUST),
@@ -58,8 +59,8 @@ static const struct schema_field allocation_schedule[] = {
 /* What an account owns begins with. */
 #define SCOPE(word, id) \
 	FIELD_WORD("object", MUST, word), FIELD_REF("id", MUST, id), FIELD_TEXT("resource_path", MUST), \
-	FIELD_REF("owner", MUST, "Name"), FIELD_REF("workspace", MUST, "Name"), FIELD_REF("workspace_id", MUST, "WorkspaceId"), \
-	FIELD_REF("name", MUST, "Name")
+		FIELD_REF("owner", MUST, "Name"), FIELD_REF("workspace", MUST, "Name"), \
+		FIELD_REF("workspace_id", MUST, "WorkspaceId"), FIELD_REF("name", MUST, "Name")
 
 static const struct schema_field pool[] = {
 	SCOPE("pool", "PoolId"),
@@ -173,8 +174,13 @@ static const struct schema_field me[] = {
 };
 
 static const struct schema_field workspace[] = {
-	FIELD_WORD("object", MUST, "workspace"), FIELD_REF("id", MUST, "WorkspaceId"), FIELD_TEXT("resource_path", MUST),
-	FIELD_REF("owner", MUST, "Name"), FIELD_REF("name", MUST, "Name"), FIELD_REF("created_at", MUST, "UnixEpoch"), FIELDS_END,
+	FIELD_WORD("object", MUST, "workspace"),
+	FIELD_REF("id", MUST, "WorkspaceId"),
+	FIELD_TEXT("resource_path", MUST),
+	FIELD_REF("owner", MUST, "Name"),
+	FIELD_REF("name", MUST, "Name"),
+	FIELD_REF("created_at", MUST, "UnixEpoch"),
+	FIELDS_END,
 };
 
 static const struct schema_field workspaces[] = {
@@ -188,11 +194,17 @@ static const struct schema_field flag[] = {
 };
 
 static const struct schema_field flags[] = {
-	FIELD_WORD("object", MUST, "list"), FIELD_LIST("data", MUST, "UserFeatureFlag"), FIELD_FLAG("has_more", MUST), FIELDS_END,
+	FIELD_WORD("object", MUST, "list"),
+	FIELD_LIST("data", MUST, "UserFeatureFlag"),
+	FIELD_FLAG("has_more", MUST),
+	FIELDS_END,
 };
 
 static const struct schema_field enrollment[] = {
-	FIELD_WORD("object", MUST, "feature_flag"), FIELD_TEXT("feature_flag", MUST), FIELD_FLAG("enrolled", MUST), FIELDS_END,
+	FIELD_WORD("object", MUST, "feature_flag"),
+	FIELD_TEXT("feature_flag", MUST),
+	FIELD_FLAG("enrolled", MUST),
+	FIELDS_END,
 };
 
 /* The book */
@@ -222,8 +234,11 @@ static const struct schema_field windows[] = {
 
 #define LIST_OF(name, cursor_schema, of) \
 	static const struct schema_field name[] = { \
-		FIELD_WORD("object", MUST, "list"), FIELD_REF("cursor", OR_NULL, cursor_schema), FIELD_FLAG("has_more", MUST), \
-		FIELD_LIST("data", MUST, of), FIELDS_END, \
+		FIELD_WORD("object", MUST, "list"), \
+		FIELD_REF("cursor", OR_NULL, cursor_schema), \
+		FIELD_FLAG("has_more", MUST), \
+		FIELD_LIST("data", MUST, of), \
+		FIELDS_END, \
 	}
 
 LIST_OF(orders_list, "OrdersCursor", "v2.OrderResponse");
@@ -245,7 +260,8 @@ const struct schema schema_v2_answers[] = {
 	SHAPE("v2.ListOrdersResponse", orders_list, NULL),
 	SHAPE("v2.QuotedOrderPreview", quoted, "posting post_order_body as it is fills at this price"),
 	SHAPE("v2.UnavailableOrderPreview", unavailable, NULL),
-	{ "v2.OrderPreviewResponse", SCHEMA_ONE_OF, "v2.QuotedOrderPreview|v2.UnavailableOrderPreview", 0, 0, NULL, NULL, NULL },
+	{ "v2.OrderPreviewResponse", SCHEMA_ONE_OF, "v2.QuotedOrderPreview|v2.UnavailableOrderPreview", 0, 0, NULL,
+		NULL, NULL },
 	SHAPE("AllocationSchedule", allocation_schedule, NULL),
 	SHAPE("PoolResponse", pool, NULL),
 	SHAPE("ListPoolsResponse", pools_list, NULL),

@@ -10,7 +10,8 @@ static const struct schema_field create_order[] = {
 	FIELD_REF("instance_sku", MUST, "InstanceSkuId"),
 	{ "allocation_schedule_delta", SCHEMA_REF, MUST, "Schedule", 0, 0, "exactly one range, with both ends" },
 	FIELD_REF("limit_price_dollars_per_node_hour", MUST, "DollarsPerNodeHour"),
-	{ "np_max_total_dollars", SCHEMA_REF, OR_NULL, "np.TotalDollars", 0, 0, "a buy that would cost more is refused" },
+	{ "np_max_total_dollars", SCHEMA_REF, OR_NULL, "np.TotalDollars", 0, 0,
+		"a buy that would cost more is refused" },
 	{ "np_interruptible", SCHEMA_BOOLEAN, OR_NULL, NULL, 0, 0, "a buy that may be taken back with notice" },
 	FIELDS_END,
 };
@@ -82,7 +83,8 @@ static const struct schema_field batch[] = {
 
 static const struct schema_field replace_instance[] = {
 	FIELD_REF("image", MUST, "ResourcePathOrId_ImageId"),
-	{ "cloud_init_user_data", SCHEMA_STRING, MAY, NULL, 0, 0, "base64 of at most 64 KiB; none: the replacement has none" },
+	{ "cloud_init_user_data", SCHEMA_STRING, MAY, NULL, 0, 0,
+		"base64 of at most 64 KiB; none: the replacement has none" },
 	FIELD_REF("name", OR_NULL, "Name"),
 	FIELDS_END,
 };
@@ -118,7 +120,8 @@ const struct schema schema_v2_requests[] = {
 	SHAPE("v2.CreateOrderRequest", create_order, NULL),
 	SHAPE("v2.BuyOrderPreviewRequest", buy_preview, NULL),
 	SHAPE("v2.SellOrderPreviewRequest", sell_preview, NULL),
-	{ "v2.OrderPreviewRequest", SCHEMA_ONE_OF, "v2.BuyOrderPreviewRequest|v2.SellOrderPreviewRequest", 0, 0, NULL, NULL, NULL },
+	{ "v2.OrderPreviewRequest", SCHEMA_ONE_OF, "v2.BuyOrderPreviewRequest|v2.SellOrderPreviewRequest", 0, 0, NULL,
+		NULL, NULL },
 	SHAPE("v2.CreatePoolRequest", create_pool, NULL),
 	SHAPE("v2.PatchPoolRequest", patch_pool, NULL),
 	SHAPE("CreateInstanceRequest", create_instance, NULL),

@@ -18,7 +18,9 @@ static const struct schema_field pool_summary[] = {
 };
 
 static const struct schema_field sku_summary[] = {
-	FIELD_WORD("object", MUST, "instance_sku"), FIELD_REF("id", MUST, "InstanceSkuId"), FIELD_REF("alias", MUST, "Name"),
+	FIELD_WORD("object", MUST, "instance_sku"),
+	FIELD_REF("id", MUST, "InstanceSkuId"),
+	FIELD_REF("alias", MUST, "Name"),
 	FIELDS_END,
 };
 
@@ -190,7 +192,8 @@ const struct schema schema_v2[] = {
 	ALIAS_TEXT("v2.TagValue", "^[^,=]*$", 0, 256),
 	{ "Tags", SCHEMA_MAP, "v2.TagValue", 0, 256, NULL, NULL, NULL },
 	ALIAS_LIST("v2.Names", "Name", 256),
-	{ "Requirements", SCHEMA_MAP, "v2.Names", 0, 64, NULL, NULL, "any of a property's values, all of the properties" },
+	{ "Requirements", SCHEMA_MAP, "v2.Names", 0, 64, NULL, NULL,
+		"any of a property's values, all of the properties" },
 	SHAPE("ScheduleEntry", schedule_entry, "[start_at, end_at) with a fixed node_count; end_at null: open"),
 	ALIAS_LIST("Schedule", "ScheduleEntry", 100000),
 	SHAPE("PoolSummary", pool_summary, NULL),

@@ -142,7 +142,8 @@ void offer_index_drop(struct live_sku *s, struct live_host *h)
  * The least price and the oldest order of what the host has on sale. What it had is mostly still
  * there, in its far end, so the search goes from there and stops once neither can be better.
  */
-static void offer_index_least(const struct live_host *h, int64_t known_ask, uint64_t known_oldest, int64_t *ask, uint64_t *oldest)
+static void offer_index_least(const struct live_host *h, int64_t known_ask, uint64_t known_oldest, int64_t *ask,
+	uint64_t *oldest)
 {
 	*ask = INT64_MAX;
 	*oldest = UINT64_MAX;

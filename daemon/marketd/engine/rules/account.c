@@ -28,7 +28,9 @@ static bool account_too_much(const struct engine *e, int64_t more)
 
 int account_make(struct engine *e, const struct event *ev, struct fail *why)
 {
-	struct account a = { .beneficiary = ev->u.account.beneficiary, .floor = ev->u.account.floor, .created_at = ev->at };
+	struct account a = { .beneficiary = ev->u.account.beneficiary,
+		.floor = ev->u.account.floor,
+		.created_at = ev->at };
 	int rc;
 
 	if (a.beneficiary && !world_account(e, a.beneficiary))
@@ -87,14 +89,19 @@ int account_credit(struct engine *e, const struct event *ev, struct fail *why)
 	if (__builtin_add_overflow(a->pub.available, micros, &after) && micros > 0)
 		return fail_set(why, REASON_OVERFLOW, "that is more money than can be counted");
 	if (micros < 0 && (micros == INT64_MIN || micros < -ledger_spendable(&a->pub)))
-		return fail_set(why, REASON_FUNDS, "the balance of account '%s' would fall below its floor", a->pub.name);
+		return fail_set(why, REASON_FUNDS, "the balance of account '%s' would fall below its floor",
+			a->pub.name);
 	if (micros > 0 && account_too_much(e, micros))
 		return fail_set(why, REASON_OVERFLOW, "that is more money than can be counted");
 	ledger_move(e, 0, (struct entry[]){
 		{ .book = BOOK_ISSUED, .amount = -micros },
 		{ .book = BOOK_AVAILABLE, .account = a, .amount = micros },
 	}, 2);
-	emit_notice(e, &(struct notice){ .kind = NOTICE_CREDITED, .account = a->pub.id, .subject = a->pub.id, .amount = micros });
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_CREDITED,
+			.account = a->pub.id,
+			.subject = a->pub.id,
+			.amount = micros });
 	return 0;
 }
 
@@ -157,7 +164,8 @@ int policy_set(struct engine *e, const struct event *ev, struct fail *why)
 	if (p->fee_bps < 0 || p->fee_bps > 10000 || p->release_bps < 0 || p->release_bps > 10000)
 		return fail_set(why, REASON_INVALID, "shares are 0 to 10000 parts of 10000");
 	if (p->settle_minutes < 1 || p->settle_minutes > 525600 || p->notice_minutes < 0 || p->notice_minutes > 1440)
-		return fail_set(why, REASON_INVALID, "leases settle every 1 to 525600 minutes, notice is 0 to 1440 minutes");
+		return fail_set(why, REASON_INVALID,
+			"leases settle every 1 to 525600 minutes, notice is 0 to 1440 minutes");
 	e->policy = *p;
 	for (size_t at = 0; (l = rank_next(&e->all[LEASES], &at));)
 		lease_schedule(e, l);

@@ -10,8 +10,12 @@
 
 static void emit_news(struct engine *e, const struct agent *a, enum agent_news news)
 {
-	emit_notice(e, &(struct notice){ .kind = NOTICE_AGENT, .account = a->account, .subject = a->id, .minute = e->minute,
-		.code = (int32_t)news });
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_AGENT,
+			.account = a->account,
+			.subject = a->id,
+			.minute = e->minute,
+			.code = (int32_t)news });
 }
 
 bool agent_key_fits(const char *public_key)
@@ -19,7 +23,8 @@ bool agent_key_fits(const char *public_key)
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const char *last;
 
-	if (!public_key || strspn(public_key, digits) != PUBLIC_KEY_TEXT - 1 || strcmp(public_key + PUBLIC_KEY_TEXT - 1, "=") != 0)
+	if (!public_key || strspn(public_key, digits) != PUBLIC_KEY_TEXT - 1 ||
+		strcmp(public_key + PUBLIC_KEY_TEXT - 1, "=") != 0)
 		return false;
 	last = strchr(digits, public_key[PUBLIC_KEY_TEXT - 2]);
 	return (last - digits) % 4 == 0; /* two bits of it are past the 32 bytes */

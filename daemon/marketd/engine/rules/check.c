@@ -17,7 +17,8 @@ int check_open_account(const struct engine *e, const struct event *ev, struct fa
 	if (!a)
 		return check_account(e, ev, why);
 	if (a->pub.state == ACCOUNT_SUSPENDED)
-		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add", a->pub.name);
+		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add",
+			a->pub.name);
 	return 0;
 }
 

@@ -64,8 +64,8 @@ struct live_lease *lease_split(struct engine *e, struct live_lease *l, int64_t a
 	return tail;
 }
 
-static void lease_notify(struct engine *e, enum notice_kind kind, uint64_t account, const struct lease *l, int64_t amount,
-	int64_t minute)
+static void lease_notify(struct engine *e, enum notice_kind kind, uint64_t account, const struct lease *l,
+	int64_t amount, int64_t minute)
 {
 	emit_notice(e, &(struct notice){ .kind = kind, .account = account, .subject = l->id, .other = l->host,
 		.amount = amount, .minute = minute });
@@ -93,7 +93,8 @@ void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 	}, 5);
 	l->settled = to;
 	if (amount)
-		lease_notify(e, down ? NOTICE_REFUNDED : NOTICE_SETTLED, down ? l->buyer : l->seller, l, amount - fee, to);
+		lease_notify(e, down ? NOTICE_REFUNDED : NOTICE_SETTLED, down ? l->buyer : l->seller, l, amount - fee,
+			to);
 	if (to < l->end)
 		emit_lease(e, l, false, false);
 }
@@ -115,7 +116,8 @@ static struct entry source_entry(const struct engine *e, const struct live_lease
 }
 
 /* Minutes of the host go back to the seller's pool, under the seller's own lease, on sale by `order` or not. */
-static void return_minutes(struct engine *e, struct live_lease *l, int64_t start, int64_t end, uint64_t parent, uint64_t order)
+static void return_minutes(struct engine *e, struct live_lease *l, int64_t start, int64_t end, uint64_t parent,
+	uint64_t order)
 {
 	struct live_order *sell = world_order(e, order);
 	struct piece p = { .pool = lease_source(e, l)->pub.id, .lease = parent };
@@ -136,7 +138,8 @@ void lease_interrupt(struct engine *e, struct live_lease *t, int64_t c)
 	struct live_lease *parent = world_lease(e, l->parent);
 	int64_t minutes, back;
 
-	ensure(l->interruptible && c >= l->start && c < l->end && c >= world_notice(e), "a lease is interrupted without notice");
+	ensure(l->interruptible && c >= l->start && c < l->end && c >= world_notice(e),
+		"a lease is interrupted without notice");
 	minutes = l->paid_end - c + (l->start < c ? 1 : 0);
 	back = sure_mul(l->price, minutes);
 	if (parent && c > l->start)
@@ -152,8 +155,13 @@ void lease_interrupt(struct engine *e, struct live_lease *t, int64_t c)
 		emit_lease(e, &parent->pub, false, false);
 	}
 	return_minutes(e, t, c, l->end, parent ? parent->pub.id : 0, calendar_at(t->host, c)->order);
-	emit_notice(e, &(struct notice){ .kind = NOTICE_INTERRUPTED, .account = l->buyer, .subject = l->id, .other = l->host,
-		.amount = back, .minute = c });
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_INTERRUPTED,
+			.account = l->buyer,
+			.subject = l->id,
+			.other = l->host,
+			.amount = back,
+			.minute = c });
 	t->host->sku->marked = t->host->sku->crossed = true;
 	l->end = c;
 	l->paid_end = c > l->start ? c - 1 : c;
@@ -183,14 +191,19 @@ int64_t lease_give_back(struct engine *e, struct live_lease *t)
 	int64_t unused = sure_mul(l->price, l->paid_end - l->start), back = lease_refund(e, l, l->start);
 	int64_t fee = ledger_fee(unused - back, e->policy.fee_bps);
 
-	ledger_move(e, l->id, (struct entry[]){
-		{ .book = BOOK_ESCROW, .account = buyer, .amount = -unused },
-		{ .book = BOOK_AVAILABLE, .account = buyer, .amount = back },
-		{ .book = BOOK_FEES, .amount = fee },
-		{ .book = BOOK_AVAILABLE, .account = seller, .amount = unused - back - fee },
-		{ .book = BOOK_CAPACITY, .pool = world_pool(e, l->pool), .sku = t->host->sku, .amount = l->start - l->end },
-		source_entry(e, t, l->end - l->start),
-	}, 6);
+	ledger_move(e, l->id,
+		(struct entry[]){
+			{ .book = BOOK_ESCROW, .account = buyer, .amount = -unused },
+			{ .book = BOOK_AVAILABLE, .account = buyer, .amount = back },
+			{ .book = BOOK_FEES, .amount = fee },
+			{ .book = BOOK_AVAILABLE, .account = seller, .amount = unused - back - fee },
+			{ .book = BOOK_CAPACITY,
+				.pool = world_pool(e, l->pool),
+				.sku = t->host->sku,
+				.amount = l->start - l->end },
+			source_entry(e, t, l->end - l->start),
+		},
+		6);
 	if (parent) {
 		parent->pub.sold_on = false;
 		emit_lease(e, &parent->pub, false, false);
@@ -198,8 +211,13 @@ int64_t lease_give_back(struct engine *e, struct live_lease *t)
 	return_minutes(e, t, l->start, l->end, l->parent, sell && !order_block(&sell->pub) ? l->sell_order : 0);
 	if (sell && order_block(&sell->pub))
 		live_order_touch(e, sell); /* of which less is on sale, where the lease was interruptible */
-	emit_notice(e, &(struct notice){ .kind = NOTICE_RELEASED, .account = l->buyer, .subject = l->id, .other = l->host,
-		.amount = back, .minute = l->start });
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_RELEASED,
+			.account = l->buyer,
+			.subject = l->id,
+			.other = l->host,
+			.amount = back,
+			.minute = l->start });
 	if (unused - back - fee)
 		lease_notify(e, NOTICE_SETTLED, l->seller, l, unused - back - fee, l->start);
 	emit_lease(e, l, false, true);

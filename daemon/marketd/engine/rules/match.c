@@ -34,7 +34,8 @@ bool want_may(const struct engine *e, const struct want *w, const struct piece *
 void plan_add(struct plan *plan, struct live_host *h, int64_t start, int64_t end, int64_t price, uint64_t order)
 {
 	must_room(plan->list, plan->count, plan->cap);
-	plan->list[plan->count++] = (struct slice){ .host = h, .start = start, .end = end, .price = price, .order = order };
+	plan->list[plan->count++] =
+		(struct slice){ .host = h, .start = start, .end = end, .price = price, .order = order };
 	plan->cost = sure_add(plan->cost, sure_mul(price, end - start));
 	plan->minutes += end - start;
 	plan->dearest = price > plan->dearest ? price : plan->dearest;
@@ -101,7 +102,8 @@ static void match_keep(struct plan *p, const struct fit *f, size_t most)
 }
 
 /* Has it that, and at that price? *any counts those that have it at any price. */
-static void match_look_at(const struct engine *e, const struct want *w, struct plan *p, struct live_host *h, bool far, size_t *any)
+static void match_look_at(const struct engine *e, const struct want *w, struct plan *p, struct live_host *h, bool far,
+	size_t *any)
 {
 	struct fit f;
 
@@ -121,7 +123,8 @@ static void look_near(const struct engine *e, const struct want *w, struct plan 
 	for (size_t i = 0; d && i < d->holding_count; i++) {
 		struct live_host *h = d->holdings[i].live;
 
-		if (d->holdings[i].until < w->start || h->sku != w->sku || !offer_index_bit(p, h->slot) || !calendar_owned(h, d->pub.id, w->start - 1))
+		if (d->holdings[i].until < w->start || h->sku != w->sku || !offer_index_bit(p, h->slot) ||
+			!calendar_owned(h, d->pub.id, w->start - 1))
 			continue;
 		p->bits[h->slot / 64] &= ~(UINT64_C(1) << (h->slot % 64));
 		match_look_at(e, w, p, h, false, any);
@@ -176,7 +179,8 @@ static void queue_up(const struct want *w, struct plan *p)
 }
 
 /* The next cheapest; NULL where there is none within the limit. `at` walks the offer index where many hosts may do. */
-static const struct cheap *next_cheapest(const struct want *w, struct plan *p, bool many, size_t *at, struct cheap *room)
+static const struct cheap *next_cheapest(const struct want *w, struct plan *p, bool many, size_t *at,
+	struct cheap *room)
 {
 	if (many) {
 		for (; *at < w->sku->cheap_count && w->sku->cheap[*at].ask <= w->limit; ++*at)
@@ -226,7 +230,8 @@ static size_t match_look(const struct engine *e, const struct want *w, struct pl
 /* Is the whole block there for this buy? */
 static bool block_fits(const struct engine *e, const struct want *w, const struct live_order *b)
 {
-	if (b->pub.start != w->start || b->pub.end != w->end || b->pub.nodes != w->nodes || b->beneficiary == w->beneficiary)
+	if (b->pub.start != w->start || b->pub.end != w->end || b->pub.nodes != w->nodes ||
+		b->beneficiary == w->beneficiary)
 		return false;
 	for (size_t i = 0; i < b->host_count; i++) {
 		const struct live_host *h = world_host(e, b->hosts[i]);
@@ -308,7 +313,8 @@ void match_whole(const struct engine *e, const struct want *w, struct plan *plan
 	enough = plan->fit_count == (size_t)w->nodes;
 	for (size_t i = 0; enough && i < plan->fit_count; i++)
 		cost += plan->fits[i].cost;
-	if (block && (!enough || want_price(w, block->pub.id, block->pub.price) * (w->end - w->start) * w->nodes < cost))
+	if (block &&
+		(!enough || want_price(w, block->pub.id, block->pub.price) * (w->end - w->start) * w->nodes < cost))
 		for (size_t i = 0; i < block->host_count; i++)
 			plan_pieces(plan, w, world_host(e, block->hosts[i]));
 	else if (enough)
@@ -326,7 +332,8 @@ int match_extend(const struct engine *e, const struct want *w, struct plan *plan
 	for (size_t i = 0; w->pool && i < w->pool->holding_count; i++) {
 		struct live_host *h = w->pool->holdings[i].live;
 
-		if (w->pool->holdings[i].until < w->start || h->sku != w->sku || !calendar_owned(h, w->pool->pub.id, w->start - 1))
+		if (w->pool->holdings[i].until < w->start || h->sku != w->sku ||
+			!calendar_owned(h, w->pool->pub.id, w->start - 1))
 			continue;
 		had++;
 		match_look_at(e, w, plan, h, false, &any);

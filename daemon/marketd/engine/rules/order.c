@@ -19,11 +19,13 @@ static int check_whose(const struct engine *e, const struct event *ev, bool aski
 		return fail_set(why, REASON_NOT_FOUND, "there is no such account");
 	mine = p && p->pub.account == ev->account && !p->pub.deleted;
 	if (a->pub.state == ACCOUNT_SUSPENDED && (buy || (mine && p->pub.kind == POOL_ORIGINATING)))
-		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add", a->pub.name);
+		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add",
+			a->pub.name);
 	if (!mine && !(asking && buy && !ev->u.order.pool))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such pool");
 	if (buy && mine && p->pub.kind == POOL_ORIGINATING)
-		return fail_set(why, REASON_WRONG_STATE, "hosts are registered into pool '%s': nothing is bought into it", p->pub.name);
+		return fail_set(why, REASON_WRONG_STATE,
+			"hosts are registered into pool '%s': nothing is bought into it", p->pub.name);
 	if (!world_sku(e, ev->u.order.sku))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
 	return 0;
@@ -49,7 +51,8 @@ static int check_shape(const struct event *ev, struct fail *why)
 	if (ev->u.order.start >= ev->u.order.end || ev->u.order.end > MINUTE_MAX)
 		return fail_set(why, REASON_INVALID, "the window must end after it starts, and not for ever away");
 	if (!buy && ((flags & (ORDER_EXTEND | ORDER_INTERRUPTIBLE)) || ev->u.order.max_total))
-		return fail_set(why, REASON_INVALID, "a sell neither extends nor is interruptible, and has no most in all");
+		return fail_set(why, REASON_INVALID,
+			"a sell neither extends nor is interruptible, and has no most in all");
 	if ((flags & ORDER_EXTEND) && (flags & (ORDER_PARTIAL | ORDER_STANDING | ORDER_INTERRUPTIBLE)))
 		return fail_set(why, REASON_INVALID, "an extend is all or nothing, at once, and not interruptible");
 	if (buy && ev->u.order.host)
@@ -72,7 +75,8 @@ static int order_check_host(const struct engine *e, const struct order *o, struc
 		const struct piece *p = calendar_at(h, at);
 
 		if (!p || p->pool != o->pool)
-			return fail_set(why, REASON_NOT_OWNED, "the pool does not have host '%s' throughout the window", h->pub.name);
+			return fail_set(why, REASON_NOT_OWNED, "the pool does not have host '%s' throughout the window",
+				h->pub.name);
 		at = p->end;
 	}
 	return 0;
@@ -90,10 +94,20 @@ int order_check(const struct engine *e, const struct event *ev, bool asking, str
 		return fail_set(why, REASON_PAST, "the window is in the past");
 	if (__builtin_mul_overflow(ev->u.order.price * ev->u.order.nodes, ev->u.order.end - ev->u.order.start, &most))
 		return fail_set(why, REASON_OVERFLOW, "price x nodes x minutes is too large to be counted");
-	*out = (struct order){ .account = ev->account, .token = ev->token, .pool = ev->u.order.pool, .sku = ev->u.order.sku,
-		.host = ev->u.order.host, .side = (enum side)ev->u.order.side, .flags = ev->u.order.flags,
-		.nodes = ev->u.order.nodes, .start = ev->u.order.start, .end = ev->u.order.end, .price = ev->u.order.price,
-		.max_total = ev->u.order.max_total, .created_at = ev->at, .status = ORDER_PENDING };
+	*out = (struct order){ .account = ev->account,
+		.token = ev->token,
+		.pool = ev->u.order.pool,
+		.sku = ev->u.order.sku,
+		.host = ev->u.order.host,
+		.side = (enum side)ev->u.order.side,
+		.flags = ev->u.order.flags,
+		.nodes = ev->u.order.nodes,
+		.start = ev->u.order.start,
+		.end = ev->u.order.end,
+		.price = ev->u.order.price,
+		.max_total = ev->u.order.max_total,
+		.created_at = ev->at,
+		.status = ORDER_PENDING };
 	if (out->start < e->minute + 1)
 		out->start = e->minute + 1;
 	return out->host ? order_check_host(e, out, why) : 0;

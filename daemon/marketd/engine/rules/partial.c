@@ -66,8 +66,14 @@ static void push_pieces(const struct engine *e, const struct want *w, struct pla
 
 		if (!x->order || x->block || x->price > w->limit || !want_may(e, w, x))
 			continue;
-		partial_push(p, &(struct offer){ .price = x->price, .order = x->order, .host = h->pub.id, .from = x->start, .live = h,
-			.start = x->start > w->start ? x->start : w->start, .end = x->end < w->end ? x->end : w->end });
+		partial_push(p,
+			&(struct offer){ .price = x->price,
+				.order = x->order,
+				.host = h->pub.id,
+				.from = x->start,
+				.live = h,
+				.start = x->start > w->start ? x->start : w->start,
+				.end = x->end < w->end ? x->end : w->end });
 	}
 }
 
@@ -152,14 +158,16 @@ static bool partial_dearer(const struct engine *e, const struct want *w, struct 
 
 		if (h->pub.down)
 			continue;
-		for (size_t i = calendar_find(h, w->start); i < h->pub.piece_count && h->pub.pieces[i].start < w->end; i++) {
+		for (size_t i = calendar_find(h, w->start); i < h->pub.piece_count && h->pub.pieces[i].start < w->end;
+			i++) {
 			const struct piece *x = &h->pub.pieces[i];
 
 			while (k < p->rest_count && p->rest[k].end <= x->start)
 				k++;
 			if (k == p->rest_count)
 				break;
-			if (p->rest[k].start < x->end && x->order && !x->block && x->price > w->limit && want_may(e, w, x))
+			if (p->rest[k].start < x->end && x->order && !x->block && x->price > w->limit &&
+				want_may(e, w, x))
 				return true;
 		}
 	}

@@ -189,8 +189,14 @@ struct live_host *pool_add_host(struct engine *e, const struct host *h, const st
 
 int host_register(struct engine *e, const struct event *ev, struct fail *why)
 {
-	struct host h = { .account = ev->account, .sku = ev->u.host.sku, .pool = ev->u.host.pool, .name = (char *)ev->name,
-		.start = ev->u.host.start, .end = ev->u.host.end, .agent = ev->u.host.agent, .created_at = ev->at };
+	struct host h = { .account = ev->account,
+		.sku = ev->u.host.sku,
+		.pool = ev->u.host.pool,
+		.name = (char *)ev->name,
+		.start = ev->u.host.start,
+		.end = ev->u.host.end,
+		.agent = ev->u.host.agent,
+		.created_at = ev->at };
 	const struct live_agent *a = world_agent(e, ev->u.host.agent);
 	struct live_pool *p;
 	int rc = check_open_account(e, ev, why);
@@ -282,8 +288,13 @@ static void emit_state(struct engine *e, const struct live_host *h)
 	emit_notice(e, &(struct notice){ .kind = NOTICE_HOST_STATE, .account = h->pub.account, .subject = h->pub.id,
 		.minute = e->minute, .code = h->pub.down });
 	if (p && p->lease && world_lease(e, p->lease)->pub.buyer != h->pub.account)
-		emit_notice(e, &(struct notice){ .kind = NOTICE_HOST_STATE, .account = world_lease(e, p->lease)->pub.buyer,
-			.subject = h->pub.id, .other = p->lease, .minute = e->minute, .code = h->pub.down });
+		emit_notice(e,
+			&(struct notice){ .kind = NOTICE_HOST_STATE,
+				.account = world_lease(e, p->lease)->pub.buyer,
+				.subject = h->pub.id,
+				.other = p->lease,
+				.minute = e->minute,
+				.code = h->pub.down });
 }
 
 int host_set_state(struct engine *e, const struct event *ev, struct fail *why)
@@ -317,7 +328,8 @@ int host_retire(struct engine *e, const struct event *ev, struct fail *why)
 		return rc;
 	for (size_t i = calendar_find(h, e->minute); i < h->pub.piece_count; i++)
 		if (h->pub.pieces[i].lease || h->pub.pieces[i].order)
-			return fail_set(why, REASON_HAS_DEPENDENTS, "minutes of host '%s' are on sale or leased", h->pub.name);
+			return fail_set(why, REASON_HAS_DEPENDENTS, "minutes of host '%s' are on sale or leased",
+				h->pub.name);
 	calendar_clear(h);
 	offer_index_drop(h->sku, h);
 	world_unhold(h->pool, h);

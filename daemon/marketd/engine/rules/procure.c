@@ -60,7 +60,8 @@ static struct steps procure_survey(const struct round *r)
 
 		if (h->pub.sku != r->p->sku)
 			continue;
-		for (size_t k = calendar_find(h, r->start); k < h->pub.piece_count && h->pub.pieces[k].start < r->end; k++) {
+		for (size_t k = calendar_find(h, r->start); k < h->pub.piece_count && h->pub.pieces[k].start < r->end;
+			k++) {
 			const struct piece *x = &h->pub.pieces[k];
 			const struct live_order *o = world_order(r->e, x->order);
 			int32_t sale = o && o->pub.procurement == r->p->id;
@@ -131,10 +132,18 @@ static struct live_order order_for(const struct round *r, enum side side, int64_
 {
 	struct live_order t;
 
-	live_order_init(r->e, &t, &(struct order){ .account = r->p->account, .pool = r->p->pool, .sku = r->p->sku,
-		.procurement = r->p->id, .side = side, .flags = ORDER_PARTIAL | (side == SIDE_SELL ? ORDER_STANDING : 0),
-		.nodes = nodes, .start = start, .end = end, .price = side == SIDE_SELL ? r->p->min_sell : r->p->max_buy,
-		.created_at = r->e->at });
+	live_order_init(r->e, &t,
+		&(struct order){ .account = r->p->account,
+			.pool = r->p->pool,
+			.sku = r->p->sku,
+			.procurement = r->p->id,
+			.side = side,
+			.flags = ORDER_PARTIAL | (side == SIDE_SELL ? ORDER_STANDING : 0),
+			.nodes = nodes,
+			.start = start,
+			.end = end,
+			.price = side == SIDE_SELL ? r->p->min_sell : r->p->max_buy,
+			.created_at = r->e->at });
 	return t;
 }
 
@@ -227,8 +236,13 @@ static void procure_one(struct engine *e, struct procurement *p)
 		trade_runs(&r, SIDE_BUY);
 	trade_runs(&r, SIDE_SELL);
 	if (r.reason != p->reason)
-		emit_notice(e, &(struct notice){ .kind = NOTICE_PROCUREMENT_STATUS, .account = p->account, .subject = p->id,
-			.other = p->pool, .minute = e->minute, .code = r.reason });
+		emit_notice(e,
+			&(struct notice){ .kind = NOTICE_PROCUREMENT_STATUS,
+				.account = p->account,
+				.subject = p->id,
+				.other = p->pool,
+				.minute = e->minute,
+				.code = r.reason });
 	p->reason = r.reason;
 }
 
@@ -244,7 +258,8 @@ void procure_all(struct engine *e)
 static int check_numbers(int32_t target, int32_t window, int64_t min_sell, int64_t max_buy, struct fail *why)
 {
 	if (target < -1 || target > NODES_MAX)
-		return fail_set(why, REASON_INVALID, "the target is 0 to %d nodes, or as many as there are instances", NODES_MAX);
+		return fail_set(why, REASON_INVALID, "the target is 0 to %d nodes, or as many as there are instances",
+			NODES_MAX);
 	if (window < 1 || window > WINDOW_MAX)
 		return fail_set(why, REASON_INVALID, "the window is 1 to %d minutes", WINDOW_MAX);
 	if (min_sell < 0 || min_sell > PRICE_MAX || max_buy < 0 || max_buy > PRICE_MAX)
@@ -275,11 +290,13 @@ int procure_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (d->pub.kind != POOL_MARKET)
-		return fail_set(why, REASON_WRONG_STATE, "hosts are registered into pool '%s': nothing is bought into it", d->pub.name);
+		return fail_set(why, REASON_WRONG_STATE,
+			"hosts are registered into pool '%s': nothing is bought into it", d->pub.name);
 	if (!world_sku(e, ev->u.procurement.sku))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
 	if (has_other(d, ev->u.procurement.sku, NULL))
-		return fail_set(why, REASON_WRONG_STATE, "pool '%s' has a procurement for that SKU already", d->pub.name);
+		return fail_set(why, REASON_WRONG_STATE, "pool '%s' has a procurement for that SKU already",
+			d->pub.name);
 	rc = check_name(ev->name, true, why);
 	rc = rc ? rc : check_numbers(ev->u.procurement.target, ev->u.procurement.window, ev->u.procurement.min_sell,
 		ev->u.procurement.max_buy, why);
@@ -288,10 +305,18 @@ int procure_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (world_named(e, PROCUREMENTS, ev->account, ev->name))
 		return fail_set(why, REASON_NAME_TAKEN, "there is a procurement '%s' already", ev->name);
 	p = must_zalloc(sizeof *p);
-	*p = (struct procurement){ .id = world_id(e), .account = ev->account, .pool = d->pub.id, .sku = ev->u.procurement.sku,
-		.name = must_copy(ev->name), .target = ev->u.procurement.target, .window = ev->u.procurement.window,
-		.min_sell = ev->u.procurement.min_sell, .max_buy = ev->u.procurement.max_buy,
-		.enabled = ev->u.procurement.enabled, .created_at = ev->at, .updated_at = ev->at };
+	*p = (struct procurement){ .id = world_id(e),
+		.account = ev->account,
+		.pool = d->pub.id,
+		.sku = ev->u.procurement.sku,
+		.name = must_copy(ev->name),
+		.target = ev->u.procurement.target,
+		.window = ev->u.procurement.window,
+		.min_sell = ev->u.procurement.min_sell,
+		.max_buy = ev->u.procurement.max_buy,
+		.enabled = ev->u.procurement.enabled,
+		.created_at = ev->at,
+		.updated_at = ev->at };
 	world_add(e, PROCUREMENTS, p->id, p->account, p);
 	world_name(e, PROCUREMENTS, p->account, p->name, p);
 	rank_add(&d->procurements, p->id, p);
@@ -313,8 +338,8 @@ static int procure_find(const struct engine *e, const struct event *ev, struct p
 }
 
 /* What it will be, checked. */
-static int procure_changed(const struct engine *e, const struct event *ev, const struct procurement *p, struct procurement *now,
-	struct fail *why)
+static int procure_changed(const struct engine *e, const struct event *ev, const struct procurement *p,
+	struct procurement *now, struct fail *why)
 {
 	int rc;
 

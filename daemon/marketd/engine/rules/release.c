@@ -28,7 +28,8 @@ static int release_check(const struct engine *e, const struct event *ev, struct 
 	if (!p || p->pub.account != ev->account || p->pub.deleted)
 		return fail_set(why, REASON_NOT_FOUND, "there is no such pool");
 	if (p->pub.kind != POOL_MARKET)
-		return fail_set(why, REASON_WRONG_STATE, "pool '%s' is where hosts come from: it has nothing to give back", p->pub.name);
+		return fail_set(why, REASON_WRONG_STATE,
+			"pool '%s' is where hosts come from: it has nothing to give back", p->pub.name);
 	if (ev->u.release.sku && !world_sku(e, ev->u.release.sku))
 		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
 	if (ev->u.release.nodes < 0 || ev->u.release.nodes > NODES_MAX)
@@ -37,7 +38,8 @@ static int release_check(const struct engine *e, const struct event *ev, struct 
 }
 
 /* The hosts that it is about, in the order in which they are given back. */
-static int release_plan(const struct engine *e, const struct event *ev, struct pick *out, int64_t *from, struct fail *why)
+static int release_plan(const struct engine *e, const struct event *ev, struct pick *out, int64_t *from,
+	struct fail *why)
 {
 	const struct live_pool *p = world_pool(e, ev->subject);
 	int rc = release_check(e, ev, why);

@@ -145,10 +145,18 @@ int instance_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (world_named(e, INSTANCES, ev->account, ev->name))
 		return fail_set(why, REASON_NAME_TAKEN, "there is an instance '%s' already", ev->name);
 	x = must_zalloc(sizeof *x);
-	*x = (struct instance){ .id = world_id(e), .account = ev->account, .pool = p->pub.id, .sku = ev->u.instance.sku,
-		.image = ev->u.instance.image, .name = must_copy(ev->name), .tags = must_copy(ev->text),
-		.user_data = must_copy(ev->u.instance.user_data), .priority = (enum instance_priority)ev->u.instance.priority,
-		.status = INSTANCE_AWAITING, .created_at = ev->at, .updated_at = ev->at };
+	*x = (struct instance){ .id = world_id(e),
+		.account = ev->account,
+		.pool = p->pub.id,
+		.sku = ev->u.instance.sku,
+		.image = ev->u.instance.image,
+		.name = must_copy(ev->name),
+		.tags = must_copy(ev->text),
+		.user_data = must_copy(ev->u.instance.user_data),
+		.priority = (enum instance_priority)ev->u.instance.priority,
+		.status = INSTANCE_AWAITING,
+		.created_at = ev->at,
+		.updated_at = ev->at };
 	world_add(e, INSTANCES, x->id, x->account, x);
 	world_name(e, INSTANCES, x->account, x->name, x);
 	rank_add(&p->instances, x->id, x);

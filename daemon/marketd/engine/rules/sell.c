@@ -78,15 +78,17 @@ int sell_plan(const struct engine *e, const struct live_order *o, struct pick *o
 	for (size_t i = 0; i < o->pool->holding_count; i++) {
 		struct live_host *h = o->pool->holdings[i].live;
 
-		if (o->pool->holdings[i].until < o->pub.end || h->sku != o->sku || (o->pub.host && h->pub.id != o->pub.host) || !sell_sellable(h, &o->pub))
+		if (o->pool->holdings[i].until < o->pub.end || h->sku != o->sku ||
+			(o->pub.host && h->pub.id != o->pub.host) || !sell_sellable(h, &o->pub))
 			continue;
 		must_room(out->list, out->count, out->cap);
 		out->list[out->count++] = h;
 	}
 	if (out->count < (size_t)o->pub.nodes) {
 		pick_release(out);
-		return fail_set(why, REASON_NOT_OWNED, "pool '%s' does not have %d nodes for sale throughout the window",
-			o->pool->pub.name, o->pub.nodes);
+		return fail_set(why, REASON_NOT_OWNED,
+			"pool '%s' does not have %d nodes for sale throughout the window", o->pool->pub.name,
+			o->pub.nodes);
 	}
 	pick_sort(out, e, o->pub.pool);
 	out->count = (size_t)o->pub.nodes;

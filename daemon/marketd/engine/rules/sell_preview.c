@@ -81,7 +81,8 @@ static void sell_preview_serve(struct stall *s, const struct live_order *o, bool
 			sell_preview_take_span(s, &buy->rest[i], buy->price);
 }
 
-void sell_preview_find(const struct engine *e, const struct order *o, const struct pick *hosts, struct sell_preview *out)
+void sell_preview_find(const struct engine *e, const struct order *o, const struct pick *hosts,
+	struct sell_preview *out)
 {
 	const struct live_sku *w = world_sku(e, o->sku);
 	uint64_t beneficiary = world_account(e, o->account)->pub.beneficiary;

@@ -12,6 +12,7 @@ struct sell_preview {
 };
 
 /* Only minutes of these hosts are looked at: together with what is on sale beside it more may be sold. */
-void sell_preview_find(const struct engine *e, const struct order *o, const struct pick *hosts, struct sell_preview *out);
+void sell_preview_find(const struct engine *e, const struct order *o, const struct pick *hosts,
+	struct sell_preview *out);
 
 #endif

@@ -33,8 +33,14 @@ void trade_close(struct engine *e, struct live_order *t, enum order_status statu
 	o->closed_at = e->at;
 	o->rest_count = 0;
 	emit_order(e, o);
-	emit_notice(e, &(struct notice){ .kind = NOTICE_ORDER_CLOSED, .account = o->account, .subject = o->id,
-		.other = o->pool, .amount = o->filled_cost, .minute = o->end, .code = reason ? reason : (int32_t)status });
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_ORDER_CLOSED,
+			.account = o->account,
+			.subject = o->id,
+			.other = o->pool,
+			.amount = o->filled_cost,
+			.minute = o->end,
+			.code = reason ? reason : (int32_t)status });
 	if (t->open)
 		live_order_shut(e, t);
 }
@@ -55,8 +61,8 @@ static struct live_lease *cut_parent(struct engine *e, uint64_t lease, int64_t s
 	return l;
 }
 
-static void trade_pay(struct engine *e, const struct live_order *buy, const struct live_lease *lease, const struct live_pool *source,
-	const struct slice *s, bool from_hold)
+static void trade_pay(struct engine *e, const struct live_order *buy, const struct live_lease *lease,
+	const struct live_pool *source, const struct slice *s, bool from_hold)
 {
 	struct live_account *a = world_account(e, buy->pub.account);
 	int64_t minutes = s->end - s->start, cost = sure_mul(s->price, minutes);
@@ -106,10 +112,23 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 	}
 	source = world_pool(e, p->pool);
 	parent = cut_parent(e, p->lease, s->start, s->end);
-	made = world_make_lease(e, &(struct lease){ .id = world_id(e), .order = buy->pub.id, .sell_order = sell->pub.id,
-		.host = s->host->pub.id, .sku = buy->pub.sku, .parent = parent ? parent->pub.id : 0, .buyer = buy->pub.account,
-		.seller = sell->pub.account, .pool = buy->pub.pool, .start = s->start, .end = s->end, .price = s->price,
-		.paid_end = s->end, .settled = s->start, .interruptible = stays, .filled_at = e->at });
+	made = world_make_lease(e,
+		&(struct lease){ .id = world_id(e),
+			.order = buy->pub.id,
+			.sell_order = sell->pub.id,
+			.host = s->host->pub.id,
+			.sku = buy->pub.sku,
+			.parent = parent ? parent->pub.id : 0,
+			.buyer = buy->pub.account,
+			.seller = sell->pub.account,
+			.pool = buy->pub.pool,
+			.start = s->start,
+			.end = s->end,
+			.price = s->price,
+			.paid_end = s->end,
+			.settled = s->start,
+			.interruptible = stays,
+			.filled_at = e->at });
 	lease_schedule(e, made);
 	trade_pay(e, buy, made, source, s, from_hold);
 	calendar_put(s->host, s->start, s->end, &(struct piece){ .pool = buy->pub.pool, .lease = made->pub.id,
