@@ -1,6 +1,52 @@
-# daemon/agentd: what makes sold time real on a machine. Each part is a convenience library, for its tests.
-include daemon/agentd/driverproc.mk
-include daemon/agentd/driverns.mk
-include daemon/agentd/drivervm.mk
-include daemon/agentd/inventory.mk
-include daemon/agentd/agent.mk
+# daemon/agentd: what makes sold time real on a machine. Each room is a convenience library, for its tests.
+include daemon/agentd/os/local.mk
+include daemon/agentd/process/local.mk
+include daemon/agentd/host/local.mk
+include daemon/agentd/ns/local.mk
+include daemon/agentd/vm/local.mk
+include daemon/agentd/machine/local.mk
+include daemon/agentd/market/local.mk
+
+# The agent itself: what is wanted, what there is, the next step of each node. main.c alone names the drivers.
+noinst_LTLIBRARIES += libagent.la
+libagent_la_SOURCES = \
+	daemon/agentd/act.c \
+	daemon/agentd/act.h \
+	daemon/agentd/base64.c \
+	daemon/agentd/base64.h \
+	daemon/agentd/crew.c \
+	daemon/agentd/crew.h \
+	daemon/agentd/driver.h \
+	daemon/agentd/drivers.c \
+	daemon/agentd/drivers.h \
+	daemon/agentd/flags.c \
+	daemon/agentd/flags.h \
+	daemon/agentd/handwork.c \
+	daemon/agentd/handwork.h \
+	daemon/agentd/keyline.c \
+	daemon/agentd/keyline.h \
+	daemon/agentd/lookout.c \
+	daemon/agentd/lookout.h \
+	daemon/agentd/node.c \
+	daemon/agentd/node.h \
+	daemon/agentd/place.c \
+	daemon/agentd/place.h \
+	daemon/agentd/pump.c \
+	daemon/agentd/pump.h \
+	daemon/agentd/reconcile.c \
+	daemon/agentd/reconcile.h \
+	daemon/agentd/roster.c \
+	daemon/agentd/roster.h \
+	daemon/agentd/run.c \
+	daemon/agentd/run.h \
+	daemon/agentd/userdata.c \
+	daemon/agentd/userdata.h \
+	daemon/agentd/verb_join.c \
+	daemon/agentd/verb_nodes.c \
+	daemon/agentd/verbs.h
+libagent_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
+libagent_la_LIBADD = libagentmarket.la libinventory.la libos.la libmarket.la libconf.la libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS)
+
+sbin_PROGRAMS += nanopod-agentd
+nanopod_agentd_SOURCES = daemon/agentd/main.c
+nanopod_agentd_LDADD = libagent.la libdrivervm.la libdriverns.la libdriverhost.la libdriverproc.la libos.la libbase.la

@@ -1,7 +1,23 @@
 # daemon/marketd: the market. All but main.c are convenience libraries, for the tests and benches.
-include daemon/marketd/engine.mk
-include daemon/marketd/store.mk
-include daemon/marketd/apiv2.mk
-include daemon/marketd/apinp.mk
-include daemon/marketd/http.mk
-EXTRA_DIST += daemon/marketd/engine/rules.md
+include daemon/marketd/engine/local.mk
+include daemon/marketd/store/local.mk
+include daemon/marketd/api/local.mk
+include daemon/marketd/http/local.mk
+
+# The program's own: options, the loop, and the tables that name all routes and schemas.
+noinst_LTLIBRARIES += libmarketd.la
+libmarketd_la_SOURCES = \
+	daemon/marketd/notify.c \
+	daemon/marketd/notify.h \
+	daemon/marketd/options.c \
+	daemon/marketd/options.h \
+	daemon/marketd/serve.c \
+	daemon/marketd/serve.h \
+	daemon/marketd/tables.c
+libmarketd_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libmarketd_la_LIBADD = libmarkethttp.la libapi.la libstore.la libengine.la libmarket.la libbase.la \
+	$(MICROHTTPD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS)
+
+sbin_PROGRAMS += nanopod-marketd
+nanopod_marketd_SOURCES = daemon/marketd/main.c
+nanopod_marketd_LDADD = libmarketd.la

@@ -2,18 +2,50 @@
 # shared one shows them only what pssh.h promises.
 noinst_LTLIBRARIES += libpssh-all.la
 libpssh_all_la_SOURCES = \
+	lib/pssh/door.c \
+	lib/pssh/door.h \
+	lib/pssh/error.c \
+	lib/pssh/pssh.c \
+	lib/pssh/pssh.h \
+	lib/pssh/pssh_host.c \
+	lib/pssh/pssh_task.c \
+	lib/pssh/pssh_types.h \
 	lib/pssh/keys/agent.c \
 	lib/pssh/keys/agent.h \
-	lib/pssh/session/algorithm.c \
-	lib/pssh/session/algorithm.h \
-	lib/pssh/session/auth.c \
-	lib/pssh/session/auth.h \
 	lib/pssh/keys/bcrypt.c \
 	lib/pssh/keys/bcrypt.h \
-	lib/pssh/session/chan.c \
-	lib/pssh/session/chan.h \
-	lib/pssh/session/conn.c \
-	lib/pssh/session/conn.h \
+	lib/pssh/keys/key.c \
+	lib/pssh/keys/key.h \
+	lib/pssh/keys/keyfile.c \
+	lib/pssh/keys/keyfile.h \
+	lib/pssh/keys/keyring.c \
+	lib/pssh/keys/keyring.h \
+	lib/pssh/keys/pubkey.c \
+	lib/pssh/keys/pubkey.h \
+	lib/pssh/keys/sshwire.c \
+	lib/pssh/keys/sshwire.h \
+	lib/pssh/known/hosthash.c \
+	lib/pssh/known/hosthash.h \
+	lib/pssh/known/hostkey.c \
+	lib/pssh/known/hostkey.h \
+	lib/pssh/known/knownhosts.c \
+	lib/pssh/known/knownhosts.h \
+	lib/pssh/known/knownlines.c \
+	lib/pssh/known/knownlines.h \
+	lib/pssh/config/sshanswer.c \
+	lib/pssh/config/sshconfig.c \
+	lib/pssh/config/sshconfig.h \
+	lib/pssh/config/sshfile.c \
+	lib/pssh/config/sshfile.h \
+	lib/pssh/config/sshkeyword.c \
+	lib/pssh/config/sshkeyword.h \
+	lib/pssh/config/sshsearch.h \
+	lib/pssh/config/sshword.c \
+	lib/pssh/config/sshword.h \
+	lib/pssh/names/hostfold.c \
+	lib/pssh/names/hostrange.c \
+	lib/pssh/names/hostrange.h \
+	lib/pssh/names/hosts.c \
 	lib/pssh/copy/copy.c \
 	lib/pssh/copy/copy.h \
 	lib/pssh/copy/copycheck.c \
@@ -27,77 +59,43 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/copy/copysource.c \
 	lib/pssh/copy/copytree.c \
 	lib/pssh/copy/copytree.h \
-	lib/pssh/session/dial.c \
-	lib/pssh/session/dial.h \
 	lib/pssh/copy/digest.c \
 	lib/pssh/copy/digest.h \
-	lib/pssh/door.c \
-	lib/pssh/door.h \
-	lib/pssh/error.c \
-	lib/pssh/fleet/event.c \
-	lib/pssh/fleet/event.h \
+	lib/pssh/copy/sftp.c \
+	lib/pssh/copy/sftp.h \
+	lib/pssh/session/algorithm.c \
+	lib/pssh/session/algorithm.h \
+	lib/pssh/session/auth.c \
+	lib/pssh/session/auth.h \
+	lib/pssh/session/chan.c \
+	lib/pssh/session/chan.h \
+	lib/pssh/session/conn.c \
+	lib/pssh/session/conn.h \
+	lib/pssh/session/dial.c \
+	lib/pssh/session/dial.h \
 	lib/pssh/session/exec.c \
 	lib/pssh/session/exec.h \
+	lib/pssh/session/input.h \
+	lib/pssh/session/output.c \
+	lib/pssh/session/output.h \
+	lib/pssh/session/proxy.c \
+	lib/pssh/session/proxy.h \
+	lib/pssh/session/resolve.c \
+	lib/pssh/session/resolve.h \
+	lib/pssh/session/sweep.c \
+	lib/pssh/session/sweep.h \
+	lib/pssh/session/tunnel.c \
+	lib/pssh/session/tunnel.h \
+	lib/pssh/session/xfer.c \
+	lib/pssh/session/xfer.h \
+	lib/pssh/fleet/event.c \
+	lib/pssh/fleet/event.h \
 	lib/pssh/fleet/fleet.c \
 	lib/pssh/fleet/fleet.h \
 	lib/pssh/fleet/host.c \
-	lib/pssh/names/hostfold.c \
-	lib/pssh/known/hosthash.c \
-	lib/pssh/known/hosthash.h \
-	lib/pssh/known/hostkey.c \
-	lib/pssh/known/hostkey.h \
-	lib/pssh/names/hostrange.c \
-	lib/pssh/names/hostrange.h \
-	lib/pssh/names/hosts.c \
-	lib/pssh/session/input.h \
-	lib/pssh/keys/key.c \
-	lib/pssh/keys/key.h \
-	lib/pssh/keys/keyfile.c \
-	lib/pssh/keys/keyfile.h \
-	lib/pssh/keys/keyring.c \
-	lib/pssh/keys/keyring.h \
-	lib/pssh/known/knownhosts.c \
-	lib/pssh/known/knownhosts.h \
-	lib/pssh/known/knownlines.c \
-	lib/pssh/known/knownlines.h \
-	lib/pssh/session/output.c \
-	lib/pssh/session/output.h \
-	lib/base/pool.c \
-	lib/base/pool.h \
-	lib/pssh/session/proxy.c \
-	lib/pssh/session/proxy.h \
-	lib/pssh/pssh.c \
-	lib/pssh/pssh.h \
-	lib/pssh/pssh_host.c \
-	lib/pssh/pssh_types.h \
-	lib/pssh/pssh_task.c \
-	lib/pssh/keys/pubkey.c \
-	lib/pssh/keys/pubkey.h \
 	lib/pssh/fleet/question.c \
-	lib/pssh/session/resolve.c \
-	lib/pssh/session/resolve.h \
-	lib/pssh/copy/sftp.c \
-	lib/pssh/copy/sftp.h \
-	lib/pssh/config/sshanswer.c \
-	lib/pssh/config/sshconfig.c \
-	lib/pssh/config/sshconfig.h \
-	lib/pssh/config/sshfile.c \
-	lib/pssh/config/sshfile.h \
-	lib/pssh/config/sshkeyword.c \
-	lib/pssh/config/sshkeyword.h \
-	lib/pssh/config/sshsearch.h \
-	lib/pssh/config/sshword.c \
-	lib/pssh/config/sshword.h \
-	lib/pssh/session/sweep.c \
-	lib/pssh/session/sweep.h \
 	lib/pssh/fleet/task.c \
-	lib/pssh/session/tunnel.c \
-	lib/pssh/session/tunnel.h \
-	lib/pssh/fleet/turn.c \
-	lib/pssh/keys/sshwire.c \
-	lib/pssh/keys/sshwire.h \
-	lib/pssh/session/xfer.c \
-	lib/pssh/session/xfer.h
+	lib/pssh/fleet/turn.c
 libpssh_all_la_CFLAGS = $(AM_CFLAGS) $(SSH2_CFLAGS) $(CRYPTO_CFLAGS)
 libpssh_all_la_LIBADD = libbase.la $(SSH2_LIBS) $(CRYPTO_LIBS) $(PTHREAD_LIBS)
 

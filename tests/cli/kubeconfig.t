@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # nanopod kubeconfig on a real node, with a stand-in for K3s that has its kubeconfig: fetched, its server rewritten, merged
-# into files as they lie about. What merging does to stranger files: tests/unit/kubemerge.c.
+# into files as they lie about. What merging does to stranger files: tests/unit/provision/kubemerge.c.
 TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
 . "$(dirname "$0")/../lib/tap.sh"
 need jq ssh

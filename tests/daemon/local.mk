@@ -42,7 +42,7 @@ TESTS += $(daemon_tests_driver)
 EXTRA_DIST += $(daemon_tests_driver)
 tests_daemon_driver_SOURCES = tests/daemon/driver.c tests/daemon/driverkill.c tests/daemon/driverkill.h \
 	tests/daemon/driverpicture.c tests/daemon/driverway.c tests/daemon/driverway.h
-tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverproc.la libbase.la $(JANSSON_LIBS)
+tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverhost.la libdriverproc.la libos.la libbase.la $(JANSSON_LIBS)
 
 # Without KVM its machines are emulated: minutes, not seconds.
 tests/daemon/driver-vm.log: TEST_TIMEOUT = 900

@@ -13,7 +13,7 @@ grep -q '#include "cli/' "tests/fuzz/$name.c" && rooms="lib cli"
 grep -q '#include "marketd/' "tests/fuzz/$name.c" && rooms="lib/base lib/market daemon/marketd"
 grep -q '#include "agentd/' "tests/fuzz/$name.c" && rooms="lib/base lib/conf lib/market daemon/agentd"
 # shellcheck disable=SC2086
-sources=$(find $rooms -name '*.c' ! -path cli/main.c ! -path daemon/marketd/main.c ! -name agentd.c ! -name process_node.c)
+sources=$(find $rooms -name '*.c' ! -name main.c ! -name node_main.c)
 version=$(sed -n 's/^AC_INIT(\[nanopod\], \[\([^]]*\)\].*/\1/p' configure.ac)
 # shellcheck disable=SC2046,SC2086
 ${FUZZ_CC:-clang} -std=gnu17 -g -O1 -D_GNU_SOURCE "-DPACKAGE_VERSION=\"$version\"" '-DPACKAGE_NAME="nanopod"' '-DPKGLIBEXECDIR="/nonexistent"' -I. -Ilib -Idaemon \

@@ -44,7 +44,7 @@ tests_fuzz_journal_LDADD = libstore.la libbase.la
 check_PROGRAMS += tests/fuzz/cursor
 TESTS += tests/fuzz/cursor
 tests_fuzz_cursor_SOURCES = tests/fuzz/cursor.c tests/fuzz/replay.c
-tests_fuzz_cursor_LDADD = libapiv2.la libmarket.la libbase.la
+tests_fuzz_cursor_LDADD = libapi.la libmarket.la libbase.la
 
 check_PROGRAMS += tests/fuzz/http
 TESTS += tests/fuzz/http
@@ -65,7 +65,7 @@ check_PROGRAMS += tests/fuzz/requirements
 TESTS += tests/fuzz/requirements
 tests_fuzz_requirements_SOURCES = tests/fuzz/requirements.c tests/fuzz/replay.c
 tests_fuzz_requirements_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-tests_fuzz_requirements_LDADD = libapiv2.la libstore.la libengine.la libmarket.la libbase.la $(JANSSON_LIBS)
+tests_fuzz_requirements_LDADD = libapi.la libstore.la libengine.la libmarket.la libbase.la $(JANSSON_LIBS)
 
 check_PROGRAMS += tests/fuzz/userdata tests/fuzz/work
 TESTS += tests/fuzz/userdata tests/fuzz/work

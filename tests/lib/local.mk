@@ -36,4 +36,4 @@ tests_lib_fakecuda_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rp
 # nanopod-agentd with a driver whose nodes are nothing: fast enough for hundreds of them.
 check_PROGRAMS += tests/lib/agentfake
 tests_lib_agentfake_SOURCES = tests/lib/agentfake.c
-tests_lib_agentfake_LDADD = libagent.la libdriverns.la libdriverproc.la libbase.la
+tests_lib_agentfake_LDADD = libagent.la libdriverns.la libdriverproc.la libos.la libbase.la

@@ -14,7 +14,7 @@
 #include "marketd/store/market.h"
 #include "marketd/store/sqlite.h"
 
-#include "../../unit/storemake.h"
+#include "../../unit/marketd/storemake.h"
 
 enum { RUNS_MAX = 9, FOLDER_ROOM = 400, CHECKPOINT = 4096 };
 

@@ -1,0 +1,14 @@
+# cli/local: the market and agent of 'nanopod local'.
+libcli_la_SOURCES += \
+	cli/local/daemons.c \
+	cli/local/daemons.h \
+	cli/local/localagent.c \
+	cli/local/localagent.h \
+	cli/local/localmarket.c \
+	cli/local/localmarket.h \
+	cli/local/localports.c \
+	cli/local/localports.h \
+	cli/local/localproc.c \
+	cli/local/localproc.h \
+	cli/local/localstate.c \
+	cli/local/localstate.h

@@ -1,0 +1,22 @@
+# cli/remote: hosts: select, connect, fan out, show, fold, save, script.
+libcli_la_SOURCES += \
+	cli/remote/connect.c \
+	cli/remote/connect.h \
+	cli/remote/diff.c \
+	cli/remote/diff.h \
+	cli/remote/fanout.c \
+	cli/remote/fanout.h \
+	cli/remote/fold.c \
+	cli/remote/fold.h \
+	cli/remote/group.c \
+	cli/remote/group.h \
+	cli/remote/save.c \
+	cli/remote/save.h \
+	cli/remote/script.c \
+	cli/remote/script.h \
+	cli/remote/select.c \
+	cli/remote/select.h \
+	cli/remote/summary.c \
+	cli/remote/summary.h \
+	cli/remote/view.c \
+	cli/remote/view.h

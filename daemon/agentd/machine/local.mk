@@ -1,0 +1,35 @@
+# What this machine has, how it is, and whether it is as good as it says.
+noinst_LTLIBRARIES += libinventory.la
+libinventory_la_SOURCES = \
+	daemon/agentd/machine/chore.c \
+	daemon/agentd/machine/chore.h \
+	daemon/agentd/machine/gpu.c \
+	daemon/agentd/machine/gpu.h \
+	daemon/agentd/machine/gpu_challenge.c \
+	daemon/agentd/machine/gpu_challenge.h \
+	daemon/agentd/machine/gpu_table.c \
+	daemon/agentd/machine/gpuchild.c \
+	daemon/agentd/machine/gpuchild.h \
+	daemon/agentd/machine/health.c \
+	daemon/agentd/machine/health.h \
+	daemon/agentd/machine/inventory.c \
+	daemon/agentd/machine/inventory.h \
+	daemon/agentd/machine/inventory_match.c \
+	daemon/agentd/machine/inventory_show.c \
+	daemon/agentd/machine/nvml.c \
+	daemon/agentd/machine/nvml.h \
+	daemon/agentd/machine/pci.c \
+	daemon/agentd/machine/pci.h \
+	daemon/agentd/machine/speed.c \
+	daemon/agentd/machine/speed.h \
+	daemon/agentd/machine/sysfs.c \
+	daemon/agentd/machine/sysfs.h \
+	daemon/agentd/machine/verify.c \
+	daemon/agentd/machine/verify.h \
+	daemon/agentd/machine/verify_gpu.c \
+	daemon/agentd/machine/verify_machine.c \
+	daemon/agentd/machine/verify_part.c \
+	daemon/agentd/machine/verify_part.h \
+	daemon/agentd/machine/verify_ssh.c
+libinventory_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libinventory_la_LIBADD = libos.la libbase.la $(JANSSON_LIBS)

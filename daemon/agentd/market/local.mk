@@ -1,0 +1,21 @@
+# The link to the market: who this machine is, what is wanted of it, what it tells.
+noinst_LTLIBRARIES += libagentmarket.la
+libagentmarket_la_SOURCES = \
+	daemon/agentd/market/console.c \
+	daemon/agentd/market/console.h \
+	daemon/agentd/market/courier.c \
+	daemon/agentd/market/courier.h \
+	daemon/agentd/market/errand.c \
+	daemon/agentd/market/errand.h \
+	daemon/agentd/market/identity.c \
+	daemon/agentd/market/identity.h \
+	daemon/agentd/market/link.c \
+	daemon/agentd/market/link.h \
+	daemon/agentd/market/session.c \
+	daemon/agentd/market/session.h \
+	daemon/agentd/market/wallclock.c \
+	daemon/agentd/market/wallclock.h \
+	daemon/agentd/market/work.c \
+	daemon/agentd/market/work.h
+libagentmarket_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
+libagentmarket_la_LIBADD = libos.la libmarket.la libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS)

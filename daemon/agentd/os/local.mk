@@ -1,0 +1,23 @@
+# What a driver asks of the system: programs of others, control groups, processes, mounts, files.
+noinst_LTLIBRARIES += libos.la
+libos_la_SOURCES = \
+	daemon/agentd/os/cgroup.c \
+	daemon/agentd/os/cgroup.h \
+	daemon/agentd/os/cgroup_part.h \
+	daemon/agentd/os/cgroup_path.c \
+	daemon/agentd/os/hostkey.c \
+	daemon/agentd/os/hostkey.h \
+	daemon/agentd/os/job.c \
+	daemon/agentd/os/job.h \
+	daemon/agentd/os/keep.c \
+	daemon/agentd/os/keep.h \
+	daemon/agentd/os/mount.c \
+	daemon/agentd/os/mount.h \
+	daemon/agentd/os/proctree.c \
+	daemon/agentd/os/proctree.h \
+	daemon/agentd/os/spawn.c \
+	daemon/agentd/os/spawn.h \
+	daemon/agentd/os/wipe.c \
+	daemon/agentd/os/wipe.h
+libos_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libos_la_LIBADD = libbase.la $(JANSSON_LIBS)

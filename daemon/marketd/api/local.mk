@@ -1,0 +1,78 @@
+# The API: what all generations share here, and one folder a generation: v2 (SF Compute's), np (ours), old (SF Compute's v1 and v0).
+# Who links it also links libstore.la, libengine.la, libmarket.la and libbase.la.
+noinst_LTLIBRARIES += libapi.la
+libapi_la_SOURCES = \
+	daemon/marketd/api/api.c \
+	daemon/marketd/api/api.h \
+	daemon/marketd/api/auth.c \
+	daemon/marketd/api/auth.h \
+	daemon/marketd/api/body.c \
+	daemon/marketd/api/builtin.c \
+	daemon/marketd/api/builtin.h \
+	daemon/marketd/api/cursor.c \
+	daemon/marketd/api/cursor.h \
+	daemon/marketd/api/find.c \
+	daemon/marketd/api/keyed.c \
+	daemon/marketd/api/keyed.h \
+	daemon/marketd/api/metrics.c \
+	daemon/marketd/api/metrics.h \
+	daemon/marketd/api/openapi.c \
+	daemon/marketd/api/render.c \
+	daemon/marketd/api/render.h \
+	daemon/marketd/api/render_order.c \
+	daemon/marketd/api/render_sku.c \
+	daemon/marketd/api/render_thing.c \
+	daemon/marketd/api/route.c \
+	daemon/marketd/api/routes.c \
+	daemon/marketd/api/routes.h \
+	daemon/marketd/api/schema.c \
+	daemon/marketd/api/schema.h
+libapi_la_SOURCES += \
+	daemon/marketd/api/v2/accounts.c \
+	daemon/marketd/api/v2/book.c \
+	daemon/marketd/api/v2/book.h \
+	daemon/marketd/api/v2/fills.c \
+	daemon/marketd/api/v2/instance.c \
+	daemon/marketd/api/v2/instance.h \
+	daemon/marketd/api/v2/instances.c \
+	daemon/marketd/api/v2/orders.c \
+	daemon/marketd/api/v2/pools.c \
+	daemon/marketd/api/v2/preview.c \
+	daemon/marketd/api/v2/procurements.c \
+	daemon/marketd/api/v2/skus.c \
+	daemon/marketd/api/v2/v2.c \
+	daemon/marketd/api/v2/v2.h \
+	daemon/marketd/api/v2/v2_answers.c \
+	daemon/marketd/api/v2/v2_requests.c \
+	daemon/marketd/api/v2/v2_schemas.c \
+	daemon/marketd/api/v2/v2_schemas.h
+libapi_la_SOURCES += \
+	daemon/marketd/api/np/np.c \
+	daemon/marketd/api/np/np.h \
+	daemon/marketd/api/np/np_accounts.c \
+	daemon/marketd/api/np/np_agent_schemas.c \
+	daemon/marketd/api/np/np_agents.c \
+	daemon/marketd/api/np/np_hosts.c \
+	daemon/marketd/api/np/np_lists.c \
+	daemon/marketd/api/np/np_nodes.c \
+	daemon/marketd/api/np/np_schemas.c \
+	daemon/marketd/api/np/np_tokens.c \
+	daemon/marketd/api/np/np_trades.c \
+	daemon/marketd/api/np/np_work.c
+libapi_la_SOURCES += \
+	daemon/marketd/api/old/old_schemas.c \
+	daemon/marketd/api/old/v0.c \
+	daemon/marketd/api/old/v0.h \
+	daemon/marketd/api/old/v0_contract.c \
+	daemon/marketd/api/old/v0_list.c \
+	daemon/marketd/api/old/v0_order.c \
+	daemon/marketd/api/old/v0_procurement.c \
+	daemon/marketd/api/old/v0_quote.c \
+	daemon/marketd/api/old/v0_vm.c \
+	daemon/marketd/api/old/v0_word.c \
+	daemon/marketd/api/old/v1.c \
+	daemon/marketd/api/old/v1.h \
+	daemon/marketd/api/old/v1_create.c \
+	daemon/marketd/api/old/v1_model.c \
+	daemon/marketd/api/old/v1_node.c
+libapi_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control groups: how this machine's are read, and where they can be made (as root) that they limit, count and kill. */
+#include "agentd/os/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/tap.h"
+#include "agentd/os/cgroup_part.h"
+#include "base/buf.h"
+
+static void test_trees(void)
+{
+	static const char mounts[] =
+		"proc /proc proc rw 0 0\n"
+		"tmpfs /dev/shm tmpfs rw 0 0\n"
+		"cgroup /tmp cgroup rw,relatime,cpu,cpuacct 0 0\n"
+		"cgroup /tmp cgroup rw,cpuacct 0 0\n"
+		"cgroup /tmp cgroup rw,memory 0 0\n"
+		"cgroup /nowhere/at/all cgroup rw,pids 0 0\n"
+		"cgroup2 /tmp cgroup2 rw,nsdelegate 0 0\n"
+		"cgroup\n";
+	struct cgroup_trees t;
+
+	cgroup_trees_in(&t, mounts);
+	ok(t.count == 4, "hierarchies are those that can be written (%zu)", t.count);
+	ok(t.tree[0].cpu && !t.tree[0].memory && !t.tree[0].v2, "cpu beside cpuacct is cpu");
+	ok(!t.tree[1].cpu, "cpuacct alone is not");
+	ok(t.tree[2].memory && t.tree[3].v2, "memory, and the one of v2");
+	cgroup_trees_in(&t, "");
+	ok(t.count == 0, "none");
+}
+
+static void list_one(void *arg, const char *id)
+{
+	*(int *)arg += strcmp(id, "inst_unit") == 0;
+}
+
+static pid_t sleeper(const struct node_spec *n)
+{
+	int ready[2];
+	pid_t pid;
+	char c = 0;
+
+	if (pipe(ready) != 0 || (pid = fork()) < 0)
+		return -1;
+	if (pid == 0) {
+		c = cgroup_enter(n, CGROUP_NODE) == 0;
+		if (write(ready[1], &c, 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	if (read(ready[0], &c, 1) != 1 || !c)
+		diag("it could not enter");
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+/* The limit as the kernel has it, in whichever version. */
+static bool limited(const struct node_spec *n)
+{
+	static const char *const files[] = { "memory.limit_in_bytes", "memory.max" };
+	struct cgroup_trees t;
+	char path[CGROUP_PATH], want[32];
+	bool found = false;
+
+	cgroup_trees(&t);
+	snprintf(want, sizeof want, "%lld\n", (long long)n->memory);
+	for (size_t i = 0; i < t.count; i++)
+		for (size_t k = 0; k < 2; k++) {
+			struct buf b;
+
+			buf_init(&b, 4096);
+			snprintf(path, sizeof path, "%.100s/%s-n-%s/%s", t.tree[i].at, n->setup->prefix, n->id,
+				files[k]);
+			found |= buf_read_file(&b, path) == 0 && strcmp(buf_text(&b), want) == 0;
+			buf_release(&b);
+		}
+	return found;
+}
+
+static void test_life(const struct node_spec *n, unsigned holds)
+{
+	struct fail f = { 0 };
+	pid_t pid, first = 0;
+	int seen = 0;
+
+	ok(cgroup_make(n, 0, &f) == 0, "a node's groups are made (%s)", f.text);
+	ok(cgroup_make(n, 0, &f) == 0, "twice is as once");
+	ok(!(holds & HOLDS_MEMORY) || limited(n), "its memory is limited");
+	pid = sleeper(n);
+	ok(cgroup_pids(n, CGROUP_NODE, &first, 1) == 1 && first == pid, "who entered is counted");
+	ok(cgroup_pids(n, CGROUP_DOOR, &first, 1) == 0 && cgroup_pids(n, CGROUP_ALL, &first, 1) == 1,
+		"in its part, and in the whole");
+	cgroup_list(n->setup, list_one, &seen, &f);
+	ok(seen == 1, "the node is listed, once");
+	ok(cgroup_kill(n, CGROUP_ALL, 5000, &f) == 0 && waitpid(pid, NULL, 0) == pid, "all of it is killed");
+	ok(cgroup_remove(n, &f) == 0 && cgroup_remove(n, &f) == 0, "groups go, and twice is as once");
+	seen = 0;
+	cgroup_list(n->setup, list_one, &seen, &f);
+	ok(seen == 0, "nothing is left");
+}
+
+/* So many groups below the node's own, in each hierarchy, and pid in the last. */
+static bool put_deep(const struct node_spec *n, int depth, pid_t pid)
+{
+	struct cgroup_trees t;
+	char path[CGROUP_PATH * 2], text[32];
+
+	cgroup_trees(&t);
+	snprintf(text, sizeof text, "%d", (int)pid);
+	for (size_t i = 0; i < t.count; i++) {
+		size_t len = (size_t)snprintf(path, sizeof path, "%.100s/%s-n-%s", t.tree[i].at, n->setup->prefix,
+			n->id);
+
+		for (int k = 0; k < depth; k++) {
+			len += (size_t)snprintf(path + len, sizeof path - len, "%s", k ? "/d" : "/node");
+			if (k && cgroup_path_make(&(struct cgroup_trees){ .tree = { t.tree[i] }, .count = 1 },
+				path + strlen(t.tree[i].at) + 1, NULL) != 0)
+				return false;
+		}
+		if (cgroup_write(&t.tree[i], path + strlen(t.tree[i].at) + 1, "cgroup.procs", text) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Its root nests groups as it likes: deep down is no place to hide. */
+static void test_deep(const struct node_spec *n)
+{
+	struct fail f = { 0 };
+	pid_t pid, first = 0;
+	bool there;
+
+	cgroup_make(n, 0, &f);
+	pid = sleeper(n);
+	there = put_deep(n, 50, pid);
+	ok(there && cgroup_pids(n, CGROUP_NODE, &first, 1) == 1 && first == pid, "who is fifty groups down is counted");
+	ok(cgroup_kill(n, CGROUP_ALL, 5000, &f) == 0 && waitpid(pid, NULL, WNOHANG) == pid, "and killed (%s)", f.text);
+	ok(cgroup_remove(n, &f) == 0, "and the groups go (%s)", f.text);
+	kill(pid, SIGKILL);
+}
+
+/* A program that was on its way in when all others were ended, as a call that was killed leaves one. */
+static void test_late(const struct node_spec *n)
+{
+	struct fail f = { 0 };
+	pid_t pid;
+
+	cgroup_make(n, 0, &f);
+	cgroup_kill(n, CGROUP_ALL, 5000, &f);
+	pid = sleeper(n);
+	ok(cgroup_remove(n, &f) == 0 && waitpid(pid, NULL, WNOHANG) == pid,
+		"who comes in late does not hold a group (%s)", f.text);
+	kill(pid, SIGKILL);
+}
+
+int main(void)
+{
+	char prefix[9];
+	struct driver_setup s = { .prefix = prefix };
+	struct node_spec n = { .setup = &s, .id = "inst_unit", .memory = 64 << 20, .cpu_milli = 500 };
+	unsigned holds = 0;
+
+	snprintf(prefix, sizeof prefix, "u%05u", (unsigned)getpid() % 100000);
+	test_trees();
+	if (cgroup_probe(&holds, NULL) == 0) {
+		test_life(&n, holds);
+		test_deep(&n);
+		test_late(&n);
+	} else
+		diag("no control groups can be made here: what they do was not tried");
+	return done();
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the market's watch does with time alone: silence, grace after a start, nodes that do not come or
+ * fail; and that it does nothing where nothing changed.
+ */
+#include "marketd/store/watch.h"
+
+#include "market/reason.h"
+
+#include "../../lib/tap.h"
+#include "../../lib/tool.h"
+
+enum { T0 = 1800000000, SILENT = 45000, GRACE = 60000, START_MS = 5000000, HOURS = 60 };
+
+static struct fail f;
+static struct market *m;
+static struct watch *w;
+static int64_t now, now_ms;
+static uint64_t sku, seller, buyer, pool, agents[2], hosts[2], instance;
+
+static uint64_t apply(struct event ev)
+{
+	const struct effects *did = NULL;
+
+	if (market_apply(m, &ev, &did, &f)) {
+		diag("'%s': %s", event_name(ev.kind), f.text);
+		return 0;
+	}
+	return effects_made(did);
+}
+
+static void turn(void)
+{
+	if (watch_turn(w, m, now_ms, now, &f))
+		diag("%s", f.text);
+	market_commit(m, &f);
+}
+
+/* So many seconds later, a turn each of them. */
+static void pass(int seconds, bool heard)
+{
+	for (int i = 0; i < seconds; i++) {
+		now++;
+		now_ms += 1000;
+		market_time(m, now, &f);
+		if (heard)
+			for (int n = 0; n < 2; n++)
+				watch_heard(w, agents[n], now_ms, now);
+		turn();
+	}
+}
+
+static bool down(int host)
+{
+	return engine_host(market_engine(m), hosts[host])->down;
+}
+
+static void make_agent(int n, const char *key)
+{
+	char name[16];
+
+	snprintf(name, sizeof name, "agent%d", n);
+	agents[n] = apply((struct event){ .kind = EVENT_AGENT,
+		.account = seller,
+		.name = name,
+		.text = key,
+		.u.agent.machine = "m" });
+	snprintf(name, sizeof name, "host%d", n);
+	hosts[n] = apply((struct event){ .kind = EVENT_HOST,
+		.account = seller,
+		.name = name,
+		.u.host = { .sku = sku, .pool = pool, .start = now / 60, .end = MINUTE_MAX, .agent = agents[n] } });
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = seller,
+		.u.order = { .pool = pool,
+			.sku = sku,
+			.host = hosts[n],
+			.side = SIDE_SELL,
+			.flags = ORDER_STANDING | ORDER_PARTIAL,
+			.nodes = 1,
+			.start = now / 60 + 1,
+			.end = now / 60 + 10000,
+			.price = 1000 + n } });
+}
+
+static void make_market(void)
+{
+	struct store *s = NULL;
+
+	now = T0;
+	now_ms = START_MS;
+	if (store_open("market.db", &s, &f) || market_open(s, &m, &f) || market_time(m, now, &f)) {
+		diag("%s", f.text);
+		exit(1);
+	}
+	sku = apply((struct event){ .kind = EVENT_SKU, .name = "cpu" });
+	seller = apply((struct event){ .kind = EVENT_ACCOUNT, .name = "seller" });
+	buyer = apply((struct event){ .kind = EVENT_ACCOUNT, .name = "buyer" });
+	apply((struct event){ .kind = EVENT_CREDIT,
+		.account = buyer,
+		.subject = buyer,
+		.u.credit.micros = 1000000000 });
+	pool = apply((struct event){ .kind = EVENT_POOL,
+		.account = seller,
+		.name = "hosts",
+		.u.pool.kind = POOL_ORIGINATING });
+	make_agent(0, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
+	make_agent(1, "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
+	market_commit(m, &f);
+	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+}
+
+static void test_silence(void)
+{
+	uint64_t before;
+
+	pass(GRACE / 1000 - 1, false);
+	ok(!down(0) && !down(1), "after a start nothing is held against anybody for a minute");
+	pass(2, false);
+	ok(down(0) && down(1), "then who was not heard of is down");
+	pass(1, true);
+	ok(!down(0) && !down(1), "and heard of, up at once");
+	before = engine_count(market_engine(m));
+	pass(60, true);
+	is_int(engine_count(market_engine(m)) - before, 1, "nothing happens but the minute, where nothing changed");
+	for (int i = 0; i < SILENT / 1000 + 1; i++) {
+		watch_heard(w, agents[0], now_ms, now);
+		pass(1, false);
+	}
+	ok(!down(0) && down(1), "one of them falls silent, alone");
+	ok(watch_agent(w, agents[1])->silent && !watch_agent(w, agents[0])->silent, "and is called so");
+	pass(1, true);
+	ok(!down(1), "it comes back");
+	now += 600;
+	now_ms += 600000;
+	watch_paused(w, 600000);
+	pass(2, false);
+	ok(!down(0) && !down(1), "where the market stood still itself nobody was silent");
+}
+
+static void test_owner(void)
+{
+	apply((struct event){ .kind = EVENT_HOST_STATE,
+		.account = seller,
+		.subject = hosts[1],
+		.u.host_state.down = true });
+	pass(3, true);
+	ok(down(1), "what its owner puts down stays down");
+	pass(SILENT / 1000 + 1, false);
+	pass(2, true);
+	ok(down(1), "also when its agent went and came");
+	ok(!down(0), "the other one came back");
+	apply((struct event){ .kind = EVENT_HOST_STATE,
+		.account = seller,
+		.subject = hosts[1],
+		.u.host_state.down = false });
+	pass(3, true);
+	ok(!down(1), "until he puts it up");
+}
+
+static uint64_t make_instance(uint64_t in, const char *name)
+{
+	return apply((struct event){ .kind = EVENT_INSTANCE,
+		.account = buyer,
+		.name = name,
+		.u.instance = { .pool = in, .sku = sku, .image = 1, .priority = PRIORITY_NORMAL } });
+}
+
+static void report(uint64_t which, enum instance_status status)
+{
+	apply((struct event){ .kind = EVENT_REPORT,
+		.account = buyer,
+		.subject = which,
+		.text = "{}",
+		.u.report.status = (int32_t)status });
+}
+
+static void test_nodes(void)
+{
+	uint64_t mine = apply(
+		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "mine", .u.pool.kind = POOL_MARKET });
+	int64_t start = now / 60 + 1;
+
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = buyer,
+		.u.order = { .pool = mine,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = 1,
+			.start = start,
+			.end = start + HOURS,
+			.price = 1000 } });
+	instance = make_instance(mine, "one");
+	pass((int)(start * 60 - now), true);
+	is_int(engine_instance(market_engine(m), instance)->host, (int64_t)hosts[0],
+		"a node is to come on the first host");
+	pass(180, true);
+	ok(!down(0), "three minutes are not too long");
+	pass(2, true);
+	ok(down(0), "more are");
+	report(instance, INSTANCE_RUNNING);
+	pass(1, true);
+	ok(!down(0), "it comes");
+	watch_failed(w, hosts[0], mine);
+	report(instance, INSTANCE_FAILED);
+	pass(1, true);
+	ok(down(0), "it fails");
+	instance = make_instance(mine, "two");
+	pass(5, true);
+	ok(down(0), "another one is asked for");
+	report(instance, INSTANCE_RUNNING);
+	pass(1, true);
+	ok(!down(0), "and runs");
+	watch_failed(w, hosts[0], mine);
+	report(instance, INSTANCE_FAILED);
+	pass(1, true);
+	ok(down(0), "and fails");
+}
+
+/* A new watch knows nothing but what is in the market. */
+static void test_restart(void)
+{
+	watch_free(w);
+	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	pass(3, true);
+	ok(down(0), "after a start what failed is not sold as whole");
+	ok(!down(1), "and what was well is");
+	pass((int)(HOURS * 60), true);
+	ok(!down(0), "when the time is over that was sold, it can be sold again");
+}
+
+static void test_slow_start(void)
+{
+	uint64_t other = apply(
+		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "other", .u.pool.kind = POOL_MARKET });
+	int64_t start = now / 60 + 1;
+
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = buyer,
+		.u.order = { .pool = other,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = 1,
+			.start = start,
+			.end = start + HOURS,
+			.price = 1000 } });
+	make_instance(other, "three");
+	pass(400, false);
+	ok(down(0) && down(1), "two agents are gone for long");
+	watch_free(w);
+	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	pass(3, true);
+	ok(!down(0), "the market was away: a node that is late may have been ready all along");
+	pass(GRACE / 1000, true);
+	ok(down(0), "but not for long");
+}
+
+/* Silence over a restart is over with the first word: nothing failed, though the buyer runs nothing there. */
+static void test_silent_restart(void)
+{
+	uint64_t idle = apply((struct event){ .kind = EVENT_POOL,
+			 .account = buyer,
+			 .name = "idle",
+			 .u.pool.kind = POOL_MARKET }),
+		 i;
+	int64_t start;
+
+	pass((int)(HOURS * 60), true);
+	start = now / 60 + 1;
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = buyer,
+		.u.order = { .pool = idle,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = 1,
+			.start = start,
+			.end = start + HOURS,
+			.price = 1000 } });
+	pass(120, true);
+	i = make_instance(idle, "four");
+	pass(1, true);
+	report(i, INSTANCE_RUNNING);
+	apply((struct event){ .kind = EVENT_INSTANCE_STOP, .account = buyer, .subject = i });
+	pass(400, false);
+	ok(down(0), "an agent is gone for long, and what ran was stopped by its owner");
+	watch_free(w);
+	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	pass(GRACE / 1000 + 3, true);
+	ok(!down(0), "after a start of the market and of the agent its host is paid for again");
+}
+
+int main(void)
+{
+	plan_none;
+	if (!tool_begin())
+		return 1;
+	make_market();
+	test_silence();
+	test_owner();
+	test_nodes();
+	test_restart();
+	test_slow_start();
+	test_silent_restart();
+	is_int(engine_check(market_engine(m), &f), 0, "the market keeps its invariants (%s)", f.text);
+	watch_free(w);
+	market_free(m);
+	tool_end();
+	return done();
+}
