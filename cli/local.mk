@@ -1,6 +1,6 @@
 # cli: the program nanopod. All but main.c and the commands is a convenience library, for the tests.
 noinst_LTLIBRARIES += libcli.la
-libcli_la_SOURCES =
+libcli_la_SOURCES = cli/dispatch.c
 include cli/frame/local.mk
 include cli/trade/local.mk
 include cli/nodes/local.mk

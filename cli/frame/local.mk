@@ -6,7 +6,6 @@ libcli_la_SOURCES += \
 	cli/frame/cell.h \
 	cli/frame/command.c \
 	cli/frame/command.h \
-	cli/frame/dispatch.c \
 	cli/frame/flat.c \
 	cli/frame/flat.h \
 	cli/frame/json.c \

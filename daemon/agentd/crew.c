@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agentd/market/console.h"
+#include "agentd/console.h"
 #include "agentd/handwork.h"
 #include "agentd/os/keep.h"
 #include "agentd/lookout.h"

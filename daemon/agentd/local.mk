@@ -10,10 +10,12 @@ include daemon/agentd/market/local.mk
 # The agent itself: what is wanted, what there is, the next step of each node. main.c alone names the drivers.
 noinst_LTLIBRARIES += libagent.la
 libagent_la_SOURCES = \
+	daemon/agentd/chore.c \
+	daemon/agentd/chore.h \
+	daemon/agentd/console.c \
+	daemon/agentd/console.h \
 	daemon/agentd/act.c \
 	daemon/agentd/act.h \
-	daemon/agentd/base64.c \
-	daemon/agentd/base64.h \
 	daemon/agentd/crew.c \
 	daemon/agentd/crew.h \
 	daemon/agentd/driver.h \

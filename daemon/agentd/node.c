@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/base64.h"
+#include "agentd/os/base64.h"
 #include "agentd/os/keep.h"
 #include "agentd/userdata.h"
 

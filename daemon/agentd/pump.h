@@ -6,8 +6,8 @@
 #ifndef AGENTD_PUMP_H
 #define AGENTD_PUMP_H
 
-#include "agentd/machine/chore.h"
-#include "agentd/market/console.h"
+#include "agentd/chore.h"
+#include "agentd/console.h"
 #include "agentd/crew.h"
 #include "agentd/market/link.h"
 

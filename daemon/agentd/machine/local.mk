@@ -1,8 +1,6 @@
 # What this machine has, how it is, and whether it is as good as it says.
 noinst_LTLIBRARIES += libinventory.la
 libinventory_la_SOURCES = \
-	daemon/agentd/machine/chore.c \
-	daemon/agentd/machine/chore.h \
 	daemon/agentd/machine/gpu.c \
 	daemon/agentd/machine/gpu.h \
 	daemon/agentd/machine/gpu_challenge.c \

@@ -1,8 +1,6 @@
 # The link to the market: who this machine is, what is wanted of it, what it tells.
 noinst_LTLIBRARIES += libagentmarket.la
 libagentmarket_la_SOURCES = \
-	daemon/agentd/market/console.c \
-	daemon/agentd/market/console.h \
 	daemon/agentd/market/courier.c \
 	daemon/agentd/market/courier.h \
 	daemon/agentd/market/errand.c \

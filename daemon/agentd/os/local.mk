@@ -1,6 +1,8 @@
 # What a driver asks of the system: programs of others, control groups, processes, mounts, files.
 noinst_LTLIBRARIES += libos.la
 libos_la_SOURCES = \
+	daemon/agentd/os/base64.c \
+	daemon/agentd/os/base64.h \
 	daemon/agentd/os/cgroup.c \
 	daemon/agentd/os/cgroup.h \
 	daemon/agentd/os/cgroup_part.h \
@@ -19,5 +21,5 @@ libos_la_SOURCES = \
 	daemon/agentd/os/spawn.h \
 	daemon/agentd/os/wipe.c \
 	daemon/agentd/os/wipe.h
-libos_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libos_la_LIBADD = libbase.la $(JANSSON_LIBS)
+libos_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
+libos_la_LIBADD = libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS)

@@ -106,4 +106,20 @@ bool body_order(struct api *api, const struct request *q, struct reply *r, uint6
  */
 int place_order(struct api *api, const struct request *q, struct reply *r, struct event *ev);
 
+/* ---- Properties of SKUs ------------------------------------------------------------------ */
+
+enum sku_property_type { SKU_WORD, SKU_PLACE, SKU_NUMBER, SKU_BYTES, SKU_YESNO };
+
+struct sku_property {
+	const char *name;
+	enum sku_property_type type;
+	const char *title, *text;
+};
+
+extern const struct sku_property sku_properties[]; /* ends with { 0 } */
+
+json_t *sku_facts(const struct sku *s); /* {name: value} of those that it has, num_accelerators among them */
+json_t *sku_value_text(const json_t *value);           /* as requirements write it */
+json_t *sku_property_display(const struct sku_property *p, const json_t *value);
+
 #endif

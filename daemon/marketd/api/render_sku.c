@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "marketd/api/v2/v2.h"
 
 /* Words that are written in their own way; the rest is shown as it is kept. */
 static const char *const displays[][2] = {

@@ -22,10 +22,10 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/live/calendar.h \
 	daemon/marketd/engine/live/due.c \
 	daemon/marketd/engine/live/due.h \
-	daemon/marketd/engine/live/ensure.c \
-	daemon/marketd/engine/live/ensure.h \
-	daemon/marketd/engine/live/idmap.c \
-	daemon/marketd/engine/live/idmap.h \
+	daemon/marketd/engine/ensure.c \
+	daemon/marketd/engine/ensure.h \
+	daemon/marketd/engine/idmap.c \
+	daemon/marketd/engine/idmap.h \
 	daemon/marketd/engine/live/offer_index.c \
 	daemon/marketd/engine/live/offer_index.h \
 	daemon/marketd/engine/live/rank.c \

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/engine/live/idmap.h"
+#include "marketd/engine/idmap.h"
 
 /* A node that failed keeps its host down for the pool that has it, until another one runs there. */
 struct failure { uint64_t host, pool; };

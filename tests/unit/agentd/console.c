@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/base64.h"
-#include "agentd/market/console.h"
+#include "agentd/os/base64.h"
+#include "agentd/console.h"
 
 static char path[128];
 

@@ -25,21 +25,7 @@ extern const struct schema schema_v2[];         /* things */
 extern const struct schema schema_v2_requests[];
 extern const struct schema schema_v2_answers[];
 
-/* ---- Properties of SKUs ------------------------------------------------------------------ */
-
-enum sku_property_type { SKU_WORD, SKU_PLACE, SKU_NUMBER, SKU_BYTES, SKU_YESNO };
-
-struct sku_property {
-	const char *name;
-	enum sku_property_type type;
-	const char *title, *text;
-};
-
-extern const struct sku_property sku_properties[]; /* ends with { 0 } */
-
-json_t *sku_facts(const struct sku *s); /* {name: value} of those that it has, num_accelerators among them */
-json_t *sku_value_text(const json_t *value);           /* as requirements write it */
-json_t *sku_property_display(const struct sku_property *p, const json_t *value);
+/* ---- What is required of a SKU -------------------------------------------------------------- */
 
 /* Requirements: {property: [values]}, any of the values, all of the properties. */
 bool requirements_match(const json_t *requirements, const struct sku *s);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "marketd/engine/live/ensure.h"
+#include "marketd/engine/ensure.h"
 
 void due_release(struct due_heap *h)
 {

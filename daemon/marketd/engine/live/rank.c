@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "marketd/engine/live/ensure.h"
+#include "marketd/engine/ensure.h"
 
 void rank_release(struct rank *r)
 {

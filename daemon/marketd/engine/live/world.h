@@ -14,8 +14,8 @@
 #include "marketd/engine/answer.h"
 #include "marketd/engine/effect.h"
 #include "marketd/engine/live/due.h"
-#include "marketd/engine/live/ensure.h"
-#include "marketd/engine/live/idmap.h"
+#include "marketd/engine/ensure.h"
+#include "marketd/engine/idmap.h"
 #include "marketd/engine/live/rank.h"
 
 enum kind { ACCOUNTS, TOKENS, SKUS, HOSTS, POOLS, ORDERS, LEASES, INSTANCES, PROCUREMENTS, AGENTS, KINDS };

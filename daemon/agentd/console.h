@@ -3,8 +3,8 @@
  * A node's console, from its file to the market: cut into numbered lines in one way alone, so that
  * what is sent again after a crash is the same again. What was shipped gives its disk back.
  */
-#ifndef AGENTD_MARKET_CONSOLE_H
-#define AGENTD_MARKET_CONSOLE_H
+#ifndef AGENTD_CONSOLE_H
+#define AGENTD_CONSOLE_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * Assertions that stay on, and memory that is there or ends the program: a market that goes on
  * with a wrong state is worse than one that stops with a sentence and is started again.
  */
-#ifndef MARKETD_ENGINE_LIVE_ENSURE_H
-#define MARKETD_ENGINE_LIVE_ENSURE_H
+#ifndef MARKETD_ENGINE_ENSURE_H
+#define MARKETD_ENGINE_ENSURE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/machine/chore.h"
+#include "agentd/chore.h"
 
 #include <stdio.h>
 #include <stdlib.h>

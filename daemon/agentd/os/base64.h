@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Letters as bytes again: what buf_add_base64() wrote, as JSON and OpenSSH have it. */
-#ifndef AGENTD_BASE64_H
-#define AGENTD_BASE64_H
+#ifndef AGENTD_OS_BASE64_H
+#define AGENTD_OS_BASE64_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an id to what has it. Open addressing; removal closes the gap. Never walked, so its order shows nowhere. */
-#ifndef MARKETD_ENGINE_LIVE_IDMAP_H
-#define MARKETD_ENGINE_LIVE_IDMAP_H
+#ifndef MARKETD_ENGINE_IDMAP_H
+#define MARKETD_ENGINE_IDMAP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/base64.h"
+#include "agentd/os/base64.h"
 
 #include <errno.h>
 #include <limits.h>

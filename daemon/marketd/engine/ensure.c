@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/live/ensure.h"
+#include "marketd/engine/ensure.h"
 
 #include <stdio.h>
 #include <stdlib.h>

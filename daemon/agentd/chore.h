@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is looked at now and then about the machine itself, in a child: its inventory, and its health. */
-#ifndef AGENTD_MACHINE_CHORE_H
-#define AGENTD_MACHINE_CHORE_H
+#ifndef AGENTD_CHORE_H
+#define AGENTD_CHORE_H
 
 #include "agentd/machine/health.h"
 #include "agentd/os/job.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/live/idmap.h"
+#include "marketd/engine/idmap.h"
 
 #include <stdlib.h>
 
-#include "marketd/engine/live/ensure.h"
+#include "marketd/engine/ensure.h"
 
 void idmap_release(struct idmap *m)
 {
