@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
 
 enum { BODY_MAX = 8 << 20 };

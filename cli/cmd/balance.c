@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod balance: money that is free, held for orders, and paid for leases under way. */
 #include "cli/frame/cell.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/frame/rows.h"
 
 static const struct column columns[] = {

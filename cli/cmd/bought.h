@@ -6,7 +6,7 @@
 #include "cli/trade/purchase.h"
 #include "cli/trade/quote.h"
 #include "cli/frame/rows.h"
-#include "cli/trade/skus.h"
+#include "cli/trade/sku_list.h"
 
 extern const struct column bought_columns[];
 

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "cli/frame/cell.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "market/money.h"

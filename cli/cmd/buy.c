@@ -19,7 +19,7 @@
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
-#include "cli/trade/userdata.h"
+#include "cli/trade/cloudinit.h"
 #include "cli/trade/wish.h"
 
 enum { MATCH_MAX = 64 << 10, FRESH_MS = 10000, DECIDE_MS = 60000, WAIT_MS = 5 * 60 * 1000 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/frame/cell.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/trade/placed.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"

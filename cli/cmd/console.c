@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/nodes/conlog.h"
+#include "cli/nodes/console_read.h"
 #include "cli/frame/json.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/signals.h"
@@ -128,7 +128,7 @@ static bool console_rest(int64_t ms)
 /* 0 to look again, 1 at the end, or a negative code. */
 static int cmd_console_look(struct console *c, long last)
 {
-	int rc = conlog_read(c->m, c->id, c->seq, last, console_take, c);
+	int rc = console_read(c->m, c->id, c->seq, last, console_take, c);
 
 	fflush(c->np->out);
 	if (c->broken)

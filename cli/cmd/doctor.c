@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/frame/command.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"

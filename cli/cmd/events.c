@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
 #include "cli/frame/signals.h"
 #include "market/when.h"

@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "cli/frame/action.h"
 #include "cli/frame/cell.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "market/proof.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/terminal.h"

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"

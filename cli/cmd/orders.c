@@ -7,14 +7,14 @@
 
 #include "cli/frame/cell.h"
 #include "cli/trade/intent.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/trade/placed.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/trade/reservation.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/trade/skus.h"
+#include "cli/trade/sku_list.h"
 #include "cli/frame/value.h"
 #include "market/when.h"
 

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/nodes/node.h"
 #include "cli/nodes/nodewait.h"
 #include "cli/frame/plan.h"

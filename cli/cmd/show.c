@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "cli/frame/cell.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/trade/placed.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/trade/reservation.h"
 #include "cli/frame/signals.h"
-#include "cli/trade/skus.h"
+#include "cli/trade/sku_list.h"
 #include "cli/trade/wish.h"
 #include "market/ident.h"
 #include "market/money.h"

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "cli/frame/cell.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/frame/rows.h"
 
 enum { LEVELS = 100, HOUR = 3600, MINUTE = 60 };

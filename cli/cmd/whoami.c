@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/frame/cell.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 

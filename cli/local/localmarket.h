@@ -7,7 +7,7 @@
 #define CLI_LOCAL_LOCALMARKET_H
 
 #include "cli/local/localstate.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 
 #define LOCAL_BUYER "you"
 #define LOCAL_OWNER "owner"

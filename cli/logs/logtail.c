@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "cli/nodes/conlog.h"
+#include "cli/nodes/console_read.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
@@ -310,9 +310,9 @@ static int logtail_take_piece(void *arg, const struct model_log *l)
 
 	f->seq = l->seq;
 	f->idle = 0;
-	if (conlog_lines(t->m) && l->len && end[-1] == '\n')
+	if (console_read_lines(t->m) && l->len && end[-1] == '\n')
 		end--;
-	if (conlog_lines(t->m))
+	if (console_read_lines(t->m))
 		return (t->want.since && l->at < t->want.since) || (t->want.until && l->at > t->want.until)
 			? 0
 			: logmerge_add(m, f->source.number, l->micros ? l->micros : l->at * 1000000, now_us(),
@@ -334,7 +334,7 @@ static bool instance_over(struct feed *f)
 static int poll_console(struct feed *f)
 {
 	struct logtail *t = f->t;
-	int rc = conlog_read(t->m, f->instance, f->seq, f->seq ? -1 : logsource_lines(&t->want), logtail_take_piece, f);
+	int rc = console_read(t->m, f->instance, f->seq, f->seq ? -1 : logsource_lines(&t->want), logtail_take_piece, f);
 
 	logtail_need(rc);
 	if (rc == CLIENT_STOPPED && market_only_resized(rc))

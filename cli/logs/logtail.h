@@ -9,7 +9,7 @@
 #include "cli/frame/command.h"
 #include "cli/remote/connect.h"
 #include "cli/logs/logsource.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 
 struct logtail;
 

@@ -1,7 +1,7 @@
 # cli/nodes: the account's nodes: where they are, waiting for them, their consoles.
 libcli_la_SOURCES += \
-	cli/nodes/conlog.c \
-	cli/nodes/conlog.h \
+	cli/nodes/console_read.c \
+	cli/nodes/console_read.h \
 	cli/nodes/hostnames.c \
 	cli/nodes/hostnames.h \
 	cli/nodes/node.c \

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "cli/frame/command.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 
 struct node {
 	char *id, *name, *status_text, *message;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 
 /*
  * Until all of these (names or ids) run and can be reached, or wait_ms is over (below 0: for ever).

@@ -3,10 +3,10 @@
 #ifndef CLI_TRADE_BUYING_H
 #define CLI_TRADE_BUYING_H
 
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/trade/purchase.h"
 #include "cli/trade/quote.h"
-#include "cli/trade/skus.h"
+#include "cli/trade/sku_list.h"
 #include "cli/trade/wish.h"
 
 struct buying {

@@ -4,8 +4,8 @@ libcli_la_SOURCES += \
 	cli/trade/buying.h \
 	cli/trade/intent.c \
 	cli/trade/intent.h \
-	cli/trade/market.c \
-	cli/trade/market.h \
+	cli/trade/market_link.c \
+	cli/trade/market_link.h \
 	cli/trade/placed.c \
 	cli/trade/placed.h \
 	cli/trade/purchase.c \
@@ -16,12 +16,12 @@ libcli_la_SOURCES += \
 	cli/trade/reservation.h \
 	cli/trade/scopes.c \
 	cli/trade/scopes.h \
-	cli/trade/skus.c \
-	cli/trade/skus.h \
+	cli/trade/sku_list.c \
+	cli/trade/sku_list.h \
 	cli/trade/tokenfile.c \
 	cli/trade/tokenfile.h \
-	cli/trade/userdata.c \
-	cli/trade/userdata.h \
+	cli/trade/cloudinit.c \
+	cli/trade/cloudinit.h \
 	cli/trade/window.c \
 	cli/trade/window.h \
 	cli/trade/wish.c \

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 
 struct placed {
 	char id[64], pool[64], pool_name[256], sku[64];

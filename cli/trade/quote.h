@@ -6,9 +6,9 @@
 #ifndef CLI_TRADE_QUOTE_H
 #define CLI_TRADE_QUOTE_H
 
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 #include "cli/frame/retype.h"
-#include "cli/trade/skus.h"
+#include "cli/trade/sku_list.h"
 #include "market/money.h"
 
 enum { QUOTE_LEVELS = 32, QUOTE_ALTERNATIVES = 8 };

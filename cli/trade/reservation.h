@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 
 struct reservation_part { /* of one type */
 	char *sku;

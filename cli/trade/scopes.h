@@ -4,7 +4,7 @@
 #define CLI_TRADE_SCOPES_H
 
 #include "cli/frame/command.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 
 /* Of --scope and --expires. 0 or an exit status. */
 int scopes_read(struct nanopod *np, const struct options *o, struct model_token_new *out);

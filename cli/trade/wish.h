@@ -7,8 +7,8 @@
 #define CLI_TRADE_WISH_H
 
 #include "cli/frame/command.h"
-#include "cli/trade/market.h"
-#include "cli/trade/skus.h"
+#include "cli/trade/market_link.h"
+#include "cli/trade/sku_list.h"
 #include "cli/trade/window.h"
 
 struct wish {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agentd/node.h"
+#include "agentd/node_journal.h"
 
 enum {
 	CONSOLE_LINE = 4096,              /* longer ones are several */

@@ -10,31 +10,31 @@ include daemon/agentd/market/local.mk
 # The agent itself: what is wanted, what there is, the next step of each node. main.c alone names the drivers.
 noinst_LTLIBRARIES += libagent.la
 libagent_la_SOURCES = \
-	daemon/agentd/chore.c \
-	daemon/agentd/chore.h \
+	daemon/agentd/selfcheck.c \
+	daemon/agentd/selfcheck.h \
 	daemon/agentd/console.c \
 	daemon/agentd/console.h \
-	daemon/agentd/act.c \
-	daemon/agentd/act.h \
-	daemon/agentd/crew.c \
-	daemon/agentd/crew.h \
+	daemon/agentd/command_line.c \
+	daemon/agentd/command_line.h \
+	daemon/agentd/workers.c \
+	daemon/agentd/workers.h \
 	daemon/agentd/driver.h \
 	daemon/agentd/drivers.c \
 	daemon/agentd/drivers.h \
 	daemon/agentd/flags.c \
 	daemon/agentd/flags.h \
-	daemon/agentd/handwork.c \
-	daemon/agentd/handwork.h \
+	daemon/agentd/step_child.c \
+	daemon/agentd/step_child.h \
 	daemon/agentd/keyline.c \
 	daemon/agentd/keyline.h \
-	daemon/agentd/lookout.c \
-	daemon/agentd/lookout.h \
-	daemon/agentd/node.c \
-	daemon/agentd/node.h \
-	daemon/agentd/place.c \
-	daemon/agentd/place.h \
-	daemon/agentd/pump.c \
-	daemon/agentd/pump.h \
+	daemon/agentd/scan.c \
+	daemon/agentd/scan.h \
+	daemon/agentd/node_journal.c \
+	daemon/agentd/node_journal.h \
+	daemon/agentd/datadir.c \
+	daemon/agentd/datadir.h \
+	daemon/agentd/reporter.c \
+	daemon/agentd/reporter.h \
 	daemon/agentd/reconcile.c \
 	daemon/agentd/reconcile.h \
 	daemon/agentd/roster.c \

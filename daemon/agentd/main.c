@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod-agentd: makes what was sold of this machine real, as one process in the foreground. Names the drivers and the verbs. */
-#include "agentd/act.h"
+#include "agentd/command_line.h"
 #include "agentd/driver.h"
 
 /* Best first. */
@@ -10,5 +10,5 @@ static const struct driver *const all[] = {
 
 int main(int argc, char **argv)
 {
-	return act(argc, argv, all);
+	return command_line(argc, argv, all);
 }

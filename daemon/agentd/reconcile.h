@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agentd/node.h"
+#include "agentd/node_journal.h"
 
 /* X(name, word). After JOB steps a child does something; the others are done at once. */
 #define STEPS(X) \
@@ -47,7 +47,7 @@ struct picture {
 	bool told;                     /* the market knows this life */
 	bool shipped;                  /* all of its console was taken by the market, or that is not to be waited for */
 	bool script;                   /* its buyer's own: that SSH does not answer may be what he wants */
-	bool place_taken;              /* another node is still where it has to be */
+	bool datadir_taken;              /* another node is still where it has to be */
 	unsigned tries, falls;
 	int64_t now, end_at;           /* the market's time */
 	int64_t ms;                    /* clock_ms(); the deadlines below are of it, 0: none */

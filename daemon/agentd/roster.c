@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agentd/os/keep.h"
+#include "agentd/os/statefile.h"
 
 struct node *roster_find(const struct roster *r, const char *id)
 {
@@ -80,9 +80,9 @@ static int load_one(struct roster *r, const char *id, const char *driver)
 
 int roster_load(struct roster *r, const char *driver, struct fail *f)
 {
-	char path[KEEP_PATH];
+	char path[STATEFILE_PATH];
 	struct dirent *e;
-	int rc = keep_path(path, r->data, "nodes", NULL);
+	int rc = statefile_path(path, r->data, "nodes", NULL);
 	DIR *d;
 
 	if (!rc && !r->reads && mkdir(path, 0700) != 0 && errno != EEXIST)
@@ -96,15 +96,15 @@ int roster_load(struct roster *r, const char *driver, struct fail *f)
 	for (int pass = 0; pass < 2; pass++) {
 		rewinddir(d);
 		while (!rc && (e = readdir(d))) {
-			char at[KEEP_PATH];
-			bool has = work_is_id(e->d_name, "inst_") && keep_path(at, path, e->d_name, "node.json") == 0;
+			char at[STATEFILE_PATH];
+			bool has = work_is_id(e->d_name, "inst_") && statefile_path(at, path, e->d_name, "node.json") == 0;
 			struct stat st;
 
 			if (has && pass == 0 && !r->reads) {
-				char folder[KEEP_PATH];
+				char folder[STATEFILE_PATH];
 
-				if (keep_path(folder, path, e->d_name, NULL) == 0)
-					keep_tidy(folder, "node.json");
+				if (statefile_path(folder, path, e->d_name, NULL) == 0)
+					statefile_tidy(folder, "node.json");
 			}
 			if (has && (stat(at, &st) == 0) == (pass == 0))
 				rc = roster_find(r, e->d_name) ? 0 : load_one(r, e->d_name, driver);

@@ -3,7 +3,7 @@
 #ifndef AGENTD_ROSTER_H
 #define AGENTD_ROSTER_H
 
-#include "agentd/node.h"
+#include "agentd/node_journal.h"
 #include "agentd/market/work.h"
 #include "base/log.h"
 

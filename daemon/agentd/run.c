@@ -11,9 +11,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "agentd/os/keep.h"
-#include "agentd/place.h"
-#include "agentd/pump.h"
+#include "agentd/os/statefile.h"
+#include "agentd/datadir.h"
+#include "agentd/reporter.h"
 #include "base/clock.h"
 
 enum { KIND_SIGNAL = 1, KIND_LINK, KIND_JOB, WAIT_MAX_MS = 60000, STATUS_FENCED = 5, MEMORY_PARTS = 10 };
@@ -22,15 +22,15 @@ struct agent {
 	const struct flags *o;
 	const struct log *log;
 	struct identity id;
-	struct place_setup place;
+	struct datadir_setup place;
 	struct wallclock clock;
 	struct loop *loop;
 	struct loop_watch signal_watch;
 	int lock, signals;
 	struct roster roster;
-	struct crew crew;
-	struct chore chore;
-	struct pump pump;
+	struct workers crew;
+	struct selfcheck chore;
+	struct reporter pump;
 	struct link *link;
 	bool ending;
 };
@@ -59,15 +59,15 @@ static int run_open_signals(struct agent *a, struct fail *f)
 
 static int open_place(struct agent *a, struct fail *f)
 {
-	int rc = place_open(a->o->data, false, f);
+	int rc = datadir_open(a->o->data, false, f);
 
-	rc = rc ? rc : place_lock(a->o->data, &a->lock, f);
+	rc = rc ? rc : datadir_lock(a->o->data, &a->lock, f);
 	rc = rc ? rc : identity_load(a->o->data, &a->id, f);
 	if (rc)
 		return rc;
-	keep_tidy(a->o->data, "agent.json");
-	keep_tidy(a->o->data, "key");
-	place_setup(&a->place, a->o, &a->id);
+	statefile_tidy(a->o->data, "agent.json");
+	statefile_tidy(a->o->data, "key");
+	datadir_setup(&a->place, a->o, &a->id);
 	a->clock.file = a->o->test_clock;
 	rc = loop_new(&a->loop);
 	return rc ? fail_errno(f, rc, -rc, "cannot make a loop") : 0;
@@ -86,7 +86,7 @@ static int open_crew(struct agent *a, drivers all, struct fail *f)
 	rc = roster_load(&a->roster, driver->name, f);
 	if (rc)
 		return rc;
-	a->crew = (struct crew){ .loop = a->loop,
+	a->crew = (struct workers){ .loop = a->loop,
 		.watch_kind = KIND_JOB,
 		.log = a->log,
 		.all = all,
@@ -99,8 +99,8 @@ static int open_crew(struct agent *a, drivers all, struct fail *f)
 			.knock_ms = a->o->ssh_within * 1000,
 			.look_ms = a->o->look * 1000 } };
 	a->crew.share.driver = driver->name;
-	crew_begin(&a->crew);
-	a->chore = (struct chore){ .loop = a->loop,
+	workers_begin(&a->crew);
+	a->chore = (struct selfcheck){ .loop = a->loop,
 		.watch_kind = KIND_JOB,
 		.data = a->o->data,
 		.sysfs_root = a->o->sysfs_root,
@@ -117,7 +117,7 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 	rc = rc ? rc : link_new(a->loop, KIND_LINK, a->o->data, &a->id, a->log, &a->link, f);
 	if (rc)
 		return rc;
-	a->pump = (struct pump){ .log = a->log,
+	a->pump = (struct reporter){ .log = a->log,
 		.crew = &a->crew,
 		.chore = &a->chore,
 		.link = a->link,
@@ -161,7 +161,7 @@ static void on_work(struct agent *a, const struct link_event *e)
 	memcpy(version, w->version, sizeof version);
 	wallclock_learn(&a->clock, w->now, w->test_clock);
 	share_out(a, w->host_count);
-	crew_take(&a->crew, w);
+	workers_take(&a->crew, w);
 	link_have(a->link, version);
 }
 
@@ -174,8 +174,8 @@ static void on_link(struct agent *a)
 		switch (e.kind) {
 		case LINK_NOTHING: return;
 		case LINK_WORK: on_work(a, &e); break;
-		case LINK_SENT: pump_sent(&a->pump, &e); break;
-		case LINK_OPENED: pump_opened(&a->pump); break;
+		case LINK_SENT: reporter_sent(&a->pump, &e); break;
+		case LINK_OPENED: reporter_opened(&a->pump); break;
 		case LINK_FENCED: a->crew.fenced = true; break;
 		}
 		buf_release(&e.body);
@@ -211,10 +211,10 @@ static int64_t run_turn(struct agent *a)
 	on_link(a);
 	a->crew.healthy = link_healthy(a->link);
 	a->crew.link_open = a->crew.healthy; /* a market that is away takes no last words */
-	next = crew_turn(&a->crew);
-	at = chore_turn(&a->chore);
+	next = workers_turn(&a->crew);
+	at = selfcheck_turn(&a->chore);
 	next = at < next ? at : next;
-	at = pump_turn(&a->pump);
+	at = reporter_turn(&a->pump);
 	return at < next ? at : next;
 }
 
@@ -245,9 +245,9 @@ static void run_end(struct agent *a)
 	link_free(a->link);
 	if (a->crew.loop) {
 		if (a->pump.crew)
-			pump_end(&a->pump);
-		crew_release(&a->crew);
-		chore_release(&a->chore);
+			reporter_end(&a->pump);
+		workers_release(&a->crew);
+		selfcheck_release(&a->chore);
 	}
 	roster_release(&a->roster);
 	if (a->signals >= 0)

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agentd/market/errand.h"
+#include "agentd/market/verb_http.h"
 #include "agentd/machine/inventory.h"
-#include "agentd/os/keep.h"
-#include "agentd/place.h"
+#include "agentd/os/statefile.h"
+#include "agentd/datadir.h"
 #include "agentd/market/work.h"
 #include "market/client.h"
 
@@ -26,7 +26,7 @@ int verb_fail(int status, const char *text)
 
 static int fail_exit(int rc, const struct fail *f)
 {
-	return verb_fail(errand_exit(rc), f->text);
+	return verb_fail(verb_http_exit(rc), f->text);
 }
 
 /* From the environment, or one line of standard input; out of the environment then. */
@@ -70,10 +70,10 @@ static json_t *inventory_now(const struct flags *o)
 /* Nodes of an identity that is to be put away would be nobody's. */
 static bool has_nodes(const char *data)
 {
-	char path[KEEP_PATH];
+	char path[STATEFILE_PATH];
 	struct dirent *e;
 	bool any = false;
-	DIR *d = keep_path(path, data, "nodes", NULL) == 0 ? opendir(path) : NULL;
+	DIR *d = statefile_path(path, data, "nodes", NULL) == 0 ? opendir(path) : NULL;
 
 	while (d && !any && (e = readdir(d)))
 		any = work_is_id(e->d_name, "inst_");
@@ -100,8 +100,8 @@ static int ask_to_join(const struct flags *o, struct identity *i, const char *to
 		rc = fail_set(f, CLIENT_BAD_SETUP,
 			"the name of this machine is no text that JSON can hold; give --name");
 	rc = rc ? rc : errand(i, token, "POST", "/np/v1/agents/join", body, &j, NULL, f);
-	keep_text(j, "id", i->agent, sizeof i->agent);
-	keep_text(j, "account", i->account, sizeof i->account);
+	statefile_text(j, "id", i->agent, sizeof i->agent);
+	statefile_text(j, "account", i->account, sizeof i->account);
 	json_decref(j);
 	if (!rc && !work_is_id(i->agent, "agt_"))
 		rc = fail_set(f, CLIENT_BAD_ANSWER, "what answers at '%.200s' is no market that knows agents", i->url);
@@ -188,13 +188,13 @@ static void verb_join_tell(const struct flags *o, const struct identity *i, bool
 
 static int verb_join_add_all(const struct flags *o, struct identity *i, bool was)
 {
-	char token[ERRAND_TOKEN] = "";
+	char token[VERB_HTTP_TOKEN] = "";
 	json_t *made = json_array();
 	struct fail f = { 0 };
 	int rc = 0;
 
 	if (o->host_count || o->type)
-		rc = errand_session(o->data, i, token, &f);
+		rc = verb_http_session(o->data, i, token, &f);
 	if (*token)
 		rc = rc ? rc : verb_join_add_hosts(o, i, token, made, &f);
 	explicit_bzero(token, sizeof token);
@@ -216,8 +216,8 @@ int verb_join(const struct flags *o)
 
 	if (o->word_count != 1)
 		return verb_fail(2, "join needs the market's URL: nanopod-agentd join https://market.example");
-	rc = place_open(o->data, true, &f);
-	rc = rc ? rc : place_lock(o->data, &lock, &f);
+	rc = datadir_open(o->data, true, &f);
+	rc = rc ? rc : datadir_lock(o->data, &lock, &f);
 	if (rc)
 		return fail_exit(rc, &f);
 	rc = identity_load(o->data, &i, &f);
@@ -249,13 +249,13 @@ int verb_join(const struct flags *o)
 
 int verb_leave(const struct flags *o)
 {
-	char token[ERRAND_TOKEN] = "";
+	char token[VERB_HTTP_TOKEN] = "";
 	struct identity i = { 0 };
 	struct fail f = { 0 };
 	int lock = -1, http = 0, rc;
 
-	rc = place_open(o->data, false, &f);
-	rc = rc ? rc : place_lock(o->data, &lock, &f);
+	rc = datadir_open(o->data, false, &f);
+	rc = rc ? rc : datadir_lock(o->data, &lock, &f);
 	rc = rc ? rc : identity_load(o->data, &i, &f);
 	if (rc)
 		return rc == -ENOENT ? verb_fail(3, f.text) : fail_exit(rc, &f);
@@ -264,7 +264,7 @@ int verb_leave(const struct flags *o)
 			"nodes are still here; run the agent until their leases have ended ('nanopod-agentd status' "
 			"lists them)");
 	} else if (!i.fenced) {
-		rc = errand_session(o->data, &i, token, &f);
+		rc = verb_http_session(o->data, &i, token, &f);
 		rc = rc ? rc : errand(&i, token, "DELETE", "/np/v1/agent", NULL, NULL, &http, &f);
 		explicit_bzero(token, sizeof token);
 		if (rc == REASON_UNAUTHENTICATED) /* the market has let it go already */

@@ -9,11 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/market/errand.h"
-#include "agentd/handwork.h"
+#include "agentd/market/verb_http.h"
+#include "agentd/step_child.h"
 #include "agentd/os/job.h"
-#include "agentd/os/keep.h"
-#include "agentd/place.h"
+#include "agentd/os/statefile.h"
+#include "agentd/datadir.h"
 #include "agentd/roster.h"
 
 enum { AT_ONCE = 8, HALT_MS = 120000, HALT_GRACE_MS = 5000 };
@@ -52,13 +52,13 @@ static void print_node(const struct node *n)
 
 static int verb_nodes_show(const struct flags *o, const struct identity *i, const struct roster *r)
 {
-	struct place_setup place;
+	struct datadir_setup place;
 	json_t *list = json_array(), *j;
 	long pid = 0;
-	bool runs = place_held(o->data, &pid);
+	bool runs = datadir_held(o->data, &pid);
 	char *text;
 
-	place_setup(&place, o, i);
+	datadir_setup(&place, o, i);
 	for (size_t n = 0; n < r->count; n++)
 		json_array_append_new(list, verb_nodes_node_json(r->nodes[n], &place.setup));
 	j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:b, s:I, s:s, s:o}", "agent", i->agent, "name", i->name,
@@ -105,7 +105,7 @@ int verb_status(const struct flags *o)
 /* ---- Halt --------------------------------------------------------------------------------- */
 
 struct halt {
-	struct handwork work;
+	struct step_child work;
 	bool destroy;
 	char id[WORK_ID];
 	struct job job;
@@ -118,7 +118,7 @@ static int halt_one(void *arg, struct buf *out, struct fail *f)
 
 	h->work.step = STEP_STOP;
 	h->work.grace_ms = HALT_GRACE_MS;
-	rc = handwork_do(&h->work, out, f);
+	rc = step_child_do(&h->work, out, f);
 	h->work.step = STEP_DESTROY;
 	if (!rc && h->destroy)
 		rc = h->work.driver->destroy(&h->work.spec, f);
@@ -148,7 +148,7 @@ static bool begin_one(struct halt *h, struct loop *loop, const struct flags *o, 
 	const struct driver_setup *s, drivers all)
 {
 	struct fail f = { 0 };
-	int rc = handwork_init(&h->work, n, NULL, s);
+	int rc = step_child_init(&h->work, n, NULL, s);
 
 	h->work.driver = drivers_find(all, n->driver);
 	h->destroy = o->destroy;
@@ -203,14 +203,14 @@ static void add_listed(void *arg, const char *id)
 
 static int halt_here(const struct flags *o, drivers all, const struct identity *i, struct roster *r, struct fail *f)
 {
-	struct place_setup place;
+	struct datadir_setup place;
 	struct loop *loop = NULL;
 	size_t before;
 	int failed, rc = loop_new(&loop);
 
 	if (rc)
 		return fail_errno(f, rc, -rc, "cannot make a loop");
-	place_setup(&place, o, i);
+	datadir_setup(&place, o, i);
 	rc = roster_load(r, "", f);
 	for (drivers d = all; !rc && *d; d++) {
 		r->lists = (*d)->name;
@@ -234,13 +234,13 @@ int verb_halt(const struct flags *o, drivers all)
 	struct roster r = { .data = o->data, .log = &log };
 	struct identity i = { 0 };
 	struct fail f = { 0 };
-	int lock = -1, rc = place_open(o->data, false, &f);
+	int lock = -1, rc = datadir_open(o->data, false, &f);
 
 	if (rc == -ENOENT)
 		return 0;
-	rc = rc ? rc : place_lock(o->data, &lock, &f);
+	rc = rc ? rc : datadir_lock(o->data, &lock, &f);
 	if (rc)
-		return verb_fail(errand_exit(rc), f.text);
+		return verb_fail(verb_http_exit(rc), f.text);
 	rc = identity_load(o->data, &i, &f);
 	if (rc == -ENOENT) /* it never joined: there is nothing of it */
 		rc = 0;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "marketd/store/care.h"
+#include "marketd/store/maintain.h"
 #include "marketd/options.h"
 #include "marketd/serve.h"
 
@@ -27,9 +27,9 @@ int main(int argc, char **argv)
 	umask(077);
 	log.level = o.level;
 	if (o.verb) {
-		struct care how = { .data = o.database, .path = o.path, .force = o.force, .err = stderr };
+		struct maintain how = { .data = o.database, .path = o.path, .force = o.force, .err = stderr };
 
-		return care_run(o.verb, &how);
+		return maintain_run(o.verb, &how);
 	}
 	return serve(&o, &log);
 }

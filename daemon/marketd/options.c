@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "marketd/store/care.h"
+#include "marketd/store/maintain.h"
 
 enum { USAGE = 2 };
 
@@ -164,7 +164,7 @@ static int options_read_words(struct options *o, int argc, char **argv)
 
 	if (optind < argc)
 		o->verb = argv[optind++];
-	if (o->verb && !care_verb(o->verb)) {
+	if (o->verb && !maintain_verb(o->verb)) {
 		fprintf(stderr, "nanopod-marketd: '%s' is none of check, backup, restore, migrate\n", o->verb);
 		return USAGE;
 	}

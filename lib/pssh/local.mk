@@ -2,8 +2,8 @@
 # shared one shows them only what pssh.h promises.
 noinst_LTLIBRARIES += libpssh-all.la
 libpssh_all_la_SOURCES = \
-	lib/pssh/door.c \
-	lib/pssh/door.h \
+	lib/pssh/entry.c \
+	lib/pssh/entry.h \
 	lib/pssh/error.c \
 	lib/pssh/pssh.c \
 	lib/pssh/pssh.h \
@@ -82,20 +82,20 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/proxy.h \
 	lib/pssh/session/resolve.c \
 	lib/pssh/session/resolve.h \
-	lib/pssh/session/sweep.c \
-	lib/pssh/session/sweep.h \
+	lib/pssh/session/kill_remote.c \
+	lib/pssh/session/kill_remote.h \
 	lib/pssh/session/tunnel.c \
 	lib/pssh/session/tunnel.h \
 	lib/pssh/session/xfer.c \
 	lib/pssh/session/xfer.h \
-	lib/pssh/fleet/event.c \
-	lib/pssh/fleet/event.h \
+	lib/pssh/fleet/event_queue.c \
+	lib/pssh/fleet/event_queue.h \
 	lib/pssh/fleet/fleet.c \
 	lib/pssh/fleet/fleet.h \
 	lib/pssh/fleet/host.c \
 	lib/pssh/fleet/question.c \
 	lib/pssh/fleet/task.c \
-	lib/pssh/fleet/turn.c
+	lib/pssh/fleet/fleet_turn.c
 libpssh_all_la_CFLAGS = $(AM_CFLAGS) $(SSH2_CFLAGS) $(CRYPTO_CFLAGS)
 libpssh_all_la_LIBADD = libbase.la $(SSH2_LIBS) $(CRYPTO_LIBS) $(PTHREAD_LIBS)
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "pssh/door.h"
+#include "pssh/entry.h"
 
 enum { OPENING = 128, READ_ROOM = 128 * 1024, JOIN_MAX = 1 << 30 };
 

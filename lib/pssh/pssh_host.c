@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pssh/door.h"
+#include "pssh/entry.h"
 #include "pssh/pssh.h"
 
 int pssh_host(struct pssh *p, const char *spec, struct pssh_host **out)

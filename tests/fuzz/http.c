@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "marketd/api/api.h"
-#include "marketd/api/auth.h"
+#include "marketd/api/authorize.h"
 #include "marketd/api/metrics.h"
 #include "marketd/http/uri.h"
 

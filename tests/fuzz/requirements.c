@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "marketd/api/render.h"
 #include "marketd/api/v2/v2.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

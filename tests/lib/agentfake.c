@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/act.h"
+#include "agentd/command_line.h"
 #include "agentd/os/spawn.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -247,5 +247,5 @@ int main(int argc, char **argv)
 {
 	if (argc == 5 && strcmp(argv[1], "listener") == 0)
 		return be_node(argv);
-	return act(argc, argv, all);
+	return command_line(argc, argv, all);
 }

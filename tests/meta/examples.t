@@ -13,7 +13,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL GNUMAKEFLAGS
 ok "make install" make -C "$BUILD" install DESTDIR="$TMP/root" || done_testing
 pc=$(find "$TMP/root" -name libpssh.pc)
 libdir=$(dirname "$(find "$TMP/root" -name libpssh.so)")
-is "$(find "$TMP/root" -name '*.h' | sed 's,.*/,,')" "pssh.h" "one header is installed"
+is "$(find "$TMP/root" -name '*.h' | sed 's,.*/,,' | sort | xargs)" "pssh.h pssh_types.h" "pssh.h is installed, with the types that it includes"
 ok "libpssh.pc is installed" test -s "$pc"
 PKG_CONFIG_PATH=$(dirname "$pc") PKG_CONFIG_SYSROOT_DIR=$TMP/root
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR

@@ -79,31 +79,104 @@ check "$TMP/files" >"$TMP/broken"
 is "$(cat "$TMP/broken")" "" "$(wc -l <"$TMP/files") files include only what tests/meta/arrows allows"
 
 # The check itself: each of these lines must be found, each of those not.
-mkdir -p "$TMP/tree/lib/base" "$TMP/tree/lib/pssh" "$TMP/tree/cli/cmd" "$TMP/tree/lib/conf" "$TMP/tree/examples"
 probe() {
+	mkdir -p "$TMP/tree/${1%/*}"
 	printf '#include %s\n' "$2" >"$TMP/tree/$1"
 	echo "$1" >"$TMP/one"
 	check "$TMP/one" "$TMP/tree"
 }
-for bad in 'lib/base/x.c "pssh/pssh.h"' 'lib/base/x.c <libssh2.h>' 'lib/base/x.c "cli/frame/command.h"' \
-	'lib/conf/x.c "pssh/pssh.h"' 'lib/pssh/x.c "conf/conf.h"' 'lib/pssh/x.c <yaml.h>' 'lib/pssh/x.c "cli/frame/print.h"' \
-	'cli/x.c "pssh/session/conn.h"' 'cli/x.c <libssh2.h>' 'cli/x.c <readline/readline.h>' 'cli/cmd/run.c <readline/history.h>' \
-	'cli/x.c "lib/base/buf.h"' 'cli/x.c "../lib/base/buf.h"' 'examples/x.c "pssh/pssh.h"' 'examples/x.c "base/buf.h"' \
-	'lib/base/x.c <foo.h>' 'lib/pssh/x.c "buf.h"'; do
-	isnt "$(probe "${bad%% *}" "${bad#* }")" "" "forbidden: ${bad%% *} includes ${bad#* }"
-done
-for good in 'lib/base/x.c "base/buf.h"' 'lib/base/x.c <sys/epoll.h>' 'lib/conf/x.c "base/fail.h"' 'lib/conf/x.c <yaml.h>' \
-	'lib/pssh/x.c "base/buf.h"' 'lib/pssh/x.c "pssh/session/conn.h"' 'lib/pssh/x.c <libssh2_sftp.h>' 'lib/pssh/x.c <openssl/evp.h>' \
-	'cli/x.c "pssh/pssh.h"' 'cli/x.c "cli/frame/command.h"' 'cli/cmd/shell.c <readline/readline.h>' 'cli/cmd/shell.c "cli/frame/command.h"' \
-	'cli/cmd/run.c "conf/conf.h"' 'examples/x.c <pssh.h>'; do
-	is "$(probe "${good%% *}" "${good#* }")" "" "allowed: ${good%% *} includes ${good#* }"
-done
+# Each line: a file, then an include line that it must not have.
+while read -r file line; do
+	isnt "$(probe "$file" "$line")" "" "forbidden: $file includes $line"
+done <<-'END'
+	lib/base/x.c "pssh/pssh.h"
+	lib/base/x.c <libssh2.h>
+	lib/base/x.c "cli/frame/command.h"
+	lib/base/x.c <foo.h>
+	lib/conf/x.c "pssh/pssh.h"
+	lib/pssh/x.c "conf/conf.h"
+	lib/pssh/x.c <yaml.h>
+	lib/pssh/x.c "cli/frame/print.h"
+	lib/pssh/x.c "buf.h"
+	lib/pssh/x.c "pssh/session/conn.h"
+	lib/pssh/session/x.c "pssh/pssh.h"
+	lib/pssh/session/x.c "pssh/fleet/fleet.h"
+	lib/pssh/keys/x.c "pssh/session/conn.h"
+	lib/pssh/names/x.c <libssh2.h>
+	cli/x.c "pssh/session/conn.h"
+	cli/x.c <libssh2.h>
+	cli/x.c <readline/readline.h>
+	cli/cmd/run.c <readline/history.h>
+	cli/x.c "lib/base/buf.h"
+	cli/x.c "../lib/base/buf.h"
+	cli/frame/x.c "cli/trade/plan.h"
+	cli/trade/x.c "cli/nodes/node.h"
+	cli/nodes/x.c "cli/remote/fanout.h"
+	cli/remote/x.c "cli/trade/purchase.h"
+	cli/provision/model/x.c "cli/provision/rollout/rollout.h"
+	cli/provision/report/x.c "cli/provision/rollout/rollout.h"
+	cli/provision/rollout/x.c "cli/trade/purchase.h"
+	daemon/marketd/api/x.c "marketd/engine/live/world.h"
+	daemon/marketd/store/x.c "marketd/engine/live/world.h"
+	daemon/marketd/store/x.c "marketd/engine/rules/order.h"
+	daemon/marketd/engine/rules/x.c "marketd/engine/engine.h"
+	daemon/marketd/engine/live/x.c "marketd/engine/rules/order.h"
+	daemon/marketd/engine/x.c "marketd/store/store.h"
+	daemon/marketd/engine/x.c <sqlite3.h>
+	daemon/marketd/api/x.c "marketd/store/sqlite.h"
+	daemon/marketd/api/x.c "marketd/http/http.h"
+	daemon/marketd/api/v2/x.c "marketd/api/np/np.h"
+	daemon/marketd/http/x.c "marketd/store/store.h"
+	daemon/marketd/http/x.c "marketd/engine/engine.h"
+	daemon/marketd/http/x.c "marketd/api/v2/v2.h"
+	daemon/marketd/x.c "marketd/engine/live/world.h"
+	daemon/marketd/x.c "agentd/driver.h"
+	daemon/agentd/x.c "marketd/engine/engine.h"
+	daemon/agentd/x.c "agentd/vm/qmp.h"
+	daemon/agentd/ns/x.c "agentd/market/link.h"
+	daemon/agentd/vm/x.c "agentd/market/work.h"
+	daemon/agentd/vm/x.c "agentd/ns/ns.h"
+	daemon/agentd/ns/x.c "agentd/vm/qmp.h"
+	daemon/agentd/process/x.c "agentd/ns/net.h"
+	daemon/agentd/os/x.c "agentd/process/space.h"
+	daemon/agentd/machine/x.c "agentd/market/link.h"
+	examples/x.c "pssh/pssh.h"
+	examples/x.c "base/buf.h"
+END
+while read -r file line; do
+	is "$(probe "$file" "$line")" "" "allowed: $file includes $line"
+done <<-'END'
+	lib/base/x.c "base/buf.h"
+	lib/base/x.c <sys/epoll.h>
+	lib/conf/x.c "base/fail.h"
+	lib/conf/x.c <yaml.h>
+	lib/pssh/session/x.c "base/buf.h"
+	lib/pssh/session/x.c "pssh/session/conn.h"
+	lib/pssh/session/x.c <libssh2_sftp.h>
+	lib/pssh/keys/x.c <openssl/evp.h>
+	lib/pssh/x.c "pssh/fleet/fleet.h"
+	cli/cmd/run.c "pssh/pssh.h"
+	cli/cmd/run.c "cli/frame/command.h"
+	cli/cmd/shell.c <readline/readline.h>
+	cli/cmd/shell.c "cli/frame/command.h"
+	cli/cmd/run.c "conf/conf.h"
+	daemon/marketd/engine/x.c "marketd/engine/live/world.h"
+	daemon/marketd/engine/rules/x.c "marketd/engine/live/world.h"
+	daemon/marketd/api/v2/x.c "marketd/api/render.h"
+	daemon/agentd/vm/x.c "agentd/ns/net.h"
+	examples/x.c <pssh.h>
+END
 
-# A name is one noun: within lib, within cli and within daemon no two files have it.
-for floor in lib cli daemon; do
-	find $floor -name '*.[ch]' | sed 's,.*/,,' | sort | uniq -d >"$TMP/twice"
-	is "$(cat "$TMP/twice")" "" "file names are unique below $floor/"
-done
+# A file is found by its name: no two have the same one, but for programs' main.c and for commands, whose files are
+# called as people call them.
+find lib cli daemon -name '*.[ch]' ! -name main.c ! -path 'cli/cmd/*' | sed 's,.*/,,' | sort | uniq -d >"$TMP/twice"
+is "$(cat "$TMP/twice")" "" "file names are unique in lib, cli and daemon"
+find cli/cmd -name '*.[ch]' | sed 's,.*/,,' | sort | uniq -d >"$TMP/twice"
+is "$(cat "$TMP/twice")" "" "and in cli/cmd"
+
+# A room is what one sitting can hold.
+find lib cli daemon -name '*.[ch]' | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 45 { print $2 ": " $1 }' >"$TMP/large"
+is "$(cat "$TMP/large")" "" "no folder has more than 45 files"
 
 # Knots: files that reach each other by the functions and variables that they use of each other.
 knots() {

@@ -22,7 +22,7 @@ for page in man/*.[1-8]; do
 done
 
 # Commands. A hidden one (complete) is for scripts and has no page.
-for file in cli/cmd/*.c; do
+for file in cli/cmd/*.c cli/cmd/*/*.c; do
 	[ -e "$file" ] && ! grep -q COMMAND_HIDDEN "$file" || continue
 	sed -n '/^const struct command cmd_/,/^}/s/^[[:space:]]*\.name = "\([^"]*\)".*/\1/p' "$file"
 done | sort >"$TMP/commands"
@@ -53,7 +53,7 @@ for page in man/nanopod-*.1; do
 done
 
 # The library: each function where a reader of section 3 looks for it.
-${CC:-cc} -E -P lib/pssh/pssh.h | tr '\n' ' ' | tr ';' '\n' |
+${CC:-cc} -E -P lib/pssh/pssh.h | grep -v '^#' | tr '\n' ' ' | tr ';' '\n' |
 	sed -n 's/^[^(]*[ *]\(pssh_[a-z0-9_]*\) *(.*/\1/p' | sort -u >"$TMP/functions"
 cat man/*.3 2>/dev/null | sed -n 's/^\.F[no] \([a-z_0-9]*\).*/\1/p' | grep '^pssh_' | sort -u >"$TMP/documented"
 is "$(comm -23 "$TMP/functions" "$TMP/documented")" "" "every function of pssh.h is in a page of section 3"

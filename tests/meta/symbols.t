@@ -7,7 +7,7 @@ need nm awk
 header=$SRC/lib/pssh/pssh.h map=$SRC/lib/pssh/pssh.sym library=$BUILD/.libs/libpssh.so
 LC_ALL=C; export LC_ALL
 
-${CC:-cc} -E -P "$header" | tr '\n' ' ' | tr ';' '\n' |
+${CC:-cc} -E -P "$header" | grep -v '^#' | tr '\n' ' ' | tr ';' '\n' |
 	sed -n '/^ *typedef/d; s/^[^(]*[ *]\(pssh_[a-z0-9_]*\) *(.*/\1/p' | sort -u >"$TMP/header"
 awk '/local:/ { exit } sub(/;.*/, "") { print $1 }' "$map" | sort >"$TMP/map"
 

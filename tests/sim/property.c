@@ -199,29 +199,17 @@ static void coverage_check(void)
 }
 #undef R
 
+/* How worlds are compared: after every event, or now and then in longer ones. */
+static struct world_options closely = { .events = WORLD_EVENTS, .compare = 1, .check = 8, .load = 100, .oracle = true };
+static struct world_options learned = {
+	.events = WORLD_EVENTS, .compare = 1, .check = 8, .load = 100, .oracle = true, .plain = true };
+static struct world_options lasting = {
+	.events = 4 * WORLD_EVENTS, .compare = 16, .check = 200, .load = 500, .oracle = true };
+static struct world_options mostly = {
+	.events = WORLD_EVENTS, .compare = 16, .check = 100, .load = 300, .oracle = true };
+
 int main(int argc, char **argv)
 {
-	struct world_options closely = { .events = WORLD_EVENTS,
-		.compare = 1,
-		.check = 8,
-		.load = 100,
-		.oracle = true };
-	struct world_options learned = { .events = WORLD_EVENTS,
-		.compare = 1,
-		.check = 8,
-		.load = 100,
-		.oracle = true,
-		.plain = true };
-	struct world_options lasting = { .events = 4 * WORLD_EVENTS,
-		.compare = 16,
-		.check = 200,
-		.load = 500,
-		.oracle = true };
-	struct world_options mostly = { .events = WORLD_EVENTS,
-		.compare = 16,
-		.check = 100,
-		.load = 300,
-		.oracle = true };
 	bool more = argc > 2 && strcmp(argv[1], "long") == 0;
 	bool good = true;
 

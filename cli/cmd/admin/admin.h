@@ -5,7 +5,7 @@
 
 #include "cli/frame/action.h"
 #include "cli/frame/json.h"
-#include "cli/trade/market.h"
+#include "cli/trade/market_link.h"
 
 int admin_sku_list(struct nanopod *np, const struct options *o, char **words);
 int admin_sku_add(struct nanopod *np, const struct options *o, char **words);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "agentd/os/base64.h"
-#include "agentd/os/keep.h"
+#include "agentd/os/statefile.h"
 #include "base/str.h"
 #include "market/client.h"
 
@@ -63,7 +63,7 @@ static int write_key(const char *path, EVP_PKEY *key, struct fail *f)
 
 	if (to && PEM_write_bio_PrivateKey(to, key, NULL, NULL, 0, NULL, NULL) == 1)
 		len = BIO_get_mem_data(to, &text);
-	rc = len > 0 ? keep_bytes(path, text, (size_t)len, 0600, f)
+	rc = len > 0 ? statefile_bytes(path, text, (size_t)len, 0600, f)
 		     : fail_set(f, -EIO, "cannot write down the new key");
 	BIO_free(to);
 	return rc;
@@ -71,8 +71,8 @@ static int write_key(const char *path, EVP_PKEY *key, struct fail *f)
 
 int identity_make_key(const char *data, struct identity *i, struct fail *f)
 {
-	char path[KEEP_PATH];
-	int rc = keep_path(path, data, "key", NULL);
+	char path[STATEFILE_PATH];
+	int rc = statefile_path(path, data, "key", NULL);
 
 	if (rc)
 		return fail_set(f, rc, "the path of '%s' is too long", data);
@@ -127,9 +127,9 @@ static void hash_hex(const char *salt, const char *text, char room[IDENTITY_MACH
 static int own_machine_id(const char *data, struct buf *out, struct fail *f)
 {
 	unsigned char bytes[16];
-	char path[KEEP_PATH];
+	char path[STATEFILE_PATH];
 
-	if (keep_path(path, data, "machine-id", NULL) != 0)
+	if (statefile_path(path, data, "machine-id", NULL) != 0)
 		return fail_set(f, -ENAMETOOLONG, "the path of '%s' is too long", data);
 	if (buf_read_file(out, path) == 0 && out->len)
 		return 0;
@@ -138,7 +138,7 @@ static int own_machine_id(const char *data, struct buf *out, struct fail *f)
 	for (size_t n = 0; n < sizeof bytes; n++)
 		buf_addf(out, "%02x", bytes[n]);
 	buf_addc(out, '\n');
-	return keep_bytes(path, buf_text(out), out->len, 0600, f);
+	return statefile_bytes(path, buf_text(out), out->len, 0600, f);
 }
 
 int identity_find_machine(const char *data, char room[IDENTITY_MACHINE], struct fail *f)
@@ -177,31 +177,31 @@ void identity_prefix(const struct identity *i, char room[IDENTITY_PREFIX])
 int identity_load(const char *data, struct identity *out, struct fail *f)
 {
 	struct identity i = { 0 };
-	char path[KEEP_PATH];
+	char path[STATEFILE_PATH];
 	json_t *j = NULL;
-	int rc = keep_path(path, data, "agent.json", NULL);
+	int rc = statefile_path(path, data, "agent.json", NULL);
 
 	if (rc)
 		return fail_set(f, rc, "the path of '%s' is too long", data);
-	rc = keep_load(path, &j, f);
+	rc = statefile_load(path, &j, f);
 	if (rc == -ENOENT)
 		return fail_set(f, rc,
 			"this machine has not joined a market (no '%s'); 'nanopod-agentd join URL' does that", path);
 	if (rc)
 		return rc;
-	keep_text(j, "url", i.url, sizeof i.url);
-	keep_text(j, "pin", i.pin, sizeof i.pin);
-	keep_text(j, "agent", i.agent, sizeof i.agent);
-	keep_text(j, "name", i.name, sizeof i.name);
-	keep_text(j, "account", i.account, sizeof i.account);
-	keep_text(j, "machine", i.machine, sizeof i.machine);
-	i.plain = keep_bool(j, "plain");
-	i.fenced = keep_bool(j, "fenced");
-	i.generation = (uint64_t)keep_int(j, "generation", 0);
+	statefile_text(j, "url", i.url, sizeof i.url);
+	statefile_text(j, "pin", i.pin, sizeof i.pin);
+	statefile_text(j, "agent", i.agent, sizeof i.agent);
+	statefile_text(j, "name", i.name, sizeof i.name);
+	statefile_text(j, "account", i.account, sizeof i.account);
+	statefile_text(j, "machine", i.machine, sizeof i.machine);
+	i.plain = statefile_bool(j, "plain");
+	i.fenced = statefile_bool(j, "fenced");
+	i.generation = (uint64_t)statefile_int(j, "generation", 0);
 	json_decref(j);
 	if (!*i.url || !*i.agent)
 		return fail_set(f, -EINVAL, "'%s' is damaged: no URL or no agent in it", path);
-	rc = keep_path(path, data, "key", NULL);
+	rc = statefile_path(path, data, "key", NULL);
 	rc = rc ? rc : identity_read_key(path, &i.key, f);
 	if (!rc)
 		*out = i;
@@ -210,12 +210,12 @@ int identity_load(const char *data, struct identity *out, struct fail *f)
 
 int identity_save(const char *data, const struct identity *i, struct fail *f)
 {
-	char path[KEEP_PATH];
-	int rc = keep_path(path, data, "agent.json", NULL);
+	char path[STATEFILE_PATH];
+	int rc = statefile_path(path, data, "agent.json", NULL);
 
 	if (rc)
 		return fail_set(f, rc, "the path of '%s' is too long", data);
-	return keep_json(path,
+	return statefile_json(path,
 		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:I}", "url", i->url, "pin", i->pin, "agent",
 			i->agent, "name", i->name, "account", i->account, "machine", i->machine, "plain", i->plain,
 			"fenced", i->fenced, "generation", (json_int_t)i->generation),
@@ -225,10 +225,10 @@ int identity_save(const char *data, const struct identity *i, struct fail *f)
 void identity_forget(const char *data)
 {
 	static const char *const names[] = { "agent.json", "key", "machine-id" };
-	char path[KEEP_PATH];
+	char path[STATEFILE_PATH];
 
 	for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-		if (keep_path(path, data, names[n], NULL) == 0)
+		if (statefile_path(path, data, names[n], NULL) == 0)
 			unlink(path);
 }
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "agentd/market/courier.h"
-#include "agentd/os/keep.h"
+#include "agentd/market/http_child.h"
+#include "agentd/os/statefile.h"
 #include "agentd/market/session.h"
 #include "base/clock.h"
 #include "market/client.h"
@@ -33,7 +33,7 @@ struct link {
 	const struct log *log;
 	const char *data;
 	struct identity *id;
-	struct courier *poller, *sender;
+	struct http_child *poller, *sender;
 	struct loop_watch poller_watch, sender_watch;
 	struct loop_timer timer;
 	enum link_state state;
@@ -117,7 +117,7 @@ static void link_fence(struct link *l, const char *why)
 static void ask_time(struct link *l)
 {
 	l->state = STATE_TIME;
-	courier_ask(l->sender, NULL, "GET", "/np/v1", NULL, SEND_MS);
+	http_child_ask(l->sender, NULL, "GET", "/np/v1", NULL, SEND_MS);
 }
 
 static void link_open_session(struct link *l, int64_t now)
@@ -132,7 +132,7 @@ static void link_open_session(struct link *l, int64_t now)
 	if (body) {
 		snprintf(path, sizeof path, "/np/v1/agents/%s/session", l->id->agent);
 		l->state = STATE_OPENING;
-		courier_ask(l->sender, NULL, "POST", path, body, SEND_MS);
+		http_child_ask(l->sender, NULL, "POST", path, body, SEND_MS);
 	} else {
 		log_at(l->log, LOG_ERROR, "cannot open a session: %s", *f.text ? f.text : "out of memory");
 		l->state = STATE_DOWN;
@@ -140,7 +140,7 @@ static void link_open_session(struct link *l, int64_t now)
 	}
 }
 
-static void session_failed(struct link *l, const struct courier_reply *r)
+static void session_failed(struct link *l, const struct http_child_reply *r)
 {
 	l->state = STATE_DOWN;
 	if (is_fence(r->rc)) {
@@ -158,10 +158,10 @@ static void session_failed(struct link *l, const struct courier_reply *r)
 }
 
 /* The answers to ask_time and open_session. */
-static void on_session(struct link *l, struct courier_reply *r)
+static void on_session(struct link *l, struct http_child_reply *r)
 {
 	json_t *j = r->rc ? NULL : json_loadb(buf_text(&r->body), r->body.len, 0, NULL);
-	int64_t now = keep_int(j, "now", -1);
+	int64_t now = statefile_int(j, "now", -1);
 
 	if (r->rc) {
 		session_failed(l, r);
@@ -169,7 +169,7 @@ static void on_session(struct link *l, struct courier_reply *r)
 		link_heard(l);
 		link_open_session(l, now);
 	} else if (l->state == STATE_OPENING) {
-		keep_text(j, "token", l->token, sizeof l->token);
+		statefile_text(j, "token", l->token, sizeof l->token);
 		link_heard(l);
 		l->state = *l->token ? STATE_OPEN : STATE_DOWN;
 		l->opened = *l->token != '\0';
@@ -188,7 +188,7 @@ static void on_session(struct link *l, struct courier_reply *r)
 /* ---- In a session ------------------------------------------------------------------------- */
 
 /* What every answer in a session may say. True where the session is over. */
-static bool session_over(struct link *l, const struct courier_reply *r)
+static bool session_over(struct link *l, const struct http_child_reply *r)
 {
 	if (l->state != STATE_OPEN)
 		return true;
@@ -212,12 +212,12 @@ static void poll_work(struct link *l)
 	buf_adds(&path, "/np/v1/agent/work?have=");
 	client_quote(&path, l->have);
 	buf_addf(&path, "&wait=%d", *l->have ? POLL_SECONDS : 0);
-	courier_ask(l->poller, l->token, "GET", buf_text(&path), NULL, POLL_SECONDS * 1000 + POLL_SLACK_MS);
+	http_child_ask(l->poller, l->token, "GET", buf_text(&path), NULL, POLL_SECONDS * 1000 + POLL_SLACK_MS);
 	buf_release(&path);
 }
 
 /* Whether *out has an event now. */
-static bool on_poll(struct link *l, struct courier_reply *r, struct link_event *out)
+static bool on_poll(struct link *l, struct http_child_reply *r, struct link_event *out)
 {
 	if (session_over(l, r))
 		return false;
@@ -237,7 +237,7 @@ static bool on_poll(struct link *l, struct courier_reply *r, struct link_event *
 	return true;
 }
 
-static bool on_sent(struct link *l, struct courier_reply *r, struct link_event *out)
+static bool on_sent(struct link *l, struct http_child_reply *r, struct link_event *out)
 {
 	bool over = session_over(l, r);
 
@@ -260,14 +260,14 @@ static bool on_sent(struct link *l, struct courier_reply *r, struct link_event *
 
 static bool link_take(struct link *l, struct link_event *out)
 {
-	struct courier_reply r;
+	struct http_child_reply r;
 	bool told = false;
 
-	if (courier_take(l->poller, &r)) {
+	if (http_child_take(l->poller, &r)) {
 		told = on_poll(l, &r, out);
 		buf_release(&r.body);
 	}
-	if (!told && courier_take(l->sender, &r)) {
+	if (!told && http_child_take(l->sender, &r)) {
 		if (l->sending)
 			told = on_sent(l, &r, out);
 		else
@@ -291,9 +291,9 @@ static void link_go_on(struct link *l)
 {
 	int64_t next = INT64_MAX;
 
-	if (l->state == STATE_DOWN && courier_idle(l->sender) && link_due(l->open_at, &next))
+	if (l->state == STATE_DOWN && http_child_idle(l->sender) && link_due(l->open_at, &next))
 		ask_time(l);
-	if (l->state == STATE_OPEN && !l->reading && courier_idle(l->poller) && link_due(l->poll_at, &next))
+	if (l->state == STATE_OPEN && !l->reading && http_child_idle(l->poller) && link_due(l->poll_at, &next))
 		poll_work(l);
 	if (l->state == STATE_OPEN && !l->sending)
 		link_due(l->send_at, &next);
@@ -327,14 +327,14 @@ void link_have(struct link *l, const char *version)
 
 bool link_can_send(const struct link *l)
 {
-	return l->state == STATE_OPEN && !l->sending && l->send_at <= clock_ms() && courier_idle(l->sender);
+	return l->state == STATE_OPEN && !l->sending && l->send_at <= clock_ms() && http_child_idle(l->sender);
 }
 
 void link_send(struct link *l, uint64_t tag, const char *method, const char *path, char *body)
 {
 	l->sending = true;
 	l->tag = tag;
-	courier_ask(l->sender, l->token, method, path, body, SEND_MS);
+	http_child_ask(l->sender, l->token, method, path, body, SEND_MS);
 }
 
 bool link_open(const struct link *l)
@@ -352,7 +352,7 @@ bool link_healthy(const struct link *l)
 int link_new(struct loop *loop, int watch_kind, const char *data, struct identity *id, const struct log *log,
 	struct link **out, struct fail *f)
 {
-	struct courier_setup setup = { .url = id->url, .pin = id->pin, .plain = id->plain };
+	struct http_child_setup setup = { .url = id->url, .pin = id->pin, .plain = id->plain };
 	struct link *l = calloc(1, sizeof *l);
 	int rc = l ? 0 : fail_set(f, -ENOMEM, "out of memory");
 
@@ -365,12 +365,12 @@ int link_new(struct loop *loop, int watch_kind, const char *data, struct identit
 		l->state = id->fenced ? STATE_FENCED : STATE_DOWN;
 		l->lost = id->fenced;
 		l->poller_watch.kind = l->sender_watch.kind = l->timer.kind = watch_kind;
-		rc = courier_new(&setup, &l->poller, f);
+		rc = http_child_new(&setup, &l->poller, f);
 	}
-	rc = rc ? rc : courier_new(&setup, &l->sender, f);
+	rc = rc ? rc : http_child_new(&setup, &l->sender, f);
 	if (!rc) {
-		rc = loop_watch(loop, &l->poller_watch, courier_fd(l->poller), LOOP_READ);
-		rc = rc ? rc : loop_watch(loop, &l->sender_watch, courier_fd(l->sender), LOOP_READ);
+		rc = loop_watch(loop, &l->poller_watch, http_child_fd(l->poller), LOOP_READ);
+		rc = rc ? rc : loop_watch(loop, &l->sender_watch, http_child_fd(l->sender), LOOP_READ);
 		if (rc)
 			fail_errno(f, rc, -rc, "cannot watch the link");
 	}
@@ -391,8 +391,8 @@ void link_free(struct link *l)
 	if (l->sender)
 		loop_forget(l->loop, &l->sender_watch);
 	loop_timer_clear(l->loop, &l->timer);
-	courier_free(l->poller);
-	courier_free(l->sender);
+	http_child_free(l->poller);
+	http_child_free(l->sender);
 	explicit_bzero(l->token, sizeof l->token);
 	free(l);
 }

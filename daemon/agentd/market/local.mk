@@ -1,10 +1,10 @@
 # The link to the market: who this machine is, what is wanted of it, what it tells.
 noinst_LTLIBRARIES += libagentmarket.la
 libagentmarket_la_SOURCES = \
-	daemon/agentd/market/courier.c \
-	daemon/agentd/market/courier.h \
-	daemon/agentd/market/errand.c \
-	daemon/agentd/market/errand.h \
+	daemon/agentd/market/http_child.c \
+	daemon/agentd/market/http_child.h \
+	daemon/agentd/market/verb_http.c \
+	daemon/agentd/market/verb_http.h \
 	daemon/agentd/market/identity.c \
 	daemon/agentd/market/identity.h \
 	daemon/agentd/market/link.c \

@@ -7,12 +7,12 @@ libos_la_SOURCES = \
 	daemon/agentd/os/cgroup.h \
 	daemon/agentd/os/cgroup_part.h \
 	daemon/agentd/os/cgroup_path.c \
-	daemon/agentd/os/hostkey.c \
-	daemon/agentd/os/hostkey.h \
+	daemon/agentd/os/node_hostkey.c \
+	daemon/agentd/os/node_hostkey.h \
 	daemon/agentd/os/job.c \
 	daemon/agentd/os/job.h \
-	daemon/agentd/os/keep.c \
-	daemon/agentd/os/keep.h \
+	daemon/agentd/os/statefile.c \
+	daemon/agentd/os/statefile.h \
 	daemon/agentd/os/mount.c \
 	daemon/agentd/os/mount.h \
 	daemon/agentd/os/proctree.c \

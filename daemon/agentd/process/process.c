@@ -17,7 +17,7 @@
 
 #include "agentd/os/cgroup.h"
 #include "agentd/driver.h"
-#include "agentd/os/hostkey.h"
+#include "agentd/os/node_hostkey.h"
 #include "agentd/process/sshd_conf.h"
 #include "agentd/process/node_processes.h"
 #include "agentd/os/wipe.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agentd/os/cgroup.h"
-#include "agentd/os/hostkey.h"
+#include "agentd/os/node_hostkey.h"
 #include "agentd/vm/qmp.h"
 #include "agentd/os/spawn.h"
 #include "agentd/vm/freeze.h"

@@ -4,16 +4,16 @@ noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
 	daemon/marketd/api/api.c \
 	daemon/marketd/api/api.h \
-	daemon/marketd/api/auth.c \
-	daemon/marketd/api/auth.h \
+	daemon/marketd/api/authorize.c \
+	daemon/marketd/api/authorize.h \
 	daemon/marketd/api/body.c \
 	daemon/marketd/api/builtin.c \
 	daemon/marketd/api/builtin.h \
 	daemon/marketd/api/cursor.c \
 	daemon/marketd/api/cursor.h \
 	daemon/marketd/api/find.c \
-	daemon/marketd/api/keyed.c \
-	daemon/marketd/api/keyed.h \
+	daemon/marketd/api/idempotency.c \
+	daemon/marketd/api/idempotency.h \
 	daemon/marketd/api/metrics.c \
 	daemon/marketd/api/metrics.h \
 	daemon/marketd/api/openapi.c \

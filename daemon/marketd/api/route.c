@@ -11,8 +11,8 @@
 #include "base/str.h"
 #include "market/ident.h"
 #include "market/reason.h"
-#include "marketd/api/auth.h"
-#include "marketd/api/keyed.h"
+#include "marketd/api/authorize.h"
+#include "marketd/api/idempotency.h"
 #include "marketd/api/routes.h"
 #include "marketd/store/watch.h"
 
@@ -180,18 +180,18 @@ static int answer_keyed(struct api *api, const struct route *route, const struct
 	struct fail f = { 0 };
 	int rc;
 
-	if (!keyed_valid(q->idempotency_key))
+	if (!idempotency_valid(q->idempotency_key))
 		return api_refuse(q, r, REASON_INVALID, "Idempotency-Key",
 			"the idempotency key must be 1 to %d printable bytes", KEY_MAX);
-	if (keyed_digest(q, digest) != 0)
+	if (idempotency_digest(q, digest) != 0)
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short; nothing was done");
-	rc = keyed_find(api, q, digest, r, &f);
+	rc = idempotency_find(api, q, digest, r, &f);
 	if (rc < 0)
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the store cannot be read now; nothing was done");
 	if (rc == 1)
 		return r->status;
 	route_handle(api, route, q, r);
-	if (r->changed && keyed_keep(api, q, digest, r, &f) != 0)
+	if (r->changed && idempotency_keep(api, q, digest, r, &f) != 0)
 		return api_refuse(q, r, REASON_INTERNAL, NULL,
 			"it was done, but its answer could not be kept under the key");
 	return r->status;
@@ -256,7 +256,7 @@ void api_committed(struct api *api, bool failed)
 {
 	(void)failed;  /* either way memory holds nothing more than the disk */
 	if (api->routes)
-		keyed_forget(api->routes);
+		idempotency_forget(api->routes);
 }
 
 void api_close(struct api *api)

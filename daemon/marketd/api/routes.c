@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "marketd/api/keyed.h"
+#include "marketd/api/idempotency.h"
 
 int path_split(const char *path, struct path_shape *out)
 {
@@ -124,7 +124,7 @@ void routes_free(struct routes *rs)
 {
 	if (!rs)
 		return;
-	keyed_forget(rs);
+	idempotency_forget(rs);
 	table_release(&rs->pending);
 	schemas_free(rs->schemas);
 	json_decref(rs->empty);

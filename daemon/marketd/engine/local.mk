@@ -13,7 +13,7 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/engine.h \
 	daemon/marketd/engine/event.h \
 	daemon/marketd/engine/query.c \
-	daemon/marketd/engine/quote.c \
+	daemon/marketd/engine/quotes.c \
 	daemon/marketd/engine/restore.c \
 	daemon/marketd/engine/snapshot.c \
 	daemon/marketd/engine/snapshot.h \

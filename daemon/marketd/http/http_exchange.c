@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "market/reason.h"
-#include "marketd/api/auth.h"
+#include "marketd/api/authorize.h"
 #include "marketd/http/http_own.h"
 
 enum { DEPTH_MAX = 32, LONG_US = 2000, UNIT_US = 250, OPEN_BODY_MAX = 4096 };

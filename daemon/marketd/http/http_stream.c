@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "marketd/api/auth.h"
+#include "marketd/api/authorize.h"
 #include "marketd/http/http_own.h"
 
 static int64_t *http_stream_counter(struct exchange *x)

@@ -1,15 +1,15 @@
 # What is kept. The sql*.c files alone know sqlite3.
 noinst_LTLIBRARIES += libstore.la
 libstore_la_SOURCES = \
-	daemon/marketd/store/care.c \
-	daemon/marketd/store/care.h \
+	daemon/marketd/store/maintain.c \
+	daemon/marketd/store/maintain.h \
 	daemon/marketd/store/chain.c \
 	daemon/marketd/store/chain.h \
 	daemon/marketd/store/journal.c \
 	daemon/marketd/store/journal.h \
 	daemon/marketd/store/market.c \
 	daemon/marketd/store/market.h \
-	daemon/marketd/store/sqlcare.c \
+	daemon/marketd/store/sqlmaintain.c \
 	daemon/marketd/store/sqlconn.c \
 	daemon/marketd/store/sqlfile.c \
 	daemon/marketd/store/sqlite.c \

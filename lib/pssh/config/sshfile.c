@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/str.h"
-#include "base/pool.h"
+#include "base/arena.h"
 #include "pssh/pssh_types.h"
 #include "pssh/config/sshword.h"
 
@@ -55,8 +55,8 @@ static int sshfile_syntax(const struct reader *r, const char *keyword, const cha
 
 static int split_value(struct reader *r, const char *keyword, const char *value, char ***out)
 {
-	struct pool *pool = r->reading->pool;
-	char *words = pool_get(pool, strlen(value) + 1);
+	struct arena *arena = r->reading->arena;
+	char *words = arena_get(arena, strlen(value) + 1);
 	size_t count = 0, cap = 0;
 	char **args = NULL;
 	const char *s = value + strspn(value, " \t");
@@ -65,7 +65,7 @@ static int split_value(struct reader *r, const char *keyword, const char *value,
 		return sshfile_no_memory(r->f);
 	do {
 		if (count + 1 >= cap) {
-			char **more = pool_get(pool, (cap = cap ? cap * 4 : 4) * sizeof *more);
+			char **more = arena_get(arena, (cap = cap ? cap * 4 : 4) * sizeof *more);
 
 			if (!more)
 				return sshfile_no_memory(r->f);
@@ -92,7 +92,7 @@ static int split_value(struct reader *r, const char *keyword, const char *value,
 
 static struct sshconfig_warning *sshfile_warn(struct reader *r, const char *keyword, const char *why)
 {
-	struct sshconfig_warning *w = pool_get(r->reading->pool, sizeof *w);
+	struct sshconfig_warning *w = arena_get(r->reading->arena, sizeof *w);
 
 	if (!w)
 		return NULL;
@@ -104,7 +104,7 @@ static struct sshconfig_warning *sshfile_warn(struct reader *r, const char *keyw
 
 static struct sshfile_block *new_block(struct reader *r, int kind)
 {
-	struct sshfile_block *b = pool_get(r->reading->pool, sizeof *b);
+	struct sshfile_block *b = arena_get(r->reading->arena, sizeof *b);
 
 	if (!b)
 		return NULL;
@@ -127,7 +127,7 @@ static int file_under_name(struct reader *r, const char *name, struct sshfile_bl
 
 	if (first && first->last->block == b)
 		return 0;
-	hit = pool_get(r->reading->pool, sizeof *hit);
+	hit = arena_get(r->reading->arena, sizeof *hit);
 	if (!hit)
 		return sshfile_no_memory(r->f);
 	hit->block = b;
@@ -194,7 +194,7 @@ static int next_criterion(struct reader *r, char **s, struct sshfile_criterion *
 	if (!value || !*value || *value == '#')
 		return fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: 'Match': '%s' needs a value",
 			r->file->path, r->at, tests[i].word);
-	c->value = pool_text(r->reading->pool, value, strlen(value));
+	c->value = arena_text(r->reading->arena, value, strlen(value));
 	if (c->test == TEST_EXEC)
 		c->warning = sshfile_warn(r, "Match exec",
 			"the command is not run; the block is taken as not matching");
@@ -211,7 +211,7 @@ static int begin_match(struct reader *r, char *value)
 		return sshfile_no_memory(r->f);
 	tail = &b->criteria;
 	while ((rc = next_criterion(r, &value, &one)) > 0) {
-		c = pool_get(r->reading->pool, sizeof *c);
+		c = arena_get(r->reading->arena, sizeof *c);
 		if (!c)
 			return sshfile_no_memory(r->f);
 		*c = one;
@@ -262,7 +262,7 @@ static int sshfile_anchor(struct reader *r, const char *arg, char **out)
 
 static int include_one(struct reader *r, const char *path, struct sshfile_link ***tail)
 {
-	struct sshfile_link *link = pool_get(r->reading->pool, sizeof *link);
+	struct sshfile_link *link = arena_get(r->reading->arena, sizeof *link);
 	int rc;
 
 	if (!link)
@@ -336,7 +336,7 @@ static int ignore_unknown(struct reader *r, const char *patterns)
 	for (size_t i = 0; i < g->ignored_count; i++)
 		if (strcmp(g->ignored[i], patterns) == 0)
 			return 0;
-	more = pool_get(g->pool, (g->ignored_count + 1) * sizeof *more);
+	more = arena_get(g->arena, (g->ignored_count + 1) * sizeof *more);
 	if (!more)
 		return sshfile_no_memory(r->f);
 	if (g->ignored_count)
@@ -361,7 +361,7 @@ static int sshfile_unknown(const struct reader *r, const char *keyword)
 /* Lines under a block that say something about hosts. */
 static int sshfile_add_line(struct reader *r, const struct keyword *k, char **args, int number)
 {
-	struct sshfile_line *line = pool_get(r->reading->pool, sizeof *line);
+	struct sshfile_line *line = arena_get(r->reading->arena, sizeof *line);
 
 	if (!line)
 		return sshfile_no_memory(r->f);
@@ -393,8 +393,8 @@ static int take_value(struct reader *r, const struct keyword *k, char *value)
 			while (len && strchr(SSHWORD_SPACE, value[skip + len - 1]))
 				len--;
 		}
-		args = pool_get(r->reading->pool, 2 * sizeof *args);
-		if (!args || !(args[0] = pool_text(r->reading->pool, value + skip, len)))
+		args = arena_get(r->reading->arena, 2 * sizeof *args);
+		if (!args || !(args[0] = arena_text(r->reading->arena, value + skip, len)))
 			return sshfile_no_memory(r->f);
 	}
 	if (k->kind == KEYWORD_MATCH)
@@ -518,9 +518,9 @@ static int sshfile_take_text(struct reader *r, struct buf *text)
 
 static struct sshfile *new_file(struct reader *r, const char *path)
 {
-	struct sshfile *file = pool_get(r->reading->pool, sizeof *file);
+	struct sshfile *file = arena_get(r->reading->arena, sizeof *file);
 
-	if (!file || !(file->path = pool_text(r->reading->pool, path, strlen(path))))
+	if (!file || !(file->path = arena_text(r->reading->arena, path, strlen(path))))
 		return NULL;
 	table_init(&file->names);
 	file->general_tail = &file->general;
@@ -568,7 +568,7 @@ int sshfile_read(const char *path, bool user_file, const struct sshfile_reading 
 	struct reader r = { .reading = g, .earlier = earlier, .user_file = user_file, .f = f };
 	int rc;
 
-	if (!g || !(g->pool = pool_new())) {
+	if (!g || !(g->arena = arena_new())) {
 		free(g);
 		return sshfile_no_memory(f);
 	}
@@ -588,6 +588,6 @@ void sshfile_free(struct sshfile_reading *g)
 		return;
 	for (struct sshfile *file = g->files; file; file = file->next)
 		table_release(&file->names);
-	pool_free(g->pool);
+	arena_free(g->arena);
 	free(g);
 }

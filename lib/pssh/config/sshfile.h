@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of ssh_config(5) as they stand: blocks under a Host or Match line, each with its lines.
- * Nothing is decided here about any host. All memory of one reading is in one pool.
+ * Nothing is decided here about any host. All memory of one reading is in one arena.
  */
 #ifndef PSSH_CONFIG_SSHFILE_H
 #define PSSH_CONFIG_SSHFILE_H
@@ -70,7 +70,7 @@ struct sshfile {
 /* One reading: a file and all that it includes. */
 struct sshfile_reading {
 	struct sshfile_reading *next;
-	struct pool *pool;
+	struct arena *arena;
 	struct sshfile *top, *files;
 	struct sshconfig_warning *warnings, **warnings_tail;
 	const char **ignored;            /* IgnoreUnknown patterns met so far */

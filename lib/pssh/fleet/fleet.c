@@ -8,7 +8,7 @@
 #include "pssh/fleet/fleet.h"
 
 enum {
-	SWEEP_SPARE_MS = 5000, /* what a sweep may take beyond its grace */
+	KILL_REMOTE_SPARE_MS = 5000, /* what a sweep may take beyond its grace */
 	REAP_MS = 200,
 };
 
@@ -78,11 +78,11 @@ static void fail_runs(struct pssh_host *h, int code, const char *text)
 	}
 }
 
-static void sweep_due(struct run *r, unsigned grace_ms)
+static void kill_remote_due(struct run *r, unsigned grace_ms)
 {
 	/* One after another, so the last waits for all before it. */
 	loop_timer_set(r->host->fleet->shared.loop, &r->timer,
-		clock_ms() + (int64_t)(r->host->active ? r->host->active : 1) * (grace_ms + SWEEP_SPARE_MS));
+		clock_ms() + (int64_t)(r->host->active ? r->host->active : 1) * (grace_ms + KILL_REMOTE_SPARE_MS));
 }
 
 void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms)
@@ -98,7 +98,7 @@ void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms)
 	}
 	rc = run_cancel(r, signal, grace_ms);
 	if (rc == 0 || rc == PSSH_EAGAIN) {
-		sweep_due(r, grace_ms);
+		kill_remote_due(r, grace_ms);
 		host_poke(r->host);
 		return;
 	}

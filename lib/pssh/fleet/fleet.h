@@ -16,11 +16,11 @@
 #include "base/table.h"
 #include "pssh/session/conn.h"
 #include "pssh/copy/copy.h"
-#include "pssh/fleet/event.h"
+#include "pssh/fleet/event_queue.h"
 #include "pssh/session/exec.h"
 #include "pssh/pssh_types.h"
 #include "pssh/config/sshconfig.h"
-#include "pssh/session/sweep.h"
+#include "pssh/session/kill_remote.h"
 #include "pssh/session/tunnel.h"
 #include "pssh/session/xfer.h"
 
@@ -112,9 +112,9 @@ struct run {
 	struct xfer *xfer;
 	struct tunnel *tunnel;
 	struct input *own_input;
-	struct sweep *sweep;
-	char sweep_signal[8];
-	unsigned sweep_grace, sweep_tries;
+	struct kill_remote *sweep;
+	char kill_remote_signal[8];
+	unsigned kill_remote_grace, kill_remote_tries;
 	bool swept;                      /* the sweep has said its word */
 	bool timed_out;
 	char said[192];

@@ -32,7 +32,7 @@ void run_free(struct run *r)
 	exec_free(r->exec);
 	xfer_free(r->xfer);
 	tunnel_free(r->tunnel);
-	sweep_free(r->sweep);
+	kill_remote_free(r->sweep);
 	if (r->own_input) {
 		input_release(r->own_input);
 		free(r->own_input);
@@ -222,9 +222,9 @@ int run_cancel(struct run *r, const char *signal, unsigned grace_ms)
 	}
 	if (!r->exec || !exec_running(r->exec))
 		return PSSH_ECANCEL;
-	snprintf(r->sweep_signal, sizeof r->sweep_signal, "%s", signal);
-	r->sweep_grace = grace_ms;
-	r->sweep_tries = SWEEPS;
+	snprintf(r->kill_remote_signal, sizeof r->kill_remote_signal, "%s", signal);
+	r->kill_remote_grace = grace_ms;
+	r->kill_remote_tries = SWEEPS;
 	r->state = RUN_SWEEPING;
 	return 0;
 }
@@ -251,8 +251,8 @@ static int start_sweep(struct run *r)
 		r->swept = true;
 		return 0;
 	}
-	r->sweep_tries--;
-	return sweep_new(&r->host->conn->link, r->sweep_signal, r->sweep_grace, nth, running, &r->sweep);
+	r->kill_remote_tries--;
+	return kill_remote_new(&r->host->conn->link, r->kill_remote_signal, r->kill_remote_grace, nth, running, &r->sweep);
 }
 
 int run_step_sweep(struct run *r)
@@ -266,16 +266,16 @@ int run_step_sweep(struct run *r)
 		rc = start_sweep(r);
 	if (rc || r->swept)
 		return rc;
-	rc = sweep_step(r->sweep, &r->host->fleet->room, &f);
+	rc = kill_remote_step(r->sweep, &r->host->fleet->room, &f);
 	if (rc == PSSH_EAGAIN)
 		return rc;
-	if (rc == 0 && sweep_lost(r->sweep) && r->sweep_tries) { /* others ended meanwhile: count anew */
-		sweep_free(r->sweep);
+	if (rc == 0 && kill_remote_lost(r->sweep) && r->kill_remote_tries) { /* others ended meanwhile: count anew */
+		kill_remote_free(r->sweep);
 		r->sweep = NULL;
 		return run_step_sweep(r);
 	}
 	if (rc == 0)
-		snprintf(r->said, sizeof r->said, "%s", sweep_said(r->sweep));
+		snprintf(r->said, sizeof r->said, "%s", kill_remote_said(r->sweep));
 	else
 		snprintf(r->said, sizeof r->said, "its processes may still run: %.120s", f.text);
 	r->swept = true;

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/table.h"
-#include "base/pool.h"
+#include "base/arena.h"
 #include "pssh/pssh.h"
 
 enum { SIDES_MAX = 6, DIGITS_MAX = 18, TEXT_MAX = 1 << 30 };
@@ -53,7 +53,7 @@ struct number {
 
 struct fold {
 	const struct pssh_list *list;
-	struct pool *pool;
+	struct arena *arena;
 	struct table forms, texts;
 	struct family *families, **tail;
 	struct box *boxes, *spare;
@@ -115,8 +115,8 @@ static struct family *family_of(struct fold *f, unsigned sides)
 
 	if (one)
 		return one;
-	one = pool_get(f->pool, sizeof *one);
-	if (!one || !(one->form = pool_text(f->pool, buf_text(&f->scratch), f->scratch.len)) ||
+	one = arena_get(f->arena, sizeof *one);
+	if (!one || !(one->form = arena_text(f->arena, buf_text(&f->scratch), f->scratch.len)) ||
 	    table_set(&f->forms, one->form, one) != 0)
 		return NULL;
 	one->sides = sides;
@@ -190,9 +190,9 @@ static const struct side *side_of(struct fold *f, struct span *spans, size_t cou
 	side = table_get(&f->texts, buf_text(&f->scratch));
 	if (side)
 		return side;
-	side = pool_get(f->pool, sizeof *side);
-	if (!side || !(side->text = pool_text(f->pool, buf_text(&f->scratch), f->scratch.len)) ||
-	    !(side->spans = pool_get(f->pool, count * sizeof *spans)) || table_set(&f->texts, side->text, side) != 0)
+	side = arena_get(f->arena, sizeof *side);
+	if (!side || !(side->text = arena_text(f->arena, buf_text(&f->scratch), f->scratch.len)) ||
+	    !(side->spans = arena_get(f->arena, count * sizeof *spans)) || table_set(&f->texts, side->text, side) != 0)
 		return NULL;
 	memcpy(side->spans, spans, count * sizeof *spans);
 	side->count = count;
@@ -399,8 +399,8 @@ static int fold_all(struct fold *f, struct buf *out)
 
 	f->boxes = calloc(names + 1, sizeof *f->boxes);
 	f->spare = calloc(names + 1, sizeof *f->spare);
-	f->pool = pool_new();
-	if (!f->boxes || !f->spare || !f->pool)
+	f->arena = arena_new();
+	if (!f->boxes || !f->spare || !f->arena)
 		return PSSH_ENOMEM;
 	rc = count_names(f);
 	if (!rc)
@@ -431,7 +431,7 @@ int pssh_list_fold(const struct pssh_list *l, char **out)
 	table_release(&f.texts);
 	buf_release(&f.scratch);
 	buf_release(&text);
-	pool_free(f.pool);
+	arena_free(f.arena);
 	free(f.boxes);
 	free(f.spare);
 	if (!folded)

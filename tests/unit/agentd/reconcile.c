@@ -97,7 +97,7 @@ static void every_case(void)
 					.rekey = bits & 32,
 					.told = bits & 64,
 					.shipped = bits & 128,
-					.place_taken = bits & 256,
+					.datadir_taken = bits & 256,
 					.tries = bits & 512 ? RECONCILE_TRIES : 1,
 					.falls = bits & 1024 ? RECONCILE_TRIES : 0,
 					.now = NOW,
@@ -298,7 +298,7 @@ static void others(void)
 	p.now = p.end_at;
 	becomes(&p, LIFE_DRAINING, CAUSE_LEASE_OVER, "until its end by the clock");
 	p = healthy(LIFE_PENDING, NODE_ABSENT);
-	p.place_taken = true;
+	p.datadir_taken = true;
 	step_is(&p, STEP_NONE, "a machine that is handed over whole is handed over to one");
 }
 

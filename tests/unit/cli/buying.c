@@ -8,7 +8,7 @@
 #include "cli/trade/reservation.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/settings.h"
-#include "cli/trade/userdata.h"
+#include "cli/trade/cloudinit.h"
 #include "market/money.h"
 
 static void limits(void)

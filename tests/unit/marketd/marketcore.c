@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "market/reason.h"
-#include "marketd/store/care.h"
+#include "marketd/store/maintain.h"
 
 #include "../../lib/tap.h"
 #include "../../lib/tool.h"
@@ -379,8 +379,8 @@ static char said[4096];
 
 static int care(const char *verb, const char *data, const char *path, bool force)
 {
-	struct care how = { .data = data, .path = path, .force = force, .err = tmpfile() };
-	int status = care_run(verb, &how);
+	struct maintain how = { .data = data, .path = path, .force = force, .err = tmpfile() };
+	int status = maintain_run(verb, &how);
 
 	rewind(how.err);
 	said[fread(said, 1, sizeof said - 1, how.err)] = '\0';
@@ -426,7 +426,7 @@ static void test_care(void)
 	is_int(care("backup", "care.db", NULL, false), 2, "backup to nowhere: %s", said);
 	is_int(care("backup", "care.db", "/nowhere/x", false), 3, "backup to a folder that is not there: %s", said);
 	is_int(care("polish", "care.db", NULL, false), 2, "an unknown word: %s", said);
-	ok(care_verb("check") && care_verb("migrate") && !care_verb("serve"), "the words are known");
+	ok(maintain_verb("check") && maintain_verb("migrate") && !maintain_verb("serve"), "the words are known");
 
 	/* The journal says more money than the ledger, with a form that can be read: only the replay can know. */
 	run_sql("copy.db", "UPDATE event SET data = (SELECT data FROM event WHERE kind = 5), kind = 5 WHERE seq = "

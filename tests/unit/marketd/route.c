@@ -5,7 +5,7 @@
 
 #include "market/reason.h"
 #include "marketd/api/api.h"
-#include "marketd/api/auth.h"
+#include "marketd/api/authorize.h"
 
 #include "../../lib/tap.h"
 

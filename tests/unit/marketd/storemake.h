@@ -104,6 +104,29 @@ static MAKE_UNUSED void make_offer(struct make *m)
 	make_posting(m, 501, 1, 301, BOOK_ISSUED, -1000000000000, &m->issued, m->sell.id);
 }
 
+/* What the engine tells of a buy: its postings, its lease, its orders, its notices. */
+static MAKE_UNUSED void make_buy_effects(struct make *m, const struct order *o, const struct lease *l)
+{
+	int64_t minutes = o->filled_minutes;
+	uint64_t buyer = o->account, pool = o->pool;
+	struct effect *e;
+
+	make_effect(m, EFFECT_MADE)->u.made = o->id;
+	make_posting(m, buyer, buyer, 0, BOOK_AVAILABLE, -o->filled_cost, &m->available[buyer], l->id);
+	make_posting(m, buyer, buyer, 0, BOOK_ESCROW, o->filled_cost, &m->escrow[buyer], l->id);
+	make_posting(m, 501, 1, 301, BOOK_CAPACITY, -minutes, &m->capacity[1], l->id);
+	make_posting(m, pool, buyer, 301, BOOK_CAPACITY, minutes, &m->capacity[buyer], l->id);
+	e = make_effect(m, EFFECT_LEASE);
+	e->u.lease.lease = *l;
+	e->u.lease.is_new = true;
+	make_effect(m, EFFECT_ORDER)->u.order = *o;
+	make_effect(m, EFFECT_ORDER)->u.order = m->sell;
+	make_notice(m, NOTICE_ORDER_PLACED, buyer, o->id, 0);
+	make_notice(m, NOTICE_ORDER_FILLED, buyer, o->id, o->filled_cost);
+	make_notice(m, NOTICE_ORDER_CLOSED, buyer, o->id, 0);
+	make_notice(m, NOTICE_SOLD, 1, m->sell.id, o->filled_cost);
+}
+
 /* A buy that fills at once: two orders' rows, a lease, four postings, four notices. */
 static MAKE_UNUSED void make_buy(struct make *m)
 {
@@ -140,7 +163,6 @@ static MAKE_UNUSED void make_buy(struct make *m)
 		.paid_end = o.end,
 		.settled = start,
 		.filled_at = m->at };
-	struct effect *e;
 
 	m->ev = (struct event){ .kind = EVENT_ORDER,
 		.at = m->at,
@@ -160,20 +182,7 @@ static MAKE_UNUSED void make_buy(struct make *m)
 	m->sell.filled_minutes += minutes;
 	m->sell.filled_cost += o.filled_cost;
 	m->sell.status = ORDER_PARTIALLY_FILLED;
-	make_effect(m, EFFECT_MADE)->u.made = o.id;
-	make_posting(m, buyer, buyer, 0, BOOK_AVAILABLE, -o.filled_cost, &m->available[buyer], l.id);
-	make_posting(m, buyer, buyer, 0, BOOK_ESCROW, o.filled_cost, &m->escrow[buyer], l.id);
-	make_posting(m, 501, 1, 301, BOOK_CAPACITY, -minutes, &m->capacity[1], l.id);
-	make_posting(m, pool, buyer, 301, BOOK_CAPACITY, minutes, &m->capacity[buyer], l.id);
-	e = make_effect(m, EFFECT_LEASE);
-	e->u.lease.lease = l;
-	e->u.lease.is_new = true;
-	make_effect(m, EFFECT_ORDER)->u.order = o;
-	make_effect(m, EFFECT_ORDER)->u.order = m->sell;
-	make_notice(m, NOTICE_ORDER_PLACED, buyer, o.id, 0);
-	make_notice(m, NOTICE_ORDER_FILLED, buyer, o.id, o.filled_cost);
-	make_notice(m, NOTICE_ORDER_CLOSED, buyer, o.id, 0);
-	make_notice(m, NOTICE_SOLD, 1, m->sell.id, o.filled_cost);
+	make_buy_effects(m, &o, &l);
 	m->at += (int64_t)make_any(m, 3);
 }
 

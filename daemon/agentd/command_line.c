@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/command_line.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "agentd/market/verb_http.h"
+#include "agentd/flags.h"
+#include "agentd/ns/image.h"
+#include "agentd/machine/inventory.h"
+#include "agentd/datadir.h"
+#include "agentd/run.h"
+#include "agentd/verbs.h"
+#include "agentd/machine/verify.h"
+
+enum { USAGE = 2 };
+
+/* One line each, whatever is in it. */
+static void act_to_stderr(void *arg, enum log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	fprintf(stderr, "nanopod-agentd: %.*s\n", (int)strcspn(text, "\r\n"), text);
+}
+
+static int verb_drivers(const struct flags *o, drivers all)
+{
+	struct datadir_setup place;
+
+	datadir_setup(&place, o, NULL);
+	return drivers_verb(all, o->driver, &place.setup, o->json, stdout);
+}
+
+static int verb_verify(const struct flags *o, drivers all)
+{
+	struct identity i = { 0 };
+	bool joined = identity_load(o->data, &i, NULL) == 0;
+	struct datadir_setup place;
+	struct verify_setup setup = { .root = o->sysfs_root,
+		.data = o->data,
+		.market = joined ? i.url : NULL,
+		.address = o->address,
+		.listen = o->listen,
+		.first_port = (unsigned)o->first_port,
+		.ports = 1,
+		.drivers = all,
+		.driver_setup = &place.setup };
+	int status;
+
+	datadir_setup(&place, o, NULL);
+	if (joined && verb_http_time(&i, &setup.market_now, NULL) == 0) {
+		setup.clock_known = true;
+		setup.local_now = time(NULL);
+	}
+	status = verify_verb(&setup, o->json, stdout, stderr);
+	identity_release(&i);
+	return status;
+}
+
+static int do_verb(const struct flags *o, drivers all)
+{
+	if (strcmp(o->verb, "join") == 0)
+		return verb_join(o);
+	if (strcmp(o->verb, "image") == 0)
+		return image_verb(o->images, o->word_count, o->words, o->json, stdout, stderr);
+	if (o->word_count) {
+		fprintf(stderr, "nanopod-agentd: '%s' is one word too many\n", o->words[0]);
+		return USAGE;
+	}
+	if (strcmp(o->verb, "leave") == 0)
+		return verb_leave(o);
+	if (strcmp(o->verb, "status") == 0)
+		return verb_status(o);
+	if (strcmp(o->verb, "halt") == 0)
+		return verb_halt(o, all);
+	if (strcmp(o->verb, "drivers") == 0)
+		return verb_drivers(o, all);
+	if (strcmp(o->verb, "inventory") == 0)
+		return inventory_verb(o->sysfs_root, o->json, stdout, stderr);
+	if (strcmp(o->verb, "verify") == 0)
+		return verb_verify(o, all);
+	fprintf(stderr,
+		"nanopod-agentd: '%s' is none of join, leave, status, halt, drivers, inventory, verify, image\n",
+		o->verb);
+	return USAGE;
+}
+
+int command_line(int argc, char **argv, drivers all)
+{
+	struct log log = { .sink = act_to_stderr };
+	struct flags o;
+	int status = flags_read(&o, argc, argv);
+
+	if (status >= 0)
+		return status;
+	umask(077);
+	log.level = o.level;
+	return o.verb ? do_verb(&o, all) : run(&o, all, &log);
+}

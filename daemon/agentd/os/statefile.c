@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/os/statefile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/str.h"
+
+/* A new name is safe once its folder is. */
+static int statefile_sync_folder(const char *path)
+{
+	char folder[STATEFILE_PATH];
+	char *slash;
+	int fd, rc;
+
+	if (snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder || !(slash = strrchr(folder, '/')))
+		return -ENAMETOOLONG;
+	slash[slash == folder] = '\0';
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = fsync(fd) < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+int statefile_bytes(const char *path, const void *data, size_t len, mode_t mode, struct fail *f)
+{
+	int rc = file_replace(path, data, len, mode);
+
+	if (!rc)
+		rc = statefile_sync_folder(path);
+	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
+}
+
+int statefile_json(const char *path, json_t *j, struct fail *f)
+{
+	char *text = j ? json_dumps(j, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+	int rc = text ? statefile_bytes(path, text, strlen(text), 0600, f)
+		      : fail_set(f, -ENOMEM, "out of memory for '%s'", path);
+
+	free(text);
+	json_decref(j);
+	return rc;
+}
+
+int statefile_load(const char *path, json_t **out, struct fail *f)
+{
+	struct buf text;
+	json_t *j = NULL;
+	int rc;
+
+	buf_init(&text, STATEFILE_MAX);
+	rc = buf_read_file(&text, path);
+	if (rc)
+		fail_errno(f, rc, -rc, "cannot read '%s'", path);
+	else
+		j = json_loadb(buf_text(&text), text.len, JSON_REJECT_DUPLICATES, NULL);
+	buf_release(&text);
+	if (rc)
+		return rc;
+	if (!json_is_object(j)) {
+		json_decref(j);
+		return fail_set(f, -EINVAL, "'%s' is damaged: it holds no JSON object", path);
+	}
+	*out = j;
+	return 0;
+}
+
+void statefile_text(const json_t *j, const char *name, char *room, size_t size)
+{
+	const char *text = json_string_value(json_object_get(j, name));
+
+	room[0] = '\0';
+	if (text && strlen(text) < size)
+		memcpy(room, text, strlen(text) + 1);
+}
+
+int64_t statefile_int(const json_t *j, const char *name, int64_t missing)
+{
+	const json_t *v = json_object_get(j, name);
+
+	return json_is_integer(v) ? json_integer_value(v) : missing;
+}
+
+bool statefile_bool(const json_t *j, const char *name)
+{
+	return json_is_true(json_object_get(j, name));
+}
+
+void statefile_tidy(const char *dir, const char *name)
+{
+	size_t len = strlen(name);
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	/* As mkostemp() in file_replace() calls them. */
+	while (d && (e = readdir(d)))
+		if (str_starts(e->d_name, name) && e->d_name[len] == '.' && strlen(e->d_name) == len + 7)
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+int statefile_path(char room[STATEFILE_PATH], const char *dir, const char *name, const char *last)
+{
+	int n = snprintf(room, STATEFILE_PATH, last ? "%s/%s/%s" : "%s/%s", dir, name, last);
+
+	return n < STATEFILE_PATH ? 0 : -ENAMETOOLONG;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/reporter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "agentd/os/statefile.h"
+#include "base/clock.h"
+#include "market/client.h"
+
+enum { TAG_REPORT = 1, TAG_INVENTORY, TAG_STATUS, TAG_CONSOLE };
+enum { STATUS_MS = 30000, LOOK_MS = 500, SAVE_BYTES = 256 * 1024 + 4096, PUB_MAX = 16 * 1024, STATUS_WORDS = 250 };
+
+/* Takes the reference. */
+static void send_json(struct reporter *p, uint64_t tag, const char *method, const char *path, json_t *j)
+{
+	char *body = j ? json_dumps(j, JSON_COMPACT) : NULL;
+
+	json_decref(j);
+	if (body)
+		link_send(p->link, tag, method, path, body);
+	else
+		log_at(p->log, LOG_ERROR, "out of memory for what the market is to be told");
+}
+
+static void send_about(struct reporter *p, uint64_t tag, const struct node *n, const char *what, json_t *j)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "/np/v1/instances/%s/%s", n->id, what);
+	memcpy(p->id, n->id, sizeof p->id);
+	p->life = n->life;
+	send_json(p, tag, "POST", path, j);
+}
+
+/* What programs of others said may be any bytes: what is no UTF-8 is shown as '?'. At most max bytes. */
+static json_t *reporter_words(const char *text, size_t max)
+{
+	char room[NODE_MESSAGE];
+	json_t *j;
+
+	snprintf(room, sizeof room, "%.*s", (int)max, text);
+	j = json_string(room);
+	for (char *p = room; !j && *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	return j ? j : json_string(room);
+}
+
+/* ---- Nodes that came up, or were given up -------------------------------------------------- */
+
+/* "TYPE BASE64 …" lines of hostkey.pub. */
+static json_t *host_keys(const char *path)
+{
+	json_t *list = json_array();
+	struct buf text;
+	char *save = NULL;
+
+	buf_init(&text, PUB_MAX);
+	if (buf_read_file(&text, path) == 0)
+		for (char *line = text.data ? strtok_r(text.data, "\n", &save) : NULL; line;
+			line = strtok_r(NULL, "\n", &save)) {
+			char type[64], key[4096];
+
+			if (sscanf(line, "%63s %4095s", type, key) == 2)
+				json_array_append_new(list, json_pack("{s:s, s:s}", "type", type, "key", key));
+		}
+	buf_release(&text);
+	return list;
+}
+
+static void read_user(const char *path, char *room, size_t size)
+{
+	struct buf text;
+
+	buf_init(&text, 256);
+	if (buf_read_file(&text, path) != 0 || !text.len)
+		buf_adds(&text, "root");
+	snprintf(room, size, "%.*s", (int)strcspn(buf_text(&text), "\r\n"), buf_text(&text));
+	buf_release(&text);
+}
+
+/* Its buyer's doing: it ran and was broken from within, or his script broke it. The host is not to pay for that. */
+static bool own_fault(const struct node *n)
+{
+	if (n->cause == CAUSE_KEEPS_STOPPING)
+		return n->script || n->market_running;
+	return n->cause == CAUSE_SSH_SILENT && n->market_running;
+}
+
+static void reporter_report(struct reporter *p, const struct node *n)
+{
+	char path[STATEFILE_PATH], dir[STATEFILE_PATH], user[64];
+	json_t *j;
+
+	if (n->life == LIFE_FAILED) {
+		send_about(p, TAG_REPORT, n, "report",
+			json_pack("{s:s, s:s, s:o}", "status", "failed", "fault", own_fault(n) ? "node" : "host",
+				"message", reporter_words(n->message, NODE_MESSAGE)));
+		return;
+	}
+	workers_path(p->crew, n->id, "user", path, sizeof path);
+	read_user(path, user, sizeof user);
+	workers_path(p->crew, n->id, "hostkey.pub", path, sizeof path);
+	snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path), path);
+	j = json_pack("{s:s, s:s, s:I, s:s, s:s, s:o}", "status", "running", "hostname", p->address, "port",
+		(json_int_t)workers_port(p->crew->setup, n, dir), "user", user, "driver", n->driver, "host_keys",
+		host_keys(path));
+	if (j && *n->message)
+		json_object_set_new(j, "message", reporter_words(n->message, NODE_MESSAGE));
+	send_about(p, TAG_REPORT, n, "report", j);
+}
+
+static bool report_next(struct reporter *p)
+{
+	for (size_t i = 0; i < p->crew->roster->count; i++) {
+		const struct node *n = p->crew->roster->nodes[i];
+
+		if (!n->told && (n->life == LIFE_RUNNING || n->life == LIFE_FAILED)) {
+			reporter_report(p, n);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool reporter_later(int rc)
+{
+	return rc == CLIENT_UNREACHABLE || rc == CLIENT_LOST || rc == REASON_UNAVAILABLE || rc == REASON_RATE;
+}
+
+static void report_sent(struct reporter *p, const struct link_event *e)
+{
+	struct node *n = roster_find(p->crew->roster, p->id);
+
+	if (!n || reporter_later(e->rc) || e->status == 401)
+		return;
+	if (n->life == p->life)
+		n->told = true;
+	if (e->rc)
+		log_at(p->log, LOG_WARN, "%s: the market does not take that it is %s: %s", n->id, life_word(p->life),
+			e->fail.text);
+	else
+		log_at(p->log, LOG_INFO, "%s: the market knows that it is %s", n->id, life_word(p->life));
+}
+
+/* ---- This machine ------------------------------------------------------------------------- */
+
+static int64_t reporter_resident(void)
+{
+	struct buf text;
+	long long pages = 0, kept = 0;
+
+	buf_init(&text, 256);
+	if (buf_read_file(&text, "/proc/self/statm") != 0 || sscanf(buf_text(&text), "%lld %lld", &pages, &kept) != 2)
+		kept = 0;
+	buf_release(&text);
+	return kept * sysconf(_SC_PAGESIZE);
+}
+
+static bool status_next(struct reporter *p)
+{
+	int64_t oldest = 0;
+	size_t unknown = workers_unknown(p->crew, &oldest);
+	json_t *j;
+
+	if (p->status_due_ms > clock_ms() && !p->crew->changed && !p->chore->health_new)
+		return false;
+	p->crew->changed = p->chore->health_new = false;
+	p->status_due_ms = clock_ms() + STATUS_MS;
+	j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "health", health_word(p->chore->health), "driver",
+		p->crew->driver->name, "nodes", (json_int_t)(p->crew->roster->count - unknown), "unknown",
+		(json_int_t)unknown, "oldest_unknown_seconds", (json_int_t)oldest, "rss_bytes",
+		(json_int_t)reporter_resident());
+	if (j && *p->chore->message)
+		json_object_set_new(j, "message", reporter_words(p->chore->message, STATUS_WORDS));
+	send_json(p, TAG_STATUS, "POST", "/np/v1/agent/status", j);
+	return true;
+}
+
+static bool inventory_next(struct reporter *p)
+{
+	if (!p->chore->inventory || !p->chore->inventory_new)
+		return false;
+	p->chore->inventory_new = false;
+	send_json(p, TAG_INVENTORY, "PUT", "/np/v1/agent/inventory", json_loads(p->chore->inventory, 0, NULL));
+	return true;
+}
+
+/* ---- Consoles ----------------------------------------------------------------------------- */
+
+static void save_console(struct reporter *p, struct node *n)
+{
+	char path[STATEFILE_PATH];
+
+	roster_save(p->crew->roster, n);
+	n->console_dirty = false;
+	if (workers_path(p->crew, n->id, "console", path, sizeof path) == 0 &&
+		console_free(path, &n->console, &n->console_freed))
+		roster_save(p->crew->roster, n);
+}
+
+static void look_at_consoles(struct reporter *p)
+{
+	char path[STATEFILE_PATH];
+	bool moved;
+
+	for (size_t i = 0; i < p->crew->roster->count; i++) {
+		struct node *n = p->crew->roster->nodes[i];
+
+		if (n->life == LIFE_UNKNOWN || workers_path(p->crew, n->id, "console", path, sizeof path) != 0)
+			continue;
+		n->console_more = console_look(path, &n->console, &moved);
+		/* Not each time: lines that the market has are let pass by it, and a disk may take its time. */
+		if (moved || n->console.offset - n->console_freed >= SAVE_BYTES)
+			save_console(p, n);
+	}
+}
+
+static int64_t reporter_micros(const struct reporter *p)
+{
+	struct timeval tv;
+
+	if (p->crew->clock->file || p->crew->clock->stands)
+		return wallclock_now(p->crew->clock) * 1000000;
+	gettimeofday(&tv, NULL);
+	return (int64_t)tv.tv_sec * 1000000 + tv.tv_usec;
+}
+
+static bool console_of(struct reporter *p, struct node *n)
+{
+	bool ended = n->is_known && n->is != NODE_RUNNING && (n->life == LIFE_DRAINING || n->life == LIFE_FAILED);
+	char path[STATEFILE_PATH];
+	json_t *body = NULL;
+
+	if (!n->console_more || n->console_due_ms > clock_ms() ||
+		workers_path(p->crew, n->id, "console", path, sizeof path) != 0)
+		return false;
+	n->console_more = false; /* unless there is more when it is looked at again */
+	if (console_lines(path, &n->console, ended, reporter_micros(p), &body, &p->after) != 0 || !body)
+		return false;
+	p->bytes = p->after.offset - n->console.offset;
+	n->console_more = true;
+	send_about(p, TAG_CONSOLE, n, "console", body);
+	return true;
+}
+
+static bool console_next(struct reporter *p)
+{
+	size_t count = p->crew->roster->count;
+
+	for (size_t i = 0; i < count; i++)
+		if (console_of(p, p->crew->roster->nodes[(p->turn + i) % count])) {
+			p->turn = (p->turn + i + 1) % count;
+			return true;
+		}
+	return false;
+}
+
+/* Slower than it writes is fine: what waits too long is passed over. */
+static void slow_down(struct node *n, int64_t bytes)
+{
+	int64_t now = clock_ms();
+
+	if (n->console_due_ms < now - CONSOLE_BURST_MS)
+		n->console_due_ms = now - CONSOLE_BURST_MS;
+	n->console_due_ms += bytes * 1000 / CONSOLE_RATE;
+}
+
+static void console_sent(struct reporter *p, const struct link_event *e)
+{
+	struct node *n = roster_find(p->crew->roster, p->id);
+	json_t *j = json_loadb(buf_text(&e->body), e->body.len, 0, NULL);
+
+	if (n && !e->rc && n->console.inode == p->after.inode) {
+		n->console = p->after;
+		n->console_dirty = true;
+		n->console_refused = false;
+		slow_down(n, p->bytes);
+	} else if (n && e->rc == REASON_NOT_FOUND) {
+		n->console_refused = true;
+		n->console_due_ms = clock_ms() + STATUS_MS;
+	} else if (n && e->status == 409) {
+		int64_t next = statefile_int(json_array_get(json_object_get(json_object_get(j, "error"), "details"), 0),
+			"next", 0);
+
+		log_at(p->log, LOG_WARN, "%s: %s", n->id, e->fail.text);
+		if (next > 0)
+			n->console.next = next;
+		n->console_due_ms = clock_ms() + (next > 0 ? 0 : STATUS_MS);
+	} else if (n && e->rc && !reporter_later(e->rc)) {
+		log_at(p->log, LOG_WARN, "%s: the market does not take its console: %s", n->id, e->fail.text);
+		n->console_refused = true;
+		n->console_due_ms = clock_ms() + STATUS_MS;
+	}
+	json_decref(j);
+}
+
+/* ---- All of it ---------------------------------------------------------------------------- */
+
+void reporter_opened(struct reporter *p)
+{
+	for (size_t i = 0; i < p->crew->roster->count; i++)
+		p->crew->roster->nodes[i]->told = false;
+	p->chore->inventory_new = p->chore->inventory != NULL;
+	p->status_due_ms = 0;
+}
+
+void reporter_sent(struct reporter *p, const struct link_event *e)
+{
+	switch (e->tag) {
+	case TAG_REPORT: report_sent(p, e); break;
+	case TAG_CONSOLE: console_sent(p, e); break;
+	case TAG_INVENTORY:
+		p->chore->inventory_new = reporter_later(e->rc);
+		/* fall through */
+	default:
+		if (e->rc && !reporter_later(e->rc) && e->status != 401)
+			log_at(p->log, LOG_WARN, "the market does not take what it was told: %s", e->fail.text);
+		break;
+	}
+}
+
+int64_t reporter_turn(struct reporter *p)
+{
+	bool any = p->crew->roster->count > 0;
+
+	if (any && p->look_due_ms <= clock_ms()) {
+		look_at_consoles(p);
+		p->look_due_ms = clock_ms() + LOOK_MS;
+	}
+	if (link_can_send(p->link) && (report_next(p) || inventory_next(p) || status_next(p)))
+		return any ? p->look_due_ms : INT64_MAX;
+	if (link_can_send(p->link) && any)
+		console_next(p);
+	if (!link_can_send(p->link))
+		return any ? p->look_due_ms : INT64_MAX;
+	return any && p->look_due_ms < p->status_due_ms ? p->look_due_ms : p->status_due_ms;
+}
+
+void reporter_end(struct reporter *p)
+{
+	for (size_t i = 0; i < p->crew->roster->count; i++)
+		if (p->crew->roster->nodes[i]->console_dirty)
+			roster_save(p->crew->roster, p->crew->roster->nodes[i]);
+}

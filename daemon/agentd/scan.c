@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "agentd/step_child.h"
+#include "base/clock.h"
+
+enum { LOOK_DEADLINE_MS = 120000, EARLY_PAUSE_MS = 1000 };
+
+struct scan {
+	const struct workers *c;
+	bool tidy;
+	struct buf *out;
+	const struct driver *driver;   /* whose list is being told */
+};
+
+/* ---- In the child: lines "n ID IS" and "l DRIVER ID" --------------------------------------- */
+
+static bool in_use(const struct workers *c, const struct driver *d)
+{
+	if (d == c->driver)
+		return true;
+	for (size_t i = 0; i < c->roster->count; i++)
+		if (strcmp(c->roster->nodes[i]->driver, d->name) == 0)
+			return true;
+	return false;
+}
+
+static void scan_look_at(const struct scan *l, const struct node *n)
+{
+	const struct driver *d = drivers_find(l->c->all, n->driver);
+	enum node_is is = NODE_ABSENT;
+	struct step_child h;
+	char path[1040];
+	int fd;
+
+	if (!d || step_child_init(&h, n, NULL, l->c->setup) != 0)
+		return;
+	snprintf(path, sizeof path, "%s/lock", h.dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && d->inspect(&h.spec, &is, NULL) == 0)
+		buf_addf(l->out, "n %s %d\n", n->id, (int)is);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void scan_listed(void *arg, const char *id)
+{
+	const struct scan *l = arg;
+
+	if (work_is_id(id, "inst_") && !roster_find(l->c->roster, id))
+		buf_addf(l->out, "l %s %s\n", l->driver->name, id);
+}
+
+static int scan_look(void *arg, struct buf *out, struct fail *f)
+{
+	struct scan *l = arg;
+	int rc = 0, first = 0;
+
+	l->out = out;
+	for (size_t i = 0; i < l->c->roster->count; i++)
+		scan_look_at(l, l->c->roster->nodes[i]);
+	for (drivers d = l->c->all; *d; d++) {
+		l->driver = *d;
+		if (!in_use(l->c, *d))
+			continue;
+		rc = (*d)->list(l->c->setup, scan_listed, l, f);
+		if (!rc && l->tidy && (*d)->tidy)
+			rc = (*d)->tidy(l->c->setup, f);
+		first = first ? first : rc;
+	}
+	return first;
+}
+
+int scan_begin(struct job *j, struct workers *c, bool tidy, struct fail *f)
+{
+	struct scan l = { .c = c, .tidy = tidy };
+
+	return job_begin(j, c->loop, c->watch_kind, LOOK_DEADLINE_MS, scan_look, &l, f);
+}
+
+/* ---- In the agent ------------------------------------------------------------------------- */
+
+/* Before its SSH answered, by its buyer's script: twice is enough. */
+static void fell_early(struct node *n)
+{
+	n->falls += (RECONCILE_TRIES + 1) / 2;
+	n->knock_ms = 0;
+	n->due_ms = clock_ms() + EARLY_PAUSE_MS;
+}
+
+static void take_seen(const struct workers *c, const struct job *j, const char *id, int is)
+{
+	struct node *n = roster_find(c->roster, id);
+
+	/* What was seen while somebody was at work on it says nothing. */
+	if (!n || n->touched_ms >= j->began_ms || is < NODE_ABSENT || is > NODE_RUNNING)
+		return;
+	for (size_t i = 0; i < c->hand_count; i++)
+		if (c->hands[i].job.pid && strcmp(c->hands[i].id, id) == 0)
+			return;
+	if (n->script && n->life == LIFE_READY && n->knock_ms && n->is_known && n->is == NODE_RUNNING &&
+		is != NODE_RUNNING)
+		fell_early(n);
+	n->is = (enum node_is)is;
+	n->is_known = true;
+}
+
+static void take_listed(struct workers *c, const struct job *j, const char *driver, const char *id)
+{
+	struct node *n;
+
+	if (roster_find(c->roster, id) || c->forgot_ms >= j->began_ms)
+		return;
+	log_at(c->log, LOG_WARN, "%s runs here (driver %s) and is in no journal: it is stopped, and wiped in %lld s",
+		id, driver, (long long)c->times.unknown_ms / 1000);
+	n = roster_add_unknown(c->roster, id, driver, wallclock_now(c->clock));
+	if (n)
+		n->remove_ms = clock_ms() + c->times.unknown_ms;
+	c->changed = true;
+}
+
+void scan_take(struct workers *c, const struct job *j)
+{
+	const char *line = buf_text(&j->said);
+
+	while (*line) {
+		char text[128], a[64], b[64];
+		size_t len = strcspn(line, "\n");
+		int is;
+
+		snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text - 1), line);
+		if (sscanf(text, "n %63s %d", a, &is) == 2)
+			take_seen(c, j, a, is);
+		else if (sscanf(text, "l %63s %63s", a, b) == 2)
+			take_listed(c, j, a, b);
+		line += len + (line[len] == '\n');
+	}
+}

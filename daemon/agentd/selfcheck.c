@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/selfcheck.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agentd/machine/inventory.h"
+#include "base/clock.h"
+
+enum { DEADLINE_MS = 30000, INVENTORY_MS = 6 * 3600 * 1000, HEALTH_MS = 60000 };
+
+static int read_inventory(void *arg, struct buf *out, struct fail *f)
+{
+	const struct selfcheck *c = arg;
+	struct inventory_setup setup = { .root = c->sysfs_root };
+	struct inventory *v = NULL;
+	int rc = inventory_read(&setup, &v);
+
+	if (!rc)
+		rc = inventory_json(v, out);
+	free(v);
+	return rc ? fail_errno(f, rc, -rc, "the inventory cannot be read") : 0;
+}
+
+/* "HEALTH MESSAGE": its number, and a sentence. */
+static int read_health(void *arg, struct buf *out, struct fail *f)
+{
+	const struct selfcheck *c = arg;
+	struct health_setup setup = { .root = c->sysfs_root, .data = c->data,
+		.clock_known = c->clock->learnt && !c->clock->stands && !c->clock->file,
+		.market_now = wallclock_now(c->clock), .local_now = time(NULL) };
+	struct health_report report = { 0 };
+	char message[HEALTH_TEXT * 2];
+
+	(void)f;
+	health_check(&setup, &report);
+	health_message(&report, message, sizeof message);
+	return buf_addf(out, "%d %s", (int)report.health, message);
+}
+
+static void take_health(struct selfcheck *c)
+{
+	const char *text = buf_text(&c->job.said);
+	int health = HEALTH_DEGRADED, at = 0;
+
+	if (c->job.rc) {
+		snprintf(c->message, sizeof c->message, "its health cannot be read: %.400s", c->job.fail.text);
+	} else if (sscanf(text, "%d %n", &health, &at) == 1) {
+		snprintf(c->message, sizeof c->message, "%s", text + at);
+	}
+	c->health_new |= c->health != (enum health)health;
+	c->health = (enum health)health;
+}
+
+static void selfcheck_take(struct selfcheck *c)
+{
+	if (!c->inventories) {
+		take_health(c);
+	} else if (!c->job.rc) {
+		free(c->inventory);
+		c->inventory = buf_steal(&c->job.said);
+		c->inventory_new = c->inventory != NULL;
+	}
+	job_release(&c->job, c->loop);
+}
+
+static void selfcheck_begin(struct selfcheck *c, bool inventories)
+{
+	struct fail f;
+
+	c->inventories = inventories;
+	if (job_begin(&c->job, c->loop, c->watch_kind, DEADLINE_MS, inventories ? read_inventory : read_health, c,
+		    &f) != 0)
+		c->job.pid = 0; /* next time */
+	if (inventories)
+		c->inventory_due_ms = clock_ms() + INVENTORY_MS;
+	else
+		c->health_due_ms = clock_ms() + HEALTH_MS;
+}
+
+int64_t selfcheck_turn(struct selfcheck *c)
+{
+	if (c->job.pid && job_ended(&c->job, c->loop))
+		selfcheck_take(c);
+	if (!c->job.pid && c->inventory_due_ms <= clock_ms())
+		selfcheck_begin(c, true);
+	else if (!c->job.pid && c->health_due_ms <= clock_ms())
+		selfcheck_begin(c, false);
+	if (c->job.pid)
+		return c->job.due_ms;
+	return c->inventory_due_ms < c->health_due_ms ? c->inventory_due_ms : c->health_due_ms;
+}
+
+void selfcheck_release(struct selfcheck *c)
+{
+	if (c->job.pid)
+		job_release(&c->job, c->loop);
+	free(c->inventory);
+	c->inventory = NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is looked at now and then about the machine itself, in a child: its inventory, and its health. */
+#ifndef AGENTD_SELFCHECK_H
+#define AGENTD_SELFCHECK_H
+
+#include "agentd/machine/health.h"
+#include "agentd/os/job.h"
+#include "agentd/market/wallclock.h"
+
+struct selfcheck {
+	struct loop *loop;
+	int watch_kind;
+	const char *data, *sysfs_root;
+	const struct wallclock *clock;
+	struct job job;
+	bool inventories;            /* what the job under way is */
+	char *inventory;             /* JSON; NULL: not read yet */
+	bool inventory_new;          /* since it was last told */
+	int64_t inventory_due_ms, health_due_ms;
+	enum health health;
+	char message[HEALTH_TEXT * 2];
+	bool health_new;
+};
+
+/* When to come back at the latest (clock_ms). */
+int64_t selfcheck_turn(struct selfcheck *c);
+void selfcheck_release(struct selfcheck *c);
+
+#endif

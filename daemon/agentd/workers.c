@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/workers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agentd/console.h"
+#include "agentd/step_child.h"
+#include "agentd/os/statefile.h"
+#include "agentd/scan.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+enum {
+	STEP_DEADLINE_MS = 600000, STOP_DEADLINE_MS = 120000, KNOCK_DEADLINE_MS = 10000, SCRIPT_KNOCK_MS = 60000,
+	SHIP_MS = 20000, PAUSE_FIRST_MS = 1000, PAUSE_MAX_MS = 60000, KNOCK_FIRST_MS = 30, KNOCK_MAX_MS = 300,
+	SOON_GRACE_MS = 5000, DECISIONS = 8,
+};
+
+/* ---- Small things ------------------------------------------------------------------------- */
+
+int workers_path(const struct workers *c, const char *id, const char *last, char *room, size_t size)
+{
+	return snprintf(room, size, "%s/nodes/%s/%s", c->setup->data, id, last) < (int)size ? 0 : -ENAMETOOLONG;
+}
+
+unsigned workers_port(const struct driver_setup *setup, const struct node *n, const char *dir)
+{
+	char path[STATEFILE_PATH];
+	struct buf text;
+	long port = 0;
+
+	buf_init(&text, 16);
+	if (statefile_path(path, dir, "port", NULL) == 0 && buf_read_file(&text, path) == 0) {
+		while (text.len && text.data[text.len - 1] == '\n')
+			buf_cut(&text, text.len - 1);
+		if (str_to_long(buf_text(&text), 1, 65535, &port) != 0)
+			port = 0;
+	}
+	buf_release(&text);
+	return port ? (unsigned)port : setup->first_port + n->slot;
+}
+
+size_t workers_unknown(const struct workers *c, int64_t *oldest)
+{
+	int64_t now = wallclock_now(c->clock);
+	size_t count = 0;
+
+	*oldest = 0;
+	for (size_t i = 0; i < c->roster->count; i++) {
+		const struct node *n = c->roster->nodes[i];
+
+		if (n->life != LIFE_UNKNOWN)
+			continue;
+		count++;
+		if (n->since && now - n->since > *oldest)
+			*oldest = now - n->since;
+	}
+	return count;
+}
+
+static void workers_say(const struct workers *c, const struct node *n, const char *text)
+{
+	char path[STATEFILE_PATH];
+
+	if (workers_path(c, n->id, "console", path, sizeof path) == 0)
+		console_note(path, text);
+}
+
+static int64_t pause_after(unsigned tries)
+{
+	int64_t ms = PAUSE_FIRST_MS;
+
+	while (tries-- > 1 && ms < PAUSE_MAX_MS)
+		ms *= 2;
+	return clock_ms() + (ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : ms);
+}
+
+/* Sooner where its buyer's script may have closed SSH: so soon that the market does not take it for a host that fails. */
+static int64_t knock_until(const struct workers *c, const struct node *n)
+{
+	return clock_ms() + (n->script && c->times.knock_ms > SCRIPT_KNOCK_MS ? SCRIPT_KNOCK_MS : c->times.knock_ms);
+}
+
+/* Of user data that keys are in: a node made without any has the hash of nothing. */
+static uint64_t wanted_keys(const struct node *n)
+{
+	return node_hash(n->user_data ? n->user_data : "", n->user_data_len) & ~(uint64_t)1;
+}
+
+static struct workers_hand *hand_of(struct workers *c, const char *id)
+{
+	for (size_t i = 0; i < c->hand_count; i++)
+		if (c->hands[i].job.pid && strcmp(c->hands[i].id, id) == 0)
+			return &c->hands[i];
+	return NULL;
+}
+
+static struct workers_hand *free_hand(struct workers *c)
+{
+	for (size_t i = 0; i < c->hand_count; i++)
+		if (!c->hands[i].job.pid)
+			return &c->hands[i];
+	return NULL;
+}
+
+static bool any_at_work(const struct workers *c)
+{
+	for (size_t i = 0; i < c->hand_count; i++)
+		if (c->hands[i].job.pid)
+			return true;
+	return false;
+}
+
+/* ---- The picture -------------------------------------------------------------------------- */
+
+static bool datadir_taken(const struct workers *c, const struct node *n)
+{
+	if (strcmp(n->driver, "host") != 0)
+		return false;
+	for (size_t i = 0; i < c->roster->count; i++) {
+		const struct node *o = c->roster->nodes[i];
+
+		if (o != n && strcmp(o->driver, "host") == 0 && o->life != LIFE_PENDING &&
+			!(o->is_known && o->is == NODE_ABSENT))
+			return true;
+	}
+	return false;
+}
+
+static struct picture workers_paint(const struct workers *c, const struct node *n)
+{
+	return (struct picture){
+		.life = n->life,
+		.cause = n->cause,
+		.is = n->is,
+		.is_known = n->is_known,
+		.heard = c->work != NULL,
+		.wanted = n->wanted,
+		.healthy = c->healthy,
+		.fenced = c->fenced,
+		.rekey = n->keys_in && n->keys_in != wanted_keys(n),
+		.told = n->told,
+		.script = n->script,
+		.shipped = !n->console_more || n->console_refused || !c->link_open,
+		.datadir_taken = datadir_taken(c, n),
+		.tries = n->tries,
+		.falls = n->falls,
+		.now = wallclock_now(c->clock),
+		.end_at = n->end_at,
+		.ms = clock_ms(),
+		.due_ms = n->due_ms,
+		.drain_ms = n->drain_ms,
+		.knock_ms = n->knock_ms,
+		.ship_ms = n->ship_ms,
+		.remove_ms = n->remove_ms,
+	};
+}
+
+/* ---- Changes of life ---------------------------------------------------------------------- */
+
+static void begin_draining(struct workers *c, struct node *n)
+{
+	bool by_clock = wallclock_now(c->clock) >= n->end_at - 60;
+	int64_t grace = by_clock || c->times.grace_ms < SOON_GRACE_MS ? c->times.grace_ms : SOON_GRACE_MS;
+	char text[160];
+
+	n->drain_ms = clock_ms() + grace;
+	snprintf(text, sizeof text, "%s: this node is stopped in %lld s, and then wiped", cause_text(n->cause),
+		(long long)grace / 1000);
+	workers_say(c, n, text);
+}
+
+/* It came to a stop by itself. */
+static void workers_fell(struct node *n)
+{
+	bool quick = n->up_ms && clock_ms() - n->up_ms < RECONCILE_QUICK_MS;
+
+	n->falls = quick ? n->falls + 1 : 0;
+	n->due_ms = n->falls ? pause_after(n->falls) : 0;
+	n->knock_ms = n->up_ms = 0;
+}
+
+static void workers_become(struct workers *c, struct node *n, const struct decision *d)
+{
+	enum life was = n->life;
+	char message[NODE_MESSAGE];
+
+	if (node_become(n, d->life, d->cause, wallclock_now(c->clock)) != 0) {
+		log_at(c->log, LOG_ERROR, "%s: from %s to %s there is no way", n->id, life_word(was),
+			life_word(d->life));
+		return;
+	}
+	if (was == LIFE_RUNNING && d->life == LIFE_READY)
+		workers_fell(n);
+	if (was == LIFE_DRAINING && d->life == LIFE_READY)
+		n->drain_ms = n->knock_ms = 0;
+	if (d->life == LIFE_DRAINING)
+		begin_draining(c, n);
+	if (d->life == LIFE_FAILED) {
+		memcpy(message, n->message, sizeof message);
+		node_say(n, "%s%s%.300s", cause_text(d->cause), *message ? ": " : "", message);
+		n->due_ms = 0;
+	}
+	log_at(c->log, d->life == LIFE_FAILED ? LOG_ERROR : LOG_INFO, "%s: %s, was %s%s%s", n->id, life_word(d->life),
+		life_word(was), d->cause ? ": " : "", d->life == LIFE_FAILED ? n->message : cause_text(d->cause));
+	c->changed = true;
+	roster_save(c->roster, n);
+}
+
+/* ---- What came of a step ------------------------------------------------------------------ */
+
+static void set_is(struct node *n, enum node_is is)
+{
+	n->is = is;
+	n->is_known = true;
+}
+
+static void after_create(struct workers *c, struct node *n)
+{
+	struct decision d = { .life = LIFE_READY };
+	struct userdata u;
+
+	set_is(n, NODE_STOPPED);
+	n->tries = 0;
+	n->message[0] = '\0';
+	n->keys_in = wanted_keys(n);
+	userdata_read(n->user_data, n->user_data_len, &u);
+	workers_say(c, n, buf_text(&u.notes));
+	if (u.refused)
+		node_say(n, "%.*s", (int)strcspn(buf_text(&u.notes), "\n"), buf_text(&u.notes));
+	userdata_release(&u);
+	if (n->life == LIFE_PENDING)
+		workers_become(c, n, &d);
+	else
+		roster_save(c->roster, n);
+}
+
+static void after_rekey(struct workers *c, struct node *n)
+{
+	struct userdata u;
+
+	n->keys_in = wanted_keys(n);
+	userdata_read(n->user_data, n->user_data_len, &u);
+	workers_say(c, n, buf_text(&u.notes));
+	if (n->life == LIFE_RUNNING)
+		log_at(c->log, LOG_INFO, "%s: %u keys", n->id, u.key_count);
+	userdata_release(&u);
+	roster_save(c->roster, n);
+}
+
+static void after_knock(struct workers *c, struct node *n)
+{
+	struct decision d = { .life = LIFE_RUNNING };
+
+	n->tries = 0;
+	if (n->life == LIFE_READY && n->knock_said)
+		n->message[0] = '\0';
+	n->knock_said = false;
+	n->due_ms = n->knock_ms = 0;
+	n->up_ms = clock_ms();
+	if (n->life == LIFE_READY)
+		workers_become(c, n, &d);
+}
+
+static void after_destroy(struct workers *c, struct node *n)
+{
+	set_is(n, NODE_ABSENT);
+	n->console.offset = n->console.inode = n->console.left_bytes = n->console.left_lines = 0;
+	n->console_more = false;
+	n->console_freed = 0;
+	n->keys_in = 0;
+	c->tidy = true;
+	roster_save(c->roster, n);
+}
+
+static void step_done(struct workers *c, struct node *n, enum step step)
+{
+	n->due_ms = 0;
+	switch (step) {
+	case STEP_CREATE: after_create(c, n); break;
+	case STEP_START:
+		set_is(n, NODE_RUNNING);
+		n->knock_ms = knock_until(c, n);
+		break;
+	case STEP_REKEY: after_rekey(c, n); break;
+	case STEP_KNOCK: after_knock(c, n); break;
+	case STEP_RETRY:
+		n->tries++;
+		n->knock_ms = 0;
+		n->due_ms = pause_after(n->tries);
+		set_is(n, NODE_STOPPED);
+		roster_save(c->roster, n);
+		break;
+	case STEP_STOP: case STEP_QUARANTINE:
+		set_is(n, NODE_STOPPED);
+		n->ship_ms = clock_ms() + SHIP_MS;
+		n->console_more = true; /* until it was looked at */
+		break;
+	case STEP_DESTROY: after_destroy(c, n); break;
+	default: break;
+	}
+}
+
+/* A process answers in a moment, a virtual machine in a minute: half of what was waited already is waited again. */
+static int64_t knock_pause(const struct workers *c, const struct node *n)
+{
+	int64_t ms = n->knock_ms ? (knock_until(c, n) - n->knock_ms) / 2 : 0;
+
+	return ms < KNOCK_FIRST_MS ? KNOCK_FIRST_MS : ms > KNOCK_MAX_MS ? KNOCK_MAX_MS : ms;
+}
+
+static void workers_step_failed(struct workers *c, struct node *n, enum step step, const struct fail *f)
+{
+	if (step == STEP_KNOCK) { /* still booting, most likely */
+		n->due_ms = clock_ms() + knock_pause(c, n);
+		if (!n->knock_ms)
+			n->knock_ms = knock_until(c, n);
+		if (!*n->message || n->knock_said) {
+			n->knock_said = true;
+			node_say(n, "%s", f->text);
+		}
+		return;
+	}
+	n->tries++;
+	n->due_ms = pause_after(n->tries);
+	n->is_known = false;
+	c->look_due_ms = 0;
+	node_say(n, "%s: %s", step_word(step), f->text);
+	log_at(c->log, LOG_WARN, "%s: %s failed (%u): %s", n->id, step_word(step), n->tries, f->text);
+	roster_save(c->roster, n);
+	c->changed = true;
+}
+
+static void hand_ended(struct workers *c, struct workers_hand *h)
+{
+	struct node *n = roster_find(c->roster, h->id);
+
+	if (n) {
+		n->touched_ms = clock_ms();
+		log_at(c->log, LOG_DEBUG, "%s: %s took %lld ms: %s", n->id, step_word(h->step),
+			(long long)(clock_ms() - h->job.began_ms), h->job.rc ? h->job.fail.text : "done");
+		if (h->job.rc)
+			workers_step_failed(c, n, h->step, &h->job.fail);
+		else
+			step_done(c, n, h->step);
+	}
+	job_release(&h->job, c->loop);
+}
+
+/* ---- Beginning a step --------------------------------------------------------------------- */
+
+static int64_t deadline_of(enum step step)
+{
+	return step == STEP_KNOCK                              ? KNOCK_DEADLINE_MS
+		: step == STEP_STOP || step == STEP_QUARANTINE ? STOP_DEADLINE_MS
+							       : STEP_DEADLINE_MS;
+}
+
+static void begin_step(struct workers *c, struct workers_hand *h, struct node *n, enum step step)
+{
+	struct step_child work;
+	struct userdata u;
+	struct fail f = { 0 };
+	int rc;
+
+	userdata_read(n->user_data, n->user_data_len, &u);
+	rc = step_child_init(&work, n, &u, c->setup);
+	work.driver = drivers_find(c->all, n->driver);
+	work.step = step;
+	if (!rc && !work.driver)
+		rc = fail_set(&f, -ENOENT, "%s ('%s')", cause_text(CAUSE_NO_DRIVER), n->driver);
+	if (!rc && step == STEP_KNOCK)
+		work.port = workers_port(c->setup, n, work.dir);
+	rc = rc ? rc : node_folder(c->setup->data, n->id, &f);
+	snprintf(h->id, sizeof h->id, "%s", n->id);
+	h->step = step;
+	rc = rc ? rc : job_begin(&h->job, c->loop, c->watch_kind, deadline_of(step), step_child_do, &work, &f);
+	userdata_release(&u);
+	n->touched_ms = clock_ms();
+	if (rc)
+		workers_step_failed(c, n, step, &f);
+}
+
+static void workers_forget(struct workers *c, struct node *n)
+{
+	char id[WORK_ID];
+	int rc;
+
+	memcpy(id, n->id, sizeof id);
+	rc = roster_forget(c->roster, n);
+	if (rc) {
+		log_at(c->log, LOG_ERROR, "%s: its folder cannot be taken away (%s); its driver is asked again", id,
+			strerror(-rc));
+		n->due_ms = clock_ms() + PAUSE_MAX_MS;
+		n->is_known = false;
+		return;
+	}
+	log_at(c->log, LOG_INFO, "%s: nothing is left of it", id);
+	c->changed = true;
+	c->forgot_ms = clock_ms();
+	if (c->work) /* it may be wanted anew */
+		roster_take(c->roster, c->work, &c->share, wallclock_now(c->clock));
+}
+
+static void workers_sooner(int64_t *next, int64_t ms)
+{
+	if (ms && ms < *next)
+		*next = ms;
+}
+
+/* Whether n is still there. */
+static bool workers_decide(struct workers *c, struct node *n, int64_t *next)
+{
+	for (int i = 0; i < DECISIONS; i++) {
+		struct picture p = workers_paint(c, n);
+		struct decision d = reconcile(&p);
+		struct workers_hand *h;
+
+		if (d.look_ms > p.ms)
+			workers_sooner(next, d.look_ms);
+		if (d.step == STEP_BECOME) {
+			workers_become(c, n, &d);
+			continue;
+		}
+		if (d.step == STEP_FORGET && n->due_ms <= clock_ms()) {
+			workers_forget(c, n);
+			return false;
+		}
+		if (d.step == STEP_NONE || d.step == STEP_FORGET)
+			return true;
+		h = c->look.tidies && c->look.job.pid ? NULL : free_hand(c);
+		if (h)
+			begin_step(c, h, n, d.step);
+		return true;
+	}
+	return true;
+}
+
+/* ---- Looking ------------------------------------------------------------------------------ */
+
+static void begin_look(struct workers *c)
+{
+	struct fail f = { 0 };
+	bool tidy = c->tidy && !any_at_work(c);
+
+	c->look.looks = true;
+	c->look.tidies = tidy;
+	if (scan_begin(&c->look.job, c, tidy, &f) != 0) {
+		log_at(c->log, LOG_ERROR, "cannot look at what runs: %s", f.text);
+		c->look_due_ms = clock_ms() + c->times.look_ms;
+		return;
+	}
+	if (tidy)
+		c->tidy = false;
+	c->look_due_ms = clock_ms() + c->times.look_ms;
+}
+
+static void look_ended(struct workers *c)
+{
+	if (c->look.job.rc)
+		log_at(c->log, LOG_WARN, "what runs could not be seen: %s", c->look.job.fail.text);
+	else
+		c->looked = true;
+	scan_take(c, &c->look.job);
+	job_release(&c->look.job, c->loop);
+	c->look.tidies = false;
+}
+
+/* ---- Turns -------------------------------------------------------------------------------- */
+
+static void workers_collect(struct workers *c)
+{
+	for (size_t i = 0; i < c->hand_count; i++)
+		if (c->hands[i].job.pid && job_ended(&c->hands[i].job, c->loop))
+			hand_ended(c, &c->hands[i]);
+	if (c->look.job.pid && job_ended(&c->look.job, c->loop))
+		look_ended(c);
+}
+
+int64_t workers_turn(struct workers *c)
+{
+	int64_t next = INT64_MAX;
+	bool waits = false;
+
+	workers_collect(c);
+	for (size_t i = 0; i < c->roster->count;) {
+		struct node *n = c->roster->nodes[i];
+		bool stays = hand_of(c, n->id) || workers_decide(c, n, &next);
+
+		if (!stays)
+			continue;
+		if (n->end_at != INT64_MAX)
+			waits = true;
+		i++;
+	}
+	if (!c->look.job.pid && (c->look_due_ms <= clock_ms() || (c->tidy && !any_at_work(c) && c->roster->count == 0)))
+		begin_look(c);
+	if (!c->look.job.pid)
+		workers_sooner(&next, c->look_due_ms);
+	for (size_t i = 0; i < c->hand_count; i++)
+		if (c->hands[i].job.pid)
+			workers_sooner(&next, c->hands[i].job.due_ms);
+	if (c->look.job.pid)
+		workers_sooner(&next, c->look.job.due_ms);
+	if (waits) /* for ends of leases, by a clock that may be moved */
+		workers_sooner(&next, clock_ms() + (c->clock->file ? 200 : 1000));
+	return next;
+}
+
+void workers_take(struct workers *c, struct work *w)
+{
+	work_free(c->work);
+	c->work = w;
+	roster_take(c->roster, w, &c->share, wallclock_now(c->clock));
+}
+
+void workers_begin(struct workers *c)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	c->hand_count = cores < 1 ? 2 : cores * 2 > WORKERS_MAX ? WORKERS_MAX : (size_t)cores * 2;
+	for (size_t i = 0; i < c->roster->count; i++) {
+		struct node *n = c->roster->nodes[i];
+
+		if (n->life == LIFE_UNKNOWN)
+			n->remove_ms = clock_ms() + c->times.unknown_ms;
+		if (n->life == LIFE_DRAINING)
+			n->drain_ms = clock_ms() + c->times.grace_ms;
+		n->console_more = true;
+	}
+}
+
+void workers_release(struct workers *c)
+{
+	for (size_t i = 0; i < c->hand_count; i++)
+		if (c->hands[i].job.pid)
+			job_release(&c->hands[i].job, c->loop);
+	if (c->look.job.pid)
+		job_release(&c->look.job, c->loop);
+	work_free(c->work);
+	c->work = NULL;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/api/authorize.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/str.h"
+#include "market/ident.h"
+#include "market/reason.h"
+
+static void take_nobody(struct request *q)
+{
+	q->account = q->token = q->joined = q->agent = q->generation = 0;
+	q->scopes = 0;
+	q->refused = REASON_UNAUTHENTICATED;
+}
+
+static void auth_take(const struct token *t, int64_t now, struct request *q)
+{
+	take_nobody(q);
+	if (t && t->revoked && (t->scopes & SCOPE_JOIN))
+		q->joined = t->account;
+	if (!t || t->revoked)
+		return;
+	if (t->expires && t->expires <= now) {
+		q->refused = REASON_TOKEN_EXPIRED;
+		return;
+	}
+	q->refused = 0;
+	q->account = t->account;
+	q->token = t->id;
+	q->scopes = t->scopes;
+}
+
+static void take_agent(const struct agent *a, struct request *q)
+{
+	q->refused = 0;
+	q->account = a->account;
+	q->agent = a->id;
+	q->generation = a->generation;
+	q->scopes = SCOPE_AGENT;
+}
+
+/* "nps_agt_…_SECRET". An agent's earlier sessions are no strangers, but over: they hear that another one is there. */
+static void take_session(const struct engine *e, const char *text, const uint8_t hash[TOKEN_HASH], struct request *q)
+{
+	const char *id = text + strlen(AUTH_SESSION), *prefix = strchr(id, '_'),
+		   *end = prefix ? strchr(prefix + 1, '_') : NULL;
+	const struct agent *a = NULL;
+	char room[IDENT_TEXT];
+	uint64_t number;
+
+	take_nobody(q);
+	if (!end || (size_t)(end - id) >= sizeof room)
+		return;
+	memcpy(room, id, (size_t)(end - id));
+	room[end - id] = '\0';
+	if (ident_parse(IDENT_AGENT, room, &number))
+		a = engine_agent(e, number);
+	if (!a || a->retired || !a->generation)
+		return;
+	if (CRYPTO_memcmp(a->session, hash, TOKEN_HASH) == 0)
+		take_agent(a, q);
+	else
+		q->refused = REASON_FENCED;
+}
+
+void auth_header(const struct engine *e, const char *header, int64_t now, struct request *q)
+{
+	uint8_t hash[TOKEN_HASH];
+	const char *text;
+	unsigned len = 0;
+	bool session;
+
+	q->refused = REASON_UNAUTHENTICATED;
+	if (!header || strncasecmp(header, "bearer ", 7) != 0)
+		return;
+	for (text = header + 7; *text == ' '; text++)
+		;
+	session = str_starts(text, AUTH_SESSION);
+	if ((!session && !str_starts(text, AUTH_PREFIX)) || strlen(text) > AUTH_TEXT_MAX)
+		return;
+	if (EVP_Digest(text, strlen(text), hash, &len, EVP_sha256(), NULL) != 1 || len != TOKEN_HASH)
+		return;
+	if (session)
+		take_session(e, text, hash, q);
+	else
+		auth_take(engine_token_hashed(e, hash), now, q);
+}
+
+static void agent_again(const struct engine *e, struct request *q)
+{
+	const struct agent *a = engine_agent(e, q->agent);
+	uint64_t generation = q->generation;
+
+	take_nobody(q);
+	if (!a || a->retired)
+		return;
+	if (a->generation != generation)
+		q->refused = REASON_FENCED;
+	else
+		take_agent(a, q);
+}
+
+void auth_again(const struct engine *e, int64_t now, struct request *q)
+{
+	if (q->agent)
+		agent_again(e, q);
+	else if (!q->local)
+		auth_take(engine_token(e, q->token), now, q);
+}
+
+bool auth_moved(const struct engine *e, const struct request *q)
+{
+	const struct agent *a = engine_agent(e, q->agent);
+
+	return !a || a->retired || a->generation != q->generation || engine_agent_version(e, q->agent) != q->waited;
+}

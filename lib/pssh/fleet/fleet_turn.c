@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The turning wheel: what is due, which connection is stepped next, and what it does in its turn. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "pssh/fleet/fleet.h"
+
+enum { SILENCE_MS = 50 }; /* for so long work that tells nothing may keep the caller */
+enum { ACTIVE_MAX = 8 }; /* channels of tasks on one connection; OpenSSH allows ten in all */
+
+/* ---- A run's part ---- */
+
+/* A server that answers neither yes nor no to a channel leaves no way to ask again on that connection. */
+static void fleet_turn_begin_due(struct run *r)
+{
+	struct pssh_host *h = r->host;
+	char text[256];
+
+	snprintf(text, sizeof text, "'%.120s' took too long: no answer for %u s while starting the task", h->spec,
+		(h->plan.deadline[PSSH_PHASE_HANDSHAKE] + 999) / 1000);
+	if (h->active > 1)
+		fleet_end_run(r, PSSH_EV_ERROR, PSSH_ETIMEOUT, text);
+	else
+		fleet_close_host(h, PSSH_ETIMEOUT, text);
+}
+
+/* The deadline of a task, or of a sweep that does not come to its end. */
+static void run_due(struct run *r)
+{
+	bool copying = r->xfer != NULL;
+
+	if (!r->begun) {
+		fleet_turn_begin_due(r);
+		return;
+	}
+	if (r->state == RUN_SWEEPING || r->timed_out || r->task->cancelled) {
+		if (!*r->said && !copying)
+			snprintf(r->said, sizeof r->said, "its processes may still run");
+		fleet_end_run(r, PSSH_EV_ERROR, r->timed_out ? PSSH_ETIMEOUT : PSSH_ECANCEL,
+			r->timed_out ? "it did not finish in time" : "cancelled");
+		return;
+	}
+	r->timed_out = true;
+	fleet_cancel_run(r, "TERM", 2000);
+}
+
+/* An idle connection may have died unnoticed: then its first task gets a new one. */
+static bool begin_again(struct run *r, int code)
+{
+	struct pssh_host *h = r->host;
+
+	if (r->begun || code != PSSH_ECLOSED || !h->served || r->task->kind == TASK_TUNNEL)
+		return false;
+	if (r->exec && r->exec->state >= EXEC_START) /* the server may have run it, though it did not say so */
+		return false;
+	exec_free(r->exec);
+	xfer_free(r->xfer);
+	r->exec = NULL;
+	r->xfer = NULL;
+	r->state = RUN_WAITING;
+	h->active--;
+	conn_fail(h->conn, code, "'%s' closed the connection", h->spec);
+	return true;
+}
+
+/* Who was turned away by a full input is told once half of it is free. */
+static void input_taken(struct run *r, uint64_t before)
+{
+	struct input *in = r->exec->input;
+	uint64_t mark = input_end(in) > INPUT_CEILING / 2 ? input_end(in) - INPUT_CEILING / 2 : 0;
+	bool own = in == r->own_input;
+
+	if (!in->full || before >= mark || r->exec->taken < mark)
+		return;
+	if (own) {
+		input_forget(in, r->exec->taken);
+		in->full = false;
+	}
+	if (own || task_trim_input(r->task))
+		fleet_tell(r->host->fleet, PSSH_EV_WRITABLE, r->task, own ? r->host : NULL, 0, "");
+}
+
+/* One step of one run. 1: something went on; 0: nothing now. *out: an event to hand out at once. */
+static int fleet_turn_run(struct run *r, const struct pssh_event **out)
+{
+	struct pssh *p = r->host->fleet;
+	struct pssh_event ev = { .task = r->task, .host = r->host };
+	struct fail f = { 0 };
+	uint64_t taken;
+	int rc;
+
+	if (r->state == RUN_WAITING) {
+		if (!r->task->started || r->host->active >= ACTIVE_MAX)
+			return 0;
+		rc = run_open(r, &f);
+		if (rc) {
+			fleet_end_run(r, PSSH_EV_ERROR, rc, f.text);
+			return 1;
+		}
+	}
+	rc = run_step_sweep(r);
+	if (rc != PSSH_EAGAIN && rc != 0 && r->state == RUN_SWEEPING) {
+		fleet_end_run(r, PSSH_EV_ERROR, r->timed_out ? PSSH_ETIMEOUT : PSSH_ECANCEL, "cancelled");
+		return 1;
+	}
+	taken = r->exec ? r->exec->taken : 0;
+	rc = run_step(r, &ev, &f);
+	if (r->exec)
+		input_taken(r, taken);
+	switch (rc) {
+	case PSSH_EAGAIN:
+		return 0;
+	case RUN_BUSY:
+		r->host->busy = true;
+		return 0;
+	case RUN_BEGUN:
+		fleet_tell(p, PSSH_EV_STARTED, r->task, r->host, 0, "");
+		return 1;
+	case RUN_OUTPUT:
+		if (ev.len || ev.dropped)
+			*out = events_direct(&p->events, &ev);
+		return 1;
+	case RUN_PROGRESS:
+		events_add(&p->events, &ev);
+		return 1;
+	case RUN_DONE:
+		/* The sweep is to say what became of the rest, unless it takes too long. */
+		if (r->state == RUN_SWEEPING && !r->swept)
+			return 0;
+		fleet_end_run(r, ev.type, ev.status, ev.text);
+		return 1;
+	default:
+		if (!begin_again(r, rc))
+			fleet_end_run(r, PSSH_EV_ERROR, r->timed_out ? PSSH_ETIMEOUT : rc, f.text);
+		return 1;
+	}
+}
+
+static bool any_reader(const struct pssh_host *h)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->runs) {
+		const struct run *r = list_entry(pos, struct run, in_host);
+
+		if (r->state != RUN_WAITING && !r->tunnel)
+			return true;
+	}
+	return false;
+}
+
+static bool several_channels(const struct pssh_host *h)
+{
+	const struct run *r;
+
+	if (list_empty(&h->runs) || h->runs.next != h->runs.prev)
+		return !list_empty(&h->runs);
+	r = list_entry(h->runs.next, struct run, in_host);
+	return r->tunnel || r->xfer || r->sweep;
+}
+
+/*
+ * Steps every run until nobody has more to do. libssh2 reads for all channels whenever one reads,
+ * so as long as bytes came in, what another waits for may have been among them.
+ */
+static const struct pssh_event *fleet_turn_runs(struct pssh_host *h)
+{
+	const struct pssh_event *out = NULL;
+	uint64_t reads;
+	int went;
+
+	do {
+		struct list *pos, *tmp;
+
+		reads = h->conn->reads;
+		went = 0;
+		list_each (pos, tmp, &h->runs) {
+			went |= fleet_turn_run(list_entry(pos, struct run, in_host), &out);
+			if (out) { /* the next turn begins with another */
+				if (pos->next != pos && !list_empty(&h->runs)) {
+					list_remove(pos);
+					list_append(&h->runs, pos);
+				}
+				return out;
+			}
+			if (h->conn->state != CONN_READY || (went && !events_empty(&h->fleet->events)))
+				return NULL;
+		}
+	} while (went || (h->conn->reads != reads && several_channels(h)));
+	return NULL;
+}
+
+/* Connections that go through this one: those for whom something may have come. */
+static void wake_riders(struct pssh_host *h, bool first)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->conn->riders) {
+		struct conn *c = list_entry(pos, struct conn, in_riders);
+		bool wake = c->state == CONN_VIA || first || chan_pending(c->via_chan) ||
+			(link_wants_write(&c->link) && !link_wants_write(&h->conn->link));
+
+		first = first && c->state == CONN_VIA;
+		if (wake && list_empty(&c->in_ready))
+			list_append(&h->fleet->ready, &c->in_ready);
+	}
+}
+
+static void ready_timers(struct pssh_host *h)
+{
+	struct pssh *p = h->fleet;
+	bool busy = host_is_busy(h);
+	unsigned idle = h->plan.deadline[PSSH_PHASE_IDLE];
+	int64_t due = 0;
+
+	if (busy) {
+		list_remove(&h->in_idle);
+		h->idle_since = 0;
+	} else if (list_empty(&h->in_idle)) {
+		list_append(&p->idle, &h->in_idle);
+		h->idle_since = clock_ms();
+	}
+	if (!busy && idle)
+		due = h->idle_since + idle;
+	if (h->keepalive && (!due || h->conn->kept + h->keepalive < due))
+		due = h->conn->kept + h->keepalive;
+	if (due && (!h->timer.at || h->timer.due != due))
+		loop_timer_set(p->shared.loop, &h->timer, due);
+}
+
+static void host_due(struct pssh_host *h)
+{
+	int64_t now = clock_ms();
+	unsigned idle = h->plan.deadline[PSSH_PHASE_IDLE];
+
+	if (!h->conn) {
+		fleet_need(h);
+		return;
+	}
+	if (h->conn->state != CONN_READY)
+		return;
+	if (!host_is_busy(h) && idle && now >= h->idle_since + idle) {
+		fleet_close_host(h, PSSH_ECLOSED, "closed after being idle");
+		return;
+	}
+	if (h->keepalive && now >= h->conn->kept + h->keepalive) {
+		if (now - h->conn->heard > (int64_t)h->missed * h->keepalive) {
+			conn_fail(h->conn, PSSH_ETIMEOUT, "'%s' has not answered for %lld s", h->spec,
+				(long long)(now - h->conn->heard) / 1000);
+			fleet_conn_lost(h);
+			return;
+		}
+		conn_keep_alive(h->conn);
+	}
+	ready_timers(h);
+}
+
+static void became_ready(struct pssh_host *h)
+{
+	fleet_not_opening(h);
+	h->attempt = 0;
+	snprintf(h->fingerprint, sizeof h->fingerprint, "%s", h->conn->fingerprint);
+	fleet_tell(h->fleet, PSSH_EV_HOST_UP, NULL, h, 0, "");
+	wake_riders(h, true);
+}
+
+/* What a ready connection does in its turn; NULL: nothing to hand out. */
+static const struct pssh_event *fleet_turn_ready(struct pssh_host *h)
+{
+	struct conn *c = h->conn;
+	const struct pssh_event *out = fleet_turn_runs(h);
+	uint64_t reads;
+	int rc = 0;
+
+	if (h->conn != c)
+		return out;
+	if (out || !events_empty(&h->fleet->events)) {
+		host_poke(h); /* there may be more where this came from */
+		if (out)
+			return out;
+	}
+	if (h->busy) {
+		h->busy = false;
+		host_poke(h);
+	}
+	reads = c->reads;
+	link_reap(&c->link);
+	if (c->reads != reads) /* what came meanwhile may be for any of the runs */
+		host_poke(h);
+	if (!any_reader(h))
+		rc = link_pump(&c->link, c->unread);
+	c->unread = false;
+	if (rc == 0 && c->ended && !c->flushed && list_empty(&c->in_ready)) {
+		c->flushed = true;
+		host_poke(h);
+	} else if (rc == 0 && c->ended && c->flushed && !any_reader(h)) {
+		rc = PSSH_ECLOSED;
+	}
+	if (rc) {
+		conn_fail(c, PSSH_ECLOSED, "'%s' closed the connection", h->spec);
+		fleet_conn_lost(h);
+		return NULL;
+	}
+	wake_riders(h, !c->link.spare || c->reads != reads);
+	ready_timers(h);
+	return NULL;
+}
+
+static const struct pssh_event *fleet_turn_conn(struct conn *c)
+{
+	struct pssh_host *h = c->owner;
+	const struct pssh_event *out = NULL;
+	struct pssh_host *via = c->via ? c->via->owner : NULL;
+	int rc;
+
+	if (fleet_drop_unwanted(h))
+		return NULL;
+	rc = conn_step(c);
+	if (rc == 0) {
+		if (h->opening)
+			became_ready(h);
+		out = fleet_turn_ready(h);
+		if (h->conn != c)
+			return out;
+	} else if (rc == PSSH_EAGAIN) {
+		if (c->auth)
+			question_pass_on(h);
+		if (c->state == CONN_VIA && c->barred && c->via && fleet_change_lane(h))
+			return NULL;
+	} else {
+		fleet_conn_lost(h);
+		return NULL;
+	}
+	if (!c->room) /* there is more, but others come first */
+		host_poke(h);
+	conn_arm(c);
+	if (c->state == CONN_GONE) {
+		fleet_conn_lost(h);
+	} else if (via && via->conn && via->conn->state == CONN_READY) {
+		if (c->via_reads != via->conn->reads) {
+			c->via_reads = via->conn->reads;
+			host_poke(via);
+		}
+		conn_arm(via->conn);
+	}
+	return out;
+}
+
+/* ---- The wheel ---- */
+
+static void agent_news(struct pssh *p, struct keyring_agent *held)
+{
+	struct agent_sign_request *req;
+	struct list *pos, *tmp;
+
+	while ((req = agent_next_done(held->agent)))
+		host_poke(((struct conn *)req->owner)->owner);
+	if (held->listed || agent_state(held->agent) == AGENT_ASKING)
+		return;
+	/* Its list arrives once; then all who wait for it go on. */
+	held->listed = true;
+	list_each (pos, tmp, &p->host_list) {
+		struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
+
+		if (h->conn && h->conn->state == CONN_AUTH && h->plan.auth.agent == held->agent)
+			host_poke(h);
+	}
+}
+
+static void resolver_news(struct pssh *p)
+{
+	struct list *pos, *tmp;
+
+	resolver_clear(p->shared.resolver);
+	list_each (pos, tmp, &p->host_list) {
+		struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
+
+		if (h->conn && h->conn->state == CONN_RESOLVE)
+			host_poke(h);
+	}
+}
+
+static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
+{
+	struct keyring_agent *held;
+	struct conn *c;
+
+	switch (w->kind) {
+	case KIND_CONN:
+		c = list_entry(w, struct conn, watch);
+		if ((ready & LOOP_HANGUP) && !w->want) {
+			conn_fail(c, PSSH_ECLOSED, "'%s' closed the connection", c->plan->name);
+			fleet_conn_lost(c->owner);
+			return;
+		}
+		c->unread = c->due_reads == c->reads;
+		c->due_reads = c->reads;
+		host_poke(c->owner);
+		break;
+	case KIND_RESOLVER:
+		resolver_news(p);
+		break;
+	case KIND_AGENT:
+		held = keyring_agent_of(&p->shared.keyring, w, NULL);
+		if (held) {
+			agent_ready(held->agent, ready);
+			agent_news(p, held);
+		}
+		break;
+	case KIND_TUNNEL:
+		host_poke(((struct run *)list_entry(w, struct tunnel_watch, watch)->owner)->host);
+		break;
+	default:
+		break;
+	}
+}
+
+static void timer_due(struct pssh *p, struct loop_timer *t)
+{
+	struct keyring_agent *held;
+	struct conn *c;
+	int rc;
+
+	switch (t->kind) {
+	case KIND_CONN:
+		c = list_entry(t, struct conn, timer);
+		rc = conn_due(c);
+		if (c->state == CONN_GONE) {
+			fleet_conn_lost(c->owner);
+		} else if (rc == 0 || rc == PSSH_EAGAIN) {
+			conn_arm(c);
+			host_poke(c->owner);
+		}
+		break;
+	case KIND_HOST:
+		host_due(list_entry(t, struct pssh_host, timer));
+		break;
+	case KIND_RUN:
+		run_due(list_entry(t, struct run, timer));
+		break;
+	case KIND_AGENT:
+		held = keyring_agent_of(&p->shared.keyring, NULL, t);
+		if (held) {
+			agent_due(held->agent);
+			agent_news(p, held);
+		}
+		break;
+	case KIND_REAP:
+		fleet_reap(p);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The next connection to step; NULL: none is ready. */
+static struct conn *next_ready(struct pssh *p)
+{
+	struct list *first = list_first(&p->ready);
+	struct conn *c;
+
+	if (!first)
+		return NULL;
+	c = list_entry(first, struct conn, in_ready);
+	list_remove(&c->in_ready);
+	return c;
+}
+
+const struct pssh_event *fleet_turn(struct pssh *p)
+{
+	struct loop_watch *w;
+	struct loop_timer *t;
+	uint32_t ready;
+	unsigned turns = 0;
+	int64_t since = clock_ms();
+
+	for (;;) {
+		const struct pssh_event *ev = events_next(&p->events);
+		struct conn *c;
+
+		if (ev)
+			return ev;
+		fleet_admit(p);
+		/* The network is looked at between rounds, so that a busy few cannot starve deadlines. */
+		c = turns++ % 64 == 63 ? NULL : next_ready(p);
+		if (c) {
+			ev = fleet_turn_conn(c);
+			if (ev)
+				return ev;
+		} else if (loop_next(p->shared.loop, &w, &ready, &t)) {
+			if (w)
+				watch_due(p, w, ready);
+			else
+				timer_due(p, t);
+		} else if (list_empty(&p->ready) && events_empty(&p->events)) {
+			return NULL;
+		}
+		if (events_empty(&p->events) && clock_ms() - since > SILENCE_MS)
+			return NULL;
+	}
+}
+
+int fleet_timeout(const struct pssh *p)
+{
+	if (!events_empty(&p->events) || !list_empty(&p->ready) || fleet_has_room(p))
+		return 0;
+	return loop_timeout(p->shared.loop);
+}
+
