@@ -4,6 +4,7 @@ cli_tests_core = tests/cli/help.t tests/cli/version.t tests/cli/completion.t tes
 	tests/cli/usage.t
 TESTS += $(cli_tests_core)
 EXTRA_DIST += $(cli_tests_core)
+$(cli_tests_core:.t=.log): $(bin_PROGRAMS)
 
 # What only a terminal shows.
 check_PROGRAMS += tests/lib/pty
@@ -13,31 +14,39 @@ tests_lib_pty_LDADD = -lutil
 cli_hosts_tests = tests/cli/cp.t tests/cli/hosts.t tests/cli/logcluster.t tests/cli/logs.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
+$(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
 
 # Asking the market: tests/lib/marketd.sh runs a real one.
 cli_market_tests = tests/cli/admin.t tests/cli/api.t tests/cli/balance.t tests/cli/burn.t tests/cli/events.t tests/cli/ledger.t \
 	tests/cli/login.t tests/cli/token.t
 TESTS += $(cli_market_tests)
 EXTRA_DIST += $(cli_market_tests)
+$(cli_market_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
+tests/cli/login.log: tests/lib/pty$(EXEEXT)
 
 # Against a market on this machine.
 cli_buying_tests = tests/cli/buy.t tests/cli/extend.t tests/cli/hate.t tests/cli/idempotency.t tests/cli/orders.t \
 	tests/cli/other.t tests/cli/sell.t
 TESTS += $(cli_buying_tests)
 EXTRA_DIST += $(cli_buying_tests)
+$(cli_buying_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT) tests/lib/pty$(EXEEXT)
 
 # For who owns the machine: a stand-in for the agent, a real market.
 cli_host_tests = tests/cli/host.t
 TESTS += $(cli_host_tests)
 EXTRA_DIST += $(cli_host_tests)
+$(cli_host_tests:.t=.log): $(market_programs)
 
 # Nodes: real SSH servers that a market's hosts are said to be.
 cli_nodes_tests = tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t tests/cli/replace.t tests/cli/select.t \
 	tests/cli/tunnel.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
+$(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
+tests/cli/local.log tests/cli/lognodes.log: $(node_programs)
 
 # Provisioning: without nodes, and on some of the driver ns.
 cli_provision_tests = tests/cli/provision.t tests/cli/provisionengine.t
 TESTS += $(cli_provision_tests)
+$(cli_provision_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
 EXTRA_DIST += $(cli_provision_tests) $(wildcard $(srcdir)/tests/fixtures/engine/*/*)

@@ -5,12 +5,15 @@ daemon_tests_v2 = tests/daemon/v2book.t tests/daemon/v2instance.t tests/daemon/v
 	tests/daemon/v2truth.t
 TESTS += $(daemon_tests_v2)
 EXTRA_DIST += $(daemon_tests_v2) tests/daemon/v2.shapes tests/lib/v2.sh
+$(daemon_tests_v2:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
 check_PROGRAMS += tests/daemon/fits
 tests_daemon_fits_SOURCES = tests/daemon/fits.c tests/daemon/jsonschema.c tests/daemon/jsonschema.h
 tests_daemon_fits_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_daemon_fits_LDADD = $(JANSSON_LIBS)
 
 # What carries the API: the program, its limits, its document, its end.
+tests/daemon/http.log tests/daemon/httpfull.log tests/daemon/httpstream.log tests/daemon/kill.log tests/daemon/limits.log \
+	tests/daemon/openapi.log tests/daemon/pin.log: $(market_programs)
 daemon_web = tests/lib/web.c tests/lib/web.h tests/lib/webproc.c
 check_PROGRAMS += tests/daemon/kill tests/daemon/limits tests/daemon/openapi tests/daemon/pin
 TESTS += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t tests/daemon/kill tests/daemon/limits tests/daemon/openapi \
@@ -26,17 +29,20 @@ tests_daemon_pin_LDADD = libmarket.la libbase.la $(JANSSON_LIBS)
 
 # What is kept: check, backup, restore, disks that are full.
 TESTS += tests/daemon/store.t
+tests/daemon/store.log: $(market_programs)
 EXTRA_DIST += tests/daemon/store.t
 
 # Ours (/np/v1) and the older generations.
 daemon_tests_np = tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents.t tests/daemon/nptrade.t tests/daemon/sdk.t \
 	tests/daemon/stranger.t tests/daemon/v0.t tests/daemon/v1.t
 TESTS += $(daemon_tests_np)
+$(daemon_tests_np:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
 EXTRA_DIST += $(daemon_tests_np) tests/daemon/sdk.mjs tests/lib/told.sh
 
 # What every driver of agentd promises.
 daemon_tests_driver = tests/daemon/driver-host.t tests/daemon/driver-ns.t tests/daemon/driver-process.t \
 	tests/daemon/driver-process-plain.t tests/daemon/driver-process-user.t tests/daemon/driver-vm.t
+$(daemon_tests_driver:.t=.log): $(node_programs) tests/daemon/driver$(EXEEXT)
 check_PROGRAMS += tests/daemon/driver
 TESTS += $(daemon_tests_driver)
 EXTRA_DIST += $(daemon_tests_driver)
@@ -49,11 +55,13 @@ tests/daemon/driver-vm.log: TEST_TIMEOUT = 900
 
 # Images of nodes.
 TESTS += tests/daemon/image.t
+tests/daemon/image.log: $(node_programs)
 EXTRA_DIST += tests/daemon/image.t
 
 # The agent, with nodes of a driver that makes nothing.
 daemon_tests_agent = tests/daemon/agent.t tests/daemon/agentkill.t
 TESTS += $(daemon_tests_agent)
+$(daemon_tests_agent:.t=.log): $(market_programs) $(pkglibexec_PROGRAMS) tests/lib/agentfake$(EXEEXT)
 EXTRA_DIST += $(daemon_tests_agent)
 
 # From end to end: market, agent and real nodes; each as whoever runs the tests, and with the driver ns where root and an image are.
@@ -61,4 +69,5 @@ daemon_tests_life = tests/daemon/cutoff.t tests/daemon/lease.t tests/daemon/leas
 	tests/daemon/mainjob-ns.t tests/daemon/mainjob-user.t tests/daemon/reach.t tests/daemon/reach-ns.t tests/daemon/secrets.t \
 	tests/daemon/secrets-ns.t
 TESTS += $(daemon_tests_life)
+$(daemon_tests_life:.t=.log): $(node_programs)
 EXTRA_DIST += $(daemon_tests_life)

@@ -1,8 +1,11 @@
 # tests/lib: what tests share.
-EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh tests/lib/marketd.sh tests/lib/nodes.sh tests/lib/trade.sh tests/lib/agentd.sh tests/lib/life.sh tests/lib/failed
+EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh tests/lib/marketd.sh tests/lib/nodes.sh \
+	tests/lib/trade.sh tests/lib/agentd.sh tests/lib/life.sh \
+	tests/lib/failed tests/lib/timed
 
 # A light server for load and faults. Tests that want it are skipped where libssh is not there.
 if HAVE_LIBSSH
+lightsshd = tests/lib/lightsshd$(EXEEXT)
 check_PROGRAMS += tests/lib/lightsshd
 endif
 tests_lib_lightsshd_SOURCES = \

@@ -7,4 +7,8 @@ tests_meta = \
 	tests/meta/man.t \
 	tests/meta/examples.t
 TESTS += $(tests_meta)
+# What is built: its objects' arrows, the symbols of the library, what a command says of itself, what is installed.
+tests/meta/layers.log tests/meta/examples.log: $(node_programs) $(lib_LTLIBRARIES)
+tests/meta/symbols.log: $(lib_LTLIBRARIES)
+tests/meta/man.log: $(bin_PROGRAMS)
 EXTRA_DIST += $(tests_meta) tests/meta/arrows tests/meta/exceptions

@@ -16,34 +16,9 @@ pssh_tests = \
 	tests/pssh/window
 
 check_PROGRAMS += $(pssh_tests)
-TESTS += \
-	tests/pssh/auth.t \
-	tests/pssh/cancel.t \
-	tests/pssh/embed.t \
-	tests/pssh/exec.t \
-	tests/pssh/fault.t \
-	tests/pssh/hostkey.t \
-	tests/pssh/jump.t \
-	tests/pssh/order.t \
-	tests/pssh/output.t \
-	tests/pssh/regress.t \
-	tests/pssh/resolve.t \
-	tests/pssh/tunnel.t \
-	tests/pssh/window.t
-EXTRA_DIST += tests/pssh/with.sh tests/pssh/drive.h tests/pssh/light.h \
-	tests/pssh/auth.t \
-	tests/pssh/cancel.t \
-	tests/pssh/embed.t \
-	tests/pssh/exec.t \
-	tests/pssh/fault.t \
-	tests/pssh/hostkey.t \
-	tests/pssh/jump.t \
-	tests/pssh/order.t \
-	tests/pssh/output.t \
-	tests/pssh/regress.t \
-	tests/pssh/resolve.t \
-	tests/pssh/tunnel.t \
-	tests/pssh/window.t
+TESTS += $(pssh_tests:=.t)
+EXTRA_DIST += tests/pssh/with.sh tests/pssh/drive.h tests/pssh/light.h $(pssh_tests:=.t)
+$(patsubst %,%.log,$(pssh_tests)): %.log: %$(EXEEXT) $(lightsshd)
 
 tests_pssh_auth_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_auth_LDADD = libpssh.la

@@ -14,6 +14,7 @@ tests/stacks/k3s-ns.log: TEST_TIMEOUT = 600
 # A real Kubernetes behind the double: where NANOPOD_K8S names a folder that k8s-build made; else skipped at once.
 k8s_tests = tests/stacks/k8s-real.t tests/stacks/k8s-servers.t
 TESTS += $(k8s_tests)
+$(k8s_tests:.t=.log): $(node_programs)
 EXTRA_DIST += $(k8s_tests) tests/stacks/k8s.sh tests/stacks/k8s-build tests/lib/k8s-double/k8s tests/lib/k8s-double/image \
 	tests/lib/k8s-double/pack.sh tests/lib/k8s-double/nodes.sh
 tests/stacks/k8s-real.log tests/stacks/k8s-servers.log: TEST_TIMEOUT = 1200
@@ -25,5 +26,6 @@ tests_stacks_manifest_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(YAML_CFLAGS)
 tests_stacks_manifest_LDADD = $(JANSSON_LIBS) $(YAML_LIBS)
 stacks_tests_addons = tests/stacks/gpu-operator.t tests/stacks/monitoring.t tests/stacks/ray.t tests/stacks/storage.t
 TESTS += $(stacks_tests_addons)
+$(stacks_tests_addons:.t=.log): tests/stacks/manifest$(EXEEXT)
 EXTRA_DIST += $(stacks_tests_addons) tests/stacks/addons.sh tests/stacks/addons-ns.sh tests/stacks/monitoring-rules.yml \
 	tests/stacks/raydouble.sh tests/stacks/schema/kinds.json

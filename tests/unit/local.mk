@@ -129,6 +129,11 @@ EXTRA_DIST += tests/fixtures/sysfs/README tests/fixtures/sysfs/arc-a770x2.tree t
 tests_unit_agentd_inventory_SOURCES = tests/unit/agentd/inventory.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_inventory_LDADD = libinventory.la
 tests_unit_agentd_nvml_LDADD = libinventory.la
+# What these open as they run.
+EXTRA_tests_unit_agentd_inventory_DEPENDENCIES = tests/lib/fakenvml.la
+EXTRA_tests_unit_agentd_nvml_DEPENDENCIES = tests/lib/fakenvml.la tests/lib/fakenvmllacks.la
+EXTRA_tests_unit_agentd_health_DEPENDENCIES = tests/lib/fakenvml.la
+EXTRA_tests_unit_agentd_verify_DEPENDENCIES = tests/lib/fakecuda.la
 check_PROGRAMS += tests/unit/agentd/health
 TESTS += tests/unit/agentd/health
 tests_unit_agentd_health_SOURCES = tests/unit/agentd/health.c tests/unit/agentd/inventorytree.h
