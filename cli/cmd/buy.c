@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod buy: a plan, a yes, an order, nodes. What happens to a purchase that is cut off is in cli/trade/purchase.h. */
+/*
+ * nanopod buy, in the stages of cli/trade/deal.h: what was typed, a quote, a plan and a yes, a purchase, nodes.
+ * The same command continues a purchase that was cut off.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -9,207 +12,193 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/cmd/bought.h"
-#include "cli/trade/buying.h"
-#include "cli/frame/plan.h"
+#include "cli/cmd/buy_plan.h"
+#include "cli/cmd/buy_result.h"
 #include "cli/frame/print.h"
-#include "cli/trade/purchase.h"
-#include "cli/trade/quote.h"
-#include "cli/frame/retype.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
 #include "cli/trade/cloudinit.h"
-#include "cli/trade/wish.h"
 
-enum { MATCH_MAX = 64 << 10, FRESH_MS = 10000, DECIDE_MS = 60000, WAIT_MS = 5 * 60 * 1000 };
+enum { FRESH_MS = 10000, WAIT_MS = 5 * 60 * 1000 };
 
-enum { STOP_HERE = -1 }; /* all is well and there is nothing to do */
+enum { STOP_HERE = -1 }; /* the command has done what it was asked, with status 0 */
 
 extern const struct command cmd_buy;
 
 /* ---- What was typed -------------------------------------------------------------------- */
 
-static int check_names(struct buying *b)
+static int check_names(struct buy *b)
 {
 	static const char *const options[] = { "name", "into" };
 	struct fail f = { 0 };
 
-	if (option_given(b->o, "name") && option_given(b->o, "into"))
-		return print_fail_field(b->np, STATUS_USAGE, "--name", NULL,
-			"cannot use '--name' and '--into' together: what is bought into a reservation has its name");
+	if (option_given(b->d.o, "name") && option_given(b->d.o, "into"))
+		return print_fail_field(b->d.np, STATUS_USAGE, "--name", NULL,
+			"cannot use '--name' and '--into' together: '--into' adds nodes to a reservation that has a "
+			"name");
 	for (size_t i = 0; i < 2; i++)
-		if (option_given(b->o, options[i]) && reservation_check_name(option_text(b->o, options[i]), &f))
-			return print_fail_field(b->np, STATUS_USAGE, options[i], NULL, "cannot use '--%s': %s",
+		if (option_given(b->d.o, options[i]) && reservation_check_name(option_text(b->d.o, options[i]), &f))
+			return print_fail_field(b->d.np, STATUS_USAGE, options[i], NULL, "cannot use '--%s': %s",
 				options[i], f.text);
 	return 0;
 }
 
-static int buy_read_keys(struct buying *b)
+static int buy_read_keys(struct buy *b)
 {
 	const char *files[64];
 	struct fail f = { 0 };
 	size_t count = 0;
 
-	if (option_given(b->o, "no-instances"))
+	if (option_given(b->d.o, "no-instances"))
 		return 0;
-	while (count < sizeof files / sizeof *files && option_at(b->o, "ssh-key", count)) {
-		files[count] = option_at(b->o, "ssh-key", count);
+	while (count < sizeof files / sizeof *files && option_at(b->d.o, "ssh-key", count)) {
+		files[count] = option_at(b->d.o, "ssh-key", count);
 		count++;
 	}
-	if (userdata_make(b->np->settings, files, count, &b->userdata, &b->keys, &f))
-		return print_fail_field(b->np, STATUS_USAGE, "--ssh-key", NULL, "%s", f.text);
+	if (userdata_make(b->d.np->settings, files, count, &b->userdata, &b->keys, &b->key_files, &f))
+		return print_fail_field(b->d.np, STATUS_USAGE, "--ssh-key", NULL, "%s", f.text);
 	return 0;
 }
 
-static int buy_read_line(struct buying *b)
+static int buy_read_line(struct buy *b)
 {
-	int rc = wish_read(b->np, b->o, WISH_WINDOW | WISH_PRICE | WISH_NEEDS_PRICE | WISH_SPENDS | WISH_NODES,
-		&b->wish);
+	unsigned flags = ORDER_ARGS_WINDOW | ORDER_ARGS_PRICE | ORDER_ARGS_NEEDS_PRICE | ORDER_ARGS_SPENDS |
+		ORDER_ARGS_NODES;
+	int rc = order_args_read(b->d.np, b->d.o, flags, &b->d.args);
 
-	if (!rc && !option_given(b->o, "type"))
-		rc = print_fail_field(b->np, STATUS_USAGE, "--type", "'nanopod types' lists them",
-			"cannot buy without a type: it is missing; type one such as '-t h100'");
-	rc = rc ? rc : wish_check_wait(b->np, b->o);
+	if (!rc && !option_given(b->d.o, "type"))
+		rc = print_fail_field(b->d.np, STATUS_USAGE, "--type", "'nanopod types' lists them",
+			"--type is required, e.g. -t h100");
+	rc = rc ? rc : order_args_check_wait(b->d.np, b->d.o);
 	rc = rc ? rc : check_names(b);
-	if (!rc && !rows_check(b->np, b->o, bought_columns, &rc))
+	if (!rc && !rows_check(b->d.np, b->d.o, buy_result_columns, &rc))
 		return rc ? rc : STOP_HERE;
-	rc = rc ? rc : plan_can_ask(b->np, b->o);
+	rc = rc ? rc : plan_can_ask(b->d.np, b->d.o);
 	return rc ? rc : buy_read_keys(b);
 }
 
 /* ---- What the market says beforehand ---------------------------------------------------- */
 
-static int buy_meet(struct buying *b)
+/* The order, as far as the command line and the market's list of types make it. */
+static int buy_make_order(struct buy *b)
 {
-	int rc = market_sign_in(b->np, b->o, 0, &b->m);
+	struct deal_order *e = &b->order;
+	int rc = deal_open(&b->d, "cannot buy");
 
 	if (rc)
 		return rc;
-	b->explain = b->m->explain;
-	b->m->explain = false;
-	rc = wish_market(b->m, &b->wish);
-	if (rc < 0)
-		return market_fail(b->m, "cannot buy");
-	b->ours = rc == 1;
-	if (!b->ours && option_given(b->o, "interruptible"))
-		return print_fail_field(b->np, STATUS_USAGE, "--interruptible", NULL,
+	e->args = b->d.args;
+	if (!b->d.ours && option_given(b->d.o, "interruptible"))
+		return print_fail_field(b->d.np, STATUS_USAGE, "--interruptible", NULL,
 			"cannot use '--interruptible': this market does not have it");
-	if (purchase_match(b->m, b->o, "buy", "", &b->match))
-		return market_fail(b->m, "cannot tell who buys");
-	retype(&cmd_buy, b->o, NULL, &b->command);
-	rc = wish_window(b->np, b->o, wish_now(&b->wish), &b->wish);
-	rc = rc ? rc : skus_load(b->m, &b->skus);
-	rc = rc ? rc : skus_find(b->np, &b->skus, option_text(b->o, "type"), &b->sku);
-	rc = rc ? rc : wish_price(b->np, b->o, b->sku, &b->wish);
-	if (!rc && option_given(b->o, "into"))
-		rc = reservation_find(b->m, option_text(b->o, "into"), &b->into);
+	rc = order_args_window(b->d.np, b->d.o, market_clock_now(&e->args.clock), &e->args);
+	rc = rc ? rc : skus_find(b->d.np, &b->d.skus, option_text(b->d.o, "type"), &e->sku);
+	rc = rc ? rc : order_args_price(b->d.np, b->d.o, e->sku, &e->args);
+	if (!rc && option_given(b->d.o, "into"))
+		rc = reservation_find(b->d.m, option_text(b->d.o, "into"), &e->reservation);
 	return rc;
 }
 
-static int buy_ask_quote(struct buying *b)
+static int buy_ask_quote(struct buy *b)
 {
-	struct model_order_new order = buying_order(b);
-	struct model_balance balance;
+	struct deal_order *e = &b->order;
+	struct model_order_new order;
+	char nodes[DEAL_NODES];
 
-	window_move(&b->wish.window, wish_now(&b->wish));
-	order.start = b->wish.window.start;
-	order.end = b->wish.window.end;
-	if (quote_ask(b->m, &order, b->sku, &b->quote))
-		return market_fail(b->m, "cannot buy %" PRId64 " of '%s'", b->wish.nodes, buying_type(b));
-	b->available = MODEL_NONE;
-	if (market_get(b->m, b->ours ? "/np/v1/balance" : "/v1/balances") == 0
-	    && wire_balance(b->m->doc, WIRE_WHOLE, &balance, &b->m->fail) == 0)
-		b->available = balance.available;
+	window_move(&e->args.window, market_clock_now(&e->args.clock));
+	order = buy_order(b);
+	if (quote_ask(b->d.m, &order, e->sku, &e->quote))
+		return market_fail(b->d.m, "cannot buy %s of '%s'", deal_nodes(e->args.nodes, nodes), buy_type(b));
+	deal_read_balance(&b->d);
 	return 0;
 }
 
-static int not_filled(struct buying *b)
+static int buy_not_filled(struct buy *b)
 {
-	bool dear = b->quote.reason == REASON_PRICE_TOO_LOW;
-	char rate[PLAN_RATE];
+	const struct deal_order *e = &b->order;
+	unsigned gpus = order_args_gpus(&e->args, e->sku);
+	char rate[PLAN_RATE], nodes[DEAL_NODES];
+	const char *otherwise = e->quote.reason == REASON_PRICE_TOO_LOW ? "'nanopod price' shows what it costs now"
+									: NULL;
 	struct buf hint;
 	int rc;
 
-	buf_init(&hint, MATCH_MAX);
-	quote_hint(&b->quote, &cmd_buy, b->o, NULL, wish_gpus(&b->wish, b->sku), &hint);
-	rc = print_fail(b->np, (enum status)reason_row(b->quote.reason)->status,
-		hint.len       ? buf_text(&hint)
-			: dear ? "'nanopod price' shows what it costs now"
-			       : NULL,
-		"cannot buy %" PRId64 " node%s of '%s' at %s: %s", b->wish.nodes, b->wish.nodes == 1 ? "" : "s",
-		buying_type(b), plan_rate(b->wish.limit, wish_gpus(&b->wish, b->sku), rate), b->quote.message);
+	buf_init(&hint, DEAL_TEXT_MAX);
+	quote_hint(&e->quote, &cmd_buy, b->d.o, NULL, gpus, &hint);
+	rc = print_fail(b->d.np, (enum status)reason_row(e->quote.reason)->status,
+		hint.len ? buf_text(&hint) : otherwise, "cannot buy %s of '%s' at %s: %s",
+		deal_nodes(e->args.nodes, nodes), buy_type(b), plan_rate(e->args.limit, gpus, rate), e->quote.message);
 	buf_release(&hint);
 	return rc;
 }
 
-/* It would rest, or fill in part: those the quote cannot promise and the order need not. */
-static bool may_go_on(const struct buying *b)
+/* A standing order may be placed where the quote says that nothing fills now. */
+static bool may_go_on(const struct buy *b)
 {
-	bool capacity = b->quote.reason == REASON_NO_CAPACITY || b->quote.reason == REASON_PRICE_TOO_LOW;
+	bool capacity = b->order.quote.reason == REASON_NO_CAPACITY || b->order.quote.reason == REASON_PRICE_TOO_LOW;
 
-	return b->quote.fills || (capacity && option_given(b->o, "standing"));
+	return b->order.quote.fills || (capacity && option_given(b->d.o, "standing"));
 }
 
 /* ---- The yes ---------------------------------------------------------------------------- */
 
-/*
- * Shown, asked, and asked again where time or others changed what was shown meanwhile: nothing is
- * bought that was not stated.
- */
-static int buy_agree(struct buying *b)
+/* Asks again where the plan changed while the person decided: nobody buys what was not shown. */
+static int buy_agree(struct buy *b)
 {
-	int64_t shown_ms, cost, start;
-	char a[MONEY_TEXT], c[MONEY_TEXT];
+	struct deal_order *e = &b->order;
+	int64_t shown_ms, cost, start, now;
+	char was[MONEY_TEXT], is[MONEY_TEXT];
 	int rc;
 
 	for (;;) {
-		buying_show(b);
+		buy_show_plan(b);
 		shown_ms = clock_ms();
-		cost = b->quote.known ? b->quote.cost : INT64_MAX;
-		start = b->wish.window.start;
-		if (option_given(b->o, "dry-run") || b->explain)
+		cost = e->quote.known ? e->quote.cost : INT64_MAX;
+		start = e->args.window.start;
+		if (option_given(b->d.o, "dry-run") || b->d.explain)
 			return 0;
-		rc = plan_agree(b->np, b->o, "Buy it?");
+		rc = plan_agree(b->d.np, b->d.o, "Buy it?");
 		if (rc)
 			return rc;
-		if (clock_ms() - shown_ms < FRESH_MS && window_first(wish_now(&b->wish)) <= start)
+		now = market_clock_now(&e->args.clock);
+		if (clock_ms() - shown_ms < FRESH_MS && window_first(now) <= start)
 			return 0;
-		if (window_past(&b->wish.window, wish_now(&b->wish)) && !b->wish.window.now)
-			return print_fail_field(b->np, STATUS_USAGE, "--start", NULL,
-				"cannot buy that any more: its start is past");
+		if (window_past(&e->args.window, now) && !e->args.window.now)
+			return print_fail_field(b->d.np, STATUS_USAGE, "--start", NULL,
+				"cannot buy that any more: its start has passed");
 		rc = buy_ask_quote(b);
-		rc = rc ? rc : !may_go_on(b) ? not_filled(b) : buying_check_money(b);
+		rc = rc ? rc : !may_go_on(b) ? buy_not_filled(b) : buy_check_money(b);
 		if (rc)
 			return rc;
-		/* The same price in a window that moved along with the clock is what was agreed to. */
-		if (b->quote.known && b->quote.cost <= cost) {
-			if (b->wish.window.start != start)
-				buying_show(b);
+		/* The person agreed to this price; only the window moved along with the clock. */
+		if (e->quote.known && e->quote.cost <= cost) {
+			if (e->args.window.start != start) {
+				print_note(b->d.np, "the start moved to the next minute while you decided");
+				buy_show_plan(b);
+			}
 			return 0;
 		}
-		if (b->quote.known && cost != INT64_MAX)
-			print_warn(b->np, "the price moved while you decided: it was %s and is %s", money_text(cost, a),
-				money_text(b->quote.cost, c));
-		if (option_given(b->o, "yes"))
-			return 0; /* within the limit, which was stated */
+		if (e->quote.known && cost != INT64_MAX)
+			print_warn(b->d.np, "the price changed while you decided: it was %s and is %s",
+				money_text(cost, was), money_text(e->quote.cost, is));
+		if (option_given(b->d.o, "yes"))
+			return 0; /* -y agrees to any price up to the limit */
 	}
 }
 
 /* ---- Doing it --------------------------------------------------------------------------- */
 
-/* "r-" and six of the letters that the intent's own random name has. */
-static void choose_name(struct buying *b)
+/* "r-" and six characters of the random id of the purchase. */
+static void choose_name(struct buy *b, char *room, size_t size)
 {
-	char key[INTENT_KEY] = "np-000000";
+	const struct resume_file *file = b->order.purchase.file;
+	char key[RESUME_FILE_KEY] = "np-000000";
 
-	if (b->into.id)
-		snprintf(b->name, sizeof b->name, "%s", b->into.name);
-	else if (option_given(b->o, "name"))
-		snprintf(b->name, sizeof b->name, "%s", option_text(b->o, "name"));
+	if (option_given(b->d.o, "name"))
+		snprintf(room, size, "%s", option_text(b->d.o, "name"));
 	else
-		snprintf(b->name, sizeof b->name, "r-%.6s",
-			(b->purchase.intent ? intent_key(b->purchase.intent, "", key) : key) + 3);
+		snprintf(room, size, "r-%.6s", (file ? resume_file_key(file, "", key) : key) + 3);
 }
 
 static int keep_number(struct purchase *p, const char *name, int64_t n)
@@ -220,26 +209,22 @@ static int keep_number(struct purchase *p, const char *name, int64_t n)
 	return purchase_keep(p, name, text);
 }
 
-/* Before the first request: what the next command needs to go on with it. */
-static int buy_begin(struct buying *b)
+/* What the same command needs to continue after it was cut off. */
+static int buy_begin(struct buy *b)
 {
-	struct purchase *p = &b->purchase;
-	int rc = purchase_begin(p, buf_text(&b->match), buf_text(&b->command), wish_now(&b->wish));
+	struct purchase *p = &b->order.purchase;
+	char name[256];
+	int rc = deal_begin(&b->d, &b->order);
 
-	p->own_pool = !b->into.id;
-	if (rc)
-		return rc;
-	choose_name(b);
-	rc = purchase_keep(p, "name", b->name);
-	if (!rc && b->into.id)
-		rc = purchase_keep(p, "into", b->into.id);
-	if (!rc && b->into.id)
-		rc = purchase_keep(p, "pool", b->into.id);
+	if (!rc && p->own_pool) {
+		choose_name(b, name, sizeof name);
+		rc = purchase_keep(p, "name", name);
+	}
 	if (!rc && b->userdata)
 		rc = purchase_keep(p, "userdata", b->userdata);
-	/* Last: what has no window is begun afresh. */
-	rc = rc ? rc : keep_number(p, "start", b->wish.window.start);
-	return rc ? rc : keep_number(p, "end", b->wish.window.end);
+	rc = rc ? rc : keep_number(p, "start", b->order.args.window.start);
+	/* Kept last: deal_find_unfinished() forgets a purchase without it. */
+	return rc ? rc : keep_number(p, "end", b->order.args.window.end);
 }
 
 static int64_t kept_number(const struct purchase *p, const char *name)
@@ -250,29 +235,31 @@ static int64_t kept_number(const struct purchase *p, const char *name)
 	return text && str_to_long(text, 0, LONG_MAX, &n) == 0 ? n : 0;
 }
 
-/* The same command began one: its window counts. */
-static void buy_resume(struct buying *b)
+/* The purchase keeps the window that was agreed to. */
+static void buy_resume(struct buy *b)
 {
-	struct purchase *p = &b->purchase;
+	struct purchase *p = &b->order.purchase;
+	struct window *w = &b->order.args.window;
 	char window[WINDOW_TEXT];
 
-	b->wish.window.start = kept_number(p, "start");
-	b->wish.window.end = kept_number(p, "end");
-	b->wish.window.now = false;
-	print_note(b->np,
-		"goes on with the purchase that this command began before: '%s', %s; '--new' would begin another one",
-		p->name, window_show(&b->wish.window, window));
+	w->start = kept_number(p, "start");
+	w->end = kept_number(p, "end");
+	w->now = false;
+	print_note(b->d.np, "continues the unfinished purchase of this command: '%s', %s; '--new' starts another one",
+		p->name, window_show(w, window));
+	buy_show_resumed(b);
 }
 
 /*
- * Its window has begun and no order is known: what was never sent, or cannot arrive any more as its
- * pool is gone, is forgotten. True: begin afresh.
+ * True where the window of an unfinished purchase has begun and its order cannot exist: none was sent, or
+ * its pool is gone and a late order cannot reach it. The purchase is forgotten.
  */
-static bool is_stale(struct buying *b)
+static bool is_stale(struct buy *b)
 {
-	struct purchase *p = &b->purchase;
+	struct purchase *p = &b->order.purchase;
+	struct window kept = { .start = kept_number(p, "start"), .end = kept_number(p, "end") };
 
-	if (purchase_kept(p, "order") || !window_past(&b->wish.window, wish_now(&b->wish)))
+	if (purchase_kept(p, "order") || !window_past(&kept, market_clock_now(&b->order.args.clock)))
 		return false;
 	if (p->own_pool && !*p->pool && purchase_kept(p, "pool.body") && purchase_pool(p))
 		return false;
@@ -280,126 +267,128 @@ static bool is_stale(struct buying *b)
 		return false;
 	if (!p->own_pool && purchase_kept(p, "order.body"))
 		return false;
+	print_note(b->d.np, "starts over: the window of the unfinished purchase '%s' has begun, and nothing was bought",
+		p->name);
 	purchase_end(p);
 	purchase_release(p);
-	print_note(b->np, "its window has begun and nothing was bought for it: it is begun afresh");
 	return true;
 }
 
-static int buy_done(struct buying *b, int status)
+static int buy_print(struct buy *b, int status)
 {
-	return bought_print(b->np, b->o, &b->purchase, b->sku, wish_gpus(&b->wish, b->sku), status);
+	return buy_result_print(b->d.np, b->d.o, &b->order.purchase, b->order.sku,
+		order_args_gpus(&b->order.args, b->order.sku), status);
 }
 
-/* With the command as it was typed; lasts until the next one. */
-static const char *buy_hint(struct buying *b, const char *fmt)
+/* The hint with the command as it was typed; valid until the next call. */
+static const char *buy_hint(struct buy *b, const char *fmt)
 {
 	const char *gap = strstr(fmt, "%s");
 
 	buf_clear(&b->hint);
-	if (buf_add(&b->hint, fmt, (size_t)(gap - fmt)) || buf_adds(&b->hint, buf_text(&b->command)) ||
+	if (buf_add(&b->hint, fmt, (size_t)(gap - fmt)) || buf_adds(&b->hint, buf_text(&b->d.line)) ||
 		buf_adds(&b->hint, gap + 2))
 		command_nomem();
 	return buf_text(&b->hint);
 }
 
-/* It stays on disk: the same command finds out and goes on. */
-static int cut_off(struct buying *b, int rc)
+/* No answer came. The purchase stays on disk, and the same command finds out. */
+static int cut_off(struct buy *b, int rc)
 {
 	const char *again = buy_hint(b,
-		"type the same command again: it goes on from here, and buys nothing twice: '%s'");
-	struct purchase *p = &b->purchase;
+		"run the same command again; it continues from here and buys nothing twice: '%s'");
+	struct purchase *p = &b->order.purchase;
 	int number = rc == CLIENT_STOPPED ? signals_next() : 0;
-	enum status status = rc == CLIENT_STOPPED ? number == SIGTERM ? STATUS_TERM : STATUS_INT
-		: rc > REASON_END && rc != -EPROTO ? STATUS_FAILURE : (enum status)client_status(rc);
+	enum status stopped = number == SIGTERM ? STATUS_TERM : STATUS_INT;
+	enum status status = rc == CLIENT_STOPPED ? stopped : purchase_status(rc);
 
 	if (p->order.id[0])
-		return print_fail(b->np, status, again, "cannot finish '%s': order '%s' is placed, and then: %s",
-			p->name, p->order.id, b->m->fail.text);
-	return print_fail(b->np, status, again, "cannot tell whether the order for '%s' was placed: %s", p->name,
-		b->m->fail.text);
+		return print_fail(b->d.np, status, again, "cannot finish '%s': order '%s' is placed, but then: %s",
+			p->name, p->order.id, b->d.m->fail.text);
+	return print_fail(b->d.np, status, again, "cannot tell whether the order for '%s' was placed: %s", p->name,
+		b->d.m->fail.text);
 }
 
-static int buy_step_failed(struct buying *b, int rc)
+static int buy_step_failed(struct buy *b, int rc)
 {
-	struct purchase *p = &b->purchase;
+	struct purchase *p = &b->order.purchase;
+	char nodes[DEAL_NODES];
 
 	if (!purchase_nothing_done(p, rc))
 		return cut_off(b, rc);
 	purchase_undo_pool(p);
 	purchase_end(p);
-	return market_fail(b->m, "cannot buy %" PRId64 " node%s of '%s'", b->wish.nodes, b->wish.nodes == 1 ? "" : "s",
-		buying_type(b));
+	return market_fail(b->d.m, "cannot buy %s of '%s'", deal_nodes(b->order.args.nodes, nodes), buy_type(b));
 }
 
-/* The order is over and nothing filled: why, and what would. */
-static int buy_unfilled(struct buying *b)
+/* The market decided the order and filled nothing of it: says why, and which command would fill. */
+static int buy_unfilled(struct buy *b)
 {
-	struct purchase *p = &b->purchase;
+	struct purchase *p = &b->order.purchase;
+	struct quote *q = &b->order.quote;
 	bool cancelled = p->order.standing && p->order.status == MODEL_ORDER_CANCELLED && !p->order.reason;
 	int reason = p->order.reason;
 
-	if (cancelled) {
-		purchase_undo_pool(p);
-		purchase_end(p);
-		return print_fail(b->np, STATUS_CAPACITY, "the same command again begins anew",
-			"nothing was bought: order '%s' was cancelled", p->order.id);
-	}
 	purchase_undo_pool(p);
 	purchase_end(p);
-	b->quote.alternative_count = 0;
-	if (buy_ask_quote(b) == 0 && !b->quote.fills)
-		reason = reason ? reason : b->quote.reason;
-	b->quote.reason = reason ? reason : REASON_NO_CAPACITY;
-	snprintf(b->quote.message, sizeof b->quote.message, "order '%s' was not filled: %s", p->order.id,
-		reason_row(b->quote.reason)->text);
-	return not_filled(b);
+	if (cancelled)
+		return print_fail(b->d.np, STATUS_CAPACITY, "run the same command again to place a new order",
+			"nothing was bought: order '%s' was cancelled", p->order.id);
+	q->alternative_count = 0;
+	if (buy_ask_quote(b) == 0 && !q->fills)
+		reason = reason ? reason : q->reason;
+	q->reason = reason ? reason : REASON_NO_CAPACITY;
+	snprintf(q->message, sizeof q->message, "order '%s' was not filled: %s", p->order.id,
+		reason_row(q->reason)->text);
+	return buy_not_filled(b);
 }
 
-static int buy_nodes(struct buying *b)
+static int buy_nodes(struct buy *b)
 {
-	struct purchase *p = &b->purchase;
-	const char *image = option_given(b->o, "image") ? option_text(b->o, "image") : NULL;
+	struct purchase *p = &b->order.purchase;
+	const char *image = option_given(b->d.o, "image") ? option_text(b->d.o, "image") : NULL;
 	char made[80] = "none of its nodes";
-	int rc = option_given(b->o, "no-instances") ? 0 : purchase_nodes(p, image);
+	int rc = option_given(b->d.o, "no-instances") ? 0 : purchase_nodes(p, image);
 
 	if (!rc)
 		return 0;
 	if (p->node_count)
 		snprintf(made, sizeof made, "only %zu of its %s nodes", p->node_count, purchase_kept(p, "nodes"));
-	print_fail(b->np, STATUS_PARTLY, "type the same command again to start the rest",
-		"'%s' is bought and paid, but %s could be started: %s", p->name, made, b->m->fail.text);
-	buy_done(b, STATUS_PARTLY);
+	print_fail(b->d.np, STATUS_PARTLY, "run the same command again to start the rest",
+		"'%s' is bought and paid, but %s could be started: %s", p->name, made, b->d.m->fail.text);
+	buy_print(b, STATUS_PARTLY);
 	return STATUS_PARTLY;
 }
 
-static int waited_out(struct buying *b, int how, int number)
+/* how: as order_status_wait() returns it. */
+static int waited_out(struct buy *b, int how, int number)
 {
-	struct purchase *p = &b->purchase;
+	struct purchase *p = &b->order.purchase;
+	enum status stopped = number == SIGTERM ? STATUS_TERM : STATUS_INT;
 
-	if (how == 1 && option_given(b->o, "no-wait")) {
-		print_note(b->np,
-			"order '%s' is placed and not filled yet; the same command again goes on with it: '%s'; "
-			"'nanopod cancel %s' ends it",
-			p->order.id, buf_text(&b->command), p->order.id);
-		return buy_done(b, STATUS_OK);
+	if (how == 1 && option_given(b->d.o, "no-wait")) {
+		print_note(b->d.np,
+			"order '%s' is placed and not filled yet; run the same command again to continue: '%s'; "
+			"'nanopod cancel %s' cancels it",
+			p->order.id, buf_text(&b->d.line), p->order.id);
+		return buy_print(b, STATUS_OK);
 	}
-	buy_done(b, STATUS_WAITING);
-	return print_fail(b->np,
-		how == 1                    ? STATUS_WAITING
-			: number == SIGTERM ? STATUS_TERM
-					    : STATUS_INT,
-		buy_hint(b, "the same command again goes on waiting: '%s'; 'nanopod cancel' with that id ends it"),
+	buy_print(b, STATUS_WAITING);
+	return print_fail(b->d.np, how == 1 ? STATUS_WAITING : stopped,
+		buy_hint(b,
+			"run the same command again to wait for it: '%s'; 'nanopod cancel' with that id cancels it"),
 		"order '%s' is placed and not filled yet: %s", p->order.id,
 		how == 1 ? "the time to wait is over" : "interrupted");
 }
 
-static int buy_settle(struct buying *b)
+static int buy_settle(struct buy *b)
 {
-	struct purchase *p = &b->purchase;
-	int64_t patience = wish_wait(b->o, b->np->tty_err ? WAIT_MS : p->order.standing ? 0 : DECIDE_MS);
+	struct purchase *p = &b->order.purchase;
+	const struct window *w = &b->order.args.window;
+	int64_t unasked = p->order.standing ? 0 : DEAL_DECIDE_MS;
+	int64_t patience = order_args_wait(b->d.o, b->d.np->tty_err ? WAIT_MS : unasked);
 	bool whole;
-	int number = 0, rc = placed_wait(b->m, &p->order, patience, &number);
+	int number = 0, rc = order_status_wait(b->d.m, &p->order, patience, &number);
 
 	if (rc < 0)
 		return cut_off(b, rc);
@@ -407,126 +396,110 @@ static int buy_settle(struct buying *b)
 		return waited_out(b, rc, number);
 	if (!p->order.filled_minutes && !p->order.filled_nodes)
 		return buy_unfilled(b);
-	if (p->order.start && (p->order.start != b->wish.window.start || p->order.end != b->wish.window.end))
-		print_warn(b->np, "the window that was bought is not the one that was asked for: time had passed");
-	whole = placed_filled(&p->order);
+	if (p->order.start && (p->order.start != w->start || p->order.end != w->end))
+		print_warn(b->d.np, "the window that you bought is not the one that you asked for: time has passed");
+	whole = order_status_filled(&p->order);
 	rc = buy_nodes(b);
 	if (rc)
 		return rc;
-	rc = bought_wait(p, wish_wait(b->o, b->np->tty_err ? WAIT_MS : 0), wish_now(&b->wish));
-	return purchase_told(p, buy_done(b, rc ? rc : whole ? STATUS_OK : STATUS_PARTLY));
+	rc = buy_result_wait(p, order_args_wait(b->d.o, b->d.np->tty_err ? WAIT_MS : 0),
+		market_clock_now(&b->order.args.clock));
+	return purchase_told(p, buy_print(b, rc ? rc : whole ? STATUS_OK : STATUS_PARTLY));
 }
 
-static int buy_carry_out(struct buying *b)
+static int buy_carry_out(struct buy *b)
 {
-	struct model_order_new order = buying_order(b);
-	int rc;
+	struct purchase *p = &b->order.purchase;
+	struct model_order_new order = buy_order(b);
+	int rc = purchase_pool(p);
 
-	b->m->explain = b->explain;
-	rc = purchase_pool(&b->purchase);
-	rc = rc ? rc : purchase_order(&b->purchase, &order);
+	rc = rc ? rc : purchase_order(p, &order);
 	if (rc)
 		return buy_step_failed(b, rc);
-	if (b->explain) {
-		purchase_nodes(&b->purchase, option_given(b->o, "image") ? option_text(b->o, "image") : NULL);
+	if (b->d.explain) {
+		purchase_nodes(p, option_given(b->d.o, "image") ? option_text(b->d.o, "image") : NULL);
 		return STATUS_OK;
 	}
-	if (b->purchase.resumed)
-		print_note(b->np, "replayed: order '%s' was placed before", b->purchase.order.id);
+	if (p->resumed)
+		print_note(b->d.np, "replayed: order '%s' was placed before", p->order.id);
 	return buy_settle(b);
 }
 
 /* ---- All of it --------------------------------------------------------------------------- */
 
-/* What would fail only when it is paid. */
-static int check_first(struct buying *b)
+/* Finds what would otherwise fail only after the order is paid. */
+static int check_first(struct buy *b)
 {
-	const char *name = option_given(b->o, "name") ? option_text(b->o, "name") : NULL;
+	const char *name = option_given(b->d.o, "name") ? option_text(b->d.o, "name") : NULL;
+	const char *image = option_given(b->d.o, "image") ? option_text(b->d.o, "image") : NULL;
 	struct reservation r;
-	int rc = name ? reservation_look(b->m, name, &r) : 1;
+	int rc = name ? reservation_look(b->d.m, name, &r) : 1;
 
 	if (rc == 0) {
 		reservation_release(&r);
-		return print_fail_field(b->np, STATUS_CONFLICT, "--name",
-			"'--into' buys into it, another '--name' makes another one",
-			"cannot buy as '%s': there is a reservation '%s' already", name, name);
+		return print_fail_field(b->d.np, STATUS_CONFLICT, "--name",
+			"'--into' adds nodes to it; another '--name' makes a new reservation",
+			"cannot buy as '%s': the reservation '%s' exists already", name, name);
 	}
 	if (rc < 0)
-		return market_fail(b->m, "cannot look for '%s'", name);
-	if (!option_given(b->o, "no-instances")
-	    && purchase_check_image(&b->purchase, option_given(b->o, "image") ? option_text(b->o, "image") : NULL))
-		return market_fail(b->m, "cannot start nodes, so nothing is bought");
+		return market_fail(b->d.m, "cannot look for '%s'", name);
+	if (!option_given(b->d.o, "no-instances") && purchase_check_image(&b->order.purchase, image))
+		return market_fail(b->d.m, "cannot start nodes, so nothing was bought");
 	return 0;
 }
 
-static int buy_fresh(struct buying *b)
+static int buy_fresh(struct buy *b)
 {
+	struct deal_order *e = &b->order;
 	int rc = check_first(b);
 
 	rc = rc ? rc : buy_ask_quote(b);
-	rc = rc ? rc : buying_check_money(b);
+	rc = rc ? rc : buy_check_money(b);
 	if (!rc && !may_go_on(b))
-		rc = not_filled(b);
+		rc = buy_not_filled(b);
 	rc = rc ? rc : buy_agree(b);
-	if (rc || option_given(b->o, "dry-run"))
-		return rc ? rc : bought_print_quote(b->np, b->o, &b->quote, b->sku, wish_gpus(&b->wish, b->sku));
-	b->m->explain = b->explain;
-	rc = buy_begin(b);
-	if (rc) {
-		purchase_end(&b->purchase);
-		return print_fail(b->np, STATUS_FAILURE, NULL, "%s", b->m->fail.text);
+	if (rc)
+		return rc;
+	if (option_given(b->d.o, "dry-run"))
+		return buy_result_print_quote(b->d.np, b->d.o, &e->quote, e->sku, order_args_gpus(&e->args, e->sku));
+	if (buy_begin(b)) {
+		purchase_end(&e->purchase);
+		return print_fail(b->d.np, STATUS_FAILURE, NULL, "%s", b->d.m->fail.text);
 	}
 	return buy_carry_out(b);
 }
 
-static int buy_go(struct buying *b)
+static int buy_go(struct buy *b)
 {
-	int rc = 0;
+	int rc = buy_make_order(b);
 
-	if (!option_given(b->o, "new") && !option_given(b->o, "dry-run") && !b->explain)
-		rc = purchase_find(&b->purchase, buf_text(&b->match));
+	rc = rc ? rc : deal_find_unfinished(&b->d, &b->order, "", "end");
 	if (rc)
-		return print_fail(b->np, STATUS_FAILURE, NULL, "%s", b->m->fail.text);
-	/* Cut off before anything was sent: its window was not written down yet. */
-	if (b->purchase.intent && !purchase_kept(&b->purchase, "end")) {
-		purchase_end(&b->purchase);
-		purchase_init(&b->purchase, b->m);
-	}
-	if (!b->purchase.intent)
+		return rc;
+	if (!b->order.purchase.resumed || is_stale(b))
 		return buy_fresh(b);
 	buy_resume(b);
-	if (!is_stale(b)) {
-		buying_show_resumed(b);
-		return buy_carry_out(b);
-	}
-	rc = wish_window(b->np, b->o, wish_now(&b->wish), &b->wish);
-	return rc ? rc : buy_fresh(b);
+	return buy_carry_out(b);
 }
 
 static int buy_command(struct nanopod *np, const struct options *o)
 {
-	struct buying b = { .np = np, .o = o, .available = MODEL_NONE };
+	struct buy b = { .keys = 0 };
 	int rc;
 
-	buf_init(&b.match, MATCH_MAX);
-	buf_init(&b.command, MATCH_MAX);
-	buf_init(&b.hint, MATCH_MAX);
+	deal_init(&b.d, np, o, &cmd_buy);
+	deal_order_init(&b.order);
+	buf_init(&b.hint, DEAL_TEXT_MAX);
+	buf_init(&b.key_files, DEAL_TEXT_MAX);
 	if (signals_begin())
 		command_nomem();
 	rc = buy_read_line(&b);
-	rc = rc ? rc : buy_meet(&b);
-	if (!rc) {
-		purchase_init(&b.purchase, b.m);
-		rc = buy_go(&b);
-		purchase_release(&b.purchase);
-	}
-	reservation_release(&b.into);
-	skus_release(&b.skus);
-	market_sign_out(b.m);
+	rc = rc ? rc : buy_go(&b);
+	deal_order_release(&b.order);
+	deal_release(&b.d);
 	signals_end();
-	buf_release(&b.match);
-	buf_release(&b.command);
 	buf_release(&b.hint);
+	buf_release(&b.key_files);
 	free(b.userdata);
 	return rc == STOP_HERE ? STATUS_OK : rc;
 }

@@ -5,7 +5,7 @@
 
 #include "cli/frame/cell.h"
 #include "cli/trade/market_link.h"
-#include "cli/trade/placed.h"
+#include "cli/trade/order_status.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
@@ -24,7 +24,7 @@ static const struct column columns[] = {
 };
 
 /* 0 or an exit status; *p is what is known. The sentence of a failure is in m->fail. */
-static int cancel_one(struct market_link *m, const char *id, struct placed *p)
+static int cancel_one(struct market_link *m, const char *id, struct order_status *p)
 {
 	char path[128];
 	int number = 0, rc;
@@ -39,10 +39,10 @@ static int cancel_one(struct market_link *m, const char *id, struct placed *p)
 	if (rc && rc != REASON_INVALID && rc != REASON_WRONG_STATE && rc != REASON_MALFORMED)
 		return rc;
 	/* It is cancelled when the market says so, not when the request came back. */
-	rc = placed_look(m, id, p);
+	rc = order_status_look(m, id, p);
 	if (!rc && p->status != MODEL_ORDER_CANCELLED && p->status != MODEL_ORDER_FILLED &&
 		p->status != MODEL_ORDER_REJECTED)
-		rc = placed_wait(m, p, CONFIRM_MS, &number);
+		rc = order_status_wait(m, p, CONFIRM_MS, &number);
 	if (rc == 1)
 		return fail_set(&m->fail, CLIENT_LOST, "the market took the request and has not confirmed it yet");
 	if (rc == 2)
@@ -71,7 +71,7 @@ static int cancel_command(struct nanopod *np, const struct options *o)
 		return rc;
 	}
 	for (int i = 0; i < count; i++) {
-		struct placed p = { .filled_nodes = 0 };
+		struct order_status p = { .filled_nodes = 0 };
 
 		rc = cancel_one(m, ids[i], &p);
 		if (rc == MARKET_EXPLAINED)

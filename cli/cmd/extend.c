@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod extend: the same nodes for longer. Each reservation whole or not at all; one that could
- * not be extended is a failure that names what would fit, never an empty list.
+ * nanopod extend, in the stages of cli/trade/deal.h: the same nodes for longer. Each reservation is extended
+ * in full or not at all; where that fails, the error names what would fit.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,107 +11,73 @@
 #include <time.h>
 
 #include "cli/frame/cell.h"
-#include "cli/frame/plan.h"
 #include "cli/frame/print.h"
-#include "cli/trade/purchase.h"
-#include "cli/trade/quote.h"
-#include "cli/frame/retype.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/trade/wish.h"
+#include "cli/trade/deal.h"
 #include "market/when.h"
 
-enum { BODY_MAX = 65536, SEVERAL_MAX = 256, DECIDE_MS = 60000 };
+enum { SEVERAL_MAX = 256 };
 
 extern const struct command cmd_extend;
 
-/* One reservation. */
 struct extension {
-	struct reservation reservation;
-	const struct reservation_part *part;
-	const struct sku *sku;
-	struct wish wish;
-	struct quote quote;
-	struct purchase purchase;
-	struct buf match;
-	int status;          /* what became of it; -1: nothing yet */
-	char message[600];
+	struct deal_order order;
+	int status;        /* exit status; -1: not known yet */
+	char message[600]; /* why it failed */
 };
 
-struct extending {
-	struct nanopod *np;
-	const struct options *o;
-	struct market_link *m;
-	struct wish wish;
-	struct skus skus;
-	struct extension *list;
+struct extend {
+	struct deal d;
+	struct extension *list; /* one for each reservation that was typed */
 	size_t count;
-	int64_t left;        /* of the most that all may cost: what the quotes leave of it */
-	bool ours, explain;
+	int64_t left; /* of --max-total, after what the quotes cost */
 };
 
 static const struct column columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
-	{ "result", 0, "extended, or failed" },
-	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many" },
-	{ "from", 0, "the end that it had" },
-	{ "end", 0, "the end that it has" },
+	{ "result", 0, "extended or failed" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes" },
+	{ "from", 0, "the end before" },
+	{ "end", 0, "the end now" },
 	{ "price", COLUMN_RIGHT, "paid, in dollars per GPU-hour (per node-hour with --per node)" },
-	{ "total", COLUMN_RIGHT, "paid in all, in dollars" },
+	{ "total", COLUMN_RIGHT, "paid in total, in dollars" },
 	{ "order", COLUMN_WIDE, "the order's id" },
-	{ "message", COLUMN_WIDE, "why, where it failed" },
+	{ "message", COLUMN_WIDE, "why it failed" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the total in millionths of a dollar" },
-	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had done it" },
+	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command did it" },
 	{ 0 },
 };
 
-/* ---- What it would be -------------------------------------------------------------------- */
-
-/* From the end that it has. */
-static int extend_read_window(struct extending *x, struct extension *e)
+static const char *cannot_extend(const char *name, char room[96])
 {
+	snprintf(room, 96, "cannot extend '%.60s'", name);
+	return room;
+}
+
+/* ---- The order --------------------------------------------------------------------------- */
+
+/* The extension begins where the reservation ends. */
+static int extend_read_window(struct extend *x, struct deal_order *e)
+{
+	const struct options *o = x->d.o;
 	char at[32];
-	struct window_words words = { at, option_given(x->o, "end") ? option_text(x->o, "end") : NULL,
-		option_given(x->o, "duration") ? option_text(x->o, "duration") : NULL,
-		option_given(x->o, "round") ? option_text(x->o, "round") : NULL };
+	struct window_words words = { at, option_given(o, "end") ? option_text(o, "end") : NULL,
+		option_given(o, "duration") ? option_text(o, "duration") : NULL,
+		option_given(o, "round") ? option_text(o, "round") : NULL };
 	const char *field = NULL;
 	struct fail f = { 0 };
 
 	snprintf(at, sizeof at, "@%" PRId64, part_end(e->part));
-	if (window_parse(&words, wish_now(&x->wish), &e->wish.window, &field, &f))
-		return print_fail_field(x->np, STATUS_USAGE, field, NULL, "%s", f.text);
+	if (window_parse(&words, market_clock_now(&e->args.clock), &e->args.window, &field, &f))
+		return print_fail_field(x->d.np, STATUS_USAGE, field, NULL, "%s", f.text);
 	return 0;
 }
 
-static int extend_find_part(struct extending *x, struct extension *e, const char *typed)
-{
-	const struct sku *wanted = NULL;
-	int rc = 0;
-
-	if (option_given(x->o, "type"))
-		rc = skus_find(x->np, &x->skus, option_text(x->o, "type"), &wanted);
-	if (rc)
-		return rc;
-	e->part = reservation_part(&e->reservation, wanted ? wanted->id : NULL);
-	if (!e->part && e->reservation.count > 1)
-		return print_fail_field(x->np, STATUS_USAGE, "--type", "say which by '--type'",
-			"cannot extend '%.60s': it has nodes of %zu types", typed, e->reservation.count);
-	if (!e->part || part_end(e->part) <= wish_now(&x->wish))
-		return print_fail(x->np, STATUS_CONFLICT, "'nanopod buy' buys new ones",
-			"cannot extend '%.60s': it is over, and its nodes are gone", typed);
-	if (part_end(e->part) == MODEL_NEVER)
-		return print_fail(x->np, STATUS_CONFLICT, NULL, "cannot extend '%.60s': it has no end", typed);
-	e->sku = skus_by_id(&x->skus, e->part->sku);
-	if (!e->sku)
-		return print_fail(x->np, STATUS_FAILURE, NULL,
-			"cannot extend '%.60s': its type '%s' is not known any more", typed, e->part->sku);
-	return 0;
-}
-
-static int put_extend(struct extension *e, bool dry, int64_t price, int64_t max_total, struct buf *body)
+static int extend_put(const struct deal_order *e, bool dry, int64_t price, int64_t max_total, struct buf *body)
 {
 	struct model_extend ask = { .sku = e->part->sku,
-		.end = e->wish.window.end,
+		.end = e->args.window.end,
 		.price = price,
 		.max_total = max_total,
 		.dry_run = dry };
@@ -119,102 +85,98 @@ static int put_extend(struct extension *e, bool dry, int64_t price, int64_t max_
 	return wire_put_extend(body, &ask);
 }
 
-/* Without -p the price is the market's now, and what was shown is the most that is paid. */
-static int extend_ask_quote(struct extending *x, struct extension *e)
+/* Without -p the limit is the price of the quote: nobody pays more than was shown. */
+static int extend_ask_quote(struct extend *x, struct deal_order *e)
 {
-	int64_t price = option_given(x->o, "price") ? e->wish.limit
-		: quote_any_price(e->wish.nodes, window_minutes(&e->wish.window));
-	struct model_order_new order = { .pool = e->reservation.id, .sku = e->part->sku, .nodes = e->wish.nodes,
-		.start = e->wish.window.start, .end = e->wish.window.end, .price = price };
+	bool priced = option_given(x->d.o, "price");
+	int64_t any = quote_any_price(e->args.nodes, window_minutes(&e->args.window));
+	struct model_order_new order = { .pool = e->reservation.id,
+		.sku = e->part->sku,
+		.nodes = e->args.nodes,
+		.start = e->args.window.start,
+		.end = e->args.window.end,
+		.price = priced ? e->args.limit : any };
 	char path[128];
 	struct buf body;
 	int rc;
 
-	if (!x->ours) {
-		rc = quote_ask(x->m, &order, e->sku, &e->quote);
+	if (!x->d.ours) {
+		rc = quote_ask(x->d.m, &order, e->sku, &e->quote);
 	} else {
-		buf_init(&body, BODY_MAX);
-		if (put_extend(e, true, price, 0, &body))
+		buf_init(&body, DEAL_TEXT_MAX);
+		if (extend_put(e, true, order.price, 0, &body))
 			command_nomem();
 		snprintf(path, sizeof path, "/np/v1/pools/%s/extend", e->reservation.id);
-		rc = market_send(x->m, "POST", path, &body, NULL);
+		rc = market_send(x->d.m, "POST", path, &body, NULL);
 		buf_release(&body);
-		rc = rc ? rc : quote_take(x->m, &e->quote);
+		rc = rc ? rc : quote_take(x->d.m, &e->quote);
 	}
-	if (!rc && e->quote.fills && !option_given(x->o, "price"))
-		e->wish.limit = e->quote.price;
+	if (!rc && e->quote.fills && !priced)
+		e->args.limit = e->quote.price;
 	return rc;
 }
 
 /* ---- Why not ----------------------------------------------------------------------------- */
 
-/* Where no change of the command would do. */
+/* For reasons that no change of the command line cures. */
 static const char *extend_instead(int reason)
 {
 	if (reason == REASON_PRICE_TOO_LOW)
-		return "with '--dry-run' and without '-p' it shows what it costs";
-	return reason == REASON_FUNDS ? "'nanopod balance' shows what there is" : "'nanopod buy' buys other nodes";
+		return "'--dry-run' without '-p' shows what it costs";
+	return reason == REASON_FUNDS ? "'nanopod balance' shows your money" : "'nanopod buy' buys other nodes";
 }
 
-/* "its hosts are sold from 18:00" where the market says until when they are free. */
-static void why_not(struct extending *x, struct extension *e)
+static void why_not(struct extend *x, struct extension *e)
 {
+	struct quote *q = &e->order.quote;
+	const struct window *w = &e->order.args.window;
 	char when[WHEN_TEXT];
 	struct buf hint;
 	const char *end = NULL;
 
-	for (size_t i = 0; i < e->quote.alternative_count; i++)
-		if (strcmp(e->quote.alternatives[i].kind, "end") == 0)
-			end = when_local(e->quote.alternatives[i].end, when);
-	buf_init(&hint, BODY_MAX);
-	e->quote.start = e->wish.window.start;
-	e->quote.end = e->wish.window.end;
-	quote_hint(&e->quote, &cmd_extend, x->o, (char *[]){ e->reservation.name, NULL },
-		wish_gpus(&e->wish, e->sku), &hint);
-	snprintf(e->message, sizeof e->message, "%s%s",
-		end && e->quote.reason == REASON_HOSTS_SOLD ? "its hosts are sold from " : e->quote.message,
-		end && e->quote.reason == REASON_HOSTS_SOLD ? end : "");
-	e->status = print_fail(x->np,
-		(enum status)reason_row(e->quote.reason ? e->quote.reason : REASON_HOSTS_SOLD)->status,
-		hint.len ? buf_text(&hint) : extend_instead(e->quote.reason), "cannot extend '%s': %s",
-		e->reservation.name, e->message);
+	for (size_t i = 0; i < q->alternative_count && q->reason == REASON_HOSTS_SOLD; i++)
+		if (strcmp(q->alternatives[i].kind, "end") == 0)
+			end = when_local(q->alternatives[i].end, when);
+	buf_init(&hint, DEAL_TEXT_MAX);
+	q->start = w->start;
+	q->end = w->end;
+	quote_hint(q, &cmd_extend, x->d.o, (char *[]){ e->order.reservation.name, NULL },
+		order_args_gpus(&e->order.args, e->order.sku), &hint);
+	snprintf(e->message, sizeof e->message, "%s%s", end ? "its hosts are sold from " : q->message, end ? end : "");
+	e->status = print_fail(x->d.np, (enum status)reason_row(q->reason ? q->reason : REASON_HOSTS_SOLD)->status,
+		hint.len ? buf_text(&hint) : extend_instead(q->reason), "cannot extend '%s': %s",
+		e->order.reservation.name, e->message);
 	buf_release(&hint);
 }
 
 /* ---- The plan ---------------------------------------------------------------------------- */
 
-/* Not failed, and not begun before. */
+/* The plan shows those that have a quote: not failed, and not begun by an earlier command. */
 static bool is_new(const struct extension *e)
 {
-	return e->status < 0 && e->quote.nodes && !e->purchase.resumed;
+	return e->status < 0 && e->order.quote.nodes && !e->order.purchase.resumed;
 }
 
-static int sum_costs(struct extending *x, int64_t *sum, int64_t *worst)
+/* most: what they may cost at the limit. */
+static int sum_costs(struct extend *x, int64_t *sum, int64_t *most)
 {
-	int64_t most;
-
-	*sum = *worst = 0;
+	*sum = *most = 0;
 	for (size_t i = 0; i < x->count; i++) {
-		struct extension *e = &x->list[i];
+		const struct deal_order *e = &x->list[i].order;
+		int64_t one = e->quote.cost, minutes = window_minutes(&e->args.window);
 
-		if (e->status >= 0 || e->purchase.resumed)
+		if (x->list[i].status >= 0 || e->purchase.resumed)
 			continue;
-		if (!option_given(x->o, "price"))
-			most = e->quote.cost;
-		else if (money_cost(e->wish.limit, e->wish.nodes, window_minutes(&e->wish.window), &most))
-			return print_fail_field(x->np, STATUS_USAGE, "--price", NULL,
-				"cannot extend that: the sum is too large to be counted");
-		if (money_add(*sum, e->quote.cost, sum) || money_add(*worst, most, worst))
-			return print_fail_field(x->np, STATUS_USAGE, "--price", NULL,
-				"cannot extend that: the sum is too large to be counted");
+		if ((option_given(x->d.o, "price") && money_cost(e->args.limit, e->args.nodes, minutes, &one)) ||
+			money_add(*sum, e->quote.cost, sum) || money_add(*most, one, most))
+			return deal_too_large(&x->d, "cannot extend that");
 	}
 	return 0;
 }
 
-static void extend_show_plan(struct extending *x, int64_t sum, int64_t worst)
+static void extend_show_plan(struct extend *x, int64_t sum, int64_t most)
 {
-	char window[WINDOW_TEXT], now[PLAN_RATE], limit[PLAN_RATE] = "", a[MONEY_TEXT], c[MONEY_TEXT];
-	struct model_balance balance;
+	char window[WINDOW_TEXT], now[PLAN_RATE], limit[PLAN_RATE] = "", cost[MONEY_TEXT], nodes[DEAL_NODES];
 	size_t count = 0;
 	int64_t burn = 0;
 	struct plan p;
@@ -223,188 +185,196 @@ static void extend_show_plan(struct extending *x, int64_t sum, int64_t worst)
 		count += is_new(&x->list[i]);
 	plan_init(&p, "Extend %zu reservation%s", count, count == 1 ? "" : "s");
 	for (size_t i = 0; i < x->count; i++) {
-		struct extension *e = &x->list[i];
-		unsigned gpus = wish_gpus(&e->wish, e->sku);
+		const struct deal_order *e = &x->list[i].order;
+		unsigned gpus = order_args_gpus(&e->args, e->sku);
 
-		if (!is_new(e))
+		if (!is_new(&x->list[i]))
 			continue;
 		burn += plan_burn(quote_average(&e->quote), e->quote.nodes);
-		plan_add(&p, e->reservation.name, "%" PRId64 " node%s of %s, %s", e->wish.nodes,
-			e->wish.nodes == 1 ? "" : "s", e->sku->alias ? e->sku->alias : e->sku->id,
-			window_show(&e->wish.window, window));
-		plan_add(&p, "", "%s at %s", money_text(e->quote.cost, a),
+		plan_add(&p, e->reservation.name, "%s of %s, %s", deal_nodes(e->args.nodes, nodes),
+			e->sku->alias ? e->sku->alias : e->sku->id, window_show(&e->args.window, window));
+		plan_add(&p, "", "%s at %s", money_text(e->quote.cost, cost),
 			plan_rate(quote_average(&e->quote), gpus, now));
-		plan_rate(e->wish.limit, gpus, limit);
+		plan_rate(e->args.limit, gpus, limit);
 	}
-	if (option_given(x->o, "price") && *limit)
+	if (option_given(x->d.o, "price") && *limit)
 		plan_add(&p, "limit", "%s", limit);
-	if (worst == sum)
-		plan_add(&p, "total", "%s, and not more", money_text(sum, a));
-	else
-		plan_add(&p, "total", "%s now, %s at worst", money_text(sum, a), money_text(worst, c));
-	plan_add(&p, "burn", "%s an hour while it runs", money_text(burn, a));
-	if (x->ours && x->m->about.policy.release_bps > 0)
-		plan_add(&p, "refund",
-			"'nanopod release' gives back %d.%02d %% of what is paid for time that has not begun",
-			(int)(x->m->about.policy.release_bps / 100), (int)(x->m->about.policy.release_bps % 100));
-	else
-		plan_add(&p, "refund", "none for time that is not used; it can be sold again: 'nanopod sell'");
-	if (market_get(x->m, x->ours ? "/np/v1/balance" : "/v1/balances") == 0
-	    && wire_balance(x->m->doc, WIRE_WHOLE, &balance, &x->m->fail) == 0 && balance.available != MODEL_NONE)
-		plan_add(&p, "balance", "%s after it; %s now", money_text(balance.available - sum, a),
-			money_text(balance.available, c));
-	plan_show(x->np, &p);
+	deal_plan_total(&p, sum, most);
+	deal_plan_burn(&p, burn);
+	deal_plan_refund(&x->d, &p, false);
+	deal_read_balance(&x->d);
+	deal_plan_balance(&x->d, &p, sum, most);
+	plan_show(x->d.np, &p);
 	plan_release(&p);
+}
+
+static int extend_agree(struct extend *x)
+{
+	int64_t max = x->d.args.max_total, sum, most, counts;
+	char cost_text[MONEY_TEXT], max_text[MONEY_TEXT];
+	int rc = sum_costs(x, &sum, &most);
+
+	if (rc)
+		return rc;
+	x->left = max ? max - sum : 0;
+	/* Our market never takes more than --max-total; another one may take what the limit allows. */
+	extend_show_plan(x, sum, x->d.ours && max && x->left >= 0 && max < most ? max : most);
+	counts = x->d.ours ? sum : most;
+	if (max && counts > max)
+		return print_fail_field(x->d.np, STATUS_FUNDS, x->d.args.max_where, NULL,
+			"cannot extend that: it costs %s, and '%s' is %s", money_text(counts, cost_text),
+			x->d.args.max_where, money_text(max, max_text));
+	if (option_given(x->d.o, "dry-run") || x->d.explain || sum == 0)
+		return 0;
+	return plan_agree(x->d.np, x->d.o, "Extend?");
 }
 
 /* ---- Doing it ---------------------------------------------------------------------------- */
 
-static int extend_post(struct extending *x, struct extension *e)
+static int extend_post(struct extend *x, struct deal_order *e)
 {
 	struct purchase *p = &e->purchase;
 	const char *known = purchase_kept(p, "order");
-	struct model_order_new order = { .sku = e->part->sku, .nodes = e->wish.nodes, .start = e->wish.window.start,
-		.end = e->wish.window.end, .price = e->wish.limit };
-	int64_t most = !option_given(x->o, "price") ? e->quote.cost : x->wish.max_total ? e->quote.cost + x->left : 0;
+	struct model_order_new order = { .sku = e->part->sku,
+		.nodes = e->args.nodes,
+		.start = e->args.window.start,
+		.end = e->args.window.end,
+		.price = e->args.limit };
+	int64_t most = !option_given(x->d.o, "price") ? e->quote.cost
+		: x->d.args.max_total                 ? e->quote.cost + x->left
+						      : 0;
 	char path[128];
 	struct buf body;
 	int rc;
 
-	if (known || !x->ours)
+	if (known || !x->d.ours)
 		return purchase_order(p, &order);
-	buf_init(&body, BODY_MAX);
-	if (put_extend(e, false, e->wish.limit, most, &body))
+	buf_init(&body, DEAL_TEXT_MAX);
+	if (extend_put(e, false, e->args.limit, most, &body))
 		command_nomem();
 	snprintf(path, sizeof path, "/np/v1/pools/%s/extend", e->reservation.id);
 	rc = purchase_post(p, "order", path, &body);
 	buf_release(&body);
-	rc = rc ? rc : placed_take(x->m, &p->order);
+	rc = rc ? rc : order_status_take(x->d.m, &p->order);
 	return rc ? rc : purchase_keep(p, "order", p->order.id);
 }
 
-static int extend_begin(struct extending *x, struct extension *e)
+static void extend_refused(struct extend *x, struct extension *e)
 {
-	struct buf command;
-	int rc;
+	struct quote *q = &e->order.quote;
+	int reason = e->order.purchase.order.reason;
 
-	if (e->purchase.intent || x->explain)
-		return 0;
-	buf_init(&command, BODY_MAX);
-	retype(&cmd_extend, x->o, NULL, &command);
-	rc = purchase_begin(&e->purchase, buf_text(&e->match), buf_text(&command), wish_now(&x->wish));
-	buf_release(&command);
-	rc = rc ? rc : purchase_keep(&e->purchase, "name", e->reservation.name);
-	rc = rc ? rc : purchase_keep(&e->purchase, "into", e->reservation.id);
-	return rc ? rc : purchase_keep(&e->purchase, "pool", e->reservation.id);
+	q->alternative_count = 0;
+	if (extend_ask_quote(x, &e->order))
+		q->message[0] = '\0';
+	reason = reason ? reason : q->reason;
+	q->reason = reason ? reason : REASON_HOSTS_SOLD;
+	snprintf(q->message, sizeof q->message, "%s", reason_row(q->reason)->text);
+	why_not(x, e);
 }
 
-/* True: its answer is not known, and the same command must be typed again. */
-static bool extend_carry_out(struct extending *x, struct extension *e)
+/* True: no answer came, so that the same command must be run again. */
+static bool extend_carry_out(struct extend *x, struct extension *e)
 {
-	struct purchase *p = &e->purchase;
-	int number = 0, rc = extend_post(x, e);
+	struct purchase *p = &e->order.purchase;
+	int number = 0, rc = extend_post(x, &e->order);
 
 	if (rc == MARKET_EXPLAINED) {
 		e->status = STATUS_OK;
 		return false;
 	}
-	if (!rc && !placed_decided(&p->order)) {
-		rc = placed_wait(x->m, &p->order, wish_wait(x->o, DECIDE_MS), &number);
+	if (!rc && !order_status_decided(&p->order)) {
+		rc = order_status_wait(x->d.m, &p->order, order_args_wait(x->d.o, DEAL_DECIDE_MS), &number);
 		if (rc > 0)
-			rc = fail_set(&x->m->fail, rc == 2 ? CLIENT_STOPPED : CLIENT_LOST,
+			rc = fail_set(&x->d.m->fail, rc == 2 ? CLIENT_STOPPED : CLIENT_LOST,
 				"order '%s' is placed and not decided yet", p->order.id);
 	}
-	if (!rc && placed_filled(&p->order)) {
-		x->left -= p->resumed ? 0 : p->order.total - e->quote.cost;
+	if (!rc && order_status_filled(&p->order)) {
+		x->left -= p->resumed ? 0 : p->order.total - e->order.quote.cost;
 		e->status = STATUS_OK;
 		return false;
 	}
 	if (!rc) {
-		e->quote.alternative_count = 0;
-		if (extend_ask_quote(x, e))
-			e->quote.message[0] = '\0';
-		e->quote.reason = p->order.reason ? p->order.reason
-			: e->quote.reason         ? e->quote.reason
-						  : REASON_HOSTS_SOLD;
-		snprintf(e->quote.message, sizeof e->quote.message, "%s", reason_row(e->quote.reason)->text);
-		why_not(x, e);
+		extend_refused(x, e);
 		return false;
 	}
-	snprintf(e->message, sizeof e->message, "%s", x->m->fail.text);
+	snprintf(e->message, sizeof e->message, "%s", x->d.m->fail.text);
 	if (purchase_nothing_done(p, rc)) {
-		e->status = market_fail(x->m, "cannot extend '%s'", e->reservation.name);
+		e->status = market_fail(x->d.m, "cannot extend '%s'", e->order.reservation.name);
 		return false;
 	}
-	e->status = print_fail(x->np,
-		(enum status)(rc <= CLIENT_BASE + 100 || rc <= REASON_BASE ? client_status(rc) : STATUS_FAILURE),
-		"type the same command again: it goes on from here, and buys nothing twice",
-		"cannot tell whether '%s' was extended: %s", e->reservation.name, x->m->fail.text);
+	e->status = print_fail(x->d.np, purchase_status(rc),
+		"run the same command again; it continues from here and buys nothing twice",
+		"cannot tell whether '%s' was extended: %s", e->order.reservation.name, x->d.m->fail.text);
 	return true;
 }
 
-static int extend_print(struct extending *x)
+static void extend_add_row(struct extend *x, struct rows *rows, const struct extension *e)
 {
+	const struct deal_order *d = &e->order;
+	const struct order_status *p = &d->purchase.order;
+	bool good = e->status == STATUS_OK;
+	int64_t end = d->part ? part_end(d->part) : 0;
 	char r[6][CELL_TEXT];
+
+	rows_add(rows,
+		(const char *[]){ d->reservation.name, good ? "extended" : "failed",
+			cell_int(good ? p->filled_nodes : 0, r[0]),
+			cell_time(x->d.np, d->part && p->filled_start && good ? p->filled_start : end, r[1]),
+			good ? cell_time(x->d.np, p->filled_end, r[2]) : NULL,
+			good && d->sku ? cell_price(p->average, order_args_gpus(&d->args, d->sku), r[3]) : NULL,
+			good ? cell_money(x->d.np, p->total, r[4]) : NULL, *p->id ? p->id : NULL,
+			good ? NULL : e->message, good ? cell_int(p->total, r[5]) : NULL,
+			d->purchase.replayed ? "true" : "false" });
+}
+
+static int extend_print(struct extend *x)
+{
 	struct rows *rows;
 	int rc = 0;
 
-	if (x->explain)
+	if (x->d.explain)
 		return 0;
-	rows = rows_new(x->np, x->o, columns, &rc);
-	for (size_t i = 0; rows && i < x->count; i++) {
-		struct extension *e = &x->list[i];
-		const struct placed *p = &e->purchase.order;
-		bool good = e->status == STATUS_OK;
-
-		rows_add(rows,
-			(const char *[]){ e->reservation.name, good ? "extended" : "failed",
-				cell_int(good ? p->filled_nodes : 0, r[0]),
-				cell_time(x->np,
-					e->part ? p->filled_start && good ? p->filled_start : part_end(e->part) : 0,
-					r[1]),
-				good ? cell_time(x->np, p->filled_end, r[2]) : NULL,
-				good && e->sku ? cell_price(p->average, wish_gpus(&e->wish, e->sku), r[3]) : NULL,
-				good ? cell_money(x->np, p->total, r[4]) : NULL, *p->id ? p->id : NULL,
-				good ? NULL : e->message, good ? cell_int(p->total, r[5]) : NULL,
-				e->purchase.replayed ? "true" : "false" });
-	}
+	rows = rows_new(x->d.np, x->d.o, columns, &rc);
+	for (size_t i = 0; rows && i < x->count; i++)
+		extend_add_row(x, rows, &x->list[i]);
 	return rows ? rows_end(rows) : rc;
 }
 
 /* ---- All of it --------------------------------------------------------------------------- */
 
-static int extend_prepare(struct extending *x, struct extension *e, const char *typed)
+static int extend_prepare(struct extend *x, struct extension *e, const char *typed)
 {
-	int rc = reservation_find(x->m, typed, &e->reservation);
+	struct deal_order *d = &e->order;
+	char cannot[96];
+	int rc = reservation_find(x->d.m, typed, &d->reservation);
 
-	e->wish = x->wish;
+	cannot_extend(typed, cannot);
+	d->args = x->d.args;
 	e->status = -1;
-	purchase_init(&e->purchase, x->m);
-	rc = rc ? rc : extend_find_part(x, e, typed);
+	rc = rc ? rc : deal_find_part(&x->d, d, cannot, "'nanopod buy' buys new nodes");
 	if (rc)
 		return rc;
-	e->wish.nodes = part_nodes_at(e->part, part_end(e->part) - 1);
-	if (purchase_match(x->m, x->o, "extend", e->reservation.id, &e->match))
-		return market_fail(x->m, "cannot tell who extends");
-	if (!option_given(x->o, "new") && !option_given(x->o, "dry-run") && !x->explain &&
-		purchase_find_order(&e->purchase, buf_text(&e->match)))
-		return print_fail(x->np, STATUS_FAILURE, NULL, "%s", x->m->fail.text);
-	rc = wish_price(x->np, x->o, e->sku, &e->wish);
+	if (part_end(d->part) == MODEL_NEVER)
+		return print_fail(x->d.np, STATUS_CONFLICT, NULL, "%s: it has no end", cannot);
+	d->args.nodes = part_nodes_at(d->part, part_end(d->part) - 1);
+	rc = deal_find_unfinished(&x->d, d, d->reservation.id, "order.body");
+	rc = rc ? rc : order_args_price(x->d.np, x->d.o, d->sku, &d->args);
 	if (rc)
 		return rc;
-	if (e->purchase.intent) {
-		print_note(x->np, "goes on with extending '%s', which this command began before", typed);
+	if (d->purchase.resumed) {
+		print_note(x->d.np, "continues the unfinished extension of '%s' by this command", typed);
 		return 0;
 	}
-	rc = extend_read_window(x, e);
-	if (!rc && extend_ask_quote(x, e))
-		return market_fail(x->m, "cannot extend '%s'", typed);
-	if (!rc && !e->quote.fills)
+	rc = extend_read_window(x, d);
+	if (!rc && extend_ask_quote(x, d))
+		return market_fail(x->d.m, "%s", cannot);
+	if (!rc && !d->quote.fills)
 		why_not(x, e);
 	return rc;
 }
 
-static bool any_open(const struct extending *x)
+static bool any_open(const struct extend *x)
 {
 	for (size_t i = 0; i < x->count; i++)
 		if (x->list[i].status < 0)
@@ -412,27 +382,7 @@ static bool any_open(const struct extending *x)
 	return false;
 }
 
-static int extend_agree(struct extending *x)
-{
-	char a[MONEY_TEXT], c[MONEY_TEXT];
-	int64_t sum, worst;
-	int rc = sum_costs(x, &sum, &worst);
-
-	if (rc)
-		return rc;
-	x->left = x->wish.max_total ? x->wish.max_total - sum : 0;
-	extend_show_plan(x, sum,
-		x->ours && x->wish.max_total && x->left >= 0 && x->wish.max_total < worst ? x->wish.max_total : worst);
-	if (x->wish.max_total && (x->ours ? sum : worst) > x->wish.max_total)
-		return print_fail_field(x->np, STATUS_FUNDS, x->wish.max_where, NULL,
-			"cannot extend that: it costs %s, and '%s' is %s", money_text(x->ours ? sum : worst, a),
-			x->wish.max_where, money_text(x->wish.max_total, c));
-	if (option_given(x->o, "dry-run") || x->explain || sum == 0)
-		return 0;
-	return plan_agree(x->np, x->o, "Extend?");
-}
-
-static int extend_overall(const struct extending *x)
+static int extend_overall(const struct extend *x)
 {
 	int worst = STATUS_OK;
 	size_t good = 0;
@@ -445,110 +395,109 @@ static int extend_overall(const struct extending *x)
 	return good && good < x->count ? STATUS_PARTLY : worst;
 }
 
-/* What was remembered goes only when all answers are known: the same command repeats all of them. */
-static int extend_do_all(struct extending *x)
+/* All of them are on disk before the first is sent. */
+static int extend_begin(struct extend *x)
 {
-	bool unknown = false;
 	int rc = 0;
 
+	x->d.m->explain = x->d.explain;
 	for (size_t i = 0; !rc && i < x->count; i++)
-		rc = x->list[i].status < 0 ? extend_begin(x, &x->list[i]) : 0;
-	if (rc) {
-		for (size_t i = 0; i < x->count; i++)
-			if (!x->list[i].purchase.resumed)
-				purchase_end(&x->list[i].purchase);
-		return print_fail(x->np, STATUS_FAILURE, NULL, "%s", x->m->fail.text);
-	}
-	x->m->explain = x->explain;
+		if (x->list[i].status < 0 && !x->list[i].order.purchase.resumed)
+			rc = deal_begin(&x->d, &x->list[i].order);
+	if (!rc)
+		return 0;
+	for (size_t i = 0; i < x->count; i++)
+		if (!x->list[i].order.purchase.resumed)
+			purchase_end(&x->list[i].order.purchase);
+	return print_fail(x->d.np, STATUS_FAILURE, NULL, "%s", x->d.m->fail.text);
+}
+
+/* The files go only when all answers are known, as the same command repeats all of its orders. */
+static int extend_do_all(struct extend *x)
+{
+	bool unknown = false;
+	int rc = extend_begin(x);
+
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < x->count; i++) {
 		struct extension *e = &x->list[i];
 
 		if (e->status >= 0)
 			continue;
-		if (unknown && x->m->fail.code == CLIENT_STOPPED) {
+		if (unknown && x->d.m->fail.code == CLIENT_STOPPED) {
 			e->status = STATUS_INT;
 			snprintf(e->message, sizeof e->message, "not begun");
 			continue;
 		}
 		unknown |= extend_carry_out(x, e);
-		if (e->status == STATUS_OK && e->purchase.resumed)
-			print_note(x->np, "replayed: '%s' was extended before", e->reservation.name);
+		if (e->status == STATUS_OK && e->order.purchase.resumed)
+			print_note(x->d.np, "replayed: '%s' was extended before", e->order.reservation.name);
 	}
-	rc = print_finish(x->np, extend_print(x));
+	rc = print_finish(x->d.np, extend_print(x));
 	for (size_t i = 0; i < x->count && !unknown && !rc; i++)
-		purchase_end(&x->list[i].purchase);
+		purchase_end(&x->list[i].order.purchase);
 	return rc ? rc : extend_overall(x);
 }
 
-static int extend_go(struct extending *x)
+static int extend_go(struct extend *x)
 {
-	char **words = option_argv(x->o);
-	int rc = market_sign_in(x->np, x->o, 0, &x->m);
+	char **words = option_argv(x->d.o), cannot[96];
+	int rc = deal_open(&x->d, cannot_extend(words[0], cannot));
 
-	if (rc)
-		return rc;
-	x->explain = x->m->explain;
-	x->m->explain = false;
-	rc = wish_market(x->m, &x->wish);
-	if (rc < 0)
-		return market_fail(x->m, "cannot extend '%.60s'", words[0]);
-	x->ours = rc == 1;
-	rc = skus_load(x->m, &x->skus);
 	for (size_t i = 0; !rc && i < x->count; i++)
 		rc = extend_prepare(x, &x->list[i], words[i]);
 	if (rc)
 		return rc;
-	if (any_open(x))
-		rc = extend_agree(x);
-	if (rc)
-		return rc;
-	if (!any_open(x) || option_given(x->o, "dry-run"))
-		return any_open(x) ? extend_overall(x) : (rc = extend_print(x)) ? rc : extend_overall(x);
+	if (!any_open(x))
+		return (rc = extend_print(x)) ? rc : extend_overall(x);
+	rc = extend_agree(x);
+	if (rc || option_given(x->d.o, "dry-run"))
+		return rc ? rc : extend_overall(x);
 	return extend_do_all(x);
 }
 
-static int extend_check_line(struct extending *x)
+/* What can be refused without the network. The real window needs the reservation's end. */
+static int extend_check_line(struct extend *x)
 {
-	struct window_words words = { NULL, option_given(x->o, "end") ? option_text(x->o, "end") : NULL,
-		option_given(x->o, "duration") ? option_text(x->o, "duration") : NULL,
-		option_given(x->o, "round") ? option_text(x->o, "round") : NULL };
+	const struct options *o = x->d.o;
+	struct window_words words = { NULL, option_given(o, "end") ? option_text(o, "end") : NULL,
+		option_given(o, "duration") ? option_text(o, "duration") : NULL,
+		option_given(o, "round") ? option_text(o, "round") : NULL };
 	const char *field = NULL;
 	struct fail f = { 0 };
 	struct window w;
-	int rc = wish_read(x->np, x->o, WISH_PRICE | WISH_SPENDS, &x->wish);
+	int rc = order_args_read(x->d.np, o, ORDER_ARGS_PRICE | ORDER_ARGS_SPENDS, &x->d.args);
 
 	if (!rc && window_parse(&words, (int64_t)time(NULL), &w, &field, &f))
-		rc = print_fail_field(x->np, STATUS_USAGE, field, NULL, "%s", f.text);
-	rc = rc ? rc : wish_check_wait(x->np, x->o);
-	for (int i = 0; !rc && i < option_argc(x->o); i++)
+		rc = print_fail_field(x->d.np, STATUS_USAGE, field, NULL, "%s", f.text);
+	rc = rc ? rc : order_args_check_wait(x->d.np, o);
+	for (int i = 0; !rc && i < option_argc(o); i++)
 		for (int k = 0; !rc && k < i; k++)
-			if (strcmp(option_argv(x->o)[i], option_argv(x->o)[k]) == 0)
-				rc = print_fail(x->np, STATUS_USAGE, NULL, "cannot extend '%.60s' twice at once",
-					option_argv(x->o)[i]);
-	return rc ? rc : plan_can_ask(x->np, x->o);
+			if (strcmp(option_argv(o)[i], option_argv(o)[k]) == 0)
+				rc = print_fail(x->d.np, STATUS_USAGE, NULL,
+					"cannot extend '%.60s' twice: it is named twice", option_argv(o)[i]);
+	return rc ? rc : plan_can_ask(x->d.np, o);
 }
 
 static int extend_command(struct nanopod *np, const struct options *o)
 {
-	struct extending x = { .np = np, .o = o, .count = (size_t)option_argc(o) };
+	struct extend x = { .count = (size_t)option_argc(o) };
 	int rc;
 
+	deal_init(&x.d, np, o, &cmd_extend);
 	x.list = calloc(x.count, sizeof *x.list);
 	if (!x.list || signals_begin())
 		command_nomem();
 	for (size_t i = 0; i < x.count; i++)
-		buf_init(&x.list[i].match, BODY_MAX);
+		deal_order_init(&x.list[i].order);
 	rc = extend_check_line(&x);
 	if (!rc && rows_check(np, o, columns, &rc))
 		rc = extend_go(&x);
-	for (size_t i = 0; i < x.count; i++) {
-		purchase_release(&x.list[i].purchase);
-		reservation_release(&x.list[i].reservation);
-		buf_release(&x.list[i].match);
-	}
+	for (size_t i = 0; i < x.count; i++)
+		deal_order_release(&x.list[i].order);
 	free(x.list);
-	skus_release(&x.skus);
-	market_sign_out(x.m);
+	deal_release(&x.d);
 	signals_end();
 	return rc;
 }

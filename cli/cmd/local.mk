@@ -2,10 +2,12 @@
 nanopod_SOURCES += \
 	cli/cmd/api.c \
 	cli/cmd/balance.c \
-	cli/cmd/bought.c \
-	cli/cmd/bought.h \
 	cli/cmd/burn.c \
 	cli/cmd/buy.c \
+	cli/cmd/buy_plan.c \
+	cli/cmd/buy_plan.h \
+	cli/cmd/buy_result.c \
+	cli/cmd/buy_result.h \
 	cli/cmd/cancel.c \
 	cli/cmd/complete.c \
 	cli/cmd/completion.c \

@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "cli/frame/cell.h"
-#include "cli/trade/intent.h"
+#include "cli/trade/resume_file.h"
 #include "cli/trade/market_link.h"
-#include "cli/trade/placed.h"
+#include "cli/trade/order_status.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/trade/reservation.h"
@@ -49,7 +49,7 @@ struct listing {
 	size_t count;
 };
 
-static void orders_add_row(struct listing *l, const struct model_order *o, const struct placed *p)
+static void orders_add_row(struct listing *l, const struct model_order *o, const struct order_status *p)
 {
 	const struct sku *sku = skus_by_id(l->skus, p->sku);
 	unsigned gpus = sku ? sku->gpus : 0;
@@ -74,17 +74,17 @@ static int orders_list_one(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct listing *l = arg;
 	struct model_order o;
-	struct placed p;
+	struct order_status p;
 	int rc = wire_order(d, at, &o, f);
 
 	if (rc)
 		return rc;
-	placed_copy(&p, &o);
+	order_status_copy(&p, &o);
 	if (l->count < sizeof l->names / sizeof *l->names) {
 		snprintf(l->names[l->count], sizeof *l->names, "%s", p.id);
 		snprintf(l->help[l->count++], sizeof *l->help, "%s", p.status_text);
 	}
-	if (l->all || !placed_decided(&p))
+	if (l->all || !order_status_decided(&p))
 		orders_add_row(l, &o, &p);
 	return 0;
 }
@@ -102,13 +102,13 @@ static void orders_remember(const struct market_link *m, const struct listing *l
 
 /* ---- Purchases that were cut off --------------------------------------------------------- */
 
-static bool tell_unfinished(void *arg, const struct intent *i)
+static bool tell_unfinished(void *arg, const struct resume_file *i)
 {
 	struct nanopod *np = arg;
 	char when[WHEN_TEXT];
 
 	print_note(np, "a purchase that began %s is not finished: '%s' goes on with it",
-		when_relative(intent_begun(i), (int64_t)time(NULL), when), intent_command(i));
+		when_relative(resume_file_begun(i), (int64_t)time(NULL), when), resume_file_command(i));
 	return true;
 }
 
@@ -120,7 +120,7 @@ static void tell_all_unfinished(struct market_link *m)
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
 		if (asprintf(&prefix, "%s\n%s\n", verbs[i], m->url) < 0)
 			command_nomem();
-		intent_each(prefix, tell_unfinished, m->np);
+		resume_file_each(prefix, tell_unfinished, m->np);
 		free(prefix);
 	}
 }

@@ -11,7 +11,7 @@
 #include "cli/trade/quote.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/trade/wish.h"
+#include "cli/trade/order_args.h"
 
 enum { TEXT_MAX = 1 << 16 };
 
@@ -21,7 +21,7 @@ struct pricing {
 	struct nanopod *np;
 	const struct options *o;
 	struct market_link *m;
-	struct wish wish;
+	struct order_args args;
 	struct skus skus;
 	struct rows *rows;
 	size_t shown, filled;
@@ -67,7 +67,7 @@ static void offers_json(const struct quote_book *book, struct buf *out)
 static void price_add_row(struct pricing *p, const struct sku *sku, const struct quote *q,
 	const struct quote_book *book)
 {
-	unsigned gpus = wish_gpus(&p->wish, sku);
+	unsigned gpus = order_args_gpus(&p->args, sku);
 	char rooms[9][CELL_TEXT];
 	struct buf offers;
 
@@ -75,9 +75,9 @@ static void price_add_row(struct pricing *p, const struct sku *sku, const struct
 	offers_json(book, &offers);
 	rows_add(p->rows,
 		(const char *[]){ sku->alias ? sku->alias : sku->id,
-			cell_int(q->known ? q->nodes : p->wish.nodes, rooms[0]),
-			cell_time(p->np, p->wish.window.start, rooms[1]),
-			cell_time(p->np, p->wish.window.end, rooms[2]), cell_price(quote_average(q), gpus, rooms[3]),
+			cell_int(q->known ? q->nodes : p->args.nodes, rooms[0]),
+			cell_time(p->np, p->args.window.start, rooms[1]),
+			cell_time(p->np, p->args.window.end, rooms[2]), cell_price(quote_average(q), gpus, rooms[3]),
 			q->known ? cell_price(q->price, gpus, rooms[4]) : NULL,
 			q->known ? cell_money(p->np, q->cost, rooms[5]) : NULL, q->fills ? "true" : "false",
 			q->fills ? NULL : q->message, q->known ? cell_int(q->cost, rooms[6]) : NULL,
@@ -89,7 +89,7 @@ static void price_add_row(struct pricing *p, const struct sku *sku, const struct
 /* Where the nodes would come from: level by level until there are enough. */
 static void put_offers(struct pricing *p, const struct sku *sku, const struct quote_book *book)
 {
-	int64_t want = p->wish.nodes;
+	int64_t want = p->args.nodes;
 	char rate[PLAN_RATE];
 
 	if (!book->count)
@@ -99,7 +99,7 @@ static void put_offers(struct pricing *p, const struct sku *sku, const struct qu
 
 		fprintf(p->np->out, "  %-8s  %4" PRId64 " node%s at %s%s", i ? "" : "offers", book->levels[i].nodes,
 			book->levels[i].nodes == 1 ? " " : "s",
-			plan_rate(book->levels[i].price, wish_gpus(&p->wish, sku), rate), n ? "" : "\n");
+			plan_rate(book->levels[i].price, order_args_gpus(&p->args, sku), rate), n ? "" : "\n");
 		if (n)
 			fprintf(p->np->out, ": %" PRId64 " of them\n", n);
 		want -= n;
@@ -110,16 +110,16 @@ static void put_offers(struct pricing *p, const struct sku *sku, const struct qu
 
 static void put_sheet(struct pricing *p, const struct sku *sku, const struct quote *q, const struct quote_book *book)
 {
-	unsigned gpus = wish_gpus(&p->wish, sku);
+	unsigned gpus = order_args_gpus(&p->args, sku);
 	char window[WINDOW_TEXT], a[PLAN_RATE], b[PLAN_RATE], total[MONEY_TEXT];
 	FILE *out = p->np->out;
 
 	fprintf(out, "%s%s%" PRId64 " node%s of ", p->shown ? "\n" : "", print_color(p->np, out, COLOR_BOLD),
-		p->wish.nodes, p->wish.nodes == 1 ? "" : "s");
+		p->args.nodes, p->args.nodes == 1 ? "" : "s");
 	print_safe_line(out, sku->alias ? sku->alias : sku->id);
 	if (sku->gpus)
 		fprintf(out, ", %u GPUs each", sku->gpus);
-	fprintf(out, "%s\n  window    %s\n", print_color(p->np, out, COLOR_NONE), window_show(&p->wish.window, window));
+	fprintf(out, "%s\n  window    %s\n", print_color(p->np, out, COLOR_NONE), window_show(&p->args.window, window));
 	if (q->known) {
 		fprintf(out, "  total     %s%s\n", money_text(q->cost, total),
 			q->firm ? "" : ", worked out from the book");
@@ -137,9 +137,12 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 
 static int price_one(struct pricing *p, const struct sku *sku)
 {
-	int64_t minutes = window_minutes(&p->wish.window);
-	struct model_order_new order = { .sku = sku->id, .nodes = p->wish.nodes, .start = p->wish.window.start,
-		.end = p->wish.window.end, .price = quote_any_price(p->wish.nodes, minutes) };
+	int64_t minutes = window_minutes(&p->args.window);
+	struct model_order_new order = { .sku = sku->id,
+		.nodes = p->args.nodes,
+		.start = p->args.window.start,
+		.end = p->args.window.end,
+		.price = quote_any_price(p->args.nodes, minutes) };
 	struct quote_book book;
 	struct quote q;
 	int rc;
@@ -165,7 +168,7 @@ static int price_one(struct pricing *p, const struct sku *sku)
 		p->first_reason = q.reason ? q.reason : REASON_NO_CAPACITY;
 		buf_init(&hint, TEXT_MAX);
 		quote_hint(&q, p->np->commands ? command_find(p->np, "price") : &cmd_buy, p->o, NULL,
-			wish_gpus(&p->wish, sku), &hint);
+			order_args_gpus(&p->args, sku), &hint);
 		if (hint.len)
 			print_note(p->np, "%s", buf_text(&hint));
 		buf_release(&hint);
@@ -204,9 +207,9 @@ static int price_ask(struct pricing *p)
 
 	if (rc)
 		return rc;
-	if (wish_market(p->m, &p->wish) < 0)
+	if (market_clock_read(p->m, &p->args.clock) < 0)
 		return market_fail(p->m, "cannot tell what it costs");
-	rc = wish_window(p->np, p->o, wish_now(&p->wish), &p->wish);
+	rc = order_args_window(p->np, p->o, market_clock_now(&p->args.clock), &p->args);
 	/* The types are needed to know what to ask. */
 	explain = p->m->explain;
 	p->m->explain = false;
@@ -236,8 +239,8 @@ static int price_command(struct nanopod *np, const struct options *o)
 
 	if (signals_begin())
 		command_nomem();
-	rc = wish_read(np, o, WISH_WINDOW | WISH_NODES, &p.wish);
-	p.wish.per_node = strcmp(option_text(o, "per"), "node") == 0;
+	rc = order_args_read(np, o, ORDER_ARGS_WINDOW | ORDER_ARGS_NODES, &p.args);
+	p.args.per_node = strcmp(option_text(o, "per"), "node") == 0;
 	if (!rc && rows_check(np, o, columns, &rc))
 		rc = price_ask(&p);
 	skus_release(&p.skus);

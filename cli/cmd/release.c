@@ -13,7 +13,9 @@
 #include "cli/frame/retype.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/trade/wish.h"
+#include "cli/trade/market_clock.h"
+#include "cli/trade/sku_list.h"
+#include "cli/trade/window.h"
 #include "market/when.h"
 
 enum { BODY_MAX = 65536 };
@@ -24,7 +26,7 @@ struct releasing {
 	struct nanopod *np;
 	const struct options *o;
 	struct market_link *m;
-	struct wish wish;
+	struct market_clock clock;
 	struct reservation reservation;
 	struct purchase purchase;
 	char *sku;           /* NULL: any */
@@ -91,7 +93,7 @@ static void release_show_plan(const struct releasing *r)
 
 	plan_init(&p, "Give back %" PRId64 " node%s of '%s'", r->nodes, r->nodes == 1 ? "" : "s", r->reservation.name);
 	plan_add(&p, "from", "%s (%s) to its end", when_local(r->from, when),
-		when_relative(r->from, wish_now(&r->wish), relative));
+		when_relative(r->from, market_clock_now(&r->clock), relative));
 	plan_add(&p, "refund", r->refund ? "%s comes back" : "%s: nothing comes back", money_text(r->refund, a));
 	plan_add(&p, "rule", "%s", r->rule);
 	plan_add(&p, "nodes", "what runs there is ended then, and what it has on disk is gone");
@@ -127,7 +129,7 @@ static int release_begin(struct releasing *r, const char *match)
 		return 0;
 	buf_init(&command, BODY_MAX);
 	retype(&cmd_release, r->o, NULL, &command);
-	rc = purchase_begin(&r->purchase, match, buf_text(&command), wish_now(&r->wish));
+	rc = purchase_begin(&r->purchase, match, buf_text(&command), market_clock_now(&r->clock));
 	buf_release(&command);
 	if (rc)
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
@@ -147,8 +149,7 @@ static int release_carry_out(struct releasing *r)
 		return market_fail(r->m, "cannot release '%s'", r->reservation.name);
 	}
 	if (rc)
-		return print_fail(r->np,
-			(enum status)(rc == -EPROTO || rc > REASON_END ? STATUS_FAILURE : client_status(rc)),
+		return print_fail(r->np, purchase_status(rc),
 			"type the same command again: it finds out, and gives nothing back twice",
 			"cannot tell whether '%s' was released: %s", r->reservation.name, r->m->fail.text);
 	if (r->purchase.resumed)
@@ -161,9 +162,9 @@ static int release_trade(struct releasing *r, const char *match)
 	int rc;
 
 	purchase_init(&r->purchase, r->m);
-	if (!r->explain && !option_given(r->o, "dry-run") && purchase_find(&r->purchase, match))
+	if (!r->explain && !option_given(r->o, "dry-run") && purchase_find(&r->purchase, match, NULL))
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
-	if (r->purchase.intent) {
+	if (r->purchase.file) {
 		print_note(r->np, "goes on with the release of '%s' that this command began before",
 			r->reservation.name);
 		return release_carry_out(r);
@@ -217,14 +218,14 @@ static int release_go(struct releasing *r)
 		return rc;
 	r->explain = r->m->explain;
 	r->m->explain = false;
-	rc = wish_market(r->m, &r->wish);
+	rc = market_clock_read(r->m, &r->clock);
 	if (rc < 0)
 		return market_fail(r->m, "cannot release '%.60s'", option_argv(r->o)[0]);
 	if (rc == 0)
 		return print_fail(r->np, STATUS_FAILURE, "'nanopod sell' offers it to others",
 			"cannot release '%.60s': this market takes nothing back", option_argv(r->o)[0]);
 	rc = release_find(r);
-	rc = rc ? rc : release_read_from(r, wish_now(&r->wish));
+	rc = rc ? rc : release_read_from(r, market_clock_now(&r->clock));
 	if (rc)
 		return rc;
 	buf_init(&match, BODY_MAX);

@@ -17,7 +17,7 @@
 #include "cli/frame/remember.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
-#include "cli/trade/wish.h"
+#include "cli/trade/order_args.h"
 
 enum { BODY_MAX = 256 << 10, WAIT_MS = 5 * 60 * 1000 };
 
@@ -173,7 +173,7 @@ static int replace_print(struct replacing *r)
 
 static int replace_wait(struct replacing *r)
 {
-	int64_t patience = wish_wait(r->o, r->np->tty_err ? WAIT_MS : 0);
+	int64_t patience = order_args_wait(r->o, r->np->tty_err ? WAIT_MS : 0);
 	const char *id = r->id;
 	char hint[400];
 	int rc, number = 0;
@@ -198,8 +198,7 @@ static int replace_carry_out(struct replacing *r)
 		return market_fail(r->m, "cannot replace '%.100s'", typed);
 	}
 	if (rc)
-		return print_fail(r->np,
-			(enum status)(rc == -EPROTO || rc > REASON_END ? STATUS_FAILURE : client_status(rc)),
+		return print_fail(r->np, purchase_status(rc),
 			"type the same command again: it finds out, and replaces nothing twice",
 			"cannot tell whether '%.100s' was replaced: %s", typed, r->m->fail.text);
 	if (r->purchase.resumed)
@@ -212,7 +211,7 @@ static int replace_carry_out(struct replacing *r)
 /* The same command began it, and nobody knows what became of it. */
 static bool replace_resume(struct replacing *r)
 {
-	if (!r->purchase.intent)
+	if (!r->purchase.file)
 		return false;
 	if (!purchase_kept(&r->purchase, "reservation")) {
 		purchase_end(&r->purchase);
@@ -254,7 +253,8 @@ static int replace_go(struct replacing *r)
 	buf_init(&match, BODY_MAX);
 	if (purchase_match(r->m, r->o, "replace", option_argv(r->o)[0], &match)) {
 		rc = market_fail(r->m, "cannot tell who asks");
-	} else if (!r->explain && !option_given(r->o, "dry-run") && purchase_find(&r->purchase, buf_text(&match))) {
+	} else if (!r->explain && !option_given(r->o, "dry-run") &&
+		purchase_find(&r->purchase, buf_text(&match), NULL)) {
 		rc = print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
 	} else if (replace_resume(r)) {
 		print_note(r->np, "goes on with the replacement of '%.100s' that this command began before",
@@ -275,7 +275,7 @@ static int replace_command(struct nanopod *np, const struct options *o)
 
 	if (!rows_check(np, o, columns, &rc))
 		return rc;
-	rc = wish_check_wait(np, o);
+	rc = order_args_check_wait(np, o);
 	rc = rc ? rc : plan_can_ask(np, o);
 	if (rc)
 		return rc;

@@ -14,7 +14,7 @@
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
 #include "cli/trade/sku_list.h"
-#include "cli/trade/wish.h"
+#include "cli/trade/market_clock.h"
 #include "market/when.h"
 
 enum { MANY = 100000 };
@@ -194,14 +194,14 @@ static void reservations_remember(const struct market_link *m, const struct list
 static int reservations_list(struct market_link *m, const struct options *o)
 {
 	struct listing l = { .now = 0 };
-	struct wish clock = { 0 };
+	struct market_clock clock = { 0 };
 	struct skus skus = { 0 };
-	int ours = wish_market(m, &clock), rc;
+	int ours = market_clock_read(m, &clock), rc;
 	struct rows *rows = NULL;
 
 	if (ours < 0)
 		return market_fail(m, "cannot list the reservations");
-	l.now = wish_now(&clock);
+	l.now = market_clock_now(&clock);
 	rc = skus_load(m, &skus);
 	if (!rc && (market_each(m, "/v2/pools?limit=200&schedule_history_minutes=1440", take_pool, &l)
 	    || market_each(m, "/v2/instances?limit=200", reservations_take_instance, &l)

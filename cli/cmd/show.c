@@ -7,14 +7,14 @@
 
 #include "cli/frame/cell.h"
 #include "cli/trade/market_link.h"
-#include "cli/trade/placed.h"
+#include "cli/trade/order_status.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/trade/reservation.h"
 #include "cli/frame/signals.h"
 #include "cli/trade/sku_list.h"
-#include "cli/trade/wish.h"
+#include "cli/trade/market_clock.h"
 #include "market/ident.h"
 #include "market/money.h"
 #include "market/when.h"
@@ -112,12 +112,12 @@ static int show_order(struct showing *s, const char *id)
 {
 	char span[200], rate[PLAN_RATE], room[MONEY_TEXT];
 	struct model_order o;
-	struct placed p;
+	struct order_status p;
 	unsigned gpus;
 
 	if (market_get(s->m, "/v2/orders/%s", id) || wire_order(s->m->doc, WIRE_WHOLE, &o, &s->m->fail))
 		return market_fail(s->m, "cannot show '%s'", id);
-	placed_copy(&p, &o);
+	order_status_copy(&p, &o);
 	remember_one(REMEMBER_ORDERS, s->m->url, p.id, p.status_text);
 	if (as_document(s))
 		return put_document(s);
@@ -162,12 +162,12 @@ static int put_instance_line(void *arg, struct doc *d, long at, struct fail *f)
 static int put_order_line(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct model_order o;
-	struct placed p;
+	struct order_status p;
 	int rc = wire_order(d, at, &o, f);
 
 	if (rc)
 		return rc;
-	placed_copy(&p, &o);
+	order_status_copy(&p, &o);
 	show_line(arg, "order", "%s, %s, %s", p.id, p.sell ? "sell" : "buy", p.status_text);
 	return 0;
 }
@@ -354,18 +354,18 @@ static int cmd_show_show_one(struct showing *s, const char *id)
 static int show_command(struct nanopod *np, const struct options *o)
 {
 	struct showing s = { .np = np, .o = o };
-	struct wish clock = { 0 };
+	struct market_clock clock = { 0 };
 	int rc, ours;
 
 	if (signals_begin())
 		command_nomem();
 	rc = market_sign_in(np, o, 0, &s.m);
 	if (!rc) {
-		ours = wish_market(s.m, &clock);
+		ours = market_clock_read(s.m, &clock);
 		if (ours < 0)
 			rc = market_fail(s.m, "cannot show '%.60s'", option_argv(o)[0]);
 		s.ours = ours == 1;
-		s.now = wish_now(&clock);
+		s.now = market_clock_now(&clock);
 	}
 	if (!rc && !s.m->explain)
 		rc = skus_load(s.m, &s.skus);

@@ -11,7 +11,7 @@
 #include "cli/frame/json.h"
 #include "cli/frame/settings.h"
 
-enum { KEY_FILE_MAX = 65536, DOCUMENT_MAX = 48 * 1024 }; /* in base64 that makes 64 KiB, the most that a market takes */
+enum { KEY_FILE_MAX = 65536, DOCUMENT_MAX = 48 * 1024 }; /* 64 KiB in base64, the most that a market takes */
 
 static bool is_key(const char *line)
 {
@@ -24,9 +24,20 @@ static bool is_key(const char *line)
 	return false;
 }
 
-/* The lines of one file. A private key that was named by mistake must not travel: only known kinds pass. */
-static int userdata_add_file(struct json *j, const char *path, size_t *keys, struct fail *f)
+/* "/home/you/.ssh/id.pub" as people write it. */
+static int userdata_add_name(struct buf *names, const char *path)
 {
+	const char *home = getenv("HOME");
+	size_t len = home ? strlen(home) : 0;
+	bool below = len > 1 && strncmp(path, home, len) == 0 && path[len] == '/';
+
+	return buf_addf(names, "%s%s%s", names->len ? ", " : "", below ? "~" : "", below ? path + len : path);
+}
+
+/* A private key that was named by mistake must not leave this machine: only lines of known kinds pass. */
+static int userdata_add_file(struct json *j, const char *path, size_t *keys, struct buf *names, struct fail *f)
+{
+	size_t before = *keys;
 	char *expanded = str_expand_home(path), *rest, *line;
 	struct buf text;
 	int rc;
@@ -37,25 +48,27 @@ static int userdata_add_file(struct json *j, const char *path, size_t *keys, str
 		fail_errno(f, rc, -rc, "cannot read '%s'", path);
 	else if (strstr(buf_text(&text), "PRIVATE KEY"))
 		rc = fail_set(f, -EINVAL,
-			"cannot use '%s': it is a private key; the public one is beside it, with '.pub'", path);
+			"cannot use '%s': it is a private key; use the public one, whose name ends in '.pub'", path);
 	for (rest = rc ? NULL : text.data; !rc && (line = strsep(&rest, "\n"));) {
 		line[strcspn(line, "\r")] = '\0';
 		line += strspn(line, " \t");
 		if (!*line || *line == '#')
 			continue;
 		if (!is_key(line))
-			rc = fail_set(f, -EINVAL, "cannot use '%s': it has a line that is no public key", path);
+			rc = fail_set(f, -EINVAL, "cannot use '%s': a line of it is not a public key", path);
 		else
 			json_text(j, NULL, line);
 		*keys += !rc;
 	}
+	if (*keys > before && !rc && userdata_add_name(names, path))
+		rc = fail_set(f, -ENOMEM, "out of memory");
 	buf_release(&text);
 	free(expanded);
 	return rc;
 }
 
-/* Those that ssh would offer by itself. One that is not there is no mistake. */
-static int userdata_add_own(const struct settings *s, struct json *j, size_t *keys, struct fail *f)
+/* The keys that ssh would offer by itself, as far as their files exist. */
+static int userdata_add_own(const struct settings *s, struct json *j, size_t *keys, struct buf *names, struct fail *f)
 {
 	static const char *const usual[] = { "~/.ssh/id_ed25519.pub", "~/.ssh/id_ecdsa.pub", "~/.ssh/id_rsa.pub",
 		"~/.ssh/id_ed25519_sk.pub", "~/.ssh/id_ecdsa_sk.pub" };
@@ -69,7 +82,7 @@ static int userdata_add_own(const struct settings *s, struct json *j, size_t *ke
 
 		if (asprintf(&path, "%s.pub", item) < 0)
 			return fail_set(f, -ENOMEM, "out of memory");
-		rc = userdata_add_file(j, path, keys, &why);
+		rc = userdata_add_file(j, path, keys, names, &why);
 		free(path);
 		if (rc && rc != -ENOENT)
 			return fail_set(f, rc, "%s", why.text);
@@ -77,11 +90,11 @@ static int userdata_add_own(const struct settings *s, struct json *j, size_t *ke
 	if (settings_local_identity(s)) {
 		if (asprintf(&path, "%s.pub", settings_local_identity(s)) < 0)
 			return fail_set(f, -ENOMEM, "out of memory");
-		own = userdata_add_file(j, path, keys, &why) == 0;
+		own = userdata_add_file(j, path, keys, names, &why) == 0;
 		free(path);
 	}
 	for (size_t i = 0; *keys <= own && i < sizeof usual / sizeof *usual; i++) {
-		int rc = userdata_add_file(j, usual[i], keys, &why);
+		int rc = userdata_add_file(j, usual[i], keys, names, &why);
 
 		if (rc && rc != -ENOENT && rc != -ENOTDIR)
 			return fail_set(f, rc, "%s", why.text);
@@ -89,9 +102,9 @@ static int userdata_add_own(const struct settings *s, struct json *j, size_t *ke
 	return 0;
 }
 
-/* A JSON array of strings is a YAML one, and its quotes hold whatever a key's comment says. */
+/* A JSON array is valid YAML, and its quoting is safe for whatever the comment of a key says. */
 int userdata_make(const struct settings *s, const char *const *files, size_t count, char **out, size_t *keys,
-	struct fail *f)
+	struct buf *names, struct fail *f)
 {
 	size_t found = 0;
 	struct buf b;
@@ -103,12 +116,12 @@ int userdata_make(const struct settings *s, const char *const *files, size_t cou
 	j = json_to(&b);
 	json_begin_array(&j, NULL);
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = userdata_add_file(&j, files[i], &found, f);
+		rc = userdata_add_file(&j, files[i], &found, names, f);
 	if (!rc && !count)
-		rc = userdata_add_own(s, &j, &found, f);
+		rc = userdata_add_own(s, &j, &found, names, f);
 	json_end(&j);
 	if (!rc && (j.error || buf_adds(&b, "\n")))
-		rc = fail_set(f, -EFBIG, "cannot give a node that many keys: name fewer with '--ssh-key'");
+		rc = fail_set(f, -EFBIG, "too many SSH keys for one node; name fewer with '--ssh-key'");
 	if (!rc) {
 		*out = found ? buf_steal(&b) : NULL;
 		*keys = found;

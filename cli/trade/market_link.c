@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 #include "base/table.h"
-#include "cli/trade/intent.h"
+#include "cli/trade/resume_file.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
@@ -215,33 +215,33 @@ static bool open_end(const struct market_link *m, int rc)
 	return rc && m->answer.status >= 500 && rc != REASON_UNAVAILABLE && rc != REASON_NOT_IMPLEMENTED;
 }
 
-static int market_resume(struct market_link *m, const char *match, const struct buf *body, struct intent **out)
+static int market_resume(struct market_link *m, const char *match, const struct buf *body, struct resume_file **out)
 {
 	char room[WHEN_TEXT];
 	const char *was;
-	int rc = intent_find(match, out, &m->fail);
+	int rc = resume_file_find(match, out, &m->fail);
 
 	if (rc)
 		return rc;
 	if (*out) {
-		was = intent_get(*out, "body");
+		was = resume_file_get(*out, "body");
 		if (was && strcmp(was, buf_text(body)) == 0) {
 			print_note(m->np,
 				"replayed: this was sent %s and no answer came; it goes on with the same request",
-				when_relative(intent_begun(*out), (int64_t)time(NULL), room));
+				when_relative(resume_file_begun(*out), (int64_t)time(NULL), room));
 			return 0;
 		}
-		intent_free(*out);
+		resume_file_free(*out);
 		*out = NULL;
 	}
-	rc = intent_new(match, match, (int64_t)time(NULL), out, &m->fail);
-	return rc ? rc : intent_set(*out, "body", buf_text(body), &m->fail);
+	rc = resume_file_new(match, match, (int64_t)time(NULL), out, &m->fail);
+	return rc ? rc : resume_file_set(*out, "body", buf_text(body), &m->fail);
 }
 
 int market_make(struct market_link *m, const char *path, const struct buf *body, const char *what)
 {
-	struct intent *intent = NULL;
-	char key[INTENT_KEY], *match;
+	struct resume_file *file = NULL;
+	char key[RESUME_FILE_KEY], *match;
 	struct fail kept;
 	int rc;
 
@@ -249,17 +249,17 @@ int market_make(struct market_link *m, const char *path, const struct buf *body,
 		return market_send(m, "POST", path, body, "…");
 	if (asprintf(&match, "%s %s %s", m->url, path, what) < 0)
 		command_nomem();
-	rc = market_resume(m, match, body, &intent);
+	rc = market_resume(m, match, body, &file);
 	free(match);
 	if (rc) {
-		intent_free(intent);
+		resume_file_free(file);
 		return fail_set(&m->fail, CLIENT_BAD_SETUP, "%s", (kept = m->fail).text);
 	}
-	rc = market_send(m, "POST", path, body, intent_key(intent, "make", key));
+	rc = market_send(m, "POST", path, body, resume_file_key(file, "make", key));
 	kept = m->fail;
 	if (open_end(m, rc))
-		intent_free(intent);
-	else if (intent_end(intent, &m->fail))
+		resume_file_free(file);
+	else if (resume_file_end(file, &m->fail))
 		print_warn(m->np, "%s", m->fail.text);
 	m->fail = kept;
 	return rc;

@@ -19,7 +19,7 @@ void purchase_init(struct purchase *p, struct market_link *m)
 
 void purchase_release(struct purchase *p)
 {
-	intent_free(p->intent);
+	resume_file_free(p->file);
 	for (size_t i = 0; i < p->node_count; i++)
 		free(p->nodes[i]);
 	*p = (struct purchase){ .m = p->m };
@@ -32,9 +32,9 @@ static void keep_text(char *room, size_t size, const char *text)
 
 static void purchase_recall(struct purchase *p)
 {
-	keep_text(p->pool, sizeof p->pool, intent_get(p->intent, "pool"));
-	keep_text(p->name, sizeof p->name, intent_get(p->intent, "name"));
-	p->own_pool = !intent_get(p->intent, "into");
+	keep_text(p->pool, sizeof p->pool, resume_file_get(p->file, "pool"));
+	keep_text(p->name, sizeof p->name, resume_file_get(p->file, "name"));
+	p->own_pool = !resume_file_get(p->file, "into");
 }
 
 int purchase_match(struct market_link *m, const struct options *o, const char *verb, const char *subject,
@@ -52,54 +52,48 @@ int purchase_match(struct market_link *m, const struct options *o, const char *v
 	return 0;
 }
 
-int purchase_find(struct purchase *p, const char *match)
+int purchase_find(struct purchase *p, const char *match, const char *begun)
 {
-	int rc = intent_find(match, &p->intent, &p->m->fail);
+	int rc = resume_file_find(match, &p->file, &p->m->fail);
 
-	if (rc || !p->intent)
+	if (rc || !p->file)
 		return rc;
+	if (begun && !purchase_kept(p, begun)) {
+		purchase_end(p);
+		purchase_init(p, p->m);
+		return 0;
+	}
 	p->resumed = true;
 	purchase_recall(p);
 	return 0;
 }
 
-int purchase_find_order(struct purchase *p, const char *match)
-{
-	int rc = purchase_find(p, match);
-
-	if (!rc && p->intent && !purchase_kept(p, "order") && !purchase_kept(p, "order.body")) {
-		purchase_end(p);
-		purchase_init(p, p->m);
-	}
-	return rc;
-}
-
 int purchase_begin(struct purchase *p, const char *match, const char *command, int64_t now)
 {
-	return p->m->explain ? 0 : intent_new(match, command, now, &p->intent, &p->m->fail);
+	return p->m->explain ? 0 : resume_file_new(match, command, now, &p->file, &p->m->fail);
 }
 
 int purchase_keep(struct purchase *p, const char *name, const char *value)
 {
-	int rc = p->intent ? intent_set(p->intent, name, value, &p->m->fail) : 0;
+	int rc = p->file ? resume_file_set(p->file, name, value, &p->m->fail) : 0;
 
 	if (!rc && strcmp(name, "pool") == 0)
 		keep_text(p->pool, sizeof p->pool, value);
 	if (!rc && strcmp(name, "name") == 0)
 		keep_text(p->name, sizeof p->name, value);
-	if (!rc && !p->intent && strcmp(name, "into") == 0)
+	if (!rc && !p->file && strcmp(name, "into") == 0)
 		p->own_pool = false;
 	return rc;
 }
 
 const char *purchase_kept(const struct purchase *p, const char *name)
 {
-	return p->intent ? intent_get(p->intent, name) : NULL;
+	return p->file ? resume_file_get(p->file, name) : NULL;
 }
 
 int purchase_post(struct purchase *p, const char *step, const char *path, const struct buf *body)
 {
-	char name[INTENT_KEY], key[INTENT_KEY];
+	char name[RESUME_FILE_KEY], key[RESUME_FILE_KEY];
 	const char *kept;
 	struct buf again;
 	int rc = 0;
@@ -113,7 +107,7 @@ int purchase_post(struct purchase *p, const char *step, const char *path, const 
 	buf_init(&again, BODY_MAX);
 	if (buf_adds(&again, kept ? kept : buf_text(body)))
 		command_nomem();
-	rc = market_send(p->m, "POST", path, &again, p->intent ? intent_key(p->intent, step, key) : NULL);
+	rc = market_send(p->m, "POST", path, &again, p->file ? resume_file_key(p->file, step, key) : NULL);
 	buf_release(&again);
 	p->sent |= rc != MARKET_EXPLAINED && p->m->answer.sent != CLIENT_NOT_SENT;
 	p->replayed |= rc == 0 && p->m->answer.replayed;
@@ -178,9 +172,9 @@ static int adopt_pool(struct purchase *p, int rc)
 	if (!asked_before(p) ||
 		(rc != REASON_NAME_TAKEN && rc != REASON_INVALID && rc != REASON_MALFORMED &&
 			rc != REASON_WRONG_STATE) ||
-		!p->intent || reservation_look(p->m, p->name, &r))
+		!p->file || reservation_look(p->m, p->name, &r))
 		return rc;
-	ours = r.count == 0 && r.created_at + CLOCKS_APART >= intent_begun(p->intent);
+	ours = r.count == 0 && r.created_at + CLOCKS_APART >= resume_file_begun(p->file);
 	keep_text(id, sizeof id, r.id);
 	reservation_release(&r);
 	if (!ours)
@@ -247,7 +241,7 @@ int purchase_order(struct purchase *p, struct model_order_new *o)
 
 	if (known) {
 		p->replayed = true;
-		return placed_look(p->m, known, &p->order);
+		return order_status_look(p->m, known, &p->order);
 	}
 	o->pool = p->pool;
 	buf_init(&body, BODY_MAX);
@@ -256,11 +250,11 @@ int purchase_order(struct purchase *p, struct model_order_new *o)
 	rc = purchase_post(p, "order", "/v2/orders", &body);
 	buf_release(&body);
 	if (rc == MARKET_EXPLAINED) {
-		p->order = (struct placed){ .status = MODEL_ORDER_FILLED, .filled_nodes = o->nodes };
+		p->order = (struct order_status){ .status = MODEL_ORDER_FILLED, .filled_nodes = o->nodes };
 		keep_text(p->order.sku, sizeof p->order.sku, o->sku);
 		return 0;
 	}
-	rc = rc ? rc : placed_take(p->m, &p->order);
+	rc = rc ? rc : order_status_take(p->m, &p->order);
 	return rc ? rc : purchase_keep(p, "order", p->order.id);
 }
 
@@ -454,13 +448,20 @@ bool purchase_nothing_done(const struct purchase *p, int code)
 	return code > REASON_BASE && code < REASON_END;
 }
 
+enum status purchase_status(int code)
+{
+	bool known = code == -EPROTO || code <= REASON_END;
+
+	return known ? (enum status)client_status(code) : STATUS_FAILURE;
+}
+
 void purchase_end(struct purchase *p)
 {
 	struct fail why = { 0 };
 
-	if (p->intent && intent_end(p->intent, &why))
+	if (p->file && resume_file_end(p->file, &why))
 		print_warn(p->m->np, "%s", why.text);
-	p->intent = NULL;
+	p->file = NULL;
 }
 
 int purchase_told(struct purchase *p, int status)

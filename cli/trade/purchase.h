@@ -8,21 +8,21 @@
 #ifndef CLI_TRADE_PURCHASE_H
 #define CLI_TRADE_PURCHASE_H
 
-#include "cli/trade/intent.h"
-#include "cli/trade/placed.h"
+#include "cli/trade/resume_file.h"
+#include "cli/trade/order_status.h"
 #include "cli/trade/reservation.h"
 
 enum { PURCHASE_NODES = 1024 };
 
 struct purchase {
 	struct market_link *m;
-	struct intent *intent;   /* NULL with --explain: nothing is remembered */
+	struct resume_file *file; /* NULL with --explain: nothing is remembered */
 	bool resumed;            /* an earlier command began it */
 	bool replayed;           /* the market said that it had done a step before */
 	bool sent;               /* a request of this run may have reached the market */
 	char pool[64], name[256];
 	bool own_pool;           /* made for this purchase */
-	struct placed order;
+	struct order_status order;
 	char *nodes[PURCHASE_NODES];
 	size_t node_count;
 };
@@ -37,11 +37,13 @@ void purchase_release(struct purchase *p); /* the intent stays where purchase_en
 int purchase_match(struct market_link *m, const struct options *o, const char *verb, const char *subject,
 	struct buf *out);
 
-/* The one that the same command began, if any; else a new one with these. Negative code in m->fail. */
-int purchase_find(struct purchase *p, const char *match);
+/*
+ * Looks for a purchase that the same command began and did not finish: resumed is true where there is one.
+ * One that has not kept `begun` (NULL: any counts) sent nothing yet: it is forgotten. Negative code in m->fail.
+ */
+int purchase_find(struct purchase *p, const char *match, const char *begun);
 
-/* The same where the order is the first thing that is sent: one that was cut off before that is forgotten. */
-int purchase_find_order(struct purchase *p, const char *match);
+/* Makes the file of a new one. command: what was typed, for people. Negative code in m->fail. */
 int purchase_begin(struct purchase *p, const char *match, const char *command, int64_t now);
 
 /* Remembered for the next steps; on disk when it returns. */
@@ -71,6 +73,9 @@ int purchase_check_image(struct purchase *p, const char *image);
  * resume? Else the same command must be repeated to find out.
  */
 bool purchase_nothing_done(const struct purchase *p, int code);
+
+/* The exit status after a step failed with this code. */
+enum status purchase_status(int code);
 
 /* An empty pool that was made for it goes. True: it is gone, and no late order can reach it. */
 bool purchase_undo_pool(struct purchase *p);

@@ -52,7 +52,7 @@ is "$(orders_count) $(pools_count) $(intents)" "$orders_before 0 0" "nothing was
 
 # What would fail only when it is paid is found out before.
 run_is 3 "an image that is not there" buy -t h100 -d 1h -p 2.10 -y --image nosuch
-like "$err" "nothing is bought: there is no image 'nosuch'" "is said"
+like "$err" "nothing was bought: there is no image 'nosuch'" "is said"
 is "$(orders_count)" 0 "before anything is bought"
 
 # ---- Bought ----
@@ -64,13 +64,13 @@ like "$err" '^Buy 2 nodes of richmond$' "-y prints the plan all the same"
 like "$err" 'window +Fri 15 Jan 08:01 to Sat 16 Jan 08:01 UTC, 24h' "the window"
 like "$err" 'size +2 x 8 GPUs' "the size"
 like "$err" 'price +\$1\.80 per GPU-hour now, limit \$2\.10 per GPU-hour' "the price and its limit"
-like "$err" 'total +\$691\.20 now, \$806\.40 at worst' "the total and the worst"
+like "$err" 'total +\$691\.20 now, up to \$806\.40 at your limit' "the total, now and at the limit"
 like "$err" 'burn +\$28\.80 an hour' "the burn"
 like "$err" 'refund +' "what comes back"
-like "$err" 'balance +\$99,308\.80 after it, \$99,193\.60 at worst' "the balance after it"
+like "$err" 'balance +\$100,000\.00 now, \$99,308\.80 afterwards, at least \$99,193\.60 at your limit' "the balance afterwards"
 like "$err" "next: 'nanopod ssh $R-0'" "and what to type next"
 run_is 5 "a name that is taken" buy -t h100 -d 2h -p 2.10 -y --name "$R"
-like "$err" "there is a reservation '$R' already" "is said"
+like "$err" "the reservation '$R' exists already" "is said"
 unlike "$err" "^Buy " "and no plan is shown"
 is "$(market GET "/v2/orders?status=filled" | jq -c '.data[0] | [.allocation_schedule_delta[0].start_at, .allocation_schedule_delta[0].end_at, .allocation_schedule_delta[0].node_count]')" \
 	"[$FIRST,$((FIRST + DAY)),2]" "the window that was shown is the one that was bought"
@@ -82,7 +82,7 @@ mkdir -p "$HOME/.ssh" && echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ me "and\ y
 run_is 0 "one for the evening" buy -t richmond -d 90m -s +2h -p 2.10 -y --name eve -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .status, .nodes, .start, .end, .price, .total, .total_micros, .replayed, (.instances | length)]')" \
 	'["eve","filled",1,"2027-01-15T10:01:00Z","2027-01-15T11:31:00Z","1.80","21.600000",21600000,false,1]' "all about it in JSON, times in UTC"
-like "$err" '"sign-in":"with 1 SSH key of yours"' "with the key in ~/.ssh"
+like "$err" '"SSH keys":"~/.ssh/id_ed25519.pub"' "with the key in ~/.ssh"
 is "$(market GET '/v2/instances' | jq -r '.data[] | select(.name == "eve-0") | .cloud_init_user_data_used')" true "which the node gets"
 run_is 5 "a name that is taken" buy -t richmond -d 1h -p 2.10 -y --name eve
 is "$(intents)" 0 "is an answer: nothing is left unfinished"

@@ -26,7 +26,7 @@ before=$(balance_now)
 run_is 0 "dry run" np extend one -d 2h --dry-run
 like "$err" 'one +2 nodes of richmond, Fri 15 Jan 12:01 to 14:01 UTC, 2h$' "the plan"
 like "$err" '^ +\$57\.60 at \$1\.80 per GPU-hour$' "with what it costs"
-like "$err" 'total +\$57\.60, and not more$' "and that no more is paid"
+like "$err" 'total +\$57\.60, not more$' "and that no more is paid"
 is "$(end_of one) $((before - $(balance_now))) $(intents)" "$((FIRST + 4 * HOUR)) 0 0" "nothing is bought"
 
 run_is 0 "extended" np extend one -d 2h -y -o json

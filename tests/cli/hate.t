@@ -41,16 +41,16 @@ is "$(window_of three)" "[$((FIRST + 3 * HOUR)),$((FIRST + 4 * HOUR))]" "3: in t
 # 4: "-y skips the quote, so a script never sees the price"
 run_is 0 "4: with -y" np buy -t richmond -d 1h -s +30h -p 2.10 -y
 like "$err" 'price +\$1\.80 per GPU-hour now, limit \$2\.10' "4: the price is shown"
-like "$err" 'total +\$14\.40 now, \$16\.80 at worst' "4: and the total"
+like "$err" 'total +\$14\.40 now, up to \$16\.80 at your limit' "4: and the total"
 run_is 0 "4: in JSON" np buy -t richmond -d 1h -s +30h -p 2.10 -y -o json
-is "$(printf '%s' "$err" | jq -r 'select(.plan) | .plan.total')" "\$14.40 now, \$16.80 at worst" "4: too, and what was paid is in the answer:"
+is "$(printf '%s' "$err" | jq -r 'select(.plan) | .plan.total')" "\$14.40 now, up to \$16.80 at your limit" "4: too, and what was paid is in the answer:"
 is "$(printf '%s' "$out" | jq -c '.[0] | [.price, .total_micros]')" '["1.80",14400000]' "4: price and total"
 
 # 5: "a dropped connection after the POST leaves the user not knowing whether money was spent"
 before=$(orders_count)
 rule 'cut-after POST /v2/orders'
 run_is 8 "5: the connection drops after the POST" np buy -t richmond -d 1h -s +40h -p 2.10 -y
-like "$err" "cannot tell whether .*; type the same command again" "5: which is said, with what to type"
+like "$err" "cannot tell whether .*; run the same command again" "5: which is said, with what to type"
 rules_off
 run_is 0 "5: the same command" np buy -t richmond -d 1h -s +40h -p 2.10 -y
 like "$err" 'replayed' "5: says replayed"
@@ -107,7 +107,7 @@ unlike "$(printf '%s' "$out" | jq -r '.[].reservation')" '^three$' "9: is over, 
 # 10: "Something went wrong"
 rule 'status=500 POST /np/v1/quote'
 run_is 1 "10: a mistake of the market" np buy -t richmond -d 1h -s +80h -p 2.10 -y
-like "$err" "cannot buy 1 of 'richmond': " "10: is told with what was tried"
+like "$err" "cannot buy 1 node of 'richmond': " "10: is told with what was tried"
 unlike "$err" '[Ss]omething went wrong' "10: in other words than those"
 rule 'status=503 POST /v2/orders'
 run_is 8 "10: a market that cannot write" np buy -t richmond -d 1h -s +80h -p 2.10 -y

@@ -24,7 +24,7 @@ rule 'status=404 * /np/'
 run_is 0 "bought" np buy -t h100 -n 2 -d 4h -s @$FIRST -p 2.10 -y --name sfc -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .status, .nodes, .price, .total_micros, (.instances | length)]')" \
 	'["sfc","filled",2,"1.80",115200000,2]' "by /v2 alone"
-like "$err" '"refund":"none' "the plan knows no refund"
+like "$err" '"refund":"No refund for unused time' "the plan knows no refund"
 is "$(grep -c ' /np/v1' "$BETWEEN_LOG") $(grep '^POST' "$BETWEEN_LOG" | grep -vc '^POST /v2/')" "$(grep -c '^GET /np/v1 ' "$BETWEEN_LOG") 0" \
 	"nothing of ours was asked for but whether it is there"
 run_is 2 "what it does not have" np buy -t h100 -d 1h -s @$FIRST -p 2.10 -y --interruptible

@@ -32,8 +32,8 @@ run_is 0 "the last six hours" np sell day --last 6h -p 1.50 -y
 O=$out
 like "$O" '^ordr_' "prints the order's id"
 like "$err" 'window +Sat 16 Jan 02:01 to 08:01 UTC, 6h' "the plan says when"
-like "$err" 'price +\$1\.50 per GPU-hour at least, in parts too' "the price"
-like "$err" 'total +\$144\.00 where all of it is sold' "and what it would bring"
+like "$err" 'price +at least \$1\.50 per GPU-hour, in parts too' "the price"
+like "$err" 'total +\$144\.00 if all of it is sold' "and what it would bring"
 is "$(order_of "$O")" "[\"sell\",\"standing\",$((END - 6 * HOUR)),$END,2,\"12.000000\",true,true]" "is what stands in the book"
 run_is 0 "show" np show "$O"
 like "$out" '^side +sell, standing, in parts too' "tells it"

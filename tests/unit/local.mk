@@ -69,10 +69,10 @@ tests_unit_marketd_storetorn_LDADD = libstore.la libengine.la libmarket.la libba
 tests_unit_marketd_watch_LDADD = libstore.la libengine.la libmarket.la libbase.la
 tests_unit_marketd_marketcore_LDADD = libstore.la libengine.la libmarket.la libbase.la $(SQLITE_LIBS)
 
-check_PROGRAMS += tests/unit/cli/window tests/unit/cli/intent tests/unit/cli/buying
-TESTS += tests/unit/cli/window tests/unit/cli/intent tests/unit/cli/buying
+check_PROGRAMS += tests/unit/cli/window tests/unit/cli/resume_file tests/unit/cli/buying
+TESTS += tests/unit/cli/window tests/unit/cli/resume_file tests/unit/cli/buying
 tests_unit_cli_window_LDADD = libcli.la libpssh-all.la libbase.la
-tests_unit_cli_intent_LDADD = libcli.la libpssh-all.la libbase.la
+tests_unit_cli_resume_file_LDADD = libcli.la libpssh-all.la libbase.la
 tests_unit_cli_buying_LDADD = libcli.la libpssh-all.la libbase.la
 
 check_PROGRAMS += tests/unit/marketd/cursor

@@ -105,26 +105,31 @@ static void keys(void)
 	struct fail f = { 0 };
 	char *out = NULL;
 	size_t count = 9;
+	struct buf names;
 
+	buf_init(&names, 4096);
 	settings_new(&s);
-	is_int(userdata_make(s, NULL, 0, &out, &count, &f), 0, "no keys at all");
+	is_int(userdata_make(s, NULL, 0, &out, &count, &names, &f), 0, "no keys at all");
 	ok(!out && count == 0, "are no document");
 	tool_write("good.pub", good, sizeof good - 1, 0600);
 	tool_write("secret", secret, sizeof secret - 1, 0600);
-	is_int(userdata_make(s, files, 1, &out, &count, &f), 0, "a key");
+	is_int(userdata_make(s, files, 1, &out, &count, &names, &f), 0, "a key");
 	is_str(out, "#cloud-config\nssh_authorized_keys: [\"ssh-ed25519 AAAA me \\\"and\\\\ you\\\"\"]\n",
 		"is a document of cloud-init");
 	is_int(count, 1, "with one");
+	is_str(buf_text(&names), "good.pub", "and its file is named");
 	free(out);
 	out = NULL;
-	ok(userdata_make(s, files, 2, &out, &count, &f) < 0 && !out, "a private key is refused");
+	ok(userdata_make(s, files, 2, &out, &count, &names, &f) < 0 && !out, "a private key is refused");
 	has_str(f.text, "private key", "for what it is");
-	ok(userdata_make(s, (const char *const[]){ "nothing" }, 1, &out, &count, &f) < 0,
+	ok(userdata_make(s, (const char *const[]){ "nothing" }, 1, &out, &count, &names, &f) < 0,
 		"a file that was named and is not there is a mistake");
 	mkdir(".ssh", 0700);
 	tool_write(".ssh/id_rsa.pub", "ssh-rsa AAAA x\n", 15, 0600);
-	is_int(userdata_make(s, NULL, 0, &out, &count, &f), 0, "those in ~/.ssh");
+	is_int(userdata_make(s, NULL, 0, &out, &count, &names, &f), 0, "those in ~/.ssh");
 	has_str(out, "ssh-rsa AAAA x", "are taken where none is named");
+	has_str(buf_text(&names), "~/.ssh/id_rsa.pub", "and named as people write them");
+	buf_release(&names);
 	free(out);
 	settings_free(s);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd/bought.h"
+#include "cli/cmd/buy_result.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "cli/frame/remember.h"
 #include "market/when.h"
 
-const struct column bought_columns[] = {
+const struct column buy_result_columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
 	{ "id", COLUMN_WIDE, "its id" },
 	{ "order", 0, "the order's id" },
@@ -42,14 +42,14 @@ static void nodes_json(const struct purchase *p, struct buf *out)
 }
 
 /* In tables a list is words. */
-static void bought_nodes_text(const struct purchase *p, struct buf *out)
+static void buy_result_nodes_text(const struct purchase *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->node_count; i++)
 		if (buf_addf(out, "%s%s", i ? " " : "", p->nodes[i]))
 			command_nomem();
 }
 
-static void bought_next_steps(struct nanopod *np, const struct purchase *p, const struct sku *sku)
+static void buy_result_next_steps(struct nanopod *np, const struct purchase *p, const struct sku *sku)
 {
 	char total[MONEY_TEXT];
 
@@ -69,10 +69,10 @@ static void bought_next_steps(struct nanopod *np, const struct purchase *p, cons
 			p->name, p->name, p->name);
 }
 
-int bought_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku,
+int buy_result_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku,
 	unsigned gpus, int status)
 {
-	const struct placed *d = &p->order;
+	const struct order_status *d = &p->order;
 	char rooms[8][CELL_TEXT];
 	struct buf nodes;
 	struct rows *r;
@@ -82,14 +82,14 @@ int bought_print(struct nanopod *np, const struct options *o, const struct purch
 	remember_one(REMEMBER_ORDERS, p->m->url, d->id, d->status_text);
 	for (size_t i = p->node_count; i-- > 0;)
 		remember_one(REMEMBER_NODES, p->m->url, p->nodes[i], p->name);
-	r = rows_new(np, o, bought_columns, &rc);
+	r = rows_new(np, o, buy_result_columns, &rc);
 	if (!r)
 		return rc;
 	buf_init(&nodes, 1 << 20);
 	if (!cell_for_people(np))
 		nodes_json(p, &nodes);
 	else
-		bought_nodes_text(p, &nodes);
+		buy_result_nodes_text(p, &nodes);
 	rows_add(r,
 		(const char *[]){ p->name, p->pool, d->id, d->status_text, sku->alias ? sku->alias : sku->id,
 			cell_int(d->filled_nodes, rooms[0]),
@@ -100,11 +100,11 @@ int bought_print(struct nanopod *np, const struct options *o, const struct purch
 			buf_text(&nodes), p->replayed ? "true" : "false" });
 	rc = rows_end(r);
 	buf_release(&nodes);
-	bought_next_steps(np, p, sku);
+	buy_result_next_steps(np, p, sku);
 	return rc ? rc : status;
 }
 
-int bought_wait(struct purchase *p, int64_t wait_ms, int64_t now)
+int buy_result_wait(struct purchase *p, int64_t wait_ms, int64_t now)
 {
 	char when[WHEN_TEXT], hint[400];
 	int rc, number = 0;
@@ -122,14 +122,14 @@ int bought_wait(struct purchase *p, int64_t wait_ms, int64_t now)
 	return nodewait_told(p->m, rc, number, hint);
 }
 
-int bought_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku,
+int buy_result_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku,
 	unsigned gpus)
 {
 	char rooms[8][CELL_TEXT];
 	struct rows *r;
 	int rc;
 
-	r = rows_new(np, o, bought_columns, &rc);
+	r = rows_new(np, o, buy_result_columns, &rc);
 	if (!r)
 		return rc;
 	rows_add(r,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trade/intent.h"
+#include "cli/trade/resume_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ struct value {
 	char *name, *text;
 };
 
-struct intent {
+struct resume_file {
 	char *path;
 	int fd;
 	char id[2 * ID_BYTES + 1];
@@ -37,7 +37,7 @@ struct intent {
 /* ---- Where ----------------------------------------------------------------------------- */
 
 /* malloc'd, ends with '/'. */
-static char *intent_folder(void)
+static char *resume_file_folder(void)
 {
 	const char *xdg = getenv("XDG_STATE_HOME");
 	char *path = NULL;
@@ -48,7 +48,7 @@ static char *intent_folder(void)
 }
 
 /* A name that is lost in a crash is as bad as contents that are. */
-static int intent_sync_folder(const char *path)
+static int resume_file_sync_folder(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
@@ -74,7 +74,7 @@ static int lock_folder(const char *path)
 
 /* ---- Values ---------------------------------------------------------------------------- */
 
-static int intent_keep(struct intent *i, char *name, char *text)
+static int resume_file_keep(struct resume_file *i, char *name, char *text)
 {
 	for (size_t k = 0; k < i->count; k++) {
 		if (strcmp(i->values[k].name, name) != 0)
@@ -100,7 +100,7 @@ static int intent_keep(struct intent *i, char *name, char *text)
 	return 0;
 }
 
-const char *intent_get(const struct intent *i, const char *name)
+const char *resume_file_get(const struct resume_file *i, const char *name)
 {
 	for (size_t k = 0; k < i->count; k++)
 		if (strcmp(i->values[k].name, name) == 0)
@@ -108,22 +108,22 @@ const char *intent_get(const struct intent *i, const char *name)
 	return NULL;
 }
 
-const char *intent_key(const struct intent *i, const char *step, char room[INTENT_KEY])
+const char *resume_file_key(const struct resume_file *i, const char *step, char room[RESUME_FILE_KEY])
 {
-	snprintf(room, INTENT_KEY, "np-%s-%s", i->id, step);
+	snprintf(room, RESUME_FILE_KEY, "np-%s-%s", i->id, step);
 	return room;
 }
 
-const char *intent_command(const struct intent *i)
+const char *resume_file_command(const struct resume_file *i)
 {
-	const char *text = intent_get(i, "command");
+	const char *text = resume_file_get(i, "command");
 
 	return text ? text : "";
 }
 
-int64_t intent_begun(const struct intent *i)
+int64_t resume_file_begun(const struct resume_file *i)
 {
-	const char *text = intent_get(i, "begun");
+	const char *text = resume_file_get(i, "begun");
 	long n = 0;
 
 	return text && str_to_long(text, 0, LONG_MAX, &n) == 0 ? n : 0;
@@ -132,7 +132,7 @@ int64_t intent_begun(const struct intent *i)
 /* ---- On disk --------------------------------------------------------------------------- */
 
 /* A value has no line of its own inside: \ and newlines are written as \\ and \n. */
-static int intent_add_line(struct buf *b, const char *name, const char *text)
+static int resume_file_add_line(struct buf *b, const char *name, const char *text)
 {
 	int rc = buf_addf(b, "%s ", name);
 
@@ -141,7 +141,7 @@ static int intent_add_line(struct buf *b, const char *name, const char *text)
 	return rc ? rc : buf_addc(b, '\n');
 }
 
-static void intent_unescape(char *text)
+static void resume_file_unescape(char *text)
 {
 	char *w = text;
 
@@ -169,7 +169,7 @@ static int write_synced(int fd, const struct buf *b)
 }
 
 /* A last line without its end was torn by a crash: what it says was never acted upon. It is cut off. */
-static int intent_parse(struct intent *i, struct buf *text)
+static int resume_file_parse(struct resume_file *i, struct buf *text)
 {
 	size_t whole = strlen(heading);
 	char *line;
@@ -193,15 +193,15 @@ static int intent_parse(struct intent *i, struct buf *text)
 			free(value);
 			return -ENOMEM;
 		}
-		intent_unescape(value);
-		if (intent_keep(i, name, value))
+		resume_file_unescape(value);
+		if (resume_file_keep(i, name, value))
 			return -ENOMEM;
 		line = end + 1;
 	}
 	return ftruncate(i->fd, line - text->data) < 0 ? -errno : 0;
 }
 
-void intent_free(struct intent *i)
+void resume_file_free(struct resume_file *i)
 {
 	if (!i)
 		return;
@@ -217,9 +217,9 @@ void intent_free(struct intent *i)
 }
 
 /* The file of a command that lives is locked, and one that was unlinked meanwhile is over. */
-static struct intent *intent_open_one(const char *dir, const char *name)
+static struct resume_file *resume_file_open_one(const char *dir, const char *name)
 {
-	struct intent *i = calloc(1, sizeof *i);
+	struct resume_file *i = calloc(1, sizeof *i);
 	struct stat st;
 	struct buf text;
 	bool good;
@@ -235,15 +235,15 @@ static struct intent *intent_open_one(const char *dir, const char *name)
 		i->fd = open(i->path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	good = i->fd >= 0 && flock(i->fd, LOCK_EX | LOCK_NB) == 0 && fstat(i->fd, &st) == 0 && S_ISREG(st.st_mode) &&
 		st.st_nlink > 0 && st.st_uid == geteuid() && buf_read_fd(&text, i->fd) == 0 && text.len &&
-		intent_parse(i, &text) == 0;
+		resume_file_parse(i, &text) == 0;
 	buf_release(&text);
-	if (good && intent_get(i, "match"))
+	if (good && resume_file_get(i, "match"))
 		return i;
-	intent_free(i);
+	resume_file_free(i);
 	return NULL;
 }
 
-static bool intent_is_id(const char *name)
+static bool resume_file_is_id(const char *name)
 {
 	return strlen(name) == 2 * ID_BYTES && !name[strspn(name, "0123456789abcdef")];
 }
@@ -253,31 +253,31 @@ static int older_first(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int is_intent(const struct dirent *d)
+static int is_resume_file(const struct dirent *d)
 {
-	return intent_is_id(d->d_name);
+	return resume_file_is_id(d->d_name);
 }
 
-int intent_find(const char *match, struct intent **out, struct fail *f)
+int resume_file_find(const char *match, struct resume_file **out, struct fail *f)
 {
 	struct dirent **names = NULL;
-	struct intent *best = NULL;
-	char *dir = intent_folder();
+	struct resume_file *best = NULL;
+	char *dir = resume_file_folder();
 	int n, lock;
 
 	if (!dir)
 		return fail_set(f, -ENOMEM, "cannot tell where unfinished purchases are kept: set HOME");
 	lock = lock_folder(dir);
-	n = scandir(dir, &names, is_intent, older_first);
+	n = scandir(dir, &names, is_resume_file, older_first);
 	for (int k = 0; k < n; k++) {
-		struct intent *i = intent_open_one(dir, names[k]->d_name);
+		struct resume_file *i = resume_file_open_one(dir, names[k]->d_name);
 
-		if (i && strcmp(intent_get(i, "match"), match) == 0 &&
-			(!best || intent_begun(i) < intent_begun(best))) {
-			intent_free(best);
+		if (i && strcmp(resume_file_get(i, "match"), match) == 0 &&
+			(!best || resume_file_begun(i) < resume_file_begun(best))) {
+			resume_file_free(best);
 			best = i;
 		} else {
-			intent_free(i);
+			resume_file_free(i);
 		}
 		free(names[k]);
 	}
@@ -289,22 +289,22 @@ int intent_find(const char *match, struct intent **out, struct fail *f)
 	return 0;
 }
 
-size_t intent_each(const char *prefix, bool (*found)(void *arg, const struct intent *i), void *arg)
+size_t resume_file_each(const char *prefix, bool (*found)(void *arg, const struct resume_file *i), void *arg)
 {
 	struct dirent **names = NULL;
-	char *dir = intent_folder();
-	int lock = dir ? lock_folder(dir) : -1, n = dir ? scandir(dir, &names, is_intent, older_first) : 0;
+	char *dir = resume_file_folder();
+	int lock = dir ? lock_folder(dir) : -1, n = dir ? scandir(dir, &names, is_resume_file, older_first) : 0;
 	bool more = true;
 	size_t shown = 0;
 
 	for (int k = 0; k < n; k++) {
-		struct intent *i = more ? intent_open_one(dir, names[k]->d_name) : NULL;
+		struct resume_file *i = more ? resume_file_open_one(dir, names[k]->d_name) : NULL;
 
-		if (i && str_starts(intent_get(i, "match"), prefix)) {
+		if (i && str_starts(resume_file_get(i, "match"), prefix)) {
 			more = found(arg, i);
 			shown++;
 		}
-		intent_free(i);
+		resume_file_free(i);
 		free(names[k]);
 	}
 	if (lock >= 0)
@@ -314,7 +314,7 @@ size_t intent_each(const char *prefix, bool (*found)(void *arg, const struct int
 	return shown;
 }
 
-static int intent_create(struct intent *i, char *dir)
+static int resume_file_create(struct resume_file *i, char *dir)
 {
 	unsigned char random[ID_BYTES];
 	int rc = file_folders(dir), lock;
@@ -337,21 +337,21 @@ static int intent_create(struct intent *i, char *dir)
 	return rc;
 }
 
-static int intent_remember(struct intent *i, const char *name, const char *text)
+static int resume_file_remember(struct resume_file *i, const char *name, const char *text)
 {
 	char *a = strdup(name), *b = strdup(text);
 
 	if (a && b)
-		return intent_keep(i, a, b);
+		return resume_file_keep(i, a, b);
 	free(a);
 	free(b);
 	return -ENOMEM;
 }
 
-int intent_new(const char *match, const char *command, int64_t begun, struct intent **out, struct fail *f)
+int resume_file_new(const char *match, const char *command, int64_t begun, struct resume_file **out, struct fail *f)
 {
-	struct intent *i = calloc(1, sizeof *i);
-	char *dir = intent_folder(), when[32];
+	struct resume_file *i = calloc(1, sizeof *i);
+	char *dir = resume_file_folder(), when[32];
 	struct buf b;
 	int rc;
 
@@ -359,22 +359,24 @@ int intent_new(const char *match, const char *command, int64_t begun, struct int
 	snprintf(when, sizeof when, "%" PRId64, begun);
 	if (i)
 		i->fd = -1;
-	rc = i && dir ? intent_create(i, dir) : -ENOMEM;
+	rc = i && dir ? resume_file_create(i, dir) : -ENOMEM;
 	if (!rc &&
-		(buf_adds(&b, heading) || intent_add_line(&b, "match", match) ||
-			intent_add_line(&b, "command", command) || intent_add_line(&b, "begun", when) ||
-			intent_remember(i, "match", match) || intent_remember(i, "command", command) ||
-			intent_remember(i, "begun", when)))
+		(buf_adds(&b, heading) || resume_file_add_line(&b, "match", match) ||
+			resume_file_add_line(&b, "command", command) || resume_file_add_line(&b, "begun", when) ||
+			resume_file_remember(i, "match", match) || resume_file_remember(i, "command", command) ||
+			resume_file_remember(i, "begun", when)))
 		rc = -ENOMEM;
 	rc = rc ? rc : write_synced(i->fd, &b);
-	rc = rc ? rc : intent_sync_folder(dir);
+	rc = rc ? rc : resume_file_sync_folder(dir);
 	buf_release(&b);
 	if (rc) {
 		fail_errno(f, rc, -rc, "cannot write down what is to be bought in '%s', so nothing was asked for",
-			i && i->path ? i->path : dir ? dir : "HOME");
+			i && i->path  ? i->path
+				: dir ? dir
+				      : "HOME");
 		if (i && i->fd >= 0)
 			unlink(i->path);
-		intent_free(i);
+		resume_file_free(i);
 	} else {
 		*out = i;
 	}
@@ -382,20 +384,20 @@ int intent_new(const char *match, const char *command, int64_t begun, struct int
 	return rc;
 }
 
-int intent_set(struct intent *i, const char *name, const char *value, struct fail *f)
+int resume_file_set(struct resume_file *i, const char *name, const char *value, struct fail *f)
 {
 	struct buf b;
 	int rc;
 
 	buf_init(&b, FILE_MAX);
-	rc = intent_add_line(&b, name, value);
+	rc = resume_file_add_line(&b, name, value);
 	rc = rc ? rc : write_synced(i->fd, &b);
-	rc = rc ? rc : intent_remember(i, name, value);
+	rc = rc ? rc : resume_file_remember(i, name, value);
 	buf_release(&b);
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", i->path) : 0;
 }
 
-int intent_end(struct intent *i, struct fail *f)
+int resume_file_end(struct resume_file *i, struct fail *f)
 {
 	char *slash = strrchr(i->path, '/');
 	int rc = unlink(i->path) < 0 && errno != ENOENT ? -errno : 0;
@@ -403,7 +405,7 @@ int intent_end(struct intent *i, struct fail *f)
 	if (rc)
 		fail_errno(f, rc, -rc, "cannot remove '%s'", i->path);
 	*slash = '\0';
-	intent_sync_folder(i->path); /* at worst the next time finds it again, and gets the same answers */
-	intent_free(i);
+	resume_file_sync_folder(i->path); /* at worst the next time finds it again, and gets the same answers */
+	resume_file_free(i);
 	return rc;
 }

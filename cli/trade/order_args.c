@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trade/wish.h"
+#include "cli/trade/order_args.h"
 
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "cli/frame/print.h"
 #include "cli/frame/value.h"
 #include "market/money.h"
@@ -16,7 +15,7 @@ static const char *text_if(const struct options *o, const char *name)
 	return option_given(o, name) ? option_text(o, name) : NULL;
 }
 
-int wish_window(struct nanopod *np, const struct options *o, int64_t now, struct wish *w)
+int order_args_window(struct nanopod *np, const struct options *o, int64_t now, struct order_args *w)
 {
 	struct window_words words = { text_if(o, "start"), text_if(o, "end"), text_if(o, "duration"),
 		text_if(o, "round") };
@@ -34,7 +33,7 @@ static int check_price(struct nanopod *np, const struct options *o, unsigned fla
 	struct fail f = { 0 };
 	int64_t price;
 
-	if (!option_given(o, "price") && flags & WISH_NEEDS_PRICE)
+	if (!option_given(o, "price") && flags & ORDER_ARGS_NEEDS_PRICE)
 		return print_fail_field(np, STATUS_USAGE, "--price", "'nanopod price' shows what it costs now",
 			"cannot go on without a price: it is missing; type the limit in dollars per GPU-hour, such as "
 			"'-p 2.10'");
@@ -43,7 +42,7 @@ static int check_price(struct nanopod *np, const struct options *o, unsigned fla
 	return 0;
 }
 
-static int read_total(struct nanopod *np, const struct options *o, struct wish *w)
+static int read_total(struct nanopod *np, const struct options *o, struct order_args *w)
 {
 	struct fail f = { 0 };
 	int64_t cap = 0;
@@ -66,7 +65,7 @@ static int read_total(struct nanopod *np, const struct options *o, struct wish *
 	return rc;
 }
 
-int wish_check_wait(struct nanopod *np, const struct options *o)
+int order_args_check_wait(struct nanopod *np, const struct options *o)
 {
 	struct fail f = { 0 };
 	int64_t ms;
@@ -79,28 +78,28 @@ int wish_check_wait(struct nanopod *np, const struct options *o)
 	return 0;
 }
 
-int wish_read(struct nanopod *np, const struct options *o, unsigned flags, struct wish *w)
+int order_args_read(struct nanopod *np, const struct options *o, unsigned flags, struct order_args *w)
 {
 	int rc = 0;
 
-	*w = (struct wish){ .nodes = flags & WISH_NODES ? option_int(o, "nodes") : 0 };
-	if (flags & WISH_PRICE) {
+	*w = (struct order_args){ .nodes = flags & ORDER_ARGS_NODES ? option_int(o, "nodes") : 0 };
+	if (flags & ORDER_ARGS_PRICE) {
 		w->per_node = option_text(o, "per") && strcmp(option_text(o, "per"), "node") == 0;
 		rc = check_price(np, o, flags, w->per_node);
 	}
-	if (!rc && flags & WISH_WINDOW)
-		rc = wish_window(np, o, (int64_t)time(NULL), w);
-	if (!rc && flags & WISH_SPENDS)
+	if (!rc && flags & ORDER_ARGS_WINDOW)
+		rc = order_args_window(np, o, (int64_t)time(NULL), w);
+	if (!rc && flags & ORDER_ARGS_SPENDS)
 		rc = read_total(np, o, w);
 	return rc;
 }
 
-unsigned wish_gpus(const struct wish *w, const struct sku *sku)
+unsigned order_args_gpus(const struct order_args *w, const struct sku *sku)
 {
 	return w->per_node ? 0 : sku->gpus;
 }
 
-int wish_price(struct nanopod *np, const struct options *o, const struct sku *sku, struct wish *w)
+int order_args_price(struct nanopod *np, const struct options *o, const struct sku *sku, struct order_args *w)
 {
 	struct fail f = { 0 };
 
@@ -110,42 +109,12 @@ int wish_price(struct nanopod *np, const struct options *o, const struct sku *sk
 		return print_fail_field(np, STATUS_USAGE, "--price", "type '--per node' and a price per node-hour",
 			"cannot tell what '--price' means: the market does not say how many GPUs '%s' has",
 			sku->alias ? sku->alias : sku->id);
-	if (price_parse(option_text(o, "price"), wish_gpus(w, sku), &w->limit, &f))
+	if (price_parse(option_text(o, "price"), order_args_gpus(w, sku), &w->limit, &f))
 		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot use '--price': %s", f.text);
 	return 0;
 }
 
-int wish_market(struct market_link *m, struct wish *w)
-{
-	bool explain = m->explain;
-	int ours;
-
-	m->explain = false;
-	ours = market_ours(m);
-	/* By the operator's socket nobody need ask whether it is one; what time it is there must be. */
-	if (ours == 1 && !m->about_doc) {
-		ours = market_get(m, "/np/v1");
-		ours = ours ? ours : wire_market(m->doc, WIRE_WHOLE, &m->about, &m->fail);
-		m->about_doc = m->doc;
-		m->doc = NULL;
-		ours = ours ? ours : 1;
-	}
-	m->explain = explain;
-	w->clock_ms = clock_ms();
-	w->clock_at = (int64_t)time(NULL);
-	if (ours == 1) {
-		w->clock_at = m->about.minute * 60 > m->about.now ? m->about.minute * 60 : m->about.now;
-		w->clock_stands = m->about.test_clock;
-	}
-	return ours;
-}
-
-int64_t wish_now(const struct wish *w)
-{
-	return w->clock_stands ? w->clock_at : w->clock_at + (clock_ms() - w->clock_ms) / 1000;
-}
-
-int64_t wish_wait(const struct options *o, int64_t otherwise)
+int64_t order_args_wait(const struct options *o, int64_t otherwise)
 {
 	int64_t ms = WAIT_MS;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trade/placed.h"
+#include "cli/trade/order_status.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,23 +15,28 @@
 
 enum { FIRST_LOOK_MS = 100, LAST_LOOK_MS = 5000, DRAW_MS = 250 };
 
-static void placed_keep(char *room, size_t size, const char *text)
+static void order_status_keep(char *room, size_t size, const char *text)
 {
 	snprintf(room, size, "%s", text ? text : "");
 }
 
-void placed_copy(struct placed *p, const struct model_order *o)
+void order_status_copy(struct order_status *p, const struct model_order *o)
 {
 	int64_t cost = 0;
 
-	*p = (struct placed){ .status = o->status, .sell = o->sell, .standing = o->standing, .limit = o->limit,
-		.average = o->average, .reason = o->reason, .hold = o->hold };
-	placed_keep(p->id, sizeof p->id, o->id);
-	placed_keep(p->pool, sizeof p->pool, o->pool.id);
-	placed_keep(p->pool_name, sizeof p->pool_name, o->pool.name);
-	placed_keep(p->sku, sizeof p->sku, o->sku.id);
-	placed_keep(p->status_text, sizeof p->status_text, o->status_text);
-	placed_keep(p->reason_text, sizeof p->reason_text, o->reason_text);
+	*p = (struct order_status){ .status = o->status,
+		.sell = o->sell,
+		.standing = o->standing,
+		.limit = o->limit,
+		.average = o->average,
+		.reason = o->reason,
+		.hold = o->hold };
+	order_status_keep(p->id, sizeof p->id, o->id);
+	order_status_keep(p->pool, sizeof p->pool, o->pool.id);
+	order_status_keep(p->pool_name, sizeof p->pool_name, o->pool.name);
+	order_status_keep(p->sku, sizeof p->sku, o->sku.id);
+	order_status_keep(p->status_text, sizeof p->status_text, o->status_text);
+	order_status_keep(p->reason_text, sizeof p->reason_text, o->reason_text);
 	if (o->window.count) {
 		p->start = o->window.list[0].start;
 		p->end = o->window.list[o->window.count - 1].end;
@@ -54,27 +59,29 @@ void placed_copy(struct placed *p, const struct model_order *o)
 		p->total = cost;
 }
 
-int placed_take(struct market_link *m, struct placed *p)
+int order_status_take(struct market_link *m, struct order_status *p)
 {
 	struct model_order o;
 	int rc = wire_order(m->doc, WIRE_WHOLE, &o, &m->fail);
 
 	if (!rc)
-		placed_copy(p, &o);
+		order_status_copy(p, &o);
 	return rc;
 }
 
-int placed_look(struct market_link *m, const char *id, struct placed *p)
+int order_status_look(struct market_link *m, const char *id, struct order_status *p)
 {
 	int rc = market_get(m, "/v2/orders/%s", id);
 
-	return rc ? rc : placed_take(m, p);
+	return rc ? rc : order_status_take(m, p);
 }
 
-bool placed_decided(const struct placed *p)
+bool order_status_decided(const struct order_status *p)
 {
 	switch (p->status) {
-	case MODEL_ORDER_FILLED: case MODEL_ORDER_REJECTED: case MODEL_ORDER_CANCELLED:
+	case MODEL_ORDER_FILLED:
+	case MODEL_ORDER_REJECTED:
+	case MODEL_ORDER_CANCELLED:
 		return true;
 	case MODEL_ORDER_UNKNOWN:
 	case MODEL_ORDER_PENDING:
@@ -85,7 +92,7 @@ bool placed_decided(const struct placed *p)
 	return false;
 }
 
-bool placed_filled(const struct placed *p)
+bool order_status_filled(const struct order_status *p)
 {
 	return p->status == MODEL_ORDER_FILLED;
 }
@@ -99,7 +106,7 @@ struct show {
 	bool line; /* one stands at the bottom of the terminal */
 };
 
-static const char *phase_of(const struct placed *p, char *room, size_t size)
+static const char *phase_of(const struct order_status *p, char *room, size_t size)
 {
 	if (p->status == MODEL_ORDER_PENDING || p->status == MODEL_ORDER_UNKNOWN)
 		snprintf(room, size, "the market decides");
@@ -110,7 +117,7 @@ static const char *phase_of(const struct placed *p, char *room, size_t size)
 	return room;
 }
 
-static void placed_hide(struct show *s)
+static void order_status_hide(struct show *s)
 {
 	if (s->line)
 		fputs("\r\033[K", s->np->err);
@@ -119,7 +126,7 @@ static void placed_hide(struct show *s)
 }
 
 /* One line with the time that passed on a terminal, else one line a change. */
-static void placed_show(struct show *s, const struct placed *p)
+static void order_status_show(struct show *s, const struct order_status *p)
 {
 	char phase[96], time[32];
 
@@ -137,7 +144,7 @@ static void placed_show(struct show *s, const struct placed *p)
 }
 
 /* True where a signal asks to stop. */
-static bool placed_rest(int64_t ms, int *number)
+static bool order_status_rest(int64_t ms, int *number)
 {
 	struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
 	int n;
@@ -151,35 +158,35 @@ static bool placed_rest(int64_t ms, int *number)
 	return true;
 }
 
-static int trade_placed_look(struct market_link *m, struct placed *p)
+static int order_status_relook(struct market_link *m, struct order_status *p)
 {
 	char id[sizeof p->id];
 
 	memcpy(id, p->id, sizeof id);
-	return placed_look(m, id, p);
+	return order_status_look(m, id, p);
 }
 
-int placed_wait(struct market_link *m, struct placed *p, int64_t wait_ms, int *number)
+int order_status_wait(struct market_link *m, struct order_status *p, int64_t wait_ms, int *number)
 {
 	struct show s = { .np = m->np, .began = clock_ms() };
 	int64_t every = FIRST_LOOK_MS, next = s.began + every, now;
 	int rc = 0;
 
-	while (!placed_decided(p)) {
+	while (!order_status_decided(p)) {
 		now = clock_ms();
 		if (wait_ms >= 0 && now - s.began >= wait_ms) {
 			rc = 1;
 			break;
 		}
-		placed_show(&s, p);
-		if (placed_rest(next - now < DRAW_MS ? next - now : DRAW_MS, number)) {
+		order_status_show(&s, p);
+		if (order_status_rest(next - now < DRAW_MS ? next - now : DRAW_MS, number)) {
 			rc = 2;
 			break;
 		}
 		if (clock_ms() < next)
 			continue;
-		rc = trade_placed_look(m, p);
-		if (rc == CLIENT_STOPPED && placed_rest(0, number)) {
+		rc = order_status_relook(m, p);
+		if (rc == CLIENT_STOPPED && order_status_rest(0, number)) {
 			rc = 2;
 			break;
 		}
@@ -190,6 +197,6 @@ int placed_wait(struct market_link *m, struct placed *p, int64_t wait_ms, int *n
 		every = every * 2 < LAST_LOOK_MS ? every * 2 : LAST_LOOK_MS;
 		next = clock_ms() + every;
 	}
-	placed_hide(&s);
+	order_status_hide(&s);
 	return rc;
 }
