@@ -118,7 +118,8 @@ int buy_result_wait(struct purchase *p, int64_t wait_ms, int64_t now)
 	}
 	snprintf(hint, sizeof hint, "it is bought and goes on starting; 'nanopod nodes -r %.200s' shows how it stands",
 		p->name);
-	rc = nodewait_by(p->m, p->pool, (const char *const *)p->nodes, p->node_count, wait_ms, &number);
+	rc = nodewait_by(p->m, p->pool, (const char *const *)p->nodes, p->node_count, p->order.filled_start, now,
+		wait_ms, &number);
 	return nodewait_told(p->m, rc, number, hint);
 }
 

@@ -3,46 +3,38 @@
  * nanopod login: takes a token from standard input, a file, or a person's hidden typing (never from
  * a flag, where others could see it), asks the market whether it knows it, and keeps it.
  */
-#include <fcntl.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
+#include "cli/frame/prompt.h"
 #include "cli/frame/settings.h"
-#include "cli/frame/terminal.h"
 #include "cli/trade/tokenfile.h"
 
 /* Typed without being shown. 0, or an exit status. */
 static int login_ask(struct nanopod *np, char **token)
 {
 	const char *url = settings_text(np->settings, SETTING_ID_URL);
-	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	struct fail f = { 0 };
-	char *text = NULL, *end;
-	ssize_t n;
+	char *text = NULL, *question;
+	int rc;
 
-	if (tty < 0)
+	if (asprintf(&question, "Token for %s (not shown): ", url ? url : "the market") < 0)
+		command_nomem();
+	rc = prompt_hidden(question, TOKEN_BYTES, &text);
+	free(question);
+	if (rc == -ENOTTY)
 		return print_fail(np, STATUS_USAGE, "give it on standard input: 'nanopod login <FILE'",
 			"cannot ask for the token: there is no terminal");
-	dprintf(tty, "Token for %s (not shown): ", url ? url : "the market");
-	text = calloc(1, TOKEN_BYTES + 1);
-	if (!text)
-		command_nomem();
-	terminal_no_echo(tty);
-	n = read(tty, text, TOKEN_BYTES);
-	terminal_restore();
-	dprintf(tty, "\n");
-	close(tty);
-	end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
-	if (end)
-		*end = '\0';
-	if (n > 0 && *text && client_check_token_text(text, &f) == 0) {
+	if (!rc && *text && client_check_token_text(text, &f) == 0) {
 		*token = text;
 		return 0;
 	}
-	token_free(text);
+	prompt_hidden_free(text);
 	return print_fail(np, STATUS_USAGE, NULL, "cannot sign in: %s", *f.text ? f.text : "no token was typed");
 }
 

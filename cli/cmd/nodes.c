@@ -16,7 +16,7 @@ static const struct column columns[] = {
 	{ "node", COLUMN_ID, "its name" },
 	{ "id", COLUMN_WIDE, "its id" },
 	{ "reservation", 0, "what it belongs to" },
-	{ "status", 0, "awaiting, running, ended or failed" },
+	{ "status", 0, "pending, running, ended or failed" },
 	{ "type", 0, "type of node" },
 	{ "zone", COLUMN_WIDE, "where it is" },
 	{ "address", 0, "where SSH is reached" },

@@ -182,7 +182,7 @@ static int replace_wait(struct replacing *r)
 		return STATUS_OK;
 	snprintf(hint, sizeof hint, "it goes on starting; 'nanopod nodes -r %.200s' shows how it stands",
 		r->reservation);
-	rc = nodewait_by(r->m, NULL, &id, 1, patience, &number);
+	rc = nodewait_by(r->m, NULL, &id, 1, 0, 0, patience, &number);
 	return nodewait_told(r->m, rc, number, hint);
 }
 

@@ -8,7 +8,7 @@
 #include "cli/frame/cell.h"
 #include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
-#include "cli/frame/rows.h"
+#include "cli/trade/rows_list.h"
 #include "cli/trade/scopes.h"
 
 static const struct column columns[] = {
@@ -20,14 +20,9 @@ static const struct column columns[] = {
 	{ 0 },
 };
 
-struct list {
-	struct nanopod *np;
-	struct rows *rows;
-};
-
 static int token_add_row(void *arg, struct doc *d, long at, struct fail *f)
 {
-	struct list *l = arg;
+	struct listing *l = arg;
 	struct model_token t;
 	char created[CELL_TEXT], expires[CELL_TEXT];
 	struct buf scopes;
@@ -45,25 +40,10 @@ static int token_add_row(void *arg, struct doc *d, long at, struct fail *f)
 
 static int cmd_token_list(struct nanopod *np, const struct options *o, char **words)
 {
-	struct list l = { .np = np };
-	struct market_link *m;
-	int rc, failed;
+	static const struct rows_list tokens = { "token list", "/np/v1/tokens", "the tokens", columns, token_add_row };
 
 	(void)words;
-	if (!rows_check(np, o, columns, &rc))
-		return rc;
-	rc = market_sign_in(np, o, 0, &m);
-	rc = rc ? rc : market_need_ours(m, "token list");
-	if (!rc)
-		l.rows = rows_new(np, o, columns, &rc);
-	if (l.rows) {
-		failed = market_each(m, "/np/v1/tokens", token_add_row, &l);
-		rc = rows_end(l.rows);
-		if (failed)
-			rc = market_fail(m, "cannot list the tokens");
-	}
-	market_sign_out(m);
-	return rc;
+	return rows_list(np, o, &tokens);
 }
 
 static int token_create(struct nanopod *np, const struct options *o, char **words)

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/frame/utf8.h"
+#include "base/utf8.h"
 
 struct json json_to(struct buf *out)
 {

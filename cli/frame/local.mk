@@ -37,7 +37,5 @@ libcli_la_SOURCES += \
 	cli/frame/terminal.h \
 	cli/frame/usage.c \
 	cli/frame/usage.h \
-	cli/frame/utf8.c \
-	cli/frame/utf8.h \
 	cli/frame/value.c \
 	cli/frame/value.h

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "cli/frame/json.h"
-#include "cli/frame/utf8.h"
+#include "base/utf8.h"
 
 enum { SENTENCE_MAX = 64 * 1024 };
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -342,4 +343,54 @@ bool prompt_yes(struct prompt *p, const char *question, int *signal)
 			return false;
 		question = "Please type 'yes' or 'no': ";
 	}
+}
+
+/* One line of the terminal; 0 where a signal came first. */
+static ssize_t prompt_read_line(int tty, char *text, size_t most)
+{
+	struct pollfd fds[2] = { { .fd = tty, .events = POLLIN }, { .fd = signals_fd(), .events = POLLIN } };
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno == EINTR)
+			continue;
+		if (fds[1].revents && signals_next() != SIGWINCH)
+			return 0;
+		if (fds[0].revents)
+			return read(tty, text, most);
+	}
+}
+
+int prompt_hidden(const char *question, size_t most, char **out)
+{
+	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	char *text, *end;
+	ssize_t n;
+
+	if (tty < 0)
+		return -ENOTTY;
+	text = calloc(1, most + 1);
+	if (!text)
+		command_nomem();
+	dprintf(tty, "%s", question);
+	terminal_no_echo(tty);
+	n = prompt_read_line(tty, text, most);
+	terminal_restore();
+	dprintf(tty, "\n");
+	close(tty);
+	end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+	if (!end) {
+		explicit_bzero(text, most);
+		free(text);
+		return -EINTR;
+	}
+	*end = '\0';
+	*out = text;
+	return 0;
+}
+
+void prompt_hidden_free(char *text)
+{
+	if (text)
+		explicit_bzero(text, strlen(text));
+	free(text);
 }

@@ -7,6 +7,7 @@
 #define CLI_FRAME_PROMPT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "pssh/pssh.h"
@@ -29,7 +30,15 @@ const char *prompt_text(const struct prompt *p);        /* of the open question,
 void prompt_redraw(const struct prompt *p);             /* something else was printed over it */
 void prompt_decline(struct prompt *p, struct pssh *fleet); /* all that wait: Ctrl-C */
 
-/* A question of our own, waiting for the answer. True for yes. False without a terminal. */
+/*
+ * Asks on the terminal for one line that is not shown, of up to `most` bytes, and waits for it. 0 with *out,
+ * which prompt_hidden_free() wipes and frees; -ENOTTY without a terminal; -EINTR where a signal or the end of
+ * input came before a whole line. Where signals are not caught, Ctrl-C ends the program as usual.
+ */
+int prompt_hidden(const char *question, size_t most, char **out);
+void prompt_hidden_free(char *text);
+
+/* Asks a question of our own and waits for the answer. True for yes. False without a terminal. */
 bool prompt_yes(struct prompt *p, const char *question, int *signal);
 
 #endif

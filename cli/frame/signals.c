@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -73,6 +74,20 @@ int signals_next(void)
 	unsigned char c;
 
 	return read(ends[0], &c, 1) == 1 ? c : 0;
+}
+
+bool signals_rest(int64_t ms, int *number)
+{
+	struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
+	int n;
+
+	if (poll(&fd, 1, (int)(ms > 0 ? ms : 0)) <= 0)
+		return false;
+	n = signals_next();
+	if (n == 0 || n == SIGWINCH)
+		return false;
+	*number = n;
+	return true;
 }
 
 int signals_asked(void)

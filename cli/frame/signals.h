@@ -6,12 +6,18 @@
 #ifndef CLI_FRAME_SIGNALS_H
 #define CLI_FRAME_SIGNALS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Catches INT, TERM, HUP and WINCH, and ignores PIPE, until signals_end. May be nested. 0 or -errno. */
 int signals_begin(void);
 void signals_end(void);
 
 int signals_fd(void);    /* readable while one waits */
 int signals_next(void);  /* a signal's number, each once; 0: none */
+
+/* Waits for up to ms. True where a signal that asks to stop came, with its number; a new size of the terminal is none. */
+bool signals_rest(int64_t ms, int *number);
 
 /* How often a signal that asks to stop came since the outermost signals_begin: told without reading. */
 int signals_asked(void);

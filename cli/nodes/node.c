@@ -115,14 +115,14 @@ static int load_ours(struct market_link *m, const char *reservation, bool all, s
 
 /* ---- A market of somebody else's --------------------------------------------------------- */
 
-struct listing {
+struct instance_listing {
 	struct nodes *into;
 	bool all;
 };
 
 static int node_take_instance(void *arg, struct doc *d, long at, struct fail *f)
 {
-	struct listing *l = arg;
+	struct instance_listing *l = arg;
 	struct model_instance i;
 	struct node *n;
 	int rc = wire_instance(d, at, &i, f);
@@ -164,7 +164,7 @@ static int ask_way(struct market_link *m, struct node *n)
 
 static int load_other(struct market_link *m, const char *reservation, bool all, struct nodes *into)
 {
-	struct listing l = { .into = into, .all = all };
+	struct instance_listing l = { .into = into, .all = all };
 	struct reservation r = { 0 };
 	char path[200] = "/v2/instances?limit=200";
 	int rc = reservation ? reservation_look(m, reservation, &r) : 0;
@@ -284,7 +284,7 @@ const char *node_state(const struct node *n)
 {
 	switch (n->status) {
 	case MODEL_INSTANCE_AWAITING:
-		return "awaiting";
+		return "pending";
 	case MODEL_INSTANCE_RUNNING:
 		return n->host_down ? "host down" : "running";
 	case MODEL_INSTANCE_TERMINATED:
@@ -303,15 +303,15 @@ int node_unreachable(struct nanopod *np, const struct node *n)
 	char hint[400];
 
 	if (n->status == MODEL_INSTANCE_AWAITING) {
-		snprintf(hint, sizeof hint, "'--wait' waits for it; 'nanopod nodes -r %.200s' shows how it stands",
+		snprintf(hint, sizeof hint, "'--wait' waits for it; 'nanopod nodes -r %.200s' shows its status",
 			n->reservation);
-		return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': awaiting: %s", n->name,
+		return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': pending: %s", n->name,
 			why ? why : "its time has not begun, or its host has not started it yet");
 	}
-	snprintf(hint, sizeof hint, "'nanopod nodes -r %.200s --all' shows what became of it", n->reservation);
+	snprintf(hint, sizeof hint, "'nanopod nodes -r %.200s --all' shows how it ended", n->reservation);
 	if (n->status == MODEL_INSTANCE_RUNNING)
 		return print_fail(np, STATUS_CONFLICT, hint,
-			"cannot reach '%s': it runs, but its host has not told where", n->name);
+			"cannot reach '%s': it runs, but its host has not told its address yet", n->name);
 	return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': %s%s%s", n->name, node_state(n),
 		why ? ": " : "", why ? why : "");
 }

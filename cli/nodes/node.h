@@ -47,7 +47,7 @@ const struct node *nodes_of_host(const struct nodes *n, const char *host);
 
 bool node_lives(const struct node *n);                             /* runs or will run */
 bool node_in(const struct node *n, const char *reservation);       /* by its name or id */
-const char *node_state(const struct node *n);                      /* "running", "awaiting", "failed" … */
+const char *node_state(const struct node *n);                      /* for people: "pending", "running", "failed" … */
 bool node_reachable(const struct node *n);                         /* runs, and it is known where */
 
 /* An exit status, after saying why this node cannot be reached (yet) and what to do. */

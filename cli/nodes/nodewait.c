@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/nodes/nodewait.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "cli/nodes/node.h"
@@ -12,14 +12,16 @@
 #include "cli/frame/progress.h"
 #include "cli/frame/signals.h"
 
-enum { FIRST_LOOK_MS = 200, LAST_LOOK_MS = 2000, DRAW_MS = 250, PHASE_TEXT = 300 };
+enum { FIRST_LOOK_MS = 200, LAST_LOOK_MS = 2000, DRAW_MS = 250, PHASE_TEXT = 300, SOON = 12 * 3600 };
 
 struct waiting {
 	struct market_link *m;
 	const char *reservation;
 	const char *const *names;
 	size_t count, running;
-	int64_t began;
+	int64_t began, starts; /* starts: when their time begins, on clock_ms(); 0: not known */
+	char starts_text[64];
+	bool ahead; /* their time has not begun */
 	char phase[PHASE_TEXT], said[PHASE_TEXT];
 	bool line; /* one stands at the bottom of the terminal */
 };
@@ -32,15 +34,17 @@ static void nodewait_hide(struct waiting *w)
 	w->line = false;
 }
 
-/* One line with the time that passed on a terminal, else one line a change. */
+/* On a terminal one line that counts the time, down to the start where that is known; else one line a change. */
 static void nodewait_show(struct waiting *w)
 {
 	struct nanopod *np = w->m->np;
+	int64_t now = clock_ms();
 	char time[32];
 
 	if (np->tty_err && !np->errors_json) {
-		fprintf(np->err, "\r%s%s, %s%s\033[K", print_color(np, np->err, COLOR_DIM), w->phase,
-			progress_time(clock_ms() - w->began, time, sizeof time), print_color(np, np->err, COLOR_NONE));
+		progress_time(w->ahead ? w->starts - now : now - w->began, time, sizeof time);
+		fprintf(np->err, w->ahead ? "\r%s%s (in %s)%s\033[K" : "\r%s%s, %s%s\033[K",
+			print_color(np, np->err, COLOR_DIM), w->phase, time, print_color(np, np->err, COLOR_NONE));
 		fflush(np->err);
 		w->line = true;
 	} else if (strcmp(w->phase, w->said) != 0) {
@@ -49,10 +53,23 @@ static void nodewait_show(struct waiting *w)
 	memcpy(w->said, w->phase, sizeof w->said);
 }
 
-/* 0 or 3. The sentence about the first that does not run yet. */
+/* What a node that does not run yet waits for. */
+static const char *nodewait_why(const struct waiting *w, const struct node *n)
+{
+	if (n->message && *n->message)
+		return n->message;
+	if (n->status == MODEL_INSTANCE_RUNNING)
+		return "booting";
+	if (w->ahead)
+		return w->starts_text;
+	return w->starts ? "waiting for a host" : "waiting for its start time or a host";
+}
+
+/* 0, or 3 where one of them will never run. The phase names the first that does not run yet. */
 static int nodewait_judge(struct waiting *w, const struct nodes *n)
 {
 	const struct node *late = NULL;
+	int said;
 
 	w->running = 0;
 	for (size_t i = 0; i < w->count; i++) {
@@ -72,13 +89,13 @@ static int nodewait_judge(struct waiting *w, const struct nodes *n)
 			late = one;
 		}
 	}
-	snprintf(w->phase, sizeof w->phase, "%zu of %zu node%s run%s%s%.80s%s%.120s", w->running, w->count,
-		w->count == 1 ? "" : "s", w->count == 1 ? "s" : "", late ? "; " : "", late ? late->name : "",
-		late ? ": " : "",
-		!late                                            ? ""
-			: late->message && *late->message        ? late->message
-			: late->status == MODEL_INSTANCE_RUNNING ? "starts"
-								 : "waits for its time and its host");
+	w->ahead = late && late->status == MODEL_INSTANCE_AWAITING && !(late->message && *late->message) &&
+		w->starts > clock_ms();
+	said = snprintf(w->phase, sizeof w->phase, "%zu of %zu node%s running", w->running, w->count,
+		w->count == 1 ? "" : "s");
+	if (late)
+		snprintf(w->phase + said, sizeof w->phase - (size_t)said, "; %.80s: %.120s", late->name,
+			nodewait_why(w, late));
 	return 0;
 }
 
@@ -94,21 +111,6 @@ static int nodewait_look(struct waiting *w)
 	return rc;
 }
 
-/* True where a signal asks to stop. */
-static bool nodewait_rest(int64_t ms, int *number)
-{
-	struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
-	int n;
-
-	if (poll(&fd, 1, (int)(ms > 0 ? ms : 0)) <= 0)
-		return false;
-	n = signals_next();
-	if (n == 0 || n == SIGWINCH)
-		return false;
-	*number = n;
-	return true;
-}
-
 static int nodewait_wait(struct waiting *w, int64_t wait_ms, int *number)
 {
 	int64_t every = FIRST_LOOK_MS, next = w->began, now;
@@ -118,9 +120,9 @@ static int nodewait_wait(struct waiting *w, int64_t wait_ms, int *number)
 		now = clock_ms();
 		if (now >= next) {
 			rc = nodewait_look(w);
-			if (rc == CLIENT_STOPPED && nodewait_rest(0, number))
+			if (rc == CLIENT_STOPPED && signals_rest(0, number))
 				return 2;
-			/* Looking may fail for a while: nothing depends on this one look. */
+			/* A market that is away for a moment is asked again. */
 			if (rc == 3 || (rc && !client_retryable(rc)))
 				return rc;
 			if (!rc && w->running == w->count)
@@ -131,22 +133,38 @@ static int nodewait_wait(struct waiting *w, int64_t wait_ms, int *number)
 		if (wait_ms >= 0 && clock_ms() - w->began >= wait_ms)
 			return 1;
 		nodewait_show(w);
-		if (nodewait_rest(next - clock_ms() < DRAW_MS ? next - clock_ms() : DRAW_MS, number))
+		if (signals_rest(next - clock_ms() < DRAW_MS ? next - clock_ms() : DRAW_MS, number))
 			return 2;
 	}
 }
 
-int nodewait_by(struct market_link *m, const char *reservation, const char *const *names, size_t count, int64_t wait_ms,
-	int *number)
+/* Notes when their time begins, where that is still to come. */
+static void nodewait_starts(struct waiting *w, int64_t start, int64_t now)
+{
+	time_t at = (time_t)start;
+	struct tm tm;
+
+	if (start <= 0)
+		return;
+	w->starts = w->began + (start - now) * 1000;
+	if (localtime_r(&at, &tm))
+		strftime(w->starts_text, sizeof w->starts_text,
+			start - now < SOON ? "starts at %H:%M" : "starts on %a %d %b at %H:%M", &tm);
+}
+
+int nodewait_by(struct market_link *m, const char *reservation, const char *const *names, size_t count, int64_t start,
+	int64_t now, int64_t wait_ms, int *number)
 {
 	struct waiting w = { .m = m,
 		.reservation = reservation,
 		.names = names,
 		.count = count,
 		.began = clock_ms(),
-		.phase = "asking" };
-	int rc = nodewait_wait(&w, wait_ms, number);
+		.phase = "asking the market" };
+	int rc;
 
+	nodewait_starts(&w, start, now);
+	rc = nodewait_wait(&w, wait_ms, number);
 	nodewait_hide(&w);
 	if (rc == 1)
 		fail_set(&m->fail, 0, "%s", w.phase);
@@ -161,13 +179,13 @@ int nodewait_told(struct market_link *m, int answer, int number, const char *hin
 	case 0:
 		return STATUS_OK;
 	case 1:
-		return print_fail(np, STATUS_WAITING, hint, "the time to wait is over: %s", m->fail.text);
+		return print_fail(np, STATUS_WAITING, hint, "timed out while waiting: %s", m->fail.text);
 	case 2:
 		return print_fail(np, number == SIGTERM ? STATUS_TERM : STATUS_INT, hint,
 			"interrupted while waiting for the nodes");
 	case 3:
-		return print_fail(np, STATUS_CONFLICT, "'nanopod nodes --all' shows what became of it",
-			"cannot wait on: %s", m->fail.text);
+		return print_fail(np, STATUS_CONFLICT, "'nanopod nodes --all' lists it", "cannot wait any longer: %s",
+			m->fail.text);
 	default:
 		return market_fail(m, "cannot wait for the nodes");
 	}
@@ -180,8 +198,8 @@ int nodewait(struct nanopod *np, const char *const *names, size_t count, int64_t
 
 	if (rc)
 		return rc;
-	rc = nodewait_by(m, NULL, names, count, wait_ms, &number);
-	rc = nodewait_told(m, rc, number, "the same command again goes on waiting");
+	rc = nodewait_by(m, NULL, names, count, 0, 0, wait_ms, &number);
+	rc = nodewait_told(m, rc, number, "repeat the command to go on waiting");
 	market_sign_out(m);
 	return rc;
 }

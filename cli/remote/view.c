@@ -8,7 +8,7 @@
 #include "cli/remote/group.h"
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
-#include "cli/frame/utf8.h"
+#include "base/utf8.h"
 
 enum { LABEL_MAX = 40 };
 /* One event's worth of labelled text, and all that is kept of gathered output. */
@@ -112,21 +112,12 @@ static void view_lines(struct view *v, const struct pssh_event *ev, struct outco
 
 /* ---- JSON ------------------------------------------------------------------------------ */
 
-static bool is_utf8(const char *s, size_t n)
-{
-	size_t len = 1;
-
-	for (size_t i = 0; i < n && len; i += len)
-		len = (unsigned char)s[i] < 0x80 ? 1 : utf8_len(s + i, n - i);
-	return len != 0;
-}
-
 /* Text as text; what is no UTF-8 under another key, so that nothing is lost. */
 static void json_data(struct json *j, const char *key, const char *key64, const char *data, size_t len)
 {
 	struct buf b;
 
-	if (is_utf8(data, len)) {
+	if (utf8_valid(data, len)) {
 		json_bytes(j, key, data, len);
 		return;
 	}

@@ -20,6 +20,8 @@ libcli_la_SOURCES += \
 	cli/trade/reservation.h \
 	cli/trade/resume_file.c \
 	cli/trade/resume_file.h \
+	cli/trade/rows_list.c \
+	cli/trade/rows_list.h \
 	cli/trade/scopes.c \
 	cli/trade/scopes.h \
 	cli/trade/sku_list.c \

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/os/base64.h"
+#include "base/base64.h"
 
 enum { COUNT_MAX = 64 << 20, PIECE = 64 * 1024, FREE_STEP = 256 * 1024, PAGE = 4096 };
 

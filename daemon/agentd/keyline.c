@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agentd/os/base64.h"
+#include "base/base64.h"
 
 /* How many strings stand in the blob, its own type among them. */
 static const struct {

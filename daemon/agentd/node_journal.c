@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/os/base64.h"
+#include "base/base64.h"
 #include "agentd/os/statefile.h"
 #include "agentd/userdata.h"
 

@@ -1,5 +1,6 @@
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = \
+	lib/base/base64.c lib/base/base64.h \
 	lib/base/buf.c lib/base/buf.h \
 	lib/base/clock.h \
 	lib/base/fail.c lib/base/fail.h \
@@ -9,4 +10,5 @@ libbase_la_SOURCES = \
 	lib/base/loop.c lib/base/loop.h \
 	lib/base/arena.c lib/base/arena.h \
 	lib/base/str.c lib/base/str.h \
-	lib/base/table.c lib/base/table.h
+	lib/base/table.c lib/base/table.h \
+	lib/base/utf8.c lib/base/utf8.h

@@ -106,10 +106,10 @@ NANOPOD_URL=$URL; export NANOPOD_URL
 run_is 0 "(a third node, that its host has not started)" "$NANOPOD" buy -t h100 -n 1 -d 2h -p 1.80 --name late --ssh-key "$SSHD_KEY.pub" -y
 clock $((NOW + 121))
 run_is 5 "is not reached" "$NANOPOD" ssh $WHERE late-0 -- true
-like "$err" "cannot reach 'late-0': awaiting.*'--wait' waits.*nodes -r late" "and it is told why and what to do"
+like "$err" "cannot reach 'late-0': pending.*'--wait' waits.*nodes -r late" "and it is told why and what to do"
 run_is 5 "nor by run" "$NANOPOD" run $WHERE -r late -- true
 run_is 9 "--wait" "$NANOPOD" run $WHERE -r late --wait=1s -- true
-like "$err" "the time to wait is over: 0 of 1 node run.*late-0" "gives up after its time"
+like "$err" "timed out while waiting: 0 of 1 node running.*late-0" "gives up after its time"
 { sleep 1; node_runs late-0 1; } &
 run_is 0 "and goes on as soon as it runs" "$NANOPOD" ssh $WHERE --wait=30s late-0 -- echo there
 is "$out" there "(there it is)"

@@ -31,7 +31,7 @@ is "$(data "$NEW")" "$(data "$OLD")" "image and keys are the old one's"
 
 # ---- Waiting ----
 run_is 9 "--wait" replace train-1 -y --wait=1s
-like "$err" "time to wait is over.*it goes on starting" "ends after its time"
+like "$err" "timed out while waiting.*it goes on starting" "ends after its time"
 is "$out" train-1 "and the name is printed all the same"
 { sleep 1; node_runs train-1 2; } &
 run_is 0 "--wait until it runs" replace train-0 -y --wait=1s --dry-run

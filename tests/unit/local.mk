@@ -9,10 +9,11 @@ tests_unit_cli_fold_LDADD = libcli.la libpssh-all.la libbase.la
 tests_unit_cli_diff_LDADD = libcli.la libpssh-all.la libbase.la
 tests_unit_cli_flat_LDADD = libcli.la libpssh-all.la libbase.la
 
-check_PROGRAMS += tests/unit/buf tests/unit/loop tests/unit/str tests/unit/table tests/unit/pssh/hosts tests/unit/pssh/sshconfig \
+check_PROGRAMS += tests/unit/base64 tests/unit/buf tests/unit/loop tests/unit/str tests/unit/table tests/unit/pssh/hosts tests/unit/pssh/sshconfig \
 	tests/unit/pssh/sshcompare
-TESTS += tests/unit/buf tests/unit/loop tests/unit/str tests/unit/table tests/unit/pssh/hosts tests/unit/pssh/sshconfig \
+TESTS += tests/unit/base64 tests/unit/buf tests/unit/loop tests/unit/str tests/unit/table tests/unit/pssh/hosts tests/unit/pssh/sshconfig \
 	tests/unit/pssh/sshcompare
+tests_unit_base64_LDADD = libbase.la
 tests_unit_buf_LDADD = libbase.la
 tests_unit_loop_LDADD = libbase.la
 tests_unit_str_LDADD = libbase.la

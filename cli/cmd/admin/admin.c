@@ -7,7 +7,7 @@
 #include "cli/frame/cell.h"
 #include "cli/cmd/admin/admin.h"
 #include "cli/frame/print.h"
-#include "cli/frame/rows.h"
+#include "cli/trade/rows_list.h"
 #include "cli/trade/scopes.h"
 #include "cli/frame/value.h"
 #include "market/money.h"
@@ -29,14 +29,9 @@ static const struct column account_columns[] = {
 	{ 0 },
 };
 
-struct accounts {
-	struct nanopod *np;
-	struct rows *rows;
-};
-
 static int add_account(void *arg, struct doc *d, long at, struct fail *f)
 {
-	struct accounts *l = arg;
+	struct listing *l = arg;
 	struct model_account a;
 	char free_text[CELL_TEXT], micros[CELL_TEXT], held[CELL_TEXT], escrow[CELL_TEXT], low[CELL_TEXT],
 		made[CELL_TEXT];
@@ -53,30 +48,17 @@ static int add_account(void *arg, struct doc *d, long at, struct fail *f)
 
 static int account_list(struct nanopod *np, const struct options *o, char **words)
 {
-	struct accounts l = { .np = np };
-	struct market_link *m;
-	int rc, failed;
+	static const struct rows_list accounts = { "admin", "/np/v1/accounts", "the accounts", account_columns,
+		add_account };
 
 	(void)words;
-	if (!rows_check(np, o, account_columns, &rc))
-		return rc;
-	rc = admin_begin(np, o, &m);
-	if (!rc)
-		l.rows = rows_new(np, o, account_columns, &rc);
-	if (l.rows) {
-		failed = market_each(m, "/np/v1/accounts", add_account, &l);
-		rc = rows_end(l.rows);
-		if (failed)
-			rc = market_fail(m, "cannot list the accounts");
-	}
-	market_sign_out(m);
-	return rc;
+	return rows_list(np, o, &accounts);
 }
 
-/* The one in m->doc. */
+/* The account that the market has just answered with. */
 static int show_account(struct market_link *m, const struct options *o)
 {
-	struct accounts l = { .np = m->np };
+	struct listing l = { .np = m->np };
 	int rc;
 
 	l.rows = rows_new(m->np, o, account_columns, &rc);

@@ -7,7 +7,7 @@
 #include "cli/frame/cell.h"
 #include "cli/cmd/admin/admin.h"
 #include "cli/frame/print.h"
-#include "cli/frame/rows.h"
+#include "cli/trade/rows_list.h"
 #include "cli/frame/value.h"
 #include "market/money.h"
 #include "market/when.h"
@@ -39,34 +39,23 @@ static int show_sku(struct rows *r, const struct model_sku *s)
 
 static int add_sku_row(void *arg, struct doc *d, long at, struct fail *f)
 {
+	const struct listing *l = arg;
 	struct model_sku s;
 	int rc = wire_sku(d, at, &s, f);
 
-	return rc ? rc : show_sku(arg, &s);
+	return rc ? rc : show_sku(l->rows, &s);
 }
 
 int admin_sku_list(struct nanopod *np, const struct options *o, char **words)
 {
-	struct market_link *m;
-	struct rows *r;
-	int rc, failed;
+	static const struct rows_list types = { "admin", "/v2/instance_skus?limit=200", "the types", sku_columns,
+		add_sku_row };
 
 	(void)words;
-	if (!rows_check(np, o, sku_columns, &rc))
-		return rc;
-	rc = admin_begin(np, o, &m);
-	r = rc ? NULL : rows_new(np, o, sku_columns, &rc);
-	if (r) {
-		failed = market_each(m, "/v2/instance_skus?limit=200", add_sku_row, r);
-		rc = rows_end(r);
-		if (failed)
-			rc = market_fail(m, "cannot list the types");
-	}
-	market_sign_out(m);
-	return rc;
+	return rows_list(np, o, &types);
 }
 
-/* The one in m->doc. */
+/* The type that the market has just answered with. */
 static int show_made(struct market_link *m, const struct options *o)
 {
 	struct model_sku s;
@@ -191,14 +180,9 @@ static const struct column host_columns[] = {
 	{ 0 },
 };
 
-struct hosts {
-	struct nanopod *np;
-	struct rows *rows;
-};
-
 static int add_host_row(void *arg, struct doc *d, long at, struct fail *f)
 {
-	struct hosts *l = arg;
+	struct listing *l = arg;
 	struct model_host h;
 	char start[CELL_TEXT], end[CELL_TEXT];
 	int rc = wire_host(d, at, &h, f);
@@ -211,33 +195,25 @@ static int add_host_row(void *arg, struct doc *d, long at, struct fail *f)
 
 int admin_host_list(struct nanopod *np, const struct options *o, char **words)
 {
-	struct hosts l = { .np = np };
-	struct market_link *m;
+	struct rows_list hosts = { .command = "admin",
+		.what = "the hosts",
+		.columns = host_columns,
+		.add = add_host_row };
 	struct buf path;
-	int rc, failed;
+	int rc;
 
 	(void)words;
-	if (!rows_check(np, o, host_columns, &rc))
-		return rc;
 	buf_init(&path, BODY_MAX);
 	admin_path(&path, o, "/np/v1/hosts", NULL, "");
-	rc = admin_begin(np, o, &m);
-	if (!rc)
-		l.rows = rows_new(np, o, host_columns, &rc);
-	if (l.rows) {
-		failed = market_each(m, buf_text(&path), add_host_row, &l);
-		rc = rows_end(l.rows);
-		if (failed)
-			rc = market_fail(m, "cannot list the hosts");
-	}
+	hosts.path = buf_text(&path);
+	rc = rows_list(np, o, &hosts);
 	buf_release(&path);
-	market_sign_out(m);
 	return rc;
 }
 
 static int show_host(struct market_link *m, const struct options *o)
 {
-	struct hosts l = { .np = m->np };
+	struct listing l = { .np = m->np };
 	int rc;
 
 	l.rows = rows_new(m->np, o, host_columns, &rc);

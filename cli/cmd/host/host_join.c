@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod host join, leave and token: how a machine comes to a market, and goes. */
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,10 +15,10 @@
 #include "cli/trade/market_link.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
+#include "cli/frame/prompt.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
 #include "cli/trade/sku_list.h"
-#include "cli/frame/terminal.h"
 #include "cli/trade/tokenfile.h"
 #include "market/when.h"
 
@@ -127,8 +127,8 @@ static int take_token(struct nanopod *np, const char *url, char **token)
 {
 	const char *set = getenv(TOKEN_VARIABLE);
 	struct fail f = { 0 };
-	ssize_t n = 0;
-	int tty, rc = 0;
+	char *question;
+	int rc = 0;
 
 	*token = NULL;
 	if (set && *set) {
@@ -137,17 +137,11 @@ static int take_token(struct nanopod *np, const char *url, char **token)
 			command_nomem();
 	} else if (!np->tty_in) {
 		rc = token_read_fd(STDIN_FILENO, "standard input", token, &f);
-	} else if ((tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) >= 0) {
-		*token = calloc(1, TOKEN_BYTES + 1);
-		if (!*token)
+	} else {
+		if (asprintf(&question, "Token to join %s (not shown): ", url) < 0)
 			command_nomem();
-		dprintf(tty, "Token to join %s (not shown): ", url);
-		terminal_no_echo(tty);
-		n = read(tty, *token, TOKEN_BYTES);
-		terminal_restore();
-		dprintf(tty, "\n");
-		close(tty);
-		(*token)[n > 0 ? strcspn(*token, "\r\n") : 0] = '\0';
+		prompt_hidden(question, TOKEN_BYTES, token);
+		free(question);
 	}
 	if (!rc && *token && client_check_token_text(*token, &f) == 0)
 		return 0;

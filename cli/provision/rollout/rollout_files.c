@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "cli/frame/command.h"
 #include "cli/provision/rollout/rollout_part.h"
 
@@ -52,40 +53,18 @@ struct rollout_gift *rollout_gift_find(const struct rollout *e, const char *name
 	return NULL;
 }
 
-static int rollout_files_value_of(char c)
-{
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *at = c ? strchr(letters, c) : NULL;
-
-	return at ? (int)(at - letters) : -1;
-}
-
-/* False where it is no base64: it goes into scripts of other nodes. */
+/* False where the text is not base64: it goes into scripts of other nodes. */
 static bool rollout_files_decode(struct rollout_gift *g)
 {
-	size_t n = strlen(g->text), pad = n && g->text[n - 1] == '=' ? 1 + (n > 1 && g->text[n - 2] == '=') : 0;
-	unsigned bits = 0, have = 0;
+	int64_t size = base64_size(g->text);
 
-	if (n % 4)
+	if (size < 0)
 		return false;
-	g->len = 0;
-	g->bytes = malloc(n / 4 * 3 + 1);
+	g->len = (size_t)size;
+	g->bytes = calloc(1, g->len + 1);
 	if (!g->bytes)
 		command_nomem();
-	for (size_t i = 0; i < n - pad; i++) {
-		int v = rollout_files_value_of(g->text[i]);
-
-		if (v < 0)
-			return false;
-		bits = bits << 6 | (unsigned)v;
-		have += 6;
-		if (have >= 8) {
-			have -= 8;
-			g->bytes[g->len++] = (char)(bits >> have);
-		}
-	}
-	g->bytes[g->len] = '\0';
-	return true;
+	return base64_read(g->text, g->bytes, g->len) == 0;
 }
 
 static bool is_hash(const char *s)

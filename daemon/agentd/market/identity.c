@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/os/base64.h"
+#include "base/base64.h"
 #include "agentd/os/statefile.h"
 #include "base/str.h"
 #include "market/client.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/os/base64.h"
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/table.h"

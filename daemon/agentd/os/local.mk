@@ -1,8 +1,6 @@
 # What a driver asks of the system: programs of others, control groups, processes, mounts, files.
 noinst_LTLIBRARIES += libos.la
 libos_la_SOURCES = \
-	daemon/agentd/os/base64.c \
-	daemon/agentd/os/base64.h \
 	daemon/agentd/os/cgroup.c \
 	daemon/agentd/os/cgroup.h \
 	daemon/agentd/os/cgroup_part.h \

@@ -5,27 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool utf8_valid(const char *text, size_t len)
-{
-	const unsigned char *s = (const unsigned char *)text;
-
-	for (size_t i = 0; i < len;) {
-		unsigned more = s[i] < 0x80 ? 0 : s[i] >= 0xc2 && s[i] < 0xe0 ? 1 : s[i] >= 0xe0 && s[i] < 0xf0 ? 2 :
-			s[i] >= 0xf0 && s[i] < 0xf5 ? 3 : 9;
-
-		if (more == 9 || len - i <= more)
-			return false;
-		for (unsigned k = 1; k <= more; k++)
-			if ((s[i + k] & 0xc0) != 0x80)
-				return false;
-		/* Longer forms than needed, surrogates, past the last code point. */
-		if ((s[i] == 0xe0 && s[i + 1] < 0xa0) || (s[i] == 0xed && s[i + 1] > 0x9f) ||
-			(s[i] == 0xf0 && s[i + 1] < 0x90) || (s[i] == 0xf4 && s[i + 1] > 0x8f))
-			return false;
-		i += more + 1;
-	}
-	return true;
-}
+#include "base/utf8.h"
 
 static int uri_hex(char c)
 {

@@ -21,6 +21,4 @@ struct uri {
 int uri_parse(const char *raw, struct uri *out);
 void uri_release(struct uri *u);
 
-bool utf8_valid(const char *text, size_t len);
-
 #endif

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agentd/os/base64.h"
+#include "base/base64.h"
 #include "agentd/console.h"
 
 static char path[128];

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "market/ident.h"
 #include "market/reason.h"
-#include "marketd/api/v2/instance.h"
 #include "marketd/api/render.h"
 
 enum { USER_DATA_MAX = 64 * 1024, SSH_PORT = 22 };

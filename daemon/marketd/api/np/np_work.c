@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "market/ident.h"
 #include "market/reason.h"
-#include "marketd/api/v2/instance.h"
 #include "marketd/api/render.h"
 #include "marketd/store/watch.h"
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "market/reason.h"
 #include "marketd/api/v2/v2.h"
 #include "marketd/api/render.h"
@@ -26,35 +27,6 @@ bool v2_instance_image(const struct request *q, struct reply *r, uint64_t *image
 		"there is no image '%s'; GET /v2/images?workspace=" PUBLIC_WORKSPACE " lists what there is",
 		text ? text : "");
 	return false;
-}
-
-int64_t base64_size(const char *text)
-{
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t len = strlen(text), body = strspn(text, letters), pad = len - body;
-
-	if (len % 4 || pad > 2 || strspn(text + body, "=") != pad)
-		return -1;
-	return (int64_t)(len / 4 * 3 - pad);
-}
-
-int base64_read(const char *text, void *room, size_t size)
-{
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	int64_t len = base64_size(text);
-	uint8_t *out = room;
-
-	if (len < 0 || (uint64_t)len > size)
-		return -1;
-	for (int64_t at = 0; at < len; text += 4) {
-		uint32_t bits = 0;
-
-		for (int i = 0; i < 4; i++)
-			bits = bits << 6 | (text[i] == '=' ? 0 : (uint32_t)(strchr(letters, text[i]) - letters));
-		for (int i = 2; i >= 0 && at < len; i--)
-			out[at++] = (uint8_t)(bits >> 8 * i);
-	}
-	return 0;
 }
 
 bool v2_instance_user_data(const struct request *q, struct reply *r, const char **user_data)

@@ -12,10 +12,8 @@ bool v2_instance_user_data(const struct request *q, struct reply *r,
 /* priority_level of this object: *priority is left where it is not there. */
 bool v2_instance_priority(const struct request *q, struct reply *r, const json_t *body, int32_t *priority);
 
-/* Bytes in a base64 text; -1 where it is none (RFC 4648, padded, nothing else in it). */
-int64_t base64_size(const char *text);
-int base64_read(const char *text, void *room, size_t size);  /* 0, or -1: it is none, or longer */
-char *base64_make(const void *data, size_t len);              /* malloc'd; NULL: memory is short */
+/* Base64 of the bytes. malloc'd; NULL: out of memory. */
+char *base64_make(const void *data, size_t len);
 
 /* Applies EVENT_INSTANCE with the tags of the body, and answers 201. */
 int v2_instance_make(struct api *api, const struct request *q, struct reply *r, struct event *ev);

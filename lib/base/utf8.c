@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/frame/utf8.h"
+#include "base/utf8.h"
 
 #include <stdint.h>
 
 size_t utf8_len(const char *text, size_t left)
 {
-	static const struct { unsigned char lead, low, high; } narrower[] = {
-		{ 0xe0, 0xa0, 0xbf }, { 0xed, 0x80, 0x9f }, { 0xf0, 0x90, 0xbf }, { 0xf4, 0x80, 0x8f },
+	static const struct {
+		unsigned char lead, low, high;
+	} narrower[] = {
+		{ 0xe0, 0xa0, 0xbf },
+		{ 0xed, 0x80, 0x9f },
+		{ 0xf0, 0x90, 0xbf },
+		{ 0xf4, 0x80, 0x8f },
 	};
 	const unsigned char *s = (const unsigned char *)text;
 	unsigned char low = 0x80, high = 0xbf;
@@ -28,6 +33,15 @@ size_t utf8_len(const char *text, size_t left)
 	return len;
 }
 
+bool utf8_valid(const char *text, size_t len)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < len && n; i += n)
+		n = (unsigned char)text[i] < 0x80 ? 1 : utf8_len(text + i, len - i);
+	return n != 0;
+}
+
 static uint32_t utf8_decode(const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -46,12 +60,21 @@ size_t utf8_printable(const char *s, size_t left)
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : len;
 }
 
-/* The blocks that terminals agree about. */
+/* Only the blocks that terminals agree on. */
 static size_t utf8_cells(uint32_t c)
 {
-	static const struct { uint32_t first, last; } wide[] = {
-		{ 0x1100, 0x115f }, { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f },
-		{ 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0x1f300, 0x1faff }, { 0x20000, 0x3fffd },
+	static const struct {
+		uint32_t first, last;
+	} wide[] = {
+		{ 0x1100, 0x115f },
+		{ 0x2e80, 0xa4cf },
+		{ 0xac00, 0xd7a3 },
+		{ 0xf900, 0xfaff },
+		{ 0xfe30, 0xfe6f },
+		{ 0xff00, 0xff60 },
+		{ 0xffe0, 0xffe6 },
+		{ 0x1f300, 0x1faff },
+		{ 0x20000, 0x3fffd },
 	};
 
 	if ((c >= 0x300 && c <= 0x36f) || (c >= 0x200b && c <= 0x200f) || (c >= 0xfe00 && c <= 0xfe0f))

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A command that lists what one path of the market lists: sign-in, every page, one row for each member. */
+#ifndef CLI_TRADE_ROWS_LIST_H
+#define CLI_TRADE_ROWS_LIST_H
+
+#include "cli/frame/rows.h"
+#include "cli/trade/market_link.h"
+
+/* What `add` gets as its first argument. */
+struct listing {
+	struct nanopod *np;
+	struct rows *rows;
+};
+
+struct rows_list {
+	const char *command; /* "token list": refused on a market that is not one of ours */
+	const char *path;
+	const char *what; /* "the tokens", for "cannot list the tokens" */
+	const struct column *columns;
+	market_each_fn add; /* adds one row to its struct listing */
+};
+
+/* An exit status, everything said. */
+int rows_list(struct nanopod *np, const struct options *o, const struct rows_list *l);
+
+#endif
