@@ -58,6 +58,7 @@ nanopod_SOURCES += \
 	cli/cmd/provision/provision_list.c \
 	cli/cmd/provision/provision_nodes.c \
 	cli/cmd/provision/provision_remove.c \
+	cli/cmd/provision/provision_set.c \
 	cli/cmd/provision/provision_upgrade.c
 # Apart, for the tests.
 libcli_la_SOURCES += cli/cmd/candidates.c cli/cmd/candidates.h

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "conf/conf.h"
+#include "conf/confedit.h"
 
 /* ---- One cluster's file ------------------------------------------------------------------------ */
 
@@ -94,20 +95,6 @@ bool kubeaccess_server(const struct kubeaccess *a, char *host, size_t size, long
 
 /* ---- Lines ---------------------------------------------------------------------------------------- */
 
-static size_t kubemerge_line_start(const struct buf *text, unsigned n)
-{
-	const char *s = buf_text(text), *p = s;
-
-	while (--n > 0) {
-		const char *end = strchr(p, '\n');
-
-		if (!end)
-			return text->len;
-		p = end + 1;
-	}
-	return (size_t)(p - s);
-}
-
 /* In double quotes: what may be in none of these values does not have to be escaped. */
 static int kubemerge_put_text(struct buf *b, unsigned indent, const char *key, const char *value)
 {
@@ -148,29 +135,6 @@ static int put_entry(struct buf *b, const char *section, unsigned indent, const 
 	return first_of(rc, kubemerge_put_text(b, in, "token", a->token));
 }
 
-/* Lines [from, to) of the text become these. */
-static int kubemerge_splice(struct buf *text, size_t from, size_t to, const struct buf *lines)
-{
-	struct buf out;
-	int rc;
-
-	buf_init(&out, text->max);
-	rc = buf_add(&out, buf_text(text), from);
-	if (!rc && from && out.data[from - 1] != '\n')
-		rc = buf_addc(&out, '\n');
-	rc = rc ? rc : buf_add(&out, buf_text(lines), lines->len);
-	rc = rc ? rc : buf_add(&out, buf_text(text) + to, text->len - to);
-	if (rc) {
-		buf_release(&out);
-		return rc;
-	}
-	if (text->data)
-		explicit_bzero(text->data, text->len);
-	buf_release(text);
-	*text = out;
-	return 0;
-}
-
 static const char *kubemerge_name_of(const struct conf *entry)
 {
 	const struct conf *name = entry->type == CONF_MAP ? conf_get(entry, "name") : NULL;
@@ -186,67 +150,58 @@ static const struct conf *kubemerge_find(const struct conf *list, const char *na
 	return NULL;
 }
 
-/* The column of its dash, which must stand before it on its line; -1: it is written in another way. */
-static int dash_of(const struct buf *text, const struct conf *entry)
+/* The column of the dash before the entry on its line; -1 where the entry is written in another way. */
+static int dash_of(const struct buf *text, size_t line)
 {
-	const char *line = buf_text(text) + kubemerge_line_start(text, entry->line);
-	size_t n = strspn(line, " ");
+	size_t n = strspn(buf_text(text) + line, " ");
 
-	return line[n] == '-' && line[n + 1] == ' ' ? (int)n : -1;
+	return buf_text(text)[line + n] == '-' && buf_text(text)[line + n + 1] == ' ' ? (int)n : -1;
 }
 
-static unsigned last_line(const struct conf *c)
+/* Where the entry goes in a section that has some; -1 where the section is written in a way that lines cannot change. */
+static int kubemerge_place(const struct buf *text, const struct conf *root, const struct conf *section,
+	const char *name, size_t *from, size_t *to)
 {
-	return c->end_line > c->line ? c->end_line : c->line;
-}
+	const struct conf *same = kubemerge_find(section, name), *entry;
+	int column;
 
-/* Where the entry goes; -1: the section is written in a way that lines cannot change. */
-static int kubemerge_place(const struct buf *text, const struct conf *root, const char *section, const char *name,
-	size_t *from, size_t *to, bool *head)
-{
-	const struct conf *top = conf_get(root, section), *entry;
-
-	*head = !top || top->type == CONF_NULL || (top->count == 0 && top->type != CONF_TEXT);
-	*from = *to = text->len;
-	if (root->flow)
+	if (root->flow || section->type != CONF_LIST || section->flow)
 		return -1;
-	if (*head) {
-		if (top) {
-			*from = kubemerge_line_start(text, top->line);
-			*to = kubemerge_line_start(text, last_line(top) + 1);
-		}
-		return 0;
-	}
-	if (top->type != CONF_LIST || top->flow)
-		return -1;
-	entry = kubemerge_find(top, name);
-	if (!entry)
-		entry = &top->items[top->count - 1];
-	*to = kubemerge_line_start(text, last_line(entry) + 1);
-	*from = kubemerge_find(top, name) ? kubemerge_line_start(text, entry->line) : *to;
-	return entry->flow && entry->type != CONF_MAP ? -1 : dash_of(text, entry);
+	entry = same ? same : &section->items[section->count - 1];
+	confedit_lines(text, entry, from, to);
+	column = entry->flow && entry->type != CONF_MAP ? -1 : dash_of(text, *from);
+	if (!same)
+		*from = *to;
+	return column;
 }
 
 static int kubemerge_put_section(const char *file, struct buf *text, const char *section, const char *name,
 	const char *context, const struct kubeaccess *a)
 {
+	const char *own = strcmp(section, "contexts") == 0 ? context : name;
+	const struct conf *top;
 	struct conf_file *conf;
 	struct buf lines;
 	size_t from, to;
-	bool head;
-	int rc = conf_parse(file, buf_text(text), text->len, &conf, NULL), column;
+	int rc = conf_parse(file, buf_text(text), text->len, &conf, NULL), column = 0;
+	bool empty;
 
 	if (rc)
 		return rc;
-	column = kubemerge_place(text, &conf->root, section, strcmp(section, "contexts") == 0 ? context : name, &from,
-		&to, &head);
-	conf_free(conf);
-	if (column < 0)
-		return -EINVAL;
+	top = conf_get(&conf->root, section);
+	empty = !top || (top->count == 0 && top->type != CONF_TEXT);
 	buf_init(&lines, text->max);
-	rc = head ? buf_addf(&lines, "%s:\n", section) : 0;
-	rc = first_of(rc, put_entry(&lines, section, (unsigned)column, name, context, a));
-	rc = rc ? rc : kubemerge_splice(text, from, to, &lines);
+	if (empty)
+		rc = buf_addf(&lines, "%s:\n", section);
+	else
+		column = kubemerge_place(text, &conf->root, top, own, &from, &to);
+	if (column < 0)
+		rc = -EINVAL;
+	rc = rc ? rc : put_entry(&lines, section, (unsigned)column, name, context, a);
+	if (!rc)
+		rc = empty ? confedit_set_top(conf, text, section, &lines, NULL)
+			   : confedit_replace(text, from, to, &lines);
+	conf_free(conf);
 	if (lines.data)
 		explicit_bzero(lines.data, lines.len);
 	buf_release(&lines);
@@ -258,40 +213,22 @@ static int put_current(const char *file, struct buf *text, const char *context)
 	struct conf_file *conf;
 	const struct conf *top;
 	struct buf line;
-	size_t from = text->len, to = text->len;
-	bool is_set;
 	int rc = conf_parse(file, buf_text(text), text->len, &conf, NULL);
 
 	if (rc)
 		return rc;
 	top = conf_get(&conf->root, "current-context");
-	is_set = top && !(top->type == CONF_NULL || (top->type == CONF_TEXT && !*top->text));
-	if (top) {
-		from = kubemerge_line_start(text, top->line);
-		to = kubemerge_line_start(text, last_line(top) + 1);
+	if (!top || top->type == CONF_NULL || (top->type == CONF_TEXT && !*top->text)) {
+		buf_init(&line, text->max);
+		rc = kubemerge_put_text(&line, 0, "current-context", context);
+		rc = rc ? rc : confedit_set_top(conf, text, "current-context", &line, NULL);
+		buf_release(&line);
 	}
 	conf_free(conf);
-	if (is_set)
-		return 0;
-	buf_init(&line, text->max);
-	rc = kubemerge_put_text(&line, 0, "current-context", context);
-	rc = rc ? rc : kubemerge_splice(text, from, to, &line);
-	buf_release(&line);
 	return rc;
 }
 
 /* ---- Nothing was lost ------------------------------------------------------------------------------- */
-
-static bool kubemerge_same(const struct conf *a, const struct conf *b)
-{
-	if (a->type != b->type || a->count != b->count || (a->type == CONF_TEXT && strcmp(a->text, b->text) != 0))
-		return false;
-	for (size_t i = 0; i < a->count; i++)
-		if (strcmp(a->items[i].key ? a->items[i].key : "", b->items[i].key ? b->items[i].key : "") != 0 ||
-			!kubemerge_same(&a->items[i], &b->items[i]))
-			return false;
-	return true;
-}
 
 /* All entries but this one, in their order; and it is there once. */
 static bool same_but(const struct conf *before, const struct conf *after, const char *name)
@@ -309,7 +246,7 @@ static bool same_but(const struct conf *before, const struct conf *after, const 
 			strcmp(kubemerge_name_of(&before->items[k]), name) == 0)
 			k++;
 		if (!before || before->type != CONF_LIST || k >= before->count ||
-			!kubemerge_same(&before->items[k++], &after->items[i]))
+			!confedit_same(&before->items[k++], &after->items[i]))
 			return false;
 	}
 	while (before && before->type == CONF_LIST && k < before->count &&
@@ -332,7 +269,7 @@ static bool kubemerge_is_kept(const struct conf *before, const struct conf *afte
 		if (is_section(was->key) ||
 			(strcmp(was->key, "current-context") == 0 && !(was->type == CONF_TEXT && *was->text)))
 			continue;
-		if (!now || !kubemerge_same(was, now))
+		if (!now || !confedit_same(was, now))
 			return false;
 	}
 	for (size_t i = 0; i < after->count; i++)

@@ -5,7 +5,6 @@ libcli_la_SOURCES += \
 	cli/provision/kubemerge.h \
 	cli/provision/model/cluster.c \
 	cli/provision/model/cluster.h \
-	cli/provision/model/cluster_hosts.c \
 	cli/provision/model/cluster_parse.c \
 	cli/provision/model/cluster_part.h \
 	cli/provision/model/cluster_role.c \
@@ -20,7 +19,6 @@ libcli_la_SOURCES += \
 	cli/provision/model/gate_alone.c \
 	cli/provision/model/gate_part.h \
 	cli/provision/model/gate_same.c \
-	cli/provision/model/gate_say.c \
 	cli/provision/model/graph.c \
 	cli/provision/model/graph.h \
 	cli/provision/model/graphedge.c \
@@ -50,7 +48,6 @@ libcli_la_SOURCES += \
 	cli/provision/rollout/rollout_old.c \
 	cli/provision/rollout/rollout_part.h \
 	cli/provision/rollout/rollout_plan.c \
-	cli/provision/rollout/rollout_remove.c \
 	cli/provision/rollout/rollout_script.c \
 	cli/provision/rollout/rollout_step.c \
 	cli/provision/rollout/rollout_verify.c \

@@ -17,8 +17,7 @@ struct edit {
 	int list;
 };
 
-/* Plain where YAML cannot take it for anything else; else in single quotes. */
-static int add_scalar(struct buf *b, const char *text)
+int confedit_add_scalar(struct buf *b, const char *text)
 {
 	static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_";
 	static const char rest[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.-+@%";
@@ -38,7 +37,7 @@ static int add_value(struct buf *b, const struct edit *e)
 
 	for (size_t i = 0; i < e->count && !rc; i++) {
 		rc = i ? buf_adds(b, ", ") : 0;
-		rc = rc ? rc : add_scalar(b, e->values[i]);
+		rc = rc ? rc : confedit_add_scalar(b, e->values[i]);
 	}
 	if (!rc && e->list)
 		rc = buf_addc(b, ']');
@@ -52,7 +51,7 @@ static int confedit_add_lines(struct buf *b, const struct edit *e, unsigned inde
 
 	for (const char *const *key = e->keys; *key && !rc; key++, indent += 2) {
 		rc = buf_addf(b, "%*s", (int)indent, "");
-		rc = rc ? rc : add_scalar(b, *key);
+		rc = rc ? rc : confedit_add_scalar(b, *key);
 		rc = rc ? rc : buf_adds(b, key[1] ? ":\n" : ": ");
 	}
 	return rc ? rc : add_value(b, e);
@@ -73,17 +72,47 @@ static size_t confedit_line_start(const struct buf *text, unsigned n)
 	return (size_t)(p - s);
 }
 
-/* The text with lines [from, to) replaced; e NULL: taken away. */
-static int confedit_splice(const struct buf *text, size_t from, size_t to, const struct edit *e, unsigned indent,
-	struct buf *out)
+void confedit_lines(const struct buf *text, const struct conf *c, size_t *from, size_t *to)
 {
-	int rc = buf_add(out, buf_text(text), from);
+	*from = confedit_line_start(text, c->line);
+	*to = confedit_line_start(text, (c->end_line > c->line ? c->end_line : c->line) + 1);
+}
 
-	if (!rc && from && buf_text(text)[from - 1] != '\n')
-		rc = buf_addc(out, '\n');
-	if (!rc && e)
-		rc = confedit_add_lines(out, e, indent);
-	return rc ? rc : buf_add(out, buf_text(text) + to, text->len - to);
+int confedit_replace(struct buf *text, size_t from, size_t to, const struct buf *lines)
+{
+	struct buf out;
+	int rc;
+
+	buf_init(&out, text->max);
+	rc = buf_add(&out, buf_text(text), from);
+	if (!rc && from && out.data[from - 1] != '\n')
+		rc = buf_addc(&out, '\n');
+	rc = rc ? rc : buf_add(&out, buf_text(lines), lines->len);
+	rc = rc ? rc : buf_add(&out, buf_text(text) + to, text->len - to);
+	if (rc) {
+		buf_release(&out);
+		return rc;
+	}
+	if (text->data)
+		explicit_bzero(text->data, text->len);
+	buf_release(text);
+	*text = out;
+	return 0;
+}
+
+int confedit_set_top(const struct conf_file *file, struct buf *text, const char *key, const struct buf *lines,
+	struct fail *f)
+{
+	const struct conf *top = conf_get(&file->root, key);
+	size_t from = text->len, to = text->len;
+
+	if (file->root.flow || (top && top->column != 1))
+		return fail_set(f, -EINVAL, "cannot change '%s': it is written in an unusual way; edit it by hand",
+			file->name);
+	if (top)
+		confedit_lines(text, top, &from, &to);
+	return confedit_replace(text, from, to, lines)
+		? fail_set(f, -EFBIG, "cannot change '%s': it would be too large", file->name) : 0;
 }
 
 /* Does the value read back as what was asked for? */
@@ -127,6 +156,11 @@ static int confedit_is_kept(const struct conf *a, const struct conf *b, const ch
 	return 1;
 }
 
+bool confedit_same(const struct conf *a, const struct conf *b)
+{
+	return confedit_is_kept(a, b, NULL);
+}
+
 /* The new text is a settings file with the value asked for, and all else as it was. */
 static int confedit_check(const struct conf_file *before, const struct buf *out, const char *const *keys,
 	const struct edit *e, struct fail *f)
@@ -148,12 +182,24 @@ static int confedit_check(const struct conf_file *before, const struct buf *out,
 			      before->name);
 }
 
-static int edit_text(const struct conf_file *file, const struct buf *text, struct edit *e, struct buf *out,
-	struct fail *f)
+/* out: the text; its lines [from, to) become the value's. */
+static int confedit_put(struct buf *out, size_t from, size_t to, const struct edit *e, unsigned indent)
+{
+	struct buf lines;
+	int rc;
+
+	buf_init(&lines, CONF_BYTES_MAX);
+	rc = e->count ? confedit_add_lines(&lines, e, indent) : 0;
+	rc = rc ? rc : confedit_replace(out, from, to, &lines);
+	buf_release(&lines);
+	return rc;
+}
+
+static int edit_text(const struct conf_file *file, struct edit *e, struct buf *out, struct fail *f)
 {
 	const struct conf *parent = &file->root, *child = NULL;
 	unsigned indent;
-	size_t at;
+	size_t from, to = out->len;
 
 	for (; *e->keys; e->keys++) {
 		if (parent->type != CONF_MAP && parent->type != CONF_NULL)
@@ -166,17 +212,15 @@ static int edit_text(const struct conf_file *file, const struct buf *text, struc
 	if (parent->flow)
 		return conf_fail(file, parent, f, "a map in {} can only be edited by hand");
 	if (child) {
-		unsigned last = child->end_line > child->line ? child->end_line : child->line;
-
-		return confedit_splice(text, confedit_line_start(text, child->line),
-			confedit_line_start(text, last + 1), e->count ? e : NULL, child->column - 1, out);
+		confedit_lines(out, child, &from, &to);
+		return confedit_put(out, from, to, e, child->column - 1);
 	}
 	if (e->count == 0)
 		return 1;
 	indent = parent->count ? parent->items[0].column - 1 : parent == &file->root ? 0 : parent->column + 1;
-	at = parent == &file->root ? text->len
-				   : confedit_line_start(text, (parent->count ? parent->end_line : parent->line) + 1);
-	return confedit_splice(text, at, at, e, indent, out);
+	if (parent != &file->root)
+		to = confedit_line_start(out, (parent->count ? parent->end_line : parent->line) + 1);
+	return confedit_put(out, to, to, e, indent);
 }
 
 int confedit_set(const char *name, const struct buf *text, const char *const *keys,
@@ -190,7 +234,8 @@ int confedit_set(const char *name, const struct buf *text, const char *const *ke
 	if (rc)
 		return rc;
 	buf_init(&made, CONF_BYTES_MAX);
-	rc = edit_text(file, text, &e, &made, f);
+	rc = buf_add(&made, buf_text(text), text->len);
+	rc = rc ? rc : edit_text(file, &e, &made, f);
 	if (rc == -ENOMEM || rc == -EFBIG)
 		rc = fail_set(f, rc, "cannot change '%s': it would be too large", name);
 	rc = rc ? rc : confedit_check(file, &made, keys, &e, f);

@@ -66,6 +66,11 @@ void provision_only(struct cluster *c, const bool *which);
 /* One of the file's roles as a list of hosts. */
 int provision_expand(struct provision *p, const char *text, struct pssh_list *into);
 
+/* ---- provision_set.c ------------------------------------------------------------------------------ */
+
+/* Changes the file's text as the options say. roles, sets: whether --role and --set count; 'add' uses --role otherwise. */
+int provision_set(struct provision *p, bool roles, bool sets);
+
 /* ---- provision_go.c ------------------------------------------------------------------------------ */
 
 /* The journal's lock, the display, the connections, facts and gates. results: NULL: standard error. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which node is what: the roles that a cluster file names, and what the others fall back to. */
+/* Which nodes a cluster file names, and which roles they have: those of the file, else those that stacks fall back to. */
 #include "cli/provision/model/cluster_part.h"
 
 #include <errno.h>
@@ -9,6 +9,41 @@
 
 #include "base/table.h"
 #include "cli/frame/command.h"
+
+/* ---- Hosts: expressions, groups and reservations ---------------------------------------------- */
+
+int cluster_add_hosts(struct cluster_reading *r, const struct conf *at, const char *text, struct pssh_list *into)
+{
+	struct fail why = { 0 };
+
+	if (r->expand) {
+		if (r->expand(r->arg, text, into, &why))
+			return conf_fail(r->file, at, r->f, "%s", why.text);
+	} else if (pssh_list_add(into, text)) {
+		return conf_fail(r->file, at, r->f, "%s", pssh_list_error(into));
+	}
+	if (pssh_list_count(into) > CLUSTER_NODES)
+		return conf_fail(r->file, at, r->f, "%zu nodes; a cluster has at most %d", pssh_list_count(into),
+			CLUSTER_NODES);
+	return 0;
+}
+
+int cluster_hosts(struct cluster_reading *r, const struct conf *at, struct pssh_list *into)
+{
+	int rc = 0;
+
+	if (at->type != CONF_LIST) {
+		rc = conf_expect(r->file, at, CONF_TEXT, r->f);
+		return rc ? rc : cluster_add_hosts(r, at, at->text, into);
+	}
+	for (size_t i = 0; i < at->count && !rc; i++) {
+		rc = conf_expect(r->file, &at->items[i], CONF_TEXT, r->f);
+		rc = rc ? rc : cluster_add_hosts(r, &at->items[i], at->items[i].text, into);
+	}
+	return rc;
+}
+
+/* ---- Roles ------------------------------------------------------------------------------------ */
 
 /* Members by name, and by the host in it where that is one's alone. Values: place + 1. */
 struct names {

@@ -11,20 +11,10 @@
 
 /* ---- Values as YAML ------------------------------------------------------------------------ */
 
-/* Plain where no reader takes it for anything else; else in single quotes, which know no escapes but ''. */
+/* A text of several lines has no plain form here. */
 static int put_scalar(struct buf *b, const char *text)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.+-";
-	int rc;
-
-	if (*text && !strchr("-+.", *text) && !text[strspn(text, plain)] && strcmp(text, "null") != 0)
-		return buf_adds(b, text);
-	if (strpbrk(text, "\n\r\t"))
-		return -EINVAL;
-	rc = buf_addc(b, '\'');
-	for (; !rc && *text; text++)
-		rc = *text == '\'' ? buf_adds(b, "''") : buf_addc(b, *text);
-	return rc ? rc : buf_addc(b, '\'');
+	return strpbrk(text, "\n\r\t") ? -EINVAL : confedit_add_scalar(b, text);
 }
 
 /* In one line: [a, b], {a: b}. */
@@ -87,50 +77,12 @@ static int put_value(struct buf *b, const struct conf *c, const char *const *key
 	return rc;
 }
 
-/* ---- Lines of one outermost key ---------------------------------------------------------------- */
+/* ---- Settings ------------------------------------------------------------------------------------ */
 
-static size_t clusteredit_line_start(const struct buf *text, unsigned n)
+static void clusteredit_take(struct buf *text, const struct buf *made)
 {
-	const char *s = buf_text(text), *p = s;
-
-	while (--n > 0) {
-		const char *end = strchr(p, '\n');
-
-		if (!end)
-			return text->len;
-		p = end + 1;
-	}
-	return (size_t)(p - s);
-}
-
-/* The key's lines are these; where it is not there they come last. */
-static int replace_top(const struct conf_file *file, struct buf *text, const struct conf *top, const char *lines,
-	struct fail *f)
-{
-	size_t from = text->len, to = text->len;
-	struct buf out;
-	int rc;
-
-	if (file->root.flow || (top && top->column != 1))
-		return fail_set(f, -EINVAL, "cannot change '%s': it is written in an unusual way; edit it by hand",
-			file->name);
-	if (top) {
-		from = clusteredit_line_start(text, top->line);
-		to = clusteredit_line_start(text, (top->end_line > top->line ? top->end_line : top->line) + 1);
-	}
-	buf_init(&out, text->max);
-	rc = buf_add(&out, buf_text(text), from);
-	if (!rc && from && out.data[from - 1] != '\n')
-		rc = buf_addc(&out, '\n');
-	rc = rc ? rc : buf_adds(&out, lines);
-	rc = rc ? rc : buf_add(&out, buf_text(text) + to, text->len - to);
-	if (rc) {
-		buf_release(&out);
-		return fail_set(f, rc, "cannot change '%s': it would be too large", file->name);
-	}
 	buf_release(text);
-	*text = out;
-	return 0;
+	*text = *made;
 }
 
 static bool reads_back(const char *name, const struct buf *text, const char *const *keys, const char *value)
@@ -153,17 +105,15 @@ static int write_anew(const char *name, struct buf *text, const char *const *key
 {
 	struct conf_file *file;
 	struct buf lines;
-	const struct conf *top;
 	int rc = conf_parse(name, buf_text(text), text->len, &file, f);
 
 	if (rc)
 		return rc;
-	top = conf_get(&file->root, keys[0]);
 	buf_init(&lines, text->max);
 	rc = put_key(&lines, keys[0], 0);
-	rc = rc ? rc : put_value(&lines, top, keys + 1, value, 2);
+	rc = rc ? rc : put_value(&lines, conf_get(&file->root, keys[0]), keys + 1, value, 2);
 	rc = rc ? fail_set(f, rc, "cannot change '%s': '%s' cannot be written there", name, value)
-		: replace_top(file, text, top, buf_text(&lines), f);
+		: confedit_set_top(file, text, keys[0], &lines, f);
 	buf_release(&lines);
 	conf_free(file);
 	return rc;
@@ -177,8 +127,7 @@ int clusteredit_set(const char *file, struct buf *text, const char *const *keys,
 	buf_init(&made, text->max);
 	rc = confedit_set(file, text, keys, &value, 1, 0, &made, NULL);
 	if (rc == 0) {
-		buf_release(text);
-		*text = made;
+		clusteredit_take(text, &made);
 		return 0;
 	}
 	buf_release(&made);
@@ -191,8 +140,7 @@ int clusteredit_set(const char *file, struct buf *text, const char *const *keys,
 		buf_release(&made);
 		return rc;
 	}
-	buf_release(text);
-	*text = made;
+	clusteredit_take(text, &made);
 	return 0;
 }
 
@@ -229,55 +177,49 @@ int clusteredit_nodes(const char *file, struct buf *text, const char *hosts, str
 	rc = rc ? rc : put_scalar(&lines, hosts);
 	rc = rc ? rc : buf_adds(&lines, "}\n");
 	rc = rc ? fail_set(f, rc, "cannot write the nodes '%.80s'", hosts)
-		: replace_top(conf, text, conf_get(&conf->root, "nodes"), buf_text(&lines), f);
+		: confedit_set_top(conf, text, "nodes", &lines, f);
 	buf_release(&lines);
 	conf_free(conf);
 	return rc;
 }
 
-/* In lines of their own: one more behind the last, and all that is said by comments stays. */
-static int clusteredit_add_line(const struct conf *stacks, struct buf *text, const char *stack, struct buf *out)
+/* Adds a line below the last of the stacks, so that all comments stay. */
+static int clusteredit_add_line(const struct conf *stacks, struct buf *text, const char *stack)
 {
-	size_t at = clusteredit_line_start(text,
-		(stacks->end_line > stacks->line ? stacks->end_line : stacks->line) + 1);
-	int rc = buf_add(out, buf_text(text), at);
+	size_t from, to;
+	struct buf line;
+	int rc;
 
-	if (!rc && at && out->data[at - 1] != '\n')
-		rc = buf_addc(out, '\n');
-	rc = rc ? rc : put_key(out, stack, stacks->items[0].column - 1);
-	rc = rc ? rc : buf_adds(out, " {}\n");
-	return rc ? rc : buf_add(out, buf_text(text) + at, text->len - at);
+	confedit_lines(text, stacks, &from, &to);
+	buf_init(&line, text->max);
+	rc = put_key(&line, stack, stacks->items[0].column - 1);
+	rc = rc ? rc : buf_adds(&line, " {}\n");
+	rc = rc ? rc : confedit_replace(text, to, to, &line);
+	buf_release(&line);
+	return rc;
 }
 
 static int clusteredit_add_stack(const struct conf_file *conf, struct buf *text, const char *stack, struct fail *f)
 {
 	const struct conf *stacks = conf_get(&conf->root, "stacks");
-	struct buf out;
+	bool some = stacks && stacks->type == CONF_MAP && stacks->count;
+	struct buf lines;
 	int rc;
 
-	if (stacks && stacks->type == CONF_MAP && conf_get(stacks, stack))
+	if (some && conf_get(stacks, stack))
 		return 0;
-	buf_init(&out, text->max);
-	if (stacks && stacks->type == CONF_MAP && stacks->count && !stacks->flow && stacks->items[0].column > 1) {
-		rc = clusteredit_add_line(stacks, text, stack, &out);
-		if (!rc) {
-			buf_release(text);
-			*text = out;
-			return 0;
-		}
-		buf_release(&out);
-		return fail_set(f, rc, "cannot change '%s': it would be too large", conf->name);
-	}
-	rc = buf_adds(&out, "stacks:");
-	if (!rc && stacks && stacks->type == CONF_MAP && stacks->count)
-		rc = put_value(&out, stacks, NULL, NULL, 2);
-	else
-		rc = rc ? rc : buf_addc(&out, '\n');
-	rc = rc ? rc : put_key(&out, stack, 2);
-	rc = rc ? rc : buf_adds(&out, " {}\n");
+	if (some && !stacks->flow && stacks->items[0].column > 1)
+		return clusteredit_add_line(stacks, text, stack)
+			? fail_set(f, -EFBIG, "cannot change '%s': it would be too large", conf->name) : 0;
+	buf_init(&lines, text->max);
+	rc = buf_adds(&lines, "stacks:");
+	if (!rc)
+		rc = some ? put_value(&lines, stacks, NULL, NULL, 2) : buf_addc(&lines, '\n');
+	rc = rc ? rc : put_key(&lines, stack, 2);
+	rc = rc ? rc : buf_adds(&lines, " {}\n");
 	rc = rc ? fail_set(f, rc, "cannot change '%s': it would be too large", conf->name)
-		: replace_top(conf, text, stacks, buf_text(&out), f);
-	buf_release(&out);
+		: confedit_set_top(conf, text, "stacks", &lines, f);
+	buf_release(&lines);
 	return rc;
 }
 
@@ -313,7 +255,6 @@ int clusteredit_stack(const char *file, struct buf *text, const char *stack, str
 		buf_release(&made);
 		return rc;
 	}
-	buf_release(text);
-	*text = made;
+	clusteredit_take(text, &made);
 	return 0;
 }

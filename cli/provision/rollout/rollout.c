@@ -284,7 +284,7 @@ int rollout_open(const struct rollout_options *o, struct cluster *c, struct runl
 		command_nomem();
 	*e = (struct rollout){ .np = o->np, .o = *o, .c = c, .j = j };
 	list_init(&e->tasks);
-	list_init(&e->gifts);
+	list_init(&e->files);
 	table_init(&e->shown);
 	buf_init(&e->table, 16 << 20);
 	name_owner(e);
@@ -322,7 +322,7 @@ void rollout_free(struct rollout *e)
 		e->task_count++;
 		rollout_task_free(e, list_entry(list_first(&e->tasks), struct rollout_task, link));
 	}
-	rollout_gift_forget(e, NULL);
+	rollout_file_forget(e, NULL);
 	graph_free(e->g);
 	for (size_t m = 0; m < e->c->count; m++) {
 		facts_release(&e->facts[m]);

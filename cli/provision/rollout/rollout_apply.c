@@ -204,10 +204,35 @@ int rollout_apply(struct rollout *e)
 	if (e->begun) {
 		rollout_apply_do_all(e);
 		leave_old(e);
-		rollout_gift_forget(e, NULL);
+		rollout_file_forget(e, NULL);
 		let_go(e);
 	}
 	e->begun = false;
 	e->planned_at = 0;
+	return rollout_status(e);
+}
+
+/* ---- Remove: the undo of each step, the last step first -------------------------------------- */
+
+int rollout_remove(struct rollout *e, bool force)
+{
+	int status = rollout_lock(e);
+
+	if (status)
+		return status;
+	rollout_phase(e, ENGINE_REMOVE, "remove");
+	e->force = force;
+	rollout_old_undo(e, false);
+	rollout_graph(e);
+	graph_turn(e->g);
+	for (size_t m = 0; m < e->c->count; m++)
+		if (!rollout_in(e, m)) {
+			e->g->lost[m] = false;
+			graph_lose(e->g, m);
+		}
+	if (!e->stops)
+		rollout_backwards(e);
+	e->force = false;
+	rollout_unlock(e);
 	return rollout_status(e);
 }

@@ -198,22 +198,6 @@ static void rollout_core_hold(struct rollout *e, struct rollout_task *t, enum no
 	t->holding = true;
 }
 
-/* What one node says of another, by its host name. Of one that is not known by it now it is a word like others. */
-static void hold_about(struct rollout *e, struct rollout_task *t, enum note_kind kind, const struct remote_event *ev)
-{
-	char whole[900];
-
-	for (size_t m = 0; m < e->c->count; m++) {
-		if (strcmp(facts_get(&e->facts[m], "hostname"), ev->words[1]) != 0)
-			continue;
-		rollout_core_hold(e, t, kind, ev->words[2], true);
-		t->held.node = e->c->members[m];
-		return;
-	}
-	snprintf(whole, sizeof whole, "%.64s: %.800s", ev->words[1], ev->words[2]);
-	rollout_core_hold(e, t, NOTE_SAID, whole, true);
-}
-
 int64_t rollout_task_ms(const struct work *w, const char *function)
 {
 	int64_t s = w->step->timeout_s ? w->step->timeout_s : TIMEOUT_S;
@@ -243,7 +227,7 @@ const char *rollout_task_cause(const struct rollout_task *t, const char *fallbac
 
 /* ---- Records -------------------------------------------------------------------------------- */
 
-static void begin_work(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static void record_work(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct work *w = ev->count == 4 ? rollout_find(e, t->member, ev->words[1], ev->words[2]) : NULL;
 
@@ -281,43 +265,113 @@ static bool is_news(struct rollout *e, const struct rollout_task *t, const char 
 	return news;
 }
 
-static void take_differs(struct rollout *e, struct rollout_task *t, const char *text)
+static const char *record_text(const struct remote_event *ev)
+{
+	return ev->count > 1 ? ev->words[1] : "";
+}
+
+static void record_differs(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	t->differs++;
 	if (t->checks > 1) {
-		rollout_core_put(&t->still, text, true);
+		rollout_core_put(&t->still, record_text(ev), true);
 		return;
 	}
-	if ((e->phase == ENGINE_PLAN || e->phase == ENGINE_CALL) && is_news(e, t, text))
-		rollout_core_hold(e, t, NOTE_DIFFERS, text, true);
+	if ((e->phase == ENGINE_PLAN || e->phase == ENGINE_CALL) && is_news(e, t, record_text(ev)))
+		rollout_core_hold(e, t, NOTE_DIFFERS, record_text(ev), true);
 }
 
-static void take_hint(struct rollout_task *t, const char *text)
+static void record_diff(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
+	(void)e;
 	if (t->holding)
-		rollout_core_put(&t->held_hint, text, true);
-	else
-		rollout_core_put(&t->hint, text, true);
+		rollout_core_put(&t->held_diff, record_text(ev), true);
 }
 
-static void take_cause(struct rollout *e, struct rollout_task *t, const char *text)
+static void record_did(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+{
+	t->dids++;
+	rollout_core_hold(e, t, NOTE_DID, record_text(ev), true);
+}
+
+static void record_say(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+{
+	rollout_core_hold(e, t, NOTE_SAID, record_text(ev), true);
+}
+
+/* One node speaks of another by its host name; a name that no member has is told as text. */
+static void record_rests(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+{
+	char whole[900];
+
+	for (size_t m = 0; m < e->c->count; m++) {
+		if (strcmp(facts_get(&e->facts[m], "hostname"), ev->words[1]) != 0)
+			continue;
+		rollout_core_hold(e, t, NOTE_RESTS, ev->words[2], true);
+		t->held.node = e->c->members[m];
+		return;
+	}
+	snprintf(whole, sizeof whole, "%.64s: %.800s", ev->words[1], ev->words[2]);
+	rollout_core_hold(e, t, NOTE_SAID, whole, true);
+}
+
+static void record_left(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+{
+	rollout_core_hold(e, t, NOTE_LEFT, record_text(ev), true);
+}
+
+static void record_hint(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+{
+	(void)e;
+	if (t->holding)
+		rollout_core_put(&t->held_hint, record_text(ev), true);
+	else
+		rollout_core_put(&t->hint, record_text(ev), true);
+}
+
+static void record_cause(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	rollout_task_flush(e, t);
-	rollout_core_put(&t->cause, text, true);
+	rollout_core_put(&t->cause, record_text(ev), true);
 }
 
-static void take_gift(struct rollout *e, struct rollout_task *t, const struct remote_event *ev, bool hash)
+static void record_ok(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+{
+	if (e->phase == ENGINE_VERIFY)
+		rollout_core_hold(e, t, NOTE_CHECK, record_text(ev), true);
+}
+
+static void record_bad(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+{
+	t->bads++;
+	if (e->phase == ENGINE_VERIFY)
+		rollout_core_hold(e, t, NOTE_CHECK, record_text(ev), false);
+	else
+		record_cause(e, t, ev);
+}
+
+/* A step may hand over only the file that its stack.yaml names; a call may hand over any. */
+static bool may_hand_over(const struct rollout *e, const struct rollout_task *t, const char *name)
 {
 	const struct work *w = t->now;
-	bool may = w && e->phase != ENGINE_REMOVE &&
-		(e->phase == ENGINE_CALL || (w->step->gives && strcmp(w->step->gives, ev->words[1]) == 0));
 
-	if (!may || (hash && e->phase != ENGINE_PLAN && e->phase != ENGINE_APPLY))
-		return;
-	rollout_gift_set(e, ev->words[1], hash ? NULL : ev->words[2], hash ? ev->words[2] : NULL);
+	return w && e->phase != ENGINE_REMOVE &&
+		(e->phase == ENGINE_CALL || (w->step->gives && strcmp(w->step->gives, name) == 0));
 }
 
-static void take_done(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+static void record_give(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+{
+	if (may_hand_over(e, t, ev->words[1]))
+		rollout_file_set(e, ev->words[1], ev->words[2], NULL);
+}
+
+static void record_hash(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+{
+	if (may_hand_over(e, t, ev->words[1]) && (e->phase == ENGINE_PLAN || e->phase == ENGINE_APPLY))
+		rollout_file_set(e, ev->words[1], NULL, ev->words[2]);
+}
+
+static void record_done(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	rollout_task_flush(e, t);
 	if (t->open)
@@ -341,45 +395,40 @@ static bool rollout_core_too_much(struct rollout *e, struct rollout_task *t, con
 	return t->flooded;
 }
 
+/* What stacks/common/lib.sh may say. words: how many it has with its name; 0: any number. */
+static const struct {
+	const char *name;
+	size_t words;
+	rollout_record *take;
+} records[] = {
+	{ "work", 0, record_work },
+	{ "differs", 0, record_differs },
+	{ "diff", 0, record_diff },
+	{ "did", 0, record_did },
+	{ "say", 0, record_say },
+	{ "rests", 3, record_rests },
+	{ "left", 0, record_left },
+	{ "ok", 0, record_ok },
+	{ "bad", 0, record_bad },
+	{ "hint", 0, record_hint },
+	{ "cause", 0, record_cause },
+	{ "give", 3, record_give },
+	{ "hash", 3, record_hash },
+	{ "done", 2, record_done },
+};
+
 static void rollout_core_take_record(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
-	const char *name = ev->words[0], *text = ev->count > 1 ? ev->words[1] : "";
-
 	if (rollout_core_too_much(e, t, ev))
 		return;
-	if (strcmp(name, "work") == 0) {
-		begin_work(e, t, ev);
-	} else if (strcmp(name, "differs") == 0) {
-		take_differs(e, t, text);
-	} else if (strcmp(name, "diff") == 0) {
-		if (t->holding)
-			rollout_core_put(&t->held_diff, text, true);
-	} else if (strcmp(name, "did") == 0) {
-		t->dids++;
-		rollout_core_hold(e, t, NOTE_DID, text, true);
-	} else if (strcmp(name, "say") == 0) {
-		rollout_core_hold(e, t, NOTE_SAID, text, true);
-	} else if (strcmp(name, "rests") == 0 && ev->count == 3) {
-		hold_about(e, t, NOTE_RESTS, ev);
-	} else if (strcmp(name, "left") == 0) {
-		rollout_core_hold(e, t, NOTE_LEFT, text, true);
-	} else if (strcmp(name, "ok") == 0 || strcmp(name, "bad") == 0) {
-		t->bads += *name == 'b';
-		if (e->phase == ENGINE_VERIFY)
-			rollout_core_hold(e, t, NOTE_CHECK, text, *name == 'o');
-		else if (*name == 'b')
-			take_cause(e, t, text);
-	} else if (strcmp(name, "hint") == 0) {
-		take_hint(t, text);
-	} else if (strcmp(name, "cause") == 0) {
-		take_cause(e, t, text);
-	} else if ((strcmp(name, "give") == 0 || strcmp(name, "hash") == 0) && ev->count == 3) {
-		take_gift(e, t, ev, *name == 'h');
-	} else if (strcmp(name, "done") == 0 && ev->count == 2) {
-		take_done(e, t, ev);
-	} else if (t->record) {
-		t->record(e, t, ev);
+	for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+		if (strcmp(records[i].name, ev->words[0]) != 0 || (records[i].words && records[i].words != ev->count))
+			continue;
+		records[i].take(e, t, ev);
+		return;
 	}
+	if (t->record)
+		t->record(e, t, ev);
 }
 
 static const char *const phase_words[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What steps hand to others, in memory alone, and wiped. */
+/* The files that one step hands to others: kept in memory alone, and wiped. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void rollout_files_wipe(char **s)
 	*s = NULL;
 }
 
-static void rollout_files_forget(struct rollout_gift *g)
+static void rollout_files_free(struct rollout_file *g)
 {
 	rollout_files_wipe(&g->text);
 	rollout_files_wipe(&g->hash);
@@ -28,24 +28,24 @@ static void rollout_files_forget(struct rollout_gift *g)
 	free(g);
 }
 
-void rollout_gift_forget(struct rollout *e, const char *name)
+void rollout_file_forget(struct rollout *e, const char *name)
 {
 	struct list *at, *tmp;
 
-	list_each(at, tmp, &e->gifts) {
-		struct rollout_gift *g = list_entry(at, struct rollout_gift, link);
+	list_each(at, tmp, &e->files) {
+		struct rollout_file *g = list_entry(at, struct rollout_file, link);
 
 		if (!name || strcmp(g->name, name) == 0)
-			rollout_files_forget(g);
+			rollout_files_free(g);
 	}
 }
 
-struct rollout_gift *rollout_gift_find(const struct rollout *e, const char *name)
+struct rollout_file *rollout_file_find(const struct rollout *e, const char *name)
 {
 	struct list *at, *tmp;
 
-	list_each(at, tmp, (struct list *)(uintptr_t)&e->gifts) {
-		struct rollout_gift *g = list_entry(at, struct rollout_gift, link);
+	list_each(at, tmp, (struct list *)(uintptr_t)&e->files) {
+		struct rollout_file *g = list_entry(at, struct rollout_file, link);
 
 		if (strcmp(g->name, name) == 0)
 			return g;
@@ -53,8 +53,8 @@ struct rollout_gift *rollout_gift_find(const struct rollout *e, const char *name
 	return NULL;
 }
 
-/* False where the text is not base64: it goes into scripts of other nodes. */
-static bool rollout_files_decode(struct rollout_gift *g)
+/* The text goes into the scripts of other nodes: false where it is not base64. */
+static bool rollout_files_decode(struct rollout_file *g)
 {
 	int64_t size = base64_size(g->text);
 
@@ -85,9 +85,9 @@ static char *rollout_files_copy(const char *s)
 	return c;
 }
 
-void rollout_gift_set(struct rollout *e, const char *name, const char *text, const char *hash)
+void rollout_file_set(struct rollout *e, const char *name, const char *text, const char *hash)
 {
-	struct rollout_gift *g = rollout_gift_find(e, name);
+	struct rollout_file *g = rollout_file_find(e, name);
 
 	if (hash && !is_hash(hash))
 		return;
@@ -96,7 +96,7 @@ void rollout_gift_set(struct rollout *e, const char *name, const char *text, con
 		if (!g)
 			command_nomem();
 		list_init(&g->link);
-		list_append(&e->gifts, &g->link);
+		list_append(&e->files, &g->link);
 		g->name = rollout_files_copy(name);
 	}
 	if (hash) {
@@ -112,12 +112,12 @@ void rollout_gift_set(struct rollout *e, const char *name, const char *text, con
 	g->bytes = NULL;
 	g->text = rollout_files_copy(text);
 	if (!rollout_files_decode(g))
-		rollout_files_forget(g);
+		rollout_files_free(g);
 }
 
 const char *rollout_given(const struct rollout *e, const char *name, size_t *len)
 {
-	const struct rollout_gift *g = rollout_gift_find(e, name);
+	const struct rollout_file *g = rollout_file_find(e, name);
 
 	if (!g || !g->bytes)
 		return NULL;

@@ -74,8 +74,8 @@ struct rollout_node {
 	char holder[256], lock_why[256];
 };
 
-/* What a step gave: base64 and its hash. */
-struct rollout_gift {
+/* What a step gave for others (np_give in stacks/common/lib.sh): its base64 text, its hash, its bytes. */
+struct rollout_file {
 	struct list link;
 	char *name, *text, *hash;
 	char *bytes;
@@ -93,7 +93,7 @@ struct rollout {
 	struct rollout_node *nodes;
 	struct graph *g;
 	struct rollout_work *works;
-	struct list tasks, gifts;
+	struct list tasks, files;
 	size_t task_count;            /* without locks */
 	enum rollout_phase phase;
 	bool force;                   /* remove: failures are told, and that is all */
@@ -138,10 +138,10 @@ int rollout_status(const struct rollout *e);
 void rollout_graph(struct rollout *e);      /* a new one */
 void rollout_graph_is(struct rollout *e, struct graph *g);
 
-/* ---- rollout_gift.c ---- */
-struct rollout_gift *rollout_gift_find(const struct rollout *e, const char *name);
-void rollout_gift_set(struct rollout *e, const char *name, const char *text, const char *hash);
-void rollout_gift_forget(struct rollout *e, const char *name);   /* NULL: all */
+/* ---- rollout_files.c ---- */
+struct rollout_file *rollout_file_find(const struct rollout *e, const char *name);
+void rollout_file_set(struct rollout *e, const char *name, const char *text, const char *hash);
+void rollout_file_forget(struct rollout *e, const char *name);   /* NULL: all */
 
 /* ---- rollout_script.c: what is sent ---- */
 void rollout_script_facts(const struct rollout *e, struct buf *b);

@@ -112,7 +112,7 @@ static void set_settings(const struct work *w, struct buf *b)
 /* A function that calls one of the step's, in a shell of its own. */
 void rollout_script_step(const struct rollout *e, const struct work *w, const char *upload, bool secrets, struct buf *b)
 {
-	const struct rollout_gift *taken = w->step->takes ? rollout_gift_find(e, w->step->takes) : NULL;
+	const struct rollout_file *taken = w->step->takes ? rollout_file_find(e, w->step->takes) : NULL;
 	const char *local = w->step->upload ? pairs_or(&w->use->settings, w->step->upload, "") : "";
 	struct buf id;
 

@@ -124,7 +124,7 @@ int rollout_call(struct rollout *e, const char *stack, const char *step, const c
 	size_t begun = 0, out = 0;
 
 	rollout_phase(e, ENGINE_CALL, NULL);
-	rollout_gift_forget(e, NULL);
+	rollout_file_forget(e, NULL);
 	e->bads = 0;
 	rollout_graph(e);
 	for (size_t i = 0; i < count && !e->stops; i++) {

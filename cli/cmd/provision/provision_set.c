@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What --set, --role and --airgap change in the text of a cluster file. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd/provision/provision.h"
+#include "cli/frame/print.h"
+#include "cli/frame/value.h"
+#include "cli/provision/model/clusteredit.h"
+#include "conf/conf.h"
+
+/* "slurm.controller=n1": both parts; the text is the caller's. */
+static int provision_set_part(struct provision *p, const char *option, const char *text, char **key,
+	const char **value)
+{
+	const char *equals = strchr(text, '=');
+
+	if (!equals || equals == text)
+		return print_fail_field(p->np, STATUS_USAGE, option,
+			strcmp(option, "--set") == 0 ? "'--set slurm.accounting=yes'" : "'--role controller=n1'",
+			"'%.80s' says no value", text);
+	*key = strndup(text, (size_t)(equals - text));
+	if (!*key)
+		command_nomem();
+	*value = equals + 1;
+	return STATUS_OK;
+}
+
+/* The setting of "slurm.accounting" or "slurm.partitions.gpu.nodes"; NULL: cluster_parse() says what is wrong with it. */
+static const struct stack_setting *find_setting(struct provision *p, const char *key, struct stack **stack)
+{
+	char *name = strdup(key), *rest;
+	const struct stack_setting *s = NULL;
+
+	*stack = NULL;
+	if (!name)
+		command_nomem();
+	rest = strchr(name, '.');
+	if (rest) {
+		*rest++ = '\0';
+		rest[strcspn(rest, ".")] = '\0';
+		if (stack_read(p->folder, name, stack, NULL) == 0)
+			s = stack_setting(*stack, rest);
+	}
+	free(name);
+	return s;
+}
+
+/* A path of this machine is meant from where the command is typed, and kept whole. malloc'd; NULL: it was said. */
+static char *whole_value(struct provision *p, const char *key, const char *value, int *status)
+{
+	struct stack *stack;
+	const struct stack_setting *s = find_setting(p, key, &stack);
+	char *path = NULL;
+	bool is_file = s && s->type == STACK_FILE;
+
+	stack_free(stack);
+	if (is_file && *value && !strstr(value, "://")) {
+		path = realpath(value, NULL);
+		if (!path)
+			*status = print_fail_field(p->np, STATUS_NOTFOUND, key, NULL, "cannot read '%s': %s", value,
+				strerror(errno));
+		return path;
+	}
+	path = strdup(value);
+	if (!path)
+		command_nomem();
+	return path;
+}
+
+/* One that the file does not name is there all the same where another one needs it. */
+static int check_needed(struct provision *p, const char *name, const char *near)
+{
+	struct cluster *c;
+	bool there;
+	int status = provision_parse(p, &c);
+
+	if (status)
+		return status;
+	there = cluster_use(c, name) != NULL;
+	cluster_free(c);
+	if (there)
+		return STATUS_OK;
+	return *near ? print_fail_field(p->np, STATUS_USAGE, "--set", NULL,
+			       "'%s' has no stack '%s'; did you mean '%s'?", p->file, name, near)
+		     : print_fail_field(p->np, STATUS_USAGE, "--set", NULL, "'%s' has no stack '%s'", p->file, name);
+}
+
+/* A typing mistake must not add a stack to the file. */
+static int check_stack(struct provision *p, const char *key)
+{
+	size_t len = strcspn(key, "."), far, best = SIZE_MAX;
+	struct conf_file *file;
+	const struct conf *stacks;
+	char name[80], near[80] = "";
+	bool known = false;
+
+	snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : sizeof name - 1), key);
+	if (strcmp(name, "base") == 0 || conf_parse(p->file, buf_text(&p->text), p->text.len, &file, NULL))
+		return STATUS_OK; /* what is wrong with the file is said where it is read */
+	stacks = conf_get(&file->root, "stacks");
+	for (size_t i = 0; stacks && stacks->type == CONF_MAP && i < stacks->count; i++) {
+		known |= strcmp(stacks->items[i].key, name) == 0;
+		if (value_near(name, stacks->items[i].key, &far) && far < best) {
+			best = far;
+			snprintf(near, sizeof near, "%s", stacks->items[i].key);
+		}
+	}
+	conf_free(file);
+	return known ? STATUS_OK : check_needed(p, name, near);
+}
+
+/* "k3s.labels={a: b}" would be a text where names belong. */
+static int provision_set_check_map(struct provision *p, const char *key)
+{
+	struct stack *stack;
+	const struct stack_setting *s = find_setting(p, key, &stack);
+	bool is_map = s && s->type == STACK_MAP && strchr(key, '.') == strrchr(key, '.');
+
+	stack_free(stack);
+	return !is_map
+		? STATUS_OK
+		: print_fail_field(p->np, STATUS_USAGE, "--set", "'nanopod provision stacks' shows what goes below it",
+			  "'%s' has names below it and no value of its own: '--set %s.NAME=VALUE'", key, key);
+}
+
+static int lay_set(struct provision *p, const char *text)
+{
+	struct fail f = { 0 };
+	const char *value;
+	char *key, *whole = NULL;
+	int status = provision_set_part(p, "--set", text, &key, &value);
+
+	if (status)
+		return status;
+	status = check_stack(p, key);
+	if (!status && *value)
+		status = provision_set_check_map(p, key);
+	if (!status)
+		whole = whole_value(p, key, value, &status);
+	if (whole && clusteredit_set_dotted(p->file, &p->text, "stacks", key, whole, &f))
+		status = print_fail_field(p->np, STATUS_USAGE, "--set", NULL, "%s", f.text);
+	free(whole);
+	free(key);
+	return status;
+}
+
+static int lay_role(struct provision *p, const char *text)
+{
+	struct fail f = { 0 };
+	const char *value;
+	char *key;
+	int status = provision_set_part(p, "--role", text, &key, &value);
+
+	if (status)
+		return status;
+	if (clusteredit_set(p->file, &p->text, (const char *const[]){ "roles", key, NULL }, value, &f))
+		status = print_fail_field(p->np, STATUS_USAGE, "--role", NULL, "%s", f.text);
+	free(key);
+	return status;
+}
+
+int provision_set(struct provision *p, bool roles, bool sets)
+{
+	const char *airgap = p->bare ? NULL : option_text(p->o, "airgap");
+	int status = STATUS_OK;
+
+	if (p->bare)
+		return STATUS_OK;
+	for (size_t i = 0; sets && !status && i < option_count(p->o, "set"); i++)
+		status = lay_set(p, option_at(p->o, "set", i));
+	for (size_t i = 0; roles && !status && i < option_count(p->o, "role"); i++)
+		status = lay_role(p, option_at(p->o, "role", i));
+	if (!status && airgap) {
+		char *text;
+
+		if (asprintf(&text, "base.airgap=%s", airgap) < 0)
+			command_nomem();
+		status = lay_set(p, text);
+		free(text);
+	}
+	return status;
+}
