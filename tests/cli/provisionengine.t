@@ -271,7 +271,7 @@ is "$status" 0 "but a bundle of stacks that need no packages is one" || diag "$e
 cp tops.yaml others.yaml && sed -i 's/^cluster: toys/cluster: others/' others.yaml
 run p plan others.yaml
 is "$status" 11 "a node that another cluster has"
-like "$err" "a1.*is of the cluster 'toys' already" "is refused"
+like "$err" "a1.*is already in the cluster 'toys'" "is refused"
 like "$err" "provision drop toys -w a1" "and what to type"
 
 rm -rf b/state/*

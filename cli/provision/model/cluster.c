@@ -91,8 +91,8 @@ static bool cluster_has(const char *folder, const char *name)
 }
 
 /*
- * A folder that is none would be found out on the nodes, when other things are changed there already. A bundle has packages
- * only where its stacks need some; one that somebody made by hand is known by them.
+ * Nodes would notice a wrong folder only after other things had changed there. A bundle has 'debs' only if its stacks
+ * need packages; a folder that somebody made by hand is recognized by its 'debs'.
  */
 static int check_airgap(const struct use *u, const struct stack_setting *setting, const char *path, struct fail *f)
 {
@@ -100,8 +100,7 @@ static int check_airgap(const struct use *u, const struct stack_setting *setting
 		cluster_has(path, "debs"))
 		return 0;
 	return fail_set(f, -ENOENT,
-		"'%s' is no folder that 'nanopod provision bundle' made: there is neither 'bundle' nor 'debs' in it",
-		path);
+		"'%s' is not a folder that 'nanopod provision bundle' made: it has neither 'bundle' nor 'debs'", path);
 }
 
 void cluster_airgap(const struct cluster *c, const char *key, char *room, size_t size)

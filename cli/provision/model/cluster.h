@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wanted: the cluster file, checked against its stacks. Which nodes have which roles, and every setting. */
+/* The cluster that a file describes, checked against its stacks: nodes, their roles, and every setting. */
 #ifndef CLI_PROVISION_MODEL_CLUSTER_H
 #define CLI_PROVISION_MODEL_CLUSTER_H
 
@@ -14,20 +14,20 @@
 
 enum { CLUSTER_USES = 16, CLUSTER_NODES = 4096 };
 
-/* A stack that is wanted. */
+/* A stack that the file uses. */
 struct use {
 	struct stack *stack;
-	struct pairs
-		settings; /* all of the stack's; "disk-mb" as its key is, maps flattened below it: "partitions_gpu_nodes" */
-	unsigned char *roles;       /* of each member: bit i is stack->roles[i]; 0: no part of the stack */
+	/* All settings of the stack: "disk-mb" under its key, maps flattened below theirs: "partitions_gpu_nodes". */
+	struct pairs settings;
+	unsigned char *roles; /* of each member: bit i is stack->roles[i]; 0: the member has no role in the stack */
 };
 
 struct cluster {
 	char *name;                 /* letters, digits, '-': it names folders and is a word on the nodes */
-	char *from;                 /* what `nodes` said, for people: "reservation r-7f3", "n[1-4]" */
-	char **members;             /* as they are reached */
+	char *from;                 /* the text of `nodes`, for people: "reservation r-7f3", "n[1-4]" */
+	char **members;             /* the names by which SSH reaches them */
 	size_t count;
-	struct use uses[CLUSTER_USES];   /* in the order in which they are to be installed; the first is "base" */
+	struct use uses[CLUSTER_USES]; /* in the order of installation; the first is "base" */
 	size_t use_count;
 };
 
@@ -40,24 +40,25 @@ int cluster_parse(const char *file, const char *text, size_t len, const char *fo
 int cluster_read(const char *file, const char *folder, cluster_expand *expand, void *arg, struct cluster **out,
 	struct fail *f);
 void cluster_free(struct cluster *c);
-/* Before something is brought: are the local files and folders there that settings name? -ENOENT with a sentence. */
+/* Checks before any upload that the local files and folders that settings name exist. -ENOENT with a sentence. */
 int cluster_check_files(const struct cluster *c, struct fail *f);
 /*
- * What its airgap folder is for: "release", "arch", as its file `bundle` says it. "": there is none, or it does not say; of
- * a release where it has no packages.
+ * Which "release" or "arch" the airgap folder was made for, from its file `bundle`. "" without a folder or without the
+ * key; also for "release" if the folder has no packages.
  */
 void cluster_airgap(const struct cluster *c, const char *key, char *room, size_t size);
 
 /*
- * A cluster file for those stacks on those nodes, with each role and setting as a comment that says what it does; parsed
- * again it gives defaults. set: "slurm.accounting=yes" …, roles: "slurm.controller=n1" or "controller=n1"; end with NULL.
+ * Writes a cluster file for those stacks on those nodes. A comment explains each role and setting and shows its
+ * default; cluster_parse() reads the defaults from it. set: "slurm.accounting=yes" …; roles: "slurm.controller=n1" or
+ * "controller=n1"; both end with NULL.
  */
 int cluster_write(const char *name, const char *nodes, const char *const *stacks, const char *const *set,
 	const char *const *roles, const char *folder, bool comments, struct buf *out, struct fail *f);
 
 struct use *cluster_use(struct cluster *c, const char *stack);
 size_t cluster_member(const struct cluster *c, const char *name);   /* (size_t)-1: none */
-/* What people type first once it is there, with names in it. 0, or -ENOENT: nothing. */
+/* The first command to type on the finished cluster, names filled in. 0, or -ENOENT without one. */
 int cluster_first(const struct cluster *c, const struct use *u, struct buf *out);
 bool cluster_has_role(const struct use *u, size_t member, const char *role);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cluster file: its name, its nodes, and which stacks in which order. */
+/* Reads a cluster file: its name, its nodes, and its stacks in the order of installation. */
 #include "cli/provision/model/cluster_part.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static const struct conf *cluster_parse_part(const struct conf *map, const char 
 
 /* ---- Nodes ----------------------------------------------------------------------------- */
 
-/* A member's name is a word of logs, of files and of scripts. */
+/* A member's name appears in logs, file names and scripts, so it is a plain word. */
 static bool name_ok(const char *name)
 {
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@:[]%");
@@ -57,7 +57,7 @@ static int take_members(struct cluster_reading *r, const struct conf *at, const 
 	return 0;
 }
 
-/* "reservation/r-7f3", "pool/big": what the market or the settings know by that name. */
+/* Expands "reservation/r-7f3" or "pool/big": names that the market or the settings know. */
 static int cluster_parse_read_from(struct cluster_reading *r, const struct conf *at, struct pssh_list *into)
 {
 	char *text;
@@ -72,7 +72,8 @@ static int cluster_parse_read_from(struct cluster_reading *r, const struct conf 
 			str_starts(at->text, "group/")) ||
 		!stack_word(slash + 1))
 		return conf_fail(r->file, at, r->f,
-			"'%.64s': expected reservation/ID, pool/NAME or group/NAME; hosts go to 'hosts'", at->text);
+			"'%.64s': expected reservation/ID, pool/NAME or group/NAME; name hosts under 'hosts'",
+			at->text);
 	if (asprintf(&text, "@%s", slash + 1) < 0)
 		command_nomem();
 	rc = cluster_add_hosts(r, at, text, into);
@@ -105,7 +106,7 @@ static int cluster_parse_read_nodes(struct cluster_reading *r, const struct conf
 
 	if (!at)
 		return fail_set(r->f, -EINVAL,
-			"cannot read '%s': no 'nodes' in it: expected 'nodes: {from: reservation/ID}' or "
+			"cannot read '%s': 'nodes' is missing: expected 'nodes: {from: reservation/ID}' or "
 			"'nodes: {hosts: n[1-4]}'",
 			r->file->name);
 	if (at->type == CONF_MAP) {
@@ -155,8 +156,10 @@ static int read_uses(struct cluster_reading *r, const struct conf *root)
 	int rc = 0;
 
 	if (!at || at->count == 0)
-		return fail_set(r->f, -EINVAL, "cannot read '%s': no 'stacks' in it: what is to be installed? "
-			"'nanopod provision stacks' lists what there is", r->file->name);
+		return fail_set(r->f, -EINVAL,
+			"cannot read '%s': 'stacks' is missing; "
+			"'nanopod provision stacks' lists those available",
+			r->file->name);
 	if (at->type != CONF_LIST)
 		rc = conf_expect(r->file, at, CONF_MAP, r->f);
 	for (size_t i = 0; i < at->count && !rc; i++) {
@@ -168,7 +171,7 @@ static int read_uses(struct cluster_reading *r, const struct conf *root)
 			rc = conf_expect(r->file, item, CONF_MAP, r->f);
 		rc = rc ? rc : add_use(r, item, at->type == CONF_LIST ? item->text : item->key);
 	}
-	/* What they need is there by itself, with its defaults. */
+	/* Stacks that these need are added with their defaults. */
 	for (size_t i = 0; i < r->c->use_count && !rc; i++)
 		for (char **name = r->c->uses[i].stack->needs_stacks; *name && !rc; name++)
 			if (!cluster_use(r->c, *name))
@@ -208,11 +211,11 @@ static int fail_ring(struct cluster_reading *r, const bool *placed)
 		if (!placed[i] && len < sizeof names)
 			len += (size_t)snprintf(names + len, sizeof names - len, "%s'%s'", len ? ", " : "",
 				r->c->uses[i].stack->name);
-	return fail_set(r->f, -EINVAL, "cannot read '%s': the stacks %s wait for each other in a ring", r->file->name,
+	return fail_set(r->f, -EINVAL, "cannot read '%s': the stacks %s wait for each other in a circle", r->file->name,
 		names);
 }
 
-/* base, then each as soon as all that it needs is there; otherwise as in the file. */
+/* Puts base first, then each stack after those it needs, and otherwise keeps the order of the file. */
 static int sort_uses(struct cluster_reading *r)
 {
 	struct use sorted[CLUSTER_USES];
@@ -238,7 +241,7 @@ static int sort_uses(struct cluster_reading *r)
 	return 0;
 }
 
-/* What steps wait for in other stacks, as far as those are there. */
+/* Checks that the steps which others wait for exist in the stacks that the file has. */
 static int check_steps(struct cluster_reading *r, const struct use *u)
 {
 	for (size_t i = 0; i < u->stack->step_count; i++) {
@@ -266,7 +269,7 @@ static int read_name(struct cluster_reading *r, const struct conf *root)
 {
 	const struct conf *at = cluster_parse_part(root, "cluster");
 	int rc = at ? conf_expect(r->file, at, CONF_TEXT, r->f)
-		    : fail_set(r->f, -EINVAL, "cannot read '%s': no 'cluster' in it: expected 'cluster: NAME'",
+		    : fail_set(r->f, -EINVAL, "cannot read '%s': 'cluster' is missing: expected 'cluster: NAME'",
 			      r->file->name);
 
 	if (rc)

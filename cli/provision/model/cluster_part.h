@@ -15,14 +15,14 @@ struct cluster_reading {
 	struct fail *f;
 };
 
-/* The names of one text; of one text or of a list of them. 0 or -EINVAL with its place. */
+/* Adds the hosts of one text; of one text or of a list of texts. 0 or -EINVAL with line and column. */
 int cluster_add_hosts(struct cluster_reading *r, const struct conf *at, const char *text, struct pssh_list *into);
 int cluster_hosts(struct cluster_reading *r, const struct conf *at, struct pssh_list *into);
 
-/* Which members have which role of each stack in use. roles: the file's map, or NULL. */
+/* Fills in which members have which role of each stack. roles: the file's map, or NULL. */
 int cluster_read_roles(struct cluster_reading *r, const struct conf *roles);
 
-/* Every setting of a stack. map: what the file says of it, or NULL. */
+/* Fills in every setting of a stack. map: the stack's map in the file, or NULL. */
 int cluster_read_settings(struct cluster_reading *r, const struct conf *map, struct use *u);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes a cluster file names, and which roles they have: those of the file, else those that stacks fall back to. */
+/* Which nodes a cluster file names, and which roles they have: those of the file, else the stack's default. */
 #include "cli/provision/model/cluster_part.h"
 
 #include <errno.h>
@@ -45,12 +45,12 @@ int cluster_hosts(struct cluster_reading *r, const struct conf *at, struct pssh_
 
 /* ---- Roles ------------------------------------------------------------------------------------ */
 
-/* Members by name, and by the host in it where that is one's alone. Values: place + 1. */
+/* Members by full name, and by the host in it if only one member has that host. Values: index + 1. */
 struct names {
 	struct table full, host;
 };
 
-static char twice; /* the host of more than one member */
+static char twice; /* marks a host of more than one member */
 
 static void cluster_role_add_name(struct table *t, const char *key, void *value)
 {
@@ -100,7 +100,7 @@ static int find_member(struct cluster_reading *r, const struct names *n, const s
 	}
 	near = stack_nearest(name, (const char *const *)r->c->members, r->c->count);
 	if (near)
-		return conf_fail(r->file, at, r->f, "'%.64s' is not one of the nodes, the nearest is '%s'", name, near);
+		return conf_fail(r->file, at, r->f, "'%.64s' is not one of the nodes; did you mean '%s'?", name, near);
 	return conf_fail(r->file, at, r->f, "'%.64s' is not one of the %zu nodes", name, r->c->count);
 }
 
@@ -152,7 +152,7 @@ static int name_members(struct cluster_reading *r, const struct names *n, const 
 	return rc;
 }
 
-/* All but "rest", which has to know the others. */
+/* Handles all ways but "rest", which depends on the other roles. */
 static int take_role(struct cluster_reading *r, const struct names *n, const struct conf *at, struct use *u,
 	size_t which, enum way *way)
 {
@@ -178,7 +178,7 @@ static size_t count_role(const struct cluster *c, const struct use *u, size_t wh
 	return n;
 }
 
-/* Whoever has no other role of the stack; roles that everybody has do not count. The only node is always left. */
+/* "rest" is every member without another role; roles that all members have do not count. A single node takes it too. */
 static void take_rest(const struct cluster *c, struct use *u, const enum way *ways)
 {
 	unsigned char rest = 0, others = 0;
@@ -231,7 +231,7 @@ static int take_roles(struct cluster_reading *r, const struct names *n, const st
 
 /* ---- All of them ----------------------------------------------------------------------- */
 
-/* Is it a role of one of the stacks, by its name or as STACK.ROLE? */
+/* Checks that the key is a role of one of the stacks, as ROLE or STACK.ROLE. */
 static int cluster_role_check_key(struct cluster_reading *r, const struct conf *at)
 {
 	char room[2 * CLUSTER_USES * STACK_ROLES][100];
@@ -253,7 +253,7 @@ static int cluster_role_check_key(struct cluster_reading *r, const struct conf *
 	}
 	near = stack_nearest(at->key, words, count);
 	if (near)
-		return conf_fail(r->file, at, r->f, "no stack of this file has a role '%.64s', the nearest is '%s'",
+		return conf_fail(r->file, at, r->f, "no stack of this file has a role '%.64s'; did you mean '%s'?",
 			at->key, near);
 	return conf_fail(r->file, at, r->f, "no stack of this file has a role '%.64s'", at->key);
 }

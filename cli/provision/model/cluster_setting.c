@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings of a stack in a cluster file: each by its type, maps made flat, files found beside the cluster file. */
+/* Reads a stack's settings from a cluster file: checks types, flattens maps, resolves paths beside the cluster file. */
 #include "cli/provision/model/cluster_part.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { PAIRS_MAX = 2000, KEY_BYTES = 200 };
 
-/* names: what scripts will call them, so that no two are one. */
+/* names: the variables of the scripts, to refuse two settings with one variable. */
 struct flattening {
 	struct cluster_reading *r;
 	struct pairs *to;
@@ -29,7 +29,7 @@ static char *cluster_setting_copy(const char *text)
 	return out;
 }
 
-/* As a part of a shell's variable. */
+/* Turns a name into a part of a shell variable. */
 static void make_name(char *key)
 {
 	for (; *key; key++)
@@ -72,7 +72,8 @@ static int join_list(struct flattening *t, const struct conf *list, struct buf *
 			return conf_fail(t->r->file, item, t->r->f, "the text %s", why.text);
 		if (!*item->text || strpbrk(item->text, " ,"))
 			return conf_fail(t->r->file, item, t->r->f,
-				"'%.64s' is no word: scripts get a list as words parted by blanks", item->text);
+				"'%.64s' is not a single word: scripts get a list as words separated by spaces",
+				item->text);
 		if ((out->len && buf_addc(out, ' ')) || buf_adds(out, item->text))
 			return conf_fail(t->r->file, item, t->r->f, "a list longer than %d bytes", STACK_VALUE_MAX);
 	}
@@ -81,7 +82,7 @@ static int join_list(struct flattening *t, const struct conf *list, struct buf *
 
 /* ---- Maps ------------------------------------------------------------------------------ */
 
-/* Names of maps stand in lists of words, and, with other letters made '_', in names of variables. */
+/* Scripts get names of maps in lists of words and, with other characters replaced by '_', in variable names. */
 static bool map_name_ok(const char *name)
 {
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/:");
@@ -145,7 +146,7 @@ static int cluster_setting_flatten(struct flattening *t, const struct conf *at, 
 
 /* ---- One setting ----------------------------------------------------------------------- */
 
-/* A path of the file is one from where the file is. */
+/* A relative path in the file starts at the file's own folder. */
 static char *cluster_setting_find_file(const char *file, const char *path)
 {
 	const char *slash = strrchr(file, '/');
@@ -211,7 +212,7 @@ static int cluster_setting_check_keys(struct cluster_reading *r, const struct co
 			continue;
 		near = stack_nearest(at->key, words, s->setting_count);
 		if (near)
-			return conf_fail(r->file, at, r->f, "'%s' has no setting '%.64s', the nearest is '%s'", s->name,
+			return conf_fail(r->file, at, r->f, "'%s' has no setting '%.64s'; did you mean '%s'?", s->name,
 				at->key, near);
 		return conf_fail(r->file, at, r->f,
 			"'%s' has no setting '%.64s'; 'nanopod provision stacks %s' lists them", s->name, at->key,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cluster file written for a person: what was said as values, all else as comments that say what it would do. */
+/* Writes a cluster file for a person: given settings as values, all others as comments that explain them. */
 #include "cli/provision/model/cluster.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { DEPTH_MAX = 8 };
 
-/* What was set, as a tree: stacks, their settings, and what is below those that are maps. */
+/* The given settings as a tree: stacks, their settings, and the members of maps. */
 struct item {
 	char *name, *value;   /* value NULL: a map */
 	struct item *below;
@@ -44,7 +44,7 @@ static void cluster_write_add(struct writing *w, const char *fmt, ...)
 
 /* ---- YAML ------------------------------------------------------------------------------ */
 
-/* As a value of lines or of {}: read back as the same text. */
+/* Quotes the text so that YAML reads back the same text, in lines and in {}. */
 static void cluster_write_add_text(struct writing *w, const char *text)
 {
 	size_t plain = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-");
@@ -97,8 +97,10 @@ static const char *cluster_write_said(const char *const *list, const char *key)
 
 static const char *plain_way(const char *way)
 {
-	return strcmp(way, "first") == 0 ? "the first node" : strcmp(way, "rest") == 0 ? "those without another role"
-		: strcmp(way, "all") == 0 ? "all nodes" : "none";
+	return strcmp(way, "first") == 0   ? "the first node"
+		: strcmp(way, "rest") == 0 ? "nodes without another role"
+		: strcmp(way, "all") == 0  ? "all nodes"
+					   : "none";
 }
 
 static void add_role(struct writing *w, const struct stack *s, const struct stack_role *role)
@@ -131,7 +133,7 @@ static int cluster_write_add_roles(struct writing *w)
 			if (!stack_word((char[]){ *p, '\0' }) && *p != '.' && *p != '-')
 				return fail_set(w->f, -EINVAL,
 					"'%.64s' names no role: expected ROLE=NODES or STACK.ROLE=NODES", *at);
-		/* The last one counts; those of one stack stand with its comment. */
+		/* The last value counts; roles of one stack follow its comment. */
 		if (cluster_write_said(w->roles, key) == *at + len + 1 && !strchr(key, '.')) {
 			cluster_write_add(w, "  %s: ", key);
 			cluster_write_add_text(w, *at + len + 1);
@@ -144,7 +146,7 @@ static int cluster_write_add_roles(struct writing *w)
 	return 0;
 }
 
-/* STACK.ROLE has to be one; what is only a ROLE may be any stack's, which the reader of the file says. */
+/* STACK.ROLE must exist; a bare ROLE may be of any stack, which cluster_parse() checks. */
 static int check_roles(struct writing *w)
 {
 	for (const char *const *at = w->roles; at && *at; at++) {
@@ -160,7 +162,7 @@ static int check_roles(struct writing *w)
 					(*at)[strlen(stack)] == '.' && strncmp(dot + 1, role, strlen(role)) == 0;
 			}
 		if (!found)
-			return fail_set(w->f, -EINVAL, "no stack of these has a role '%.*s'",
+			return fail_set(w->f, -EINVAL, "none of these stacks has a role '%.*s'",
 				(int)(len < 64 ? len : 64), *at);
 	}
 	return 0;
@@ -218,14 +220,14 @@ static int take_set(struct writing *w, const char *text)
 			return fail_set(w->f, -EINVAL, "'%.64s' sets nothing: expected STACK.SETTING=VALUE", text);
 		item = cluster_write_add_item(item, at, len);
 		if (item->value && at[len] == '.')
-			return fail_set(w->f, -EINVAL, "cannot set '%.64s': '%s' has a value already", text,
+			return fail_set(w->f, -EINVAL, "cannot set '%.64s': '%s' already has a value", text,
 				item->name);
 		at += len + 1;
 		if (at[-1] == '=')
 			break;
 	}
 	if (item->count)
-		return fail_set(w->f, -EINVAL, "cannot set '%.64s': there is something below '%s' already", text,
+		return fail_set(w->f, -EINVAL, "cannot set '%.64s': '%s' already has values below it", text,
 			item->name);
 	free(item->value);
 	item->value = strdup(at);
@@ -246,13 +248,13 @@ static int check_set(struct writing *w, const struct stack *s, const struct item
 			words[i] = s->settings[i].key;
 		near = stack_nearest(item->name, words, s->setting_count);
 		return fail_set(w->f, -EINVAL, "'%s' has no setting '%.64s'%s%s%s", s->name, item->name,
-			near ? ", the nearest is '" : "", near ? near : "", near ? "'" : "");
+			near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	}
 	if (setting->type == STACK_MAP && item->value)
 		return fail_set(w->f, -EINVAL, "cannot set '%s.%s': it is a map, expected '%s.%s.NAME=VALUE'", s->name,
 			item->name, s->name, item->name);
 	if (setting->type != STACK_MAP && !item->value)
-		return fail_set(w->f, -EINVAL, "cannot set '%s.%s.%s': '%s' is no map", s->name, item->name,
+		return fail_set(w->f, -EINVAL, "cannot set '%s.%s.%s': '%s' is not a map", s->name, item->name,
 			item->below[0].name, item->name);
 	if (item->value && stack_value(setting, item->value, &value, &why))
 		return fail_set(w->f, -EINVAL, "cannot set '%s.%s': %s", s->name, item->name, why.text);
@@ -275,8 +277,8 @@ static int check_sets(struct writing *w)
 		}
 		near = s ? NULL : stack_nearest(item->name, words, w->count);
 		if (!s)
-			return fail_set(w->f, -EINVAL, "cannot set '%.64s': it is not one of the stacks here%s%s%s",
-				item->name, near ? ", the nearest is '" : "", near ? near : "", near ? "'" : "");
+			return fail_set(w->f, -EINVAL, "cannot set '%.64s': no such stack here%s%s%s", item->name,
+				near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 		if (item->value)
 			return fail_set(w->f, -EINVAL, "'%s=%.64s' sets nothing: expected STACK.SETTING=VALUE",
 				item->name, item->value);
@@ -354,18 +356,18 @@ static int take_stack(struct writing *w, const char *name, const char *folder)
 	return rc == -ENOENT ? -EINVAL : rc;
 }
 
-/* Those that are named, what they need, and base: so that all their settings can be set. */
+/* Collects the named stacks, those they need, and base, so that settings of each can be given. */
 static int cluster_write_take_stacks(struct writing *w, const char *const *stacks, const char *folder)
 {
 	int rc = 0;
 
 	for (; *stacks && !rc; stacks++) {
 		if (cluster_write_taken(w, *stacks))
-			return fail_set(w->f, -EINVAL, "the stack '%.64s' is there twice", *stacks);
+			return fail_set(w->f, -EINVAL, "the stack '%.64s' is named twice", *stacks);
 		rc = take_stack(w, *stacks, folder);
 	}
 	if (!rc && w->count == 0)
-		return fail_set(w->f, -EINVAL, "no stack was named; 'nanopod provision stacks' lists them");
+		return fail_set(w->f, -EINVAL, "a stack is required; 'nanopod provision stacks' lists them");
 	for (size_t i = 0; i < w->count && !rc; i++)
 		for (char **name = w->stacks[i]->needs_stacks; *name && !rc; name++)
 			if (!cluster_write_taken(w, *name) && strcmp(*name, "base") != 0)
@@ -403,9 +405,9 @@ int cluster_write(const char *name, const char *nodes, const char *const *stacks
 	rc = rc ? rc : check_roles(&w);
 	if (!rc) {
 		add_comment(&w, "",
-			"A cluster as `nanopod provision FILE` makes it; `nanopod provision plan FILE` says what it "
+			"`nanopod provision FILE` makes this cluster; `nanopod provision plan FILE` shows what it "
 			"would change.");
-		add_comment(&w, "", "Lines that begin with '#' show what holds when nothing is said.");
+		add_comment(&w, "", "Lines that begin with '#' show the defaults.");
 		cluster_write_add(&w, "cluster: %s\n", name);
 		add_nodes(&w, nodes);
 		rc = cluster_write_add_roles(&w);

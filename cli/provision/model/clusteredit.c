@@ -11,7 +11,7 @@
 
 /* ---- Values as YAML ------------------------------------------------------------------------ */
 
-/* A text of several lines has no plain form here. */
+/* Values here stand on one line, so a text of several lines cannot be one. */
 static int put_scalar(struct buf *b, const char *text)
 {
 	return strpbrk(text, "\n\r\t") ? -EINVAL : confedit_add_scalar(b, text);
@@ -46,7 +46,10 @@ static int put_key(struct buf *b, const char *key, unsigned indent)
 	return rc ? rc : buf_addc(b, ':');
 }
 
-/* What stands behind a key; keys: the way to what is changed below it, NULL: nothing is. c NULL: it is not there yet. */
+/*
+ * Writes the value of a key. keys: the path of the change below it, NULL without one. c: the old value, NULL for a new
+ * key.
+ */
 static int put_value(struct buf *b, const struct conf *c, const char *const *keys, const char *value, unsigned indent)
 {
 	bool found = false;
@@ -112,7 +115,7 @@ static int write_anew(const char *name, struct buf *text, const char *const *key
 	buf_init(&lines, text->max);
 	rc = put_key(&lines, keys[0], 0);
 	rc = rc ? rc : put_value(&lines, conf_get(&file->root, keys[0]), keys + 1, value, 2);
-	rc = rc ? fail_set(f, rc, "cannot change '%s': '%s' cannot be written there", name, value)
+	rc = rc ? fail_set(f, rc, "cannot change '%s': it cannot hold '%s'", name, value)
 		: confedit_set_top(file, text, keys[0], &lines, f);
 	buf_release(&lines);
 	conf_free(file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes the text of a cluster file: a setting, a role, the nodes. Comments and all else stay as they are, but where the
- * value stands in {} or is no lines of its own: then its outermost key is written anew.
+ * Changes the text of a cluster file: a setting, a role, the nodes. Comments and all else stay, unless the value stands
+ * in {} or shares its line: then the lines of its outermost key are written again.
  */
 #ifndef CLI_PROVISION_MODEL_CLUSTEREDIT_H
 #define CLI_PROVISION_MODEL_CLUSTEREDIT_H
@@ -11,16 +11,16 @@
 
 enum { CLUSTEREDIT_KEYS = 16 };
 
-/* keys: the way to the value, ends with NULL. 0 or -EINVAL; the text is as it was then. */
+/* keys: the path to the value, ends with NULL. 0, or -EINVAL with the text unchanged. */
 int clusteredit_set(const char *file, struct buf *text, const char *const *keys, const char *value, struct fail *f);
 
-/* "stacks.slurm.accounting" as keys; -EINVAL where that is none. */
+/* The same with keys as "slurm.accounting" below `above`; -EINVAL unless it is STACK.SETTING. */
 int clusteredit_set_dotted(const char *file, struct buf *text, const char *above, const char *dotted, const char *value,
 	struct fail *f);
 
-/* One more stack, with its defaults; nothing where it is there. */
+/* Adds a stack with its defaults, unless the file has it. */
 int clusteredit_stack(const char *file, struct buf *text, const char *stack, struct fail *f);
-/* The nodes are these from now on, instead of what it said. */
+/* Replaces the nodes. */
 int clusteredit_nodes(const char *file, struct buf *text, const char *hosts, struct fail *f);
 
 #endif

@@ -26,7 +26,7 @@ static bool value_ok(const char *value, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)value[i];
 
-		/* Those above 127 as UTF-8: 0xc2 and 0x80 … 0x9f. */
+		/* Control characters above 127 are 0xc2 and 0x80 … 0x9f in UTF-8. */
 		if (c < ' ' || c == 127 ||
 			(c == 0xc2 && i + 1 < len && (unsigned char)value[i + 1] >= 0x80 &&
 				(unsigned char)value[i + 1] < 0xa0))
@@ -42,7 +42,7 @@ static bool digits_only(const char *value)
 	return n > 0 && n <= NUMBER_DIGITS && !value[n];
 }
 
-/* Scripts reckon with these, and write them into the files of others. */
+/* Scripts calculate with these facts and write them into files of other nodes. */
 static int check_value(const char *key, const char *value, struct fail *f)
 {
 	static const char *const numbers[] = { "cpus", "sockets", "cores", "threads", "memory_mb", "swap_mb",
@@ -51,12 +51,12 @@ static int check_value(const char *key, const char *value, struct fail *f)
 
 	for (const char *const *n = numbers; *n; n++)
 		if (strcmp(key, *n) == 0 && !digits_only(value))
-			return fail_set(f, -EPROTO, "the fact '%s' is no number", key);
+			return fail_set(f, -EPROTO, "the fact '%s' is not a number", key);
 	if (strcmp(key, "cluster") == 0 && !stack_word(value))
-		return fail_set(f, -EPROTO, "the fact 'cluster' is no name of one");
+		return fail_set(f, -EPROTO, "the fact 'cluster' is not the name of a cluster");
 	if ((str_starts(key, "gpu_") && digits_only(key + 4)) || (str_starts(key, "rdma_") && digits_only(key + 5)))
 		if (value[strspn(value, plain)])
-			return fail_set(f, -EPROTO, "the fact '%s' is no name of a device", key);
+			return fail_set(f, -EPROTO, "the fact '%s' is not the name of a device", key);
 	return 0;
 }
 
@@ -68,14 +68,14 @@ static int parse_line(const char *line, size_t len, size_t number, struct pairs 
 	int rc;
 
 	if (!equals || !key_ok(line, key_len))
-		return fail_set(f, -EPROTO, "line %zu of its facts is no 'key=value'", number);
+		return fail_set(f, -EPROTO, "line %zu of its facts is not 'key=value'", number);
 	memcpy(key, line, key_len);
 	key[key_len] = '\0';
 	len -= key_len + 1;
 	if (len > FACTS_VALUE)
 		return fail_set(f, -EPROTO, "the fact '%s' is longer than %d bytes", key, FACTS_VALUE);
 	if (!value_ok(equals + 1, len))
-		return fail_set(f, -EPROTO, "the fact '%s' has a control byte in it", key);
+		return fail_set(f, -EPROTO, "the fact '%s' has a control byte", key);
 	memcpy(value, equals + 1, len);
 	value[len] = '\0';
 	rc = check_value(key, value, f);

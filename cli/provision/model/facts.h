@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the nodes say of themselves, live: stacks/common/facts.sh prints key=value. The keys are listed in that file.
+ * What nodes report about themselves at the time of asking: stacks/common/facts.sh prints key=value and lists the keys.
  */
 #ifndef CLI_PROVISION_MODEL_FACTS_H
 #define CLI_PROVISION_MODEL_FACTS_H
@@ -17,29 +17,29 @@
 enum { FACTS_BYTES = 256 * 1024, FACTS_KEYS = 2000, FACTS_VALUE = 4096 };
 
 /*
- * Of one node. What a node says is never trusted: keys are [a-z0-9_], values have no control bytes, numbers are digits, devices
- * plain words; else -EPROTO.
+ * Reads the facts of one node. They are never trusted: keys must be [a-z0-9_], values without control bytes, numbers
+ * digits, devices plain words; else -EPROTO.
  */
 struct facts {
-	bool known;             /* it was reached and answered whole */
-	char *why;              /* not known: a sentence */
+	bool known; /* it was reached and its answer was complete */
+	char *why;  /* if not known: a sentence */
 	struct pairs pairs;
-	int64_t skew_us; /* its clock minus ours, half of the round trip taken off; error at most skew_error_us */
+	int64_t skew_us; /* its clock minus ours, less half of the round trip; error at most skew_error_us */
 	int64_t skew_error_us;
 };
 
 int facts_parse(const char *text, size_t len, struct facts *out, struct fail *f);
 void facts_release(struct facts *f);
-const char *facts_get(const struct facts *f, const char *key); /* "" where it was not said */
+const char *facts_get(const struct facts *f, const char *key); /* "" without that fact */
 long facts_number(const struct facts *f, const char *key, long fallback);
-/* Is it a host's name? Letters, digits and '-' in parts of at most 63, parted by dots. */
+/* Whether it is a host name: letters, digits and '-' in labels of at most 63, separated by dots. */
 bool facts_hostname(const char *text);
 bool facts_address(const char *text);
 
 /*
- * The table that every script gets in $NP_TABLE: a line for each member of the cluster that is known,
- * "NAME<TAB>HOSTNAME<TAB>ADDRESS<TAB>stack.role,stack.role<TAB>key=value<TAB>…", with the facts whose keys begin with one
- * of the words in `keys` (ends with NULL). What a node does not say, or what is no name or address at all, is "-".
+ * The table that every script gets in $NP_TABLE: a line for each known member of the cluster,
+ * "NAME<TAB>HOSTNAME<TAB>ADDRESS<TAB>stack.role,stack.role<TAB>key=value<TAB>…", with the facts whose keys begin with
+ * one of the words in `keys` (ends with NULL). A missing or invalid name or address is "-".
  */
 int facts_table(const struct cluster *c, const struct facts *all, const char *const *keys, struct buf *out);
 

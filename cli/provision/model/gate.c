@@ -33,7 +33,7 @@ void gate_say(struct gate_look *l, enum gate g, bool stops, size_t member, const
 
 	for (const char *const *word = l->skipped; word && *word; word++)
 		stops = stops && strcmp(*word, gate_name(g)) != 0;
-	/* Grown by doubling: the count is a power of two when the room is used up. */
+	/* The array doubles, so it is full exactly when the count is a power of two. */
 	if ((out->count & (out->count - 1)) == 0) {
 		at = realloc(out->at, (out->count ? out->count * 2 : 1) * sizeof *at);
 		if (!at)
@@ -58,7 +58,7 @@ void gate_release(struct findings *f)
 	*f = (struct findings){ 0 };
 }
 
-/* Of whom it is always asked: the first of the list, down to the system that runs there. */
+/* Gates that look at every member: the first of the list, down to its operating system. */
 static const uint32_t always = ((uint32_t)1 << (GATE_SYSTEM + 1)) - 1;
 
 static uint32_t bit_of(const char *word, size_t len)
@@ -69,7 +69,7 @@ static uint32_t bit_of(const char *word, size_t len)
 	return 0;
 }
 
-/* What a stack asks of its nodes: what it lists, and what its settings and packages mean. */
+/* Gates that a stack needs: those it lists, and those that follow from its settings and packages. */
 static uint32_t wants_of(const struct use *u)
 {
 	uint32_t wants = 0;
@@ -100,7 +100,7 @@ static int by_place(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* By gate and node; what one gate says of one node stays in its order. */
+/* Sorts by gate and node; findings of one gate about one node keep their order. */
 static void gate_sort(struct findings *f)
 {
 	struct finding **order = calloc(f->count + 1, sizeof *order), *sorted = calloc(f->count + 1, sizeof *sorted);

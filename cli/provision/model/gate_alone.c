@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be wrong with a node whatever the others are like. */
+/* Finds what is wrong with a node by itself. */
 #include "cli/provision/model/gate_part.h"
 
 #include <limits.h>
@@ -10,13 +10,16 @@
 
 #include "base/str.h"
 
-/* A node that is the cluster's but has no role of a stack is asked for nothing of it. */
+/* A stack asks nothing of members without a role in it. */
 static const char *setting_of(const struct use *u, size_t member, const char *key)
 {
 	return u->roles[member] ? pairs_get(&u->settings, key) : NULL;
 }
 
-/* Others get it into their /etc/hosts: dots make it a name in somebody's domain, where the part before them is not the member's. */
+/*
+ * Other nodes get the name into /etc/hosts. With dots it is in somebody's domain, so its first label must be the
+ * member's own.
+ */
 static bool is_own(const char *host, const char *name)
 {
 	size_t label = strcspn(name, ".");
@@ -25,7 +28,7 @@ static bool is_own(const char *host, const char *name)
 		(!name[label] && strncasecmp(host, name, label) == 0 && host[label] == '.');
 }
 
-/* The member that is known by it; that two say it of themselves is found beside. */
+/* The member with this name; gate_same.c finds two nodes with one host name. */
 static const char *gate_alone_whose(const struct gate_look *l, size_t m, const char *host)
 {
 	for (size_t i = 0; i < l->c->count; i++)
@@ -46,13 +49,14 @@ static void look_name(struct gate_look *l, size_t m)
 	if (!*host)
 		gate_say(l, GATE_NAME, true, m, hint, "'%s' has no host name", name);
 	else if (!facts_hostname(host))
-		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s': that is none", name, host);
+		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s', which is not valid", name,
+			host);
 	else if (strcmp(host, "localhost") == 0 || str_starts(host, "localhost."))
-		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s', as every machine's is", name,
+		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s', which every machine has", name,
 			host);
 	else if (!is_own(host, name))
-		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.253s', which is another's", name,
-			host);
+		gate_say(l, GATE_NAME, true, m, hint,
+			"the host name of '%s' is '%.253s', which belongs to another machine", name, host);
 	else if (strcasecmp(host, name) != 0 && other)
 		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%.64s', the name of another node",
 			name, other);
@@ -71,10 +75,10 @@ static void look_address(struct gate_look *l, size_t m)
 
 	if (!*address)
 		gate_say(l, GATE_ADDRESS, true, m, "ip -br address",
-			"'%s' has no address that others could reach it by", name);
+			"'%s' has no address at which other nodes can reach it", name);
 	else if (!facts_address(address))
-		gate_say(l, GATE_ADDRESS, true, m, "ip -br address", "the address of '%s' is '%.64s': that is none",
-			name, address);
+		gate_say(l, GATE_ADDRESS, true, m, "ip -br address",
+			"the address of '%s' is '%.64s', which is not valid", name, address);
 	else if (l->c->count > 1 && (str_starts(address, "127.") || strcmp(address, "::1") == 0))
 		gate_say(l, GATE_ADDRESS, true, m, "ip -br address",
 			"the address of '%s' is %s, which no other node can reach", name, address);
@@ -84,10 +88,10 @@ static void look_root(struct gate_look *l, size_t m)
 {
 	if (strcmp(facts_get(&l->all[m], "root"), "none") == 0)
 		gate_say(l, GATE_ROOT, true, m, "nanopod provision --user root …",
-			"whoever logs in to '%s' is neither root nor may use sudo", l->c->members[m]);
+			"the user on '%s' is neither root nor may use sudo", l->c->members[m]);
 }
 
-/* dpkg's word for what uname says; NULL: not known, and not compared. */
+/* dpkg's word for uname's architecture; NULL if unknown, which is not compared. */
 static const char *debian_arch(const char *machine)
 {
 	static const char *const rows[][2] = {
@@ -104,7 +108,7 @@ static const char *debian_arch(const char *machine)
 	return NULL;
 }
 
-/* The step that brings it says so too, but only when all of it is on the node. */
+/* The step that uploads the folder checks this too, but only after the whole upload. */
 static void look_airgap(struct gate_look *l, size_t m)
 {
 	const char *own = facts_get(&l->all[m], "os_codename"), *arch = debian_arch(facts_get(&l->all[m], "arch")),
@@ -113,13 +117,13 @@ static void look_airgap(struct gate_look *l, size_t m)
 
 	if (*l->arch && arch && strcmp(l->arch, arch) != 0) {
 		snprintf(hint, sizeof hint, "make the bundle on a machine that is %s", arch);
-		gate_say(l, GATE_SYSTEM, true, m, hint, "the airgap folder is for %s, and '%s' is %s", l->arch, name,
+		gate_say(l, GATE_SYSTEM, true, m, hint, "the airgap folder is for %s, but '%s' is %s", l->arch, name,
 			arch);
 	}
 	if (*l->release && *own && strcmp(l->release, own) != 0) {
 		snprintf(hint, sizeof hint, "nanopod provision bundle … -d DIR --release %.60s", own);
 		gate_say(l, GATE_SYSTEM, true, m, hint,
-			"the packages of the airgap folder are for '%s', and '%s' is '%.60s'", l->release, name, own);
+			"the packages of the airgap folder are for '%s', but '%s' is '%.60s'", l->release, name, own);
 	}
 }
 
@@ -129,8 +133,8 @@ static void look_system(struct gate_look *l, size_t m)
 		   *name = l->c->members[m];
 
 	if (!*id)
-		gate_say(l, GATE_SYSTEM, true, m, "",
-			"'%s' does not say which system it runs: it has no /etc/os-release", name);
+		gate_say(l, GATE_SYSTEM, true, m, "", "'%s' has no /etc/os-release, so its operating system is unknown",
+			name);
 	else if (strcmp(id, "debian") != 0 && strcmp(id, "ubuntu") != 0)
 		gate_say(l, GATE_SYSTEM, true, m, "", "'%s' runs %.32s%s%.32s, not Debian or Ubuntu", name, id,
 			*version ? " " : "", version);
@@ -155,10 +159,11 @@ static void look_disk(struct gate_look *l, size_t m)
 	}
 	if (free_mb >= 0 && free_mb < most)
 		gate_say(l, GATE_DISK, true, m, "df -h / /var /usr/local",
-			"'%s' has %ld MB free on disk, '%s' needs %ld MB", l->c->members[m], free_mb, stack, most);
+			"'%s' has %ld MB of free disk space, '%s' needs %ld MB", l->c->members[m], free_mb, stack,
+			most);
 }
 
-/* Steps wait for the lock for a while, and finish what was cut off: both are only said. */
+/* Steps wait for dpkg's lock and finish an interrupted installation, so both are only warnings. */
 static void look_dpkg(struct gate_look *l, size_t m)
 {
 	const char *state = facts_get(&l->all[m], "dpkg"), *holder = facts_get(&l->all[m], "dpkg_holder"),
@@ -168,18 +173,18 @@ static void look_dpkg(struct gate_look *l, size_t m)
 
 	if (strcmp(state, "broken") == 0)
 		gate_say(l, GATE_DPKG, false, m, "dpkg --configure -a",
-			"an installation of packages was cut off on '%s': it will be finished first", name);
+			"a package installation was interrupted on '%s': nanopod will finish it first", name);
 	if (strcmp(state, "held") != 0)
 		return;
 	if (digits && digits < 20)
 		snprintf(hint, sizeof hint, "ps -fp %.*s", (int)digits, holder);
 	if (*hint && holder[digits] == ' ' && holder[digits + 1])
 		gate_say(l, GATE_DPKG, false, m, hint,
-			"'%.32s' (process %.*s) is installing packages on '%s': it will be waited for",
+			"'%.32s' (process %.*s) is installing packages on '%s': nanopod will wait for it",
 			holder + digits + 1, (int)digits, holder, name);
 	else
-		gate_say(l, GATE_DPKG, false, m, hint, "somebody is installing packages on '%s': it will be waited for",
-			name);
+		gate_say(l, GATE_DPKG, false, m, hint,
+			"somebody is installing packages on '%s': nanopod will wait for them", name);
 }
 
 static void look_route(struct gate_look *l, size_t m)
@@ -196,7 +201,7 @@ static void gate_alone_look_names(struct gate_look *l, size_t m)
 
 	if (strcmp(facts_get(&l->all[m], "resolves"), "no") != 0 || !facts_hostname(host))
 		return;
-	/* The base stack is about to mend it. */
+	/* Only a warning: the base stack will fix it. */
 	for (size_t i = 0; i < l->c->use_count; i++)
 		if (strcmp(l->c->uses[i].stack->name, "base") == 0 &&
 			strcmp(pairs_or(&l->c->uses[i].settings, "hosts", "no"), "yes") == 0)
@@ -215,7 +220,7 @@ static void look_cgroup(struct gate_look *l, size_t m)
 	else if (strcmp(facts_get(&l->all[m], "cgroup_write"), "no") == 0 &&
 		strcmp(facts_get(&l->all[m], "root"), "sudo-password") != 0)
 		gate_say(l, GATE_CGROUP, true, m, "mount -o remount,rw /sys/fs/cgroup",
-			"no group can be made in the cgroups (%.16s) of '%s'", kind, l->c->members[m]);
+			"cannot create a group in the cgroups (%.16s) of '%s'", kind, l->c->members[m]);
 }
 
 /* ---- Devices --------------------------------------------------------------------------- */
@@ -241,13 +246,13 @@ static void look_gpu(struct gate_look *l, size_t m)
 	if (strcmp(facts_get(f, "nouveau"), "yes") == 0)
 		gate_say(l, GATE_GPU, true, m,
 			"echo 'blacklist nouveau' >/etc/modprobe.d/nouveau.conf; update-initramfs -u; reboot",
-			"the driver 'nouveau' has the GPUs of '%s': NVIDIA's own cannot take them", name);
+			"the driver 'nouveau' holds the GPUs of '%s', so NVIDIA's driver cannot use them", name);
 	else if (usable <= 0)
-		gate_say(l, GATE_GPU, false, m, "lspci -nnk", "'%s' has %ld GPU%s on PCI and no driver for %s", name,
+		gate_say(l, GATE_GPU, false, m, "lspci -nnk", "'%s' has %ld GPU%s on PCI but no driver for %s", name,
 			count, count == 1 ? "" : "s", count == 1 ? "it" : "them");
 	else if (usable < count)
 		gate_say(l, GATE_GPU, true, m, "dmesg | grep -e Xid -e NVRM -e amdgpu",
-			"'%s' has %ld GPUs on PCI, but only %ld can be used", name, count, usable);
+			"'%s' has %ld GPUs on PCI, but only %ld are usable", name, count, usable);
 }
 
 static void look_boot(struct gate_look *l, size_t m)
@@ -255,7 +260,8 @@ static void look_boot(struct gate_look *l, size_t m)
 	if (strcmp(facts_get(&l->all[m], "secure_boot"), "yes") == 0 && gate_alone_gpus(&l->all[m]) > 0 &&
 		!all_usable(&l->all[m]))
 		gate_say(l, GATE_BOOT, true, m, "mokutil --disable-validation",
-			"Secure Boot is on on '%s': a driver that is built there is not loaded", l->c->members[m]);
+			"Secure Boot is on at '%s': its kernel will not load a driver that is built there",
+			l->c->members[m]);
 }
 
 static void look_headers(struct gate_look *l, size_t m)
@@ -268,8 +274,8 @@ static void look_headers(struct gate_look *l, size_t m)
 		all_usable(&l->all[m]))
 		return;
 	snprintf(hint, sizeof hint, "apt-get install linux-headers-%.100s", plain && *kernel ? kernel : "$(uname -r)");
-	gate_say(l, GATE_HEADERS, true, m, hint,
-		"'%s' has no headers of its kernel, %.64s: no driver can be built there", l->c->members[m], kernel);
+	gate_say(l, GATE_HEADERS, true, m, hint, "'%s' lacks the headers of its kernel, %.64s, to build a driver",
+		l->c->members[m], kernel);
 }
 
 /* "mlx5_0 1 ACTIVE 400 InfiniBand" */
@@ -298,7 +304,7 @@ static bool gate_alone_has_stack(const struct gate_look *l, size_t m, const char
 	return false;
 }
 
-/* Another of what is to be installed; a foreign Slurm does not disturb K3s. */
+/* Only the software that a stack installs counts: a foreign Slurm does not disturb K3s. */
 static void look_other(struct gate_look *l, size_t m)
 {
 	static const struct {
@@ -319,7 +325,7 @@ static void look_other(struct gate_look *l, size_t m)
 	}
 }
 
-/* What that one needs there would be undone, or changed under its hands. */
+/* Provisioning would undo or change what the other cluster needs there. */
 static void look_cluster(struct gate_look *l, size_t m)
 {
 	const char *other = facts_get(&l->all[m], "cluster");
@@ -328,9 +334,10 @@ static void look_cluster(struct gate_look *l, size_t m)
 	if (!*other)
 		return;
 	snprintf(hint, sizeof hint,
-		"'nanopod provision drop %.40s -w %.60s' takes it out of that one; '--name %.40s' works on that one",
+		"'nanopod provision drop %.40s -w %.60s' takes it out of that cluster; '--name %.40s' works on that "
+		"cluster",
 		other, l->c->members[m], other);
-	gate_say(l, GATE_CLUSTER, true, m, hint, "'%s' is of the cluster '%.64s' already", l->c->members[m], other);
+	gate_say(l, GATE_CLUSTER, true, m, hint, "'%s' is already in the cluster '%.64s'", l->c->members[m], other);
 }
 
 static void look_swap(struct gate_look *l, size_t m)
@@ -339,10 +346,10 @@ static void look_swap(struct gate_look *l, size_t m)
 
 	if (swap > 0)
 		gate_say(l, GATE_SWAP, false, m, "swapoff -a",
-			"'%s' has %ld MB of swap, which Kubernetes does not count with", l->c->members[m], swap);
+			"'%s' has %ld MB of swap, which Kubernetes does not account for", l->c->members[m], swap);
 }
 
-/* A machine of 1024 MB shows some less: its kernel keeps that. */
+/* A machine with 1024 MB shows less, because its kernel reserves some. */
 static void look_memory(struct gate_look *l, size_t m)
 {
 	long memory = facts_number(&l->all[m], "memory_mb", -1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the gates share: who is looked at for what, and how a finding is written down. */
+/* What the gate files share: which gates look at which member, and how they record a finding. */
 #ifndef CLI_PROVISION_MODEL_GATE_PART_H
 #define CLI_PROVISION_MODEL_GATE_PART_H
 
@@ -13,17 +13,17 @@ struct gate_look {
 	const char *const *skipped;
 	struct findings *out;
 	uint32_t *wants;      /* of each member: bit i is gate i */
-	char arch[64], release[64];   /* what the airgap folder is for; "": any */
+	char arch[64], release[64]; /* what the airgap folder was made for; "": any */
 };
 
-/* Is this gate looked at on this member? Nothing is, but whether it was reached, where no facts are. */
+/* Whether this gate looks at this member. Without facts only GATE_REACH does. */
 bool gate_wants(const struct gate_look *l, enum gate g, size_t member);
 
-/* hint: copied, "" none. */
+/* Records a finding. hint: copied; "" for none. */
 void gate_say(struct gate_look *l, enum gate g, bool stops, size_t member, const char *hint, const char *fmt, ...)
 	__attribute__((format(printf, 6, 7)));
 
 void gate_alone(struct gate_look *l);   /* each node by itself */
-void gate_same(struct gate_look *l);    /* nodes side by side */
+void gate_same(struct gate_look *l);    /* nodes compared */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be wrong with nodes side by side: two that are one, and one that is unlike the others. */
+/* Finds what is wrong when nodes are compared: two that share an identity, and one that differs from the others. */
 #include "cli/provision/model/gate_part.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static char *gate_same_lower(const char *text)
 	return out;
 }
 
-/* For each member another one that has the same, or itself. */
+/* For each member, another one with the same value, or itself. */
 static size_t *find_twins(const struct gate_look *l, enum gate g, const char *key)
 {
 	size_t *twins = calloc(l->c->count, sizeof *twins);
@@ -63,12 +63,12 @@ static void gate_same_look_names(struct gate_look *l)
 	for (size_t m = 0; m < l->c->count; m++) {
 		const char *name = l->c->members[m], *host = facts_get(&l->all[m], "hostname");
 
-		/* What is no name was said already. */
+		/* gate_alone.c already reported invalid names. */
 		if (twins[m] == m || !facts_hostname(host) || strcmp(host, "localhost") == 0)
 			continue;
 		snprintf(hint, sizeof hint, "hostnamectl set-hostname %.*s", (int)strcspn(name, ".:"),
 			facts_hostname(name) ? name : "NAME");
-		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%s', as that of '%s' is", name, host,
+		gate_say(l, GATE_NAME, true, m, hint, "the host name of '%s' is '%s', as is that of '%s'", name, host,
 			l->c->members[twins[m]]);
 	}
 	free(twins);
@@ -97,7 +97,7 @@ static void look_addresses(struct gate_look *l)
 		if (twins[m] != m && facts_address(address) && !str_starts(address, "127.") &&
 			strcmp(address, "::1") != 0)
 			gate_say(l, GATE_ADDRESS, true, m, "ip -br address",
-				"the address of '%s' is %s, as that of '%s' is", l->c->members[m], address,
+				"the address of '%s' is %s, as is that of '%s'", l->c->members[m], address,
 				l->c->members[twins[m]]);
 	}
 	free(twins);
@@ -117,7 +117,7 @@ static uint64_t gate_same_distance(int64_t a, int64_t b)
 	return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
 }
 
-/* Of an even number: that of the two in the middle which is nearer to the clock here. */
+/* Of an even number, take the middle one that is nearer to the clock here. */
 static bool gate_same_median(const struct gate_look *l, int64_t *out)
 {
 	int64_t *all = calloc(l->c->count + 1, sizeof *all);
@@ -163,7 +163,7 @@ static void look_clocks(struct gate_look *l)
 		uint64_t off = gate_same_distance(f->skew_us, middle),
 			 error = f->skew_error_us > 0 ? (uint64_t)f->skew_error_us : 0;
 
-		/* Only what is beyond doubt. */
+		/* Report only what exceeds the error of the measurement. */
 		if (!gate_wants(l, GATE_CLOCK, m) || off < error || off - error <= CLOCK_SAID_US)
 			continue;
 		show_time(off, far, sizeof far);
@@ -175,7 +175,7 @@ static void look_clocks(struct gate_look *l)
 
 /* ---- One that is unlike the others ----------------------------------------------------- */
 
-/* The most common of the values that are not ""; the first of them where two are as common. NULL: they all agree. */
+/* The most common value other than "", the first of equals. NULL: all agree. */
 static const char *most_common(const char *const *values, size_t count)
 {
 	const char *best = NULL;
@@ -238,7 +238,7 @@ static const char *gpus_of(const struct gate_look *l, size_t m)
 	return strcmp(count, "0") == 0 ? "" : count;
 }
 
-/* A node without GPUs, a controller say, needs none. */
+/* A node without GPUs, such as a controller, needs none. */
 static const char *ports_of(const struct gate_look *l, size_t m)
 {
 	const char *count = facts_get(&l->all[m], "rdma_count");
@@ -288,7 +288,7 @@ static void look_alike(struct gate_look *l)
 
 enum { LINE_BYTES = 32 };
 
-/* "1:22.05.8-4" as "22.05": what has to be the same for two to understand each other. */
+/* "1:22.05.8-4" as "22.05": the part of a version that must match between nodes. */
 static void line_of(const char *version, char room[LINE_BYTES])
 {
 	const char *epoch = strchr(version, ':'), *end;
@@ -301,7 +301,7 @@ static void line_of(const char *version, char room[LINE_BYTES])
 	snprintf(room, LINE_BYTES, "%.*s", (int)(end - version), version);
 }
 
-/* What it has, or would get: not known where the packages come from a folder that is brought. */
+/* The version that the node has or would get; unknown if packages come from an uploaded folder. */
 static const char *version_of(const struct gate_look *l, size_t m, const char *package)
 {
 	char key[128], name[96];
@@ -322,7 +322,7 @@ static const char *version_of(const struct gate_look *l, size_t m, const char *p
 	return facts_get(&l->all[m], key);
 }
 
-/* One finding a node and stack is enough: its programs come from one source. */
+/* One finding for each node and stack is enough, because all its programs come from one source. */
 static void look_package(struct gate_look *l, const struct use *u, const char *package, bool *said)
 {
 	char (*lines)[LINE_BYTES] = calloc(l->c->count + 1, sizeof *lines);
@@ -341,14 +341,14 @@ static void look_package(struct gate_look *l, const struct use *u, const char *p
 			continue;
 		said[m] = true;
 		gate_say(l, GATE_VERSION, true, m, "",
-			"'%s' has or would get %.32s %s, others %s: they do not go together", l->c->members[m], package,
-			values[m], common);
+			"'%s' has or would get %.32s %s, others %s: these versions are incompatible", l->c->members[m],
+			package, values[m], common);
 	}
 	free(lines);
 	free(values);
 }
 
-/* Of a stack's packages those that are named after it; what it is made of besides need not be the same. */
+/* Only packages named after the stack must match; its other packages need not. */
 static void look_versions(struct gate_look *l)
 {
 	for (size_t i = 0; i < l->c->use_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who waits for whom is worked out by graph_edges.c once; here is what happens to it. */
+/* Runs through the graph that graphedge.c builds: which work may start, and what a failure blocks. */
 #include "cli/provision/model/graph.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ static int ring_add(struct buf *b, const struct cluster *c, const struct work *w
 		c->members[w->member]);
 }
 
-/* Each of those that are left waits for another that is left: going on from any of them leads into the ring. */
+/* Each remaining work waits for another remaining one, so following them from any work leads into the circle. */
 static int say_ring(const struct graph *g, const struct cluster *c, const size_t *left, struct fail *f)
 {
 	size_t at = 0, first, steps = 0;
@@ -75,7 +75,7 @@ static int say_ring(const struct graph *g, const struct cluster *c, const size_t
 			i++;
 		at = g->at[at].needs[i];
 	} while (at != first && ++steps < g->count);
-	fail_set(f, -EINVAL, "steps wait for each other in a ring: %s", buf_text(&b));
+	fail_set(f, -EINVAL, "steps wait for each other in a circle: %s", buf_text(&b));
 	buf_release(&b);
 	return -EINVAL;
 }
@@ -182,7 +182,7 @@ static bool graph_must(const struct work *w, size_t need)
 
 static void model_graph_over(struct graph *g, size_t at, enum work_state state, size_t because);
 
-/* A failure goes on to whoever cannot do without; a ring is not possible, so neither is an endless way. */
+/* A failure blocks the works that need it, and so on; the graph has no circle, so this ends. */
 static void graph_told(struct graph *g, size_t at)
 {
 	const struct work *w = &g->at[at];
@@ -223,7 +223,7 @@ void graph_lose(struct graph *g, size_t member)
 			model_graph_over(g, i, WORK_BLOCKED, GRAPH_NODE);
 }
 
-/* The others of its step keep what they have. */
+/* After a failure in a quorum step the other members keep what they have. */
 static void close_quorum(struct graph *g, size_t failed)
 {
 	for (size_t i = 0; i < g->count; i++)
@@ -254,7 +254,7 @@ void graph_stop(struct graph *g)
 			model_graph_over(g, i, WORK_LEFT, GRAPH_NODE);
 }
 
-/* In the order in which they are looked at. */
+/* The i-th work in the order of the walk. */
 static struct work *graph_nth(const struct graph *g, size_t i)
 {
 	return &g->at[g->turned ? g->count - 1 - i : i];

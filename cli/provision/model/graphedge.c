@@ -7,12 +7,12 @@
 #include "base/str.h"
 #include "cli/frame/command.h"
 
-/* Where the work of a step on a member stands: at[first[use][step] + …]. */
+/* Finds the work of a step on a member: at[first[use][step] + …]. */
 struct places {
 	const struct cluster *c;
 	struct graph *g;
 	size_t *of;      /* [use][step][member] -> index + 1; 0: none */
-	size_t cap;      /* of the work that is filled now */
+	size_t cap;      /* capacity of `needs` of the current work */
 };
 
 bool graphedge_when(const struct use *u, const char *when)
@@ -71,7 +71,7 @@ static void make_works(struct places *p)
 	}
 }
 
-/* Those that must succeed stand first; one that is there as "only first" moves where it becomes one that must. */
+/* Needs that must succeed stand first; a need that was only "after" moves there when it becomes one. */
 static void graphedge_add(struct places *p, struct work *w, size_t need, bool must)
 {
 	size_t i = 0;
@@ -104,7 +104,7 @@ static size_t graphedge_use_of(const struct cluster *c, const char *name)
 	return u;
 }
 
-/* One entry of `needs` or `after`. True where it was a step of its own stack on its own node. */
+/* Adds one entry of `needs` or `after`. True if it is a step of the same stack on the same node. */
 static bool graphedge_add_need(struct places *p, struct work *w, const struct stack_need *n)
 {
 	size_t u = n->stack ? graphedge_use_of(p->c, n->stack) : (size_t)(w->use - p->c->uses), s = 0, at;
@@ -128,7 +128,7 @@ static bool graphedge_add_need(struct places *p, struct work *w, const struct st
 	return false;
 }
 
-/* Whoever gives what this takes: in its own stack, else in any. */
+/* The step that gives what this one takes: in its own stack, else in any. */
 static void add_givers(struct places *p, struct work *w)
 {
 	bool found = false;
@@ -149,7 +149,7 @@ static bool wants_stack(const struct stack *s, const char *name)
 	return strcmp(name, "base") == 0 || str_among(s->needs_stacks, name);
 }
 
-/* A stack begins on a node when the stacks that it needs are there. */
+/* A stack starts on a node after the stacks that it needs. */
 static void graphedge_add_stacks(struct places *p, struct work *w)
 {
 	for (size_t u = 0; u < p->c->use_count; u++) {

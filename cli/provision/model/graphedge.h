@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which works there are, and who waits for whom: what steps say of their needs, read for each node. */
+/* Builds the works and their dependencies from the `needs` and `after` of steps, for each node. */
 #ifndef CLI_PROVISION_MODEL_GRAPHEDGE_H
 #define CLI_PROVISION_MODEL_GRAPHEDGE_H
 

@@ -43,7 +43,7 @@ void pairs_set(struct pairs *p, const char *key, const char *value)
 		at->value = new_value;
 		return;
 	}
-	/* Grown by doubling: the count is a power of two when the room is used up. */
+	/* The array doubles, so it is full exactly when the count is a power of two. */
 	if ((p->count & (p->count - 1)) == 0) {
 		at = realloc(p->at, (p->count ? p->count * 2 : 1) * sizeof *at);
 		if (!at)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys with their values, in the order in which they came: settings of a stack, facts of a node. */
+/* Keys and values in order of arrival: settings of a stack, facts of a node. */
 #ifndef CLI_PROVISION_MODEL_PAIRS_H
 #define CLI_PROVISION_MODEL_PAIRS_H
 
@@ -16,7 +16,7 @@ struct pairs {
 
 void pairs_release(struct pairs *p);
 
-/* Replaces what the key had. Out of memory ends the program, as everywhere in cli/. */
+/* Replaces the key's old value. Out of memory ends the program, as everywhere in cli/. */
 void pairs_set(struct pairs *p, const char *key, const char *value);
 void pairs_drop(struct pairs *p, const char *key);
 const char *pairs_get(const struct pairs *p, const char *key);           /* NULL: not there */

@@ -30,7 +30,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The folder that the program is in; of a build tree that folder, not .libs below it. */
+/* The folder of the program; in a build tree without the .libs at its end. */
 static bool own_folder(char own[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", own, PATH_MAX - 1);
@@ -54,7 +54,7 @@ static bool stack_beside(const char *own, const char *way, char room[PATH_MAX])
 	return (size_t)snprintf(room, PATH_MAX, "%s/%s", own, way) < PATH_MAX && access(room, F_OK) == 0;
 }
 
-/* The source of a build tree first, so that what is worked on is not taken for what is installed. */
+/* The source tree comes first, so that a developer's build does not use installed stacks. */
 static bool find_folder(char found[PATH_MAX])
 {
 	static const char *const ways[] = { "stacks", "../stacks", "../src/stacks" };
@@ -68,7 +68,7 @@ static bool find_folder(char found[PATH_MAX])
 	snprintf(found, PATH_MAX, "%s", STACKS_DIR);
 	if (is_folder(found))
 		return true;
-	/* Installed, and then moved as a whole. */
+	/* An installed tree that somebody moved as a whole. */
 	return known && stack_beside(own, "../share/nanopod/stacks", found);
 }
 
@@ -84,8 +84,8 @@ int stack_folder(char *room, size_t size, struct fail *f)
 		snprintf(found, sizeof found, "%s", said);
 	} else if (!find_folder(found)) {
 		return fail_set(f, -ENOENT,
-			"cannot find the stacks: neither '%s' is there nor a folder 'stacks' beside nanopod; "
-			"NANOPOD_STACKS may name one",
+			"cannot find the stacks: neither '%s' nor a folder 'stacks' beside nanopod exists; "
+			"set NANOPOD_STACKS to one",
 			STACKS_DIR);
 	}
 	if (strlen(found) >= size)

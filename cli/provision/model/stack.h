@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stack as its folder describes it (stacks/NAME/stack.yaml, nanopod-cluster(5) has the format): roles, settings with their
- * defaults, versions, and steps, whose scripts are POSIX sh beside it.
+ * A stack as its folder describes it (stacks/NAME/stack.yaml, nanopod-cluster(5) has the format): roles, settings with
+ * their defaults, versions, and steps, whose scripts are POSIX sh beside it.
  */
 #ifndef CLI_PROVISION_MODEL_STACK_H
 #define CLI_PROVISION_MODEL_STACK_H
@@ -16,12 +16,12 @@ enum { STACK_ROLES = 8, STACK_STEPS = 48, STACK_NEEDS = 12, STACK_SETTINGS = 64 
 /* X(name, word) */
 #define STACK_TYPES(X) \
 	X(STACK_TEXT, "text") \
-	X(STACK_FLAG, "flag")     /* yes or no: a script sees "yes" or "no" */ \
+	X(STACK_FLAG, "flag") /* yes or no: a script sees "yes" or "no" */ \
 	X(STACK_NUMBER, "number") \
-	X(STACK_WORDS, "words")   /* a list; a script sees them parted by blanks */ \
-	X(STACK_ENUM, "enum")     /* one of values */ \
-	X(STACK_MAP, "map")       /* any map below it: a script sees S_key (the names) and S_key_NAME_… */ \
-	X(STACK_FILE, "file")     /* of the user's machine: the step that names it in `upload` brings it */
+	X(STACK_WORDS, "words") /* a list; a script sees its words separated by spaces */ \
+	X(STACK_ENUM, "enum")   /* one of values */ \
+	X(STACK_MAP, "map")     /* any map below it: a script sees S_key (the names) and S_key_NAME_… */ \
+	X(STACK_FILE, "file")   /* on the user's machine: the step that names it in `upload` uploads it */
 
 enum stack_type {
 #define STACK_X(name, word) name,
@@ -41,13 +41,13 @@ struct stack_role {
 	char *name;             /* "controller" */
 	char *help;
 	unsigned min, max;      /* how many nodes; max 0: any number */
-	char *fallback;         /* where the file does not name it: "first", "rest", "all", or "none" */
+	char *fallback;         /* if the cluster file does not name it: "first", "rest", "all", or "none" */
 };
 
 /* "STEP", "STEP@ROLE", "STEP@all", "STACK.STEP@ROLE": without @, that step on the same node. */
 struct stack_need {
 	char *stack, *step, *role; /* stack NULL: this one; role NULL: the same node */
-	bool must; /* `needs`: where that failed this cannot be done; else (`after`) it only comes first */
+	bool must;                 /* `needs`: its failure blocks this step; else (`after`) it only comes first */
 };
 
 struct stack_step {
@@ -56,37 +56,38 @@ struct stack_step {
 	char *when;                /* "accounting=yes", or "accounting!=no"; NULL: always */
 	struct stack_need needs[STACK_NEEDS];
 	size_t need_count;
-	char *gives, *takes;       /* the name of what a step hands to others: "munge-key"; NULL */
-	char *upload;              /* setting whose local file or folder is brought to $NP_UPLOAD; NULL */
+	char *gives, *takes;       /* name of the file that a step hands to others: "munge-key"; NULL */
+	char *upload;              /* setting whose local file or folder is uploaded to $NP_UPLOAD; NULL */
 	unsigned wave;             /* at most so many nodes at a time; 0: any */
-	bool quorum;               /* where it failed on one node it is not begun on another */
-	bool only_verify;          /* has no check and no apply: it looks after all is done */
-	unsigned timeout_s;        /* of each of its functions; default 600 */
+	bool quorum;               /* after a failure on one node it does not start on another */
+	bool only_verify;          /* has no check and no apply: it looks after everything is done */
+	unsigned timeout_s;        /* for each of its functions; default 600 */
 	char *script;              /* the text of NAME.sh */
 };
 
 struct stack {
 	char *name, *about, *dir;
-	char *first;               /* what people type first, "nanopod ssh {controller} sinfo"; NULL */
-	char **needs_stacks;       /* that have to be there too; ends with NULL */
-	char **after_stacks;       /* that come first where they are there; ends with NULL */
-	struct stack_role roles[STACK_ROLES]; /* at least one: "nodes", all of them, where the file has none */
+	char *first;                          /* first command to type, "nanopod ssh {controller} sinfo"; NULL */
+	char **needs_stacks;                  /* stacks that must be there too; ends with NULL */
+	char **after_stacks;                  /* stacks that come first if present; ends with NULL */
+	struct stack_role roles[STACK_ROLES]; /* at least one: "nodes", which is all members, if stack.yaml has none */
 	size_t role_count;
 	struct stack_setting settings[STACK_SETTINGS];   /* `versions` are settings too: "version-k3s" */
 	size_t setting_count;
 	struct stack_step steps[STACK_STEPS];
 	size_t step_count;
-	char *gates;               /* which gates it wants: words of cli/provision/model/gate.h, parted by blanks */
-	char **packages;           /* of which the facts say candidate_NAME and installed_NAME; ends with NULL */
-	char *logs; /* lines "WORD ROLE KIND WHAT" of `nanopod logs CLUSTER WORD`; KIND: file, dir, unit, pod, command */
+	char *gates;     /* gates it needs: words of cli/provision/model/gate.h, separated by spaces */
+	char **packages; /* packages whose facts are candidate_NAME and installed_NAME; ends with NULL */
+	/* lines "WORD ROLE KIND WHAT" of `nanopod logs CLUSTER WORD`; KIND: file, dir, unit, pod, command */
+	char *logs;
 };
 
-/* Where stacks are: $NANOPOD_STACKS, else stacks/ beside the build tree that this program is in, else where they are installed. */
+/* The folder of stacks: $NANOPOD_STACKS, else stacks/ of the source tree of this build, else the installed folder. */
 int stack_folder(char *room, size_t size, struct fail *f);
 
 /* 0; -ENOENT with the nearest name; -EINVAL with file and line. */
 int stack_read(const char *folder, const char *name, struct stack **out, struct fail *f);
-/* The text of its stack.yaml is given; its scripts are read from the folder. */
+/* The same with a given text of stack.yaml; the scripts come from the folder. */
 int stack_parse(const char *folder, const char *name, const char *text, size_t len, struct stack **out, struct fail *f);
 void stack_free(struct stack *s);
 
@@ -97,10 +98,10 @@ const struct stack_role *stack_role(const struct stack *s, const char *name);
 const struct stack_step *stack_step(const struct stack *s, const char *name);
 const struct stack_setting *stack_setting(const struct stack *s, const char *key);
 
-/* Is it safe wherever it may stand? Letters, digits and '-', at most 48, none of them '-' at its start: what all is called. */
+/* Whether it may name a stack, step or setting: letters, digits and '-', at most 48, no '-' at its start. */
 bool stack_word(const char *text);
 
-/* The one of `count` words that was perhaps meant, NULL where none is near. */
+/* The one of `count` words that the user may have meant; NULL if none is near. */
 const char *stack_nearest(const char *typed, const char *const *words, size_t count);
 
 #endif

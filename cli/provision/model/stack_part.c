@@ -52,7 +52,7 @@ int stack_get_word(struct stack_reading *r, const struct conf *map, const char *
 	const struct conf *at = stack_part_value_of(map, key);
 
 	if (at && at->type == CONF_TEXT && !stack_word(at->text))
-		return conf_fail(r->file, at, r->f, "'%.64s' is no name: letters, digits and '-'", at->text);
+		return conf_fail(r->file, at, r->f, "'%.64s' is not a name: use letters, digits and '-'", at->text);
 	return stack_get_text(r, map, key, out);
 }
 
@@ -115,6 +115,6 @@ int stack_unknown(struct stack_reading *r, const struct conf *at, const char *wh
 	const char *near = stack_nearest(typed, words, count);
 
 	if (near)
-		return conf_fail(r->file, at, r->f, "unknown %s '%.64s', the nearest is '%s'", what, typed, near);
+		return conf_fail(r->file, at, r->f, "unknown %s '%.64s'; did you mean '%s'?", what, typed, near);
 	return conf_fail(r->file, at, r->f, "unknown %s '%.64s'", what, typed);
 }

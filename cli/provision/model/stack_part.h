@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that read a stack.yaml share: its place, and values of its maps, each checked. */
+/* What the files that read a stack.yaml share: where they read, and checked access to values of maps. */
 #ifndef CLI_PROVISION_MODEL_STACK_PART_H
 #define CLI_PROVISION_MODEL_STACK_PART_H
 
@@ -12,7 +12,7 @@ struct stack_reading {
 	struct fail *f;
 };
 
-/* All leave *out where the map lacks the key or says nothing. 0 or -EINVAL. */
+/* All leave *out alone if the map lacks the key or has no value for it. 0 or -EINVAL. */
 int stack_get_text(struct stack_reading *r, const struct conf *map, const char *key, char **out);
 int stack_get_word(struct stack_reading *r, const struct conf *map, const char *key, char **out);
 int stack_get_flag(struct stack_reading *r, const struct conf *map, const char *key, bool *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stack.yaml, but for its steps (stack_step.c). */
+/* Reads a stack.yaml; stack_step.c reads its steps. */
 #include "cli/provision/model/stack.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ static int stack_read_add_setting(struct stack_reading *r, const struct conf *at
 		return conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a setting: letters, digits and '-'",
 			key);
 	if (stack_setting(r->s, key))
-		return conf_fail(r->file, at, r->f, "the setting '%s' is there twice", key);
+		return conf_fail(r->file, at, r->f, "the setting '%s' is defined twice", key);
 	setting->key = stack_read_copy(key);
 	r->s->setting_count++;
 	*out = setting;
@@ -125,7 +125,8 @@ static int read_values(struct stack_reading *r, const struct conf *at, struct st
 		return rc;
 	if ((setting->type == STACK_ENUM) != (words != NULL)) {
 		stack_free_words(words);
-		return conf_fail(r->file, at, r->f, "a setting has 'values' where its type is enum, and only there");
+		return conf_fail(r->file, at, r->f,
+			"a setting needs 'values' if its type is enum, and may have none otherwise");
 	}
 	buf_init(&b, STACK_VALUE_MAX);
 	for (size_t i = 0; words && words[i] && !rc; i++) {
@@ -166,7 +167,7 @@ static int read_default(struct stack_reading *r, const struct conf *at, struct s
 		text = stack_read_copy(value->text);
 	} else if (value && value->type == CONF_MAP && value->count) {
 		return conf_fail(r->file, value, r->f,
-			"a map cannot be a default: its script says what an empty one means");
+			"a map cannot have a default: its script decides what an empty one means");
 	}
 	if (rc)
 		return rc;
@@ -284,7 +285,7 @@ static int read_log(struct stack_reading *r, const struct conf *at, struct buf *
 		rc = conf_fail(r->file, at, r->f, "'%.64s' cannot be the name of a log: letters, digits and '-'",
 			at->key);
 	if (!rc && role && strcmp(role, "all") != 0 && !stack_role(r->s, role))
-		rc = conf_fail(r->file, conf_get(at, "role"), r->f, "there is no role '%s'", role);
+		rc = conf_fail(r->file, conf_get(at, "role"), r->f, "no role '%s' in this stack", role);
 	for (size_t i = 0; i < at->count && !rc; i++)
 		if (strcmp(at->items[i].key, "role") != 0)
 			rc = add_log(r, at, role ? role : "all", &at->items[i], out);
@@ -321,7 +322,8 @@ static int read_stacks(struct stack_reading *r, const struct conf *root, const c
 
 	for (size_t i = 0; *out && (*out)[i] && !rc; i++)
 		if (!stack_word((*out)[i]))
-			rc = conf_fail(r->file, conf_get(root, key), r->f, "'%.64s' is no name of a stack", (*out)[i]);
+			rc = conf_fail(r->file, conf_get(root, key), r->f, "'%.64s' is not the name of a stack",
+				(*out)[i]);
 	if (!rc && !*out && !(*out = calloc(1, sizeof **out)))
 		command_nomem();
 	return rc;
@@ -336,8 +338,8 @@ static int stack_read_read_packages(struct stack_reading *r, const struct conf *
 		const char *name = r->s->packages[i];
 
 		if (!*name || name[strspn(name, letters)] || strchr("+-.", *name))
-			rc = conf_fail(r->file, conf_get(root, "packages"), r->f, "'%.64s' is no name of a package",
-				name);
+			rc = conf_fail(r->file, conf_get(root, "packages"), r->f,
+				"'%.64s' is not the name of a package", name);
 	}
 	if (!rc && !r->s->packages && !(r->s->packages = calloc(1, sizeof *r->s->packages)))
 		command_nomem();
@@ -389,9 +391,9 @@ static int fail_missing(const char *folder, const char *name, struct fail *f)
 		count++;
 	near = stack_nearest(name, (const char *const *)names, count);
 	if (near)
-		fail_set(f, -ENOENT, "there is no stack '%.64s', the nearest is '%s'", name, near);
+		fail_set(f, -ENOENT, "no stack '%.64s'; did you mean '%s'?", name, near);
 	else
-		fail_set(f, -ENOENT, "there is no stack '%.64s'; 'nanopod provision stacks' lists them", name);
+		fail_set(f, -ENOENT, "no stack '%.64s'; 'nanopod provision stacks' lists them", name);
 	stack_free_words(names);
 	return -ENOENT;
 }

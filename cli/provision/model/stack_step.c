@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of a stack.yaml, with their scripts, and that they fit together. */
+/* Reads the steps of a stack.yaml with their scripts, and checks that they fit together. */
 #include "cli/provision/model/stack_part.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static int stack_step_add_need(struct stack_reading *r, const struct conf *at, c
 	if (!stack_word(need->step) || (need->stack && !stack_word(need->stack)) ||
 		(need->role && !stack_word(need->role)))
 		return conf_fail(r->file, at, r->f,
-			"'%.64s' is no step: expected STEP, STEP@ROLE, STEP@all or STACK.STEP@ROLE", text);
+			"'%.64s' is not a step: expected STEP, STEP@ROLE, STEP@all or STACK.STEP@ROLE", text);
 	if (need->stack && strcmp(need->stack, r->s->name) == 0) {
 		free(need->stack);
 		need->stack = NULL;
@@ -82,7 +82,7 @@ static int check_need(struct stack_reading *r, const struct conf *at, const stru
 			known++;
 		if (need->must && !*known && strcmp(need->stack, "base") != 0)
 			return conf_fail(r->file, at, r->f,
-				"the step '%s' needs '%s.%s', but the stack has no 'needs: [%s]'", step->name,
+				"the step '%s' needs '%s.%s', but the stack lacks 'needs: [%s]'", step->name,
 				need->stack, need->step, need->stack);
 		return 0;
 	}
@@ -101,7 +101,7 @@ static int check_need(struct stack_reading *r, const struct conf *at, const stru
 	return 0;
 }
 
-/* Whoever takes needs the giver, wherever that is. */
+/* A step that takes a file needs the step that gives it, in any stack. */
 static int check_taken(struct stack_reading *r, const struct conf *at, struct stack_step *step)
 {
 	const struct stack_step *giver = NULL;
@@ -166,7 +166,7 @@ static bool include_ok(const char *name)
 	return stack_word(stem);
 }
 
-/* What is not in the stack's own folder is in the one that all share. */
+/* A file that is not in the stack's folder is in the common one. */
 static bool is_here(const struct stack *s, const char *name)
 {
 	char path[PATH_MAX];
@@ -232,7 +232,7 @@ static int unknown_setting(struct stack_reading *r, const struct conf *at, const
 	return stack_unknown(r, at, "setting", typed, known, r->s->setting_count);
 }
 
-/* "accounting=yes", "accounting!=no": the setting is there, and can have that value. */
+/* Checks "accounting=yes" or "accounting!=no": the setting exists and can have that value. */
 static int check_when(struct stack_reading *r, const struct conf *map, struct stack_step *step)
 {
 	const struct conf *at = conf_get(map, "when");
@@ -246,8 +246,8 @@ static int check_when(struct stack_reading *r, const struct conf *map, struct st
 		return 0;
 	len = strcspn(step->when, "!=");
 	if (!str_starts(step->when + len, "=") && !str_starts(step->when + len, "!="))
-		return conf_fail(r->file, at, r->f, "'%.64s' is no condition: expected SETTING=VALUE or SETTING!=VALUE",
-			step->when);
+		return conf_fail(r->file, at, r->f,
+			"'%.64s' is not a condition: expected SETTING=VALUE or SETTING!=VALUE", step->when);
 	snprintf(key, sizeof key, "%.*s", (int)len, step->when);
 	setting = stack_setting(r->s, key);
 	if (!setting)
@@ -293,7 +293,7 @@ static int read_step(struct stack_reading *r, const struct conf *at)
 	if (rc || !step->name)
 		return rc ? rc : conf_fail(r->file, at, r->f, "a step without a name");
 	if (stack_step(r->s, step->name) != step)
-		return conf_fail(r->file, at, r->f, "the step '%s' is there twice", step->name);
+		return conf_fail(r->file, at, r->f, "the step '%s' is defined twice", step->name);
 	step->timeout_s = TIMEOUT_DEFAULT;
 	rc = stack_get_text(r, at, "help", &step->help);
 	rc = rc ? rc : stack_step_read_roles(r, at, step);
@@ -320,7 +320,7 @@ static int check_step(struct stack_reading *r, const struct conf *at, size_t whi
 	if (step->upload && !brought)
 		return unknown_setting(r, conf_get(at, "upload"), step->upload);
 	if (brought && brought->type != STACK_FILE)
-		return conf_fail(r->file, conf_get(at, "upload"), r->f, "the setting '%s' has to have the type file",
+		return conf_fail(r->file, conf_get(at, "upload"), r->f, "the setting '%s' must have the type file",
 			step->upload);
 	for (size_t i = 0; step->gives && i < which; i++)
 		if (r->s->steps[i].gives && strcmp(r->s->steps[i].gives, step->gives) == 0)

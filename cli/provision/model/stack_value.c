@@ -40,7 +40,7 @@ int stack_text_check(const char *text, bool lines, struct fail *f)
 	for (; *p; p++) {
 		if (lines && (*p == '\n' || *p == '\t'))
 			continue;
-		/* Those above 127 as UTF-8: 0xc2 and 0x80 … 0x9f. */
+		/* Control characters above 127 are 0xc2 and 0x80 … 0x9f in UTF-8. */
 		if (*p < ' ' || *p == 127 || (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0))
 			return fail_set(f, -EINVAL, "has a control byte (%d) in it", *p == 0xc2 ? p[1] : *p);
 	}
@@ -105,7 +105,7 @@ int stack_value(const struct stack_setting *s, const char *text, char **out, str
 		return take_enum(s, text, out, f);
 	case STACK_MAP:
 		if (*text)
-			return fail_set(f, -EINVAL, "'%.64s' is no map: expected '%s: {name: value}'", text, s->key);
+			return fail_set(f, -EINVAL, "'%.64s' is not a map: expected '%s: {name: value}'", text, s->key);
 		break;
 	default:
 		break;

@@ -136,16 +136,16 @@ static void test_roles(void)
 static const struct {
 	const char *text, *says;
 } bad[] = {
-	{ "", "no 'cluster' in it" },
-	{ "cluster: a\n", "no 'nodes' in it: expected 'nodes: {from: reservation/ID}'" },
-	{ TOP, "no 'stacks' in it" },
-	{ TOP "stacks: {}\n", "no 'stacks' in it" },
+	{ "", "'cluster' is missing" },
+	{ "cluster: a\n", "'nodes' is missing: expected 'nodes: {from: reservation/ID}'" },
+	{ TOP, "'stacks' is missing" },
+	{ TOP "stacks: {}\n", "'stacks' is missing" },
 	{ TOP "stack: {toy: }\n", "line 3, column 1: unknown setting 'stack', the nearest is 'stacks'" },
-	{ TOP "stacks: {tyo: }\n", "line 3, column 10: there is no stack 'tyo', the nearest is 'toy'" },
+	{ TOP "stacks: {tyo: }\n", "line 3, column 10: no stack 'tyo'; did you mean 'toy'?" },
 	{ TOP "stacks: [toy, toy]\n", "'toy' is there twice" },
 	{ TOP "stacks: {toy: }\nstacks: {toy: }\n", "line 4, column 1: 'stacks' is there twice" },
-	{ TOP "stacks: {toy: {txet: x}}\n", "line 3, column 16: 'toy' has no setting 'txet', the nearest is 'text'" },
-	{ TOP "stacks: {toy: {version-thin: x}}\n", "the nearest is 'version-thing'" },
+	{ TOP "stacks: {toy: {txet: x}}\n", "line 3, column 16: 'toy' has no setting 'txet'; did you mean 'text'?" },
+	{ TOP "stacks: {toy: {version-thin: x}}\n", "did you mean 'version-thing'?" },
 	{ TOP "stacks: {toy: {zzzzzz: x}}\n",
 		"'toy' has no setting 'zzzzzz'; 'nanopod provision stacks toy' lists them" },
 	{ TOP "stacks:\n  toy:\n    number: many\n", "line 5, column 5: 'many' is not a whole number" },
@@ -154,7 +154,7 @@ static const struct {
 	{ TOP "stacks: {toy: {map: x}}\n", "expected 'name: value' lines, not a text" },
 	{ TOP "stacks: {toy: {text: {a: b}}}\n", "expected a text, not 'name: value' lines" },
 	{ TOP "stacks: {toy: {text: [a]}}\n", "expected a text, not a list" },
-	{ TOP "stacks: {toy: {words: [a b]}}\n", "'a b' is no word" },
+	{ TOP "stacks: {toy: {words: [a b]}}\n", "'a b' is not a single word" },
 	{ TOP "stacks: {toy: {text: \"\\e[0m\"}}\n", "has a control byte (27)" },
 	{ TOP "stacks: {toy: {map: {'a;b': x}}}\n", "'a;b' cannot be a name here" },
 	{ TOP "stacks: {toy: {map: {'$(x)': x}}}\n", "cannot be a name here" },
@@ -167,10 +167,10 @@ static const struct {
 		"levels deep" },
 	{ TOP "stacks: {toy: {map: &x {a: b}}}\n", "anchors are not used here" },
 	{ TOP "roles: {hed: n1}\nstacks: {toy: }\n",
-		"line 3, column 9: no stack of this file has a role 'hed', the nearest is 'head'" },
-	{ TOP "roles: {toy.hed: n1}\nstacks: {toy: }\n", "the nearest is 'toy.head'" },
+		"line 3, column 9: no stack of this file has a role 'hed'; did you mean 'head'?" },
+	{ TOP "roles: {toy.hed: n1}\nstacks: {toy: }\n", "did you mean 'toy.head'?" },
 	{ TOP "roles: {head: n4}\nstacks: {toy: }\n",
-		"line 3, column 9: 'n4' is not one of the nodes, the nearest is 'n1'" },
+		"line 3, column 9: 'n4' is not one of the nodes; did you mean 'n1'?" },
 	{ TOP "roles: {head: 'n[1-2]'}\nstacks: {toy: }\n",
 		"the role 'head' of 'toy' can have at most 1 node and has 2" },
 	{ TOP "roles: {head: none}\nstacks: {toy: }\n",
@@ -188,7 +188,7 @@ static const struct {
 	{ "cluster: a\nnodes: {form: reservation/x}\nstacks: {toy: }\n",
 		"unknown setting 'form', the nearest is 'from'" },
 	{ "cluster: a\nnodes: {from: 'n[1-4]'}\nstacks: {toy: }\n",
-		"expected reservation/ID, pool/NAME or group/NAME; hosts go to 'hosts'" },
+		"expected reservation/ID, pool/NAME or group/NAME; name hosts under 'hosts'" },
 	{ "cluster: a\nnodes: 'x[1-5000]'\nstacks: {toy: }\n", "5000 nodes; a cluster has at most 4096" },
 	{ "cluster: a\nnodes: 'n1;reboot'\nstacks: {toy: }\n", "'n1;reboot'" },
 	{ "cluster: a\nnodes: '$(reboot)'\nstacks: {toy: }\n", "reboot" },
@@ -248,7 +248,7 @@ static void test_ring(void)
 	make_stack(top, "lone", "needs: [nobody]\n");
 	is_int(cluster_parse("c.yaml", TOP "stacks: [one]\n", strlen(TOP "stacks: [one]\n"), top, NULL, NULL, &c, &f),
 		-EINVAL, "a ring of stacks");
-	is_str(f.text, "cannot read 'c.yaml': the stacks 'one', 'two', 'three' wait for each other in a ring",
+	is_str(f.text, "cannot read 'c.yaml': the stacks 'one', 'two', 'three' wait for each other in a circle",
 		"is refused, and named");
 	ok(cluster_parse("c.yaml", TOP "stacks: [three]\n", strlen(TOP "stacks: [three]\n"), top, NULL, NULL, &c, &f) ==
 				0 &&
@@ -257,7 +257,7 @@ static void test_ring(void)
 	cluster_free(c);
 	is_int(cluster_parse("c.yaml", TOP "stacks: [lone]\n", strlen(TOP "stacks: [lone]\n"), top, NULL, NULL, &c, &f),
 		-EINVAL, "a need of nothing");
-	has_str(f.text, "there is no stack 'nobody'", "is refused");
+	has_str(f.text, "no stack 'nobody'", "is refused");
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		snprintf(path, sizeof path, "%s/%s/stack.yaml", top, names[i]);
 		unlink(path);

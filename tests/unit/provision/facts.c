@@ -47,23 +47,23 @@ static void test_refused(void)
 	char *big = malloc(FACTS_BYTES + 2);
 	size_t len = 0;
 
-	refused("hostname\n", 9, "line 1 of its facts is no 'key=value'");
-	refused("a=1\n=x\n", 7, "line 2 of its facts is no 'key=value'");
-	refused("Host=x", 6, "is no 'key=value'");
-	refused("a;rm=x", 6, "is no 'key=value'");
-	refused("a\0b=x", 5, "is no 'key=value'");
-	refused("a=\033[31m", 7, "the fact 'a' has a control byte in it");
-	refused("a=x\0y", 5, "the fact 'a' has a control byte in it");
-	refused("a=x\ty", 5, "the fact 'a' has a control byte in it");
-	refused("a=x\r\n", 5, "the fact 'a' has a control byte in it");
-	refused("a=\302\233", 4, "the fact 'a' has a control byte in it");
-	refused("cpus=8 State=DOWN", 17, "the fact 'cpus' is no number");
-	refused("mtu=\n", 5, "the fact 'mtu' is no number");
-	refused("ssh_port=-1", 11, "the fact 'ssh_port' is no number");
-	refused("memory_mb=1234567890123456", 26, "the fact 'memory_mb' is no number");
-	refused("gpu_0=nvidia h100,x", 19, "the fact 'gpu_0' is no name of a device");
-	refused("gpu_12=nvidia a=b", 17, "the fact 'gpu_12' is no name of a device");
-	refused("rdma_0=mlx5_0|x", 15, "the fact 'rdma_0' is no name of a device");
+	refused("hostname\n", 9, "line 1 of its facts is not 'key=value'");
+	refused("a=1\n=x\n", 7, "line 2 of its facts is not 'key=value'");
+	refused("Host=x", 6, "is not 'key=value'");
+	refused("a;rm=x", 6, "is not 'key=value'");
+	refused("a\0b=x", 5, "is not 'key=value'");
+	refused("a=\033[31m", 7, "the fact 'a' has a control byte");
+	refused("a=x\0y", 5, "the fact 'a' has a control byte");
+	refused("a=x\ty", 5, "the fact 'a' has a control byte");
+	refused("a=x\r\n", 5, "the fact 'a' has a control byte");
+	refused("a=\302\233", 4, "the fact 'a' has a control byte");
+	refused("cpus=8 State=DOWN", 17, "the fact 'cpus' is not a number");
+	refused("mtu=\n", 5, "the fact 'mtu' is not a number");
+	refused("ssh_port=-1", 11, "the fact 'ssh_port' is not a number");
+	refused("memory_mb=1234567890123456", 26, "the fact 'memory_mb' is not a number");
+	refused("gpu_0=nvidia h100,x", 19, "the fact 'gpu_0' is not the name of a device");
+	refused("gpu_12=nvidia a=b", 17, "the fact 'gpu_12' is not the name of a device");
+	refused("rdma_0=mlx5_0|x", 15, "the fact 'rdma_0' is not the name of a device");
 	if (!big)
 		abort();
 	memset(big, 'x', FACTS_BYTES + 2);
@@ -73,7 +73,7 @@ static void test_refused(void)
 	refused(big, FACTS_BYTES + 1, "more than 262144 bytes of facts");
 	memset(big, 'k', 101);
 	big[101] = '=';
-	refused(big, 103, "is no 'key=value'");
+	refused(big, 103, "is not 'key=value'");
 	for (int i = 0; i <= FACTS_KEYS; i++)
 		len += (size_t)snprintf(big + len, FACTS_BYTES - len, "k%d=\n", i);
 	refused(big, len, "more than 2000 facts");

@@ -130,20 +130,23 @@ static void test_well(void)
 static void test_names(void)
 {
 	alone("hostname=", GATE_NAME, true, "'n3' has no host name", "hostnamectl set-hostname n3");
-	alone("hostname=n3;reboot", GATE_NAME, true, "the host name of 'n3' is 'n3;reboot': that is none",
+	alone("hostname=n3;reboot", GATE_NAME, true, "the host name of 'n3' is 'n3;reboot', which is not valid",
 		"hostnamectl set-hostname n3");
-	alone("hostname=localhost", GATE_NAME, true, "the host name of 'n3' is 'localhost', as every machine's is",
+	alone("hostname=localhost", GATE_NAME, true, "the host name of 'n3' is 'localhost', which every machine has",
 		"hostnamectl set-hostname n3");
 	alone("hostname=deb.debian.org", GATE_NAME, true,
-		"the host name of 'n3' is 'deb.debian.org', which is another's", "hostnamectl set-hostname n3");
+		"the host name of 'n3' is 'deb.debian.org', which belongs to another machine",
+		"hostnamectl set-hostname n3");
 	alone("hostname=n33.example.com", GATE_NAME, true,
-		"the host name of 'n3' is 'n33.example.com', which is another's", "hostnamectl set-hostname n3");
+		"the host name of 'n3' is 'n33.example.com', which belongs to another machine",
+		"hostnamectl set-hostname n3");
 	well("hostname=n3.example.com", "a name of its own with its domain");
 	well("hostname=worker", "a plain name");
 	alone("machine_id=", GATE_MACHINE, true, "'n3' has no machine-id", "systemd-machine-id-setup");
 	alone("machine_id=|init=sysv", GATE_MACHINE, false, "'n3' has no machine-id", "systemd-machine-id-setup");
-	alone("address=", GATE_ADDRESS, true, "'n3' has no address that others could reach it by", "ip -br address");
-	alone("address=x y", GATE_ADDRESS, true, "the address of 'n3' is 'x y': that is none", "ip -br address");
+	alone("address=", GATE_ADDRESS, true, "'n3' has no address at which other nodes can reach it",
+		"ip -br address");
+	alone("address=x y", GATE_ADDRESS, true, "the address of 'n3' is 'x y', which is not valid", "ip -br address");
 	alone("address=127.0.0.1", GATE_ADDRESS, true,
 		"the address of 'n3' is 127.0.0.1, which no other node can reach", "ip -br address");
 }
@@ -182,14 +185,14 @@ static void test_twins(void)
 		const char *says, *first, *second, *hint;
 		enum gate gate;
 	} rows[] = {
-		{ "hostname=N1", "the host name of 'n1' is 'n1', as that of 'n3' is",
-			"the host name of 'n3' is 'N1', as that of 'n1' is", "hostnamectl set-hostname n1", GATE_NAME },
+		{ "hostname=N1", "the host name of 'n1' is 'n1', as is that of 'n3'",
+			"the host name of 'n3' is 'N1', as is that of 'n1'", "hostnamectl set-hostname n1", GATE_NAME },
 		{ "machine_id=00000000000000000000000000000001",
 			"'n1' has the machine-id of 'n3': one was cloned from the other",
 			"'n3' has the machine-id of 'n1': one was cloned from the other",
 			"rm /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup", GATE_MACHINE },
-		{ "address=10.0.0.1", "the address of 'n1' is 10.0.0.1, as that of 'n3' is",
-			"the address of 'n3' is 10.0.0.1, as that of 'n1' is", "ip -br address", GATE_ADDRESS },
+		{ "address=10.0.0.1", "the address of 'n1' is 10.0.0.1, as is that of 'n3'",
+			"the address of 'n3' is 10.0.0.1, as is that of 'n1'", "ip -br address", GATE_ADDRESS },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -256,38 +259,39 @@ static void test_clock(void)
 
 static void test_system(void)
 {
-	alone("root=none", GATE_ROOT, true, "whoever logs in to 'n3' is neither root nor may use sudo",
+	alone("root=none", GATE_ROOT, true, "the user on 'n3' is neither root nor may use sudo",
 		"nanopod provision --user root …");
-	alone("cluster=other", GATE_CLUSTER, true, "'n3' is of the cluster 'other' already",
-		"'nanopod provision drop other -w n3' takes it out of that one; '--name other' works on that one");
-	alone("os_id=", GATE_SYSTEM, true, "'n3' does not say which system it runs: it has no /etc/os-release", NULL);
+	alone("cluster=other", GATE_CLUSTER, true, "'n3' is already in the cluster 'other'",
+		"'nanopod provision drop other -w n3' takes it out of that cluster; '--name other' works on that "
+		"cluster");
+	alone("os_id=", GATE_SYSTEM, true, "'n3' has no /etc/os-release, so its operating system is unknown", NULL);
 	alone("os_id=fedora|os_version=40|os_codename=bookworm", GATE_SYSTEM, true,
 		"'n3' runs fedora 40, not Debian or Ubuntu", NULL);
 	alone("arch=aarch64", GATE_SYSTEM, false, "the processor of 'n3' is aarch64, that of others is x86_64", NULL);
 	alone("os_codename=trixie", GATE_SYSTEM, false, "the release of 'n3' is trixie, that of others is bookworm",
 		NULL);
-	alone("disk_free_mb=512", GATE_DISK, true, "'n3' has 512 MB free on disk, 'toy' needs 2048 MB",
+	alone("disk_free_mb=512", GATE_DISK, true, "'n3' has 512 MB of free disk space, 'toy' needs 2048 MB",
 		"df -h / /var /usr/local");
 	alone("memory_mb=900", GATE_MEMORY, true, "'n3' has 900 MB of memory, 'toy' needs 1024 MB", "free -m");
 	alone("dpkg=held|dpkg_holder=123 apt-get", GATE_DPKG, false,
-		"'apt-get' (process 123) is installing packages on 'n3': it will be waited for", "ps -fp 123");
+		"'apt-get' (process 123) is installing packages on 'n3': nanopod will wait for it", "ps -fp 123");
 	alone("dpkg=held|dpkg_holder=$(x)", GATE_DPKG, false,
-		"somebody is installing packages on 'n3': it will be waited for", NULL);
+		"somebody is installing packages on 'n3': nanopod will wait for them", NULL);
 	alone("dpkg=broken", GATE_DPKG, false,
-		"an installation of packages was cut off on 'n3': it will be finished first", "dpkg --configure -a");
+		"a package installation was interrupted on 'n3': nanopod will finish it first", "dpkg --configure -a");
 	alone("route=no", GATE_ROUTE, true, "'n3' has no default route", "ip route add default via GATEWAY");
 	alone("mtu=1450", GATE_MTU, false, "the MTU of 'n3' is 1450, that of others is 1500",
 		"ip link set dev DEVICE mtu 1500");
 	alone("cgroup=none", GATE_CGROUP, true, "'n3' has neither cgroup v1 nor v2",
 		"mount -t cgroup2 none /sys/fs/cgroup");
-	alone("cgroup_write=no", GATE_CGROUP, true, "no group can be made in the cgroups (v2) of 'n3'",
+	alone("cgroup_write=no", GATE_CGROUP, true, "cannot create a group in the cgroups (v2) of 'n3'",
 		"mount -o remount,rw /sys/fs/cgroup");
-	alone("swap_mb=2048", GATE_SWAP, false, "'n3' has 2048 MB of swap, which Kubernetes does not count with",
+	alone("swap_mb=2048", GATE_SWAP, false, "'n3' has 2048 MB of swap, which Kubernetes does not account for",
 		"swapoff -a");
 	alone("candidate_toyd=1:23.11.4-1|candidate_toy_client=1:23.11.4-1|candidate_elsewhere=9", GATE_VERSION, true,
-		"'n3' has or would get toyd 23.11, others 22.05: they do not go together", NULL);
+		"'n3' has or would get toyd 23.11, others 22.05: these versions are incompatible", NULL);
 	alone("installed_toyd=21.08.1", GATE_VERSION, true,
-		"'n3' has or would get toyd 21.08, others 22.05: they do not go together", NULL);
+		"'n3' has or would get toyd 21.08, others 22.05: these versions are incompatible", NULL);
 }
 
 static void write_to(const char *dir, const char *name, const char *text)
@@ -326,10 +330,10 @@ static void test_airgap(void)
 	gate_release(&b.found);
 	end(&b);
 	start(&b, file, 1);
-	finds(&b, GATE_SYSTEM, true, 0, "the packages of the airgap folder are for 'trixie', and 'n1' is 'bookworm'",
+	finds(&b, GATE_SYSTEM, true, 0, "the packages of the airgap folder are for 'trixie', but 'n1' is 'bookworm'",
 		"nanopod provision bundle … -d DIR --release bookworm");
 	write_to(dir, "bundle", "stacks: base toy\nrelease: bookworm\narch: arm64\n");
-	finds(&b, GATE_SYSTEM, true, 0, "the airgap folder is for arm64, and 'n1' is amd64",
+	finds(&b, GATE_SYSTEM, true, 0, "the airgap folder is for arm64, but 'n1' is amd64",
 		"make the bundle on a machine that is amd64");
 	lay(&b, 0, "arch=aarch64");
 	gate_look(b.c, b.facts, NULL, &b.found);
@@ -340,11 +344,12 @@ static void test_airgap(void)
 
 static void test_devices(void)
 {
-	alone("nouveau=yes", GATE_GPU, true, "the driver 'nouveau' has the GPUs of 'n3': NVIDIA's own cannot take them",
+	alone("nouveau=yes", GATE_GPU, true,
+		"the driver 'nouveau' holds the GPUs of 'n3', so NVIDIA's driver cannot use them",
 		"echo 'blacklist nouveau' >/etc/modprobe.d/nouveau.conf; update-initramfs -u; reboot");
-	alone("gpu_usable=7", GATE_GPU, true, "'n3' has 8 GPUs on PCI, but only 7 can be used",
+	alone("gpu_usable=7", GATE_GPU, true, "'n3' has 8 GPUs on PCI, but only 7 are usable",
 		"dmesg | grep -e Xid -e NVRM -e amdgpu");
-	alone("gpu_usable=0", GATE_GPU, false, "'n3' has 8 GPUs on PCI and no driver for them", "lspci -nnk");
+	alone("gpu_usable=0", GATE_GPU, false, "'n3' has 8 GPUs on PCI but no driver for them", "lspci -nnk");
 	alone("gpu_count=7", GATE_GPU, false, "'n3' has 7 GPUs, others have 8", "lspci -d ::0302");
 	alone("rdma_0=mlx5_0 1 DOWN 10 InfiniBand", GATE_RDMA, false, "port 1 of 'mlx5_0' on 'n3' is DOWN", "ibstat");
 	well("rdma_count=0|gpu_count=0", "no RDMA where there are no GPUs");
@@ -359,13 +364,11 @@ static void test_driver(void)
 		enum gate gate;
 	} rows[] = {
 		{ "secure_boot=yes|gpu_usable=0",
-			"Secure Boot is on on 'n3': a driver that is built there is not loaded",
+			"Secure Boot is on at 'n3': its kernel will not load a driver that is built there",
 			"mokutil --disable-validation", GATE_BOOT },
-		{ "headers=no|gpu_usable=0",
-			"'n3' has no headers of its kernel, 6.1.0-30: no driver can be built there",
+		{ "headers=no|gpu_usable=0", "'n3' lacks the headers of its kernel, 6.1.0-30, to build a driver",
 			"apt-get install linux-headers-6.1.0-30", GATE_HEADERS },
-		{ "headers=no|gpu_usable=0|kernel=6;x",
-			"'n3' has no headers of its kernel, 6;x: no driver can be built there",
+		{ "headers=no|gpu_usable=0|kernel=6;x", "'n3' lacks the headers of its kernel, 6;x, to build a driver",
 			"apt-get install linux-headers-$(uname -r)", GATE_HEADERS },
 	};
 	struct bench b;

@@ -74,9 +74,9 @@ static void test_few(void)
 	free(names);
 	free(empty);
 	is_int(stack_read(folder, "toi", &s, &f), -ENOENT, "no such stack");
-	is_str(f.text, "there is no stack 'toi', the nearest is 'toy'", "the nearest is said");
+	is_str(f.text, "no stack 'toi'; did you mean 'toy'?", "the nearest is said");
 	is_int(stack_read(folder, "qqqqqq", &s, &f), -ENOENT, "nothing near");
-	is_str(f.text, "there is no stack 'qqqqqq'; 'nanopod provision stacks' lists them", "and what lists them");
+	is_str(f.text, "no stack 'qqqqqq'; 'nanopod provision stacks' lists them", "and what lists them");
 	is_int(stack_read(folder, "../toy", &s, &f), -ENOENT, "a path is no name");
 	is_int(stack_read(folder, "common", &s, &f), -ENOENT, "'common' is no stack");
 	if (ok(stack_read(folder, "base", &s, &f) == 0, "base is read")) {
@@ -106,29 +106,29 @@ static const struct {
 		"line 2, column 16: 'tetx' is not one of text|flag|number|words|enum|map|file" },
 	{ "stack: toy\nsettings: {a: {type: number, default: x}}\n" STEPS, "'x' is not a whole number" },
 	{ "stack: toy\nsettings: {a: {type: flag, default: maybe}}\n" STEPS, "'maybe' is neither yes nor no" },
-	{ "stack: toy\nsettings: {a: {type: enum, default: x}}\n" STEPS, "has 'values' where its type is enum" },
+	{ "stack: toy\nsettings: {a: {type: enum, default: x}}\n" STEPS, "needs 'values' if its type is enum" },
 	{ "stack: toy\nsettings: {a: {type: enum, values: [x, y], default: z}}\n" STEPS, "'z' is not one of x|y" },
-	{ "stack: toy\nsettings: {a: {type: text, values: [x]}}\n" STEPS, "has 'values' where its type is enum" },
+	{ "stack: toy\nsettings: {a: {type: text, values: [x]}}\n" STEPS, "needs 'values' if its type is enum" },
 	{ "stack: toy\nsettings: {a;b: {}}\n" STEPS, "'a;b' cannot be the name of a setting" },
 	{ "stack: toy\nsettings: {version-k: {}}\nversions: {k: v1}\n" STEPS,
-		"the setting 'version-k' is there twice" },
-	{ "stack: toy\nsettings: {m: {type: map, default: {a: b}}}\n" STEPS, "a map cannot be a default" },
-	{ "stack: toy\ngates: [cgruop]\n" STEPS, "line 2, column 9: unknown gate 'cgruop', the nearest is 'cgroup'" },
-	{ "stack: toy\npackages: [-x]\n" STEPS, "'-x' is no name of a package" },
-	{ "stack: toy\nlogs: {x: {role: boss, file: /x}}\n" STEPS, "there is no role 'boss'" },
+		"the setting 'version-k' is defined twice" },
+	{ "stack: toy\nsettings: {m: {type: map, default: {a: b}}}\n" STEPS, "a map cannot have a default" },
+	{ "stack: toy\ngates: [cgruop]\n" STEPS, "line 2, column 9: unknown gate 'cgruop'; did you mean 'cgroup'?" },
+	{ "stack: toy\npackages: [-x]\n" STEPS, "'-x' is not the name of a package" },
+	{ "stack: toy\nlogs: {x: {role: boss, file: /x}}\n" STEPS, "no role 'boss' in this stack" },
 	{ "stack: toy\nsteps: [{name: ursers}]\n",
 		"line 2, column 10: cannot read 'ursers.sh' beside it: No such file or directory" },
 	{ "stack: toy\nsteps: [{help: x}]\n", "a step without a name" },
-	{ "stack: toy\nsteps: [{name: ../users}]\n", "'../users' is no name" },
-	{ "stack: toy\nsteps: [{name: users}, {name: users}]\n", "the step 'users' is there twice" },
+	{ "stack: toy\nsteps: [{name: ../users}]\n", "'../users' is not a name" },
+	{ "stack: toy\nsteps: [{name: users}, {name: users}]\n", "the step 'users' is defined twice" },
 	{ "stack: toy\nsteps: [{name: users, needs: [kye]}, {name: key}]\n",
-		"unknown step 'kye', the nearest is 'key'" },
+		"unknown step 'kye'; did you mean 'key'?" },
 	{ "stack: toy\nsteps: [{name: users, needs: [users]}]\n", "the step 'users' waits for itself" },
 	{ "stack: toy\nsteps: [{name: users, needs: [key@hed]}, {name: key}]\nroles: {head: {}}\n",
-		"unknown role 'hed', the nearest is 'head'" },
-	{ "stack: toy\nsteps: [{name: users, needs: ['a b']}]\n", "'a b' is no step: expected STEP, STEP@ROLE" },
+		"unknown role 'hed'; did you mean 'head'?" },
+	{ "stack: toy\nsteps: [{name: users, needs: ['a b']}]\n", "'a b' is not a step: expected STEP, STEP@ROLE" },
 	{ "stack: toy\nsteps: [{name: users, needs: [addon.put]}]\n",
-		"needs 'addon.put', but the stack has no 'needs: [addon]'" },
+		"needs 'addon.put', but the stack lacks 'needs: [addon]'" },
 	{ "stack: toy\nsteps: [{name: users, takes: x}]\n", "takes 'x', which no step gives" },
 	{ "stack: toy\nsteps: [{name: users, takes: x, gives: x}]\n", "takes what it gives itself" },
 	{ "stack: toy\nsteps: [{name: users, gives: x}, {name: key, gives: x}]\n",
@@ -136,8 +136,8 @@ static const struct {
 	{ "stack: toy\nsteps: [{name: users, when: x=1}]\n", "unknown setting 'x'" },
 	{ "stack: toy\nsettings: {x: {type: flag}}\nsteps: [{name: users, when: x=on}]\n",
 		"'x=on' is never true: scripts see 'yes'" },
-	{ "stack: toy\nsettings: {x: {type: flag}}\nsteps: [{name: users, when: x}]\n", "'x' is no condition" },
-	{ "stack: toy\nsettings: {x: {type: text}}\nsteps: [{name: users, upload: x}]\n", "has to have the type file" },
+	{ "stack: toy\nsettings: {x: {type: flag}}\nsteps: [{name: users, when: x}]\n", "'x' is not a condition" },
+	{ "stack: toy\nsettings: {x: {type: text}}\nsteps: [{name: users, upload: x}]\n", "must have the type file" },
 	{ "stack: toy\nsteps: [{name: users, include: [../own.inc]}]\n",
 		"'../own.inc' cannot be included: expected NAME.inc" },
 	{ "stack: toy\nsteps: [{name: users, include: [no.inc]}]\n", "cannot read 'no.inc' beside it" },
@@ -217,7 +217,7 @@ static void test_values(void)
 	is_value(STACK_TEXT, "a\nb; $(x)", "a\nb; $(x)", NULL);
 	is_value(STACK_TEXT, "\033[31m", NULL, "has a control byte (27)");
 	is_value(STACK_TEXT, "\302\233x", NULL, "has a control byte (155)");
-	is_value(STACK_MAP, "x", NULL, "is no map");
+	is_value(STACK_MAP, "x", NULL, "is not a map");
 }
 
 static void test_folder(void)

@@ -159,23 +159,21 @@ static void test_wrong(void)
 	refused("a b", "n1", toy, NULL, NULL, "'a b' cannot be the name of a cluster");
 	refused("a", "", toy, NULL, NULL, "names no nodes");
 	refused("a", "n1\n", toy, NULL, NULL, "names no nodes");
-	refused("a", "n1", (const char *const[]){ "tyo", NULL }, NULL, NULL,
-		"there is no stack 'tyo', the nearest is 'toy'");
-	refused("a", "n1", nothing, NULL, NULL, "no stack was named");
-	refused("a", "n1", (const char *const[]){ "toy", "toy", NULL }, NULL, NULL, "the stack 'toy' is there twice");
+	refused("a", "n1", (const char *const[]){ "tyo", NULL }, NULL, NULL, "no stack 'tyo'; did you mean 'toy'?");
+	refused("a", "n1", nothing, NULL, NULL, "a stack is required");
+	refused("a", "n1", (const char *const[]){ "toy", "toy", NULL }, NULL, NULL, "the stack 'toy' is named twice");
 	refused("a", "n1", toy, "toy.flag", NULL, "'toy.flag' sets nothing: expected STACK.SETTING=VALUE");
 	refused("a", "n1", toy, "toy=1", NULL, "'toy=1' sets nothing: expected STACK.SETTING=VALUE");
-	refused("a", "n1", toy, "toi.flag=1", NULL,
-		"cannot set 'toi': it is not one of the stacks here, the nearest is 'toy'");
-	refused("a", "n1", toy, "toy.falg=1", NULL, "'toy' has no setting 'falg', the nearest is 'flag'");
+	refused("a", "n1", toy, "toi.flag=1", NULL, "cannot set 'toi': no such stack here; did you mean 'toy'?");
+	refused("a", "n1", toy, "toy.falg=1", NULL, "'toy' has no setting 'falg'; did you mean 'flag'?");
 	refused("a", "n1", toy, "toy.flag=maybe", NULL, "cannot set 'toy.flag': 'maybe' is neither yes nor no");
 	refused("a", "n1", toy, "toy.map=x", NULL, "cannot set 'toy.map': it is a map, expected 'toy.map.NAME=VALUE'");
-	refused("a", "n1", toy, "toy.text.x=y", NULL, "cannot set 'toy.text.x': 'text' is no map");
+	refused("a", "n1", toy, "toy.text.x=y", NULL, "cannot set 'toy.text.x': 'text' is not a map");
 	refused("a", "n1", toy, "toy.text=\033", NULL, "has a control byte (27)");
 	refused("a", "n1", toy, "toy.map.a.b.c.d.e.f.g.h.i=x", NULL, "sets nothing");
 	refused("a", "n1", toy, NULL, "head", "'head' names no role");
 	refused("a", "n1", toy, NULL, "he ad=n1", "'he ad=n1' names no role");
-	refused("a", "n1", toy, NULL, "toy.haed=n1", "no stack of these has a role 'toy.haed'");
+	refused("a", "n1", toy, NULL, "toy.haed=n1", "none of these stacks has a role 'toy.haed'");
 }
 
 static void test_from(void)
