@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine answers when it is asked and nothing is changed: schedules, the book, quotes, reasons. */
+/* What the engine answers to questions, which change nothing: schedules, the book, quotes, reasons. */
 #ifndef MARKETD_ENGINE_ANSWER_H
 #define MARKETD_ENGINE_ANSWER_H
 
@@ -12,11 +12,11 @@ struct level { int64_t price; struct spans spans; };
 
 struct quote {
 	int64_t cost;              /* micro-dollars in all */
-	int64_t price;             /* what POSTing this limit would fill at, at most: the dearest piece */
-	int32_t nodes;             /* as asked, or less with ORDER_PARTIAL */
+	int64_t price;             /* of the dearest piece: posting this limit fills at no more */
+	int32_t nodes;             /* as asked, or fewer with ORDER_PARTIAL */
 };
 
-/* Why an order does not fill, and what would: each offered alternative is true now (posting it fills). */
+/* Why an order does not fill, and which orders would: each alternative fills if it is posted now. */
 struct diagnosis {
 	int32_t reason;
 	bool has_price, has_nodes, has_start, has_end;

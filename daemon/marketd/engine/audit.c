@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every invariant over the whole state: money and capacity add up, each minute of a host has one
- * owner who has a lease for it, orders hold what they may cost. Slow, and without a side effect.
+ * Checks every invariant over the whole state: money and capacity add up, each minute of a host has
+ * one owner with a lease for it, orders hold what they may cost. Slow; changes nothing.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "marketd/engine/engine.h"
 #include "marketd/engine/live/world.h"
 
-/* What is counted anew for an account, a pool and SKU, a lease. */
+/* Sums that the audit counts again for an account, for a SKU in a pool, for a lease. */
 struct tally {
 	int64_t held, escrow;
 };
@@ -53,7 +53,7 @@ static int check_orders(struct audit *a)
 
 		if ((o->status != ORDER_RESTING && o->status != ORDER_PARTIALLY_FILLED) || o->filled_minutes < 0 ||
 			o->filled_cost < 0)
-			return broken(a, "open order %" PRIu64 " is in a state that no open order has", o->id);
+			return broken(a, "open order %" PRIu64 " has a status that no open order has", o->id);
 		if (o->end <= a->e->minute || ((o->side == SIDE_BUY || order_block(o)) && o->start <= a->e->minute))
 			return broken(a, "order %" PRIu64 " is open, but its window is over", o->id);
 		if (o->side == SIDE_BUY &&
@@ -76,7 +76,7 @@ static int check_orders(struct audit *a)
 	return 0;
 }
 
-/* The lease that it was sold on from: the same minutes of the same host, of the seller. */
+/* The parent covers the same minutes of the same host, and its buyer is this lease's seller. */
 static int check_parent(struct audit *a, const struct live_lease *t)
 {
 	const struct lease *l = &t->pub;
@@ -86,11 +86,11 @@ static int check_parent(struct audit *a, const struct live_lease *t)
 	if (!l->parent)
 		return l->seller == t->host->pub.account
 			? 0
-			: broken(a, "lease %" PRIu64 " was sold by another than the host's owner", l->id);
+			: broken(a, "lease %" PRIu64 " was not sold by the host's owner", l->id);
 	if (!parent || l->parent >= l->id || parent->pub.start != l->start || parent->pub.end != l->end ||
 		parent->pub.host != l->host || parent->pub.buyer != l->seller || !parent->pub.sold_on ||
 		parent->pub.interruptible || parent->pub.paid_end != parent->pub.end || of->children++)
-		return broken(a, "lease %" PRIu64 " was sold on from one that does not fit it", l->id);
+		return broken(a, "lease %" PRIu64 " has a parent that does not fit it", l->id);
 	return 0;
 }
 
@@ -108,9 +108,9 @@ static int check_leases(struct audit *a)
 			return rc;
 		if (l->settled > least || l->paid_end < l->end - 1 || (!l->interruptible && l->paid_end != l->end) ||
 			(l->interruptible && l->sold_on) || world_pool(a->e, l->pool)->pub.kind != POOL_MARKET)
-			return broken(a, "lease %" PRIu64 " is not as a lease is", l->id);
+			return broken(a, "lease %" PRIu64 " has values that no lease can have", l->id);
 		if (world_account(a->e, l->buyer)->pub.beneficiary == world_account(a->e, l->seller)->pub.beneficiary)
-			return broken(a, "lease %" PRIu64 " is of somebody with themselves", l->id);
+			return broken(a, "lease %" PRIu64 " has one beneficiary on both sides", l->id);
 		if (l->paid_end > l->settled && !add_product(&buyer->escrow, l->price, l->paid_end - l->settled))
 			return broken(a, "account %" PRIu64 " has more in escrow than can be counted", l->buyer);
 	}
@@ -128,18 +128,16 @@ static int check_piece(struct audit *a, const struct live_host *h, const struct 
 	if (l &&
 		(l->pub.host != h->pub.id || l->pub.pool != p->pool || l->pub.start > start || l->pub.end < p->end ||
 			l->pub.sold_on))
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool whose lease is another", start,
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " has a pool that is not its lease's", start,
 			h->pub.id);
 	if (l && p->interruptible != l->pub.interruptible)
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " does not know its lease", start, h->pub.id);
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " names no known lease", start, h->pub.id);
 	if (!l && (p->lease || p->pool != h->pub.pool))
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool without a lease", start,
-			h->pub.id);
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " has a pool without a lease", start, h->pub.id);
 	if (l)
 		of->minutes += p->end - start;
 	if (d->pub.deleted)
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is of a pool that is deleted", start,
-			h->pub.id);
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " has a deleted pool", start, h->pub.id);
 	if (!p->order)
 		return 0;
 	if (!sell || sell->pub.side != SIDE_SELL || sell->pub.sku != h->pub.sku || sell->pub.start > start ||
@@ -148,8 +146,8 @@ static int check_piece(struct audit *a, const struct live_host *h, const struct 
 		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by an order that does not fit",
 			start, h->pub.id);
 	if (l && l->pub.interruptible ? l->pub.sell_order != p->order : sell->pub.pool != p->pool)
-		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by who does not own it", start,
-			h->pub.id);
+		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by somebody who does not own it",
+			start, h->pub.id);
 	for (size_t i = 0; i < sell->host_count; i++)
 		if (sell->hosts[i] == h->pub.id)
 			return 0;
@@ -184,7 +182,7 @@ static int audit_check_hosts(struct audit *a)
 	return 0;
 }
 
-/* Each lease has its minutes, or has sold all of them on. */
+/* A lease has all its minutes, or has sold all of them on. */
 static int check_minutes(struct audit *a)
 {
 	const struct live_lease *t;
@@ -206,7 +204,7 @@ static int check_money(struct audit *a)
 	const struct account *x;
 
 	if (a->e->fees < 0 || !audit_add(&sum, a->e->fees))
-		return broken(a, "the market's fees cannot be");
+		return broken(a, "the market's fees are below 0");
 	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));) {
 		const struct tally *t = idmap_get(&a->accounts, x->id);
 
@@ -223,7 +221,7 @@ static int check_money(struct audit *a)
 	return sum == 0 ? 0 : broken(a, "all books of money come to %" PRId64 " and not to 0", sum);
 }
 
-/* A pool's capacity is what its leases still have. */
+/* A pool's capacity is what its leases have left. */
 static int check_pool(struct audit *a, const struct live_pool *p, int64_t used[], const struct rank *skus)
 {
 	const struct live_lease *l;

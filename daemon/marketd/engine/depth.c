@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many things at once, as steps over time: schedules, what is for sale, the public book. */
+/* Adds pieces and orders up to steps over time: schedules, what is for sale, the public book. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "marketd/engine/engine.h"
 #include "marketd/engine/live/world.h"
 
-/* So many nodes more from `at` on, at that price. */
+/* From `at` on there are `nodes` more (or fewer) at this price. */
 struct change {
 	int64_t price, at;
 	int64_t nodes;
@@ -58,7 +58,7 @@ static int depth_append(struct spans *out, int64_t start, int64_t end, int64_t n
 	return 0;
 }
 
-/* Changes of one price, in order, as steps without gaps between the first and the last. */
+/* Turns the sorted changes of one price into steps without gaps. */
 static int sum_up(const struct change *list, size_t count, struct spans *out)
 {
 	int64_t nodes = 0;
@@ -72,7 +72,6 @@ static int sum_up(const struct change *list, size_t count, struct spans *out)
 	return rc;
 }
 
-/* All as one list of steps. */
 static int depth_finish(struct changes *c, struct spans *out)
 {
 	int rc;
@@ -104,7 +103,7 @@ int engine_schedule(const struct engine *e, uint64_t pool, uint64_t sku, int64_t
 	return depth_finish(&c, out);
 }
 
-/* What a SKU has on sale in [start, end), one price or all as one. */
+/* What a SKU has on sale in [start, end); `prices`: each price by itself, else all as one. */
 static void depth_offered(const struct live_sku *s, int64_t start, int64_t end, bool prices, struct changes *c)
 {
 	for (size_t i = 0; i < s->slot_count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why an order does not fill, and what would: each answer is tried as an order would be before it
- * is given, so it is true until something else happens.
+ * Why an order does not fill, and which orders would. Each alternative is tried like a real order before
+ * it is offered, so it is true until something else happens.
  */
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ struct numbers {
 	size_t count, cap;
 };
 
-/* Would it fill whole? With money, or as if there were enough. */
+/* Would it fill whole? `money`: with what the account has; else as if that were enough. */
 static bool diagnose_fills(struct asker *a, const struct order *o, bool money)
 {
 	struct live_order t;
@@ -68,22 +68,59 @@ static void diagnose_sort(struct numbers *n)
 	n->count = kept;
 }
 
-/* The least price of what is on sale then at which it fills. */
-static void ask_price(struct asker *a, const struct order *o, struct diagnosis *out)
+/* From piece *k on the next one that a host has on sale and that starts before `stop`; NULL at the end. */
+static const struct piece *diagnose_next_offer(const struct live_host *h, size_t *k, int64_t stop)
 {
-	const struct live_sku *s = world_sku(a->e, o->sku);
+	while (*k < h->pub.piece_count && h->pub.pieces[*k].start < stop) {
+		const struct piece *p = &h->pub.pieces[(*k)++];
+
+		if (p->order)
+			return p;
+	}
+	return NULL;
+}
+
+/* The prices above the limit of what the SKU has on sale in the window, ascending. */
+static void diagnose_prices(const struct live_sku *s, const struct order *o, struct numbers *out)
+{
+	for (size_t i = 0; i < s->slot_count; i++) {
+		const struct live_host *h = s->slots[i];
+		size_t k = h ? calendar_find(h, o->start) : 0;
+		const struct piece *p;
+
+		while (h && (p = diagnose_next_offer(h, &k, o->end)))
+			if (p->price > o->price)
+				diagnose_add(out, p->price);
+	}
+	diagnose_sort(out);
+}
+
+/* When more may come on sale within the limit, ascending: a piece starts, or a notice is long enough. */
+static void diagnose_starts(const struct asker *a, const struct live_sku *s, const struct order *o, struct numbers *out)
+{
+	diagnose_add(out, world_notice(a->e));
+	for (size_t i = 0; i < s->slot_count; i++) {
+		const struct live_host *h = s->slots[i];
+		size_t k = h ? calendar_find(h, o->start) : 0;
+		const struct piece *p;
+
+		while (h && (p = diagnose_next_offer(h, &k, MINUTE_MAX)))
+			if (p->price <= o->price)
+				diagnose_add(out, p->start);
+	}
+	diagnose_sort(out);
+}
+
+/* The lowest price at which the order fills. */
+static void diagnose_ask_price(struct asker *a, const struct order *o, struct diagnosis *out)
+{
 	struct numbers n = { 0 };
 	struct order x = *o;
 	size_t low = 0, high;
 
-	for (size_t i = 0; i < s->slot_count; i++)
-		for (size_t k = s->slots[i] ? calendar_find(s->slots[i], o->start) : 0;
-			s->slots[i] && k < s->slots[i]->pub.piece_count && s->slots[i]->pub.pieces[k].start < o->end;
-			k++)
-			if (s->slots[i]->pub.pieces[k].order && s->slots[i]->pub.pieces[k].price > o->price)
-				diagnose_add(&n, s->slots[i]->pub.pieces[k].price);
-	diagnose_sort(&n);
-	for (high = n.count; low < high;) {
+	diagnose_prices(world_sku(a->e, o->sku), o, &n);
+	high = n.count;
+	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
 		x.price = n.list[mid];
@@ -99,7 +136,7 @@ static void ask_price(struct asker *a, const struct order *o, struct diagnosis *
 	free(n.list);
 }
 
-/* The most nodes that fill; blocks go as they are. */
+/* The most nodes with which the order fills; a block is taken whole or not. */
 static void diagnose_ask_nodes(struct asker *a, const struct order *o, struct diagnosis *out)
 {
 	const struct live_sku *s = world_sku(a->e, o->sku);
@@ -125,7 +162,8 @@ static void diagnose_ask_nodes(struct asker *a, const struct order *o, struct di
 	out->has_nodes = low > 0;
 }
 
-static void ask_end(struct asker *a, const struct order *o, struct diagnosis *out)
+/* The latest end with which the order fills. */
+static void diagnose_ask_end(struct asker *a, const struct order *o, struct diagnosis *out)
 {
 	int64_t low = o->start, high = o->end - 1; /* low fills, or is the start */
 	struct order x = *o;
@@ -141,20 +179,13 @@ static void ask_end(struct asker *a, const struct order *o, struct diagnosis *ou
 	out->has_end = low > o->start;
 }
 
-/* More comes on sale only where a piece begins, or where a notice can be given. */
-static void ask_start(struct asker *a, const struct order *o, int64_t length, struct diagnosis *out)
+/* The first later start with which the order fills. */
+static void diagnose_ask_start(struct asker *a, const struct order *o, int64_t length, struct diagnosis *out)
 {
-	const struct live_sku *s = world_sku(a->e, o->sku);
 	struct numbers n = { 0 };
 	struct order x = *o;
 
-	diagnose_add(&n, world_notice(a->e));
-	for (size_t i = 0; i < s->slot_count; i++)
-		for (size_t k = s->slots[i] ? calendar_find(s->slots[i], o->start) : 0;
-			s->slots[i] && k < s->slots[i]->pub.piece_count; k++)
-			if (s->slots[i]->pub.pieces[k].order && s->slots[i]->pub.pieces[k].price <= o->price)
-				diagnose_add(&n, s->slots[i]->pub.pieces[k].start);
-	diagnose_sort(&n);
+	diagnose_starts(a, world_sku(a->e, o->sku), o, &n);
 	for (size_t i = 0, tries = 0; i < n.count && tries < TRIES && !out->has_start; i++) {
 		if (n.list[i] <= o->start || n.list[i] > o->start + AHEAD)
 			continue;
@@ -167,7 +198,7 @@ static void ask_start(struct asker *a, const struct order *o, int64_t length, st
 	free(n.list);
 }
 
-static void why_sell(const struct engine *e, const struct order *o, struct diagnosis *out)
+static void diagnose_sell(const struct engine *e, const struct order *o, struct diagnosis *out)
 {
 	const struct live_sku *s = world_sku(e, o->sku);
 	struct sell_preview taken;
@@ -201,16 +232,16 @@ void engine_diagnose(const struct engine *e, const struct event *order, struct d
 	if (out->reason)
 		return;
 	if (o.side == SIDE_SELL) {
-		why_sell(e, &o, out);
+		diagnose_sell(e, &o, out);
 		return;
 	}
 	if (!diagnose_fills(&a, &o, true)) {
 		out->reason = a.rc ? a.rc : buy_reason(&a.plan);
-		ask_price(&a, &o, out);
+		diagnose_ask_price(&a, &o, out);
 		diagnose_ask_nodes(&a, &o, out);
-		ask_end(&a, &o, out);
+		diagnose_ask_end(&a, &o, out);
 		if (!(o.flags & ORDER_EXTEND))
-			ask_start(&a, &o, order->u.order.end - order->u.order.start, out);
+			diagnose_ask_start(&a, &o, order->u.order.end - order->u.order.start, out);
 	}
 	plan_release(&a.plan);
 }

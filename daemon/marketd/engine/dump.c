@@ -6,7 +6,7 @@
 #include "marketd/engine/engine.h"
 #include "marketd/engine/live/world.h"
 
-/* Adds a line; what goes wrong is kept until the end. */
+/* Adds a line; keeps an error until the end. */
 struct pen {
 	struct buf *out;
 	int rc;
@@ -138,7 +138,7 @@ static void pool_books(const struct live_pool *d, struct pen *p)
 		dump_book(p, d->pub.id, BOOK_CAPACITY, d->stocks[i].sku, d->stocks[i].capacity);
 }
 
-/* Owners in order of id, as accounts and pools have theirs from one counter. */
+/* Owners in order of id: accounts and pools take their ids from one counter. */
 static void dump_books(const struct engine *e, struct pen *p)
 {
 	const struct account *a = rank_after(&e->all[ACCOUNTS], 0);
@@ -186,7 +186,7 @@ uint64_t engine_hash(const struct engine *e)
 	struct buf text_of;
 
 	buf_init(&text_of, SIZE_MAX / 2);
-	ensure(engine_dump(e, &text_of) == 0, "there is no memory left");
+	ensure(engine_dump(e, &text_of) == 0, "out of memory");
 	for (size_t i = 0; i < text_of.len; i++)
 		h = (h ^ (unsigned char)text_of.data[i]) * UINT64_C(1099511628211);
 	buf_release(&text_of);

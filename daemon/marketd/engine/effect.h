@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an event did, for whoever must write it down: the store makes rows of it, the API reads the
+ * What an event did, for those who write it down: the store makes rows of it, the API reads the
  * new ids from it. Strings and spans live until the next engine_apply or until the effects are cleared.
  */
 #ifndef MARKETD_ENGINE_EFFECT_H
@@ -70,7 +70,7 @@ enum agent_news { AGENT_JOINED, AGENT_CAME, AGENT_LEFT };
 struct notice {
 	enum notice_kind kind;
 	uint64_t account;          /* who is told */
-	uint64_t subject, other;   /* order, lease, instance …; and what it is about beside it (lease, host) */
+	uint64_t subject, other;   /* order, lease, instance …; the second thing that it concerns (lease, host) */
 	int64_t amount, minute;
 	int32_t code;              /* status or reason */
 };

@@ -85,7 +85,7 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])
-		return fail_set(why, REASON_INVALID, "there is no such event");
+		return fail_set(why, REASON_INVALID, "unknown event");
 	return table[ev->kind](e, ev, why);
 }
 
@@ -96,7 +96,7 @@ int engine_apply(struct engine *e, const struct event *ev, struct effects *out, 
 
 	effects_clear(out);
 	if (ev->at < e->at)
-		return fail_set(why, REASON_INVALID, "an event is earlier than the one before");
+		return fail_set(why, REASON_INVALID, "an event must not be earlier than the one before");
 	e->out = out;
 	e->at = ev->at;
 	e->round++;

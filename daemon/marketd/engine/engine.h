@@ -52,8 +52,8 @@ const struct agent *engine_agent_named(const struct engine *e, uint64_t account,
 const struct agent *engine_agent_keyed(const struct engine *e, const char *public_key);             /* not retired */
 
 /*
- * The first one with an id above `after` (below, for the _before kin: newest first; start with
- * UINT64_MAX), of this account, or of all where account is 0. NULL at the end. Cost: O(log n).
+ * The one with the next higher id after `after` (the _before calls: the next lower one, newest first;
+ * start with UINT64_MAX), of this account, or of all where account is 0. NULL at the end. O(log n).
  */
 const struct account *engine_account_after(const struct engine *e, uint64_t after);
 const struct sku *engine_sku_after(const struct engine *e, uint64_t after);
@@ -69,43 +69,43 @@ const struct procurement *engine_procurement_after(const struct engine *e, uint6
 const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after); /* retired ones too */
 
 /*
- * What an agent is to do: keep a node for the instance of each of its hosts until the instance's pool
- * does not own the host any more. Hosts of an agent in order of id, retired ones left out.
+ * An agent's work: it keeps a node for the instance of each of its hosts until the instance's pool no
+ * longer owns the host. The hosts come in order of id, without retired ones.
  */
 const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after);
-const struct instance *engine_host_instance(const struct engine *e,
-	uint64_t host); /* awaiting or running on it; NULL */
-int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool,
-	int64_t minute); /* `minute`: not at all */
+/* The instance that is awaiting or running on the host; NULL. */
+const struct instance *engine_host_instance(const struct engine *e, uint64_t host);
+/* Until when the pool owns the host from `minute` on without a gap; `minute` if it does not own it then. */
+int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute);
 
 /*
- * Grows whenever that may have changed: an instance came, went or was changed, minutes of the host
- * have another owner, it went down or up. The number of the event that did it, so that it never goes
- * back, also where a snapshot is loaded. 0: there is no such host, or it has no agent. O(1).
+ * Grows whenever that work may have changed: an instance came, went or changed, minutes of the host
+ * got another owner, the host went down or up. It is the number of the event that did it, so it never
+ * goes back, even across a snapshot. 0: no such host, or it has no agent. O(1).
  */
 uint64_t engine_host_version(const struct engine *e, uint64_t host);
-uint64_t engine_agent_version(const struct engine *e, uint64_t agent); /* of all its hosts, and which it has */
+uint64_t engine_agent_version(const struct engine *e, uint64_t agent); /* of its hosts, and of their list */
 
 /*
- * The schedule of a pool for one SKU (0: all together) from minute `from` on, as steps without gaps
- * or empty ends; of what is for sale for a SKU with engine_availability (all prices, not yours: self).
- * Appended to *out (grown by realloc, the caller frees). 0 or -ENOMEM.
+ * The schedule of a pool for one SKU (0: all together) from minute `from` on, as steps without gaps or
+ * empty ends. engine_availability() does the same for what is for sale of a SKU, at every price.
+ * Appends to *out, which grows by realloc and is the caller's. 0 or -ENOMEM.
  */
 int engine_schedule(const struct engine *e, uint64_t pool, uint64_t sku, int64_t from, struct spans *out);
 int engine_availability(const struct engine *e, uint64_t sku, int64_t from, int64_t to, struct spans *out);
 
-/* The hosts that a pool holds in a minute, ascending by id; false at the end. at starts as 0. */
+/* Walks the hosts that a pool owns in a minute, ascending by id; *at starts as 0. False at the end. */
 bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uint64_t *at);
 
-/* The public book: levels of one SKU for a window, best first, nobody named. quantity: what the level could fill. */
+/* The public book: the levels of one SKU for a window, best first, without names; spans: what a level could fill. */
 int engine_depth(const struct engine *e, uint64_t sku, enum side side, int64_t start, int64_t end,
 	size_t max, struct level **out, size_t *count); /* free with levels_free */
 void levels_free(struct level *l, size_t count);
 
-/* What a running lease has earned its seller and not posted yet; added up for an account by balance pages. */
+/* What an account has earned as the seller of running leases and the market has not posted yet. */
 int64_t engine_unsettled(const struct engine *e, uint64_t account);
 
-/* What an account's running and coming leases cost per minute now, and until when: for `burn`. */
+/* What an account's running leases cost per minute now: its `burn`. */
 int64_t engine_burn(const struct engine *e, uint64_t account);
 
 /* ---- Asking beforehand ------------------------------------------------------------------ */
@@ -113,7 +113,7 @@ int64_t engine_burn(const struct engine *e, uint64_t account);
 /* What an EVENT_ORDER would do now; changes nothing. 0 or a negative enum reason as engine_apply gives. */
 int engine_quote(const struct engine *e, const struct event *order, struct quote *out, struct fail *why);
 
-/* Why an order does not fill, and what would: each offered alternative is true now (posting it fills). */
+/* Why an order does not fill, and which orders would: each alternative fills if it is posted now. */
 void engine_diagnose(const struct engine *e, const struct event *order, struct diagnosis *out);
 
 /* What RELEASE would give back now (micro-dollars to the buyer). */
@@ -121,15 +121,15 @@ int engine_release_quote(const struct engine *e, const struct event *release, in
 
 /* ---- Keeping and proving ---------------------------------------------------------------- */
 
-/* The whole state as bytes and back. Same state, same bytes. -EINVAL on bytes that are none. */
+/* The whole state as bytes and back. The same state gives the same bytes. Bytes that hold no state: -EINVAL. */
 int engine_save(const struct engine *e, struct buf *out);
 int engine_load(struct engine **out, const void *bytes, size_t len, struct fail *why);
 
-/* The canonical text of rules.md, section "State", for the two engines to be compared and read. */
+/* The text of rules.md, section "State", by which people and tests compare two engines. */
 int engine_dump(const struct engine *e, struct buf *out);
 uint64_t engine_hash(const struct engine *e); /* FNV-1a 64 of that text */
 
-/* Every invariant over the whole state, slowly. 0, or -EINVAL with a sentence. */
+/* Checks every invariant over the whole state, slowly. 0, or -EINVAL with a sentence. */
 int engine_check(const struct engine *e, struct fail *why);
 
 #endif

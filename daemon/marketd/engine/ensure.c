@@ -7,7 +7,7 @@
 
 void ensure_failed(const char *sentence, const char *file, int line)
 {
-	fprintf(stderr, "nanopod-marketd: the market is not as it must be: %s (%s:%d)\n", sentence, file, line);
+	fprintf(stderr, "nanopod-marketd: the market's state is wrong: %s (%s:%d)\n", sentence, file, line);
 	abort();
 }
 
@@ -15,7 +15,7 @@ void *must_zalloc(size_t size)
 {
 	void *p = calloc(1, size ? size : 1);
 
-	ensure(p, "there is no memory left");
+	ensure(p, "out of memory");
 	return p;
 }
 
@@ -23,9 +23,9 @@ void *must_realloc(void *old, size_t count, size_t size)
 {
 	size_t bytes;
 
-	ensure(!__builtin_mul_overflow(count, size, &bytes), "an array passes what memory can be");
+	ensure(!__builtin_mul_overflow(count, size, &bytes), "an array is larger than any memory");
 	old = realloc(old, bytes ? bytes : 1);
-	ensure(old, "there is no memory left");
+	ensure(old, "out of memory");
 	return old;
 }
 

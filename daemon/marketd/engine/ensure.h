@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assertions that stay on, and memory that is there or ends the program: a market that goes on
- * with a wrong state is worse than one that stops with a sentence and is started again.
+ * Assertions that stay on in every build, and allocations that end the program when memory is out:
+ * a market that continues with a wrong state is worse than one that stops with a sentence and restarts.
  */
 #ifndef MARKETD_ENGINE_ENSURE_H
 #define MARKETD_ENGINE_ENSURE_H
@@ -22,7 +22,7 @@ char *must_copy(const char *text); /* NULL stays NULL */
 	((count) < (cap) ? (void)0 : \
 		(void)((cap) = (cap) ? (cap) * 2 : 8, (list) = must_realloc((list), (cap), sizeof *(list))))
 
-/* Sums that may not overflow: they cannot, by the checks at the door. */
+/* Sums that cannot overflow: the checks of each event limit what goes in. */
 static inline int64_t sure_add(int64_t a, int64_t b)
 {
 	int64_t out;

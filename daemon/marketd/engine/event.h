@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-	MINUTE_MAX = 1 << 28,      /* "for ever": far past every date that is asked for */
+	MINUTE_MAX = 1 << 28,      /* an open end: far past every date that anybody asks for */
 	NODES_MAX = 1024,          /* of one order */
 	NAME_BYTES = 255,          /* of names */
 	TEXT_BYTES = 96 * 1024,    /* of user data, tags, SKU properties */
@@ -46,9 +46,9 @@ enum {
 	X(PROCUREMENT, "procurement") \
 	X(PROCUREMENT_CHANGE, "procurement_change") \
 	X(PROCUREMENT_DELETE, "procurement_delete") \
-	X(AGENT, "agent")                      /* a machine joined an account, with a key of its own */ \
-	X(AGENT_SESSION, "agent_session")      /* it came (again); sessions before this one are over */ \
-	X(AGENT_INVENTORY, "agent_inventory")  /* what it found in itself */ \
+	X(AGENT, "agent")                      /* a machine joined an account with its own key */ \
+	X(AGENT_SESSION, "agent_session")      /* an agent connected (again); its earlier sessions are over */ \
+	X(AGENT_INVENTORY, "agent_inventory")  /* what the agent found in its machine */ \
 	X(AGENT_RETIRE, "agent_retire")
 
 enum event_kind {
@@ -74,26 +74,26 @@ enum instance_priority { PRIORITY_YIELD, PRIORITY_NORMAL, PRIORITY_PREFERRED, PR
 enum instance_status { INSTANCE_AWAITING, INSTANCE_RUNNING, INSTANCE_TERMINATED, INSTANCE_FAILED };
 
 /*
- * What a token may do. ADMIN may do all, for any account. JOIN lets one machine join, once. AGENT is
- * what the session of an agent has, and no token.
+ * What a token may do. ADMIN may do everything, for any account. JOIN lets one machine join, once.
+ * AGENT is the scope of an agent's session; no token has it.
  */
 enum scope {
 	SCOPE_READ = 1, SCOPE_TRADE = 2, SCOPE_NODES = 4, SCOPE_TOKENS = 8, SCOPE_HOST = 16, SCOPE_ADMIN = 32,
 	SCOPE_JOIN = 64, SCOPE_AGENT = 128
 };
 
-/* What the operator sets. Starts as zero everywhere, but settle_minutes 60. */
+/* What the operator sets. Everything starts as 0 except settle_minutes, 60. */
 struct policy {
 	int32_t fee_bps;           /* of what a seller gets; rounded up, to the house */
 	int32_t release_bps;       /* of the unused part that a release gives back to the buyer */
 	int32_t settle_minutes;    /* how often a running lease pays its seller; at least 1 */
-	int32_t notice_minutes;    /* interruptible: 2 at least, and 2 where this is less */
+	int32_t notice_minutes;    /* before an interruptible lease is taken back; less than 2 counts as 2 */
 };
 
 /*
- * `subject` is the id of what it is about; what the event makes gets the engine's next number, told
- * in its effects. Strings may be NULL (none; in changes: leave as it is) and belong to whoever made
- * the event.
+ * `subject` is the id of the thing that the event concerns. What the event makes takes the engine's
+ * next id, which the effects report. A NULL string means none (in changes: unchanged). The strings
+ * belong to the maker of the event.
  */
 struct event {
 	enum event_kind kind;
@@ -149,7 +149,7 @@ struct event {
 			int64_t min_sell, max_buy;
 			bool enabled;
 		} procurement;
-		/* target -1: as many as the pool's instances that are not terminated. In changes: -1 leaves; enabled 0, 1, -1 */
+		/* target -1: as many as the pool's live instances. In changes -1 leaves a value as it is, enabled too */
 		struct {
 			uint64_t sku;
 			int32_t target, window;
@@ -158,7 +158,7 @@ struct event {
 		} procurement_change;
 		struct {
 			const char *machine;
-		} agent; /* which machine it is; NULL: not told */
+		} agent; /* which machine it is; NULL: unknown */
 		struct { uint64_t generation; uint8_t hash[TOKEN_HASH]; } agent_session;
 	} u;
 };

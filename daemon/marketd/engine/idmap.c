@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marketd/engine/idmap.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "marketd/engine/ensure.h"
@@ -15,6 +16,7 @@ static void idmap_put(struct idmap *m, uint64_t id, void *thing)
 {
 	size_t i = idmap_home(m, id);
 
+	assert((m->cap & (m->cap - 1)) == 0 && m->count < m->cap);
 	while (m->slots[i].id)
 		i = (i + 1) & (m->cap - 1);
 	m->slots[i] = (struct idmap_slot){ .id = id, .thing = thing };
@@ -22,6 +24,7 @@ static void idmap_put(struct idmap *m, uint64_t id, void *thing)
 
 void idmap_add(struct idmap *m, uint64_t id, void *thing)
 {
+	assert(id && thing && !idmap_get(m, id));
 	if ((m->count + 1) * 2 > m->cap) {
 		struct idmap big = { .cap = m->cap ? m->cap * 2 : 64, .count = m->count };
 
@@ -51,7 +54,7 @@ void idmap_remove(struct idmap *m, uint64_t id)
 	for (i = (hole + 1) & mask; m->slots[i].id; i = (i + 1) & mask) {
 		size_t home = idmap_home(m, m->slots[i].id);
 
-		/* It may move back into the hole only if that is not before its home. */
+		/* An entry may move back into the hole unless the hole is before its home slot. */
 		if (((i - home) & mask) < ((i - hole) & mask))
 			continue;
 		m->slots[hole] = m->slots[i];

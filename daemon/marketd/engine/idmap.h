@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an id to what has it. Open addressing; removal closes the gap. Never walked, so its order shows nowhere. */
+/* Maps an id to its thing. Open addressing; removal closes the gap. Nothing walks it, so its order never shows. */
 #ifndef MARKETD_ENGINE_IDMAP_H
 #define MARKETD_ENGINE_IDMAP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the market is asked: the reading calls of engine.h. */
+/* The reading calls of engine.h. */
 #include "marketd/engine/engine.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/ledger.h"
@@ -31,20 +31,17 @@ const struct policy *engine_policy(const struct engine *e)
 	return &e->policy;
 }
 
-/* Each thing begins with its plain data. */
-const struct account *engine_account(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[ACCOUNTS], id);
-}
+/* engine_account(e, id) … engine_agent(e, id): each thing begins with its plain data. */
+#define QUERY_BY_ID(kind, name, live) \
+	const struct name *engine_##name(const struct engine *e, uint64_t id) \
+	{ \
+		return idmap_get(&e->ids[kind], id); \
+	}
+WORLD_THINGS(QUERY_BY_ID)
 
 const struct account *engine_account_named(const struct engine *e, const char *name)
 {
 	return world_named(e, ACCOUNTS, 0, name);
-}
-
-const struct token *engine_token(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[TOKENS], id);
 }
 
 const struct token *engine_token_hashed(const struct engine *e, const uint8_t hash[TOKEN_HASH])
@@ -54,24 +51,9 @@ const struct token *engine_token_hashed(const struct engine *e, const uint8_t ha
 	return world_named(e, TOKENS, 0, token_key(hash, key));
 }
 
-const struct sku *engine_sku(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[SKUS], id);
-}
-
 const struct sku *engine_sku_named(const struct engine *e, const char *alias)
 {
 	return world_named(e, SKUS, 0, alias);
-}
-
-const struct host *engine_host(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[HOSTS], id);
-}
-
-const struct pool *engine_pool(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[POOLS], id);
 }
 
 const struct pool *engine_pool_named(const struct engine *e, uint64_t account, const char *name)
@@ -79,34 +61,9 @@ const struct pool *engine_pool_named(const struct engine *e, uint64_t account, c
 	return world_named(e, POOLS, account, name);
 }
 
-const struct order *engine_order(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[ORDERS], id);
-}
-
-const struct lease *engine_lease(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[LEASES], id);
-}
-
-const struct instance *engine_instance(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[INSTANCES], id);
-}
-
 const struct instance *engine_instance_named(const struct engine *e, uint64_t account, const char *name)
 {
 	return world_named(e, INSTANCES, account, name);
-}
-
-const struct procurement *engine_procurement(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[PROCUREMENTS], id);
-}
-
-const struct agent *engine_agent(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[AGENTS], id);
 }
 
 const struct agent *engine_agent_named(const struct engine *e, uint64_t account, const char *name)
@@ -119,7 +76,7 @@ const struct agent *engine_agent_keyed(const struct engine *e, const char *publi
 	return world_named(e, AGENTS, 0, public_key);
 }
 
-/* Of an account, or of all. */
+/* The list of an account, or of all. */
 static const struct rank *query_rank_of(const struct engine *e, enum kind k, uint64_t account)
 {
 	static const struct rank none;
@@ -127,6 +84,20 @@ static const struct rank *query_rank_of(const struct engine *e, enum kind k, uin
 
 	return !account ? &e->all[k] : a ? &a->own[k] : &none;
 }
+
+#define QUERY_AFTER(kind, name) \
+	const struct name *engine_##name##_after(const struct engine *e, uint64_t account, uint64_t after) \
+	{ \
+		return rank_after(query_rank_of(e, kind, account), after); \
+	}
+QUERY_AFTER(TOKENS, token)
+QUERY_AFTER(HOSTS, host)
+QUERY_AFTER(POOLS, pool)
+QUERY_AFTER(ORDERS, order)
+QUERY_AFTER(LEASES, lease)
+QUERY_AFTER(INSTANCES, instance)
+QUERY_AFTER(PROCUREMENTS, procurement)
+QUERY_AFTER(AGENTS, agent)
 
 const struct account *engine_account_after(const struct engine *e, uint64_t after)
 {
@@ -138,54 +109,14 @@ const struct sku *engine_sku_after(const struct engine *e, uint64_t after)
 	return rank_after(&e->all[SKUS], after);
 }
 
-const struct token *engine_token_after(const struct engine *e, uint64_t account, uint64_t after)
-{
-	return rank_after(query_rank_of(e, TOKENS, account), after);
-}
-
-const struct host *engine_host_after(const struct engine *e, uint64_t account, uint64_t after)
-{
-	return rank_after(query_rank_of(e, HOSTS, account), after);
-}
-
-const struct pool *engine_pool_after(const struct engine *e, uint64_t account, uint64_t after)
-{
-	return rank_after(query_rank_of(e, POOLS, account), after);
-}
-
 const struct pool *engine_pool_before(const struct engine *e, uint64_t account, uint64_t before)
 {
 	return rank_before(query_rank_of(e, POOLS, account), before);
 }
 
-const struct order *engine_order_after(const struct engine *e, uint64_t account, uint64_t after)
-{
-	return rank_after(query_rank_of(e, ORDERS, account), after);
-}
-
-const struct lease *engine_lease_after(const struct engine *e, uint64_t account, uint64_t after)
-{
-	return rank_after(query_rank_of(e, LEASES, account), after);
-}
-
-const struct instance *engine_instance_after(const struct engine *e, uint64_t account, uint64_t after)
-{
-	return rank_after(query_rank_of(e, INSTANCES, account), after);
-}
-
 const struct instance *engine_instance_before(const struct engine *e, uint64_t account, uint64_t before)
 {
 	return rank_before(query_rank_of(e, INSTANCES, account), before);
-}
-
-const struct procurement *engine_procurement_after(const struct engine *e, uint64_t account, uint64_t after)
-{
-	return rank_after(query_rank_of(e, PROCUREMENTS, account), after);
-}
-
-const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after)
-{
-	return rank_after(query_rank_of(e, AGENTS, account), after);
 }
 
 const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What would be: the same checks and plans as for an order, thrown away. */
+/* Quotes: the checks and plans of a real order, thrown away afterwards. */
 #include <stdlib.h>
 
 #include "market/reason.h"
@@ -11,14 +11,14 @@
 #include "marketd/engine/rules/sell.h"
 #include "marketd/engine/rules/live_order.h"
 
-/* A buy without a pool: one of a pool that has nothing. */
+/* Quotes a buy without a pool as if its pool were empty. */
 static void quote_init(const struct engine *e, struct live_order *t, const struct order *o)
 {
 	live_order_init(e, t, o);
 	t->pool = world_pool(e, o->pool);
 }
 
-/* The most nodes that a plan takes in a minute. */
+/* The most nodes that a plan takes in one minute. */
 static int32_t most_nodes(const struct order *o, const struct plan *plan)
 {
 	int64_t at = o->start;
@@ -44,8 +44,9 @@ static int quote_buy(const struct engine *e, const struct order *o, struct quote
 	if (plan.count)
 		*out = (struct quote){ .cost = plan.cost, .price = plan.dearest, .nodes = most_nodes(o, &plan) };
 	else if (rc == 0)
-		rc = fail_set(why, buy_reason(&plan), plan.more ? "what is on sale costs more than the limit" :
-			"there is not enough on sale for that window at any price");
+		rc = fail_set(why, buy_reason(&plan),
+			plan.more ? "what is on sale costs more than the limit"
+				  : "not enough is on sale for that window at any price");
 	plan_release(&plan);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A state from bytes that may be anything: each thing is looked at before anything relies on it,
- * and at the end all invariants over the whole.
+ * Reads a state from untrusted bytes: checks each thing before anything relies on it, and every
+ * invariant over the whole at the end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,11 +23,11 @@ struct reader {
 	struct engine *e;
 	struct heads h;
 	struct idmap seen;         /* all ids, of whatever kind */
-	uint64_t last;             /* of the kind that is read */
-	const char *what;          /* it is */
+	uint64_t last;             /* of the kind being read */
+	const char *what;          /* the kind, for errors */
 };
 
-/* Ids are below the next one, ascend within a kind, and name one thing alone. */
+/* An id is below the next one, above those before it of its kind, and names one thing only. */
 static bool id_fits(struct reader *r, uint64_t id)
 {
 	if (r->c.rc || id <= r->last || id >= r->e->next_id || idmap_get(&r->seen, id))
@@ -257,7 +257,7 @@ static bool restore_read_order(struct reader *r)
 	return true;
 }
 
-/* What a piece says of its order and lease is looked up: 0 where it is well. */
+/* Looks up the order and the lease that a piece names. 0 if they fit it. */
 static bool piece_fits(struct reader *r, const struct live_host *h, struct piece *p, int64_t at)
 {
 	const struct live_order *sell = world_order(r->e, p->order);
@@ -398,7 +398,7 @@ static bool restore_read_state(struct reader *r)
 	if (!restore_read_all(r, INSTANCES, read_instance) || !restore_read_all(r, PROCUREMENTS, read_procurement))
 		return false;
 	for (size_t at = 0; (s = rank_next(&r->e->all[SKUS], &at));)
-		s->crossed = true; /* what was tried before is not known any more */
+		s->crossed = true; /* nobody knows any more which buys were tried */
 	for (size_t at = 0; (h = rank_next(&r->e->all[HOSTS], &at));)
 		h->version = r->e->count;
 	for (size_t at = 0; (a = rank_next(&r->e->all[AGENTS], &at));)
@@ -418,7 +418,7 @@ int engine_load(struct engine **out, const void *bytes, size_t len, struct fail 
 	for (int i = 0; i < SNAPSHOT_SUM; i++)
 		sum |= (uint64_t)r.c.at[len - SNAPSHOT_SUM + (size_t)i] << 8 * i;
 	if (sum != codec_sum(bytes, len - SNAPSHOT_SUM))
-		return fail_set(why, -EINVAL, "the snapshot is damaged: its checksum is another");
+		return fail_set(why, -EINVAL, "the snapshot is damaged: its checksum does not match");
 	r.c.end = r.c.at + len - SNAPSHOT_SUM;
 	r.e = world_new();
 	whole = restore_read_state(&r);
@@ -427,7 +427,7 @@ int engine_load(struct engine **out, const void *bytes, size_t len, struct fail 
 		engine_free(r.e);
 		return whole
 			? -EINVAL
-			: fail_set(why, -EINVAL, "the snapshot is not one of a market: its %s after id %llu is wrong",
+			: fail_set(why, -EINVAL, "the snapshot holds no valid market: its %s after id %llu is wrong",
 				  r.what, (unsigned long long)r.last);
 	}
 	*out = r.e;

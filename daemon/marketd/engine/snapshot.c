@@ -9,7 +9,7 @@
 
 #include "marketd/engine/live/calendar.h"
 
-/* Numbers go in sevens of bits, the sign first, so that small ones are short. */
+/* Numbers are written in groups of seven bits, the sign first, so that small ones are short. */
 void codec_num(struct codec *c, int64_t *value)
 {
 	uint64_t u = ((uint64_t)*value << 1) ^ (*value < 0 ? UINT64_MAX : 0);
@@ -331,7 +331,7 @@ static void save_orders(struct codec *c, const struct engine *e)
 	}
 }
 
-/* What is past is not kept, so that it does not matter how long ago it was forgotten. */
+/* The past is left out, so that the bytes do not depend on when the engine forgot it. */
 static void save_pieces(struct codec *c, const struct engine *e)
 {
 	struct live_host *h;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state as bytes, both ways by the same functions: one a kind of thing, so that what is
- * written and what is read cannot differ. Indexes are not kept, they follow from the data.
+ * The state as bytes. One function per kind of thing both writes and reads it, so the two cannot
+ * differ. Indexes are left out: they follow from the data.
  */
 #ifndef MARKETD_ENGINE_SNAPSHOT_H
 #define MARKETD_ENGINE_SNAPSHOT_H
@@ -12,15 +12,15 @@ struct codec {
 	struct buf *out;           /* writing; NULL: reading */
 	const uint8_t *at, *end;
 	int rc;                    /* of writing: -ENOMEM, -EFBIG; of reading: -EINVAL */
-	int form; /* which it is written in; what was added since the first is left out in those before */
+	int form; /* being read or written; an earlier form lacks what a later one added */
 };
 
-/* "NPM" and the form: 1, then 2 with agents. All are read, the last is written. */
+/* "NPM" and the form: 1, then 2 with agents. Reading takes every form, writing makes the last. */
 enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 2, SNAPSHOT_KINDS_1 = AGENTS };
 enum { SNAPSHOT_SUM = 8 }; /* bytes of the checksum at the end */
 
 void codec_num(struct codec *c, int64_t *value);
-void codec_text(struct codec *c, char **text, size_t max); /* what is read is the caller's; NULL is kept */
+void codec_text(struct codec *c, char **text, size_t max); /* the caller owns what is read; NULL stays NULL */
 void codec_count(struct codec *c, size_t *count, size_t least); /* of things of at least that many bytes */
 uint64_t codec_sum(const void *bytes, size_t len);
 

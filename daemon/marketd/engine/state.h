@@ -12,7 +12,7 @@
 
 #include "marketd/engine/event.h"
 
-/* A rectangle in time: how a schedule, a rest of an order or a fill is told. */
+/* Nodes for a window: the form of schedules, fills, and what is left of an order. */
 struct span {
 	int64_t start, end; /* minutes; end MINUTE_MAX: open */
 	int32_t nodes;
@@ -26,7 +26,7 @@ struct account {
 	int64_t floor;             /* available never goes below it */
 	int64_t available;         /* micro-dollars that may be spent */
 	int64_t held;              /* for orders that rest */
-	int64_t escrow;            /* paid for leases, not earned by their sellers yet */
+	int64_t escrow;            /* paid for leases and not yet earned by their sellers */
 	void *own;                 /* the engine's lists of this account's things */
 };
 
@@ -56,7 +56,7 @@ struct pool {
 	void *own;
 };
 
-/* A run of minutes of one host that are alike. A host's pieces are in order and leave no gap. */
+/* Consecutive minutes of one host that are alike. A host's pieces are in order and leave no gap. */
 struct piece {
 	int64_t start, end;
 	uint64_t pool;             /* who owns it */
@@ -67,14 +67,14 @@ struct piece {
 	bool interruptible;        /* the lease can be taken back by a reserved buy */
 };
 
-/* A machine that makes nodes on its account's hosts: known by its key, not by where it calls from. */
+/* A machine that makes nodes on its account's hosts. The market knows it by its key, not its address. */
 struct agent {
 	uint64_t id, account;
 	char *name;
 	char *public_key;          /* base64 */
 	char *machine;             /* which machine it was when it joined; NULL */
-	char *inventory;           /* JSON, as it told it last; NULL */
-	uint64_t generation;       /* of its last session; only a later one is let in */
+	char *inventory;           /* JSON, as the agent last reported it; NULL */
+	uint64_t generation;       /* of its last session; the next one needs a higher number */
 	uint8_t session[TOKEN_HASH]; /* of that session's secret; zeroes before the first */
 	int64_t created_at;
 	bool retired;
@@ -82,11 +82,11 @@ struct agent {
 
 struct host {
 	uint64_t id, account, sku, pool;   /* pool: the originating one */
-	uint64_t agent;            /* which makes its nodes; 0: none does */
+	uint64_t agent;            /* which makes its nodes; 0: none */
 	char *name;
 	int64_t start, end;        /* its minutes */
 	bool down, retired;
-	bool watched;              /* it is down because the market's watch found it so, and may raise it again */
+	bool watched;              /* the market's watch took it down, and may bring it up again */
 	int64_t created_at;
 	const struct piece *pieces;
 	size_t piece_count;
@@ -117,7 +117,7 @@ struct order {
 	size_t rest_count;
 };
 
-/* One host for one stretch of time, bought. Its money is settled on its own. */
+/* One host for one window, bought. Each lease settles its own money. */
 struct lease {
 	uint64_t id, order, sell_order, host, sku;
 	uint64_t parent;           /* the seller's own lease of these very minutes; 0: the host's owner sold them */
@@ -134,13 +134,13 @@ struct lease {
 struct instance {
 	uint64_t id, account, pool, sku, image;
 	uint64_t host;             /* 0 until the pool holds one for it, and after its end */
-	uint64_t had;              /* the host that it was given last; stays when it is over */
+	uint64_t had;              /* the last host that it got; kept when it has ended */
 	char *name, *tags, *user_data;
-	char *detail;              /* what the agent said last, or why it ended; NULL */
+	char *detail;              /* what the agent last said, or why it ended; NULL */
 	enum instance_priority priority;
 	enum instance_status status;
 	int64_t created_at, updated_at;
-	int64_t placed_at; /* when it got its host, Unix seconds: where a minute gave it, when that began; 0: before that was kept */
+	int64_t placed_at; /* when it got its host, Unix seconds (by a tick: when that minute began); 0: unknown */
 };
 
 struct procurement {
@@ -149,7 +149,7 @@ struct procurement {
 	int32_t target, window;    /* minutes */
 	int64_t min_sell, max_buy;
 	bool enabled;
-	int32_t reason;            /* enum reason of its last try; 0: all is well */
+	int32_t reason;            /* enum reason of its last try; 0: none */
 	int64_t created_at, updated_at;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marketd/engine/live/calendar.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "marketd/engine/live/offer_index.h"
@@ -17,13 +18,14 @@ static bool calendar_alike(const struct piece *a, const struct piece *b)
 	return a->end == b->start && a->pool == b->pool && a->lease == b->lease && a->order == b->order;
 }
 
-/* Puts `count` pieces in the place of those in [first, stop). */
+/* Replaces the pieces in [first, stop) by `count` others. */
 static void calendar_splice(struct live_host *h, size_t first, size_t stop, const struct piece *list, size_t count)
 {
 	size_t old = h->pub.piece_count, now = old - (stop - first) + count;
 	struct piece *at;
 	int32_t *ends;
 
+	assert(first <= stop && stop <= old);
 	if (h->room_off + now > h->room_cap) {
 		if (h->room_off) {
 			memmove(h->room, h->room + h->room_off, old * sizeof *h->room);
@@ -45,9 +47,10 @@ static void calendar_splice(struct live_host *h, size_t first, size_t stop, cons
 		ends[first + i] = (int32_t)list[i].end;
 	h->pub.pieces = at;
 	h->pub.piece_count = now;
+	assert(h->room_off + now <= h->room_cap);
 }
 
-/* Appends a piece to a short list, joined with the one before where it is like that. */
+/* Appends a piece to a short list, or joins it to the one before where both are alike. */
 static size_t calendar_append(struct piece *list, size_t count, const struct piece *p)
 {
 	if (p->start >= p->end)
@@ -66,9 +69,9 @@ void calendar_put(struct live_host *h, int64_t start, int64_t end, const struct 
 	bool changed = false, moved = false;
 
 	ensure(start < end && first < h->pub.piece_count && h->pub.pieces[first].start <= start,
-		"minutes that a host does not have");
+		"a host does not have these minutes");
 	for (;; last++) {
-		ensure(last < h->pub.piece_count, "minutes that a host does not have");
+		ensure(last < h->pub.piece_count, "a host does not have these minutes");
 		changed = changed || h->pub.pieces[last].order != how->order;
 		moved = moved || h->pub.pieces[last].pool != how->pool;
 		if (h->pub.pieces[last].end >= end)

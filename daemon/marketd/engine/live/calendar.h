@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose each minute of a host is: pieces in a sorted array without a gap, joined where they are
- * alike, forgotten once they are past.
+ * Who owns each minute of a host: a sorted array of pieces without gaps. Like neighbours are joined,
+ * past pieces forgotten.
  */
 #ifndef MARKETD_ENGINE_LIVE_CALENDAR_H
 #define MARKETD_ENGINE_LIVE_CALENDAR_H
@@ -27,7 +27,7 @@ static inline size_t calendar_find(const struct live_host *h, int64_t minute)
 
 const struct piece *calendar_at(const struct live_host *h, int64_t minute); /* the one that has it; NULL */
 
-/* All minutes of [start, end) are such from now on. */
+/* Makes all minutes of [start, end) like `how`. */
 void calendar_put(struct live_host *h, int64_t start, int64_t end, const struct piece *how);
 
 void calendar_off_sale(struct live_host *h, int64_t start, int64_t end, uint64_t order);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marketd/engine/live/due.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ static bool due_sooner(const struct due_row *a, const struct due_row *b)
 
 static void due_place(struct due_heap *h, size_t i, struct due_row row)
 {
+	assert(i < h->count);
 	h->list[i] = row;
 	row.due->place = i + 1;
 }
@@ -51,7 +53,7 @@ static void due_sink(struct due_heap *h, size_t i, struct due_row row)
 	due_place(h, i, row);
 }
 
-/* The row belongs near i: up or down. */
+/* Moves the row from i up or down to where it belongs. */
 static void due_settle(struct due_heap *h, size_t i, struct due_row row)
 {
 	if (i > 0 && due_sooner(&row, &h->list[(i - 1) / 4]))
@@ -65,6 +67,7 @@ void due_set(struct due_heap *h, struct due *d, uint64_t id, int64_t minute)
 	struct due_row row = { .minute = minute, .id = id, .due = d };
 
 	if (d->place) {
+		assert(d->place <= h->count && h->list[d->place - 1].due == d && d->id == id);
 		if (d->minute == minute)
 			return;
 		d->minute = minute;
@@ -84,6 +87,7 @@ void due_drop(struct due_heap *h, struct due *d)
 
 	if (!i)
 		return;
+	assert(i <= h->count && h->list[i - 1].due == d);
 	d->place = 0;
 	h->count--;
 	if (i - 1 < h->count)

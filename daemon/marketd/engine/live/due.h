@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is due when: a heap by (minute, id) whose members know their place, so that one that
- * changes its mind is moved and one that goes leaves nothing behind.
+ * What is due when: a heap by (minute, id). Its members know their place, so each can be moved or
+ * removed without a search.
  */
 #ifndef MARKETD_ENGINE_LIVE_DUE_H
 #define MARKETD_ENGINE_LIVE_DUE_H
@@ -15,7 +15,7 @@ struct due {
 	size_t place; /* in the heap, from 1; 0: not in it */
 };
 
-/* With a copy of what is compared, so that a comparison does not look far. */
+/* Copies what is compared, so that a comparison follows no pointer. */
 struct due_row {
 	int64_t minute;
 	uint64_t id;
@@ -29,7 +29,7 @@ struct due_heap {
 
 void due_release(struct due_heap *h);
 void due_set(struct due_heap *h, struct due *d, uint64_t id, int64_t minute); /* adds or moves */
-void due_drop(struct due_heap *h, struct due *d);                             /* does no harm where it is not in */
+void due_drop(struct due_heap *h, struct due *d);                             /* no effect where it is not in */
 
 static inline struct due *due_first(const struct due_heap *h)
 {

@@ -11,7 +11,7 @@ static uint64_t *offer_index_row(const struct live_sku *s, int64_t hour, bool fu
 	return s->rows + ((size_t)(hour % HORIZON) * 2 + full) * s->words;
 }
 
-/* The minutes [start, end) are on sale without a gap: the bits of a host. */
+/* Sets a host's bits for [start, end), which it has on sale without a gap. */
 static void mark_run(struct live_sku *s, const struct live_host *u, int64_t start, int64_t end)
 {
 	uint64_t bit = UINT64_C(1) << (u->slot % 64);
@@ -24,8 +24,7 @@ static void mark_run(struct live_sku *s, const struct live_host *u, int64_t star
 	}
 }
 
-/* The first piece that ends after a minute. */
-/* The host's bits of the hours [first, stop), anew. */
+/* Sets the host's bits for the hours [first, stop) again from its pieces. */
 static void offer_index_mark(struct live_sku *s, const struct live_host *u, int64_t first, int64_t stop)
 {
 	uint64_t keep = ~(UINT64_C(1) << (u->slot % 64));
@@ -111,7 +110,7 @@ static void cheap_drop(struct live_sku *s, struct live_host *h)
 	if (!h->offered)
 		return;
 	i = cheap_place(s, h);
-	ensure(i < s->cheap_count && s->cheap[i].live == h, "a host is not where its price puts it");
+	ensure(i < s->cheap_count && s->cheap[i].live == h, "a host is not where its price belongs");
 	s->cheap_count--;
 	memmove(&s->cheap[i], &s->cheap[i + 1], (s->cheap_count - i) * sizeof *s->cheap);
 	h->offered = false;
@@ -139,8 +138,8 @@ void offer_index_drop(struct live_sku *s, struct live_host *h)
 }
 
 /*
- * The least price and the oldest order of what the host has on sale. What it had is mostly still
- * there, in its far end, so the search goes from there and stops once neither can be better.
+ * Finds the lowest price and the oldest order of what the host has on sale. Both are mostly still
+ * there, at the far end, so the search starts there and stops once neither can improve.
  */
 static void offer_index_least(const struct live_host *h, int64_t known_ask, uint64_t known_oldest, int64_t *ask,
 	uint64_t *oldest)
@@ -163,7 +162,7 @@ void offer_index_update(struct live_host *h, int64_t start, int64_t end)
 	int64_t first = start / HOUR, stop = (end + HOUR - 1) / HOUR, ask, known_ask = INT64_MIN;
 	uint64_t oldest, known_oldest = 0;
 
-	if (h->offered) { /* nothing can be less than what was known and what is there now */
+	if (h->offered) { /* nothing beats both what was known and what changed */
 		known_ask = h->ask;
 		known_oldest = h->oldest;
 		for (size_t i = calendar_find(h, start); i < h->pub.piece_count && h->pub.pieces[i].start < end; i++) {
@@ -207,7 +206,7 @@ static size_t offer_index_count(const struct live_sku *s, const struct plan *p)
 	return n;
 }
 
-/* All hosts there are: what is known of hours beyond the horizon. */
+/* Takes all hosts: the rows do not know the hours beyond the horizon. */
 static void offer_index_everyone(const struct live_sku *s, struct plan *p)
 {
 	if (p->bit_cap < s->words) {

@@ -19,8 +19,8 @@ void rank_add(struct rank *r, uint64_t id, void *thing)
 }
 
 /*
- * The first row whose id is not below. Ids are spread evenly, more or less, so a guess by
- * proportion comes near; then steps that double, then halves.
+ * Finds the first row whose id is not below. Ids are spread fairly evenly, so it guesses by
+ * proportion, then takes steps that double, then halves the rest.
  */
 static size_t rank_lower(const struct rank *r, uint64_t id)
 {

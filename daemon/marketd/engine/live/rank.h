@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Things in order of id. Ids only grow, so adding is at the end; what leaves becomes a gap, and
- * gaps are closed when they are the greater part. Finding a place is a binary search.
+ * Things in order of id. Ids only grow, so new things go to the end. What leaves becomes a gap; the
+ * list closes its gaps once they are the greater part.
  */
 #ifndef MARKETD_ENGINE_LIVE_RANK_H
 #define MARKETD_ENGINE_LIVE_RANK_H
@@ -20,7 +20,7 @@ struct rank {
 };
 
 void rank_release(struct rank *r);
-void rank_add(struct rank *r, uint64_t id, void *thing); /* id above all that are there */
+void rank_add(struct rank *r, uint64_t id, void *thing); /* id: above all in the list */
 void rank_remove(struct rank *r, uint64_t id);
 void *rank_after(const struct rank *r, uint64_t id);  /* the first with an id above; NULL */
 void *rank_before(const struct rank *r, uint64_t id); /* the last with an id below; NULL */

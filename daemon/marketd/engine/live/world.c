@@ -182,7 +182,7 @@ void world_name(struct engine *e, enum kind k, uint64_t account, const char *nam
 {
 	char room[KEY];
 
-	ensure(table_set(&e->names[k], world_key(room, account, name), thing) == 0, "there is no memory left");
+	ensure(table_set(&e->names[k], world_key(room, account, name), thing) == 0, "out of memory");
 }
 
 void world_unname(struct engine *e, enum kind k, uint64_t account, const char *name)
@@ -233,7 +233,7 @@ struct live_pool *world_make_pool(struct engine *e, const struct pool *p)
 	return d;
 }
 
-/* By name, and by its key: no account is 0. */
+/* An agent is found by name under its account, by key under account 0, which nobody has. */
 struct live_agent *world_make_agent(struct engine *e, const struct agent *a)
 {
 	struct live_agent *k = must_zalloc(sizeof *k);
@@ -275,7 +275,7 @@ void world_drop_lease(struct engine *e, struct live_lease *l)
 	free(l);
 }
 
-/* The place of a host among those that the pool knows, or where it would be. */
+/* Where a host is among those that the pool knows, or where it would go. */
 size_t world_holding(const struct live_pool *p, uint64_t host)
 {
 	size_t low = 0, high = p->holding_count;
@@ -311,7 +311,7 @@ void world_unhold(struct live_pool *p, struct live_host *h)
 {
 	size_t i = world_holding(p, h->pub.id);
 
-	ensure(i < p->holding_count && p->holdings[i].host == h->pub.id, "a pool does not know a host of its own");
+	ensure(i < p->holding_count && p->holdings[i].host == h->pub.id, "a pool does not know its own host");
 	if (--p->holdings[i].reasons)
 		return;
 	p->holding_count--;

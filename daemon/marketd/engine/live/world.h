@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine holds, with all its indexes: seen by the engine's own files alone. Each thing
- * has the plain data of state.h as its first member; the rest is found again from that data, so
- * nothing here but the data is kept by snapshot.c.
+ * What the engine holds, with all its indexes; only the engine's own files include this. Each thing
+ * begins with its plain data of state.h. Everything else here follows from that data, so a snapshot
+ * keeps the data alone.
  */
 #ifndef MARKETD_ENGINE_LIVE_WORLD_H
 #define MARKETD_ENGINE_LIVE_WORLD_H
@@ -34,12 +34,12 @@ struct live_account {
 	struct list sold;          /* leases that it sold */
 };
 
-/* An agent: it keeps hosts. */
+/* An agent and its hosts. */
 struct live_agent {
 	struct agent pub;
 	const struct engine *world;
 	struct rank hosts;         /* struct live_host, not retired */
-	uint64_t version;          /* the event that last changed what it is to do */
+	uint64_t version;          /* the event that last changed its work */
 };
 
 /* Node-minutes of one SKU in a pool's books. */
@@ -53,7 +53,7 @@ struct holding {
 	uint64_t host;
 	struct live_host *live;
 	uint32_t reasons;          /* leases, and one for the registration */
-	int64_t until;             /* it has nothing of it from this minute on */
+	int64_t until;             /* it owns no minute of the host from this one on */
 };
 
 struct live_pool {
@@ -64,7 +64,7 @@ struct live_pool {
 	struct stock *stocks;      /* in order of SKU */
 	size_t stock_count, stock_cap;
 	struct rank instances, orders, procurements;
-	bool stale;                /* its instances are to be reviewed */
+	bool stale;                /* its instances wait for a review */
 };
 
 /* A host in the offer index, beside what its place follows from. */
@@ -75,11 +75,11 @@ struct cheap {
 	size_t slot;
 };
 
-/* What may have come on sale since the resting buys of a SKU were tried: the rectangle around it. */
+/* A bound around what may have come on sale since the resting buys of a SKU were tried. */
 struct fresh {
 	int64_t start, end, price;
-	bool all;                  /* anything may: all are to be tried */
-	bool lost;                 /* those whose window was shortened are */
+	bool all;                  /* anything may have: try all */
+	bool lost;                 /* try those whose window was shortened */
 };
 
 struct live_sku {
@@ -99,9 +99,9 @@ struct live_sku {
 	struct live_order **blocks;    /* open sells that go whole, by id */
 	size_t block_count, block_cap;
 	struct fresh fresh;
-	bool marked;               /* resting buys are to be tried before this event (minute) is over */
-	bool crossed;              /* a resting buy may fill that was tried: try all next time */
-	uint64_t tried;            /* the round in which they were tried last */
+	bool marked;               /* try the resting buys before this event (or minute) ends */
+	bool crossed;              /* a buy that did not fill may fill now: try all next time */
+	uint64_t tried;            /* the round that tried them last */
 };
 
 struct live_host {
@@ -109,9 +109,9 @@ struct live_host {
 	struct live_sku *sku;
 	struct live_pool *pool;
 	struct live_agent *agent;     /* its agent; NULL */
-	uint64_t version;          /* of what that is to do here */
+	uint64_t version;          /* of the agent's work here */
 	struct piece *room;
-	int32_t *ends;             /* of the pieces, beside them: a search looks at few bytes */
+	int32_t *ends;             /* of the pieces, side by side: a search reads few bytes */
 	size_t room_cap, room_off;
 	size_t slot;
 	bool offered;              /* is in sku->cheap, with: */
@@ -133,7 +133,7 @@ struct live_order {
 	int64_t last;              /* of a sell: nothing of it is on sale from this minute on */
 	uint64_t last_host;        /* and this host has it on sale just before */
 	struct due due;
-	bool touched;              /* its row is to be told at the end of the trade */
+	bool touched;              /* emit its row at the end of the trade */
 	bool lost;                 /* a buy whose window was shortened in this minute */
 	bool open;                 /* it is in the lists */
 };
@@ -189,53 +189,29 @@ struct engine {
 	struct effects *out;       /* of the event that is applied */
 };
 
-/* Things by id; NULL. */
-static inline struct live_account *world_account(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[ACCOUNTS], id);
-}
+/* X(kind, thing as the API reads it, thing as the engine holds it): all that has an id. */
+#define WORLD_THINGS(X) \
+	X(ACCOUNTS, account, live_account) \
+	X(TOKENS, token, token) \
+	X(SKUS, sku, live_sku) \
+	X(HOSTS, host, live_host) \
+	X(POOLS, pool, live_pool) \
+	X(ORDERS, order, live_order) \
+	X(LEASES, lease, live_lease) \
+	X(INSTANCES, instance, instance) \
+	X(PROCUREMENTS, procurement, procurement) \
+	X(AGENTS, agent, live_agent)
 
-static inline struct live_sku *world_sku(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[SKUS], id);
-}
+/* world_account(e, id) … world_agent(e, id): the thing, or NULL. */
+#define WORLD_BY_ID(kind, name, live) \
+	static inline struct live *world_##name(const struct engine *e, uint64_t id) \
+	{ \
+		return idmap_get(&e->ids[kind], id); \
+	}
+WORLD_THINGS(WORLD_BY_ID)
+#undef WORLD_BY_ID
 
-static inline struct live_host *world_host(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[HOSTS], id);
-}
-
-static inline struct live_pool *world_pool(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[POOLS], id);
-}
-
-static inline struct live_order *world_order(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[ORDERS], id);
-}
-
-static inline struct live_lease *world_lease(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[LEASES], id);
-}
-
-static inline struct instance *world_instance(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[INSTANCES], id);
-}
-
-static inline struct procurement *world_procurement(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[PROCUREMENTS], id);
-}
-
-static inline struct live_agent *world_agent(const struct engine *e, uint64_t id)
-{
-	return idmap_get(&e->ids[AGENTS], id);
-}
-
-/* What the agent of this host is to do may be another thing after the event that is applied. */
+/* The event being applied may change the agent's work on this host. */
 static inline void live_host_changed(struct live_host *h)
 {
 	if (h->agent)
@@ -256,9 +232,9 @@ struct engine *world_new(void);
 void world_free(struct engine *e);
 void plan_release(struct plan *p);
 
-uint64_t world_id(struct engine *e); /* the next one, taken */
+uint64_t world_id(struct engine *e); /* takes the next one */
 
-/* Into the lists: of all, of the account, by name. `thing` begins with its id. */
+/* Adds it to the lists: of all, of the account, by name. `thing` begins with its id. */
 void world_add(struct engine *e, enum kind k, uint64_t id, uint64_t account, void *thing);
 void world_remove(struct engine *e, enum kind k, uint64_t id, uint64_t account);
 void world_forget(struct engine *e, enum kind k, uint64_t id, uint64_t account, void *thing); /* and frees it */
@@ -268,7 +244,7 @@ void *world_named(const struct engine *e, enum kind k, uint64_t account, const c
 void world_name(struct engine *e, enum kind k, uint64_t account, const char *name, void *thing);
 void world_unname(struct engine *e, enum kind k, uint64_t account, const char *name);
 
-/* A new empty thing of its kind, with what its data names looked up; into the lists. */
+/* Makes a thing of this data, looks up what the data names, and adds it to the lists. */
 struct live_account *world_make_account(struct engine *e, const struct account *a);
 struct live_sku *world_make_sku(struct engine *e, const struct sku *s);
 struct live_pool *world_make_pool(struct engine *e, const struct pool *p);
@@ -280,9 +256,9 @@ void world_drop_lease(struct engine *e, struct live_lease *l);
 size_t world_holding(const struct live_pool *p, uint64_t host);
 void world_hold(struct live_pool *p, struct live_host *h, int64_t until);
 void world_unhold(struct live_pool *p, struct live_host *h);
-struct stock *world_stock(struct live_pool *p, uint64_t sku); /* made where it is missing */
+struct stock *world_stock(struct live_pool *p, uint64_t sku); /* made if missing */
 
-/* The pool's instances are to be looked at before the event is over. */
+/* Marks the pool: its instances are reviewed before the event ends. */
 void world_stale(struct engine *e, struct live_pool *p);
 
 #endif

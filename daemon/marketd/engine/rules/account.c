@@ -9,10 +9,10 @@
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/emit.h"
 
-/* What all balances together may come to: so none ever passes 64 bits. */
+/* The most that all balances may add up to, so that none can pass 64 bits. */
 #define MONEY_MAX INT64_C(4000000000000000000)
 
-/* Would what was credited and what floors allow pass it, with that much more? */
+/* Would `more` take the money credited, with all that floors allow, past that? */
 static bool account_too_much(const struct engine *e, int64_t more)
 {
 	int64_t sum = -e->issued;
@@ -34,14 +34,14 @@ int account_make(struct engine *e, const struct event *ev, struct fail *why)
 	int rc;
 
 	if (a.beneficiary && !world_account(e, a.beneficiary))
-		return fail_set(why, REASON_NOT_FOUND, "there is no such beneficiary");
+		return fail_set(why, REASON_NOT_FOUND, "no such beneficiary");
 	rc = check_name(ev->name, true, why);
 	if (rc)
 		return rc;
 	if (a.floor > 0)
-		return fail_set(why, REASON_INVALID, "a floor is not above 0");
+		return fail_set(why, REASON_INVALID, "a floor must be 0 or below");
 	if (world_named(e, ACCOUNTS, 0, ev->name))
-		return fail_set(why, REASON_NAME_TAKEN, "there is an account '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "account '%s' already exists", ev->name);
 	if (a.floor < -MONEY_MAX || account_too_much(e, -a.floor))
 		return fail_set(why, REASON_OVERFLOW, "that is more money than can be counted");
 	a.id = world_id(e);
@@ -63,7 +63,7 @@ int account_set_state(struct engine *e, const struct event *ev, struct fail *why
 		return rc;
 	a = world_account(e, ev->account);
 	if ((state != ACCOUNT_OPEN && state != ACCOUNT_SUSPENDED) || floor > 0)
-		return fail_set(why, REASON_INVALID, "an account is open or suspended, and its floor is not above 0");
+		return fail_set(why, REASON_INVALID, "an account is open or suspended, and its floor 0 or below");
 	if (a->pub.available < floor)
 		return fail_set(why, REASON_FUNDS, "account '%s' is below that floor", a->pub.name);
 	if (floor < -MONEY_MAX || (floor < a->pub.floor && account_too_much(e, a->pub.floor - floor)))
@@ -85,7 +85,7 @@ int account_credit(struct engine *e, const struct event *ev, struct fail *why)
 		return rc;
 	a = world_account(e, ev->account);
 	if (!micros)
-		return fail_set(why, REASON_INVALID, "a credit of nothing");
+		return fail_set(why, REASON_INVALID, "a credit must not be 0");
 	if (__builtin_add_overflow(a->pub.available, micros, &after) && micros > 0)
 		return fail_set(why, REASON_OVERFLOW, "that is more money than can be counted");
 	if (micros < 0 && (micros == INT64_MIN || micros < -ledger_spendable(&a->pub)))
@@ -124,11 +124,11 @@ int token_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (!scopes || (scopes & ~all))
-		return fail_set(why, REASON_INVALID, "a token has scopes, of the known ones");
+		return fail_set(why, REASON_INVALID, "a token needs at least one known scope");
 	if (ev->u.token.expires && ev->u.token.expires <= ev->at)
 		return fail_set(why, REASON_INVALID, "the token would have expired already");
 	if (world_named(e, TOKENS, 0, token_key(ev->u.token.hash, key)))
-		return fail_set(why, REASON_NAME_TAKEN, "there is that token already");
+		return fail_set(why, REASON_NAME_TAKEN, "that token already exists");
 	t = must_zalloc(sizeof *t);
 	*t = (struct token){ .id = world_id(e), .account = ev->account, .name = must_copy(ev->name ? ev->name : ""),
 		.scopes = scopes, .created_at = ev->at, .expires = ev->u.token.expires };
@@ -142,15 +142,15 @@ int token_make(struct engine *e, const struct event *ev, struct fail *why)
 
 int token_revoke(struct engine *e, const struct event *ev, struct fail *why)
 {
-	struct token *t = idmap_get(&e->ids[TOKENS], ev->subject);
+	struct token *t = world_token(e, ev->subject);
 	int rc = check_account(e, ev, why);
 
 	if (rc)
 		return rc;
 	if (!t || t->account != ev->account)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such token");
+		return fail_set(why, REASON_NOT_FOUND, "no such token");
 	if (t->revoked)
-		return fail_set(why, REASON_WRONG_STATE, "the token is revoked already");
+		return fail_set(why, REASON_WRONG_STATE, "the token is already revoked");
 	t->revoked = true;
 	return 0;
 }
@@ -162,7 +162,7 @@ int policy_set(struct engine *e, const struct event *ev, struct fail *why)
 	struct live_sku *s;
 
 	if (p->fee_bps < 0 || p->fee_bps > 10000 || p->release_bps < 0 || p->release_bps > 10000)
-		return fail_set(why, REASON_INVALID, "shares are 0 to 10000 parts of 10000");
+		return fail_set(why, REASON_INVALID, "fee and release are 0 to 10000 basis points");
 	if (p->settle_minutes < 1 || p->settle_minutes > 525600 || p->notice_minutes < 0 || p->notice_minutes > 1440)
 		return fail_set(why, REASON_INVALID,
 			"leases settle every 1 to 525600 minutes, notice is 0 to 1440 minutes");
@@ -170,6 +170,6 @@ int policy_set(struct engine *e, const struct event *ev, struct fail *why)
 	for (size_t at = 0; (l = rank_next(&e->all[LEASES], &at));)
 		lease_schedule(e, l);
 	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));)
-		s->crossed = true; /* with less notice more can be had */
+		s->crossed = true; /* less notice makes more capacity usable */
 	return 0;
 }

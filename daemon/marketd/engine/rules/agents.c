@@ -27,13 +27,13 @@ bool agent_key_fits(const char *public_key)
 		strcmp(public_key + PUBLIC_KEY_TEXT - 1, "=") != 0)
 		return false;
 	last = strchr(digits, public_key[PUBLIC_KEY_TEXT - 2]);
-	return (last - digits) % 4 == 0; /* two bits of it are past the 32 bytes */
+	return (last - digits) % 4 == 0; /* its last two bits lie past the 32 bytes */
 }
 
-/* The token that lets a machine join, where it came with one. */
+/* The join token that the machine came with; NULL for any other token. */
 static struct token *join_token(const struct engine *e, const struct event *ev)
 {
-	struct token *t = idmap_get(&e->ids[TOKENS], ev->token);
+	struct token *t = world_token(e, ev->token);
 
 	return t && t->scopes & SCOPE_JOIN ? t : NULL;
 }
@@ -48,18 +48,18 @@ int agent_join(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (t && t->revoked)
-		return fail_set(why, REASON_WRONG_STATE, "the token was used, or taken back");
+		return fail_set(why, REASON_WRONG_STATE, "the token was used or revoked");
 	rc = check_name(ev->name, true, why);
 	if (rc)
 		return rc;
 	if (!agent_key_fits(ev->text))
 		return fail_set(why, REASON_INVALID, "a public key is 32 bytes in base64");
 	if (a.machine && strlen(a.machine) > NAME_BYTES)
-		return fail_set(why, REASON_INVALID, "the word for a machine has at most %d bytes", NAME_BYTES);
+		return fail_set(why, REASON_INVALID, "the name of a machine has at most %d bytes", NAME_BYTES);
 	if (world_named(e, AGENTS, ev->account, ev->name))
-		return fail_set(why, REASON_NAME_TAKEN, "there is an agent '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "agent '%s' already exists", ev->name);
 	if (world_named(e, AGENTS, 0, ev->text))
-		return fail_set(why, REASON_NAME_TAKEN, "there is an agent with that key already");
+		return fail_set(why, REASON_NAME_TAKEN, "an agent with that key already exists");
 	a.id = world_id(e);
 	world_make_agent(e, &a)->version = e->count + 1;
 	if (t)
@@ -77,7 +77,7 @@ static int agents_find(const struct engine *e, const struct event *ev, struct li
 	if (rc)
 		return rc;
 	if (!a || a->pub.account != ev->account || a->pub.retired)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such agent");
+		return fail_set(why, REASON_NOT_FOUND, "no such agent");
 	*out = a;
 	return 0;
 }
@@ -90,7 +90,7 @@ int agent_session(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (ev->u.agent_session.generation <= a->pub.generation)
-		return fail_set(why, REASON_FENCED, "agent '%s' has had session %llu already", a->pub.name,
+		return fail_set(why, REASON_FENCED, "agent '%s' already had session %llu", a->pub.name,
 			(unsigned long long)a->pub.generation);
 	a->pub.generation = ev->u.agent_session.generation;
 	memcpy(a->pub.session, ev->u.agent_session.hash, TOKEN_HASH);
@@ -107,7 +107,7 @@ int agent_inventory(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (!ev->text)
-		return fail_set(why, REASON_INVALID, "an inventory is a text");
+		return fail_set(why, REASON_INVALID, "an inventory needs a text");
 	free(a->pub.inventory);
 	a->pub.inventory = must_copy(ev->text);
 	return 0;
@@ -121,7 +121,7 @@ int agent_retire(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (rank_live(&a->hosts))
-		return fail_set(why, REASON_HAS_DEPENDENTS, "agent '%s' has hosts: retire them first", a->pub.name);
+		return fail_set(why, REASON_HAS_DEPENDENTS, "agent '%s' has hosts; retire them first", a->pub.name);
 	world_unname(e, AGENTS, a->pub.account, a->pub.name);
 	world_unname(e, AGENTS, 0, a->pub.public_key);
 	memset(a->pub.session, 0, TOKEN_HASH);

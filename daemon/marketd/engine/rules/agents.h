@@ -10,6 +10,6 @@ int agent_session(struct engine *e, const struct event *ev, struct fail *why);
 int agent_inventory(struct engine *e, const struct event *ev, struct fail *why);
 int agent_retire(struct engine *e, const struct event *ev, struct fail *why);
 
-bool agent_key_fits(const char *public_key); /* 32 bytes in base64, in the one way to write them */
+bool agent_key_fits(const char *public_key); /* 32 bytes in canonical base64 */
 
 #endif

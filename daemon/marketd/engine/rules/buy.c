@@ -21,7 +21,7 @@ static int plan_extend(const struct engine *e, const struct want *w, struct plan
 	if (rc == REASON_NOT_OWNED)
 		return fail_set(why, rc, "the pool does not have %d nodes in the minute before", w->nodes);
 	if (rc == REASON_PRICE_TOO_LOW)
-		return fail_set(why, rc, "to keep the same hosts costs more than the limit");
+		return fail_set(why, rc, "keeping the same hosts costs more than the limit");
 	if (rc)
 		return fail_set(why, rc, "not all of the same hosts are for sale throughout the window");
 	return 0;
@@ -49,7 +49,7 @@ int buy_plan(const struct engine *e, struct live_order *o, struct plan *plan, st
 	o->pub.hold = sure_mul(o->pub.price, left);
 	need = sure_add(plan->cost, o->pub.hold);
 	if (o->pub.max_total && need > o->pub.max_total)
-		return fail_set(why, REASON_OVER_MAX_TOTAL, "it would cost more than the stated total");
+		return fail_set(why, REASON_OVER_MAX_TOTAL, "it would cost more than the maximum total");
 	if (need > ledger_spendable(&a->pub))
 		return fail_set(why, REASON_FUNDS, "the balance of account '%s' does not cover it", a->pub.name);
 	return 0;
@@ -77,7 +77,7 @@ uint64_t buy_do(struct engine *e, struct live_order *o, const struct plan *plan)
 
 	o->pub.id = world_id(e);
 	trade_emit_placed(e, &o->pub);
-	o->pub.hold = 0; /* until it is moved */
+	o->pub.hold = 0; /* trade_do() pays from available */
 	trade_do(e, o, plan, false);
 	o->pub.hold = hold;
 	if (!plan->rest_count)

@@ -7,7 +7,7 @@
 
 int check_account(const struct engine *e, const struct event *ev, struct fail *why)
 {
-	return world_account(e, ev->account) ? 0 : fail_set(why, REASON_NOT_FOUND, "there is no such account");
+	return world_account(e, ev->account) ? 0 : fail_set(why, REASON_NOT_FOUND, "no such account");
 }
 
 int check_open_account(const struct engine *e, const struct event *ev, struct fail *why)
@@ -27,7 +27,7 @@ int check_pool(const struct engine *e, const struct event *ev, uint64_t id, stru
 	struct live_pool *p = world_pool(e, id);
 
 	if (!p || p->pub.account != ev->account || p->pub.deleted)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such pool");
+		return fail_set(why, REASON_NOT_FOUND, "no such pool");
 	*out = p;
 	return 0;
 }

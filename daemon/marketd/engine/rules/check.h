@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What many events are asked at the door: is there such an account, may it, is that a name. */
+/* Checks that many events share: the account exists, it may act, a name or text is valid. */
 #ifndef MARKETD_ENGINE_RULES_CHECK_H
 #define MARKETD_ENGINE_RULES_CHECK_H
 
 #include "marketd/engine/live/world.h"
 
-int check_account(const struct engine *e, const struct event *ev, struct fail *why);      /* there is one */
-int check_open_account(const struct engine *e, const struct event *ev, struct fail *why); /* and it is not suspended */
+int check_account(const struct engine *e, const struct event *ev, struct fail *why);      /* it exists */
+int check_open_account(const struct engine *e, const struct event *ev, struct fail *why); /* and is not suspended */
 int check_pool(const struct engine *e, const struct event *ev, uint64_t id, struct live_pool **out, struct fail *why);
 int check_name(const char *name, bool needed, struct fail *why);
 int check_text(const char *text, struct fail *why);

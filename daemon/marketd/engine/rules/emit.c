@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marketd/engine/rules/emit.h"
 
+#include <assert.h>
+
 static struct effect *emit_add(struct engine *e, enum effect_kind kind)
 {
 	struct effects *out = e->out;
@@ -15,7 +17,7 @@ void emit_made(struct engine *e, uint64_t id)
 	emit_add(e, EFFECT_MADE)->u.made = id;
 }
 
-/* The spans move while more are added, so tell_seal() points to them when all are there. */
+/* The spans move while more are added, so emit_seal() points to them at the end. */
 void emit_order(struct engine *e, const struct order *o)
 {
 	struct effects *out = e->out;
@@ -58,4 +60,5 @@ void emit_seal(struct effects *out)
 		o->rest = o->rest_count ? at : NULL;
 		at = o->rest_count ? at + o->rest_count : at;
 	}
+	assert(!out->spans || at == out->spans + out->span_count);
 }

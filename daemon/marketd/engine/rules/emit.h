@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an event did, as it is told to whoever applied it: appended to its effects. */
+/* Reports what an event did: appends to the effects of the event being applied. */
 #ifndef MARKETD_ENGINE_RULES_EMIT_H
 #define MARKETD_ENGINE_RULES_EMIT_H
 

@@ -24,13 +24,13 @@ void lease_schedule(struct engine *e, struct live_lease *l)
 	due_set(&e->leases_due, &l->due, l->pub.id, when);
 }
 
-/* One lease of which the parent, if it has one, is split already. */
+/* Splits one lease; its parent, if it has one, is already split. */
 static struct live_lease *split_one(struct engine *e, struct live_lease *l, int64_t at, uint64_t parent)
 {
 	struct lease tail = l->pub;
 	struct live_lease *made;
 
-	ensure(l->pub.start < at && at < l->pub.end && at > e->minute, "a lease is split outside of itself");
+	ensure(l->pub.start < at && at < l->pub.end && at > e->minute, "a lease is split outside its minutes");
 	tail.id = world_id(e);
 	tail.parent = parent;
 	tail.start = tail.settled = at;
@@ -106,7 +106,7 @@ void lease_end(struct engine *e, struct live_lease *l)
 	world_drop_lease(e, l);
 }
 
-/* The capacity of `minutes` goes back to where it came from. */
+/* The entry that returns the capacity of `minutes` to where it came from. */
 static struct entry source_entry(const struct engine *e, const struct live_lease *l, int64_t minutes)
 {
 	struct live_pool *p = lease_source(e, l);
@@ -115,7 +115,7 @@ static struct entry source_entry(const struct engine *e, const struct live_lease
 		.sku = l->host->sku, .amount = minutes };
 }
 
-/* Minutes of the host go back to the seller's pool, under the seller's own lease, on sale by `order` or not. */
+/* Returns minutes of the host to the seller's pool, under its own lease; on sale again if `order` is open. */
 static void return_minutes(struct engine *e, struct live_lease *l, int64_t start, int64_t end, uint64_t parent,
 	uint64_t order)
 {
@@ -210,7 +210,7 @@ int64_t lease_give_back(struct engine *e, struct live_lease *t)
 	}
 	return_minutes(e, t, l->start, l->end, l->parent, sell && !order_block(&sell->pub) ? l->sell_order : 0);
 	if (sell && order_block(&sell->pub))
-		live_order_touch(e, sell); /* of which less is on sale, where the lease was interruptible */
+		live_order_touch(e, sell); /* an interruptible lease was on sale: now less is */
 	emit_notice(e,
 		&(struct notice){ .kind = NOTICE_RELEASED,
 			.account = l->buyer,

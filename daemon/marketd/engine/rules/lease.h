@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leases: made by a trade, paid minute by minute, split where a part of one goes its own way,
- * taken back with notice, given back, over. Each step with its money and its capacity.
+ * Leases: a trade makes them; they are paid by the minute, split where only a part changes,
+ * interrupted with notice, released, and ended. Each step moves its money and its capacity.
  */
 #ifndef MARKETD_ENGINE_RULES_LEASE_H
 #define MARKETD_ENGINE_RULES_LEASE_H
@@ -16,19 +16,19 @@ void lease_schedule(struct engine *e, struct live_lease *l); /* when it is due *
 /* Splits at a minute within; the ancestors first. Returns the tail. */
 struct live_lease *lease_split(struct engine *e, struct live_lease *l, int64_t at);
 
-/* Pays (gives back, while the host is down) what has passed before `minute`. Is it over, it stays in the lists. */
+/* Pays (refunds, while the host is down) the minutes before `minute`. A lease that is over stays in the lists. */
 void lease_settle(struct engine *e, struct live_lease *l, int64_t minute);
 
-/* Is over: told, and forgotten. */
+/* Ends the lease: tells the buyer and forgets it. */
 void lease_end(struct engine *e, struct live_lease *l);
 
-/* An interruptible lease loses its minutes from c on; they are its seller's again. */
+/* Takes the minutes of an interruptible lease from c on back to its seller. */
 void lease_interrupt(struct engine *e, struct live_lease *l, int64_t c);
 
 /* What its buyer gets for giving it back from `from` on (the lease's start where that is later). */
 int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from);
 
-/* The whole lease, which has not begun, goes back to its seller. */
+/* Gives a whole lease, which has not begun, back to its seller. */
 int64_t lease_give_back(struct engine *e, struct live_lease *l);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "marketd/engine/rules/emit.h"
 
-/* The balance that an entry is about, and what it may not fall below. */
+/* The balance that an entry changes, and its floor. */
 static int64_t *ledger_balance_of(struct engine *e, const struct entry *t, int64_t *least)
 {
 	*least = INT64_MIN;
@@ -29,7 +29,7 @@ static int64_t *ledger_balance_of(struct engine *e, const struct entry *t, int64
 	case BOOK_KINDS:
 		break;
 	}
-	ensure(false, "an entry of no book");
+	ensure(false, "an entry names no known book");
 	return NULL;
 }
 

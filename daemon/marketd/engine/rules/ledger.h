@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Double entry: nothing moves but from one book to another, and no book passes its floor. */
+/* Double entry: money and capacity only move from book to book, and no book falls below its floor. */
 #ifndef MARKETD_ENGINE_RULES_LEDGER_H
 #define MARKETD_ENGINE_RULES_LEDGER_H
 
@@ -13,7 +13,7 @@ struct entry {
 	int64_t amount;
 };
 
-/* One transfer; entries of 0 are left out, and without any other it is none. */
+/* Makes one transfer of the entries that are not 0; none where all are 0. */
 void ledger_move(struct engine *e, uint64_t subject, const struct entry *list, size_t count);
 
 int64_t ledger_fee(int64_t amount, int32_t bps);   /* rounded up; of an amount not below 0 */

@@ -16,7 +16,7 @@ void live_order_init(const struct engine *e, struct live_order *t, const struct 
 	t->beneficiary = world_account(e, o->account)->pub.beneficiary;
 }
 
-/* Where a resting buy is, or would be: dearest first, of one price the oldest. */
+/* Where a resting buy is or would go: highest price first, then the oldest. */
 static size_t resting_place(const struct live_sku *s, const struct live_order *t)
 {
 	size_t low = 0, high = s->resting_count;
@@ -61,7 +61,7 @@ static void unlist_ticket(struct live_sku *s, struct live_order *o)
 		memmove(&s->blocks[i], &s->blocks[i + 1], (s->block_count - i) * sizeof(struct live_order *));
 	} else if (o->pub.side == SIDE_BUY) {
 		i = resting_place(s, o);
-		ensure(i < s->resting_count && s->resting[i] == o, "a resting buy is not where its price puts it");
+		ensure(i < s->resting_count && s->resting[i] == o, "a resting buy is not where its price belongs");
 		s->resting_count--;
 		memmove(&s->resting[i], &s->resting[i + 1], (s->resting_count - i) * sizeof(struct live_order *));
 	}

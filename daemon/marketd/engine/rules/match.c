@@ -101,7 +101,7 @@ static void match_keep(struct plan *p, const struct fit *f, size_t most)
 	p->fits[low] = *f;
 }
 
-/* Has it that, and at that price? *any counts those that have it at any price. */
+/* Does the host have that within the limit? *any counts the hosts that have it at any price. */
 static void match_look_at(const struct engine *e, const struct want *w, struct plan *p, struct live_host *h, bool far,
 	size_t *any)
 {
@@ -115,7 +115,7 @@ static void match_look_at(const struct engine *e, const struct want *w, struct p
 		match_keep(p, &f, (size_t)w->nodes);
 }
 
-/* Hosts that the pool has in the minute before: they come first among equals. Their bits are done. */
+/* Looks at the hosts that the pool owns in the minute before, which come first among equals; clears their bits. */
 static void look_near(const struct engine *e, const struct want *w, struct plan *p, size_t *any)
 {
 	const struct live_pool *d = w->pool;
@@ -131,7 +131,7 @@ static void look_near(const struct engine *e, const struct want *w, struct plan 
 	}
 }
 
-/* Nothing that this host may have is better than the worst that is taken. */
+/* Nothing on this host can be better than the worst host taken. */
 static bool no_better(const struct want *w, const struct plan *p, const struct cheap *u)
 {
 	struct fit least = { .first = u->oldest, .host = u->host, .far = true };
@@ -197,7 +197,7 @@ static const struct cheap *next_cheapest(const struct want *w, struct plan *p, b
 	return room;
 }
 
-/* Fills p->fits with the best; returns how many hosts have the window at any price (at least: N, where there are so many). */
+/* Fills p->fits with the best; returns how many hosts have the window at any price (exact below N, else N or more). */
 static size_t match_look(const struct engine *e, const struct want *w, struct plan *p)
 {
 	const struct cheap *next;
@@ -221,13 +221,13 @@ static size_t match_look(const struct engine *e, const struct want *w, struct pl
 		match_look_at(e, w, p, next->live, true, &any);
 		p->bits[next->slot / 64] &= ~(UINT64_C(1) << (next->slot % 64));
 	}
-	/* Those that are left are all too dear: it only matters whether there are enough of them. */
+	/* The rest is all too dear: only whether there are enough of them matters. */
 	for (at = 0; !w->resting && any < (size_t)w->nodes && offer_index_next(w->sku, p, &at); at++)
 		match_look_at(e, w, p, w->sku->slots[at], true, &any);
 	return any;
 }
 
-/* Is the whole block there for this buy? */
+/* Can this buy take the whole block? */
 static bool block_fits(const struct engine *e, const struct want *w, const struct live_order *b)
 {
 	if (b->pub.start != w->start || b->pub.end != w->end || b->pub.nodes != w->nodes ||

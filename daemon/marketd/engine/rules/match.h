@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a buy would take now: a plan, which changes nothing. It is done by trade.c or thrown away.
+ * Plans what a buy would take now; changes nothing. trade.c carries the plan out, or it is dropped.
  * match.c: N hosts for the whole window; partial.c: whatever there is.
  */
 #ifndef MARKETD_ENGINE_RULES_MATCH_H
@@ -16,12 +16,12 @@ struct want {
 	int64_t start, end, limit;
 	const struct span *rest;   /* of a PARTIAL buy: its need */
 	size_t rest_count;
-	bool resting;              /* nobody asks why it does not fill: plan->more is not found out */
+	bool resting;              /* nobody asks why it does not fill: leave plan->more unset */
 };
 
 void want_of(struct want *w, const struct live_order *o, uint64_t id);
 
-/* May this piece be used by it, whatever its price? */
+/* May the buy use this piece, whatever its price? */
 bool want_may(const struct engine *e, const struct want *w, const struct piece *p);
 
 static inline int64_t want_price(const struct want *w, uint64_t order, int64_t ask)

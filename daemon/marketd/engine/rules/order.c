@@ -16,18 +16,17 @@ static int check_whose(const struct engine *e, const struct event *ev, bool aski
 	bool buy = ev->u.order.side == SIDE_BUY, mine;
 
 	if (!a)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such account");
+		return fail_set(why, REASON_NOT_FOUND, "no such account");
 	mine = p && p->pub.account == ev->account && !p->pub.deleted;
 	if (a->pub.state == ACCOUNT_SUSPENDED && (buy || (mine && p->pub.kind == POOL_ORIGINATING)))
 		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add",
 			a->pub.name);
 	if (!mine && !(asking && buy && !ev->u.order.pool))
-		return fail_set(why, REASON_NOT_FOUND, "there is no such pool");
+		return fail_set(why, REASON_NOT_FOUND, "no such pool");
 	if (buy && mine && p->pub.kind == POOL_ORIGINATING)
-		return fail_set(why, REASON_WRONG_STATE,
-			"hosts are registered into pool '%s': nothing is bought into it", p->pub.name);
+		return fail_set(why, REASON_WRONG_STATE, "pool '%s' is for hosts; buy into another pool", p->pub.name);
 	if (!world_sku(e, ev->u.order.sku))
-		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+		return fail_set(why, REASON_NOT_FOUND, "no such instance SKU");
 	return 0;
 }
 
@@ -39,36 +38,36 @@ static int check_shape(const struct event *ev, struct fail *why)
 	if (ev->u.order.side != SIDE_BUY && ev->u.order.side != SIDE_SELL)
 		return fail_set(why, REASON_INVALID, "an order buys or sells");
 	if (ev->u.order.procurement)
-		return fail_set(why, REASON_INVALID, "orders of procurements are placed by the market alone");
+		return fail_set(why, REASON_INVALID, "only the market places the orders of procurements");
 	if (ev->u.order.nodes < 1 || ev->u.order.nodes > NODES_MAX)
 		return fail_set(why, REASON_INVALID, "an order is for 1 to %d nodes", NODES_MAX);
 	if (ev->u.order.price < 0 || ev->u.order.price > PRICE_MAX)
 		return fail_set(why, REASON_INVALID, "the price is below 0 or too high");
 	if (ev->u.order.max_total < 0)
-		return fail_set(why, REASON_INVALID, "the most in all is below 0");
+		return fail_set(why, REASON_INVALID, "the maximum total is below 0");
 	if (flags & ~FLAGS)
-		return fail_set(why, REASON_INVALID, "an order has no such flag");
+		return fail_set(why, REASON_INVALID, "the order has an unknown flag");
 	if (ev->u.order.start >= ev->u.order.end || ev->u.order.end > MINUTE_MAX)
-		return fail_set(why, REASON_INVALID, "the window must end after it starts, and not for ever away");
+		return fail_set(why, REASON_INVALID, "the window must end after it starts, and have an end");
 	if (!buy && ((flags & (ORDER_EXTEND | ORDER_INTERRUPTIBLE)) || ev->u.order.max_total))
 		return fail_set(why, REASON_INVALID,
-			"a sell neither extends nor is interruptible, and has no most in all");
+			"a sell cannot extend, cannot be interruptible and takes no maximum total");
 	if ((flags & ORDER_EXTEND) && (flags & (ORDER_PARTIAL | ORDER_STANDING | ORDER_INTERRUPTIBLE)))
-		return fail_set(why, REASON_INVALID, "an extend is all or nothing, at once, and not interruptible");
+		return fail_set(why, REASON_INVALID, "an extend cannot be partial, standing or interruptible");
 	if (buy && ev->u.order.host)
 		return fail_set(why, REASON_INVALID, "a buy does not name a host");
 	if (ev->u.order.host && ev->u.order.nodes != 1)
-		return fail_set(why, REASON_INVALID, "a host that is named is 1 node");
+		return fail_set(why, REASON_INVALID, "a sell that names a host is for 1 node");
 	return 0;
 }
 
-/* The pool has every minute of the window of the host that is named. */
+/* The pool must own the named host for the whole window. */
 static int order_check_host(const struct engine *e, const struct order *o, struct fail *why)
 {
 	const struct live_host *h = world_host(e, o->host);
 
 	if (!h || h->pub.retired)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such host");
+		return fail_set(why, REASON_NOT_FOUND, "no such host");
 	if (h->pub.sku != o->sku)
 		return fail_set(why, REASON_NOT_OWNED, "host '%s' has another SKU", h->pub.name);
 	for (int64_t at = o->start; at < o->end;) {
@@ -118,7 +117,7 @@ int order_cancel(struct engine *e, const struct event *ev, struct fail *why)
 	struct live_order *o = world_order(e, ev->subject);
 
 	if (!world_account(e, ev->account) || !o || o->pub.account != ev->account)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such open order");
+		return fail_set(why, REASON_NOT_FOUND, "no such open order");
 	trade_close(e, o, ORDER_CANCELLED, 0);
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An order at the door: all that is asked of it before it is looked at what would fill. */
+/* Checks a requested order before the market looks for what would fill it. */
 #ifndef MARKETD_ENGINE_RULES_ORDER_H
 #define MARKETD_ENGINE_RULES_ORDER_H
 
 #include "marketd/engine/live/world.h"
 
 /*
- * 0 and the order (without an id, `start` raised), or a reason. Where it is only asked what would
- * be (asking), a buy's pool may be 0: one that has nothing.
+ * 0 and the order (without an id, `start` raised), or a reason. For a quote (`asking`) a buy's pool
+ * may be 0: an empty one.
  */
 int order_check(const struct engine *e, const struct event *ev, bool asking, struct order *out, struct fail *why);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A buy that takes what there is: pieces from the cheapest on, where its need is not met yet. */
+/* Plans a PARTIAL buy: takes pieces from the cheapest on, wherever the buy still needs nodes. */
 #include <string.h>
 
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/match.h"
 #include "marketd/engine/live/offer_index.h"
 
-/* A piece that it may use. */
+/* A piece that the buy may use. */
 struct offer {
 	int64_t price, start, end, from; /* from: the piece's own start */
 	uint64_t order, host;
@@ -77,7 +77,7 @@ static void push_pieces(const struct engine *e, const struct want *w, struct pla
 	}
 }
 
-/* The need falls by one in [start, end), all of which is needed. Spans stay in order, alike neighbours joined. */
+/* Lowers the need by one in [start, end), all of which is needed. Keeps the order; joins like neighbours. */
 static void partial_lessen(struct plan *p, int64_t start, int64_t end)
 {
 	size_t i = 0;
@@ -124,7 +124,7 @@ static void partial_join(struct plan *p)
 	p->rest_count = n;
 }
 
-/* Takes the minutes of a piece that are needed, each run of them as one. */
+/* Takes the minutes of a piece that are needed, each run of them as one lease. */
 static void partial_take(const struct want *w, struct plan *p, const struct offer *o)
 {
 	int64_t at = o->start;
@@ -147,7 +147,7 @@ static void partial_take(const struct want *w, struct plan *p, const struct offe
 	}
 }
 
-/* Is something that could be used only too dear? */
+/* Is there a usable piece that is only too dear? */
 static bool partial_dearer(const struct engine *e, const struct want *w, struct plan *p)
 {
 	size_t at = 0;
@@ -188,7 +188,7 @@ void match_partial(const struct engine *e, const struct want *w, struct plan *p)
 	if (w->rest_count)
 		memcpy(p->rest, w->rest, w->rest_count * sizeof *p->rest);
 	p->rest_count = w->rest_count;
-	if (bits <= FEW) { /* also where there are none */
+	if (bits <= FEW) { /* also if none */
 		for (; bits && offer_index_next(w->sku, p, &at); at++)
 			push_pieces(e, w, p, w->sku->slots[at]);
 		i = w->sku->cheap_count;

@@ -24,14 +24,14 @@ static int sku_change(struct engine *e, const struct event *ev, struct fail *why
 	int rc;
 
 	if (!s)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+		return fail_set(why, REASON_NOT_FOUND, "no such instance SKU");
 	rc = check_name(ev->name, false, why);
 	rc = rc ? rc : check_text(ev->text, why);
 	if (rc)
 		return rc;
 	other = ev->name ? world_named(e, SKUS, 0, ev->name) : NULL;
 	if (other && other != s)
-		return fail_set(why, REASON_NAME_TAKEN, "there is an instance SKU '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "instance SKU '%s' already exists", ev->name);
 	if (ev->text)
 		pool_replace(&s->pub.properties, ev->text);
 	if (ev->name) {
@@ -57,7 +57,7 @@ int sku_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (s.gpus < 0 || s.gpus > 1024)
 		return fail_set(why, REASON_INVALID, "a node has 0 to 1024 GPUs");
 	if (world_named(e, SKUS, 0, ev->name))
-		return fail_set(why, REASON_NAME_TAKEN, "there is an instance SKU '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "instance SKU '%s' already exists", ev->name);
 	s.id = world_id(e);
 	world_make_sku(e, &s);
 	emit_made(e, s.id);
@@ -77,7 +77,7 @@ int pool_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (ev->u.pool.kind != POOL_MARKET && ev->u.pool.kind != POOL_ORIGINATING)
 		return fail_set(why, REASON_INVALID, "a pool is for the market or for hosts");
 	if (world_named(e, POOLS, ev->account, ev->name))
-		return fail_set(why, REASON_NAME_TAKEN, "there is a pool '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "pool '%s' already exists", ev->name);
 	p.id = world_id(e);
 	world_make_pool(e, &p);
 	emit_made(e, p.id);
@@ -96,7 +96,7 @@ int pool_change(struct engine *e, const struct event *ev, struct fail *why)
 		return rc;
 	other = ev->name ? world_named(e, POOLS, ev->account, ev->name) : NULL;
 	if (other && other != p)
-		return fail_set(why, REASON_NAME_TAKEN, "there is a pool '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "pool '%s' already exists", ev->name);
 	if (ev->name) {
 		world_unname(e, POOLS, ev->account, p->pub.name);
 		pool_replace(&p->pub.name, ev->name);
@@ -107,7 +107,7 @@ int pool_change(struct engine *e, const struct event *ev, struct fail *why)
 	return 0;
 }
 
-/* What still needs the pool, in words; NULL. */
+/* What still needs the pool, as a sentence; NULL: nothing. */
 static const char *pool_dependent(const struct engine *e, const struct live_pool *p)
 {
 	const struct instance *x;
@@ -117,14 +117,14 @@ static const char *pool_dependent(const struct engine *e, const struct live_pool
 		const struct live_host *h = p->holdings[i].live;
 
 		if (h->pool == p)
-			return "hosts are registered into it";
+			return "it is for hosts";
 		for (size_t k = calendar_find(h, e->minute); k < h->pub.piece_count; k++)
 			if (h->pub.pieces[k].pool == p->pub.id)
-				return "it has minutes that are not over";
+				return "it has host time that is not over";
 	}
 	for (size_t at = 0; (l = rank_next(&p->owner->own[LEASES], &at));)
 		if (l->pub.pool == p->pub.id)
-			return "minutes that it sold on are not over";
+			return "time that it sold on is not over";
 	if (rank_live(&p->orders))
 		return "it has an open order";
 	for (size_t at = 0; (x = rank_next(&p->instances, &at));)
@@ -146,7 +146,7 @@ int pool_delete(struct engine *e, const struct event *ev, struct fail *why)
 	if (what)
 		return fail_set(why, REASON_HAS_DEPENDENTS, "pool '%s' cannot be deleted: %s", p->pub.name, what);
 	world_unname(e, POOLS, ev->account, p->pub.name);
-	pool_replace(&p->pub.tags, NULL); /* nobody sees them any more */
+	pool_replace(&p->pub.tags, NULL); /* nobody can read them now */
 	p->pub.deleted = true;
 	return 0;
 }
@@ -207,16 +207,16 @@ int host_register(struct engine *e, const struct event *ev, struct fail *why)
 	if (p->pub.kind != POOL_ORIGINATING)
 		return fail_set(why, REASON_WRONG_STATE, "pool '%s' is not for hosts", p->pub.name);
 	if (!world_sku(e, h.sku))
-		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+		return fail_set(why, REASON_NOT_FOUND, "no such instance SKU");
 	if (h.agent && (!a || a->pub.account != ev->account || a->pub.retired))
-		return fail_set(why, REASON_NOT_FOUND, "there is no such agent");
+		return fail_set(why, REASON_NOT_FOUND, "no such agent");
 	rc = check_name(ev->name, true, why);
 	if (rc)
 		return rc;
 	if (h.start < 0 || h.start >= h.end || h.end > MINUTE_MAX || h.end <= e->minute)
-		return fail_set(why, REASON_INVALID, "a host's minutes end after they start, and later than now");
+		return fail_set(why, REASON_INVALID, "a host's time must end after it starts, and later than now");
 	if (world_named(e, HOSTS, ev->account, ev->name))
-		return fail_set(why, REASON_NAME_TAKEN, "there is a host '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "host '%s' already exists", ev->name);
 	h.id = world_id(e);
 	pool_add_host(e, &h, &(struct piece){ .start = h.start, .end = h.end, .pool = h.pool }, 1);
 	calendar_trim(world_host(e, h.id), e->minute);
@@ -233,7 +233,7 @@ static int find_host(const struct engine *e, const struct event *ev, struct live
 	if (rc)
 		return rc;
 	if (!h || h->pub.account != ev->account || h->pub.retired)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such host");
+		return fail_set(why, REASON_NOT_FOUND, "no such host");
 	*out = h;
 	return 0;
 }
@@ -246,8 +246,8 @@ static int tenure_cmp(const void *a, const void *b)
 }
 
 /*
- * The leases under way on a host, that of this minute and those that it was sold on from, up to
- * `since`; what is settled after that stays so, and the time from there on goes by the new state.
+ * Settles the leases under way on a host up to `since`: this minute's and those that it was sold on
+ * from. What is settled past `since` stays as it is; the rest will settle by the new state.
  */
 static void settle_running(struct engine *e, const struct live_host *h, int64_t since)
 {
@@ -273,11 +273,11 @@ static int state_check(const struct live_host *h, const struct event *ev, struct
 	bool down = ev->u.host_state.down, watch = ev->u.host_state.watch;
 
 	if (h->pub.down == down && (watch || !h->pub.watched))
-		return fail_set(why, REASON_WRONG_STATE, "host '%s' is %s already", h->pub.name, down ? "down" : "up");
+		return fail_set(why, REASON_WRONG_STATE, "host '%s' is already %s", h->pub.name, down ? "down" : "up");
 	if (h->pub.down && watch && !h->pub.watched)
 		return fail_set(why, REASON_WRONG_STATE, "host '%s' was taken down by its owner", h->pub.name);
 	if (ev->u.host_state.since < 0 || (ev->u.host_state.since && !down))
-		return fail_set(why, REASON_INVALID, "a host is down since a minute, and up from now on");
+		return fail_set(why, REASON_INVALID, "a host can be down since an earlier minute, but comes up now");
 	return 0;
 }
 
@@ -328,7 +328,7 @@ int host_retire(struct engine *e, const struct event *ev, struct fail *why)
 		return rc;
 	for (size_t i = calendar_find(h, e->minute); i < h->pub.piece_count; i++)
 		if (h->pub.pieces[i].lease || h->pub.pieces[i].order)
-			return fail_set(why, REASON_HAS_DEPENDENTS, "minutes of host '%s' are on sale or leased",
+			return fail_set(why, REASON_HAS_DEPENDENTS, "time of host '%s' is on sale or sold",
 				h->pub.name);
 	calendar_clear(h);
 	offer_index_drop(h->sku, h);

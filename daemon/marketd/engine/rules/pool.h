@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is traded and where it lies: SKUs, hosts, pools. */
+/* SKUs, hosts and pools: made, changed, deleted. */
 #ifndef MARKETD_ENGINE_RULES_POOL_H
 #define MARKETD_ENGINE_RULES_POOL_H
 
@@ -13,7 +13,7 @@ int host_register(struct engine *e, const struct event *ev, struct fail *why);
 int host_set_state(struct engine *e, const struct event *ev, struct fail *why);
 int host_retire(struct engine *e, const struct event *ev, struct fail *why);
 
-/* A host into its SKU's and its pool's lists. */
+/* Adds a host to the lists of its SKU and its pool. */
 struct live_host *pool_add_host(struct engine *e, const struct host *h, const struct piece *pieces, size_t count);
 void host_pass_due(struct engine *e, struct live_host *h); /* when its minutes begin, then when they end */
 

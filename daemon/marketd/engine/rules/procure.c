@@ -15,7 +15,7 @@
 #define PRICE_MAX INT64_C(1000000000000)
 enum { WINDOW_MAX = 129600 };
 
-/* From `at` on there are so many more (fewer) nodes that the pool owns, or has on sale. */
+/* From `at` on the pool owns, or has on sale, this many nodes more (or fewer). */
 struct step {
 	int64_t at;
 	int32_t own, sale;
@@ -47,7 +47,7 @@ static void add_step(struct steps *s, int64_t at, int32_t own, int32_t sale)
 	s->list[s->count++] = (struct step){ .at = at, .own = own, .sale = sale };
 }
 
-/* What the pool owns and has on sale by this procurement, as levels in order of time over the whole window. */
+/* What the pool owns, and what this procurement has on sale: levels in order of time over the whole window. */
 static struct steps procure_survey(const struct round *r)
 {
 	const struct live_pool *p = world_pool(r->e, r->p->pool);
@@ -147,7 +147,7 @@ static struct live_order order_for(const struct round *r, enum side side, int64_
 	return t;
 }
 
-/* Refused for its size: as at the door. */
+/* An order that is too large is refused, as order_check() refuses it. */
 static int32_t too_big(const struct live_order *o)
 {
 	int64_t most;
@@ -258,18 +258,18 @@ void procure_all(struct engine *e)
 static int check_numbers(int32_t target, int32_t window, int64_t min_sell, int64_t max_buy, struct fail *why)
 {
 	if (target < -1 || target > NODES_MAX)
-		return fail_set(why, REASON_INVALID, "the target is 0 to %d nodes, or as many as there are instances",
+		return fail_set(why, REASON_INVALID, "the target is 0 to %d nodes, or the number of instances",
 			NODES_MAX);
 	if (window < 1 || window > WINDOW_MAX)
 		return fail_set(why, REASON_INVALID, "the window is 1 to %d minutes", WINDOW_MAX);
 	if (min_sell < 0 || min_sell > PRICE_MAX || max_buy < 0 || max_buy > PRICE_MAX)
 		return fail_set(why, REASON_INVALID, "a price is below 0 or too high");
 	if (min_sell > max_buy)
-		return fail_set(why, REASON_INVALID, "the least price to sell at is above the most to buy at");
+		return fail_set(why, REASON_INVALID, "the minimum sell price is above the maximum buy price");
 	return 0;
 }
 
-/* Has the pool one for this SKU, other than `self`? */
+/* Does the pool have another procurement for this SKU than `self`? */
 static bool has_other(const struct live_pool *d, uint64_t sku, const struct procurement *self)
 {
 	const struct procurement *p;
@@ -290,12 +290,11 @@ int procure_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (d->pub.kind != POOL_MARKET)
-		return fail_set(why, REASON_WRONG_STATE,
-			"hosts are registered into pool '%s': nothing is bought into it", d->pub.name);
+		return fail_set(why, REASON_WRONG_STATE, "pool '%s' is for hosts; buy into another pool", d->pub.name);
 	if (!world_sku(e, ev->u.procurement.sku))
-		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+		return fail_set(why, REASON_NOT_FOUND, "no such instance SKU");
 	if (has_other(d, ev->u.procurement.sku, NULL))
-		return fail_set(why, REASON_WRONG_STATE, "pool '%s' has a procurement for that SKU already",
+		return fail_set(why, REASON_WRONG_STATE, "pool '%s' already has a procurement for that SKU",
 			d->pub.name);
 	rc = check_name(ev->name, true, why);
 	rc = rc ? rc : check_numbers(ev->u.procurement.target, ev->u.procurement.window, ev->u.procurement.min_sell,
@@ -303,7 +302,7 @@ int procure_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (world_named(e, PROCUREMENTS, ev->account, ev->name))
-		return fail_set(why, REASON_NAME_TAKEN, "there is a procurement '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "procurement '%s' already exists", ev->name);
 	p = must_zalloc(sizeof *p);
 	*p = (struct procurement){ .id = world_id(e),
 		.account = ev->account,
@@ -332,12 +331,12 @@ static int procure_find(const struct engine *e, const struct event *ev, struct p
 	struct procurement *p = world_procurement(e, ev->subject);
 
 	if (!world_account(e, ev->account) || !p || p->account != ev->account)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such procurement");
+		return fail_set(why, REASON_NOT_FOUND, "no such procurement");
 	*out = p;
 	return 0;
 }
 
-/* What it will be, checked. */
+/* Fills in and checks what the procurement will be. */
 static int procure_changed(const struct engine *e, const struct event *ev, const struct procurement *p,
 	struct procurement *now, struct fail *why)
 {
@@ -347,9 +346,9 @@ static int procure_changed(const struct engine *e, const struct event *ev, const
 	if (ev->u.procurement_change.sku)
 		now->sku = ev->u.procurement_change.sku;
 	if (!world_sku(e, now->sku))
-		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+		return fail_set(why, REASON_NOT_FOUND, "no such instance SKU");
 	if (has_other(world_pool(e, p->pool), now->sku, p))
-		return fail_set(why, REASON_WRONG_STATE, "the pool has a procurement for that SKU already");
+		return fail_set(why, REASON_WRONG_STATE, "the pool already has a procurement for that SKU");
 	if (ev->u.procurement_change.target != -1)
 		now->target = ev->u.procurement_change.target;
 	if (ev->u.procurement_change.window != -1)
@@ -363,7 +362,7 @@ static int procure_changed(const struct engine *e, const struct event *ev, const
 	if (rc)
 		return rc;
 	if (ev->u.procurement_change.enabled < -1 || ev->u.procurement_change.enabled > 1)
-		return fail_set(why, REASON_INVALID, "a procurement is enabled or not");
+		return fail_set(why, REASON_INVALID, "'enabled' is true or false");
 	if (ev->u.procurement_change.enabled >= 0)
 		now->enabled = ev->u.procurement_change.enabled;
 	return 0;
@@ -383,7 +382,7 @@ int procure_change(struct engine *e, const struct event *ev, struct fail *why)
 		return rc;
 	other = ev->name ? world_named(e, PROCUREMENTS, ev->account, ev->name) : NULL;
 	if (other && other != p)
-		return fail_set(why, REASON_NAME_TAKEN, "there is a procurement '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "procurement '%s' already exists", ev->name);
 	if ((p->enabled && !now.enabled) || now.sku != p->sku)
 		cancel_orders(e, p);
 	if (ev->name) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Procurements: keep a pool at a number of nodes for a window ahead, by orders of the market's own. */
+/* Procurements: keep a pool at a number of nodes for a window ahead, by orders that the market places. */
 #ifndef MARKETD_ENGINE_RULES_PROCURE_H
 #define MARKETD_ENGINE_RULES_PROCURE_H
 

@@ -24,20 +24,20 @@ static int release_check(const struct engine *e, const struct event *ev, struct 
 	const struct live_pool *p = world_pool(e, ev->subject);
 
 	if (!world_account(e, ev->account))
-		return fail_set(why, REASON_NOT_FOUND, "there is no such account");
+		return fail_set(why, REASON_NOT_FOUND, "no such account");
 	if (!p || p->pub.account != ev->account || p->pub.deleted)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such pool");
+		return fail_set(why, REASON_NOT_FOUND, "no such pool");
 	if (p->pub.kind != POOL_MARKET)
-		return fail_set(why, REASON_WRONG_STATE,
-			"pool '%s' is where hosts come from: it has nothing to give back", p->pub.name);
+		return fail_set(why, REASON_WRONG_STATE, "pool '%s' is for hosts: it has nothing to give back",
+			p->pub.name);
 	if (ev->u.release.sku && !world_sku(e, ev->u.release.sku))
-		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+		return fail_set(why, REASON_NOT_FOUND, "no such instance SKU");
 	if (ev->u.release.nodes < 0 || ev->u.release.nodes > NODES_MAX)
-		return fail_set(why, REASON_INVALID, "a release is of 1 to %d nodes, or 0 for all", NODES_MAX);
+		return fail_set(why, REASON_INVALID, "a release is for 1 to %d nodes, or 0 for all", NODES_MAX);
 	return 0;
 }
 
-/* The hosts that it is about, in the order in which they are given back. */
+/* Finds the hosts to give back, in order. */
 static int release_plan(const struct engine *e, const struct event *ev, struct pick *out, int64_t *from,
 	struct fail *why)
 {
@@ -61,7 +61,7 @@ static int release_plan(const struct engine *e, const struct event *ev, struct p
 		size_t had = out->count;
 
 		pick_release(out);
-		return fail_set(why, REASON_NOT_OWNED, "pool '%s' has %zu nodes from then on", p->pub.name, had);
+		return fail_set(why, REASON_NOT_OWNED, "pool '%s' has only %zu nodes from then on", p->pub.name, had);
 	}
 	pick_sort(out, e, p->pub.id);
 	if (ev->u.release.nodes)
@@ -69,7 +69,7 @@ static int release_plan(const struct engine *e, const struct event *ev, struct p
 	return 0;
 }
 
-/* What the pool offers of this host itself goes off sale. */
+/* Takes the pool's own offers of this host off sale. */
 static void release_withdraw(struct engine *e, struct live_host *h, uint64_t pool, int64_t from)
 {
 	const struct piece *p;

@@ -13,7 +13,7 @@ struct span resting_whole(const struct order *o)
 	return (struct span){ .start = o->start, .end = o->end, .nodes = o->nodes };
 }
 
-/* Can what came on sale since the last pass be of use to it? All else was tried then and did not fill. */
+/* Can the buy use what came on sale since the last pass? That pass tried all else, and it did not fill. */
 static bool resting_worth(const struct fresh *f, const struct live_order *o)
 {
 	if (f->all || (f->lost && o->lost && !(o->pub.flags & ORDER_PARTIAL)))
@@ -21,7 +21,7 @@ static bool resting_worth(const struct fresh *f, const struct live_order *o)
 	return f->start < f->end && o->pub.price >= f->price && o->pub.start < f->end && o->pub.end > f->start;
 }
 
-/* True where it is closed. */
+/* True if that closed it. */
 static bool try_one(struct engine *e, struct live_order *o)
 {
 	struct want w;
@@ -53,7 +53,7 @@ void resting_try(struct engine *e, struct live_sku *s)
 	while (i < s->resting_count) {
 		struct live_order *o = s->resting[i];
 
-		f.all = f.all || s->crossed; /* one before it interrupted a lease, and left something over */
+		f.all = f.all || s->crossed; /* a buy before it interrupted a lease and left part of it on sale */
 		if (!f.all && !f.lost && o->pub.price < f.price)
 			break;
 		if (!resting_worth(&f, o) || !try_one(e, o))
@@ -75,7 +75,7 @@ void resting_try_marked(struct engine *e)
 	}
 }
 
-/* What of the need is before `minute` is gone; true where something was. */
+/* Drops the need before `minute`; true if there was any. */
 static bool resting_shorten(struct live_order *o, int64_t minute)
 {
 	struct span *s = o->spans;

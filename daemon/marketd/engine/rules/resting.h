@@ -8,13 +8,13 @@
 /* One pass over the resting buys of a SKU. */
 void resting_try(struct engine *e, struct live_sku *s);
 
-/* Marked SKUs that had no pass in this round (event, minute of a tick) yet, in order of id. */
+/* Passes over the marked SKUs, in order of id, that had no pass in this round (event, minute of a tick) yet. */
 void resting_try_marked(struct engine *e);
 
 /* Orders that are due in this minute: buys lose it, sells are over. */
 void resting_pass_minute(struct engine *e);
 
-/* A rest as one span, of what the order asks for. */
+/* All that the order asks for, as one span. */
 struct span resting_whole(const struct order *o);
 
 #endif

@@ -26,7 +26,7 @@ static void review_set_text(char **text, const char *now)
 	*text = must_copy(now);
 }
 
-/* It is over, and its name and host are free. */
+/* Ends an instance; frees its name and host. */
 static void review_end(struct engine *e, struct instance *x, enum instance_status status, const char *detail)
 {
 	struct live_host *h = world_host(e, x->host);
@@ -54,7 +54,7 @@ static int rank_cmp(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The pool's first host for it that nothing runs on. */
+/* The pool's first host of the right SKU without an instance. */
 static struct live_host *free_host(const struct engine *e, const struct live_pool *p, uint64_t sku)
 {
 	for (size_t i = 0; i < p->holding_count; i++) {
@@ -101,7 +101,7 @@ static int pool_cmp(const void *a, const void *b)
 	return x->pub.id < y->pub.id ? -1 : x->pub.id > y->pub.id;
 }
 
-/* Hosts first lose what is over in all pools, then gain: a host goes from one pool's instance to another's. */
+/* All pools first take hosts from their instances, then give them: so a host can pass from pool to pool. */
 void review_all(struct engine *e, int64_t when)
 {
 	size_t count = e->stale_count;
@@ -134,16 +134,16 @@ int instance_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (!world_sku(e, ev->u.instance.sku))
-		return fail_set(why, REASON_NOT_FOUND, "there is no such instance SKU");
+		return fail_set(why, REASON_NOT_FOUND, "no such instance SKU");
 	rc = check_name(ev->name, true, why);
 	rc = rc ? rc : check_text(ev->text, why);
 	rc = rc ? rc : check_text(ev->u.instance.user_data, why);
 	if (rc)
 		return rc;
 	if (ev->u.instance.priority < PRIORITY_YIELD || ev->u.instance.priority > PRIORITY_CRITICAL)
-		return fail_set(why, REASON_INVALID, "an instance has no such priority");
+		return fail_set(why, REASON_INVALID, "the instance's priority is unknown");
 	if (world_named(e, INSTANCES, ev->account, ev->name))
-		return fail_set(why, REASON_NAME_TAKEN, "there is an instance '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "instance '%s' already exists", ev->name);
 	x = must_zalloc(sizeof *x);
 	*x = (struct instance){ .id = world_id(e),
 		.account = ev->account,
@@ -172,7 +172,7 @@ static int review_find(const struct engine *e, const struct event *ev, struct in
 	struct instance *x = world_instance(e, ev->subject);
 
 	if (!world_account(e, ev->account) || !x || x->account != ev->account)
-		return fail_set(why, REASON_NOT_FOUND, "there is no such instance");
+		return fail_set(why, REASON_NOT_FOUND, "no such instance");
 	*out = x;
 	return 0;
 }
@@ -188,10 +188,10 @@ int instance_change(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (ev->u.instance_change.priority < -1 || ev->u.instance_change.priority > PRIORITY_CRITICAL)
-		return fail_set(why, REASON_INVALID, "an instance has no such priority");
+		return fail_set(why, REASON_INVALID, "the instance's priority is unknown");
 	other = ev->name ? world_named(e, INSTANCES, ev->account, ev->name) : NULL;
 	if (other && other != x)
-		return fail_set(why, REASON_NAME_TAKEN, "there is an instance '%s' already", ev->name);
+		return fail_set(why, REASON_NAME_TAKEN, "instance '%s' already exists", ev->name);
 	if (ev->name) {
 		if (review_live(x))
 			world_unname(e, INSTANCES, x->account, x->name);
@@ -220,7 +220,7 @@ int instance_stop(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (!review_live(x))
-		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is over already", x->name);
+		return fail_set(why, REASON_WRONG_STATE, "instance '%s' has already ended", x->name);
 	review_end(e, x, INSTANCE_TERMINATED, "stopped");
 	return 0;
 }
@@ -233,7 +233,7 @@ int instance_delete(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (review_live(x))
-		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is not over: stop it first", x->name);
+		return fail_set(why, REASON_WRONG_STATE, "instance '%s' has not ended; stop it first", x->name);
 	rank_remove(&world_pool(e, x->pool)->instances, x->id);
 	world_forget(e, INSTANCES, x->id, x->account, x);
 	return 0;
@@ -248,9 +248,9 @@ int instance_report(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	if (!x->host || !review_live(x))
-		return fail_set(why, REASON_WRONG_STATE, "instance '%s' is on no host", x->name);
+		return fail_set(why, REASON_WRONG_STATE, "instance '%s' has no host", x->name);
 	if (status != INSTANCE_RUNNING && status != INSTANCE_FAILED)
-		return fail_set(why, REASON_INVALID, "an instance is reported as running or failed");
+		return fail_set(why, REASON_INVALID, "a report says running or failed");
 	rc = check_text(ev->text, why);
 	if (rc)
 		return rc;

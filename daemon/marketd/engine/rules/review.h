@@ -5,7 +5,7 @@
 
 #include "marketd/engine/live/world.h"
 
-/* Of the pools where something changed. when: Unix seconds, at which hosts are given. */
+/* Reviews the pools where something changed. when: Unix seconds, kept as the time when an instance got its host. */
 void review_all(struct engine *e, int64_t when);
 
 int instance_make(struct engine *e, const struct event *ev, struct fail *why);

@@ -10,7 +10,7 @@
 #include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/trade.h"
 
-enum { FEW = 32 }; /* sorted as they come, without asking for memory */
+enum { FEW = 32 }; /* sorted without an allocation */
 
 struct row {
 	struct live_host *host;
@@ -57,7 +57,7 @@ void pick_release(struct pick *p)
 	*p = (struct pick){ 0 };
 }
 
-/* The pool has the whole window of it, and none of it is on sale or can be taken back. */
+/* The pool owns the whole window of the host; none of it is on sale or under an interruptible lease. */
 static bool sell_sellable(const struct live_host *h, const struct order *o)
 {
 	int64_t at = o->start;
@@ -86,9 +86,8 @@ int sell_plan(const struct engine *e, const struct live_order *o, struct pick *o
 	}
 	if (out->count < (size_t)o->pub.nodes) {
 		pick_release(out);
-		return fail_set(why, REASON_NOT_OWNED,
-			"pool '%s' does not have %d nodes for sale throughout the window", o->pool->pub.name,
-			o->pub.nodes);
+		return fail_set(why, REASON_NOT_OWNED, "pool '%s' does not have %d unsold nodes throughout the window",
+			o->pool->pub.name, o->pub.nodes);
 	}
 	pick_sort(out, e, o->pub.pool);
 	out->count = (size_t)o->pub.nodes;

@@ -17,7 +17,7 @@ void pick_release(struct pick *p);
 /* 0 and the hosts (the caller releases), or NOT_OWNED. */
 int sell_plan(const struct engine *e, const struct live_order *o, struct pick *out, struct fail *why);
 
-/* Placed on those hosts; the order gets the next id. */
+/* Puts those hosts on sale by a new order, which takes the next id. */
 void sell_do(struct engine *e, struct live_order *o, const struct pick *hosts);
 
 #endif

@@ -11,7 +11,7 @@ struct sell_preview {
 	bool whole;
 };
 
-/* Only minutes of these hosts are looked at: together with what is on sale beside it more may be sold. */
+/* Counts only minutes of these hosts; together with other offers a buy may take more. */
 void sell_preview_find(const struct engine *e, const struct order *o, const struct pick *hosts,
 	struct sell_preview *out);
 

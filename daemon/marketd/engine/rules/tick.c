@@ -10,7 +10,7 @@
 #include "marketd/engine/rules/review.h"
 #include "marketd/engine/live/offer_index.h"
 
-/* The pools whose instances a lease that begins or ends here may give a host to, or take one from. */
+/* Marks the pools whose instances may get or lose a host because a lease begins or ends here. */
 static void owners_change(struct engine *e, const struct live_lease *l)
 {
 	const struct live_lease *parent = world_lease(e, l->pub.parent);
@@ -57,7 +57,7 @@ static void hosts_due(struct engine *e)
 	}
 }
 
-/* The offer indexes move on by an hour, and with it what is past is forgotten everywhere. */
+/* Moves the offer indexes on by an hour and forgets the past everywhere. */
 static void turn_shelves(struct engine *e)
 {
 	struct live_sku *s;
@@ -103,7 +103,7 @@ int tick_apply(struct engine *e, const struct event *ev, struct fail *why)
 	int64_t minute = ev->u.tick.minute;
 
 	if (minute <= e->minute || minute >= MINUTE_MAX)
-		return fail_set(why, REASON_INVALID, "a tick names a later minute than the last");
+		return fail_set(why, REASON_INVALID, "a tick must name a later minute than the last");
 	while (e->minute < minute)
 		one_minute(e, next_minute(e, minute));
 	return 0;

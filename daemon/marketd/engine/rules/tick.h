@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time goes on: what is due in each minute, in the order of rules.md. */
+/* Time passes: does what is due in each minute, in the order of rules.md. */
 #ifndef MARKETD_ENGINE_RULES_TICK_H
 #define MARKETD_ENGINE_RULES_TICK_H
 

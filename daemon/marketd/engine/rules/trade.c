@@ -45,7 +45,7 @@ void trade_close(struct engine *e, struct live_order *t, enum order_status statu
 		live_order_shut(e, t);
 }
 
-/* The seller's own lease of [start, end) is cut out of what it has, and marked as sold on. */
+/* Splits the seller's lease so that one part is [start, end), and marks that part as sold on. */
 static struct live_lease *cut_parent(struct engine *e, uint64_t lease, int64_t start, int64_t end)
 {
 	struct live_lease *l = world_lease(e, lease);
@@ -87,7 +87,7 @@ static void emit_trade(struct engine *e, const struct lease *l, int64_t cost)
 		.other = l->id, .amount = cost, .minute = l->start });
 }
 
-/* What was sold, given back and sold again is counted each time: nothing holds that below 64 bits. */
+/* Minutes that are sold, released and sold again count each time, so nothing keeps the sum below 64 bits. */
 static int64_t count_on(int64_t sum, int64_t more)
 {
 	return sum > INT64_MAX - more ? INT64_MAX : sum + more;
@@ -102,10 +102,10 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 	bool stays = buy->pub.flags & ORDER_INTERRUPTIBLE;
 	int64_t cost = sure_mul(s->price, s->end - s->start);
 
-	ensure(sell && p && p->order == s->order && p->end >= s->end, "a plan is done that does not hold any more");
+	ensure(sell && p && p->order == s->order && p->end >= s->end, "a plan no longer fits the state");
 	ensure(s->price <= buy->pub.price && s->price >= sell->pub.price, "a trade passes a limit");
 	ensure(sell->beneficiary != buy->beneficiary, "somebody trades with themselves");
-	ensure(s->start > e->minute && !s->host->pub.down, "what is past or down is sold");
+	ensure(s->start > e->minute && !s->host->pub.down, "a past minute or a host that is down is sold");
 	if (p->interruptible) {
 		lease_interrupt(e, world_lease(e, p->lease), s->start);
 		p = calendar_at(s->host, s->start);
