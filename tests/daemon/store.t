@@ -26,7 +26,7 @@ is "$(credit 100)" 201 "with \$100"
 # ---- While it runs ----
 care check --data "$MARKETD_DATA"
 is "$status" 0 "check while it runs"
-like "$err" 'every balance of the market is the ledger' "compares the ledger with the market"
+like "$err" 'every balance of the market matches the ledger' "compares the ledger with the market"
 like "$err" "market.db' is good" "and says that all is well"
 is "$out" "" "on stderr alone"
 care backup --data "$MARKETD_DATA" "$TMP/copy.db"
@@ -92,7 +92,7 @@ is "$(cat "$TMP/wrong/market.db")" "not a database, not at all" "it is left as i
 head -c 20000 "$TMP/copy.db" >"$TMP/wrong/market.db"
 care check --data "$TMP/wrong"
 is "$status" 11 "check of one that was cut off"
-like "$err" 'was cut off: 20000 bytes are left' "says so"
+like "$err" 'is truncated: 20000 bytes are left' "says so"
 
 # ---- Disks ----
 mkdir "$TMP/disk"

@@ -8,7 +8,7 @@
 
 enum { TEXT_MAX = 256 }; /* nine numbers of at most twenty characters, a book's name, blanks */
 
-/* printf would be most of the cost of a posting. */
+/* Written by hand: printf would be most of the cost of a posting. */
 static char *add_u64(char *to, uint64_t v, char after)
 {
 	char digits[20];
@@ -52,7 +52,7 @@ static size_t chain_canonical(char room[TEXT_MAX], const struct posting_row *row
 	return (size_t)(to - room);
 }
 
-/* SHA-256 of two pieces. Making a context and looking the digest up costs more than the sum; a market has one thread. */
+/* SHA-256 of two pieces. Keeps its context, as making one costs more than hashing; a market has one thread. */
 static void digest_of(const void *a, size_t a_len, const void *b, size_t b_len, uint8_t digest[CHAIN_BYTES])
 {
 	static EVP_MD_CTX *ctx;
@@ -67,7 +67,7 @@ static void digest_of(const void *a, size_t a_len, const void *b, size_t b_len, 
 	good = good && EVP_DigestUpdate(ctx, a, a_len) == 1 && EVP_DigestUpdate(ctx, b, b_len) == 1 &&
 		EVP_DigestFinal_ex(ctx, digest, NULL) == 1;
 	if (!good)
-		abort(); /* no memory, or a library without SHA-256: a ledger without its chain is not kept */
+		abort(); /* no memory, or no SHA-256: no ledger without its chain */
 }
 
 void chain_digest(const void *data, size_t len, uint8_t digest[CHAIN_BYTES])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One walk over an event's fields serves both ways, so that what is written and what is read cannot
- * part. Whole numbers are in groups of seven bits, least first, never longer than need be; a string
- * is its length + 1 (0: NULL), its bytes and a NUL. Every event has one form only.
+ * One walk over an event's fields both writes and reads it, so that the two cannot differ. Whole numbers
+ * are in groups of seven bits, lowest first, as short as possible; a string is its length + 1 (0: NULL),
+ * its bytes and a NUL. Every event has exactly one form.
  */
 #include "marketd/store/journal.h"
 
@@ -52,7 +52,7 @@ static uint64_t get_u64(struct walk *w)
 		v |= (uint64_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80)) {
 			if (byte == 0 && shift)
-				break; /* longer than need be */
+				break; /* longer than necessary */
 			return v;
 		}
 	}
@@ -156,8 +156,8 @@ static void journal_text(struct walk *w, const char **s, size_t max)
 }
 
 /*
- * A field that a kind got after journals were written without it: at the end, and only where it says
- * something, so that what was written before reads as before and there is still one form only.
+ * A field that a kind of event got later. It goes to the end and only if it is not 0, so that older
+ * journals still read and every event keeps exactly one form.
  */
 static bool journal_late(struct walk *w, bool said)
 {
@@ -334,7 +334,8 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_CANCEL:
 	case EVENT_INSTANCE_STOP:
 	case EVENT_INSTANCE_DELETE:
-	case EVENT_PROCUREMENT_DELETE: break; /* its subject says all */
+	case EVENT_PROCUREMENT_DELETE:
+		break; /* the subject is all it has */
 	case EVENT_NONE:
 	case EVENT_KINDS: w->rc = -EINVAL; break;
 	}
@@ -355,7 +356,7 @@ static void walk_event(struct walk *w, struct event *ev)
 int journal_put(struct buf *out, const struct event *ev)
 {
 	struct walk w = { .out = out };
-	struct event copy = *ev; /* writing changes nothing in it; the walk is the same as in reading */
+	struct event copy = *ev; /* the walk takes a pointer to non-const, but writing changes nothing */
 	size_t before = out->len;
 	uint8_t head[2] = { JOURNAL_FORM, (uint8_t)ev->kind };
 

@@ -20,7 +20,7 @@ enum { STATUS_FAILURE = 1, STATUS_USAGE = 2, STATUS_CHECK = 11, DUMP_BYTES = 1 <
 /* Each book's last balance, by "owner book asset". */
 struct balances {
 	struct table of;
-	uint64_t until;            /* the event that the market is at: a daemon that runs may write on */
+	uint64_t until; /* the event of the market's state: a running daemon may write more */
 	struct fail *f;
 };
 
@@ -49,7 +49,7 @@ static int balance_of_posting(void *arg, const struct posting_row *row)
 		kept = malloc(sizeof *kept);
 		if (!kept || table_set(&b->of, key, kept)) {
 			free(kept);
-			return fail_set(b->f, REASON_UNAVAILABLE, "no memory is left");
+			return fail_set(b->f, REASON_UNAVAILABLE, "out of memory");
 		}
 	}
 	*kept = p->balance;
@@ -66,7 +66,7 @@ static int read_balances(struct store *store, const struct engine *e, struct bal
 	return rc < 0 ? rc : 0;
 }
 
-/* A line "book OWNER BOOK ASSET BALANCE" of the market's text: the ledger must end so too. */
+/* A line "book OWNER BOOK ASSET BALANCE" of the market's text: the ledger must end with the same balance. */
 static int compare_book(struct balances *b, char *line)
 {
 	char *last = strrchr(line, ' ');
@@ -94,7 +94,7 @@ static int compare_balances(struct balances *b, const struct engine *e)
 	int rc;
 
 	buf_init(&text, DUMP_BYTES);
-	rc = engine_dump(e, &text) ? fail_set(b->f, REASON_UNAVAILABLE, "no memory is left") : 0;
+	rc = engine_dump(e, &text) ? fail_set(b->f, REASON_UNAVAILABLE, "out of memory") : 0;
 	for (line = text.data; line && *line && !rc; line = next) {
 		next = strchr(line, '\n');
 		if (next)
@@ -138,7 +138,7 @@ static void maintain_say(const struct maintain *how, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* One that this program would not use is no fault: all events are there. But it is said. */
+/* A snapshot that this program would not use is no fault, because the events are all there; it is reported. */
 static int look_at_snapshot(const struct maintain *how, struct store *store, struct fail *f)
 {
 	struct engine *e = NULL;
@@ -152,8 +152,7 @@ static int look_at_snapshot(const struct maintain *how, struct store *store, str
 	if (!rc && seq && engine_load(&e, bytes.data, bytes.len, &why))
 		maintain_say(how, "the snapshot at event %" PRIu64 " is not used: %s", seq, why.text);
 	else if (!rc && seq && (engine_hash(e) != hash || engine_count(e) != seq))
-		maintain_say(how,
-			"the snapshot at event %" PRIu64 " is not used: its state is not the one that it was made of",
+		maintain_say(how, "the snapshot at event %" PRIu64 " is not used: its state does not match its hash",
 			seq);
 	engine_free(e);
 	buf_release(&bytes);
@@ -169,11 +168,11 @@ static int check_state(const struct maintain *how, struct store *store, struct f
 		rc = market_replay(store, false, 0, &whole, f);
 	if (!rc)
 		rc = market_replay(store, true, engine_count(whole), &quick, f);
-	if (!rc && engine_count(quick) > engine_count(whole)) /* a snapshot that was made in between */
+	if (!rc && engine_count(quick) > engine_count(whole)) /* a snapshot a snapshot was made in between */
 		rc = market_catch_up(store, whole, engine_count(quick), f);
 	if (!rc && engine_hash(whole) != engine_hash(quick))
 		rc = fail_set(f, REASON_INTERNAL,
-			"the snapshot and the journal do not give the same market (%016" PRIx64 ", %016" PRIx64 ")",
+			"the snapshot and the journal give different markets (%016" PRIx64 ", %016" PRIx64 ")",
 			engine_hash(quick), engine_hash(whole));
 	if (!rc) {
 		maintain_say(how,
@@ -187,13 +186,13 @@ static int check_state(const struct maintain *how, struct store *store, struct f
 		rc = check_balances(store, whole, f);
 	}
 	if (!rc)
-		maintain_say(how, "every balance of the market is the ledger's");
+		maintain_say(how, "every balance of the market matches the ledger");
 	engine_free(whole);
 	engine_free(quick);
 	return rc;
 }
 
-/* Makes none where there is none, as the daemon does. */
+/* Unlike the daemon, this does not create a missing database. */
 static int open_there(const char *path, struct store **out, struct fail *f)
 {
 	char log[PATH_MAX];
@@ -201,7 +200,7 @@ static int open_there(const char *path, struct store **out, struct fail *f)
 
 	snprintf(log, sizeof log, "%s-wal", path);
 	if (!strstr(path, "://") && stat(path, &st) != 0 && errno == ENOENT && stat(log, &st) != 0)
-		return fail_set(f, REASON_NOT_FOUND, "there is no '%s'; give the right --data", path);
+		return fail_set(f, REASON_NOT_FOUND, "no database '%s'; give the right --data", path);
 	return store_open(path, out, f);
 }
 
@@ -248,7 +247,7 @@ static int copy_to(const char *from, const char *to, struct fail *f)
 static int need_path(const struct maintain *how, const char *verb, struct fail *f)
 {
 	if (!how->path || !*how->path)
-		return fail_set(f, REASON_INVALID, "%s needs a file: 'nanopod-marketd %s FILE'", verb, verb);
+		return fail_set(f, REASON_INVALID, "%s needs a file, e.g. 'nanopod-marketd %s FILE'", verb, verb);
 	return 0;
 }
 
@@ -279,7 +278,7 @@ static int move_aside(const char *data, const char *suffix, struct fail *f)
 	return 0;
 }
 
-/* Whoever still writes to it loses the lease first, so that no answer is given that the restore forgets. */
+/* First takes the lease from a daemon that still writes, so that it gives no answer that the restore forgets. */
 static int set_aside(const struct maintain *how, struct fail *f)
 {
 	struct store *store;
@@ -299,7 +298,7 @@ static int set_aside(const struct maintain *how, struct fail *f)
 	if (!rc)
 		rc = move_aside(how->data, "-shm", f);
 	if (!rc)
-		maintain_say(how, "what was there is now '%s.before-restore'", how->data);
+		maintain_say(how, "the old database is now '%s.before-restore'", how->data);
 	return rc;
 }
 
@@ -311,8 +310,8 @@ static int run_restore(const struct maintain *how, struct fail *f)
 
 	if (!rc && there && !how->force)
 		rc = fail_set(f, REASON_WRONG_STATE,
-			"'%s' is there: end the nanopod-marketd that uses it, then 'nanopod-marketd restore "
-			"--force %s' puts it aside",
+			"'%s' exists; stop the nanopod-marketd that uses it, then 'nanopod-marketd restore "
+			"--force %s' sets it aside",
 			how->data, how->path);
 	if (!rc && strlen(how->data) > PATH_MAX - 64)
 		rc = fail_set(f, REASON_INVALID, "'%.60s…' is too long for a path", how->data);
@@ -323,7 +322,7 @@ static int run_restore(const struct maintain *how, struct fail *f)
 	if (!rc)
 		rc = copy_to(how->path, how->data, f);
 	if (!rc)
-		maintain_say(how, "'%s' is as in '%s'", how->data, how->path);
+		maintain_say(how, "'%s' is restored from '%s'", how->data, how->path);
 	return rc;
 }
 
@@ -332,9 +331,9 @@ static int run_migrate(const struct maintain *how, struct fail *f)
 	int from, to, rc = store_sqlite_migrate(how->data, &from, &to, f);
 
 	if (!rc && from == to)
-		maintain_say(how, "'%s' has form %d already", how->data, to);
+		maintain_say(how, "'%s' already has form %d", how->data, to);
 	else if (!rc)
-		maintain_say(how, "'%s' was brought from form %d to form %d", how->data, from, to);
+		maintain_say(how, "'%s' was migrated from form %d to form %d", how->data, from, to);
 	return rc;
 }
 
@@ -360,7 +359,7 @@ int maintain_run(const char *verb, const struct maintain *how)
 	struct fail f = { 0 };
 	int rc = REASON_INVALID;
 
-	fail_set(&f, rc, "'%s' is none of check, backup, restore, migrate", verb);
+	fail_set(&f, rc, "unknown command '%s'; use check, backup, restore or migrate", verb);
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
 		if (strcmp(verbs[i].name, verb) == 0)
 			rc = verbs[i].run(how, &f);
@@ -368,7 +367,7 @@ int maintain_run(const char *verb, const struct maintain *how)
 		return 0;
 	maintain_say(how, "%s", f.text);
 	if (rc == REASON_INTERNAL && !strstr(f.text, "nanopod-marketd restore"))
-		maintain_say(how, "bring the newest good backup back with 'nanopod-marketd restore --force BACKUP'");
+		maintain_say(how, "restore the newest good backup with 'nanopod-marketd restore --force BACKUP'");
 	return rc == REASON_INTERNAL ? STATUS_CHECK : rc == REASON_INVALID ? STATUS_USAGE : reason_row(rc)->status ?
 		reason_row(rc)->status : STATUS_FAILURE;
 }

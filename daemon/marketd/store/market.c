@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The turn of an event: the engine applies it, the store stages it, the commit makes it last. Any
- * failure to stage or to commit leaves the engine ahead of the disk, so the engine goes and the disk
- * is read again; nothing is answered in between.
+ * The way of an event: the engine applies it, the store stages it, the commit makes it durable. If
+ * staging or the commit fails, the engine is ahead of the disk; then the market drops the engine and
+ * reads the disk again, and answers nothing in between.
  */
 #include "marketd/store/market.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -16,29 +17,29 @@ enum {
 	SNAPSHOT_EVERY = 100 * 1000,
 	SNAPSHOT_BYTES = 1 << 30,
 	ANSWER_DAYS = 30,
-	FORGET_SECONDS = 60,       /* between bites */
+	FORGET_SECONDS = 60, /* between bites */
 	FORGET_BITE = 200,
-	LOGS_BITE = 64,            /* consoles that are looked at */
-	LOGS_DAYS = 7,             /* kept after the end of their nodes */
+	LOGS_BITE = 64, /* consoles looked at in one bite */
+	LOGS_DAYS = 7,  /* kept after the end of their nodes */
 	RETRY_MS = 1000,
-	STEP_MINUTES = 60,         /* of the first tick of many; the next are longer where little happens */
+	STEP_MINUTES = 60, /* of the first tick of many; the next ones grow where little happens */
 	STEP_EFFECTS = 1 << 16,
 };
 
 struct market {
 	struct store *store;
-	struct engine *engine;     /* an empty one while it could not be read again */
+	struct engine *engine; /* an empty one while the disk cannot be read */
 	struct effects effects;
 	struct buf bytes;          /* of snapshots */
 	int64_t now;
-	int64_t tried;             /* monotonic, of the last try to read it again */
+	int64_t tried; /* monotonic, of the last try to read the disk again */
 	int64_t forgot;
-	uint64_t logs_at;          /* the console that was looked at last */
+	uint64_t logs_at; /* the last console looked at */
 	uint64_t every;
 	uint64_t kept;             /* event of the newest snapshot */
 	bool dirty;                /* something is staged */
-	bool broken;               /* and could not be: the engine knows more than the disk will */
-	bool away;                 /* the engine is none: what is on disk could not be read again yet */
+	bool broken;               /* staging failed: the engine knows more than the disk will */
+	bool away;                 /* the engine is a stand-in: the disk could not be read again yet */
 	bool lost;
 	struct fail why;           /* what broke it */
 };
@@ -83,7 +84,7 @@ static int market_load(struct store *store, struct engine **out, uint64_t *kept,
 
 	buf_init(&bytes, SNAPSHOT_BYTES);
 	rc = store->calls->load_snapshot(store, &bytes, &seq, &hash, f);
-	/* A snapshot that another version wrote may not be read, or not mean the same: the events always are. */
+	/* A snapshot of another version may be unreadable or mean something else; the events always count. */
 	if (!rc && seq &&
 		(engine_load(&e, bytes.data, bytes.len, &why) || engine_hash(e) != hash || engine_count(e) != seq)) {
 		engine_free(e);
@@ -91,7 +92,7 @@ static int market_load(struct store *store, struct engine **out, uint64_t *kept,
 		seq = 0;
 	}
 	if (!rc && !e && engine_new(&e))
-		rc = fail_set(f, REASON_UNAVAILABLE, "no memory is left for the market");
+		rc = fail_set(f, REASON_UNAVAILABLE, "out of memory for the market");
 	buf_release(&bytes);
 	if (rc)
 		return rc;
@@ -110,12 +111,14 @@ static int store_market_replay(struct store *store, bool from_snapshot, uint64_t
 	if (from_snapshot)
 		rc = market_load(store, &e, kept, f);
 	else if (engine_new(&e))
-		rc = fail_set(f, REASON_UNAVAILABLE, "no memory is left for the market");
+		rc = fail_set(f, REASON_UNAVAILABLE, "out of memory for the market");
 	if (!rc)
 		rc = market_catch_up(store, e, until, f);
 	if (!rc && !until && engine_count(e) < store->calls->last_seq(store))
-		rc = fail_set(f, REASON_INTERNAL, "the journal ends at event %" PRIu64 " and the market at %" PRIu64
-			"; 'nanopod-marketd check' says more", store->calls->last_seq(store), engine_count(e));
+		rc = fail_set(f, REASON_INTERNAL,
+			"the journal ends at event %" PRIu64 " and the market at %" PRIu64
+			"; see 'nanopod-marketd check'",
+			store->calls->last_seq(store), engine_count(e));
 	if (rc) {
 		engine_free(e);
 		return rc;
@@ -131,7 +134,7 @@ int market_replay(struct store *store, bool from_snapshot, uint64_t until, struc
 	return store_market_replay(store, from_snapshot, until, out, &kept, f);
 }
 
-/* The lease comes before the last look, so that nobody writes behind it; a start that fails takes it from nobody. */
+/* Takes the lease before the last look, so that nobody writes after it; a start that fails takes it from nobody. */
 static int read_again(struct market *m, struct fail *f)
 {
 	struct engine *e = NULL;
@@ -163,7 +166,7 @@ int market_open(struct store *store, struct market **out, struct fail *f)
 	int rc;
 
 	if (!m)
-		return fail_set(f, REASON_UNAVAILABLE, "no memory is left for the market");
+		return fail_set(f, REASON_UNAVAILABLE, "out of memory for the market");
 	m->store = store;
 	m->every = SNAPSHOT_EVERY;
 	buf_init(&m->bytes, SNAPSHOT_BYTES);
@@ -222,9 +225,10 @@ static int not_ready(const struct market *m, struct fail *f)
 	return fail_set(f, REASON_UNAVAILABLE, "the market cannot write now: %s", m->why.text);
 }
 
-/* What was staged is gone; the engine knows too much and is not to be asked until the commit threw it away. */
+/* The staged rows are gone, so the engine knows too much: nobody may ask it until the commit drops it. */
 static int market_broke(struct market *m, const struct fail *why, struct fail *f)
 {
+	assert(why->code < 0);
 	m->why = *why;
 	m->broken = true;
 	return not_ready(m, f);
@@ -267,15 +271,15 @@ int market_log(struct market *m, uint64_t instance, const struct log_line *lines
 	if (!market_ready(m))
 		return not_ready(m, f);
 	rc = m->store->calls->log_append(m->store, instance, lines, count, &why);
-	m->dirty = true; /* a transaction is open, whatever became of it */
+	m->dirty = true; /* a transaction is open, even if this failed */
 	if (rc == REASON_INVALID)
 		return fail_set(f, rc, "%s", why.text);
 	return rc ? market_broke(m, &why, f) : 0;
 }
 
 /*
- * Minutes that were slept through come in steps that are on disk one by one: what a day did to thousands of
- * orders is too much for one event. Not where others' events are staged, whose turn ends with them.
+ * After a pause, the missed minutes come in steps that are committed one by one: what a day does to
+ * thousands of orders is too much for one event. Not while other events of this turn are staged.
  */
 static int market_tick(struct market *m, struct fail *f)
 {
@@ -322,8 +326,8 @@ static int market_snapshot(struct market *m, struct fail *f)
 	uint64_t seq = engine_count(m->engine);
 
 	buf_clear(&m->bytes);
-	/* Without one, the next start takes longer; that is no reason to refuse what was asked. */
-	m->kept = seq; /* nor to try again with every commit */
+	/* Without a snapshot the next start takes longer; that is no reason to refuse the request. */
+	m->kept = seq; /* do not try again with every commit */
 	if (engine_save(m->engine, &m->bytes))
 		return 0;
 	return m->store->calls->snapshot(m->store, seq, m->bytes.data, m->bytes.len, engine_hash(m->engine), f);
@@ -348,7 +352,7 @@ static int old_log(void *arg, const struct log_head *h)
 	return 0;
 }
 
-/* Consoles of nodes that nobody can ask for, and of those that ended long ago: some at a time, in turn. */
+/* Drops consoles of deleted nodes, and of those that ended long ago: some at a time, in turn. */
 static int forget_logs(struct market *m, struct fail *f)
 {
 	const struct store_calls *calls = m->store->calls;
@@ -375,7 +379,7 @@ static int stage_rest(struct market *m, struct fail *f)
 	return rc;
 }
 
-/* Nothing of the engine is kept. An empty one stands in, so that whoever looks finds nothing and not nowhere. */
+/* Drops the engine. An empty one stands in, so that readers find no things instead of no engine. */
 static int throw_away(struct market *m, struct fail *f)
 {
 	struct engine *empty = NULL;
@@ -398,6 +402,7 @@ int market_commit(struct market *m, struct fail *f)
 		return 0;
 	if (!m->broken && stage_rest(m, &m->why) == 0 && m->store->calls->commit(m->store, &m->why) == 0) {
 		m->dirty = false;
+		assert(m->store->calls->last_seq(m->store) == engine_count(m->engine));
 		return 0;
 	}
 	m->lost = m->lost || m->why.code == REASON_WRONG_STATE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection to SQLite and its statements; what it answers as numbers and failures as sentences. */
+/* The connection to SQLite and its statements; turns its codes into sentences. */
 #include "marketd/store/sqlite.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,7 @@
 
 enum { BUSY_MS = 2000 };
 
-#define CHECK_COMMAND \
-	"'nanopod-marketd check' says what is wrong, 'nanopod-marketd restore BACKUP' brings a backup back"
+#define CHECK_COMMAND "'nanopod-marketd check' says what is wrong, 'nanopod-marketd restore BACKUP' restores a backup"
 
 /* ---- Failures ---------------------------------------------------------------------------- */
 
@@ -20,7 +20,7 @@ int sqlite_fail(struct sqlite_store *s, int rc, struct fail *f, const char *what
 	switch (rc & 0xff) {
 	case SQLITE_FULL:
 		return fail_set(f, REASON_UNAVAILABLE,
-			"cannot %s '%s': the disk is full; make room, nothing that was answered is lost", what,
+			"cannot %s '%s': the disk is full; free some space (no answered request is lost)", what,
 			s->path);
 	case SQLITE_READONLY:
 		return fail_set(f, REASON_UNAVAILABLE,
@@ -29,7 +29,7 @@ int sqlite_fail(struct sqlite_store *s, int rc, struct fail *f, const char *what
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return fail_set(f, REASON_UNAVAILABLE,
-			"cannot %s '%s': another process holds it; find it with 'fuser %s' and end it", what, s->path,
+			"cannot %s '%s': another process holds it; find it with 'fuser %s' and stop it", what, s->path,
 			s->path);
 	case SQLITE_CORRUPT:
 		return fail_set(f, REASON_INTERNAL, "cannot %s '%s': it is damaged (%s); " CHECK_COMMAND, what, s->path,
@@ -38,7 +38,7 @@ int sqlite_fail(struct sqlite_store *s, int rc, struct fail *f, const char *what
 		return fail_set(f, REASON_WRONG_STATE, "cannot %s '%s': it is not a database, or an encrypted one; "
 			"give another --data or restore a backup with 'nanopod-marketd restore BACKUP'", what, s->path);
 	case SQLITE_NOMEM:
-		return fail_set(f, REASON_UNAVAILABLE, "cannot %s '%s': no memory is left", what, s->path);
+		return fail_set(f, REASON_UNAVAILABLE, "cannot %s '%s': out of memory", what, s->path);
 	case SQLITE_IOERR:
 	case SQLITE_CANTOPEN:
 		return fail_set(f, REASON_UNAVAILABLE,
@@ -90,6 +90,7 @@ int sqlite_statement(struct sqlite_store *s, unsigned number, const char *sql, s
 	sqlite3_stmt **kept = &s->statements[number], *st;
 	int rc;
 
+	assert(number < SQLITE_STORE_STATEMENTS);
 	if (*kept && !sqlite3_stmt_busy(*kept)) {
 		*out = *kept;
 		return 0;
@@ -155,7 +156,7 @@ static int sqlconn_configure(struct sqlite_store *s, struct fail *f)
 
 	sqlite3_busy_timeout(s->db, BUSY_MS);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* who has only read leaves all as it is */
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* a reader leaves the file as it is */
 	sqlite3_wal_autocheckpoint(s->db, 0);
 	sqlite3_wal_hook(s->db, on_wal, s);
 	return sqlite_run(s, pragmas, f);
@@ -164,14 +165,14 @@ static int sqlconn_configure(struct sqlite_store *s, struct fail *f)
 int sqlite_connect(const char *path, struct sqlite_store *s, struct fail *f)
 {
 	char name[PATH_ROOM];
-	/* So that no name means something else to SQLite (":memory:"). */
+	/* A path, so that SQLite gives no name a special meaning (":memory:"). */
 	int n = snprintf(name, sizeof name, "%s%s", path[0] == '/' ? "" : "./", path), rc;
 
 	if (n < 0 || (size_t)n >= sizeof name - 16)
-		return fail_set(f, REASON_INVALID, "'%.60s…' is too long for a path; give another --data", path);
+		return fail_set(f, REASON_INVALID, "the path '%.60s…' is too long; give another --data", path);
 	s->path = strdup(path);
 	if (!s->path)
-		return fail_set(f, REASON_UNAVAILABLE, "no memory is left");
+		return fail_set(f, REASON_UNAVAILABLE, "out of memory");
 	rc = sqlite3_open_v2(name, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(s, rc, f, "open");

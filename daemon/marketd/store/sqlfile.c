@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The database as a file, looked at before SQLite does: it would take an empty or a foreign one for its own. */
+/* Looks at the database's file before SQLite does, which would take an empty or a foreign file for its own. */
 #include "marketd/store/sqlite.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static int look_absent(const char *path, struct fail *f)
 {
 	if (sqlite_size(path, "-wal") > 0)
 		return fail_set(f, REASON_WRONG_STATE,
-			"'%s' is gone but its log '%s-wal' is there: put the database back beside "
+			"'%s' is missing but its log '%s-wal' exists: put the database back beside "
 			"it, or restore a backup with 'nanopod-marketd restore BACKUP'",
 			path, path);
 	return 1;
@@ -51,10 +51,10 @@ static int look_header(const char *path, const uint8_t h[HEADER], off_t size, in
 			"'%s' is another program's SQLite database; give another --data", path);
 	if (page == 1)
 		page = 65536;
-	/* With a log beside it, a file that is shorter is one that a checkpoint was growing. */
+	/* If there is a log, a short file only means that a checkpoint was growing it. */
 	if ((uint64_t)size < page * big_endian(h + 28) && sqlite_size(path, "-wal") <= 0)
 		return fail_set(f, REASON_INTERNAL,
-			"'%s' was cut off: %lld bytes are left of %llu; restore a backup with "
+			"'%s' is truncated: %lld bytes are left of %llu; restore a backup with "
 			"'nanopod-marketd restore BACKUP'",
 			path, (long long)size, (unsigned long long)(page * big_endian(h + 28)));
 	*form = (int)big_endian(h + 60);
@@ -83,11 +83,13 @@ int sqlite_look(const char *path, int *form, struct fail *f)
 	if (n < 0)
 		return fail_set(f, REASON_UNAVAILABLE, "cannot read '%s': look at the disk with 'dmesg'", path);
 	if (n == 0)
-		return fail_set(f, REASON_WRONG_STATE, "'%s' is empty: if a market was in it, restore a backup with "
-			"'nanopod-marketd restore --force BACKUP'; for a new market remove it", path);
+		return fail_set(f, REASON_WRONG_STATE,
+			"'%s' is empty: if it held a market, restore a backup with "
+			"'nanopod-marketd restore --force BACKUP'; for a new market remove it",
+			path);
 	if (n < (ssize_t)sizeof header)
 		return fail_set(f, REASON_WRONG_STATE,
-			"'%s' is not a market's database, or was cut off to %lld bytes; restore a "
+			"'%s' is not a market's database, or is truncated to %lld bytes; restore a "
 			"backup with 'nanopod-marketd restore --force BACKUP'",
 			path, (long long)n);
 	return look_header(path, header, st.st_size, form, f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SQLite store: one connection that alone writes and checkpoints (before 3.51.3 two could lose
- * pages), a log that is synced with each commit, and an epoch row that a later writer raises, so
- * that an earlier one's commit fails.
+ * The SQLite store: one connection does all writing and checkpointing (before 3.51.3 two could lose
+ * pages), each commit syncs the log, and a later writer raises the epoch row, so that an earlier
+ * writer's commit fails.
  */
 #include "marketd/store/sqlite.h"
 
@@ -17,7 +17,7 @@
 enum {
 	CHECKPOINT_FRAMES =
 		2048, /* 8 MiB of log between checkpoints: more is cheaper, less is a shorter wait behind one */
-	QUICK_BYTES = 32 << 20, /* up to this size a file is looked through when it is opened: a tenth of a second */
+	QUICK_BYTES = 32 << 20, /* a file up to this size is checked when it is opened: a tenth of a second */
 };
 
 /* ---- Making a new one -------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ static int fill_new(const char *path, struct fail *f)
 	int rc;
 
 	if (!s)
-		return fail_set(f, REASON_UNAVAILABLE, "no memory is left");
+		return fail_set(f, REASON_UNAVAILABLE, "out of memory");
 	rc = sqlite_connect(path, s, f);
 	snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d; PRAGMA journal_mode=DELETE; BEGIN",
 		SQLITE_STORE_APPLICATION, SQLITE_STORE_FORM);
@@ -48,7 +48,7 @@ static int fill_new(const char *path, struct fail *f)
 		rc = sqlite_run(s, sqlite_schema[i], f);
 	for (size_t i = 0; !rc && sqlite_schema_logs[i]; i++)
 		rc = sqlite_run(s, sqlite_schema_logs[i], f);
-	/* The last word turns the log on; closing then folds it in, so that one file is all. */
+	/* The last statement turns the log on; closing folds it in, so that one file remains. */
 	if (!rc)
 		rc = sqlite_run(s, "COMMIT; PRAGMA journal_mode=WAL;", f);
 	if (!rc)
@@ -57,7 +57,7 @@ static int fill_new(const char *path, struct fail *f)
 	return rc;
 }
 
-/* Under another name until it is whole, so that a crash leaves no half of a database. */
+/* Makes it under another name until it is whole, so that a crash leaves no half database. */
 static int make_new(const char *path, struct fail *f)
 {
 	char name[PATH_ROOM];
@@ -75,7 +75,7 @@ static int make_new(const char *path, struct fail *f)
 			errno, "cannot make '%s' (its folder must exist and be writable: 'mkdir -p', 'chown')", path);
 	close(fd);
 	rc = fill_new(name, f);
-	if (!rc && link(name, path) != 0 && errno != EEXIST) /* EEXIST: somebody was faster; theirs is as good */
+	if (!rc && link(name, path) != 0 && errno != EEXIST) /* EEXIST: somebody else was faster; theirs will do */
 		rc = fail_errno(f, REASON_UNAVAILABLE, errno, "cannot make '%s'", path);
 	unlink(name);
 	if (!rc && (n = sqlite_folder_sync(path)) != 0)
@@ -89,7 +89,7 @@ static int sqlite_lost(struct sqlite_store *s, struct fail *f)
 {
 	s->lost = true;
 	return fail_set(f, REASON_WRONG_STATE,
-		"another nanopod-marketd has taken over '%s'; this one can write no more and should be ended", s->path);
+		"another nanopod-marketd has taken over '%s'; this one can no longer write; stop it", s->path);
 }
 
 static int check_epoch(struct sqlite_store *s, struct fail *f)
@@ -120,7 +120,7 @@ static void roll_back(struct sqlite_store *s)
 	s->staged = s->seq;
 }
 
-/* Nothing was done: whatever its kind the failure may go away, unless somebody else writes now. */
+/* Nothing was written. The failure may pass, whatever it is, unless another writer took over. */
 static int sqlite_refused(struct sqlite_store *s, struct fail *f)
 {
 	int code = s->lost ? REASON_WRONG_STATE : REASON_UNAVAILABLE;
@@ -142,12 +142,12 @@ static int sqlite_begin(struct sqlite_store *s, struct fail *f)
 	if (s->lost)
 		return sqlite_lost(s, f);
 	if (!s->epoch)
-		return fail_set(f, REASON_UNAVAILABLE, "'%s' was opened for reading only", s->path);
+		return fail_set(f, REASON_UNAVAILABLE, "'%s' is open for reading only", s->path);
 	rc = sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	if (rc != SQLITE_OK)
 		return sqlite_broken(s, rc, f, "write to");
 	s->open = true;
-	/* From here on nobody can raise it before this transaction ends. */
+	/* From here on nobody can raise the epoch before this transaction ends. */
 	return check_epoch(s, f) ? sqlite_refused(s, f) : 0;
 }
 
@@ -200,8 +200,7 @@ static int sqlite_snapshot(struct store *base, uint64_t seq, const void *data, s
 	int rc;
 
 	if (len > SNAPSHOT_MAX)
-		return fail_set(f, REASON_UNAVAILABLE, "a snapshot of %zu bytes is larger than '%s' takes", len,
-			s->path);
+		return fail_set(f, REASON_UNAVAILABLE, "a snapshot of %zu bytes is too large for '%s'", len, s->path);
 	rc = sqlite_begin(s, f);
 	return rc ? rc : sqlite_put_snapshot(s, seq, data, len, hash, f);
 }
@@ -210,7 +209,7 @@ static void sqlite_checkpoint(struct sqlite_store *s)
 {
 	int left = 0, done = 0;
 
-	/* Where this fails, all is still in the log, and it is tried again further on. */
+	/* If this fails, the log still has everything, and a later commit tries again. */
 	if (sqlite3_wal_checkpoint_v2(s->db, "main", SQLITE_CHECKPOINT_PASSIVE, &left, &done) == SQLITE_OK &&
 		done == left)
 		s->wal_next = CHECKPOINT_FRAMES;
@@ -253,7 +252,7 @@ static uint64_t sqlite_last_seq(struct store *base)
 	return ((struct sqlite_store *)base)->seq;
 }
 
-/* What this store remembers of the tables. */
+/* Reads what this store caches of the tables. */
 static int sqlite_recall(struct sqlite_store *s, struct fail *f)
 {
 	int64_t seq = 0, order = 0;
@@ -269,8 +268,8 @@ static int sqlite_recall(struct sqlite_store *s, struct fail *f)
 }
 
 /*
- * A lease that was had is only renewed. What a failed commit may have left in the log behind its
- * valid end is overwritten by this write: once it is on disk, that can never come back.
+ * Renews a lease that this store holds. This write overwrites what a failed commit may have left in the
+ * log past its valid end: once it is on disk, those rows can never come back.
  */
 static int sqlite_fence(struct store *base, struct fail *f)
 {
@@ -307,7 +306,7 @@ static void sqlite_close(struct store *base)
 	struct sqlite_store *s = (struct sqlite_store *)base;
 
 	roll_back(s);
-	if (s->epoch && !s->lost && sqlite_begin(s, NULL) == 0) { /* still ours: nobody else checkpoints */
+	if (s->epoch && !s->lost && sqlite_begin(s, NULL) == 0) { /* the lease is still ours: nobody else checkpoints */
 		roll_back(s);
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	}
@@ -350,7 +349,7 @@ static int check_form(const char *path, int form, struct fail *f)
 			path, form, SQLITE_STORE_FORM);
 	if (form < SQLITE_STORE_FORM)
 		return fail_set(f, REASON_WRONG_STATE,
-			"'%s' has form %d and this program needs form %d; bring it up with "
+			"'%s' has form %d and this program needs form %d; migrate it with "
 			"'nanopod-marketd migrate'",
 			path, form, SQLITE_STORE_FORM);
 	return 0;
@@ -372,7 +371,7 @@ int store_sqlite_open(const char *path, struct store **out, struct fail *f)
 		return rc;
 	s = new_store();
 	if (!s)
-		return fail_set(f, REASON_UNAVAILABLE, "no memory is left");
+		return fail_set(f, REASON_UNAVAILABLE, "out of memory");
 	s->base.calls = &calls;
 	s->wal_next = CHECKPOINT_FRAMES;
 	rc = sqlite_connect(path, s, f);

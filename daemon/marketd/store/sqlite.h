@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the SQLite store share; each uses those that are named before it. store_sqlite.c has the transactions. */
+/* What the files of the SQLite store share; each uses only those named before it. sqlite.c has the transactions. */
 #ifndef MARKETD_STORE_SQLITE_H
 #define MARKETD_STORE_SQLITE_H
 
@@ -41,7 +41,7 @@ struct sqlite_store {
 	char *path;
 	sqlite3_stmt *statements[SQLITE_STORE_STATEMENTS];
 	int64_t epoch;             /* of our writer's lease; 0: none was taken */
-	bool lost;                 /* somebody else took it */
+	bool lost;                 /* another process took it */
 	bool open;                 /* a transaction is */
 	bool failed;               /* a write of this transaction failed: only rollback is left */
 	struct fail why;           /* that failure */
@@ -55,14 +55,14 @@ struct sqlite_store {
 	struct buf bytes;          /* for what is encoded on the way in */
 };
 
-/* ---- store_sqlfile.c: the file, without SQLite --------------------------------------------- */
+/* ---- sqlfile.c: the file, without SQLite --------------------------------------------- */
 
-/* Looks at the file before SQLite does. 0: a database of ours; 1: nothing is there; else a negative code. */
+/* Looks at the file before SQLite does. 0: a market's database; 1: no file; else a negative code. */
 int sqlite_look(const char *path, int *form, struct fail *f);
-off_t sqlite_size(const char *path, const char *suffix);          /* -1: it is not there */
-int sqlite_folder_sync(const char *path);                         /* of the folder that the file is in; 0 or -errno */
+off_t sqlite_size(const char *path, const char *suffix);          /* -1: no such file */
+int sqlite_folder_sync(const char *path);                         /* syncs the folder of the file; 0 or -errno */
 
-/* ---- store_sqlconn.c: the connection and its statements ------------------------------------ */
+/* ---- sqlconn.c: the connection and its statements ------------------------------------ */
 
 int sqlite_connect(const char *path, struct sqlite_store *s, struct fail *f);
 void sqlite_disconnect(struct sqlite_store *s);
@@ -72,16 +72,16 @@ int sqlite_broken(struct sqlite_store *s, int rc, struct fail *f, const char *wh
 int sqlite_run(struct sqlite_store *s, const char *sql, struct fail *f);
 int sqlite_number(struct sqlite_store *s, const char *sql, int64_t *out, struct fail *f); /* of one row, one column */
 
-/* A statement by its number, prepared once. One that is in use already comes fresh: give back with sqlite_done. */
+/* A statement by its number, prepared once; a fresh one if that is in use. Give it back with sqlite_done. */
 int sqlite_statement(struct sqlite_store *s, unsigned number, const char *sql, sqlite3_stmt **out, struct fail *f);
 void sqlite_done(struct sqlite_store *s, unsigned number, sqlite3_stmt *st);
-/* Ends a walk: rc is SQLite's last word, got what a callback said. */
+/* Ends a walk: rc is SQLite's last result, got the callback's. */
 int sqlite_ended(struct sqlite_store *s, unsigned number, sqlite3_stmt *st, int rc, int got, struct fail *f);
 void sqlite_numbers(sqlite3_stmt *st, const int64_t *v, int count);         /* binds them, from the first on */
 uint64_t sqlite_id(sqlite3_stmt *st, int column);
 int32_t sqlite_int(sqlite3_stmt *st, int column);
 
-/* ---- store_sqlrows.c: the tables, and writing rows in a transaction that is open ------------ */
+/* ---- sqlrows.c: the tables, and writing rows in a transaction that is open ------------ */
 
 extern const char *const sqlite_schema[];                         /* ends with NULL */
 int sqlite_put_event(struct sqlite_store *s, uint64_t seq, const struct event *ev, const struct effects *did,
@@ -105,24 +105,24 @@ enum sqlite_read {
 	READ_NOTICES_ALL,
 	READ_ORDER,
 	READ_ORDER_NEXT,
-	READ_ORDERS,               /* and seven more: by id or start, account or pool …: see store_sqlorders.c */
+	READ_ORDERS,               /* and seven more: by id or start, account or pool …: see sqlorders.c */
 	READ_LEASES = READ_ORDERS + 10,
-	READ_LOGS = READ_LEASES + 8, /* and writing them: see store_sqllog.c */
+	READ_LOGS = READ_LEASES + 8, /* and writing them: see sqllog.c */
 	READ_COUNT = READ_LOGS + 12,
 };
 
 _Static_assert((int)READ_COUNT < (int)SQLITE_STORE_STATEMENTS, "the last number is check_epoch's");
 
-/* ---- store_sqlorders.c --------------------------------------------------------------------- */
+/* ---- sqlorders.c --------------------------------------------------------------------- */
 
 int sqlite_orders(struct store *base, const struct order_filter *filter, const struct store_page *page,
 	store_order_fn fn, void *arg, struct fail *f);
 int sqlite_order_side(struct sqlite_store *s, uint64_t id, enum side *side,
-	struct fail *f); /* left as it is where there is none */
-/* The least id such that all orders from it on were made at `at` or later. */
+	struct fail *f); /* untouched if there is none */
+/* The lowest id from which on all orders were made at `at` or later. */
 int sqlite_id_since(struct sqlite_store *s, int64_t at, uint64_t *out, struct fail *f);
 
-/* ---- store_sqlread.c: what is not an order ------------------------------------------------- */
+/* ---- sqlread.c: what is not an order ------------------------------------------------- */
 
 int sqlite_load_snapshot(struct store *base, struct buf *out, uint64_t *seq, uint64_t *hash, struct fail *f);
 int sqlite_events(struct store *base, uint64_t after, store_event_fn fn, void *arg, struct fail *f);
@@ -136,7 +136,7 @@ int sqlite_notices(struct store *base, uint64_t account, uint64_t after_seq, uin
 	store_notice_fn fn, void *arg, struct fail *f);
 void sqlite_read_posting(sqlite3_stmt *st, struct posting_row *row); /* columns in the table's order, from the first */
 
-/* ---- store_sqllog.c: consoles -------------------------------------------------------------- */
+/* ---- sqllog.c: consoles -------------------------------------------------------------- */
 
 extern const char *const sqlite_schema_logs[];                    /* ends with NULL */
 int sqlite_put_log(struct sqlite_store *s, uint64_t instance, const struct log_line *lines, size_t count,
@@ -147,10 +147,10 @@ int sqlite_logs(struct store *base, uint64_t instance, const struct log_filter *
 	struct fail *f);
 int sqlite_log_heads(struct store *base, uint64_t after, size_t limit, store_log_head_fn fn, void *arg, struct fail *f);
 
-/* ---- store_sqlcare.c ---------------------------------------------------------------------- */
+/* ---- sqlmaintain.c ---------------------------------------------------------------------- */
 
 int sqlite_check_file(struct sqlite_store *s, bool quick,
-	struct fail *f); /* the file alone; quick: without its indexes */
+	struct fail *f); /* checks the file alone; quick: without its indexes */
 int sqlite_check(struct store *base, struct fail *f);
 int sqlite_backup(struct store *base, const char *path, struct fail *f);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Consoles: lines of nodes, and a row a node that says which lines those are. Lines go in at the right
- * end of a node's part of the tree and, above what is kept of one node, out at its left.
+ * Consoles: the lines of nodes, and a row per node with the range of its lines. New lines go in at the
+ * right end of a node's part of the tree; once a node has too many, the oldest leave at its left end.
  */
 #include "marketd/store/sqlite.h"
 
@@ -11,7 +11,7 @@
 #define BYTES " BLOB NOT NULL"
 #define CLUSTERED ") STRICT, WITHOUT ROWID"
 
-enum { LOG_LEFT = LOG_KEEP - LOG_KEEP / 8 }; /* where too much is there, it is cut to this at once */
+enum { LOG_LEFT = LOG_KEEP - LOG_KEEP / 8 }; /* a console that is too long is cut to this at once */
 
 const char *const sqlite_schema_logs[] = {
 	"CREATE TABLE log_head (instance" INT ", first" INT ", next" INT ", bytes" INT
@@ -136,7 +136,7 @@ int sqlite_logs(struct store *base, uint64_t instance, const struct log_filter *
 
 /* ---- Writing ----------------------------------------------------------------------------- */
 
-/* A statement of a transaction that is open; a failure is its end. */
+/* A statement of the open transaction; a failure ends that. */
 static int write_with(struct sqlite_store *s, enum log_statement n, const int64_t *numbers, int count,
 	const struct log_line *line, struct fail *f)
 {
@@ -156,7 +156,7 @@ static int write_with(struct sqlite_store *s, enum log_statement n, const int64_
 	return rc == SQLITE_DONE ? 0 : sqlite_broken(s, rc, f, "write to");
 }
 
-/* Above what is kept the oldest go. */
+/* Drops the oldest lines of a console that is too long. */
 static int sqllog_cut(struct sqlite_store *s, struct log_head *h, struct fail *f)
 {
 	sqlite3_stmt *st;
@@ -189,7 +189,7 @@ int sqlite_put_log(struct sqlite_store *s, uint64_t instance, const struct log_l
 		return rc;
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].seq != h.next + i)
-			return fail_set(f, REASON_INVALID, "the console goes on with line %llu",
+			return fail_set(f, REASON_INVALID, "the next line of the console is %llu",
 				(unsigned long long)h.next);
 	rc = 0;
 	for (size_t i = 0; i < count && !rc; i++) {

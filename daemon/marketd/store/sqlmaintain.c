@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Care for the SQLite store: is everything in it true, a copy while it runs, an older form brought
- * up. A check names the first thing that is wrong and the command that mends it.
+ * Maintains the SQLite store: checks all of it, copies it while it runs, migrates an older form. A check
+ * names the first thing that is wrong and the command that repairs it.
  */
 #include "marketd/store/sqlite.h"
 
@@ -18,7 +18,7 @@
 
 enum { NAME_ROOM = 4096, BACKUP_TRIES = 100 };
 
-#define RECOVER "; bring the newest good backup back with 'nanopod-marketd restore --force BACKUP'"
+#define RECOVER "; restore the newest good backup with 'nanopod-marketd restore --force BACKUP'"
 
 /* ---- Check ------------------------------------------------------------------------------- */
 
@@ -86,7 +86,7 @@ static int check_snapshots(struct sqlite_store *s, uint64_t last, struct fail *f
 	return rc;
 }
 
-/* A statement that must find nothing; its first column is the id that the sentence names. */
+/* A query that must find nothing; its first column is the id that the sentence names. */
 static int must_be_none(struct sqlite_store *s, const char *sql, const char *sentence, struct fail *f)
 {
 	sqlite3_stmt *st;
@@ -108,7 +108,7 @@ static const struct { const char *sentence, *sql;
 } rules[] = {
 	{ "the postings of a transfer do not sum to zero: transfer",
 		"SELECT transfer FROM posting GROUP BY transfer, asset HAVING SUM(amount) <> 0 LIMIT 1" },
-	{ "the postings of a transfer are of more than one event: transfer",
+	{ "the postings of a transfer belong to more than one event: transfer",
 		"SELECT transfer FROM posting GROUP BY transfer HAVING MIN(seq) <> MAX(seq) LIMIT 1" },
 	{ "a posting belongs to no event: event",
 		"SELECT seq FROM posting WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.seq = posting.seq AND "
@@ -120,7 +120,7 @@ static const struct { const char *sentence, *sql;
 		"1" },
 	{ "a lease that runs has no minutes: lease",
 		"SELECT id FROM lease WHERE closed = 0 AND end_minute <= start_minute LIMIT 1" },
-	{ "an order is closed and says that it is open, or the reverse: order",
+	{ "an order's status and its closing time contradict each other: order",
 		"SELECT id FROM orders WHERE (closed_at = 0) <> (status IN (0, 2, 5)) LIMIT 1" },
 	{ "an order that is closed holds money: order",
 		"SELECT id FROM orders WHERE closed_at <> 0 AND hold <> 0 LIMIT 1" },
@@ -128,13 +128,13 @@ static const struct { const char *sentence, *sql;
 		"SELECT orders.id FROM orders JOIN lease ON lease.order_id = orders.id "
 		"GROUP BY orders.id, orders.filled_minutes HAVING SUM(lease.end_minute - lease.start_minute) > "
 		"orders.filled_minutes LIMIT 1" },
-	{ "a console has other lines than it says: instance",
+	{ "a console's lines do not match its row: instance",
 		"SELECT instance FROM log_head WHERE (SELECT COUNT(*) FROM log_line WHERE log_line.instance = "
 		"log_head.instance AND "
 		"seq >= first AND seq < next) <> next - first OR (SELECT COALESCE(SUM(LENGTH(data) + 32), 0) FROM "
 		"log_line "
 		"WHERE log_line.instance = log_head.instance) <> bytes LIMIT 1" },
-	{ "lines of a console belong to none: instance",
+	{ "lines belong to no console: instance",
 		"SELECT instance FROM log_line WHERE NOT EXISTS (SELECT 1 FROM log_head WHERE log_head.instance = "
 		"log_line.instance) "
 		"LIMIT 1" },
@@ -191,7 +191,7 @@ struct ledger_walk {
 	struct fail *f;
 };
 
-/* An account's statement is through: its chain must end where the table of ends says. */
+/* At the end of an account's statement its chain must be what the table of ends says. */
 static int end_account(struct ledger_walk *w)
 {
 	static const char sql[] = "SELECT chain FROM chain WHERE account = ? AND seq = ? AND n = ?";
@@ -230,7 +230,7 @@ static int one_posting(struct ledger_walk *w, const struct posting_row *row)
 			"event %" PRIu64 ", posting %" PRIu64 RECOVER,
 			p->account, w->s->path, row->seq, row->n);
 	if (2 * (w->books.count + 1) > w->books.cap && books_grow(&w->books))
-		return fail_set(w->f, REASON_UNAVAILABLE, "no memory is left");
+		return fail_set(w->f, REASON_UNAVAILABLE, "out of memory");
 	b = book_slot(&w->books, p);
 	if (!b->used) {
 		*b = (struct book_row){ .owner = p->owner, .asset = p->asset, .book = (int32_t)p->book, .used = true };
@@ -289,7 +289,7 @@ static int check_ledger(struct sqlite_store *s, struct fail *f)
 		got = sqlite_number(s, "SELECT COUNT(*) FROM chain", &ends, f);
 	if (!got && (uint64_t)ends != w.accounts)
 		got = fail_set(f, REASON_INTERNAL,
-			"'%s' has lost whole ledgers: %" PRIu64 " are there of %" PRId64 RECOVER, s->path, w.accounts,
+			"'%s' has lost whole ledgers: %" PRIu64 " are left of %" PRId64 RECOVER, s->path, w.accounts,
 			ends);
 	free(w.books.list);
 	return got;
@@ -309,7 +309,7 @@ static int check_all(struct sqlite_store *s, struct fail *f)
 	return rc ? rc : check_ledger(s, f);
 }
 
-/* In one transaction, so that a writer who goes on is seen at one moment. */
+/* In one transaction, so that it sees one moment of a store that is still written. */
 int sqlite_check(struct store *base, struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
@@ -383,12 +383,12 @@ static int check_target(const char *path, struct fail *f)
 		return fail_set(f, REASON_INVALID, "'%.60s…' is too long for a path", path);
 	if (sqlcare_there(path, "-wal") || sqlcare_there(path, "-journal"))
 		return fail_set(f, REASON_WRONG_STATE,
-			"'%s' is in use as a database (its log '%s-wal' is there); name another file", path, path);
+			"'%s' is in use as a database (its log '%s-wal' exists); name another file", path, path);
 	if (!sqlcare_there(path, ""))
 		return 0;
 	rc = sqlite_look(path, &form, NULL);
 	return rc
-		? fail_set(f, REASON_WRONG_STATE, "'%s' is there and is no market's database; name another file", path)
+		? fail_set(f, REASON_WRONG_STATE, "'%s' exists and is not a market's database; name another file", path)
 		: 0;
 }
 
@@ -426,7 +426,7 @@ int sqlite_backup(struct store *base, const char *path, struct fail *f)
 
 /* ---- Migration --------------------------------------------------------------------------- */
 
-/* What makes form n + 1 out of form n, at index n; each ends with NULL. Form 1 is the first. */
+/* What makes form n + 1 out of form n, at index n; each list ends with NULL. Form 1 is the first. */
 static const char *const *const steps[SQLITE_STORE_FORM] = { NULL, sqlite_schema_logs };
 
 static int step_up(struct sqlite_store *s, int form, struct fail *f)
@@ -446,18 +446,18 @@ static int sqlcare_climb(const char *path, int form, struct fail *f)
 	int rc;
 
 	if (!s)
-		return fail_set(f, REASON_UNAVAILABLE, "no memory is left");
+		return fail_set(f, REASON_UNAVAILABLE, "out of memory");
 	rc = sqlite_connect(path, s, f);
 	if (!rc)
 		rc = sqlite_run(s, "BEGIN IMMEDIATE", f);
 	for (; !rc && form < SQLITE_STORE_FORM; form++)
 		rc = step_up(s, form, f);
-	/* Whoever has it open with an older program is to end: from here on his writes fail. */
+	/* An older program that has it open must stop: its writes fail from here on. */
 	if (!rc)
 		rc = sqlite_run(s, "UPDATE meta SET value = value + 1 WHERE name = 'epoch'; COMMIT", f);
-	if (!rc) /* its form is read from the file itself */
+	if (!rc) /* reads the form from the file itself */
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-	sqlite_disconnect(s); /* what is not committed is as if it had not been */
+	sqlite_disconnect(s); /* drops what is not committed */
 	return rc;
 }
 
@@ -466,7 +466,7 @@ int store_sqlite_migrate(const char *path, int *from, int *to, struct fail *f)
 	int form = 0, rc = sqlite_look(path, &form, f);
 
 	if (rc == 1)
-		return fail_set(f, REASON_NOT_FOUND, "there is no '%s'; 'nanopod-marketd' makes one when it starts",
+		return fail_set(f, REASON_NOT_FOUND, "no database '%s'; 'nanopod-marketd' makes one when it starts",
 			path);
 	if (rc)
 		return rc;
@@ -478,7 +478,7 @@ int store_sqlite_migrate(const char *path, int *from, int *to, struct fail *f)
 	for (int i = form; i < SQLITE_STORE_FORM; i++)
 		if (i < 1 || !steps[i])
 			return fail_set(f, REASON_WRONG_STATE,
-				"'%s' has form %d, from which no way leads to form %d" RECOVER, path, form,
+				"'%s' has form %d, which cannot be migrated to form %d" RECOVER, path, form,
 				SQLITE_STORE_FORM);
 	if (form < SQLITE_STORE_FORM)
 		rc = sqlcare_climb(path, form, f);

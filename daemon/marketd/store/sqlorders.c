@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of orders: along one index from where the page begins; what the filter asks for beside it
- * is looked at row by row, so that a page costs what a page holds. Ids grow with time: a bound in
- * time becomes a bound of ids by bisection.
+ * Lists of orders. A list walks one index from where the page begins and applies the rest of the filter
+ * row by row, so that a page costs what it holds. Ids grow with time, so bisection turns a bound in time
+ * into a bound of ids.
  */
 #include "marketd/store/sqlite.h"
 
@@ -76,7 +76,7 @@ static int sqlorders_read_order(struct sqlite_store *s, sqlite3_stmt *st, struct
 		.filled_cost = sqlite3_column_int64(st, 20),
 	};
 	if (sqlorders_read_rest(s, st, 21, o))
-		return fail_set(f, REASON_UNAVAILABLE, "no memory is left for an order of '%s'", s->path);
+		return fail_set(f, REASON_UNAVAILABLE, "out of memory for an order of '%s'", s->path);
 	return 0;
 }
 
@@ -89,23 +89,23 @@ static bool sqlorders_fits(const struct order_filter *w, const struct order *o)
 		(!w->created_before || o->created_at <= w->created_before);
 }
 
-/* The first order with an id >= from: its id and when it was made. 1: there is one, 0: none. */
-static int order_next(struct sqlite_store *s, uint64_t from, uint64_t *id, int64_t *at, struct fail *f)
+/* Two columns, a and b, of the row that a statement finds by an id. 1: found, 0: none. */
+static int sqlorders_pair(struct sqlite_store *s, unsigned number, const char *sql, uint64_t id, int a, int b,
+	int64_t pair[2], struct fail *f)
 {
-	static const char sql[] = "SELECT id, created_at FROM orders WHERE id >= ? ORDER BY id LIMIT 1";
 	sqlite3_stmt *st;
-	int got = sqlite_statement(s, READ_ORDER_NEXT, sql, &st, f), rc;
+	int got = sqlite_statement(s, number, sql, &st, f), rc;
 
 	if (got)
 		return got;
-	sqlite3_bind_int64(st, 1, (int64_t)from);
+	sqlite3_bind_int64(st, 1, (int64_t)id);
 	rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW) {
-		*id = sqlite_id(st, 0);
-		*at = sqlite3_column_int64(st, 1);
+		pair[0] = sqlite3_column_int64(st, a);
+		pair[1] = sqlite3_column_int64(st, b);
 		got = 1;
 	}
-	return sqlite_ended(s, READ_ORDER_NEXT, st, rc, got, f);
+	return sqlite_ended(s, number, st, rc, got, f);
 }
 
 int sqlite_id_since(struct sqlite_store *s, int64_t at, uint64_t *out, struct fail *f)
@@ -113,22 +113,23 @@ int sqlite_id_since(struct sqlite_store *s, int64_t at, uint64_t *out, struct fa
 	uint64_t low = 1, high = s->order_max + 1;
 
 	while (low < high) {
-		uint64_t middle = low + (high - low) / 2, id = 0;
-		int64_t made = 0;
-		int rc = order_next(s, middle, &id, &made, f);
+		uint64_t middle = low + (high - low) / 2;
+		int64_t made[2]; /* the first order with an id >= middle; when it was made */
+		int rc = sqlorders_pair(s, READ_ORDER_NEXT,
+			"SELECT id, created_at FROM orders WHERE id >= ? ORDER BY id LIMIT 1", middle, 0, 1, made, f);
 
 		if (rc < 0)
 			return rc;
-		if (rc == 0 || made >= at)
+		if (rc == 0 || made[1] >= at)
 			high = middle;
 		else
-			low = id + 1;
+			low = (uint64_t)made[0] + 1;
 	}
 	*out = low;
 	return 0;
 }
 
-/* From where to where a list goes: ids (or start and id) in (after, before). */
+/* The range of a list: ids (or start and id) in (after, before). */
 struct range { uint64_t after, before; int64_t start_after, start_before; };
 
 static int sqlorders_narrow(struct sqlite_store *s, const struct order_filter *w, struct range *r, struct fail *f)
@@ -153,23 +154,17 @@ static int sqlorders_narrow(struct sqlite_store *s, const struct order_filter *w
 	return 0;
 }
 
-/* One order's row, without its rest. 1: it is there, 0: it is not. */
+/* Start and side of an order. 1: found, 0: none. */
 static int sqlorders_order_of(struct sqlite_store *s, uint64_t id, int64_t *start, enum side *side, struct fail *f)
 {
-	static const char sql[] = "SELECT " ORDER_COLUMNS " FROM orders WHERE id = ?";
-	sqlite3_stmt *st;
-	int got = sqlite_statement(s, READ_ORDER, sql, &st, f), rc;
+	int64_t pair[2];
+	int rc = sqlorders_pair(s, READ_ORDER, "SELECT " ORDER_COLUMNS " FROM orders WHERE id = ?", id, 10, 7, pair, f);
 
-	if (got)
-		return got;
-	sqlite3_bind_int64(st, 1, (int64_t)id);
-	rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW) {
-		*start = sqlite3_column_int64(st, 10);
-		*side = (enum side)sqlite_int(st, 7);
-		got = 1;
+	if (rc == 1) {
+		*start = pair[0];
+		*side = (enum side)pair[1];
 	}
-	return sqlite_ended(s, READ_ORDER, st, rc, got, f);
+	return rc;
 }
 
 static int order_start(struct sqlite_store *s, uint64_t id, int64_t *start, struct fail *f)
@@ -178,7 +173,7 @@ static int order_start(struct sqlite_store *s, uint64_t id, int64_t *start, stru
 	int rc = sqlorders_order_of(s, id, start, &side, f);
 
 	if (rc == 0)
-		return fail_set(f, REASON_NOT_FOUND, "there is no order %llu to go on from", (unsigned long long)id);
+		return fail_set(f, REASON_NOT_FOUND, "no order %llu to continue from", (unsigned long long)id);
 	return rc < 0 ? rc : 0;
 }
 
@@ -190,7 +185,7 @@ int sqlite_order_side(struct sqlite_store *s, uint64_t id, enum side *side, stru
 	return rc < 0 ? rc : 0;
 }
 
-/* Where a list by start goes on: behind the order that the page names. */
+/* Where a list by start continues: after the order that the page names. */
 static int range_by_start(struct sqlite_store *s, const struct store_page *page, struct range *r, struct fail *f)
 {
 	int rc = 0;
@@ -206,7 +201,7 @@ static int range_by_start(struct sqlite_store *s, const struct store_page *page,
 static int prepare_orders(struct sqlite_store *s, const struct order_filter *w, const struct store_page *page,
 	const struct range *r, unsigned *number, sqlite3_stmt **st, struct fail *f)
 {
-	/* By what: each is the beginning of an index. */
+	/* The ways through the table: each is the beginning of an index. */
 	static const struct { const char *where, *more; } by[] = {
 		{ "? = 0 AND ", "" }, { "account = ? AND ", "" }, { "pool = ? AND ", "" },
 		{ "procurement = ? AND ", " AND procurement > 0" },
@@ -246,7 +241,7 @@ static int prepare_orders(struct sqlite_store *s, const struct order_filter *w, 
 	return 0;
 }
 
-/* Where ids are given, or a list by start has no index: all that fit, sorted here. Such lists are one account's ids. */
+/* For given ids, or a list by start without an index: collects all that fit and sorts them. These are one account's. */
 struct some { struct order *list; struct span **rests; size_t count, cap; };
 
 static int some_add(struct some *m, const struct order *o)
@@ -317,7 +312,7 @@ static int fetch_ids(struct sqlite_store *s, const struct order_filter *w, struc
 		if (rc == SQLITE_ROW)
 			got = sqlorders_read_order(s, st, &o, f);
 		if (rc == SQLITE_ROW && !got && sqlorders_fits(w, &o) && some_add(m, &o))
-			got = fail_set(f, REASON_UNAVAILABLE, "no memory is left for a list of orders");
+			got = fail_set(f, REASON_UNAVAILABLE, "out of memory for a list of orders");
 		got = sqlite_ended(s, READ_ORDER, st, rc, got, f);
 	}
 	return got;
@@ -344,7 +339,7 @@ static int orders_of_ids(struct sqlite_store *s, const struct order_filter *w, c
 	for (size_t i = 0; i < m.count && !got && (!page->limit || given < page->limit); i++) {
 		const struct order *o = &m.list[page->descending ? m.count - 1 - i : i];
 
-		if (!sqlorders_within(w, r, o) || o->id == last) /* an id that was named twice is one order */
+		if (!sqlorders_within(w, r, o) || o->id == last) /* an id given twice is one order */
 			continue;
 		last = o->id;
 		given++;
@@ -365,7 +360,7 @@ int sqlite_orders(struct store *base, const struct order_filter *w, const struct
 	int rc = SQLITE_DONE, got;
 
 	if (w->by_start && !w->account && !w->ids)
-		return fail_set(f, REASON_INVALID, "orders by start are listed for one account");
+		return fail_set(f, REASON_INVALID, "orders are listed by start for one account only");
 	got = w->by_start ? range_by_start(s, page, &r, f) : 0;
 	if (!got && w->ids)
 		return orders_of_ids(s, w, page, &r, fn, arg, f);

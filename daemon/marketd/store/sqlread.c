@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what is not an order: journal, snapshots, answers, leases, postings, notices. */
+/* Reads all that is not an order: journal, snapshots, answers, leases, postings, notices. */
 #include "marketd/store/sqlite.h"
 
 #include <stdio.h>
@@ -60,10 +60,10 @@ static int load_parts(struct sqlite_store *s, struct buf *out, uint64_t seq, int
 	while (!got && (rc = sqlite3_step(st)) == SQLITE_ROW && sqlite3_column_int64(st, 0) == part) {
 		part++;
 		if (buf_add(out, sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1)))
-			got = fail_set(f, REASON_UNAVAILABLE, "no memory is left for the snapshot in '%s'", s->path);
+			got = fail_set(f, REASON_UNAVAILABLE, "out of memory for the snapshot in '%s'", s->path);
 	}
 	if (part != parts)
-		buf_clear(out); /* not whole: its digest will say so */
+		buf_clear(out); /* incomplete: its digest will not match */
 	return sqlite_ended(s, READ_PARTS, st, rc, got, f);
 }
 
@@ -119,8 +119,7 @@ int sqlite_find_answer(struct store *base, uint64_t account, const char *key, st
 		a.body_len = (size_t)sqlite3_column_bytes(st, 3);
 		buf_clear(body);
 		if (buf_add(body, a.body_len ? sqlite3_column_blob(st, 3) : "", a.body_len))
-			got = fail_set(f, REASON_UNAVAILABLE, "no memory is left for an answer of %zu bytes",
-				a.body_len);
+			got = fail_set(f, REASON_UNAVAILABLE, "out of memory for an answer of %zu bytes", a.body_len);
 		a.body = buf_text(body);
 		if (!got) {
 			*out = a;
@@ -155,7 +154,7 @@ static void sqlread_read_lease(sqlite3_stmt *st, struct lease *l)
 	};
 }
 
-/* What filled since then has an id above every order that was made before. */
+/* A lease that was filled since then has a higher id than every order made before. */
 static int leases_since(struct sqlite_store *s, int64_t since, uint64_t *after, struct fail *f)
 {
 	uint64_t id;

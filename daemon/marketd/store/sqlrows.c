@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables, and writing their rows. Statements are of the SQL that SQLite, PostgreSQL and
- * CockroachDB share; what differs between them is in the few words below. Keys and indexes are such
- * that new rows come at the right end of a tree, or of one account's part of it: a row costs the
- * same after a million others.
+ * The tables, and writing their rows. The statements use the SQL that SQLite, PostgreSQL and CockroachDB
+ * share; the few macros below hold what differs. Keys and indexes put new rows at the right end of a
+ * tree, or of one account's part of it, so that a row costs the same after a million others.
  */
 #include "marketd/store/sqlite.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +127,7 @@ static sqlite3_stmt *sqlrows_use(struct sqlite_store *s, enum write w, struct fa
 {
 	sqlite3_stmt *st;
 
+	assert(s->open && !s->failed && w < WRITE_COUNT);
 	if (!sqlite_statement(s, w, texts[w], &st, &s->why))
 		return st;
 	s->failed = true;
@@ -135,7 +136,7 @@ static sqlite3_stmt *sqlrows_use(struct sqlite_store *s, enum write w, struct fa
 	return NULL;
 }
 
-/* Runs it to its end. What is not 0 has failed the transaction. */
+/* Runs it to its end. Not 0: the transaction has failed. */
 static int sqlrows_finish(struct sqlite_store *s, enum write w, sqlite3_stmt *st, struct fail *f)
 {
 	int rc = sqlite3_step(st);
@@ -158,7 +159,7 @@ static void sqlrows_numbers(sqlite3_stmt *st, int first, const int64_t *v, int c
 	sqlrows_numbers(st, first, (const int64_t[]){ __VA_ARGS__ }, \
 		(int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)))
 
-/* An empty one too is not NULL. The bytes must stay until the statement was run. */
+/* Binds bytes; empty ones are not NULL either. They must stay until the statement has run. */
 static void sqlrows_bytes(sqlite3_stmt *st, int at, const void *data, size_t len)
 {
 	sqlite3_bind_blob64(st, at, data && len ? data : "", len, SQLITE_STATIC);
@@ -320,7 +321,7 @@ static int update_order(struct sqlite_store *s, enum write w, const struct order
 	return sqlrows_finish(s, w, st, f);
 }
 
-/* A start that did not move leaves its index alone, which is most updates. */
+/* If the start did not move, its index stays untouched; that is most updates. */
 static int put_order(struct sqlite_store *s, const struct order *o, struct fail *f)
 {
 	int rc = 0;
@@ -410,7 +411,7 @@ static int put_effects(struct sqlite_store *s, uint64_t seq, int64_t at, const s
 
 		switch (e->kind) {
 		case EFFECT_MADE:
-			break; /* it is in the state, which the journal gives */
+			break; /* the journal restores it with the state */
 		case EFFECT_ORDER:
 			rc = put_order(s, &e->u.order, f);
 			break;
@@ -467,7 +468,7 @@ int sqlite_put_answer(struct sqlite_store *s, const struct answer *a, struct fai
 	return sqlrows_finish(s, WRITE_ANSWER, st, f);
 }
 
-/* The oldest one where it is older than that. 1: it is gone, 0: there is none; each costs the same however many there are. */
+/* Forgets the oldest answer if it is older than that. 1: done, 0: none; costs the same however many there are. */
 static int forget_oldest(struct sqlite_store *s, int64_t before, struct fail *f)
 {
 	sqlite3_stmt *oldest = sqlrows_use(s, WRITE_OLDEST, f), *st;
@@ -527,7 +528,7 @@ int sqlite_put_snapshot(struct sqlite_store *s, uint64_t seq, const void *data, 
 	NUMBERS(st, 1, (int64_t)seq, (int64_t)((len + SNAPSHOT_PART - 1) / SNAPSHOT_PART), (int64_t)len, (int64_t)hash);
 	sqlrows_bytes(st, 5, digest, sizeof digest);
 	rc = sqlrows_finish(s, WRITE_SNAPSHOT, st, f);
-	if (!rc) { /* a former one of the same seq, and all but the last two */
+	if (!rc) { /* drops one of the same seq, and all but the last two */
 		st = sqlrows_use(s, WRITE_PARTS_DROP, f);
 		if (!st)
 			return REASON_UNAVAILABLE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which store a place means: the one spot that knows the implementations. */
+/* Chooses the store for a place; only this file knows the implementations. */
 #include "marketd/store/store.h"
 
 #include "base/str.h"

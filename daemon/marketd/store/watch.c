@@ -8,7 +8,7 @@
 #include "market/reason.h"
 #include "marketd/engine/idmap.h"
 
-/* A node that failed keeps its host down for the pool that has it, until another one runs there. */
+/* A failed node keeps its host down for the pool that owns it, until another node runs there. */
 struct failure { uint64_t host, pool; };
 
 struct failures {
@@ -19,7 +19,7 @@ struct failures {
 struct watch {
 	struct idmap agents;       /* struct watched */
 	struct watch_settings set;
-	int64_t begun_ms, begun_at;    /* the clock's and the market's word of the start; 0 before the first turn */
+	int64_t begun_ms, begun_at; /* the start by the clock and by the market; 0 before the first turn */
 	struct failures failed;
 };
 
@@ -60,7 +60,7 @@ static int64_t grace_ends(const struct watch *w)
 	return w->begun_ms + w->set.silent_ms + w->set.silent_ms / 3;
 }
 
-/* One that is new here was there before the start, and may have spoken the moment before; NULL: memory is short. */
+/* An agent that is new here may have called just before the market's start. NULL: out of memory. */
 static struct watched *watch_agent_of(struct watch *w, uint64_t agent)
 {
 	struct watched *a = idmap_get(&w->agents, agent);
@@ -197,7 +197,7 @@ static void look_at_failure(struct watch *w, const struct engine *e, const struc
 		is_wrong(x, engine_minute(e));
 }
 
-/* Whose time it is has had a node there that failed, and none since: not of his doing. */
+/* The pool that owns the host's time had a node fail there, through no fault of the buyer, and none since. */
 static bool failed_here(const struct engine *e, const struct host *h, const struct piece *p)
 {
 	const struct pool *pool = engine_pool(e, p->pool);
@@ -212,8 +212,8 @@ static bool failed_here(const struct engine *e, const struct host *h, const stru
 }
 
 /*
- * After a start it is not known why a host is down: because nobody was heard, or because a node failed
- * there, and then it stays down for the pool that has it.
+ * After a start the watch does not know why a host is down: its agent was silent, or a node failed there;
+ * in that case it stays down for the pool that owns it.
  */
 static void watch_remember(struct watch *w, const struct engine *e, const struct host *h, const struct instance *i)
 {
@@ -251,7 +251,7 @@ static int watch_look_at(struct watch *w, struct market *m, struct watched *a, u
 	else if (awaits)
 		is_wrong(&x, awaits / 60);
 	if (x.down && !a->silent)
-		a->due = now; /* what is mended is no news of its agent's work: it is looked at each time */
+		a->due = now; /* a repair does not change the agent's version, so look each time */
 	if (x.down == h->down || (h->down && !h->watched))
 		return 0;
 	ev.u.host_state.down = x.down;
@@ -270,7 +270,7 @@ static int look_at_agent(struct watch *w, struct market *m, const struct agent *
 	uint64_t id = known->id;
 	int rc = 0;
 
-	if (!a || (!silent && !a->heard_at)) /* it may have been silent before the start: nothing is known yet */
+	if (!a || (!silent && !a->heard_at)) /* it may have been silent before the start: unknown yet */
 		return 0;
 	if (silent == a->silent && a->seen == engine_agent_version(e, id) && now < a->due)
 		return 0;
@@ -285,7 +285,7 @@ static int look_at_agent(struct watch *w, struct market *m, const struct agent *
 	if (!rc)
 		a->seen = engine_agent_version(market_engine(m), id);
 	else
-		a->due = 0;  /* all of it again */
+		a->due = 0; /* look at all of it again */
 	return rc;
 }
 

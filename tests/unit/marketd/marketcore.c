@@ -404,7 +404,7 @@ static void test_care(void)
 	before = hash(m);
 	is_int(care("check", "care.db", NULL, false), 0, "check, while the market runs: %s", said);
 	has_str(said, "both times", "replays twice");
-	has_str(said, "every balance of the market is the ledger's", "and compares balances");
+	has_str(said, "every balance of the market matches the ledger", "and compares balances");
 	is_int(care("backup", "care.db", "copy.db", false), 0, "backup, while it runs: %s", said);
 	trade(m, &w, 9);
 	is_int(market_commit(m, &f), 0, "which goes on");

@@ -143,7 +143,7 @@ static void test_strangers(void)
 	tool_write("empty", "", 0, 0600);
 	refused("empty", REASON_WRONG_STATE, "restore --force BACKUP", "an empty file");
 	tool_write("short", "SQLite format 3", 16, 0600);
-	refused("short", REASON_WRONG_STATE, "cut off to 16 bytes", "a file of 16 bytes");
+	refused("short", REASON_WRONG_STATE, "truncated to 16 bytes", "a file of 16 bytes");
 	tool_write("random", random, sizeof random, 0600);
 	refused("random", REASON_WRONG_STATE, "encrypted", "an encrypted file");
 	put_number("other", "CREATE TABLE t (x); INSERT INTO t VALUES (1)");
@@ -331,7 +331,7 @@ static const struct { const char *what, *sql, *part;
 	{ "an order", "DELETE FROM orders WHERE id = 1001", "a lease has no order: lease 1002" },
 	{ "an order's fill", "UPDATE orders SET filled_minutes = filled_minutes - 1 WHERE id = 1001",
 		"more minutes than it filled: order 1001" },
-	{ "an order's status", "UPDATE orders SET status = 5 WHERE id = 1001", "or the reverse: order 1001" },
+	{ "an order's status", "UPDATE orders SET status = 5 WHERE id = 1001", "contradict each other: order 1001" },
 	{ "an order's hold", "UPDATE orders SET hold = 7 WHERE id = 1001", "holds money: order 1001" },
 	{ "a lease's end", "UPDATE lease SET end_minute = start_minute WHERE id = 1002", "no minutes: lease 1002" },
 	{ "a notice from nowhere", "UPDATE notice SET seq = 5000 WHERE seq = 20 AND n = 1", "event 5000" },
