@@ -11,7 +11,7 @@
 #include "agentd/os/cgroup_part.h"
 #include "base/str.h"
 
-/* What one node may have of processes and threads, and of groups: far more than work needs, far less than would stop the machine. */
+/* Most processes and threads, and most groups, of one node: far more than work needs, too few to stall the machine. */
 #define PIDS_LIMIT "16384"
 #define GROUPS_LIMIT "16384"
 #define DEPTH_LIMIT "64"
@@ -86,7 +86,7 @@ static int limit_v1(const struct cgroup_tree *t, const char *group, const struct
 	return rc;
 }
 
-/* The limits stand on the group above the node's part, where the node cannot see them, let alone write. */
+/* The limits are set on the group above the node's part, where the node can neither see nor change them. */
 static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group, const struct node_spec *n,
 	struct fail *f)
 {
@@ -106,7 +106,7 @@ static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group
 
 /* ---- Making --------------------------------------------------------------------------------- */
 
-/* v2: what a group may limit is said in the group above it. What cannot be had shows when the limit is set. */
+/* In v2 a group limits only what its parent enables. What the parent cannot enable shows when the limit is set. */
 static void cgroup_pass_on(const struct cgroup_trees *trees, const char *group)
 {
 	static const char *const words[] = { "+cpu", "+memory", "+pids" };
@@ -116,7 +116,7 @@ static void cgroup_pass_on(const struct cgroup_trees *trees, const char *group)
 			cgroup_write(&trees->tree[i], group, "cgroup.subtree_control", words[w]);
 }
 
-/* Its own systemd makes groups below the node's part: as the root of its user namespace. */
+/* The systemd of the node makes groups below the node's part, as the root of its user namespace. */
 static int cgroup_hand_over(const struct cgroup_trees *trees, const char *group, uid_t owner, struct fail *f)
 {
 	static const char *const files[] = { "", "/cgroup.procs", "/tasks", "/cgroup.threads",
@@ -127,7 +127,7 @@ static int cgroup_hand_over(const struct cgroup_trees *trees, const char *group,
 		for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
 			snprintf(path, sizeof path, "%s/%s%s", trees->tree[i].at, group, files[k]);
 			if (chown(path, owner, owner) != 0 && errno != ENOENT)
-				return fail_errno(f, -errno, errno, "cannot hand over '%s'", path);
+				return fail_errno(f, -errno, errno, "cannot change the owner of '%s'", path);
 		}
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node's control groups: <prefix>-n-<id> in every hierarchy (v1) or in the one (v2), where its limits are, and
- * below it a part for the node itself and one for its door. They say what runs, whoever else has forgotten it.
+ * A node's control groups: <prefix>-n-<id> in every hierarchy (v1) or in the only one (v2). This group carries the
+ * node's limits; below it are one group for the node itself and one for its door. They tell what runs when all
+ * other records are lost.
  */
 #ifndef AGENTD_OS_CGROUP_H
 #define AGENTD_OS_CGROUP_H
@@ -15,28 +16,31 @@
 
 enum cgroup_part { CGROUP_NODE, CGROUP_DOOR, CGROUP_ALL };
 
-/* The hierarchies of this machine that can be written: HOLDS_CPU | HOLDS_MEMORY of those that limit. -ENOTSUP: none. */
+/* The hierarchies that this machine lets us write: HOLDS_CPU | HOLDS_MEMORY of those that limit. -ENOTSUP: none. */
 int cgroup_probe(unsigned *holds, struct fail *f);
 
-/* Made, with the spec's memory and cpu_milli in force. The node's part may be managed by owner (0: root). Again: limits are set again. */
+/*
+ * Makes the groups and sets the spec's memory and cpu_milli as limits; a second call sets the limits again. owner
+ * (0: root) may manage the node's part.
+ */
 int cgroup_make(const struct node_spec *n, uid_t owner, struct fail *f);
 
-/* The calling process moves in: for spawn's prepare. 0 or -errno. */
+/* Moves the calling process into the group: for spawn's prepare. 0 or -errno. */
 int cgroup_enter(const struct node_spec *n, enum cgroup_part part);
 
-/* The processes in it: how many there are, the first of them (up to max) in pids. */
+/* Counts the processes in the group; stores the first of them, up to max, in pids. */
 size_t cgroup_pids(const struct node_spec *n, enum cgroup_part part, pid_t *pids, size_t max);
 
-/* All its processes are killed and gone. -ETIMEDOUT: some would not go within deadline_ms. */
+/* Kills all processes of the group and waits for their end. -ETIMEDOUT: some did not end within deadline_ms. */
 int cgroup_kill(const struct node_spec *n, enum cgroup_part part, int64_t deadline_ms, struct fail *f);
 
-/* Groups with what the node made below them are gone; its processes have to be gone before. Not there: 0. */
+/* Removes the groups and those that the node made below them. Their processes must have ended. No such group: 0. */
 int cgroup_remove(const struct node_spec *n, struct fail *f);
 
-/* Ids of all nodes of this setup that have groups. */
+/* Lists the ids of all nodes of this setup that have groups. */
 int cgroup_list(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f);
 
-/* Of what belongs to no one node: a group by its whole name. Removed with its processes. */
+/* A group that belongs to no single node, by its full name. Removing it kills its processes. */
 int cgroup_own(const char *group, struct fail *f);
 int cgroup_own_enter(const char *group);
 size_t cgroup_own_pids(const char *group, pid_t *pids, size_t max);

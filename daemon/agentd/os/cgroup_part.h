@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the files of cgroup.h: the hierarchies of this machine, and groups by their path below them. */
+/* Shared by the files behind cgroup.h: the hierarchies of this machine, and groups by their path below them. */
 #ifndef AGENTD_OS_CGROUP_PART_H
 #define AGENTD_OS_CGROUP_PART_H
 
@@ -12,7 +12,7 @@
 enum { CGROUP_PATH = 512, CGROUP_TREES = 24 };
 
 struct cgroup_tree {
-	char at[128];              /* where it is mounted */
+	char at[128];              /* mount point */
 	bool v2, cpu, memory, pids, cpuset;
 };
 
@@ -21,15 +21,15 @@ struct cgroup_trees {
 	size_t count;
 };
 
-/* Those that are mounted and can be written; from the text of /proc/self/mounts. */
+/* Finds the mounted, writable hierarchies in the text of /proc/self/mounts. */
 void cgroup_trees(struct cgroup_trees *out);
 void cgroup_trees_in(struct cgroup_trees *out, const char *mounts);
 
-/* Into a file of a group: 0 or -errno. */
+/* Writes into a file of a group: 0 or -errno. */
 int cgroup_write(const struct cgroup_tree *t, const char *group, const char *file, const char *text);
 bool cgroup_has(const struct cgroup_tree *t, const char *group, const char *file);
 
-/* The group, in every hierarchy, ready for processes. */
+/* Makes the group in every hierarchy, ready to take processes. */
 int cgroup_path_make(const struct cgroup_trees *trees, const char *group, struct fail *f);
 int cgroup_path_enter(const char *group);
 size_t cgroup_path_pids(const char *group, pid_t *pids, size_t max);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups by their path: made, entered, counted, killed and removed in every hierarchy alike. */
+/* Groups by their path: makes, enters, counts, kills and removes them in every hierarchy alike. */
 #include "agentd/os/cgroup_part.h"
 
 #include <dirent.h>
@@ -40,7 +40,7 @@ static bool cgroup_path_among(const char *words, const char *word)
 	return false;
 }
 
-/* In v2 what limits is told by a file; it is asked of the top, where all of them are named. */
+/* A v2 hierarchy names its controllers in a file; the file of the top group names them all. */
 static void look_v2(struct cgroup_tree *t)
 {
 	char path[CGROUP_PATH], *word, *rest;
@@ -134,7 +134,7 @@ int cgroup_write(const struct cgroup_tree *t, const char *group, const char *fil
 	return n < 0 ? -error : 0;
 }
 
-/* A new cpuset of v1 takes nobody in before it was given what its parent has. */
+/* A new cpuset of v1 takes no process until it has its parent's CPUs and memory nodes. */
 static int fill_cpuset(const struct cgroup_tree *t, const char *group)
 {
 	static const char *const files[] = { "cpuset.cpus", "cpuset.mems" };
@@ -216,7 +216,7 @@ static void count_here(int dir, struct count *c)
 		close(fd);
 }
 
-/* A folder still to be seen: so many steps below the first one. */
+/* A folder still to visit, with its depth below the first one. */
 struct step {
 	size_t level;
 	char *name;
@@ -255,7 +255,10 @@ static void path_release(struct path *p)
 	free(p->steps);
 }
 
-/* The folder behind *dir in its place. A node nests its groups as deep as it likes: no more than two are ever open. */
+/*
+ * Replaces *dir by the folder after it. A node nests its groups as deep as it likes: at most two folders are open at
+ * any time.
+ */
 static int cgroup_path_go(int *dir, const char *name)
 {
 	int next = openat(*dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -267,7 +270,7 @@ static int cgroup_path_go(int *dir, const char *name)
 	return 0;
 }
 
-/* most 1: the first folder alone. */
+/* most 1: only the first folder. */
 static int push_folders(int dir, size_t level, size_t most, struct path *to)
 {
 	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
@@ -289,7 +292,7 @@ static int push_folders(int dir, size_t level, size_t most, struct path *to)
 	return rc;
 }
 
-/* Counts in dir, which is taken over, and in all below. Not 0: some may be missing, for groups came and went. */
+/* Counts in dir, which it takes over, and in all below. Not 0: groups came and went, so some may be missing. */
 static int count_all(int dir, struct count *c)
 {
 	struct path left = { 0 };
@@ -305,7 +308,7 @@ static int count_all(int dir, struct count *c)
 			rc = cgroup_path_go(&dir, "..");
 		rc = rc ? rc : cgroup_path_go(&dir, s.name);
 		free(s.name);
-		if (rc == -ENOENT) { /* it was taken away just now */
+		if (rc == -ENOENT) { /* removed a moment ago */
 			rc = 0;
 			continue;
 		}
@@ -320,7 +323,7 @@ static int count_all(int dir, struct count *c)
 	return rc;
 }
 
-/* Takes away what is below dir, which is taken over: each time the first folder's first folder's … until there is none. */
+/* Removes all below dir, which it takes over, by always removing the deepest first folder until none is left. */
 static void cgroup_path_remove_all(int dir)
 {
 	struct path at = { 0 };
@@ -352,7 +355,10 @@ static int open_group(const struct cgroup_tree *t, const char *group)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-/* One that was killed half way into its groups is in some hierarchies and not in others: the first that has any counts. */
+/*
+ * A process killed half way into its groups is in some hierarchies and not in others, so the first hierarchy that
+ * has any processes counts.
+ */
 static int pids_of(const char *group, struct count *out)
 {
 	struct cgroup_trees trees;
@@ -400,7 +406,7 @@ int cgroup_path_kill(const char *group, int64_t deadline_ms, struct fail *f)
 	free(c.pids);
 	if (rc && !c.n)
 		return fail_errno(f, rc, -rc, "cannot see all processes of '%s'", group);
-	return c.n ? fail_set(f, -ETIMEDOUT, "%zu processes of '%s' do not end though they were killed", c.n, group)
+	return c.n ? fail_set(f, -ETIMEDOUT, "%zu processes of '%s' were killed but have not ended", c.n, group)
 		   : 0;
 }
 
@@ -422,7 +428,7 @@ int cgroup_path_remove(const char *group, struct fail *f)
 				break;
 			if (clock_ms() >= until)
 				return fail_errno(f, -errno, errno, "cannot remove the control group '%s'", path);
-			/* A program that was on its way in when all others were ended: its starter was killed meanwhile. */
+			/* A program may have entered as all others ended, because its starter was killed meanwhile. */
 			cgroup_path_kill(group, LATE_MS, NULL);
 			pause_a_little();
 		}

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-/* The last of what the child writes: how it went. */
+/* The last bytes that the child writes: its result. */
 struct record {
 	uint32_t magic;
 	int32_t rc;
@@ -74,7 +74,7 @@ int job_begin(struct job *j, struct loop *loop, int watch_kind, int64_t deadline
 	return fail_errno(f, rc, -rc, "cannot start a child");
 }
 
-/* Whether the pipe is at its end. */
+/* Reads what the pipe holds; true at its end. */
 static bool job_listen_to(struct job *j)
 {
 	char piece[8192];
@@ -108,9 +108,9 @@ static void job_read_end(struct job *j, int status, bool late)
 		j->rc = fail_set(&j->fail, -ETIMEDOUT, "it took longer than %lld s",
 			(long long)(j->due_ms - j->began_ms) / 1000);
 	} else if (WIFSIGNALED(status)) {
-		j->rc = fail_set(&j->fail, -EIO, "the child that did it was ended by signal %d", WTERMSIG(status));
+		j->rc = fail_set(&j->fail, -EIO, "the child process was ended by signal %d", WTERMSIG(status));
 	} else {
-		j->rc = fail_set(&j->fail, -EIO, "the child that did it ended without a word");
+		j->rc = fail_set(&j->fail, -EIO, "the child process ended without reporting its result");
 	}
 }
 

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Older C libraries have not all of these. */
+/* Older C libraries lack some of these. */
 enum { CALL_OPEN_TREE = 428, CALL_MOVE_MOUNT = 429, CALL_MOUNT_SETATTR = 442 };
 enum { TREE_CLONE = 1, TREE_RECURSIVE = 0x8000, EMPTY_PATH = 0x1000, MOVE_F_EMPTY_PATH = 4 };
 enum { ATTR_READ_ONLY = 1, ATTR_IDMAP = 0x100000 };
@@ -28,7 +28,7 @@ struct attributes {
 int mount_alone(struct fail *f)
 {
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
-		return fail_errno(f, -errno, errno, "cannot have mounts of its own");
+		return fail_errno(f, -errno, errno, "cannot make a mount namespace");
 	return 0;
 }
 
@@ -50,7 +50,7 @@ static int write_map(pid_t pid, const char *file, uid_t first)
 	return -error;
 }
 
-/* The child's own end of life is when the parent closes its end of the pipe. */
+/* The child ends when the parent closes its end of the pipe. */
 _Noreturn static void hold_users(int ready, int end)
 {
 	char c = unshare(CLONE_NEWUSER) == 0 ? 'y' : 'n';
@@ -117,7 +117,7 @@ int mount_shifted(int users, const char *from, const char *at, struct fail *f)
 	int fd = (int)syscall(CALL_OPEN_TREE, AT_FDCWD, from, TREE_CLONE | O_CLOEXEC), error = 0;
 
 	if (fd < 0)
-		return fail_errno(f, -errno, errno, "cannot take the folder '%s'", from);
+		return fail_errno(f, -errno, errno, "cannot copy the mount of '%s'", from);
 	if (syscall(CALL_MOUNT_SETATTR, fd, "", EMPTY_PATH, &a, sizeof a) != 0 ||
 			syscall(CALL_MOVE_MOUNT, fd, "", AT_FDCWD, at, MOVE_F_EMPTY_PATH) != 0)
 		error = errno;
@@ -133,7 +133,7 @@ int mount_overlay(const char *lower, const char *upper, const char *work, const 
 		(int)sizeof options)
 		return fail_set(f, -ENAMETOOLONG, "'%s' is too long a path for an overlay", at);
 	if (mount("overlay", at, "overlay", 0, options) != 0)
-		return fail_errno(f, -errno, errno, "cannot lay '%s' over the image", upper);
+		return fail_errno(f, -errno, errno, "cannot mount '%s' as an overlay over the image", upper);
 	return 0;
 }
 
@@ -156,7 +156,7 @@ int mount_sys(struct fail *f)
 		error = errno;
 	if (groups >= 0)
 		close(groups);
-	return error ? fail_errno(f, -error, error, "cannot show the network's own '/sys'") : 0;
+	return error ? fail_errno(f, -error, error, "cannot mount '/sys' for the network namespace") : 0;
 }
 
 /* ---- Disks in files ------------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ bool mount_file_busy(const char *file)
 	return busy;
 }
 
-/* A free device may be somebody else's by the time that it is opened: then the next is tried. */
+/* Another process may take a free device before we open it: then the next one is tried. */
 static int mount_attach(int control, int file, char path[static PATH_ROOM])
 {
 	for (int i = 0; i < LOOP_TRIES; i++) {

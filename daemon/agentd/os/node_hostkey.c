@@ -29,7 +29,7 @@ static int hostkey_put(const char *path, const struct buf *b, mode_t mode, struc
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
 }
 
-/* ssh-keygen writes in place, so it writes under another name. */
+/* ssh-keygen writes its file in place, so it gets another name. */
 static int make_private(const char *dir, const char *key, struct buf *text, struct fail *f)
 {
 	char fresh[PATH_MAX], fresh_pub[PATH_MAX];
@@ -52,7 +52,7 @@ static int make_private(const char *dir, const char *key, struct buf *text, stru
 	return rc;
 }
 
-/* The public half is told by the private one, so that they always belong together. */
+/* The public half is computed from the private one, so that they always belong together. */
 static int make_public(const char *key, const char *pub, struct buf *text, struct fail *f)
 {
 	const char *const argv[] = { "ssh-keygen", "-y", "-P", "", "-f", key, NULL };
@@ -61,7 +61,7 @@ static int make_public(const char *key, const char *pub, struct buf *text, struc
 	if (rc)
 		return rc;
 	if (strncmp(buf_text(text), "ssh-ed25519 ", 12) != 0)
-		return fail_set(f, -EIO, "'%s' is not an ed25519 key: remove it, a new one is made", key);
+		return fail_set(f, -EIO, "'%s' is not an ed25519 key: remove it, and the agent makes a new one", key);
 	return hostkey_put(pub, text, 0644, f);
 }
 

@@ -65,7 +65,7 @@ struct tree {
 	struct { pid_t pid, parent; bool below; } all[TREE_MAX];
 };
 
-/* Its parent, and when it began (field 22 of "stat"); -1 where it is gone or has ended. */
+/* A process' parent and its start time (field 22 of "stat"); -1 where it has ended. */
 static pid_t parent_of(pid_t pid, unsigned long long *began)
 {
 	char text[1024];

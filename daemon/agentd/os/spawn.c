@@ -38,7 +38,7 @@ bool spawn_find(const char *name, char *room, size_t size)
 
 /* ---- In the child ------------------------------------------------------------------------ */
 
-/* Errors come back through this: it closes by itself when the program begins. */
+/* The child reports errors through this; it closes by itself when the program starts. */
 struct child {
 	const struct spawn *s;
 	const char *path;
@@ -65,7 +65,7 @@ static void set_signals(void)
 			signal(i, SIG_DFL);
 }
 
-/* 0, 1, 2, and for what is left behind 3; all else goes. `told` is moved out of the way first. */
+/* Keeps 0, 1, 2 and, for a program left behind, 3; closes all others. Moves `told` out of the way first. */
 static void set_descriptors(struct child *c)
 {
 	int in = c->s->in > 0 ? c->s->in : open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -98,7 +98,7 @@ _Noreturn static void spawn_child(struct child *c)
 		setsid();
 	else if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		spawn_give_up(c, errno);
-	else if (getppid() != c->parent)  /* it was killed before it could be said that this must not outlive it */
+	else if (getppid() != c->parent)  /* the parent died before its death signal was set */
 		_exit(127);
 	if (s->net > 0 && setns(s->net, CLONE_NEWNET) != 0)
 		spawn_give_up(c, errno);
@@ -126,7 +126,7 @@ _Noreturn static void spawn_child(struct child *c)
 
 /* ---- Its end ------------------------------------------------------------------------------ */
 
-/* 0 when the program began, or its errno. */
+/* 0 when the program started, or its errno. */
 static int spawn_began(int fd)
 {
 	int error = 0;
@@ -148,7 +148,7 @@ static int wait_end(pid_t pid)
 	return status;
 }
 
-/* The last lines of what it said, on one line. */
+/* The last lines of its standard error, joined into one line. */
 static void spawn_last_words(const struct buf *said, char *room, size_t size)
 {
 	const char *from = buf_text(said);
@@ -165,7 +165,7 @@ static void spawn_last_words(const struct buf *said, char *room, size_t size)
 	room[n] = '\0';
 }
 
-/* What is there to read. true: no more will come. */
+/* Reads what is there. true: no more will come. */
 static bool spawn_take(int fd, struct buf *b, bool last_words_only, bool *lost)
 {
 	char piece[4096];
@@ -181,8 +181,9 @@ static bool spawn_take(int fd, struct buf *b, bool last_words_only, bool *lost)
 }
 
 /*
- * What it says on both ends is taken until it has ended, whoever else still holds them, and not before: a program
- * may close them and go on. over: its pidfd, or -1 where there is none; then the ends have to do. 0, -ETIMEDOUT, -EFBIG.
+ * Reads both pipes until the program has ended: not longer, though others may still hold the pipes, and not less,
+ * for a program may close them and go on. over: its pidfd, or -1 where there is none; then the end of both pipes is
+ * taken for the program's end. 0, -ETIMEDOUT, -EFBIG.
  */
 static int spawn_listen_to(int out, int err, int over, int64_t deadline, struct buf *to, struct buf *said)
 {
@@ -238,7 +239,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* After the fork. The group is killed where it takes too long. */
+/* Runs in the parent. Kills the process group where it takes too long. */
 static int spawn_attend(const struct spawn *s, pid_t pid, int pipes[3][2], int64_t deadline_ms, struct buf *out,
 	struct fail *f)
 {
@@ -263,7 +264,7 @@ static int spawn_attend(const struct spawn *s, pid_t pid, int pipes[3][2], int64
 	if (rc == -ETIMEDOUT)
 		fail_set(f, rc, "'%s' took longer than %lld s", s->argv[0], (long long)(deadline_ms / 1000));
 	else if (rc)
-		fail_errno(f, rc, -rc, "cannot take all that '%s' says", s->argv[0]);
+		fail_errno(f, rc, -rc, "cannot read the output of '%s'", s->argv[0]);
 	else
 		rc = spawn_ended(s, status, &said, f);
 	buf_release(&said);

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/str.h"
 
-/* A new name is safe once its folder is. */
+/* A new name survives a crash only once its folder is synced. */
 static int statefile_sync_folder(const char *path)
 {
 	char folder[STATEFILE_PATH];
@@ -68,7 +68,7 @@ int statefile_load(const char *path, json_t **out, struct fail *f)
 		return rc;
 	if (!json_is_object(j)) {
 		json_decref(j);
-		return fail_set(f, -EINVAL, "'%s' is damaged: it holds no JSON object", path);
+		return fail_set(f, -EINVAL, "'%s' is damaged: it is no JSON object", path);
 	}
 	*out = j;
 	return 0;
@@ -101,7 +101,7 @@ void statefile_tidy(const char *dir, const char *name)
 	struct dirent *e;
 	DIR *d = opendir(dir);
 
-	/* As mkostemp() in file_replace() calls them. */
+	/* The names that mkostemp() in file_replace() makes. */
 	while (d && (e = readdir(d)))
 		if (str_starts(e->d_name, name) && e->d_name[len] == '.' && strlen(e->d_name) == len + 7)
 			unlinkat(dirfd(d), e->d_name, 0);

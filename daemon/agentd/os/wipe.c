@@ -11,19 +11,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Deeper trees are taken apart: what is below is moved to the top, and is on its turn there. */
+/* Trees deeper than this are cut: what is below moves to the top and is removed from there. */
 enum { WIPE_DEPTH = 24, WIPE_ROUNDS = 64 };
 
 struct wipe {
 	int top;
 	dev_t dev;
 	unsigned long moved;
-	bool again;       /* something came to the top */
+	bool again;       /* something was moved to the top */
 };
 
 static int os_wipe_wipe_folder(struct wipe *w, int fd, int depth, const char *const *keep);
 
-/* A folder to look into, whatever its rights were. */
+/* Opens a folder whatever its rights were. */
 static int wipe_enter(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -33,7 +33,7 @@ static int wipe_enter(int at, const char *name)
 		fchmod(fd, 0700);
 	if (fd >= 0 || errno != EACCES || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode))
 		return fd;
-	/* A link may have come in its place: then this changes what the link's target is, which is ours to change or not. */
+	/* A link may have replaced it: then this changes the link's target, as far as our own rights allow. */
 	if (fchmodat(at, name, 0700, 0) != 0)
 		return -1;
 	return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -74,7 +74,7 @@ static bool wipe_is_kept(const char *name, const char *const *keep)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* fd stays the caller's. The first failure is told, after all else was tried. */
+/* fd stays the caller's. Tries everything, then returns the first failure. */
 static int os_wipe_wipe_folder(struct wipe *w, int fd, int depth, const char *const *keep)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), first = 0;
@@ -117,7 +117,7 @@ int process_wipe(const char *dir, const char *const *keep, struct fail *f)
 		rc = -errno;
 	} else {
 		w.dev = st.st_dev;
-		/* Somebody's last process may still write: a folder that was empty a moment ago is tried again. */
+		/* A last process of the node may still write into a folder emptied a moment ago: try again. */
 		for (int i = 0; i < WIPE_ROUNDS; i++) {
 			w.again = false;
 			rc = os_wipe_wipe_folder(&w, w.top, 0, keep);
