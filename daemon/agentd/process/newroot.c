@@ -20,7 +20,7 @@
 
 enum { SECRET_DEPTH = 6, RECURSIVE = 0x8000, READ_ONLY = 1, NO_SUID = 2 };
 
-/* What mount_setattr(2) takes; not every C library has it. */
+/* The argument of mount_setattr(2); not every C library declares it. */
 struct attributes {
 	uint64_t set, clear, propagation, userns;
 };
@@ -61,7 +61,7 @@ int mounter_close(struct mounter *m, struct fail *f)
 	return newroot_fix("/", 0, READ_ONLY, f);
 }
 
-/* All folders of it. What is there already stays. */
+/* Makes all folders of the path; those that exist stay. */
 static int newroot_folders(char *path)
 {
 	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
@@ -88,7 +88,7 @@ int mounter_folder(struct mounter *m, const char *at, struct fail *f)
 	return rc ? fail_errno(f, rc, -rc, "cannot make '%s'", path) : 0;
 }
 
-/* Something to mount on: a folder or an empty file. */
+/* Makes a mount point: a folder or an empty file. */
 static int newroot_target(const char *at, char *path, bool folder, struct fail *f)
 {
 	struct stat st;
@@ -102,7 +102,7 @@ static int newroot_target(const char *at, char *path, bool folder, struct fail *
 		if (fd >= 0 && !folder)
 			close(fd);
 	}
-	return rc ? fail_errno(f, rc, -rc, "there is no place for '/%s'", at) : 0;
+	return rc ? fail_errno(f, rc, -rc, "cannot make the mount point '/%s'", at) : 0;
 }
 
 int mounter_touch(struct mounter *m, const char *at, struct fail *f)
@@ -133,7 +133,7 @@ int mounter_bind(struct mounter *m, const char *from, const char *at, int flags,
 	int rc = newroot_full(m, at, path, f);
 
 	if (!rc && stat(from, &st) != 0)
-		rc = fail_errno(f, -errno, errno, "there is no '%s'", from);
+		rc = fail_errno(f, -errno, errno, "cannot open '%s'", from);
 	if (!rc)
 		rc = newroot_target(at, path, S_ISDIR(st.st_mode), f);
 	if (!rc && mount(from, path, NULL, MS_BIND | MS_REC, NULL) != 0)
@@ -267,7 +267,7 @@ int mounter_resolver(struct mounter *m, struct fail *f)
 	return mounter_maybe(m, path, f);
 }
 
-/* `at` reads as this text. */
+/* Shows this text as the file `at`. */
 static int newroot_text(struct mounter *m, const char *name, const char *at, const char *data, size_t len, mode_t mode,
 	struct fail *f)
 {

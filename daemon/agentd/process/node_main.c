@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod-node: the first process of a node of the process driver. It makes the node's view of the machine, runs
- * sshd in it, reaps, and ends all with itself. Without namespaces (--plain) it is the parent to whom all of the
- * node's processes fall. Descriptor 3 is the locked file dir/alive: a node runs as long as that lock is held.
+ * nanopod-node: the first process of a node of the process driver. It builds the node's view of the machine, runs sshd
+ * in it, reaps, and ends all other processes when it ends. Without namespaces (--plain) it is their subreaper, so
+ * orphans of the node become its children. Descriptor 3 is the locked file dir/alive: a node runs as long as that
+ * lock is held.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +29,9 @@ enum { ALIVE_FD = 3, GRACE_S = 10 };
 
 struct node {
 	struct space space;
-	const char *sshd, *mark;   /* mark: NANOPOD_NODE of all its processes */
+	const char *sshd, *mark;   /* mark: value of NANOPOD_NODE in all its processes */
 	const char *user, *shell;
-	const char *conf;          /* folder with sshd_config and script, as it is seen from where sshd runs */
+	const char *conf;          /* folder with sshd_config and script, as sshd sees it */
 	bool plain, script;
 	pid_t server;
 };
@@ -59,7 +60,7 @@ static void set_environment(const struct node *n)
 	setenv("NANOPOD_NODE", n->mark, 1);
 }
 
-/* A child of the node: signals as a program expects them. */
+/* Starts a child of the node with the default signal handling that programs expect. */
 static pid_t node_main_begin(const struct node *n, const char *const argv[], bool session)
 {
 	pid_t pid = fork();
@@ -89,7 +90,7 @@ static unsigned signal_all(const struct node *n, int sig)
 	return kill(-1, sig) == 0;
 }
 
-/* Whoever ended. What sshd and the script said by their ends is told. */
+/* Reaps whoever ended, and reports how sshd and the start script ended. */
 static void node_main_reap(struct node *n, pid_t script)
 {
 	int status;
@@ -101,9 +102,9 @@ static void node_main_reap(struct node *n, pid_t script)
 			node_main_say(n, "sshd ended");
 		}
 		if (pid == script && WIFEXITED(status))
-			node_main_say(n, "the start script ended with %d", WEXITSTATUS(status));
+			node_main_say(n, "the start script exited with status %d", WEXITSTATUS(status));
 		else if (pid == script)
-			node_main_say(n, "the start script was ended by signal %d", WTERMSIG(status));
+			node_main_say(n, "the start script was killed by signal %d", WTERMSIG(status));
 	}
 }
 
@@ -153,7 +154,7 @@ static int node_main_serve(struct node *n)
 	if (n->server < 0 || write(ALIVE_FD, "up\n", 3) != 3)
 		return 1;
 	node_main_say(n, "is up as '%s'%s", n->user,
-		n->plain ? ", without a view of its own: it shares this machine with all" : "");
+		n->plain ? ", without namespaces: it sees the whole machine" : "");
 	if (n->script)
 		first = node_main_begin(n, run, true);
 	while (n->server > 0) {
@@ -172,7 +173,7 @@ static int node_main_serve(struct node *n)
 
 /* ---- Its beginning --------------------------------------------------------------------------------- */
 
-/* Once in its life, even where it is not finished. */
+/* The start script runs once in a node's life, even if it is cut off. */
 static bool node_main_first_boot(const char *dir)
 {
 	char path[4200];
@@ -198,7 +199,7 @@ static void block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* In pid 1, or in the parent of all. */
+/* Runs in pid 1 of the node or, plain, in the parent of all its processes. */
 static int node_main_live(struct node *n)
 {
 	struct fail f = { 0 };
@@ -213,7 +214,7 @@ static int node_main_live(struct node *n)
 	return node_main_serve(n);
 }
 
-/* With whom it starts is a child that ends at once: the node belongs to nobody who waits. */
+/* The first process is orphaned by a parent that ends at once, so no agent has to wait for it. */
 static int node_main_start(struct node *n)
 {
 	struct fail f = { 0 };
@@ -233,7 +234,7 @@ static int node_main_start(struct node *n)
 	return pid < 0;
 }
 
-/* Goes all the way but for sshd. What fails is said on standard error. */
+/* Does all but start sshd. Prints failures on standard error. */
 static int node_main_try(struct node *n)
 {
 	struct fail f = { 0 };
@@ -256,8 +257,8 @@ static int node_main_try(struct node *n)
 }
 
 /*
- * What sshd runs for a plain node (ForceCommand), and for a lease of the whole machine (in authorized_keys): what
- * was asked for, in the node's home, or with the mark of the lease.
+ * sshd runs this for a plain node (ForceCommand) and for a lease of the whole machine (in authorized_keys). It runs
+ * the command that the client asked for: in the node's home, or with the mark of the lease.
  */
 static int node_main_session(const char *home, const char *shell)
 {
@@ -268,7 +269,7 @@ static int node_main_session(const char *home, const char *shell)
 	if (home && chdir(home) != 0)
 		dprintf(2, "cannot enter '%s': %s\n", home, strerror(errno));
 	snprintf(name, sizeof name, "-%s", base);
-	/* A lease cannot tell sshd's own file server from a command; the program beside sshd does the same. */
+	/* A lease cannot tell sshd's internal file server from a command, so it runs the program that does the same. */
 	if (asked && strcmp(asked, "internal-sftp") == 0)
 		asked = access("/usr/lib/openssh/sftp-server", X_OK) == 0 ? "/usr/lib/openssh/sftp-server"
 									  : "/usr/libexec/openssh/sftp-server";

@@ -131,5 +131,5 @@ void process_last_line(const struct node_spec *n, char *room, size_t size)
 	while (len > 0 && text[len - 1] == '\n')
 		text[--len] = '\0';
 	line = strrchr(text, '\n');
-	snprintf(room, size, "%s", line ? line + 1 : len > 0 ? text : "its console says nothing");
+	snprintf(room, size, "%s", line ? line + 1 : len > 0 ? text : "its console is empty");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process driver: an sshd of this same user on a port of its own. Where namespaces are open, the node has a view
- * of its own (process_space.h); where they are not, it holds nothing, and says so. Its network is the machine's.
+ * The process driver: an sshd of this same user on its own port. Where namespaces are open, the node has its own view
+ * of the machine (process/space.h); where they are not, nothing confines it, and the driver says so. The network is
+ * always the machine's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ static void pause_ms(int ms)
 
 /* ---- What works here ------------------------------------------------------------------------------ */
 
-/* NANOPOD_PROCESS=plain: as if there were no namespaces, for tests and for those who want to see their machine. */
+/* NANOPOD_PROCESS=plain works without namespaces even where they are open: for tests, and for trying it out. */
 static bool has_spaces(const struct driver_setup *s, const char *program)
 {
 	const char *asked = getenv("NANOPOD_PROCESS");
@@ -149,8 +150,9 @@ static int process_create(const struct node_spec *n, struct fail *f)
 /* ---- Run ------------------------------------------------------------------------------------------- */
 
 /*
- * The lock on dir/alive is inherited by the node's first process from its fork on, before anybody could find it by
- * name. 1: something has it. 0: ours, in *fd. So whoever was killed half-way left either no node or one that is seen.
+ * The node's first process inherits the lock on dir/alive from its fork on, before anybody could find it by name. So a
+ * start that was killed half-way left either no node or one that this sees. 1: somebody holds the lock. 0: we hold it,
+ * in *fd.
  */
 static int process_alive(const struct node_spec *n, bool make, int *fd, struct fail *f)
 {
@@ -215,7 +217,7 @@ static int process_launch(const struct node_spec *n, const char *program, bool p
 	return rc;
 }
 
-/* "up" is what the first process writes into dir/alive when sshd was begun. -EIO: it ended before. */
+/* The first process writes "up" into dir/alive once it has started sshd. -EIO: it ended before. */
 static int wait_up(const struct node_spec *n, struct fail *f)
 {
 	int64_t until = clock_ms() + UP_MS;
@@ -245,7 +247,7 @@ static bool group_left(const struct node_spec *n)
 	return cgroup_probe(&limits, NULL) == 0 && cgroup_pids(n, CGROUP_ALL, &one, 1) > 0;
 }
 
-/* First asked, then ended, then whatever carries its mark or is in its group. */
+/* Asks it to end, then kills it, then kills whatever has its mark or is in its group. */
 static int process_end_all(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 {
 	int64_t now = clock_ms(), ask_until = now + grace_ms, quit_until = ask_until + INSIST_MS / 4,
@@ -273,12 +275,12 @@ static int process_end_all(const struct node_spec *n, int64_t grace_ms, struct f
 		pause_ms(TICK_MS);
 	}
 	left = process_runs(n) || process_marked(n, 0) > 0 || group_left(n);
-	return left ? fail_set(f, -ETIMEDOUT, "processes of '%s' do not end", n->id) : 0;
+	return left ? fail_set(f, -ETIMEDOUT, "processes of '%s' were killed but have not ended", n->id) : 0;
 }
 
 /*
- * A stop leaves dir/ending before it asks anybody to end. Whoever starts the node after a stop that was cut off
- * finishes that first: what still answers is about to end. So are those that a node which ended by itself left.
+ * A stop writes dir/ending before it asks anybody to end. If the stop was cut off, the next start first finishes it,
+ * because what still answers is about to end. It does the same for processes left by a node that ended by itself.
  */
 static int end_begun(const struct node_spec *n, struct fail *f)
 {
@@ -293,7 +295,7 @@ static int end_begun(const struct node_spec *n, struct fail *f)
 	return rc;
 }
 
-/* With the lock, which is let go here. */
+/* Called with the lock, which it releases. */
 static int process_begin(const struct node_spec *n, int lock, struct fail *f)
 {
 	char program[PATH_MAX];
@@ -322,12 +324,12 @@ static int process_start(const struct node_spec *n, struct fail *f)
 		rc = wait_up(n, f);
 		if (rc != -EIO)
 			return rc;
-		/* Whoever was killed while starting it took it with him. */
+		/* A start that was killed took the node with it. */
 		rc = end_begun(n, f);
 		if (!rc)
 			rc = process_alive(n, true, &fd, f);
 		if (rc == 1)
-			return fail_set(f, -EBUSY, "somebody else starts '%s'", n->id);
+			return fail_set(f, -EBUSY, "another process is starting '%s'", n->id);
 	}
 	return rc ? rc : process_begin(n, fd, f);
 }
@@ -336,7 +338,7 @@ static int process_start(const struct node_spec *n, struct fail *f)
 
 static int process_stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 {
-	process_put(n, "ending", "", 0600, NULL);   /* a full disk is no reason to go on */
+	process_put(n, "ending", "", 0600, NULL);   /* a full disk must not keep it running */
 	return process_end_all(n, grace_ms, f);
 }
 
@@ -392,7 +394,7 @@ static int process_tidy(const struct driver_setup *s, struct fail *f)
 
 const struct driver driver_process = {
 	.name = "process",
-	.about = "sshd as this user: an own view of the machine where namespaces are open, its network always",
+	.about = "sshd as this user, with its own view of the machine where namespaces are open; shares the network",
 	.probe = process_probe,
 	.create = process_create,
 	.start = process_start,

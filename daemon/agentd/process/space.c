@@ -28,7 +28,7 @@ static int space_put(const char *path, const char *text, struct fail *f)
 	return n == len ? 0 : fail_errno(f, -error, error, "cannot write '%s'", path);
 }
 
-/* An ordinary user becomes itself in a user namespace; root keeps its own and loses rights later. */
+/* An ordinary user is mapped to itself in a user namespace; root stays in its own and drops capabilities later. */
 int space_enter(struct fail *f)
 {
 	uid_t uid = geteuid();
@@ -38,7 +38,7 @@ int space_enter(struct fail *f)
 
 	if (unshare((uid ? CLONE_NEWUSER : 0) | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS) != 0)
 		return fail_errno(f, -errno, errno,
-			uid ? "user namespaces are not open to ordinary users here" : "namespaces are not open here");
+			uid ? "ordinary users may not make user namespaces here" : "namespaces are not allowed here");
 	if (!uid)
 		return 0;
 	rc = space_put("/proc/self/setgroups", "deny", f);
@@ -66,7 +66,7 @@ static int make_dev(struct mounter *m, struct fail *f)
 	}
 	if (!rc)
 		rc = mounter_accelerators(m, f);
-	/* gid 5 owns terminals in Debian; it can only be said where it exists, which is for root. */
+	/* gid 5 owns terminals in Debian; only root can map it. */
 	if (!rc)
 		rc = mounter_fresh(m, "devpts", "dev/pts", geteuid() ? "newinstance,ptmxmode=666,mode=620"
 			: "newinstance,ptmxmode=666,mode=620,gid=5", f);
@@ -77,7 +77,7 @@ static int make_dev(struct mounter *m, struct fail *f)
 	return rc;
 }
 
-/* For root alone: it owns what other nodes, or the machine, must keep. */
+/* Only root needs these hidden: root owns what other nodes, or the machine, must keep. */
 static int make_proc(struct mounter *m, struct fail *f)
 {
 	static const char *const fixed[] = { "proc/sys", "proc/irq", "proc/bus", "proc/fs", "proc/sysrq-trigger" };
@@ -104,7 +104,7 @@ static int make_system(struct mounter *m, struct fail *f)
 		{ "../run/lock", "var/lock" } };
 	static const char *const folders[] = { "run/lock", "run/user", "run/sshd", "var/lib", "var/cache",
 		"var/spool" };
-	/* sshd writes down who came, and tells the one who comes where it cannot. */
+	/* sshd records logins there, and complains to whoever logs in where it cannot. */
 	static const char *const files[] = { "run/utmp", "var/log/wtmp", "var/log/btmp", "var/log/lastlog" };
 	int rc = 0;
 
@@ -144,7 +144,7 @@ static int make_own(struct mounter *m, const struct space *s, struct fail *f)
 
 /* ---- Rights --------------------------------------------------------------------------------------- */
 
-/* As containers commonly have them, less those to the network: it is the machine's. */
+/* The usual capabilities of containers, less those for the network, which is the machine's. */
 static const unsigned kept_rights[] = { CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FSETID, CAP_FOWNER, CAP_SETGID, CAP_SETUID,
 	CAP_SETPCAP, CAP_NET_BIND_SERVICE, CAP_SYS_CHROOT, CAP_KILL, CAP_AUDIT_WRITE };
 
@@ -160,21 +160,21 @@ static int drop_rights(struct fail *f)
 	for (unsigned cap = 0; cap < 64; cap++)
 		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1 &&
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0)
-			return fail_errno(f, -errno, errno, "cannot give up right %u", cap);
+			return fail_errno(f, -errno, errno, "cannot drop capability %u", cap);
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (syscall(SYS_capget, &head, data) != 0)
-		return fail_errno(f, -errno, errno, "cannot read the rights");
+		return fail_errno(f, -errno, errno, "cannot read the capabilities");
 	for (int i = 0; i < 2; i++) {
 		data[i].effective &= (uint32_t)(keep >> 32 * i);
 		data[i].permitted &= (uint32_t)(keep >> 32 * i);
 		data[i].inheritable = 0;
 	}
 	if (syscall(SYS_capset, &head, data) != 0)
-		return fail_errno(f, -errno, errno, "cannot give up rights");
+		return fail_errno(f, -errno, errno, "cannot drop capabilities");
 	return 0;
 }
 
-/* The old root is below the new one for a moment, then nowhere. */
+/* The old root is below the new one for a moment, then unmounted. */
 static int space_turn(const struct mounter *m, struct fail *f)
 {
 	if (fchdir(m->root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 ||

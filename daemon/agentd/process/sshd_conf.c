@@ -28,7 +28,7 @@ int process_program(char *room, size_t size, struct fail *f)
 
 	if (told) {
 		snprintf(room, size, "%s/nanopod-node", told);
-		return access(room, X_OK) == 0 ? 0 : fail_set(f, -ENOENT, "there is no '%s'", room);
+		return access(room, X_OK) == 0 ? 0 : fail_set(f, -ENOENT, "'%s' is missing or cannot be run", room);
 	}
 	self[len < 0 ? 0 : len] = '\0';
 	slash = strrchr(self, '/');
@@ -46,7 +46,7 @@ int process_program(char *room, size_t size, struct fail *f)
 				       : fail_set(f, -ENOENT, "'nanopod-node' is not installed beside nanopod-agentd");
 }
 
-/* sshd of root looks whether the account is locked, and without PAM a '!' before the password says so. */
+/* An sshd run by root refuses locked accounts; without PAM a '!' before the password means locked. */
 static bool wants_pam(const char *user)
 {
 	char want[256];
@@ -119,10 +119,10 @@ int process_conf(const struct node_spec *n, bool plain, const char *program, str
 
 	if (strpbrk(n->dir, "\"'\n\\ %") || strpbrk(program, "\"'\n\\"))
 		return fail_set(f, -EINVAL,
-			"the path '%s' has letters that sshd's settings cannot hold: choose another folder", n->dir);
+			"the path '%s' has characters that sshd_config cannot hold: choose another folder", n->dir);
 	snprintf(at, sizeof at, "%s%s", plain ? n->dir : SPACE_SSH, plain ? "/ssh" : "");
 	snprintf(path, sizeof path, "%s/ssh/sshd_config", n->dir);
-	/* sshd of root wants the folder in which it locks itself up; elsewhere the system's start script makes it. */
+	/* An sshd run by root needs its privilege separation folder, which only the system's start script makes. */
 	if (plain && geteuid() == 0)
 		mkdir("/run/sshd", 0755);
 	buf_init(&b, CONF_MAX);
@@ -143,12 +143,12 @@ int process_port_free(const struct node_spec *n, struct fail *f)
 
 	snprintf(port, sizeof port, "%u", n->setup->first_port + n->slot);
 	if (getaddrinfo(n->setup->listen, port, &hints, &ai))
-		return fail_set(f, -EINVAL, "'%s' is no address to listen on", n->setup->listen);
+		return fail_set(f, -EINVAL, "cannot listen on '%s': not an IP address", n->setup->listen);
 	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	error = fd < 0 || bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, 1) != 0 ? errno : 0;
 	if (fd >= 0)
 		close(fd);
 	freeaddrinfo(ai);
-	return error ? fail_errno(f, -error, error, "port %s of '%s' cannot be taken", port, n->setup->listen) : 0;
+	return error ? fail_errno(f, -error, error, "cannot use port %s of '%s'", port, n->setup->listen) : 0;
 }

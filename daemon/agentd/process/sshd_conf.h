@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node of the process driver is run with: the program nanopod-node, sshd's settings, its port. */
+/* What runs a node of the process driver: the program nanopod-node, sshd's settings, its port. */
 #ifndef AGENTD_PROCESS_SSHD_CONF_H
 #define AGENTD_PROCESS_SSHD_CONF_H
 
@@ -8,10 +8,10 @@
 
 #include "agentd/driver.h"
 
-/* Where nanopod-node is: in $NANOPOD_LIBEXEC, beside this program, or where it was installed. */
+/* Finds nanopod-node: in $NANOPOD_LIBEXEC, beside this program, or where it was installed. */
 int process_program(char *room, size_t size, struct fail *f);
 
-/* dir/ssh/sshd_config, and the key beside it. */
+/* Writes dir/ssh/sshd_config, and the key beside it. */
 int process_conf(const struct node_spec *n, bool plain, const char *program, struct fail *f);
 
 /* -EADDRINUSE: somebody else listens there. */
