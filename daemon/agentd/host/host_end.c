@@ -66,7 +66,7 @@ struct search {
 	pid_t listener;
 };
 
-/* sshd by name, for others may hold the same socket: systemd where it opened it. */
+/* Look for sshd by name, for others (systemd, if it opened the socket) may hold the same socket. */
 static void host_end_look(void *arg, pid_t pid)
 {
 	struct search *s = arg;

@@ -34,7 +34,7 @@ static bool host_keys_setting(const char *all, const char *name, int nth, char *
 	return false;
 }
 
-/* %h, %u and %U of this user; a path without '/' in front is below the home. */
+/* Expands %h, %u and %U for this user; a path that does not begin with '/' is below the home. */
 static int host_keys_expand(const char *word, const struct passwd *pw, char room[PATH_MAX], struct fail *f)
 {
 	struct buf b;
@@ -59,7 +59,7 @@ static int host_keys_expand(const char *word, const struct passwd *pw, char room
 	if (!rc)
 		snprintf(room, PATH_MAX, "%s", buf_text(&b));
 	buf_release(&b);
-	return rc ? fail_set(f, -ENOTSUP, "sshd's AuthorizedKeysFile is not understood: give it one file") : 0;
+	return rc ? fail_set(f, -ENOTSUP, "cannot understand sshd's AuthorizedKeysFile: set it to one file") : 0;
 }
 
 static int find_hostkey(const char *all, char room[PATH_MAX], struct fail *f)
@@ -99,7 +99,7 @@ int host_sshd(struct host_sshd *out, struct fail *f)
 	if (!rc)
 		rc = find_hostkey(buf_text(&all), h.hostkey, f);
 	if (!rc && !host_keys_setting(buf_text(&all), "authorizedkeysfile", 0, files, sizeof files))
-		rc = fail_set(f, -ENOTSUP, "sshd does not tell its AuthorizedKeysFile");
+		rc = fail_set(f, -ENOTSUP, "'sshd -T' shows no AuthorizedKeysFile");
 	if (!rc) {
 		files[strcspn(files, " ")] = '\0';
 		rc = strcmp(files, "none") == 0 ? fail_set(f, -ENOTSUP, "sshd of this machine reads no authorized_keys")
@@ -116,7 +116,7 @@ int host_sshd(struct host_sshd *out, struct fail *f)
 
 /* ---- The block ----------------------------------------------------------------------------------------- */
 
-/* Said in the first line of a block that had to end its owner's last line first. */
+/* The first line of the block carries this if the owner's last line had no newline, so that removal restores it. */
 static const char joined[] = "; the line before had no end";
 
 static void lines_of(const char *mark, char begin[LINE_ROOM], char end[LINE_ROOM])
@@ -125,7 +125,7 @@ static void lines_of(const char *mark, char begin[LINE_ROOM], char end[LINE_ROOM
 	snprintf(end, LINE_ROOM, "# nanopod lease %s: ends", mark);
 }
 
-/* Whole lines of keys, each with what it is allowed to: what is between is nobody's to choose but ours. */
+/* Adds complete lines, each key with its restrictions: nothing that others supplied may escape them. */
 static int add_block(struct buf *b, const struct node_spec *n, const char *mark, const char *command)
 {
 	bool open_end = b->len && b->data[b->len - 1] != '\n';
@@ -145,7 +145,7 @@ static int add_block(struct buf *b, const struct node_spec *n, const char *mark,
 	return rc ? rc : buf_addf(b, "%s\n", end);
 }
 
-/* All but the block. One whose end was edited away ends before the next line that is no key of its own. */
+/* Copies all but the block. If its end line was edited away, the block ends before the first foreign line. */
 static int without_block(const char *text, const char *mark, const char *command, struct buf *out)
 {
 	char begin[LINE_ROOM], end[LINE_ROOM], ours[PATH_MAX + LINE_ROOM];
@@ -162,7 +162,7 @@ static int without_block(const char *text, const char *mark, const char *command
 		} else if (inside && str_starts(p, end)) {
 			inside = false;
 		} else if (!inside || !str_starts(p, ours)) {
-			inside = open_end = false;   /* something was written behind it: its line has to stay a line */
+			inside = open_end = false;   /* text was added after the block: keep the newline before it */
 			rc = buf_add(out, p, (size_t)(next - p));
 		}
 	}
@@ -180,7 +180,7 @@ static int host_keys_read_keys(const struct host_sshd *h, struct buf *b, mode_t 
 	return rc && rc != -ENOENT ? fail_errno(f, rc, -rc, "cannot read '%s'", h->keys) : 0;
 }
 
-/* Leases of one machine are worked on at the same time, and the file is one. */
+/* Leases of one machine change this one file at the same time. */
 static int lock_keys(const struct driver_setup *s, int *fd, struct fail *f)
 {
 	char path[PATH_MAX];

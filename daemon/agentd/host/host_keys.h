@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine's own sshd, as it is set up, and the block in its authorized_keys that belongs to one lease. All
- * else in that file is its owner's and stays, byte by byte.
+ * The configuration of the machine's own sshd, and the block in its authorized_keys that belongs to one lease.
+ * Everything else in that file is the owner's and stays, byte by byte.
  */
 #ifndef AGENTD_HOST_HOST_KEYS_H
 #define AGENTD_HOST_HOST_KEYS_H
@@ -18,15 +18,15 @@ struct host_sshd {
 };
 
 /*
- * As `sshd -T` tells for this user. NANOPOD_SSHD_CONFIG in the environment is another file of settings: for tests,
- * and for machines whose sshd has its settings elsewhere. -ENOTSUP: not installed, no such key, no such file of keys.
+ * Read from `sshd -T` for this user. NANOPOD_SSHD_CONFIG in the environment names another settings file: for tests,
+ * and for machines that keep sshd's settings elsewhere. -ENOTSUP: no sshd, or it has no such key or file of keys.
  */
 int host_sshd(struct host_sshd *out, struct fail *f);
 
-/* The block of n has n->keys, or (allow false) there is none. As it was already: nothing is written. */
+/* Writes the block of n with n->keys or, with allow false, removes it. Already as wanted: writes nothing. */
 int host_keys(const struct host_sshd *h, const struct node_spec *n, const char *command, bool allow, struct fail *f);
 
-/* Is there a block of n? Whose blocks are there? Marks are "PREFIX-ID". */
+/* Is there a block of n? And: which leases have blocks? Marks are "PREFIX-ID". */
 bool host_keys_has(const struct host_sshd *h, const struct node_spec *n);
 int host_keys_each(const struct host_sshd *h, const struct driver_setup *s, void (*found)(void *arg, const char *id),
 	void *arg, struct fail *f);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host driver: the machine itself is the node, handed over by key, for bare metal. A lease that runs is a block of
- * keys in the authorized_keys of the user that runs the agent; at its end they go, and with them the sessions and
- * processes that came by them. Nothing else is wiped: files, and what a root hid well, are the owner's to
- * find, by installing the machine anew. So it holds nothing, and is never chosen unless named.
+ * The host driver, for bare metal: the machine itself is the node, handed over by key. While a lease runs, its keys
+ * stand as a block in the authorized_keys of the user that runs the agent. At its end the agent removes the block and
+ * ends the sessions and processes that the keys started. It wipes nothing else: files, and what a root user hid well,
+ * remain until the owner reinstalls the machine. So this driver isolates nothing, and it is used only when named.
  */
 #include <errno.h>
 #include <limits.h>
@@ -51,7 +51,7 @@ static int wholehost_probe(const struct driver_setup *s, unsigned *holds, struct
 	return rc;
 }
 
-/* What the keys may run: our program marks what they start. A path that would end the quotes cannot be said. */
+/* The keys may run only our program, which marks what they start. authorized_keys cannot quote every path. */
 static int wholehost_command(char room[PATH_MAX], struct fail *f)
 {
 	int rc = process_program(room, PATH_MAX, f);
@@ -102,7 +102,7 @@ static int wholehost_read_since(const struct node_spec *n, unsigned long long *s
 	return rc;
 }
 
-/* After the machine was started anew its clock of processes is young: what is later than now is of another life. */
+/* After a reboot the time since boot starts anew: a start later than now belongs to the life before. */
 static int set_since(const struct node_spec *n, struct fail *f)
 {
 	unsigned long long now, since;
@@ -157,7 +157,7 @@ static int end_sessions(const struct node_spec *n, unsigned port, int64_t grace_
 
 	while (wholehost_end_all(n, port, 0)) {
 		if ((now = clock_ms()) >= begun + grace_ms + INSIST_MS)
-			return fail_set(f, -ETIMEDOUT, "sessions of '%s' do not end", n->id);
+			return fail_set(f, -ETIMEDOUT, "sessions of '%s' were killed but have not ended", n->id);
 		if (now >= next) {
 			wholehost_end_all(n, port, now < begun + grace_ms ? SIGHUP : SIGKILL);
 			next = now + ASK_AGAIN_MS;
@@ -167,7 +167,7 @@ static int end_sessions(const struct node_spec *n, unsigned port, int64_t grace_
 	return 0;
 }
 
-/* First the keys, so that nobody comes while those who are in leave. */
+/* Remove the keys first, so that nobody enters while the others leave. */
 static int wholehost_stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 {
 	char program[PATH_MAX], path[PATH_MAX];
@@ -235,7 +235,7 @@ static int wholehost_tidy(const struct driver_setup *s, struct fail *f)
 
 const struct driver driver_host = {
 	.name = "host",
-	.about = "the whole machine, handed over by key: nothing is held, only keys and sessions are taken back",
+	.about = "the whole machine, handed over by key; isolates nothing, takes back only keys and sessions",
 	.probe = wholehost_probe,
 	.create = wholehost_create,
 	.start = wholehost_start,
