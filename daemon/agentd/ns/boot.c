@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node's boot: in a child that enters the node's control groups, the tenant's network and a mount namespace of
- * its own, lays the root together, and becomes systemd-nspawn. What it mounted ends with the node's last process.
+ * Boots a node: a child enters the node's control groups, the tenant's network and a new mount namespace, mounts the
+ * root, and becomes systemd-nspawn. Its mounts end with the node's last process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-enum { BOOT_MS = 15000, PAUSE_MS = 5, PIDS = 65536 /* more than it may have */, STATUS_MAX = 16384, TAIL = 400 };
+enum { BOOT_MS = 15000, PAUSE_MS = 5, PIDS = 65536 /* more than a node may have */, STATUS_MAX = 16384, TAIL = 400 };
 
 struct boot {
 	const struct node_spec *n;
@@ -35,7 +35,7 @@ struct boot {
 
 /* ---- In the child ------------------------------------------------------------------------------ */
 
-/* On a disk of its own the two folders are made on it. */
+/* A node with its own disk has these two folders on it. */
 static int lay_disk(struct boot *b)
 {
 	uid_t first = ns_first_id(b->n);
@@ -70,7 +70,7 @@ static int lay_root(struct boot *b)
 	return mount_overlay(lower, b->upper, b->work, b->root, b->told);
 }
 
-/* What systemd-nspawn itself says is not the node's console. */
+/* Keeps systemd-nspawn's own output out of the node's console. */
 static int own_log(const struct boot *b)
 {
 	int fd = open(b->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -93,7 +93,7 @@ static int boot_prepare(void *arg)
 		rc = lay_root(b);
 	if (!rc)
 		rc = mount_sys(b->told);
-	/* Its locks are of no use to anybody, and would stay behind where it is killed. */
+	/* Nobody needs its lock files, and they would stay if it is killed. */
 	if (!rc)
 		rc = mount_empty("/run/systemd/nspawn", b->told);
 	return rc ? rc : own_log(b);
@@ -101,7 +101,7 @@ static int boot_prepare(void *arg)
 
 /* ---- In the parent ----------------------------------------------------------------------------- */
 
-/* NSpid has a number for each process namespace from ours inward: the node's first process is 1 in the second. */
+/* NSpid lists the pid in each process namespace from ours inward: the node's first process is 1 in the second. */
 static bool is_init(pid_t pid)
 {
 	char path[64], *line, *end;
@@ -171,8 +171,8 @@ static int boot_last_words(const char *path, struct fail *f)
 	for (size_t i = from; i < b.len; i++)
 		if (b.data[i] == '\n')
 			from = i + 1;
-	fail_set(f, -EIO, "the node did not begin: %s",
-		*(buf_text(&b) + from) ? buf_text(&b) + from : "'systemd-nspawn' says nothing");
+	fail_set(f, -EIO, "the node did not start: %s",
+		*(buf_text(&b) + from) ? buf_text(&b) + from : "'systemd-nspawn' printed nothing");
 	buf_release(&b);
 	return -EIO;
 }
@@ -185,14 +185,14 @@ static int wait_init(const struct node_spec *n, pid_t pid, const char *log, stru
 		if (waitpid(pid, NULL, WNOHANG) == pid)
 			return boot_last_words(log, f);
 		if (clock_ms() >= until)
-			return fail_set(f, -ETIMEDOUT, "the node did not begin within %d s; see '%s'", BOOT_MS / 1000,
+			return fail_set(f, -ETIMEDOUT, "the node did not start within %d s; see '%s'", BOOT_MS / 1000,
 				log);
 		poll(NULL, 0, PAUSE_MS);
 	}
 	return 0;
 }
 
-/* On a host with cgroup v1 newer systemds start only where they are told that this is meant. */
+/* On a host with cgroup v1 newer systemds start only when told that this is intended. */
 static bool is_legacy(void)
 {
 	return access("/sys/fs/cgroup/cgroup.controllers", F_OK) != 0;

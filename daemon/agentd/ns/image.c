@@ -31,7 +31,7 @@ bool image_name_good(const char *name)
 int image_path(const char *images, const char *name, const char *more, char room[static IMAGE_PATH], struct fail *f)
 {
 	if (snprintf(room, IMAGE_PATH, "%s/%s%s", images, name, more) >= IMAGE_PATH)
-		return fail_set(f, -ENAMETOOLONG, "the folder '%s' has too long a path", images);
+		return fail_set(f, -ENAMETOOLONG, "the path of the folder '%s' is too long", images);
 	return 0;
 }
 
@@ -47,7 +47,7 @@ static int read_about(struct image *out, struct fail *f)
 	j = json_load_file(path, 0, &error);
 	if (!j)
 		return fail_set(f, -EINVAL,
-			"the image '%s' is damaged (%s); 'nanopod host image build --again' mends it", out->path,
+			"the image '%s' is damaged (%s); 'nanopod host image build --again' repairs it", out->path,
 			error.text);
 	out->built_at = json_integer_value(json_object_get(j, "built_at"));
 	out->form = strcmp(json_string_value(json_object_get(j, "form")) ? json_string_value(json_object_get(j, "form"))
@@ -68,26 +68,26 @@ int image_find(const char *images, const char *name, struct image *out, struct f
 	if (!name)
 		name = IMAGE_DEFAULT;
 	if (!image_name_good(name))
-		return fail_set(f, -EINVAL, "'%s' is no name of an image", name);
+		return fail_set(f, -EINVAL, "'%s' is not a valid image name", name);
 	rc = image_path(images, name, "", path, f);
 	if (rc)
 		return rc;
 	real = realpath(path, NULL);
 	if (!real)
-		return fail_set(f, -ENOENT, "the image '%s' is not there; 'nanopod host image build%s%s' makes it",
+		return fail_set(f, -ENOENT, "no image '%s'; 'nanopod host image build%s%s' builds it",
 			name, strcmp(name, IMAGE_DEFAULT) == 0 ? "" : " ",
 			strcmp(name, IMAGE_DEFAULT) == 0 ? "" : name);
 	n = snprintf(found.path, sizeof found.path, "%s", real);
 	free(real);
 	if (n >= (int)sizeof found.path)
-		return fail_set(f, -ENAMETOOLONG, "the folder '%s' has too long a path", images);
+		return fail_set(f, -ENAMETOOLONG, "the path of the folder '%s' is too long", images);
 	rc = read_about(&found, f);
 	if (rc)
 		return rc;
 	if (snprintf(found.root, sizeof found.root, "%.490s/%s", found.path,
 		    found.form == IMAGE_TAR ? "root.tar" : "root") < 0 ||
 		access(found.root, F_OK) != 0)
-		return fail_set(f, -EINVAL, "the image '%s' is damaged; 'nanopod host image build --again' mends it",
+		return fail_set(f, -EINVAL, "the image '%s' is damaged; 'nanopod host image build --again' repairs it",
 			found.path);
 	*out = found;
 	return 0;
@@ -108,7 +108,7 @@ int image_lock(const char *images, int *fd, struct fail *f)
 		return fail_errno(f, -errno, errno, "cannot write into '%s'", images);
 	if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
 		close(lock);
-		return fail_set(f, -EBUSY, "an image is being built in '%s' already; wait for it, or end it", images);
+		return fail_set(f, -EBUSY, "another build runs in '%s'; wait for it, or stop it", images);
 	}
 	*fd = lock;
 	return 0;
@@ -126,10 +126,10 @@ int image_hold(const struct image *i, const char *who, const char *dir, struct f
 	rc = file_folders(path);
 	if (!rc)
 		rc = file_replace(path, dir, strlen(dir), 0600);
-	return rc ? fail_errno(f, rc, -rc, "cannot note in '%s' that it is used", i->path) : 0;
+	return rc ? fail_errno(f, rc, -rc, "cannot record in '%s' that a node uses it", i->path) : 0;
 }
 
-/* Calls each for every entry of the folder but those with a '.' in front. */
+/* Calls each for every entry of the folder whose name does not begin with '.'. */
 static void each_in(const char *folder, void (*each)(const char *folder, const char *name, void *arg), void *arg)
 {
 	DIR *d = opendir(folder);
@@ -202,7 +202,7 @@ struct sweep {
 	int rc;
 };
 
-/* A build that goes is renamed first, so that half of one is never taken for one. */
+/* Renames a build before it removes it, so that a half-removed build never looks complete. */
 static void sweep_one(const char *images, const char *entry, void *arg)
 {
 	struct sweep *s = arg;
@@ -239,7 +239,7 @@ int image_sweep(const char *images, const char *name, struct fail *f)
 	char *real = rc ? NULL : realpath(path, NULL);
 	char *last = real ? strrchr(real, '/') : NULL;
 
-	/* The link's own folder may be reached by another path than realpath's. */
+	/* The link's folder may have another path than realpath's. */
 	if (last)
 		snprintf(current, sizeof current, "%s%s", images, last);
 	free(real);
@@ -257,10 +257,10 @@ int image_remove(const char *images, const char *name, struct fail *f)
 	size_t held;
 
 	if (!image_name_good(name))
-		return fail_set(f, -EINVAL, "'%s' is no name of an image", name);
+		return fail_set(f, -EINVAL, "'%s' is not a valid image name", name);
 	rc = image_find(images, name, &image, f);
 	if (rc == -ENOENT)
-		return fail_set(f, rc, "the image '%s' is not there", name);
+		return fail_set(f, rc, "no image '%s'", name);
 	held = rc ? 0 : image_held(image.path);
 	if (held)
 		return fail_set(f, -EADDRINUSE, "%zu node%s made from the image '%s'; end them first", held,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A build of an image: mmdebstrap from the mirrors that this machine's own apt uses. As root it runs in
- * process and mount namespaces of its own, so that whoever kills the builder ends all of it, mounts and all.
+ * Builds an image: mmdebstrap, from the mirrors that this machine's own apt uses. As root it runs in its own process
+ * and mount namespaces, so that killing the builder ends all of it, mounts included.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ enum {
 	"procps,kmod," \
 	"udev,netbase,ifupdown,less,vim-tiny,e2fsprogs"
 
-/* What is a node's own is not in the image: host keys, the machine's id, names and addresses. */
+/* The image leaves out what each node has of its own: host keys, machine id, names and addresses. */
 #define HOOK \
 	"cd \"$1\" && rm -f etc/ssh/ssh_host_* etc/resolv.conf etc/hostname var/lib/dbus/machine-id && : > " \
 	"etc/machine-id"
@@ -48,7 +48,7 @@ static const struct {
 	const char *name, *codename;
 } releases[] = { { "debian-11", "bullseye" }, { "debian-12", "bookworm" }, { "debian-13", "trixie" } };
 
-/* Of this machine's apt, what nodes need as well to reach the same mirrors. */
+/* Settings of this machine's apt that nodes need as well to reach the same mirrors. */
 static const char *const kept_options[] = { "Acquire::http::Proxy", "Acquire::https::Proxy",
 	"Acquire::Check-Valid-Until", "Acquire::Check-Date" };
 
@@ -76,9 +76,9 @@ int image_can_build(struct fail *f)
 	char path[IMAGE_PATH];
 
 	if (!spawn_find("mmdebstrap", path, sizeof path))
-		return fail_set(f, -ENOTSUP, "'mmdebstrap' is not installed; 'apt install mmdebstrap' mends it");
+		return fail_set(f, -ENOTSUP, "'mmdebstrap' is not installed; 'apt install mmdebstrap' installs it");
 	if (geteuid() != 0 && !spawn_find("newuidmap", path, sizeof path))
-		return fail_set(f, -ENOTSUP, "'newuidmap' is not installed; 'apt install uidmap' mends it");
+		return fail_set(f, -ENOTSUP, "'newuidmap' is not installed; 'apt install uidmap' installs it");
 	return 0;
 }
 
@@ -100,7 +100,7 @@ static bool read_codename(char room[static 64])
 	return *room != '\0';
 }
 
-/* "URI SUITE COMPONENT": the suites of this machine's release become those of the image's. */
+/* "URI SUITE COMPONENT": replaces the suites of this machine's release by those of the image's. */
 static void add_mirror(struct build *b, char *line, const char *own)
 {
 	static const char *const ends[] = { "", "-updates", "-security" };
@@ -129,7 +129,7 @@ static int find_mirrors(struct build *b, struct fail *f)
 	int rc;
 
 	if (!read_codename(own))
-		return fail_set(f, -ENOTSUP, "'/etc/os-release' does not tell this machine's release");
+		return fail_set(f, -ENOTSUP, "'/etc/os-release' does not name this machine's release");
 	buf_init(&out, TEXT_MAX);
 	rc = spawn_run(&(struct spawn){ .argv = argv }, APT_MS, &out, f);
 	for (rest = out.data; !rc && rest && (line = strsep(&rest, "\n"));)
@@ -142,7 +142,7 @@ static int find_mirrors(struct build *b, struct fail *f)
 	return rc;
 }
 
-/* A proxy's password would be every tenant's to read: such a line is left out. */
+/* Every tenant could read a proxy's password, so such a line is left out. */
 static int find_options(struct build *b, struct fail *f)
 {
 	const char *argv[] = { "apt-config", "dump", "--no-empty", NULL };
@@ -172,7 +172,7 @@ static int die_with_parent(void *arg)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 ? 0 : -errno;
 }
 
-/* New lines of the log: those that name a phase are told on. from moves on past whole lines. */
+/* Prints the new lines of the log that name a phase. from moves past complete lines. */
 static void tell_phases(const struct build *b, size_t *from)
 {
 	struct buf log;
@@ -192,7 +192,7 @@ static void tell_phases(const struct build *b, size_t *from)
 	buf_release(&log);
 }
 
-/* The last lines that say 'E: ', or the last line. */
+/* The last lines with 'E: ', or the last line. */
 static int image_build_failed(const struct build *b, struct fail *f)
 {
 	char said[300] = "", *rest, *line;
@@ -205,7 +205,7 @@ static int image_build_failed(const struct build *b, struct fail *f)
 				!str_starts(line, "E: mmdebstrap failed"))
 				snprintf(said, sizeof said, "%s", line);
 	buf_release(&log);
-	return fail_set(f, -EIO, "cannot build the image '%s': %s; are the mirrors within reach?", b->name,
+	return fail_set(f, -EIO, "cannot build the image '%s': %s; can this machine reach its mirrors?", b->name,
 		str_starts(said, "E: ") ? said + 3 : said);
 }
 
@@ -259,7 +259,7 @@ static int image_build_bootstrap(struct build *b, struct fail *f)
 
 /* ---- What is told about it ------------------------------------------------------------------------ */
 
-/* On disk, as du counts. */
+/* Size on disk, counted as du does. */
 static int read_size(const struct build *b, int64_t *out, struct fail *f)
 {
 	const char *argv[] = { "du", "-sx", "--block-size=1", b->target, NULL };
@@ -274,7 +274,7 @@ static int read_size(const struct build *b, int64_t *out, struct fail *f)
 	return rc;
 }
 
-/* dpkg's own list: "Package: x" and "Version: y", one each a paragraph. */
+/* dpkg's own list: one "Package: x" and one "Version: y" a paragraph. */
 static int image_build_read_packages(const struct build *b, struct buf *json, struct fail *f)
 {
 	const char *argv[] = { "tar", "-xOf", b->target, "./var/lib/dpkg/status", NULL };
@@ -327,7 +327,7 @@ static int write_about(const struct build *b, int64_t now, int64_t *bytes, struc
 	return rc;
 }
 
-/* All on disk before it has its name; then the name is moved over to it. */
+/* Syncs everything to disk, then moves the name to the new build. */
 static int image_build_publish(const struct build *b, int64_t now, struct fail *f)
 {
 	char build[IMAGE_PATH], link[IMAGE_PATH], name[IMAGE_PATH], stamp[32];
@@ -350,7 +350,7 @@ static int image_build_publish(const struct build *b, int64_t now, struct fail *
 		return rc;
 	unlink(link);
 	if (rename(b->fresh, build) != 0 || symlink(strrchr(build, '/') + 1, link) != 0 || rename(link, name) != 0)
-		return fail_errno(f, -errno, errno, "cannot give the image '%s' its name", b->name);
+		return fail_errno(f, -errno, errno, "cannot put the image '%s' under its name", b->name);
 	return 0;
 }
 
@@ -394,13 +394,13 @@ int image_build(const struct image_order *o, struct fail *f)
 	int lock, rc;
 
 	if (!image_name_good(b.name))
-		return fail_set(f, -EINVAL, "'%s' is no name of an image", b.name);
+		return fail_set(f, -EINVAL, "'%s' is not a valid image name", b.name);
 	for (size_t i = 0; i < sizeof releases / sizeof *releases; i++)
 		if (str_starts(b.name, releases[i].name))
 			b.codename = releases[i].codename;
 	if (!b.codename)
 		return fail_set(f, -EINVAL,
-			"the image '%s' is of no release known here: names begin with debian-11, debian-12 or "
+			"the image '%s' names no known release: names begin with debian-11, debian-12 or "
 			"debian-13",
 			b.name);
 	if (!o->again && image_find(o->images, b.name, &there, NULL) == 0)

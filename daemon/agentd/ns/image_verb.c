@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `nanopod-agentd image …`: builds, lists and removes images, and says so. */
+/* `nanopod-agentd image …`: builds, lists and removes images, and prints the result. */
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
@@ -34,7 +34,7 @@ static int image_verb_usage(FILE *err)
 	return USAGE;
 }
 
-/* The whole of image.json but the packages. */
+/* All of image.json but the packages. */
 static json_t *image_verb_about(const struct image *i)
 {
 	char path[sizeof i->path + 16];
@@ -87,7 +87,7 @@ static int image_verb_by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names that lead to a build. */
+/* Names that link to a build. */
 static size_t image_verb_collect(const char *images, char **names, size_t max)
 {
 	DIR *d = opendir(images);
@@ -142,7 +142,7 @@ static int image_verb_list(const char *images, bool json, FILE *out)
 	if (json)
 		json_dumpf(all, out, JSON_INDENT(2));
 	if (json || n == 0)
-		fputs(json ? "\n" : "no image; 'nanopod host image build' makes one\n", out);
+		fputs(json ? "\n" : "no images; 'nanopod host image build' builds one\n", out);
 	json_decref(all);
 	return OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes a node of an image: its name, keys, address and units, laid where the node's own writing cannot lead astray. */
+/* Makes a node out of an image: its name, keys, address and units, written where the node cannot redirect them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static const char node_unit[] =
 	"[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/usr/sbin/ip -batch " NS_SHARED_AT "/network\n"
 	"[Install]\nWantedBy=sysinit.target\n";
 
-/* Marked before it runs: a script that restarts its node does not run for ever. */
+/* Marks the script as done before it runs: a script that restarts its node must not run for ever. */
 static const char script_unit[] =
 	"[Unit]\nDescription=First-boot script\nConditionPathExists=" NS_SHARED_AT "/script\n"
 	"ConditionPathExists=!/var/lib/nanopod/script.done\nAfter=network.target ssh.service\n"
@@ -53,7 +53,7 @@ uid_t ns_first_id(const struct node_spec *n)
 		FIRST_BLOCK = 1000,
 		SLOTS = 4096,
 		SHARES = 6
-	}; /* of the numbers that systemd sets aside for containers */
+	}; /* the owner ids that systemd reserves for containers */
 	unsigned h = 2166136261U;
 
 	for (const char *p = n->setup->prefix; *p; p++)
@@ -61,7 +61,7 @@ uid_t ns_first_id(const struct node_spec *n)
 	return (uid_t)MOUNT_IDS * (FIRST_BLOCK + h % SHARES * SLOTS + n->slot % SLOTS);
 }
 
-/* path is the folder's, with name behind it in the same room. */
+/* path holds the folder; the name is appended in the same room. */
 static int layer_put(const struct node_spec *n, const char *folder, const char *name, const char *text, mode_t mode,
 	struct fail *f)
 {
@@ -95,7 +95,7 @@ static int put_network(const struct node_spec *n, struct fail *f)
 	return rc;
 }
 
-/* Made once: under other names first, the public half last, so that both are there or it is done again. */
+/* Made once: under other names first, and the public half last, so that either both exist or the work is repeated. */
 static int make_host_key(const struct node_spec *n, struct fail *f)
 {
 	char key[NS_PATH], pub[NS_PATH], fresh[NS_PATH], fresh_pub[NS_PATH];
@@ -188,7 +188,7 @@ static int put_machine_id(const struct node_spec *n, struct fail *f)
 	if (rc || access(path, F_OK) == 0)
 		return rc;
 	if (getrandom(id, sizeof id, 0) != sizeof id)
-		return fail_errno(f, -EIO, errno, "no random numbers can be had");
+		return fail_errno(f, -EIO, errno, "no random numbers available");
 	id[6] = (unsigned char)((id[6] & 0x0f) | 0x40);
 	id[8] = (unsigned char)((id[8] & 0x3f) | 0x80);
 	for (size_t i = 0; i < sizeof id; i++)
@@ -268,7 +268,7 @@ int ns_disk(const struct node_spec *n, struct fail *f)
 	char path[NS_PATH];
 	int rc = 0;
 
-	/* upper is the node's '/': its root has to be able to write to it. */
+	/* upper becomes the node's '/': the node's root user must be able to write to it. */
 	for (size_t i = 0; !rc && i < sizeof names / sizeof *names; i++) {
 		rc = ns_path(n, names[i], path, f);
 		if (!rc)

@@ -84,10 +84,10 @@ static int net_look_at(void *arg)
 	return 0;
 }
 
-/* Clouds tell a machine's secrets there: most of them, Alibaba, Azure, Oracle. */
+/* Clouds serve a machine's secrets at these addresses: most clouds, Alibaba, Azure, Oracle. */
 static const char *const secret[] = { "169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32" };
 
-/* The bridge is raised last: where it is up, all is there. */
+/* The bridge is raised last: if it is up, the hub is complete. */
 static int net_furnish(const char *hub, int space, struct fail *f)
 {
 	struct interface bridge = { .name = NET_BRIDGE };
@@ -95,7 +95,7 @@ static int net_furnish(const char *hub, int space, struct fail *f)
 	int rc = net_inside(space, net_look_at, &bridge);
 
 	if (rc)
-		return fail_errno(f, rc, -rc, "cannot look into the namespace '%s'", hub);
+		return fail_errno(f, rc, -rc, "cannot inspect the namespace '%s'", hub);
 	if (bridge.up)
 		return 0;
 	buf_init(&b, LINES_MAX);
@@ -119,7 +119,7 @@ static int open_or_add(const char *hub, int *space, struct fail *f)
 		return 0;
 	snprintf(path, sizeof path, "/run/netns/%s", hub);
 	unlink(path);
-	rc = net_uplink_end(hub, f);   /* of a namespace that lost its name */
+	rc = net_uplink_end(hub, f);   /* left from a namespace that lost its name */
 	if (!rc)
 		rc = spawn_words(NET_COMMAND_MS, f, "ip", "netns", "add", hub, NULL);
 	if (rc)
@@ -128,7 +128,7 @@ static int open_or_add(const char *hub, int *space, struct fail *f)
 	return rc ? fail_errno(f, rc, -rc, "cannot open the namespace '%s'", hub) : 0;
 }
 
-/* Under the lock. */
+/* Needs the lock. */
 static int hub_ready(const struct node_spec *n, int *space, struct fail *f)
 {
 	struct net_names names;
@@ -178,14 +178,14 @@ static int port_there(const struct net_names *names, int space, bool *there, str
 	int rc = net_inside(space, net_look_at, &port);
 
 	if (rc)
-		return fail_errno(f, rc, -rc, "cannot look into the namespace '%s'", names->hub);
+		return fail_errno(f, rc, -rc, "cannot inspect the namespace '%s'", names->hub);
 	*there = port.there;
 	return 0;
 }
 
 /*
- * A port goes by itself with its node's end, a moment after the node, and what a killed agent had begun may make it yet:
- * so either may happen between the look and the lines. Then it is looked at again.
+ * The kernel removes a port a moment after its node's end, and a command that a killed agent had started may still make
+ * it: either may happen between our look and our commands. Then we look again.
  */
 static int with_port(const struct node_spec *n,
 	void (*lines)(struct buf *b, const struct net_names *names, bool there, uid_t uid), uid_t uid, struct fail *f)
@@ -263,7 +263,7 @@ int net_node_remove(const struct node_spec *n, struct fail *f)
 	buf_addf(&b, "link del %s\n", names.port);
 	rc = net_batch(names.hub, &b, f);
 	buf_release(&b);
-	/* With its node's end it goes by itself, perhaps just now. */
+	/* The kernel removes it with the node's end, perhaps at this moment. */
 	if (rc && net_space_open(names.hub, &space) == 0) {
 		if (port_there(&names, space, &there, NULL) == 0 && !there)
 			rc = 0;
@@ -301,7 +301,7 @@ static int net_tidy_one(const struct driver_setup *s, const char *hub, struct fa
 	if (!rc) {
 		rc = net_inside(space, count_ports, &ports);
 		if (!rc && ports.count)
-			rc = net_uplink(s, hub, space, f);   /* it may have been killed */
+			rc = net_uplink(s, hub, space, f);   /* the uplink may have been killed */
 		close(space);
 		if (rc || ports.count)
 			return rc;
@@ -343,10 +343,10 @@ int net_probe(const struct driver_setup *s, bool *uplink, struct fail *f)
 	int rc;
 
 	if (!spawn_find("ip", path, sizeof path))
-		return fail_set(f, -ENOTSUP, "'ip' is not installed; 'apt install iproute2' mends it");
+		return fail_set(f, -ENOTSUP, "'ip' is not installed; 'apt install iproute2' installs it");
 	if (!spawn_find("systemd-socket-proxyd", path, sizeof path))
 		return fail_set(f, -ENOTSUP,
-			"'systemd-socket-proxyd' is not installed; 'apt install systemd' mends it");
+			"'systemd-socket-proxyd' is not installed; 'apt install systemd' installs it");
 	snprintf(name, sizeof name, "%.8s-probe%d", s->prefix, (int)getpid());
 	rc = spawn_words(NET_COMMAND_MS, f, "ip", "netns", "add", name, NULL);
 	if (!rc)

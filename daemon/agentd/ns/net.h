@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network of a tenant's nodes on this machine: a namespace (the hub) with a bridge, a way out by
- * slirp4netns, and for each node a door: a port of the agent's own namespace that leads to the node's SSH.
- * This machine's own namespace gets neither address nor interface. All is found again by name, after any crash.
+ * The network of a tenant's nodes on this machine: a namespace (the hub) with a bridge, slirp4netns as the way out, and
+ * for each node a door: a port of the agent's own namespace that forwards to the node's SSH. The machine's own
+ * namespace gets neither address nor interface. After a crash everything is found again by name.
  */
 #ifndef AGENTD_NS_NET_H
 #define AGENTD_NS_NET_H
@@ -17,7 +17,7 @@ enum { NET_NAME = 16, NET_ADDRESS = 16, NET_MAC = 18, NET_HUB = 48, NET_BITS = 1
 #define NET_GATEWAY "10.88.0.1"
 #define NET_BRIDGE "br0"
 
-/* What follows from the node's spec alone: no two nodes of a machine have the same. */
+/* Derived from the node's spec alone: no two nodes of a machine have the same. */
 struct net_names {
 	char hub[NET_HUB];           /* the tenant's namespace, in /run/netns */
 	char port[NET_NAME];         /* the node's interface on the hub's bridge: a veth's end, or a tap */
@@ -31,29 +31,35 @@ void net_names(const struct node_spec *n, struct net_names *out);
 /* The contents of the node's resolv.conf: the uplink's name server, or a comment that says why there is none. */
 const char *net_resolv(const struct driver_setup *s);
 
-/* The tenant's hub is there, with its bridge and (setup->uplink) its way out. There already: 0. */
+/* Makes the tenant's hub with its bridge and (setup->uplink) its way out. 0 also if it exists. */
 int net_hub(const struct node_spec *n, struct fail *f);
 
-/* A descriptor of the hub's namespace, for spawn's .net or setns: -ENOENT where it is not there. The caller closes it. */
+/* Opens the hub's namespace, for spawn's .net or setns: -ENOENT where there is none. The caller closes it. */
 int net_hub_open(const struct node_spec *n, int *fd, struct fail *f);
 
-/* The node's veth: port on the bridge, inner beside it in the hub, down, with its mac, waiting to be moved. A new one each time. */
+/*
+ * Makes a new veth of the node: port on the bridge; inner in the hub, down, with its mac, waiting to be moved. It
+ * replaces an older one.
+ */
 int net_veth(const struct node_spec *n, struct fail *f);
 
-/* The node's tap on the bridge, up, for a QEMU that runs in the hub as user uid. There already: 0. */
+/* Makes the node's tap on the bridge, up, for a QEMU that runs in the hub as user uid. 0 also if it exists. */
 int net_tap(const struct node_spec *n, uid_t uid, struct fail *f);
 
-/* setup->listen : first_port + slot leads to the node's port 22. Open already: 0. Needs the hub and the node's cgroups. */
+/* Forwards setup->listen : first_port + slot to the node's port 22. 0 also if it does. Needs the hub and cgroups. */
 int net_door(const struct node_spec *n, struct fail *f);
 bool net_door_open(const struct node_spec *n);
 
-/* Door and port are gone; the hub stays for net_tidy. Nothing there: 0. */
+/* Removes door and port; the hub stays for net_tidy. Neither exists: 0. */
 int net_node_remove(const struct node_spec *n, struct fail *f);
 
-/* Hubs of this setup on whose bridge no node hangs any more are taken away, with their uplinks. */
+/* Removes the hubs of this setup whose bridge has no node any more, with their uplinks. */
 int net_tidy(const struct driver_setup *s, struct fail *f);
 
-/* Can hubs be made here? 0 or -ENOTSUP with the sentence. *uplink: nodes will have a way out (else *f says why not, and 0). */
+/*
+ * Can this machine make hubs? 0, or -ENOTSUP with the sentence. *uplink: nodes will have a way out; if not, *f says
+ * why, and the result is still 0.
+ */
 int net_probe(const struct driver_setup *s, bool *uplink, struct fail *f);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node's door: the listening socket is made here, where buyers reach it, and handed to systemd-socket-proxyd in
- * the hub, from where the node is reached. As nobody: it needs to do nothing but to copy bytes.
+ * A node's door: the agent makes the listening socket, where buyers reach it, and hands it to systemd-socket-proxyd in
+ * the hub, which reaches the node. The proxy runs as nobody: it only has to copy bytes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static int listen_at(const struct driver_setup *s, unsigned port, int *out, stru
 	int fd, error;
 
 	if (!len)
-		return fail_set(f, -EINVAL, "'%s' with port %u is no address that can be listened on", s->listen, port);
+		return fail_set(f, -EINVAL, "cannot listen on '%s' port %u: not an IP address", s->listen, port);
 	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot make a socket");
@@ -61,7 +61,7 @@ static int listen_at(const struct driver_setup *s, unsigned port, int *out, stru
 	return fail_errno(f, -error, error, "cannot listen on '%s' port %u, the node's SSH", s->listen, port);
 }
 
-/* In the child, in the hub. */
+/* Runs in the child, in the hub. */
 static int net_door_prepare(void *arg)
 {
 	const struct node_spec *n = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Network namespaces by name: opened, entered for a moment, told to `ip`. */
+/* Network namespaces by name: opens them, enters them for a moment, runs `ip` in them. */
 #include "agentd/ns/net_part.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ int net_inside(int space, int (*inside)(void *arg), void *arg)
 	}
 	rc = inside(arg);
 	if (setns(own, CLONE_NEWNET) != 0)
-		abort();   /* to go on in a tenant's network would be worse */
+		abort();   /* to continue in a tenant's network would be worse */
 	close(own);
 	return rc;
 }
@@ -71,9 +71,9 @@ int net_batch(const char *hub, const struct buf *lines, struct fail *f)
 	int fd = memfd_create("ip", MFD_CLOEXEC), rc;
 
 	if (fd < 0)
-		return fail_errno(f, -errno, errno, "cannot hand commands to 'ip'");
+		return fail_errno(f, -errno, errno, "cannot pass commands to 'ip'");
 	if (write(fd, buf_text(lines), lines->len) != (ssize_t)lines->len || lseek(fd, 0, SEEK_SET) != 0)
-		rc = fail_errno(f, -EIO, errno, "cannot hand commands to 'ip'");
+		rc = fail_errno(f, -EIO, errno, "cannot pass commands to 'ip'");
 	else
 		rc = spawn_run(&(struct spawn){ .argv = argv, .in = fd }, NET_COMMAND_MS, NULL, f);
 	close(fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way out of a hub: slirp4netns, whose tap is the hub's default route. The hub answers for its nodes on
- * that tap (proxy_arp) and forwards, so that there is neither NAT nor a rule of a firewall to set or to forget.
+ * The way out of a hub: slirp4netns, whose tap is the hub's default route. The hub forwards and answers for its nodes
+ * on that tap (proxy_arp), so there is neither NAT nor a firewall rule to set or to forget.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 enum { READY_MS = 5000, END_MS = 5000 };
 
 static const char resolver[] = "nameserver 10.0.2.3\n";
-static const char nowhere[] = "# this machine's nodes have no way out to a network\n";
+static const char nowhere[] = "# nodes of this machine cannot reach other networks\n";
 
 bool net_uplink_works(struct fail *f)
 {
@@ -28,11 +28,11 @@ bool net_uplink_works(struct fail *f)
 
 	if (!spawn_find("slirp4netns", path, sizeof path)) {
 		fail_set(f, -ENOENT,
-			"nodes have no way out: 'slirp4netns' is not installed; 'apt install slirp4netns' mends it");
+			"nodes cannot reach other networks: 'slirp4netns' is not installed; 'apt install slirp4netns'");
 		return false;
 	}
 	if (access("/dev/net/tun", R_OK | W_OK) != 0) {
-		fail_set(f, -ENOENT, "nodes have no way out: '/dev/net/tun' is not there");
+		fail_set(f, -ENOENT, "nodes cannot reach other networks: '/dev/net/tun' is missing");
 		return false;
 	}
 	return true;
@@ -43,7 +43,7 @@ const char *net_resolv(const struct driver_setup *s)
 	return s->uplink && net_uplink_works(NULL) ? resolver : nowhere;
 }
 
-/* In the child. Without mounts of its own slirp4netns' sandbox would unmount all of /run/netns for the whole machine. */
+/* Runs in the child. In our mount namespace, slirp4netns' sandbox would unmount /run/netns for the whole machine. */
 static int net_uplink_prepare(void *arg)
 {
 	int rc = cgroup_own_enter(arg);
@@ -65,7 +65,7 @@ static int write_switch(const char *path)
 	return -error;
 }
 
-/* /proc/sys/net shows the namespace of whoever opens it. The tap is there as long as slirp4netns runs. */
+/* /proc/sys/net shows the namespace of whoever opens it. The tap exists as long as slirp4netns runs. */
 static int net_uplink_forward(void *arg)
 {
 	int rc = write_switch("/proc/sys/net/ipv4/conf/tap0/proxy_arp");
@@ -81,7 +81,7 @@ static int wait_ready(int fd, const char *log, struct fail *f)
 
 	if (poll(&p, 1, READY_MS) == 1 && read(fd, &c, 1) == 1)
 		return 0;
-	return fail_set(f, -EIO, "'slirp4netns' did not begin; see '%s'", log);
+	return fail_set(f, -EIO, "'slirp4netns' did not start; see '%s'", log);
 }
 
 static int net_uplink_begin(const struct driver_setup *s, const char *hub, struct fail *f)
@@ -123,7 +123,7 @@ int net_uplink(const struct driver_setup *s, const char *hub, int space, struct 
 	if (!rc) {
 		rc = net_inside(space, net_uplink_forward, NULL);
 		if (rc)
-			fail_errno(f, rc, -rc, "cannot let the nodes of '%s' out", hub);
+			fail_errno(f, rc, -rc, "cannot connect the nodes of '%s' to other networks", hub);
 	}
 	if (rc)
 		cgroup_own_remove(hub, END_MS, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a node's folder: written whole, with the node's own owners; and removed, however deep. */
+/* Files of a node's folder: written atomically, with the node's own owners; and removed, however deep. */
 #include "agentd/ns/ns.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 int ns_path(const struct node_spec *n, const char *name, char room[static NS_PATH], struct fail *f)
 {
 	if (snprintf(room, NS_PATH, "%s/%s", n->dir, name) >= NS_PATH)
-		return fail_set(f, -ENAMETOOLONG, "the folder '%s' has too long a path", n->dir);
+		return fail_set(f, -ENAMETOOLONG, "the path of the folder '%s' is too long", n->dir);
 	if (strpbrk(room, ":,\\\n\""))
 		return fail_set(f, -EINVAL,
 			"the folder '%s' cannot be mounted: its path has ':', ',', '\\' or '\"' in it", n->dir);
@@ -61,5 +61,5 @@ int ns_write(const char *path, const char *text, mode_t mode, uid_t owner, struc
 
 int ns_empty(const char *folder, const char *const *keep, struct fail *f)
 {
-	return process_wipe(folder, keep, f);   /* however deep a tenant nests his folders */
+	return process_wipe(folder, keep, f);   /* however deep tenants nest their folders */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Driver ns: a Debian of its own on this kernel. systemd-nspawn with namespaces of its own for processes, mounts,
- * network, names and users, on an overlay over a shared image. What runs is told by control groups, nothing else.
+ * Driver ns: a full Debian on this machine's kernel. systemd-nspawn with namespaces for processes, mounts, network,
+ * names and users, on an overlay over a shared image. Control groups alone tell what runs.
  */
 #include <errno.h>
 #include <poll.h>
@@ -38,7 +38,7 @@ static int probe_mounts(const struct driver_setup *s, struct fail *f)
 	int rc;
 
 	if (snprintf(room, sizeof room, "%s/ns-probe.%d", s->data, (int)getpid()) >= (int)sizeof room)
-		return fail_set(f, -ENOTSUP, "the folder '%s' has too long a path", s->data);
+		return fail_set(f, -ENOTSUP, "the path of the folder '%s' is too long", s->data);
 	file_folders(room);
 	if (mkdir(room, 0700) != 0 && errno != EEXIST) {
 		fail_errno(f, -ENOTSUP, errno, "cannot make '%s'", room);
@@ -60,10 +60,10 @@ static int ns_probe(const struct driver_setup *s, unsigned *holds, struct fail *
 
 	if (geteuid() != 0)
 		return fail_set(f, -ENOTSUP,
-			"only root can make nodes of this kind; 'sudo' does, or the driver 'process' without");
+			"only root can make ns nodes; use sudo, or --driver process");
 	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
 		if (!spawn_find(needed[i].program, path, sizeof path))
-			return fail_set(f, -ENOTSUP, "'%s' is not installed; 'apt install %s' mends it",
+			return fail_set(f, -ENOTSUP, "'%s' is not installed; 'apt install %s' installs it",
 				needed[i].program, needed[i].package);
 	rc = cgroup_probe(&limits, f);
 	if (!rc)
@@ -84,7 +84,7 @@ static void hold_name(const struct node_spec *n, char room[static NS_PATH])
 	snprintf(room, NS_PATH, "%s-%s", n->setup->prefix, n->id);
 }
 
-/* The build that it is made from stays the one it runs on, whatever is built later. */
+/* The node keeps the build that it was made from, whatever is built later. */
 static int ns_take_image(const struct node_spec *n, struct fail *f)
 {
 	char link[NS_PATH], fresh[NS_PATH], who[NS_PATH];
@@ -101,7 +101,7 @@ static int ns_take_image(const struct node_spec *n, struct fail *f)
 	if (image.form != IMAGE_FOLDER)
 		return fail_set(f, -ENOTSUP,
 			"the image '%s' was built by an ordinary user; 'nanopod host image build --again' as root "
-			"mends it",
+			"repairs it",
 			image.path);
 	hold_name(n, who);
 	rc = image_hold(&image, who, n->dir, f);
@@ -130,7 +130,7 @@ static int ns_create(const struct node_spec *n, struct fail *f)
 	return rc ? rc : ns_write(made, "", 0600, 0, f);
 }
 
-/* A loop device lets its file go a moment after the last mount went; until then nobody else may have it. */
+/* A loop device releases its file a moment after the last unmount; until then nobody else may mount it. */
 static int wait_disk(const struct node_spec *n, struct fail *f)
 {
 	int64_t until = clock_ms() + LOOP_MS;
@@ -141,7 +141,7 @@ static int wait_disk(const struct node_spec *n, struct fail *f)
 		return rc;
 	while (mount_file_busy(path)) {
 		if (clock_ms() >= until)
-			return fail_set(f, -EBUSY, "the disk '%s' is still mounted by somebody", path);
+			return fail_set(f, -EBUSY, "the disk '%s' is still mounted", path);
 		poll(NULL, 0, PAUSE_MS);
 	}
 	return 0;
@@ -157,7 +157,7 @@ static int ns_start(const struct node_spec *n, struct fail *f)
 	if (rc)
 		return rc;
 	if (access(made, F_OK) != 0)
-		return fail_set(f, -ENOENT, "the node '%s' was not made yet", n->id);
+		return fail_set(f, -ENOENT, "the node '%s' is not made yet", n->id);
 	if (ns_init(n) && access(ending, F_OK) != 0)
 		return net_door(n, f);
 	rc = cgroup_kill(n, CGROUP_NODE, KILL_MS, f);
@@ -190,7 +190,7 @@ static int ns_stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 
 	if (init && grace_ms > 0) {
 		if (ns_path(n, "ending", ending, NULL) == 0)
-			ns_write(ending, "", 0600, 0, NULL);   /* a full disk is no reason to go on */
+			ns_write(ending, "", 0600, 0, NULL);   /* a full disk must not keep it running */
 		kill(init, SIGRTMIN + HALT_SIGNAL);
 		while (cgroup_pids(n, CGROUP_NODE, &any, 1) && clock_ms() < until)
 			poll(NULL, 0, PAUSE_MS);
@@ -205,7 +205,7 @@ static int ns_destroy(const struct node_spec *n, struct fail *f)
 	char made[NS_PATH], who[NS_PATH];
 	int rc = ns_path(n, "made", made, f);
 
-	/* First: what is half gone is not taken for made. */
+	/* Removed first: a half-removed node must not count as made. */
 	if (!rc && unlink(made) != 0 && errno != ENOENT)
 		rc = fail_errno(f, -errno, errno, "cannot remove '%s'", made);
 	if (!rc)
@@ -239,7 +239,7 @@ static int ns_inspect(const struct node_spec *n, enum node_is *out, struct fail 
 
 const struct driver driver_ns = {
 	.name = "ns",
-	.about = "systemd-nspawn: a Debian of its own on this kernel",
+	.about = "systemd-nspawn: a full Debian on this machine's kernel",
 	.probe = ns_probe,
 	.create = ns_create,
 	.start = ns_start,

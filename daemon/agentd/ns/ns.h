@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between the files of the ns driver: where a node's things are in its folder, and whose they are.
+ * Shared by the files of the ns driver: the layout of a node's folder, and who owns what.
  *
  *   share/      what the node reads at /etc/nanopod and cannot write: keys, host key, network, script
- *   layer/      what lies over the image and below the node's own writing: its name, its units
+ *   layer/      what is mounted over the image and below the node's own files: its name, its units
  *   upper work  what the node wrote; or disk.img with both in it, where its disk is limited
  *   image       a link to the build of the image that it was made from
- *   made        is there when `create` came to its end
+ *   made        exists once `create` has finished
  *   ending      a stop asked it to end, and it was not started since
  */
 #ifndef AGENTD_NS_NS_H
@@ -22,28 +22,28 @@
 enum { NS_PATH = 512 };
 #define NS_SHARED_AT "/etc/nanopod"
 
-/* The node's root is this number outside; MOUNT_IDS numbers from there on are the node's. */
+/* The node's root has this id outside; it and the MOUNT_IDS - 1 ids after it belong to the node. */
 uid_t ns_first_id(const struct node_spec *n);
 
-/* dir/name. -ENAMETOOLONG, or -EINVAL where the path has what no mount can be told. */
+/* dir/name. -ENAMETOOLONG, or -EINVAL where the path has characters that mount options cannot hold. */
 int ns_path(const struct node_spec *n, const char *name, char room[static NS_PATH], struct fail *f);
 
-/* The file is whole under its name, synced and owner's, or as it was. */
+/* Replaces the file atomically: synced and owned by owner, or unchanged on failure. */
 int ns_write(const char *path, const char *text, mode_t mode, uid_t owner, struct fail *f);
-/* The folder is there and owner's. */
+/* Makes the folder, owned by owner. */
 int ns_folder(const char *path, mode_t mode, uid_t owner, struct fail *f);
-/* All in the folder but the names in keep (ends with NULL) is gone; never looks into what is mounted there. */
+/* Removes all in the folder but the names in keep (ends with NULL); never enters what is mounted there. */
 int ns_empty(const char *folder, const char *const *keep, struct fail *f);
 
-/* share/ and layer/ are there and say what the spec says. */
+/* Writes share/ and layer/ as the spec says. */
 int ns_layer(const struct node_spec *n, struct fail *f);
 int ns_keys(const struct node_spec *n, struct fail *f);
-/* disk.img, or upper/ and work/. There already: left as they are. */
+/* Makes disk.img, or upper/ and work/. Those that exist stay. */
 int ns_disk(const struct node_spec *n, struct fail *f);
 
-/* systemd-nspawn runs the node, and its first process is there. Needs groups and a veth. */
+/* Starts systemd-nspawn and waits for the node's first process. Needs groups and a veth. */
 int ns_boot(const struct node_spec *n, struct fail *f);
-/* The node's first process, seen from here; 0: none. */
+/* The node's first process as a pid of this machine; 0: none. */
 pid_t ns_init(const struct node_spec *n);
 
 #endif
