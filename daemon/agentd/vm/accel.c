@@ -31,7 +31,7 @@ static int boot_id(char room[40], struct fail *f)
 	buf_init(&b, 4096);
 	rc = buf_read_file(&b, "/proc/sys/kernel/random/boot_id");
 	if (rc)
-		rc = fail_errno(f, rc, -rc, "cannot tell which boot of this machine it is");
+		rc = fail_errno(f, rc, -rc, "cannot read this machine's boot id");
 	else
 		snprintf(room, 40, "%.36s", buf_text(&b));
 	buf_release(&b);
@@ -52,12 +52,12 @@ static int find_programs(char qemu[64], struct fail *f)
 			return fail_set(f, -ENOTSUP, "'%s' is not installed: apt-get install %s", needed[i].program,
 				needed[i].package);
 	if (stat(path, &st) != 0)
-		return fail_errno(f, -errno, errno, "cannot look at '%s'", path);
+		return fail_errno(f, -errno, errno, "cannot inspect '%s'", path);
 	snprintf(qemu, 64, "%lld.%lld", (long long)st.st_mtime, (long long)st.st_size);
 	return 0;
 }
 
-/* Does a guest come as far as its first program, and through it? */
+/* Does a guest boot as far as its first program, and does that program run to its end? */
 static bool accel_runs(const struct vmkernel *k, const char *initrd, bool kvm)
 {
 	const char *argv[] = { VMPROC_QEMU, "-accel", vmaccel_word(kvm), "-machine", "q35,usb=off,vmport=off", "-cpu",
@@ -96,7 +96,7 @@ static int try_them(const struct driver_setup *s, struct vmaccel *out, struct fa
 	out->kvm = access("/dev/kvm", R_OK | W_OK) == 0 && accel_runs(&k, path, true);
 	if (!out->kvm && !accel_runs(&k, path, false))
 		rc = fail_set(f, -ENOTSUP,
-			"no guest boots here, neither with KVM nor emulated: see 'qemu-system-x86_64 -accel tcg'");
+			"no guest boots here, neither with KVM nor emulated; try 'qemu-system-x86_64 -accel tcg'");
 	unlink(path);
 	return rc;
 }
@@ -139,7 +139,7 @@ int vmaccel_probe(const struct driver_setup *s, struct vmaccel *out, struct fail
 	if (rc)
 		return rc;
 	if (snprintf(path, sizeof path, "%s/vm/accel", s->data) >= (int)sizeof path - 16)
-		return fail_set(f, -ENAMETOOLONG, "the folder's name '%s' is too long", s->data);
+		return fail_set(f, -ENAMETOOLONG, "the path of the folder '%s' is too long", s->data);
 	snprintf(room, sizeof room, "%s.lock", path);
 	if (!accel_remembered(path, &a)) {
 		file_folders(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which accelerator runs a guest here. Only a guest that was seen to run says so: KVM can be open and yet never
- * get a kernel through its first second. Asked once a boot of this machine, the answer is kept in data/vm/accel.
+ * Finds the accelerator for guests. Only a guest that was seen to run proves it: KVM can be open and yet never get a
+ * kernel through its first second. Tried once per boot of this machine; data/vm/accel keeps the answer.
  */
 #ifndef AGENTD_VM_ACCEL_H
 #define AGENTD_VM_ACCEL_H
@@ -12,14 +12,14 @@
 
 struct vmaccel {
 	bool kvm;                  /* else emulation (TCG) */
-	char qemu[64];             /* tells one installed QEMU from another */
-	char boot[40];             /* of this machine */
+	char qemu[64];             /* identifies the installed QEMU */
+	char boot[40];             /* id of this machine's boot */
 };
 
 /* 0, or -ENOTSUP with what is missing. */
 int vmaccel_probe(const struct driver_setup *s, struct vmaccel *out, struct fail *f);
 
-/* Words of QEMU's command line: "tcg,…" */
+/* The accelerator's argument on QEMU's command line: "tcg,…" */
 const char *vmaccel_word(bool kvm);
 
 #endif

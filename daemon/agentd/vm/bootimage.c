@@ -19,7 +19,7 @@
 
 enum { BUILD_MS = 180000, REMOVE_MS = 60000, INITRD_MAX = 64 << 20, SPARE_MIB = 192, MIB = 1 << 20 };
 
-/* As an ordinary user, root's numbers are those that /etc/subuid lends: what makes or removes such files runs in a namespace. */
+/* An ordinary user has root's ids only as /etc/subuid lends them: make and remove such files in a user namespace. */
 static int run_as_root(const char *const *words, int64_t deadline_ms, struct buf *out, struct fail *f)
 {
 	const char *argv[24] = { "unshare", "--map-root-user", "--map-auto", "--" };
@@ -35,7 +35,7 @@ static int run_as_root(const char *const *words, int64_t deadline_ms, struct buf
 
 static int remove_in(int at, const char *name);
 
-/* The folder is the callee's to close. */
+/* The callee closes the folder. */
 static int bootimage_remove_all(int folder)
 {
 	DIR *d = fdopendir(folder);
@@ -89,7 +89,7 @@ int vmimage_share(const char *from, const char *path, struct fail *f)
 	return spawn_words(BUILD_MS, f, "cp", "--sparse=always", "--reflink=auto", from, path, NULL);
 }
 
-/* The line that tells one build from the next. */
+/* The line that identifies a build. */
 static void bootimage_describe(const struct image *i, const struct vmkernel *k, char *room, size_t size)
 {
 	struct stat st = { .st_size = 0 };
@@ -111,7 +111,7 @@ static bool is_built(const char *path, const char *about)
 	return same;
 }
 
-/* The system with the kernel's modules and our services in a folder that is nobody else's. */
+/* Unpacks the system into a private folder and adds the kernel's modules and our services. */
 static int bootimage_lay_out(const struct image *i, const struct vmkernel *k, const char *root, struct fail *f)
 {
 	char from[VMIMAGE_ROOM], modules[VMIMAGE_ROOM], ours[VMIMAGE_ROOM];
@@ -131,7 +131,7 @@ static int bootimage_lay_out(const struct image *i, const struct vmkernel *k, co
 	return rc ? rc : vmguest_install(root, f);
 }
 
-/* As small as it may be, since a node's disk is this or larger: what is in it and some room; it grows at the first boot. */
+/* As small as possible, since every node's disk is this or larger: contents and some room; it grows at first boot. */
 static int bootimage_make_disk(const char *root, const char *disk, struct fail *f)
 {
 	char size[32];
@@ -181,14 +181,14 @@ static int build_in(const struct image *i, const struct vmkernel *k, const char 
 	if (!rc)
 		rc = bootimage_make_disk(root, path, f);
 	if (!rc && chmod(path, 0644) != 0)
-		rc = fail_errno(f, -errno, errno, "cannot open '%s' to its reader", path);
+		rc = fail_errno(f, -errno, errno, "cannot let the user of QEMU read '%s'", path);
 	if (!rc)
 		rc = vmimage_remove(root, f);
 	vmimage_at(path, to, "vmlinuz");
 	if (!rc)
 		rc = spawn_words(BUILD_MS, f, "cp", "--reflink=auto", k->vmlinuz, path, NULL);
 	if (!rc && chmod(path, 0644) != 0)
-		rc = fail_errno(f, -errno, errno, "cannot open '%s' to its reader", path);
+		rc = fail_errno(f, -errno, errno, "cannot let the user of QEMU read '%s'", path);
 	vmimage_at(path, to, "initrd");
 	if (!rc)
 		rc = make_initrd(k, path, f);
@@ -198,7 +198,7 @@ static int build_in(const struct image *i, const struct vmkernel *k, const char 
 	return rc;
 }
 
-/* Made beside it, then put in its place; nodes keep the files of the old one by names of their own. */
+/* Made beside the old one, then moved into its place; nodes keep the old files through their own links. */
 static int bootimage_build(const struct image *i, const struct vmkernel *k, struct vmimage *out, struct fail *f)
 {
 	char fresh[VMIMAGE_PATH + 8];
@@ -211,7 +211,7 @@ static int bootimage_build(const struct image *i, const struct vmkernel *k, stru
 	if (!rc)
 		rc = vmimage_remove(out->path, f);
 	if (!rc && rename(fresh, out->path) != 0)
-		rc = fail_errno(f, -errno, errno, "cannot put '%s' in its place", fresh);
+		rc = fail_errno(f, -errno, errno, "cannot move '%s' into place", fresh);
 	if (rc)
 		vmimage_remove(fresh, NULL);
 	return rc;
@@ -230,7 +230,7 @@ int vmimage_make(const char *images, const char *name, struct vmimage *out, stru
 	if (rc)
 		return rc;
 	if (snprintf(made.path, sizeof made.path, "%s/driver-vm", i.path) >= (int)sizeof made.path - 16)
-		return fail_set(f, -ENAMETOOLONG, "the folder's name '%s' is too long", i.path);
+		return fail_set(f, -ENAMETOOLONG, "the path of the folder '%s' is too long", i.path);
 	snprintf(made.name, sizeof made.name, "%s", name ? name : IMAGE_DEFAULT);
 	bootimage_describe(&i, &k, made.about, sizeof made.about);
 	snprintf(room, sizeof room, "%s.lock", made.path);

@@ -26,11 +26,11 @@ struct freezer {
 	const struct driver_setup *setup;
 	const struct vmimage *image;
 	const struct vmshape *shape;
-	char name[160];            /* of its process */
+	char name[160];            /* of its QEMU process */
 	char key[128];
 	char about[512];
-	char path[VMIMAGE_PATH];   /* where it will be */
-	char fresh[VMIMAGE_PATH + 8]; /* where it is made */
+	char path[VMIMAGE_PATH];   /* its final place */
+	char fresh[VMIMAGE_PATH + 8]; /* where it is being made */
 	uid_t uid;
 };
 
@@ -43,11 +43,11 @@ static int freeze_describe(const struct driver_setup *s, const struct vmimage *i
 		.uid = geteuid() == 0 ? VMPROC_UID_FREEZE : geteuid() };
 	snprintf(z->key, sizeof z->key, "%s-%u-%u-%s", i->name, shape->mib, shape->cpus, shape->kvm ? "kvm" : "tcg");
 	snprintf(z->name, sizeof z->name, "%s-freeze.%s", s->prefix, z->key);
-	/* A processor that is not emulated may be another one after the next boot. */
+	/* A processor that is not emulated may differ after the next boot. */
 	snprintf(z->about, sizeof z->about, "%.230s qemu %s boot %s\n", i->about, a->qemu,
 		shape->kvm ? a->boot : "any");
 	if (snprintf(z->path, sizeof z->path, "%s/vm/frozen/%s", s->data, z->key) >= (int)sizeof z->path - 32)
-		return fail_set(f, -ENAMETOOLONG, "the folder's name '%s' is too long", s->data);
+		return fail_set(f, -ENAMETOOLONG, "the path of the folder '%s' is too long", s->data);
 	snprintf(z->fresh, sizeof z->fresh, "%s.new", z->path);
 	return 0;
 }
@@ -72,7 +72,7 @@ static bool is_there(const struct freezer *z)
 
 /* ---- Making one ---------------------------------------------------------------------------- */
 
-/* Its folder as a node's, with an identity that is nobody's. */
+/* Its folder looks like a node's, with the identity of nobody. */
 static int freeze_lay_out(const struct freezer *z, struct fail *f)
 {
 	static const char *const files[] = { "base.ext4", "vmlinuz", "initrd" };
@@ -98,7 +98,7 @@ static int freeze_lay_out(const struct freezer *z, struct fail *f)
 	return rc ? rc : vmidentity_write(&nobody, to, z->uid, &serial, f);
 }
 
-/* Until the guest says that only its identity is missing. */
+/* Waits until the guest reports that only its identity is missing. */
 static int wait_settled(const struct freezer *z, pid_t pid, struct fail *f)
 {
 	int64_t end = clock_ms() + BOOT_MS;
@@ -133,7 +133,7 @@ static int freeze_write_state(struct qmp *q, int state, struct fail *f)
 	if (!rc)
 		rc = qmp_until(q, "query-migrate", "status", words, WRITE_MS, &which, f);
 	if (!rc && which)
-		rc = fail_set(f, -EIO, "QEMU cannot write its guest's state");
+		rc = fail_set(f, -EIO, "QEMU failed to write its guest's state");
 	if (!rc)
 		qmp_do(q, "quit", NULL, QMP_MS, NULL, NULL);
 	return rc;
@@ -168,11 +168,11 @@ static int boot_and_freeze(const struct freezer *z, int state, struct fail *f)
 		qmp_close(q);
 	}
 	if (vmproc_end(z->name, rc ? 0 : QMP_MS, NULL) != 0 && !rc)
-		rc = fail_set(f, -ETIMEDOUT, "QEMU does not end");
+		rc = fail_set(f, -ETIMEDOUT, "QEMU was asked to end but has not");
 	return rc;
 }
 
-/* What clones read is root's again, and on disk before its name is. */
+/* Gives the files that clones read back to root, and syncs them before their name appears. */
 static int freeze_settle(const struct freezer *z, int state, struct fail *f)
 {
 	char disk[VMIMAGE_ROOM], gold[VMIMAGE_ROOM], about[VMIMAGE_ROOM];
@@ -189,7 +189,7 @@ static int freeze_settle(const struct freezer *z, int state, struct fail *f)
 		return fail_errno(f, rc, -rc, "cannot write '%s'", about);
 	rc = vmimage_remove(z->path, f);
 	if (!rc && rename(z->fresh, z->path) != 0)
-		rc = fail_errno(f, -errno, errno, "cannot put '%s' in its place", z->fresh);
+		rc = fail_errno(f, -errno, errno, "cannot move '%s' into place", z->fresh);
 	return rc;
 }
 
@@ -275,7 +275,7 @@ struct tidying {
 	int rc;
 };
 
-/* Whoever makes it holds the lock. */
+/* Whoever makes one holds the lock. */
 static void freeze_tidy_one(void *arg, const char *key)
 {
 	struct tidying *t = arg;

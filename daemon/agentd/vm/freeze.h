@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frozen guests: booted once for each image and shape, stopped where only their identity was missing,
- * and written to data/vm/frozen/SHAPE. A clone goes on from there, with a name, keys and chance of its own.
+ * Frozen guests: booted once for each image and shape, stopped where only their identity was missing, and written to
+ * data/vm/frozen/SHAPE. A clone continues from there, with its own name, keys and random seed.
  */
 #ifndef AGENTD_VM_FREEZE_H
 #define AGENTD_VM_FREEZE_H
@@ -16,13 +16,13 @@ struct vmfrozen {
 };
 
 /*
- * There, or made now (about as long as a boot); whoever comes second waits. Any failure: boot cold, and for the next
- * hour it is not tried again.
+ * Finds one, or makes it now (about as long as a boot); a second caller waits for the first. On any failure boot cold;
+ * the next try waits an hour.
  */
 int vmfreeze_make(const struct driver_setup *s, const struct vmimage *i, const struct vmaccel *a,
 	const struct vmshape *shape, struct vmfrozen *out, struct fail *f);
 
-/* A guest that was being frozen when its maker was killed is ended. */
+/* Ends guests whose maker was killed while freezing them. */
 int vmfreeze_tidy(const struct driver_setup *s, struct fail *f);
 
 #endif

@@ -27,8 +27,8 @@ const char vmguest_init_probe[] =
 	"$B poweroff -f\n";
 
 /*
- * identity MODE. boot: once a boot; where the kernel's words say so, waits to be frozen first. serve: for ever after.
- * A disk that is being rewritten is seen by its two serials, and read again. Everything in it is data.
+ * identity MODE. boot: runs once a boot; if the kernel's command line says so, it first waits to be frozen. serve: runs
+ * for ever after. A disk that is being rewritten shows two different serials and is read again. All it holds is data.
  */
 static const char identity[] =
 	"#!/bin/sh\n"
@@ -85,7 +85,7 @@ static const char identity[] =
 	"}\n"
 	"all() { take && { stir; named; net; keys; host; sync; }; }\n"
 	"port() { stty -F /dev/ttyS1 raw -echo 2>/dev/null; exec 3<>/dev/ttyS1; }\n"
-	/* Whatever else starts at boot has started: no job runs but ours. What a clone needs first is in memory then. */
+	/* Waits until all else that starts at boot has started, and caches the files that a clone reads first. */
 	"settled() {\n"
 	"	n=0\n"
 	"	while [ $n -lt 240 ] && systemctl list-jobs --no-legend | grep -v nanopod- | grep -q ' running'; do "
@@ -159,7 +159,7 @@ static const struct {
 	{ "etc/systemd/system/nanopod-grow.service", grow_unit, 0644 },
 	{ "etc/systemd/system/nanopod-script.service", script_unit, 0644 },
 	{ "etc/ssh/sshd_config.d/nanopod-vm.conf", sshd_lines, 0644 },
-	/* sshd waits for its key; all else of the boot does not wait for us. */
+	/* sshd waits for its key; nothing else of the boot waits for us. */
 	{ "etc/systemd/system/ssh.service.d/nanopod.conf", "[Unit]\nAfter=nanopod-identity.service\n", 0644 },
 	{ "etc/fstab", "/dev/vda / ext4 rw,noatime 0 1\n", 0644 },
 	{ "etc/machine-id", "", 0444 },
@@ -174,7 +174,7 @@ static const struct {
 	{ "etc/systemd/system/multi-user.target.wants/nanopod-script.service", "../nanopod-script.service" },
 };
 
-/* What a node has no use for, and what would make its boot longer or its network someone else's. */
+/* Units that a node does not need, that slow its boot, or that would reconfigure its network. */
 static const char *const masked[] = { "apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer",
 	"e2scrub_reap.service", "fstrim.timer", "dpkg-db-backup.timer", "systemd-random-seed.service",
 	"systemd-pstore.service", "getty@tty1.service", "serial-getty@ttyS0.service", "networking.service",
@@ -186,7 +186,7 @@ static int guest_at(char room[PATH_MAX], const char *root, const char *path, str
 	int rc;
 
 	if (snprintf(room, PATH_MAX, "%s/%s", root, path) >= PATH_MAX)
-		return fail_set(f, -ENAMETOOLONG, "the folder's name '%s' is too long", root);
+		return fail_set(f, -ENAMETOOLONG, "the path of the folder '%s' is too long", root);
 	rc = file_folders(room);
 	return rc ? fail_errno(f, rc, -rc, "cannot make the folder of '%s'", room) : 0;
 }
@@ -203,7 +203,7 @@ static int put_link(const char *root, const char *path, const char *to, struct f
 	return 0;
 }
 
-/* Folders below root are its own, so they may have been made for root alone: others must be able to read them. */
+/* Folders that we make below root may be readable by root alone: others must be able to read them. */
 static int guest_put_file(const char *root, const char *path, const char *text, unsigned mode, struct fail *f)
 {
 	char room[PATH_MAX];
@@ -215,7 +215,7 @@ static int guest_put_file(const char *root, const char *path, const char *text, 
 	if (rc)
 		return fail_errno(f, rc, -rc, "cannot write '%s'", room);
 	*strrchr(room, '/') = '\0';
-	return chmod(room, 0755) != 0 ? fail_errno(f, -errno, errno, "cannot open '%s' to others", room) : 0;
+	return chmod(room, 0755) != 0 ? fail_errno(f, -errno, errno, "cannot let others read '%s'", room) : 0;
 }
 
 int vmguest_install(const char *root, struct fail *f)

@@ -107,7 +107,7 @@ int vmidentity_write(const struct vmidentity *d, const char *path, gid_t group, 
 	if (rc == -EFBIG)
 		fail_set(f, rc, "the first boot's script is too long for a virtual machine (at most about 1000 kB)");
 	else if (rc)
-		fail_errno(f, rc, -rc, "cannot put together who '%s' is", d->name);
+		fail_errno(f, rc, -rc, "cannot build the identity of '%s'", d->name);
 	else
 		rc = guest_identity_keep(&b, path, group, f);
 	if (b.data)

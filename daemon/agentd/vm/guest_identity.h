@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who a guest is, as the archive on its second disk: each thing a file of fixed name, so that nothing in
- * a script or a key can be taken for anything else. It is never part of an image that others share.
+ * A guest's identity, as the archive on its second disk: each thing in a file of fixed name, so that no script or key
+ * can be mistaken for anything else. It is never part of an image that others share.
  */
 #ifndef AGENTD_VM_GUEST_IDENTITY_H
 #define AGENTD_VM_GUEST_IDENTITY_H
@@ -22,8 +22,8 @@ struct vmidentity {
 };
 
 /*
- * Into path, which keeps its inode where a guest reads it already; group may read it. The serial by which
- * the guest says that it has it goes to *serial. -EFBIG: the script is too long.
+ * Writes it into path, which keeps its inode because a guest may have it open; group may read it. *serial gets the
+ * number by which the guest confirms it. -EFBIG: the script is too long.
  */
 int vmidentity_write(const struct vmidentity *d, const char *path, gid_t group, int64_t *serial, struct fail *f);
 

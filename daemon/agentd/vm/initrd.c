@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel for guests, and the small first root that finds the disk with its modules. */
+/* The kernel for guests, and the small first root whose modules find the disk. */
 #include "agentd/vm/bootimage.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ const char *vmimage_at(char room[VMIMAGE_ROOM], const char *folder, const char *
 
 /* ---- Kernel ------------------------------------------------------------------------------- */
 
-/* A kernel of the cloud flavour is smaller and has all that a guest needs; else the newest. */
+/* Prefer a cloud kernel, which is smaller and has all that a guest needs; else the newest. */
 static bool initrd_better(const char *release, const char *than)
 {
 	bool cloud = strstr(release, "-cloud-"), than_cloud = strstr(than, "-cloud-");
@@ -72,7 +72,7 @@ int vmimage_kernel(const char *root, const char *images, struct vmkernel *out, s
 		look_in("", &best);
 	if (!*best.release)
 		return fail_set(f, -ENOTSUP,
-			"there is no kernel for guests that this user can read: apt-get install "
+			"no kernel for guests that this user can read: apt-get install "
 			"linux-image-cloud-amd64");
 	*out = best;
 	return 0;
@@ -81,7 +81,7 @@ int vmimage_kernel(const char *root, const char *images, struct vmkernel *out, s
 /* ---- Modules ------------------------------------------------------------------------------ */
 
 struct order {
-	char path[MODULES][MODULE_NAME];   /* below the folder of modules; in the order to load them */
+	char path[MODULES][MODULE_NAME];   /* below the folder of modules; in load order */
 	size_t count;
 };
 
@@ -104,7 +104,7 @@ static int add_module(struct order *o, const char *path, size_t len, struct fail
 	return 0;
 }
 
-/* "a.ko: b.ko c.ko": b needs c, so what stands last is loaded first. */
+/* "a.ko: b.ko c.ko": b needs c, so the last is loaded first. */
 static int initrd_add_line(struct order *o, const char *line, size_t len, struct fail *f)
 {
 	const char *colon = memchr(line, ':', len), *end = line + len;
@@ -122,7 +122,7 @@ static int initrd_add_line(struct order *o, const char *line, size_t len, struct
 	return rc ? rc : add_module(o, line, (size_t)(colon - line), f);
 }
 
-/* Is the line about module name, in whatever compression? A module that is in no line is in the kernel itself. */
+/* Is the line about module name, with any compression? A module that no line names is built into the kernel. */
 static bool line_is(const char *line, size_t len, const char *name)
 {
 	const char *colon = memchr(line, ':', len), *slash = colon;
@@ -158,7 +158,7 @@ static int order_modules(const struct vmkernel *k, const char *const *modules, s
 
 /* ---- Initrd ------------------------------------------------------------------------------- */
 
-/* A program that needs a loader would not start where there is none: ELF of 64 bits with a part of type "interpreter". */
+/* A program that needs a loader would not start without one: 64-bit ELF with a segment of type "interpreter". */
 static bool is_static(const struct buf *program)
 {
 	enum { HEAD = 64, PART = 56, AT_CLASS = 4, AT_PARTS = 32, AT_COUNT = 56, INTERPRETER = 3 };

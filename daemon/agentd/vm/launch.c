@@ -21,7 +21,7 @@
 
 enum { WORDS = 2048 };
 
-/* QEMU finds its tap open: /dev/net/tun need not be open to the user that QEMU runs as. */
+/* QEMU inherits its tap open: the user that QEMU runs as may not be allowed to open /dev/net/tun. */
 static int launch_open_tap(const char *name)
 {
 	struct ifreq want = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
@@ -38,7 +38,7 @@ static int launch_open_tap(const char *name)
 	return rc;
 }
 
-/* In the child: into the node's groups, then nobody's rights are left but those of its own number. */
+/* Runs in the child: enters the node's groups, then drops to the rights of its own user. */
 static int launch_become(void *arg)
 {
 	const struct vmlaunch *v = arg;

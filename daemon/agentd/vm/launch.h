@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One QEMU, left behind with its guest: unprivileged, in its folder and its network namespace, with
- * its monitor at run/qmp and the guest's second serial port at run/ctl.
+ * Starts one QEMU and leaves it behind with its guest: unprivileged, in its folder and its network namespace, with its
+ * monitor at run/qmp and the guest's second serial port at run/ctl.
  */
 #ifndef AGENTD_VM_LAUNCH_H
 #define AGENTD_VM_LAUNCH_H
@@ -12,7 +12,7 @@
 
 #include "agentd/driver.h"
 
-/* What follows from an order for a machine; a frozen guest fits those of the same shape alone. */
+/* Derived from the type of machine; a frozen guest fits only machines of the same shape. */
 struct vmshape {
 	unsigned mib, cpus;
 	bool kvm;
@@ -29,14 +29,14 @@ struct vmlaunch {
 	const char *mac;
 	const char *words;         /* added to the kernel's command line */
 	struct vmshape shape;
-	int state;                 /* a frozen guest's file, from which it goes on; -1: it boots */
-	uid_t uid;                 /* it runs as this user, where the agent is root */
-	int ns;                    /* network namespace to run in; -1: this one */
-	const struct node_spec *group; /* in the groups of this node; NULL: none */
+	int state;                 /* the frozen guest's file to continue from; -1: boot */
+	uid_t uid;                 /* the user to run as, where the agent is root */
+	int ns;                    /* network namespace to run in; -1: ours */
+	const struct node_spec *group; /* runs in the groups of this node; NULL: none */
 };
 
 int vmlaunch(const struct vmlaunch *v, pid_t *pid, struct fail *f);
 
-enum { VMLAUNCH_IDENTITY = 1 << 20 };  /* size of the second disk: never changes, a frozen guest knows it */
+enum { VMLAUNCH_IDENTITY = 1 << 20 };  /* size of the second disk: never changes, because frozen guests know it */
 
 #endif

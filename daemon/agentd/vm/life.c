@@ -34,7 +34,7 @@ void vmlife_note(const struct node_spec *n, const char *text)
 	close(fd);
 }
 
-/* Its port, in the tenant's hub that it was started in too: who only found it does not know its tenant. */
+/* Removes its port in the hub where it was started: a node found by its process alone has no tenant in its spec. */
 static int leave_network(const struct vmnode *v, struct fail *f)
 {
 	struct node_spec then = *v->n;
@@ -55,7 +55,7 @@ int vmlife_halt(const struct vmnode *v, int64_t grace_ms, struct fail *f)
 
 	vmimage_at(run, v->dir, "run");
 	if (pid)
-		vmnode_put(v, VMNODE_ENDING, "begun\n", NULL);   /* a full disk is no reason to go on */
+		vmnode_put(v, VMNODE_ENDING, "begun\n", NULL);   /* a full disk must not keep it running */
 	if (pid && qmp_open(&q, run, "qmp", pid, ASK_MS, NULL) == 0) {
 		qmp_do(q, "system_powerdown", NULL, ASK_MS, NULL, NULL);
 		qmp_close(q);

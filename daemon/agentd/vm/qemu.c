@@ -99,7 +99,7 @@ int vmproc_each(const char *begin, void (*found)(void *arg, const char *rest), v
 	return qemu_walk(&(struct search){ .begin = begin, .found = found, .arg = arg });
 }
 
-/* A child of our own stays as a zombie until it is waited for; of others this is none of our business. */
+/* Our own child stays as a zombie until we wait for it; for others' children the call does nothing. */
 static bool qemu_gone(int fd, pid_t pid, int64_t ms)
 {
 	int n = poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, ms > 0 ? (int)ms : 0);
@@ -120,7 +120,7 @@ int vmproc_end(const char *name, int64_t grace_ms, struct fail *f)
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
 		return errno == ESRCH ? 0 : fail_errno(f, -errno, errno, "cannot watch process %d", (int)pid);
-	/* Its number may have become somebody else's before it was held. */
+	/* Another process may have taken the number before we held it. */
 	if (vmproc_find(name) != pid) {
 		close(fd);
 		return 0;
@@ -131,5 +131,5 @@ int vmproc_end(const char *name, int64_t grace_ms, struct fail *f)
 		done = qemu_gone(fd, pid, KILLED_MS);
 	}
 	close(fd);
-	return done ? 0 : fail_set(f, -ETIMEDOUT, "QEMU '%s' (process %d) does not end", name, (int)pid);
+	return done ? 0 : fail_set(f, -ETIMEDOUT, "QEMU '%s' (process %d) was killed but goes on", name, (int)pid);
 }

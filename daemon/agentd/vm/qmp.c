@@ -23,7 +23,7 @@ void qmp_close(struct qmp *q)
 	free(q);
 }
 
-/* The next thing it says that is no event. */
+/* Its next message that is no event. */
 static int next_said(struct qmp *q, int64_t end, json_t **said, struct fail *f)
 {
 	for (;;) {
@@ -37,7 +37,7 @@ static int next_said(struct qmp *q, int64_t end, json_t **said, struct fail *f)
 		value = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
 		if (!json_is_object(value)) {
 			json_decref(value);
-			return fail_set(f, -EPROTO, "QEMU's monitor does not speak its protocol");
+			return fail_set(f, -EPROTO, "QEMU's monitor broke its protocol");
 		}
 		if (!json_object_get(value, "event")) {
 			*said = value;
@@ -47,7 +47,7 @@ static int next_said(struct qmp *q, int64_t end, json_t **said, struct fail *f)
 	}
 }
 
-/* fd: -1, or what goes along. */
+/* fd: -1, or a descriptor to send along. */
 static int qmp_ask(struct qmp *q, const char *command, json_t *arguments, int fd, int64_t deadline_ms, json_t **answer,
 	struct fail *f)
 {
@@ -82,7 +82,7 @@ static int qmp_ask(struct qmp *q, const char *command, json_t *arguments, int fd
 		*answer = json_incref(value);
 	if (!value)
 		rc = fail_set(f, reason ? -EREMOTEIO : -EPROTO, "QEMU refuses '%s': %.200s", command,
-			reason ? reason : "it does not say why");
+			reason ? reason : "without a reason");
 	json_decref(said);
 	return rc;
 }
@@ -119,12 +119,12 @@ int qmp_until(struct qmp *q, const char *query, const char *key, const char *con
 			}
 		json_decref(answer);
 		if (clock_ms() >= end)
-			return fail_set(f, -ETIMEDOUT, "QEMU takes too long ('%s')", query);
+			return fail_set(f, -ETIMEDOUT, "QEMU did not answer '%s' in time", query);
 		poll(NULL, 0, ASK_AGAIN_MS);
 	}
 }
 
-/* The greeting, then the sign-in. */
+/* The greeting, then the handshake. */
 static int sign_in(struct qmp *q, int64_t deadline_ms, struct fail *f)
 {
 	int64_t end = clock_ms() + deadline_ms;
@@ -134,7 +134,7 @@ static int sign_in(struct qmp *q, int64_t deadline_ms, struct fail *f)
 	if (rc)
 		return rc;
 	if (!json_object_get(said, "QMP"))
-		rc = fail_set(f, -EPROTO, "QEMU's monitor does not speak its protocol");
+		rc = fail_set(f, -EPROTO, "QEMU's monitor broke its protocol");
 	json_decref(said);
 	return rc ? rc : qmp_do(q, "qmp_capabilities", NULL, deadline_ms, NULL, f);
 }

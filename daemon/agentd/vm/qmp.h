@@ -12,22 +12,22 @@
 
 struct qmp;
 
-/* Connects to the monitor at folder/name of process pid and signs in. */
+/* Connects to the monitor at folder/name of process pid and does the handshake. */
 int qmp_open(struct qmp **out, const char *folder, const char *name, pid_t pid, int64_t deadline_ms, struct fail *f);
-/* The same over a connection that is there: its descriptor is the monitor's own from now on, also on failure. */
+/* The same over an open connection: the monitor takes over its descriptor, also on failure. */
 int qmp_over(struct qmp **out, int fd, int64_t deadline_ms, struct fail *f);
 void qmp_close(struct qmp *q);
 
 /*
- * arguments (NULL: none) are taken over. What it answers goes to *answer, the caller's (NULL: not wanted).
- * -EREMOTEIO: QEMU refused, its reason is in the sentence; -ETIMEDOUT, -EPIPE, -EPROTO.
+ * Takes over arguments (NULL: none). The caller owns *answer (NULL: not wanted). -EREMOTEIO: QEMU refused, with its
+ * reason in the sentence; -ETIMEDOUT, -EPIPE, -EPROTO.
  */
 int qmp_do(struct qmp *q, const char *command, json_t *arguments, int64_t deadline_ms, json_t **answer, struct fail *f);
 
-/* Gives QEMU a descriptor by a name, for "fd:NAME". */
+/* Gives QEMU a descriptor under a name, for "fd:NAME". */
 int qmp_give(struct qmp *q, int fd, const char *name, int64_t deadline_ms, struct fail *f);
 
-/* Asks `query` until the text `key` of its answer is one of the words (NULL-ended): its place in *which. */
+/* Repeats `query` until the text `key` of its answer is one of the words (NULL-ended): its index in *which. */
 int qmp_until(struct qmp *q, const char *query, const char *key, const char *const *words, int64_t deadline_ms,
 	int *which, struct fail *f);
 

@@ -31,7 +31,7 @@ void vmwire_close(struct vmwire *w)
 	buf_release(&w->in);
 }
 
-/* Through the folder's descriptor: a socket's address has room for 108 characters only. */
+/* Connects through the folder's descriptor: a socket's address holds only 108 characters. */
 static int connect_in(int folder, const char *name, pid_t pid)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -56,7 +56,7 @@ static int connect_in(int folder, const char *name, pid_t pid)
 	return fd;
 }
 
-/* A child of this process that has ended is still there until it is waited for. */
+/* A child of this process that has ended still exists until somebody waits for it. */
 static bool socket_ended(pid_t pid)
 {
 	siginfo_t info = { .si_pid = 0 };
@@ -94,7 +94,7 @@ int vmwire_open(struct vmwire *w, const char *folder, const char *name, pid_t pi
 	return 0;
 }
 
-/* Until it can be read (or written), or end. */
+/* Waits until it can be read (or written), or the deadline. */
 static int socket_wait_for(struct vmwire *w, short events, int64_t end, struct fail *f)
 {
 	for (;;) {
@@ -151,7 +151,7 @@ int vmwire_send_with(struct vmwire *w, const char *data, size_t len, int with, i
 	c->cmsg_len = CMSG_LEN(sizeof with);
 	memcpy(CMSG_DATA(c), &with, sizeof with);
 	if (sendmsg(w->fd, &message, MSG_NOSIGNAL) != 1)
-		return fail_errno(f, -EPIPE, errno, "cannot give the virtual machine a file");
+		return fail_errno(f, -EPIPE, errno, "cannot pass a file to the virtual machine");
 	return vmwire_send(w, data + 1, len - 1, deadline_ms, f);
 }
 
@@ -181,7 +181,7 @@ int vmwire_line(struct vmwire *w, int64_t deadline_ms, const char **line, struct
 		if (n > 0) {
 			rc = buf_add(&w->in, piece, (size_t)n);
 			if (rc)
-				return fail_set(f, rc, "the virtual machine says too much at once");
+				return fail_set(f, rc, "the virtual machine sent too long a line");
 			continue;
 		}
 		rc = socket_wait_for(w, POLLIN, end, f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines to and from a socket in a node's folder: QEMU's monitor and the node's second serial port.
- * The other end belongs to a guest that may be hostile: what it says has a ceiling and a deadline.
+ * Lines to and from a socket in a node's folder: QEMU's monitor and the node's second serial port. The guest at the
+ * other end may be hostile: its lines have a maximum length and a deadline.
  */
 #ifndef AGENTD_VM_SOCKET_H
 #define AGENTD_VM_SOCKET_H
@@ -16,23 +16,23 @@
 struct vmwire {
 	int fd;
 	struct buf in;
-	size_t taken;              /* of in: the line that was given last */
+	size_t taken;              /* length, in `in`, of the line that was returned last */
 };
 
 /*
- * Connects to folder/name once it is there. pid: the process that must be listening (0: any); where it
- * ends in the meantime, -ESRCH. Long paths are no trouble. -ETIMEDOUT after deadline_ms.
+ * Connects to folder/name once it exists. pid: the process that must be listening (0: any); -ESRCH if it ends
+ * meanwhile. The path may be long. -ETIMEDOUT after deadline_ms.
  */
 int vmwire_open(struct vmwire *w, const char *folder, const char *name, pid_t pid, int64_t deadline_ms, struct fail *f);
-void vmwire_from(struct vmwire *w, int fd);  /* of a connection that is there; the descriptor is the wire's own */
+void vmwire_from(struct vmwire *w, int fd);  /* wraps an open connection and takes over its descriptor */
 void vmwire_close(struct vmwire *w);
 
 int vmwire_send(struct vmwire *w, const char *data, size_t len, int64_t deadline_ms, struct fail *f);
 
-/* The same with a descriptor that goes along with the first byte. */
+/* The same with a descriptor that travels with the first byte. */
 int vmwire_send_with(struct vmwire *w, const char *data, size_t len, int with, int64_t deadline_ms, struct fail *f);
 
-/* The next line without its end; good until the next call. -ETIMEDOUT, -EPIPE (closed), -EFBIG. */
+/* The next line without its newline; valid until the next call. -ETIMEDOUT, -EPIPE (closed), -EFBIG. */
 int vmwire_line(struct vmwire *w, int64_t deadline_ms, const char **line, struct fail *f);
 
 #endif

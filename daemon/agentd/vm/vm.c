@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vm driver's table. What a killed call left is always found by name, never by what was remembered. */
+/* The vm driver's table. It finds what a killed call left by name, never from memory. */
 #include "agentd/vm/vm.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@
 
 enum { REKEY_MS = 20000 };
 
-/* For what ends and looks: how it would run does not matter. */
+/* For calls that end or inspect a node: how it would run does not matter. */
 static int vm_known(const struct node_spec *n, struct vmnode *out, struct fail *f)
 {
 	struct node_spec any = *n;
@@ -46,7 +46,7 @@ static int vm_probe(const struct driver_setup *s, unsigned *holds, struct fail *
 	if (geteuid() != 0 &&
 		(!spawn_find("newuidmap", path, sizeof path) || !spawn_find("unshare", path, sizeof path)))
 		return fail_set(f, -ENOTSUP, "'newuidmap' is not installed: apt-get install uidmap");
-	/* An ordinary user's QEMU takes whole processors: nothing holds it to a part of one. */
+	/* An ordinary user's QEMU takes whole processors: nothing limits it to a part of one. */
 	if (geteuid() != 0) {
 		all &= ~(unsigned)HOLDS_CPU;
 	} else {
@@ -70,7 +70,7 @@ static int vm_probe(const struct driver_setup *s, unsigned *holds, struct fail *
 	return rc ? -ENOTSUP : 0;
 }
 
-/* The files of an image or of a frozen guest become the node's too; the word says which. */
+/* Links the files of an image or of a frozen guest into the node; the word says which. */
 static int vm_make_disk(const struct vmnode *v, const struct vmaccel *accel, struct fail *f)
 {
 	const struct driver_setup *s = v->n->setup;
@@ -152,7 +152,7 @@ static int vm_stop(const struct node_spec *n, int64_t grace_ms, struct fail *f)
 	return rc ? rc : vmlife_halt(&v, grace_ms, f);
 }
 
-/* All in the folder but what is the agent's. */
+/* Removes all in the folder but the agent's own files. */
 static int vm_empty(const char *dir, struct fail *f)
 {
 	DIR *d = opendir(dir);
@@ -195,7 +195,7 @@ static int vm_inspect(const struct node_spec *n, enum node_is *out, struct fail 
 	return 0;
 }
 
-/* Each id once, whether its groups or its process is found. */
+/* Reports each id once, whether it has groups, a process, or both. */
 struct listing {
 	void (*found)(void *arg, const char *id);
 	void *arg;
@@ -230,7 +230,7 @@ static int vm_list_nodes(const struct driver_setup *s, void (*found)(void *arg, 
 	snprintf(begin, sizeof begin, "%s.", s->prefix);
 	rc = vmproc_each(begin, vm_list_one, &l);
 	if (rc)
-		fail_errno(f, rc, -rc, "cannot look at the processes");
+		fail_errno(f, rc, -rc, "cannot list the processes");
 	if (!rc && geteuid() == 0)
 		rc = cgroup_list(s, vm_list_one, &l, f);
 	for (size_t i = 0; i < l.count; i++)
@@ -248,7 +248,7 @@ static int vm_tidy(const struct driver_setup *s, struct fail *f)
 
 const struct driver driver_vm = {
 	.name = "vm",
-	.about = "QEMU: a Debian of its own with a kernel of its own",
+	.about = "QEMU: a full Debian with its own kernel",
 	.probe = vm_probe,
 	.create = vm_create,
 	.start = driver_vm_start,

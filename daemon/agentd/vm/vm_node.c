@@ -32,7 +32,7 @@ int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fa
 
 	if (snprintf(v.dir, sizeof v.dir, "%s/vm", n->dir) >= (int)sizeof v.dir - 32 ||
 	    snprintf(v.name, sizeof v.name, "%s.%s", n->setup->prefix, n->id) >= (int)sizeof v.name)
-		return fail_set(f, -ENAMETOOLONG, "the node's folder '%s' has too long a name", n->dir);
+		return fail_set(f, -ENAMETOOLONG, "the path of the node's folder '%s' is too long", n->dir);
 	if (v.hub) {
 		v.uid = VMPROC_UID_FIRST + n->slot % VMPROC_SLOTS;
 		net_names(n, &v.net);
@@ -40,7 +40,7 @@ int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fa
 	v.shape.cpus = cpus < 1 ? 1 : cpus > MOST_CPUS ? MOST_CPUS : cpus;
 	v.shape.mib = n->memory ? (unsigned)(n->memory / MIB) : USUAL_MIB;
 	if (v.shape.mib < LEAST_MIB)
-		return fail_set(f, -EINVAL, "a virtual machine needs %d MiB of memory at least", LEAST_MIB);
+		return fail_set(f, -EINVAL, "a virtual machine needs at least %d MiB of memory", LEAST_MIB);
 	v.disk = n->disk ? n->disk / 512 * 512 : usual_disk;
 	v.group.memory = (int64_t)(v.shape.mib + (kvm ? OVER_KVM : OVER_TCG)) * MIB;
 	*out = v;
@@ -108,7 +108,7 @@ int vmnode_folder(const char *dir, uid_t uid, struct fail *f)
 	vmimage_at(run, dir, "run");
 	if ((mkdir(dir, 0700) != 0 && errno != EEXIST) || (mkdir(run, 0700) != 0 && errno != EEXIST))
 		return fail_errno(f, -errno, errno, "cannot make '%s'", run);
-	/* The folder itself stays ours: a QEMU that its guest has taken over finds no name there to bend. */
+	/* The folder itself stays ours: a guest that took over its QEMU can replace no name in it. */
 	if (geteuid() == 0 && (chmod(dir, 0711) != 0 || lchown(run, uid, uid) != 0))
 		return fail_errno(f, -errno, errno, "cannot give '%s' to its user", run);
 	return 0;
@@ -151,7 +151,7 @@ static int machine_id(const struct vmnode *v, char room[VMNODE_MACHINE_ID], stru
 	}
 	buf_release(&b);
 	if (getrandom(random, sizeof random, 0) != sizeof random)
-		return fail_set(f, -EIO, "no random numbers can be had");
+		return fail_set(f, -EIO, "no random numbers available");
 	for (size_t i = 0; i < sizeof random; i++)
 		snprintf(room + 2 * i, 3, "%02x", random[i]);
 	rc = file_replace(path, room, VMNODE_MACHINE_ID - 1, 0600);
@@ -178,7 +178,7 @@ int vmnode_identity(const struct vmnode *v, int64_t *serial, struct fail *f)
 		.script = v->n->script,
 		.hostkey = v->n->dir,
 		.resolv = v->hub ? net_resolv(v->n->setup)
-				 : "# This node has no way out: its host runs it as an ordinary user.\n" };
+				 : "# This node cannot reach other networks: its host runs it as an ordinary user.\n" };
 	int rc = machine_id(v, id, f);
 
 	if (rc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node of the vm driver: its files in dir/vm, what follows from its spec, and its disk. */
+/* A node of the vm driver: its files in dir/vm, what its spec implies, and its disk. */
 #ifndef AGENTD_VM_VM_NODE_H
 #define AGENTD_VM_VM_NODE_H
 
@@ -16,11 +16,11 @@ enum { VMNODE_NAME = 160, VMNODE_MACHINE_ID = 33 };
 
 struct vmnode {
 	const struct node_spec *n;
-	struct node_spec group;    /* the same with room for QEMU itself in its memory: for the groups */
+	struct node_spec group;    /* its spec, with memory for QEMU itself added: for the groups */
 	char dir[VMIMAGE_PATH];    /* n->dir/vm */
-	char name[VMNODE_NAME];    /* of its process */
+	char name[VMNODE_NAME];    /* of its QEMU process */
 	uid_t uid;
-	bool hub; /* root's: a tap in the tenant's namespace; else QEMU's own network, with no way out */
+	bool hub; /* as root: a tap in the tenant's namespace; else QEMU's own network, with no way out */
 	struct vmshape shape;
 	int64_t disk;              /* bytes */
 	struct net_names net;      /* where hub */
@@ -28,26 +28,26 @@ struct vmnode {
 
 int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fail *f);
 
-/* Small files in dir that say how far it is. */
-#define VMNODE_MADE "made"         /* "clone" or "cold": all that a start needs is there */
-#define VMNODE_BOOTED "booted"     /* its disk is its own from now on */
+/* Small files in dir that record how far the node is. */
+#define VMNODE_MADE "made"         /* "clone" or "cold": a start has all it needs */
+#define VMNODE_BOOTED "booted"     /* its disk belongs to it from now on */
 #define VMNODE_ENDING "ending"     /* "begun": a stop asked it to end, and it was not started since */
-#define VMNODE_TENANT "tenant"     /* in whose network it is, whatever a later spec says */
+#define VMNODE_TENANT "tenant"     /* whose network it is in, whatever a later spec says */
 bool vmnode_has(const struct vmnode *v, const char *file);
 bool vmnode_says(const struct vmnode *v, const char *file, const char *text);
-void vmnode_read(const struct vmnode *v, const char *file, char *room, size_t size); /* "" where it is not there */
+void vmnode_read(const struct vmnode *v, const char *file, char *room, size_t size); /* "" where it is missing */
 int vmnode_put(const struct vmnode *v, const char *file, const char *text, struct fail *f);
 
-/* From folder (an image, or a frozen guest) the named files (NULL-ended) are the node's too. */
+/* Links the named files (NULL-ended) of folder (an image, or a frozen guest) into the node. */
 int vmnode_share(const struct vmnode *v, const char *folder, const char *const *files, struct fail *f);
 
-/* A folder for one QEMU of user uid: run/ for its sockets is that user's alone. */
+/* Makes a folder for one QEMU of user uid: only that user may enter run/, which holds its sockets. */
 int vmnode_folder(const char *dir, uid_t uid, struct fail *f);
 
-/* An empty disk on top of base ("base.ext4" or "gold.qcow2" in the same folder), owned by uid; size 0: the base's own. */
+/* Makes an empty disk over base ("base.ext4" or "gold.qcow2" in the same folder), owned by uid; size 0: the base's. */
 int vmnode_disk(const char *dir, const char *base, const char *format, int64_t size, uid_t uid, struct fail *f);
 
-/* The identity as of now; words for the kernel. */
+/* Writes the node's current identity; and: its words for the kernel's command line. */
 int vmnode_identity(const struct vmnode *v, int64_t *serial, struct fail *f);
 int vmnode_words(const struct vmnode *v, char *room, size_t size, struct fail *f);
 

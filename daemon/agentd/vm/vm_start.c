@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting a virtual machine: as a clone of a frozen one where that works, else by a boot; and telling it things. */
+/* Starts a virtual machine, by cloning a frozen one where that works, else by booting; and sends its guest commands. */
 #include "agentd/vm/vm.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 enum { QMP_MS = 15000, LOAD_MS = 60000, CLONE_MS = 60000, APPLY_MS = 15000, TELL_AGAIN_MS = 1000 };
 
-/* ---- Telling ------------------------------------------------------------------------------ */
+/* ---- Commands to the guest ------------------------------------------------------------------ */
 
 static int wait_done(struct vmwire *w, const char *word, int64_t serial, bool clock, int64_t end, struct fail *f)
 {
@@ -39,7 +39,7 @@ static int wait_done(struct vmwire *w, const char *word, int64_t serial, bool cl
 		else
 			snprintf(ask, sizeof ask, "%s %lld\n", word, (long long)serial);
 		rc = vmwire_send(w, ask, strlen(ask), left > 0 ? left : 0, f);
-		/* A clone hears the first one. A guest that is still booting may lose what it is told. */
+		/* A clone hears the first one. A guest that is still booting may miss it, so repeat. */
 		int64_t again = clock ? end : clock_ms() + TELL_AGAIN_MS;
 
 		while (!rc) {
@@ -92,7 +92,7 @@ static int vm_start_order(const struct vmnode *v, struct started *s, struct fail
 		snprintf(s->net, sizeof s->net, "tap,id=e0,fd=%d", VMLAUNCH_TAP_FD);
 		snprintf(s->mac, sizeof s->mac, "%s", v->net.mac);
 	} else {
-		/* restrict: without it the guest would reach what listens on this machine's loopback. */
+		/* Without `restrict` the guest would reach services that listen on this machine's loopback. */
 		snprintf(s->net, sizeof s->net, "user,id=e0,restrict=on,hostfwd=tcp:%s:%u-:22", setup->listen,
 			setup->first_port + v->n->slot);
 		snprintf(s->mac, sizeof s->mac, "52:54:00:12:%02x:%02x", v->n->slot >> 8 & 0xff, v->n->slot & 0xff);
@@ -113,7 +113,7 @@ static int vm_start_order(const struct vmnode *v, struct started *s, struct fail
 	return 0;
 }
 
-/* What QEMU said last, where it ended at once. */
+/* QEMU's last words, where it ended at once. */
 static int vm_start_last_words(const struct started *s, int rc, struct fail *f)
 {
 	char tail[200] = "";
@@ -166,7 +166,7 @@ static int vm_start_boot(const struct vmnode *v, struct fail *f)
 
 /* ---- A clone ------------------------------------------------------------------------------ */
 
-/* Loaded, with its own disk's size, and going. */
+/* Loads the state, sets its own disk's size, and lets it run. */
 static int vm_start_go_on(const struct vmnode *v, struct qmp *q, struct fail *f)
 {
 	static const char *const loaded[] = { "paused", "running", "prelaunch", NULL };
@@ -222,7 +222,7 @@ static int clone_it(const struct vmnode *v, struct fail *f)
 	return rc;
 }
 
-/* A disk of the image, whatever was tried before. */
+/* Makes a disk from the image, whatever was tried before. */
 static int make_cold(const struct vmnode *v, struct fail *f)
 {
 	struct vmimage i;
