@@ -25,7 +25,7 @@ enum {
 	WAIT_MS = 100
 };
 
-/* What goes over: either is followed by its body. Both ends are the same program. */
+/* Header of a message between the two processes; its body follows. Both ends are the same program. */
 struct request {
 	char token[TOKEN_MAX_TEXT], method[8], path[PATH_MAX_TEXT];
 	int64_t whole_ms;
@@ -41,8 +41,8 @@ struct answer {
 };
 
 struct http_child {
-	pid_t pid;                         /* 0: there is none just now */
-	int ends[2];                       /* ours and the child's, which is kept for the next child */
+	pid_t pid;                         /* 0: no child at the moment */
+	int ends[2];                       /* ours and the child's, which stays open for the next child */
 	bool busy;
 	char url[512], pin[96];
 	bool plain;
@@ -51,7 +51,7 @@ struct http_child {
 
 /* ---- The child ---------------------------------------------------------------------------- */
 
-/* What it keeps to itself: a connection, and for whom it was made. */
+/* What the child keeps between requests: a connection, and whom it was made for. */
 struct visit {
 	struct client *client;
 	char token[TOKEN_MAX_TEXT];
@@ -89,7 +89,7 @@ static int http_child_prepare(const struct http_child *c, struct visit *v, const
 	return client_new(&setup, &v->client, f);
 }
 
-/* Whether it was told. */
+/* Was the answer passed on? */
 static bool http_child_carry(const struct http_child *c, struct visit *v, const struct request *q, const char *body)
 {
 	struct client_call call = { .method = q->method, .path = q->path, .body = body, .once = true };
@@ -114,7 +114,7 @@ static bool http_child_carry(const struct http_child *c, struct visit *v, const 
 	return told;
 }
 
-/* Signals are the loop's alone and stay blocked here; the end of its other end, or of the agent, is its own. */
+/* The loop alone handles signals, so they stay blocked here; the child ends when its other end, or the agent, does. */
 _Noreturn static void http_child_child(const struct http_child *c, pid_t parent)
 {
 	struct visit v = { 0 };
@@ -219,7 +219,7 @@ bool http_child_idle(const struct http_child *c)
 	return !c->busy;
 }
 
-/* It is idle, so it reads what comes. One that has died is seen by courier_take. */
+/* Idle children read what comes. http_child_take notices one that has died. */
 static void http_child_hand_over(struct http_child *c, const void *data, size_t len)
 {
 	struct pollfd p = { .fd = c->ends[0], .events = POLLOUT };
@@ -251,7 +251,7 @@ void http_child_ask(struct http_child *c, const char *token, const char *method,
 	free(body);
 }
 
-/* Whether all of an answer is there. */
+/* Is all of an answer here? */
 static bool http_child_listen_to(struct http_child *c)
 {
 	struct answer r;
@@ -279,14 +279,14 @@ static void take_answer(struct http_child *c, struct http_child_reply *out)
 	buf_clear(&c->heard);
 }
 
-/* It was killed, for want of memory perhaps. What it carried may have arrived. */
+/* Something killed the child, perhaps for want of memory. Its request may have reached the market. */
 static void http_child_replace(struct http_child *c, struct http_child_reply *out)
 {
 	http_child_drain(c);
-	http_child_begin(c); /* where that fails, the next turn tries again */
+	http_child_begin(c); /* if that fails, the next turn tries again */
 	*out = (struct http_child_reply){ .retry_after = -1 };
 	buf_init(&out->body, 1);
-	out->rc = fail_set(&out->fail, CLIENT_LOST, "the child that talks to the market has ended");
+	out->rc = fail_set(&out->fail, CLIENT_LOST, "the process that talks to the market has ended");
 }
 
 bool http_child_take(struct http_child *c, struct http_child_reply *out)

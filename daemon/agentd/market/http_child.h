@@ -29,16 +29,16 @@ struct http_child_reply {
 };
 
 int http_child_new(const struct http_child_setup *setup, struct http_child **out, struct fail *f);
-void http_child_free(struct http_child *c);          /* what is under way is given up */
+void http_child_free(struct http_child *c);          /* abandons the request under way */
 
-int http_child_fd(const struct http_child *c);       /* readable: courier_take has something */
-bool http_child_idle(const struct http_child *c);    /* may be asked */
+int http_child_fd(const struct http_child *c);       /* readable: http_child_take has something */
+bool http_child_idle(const struct http_child *c);    /* ready for a request */
 
-/* Copies token (NULL: none) and the words; takes body (malloc'd or NULL). Only when idle. */
+/* Copies token (NULL: none) and the words; takes over body (malloc'd or NULL). Only when idle. */
 void http_child_ask(struct http_child *c, const char *token, const char *method, const char *path, char *body,
 	int64_t whole_ms);
 
-/* Whether there was an answer. The caller releases out->body. */
+/* True: there was an answer. The caller releases out->body. */
 bool http_child_take(struct http_child *c, struct http_child_reply *out);
 
 #endif

@@ -64,7 +64,7 @@ static int write_key(const char *path, EVP_PKEY *key, struct fail *f)
 	if (to && PEM_write_bio_PrivateKey(to, key, NULL, NULL, 0, NULL, NULL) == 1)
 		len = BIO_get_mem_data(to, &text);
 	rc = len > 0 ? statefile_bytes(path, text, (size_t)len, 0600, f)
-		     : fail_set(f, -EIO, "cannot write down the new key");
+		     : fail_set(f, -EIO, "cannot encode the new key");
 	BIO_free(to);
 	return rc;
 }
@@ -91,7 +91,7 @@ int identity_public(const struct identity *i, struct buf *out, struct fail *f)
 	size_t len = sizeof bytes;
 
 	if (EVP_PKEY_get_raw_public_key(i->key, bytes, &len) != 1 || buf_add_base64(out, bytes, len) != 0)
-		return fail_set(f, -EIO, "cannot tell the public key");
+		return fail_set(f, -EIO, "cannot read the public key");
 	return 0;
 }
 
@@ -164,7 +164,7 @@ void identity_prefix(const struct identity *i, char room[IDENTITY_PREFIX])
 	char hex[IDENTITY_MACHINE];
 	struct buf key;
 
-	/* Not the agent's id: two markets give the same one, and both may have an agent on this machine. */
+	/* Not the agent's id: two markets may give the same one, and both may have an agent on this machine. */
 	buf_init(&key, 256);
 	identity_public(i, &key, NULL);
 	hash_hex("nanopod-agent-prefix\n", buf_text(&key), hex);
@@ -186,7 +186,7 @@ int identity_load(const char *data, struct identity *out, struct fail *f)
 	rc = statefile_load(path, &j, f);
 	if (rc == -ENOENT)
 		return fail_set(f, rc,
-			"this machine has not joined a market (no '%s'); 'nanopod-agentd join URL' does that", path);
+			"this machine has not joined a market (no '%s'); join one with 'nanopod-agentd join URL'", path);
 	if (rc)
 		return rc;
 	statefile_text(j, "url", i.url, sizeof i.url);
@@ -200,7 +200,7 @@ int identity_load(const char *data, struct identity *out, struct fail *f)
 	i.generation = (uint64_t)statefile_int(j, "generation", 0);
 	json_decref(j);
 	if (!*i.url || !*i.agent)
-		return fail_set(f, -EINVAL, "'%s' is damaged: no URL or no agent in it", path);
+		return fail_set(f, -EINVAL, "'%s' is damaged: it lacks the URL or the agent", path);
 	rc = statefile_path(path, data, "key", NULL);
 	rc = rc ? rc : identity_read_key(path, &i.key, f);
 	if (!rc)
@@ -260,20 +260,19 @@ int identity_take_url(struct identity *i, const char *given, struct fail *f)
 	i->url[len] = '\0';
 	i->pin[0] = '\0';
 	if (hash && strncasecmp(i->url, "https://", 8) != 0)
-		return fail_set(f, CLIENT_BAD_SETUP, "'%.200s' has a pin and is not https://", i->url);
+		return fail_set(f, CLIENT_BAD_SETUP, "'%.200s' has a pin but is not https://", i->url);
 	if (hash && !pin_is_good(hash + 1))
 		return fail_set(f, CLIENT_BAD_SETUP,
-			"what follows '#' in the URL is no pin: it looks like sha256//BASE64, as the market tells it");
+			"not a pin after '#' in the URL: a pin looks like sha256//BASE64, as the market prints it");
 	if (hash)
 		snprintf(i->pin, sizeof i->pin, "%s", hash + 1);
-	/* The client's own rules on what may carry a token. */
+	/* The client's own rules about URLs that may carry a token. */
 	rc = client_new(&(struct client_setup){ .url = i->url, .token = "npk_x", .plain = i->plain }, &probe, f);
 	client_free(probe);
 	if (rc && strncasecmp(i->url, "http://", 7) == 0 && client_check_url(i->url, NULL) == 0)
 		return fail_set(f, rc,
-			"everybody on the way to '%.200s' could read the token: use https://, a tunnel, or --plain "
-			"where you "
-			"know the way",
+			"others could read the token on the way to '%.200s': use https:// or a tunnel, or --plain on a "
+			"network that you trust",
 			i->url);
 	return rc;
 }

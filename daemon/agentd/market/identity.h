@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who this machine is to its market: an Ed25519 key that never leaves its folder, the name that the
- * market gave it, and the number of its latest session, which only grows.
+ * This machine's identity at its market: an Ed25519 key that never leaves its folder, the name that the market gave it,
+ * and the number of its latest session, which only grows.
  */
 #ifndef AGENTD_MARKET_IDENTITY_H
 #define AGENTD_MARKET_IDENTITY_H
@@ -26,9 +26,9 @@ enum {
 struct identity {
 	char url[IDENTITY_URL], pin[IDENTITY_PIN];   /* pin: "sha256//…" or "" */
 	char agent[IDENTITY_ID], name[IDENTITY_NAME], account[IDENTITY_ID];
-	char machine[IDENTITY_MACHINE];              /* a hash: tells a copy on another machine from the first */
-	bool plain;                                  /* http:// to another machine is meant */
-	bool fenced;                                 /* the market knows a newer one: never again by itself */
+	char machine[IDENTITY_MACHINE];              /* a hash: shows that a copy is on another machine */
+	bool plain;                                  /* the owner allowed http:// to another machine */
+	bool fenced;                                 /* the market knows a newer one: never reconnect by itself */
 	uint64_t generation;
 	struct evp_pkey_st *key;
 };
@@ -38,20 +38,20 @@ int identity_load(const char *data, struct identity *out, struct fail *f);
 int identity_save(const char *data, const struct identity *i, struct fail *f);
 void identity_release(struct identity *i);
 
-/* The key of the folder, made and on disk where there was none. */
+/* Reads the key of the folder, or makes one and writes it to disk. */
 int identity_make_key(const char *data, struct identity *i, struct fail *f);
 /* A hash of the machine's id, or of a random one kept in the folder. */
 int identity_find_machine(const char *data, char room[IDENTITY_MACHINE], struct fail *f);
 void identity_forget(const char *data);
 
-/* "URL" or "URL#sha256//PIN" into its parts; what cannot be trusted is refused. */
+/* Splits "URL" or "URL#sha256//PIN" into its parts; refuses what cannot be trusted. */
 int identity_take_url(struct identity *i, const char *given, struct fail *f);
 
 /* Appends base64. 0 or -EIO. */
 int identity_public(const struct identity *i, struct buf *out, struct fail *f);
 int identity_sign(const struct identity *i, const char *text, size_t len, struct buf *out, struct fail *f);
 
-/* Begins the names of what drivers make: letters and digits, of this agent alone. */
+/* The prefix of all names that drivers make: letters and digits, of this agent alone. */
 void identity_prefix(const struct identity *i, char room[IDENTITY_PREFIX]);
 
 #endif

@@ -22,7 +22,7 @@ enum {
 
 enum link_state {
 	STATE_DOWN,      /* no session */
-	STATE_TIME,      /* asks what time the market has */
+	STATE_TIME,      /* asks for the market's time */
 	STATE_OPENING,   /* has sent its signature */
 	STATE_OPEN,
 	STATE_FENCED,
@@ -38,10 +38,10 @@ struct link {
 	struct loop_timer timer;
 	enum link_state state;
 	char token[TOKEN_MAX], have[VERSION_MAX];
-	bool reading;                          /* a document was handed out and not answered yet */
-	bool sending;                          /* the sender carries something of the owner's */
-	bool away;                             /* it was said that the market is */
-	bool opened, lost;                     /* to be told by link_next() */
+	bool reading;                          /* the caller has a document and has not answered yet */
+	bool sending;                          /* the sender carries a request of the caller */
+	bool away;                             /* the log says that the market is away */
+	bool opened, lost;                     /* link_next() will report it */
 	uint64_t tag;
 	int64_t pause_ms, poll_at, send_at, open_at, heard_ms;
 };
@@ -80,7 +80,7 @@ static void link_heard(struct link *l)
 static void not_heard(struct link *l, const char *why)
 {
 	if (!l->away)
-		log_at(l->log, LOG_WARN, "the market is away (%s); nodes go on, and it is tried again", why);
+		log_at(l->log, LOG_WARN, "cannot reach the market (%s); nodes keep running; retrying", why);
 	l->away = true;
 }
 
@@ -105,10 +105,9 @@ static void link_fence(struct link *l, const char *why)
 	l->id->fenced = true;
 	log_at(l->log, LOG_ERROR, "FENCED: the market says: %s", why);
 	log_at(l->log, LOG_ERROR,
-		"this identity (%s) is in use elsewhere, or its folder was put back from a copy: nothing new is made "
-		"here and nothing told any more; nodes run until their leases end; 'nanopod-agentd join' with a new "
-		"token makes a new "
-		"identity",
+		"this identity (%s) is in use elsewhere, or its folder was restored from a copy: this agent makes no new "
+		"nodes and reports nothing any more; nodes run until their leases end; 'nanopod-agentd join' with a "
+		"new token makes a new identity",
 		l->id->agent);
 	if (identity_save(l->data, l->id, &f) != 0)
 		log_at(l->log, LOG_ERROR, "%s", f.text);
@@ -153,11 +152,11 @@ static void session_failed(struct link *l, const struct http_child_reply *r)
 		return;
 	}
 	link_heard(l);
-	log_at(l->log, LOG_ERROR, "the market gives no session: %s", r->fail.text);
+	log_at(l->log, LOG_ERROR, "the market refuses a session: %s", r->fail.text);
 	l->open_at = clock_ms() + link_jitter(REFUSED_PAUSE_MS);
 }
 
-/* The answers to ask_time and open_session. */
+/* Handles the answers to ask_time and open_session. */
 static void on_session(struct link *l, struct http_child_reply *r)
 {
 	json_t *j = r->rc ? NULL : json_loadb(buf_text(&r->body), r->body.len, 0, NULL);
@@ -179,7 +178,7 @@ static void on_session(struct link *l, struct http_child_reply *r)
 		l->state = STATE_DOWN;
 	}
 	if (l->state == STATE_DOWN && !r->rc) {
-		log_at(l->log, LOG_ERROR, "what answers at '%s' is no market that knows agents", l->id->url);
+		log_at(l->log, LOG_ERROR, "the server at '%s' is not a market that supports agents", l->id->url);
 		l->open_at = clock_ms() + link_jitter(REFUSED_PAUSE_MS);
 	}
 	json_decref(j);
@@ -187,7 +186,7 @@ static void on_session(struct link *l, struct http_child_reply *r)
 
 /* ---- In a session ------------------------------------------------------------------------- */
 
-/* What every answer in a session may say. True where the session is over. */
+/* Handles what every answer in a session may report. True where the session is over. */
 static bool session_over(struct link *l, const struct http_child_reply *r)
 {
 	if (l->state != STATE_OPEN)
@@ -198,7 +197,7 @@ static bool session_over(struct link *l, const struct http_child_reply *r)
 	}
 	if (r->status != 401)
 		return false;
-	log_at(l->log, LOG_WARN, "the session is not known any more (%s); a new one is asked for", r->fail.text);
+	log_at(l->log, LOG_WARN, "the market no longer knows the session (%s); opening a new one", r->fail.text);
 	l->state = STATE_DOWN;
 	l->open_at = after_failure(l, r->retry_after);
 	return true;
@@ -216,7 +215,7 @@ static void poll_work(struct link *l)
 	buf_release(&path);
 }
 
-/* Whether *out has an event now. */
+/* Does *out have an event now? */
 static bool on_poll(struct link *l, struct http_child_reply *r, struct link_event *out)
 {
 	if (session_over(l, r))
@@ -226,7 +225,7 @@ static bool on_poll(struct link *l, struct http_child_reply *r, struct link_even
 		if (is_silence(r->rc))
 			not_heard(l, r->fail.text);
 		else
-			log_at(l->log, LOG_ERROR, "the market does not say what to do: %s", r->fail.text);
+			log_at(l->log, LOG_ERROR, "cannot read what the market wants: %s", r->fail.text);
 		return false;
 	}
 	link_heard(l);
@@ -286,7 +285,7 @@ static bool link_due(int64_t at, int64_t *next)
 	return false;
 }
 
-/* Asks what can be asked now; sets the timer for what comes later. */
+/* Sends the requests that can be sent now; sets the timer for the later ones. */
 static void link_go_on(struct link *l)
 {
 	int64_t next = INT64_MAX;
@@ -347,7 +346,7 @@ bool link_healthy(const struct link *l)
 	return l->state == STATE_OPEN && !l->away && clock_ms() - l->heard_ms < HEALTHY_MS;
 }
 
-/* ---- Its life ----------------------------------------------------------------------------- */
+/* ---- Its life cycle ------------------------------------------------------------------------ */
 
 int link_new(struct loop *loop, int watch_kind, const char *data, struct identity *id, const struct log *log,
 	struct link **out, struct fail *f)

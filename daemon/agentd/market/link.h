@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way to the market: a session by signature, a long poll for what to do, and a way for what
- * is told. Outbound only. A market that is away is normal: it is said once, and tried again.
+ * The connection to the market: a session opened by signature, a long poll for what to do, and a sender for reports.
+ * Outbound only. The market may well be unreachable: the link logs that once, and keeps trying.
  */
 #ifndef AGENTD_MARKET_LINK_H
 #define AGENTD_MARKET_LINK_H
@@ -18,9 +18,9 @@ struct link;
 enum link_kind {
 	LINK_NOTHING,
 	LINK_WORK,       /* body: the work document; answer with link_have() */
-	LINK_SENT,       /* what link_send() was told came back: tag, rc, status, body */
-	LINK_OPENED,     /* a new session: tell everything anew */
-	LINK_FENCED,     /* another has this identity: over for ever */
+	LINK_SENT,       /* the answer to a link_send(): tag, rc, status, body */
+	LINK_OPENED,     /* a new session: report everything again */
+	LINK_FENCED,     /* another machine has this identity: over for ever */
 };
 
 struct link_event {
@@ -31,20 +31,23 @@ struct link_event {
 	struct fail fail;
 };
 
-/* id: is changed (generation, fenced) and saved in data. All three outlive the link. watch_kind: of its watches and timer. */
+/*
+ * Changes id (generation, fenced) and saves it in data. All three must outlive the link. watch_kind: of its watches and
+ * timer.
+ */
 int link_new(struct loop *loop, int watch_kind, const char *data, struct identity *id, const struct log *log,
 	struct link **out, struct fail *f);
 void link_free(struct link *l);
 
-/* One event; LINK_NOTHING: none for now. Call it whenever something of watch_kind is due, until there is none. */
+/* One event, or LINK_NOTHING for now. When something of watch_kind is due, call it until it returns LINK_NOTHING. */
 void link_next(struct link *l, struct link_event *out);
 
-/* The document was taken in; "" where it was none: it is asked for again after a pause. */
+/* The caller took the document in; "": it was unusable, so the link asks for it again after a pause. */
 void link_have(struct link *l, const char *version);
 
-/* A session is open and nothing is on its way. */
+/* A session is open and no request of the caller is on its way. */
 bool link_can_send(const struct link *l);
-/* Takes body (malloc'd, or NULL). Only where link_can_send(). */
+/* Takes over body (malloc'd, or NULL). Only when link_can_send(). */
 void link_send(struct link *l, uint64_t tag, const char *method, const char *path, char *body);
 
 /* The market answered lately. */

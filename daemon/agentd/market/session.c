@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* A number that the market may know is never used twice. */
+/* A number that the market may have seen is never used twice. */
 int session_body(const char *data, struct identity *i, int64_t now, json_t **out, struct fail *f)
 {
 	struct buf text, signature;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What opens a session: the next generation, on disk before it is signed and sent. */
+/* Opens a session: the next generation is on disk before it is signed and sent. */
 #ifndef AGENTD_MARKET_SESSION_H
 #define AGENTD_MARKET_SESSION_H
 
@@ -7,7 +7,7 @@
 
 #include "agentd/market/identity.h"
 
-/* now: the market's. *out: the body of the request. */
+/* now: the market's time. *out: the body of the request. */
 int session_body(const char *data, struct identity *i, int64_t now, json_t **out, struct fail *f);
 
 #endif

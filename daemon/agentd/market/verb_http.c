@@ -21,7 +21,7 @@ static int connect_to(const struct identity *i, const char *token, struct client
 	return client_new(&setup, out, f);
 }
 
-/* All that verbs ask can be asked again: the market knows what it did. */
+/* All requests of verbs may be repeated: the market recognises what it did. */
 int errand(const struct identity *i, const char *token, const char *method, const char *path, json_t *body,
 	json_t **out, int *status, struct fail *f)
 {
@@ -62,7 +62,7 @@ int verb_http_time(const struct identity *i, int64_t *now, struct fail *f)
 
 	json_decref(j);
 	if (!rc && at <= 0)
-		rc = fail_set(f, CLIENT_BAD_ANSWER, "what answers at '%s' is no market that knows agents", i->url);
+		rc = fail_set(f, CLIENT_BAD_ANSWER, "the server at '%s' is not a market that supports agents", i->url);
 	if (!rc)
 		*now = at;
 	return rc;

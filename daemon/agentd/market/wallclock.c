@@ -15,7 +15,7 @@ static int64_t wallclock_seconds(clockid_t id)
 	return ts.tv_sec;
 }
 
-/* -1 where the file says nothing that is a time. */
+/* -1 where the file holds no time. */
 static int64_t wallclock_told(const char *path)
 {
 	struct buf text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The market's time as this machine knows it: learnt from each answer, carried on by a clock that
- * neither jumps nor stops in sleep while the market is away. Leases end by it.
+ * The market's time as this machine knows it: learnt from each answer, and carried on while the market is away by a
+ * clock that neither jumps nor stops in sleep. Leases end by it.
  */
 #ifndef AGENTD_MARKET_WALLCLOCK_H
 #define AGENTD_MARKET_WALLCLOCK_H
@@ -11,8 +11,8 @@
 
 struct wallclock {
 	const char *file;     /* --test-clock: holds Unix seconds; NULL */
-	int64_t offset;       /* market's seconds less those since boot */
-	int64_t stands;       /* a market whose clock stands still until it is told: its time; 0: it goes */
+	int64_t offset;       /* market's seconds minus those since boot */
+	int64_t stands;       /* the time of a market whose clock is moved by hand; 0: a running clock */
 	bool learnt;
 };
 

@@ -47,10 +47,10 @@ void work_host_name(const char *name, const char *id, char room[WORK_NAME])
 
 static int work_wrong(struct fail *f, const char *what)
 {
-	return fail_set(f, -EPROTO, "the market's work document makes no sense: '%s'", what);
+	return fail_set(f, -EPROTO, "the market's work document is invalid: '%s'", what);
 }
 
-/* A text that fits, of printable characters. */
+/* A text of printable characters that fits. */
 static bool text_into(const json_t *j, const char *name, char *room, size_t size)
 {
 	const char *text = json_string_value(json_object_get(j, name));
@@ -124,7 +124,7 @@ static int read_node(const json_t *j, struct work_node *out, struct fail *f)
 		return work_wrong(f, "image");
 	if (!text_into(j, "status", status, sizeof status))
 		return work_wrong(f, "status");
-	/* A name that is no host name is no reason to take all nodes away. */
+	/* A name that is no host name must not cost all nodes: only the display name is dropped. */
 	if (!text_into(j, "name", name, sizeof name))
 		name[0] = '\0';
 	work_host_name(name, out->id, out->name);
@@ -154,7 +154,7 @@ static int work_read_nodes(const json_t *list, struct work *w, struct fail *f)
 
 		rc = read_node(json_array_get(list, i), n, f);
 		if (!rc && table_get(&seen, n->id))
-			rc = work_wrong(f, "two nodes of one id");
+			rc = work_wrong(f, "two nodes with the same id");
 		if (!rc && table_set(&seen, n->id, n) != 0)
 			rc = fail_set(f, -ENOMEM, "out of memory");
 	}
@@ -176,7 +176,7 @@ static int work_read_hosts(const json_t *list, struct work *w, struct fail *f)
 		if (!json_is_object(j) || !id_into(j, "id", "host_", h->id))
 			return work_wrong(f, "host id");
 		if (!text_into(j, "type", h->type, sizeof h->type) || !text_into(j, "name", h->name, sizeof h->name))
-			h->name[0] = '\0'; /* for showing alone */
+			h->name[0] = '\0'; /* only for display */
 	}
 	return 0;
 }
@@ -209,7 +209,7 @@ int work_parse(const char *text, size_t len, struct work **out, struct fail *f)
 	int rc = w ? 0 : fail_set(f, -ENOMEM, "out of memory");
 
 	if (!rc)
-		rc = j ? work_read_whole(j, w, f) : work_wrong(f, "it is not JSON");
+		rc = j ? work_read_whole(j, w, f) : work_wrong(f, "not JSON");
 	json_decref(j);
 	if (rc) {
 		work_free(w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the market wants of this machine: a whole document each time. It comes from outside, so it is
- * believed in no number and no name; one that is wrong anywhere is refused whole, since a node that
- * is missing from it would be taken away.
+ * What the market wants of this machine: a complete document each time. It comes from outside, so no number and no name
+ * in it is trusted. If anything in it is wrong, the agent refuses all of it, since it would wipe a node that the
+ * document lacks.
  */
 #ifndef AGENTD_MARKET_WORK_H
 #define AGENTD_MARKET_WORK_H
@@ -23,13 +23,13 @@ struct work_host {
 };
 
 struct work_node {
-	char id[WORK_ID];              /* letters, digits, '_', '-': a file name */
-	char name[WORK_NAME];          /* a host name, made of the node's */
+	char id[WORK_ID];              /* letters, digits, '_', '-': used as a file name */
+	char name[WORK_NAME];          /* a host name derived from the node's */
 	char host[WORK_ID], tenant[WORK_ID], pool[WORK_ID];
-	char type[WORK_TEXT], image[WORK_TEXT];   /* image "": the driver's own */
-	bool running;                  /* the market was told so */
+	char type[WORK_TEXT], image[WORK_TEXT];   /* image "": the driver's default */
+	bool running;                  /* the market knows that it runs */
 	int64_t end_at;                /* INT64_MAX: no end is known */
-	char *user_data;               /* bytes, a NUL after them; NULL: none */
+	char *user_data;               /* bytes, followed by a NUL; NULL: none */
 	size_t user_data_len;
 };
 
@@ -38,7 +38,7 @@ struct work {
 	int64_t now;
 	bool test_clock;
 	struct work_host *hosts;
-	struct work_node *nodes;       /* no two of one id */
+	struct work_node *nodes;       /* no two with the same id */
 	size_t host_count, node_count;
 };
 
@@ -46,9 +46,9 @@ struct work {
 int work_parse(const char *text, size_t len, struct work **out, struct fail *f);
 void work_free(struct work *w);
 
-/* Is it an id of something? What file names and driver's names are made of. */
+/* Is it a valid id? File names and drivers' names are made of ids. */
 bool work_is_id(const char *text, const char *prefix);
-/* A host name of letters, digits and '-', made of name, or of id where nothing is left. */
+/* A host name of letters, digits and '-', made of name, or of id where nothing usable is left. */
 void work_host_name(const char *name, const char *id, char room[WORK_NAME]);
 
 #endif
