@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,8 @@ void *arena_get(struct arena *p, size_t size)
 		if (!c)
 			return NULL;
 		c->size = room;
-		if (room == size && p->chunks) { /* a big one goes behind, so that the open chunk stays open */
+		/* A big piece goes behind the first chunk, which small ones still fill. */
+		if (room == size && p->chunks) {
 			c->next = p->chunks->next;
 			p->chunks->next = c;
 		} else {
@@ -58,6 +60,7 @@ void *arena_get(struct arena *p, size_t size)
 		}
 	}
 	c->used += size;
+	assert(c->used <= c->size);
 	return c->data + c->used - size;
 }
 

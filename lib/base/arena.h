@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for many small things that live and go together. */
+/* Memory for many small things that are all freed together. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 

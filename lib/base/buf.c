@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -63,6 +64,8 @@ int buf_reserve(struct buf *b, size_t n)
 	size_t cap = b->cap ? b->cap : 64;
 	char *data;
 
+	assert(b->len <= b->max);
+	assert(!b->data || b->len < b->cap);
 	if (n > b->max || b->len > b->max - n)
 		return -EFBIG;
 	if (b->data && b->len + n < b->cap)

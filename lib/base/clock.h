@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time that only goes forward: milliseconds for deadlines, microseconds for how long something took; never for showing. */
+/*
+ * Time that only goes forward: milliseconds for deadlines, microseconds for durations. It is no time
+ * of day, so never show it.
+ */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A failure: a code for the program and one sentence for a person. It is handed down by the
- * caller, so that no library keeps an error in a global and none prints.
+ * A failure: a code for the program and one sentence for a person. The caller hands it down, so
+ * that no library keeps an error in a global and none prints.
  */
 #ifndef BASE_FAIL_H
 #define BASE_FAIL_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A doubly linked list threaded through its members. A link that is in no list points to
- * itself, so unlinking twice does no harm.
+ * itself, so removing it twice does no harm.
  */
 #ifndef BASE_LIST_H
 #define BASE_LIST_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -31,6 +32,7 @@ static inline bool list_empty(const struct list *l)
 
 static inline void list_append(struct list *head, struct list *l)
 {
+	assert(head->prev->next == head);
 	l->prev = head->prev;
 	l->next = head;
 	head->prev->next = l;
@@ -39,6 +41,7 @@ static inline void list_append(struct list *head, struct list *l)
 
 static inline void list_remove(struct list *l)
 {
+	assert(l->prev->next == l && l->next->prev == l);
 	l->prev->next = l->next;
 	l->next->prev = l->prev;
 	list_init(l);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Levels, and a sink that the program hands in: a library is silent without one. */
+/* Log levels, and a sink that the program hands in: without one a library is silent. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -10,7 +10,7 @@ enum log_level { LOG_ERROR = 1, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE };
 struct log {
 	void (*sink)(void *arg, enum log_level level, const char *text);
 	void *arg;
-	enum log_level level; /* nothing above it is formatted */
+	enum log_level level; /* messages above it are not even formatted */
 };
 
 /* "error", "warn", "info", "debug". false: none of them. */
@@ -19,7 +19,7 @@ bool log_level_read(const char *word, enum log_level *out);
 void log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Free of cost where nobody listens: the arguments are not even evaluated. */
+/* Costs nothing without a listener: the arguments are not even evaluated. */
 #define log_at(log, lvl, ...) \
 	do { \
 		if ((log)->sink && (lvl) <= (log)->level) \

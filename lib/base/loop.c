@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/loop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -63,6 +64,7 @@ int loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t want)
 {
 	struct epoll_event ev = { .data.ptr = w };
 
+	assert(!w->armed || w->fd == fd);
 	if (w->armed && w->want == want)
 		return 0;
 	ev.events = (want & LOOP_READ ? EPOLLIN : 0u) | (want & LOOP_WRITE ? EPOLLOUT : 0u);
@@ -127,6 +129,7 @@ int loop_timer_set(struct loop *l, struct loop_timer *t, int64_t due)
 		}
 		heap_put(l, l->used++, t);
 	}
+	assert(t->at <= l->used && l->heap[t->at - 1] == t);
 	t->due = due;
 	heap_sift(l, t->at - 1);
 	return 0;
@@ -138,6 +141,7 @@ void loop_timer_clear(struct loop *l, struct loop_timer *t)
 
 	if (!t->at)
 		return;
+	assert(i < l->used && l->heap[i] == t);
 	t->at = 0;
 	l->used--;
 	if (i == l->used)

@@ -2,6 +2,7 @@
 /* Open addressing with linear probing; removal closes the gap, so there are no tombstones. */
 #include "base/table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +29,12 @@ void table_release(struct table *t)
 	table_init(t);
 }
 
-/* The slot that holds key, or the free one where it would go. */
+/* The slot that holds key, or the free one where it would go. A full table would never end the search. */
 static size_t table_find(const struct table *t, const char *key, uint32_t hash)
 {
 	size_t i = hash & (t->cap - 1);
 
+	assert(t->count < t->cap);
 	while (t->slots[i].key && (t->slots[i].hash != hash || strcmp(t->slots[i].key, key) != 0))
 		i = (i + 1) & (t->cap - 1);
 	return i;
@@ -42,6 +44,7 @@ static int table_grow(struct table *t)
 {
 	struct table big = { .cap = t->cap ? t->cap * 2 : 16, .count = t->count };
 
+	assert(t->count <= t->cap);
 	big.slots = calloc(big.cap, sizeof *big.slots);
 	if (!big.slots)
 		return -ENOMEM;

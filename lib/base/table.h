@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table from a text key to a pointer. It copies keys, and does not own values. */
+/* A hash table from text keys to pointers. It copies the keys and does not own the values. */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 

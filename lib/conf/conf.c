@@ -50,7 +50,7 @@ static int conf_no_memory(struct reader *r)
 	return fail_set(r->f, -ENOMEM, "cannot read '%s': out of memory", r->name);
 }
 
-/* The parser's own words for what it did not understand. */
+/* What the parser did not understand, in its words. */
 static int fail_syntax(struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -62,7 +62,7 @@ static int fail_syntax(struct reader *r)
 	if (p->error == YAML_READER_ERROR)
 		return fail_set(r->f, -EINVAL, "cannot read '%s': byte %zu: %s", r->name, p->problem_offset, what);
 	if (strcmp(what, "found character that cannot start any token") == 0)
-		what = "a tab, or a character that has to be quoted";
+		what = "a tab, or a character that needs quotes";
 	return fail_at(r, at, "%s", what);
 }
 
@@ -83,7 +83,7 @@ static void conf_release(struct conf *value)
 
 static int conf_add_item(struct reader *r, struct conf *to, struct conf **item)
 {
-	/* Grown by doubling: the count is a power of two when the room is used up. */
+	/* The array doubles, so it is full whenever the count is a power of two. */
 	if ((to->count & (to->count - 1)) == 0) {
 		struct conf *items = realloc(to->items, (to->count ? to->count * 2 : 1) * sizeof *items);
 
@@ -99,9 +99,9 @@ static int conf_add_item(struct reader *r, struct conf *to, struct conf **item)
 static int check_plainness(struct reader *r, const yaml_event_t *event, const void *anchor, const void *tag)
 {
 	if (anchor)
-		return fail_at(r, event->start_mark, "anchors are not used here");
+		return fail_at(r, event->start_mark, "anchors are not supported");
 	if (tag)
-		return fail_at(r, event->start_mark, "tags are not used here");
+		return fail_at(r, event->start_mark, "tags are not supported");
 	return 0;
 }
 
@@ -161,7 +161,7 @@ static int conf_read_key(struct reader *r, yaml_event_t *event, struct table *se
 	if (value.type != CONF_TEXT)
 		return fail_at(r, event->start_mark, "expected a name before the colon");
 	if (table_get(seen, value.text)) {
-		rc = fail_at(r, event->start_mark, "'%s' is there twice", value.text);
+		rc = fail_at(r, event->start_mark, "'%s' appears twice", value.text);
 		free(value.text);
 		return rc;
 	}
@@ -220,7 +220,7 @@ static int read_map(struct reader *r, unsigned depth, struct conf *out)
 	return rc;
 }
 
-/* Block lists and maps end where the next thing starts, which may be lines further down. */
+/* libyaml ends a block list or map where the next thing starts; take the last line of its last item. */
 static void fix_end(struct conf *value)
 {
 	const struct conf *last;
@@ -261,7 +261,7 @@ static int read_value(struct reader *r, yaml_event_t *first, unsigned depth, str
 		rc = rc ? rc : read_map(r, depth, out);
 		break;
 	case YAML_ALIAS_EVENT:
-		return fail_at(r, first->start_mark, "aliases are not used here; quote a text that begins with '*'");
+		return fail_at(r, first->start_mark, "aliases are not supported; quote a text that begins with '*'");
 	default:
 		return fail_at(r, first->start_mark, "expected a value");
 	}
@@ -269,7 +269,7 @@ static int read_value(struct reader *r, yaml_event_t *first, unsigned depth, str
 	return rc;
 }
 
-/* One event of the kind that has to come now. */
+/* Reads one event, which must be of this type; else fails with `what`. */
 static int skip_event(struct reader *r, yaml_event_type_t type, const char *what)
 {
 	yaml_event_t event;

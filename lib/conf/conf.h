@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML in, a small tree out: text, lists and maps, each with its place in the file, so that every
- * complaint can name file, line and column. It is a settings file's YAML: no anchors, no aliases,
- * no tags, one document, and ceilings on size, depth and number of values.
+ * Reads YAML into a small tree of texts, lists and maps. Each keeps its place in the file, so that
+ * every error can name file, line and column. Only what a settings file needs: no anchors, no
+ * aliases, no tags, one document, and ceilings on size, depth and number of values.
  */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
@@ -17,33 +17,33 @@ enum conf_type { CONF_NULL, CONF_TEXT, CONF_LIST, CONF_MAP };
 
 struct conf {
 	enum conf_type type;
-	char *key;              /* of a map's member, else NULL */
+	char *key;              /* NULL unless this is a map's member */
 	char *text;             /* CONF_TEXT: never NULL, without NUL bytes */
-	struct conf *items;     /* of lists and maps, in the file's order */
+	struct conf *items;     /* of a list or map, in the file's order */
 	size_t count;
-	unsigned line, column;  /* from 1; of a map's member those of its key */
+	unsigned line, column;  /* from 1; for a map's member, of its key */
 	unsigned value_line;    /* where the value itself starts */
-	unsigned end_line;      /* the last line that the value has a part in */
+	unsigned end_line;      /* the last line of the value */
 	int flow;               /* written as [a, b] or {a: b} */
 };
 
 struct conf_file {
 	char *name;
-	struct conf root;       /* a map, empty where the file is */
+	struct conf root;       /* a map; empty if the file is */
 };
 
-/* 0, -errno where the file cannot be read (-ENOENT too), -EINVAL where its text is wrong. */
+/* 0; -errno if the file cannot be read (-ENOENT too); -EINVAL if its text is wrong. */
 int conf_read(const char *path, struct conf_file **out, struct fail *f);
 int conf_parse(const char *name, const char *text, size_t len, struct conf_file **out, struct fail *f);
 void conf_free(struct conf_file *file);
 
-/* The map's member, NULL where it has none. */
+/* The map's member of that name, or NULL. */
 const struct conf *conf_get(const struct conf *map, const char *key);
 
-/* -EINVAL where the map has a key that is not in keys (ends with NULL); names the nearest. */
+/* -EINVAL if the map has a key that is not in keys (ends with NULL); the error names the nearest. */
 int conf_known(const struct conf_file *file, const struct conf *map, const char *const *keys, struct fail *f);
 
-/* -EINVAL where it is something else: "expected a list". */
+/* -EINVAL if the value has another type: "expected a list, not a text". */
 int conf_expect(const struct conf_file *file, const struct conf *value, enum conf_type type, struct fail *f);
 
 /* "cannot read 'FILE': line 3, column 5: …"; returns -EINVAL. */

@@ -165,7 +165,7 @@ static const struct {
 	{ TOP "stacks: {toy: {map: {a: [{b: c}]}}}\n", "expected a text, not 'name: value' lines" },
 	{ TOP "stacks: {toy: {map: {a: {b: {c: {d: {e: {f: {g: {h: {i: {j: {k: {l: {m: {n: {o: p}}}}}}}}}}}}}}}}}\n",
 		"levels deep" },
-	{ TOP "stacks: {toy: {map: &x {a: b}}}\n", "anchors are not used here" },
+	{ TOP "stacks: {toy: {map: &x {a: b}}}\n", "anchors are not supported" },
 	{ TOP "roles: {hed: n1}\nstacks: {toy: }\n",
 		"line 3, column 9: no stack of this file has a role 'hed'; did you mean 'head'?" },
 	{ TOP "roles: {toy.hed: n1}\nstacks: {toy: }\n", "did you mean 'toy.head'?" },
