@@ -4,22 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-int door_invalid(struct pssh *p, const char *what)
+int entry_refuse(struct pssh *p, const char *what)
 {
 	return fail_set(&p->why, PSSH_EINVAL, "%s", what);
 }
 
-int door_no_memory(struct pssh *p)
+int entry_no_memory(struct pssh *p)
 {
 	return fail_set(&p->why, PSSH_ENOMEM, "out of memory");
 }
 
-int door_replace(struct pssh *p, char **where, const char *text)
+int entry_set_text(struct pssh *p, char **where, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;
 
 	if (text && !copy)
-		return door_no_memory(p);
+		return entry_no_memory(p);
 	free(*where);
 	*where = copy;
 	return 0;

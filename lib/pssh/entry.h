@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every door does: pssh.c, pssh_host.c and pssh_task.c check arguments and hand them on. */
+/* What the public functions share: pssh.c, pssh_host.c and pssh_task.c check arguments and pass them on. */
 #ifndef PSSH_ENTRY_H
 #define PSSH_ENTRY_H
 
 #include "pssh/fleet/fleet.h"
 
-int door_invalid(struct pssh *p, const char *what);  /* PSSH_EINVAL, with that sentence */
-int door_no_memory(struct pssh *p);                  /* PSSH_ENOMEM */
+/* Set the sentence of pssh_error() and return its code. */
+int entry_refuse(struct pssh *p, const char *what); /* PSSH_EINVAL */
+int entry_no_memory(struct pssh *p);                /* PSSH_ENOMEM */
 
-/* Replaces a text of ours by a copy of the caller's, or by nothing. */
-int door_replace(struct pssh *p, char **where, const char *text);
+/* Frees *where and puts a copy of text there, or NULL for NULL. 0 or PSSH_ENOMEM. */
+int entry_set_text(struct pssh *p, char **where, const char *text);
 
 #endif

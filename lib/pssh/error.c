@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one list of codes, told three ways. */
+/* Texts, names and retryability of the codes, all from the one list PSSH_ERRORS. */
 #include "pssh/pssh.h"
 
 static const struct {

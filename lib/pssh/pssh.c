@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door: arguments are checked here and handed on. */
+/* The public functions for a fleet: they check arguments and pass them on. */
 #include "pssh/pssh.h"
 
 #include <errno.h>
@@ -124,7 +124,7 @@ const char *pssh_error(const struct pssh *p)
 int pssh_set_window(struct pssh *p, unsigned opening, unsigned open)
 {
 	if (!opening)
-		return door_invalid(p, "a window of no connection would never get anywhere");
+		return entry_refuse(p, "the window must let at least one connection open");
 	p->opening_max = opening;
 	p->open_max = open;
 	return 0;
@@ -133,7 +133,7 @@ int pssh_set_window(struct pssh *p, unsigned opening, unsigned open)
 int pssh_set_deadline(struct pssh *p, enum pssh_phase phase, unsigned ms)
 {
 	if ((unsigned)phase >= PSSH_PHASES)
-		return door_invalid(p, "there is no such phase");
+		return entry_refuse(p, "unknown phase");
 	p->deadline[phase] = ms;
 	return 0;
 }
@@ -141,7 +141,7 @@ int pssh_set_deadline(struct pssh *p, enum pssh_phase phase, unsigned ms)
 int pssh_set_retries(struct pssh *p, unsigned tries, unsigned first_ms, unsigned most_ms)
 {
 	if (!tries || first_ms > most_ms)
-		return door_invalid(p, "retries need at least one try, and a first pause no longer than the longest");
+		return entry_refuse(p, "retries need at least one try and a first pause no longer than the longest");
 	p->tries = tries;
 	p->first_ms = first_ms;
 	p->most_ms = most_ms;
@@ -157,7 +157,7 @@ int pssh_set_keepalive(struct pssh *p, unsigned ms)
 int pssh_set_hostkeys(struct pssh *p, enum pssh_hostkeys policy)
 {
 	if (policy != PSSH_HOSTKEYS_STRICT && policy != PSSH_HOSTKEYS_ACCEPT_NEW)
-		return door_invalid(p, "there is no such host-key policy");
+		return entry_refuse(p, "unknown host-key policy");
 	p->policy = policy;
 	p->policy_chosen = true;
 	return 0;
@@ -165,12 +165,12 @@ int pssh_set_hostkeys(struct pssh *p, enum pssh_hostkeys policy)
 
 int pssh_add_known_hosts(struct pssh *p, const char *path)
 {
-	return strings_add(&p->known_files, &p->known_count, path) ? door_no_memory(p) : 0;
+	return strings_add(&p->known_files, &p->known_count, path) ? entry_no_memory(p) : 0;
 }
 
 int pssh_add_identity(struct pssh *p, const char *path)
 {
-	return strings_add(&p->identities, &p->identity_count, path) ? door_no_memory(p) : 0;
+	return strings_add(&p->identities, &p->identity_count, path) ? entry_no_memory(p) : 0;
 }
 
 int pssh_set_agent(struct pssh *p, const char *socket_path)
@@ -193,15 +193,15 @@ int pssh_read_config(struct pssh *p, const char *path)
 	if (!p->config)
 		rc = sshconfig_new(&p->config);
 	if (rc)
-		return door_no_memory(p);
+		return entry_no_memory(p);
 	return sshconfig_read(p->config, path, user_file, &p->why);
 }
 
 int pssh_set_algorithms(struct pssh *p, enum pssh_algorithm kind, const char *list)
 {
 	if ((unsigned)kind >= PSSH_ALGS)
-		return door_invalid(p, "there is no such kind of algorithm");
-	return door_replace(p, &p->algorithms[kind], list && *list ? list : default_algorithms[kind]);
+		return entry_refuse(p, "unknown kind of algorithm");
+	return entry_set_text(p, &p->algorithms[kind], list && *list ? list : default_algorithms[kind]);
 }
 
 int pssh_set_prompts(struct pssh *p, int on)
@@ -213,7 +213,7 @@ int pssh_set_prompts(struct pssh *p, int on)
 int pssh_set_log(struct pssh *p, enum pssh_log_level level,
 	void (*sink)(void *arg, enum pssh_log_level level, const char *text), void *arg)
 {
-	/* The two lists of levels are one and the same, told in two rooms. */
+	/* base/log.h and pssh_types.h each list the levels, so that strangers need no base/. */
 	_Static_assert((int)PSSH_LOG_TRACE == (int)LOG_TRACE && (int)PSSH_LOG_ERROR == (int)LOG_ERROR, "levels");
 	p->shared.log = (struct log){
 		.sink = (void (*)(void *, enum log_level, const char *))(void (*)(void))sink,
@@ -229,7 +229,7 @@ int pssh_next(struct pssh *p, const struct pssh_event **ev)
 	const struct pssh_event *next;
 
 	if (p->events.lost)
-		return door_no_memory(p);
+		return entry_no_memory(p);
 	next = fleet_turn(p);
 	if (!next)
 		return 0;
@@ -270,6 +270,6 @@ int pssh_timeout(const struct pssh *p)
 int pssh_answer(struct pssh *p, uint64_t prompt, const char *text)
 {
 	if (question_answer(p, prompt, text) != 0)
-		return fail_set(&p->why, PSSH_ENOENT, "that question is not open any more");
+		return fail_set(&p->why, PSSH_ENOENT, "that question is no longer open");
 	return 0;
 }

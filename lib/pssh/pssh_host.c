@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door for hosts: arguments are checked here and handed on. */
+/* The public functions for hosts: they check arguments and pass them on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,35 +13,35 @@ int pssh_host(struct pssh *p, const char *spec, struct pssh_host **out)
 
 int pssh_host_set_address(struct pssh_host *h, const char *address)
 {
-	return door_replace(h->fleet, &h->address, address);
+	return entry_set_text(h->fleet, &h->address, address);
 }
 
 int pssh_host_set_port(struct pssh_host *h, unsigned port)
 {
 	if (port > 65535)
-		return door_invalid(h->fleet, "a port is at most 65535");
+		return entry_refuse(h->fleet, "a port is at most 65535");
 	h->port = port;
 	return 0;
 }
 
 int pssh_host_set_user(struct pssh_host *h, const char *user)
 {
-	return door_replace(h->fleet, &h->user, user);
+	return entry_set_text(h->fleet, &h->user, user);
 }
 
 int pssh_host_set_jump(struct pssh_host *h, const char *jumps)
 {
-	return door_replace(h->fleet, &h->jump, jumps);
+	return entry_set_text(h->fleet, &h->jump, jumps);
 }
 
 int pssh_host_set_proxy(struct pssh_host *h, const char *command)
 {
-	return door_replace(h->fleet, &h->proxy, command);
+	return entry_set_text(h->fleet, &h->proxy, command);
 }
 
 int pssh_host_add_identity(struct pssh_host *h, const char *path)
 {
-	return strings_add(&h->identities, &h->identity_count, path) ? door_no_memory(h->fleet) : 0;
+	return strings_add(&h->identities, &h->identity_count, path) ? entry_no_memory(h->fleet) : 0;
 }
 
 int pssh_host_pin(struct pssh_host *h, const char *key)
@@ -57,7 +57,7 @@ int pssh_host_pin(struct pssh_host *h, const char *key)
 	}
 	more = realloc(h->pins, (h->pin_count + 1) * sizeof *more);
 	if (!more)
-		return door_no_memory(h->fleet);
+		return entry_no_memory(h->fleet);
 	h->pins = more;
 	rc = knownhosts_pin_parse(key, &more[h->pin_count], &h->fleet->why);
 	h->pin_count += rc == 0;

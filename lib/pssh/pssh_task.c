@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door for tasks: arguments are checked here and handed on. */
+/* The public functions for tasks: they check arguments and pass them on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static int task_new(struct pssh *p, enum task_kind kind, struct pssh_task **out)
 	struct pssh_task *t = calloc(1, sizeof *t);
 
 	if (!t)
-		return door_no_memory(p);
+		return entry_no_memory(p);
 	t->fleet = p;
 	t->kind = kind;
 	t->want.output = (struct output_rule){ .mode = PSSH_OUTPUT_LINES, .ceiling = CEILING };
@@ -31,7 +31,7 @@ int pssh_exec(struct pssh *p, const char *command, struct pssh_task **out)
 
 	if (rc)
 		return rc;
-	rc = door_replace(p, &t->command, command);
+	rc = entry_set_text(p, &t->command, command);
 	if (rc) {
 		task_free(t);
 		return rc;
@@ -41,7 +41,7 @@ int pssh_exec(struct pssh *p, const char *command, struct pssh_task **out)
 	return 0;
 }
 
-/* A task of two texts: a copy's paths, a tunnel's ends. */
+/* A task that has two texts: a copy's paths or a tunnel's ends. */
 static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local, const char *remote, unsigned flags,
 	struct pssh_task **out)
 {
@@ -50,14 +50,14 @@ static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local,
 	int rc;
 
 	if (!local || !*local || !remote)
-		return door_invalid(p, "both sides are needed");
+		return entry_refuse(p, "both ends are required");
 	rc = task_new(p, kind, &t);
 	if (rc)
 		return rc;
 	t->flags = flags;
-	rc = door_replace(p, &t->local, local);
+	rc = entry_set_text(p, &t->local, local);
 	if (!rc)
-		rc = door_replace(p, &t->remote, remote);
+		rc = entry_set_text(p, &t->remote, remote);
 	if (!rc && kind == TASK_PUT)
 		rc = copy_source_new(local, flags, &t->source, &p->why);
 	if (rc) {
@@ -95,19 +95,19 @@ int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
 	struct run *r;
 
 	if (h->fleet != t->fleet)
-		return door_invalid(t->fleet, "the host belongs to another fleet");
+		return entry_refuse(t->fleet, "the host belongs to another fleet");
 	if (task_find_run(t, h, &r) == 0)
 		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is in this task already", h->spec);
 	if (t->input.base)
-		return door_invalid(t->fleet,
-			"the first of the task's input is gone: a host that comes now would miss it");
+		return entry_refuse(t->fleet,
+			"the task's first input is gone; a host added now would miss it");
 	if (t->kind == TASK_TUNNEL && !list_empty(&t->runs))
-		return door_invalid(t->fleet, "a tunnel goes through one host");
+		return entry_refuse(t->fleet, "a tunnel goes through one host only");
 	r = run_new(t, h);
 	if (!r)
-		return door_no_memory(t->fleet);
+		return entry_no_memory(t->fleet);
 	if (t->cancelled) {
-		fleet_end_run(r, PSSH_EV_ERROR, PSSH_ECANCEL, "the task was cancelled before");
+		fleet_end_run(r, PSSH_EV_ERROR, PSSH_ECANCEL, "the task was already cancelled");
 	} else if (t->started) {
 		if (!h->conn && !h->waiting && !h->timer.at)
 			h->attempt = 0;
@@ -121,7 +121,7 @@ int pssh_task_start(struct pssh_task *t)
 	struct list *pos, *tmp;
 
 	if (t->started)
-		return door_invalid(t->fleet, "the task was started already");
+		return entry_refuse(t->fleet, "the task has already started");
 	t->started = true;
 	list_each (pos, tmp, &t->runs) {
 		struct pssh_host *h = list_entry(pos, struct run, in_task)->host;
@@ -149,7 +149,7 @@ void pssh_task_free(struct pssh_task *t)
 
 static int started_already(struct pssh_task *t)
 {
-	return t->started ? door_invalid(t->fleet, "that is to be set before the task is started") : 0;
+	return t->started ? entry_refuse(t->fleet, "set this before the task starts") : 0;
 }
 
 int pssh_task_set_output(struct pssh_task *t, enum pssh_output mode, size_t ceiling, enum pssh_overflow policy)
@@ -159,7 +159,7 @@ int pssh_task_set_output(struct pssh_task *t, enum pssh_output mode, size_t ceil
 	if (rc)
 		return rc;
 	if ((unsigned)mode > PSSH_OUTPUT_GATHER || (unsigned)policy > PSSH_OVERFLOW_SPILL)
-		return door_invalid(t->fleet, "there is no such output mode or policy");
+		return entry_refuse(t->fleet, "unknown output mode or policy");
 	t->want.output = (struct output_rule){ .mode = mode, .ceiling = ceiling ? ceiling : CEILING, .policy = policy };
 	return 0;
 }
@@ -171,13 +171,13 @@ int pssh_task_set_env(struct pssh_task *t, const char *name, const char *value)
 	if (rc)
 		return rc;
 	if (!*name || strchr(name, '='))
-		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is no name of a variable", name);
+		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is not the name of a variable", name);
 	if (strings_add(&t->env, &t->env_count, name) != 0)
-		return door_no_memory(t->fleet);
+		return entry_no_memory(t->fleet);
 	if (strings_add(&t->env, &t->env_count, value) != 0) {
-		free(t->env[--t->env_count]); /* a name without its value */
+		free(t->env[--t->env_count]); /* remove the name whose value did not fit */
 		t->env[t->env_count] = NULL;
-		return door_no_memory(t->fleet);
+		return entry_no_memory(t->fleet);
 	}
 	t->want.env = t->env;
 	return 0;
@@ -188,7 +188,7 @@ int pssh_task_set_pty(struct pssh_task *t, const char *term, unsigned columns, u
 	int rc = started_already(t);
 
 	if (!rc)
-		rc = door_replace(t->fleet, &t->term, term ? term : "dumb");
+		rc = entry_set_text(t->fleet, &t->term, term ? term : "dumb");
 	if (rc)
 		return rc;
 	t->want.term = t->term;
@@ -217,7 +217,7 @@ int pssh_task_set_deadline(struct pssh_task *t, unsigned ms)
 
 int pssh_task_set_agent_forward(struct pssh_task *t, int on)
 {
-	/* libssh2 asks for it, but hands no channel that the server opens for it to us. */
+	/* libssh2 can ask for forwarding but does not pass on the channels that the server then opens. */
 	if (on)
 		return fail_set(&t->fleet->why, PSSH_EUNSUPPORTED, "agent forwarding is not supported by this libssh2");
 	return 0;
@@ -262,13 +262,13 @@ static void poke_all(struct pssh_task *t)
 	}
 }
 
-/* The input to write to: everybody's, or the host's own, which begins where the common one is. */
+/* The input to write to: the common one, or the host's own, which begins where the common one is now. */
 static int find_input(struct pssh_task *t, struct pssh_host *h, struct input **out)
 {
 	struct run *r;
 
 	if (!t->input.open)
-		return door_invalid(t->fleet, "the input was not opened");
+		return entry_refuse(t->fleet, "the input was not opened");
 	*out = &t->input;
 	if (!h)
 		return 0;
@@ -276,10 +276,10 @@ static int find_input(struct pssh_task *t, struct pssh_host *h, struct input **o
 		return fail_set(&t->fleet->why, PSSH_ENOENT, "nothing runs on '%s' in this task", h->spec);
 	if (!r->own_input) {
 		if (input_end(&t->input))
-			return door_invalid(t->fleet, "input was given to all already: it cannot be given to one");
+			return entry_refuse(t->fleet, "all hosts share the input already; one host cannot get its own");
 		r->own_input = malloc(sizeof *r->own_input);
 		if (!r->own_input)
-			return door_no_memory(t->fleet);
+			return entry_no_memory(t->fleet);
 		input_init(r->own_input);
 		r->own_input->open = true;
 		if (r->exec)
@@ -299,17 +299,17 @@ int pssh_task_write(struct pssh_task *t, struct pssh_host *h, const void *data, 
 	if (rc)
 		return rc;
 	if (in->ended)
-		return door_invalid(t->fleet, "the input was ended already");
+		return entry_refuse(t->fleet, "the input has already ended");
 	if (!h)
 		task_trim_input(t);
 	if (in->data.len && in->data.len + len > INPUT_CEILING) {
 		in->full = true;
-		return fail_set(&t->fleet->why, PSSH_EAGAIN, "the hosts have not taken what was written before");
+		return fail_set(&t->fleet->why, PSSH_EAGAIN, "the hosts have not taken the earlier input yet");
 	}
-	if (len > in->data.max) /* one large piece is taken whole where nothing waits */
+	if (len > in->data.max) /* an empty input takes one piece of any size */
 		in->data.max = len;
 	if (buf_add(&in->data, data, len) != 0)
-		return door_no_memory(t->fleet);
+		return entry_no_memory(t->fleet);
 	if (h)
 		host_poke(h);
 	else
@@ -351,7 +351,8 @@ int pssh_task_cancel(struct pssh_task *t, const char *signal, unsigned grace_ms)
 	struct list *pos, *tmp;
 
 	if (!known_signal(signal))
-		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is no signal that SSH knows", signal ? signal : "");
+		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is not a signal that SSH knows",
+			signal ? signal : "");
 	t->cancelled = true;
 	list_each (pos, tmp, &t->runs)
 		fleet_cancel_run(list_entry(pos, struct run, in_task), signal, grace_ms);

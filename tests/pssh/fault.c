@@ -18,7 +18,7 @@ static const struct {
 	{ "garbage-banner", "PSSH_EPROTO", "does not speak SSH", "true" },
 	{ "old-banner", "", "", "true" },
 	{ "slow-banner", "PSSH_ETIMEOUT", "exchanging keys", "true" },
-	{ "flood-banner", "PSSH_EPROTO", "without end", "true" },
+	{ "flood-banner", "PSSH_EPROTO", "never stops sending", "true" },
 	{ "hang-kex", "PSSH_ETIMEOUT", "exchanging keys", "true" },
 	{ "close-kex", "PSSH_ECLOSED", "closed", "true" },
 	{ "garbage-kex", "PSSH_EPROTO", "does not speak SSH", "true" },

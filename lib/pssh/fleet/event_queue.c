@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/fleet/event_queue.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ void events_add(struct events *q, const struct pssh_event *ev)
 	size_t len = ev->text ? strlen(ev->text) : 0;
 	struct event *e = malloc(sizeof *e + len + 1);
 
+	assert(!ev->data && !ev->len);
 	if (!e) {
 		q->lost = true;
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened, in order, until somebody asks. */
+/* The events that happened, in order, until pssh_next() takes them. */
 #ifndef PSSH_FLEET_EVENT_QUEUE_H
 #define PSSH_FLEET_EVENT_QUEUE_H
 
@@ -10,19 +10,19 @@
 
 struct events {
 	struct list queue;
-	struct event *shown;         /* handed out, valid until the next call */
-	struct pssh_event direct;    /* the same for one that was never queued */
+	struct event *shown;         /* the event handed out last, valid until the next call */
+	struct pssh_event direct;    /* the same for an event that was never queued */
 	uint64_t seq;
-	bool lost;                   /* memory ran out: the queue is not the whole truth */
+	bool lost;                   /* memory ran out, so events are missing */
 };
 
 void events_init(struct events *q);
 void events_release(struct events *q);
 
-/* Queues a copy of ev and its text; data must be NULL. Sequence numbers are given when events leave. */
+/* Queues a copy of ev and its text; data must be NULL. Events get their numbers when they leave. */
 void events_add(struct events *q, const struct pssh_event *ev);
 
-/* Hands out an event whose data the caller keeps alive until the next call, before those that wait. */
+/* Hands out ev before those that wait. The caller keeps its data alive until the next call. */
 const struct pssh_event *events_direct(struct events *q, const struct pssh_event *ev);
 
 bool events_empty(const struct events *q);

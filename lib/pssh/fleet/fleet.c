@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has a connection, who gets one next, and what is told when a run or a connection ends. */
+/* Which host has a connection, which gets one next, and which events the end of a run or connection makes. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "pssh/fleet/fleet.h"
 
 enum {
-	KILL_REMOTE_SPARE_MS = 5000, /* what a sweep may take beyond its grace */
+	KILL_REMOTE_SPARE_MS = 5000, /* how long ending the processes may take beyond the grace */
 	REAP_MS = 200,
 };
 
@@ -39,7 +40,7 @@ void fleet_end_run(struct run *r, int type, int status, const char *text)
 	struct pssh_host *h = r->host;
 	struct pssh_event ev = {
 		.type = type, .task = t, .host = h, .status = status, .text = text, .attempt = h->attempt,
-		.cancelled = r->state == RUN_SWEEPING || t->cancelled || r->timed_out,
+		.cancelled = r->state == RUN_KILLING || t->cancelled || r->timed_out,
 	};
 	char both[640];
 
@@ -80,7 +81,7 @@ static void fail_runs(struct pssh_host *h, int code, const char *text)
 
 static void kill_remote_due(struct run *r, unsigned grace_ms)
 {
-	/* One after another, so the last waits for all before it. */
+	/* Runs of one connection end their processes one after another, so the last waits for all others. */
 	loop_timer_set(r->host->fleet->shared.loop, &r->timer,
 		clock_ms() + (int64_t)(r->host->active ? r->host->active : 1) * (grace_ms + KILL_REMOTE_SPARE_MS));
 }
@@ -89,7 +90,7 @@ void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms)
 {
 	int rc;
 
-	if (r->state == RUN_SWEEPING)
+	if (r->state == RUN_KILLING)
 		return;
 	if (!r->begun) {
 		fleet_end_run(r, PSSH_EV_ERROR, r->timed_out ? PSSH_ETIMEOUT : PSSH_ECANCEL,
@@ -139,12 +140,13 @@ void fleet_reap(struct pssh *p)
 void fleet_not_opening(struct pssh_host *h)
 {
 	if (h->opening) {
+		assert(h->fleet->opening > 0);
 		h->opening = false;
 		h->fleet->opening--;
 	}
 }
 
-/* Takes the connection away from the host; those that ride on it learn it in their next step. */
+/* Frees the host's connection; connections through it notice at their next step. */
 static void drop_conn(struct pssh_host *h)
 {
 	struct pssh *p = h->fleet;
@@ -163,6 +165,7 @@ static void drop_conn(struct pssh_host *h)
 		if (list_empty(&rider->in_ready))
 			list_append(&p->ready, &rider->in_ready);
 	}
+	assert(p->open > 0);
 	h->conn = NULL;
 	h->served = 0;
 	conn_free(c);
@@ -172,7 +175,7 @@ static void drop_conn(struct pssh_host *h)
 		host_poke(via->owner);
 }
 
-/* The runs that had a channel cannot go on. */
+/* Ends the runs that had a channel: they cannot go on without the connection. */
 static void end_active(struct pssh_host *h, int code, const char *text)
 {
 	struct list *pos, *tmp;
@@ -212,7 +215,7 @@ bool fleet_drop_unwanted(struct pssh_host *h)
 	return true;
 }
 
-/* A connection that was made and then lost, or that never came to be. */
+/* Handles a connection that was lost or could not be made: retries it or fails the runs. */
 void fleet_conn_lost(struct pssh_host *h)
 {
 	struct pssh *p = h->fleet;
@@ -228,7 +231,7 @@ void fleet_conn_lost(struct pssh_host *h)
 	drop_conn(h);
 	if (!host_is_busy(h))
 		return;
-	if (was_up && served) { /* it was good: those that wait deserve a new one */
+	if (was_up && served) { /* it worked before, so the waiting runs get a new one */
 		h->attempt = 0;
 		fleet_need(h);
 	} else if (!hopeless && pssh_retryable(why.code) && h->attempt < h->tries) {
@@ -271,7 +274,7 @@ void fleet_need(struct pssh_host *h)
 
 static int start_conn(struct pssh_host *h);
 
-/* The jump host's connection, made where there is none yet: its riders were let in, so it is too. */
+/* Starts the jump host's connection if there is none, outside the window: its rider was admitted already. */
 static int start_via(struct pssh_host *h)
 {
 	struct pssh_host *via = h->via;
@@ -293,6 +296,7 @@ static int start_conn(struct pssh_host *h)
 
 	if (!rc && h->via)
 		rc = start_via(h);
+	assert(!h->conn);
 	if (rc)
 		return h->via && h->via->why.code && !h->why.code ? fail_set(&h->why, rc, "%s", h->via->why.text) : rc;
 	rc = conn_new(&p->shared, &h->plan, h->via ? h->via->conn : NULL, h, &h->conn);
@@ -316,7 +320,7 @@ bool fleet_change_lane(struct pssh_host *h)
 	return true;
 }
 
-/* Makes room for another connection by ending the one that nobody has used for longest. */
+/* Makes room for another connection by closing the longest idle one. */
 static bool close_one_idle(struct pssh *p)
 {
 	struct list *first = list_first(&p->idle);
@@ -338,7 +342,7 @@ void fleet_admit(struct pssh *p)
 	while (!list_empty(&p->waiting) && p->opening < p->opening_max) {
 		struct pssh_host *h = list_entry(list_first(&p->waiting), struct pssh_host, in_waiting);
 
-		if (!host_is_busy(h)) { /* what it was wanted for has ended meanwhile */
+		if (!host_is_busy(h)) { /* its tasks have ended meanwhile */
 			list_remove(&h->in_waiting);
 			h->waiting = false;
 			continue;
@@ -347,7 +351,7 @@ void fleet_admit(struct pssh *p)
 			return;
 		list_remove(&h->in_waiting);
 		h->waiting = false;
-		if (list_empty(&h->runs)) /* whoever wanted it was stopped */
+		if (list_empty(&h->runs)) /* closing an idle host may have ended its runs */
 			continue;
 		h->why.code = 0;
 		if (start_conn(h) != 0)
@@ -372,7 +376,7 @@ void fleet_release(struct pssh *p)
 
 	while (!list_empty(&p->tasks))
 		task_free(list_entry(list_first(&p->tasks), struct pssh_task, in_tasks));
-	/* Riders first: a jump host is made before those who go through it. */
+	/* Jump hosts have the greater depth, so this frees riders before the connections that carry them. */
 	for (unsigned depth = 0; depth < 16; depth++) {
 		list_each (pos, tmp, &p->host_list) {
 			struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a fleet is made of: hosts, tasks, and the runs between them (one task on one host). Types
- * only; host.c, task.c, fleet.c, question.c and turn.c work on them, in that order of knowledge.
+ * What a fleet is made of: hosts, tasks, and runs (one task on one host). host.c, task.c, fleet.c,
+ * question.c and fleet_turn.c work on these types; each may call those before it in this list.
  */
 #ifndef PSSH_FLEET_FLEET_H
 #define PSSH_FLEET_FLEET_H
@@ -24,7 +24,7 @@
 #include "pssh/session/tunnel.h"
 #include "pssh/session/xfer.h"
 
-/* Whose a due watch or timer is. */
+/* What a due watch or timer is a member of. */
 enum kind { KIND_CONN = 1, KIND_HOST, KIND_RUN, KIND_RESOLVER, KIND_AGENT, KIND_TUNNEL, KIND_REAP };
 
 struct prompt {
@@ -35,12 +35,12 @@ struct prompt {
 
 struct pssh_host {
 	struct pssh *fleet;
-	char *spec, *alias, *spec_user;  /* as it was called; of that the name; and the user, or NULL */
+	char *spec, *alias, *spec_user;  /* the caller's text; the name in it; the user in it, or NULL */
 	unsigned spec_port;
 	struct sshconfig_answer *config; /* NULL: no configuration was read */
-	struct fail *config_fail;        /* why it says nothing; NULL: it does */
+	struct fail *config_fail;        /* why the configuration gave no answer; NULL: it did */
 
-	/* What the caller set, over the configuration. */
+	/* What the caller set; wins over the configuration. */
 	char *address, *user, *jump, *proxy;
 	unsigned port;
 	char **identities;
@@ -48,24 +48,24 @@ struct pssh_host {
 	struct knownhosts_pin *pins;
 	size_t pin_count;
 
-	/* The plan that these make, remade before each connection. */
+	/* What all this comes to; made anew before each connection. */
 	struct conn_plan plan;
 	char **plan_identities;
 	char *plan_proxy, *plan_user;
 	char *plan_algorithms[PSSH_ALGS];
-	unsigned tries, keepalive, missed; /* missed: keep-alives without an answer that end it */
+	unsigned tries, keepalive, missed; /* missed: how many unanswered keep-alives end it */
 	struct pssh_host *via;           /* the jump host; NULL: none */
 
 	struct conn *conn;
-	bool busy;                       /* a run has local work to go on with */
+	bool busy;                       /* a run has local work to do */
 	bool waiting, opening;           /* in fleet->waiting; counted in fleet->opening */
 	struct list in_hosts, in_waiting, in_idle;
 	struct list runs;
-	unsigned active;                 /* runs that have a channel */
-	unsigned served;                 /* tasks begun on this connection */
+	unsigned active;                 /* how many runs have a channel */
+	unsigned served;                 /* how many runs have begun on this connection */
 	unsigned attempt;
-	unsigned depth;                  /* of jumps */
-	struct loop_timer timer;         /* retry; or once ready: keep-alive and idleness */
+	unsigned depth;                  /* how many hosts jump through this one in a row; 0: a target */
+	struct loop_timer timer;         /* the next try; once ready: keep-alive and idleness */
 	int64_t idle_since;
 	char fingerprint[64];
 	struct fail why;
@@ -78,7 +78,7 @@ struct pssh_task {
 	struct pssh *fleet;
 	enum task_kind kind;
 	char *command;                   /* or NULL */
-	char *local, *remote;            /* of a copy; of a tunnel: listen and target */
+	char *local, *remote;            /* a copy's paths; a tunnel's listen and target */
 	unsigned flags;
 	struct copy_source *source;
 	struct exec_want want;
@@ -91,14 +91,14 @@ struct pssh_task {
 	bool started, cancelled;
 	unsigned deadline;
 	bool deadline_set;
-	unsigned port;                   /* of a tunnel, once it listens */
+	unsigned port;                   /* where a tunnel listens */
 	void *data;
 };
 
 enum run_state {
-	RUN_WAITING,   /* for the start, a connection, or a place on it */
+	RUN_WAITING,   /* for the start, a connection, or a free channel on it */
 	RUN_ACTIVE,    /* has a channel */
-	RUN_SWEEPING,  /* the same, and its processes are being ended */
+	RUN_KILLING,   /* has a channel, and its processes are being ended */
 };
 
 struct run {
@@ -107,18 +107,18 @@ struct run {
 	struct list in_task, in_host;
 	enum run_state state;
 	bool begun;
-	unsigned order;                  /* of its process among those of the connection */
+	unsigned order;                  /* which process of the connection it is, oldest first */
 	struct exec *exec;
 	struct xfer *xfer;
 	struct tunnel *tunnel;
 	struct input *own_input;
-	struct kill_remote *sweep;
+	struct kill_remote *kill;
 	char kill_remote_signal[8];
 	unsigned kill_remote_grace, kill_remote_tries;
-	bool swept;                      /* the sweep has said its word */
+	bool kill_done;                  /* `said` tells what happened to the processes */
 	bool timed_out;
 	char said[192];
-	struct loop_timer timer;         /* the task's deadline; then the sweep's */
+	struct loop_timer timer;         /* the task's deadline; then that of ending its processes */
 };
 
 struct pssh {
@@ -131,12 +131,12 @@ struct pssh {
 	unsigned deadline[PSSH_PHASES];
 	unsigned tries, first_ms, most_ms, keepalive;
 	enum pssh_hostkeys policy;
-	bool policy_chosen;            /* by the caller: then no configuration changes it */
+	bool policy_chosen;            /* the caller chose the policy; it wins over the configuration */
 	char **known_files, **identities;
 	size_t known_count, identity_count;
 	char *algorithms[PSSH_ALGS];
 	bool prompts;
-	unsigned told;                   /* settings of which it was said that they have no effect */
+	unsigned told;                   /* a bit for each warning about a setting without effect that was logged */
 	struct sshconfig *config;
 	struct table known;              /* list of files -> struct knownhosts */
 
@@ -147,43 +147,43 @@ struct pssh {
 	struct list idle;                /* hosts with a connection and nothing to do, longest first */
 	struct list prompts_open;
 	uint64_t next_prompt;
-	struct proxy **reaping;          /* proxy commands on their way out */
+	struct proxy **reaping;          /* proxy commands that were told to end */
 	size_t reap_count;
 	struct loop_timer reap_timer;
 	struct loop_watch resolver_watch;
 	struct exec_room room;
 };
 
-/* "a\0b" lists of the caller's, grown by one. 0 or PSSH_ENOMEM. */
+/* Appends a copy of text to a NULL-terminated list. 0 or PSSH_ENOMEM. */
 int strings_add(char ***list, size_t *count, const char *text);
 void strings_free(char ***list, size_t *count);
 
 /* ---- host.c ---- */
 
 int host_find(struct pssh *p, const char *spec, struct pssh_host **out);
-/* The jump host that a comma list ends in, reached through those before it. */
+/* The last jump host of a comma-separated list, reached through those before it. */
 int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pssh_host **out, struct fail *f);
 void host_free(struct pssh_host *h);
-/* What its next connection is to be. 0 or a code, with h->why. */
+/* Fills h->plan for the next connection. 0 or a code, with h->why. */
 int host_make_plan(struct pssh_host *h);
 bool host_is_busy(const struct pssh_host *h);
-void host_poke(struct pssh_host *h);               /* its connection is to be stepped soon */
+void host_poke(struct pssh_host *h);               /* has its connection stepped soon */
 
 /* ---- task.c ---- */
 
 struct run *run_new(struct pssh_task *t, struct pssh_host *h); /* NULL: out of memory */
-void run_free(struct run *r);                      /* leaves all lists */
+void run_free(struct run *r);                      /* removes it from all lists */
 /* Gives it a channel on its host's ready connection. 0 or a code. */
 int run_open(struct run *r, struct fail *f);
 
 enum { RUN_DONE = 0, RUN_BEGUN = 1, RUN_OUTPUT = 2, RUN_PROGRESS = 3, RUN_BUSY = 4 };
 /* One of these (ev filled in for all but RUN_BEGUN and RUN_BUSY), PSSH_EAGAIN or a code. */
 int run_step(struct run *r, struct pssh_event *ev, struct fail *f);
-/* The sweep's own step: PSSH_EAGAIN, 0 (r->said), or a code. */
-int run_step_sweep(struct run *r);
-/* Begins to end its processes. 0; PSSH_EAGAIN: it ends by itself soon; or a code: it cannot. */
+/* Steps the ending of its processes: PSSH_EAGAIN, 0 (r->said tells the result), or a code. */
+int run_step_kill(struct run *r);
+/* Begins to end its processes. 0; PSSH_EAGAIN: a copy, which stops by itself soon; or PSSH_ECANCEL: it has none. */
 int run_cancel(struct run *r, const char *signal, unsigned grace_ms);
-/* What every run has taken of the task's input is forgotten; true: writers may go on. */
+/* Drops the part of the task's input that every run has taken. true: writers may go on. */
 bool task_trim_input(struct pssh_task *t);
 int task_find_run(struct pssh_task *t, const struct pssh_host *h, struct run **out);
 void task_free(struct pssh_task *t);
@@ -192,28 +192,28 @@ void task_free(struct pssh_task *t);
 
 void fleet_tell(struct pssh *p, enum pssh_event_type type, struct pssh_task *t, struct pssh_host *h, int status,
 	const char *text);
-void fleet_need(struct pssh_host *h);              /* it has runs that wait */
-bool fleet_has_room(const struct pssh *p);         /* somebody waits and could be let in at once */
-void fleet_admit(struct pssh *p);                  /* lets in who waits, as far as the window goes */
+void fleet_need(struct pssh_host *h);              /* queues it for a connection, as it has waiting runs */
+bool fleet_has_room(const struct pssh *p);         /* a host waits and could be admitted at once */
+void fleet_admit(struct pssh *p);                  /* starts connections of waiting hosts, within the window */
 void fleet_not_opening(struct pssh_host *h);
-bool fleet_drop_unwanted(struct pssh_host *h);     /* gives up a connection that nobody waits for any more */
-void fleet_conn_lost(struct pssh_host *h);         /* its connection is gone: for which reason, it knows */
+bool fleet_drop_unwanted(struct pssh_host *h);     /* drops an opening connection without a waiting run; true: dropped */
+void fleet_conn_lost(struct pssh_host *h);         /* its connection is gone; conn->why says why */
 void fleet_close_host(struct pssh_host *h, int code, const char *why);
 void fleet_end_run(struct run *r, int type, int status, const char *text);
 void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms);
 void fleet_check_done(struct pssh_task *t);
-/* Its jump host is stuck with another target: over another connection to it, where there is one. true: it moved */
+/* If its jump host is stuck with another target, uses another connection to it, if there is one. true: it moved */
 bool fleet_change_lane(struct pssh_host *h);
-void fleet_reap(struct pssh *p);                   /* proxy commands that have ended */
+void fleet_reap(struct pssh *p);                   /* frees the proxy commands that have ended */
 void fleet_release(struct pssh *p);
 
 /* ---- question.c ---- */
 
-void question_pass_on(struct pssh_host *h);        /* what its sign-in asks becomes an event, once */
+void question_pass_on(struct pssh_host *h);        /* makes the question of its sign-in an event, once */
 void question_forget(struct pssh_host *h);
 int question_answer(struct pssh *p, uint64_t id, const char *text);
 
-/* ---- turn.c ---- */
+/* ---- fleet_turn.c ---- */
 
 const struct pssh_event *fleet_turn(struct pssh *p); /* one event, or NULL: nothing to do now */
 int fleet_timeout(const struct pssh *p);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The turning wheel: what is due, which connection is stepped next, and what it does in its turn. */
+/*
+ * One turn of the fleet: looks what is due, steps one connection after another with its runs, and
+ * stops at the first event.
+ */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +11,12 @@
 #include "base/clock.h"
 #include "pssh/fleet/fleet.h"
 
-enum { SILENCE_MS = 50 }; /* for so long work that tells nothing may keep the caller */
+enum { SILENCE_MS = 50 }; /* how long a call may work without an event */
 enum { ACTIVE_MAX = 8 }; /* channels of tasks on one connection; OpenSSH allows ten in all */
 
-/* ---- A run's part ---- */
+/* ---- Runs ---- */
 
-/* A server that answers neither yes nor no to a channel leaves no way to ask again on that connection. */
+/* If a server does not answer a channel request at all, that connection cannot open another channel. */
 static void fleet_turn_begin_due(struct run *r)
 {
 	struct pssh_host *h = r->host;
@@ -26,7 +30,7 @@ static void fleet_turn_begin_due(struct run *r)
 		fleet_close_host(h, PSSH_ETIMEOUT, text);
 }
 
-/* The deadline of a task, or of a sweep that does not come to its end. */
+/* The deadline of a task has passed, or that of ending its processes. */
 static void run_due(struct run *r)
 {
 	bool copying = r->xfer != NULL;
@@ -35,7 +39,7 @@ static void run_due(struct run *r)
 		fleet_turn_begin_due(r);
 		return;
 	}
-	if (r->state == RUN_SWEEPING || r->timed_out || r->task->cancelled) {
+	if (r->state == RUN_KILLING || r->timed_out || r->task->cancelled) {
 		if (!*r->said && !copying)
 			snprintf(r->said, sizeof r->said, "its processes may still run");
 		fleet_end_run(r, PSSH_EV_ERROR, r->timed_out ? PSSH_ETIMEOUT : PSSH_ECANCEL,
@@ -46,26 +50,27 @@ static void run_due(struct run *r)
 	fleet_cancel_run(r, "TERM", 2000);
 }
 
-/* An idle connection may have died unnoticed: then its first task gets a new one. */
+/* An idle connection may have died unnoticed; then the first task on it gets a new connection. */
 static bool begin_again(struct run *r, int code)
 {
 	struct pssh_host *h = r->host;
 
 	if (r->begun || code != PSSH_ECLOSED || !h->served || r->task->kind == TASK_TUNNEL)
 		return false;
-	if (r->exec && r->exec->state >= EXEC_START) /* the server may have run it, though it did not say so */
+	if (r->exec && r->exec->state >= EXEC_START) /* the server may have run the command without telling */
 		return false;
 	exec_free(r->exec);
 	xfer_free(r->xfer);
 	r->exec = NULL;
 	r->xfer = NULL;
+	assert(h->active > 0);
 	r->state = RUN_WAITING;
 	h->active--;
 	conn_fail(h->conn, code, "'%s' closed the connection", h->spec);
 	return true;
 }
 
-/* Who was turned away by a full input is told once half of it is free. */
+/* Tells a writer that met a full input once half of it is free. */
 static void input_taken(struct run *r, uint64_t before)
 {
 	struct input *in = r->exec->input;
@@ -82,7 +87,7 @@ static void input_taken(struct run *r, uint64_t before)
 		fleet_tell(r->host->fleet, PSSH_EV_WRITABLE, r->task, own ? r->host : NULL, 0, "");
 }
 
-/* One step of one run. 1: something went on; 0: nothing now. *out: an event to hand out at once. */
+/* Steps one run. 1: it moved on; 0: nothing to do now. *out: an event to hand out at once. */
 static int fleet_turn_run(struct run *r, const struct pssh_event **out)
 {
 	struct pssh *p = r->host->fleet;
@@ -100,8 +105,8 @@ static int fleet_turn_run(struct run *r, const struct pssh_event **out)
 			return 1;
 		}
 	}
-	rc = run_step_sweep(r);
-	if (rc != PSSH_EAGAIN && rc != 0 && r->state == RUN_SWEEPING) {
+	rc = run_step_kill(r);
+	if (rc != PSSH_EAGAIN && rc != 0 && r->state == RUN_KILLING) {
 		fleet_end_run(r, PSSH_EV_ERROR, r->timed_out ? PSSH_ETIMEOUT : PSSH_ECANCEL, "cancelled");
 		return 1;
 	}
@@ -126,8 +131,8 @@ static int fleet_turn_run(struct run *r, const struct pssh_event **out)
 		events_add(&p->events, &ev);
 		return 1;
 	case RUN_DONE:
-		/* The sweep is to say what became of the rest, unless it takes too long. */
-		if (r->state == RUN_SWEEPING && !r->swept)
+		/* Wait for the news of the other processes; run_due() ends that if it takes too long. */
+		if (r->state == RUN_KILLING && !r->kill_done)
 			return 0;
 		fleet_end_run(r, ev.type, ev.status, ev.text);
 		return 1;
@@ -158,12 +163,12 @@ static bool several_channels(const struct pssh_host *h)
 	if (list_empty(&h->runs) || h->runs.next != h->runs.prev)
 		return !list_empty(&h->runs);
 	r = list_entry(h->runs.next, struct run, in_host);
-	return r->tunnel || r->xfer || r->sweep;
+	return r->tunnel || r->xfer || r->kill;
 }
 
 /*
- * Steps every run until nobody has more to do. libssh2 reads for all channels whenever one reads,
- * so as long as bytes came in, what another waits for may have been among them.
+ * Steps every run until none has more to do. libssh2 reads for all channels whenever one reads, so
+ * any bytes that came in may be for another run.
  */
 static const struct pssh_event *fleet_turn_runs(struct pssh_host *h)
 {
@@ -178,7 +183,7 @@ static const struct pssh_event *fleet_turn_runs(struct pssh_host *h)
 		went = 0;
 		list_each (pos, tmp, &h->runs) {
 			went |= fleet_turn_run(list_entry(pos, struct run, in_host), &out);
-			if (out) { /* the next turn begins with another */
+			if (out) { /* let another run begin the next turn */
 				if (pos->next != pos && !list_empty(&h->runs)) {
 					list_remove(pos);
 					list_append(&h->runs, pos);
@@ -192,7 +197,7 @@ static const struct pssh_event *fleet_turn_runs(struct pssh_host *h)
 	return NULL;
 }
 
-/* Connections that go through this one: those for whom something may have come. */
+/* Wakes the connections that go through this one for which something may have come. */
 static void wake_riders(struct pssh_host *h, bool first)
 {
 	struct list *pos, *tmp;
@@ -266,7 +271,7 @@ static void became_ready(struct pssh_host *h)
 	wake_riders(h, true);
 }
 
-/* What a ready connection does in its turn; NULL: nothing to hand out. */
+/* Steps a ready connection; NULL: no event to hand out at once. */
 static const struct pssh_event *fleet_turn_ready(struct pssh_host *h)
 {
 	struct conn *c = h->conn;
@@ -277,7 +282,7 @@ static const struct pssh_event *fleet_turn_ready(struct pssh_host *h)
 	if (h->conn != c)
 		return out;
 	if (out || !events_empty(&h->fleet->events)) {
-		host_poke(h); /* there may be more where this came from */
+		host_poke(h); /* there may be more to read */
 		if (out)
 			return out;
 	}
@@ -287,7 +292,7 @@ static const struct pssh_event *fleet_turn_ready(struct pssh_host *h)
 	}
 	reads = c->reads;
 	link_reap(&c->link);
-	if (c->reads != reads) /* what came meanwhile may be for any of the runs */
+	if (c->reads != reads) /* what came meanwhile may be for any run */
 		host_poke(h);
 	if (!any_reader(h))
 		rc = link_pump(&c->link, c->unread);
@@ -333,7 +338,7 @@ static const struct pssh_event *fleet_turn_conn(struct conn *c)
 		fleet_conn_lost(h);
 		return NULL;
 	}
-	if (!c->room) /* there is more, but others come first */
+	if (!c->room) /* there may be more to read, but others come first */
 		host_poke(h);
 	conn_arm(c);
 	if (c->state == CONN_GONE) {
@@ -348,7 +353,7 @@ static const struct pssh_event *fleet_turn_conn(struct conn *c)
 	return out;
 }
 
-/* ---- The wheel ---- */
+/* ---- What is due ---- */
 
 static void agent_news(struct pssh *p, struct keyring_agent *held)
 {
@@ -359,7 +364,7 @@ static void agent_news(struct pssh *p, struct keyring_agent *held)
 		host_poke(((struct conn *)req->owner)->owner);
 	if (held->listed || agent_state(held->agent) == AGENT_ASKING)
 		return;
-	/* Its list arrives once; then all who wait for it go on. */
+	/* The list arrives once; then all connections that wait for it go on. */
 	held->listed = true;
 	list_each (pos, tmp, &p->host_list) {
 		struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
@@ -483,7 +488,7 @@ const struct pssh_event *fleet_turn(struct pssh *p)
 		if (ev)
 			return ev;
 		fleet_admit(p);
-		/* The network is looked at between rounds, so that a busy few cannot starve deadlines. */
+		/* Look at the network now and then, so that a few busy connections cannot starve deadlines. */
 		c = turns++ % 64 == 63 ? NULL : next_ready(p);
 		if (c) {
 			ev = fleet_turn_conn(c);

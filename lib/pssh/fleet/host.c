@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a person calls a host, and what that means for its next connection. */
+/* From the name that a person gives a host to the plan for its next connection. */
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,12 +41,12 @@ void strings_free(char ***list, size_t *count)
 static int bad_spec(struct fail *f, const char *spec, const char *why)
 {
 	return fail_set(f, PSSH_ESYNTAX,
-		"'%.200s' is no host: %s; forms are name, user@name, name:port, [address]:port and "
+		"'%.200s' is not a host: %s; forms are name, user@name, name:port, [address]:port and "
 		"ssh://user@name:port",
 		spec, why);
 }
 
-/* Characters that could make a name an option, a path or another word of a command line. */
+/* Refuses characters that would make a name an option, a path or several words on a command line. */
 static bool host_safe_name(const char *s)
 {
 	if (*s == '-')
@@ -150,7 +150,7 @@ static void tell_warnings(struct pssh_host *h)
 	}
 }
 
-/* What ssh would heed and we cannot: said once for a fleet, not for each host. */
+/* Warns of settings that ssh would honour and we cannot, once for a fleet instead of for each host. */
 static void tell_unused(struct pssh_host *h)
 {
 	const struct sshconfig_answer *c = h->config;
@@ -195,7 +195,7 @@ static int host_configure(struct pssh_host *h)
 			return PSSH_ENOMEM;
 		*h->config_fail = f;
 		h->config_fail->code = rc;
-		return 0; /* said when it is connected to: the others are not to suffer */
+		return 0; /* reported when it connects, so that other hosts still work */
 	}
 	tell_warnings(h);
 	tell_unused(h);
@@ -267,12 +267,12 @@ int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pss
 	int rc;
 
 	if (depth >= JUMPS)
-		return fail_set(f, PSSH_EINVAL, "more than %d jump hosts behind one another: do they jump in a circle?",
+		return fail_set(f, PSSH_EINVAL, "more than %d jump hosts in a row; do they form a circle?",
 			JUMPS);
-	/* A host that is jumped through is another one than the same host as a target. */
+	/* A jump host and the same host as a target are two hosts, with a connection each. */
 	buf_init(&key, 65536);
 	rc = 0;
-	/* Behind a jump host that is stuck with one target, the others take another connection to it. */
+	/* If a jump host is stuck with one target, the others use another connection to it. */
 	for (unsigned lane = 0; lane < LANES && !rc && (!h || host_is_clogged(h)); lane++) {
 		buf_clear(&key);
 		rc = buf_addf(&key, "jump %u %s %u", depth, jumps, lane);
@@ -281,7 +281,7 @@ int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pss
 	}
 	buf_release(&key);
 	if (rc || !h)
-		return fail_set(f, rc == PSSH_ESYNTAX ? rc : PSSH_ENOMEM, "the jump host '%s' is no host", last);
+		return fail_set(f, rc == PSSH_ESYNTAX ? rc : PSSH_ENOMEM, "the jump host '%s' is not a host", last);
 	h->depth = depth + 1;
 	if (comma && !h->jump) {
 		h->jump = strndup(jumps, (size_t)(comma - jumps));
@@ -342,7 +342,7 @@ static int host_add_all(char ***list, size_t *n, char *const *more)
 	return rc;
 }
 
-/* What the caller named for this host, then the configuration's, then the fleet's. */
+/* Key files: those of the caller for this host, then the configuration's, then the fleet's. */
 static int plan_identities(struct pssh_host *h)
 {
 	struct pssh *p = h->fleet;
@@ -362,7 +362,7 @@ static int plan_identities(struct pssh_host *h)
 	return rc;
 }
 
-/* One set of known keys for each list of files that hosts have. */
+/* Hosts with the same list of files share one set of known keys. */
 static int plan_known(struct pssh_host *h)
 {
 	struct pssh *p = h->fleet;
@@ -389,7 +389,7 @@ static int plan_known(struct pssh_host *h)
 			if (knownhosts_add_file(k, files[i], &f) != 0)
 				log_at(&p->shared.log, LOG_WARN, "%s", f.text);
 			if (i + 1 == n && knownhosts_broken(k, &broken))
-				log_at(&p->shared.log, LOG_WARN, "skipped in known hosts: %s", broken);
+				log_at(&p->shared.log, LOG_WARN, "skipped a line of the known hosts: %s", broken);
 		}
 		if (!rc && table_set(&p->known, buf_text(&key), k) != 0)
 			rc = PSSH_ENOMEM;
@@ -442,7 +442,7 @@ static void plan_deadlines(struct pssh_host *h)
 		h->tries = (unsigned)c->connection_attempts;
 }
 
-/* As ssh has it: what a user's name may not have where it becomes part of a shell's command. */
+/* Like ssh: characters that a user's name must not have, as it becomes part of a shell command. */
 static bool safe_user(const char *s)
 {
 	size_t len = strlen(s);
@@ -455,7 +455,7 @@ static bool safe_user(const char *s)
 	return true;
 }
 
-/* %h, %n, %p, %r and %% of a proxy command that the caller gave; a configuration's is expanded already. */
+/* Expands %h, %n, %p, %r and %% of the caller's proxy command; a configuration's is expanded already. */
 static int expand_proxy(struct pssh_host *h)
 {
 	const char *s = h->proxy;
@@ -482,7 +482,7 @@ static int expand_proxy(struct pssh_host *h)
 	return h->plan_proxy ? 0 : PSSH_ENOMEM;
 }
 
-/* How it is reached: what the caller set decides alone, else the configuration. */
+/* Jump host, proxy command or neither: as the caller set it, else as the configuration says. */
 static int plan_way(struct pssh_host *h)
 {
 	const struct sshconfig_answer *c = h->config;
@@ -523,7 +523,7 @@ static int plan_user(struct pssh_host *h)
 	return h->plan_user ? 0 : PSSH_ENOMEM;
 }
 
-/* PreferredAuthentications leaves methods out; their order stays OpenSSH's usual one. */
+/* PreferredAuthentications only leaves methods out; their order stays OpenSSH's default. */
 static bool host_prefers(const struct sshconfig_answer *c, const char *method)
 {
 	size_t len = strlen(method);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions for a person, from the connections that wait for the answer. */
+/* Passes questions of connections on to a person, and the answers back. */
 #include <stdlib.h>
 
 #include "pssh/fleet/fleet.h"
 
-/* Who waited for the same answer has to ask by itself now. */
+/* Steps the other connections: who waited for the same answer has to ask itself now. */
 static void poke_others(struct pssh_host *h)
 {
 	struct list *pos, *tmp;
@@ -51,7 +51,7 @@ void question_pass_on(struct pssh_host *h)
 		struct conn *other = list_entry(pos, struct prompt, link)->host->conn;
 
 		if (key && other->auth && auth_locked_key(other->auth) == key)
-			return; /* one answer unlocks it for all */
+			return; /* one answer unlocks the key for all */
 	}
 	pr = calloc(1, sizeof *pr);
 	if (!pr) {
@@ -69,7 +69,7 @@ void question_pass_on(struct pssh_host *h)
 	events_add(&p->events, &ev);
 }
 
-/* After an answer all who wait look again: the key may be open now, or be asked for once more. */
+/* After an answer, steps all that wait for this key: it may be unlocked, or needs another question. */
 static void wake_askers(struct pssh *p, const struct key *key, bool declined)
 {
 	struct list *pos, *tmp;
@@ -106,7 +106,7 @@ int question_answer(struct pssh *p, uint64_t id, const char *text)
 		h->conn->asked = false;
 		auth_answer(h->conn->auth, text);
 		host_poke(h);
-		/* Who has no passphrase for one host has none for the others. */
+		/* A person who has no passphrase for one host has none for the others. */
 		wake_askers(p, key, key && key_locked(key) && auth_locked_key(h->conn->auth) != key);
 		return 0;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thing done on some hosts, and its run on each of them. */
+/* A task and its runs, one on each host. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "base/clock.h"
 #include "pssh/fleet/fleet.h"
 
-enum { SWEEPS = 3 };
+enum { KILL_TRIES = 3 };
 
 struct run *run_new(struct pssh_task *t, struct pssh_host *h)
 {
@@ -27,12 +28,15 @@ struct run *run_new(struct pssh_task *t, struct pssh_host *h)
 void run_free(struct run *r)
 {
 	loop_timer_clear(r->host->fleet->shared.loop, &r->timer);
-	if (r->state != RUN_WAITING)
+	assert(r->task->left > 0);
+	if (r->state != RUN_WAITING) {
+		assert(r->host->active > 0);
 		r->host->active--;
+	}
 	exec_free(r->exec);
 	xfer_free(r->xfer);
 	tunnel_free(r->tunnel);
-	kill_remote_free(r->sweep);
+	kill_remote_free(r->kill);
 	if (r->own_input) {
 		input_release(r->own_input);
 		free(r->own_input);
@@ -43,7 +47,7 @@ void run_free(struct run *r)
 	free(r);
 }
 
-/* "{host}" in a local path; the name cannot lead out of the directory. */
+/* Replaces "{host}" in a local path. A '/' in the name becomes '_', so it cannot leave the directory. */
 static char *local_path(const char *template, const struct pssh_host *h)
 {
 	struct buf b;
@@ -100,6 +104,7 @@ int run_open(struct run *r, struct fail *f)
 	struct pssh_task *t = r->task;
 	int rc;
 
+	assert(r->state == RUN_WAITING && r->host->conn->state == CONN_READY);
 	if (t->kind == TASK_EXEC)
 		rc = exec_new(&r->host->conn->link, &t->want, r->own_input ? r->own_input : &t->input, &r->exec);
 	else if (t->kind == TASK_TUNNEL)
@@ -196,7 +201,7 @@ int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
 	return tunnel_step(r->tunnel, &r->host->conn->link, &r->host->fleet->room, f);
 }
 
-/* Which of the connection's living processes is it, oldest first? */
+/* Which of the connection's running processes it is, oldest first. */
 static unsigned task_rank(const struct run *r, unsigned *running)
 {
 	struct list *pos, *tmp;
@@ -222,63 +227,66 @@ int run_cancel(struct run *r, const char *signal, unsigned grace_ms)
 	}
 	if (!r->exec || !exec_running(r->exec))
 		return PSSH_ECANCEL;
+	assert(r->state == RUN_ACTIVE);
 	snprintf(r->kill_remote_signal, sizeof r->kill_remote_signal, "%s", signal);
 	r->kill_remote_grace = grace_ms;
-	r->kill_remote_tries = SWEEPS;
-	r->state = RUN_SWEEPING;
+	r->kill_remote_tries = KILL_TRIES;
+	r->state = RUN_KILLING;
 	return 0;
 }
 
-/* One at a time on a connection: each needs a channel, of which a server grants few. */
-static bool another_sweeps(const struct run *r)
+/* Only one at a time on a connection: each needs a channel, and a server grants few. */
+static bool another_kills(const struct run *r)
 {
 	struct list *pos, *tmp;
 
 	list_each (pos, tmp, &r->host->runs) {
 		const struct run *o = list_entry(pos, struct run, in_host);
 
-		if (o != r && o->sweep && !o->swept)
+		if (o != r && o->kill && !o->kill_done)
 			return true;
 	}
 	return false;
 }
 
-static int start_sweep(struct run *r)
+static int start_kill(struct run *r)
 {
 	unsigned running, nth = task_rank(r, &running);
 
 	if (r->exec->state != EXEC_RUN) { /* it has ended by itself */
-		r->swept = true;
+		r->kill_done = true;
 		return 0;
 	}
 	r->kill_remote_tries--;
-	return kill_remote_new(&r->host->conn->link, r->kill_remote_signal, r->kill_remote_grace, nth, running, &r->sweep);
+	return kill_remote_new(&r->host->conn->link, r->kill_remote_signal, r->kill_remote_grace, nth, running,
+		&r->kill);
 }
 
-int run_step_sweep(struct run *r)
+int run_step_kill(struct run *r)
 {
 	struct fail f = { 0 };
 	int rc = 0;
 
-	if (r->state != RUN_SWEEPING || r->swept || (!r->sweep && another_sweeps(r)))
+	if (r->state != RUN_KILLING || r->kill_done || (!r->kill && another_kills(r)))
 		return PSSH_EAGAIN;
-	if (!r->sweep)
-		rc = start_sweep(r);
-	if (rc || r->swept)
+	if (!r->kill)
+		rc = start_kill(r);
+	if (rc || r->kill_done)
 		return rc;
-	rc = kill_remote_step(r->sweep, &r->host->fleet->room, &f);
+	rc = kill_remote_step(r->kill, &r->host->fleet->room, &f);
 	if (rc == PSSH_EAGAIN)
 		return rc;
-	if (rc == 0 && kill_remote_lost(r->sweep) && r->kill_remote_tries) { /* others ended meanwhile: count anew */
-		kill_remote_free(r->sweep);
-		r->sweep = NULL;
-		return run_step_sweep(r);
+	/* Other commands ended meanwhile: count again. */
+	if (rc == 0 && kill_remote_lost(r->kill) && r->kill_remote_tries) {
+		kill_remote_free(r->kill);
+		r->kill = NULL;
+		return run_step_kill(r);
 	}
 	if (rc == 0)
-		snprintf(r->said, sizeof r->said, "%s", kill_remote_said(r->sweep));
+		snprintf(r->said, sizeof r->said, "%s", kill_remote_said(r->kill));
 	else
 		snprintf(r->said, sizeof r->said, "its processes may still run: %.120s", f.text);
-	r->swept = true;
+	r->kill_done = true;
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/session/auth.h"
 
+#include <assert.h>
 #include <openssl/crypto.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,20 +10,12 @@
 
 #include "base/buf.h"
 #include "pssh/pssh_types.h"
+#include "pssh/session/offers.h"
 
-enum { CANDIDATES = 64, ANSWERS = 8, TRIES = 3 };
-
-/* A public key to offer: its private half is in a file or with the agent. */
-struct candidate {
-	struct key *key;              /* of a file; may be NULL */
-	const struct agent_identity *identity;
-	const uint8_t *blob;          /* what libssh2 is handed */
-	size_t len;
-	uint8_t *owned;               /* blob, where it is ours */
-};
+enum { ANSWERS = 8, TRIES = 3 };
 
 struct answer {
-	char *prompt, *text;          /* text NULL: not known yet */
+	char *prompt, *text;          /* text NULL: not answered yet */
 	bool echo;
 };
 
@@ -33,8 +26,8 @@ struct auth {
 	struct keyring *kr;
 	struct auth_want want;
 	enum auth_phase phase;
-	struct candidate candidates[CANDIDATES];
-	size_t count, at;
+	struct offers offers;
+	size_t at;                    /* the offer whose turn it is */
 	struct agent_sign_request sign;
 	bool signing;
 	bool declined;                /* no passphrase will come */
@@ -42,25 +35,24 @@ struct auth {
 	int sign_rc;                  /* why the last signature was not made */
 	struct fail sign_fail;
 
-	const char *methods;          /* what the server offers; libssh2's memory */
+	const char *methods;          /* what the server accepts; in libssh2's memory */
 	bool can_kbdint, can_password;
 	unsigned tries;
 	char *password;
 	bool password_used;           /* in this attempt of keyboard-interactive */
 	struct answer answers[ANSWERS];
 	size_t answer_count;
-	bool met_unknown;             /* a prompt came that nobody was asked yet */
+	bool met_unknown;             /* the server sent a prompt that no person has seen yet */
 
 	enum { ASK_NOTHING, ASK_PASSPHRASE, ASK_PASSWORD, ASK_PROMPT } asking;
 	char question[512];
 	bool echo;
-	struct buf tried, remarks;    /* for the error: what was refused, and what could not be tried */
+	struct buf tried;             /* for the error: what the server refused */
 };
 
 static void auth_note(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void auth_remark(struct auth *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* What was offered and refused. */
+/* Notes what the server refused. */
 static void auth_note(struct auth *a, const char *fmt, ...)
 {
 	va_list ap;
@@ -69,18 +61,6 @@ static void auth_note(struct auth *a, const char *fmt, ...)
 		buf_adds(&a->tried, ", ");
 	va_start(ap, fmt);
 	buf_vaddf(&a->tried, fmt, ap);
-	va_end(ap);
-}
-
-/* What could not be offered, and why. */
-static void auth_remark(struct auth *a, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (a->remarks.len)
-		buf_adds(&a->remarks, "; ");
-	va_start(ap, fmt);
-	buf_vaddf(&a->remarks, fmt, ap);
 	va_end(ap);
 }
 
@@ -97,7 +77,7 @@ int auth_new(struct link *l, struct keyring *kr, const struct auth_want *want, v
 	a->sign.owner = owner;
 	list_init(&a->sign.link);
 	buf_init(&a->tried, 1024);
-	buf_init(&a->remarks, 1024);
+	offers_init(&a->offers);
 	l->asker = a;
 	*out = a;
 	return 0;
@@ -118,15 +98,13 @@ void auth_free(struct auth *a)
 		return;
 	if (a->signing && a->want.agent)
 		agent_sign_abandon(a->want.agent, &a->sign);
-	for (size_t i = 0; i < a->count; i++)
-		free(a->candidates[i].owned);
+	offers_release(&a->offers);
 	for (size_t i = 0; i < a->answer_count; i++) {
 		free(a->answers[i].prompt);
 		auth_wipe(&a->answers[i].text);
 	}
 	auth_wipe(&a->password);
 	buf_release(&a->tried);
-	buf_release(&a->remarks);
 	if (a->link->asker == a)
 		a->link->asker = NULL;
 	free(a);
@@ -134,138 +112,34 @@ void auth_free(struct auth *a)
 
 /* ---- Keys ---- */
 
-static void auth_offer(struct auth *a, struct key *key, const struct agent_identity *id, const uint8_t *blob,
-	size_t len, uint8_t *owned)
-{
-	if (a->count == CANDIDATES) {
-		free(owned);
-		return;
-	}
-	a->candidates[a->count++] =
-		(struct candidate){ .key = key, .identity = id, .blob = blob, .len = len, .owned = owned };
-}
-
-static void offer_identity(struct auth *a, const struct agent_identity *id, struct key *key)
-{
-	uint8_t *blob;
-	size_t len;
-
-	if (key_blob_for_auth(id->blob, id->len, &blob, &len, NULL) == 0)
-		auth_offer(a, key, id, blob, len, blob);
-}
-
-static bool is_blob(const struct agent_identity *id, const uint8_t *blob, size_t len)
-{
-	return blob && id->len == len && memcmp(id->blob, blob, len) == 0;
-}
-
-static const struct agent_identity *held_by_agent(const struct agent_identity *ids, size_t n, const struct key *key)
-{
-	size_t len = 0;
-	const uint8_t *blob = key_blob(key, &len);
-
-	for (size_t i = 0; i < n; i++)
-		if (is_blob(&ids[i], blob, len))
-			return &ids[i];
-	return NULL;
-}
-
-static bool is_offered(const struct auth *a, const struct agent_identity *id)
-{
-	for (size_t i = 0; i < a->count; i++)
-		if (a->candidates[i].identity == id)
-			return true;
-	return false;
-}
-
-static void gather_file(struct auth *a, const char *path, const struct agent_identity *ids, size_t n)
-{
-	struct fail f = { 0 };
-	struct key *key;
-	const struct agent_identity *held;
-	const uint8_t *blob;
-	size_t len;
-	int rc = keyring_get(a->kr, path, &key, &f);
-
-	if (rc) {
-		if (rc != PSSH_ENOENT)
-			auth_remark(a, "%s", f.text);
-		return;
-	}
-	if (*key_cert_note(key))
-		auth_remark(a, "the certificate of '%s' is of no use: %s", path, key_cert_note(key));
-	blob = key_cert_blob(key, &len);
-	held = held_by_agent(ids, n, key);
-	if (blob && (held || !key_public_only(key)))
-		auth_offer(a, key, held, blob, len, NULL);
-	if (held) {
-		offer_identity(a, held, key);
-		return;
-	}
-	blob = key_auth_blob(key, &len);
-	if (!key_public_only(key))
-		auth_offer(a, key, NULL, blob, blob ? len : 0, NULL);
-}
-
-/* The order of OpenSSH: named files that the agent holds too, the agent's others, other files. */
-static int auth_rank_of(const struct candidate *c)
-{
-	return !c->identity ? 2 : c->key ? 0 : 1;
-}
-
-static void auth_rank(struct candidate *c, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		struct candidate x = c[i];
-		size_t j = i;
-
-		for (; j && auth_rank_of(&c[j - 1]) > auth_rank_of(&x); j--)
-			c[j] = c[j - 1];
-		c[j] = x;
-	}
-}
-
 static int auth_gather(struct auth *a)
 {
-	const struct agent_identity *ids = NULL;
-	size_t n = 0;
-
 	if (!a->want.pubkey) {
 		a->phase = AUTH_LIST;
 		return 0;
 	}
-	if (a->want.agent) {
-		if (agent_state(a->want.agent) == AGENT_ASKING)
-			return PSSH_EAGAIN;
-		if (agent_state(a->want.agent) == AGENT_LISTED)
-			ids = agent_identities(a->want.agent, &n);
-		else
-			auth_remark(a, "the agent is of no use: %s", agent_error(a->want.agent));
-	}
-	for (char *const *path = a->want.identities; path && *path; path++)
-		gather_file(a, *path, ids, n);
-	for (size_t i = 0; i < n && !a->want.identities_only; i++)
-		if (!is_offered(a, &ids[i]))
-			offer_identity(a, &ids[i], NULL);
-	auth_rank(a->candidates, a->count);
+	if (a->want.agent && agent_state(a->want.agent) == AGENT_ASKING)
+		return PSSH_EAGAIN;
+	offers_gather(&a->offers, a->kr, a->want.identities, a->want.agent, a->want.identities_only);
 	a->phase = AUTH_KEYS;
 	return 0;
 }
 
 static void auth_ask(struct auth *a, int what, bool echo)
 {
+	assert(a->asking == ASK_NOTHING);
 	a->asking = what;
 	a->echo = echo;
 }
 
 static void ask_passphrase(struct auth *a, const struct key *key)
 {
-	snprintf(a->question, sizeof a->question, "%spassphrase for key '%s': ", a->wrong ? "that was not it; " : "",
+	snprintf(a->question, sizeof a->question, "%spassphrase for key '%s': ", a->wrong ? "wrong passphrase; " : "",
 		key_path(key));
 	auth_ask(a, ASK_PASSPHRASE, false);
 }
 
-static int sign_by_agent(struct auth *a, const struct candidate *c, const unsigned char *data, size_t len)
+static int sign_by_agent(struct auth *a, const struct offer *c, const unsigned char *data, size_t len)
 {
 	char algorithm[64] = "";
 	int rc;
@@ -274,7 +148,7 @@ static int sign_by_agent(struct auth *a, const struct candidate *c, const unsign
 		const uint8_t *blob = c->identity->blob;
 		size_t blob_len = c->identity->len;
 
-		/* A certificate of a file, whose key the agent holds, is signed for by that key. */
+		/* For the certificate of a file whose key the agent holds, that key signs. */
 		key_request_algorithm(data, len, algorithm, sizeof algorithm);
 		rc = agent_sign(a->want.agent, &a->sign, blob, blob_len, data, len, agent_flags(algorithm),
 			&a->sign_fail);
@@ -289,15 +163,16 @@ static int sign_by_agent(struct auth *a, const struct candidate *c, const unsign
 	return 0;
 }
 
-/* libssh2's sign callback: it may be called again and again until it has an answer. */
+/* libssh2's sign callback; libssh2 calls it again until it returns something other than EAGAIN. */
 static int auth_sign(LIBSSH2_SESSION *session, unsigned char **sig, size_t *sig_len, const unsigned char *data,
 	size_t len, void **abstract)
 {
 	struct auth *a = *abstract;
-	const struct candidate *c = &a->candidates[a->at];
+	const struct offer *c = &a->offers.list[a->at];
 	int rc;
 
-	(void)session; /* its allocator is malloc: we give it none of its own */
+	assert(a->phase == AUTH_KEYS && a->at < a->offers.count);
+	(void)session; /* the signature comes from malloc, which is the allocator of our sessions too */
 	if (c->identity) {
 		rc = sign_by_agent(a, c, data, len);
 		if (rc == 0) {
@@ -318,14 +193,14 @@ static int auth_sign(LIBSSH2_SESSION *session, unsigned char **sig, size_t *sig_
 	return rc == PSSH_EAGAIN ? LIBSSH2_ERROR_EAGAIN : rc ? LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED : 0;
 }
 
-static void note_candidate(struct auth *a, const struct candidate *c)
+static void note_offer(struct auth *a, const struct offer *c)
 {
 	const char *what = c->key ? key_path(c->key) : c->identity->comment;
 
 	if (a->sign_rc == PSSH_EPASSPHRASE)
-		auth_remark(a, "'%s' is locked by a passphrase", what);
+		offers_remark(&a->offers, "'%s' is locked by a passphrase", what);
 	else if (a->sign_rc)
-		auth_remark(a, "'%s' could not sign: %s", what, a->sign_fail.text);
+		offers_remark(&a->offers, "'%s' could not sign: %s", what, a->sign_fail.text);
 	else
 		auth_note(a, "%s'%s'", c->identity ? "agent key " : "", what);
 	a->sign_rc = 0;
@@ -350,19 +225,19 @@ static int auth_lost(struct auth *a, int rc, struct fail *f)
 
 static int try_key(struct auth *a, struct fail *f)
 {
-	struct candidate *c = &a->candidates[a->at];
+	struct offer *c = &a->offers.list[a->at];
 	void *abstract = a;
 	int rc;
 
-	if (a->at == a->count) {
+	if (a->at == a->offers.count) {
 		a->phase = AUTH_LIST;
 		return 0;
 	}
-	if (!c->blob) { /* an old encrypted format: nothing is known before it is unlocked */
+	if (!c->blob) { /* an old encrypted format hides even the public part until it is unlocked */
 		c->blob = key_auth_blob(c->key, &c->len);
 		if (!c->blob) {
 			if (a->declined || !a->want.interactive) {
-				auth_remark(a, "'%s' is locked by a passphrase", key_path(c->key));
+				offers_remark(&a->offers, "'%s' is locked by a passphrase", key_path(c->key));
 				next_key(a);
 				return 0;
 			}
@@ -375,7 +250,7 @@ static int try_key(struct auth *a, struct fail *f)
 		return PSSH_EAGAIN;
 	if (rc == 0)
 		return 1;
-	note_candidate(a, c);
+	note_offer(a, c);
 	if (rc != LIBSSH2_ERROR_AUTHENTICATION_FAILED && rc != LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED)
 		return auth_lost(a, rc, f);
 	next_key(a);
@@ -411,7 +286,7 @@ static char *known_answer(struct auth *a, const char *prompt, size_t len, bool e
 	for (size_t i = 0; i < a->answer_count; i++)
 		if (strlen(a->answers[i].prompt) == len && memcmp(a->answers[i].prompt, prompt, len) == 0)
 			return a->answers[i].text;
-	if (!echo && !a->password_used && a->password) { /* the question that everybody asks */
+	if (!echo && !a->password_used && a->password) { /* the usual question: the password */
 		a->password_used = true;
 		return a->password;
 	}
@@ -441,7 +316,7 @@ static void auth_respond(const char *name, int name_len, const char *instruction
 	}
 }
 
-/* A prompt that came and has no answer yet goes to the person next. */
+/* Asks the person the first prompt that has no answer yet; false: none. */
 static bool ask_unanswered(struct auth *a)
 {
 	for (size_t i = 0; i < a->answer_count; i++) {
@@ -517,9 +392,9 @@ static int auth_give_up(struct auth *a, struct fail *f)
 	return fail_set(f, PSSH_EAUTH, "cannot sign in as '%s': the server accepts %s; %s%s%s%s", a->want.user,
 		a->methods ? a->methods : "nothing",
 		a->tried.len             ? "tried "
-			: a->remarks.len ? ""
-					 : "there was no key to try",
-		buf_text(&a->tried), a->tried.len && a->remarks.len ? "; " : "", buf_text(&a->remarks));
+			: a->offers.remarks.len ? ""
+					 : "no key to try",
+		buf_text(&a->tried), a->tried.len && a->offers.remarks.len ? "; " : "", buf_text(&a->offers.remarks));
 }
 
 int auth_step(struct auth *a, struct fail *f)
@@ -568,7 +443,7 @@ const char *auth_question(const struct auth *a, bool *echo)
 
 const struct key *auth_locked_key(const struct auth *a)
 {
-	return a->asking == ASK_PASSPHRASE ? a->candidates[a->at].key : NULL;
+	return a->asking == ASK_PASSPHRASE ? a->offers.list[a->at].key : NULL;
 }
 
 void auth_unlocked(struct auth *a)
@@ -584,7 +459,7 @@ void auth_answer(struct auth *a, const char *text)
 
 	a->asking = ASK_NOTHING;
 	if (what == ASK_PASSPHRASE) {
-		struct key *key = a->candidates[a->at].key;
+		struct key *key = a->offers.list[a->at].key;
 
 		if (!text || !*text || (key_locked(key) && key_unlock(key, text, &f) != 0 && ++a->wrong == TRIES))
 			a->declined = true;

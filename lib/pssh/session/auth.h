@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who we are, told to one server: keys of the agent and of files, then what a person knows, in
- * the order of OpenSSH. Never waits for the server, the agent or a person.
+ * Signs in to one server: with keys of the agent and of files, then with what a person knows, in
+ * the order of OpenSSH. Never blocks on the server, the agent or a person.
  */
 #ifndef PSSH_SESSION_AUTH_H
 #define PSSH_SESSION_AUTH_H
@@ -16,7 +16,7 @@
 struct auth;
 
 struct auth_want {
-	const char *user, *host;       /* kept by the caller */
+	const char *user, *host;       /* the caller keeps them alive */
 	char *const *identities;       /* files, NULL-terminated */
 	struct agent *agent;           /* NULL: none */
 	bool identities_only, pubkey, kbdint, password;
@@ -27,19 +27,19 @@ struct auth_want {
 int auth_new(struct link *l, struct keyring *kr, const struct auth_want *want, void *owner, struct auth **out);
 void auth_free(struct auth *a);
 
-/* 0: in. PSSH_EAGAIN: wait for the socket, for the agent, or for auth_answer. Else why not. */
+/* 0: signed in. PSSH_EAGAIN: wait for the socket, the agent or auth_answer. Else a code, and f says why. */
 int auth_step(struct auth *a, struct fail *f);
 
-/* It waits for something that is not the socket. */
+/* True while it waits for something other than the socket: the agent or a person. */
 bool auth_outside(const struct auth *a);
 
-/* The question that has to be answered before it can go on; NULL: none. */
+/* The question that it needs answered to go on; NULL: none. */
 const char *auth_question(const struct auth *a, bool *echo);
-/* NULL declines. */
+/* Answers it; NULL declines. */
 void auth_answer(struct auth *a, const char *text);
-/* The passphrase question is about this key, which others may wait for too; NULL: another question. */
+/* The key whose passphrase it asks for, which other connections may ask for too; NULL: it asks for none. */
 const struct key *auth_locked_key(const struct auth *a);
-/* The key was unlocked through another connection: the question is void. */
+/* Another connection unlocked the key: drops the question. */
 void auth_unlocked(struct auth *a);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/session/chan.h"
 
+#include <assert.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,9 @@ static uint32_t chan_recipient(const unsigned char *packet)
 }
 
 /*
- * libssh2 says "exit status 0" also where the server told none, as when its process was killed,
- * and that must not pass for success; nor does it tell a channel's number. The packets that tell
- * both go by here when it is done with them.
+ * libssh2 reports exit status 0 even if the server sent none (its process was killed, for example),
+ * which would pass for success. It also hides a channel's number. Both stand in packets that libssh2
+ * frees through this function, so it looks at them here.
  */
 static void mem_free(void *p, void **abstract)
 {
@@ -70,7 +71,7 @@ const char *link_error(const struct link *l)
 	case LIBSSH2_ERROR_SOCKET_SEND:
 	case LIBSSH2_ERROR_SOCKET_RECV:
 	case LIBSSH2_ERROR_SOCKET_DISCONNECT:
-		return "the server closed the connection"; /* libssh2 names the packet that it missed */
+		return "the server closed the connection"; /* libssh2 would only name the packet that it missed */
 	default:
 		break;
 	}
@@ -115,7 +116,7 @@ static void chan_opening(struct chan *ch)
 	ch->link->opener = ch;
 }
 
-/* The one place where libssh2's EAGAIN is read. */
+/* The only place that translates libssh2's codes, EAGAIN among them. */
 static int chan_settle(int rc)
 {
 	return rc < 0 ? link_code(rc) : rc;
@@ -145,12 +146,12 @@ void chan_drop(struct chan *ch)
 	free(ch);
 }
 
-/* An opening that was given up half way has to be finished before the next may begin. */
+/* Finishes an opening that its owner abandoned; until then no other channel can open. */
 static int finish_open(struct chan *ch)
 {
 	if (ch->link->opener != ch)
 		return 0;
-	/* libssh2 goes on with what it kept of the call, and would with another's address. */
+	/* libssh2 continues the call whose arguments it kept, so the arguments here do not matter. */
 	ch->raw = ch->direct ? libssh2_channel_direct_tcpip_ex(ch->link->session, "", 0, "", 0)
 		: libssh2_channel_open_ex(ch->link->session, "session", 7, ch->window, PACKET, NULL, 0);
 	if (!ch->raw && libssh2_session_last_errno(ch->link->session) == LIBSSH2_ERROR_EAGAIN)
@@ -176,7 +177,7 @@ static bool closed_now(struct chan *ch)
 	return true;
 }
 
-/* Where no channel was closed yet, one is opened for the purpose; a server may refuse it. */
+/* Opens a channel only to close it and keep it as the spare. The server may refuse; then there is none. */
 static int make_spare(struct link *l)
 {
 	struct chan *ch = chan_new(l);
@@ -206,6 +207,7 @@ int link_pump(struct link *l, bool needed)
 
 void chan_close(struct chan *ch)
 {
+	assert(!ch || list_empty(&ch->in_closing));
 	if (ch && !closed_now(ch))
 		list_append(&ch->link->closing, &ch->in_closing);
 }
@@ -247,7 +249,7 @@ int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
 		return open_failed(ch, f, "the server opened no session channel");
 	ch->link->opener = NULL;
 	ch->id = ch->link->confirmed;
-	if (ch->id < IDS) /* a number is used again */
+	if (ch->id < IDS) /* the server reuses numbers */
 		ch->link->ended &= ~((uint64_t)1 << ch->id);
 	return 0;
 }
@@ -260,7 +262,7 @@ int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fa
 	ch->direct = true;
 	ch->raw = libssh2_channel_direct_tcpip_ex(ch->link->session, host, (int)port, "127.0.0.1", 0);
 	if (!ch->raw)
-		return open_failed(ch, f, "the jump host opened no way to it");
+		return open_failed(ch, f, "the jump host opened no channel to it");
 	ch->link->opener = NULL;
 	return 0;
 }
@@ -278,7 +280,7 @@ int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows,
 	rc = chan_settle(libssh2_channel_request_pty_ex(ch->raw, term, (unsigned)strlen(term), NULL, 0, (int)columns,
 		(int)rows, 0, 0));
 	if (rc && rc != PSSH_EAGAIN)
-		return fail_set(f, rc, "the server gave no terminal: %s", link_error(ch->link));
+		return fail_set(f, rc, "the server refused a terminal: %s", link_error(ch->link));
 	return rc;
 }
 

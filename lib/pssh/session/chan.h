@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A channel on a session, and what the channels of one session must agree on. libssh2 keeps the
- * state of an opening in the session, so one channel at a time may open; and after a send that
- * would block it wants to hear the very same call again, which an abandoned channel cannot make. So
- * its transport takes every packet whole, and who has much to write waits until that is gone. Both
- * rules live here, and so does the translation of its EAGAIN: every call returns 0 (or a count),
- * PSSH_EAGAIN, or a code.
+ * A channel on a session, and two rules that the channels of one session must keep. First, libssh2
+ * keeps the state of an opening in the session, so only one channel opens at a time. Second, after a
+ * send that would block, libssh2 insists on the very same call again, which an abandoned channel
+ * cannot make; so the link takes every packet whole, and a writer waits until the socket has taken
+ * it. This file also translates libssh2's EAGAIN: every call returns 0 (or a count), PSSH_EAGAIN or
+ * a code.
  */
 #ifndef PSSH_SESSION_CHAN_H
 #define PSSH_SESSION_CHAN_H
@@ -24,47 +24,48 @@ struct chan {
 	LIBSSH2_CHANNEL *raw;   /* NULL until open */
 	unsigned window;
 	uint32_t id;
-	bool direct;            /* no session: a way to an address */
+	bool direct;            /* leads to an address instead of a session */
 	struct list in_closing;
 };
 
 struct link {
 	LIBSSH2_SESSION *session;
-	int64_t opening_since;  /* when opener began: clock_ms() */
+	int64_t opening_since;  /* when opener began; clock_ms() */
 	const struct chan *opener;
-	struct buf out;         /* what the transport took and has not sent yet */
-	struct list closing;    /* channels that nobody owns any more but the server */
+	struct buf out;         /* taken from libssh2 and not sent yet */
+	struct list closing;    /* channels without an owner that the server still has to close */
 	LIBSSH2_CHANNEL *spare; /* a closed channel, kept because libssh2 reads only through one */
-	uint64_t ended;         /* by channel id: an exit status or signal came */
+	uint64_t ended;         /* a bit for each channel id: its exit status or signal came */
 	uint32_t confirmed;     /* the id of the channel that was opened last */
-	void *io, *asker; /* whose transport this is; who answers its questions: the session's abstract is the link */
+	/* The link is the session's abstract, so libssh2's callbacks find both here. */
+	void *io, *asker;       /* the conn whose transport this is; the auth that answers its questions */
 };
 
 int link_init(struct link *l, void *io); /* makes the session; 0 or PSSH_ENOMEM */
 bool link_wants_write(const struct link *l);
-/* Somebody's opening takes so long that others had better go another way. */
+/* True when one channel has been opening for so long that others should use another connection. */
 bool link_clogged(const struct link *l);
-void link_reap(struct link *l);     /* goes on closing; call whenever the session is stepped */
+void link_reap(struct link *l);     /* continues closing channels; call at every step of the session */
 void link_release(struct link *l);  /* after it the session may be freed */
 
 /*
- * Reads what came while no channel reads, so that keep-alives are answered and an end is seen. 0 or
- * a code. needed: something did come, and nobody took it.
+ * Reads while no channel does, so that libssh2 answers keep-alives and notices the end. needed:
+ * something arrived and no channel took it. 0 or a code.
  */
 int link_pump(struct link *l, bool needed);
 
-/* The sentence of the session's last error, as libssh2 words it. */
+/* libssh2's sentence for the session's last error. */
 const char *link_error(const struct link *l);
-/* What a libssh2 code means to us. */
+/* The PSSH code for a libssh2 code. */
 int link_code(int libssh2_code);
 
 struct chan *chan_new(struct link *l); /* NULL: out of memory */
-void chan_close(struct chan *ch);      /* never blocks; ch may be NULL and is gone after it */
-void chan_drop(struct chan *ch);       /* the same where its session goes as well: nothing is sent */
+void chan_close(struct chan *ch);      /* never blocks; takes ch over; ch may be NULL */
+void chan_drop(struct chan *ch);       /* the same when its session ends too: sends nothing */
 
 /*
- * The window is what a server may send ahead of our reading, so also what libssh2 holds for a host
- * that nobody listens to; and the most that is on its way in one round trip.
+ * The window is how much a server may send ahead of our reading. It limits both what libssh2 holds
+ * for a host that nobody listens to and the throughput of one round trip.
  */
 enum { CHAN_WINDOW = 512 * 1024, CHAN_WINDOW_FILES = 2 * 1024 * 1024 };
 
@@ -78,17 +79,17 @@ int chan_start(struct chan *ch, const char *request, const char *text, struct fa
 
 /* Bytes read; 0 at the end of that stream; PSSH_EAGAIN; or a code. stream: 0 or 1 (stderr). */
 ssize_t chan_read(struct chan *ch, int stream, void *data, size_t len);
-/* Bytes taken; after PSSH_EAGAIN call again with the same data. */
+/* Bytes taken; after PSSH_EAGAIN, call again with the same data. */
 ssize_t chan_write(struct chan *ch, const void *data, size_t len);
 int chan_send_eof(struct chan *ch);
-bool chan_eof(const struct chan *ch);     /* the server will send no more and all was read */
-bool chan_waiting(const struct chan *ch); /* bytes of either stream came and were not read */
-bool chan_pending(const struct chan *ch); /* something can be read without asking the network */
+bool chan_eof(const struct chan *ch);     /* the server sends no more, and everything was read */
+bool chan_waiting(const struct chan *ch); /* unread bytes of either stream have come */
+bool chan_pending(const struct chan *ch); /* something can be read without the network */
 int chan_wait_closed(struct chan *ch);
 
 /*
- * After chan_wait_closed: the exit status, or with *signal (malloc'd) the signal that ended it; -1
- * where the server told neither.
+ * After chan_wait_closed: the exit status, or *signal (malloc'd) if a signal ended the process; -1
+ * if the server sent neither.
  */
 int chan_exit(struct chan *ch, char **signal);
 

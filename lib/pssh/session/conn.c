@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/session/conn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 #include "base/clock.h"
 
 /*
- * libssh2 reads as long as there is something, so a server that never stops would keep it for ever:
- * what one turn reads is limited, and what is said before the keys are exchanged altogether.
+ * libssh2 reads as long as bytes come, so a server that never stops sending would hold it for ever.
+ * TURN limits what one turn reads, CHATTER what a server may send before the keys are exchanged.
  */
 enum { TURN = 1 << 20, CHATTER = 64 * 1024, BARRED_MS = 1000 };
 
@@ -24,28 +25,33 @@ static int step_hello(struct conn *c);
 static int step_hostkey(struct conn *c);
 static int step_auth(struct conn *c);
 
-/* A state, what is done in it, and the deadline that starts with it. A phase of its own: none. */
+/* The states: what each does, the deadline that it starts, and which states may follow it. */
 static const struct {
 	const char *name, *doing;
 	int (*step)(struct conn *c); /* 0: moved on; PSSH_EAGAIN; or a code */
-	int phase;                   /* -1: goes on under the one before */
+	int phase;                   /* its deadline; -1: the earlier one goes on; PSSH_PHASES: none */
+	unsigned next;               /* bits of the states that may follow; CONN_GONE always may */
 } states[CONN_STATES] = {
-	[CONN_RESOLVE] = { "resolve", "looking up its name", step_resolve, PSSH_PHASE_RESOLVE },
-	[CONN_DIAL] = { "dial", "connecting", step_dial, PSSH_PHASE_CONNECT },
-	[CONN_VIA] = { "via", "opening a way through the jump host", step_via, PSSH_PHASE_CONNECT },
-	[CONN_PROXY] = { "proxy", "starting the proxy command", step_proxy, PSSH_PHASE_CONNECT },
-	[CONN_HELLO] = { "hello", "exchanging keys", step_hello, PSSH_PHASE_HANDSHAKE },
-	[CONN_HOSTKEY] = { "hostkey", "checking its key", step_hostkey, -1 },
-	[CONN_AUTH] = { "auth", "signing in", step_auth, PSSH_PHASE_AUTH },
-	[CONN_READY] = { "ready", "being ready", NULL, PSSH_PHASES },
-	[CONN_GONE] = { "gone", "being gone", NULL, PSSH_PHASES },
+	[CONN_RESOLVE] = { "resolve", "looking up its name", step_resolve, PSSH_PHASE_RESOLVE,
+		1u << CONN_RESOLVE | 1u << CONN_VIA | 1u << CONN_PROXY | 1u << CONN_DIAL },
+	[CONN_DIAL] = { "dial", "connecting", step_dial, PSSH_PHASE_CONNECT, 1u << CONN_HELLO },
+	[CONN_VIA] = { "via", "opening a channel through the jump host", step_via, PSSH_PHASE_CONNECT,
+		1u << CONN_VIA | 1u << CONN_HELLO },
+	[CONN_PROXY] = { "proxy", "starting the proxy command", step_proxy, PSSH_PHASE_CONNECT,
+		1u << CONN_HELLO },
+	[CONN_HELLO] = { "hello", "exchanging keys", step_hello, PSSH_PHASE_HANDSHAKE, 1u << CONN_HOSTKEY },
+	[CONN_HOSTKEY] = { "hostkey", "checking its key", step_hostkey, -1, 1u << CONN_AUTH },
+	[CONN_AUTH] = { "auth", "signing in", step_auth, PSSH_PHASE_AUTH, 1u << CONN_READY },
+	[CONN_READY] = { "ready", "being ready", NULL, PSSH_PHASES, 0 },
+	[CONN_GONE] = { "gone", "being gone", NULL, PSSH_PHASES, 0 },
 };
 
-/* The one function that changes state. */
+/* The only function that changes the state. */
 static void conn_move(struct conn *c, enum conn_state state)
 {
 	int phase = states[state].phase;
 
+	assert(state == CONN_GONE || states[c->state].next & 1u << state);
 	log_at(&c->shared->log, LOG_DEBUG, "%s: %s", c->plan->name, states[state].name);
 	c->state = state;
 	if (phase < 0)
@@ -97,7 +103,7 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 		c->chatter += c->state == CONN_HELLO ? (size_t)n : 0;
 	}
 	if (n == 0) {
-		/* libssh2 forgets what it has read already once it hears of the end: so first things first. */
+		/* libssh2 drops what it has read once it hears of the end, so report the end only after that. */
 		c->ended = true;
 		return c->flushed || c->state < CONN_READY ? 0 : -EAGAIN;
 	}
@@ -105,7 +111,7 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 	return n;
 }
 
-/* Bytes taken, or -errno. */
+/* How many bytes were sent, or -errno. */
 static ssize_t send_now(struct conn *c, const void *data, size_t len)
 {
 	ssize_t n;
@@ -124,7 +130,7 @@ static ssize_t send_now(struct conn *c, const void *data, size_t len)
 	return n;
 }
 
-/* 0: nothing waits to be sent; or -errno. */
+/* 0: everything is sent; or -errno. */
 static int conn_flush(struct conn *c)
 {
 	struct buf *out = &c->link.out;
@@ -172,7 +178,7 @@ static int conn_prefer(struct conn *c)
 			list = buf_text(&order);
 		rc = algorithms_prefer(&c->shared->algorithms, c->link.session, (enum pssh_algorithm)i, list);
 		if (rc)
-			fail_set(&c->why, rc, "none of the algorithms '%s' is supported here", list);
+			fail_set(&c->why, rc, "libssh2 supports none of the algorithms '%s'", list);
 	}
 	buf_release(&order);
 	return rc;
@@ -252,7 +258,7 @@ static int step_via(struct conn *c)
 		return fail_set(&c->why, PSSH_EPROXY, "the jump host failed: %s",
 			c->via ? c->via->why.text : "it is gone");
 	if (c->via->state != CONN_READY) {
-		/* Its own deadlines hold; ours begins when there is a way. */
+		/* Its own deadlines hold; ours begins when it is ready. */
 		loop_timer_clear(c->shared->loop, &c->timer);
 		return PSSH_EAGAIN;
 	}
@@ -264,7 +270,7 @@ static int step_via(struct conn *c)
 	}
 	rc = chan_open_direct(c->via_chan, c->plan->address, c->plan->port, &f);
 	if (rc == PSSH_EAGAIN) {
-		/* One opening at a time: the deadline is for ours, not for those before it. */
+		/* Channels open one at a time: the deadline is for ours, not for those before it. */
 		bool was_barred = c->barred;
 
 		c->barred = c->via->link.opener != c->via_chan;
@@ -288,7 +294,7 @@ static int step_proxy(struct conn *c)
 	return rc ? rc : start_session(c);
 }
 
-/* What a proxy command or libssh2 has to say about a transport that ended. */
+/* Why the transport ended: what the proxy command said, else what libssh2 says. */
 static const char *conn_reason(struct conn *c)
 {
 	const char *said = c->proxy ? proxy_said(c->proxy) : "";
@@ -296,7 +302,7 @@ static const char *conn_reason(struct conn *c)
 	return *said ? said : link_error(&c->link);
 }
 
-/* libssh2 wants a descriptor even where it goes through callbacks, and touches its flags. */
+/* libssh2 wants a real descriptor, whose flags it changes, even if callbacks do the transport. */
 static int root_fd(const struct conn *c)
 {
 	while (c->via)
@@ -311,7 +317,7 @@ static int step_hello(struct conn *c)
 	if (rc == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
 	if (rc && c->chatter >= CHATTER)
-		return fail_set(&c->why, PSSH_EPROTO, "'%s' does not speak SSH as expected: it talks without end",
+		return fail_set(&c->why, PSSH_EPROTO, "'%s' does not speak SSH as expected: it never stops sending",
 			c->plan->name);
 	if (rc &&
 		(c->ended || rc == LIBSSH2_ERROR_SOCKET_DISCONNECT || rc == LIBSSH2_ERROR_SOCKET_RECV ||
@@ -339,7 +345,7 @@ static int step_hostkey(struct conn *c)
 	if (rc)
 		return fail_set(&c->why, rc, "%s", f.text);
 	if (learnt)
-		log_at(&c->shared->log, LOG_INFO, "'%s' is new; its key %s is remembered", c->plan->name,
+		log_at(&c->shared->log, LOG_INFO, "'%s' is new; remembered its key %s", c->plan->name,
 			c->fingerprint);
 	if (f.code)
 		log_at(&c->shared->log, LOG_WARN, "%s", f.text);
@@ -377,11 +383,11 @@ void conn_keep_alive(struct conn *c)
 	int next;
 
 	c->kept = clock_ms();
-	if (!c->link.out.len) /* what is being sent is a sign as well */
+	if (!c->link.out.len) /* bytes that wait to be sent serve as well */
 		libssh2_keepalive_send(c->link.session, &next);
 }
 
-/* ---- Face ---- */
+/* ---- What the owner calls ---- */
 
 int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct conn *via, void *owner, struct conn **out)
 {
@@ -406,7 +412,7 @@ int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct co
 	return 0;
 }
 
-/* libssh2 wants to say goodbye in many ways; a dead transport makes it brief. */
+/* libssh2 would send goodbyes and wait; marking the transport dead stops that. */
 static void end_session(struct conn *c)
 {
 	LIBSSH2_SESSION *s = c->link.session;
@@ -416,7 +422,7 @@ static void end_session(struct conn *c)
 	if (c->state == CONN_READY && !c->link.out.len && !c->dead)
 		libssh2_session_disconnect(s, "done");
 	c->dead = true;
-	if (!*c->fingerprint && root_fd(c) >= 0) /* only a key exchange that sees its end frees what it has made */
+	if (!*c->fingerprint && root_fd(c) >= 0) /* only a key exchange that reaches its end frees its memory */
 		libssh2_session_handshake(s, root_fd(c));
 	link_release(&c->link);
 	for (int i = 0; i < 1000 && libssh2_session_free(s) == LIBSSH2_ERROR_EAGAIN; i++)
@@ -472,7 +478,7 @@ int conn_step(struct conn *c)
 
 	c->room = TURN;
 	rc = conn_flush(c);
-	if (rc && rc != -EAGAIN) /* what can still be read is read; then the end is seen */
+	if (rc && rc != -EAGAIN) /* go on reading what has come; the end shows up then */
 		buf_clear(&c->link.out);
 	while (c->state < CONN_READY) {
 		rc = states[c->state].step(c);
@@ -486,7 +492,7 @@ int conn_step(struct conn *c)
 	return c->state == CONN_READY ? 0 : c->why.code;
 }
 
-/* Auth may wait for an agent or a person: then the socket is of no interest but for its end. */
+/* While auth waits for an agent or a person, only the end of the socket matters. */
 static uint32_t session_want(const struct conn *c)
 {
 	return (c->state == CONN_AUTH && auth_outside(c->auth) ? 0u : LOOP_READ) |
@@ -518,7 +524,7 @@ int conn_due(struct conn *c)
 	enum conn_state was = c->state;
 	int rc;
 
-	if (was == CONN_DIAL) { /* perhaps only one address's turn is over */
+	if (was == CONN_DIAL) { /* perhaps only one address's share of the time is over */
 		rc = conn_step(c);
 		if (rc != PSSH_EAGAIN || (c->dial.due && clock_ms() < c->dial.due))
 			return rc;

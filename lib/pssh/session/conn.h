@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection to one host: a machine of named states, from a name to a session on which
- * channels can be opened. It knows nothing of tasks; whoever owns it steps it when its watch or
- * timer is due, and reads what became of it.
+ * One connection to one host: a state machine from a name to a session on which channels can open.
+ * It knows nothing of tasks; its owner steps it when its watch or timer is due, and reads the result.
  */
 #ifndef PSSH_SESSION_CONN_H
 #define PSSH_SESSION_CONN_H
@@ -36,10 +35,10 @@ struct conn_shared {
 	struct keyring keyring;
 	struct algorithms algorithms;
 	struct log log;
-	int kind;                      /* of watches and timers */
+	int kind;                      /* of its watches and timers */
 };
 
-/* What one host's connection is to be; kept by the host. */
+/* How to connect to one host. The host keeps it alive as long as the connection. */
 struct conn_plan {
 	const char *name, *address, *user;
 	unsigned port;
@@ -54,37 +53,37 @@ struct conn_plan {
 struct conn {
 	struct conn_shared *shared;
 	const struct conn_plan *plan;
-	void *owner;                   /* the host; not looked at here */
+	void *owner;                   /* the host; never used here */
 	enum conn_state state;
 	struct loop_watch watch;
 	struct loop_timer timer;
-	struct list in_ready;          /* the owner's list of those to step */
+	struct list in_ready;          /* member of the owner's list of connections to step */
 	struct fail why;
 
 	int fd;
 	struct resolve *question;
 	struct dial dial;
-	struct proxy *proxy;           /* the owner ends it after conn_free: conn_take_proxy */
+	struct proxy *proxy;           /* see conn_take_proxy: the owner ends it after conn_free */
 	struct conn *via;              /* the jump host's connection */
 	struct chan *via_chan;
-	struct list riders, in_riders; /* connections that go through this one */
+	struct list riders, in_riders; /* connections that go through this one, and this one in such a list */
 
 	struct link link;
 	struct auth *auth;
 	char fingerprint[64];
-	int64_t heard, kept;           /* when the server last sent something; when we last asked it to */
-	uint64_t reads, via_reads;     /* how often something came in; what the owner knows of via's */
-	size_t room, chatter; /* bytes that this turn may still read; that came before the keys were exchanged */
-	bool ended, flushed;           /* the server sends no more; all that it sent was read */
-	uint64_t due_reads;            /* what reads was when something was last there to be read */
-	bool unread;                   /* it still is there */
-	bool barred;                   /* waits for another opening on via */
-	bool dead;                     /* its transport is to be touched no more */
-	bool hopeless;                 /* its jump host failed in a way that does not pass */
-	bool asked;                    /* the owner has passed auth's question on */
+	int64_t heard, kept;           /* when the server last sent something; when we last sent a keep-alive */
+	uint64_t reads, via_reads;     /* how often bytes came in; via's count when the owner last looked */
+	size_t room, chatter; /* bytes that this turn may still read; bytes that came during the key exchange */
+	bool ended, flushed;           /* the server sends no more; everything that it sent was read */
+	uint64_t due_reads;            /* the value of reads when the watch was last due */
+	bool unread;                   /* the watch was due and nothing was read since */
+	bool barred;                   /* waits until another channel has opened on via */
+	bool dead;                     /* do not touch its transport any more */
+	bool hopeless;                 /* its jump host failed for good: a retry would not help */
+	bool asked;                    /* the owner has passed on auth's question */
 };
 
-/* via: the jump host's connection, in whatever state; NULL: none. */
+/* via: the jump host's connection, in any state; NULL: none. 0 or PSSH_ENOMEM. */
 int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct conn *via, void *owner,
 	struct conn **out);
 void conn_free(struct conn *c);
@@ -93,16 +92,16 @@ struct proxy *conn_take_proxy(struct conn *c);
 /* 0: ready; PSSH_EAGAIN: wait; else a code, and c->why. */
 int conn_step(struct conn *c);
 
-/* Tells the loop what it waits for now. Call after every step of it or of its channels. */
+/* Tells the loop what it waits for. Call after every step of it or of its channels. */
 void conn_arm(struct conn *c);
 
-/* Its timer is due: 0 where that was no deadline, else as conn_step. */
+/* Call when its timer is due. 0: that was no deadline; else as conn_step. */
 int conn_due(struct conn *c);
 
-/* Asks the server for a sign of life. */
+/* Sends a keep-alive. */
 void conn_keep_alive(struct conn *c);
 
-/* Ends it at once. */
+/* Ends it at once; keeps the first failure. */
 void conn_fail(struct conn *c, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

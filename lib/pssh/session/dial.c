@@ -51,7 +51,7 @@ static int bind_to(const struct dial *d, const struct addrinfo *to)
 	return -1;
 }
 
-/* Each address gets an even share of the time that is left, so a silent one does not eat it all. */
+/* Each address gets an even share of the time left, so that a silent one does not use it all. */
 static int64_t dial_share(const struct dial *d)
 {
 	int64_t left = d->due - clock_ms();
@@ -62,7 +62,7 @@ static int64_t dial_share(const struct dial *d)
 	return d->due && count > 1 ? clock_ms() + (left > 0 ? left : 0) / count : 0;
 }
 
-/* Starts on d->now; 0 connected, EINPROGRESS, or why not. */
+/* Starts to connect to d->now. 0: connected; EINPROGRESS; or another errno. */
 static int dial_begin(struct dial *d)
 {
 	int one = 1;
@@ -78,7 +78,7 @@ static int dial_begin(struct dial *d)
 	return connect(d->fd, d->now->ai_addr, d->now->ai_addrlen) == 0 ? 0 : errno;
 }
 
-/* What became of the attempt that runs: 0, EINPROGRESS, or why it failed. */
+/* How the running attempt stands: 0, EINPROGRESS, or the errno of its failure. */
 static int dial_look(struct dial *d)
 {
 	struct pollfd pfd = { .fd = d->fd, .events = POLLOUT };

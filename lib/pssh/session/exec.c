@@ -49,7 +49,7 @@ void exec_resize(struct exec *e, unsigned columns, unsigned rows)
 	e->resize = true;
 }
 
-/* The steps before it runs; 0: on to the next state. */
+/* Does the steps before the command runs. 0: moved to the next state. */
 static int exec_prepare(struct exec *e, struct fail *f)
 {
 	char *const *env = e->want->env;
@@ -62,7 +62,7 @@ static int exec_prepare(struct exec *e, struct fail *f)
 	case EXEC_ENV:
 		for (; env && env[e->env_at] && rc != PSSH_EAGAIN; e->env_at += rc == PSSH_EAGAIN ? 0 : 2)
 			rc = chan_env(e->chan, env[e->env_at], env[e->env_at + 1]);
-		if (rc == PSSH_EREFUSED) /* most servers take few names: ssh goes on as well */
+		if (rc == PSSH_EREFUSED) /* most servers accept few names; like ssh, go on without */
 			rc = 0;
 		break;
 	case EXEC_PTY:
@@ -79,7 +79,7 @@ static int exec_prepare(struct exec *e, struct fail *f)
 	return rc;
 }
 
-/* Gives the process what there is for it. 0 or a code; that it takes no more is no failure. */
+/* Writes waiting input to the process. 0, PSSH_EAGAIN or PSSH_ECLOSED; closed input is no failure. */
 static int exec_feed(struct exec *e)
 {
 	struct input *in = e->input;
@@ -95,7 +95,7 @@ static int exec_feed(struct exec *e)
 			return PSSH_EAGAIN;
 		if (n == PSSH_ECLOSED)
 			return (int)n;
-		if (n < 0) { /* it has closed its input: ssh goes on as well */
+		if (n < 0) { /* the process closed its input; like ssh, go on without */
 			e->taken = input_end(in);
 			e->eof_sent = true;
 			return 0;
@@ -124,7 +124,7 @@ static int exec_listen(struct exec *e, struct exec_room *room, struct fail *f)
 {
 	int quiet = 0, rc;
 
-	/* Reading one stream takes from the network for both: the first may have something after all. */
+	/* Reading one stream receives for both, so the first may have bytes after the second was read. */
 	while (quiet < 2 || (quiet == 2 && chan_waiting(e->chan))) {
 		int s = e->stream;
 		const char *data;
@@ -145,7 +145,7 @@ static int exec_listen(struct exec *e, struct exec_room *room, struct fail *f)
 			return rc;
 		if (len)
 			return exec_emit(e, s, data, len);
-		/* What gathers must give way to others too; what it dropped is told at the end. */
+		/* Return even when gathering, so that other runs get a turn; the end reports what was dropped. */
 		if (e->want->output.mode == PSSH_OUTPUT_GATHER) {
 			rc = exec_emit(e, s, "", 0);
 			e->emit_dropped = 0;

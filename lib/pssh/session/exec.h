@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One remote process on one channel: started, fed, listened to, and its end read. */
+/* One remote process on one channel: starts it, writes its input, reads its output and its exit status. */
 #ifndef PSSH_SESSION_EXEC_H
 #define PSSH_SESSION_EXEC_H
 
@@ -13,7 +13,7 @@
 #include "pssh/session/input.h"
 #include "pssh/session/output.h"
 
-/* What to start; kept by the caller until exec_free. */
+/* What to start; the caller keeps it alive until exec_free. */
 struct exec_want {
 	const char *command;          /* NULL: a login shell */
 	char *const *env;             /* name, value, name, value, …, NULL */
@@ -31,26 +31,26 @@ struct exec {
 	struct chan *chan;
 	enum exec_state state;
 	size_t env_at;
-	struct input *input;          /* the task's or the run's own; may change while it runs */
-	uint64_t taken;               /* of the input */
+	struct input *input;          /* the task's, or this run's own; may change while it runs */
+	uint64_t taken;               /* how far the process has taken the input */
 	bool eof_sent, resize;
 	unsigned columns, rows;
-	int stream;                   /* whose turn it is */
+	int stream;                   /* which stream to read next */
 	struct output out[2];
 
-	/* What the last step gave: output ... */
+	/* What the last step returned: output … */
 	int emit_stream;
 	const char *emit;
 	size_t emit_len;
 	uint64_t emit_dropped;
-	/* ... or the end. */
+	/* … or the end. */
 	int status;
 	char *signal;                 /* NULL: it exited by itself */
 };
 
 enum { EXEC_DONE = 0, EXEC_BEGUN = 1, EXEC_OUTPUT = 2 };
 
-/* Memory that reading needs, one for all. */
+/* Memory for reading, shared by all. */
 struct exec_room {
 	char *data;
 	size_t size;

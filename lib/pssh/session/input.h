@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Standard input on its way to one or many processes: kept once, forgotten when the last took it. */
+/* Standard input for one or many processes: kept once, dropped when the last process has taken it. */
 #ifndef PSSH_SESSION_INPUT_H
 #define PSSH_SESSION_INPUT_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,9 +13,9 @@ enum { INPUT_CEILING = 1 << 20 };
 
 struct input {
 	struct buf data;
-	uint64_t base;       /* how much was forgotten before data */
+	uint64_t base;       /* how many bytes were dropped before data */
 	bool open, ended;
-	bool full;           /* a writer was turned away and wants to know */
+	bool full;           /* a writer got PSSH_EAGAIN and waits for PSSH_EV_WRITABLE */
 };
 
 static inline void input_init(struct input *in)
@@ -33,9 +34,10 @@ static inline uint64_t input_end(const struct input *in)
 	return in->base + in->data.len;
 }
 
-/* Nobody needs what lies before `upto` any more. */
+/* Drops what stands before `upto`, which every process has taken. */
 static inline void input_forget(struct input *in, uint64_t upto)
 {
+	assert(upto <= input_end(in));
 	if (upto > in->base) {
 		buf_drop(&in->data, (size_t)(upto - in->base));
 		in->base = upto;

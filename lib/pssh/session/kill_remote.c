@@ -9,12 +9,13 @@
 #include "pssh/pssh_types.h"
 
 /*
- * Read by `sh` from its standard input, so that no login shell has a say in it. $PPID is sshd's
- * process for this connection; its other children are our commands, oldest first. Where their
- * number is not what we think (one has just ended), it looks again. A session's members are found
- * by its id, so they may have changed parent or group. /proc serves on Linux, ps elsewhere.
+ * `sh` reads this from its standard input, so the user's login shell does not interpret it. $PPID is
+ * sshd's process for this connection; its other children are our commands, oldest first. If their
+ * number is not the expected one (a command may just have ended), it looks again. It finds a
+ * session's processes by the session's id, so they may have changed parent or group. It reads /proc
+ * on Linux and calls ps elsewhere.
  */
-#define SWEEP "libpssh-sweep" /* by which other sweeps are told from commands */
+#define KILL_MARK "libpssh-sweep" /* tells these scripts from the commands that they look for */
 
 static const char script[] =
 	"all() { if [ -r /proc/self/stat ]; then for f in /proc/[0-9]*/stat; do"
@@ -24,7 +25,7 @@ static const char script[] =
 	"up=$PPID; me=$$; i=0\n"
 	"while :; do\n"
 	" t=$(all | while read -r p pp s a; do [ \"$pp\" = \"$up\" ] && [ \"$p\" != \"$me\" ] || continue;"
-	" case $(tr '\\0' ' ' 2>/dev/null <\"/proc/$p/cmdline\" || ps -o args= -p \"$p\") in *" SWEEP
+	" case $(tr '\\0' ' ' 2>/dev/null <\"/proc/$p/cmdline\" || ps -o args= -p \"$p\") in *" KILL_MARK
 	"*) ;; *) echo \"${a:-0} $p\" ;; esac; done"
 	" | sort -n -k1,1 -k2,2); set -f; set -- $t; set +f\n"
 	" [ $(($# / 2)) -eq $running ] && break; i=$((i + 1)); [ $i -ge 10 ] && break; sleep 0.1\n"
@@ -47,7 +48,8 @@ struct kill_remote {
 	char said[160];
 };
 
-int kill_remote_new(struct link *l, const char *signal, unsigned grace_ms, unsigned nth, unsigned running, struct kill_remote **out)
+int kill_remote_new(struct link *l, const char *signal, unsigned grace_ms, unsigned nth, unsigned running,
+	struct kill_remote **out)
 {
 	struct kill_remote *s = calloc(1, sizeof *s);
 	int rc = PSSH_ENOMEM;
@@ -58,7 +60,7 @@ int kill_remote_new(struct link *l, const char *signal, unsigned grace_ms, unsig
 	s->input.open = s->input.ended = true;
 	buf_init(&s->heard, 4096);
 	s->want = (struct exec_want){
-		.command = "exec sh -s " SWEEP,
+		.command = "exec sh -s " KILL_MARK,
 		.output = { .mode = PSSH_OUTPUT_GATHER, .ceiling = 4000 },
 	};
 	if (buf_addf(&s->input.data, "sig=%s; grace=%u; nth=%u; running=%u\n%s", signal, grace_ms / 100, nth, running,
@@ -90,7 +92,7 @@ static void kill_remote_conclude(struct kill_remote *s)
 	else if (str_starts(t, "killed"))
 		snprintf(s->said, sizeof s->said, "its processes ignored the signal and were killed");
 	else if (str_starts(t, "left "))
-		snprintf(s->said, sizeof s->said, "these processes could not be ended: %.*s", (int)strcspn(t + 5, "\n"),
+		snprintf(s->said, sizeof s->said, "these processes survived KILL: %.*s", (int)strcspn(t + 5, "\n"),
 			t + 5);
 	else
 		snprintf(s->said, sizeof s->said, "its processes could not be found and may still run");

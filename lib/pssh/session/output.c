@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/session/output.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -67,7 +68,7 @@ static int output_spill(struct output *o, const char *data, size_t len, struct f
 	return rc ? rc : spill_write(o, data, len, f);
 }
 
-/* Makes room at the front, by a quarter at a time so that it costs little. */
+/* Drops the oldest bytes, a quarter of the ceiling at a time so that it rarely moves memory. */
 static void output_forget(struct output *o, size_t ceiling, size_t len)
 {
 	size_t over = o->held.len + len - ceiling, step = over > ceiling / 4 ? over : ceiling / 4;
@@ -81,6 +82,7 @@ static int output_gather(struct output *o, const struct output_rule *rule, const
 {
 	bool over = o->held.len + len > rule->ceiling;
 
+	assert(!o->ended && (!o->spilled || !o->held.len));
 	if (rule->policy == PSSH_OVERFLOW_SPILL && (over || o->spill >= 0))
 		return output_spill(o, data, len, f);
 	if (over) {
@@ -94,7 +96,7 @@ static int output_gather(struct output *o, const struct output_rule *rule, const
 	return buf_add(&o->held, data, len) ? fail_set(f, PSSH_ENOMEM, "out of memory") : 0;
 }
 
-/* Up to the last line end; a line that passes the ceiling goes out as far as it is here. */
+/* Emits up to the last line end. Of a line longer than the ceiling it emits what has come so far. */
 static int output_lines(struct output *o, const struct output_rule *rule, const char *data, size_t len,
 	struct buf *join, const char **emit, size_t *emit_len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a remote process prints on one stream, cut into lines, chunks or one whole; always bounded. */
+/* Cuts what a remote process prints on one stream into lines, chunks or one piece, within a ceiling. */
 #ifndef PSSH_SESSION_OUTPUT_H
 #define PSSH_SESSION_OUTPUT_H
 
@@ -17,25 +17,25 @@ struct output_rule {
 };
 
 struct output {
-	struct buf held;       /* a line that is not whole yet, or all of it */
+	struct buf held;       /* an incomplete line; when gathering, everything so far */
 	uint64_t dropped;
-	uint64_t spilled;      /* bytes in the file; then nothing is held */
+	uint64_t spilled;      /* bytes in the file; with any, held is empty */
 	int spill;             /* -1: no file */
 	void *map;
-	bool ended;            /* the remainder was given out */
+	bool ended;            /* output_end was called */
 };
 
 void output_init(struct output *o);
 void output_release(struct output *o);
 
 /*
- * Takes what was read. *emit is what may go out now (len 0: nothing), valid until join or data
- * changes. 0 or a code: out of memory, or the spill file failed.
+ * Takes what was read. *emit is what to hand out now (len 0: nothing), valid until join or data
+ * changes. 0 or a code: PSSH_ENOMEM, or PSSH_ELOCAL if the spill file failed.
  */
 int output_feed(struct output *o, const struct output_rule *rule, const char *data, size_t len, struct buf *join,
 	const char **emit, size_t *emit_len, struct fail *f);
 
-/* The stream is at its end: what is left, once; valid until output_release. 0 or a code. */
+/* The stream has ended: *emit is what is left, valid until output_release. Call once. 0 or a code. */
 int output_end(struct output *o, const char **emit, size_t *emit_len, struct fail *f);
 
 #endif

@@ -15,11 +15,11 @@
 
 extern char **environ;
 
-enum { PATIENCE = 10 }; /* so often it is asked whether it has ended before it is killed */
+enum { PATIENCE = 10 }; /* how often proxy_end() checks for its end before it kills it */
 
 struct proxy {
 	pid_t pid;
-	int err;         /* our end of its stderr, not blocking on either side */
+	int err;         /* our end of its stderr; neither side blocks */
 	int asked;
 	size_t len;
 	char said[512];
@@ -43,7 +43,7 @@ static int spawn_sh(const char *command, int in_out, int err, pid_t *pid)
 	sigaddset(&defaults, SIGPIPE);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &defaults);
-	posix_spawnattr_setpgroup(&attr, 0); /* a Ctrl-C of the terminal is ours to handle */
+	posix_spawnattr_setpgroup(&attr, 0); /* a Ctrl-C of the terminal must not reach it: the program handles that */
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 	rc = posix_spawn(pid, "/bin/sh", &fa, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
@@ -58,7 +58,7 @@ int proxy_start(const char *command, struct proxy **out, int *fd, struct fail *f
 
 	if (!px)
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
-	/* Its stderr must not block either: an error message is not worth a hanging connection. */
+	/* Its writes to stderr must not block: nobody may read them, and the connection would hang. */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0 || pipe2(err, O_CLOEXEC | O_NONBLOCK) != 0 ||
 	    fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0)
 		rc = errno;

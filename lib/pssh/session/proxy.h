@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command whose standard input and output are the way to a server (ProxyCommand). It is given
- * one end of a socketpair; tests put `sshd -i` behind it.
+ * A command that connects to a server through its standard input and output (ProxyCommand). Both are
+ * one end of a socketpair; tests run `sshd -i` as the command.
  */
 #ifndef PSSH_SESSION_PROXY_H
 #define PSSH_SESSION_PROXY_H
@@ -12,15 +12,15 @@
 
 struct proxy;
 
-/* Runs command by /bin/sh -c; *fd is our end, not blocking, the caller's to close. */
+/* Runs command by /bin/sh -c. *fd is our end; it does not block, and the caller closes it. */
 int proxy_start(const char *command, struct proxy **out, int *fd, struct fail *f);
 
 /* The last line that it wrote to stderr, or ""; valid until the next call. */
 const char *proxy_said(struct proxy *px);
 
 /*
- * Once its socket is closed: asks it to end. 1: it is gone and px freed; 0: call again. With force
- * it is killed and waited for.
+ * Call after closing its socket: sends SIGHUP and checks whether the command has ended. 1: it has, and
+ * px is freed; 0: call again later. force: kills it and waits for its end.
  */
 int proxy_end(struct proxy *px, int force);
 

@@ -15,12 +15,12 @@
 #include "base/list.h"
 #include "pssh/pssh_types.h"
 
-/* A dead name server holds a thread for many seconds, so there are more than a healthy one needs. */
+/* A dead name server blocks a thread for many seconds, so there are more than a healthy one needs. */
 enum { THREADS = 32, STACK = 256 * 1024 };
 
 /*
- * Shared with the threads, which may outlive the fleet: whoever leaves last frees it. All members
- * are guarded by lock.
+ * Shared with the threads, which may outlive the fleet: the last user frees it. The lock guards all
+ * members.
  */
 struct resolver {
 	pthread_mutex_t lock;
@@ -31,7 +31,7 @@ struct resolver {
 	int fd;
 };
 
-/* Guarded by its resolver's lock while it is in a thread's hands. */
+/* The resolver's lock guards it while a thread works on it. */
 struct resolve {
 	struct resolver *r;   /* NULL: answered without a thread */
 	struct list in_asked;
@@ -112,7 +112,7 @@ static int resolve_look_up(const char *name, const char *port, int family, int f
 	return getaddrinfo(name, port, &hints, out);
 }
 
-/* One question, with the lock held on entry and on return. */
+/* Answers one question. Call with the lock; it holds the lock again on return. */
 static void answer_one(struct resolver *r, struct resolve *q)
 {
 	struct addrinfo *found = NULL;
@@ -132,7 +132,7 @@ static void answer_one(struct resolver *r, struct resolve *q)
 	}
 	q->state = ANSWERED;
 	if (write(r->fd, &one, sizeof one) < 0) {
-		/* The counter is full: it is readable all the same. */
+		/* A full counter is readable too, which is all that matters. */
 	}
 }
 
@@ -162,7 +162,7 @@ static void *resolver_thread(void *arg)
 	return NULL;
 }
 
-/* With the lock held. All signals stay with the application's threads. */
+/* Call with the lock. Blocks all signals in the thread, so that the application's threads get them. */
 static int add_thread(struct resolver *r)
 {
 	pthread_attr_t attr;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/session/tunnel.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -15,9 +16,9 @@
 #include "base/str.h"
 #include "pssh/pssh_types.h"
 
-enum { VISITORS = 256, ROOM = 65536 };
+enum { CLIENTS = 256, ROOM = 65536 };
 
-struct visitor {
+struct tunnel_client {
 	struct tunnel_watch tw;
 	struct list link;
 	int fd;
@@ -29,13 +30,13 @@ struct visitor {
 struct tunnel {
 	struct loop *loop;
 	int kind;
-	struct tunnel_watch door;
+	struct tunnel_watch listener;
 	void *owner;
 	int fd;
 	unsigned port, count;
 	char *path, *host;
 	unsigned target_port;
-	struct list visitors;
+	struct list clients;
 };
 
 static int split_address(const char *text, char **host, unsigned *port, struct fail *f)
@@ -45,7 +46,7 @@ static int split_address(const char *text, char **host, unsigned *port, struct f
 	long number;
 
 	if (str_to_long(colon ? colon + 1 : text, 0, 65535, &number) != 0)
-		return fail_set(f, PSSH_ESYNTAX, "'%s' is no address with a port", text);
+		return fail_set(f, PSSH_ESYNTAX, "'%s' is not a port or 'address:port'", text);
 	if (len > 1 && from[0] == '[' && from[len - 1] == ']') {
 		from++;
 		len -= 2;
@@ -62,10 +63,10 @@ static int listen_unix(struct tunnel *t, const char *path, struct fail *f)
 	int rc;
 
 	if (strlen(path) >= sizeof sa.sun_path)
-		return fail_set(f, PSSH_EINVAL, "'%s' is too long for a socket's path", path);
+		return fail_set(f, PSSH_EINVAL, "the socket path '%s' is too long", path);
 	memcpy(sa.sun_path, path, strlen(path) + 1);
 	t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	old = umask(0177); /* whoever may connect may use our connection */
+	old = umask(0177); /* who can connect here can use our SSH connection, so only this user may */
 	rc = t->fd < 0 ? -1 : bind(t->fd, (struct sockaddr *)&sa, sizeof sa);
 	umask(old);
 	if (rc != 0 || listen(t->fd, 64) != 0)
@@ -118,17 +119,17 @@ int tunnel_new(struct loop *loop, int kind, const char *where, const char *targe
 	t->kind = kind;
 	t->owner = owner;
 	t->fd = -1;
-	t->door = (struct tunnel_watch){ .watch.kind = kind, .owner = owner };
-	list_init(&t->visitors);
+	t->listener = (struct tunnel_watch){ .watch.kind = kind, .owner = owner };
+	list_init(&t->clients);
 	rc = split_address(target, &t->host, &t->target_port, f);
 	if (!rc && (!*t->host || !t->target_port))
-		rc = fail_set(f, PSSH_ESYNTAX, "'%s' is no 'host:port' to go to", target);
+		rc = fail_set(f, PSSH_ESYNTAX, "'%s' is not a target; the form is 'host:port'", target);
 	if (!rc && strchr(where, '/'))
 		rc = listen_unix(t, where, f);
 	else if (!rc && (rc = split_address(where, &host, &port, f)) == 0)
 		rc = listen_tcp(t, host, port, f);
-	if (!rc && loop_watch(loop, &t->door.watch, t->fd, LOOP_READ) != 0)
-		rc = fail_set(f, PSSH_ELOCAL, "cannot wait for visitors of '%s'", where);
+	if (!rc && loop_watch(loop, &t->listener.watch, t->fd, LOOP_READ) != 0)
+		rc = fail_set(f, PSSH_ELOCAL, "cannot wait for connections to '%s'", where);
 	free(host);
 	if (rc)
 		tunnel_free(t);
@@ -137,22 +138,23 @@ int tunnel_new(struct loop *loop, int kind, const char *where, const char *targe
 	return rc;
 }
 
-static void visitor_free(struct tunnel *t, struct visitor *v)
+static void tunnel_client_free(struct tunnel *t, struct tunnel_client *c)
 {
-	loop_forget(t->loop, &v->tw.watch);
-	close(v->fd);
-	chan_close(v->chan);
-	buf_release(&v->in);
-	buf_release(&v->out);
-	list_remove(&v->link);
-	free(v);
+	assert(t->count > 0);
+	loop_forget(t->loop, &c->tw.watch);
+	close(c->fd);
+	chan_close(c->chan);
+	buf_release(&c->in);
+	buf_release(&c->out);
+	list_remove(&c->link);
+	free(c);
 	t->count--;
 }
 
 void tunnel_cut(struct tunnel *t)
 {
-	while (!list_empty(&t->visitors))
-		visitor_free(t, list_entry(list_first(&t->visitors), struct visitor, link));
+	while (!list_empty(&t->clients))
+		tunnel_client_free(t, list_entry(list_first(&t->clients), struct tunnel_client, link));
 }
 
 void tunnel_free(struct tunnel *t)
@@ -160,7 +162,7 @@ void tunnel_free(struct tunnel *t)
 	if (!t)
 		return;
 	tunnel_cut(t);
-	loop_forget(t->loop, &t->door.watch);
+	loop_forget(t->loop, &t->listener.watch);
 	if (t->fd >= 0)
 		close(t->fd);
 	if (t->path)
@@ -175,110 +177,110 @@ unsigned tunnel_port(const struct tunnel *t)
 	return t->port;
 }
 
-static void tunnel_greet(struct tunnel *t, struct link *l)
+static void tunnel_accept(struct tunnel *t, struct link *l)
 {
-	while (t->count < VISITORS) {
+	while (t->count < CLIENTS) {
 		int fd = accept4(t->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		struct visitor *v = fd < 0 ? NULL : calloc(1, sizeof *v);
+		struct tunnel_client *c = fd < 0 ? NULL : calloc(1, sizeof *c);
 
-		if (!v) {
+		if (!c) {
 			if (fd >= 0)
 				close(fd);
 			return;
 		}
-		v->fd = fd;
-		v->chan = chan_new(l);
-		v->tw = (struct tunnel_watch){ .watch.kind = t->kind, .owner = t->owner };
-		buf_init(&v->in, ROOM);
-		buf_init(&v->out, ROOM);
-		list_append(&t->visitors, &v->link);
+		c->fd = fd;
+		c->chan = chan_new(l);
+		c->tw = (struct tunnel_watch){ .watch.kind = t->kind, .owner = t->owner };
+		buf_init(&c->in, ROOM);
+		buf_init(&c->out, ROOM);
+		list_append(&t->clients, &c->link);
 		t->count++;
-		if (!v->chan)
-			visitor_free(t, v);
+		if (!c->chan)
+			tunnel_client_free(t, c);
 	}
 }
 
-/* From the visitor to the host. 1 moved, 0 nothing, -1 over. */
-static int tunnel_inward(struct visitor *v, struct exec_room *room)
+/* Moves bytes from the client to the host. 1: moved some, 0: none, -1: it is over. */
+static int tunnel_inward(struct tunnel_client *c, struct exec_room *room)
 {
 	int moved = 0;
 	ssize_t n;
 
-	if (!v->in_ended && !v->in.len) {
-		n = read(v->fd, room->data, ROOM / 2);
+	if (!c->in_ended && !c->in.len) {
+		n = read(c->fd, room->data, ROOM / 2);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-			v->in_ended = true;
-		else if (n > 0 && buf_add(&v->in, room->data, (size_t)n) != 0)
+			c->in_ended = true;
+		else if (n > 0 && buf_add(&c->in, room->data, (size_t)n) != 0)
 			return -1;
 		moved = n >= 0;
 	}
-	if (v->in.len) {
-		n = chan_write(v->chan, v->in.data, v->in.len);
+	if (c->in.len) {
+		n = chan_write(c->chan, c->in.data, c->in.len);
 		if (n < 0)
 			return n == PSSH_EAGAIN ? moved : -1;
-		buf_drop(&v->in, (size_t)n);
+		buf_drop(&c->in, (size_t)n);
 		moved = 1;
 	}
-	if (v->in_ended && !v->in.len && !v->eof_sent) {
-		n = chan_send_eof(v->chan);
+	if (c->in_ended && !c->in.len && !c->eof_sent) {
+		n = chan_send_eof(c->chan);
 		if (n < 0)
 			return n == PSSH_EAGAIN ? moved : -1;
-		v->eof_sent = true;
+		c->eof_sent = true;
 	}
 	return moved;
 }
 
-static int tunnel_outward(struct visitor *v, struct exec_room *room)
+static int tunnel_outward(struct tunnel_client *c, struct exec_room *room)
 {
 	int moved = 0;
 	ssize_t n;
 
-	if (!v->out.len && !v->out_ended) {
-		n = chan_read(v->chan, 0, room->data, ROOM / 2);
+	if (!c->out.len && !c->out_ended) {
+		n = chan_read(c->chan, 0, room->data, ROOM / 2);
 		if (n < 0 && n != PSSH_EAGAIN)
 			return -1;
-		if (n > 0 && buf_add(&v->out, room->data, (size_t)n) != 0)
+		if (n > 0 && buf_add(&c->out, room->data, (size_t)n) != 0)
 			return -1;
-		if (n == 0 && chan_eof(v->chan)) {
-			v->out_ended = true;
-			shutdown(v->fd, SHUT_WR);
+		if (n == 0 && chan_eof(c->chan)) {
+			c->out_ended = true;
+			shutdown(c->fd, SHUT_WR);
 		}
 		moved = n > 0;
 	}
-	if (v->out.len) {
-		n = send(v->fd, v->out.data, v->out.len, MSG_NOSIGNAL);
+	if (c->out.len) {
+		n = send(c->fd, c->out.data, c->out.len, MSG_NOSIGNAL);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? moved : -1;
-		buf_drop(&v->out, (size_t)n);
+		buf_drop(&c->out, (size_t)n);
 		moved = 1;
 	}
-	return v->out_ended && v->eof_sent ? -1 : moved;
+	return c->out_ended && c->eof_sent ? -1 : moved;
 }
 
-static int session_tunnel_serve(struct tunnel *t, struct visitor *v, struct exec_room *room)
+static int session_tunnel_serve(struct tunnel *t, struct tunnel_client *c, struct exec_room *room)
 {
 	int in, out = 0;
 	uint32_t want;
 
-	if (!v->open) {
-		int rc = chan_open_direct(v->chan, t->host, t->target_port, NULL);
+	if (!c->open) {
+		int rc = chan_open_direct(c->chan, t->host, t->target_port, NULL);
 
 		if (rc)
 			return rc == PSSH_EAGAIN ? 0 : -1;
-		v->open = true;
+		c->open = true;
 	}
 	do {
-		in = tunnel_inward(v, room);
-		out = in < 0 ? -1 : tunnel_outward(v, room);
+		in = tunnel_inward(c, room);
+		out = in < 0 ? -1 : tunnel_outward(c, room);
 	} while (in > 0 || out > 0);
 	if (in < 0 || out < 0)
 		return -1;
-	want = (v->in_ended || v->in.len ? 0u : LOOP_READ) | (v->out.len ? LOOP_WRITE : 0u);
-	if (!want) { /* a visitor that hung up would be reported again and again */
-		loop_forget(t->loop, &v->tw.watch);
+	want = (c->in_ended || c->in.len ? 0u : LOOP_READ) | (c->out.len ? LOOP_WRITE : 0u);
+	if (!want) { /* epoll would report a client that hung up again and again */
+		loop_forget(t->loop, &c->tw.watch);
 		return 0;
 	}
-	return loop_watch(t->loop, &v->tw.watch, v->fd, want) == 0 ? 0 : -1;
+	return loop_watch(t->loop, &c->tw.watch, c->fd, want) == 0 ? 0 : -1;
 }
 
 int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct fail *f)
@@ -286,12 +288,12 @@ int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct
 	struct list *pos, *tmp;
 
 	(void)f;
-	tunnel_greet(t, l);
-	list_each (pos, tmp, &t->visitors) {
-		struct visitor *v = list_entry(pos, struct visitor, link);
+	tunnel_accept(t, l);
+	list_each (pos, tmp, &t->clients) {
+		struct tunnel_client *c = list_entry(pos, struct tunnel_client, link);
 
-		if (session_tunnel_serve(t, v, room) < 0)
-			visitor_free(t, v);
+		if (session_tunnel_serve(t, c, room) < 0)
+			tunnel_client_free(t, c);
 	}
 	return PSSH_EAGAIN;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A local door whose visitors are carried over one connection to an address that its host reaches. */
+/* Listens locally and carries each client over one SSH connection to an address that its host reaches. */
 #ifndef PSSH_SESSION_TUNNEL_H
 #define PSSH_SESSION_TUNNEL_H
 
@@ -10,7 +10,7 @@
 
 struct tunnel;
 
-/* What its watches are members of, so that the owner finds itself again. */
+/* Its watches are members of this, so that the loop's user finds the owner of a due watch. */
 struct tunnel_watch {
 	struct loop_watch watch;
 	void *owner;
@@ -22,9 +22,9 @@ int tunnel_new(struct loop *loop, int kind, const char *listen, const char *targ
 void tunnel_free(struct tunnel *t);
 unsigned tunnel_port(const struct tunnel *t);
 
-/* Goes on with all that can go on. Visitors come and go; it fails only as a whole. PSSH_EAGAIN or a code. */
+/* Serves all clients as far as it can without blocking. PSSH_EAGAIN, or a code if the tunnel failed as a whole. */
 int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct fail *f);
-/* The connection is gone, and with it every visitor. */
+/* Drops every client: the SSH connection is gone. */
 void tunnel_cut(struct tunnel *t);
 
 #endif

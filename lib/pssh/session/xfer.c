@@ -15,10 +15,10 @@ struct xfer {
 	struct link *link;
 	struct chan *chan;
 	enum { XFER_OPEN, XFER_START, XFER_RUN } state;
-	int64_t told;            /* when progress was last given out */
+	int64_t told;            /* when progress was last reported */
 	bool told_end;
 	char note[600];          /* a line about one file */
-	struct exec *sum;        /* a checksum command, where one runs */
+	struct exec *sum;        /* the checksum command that runs, or NULL */
 	struct exec_want sum_want;
 	struct input no_input;
 	struct buf sum_out;
@@ -69,7 +69,7 @@ void xfer_progress(const struct xfer *x, struct copy_progress *out)
 	copy_progress(x->copy, out);
 }
 
-/* 1: something was sent. */
+/* 1: sent something; 0: nothing; or a code. */
 static int send_some(struct xfer *x)
 {
 	const char *data;
@@ -115,7 +115,7 @@ static void sum_end(struct xfer *x, int status)
 	buf_clear(&x->sum_out);
 }
 
-/* 1: it went on. */
+/* Steps the checksum command. 1: it moved on. */
 static int step_sum(struct xfer *x, struct exec_room *room)
 {
 	struct fail f = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy on its channel: moves its bytes, and runs the checksum commands that it asks for. */
+/* Runs a copy on its channel: moves its bytes and runs the checksum commands that it asks for. */
 #ifndef PSSH_SESSION_XFER_H
 #define PSSH_SESSION_XFER_H
 
@@ -16,8 +16,8 @@ int xfer_new(struct link *l, struct copy *copy, struct xfer **out); /* takes the
 void xfer_free(struct xfer *x);
 
 /*
- * One of the above, PSSH_EAGAIN, or the code by which the copy failed. XFER_NOTE: xfer_note() is a
- * line about one file. XFER_BUSY: local work is left, so step it again soon.
+ * One of the above, PSSH_EAGAIN, or the code of the copy's failure. XFER_NOTE: xfer_note() is a line
+ * about one file. XFER_BUSY: local work is left, so step it again soon.
  */
 int xfer_step(struct xfer *x, struct exec_room *room, struct fail *f);
 const char *xfer_note(const struct xfer *x);
