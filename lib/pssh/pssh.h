@@ -3,8 +3,9 @@
  * libpssh: run commands, copy files and open tunnels on thousands of hosts over SSH at once,
  * from one thread.
  *
- * A fleet (struct pssh) knows hosts (struct pssh_host) and does tasks (struct pssh_task). What
- * happens is pulled out of it as events; nothing is ever called back, but for the log hook:
+ * A fleet (struct pssh) has hosts (struct pssh_host) and runs tasks (struct pssh_task) on them. The
+ * caller pulls events out of it; the library never calls back, except for the log hook and the
+ * resolver of a list:
  *
  *     struct pssh *p;
  *     struct pssh_host *h;
@@ -21,16 +22,16 @@
  *                     fwrite(ev->data, 1, ev->len, stdout);
  *     pssh_free(p);
  *
- * To live inside another loop instead: poll pssh_fd() for reading and for at most
- * pssh_timeout() ms, then call pssh_next() until it returns 0.
+ * To use it inside another event loop: poll pssh_fd() for reading, for at most pssh_timeout() ms,
+ * then call pssh_next() until it returns 0.
  *
  * The library prints nothing, never exits, keeps no globals, and reads no file, no environment
- * and no agent unless it is told to. A fleet belongs to one thread at a time; two fleets know
- * nothing of each other.
+ * and no agent unless told to. Use a fleet from one thread at a time; fleets are independent of
+ * each other.
  *
- * Functions that can fail return 0 or a negative code of PSSH_ERRORS, and leave what their last
- * pointers point to untouched when they fail; pssh_error() then holds a sentence for a person.
- * Text that is handed in is copied.
+ * Functions that can fail return 0 or a negative code of PSSH_ERRORS. On failure they leave what
+ * their last pointers point to untouched, and pssh_error() holds a sentence for a person. The
+ * library copies all text that it is given.
  */
 #ifndef PSSH_H
 #define PSSH_H
@@ -52,17 +53,17 @@ int pssh_new(struct pssh **out);
 
 /*
  * Closes every connection at once and frees all that belongs to the fleet: hosts, tasks, the
- * last event. What runs remotely is not waited for: cancel tasks first.
+ * last event. It does not wait for remote commands: cancel tasks first.
  */
 void pssh_free(struct pssh *p);
 
-/* The sentence of the last call on this fleet that failed; "" where none did. */
+/* The sentence of the last failed call on this fleet; "" if none has failed. */
 const char *pssh_error(const struct pssh *p);
 
 /*
- * Window: at most `opening` connections between dialling and being ready at once (default 128),
- * and at most `open` in all (default 0: no limit; where descriptors run out, hosts fail with
- * PSSH_ELOCAL). Hosts beyond it wait; at `open` the longest idle connection is closed to make room.
+ * The window: at most `opening` connections are being set up at once (default 128), and at most
+ * `open` exist in all (default 0: no limit; if descriptors run out, hosts fail with PSSH_ELOCAL).
+ * Hosts beyond it wait. At the limit `open` the longest idle connection closes to make room.
  */
 int pssh_set_window(struct pssh *p, unsigned opening, unsigned open);
 
@@ -70,34 +71,34 @@ int pssh_set_window(struct pssh *p, unsigned opening, unsigned open);
 int pssh_set_deadline(struct pssh *p, enum pssh_phase phase, unsigned ms);
 
 /*
- * How often a connection that fails in a way that may pass is tried (default 1), waiting
- * first_ms (500) before the second try, doubled each time up to most_ms (30,000), with a random
- * quarter more or less. A command that has started is never run twice by this.
+ * How often to try a connection in all (default 1) if it fails with a retryable code. The pause is
+ * first_ms (500) before the second try and doubles each time up to most_ms (30,000), with a random
+ * quarter more or less. This never runs a command twice that has started.
  */
 int pssh_set_retries(struct pssh *p, unsigned tries, unsigned first_ms, unsigned most_ms);
 
 /*
- * A keep-alive every ms (at least 2,000) once ready; 0: none, the default. Nothing heard for three
- * times as long closes the connection.
+ * Sends a keep-alive every ms (at least 2,000) on ready connections; 0: none, the default. Closes a
+ * connection from which nothing came for three times as long.
  */
 int pssh_set_keepalive(struct pssh *p, unsigned ms);
 
 /*
- * Wins over StrictHostKeyChecking of the configuration, which decides where this is not called;
- * its "no" counts as accept-new: a changed key is refused all the same.
+ * Wins over StrictHostKeyChecking of the configuration, which decides if this is not called. Its
+ * "no" counts as accept-new: a changed key is still refused.
  */
 int pssh_set_hostkeys(struct pssh *p, enum pssh_hostkeys policy);
 
 /*
- * Adds a file of known host keys. A file that does not exist counts as empty. New keys are
- * appended to the first one added; without any they are remembered for this fleet's life.
- * UserKnownHostsFile of a configuration takes the place of these for its hosts.
+ * Adds a file of known host keys. A file that does not exist counts as empty. The fleet appends new
+ * keys to the first file added; without a file it remembers them as long as it lives. For hosts with
+ * UserKnownHostsFile in the configuration, that replaces these files.
  */
 int pssh_add_known_hosts(struct pssh *p, const char *path);
 
 /*
- * A private key file to offer to every host; `path`.pub and `path`-cert.pub are used where there.
- * One that does not exist is passed over.
+ * A private key file to offer to every host, with `path`.pub and `path`-cert.pub if they exist. A
+ * file that does not exist is skipped.
  */
 int pssh_add_identity(struct pssh *p, const char *path);
 
@@ -105,24 +106,24 @@ int pssh_add_identity(struct pssh *p, const char *path);
 int pssh_set_agent(struct pssh *p, const char *socket_path);
 
 /*
- * Reads a file in the format of ssh_config(5); hosts made later take their settings from it.
- * May be called for several files: the first value wins, as in ssh. What is not understood makes
- * it fail with a sentence that names file, line and keyword; what is understood but cannot be
- * honoured is said at PSSH_LOG_WARN.
+ * Reads a file in the format of ssh_config(5); hosts made later take their settings from it. May be
+ * called for several files: the first value wins, as in ssh. It fails on what it cannot understand,
+ * with a sentence that names file, line and keyword. It logs a setting that the library cannot
+ * honour at PSSH_LOG_WARN.
  */
 int pssh_read_config(struct pssh *p, const char *path);
 
 /*
- * Preferred algorithms, best first, separated by commas. The default begins with curve25519,
- * ed25519 and AES, because they take a third of the processor time of libssh2's own order, and
- * ends with all that libssh2 has, weak ones left out.
+ * Preferred algorithms, best first, comma-separated. The default begins with curve25519, ed25519 and
+ * AES, because they take a third of the processor time of libssh2's own order, and continues with
+ * everything that libssh2 has except weak ones.
  */
 int pssh_set_algorithms(struct pssh *p, enum pssh_algorithm kind, const char *list);
 
-/* 1: questions for a person come out as PSSH_EV_PROMPT; 0 (default): what needs one is skipped. */
+/* 1: questions for a person become PSSH_EV_PROMPT; 0 (default): keys and methods that need an answer are skipped. */
 int pssh_set_prompts(struct pssh *p, int on);
 
-/* The one hook. It must not call back into the fleet. */
+/* The log hook; NULL: none. It must not call any function on the fleet. */
 int pssh_set_log(struct pssh *p, enum pssh_log_level level,
 	void (*sink)(void *arg, enum pssh_log_level level, const char *text), void *arg);
 
@@ -130,8 +131,8 @@ int pssh_set_log(struct pssh *p, enum pssh_log_level level,
 
 /*
  * Names by range: "n[01-64,70]", "n[1-9/2]", "r[1-4]n[1-16]", "user@h[1-2]:2222", "a,b c", "@group"
- * through a resolver. "x[1-9]!x[3,5]" leaves some out of one word, "-x3" or "!x3" takes out of the
- * whole list. Order is kept, a name counts once.
+ * through a resolver. "x[1-9]!x[3,5]" leaves names out of one word, "-x3" or "!x3" removes names from
+ * the whole list. A list keeps the order and has each name once.
  */
 struct pssh_list;
 
@@ -143,9 +144,9 @@ const char *pssh_list_error(const struct pssh_list *l);
 int pssh_list_set_resolver(struct pssh_list *l,
 	int (*fn)(void *arg, const char *group, struct pssh_list *into), void *arg);
 
-/* Nothing is changed where the text cannot be understood. At most 1,000,000 names in a list. */
+/* Change nothing on failure. A list has at most 1,000,000 names. */
 int pssh_list_add(struct pssh_list *l, const char *text);
-int pssh_list_add_file(struct pssh_list *l, const char *path); /* "-": standard input; # comments */
+int pssh_list_add_file(struct pssh_list *l, const char *path); /* "-": standard input; # begins a comment */
 int pssh_list_drop(struct pssh_list *l, const char *text);
 
 size_t pssh_list_count(const struct pssh_list *l);
@@ -157,14 +158,14 @@ int pssh_list_fold(const struct pssh_list *l, char **out);
 /* ---- Hosts ----------------------------------------------------------------------------- */
 
 /*
- * The host that a person would call `spec`: "name", "user@name", "name:port", "[::1]:port",
+ * The host that `spec` names: "name", "user@name", "name:port", "[::1]:port" or
  * "ssh://user@name:port". The same spec gives the same host, with its connection.
  */
 int pssh_host(struct pssh *p, const char *spec, struct pssh_host **out);
 
 /*
- * All take effect with the next connection; user and port of the spec win over them. NULL or 0
- * given to a set function goes back to the configuration's.
+ * These take effect with the next connection; user and port of the spec win over them. NULL or 0
+ * goes back to the configuration's value.
  */
 int pssh_host_set_address(struct pssh_host *h, const char *address);
 int pssh_host_set_port(struct pssh_host *h, unsigned port);
@@ -174,8 +175,9 @@ int pssh_host_set_proxy(struct pssh_host *h, const char *command);   /* run by /
 int pssh_host_add_identity(struct pssh_host *h, const char *path);
 
 /*
- * Its key, and no other: "ssh-ed25519 AAAA…" or "SHA256:…". May be called for several; NULL
- * forgets them. With PSSH_HOSTKEYS_ACCEPT_NEW it is written down too where it is not known yet.
+ * The only key that the host may show: "ssh-ed25519 AAAA…" or "SHA256:…". May be called for several
+ * keys; NULL removes them all. With PSSH_HOSTKEYS_ACCEPT_NEW a key that is not known yet is also
+ * written to the known hosts.
  */
 int pssh_host_pin(struct pssh_host *h, const char *key);
 
@@ -183,32 +185,31 @@ const char *pssh_host_name(const struct pssh_host *h);     /* the spec */
 const char *pssh_host_address(const struct pssh_host *h);
 const char *pssh_host_user(const struct pssh_host *h);
 unsigned pssh_host_port(const struct pssh_host *h);
-const char *pssh_host_jump(const struct pssh_host *h);     /* "a,user@b:22", or its proxy command; "" for neither */
-const char *pssh_host_error(const struct pssh_host *h);    /* its last failure's sentence, or "" */
-const char *pssh_host_fingerprint(const struct pssh_host *h); /* "SHA256:…" once seen, or "" */
+const char *pssh_host_jump(const struct pssh_host *h);     /* "a,user@b:22", or its proxy command, or "" */
+const char *pssh_host_error(const struct pssh_host *h);    /* the sentence of its last failure, or "" */
+const char *pssh_host_fingerprint(const struct pssh_host *h); /* "SHA256:…" of the last key that it showed, or "" */
 int pssh_host_connected(const struct pssh_host *h);
-int pssh_host_strict(const struct pssh_host *h);          /* 1: the caller or ssh_config refuses unknown keys unasked */
+int pssh_host_strict(const struct pssh_host *h);          /* 1: refuse unknown keys without asking */
 void pssh_host_close(struct pssh_host *h);                 /* its tasks fail with PSSH_ECLOSED */
 void pssh_host_set_data(struct pssh_host *h, void *data);
 void *pssh_host_data(const struct pssh_host *h);
 
 /* ---- Tasks ----------------------------------------------------------------------------- */
 
-/* A command, given to the user's shell on each host as it is. NULL: a login shell. */
+/* A command, passed unchanged to the user's shell on each host. NULL: a login shell. */
 int pssh_exec(struct pssh *p, const char *command, struct pssh_task **out);
 
 /*
- * Copies to a temporary name beside the target, then renames it. In the local path of a get
- * "{host}" stands for the host's name. A remote path is relative to the home directory, and
- * "~/" is understood. A path that ends in '/' or names a directory receives the file under its
- * own name.
+ * Copies to a temporary name beside the target, then renames it. In the local path of a get,
+ * "{host}" stands for the host's name. A remote path is relative to the home directory and may begin
+ * with "~/". A target that ends in '/' or is a directory receives the file under its own name.
  */
 int pssh_put(struct pssh *p, const char *local, const char *remote, unsigned flags, struct pssh_task **out);
 int pssh_get(struct pssh *p, const char *remote, const char *local, unsigned flags, struct pssh_task **out);
 
 /*
- * Listens on a local "address:port" (port 0: any, see pssh_tunnel_port) or unix socket path and
- * carries each connection to "host:port" as seen from the task's one host.
+ * Listens on a local "address:port" (port 0: any free one, see pssh_tunnel_port) or unix socket path
+ * and carries each connection to "host:port" as seen from the task's only host.
  */
 int pssh_tunnel(struct pssh *p, const char *listen, const char *target, struct pssh_task **out);
 unsigned pssh_tunnel_port(const struct pssh_task *t);
@@ -216,18 +217,18 @@ unsigned pssh_tunnel_port(const struct pssh_task *t);
 int pssh_task_add(struct pssh_task *t, struct pssh_host *h); /* before or after the start */
 int pssh_task_start(struct pssh_task *t);
 
-/* Stops at once where it still runs. Its events that were not pulled yet are forgotten. */
+/* Stops the task at once if it still runs, and drops its events that were not pulled yet. */
 void pssh_task_free(struct pssh_task *t);
 
 /*
- * How output comes out. What is not pulled is not read: the server is held back by the channel's
- * window, so only two things are ever held here: a line that is not whole yet (longer than the
- * ceiling, it comes out in pieces) and gathered output (beyond the ceiling, `policy` says). The
- * ceiling is for one stream of one host; default 1 MiB.
+ * How output becomes events. The library reads no output while nobody pulls events; the channel's
+ * window then holds the server back. So it only ever holds an incomplete line (one longer than the
+ * ceiling comes in pieces) and gathered output (`policy` says what happens beyond the ceiling). The
+ * ceiling is for one stream of one host; 0: the default, 1 MiB.
  */
 int pssh_task_set_output(struct pssh_task *t, enum pssh_output mode, size_t ceiling, enum pssh_overflow policy);
 
-/* A variable that the server refuses is left out, and not told. */
+/* The library does not report a variable that the server refuses. */
 int pssh_task_set_env(struct pssh_task *t, const char *name, const char *value);
 int pssh_task_set_pty(struct pssh_task *t, const char *term, unsigned columns, unsigned rows);
 int pssh_task_resize(struct pssh_task *t, struct pssh_host *h, unsigned columns, unsigned rows);
@@ -235,26 +236,26 @@ int pssh_task_set_deadline(struct pssh_task *t, unsigned ms);      /* overrides 
 int pssh_task_set_agent_forward(struct pssh_task *t, int on);      /* 1: PSSH_EUNSUPPORTED, by libssh2 */
 void pssh_task_set_data(struct pssh_task *t, void *data);
 void *pssh_task_data(const struct pssh_task *t);
-size_t pssh_task_left(const struct pssh_task *t);                  /* hosts not at their end yet */
+size_t pssh_task_left(const struct pssh_task *t);                  /* hosts that have not ended yet */
 
 /*
- * Standard input. With no call at all the commands read end-of-file at once. After
- * pssh_task_open_input() they wait for what pssh_task_write() brings, h NULL: to every host (one
- * copy is kept, each host takes it at its own speed), until pssh_task_end_input().
- * PSSH_EAGAIN: 1 MiB waits already; go on after the next PSSH_EV_WRITABLE.
+ * Standard input. Without these calls the commands read end-of-file at once. After
+ * pssh_task_open_input() they wait for pssh_task_write(), until pssh_task_end_input(). h NULL: all
+ * hosts; the library keeps one copy, and each host takes it at its own speed. PSSH_EAGAIN: 1 MiB
+ * waits already; go on after the next PSSH_EV_WRITABLE.
  */
 int pssh_task_open_input(struct pssh_task *t);
 int pssh_task_write(struct pssh_task *t, struct pssh_host *h, const void *data, size_t len);
 int pssh_task_end_input(struct pssh_task *t, struct pssh_host *h);
 
 /*
- * Sends `signal` ("INT", "TERM", …) to every process of the task, waits grace_ms, then ends those
- * that are left with KILL. Hosts not begun yet end at once with PSSH_ECANCEL. Each host still ends
- * with its own event, whose text says what became of the processes (of a SIGNAL it is the signal).
+ * Sends `signal` ("INT", "TERM", …) to every process of the task, waits grace_ms, then sends KILL to
+ * those that are left. Hosts that have not begun end at once with PSSH_ECANCEL. Each other host ends
+ * with its own event, whose text tells what happened to the processes (for PSSH_EV_SIGNAL: the signal).
  */
 int pssh_task_cancel(struct pssh_task *t, const char *signal, unsigned grace_ms);
 
-/* Stops waiting: closes the channels; every host left ends with PSSH_ECANCEL. */
+/* Closes the channels without waiting; every host that has not ended does so with PSSH_ECANCEL. */
 int pssh_task_stop(struct pssh_task *t);
 
 /* ---- Events ---------------------------------------------------------------------------- */
@@ -262,13 +263,13 @@ int pssh_task_stop(struct pssh_task *t);
 /* 1: *ev is the next event, valid until the next call on the fleet; 0: none now; or a code. */
 int pssh_next(struct pssh *p, const struct pssh_event **ev);
 
-/* The same, sleeping up to ms (-1: for ever) for one. 0 also after a signal was caught. */
+/* The same, but sleeps up to ms (-1: for ever) for an event. 0 also after a signal was caught. */
 int pssh_wait(struct pssh *p, const struct pssh_event **ev, int ms);
 
 int pssh_fd(const struct pssh *p);
 int pssh_timeout(const struct pssh *p);
 
-/* Answers a prompt; NULL: declines it. The text is wiped after use. */
+/* Answers a prompt; NULL declines it. The library wipes its copies of the text after use. */
 int pssh_answer(struct pssh *p, uint64_t prompt, const char *text);
 
 #ifdef __GNUC__

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types that libpssh's functions take and give: error codes, choices, events. Included by pssh.h. */
+/* The types of libpssh's functions: error codes, choices, events. pssh.h includes this file. */
 #ifndef PSSH_TYPES_H
 #define PSSH_TYPES_H
 
@@ -22,17 +22,17 @@ struct pssh_task;
 /* X(name, code, text, retryable) */
 #define PSSH_ERRORS(X) \
 	X(PSSH_ENOMEM, -1, "out of memory", 0) \
-	X(PSSH_EINVAL, -2, "the call makes no sense as it stands", 0) \
-	X(PSSH_ESYNTAX, -3, "the text cannot be understood", 0) \
-	X(PSSH_ENOENT, -4, "no such thing", 0) \
+	X(PSSH_EINVAL, -2, "the call is not valid", 0) \
+	X(PSSH_ESYNTAX, -3, "cannot understand the text", 0) \
+	X(PSSH_ENOENT, -4, "not found", 0) \
 	X(PSSH_ELOCAL, -5, "a local file or system call failed", 0) \
 	X(PSSH_ERESOLVE, -6, "the name cannot be resolved", 1) \
 	X(PSSH_ECONNECT, -7, "the host cannot be reached", 1) \
 	X(PSSH_ETIMEOUT, -8, "a deadline passed", 1) \
 	X(PSSH_EPROTO, -9, "the server does not speak SSH as expected", 1) \
 	X(PSSH_ECLOSED, -10, "the connection was closed", 1) \
-	X(PSSH_EHOSTKEY, -11, "the host key is not the known one", 0) \
-	X(PSSH_EHOSTNEW, -12, "the host key is not known", 0) \
+	X(PSSH_EHOSTKEY, -11, "the host key differs from the known one", 0) \
+	X(PSSH_EHOSTNEW, -12, "the host key is unknown", 0) \
 	X(PSSH_EREVOKED, -13, "the host key is revoked", 0) \
 	X(PSSH_EAUTH, -14, "the server accepted no key and no password", 0) \
 	X(PSSH_EPROXY, -15, "the jump host or proxy command failed", 1) \
@@ -52,27 +52,27 @@ enum pssh_errors {
 #undef PSSH_X
 };
 
-const char *pssh_strerror(int code);  /* the list's text; never NULL */
+const char *pssh_strerror(int code);  /* the text above; never NULL */
 const char *pssh_errname(int code);   /* "PSSH_EAUTH"; never NULL */
-int pssh_retryable(int code);         /* 1 where the same call may succeed later */
+int pssh_retryable(int code);         /* 1 if the same may succeed later */
 
 /* ---- Choices --------------------------------------------------------------------------- */
 
 /* For pssh_set_deadline(). */
 enum pssh_phase {
 	PSSH_PHASE_RESOLVE,   /* name to address; default 10 s */
-	PSSH_PHASE_CONNECT,   /* one TCP connection, all addresses together; default 15 s */
-	PSSH_PHASE_HANDSHAKE, /* banner and key exchange; later the start of a task; default 30 s */
-	PSSH_PHASE_AUTH,      /* without the time that a person takes to answer; default 30 s */
-	PSSH_PHASE_TASK,      /* one task on one host once it runs; default none */
-	PSSH_PHASE_IDLE,      /* an unused connection is closed after it; default none */
+	PSSH_PHASE_CONNECT,   /* the TCP connection, all addresses together; default 15 s */
+	PSSH_PHASE_HANDSHAKE, /* banner and key exchange; also the start of a task; default 30 s */
+	PSSH_PHASE_AUTH,      /* signing in, without the time that a person takes to answer; default 30 s */
+	PSSH_PHASE_TASK,      /* one task on one host, from its start there; default none */
+	PSSH_PHASE_IDLE,      /* how long to keep an unused connection; default no limit */
 	PSSH_PHASES
 };
 
 /* For pssh_set_hostkeys(). */
 enum pssh_hostkeys {
 	PSSH_HOSTKEYS_STRICT,     /* known keys only; the default */
-	PSSH_HOSTKEYS_ACCEPT_NEW, /* an unknown host's key is taken and written down; a changed one never */
+	PSSH_HOSTKEYS_ACCEPT_NEW, /* accept and write down the key of an unknown host; never a changed key */
 };
 
 /* For pssh_set_algorithms(). */
@@ -86,23 +86,23 @@ enum pssh_log_level { PSSH_LOG_ERROR = 1, PSSH_LOG_WARN, PSSH_LOG_INFO, PSSH_LOG
 
 /* For pssh_put() and pssh_get(). */
 enum pssh_copy_flags {
-	PSSH_COPY_RECURSIVE = 1,   /* directories too */
-	PSSH_COPY_PRESERVE = 2,    /* modes and times */
-	PSSH_COPY_RESUME = 4,      /* go on where an earlier copy stopped */
+	PSSH_COPY_RECURSIVE = 1,   /* copy directories too */
+	PSSH_COPY_PRESERVE = 2,    /* keep modes and times */
+	PSSH_COPY_RESUME = 4,      /* continue where an earlier copy stopped */
 	PSSH_COPY_CHECKSUM = 8,    /* compare SHA-256 of both sides at the end */
-	PSSH_COPY_SPARSE = 16,     /* holes stay holes */
+	PSSH_COPY_SPARSE = 16,     /* keep holes */
 };
 
 /* For pssh_task_set_output(). */
 enum pssh_output {
-	PSSH_OUTPUT_LINES,   /* whole lines, one or more an event; the default */
+	PSSH_OUTPUT_LINES,   /* whole lines, one or more in an event; the default */
 	PSSH_OUTPUT_CHUNKS,  /* as it comes */
-	PSSH_OUTPUT_GATHER,  /* all of a stream in one event before the end */
+	PSSH_OUTPUT_GATHER,  /* the whole stream in one event, before the end */
 };
 
 enum pssh_overflow {
-	PSSH_OVERFLOW_DROP,  /* forget the oldest, count it in ev->dropped; the default */
-	PSSH_OVERFLOW_SPILL, /* go on in an unlinked temporary file */
+	PSSH_OVERFLOW_DROP,  /* drop the oldest bytes and count them in ev->dropped; the default */
+	PSSH_OVERFLOW_SPILL, /* continue in an unlinked temporary file */
 };
 
 /* ---- Events ---------------------------------------------------------------------------- */
@@ -110,33 +110,33 @@ enum pssh_overflow {
 enum pssh_event_type {
 	PSSH_EV_HOST_UP = 1, /* a connection is ready, a jump host's too; task NULL */
 	PSSH_EV_HOST_DOWN,   /* a ready connection ended; text says why; task NULL */
-	PSSH_EV_RETRY,       /* a try failed, another follows: status, text, attempt */
+	PSSH_EV_RETRY,       /* a try failed and another follows: status, text, attempt */
 	PSSH_EV_STARTED,     /* the command runs, the copy begins, the tunnel listens */
 	PSSH_EV_STDOUT,      /* data, len, dropped */
 	PSSH_EV_STDERR,      /* data, len, dropped; of a copy: a line about one file */
-	PSSH_EV_WRITABLE,    /* input may be written again; host NULL: that for all */
-	PSSH_EV_PROGRESS,    /* copies: done, total (bytes), text (the file) */
-	PSSH_EV_PROMPT,      /* a question: text, echo, prompt; answer by pssh_answer */
-	PSSH_EV_EXIT,        /* status; of a copy 0. An end. */
-	PSSH_EV_SIGNAL,      /* text: the signal that ended it, "TERM". An end. */
-	PSSH_EV_ERROR,       /* status: a code; text: a sentence. An end. */
-	PSSH_EV_DONE,        /* every host of the task is at its end; host NULL */
+	PSSH_EV_WRITABLE,    /* input may be written again; host NULL: the input for all hosts */
+	PSSH_EV_PROGRESS,    /* of a copy: done, total (bytes), text (the file) */
+	PSSH_EV_PROMPT,      /* a question: text, echo, prompt; answer it by pssh_answer */
+	PSSH_EV_EXIT,        /* status (0 for a copy). The host has ended. */
+	PSSH_EV_SIGNAL,      /* text: the signal that ended it, as "TERM". The host has ended. */
+	PSSH_EV_ERROR,       /* status: a code; text: a sentence. The host has ended. */
+	PSSH_EV_DONE,        /* every host of the task has ended; host NULL */
 };
 
-/* Each host of a started task ends with exactly one EXIT, SIGNAL or ERROR; after the last comes DONE. */
+/* Each host of a started task ends with exactly one EXIT, SIGNAL or ERROR; DONE follows the last one. */
 struct pssh_event {
 	enum pssh_event_type type;
 	struct pssh_task *task;
 	struct pssh_host *host;
 	uint64_t seq;           /* 1, 2, 3 … within the fleet */
-	const char *data;       /* never NULL; not ended by NUL */
+	const char *data;       /* never NULL; no NUL follows it */
 	size_t len;
-	uint64_t dropped;       /* bytes before data that the ceiling took */
+	uint64_t dropped;       /* how many bytes before data the ceiling dropped */
 	int status;
 	const char *text;       /* never NULL */
 	uint64_t done, total;
 	unsigned attempt;
-	int cancelled;          /* an end that pssh_task_cancel or a deadline asked for */
+	int cancelled;          /* pssh_task_cancel, pssh_task_stop or a deadline caused this end */
 	int echo;
 	uint64_t prompt;
 	/* Later versions add members here only. */

@@ -250,7 +250,7 @@ for i in 1 2; do echo "[$(sshd_address $i)]:$SSHD_PORT $(cut -d' ' -f1,2 other_h
 run nanopod_run --known-hosts changed_hosts -w n1 -- true
 is "$(printf '%s\n' "$err" | grep -o 'ssh-keygen ' | grep -c .)" 1 "a changed key: one advice"
 run nanopod_run --known-hosts changed_hosts -w 'n[1-2]' -- true
-like "$err" 'the host key is not the known one.* \(2\): n\[1-2\]' "many are one cause"
+like "$err" 'the host key differs from the known one.* \(2\): n\[1-2\]' "many are one cause"
 is "$(printf '%s\n' "$err" | grep -o 'ssh-keygen ' | grep -c .)" 1 "with one advice"
 run nanopod_run --known-hosts "$TMP/none" -w n1 -- true
 is "$status" 255 "without a terminal an unknown key is refused"

@@ -196,7 +196,8 @@ void fleet_need(struct pssh_host *h);              /* queues it for a connection
 bool fleet_has_room(const struct pssh *p);         /* a host waits and could be admitted at once */
 void fleet_admit(struct pssh *p);                  /* starts connections of waiting hosts, within the window */
 void fleet_not_opening(struct pssh_host *h);
-bool fleet_drop_unwanted(struct pssh_host *h);     /* drops an opening connection without a waiting run; true: dropped */
+/* Drops a connection that is still opening if no run waits for it. true: dropped */
+bool fleet_drop_unwanted(struct pssh_host *h);
 void fleet_conn_lost(struct pssh_host *h);         /* its connection is gone; conn->why says why */
 void fleet_close_host(struct pssh_host *h, int code, const char *why);
 void fleet_end_run(struct run *r, int type, int status, const char *text);
