@@ -3,7 +3,7 @@
 #include "../../lib/tap.h"
 
 #include "cli/frame/json.h"
-#include "cli/frame/utf8.h"
+#include "base/utf8.h"
 
 static const char *text_of(const void *data, size_t len)
 {
