@@ -7,7 +7,8 @@ AC_DEFUN([NP_TRY_FLAG], [
 	AC_CACHE_CHECK([whether $CC takes $2], [np_cache], [
 		np_cflags=$CFLAGS
 		CFLAGS="$CFLAGS -Werror $2"
-		AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [AS_VAR_SET([np_cache], [yes])], [AS_VAR_SET([np_cache], [no])])
+		AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+			[AS_VAR_SET([np_cache], [yes])], [AS_VAR_SET([np_cache], [no])])
 		CFLAGS=$np_cflags
 	])
 	AS_VAR_IF([np_cache], [yes], [$1="$$1 $2"])

@@ -1,5 +1,5 @@
-# cli/provision: stacks on nodes. model/ is what is wanted and what is found, rollout/ what is done about it, report/ what is
-# told, shown and kept of it.
+# cli/provision: stacks on nodes. model/ is what is wanted and what is found, rollout/ what is done about it, report/
+# what is told, shown and kept of it.
 libcli_la_SOURCES += \
 	cli/provision/kubemerge.c \
 	cli/provision/kubemerge.h \

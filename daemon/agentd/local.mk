@@ -47,7 +47,8 @@ libagent_la_SOURCES = \
 	daemon/agentd/verb_nodes.c \
 	daemon/agentd/verbs.h
 libagent_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
-libagent_la_LIBADD = libagentmarket.la libinventory.la libos.la libmarket.la libconf.la libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS)
+libagent_la_LIBADD = libagentmarket.la libinventory.la libos.la libmarket.la libconf.la libbase.la $(JANSSON_LIBS) \
+	$(CRYPTO_LIBS)
 
 sbin_PROGRAMS += nanopod-agentd
 nanopod_agentd_SOURCES = daemon/agentd/main.c

@@ -1,14 +1,17 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
 EXTRA_DIST += tests/bench/fanout tests/bench/start.sh tests/bench/nodes/idle tests/bench/nodes/prompt
-EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench/provision/times.sh tests/bench/provision/ansible.cfg \
-	tests/bench/provision/slurm.yml tests/bench/provision/toy.yml tests/bench/provision/slurm.conf.j2 \
-	tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
+EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench/provision/times.sh \
+	tests/bench/provision/ansible.cfg tests/bench/provision/slurm.yml tests/bench/provision/toy.yml \
+	tests/bench/provision/slurm.conf.j2 tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
 
 check_PROGRAMS += tests/bench/bareloop tests/bench/measure
 tests_bench_bareloop_SOURCES = tests/bench/bareloop.c
 tests_bench_bareloop_CFLAGS = $(AM_CFLAGS) $(SSH2_CFLAGS)
 tests_bench_bareloop_LDADD = $(SSH2_LIBS)
 tests_bench_measure_SOURCES = tests/bench/measure.c
+tests_bench_measure_LDADD =
+
+bench_script = abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench
 
 bench: all $(check_PROGRAMS)
 	BENCH_BUILD='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/fanout $(BENCH_FLAGS)
@@ -27,15 +30,17 @@ bench-market: all tests/bench/market/engine tests/bench/market/store tests/bench
 	$(SHELL) $(srcdir)/tests/bench/start.sh ./nanopod
 .PHONY: bench-market
 
-# Nodes: a thousand agents on one market, what an idle agent takes, and from an order to a shell for each driver that works here.
+# Nodes: a thousand agents on one market, what an idle agent takes, and the time from an order to a shell for each driver
+# that works here.
 bench-nodes: all tests/bench/nodes/agents
 	tests/bench/nodes/agents
-	abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/nodes/idle
-	abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/nodes/prompt $(BENCH_FLAGS)
+	$(bench_script)/nodes/idle
+	$(bench_script)/nodes/prompt $(BENCH_FLAGS)
 .PHONY: bench-nodes
 
-# Clusters: `nanopod provision` beside Ansible, on real nodes (root, an image, packages, ansible-core) and on 200 simulated ones.
+# Clusters: `nanopod provision` beside Ansible, on real nodes (root, an image, packages, ansible-core) and on 200
+# simulated ones.
 bench-provision: all
-	abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/provision/slurm $(BENCH_FLAGS)
-	abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/provision/many
+	$(bench_script)/provision/slurm $(BENCH_FLAGS)
+	$(bench_script)/provision/many
 .PHONY: bench-provision

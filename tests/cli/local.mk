@@ -11,14 +11,15 @@ check_PROGRAMS += tests/lib/pty
 tests_lib_pty_SOURCES = tests/lib/pty.c
 tests_lib_pty_LDADD = -lutil
 
-cli_hosts_tests = tests/cli/cp.t tests/cli/hosts.t tests/cli/logcluster.t tests/cli/logs.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t
+cli_hosts_tests = tests/cli/cp.t tests/cli/hosts.t tests/cli/logcluster.t tests/cli/logs.t tests/cli/run.t \
+	tests/cli/shell.t tests/cli/ssh.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
 $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
 
 # Asking the market: tests/lib/marketd.sh runs a real one.
-cli_market_tests = tests/cli/admin.t tests/cli/api.t tests/cli/balance.t tests/cli/burn.t tests/cli/events.t tests/cli/ledger.t \
-	tests/cli/login.t tests/cli/token.t
+cli_market_tests = tests/cli/admin.t tests/cli/api.t tests/cli/balance.t tests/cli/burn.t tests/cli/events.t \
+	tests/cli/ledger.t tests/cli/login.t tests/cli/token.t
 TESTS += $(cli_market_tests)
 EXTRA_DIST += $(cli_market_tests)
 $(cli_market_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
@@ -38,8 +39,8 @@ EXTRA_DIST += $(cli_host_tests)
 $(cli_host_tests:.t=.log): $(market_programs)
 
 # Nodes: real SSH servers that a market's hosts are said to be.
-cli_nodes_tests = tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t tests/cli/replace.t tests/cli/select.t \
-	tests/cli/tunnel.t
+cli_nodes_tests = tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t tests/cli/replace.t \
+	tests/cli/select.t tests/cli/tunnel.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 $(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)

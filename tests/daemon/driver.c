@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What every driver promises (agentd/driver.h), held against one of them: driver NAME, with TMP an empty folder. A
- * promise that the driver says it does not hold is named and skipped. The .t files beside it run it, each driver its way.
+ * promise that the driver says it does not hold is named and skipped. The .t files beside this one run it.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -198,7 +198,7 @@ static void test_files(struct way *w, struct one *a, struct one *b)
 	lacks_str(buf_text(&out), "agent", "nor what is in the agent's files");
 	lacks_str(buf_text(&out), "PRIVATE", "nor the host key of a neighbour");
 	if (w->holds & HOLDS_KERNEL)
-		goto out; /* its files are in a disk of its own: there is nowhere to look, and all the time in the world to do it */
+		goto out; /* its files are on a disk image: there is nowhere to look */
 	snprintf(line, sizeof line,
 		"find / -xdev \\( -path /proc -o -path /sys \\) -prune -o -name '%s*' -print 2>/dev/null", b->id);
 	one_ssh(w, a, 0, line, &out);
@@ -281,8 +281,8 @@ static void test_limits(struct way *w, struct one *o, const struct pace *p)
 		used = way_used_ms(o);
 		is_int(one_ssh(w, o, 0, "bash -c \"" BURN "times\"", &out), 0, "two processes work for 3 s");
 		used = w->holds & HOLDS_KERNEL ? way_used_ms(o) - used : told_ms(buf_text(&out));
-		if (w->holds &
-			HOLDS_KERNEL) /* of a whole machine: what SSH cost it is in it, and so is the time that it took */
+		/* A whole machine's use includes what SSH cost it, so the time that SSH took is allowed, too. */
+		if (w->holds & HOLDS_KERNEL)
 			may = (clock_ms() - from) * p->cpu_milli / 1000;
 		ok(used > 0 && used < may * 3 / 2, "what they had of processors: %lld ms of %lld", (long long)used,
 			(long long)may);

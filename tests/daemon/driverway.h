@@ -40,7 +40,10 @@ void one_keys(struct one *o, const struct way *w, int person);
 int one_up(struct way *w, struct one *o);
 enum node_is one_is(struct way *w, struct one *o);
 
-/* Runs `command` by SSH as that person; only the announced key is believed. 0 where it ended with 0. What it said in out (may be NULL). */
+/*
+ * Runs `command` by SSH as that person; only the announced host key is believed. 0 where it ended with 0; out (may be
+ * NULL) gets what it said.
+ */
 int one_ssh(const struct way *w, const struct one *o, int person, const char *command, struct buf *out);
 /* The same against a host key that is not the node's. */
 int one_ssh_wrong(const struct way *w, const struct one *o, const char *command);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fits DOCUMENT SCHEMA: whether the JSON on standard input is what the OpenAPI document says of that schema; for v2*.t. */
+/* fits DOCUMENT SCHEMA: checks the JSON on standard input against that schema of the OpenAPI document; for v2*.t. */
 #include "jsonschema.h"
 
 #include <stdio.h>

@@ -12,15 +12,17 @@ tests_daemon_fits_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_daemon_fits_LDADD = $(JANSSON_LIBS)
 
 # What carries the API: the program, its limits, its document, its end.
-tests/daemon/http.log tests/daemon/httpfull.log tests/daemon/httpstream.log tests/daemon/kill.log tests/daemon/limits.log \
-	tests/daemon/openapi.log tests/daemon/pin.log: $(market_programs)
+tests/daemon/http.log tests/daemon/httpfull.log tests/daemon/httpstream.log tests/daemon/kill.log \
+	tests/daemon/limits.log tests/daemon/openapi.log tests/daemon/pin.log: $(market_programs)
 daemon_web = tests/lib/web.c tests/lib/web.h tests/lib/webproc.c
 check_PROGRAMS += tests/daemon/kill tests/daemon/limits tests/daemon/openapi tests/daemon/pin
-TESTS += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t tests/daemon/kill tests/daemon/limits tests/daemon/openapi \
-	tests/daemon/pin
+TESTS += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t tests/daemon/kill tests/daemon/limits \
+	tests/daemon/openapi tests/daemon/pin
 EXTRA_DIST += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t
 tests_daemon_kill_SOURCES = tests/daemon/kill.c $(daemon_web)
+tests_daemon_kill_LDADD =
 tests_daemon_limits_SOURCES = tests/daemon/limits.c $(daemon_web)
+tests_daemon_limits_LDADD =
 tests_daemon_openapi_SOURCES = tests/daemon/openapi.c tests/daemon/jsonschema.c tests/daemon/jsonschema.h $(daemon_web)
 tests_daemon_openapi_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_daemon_openapi_LDADD = $(JANSSON_LIBS)
@@ -33,8 +35,8 @@ tests/daemon/store.log: $(market_programs)
 EXTRA_DIST += tests/daemon/store.t
 
 # Ours (/np/v1) and the older generations.
-daemon_tests_np = tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents.t tests/daemon/nptrade.t tests/daemon/sdk.t \
-	tests/daemon/stranger.t tests/daemon/v0.t tests/daemon/v1.t
+daemon_tests_np = tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents.t tests/daemon/nptrade.t \
+	tests/daemon/sdk.t tests/daemon/stranger.t tests/daemon/v0.t tests/daemon/v1.t
 TESTS += $(daemon_tests_np)
 $(daemon_tests_np:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
 EXTRA_DIST += $(daemon_tests_np) tests/daemon/sdk.mjs tests/lib/told.sh
@@ -48,7 +50,8 @@ TESTS += $(daemon_tests_driver)
 EXTRA_DIST += $(daemon_tests_driver)
 tests_daemon_driver_SOURCES = tests/daemon/driver.c tests/daemon/driverkill.c tests/daemon/driverkill.h \
 	tests/daemon/driverpicture.c tests/daemon/driverway.c tests/daemon/driverway.h
-tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverhost.la libdriverproc.la libos.la libbase.la $(JANSSON_LIBS)
+tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverhost.la libdriverproc.la libos.la libbase.la \
+	$(JANSSON_LIBS)
 
 # Without KVM its machines are emulated: minutes, not seconds.
 tests/daemon/driver-vm.log: TEST_TIMEOUT = 900
@@ -64,10 +67,11 @@ TESTS += $(daemon_tests_agent)
 $(daemon_tests_agent:.t=.log): $(market_programs) $(pkglibexec_PROGRAMS) tests/lib/agentfake$(EXEEXT)
 EXTRA_DIST += $(daemon_tests_agent)
 
-# From end to end: market, agent and real nodes; each as whoever runs the tests, and with the driver ns where root and an image are.
+# From end to end: market, agent and real nodes; each as whoever runs the tests, and on nodes of the driver ns, which
+# need root and an image.
 daemon_tests_life = tests/daemon/cutoff.t tests/daemon/lease.t tests/daemon/lease-ns.t tests/daemon/mainjob.t \
-	tests/daemon/mainjob-ns.t tests/daemon/mainjob-user.t tests/daemon/reach.t tests/daemon/reach-ns.t tests/daemon/secrets.t \
-	tests/daemon/secrets-ns.t
+	tests/daemon/mainjob-ns.t tests/daemon/mainjob-user.t tests/daemon/reach.t tests/daemon/reach-ns.t \
+	tests/daemon/secrets.t tests/daemon/secrets-ns.t
 TESTS += $(daemon_tests_life)
 $(daemon_tests_life:.t=.log): $(node_programs)
 EXTRA_DIST += $(daemon_tests_life)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as what a node says of itself: in the table of all it is one line, and the gates say whole sentences of it. */
+/* Any bytes as a node's facts: they fill one line of the table, and the gates say whole sentences about them. */
 #include "cli/provision/model/facts.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* requirements=field:op:value;… of the order book: what is taken is a map of known properties to texts, what is not is refused. */
+/* requirements=field:op:value;… of the order book: becomes a map of known properties to texts, or is refused. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a work document: it is refused, or all in it is what file names, host names and drivers may be made of. */
+/* Any bytes as a work document: it is refused, or all names in it fit files, hosts and drivers. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

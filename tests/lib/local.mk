@@ -1,7 +1,6 @@
 # tests/lib: what tests share.
-EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh tests/lib/marketd.sh tests/lib/nodes.sh \
-	tests/lib/trade.sh tests/lib/agentd.sh tests/lib/life.sh \
-	tests/lib/failed tests/lib/timed
+EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh tests/lib/marketd.sh \
+	tests/lib/nodes.sh tests/lib/trade.sh tests/lib/agentd.sh tests/lib/life.sh tests/lib/failed tests/lib/timed
 
 # A light server for load and faults. Tests that want it are skipped where libssh is not there.
 if HAVE_LIBSSH
@@ -21,6 +20,7 @@ tests_lib_lightsshd_LDADD = libbase.la $(LIBSSH_LIBS) $(CRYPTO_LIBS)
 # Between a client and a market: cut connections, hanging ones, a market without /np.
 check_PROGRAMS += tests/lib/between
 tests_lib_between_SOURCES = tests/lib/between.c
+tests_lib_between_LDADD =
 
 # NVIDIA's library as tests need it: one that can misbehave, and one that lacks a function.
 check_LTLIBRARIES += tests/lib/fakenvml.la tests/lib/fakenvmllacks.la

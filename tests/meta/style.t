@@ -86,13 +86,89 @@ is "$(echo "$TMP/long.c" | long_functions)" "$TMP/long.c:f" "(a function of 61 l
 sed 3d "$TMP/long.c" >"$TMP/fits.c"
 is "$(echo "$TMP/fits.c" | long_functions)" "" "(a function of 60 lines is not)"
 
+# A backtrace is read by the names of static functions: each carries its noun, and no other file has one of that name.
+statics() {
+	xargs awk '
+	/^(_Noreturn )?static / {
+		line = $0
+		sub(/__attribute__\(\([^)]*(\([^)]*\))?[^)]*\)\)/, "", line)
+		if (line !~ /^[^=;(]*[A-Za-z0-9_]\(/)
+			next
+		sub(/\(.*/, "", line)
+		sub(/.*[ *]/, "", line)
+		print line, FILENAME
+	}' | sort -u
+}
+grep -E '^(lib|cli|daemon)/' "$TMP/c" | statics >"$TMP/statics"
+ok "there are static functions to look at" test -s "$TMP/statics"
+is "$(awk '$1 !~ /_/' "$TMP/statics")" "" "no static function's name is a single word"
+is "$(awk '{ print $1 }' "$TMP/statics" | uniq -d)" "" "no two files have a static function of the same name"
+printf '%s\n' 'static int begin(void)' '_Noreturn static void x_end(int a)' 'static struct a *x_new(int (*f)(int));' >"$TMP/one.c"
+printf '%s\n' 'static int x_table[] = { f(1) };' 'static __attribute__((format(printf, 1, 2))) int x_end(char *a, ...)' >"$TMP/two.c"
+printf '%s\n' "$TMP/one.c" "$TMP/two.c" | statics >"$TMP/probe"
+is "$(awk '$1 !~ /_/ { print $1 }' "$TMP/probe")" "begin" "(a single word is seen)"
+is "$(awk '{ print $1 }' "$TMP/probe" | uniq -d)" "x_end" "(and so is a name in two files)"
+is "$(awk '{ print $1 }' "$TMP/probe" | sort -u | tr '\n' ' ')" "begin x_end x_new " "(pointers and attributes are, variables are not)"
+
+# What the last commit and the working tree change is broken into lines as .clang-format says. Lines that nobody touches stay
+# as they are, so that history stays readable.
+clang_format=$(command -v clang-format-14 || command -v clang-format)
+# broken FILE RANGE…: what clang-format would change in those lines, as a diff.
+broken() {
+	broken_file=$1
+	shift
+	"$clang_format" --style="file:$SRC/.clang-format" $(printf -- '--lines=%s ' "$@") "$broken_file" | diff -u "$broken_file" -
+}
+if [ "$(git rev-parse --show-toplevel 2>/dev/null)" != "$(pwd -P)" ] || ! git rev-parse -q --verify 'HEAD^' >/dev/null 2>&1; then
+	skip "no git history of this folder: changed lines are not known"
+elif ! "${clang_format:-false}" --version 2>/dev/null | grep -q 'version 14\.'; then
+	skip "clang-format 14 is not installed (Debian 12: clang-format)"
+else
+	git diff -U0 --no-color --no-ext-diff --diff-filter=d 'HEAD^' -- '*.c' '*.h' | awk '
+		/^\+\+\+ b\// { file = substr($0, 7) }
+		/^@@ / {
+			sub(/^.*\+/, "")
+			sub(/ .*/, "")
+			n = split($0, at, ",")
+			if (n < 2 || at[2] > 0)
+				print file, at[1] ":" at[1] + (n < 2 ? 1 : at[2]) - 1
+		}' >"$TMP/changed"
+	for file in $(cut -d ' ' -f 1 "$TMP/changed" | sort -u); do
+		broken "$file" $(awk -v f="$file" '$1 == f { print $2 }' "$TMP/changed")
+	done >"$TMP/bad"
+	is "$(head -n 60 "$TMP/bad")" "" "changed lines are broken as .clang-format says ('git clang-format-14 HEAD^' mends them)"
+	printf 'int f(int a)\n{\n\tif(a)   return\n\t  a+1;\n\treturn 0;\n}\nint   g;\n' >"$TMP/badly.c"
+	is "$(broken "$TMP/badly.c" 3:4 | sed -n 's/^+\([^+]\)/\1/p')" "$(printf '\tif (a)\n\t\treturn a + 1;')" \
+		"(a badly broken statement is seen, and no other line)"
+fi
+
 # Text.
 grep -nE '[[:blank:]]$' $(cat "$TMP/all") >"$TMP/bad"
 is "$(cat "$TMP/bad")" "" "no blanks at the end of a line"
 grep -nE '^    ' $(cat "$TMP/c") >"$TMP/bad"
 is "$(head -n 20 "$TMP/bad")" "" "C is indented by tabs"
-awk 'length($0) > 140 { print FILENAME ":" FNR }' $(cat "$TMP/ours") >"$TMP/bad"
-is "$(cat "$TMP/bad")" "" "no line of C is longer than 140"
+# wide FILE…: lines of more than 120 columns. A tab goes to the next multiple of 8, a character of UTF-8 has one column.
+wide() {
+	awk '{
+		gsub(/[\200-\277]/, "")
+		parts = split($0, part, "\t")
+		columns = 0
+		for (i = 1; i <= parts; i++) {
+			columns += length(part[i])
+			if (i < parts)
+				columns += 8 - columns % 8
+		}
+		if (columns > 120)
+			print FILENAME ":" FNR ": " columns
+	}' "$@"
+}
+find . \( -name .git -o -name 'build*' -o -name '_build' -o -name '_inst' \) -prune -o -name '*.mk' -print | sed 's,^\./,,' >"$TMP/mk"
+wide $(cat "$TMP/c" "$TMP/mk") Makefile.am configure.ac m4/nanopod.m4 bootstrap .ci/run >"$TMP/bad"
+is "$(cat "$TMP/bad")" "" "no line of C, of the build or of CI has more than 120 columns"
+{ printf '\t%0112d\n' 0; printf '%0119d…\n' 0; } >"$TMP/narrow.c"
+is "$(wide "$TMP/narrow.c")" "" "(120 columns are not too many, however they are written)"
+{ printf '1234567\t%0113d\n' 0; printf '%0120d…\n' 0; } >"$TMP/wide.c"
+is "$(wide "$TMP/wide.c" | sed 's/.*: //' | tr '\n' ' ')" "121 121 " "(121 are)"
 for file in $(cat "$TMP/all"); do
 	[ -z "$(tail -c 1 "$file")" ] || echo "$file"
 done >"$TMP/bad"

@@ -1,5 +1,5 @@
-# tests/provision: `nanopod provision` from end to end, on real nodes; each skipped, with its reason, where that can't be.
-# They are in Makefile.am's cluster_tests.
+# tests/provision: `nanopod provision` from end to end, on real nodes; each is skipped, with its reason, where there are
+# none. They are in Makefile.am's cluster_tests.
 EXTRA_DIST += tests/provision/argv.c tests/provision/look.sh tests/provision/newer.sh tests/provision/picture.sh \
 	tests/lib/cluster.sh \
 	tests/provision/stacks/tiny/stack.yaml tests/provision/stacks/tiny/file.sh tests/provision/stacks/tiny/last.sh \

@@ -25,7 +25,7 @@ struct faulty {
 	bool unsure;               /* it died and what was staged may be on disk */
 	long failed, died;
 
-	/* A long gap in time is committed in steps, by the market itself: which state was meant to last, and which did. */
+	/* The market commits a long gap in time in steps: which state was meant to last, and which did. */
 	uint64_t (*state)(void *arg);
 	void *arg;
 	uint64_t asked, kept;      /* of the last commit that was asked for; that went well */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that should not be, hosts that are not as they should be, minutes that were paid and not delivered. See fleet.h. */
+/* Finds nodes that should not be, hosts in a wrong state, and minutes paid but not delivered. See fleet.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -194,8 +194,8 @@ static void turn_minute(struct money *a, bool over)
 }
 
 /*
- * A host goes down because nothing came up on it for so long, or nobody was heard: not even what is
- * settled just then may be paid from the time on from which that is so. A market that started in between cannot know the latter.
+ * A host goes down because nothing came up on it for so long, or its agent was silent: from that time on nobody may pay
+ * for it, not even what is settled just then. A market that started in between cannot know how long it was silent.
  */
 static int64_t floor_of(struct money *a, const struct event *ev)
 {

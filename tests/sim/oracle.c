@@ -64,8 +64,8 @@ static int64_t came_back(const struct effects *did, uint64_t account, enum book 
 static bool release_held(struct world *w, const struct event *ev, const struct promise *p)
 {
 	int64_t back = came_back(&w->did, ev->account, BOOK_AVAILABLE);
-	bool alone =
-		true; /* nothing else moved this account's money: no resting order of its own filled, no share of its own */
+	/* Nothing else moved this account's money: none of its resting orders filled, and no share is its own. */
+	bool alone = true;
 
 	for (size_t i = 0; i < w->did.count; i++) {
 		const struct effect *e = &w->did.list[i];

@@ -95,7 +95,7 @@ static bool host_fits(const struct reference *r, const struct rorder *buy, int64
 	return true;
 }
 
-/* Every host that has a piece on sale by this block has its whole window so, is up, and there are as many as it says. */
+/* Every host with a piece in this block is up and has its whole window on sale, and the block has all its hosts. */
 static bool block_whole(const struct reference *r, const struct rorder *buy, const struct rorder *sell)
 {
 	int32_t hosts = 0;

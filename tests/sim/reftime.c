@@ -142,7 +142,7 @@ void ref_procurement_cancel(struct reference *r, struct rprocurement *p, int sid
 	}
 }
 
-/* Hosts that the pool has in a minute, and those of them on sale for the procurement; until when that is so for certain. */
+/* The pool's hosts in a minute, and those of them on sale for the procurement. Returns until when both surely hold. */
 static int64_t procurement_look(const struct reference *r, const struct rprocurement *p, int64_t t, int64_t end,
 	int32_t *own, int32_t *sale)
 {

@@ -1,4 +1,5 @@
-# tests/stacks: what stacks write and do, on this machine and, in *-ns.t, on nodes of the driver ns (Makefile.am has those).
+# tests/stacks: what stacks write and do, on this machine and, in *-ns.t, on nodes of the driver ns (Makefile.am lists
+# those).
 
 stacks_tests = tests/stacks/lib.t tests/stacks/facts.t tests/stacks/slurm-conf.t
 TESTS += $(stacks_tests)
@@ -15,8 +16,8 @@ tests/stacks/k3s-ns.log: TEST_TIMEOUT = 600
 k8s_tests = tests/stacks/k8s-real.t tests/stacks/k8s-servers.t
 TESTS += $(k8s_tests)
 $(k8s_tests:.t=.log): $(node_programs)
-EXTRA_DIST += $(k8s_tests) tests/stacks/k8s.sh tests/stacks/k8s-build tests/lib/k8s-double/k8s tests/lib/k8s-double/image \
-	tests/lib/k8s-double/pack.sh tests/lib/k8s-double/nodes.sh
+EXTRA_DIST += $(k8s_tests) tests/stacks/k8s.sh tests/stacks/k8s-build tests/lib/k8s-double/k8s \
+	tests/lib/k8s-double/image tests/lib/k8s-double/pack.sh tests/lib/k8s-double/nodes.sh
 tests/stacks/k8s-real.log tests/stacks/k8s-servers.log: TEST_TIMEOUT = 1200
 
 # Stacks on top: GPUs, monitoring, storage, Ray. Manifests against the schemas of their kinds.
@@ -27,5 +28,5 @@ tests_stacks_manifest_LDADD = $(JANSSON_LIBS) $(YAML_LIBS)
 stacks_tests_addons = tests/stacks/gpu-operator.t tests/stacks/monitoring.t tests/stacks/ray.t tests/stacks/storage.t
 TESTS += $(stacks_tests_addons)
 $(stacks_tests_addons:.t=.log): tests/stacks/manifest$(EXEEXT)
-EXTRA_DIST += $(stacks_tests_addons) tests/stacks/addons.sh tests/stacks/addons-ns.sh tests/stacks/monitoring-rules.yml \
-	tests/stacks/raydouble.sh tests/stacks/schema/kinds.json
+EXTRA_DIST += $(stacks_tests_addons) tests/stacks/addons.sh tests/stacks/addons-ns.sh \
+	tests/stacks/monitoring-rules.yml tests/stacks/raydouble.sh tests/stacks/schema/kinds.json

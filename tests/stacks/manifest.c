@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * manifest KINDS.json FILE…: every document of these YAML files is an object of a kind that KINDS.json has a schema of, and
- * fits it; the values of a HelmChart are YAML too. Says what does not, and exits with 1. With --values NAME first, the
- * values of the chart NAME as JSON instead.
+ * manifest KINDS.json FILE…: every document of these YAML files must be of a kind that KINDS.json has a schema of, and
+ * fit it; the values of a HelmChart are YAML too. Says what does not fit, and exits with 1. With --values NAME first it
+ * prints the values of the chart NAME as JSON instead.
  */
 #include <errno.h>
 #include <jansson.h>

@@ -355,7 +355,7 @@ static double cpu(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Seconds of processor an order, and of the clock. What was written before is on the disk first: it is not these orders' cost. */
+/* Processor and clock seconds of an order. Earlier writes reach the disk first: these orders do not pay for them. */
 static void flat_at(struct store *s, struct make *m, int batch, const char *when, double *busy, double *wall)
 {
 	double v[RUNS_MAX], w[RUNS_MAX];

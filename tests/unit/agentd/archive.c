@@ -165,7 +165,7 @@ static void test_modules(void)
 	buf_release(&b);
 }
 
-/* What is put inside a guest: a script that a shell can read, services that are wanted, no host key and no machine's id. */
+/* What a guest is given: a script that a shell can read, the wanted services, no host key and no machine id. */
 static void test_guest(void)
 {
 	char to[64] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A console's lines: in order, none twice, none lost, whenever the agent stops in between; and a flood that takes no disk. */
+/* A console's lines: in order, none twice, none lost, whenever the agent stops; and a flood that fills no disk. */
 #include "../../lib/tap.h"
 
 #include <fcntl.h>

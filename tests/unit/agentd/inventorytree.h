@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unpacks tests/fixtures/sysfs/NAME.tree below a fresh folder (the README there has the format), and takes it away again. */
+/* Unpacks tests/fixtures/sysfs/NAME.tree into a fresh folder, and removes it again. The README there has the format. */
 #ifndef TESTS_INVENTORYTREE_H
 #define TESTS_INVENTORYTREE_H
 

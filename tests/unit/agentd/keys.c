@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a buyer sends along: which keys are installed, which are refused and why, and that nothing is dropped in silence. */
+/* Keys that a buyer sends along: which are installed, which are refused and why; none is dropped in silence. */
 #include "../../lib/tap.h"
 
 #include "agentd/keyline.h"

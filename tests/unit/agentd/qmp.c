@@ -17,7 +17,10 @@
 #define GREETING "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n"
 #define FINE "{\"return\": {}}\r\n"
 
-/* What it says after each line that it hears; first of all at once. NULL-ended. Then it is silent until the other end closes. */
+/*
+ * Plays QEMU: says the first of `says` (NULL-ended) at once and the next after each line that it hears. Then it is
+ * silent until the other end closes.
+ */
 static pid_t play(const char *const *says, size_t flood, int *fd)
 {
 	int pair[2];

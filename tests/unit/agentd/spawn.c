@@ -133,7 +133,7 @@ static void test_given(struct buf *out)
 	signal(SIGPIPE, SIG_IGN);
 	sh("grep -E 'SigBlk|SigIgn' /proc/self/status", 5000, out, &f);
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	/* 32 and 33 are the C library's own, which lets nobody touch them: they are as whoever runs this test had them. */
+	/* Signals 32 and 33 are the C library's: nobody can change them, so they are as this test's caller had them. */
 	ok(strcmp(buf_text(out), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n") == 0 ||
 			strcmp(buf_text(out), "SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n") == 0,
 		"signals are as a program expects them");

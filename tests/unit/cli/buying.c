@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small things of buying: limits that are read back as enough, commands typed again, keys for nodes, names for completion. */
+/* Buying in small: limits read back as enough, commands typed again, keys for nodes, names for completion. */
 #include "../../lib/tap.h"
 #include "../../lib/tool.h"
 

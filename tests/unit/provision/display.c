@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes as people and programs see them: the plan over nodes that are alike, failures with their last lines, live rows that fit. */
+/* Notes as people and programs see them: a plan over like nodes, failures with their last lines, live rows that fit. */
 #include "../../lib/tap.h"
 
 #include <unistd.h>

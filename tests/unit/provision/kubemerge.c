@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cluster laid into kubeconfigs as they lie about: kubectl's, a cloud's, one in JSON, one with what nobody should touch. */
+/* A cluster merged into kubeconfigs of all kinds: kubectl's, a cloud's, one in JSON, one with parts to leave alone. */
 #include "../../lib/tap.h"
 
 #include <errno.h>

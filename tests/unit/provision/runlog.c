@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of a cluster: for its owner alone, one writer at a time, whole lines after a crash, hostile names refused. */
+/* The log of a cluster's runs: its owner's alone, one writer at a time, whole lines after a crash, no hostile names. */
 #include "../../lib/tap.h"
 
 #include <errno.h>
