@@ -280,6 +280,17 @@ marketd_start --test-clock --rate 0 --agent-silent 4
 T2=$(session "$AGT2" two 2 m2 | json .token)
 as "$S2" GET /np/v1/agent/work >/dev/null
 
+# watched: the market has looked at its agents since. rack2 is silent; when its owner puts its host up, the next look puts it
+# down again, after the one at rack1.
+H2=$(as "$T2" POST /np/v1/agent/hosts '{"name":"h2","instance_sku":"richmond"}' | json .id)
+h2_down() { [ "$(as "$FOUNDRY" GET "/np/v1/hosts/$H2" | json .state)" = down ]; }
+watched() {
+	wait_for 15 h2_down || { fail "(rack2 is silent)"; return; }
+	as "$FOUNDRY" PATCH "/np/v1/hosts/$H2" '{"down":false}' | json .state >"$TMP/.put-up"
+	[ "$(cat "$TMP/.put-up")" != down ] || fail "(its host is put up)"
+	wait_for 15 h2_down || fail "(and down again)"
+}
+
 # ---- Silence and its price -----------------------------------------------------------------------------
 state_is() { [ "$(as "$FOUNDRY" GET "/np/v1/hosts/$H1" | json .state)" = "$1" ]; }
 available() { as "$ACME" GET /np/v1/balance | json .available_micros; }
@@ -295,13 +306,14 @@ ok "heard again it is up" wait_for 5 state_is up
 is "$(($(available) - had))" $((12 * 1000000 * 10 / 60)) "the buyer has his money back from when it was heard last"
 kill $POLL 2>/dev/null; wait $POLL 2>/dev/null
 
-states() { as "$FOUNDRY" GET '/np/v1/events?limit=1000' | jq -r 'select(.type == "host.state") | .state' | tr '\n' ' '; }
+states() { as "$FOUNDRY" GET '/np/v1/events?limit=1000' | jq -r --arg h "$H1" 'select(.type == "host.state" and .host == $h) | .state' | tr '\n' ' '; }
 as "$S2" GET /np/v1/agent/work >/dev/null
 had=$(states)
+isnt "$had" "" "(its states are events)"
 kill -STOP $MARKETD_PID
-sleep 6
+sleep 6 # longer than an agent may be silent
 kill -CONT $MARKETD_PID
-as "$S2" GET '/np/v1/agent/work?wait=0' >/dev/null
+watched # before S2 is heard again
 is "$(states)" "$had" "a market that stood still itself holds nobody's silence against him"
 
 # ---- Failure -------------------------------------------------------------------------------------------
@@ -326,7 +338,7 @@ as "$ACME" POST "/v2/instances/$INST2/terminate" >/dev/null
 as "$ACME" POST /v2/instances "{\"name\":\"vm3\",\"pool\":\"train\",\"image\":\"debian-12\",\"instance_sku\":\"$SKU\"}" >"$TMP/.made"
 INST3=$(json .id <"$TMP/.made")
 v2_clock $((NOW + 1200 + 120)); heard
-sleep 1.2
+watched
 ok "two minutes are not too long" up_heard
 v2_clock $((NOW + 1200 + 240)); heard
 ok "four are" wait_for 10 down_heard
@@ -335,10 +347,10 @@ ok "when it comes the host is up" wait_for 10 up_heard
 had=$(states)
 as "$S2" POST "/np/v1/instances/$INST3/report" '{"status":"failed","fault":"node","message":"it stops again and again"}' >/dev/null
 is "$(http_status)" 204 "its buyer breaks it from within"
-heard; sleep 2.2; heard
+heard; watched
 is "$(states)" "$had" "for that the host is not down, and he pays on"
 as "$FOUNDRY" PATCH "/np/v1/hosts/$H1" '{"down":true}' >/dev/null
-heard; sleep 1.2
+heard; watched
 ok "what its owner puts down stays down" down_heard
 as "$FOUNDRY" PATCH "/np/v1/hosts/$H1" '{"down":false}' >/dev/null
 

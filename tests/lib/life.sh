@@ -8,7 +8,7 @@
 
 LIFE_DRIVER=${TEST_DRIVER:-process}
 LIFE_MARK=8$$
-LIFE_PORT=$((25000 + $$ % 300 * 16))
+LIFE_PORT=$PORTS
 LIFE_OPTIONS=(--driver "$LIFE_DRIVER" --first-port $LIFE_PORT)
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -52,14 +52,15 @@ life_pid() { pgrep -xf "sleep $(life_number "$1")" | head -n 1; }
 
 # ---- On the machine ----------------------------------------------------------------------------------------------
 life_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-# life_left AGENT ID: what is there of a node: its folder, processes that name it, mounts, control groups.
+# life_left AGENT ID: what is there of a node: its folder, processes that name it, mounts, control groups. Other tests'
+# nodes have the same ids: their mounts are below their folders.
 LIFE_PREFIX=''
 # life_prefix WORD: how the agent's control groups begin, as a process in one of its nodes shows (ids are other markets' too).
 life_prefix() { LIFE_PREFIX=$(sed -n 's,.*/\(np[0-9a-f]*-\)n-inst_.*,\1,p' "/proc/$(life_pid "$1")/cgroup" 2>/dev/null | head -n 1); }
 life_left() {
 	[ ! -e "$TMP/$1/nodes/$2" ] || echo "$TMP/$1/nodes/$2"
 	pgrep -af "$TMP/$1/nodes/$2" | grep -v pgrep
-	grep -s "$2" /proc/self/mountinfo
+	grep -s "$2" /proc/self/mountinfo | sed "\\,nanopod-test\\., { \\,$TMP/,!d }"
 	[ -z "$LIFE_PREFIX" ] || ls -d /sys/fs/cgroup/"$LIFE_PREFIX"*"$2"* /sys/fs/cgroup/*/"$LIFE_PREFIX"*"$2"* 2>/dev/null
 }
 life_gone() { [ ! -e "$TMP/$1/nodes/$2" ] && [ -z "$(life_left "$@")" ]; }
