@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A bundle for nodes without internet, made for real from this machine's mirrors: whole or not at all, gone on with, checked,
 # and, where nodes can be made, installed from, and refused by them once a byte of it is another.
-TEST_SCRIPTS=${NANOPOD_TEST_SCRIPTS-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
 . "$(dirname "$0")/../lib/tap.sh"
-[ "$TEST_SCRIPTS" != no ] || skip_all "what runs here is sh, here and on nodes: NANOPOD_TEST_SCRIPTS is no"
 need apt-get dpkg-deb sha256sum
 BUNDLE=$SRC/stacks/common/bundle.sh
 bundle() { sh "$BUNDLE" "$@"; }

@@ -3,9 +3,8 @@
 # gpu-operator, monitoring, storage (Rook) and ray on a K3s of two nodes: every step of theirs that K3s has to do with is
 # applied, looked at again, verified and undone. Against a DOUBLE of K3s: its Helm controller looks whether the chart is to
 # be had, says that it is installed, and makes a pod and what its operator would make. GPUs are facts, no devices.
-TEST_SCRIPTS=${NANOPOD_TEST_SCRIPTS-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_K3S=${NANOPOD_K3S_BUNDLE-}
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_K3S=${NANOPOD_K3S_BUNDLE-}
 . "$(dirname "$0")/../lib/tap.sh"
-[ "$TEST_SCRIPTS" != no ] || skip_all "what runs here is sh on nodes: NANOPOD_TEST_SCRIPTS is no"
 [ -z "$TEST_K3S" ] || skip_all "charts of the real K3s need the internet"
 . "$SRC/tests/lib/cluster.sh"
 . "$SRC/tests/stacks/k3s.sh"

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # `nanopod provision … k3s gpu-operator monitoring ray` on two nodes: all of it from nothing in one go, again, verify and
 # remove. Against a DOUBLE of K3s, which installs no chart; there is no GPU. addons-k3s-ns.t has the steps one by one.
-TEST_SCRIPTS=${NANOPOD_TEST_SCRIPTS-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_K3S=${NANOPOD_K3S_BUNDLE-}
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_K3S=${NANOPOD_K3S_BUNDLE-}
 . "$(dirname "$0")/../lib/tap.sh"
-[ "$TEST_SCRIPTS" != no ] || skip_all "what runs here is sh on nodes: NANOPOD_TEST_SCRIPTS is no"
 [ -z "$TEST_K3S" ] || skip_all "charts of the real K3s need the internet"
 . "$SRC/tests/lib/cluster.sh"
 . "$SRC/tests/stacks/k3s.sh"

@@ -3,9 +3,8 @@
 # `nanopod provision … k3s` from end to end: one server and two agents from nothing, again, a node more, three servers,
 # drain, an upgrade, kubeconfig, a node less, remove. From a folder that `nanopod provision bundle` made. Against a DOUBLE
 # of k3s unless NANOPOD_K3S_BUNDLE is set.
-TEST_SCRIPTS=${NANOPOD_TEST_SCRIPTS-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_K3S=${NANOPOD_K3S_BUNDLE-}
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_K3S=${NANOPOD_K3S_BUNDLE-}
 . "$(dirname "$0")/../lib/tap.sh"
-[ "$TEST_SCRIPTS" != no ] || skip_all "what runs here is sh on nodes: NANOPOD_TEST_SCRIPTS is no"
 . "$SRC/tests/lib/cluster.sh"
 . "$SRC/tests/stacks/k3s.sh"
 "$NANOPOD" provision --help >/dev/null 2>&1 || skip_all "this nanopod has no 'provision'"

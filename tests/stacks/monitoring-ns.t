@@ -3,9 +3,8 @@
 # stacks/monitoring on two real nodes: Debian's Prometheus scrapes itself, Alertmanager and both node exporters; an alert
 # fires when one of them stops; a user prometheus who lays links gets nothing written elsewhere; undone, the nodes are as
 # they were. Slurm is a DOUBLE: two commands that print.
-TEST_SCRIPTS=${NANOPOD_TEST_SCRIPTS-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
 . "$(dirname "$0")/../lib/tap.sh"
-[ "$TEST_SCRIPTS" != no ] || skip_all "what runs here is sh on nodes: NANOPOD_TEST_SCRIPTS is no"
 . "$SRC/tests/lib/cluster.sh"
 . "$SRC/tests/stacks/addons-ns.sh"
 ns_begin 2

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # stacks/ray on two real nodes, with a DOUBLE of Ray's wheel: a Python environment from a folder of wheels, the token, the
 # units, and the stack's own program. Ray itself is not here: nothing of it is proven.
-TEST_SCRIPTS=${NANOPOD_TEST_SCRIPTS-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
 . "$(dirname "$0")/../lib/tap.sh"
-[ "$TEST_SCRIPTS" != no ] || skip_all "what runs here is sh on nodes: NANOPOD_TEST_SCRIPTS is no"
 need python3
 . "$SRC/tests/lib/cluster.sh"
 . "$SRC/tests/stacks/addons-ns.sh"

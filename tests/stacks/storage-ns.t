@@ -3,9 +3,8 @@
 # stacks/storage on two real nodes: NFS up to what the kernel does, which in nodes of the driver ns has none: the packages,
 # exports and exportfs are real, the kernel's part and its mount are a DOUBLE. MinIO with a DOUBLE of its binary, which
 # listens and speaks the health address. Data stay when it is undone.
-TEST_SCRIPTS=${NANOPOD_TEST_SCRIPTS-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
 . "$(dirname "$0")/../lib/tap.sh"
-[ "$TEST_SCRIPTS" != no ] || skip_all "what runs here is sh on nodes: NANOPOD_TEST_SCRIPTS is no"
 . "$SRC/tests/lib/cluster.sh"
 . "$SRC/tests/stacks/addons-ns.sh"
 ns_begin 2
