@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod balance: money that is free, held for orders, and paid for leases under way. */
+/* nanopod balance: money that is available, held for orders, and paid for time that has not passed. */
 #include "cli/frame/cell.h"
 #include "cli/trade/market_link.h"
 #include "cli/frame/rows.h"
 
 static const struct column columns[] = {
-	{ "available", COLUMN_ID, "may be spent" },
+	{ "available", COLUMN_ID, "what you can spend" },
 	{ "available_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
-	{ "held", 0, "kept for orders that rest" },
+	{ "held", 0, "reserved for orders that wait in the book" },
 	{ "held_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
-	{ "escrow", 0, "paid for leases, not used up yet" },
+	{ "escrow", 0, "paid for time that has not passed yet" },
 	{ "escrow_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
-	{ "unsettled", 0, "earned by selling, not booked yet" },
+	{ "unsettled", 0, "earned by selling, not available yet" },
 	{ "unsettled_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
-	{ "floor", COLUMN_WIDE, "how far 'available' may go down" },
+	{ "floor", COLUMN_WIDE, "the lowest that 'available' may become" },
 	{ "floor_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
-	{ "burn_per_hour", 0, "what runs now uses up in an hour" },
+	{ "burn_per_hour", 0, "what the running nodes cost an hour" },
 	{ "burn_per_hour_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
 	{ 0 },
 };
@@ -30,7 +30,7 @@ static int balance_show(struct nanopod *np, const struct options *o, const struc
 	int rc;
 
 	if (option_given(o, "quiet"))
-		np->format = FORMAT_NAME; /* for a script: no sign and no commas */
+		np->format = FORMAT_NAME; /* for scripts: without a dollar sign and commas */
 	for (size_t i = 0; i < AMOUNTS; i++) {
 		cells[2 * i] = cell_money(np, amounts[i], rooms[2 * i]);
 		cells[2 * i + 1] = cell_micros(amounts[i], rooms[2 * i + 1]);
@@ -64,8 +64,8 @@ static int balance_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct example examples[] = {
-	{ "nanopod balance", "what may be spent, what is held, what runs" },
-	{ "nanopod balance -q", "the free money alone, for scripts: 12.500000" },
+	{ "nanopod balance", "show what you can spend, what is held, what runs" },
+	{ "nanopod balance -q", "what you can spend, for scripts: 12.500000" },
 	{ "nanopod balance -o json", "every amount as a decimal and in micro-dollars" },
 	{ 0 },
 };
@@ -73,11 +73,11 @@ static const struct example examples[] = {
 const struct command cmd_balance = {
 	.name = "balance",
 	.args = "",
-	.summary = "show how much money there is",
+	.summary = "show the balance of the account",
 	.examples = examples,
-	.description = "What a running reservation costs was paid when it was bought and is in escrow until its "
-		       "minutes have passed. "
-		       "'nanopod burn' says per reservation how long that lasts, 'nanopod ledger' how it came about.",
+	.description = "You pay for a reservation when you buy it; the market keeps that money in escrow until its "
+		       "minutes have passed. 'nanopod burn' shows the cost of each reservation, 'nanopod ledger' "
+		       "every posting.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = balance_command,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod burn: what uses up money now and later, by reservation, and how long what is there lasts. */
+/* nanopod burn: what each reservation costs an hour, until when, and in total. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,23 +15,23 @@ enum { MINUTE = 60 };
 
 static const struct column columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
-	{ "type", 0, "what kind of node" },
+	{ "type", 0, "type of node" },
 	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "nodes that run now" },
-	{ "per_hour", COLUMN_RIGHT, "what they use up in an hour" },
+	{ "per_hour", COLUMN_RIGHT, "what they cost an hour" },
 	{ "per_hour_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
-	{ "until", 0, "when the last node of it ends" },
-	{ "to_the_end", COLUMN_RIGHT, "what it still uses up until then" },
+	{ "until", 0, "when its last node ends" },
+	{ "to_the_end", COLUMN_RIGHT, "cost from now until then" },
 	{ "to_the_end_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
-	{ "coming", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "nodes that begin next" },
-	{ "starts", COLUMN_WIDE, "when the first of those begins" },
-	{ "interruptible", COLUMN_RAW | COLUMN_WIDE, "may be taken back" },
+	{ "pending", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "nodes that start next" },
+	{ "starts", COLUMN_WIDE, "when the first of those starts" },
+	{ "interruptible", COLUMN_RAW | COLUMN_WIDE, "the market may take it back" },
 	{ "pool", COLUMN_WIDE, "its id" },
 	{ 0 },
 };
 
 struct spent {
 	char *pool, *name, *type;
-	int64_t nodes, coming, per_hour, rest, until, starts;
+	int64_t nodes, pending, per_hour, rest, until, starts;
 	bool interruptible;
 };
 
@@ -88,11 +88,11 @@ static int add_lease(void *arg, struct doc *d, long at, struct fail *f)
 		s->nodes += l.nodes;
 		b->overflow |= money_add(s->per_hour, hour, &s->per_hour) != 0;
 	} else {
-		/* An extension comes after what it extends: only what begins next is counted, not each window. */
+		/* Counts only the nodes that start next: later windows are often extensions of the same nodes. */
 		if (!s->starts || l.start < s->starts)
-			s->coming = 0;
+			s->pending = 0;
 		if (!s->starts || l.start <= s->starts) {
-			s->coming += l.nodes;
+			s->pending += l.nodes;
 			s->starts = l.start;
 		}
 	}
@@ -101,7 +101,7 @@ static int add_lease(void *arg, struct doc *d, long at, struct fail *f)
 	return 0;
 }
 
-/* What it comes to. Leases are paid when they are bought: only what is not bought yet can run out of money. */
+/* The line below the table. Everything in it is already paid, so nothing listed can run out of money. */
 static void burn_forecast(struct nanopod *np, const struct burn *b, const struct model_balance *balance)
 {
 	int64_t hour = 0, rest = 0, until = 0;
@@ -113,14 +113,14 @@ static void burn_forecast(struct nanopod *np, const struct burn *b, const struct
 		until = b->list[i].until > until ? b->list[i].until : until;
 	}
 	if (!b->count)
-		print_note(np, "nothing runs, and nothing is coming; %s is available",
-			money_text(balance->available, there));
+		print_note(np, "no running or pending nodes; %s available", money_text(balance->available, there));
 	else
-		print_note(np, "%s an hour now, %s until %s (%s); all of that is paid. %s stays available then%s%s",
+		print_note(np, "%s an hour now, %s until %s (%s), all paid; %s remains available%s%s%s",
 			money_text(hour, a), money_text(rest, c), when_local(until, at),
 			when_relative(until, b->now, when), money_text(balance->available, there),
-			balance->held > 0 ? ", less what resting orders buy: at most " : "",
-			balance->held > 0 ? money_text(balance->held, held) : "");
+			balance->held > 0 ? ", less up to " : "",
+			balance->held > 0 ? money_text(balance->held, held) : "",
+			balance->held > 0 ? " for orders in the book" : "");
 }
 
 static int burn_show(struct nanopod *np, const struct options *o, const struct burn *b)
@@ -135,13 +135,13 @@ static int burn_show(struct nanopod *np, const struct options *o, const struct b
 		const struct spent *s = &b->list[i];
 		char nodes[CELL_TEXT], hour[CELL_TEXT], hour_n[CELL_TEXT], until[CELL_TEXT], rest[CELL_TEXT],
 			rest_n[CELL_TEXT];
-		char coming[CELL_TEXT], starts[CELL_TEXT];
+		char pending[CELL_TEXT], starts[CELL_TEXT];
 
 		rows_add(r,
 			(const char *[]){ s->name, s->type, cell_int(s->nodes, nodes),
 				cell_money(np, s->per_hour, hour), cell_micros(s->per_hour, hour_n),
 				cell_time(np, s->until, until), cell_money(np, s->rest, rest),
-				cell_micros(s->rest, rest_n), cell_int(s->coming, coming),
+				cell_micros(s->rest, rest_n), cell_int(s->pending, pending),
 				cell_time(np, s->starts, starts), cell_bool(s->interruptible), s->pool });
 	}
 	return rows_end(r);
@@ -159,15 +159,15 @@ static int burn_command(struct nanopod *np, const struct options *o)
 	rc = market_sign_in(np, o, 0, &m);
 	rc = rc ? rc : market_need_ours(m, "burn");
 	if (!rc) {
-		/* The market's clock counts, and a minute that has begun is used up. */
+		/* By the market's clock; a minute that has begun counts as used. */
 		b.now = m->about_doc && m->about.now > 0 ? m->about.now : b.now;
 		b.now -= b.now % MINUTE;
 		if (market_each(m, "/np/v1/leases", add_lease, &b) || market_get(m, "/np/v1/balance") ||
 		    wire_balance(m->doc, WIRE_WHOLE, &balance, &m->fail))
-			rc = market_fail(m, "cannot say what runs");
+			rc = market_fail(m, "cannot list what runs");
 		else if (b.overflow)
 			rc = print_fail(np, STATUS_FAILURE, NULL,
-				"cannot say what runs: the sum is too large to be counted");
+				"cannot list what runs: the sum is too large to compute");
 		else
 			rc = burn_show(np, o, &b);
 		if (!rc && cell_for_people(np) && !option_given(o, "quiet"))
@@ -184,20 +184,20 @@ static int burn_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct example examples[] = {
-	{ "nanopod burn", "what each reservation costs an hour, until when, and in all" },
+	{ "nanopod burn", "show what each reservation costs an hour, until when, and in total" },
 	{ "nanopod burn -o json | jq 'map(.per_hour_micros) | add'", "micro-dollars an hour, for an alert" },
-	{ "nanopod burn -q", "names of what runs or is coming" },
+	{ "nanopod burn -q", "names of running and pending reservations" },
 	{ 0 },
 };
 
 const struct command cmd_burn = {
 	.name = "burn",
 	.args = "",
-	.summary = "show what costs money now and until when",
+	.summary = "show what reservations cost, and until when",
 	.examples = examples,
-	.description = "One row for a reservation (and type of node). What it still uses up was paid when it was "
-		       "bought and is in escrow; "
-		       "the line below says what that is for all together and what stays available.",
+	.description = "One row for each reservation and type of node. You paid the cost until its end when you "
+		       "bought it; the market keeps it in escrow. The line below the table shows the sum and what "
+		       "remains available.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = burn_command,

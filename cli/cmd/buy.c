@@ -505,47 +505,49 @@ static int buy_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "type", 't', OPTION_STRING, "TYPE", .help = "type of node: its name, id, or the beginning of it",
+	{ "type", 't', OPTION_STRING, "TYPE", .help = "type of node: its name, id or the beginning of one; required",
 		.complete = COMPLETE_TYPE },
-	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024, .help = "how many nodes" },
-	{ "duration", 'd', OPTION_STRING, "DURATION", .help = "how long: 90m, 24h, 1d12h, 2w" },
+	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024, .help = "number of nodes" },
+	{ "duration", 'd', OPTION_STRING, "DURATION",
+		.help = "how long: 90m, 24h, 1d12h, 2w; this or --end is required" },
 	{ "start", 's', OPTION_STRING, "TIME",
-		.help = "from when: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix" },
-	{ "end", 'e', OPTION_STRING, "TIME", .help = "until when, instead of a duration" },
+		.help = "start: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix; default: now" },
+	{ "end", 'e', OPTION_STRING, "TIME", .help = "end, instead of a duration" },
 	{ "round", 0, OPTION_ENUM, .values = "no|up|down",
-		.help = "what is not on whole minutes is refused, or made so", .complete = COMPLETE_VALUES },
-	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "the most to pay, in dollars per GPU-hour" },
-	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node", .help = "what the hour of a price is of",
+		.help = "round a time that is not a whole minute; default: no, which refuses it",
 		.complete = COMPLETE_VALUES },
-	{ "max-total", 0, OPTION_STRING, "DOLLARS", .help = "the most that all of it may cost" },
-	{ "standing", 0, OPTION_FLAG, .help = "what does not fill now waits in the book; the money for it is held" },
-	{ "partial", 0, OPTION_FLAG, .help = "fewer nodes or less time will do" },
+	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "limit: the most to pay, in dollars per GPU-hour; required" },
+	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node",
+		.help = "unit of prices: the hour of a GPU or of a node", .complete = COMPLETE_VALUES },
+	{ "max-total", 0, OPTION_STRING, "DOLLARS", .help = "the most that it may cost in total" },
+	{ "standing", 0, OPTION_FLAG,
+		.help = "let what does not fill now wait in the book; the market holds the money for it" },
+	{ "partial", 0, OPTION_FLAG, .help = "accept fewer nodes or less time" },
 	{ "interruptible", 0, OPTION_FLAG,
-		.help = "may be taken away after a notice, and the rest of the money comes back" },
-	{ "into", 0, OPTION_STRING, "RESERVATION", .help = "add to a reservation that is there",
+		.help = "the market may take the nodes away after a notice; it refunds the rest" },
+	{ "into", 0, OPTION_STRING, "RESERVATION", .help = "add the nodes to this reservation",
 		.complete = COMPLETE_RESERVATION },
-	{ "name", 0, OPTION_STRING, "NAME", .help = "what the reservation is called; not typed: r- and six letters" },
-	{ "image", 0, OPTION_STRING, "IMAGE", .help = "what the nodes start from; not typed: the market's first" },
-	{ "ssh-key", 0, OPTION_LIST, "FILE",
-		.help = "public key that may sign in; not typed: those in ~/.ssh; may be repeated",
+	{ "name", 0, OPTION_STRING, "NAME", .help = "name of the reservation; default: r- and six letters" },
+	{ "image", 0, OPTION_STRING, "IMAGE", .help = "image of the nodes; default: the market's first" },
+	{ "ssh-key", 0, OPTION_LIST, "FILE", .help = "public key that may log in; repeatable; default: those in ~/.ssh",
 		.complete = COMPLETE_FILE },
-	{ "no-instances", 0, OPTION_FLAG, .help = "buy the time and start no nodes" },
-	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
-	{ "dry-run", 0, OPTION_FLAG, .help = "the full check and the price; nothing is bought" },
+	{ "no-instances", 0, OPTION_FLAG, .help = "buy the time, but start no nodes" },
+	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is still shown" },
+	{ "dry-run", 0, OPTION_FLAG, .help = "check everything and show the price; buy nothing" },
 	{ "wait", 0, OPTION_OPTIONAL, "DURATION",
-		.help = "wait for the order to be filled and the nodes to run, 5m without a value; so it is on a "
+		.help = "wait until the order is filled and the nodes run, up to 5m without a value; default on a "
 			"terminal" },
-	{ "no-wait", 0, OPTION_FLAG, .help = "end as soon as the order is placed" },
-	{ "new", 0, OPTION_FLAG, .help = "begin another purchase, where this command began one that is not finished" },
+	{ "no-wait", 0, OPTION_FLAG, .help = "do not wait for the placed order" },
+	{ "new", 0, OPTION_FLAG, .help = "start another purchase, even if this command left one unfinished" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod buy -t h100 -n 2 -d 24h -p 2.10", "two nodes for a day from now, for at most $2.10 per GPU-hour" },
+	{ "nanopod buy -t h100 -n 2 -d 24h -p 2.10", "two nodes for a day from now, for up to $2.10 per GPU-hour" },
 	{ "nanopod buy -t h100 -d 4h -s 'tomorrow 09:00' -p 2.10 --name train", "tomorrow morning, under a name" },
 	{ "nanopod buy -t h100 -n 8 -d 12h -p 1.60 --standing --no-wait", "leave an order in the book" },
 	{ "nanopod buy -t h100 -d 1h -p 2.10 --max-total 20 -y -o json", "from a script" },
-	{ "nanopod buy -t h100 -n 2 -d 24h -p 2.10 --dry-run", "what would it cost" },
+	{ "nanopod buy -t h100 -n 2 -d 24h -p 2.10 --dry-run", "show what it would cost" },
 	{ 0 },
 };
 
@@ -555,16 +557,13 @@ const struct command cmd_buy = {
 	.summary = "buy nodes for a time",
 	.examples = examples,
 	.description =
-		"Shows what it will do (window, size, price, total, refund, balance) on standard error, asks, orders, "
-		"and starts the "
-		"nodes. Prints the reservation's name. Without a terminal '-y' is needed, and the plan is printed all "
-		"the same.\n\n"
-		"What is about to be bought is on disk before the first request leaves. Type the same command again "
-		"after a crash, Ctrl-C "
-		"or a lost connection: it goes on with the same purchase, says 'replayed', and buys nothing twice.\n\n"
-		"An order fills whole and at once, or not at all, unless --partial or --standing says otherwise. Where "
-		"it does not fill, the "
-		"exit status is 6 and the commands that would are shown.",
+		"Shows a plan (window, size, price, total, refund, balance) on standard error, asks, places the order "
+		"and starts the nodes. Prints the name of the reservation. Without a terminal to ask on, '-y' is "
+		"required; the plan is still shown.\n\n"
+		"The purchase is on disk before the first request leaves. After a crash, Ctrl-C or a lost connection "
+		"run the same command again: it continues that purchase, says 'replayed', and buys nothing twice.\n\n"
+		"An order fills in full and at once, or not at all, unless --partial or --standing says otherwise. If "
+		"it does not fill, the exit status is 6, and the error shows commands that would fill.",
 	.options = options,
 	.formats = "name|table|wide|json|jsonl|csv",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,

@@ -17,15 +17,15 @@ const struct column buy_result_columns[] = {
 	{ "order", 0, "the order's id" },
 	{ "status", 0, "of the order" },
 	{ "type", 0, "type of node" },
-	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many were bought" },
-	{ "start", 0, "from when" },
-	{ "end", 0, "until when" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes bought" },
+	{ "start", 0, "start" },
+	{ "end", 0, "end" },
 	{ "price", COLUMN_RIGHT, "paid, in dollars per GPU-hour (per node-hour with --per node)" },
-	{ "total", COLUMN_RIGHT, "paid in all, in dollars" },
+	{ "total", COLUMN_RIGHT, "paid in total, in dollars" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
 	{ "price_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN, "price in millionths of a dollar per node-hour" },
-	{ "instances", COLUMN_RAW | COLUMN_WIDE, "the nodes that were started" },
-	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had done it, or part of it" },
+	{ "node_names", COLUMN_RAW | COLUMN_WIDE, "the nodes that were started" },
+	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command did it, or part of it" },
 	{ 0 },
 };
 
@@ -41,7 +41,7 @@ static void nodes_json(const struct purchase *p, struct buf *out)
 		command_nomem();
 }
 
-/* In tables a list is words. */
+/* For tables: the names with blanks between them. */
 static void buy_result_nodes_text(const struct purchase *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->node_count; i++)
@@ -116,7 +116,7 @@ int buy_result_wait(struct purchase *p, int64_t wait_ms, int64_t now)
 			when_relative(p->order.filled_start, now, when));
 		return 0;
 	}
-	snprintf(hint, sizeof hint, "it is bought and goes on starting; 'nanopod nodes -r %.200s' shows how it stands",
+	snprintf(hint, sizeof hint, "you have it and it continues to start; 'nanopod nodes -r %.200s' shows its state",
 		p->name);
 	rc = nodewait_by(p->m, p->pool, (const char *const *)p->nodes, p->node_count, p->order.filled_start, now,
 		wait_ms, &number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a purchase came to, on standard output, and on standard error what to type next. */
+/* The result of a purchase, on standard output, and on standard error what to type next. */
 #ifndef CLI_CMD_BUY_RESULT_H
 #define CLI_CMD_BUY_RESULT_H
 
@@ -10,14 +10,14 @@
 
 extern const struct column buy_result_columns[];
 
-/* gpus: of the unit of prices. Returns status, or what went wrong in printing. */
+/* gpus: as order_args_gpus(). Returns status, or the exit status of a failure to print. */
 int buy_result_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku,
 	unsigned gpus, int status);
 
-/* Until its nodes run, where they are about to. 0, or an exit status and it was said why. */
+/* Waits until its nodes run, unless they start later than that. 0, or an exit status after saying why. */
 int buy_result_wait(struct purchase *p, int64_t wait_ms, int64_t now);
 
-/* What would be bought; a dry run. */
+/* The row of a dry run. */
 int buy_result_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku,
 	unsigned gpus);
 

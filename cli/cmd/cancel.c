@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod cancel: an order leaves the book. Where it filled meanwhile, that is said: one of the two wins. */
+/* nanopod cancel: takes orders out of the book. An order may fill first; the result says which of the two happened. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,30 +15,30 @@ enum { CONFIRM_MS = 60000, WORST = 256 };
 
 static const struct column columns[] = {
 	{ "order", COLUMN_ID, "its id" },
-	{ "result", 0, "cancelled, filled, or failed" },
-	{ "status", COLUMN_WIDE, "what the market calls it" },
-	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many were filled before" },
-	{ "reservation", 0, "what it was for" },
-	{ "message", 0, "why, where it failed" },
+	{ "result", 0, "cancelled, filled or failed" },
+	{ "status", COLUMN_WIDE, "the status that the market gives it" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes that filled before" },
+	{ "reservation", 0, "its reservation" },
+	{ "message", 0, "why it failed" },
 	{ 0 },
 };
 
-/* 0 or an exit status; *p is what is known. The sentence of a failure is in m->fail. */
+/* 0 or a negative code in m->fail; *p is what is known of the order. */
 static int cancel_one(struct market_link *m, const char *id, struct order_status *p)
 {
 	char path[128];
 	int number = 0, rc;
 
 	if (!ident_looks(IDENT_ORDER, id))
-		return fail_set(&m->fail, REASON_INVALID, "'%.60s' is not the id of an order: those begin with 'ordr_'",
-			id);
+		return fail_set(&m->fail, REASON_INVALID,
+			"'%.60s' is not the id of an order, which begins with 'ordr_'", id);
 	snprintf(path, sizeof path, "/v2/orders/%.60s", id);
 	rc = market_send(m, "DELETE", path, NULL, NULL);
 	if (rc == MARKET_EXPLAINED)
 		return rc;
 	if (rc && rc != REASON_INVALID && rc != REASON_WRONG_STATE && rc != REASON_MALFORMED)
 		return rc;
-	/* It is cancelled when the market says so, not when the request came back. */
+	/* The answer only means that the market took the request; the order shows when it is cancelled. */
 	rc = order_status_look(m, id, p);
 	if (!rc && p->status != MODEL_ORDER_CANCELLED && p->status != MODEL_ORDER_FILLED &&
 		p->status != MODEL_ORDER_REJECTED)
@@ -49,7 +49,7 @@ static int cancel_one(struct market_link *m, const char *id, struct order_status
 		return fail_set(&m->fail, CLIENT_STOPPED, "interrupted; the market has the request");
 	if (!rc && p->status == MODEL_ORDER_FILLED)
 		return fail_set(&m->fail, REASON_WRONG_STATE,
-			"it was filled before; 'nanopod release %s' or 'nanopod sell %s' part with it", p->pool_name,
+			"it was filled before; 'nanopod release %s' or 'nanopod sell %s' gives it up", p->pool_name,
 			p->pool_name);
 	return rc;
 }
@@ -102,21 +102,20 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-	{ "nanopod cancel ordr_2f8c1e7ab90d4", "take an order out of the book" },
-	{ "nanopod orders -q --status standing | xargs nanopod cancel", "all that wait" },
+	{ "nanopod cancel ordr_2f8c1e7ab90d4", "cancel one order" },
+	{ "nanopod orders -q --status standing | xargs nanopod cancel", "cancel all that wait" },
 	{ 0 },
 };
 
 const struct command cmd_cancel = {
 	.name = "cancel",
 	.args = "ORDER...",
-	.summary = "take orders out of the book",
+	.summary = "cancel orders",
 	.examples = examples,
-	.description = "Comes back when the market has confirmed it. The money that was held for what did not fill is "
-		       "free again; what "
-		       "filled before stays, and the exit status is then 5. With several orders the exit status is 10 "
-		       "where only some failed.",
-	.positional = "ORDER  the id of an order: 'nanopod orders' lists them",
+	.description = "Returns when the market has confirmed it. The market frees the money that it held for what "
+		       "did not fill. An order that filled before cannot be cancelled: the exit status is 5. With "
+		       "several orders the exit status is 10 if only some failed.",
+	.positional = "ORDER  the id of an order; 'nanopod orders' lists them",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

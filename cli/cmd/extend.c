@@ -503,30 +503,32 @@ static int extend_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "duration", 'd', OPTION_STRING, "DURATION", .help = "how much longer: 90m, 24h, 1d12h" },
-	{ "end", 'e', OPTION_STRING, "TIME", .help = "until when, instead of a duration" },
+	{ "duration", 'd', OPTION_STRING, "DURATION",
+		.help = "how much longer: 90m, 24h, 1d12h; this or --end is required" },
+	{ "end", 'e', OPTION_STRING, "TIME", .help = "new end, instead of a duration" },
 	{ "round", 0, OPTION_ENUM, .values = "no|up|down",
-		.help = "what is not on whole minutes is refused, or made so", .complete = COMPLETE_VALUES },
-	{ "price", 'p', OPTION_STRING, "DOLLARS",
-		.help = "the most to pay, in dollars per GPU-hour; not typed: what the plan shows" },
-	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node", .help = "what the hour of a price is of",
+		.help = "round a time that is not a whole minute; default: no, which refuses it",
 		.complete = COMPLETE_VALUES },
-	{ "max-total", 0, OPTION_STRING, "DOLLARS", .help = "the most that all of it may cost" },
-	{ "type", 't', OPTION_STRING, "TYPE", .help = "of a reservation with several types: which",
+	{ "price", 'p', OPTION_STRING, "DOLLARS",
+		.help = "limit: the most to pay, in dollars per GPU-hour; default: the price that the plan shows" },
+	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node",
+		.help = "unit of prices: the hour of a GPU or of a node", .complete = COMPLETE_VALUES },
+	{ "max-total", 0, OPTION_STRING, "DOLLARS", .help = "the most that it may cost in total" },
+	{ "type", 't', OPTION_STRING, "TYPE", .help = "which type, if the reservation has several",
 		.complete = COMPLETE_TYPE },
-	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
-	{ "dry-run", 0, OPTION_FLAG, .help = "the full check and the price; nothing is bought" },
+	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is still shown" },
+	{ "dry-run", 0, OPTION_FLAG, .help = "check everything and show the price; buy nothing" },
 	{ "wait", 0, OPTION_OPTIONAL, "DURATION",
-		.help = "how long to wait for a market that decides later; not typed: 1m" },
-	{ "no-wait", 0, OPTION_FLAG, .help = "end as soon as the order is placed" },
-	{ "new", 0, OPTION_FLAG, .help = "begin another one, where this command began one that is not finished" },
+		.help = "how long to wait for a market that decides later; default: 1m" },
+	{ "no-wait", 0, OPTION_FLAG, .help = "do not wait for the placed order" },
+	{ "new", 0, OPTION_FLAG, .help = "start another extension, even if this command left one unfinished" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod extend r-7f3a2c -d 12h", "twelve hours more, for what the plan shows" },
-	{ "nanopod extend r-7f3a2c train -d 1d -p 2.10 -y", "two of them, each whole or not at all" },
-	{ "nanopod extend train -e 'tomorrow 18:00' --dry-run", "what would it cost" },
+	{ "nanopod extend r-7f3a2c -d 12h", "twelve hours more, at the price that the plan shows" },
+	{ "nanopod extend r-7f3a2c train -d 1d -p 2.10 -y", "two reservations, each in full or not at all" },
+	{ "nanopod extend train -e 'tomorrow 18:00' --dry-run", "show what it would cost" },
 	{ 0 },
 };
 
@@ -535,13 +537,12 @@ const struct command cmd_extend = {
 	.args = "RESERVATION...",
 	.summary = "keep nodes for longer",
 	.examples = examples,
-	.description = "The same nodes go on, with their names and ids. All nodes of a reservation are extended or "
-		       "none. Where that cannot "
-		       "be, the exit status is 6, and what would fit is shown; with several reservations each one's "
-		       "result is printed, and the exit "
-		       "status is 10 where only some were extended.\n\n"
-		       "Type the same command again after a crash or a lost connection: nothing is extended twice.",
-	.positional = "RESERVATION  name or id: 'nanopod reservations' lists them",
+	.description = "The same nodes keep running, with their names and ids. The market extends all nodes of a "
+		       "reservation or none. If it cannot, the exit status is 6, and the error shows what would fit. "
+		       "With several reservations the command prints the result of each, and the exit status is 10 if "
+		       "only some were extended.\n\n"
+		       "After a crash or a lost connection run the same command again: nothing is extended twice.",
+	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod ledger: the account's statement, and the proof that nobody bent it. What was verified is
- * remembered (the last row and its place in the hash chain), so that the next time shows that the
- * rows before it are still the same.
+ * nanopod ledger: the account's statement, and the proof that nobody changed it. `verify` keeps the last row
+ * and its hash, so that the next run proves that all earlier rows are still the same.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,18 +23,18 @@ static const char path[] = "/np/v1/ledger?limit=1000";
 /* ---- Listing --------------------------------------------------------------------------- */
 
 static const struct column columns[] = {
-	{ "row", COLUMN_ID, "its place: SEQ-N" },
+	{ "row", COLUMN_ID, "its number: SEQ-N" },
 	{ "at", 0, "when" },
-	{ "book", 0, "which pot: available, held, escrow …" },
-	{ "amount", COLUMN_RIGHT, "what came in, or went out" },
-	{ "balance", COLUMN_RIGHT, "what is in it then" },
+	{ "book", 0, "the part of the account: available, held, escrow …" },
+	{ "amount", COLUMN_RIGHT, "what came in or went out" },
+	{ "balance", COLUMN_RIGHT, "balance of the book afterwards" },
 	{ "amount_units", COLUMN_RAW | COLUMN_HIDDEN, "micro-dollars, or node-minutes where asset is not 0" },
 	{ "balance_units", COLUMN_RAW | COLUMN_HIDDEN, "the same of the balance" },
 	{ "asset", COLUMN_WIDE, "0 is money, else the number of a SKU" },
-	{ "transfer", COLUMN_WIDE, "postings of one transfer sum to zero" },
-	{ "owner", COLUMN_WIDE, "account or pool, by its number" },
-	{ "subject", COLUMN_WIDE, "what it is for, by its number" },
-	{ "chain", COLUMN_HIDDEN, "its place in the hash chain" },
+	{ "transfer", COLUMN_WIDE, "the postings of a transfer sum to zero" },
+	{ "owner", COLUMN_WIDE, "number of the account or pool" },
+	{ "subject", COLUMN_WIDE, "number of what it is for" },
+	{ "chain", COLUMN_HIDDEN, "its hash in the chain" },
 	{ 0 },
 };
 
@@ -104,12 +103,12 @@ static int ledger_list(struct nanopod *np, const struct options *o, char **words
 
 struct head {
 	char *path;
-	bool known, met;           /* there is one; the row was there, and was the same */
+	bool known, met; /* known: a head was kept; met: its row is still there, unchanged */
 	uint64_t seq, n;
 	uint8_t chain[MODEL_CHAIN];
 };
 
-/* By market and account: another market's ledger is another one. */
+/* One file for each market and account. */
 static char *head_path(const struct market_link *m)
 {
 	const char *xdg = getenv("XDG_STATE_HOME");
@@ -144,7 +143,7 @@ static void write_head(struct nanopod *np, struct head *h, const struct proof *p
 	proof_head(p, room);
 	rc = rc ? rc : file_replace(h->path, room, strlen(room), 0600);
 	if (rc)
-		print_warn(np, "cannot remember what was verified: '%s' cannot be written",
+		print_warn(np, "cannot keep the verified head: cannot write '%s'",
 			h->path ? h->path : "~/.local/state/nanopod");
 }
 
@@ -153,7 +152,7 @@ static void write_head(struct nanopod *np, struct head *h, const struct proof *p
 struct check {
 	struct proof proof;
 	struct head head;
-	struct fail why;           /* what is wrong with the ledger, where something is */
+	struct fail why; /* what is wrong with the ledger */
 	bool bad;
 };
 
@@ -175,7 +174,7 @@ static int check_row(void *arg, struct doc *d, long at, struct fail *f)
 		if (c->bad)
 			fail_set(&c->why, -EBADMSG,
 				"row %" PRIu64 "-%" PRIu64
-				" was another one when it was verified last: what is before it was changed",
+				" differs from the last verification: it or a row before it was changed",
 				p.seq, p.n);
 	}
 	return c->bad; /* 1 ends the list */
@@ -183,9 +182,9 @@ static int check_row(void *arg, struct doc *d, long at, struct fail *f)
 
 static const struct column verdict[] = {
 	{ "verified", COLUMN_RAW, "true: every row follows from the one before" },
-	{ "rows", COLUMN_RAW, "how many" },
-	{ "head", COLUMN_ID, "the last row and its hash: what must still be there next time" },
-	{ "since_last_time", 0, "unchanged; first where there was no last time" },
+	{ "rows", COLUMN_RAW, "number of rows" },
+	{ "head", COLUMN_ID, "the last row and its hash, which the next run expects" },
+	{ "since_last_time", 0, "unchanged, or first: nothing was verified before" },
 	{ 0 },
 };
 
@@ -197,15 +196,13 @@ static int say_verdict(struct nanopod *np, const struct options *o, struct check
 
 	if (!c->bad && c->head.known && !c->head.met) {
 		c->bad = true;
-		fail_set(&c->why, -EBADMSG,
-			"row %" PRIu64 "-%" PRIu64 ", which was verified before, is not there any more", c->head.seq,
-			c->head.n);
+		fail_set(&c->why, -EBADMSG, "row %" PRIu64 "-%" PRIu64 ", which was verified before, is gone",
+			c->head.seq, c->head.n);
 	}
 	if (c->bad)
 		return print_fail(np, STATUS_CHECK,
-			"keep what 'nanopod ledger list -o json' says, and ask the market's operator",
-			"the ledger does not hold: %s (%" PRIu64 " rows before were right)", c->why.text,
-			c->proof.count);
+			"save the output of 'nanopod ledger list -o json' and ask the operator of the market",
+			"the ledger is wrong: %s (%" PRIu64 " rows before it are right)", c->why.text, c->proof.count);
 	if (c->proof.count)
 		write_head(np, &c->head, &c->proof);
 	r = rows_new(np, o, verdict, &rc);
@@ -254,7 +251,7 @@ static int ledger_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct example examples[] = {
-	{ "nanopod ledger", "every posting, oldest first, with the balance after it" },
+	{ "nanopod ledger", "list every posting, oldest first, with the balance afterwards" },
 	{ "nanopod ledger verify", "prove that nothing was changed, left out or miscounted" },
 	{ "nanopod ledger list -o csv >statement.csv", "for a spreadsheet" },
 	{ 0 },
@@ -263,17 +260,15 @@ static const struct example examples[] = {
 const struct command cmd_ledger = {
 	.name = "ledger",
 	.args = "[list | verify]",
-	.summary = "show the account's statement, and verify it",
+	.summary = "list and verify the postings of the account",
 	.examples = examples,
-	.positional = "list    every posting (also without a word)\n"
-		      "verify  compute hash chain and balances again",
-	.description = "The market keeps double entries and never changes one. Each has the SHA-256 of what it says "
-		       "and of the one before: "
-		       "'verify' computes all of them again from what the market serves, and every balance from its "
-		       "amounts. It names the first "
-		       "row that does not hold and exits 11. What was verified is remembered in "
-		       "~/.local/state/nanopod/ledger: the next run "
-		       "proves that what came before is still the same.",
+	.positional = "list    list every posting (default)\n"
+		      "verify  recompute the hash chain and the balances",
+	.description = "The market books double entries and never changes one. Each row has the SHA-256 of its "
+		       "contents and of the row before: 'verify' recomputes all hashes and all balances from the "
+		       "rows. It names the first wrong row and exits with 11. It keeps the last verified row in "
+		       "~/.local/state/nanopod/ledger, and the next run proves that all rows before it are "
+		       "unchanged.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,

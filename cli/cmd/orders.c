@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod orders: what was ordered and what became of it; and purchases that were cut off before that was known. */
+/* nanopod orders: lists orders, and purchases that were cut off before their answer came. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +22,16 @@ static const struct column columns[] = {
 	{ "order", COLUMN_ID, "its id" },
 	{ "side", 0, "buy or sell" },
 	{ "status", 0, "pending, standing, partially_filled, filled, cancelled, rejected" },
-	{ "reservation", 0, "what it is for" },
+	{ "reservation", 0, "its reservation" },
 	{ "type", 0, "type of node" },
-	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many were asked for" },
-	{ "filled", COLUMN_RAW | COLUMN_RIGHT, "how many were filled, at most at once" },
-	{ "start", 0, "from when" },
-	{ "end", 0, "until when" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes ordered" },
+	{ "filled", COLUMN_RAW | COLUMN_RIGHT, "most nodes that filled at once" },
+	{ "start", 0, "start" },
+	{ "end", 0, "end" },
 	{ "limit", COLUMN_RIGHT, "in dollars per GPU-hour" },
-	{ "paid", COLUMN_RIGHT, "what it was filled at, on average" },
-	{ "total", COLUMN_RIGHT | COLUMN_WIDE, "paid in all, in dollars" },
-	{ "held", COLUMN_RIGHT | COLUMN_WIDE, "money that is held for it" },
+	{ "paid", COLUMN_RIGHT, "average price that it filled at" },
+	{ "total", COLUMN_RIGHT | COLUMN_WIDE, "paid in total, in dollars" },
+	{ "held", COLUMN_RIGHT | COLUMN_WIDE, "money that the market holds for it" },
 	{ "reason", COLUMN_WIDE, "why it did not fill" },
 	{ "created", COLUMN_WIDE, "when it was placed" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the total in millionths of a dollar" },
@@ -69,7 +69,7 @@ static void orders_add_row(struct listing *l, const struct model_order *o, const
 			cell_int(p->limit * 60, r[10]) });
 }
 
-/* What is over long since is not what people look for. */
+/* Without --all only orders that can still change. */
 static int orders_list_one(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct listing *l = arg;
@@ -107,7 +107,7 @@ static bool tell_unfinished(void *arg, const struct resume_file *i)
 	struct nanopod *np = arg;
 	char when[WHEN_TEXT];
 
-	print_note(np, "a purchase that began %s is not finished: '%s' goes on with it",
+	print_note(np, "a purchase that began %s is not finished: '%s' continues it",
 		when_relative(resume_file_begun(i), (int64_t)time(NULL), when), resume_file_command(i));
 	return true;
 }
@@ -187,7 +187,7 @@ static int cmd_orders_list(struct market_link *m, const struct options *o)
 			rows_end(l->rows);
 		if (!rc && !m->explain && !l->count && cell_for_people(m->np) && !option_given(o, "quiet"))
 			print_note(m->np, "no order %s",
-				l->all ? "fits" : "is in the book; '--all' shows those that are over");
+				l->all ? "fits" : "is in the book; '--all' lists the others too");
 		tell_all_unfinished(m);
 	}
 	buf_release(&path);
@@ -213,19 +213,20 @@ static int orders_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "all", 'a', OPTION_FLAG, .help = "those that are over too" },
-	{ "side", 0, OPTION_ENUM, .values = "buy|sell", .help = "only these", .complete = COMPLETE_VALUES },
+	{ "all", 'a', OPTION_FLAG, .help = "list filled, cancelled and rejected orders too" },
+	{ "side", 0, OPTION_ENUM, .values = "buy|sell", .help = "only orders of this side",
+		.complete = COMPLETE_VALUES },
 	{ "status", 0, OPTION_LIST, "STATUS",
-		.help = "only these: pending, standing, partially_filled, filled, cancelled, rejected; may be "
-			"repeated" },
-	{ "reservation", 'r', OPTION_STRING, "RESERVATION", .help = "only those for it",
+		.help = "only these: pending, standing, partially_filled, filled, cancelled, rejected; "
+			"repeatable" },
+	{ "reservation", 'r', OPTION_STRING, "RESERVATION", .help = "only orders for this reservation",
 		.complete = COMPLETE_RESERVATION },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod orders", "what waits in the book" },
-	{ "nanopod orders --all -o wide", "all that there were, with why" },
+	{ "nanopod orders", "list what waits in the book" },
+	{ "nanopod orders --all -o wide", "list all, with the reasons" },
 	{ "nanopod orders -q --side sell", "ids only, for scripts" },
 	{ 0 },
 };
@@ -235,9 +236,8 @@ const struct command cmd_orders = {
 	.args = "",
 	.summary = "list orders",
 	.examples = examples,
-	.description = "The latest come first. Purchases of yours that were cut off before their answer was known are "
-		       "told on standard "
-		       "error, with the command that goes on with them.",
+	.description = "Lists the latest first. Standard error names your purchases that were cut off before their "
+		       "answer came, with the command that continues each.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

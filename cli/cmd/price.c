@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod price: what nodes cost now, and why: the offers they would come from. Nothing is asked, nothing is bought. */
+/* nanopod price: what nodes cost now and why: the offers they would come from. It buys nothing. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,19 +30,19 @@ struct pricing {
 
 static const struct column columns[] = {
 	{ "type", COLUMN_ID, "type of node" },
-	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many" },
-	{ "start", 0, "from when" },
-	{ "end", 0, "until when" },
-	{ "price", COLUMN_RIGHT, "of all of it, in dollars per GPU-hour (per node-hour with --per node)" },
-	{ "limit", COLUMN_RIGHT, "the least -p that buys it: the dearest of the offers" },
-	{ "total", COLUMN_RIGHT, "in all, in dollars" },
-	{ "fills", COLUMN_RAW, "could it be bought now" },
-	{ "why", 0, "why not" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes" },
+	{ "start", 0, "start" },
+	{ "end", 0, "end" },
+	{ "price", COLUMN_RIGHT, "average price, in dollars per GPU-hour (per node-hour with --per node)" },
+	{ "limit", COLUMN_RIGHT, "the lowest -p that buys it: the price of the dearest offer" },
+	{ "total", COLUMN_RIGHT, "in total, in dollars" },
+	{ "fills", COLUMN_RAW, "true if it can be bought now" },
+	{ "why", 0, "why it cannot be bought" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the total in millionths of a dollar" },
 	{ "limit_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN,
 		"the limit in millionths of a dollar per node-hour" },
 	{ "gpus", COLUMN_RAW | COLUMN_HIDDEN, "GPUs of a node" },
-	{ "offers", COLUMN_RAW | COLUMN_HIDDEN, "what is on sale all through the window, cheapest first" },
+	{ "offers", COLUMN_RAW | COLUMN_HIDDEN, "offers for the whole window, cheapest first" },
 	{ 0 },
 };
 
@@ -86,14 +86,14 @@ static void price_add_row(struct pricing *p, const struct sku *sku, const struct
 	buf_release(&offers);
 }
 
-/* Where the nodes would come from: level by level until there are enough. */
+/* The cheapest offers, and how many of the wanted nodes each would give. */
 static void put_offers(struct pricing *p, const struct sku *sku, const struct quote_book *book)
 {
 	int64_t want = p->args.nodes;
 	char rate[PLAN_RATE];
 
 	if (!book->count)
-		fprintf(p->np->out, "  offers    none for that whole window\n");
+		fprintf(p->np->out, "  offers    none for the whole window\n");
 	for (size_t i = 0; i < book->count; i++) {
 		int64_t n = book->levels[i].nodes < want ? book->levels[i].nodes : want > 0 ? want : 0;
 
@@ -122,13 +122,13 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 	fprintf(out, "%s\n  window    %s\n", print_color(p->np, out, COLOR_NONE), window_show(&p->args.window, window));
 	if (q->known) {
 		fprintf(out, "  total     %s%s\n", money_text(q->cost, total),
-			q->firm ? "" : ", worked out from the book");
+			q->firm ? "" : ", computed from the order book");
 		fprintf(out, "  price     %s", plan_rate(quote_average(q), gpus, a));
 		if (gpus)
 			fprintf(out, ", %s", plan_rate(quote_average(q), 0, b));
 		fprintf(out, "\n  limit     -p %s would buy it\n", quote_limit_text(q->price, gpus, total));
 	} else {
-		fprintf(out, "  total     %s", q->fills ? "not known: " : "cannot be had now: ");
+		fprintf(out, "  total     %s", q->fills ? "not known: " : "not available now: ");
 		print_safe_line(out, q->message);
 		putc('\n', out);
 	}
@@ -148,12 +148,12 @@ static int price_one(struct pricing *p, const struct sku *sku)
 	int rc;
 
 	if (quote_ask(p->m, &order, sku, &q))
-		return market_fail(p->m, "cannot tell what '%s' costs", sku->alias ? sku->alias : sku->id);
+		return market_fail(p->m, "cannot price '%s'", sku->alias ? sku->alias : sku->id);
 	rc = quote_book(p->m, sku, order.start, order.end, &book);
-	/* A market that keeps its book to itself has an estimate at least. */
+	/* A market that hides its book still gave an estimate. */
 	if (rc && rc != REASON_NOT_FOUND && rc != REASON_FORBIDDEN && rc != REASON_NOT_IMPLEMENTED)
-		return market_fail(p->m, "cannot see what of '%s' is on sale", sku->alias ? sku->alias : sku->id);
-	/* That it costs more than there is on the account is no reason against the price. */
+		return market_fail(p->m, "cannot list the offers of '%s'", sku->alias ? sku->alias : sku->id);
+	/* The price holds even if the account cannot pay it. */
 	if (!q.fills && q.known)
 		q.fills = q.reason == REASON_FUNDS || q.reason == REASON_OVER_MAX_TOTAL;
 	if (p->rows)
@@ -176,7 +176,7 @@ static int price_one(struct pricing *p, const struct sku *sku)
 	return 0;
 }
 
-/* All that fit what was typed: one that is only called more is not asked for again. */
+/* All types that fit; only the exact one where the typed name is the whole name of one. */
 static int price_all(struct pricing *p)
 {
 	const char *typed = option_given(p->o, "type") ? option_text(p->o, "type") : NULL;
@@ -208,9 +208,9 @@ static int price_ask(struct pricing *p)
 	if (rc)
 		return rc;
 	if (market_clock_read(p->m, &p->args.clock) < 0)
-		return market_fail(p->m, "cannot tell what it costs");
+		return market_fail(p->m, "cannot show prices");
 	rc = order_args_window(p->np, p->o, market_clock_now(&p->args.clock), &p->args);
-	/* The types are needed to know what to ask. */
+	/* Loads the types even with --explain, as the requests depend on them. */
 	explain = p->m->explain;
 	p->m->explain = false;
 	rc = rc ? rc : skus_load(p->m, &p->skus);
@@ -250,17 +250,19 @@ static int price_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "type", 't', OPTION_STRING, "TYPE", .help = "type of node, or the beginning of several; not typed: all",
+	{ "type", 't', OPTION_STRING, "TYPE", .help = "type of node, or the beginning of several; default: all",
 		.complete = COMPLETE_TYPE },
-	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024, .help = "how many nodes" },
-	{ "duration", 'd', OPTION_STRING, "DURATION", .help = "how long: 90m, 24h, 1d12h, 2w" },
+	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024, .help = "number of nodes" },
+	{ "duration", 'd', OPTION_STRING, "DURATION",
+		.help = "how long: 90m, 24h, 1d12h, 2w; this or --end is required" },
 	{ "start", 's', OPTION_STRING, "TIME",
-		.help = "from when: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix" },
-	{ "end", 'e', OPTION_STRING, "TIME", .help = "until when, instead of a duration" },
+		.help = "start: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix; default: now" },
+	{ "end", 'e', OPTION_STRING, "TIME", .help = "end, instead of a duration" },
 	{ "round", 0, OPTION_ENUM, .values = "no|up|down",
-		.help = "what is not on whole minutes is refused, or made so", .complete = COMPLETE_VALUES },
-	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node", .help = "what the hour of a price is of",
+		.help = "round a time that is not a whole minute; default: no, which refuses it",
 		.complete = COMPLETE_VALUES },
+	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node",
+		.help = "unit of prices: the hour of a GPU or of a node", .complete = COMPLETE_VALUES },
 	{ 0 },
 };
 
@@ -274,11 +276,10 @@ static const struct example examples[] = {
 const struct command cmd_price = {
 	.name = "price",
 	.args = "",
-	.summary = "what nodes cost now, and why",
+	.summary = "show what nodes cost now, and why",
 	.examples = examples,
-	.description = "Shows the total, the price, the limit that would buy it, and the offers that it would come "
-		       "from. The exit status is "
-		       "6 where none of it could be bought now.",
+	.description = "Shows the total, the price, the limit that would buy it, and the offers it would come from. "
+		       "The exit status is 6 if none of it can be bought now.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,

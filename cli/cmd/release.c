@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod release: what is not needed goes back to who sold it. What comes back for it, and by which rule, is said first. */
+/* nanopod release: gives nodes back to their seller, after showing the refund and its rule. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,12 +38,12 @@ struct releasing {
 
 static const struct column columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
-	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many were given back" },
-	{ "from", 0, "from when on" },
-	{ "refund", COLUMN_RIGHT, "what came back, in dollars" },
-	{ "rule", COLUMN_WIDE, "by which rule" },
-	{ "refund_micros", COLUMN_RAW | COLUMN_HIDDEN, "what came back, in millionths of a dollar" },
-	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had done it" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes given back" },
+	{ "from", 0, "from when" },
+	{ "refund", COLUMN_RIGHT, "refund, in dollars" },
+	{ "rule", COLUMN_WIDE, "the rule of the refund" },
+	{ "refund_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
+	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command did it" },
 	{ 0 },
 };
 
@@ -94,11 +94,11 @@ static void release_show_plan(const struct releasing *r)
 	plan_init(&p, "Give back %" PRId64 " node%s of '%s'", r->nodes, r->nodes == 1 ? "" : "s", r->reservation.name);
 	plan_add(&p, "from", "%s (%s) to its end", when_local(r->from, when),
 		when_relative(r->from, market_clock_now(&r->clock), relative));
-	plan_add(&p, "refund", r->refund ? "%s comes back" : "%s: nothing comes back", money_text(r->refund, a));
+	plan_add(&p, "refund", r->refund ? "%s" : "%s: no refund", money_text(r->refund, a));
 	plan_add(&p, "rule", "%s", r->rule);
-	plan_add(&p, "nodes", "what runs there is ended then, and what it has on disk is gone");
+	plan_add(&p, "nodes", "they stop then, and everything on their disks is lost");
 	if (!r->refund)
-		plan_add(&p, "instead", "'nanopod sell %s -p PRICE' would bring money, if somebody buys",
+		plan_add(&p, "instead", "'nanopod sell %s -p PRICE' brings money if somebody buys",
 			r->reservation.name);
 	plan_show(r->np, &p);
 	plan_release(&p);
@@ -150,7 +150,7 @@ static int release_carry_out(struct releasing *r)
 	}
 	if (rc)
 		return print_fail(r->np, purchase_status(rc),
-			"type the same command again: it finds out, and gives nothing back twice",
+			"run the same command again: it finds out and gives nothing back twice",
 			"cannot tell whether '%s' was released: %s", r->reservation.name, r->m->fail.text);
 	if (r->purchase.resumed)
 		print_note(r->np, "replayed: '%s' was released before", r->reservation.name);
@@ -165,8 +165,7 @@ static int release_trade(struct releasing *r, const char *match)
 	if (!r->explain && !option_given(r->o, "dry-run") && purchase_find(&r->purchase, match, NULL))
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
 	if (r->purchase.file) {
-		print_note(r->np, "goes on with the release of '%s' that this command began before",
-			r->reservation.name);
+		print_note(r->np, "continues the unfinished release of '%s' by this command", r->reservation.name);
 		return release_carry_out(r);
 	}
 	if (release_send(r, true))
@@ -223,14 +222,15 @@ static int release_go(struct releasing *r)
 		return market_fail(r->m, "cannot release '%.60s'", option_argv(r->o)[0]);
 	if (rc == 0)
 		return print_fail(r->np, STATUS_FAILURE, "'nanopod sell' offers it to others",
-			"cannot release '%.60s': this market takes nothing back", option_argv(r->o)[0]);
+			"cannot release '%.60s': this market takes no nodes back", option_argv(r->o)[0]);
 	rc = release_find(r);
 	rc = rc ? rc : release_read_from(r, market_clock_now(&r->clock));
 	if (rc)
 		return rc;
 	buf_init(&match, BODY_MAX);
 	rc = purchase_match(r->m, r->o, "release", r->reservation.id, &match);
-	rc = rc ? market_fail(r->m, "cannot tell who asks") : release_trade(r, buf_text(&match));
+	rc = rc ? market_fail(r->m, "cannot release: the market does not say whose token this is")
+		: release_trade(r, buf_text(&match));
 	purchase_release(&r->purchase);
 	buf_release(&match);
 	return rc;
@@ -256,31 +256,30 @@ static int release_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "nodes", 'n', OPTION_INT, "N", .min = 1, .max = 1024, .help = "how many nodes; not typed: all" },
-	{ "from", 0, OPTION_STRING, "TIME", .help = "from when on: +3h, 18:00, ISO 8601; not typed: the next minute" },
-	{ "type", 't', OPTION_STRING, "TYPE", .help = "of a reservation with several types: which",
+	{ "nodes", 'n', OPTION_INT, "N", .min = 1, .max = 1024, .help = "number of nodes; default: all" },
+	{ "from", 0, OPTION_STRING, "TIME", .help = "from when: +3h, 18:00, ISO 8601; default: the next minute" },
+	{ "type", 't', OPTION_STRING, "TYPE", .help = "which type, if the reservation has several",
 		.complete = COMPLETE_TYPE },
-	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
-	{ "dry-run", 0, OPTION_FLAG, .help = "say what would come back; nothing is given back" },
+	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is still shown" },
+	{ "dry-run", 0, OPTION_FLAG, .help = "show the refund; give nothing back" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod release r-7f3a2c", "say what comes back, ask, and give back all that is left of it" },
-	{ "nanopod release r-7f3a2c -n 1 --from 18:00 -y", "one node, from six" },
-	{ "nanopod release r-7f3a2c --dry-run", "what would come back" },
+	{ "nanopod release r-7f3a2c", "show the refund, ask, and give back all that is left" },
+	{ "nanopod release r-7f3a2c -n 1 --from 18:00 -y", "one node, from 18:00" },
+	{ "nanopod release r-7f3a2c --dry-run", "show the refund only" },
 	{ 0 },
 };
 
 const struct command cmd_release = {
 	.name = "release",
 	.args = "RESERVATION",
-	.summary = "give back what is not needed",
+	.summary = "give nodes back",
 	.examples = examples,
-	.description = "What comes back is settled by the market's published rule, and is said before anything is "
-		       "done. 'nanopod sell' may "
-		       "bring more, and may bring nothing.",
-	.positional = "RESERVATION  name or id: 'nanopod reservations' lists them",
+	.description = "The refund follows the market's published rule, and the plan shows it before you agree. "
+		       "'nanopod sell' may bring more, or nothing.",
+	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

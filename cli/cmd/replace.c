@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod replace: another node in the place of one that is broken, within what was bought already. */
+/* nanopod replace: a new node in the place of a broken one, in the time that is already paid. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct replacing {
 	struct market_link *m;
 	struct purchase purchase;
 	struct nodes *nodes;
-	const struct node *old;          /* NULL where an earlier command had begun it */
+	const struct node *old;          /* NULL where an earlier command began it */
 	char was[64], reservation[300];  /* of the old one: its id */
 	char id[64], name[300];          /* of the new one */
 	bool explain;
@@ -37,8 +37,8 @@ static const struct column columns[] = {
 	{ "node", COLUMN_ID, "its name" },
 	{ "id", 0, "the new one's id" },
 	{ "replaced", 0, "the old one's id" },
-	{ "reservation", 0, "what both belong to" },
-	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command had done it" },
+	{ "reservation", 0, "the reservation of both" },
+	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command did it" },
 	{ 0 },
 };
 
@@ -52,8 +52,8 @@ static int replace_find(struct replacing *r)
 	r->old = nodes_find(r->nodes, typed);
 	if (!r->old)
 		return print_fail(r->np, STATUS_NOTFOUND,
-			"'nanopod nodes --all' lists all that you had; one that ended cannot be replaced",
-			"no node '%.100s' runs or is about to", typed);
+			"'nanopod nodes --all' lists all your nodes; one that has ended cannot be replaced",
+			"no running or pending node '%.100s'", typed);
 	snprintf(r->was, sizeof r->was, "%s", r->old->id);
 	snprintf(r->reservation, sizeof r->reservation, "%s", r->old->reservation);
 	return 0;
@@ -68,21 +68,21 @@ static void replace_show_plan(const struct replacing *r)
 		r->old->message && *r->old->message ? ": " : "", r->old->message ? r->old->message : "");
 	plan_add(&p, "reservation", "%s", r->old->reservation);
 	plan_add(&p, "then",
-		"it is ended now, and what it has on disk is gone; a new one of the same type and image starts in its "
+		"it stops now, and everything on its disk is lost; a new node of the same type and image starts in its "
 		"place");
-	plan_add(&p, "cost", "nothing: the time is bought already");
+	plan_add(&p, "cost", "nothing: the time is already paid");
 	plan_show(r->np, &p);
 	plan_release(&p);
 }
 
-/* The document of the one that is listed, which has what it was started with. */
+/* The old node as the market lists it, with what it was started with. */
 static int replace_ask(struct replacing *r, struct doc **out)
 {
 	struct buf text;
 	int rc = market_get(r->m, "/v2/instances?id=%s&include=cloud_init_user_data", r->was);
 
 	if (!rc && doc_count(r->m->doc) != 1)
-		rc = fail_set(&r->m->fail, REASON_NOT_FOUND, "the market does not list it any more");
+		rc = fail_set(&r->m->fail, REASON_NOT_FOUND, "the market no longer lists it");
 	if (rc)
 		return rc;
 	buf_init(&text, WIRE_BYTES_MAX);
@@ -93,7 +93,7 @@ static int replace_ask(struct replacing *r, struct doc **out)
 	return rc;
 }
 
-/* The market wants to be told what the new one is like: as the old one was. */
+/* The request has to describe the new node: like the old one. */
 static int put_body(struct replacing *r, struct buf *body)
 {
 	struct model_instance i;
@@ -104,7 +104,7 @@ static int put_body(struct replacing *r, struct buf *body)
 
 	rc = rc ? rc : wire_instance(d, WIRE_WHOLE, &i, &r->m->fail);
 	if (!rc && !i.image.id && !i.image.name)
-		rc = fail_set(&r->m->fail, CLIENT_BAD_ANSWER, "the market does not tell its image");
+		rc = fail_set(&r->m->fail, CLIENT_BAD_ANSWER, "the market does not say which image it has");
 	if (!rc) {
 		data = doc_text(d, "cloud_init_user_data");
 		j = json_to(body);
@@ -121,7 +121,7 @@ static int put_body(struct replacing *r, struct buf *body)
 	return rc;
 }
 
-/* On disk before it leaves: the new node has the old one's name, so that looking again would find that one. */
+/* The ids are on disk before the request leaves: a look by name would find the new node, which has the same name. */
 static int replace_begin(struct replacing *r, const char *match)
 {
 	char *command;
@@ -180,8 +180,7 @@ static int replace_wait(struct replacing *r)
 
 	if (!patience)
 		return STATUS_OK;
-	snprintf(hint, sizeof hint, "it goes on starting; 'nanopod nodes -r %.200s' shows how it stands",
-		r->reservation);
+	snprintf(hint, sizeof hint, "it continues to start; 'nanopod nodes -r %.200s' shows its state", r->reservation);
 	rc = nodewait_by(r->m, NULL, &id, 1, 0, 0, patience, &number);
 	return nodewait_told(r->m, rc, number, hint);
 }
@@ -199,7 +198,7 @@ static int replace_carry_out(struct replacing *r)
 	}
 	if (rc)
 		return print_fail(r->np, purchase_status(rc),
-			"type the same command again: it finds out, and replaces nothing twice",
+			"run the same command again: it finds out and replaces nothing twice",
 			"cannot tell whether '%.100s' was replaced: %s", typed, r->m->fail.text);
 	if (r->purchase.resumed)
 		print_note(r->np, "replayed: '%.100s' was replaced before", typed);
@@ -208,7 +207,7 @@ static int replace_carry_out(struct replacing *r)
 	return waited ? waited : rc;
 }
 
-/* The same command began it, and nobody knows what became of it. */
+/* True where an earlier command sent the request and got no answer. */
 static bool replace_resume(struct replacing *r)
 {
 	if (!r->purchase.file)
@@ -252,12 +251,12 @@ static int replace_go(struct replacing *r)
 	purchase_init(&r->purchase, r->m);
 	buf_init(&match, BODY_MAX);
 	if (purchase_match(r->m, r->o, "replace", option_argv(r->o)[0], &match)) {
-		rc = market_fail(r->m, "cannot tell who asks");
+		rc = market_fail(r->m, "cannot replace: the market does not say whose token this is");
 	} else if (!r->explain && !option_given(r->o, "dry-run") &&
 		purchase_find(&r->purchase, buf_text(&match), NULL)) {
 		rc = print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
 	} else if (replace_resume(r)) {
-		print_note(r->np, "goes on with the replacement of '%.100s' that this command began before",
+		print_note(r->np, "continues the unfinished replacement of '%.100s' by this command",
 			option_argv(r->o)[0]);
 		rc = replace_carry_out(r);
 	} else {
@@ -294,31 +293,29 @@ static int replace_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
-	{ "dry-run", 0, OPTION_FLAG, .help = "only the plan" },
+	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is still shown" },
+	{ "dry-run", 0, OPTION_FLAG, .help = "show the plan only" },
 	{ "wait", 0, OPTION_OPTIONAL, "DURATION",
-		.help = "wait until the new one runs, 5m without a value; so it is on a terminal" },
-	{ "no-wait", 0, OPTION_FLAG, .help = "end as soon as it is asked for" },
+		.help = "wait until the new node runs, up to 5m without a value; default on a terminal" },
+	{ "no-wait", 0, OPTION_FLAG, .help = "do not wait for the new node" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod replace train-2", "a broken node" },
-	{ "nanopod replace train-2 -y --wait && nanopod ssh train-2", "and go there" },
+	{ "nanopod replace train-2", "replace a broken node" },
+	{ "nanopod replace train-2 -y --wait && nanopod ssh train-2", "and log in" },
 	{ 0 },
 };
 
 const struct command cmd_replace = {
 	.name = "replace",
 	.args = "NODE",
-	.summary = "another node in the place of a broken one",
+	.summary = "replace a broken node",
 	.examples = examples,
-	.description = "The node is ended and what it has on disk is gone; a new one with the same name, type, image "
-		       "and keys starts within the "
-		       "same reservation. It costs nothing: the time is bought.\n\n"
-		       "An idempotency key is on disk before the request leaves: where the connection is lost, the "
-		       "same command goes on with the "
-		       "same request, and nothing is replaced twice.",
+	.description = "Stops the node, and everything on its disk is lost. A new node with the same name, type, "
+		       "image and keys starts in the same reservation. It costs nothing: the time is already paid.\n\n"
+		       "An idempotency key is on disk before the request leaves: after a lost connection the same "
+		       "command sends the same request again, and nothing is replaced twice.",
 	.positional = "NODE  its name or id",
 	.options = options,
 	.formats = "name|table|wide|json|jsonl|csv",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod reservations: what one has, until when, and what it costs an hour. */
+/* nanopod reservations: lists what the account has, until when, and what it costs an hour. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +35,13 @@ struct listing {
 static const struct column columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
 	{ "id", COLUMN_WIDE, "its id" },
-	{ "state", 0, "running, coming, over, empty" },
+	{ "state", 0, "pending, running, ended or empty" },
 	{ "type", 0, "type of node" },
-	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "how many it has now, or will have" },
-	{ "start", COLUMN_WIDE, "from when" },
-	{ "end", 0, "until when" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "nodes bought: now, else the most to come" },
+	{ "start", COLUMN_WIDE, "start" },
+	{ "end", 0, "end" },
 	{ "burn", COLUMN_RIGHT, "dollars an hour now" },
-	{ "instances", COLUMN_RAW | COLUMN_RIGHT, "how many nodes are started or starting" },
+	{ "started", COLUMN_RAW | COLUMN_RIGHT, "nodes that run or are starting" },
 	{ "created", COLUMN_WIDE, "when it was made" },
 	{ "burn_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
 	{ "schedule", COLUMN_RAW | COLUMN_HIDDEN, "nodes over time" },
@@ -121,7 +121,7 @@ static void schedule_json(const struct reservation *r, struct buf *out)
 	buf_adds(out, "]");
 }
 
-/* What it has now; what it will have where that is nothing. */
+/* nodes: what it has now, or the most that it ever has where that is none. */
 static void reservations_measure(const struct reservation *r, int64_t now, int64_t *nodes, int64_t *start, int64_t *end)
 {
 	int64_t most = 0;
@@ -136,7 +136,7 @@ static void reservations_measure(const struct reservation *r, int64_t now, int64
 	*nodes = *nodes ? *nodes : most;
 }
 
-/* For people with how long it is until then. */
+/* For people: "… (in 2h)". */
 static const char *reservations_until(const struct nanopod *np, int64_t at, int64_t now, char room[2 * CELL_TEXT])
 {
 	char text[CELL_TEXT], relative[WHEN_TEXT];
@@ -174,7 +174,7 @@ static void reservations_add_row(struct nanopod *np, struct rows *rows, const st
 			ours ? cell_money(np, item->burn, c[3]) : NULL, cell_int((int64_t)item->instances, c[4]),
 			cell_time(np, r->created_at, created), ours ? cell_int(item->burn, c[5]) : NULL,
 			buf_text(&schedule) },
-		strcmp(state, "over") == 0 ? COLOR_DIM : COLOR_NONE);
+		strcmp(state, "ended") == 0 ? COLOR_DIM : COLOR_NONE);
 	buf_release(&types);
 	buf_release(&schedule);
 }
@@ -211,7 +211,7 @@ static int reservations_list(struct market_link *m, const struct options *o)
 	for (size_t i = 0; rows && i < l.count; i++) {
 		const char *state = reservation_state(&l.items[i].r, l.now);
 
-		if (option_given(o, "all") || strcmp(state, "running") == 0 || strcmp(state, "coming") == 0)
+		if (option_given(o, "all") || strcmp(state, "running") == 0 || strcmp(state, "pending") == 0)
 			reservations_add_row(m->np, rows, &l.items[i], &skus, l.now, ours);
 	}
 	if (rows && m->explain) {
@@ -246,12 +246,12 @@ static int reservations_command(struct nanopod *np, const struct options *o)
 static const char *const aliases[] = { "ls", NULL };
 
 static const struct option options[] = {
-	{ "all", 'a', OPTION_FLAG, .help = "those that are over or empty too" },
+	{ "all", 'a', OPTION_FLAG, .help = "list ended and empty ones too" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod reservations", "what you have, until when, and what it costs an hour" },
+	{ "nanopod reservations", "list what you have, until when, and what it costs an hour" },
 	{ "nanopod ls -q", "their names, for scripts" },
 	{ "nanopod ls -a -o json", "all of them with their schedules" },
 	{ 0 },
@@ -261,7 +261,7 @@ const struct command cmd_reservations = {
 	.name = "reservations",
 	.aliases = aliases,
 	.args = "",
-	.summary = "list what you have",
+	.summary = "list reservations",
 	.examples = examples,
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod types: what kinds of nodes are traded, what one costs now, and how many there are. */
+/* nanopod types: lists the types of nodes, with the price now and how many are on sale. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,7 +15,7 @@ static const struct column columns[] = {
 	{ "gpu", 0, "the accelerator's model" },
 	{ "gpus", COLUMN_RIGHT | COLUMN_RAW, "accelerators of a node" },
 	{ "price", COLUMN_RIGHT,
-		"dollars per GPU-hour of the cheapest node for the next hour; nothing: none is on sale" },
+		"dollars per GPU-hour of the cheapest node for the next hour; empty: none is on sale" },
 	{ "node_price", COLUMN_RIGHT | COLUMN_WIDE, "the same per node-hour" },
 	{ "node_price_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
 	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "nodes on sale for the whole of the next hour" },
@@ -26,7 +26,7 @@ static const struct column columns[] = {
 	{ "vcpus", COLUMN_RIGHT | COLUMN_WIDE | COLUMN_RAW, "virtual CPUs of a node" },
 	{ "memory", COLUMN_RIGHT | COLUMN_WIDE, "of a node; bytes where a program reads it" },
 	{ "storage", COLUMN_RIGHT | COLUMN_WIDE, "local storage of a node" },
-	{ "audience", COLUMN_HIDDEN, "who may have them, where not all may" },
+	{ "audience", COLUMN_HIDDEN, "who may buy them, if not everybody" },
 	{ "id", COLUMN_WIDE, "id of the SKU" },
 	{ 0 },
 };
@@ -55,7 +55,7 @@ static struct type *types_type_of(struct types *t, const char *id)
 	return &t->list[t->count++];
 }
 
-/* Nodes that are there for the whole window. */
+/* Nodes on sale for the whole window. */
 static int64_t types_least(const struct model_schedule *s, int64_t start, int64_t end)
 {
 	int64_t covered = start, nodes = INT64_MAX;
@@ -137,12 +137,12 @@ static int types_command(struct nanopod *np, const struct options *o)
 		return rc;
 	ours = market_ours(m);
 	now = ours > 0 && m->about_doc && m->about.now > 0 ? m->about.now
-							   : (int64_t)time(NULL); /* its clock is the one that counts */
+							   : (int64_t)time(NULL); /* orders follow the market's clock */
 	t.start = (now / MINUTE + 2) * MINUTE;
 	t.end = t.start + HOUR;
 	if (ours < 0 || market_each(m, "/v2/instance_skus/availability?limit=200", add_availability, &t) ||
 		add_prices(m, &t)) {
-		rc = market_fail(m, "cannot list what is for sale");
+		rc = market_fail(m, "cannot list the types");
 	} else {
 		t.rows = rows_new(np, o, columns, &rc);
 		if (t.rows) {
@@ -150,7 +150,7 @@ static int types_command(struct nanopod *np, const struct options *o)
 
 			rc = rows_end(t.rows);
 			if (failed)
-				rc = market_fail(m, "cannot list what is for sale");
+				rc = market_fail(m, "cannot list the types");
 		}
 	}
 	for (size_t i = 0; i < t.count; i++)
@@ -161,7 +161,7 @@ static int types_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct example examples[] = {
-	{ "nanopod types", "what can be bought, what it costs now, and how much of it there is" },
+	{ "nanopod types", "list what you can buy, what it costs now, and how many are on sale" },
 	{ "nanopod types -o wide", "also memory, storage, network and the price per node-hour" },
 	{ "nanopod types -q", "names only, as -t takes them" },
 	{ 0 },
@@ -173,12 +173,11 @@ const struct command cmd_types = {
 	.name = "types",
 	.aliases = aliases,
 	.args = "",
-	.summary = "list the types of nodes with their price now",
+	.summary = "list the types of nodes with their prices",
 	.examples = examples,
-	.description = "Prices are dollars per GPU-hour of the cheapest node that is on sale for the whole of the next "
-		       "hour, and nodes "
-		       "are those on sale for all of it, at any price. 'nanopod price' says what a window of your own "
-		       "would cost.",
+	.description = "Prices are dollars per GPU-hour of the cheapest node on sale for the whole next hour; the "
+		       "number of nodes counts all on sale for that hour, at any price. 'nanopod price' shows the "
+		       "price of any other window.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = types_command,

@@ -25,7 +25,7 @@ enum { PAGES_MAX = 100000, BODY_TEXT_MAX = 1 << 20, BRIEF_MS = 2000 };
 static int no_url(struct nanopod *np)
 {
 	return print_fail_field(np, STATUS_USAGE, "url",
-		"'nanopod config set url URL' sets it, --url or NANOPOD_URL say it once",
+		"set it with 'nanopod config set url URL', or once with --url or NANOPOD_URL",
 		"cannot ask the market: no market is set");
 }
 
@@ -41,8 +41,8 @@ static int find_token(struct market_link *m, unsigned flags)
 		return print_fail_field(m->np, STATUS_DENIED, "token-file", NULL, "cannot sign in: %s", m->fail.text);
 	if (rc == 0 || m->explain || flags & MARKET_TOKEN_OPTIONAL)
 		return 0;
-	return print_fail_field(m->np, STATUS_DENIED, "token-file", "'nanopod login' signs in, or set NANOPOD_TOKEN",
-		"cannot ask '%s': you are not signed in", m->url);
+	return print_fail_field(m->np, STATUS_DENIED, "token-file",
+		"sign in with 'nanopod login', or set NANOPOD_TOKEN", "cannot ask '%s': you are not signed in", m->url);
 }
 
 int market_sign_in_by(struct nanopod *np, const struct options *o, const char *token, const char *where, unsigned flags,
@@ -63,7 +63,7 @@ int market_sign_in_by(struct nanopod *np, const struct options *o, const char *t
 	m->socket = str_starts(url, "unix:");
 	m->explain = o && option_given(o, "explain");
 	client_answer_init(&m->answer);
-	m->catching = signals_begin() == 0; /* where it cannot, Ctrl-C ends the program at once, which is no harm */
+	m->catching = signals_begin() == 0; /* if this fails, Ctrl-C ends the program at once, which is harmless */
 	if (token && (!(m->token = strdup(token)) || !(m->token_where = strdup(where))))
 		command_nomem();
 	rc = token ? 0 : find_token(m, flags);
@@ -126,7 +126,7 @@ static int market_explain(struct market_link *m, const struct client_call *q)
 	return rc;
 }
 
-/* A terminal that changes its size is no reason to give up. What asks to stop is left for the command to read. */
+/* A new terminal size is no reason to stop. A signal that asks to stop stays for the command to read. */
 bool market_only_resized(int rc)
 {
 	if (rc != CLIENT_STOPPED || signals_asked())
@@ -166,13 +166,13 @@ int market_call(struct market_link *m, const struct client_call *q)
 	    doc_parse(buf_text(&m->answer.body), m->answer.body.len, &m->doc, &m->fail)) {
 		struct fail why = m->fail;
 
-		return fail_set(&m->fail, CLIENT_BAD_ANSWER, "the answer of '%.200s' cannot be understood: %.200s",
-			m->url, why.text);
+		return fail_set(&m->fail, CLIENT_BAD_ANSWER, "cannot read the answer of '%.200s': %.200s", m->url,
+			why.text);
 	}
 	return 0;
 }
 
-/* Every reader wants a document: an answer without one becomes one that has nothing in it. */
+/* Readers expect a document: an answer without one becomes an empty document. */
 static int want_doc(struct market_link *m)
 {
 	return m->doc ? 0 : doc_parse("", 0, &m->doc, &m->fail);
@@ -205,7 +205,7 @@ int market_send(struct market_link *m, const char *method, const char *path, con
 
 /* ---- What makes something -------------------------------------------------------------- */
 
-/* No answer is known: the file stays for the next time. */
+/* True where the market may have done it: the file stays for the next command. */
 static bool open_end(const struct market_link *m, int rc)
 {
 	if (rc == CLIENT_LOST || rc == CLIENT_STOPPED)
@@ -227,7 +227,7 @@ static int market_resume(struct market_link *m, const char *match, const struct 
 		was = resume_file_get(*out, "body");
 		if (was && strcmp(was, buf_text(body)) == 0) {
 			print_note(m->np,
-				"replayed: this was sent %s and no answer came; it goes on with the same request",
+				"replayed: this was sent %s and no answer came; the same request is sent again",
 				when_relative(resume_file_begun(*out), (int64_t)time(NULL), room));
 			return 0;
 		}
@@ -271,15 +271,15 @@ static const char *simple_hint(int code)
 {
 	switch (code) {
 	case REASON_UNAUTHENTICATED: case REASON_TOKEN_EXPIRED:
-		return "'nanopod login' takes another one; nothing was deleted";
+		return "sign in again with 'nanopod login'; your stored token is unchanged";
 	case REASON_FORBIDDEN:
 		return "'nanopod whoami' shows what your token may do";
 	case REASON_FUNDS:
-		return "'nanopod balance' shows what there is";
+		return "'nanopod balance' shows your money";
 	case CLIENT_UNREACHABLE:
 		return "is it running? 'nanopod config get url --origin' shows where the URL comes from";
 	case CLIENT_UNTRUSTED:
-		return "'nanopod config set market-ca FILE' believes its certificate, if it is the right one";
+		return "if it is the right market, 'nanopod config set market-ca FILE' trusts its certificate";
 	default:
 		return NULL;
 	}
@@ -295,13 +295,13 @@ const char *market_hint(const struct market_link *m, char *room, size_t size)
 	}
 	if (code == CLIENT_LOST || code == CLIENT_STOPPED)
 		return m->answer.sent == CLIENT_MAYBE
-			? "type the same again: it goes on with the same request, and nothing is done twice"
+			? "run the same command again: it sends the same request, and nothing is done twice"
 			: "try again";
 	if ((code == REASON_UNAUTHENTICATED || code == REASON_TOKEN_EXPIRED) && m->token_where &&
 		strcmp(m->token_where, "NANOPOD_TOKEN") == 0)
-		return "set it to another one, or unset it for the one that 'nanopod login' keeps; nothing was deleted";
+		return "set it to another token, or unset it to use the one that 'nanopod login' stored";
 	if (code == CLIENT_UNREACHABLE && settings_layer(m->np->settings, SETTING_ID_URL) == LAYER_LOCAL)
-		return "that is the local market: 'nanopod local start' starts what is missing";
+		return "that is the local market; start it with 'nanopod local start'";
 	return simple_hint(code);
 }
 
@@ -329,7 +329,7 @@ int market_fail(struct market_link *m, const char *fmt, ...)
 		command_nomem();
 	va_end(ap);
 	if (token && m->token_where)
-		print_problem(m->np, &p, "%s: '%s' refused the token of %s: %s", what, m->url, m->token_where,
+		print_problem(m->np, &p, "%s: '%s' rejected the token from %s: %s", what, m->url, m->token_where,
 			m->fail.text);
 	else if (code == REASON_INTERNAL && p.request_id)
 		print_problem(m->np, &p, "%s: %s (request %s)", what, m->fail.text, p.request_id);
@@ -351,7 +351,7 @@ static int each_of_page(struct market_link *m, market_each_fn fn, void *arg)
 	return rc;
 }
 
-/* The next page's path; a cursor that was seen before would go round for ever. */
+/* The path of the next page. A cursor that came before would repeat the list for ever. */
 static int next_page(struct market_link *m, const char *path, struct table *seen, struct buf *out, bool *last)
 {
 	const char *cursor = NULL;
@@ -361,8 +361,8 @@ static int next_page(struct market_link *m, const char *path, struct table *seen
 	if (rc || !cursor)
 		return rc;
 	if (table_get(seen, cursor) || seen->count >= PAGES_MAX)
-		return fail_set(&m->fail, CLIENT_BAD_ANSWER, "the list of '%.200s' goes round in circles at '%.80s'",
-			path, cursor);
+		return fail_set(&m->fail, CLIENT_BAD_ANSWER, "the list '%.200s' repeats itself at '%.80s'", path,
+			cursor);
 	buf_clear(out);
 	if (table_set(seen, cursor, seen) || buf_adds(out, path) || buf_adds(out, strchr(path, '?') ? "&" : "?") ||
 		buf_adds(out, str_starts(path, "/np/v1/ledger") ? "after=" : "starting_after=") ||
@@ -442,8 +442,8 @@ int market_need_ours(struct market_link *m, const char *command)
 		return 0;
 	if (rc < 0)
 		return market_fail(m, "cannot run '%s'", command);
-	return print_fail(m->np, STATUS_FAILURE, "'nanopod api' reaches what it has",
-		"cannot run '%s': '%s' is not a market of nanopod's", command, m->url);
+	return print_fail(m->np, STATUS_FAILURE, "'nanopod api' sends any request to it",
+		"cannot run '%s': '%s' is not a nanopod market", command, m->url);
 }
 
 int market_spend_max(struct nanopod *np, int64_t *micros)
@@ -454,6 +454,6 @@ int market_spend_max(struct nanopod *np, int64_t *micros)
 	*micros = 0;
 	if (!text || money_parse(text, micros, &f) == 0)
 		return STATUS_OK;
-	return print_fail_field(np, STATUS_USAGE, "spend-max", NULL, "cannot understand 'spend-max' by %s: %s",
+	return print_fail_field(np, STATUS_USAGE, "spend-max", NULL, "cannot use 'spend-max' from %s: %s",
 		settings_where(np->settings, SETTING_ID_SPEND_MAX), f.text);
 }

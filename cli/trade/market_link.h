@@ -5,7 +5,7 @@
  * COMMAND_MARKET: they get --url and --explain.
  *
  *     struct market_link *m;
- *     int rc = market_sign_in(np, o, 0, &m);        0, or an exit status and it was said why
+ *     int rc = market_sign_in(np, o, 0, &m);        0, or an exit status after saying why
  *     if (market_get(m, "/v2/orders/%s", id) || wire_order(m->doc, WIRE_WHOLE, &order, &m->fail))
  *             rc = market_fail(m, "cannot show '%s'", id);
  *     market_sign_out(m);
@@ -19,9 +19,9 @@
 #include "market/wire.h"
 
 enum market_flags {
-	MARKET_NO_TOKEN = 1,      /* what is asked needs none: none is looked for */
-	MARKET_TOKEN_OPTIONAL = 2, /* sent where there is one */
-	MARKET_BRIEFLY = 4,       /* a market that does not answer at once is let be */
+	MARKET_NO_TOKEN = 1,       /* the requests need no token, so none is looked for */
+	MARKET_TOKEN_OPTIONAL = 2, /* a token is sent if there is one */
+	MARKET_BRIEFLY = 4,        /* gives up soon on a market that does not answer */
 };
 
 struct market_link {
@@ -31,12 +31,12 @@ struct market_link {
 	char *token;               /* NULL: none */
 	char *token_where;         /* "NANOPOD_TOKEN", "'/home/you/.config/nanopod/token'" */
 	bool catching;             /* signals, until market_sign_out() */
-	bool socket;               /* by unix socket: the operator, no token */
+	bool socket;               /* over the unix socket of the operator, without a token */
 	bool explain;              /* --explain: requests are printed on standard output and not sent */
 	struct client_answer answer; /* to the last request */
 	struct doc *doc;           /* its JSON; NULL where it had none. Until the next request */
 	struct fail fail;          /* why the last one failed */
-	const char *field;         /* which option or setting that is about; NULL */
+	const char *field;         /* the option or setting at fault; NULL */
 	struct model_whoami who;   /* after market_whoami() */
 	struct doc *who_doc;
 	struct model_market about; /* after market_ours() */
@@ -45,13 +45,13 @@ struct market_link {
 };
 
 /*
- * 0, or an exit status after it was said what to do. Catches signals until market_sign_out: a request
- * that is under way when one comes ends as CLIENT_STOPPED. o NULL: a command that has no --explain.
+ * 0, or an exit status after saying what to do. Catches signals until market_sign_out(): a signal ends the
+ * request that is under way with CLIENT_STOPPED. o NULL: a command that has no --explain.
  */
 int market_sign_in(struct nanopod *np, const struct options *o, unsigned flags, struct market_link **out);
 void market_sign_out(struct market_link *m); /* NULL too */
 
-/* With a token that is not kept yet; where: what it is called in sentences. */
+/* With a token that is not stored yet; where: what errors call it. */
 int market_sign_in_by(struct nanopod *np, const struct options *o, const char *token, const char *where, unsigned flags,
 	struct market_link **out);
 
@@ -66,13 +66,13 @@ int market_send(struct market_link *m, const char *method, const char *path, con
 /* Any request; the answer is in m->answer, and m->doc where it is JSON. */
 int market_call(struct market_link *m, const struct client_call *q);
 
-/* CLIENT_STOPPED, and it was but the terminal's size: go on. */
+/* True for a CLIENT_STOPPED that only the terminal's new size caused: continue. */
 bool market_only_resized(int rc);
 
 /*
- * What makes something, so that it is made once: the key is on disk before the request leaves, and
- * where no answer came, the same command goes on with the same request and says "replayed". what:
- * all that makes two commands the same.
+ * A POST that makes something exactly once: its key is on disk before it leaves, and where no answer came,
+ * the same command sends the same request again and says "replayed". what: all that makes two commands the
+ * same.
  */
 int market_make(struct market_link *m, const char *path, const struct buf *body, const char *what);
 

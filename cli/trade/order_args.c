@@ -27,7 +27,7 @@ int order_args_window(struct nanopod *np, const struct options *o, int64_t now, 
 	return 0;
 }
 
-/* Which unit counts is known only with the type; that it is a price at all, now. */
+/* Only the type tells the unit; here it just has to be a price. */
 static int check_price(struct nanopod *np, const struct options *o, unsigned flags, bool per_node)
 {
 	struct fail f = { 0 };
@@ -35,8 +35,7 @@ static int check_price(struct nanopod *np, const struct options *o, unsigned fla
 
 	if (!option_given(o, "price") && flags & ORDER_ARGS_NEEDS_PRICE)
 		return print_fail_field(np, STATUS_USAGE, "--price", "'nanopod price' shows what it costs now",
-			"cannot go on without a price: it is missing; type the limit in dollars per GPU-hour, such as "
-			"'-p 2.10'");
+			"--price is required, e.g. -p 2.10 for dollars per GPU-hour");
 	if (option_given(o, "price") && price_parse(option_text(o, "price"), per_node ? 0 : ANY_GPUS, &price, &f))
 		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot use '--price': %s", f.text);
 	return 0;
@@ -54,7 +53,7 @@ static int read_total(struct nanopod *np, const struct options *o, struct order_
 				f.text);
 		if (w->max_total == 0)
 			return print_fail_field(np, STATUS_USAGE, "--max-total", NULL,
-				"cannot use '--max-total': nothing is free here");
+				"cannot use '--max-total': it must be more than 0");
 		w->max_where = "--max-total";
 	}
 	rc = market_spend_max(np, &cap);
@@ -106,8 +105,8 @@ int order_args_price(struct nanopod *np, const struct options *o, const struct s
 	if (!option_given(o, "price"))
 		return 0;
 	if (!sku->gpus && !sku->bare && !w->per_node)
-		return print_fail_field(np, STATUS_USAGE, "--price", "type '--per node' and a price per node-hour",
-			"cannot tell what '--price' means: the market does not say how many GPUs '%s' has",
+		return print_fail_field(np, STATUS_USAGE, "--price", "give a price per node-hour with '--per node'",
+			"cannot use '--price' per GPU: the market does not say how many GPUs '%s' has",
 			sku->alias ? sku->alias : sku->id);
 	if (price_parse(option_text(o, "price"), order_args_gpus(w, sku), &w->limit, &f))
 		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot use '--price': %s", f.text);

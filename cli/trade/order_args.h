@@ -14,9 +14,9 @@
 struct order_args {
 	struct window window;
 	int64_t nodes;
-	int64_t limit;         /* node-minute price; after order_args_price() */
+	int64_t limit;         /* price per node-minute; set by order_args_price() */
 	int64_t max_total;     /* the smaller of --max-total and spend-max; 0: none */
-	const char *max_where; /* which of them it is */
+	const char *max_where; /* "--max-total" or "spend-max" */
 	bool per_node;         /* --per node */
 	struct market_clock clock;
 };

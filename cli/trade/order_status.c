@@ -103,13 +103,13 @@ struct show {
 	struct nanopod *np;
 	int64_t began;
 	char phase[96];
-	bool line; /* one stands at the bottom of the terminal */
+	bool line; /* the last line of the terminal is ours */
 };
 
 static const char *phase_of(const struct order_status *p, char *room, size_t size)
 {
 	if (p->status == MODEL_ORDER_PENDING || p->status == MODEL_ORDER_UNKNOWN)
-		snprintf(room, size, "the market decides");
+		snprintf(room, size, "waiting for the market to decide");
 	else if (p->status == MODEL_ORDER_PARTIALLY_FILLED)
 		snprintf(room, size, "part is filled, the rest waits in the book");
 	else
@@ -125,7 +125,7 @@ static void order_status_hide(struct show *s)
 	s->line = false;
 }
 
-/* One line with the time that passed on a terminal, else one line a change. */
+/* On a terminal one line that shows the time; elsewhere one line for each change. */
 static void order_status_show(struct show *s, const struct order_status *p)
 {
 	char phase[96], time[32];
@@ -190,7 +190,7 @@ int order_status_wait(struct market_link *m, struct order_status *p, int64_t wai
 			rc = 2;
 			break;
 		}
-		/* Looking may fail for a while: nothing depends on this one look. */
+		/* A failed look is harmless: the next one comes soon. */
 		if (rc && !client_retryable(rc))
 			break;
 		rc = 0;

@@ -147,21 +147,21 @@ static int find_workspace(struct purchase *p, struct first *w)
 	p->m->explain = explain;
 	if (!rc && !*w->path)
 		rc = fail_set(&p->m->fail, REASON_NOT_FOUND,
-			"this market has no workspace of yours to put a reservation into");
+			"you have no workspace on this market to put a reservation into");
 	if (*w->best)
 		keep_text(w->path, sizeof w->path, w->best);
 	return rc;
 }
 
-/* It was asked before, by an earlier command or by the client itself: "taken" may mean "by you". */
+/* An earlier command or a retry of the client may have sent it: "name taken" may mean taken by us. */
 static bool asked_before(const struct purchase *p)
 {
 	return p->resumed || p->m->answer.tries > 1;
 }
 
 /*
- * A market that keeps no keys for pools says that the name is taken. By us, if it is as young as this
- * purchase and has nothing yet; a reservation that was there before is not bought into by mistake.
+ * Some markets keep no idempotency keys for pools and say that the name is taken. The pool is ours if it is
+ * not older than this purchase and empty; we must not buy into an older reservation by mistake.
  */
 static int adopt_pool(struct purchase *p, int rc)
 {
@@ -263,7 +263,7 @@ int purchase_order(struct purchase *p, struct model_order_new *o)
 struct census {
 	const char *sku, *name;
 	size_t live;
-	long next;  /* the first number behind the name that is free */
+	long next; /* NAME-next is the first free name */
 };
 
 static int count_one(void *arg, struct doc *d, long at, struct fail *f)
@@ -283,7 +283,7 @@ static int count_one(void *arg, struct doc *d, long at, struct fail *f)
 	return 0;
 }
 
-/* How many the reservation has too few of, and from which number on. Asked once, then kept. */
+/* How many nodes to start, and the number of the first. Asked once, then kept: started nodes change the answer. */
 static int plan_nodes(struct purchase *p, long *first, long *count)
 {
 	struct census c = { .sku = p->order.sku, .name = p->name };
@@ -302,9 +302,9 @@ static int plan_nodes(struct purchase *p, long *first, long *count)
 		rc = market_each(p->m, path, count_one, &c);
 		rc = rc ? rc : reservation_look(p->m, p->pool, &r);
 		if (rc)
-			return rc < 0
-				? rc
-				: fail_set(&p->m->fail, REASON_NOT_FOUND, "the reservation '%s' is gone", p->name);
+			return rc < 0 ? rc
+				      : fail_set(&p->m->fail, REASON_NOT_FOUND, "the reservation '%s' no longer exists",
+						p->name);
 		part = reservation_part(&r, p->order.sku);
 		if (part && part_most(part) - (int64_t)c.live < need)
 			need = part_most(part) - (int64_t)c.live;
@@ -337,7 +337,7 @@ static int purchase_take_image(void *arg, struct doc *d, long at, struct fail *f
 	return 0;
 }
 
-/* Public ones are listed under a workspace of the market's own; one's own are listed without. */
+/* The market lists public images under its own workspace, and yours without a workspace. */
 static int find_image(struct purchase *p, const char *image, struct first *w)
 {
 	static const char *const paths[] = { "/v2/images?limit=50&workspace=sfc%3Aworkspace%3Asfcompute%3Apublic",
@@ -356,8 +356,8 @@ static int find_image(struct purchase *p, const char *image, struct first *w)
 		return 0;
 	if (rc)
 		return rc;
-	return image ? fail_set(&p->m->fail, REASON_NOT_FOUND, "there is no image '%.60s'", image)
-		: fail_set(&p->m->fail, REASON_NOT_FOUND, "this market has no image that nodes could start from");
+	return image ? fail_set(&p->m->fail, REASON_NOT_FOUND, "this market has no image '%.60s'", image)
+		     : fail_set(&p->m->fail, REASON_NOT_FOUND, "this market has no image to start nodes from");
 }
 
 int purchase_check_image(struct purchase *p, const char *image)
@@ -398,7 +398,7 @@ static int one_node(struct purchase *p, const char *image, long number)
 	buf_release(&body);
 	if (rc == MARKET_EXPLAINED)
 		return 0;
-	/* As with pools: the name is ours. */
+	/* As with pools: our own earlier request took the name. */
 	if (rc == REASON_NAME_TAKEN && asked_before(p)) {
 		note_node(p, name);
 		return purchase_keep(p, step, name);
@@ -441,7 +441,7 @@ bool purchase_nothing_done(const struct purchase *p, int code)
 		return !p->resumed && !p->sent;
 	if (code <= REASON_BASE || code == REASON_INTERNAL)
 		return false;
-	/* What the market refuses it has not done. These it may yet do, if it is asked again. */
+	/* The market has not done what it refuses. For these reasons the same request may succeed later. */
 	if (code == REASON_RATE || code == REASON_UNAVAILABLE || code == REASON_UNAUTHENTICATED ||
 		code == REASON_TOKEN_EXPIRED)
 		return !p->resumed && !*p->pool;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The requests that make a purchase (pool, order, nodes), each sent with a key that is on disk
- * before it leaves. A purchase that was cut off anywhere is gone on with by the same calls: steps
- * that were answered are not sent again, others are sent as they were, and the market gives the
- * answer that it gave before.
+ * The requests that make a purchase: pool, order, nodes. Each is on disk with its idempotency key before it
+ * leaves. The same calls resume a purchase that was cut off anywhere: answered steps are not sent again,
+ * others are sent exactly as before, and the market repeats the answer that it gave.
  */
 #ifndef CLI_TRADE_PURCHASE_H
 #define CLI_TRADE_PURCHASE_H
@@ -16,9 +15,9 @@ enum { PURCHASE_NODES = 1024 };
 
 struct purchase {
 	struct market_link *m;
-	struct resume_file *file; /* NULL with --explain: nothing is remembered */
+	struct resume_file *file; /* NULL with --explain, which writes nothing down */
 	bool resumed;            /* an earlier command began it */
-	bool replayed;           /* the market said that it had done a step before */
+	bool replayed;           /* the market repeated the answer of a step that it did before */
 	bool sent;               /* a request of this run may have reached the market */
 	char pool[64], name[256];
 	bool own_pool;           /* made for this purchase */
@@ -28,11 +27,11 @@ struct purchase {
 };
 
 void purchase_init(struct purchase *p, struct market_link *m);
-void purchase_release(struct purchase *p); /* the intent stays where purchase_end() was not called */
+void purchase_release(struct purchase *p); /* leaves the file on disk unless purchase_end() was called */
 
 /*
- * All that makes two commands the same: what is done, where, by whom, and how; subject: to which of
- * several. 0 or a negative code in m->fail.
+ * All that makes two commands the same: verb, market, account, profile, options; subject: which of several
+ * orders of one command. 0 or a negative code in m->fail.
  */
 int purchase_match(struct market_link *m, const struct options *o, const char *verb, const char *subject,
 	struct buf *out);
@@ -46,46 +45,46 @@ int purchase_find(struct purchase *p, const char *match, const char *begun);
 /* Makes the file of a new one. command: what was typed, for people. Negative code in m->fail. */
 int purchase_begin(struct purchase *p, const char *match, const char *command, int64_t now);
 
-/* Remembered for the next steps; on disk when it returns. */
+/* Keeps a value for the next steps; it is on disk when this returns. */
 int purchase_keep(struct purchase *p, const char *name, const char *value);
 const char *purchase_kept(const struct purchase *p, const char *name);
 
 /*
- * A POST. The body is kept, and the same one is sent whenever the step is repeated. 0 or a
+ * Sends a POST. The first body of a step is kept and sent again whenever the step is repeated. 0 or a
  * negative code; the answer is m->doc.
  */
 int purchase_post(struct purchase *p, const char *step, const char *path, const struct buf *body);
 
-/* "name" must be kept. Sets pool. */
+/* Makes the pool, called as the kept "name". Sets pool. */
 int purchase_pool(struct purchase *p);
 
-/* Sets order. The fields other than pool are looked at only where it was not sent before. */
+/* Places the order. Sets order. Of *o only its pool counts where the order was sent before. */
 int purchase_order(struct purchase *p, struct model_order_new *o);
 
-/* Nodes for what filled, as many as the reservation has too few of. image: name or id, NULL: the market's first. */
+/* Starts as many nodes as the filled order adds and the reservation lacks. image: name or id; NULL: the market's first. */
 int purchase_nodes(struct purchase *p, const char *image);
 
-/* Before anything is paid: is there such an image (NULL: any)? 0 or a negative code in m->fail. */
+/* Checks before anything is paid that the market has the image (NULL: any). 0 or a negative code in m->fail. */
 int purchase_check_image(struct purchase *p, const char *image);
 
 /*
- * After a step failed with this code: is it known that nothing was done, so that there is nothing to
- * resume? Else the same command must be repeated to find out.
+ * After a step failed with this code: true where the market certainly did nothing, so there is nothing to
+ * resume. Otherwise the same command has to run again to find out.
  */
 bool purchase_nothing_done(const struct purchase *p, int code);
 
 /* The exit status after a step failed with this code. */
 enum status purchase_status(int code);
 
-/* An empty pool that was made for it goes. True: it is gone, and no late order can reach it. */
+/* Deletes the empty pool that was made for it. True: it is gone, and no late order can reach it. */
 bool purchase_undo_pool(struct purchase *p);
 
-/* The answer is known. */
+/* Removes the file, as the answer is known. */
 void purchase_end(struct purchase *p);
 
 /*
- * The answer is known and was printed with this status: what could not be written nobody knows, and the
- * same command must tell it again instead of doing it again. The status that remains.
+ * After the answer was printed with this status. Removes the file, but not where the output could not be
+ * written: then the same command prints the answer again and does nothing twice. Returns the exit status.
  */
 int purchase_told(struct purchase *p, int status);
 

@@ -11,7 +11,7 @@
 
 enum { BODY_MAX = 65536 };
 
-static const int64_t price_max = 1000000000000; /* micro-dollars per node-minute, as the market has it */
+static const int64_t price_max = 1000000000000; /* micro-dollars per node-minute: the limit of the market */
 
 int64_t quote_any_price(int64_t nodes, int64_t minutes)
 {
@@ -31,7 +31,7 @@ int64_t quote_average(const struct quote *q)
 
 /* ---- A market of ours ------------------------------------------------------------------ */
 
-/* "The balance does not cover it" is half of what one wants to know. */
+/* People also want to know how much is missing. */
 static void say_funds(struct quote *q)
 {
 	char cost[MONEY_TEXT], there[MONEY_TEXT];
@@ -40,7 +40,7 @@ static void say_funds(struct quote *q)
 
 	if (q->reason == REASON_FUNDS && q->cost > 0 && q->available_after != MODEL_NONE
 	    && money_add(q->available_after, q->cost, &available) == 0)
-		snprintf(q->message + len, sizeof q->message - len, ": it costs %s, and %s is available",
+		snprintf(q->message + len, sizeof q->message - len, ": it costs %s, and you have %s",
 			money_text(q->cost, cost), money_text(available, there));
 }
 
@@ -94,7 +94,7 @@ static int ask_ours(struct market_link *m, const struct model_order_new *order, 
 
 /* ---- An open book ---------------------------------------------------------------------- */
 
-/* Nodes that a level has all through the window. */
+/* How many nodes a level has through the whole window. */
 static int64_t nodes_through(const struct model_schedule *s, int64_t start, int64_t end)
 {
 	int64_t least = INT64_MAX, at = start;
@@ -166,14 +166,14 @@ static void fill_from(const struct quote_book *book, const struct model_order_ne
 		offer_instead(q, "price", q->price, order->nodes);
 	} else {
 		snprintf(q->message, sizeof q->message,
-			"its book has %" PRId64 " of %" PRId64 " nodes for that whole window", order->nodes - want,
-			order->nodes);
+			"its order book has %" PRId64 " of %" PRId64 " nodes for that whole window",
+			order->nodes - want, order->nodes);
 	}
 	if (within > 0)
 		offer_instead(q, "nodes", order->price, within);
 }
 
-/* Where the book cannot be read: the market's own estimate, which names a price and no more. */
+/* For a market whose book we may not read: its own estimate, which is a price alone. */
 static int ask_preview(struct market_link *m, const struct model_order_new *order, const struct sku *sku,
 	struct quote *q)
 {
@@ -196,9 +196,9 @@ static int ask_preview(struct market_link *m, const struct model_order_new *orde
 	rc = rc ? rc : wire_preview(m->doc, WIRE_WHOLE, &p, &m->fail);
 	if (rc == REASON_INVALID || rc == REASON_NOT_FOUND || rc == REASON_WRONG_STATE ||
 		rc == REASON_NOT_IMPLEMENTED) {
-		/* Not even that. The order itself will tell, and costs nothing above its limit. */
+		/* No estimate either. The order will show, and its limit caps the cost. */
 		q->fills = true;
-		snprintf(q->message, sizeof q->message, "this market does not say what is on sale");
+		snprintf(q->message, sizeof q->message, "this market does not show what is on sale");
 		return 0;
 	}
 	if (rc)
@@ -240,7 +240,7 @@ int quote_ask(struct market_link *m, const struct model_order_new *order, const 
 
 /* ---- What to type instead --------------------------------------------------------------- */
 
-/* As it would be typed; with very many GPUs no text means just this price, and the next micro-dollar is taken. */
+/* With many GPUs no short text equals the price: then the next micro-dollar above. */
 const char *quote_limit_text(int64_t price, unsigned gpus, char room[MONEY_TEXT])
 {
 	int64_t unit = gpus ? gpus : 1, micros = price / unit * 60 + (price % unit * 60 + unit - 1) / unit, back;
@@ -290,7 +290,7 @@ static void quote_add_one(const struct quote *q, size_t i, const struct command 
 	} else {
 		return;
 	}
-	/* Fewer nodes are no way out for 'extend', which has all of them or none. */
+	/* 'extend' has no option for fewer nodes: it extends all of them or none. */
 	if (!retype_can(cmd, changes))
 		return;
 	if (buf_adds(out, out->len ? " or '" : "'"))

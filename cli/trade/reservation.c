@@ -74,7 +74,7 @@ struct looking {
 	bool found;
 };
 
-/* Markets differ in what their filter by `id` takes: what comes is looked at again. */
+/* The filter by `id` differs between markets, so each result is checked here. */
 static int reservation_look_at(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct looking *l = arg;
@@ -110,7 +110,7 @@ int reservation_look(struct market_link *m, const char *typed, struct reservatio
 	if (buf_adds(&path, "/v2/pools?limit=200&id=") || client_quote(&path, typed))
 		command_nomem();
 	rc = market_each(m, buf_text(&path), reservation_look_at, &l);
-	/* One that does not take names there says so: then all are looked through. */
+	/* A market whose filter takes no names refuses it: then we look through the whole list. */
 	if (!l.found && (rc == REASON_INVALID || rc == REASON_NOT_FOUND))
 		rc = market_each(m, "/v2/pools?limit=200", reservation_look_at, &l);
 	buf_release(&path);
@@ -126,8 +126,8 @@ int reservation_find(struct market_link *m, const char *typed, struct reservatio
 			"cannot look for a reservation: %s", m->fail.text);
 	rc = reservation_look(m, typed, out);
 	if (rc == 1)
-		return print_fail(m->np, STATUS_NOTFOUND, "'nanopod reservations' lists what you have",
-			"there is no reservation '%.60s'", typed);
+		return print_fail(m->np, STATUS_NOTFOUND, "'nanopod reservations' lists yours",
+			"no reservation '%.60s'", typed);
 	if (rc)
 		return market_fail(m, "cannot look for the reservation '%.60s'", typed);
 	remember_one(REMEMBER_RESERVATIONS, m->url, out->name, NULL);
@@ -162,7 +162,7 @@ int64_t part_end(const struct reservation_part *p)
 	return p->spans[p->count - 1].end;
 }
 
-/* Spans are in order; a gap between two is a time with none. */
+/* Spans are in order of time; between two of them there may be none. */
 int64_t part_least(const struct reservation_part *p, int64_t start, int64_t end)
 {
 	int64_t least = INT64_MAX, at = start;
@@ -193,17 +193,17 @@ int64_t part_most(const struct reservation_part *p)
 
 const char *reservation_state(const struct reservation *r, int64_t now)
 {
-	bool coming = false, over = false;
+	bool pending = false, ended = false;
 
 	for (size_t i = 0; i < r->count; i++) {
 		if (part_nodes_at(&r->parts[i], now) > 0)
 			return "running";
 		if (part_end(&r->parts[i]) > now)
-			coming = true;
+			pending = true;
 		else
-			over = true;
+			ended = true;
 	}
-	return coming ? "coming" : over ? "over" : "empty";
+	return pending ? "pending" : ended ? "ended" : "empty";
 }
 
 int reservation_check_name(const char *name, struct fail *f)
@@ -216,6 +216,5 @@ int reservation_check_name(const char *name, struct fail *f)
 	if (good)
 		return 0;
 	return fail_set(f, -EINVAL,
-		"'%.60s' is not a name: it takes letters, digits, '.', '_' and '-', and begins with a letter or digit",
-		name);
+		"'%.60s' is not a name: use letters, digits, '.', '_' and '-', with a letter or digit first", name);
 }

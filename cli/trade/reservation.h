@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A reservation is a pool of the market: a name under which nodes of a type are had for a time. */
+/* A reservation is a pool of the market: nodes of a type for a time, under a name. */
 #ifndef CLI_TRADE_RESERVATION_H
 #define CLI_TRADE_RESERVATION_H
 
@@ -18,35 +18,33 @@ struct reservation_part { /* of one type */
 struct reservation {
 	char *id, *name, *kind;
 	int64_t created_at;
-	struct reservation_part *parts; /* types of which it has or will have something */
+	struct reservation_part *parts; /* one for each type that it has or will have nodes of */
 	size_t count;
 };
 
 void reservation_copy(struct reservation *r, const struct model_pool *p);
 void reservation_release(struct reservation *r);
 
-/* By name or id. 0, or an exit status and it was said why. */
+/* By name or id. 0, or an exit status after saying why. */
 int reservation_find(struct market_link *m, const char *typed, struct reservation *out);
 
-/* The same without a word: 0, 1 where there is none, or a negative code in m->fail. */
+/* The same in silence: 0, 1 where there is none, or a negative code in m->fail. */
 int reservation_look(struct market_link *m, const char *typed, struct reservation *out);
 
-/*
- * The part of this type; sku NULL: the only one. NULL where there is none, or several and none was
- * named.
- */
+/* The part of this type; sku NULL: the only part. NULL where there is none, or several and sku is NULL. */
 const struct reservation_part *reservation_part(const struct reservation *r, const char *sku);
 
 int64_t part_nodes_at(const struct reservation_part *p, int64_t at);
 int64_t part_start(const struct reservation_part *p);
 int64_t part_end(const struct reservation_part *p);                     /* of its last span */
-int64_t part_least(const struct reservation_part *p, int64_t start, int64_t end); /* nodes had all through */
+int64_t part_least(const struct reservation_part *p, int64_t start,
+	int64_t end); /* nodes that it has through the whole window */
 int64_t part_most(const struct reservation_part *p);
 
-/* "running", "coming", "over" or "empty". */
+/* "pending" (not yet its time), "running", "ended", or "empty": the market lists no time of it. */
 const char *reservation_state(const struct reservation *r, int64_t now);
 
-/* What a person may call one: letters, digits, '.', '_' and '-'. 0, or -EINVAL with a sentence. */
+/* A name has letters, digits, '.', '_' and '-'. 0, or -EINVAL with a sentence. */
 int reservation_check_name(const char *name, struct fail *f);
 
 #endif

@@ -20,6 +20,7 @@
 
 enum { FILE_MAX = 1 << 20, VALUES_MAX = 4096, ID_BYTES = 10 };
 
+/* The format keeps its first name: files of earlier versions are still read. */
 static const char heading[] = "nanopod-intent 1\n";
 
 struct value {
@@ -36,7 +37,7 @@ struct resume_file {
 
 /* ---- Where ----------------------------------------------------------------------------- */
 
-/* malloc'd, ends with '/'. */
+/* malloc'd, ends with '/'. Earlier versions look for unfinished purchases in the same folder. */
 static char *resume_file_folder(void)
 {
 	const char *xdg = getenv("XDG_STATE_HOME");
@@ -47,7 +48,7 @@ static char *resume_file_folder(void)
 	return str_expand_home("~/.local/state/nanopod/intents/");
 }
 
-/* A name that is lost in a crash is as bad as contents that are. */
+/* Without this a crash could lose the name of a file whose contents are safe. */
 static int resume_file_sync_folder(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
@@ -60,8 +61,8 @@ static int resume_file_sync_folder(const char *path)
 }
 
 /*
- * Held while files are looked through, so that one who merely looks is not taken for the living
- * owner of a file. -1 where there is no folder, and so nothing to look through.
+ * Looking through the files locks each for a moment. This lock keeps two that look from taking each other
+ * for the owner of a file. -1: there is no folder, hence no file.
  */
 static int lock_folder(const char *path)
 {
@@ -131,7 +132,7 @@ int64_t resume_file_begun(const struct resume_file *i)
 
 /* ---- On disk --------------------------------------------------------------------------- */
 
-/* A value has no line of its own inside: \ and newlines are written as \\ and \n. */
+/* One line for each value: \ and newline are written as \\ and \n. */
 static int resume_file_add_line(struct buf *b, const char *name, const char *text)
 {
 	int rc = buf_addf(b, "%s ", name);
@@ -168,7 +169,7 @@ static int write_synced(int fd, const struct buf *b)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* A last line without its end was torn by a crash: what it says was never acted upon. It is cut off. */
+/* A crash tore a last line that has no newline; nobody acted upon it, so it is cut off. */
 static int resume_file_parse(struct resume_file *i, struct buf *text)
 {
 	size_t whole = strlen(heading);
@@ -216,7 +217,7 @@ void resume_file_free(struct resume_file *i)
 	free(i);
 }
 
-/* The file of a command that lives is locked, and one that was unlinked meanwhile is over. */
+/* NULL where a living command holds the lock or has just removed the file. */
 static struct resume_file *resume_file_open_one(const char *dir, const char *name)
 {
 	struct resume_file *i = calloc(1, sizeof *i);
@@ -266,7 +267,7 @@ int resume_file_find(const char *match, struct resume_file **out, struct fail *f
 	int n, lock;
 
 	if (!dir)
-		return fail_set(f, -ENOMEM, "cannot tell where unfinished purchases are kept: set HOME");
+		return fail_set(f, -ENOMEM, "cannot find your unfinished purchases: HOME is not set");
 	lock = lock_folder(dir);
 	n = scandir(dir, &names, is_resume_file, older_first);
 	for (int k = 0; k < n; k++) {
@@ -370,7 +371,7 @@ int resume_file_new(const char *match, const char *command, int64_t begun, struc
 	rc = rc ? rc : resume_file_sync_folder(dir);
 	buf_release(&b);
 	if (rc) {
-		fail_errno(f, rc, -rc, "cannot write down what is to be bought in '%s', so nothing was asked for",
+		fail_errno(f, rc, -rc, "cannot write '%s', so nothing was sent",
 			i && i->path  ? i->path
 				: dir ? dir
 				      : "HOME");
@@ -405,7 +406,7 @@ int resume_file_end(struct resume_file *i, struct fail *f)
 	if (rc)
 		fail_errno(f, rc, -rc, "cannot remove '%s'", i->path);
 	*slash = '\0';
-	resume_file_sync_folder(i->path); /* at worst the next time finds it again, and gets the same answers */
+	resume_file_sync_folder(i->path); /* if a crash brings it back, the same command gets the same answers */
 	resume_file_free(i);
 	return rc;
 }

@@ -46,7 +46,7 @@ static int scopes_read_life(struct nanopod *np, const struct options *o, int64_t
 	if (text && strcmp(text, "never") == 0)
 		*seconds = -1;
 	else if (text && when_duration(text, seconds, &why))
-		return print_fail_field(np, STATUS_USAGE, "--expires", "'never' is understood too",
+		return print_fail_field(np, STATUS_USAGE, "--expires", "e.g. 90d, or never",
 			"cannot make that token: %s", why.text);
 	return 0;
 }
@@ -85,11 +85,11 @@ void scopes_join(const char *const *scopes, size_t count, struct buf *out)
 }
 
 static const struct column columns[] = {
-	{ "token", COLUMN_ID, "the token itself: it is told this once" },
-	{ "id", 0, "what 'token revoke' takes" },
-	{ "name", 0, "what it is called" },
+	{ "token", COLUMN_ID, "the token itself, shown only once" },
+	{ "id", 0, "its id, for 'token revoke'" },
+	{ "name", 0, "its name" },
 	{ "scopes", 0, "what it may do" },
-	{ "expires", 0, "when it expires; nothing: never" },
+	{ "expires", 0, "when it expires; empty: never" },
 	{ 0 },
 };
 
@@ -105,8 +105,8 @@ int token_show_new(struct market_link *m, const struct options *o)
 	if (wire_token(m->doc, WIRE_WHOLE, &t, &m->fail))
 		return market_fail(m, "cannot show the new token");
 	if (!t.token)
-		return print_fail(np, STATUS_FAILURE, "'nanopod token revoke' ends it; make another one",
-			"cannot show the new token '%s': it was told before, and is told once only", t.id);
+		return print_fail(np, STATUS_FAILURE, "revoke it with 'nanopod token revoke' and make another one",
+			"cannot show the new token '%s': the market shows a token only once, and did so before", t.id);
 	buf_init(&scopes, 4096);
 	scopes_join(t.scopes, t.scope_count, &scopes);
 	r = rows_new(np, o, columns, &rc);
@@ -116,7 +116,7 @@ int token_show_new(struct market_link *m, const struct options *o)
 				cell_time(np, t.expires_at, expires) });
 		rc = rows_end(r);
 		if (cell_for_people(np) && !option_given(o, "quiet"))
-			print_note(np, "it is shown this once; 'nanopod login' takes it");
+			print_note(np, "this token is shown only once; 'nanopod login' stores it");
 	}
 	buf_release(&scopes);
 	return rc;

@@ -68,9 +68,9 @@ int skus_load(struct market_link *m, struct skus *out)
 	rc = market_each(m, "/v2/instance_skus?limit=200", skus_add_one, out);
 	if (rc) {
 		skus_release(out);
-		return market_fail(m, "cannot tell what types of node there are");
+		return market_fail(m, "cannot list the types of node");
 	}
-	/* A market of ours tells each number that there is. */
+	/* A market of ours always says how many GPUs a type has. */
 	for (size_t i = 0; i < out->count && m->ours == 1; i++)
 		out->list[i].bare = !out->list[i].gpus;
 	skus_remember(m, out);
@@ -112,7 +112,7 @@ static bool skus_begins(const char *text, const char *typed)
 	return text && strncasecmp(text, typed, strlen(typed)) == 0;
 }
 
-/* 3: its very name; 2: the accelerator; 1: the beginning of either; 0: no. */
+/* 3: its name; 2: its accelerator; 1: the beginning of either; 0: no. */
 static int skus_fit(const struct sku *sku, const char *typed)
 {
 	if (!*typed)
@@ -161,17 +161,17 @@ static int skus_refuse(struct nanopod *np, const struct skus *s, const char *typ
 	list_names(s, typed, best, &names);
 	if (best)
 		rc = print_fail_field(np, STATUS_USAGE, "--type",
-			"type more of it; 'nanopod types' shows what they are",
-			"cannot tell which type is meant by '%.60s': it may be %s", typed, buf_text(&names));
+			"type more of its name; 'nanopod types' describes them", "several types fit '%.60s': %s", typed,
+			buf_text(&names));
 	else if (near)
-		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", "'nanopod types' lists them",
-			"there is no type '%.60s', the nearest is '%s'", typed, near);
+		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", NULL, "no type '%.60s'; did you mean '%s'?", typed,
+			near);
 	else if (s->count)
-		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", NULL, "there is no type '%.60s', there are %s",
-			typed, buf_text(&names));
+		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", NULL, "no type '%.60s'; available: %s", typed,
+			buf_text(&names));
 	else
-		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", NULL,
-			"there is no type '%.60s': this market has none at all", typed);
+		rc = print_fail_field(np, STATUS_NOTFOUND, "--type", NULL, "no type '%.60s': this market has no types",
+			typed);
 	buf_release(&names);
 	return rc;
 }

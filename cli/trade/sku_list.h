@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of node that the market knows, and which of them a person means. */
+/* The types of node that the market lists, and which of them a person means. */
 #ifndef CLI_TRADE_SKU_LIST_H
 #define CLI_TRADE_SKU_LIST_H
 
@@ -10,8 +10,8 @@
 
 struct sku {
 	char *id, *alias, *accelerator, *form_factor, *region, *zone, *rdma;
-	unsigned gpus; /* of a node; 0: none, or not told, and prices are per node */
-	bool bare;     /* none, and that is told: nobody can mean another price */
+	unsigned gpus; /* of a node; 0: none or not known, so prices are per node */
+	bool bare;     /* it certainly has no GPU, so a price can only be per node */
 };
 
 struct skus {
@@ -19,17 +19,17 @@ struct skus {
 	size_t count;
 };
 
-/* All of them. 0, or an exit status and it was said why. */
+/* Loads all types. 0, or an exit status after saying why. */
 int skus_load(struct market_link *m, struct skus *out);
 void skus_release(struct skus *s);
 
 /*
- * By id or alias, else by the beginning of an alias, an accelerator's name or its beginning, where only one
- * fits. 0, or an exit status and it was said which there are.
+ * By id or alias, else by accelerator, else by the beginning of either, where one type alone fits. 0, or an
+ * exit status after listing the types.
  */
 int skus_find(struct nanopod *np, const struct skus *s, const char *typed, const struct sku **out);
 
-/* Does this one fit what was typed? For those who take several. */
+/* For commands that take several types. */
 bool sku_fits(const struct sku *sku, const char *typed);
 
 const struct sku *skus_by_id(const struct skus *s, const char *id); /* NULL */

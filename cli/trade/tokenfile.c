@@ -62,7 +62,7 @@ int token_read_fd(int fd, const char *name, char **token, struct fail *f)
 	return fail_set(f, -EINVAL, "%s %s", name, len ? "is not a token: it is too long, or not text" : "is empty");
 }
 
-/* A token that others can read is one that others have. */
+/* Whoever can read the file has the token. */
 static int check_file(const char *path, int fd, struct fail *f)
 {
 	struct stat st;
@@ -73,11 +73,10 @@ static int check_file(const char *path, int fd, struct fail *f)
 		return fail_set(f, -EINVAL, "cannot read '%s': not a regular file", path);
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		return fail_set(f, -EPERM,
-			"cannot trust '%s': it belongs to somebody else; 'sudo chown \"$USER\" %s' mends it", path,
-			path);
+			"cannot trust '%s': it belongs to somebody else; run 'sudo chown \"$USER\" %s'", path, path);
 	if (st.st_mode & 077)
-		return fail_set(f, -EPERM, "cannot trust '%s': others may read or write it; 'chmod 600 %s' mends it",
-			path, path);
+		return fail_set(f, -EPERM, "cannot trust '%s': others may read or write it; run 'chmod 600 %s'", path,
+			path);
 	return 0;
 }
 

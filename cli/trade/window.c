@@ -39,7 +39,7 @@ static int read_round(const char *text, enum when_round *how)
 	return !text || strcmp(words[*how], text) == 0 ? 0 : -EINVAL;
 }
 
-/* From now on means: from the first minute on that can be bought, so that "+3h" is on the grid. */
+/* "+3h" counts from the first minute that can be bought, so that it is a whole minute. */
 static int64_t window_base_of(const char *text, int64_t now)
 {
 	return *text == '+' || str_starts(text, "in ") ? window_first(now) : now;
@@ -52,7 +52,7 @@ static int on_grid(int64_t at, enum when_round how, const char *option, int64_t 
 	char text[sizeof why.text + 80];
 
 	if (when_grid(at, WINDOW_STEP, how, out, &why)) {
-		snprintf(text, sizeof text, "%s; '--round up' or '--round down' takes one of them", why.text);
+		snprintf(text, sizeof text, "%s; '--round up' or '--round down' chooses one of them", why.text);
 		return window_wrong(field, option, f, text);
 	}
 	*rounded |= *out != at;
@@ -74,7 +74,7 @@ static int read_start(const struct window_words *words, int64_t now, enum when_r
 		return window_wrong(field, "--start", f, why.text);
 	rc = on_grid(w->start, how, "--start", &w->start, &w->rounded, field, f);
 	if (!rc && w->start <= now) {
-		snprintf(text, sizeof text, "'%.60s' has begun already: the first minute on sale is %s, 'now'",
+		snprintf(text, sizeof text, "'%.60s' has passed; the first minute on sale is %s, or type 'now'",
 			words->start, when_local(window_first(now), room));
 		rc = window_wrong(field, "--start", f, text);
 	}
@@ -100,7 +100,7 @@ static int window_read_duration(const char *typed, enum when_round how, int64_t 
 		return window_wrong(field, "--duration", f, text);
 	}
 	if (*out == 0)
-		return window_wrong(field, "--duration", f, "less than a minute is nothing");
+		return window_wrong(field, "--duration", f, "it is less than a minute");
 	return 0;
 }
 
@@ -113,11 +113,13 @@ int window_parse(const struct window_words *words, int64_t now, struct window *o
 	int rc;
 
 	if (read_round(words->round, &how))
-		return window_wrong(field, "--round", f, "it is up, down or no");
-	if (!words->end == !words->duration)
-		return window_wrong(field, "--duration", f,
-			words->end ? "it and '--end' say the same thing; type one of them"
-				   : "it is missing; type how long, such as '-d 24h', or an end by '--end'");
+		return window_wrong(field, "--round", f, "choose up, down or no");
+	if (!words->end && !words->duration) {
+		*field = "--duration";
+		return fail_set(f, -EINVAL, "--duration is required, e.g. -d 24h (or --end)");
+	}
+	if (words->end && words->duration)
+		return window_wrong(field, "--duration", f, "'--end' is given too; use one of them");
 	rc = read_start(words, now, how, &w, field, f);
 	if (!rc && words->duration) {
 		rc = window_read_duration(words->duration, how, &seconds, &w.rounded, field, f);
@@ -152,7 +154,7 @@ bool window_past(const struct window *w, int64_t now)
 	return w->start <= now || w->end <= w->start;
 }
 
-/* Whole hours as people order them, "24h" and "36h"; what is longer or odd in days. */
+/* Up to two days in hours, "36h", as people order them; the rest in days. */
 const char *window_span(int64_t seconds, char room[WINDOW_TEXT])
 {
 	char span[WHEN_TEXT];
@@ -164,7 +166,7 @@ const char *window_span(int64_t seconds, char room[WINDOW_TEXT])
 	return room;
 }
 
-/* The day is not said twice, and UTC only where the person's zone is another. */
+/* Names the day once where both are the same, and UTC only where the local zone is another. */
 const char *window_show(const struct window *w, char room[WINDOW_TEXT])
 {
 	char a[WHEN_TEXT], b[WHEN_TEXT], span[WINDOW_TEXT], zulu[2 * WHEN_TEXT + 16] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The window that -s, -e, -d and --round speak of, on the market's grid. "Now" is the next whole
- * minute that is still far enough away for a request to reach the market before it begins.
+ * The window that -s, -e, -d and --round describe, in whole minutes as the market trades them. "Now" is the
+ * next minute that begins late enough for a request to arrive before.
  */
 #ifndef CLI_TRADE_WINDOW_H
 #define CLI_TRADE_WINDOW_H
@@ -15,27 +15,25 @@ enum { WINDOW_STEP = 60, WINDOW_TEXT = 200 };
 
 struct window {
 	int64_t start, end; /* Unix seconds, whole minutes */
-	bool now;           /* starts as soon as can be: window_move() moves it along */
-	bool fixed_end;     /* by --end: what starts later is shorter */
-	bool rounded;       /* --round changed something: worth a word */
+	bool now;           /* starts as soon as possible: window_move() moves it */
+	bool fixed_end;     /* by --end: a later start makes it shorter */
+	bool rounded;       /* --round changed it, which the plan says */
 };
 
-/* What was typed; NULL: not. start NULL is "now"; exactly one of end and duration. */
+/* The options as typed, NULL where missing. start NULL is "now"; exactly one of end and duration is needed. */
 struct window_words {
 	const char *start, *end, *duration, *round;
 };
 
-/* The first second that can still be bought at this time. */
+/* The first second that can be bought at this time. */
 int64_t window_first(int64_t now);
 
-/*
- * The sentence of a failure begins with the option it is about. *field: that option, for JSON errors.
- */
+/* 0, or -EINVAL with a sentence that names the option; *field: that option, for JSON errors. */
 int window_parse(const struct window_words *words, int64_t now, struct window *out, const char **field, struct fail *f);
 
-/* Time has passed: one that starts now starts later, and is as long as before. False: nothing changed. */
+/* Moves a window that starts "now" to the first minute at this time. False: nothing changed. */
 bool window_move(struct window *w, int64_t now);
-bool window_past(const struct window *w, int64_t now); /* its start cannot be bought any more */
+bool window_past(const struct window *w, int64_t now); /* its start has passed */
 
 int64_t window_minutes(const struct window *w);
 

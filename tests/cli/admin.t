@@ -86,7 +86,7 @@ export NANOPOD_URL
 trade_between
 rule 'cut-after POST /np/v1/accounts'
 run_is 8 "defect 5, a credit whose answer is lost: not in the dark here" admin credit bob 100
-like "$err" 'may have been done; type the same again' "defect 5: says so"
+like "$err" 'may have been done; run the same command again' "defect 5: says so"
 rules_off
 run_is 0 "defect 5: the same again" admin credit bob 100
 like "$err" replayed "defect 5: goes on with the same request"

@@ -50,7 +50,7 @@ is "$(pools_count)" 3 "makes one"
 # Lost after it was sent: nobody knows, so it is asked again by hand, and done once.
 rule 'cut-after POST /v2/pools'
 run_is 8 "defect 5, a lost connection after POST: not in the dark here" api POST /v2/pools '{"name":"d","workspace":"default"}'
-like "$err" 'may have been done; type the same again' "defect 5: says that it may have been done, and what to type"
+like "$err" 'may have been done; run the same command again' "defect 5: says that it may have been done, and what to type"
 is "$(pools_count)" 4 "(it was)"
 is "$(intents)" 1 "defect 5: the key is on disk"
 rules_off

@@ -19,7 +19,7 @@ run "$NANOPOD" balance --fields available,held -o csv
 is "$out" "available,held
 100000.000000,0.000000" "fields as csv"
 NANOPOD_URL=http://127.0.0.1:1 run_is 0 "fields are listed without a market" "$NANOPOD" balance --fields=
-like "$out" '^escrow +paid for leases' "with what they are"
+like "$out" '^escrow +paid for time' "with what they are"
 run_is 2 "an unknown field is seen before anything is asked" "$NANOPOD" balance --fields avalable --url http://127.0.0.1:1
 like "$err" "the nearest is 'available'" "with the nearest"
 

@@ -24,7 +24,7 @@ is "$(printf '%s' "$out" | jq -c '.[0] | [.nodes, .total, .total_micros, .limit,
 run_is 0 "per node" "$NANOPOD" price -t richmond -d 1h --per node
 like "$out" 'price +\$14\.40 per node-hour$' "then all prices are"
 run_is 6 "more than there is" "$NANOPOD" price -t h100 -n 9 -d 1h
-like "$out" 'cannot be had now' "is said"
+like "$out" 'not available now' "is said"
 like "$err" "nanopod price .*-n 4" "with what could be had"
 run_is 3 "no such type" "$NANOPOD" price -t z9 -d 1h
 like "$err" 'richmond' "names those that there are"
@@ -52,7 +52,7 @@ is "$(orders_count) $(pools_count) $(intents)" "$orders_before 0 0" "nothing was
 
 # What would fail only when it is paid is found out before.
 run_is 3 "an image that is not there" buy -t h100 -d 1h -p 2.10 -y --image nosuch
-like "$err" "nothing was bought: there is no image 'nosuch'" "is said"
+like "$err" "nothing was bought: this market has no image 'nosuch'" "is said"
 is "$(orders_count)" 0 "before anything is bought"
 
 # ---- Bought ----
@@ -80,7 +80,7 @@ is "$(intents)" 0 "nothing is left unfinished"
 
 mkdir -p "$HOME/.ssh" && echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ me "and\ you"' >"$HOME/.ssh/id_ed25519.pub"
 run_is 0 "one for the evening" buy -t richmond -d 90m -s +2h -p 2.10 -y --name eve -o json
-is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .status, .nodes, .start, .end, .price, .total, .total_micros, .replayed, (.instances | length)]')" \
+is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .status, .nodes, .start, .end, .price, .total, .total_micros, .replayed, (.node_names | length)]')" \
 	'["eve","filled",1,"2027-01-15T10:01:00Z","2027-01-15T11:31:00Z","1.80","21.600000",21600000,false,1]' "all about it in JSON, times in UTC"
 like "$err" '"SSH keys":"~/.ssh/id_ed25519.pub"' "with the key in ~/.ssh"
 is "$(market GET '/v2/instances' | jq -r '.data[] | select(.name == "eve-0") | .cloud_init_user_data_used')" true "which the node gets"
@@ -111,7 +111,7 @@ run_is 6 "now there are none" buy -t h100 -n 1 -d 4h -s @$FAR -p 2.00 -y
 like "$err" " -s " "when there would"
 run_is 0 "and that is true: the start" sh -c "$(hinted ' -s ')"
 run_is 10 "fewer will do" buy -t h100 -n 4 -d 4h -s @$((FIRST + 150 * HOUR)) -p 2.00 -y --partial -o json
-is "$(printf '%s' "$out" | jq -c '.[0] | [.nodes, (.instances | length)]')" '[3,3]' "as many as there are"
+is "$(printf '%s' "$out" | jq -c '.[0] | [.nodes, (.node_names | length)]')" '[3,3]' "as many as there are"
 
 # ---- Money ----
 run_is 7 "--max-total" buy -t h100 -d 10h -s @$((FIRST + 60 * HOUR)) -p 2 --max-total 100 -y
@@ -153,7 +153,7 @@ sku richland 8 '{"accelerator":"h200"}' >/dev/null
 run_is 2 "the beginning of two types" buy -t rich -d 1h -p 2 -y
 like "$err" 'richmond, richland|richland, richmond' "names both"
 run_is 3 "a type with a slip in it" buy -t richmont -d 1h -p 2 -y
-like "$err" "nearest is 'richmond'" "names the nearest"
+like "$err" "no type '.*'; did you mean 'richmond'[?]" "names the nearest"
 
 # ---- On a terminal ----
 if [ -x "$PTY" ]; then

@@ -100,7 +100,7 @@ NANOPOD_TOKEN=$(NANOPOD_URL=$MARKET_URL marketd_token poor)
 ACME=$NANOPOD_TOKEN
 run_is 0 "two nodes for somebody with little money" np buy -t richmond -n 2 -d 1h -s +200h -p 1.80 -y --name few
 run_is 7 "who cannot pay for more" np extend few -d 2h -y
-like "$err" 'does not cover it: it costs \$57\.60, and \$31\.20 is available' "how much is missing"
+like "$err" 'does not cover it: it costs \$57\.60, and you have \$31\.20' "how much is missing"
 like "$err" "; 'nanopod extend few -y -d 1h5m' would fill" "what would fit"
 unlike "$err" "extend few -d 2h" "and not what was typed"
 

@@ -78,7 +78,7 @@ for c in "buy -t richmond -d 1h -p 2.10 -y" "extend one -d 1h -y" "orders" "ls";
 	run_is 4 "7: a 401 on 'nanopod ${c%% *}'" np $c
 done
 is "$(cksum <"$HOME/.config/nanopod/token") $(cksum "$HOME/.config/nanopod/config.yaml" 2>&1)" "$sum $config" "7: deletes nothing"
-like "$err" 'refused the token of .*nothing was deleted' "7: and says whose token it was"
+like "$err" 'rejected the token from .*stored token is unchanged' "7: and says whose token it was"
 "$NANOPOD" config unset token-file >/dev/null 2>&1
 rm -f "$HOME/.config/nanopod/token"
 NANOPOD_TOKEN=$token
@@ -113,7 +113,7 @@ rule 'status=503 POST /v2/orders'
 run_is 8 "10: a market that cannot write" np buy -t richmond -d 1h -s +80h -p 2.10 -y
 rules_off
 run_is 3 "10: a type with a slip" np buy -t richmnd -d 1h -p 2.10 -y
-like "$err" "nearest is 'richmond'" "10: names the nearest"
+like "$err" "no type '.*'; did you mean 'richmond'[?]" "10: names the nearest"
 run_is 2 "10: an option with a slip" np buy -t richmond -d 1h --prise 2 -y
 like "$err" "price" "10: too"
 

@@ -17,7 +17,7 @@ orders_at() { market GET '/v2/orders?limit=200' | jq "[.data[] | select(.allocat
 once() {
 	rules_off
 	run_is 0 "$1 $3: the same command finishes it" buy -s @$W
-	like "$err" 'replayed|continues' "$1 $3: says that it goes on with it"
+	like "$err" 'replayed|continues' "$1 $3: says that it continues it"
 	is "$(orders_at $W) $(instances_of "$out") $(intents)" "1 2 0" "$1 $3: one order, two nodes, nothing left"
 }
 
@@ -89,7 +89,7 @@ rules_off
 run_is 0 "another limit is another purchase" buy -s @$W -p 2.11
 unlike "$err" 'replayed' "which replays nothing"
 run_is 0 "orders tells of the first" "$NANOPOD" orders
-like "$err" "not finished: 'nanopod buy .*goes on with it" "with the command that goes on"
+like "$err" "not finished: 'nanopod buy .*continues it" "with the command that goes on"
 run_is 0 "-y, -o and the like do not make another command" timeout 60 "$NANOPOD" buy -o name -y -p 2.10 -d 90m -n 2 -t richmond -s @$W
 like "$err" 'replayed' "it is gone on with"
 is "$(orders_at $W)" 2 "two purchases, two orders"
@@ -115,7 +115,7 @@ is "$(orders_at $W) $(intents)" "2 0" "two at once are two"
 next
 before=$(orders_count) pools=$(pools_count)
 run_is 1 "no place to write" env XDG_STATE_HOME=/proc/nowhere "$NANOPOD" buy -t richmond -d 90m -p 2.10 -y -s @$W
-like "$err" 'nothing was asked for' "is said"
+like "$err" 'nothing was sent' "is said"
 is "$(orders_count) $(pools_count)" "$before $pools" "and so it is"
 
 # On disk before it leaves: each body is written and synced before the request that carries it.

@@ -71,7 +71,7 @@ is "$(printf '%s' "$err" | jq -r .error.code)" check_failed "with its code"
 # Cut short: every chain is right, and yet something that was verified is gone.
 tell 'del(.data[-1])'
 run_is 11 "a statement that was cut short" ledger verify
-like "$err" 'was verified before, is not there any more' "is not what it was"
+like "$err" 'was verified before, is gone' "is not what it was"
 # Written anew from one row on, with chains that are right again: only the memory of the last time can tell.
 cat >"$TMP/forge.py" <<'PY'
 import hashlib, json, sys
@@ -88,7 +88,7 @@ json.dump(d, open(sys.argv[2], "w"))
 PY
 python3 "$TMP/forge.py" "$TMP/true" "$TMP/told"
 run_is 11 "a ledger that was written anew" ledger verify
-like "$err" 'was another one when it was verified last' "is not the one of the last time"
+like "$err" 'differs from the last verification' "is not the one of the last time"
 rm "$(find "$HOME/.local/state/nanopod/ledger" -type f -name '*127.0.0.1*'"$(cat "$TMP/liar.port")"'*')"
 run_is 0 "(by itself it holds: it takes the memory to see it)" ledger verify
 printf '{"data":[{"seq":"1"}]}' >"$TMP/told"
@@ -96,5 +96,5 @@ run_is 1 "an answer that is no ledger" ledger verify
 like "$err" "'n' is missing" "is named"
 printf '{"data":[],"has_more":true,"cursor":"1-1"}' >"$TMP/told"
 run_is 1 "pages that go round in circles" ledger list
-like "$err" 'goes round in circles' "end"
+like "$err" 'repeats itself' "end"
 done_testing

@@ -13,7 +13,7 @@ printf 'npk_%043d\n' 7 >"$TMP/wrong"
 chmod 600 "$TMP/acme" "$TMP/foundry" "$TMP/wrong"
 
 run_is 4 "without a token" "$NANOPOD" whoami
-like "$err" "'nanopod login' signs in" "says what to type"
+like "$err" "sign in with 'nanopod login'" "says what to type"
 NANOPOD_URL='' run_is 2 "without a market" "$NANOPOD" login
 like "$err" 'no market is set.*config set url' "says how to name one"
 
@@ -33,7 +33,7 @@ is "$out" acme "with -q"
 run_stdin "$TMP/wrong" "$NANOPOD" login
 is "$status" 4 "a token that the market does not know is refused"
 is "$(cat "$kept")" "$ACME" "and the one that was there stays"
-like "$err" 'refused the token' "says what happened"
+like "$err" 'rejected the token' "says what happened"
 
 # A 401 in the middle of a life: the file that holds the token is as it was.
 cp "$kept" "$TMP/before"
@@ -42,9 +42,9 @@ ls -l --time-style=full-iso "$kept" >"$TMP/ls"
 run_is 4 "defect 7, a 401 deletes the token: not here" "$NANOPOD" balance
 is "$(cat "$kept")" "$(cat "$TMP/wrong")" "defect 7: the token is still there"
 is "$(ls -l --time-style=full-iso "$kept")" "$(cat "$TMP/ls")" "defect 7: the file was not touched"
-like "$err" "refused the token of '$kept'.*nanopod login.*nothing was deleted" "defect 7: says which token was refused, and what to type"
+like "$err" "rejected the token from '$kept'.*nanopod login.*stored token is unchanged" "defect 7: says which token was refused, and what to type"
 NANOPOD_TOKEN=$(cat "$TMP/wrong") run_is 4 "one from the environment" "$NANOPOD" balance
-like "$err" 'refused the token of NANOPOD_TOKEN.*unset it' "is named as such"
+like "$err" 'rejected the token from NANOPOD_TOKEN.*unset it' "is named as such"
 cat "$TMP/before" >"$kept"
 NANOPOD_TOKEN=$FOUNDRY run "$NANOPOD" whoami -q
 is "$out" foundry "the environment counts before the file"

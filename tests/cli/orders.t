@@ -45,7 +45,7 @@ is "$out" "$(printf 'order,nodes\n%s,1' "$SELL")" "with those fields"
 clock $((NOW + 120))
 run_is 0 "reservations" np reservations
 like "$out" '^day +running +richmond +2 +Sat 16 Jan 08:01 UTC \(in 23h 59m\) +\$28\.80 +2$' "state, type, nodes, end, burn, instances"
-like "$out" '^far +coming +richmond +1 .* \$0\.00 +0$' "what is to come costs nothing yet"
+like "$out" '^far +pending +richmond +1 .* \$0\.00 +0$' "what is to come costs nothing yet"
 unlike "$out" '^wait' "what has nothing is not listed"
 run_is 0 "ls is the same" np ls -a -q
 is "$(printf '%s\n' "$out" | sort | tr '\n' ' ')" "day far wait " "and with -a it is"

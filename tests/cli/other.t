@@ -12,8 +12,8 @@ np() { timeout -k 5 60 "$NANOPOD" "$@"; }
 # Its clock is the world's, and so is the person's: the test's stands in another year.
 FIRST=$((NOW + 3600))
 
-run_is 0 "a price, worked out from the book" np price -t h100 -n 2 -d 24h -s @$FIRST
-like "$out" 'total +\$691\.20, worked out from the book' "says so"
+run_is 0 "a price, computed from the order book" np price -t h100 -n 2 -d 24h -s @$FIRST
+like "$out" 'total +\$691\.20, computed from the order book' "says so"
 like "$out" 'offers +3 nodes at \$1\.80 per GPU-hour: 2 of them' "and from what"
 run_is 0 "of two levels" np price -t h100 -n 4 -d 1h -s @$FIRST -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.total_micros, .limit]')" '[67200000,"3.00"]' "is the sum of both"
@@ -22,7 +22,7 @@ run_is 6 "without a book its own estimate counts, and what cannot be seen is sai
 rule 'status=404 * /np/'
 
 run_is 0 "bought" np buy -t h100 -n 2 -d 4h -s @$FIRST -p 2.10 -y --name sfc -o json
-is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .status, .nodes, .price, .total_micros, (.instances | length)]')" \
+is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .status, .nodes, .price, .total_micros, (.node_names | length)]')" \
 	'["sfc","filled",2,"1.80",115200000,2]' "by /v2 alone"
 like "$err" '"refund":"No refund for unused time' "the plan knows no refund"
 is "$(grep -c ' /np/v1' "$BETWEEN_LOG") $(grep '^POST' "$BETWEEN_LOG" | grep -vc '^POST /v2/')" "$(grep -c '^GET /np/v1 ' "$BETWEEN_LOG") 0" \
@@ -30,7 +30,7 @@ is "$(grep -c ' /np/v1' "$BETWEEN_LOG") $(grep '^POST' "$BETWEEN_LOG" | grep -vc
 run_is 2 "what it does not have" np buy -t h100 -d 1h -s @$FIRST -p 2.10 -y --interruptible
 like "$err" 'this market does not have it' "is said before anything is asked for"
 run_is 6 "not filled" np buy -t h100 -n 2 -d 4h -s @$FIRST -p 2.10 -y
-like "$err" "-n 1.* would fill" "what would is worked out from the book"
+like "$err" "-n 1.* would fill" "what would is computed from the order book"
 run_is 7 "the cap is held to here" np buy -t h100 -d 10h -s @$((FIRST + 36000)) -p 2.10 -y --max-total 10
 run_is 0 "extended" np extend sfc -d 2h -y -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.result, .nodes, .end]')" '["extended",2,"2027-01-15T15:00:00Z"]' "by a buy from its end on"
@@ -39,9 +39,9 @@ run_is 0 "sold" np sell sfc --last 1h -p 2 -y
 O=$out
 run_is 0 "cancelled" np cancel "$O"
 run_is 1 "released" np release sfc -y
-like "$err" "this market takes nothing back; 'nanopod sell' offers it" "cannot be"
+like "$err" "this market takes no nodes back; 'nanopod sell' offers it" "cannot be"
 run_is 0 "listed" np ls -o json
-is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .instances, .burn]')" '["sfc",2,null]' "what it does not tell is null"
+is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .started, .burn]')" '["sfc",2,null]' "what it does not tell is null"
 run_is 0 "shown" np show sfc
 run_is 0 "orders" np orders --all -q
 

@@ -16,14 +16,14 @@ BEFORE=$(balance_now)
 run_is 2 "without a terminal and without -y" replace train-1
 like "$err" "'-y' says yes" "and it is told how"
 run_is 0 "--dry-run" replace train-1 --dry-run
-like "$err" "what it has on disk is gone" "shows the plan"
+like "$err" "everything on its disk is lost" "shows the plan"
 is "$(node_id train-1)" "$OLD" "and does nothing"
 run_is 3 "a node that is none" replace nothing -y
 run_is 0 "replace" replace train-1 -y -o json
 NEW=$(node_id train-1)
 isnt "$NEW" "$OLD" "another node has its name"
 is "$(printf '%s' "$out" | jq -c '.[0] | [.node, .id, .replaced, .reservation, .replayed]')" "[\"train-1\",\"$NEW\",\"$OLD\",\"train\",false]" "and it is told"
-like "$err" "what it has on disk is gone" "the plan is printed with -y too"
+like "$err" "everything on its disk is lost" "the plan is printed with -y too"
 is "$(market GET "/v2/instances/$OLD" | jq -r .status)" terminated "the old one is ended"
 is "$(balance_now)" "$BEFORE" "it costs nothing"
 data() { market GET "/v2/instances?id=$1&include=cloud_init_user_data" | jq -r '.data[0] | [.image.id, .cloud_init_user_data] | join(" ")'; }
@@ -31,7 +31,7 @@ is "$(data "$NEW")" "$(data "$OLD")" "image and keys are the old one's"
 
 # ---- Waiting ----
 run_is 9 "--wait" replace train-1 -y --wait=1s
-like "$err" "timed out while waiting.*it goes on starting" "ends after its time"
+like "$err" "timed out while waiting.*it continues to start" "ends after its time"
 is "$out" train-1 "and the name is printed all the same"
 { sleep 1; node_runs train-1 2; } &
 run_is 0 "--wait until it runs" replace train-0 -y --wait=1s --dry-run
@@ -43,7 +43,7 @@ COUNT=$(all) OLD=$(node_id train-1)
 rule 'cut-after POST /v2/instances'
 run replace train-1 -y
 isnt "$status" 0 "an answer that is lost"
-like "$err" "type the same command again" "says what to do"
+like "$err" "run the same command again" "says what to do"
 rules_off
 is "$(intents)" 1 "it is on disk"
 is "$(all)" $((COUNT + 1)) "(it was done)"

@@ -70,7 +70,7 @@ np cancel "$out" >/dev/null
 # ---- Release ----
 run_is 2 "no terminal and no -y" np release day
 run_is 0 "dry run" np release day --dry-run
-like "$err" 'refund +\$0\.00: nothing comes back' "by this market's rule nothing comes back, and that is said"
+like "$err" 'refund +\$0\.00: no refund' "by this market's rule nothing comes back, and that is said"
 like "$err" "instead +'nanopod sell day" "with what might bring something"
 is "$(schedule_of day)" "[[$FIRST,$((END - 2 * HOUR)),2],[$((END - 2 * HOUR)),$END,1]]" "nothing is given back"
 operator PUT /np/v1/policy '{"fee_bps":0,"release_bps":5000,"settle_minutes":60,"notice_minutes":2}' >policy

@@ -113,7 +113,7 @@ static void crowd(void)
 	ok(!found, "hinders nobody");
 	setenv("XDG_STATE_HOME", "/proc/nowhere", 1);
 	ok(resume_file_new("a", "x", 1, &a, &f) < 0, "where nothing can be written");
-	has_str(f.text, "nothing was asked for", "it is said, and nothing was asked for");
+	has_str(f.text, "nothing was sent", "it is said, and nothing was sent");
 	unsetenv("XDG_STATE_HOME");
 }
 
