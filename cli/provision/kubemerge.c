@@ -19,7 +19,7 @@ static char *text_at(const struct conf *map, const char *key)
 	return c && c->type == CONF_TEXT && *c->text ? strdup(c->text) : NULL;
 }
 
-/* "clusters", "cluster": the map within the first entry. */
+/* The map `inner` of a section's first entry: "clusters", "cluster". */
 static const struct conf *first_entry(const struct conf *root, const char *section, const char *inner)
 {
 	const struct conf *list = conf_get(root, section);
@@ -95,7 +95,7 @@ bool kubeaccess_server(const struct kubeaccess *a, char *host, size_t size, long
 
 /* ---- Lines ---------------------------------------------------------------------------------------- */
 
-/* In double quotes: what may be in none of these values does not have to be escaped. */
+/* Writes the value in double quotes. It refuses the characters that would need an escape; no valid value has them. */
 static int kubemerge_put_text(struct buf *b, unsigned indent, const char *key, const char *value)
 {
 	if (!value)
@@ -111,7 +111,7 @@ static int first_of(int a, int b)
 	return a ? a : b;
 }
 
-/* The entry of a section, its dash in this column. */
+/* Writes an entry of a section with its dash in column `indent`. */
 static int put_entry(struct buf *b, const char *section, unsigned indent, const char *name, const char *context,
 	const struct kubeaccess *a)
 {
@@ -150,7 +150,7 @@ static const struct conf *kubemerge_find(const struct conf *list, const char *na
 	return NULL;
 }
 
-/* The column of the dash before the entry on its line; -1 where the entry is written in another way. */
+/* The column of the dash before the entry on its line; -1 if the entry is written in another way. */
 static int dash_of(const struct buf *text, size_t line)
 {
 	size_t n = strspn(buf_text(text) + line, " ");
@@ -158,7 +158,7 @@ static int dash_of(const struct buf *text, size_t line)
 	return buf_text(text)[line + n] == '-' && buf_text(text)[line + n + 1] == ' ' ? (int)n : -1;
 }
 
-/* Where the entry goes in a section that has some; -1 where the section is written in a way that lines cannot change. */
+/* Finds the place of an entry in a section that has entries; -1 if replacing lines cannot change the section. */
 static int kubemerge_place(const struct buf *text, const struct conf *root, const struct conf *section,
 	const char *name, size_t *from, size_t *to)
 {
@@ -230,7 +230,7 @@ static int put_current(const char *file, struct buf *text, const char *context)
 
 /* ---- Nothing was lost ------------------------------------------------------------------------------- */
 
-/* All entries but this one, in their order; and it is there once. */
+/* Whether all entries but this one stayed, in their order, and this one exists once. */
 static bool same_but(const struct conf *before, const struct conf *after, const char *name)
 {
 	size_t k = 0, own = 0;
@@ -294,7 +294,7 @@ static int kubemerge_check(const char *file, const struct conf *before, const st
 	return fine ? 0 : -EINVAL;
 }
 
-/* Another one's context of that name is not ours to change. */
+/* Refuses to change a context of that name which belongs to another cluster. */
 static int kubemerge_check_owner(const char *file, const struct conf *root, const char *name, const char *context,
 	struct fail *f)
 {
@@ -308,7 +308,7 @@ static int kubemerge_check_owner(const char *file, const struct conf *root, cons
 	cluster = text_at(inner, "cluster");
 	ours = cluster && strcmp(cluster, name) == 0;
 	free(cluster);
-	return ours ? 0 : fail_set(f, -EEXIST, "'%s' has a context '%s' already, of another cluster", file, context);
+	return ours ? 0 : fail_set(f, -EEXIST, "'%s' already has a context '%s' of another cluster", file, context);
 }
 
 static int put_all(const char *file, struct buf *made, const char *name, const char *context,
@@ -346,8 +346,7 @@ int kubemerge(const char *file, const struct buf *text, const char *name, const 
 		if (made.data)
 			explicit_bzero(made.data, made.len);
 		buf_release(&made);
-		return fail_set(f, -EINVAL, "cannot merge into '%s' without harm: it is written in an unusual way",
-			file);
+		return fail_set(f, -EINVAL, "cannot merge into '%s' safely: it is written in an unusual way", file);
 	}
 	buf_release(out);
 	*out = made;

@@ -86,7 +86,7 @@ is "$status" 3 "a file that is not there"
 like "$err" "n1! '$TMP/logs/missing' is not there" "is said"
 run logs lab slurmct
 is "$status" 2 "a word that it does not have"
-like "$err" "'slurmct' is no log of cluster 'lab': .*slurmctld, slurmd, .*pod/.*job/ID" "is told which it has"
+like "$err" "'slurmct' is not a log of cluster 'lab': .*slurmctld, slurmd, .*pod/.*job/ID" "is told which it has"
 run logs labb slurmctld
 is "$status" 2 "a cluster whose name was mistyped"
 like "$err" "was the cluster 'lab' meant" "is asked for"

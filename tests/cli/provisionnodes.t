@@ -132,7 +132,7 @@ is "$(jq -r '.[] | "\(.cluster) \(.nodes) \(.members) \(.last)"' <<<"$out")" "tr
 # ---- Drift -----------------------------------------------------------------------------------------------------------
 in_node train-2 ': >/etc/toy.conf'
 run_is 11 "verify of what was broken" npc verify train
-like "$out" "train-2 toy/conf: not so: toy.conf is empty" "says what"
+like "$out" "train-2 toy/conf: check failed: toy.conf is empty" "says what"
 like "$err" "a check failed" "and that it is not well"
 run_is 10 "plan" npc plan train --detailed-exitcode
 like "$out" "^train-2$" "shows the node alone"

@@ -12,7 +12,7 @@
 
 enum { KEPT_MAX = 4 << 20, PATH_ROOM = 4096, ROW_WORD = 64, WORDS_MAX = 2000 };
 
-/* A line of stack->logs, "WORD ROLE KIND WHAT", as it lies there. */
+/* A line of stack->logs, "WORD ROLE KIND WHAT"; what: not copied. */
 struct row {
 	char word[ROW_WORD], role[ROW_WORD], kind[16];
 	const char *what;
@@ -62,7 +62,7 @@ static int clusterlogs_add_lines(const char *text, const char *pattern, struct p
 	return rc;
 }
 
-/* Groups were expanded when the cluster was made: its members are those of then, whatever the market says today. */
+/* A group means the members that the cluster got when it was made, even if the group has changed since. */
 static int clusterlogs_expand(void *arg, const char *text, struct pssh_list *into, struct fail *f)
 {
 	const char *members = arg;
@@ -137,7 +137,7 @@ static bool clusterlogs_take_word(const char **p, const char *end, char *room, s
 	return true;
 }
 
-/* The next row of a stack; *at goes on. */
+/* Reads the next row and moves *at behind it. */
 static bool next_row(const char **at, struct row *r)
 {
 	while (*at && **at) {
@@ -193,7 +193,7 @@ static bool find_server(const struct clusterlogs *c, size_t *out)
 	return false;
 }
 
-/* The files of a folder, by their names' ends. */
+/* The command that prints the log files of a folder: *.log, *.out and *.err. */
 static char *folder_command(const struct clusterlogs *c, const char *folder)
 {
 	long lines = logsource_lines(c->want);
@@ -214,7 +214,7 @@ static char *folder_command(const struct clusterlogs *c, const char *folder)
 	return clusterlogs_need(buf_steal(&b));
 }
 
-/* What the rows of one word and one role say. */
+/* The sources of one log: the rows that share a word and a role. */
 struct parts {
 	char *file, *unit, *command, *dir, *pod;
 };
@@ -236,7 +236,10 @@ static void read_parts(const struct stack *s, const struct row *like, struct par
 				*kinds[i].place = clusterlogs_need(strndup(r.what, r.len));
 }
 
-/* They are one log: a file, else a unit's journal, else what a command says, else a folder's files; or a pod. */
+/*
+ * Rows of one word and role are one log: its file, else a unit's journal, else a command's output, else a folder's
+ * files; or a pod.
+ */
 static void clusterlogs_add_row(struct clusterlogs *c, const struct use *u, const struct row *first)
 {
 	struct parts p = { 0 };
@@ -275,7 +278,7 @@ static bool clusterlogs_seen_before(const struct stack *s, const struct row *row
 	return false;
 }
 
-/* word NULL: any, but not those of base. */
+/* word NULL: every word, except those of base. */
 static void add_rows(struct clusterlogs *c, const char *word)
 {
 	for (size_t i = 0; i < c->cluster->use_count; i++) {
@@ -341,15 +344,14 @@ static int no_word(const struct clusterlogs *c, const char *word, struct fail *f
 	buf_init(&words, WORDS_MAX);
 	list_words(c, &words);
 	fail_set(f, -EINVAL,
-		"'%s' is no log of cluster '%s': %spod/[NAMESPACE/]NAME, job/ID, journal, a unit ('ssh.service' or "
-		"'unit:ssh') "
-		"or a path is one",
+		"'%s' is not a log of cluster '%s': use %spod/[NAMESPACE/]NAME, job/ID, journal, a unit "
+		"('ssh.service' or 'unit:ssh') or a path",
 		word, c->cluster->name, buf_text(&words));
 	buf_release(&words);
 	return -EINVAL;
 }
 
-/* "[NAMESPACE/]NAME[:CONTAINER]", each as Kubernetes names things. */
+/* Splits "[NAMESPACE/]NAME[:CONTAINER]" into names that Kubernetes allows. */
 static bool is_pod(const char *what)
 {
 	int slashes = 0, colons = 0;
@@ -374,12 +376,12 @@ static int add_pod(struct clusterlogs *c, const char *word, struct fail *f)
 
 	if (!is_pod(word + 4))
 		return fail_set(f, -EINVAL,
-			"'%s' is no pod: 'pod/NAME', 'pod/NAMESPACE/NAME' and 'pod/NAME:CONTAINER' are forms", word);
+			"'%s' is not a pod: use 'pod/NAME', 'pod/NAMESPACE/NAME' or 'pod/NAME:CONTAINER'", word);
 	if (!cluster_use(c->cluster, "k3s"))
 		return fail_set(f, -ENOENT, "cluster '%s' has no Kubernetes, so no '%s'", c->cluster->name, word);
 	if (!find_server(c, &server))
-		return fail_set(f, -ENOENT, "cluster '%s' has no server of Kubernetes to ask for '%s'",
-			c->cluster->name, word);
+		return fail_set(f, -ENOENT, "cluster '%s' has no Kubernetes server to ask for '%s'", c->cluster->name,
+			word);
 	clusterlogs_put(c, server, LOG_POD, word + 4, NULL, word);
 	return 0;
 }
@@ -407,7 +409,7 @@ int clusterlogs_add(struct clusterlogs *c, const char *word, struct fail *f)
 
 /* ---- What failed --------------------------------------------------------------------------------- */
 
-/* What a kernel says of broken accelerators, memory and disks, with times that can be read. */
+/* What the kernel logs about broken accelerators, memory and disks; iso times, so that lines can be sorted. */
 static const char kernel_command[] = "dmesg --time-format iso 2>/dev/null | grep -E 'NVRM: Xid|amdgpu.*(reset|RAS|ring "
 				     ".* timeout)|habanalabs.*(error|reset)|i915.*GPU HANG|"
 				     "Out of memory|oom-kill|Machine Check|mce: .*[Ee]rror|EXT4-fs error|XFS "

@@ -65,7 +65,7 @@ void display_quiet(struct display *d)
 	liverows_hide(d->live);
 }
 
-/* Is it for people, or will an object say it at the end? */
+/* Whether it prints for people, rather than one JSON object at the end. */
 static bool for_people(const struct display *d)
 {
 	return !d->mute && d->np->format != FORMAT_JSON && d->np->format != FORMAT_JSONL;
@@ -157,7 +157,7 @@ static void tell_check(struct display *d, const struct note *n)
 	d->held += n->ok;
 	d->broken += !n->ok;
 	if (!n->ok)
-		display_put_line(d, d->results, COLOR_RED, n, "not so: ");
+		display_put_line(d, d->results, COLOR_RED, n, "check failed: ");
 	else if (d->np->verbose)
 		display_put_line(d, d->results, COLOR_GREEN, n, "ok: ");
 }
@@ -210,15 +210,15 @@ static void display_tell(struct display *d, const struct note *n)
 	case NOTE_LOST:
 		if (!n->node ||
 			!(notelist_bad(&d->told, NOTE_END, n->node) || notelist_bad(&d->told, NOTE_NODE, n->node) ||
-				notelist_bad(&d->told, NOTE_FINDING, n->node))) /* else that was said */
+				notelist_bad(&d->told, NOTE_FINDING, n->node))) /* else that line told it */
 			display_put_line(d, d->np->err, COLOR_RED, n, "");
 		break;
 	case NOTE_LEFT:
 		display_put_line(d, d->results, COLOR_NONE, n, "left: ");
 		break;
-	case NOTE_DIFFERS: /* the plan is shown whole; this is what it did not have */
+	case NOTE_DIFFERS: /* found after the plan was shown */
 		if (d->planned)
-			display_put_line(d, d->np->err, COLOR_YELLOW, n, "differs too: ");
+			display_put_line(d, d->np->err, COLOR_YELLOW, n, "also differs: ");
 		break;
 	case NOTE_TICK:
 		break;
@@ -323,7 +323,7 @@ void display_plan(struct display *d, bool diffs, FILE *out)
 
 /* ---- The end ------------------------------------------------------------------------------------ */
 
-/* The last lines of a step's log. */
+/* Prints the last lines of a step's log. */
 static void put_tail(struct display *d, const char *path)
 {
 	char text[TAIL_BYTES + 1], *from;
@@ -365,7 +365,7 @@ static void put_failure(struct display *d, const struct note *n, const char *con
 	if (n->log)
 		put_tail(d, n->log);
 	fputs("  cause  ", err);
-	print_safe_line(err, n->text && *n->text ? n->text : "not known");
+	print_safe_line(err, n->text && *n->text ? n->text : "unknown");
 	if (n->hint && *n->hint) {
 		fputs("\n  next   ", err);
 		print_safe_line(err, n->hint);
@@ -377,7 +377,7 @@ static void put_failure(struct display *d, const struct note *n, const char *con
 	fputc('\n', err);
 }
 
-/* The same step that failed for the same reason, once. */
+/* Prints nodes on which the same step failed for the same reason once. */
 static void put_failures(struct display *d)
 {
 	const struct notelist *l = &d->told;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How notes are shown: one live line a node on a terminal, a line a change elsewhere, JSON Lines with -o jsonl, one object
- * at the end with -o json. The plan is shown node by node, nodes with the same changes once.
+ * Shows notes: one live line for each node on a terminal, elsewhere a line for each change, JSON Lines with -o jsonl,
+ * one object at the end with -o json. The plan lists nodes with the same changes once.
  */
 #ifndef CLI_PROVISION_REPORT_DISPLAY_H
 #define CLI_PROVISION_REPORT_DISPLAY_H
@@ -12,27 +12,30 @@
 
 struct display;
 
-/* c: whose members they are; it must live as long. results: of checks and of what stays; np->err, or np->out where they are asked for. */
+/* c: must live as long. results: for checks and leftovers; np->out for a command that asks for them, else np->err. */
 struct display *display_new(struct nanopod *np, const struct cluster *c, FILE *results);
 void display_free(struct display *d); /* NULL too */
-/* Has it a use for what programs say (rollout_options.logs)? */
+/* Whether it shows the output of programs (rollout_options.logs). */
 bool display_wants_logs(const struct display *d);
-/* Nothing is printed any more: it is only kept. */
+/* From now on notes are kept, not printed. */
 void display_mute(struct display *d);
-/* Other members from now on; what was told stays. */
+/* Continues with other members; notes so far stay. */
 void display_of(struct display *d, const struct cluster *c);
 
 void display_note(void *display, const struct note *n);   /* a note_sink */
 
-/* The plan that was gathered from NOTE_DIFFERS, with or without its diffs; then it is forgotten. Nothing where the output is JSON. */
+/*
+ * Prints the plan gathered from NOTE_DIFFERS, with or without diffs, and forgets it. With JSON output it prints
+ * nothing.
+ */
 void display_plan(struct display *d, bool diffs, FILE *out);
-/* Before anything else is printed, or asked. */
+/* Removes the live lines; call it before printing or asking anything else. */
 void display_quiet(struct display *d);
 
-/* At the end: what failed, the failing lines, the likely cause, what to type next; with -o json the one object. */
+/* Ends the output: what failed, its last lines, the likely cause and what to type next; with -o json the one object. */
 void display_end(struct display *d, int status);
 
-/* What was told so far. */
+/* The notes so far. */
 const struct notelist *display_told(const struct display *d);
 
 #endif

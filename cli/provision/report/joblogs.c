@@ -20,8 +20,8 @@ enum {
 };
 
 /*
- * On the controller: a line "job ID STATE HOST STDOUT STDERR REASON" with tabs for each job of the number, from slurmctld
- * while it knows the job, then from the accounting ($2 reads that).
+ * Runs on the controller and prints a line "job ID STATE HOST STDOUT STDERR REASON", with tabs, for each job of the
+ * number: from slurmctld while it knows the job, then from the accounting, which the awk program $2 reads.
  */
 static const char find_script[] =
 	"PATH=$PATH:/usr/local/bin\n"
@@ -47,7 +47,9 @@ static const char find_script[] =
 	"\tdone\n"
 	"fi\n";
 
-/* What the accounting tells of a job: where it was sent from, and with which words. Those of the script itself it does not tell. */
+/*
+ * The accounting knows the folder and the command line that submitted a job, but not the #SBATCH lines of its script.
+ */
 static const char account_awk[] =
 	"function is(s, short, long) { return s == short || s == long || index(s, long \"=\") == 1 || (index(s, short) "
 	"== 1 && length(s) > 2) }\n"
@@ -74,7 +76,7 @@ static const char account_awk[] =
 	"\tprint $1 \"|\" state \"|\" $3 \"|\" file(out) \"|\" file(err)\n"
 	"}\n";
 
-/* On each node: its name, then the numbers of those files that are there. */
+/* Prints the node's name, then the numbers of the files that exist there. */
 static const char look_script[] = "hostname; i=0; for f; do [ ! -e \"$f\" ] || echo \"$i\"; i=$((i + 1)); done";
 
 static const char root_script[] =
@@ -82,7 +84,7 @@ static const char root_script[] =
 
 struct file {
 	char *path, *host, *name;
-	size_t at;              /* the member that has it; SIZE_MAX: not found yet */
+	size_t at; /* the member with the file; SIZE_MAX: not found yet */
 	bool there;
 };
 
@@ -95,7 +97,7 @@ struct ask {
 	struct file files[FILES_MAX];
 	size_t count, jobs, waiting;
 	char reason[80];
-	size_t *members;        /* who is asked, in the order of the fanout's hosts */
+	size_t *members; /* the members asked, in the order of the fanout's hosts */
 };
 
 static void joblogs_need(int rc)
@@ -135,7 +137,7 @@ static void joblogs_complain(struct ask *a, const char *name, const char *text, 
 	fputc('\n', a->np->err);
 }
 
-/* The command on those members. An exit status; *bad: how many did not do it, of which the last one's status. */
+/* Runs the command on those members. *bad: how many failed; if all did, returns the exit status of the last one. */
 static int on_members(struct ask *a, const size_t *members, size_t count, heard *fn, size_t *bad)
 {
 	const struct pssh_event *ev;
@@ -180,7 +182,7 @@ static int on_members(struct ask *a, const size_t *members, size_t count, heard 
 	return status ? status : *bad == count ? last : STATUS_OK;
 }
 
-/* "SCRIPT" with words, as root where that can be. */
+/* Runs a script with arguments, as root if possible. */
 static void set_command(struct ask *a, const char *script)
 {
 	buf_clear(&a->command);
@@ -275,23 +277,22 @@ static int ask_controller(struct ask *a, bool follow)
 					     status == 3                            ? STATUS_NOTFOUND
 						     : status == STATUS_UNREACHABLE ? status
 										    : STATUS_FAILURE,
-					     NULL, "'%s' does not tell of '%s'", a->c->cluster->members[controller],
+					     NULL, "'%s' knows nothing of '%s'", a->c->cluster->members[controller],
 					     a->word)
 				   : status;
 		if (!follow || a->waiting < a->jobs || !a->jobs)
 			break;
 		if (!said)
-			print_note(a->np, "%s: it waits (%s); its output is followed when it begins", a->word,
-				a->reason);
+			print_note(a->np, "%s is waiting (%s); its output follows when it starts", a->word, a->reason);
 		said = true;
 		poll(NULL, 0, AGAIN_MS);
 	}
 	if (a->jobs && a->waiting == a->jobs)
-		return print_fail(a->np, STATUS_CONFLICT, "'-f' waits for it", "'%s' waits (%s) and has no output yet",
-			a->word, a->reason);
+		return print_fail(a->np, STATUS_CONFLICT, "'-f' waits for it",
+			"'%s' is waiting (%s) and has no output yet", a->word, a->reason);
 	if (!a->count)
 		return print_fail(a->np, STATUS_NOTFOUND, NULL,
-			"'%s' writes no file: what 'srun' starts writes where 'srun' was typed", a->word);
+			"'%s' writes no file: a job of 'srun' writes to the terminal of 'srun'", a->word);
 	return STATUS_OK;
 }
 
@@ -304,7 +305,10 @@ static bool same_host(const char *a, const char *b)
 	return n == m && n && strncasecmp(a, b, n) == 0;
 }
 
-/* Best is the job's own node, where it is there or nobody has it; else the first that has it, as on a shared folder. */
+/*
+ * Prefers the job's own node, if it has the file or no member does; else the first member with it, as in a shared
+ * folder.
+ */
 static void heard_files(struct ask *a, size_t member, const char *text, size_t len)
 {
 	char *copy = strndup(text, len), *p;
@@ -342,7 +346,7 @@ static int joblogs_ask_nodes(struct ask *a)
 	set_command(a, look_script);
 	for (size_t i = 0; i < a->count; i++)
 		if (joblogs_add_word(a, a->files[i].path) != 0)
-			return print_fail(a->np, STATUS_USAGE, "'job/ID_TASK' is one of an array",
+			return print_fail(a->np, STATUS_USAGE, "'job/ID_TASK' selects one task of an array",
 				"'%s' has too many files", a->word);
 	status = on_members(a, a->members, count, heard_files, &bad);
 	if (status)
@@ -352,8 +356,8 @@ static int joblogs_ask_nodes(struct ask *a)
 
 		if (x->at == (size_t)-1)
 			return print_fail(a->np, STATUS_NOTFOUND, NULL,
-				"'%s' of '%s' is on none of the nodes, and '%s' is none of them", x->path, x->name,
-				x->host);
+				"'%s' of '%s' is on none of the nodes, and its node '%s' is not in the cluster",
+				x->path, x->name, x->host);
 		clusterlogs_put(a->c, x->at, LOG_FILE, x->path, NULL, x->name);
 	}
 	return STATUS_OK;
@@ -373,7 +377,7 @@ int joblogs_find(struct nanopod *np, struct connect *connect, struct clusterlogs
 
 	if (!joblogs_is_id(a.id))
 		return print_fail(np, STATUS_USAGE, NULL,
-			"'%s' is no job: 'job/12' and, of an array, 'job/12_3' are forms", word);
+			"'%s' is not a job: use 'job/12', or 'job/12_3' for a task of an array", word);
 	buf_init(&a.command, COMMAND_ROOM);
 	a.members = calloc(c->cluster->count + 1, sizeof *a.members);
 	if (!a.members)

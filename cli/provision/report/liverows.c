@@ -21,7 +21,7 @@ struct liverow {
 
 struct liverows {
 	struct nanopod *np;
-	struct liverow *rows; /* of all that ever ran, in the order in which they first began: they keep their places */
+	struct liverow *rows; /* of all nodes that ever ran a step, in order of their first: rows keep their places */
 	size_t count, cap, shown;
 	size_t done, failed;
 	const char *phase;
@@ -60,7 +60,7 @@ static struct liverow *liverows_find(struct liverows *l, const char *node)
 	return NULL;
 }
 
-/* A long text is cut, and control bytes are made harmless when it is printed. */
+/* Cuts a long text; printing replaces control bytes. */
 static void liverows_put(char *room, size_t size, const char *text)
 {
 	snprintf(room, size, "%.*s", (int)size - 1, text);
@@ -112,7 +112,7 @@ static size_t liverows_running(const struct liverows *l)
 	return n;
 }
 
-/* The i-th of those that run; NULL past the end. */
+/* The i-th running row; NULL past the end. */
 static const struct liverow *running_at(const struct liverows *l, size_t i)
 {
 	for (size_t k = 0; k < l->count; k++)
@@ -157,7 +157,7 @@ void liverows_text(const struct liverows *l, size_t row, int64_t now, unsigned c
 		snprintf(room, size, "%s, %s", l->phase ? l->phase : "",
 			progress_time(now - l->began, time, sizeof time));
 	else
-		snprintf(room, size, "%s: %zu at work, %zu steps done, %zu failed, %s", l->phase ? l->phase : "",
+		snprintf(room, size, "%s: %zu running, %zu steps done, %zu failed, %s", l->phase ? l->phase : "",
 			liverows_running(l), l->done, l->failed, progress_time(now - l->began, time, sizeof time));
 	if (columns > 1 && strlen(room) >= columns)
 		room[columns - 1] = '\0';
@@ -167,7 +167,7 @@ void liverows_hide(struct liverows *l)
 {
 	if (!l->shown)
 		return;
-	/* The cursor stands at the end of the last of them. */
+	/* Leaves the cursor at the end of the last line. */
 	fputs("\r", l->np->err);
 	if (l->shown > 1)
 		fprintf(l->np->err, "\033[%zuA", l->shown - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lines at the bottom of a terminal, one for each node where a step runs: which, for how long, and what it did last.
- * Drawn on standard error only where that is a terminal that can; taken away before anything else is printed.
+ * Live lines at the bottom of the terminal, one for each node where a step runs: the step, its time, and its last
+ * action. Only on standard error, if that is a capable terminal; hidden before anything else is printed.
  */
 #ifndef CLI_PROVISION_REPORT_LIVEROWS_H
 #define CLI_PROVISION_REPORT_LIVEROWS_H
@@ -24,10 +24,10 @@ void liverows_phase(struct liverows *l, const char *phase);
 void liverows_count(struct liverows *l, size_t done, size_t failed);
 
 bool liverows_on(const struct liverows *l);
-void liverows_draw(struct liverows *l);  /* where it is due */
+void liverows_draw(struct liverows *l); /* if it is time to */
 void liverows_hide(struct liverows *l);
 
-/* One line as it would be drawn, cut to the columns; for the tests. */
+/* One line as drawn, cut to the columns; for tests. */
 void liverows_text(const struct liverows *l, size_t row, int64_t now, unsigned columns, char *room, size_t size);
 
 #endif

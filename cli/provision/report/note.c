@@ -33,7 +33,7 @@ static void note_member(struct json *j, const char *key, const char *text)
 		json_text(j, key, text);
 }
 
-/* Those of which being well or not is the point. */
+/* Whether the kind says that something is well or not, so that its JSON has "ok". */
 static bool note_judges(enum note_kind kind)
 {
 	return kind == NOTE_NODE || kind == NOTE_FINDING || kind == NOTE_CHECK || kind == NOTE_END;

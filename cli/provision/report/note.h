@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a rollout tells while it works, and each note as JSON: a line of `-o jsonl` and of the journal. */
+/* What a rollout reports while it works, and its form as JSON: a line of `-o jsonl` and of the journal. */
 #ifndef CLI_PROVISION_REPORT_NOTE_H
 #define CLI_PROVISION_REPORT_NOTE_H
 
@@ -13,18 +13,18 @@
 #define NOTES(X) \
 	X(NOTE_PHASE, "phase")     /* text: "facts", "plan", "apply", "verify", "remove" */ \
 	X(NOTE_NODE, "node")       /* a node was reached, or not: ok, text */ \
-	X(NOTE_FINDING, "finding") /* of a gate: what is its word, ok false where it stops */ \
-	X(NOTE_DIFFERS, "differs") /* plan: one thing that a step would change; text, diff */ \
+	X(NOTE_FINDING, "finding") /* of a gate: what is its word, ok is false if it stops the node */ \
+	X(NOTE_DIFFERS, "differs") /* plan: one change that a step would make; text, diff */ \
 	X(NOTE_BEGIN, "begin")     /* of a step */ \
-	X(NOTE_DID, "did")         /* one thing that was changed */ \
+	X(NOTE_DID, "did")         /* one change that a step made */ \
 	X(NOTE_CHECK, "check")     /* verify: ok or not, text, hint */ \
-	X(NOTE_SAID, "said")       /* a note of a step for people; hint */ \
-	X(NOTE_RESTS, "rests")     /* verify: a node takes no work, on purpose; hint */ \
-	X(NOTE_LOG, "log")         /* a line of a program, with -v */ \
+	X(NOTE_SAID, "said")       /* a remark of a step; hint */ \
+	X(NOTE_RESTS, "rests")     /* verify: somebody drained the node on purpose; hint */ \
+	X(NOTE_LOG, "log")         /* an output line of a program, with -v */ \
 	X(NOTE_END, "end")         /* of a step: ok, text (why not), hint, log (its file), ms */ \
-	X(NOTE_LOST, "lost")       /* a node is out: text */ \
-	X(NOTE_LEFT, "left")       /* remove: what stays, and why */ \
-	X(NOTE_TICK, "tick") /* nothing happened: about five times a second while steps run, for what shows time */
+	X(NOTE_LOST, "lost")       /* a node was taken out: text */ \
+	X(NOTE_LEFT, "left")       /* remove: what stays behind, and why */ \
+	X(NOTE_TICK, "tick")       /* about five times a second while steps run, to update shown times */
 
 enum note_kind {
 #define NOTE_X(name, word) name,
@@ -34,7 +34,7 @@ enum note_kind {
 
 struct note {
 	enum note_kind kind;
-	const char *node, *stack, *step; /* NULL where it is about none */
+	const char *node, *stack, *step; /* NULL if about no node */
 	const char *what, *text, *hint, *diff, *log;
 	bool ok;
 	long ms;
@@ -44,7 +44,7 @@ typedef void note_sink(void *arg, const struct note *n);
 
 const char *note_word(enum note_kind kind);   /* "differs" */
 
-/* Its members, within an object that was begun; what it does not have is left out. */
+/* Adds its members to an open JSON object, and leaves out empty ones. */
 void note_members(struct json *j, const struct note *n);
 
 /* {"seq":1,"time":"…","event":"differs", …} and a newline. 0 or a code of buf_add. */

@@ -150,7 +150,7 @@ static void notelist_key_of(const struct note *const *notes, size_t count, bool 
 	}
 }
 
-/* Of one node, in the order in which they were told. */
+/* The notes of one node, in order. */
 static const struct note **notes_of(const struct notelist *l, enum note_kind kind, const char *node, size_t *count)
 {
 	size_t n = notelist_count(l, kind, node), k = 0;

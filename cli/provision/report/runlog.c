@@ -40,11 +40,11 @@ int runlog_check_name(const char *cluster, struct fail *f)
 	if (len && len <= NAME_BYTES && cluster[0] != '-' && strspn(cluster, letters) == len)
 		return 0;
 	return fail_set(f, -EINVAL,
-		"'%.80s' is no name for a cluster: letters, digits and '-', at most %d, the first one no '-'", cluster,
+		"'%.80s' cannot name a cluster: use letters, digits and '-', at most %d, no '-' at the start", cluster,
 		NAME_BYTES);
 }
 
-/* Of all clusters; ends with '/'. malloc'd, or NULL. */
+/* The folder of all clusters; ends with '/'. malloc'd, or NULL. */
 static char *root_folder(void)
 {
 	const char *xdg = getenv("XDG_STATE_HOME");
@@ -64,15 +64,15 @@ int runlog_folder(const char *cluster, char *room, size_t size, struct fail *f)
 		return rc;
 	root = root_folder();
 	if (!root)
-		return fail_set(f, -ENOENT, "cannot keep anything of '%s': there is no home folder", cluster);
+		return fail_set(f, -ENOENT, "cannot save anything of '%s': no home folder", cluster);
 	n = snprintf(room, size, "%s%s", root, cluster);
 	free(root);
 	return n < 0 || (size_t)n >= size
-		? fail_set(f, -ENAMETOOLONG, "cannot keep anything of '%s': the path is too long", cluster)
+		? fail_set(f, -ENAMETOOLONG, "cannot save anything of '%s': the path is too long", cluster)
 		: 0;
 }
 
-/* In room; too long becomes "", which opens nothing. */
+/* Writes the path into room; one that is too long becomes "", which no open() accepts. */
 static const char *runlog_path_in(const char *folder, const char *name, char room[PATH_MAX])
 {
 	if (snprintf(room, PATH_MAX, "%s/%s", folder, name) >= PATH_MAX)
@@ -95,7 +95,7 @@ static long lock_holder(int fd)
 	return str_to_long(text, 1, INT_MAX, &pid) == 0 ? pid : 0;
 }
 
-/* The name may have been taken away (journal_forget) between opening and locking. */
+/* runlog_forget() may have removed the file between opening and locking it. */
 static bool is_still(int fd, const char *path)
 {
 	struct stat a, b;
@@ -120,7 +120,7 @@ static int runlog_take_lock(const char *cluster, const char *path, int *out, str
 			close(fd);
 			if (code != EWOULDBLOCK)
 				return fail_errno(f, -code, code, "cannot lock '%s'", path);
-			return fail_set(f, -EBUSY, "another nanopod (process %ld) works on '%s'", pid, cluster);
+			return fail_set(f, -EBUSY, "another nanopod (process %ld) is working on '%s'", pid, cluster);
 		}
 		if (is_still(fd, path))
 			break;
@@ -128,7 +128,7 @@ static int runlog_take_lock(const char *cluster, const char *path, int *out, str
 		if (access(path, F_OK) < 0 && errno != ENOENT)
 			return fail_errno(f, -errno, errno, "cannot write '%s'", path);
 		if (file_folders(path) != 0)
-			return fail_set(f, -EIO, "cannot make the folder of '%s'", path);
+			return fail_set(f, -EIO, "cannot create the folder of '%s'", path);
 	}
 	n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)n, 0) != n) {
@@ -142,7 +142,7 @@ static int runlog_take_lock(const char *cluster, const char *path, int *out, str
 
 /* ---- Lines -------------------------------------------------------------------------------- */
 
-/* A line that a crash cut off is ended, so that the next one is whole. */
+/* Ends a line that a crash cut off, so that the next line is complete. */
 static int open_lines(const char *path, struct fail *f)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -172,7 +172,7 @@ int runlog_open(const char *cluster, struct runlog **out, struct fail *f)
 	rc = runlog_folder(cluster, j->folder, sizeof j->folder, f);
 	if (!rc) {
 		rc = file_folders(runlog_path_in(j->folder, "logs/x", path));
-		rc = rc ? fail_errno(f, rc, -rc, "cannot make the folder '%s'", j->folder) : 0;
+		rc = rc ? fail_errno(f, rc, -rc, "cannot create the folder '%s'", j->folder) : 0;
 	}
 	rc = rc ? rc : runlog_take_lock(cluster, runlog_path_in(j->folder, "lock", path), &j->lock, f);
 	if (!rc) {
@@ -253,7 +253,7 @@ static bool read_run(const char *line, size_t len, struct journal_run *out)
 	return is;
 }
 
-/* From the end backwards, whole lines only: the last one may have been cut off. */
+/* Reads backwards from the end, complete lines only: a crash may have cut the last one. */
 bool runlog_last(const char *cluster, struct journal_run *out)
 {
 	char folder[PATH_MAX], path[PATH_MAX], *text;
@@ -284,7 +284,7 @@ bool runlog_last(const char *cluster, struct journal_run *out)
 
 /* ---- Logs ---------------------------------------------------------------------------------- */
 
-/* A host may be "user@host:22" or "::1": what is no plain letter of a file's name becomes '_'. */
+/* A host may be "user@host:22" or "::1": replaces characters that do not belong in a file name by '_'. */
 static void runlog_plain(char *name)
 {
 	for (char *c = name; *c; c++)
@@ -322,7 +322,7 @@ int runlog_keep(struct runlog *j, const char *text, size_t len, char *const *mem
 	rc = rc ? rc : file_replace(runlog_path_in(j->folder, "cluster.yaml", path), text, len, 0600);
 	buf_release(&lines);
 	j->kept |= !rc;
-	return rc ? fail_errno(f, rc, -rc, "cannot keep the cluster file in '%s'", j->folder) : 0;
+	return rc ? fail_errno(f, rc, -rc, "cannot save the cluster file in '%s'", j->folder) : 0;
 }
 
 static int read_kept(const char *cluster, const char *name, struct buf *out, struct fail *f)
@@ -333,7 +333,7 @@ static int read_kept(const char *cluster, const char *name, struct buf *out, str
 	rc = rc ? rc : buf_read_file(out, runlog_path_in(folder, name, path));
 	if (rc == -ENOENT)
 		return fail_set(f, rc, "no cluster '%s' is known here", cluster);
-	return rc ? fail_errno(f, rc, -rc, "cannot read what is kept of '%s'", cluster) : 0;
+	return rc ? fail_errno(f, rc, -rc, "cannot read the saved files of '%s'", cluster) : 0;
 }
 
 int runlog_kept(const char *cluster, struct buf *out, struct fail *f)
@@ -399,7 +399,7 @@ char *runlog_near(const char *typed)
 
 /* ---- The end ----------------------------------------------------------------------------------- */
 
-/* Plain files only: what else somebody put there stays, and the folder with it. */
+/* Removes plain files only; anything else that somebody put there stays, and so does the folder. */
 static int empty_folder(const char *folder)
 {
 	DIR *d = opendir(folder);
@@ -414,7 +414,7 @@ static int empty_folder(const char *folder)
 	return rmdir(folder) < 0 ? -errno : 0;
 }
 
-/* The lock's file goes last but one: whoever waits for it finds that it is gone. */
+/* Removes the lock file too, so a nanopod that waits for the lock checks afterwards that its file still exists. */
 int runlog_forget(struct runlog *j, struct fail *f)
 {
 	char path[PATH_MAX];
@@ -422,11 +422,11 @@ int runlog_forget(struct runlog *j, struct fail *f)
 
 	rc = empty_folder(runlog_path_in(j->folder, "logs", path));
 	rc = rc ? rc : empty_folder(j->folder);
-	j->kept = true; /* nothing is left to be tidied up */
+	j->kept = true; /* nothing left to tidy up */
 	return rc ? fail_errno(f, rc, -rc, "cannot remove the folder '%s'", j->folder) : 0;
 }
 
-/* Nothing was applied yet, and nothing happened that a journal tells: a look at nodes leaves no trace. */
+/* True if nothing was applied and the journal is empty: merely looking at nodes leaves no folder. */
 static void runlog_tidy(struct runlog *j)
 {
 	char path[PATH_MAX];

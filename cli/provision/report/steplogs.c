@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of clusterlogs.h: what this machine kept of steps that failed when they were run last. */
+/* For clusterlogs.h: steps whose last run failed, with the logs on this machine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void failed_free(struct clusterlogs_step *x)
 	free(x);
 }
 
-/* An end of a step: the last one of each counts. */
+/* Takes the end of a step; the last one of each step counts. */
 static void take_end(struct table *t, const char *line, size_t len)
 {
 	bool good = !memmem(line, len, "\"ok\":false", 10);
@@ -84,7 +84,7 @@ static void read_ends(const char *folder, struct table *t)
 		fclose(f);
 }
 
-/* Where the last so many lines begin. */
+/* The start of the last so many lines. */
 static size_t last_lines(const struct buf *b, long lines)
 {
 	size_t at = b->len;
@@ -95,7 +95,7 @@ static size_t last_lines(const struct buf *b, long lines)
 	return at;
 }
 
-/* Its last lines; by name alone, so that nothing but logs of this cluster is opened. */
+/* Reads its last lines. It opens the file by name alone, so that a journal cannot point outside this cluster's logs. */
 static void show_log(const char *folder, struct clusterlogs_step *x, long lines, clusterlogs_line *fn, void *arg)
 {
 	const char *name = strrchr(x->log, '/');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first contact goes the way of `nanopod run`, with its questions about keys and passwords; after it each script is a
- * task of its own on the same fleet, and this is the one place that sleeps.
+ * Connects like `nanopod run`, with its questions about host keys and passwords; then each script is a task of its own
+ * on the same fleet. This is the only place that sleeps.
  */
 #include "cli/provision/rollout/remote.h"
 
@@ -31,8 +31,8 @@ struct remote {
 	unsigned connections;
 	int asked, deaf;
 
-	/* What was pulled and is handed out piece by piece. */
-	struct remote_job *job;      /* whose; NULL: nothing */
+	/* The event of libpssh that is being handed out piece by piece. */
+	struct remote_job *job; /* its job; NULL: no event */
 	struct buf chunk;
 	size_t chunk_at;
 	bool is_err;
@@ -60,7 +60,7 @@ static void remote_meet(struct remote *r, const struct fanout *f)
 		p->member = i;
 		p->up = outcome_ended(o) && o->state != OUTCOME_ERROR;
 		if (!p->up)
-			snprintf(p->why, sizeof p->why, "%s", o->text ? o->text : "it was not reached");
+			snprintf(p->why, sizeof p->why, "%s", o->text ? o->text : "nanopod did not reach it");
 	}
 }
 
@@ -109,7 +109,7 @@ int remote_open(struct nanopod *np, char *const *names, size_t count, struct rem
 	for (size_t i = 0; !status && i < count; i++) {
 		rc = pssh_list_add(list, names[i]);
 		if (rc || pssh_list_count(list) != i + 1)
-			status = print_fail(np, STATUS_USAGE, NULL, "'%s' is not one host, or is named twice",
+			status = print_fail(np, STATUS_USAGE, NULL, "'%s' is not a single host, or is named twice",
 				names[i]);
 	}
 	if (!status && signals_begin() != 0)
@@ -200,7 +200,7 @@ static struct remote_job *new_job(struct remote *r, size_t member, void *data)
 	return job;
 }
 
-/* Where it cannot be begun, its end comes from remote_next() as any other. */
+/* If it cannot start, remote_next() reports its end like any other. */
 static void remote_begun(struct remote *r, struct remote_job *job, int rc)
 {
 	if (rc == PSSH_ENOMEM)
@@ -293,7 +293,7 @@ static void forget_chunk(struct remote *r)
 	r->chunk_at = 0;
 }
 
-/* Last lines without an end, then the END. */
+/* Hands out unfinished last lines, then the END. */
 static bool drain_end(struct remote *r, struct remote_event *ev)
 {
 	struct remote_job *job = r->job;
@@ -313,7 +313,7 @@ static bool drain_end(struct remote *r, struct remote_event *ev)
 	return true;
 }
 
-/* The next piece of what was pulled. True where there is one. */
+/* Hands out the next piece of the event. False after the last. */
 static bool remote_drain(struct remote *r, struct remote_event *ev)
 {
 	struct remote_job *job = r->job;
@@ -343,7 +343,7 @@ static void begin_end(struct remote *r, struct remote_job *job)
 	r->ending = END_OF_OUT;
 }
 
-/* The END was seen: now the job goes. */
+/* The caller has seen the END, so the job is freed. */
 static void remote_bury(struct remote *r)
 {
 	if (r->ending != END_TOLD)
@@ -366,7 +366,7 @@ static void keep_chunk(struct remote *r, struct remote_job *job, const struct ps
 		remote_job_stderr(job, ev->data, ev->len);
 }
 
-/* Of a host. True where it is told. */
+/* Handles an event of a host. True if the caller gets an event. */
 static bool host_event(struct remote *r, const struct pssh_event *ev, struct remote_event *out)
 {
 	struct remote_peer *p = ev->host ? pssh_host_data(ev->host) : NULL;
@@ -436,7 +436,7 @@ static bool remote_take_signals(struct remote *r, struct remote_event *ev)
 	return true;
 }
 
-/* What is due by now; the earliest that will be comes out. A job that could not be begun is at its end. */
+/* Handles due timers and jobs that could not start, and returns the time of the next timer. */
 static bool remote_look(struct remote *r, int64_t *next)
 {
 	int64_t now = clock_ms();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scripts run on nodes over the fleet's kept connections: sent on standard input, as root (by sudo where the user is
- * another), their records parted from what programs say. One loop for all nodes; signals are taken care of.
+ * Runs scripts on nodes over connections that stay open: sends them on standard input, runs them as root (by sudo for
+ * another user), and separates their records from the output of programs. One loop for all nodes, which reports signals
+ * too.
  */
 #ifndef CLI_PROVISION_ROLLOUT_REMOTE_H
 #define CLI_PROVISION_ROLLOUT_REMOTE_H
@@ -17,12 +18,12 @@ struct remote;
 struct remote_job;
 
 enum remote_kind {
-	REMOTE_RECORD,   /* words[0 … count-1], the first names the record */
-	REMOTE_LOG,      /* a line that a program on the node said */
-	REMOTE_END,      /* ok, or status and text; the job is gone after this */
-	REMOTE_DOWN,     /* the connection to the node ended; its jobs end by themselves */
-	REMOTE_SIGNAL,   /* Ctrl-C and the like: how often so far is in status */
-	REMOTE_TICK,     /* the time that was given to remote_next() is over */
+	REMOTE_RECORD, /* words[0 … count-1], the first names the record */
+	REMOTE_LOG,    /* an output line of a program on the node */
+	REMOTE_END,    /* ok, or status and text; the job is freed afterwards */
+	REMOTE_DOWN,   /* the connection to the node ended; each of its jobs gets its own END */
+	REMOTE_SIGNAL, /* Ctrl-C and the like; status: how many so far */
+	REMOTE_TICK,   /* the time given to remote_next() is over */
 };
 
 enum { REMOTE_WORDS = 8 };
@@ -34,55 +35,59 @@ struct remote_event {
 	const char *words[REMOTE_WORDS];
 	size_t count;
 	const char *line;
-	bool out;            /* LOG: it came on standard output */
+	bool out; /* LOG: from standard output */
 	bool ok;
-	int status;          /* of the script; -1: it never said its end (lost, timed out, killed) */
-	bool lost;           /* END: the connection or the machine went away under it; it may be begun again */
-	const char *text;    /* a sentence where it is not ok */
+	int status;       /* of the script; -1: it did not report its end (lost, timed out, killed) */
+	bool lost;        /* END: it lost the connection or the machine; it may start again */
+	const char *text; /* a sentence unless ok */
 	void *data;
 };
 
-/* names: of members. An exit status; asks for unknown host keys and passwords, and reaches all hosts. */
+/* Connects to all hosts, and asks about unknown host keys and passwords. names: of members. An exit status. */
 int remote_open(struct nanopod *np, char *const *names, size_t count, struct remote **out);
 void remote_close(struct remote *r);
 
-/* Was it reached? Else why: a sentence. */
+/* Whether it was reached; else why: a sentence. */
 bool remote_up(const struct remote *r, size_t member, const char **why);
 
-/* How it becomes root there; password: of sudo, NULL where none is needed. Copied; wiped at close. */
+/* Sets how to become root there. password: of sudo, NULL if it needs none; copied, and wiped at close. */
 enum remote_root { REMOTE_AS_IS, REMOTE_SUDO, REMOTE_SUDO_PASSWORD };
 void remote_set_root(struct remote *r, size_t member, enum remote_root how, const char *password);
 
 enum remote_flags {
-	REMOTE_SURVIVE = 1,  /* goes on to its end though the connection is lost */
-	REMOTE_HOLD = 2,     /* standard input stays open, as descriptor 9 of the script; remote_cancel() ends it */
-	REMOTE_USER = 4,     /* as who signed in, not as root */
+	REMOTE_SURVIVE = 1, /* it continues to its end after a lost connection */
+	REMOTE_HOLD = 2,    /* standard input stays open as descriptor 9 of the script; remote_cancel() closes it */
+	REMOTE_USER = 4,    /* as the signed-in user, not as root */
 };
 
 /*
- * script: wiped by nobody but the caller, copied here and wiped when sent. It is read whole before it runs, in a subshell,
- * without standard input. timeout_ms 0: none. One that cannot be begun ends as one that failed.
+ * script: copied, and the copy is wiped after sending; the caller wipes its own. The node reads all of it before
+ * running it in a subshell without standard input. timeout_ms 0: none. A script that cannot start ends like one that
+ * failed.
  */
 void remote_begin(struct remote *r, size_t member, const char *script, size_t len, unsigned flags, int64_t timeout_ms,
 	void *data, struct remote_job **out);
-/* HOLD: a line to it. */
+/* Sends a line to a HOLD script. */
 void remote_write(struct remote_job *job, const char *text);
-/* It may take so long, from now on. 0: it may take longer; else how long it took, and is ended for that. */
+/* Sets its time limit from now on. The second returns 0, or after a timeout how long it took. */
 void remote_allow(struct remote_job *job, int64_t ms);
 int64_t remote_late_ms(const struct remote_job *job);
-int64_t remote_started_us(const struct remote_job *job);   /* when it was sent off: wall clock */
+int64_t remote_started_us(const struct remote_job *job); /* when it was sent: wall clock */
 
-/* Copies a local file or folder to an absolute path there (a user's own folder first where sudo is needed). Ends as a job does. */
+/*
+ * Copies a local file or folder to an absolute path there (first into the user's own folder if sudo is needed). Ends
+ * like a job.
+ */
 void remote_upload(struct remote *r, size_t member, const char *local, const char *path, void *data,
 	struct remote_job **out);
 
-/* Its processes on the node are ended too. It ends by itself, soon. */
+/* Ends its processes on the node too; the END follows soon. */
 void remote_cancel(struct remote *r, struct remote_job *job);
 
 size_t remote_jobs(const struct remote *r);
-unsigned remote_connections(const struct remote *r);   /* how many were made so far */
+unsigned remote_connections(const struct remote *r); /* how many connections so far */
 
-/* Sleeps for what comes next, at most ms (-1: for ever). */
+/* Sleeps until the next event, at most ms (-1: for ever). */
 void remote_next(struct remote *r, int ms, struct remote_event *ev);
 
 #endif

@@ -14,20 +14,23 @@ enum { SCRIPT_BYTES = 64 << 20, PIECE = 128 << 10, KILL_MS = 8000, END_MS = 1500
 
 #define GATE "#nanopod"
 
-/* Words for a person's own shell, of whatever kind: no '!', no newline, no backslash before a quote. */
+/* These commands go to the user's login shell, which may be any: so no '!', no newline, no backslash before a quote. */
 static const char *const commands[] = {
 	[REMOTE_AS_IS] = "exec sh -s",
 	[REMOTE_SUDO] = "exec sudo -n -H sh -s",
-	/* sudo reads one line, the password. Where it wants none, sh passes over it. The rest follows when sudo let it in. */
+	/*
+	 * sudo reads one line, the password; if it wants none, sh skips the line. The script follows after sudo
+	 * accepts.
+	 */
 	[REMOTE_SUDO_PASSWORD] = "exec sudo -k -S -H -p '" REMOTE_ASK
 				 "' sh -c 'while IFS= read -r l; do case $l in \"" GATE
 				 "\") printf \"\\036NP\\tready\\n\"; exec sh -s;; esac; done; exit 1'",
 };
 
 /*
- * All of it is one command for the shell, so that half of a script never runs. The watch ends the whole group when it is
- * told to; the end of its input, a lost connection, is none of its business. What survives writes through tee, which
- * does not mind that nobody reads any more.
+ * The script is one shell command, so that half of it never runs. The watch ends the process group when a line says
+ * "cancel"; a lost connection only ends its input. A surviving script writes through tee, which continues after its
+ * reader is gone.
  */
 static const char before[] = "np_script() {\n(\n";
 static const char after[] = "\n)\nprintf '\\036NP\\tend\\t%s\\n' \"$?\"\n}\n";
@@ -58,7 +61,7 @@ static void remote_job_wrap(struct remote_job *job, const char *script, size_t l
 	struct buf *b = &job->script;
 	bool ask = job->peer->root == REMOTE_SUDO_PASSWORD && !(job->flags & REMOTE_USER);
 
-	/* At once as large as it gets: growing would leave copies behind. */
+	/* Allocates the final size at once: growing would leave copies of secrets in freed memory. */
 	if (buf_reserve(b, len + 4096 + (job->peer->password ? strlen(job->peer->password) : 0)) != 0)
 		command_nomem();
 	if (ask) {
@@ -209,7 +212,7 @@ int64_t remote_job_when(const struct remote_job *job)
 void remote_job_due(struct remote_job *job, int64_t now)
 {
 	if (job->end_at && now >= job->end_at) {
-		/* Something that it started keeps its output open: it is not waited for. */
+		/* A process that the script started keeps the output open; do not wait for it. */
 		job->end_at = 0;
 		pssh_task_stop(job->task);
 	}
@@ -249,12 +252,12 @@ bool remote_job_record(struct remote_job *job, const struct remote_wire *w)
 void remote_job_nonsense(struct remote_job *job, const char *why)
 {
 	if (!*job->text)
-		snprintf(job->text, sizeof job->text, "what the node says cannot be understood: %s", why);
+		snprintf(job->text, sizeof job->text, "cannot understand the node: %s", why);
 	job->said_end = false;
 	remote_job_cancel(job);
 }
 
-/* sudo asks again: the password was wrong, and nothing else is handed to it. */
+/* sudo asks again, so the password was wrong; send nothing more, least of all the script. */
 void remote_job_stderr(struct remote_job *job, const char *data, size_t len)
 {
 	if (!job->gate || job->asked == UINT_MAX)
@@ -262,7 +265,7 @@ void remote_job_stderr(struct remote_job *job, const char *data, size_t len)
 	for (const char *p = data; (p = memmem(p, len - (size_t)(p - data), REMOTE_ASK, sizeof REMOTE_ASK - 1));
 		p += sizeof REMOTE_ASK - 1)
 		if (++job->asked == 2) {
-			snprintf(job->text, sizeof job->text, "sudo did not take the password");
+			snprintf(job->text, sizeof job->text, "sudo refused the password");
 			pssh_task_end_input(job->task, NULL);
 		}
 }
@@ -276,10 +279,10 @@ static void remote_job_broken(struct remote_job *job, const struct pssh_event *e
 		snprintf(job->text, sizeof job->text, "%s", ev->text);
 	} else if (ev->type == PSSH_EV_SIGNAL) {
 		job->lost = true;
-		snprintf(job->text, sizeof job->text, "its script was ended there by signal %s", ev->text);
+		snprintf(job->text, sizeof job->text, "signal %s ended its script", ev->text);
 	} else {
 		job->lost = job->started_us != 0 && !job->gate;
-		snprintf(job->text, sizeof job->text, "its script broke off with status %d%s%.300s", ev->status,
+		snprintf(job->text, sizeof job->text, "its script stopped with status %d%s%.300s", ev->status,
 			*last ? ": " : "", last);
 	}
 }
@@ -291,7 +294,7 @@ void remote_job_ended(struct remote_job *job, const struct pssh_event *ev)
 		job->said_end = true;
 		job->status = ev->status;
 	}
-	/* One that was told to stop says so in its own way. */
+	/* A cancelled script may report a status of its own; people should read that it was stopped. */
 	if (job->said_end && !*job->text && (!job->status || !job->kill_at)) {
 		if (job->status)
 			snprintf(job->text, sizeof job->text, "it ended with status %d", job->status);
@@ -301,7 +304,7 @@ void remote_job_ended(struct remote_job *job, const struct pssh_event *ev)
 	if (*job->text)
 		return;
 	if (job->timed_out)
-		snprintf(job->text, sizeof job->text, "it took longer than %lld s and was ended",
+		snprintf(job->text, sizeof job->text, "it took longer than %lld s, so nanopod ended it",
 			(long long)job->limit_ms / 1000);
 	else if (job->kill_at)
 		snprintf(job->text, sizeof job->text, "it was stopped");

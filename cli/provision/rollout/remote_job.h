@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One script on one node, or one copy to it: how it is sent, and what became of it. Of remote.c alone. */
+/* One script on one node, or one copy to it: its text, its progress and its result. For remote.c alone. */
 #ifndef CLI_PROVISION_ROLLOUT_REMOTE_JOB_H
 #define CLI_PROVISION_ROLLOUT_REMOTE_JOB_H
 
@@ -24,30 +24,30 @@ struct remote_job {
 	struct list link;
 	struct remote_peer *peer;
 	struct pssh_task *task;
-	struct buf script;            /* what is not sent yet, and the password before it */
-	size_t sent, gate;            /* gate: so much before sudo took the password */
-	unsigned flags, asked;        /* asked: how often sudo wanted a password */
+	struct buf script;     /* the unsent rest, and the password before it */
+	size_t sent, gate;     /* gate: how much may go before sudo accepts the password */
+	unsigned flags, asked; /* asked: how often sudo asked for the password */
 	bool copy, full, cancelled, timed_out, said_end, over, lost;
 	int64_t deadline, kill_at, end_at, started_us;
 	int64_t limit_ms;
 	int status;
 	struct remote_wire out, err;
-	char last[REMOTE_TEXT];       /* line that a program said */
+	char last[REMOTE_TEXT];       /* output line of a program */
 	char text[REMOTE_TEXT];       /* why it failed */
 	void *data;
 };
 
-/* Text and task of a job that begins. A pssh code. */
+/* Makes the text and the task of a new job. A pssh code. */
 int remote_job_begin(struct remote_job *job, struct pssh *fleet, const char *script, size_t len);
 int remote_job_copy(struct remote_job *job, struct pssh *fleet, const char *local, const char *path);
 void remote_job_free(struct remote_job *job);
 
-void remote_job_send(struct remote_job *job);     /* as much as there is room for */
+void remote_job_send(struct remote_job *job); /* as much as the channel takes */
 void remote_job_cancel(struct remote_job *job);
 void remote_job_due(struct remote_job *job, int64_t now);
-int64_t remote_job_when(const struct remote_job *job);   /* when something is due; INT64_MAX: never */
+int64_t remote_job_when(const struct remote_job *job); /* time of its next timer; INT64_MAX: none */
 
-/* Takes an `end` record, and what else is not for others: true where it is kept here. */
+/* Takes the records for itself, like `end`; false for those of the caller. */
 bool remote_job_record(struct remote_job *job, const struct remote_wire *w);
 void remote_job_nonsense(struct remote_job *job, const char *why);
 void remote_job_stderr(struct remote_job *job, const char *data, size_t len);

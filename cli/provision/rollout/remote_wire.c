@@ -38,7 +38,7 @@ static int remote_wire_digit(char c)
 				       : -1;
 }
 
-/* In place. NUL cannot be said, and control bytes only by their numbers. */
+/* Decodes in place. Refuses NUL; other control bytes come as numbers. */
 static bool remote_wire_decode(char *s)
 {
 	char *to = s;
@@ -85,7 +85,7 @@ static enum remote_wire_kind remote_wire_take_record(struct remote_wire *w)
 			return remote_wire_bad(w, "a record with too many words");
 		w->words[w->count++] = s;
 		if (!remote_wire_decode(s))
-			return remote_wire_bad(w, "a record that is not encoded as it must be");
+			return remote_wire_bad(w, "a record with a wrong encoding");
 		s = end ? end + 1 : NULL;
 	} while (s);
 	return *w->words[0] ? REMOTE_WIRE_RECORD : remote_wire_bad(w, "a record without a name");
@@ -95,7 +95,7 @@ static enum remote_wire_kind remote_wire_take_line(struct remote_wire *w)
 {
 	char *text;
 
-	/* So that there is a text, and no NUL in it. */
+	/* Hands out a line as a string: never NULL, without NUL bytes. */
 	if (buf_reserve(&w->line, 1) != 0)
 		command_nomem();
 	text = w->line.data;
@@ -121,7 +121,7 @@ static enum remote_wire_kind remote_wire_take(struct remote_wire *w)
 	return begins_record(w) ? remote_wire_take_record(w) : remote_wire_take_line(w);
 }
 
-/* How much more a line may hold: it is not known yet what it is before its first bytes are there. */
+/* How many more bytes the line may have; records may be longer than lines, and the first bytes tell which it is. */
 static size_t remote_wire_room(const struct remote_wire *w)
 {
 	if (w->line.len < MARK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Beginning and end: nodes are reached, say their facts, and pass the gates or not. */
+/* Opens and closes a rollout: connects to the nodes, reads their facts, and checks the gates. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static int64_t rollout_wall_us(void)
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-/* The node read its clock between our sending and our hearing. */
+/* The node read its clock between our sending and our receiving. */
 static void clock_heard(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct facts *f = &e->facts[t->member];
@@ -139,7 +139,7 @@ static void try_root(struct rollout *e, size_t m)
 	buf_release(&b);
 }
 
-/* An exit status: Ctrl-C at the question. */
+/* Asks for sudo's password. STATUS_INT after Ctrl-C. */
 static int find_root(struct rollout *e)
 {
 	const char *password = e->o.sudo_password;
@@ -161,8 +161,8 @@ static int find_root(struct rollout *e)
 			break;
 		if (!password) {
 			rollout_lose(e, m,
-				"sudo wants a password there, and there is no terminal to ask for it: "
-				"NANOPOD_SUDO_PASSWORD says it");
+				"sudo needs a password there, and there is no terminal to ask for it: "
+				"set NANOPOD_SUDO_PASSWORD");
 			continue;
 		}
 		remote_set_root(e->r, m, REMOTE_SUDO_PASSWORD, password);
@@ -186,7 +186,7 @@ static void tell_finding(struct rollout *e, const struct finding *f)
 			.ok = !f->stops });
 }
 
-/* True where what was found stops all. */
+/* Reports the findings. True if one stops all nodes. */
 static bool pass_gates(struct rollout *e)
 {
 	bool all = false;
@@ -206,7 +206,7 @@ static bool pass_gates(struct rollout *e)
 	}
 	for (size_t m = 0; m < e->c->count; m++)
 		if (!e->facts[m].known)
-			rollout_lose(e, m, e->facts[m].why ? e->facts[m].why : "it said nothing of itself");
+			rollout_lose(e, m, e->facts[m].why ? e->facts[m].why : "it reported no facts");
 	return all;
 }
 
@@ -228,13 +228,13 @@ static int look_around(struct rollout *e)
 		known += e->facts[m].known;
 	}
 	if (all)
-		return print_fail(e->np, STATUS_CHECK, "'--skip-gate NAME' goes on all the same",
-			"the nodes do not go together: nothing was changed");
+		return print_fail(e->np, STATUS_CHECK, "'--skip-gate NAME' ignores a gate",
+			"the nodes do not fit together; nothing was changed");
 	if (!left && !known)
-		return print_fail(e->np, STATUS_UNREACHABLE, NULL, "no node could be reached");
+		return print_fail(e->np, STATUS_UNREACHABLE, NULL, "cannot reach any node");
 	if (!left)
-		return print_fail(e->np, STATUS_CHECK, "'--skip-gate NAME' goes on where a gate stopped it",
-			"no node is left that can be worked on");
+		return print_fail(e->np, STATUS_CHECK, "'--skip-gate NAME' ignores a gate that stops nodes",
+			"no usable node is left");
 	if (facts_table(e->c, e->facts, table_keys, &e->table) != 0)
 		return print_fail(e->np, STATUS_FAILURE, NULL, "the table of all nodes is too large");
 	return STATUS_OK;
@@ -258,7 +258,7 @@ static char *read_common(struct rollout *e, const char *name, int *status)
 	return buf_steal(&b);
 }
 
-/* Who holds the locks, for others to read; and a word that nobody else can say. */
+/* Makes the lock owner's name for others to read, and a token that nobody else can guess. */
 static void name_owner(struct rollout *e)
 {
 	char host[64] = "";

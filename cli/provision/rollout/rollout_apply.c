@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan, done: what differs, and what depends on what was changed. */
+/* Carries out the plan: steps that differ, and steps that depend on a change. Also removes a cluster. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "cli/frame/print.h"
 #include "cli/provision/rollout/rollout_part.h"
 
-/* What changes touches all that comes after it; who gives to one of those has to give. */
+/* A change touches all later steps. If one of those takes a file, the step that gives the file must run too. */
 static void rollout_apply_touch(struct rollout *e)
 {
 	bool more = true;
@@ -33,7 +33,7 @@ static void rollout_apply_touch(struct rollout *e)
 	}
 }
 
-/* Is there anything to do, now that what comes before it is over? */
+/* Whether the step must run, now that the steps before it have ended. */
 static bool rollout_apply_wanted(const struct rollout *e, const struct work *w)
 {
 	const struct rollout_work *own = w->data;
@@ -69,7 +69,7 @@ static void too_many(struct rollout *e)
 	rollout_say(e,
 		&(struct note){ .kind = NOTE_SAID,
 			.ok = true,
-			.text = "as many nodes failed as --max-fail allows: nothing more is begun" });
+			.text = "as many nodes failed as --max-fail allows; nothing more starts" });
 }
 
 static void rollout_apply_drive(struct rollout *e)
@@ -85,7 +85,7 @@ static void rollout_apply_drive(struct rollout *e)
 	}
 }
 
-/* Nodes that are well, but not done because of others. */
+/* Reports healthy nodes whose steps wait in vain for another node. */
 static void say_blocked(struct rollout *e)
 {
 	for (size_t m = 0; m < e->c->count; m++) {
@@ -105,7 +105,7 @@ static void say_blocked(struct rollout *e)
 		if (!first || first->because == GRAPH_NODE)
 			continue;
 		cause = &e->g->at[first->because];
-		snprintf(text, sizeof text, "%zu step%s not begun: '%s' waits for '%s.%s' on '%s'", count,
+		snprintf(text, sizeof text, "%zu step%s not started: '%s' waits for '%s.%s' on '%s'", count,
 			count == 1 ? " was" : "s were", first->step->name, cause->use->stack->name, cause->step->name,
 			e->c->members[cause->member]);
 		rollout_say(e,
@@ -118,7 +118,7 @@ static void say_blocked(struct rollout *e)
 	}
 }
 
-/* Others, and the notes, are not told once more. */
+/* Looks again without reporting differences that the plan has shown. */
 static void look_quietly(struct rollout *e)
 {
 	e->phase = ENGINE_PLAN;
@@ -145,7 +145,9 @@ static bool all_well(const struct rollout *e)
 	return !e->lost && !e->g->stopped;
 }
 
-/* Only when all that takes its place is there. What both had a part in is as it was before: it is looked at once more. */
+/*
+ * Undoes old steps only after their replacements work. An undo may reset files that both share, so it looks once more.
+ */
 static void leave_old(struct rollout *e)
 {
 	if (!rollout_old_count(e) || e->stops)
@@ -154,8 +156,8 @@ static void leave_old(struct rollout *e)
 		rollout_say(e,
 			&(struct note){ .kind = NOTE_SAID,
 				.ok = true,
-				.text = "what the cluster file does not ask for any more is left as it is until the "
-					"rest is done" });
+				.text = "steps that the cluster file no longer has stay until the "
+					"rest succeeds" });
 		return;
 	}
 	rollout_old_undo(e, true);
@@ -192,8 +194,8 @@ int rollout_begin(struct rollout *e, bool strict)
 	look_quietly(e);
 	if (strict && e->fresh && !e->stops) {
 		let_go(e);
-		return print_fail(e->np, STATUS_CONFLICT, "look at it again",
-			"the nodes have changed since the plan was shown: nothing was changed");
+		return print_fail(e->np, STATUS_CONFLICT, "run the same command again to see the new plan",
+			"the nodes have changed since the plan was shown; nothing was changed");
 	}
 	e->begun = true;
 	return STATUS_OK;

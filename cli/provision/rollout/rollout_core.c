@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes out, records in, one loop for all that runs. */
+/* The loop of a rollout: takes records of running scripts and sends out notes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum {
 	CHECK_S = 300
 };
 
-static const char flooded[] = "it says more than it may: its script was ended";
+static const char flooded[] = "its output is too long, so nanopod ended its script";
 
 void rollout_say(struct rollout *e, const struct note *n)
 {
@@ -90,7 +90,7 @@ void rollout_graph(struct rollout *e)
 	struct fail f = { 0 };
 	struct graph *g;
 
-	/* A ring was said at the beginning. */
+	/* A circle was an error at the start, so this can only be out of memory. */
 	if (graph_new(e->c, &g, &f) != 0)
 		command_nomem();
 	rollout_graph_is(e, g);
@@ -170,7 +170,7 @@ static void rollout_core_put(char **to, const char *text, bool more)
 	*to = s;
 }
 
-/* Tells the note that waited for its hint. */
+/* Sends the note that waited for its hint. */
 void rollout_task_flush(struct rollout *e, struct rollout_task *t)
 {
 	if (!t->holding)
@@ -221,7 +221,7 @@ const char *rollout_task_cause(const struct rollout_task *t, const char *fallbac
 
 	if (!late)
 		return t->cause ? t->cause : fallback;
-	snprintf(room, 80, "it took longer than %lld s and was ended", (long long)late / 1000);
+	snprintf(room, 80, "it took longer than %lld s, so nanopod ended it", (long long)late / 1000);
 	return room;
 }
 
@@ -248,7 +248,7 @@ static void record_work(struct rollout *e, struct rollout_task *t, const struct 
 	t->open++;
 }
 
-/* To whoever looked at a plan before: what it did not show. */
+/* Whether the shown plan lacked this difference. */
 static bool is_news(struct rollout *e, const struct rollout_task *t, const char *text)
 {
 	const struct work *w = t->now ? t->now : t->work;
@@ -381,7 +381,7 @@ static void record_done(struct rollout *e, struct rollout_task *t, const struct 
 		t->record(e, t, ev);
 }
 
-/* What is told is kept: a node must not fill memory and disk with it. */
+/* Records are kept in memory and in the journal, so a node may send only so many. */
 static bool rollout_core_too_much(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	if (t->flooded)
@@ -460,7 +460,7 @@ static void rollout_core_take_line(struct rollout *e, struct rollout_task *t, co
 		if (dprintf(t->log, "%s\n", line) < 0)
 			t->log_left = 1;
 		if (t->log_left <= n + 1)
-			dprintf(t->log, "(the rest was not kept)\n");
+			dprintf(t->log, "(the rest was not saved)\n");
 	}
 	if (e->o.logs)
 		rollout_say(e,
@@ -479,7 +479,7 @@ static void rollout_core_gather(struct rollout *e, struct rollout_task *t, const
 	if (rc == -ENOMEM)
 		command_nomem();
 	if (rc && !t->cause) {
-		rollout_core_put(&t->cause, "it says more than it may", false);
+		rollout_core_put(&t->cause, "its output is too long", false);
 		remote_cancel(e->r, t->job);
 	}
 }
@@ -499,7 +499,7 @@ void rollout_cancel(struct rollout *e)
 	}
 }
 
-/* Steps that run may end, so that nothing is left half done; the second time they may not. */
+/* The first Ctrl-C lets running steps end, so that nothing stays half done; the second cancels them. */
 static void take_signal(struct rollout *e)
 {
 	bool gently = e->phase == ENGINE_APPLY || e->phase == ENGINE_REMOVE;
@@ -512,11 +512,13 @@ static void take_signal(struct rollout *e)
 		return;
 	}
 	if (e->task_count)
-		rollout_say(e, &(struct note){ .kind = NOTE_SAID, .ok = true,
-			.text = "stopping: steps that run are let to their end; Ctrl-C again breaks them off" });
+		rollout_say(e,
+			&(struct note){ .kind = NOTE_SAID,
+				.ok = true,
+				.text = "stopping after the running steps; Ctrl-C again cancels them" });
 }
 
-/* Whoever else wants the nodes hears that this one lives. */
+/* Renews the locks, so that another nanopod does not take this one for dead. */
 static void rollout_core_beat(struct rollout *e)
 {
 	int64_t now = clock_ms();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two who provision the same nodes do not cross: each node is locked as long as this nanopod works on it. */
+/* Locks each node while this nanopod works on it, so that two do not provision the same nodes at once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void rollout_lock_ended(struct rollout *e, struct rollout_task *t, const 
 	n->lock = NULL;
 	n->locked = false;
 	snprintf(n->lock_why, sizeof n->lock_why, "%s", ev->ok ? "" : t->cause ? t->cause : ev->text);
-	e->task_count++;   /* it was not counted */
+	e->task_count++; /* locks do not count as tasks */
 	rollout_task_free(e, t);
 }
 
@@ -75,11 +75,11 @@ int rollout_lock(struct rollout *e)
 		if (!rollout_in(e, m) || n->locked)
 			continue;
 		if (*n->holder) {
-			status = print_fail(e->np, STATUS_CONFLICT, "wait for its end, or end it there",
+			status = print_fail(e->np, STATUS_CONFLICT, "wait until it ends, or stop it there",
 				"node '%s' is being provisioned by %s", e->c->members[m], n->holder);
 			break;
 		}
-		rollout_lose(e, m, *n->lock_why ? n->lock_why : "its lock cannot be taken");
+		rollout_lose(e, m, *n->lock_why ? n->lock_why : "cannot take its lock");
 	}
 	if (status || e->stops)
 		rollout_unlock(e);

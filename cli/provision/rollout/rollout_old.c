@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What nodes still have of steps that the cluster file has no more: a setting was changed, a role moved, a stack taken out.
- * They say themselves which steps were done there, and keep the settings of that time: nobody has to have the old file.
+ * Finds and undoes steps that nodes still have but the cluster file no longer does: a setting changed, a role moved, a
+ * stack was removed. Each node keeps its list of steps with their settings, so the old file is not needed.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -61,7 +61,10 @@ static char *rollout_old_copy(const char *text)
 	return s;
 }
 
-/* Of a stack that the file does not name; one that is not here any more has no script: its ledger says enough. */
+/*
+ * A stack that the file does not name. One that is not installed here either has no scripts; the node's ledger is
+ * enough.
+ */
 static struct use *use_made(struct rollout *e, const char *name)
 {
 	struct use *u = rollout_old_make(1, sizeof *u);
@@ -92,7 +95,7 @@ static struct use *rollout_old_use_of(struct rollout *e, const char *name)
 	return u || e->old_use_count == OLD_STACKS ? u : use_made(e, name);
 }
 
-/* One that its stack has no more. */
+/* A step that its stack no longer has. */
 static const struct stack_step *step_made(struct rollout *e, const char *name)
 {
 	struct stack_step *s;
@@ -126,7 +129,7 @@ static void rollout_old_add(struct rollout *e, size_t member, const char *stack,
 
 /* ---- In which order ------------------------------------------------------------------------ */
 
-/* Where it was installed: those of the file in its order, then those that are not there any more, each after what it needs. */
+/* The order of installation: stacks of the file in its order, then the removed ones, each after those it needs. */
 static size_t rollout_old_place(const struct rollout *e, const struct use *u)
 {
 	size_t deep = 0;
@@ -154,7 +157,7 @@ struct placed {
 	size_t stack, step;
 };
 
-/* Of one that its stack has no more nothing else is known: it is the last one. */
+/* The place of a step that its stack no longer has is unknown: last. */
 static size_t place_of_step(const struct work *w)
 {
 	const struct stack *s = w->use->stack;
@@ -234,7 +237,7 @@ size_t rollout_old_count(const struct rollout *e)
 	return count;
 }
 
-/* Who votes is not taken from those who stay by a change of the file: that is for 'drop', which asks whether enough are left. */
+/* Changing the file must not remove a voting server: 'drop' does that, because it checks that a majority remains. */
 int rollout_old_check(struct rollout *e)
 {
 	for (size_t i = 0; i < e->old_count; i++) {
@@ -243,7 +246,8 @@ int rollout_old_check(struct rollout *e)
 		if (w->step->quorum && rollout_in(e, w->member) && cluster_use(e->c, w->use->stack->name))
 			return print_fail(e->np, STATUS_CONFLICT,
 				"'nanopod provision drop' takes it out safely; 'add' brings it back with another role",
-				"'%s' votes in '%s', and the cluster file takes that from it: nothing was changed",
+				"'%s' votes in '%s', and the cluster file would take that role away; nothing was "
+				"changed",
 				e->c->members[w->member], w->use->stack->name);
 	}
 	return STATUS_OK;
@@ -259,11 +263,11 @@ void rollout_old_say(struct rollout *e)
 					.ok = true,
 					.stack = e->old[i].use->stack->name,
 					.step = e->old[i].step->name,
-					.text = "undo it: the cluster file does not ask for it any more (data stays, "
-						"and is named)" });
+					.text = "undo it: the cluster file no longer has it (data stays, "
+						"and is listed)" });
 }
 
-/* A step of a stack on all its nodes, then the next: what others have mounted from here is away before it is. */
+/* Undoes one step on all its nodes before the next, so that clients unmount before a server goes. */
 void rollout_old_undo(struct rollout *e, bool leaving)
 {
 	enum rollout_phase phase = e->phase;

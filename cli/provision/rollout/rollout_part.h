@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the engine share: the nodes, what runs on them now, and what steps gave. Of engine*.c alone. */
+/* What the rollout_*.c files share: the nodes, their running tasks, and the files that steps gave. */
 #ifndef CLI_PROVISION_ROLLOUT_ROLLOUT_PART_H
 #define CLI_PROVISION_ROLLOUT_ROLLOUT_PART_H
 
@@ -14,11 +14,11 @@ enum { ENGINE_WORD = 64, ENGINE_TICK_MS = 200, ENGINE_BEGIN_MS = 600000, ENGINE_
 
 enum rollout_phase { ENGINE_FACTS, ENGINE_PLAN, ENGINE_APPLY, ENGINE_VERIFY, ENGINE_REMOVE, ENGINE_CALL };
 
-/* Of a work: what its check said, and what was done since. */
+/* State of a work: the result of its check, and what happened since. */
 struct rollout_work {
 	size_t differs;
-	bool looked, failed;   /* its check was made; it could not be */
-	bool touched, forced;  /* what it needs will change; it gives what another needs */
+	bool looked, failed;  /* its check ran; its check could not run */
+	bool touched, forced; /* a step it needs will change; it gives a file that another step takes */
 	bool applied;
 };
 
@@ -28,24 +28,24 @@ struct rollout_task;
 typedef void rollout_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev);
 typedef void rollout_record(struct rollout *e, struct rollout_task *t, const struct remote_event *ev);
 
-/* One script that runs on one node. */
+/* A script running on a node. */
 struct rollout_task {
 	struct list link;
 	size_t member;
-	struct work *work;            /* the one that it is about; NULL: several */
+	struct work *work; /* its work; NULL: several */
 	struct remote_job *job;
 	rollout_ended *ended;
-	rollout_record *record;        /* sees what is not common; may be NULL */
+	rollout_record *record; /* gets records that the table in rollout_core.c lacks; may be NULL */
 
-	/* Of the function that runs there now. */
+	/* The function running there now. */
 	struct work *now;
 	char function[ENGINE_WORD];
-	unsigned checks;              /* of this work: the second comes after apply */
-	size_t differs, dids, bads, open;   /* open: begun and not done */
+	unsigned checks;                  /* of this work: the second check comes after apply */
+	size_t differs, dids, bads, open; /* open: started and not done */
 	char *cause, *hint, *still;
-	int done;                     /* the worst that a function said */
+	int done; /* the status of the last function */
 
-	/* A note that its hint or diff may still follow. */
+	/* A note whose hint or diff may still follow. */
 	struct note held;
 	bool holding;
 	char *held_text, *held_hint, *held_diff;
@@ -53,15 +53,15 @@ struct rollout_task {
 	int log;
 	size_t log_left;
 	size_t records, record_bytes;
-	bool flooded;                 /* it said more than it may */
-	bool each;                    /* each of its functions has its own time */
+	bool flooded; /* it sent more than it may */
+	bool each;    /* each of its functions has its own time limit */
 	char log_path[512];
 	int64_t began, limit_ms;
 
 	int stage;                    /* enum rollout_stage */
-	struct buf *gather;           /* lines of standard output, where they are no log */
-	char upload[256];             /* where it was brought */
-	int64_t again_at, give_up_at; /* its connection was lost */
+	struct buf *gather;           /* collects standard output, if it is not a log */
+	char upload[256];             /* path of its upload on the node */
+	int64_t again_at, give_up_at; /* after its connection was lost */
 	bool was_lost;
 };
 
@@ -69,7 +69,7 @@ struct rollout_node {
 	bool out;
 	char *why;
 	struct rollout_task *lock;
-	int64_t lock_at;              /* not tried again before */
+	int64_t lock_at; /* time of the next attempt */
 	bool locked;
 	char holder[256], lock_why[256];
 };
@@ -94,18 +94,18 @@ struct rollout {
 	struct graph *g;
 	struct rollout_work *works;
 	struct list tasks, files;
-	size_t task_count;            /* without locks */
+	size_t task_count; /* not counting locks */
 	enum rollout_phase phase;
-	bool force;                   /* remove: failures are told, and that is all */
-	bool moved;                   /* a task ended: others may begin */
-	struct graph *staying;        /* what is undone leaves those behind */
-	bool begun;                   /* locked and looked at: rollout_apply() may change things */
-	bool holds;                   /* the locks: rollout_apply() leaves them to whoever took them */
-	bool quiet;                   /* a plan that is for the engine alone */
+	bool force;            /* remove: report failures and continue */
+	bool moved;            /* a task ended, so others may start */
+	struct graph *staying; /* works that stay on the nodes while others are undone */
+	bool begun;            /* locked and planned: rollout_apply() may change things */
+	bool holds;            /* rollout_hold() took the locks, so rollout_apply() keeps them */
+	bool quiet;            /* plan without reporting what was shown */
 	size_t changes, lost, bads;
-	struct table shown;           /* what a plan said that differs */
-	size_t fresh;                 /* so much differs since */
-	struct work *old;             /* what the file has no more: to be undone, in this order */
+	struct table shown; /* differences that the plan showed */
+	size_t fresh;       /* how many differences came since */
+	struct work *old;   /* works that the file no longer has, in the order of undoing */
 	size_t old_count;
 	struct use **old_uses;
 	struct stack_step **old_steps;
@@ -125,13 +125,16 @@ struct rollout_task *rollout_task_new(struct rollout *e, size_t member, struct w
 void rollout_task_run(struct rollout *e, struct rollout_task *t, const struct buf *script, unsigned flags,
 	int64_t limit_ms);
 void rollout_task_free(struct rollout *e, struct rollout_task *t);
-int64_t rollout_task_ms(const struct work *w, const char *function);   /* how long one may take */
-/* Why it broke off, with what ran when it did. Why one function failed, where it did not say. */
+int64_t rollout_task_ms(const struct work *w, const char *function); /* its time limit */
+/*
+ * Why a script stopped, with the function that ran. Why a function failed: its own cause, else a timeout or the
+ * fallback.
+ */
 const char *rollout_task_why(const struct rollout_task *t, const struct remote_event *ev, char room[600]);
 const char *rollout_task_cause(const struct rollout_task *t, const char *fallback, char room[80]);
 void rollout_task_flush(struct rollout *e, struct rollout_task *t);
 struct work *rollout_find(struct rollout *e, size_t member, const char *stack, const char *step);
-void rollout_turn(struct rollout *e);       /* sleeps for one thing and takes it */
+void rollout_turn(struct rollout *e);       /* sleeps for one event and handles it */
 void rollout_run(struct rollout *e);        /* until no task is left */
 void rollout_cancel(struct rollout *e);
 int rollout_status(const struct rollout *e);
@@ -159,20 +162,20 @@ int rollout_lock(struct rollout *e);        /* on all nodes; an exit status */
 void rollout_lock_again(struct rollout *e, size_t member);
 void rollout_unlock(struct rollout *e);
 
-/* ---- rollout_old.c: what the file has no more ---- */
+/* ---- rollout_old.c: steps that the file no longer has ---- */
 void rollout_old_find(struct rollout *e, const struct graph *g);
-size_t rollout_old_count(const struct rollout *e);   /* of nodes that can be worked on */
+size_t rollout_old_count(const struct rollout *e); /* on usable nodes */
 void rollout_old_say(struct rollout *e);
-int rollout_old_check(struct rollout *e);             /* an exit status; it was said why not */
-void rollout_old_undo(struct rollout *e, bool leaving);   /* leaving: others go on here, and data stays */
+int rollout_old_check(struct rollout *e);               /* an exit status, after its error message */
+void rollout_old_undo(struct rollout *e, bool leaving); /* leaving: other steps stay on the nodes, and so does data */
 void rollout_old_free(struct rollout *e);
 
 /* ---- rollout_plan.c ---- */
-void rollout_look(struct rollout *e);       /* checks of all works on all nodes */
+void rollout_look(struct rollout *e); /* checks all works on all nodes */
 
 /* ---- rollout_step.c: one work on its node, with its upload, and again after a lost connection ---- */
 void rollout_step(struct rollout *e, struct work *w);
-void rollout_step_again(struct rollout *e);   /* those whose connection was lost */
-void rollout_backwards(struct rollout *e);    /* undoes the graph as it is */
+void rollout_step_again(struct rollout *e); /* restarts those whose connection was lost */
+void rollout_backwards(struct rollout *e);  /* undoes the current graph */
 
 #endif

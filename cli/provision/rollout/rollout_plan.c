@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All checks of a node in one script, then those that need to know what others would give. */
+/* Runs all checks of a node in one script, then those that need files which other steps would give. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "cli/frame/print.h"
 #include "cli/provision/rollout/rollout_part.h"
 
-/* One check is over. */
+/* Takes the end of one check. */
 static void rollout_plan_looked(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct rollout_work *w = t->now ? t->now->data : NULL;
@@ -28,7 +28,7 @@ static void rollout_plan_looked(struct rollout *e, struct rollout_task *t, const
 			.node = e->c->members[t->member],
 			.stack = t->now->use->stack->name,
 			.step = t->now->step->name,
-			.text = rollout_task_cause(t, "it could not be looked at", room),
+			.text = rollout_task_cause(t, "its check did not run", room),
 			.hint = t->hint,
 			.log = *t->log_path ? t->log_path : NULL });
 }
@@ -42,8 +42,7 @@ static void rollout_plan_ended(struct rollout *e, struct rollout_task *t, const 
 		const struct rollout_work *own = w->data;
 
 		if (w->member == t->member && own->failed) {
-			snprintf(why, sizeof why, "step '%s' of '%s' could not be looked at", w->step->name,
-				w->use->stack->name);
+			snprintf(why, sizeof why, "cannot check step '%s' of '%s'", w->step->name, w->use->stack->name);
 			rollout_lose(e, t->member, why);
 			break;
 		}

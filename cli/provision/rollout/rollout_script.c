@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text for a node's shell. Whatever comes from a file or a node is one quoted word in it. */
+/* Writes the text for a node's shell. Values from files or nodes are always single quoted words. */
 #include <ctype.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ void rollout_script_facts(const struct rollout *e, struct buf *b)
 	buf_release(&names);
 }
 
-/* Folders in memory of scripts that were killed: what was taken may be in them. */
+/* Removes the in-memory folders of killed scripts, which may hold secrets. */
 static const char sweep[] =
 	"for np_x in \"$NP_RUN\"/nanopod.[0-9]*; do\n"
 	"\t[ -e \"$np_x\" ] || continue\n"
@@ -95,7 +95,7 @@ static void set_roles(const struct work *w, struct buf *b)
 	rollout_script_set(b, "NP_ROLES", words);
 }
 
-/* What it is given, in variables and as a text that the node keeps for undoing it. */
+/* The step's settings, as variables and as a text that the node keeps for the undo. */
 static void set_settings(const struct work *w, struct buf *b)
 {
 	struct buf text;
@@ -109,7 +109,7 @@ static void set_settings(const struct work *w, struct buf *b)
 	buf_release(&text);
 }
 
-/* A function that calls one of the step's, in a shell of its own. */
+/* Defines np_step, which calls a function of the step in a subshell. */
 void rollout_script_step(const struct rollout *e, const struct work *w, const char *upload, bool secrets, struct buf *b)
 {
 	const struct rollout_file *taken = w->step->takes ? rollout_file_find(e, w->step->takes) : NULL;
@@ -153,14 +153,14 @@ void rollout_script_call(const char *function, const char *const *words, struct 
 	rollout_script_add(b, "\n");
 }
 
-/* Its own folder: where others may write they could hold a lock for ever, or say that another process holds it. */
+/* A folder of root's own: in a shared one, others could hold the lock for ever or fake its owner. */
 static const char lock_folder[] =
 	"mkdir -p \"${np_folder%/*}\"\nmkdir -m 700 \"$np_folder\" 2>/dev/null\n"
 	"if [ -L \"$np_folder\" ] || [ ! -d \"$np_folder\" ] || [ ! -O \"$np_folder\" ] || ! chmod 700 \"$np_folder\"; "
 	"then\n"
-	"\tprintf '\\036NP\\tcause\\t%s\\n' \"'$np_folder' is no folder of root's own\"\n\texit 1\nfi\n";
+	"\tprintf '\\036NP\\tcause\\t%s\\n' \"'$np_folder' is not a folder of root's own\"\n\texit 1\nfi\n";
 
-/* Where others stay, each says first what it uses: that is not taken from it. */
+/* If other steps stay on the node, each first reports what it uses, so that the undo leaves that. */
 void rollout_script_undo(struct rollout *e, const struct work *w, const struct graph *staying, struct buf *b)
 {
 	enum rollout_phase phase = e->phase;
@@ -174,8 +174,9 @@ void rollout_script_undo(struct rollout *e, const struct work *w, const struct g
 			if (staying->at[i].member == w->member && !staying->at[i].step->only_verify) {
 				rollout_script_step(e, &staying->at[i], NULL, false, b);
 				rollout_script_add(b,
-					"np_step check 3>/dev/null || { printf '\\036NP\\tcause\\t%s\\n' 'what stays "
-					"here could not be looked at'; exit 1; }\n");
+					"np_step check 3>/dev/null || { printf '\\036NP\\tcause\\t%s\\n' 'cannot check "
+					"what stays "
+					"here'; exit 1; }\n");
 			}
 		e->phase = phase;
 	}
@@ -183,7 +184,9 @@ void rollout_script_undo(struct rollout *e, const struct work *w, const struct g
 	rollout_script_call("undo", NULL, b);
 }
 
-/* Looks, and where something differs does it and looks again. One that still runs there, its connection lost, is waited for. */
+/*
+ * Checks, applies if something differs, and checks again. Waits first for a step that survived a lost connection there.
+ */
 void rollout_script_apply(const struct rollout *e, const struct work *w, bool force, const char *upload, struct buf *b)
 {
 	rollout_script_step(e, w, upload, true, b);
@@ -215,10 +218,10 @@ static void rollout_script_add_name(const struct work *w, struct buf *b)
 }
 
 /*
- * The lock of a node: held as long as this shell lives, which is as long as its input is open. Its file says whose it is;
- * who holds it says so again every 20 s, and one not heard of for two minutes is taken for dead: its connection was lost
- * where sshd did not notice. Only a process that has the file open as we do is ended: its number may be another's by now.
- * The file stays: who waits for it would lock one that nobody else finds.
+ * Holds the lock of a node while this shell lives, which is while its input is open. The file names the owner, who
+ * rewrites it every 20 s. An owner silent for two minutes is dead: it lost its connection and sshd did not notice. The
+ * script ends that process only if it has the file open, because another process may have its number by now. The file
+ * stays: if it were deleted, a waiting process would lock a file that nobody else can find.
  */
 static const char lock_text[] =
 	"np_file=$np_folder/nanopod-provision.lock\n"
@@ -253,7 +256,7 @@ void rollout_script_lock(const struct rollout *e, struct buf *b)
 	rollout_script_add(b, lock_text);
 }
 
-/* A folder for what is brought, of whoever signed in. */
+/* Makes a folder for an upload that the signed-in user can write. */
 void rollout_script_room(const struct work *w, struct buf *b)
 {
 	rollout_script_add(b,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step on one node: what it needs is brought, it is done, and where the connection is lost it is begun once more. */
+/* Runs one step on one node: uploads its files, applies it, and starts it again after a lost connection. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "cli/frame/print.h"
 #include "cli/provision/rollout/rollout_part.h"
 
-/* GOING: a machine that goes down may take a connection or two before it is gone. */
+/* GOING: a machine that is shutting down may still accept a connection or two. */
 enum { BACK_MS = 180000, GOING_MS = 20000, FIRST_MS = 1000, AGAIN_MS = 3000, ROOM_MS = 60000 };
 
 static const char *local_of(const struct work *w)
@@ -58,7 +58,7 @@ static int first_stage(const struct rollout *e, const struct work *w)
 
 static void rollout_step_go(struct rollout *e, struct rollout_task *t);
 
-/* rollout_step_again() looks at each turn whether it is time. */
+/* rollout_step_again() starts it again when it is time. */
 static void rollout_step_lost(struct rollout *e, struct rollout_task *t, const char *why)
 {
 	int64_t now = clock_ms();
@@ -87,7 +87,7 @@ static void step_ended(struct rollout *e, struct rollout_task *t, const struct r
 		return;
 	}
 	if (t->still) {
-		snprintf(text, sizeof text, "it was applied, but still: %.900s", t->still);
+		snprintf(text, sizeof text, "applied, but it still differs: %.900s", t->still);
 		rollout_step_over(e, t, false, text);
 		return;
 	}
@@ -106,14 +106,14 @@ static void room_record(struct rollout *e, struct rollout_task *t, const struct 
 
 static void rollout_step_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
-	/* A machine that goes down ends its processes before it ends the connection. */
+	/* A machine that is shutting down ends its processes before the connection. */
 	bool killed = ev->status > 0 && t->stage == STAGE_STEP &&
 		(t->done == 128 + SIGHUP || t->done == 128 + SIGKILL || t->done == 128 + SIGTERM);
 	bool again = (ev->lost || killed) && !e->stops &&
 		(!t->was_lost || clock_ms() < t->give_up_at - BACK_MS + GOING_MS);
 
 	if (again) {
-		rollout_step_lost(e, t, killed ? "its processes were ended there" : ev->text);
+		rollout_step_lost(e, t, killed ? "the node ended its processes" : ev->text);
 		return;
 	}
 	switch (t->stage) {
@@ -131,7 +131,7 @@ static void rollout_step_ended(struct rollout *e, struct rollout_task *t, const 
 	default:
 		break;
 	}
-	rollout_step_over(e, t, false, *ev->text ? ev->text : "what it needs could not be brought");
+	rollout_step_over(e, t, false, *ev->text ? ev->text : "cannot upload its files");
 }
 
 static void rollout_step_go(struct rollout *e, struct rollout_task *t)
@@ -178,14 +178,14 @@ void rollout_step(struct rollout *e, struct work *w)
 	t->give_up_at = t->again_at + BACK_MS;
 }
 
-/* Its own where it can be had. */
+/* Takes the lock of the task's node again, unless another nanopod holds it. */
 static void lock_it(struct rollout *e, struct rollout_task *t, int64_t now)
 {
 	struct rollout_node *n = &e->nodes[t->member];
 	char text[400];
 
 	if (*n->holder) {
-		snprintf(text, sizeof text, "its lock was lost, and the node is being provisioned by %s", n->holder);
+		snprintf(text, sizeof text, "its lock was lost, and now %s is provisioning the node", n->holder);
 		rollout_step_over(e, t, false, text);
 	} else if (!n->lock && now >= n->lock_at) {
 		rollout_lock_again(e, t->member);
@@ -193,7 +193,7 @@ static void lock_it(struct rollout *e, struct rollout_task *t, int64_t now)
 	}
 }
 
-/* Of tasks whose connection was lost, or their node's lock: is it time? */
+/* Restarts tasks that lost their connection or their node's lock, when it is time. */
 void rollout_step_again(struct rollout *e)
 {
 	struct list *at, *tmp;
@@ -206,12 +206,12 @@ void rollout_step_again(struct rollout *e)
 			continue;
 		if (e->stops || now >= t->give_up_at) {
 			rollout_step_over(e, t, false,
-				!t->was_lost       ? "the lock of its node was lost, and could not be taken again"
-					: e->stops ? "its connection was lost, and then it was stopped"
+				!t->was_lost ? "the lock of its node was lost, and nanopod could not take it again"
+					: e->stops ? "its connection was lost, and then you stopped it"
 						   : "its connection was lost, and it did not come back");
 			continue;
 		}
-		/* The lock of the node went with the connection. */
+		/* The node's lock ended with the connection. */
 		if (now < t->again_at)
 			continue;
 		if (!e->nodes[t->member].locked) {

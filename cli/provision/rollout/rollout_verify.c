@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is it as it should be? Every step looks at its own, all nodes at once; and functions of steps that commands call. */
+/* Runs the verify function of every step on all nodes at once, and functions of steps that commands call. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,12 +142,12 @@ int rollout_call(struct rollout *e, const char *stack, const char *step, const c
 		begun++;
 	}
 	rollout_run(e);
-	e->planned_at = 0; /* it may have changed what a plan was made from */
+	e->planned_at = 0; /* the plan may be outdated now */
 	if (e->stops)
 		return STATUS_INT;
 	if (!begun)
 		return print_fail(e->np, out ? STATUS_UNREACHABLE : STATUS_NOTFOUND, NULL,
-			out ? "no node with step '%s' of '%s' can be worked on" : "no node has step '%s' of '%s'", step,
+			out ? "no node with step '%s' of '%s' is usable" : "no node has step '%s' of '%s'", step,
 			stack);
 	return !e->bads && !out ? STATUS_OK : e->bads == begun ? STATUS_FAILURE : STATUS_PARTLY;
 }

@@ -39,7 +39,7 @@ void uploadid_sums(const char *path, struct buf *out)
 	}
 }
 
-/* The same whatever the order in which a folder is read. */
+/* Sums the entries, so that the order in which the folder is read does not matter. */
 static uint64_t sum_of(const char *path, const char *name, int depth)
 {
 	uint64_t sum;

@@ -148,7 +148,7 @@ static void test_rows(void)
 	ok(strlen(line) == 39 && strstr(line, "n1 ") && strstr(line, "slurm/packages"), "a row fits the terminal: %s",
 		line);
 	liverows_text(l, 2, 0, 200, line, sizeof line);
-	ok(strstr(line, "applying: 2 at work") != NULL, "the last one counts: %s", line);
+	ok(strstr(line, "applying: 2 running") != NULL, "the last one counts: %s", line);
 	liverows_end(l, "n1");
 	liverows_text(l, 0, 0, 80, line, sizeof line);
 	ok(strstr(line, "n22") != NULL, "who is done leaves");

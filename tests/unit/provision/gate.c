@@ -151,7 +151,7 @@ static void test_names(void)
 		"the address of 'n3' is 127.0.0.1, which no other node can reach", "ip -br address");
 }
 
-/* Where the base stack writes /etc/hosts a name that is not known yet is nothing to say. */
+/* Where the base stack writes /etc/hosts a name that is not known yet is no finding. */
 static void test_hosts(void)
 {
 	struct bench b;

@@ -60,10 +60,10 @@ int main(void)
 	SAID("hello", "l hello\n", "a last line without its end");
 	SAID(" \036NP\tend\t0\n", "L  \036NP\tend\t0\n", "a record begins its line");
 	SAID("\036NPx\tend\n\036NP\n", "L \036NPx\tend\nL \036NP\n", "nearly a record is a line");
-	SAID("\036NP\tdid\t%zz\n", "B a record that is not encoded as it must be\n", "a wrong code");
-	SAID("\036NP\tdid\t%0\n", "B a record that is not encoded as it must be\n", "half a code");
-	SAID("\036NP\tdid\t%00\n", "B a record that is not encoded as it must be\n", "NUL by its number");
-	SAID("\036NP\tdid\t\033[31m\n", "B a record that is not encoded as it must be\n", "a control byte as it is");
+	SAID("\036NP\tdid\t%zz\n", "B a record with a wrong encoding\n", "a wrong code");
+	SAID("\036NP\tdid\t%0\n", "B a record with a wrong encoding\n", "half a code");
+	SAID("\036NP\tdid\t%00\n", "B a record with a wrong encoding\n", "NUL by its number");
+	SAID("\036NP\tdid\t\033[31m\n", "B a record with a wrong encoding\n", "a control byte as it is");
 	SAID("\036NP\tdid\0x\n", "B a record with a NUL byte\n", "a NUL byte");
 	SAID("\036NP\t\n", "B a record without a name\n", "no name");
 	SAID("\036NP\t1\t2\t3\t4\t5\t6\t7\t8\t9\n", "B a record with too many words\n", "too many words");
