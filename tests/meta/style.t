@@ -124,7 +124,7 @@ if [ "$(git rev-parse --show-toplevel 2>/dev/null)" != "$(pwd -P)" ] || ! git re
 elif ! "${clang_format:-false}" --version 2>/dev/null | grep -q 'version 14\.'; then
 	skip "clang-format 14 is not installed (Debian 12: clang-format)"
 else
-	git diff -U0 --no-color --no-ext-diff --diff-filter=d 'HEAD^' -- '*.c' '*.h' | awk '
+	git diff -U0 -M -l0 --no-color --no-ext-diff --diff-filter=d 'HEAD^' -- '*.c' '*.h' | awk '
 		/^\+\+\+ b\// { file = substr($0, 7) }
 		/^@@ / {
 			sub(/^.*\+/, "")
