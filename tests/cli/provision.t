@@ -15,7 +15,7 @@ plain() { "$NANOPOD" provision "$@" --ssh-config none --known-hosts none --conne
 run_is 2 "nothing" np
 like "$err" "nanopod provision -r RESERVATION slurm" "says what to type"
 run_is 3 "a cluster that is none" np plan train
-like "$err" "no cluster 'train' is known here" "says so"
+like "$err" "no cluster 'train' here" "says so"
 run_is 2 "stacks without nodes" np plan base slurm
 run_is 2 "nodes without a stack" np plan -w n1
 like "$err" "provision stacks" "says where they are listed"
@@ -29,7 +29,7 @@ like "$err" "has no stack 'k3s'" "adds no stack"
 run plain plan -w 127.9.9.9:1 gpu-operator --set k3s.url=x
 is "$status" 8 "a setting of a stack that another one needs is one"
 run_is 2 "a map as a text" np plan -w n1 slurm --set 'slurm.partitions={gpu: {nodes: workers}}'
-like "$err" "'slurm.partitions' has names below it .*--set slurm.partitions.NAME=VALUE" "and how it is typed"
+like "$err" "'slurm.partitions' is a map .*--set slurm.partitions.NAME=VALUE" "and how it is typed"
 run_is 2 "a setting without a value" np plan -w n1 slurm --set slurm.accounting
 run_is 2 "a value that is none" np plan -w n1 slurm --set slurm.accounting=perhaps
 run_is 2 "a role that is none" np plan -w 'n[1-2]' slurm --role controler=n1

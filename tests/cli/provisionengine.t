@@ -205,7 +205,7 @@ like "$err" "nothing to do" "is added to that cluster"
 run p apply -y -w a1,b1,c1 --set toy.more=yes toy
 is "$status $(state c)" "0 applied key more.was slow top " "one that it has is changed" || diag "$out$err"
 run_is 5 "other nodes than it has" p plan --name toys -w a1,b1 top
-like "$err" "the cluster 'toys' has 3 nodes, of which 2 are among the 2" "are refused"
+like "$err" "the cluster 'toys' has 3 nodes, and 2 of them are among the 2 that you named" "are refused"
 run_is 0 "remove" p remove -y toys
 is "$(ls a/state b/state c/state | grep -v :)" "more.undone
 
@@ -252,13 +252,13 @@ forget
 run p apply -y -w a1,b1,c1 --name toys toy top
 cp toys.yaml "$XDG_STATE_HOME/nanopod/clusters/toys/cluster.yaml"
 run_is 0 "a drop" p drop toys -y -w c1
-like "$err" "2 steps that the cluster file does not ask for stay: .*provision apply toys" "says what else it does not undo" || diag "$out$err"
+like "$err" "2 steps that the cluster file no longer has stay; .*provision apply toys" "says what else it does not undo" || diag "$out$err"
 like "$(state b)" "top" "on those that stay"
 forget
 run p apply -y tops.yaml
 run p add -y -w d1 toys
 is "$status" 8 "a node that is not reached"
-like "$err" "'d1' is not added" "is not added"
+like "$err" "cannot add 'd1'" "is not added"
 run p plan toys
 is "$status" 0 "and not in the cluster" || diag "$out$err"
 mkdir -p empty
@@ -279,7 +279,7 @@ run p plan -w b1 --name fresh toy
 like "$out" "to make on 1 of 1 node of 'fresh'" "a free node"
 run p plan -w a1,b1 --name fresh toy
 is "$status" 11 "beside one of another cluster"
-like "$err" "'fresh' would be a new cluster, and of its nodes 1 of 2 is another's already" "is not made one alone"
+like "$err" "'fresh' would be a new cluster, but of its nodes 1 of 2 is in another already" "is not made one alone"
 is "$out" "" "nor planned"
 run p status toys
 like "$err$out" "a1" "what is there is looked at all the same"

@@ -86,7 +86,7 @@ pictures before
 
 # ---- A file for what is there --------------------------------------------------------------------------------------
 run_is 0 "init of a reservation" npc init -r train toy --name made --file "$TMP/made.yaml"
-like "$err" "'$TMP/made.yaml' is written; 'nanopod provision $TMP/made.yaml' applies it" "says what to type" || diag "$err"
+like "$err" "wrote '$TMP/made.yaml'; 'nanopod provision $TMP/made.yaml' applies it" "says what to type" || diag "$err"
 like "$(cat "$TMP/made.yaml")" '^# +train-3 \(train-3, [0-9.]+\): debian 12 [a-z0-9_]+, [0-9]+ CPUs, [0-9]+ MiB' "it tells what was found, in comments"
 like "$(cat "$TMP/made.yaml")" 'text:' "and the stack's settings"
 not_ok "nothing is kept of it" test -e "$HOME/.local/state/nanopod/clusters/made/cluster.yaml"
@@ -220,7 +220,7 @@ like "$err" "127.9.9.9:1.*not reached|127.9.9.9:1: " "is told"
 AWAY=(--connect-timeout 1s)
 run_is 10 "applied with it" npc "$TMP/three.yaml" -y "${AWAY[@]}"
 run_is 0 "drop of a node that is away" npc drop train -w 127.9.9.9:1 -y "${AWAY[@]}"
-like "$err" "what nodes that are dropped still have is theirs" "says that it was not emptied" || diag "$err"
+like "$err" "dropped nodes may still have what was installed" "says that it was not emptied" || diag "$err"
 is "$(wc -l <"$STATE/members")" 2 "it is no member any more"
 run_is 0 "the others need nothing" npc plan train --detailed-exitcode
 run_is 10 "with it once more" npc "$TMP/three.yaml" -y "${AWAY[@]}"
@@ -228,7 +228,7 @@ run_is 10 "remove with a node that is away" npc remove train -y "${AWAY[@]}"
 ok "the cluster is kept, as it is not done" test -e "$STATE"
 run_is 10 "the same again" npc remove train -y "${AWAY[@]}"
 run npc remove train --force -y "${AWAY[@]}"
-like "$err" "'train' is removed" "remove --force lets it go" || diag "$status" "$err"
+like "$err" "removed 'train'" "remove --force lets it go" || diag "$status" "$err"
 ok "nothing is kept" test ! -e "$STATE"
 run_is 0 "(the two are what is left of it)" np "${TWO[@]}" toy --name train -y
 
@@ -246,7 +246,7 @@ run_is 0 "(and again, to be removed)" np "${TWO[@]}" toy --name train -y
 
 # ---- The end --------------------------------------------------------------------------------------------------------------------------
 run_is 0 "remove" npc remove train -y
-like "$err" "'train' is removed" "says so"
+like "$err" "removed 'train'" "says so"
 ok "nothing is kept" test ! -e "$STATE"
 ok "nothing is left there" in_node train-1 'rm -f /var/tmp/toy.calls; [ ! -e /etc/toy.conf ] && [ ! -e /etc/toy.key ] && [ ! -e /var/lib/nanopod ]'
 # What timedatectl of the facts woke goes to sleep by itself, later.

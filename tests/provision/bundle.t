@@ -111,11 +111,11 @@ is "$(sed -n 's/^release: //p' "$D/bundle")" noble "for another one"
 run_is 2 "a release that is none" typed thing -d "$D" --from "$TMP/mine" --release 'a b'
 run_is 1 "a stack that must be given something" typed thing -d "$TMP/other"
 like "$err" "thing: 'thing' is in none of your folders" "says so"
-like "$err" "the bundle '$TMP/other' was not made" "and what it comes to"
+like "$err" "cannot make the bundle '$TMP/other'" "and what it comes to"
 not_ok "nothing is there" test -e "$TMP/other"
 rm -rf "$TMP/other.new"
 run_is 2 "without a folder" typed thing
-like "$err" "'-d FOLDER' says it" "says which option is missing"
+like "$err" "--dir is required" "says which option is missing"
 run typed slrum -d "$TMP/other"
 isnt "$status" 0 "a stack that there is not" || diag "$out"
 like "$err" "slrum" "is named"

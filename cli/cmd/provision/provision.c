@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod provision: turns nodes into a cluster that works: Slurm, K3s and what runs on them. */
+/* nanopod provision: turns nodes into a working cluster of Slurm, K3s and what runs on them. */
 #include <string.h>
 
 #include "cli/frame/action.h"
@@ -33,7 +33,7 @@ static const struct action *provision_find(const char *word)
 	return NULL;
 }
 
-/* Without a verb it is applied, and only then is the first word a cluster, a file or a stack. */
+/* A first word that is no verb is a cluster, a file or a stack to apply. */
 static int provision_command(struct nanopod *np, const struct options *o)
 {
 	char **words = option_argv(o);
@@ -48,85 +48,84 @@ static int provision_command(struct nanopod *np, const struct options *o)
 	if (left >= a->min && (a->max < 0 || left <= a->max))
 		return a->run(np, o, words + 1);
 	return print_fail(np, STATUS_USAGE, NULL, "cannot run 'provision %s': %s; type 'nanopod provision %s%s%s'",
-		a->name, left < a->min ? "an argument is missing" : "there is an argument too many", a->name,
-		*a->usage ? " " : "", a->usage);
+		a->name, left < a->min ? "an argument is missing" : "too many arguments", a->name, *a->usage ? " " : "",
+		a->usage);
 }
 
 static const struct option options[] = {
 	SELECT_OPTIONS,
 	{ "name", 0, OPTION_STRING, "NAME",
-		.help = "what the cluster is called; not typed: as the reservation, or the first stack" },
+		.help = "the cluster's name; default: the reservation, or the first stack" },
 	{ "set", 0, OPTION_LIST, "SETTING=VALUE",
-		.help = "a stack's setting, as slurm.accounting=yes; may be repeated" },
+		.help = "set a stack's setting, e.g. slurm.accounting=yes; repeatable" },
 	{ "role", 0, OPTION_LIST, "ROLE=HOSTS",
-		.help = "who has a role, as controller=n1; add: the new nodes' ROLE; may be repeated" },
+		.help = "give nodes a role, e.g. controller=n1; add: the new nodes' ROLE; repeatable" },
 	{ "diff", 0, OPTION_FLAG, .help = "show how files would change, line by line" },
-	{ "detailed-exitcode", 0, OPTION_FLAG, .help = "plan: exit with 10 where something would change" },
-	{ "no-verify", 0, OPTION_FLAG, .help = "do not try afterwards whether all of it works" },
-	{ "skip-gate", 0, OPTION_LIST, "GATE", .help = "go on in spite of what this gate finds; may be repeated" },
+	{ "detailed-exitcode", 0, OPTION_FLAG, .help = "plan: exit with 10 if something would change" },
+	{ "no-verify", 0, OPTION_FLAG, .help = "skip the checks after applying" },
+	{ "skip-gate", 0, OPTION_LIST, "GATE", .help = "only warn about what this gate finds; repeatable" },
 	{ "max-fail", 0, OPTION_INT, "N", .fallback = "0", .min = 0, .max = 100000,
-		.help = "begin nothing more after so many nodes failed; 0: any number may" },
-	{ "airgap", 0, OPTION_STRING, "FOLDER", .help = "install from this folder alone, which 'bundle' made",
+		.help = "start nothing more after so many nodes failed; 0: no limit" },
+	{ "airgap", 0, OPTION_STRING, "FOLDER", .help = "install only from this folder, which 'bundle' made",
 		.complete = COMPLETE_DIR },
 	PROVISION_SUDO_OPTION,
-	{ "force", 0, OPTION_FLAG, .help = "remove, drop: go on where something cannot be undone or drained" },
-	{ "dir", 'd', OPTION_STRING, "FOLDER", .help = "bundle: the folder to make", .complete = COMPLETE_DIR },
-	{ "from", 0, OPTION_LIST, "FOLDER",
-		.help = "bundle: take files from here before they are fetched; may be repeated",
+	{ "force", 0, OPTION_FLAG, .help = "remove, drop: continue if something cannot be undone or drained" },
+	{ "dir", 'd', OPTION_STRING, "FOLDER", .help = "bundle: the folder to create", .complete = COMPLETE_DIR },
+	{ "from", 0, OPTION_LIST, "FOLDER", .help = "bundle: use files from here instead of fetching them; repeatable",
 		.complete = COMPLETE_DIR },
 	{ "release", 0, OPTION_STRING, "NAME",
-		.help = "bundle: the nodes' release of Debian or Ubuntu, as 'trixie'; not typed: this machine's" },
+		.help = "bundle: the nodes' release of Debian or Ubuntu, e.g. 'trixie'; default: this machine's" },
 	{ "file", 0, OPTION_STRING, "FILE",
-		.help = "init: the file to write, '-' for standard output; not typed: CLUSTER.yaml",
+		.help = "init: the file to write, '-' for standard output; default: CLUSTER.yaml",
 		.complete = COMPLETE_FILE },
-	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
-	{ "dry-run", 0, OPTION_FLAG, .help = "the plan only" },
+	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; print the plan anyway" },
+	{ "dry-run", 0, OPTION_FLAG, .help = "only show the plan" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod provision -r train slurm",
-		"Slurm on the nodes of the reservation 'train': the plan, a question, and it works" },
+	{ "nanopod provision -r train slurm", "install Slurm on the nodes of the reservation 'train'" },
 	{ "nanopod provision -w 'n[1-8]' slurm monitoring --set slurm.accounting=yes",
-		"more than one stack, on any hosts" },
-	{ "nanopod provision init -r train k3s", "write train.yaml, to be edited" },
-	{ "nanopod provision ./train.yaml", "apply it; the same again has nothing to do" },
-	{ "nanopod provision plan train --diff", "how do the nodes differ from the file by now?" },
-	{ "nanopod provision verify train", "does it work? real jobs on every node" },
-	{ "nanopod provision add train -w n9", "one more node" },
-	{ "nanopod provision remove train", "all as it was before" },
+		"install two stacks on any hosts" },
+	{ "nanopod provision init -r train k3s", "write train.yaml for editing" },
+	{ "nanopod provision ./train.yaml", "apply it; a second run changes nothing" },
+	{ "nanopod provision plan train --diff", "show how the nodes differ from the file" },
+	{ "nanopod provision verify train", "run real jobs on every node" },
+	{ "nanopod provision add train -w n9", "add a node" },
+	{ "nanopod provision remove train", "restore the nodes" },
 	{ 0 },
 };
 
 const struct command cmd_provision = {
 	.name = "provision",
 	.args = "[VERB] [CLUSTER|FILE|STACK...]",
-	.summary = "make nodes a cluster: Slurm, K3s and what runs on them",
+	.summary = "turn nodes into a cluster: Slurm, K3s and what runs on them",
 	.examples = examples,
-	.positional = "apply CLUSTER|FILE|STACK...  what a file says, or stacks on -w and -r (also without a verb)\n"
-		      "plan CLUSTER|FILE|STACK...   only say how the nodes differ from it\n"
-		      "verify CLUSTER|FILE          try whether it works; 11 where something does not\n"
-		      "status [CLUSTER]             each node: what differs, what fails\n"
-		      "list                         the clusters that were applied from here\n"
+	.positional = "apply CLUSTER|FILE|STACK...  apply a file, or stacks to -w and -r (also without a verb)\n"
+		      "plan CLUSTER|FILE|STACK...   show how the nodes differ from it\n"
+		      "verify CLUSTER|FILE          run all checks; exit with 11 if one fails\n"
+		      "status [CLUSTER]             show what differs and what fails on each node\n"
+		      "list                         list the clusters applied from this machine\n"
 		      "init [STACK...]              look at nodes and write a cluster file with comments\n"
-		      "add CLUSTER                  the nodes of -w and -r too\n"
-		      "drop CLUSTER                 without them from now on: drained, and as they were\n"
-		      "drain|undrain CLUSTER        nothing new is begun on them, in Slurm and Kubernetes\n"
-		      "upgrade CLUSTER              to what --set says, in order\n"
-		      "remove CLUSTER               take all of it off the nodes again\n"
-		      "bundle STACK...              a folder with all that nodes without a network need\n"
-		      "stacks [STACK]               what there is, and the settings of one",
-	.description = "A cluster file says which nodes, which stacks and who has which role. What is there is looked "
-		       "at every time, on all "
-		       "nodes at once; the plan says how it differs, and what was agreed to is done in order, a step "
-		       "at a time on each node. "
-		       "Whatever cuts it off, the same command again goes on.\n\n"
-		       "The nodes need sshd, sh and root, by sudo where the user is another; its password is asked for "
-		       "by --ask-sudo, or taken from "
-		       "NANOPOD_SUDO_PASSWORD. Secrets travel over SSH alone.\n\n"
-		       "What was applied is kept in ~/.local/state/nanopod/clusters, with a journal and the log of "
-		       "each step: a CLUSTER is "
-		       "named by its name then. A file is named by its .yaml, or with a '/'.",
+		      "add CLUSTER                  add the nodes of -w and -r\n"
+		      "drop CLUSTER                 drain the nodes of -w and -r, restore them and take them out\n"
+		      "drain|undrain CLUSTER        stop or allow new work on them in Slurm and Kubernetes\n"
+		      "upgrade CLUSTER              upgrade to the versions of --set, node after node\n"
+		      "remove CLUSTER               undo everything on the nodes\n"
+		      "bundle STACK...              make a folder for installing without a network\n"
+		      "stacks [STACK]               list stacks, or the settings of one",
+	.description =
+		"A cluster file names nodes, stacks and roles. nanopod checks all nodes at once and shows a "
+		"plan of the "
+		"differences. After you agree, it applies them in order, one step "
+		"at a time on each node. "
+		"After any interruption the same command continues.\n\n"
+		"The nodes need sshd, sh and root, by sudo for another user; its password comes from "
+		"--ask-sudo or "
+		"NANOPOD_SUDO_PASSWORD. Secrets travel only over SSH.\n\n"
+		"nanopod saves applied clusters in ~/.local/state/nanopod/clusters, with a journal and the log of "
+		"each step. A CLUSTER is "
+		"the name of one; a FILE ends with .yaml or contains a '/'.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_CONNECT | COMMAND_NODES | COMMAND_ROWS,

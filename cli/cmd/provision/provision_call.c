@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of stacks that `nanopod provision` types by name, and where: drain, undrain, leave, upgrade. */
+/* Calls functions of stacks by name, such as drain, undrain, leave and upgrade, and chooses their nodes. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
 
-/* A line "drain()" or "drain () {". */
+/* Whether the script has a line "drain()" or "drain () {". */
 bool provision_has(const struct stack_step *s, const char *function)
 {
 	size_t len = strlen(function);
@@ -40,7 +40,7 @@ static bool provision_call_reached(const struct provision *p, size_t member)
 	return rollout_in(p->e, member);
 }
 
-/* Who types it: the first that is reached and not itself what it is about; else one that is. (size_t)-1: nobody. */
+/* The node for the call: the first reached one that is not its subject, else one that is. (size_t)-1: none. */
 static size_t runner_of(const struct provision *p, const struct use *u, const struct stack_step *s, const bool *which)
 {
 	size_t found = (size_t)-1;
@@ -55,7 +55,7 @@ static size_t runner_of(const struct provision *p, const struct use *u, const st
 	return found;
 }
 
-/* On the nodes themselves, each about itself. */
+/* Calls it on the subject nodes, each about itself. */
 static int call_there(struct provision *p, const struct use *u, const struct stack_step *s, const char *function,
 	const bool *which)
 {
@@ -86,8 +86,8 @@ static int call_one(struct provision *p, const struct use *u, const struct stack
 	if (n && runner != (size_t)-1)
 		status = rollout_call(p->e, u->stack->name, s->name, function, words, &runner, 1);
 	else if (n)
-		status = print_fail(p->np, STATUS_UNREACHABLE, "it can be repeated when one of them answers",
-			"cannot %s for %s: none of the nodes that could do it was reached", function, u->stack->name);
+		status = print_fail(p->np, STATUS_UNREACHABLE, "run it again when one of them answers",
+			"cannot %s for %s: nanopod reached none of the nodes that can do it", function, u->stack->name);
 	free(words);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the cluster of `nanopod provision` comes from: a file, what was applied last, or stacks with -w and -r. */
+/* Reads the cluster of `nanopod provision`: from a file, from the last applied one, or from stacks with -w and -r. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ int provision_hosts(struct provision *p, struct pssh_list **out)
 	status = status ? status : select_options(p->np, p->o, l, &given);
 	if (!status && !given)
 		status = print_fail_field(p->np, STATUS_USAGE, "--hosts",
-			"'-w n[1-4]' names them, '-r RESERVATION' those of a reservation", "which nodes?");
+			"name them with '-w n[1-4]' or '-r RESERVATION'", "which nodes?");
 	if (status) {
 		pssh_list_free(l);
 		return status;
@@ -34,47 +34,9 @@ int provision_hosts(struct provision *p, struct pssh_list **out)
 	return STATUS_OK;
 }
 
-int provision_expand(struct provision *p, const char *text, struct pssh_list *into)
-{
-	struct pssh_list *l;
-	int status = select_new(p->np, &l);
-
-	status = status ? status : select_add(p->np, l, text);
-	for (size_t i = 0; !status && i < pssh_list_count(l); i++)
-		if (pssh_list_add(into, pssh_list_get(l, i)) != 0)
-			status = print_fail(p->np, STATUS_USAGE, NULL, "%s", pssh_list_error(into));
-	pssh_list_free(l);
-	return status;
-}
-
-/* What cluster_parse() asks. What is wrong was printed: the code says so. */
-static int provision_file_expand(void *arg, const char *text, struct pssh_list *into, struct fail *f)
-{
-	struct provision *p = arg;
-	int status = provision_expand(p, text, into);
-
-	if (!status)
-		return 0;
-	p->said = status;
-	return fail_set(f, -EINVAL, "cannot find the nodes '%.100s'", text);
-}
-
 /* ---- Reading it -------------------------------------------------------------------------------- */
 
-int provision_parse(struct provision *p, struct cluster **out)
-{
-	struct fail f = { 0 };
-	int rc;
-
-	p->said = 0;
-	rc = cluster_parse(p->file, buf_text(&p->text), p->text.len, p->folder, provision_file_expand, p, out, &f);
-	if (!rc)
-		return STATUS_OK;
-	return p->said ? p->said
-		       : print_fail(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
-}
-
-/* How many of its members are among these hosts; of: how many it has. */
+/* Counts the cluster's members among these hosts; of: how many it has. */
 static size_t provision_file_common(const char *cluster, const char *const *hosts, size_t count, size_t *of)
 {
 	struct fail f = { 0 };
@@ -93,7 +55,7 @@ static size_t provision_file_common(const char *cluster, const char *const *host
 	return same;
 }
 
-/* A name that stands for other nodes already would give them each other's journal and nobody the right one. */
+/* Two clusters of one name would mix up their journals. */
 static int check_name_is_free(struct provision *p)
 {
 	size_t of;
@@ -101,9 +63,9 @@ static int check_name_is_free(struct provision *p)
 	if (provision_file_common(p->c->name, (const char *const *)(void *)p->c->members, p->c->count, &of) || !of)
 		return STATUS_OK;
 	return print_fail(p->np, STATUS_CONFLICT,
-		"another name ('--name', or 'cluster:' in the file) sets it apart; "
-		"'nanopod provision list' shows what there is",
-		"there is a cluster '%s' already, of other nodes", p->c->name);
+		"give this one another name ('--name', or 'cluster:' in the file); "
+		"'nanopod provision list' shows all",
+		"a cluster '%s' of other nodes already exists", p->c->name);
 }
 
 int provision_read(struct provision *p)
@@ -144,7 +106,7 @@ void provision_only(struct cluster *c, const bool *which)
 
 /* ---- From stacks and hosts ------------------------------------------------------------------------ */
 
-/* Of a name that the market gave: what a cluster's cannot have becomes '-'. */
+/* Makes a cluster's name from one of the market, with '-' for characters that it may not have. */
 static char *plain_name(const char *text)
 {
 	char *name = strndup(text + strspn(text, "-_./@"), 63);
@@ -157,7 +119,7 @@ static char *plain_name(const char *text)
 	return name;
 }
 
-/* What the file shall say of its nodes; malloc'd. What was typed where that means the same tomorrow, else their names. */
+/* The file's text for its nodes, malloc'd: what the user typed if that will mean the same later, else the names. */
 static char *provision_file_nodes_text(struct provision *p, const struct pssh_list *hosts)
 {
 	const struct options *o = p->o;
@@ -246,13 +208,13 @@ static int provision_file_unknown(struct provision *p, const char *word)
 	int status;
 
 	if (near)
-		status = print_fail(p->np, STATUS_NOTFOUND, NULL,
-			"no cluster '%.80s' is known here; did you mean '%s'?", word, near);
+		status = print_fail(p->np, STATUS_NOTFOUND, NULL, "no cluster '%.80s' here; did you mean '%s'?", word,
+			near);
 	else
 		status = print_fail(p->np, STATUS_NOTFOUND,
-			"'nanopod provision list' shows those that are; a file is named by its .yaml or with a "
+			"'nanopod provision list' shows all; the name of a file ends with .yaml or contains a "
 			"'/'",
-			"no cluster '%.80s' is known here", word);
+			"no cluster '%.80s' here", word);
 	free(near);
 	return status;
 }
@@ -307,7 +269,7 @@ static bool is_cluster_of(const char *cluster, const char *const *hosts, size_t 
 	return provision_file_common(cluster, hosts, count, &of) == count && of == count;
 }
 
-/* The one with just these nodes, whatever it is called; NULL, malloc'd. An exit status: which of two? */
+/* Finds the cluster with exactly these nodes; *found is malloc'd or NULL. An exit status if two match. */
 static int cluster_of(struct provision *p, const char *const *hosts, size_t count, char **found)
 {
 	char **names = runlog_clusters();
@@ -318,8 +280,8 @@ static int cluster_of(struct provision *p, const char *const *hosts, size_t coun
 		bool same = is_cluster_of(*n, hosts, count);
 
 		if (same && *found && !status)
-			status = print_fail(p->np, STATUS_CONFLICT, "'--name' says which one is meant",
-				"these nodes are '%s', and '%s' too", *found, *n);
+			status = print_fail(p->np, STATUS_CONFLICT, "choose one with '--name'",
+				"these nodes are the cluster '%s', and also '%s'", *found, *n);
 		if (same && !*found)
 			*found = *n;
 		else
@@ -339,12 +301,12 @@ static int provision_file_add_stacks(struct provision *p, char **stacks)
 		if (clusteredit_stack(p->file, &p->text, *s, &f))
 			return print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text);
 		if (p->text.len != had)
-			print_note(p->np, "'%s' joins what these nodes are already: %s", *s, p->file);
+			print_note(p->np, "adding '%s' to the cluster that these nodes are already: %s", *s, p->file);
 	}
 	return STATUS_OK;
 }
 
-/* Nodes that are a cluster already are not taken from it by naming one more stack: its file gets that too. */
+/* If the nodes are a cluster already, the new stacks are added to its file instead of making another cluster. */
 static int join_kept(struct provision *p, char **stacks, const char *const *hosts, size_t count, bool *joined)
 {
 	char *name = NULL;
@@ -372,13 +334,13 @@ static int join_kept(struct provision *p, char **stacks, const char *const *host
 	if (!status && (same != of || same != count) && !option_count(p->o, "reservation"))
 		status = print_fail(p->np, STATUS_CONFLICT,
 			"'nanopod provision add' and 'drop' change its nodes; '--name' makes another cluster",
-			"the cluster '%s' has %zu nodes, of which %zu are among the %zu that are named", name, of, same,
-			count);
+			"the cluster '%s' has %zu nodes, and %zu of them are among the %zu that you named", name, of,
+			same, count);
 	free(name);
 	return status ? status : provision_file_add_stacks(p, stacks);
 }
 
-/* A reservation may have more nodes than its cluster: that is no mistake, and it is told. */
+/* A reservation may have more nodes than its cluster; that is only a note. */
 static void note_others(struct provision *p, const struct pssh_list *hosts)
 {
 	struct pssh_list *others;
@@ -390,8 +352,7 @@ static void note_others(struct provision *p, const struct pssh_list *hosts)
 		if (cluster_member(p->c, pssh_list_get(hosts, i)) == (size_t)-1)
 			(void)pssh_list_add(others, pssh_list_get(hosts, i));
 	if (pssh_list_count(others) && pssh_list_fold(others, &names) == 0)
-		print_note(p->np, "not in the cluster '%s': %s; 'nanopod provision add' takes more nodes in",
-			p->c->name, names);
+		print_note(p->np, "not in the cluster '%s': %s; 'nanopod provision add' adds nodes", p->c->name, names);
 	free(names);
 	pssh_list_free(others);
 }
@@ -425,8 +386,8 @@ int provision_take(struct provision *p, char **words)
 				"'nanopod provision FILE.yaml', or 'nanopod provision -w HOSTS STACK'",
 				"which cluster?");
 		if (words[1])
-			return print_fail(p->np, STATUS_USAGE, "stacks are named together with -w or -r",
-				"'%.60s' is one word too many", words[1]);
+			return print_fail(p->np, STATUS_USAGE, "name stacks together with -w or -r",
+				"unexpected argument '%.60s'", words[1]);
 		return provision_file_take_word(p, *words, true, true);
 	}
 	if (!*words)
@@ -434,7 +395,7 @@ int provision_take(struct provision *p, char **words)
 	for (char **w = words; *w; w++)
 		if (is_path(*w))
 			return print_fail(p->np, STATUS_USAGE,
-				"a file says its nodes itself; 'nanopod provision add' adds some",
-				"-w and -r go with stacks, and '%.80s' is a file", *w);
+				"a file names its own nodes; 'nanopod provision add' adds some",
+				"-w and -r go with stacks, but '%.80s' is a file", *w);
 	return provision_file_take_stacks(p, words);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done with a cluster of `nanopod provision`: plan, apply, verify; each of them on what provision_open() opened. */
+/* Plan, apply, verify and status of `nanopod provision`, on what provision_open() opened. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum { DETAILED_CHANGES = 10 };
 
 /* ---- Begin and end ----------------------------------------------------------------------------- */
 
-/* Out of the environment too, where what is started from here would find it. */
+/* Removes it from the environment too, so that child processes do not inherit it. */
 static char *password_given(void)
 {
 	char *set = getenv(PASSWORD_VARIABLE), *password = NULL;
@@ -39,10 +39,9 @@ static int password_asked(struct provision *p)
 	int status = sudoask(NULL, &p->password);
 
 	if (!status && !p->password)
-		return print_fail_field(p->np, STATUS_USAGE, "--ask-sudo",
-			PASSWORD_VARIABLE " takes it without being asked",
+		return print_fail_field(p->np, STATUS_USAGE, "--ask-sudo", PASSWORD_VARIABLE " provides it",
 			"cannot ask for sudo's password: there is no terminal");
-	return status ? print_fail(p->np, STATUS_INT, NULL, "no password was typed") : STATUS_OK;
+	return status ? print_fail(p->np, STATUS_INT, NULL, "you typed no password") : STATUS_OK;
 }
 
 static int skip_all(struct provision *p)
@@ -73,7 +72,7 @@ static int provision_go_read_gates(struct provision *p)
 			(void)buf_addf(&names, "%s%s", g ? ", " : "", gate_name((enum gate)g));
 		}
 		if (!known)
-			print_fail_field(p->np, STATUS_USAGE, "--skip-gate", NULL, "'%.40s' is no gate: there are %s",
+			print_fail_field(p->np, STATUS_USAGE, "--skip-gate", NULL, "no gate '%.40s'; available: %s",
 				p->skip[i], buf_text(&names));
 		buf_release(&names);
 		if (!known)
@@ -167,7 +166,7 @@ int provision_open(struct provision *p, FILE *results)
 	int rc = runlog_open(p->c->name, &p->j, &f), status = STATUS_OK;
 
 	if (rc == -EBUSY)
-		return print_fail(p->np, STATUS_CONFLICT, "wait until it is done", "%s", f.text);
+		return print_fail(p->np, STATUS_CONFLICT, "wait until it ends", "%s", f.text);
 	if (rc)
 		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
 	if (option_given(p->o, "ask-sudo") && !p->password)
@@ -224,13 +223,13 @@ int provision_end(struct provision *p, const char *verb, int status)
 	if (verb)
 		(void)runlog_ran(p->j, verb, status);
 	display_end(p->d, status);
-	snprintf(again, sizeof again, "'nanopod provision apply %.63s' goes on where this stopped", name);
+	snprintf(again, sizeof again, "'nanopod provision apply %.63s' continues where this stopped", name);
 	if (status == STATUS_CHECK)
-		print_fail(p->np, STATUS_CHECK, "what is not so is told above",
-			"'%s' is not as it should be: a check failed", name);
+		print_fail(p->np, STATUS_CHECK, "see the failed checks above", "'%s' does not work: a check failed",
+			name);
 	else if (status == STATUS_PARTLY)
 		print_fail(p->np, STATUS_PARTLY,
-			verb && strcmp(verb, "remove") == 0 ? "the same command again goes on"
+			verb && strcmp(verb, "remove") == 0 ? "run the same command again to continue"
 				: verb                      ? again
 							    : NULL,
 			"'%s': %zu of %zu nodes failed", name, failed_nodes(p), p->c->count);
@@ -250,7 +249,7 @@ int provision_keep(struct provision *p)
 	return STATUS_OK;
 }
 
-/* Where none went well before: how to begin with it. */
+/* After the first success: how to start using it. */
 static void tell_first(struct provision *p)
 {
 	struct buf line;
@@ -294,8 +293,8 @@ static int nothing_to_do(struct provision *p, int status)
 	status = provision_end(p, NULL, status);
 	if (!status)
 		print_note(p->np,
-			"nothing to do: %zu %s of '%s' %s as the file says; 'nanopod provision verify %s' tries "
-			"whether it works",
+			"nothing to do: %zu %s of '%s' %s as the file says; 'nanopod provision verify %s' checks "
+			"that it works",
 			p->c->count, p->c->count == 1 ? "node" : "nodes", p->c->name, p->c->count == 1 ? "is" : "are",
 			p->c->name);
 	return status;
@@ -311,7 +310,7 @@ int provision_apply(struct provision *p, const char *verb, bool asked)
 		return provision_end(p, NULL, status);
 	if (old)
 		print_note(p->np,
-			"%zu steps that the cluster file does not ask for stay: 'nanopod provision apply %s' undoes "
+			"%zu steps that the cluster file no longer has stay; 'nanopod provision apply %s' undoes "
 			"them",
 			old, p->c->name);
 	if (!changes && !asked)
@@ -322,7 +321,7 @@ int provision_apply(struct provision *p, const char *verb, bool asked)
 	return rc ? rc : provision_worse(status, provision_go_do_it(p, verb, !asked && !option_given(p->o, "yes")));
 }
 
-/* A new cluster of which some nodes are another's was typed wrong: nobody means the rest alone. */
+/* Refuses a new cluster if some nodes belong to another: nobody means only the rest. */
 static int check_fresh(struct provision *p)
 {
 	const struct findings *found = rollout_findings(p->e);
@@ -337,8 +336,8 @@ static int check_fresh(struct provision *p)
 		taken += found->at[i].gate == GATE_CLUSTER && found->at[i].stops;
 	if (kept || !taken)
 		return STATUS_OK;
-	return print_fail(p->np, STATUS_CHECK, "'--name' says another cluster's name, '-w' other nodes",
-		"'%s' would be a new cluster, and of its nodes %zu of %zu %s another's already", p->c->name, taken,
+	return print_fail(p->np, STATUS_CHECK, "name the other cluster with '--name', or other nodes with '-w'",
+		"'%s' would be a new cluster, but of its nodes %zu of %zu %s in another already", p->c->name, taken,
 		p->c->count, taken == 1 ? "is" : "are");
 }
 
@@ -399,13 +398,13 @@ int provision_verify(struct nanopod *np, const struct options *o, char **words)
 static const struct column status_columns[] = {
 	{ "node", COLUMN_ID, "the node" },
 	{ "state", 0,
-		"ready, resting (drained on purpose), changed (it differs from the file), failing (a check does not "
-		"hold), unreachable" },
-	{ "roles", 0, "STACK.ROLE, parted by commas" },
-	{ "changes", COLUMN_RIGHT | COLUMN_RAW, "in how many things it differs from the file" },
-	{ "checks", COLUMN_RIGHT | COLUMN_RAW, "how many hold" },
-	{ "failed", COLUMN_RIGHT | COLUMN_RAW, "how many do not" },
-	{ "why", 0, "the first thing that is wrong, or why it rests" },
+		"ready, resting (drained on purpose), changed (it differs from the file), failing (a check "
+		"fails), unreachable" },
+	{ "roles", 0, "STACK.ROLE, comma-separated" },
+	{ "changes", COLUMN_RIGHT | COLUMN_RAW, "how many differences from the file" },
+	{ "checks", COLUMN_RIGHT | COLUMN_RAW, "checks that hold" },
+	{ "failed", COLUMN_RIGHT | COLUMN_RAW, "checks that fail" },
+	{ "why", 0, "the first failure or difference, or why it rests" },
 	{ 0 },
 };
 
@@ -419,7 +418,7 @@ static void put_roles(const struct cluster *c, size_t member, struct buf *out)
 					c->uses[i].stack->roles[r].name);
 }
 
-/* The first sentence that says what is wrong with it, else why it rests; NULL. */
+/* The first failure or difference of the node, else why it rests; NULL. */
 static const char *first_wrong(const struct notelist *l, const char *node)
 {
 	const char *rests = NULL;
@@ -470,7 +469,7 @@ static void provision_go_put_status(struct rows *r, const struct provision *p, s
 	buf_release(&roles);
 }
 
-/* The only one that there is. */
+/* Takes the only cluster here. */
 static int provision_go_choose(struct nanopod *np, char **only)
 {
 	char **names = runlog_clusters();
@@ -484,10 +483,9 @@ static int provision_go_choose(struct nanopod *np, char **only)
 	free(names);
 	if (n == 1)
 		return STATUS_OK;
-	return n
-		? print_fail(np, STATUS_USAGE, "'nanopod provision list' shows them", "which cluster? there are %zu", n)
-		: print_fail(np, STATUS_NOTFOUND, "'nanopod provision -r RESERVATION slurm' makes one",
-			  "no cluster is known here");
+	return n ? print_fail(np, STATUS_USAGE, "'nanopod provision list' shows them", "which of the %zu clusters?", n)
+		 : print_fail(np, STATUS_NOTFOUND, "'nanopod provision -r RESERVATION slurm' makes one",
+			   "no clusters here");
 }
 
 int provision_status(struct nanopod *np, const struct options *o, char **words)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod provision init: looks at nodes and writes a cluster file for them, with what was found beside each as comments. */
+/* nanopod provision init: looks at nodes and writes a cluster file for them, with its findings as comments. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static const char *provision_init_said(const struct facts *f, const char *key)
 	return *text ? text : "?";
 }
 
-/* "2 x nvidia h100-80gb", by the first: they are seldom of two kinds. */
+/* "2 x nvidia h100-80gb", by the first GPU: a node seldom has two kinds. */
 static void put_gpus(const struct facts *f, char *room, size_t size)
 {
 	long count = facts_number(f, "gpu_count", 0);
@@ -46,25 +46,25 @@ static void put_node(const char *name, const struct facts *f, struct buf *out)
 	snprintf(what, sizeof what, "%.40s %.20s %.20s, %.10s CPUs, %ld MiB%s%s%s", provision_init_said(f, "os_id"),
 		provision_init_said(f, "os_version"), provision_init_said(f, "arch"), provision_init_said(f, "cpus"),
 		facts_number(f, "memory_mb", 0), gpus,
-		strcmp(facts_get(f, "other_slurm"), "") ? ", Slurm is there already" : "",
-		strcmp(facts_get(f, "other_kubernetes"), "") ? ", Kubernetes is there already" : "");
+		strcmp(facts_get(f, "other_slurm"), "") ? ", has Slurm already" : "",
+		strcmp(facts_get(f, "other_kubernetes"), "") ? ", has Kubernetes already" : "");
 	(void)buf_addf(out, "#   %s (%.60s, %.60s): %s\n", name, provision_init_said(f, "hostname"),
 		provision_init_said(f, "address"), what);
 }
 
-/* Comments above all: one line a node, and what the gates say. */
+/* Writes comments at the top: one line for each node, and the findings of gates. */
 static void put_found(struct provision *p, struct buf *out)
 {
 	const struct facts *facts = rollout_facts(p->e);
 	const struct findings *found = rollout_findings(p->e);
 
-	(void)buf_adds(out, "# What was found:\n");
+	(void)buf_adds(out, "# Found:\n");
 	for (size_t i = 0; i < p->c->count; i++)
 		put_node(p->c->members[i], &facts[i], out);
 	for (size_t i = 0; found && i < found->count; i++) {
 		const struct finding *n = &found->at[i];
 
-		(void)buf_addf(out, "# %s %s: %.300s\n", n->stops ? "in the way," : "note,",
+		(void)buf_addf(out, "# %s %s: %.300s\n", n->stops ? "blocked by" : "note,",
 			n->member == GATE_ALL ? "all" : p->c->members[n->member], n->text);
 	}
 }
@@ -76,7 +76,7 @@ static bool has_gpus(const struct facts *f)
 	return f->known && facts_number(f, "gpu_count", 0) > 0;
 }
 
-/* The node without GPUs where others have some: it controls, they work. (size_t)-1: the stacks' own choice is as good. */
+/* The only node without GPUs becomes the controller. (size_t)-1: keep the default of the stacks. */
 static size_t guess_controller(const struct provision *p)
 {
 	const struct facts *facts = rollout_facts(p->e);
@@ -101,7 +101,7 @@ static bool stack_has_role(const struct provision *p, const char *role)
 	return false;
 }
 
-/* Roles by what was found, where nobody typed some. */
+/* Chooses roles by the findings, unless the user gave some. */
 static int provision_init_guess(struct provision *p)
 {
 	static const char *const roles[] = { "controller", "servers", "head", "server" };
@@ -120,7 +120,7 @@ static int provision_init_guess(struct provision *p)
 
 /* ---- The file ----------------------------------------------------------------------------------------- */
 
-/* Never over a file that is there. */
+/* Writes the file, but never over an existing one. */
 static int provision_init_put_file(struct nanopod *np, const char *path, const struct buf *head, const struct buf *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -129,7 +129,7 @@ static int provision_init_put_file(struct nanopod *np, const char *path, const s
 
 	if (fd < 0 && errno == EEXIST)
 		return print_fail_field(np, STATUS_CONFLICT, "--file",
-			"'--file OTHER.yaml' writes another one, '--file -' prints it", "'%s' is there already", path);
+			"'--file OTHER.yaml' writes another one, '--file -' prints it", "'%s' already exists", path);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out)
 		return print_fail(np, STATUS_FAILURE, NULL, "cannot write '%s': %s", path, strerror(errno));
@@ -138,8 +138,7 @@ static int provision_init_put_file(struct nanopod *np, const char *path, const s
 	fine = fclose(out) == 0 && fine;
 	if (!fine)
 		return print_fail(np, STATUS_FAILURE, NULL, "cannot write '%s': %s", path, strerror(errno));
-	print_note(np, "'%s' is written; 'nanopod provision %s%s' applies it", path, strchr(path, '/') ? "" : "./",
-		path);
+	print_note(np, "wrote '%s'; 'nanopod provision %s%s' applies it", path, strchr(path, '/') ? "" : "./", path);
 	return STATUS_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `nanopod provision` only tells, or makes without nodes: list, stacks, bundle. */
+/* The verbs of `nanopod provision` that touch no nodes: list, stacks, bundle. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,9 @@ static const struct column list_columns[] = {
 	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "how many" },
 	{ "members", 0, "which" },
 	{ "stacks", 0, "what runs on them" },
-	{ "last", 0, "what was done last, and how it ended" },
-	{ "time", 0, "when that was" },
-	{ "folder", COLUMN_WIDE, "where its file, journal and logs are" },
+	{ "last", 0, "the last action, and how it ended" },
+	{ "time", 0, "when it ended" },
+	{ "folder", COLUMN_WIDE, "the folder of its file, journal and logs" },
 	{ 0 },
 };
 
@@ -46,7 +46,7 @@ static void put_stacks(const char *cluster, struct buf *out)
 	buf_release(&text);
 }
 
-/* How many; folded: as people write them, malloc'd. */
+/* Counts the members; folded: as people write them, malloc'd. */
 static size_t members_of(const char *cluster, char **folded)
 {
 	struct buf text;
@@ -104,7 +104,7 @@ int provision_list(struct nanopod *np, const struct options *o, char **words)
 		free(*n);
 	}
 	if (!*names && np->format == FORMAT_TABLE && np->tty_out)
-		print_note(np, "no cluster is known here; 'nanopod provision -r RESERVATION slurm' makes one");
+		print_note(np, "no clusters here; 'nanopod provision -r RESERVATION slurm' makes one");
 	free(names);
 	return rows_end(r);
 }
@@ -114,17 +114,17 @@ int provision_list(struct nanopod *np, const struct options *o, char **words)
 static const struct column stacks_columns[] = {
 	{ "stack", COLUMN_ID, "its name" },
 	{ "about", 0, "what it is" },
-	{ "roles", 0, "what nodes can be in it" },
-	{ "needs", 0, "stacks that it needs" },
+	{ "roles", 0, "the roles of its nodes" },
+	{ "needs", 0, "stacks it needs" },
 	{ "steps", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "how many" },
-	{ "folder", COLUMN_WIDE, "where it is" },
+	{ "folder", COLUMN_WIDE, "its folder" },
 	{ 0 },
 };
 
 static const struct column settings_columns[] = {
-	{ "setting", COLUMN_ID, "as --set STACK.SETTING=VALUE takes it; 'role ROLE' is for --role" },
-	{ "type", 0, "what it takes" },
-	{ "default", 0, "without it" },
+	{ "setting", COLUMN_ID, "the SETTING of --set STACK.SETTING=VALUE; 'role ROLE' is for --role" },
+	{ "type", 0, "its values" },
+	{ "default", 0, "the default" },
 	{ "help", 0, "what it does" },
 	{ 0 },
 };
@@ -134,7 +134,7 @@ static int bad_stack(struct nanopod *np, int rc, const struct fail *f)
 	return print_fail(np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_FAILURE, NULL, "%s", f->text);
 }
 
-/* One that is broken hides no others. */
+/* A broken stack does not hide the others. */
 static int put_stack(struct nanopod *np, struct rows *r, const char *folder, const char *name)
 {
 	struct stack *s;
@@ -269,7 +269,7 @@ static int run_bundle(struct nanopod *np, const struct options *o, const char *f
 		argv[n++] = *words++;
 	argv[n] = NULL;
 	if (*words || n == WORDS)
-		return print_fail(np, STATUS_USAGE, NULL, "that are too many words for one bundle");
+		return print_fail(np, STATUS_USAGE, NULL, "too many stacks for one bundle");
 	sh = agentd_find("sh", &f);
 	if (!sh)
 		return print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
@@ -281,7 +281,7 @@ static int run_bundle(struct nanopod *np, const struct options *o, const char *f
 	if (status == STATUS_INT || status == STATUS_TERM || status == STATUS_USAGE)
 		return status;
 	return status
-		? print_fail(np, STATUS_FAILURE, "the same command again goes on", "the bundle '%s' was not made", dir)
+		? print_fail(np, STATUS_FAILURE, "the same command again goes on", "cannot make the bundle '%s'", dir)
 		: STATUS_OK;
 }
 
@@ -293,7 +293,7 @@ int provision_bundle(struct nanopod *np, const struct options *o, char **words)
 	int status;
 
 	if (!dir)
-		return print_fail_field(np, STATUS_USAGE, "--dir", "'-d FOLDER' says it", "where shall the bundle be?");
+		return print_fail_field(np, STATUS_USAGE, "--dir", NULL, "--dir is required, e.g. -d bundle");
 	if (stack_folder(folder, sizeof folder, &f))
 		return print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 	status = check_stacks(np, folder, words);
@@ -304,7 +304,7 @@ int provision_bundle(struct nanopod *np, const struct options *o, char **words)
 	if (status)
 		return status;
 	if (option_given(o, "dry-run")) {
-		print_note(np, "would make '%s'", dir);
+		print_note(np, "would create '%s'", dir);
 		return STATUS_OK;
 	}
 	return run_bundle(np, o, folder, dir, words);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of a cluster that come, rest and go: nanopod provision add, drop, drain, undrain. */
+/* Changes the nodes of a cluster: nanopod provision add, drop, drain, undrain. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static int set_role(struct provision *p, const char *role, const struct pssh_lis
 
 /* ---- Roles ------------------------------------------------------------------------------------------- */
 
-/* Is it a role by that name, "controller" or "slurm.controller", of this stack? */
+/* Whether the key, "controller" or "slurm.controller", names this role of this stack. */
 static const struct stack_role *role_of(const struct use *u, const char *key)
 {
 	const char *dot = strchr(key, '.');
@@ -110,7 +110,7 @@ static int provision_nodes_check_role(struct provision *p, const char *key)
 		"'%s' has no role '%.60s'", p->c->name, key);
 }
 
-/* Those that have it now, in any of the stacks. */
+/* The members that have the role now, in any of the stacks. */
 static struct pssh_list *provision_nodes_holders(struct provision *p, const char *key)
 {
 	struct pssh_list *l;
@@ -129,7 +129,7 @@ static struct pssh_list *provision_nodes_holders(struct provision *p, const char
 	return l;
 }
 
-/* Keys of the file's `roles`, malloc'd each; at most ROLE_KEYS. */
+/* The keys of the file's `roles`, each malloc'd; at most ROLE_KEYS. */
 static size_t named_roles(struct provision *p, char *keys[ROLE_KEYS])
 {
 	struct conf_file *file;
@@ -154,7 +154,7 @@ static void free_keys(char *keys[ROLE_KEYS], size_t n)
 
 /* ---- Add ------------------------------------------------------------------------------------------------ */
 
-/* Those that nobody says a role for join the ones that are "the rest" or all. */
+/* Without --role, new nodes get the roles that fall to "rest" or "all". */
 static bool takes_new_ones(const struct cluster *c, const char *key)
 {
 	for (size_t i = 0; i < c->use_count; i++) {
@@ -198,7 +198,7 @@ static int give_roles(struct provision *p, const struct pssh_list *fresh)
 	return status;
 }
 
-/* The file with these nodes beside its own. Those that it has already are no mistake: the same command again goes on. */
+/* Adds the nodes to the file. Nodes that it has already are no error, so that the same command can continue. */
 static int add_to_text(struct provision *p, const struct pssh_list *hosts, struct pssh_list *fresh)
 {
 	struct pssh_list *all;
@@ -223,7 +223,7 @@ static int add_to_text(struct provision *p, const struct pssh_list *hosts, struc
 	return status ? status : provision_read(p);
 }
 
-/* A name that was mistyped would be a member for good. */
+/* Refuses new nodes that do not answer: a mistyped name would stay in the cluster. */
 static int all_reached(struct provision *p, const struct pssh_list *fresh)
 {
 	for (size_t i = 0; i < pssh_list_count(fresh); i++) {
@@ -232,8 +232,8 @@ static int all_reached(struct provision *p, const struct pssh_list *fresh)
 
 		if (m != (size_t)-1 && !rollout_facts(p->e)[m].known)
 			return print_fail(p->np, STATUS_UNREACHABLE,
-				"nothing was changed; the same again when it answers", "'%s' is not added: %s", name,
-				rollout_facts(p->e)[m].why ? rollout_facts(p->e)[m].why : "it was not reached");
+				"nothing was changed; run it again when the node answers", "cannot add '%s': %s", name,
+				rollout_facts(p->e)[m].why ? rollout_facts(p->e)[m].why : "nanopod did not reach it");
 	}
 	return STATUS_OK;
 }
@@ -261,7 +261,7 @@ int provision_add(struct nanopod *np, const struct options *o, char **words)
 
 /* ---- Which ------------------------------------------------------------------------------------------------ */
 
-/* Members that -w and -r name; all must be some. */
+/* Marks the members that -w and -r name; other hosts are an error. */
 static int provision_nodes_choose(struct provision *p, bool **out)
 {
 	struct pssh_list *hosts;
@@ -276,7 +276,7 @@ static int provision_nodes_choose(struct provision *p, bool **out)
 
 		if (m == (size_t)-1)
 			status = print_fail_field(p->np, STATUS_NOTFOUND, "--hosts",
-				"'nanopod provision list' shows the nodes", "'%s' is no node of '%s'",
+				"'nanopod provision list' shows the nodes", "'%s' is not a node of '%s'",
 				pssh_list_get(hosts, i), p->c->name);
 		else
 			which[m] = true;
@@ -301,7 +301,8 @@ static int drop_from_role(struct provision *p, const char *key, const bool *whic
 		if (which[i])
 			(void)pssh_list_drop(l, p->c->members[i]);
 	if (before && !pssh_list_count(l))
-		status = print_fail(p->np, STATUS_CONFLICT, "give it to another one in the file and apply that first",
+		status = print_fail(p->np, STATUS_CONFLICT,
+			"give the role to another node in the file and apply that first",
 			"no node of '%s' would be left as '%s'", p->c->name, key);
 	else if (pssh_list_count(l) != before)
 		status = set_role(p, key, l);
@@ -335,7 +336,7 @@ static int drop_from_text(struct provision *p, const bool *which)
 	return status;
 }
 
-/* A role that only falls to another because this one goes: with it goes what only this one has. */
+/* Refuses a drop that moves a role by default to another node, which would lack the first node's data. */
 static int check_roles_stay(struct provision *p, const struct cluster *after)
 {
 	for (size_t k = 0; k < p->c->use_count && k < after->use_count; k++) {
@@ -348,8 +349,8 @@ static int check_roles_stay(struct provision *p, const struct cluster *after)
 			for (size_t r = 0; r < now->stack->role_count; r++)
 				if (fresh & (1U << r) && now->stack->roles[r].max)
 					return print_fail(p->np, STATUS_CONFLICT,
-						"name who shall be it in the file's 'roles' and apply that first",
-						"'%s' would become the %s of %s, without what the one that goes has",
+						"name a node for the role in the file's 'roles' and apply that first",
+						"'%s' would become the %s of %s, without the data of the dropped node",
 						after->members[i], now->stack->roles[r].name, now->stack->name);
 		}
 	}
@@ -366,7 +367,7 @@ static size_t with_roles(const struct cluster *c, const char *stack, unsigned ro
 	return n;
 }
 
-/* Of servers that vote more than half must stay. */
+/* More than half of the voting servers must stay. */
 static int check_quorum(struct provision *p, const struct cluster *after)
 {
 	for (size_t k = 0; k < p->c->use_count; k++) {
@@ -396,9 +397,8 @@ static void show_drop(struct provision *p, const bool *which, const struct clust
 	struct plan plan;
 
 	plan_init(&plan, "drop %s from '%s'", gone, p->c->name);
-	plan_add(&plan, "there",
-		"what runs is drained, and what was installed is removed, where the node can be reached");
-	plan_add(&plan, "left", "%s, which are then told that it is gone", left);
+	plan_add(&plan, "there", "drains running work and removes what was installed, if the node answers");
+	plan_add(&plan, "left", "%s, which then forget the dropped nodes", left);
 	plan_show(p->np, &plan);
 	plan_release(&plan);
 	free(gone);
@@ -416,13 +416,13 @@ static bool any_reached(const struct provision *p)
 	return false;
 }
 
-/* Drained, forgotten by the others, and emptied. What cannot be reached is only forgotten. */
+/* Drains the nodes, lets the others forget them, and undoes their steps. An unreachable node is only forgotten. */
 static int take_out(struct provision *p, const bool *which, struct cluster *gone)
 {
 	struct cluster *whole = p->c;
 	int status = provision_call_about(p, "may_leave", which, true), rc;
 
-	/* Who may not go is not drained either. */
+	/* Do not drain a node that may not leave. */
 	if (!status || option_given(p->o, "force"))
 		status = provision_worse(status, provision_call_about(p, "drain", which, true));
 	if (!status || option_given(p->o, "force"))
@@ -438,12 +438,15 @@ static int take_out(struct provision *p, const bool *which, struct cluster *gone
 		return rc;
 	if (rc)
 		print_warn(p->np,
-			"what nodes that are dropped still have is theirs: they could not be reached, or not be "
-			"emptied");
+			"dropped nodes may still have what was installed: nanopod could not reach them, or not clean "
+			"them");
 	return STATUS_OK;
 }
 
-/* What would be left is looked at before anything is changed: a partition that names who goes, say, has to be mended first. */
+/*
+ * Checks the remaining cluster before any change: for example, a partition that names a dropped node must be fixed
+ * first.
+ */
 static int open_drop(struct provision *p, struct cluster *after)
 {
 	struct cluster *whole = p->c;
@@ -454,8 +457,8 @@ static int open_drop(struct provision *p, struct cluster *after)
 	p->c = whole;
 	if (!status && !option_given(p->o, "force") && (status = rollout_try(p->e)) == STATUS_CHECK) {
 		display_quiet(p->d);
-		return print_fail(p->np, STATUS_CONFLICT, "mend what is told above, and apply that first",
-			"'%s' cannot be without them: nothing was changed", p->c->name);
+		return print_fail(p->np, STATUS_CONFLICT, "fix the errors above and apply that first",
+			"'%s' needs these nodes; nothing was changed", p->c->name);
 	}
 	status = status ? status : provision_agree(p, "Drop it?");
 	return status ? status : provision_reopen(p, whole);
@@ -467,7 +470,7 @@ static int provision_nodes_drop(struct provision *p, const bool *which)
 	int status = provision_parse(p, &gone);
 
 	status = status ? status : drop_from_text(p, which);
-	status = status ? status : provision_parse(p, &old); /* for now it is the new one */
+	status = status ? status : provision_parse(p, &old); /* at this point it is the new one */
 	status = status ? status : check_roles_stay(p, old);
 	status = status ? status : check_quorum(p, old);
 	if (!status)
@@ -534,8 +537,7 @@ static int provision_nodes_call(struct nanopod *np, const struct options *o, cha
 	status = status ? status : provision_take_cluster(&p, *words);
 	status = status ? status : provision_nodes_choose(&p, &which);
 	if (!status && !provision_nodes_knows(p.c, function))
-		status = print_fail(np, STATUS_CONFLICT, NULL, "no stack of '%s' knows how to %s a node", p.c->name,
-			function);
+		status = print_fail(np, STATUS_CONFLICT, NULL, "no stack of '%s' can %s a node", p.c->name, function);
 	if (!status && option_given(o, "dry-run")) {
 		names = fold_marked(p.c, which);
 		print_note(np, "would %s %s", function, names);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod provision remove: the nodes are as they were. */
+/* nanopod provision remove: undoes all steps, so that the nodes are as they were. */
 #include <stdlib.h>
 
 #include "cli/cmd/provision/provision.h"
@@ -20,8 +20,8 @@ static void show_removal(struct provision *p)
 		(void)buf_addf(&stacks, "%s%s", stacks.len ? ", " : "", p->c->uses[i].stack->name);
 	plan_init(&plan, "remove the cluster '%s'", p->c->name);
 	plan_add(&plan, "nodes", "%s", nodes);
-	plan_add(&plan, "stacks", "%s: what they installed, with their data", buf_text(&stacks));
-	plan_add(&plan, "kept", "what was there before, as it was then");
+	plan_add(&plan, "stacks", "%s, with all they installed and their data", buf_text(&stacks));
+	plan_add(&plan, "kept", "what was there before, in its old state");
 	plan_show(p->np, &plan);
 	plan_release(&plan);
 	buf_release(&stacks);
@@ -54,7 +54,7 @@ int provision_remove(struct nanopod *np, const struct options *o, char **words)
 			if (runlog_forget(p.j, &f))
 				status = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 			else
-				print_note(np, "'%s' is removed", p.c->name);
+				print_note(np, "removed '%s'", p.c->name);
 		}
 	}
 	provision_release(&p);

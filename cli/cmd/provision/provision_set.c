@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --set, --role and --airgap change in the text of a cluster file. */
+/* Parses the text of a cluster file, and changes it as --set, --role and --airgap say. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,9 +9,50 @@
 #include "cli/frame/print.h"
 #include "cli/frame/value.h"
 #include "cli/provision/model/clusteredit.h"
+#include "cli/remote/select.h"
 #include "conf/conf.h"
 
-/* "slurm.controller=n1": both parts; the text is the caller's. */
+int provision_expand(struct provision *p, const char *text, struct pssh_list *into)
+{
+	struct pssh_list *l;
+	int status = select_new(p->np, &l);
+
+	status = status ? status : select_add(p->np, l, text);
+	for (size_t i = 0; !status && i < pssh_list_count(l); i++)
+		if (pssh_list_add(into, pssh_list_get(l, i)) != 0)
+			status = print_fail(p->np, STATUS_USAGE, NULL, "%s", pssh_list_error(into));
+	pssh_list_free(l);
+	return status;
+}
+
+/* The cluster_expand of cluster_parse(). p->said tells that an error was already printed. */
+static int provision_set_expand(void *arg, const char *text, struct pssh_list *into, struct fail *f)
+{
+	struct provision *p = arg;
+	int status = provision_expand(p, text, into);
+
+	if (!status)
+		return 0;
+	p->said = status;
+	return fail_set(f, -EINVAL, "cannot find the nodes '%.100s'", text);
+}
+
+int provision_parse(struct provision *p, struct cluster **out)
+{
+	struct fail f = { 0 };
+	int rc;
+
+	p->said = 0;
+	rc = cluster_parse(p->file, buf_text(&p->text), p->text.len, p->folder, provision_set_expand, p, out, &f);
+	if (!rc)
+		return STATUS_OK;
+	return p->said ? p->said
+		       : print_fail(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
+}
+
+/* ---- What options change ------------------------------------------------------------------------- */
+
+/* Splits "slurm.controller=n1"; *key is malloc'd, *value points into the text. */
 static int provision_set_part(struct provision *p, const char *option, const char *text, char **key,
 	const char **value)
 {
@@ -20,7 +61,7 @@ static int provision_set_part(struct provision *p, const char *option, const cha
 	if (!equals || equals == text)
 		return print_fail_field(p->np, STATUS_USAGE, option,
 			strcmp(option, "--set") == 0 ? "'--set slurm.accounting=yes'" : "'--role controller=n1'",
-			"'%.80s' says no value", text);
+			"'%.80s' has no value", text);
 	*key = strndup(text, (size_t)(equals - text));
 	if (!*key)
 		command_nomem();
@@ -28,7 +69,7 @@ static int provision_set_part(struct provision *p, const char *option, const cha
 	return STATUS_OK;
 }
 
-/* The setting of "slurm.accounting" or "slurm.partitions.gpu.nodes"; NULL: cluster_parse() says what is wrong with it. */
+/* The setting of "slurm.accounting" or "slurm.partitions.gpu.nodes"; NULL: cluster_parse() will report the error. */
 static const struct stack_setting *find_setting(struct provision *p, const char *key, struct stack **stack)
 {
 	char *name = strdup(key), *rest;
@@ -48,7 +89,7 @@ static const struct stack_setting *find_setting(struct provision *p, const char 
 	return s;
 }
 
-/* A path of this machine is meant from where the command is typed, and kept whole. malloc'd; NULL: it was said. */
+/* Makes a local path absolute, because the file is saved in another folder. malloc'd; NULL after an error. */
 static char *whole_value(struct provision *p, const char *key, const char *value, int *status)
 {
 	struct stack *stack;
@@ -70,7 +111,7 @@ static char *whole_value(struct provision *p, const char *key, const char *value
 	return path;
 }
 
-/* One that the file does not name is there all the same where another one needs it. */
+/* A stack that the file does not name is still part of the cluster if another one needs it. */
 static int check_needed(struct provision *p, const char *name, const char *near)
 {
 	struct cluster *c;
@@ -88,7 +129,7 @@ static int check_needed(struct provision *p, const char *name, const char *near)
 		     : print_fail_field(p->np, STATUS_USAGE, "--set", NULL, "'%s' has no stack '%s'", p->file, name);
 }
 
-/* A typing mistake must not add a stack to the file. */
+/* A typo must not add a stack to the file. */
 static int check_stack(struct provision *p, const char *key)
 {
 	size_t len = strcspn(key, "."), far, best = SIZE_MAX;
@@ -99,7 +140,7 @@ static int check_stack(struct provision *p, const char *key)
 
 	snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : sizeof name - 1), key);
 	if (strcmp(name, "base") == 0 || conf_parse(p->file, buf_text(&p->text), p->text.len, &file, NULL))
-		return STATUS_OK; /* what is wrong with the file is said where it is read */
+		return STATUS_OK; /* errors of the file are reported when it is read */
 	stacks = conf_get(&file->root, "stacks");
 	for (size_t i = 0; stacks && stacks->type == CONF_MAP && i < stacks->count; i++) {
 		known |= strcmp(stacks->items[i].key, name) == 0;
@@ -112,7 +153,7 @@ static int check_stack(struct provision *p, const char *key)
 	return known ? STATUS_OK : check_needed(p, name, near);
 }
 
-/* "k3s.labels={a: b}" would be a text where names belong. */
+/* Refuses "k3s.labels={a: b}": the value would be a text, but a map needs names below it. */
 static int provision_set_check_map(struct provision *p, const char *key)
 {
 	struct stack *stack;
@@ -122,8 +163,8 @@ static int provision_set_check_map(struct provision *p, const char *key)
 	stack_free(stack);
 	return !is_map
 		? STATUS_OK
-		: print_fail_field(p->np, STATUS_USAGE, "--set", "'nanopod provision stacks' shows what goes below it",
-			  "'%s' has names below it and no value of its own: '--set %s.NAME=VALUE'", key, key);
+		: print_fail_field(p->np, STATUS_USAGE, "--set", "'nanopod provision stacks STACK' shows its names",
+			  "'%s' is a map and has no value of its own: '--set %s.NAME=VALUE'", key, key);
 }
 
 static int lay_set(struct provision *p, const char *text)

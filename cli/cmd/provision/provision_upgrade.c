@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod provision upgrade: to what --set and --airgap say. Steps look at what is newer (`upgrades`); the file is applied, then
- * each step that can (`upgrade`) brings its nodes up to date, in the order of the stack; and what depends on versions is applied.
+ * nanopod provision upgrade: to the versions of --set and --airgap. Steps report newer versions (`upgrades`); the file
+ * is applied; each step with `upgrade` updates its nodes, in the order of the stack; then steps that depend on versions
+ * are applied.
  */
 #include <string.h>
 
@@ -20,7 +21,7 @@ static bool provision_upgrade_can(const struct cluster *c)
 	return false;
 }
 
-/* Where packages come from is changed by what is applied first: what is newer there is seen only then. */
+/* Applying the file may change the package sources, so newer versions show only afterwards. */
 static bool sources_change(const struct provision *p)
 {
 	const struct notelist *told = display_told(p->d);
@@ -53,7 +54,7 @@ static int provision_upgrade_do_it(struct provision *p, size_t changes)
 	called = provision_fatal(status) ? status : provision_call_steps(p, "upgrade", NULL);
 	if (!provision_fatal(called))
 		called = provision_worse(called, provision_upgrade_apply(p));
-	/* Those that an order of nodes begins with are among the ones that failed: it was told why. */
+	/* The nodes that must be first failed, and the error was reported. */
 	status = called == STATUS_UNREACHABLE && status == STATUS_PARTLY ? status : provision_worse(status, called);
 	if (!provision_fatal(called) && !option_given(p->o, "no-verify"))
 		verified = rollout_verify(p->e);
