@@ -8,7 +8,7 @@
 #include "marketd/options.h"
 #include "marketd/serve.h"
 
-/* One line each, whatever is in it. */
+/* Prints one line per message, whatever is in it. */
 static void main_to_stderr(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;

@@ -25,7 +25,7 @@ static void notify_tell(const char *text)
 	if (fd < 0)
 		return;
 	if (sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&where, len) < 0) {
-		/* Who does not listen is not told. */
+		/* The manager does not listen: nothing to do. */
 	}
 	close(fd);
 }

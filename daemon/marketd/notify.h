@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells a service manager (NOTIFY_SOCKET) that the market can be used, or is ending. Says nothing where there is none. */
+/* Tells a service manager (NOTIFY_SOCKET) that the market is ready or stops. Does nothing without one. */
 #ifndef MARKETD_NOTIFY_H
 #define MARKETD_NOTIFY_H
 

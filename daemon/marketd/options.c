@@ -58,48 +58,47 @@ static const char help[] =
 	"       nanopod-marketd check|migrate [--data DIR]\n"
 	"       nanopod-marketd backup|restore [--data DIR] [--force] FILE\n"
 	"\n"
-	"Runs a market in the foreground: SF Compute's API and nanopod's own, over HTTP.\n"
+	"Run a market in the foreground: SF Compute's API and nanopod's own, over HTTP.\n"
 	"\n"
-	"  --data DIR          where the market is kept (" OPTIONS_DATA ")\n"
-	"  --listen ADDR:PORT  where it is reached; may be repeated; port 0: any (" OPTIONS_LISTEN ")\n"
-	"  --socket PATH       unix socket for the operator (DIR/socket)\n"
-	"  --tls-cert FILE     certificates in PEM; SIGHUP reads both files anew\n"
-	"  --tls-key FILE      the key in PEM\n"
-	"  --insecure          take a public address without TLS, behind a proxy that has it\n"
-	"  --name NAME         what the market calls itself (nanopod)\n"
-	"  --connections N     at most so many connections (4096)\n"
+	"  --data DIR          folder of the market (default: " OPTIONS_DATA ")\n"
+	"  --listen ADDR:PORT  listen here; repeatable; port 0: any (default: " OPTIONS_LISTEN ")\n"
+	"  --socket PATH       unix socket for the operator (default: DIR/socket)\n"
+	"  --tls-cert FILE     certificates in PEM; SIGHUP reads both files again\n"
+	"  --tls-key FILE      key in PEM\n"
+	"  --insecure          allow a public address without TLS, behind a proxy with TLS\n"
+	"  --name NAME         the market's name (default: nanopod)\n"
+	"  --connections N     up to N connections (default: 4096)\n"
 	"  --connections-per-address N\n"
-	"                      of them from one address, but for agents (256)\n"
-	"  --rate N            requests a second of one account; 0: as many as it likes (1000)\n"
-	"  --agent-silent N    seconds after which a host is down whose agent is not heard of (45)\n"
-	"  --node-wait N       seconds after which a host is down whose node does not run (180)\n"
-	"  --snapshot-every N  a snapshot each N events; 0: only at the end (100000)\n"
-	"  --test-clock[=UNIX] the clock stands still until it is told to move: for tests\n"
-	"  --log-level LEVEL   error, warn, info, debug (info)\n"
-	"  --force             restore: over a market that is there\n"
+	"                      up to N of them from one address, without agents (default: 256)\n"
+	"  --rate N            requests per second and account; 0: no limit (default: 1000)\n"
+	"  --agent-silent N    seconds until a host with a silent agent is down (default: 45)\n"
+	"  --node-wait N       seconds until a host whose node does not run is down (default: 180)\n"
+	"  --snapshot-every N  a snapshot every N events; 0: only at the end (default: 100000)\n"
+	"  --test-clock[=UNIX] for tests: the clock stands still until it is set\n"
+	"  --log-level LEVEL   error, warn, info or debug (default: info)\n"
+	"  --force             restore: replace an existing market\n"
 	"  --help, --version\n"
 	"\n"
-	"A first account and token, once it runs:\n"
+	"Once it runs, make a first account and token:\n"
 	"  curl --unix-socket DIR/socket http://x/np/v1/accounts -d '{\"name\":\"acme\"}'\n"
 	"  curl --unix-socket DIR/socket http://x/np/v1/accounts/acme/tokens -d '{\"scopes\":[\"read\",\"trade\"]}'\n";
 
 static int options_complain(const char *name, const char *value, const char *forms)
 {
-	fprintf(stderr, "nanopod-marketd: '--%s %s' is not understood; give %s\n", name, value, forms);
+	fprintf(stderr, "nanopod-marketd: invalid '--%s %s'; give %s\n", name, value, forms);
 	return USAGE;
 }
 
 static int options_read_number(const char *name, const char *text, long min, long max, long *out)
 {
-	return str_to_long(text, min, max, out) == 0
-		? -1
-		: options_complain(name, text, "a whole number that is neither too small nor too large");
+	return str_to_long(text, min, max, out) == 0 ? -1
+						     : options_complain(name, text, "a whole number within its limits");
 }
 
 static int read_listen(struct options *o, const char *text)
 {
 	if (o->listen_count == OPTIONS_LISTEN_MAX)
-		return options_complain("listen", text, "eight addresses at most");
+		return options_complain("listen", text, "up to eight addresses");
 	o->listen[o->listen_count++] = text;
 	return -1;
 }
@@ -152,12 +151,14 @@ static int read_option(struct options *o, int opt, const char *text)
 			: options_complain("log-level", text, "error, warn, info or debug");
 	case OPT_HELP: fputs(help, stdout); return fflush(stdout) != 0;
 	case OPT_VERSION: puts("nanopod-marketd " PACKAGE_VERSION); return fflush(stdout) != 0;
-	case '?': fputs("nanopod-marketd: 'nanopod-marketd --help' lists the options\n", stderr); return USAGE;
+	case '?':
+		fputs("nanopod-marketd: see 'nanopod-marketd --help'\n", stderr);
+		return USAGE;
 	default: return read_number_option(o, opt, text);
 	}
 }
 
-/* What comes without dashes: a verb, and the file that it is about. */
+/* The words without dashes: a verb, and the file that it takes. */
 static int options_read_words(struct options *o, int argc, char **argv)
 {
 	bool file;
@@ -165,18 +166,19 @@ static int options_read_words(struct options *o, int argc, char **argv)
 	if (optind < argc)
 		o->verb = argv[optind++];
 	if (o->verb && !maintain_verb(o->verb)) {
-		fprintf(stderr, "nanopod-marketd: '%s' is none of check, backup, restore, migrate\n", o->verb);
+		fprintf(stderr, "nanopod-marketd: unknown command '%s'; use check, backup, restore or migrate\n",
+			o->verb);
 		return USAGE;
 	}
 	file = o->verb && (strcmp(o->verb, "backup") == 0 || strcmp(o->verb, "restore") == 0);
 	if (file && optind < argc)
 		o->path = argv[optind++];
 	if (optind < argc) {
-		fprintf(stderr, "nanopod-marketd: '%s' is one word too many\n", argv[optind]);
+		fprintf(stderr, "nanopod-marketd: unexpected argument '%s'\n", argv[optind]);
 		return USAGE;
 	}
 	if (file && !o->path) {
-		fprintf(stderr, "nanopod-marketd: %s needs a file: nanopod-marketd %s --data DIR FILE\n", o->verb,
+		fprintf(stderr, "nanopod-marketd: %s needs a file, e.g. nanopod-marketd %s --data DIR FILE\n", o->verb,
 			o->verb);
 		return USAGE;
 	}
@@ -186,7 +188,7 @@ static int options_read_words(struct options *o, int argc, char **argv)
 static int check_together(struct options *o)
 {
 	if (!o->tls_cert != !o->tls_key) {
-		fputs("nanopod-marketd: --tls-cert and --tls-key go together\n", stderr);
+		fputs("nanopod-marketd: give both --tls-cert and --tls-key\n", stderr);
 		return USAGE;
 	}
 	if (!*o->name || strlen(o->name) > 100) {

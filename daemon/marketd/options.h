@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nanopod-marketd is told on its command line. */
+/* The command line of nanopod-marketd. */
 #ifndef MARKETD_OPTIONS_H
 #define MARKETD_OPTIONS_H
 
@@ -24,15 +24,15 @@ struct options {
 	const char *tls_cert, *tls_key;
 	const char *name;
 	bool insecure, test_clock;
-	int64_t test_start;            /* --test-clock=UNIX: where a new market begins; 0: now */
-	long snapshot_every;           /* -1: the market's own */
-	long agent_silent, node_wait;  /* seconds; 0: the watch's own */
-	long connections, connections_per_address, rate;   /* 0: the server's own; rate -1: none */
+	int64_t test_start;            /* --test-clock=UNIX: when a new market begins; 0: now */
+	long snapshot_every;           /* -1: the market's default */
+	long agent_silent, node_wait;  /* seconds; 0: the watch's default */
+	long connections, connections_per_address, rate;   /* 0: the server's default; rate -1: none */
 	enum log_level level;
 	char database[OPTIONS_PATH_MAX], socket_room[OPTIONS_PATH_MAX];
 };
 
-/* -1: go on; else an exit status: help or version was told, or what is wrong was (on stderr). */
+/* -1: continue; else an exit status, after help, version or an error (on stderr) was printed. */
 int options_read(struct options *o, int argc, char **argv);
 
 #endif

@@ -16,7 +16,6 @@
 #include "marketd/http/http.h"
 #include "marketd/http/listen.h"
 #include "marketd/notify.h"
-#include "marketd/http/tlskey.h"
 #include "marketd/store/watch.h"
 
 enum { DRAIN_MS = 10000, RETRY_MS = 1000, WATCH_MS = 1000, PAUSE_MS = 3000, PEM_MAX = 1 << 20, WHERE_MAX = 1024 };
@@ -48,9 +47,9 @@ static int open_data(const struct server *s, struct fail *f)
 	if (stat(s->o->data, &st) != 0)
 		return fail_errno(f, -errno, errno, "cannot look at '%s'", s->o->data);
 	if (!S_ISDIR(st.st_mode))
-		return fail_set(f, -ENOTDIR, "'%s' is no folder", s->o->data);
+		return fail_set(f, -ENOTDIR, "'%s' is not a folder", s->o->data);
 	if (st.st_mode & 077)
-		return fail_set(f, -EPERM, "others may look into '%s'; 'chmod 700 %s' closes it", s->o->data,
+		return fail_set(f, -EPERM, "other users can read '%s'; close it with 'chmod 700 %s'", s->o->data,
 			s->o->data);
 	return 0;
 }
@@ -73,8 +72,8 @@ static int open_socket(struct server *s, const char *text, struct fail *f)
 	s->sockets[s->socket_count++] = fd;
 	if (!loopback && !s->o->tls_cert && !s->o->insecure)
 		return fail_set(f, -EPERM,
-			"'%s' can be reached by others, and without TLS they could read every token; "
-			"give --tls-cert and --tls-key, or --insecure where a proxy before it has TLS",
+			"'%s' is a public address, and without TLS others could read every token; "
+			"give --tls-cert and --tls-key, or --insecure behind a proxy with TLS",
 			text);
 	add_where(s, s->o->tls_cert ? "https://" : "http://", where);
 	return 0;
@@ -101,7 +100,7 @@ static int64_t wall_clock(void)
 	return ts.tv_sec;
 }
 
-/* With a test clock, time passes only when POST /np/v1/admin/clock says so. */
+/* With a test clock, time passes only by POST /np/v1/admin/clock. */
 static int64_t clock_of(const struct server *s)
 {
 	if (!s->o->test_clock)
@@ -183,8 +182,8 @@ static int open_http(struct server *s, struct fail *f)
 	if (s->o->tls_cert) {
 		cert = buf_text(&pem.cert);
 		key = buf_text(&pem.key);
-		if (rc == 0 && tls_key(cert, s->api.tls_key) != 0)
-			rc = fail_set(f, -EINVAL, "'%s' has no certificate", s->o->tls_cert);
+		if (rc == 0 && listen_tls_key(cert, s->api.tls_key) != 0)
+			rc = fail_set(f, -EINVAL, "no certificate in '%s'", s->o->tls_cert);
 	}
 	if (rc == 0)
 		rc = http_new(&s->http, s->loop, &s->api, s->metrics, s->log, &set, f);
@@ -206,7 +205,7 @@ static int serve_open_signals(struct server *s, struct fail *f)
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);  /* a database that may not grow is an error of the write, not an end */
+	signal(SIGXFSZ, SIG_IGN); /* a database over its size limit fails the write, it does not kill us */
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
@@ -239,12 +238,12 @@ static void new_certificate(struct server *s)
 	if (rc == 0 && s->o->tls_cert)
 		rc = http_new_certificate(s->http, buf_text(&pem.cert), buf_text(&pem.key), &f);
 	if (rc == 0 && s->o->tls_cert)
-		tls_key(buf_text(&pem.cert), s->api.tls_key);
+		listen_tls_key(buf_text(&pem.cert), s->api.tls_key);
 	release_pem(&pem);
 	if (rc != 0)
-		log_at(s->log, LOG_ERROR, "the old certificate stays: %s", f.text);
+		log_at(s->log, LOG_ERROR, "keeping the old certificate: %s", f.text);
 	else if (s->o->tls_cert)
-		log_at(s->log, LOG_INFO, "the certificate was read anew");
+		log_at(s->log, LOG_INFO, "read the certificate again");
 }
 
 static void serve_take_signals(struct server *s)
@@ -264,7 +263,7 @@ static int min_timeout(int a, int b)
 	return a < 0 ? b : b < 0 ? a : a < b ? a : b;
 }
 
-/* Until the next minute begins, and a little: then it surely has. */
+/* Until just after the next minute begins. */
 static int until_minute(const struct server *s)
 {
 	struct timespec ts;
@@ -287,10 +286,10 @@ static void keep_time(struct server *s)
 	if (market_time(s->market, clock_of(s), &f) != 0)
 		log_at(s->log, LOG_ERROR, "%s", f.text);
 	if (!was && market_ready(s->market))
-		log_at(s->log, LOG_WARN, "the store can be written again");
+		log_at(s->log, LOG_WARN, "the store is writable again");
 }
 
-/* Agents that fell silent, nodes that do not come. */
+/* Takes down the hosts of silent agents and of nodes that do not start. */
 static void keep_watch(struct server *s)
 {
 	int64_t now_ms = clock_ms();
@@ -302,10 +301,10 @@ static void keep_watch(struct server *s)
 		watch_paused(s->api.watch, now_ms - s->watched);
 	s->watched = now_ms;
 	if (watch_turn(s->api.watch, s->market, now_ms, market_now(s->market), &f) != 0)
-		log_at(s->log, LOG_WARN, "the hosts of an agent could not be put down or up: %s", f.text);
+		log_at(s->log, LOG_WARN, "cannot take the hosts of an agent down or up: %s", f.text);
 }
 
-/* One turn: sleep until something is due, move the clock, answer all that is ready with one commit. */
+/* One turn: sleeps until something is due, moves the clock, answers all that is ready with one commit. */
 static void serve_turn(struct server *s)
 {
 	int ms = min_timeout(http_timeout(s->http), until_minute(s));
@@ -320,12 +319,12 @@ static void serve_turn(struct server *s)
 		if (w == &s->signal_watch)
 			serve_take_signals(s);
 		else if (http_watches(s->http, w))
-			break;  /* they stay ready until http_turn has looked */
+			break; /* they stay ready until http_turn() handles them */
 	keep_time(s);
 	keep_watch(s);
 	http_turn(s->http, clock_ms());
 	if (market_lost(s->market) && !s->ending) {
-		log_at(s->log, LOG_ERROR, "another nanopod-marketd has taken this market over; this one ends");
+		log_at(s->log, LOG_ERROR, "another nanopod-marketd has taken over this market; stopping");
 		s->ending = s->lost = true;
 	}
 }
@@ -334,7 +333,7 @@ static void serve_drain(struct server *s)
 {
 	int64_t deadline = clock_ms() + DRAIN_MS;
 
-	log_at(s->log, LOG_INFO, "ending: answers under way are finished");
+	log_at(s->log, LOG_INFO, "stopping after the answers under way");
 	http_quiesce(s->http);
 	while (!http_quiet(s->http) && clock_ms() < deadline)
 		serve_turn(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All routes and all schemas that this market has: nothing is served that is not listed here. */
+/* All routes and all schemas of this market: it serves nothing else. */
 #include "marketd/api/np/np.h"
 #include "marketd/api/v2/v2.h"
 #include "marketd/api/builtin.h"

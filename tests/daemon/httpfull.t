@@ -28,7 +28,7 @@ like "$(cat "$TMP/answer")" '"code":"unavailable"' "which is told as such"
 like "$(http_header Retry-After)" '^[0-9]+$' "and that it may be tried again"
 readable() { [ "$(as "$token" GET /np/v1/balance | json .available_micros)" = $(((100 + credited) * 1000000)) ]; }
 ok "what was kept can be read, and is all that there is" wait_for 15 readable
-ok "the log says why" grep -q 'nothing of this turn was kept' "$MARKETD_LOG"
+ok "the log says why" grep -q 'nothing of this turn was saved' "$MARKETD_LOG"
 marketd_stop
 is "$marketd_status" 0 "it ends cleanly"
 run_is 0 "and its books are in order" "$MARKETD" check --data "$MARKETD_DATA"

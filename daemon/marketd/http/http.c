@@ -19,7 +19,7 @@ enum { SWEEP_MS = 1000, FAILURES_PER_SECOND = 1, FAILURES_BURST = 20, SPARE = 64
 
 #define TLS_PRIORITIES "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1"
 
-/* Targets stay as they came: uri.c takes them apart. */
+/* Leaves targets as they came: uri.c takes them apart. */
 static size_t hook_unescape(void *cls, struct MHD_Connection *mhd, char *text)
 {
 	(void)cls, (void)mhd;
@@ -40,7 +40,7 @@ static void hook_log(void *cls, const char *fmt, va_list ap)
 
 /* ---- Listeners -------------------------------------------------------------------------- */
 
-/* The logger comes first, for what is said about the rest. */
+/* The logger comes first, so that it hears about the other options. */
 static struct MHD_Daemon *start_daemon(struct listener *l, const char *cert, const char *key)
 {
 	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (cert ? MHD_USE_TLS : 0);
@@ -74,7 +74,7 @@ int http_listen(struct http *h, int fd, bool local, const char *cert, const char
 	struct listener *l;
 
 	if (h->listener_count == LISTENERS_MAX)
-		return fail_set(f, -EMFILE, "a market listens on %d addresses at most", LISTENERS_MAX);
+		return fail_set(f, -EMFILE, "a market listens on up to %d addresses", LISTENERS_MAX);
 	l = calloc(1, sizeof *l);
 	if (!l)
 		return fail_set(f, -ENOMEM, "out of memory");
@@ -86,21 +86,21 @@ int http_listen(struct http *h, int fd, bool local, const char *cert, const char
 	if (!l->daemon) {
 		free(l);
 		return fail_set(f, -EINVAL,
-			cert ? "the certificate and key cannot be used; are both PEM, and of one another?"
-			     : "the HTTP server does not start");
+			cert ? "cannot use the certificate and key; are both PEM, and do they match?"
+			     : "cannot start the HTTP server");
 	}
 	info = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	if (!info || loop_watch(h->loop, &l->watch, info->epoll_fd, LOOP_READ) != 0) {
 		MHD_quiesce_daemon(l->daemon);
 		MHD_stop_daemon(l->daemon);
 		free(l);
-		return fail_set(f, -EINVAL, "the HTTP server cannot be waited for");
+		return fail_set(f, -EINVAL, "cannot wait for the HTTP server");
 	}
 	h->listeners[h->listener_count++] = l;
 	return 0;
 }
 
-/* Takes nobody new; the socket is closed here, others' copies of it stay. */
+/* Takes no new connections. Closes the socket here; other processes' copies of it stay open. */
 static void listener_quiesce(struct listener *l)
 {
 	int fd;
@@ -136,7 +136,7 @@ int http_new_certificate(struct http *h, const char *cert, const char *key, stru
 			continue;
 		fd = dup(l->fd);
 		if (fd < 0)
-			return fail_errno(f, -errno, errno, "cannot listen anew");
+			return fail_errno(f, -errno, errno, "cannot listen again");
 		rc = http_listen(h, fd, l->local, cert, key, f);
 		if (rc != 0) {
 			close(fd);
@@ -205,7 +205,7 @@ int http_new(struct http **out, struct loop *loop, struct api *api, struct metri
 	return 0;
 }
 
-/* Nobody may be suspended when libmicrohttpd ends. */
+/* No connection may be suspended when libmicrohttpd stops. */
 void http_free(struct http *h)
 {
 	struct list *at, *tmp;
@@ -245,8 +245,8 @@ int http_timeout(const struct http *h)
 }
 
 /*
- * libmicrohttpd accepts ten connections a run: a crowd at the door would wait for as many commits as
- * it has tens, so it is let in first.
+ * libmicrohttpd accepts ten connections per run. Many new ones would wait for a commit per ten, so this
+ * accepts them all first.
  */
 static void run_all(struct http *h)
 {
@@ -262,7 +262,7 @@ static void run_all(struct http *h)
 	}
 }
 
-/* One transaction for all that this turn did; its answers leave after it, or none does. */
+/* One transaction for all that this turn did. Its answers leave after that, or none does. */
 static void http_commit(struct http *h)
 {
 	int64_t started = clock_us(), answers = 0;
@@ -276,7 +276,7 @@ static void http_commit(struct http *h)
 	api_committed(h->api, rc != 0);
 	if (rc != 0) {
 		h->metrics->commits_failed++;
-		log_at(h->log, LOG_ERROR, "nothing of this turn was kept: %s", f.text);
+		log_at(h->log, LOG_ERROR, "nothing of this turn was saved: %s", f.text);
 	}
 	list_each(at, tmp, &h->turn) {
 		struct exchange *x = list_entry(at, struct exchange, link);

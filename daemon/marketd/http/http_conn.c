@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection: what it does, until when, and which one goes where there are too many. */
+/* A connection: what it does, its deadline, and which one to close when there are too many. */
 #include <microhttpd.h>
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ void conn_state_set(struct conn *c, enum conn_state state)
 		conn_shut(c);
 }
 
-/* libmicrohttpd owns the descriptor: it sees the end and closes. */
+/* libmicrohttpd owns the descriptor: it sees the end and closes it. */
 void conn_shut(struct conn *c)
 {
 	if (!c->closing)
@@ -39,7 +40,7 @@ static uint16_t *address_count(struct http *h, uint64_t address)
 	return &h->addresses[(address * 0x9e3779b97f4a7c15u) >> 52];
 }
 
-/* Room for one more: the connection that has done nothing for longest goes, of that address where it has too many. */
+/* Makes room for one more: closes the connection idle longest, of that address if it has too many. */
 static void make_room(struct http *h, struct conn *new)
 {
 	bool full = h->conn_count > h->set.connections;
@@ -63,9 +64,10 @@ static void make_room(struct http *h, struct conn *new)
 	conn_shut(new);
 }
 
-/* A thousand of them may be behind one address. */
+/* A thousand agents may be behind one address. */
 void conn_known(struct conn *c)
 {
+	assert(c->known || *address_count(c->http, c->address) > 0);
 	if (!c->known)
 		*address_count(c->http, c->address) -= 1;
 	c->known = true;
@@ -103,6 +105,7 @@ static void conn_gone(struct conn *c)
 {
 	struct http *h = c->http;
 
+	assert(h->conn_count > 0 && (c->known || *address_count(h, c->address) > 0));
 	h->conn_count--;
 	h->metrics->connections = h->conn_count;
 	if (!c->known)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request with its answer, from its first line until both are gone: it is put to the API here, once or again. */
+/* One request with its answer, from its first line until both are gone. Asks the API, again if need be. */
 #include <microhttpd.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 enum { DEPTH_MAX = 32, LONG_US = 2000, UNIT_US = 250, OPEN_BODY_MAX = 4096 };
 
-/* Not secret, but no two alike, also over a restart: ids starts at random. */
+/* Request ids are not secret, but unique even across restarts: they start at random. */
 static void make_id(struct http *h, char room[REQUEST_ID])
 {
 	uint64_t x = h->ids += 0x9e3779b97f4a7c15u;
@@ -55,6 +56,7 @@ void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd)
 
 void exchange_free(struct exchange *x)
 {
+	assert(!x->counted && !x->suspended);
 	list_remove(&x->link);
 	json_decref(x->q.body);
 	buf_release(&x->upload);
@@ -87,7 +89,7 @@ void exchange_ready(struct exchange *x)
 
 /* ---- Asking the API --------------------------------------------------------------------- */
 
-/* Brackets within brackets cost a parser its stack: they are counted before it sees them. */
+/* Counts nested brackets before the parser sees them, as they cost it stack. */
 static bool too_deep(const char *text, size_t len)
 {
 	bool quoted = false;
@@ -124,12 +126,12 @@ static bool parse_body(struct exchange *x)
 	x->q.body = json_loadb(buf_text(&x->upload), x->upload.len, JSON_REJECT_DUPLICATES, &why);
 	buf_release(&x->upload);
 	if (!x->q.body)
-		api_refuse(&x->q, &x->r, REASON_MALFORMED, NULL, "the body is not JSON, in line %d: %s", why.line,
+		api_refuse(&x->q, &x->r, REASON_MALFORMED, NULL, "the body is not JSON: line %d: %s", why.line,
 			why.text);
 	return x->q.body;
 }
 
-/* Of who has not signed in only what is as small as a sign-in is; whether it is JSON is no matter before it is one. */
+/* From strangers it takes only a body as small as a sign-in; it parses JSON only after they have signed in. */
 static void parse_small(struct exchange *x)
 {
 	json_error_t why;
@@ -138,7 +140,7 @@ static void parse_small(struct exchange *x)
 		x->q.body = json_loadb(buf_text(&x->upload), x->upload.len, JSON_REJECT_DUPLICATES, &why);
 }
 
-/* The target and the headers into the request. */
+/* Fills the request from the target and the headers. */
 static bool http_exchange_read_head(struct exchange *x)
 {
 	struct request *q = &x->q;
@@ -149,8 +151,8 @@ static bool http_exchange_read_head(struct exchange *x)
 			rc == -ENOMEM          ? REASON_UNAVAILABLE
 				: rc == -E2BIG ? REASON_TOO_LARGE
 					       : REASON_MALFORMED,
-			rc == -ENOMEM ? "memory is short; nothing was done"
-				      : "the request's path and query are not of a form that this takes");
+			rc == -ENOMEM ? "the market is out of memory; nothing was done"
+				      : "the request's path or query is malformed");
 		return false;
 	}
 	q->path = x->uri.path;
@@ -181,11 +183,11 @@ static bool too_often(struct exchange *x, struct limit *limit, uint64_t key)
 	return true;
 }
 
-/* Who has a token by his account, however many tokens he makes; who has none by the address. */
+/* Limits the rate by account, however many tokens it has; strangers by address. */
 static uint64_t rate_key(const struct exchange *x)
 {
 	if (x->q.agent)
-		return x->q.agent | (uint64_t)1 << 62; /* a thousand of one account are not one who asks too often */
+		return x->q.agent | (uint64_t)1 << 62; /* a thousand agents of one account are each within the limit */
 	return x->q.token ? x->q.account : x->conn->address | (uint64_t)1 << 63;
 }
 
@@ -198,13 +200,13 @@ static int64_t worked_us(void)
 }
 
 /*
- * There is one loop for all, so what holds it for long counts as many requests: who lists thousands of things
- * over and over must not be all that this market is busy with.
+ * One loop serves everybody, so a request that holds it for long counts as many: a client that lists
+ * thousands of things over and over must not take all of the market's time.
  */
 static void ask_api(struct exchange *x)
 {
 	struct http *h = x->http;
-	uint64_t key = rate_key(x); /* before ?account= makes it another's */
+	uint64_t key = rate_key(x); /* before ?account= changes the account */
 	int64_t took, started = worked_us();
 
 	api_answer(h->api, &x->q, &x->r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions that libmicrohttpd calls, for the file that hands them to it (http.c). After <microhttpd.h>. */
+/* The functions that libmicrohttpd calls, for http.c, which registers them. Include <microhttpd.h> first. */
 #ifndef MARKETD_HTTP_HTTP_HOOKS_H
 #define MARKETD_HTTP_HTTP_HOOKS_H
 

@@ -101,11 +101,11 @@ static enum MHD_Result send_answer(struct exchange *x)
 	struct MHD_Response *response;
 	enum MHD_Result done;
 
-	/* Nobody's hoard of large answers keeps another from hearing what became of an order. */
+	/* Small answers still leave: one client's large ones must not hide from another what became of an order. */
 	if (!x->r.changed && x->r.body.len > ANSWER_SMALL &&
 		h->metrics->answer_bytes + (int64_t)x->r.body.len > ANSWERS_MAX) {
 		x->r.retry_after = 5;
-		exchange_refuse(x, REASON_UNAVAILABLE, "too many large answers are under way; this one was not kept");
+		exchange_refuse(x, REASON_UNAVAILABLE, "too many large answers are under way; this one was dropped");
 	}
 	conn_state_set(x->conn, x->r.stream ? CONN_STREAM : CONN_ANSWER);
 	metrics_request(h->metrics, x->r.route, x->r.status, clock_us() - x->started_us);
@@ -128,14 +128,14 @@ static void http_request_suspend(struct exchange *x, enum exchange_state state, 
 	MHD_suspend_connection(x->conn->mhd);
 }
 
-/* All of it is there. What changed something, or saw what is not on disk yet, waits for the commit. */
+/* The request is complete. An answer that changed something, or saw what is not on disk yet, waits for the commit. */
 static enum MHD_Result ask_and_send(struct exchange *x)
 {
 	struct http *h = x->http;
 
 	exchange_ask(x);
 	if ((x->r.wait || x->r.stream) && !waiting_admit(x))
-		exchange_refuse(x, REASON_LIMIT, "too many requests wait for events; end one first");
+		exchange_refuse(x, REASON_LIMIT, "too many requests wait for events; close one first");
 	if (x->r.changed || market_dirty(h->api->market)) {
 		http_request_suspend(x, EXCHANGE_COMMIT, &h->turn);
 	} else if (x->r.wait) {
@@ -169,12 +169,12 @@ static enum MHD_Result http_request_take_head(struct exchange *x, const char *me
 	conn_state_set(x->conn, CONN_BODY);
 	if (x->conn->refused) {
 		x->fault = REASON_FORBIDDEN;
-		x->fault_text = "this socket is for the market's own user and for root";
+		x->fault_text = "this socket is only for the market's user and root";
 		return ask_and_send(x);
 	}
 	MHD_get_connection_values(x->conn->mhd, MHD_HEADER_KIND, count_length, &lengths);
 	if (lengths > 1 || (length && exchange_header(x, "Transfer-Encoding"))) {
-		/* A proxy may have read the one and passed on the other: two requests to one of us. */
+		/* A proxy may go by the one and we by the other: one request would become two. */
 		x->fault = REASON_MALFORMED;
 		x->fault_text = "a request has one length or is chunked, not both";
 		return ask_and_send(x);
@@ -189,7 +189,7 @@ static enum MHD_Result http_request_take_head(struct exchange *x, const char *me
 static enum MHD_Result http_request_take_body(struct exchange *x, const char *data, size_t len)
 {
 	if (x->state != EXCHANGE_BODY)
-		return MHD_YES;  /* an answer is there already */
+		return MHD_YES; /* it already has an answer */
 	x->taken += len;
 	if (x->taken > DISCARD_MAX)
 		return MHD_NO;
@@ -217,7 +217,7 @@ enum MHD_Result hook_request(void *cls, struct MHD_Connection *mhd, const char *
 	if (x->state == EXCHANGE_BODY)
 		return ask_and_send(x);
 	if (x->state == EXCHANGE_READY && x->r.wait) {
-		/* Its batch is on disk, but there is nothing to tell yet. */
+		/* Its batch is on disk, but there is nothing to send yet. */
 		x->deadline = x->http->now_ms + x->r.wait_ms;
 		http_request_suspend(x, EXCHANGE_WAIT, waiting_place(x));
 		return MHD_YES;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests that wait for something to happen, and streams that stay open. A stream has no queue:
- * it keeps how far it has told, and asks for the next piece when its client has taken the last one.
+ * Requests that wait for something to happen, and streams that stay open. A stream has no queue: it
+ * remembers how far it got, and asks for the next piece when its client has taken the last one.
  */
 #include <microhttpd.h>
 
+#include <assert.h>
 #include <string.h>
 
 #include "marketd/api/authorize.h"
@@ -17,7 +18,7 @@ static int64_t *http_stream_counter(struct exchange *x)
 	return x->counted == COUNTED_STREAM ? &m->streams : x->counted == COUNTED_POLL ? &m->polls : &m->parked;
 }
 
-/* Each agent has the connection that it waits on, and connections are bounded; but nobody has all of them, with however many agents. */
+/* Each agent waits on one connection, and connections are limited: no account may take all of them. */
 static bool admit_poll(struct exchange *x)
 {
 	struct list *at, *tmp;
@@ -61,6 +62,7 @@ void waiting_release(struct exchange *x)
 {
 	if (!x->counted)
 		return;
+	assert(*http_stream_counter(x) > 0);
 	*http_stream_counter(x) -= 1;
 	x->counted = 0;
 }
@@ -79,8 +81,8 @@ struct list *waiting_place(struct exchange *x)
 /* ---- Streams ---------------------------------------------------------------------------- */
 
 /*
- * The next piece: asked for after one that was not empty, and after each commit. Not while something is
- * staged: the store would show it, and its commit can still fail.
+ * Asks for the next piece after one that was not empty, and after each commit. Not while something is
+ * staged: the store would show it although its commit can still fail.
  */
 static void next_piece(struct exchange *x)
 {
@@ -92,7 +94,7 @@ static void next_piece(struct exchange *x)
 		return;
 	exchange_ask(x);
 	if (x->r.status != 200 || !x->r.stream) {
-		x->over = true;  /* its token ended, or the market did */
+		x->over = true; /* its token or the market has ended */
 		buf_clear(&x->r.body);
 	}
 }
@@ -137,7 +139,7 @@ struct MHD_Response *stream_response(struct exchange *x)
 	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16 * 1024, read_stream, x, NULL);
 }
 
-/* A stream stays in its list when it goes on: only its connection is woken. Nothing is staged now, so it is asked for here. */
+/* A stream that continues stays in its list; only its connection is woken. Nothing is staged now, so ask at once. */
 static void wake_stream(struct exchange *x)
 {
 	if (!x->suspended)
@@ -162,7 +164,7 @@ static void ask_again(struct exchange *x, bool last)
 	exchange_ready(x);
 }
 
-/* Of a thousand agents a commit concerns one or two: the others are not asked, and not even looked for while nothing is due. */
+/* A commit concerns one or two of a thousand agents: skips the others, and all of them while nothing is due. */
 static void poll_turn(struct http *h)
 {
 	const struct engine *e = market_engine(h->api->market);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marketd/http/limit.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SETS = 2048, WAYS = 4, WHOLE = 1000 };  /* a request costs WHOLE, so that a millisecond's share is whole too */
+enum { SETS = 2048, WAYS = 4, WHOLE = 1000 }; /* WHOLE: a request; so a millisecond adds a whole number */
 
 struct bucket {
 	uint64_t key;
@@ -40,7 +41,7 @@ static uint64_t limit_mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* The key's own bucket, else the one of its set that was looked at longest ago, made new. */
+/* The key's bucket; else the least recently used one of its set, reset. */
 static struct bucket *bucket_of(struct limit *l, uint64_t key, int64_t now_ms)
 {
 	struct bucket *set = l->buckets[limit_mix(key) % SETS], *oldest = set;
@@ -78,6 +79,7 @@ bool limit_take(struct limit *l, uint64_t key, int64_t now_ms, int *retry_s)
 		return false;
 	}
 	b->left -= WHOLE;
+	assert(b->left >= 0 && b->left < l->burst * WHOLE);
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Token buckets in a fixed room: who asks too often is told when to come back. A stranger who
- * comes with ever new keys makes it forget others' debts, never grow.
+ * Token buckets in fixed memory: a client that asks too often hears when to come back. A stranger who
+ * comes with ever new keys makes it forget others' debts, but never grow.
  */
 #ifndef MARKETD_HTTP_LIMIT_H
 #define MARKETD_HTTP_LIMIT_H
@@ -11,14 +11,14 @@
 
 struct limit;
 
-/* per_second 0: no limit. burst: how much may be asked at once after a pause. 0 or -ENOMEM. */
+/* per_second 0: no limit. burst: how many requests may come at once after a pause. 0 or -ENOMEM. */
 int limit_new(struct limit **out, int64_t per_second, int64_t burst);
 void limit_free(struct limit *l);
 
-/* Takes one. False: there is none; *retry_s is when one will be, 1 at least. */
+/* Takes one. False: none is left; *retry_s: when the next one is there, at least 1. */
 bool limit_take(struct limit *l, uint64_t key, int64_t now_ms, int *retry_s);
 
-/* So many more, after the fact: what was done took that much. It is never owed for more than twice a full pause. */
+/* Takes more afterwards, for what the request really cost. The debt is never more than a full burst. */
 void limit_charge(struct limit *l, uint64_t key, int64_t now_ms, int64_t count);
 
 #endif

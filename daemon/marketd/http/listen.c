@@ -5,6 +5,11 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/sha.h>
+#include <openssl/x509.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,9 +17,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define KEY_PREFIX "sha256//"
+
 enum { BACKLOG = 1024 };
 
-/* "[::1]:80" or "host:80" apart; false where there is no port. */
+/* Splits "[::1]:80" or "host:80"; false without a port. */
 static bool listen_split(const char *text, char host[LISTEN_TEXT], char port[16])
 {
 	const char *colon = strrchr(text, ':');
@@ -81,8 +88,7 @@ int listen_tcp(const char *text, int *fd, bool *loopback, char where[LISTEN_TEXT
 	int rc;
 
 	if (!listen_split(text, host, port))
-		return fail_set(f, -EINVAL, "'%s' is no address to listen on; write it as 127.0.0.1:8080 or [::1]:8080",
-			text);
+		return fail_set(f, -EINVAL, "cannot listen on '%s'; use 127.0.0.1:8080 or [::1]:8080", text);
 	rc = getaddrinfo(host, port, &hints, &found);
 	if (rc != 0)
 		return fail_set(f, -EINVAL, "cannot find the address '%s': %s", text, gai_strerror(rc));
@@ -114,12 +120,12 @@ int listen_unix(const char *path, int *fd, struct fail *f)
 	int sock, rc;
 
 	if (strlen(path) >= sizeof where.sun_path)
-		return fail_set(f, -EINVAL, "the socket's path '%s' is longer than the %zu bytes that it may have",
-			path, sizeof where.sun_path - 1);
+		return fail_set(f, -EINVAL, "the socket's path '%s' is longer than %zu bytes", path,
+			sizeof where.sun_path - 1);
 	memcpy(where.sun_path, path, strlen(path) + 1);
 	if (somebody_listens(&where))
 		return fail_set(f, -EADDRINUSE,
-			"somebody listens on '%s' already; end that market first, or name another --socket", path);
+			"a market already listens on '%s'; stop it first, or give another --socket", path);
 	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
 		unlink(path);
 	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -158,4 +164,23 @@ uint64_t listen_address_key(const struct sockaddr *addr)
 	if (addr->sa_family == AF_INET6)
 		memcpy(&key, &((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr, sizeof key);
 	return key;
+}
+
+int listen_tls_key(const char *pem, char out[LISTEN_KEY_TEXT])
+{
+	BIO *in = BIO_new_mem_buf(pem, -1);
+	X509 *cert = in ? PEM_read_bio_X509(in, NULL, NULL, NULL) : NULL;
+	unsigned char *der = NULL, hash[SHA256_DIGEST_LENGTH], text[LISTEN_KEY_TEXT];
+	int len = cert ? i2d_X509_PUBKEY(X509_get_X509_PUBKEY(cert), &der) : -1;
+
+	if (len > 0) {
+		SHA256(der, (size_t)len, hash);
+		EVP_EncodeBlock(text, hash, sizeof hash);
+		memcpy(out, KEY_PREFIX, strlen(KEY_PREFIX));
+		memcpy(out + strlen(KEY_PREFIX), text, strlen((char *)text) + 1);
+	}
+	OPENSSL_free(der);
+	X509_free(cert);
+	BIO_free(in);
+	return len > 0 ? 0 : -EINVAL;
 }

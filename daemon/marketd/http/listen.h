@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets that are listened on, and who is at the other end of a local one. */
+/* Listening sockets, who is at the other end of a local one, and the key that a TLS one shows. */
 #ifndef MARKETD_HTTP_LISTEN_H
 #define MARKETD_HTTP_LISTEN_H
 
@@ -9,19 +9,25 @@
 
 #include "base/fail.h"
 
-enum { LISTEN_TEXT = 160 };
+enum { LISTEN_TEXT = 160, LISTEN_KEY_TEXT = 64 };
 
-/* "127.0.0.1:8443", "[::1]:0", "localhost:80". *loopback: nobody else can reach it. where: with the port that it got. */
+/* "127.0.0.1:8443", "[::1]:0", "localhost:80". *loopback: only this machine reaches it. where: with its port. */
 int listen_tcp(const char *text, int *fd, bool *loopback, char where[LISTEN_TEXT], struct fail *f);
 
-/* A stale socket of an ended market is replaced; one that somebody listens on is not. Mode 0600. */
+/* Replaces the stale socket of a market that has ended, never one that somebody listens on. Mode 0600. */
 int listen_unix(const char *path, int *fd, struct fail *f);
 
-/* The user at the other end of a unix socket; false where it cannot be told. */
+/* The user at the other end of a unix socket; false if unknown. */
 bool listen_peer_uid(int fd, uid_t *uid);
 
 struct sockaddr;
-/* A number for an address (of IPv6 its /64, which one customer has): for counting per address. 0: none. */
+/* A number for an address (IPv6: for its /64, which one customer has), to count per address. 0: none. */
 uint64_t listen_address_key(const struct sockaddr *addr);
+
+/*
+ * The pin of a certificate's key, "sha256//BASE64" of the public key of the first certificate in this
+ * text: a client that knows it can check the market without an authority. 0, or -EINVAL: no certificate.
+ */
+int listen_tls_key(const char *pem, char out[LISTEN_KEY_TEXT]);
 
 #endif

@@ -13,8 +13,6 @@ libmarkethttp_la_SOURCES = \
 	daemon/marketd/http/limit.h \
 	daemon/marketd/http/listen.c \
 	daemon/marketd/http/listen.h \
-	daemon/marketd/http/tlskey.c \
-	daemon/marketd/http/tlskey.h \
 	daemon/marketd/http/uri.c \
 	daemon/marketd/http/uri.h
 libmarkethttp_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(CRYPTO_CFLAGS)

@@ -16,8 +16,8 @@ static int uri_hex(char c)
 }
 
 /*
- * Decodes [from, to) to *at and ends it with a NUL. In a path an encoded '/' would be a second way
- * to write another path; control characters are nothing that a name has.
+ * Decodes [from, to) to *at and ends it with a NUL. Refuses an encoded '/' in a path, which would be a
+ * second way to write another path, and control characters, which no name has.
  */
 static int uri_decode(const char *from, const char *to, bool query, char **at)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request's target as it came: taken apart and decoded, or refused. Never two ways to read one. */
+/* Splits and decodes a request's target, or refuses it. There are never two ways to read one. */
 #ifndef MARKETD_HTTP_URI_H
 #define MARKETD_HTTP_URI_H
 
@@ -11,13 +11,13 @@
 enum { URI_MAX = 8192, URI_PATH_MAX = 4096 };
 
 struct uri {
-	char *room;            /* what all else points into */
+	char *room;            /* memory that the rest points into */
 	const char *path;
 	struct { const char *name, *value; } query[QUERY_MAX];
 	size_t query_count;
 };
 
-/* 0; -EINVAL: not of the form that this takes; -E2BIG; -ENOMEM. */
+/* 0; -EINVAL: malformed; -E2BIG; -ENOMEM. */
 int uri_parse(const char *raw, struct uri *out);
 void uri_release(struct uri *u);
 
