@@ -13,7 +13,7 @@
 enum { CLASS_VGA = 0x0300, CLASS_3D = 0x0302, CLASS_DISPLAY = 0x0380, CLASS_ACCELERATOR = 0x1200 };
 
 static const int64_t memory_most = (int64_t)1 << 42,
-		     small_memory = (int64_t)4 << 30; /* of one card; of a processor's graphics */
+		     small_memory = (int64_t)4 << 30; /* of one card; below it, the processor's graphics */
 static const int64_t microwatts_most = 5000LL * 1000 * 1000, heat_most = 250 * 1000;
 
 bool gpu_is(const struct pci *p)
@@ -22,7 +22,7 @@ bool gpu_is(const struct pci *p)
 
 	if (p->vendor != GPU_NVIDIA && p->vendor != GPU_AMD && p->vendor != GPU_INTEL)
 		return false;
-	/* Intel has 0x1200 for what is no GPU too (accelerators of data); those are not sold here. */
+	/* Intel uses 0x1200 for data accelerators too, which are no GPUs and are not sold here. */
 	if (class == CLASS_ACCELERATOR && p->vendor == GPU_INTEL)
 		return false;
 	return !p->lent &&
@@ -111,14 +111,14 @@ static void read_hwmon(const char *root, struct gpu *g)
 		} else {
 			gpu_milliwatts(path, "power1_max", &g->power_limit);
 			gpu_milliwatts(path, "power1_rated_max", &g->power_max);
-			if (g->power_limit == 0) /* Intel's word for "no limit" */
+			if (g->power_limit == 0) /* Intel writes 0 for "no limit" */
 				g->power_limit = GPU_UNKNOWN;
 		}
 	}
 	free(names);
 }
 
-/* ---- What each vendor's driver tells without a library ------------------------------------- */
+/* ---- What each vendor's driver shows in sysfs, without a library ----------------------------- */
 
 static void read_amd(const char *root, struct gpu *g)
 {
@@ -145,7 +145,7 @@ static void read_amd(const char *root, struct gpu *g)
 	read_hwmon(root, g);
 }
 
-/* Memory of an Intel card is its local-memory BAR, where it can be resized to the whole. */
+/* Memory of an Intel card is its local-memory BAR, if that can be resized to all of it. */
 static void read_intel(const char *root, struct gpu *g)
 {
 	if (g->memory == GPU_UNKNOWN && g->pci.bar_max >= (uint64_t)small_memory &&
@@ -165,7 +165,7 @@ static void read_nvidia(const char *root, struct gpu *g)
 	sysfs_text(sysfs_path(path, root, "/sys/module/nvidia/version"), g->driver_version, sizeof g->driver_version);
 }
 
-/* On a bus of the processor itself, or with the little memory that it lends. */
+/* Integrated: on the processor's own bus, or with only the little memory that the processor lends. */
 static bool is_integrated(const struct gpu *g)
 {
 	if (g->known)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One accelerator: what the PCI bus tells of it, what its driver adds, and what the market calls it. */
+/* One accelerator: what the PCI bus shows of it, what its driver adds, and what the market calls it. */
 #ifndef AGENTD_MACHINE_GPU_H
 #define AGENTD_MACHINE_GPU_H
 
@@ -17,11 +17,11 @@ struct gpu {
 	struct pci pci;
 	char name[GPU_NAME];         /* "NVIDIA H100 80GB HBM3" */
 	const char *name_from;       /* "driver", "table", "ids" */
-	char market[64];             /* "h100"; "nvidia-10de:2330" where the table has it not */
-	const char *form_factor;     /* "sxm", "oam", "pcie"; "" where it is not known */
+	char market[64];             /* "h100"; "nvidia-10de:2330" if it is not in the table */
+	const char *form_factor;     /* "sxm", "oam", "pcie"; "": unknown */
 	bool known;                  /* it is in the table */
-	bool integrated;             /* graphics of the processor: nothing to sell */
-	bool asleep;                 /* suspended: only what costs no waking was read */
+	bool integrated;             /* graphics of the processor: not sold */
+	bool asleep;                 /* suspended: we read only what does not wake it */
 	int64_t memory;              /* bytes; GPU_UNKNOWN */
 	const char *memory_from;     /* "driver", "nvml", "table", "bar"; "" */
 	int64_t memory_used;         /* bytes */
@@ -31,22 +31,22 @@ struct gpu {
 	int64_t uncorrected;         /* ECC errors since the driver started */
 	int64_t mig;                 /* 1, 0, GPU_UNKNOWN */
 	char partition[32];          /* AMD: "SPX/NPS1" */
-	char uuid[64];               /* not told to the market */
+	char uuid[64];               /* never sent to the market */
 	char driver_version[64];
 };
 
-/* Is it one? By class and vendor; functions that a card lends to guests are none. */
+/* Is it an accelerator? Decided by class and vendor; virtual functions that a card lends to guests are none. */
 bool gpu_is(const struct pci *p);
 
-/* Fills all but what NVML knows. root: as in inventory.h. */
+/* Fills all but what only NVML knows. root: as in inventory.h. */
 void gpu_read(const char *root, const struct pci *p, struct gpu *out);
 
-/* ---- The table of known ones, in gpu_table.c ---------------------------------------------- */
+/* ---- The table of known accelerators, in gpu_table.c --------------------------------------- */
 
 struct gpu_known {
 	uint16_t vendor, device;
 	const char *market, *name, *form_factor;
-	unsigned gib;                /* 0: it has several sizes */
+	unsigned gib;                /* 0: sold in several sizes */
 };
 
 const struct gpu_known *gpu_known(unsigned vendor, unsigned device); /* NULL */

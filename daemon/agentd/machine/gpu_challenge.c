@@ -22,7 +22,7 @@ enum { BLOCKS = 1024, THREADS = 256, LANES = BLOCKS * THREADS, ROUNDS = 65536, S
 
 typedef unsigned long long device_pointer;
 
-/* Every function begins alike: i is this thread's number, d how many there are. */
+/* Every function begins alike: i is this thread's number, d the number of threads. */
 #define HEAD(name, parameters) \
 	".visible .entry " name "(" parameters ")\n{\n" \
 	".reg .pred %q;\n.reg .u32 %a, %b, %c;\n.reg .u64 %p, %n, %s, %i, %d, %v, %t, %k, %e;\n" \
@@ -40,14 +40,14 @@ static const char program[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 			    "xor.b64 %v, %i, %s;\nmul.lo.u64 %v, %v, %k;\nshl.b64 %t, %i, 3;\nadd.u64 %t, %p, "
 			    "%t;\nst.global.u64 [%t], %v;\n"
 			    "add.u64 %i, %i, %d;\nbra L;\nE: ret;\n}\n"
-	/* look(p, n, seed, wrong): counts what is not so */
+	/* look(p, n, seed, wrong): counts the words that do not hold what fill() wrote */
 	HEAD("look", FOUR) "ld.param.u64 %e, [x3];\ncvta.to.global.u64 %e, %e;\nmov.u64 %k, 0x9e3779b97f4a7c15;\n"
 			   "L: setp.ge.u64 %q, %i, %n;\n@%q bra E;\n"
 			   "xor.b64 %v, %i, %s;\nmul.lo.u64 %v, %v, %k;\nshl.b64 %t, %i, 3;\nadd.u64 %t, %p, "
 			   "%t;\nld.global.u64 %t, [%t];\n"
 			   "setp.eq.u64 %q, %t, %v;\n@%q bra N;\nmov.u64 %t, 1;\natom.global.add.u64 %v, [%e], %t;\n"
 			   "N: add.u64 %i, %i, %d;\nbra L;\nE: ret;\n}\n"
-	/* sums(p, n, seed): p[i] = seed + i, n times multiplied and added to */
+	/* sums(p, n, seed): p[i] = seed + i, then n rounds of multiply and add */
 	HEAD("sums", THREE) "mov.u64 %k, 6364136223846793005;\nmov.u64 %e, 1442695040888963407;\nadd.u64 %v, %s, %i;\n"
 			    "L: setp.eq.u64 %q, %n, 0;\n@%q bra E;\nmul.lo.u64 %v, %v, %k;\nadd.u64 %v, %v, "
 			    "%e;\nsub.u64 %n, %n, 1;\nbra L;\n"
@@ -123,7 +123,7 @@ int gpu_challenge_open(const char *library, struct cuda **out, int *count, struc
 
 		said = said ? said : c->count(count);
 		if (said)
-			rc = fail_set(f, -EIO, "'%s' gives error %d when it begins", name, said);
+			rc = fail_set(f, -EIO, "'%s' fails to initialise: error %d", name, said);
 	}
 	if (rc)
 		gpu_challenge_close(c);
@@ -159,7 +159,7 @@ static int64_t gpu_challenge_launch(struct run *r, const char *name, device_poin
 	said = said ? said : r->c->launch(function, BLOCKS, 1, 1, THREADS, 1, 1, 0, NULL, args, NULL);
 	said = said ? said : r->c->wait();
 	if (said)
-		return fail_set(r->f, -EIO, "it gives error %d for '%s'", said, name);
+		return fail_set(r->f, -EIO, "error %d for '%s'", said, name);
 	return clock_us() - began;
 }
 
@@ -218,27 +218,27 @@ static int gpu_challenge_sums(struct run *r, struct gpu_challenge *out)
 			if (r->c->fetch(&got, r->memory + lane * 8, sizeof got))
 				return fail_set(r->f, -EIO, "its memory cannot be read");
 			if (got != gpu_challenge_expected(r->seed, lane))
-				return fail_set(r->f, -EBADMSG, "it counts wrong");
+				return fail_set(r->f, -EBADMSG, "it computes wrong sums");
 		}
 	}
 	speed_of(runs, &out->sums);
 	return 0;
 }
 
-/* As much of the free memory as it gives, from nine tenths down. */
+/* Allocates as much of the free memory as it gets, trying nine tenths first. */
 static int take_memory(struct run *r, struct gpu_challenge *out)
 {
 	size_t room = 0, total = 0, bytes;
 
 	if (r->c->room(&room, &total))
-		return fail_set(r->f, -EIO, "it does not tell its free memory");
+		return fail_set(r->f, -EIO, "it does not report its free memory");
 	for (bytes = room / 10 * 9 / 8 * 8; bytes >= (size_t)LANES * 8; bytes = bytes / 16 * 15 / 8 * 8)
 		if (r->c->alloc(&r->memory, bytes) == 0) {
 			r->words = bytes / 8;
 			out->tested = (int64_t)bytes;
-			return r->c->alloc(&r->wrong, 8) ? fail_set(r->f, -EIO, "it gives no memory") : 0;
+			return r->c->alloc(&r->wrong, 8) ? fail_set(r->f, -EIO, "it allocates no memory") : 0;
 		}
-	return fail_set(r->f, -EIO, "it gives no memory: %zu MiB are free", room >> 20);
+	return fail_set(r->f, -EIO, "it allocates no memory, though %zu MiB are free", room >> 20);
 }
 
 static int in_context(struct run *r, struct gpu_challenge *out)
@@ -246,7 +246,7 @@ static int in_context(struct run *r, struct gpu_challenge *out)
 	int said = r->c->load(&r->module, program), rc;
 
 	if (said)
-		return fail_set(r->f, -EIO, "it does not take the program (error %d)", said);
+		return fail_set(r->f, -EIO, "it does not load the program (error %d)", said);
 	rc = take_memory(r, out);
 	rc = rc ? rc : fill_and_look(r, out);
 	rc = rc ? rc : gpu_challenge_sums(r, out);
@@ -267,13 +267,13 @@ int gpu_challenge_run(struct cuda *c, int index, struct gpu_challenge *out, stru
 	int device, rc;
 
 	if (getrandom(&r.seed, sizeof r.seed, 0) != sizeof r.seed)
-		return fail_set(f, -EIO, "there is no randomness");
+		return fail_set(f, -EIO, "no random numbers available");
 	if (c->get(&device, index) || c->name(made.name, sizeof made.name, device) || c->total(&total, device))
-		return fail_set(f, -EIO, "it does not say what it is");
+		return fail_set(f, -EIO, "it does not report its name and memory");
 	made.name[sizeof made.name - 1] = '\0';
 	made.memory = total <= INT64_MAX ? (int64_t)total : 0;
 	if (c->retain(&context, device))
-		return fail_set(f, -EIO, "it cannot be used: another may hold it for itself");
+		return fail_set(f, -EIO, "it cannot be used: another process may have exclusive use");
 	rc = c->current(context) ? fail_set(f, -EIO, "it cannot be used") : in_context(&r, &made);
 	c->current(NULL);
 	c->release(device);

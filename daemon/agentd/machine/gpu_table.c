@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accelerators by their PCI ids (from the public pci.ids list): what the market calls them. Data only; what is not here goes by its ids. */
+/*
+ * Accelerators by their PCI ids (from the public pci.ids list), with the market's names for them. Data only; an
+ * accelerator that is not in the table goes by its ids.
+ */
 #include "agentd/machine/gpu.h"
 
 #define SXM "sxm"

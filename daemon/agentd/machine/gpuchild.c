@@ -33,7 +33,7 @@ int gpuchild_write(int fd, const void *data, size_t len)
 	return 0;
 }
 
-/* It has nothing of the agent's but the way to tell. */
+/* The child keeps nothing of the agent's but the pipe for its answer. */
 _Noreturn static void gpuchild_child(int (*work)(void *arg, int fd), void *arg, int fd)
 {
 	sigset_t none;
@@ -55,7 +55,7 @@ _Noreturn static void gpuchild_child(int (*work)(void *arg, int fd), void *arg, 
 	_exit(work(arg, TOLD_FD) ? 1 : 0);
 }
 
-/* What it tells, until it ends or time is over. 0 or a negative errno. */
+/* Reads its answer, until it ends or the deadline. 0 or a negative errno. */
 static int gpuchild_listen_to(int fd, int64_t deadline, struct buf *out)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -81,7 +81,7 @@ static int gpuchild_listen_to(int fd, int64_t deadline, struct buf *out)
 	}
 }
 
-/* Its status; false where it does not end even so (a call that hangs in the kernel). */
+/* Its exit status; false if even a killed child does not end (a call that hangs in the kernel). */
 static bool gpuchild_reap(pid_t pid, int64_t deadline, int *status)
 {
 	for (;;) {
@@ -115,8 +115,8 @@ int gpuchild_run(int (*work)(void *arg, int fd), void *arg, int64_t deadline_ms,
 		kill(pid, SIGKILL);
 		gpuchild_reap(pid, clock_ms() + REAP_MS, &status);
 		if (rc && rc != -ETIMEDOUT)
-			return fail_errno(f, -EIO, -rc, "its answer cannot be read");
-		return fail_set(f, -ETIMEDOUT, "it gave no answer within %lld ms", (long long)deadline_ms);
+			return fail_errno(f, -EIO, -rc, "cannot read its answer");
+		return fail_set(f, -ETIMEDOUT, "no answer within %lld ms", (long long)deadline_ms);
 	}
 	if (WIFSIGNALED(status))
 		return fail_set(f, -EIO, "it crashed with signal %d", WTERMSIG(status));

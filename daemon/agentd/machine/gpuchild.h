@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls into a vendor's library, made in a child that is killed when time is over: they hang on GPUs
- * that die, and a crash must not be the agent's. What it wrote comes back; "no answer" is an answer too.
+ * Calls into a vendor's library, made in a child that is killed at a deadline: such calls hang on dying GPUs, and a
+ * crash must not end the agent. The child's output comes back; "no answer" is an answer too.
  */
 #ifndef AGENTD_MACHINE_GPUCHILD_H
 #define AGENTD_MACHINE_GPUCHILD_H
@@ -12,12 +12,12 @@
 #include "base/fail.h"
 
 /*
- * work writes to fd and returns 0; what it says on standard output or error is lost. 0, -ETIMEDOUT (killed;
- * one that cannot even be killed is left to the kernel), -EIO (it crashed or returned something else).
+ * work writes to fd and returns 0; its standard output and error are dropped. 0, -ETIMEDOUT (killed; one that cannot
+ * even be killed is left to the kernel), -EIO (it crashed or returned something else).
  */
 int gpuchild_run(int (*work)(void *arg, int fd), void *arg, int64_t deadline_ms, struct buf *out, struct fail *f);
 
-/* For work: all of it, or -1. */
+/* For work: writes all of it, or returns -1. */
 int gpuchild_write(int fd, const void *data, size_t len);
 
 #endif

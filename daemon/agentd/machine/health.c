@@ -35,7 +35,7 @@ const char *health_word(enum health h)
 	return words[h];
 }
 
-/* Where there is no room any more, the worst is kept. */
+/* When the list is full, a worse finding replaces a milder one. */
 static __attribute__((format(printf, 5, 6))) void health_found(struct health_report *r, enum health h,
 	const char *check, const char *action, const char *fmt, ...)
 {
@@ -68,7 +68,7 @@ static void check_disk(const struct health_setup *s, struct health_report *r)
 		return;
 	if (statvfs(s->data, &v) != 0) {
 		health_found(r, HEALTH_UNHEALTHY, "disk", "mount the file system that '--data' is on",
-			"the folder '%s' cannot be looked at: %s", s->data, strerror(errno));
+			"cannot inspect the folder '%s': %s", s->data, strerror(errno));
 		return;
 	}
 	bytes = (uint64_t)v.f_bavail * v.f_frsize;
@@ -80,8 +80,9 @@ static void check_disk(const struct health_setup *s, struct health_report *r)
 								  : HEALTH_OK;
 	if (h)
 		health_found(r, h, "disk",
-			"remove what is not needed: 'nanopod host image list' shows images that take room",
-			"%" PRIu64 " MiB (%" PRIu64 " %%) are left where '%s' is", bytes >> 20, percent, s->data);
+			"free disk space: 'nanopod host image list' shows images that could go",
+			"only %" PRIu64 " MiB (%" PRIu64 " %%) are free on the disk of '%s'", bytes >> 20, percent,
+			s->data);
 }
 
 static void check_clock(const struct health_setup *s, struct health_report *r)
@@ -99,7 +100,7 @@ static void check_clock(const struct health_setup *s, struct health_report *r)
 
 /* ---- What NVIDIA's driver said in the kernel's log ------------------------------------------------ */
 
-/* Those that are the program's own fault (13, 31, 43, 45, 94 …) are not here. After a restart of the machine the log is empty. */
+/* Errors that are the program's own fault (13, 31, 43, 45, 94 …) are left out. A reboot empties the log. */
 static const struct {
 	int number;
 	enum health health;
@@ -109,13 +110,13 @@ static const struct {
 	{ 62, HEALTH_DRAINING, "the GPU's own processor stopped", "restart the machine" },
 	{ 63, HEALTH_DEGRADED, "a row of memory is being replaced", "restart the machine when nothing runs on it" },
 	{ 64, HEALTH_DRAINING, "a row of memory could not be replaced",
-		"restart the machine; have the card looked at where it comes again" },
-	{ 74, HEALTH_DRAINING, "NVLink failed", "restart the machine; have the link looked at where it comes again" },
+		"restart the machine; if it comes back, have the card checked" },
+	{ 74, HEALTH_DRAINING, "NVLink failed", "restart the machine; if it comes back, have the link checked" },
 	{ 79, HEALTH_UNHEALTHY, "the GPU fell off the bus",
-		"restart the machine; have the card looked at where it comes again" },
-	{ 92, HEALTH_DEGRADED, "many memory errors were corrected", "have the card looked at" },
+		"restart the machine; if it comes back, have the card checked" },
+	{ 92, HEALTH_DEGRADED, "many memory errors were corrected", "have the card checked" },
 	{ 95, HEALTH_UNHEALTHY, "a memory error spread", "restart the machine" },
-	{ 109, HEALTH_DRAINING, "the GPU does not switch between programs", "restart the machine" },
+	{ 109, HEALTH_DRAINING, "the GPU failed to switch between programs", "restart the machine" },
 	{ 119, HEALTH_UNHEALTHY, "the GPU's own processor does not answer", "restart the machine" },
 	{ 120, HEALTH_UNHEALTHY, "the GPU's own processor failed", "restart the machine" },
 	{ 140, HEALTH_DRAINING, "memory errors that were not corrected", "restart the machine" },
@@ -124,7 +125,7 @@ static const struct {
 	{ 149, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
 };
 
-/* "…NVRM: Xid (PCI:0000:19:00): 79, pid=…" is looked for; each kind once. */
+/* Searches for "…NVRM: Xid (PCI:0000:19:00): 79, pid=…"; reports each kind once. */
 static void health_take_message(const char *line, uint64_t *seen, struct health_report *r)
 {
 	const char *at = strstr(line, "NVRM: Xid (PCI:"), *close;
@@ -150,7 +151,7 @@ static void health_take_message(const char *line, uint64_t *seen, struct health_
 		}
 }
 
-/* /dev/kmsg gives a message a read, and -EPIPE where some were lost meanwhile. */
+/* /dev/kmsg gives one message a read, and -EPIPE where some were lost meanwhile. */
 static void check_kmsg(const struct health_setup *s, struct health_report *r)
 {
 	bool here = !s->root || !*s->root || strcmp(s->root, "/") == 0;
@@ -176,7 +177,7 @@ static void check_kmsg(const struct health_setup *s, struct health_report *r)
 		}
 		len -= (size_t)(line - text);
 		memmove(text, line, len);
-		if (len > most / 2) /* no such message is so long */
+		if (len > most / 2) /* no such message is that long */
 			len = 0;
 	}
 	free(text);
@@ -192,17 +193,17 @@ static void check_nvml(const struct inventory *v, struct health_report *r)
 
 	if (v->nvml == -ETIMEDOUT)
 		health_found(r, HEALTH_UNHEALTHY, "nvml",
-			"restart the machine; have the cards looked at where it comes again",
-			"NVIDIA's library gives no answer: a GPU may be dying");
+			"restart the machine; if it comes back, have the cards checked",
+			"NVIDIA's library does not answer: a GPU may be dying");
 	else if (v->nvml == -ENOENT || v->nvml == -ENOSYS)
-		health_found(r, HEALTH_DEGRADED, "nvml", "apt-get install libnvidia-ml1 (as old as the driver)", "%s",
+		health_found(r, HEALTH_DEGRADED, "nvml", "apt-get install libnvidia-ml1 (the driver's version)", "%s",
 			why);
 	else if (v->nvml < 0)
-		health_found(r, HEALTH_DRAINING, "nvml", "nvidia-smi; restart the machine where it fails too", "%s",
+		health_found(r, HEALTH_DRAINING, "nvml", "nvidia-smi; if it fails too, restart the machine", "%s",
 			why);
 	if (v->nvml_lost)
 		health_found(r, HEALTH_UNHEALTHY, "nvml",
-			"restart the machine; have the cards looked at where it comes again",
+			"restart the machine; if it comes back, have the cards checked",
 			"NVIDIA's library cannot reach %zu of its GPUs", v->nvml_lost);
 }
 
@@ -217,14 +218,14 @@ static void check_gpu(const struct gpu *g, struct health_report *r)
 			g->pci.vendor == GPU_NVIDIA ? "install NVIDIA's driver: apt-get install nvidia-driver"
 						    : "install the firmware that its driver needs: apt-get install "
 						      "firmware-misc-nonfree firmware-amd-graphics",
-			"the GPU '%s' (%s) has no driver that computes", g->pci.address, g->market);
+			"the GPU '%s' (%s) has no driver for computing", g->pci.address, g->market);
 	if (g->pci.width > 0 && g->pci.width < could)
-		health_found(r, HEALTH_DEGRADED, "link", "power off, and seat the card and its riser anew",
-			"the GPU '%s' (%s) is linked by %d lanes of %d", g->pci.address, g->market, g->pci.width,
+		health_found(r, HEALTH_DEGRADED, "link", "power off, and reseat the card and its riser",
+			"the GPU '%s' (%s) uses only %d of %d PCIe lanes", g->pci.address, g->market, g->pci.width,
 			could);
 	if (g->temperature != GPU_UNKNOWN && g->temperature >= HOT)
 		health_found(r, g->temperature >= TOO_HOT ? HEALTH_DRAINING : HEALTH_DEGRADED, "temperature",
-			"see to fans, dust and air", "the GPU '%s' (%s) is at %" PRId64 " degrees", g->pci.address,
+			"check fans, dust and air flow", "the GPU '%s' (%s) is at %" PRId64 " degrees", g->pci.address,
 			g->market, g->temperature / 1000);
 	if (g->uncorrected > 0)
 		health_found(r, HEALTH_DEGRADED, "ecc", "restart the machine when nothing runs on it",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is this machine fit to be sold? Cheap checks, made again and again: what is wrong, how bad, and what would mend it. */
+/* Is this machine fit to be sold? Cheap checks, often repeated: what is wrong, how bad it is, and how to fix it. */
 #ifndef AGENTD_MACHINE_HEALTH_H
 #define AGENTD_MACHINE_HEALTH_H
 
@@ -8,12 +8,12 @@
 
 #include "base/buf.h"
 
-/* X(name, word): worse and worse */
+/* X(name, word): from good to bad */
 #define HEALTHS(X) \
 	X(HEALTH_OK, "ok") \
-	X(HEALTH_DEGRADED, "degraded")   /* goes on, less well */ \
-	X(HEALTH_DRAINING, "draining")   /* nothing new should begin here */ \
-	X(HEALTH_UNHEALTHY, "unhealthy") /* what runs here is in danger */
+	X(HEALTH_DEGRADED, "degraded")   /* works, but worse */ \
+	X(HEALTH_DRAINING, "draining")   /* no new node should start here */ \
+	X(HEALTH_UNHEALTHY, "unhealthy") /* nodes that run here are in danger */
 
 enum health {
 #define HEALTH_X(name, word) name,
@@ -25,8 +25,8 @@ enum { HEALTH_FINDINGS = 32, HEALTH_TEXT = 240 };
 
 struct health_setup {
 	const char *root;            /* as in inventory.h */
-	const char *data;            /* agentd's folder: is there room; NULL: not looked at */
-	const char *kmsg;            /* file of kernel messages; NULL: /dev/kmsg where root is this machine; "": none */
+	const char *data;            /* agentd's folder: is its disk full; NULL: not checked */
+	const char *kmsg;            /* file of kernel messages; NULL: /dev/kmsg if root is this machine; "": none */
 	const char *nvml;            /* as in inventory.h */
 	int64_t deadline_ms;         /* for NVML; 0: 10 s */
 	bool clock_known;
@@ -38,7 +38,7 @@ struct health_finding {
 	enum health health;
 	const char *check;           /* "disk", "clock", "xid", "nvml", "link", "temperature", "gpu", "ecc" */
 	char text[HEALTH_TEXT];      /* what was found */
-	char action[HEALTH_TEXT];    /* what would mend it; "" */
+	char action[HEALTH_TEXT];    /* how to fix it; "" */
 };
 
 struct health_report {
@@ -49,10 +49,10 @@ struct health_report {
 
 const char *health_word(enum health h);
 
-/* May block for as long as the deadline: call it in a child. Allocates nothing that outlives it. */
+/* May block until the deadline: call it in a child. Allocates nothing that outlives it. */
 void health_check(const struct health_setup *s, struct health_report *out);
 
-/* The worst, in a sentence with its action; "" where all is well. */
+/* The worst finding, as a sentence with its action; "" if there is none. */
 void health_message(const struct health_report *r, char *room, size_t size);
 
 /* {"health":"degraded","message":…,"findings":[…]}. 0, -ENOMEM, -EFBIG. */

@@ -43,7 +43,7 @@ static int64_t field_number(const char *path, const char *key)
 												       : GPU_UNKNOWN;
 }
 
-/* Threads are those that are online; "siblings" are the threads of a socket. */
+/* Counts the threads that are online; "siblings" are the threads of a socket. */
 static void read_cpu(const char *root, struct inventory *v)
 {
 	struct inventory_cpu *c = &v->cpu;
@@ -55,9 +55,9 @@ static void read_cpu(const char *root, struct inventory *v)
 	c->threads = c->cores = c->sockets = GPU_UNKNOWN;
 	if (!sysfs_field(path, "model name", c->model, sizeof c->model) &&
 		!sysfs_field(path, "Model", c->model, sizeof c->model))
-		inventory_note(v, "the processor's model is not told in /proc/cpuinfo");
+		inventory_note(v, "/proc/cpuinfo does not name the processor's model");
 	if (!sysfs_count(sysfs_path(online, root, "/sys/devices/system/cpu/online"), THREADS_MAX, &c->threads))
-		inventory_note(v, "the number of processors cannot be read");
+		inventory_note(v, "cannot read the number of processors");
 	siblings = field_number(path, "siblings");
 	cores = field_number(path, "cpu cores");
 	if (c->threads != GPU_UNKNOWN && siblings != GPU_UNKNOWN && cores != GPU_UNKNOWN && cores <= siblings) {
@@ -80,7 +80,7 @@ static void read_memory(const char *root, struct inventory *v)
 			v->memory = (int64_t)kib * 1024;
 	}
 	if (v->memory == GPU_UNKNOWN)
-		inventory_note(v, "the memory cannot be read from /proc/meminfo");
+		inventory_note(v, "cannot read the memory from /proc/meminfo");
 }
 
 static int64_t count_in(const char *path)
@@ -99,7 +99,7 @@ static void read_kernel(const char *root, struct inventory *v)
 	char path[SYSFS_PATH];
 
 	if (!sysfs_text(sysfs_path(path, root, "/proc/sys/kernel/osrelease"), v->kernel, sizeof v->kernel))
-		inventory_note(v, "the kernel's version cannot be read");
+		inventory_note(v, "cannot read the kernel's version");
 	if (access(sysfs_path(path, root, "/sys/fs/cgroup/cgroup.controllers"), F_OK) == 0)
 		v->cgroup = 2;
 	else if (access(sysfs_path(path, root, "/sys/fs/cgroup/memory"), F_OK) == 0)
@@ -131,7 +131,7 @@ static void read_disk(const char *root, const char *name, struct inventory *v)
 
 	snprintf(d.name, sizeof d.name, "%.31s", name);
 	if (!sysfs_int(sysfs_path(path, root, "/sys/block/%s/size", name), 0, bytes_most / SECTOR, &n)) {
-		inventory_note(v, "the size of the disk '%s' cannot be read", d.name);
+		inventory_note(v, "cannot read the size of the disk '%s'", d.name);
 		return;
 	}
 	if (!n)
@@ -152,7 +152,7 @@ static void read_disks(const char *root, struct inventory *v)
 	size_t n;
 
 	if (sysfs_list(sysfs_path(path, root, "/sys/block"), 4096, &names, &n)) {
-		inventory_note(v, "the disks cannot be listed");
+		inventory_note(v, "cannot list the disks");
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -193,9 +193,9 @@ static void read_nic(const char *root, const char *name, struct inventory *v)
 	int64_t n;
 
 	if (access(sysfs_path(path, root, "/sys/class/net/%s/device", name), F_OK) != 0)
-		return; /* made of software */
+		return; /* a virtual interface */
 	if (access(sysfs_path(path, root, "/sys/class/net/%s/device/physfn", name), F_OK) == 0)
-		return; /* lent to guests */
+		return; /* a virtual function, lent to guests */
 	snprintf(nic.name, sizeof nic.name, "%.31s", name);
 	sysfs_link(sysfs_path(path, root, "/sys/class/net/%s/device/driver", name), nic.driver, sizeof nic.driver);
 	sysfs_text(sysfs_path(path, root, "/sys/class/net/%s/operstate", name), nic.state, sizeof nic.state);
@@ -216,7 +216,7 @@ static void read_nics(const char *root, struct inventory *v)
 	size_t n;
 
 	if (sysfs_list(sysfs_path(path, root, "/sys/class/net"), 65536, &names, &n)) {
-		inventory_note(v, "the network cards cannot be listed");
+		inventory_note(v, "cannot list the network cards");
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -237,10 +237,10 @@ static void add_gpu(const char *root, const struct pci *p, struct inventory *v)
 	g = &v->gpus[v->gpu_count++];
 	gpu_read(root, p, g);
 	if (g->asleep)
-		inventory_note(v, "the GPU '%s' sleeps and was not woken: only what the bus tells was read",
+		inventory_note(v, "the GPU '%s' is asleep and was not woken: only the PCI bus was read",
 			p->address);
 	else if (!*p->driver)
-		inventory_note(v, "the GPU '%s' has no driver: only what the bus tells was read", p->address);
+		inventory_note(v, "the GPU '%s' has no driver: only the PCI bus was read", p->address);
 	else if (strcmp(p->driver, "nouveau") == 0)
 		inventory_note(v, "the GPU '%s' has the driver nouveau, which cannot compute: install NVIDIA's",
 			p->address);
@@ -252,7 +252,7 @@ static void read_gpus(const char *root, struct inventory *v)
 	size_t n;
 
 	if (pci_list(root, &list, &n)) {
-		inventory_note(v, "the PCI bus cannot be listed: whether there are GPUs is not known");
+		inventory_note(v, "cannot list the PCI bus: the number of GPUs is unknown");
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -264,7 +264,7 @@ static void read_gpus(const char *root, struct inventory *v)
 	free(list);
 }
 
-/* NVML wakes all that it finds: it is asked only where all are awake. */
+/* NVML wakes every GPU that it finds, so we ask it only when all are awake. */
 static bool may_ask_nvml(const struct inventory *v)
 {
 	bool there = false;
@@ -315,7 +315,7 @@ static void ask_nvml(const struct inventory_setup *s, struct inventory *v)
 	memset(&n, 0, sizeof n);
 	v->nvml = nvml_read(s->nvml, s->deadline_ms, &n, &why);
 	if (v->nvml) {
-		inventory_note(v, "NVIDIA's library does not tell more: %s", why.text);
+		inventory_note(v, "NVIDIA's library adds nothing: %s", why.text);
 		return;
 	}
 	for (size_t i = 0; i < v->gpu_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a machine would be sold as, and which of the market's kinds of node that is. */
+/* What a machine is sold as, and which of the market's kinds of node that is. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,7 @@ int inventory_kind(const struct inventory *v, int64_t nodes, struct inventory_ki
 	const struct gpu *first = NULL;
 
 	if (nodes < 1)
-		return fail_set(f, -EINVAL, "a machine is one node at least");
+		return fail_set(f, -EINVAL, "a machine is at least one node");
 	for (size_t i = 0; i < v->gpu_count; i++) {
 		const struct gpu *g = &v->gpus[i];
 
@@ -49,7 +49,7 @@ static bool inventory_match_says(const char *text)
 	return text && *text;
 }
 
-/* -1: something that it says is not so; else how much it says. */
+/* -1: something that it states is not true; else how much it states. */
 static int inventory_match_fits(const struct inventory_kind *k, const struct inventory_sku *s)
 {
 	int n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inventory told: as JSON to the market, and as text to whoever owns the machine. */
+/* Prints the inventory: as JSON for the market, and as text for the machine's owner. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -10,7 +10,7 @@
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
-/* What is not known is left out. */
+/* Unknown values are left out. */
 static void put_int(json_t *o, const char *key, int64_t n)
 {
 	if (n >= 0)
@@ -29,9 +29,10 @@ static void put_bool(json_t *o, const char *key, int64_t n)
 		json_object_set_new(o, key, json_boolean(n == 1));
 }
 
-static json_t *gpu_json(const struct gpu *g)
+static void put_gpu(json_t *o, const struct inventory *v, size_t i)
 {
-	json_t *o = json_object(), *link = json_object();
+	const struct gpu *g = &v->gpus[i];
+	json_t *link = json_object();
 	char ids[16];
 
 	inventory_show_put_text(o, "address", g->pci.address);
@@ -69,38 +70,35 @@ static json_t *gpu_json(const struct gpu *g)
 		put_bool(o, "integrated", 1);
 	if (g->asleep)
 		put_bool(o, "asleep", 1);
-	return o;
 }
 
-static json_t *disks_json(const struct inventory *v)
+static void put_disk(json_t *o, const struct inventory *v, size_t i)
+{
+	inventory_show_put_text(o, "name", v->disks[i].name);
+	inventory_show_put_text(o, "model", v->disks[i].model);
+	put_int(o, "bytes", v->disks[i].bytes);
+	put_bool(o, "rotational", v->disks[i].rotational);
+}
+
+static void put_nic(json_t *o, const struct inventory *v, size_t i)
+{
+	inventory_show_put_text(o, "name", v->nics[i].name);
+	inventory_show_put_text(o, "driver", v->nics[i].driver);
+	inventory_show_put_text(o, "state", v->nics[i].state);
+	put_int(o, "megabits", v->nics[i].speed);
+	inventory_show_put_text(o, "rdma", v->nics[i].rdma);
+	put_int(o, "numa_node", v->nics[i].numa);
+}
+
+static json_t *inventory_show_list(const struct inventory *v, size_t count,
+	void (*put)(json_t *o, const struct inventory *v, size_t i))
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < v->disk_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		json_t *o = json_object();
 
-		inventory_show_put_text(o, "name", v->disks[i].name);
-		inventory_show_put_text(o, "model", v->disks[i].model);
-		put_int(o, "bytes", v->disks[i].bytes);
-		put_bool(o, "rotational", v->disks[i].rotational);
-		json_array_append_new(list, o);
-	}
-	return list;
-}
-
-static json_t *nics_json(const struct inventory *v)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < v->nic_count; i++) {
-		json_t *o = json_object();
-
-		inventory_show_put_text(o, "name", v->nics[i].name);
-		inventory_show_put_text(o, "driver", v->nics[i].driver);
-		inventory_show_put_text(o, "state", v->nics[i].state);
-		put_int(o, "megabits", v->nics[i].speed);
-		inventory_show_put_text(o, "rdma", v->nics[i].rdma);
-		put_int(o, "numa_node", v->nics[i].numa);
+		put(o, v, i);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -118,7 +116,7 @@ static json_t *cpu_json(const struct inventory *v)
 	return o;
 }
 
-/* "sold_as" and, for who reads texts alone, "accelerator" and "form_factor" at the top. */
+/* "sold_as" and, for readers that want single fields, "accelerator" and "form_factor" at the top. */
 static void put_kind(json_t *root, const struct inventory *v)
 {
 	struct inventory_kind k;
@@ -138,7 +136,7 @@ static void put_kind(json_t *root, const struct inventory *v)
 
 int inventory_json(const struct inventory *v, struct buf *out)
 {
-	json_t *root = json_object(), *gpus = json_array(), *notes = json_array();
+	json_t *root = json_object(), *notes = json_array();
 	char *text;
 	int rc;
 
@@ -150,11 +148,9 @@ int inventory_json(const struct inventory *v, struct buf *out)
 	put_int(root, "cgroup", v->cgroup ? v->cgroup : -1);
 	put_int(root, "iommu_groups", v->iommu_groups);
 	put_int(root, "numa_nodes", v->numa_nodes);
-	for (size_t i = 0; i < v->gpu_count; i++)
-		json_array_append_new(gpus, gpu_json(&v->gpus[i]));
-	json_object_set_new(root, "gpus", gpus);
-	json_object_set_new(root, "disks", disks_json(v));
-	json_object_set_new(root, "networks", nics_json(v));
+	json_object_set_new(root, "gpus", inventory_show_list(v, v->gpu_count, put_gpu));
+	json_object_set_new(root, "disks", inventory_show_list(v, v->disk_count, put_disk));
+	json_object_set_new(root, "networks", inventory_show_list(v, v->nic_count, put_nic));
 	for (size_t i = 0; i < v->note_count; i++)
 		json_array_append_new(notes, json_string(v->notes[i]));
 	json_object_set_new(root, "notes", notes);
@@ -167,7 +163,7 @@ int inventory_json(const struct inventory *v, struct buf *out)
 
 /* ---- Text ------------------------------------------------------------------------------------- */
 
-/* "80 GiB", "1.5 TiB"; "?" for what is not known. */
+/* "80 GiB", "1.5 TiB"; "?" if unknown. */
 static const char *size_text(int64_t bytes, char room[32])
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
@@ -209,7 +205,7 @@ static int gpu_line(const struct gpu *g, struct buf *out)
 		g->pci.address, g->market, g->name, *g->form_factor ? ", " : "", g->form_factor,
 		size_text(g->memory, memory), g->pci.gen, g->pci.width, g->pci.gen_max, g->pci.width_max, watts,
 		*g->pci.driver ? g->pci.driver : "none", g->driver_version,
-		g->integrated ? " (the processor's own, not sold)" : "", g->asleep ? " (asleep)" : "");
+		g->integrated ? " (integrated, not sold)" : "", g->asleep ? " (asleep)" : "");
 }
 
 static int disk_lines(const struct inventory *v, struct buf *out)
@@ -220,7 +216,7 @@ static int disk_lines(const struct inventory *v, struct buf *out)
 	for (size_t i = 0; !rc && i < v->disk_count; i++)
 		rc = buf_addf(out, "  disk     %s  %s%s%s%s\n", v->disks[i].name, size_text(v->disks[i].bytes, bytes),
 			*v->disks[i].model ? ", " : "", v->disks[i].model,
-			v->disks[i].rotational == 1 ? ", turns" : "");
+			v->disks[i].rotational == 1 ? ", rotating" : "");
 	return rc;
 }
 
@@ -247,7 +243,7 @@ static int kind_line(const struct inventory *v, struct buf *out)
 	if (inventory_kind(v, 1, &k, &why))
 		return buf_addf(out, "  sold as  nothing: %s\n", why.text);
 	inventory_kind_text(&k, text, sizeof text);
-	return buf_addf(out, "  sold as  %s%s\n", text, k.gpus ? "" : ": a node without accelerator");
+	return buf_addf(out, "  sold as  %s%s\n", text, k.gpus ? "" : " (a node without accelerator)");
 }
 
 int inventory_text(const struct inventory *v, struct buf *out)
@@ -283,7 +279,7 @@ int inventory_verb(const char *sysfs_root, bool json, FILE *out, FILE *err)
 	if (!rc && (fprintf(out, "%s%s", buf_text(&text), json ? "\n" : "") < 0 || fflush(out)))
 		rc = -EIO;
 	if (rc)
-		fprintf(err, "nanopod-agentd: cannot tell what this machine has: %s\n", strerror(-rc));
+		fprintf(err, "nanopod-agentd: cannot print the inventory: %s\n", strerror(-rc));
 	free(v);
 	buf_release(&text);
 	return rc ? 1 : 0;

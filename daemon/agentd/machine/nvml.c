@@ -16,7 +16,7 @@ enum { GPU_SENSOR = 0, UNCORRECTED = 1, SINCE_START = 0, DEADLINE = 10 * 1000 };
 
 typedef void *device;
 
-/* As the library lays them out. The tail of nvml_pci differs by version; it has room for all. */
+/* Types as the library lays them out. The tail of nvml_pci differs by version; ours is large enough for all. */
 struct nvml_memory { unsigned long long total, free, used; };
 struct nvml_pci { char legacy[16]; unsigned domain, bus, device, ids, subsystem; char rest[64]; };
 
@@ -38,7 +38,7 @@ struct calls {
 	int (*mig)(device, unsigned *, unsigned *);
 };
 
-/* The newest first; those that are not needed may be missing. */
+/* Newest name first; optional symbols may be missing. */
 static const struct {
 	size_t at;
 	bool needed;
@@ -63,7 +63,7 @@ static const struct {
 	{ offsetof(struct calls, mig), false, { "nvmlDeviceGetMigMode" } },
 };
 
-/* What the child tells. */
+/* The child's answer. */
 struct told {
 	int code;                    /* 0 or a negative errno */
 	char why[200];
@@ -85,14 +85,14 @@ static int nvml_load(const char *library, struct calls *c, struct told *t)
 	const char *why = lib ? "" : dlerror();
 
 	if (!lib)
-		return nvml_say(t, -ENOENT, "it cannot be loaded", why ? why : "");
+		return nvml_say(t, -ENOENT, "cannot load it", why ? why : "");
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		void *found = NULL;
 
 		for (size_t k = 0; !found && k < 3 && symbols[i].names[k]; k++)
 			found = dlsym(lib, symbols[i].names[k]);
 		if (!found && symbols[i].needed)
-			return nvml_say(t, -ENOSYS, "it has no", symbols[i].names[0]);
+			return nvml_say(t, -ENOSYS, "it lacks", symbols[i].names[0]);
 		memcpy((char *)c + symbols[i].at, &found, sizeof found);
 	}
 	return 0;
@@ -103,7 +103,7 @@ static void nvml_take(int64_t *to, bool told, unsigned long long value, unsigned
 	*to = told && value <= most ? (int64_t)value : GPU_UNKNOWN;
 }
 
-/* One number by a call that may be missing. */
+/* Reads one number by a call that may be missing. */
 static void ask_number(int (*call)(device, unsigned *), device d, unsigned most, int64_t *to)
 {
 	unsigned n = 0;
@@ -172,7 +172,7 @@ static int ask_all(const char *library, struct told *t)
 		rc = c.count(&count);
 	if (rc) {
 		snprintf(number, sizeof number, "error %d", rc);
-		return nvml_say(t, -EIO, "it says", number);
+		return nvml_say(t, -EIO, "it returned", number);
 	}
 	if (c.driver && c.driver(t->nvml.driver, sizeof t->nvml.driver))
 		t->nvml.driver[0] = '\0';
@@ -195,7 +195,7 @@ static int ask_all(const char *library, struct told *t)
 
 static int nvml_work(void *arg, int fd)
 {
-	static struct told t; /* the child's alone */
+	static struct told t; /* static, but only the child uses it */
 
 	ask_all(arg, &t);
 	return gpuchild_write(fd, &t, sizeof t);
@@ -216,13 +216,13 @@ static int nvml_copy(const struct buf *b, struct nvml *out, struct fail *f)
 	struct told t;
 
 	if (b->len != sizeof t)
-		return fail_set(f, -EIO, "its answer is cut");
+		return fail_set(f, -EIO, "its answer is cut off");
 	memcpy(&t, b->data, sizeof t);
 	close_text(t.why, sizeof t.why);
 	if (t.code)
 		return fail_set(f, t.code, "%s", t.why);
 	if (t.nvml.count > NVML_GPUS || t.nvml.lost > NVML_GPUS)
-		return fail_set(f, -EIO, "its answer makes no sense");
+		return fail_set(f, -EIO, "its answer is invalid");
 	close_text(t.nvml.driver, sizeof t.nvml.driver);
 	for (size_t i = 0; i < t.nvml.count; i++) {
 		struct nvml_gpu *g = &t.nvml.gpus[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NVIDIA's library tells of its GPUs, asked in a child with a deadline; the library is loaded, never linked. */
+/* What NVIDIA's library knows of its GPUs: asked in a child with a deadline; loaded at run time, never linked. */
 #ifndef AGENTD_MACHINE_NVML_H
 #define AGENTD_MACHINE_NVML_H
 
@@ -10,7 +10,7 @@
 
 enum { NVML_GPUS = 64, NVML_TEXT = 96 };
 
-/* INT64_MIN (GPU_UNKNOWN) where it does not tell. Units as in gpu.h. */
+/* INT64_MIN (GPU_UNKNOWN) where the library gives no value. Units as in gpu.h. */
 struct nvml_gpu {
 	char address[20];            /* "0000:19:00.0" */
 	char name[NVML_TEXT], uuid[NVML_TEXT];
@@ -19,14 +19,14 @@ struct nvml_gpu {
 
 struct nvml {
 	char driver[NVML_TEXT];
-	size_t count;                /* of those that could be asked */
-	size_t lost;                 /* handles that gave an error: a GPU that fell off the bus */
+	size_t count;                /* GPUs that answered */
+	size_t lost;                 /* GPUs whose handle gave an error: they fell off the bus */
 	struct nvml_gpu gpus[NVML_GPUS];
 };
 
 /*
- * library: NULL is libnvidia-ml.so.1. 0; -ENOENT: it is not installed; -ENOSYS: it lacks what is needed;
- * -ETIMEDOUT: no answer; -EIO: it crashed, or says that it cannot.
+ * library: NULL is libnvidia-ml.so.1. 0; -ENOENT: it is not installed; -ENOSYS: it lacks a function; -ETIMEDOUT: no
+ * answer; -EIO: it crashed, or returned an error.
  */
 int nvml_read(const char *library, int64_t deadline_ms, struct nvml *out, struct fail *f);
 

@@ -44,7 +44,7 @@ static int pci_width(const char *root, const char *address, const char *name)
 	return (int)pci_number(root, address, name, WIDTH_MAX, 0);
 }
 
-/* Lines "start end flags" in hexadecimal, the first six are BARs. */
+/* Lines "start end flags" in hexadecimal; the first six are BARs. */
 static void read_bars(const char *root, struct pci *p)
 {
 	char path[SYSFS_PATH], line[128];
@@ -98,7 +98,7 @@ int pci_read(const char *root, const char *address, struct pci *out)
 	p.gen_max = pci_generation(root, address, "max_link_speed");
 	p.width = pci_width(root, address, "current_link_width");
 	p.width_max = pci_width(root, address, "max_link_width");
-	p.width_slot = pci_width(root, address, "../max_link_width"); /* through the link that the device's folder is */
+	p.width_slot = pci_width(root, address, "../max_link_width"); /* ".." of the folder that the link names */
 	p.numa = (int)pci_number(root, address, "numa_node", 4095, -1);
 	p.sriov_total = (int)pci_number(root, address, "sriov_totalvfs", 65535, -1);
 	p.sriov_now = (int)pci_number(root, address, "sriov_numvfs", 65535, -1);

@@ -16,20 +16,20 @@ struct pci {
 	unsigned vendor, device, sub_vendor, sub_device;
 	uint32_t class;              /* 24 bits */
 	char driver[32];             /* "nvidia", "vfio-pci"; "": none */
-	int gen, gen_max;            /* of the link; 0: not told */
+	int gen, gen_max;            /* of the link; 0: unknown */
 	int width, width_max;
-	int width_slot;              /* what the port above it can; 0: not told */
-	int numa;                    /* -1: not told */
+	int width_slot;              /* of the port above it; 0: unknown */
+	int numa;                    /* -1: unknown */
 	int iommu_group;             /* -1: none */
-	uint64_t bars[PCI_BARS];     /* bytes; 0: not there */
-	uint64_t bar_max;            /* the largest that is prefetchable */
+	uint64_t bars[PCI_BARS];     /* bytes; 0: none */
+	uint64_t bar_max;            /* the largest prefetchable one */
 	char power_state[16];        /* "D0", "D3cold"; "" */
 	bool asleep;                 /* runtime suspended, or in D3 */
-	int sriov_total, sriov_now;  /* functions that it could lend, and lends; -1: cannot */
-	bool lent;                   /* it is such a function */
+	int sriov_total, sriov_now;  /* virtual functions that it supports, and has now; -1: none supported */
+	bool lent;                   /* it is a virtual function */
 };
 
-/* By address. 0, or -ENOENT where it went away or has no vendor. */
+/* Reads the function at this address. 0, or -ENOENT where it is gone or has no vendor. */
 int pci_read(const char *root, const char *address, struct pci *out);
 
 /* The addresses of all, in order: 0 or -errno. free() *out. */

@@ -39,7 +39,7 @@ static int64_t speed_per_second(int64_t bytes, int64_t us)
 
 /* ---- Disk --------------------------------------------------------------------------------------- */
 
-/* Nameless; where the file system has no such files, named and unlinked at once. */
+/* Opens a file without a name; where the file system has none, names it and unlinks it at once. */
 static int speed_open_file(const char *folder, bool *direct)
 {
 	char path[4096];
@@ -98,7 +98,7 @@ int speed_disk(const char *folder, int64_t bytes, struct speed *write, struct sp
 	if (!block)
 		rc = -ENOMEM;
 	bytes = bytes / BLOCK * BLOCK;
-	for (size_t i = 0; block && i < BLOCK; i++) /* neither zeros nor what compresses well */
+	for (size_t i = 0; block && i < BLOCK; i++) /* random, so that neither zeros nor compression help */
 		block[i] = (char)((i * 2654435761u) >> 13);
 	for (int i = 0; !rc && i < SPEED_RUNS; i++)
 		rc = run_disk(fd, block, bytes, past, &wrote[i], &took[i]);
@@ -171,7 +171,7 @@ int speed_round_trip(const char *where, int64_t deadline_ms, struct speed *out, 
 	int rc = speed_take_apart(where, host, port);
 
 	if (rc)
-		return fail_set(f, rc, "there is no way to measure to '%s'", where);
+		return fail_set(f, rc, "cannot measure to '%s': not an http or https URL", where);
 	rc = getaddrinfo(host, port, &hints, &list);
 	if (rc)
 		return fail_set(f, -EHOSTUNREACH, "cannot find '%s': %s", host, gai_strerror(rc));

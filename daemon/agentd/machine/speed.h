@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast: a disk by a file of bounded size, a network by round trips. Each is measured three times, so that the spread is known. */
+/* Measures a disk by a file of limited size and a network by round trips: three times each, to show the spread. */
 #ifndef AGENTD_MACHINE_SPEED_H
 #define AGENTD_MACHINE_SPEED_H
 
@@ -11,19 +11,19 @@
 enum { SPEED_RUNS = 3 };
 
 struct speed {
-	int64_t value, least, most;  /* the middle one, and the spread */
+	int64_t value, least, most;  /* the median, and the spread */
 };
 
 void speed_of(const int64_t runs[SPEED_RUNS], struct speed *out);
 
 /*
- * Writes so many bytes into a file of that folder and reads them again, past the page cache where the file
- * system can (*direct). The file has no name from the start: it is gone whatever happens. In bytes a second.
+ * Writes so many bytes into a file of that folder and reads them back, past the page cache where the file system can
+ * (*direct). The file never has a name, so it is gone whatever happens. In bytes a second.
  */
 int speed_disk(const char *folder, int64_t bytes, struct speed *write, struct speed *read, bool *direct,
 	struct fail *f);
 
-/* Microseconds until a TCP connection is there. where: https://host[:port]/…, http://…; -ENOTSUP: another kind of URL. */
+/* Microseconds until a TCP connection opens. where: https://host[:port]/…, http://…; -ENOTSUP: another kind of URL. */
 int speed_round_trip(const char *where, int64_t deadline_ms, struct speed *out, struct fail *f);
 
 #endif

@@ -31,7 +31,7 @@ const char *sysfs_path(char room[SYSFS_PATH], const char *root, const char *fmt,
 	return room;
 }
 
-/* At most size - 1 bytes of it, ends with NUL; how many, or -1. Never waits for a FIFO. */
+/* Reads up to size - 1 bytes and ends them with NUL; returns their number, or -1. Never waits for a FIFO. */
 static ssize_t sysfs_read_some(const char *path, char *room, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -52,7 +52,7 @@ static ssize_t sysfs_read_some(const char *path, char *room, size_t size)
 	return n < 0 && !len ? -1 : (ssize_t)len;
 }
 
-/* One line without the blanks around it; control bytes are made harmless. */
+/* One line without surrounding blanks; replaces control bytes. */
 static bool sysfs_take_line(const char *from, char *room, size_t size)
 {
 	size_t len, n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small files of sysfs and procfs below a root: texts and numbers as they are meant, or nothing where they make no sense. */
+/* Small files of sysfs and procfs below a root, as texts and numbers; a value that makes no sense counts as missing. */
 #ifndef AGENTD_MACHINE_SYSFS_H
 #define AGENTD_MACHINE_SYSFS_H
 
@@ -9,26 +9,26 @@
 
 enum { SYSFS_PATH = 512, SYSFS_NAME = 256 };
 
-/* root + the path, "" where it does not fit. */
+/* root + the path, "" where it is too long. */
 const char *sysfs_path(char room[SYSFS_PATH], const char *root, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Its first line without blanks around, control bytes as '?'; false where it cannot be read or is empty. */
+/* Its first line without surrounding blanks, control bytes as '?'; false if it is unreadable or empty. */
 bool sysfs_text(const char *path, char *room, size_t size);
 
-/* A whole number, decimal or 0x…; false where it is none or not in [min, max]. */
+/* An integer, decimal or 0x…; false if it is not one or not in [min, max]. */
 bool sysfs_int(const char *path, int64_t min, int64_t max, int64_t *out);
 
-/* The last part of what the link points to. */
+/* The last part of the link's target. */
 bool sysfs_link(const char *path, char *room, size_t size);
 
 /* Names in a folder, sorted: 0 or -errno. Up to max; more is -E2BIG. free() *out. */
 int sysfs_list(const char *path, size_t max, char (**out)[SYSFS_NAME], size_t *count);
 
-/* What follows "key" and ':' in a file of such lines ("model name	: …"): the first one. */
+/* The value of the first line "key: value" ("model name : …"). */
 bool sysfs_field(const char *path, const char *key, char *room, size_t size);
 
-/* How many are in a list like "0-3,8": false where it is none. */
+/* The number of elements in a list like "0-3,8"; false if it is not a list. */
 bool sysfs_count(const char *path, int64_t max, int64_t *out);
 
 #endif

@@ -16,14 +16,14 @@ enum { DEADLINE = 60 * 1000, RESULTS = 128, STATUS_FAILURE = 1, STATUS_CHECK = 1
 static const struct {
 	const char *name;
 	verify_fn run;
-	const char *silent;          /* what mends it where it gives no answer */
+	const char *silent;          /* what to do if it gives no answer */
 } checks[] = {
-	{ "disk", verify_disk, "see 'dmesg' for errors of the disk" },
-	{ "network", verify_network, "see to the network: 'ip route', 'ping'" },
+	{ "disk", verify_disk, "look for disk errors in 'dmesg'" },
+	{ "network", verify_network, "check the network: 'ip route', 'ping'" },
 	{ "clock", verify_clock, "" },
-	{ "ssh", verify_ssh, "see to the network: 'ip route', 'ping'" },
+	{ "ssh", verify_ssh, "check the network: 'ip route', 'ping'" },
 	{ "drivers", verify_drivers, "nanopod host drivers" },
-	{ "gpu", verify_gpus, "nvidia-smi; restart the machine where it hangs too" },
+	{ "gpu", verify_gpus, "nvidia-smi; if it hangs too, restart the machine" },
 };
 
 /* ---- One check, in a child ------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static int run_one(const struct verify_setup *s, size_t i, struct verify_result 
 		told.len % sizeof *list) {
 		struct verify_result *r = verify_begin(list, &count, checks[i].name);
 
-		verify_fail(r, checks[i].silent, "%s", *why.text ? why.text : "its answer makes no sense");
+		verify_fail(r, checks[i].silent, "%s", *why.text ? why.text : "its answer is invalid");
 	} else if (told.len) {
 		memcpy(list, told.data, told.len);
 		count = (int)(told.len / sizeof *list);
@@ -77,7 +77,7 @@ static void verify_show(FILE *out, const struct verify_result *r)
 			r->most, *r->text ? "; " : "");
 	fprintf(out, "%s\n", r->text);
 	if (*r->mend)
-		fprintf(out, "%-8s %-12s to mend it: %s\n", "", "", r->mend);
+		fprintf(out, "%-8s %-12s to fix it: %s\n", "", "", r->mend);
 	fflush(out);
 }
 
@@ -158,7 +158,7 @@ int verify_verb(const struct verify_setup *s, bool json, FILE *out, FILE *err)
 			fflush(out);
 	json_decref(all);
 	if (bad || ferror(out)) {
-		fprintf(err, "nanopod-agentd: cannot write what was verified\n");
+		fprintf(err, "nanopod-agentd: cannot write the results\n");
 		return STATUS_FAILURE;
 	}
 	return failed ? STATUS_CHECK : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verified of the GPUs: that they have a driver, and NVIDIA's that they have their memory and can count. */
+/* Checks of GPUs: that each has a driver, and that NVIDIA's have their memory and compute right. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,17 +31,16 @@ static void verify_gpu_judge(struct cuda *c, int i, struct verify_result *list, 
 	r = verify_begin(list, count, name);
 	if (gpu_challenge_run(c, i, &got, &why)) {
 		verify_fail(r,
-			"nvidia-smi; end what uses it, restart the machine; have the card looked at where it comes "
-			"again",
+			"nvidia-smi; end what uses it, restart the machine; if it comes back, have the card checked",
 			"%s", why.text);
 		return;
 	}
 	verify_gpu_put(r, &got.write, MEGA, "MB/s");
 	if (got.tested < got.memory / 10 * 8)
-		verify_fail(r, "nvidia-smi: end what uses it", "only %" PRId64 " of its %" PRId64 " MiB are free",
+		verify_fail(r, "nvidia-smi; end what uses it", "only %" PRId64 " of its %" PRId64 " MiB are free",
 			got.tested >> 20, got.memory >> 20);
 	else
-		verify_say(r, "%s: %" PRId64 " of %" PRId64 " MiB were filled and read back", got.name,
+		verify_say(r, "%s: filled %" PRId64 " of %" PRId64 " MiB and read them back", got.name,
 			got.tested >> 20, got.memory >> 20);
 	snprintf(name, sizeof name, "gpu %d sums", i);
 	r = verify_begin(list, count, name);
@@ -56,12 +55,12 @@ static void verify_gpu_challenge(const struct verify_setup *s, size_t there, str
 	int n = 0;
 
 	if (gpu_challenge_open(s->cuda, &c, &n, &why)) {
-		verify_fail(verify_begin(list, count, "gpu"), "apt-get install libcuda1 (as old as the driver)", "%s",
+		verify_fail(verify_begin(list, count, "gpu"), "apt-get install libcuda1 (the driver's version)", "%s",
 			why.text);
 		return;
 	}
 	if ((size_t)n < there)
-		verify_fail(verify_begin(list, count, "gpu"), "nvidia-smi; restart the machine where it lacks one too",
+		verify_fail(verify_begin(list, count, "gpu"), "nvidia-smi; if it misses one too, restart the machine",
 			"CUDA sees %d of %zu GPUs", n, there);
 	for (int i = 0; i < n && i < GPUS_MOST; i++)
 		verify_gpu_judge(c, i, list, count);
@@ -94,17 +93,17 @@ void verify_gpus(const struct verify_setup *s, struct verify_result *list, int *
 	if (bare)
 		verify_fail(verify_begin(list, count, "gpu driver"),
 			"install its driver: 'apt-get install nvidia-driver' for NVIDIA's",
-			"%zu GPUs have none that computes ('%s')", bare, without);
+			"%zu GPUs have no driver for computing ('%s')", bare, without);
 	if (asleep)
 		verify_skip(verify_begin(list, count, "gpu"),
-			"%zu of them sleep: 'nvidia-smi' wakes them, then type this again", asleep);
+			"%zu of them are asleep: wake them with 'nvidia-smi', then verify again", asleep);
 	else if (nvidia)
 		verify_gpu_challenge(s, nvidia, list, count);
 	if (others)
 		verify_skip(verify_begin(list, count, "gpu others"),
-			"%zu GPUs: memory and sums are tried on NVIDIA's alone", others);
+			"%zu GPUs: only NVIDIA's have their memory and sums checked", others);
 	if (!nvidia && !others && !bare)
 		verify_skip(verify_begin(list, count, "gpu"),
-			"there is none: it is sold as a node without accelerator");
+			"no GPU: sold as a node without accelerator");
 	free(v);
 }

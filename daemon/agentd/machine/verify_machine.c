@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verified of the machine itself: disk, clock, the way to the market, drivers that make nodes. */
+/* Checks of the machine itself: disk, clock, the way to the market, drivers that can make nodes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,10 +27,10 @@ static void judge_disk(struct verify_result *r, const struct speed *s, bool dire
 {
 	put_speed(r, s, MEGA, "MB/s");
 	if (r->value < DISK_LEAST)
-		verify_fail(r, "put '--data' on a faster disk", "a listing needs %d MB/s", DISK_LEAST);
+		verify_fail(r, "put '--data' on a faster disk", "an offer needs at least %d MB/s", DISK_LEAST);
 	else
 		verify_say(r, "%" PRId64 " MiB, %s", bytes >> 20,
-			direct ? "past the page cache" : "through the page cache: this file system cannot else");
+			direct ? "past the page cache" : "through the page cache: no O_DIRECT on this file system");
 }
 
 void verify_disk(const struct verify_setup *s, struct verify_result *list, int *count)
@@ -43,18 +43,18 @@ void verify_disk(const struct verify_setup *s, struct verify_result *list, int *
 	bool direct;
 
 	if (!s->data) {
-		verify_skip(r, "no folder was named");
+		verify_skip(r, "no folder given");
 		return;
 	}
 	if (statvfs(s->data, &v) == 0 && (int64_t)((uint64_t)v.f_bavail * v.f_frsize / 10) < bytes)
 		bytes = (int64_t)((uint64_t)v.f_bavail * v.f_frsize / 10);
 	if (bytes < least_bytes && s->disk_bytes <= 0) {
-		verify_fail(r, "remove what is not needed: 'nanopod host image list' shows images that take room",
-			"there is too little room in '%s' to measure with", s->data);
+		verify_fail(r, "free disk space: 'nanopod host image list' shows images that could go",
+			"not enough free space in '%s' to measure with", s->data);
 		return;
 	}
 	if (speed_disk(s->data, bytes, &write, &read, &direct, &why)) {
-		verify_fail(r, "make the folder of '--data' one that this user can write", "%s", why.text);
+		verify_fail(r, "make '--data' a folder that this user can write to", "%s", why.text);
 		return;
 	}
 	judge_disk(r, &write, direct, bytes);
@@ -78,16 +78,16 @@ void verify_network(const struct verify_setup *s, struct verify_result *list, in
 		return;
 	}
 	if (rc) {
-		verify_fail(r, "see to the way out: DNS, route and firewall for HTTPS to the market", "%s", why.text);
+		verify_fail(r, "check DNS, route and firewall for HTTPS to the market", "%s", why.text);
 		return;
 	}
 	put_speed(r, &trip, 1, "us");
 	if (trip.value > FAR)
-		verify_fail(r, "use a market that is nearer, or a better line",
+		verify_fail(r, "use a nearer market, or a better line",
 			"round trips to the market take longer than half a second");
 	else
 		verify_say(r,
-			"round trips to the market; its bandwidth is not measured: the market has no route for that");
+			"round trips to the market (the market offers nothing to measure bandwidth with)");
 }
 
 void verify_clock(const struct verify_setup *s, struct verify_result *list, int *count)
@@ -96,7 +96,7 @@ void verify_clock(const struct verify_setup *s, struct verify_result *list, int 
 	long long off = (long long)(s->local_now - s->market_now);
 
 	if (!s->clock_known)
-		verify_skip(r, "the market did not say what time it is");
+		verify_skip(r, "the market did not tell its time");
 	else if (llabs(off) > CLOCK_MOST)
 		verify_fail(r, "timedatectl set-ntp true", "it is %lld s %s the market's", llabs(off),
 			off > 0 ? "ahead of" : "behind");
@@ -122,11 +122,12 @@ void verify_drivers(const struct verify_setup *s, struct verify_result *list, in
 			continue;
 		}
 		verify_say(r, "works%s%s%s%s", *why.text ? ": " : "", why.text,
-			holds & HOLDS_NETWORK ? ", nodes have a network of their own" : "",
-			holds & HOLDS_KERNEL ? " and a kernel of their own" : "");
+			holds & HOLDS_NETWORK ? ", nodes have their own network" : "",
+			holds & HOLDS_KERNEL ? " and their own kernel" : "");
 		works++;
 	}
 	if (s->drivers && !works)
-		verify_fail(verify_begin(list, count, "drivers"), "nanopod host drivers: says what each of them needs",
-			"none works here: no node can be made");
+		verify_fail(verify_begin(list, count, "drivers"),
+			"'nanopod host drivers' shows what each of them needs",
+			"no driver works here: this machine cannot make nodes");
 }

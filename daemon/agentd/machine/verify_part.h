@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of verify share: one check and what came of it. A check runs in a child with a deadline. */
+/* Shared by the parts of verify: one check and its result. A check runs in a child with a deadline. */
 #ifndef AGENTD_MACHINE_VERIFY_PART_H
 #define AGENTD_MACHINE_VERIFY_PART_H
 
@@ -13,10 +13,10 @@ struct verify_result {
 	bool measured;
 	int64_t value, least, most;  /* of three runs, in unit */
 	char unit[16];
-	char text[240], mend[240];   /* what was found; the command that mends it */
+	char text[240], mend[240];   /* what was found; how to fix it */
 };
 
-/* Several may come of one: *count of them into list (room for VERIFY_EACH). */
+/* A check may give several results: *count of them into list (room for VERIFY_EACH). */
 enum { VERIFY_EACH = 40 };
 typedef void (*verify_fn)(const struct verify_setup *s, struct verify_result *list, int *count);
 
@@ -27,7 +27,7 @@ void verify_ssh(const struct verify_setup *s, struct verify_result *list, int *c
 void verify_drivers(const struct verify_setup *s, struct verify_result *list, int *count);
 void verify_gpus(const struct verify_setup *s, struct verify_result *list, int *count);
 
-/* The next one in the list, begun: ok, with its name. */
+/* Starts the next result in the list: ok, with the check's name. */
 struct verify_result *verify_begin(struct verify_result *list, int *count, const char *check);
 void verify_fail(struct verify_result *r, const char *mend, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void verify_skip(struct verify_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

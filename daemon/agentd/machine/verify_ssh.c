@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Do strangers reach the ports that nodes will have? A listener on each, and a connection to the announced address. */
+/* Can strangers reach the ports that nodes will have? Listens on each, and connects to the announced address. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -61,7 +61,7 @@ static int begin_connect(const struct addrinfo *a)
 	return fd;
 }
 
-/* Whoever comes is told the nonce; the one that we sent has to hear it. NULL: yes, else why not. */
+/* Every visitor hears the nonce; the one that we sent must hear it. NULL: it did, else why not. */
 static const char *verify_ssh_meet(int server, int client)
 {
 	struct pollfd p[2] = { { .fd = server, .events = POLLIN }, { .fd = client, .events = POLLIN } };
@@ -70,7 +70,7 @@ static const char *verify_ssh_meet(int server, int client)
 	size_t len = 0;
 
 	if (getrandom(nonce, sizeof nonce, 0) != sizeof nonce)
-		return "there is no randomness";
+		return "no random numbers available";
 	while ((left = deadline - clock_ms()) > 0) {
 		if (poll(p, 2, (int)left) < 0 && errno != EINTR)
 			return strerror(errno);
@@ -88,16 +88,16 @@ static const char *verify_ssh_meet(int server, int client)
 			if (n < 0 && errno != EAGAIN && errno != EINTR)
 				return strerror(errno);
 			if (n == 0)
-				return "somebody else answers there";
+				return "another machine answers there";
 			len += n > 0 ? (size_t)n : 0;
 			if (len == sizeof heard)
-				return memcmp(nonce, heard, sizeof nonce) == 0 ? NULL : "somebody else answers there";
+				return memcmp(nonce, heard, sizeof nonce) == 0 ? NULL : "another machine answers there";
 		}
 	}
-	return "no connection came through";
+	return "no connection arrived";
 }
 
-/* NULL: it is reached. A port that a node has already is told by *taken. */
+/* NULL: reachable. *taken: a node has the port already. */
 static const char *try_port(const struct verify_setup *s, unsigned port, bool *taken)
 {
 	int server = open_listener(s->listen ? s->listen : "0.0.0.0", port), client;
@@ -109,7 +109,7 @@ static const char *try_port(const struct verify_setup *s, unsigned port, bool *t
 		return *taken ? NULL : strerror(errno);
 	if (verify_ssh_resolve(s->address, port, 0, &a)) {
 		close(server);
-		return "that name has no address";
+		return "the name has no address";
 	}
 	client = begin_connect(a);
 	why = client < 0 ? strerror(errno) : verify_ssh_meet(server, client);
@@ -127,12 +127,12 @@ void verify_ssh(const struct verify_setup *s, struct verify_result *list, int *c
 	char mend[240];
 
 	if (!s->address || !s->first_port) {
-		verify_skip(r, "no address is announced for nodes: '--address' says which");
+		verify_skip(r, "no address is announced for nodes; set one with '--address'");
 		return;
 	}
 	snprintf(mend, sizeof mend,
-		"open TCP ports %u to %u to this machine: in its firewall, and behind a router by forwarding; "
-		"'--address' has to name the side that others see",
+		"open TCP ports %u to %u to this machine: in its firewall and, behind a router, by port forwarding; "
+		"'--address' must be the public side",
 		s->first_port, s->first_port + ports - 1);
 	for (unsigned i = 0; i < tried; i++) {
 		unsigned port = s->first_port + (tried == ports ? i : i * (ports - 1) / (tried - 1));
@@ -142,13 +142,13 @@ void verify_ssh(const struct verify_setup *s, struct verify_result *list, int *c
 		used += taken;
 		if (why) {
 			verify_fail(r, mend,
-				"port %u of '%s' is not reached from here: %s (a router that does not lead back "
-				"to its own outside looks the same from within)",
+				"cannot reach port %u of '%s' from here: %s (a router that does not loop back to "
+				"its own public address looks the same)",
 				port, s->address, why);
 			return;
 		}
 	}
-	verify_say(r, "%u of %u ports of '%s' lead here%s", tried - used, ports, s->address,
+	verify_say(r, "%u of %u ports of '%s' reach this machine%s", tried - used, ports, s->address,
 		strcmp(s->address, "127.0.0.1") == 0 || strcmp(s->address, "localhost") == 0
 			? ", which only this machine can use"
 			: "");

@@ -43,7 +43,7 @@ static void test_gpus(void)
 	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/power_state", "D0");
 	look("hang");
 	is_int(r.health, HEALTH_UNHEALTHY, "no answer is unhealthy");
-	is_health("nvml", HEALTH_UNHEALTHY, "gives no answer", "and said so");
+	is_health("nvml", HEALTH_UNHEALTHY, "does not answer", "and said so");
 	look("crash");
 	is_health("nvml", HEALTH_DRAINING, "crashed", "a crash");
 	look("lost");
@@ -55,11 +55,11 @@ static void test_gpus(void)
 	setenv("FAKE_NVML_HOT", "1", 1);
 	look("good");
 	unsetenv("FAKE_NVML_HOT");
-	is_health("link", HEALTH_DEGRADED, "4 lanes of 16", "a link that lost lanes");
+	is_health("link", HEALTH_DEGRADED, "only 4 of 16 PCIe lanes", "a link that lost lanes");
 	is_health("temperature", HEALTH_DEGRADED, "97 degrees", "heat");
 	tree_put(root, "sys/bus/pci/devices/0000:01:00.0/driver", "-> ../drivers/nouveau");
 	look("good");
-	is_health("gpu", HEALTH_DEGRADED, "no driver that computes", "nouveau");
+	is_health("gpu", HEALTH_DEGRADED, "no driver for computing", "nouveau");
 	health_message(&r, message, sizeof message);
 	has_str(message, "; ", "a message with what to do");
 	buf_init(&b, 65536);
@@ -124,7 +124,7 @@ static void test_clock_and_disk(void)
 	look_clock(61);
 	is_health("clock", HEALTH_DRAINING, "61 s ahead of", "a minute is worse");
 	health_check(&(struct health_setup){ .root = root, .data = "/nowhere/at/all" }, &r);
-	is_health("disk", HEALTH_UNHEALTHY, "cannot be looked at", "a folder that is not there");
+	is_health("disk", HEALTH_UNHEALTHY, "cannot inspect the folder", "a folder that is not there");
 	health_check(&(struct health_setup){ .root = root, .data = root }, &r);
 	ok(r.count <= 1, "one that is there");
 	tree_remove(root);

@@ -142,7 +142,7 @@ static void test_home(void)
 	ok(!a->asleep && b->asleep, "one sleeps");
 	is_str(a->name_from, "driver", "the one awake is named by its driver");
 	is_str(b->name_from, "table", "the one asleep by the table: nothing of its driver is read");
-	ok(noted(v, "'0000:02:00.0' sleeps and was not woken"), "which is noted");
+	ok(noted(v, "'0000:02:00.0' is asleep and was not woken"), "which is noted");
 	is_int(a->temperature, GPU_UNKNOWN, "NVIDIA's library is not asked while one sleeps");
 	ok(a->pci.width_slot == 16 && b->pci.width_slot == 8 && b->pci.width == 8, "the slot's lanes");
 	is_int(b->pci.bar_max, 256 << 20, "no large BAR there");
@@ -206,7 +206,7 @@ static void test_broken(void)
 	is_int(v->memory, GPU_UNKNOWN, "memory below zero is not known");
 	is_int(v->cpu.threads, GPU_UNKNOWN, "nor is an absurd number of processors");
 	is_int(v->disk_count, 0, "nor are disks of such sizes");
-	ok(noted(v, "memory cannot") && noted(v, "number of processors") && noted(v, "'nvme1n1'") &&
+	ok(noted(v, "cannot read the memory") && noted(v, "number of processors") && noted(v, "'nvme1n1'") &&
 			noted(v, "kernel's version"),
 		"all noted");
 	is_int(v->gpu_count, 7, "a GPU that fell off the bus is none");
@@ -224,7 +224,7 @@ static void test_broken(void)
 	free(v);
 	tree_remove(root);
 	is_int(inventory_read(&(struct inventory_setup){ .root = root }, &v), 0, "an empty root is read too");
-	ok(v->gpu_count == 0 && noted(v, "whether there are GPUs is not known"), "and says that it saw nothing");
+	ok(v->gpu_count == 0 && noted(v, "the number of GPUs is unknown"), "and says that it saw nothing");
 	free(v);
 }
 
