@@ -281,57 +281,82 @@ static int node_main_session(const char *home, const char *shell)
 	return 127;
 }
 
-int main(int argc, char **argv)
+enum node_mode { MODE_NONE, MODE_NODE, MODE_TRY, MODE_SESSION, MODE_LEASE };
+
+struct node_call {
+	enum node_mode mode;
+	const char *at;          /* the node's folder; for a trial the place of the root, for a session the home */
+	const char *lease_mark;
+};
+
+/* 0, or the exit status for a wrong call. */
+static int node_main_options(int argc, char **argv, struct node *n, struct node_call *call)
 {
 	static const struct option options[] = { { "node", 1, NULL, 'd' }, { "name", 1, NULL, 'n' },
 		{ "mark", 1, NULL, 'm' }, { "sshd", 1, NULL, 's' }, { "hide", 1, NULL, 'h' }, { "plain", 0, NULL, 'p' },
 		{ "try", 1, NULL, 't' }, { "session", 1, NULL, 'x' }, { "lease", 1, NULL, 'l' }, { 0 } };
-	struct passwd *pw = getpwuid(geteuid());
-	struct node n = { .user = pw ? pw->pw_name : "root", .shell = pw && *pw->pw_shell ? pw->pw_shell : "/bin/sh" };
-	const char *mode = NULL, *value = NULL;
-	char root[4200], conf[4200];
 	size_t hides = 0;
 
 	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) >= 0;)
 		switch (c) {
-		case 'n': n.space.name = optarg; break;
-		case 'm': n.mark = optarg; break;
-		case 's': n.sshd = optarg; break;
-		case 'p': n.plain = true; break;
-		case 'h': hides += hides < SPACE_HIDES - 1 && (n.space.hide[hides] = optarg); break;
-		case 'd': mode = "node", value = optarg; break;
-		case 't': mode = "try", value = optarg; break;
-		case 'x': mode = "session", value = optarg; break;
-		case 'l': mode = "lease", value = optarg; break;
+		case 'n': n->space.name = optarg; break;
+		case 'm': n->mark = optarg; break;
+		case 's': n->sshd = optarg; break;
+		case 'p': n->plain = true; break;
+		case 'h':
+			if (hides < SPACE_HIDES - 1)
+				n->space.hide[hides++] = optarg;
+			break;
+		case 'd': call->mode = MODE_NODE, call->at = optarg; break;
+		case 't': call->mode = MODE_TRY, call->at = optarg; break;
+		case 'x': call->mode = MODE_SESSION, call->at = optarg; break;
+		case 'l': call->mode = MODE_LEASE, call->lease_mark = optarg; break;
 		default: return 2;
 		}
-	if (!mode || (mode[0] == 'n' && (!n.space.name || !n.mark || !n.sshd))) {
-		dprintf(2, "nanopod-node is run by nanopod-agentd\n");
+	if (call->mode == MODE_NONE || (call->mode == MODE_NODE && (!n->space.name || !n->mark || !n->sshd))) {
+		dprintf(2, "nanopod-node is run by nanopod-agentd; do not run it by hand\n");
 		return 2;
 	}
-	if (mode[0] == 's')
-		return node_main_session(value, n.shell);
-	if (mode[0] == 'l') {
-		setenv("NANOPOD_NODE", value, 1);
-		return node_main_session(NULL, n.shell);
-	}
-	n.space.home = pw && pw->pw_dir[0] == '/' && pw->pw_dir[1] ? pw->pw_dir : "/home";
-	n.space.root = value;
-	if (mode[0] == 't') {
-		n.space.name = "try";
-		_exit(node_main_try(
-			&n)); /* whose namespace of processes has ended: nothing can be begun in it, not even by an exit */
-	}
-	n.space.dir = value;
-	snprintf(root, sizeof root, "%s/root", value);
-	snprintf(conf, sizeof conf, "%s%s", n.plain ? value : SPACE_SSH, n.plain ? "/ssh" : "");
-	n.space.root = root;
-	n.conf = conf;
-	if (n.plain) {
-		static char home[4200];
+	return 0;
+}
 
-		snprintf(home, sizeof home, "%s/home", value);
-		n.space.home = home;
+/* The folders of a node: as seen from the machine for a plain one, else as seen from inside its own root. */
+static int node_main_node(struct node *n, const char *dir)
+{
+	char root[4200], conf[4200], home[4200];
+
+	snprintf(root, sizeof root, "%s/root", dir);
+	snprintf(conf, sizeof conf, "%s/ssh", dir);
+	snprintf(home, sizeof home, "%s/home", dir);
+	n->space.dir = dir;
+	n->space.root = root;
+	n->conf = n->plain ? conf : SPACE_SSH;
+	if (n->plain)
+		n->space.home = home;
+	return node_main_start(n);
+}
+
+int main(int argc, char **argv)
+{
+	struct passwd *pw = getpwuid(geteuid());
+	struct node n = { .user = pw ? pw->pw_name : "root",
+		.shell = pw && *pw->pw_shell ? pw->pw_shell : "/bin/sh",
+		.space.home = pw && pw->pw_dir[0] == '/' && pw->pw_dir[1] ? pw->pw_dir : "/home" };
+	struct node_call call = { .mode = MODE_NONE };
+	int status = node_main_options(argc, argv, &n, &call);
+
+	if (status)
+		return status;
+	switch (call.mode) {
+	case MODE_SESSION: return node_main_session(call.at, n.shell);
+	case MODE_LEASE:
+		setenv("NANOPOD_NODE", call.lease_mark, 1);
+		return node_main_session(NULL, n.shell);
+	case MODE_TRY:
+		n.space.name = "try";
+		n.space.root = call.at;
+		/* _exit: the trial's process namespace has ended, so not even an exit handler could start a process. */
+		_exit(node_main_try(&n));
+	default: _exit(node_main_node(&n, call.at));
 	}
-	_exit(node_main_start(&n));
 }
