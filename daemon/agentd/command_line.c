@@ -17,7 +17,7 @@
 
 enum { USAGE = 2 };
 
-/* One line each, whatever is in it. */
+/* Prints one line, whatever the text contains. */
 static void act_to_stderr(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
@@ -66,7 +66,7 @@ static int do_verb(const struct flags *o, drivers all)
 	if (strcmp(o->verb, "image") == 0)
 		return image_verb(o->images, o->word_count, o->words, o->json, stdout, stderr);
 	if (o->word_count) {
-		fprintf(stderr, "nanopod-agentd: '%s' is one word too many\n", o->words[0]);
+		fprintf(stderr, "nanopod-agentd: unexpected argument '%s'\n", o->words[0]);
 		return USAGE;
 	}
 	if (strcmp(o->verb, "leave") == 0)
@@ -82,7 +82,8 @@ static int do_verb(const struct flags *o, drivers all)
 	if (strcmp(o->verb, "verify") == 0)
 		return verb_verify(o, all);
 	fprintf(stderr,
-		"nanopod-agentd: '%s' is none of join, leave, status, halt, drivers, inventory, verify, image\n",
+		"nanopod-agentd: no verb '%s'; "
+		"available: join, leave, status, halt, drivers, inventory, verify, image\n",
 		o->verb);
 	return USAGE;
 }

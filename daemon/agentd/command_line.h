@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a command line to an exit status. Apart from main(), so that a test can have drivers of its own. */
+/* From a command line to an exit status. Separate from main(), so that a test can supply its own drivers. */
 #ifndef AGENTD_COMMAND_LINE_H
 #define AGENTD_COMMAND_LINE_H
 

@@ -33,14 +33,14 @@ void console_note(const char *path, const char *text)
 		text += len + (text[len] == '\n');
 	}
 	if (line.len && write(fd, buf_text(&line), line.len) < 0)
-		line.len = 0; /* a full disk: there is nobody to tell it to here */
+		line.len = 0; /* the disk is full, and nobody here could be told */
 	buf_release(&line);
 	close(fd);
 }
 
 /* ---- Where to read ------------------------------------------------------------------------ */
 
-/* Newlines in [from, to), of at most COUNT_MAX bytes. */
+/* Counts newlines in [from, to), in at most COUNT_MAX bytes. */
 static int64_t count_lines(int fd, int64_t from, int64_t to)
 {
 	char *piece = malloc(PIECE);
@@ -61,7 +61,7 @@ static int64_t count_lines(int fd, int64_t from, int64_t to)
 	return lines;
 }
 
-/* The first byte of a line at or after from. */
+/* Finds the first line that starts at or after from. */
 static int64_t console_line_start(int fd, int64_t from, int64_t to)
 {
 	char piece[CONSOLE_LINE];
@@ -117,7 +117,7 @@ static int console_add_line(json_t *lines, const char *data, size_t len, int64_t
 	return rc;
 }
 
-/* One line's end in data, or 0: a newline, CONSOLE_LINE bytes, or all there is of one that has ended. */
+/* The end of one line in data, or 0: at a newline, after CONSOLE_LINE bytes, or where an ended node's output ends. */
 static size_t line_end(const char *data, size_t len, bool ended)
 {
 	size_t most = len < CONSOLE_LINE ? len : CONSOLE_LINE;
@@ -154,7 +154,7 @@ static int say_left_out(const struct console_at *at, int64_t now_us, json_t *lin
 	if (!at->left_bytes)
 		return 0;
 	snprintf(text, sizeof text,
-		"[nanopod] %s%lld lines (%lld bytes) were left out here: this node writes faster than its console is "
+		"[nanopod] %s%lld lines (%lld bytes) left out: this node writes faster than its console is "
 		"read",
 		at->left_bytes > COUNT_MAX ? "more than " : "", (long long)at->left_lines, (long long)at->left_bytes);
 	after->left_lines = after->left_bytes = 0;

@@ -25,13 +25,13 @@ int datadir_open(const char *data, bool make, struct fail *f)
 			return fail_errno(f, -errno, errno, "cannot make the folder '%s'", data);
 	}
 	if (stat(data, &st) != 0)
-		return fail_errno(f, -errno, errno, "cannot look at '%s'", data);
+		return fail_errno(f, -errno, errno, "cannot inspect '%s'", data);
 	if (!S_ISDIR(st.st_mode))
-		return fail_set(f, -ENOTDIR, "'%s' is no folder", data);
+		return fail_set(f, -ENOTDIR, "'%s' is not a folder", data);
 	if (st.st_uid != geteuid())
 		return fail_set(f, -EPERM, "'%s' belongs to another user", data);
 	if (st.st_mode & 077)
-		return fail_set(f, -EPERM, "others may look into '%s'; 'chmod 700 %s' closes it", data, data);
+		return fail_set(f, -EPERM, "others may enter '%s'; fix that with 'chmod 700 %s'", data, data);
 	return 0;
 }
 
@@ -46,7 +46,7 @@ static long pid_in(int fd)
 	return n > 0 && str_to_long(text, 1, 1L << 30, &pid) == 0 ? pid : 0;
 }
 
-/* Of fcntl: not the children's, so that it is free once this process is gone, whatever they still do. */
+/* A lock of fcntl: children do not inherit it, so it is free once this process is gone, whatever they still do. */
 int datadir_lock(const char *data, int *out, struct fail *f)
 {
 	char path[STATEFILE_PATH], text[32];
@@ -61,7 +61,7 @@ int datadir_lock(const char *data, int *out, struct fail *f)
 		long pid = pid_in(fd);
 
 		close(fd);
-		return fail_set(f, -EBUSY, "another nanopod-agentd (process %ld) is at work in '%s'", pid, data);
+		return fail_set(f, -EBUSY, "another nanopod-agentd (process %ld) uses '%s'", pid, data);
 	}
 	n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
 	if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n) {

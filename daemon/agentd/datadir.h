@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of an agent, closed to others, held by one process at a time; and what drivers are told of it. */
+/* The folder of an agent, closed to others, used by one process at a time; and what drivers need to know of it. */
 #ifndef AGENTD_DATADIR_H
 #define AGENTD_DATADIR_H
 
@@ -9,13 +9,13 @@
 #include "agentd/flags.h"
 #include "agentd/market/identity.h"
 
-/* Made with mode 0700 where it is not there and make is set; refused where others may look into it. */
+/* make: makes it with mode 0700 if missing. Refuses a folder that others may enter. */
 int datadir_open(const char *data, bool make, struct fail *f);
 
-/* data/lock is held until *fd is closed. -EBUSY: another process has it; the sentence names it. */
+/* Holds data/lock until *fd is closed. -EBUSY: another process has it; the sentence names it. */
 int datadir_lock(const char *data, int *fd, struct fail *f);
 
-/* Whether an agent (or a verb) holds it now, and its pid or 0. */
+/* Does an agent (or a verb) hold it now? And its pid or 0. */
 bool datadir_held(const char *data, long *pid);
 
 struct datadir_setup {
@@ -23,7 +23,7 @@ struct datadir_setup {
 	char prefix[IDENTITY_PREFIX];
 };
 
-/* i NULL: this machine has joined nothing (probes of drivers). Points into o and p. */
+/* i NULL: this machine has not joined (probes of drivers). Points into o and p. */
 void datadir_setup(struct datadir_setup *p, const struct flags *o, const struct identity *i);
 
 #endif

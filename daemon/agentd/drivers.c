@@ -24,7 +24,7 @@ const struct driver *drivers_find(drivers all, const char *name)
 	return NULL;
 }
 
-/* What strangers may do by a driver that nobody chose: nothing to each other, nor to this account; to root's network neither. */
+/* What auto requires of a driver: it isolates tenants from each other, from this account and from root's network. */
 static bool may_choose(unsigned holds)
 {
 	unsigned least = HOLDS_PROCESSES | HOLDS_FILES | (geteuid() == 0 ? HOLDS_NETWORK : 0u);
@@ -32,7 +32,7 @@ static bool may_choose(unsigned holds)
 	return (holds & least) == least;
 }
 
-/* How a probe says that all is well but that the root image was not built yet. */
+/* How a probe reports that only the root image is missing. */
 static bool lacks_image(int rc, unsigned holds)
 {
 	return rc == -ENOENT && holds;
@@ -47,7 +47,7 @@ int drivers_choose(drivers all, const char *name, const struct driver_setup *set
 	unsigned holds;
 
 	if (!any && !drivers_find(all, name))
-		return fail_set(f, -ENOENT, "there is no driver '%s'; 'nanopod-agentd drivers' lists them", name);
+		return fail_set(f, -ENOENT, "no driver '%s'; 'nanopod-agentd drivers' lists them", name);
 	for (; *all; all++) {
 		int rc;
 
@@ -57,7 +57,7 @@ int drivers_choose(drivers all, const char *name, const struct driver_setup *set
 		why.text[0] = '\0';
 		rc = (*all)->probe(setup, &holds, &why);
 		if (any ? rc == 0 && !*why.text && may_choose(holds)
-			: rc == 0 || lacks_image(rc, holds)) { /* with a sentence: it works, and badly */
+			: rc == 0 || lacks_image(rc, holds)) { /* a sentence: it works, but badly */
 			*out = *all;
 			return 0;
 		}
@@ -68,12 +68,12 @@ int drivers_choose(drivers all, const char *name, const struct driver_setup *set
 	}
 	if (lacking)
 		return fail_set(f, -ENOTSUP,
-			"driver '%s' would work: it needs its image, 'nanopod-agentd image build'; --driver NAME takes "
-			"another",
+			"driver '%s' lacks only its image: run 'nanopod-agentd image build', or choose another with "
+			"--driver NAME",
 			lacking);
 	return fail_set(f, -ENOTSUP,
-		"no driver that keeps tenants apart works here; 'nanopod-agentd drivers' says what each of them lacks, "
-		"and --driver NAME takes one all the same");
+		"no driver that isolates tenants works here; 'nanopod-agentd drivers' shows what each of them lacks, "
+		"and --driver NAME uses one anyway");
 }
 
 static json_t *words_of(unsigned holds)
@@ -94,7 +94,7 @@ static void print_one(const struct driver *d, int rc, unsigned holds, const char
 		return;
 	}
 	fprintf(out, "         %s%s%s\n", rc ? "would work" : "works", *why ? ": " : "", why);
-	fprintf(out, "         keeps apart:");
+	fprintf(out, "         isolates:");
 	for (size_t i = 0; i < sizeof holds_words / sizeof *holds_words; i++)
 		if (holds & holds_words[i].bit)
 			fprintf(out, " %s", holds_words[i].word);
@@ -108,7 +108,7 @@ int drivers_verb(drivers all, const char *name, const struct driver_setup *setup
 	char *text;
 
 	if (!any && !drivers_find(all, name)) {
-		fprintf(stderr, "nanopod-agentd: there is no driver '%s'; 'nanopod-agentd drivers' lists them\n", name);
+		fprintf(stderr, "nanopod-agentd: no driver '%s'; 'nanopod-agentd drivers' lists them\n", name);
 		return 1;
 	}
 	list = json_array();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The drivers of this program, and which of them is best here. The program names them; nothing else does. */
+/* The drivers of this program, and which of them is best here. Only the program itself names them. */
 #ifndef AGENTD_DRIVERS_H
 #define AGENTD_DRIVERS_H
 
@@ -8,19 +8,22 @@
 
 #include "agentd/driver.h"
 
-/* Ends with NULL; best first. `host` is taken by its name alone. */
+/* Ends with NULL; best first. `host` is used only when named. */
 typedef const struct driver *const *drivers;
 
 const struct driver *drivers_find(drivers all, const char *name);
 
 /*
- * name: a driver's, or "auto": the first that works and has all that it needs. Probes, so it may take
- * seconds. -ENOENT: there is no such driver. -ENOTSUP: it does not work here, and why.
+ * name: a driver's, or "auto": the first that works and has all that it needs. Probes, so it may take seconds.
+ * -ENOENT: no such driver. -ENOTSUP: it does not work here, and why.
  */
 int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out,
 	struct fail *f);
 
-/* `nanopod-agentd drivers`: each, or the one of that name, with what it holds, or why it does not work. An exit status. */
+/*
+ * `nanopod-agentd drivers`: prints each, or the one of that name, with what it isolates, or why it does not work.
+ * Returns the exit status.
+ */
 int drivers_verb(drivers all, const char *name, const struct driver_setup *setup, bool json, FILE *out);
 
 #endif

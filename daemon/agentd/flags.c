@@ -68,44 +68,45 @@ static const struct option rows[] = {
 static const char help[] =
 	"Usage: nanopod-agentd [options] [verb]\n"
 	"\n"
-	"Makes what was sold of this machine real: keeps a way out to the market, and makes, watches and\n"
-	"wipes nodes. Without a verb it does so in the foreground.\n"
+	"Runs the nodes that were sold of this machine: asks the market which, then makes, watches and wipes\n"
+	"them. Without a verb it does so in the foreground.\n"
 	"\n"
-	"  join URL       joins the market with a token from standard input or NANOPOD_JOIN_TOKEN\n"
-	"  leave          leaves it; what is sold must have ended\n"
-	"  status         who this machine is, and its nodes, from its own disk\n"
-	"  halt           stops all nodes, while no agent runs; their files stay, unless --destroy\n"
-	"  drivers        which drivers work here, what they keep apart, and why not\n"
-	"  inventory      what this machine has\n"
-	"  verify         measures whether it is as good as it says\n"
+	"  join URL       join the market with a token from standard input or NANOPOD_JOIN_TOKEN\n"
+	"  leave          leave it; all that was sold must have ended\n"
+	"  status         show this machine's identity and its nodes, from its own disk\n"
+	"  halt           stop all nodes while no agent runs; their files stay, unless --destroy\n"
+	"  drivers        list the drivers: which work here, what they isolate, what the others lack\n"
+	"  inventory      show this machine's hardware\n"
+	"  verify         measure whether this machine is as good as it claims\n"
 	"  image build [NAME] [--again] | list | remove NAME\n"
+	"                 build, list or remove root images of nodes\n"
 	"\n"
-	"  --data DIR          who it is, and its nodes (" FLAGS_DATA ")\n"
-	"  --driver NAME       of new nodes: vm, ns, process, host; auto: the best that works (auto)\n"
-	"  --listen ADDR       where nodes' SSH ports are opened (127.0.0.1)\n"
-	"  --address NAME      what buyers dial to reach them (that of --listen)\n"
-	"  --first-port N      the first of those ports (22000)\n"
-	"  --images DIR        root images (DIR/images)\n"
-	"  --no-uplink         nodes do not reach out to the network\n"
-	"  --sysfs-root DIR    look at this tree instead of this machine's /sys and /proc\n"
-	"  --name NAME         join: what this machine is called (its host name)\n"
-	"  --type TYPE         join: what it is sold as; --nodes N of it (1)\n"
-	"  --nodes N           join: as how many nodes\n"
-	"  --host NAME=TYPE    join: one host by its name and type; may be repeated\n"
-	"  --plain             join: take http:// to another machine\n"
-	"  --grace S           seconds from the notice to the stop at a lease's end (30)\n"
-	"  --unknown-grace S   seconds until what nobody ordered is wiped (600)\n"
-	"  --ssh-within S      seconds in which a node's SSH has to answer (300)\n"
-	"  --look S            what really runs is looked at every so many seconds (15)\n"
-	"  --test-clock FILE   the time is what this file says: for tests\n"
+	"  --data DIR          folder with the identity and the nodes (default: " FLAGS_DATA ")\n"
+	"  --driver NAME       driver of new nodes: vm, ns, process, host, auto (default: auto, the best here)\n"
+	"  --listen ADDR       address that nodes' SSH ports listen on (default: 127.0.0.1)\n"
+	"  --address NAME      address that buyers connect to (default: that of --listen)\n"
+	"  --first-port N      first of those ports (default: 22000)\n"
+	"  --images DIR        folder of root images (default: DIR/images)\n"
+	"  --no-uplink         keep nodes from other networks\n"
+	"  --sysfs-root DIR    read this tree instead of this machine's /sys and /proc\n"
+	"  --name NAME         join: name of this machine (default: its host name)\n"
+	"  --type TYPE         join: type that its nodes are sold as\n"
+	"  --nodes N           join: number of nodes that it is sold as (default: 1)\n"
+	"  --host NAME=TYPE    join: one host by its name and type; repeatable\n"
+	"  --plain             join: accept http:// to another machine\n"
+	"  --grace S           seconds from the notice to the stop at a lease's end (default: 30)\n"
+	"  --unknown-grace S   seconds until a node that nobody ordered is wiped (default: 600)\n"
+	"  --ssh-within S      seconds until a node's SSH must answer (default: 300)\n"
+	"  --look S            seconds between looks at what really runs (default: 15)\n"
+	"  --test-clock FILE   take the time from this file, for tests\n"
 	"  --json              verbs: print JSON\n"
-	"  --destroy           halt: nodes' files go too\n"
-	"  --log-level LEVEL   error, warn, info, debug (info)\n"
+	"  --destroy           halt: remove the nodes' files too\n"
+	"  --log-level LEVEL   error, warn, info, debug (default: info)\n"
 	"  --help, --version\n";
 
 static int flags_complain(const char *name, const char *value, const char *forms)
 {
-	fprintf(stderr, "nanopod-agentd: '--%s %s' is not understood; give %s\n", name, value, forms);
+	fprintf(stderr, "nanopod-agentd: '--%s %s' is invalid; use %s\n", name, value, forms);
 	return USAGE;
 }
 
@@ -124,23 +125,27 @@ static int flags_read_number(struct flags *o, int flag, const char *text)
 		{ FLAG_LOOK, "look", 1, 60, &o->look },
 	};
 
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		if (numbers[i].flag == flag)
-			return str_to_long(text, numbers[i].min, numbers[i].max, numbers[i].to) == 0
-				? -1
-				: flags_complain(numbers[i].name, text,
-					  "a whole number that is neither too small nor too large");
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		char range[80];
+
+		if (numbers[i].flag != flag)
+			continue;
+		snprintf(range, sizeof range, "an integer from %ld to %ld", numbers[i].min, numbers[i].max);
+		return str_to_long(text, numbers[i].min, numbers[i].max, numbers[i].to) == 0
+			? -1
+			: flags_complain(numbers[i].name, text, range);
+	}
 	return USAGE;
 }
 
-/* Where the agent works in is not where it was called: names of files are made whole. */
+/* The agent works in another folder than it was called from, so relative paths become absolute. */
 static int take_path(char room[FLAGS_PATH], const char *name, const char *text)
 {
 	char here[PATH_MAX] = "";
 	int n;
 
 	if (*text != '/' && !getcwd(here, sizeof here))
-		return flags_complain(name, text, "a whole path");
+		return flags_complain(name, text, "a non-empty path");
 	n = snprintf(room, FLAGS_PATH, "%s%s%s", *text == '/' ? "" : here, *text == '/' ? "" : "/", text);
 	while (n > 1 && n < FLAGS_PATH && room[n - 1] == '/')
 		room[--n] = '\0';
@@ -154,7 +159,7 @@ static int flags_read_host(struct flags *o, const char *text)
 	if (!sign || sign == text || !sign[1])
 		return flags_complain("host", text, "NAME=TYPE");
 	if (o->host_count == FLAGS_HOSTS)
-		return flags_complain("host", text, "64 at most");
+		return flags_complain("host", text, "at most 64");
 	o->hosts[o->host_count++] = text;
 	return -1;
 }
@@ -194,14 +199,14 @@ static int flags_add_word(struct flags *o, char *word)
 		return -1;
 	}
 	if (o->word_count == FLAGS_WORDS - 1) {
-		fprintf(stderr, "nanopod-agentd: '%s' is one word too many\n", word);
+		fprintf(stderr, "nanopod-agentd: unexpected argument '%s'\n", word);
 		return USAGE;
 	}
 	o->words[o->word_count++] = word;
 	return -1;
 }
 
-/* Options may stand on both sides of a verb; `image` has words of its own that look like options. */
+/* Options may stand before and after a verb; `image` has its own words that look like options. */
 static int flags_read_all(struct flags *o, int argc, char **argv)
 {
 	int flag, rc = -1;

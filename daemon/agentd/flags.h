@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nanopod-agentd is told on its command line. */
+/* The command line of nanopod-agentd. */
 #ifndef AGENTD_FLAGS_H
 #define AGENTD_FLAGS_H
 
@@ -13,7 +13,7 @@ enum { FLAGS_HOSTS = 64, FLAGS_WORDS = 16, FLAGS_PATH = 512 };
 
 struct flags {
 	const char *verb;                     /* NULL: serve */
-	char *words[FLAGS_WORDS];             /* what follows the verb */
+	char *words[FLAGS_WORDS];             /* arguments of the verb */
 	int word_count;
 	char data[FLAGS_PATH], images[FLAGS_PATH];   /* absolute */
 	const char *driver, *listen, *address, *sysfs_root, *test_clock;
@@ -24,7 +24,7 @@ struct flags {
 	enum log_level level;
 };
 
-/* -1: go on; else an exit status: help or version was told, or what is wrong was (on stderr). */
+/* -1: continue; else an exit status: it printed help or version, or an error (on stderr). */
 int flags_read(struct flags *o, int argc, char **argv);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/base64.h"
 
-/* How many strings stand in the blob, its own type among them. */
+/* The number of strings in the blob, including its own type. */
 static const struct {
 	const char *name;
 	int strings;
@@ -54,7 +54,7 @@ static bool keyline_has(const char *text, size_t len, const char *part)
 	return memmem(text, len, part, strlen(part)) != NULL;
 }
 
-/* Its first string is the type, and the strings end where it ends. */
+/* The first string must be the type, and the strings must end where the blob ends. */
 static bool blob_is(const struct buf *blob, int type)
 {
 	size_t at = 0;
@@ -75,34 +75,34 @@ static bool blob_is(const struct buf *blob, int type)
 	return at == blob->len;
 }
 
-/* Why there is no type at its head. */
+/* Explains why the line does not begin with a type. */
 static int no_type(struct word first, const char *rest, const char *end, struct fail *f)
 {
 	while (rest < end)
 		if (keyline_type_of(keyline_next_word(&rest, end)) >= 0)
 			return fail_set(f, -EINVAL,
-				"options before a key are not taken: give the key alone, as in its .pub file");
+				"options before a key are not accepted: give only the key, as in its .pub file");
 	if (first.len > 40 || !first.len)
-		return fail_set(f, -EINVAL, "it is no public key: one looks like 'ssh-ed25519 AAAA… name'");
+		return fail_set(f, -EINVAL, "not a public key: one looks like 'ssh-ed25519 AAAA… name'");
 	for (size_t i = 0; i < first.len; i++)
 		if ((unsigned char)first.at[i] <= ' ' || (unsigned char)first.at[i] >= 0x7f)
-			return fail_set(f, -EINVAL, "it is no public key: one looks like 'ssh-ed25519 AAAA… name'");
-	return fail_set(f, -EINVAL, "'%.*s' is no type of key that is taken here: use ssh-ed25519", (int)first.len,
+			return fail_set(f, -EINVAL, "not a public key: one looks like 'ssh-ed25519 AAAA… name'");
+	return fail_set(f, -EINVAL, "key type '%.*s' is not accepted: use ssh-ed25519", (int)first.len,
 		first.at);
 }
 
 static int keyline_check_text(const char *text, size_t len, struct fail *f)
 {
 	if (len > KEYLINE_MAX)
-		return fail_set(f, -EINVAL, "it is longer than %d characters", KEYLINE_MAX);
+		return fail_set(f, -EINVAL, "longer than %d characters", KEYLINE_MAX);
 	if (keyline_has(text, len, "PRIVATE KEY"))
 		return fail_set(f, -EINVAL,
-			"that is a PRIVATE key: it must never leave your machine, and this one has: make another, "
+			"this is a PRIVATE key: it must never leave your machine, and it just did: make a new one, "
 			"and give the .pub file");
 	for (size_t i = 0; i < len; i++)
 		if (((unsigned char)text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
 			return fail_set(f, -EINVAL,
-				"it has a newline or a control character in it: one key is one line");
+				"it contains a newline or a control character: one key is one line");
 	return 0;
 }
 
@@ -126,7 +126,7 @@ int keyline_add(const char *text, size_t len, struct buf *out, struct fail *f)
 	base64 = keyline_next_word(&at, end);
 	buf_init(&blob, KEYLINE_MAX);
 	if (base64_take(base64.at, base64.len, &blob) != 0 || !blob_is(&blob, type))
-		rc = fail_set(f, -EINVAL, "what follows '%s' is not such a key", types[type].name);
+		rc = fail_set(f, -EINVAL, "the data after '%s' is not such a key", types[type].name);
 	buf_release(&blob);
 	if (rc)
 		return rc;

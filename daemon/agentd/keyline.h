@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A buyer's public key as one line of authorized_keys: type, base64, comment. Options would let a
- * key command what they do not own, so there are none; what is inside of the base64 must be what the type says.
+ * A buyer's public key as one line of authorized_keys: type, base64, comment. Options are refused, since they would
+ * give a key powers that its owner does not have; the decoded base64 must be of the stated type.
  */
 #ifndef AGENTD_KEYLINE_H
 #define AGENTD_KEYLINE_H
@@ -13,7 +13,7 @@
 
 enum { KEYLINE_MAX = 16 * 1024 };
 
-/* Appends the line, made anew of its parts, and a newline. -EINVAL and why not; -EFBIG, -ENOMEM. */
+/* Appends the line, rebuilt from its parts, and a newline. -EINVAL and why not; -EFBIG, -ENOMEM. */
 int keyline_add(const char *text, size_t len, struct buf *out, struct fail *f);
 
 #endif

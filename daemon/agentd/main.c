@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod-agentd: makes what was sold of this machine real, as one process in the foreground. Names the drivers and the verbs. */
+/* nanopod-agentd: makes the nodes that were sold of this machine, in one foreground process. Names the drivers. */
 #include "agentd/command_line.h"
 #include "agentd/driver.h"
 

@@ -14,7 +14,13 @@
 #include "agentd/userdata.h"
 
 static const char *const life_words[] = {
-#define NODE_X(name, word) word,
+#define NODE_X(name, word, text) word,
+	LIVES(NODE_X)
+#undef NODE_X
+};
+
+static const char *const life_texts[] = {
+#define NODE_X(name, word, text) text,
 	LIVES(NODE_X)
 #undef NODE_X
 };
@@ -31,13 +37,13 @@ static const char *const cause_texts[] = {
 #undef NODE_X
 };
 
-/* legal[from]: bits of what may follow. */
+/* legal[from]: a bit for each life that may follow. */
 #define TO(life) (1u << LIFE_##life)
 static const unsigned legal[LIFE_COUNT] = {
 	[LIFE_PENDING] = TO(READY) | TO(DRAINING) | TO(FAILED) | TO(TERMINATED),
 	[LIFE_READY] = TO(RUNNING) | TO(DRAINING) | TO(FAILED),
 	[LIFE_RUNNING] = TO(READY) | TO(DRAINING) | TO(FAILED),
-	[LIFE_DRAINING] = TO(READY) | TO(TERMINATED),   /* READY: the market came back, and it was extended */
+	[LIFE_DRAINING] = TO(READY) | TO(TERMINATED),   /* READY: the market came back and had extended it */
 	[LIFE_TERMINATED] = 0,
 	[LIFE_FAILED] = TO(TERMINATED),
 	[LIFE_UNKNOWN] = TO(TERMINATED),
@@ -47,6 +53,11 @@ static const unsigned legal[LIFE_COUNT] = {
 const char *life_word(enum life l)
 {
 	return l < LIFE_COUNT ? life_words[l] : "?";
+}
+
+const char *life_text(enum life l)
+{
+	return l < LIFE_COUNT ? life_texts[l] : "?";
 }
 
 const char *cause_word(enum cause c)
@@ -150,8 +161,8 @@ static json_t *node_encode(const struct node *n)
 		"host", n->host, "tenant", n->tenant, "type", n->type, "image", n->image, "driver", n->driver,
 		"message", n->message, "state", life_word(n->life), "reason", cause_word(n->cause));
 	json_t *numbers = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "slot", (json_int_t)n->slot, "tries",
-		(json_int_t)n->tries, "falls", (json_int_t)n->falls, "cpu_milli", (json_int_t)n->cpu_milli, "memory",
-		(json_int_t)n->memory, "disk", (json_int_t)n->disk, "since", (json_int_t)n->since, "keys_in",
+		(json_int_t)n->tries, "falls", (json_int_t)n->quick_stops, "cpu_milli", (json_int_t)n->cpu_milli,
+		"memory", (json_int_t)n->memory, "disk", (json_int_t)n->disk, "since", (json_int_t)n->since, "keys_in",
 		(json_int_t)(n->keys_in >> 1));
 	json_t *console = json_pack("{s:I, s:I, s:I, s:I, s:I}", "next", (json_int_t)n->console.next, "offset",
 		(json_int_t)n->console.offset, "inode", (json_int_t)n->console.inode, "left_lines",
@@ -222,7 +233,7 @@ static int node_decode(const json_t *j, struct node *n)
 	n->cause = (enum cause)cause;
 	n->slot = (unsigned)slot;
 	n->tries = (unsigned)statefile_int(j, "tries", 0);
-	n->falls = (unsigned)statefile_int(j, "falls", 0);
+	n->quick_stops = (unsigned)statefile_int(j, "falls", 0);
 	n->cpu_milli = (unsigned)statefile_int(j, "cpu_milli", 0);
 	n->memory = statefile_int(j, "memory", 0);
 	n->disk = statefile_int(j, "disk", 0);

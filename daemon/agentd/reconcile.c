@@ -27,7 +27,7 @@ static struct decision wait_until(int64_t ms)
 	return (struct decision){ .step = STEP_NONE, .look_ms = ms };
 }
 
-/* The clock: exactly at its end where the market is silent; a little later where it could speak and has not. */
+/* Ends by the clock: at once if the market is silent, a little later if it could have spoken and has not. */
 enum cause reconcile_over(const struct picture *p)
 {
 	int64_t slack = p->healthy ? RECONCILE_SLACK : 0;
@@ -39,7 +39,7 @@ enum cause reconcile_over(const struct picture *p)
 	return CAUSE_NONE;
 }
 
-/* What is being taken away: first stopped, then wiped. gone: when nothing is left. */
+/* Ends a node: first stops it, then wipes it. gone: the decision once nothing is left. */
 static struct decision take_away(const struct picture *p, struct decision gone)
 {
 	if (p->ms < p->due_ms)
@@ -70,7 +70,7 @@ static struct decision reconcile_draining(const struct picture *p)
 {
 	bool back = p->heard && p->wanted && p->now < p->end_at && !p->fenced;
 
-	/* Extended while this machine did not hear of it: nothing of it was touched yet. */
+	/* The market extended the lease while this machine could not hear it; nothing was touched yet. */
 	if (back && p->is_known && p->is == NODE_RUNNING)
 		return reconcile_become(LIFE_READY, CAUSE_NONE);
 	if (p->is_known && p->is == NODE_RUNNING && p->ms < p->drain_ms)
@@ -102,7 +102,7 @@ static struct decision reconcile_stopped(const struct picture *p)
 {
 	if (p->fenced || !p->wanted)
 		return reconcile_do_step(STEP_NONE);
-	if (p->falls >= RECONCILE_TRIES)
+	if (p->quick_stops >= RECONCILE_TRIES)
 		return reconcile_become(LIFE_FAILED, CAUSE_KEEPS_STOPPING);
 	if (p->tries >= RECONCILE_TRIES)
 		return reconcile_become(LIFE_FAILED, CAUSE_START_FAILED);
@@ -116,17 +116,17 @@ static struct decision reconcile_stopped(const struct picture *p)
 static struct decision reconcile_ready(const struct picture *p)
 {
 	if (!p->is_known)
-		return reconcile_do_step(STEP_NONE); /* until it was looked at */
+		return reconcile_do_step(STEP_NONE); /* wait for a look at it */
 	if (p->is != NODE_RUNNING)
 		return reconcile_stopped(p);
 	if (p->ms < p->due_ms)
 		return wait_until(p->due_ms);
-	if (p->knock_ms && p->ms >= p->knock_ms && p->script)
+	if (p->ssh_ms && p->ms >= p->ssh_ms && p->script)
 		return reconcile_become(LIFE_RUNNING, CAUSE_NONE);
-	if (p->knock_ms && p->ms >= p->knock_ms)
+	if (p->ssh_ms && p->ms >= p->ssh_ms)
 		return p->tries + 1 >= RECONCILE_TRIES ? reconcile_become(LIFE_FAILED, CAUSE_SSH_SILENT)
 						       : reconcile_do_step(STEP_RETRY);
-	return reconcile_do_step(p->rekey ? STEP_REKEY : STEP_KNOCK);
+	return reconcile_do_step(p->rekey ? STEP_REKEY : STEP_TRY_SSH);
 }
 
 static struct decision reconcile_running(const struct picture *p)
@@ -140,7 +140,7 @@ static struct decision reconcile_running(const struct picture *p)
 	return wait_until(p->rekey ? p->due_ms : 0);
 }
 
-/* Where its time is over and nothing was said of it yet. */
+/* Its time is over, and nothing has been done about that yet. */
 static struct decision agentd_reconcile_over(const struct picture *p, enum cause why)
 {
 	if (p->life == LIFE_PENDING && p->is_known && p->is == NODE_ABSENT)

@@ -11,13 +11,13 @@
 
 #include "agentd/node_journal.h"
 
-/* X(name, word). After JOB steps a child does something; the others are done at once. */
+/* X(name, word). A child of the agent does the steps before BECOME; the agent itself does BECOME and FORGET at once. */
 #define STEPS(X) \
 	X(NONE, "none") \
 	X(CREATE, "create") \
-	X(START, "start") X(REKEY, "rekey") X(KNOCK, "await-ssh") X(STOP, "stop") X(DESTROY, "destroy") \
-		X(QUARANTINE, "quarantine") /* stop what nobody ordered */ \
-		X(RETRY, "retry")           /* it does not answer: stop it, and begin anew */ \
+	X(START, "start") X(REKEY, "rekey") X(TRY_SSH, "await-ssh") X(STOP, "stop") X(DESTROY, "destroy") \
+		X(QUARANTINE, "quarantine") /* stop a node that nobody ordered */ \
+		X(RETRY, "retry")           /* its SSH does not answer: stop it and start again */ \
 		X(BECOME, "become")         /* only the life changes, to `life` because of `cause` */ \
 		X(FORGET, "forget")
 
@@ -29,37 +29,38 @@ enum step {
 };
 
 enum {
-	RECONCILE_TRIES = 5,  /* failures of making or starting, and quick falls, after which it is given up */
-	RECONCILE_SLACK = 30, /* seconds after its end in which a market that is heard may still say something else */
-	RECONCILE_QUICK_MS = 60000, /* a fall sooner than this after it came up is a quick one */
+	RECONCILE_TRIES = 5,  /* a node fails after so many failures to make or start it, or quick stops */
+	RECONCILE_SLACK = 30, /* seconds after its end in which a reachable market may still extend it */
+	RECONCILE_QUICK_MS = 60000, /* a stop this soon after it came up is a quick one */
 };
 
 struct picture {
 	enum life life;
 	enum cause cause;
 	enum node_is is;
-	bool is_known;                 /* `is` was looked at */
-	bool heard; /* the market has spoken since this agent began: wanted is its word, else the journal's */
+	bool is_known;                 /* `is` is what a look at it found */
+	/* The market has spoken since this agent started, so wanted is its word; else wanted is the journal's. */
+	bool heard;
 	bool wanted;
-	bool healthy;                  /* it spoke lately */
-	bool fenced;                   /* nothing new is made */
-	bool rekey;                    /* other keys are wanted than are in it */
+	bool healthy;                  /* the market spoke lately */
+	bool fenced;                   /* make nothing new */
+	bool rekey;                    /* the wanted keys differ from those in the node */
 	bool told;                     /* the market knows this life */
-	bool shipped;                  /* all of its console was taken by the market, or that is not to be waited for */
-	bool script;                   /* its buyer's own: that SSH does not answer may be what he wants */
-	bool datadir_taken;              /* another node is still where it has to be */
-	unsigned tries, falls;
+	bool shipped;                  /* the market has all of its console, or nobody waits for that */
+	bool script;                   /* the buyer's script may close SSH on purpose */
+	bool datadir_taken;              /* another node still occupies its place */
+	unsigned tries, quick_stops;
 	int64_t now, end_at;           /* the market's time */
-	int64_t ms;                    /* clock_ms(); the deadlines below are of it, 0: none */
-	int64_t due_ms;                /* not before: pause after a failure */
-	int64_t drain_ms, knock_ms, ship_ms, remove_ms;
+	int64_t ms;                    /* clock_ms(), like the deadlines below; there 0 means none */
+	int64_t due_ms;                /* pause after a failure: nothing before this */
+	int64_t drain_ms, ssh_ms, ship_ms, remove_ms;
 };
 
 struct decision {
 	enum step step;
 	enum life life;
 	enum cause cause;
-	int64_t look_ms;               /* decide again then at the latest; 0: when something changes */
+	int64_t look_ms;               /* decide again no later than this; 0: when something changes */
 };
 
 struct decision reconcile(const struct picture *p);

@@ -15,7 +15,7 @@
 enum { TAG_REPORT = 1, TAG_INVENTORY, TAG_STATUS, TAG_CONSOLE };
 enum { STATUS_MS = 30000, LOOK_MS = 500, SAVE_BYTES = 256 * 1024 + 4096, PUB_MAX = 16 * 1024, STATUS_WORDS = 250 };
 
-/* Takes the reference. */
+/* Takes over the reference. */
 static void send_json(struct reporter *p, uint64_t tag, const char *method, const char *path, json_t *j)
 {
 	char *body = j ? json_dumps(j, JSON_COMPACT) : NULL;
@@ -24,7 +24,7 @@ static void send_json(struct reporter *p, uint64_t tag, const char *method, cons
 	if (body)
 		link_send(p->link, tag, method, path, body);
 	else
-		log_at(p->log, LOG_ERROR, "out of memory for what the market is to be told");
+		log_at(p->log, LOG_ERROR, "out of memory for a report to the market");
 }
 
 static void send_about(struct reporter *p, uint64_t tag, const struct node *n, const char *what, json_t *j)
@@ -37,7 +37,7 @@ static void send_about(struct reporter *p, uint64_t tag, const struct node *n, c
 	send_json(p, tag, "POST", path, j);
 }
 
-/* What programs of others said may be any bytes: what is no UTF-8 is shown as '?'. At most max bytes. */
+/* Programs of others may have written any bytes: shows those that are not UTF-8 as '?'. At most max bytes. */
 static json_t *reporter_words(const char *text, size_t max)
 {
 	char room[NODE_MESSAGE];
@@ -51,7 +51,7 @@ static json_t *reporter_words(const char *text, size_t max)
 	return j ? j : json_string(room);
 }
 
-/* ---- Nodes that came up, or were given up -------------------------------------------------- */
+/* ---- Nodes that came up, or failed --------------------------------------------------------- */
 
 /* "TYPE BASE64 …" lines of hostkey.pub. */
 static json_t *host_keys(const char *path)
@@ -84,7 +84,7 @@ static void read_user(const char *path, char *room, size_t size)
 	buf_release(&text);
 }
 
-/* Its buyer's doing: it ran and was broken from within, or his script broke it. The host is not to pay for that. */
+/* The buyer's doing: it ran and was broken from within, or the buyer's script broke it. The host must not pay. */
 static bool own_fault(const struct node *n)
 {
 	if (n->cause == CAUSE_KEEPS_STOPPING)
@@ -103,12 +103,12 @@ static void reporter_report(struct reporter *p, const struct node *n)
 				"message", reporter_words(n->message, NODE_MESSAGE)));
 		return;
 	}
-	workers_path(p->crew, n->id, "user", path, sizeof path);
+	workers_path(p->workers, n->id, "user", path, sizeof path);
 	read_user(path, user, sizeof user);
-	workers_path(p->crew, n->id, "hostkey.pub", path, sizeof path);
+	workers_path(p->workers, n->id, "hostkey.pub", path, sizeof path);
 	snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path), path);
 	j = json_pack("{s:s, s:s, s:I, s:s, s:s, s:o}", "status", "running", "hostname", p->address, "port",
-		(json_int_t)workers_port(p->crew->setup, n, dir), "user", user, "driver", n->driver, "host_keys",
+		(json_int_t)workers_port(p->workers->setup, n, dir), "user", user, "driver", n->driver, "host_keys",
 		host_keys(path));
 	if (j && *n->message)
 		json_object_set_new(j, "message", reporter_words(n->message, NODE_MESSAGE));
@@ -117,8 +117,8 @@ static void reporter_report(struct reporter *p, const struct node *n)
 
 static bool report_next(struct reporter *p)
 {
-	for (size_t i = 0; i < p->crew->roster->count; i++) {
-		const struct node *n = p->crew->roster->nodes[i];
+	for (size_t i = 0; i < p->workers->roster->count; i++) {
+		const struct node *n = p->workers->roster->nodes[i];
 
 		if (!n->told && (n->life == LIFE_RUNNING || n->life == LIFE_FAILED)) {
 			reporter_report(p, n);
@@ -135,17 +135,17 @@ static bool reporter_later(int rc)
 
 static void report_sent(struct reporter *p, const struct link_event *e)
 {
-	struct node *n = roster_find(p->crew->roster, p->id);
+	struct node *n = roster_find(p->workers->roster, p->id);
 
 	if (!n || reporter_later(e->rc) || e->status == 401)
 		return;
 	if (n->life == p->life)
 		n->told = true;
 	if (e->rc)
-		log_at(p->log, LOG_WARN, "%s: the market does not take that it is %s: %s", n->id, life_word(p->life),
-			e->fail.text);
+		log_at(p->log, LOG_WARN, "%s: the market refuses the report that it is %s: %s", n->id,
+			life_text(p->life), e->fail.text);
 	else
-		log_at(p->log, LOG_INFO, "%s: the market knows that it is %s", n->id, life_word(p->life));
+		log_at(p->log, LOG_INFO, "%s: the market knows that it is %s", n->id, life_text(p->life));
 }
 
 /* ---- This machine ------------------------------------------------------------------------- */
@@ -165,29 +165,29 @@ static int64_t reporter_resident(void)
 static bool status_next(struct reporter *p)
 {
 	int64_t oldest = 0;
-	size_t unknown = workers_unknown(p->crew, &oldest);
+	size_t unknown = workers_unknown(p->workers, &oldest);
 	json_t *j;
 
-	if (p->status_due_ms > clock_ms() && !p->crew->changed && !p->chore->health_new)
+	if (p->status_due_ms > clock_ms() && !p->workers->changed && !p->check->health_new)
 		return false;
-	p->crew->changed = p->chore->health_new = false;
+	p->workers->changed = p->check->health_new = false;
 	p->status_due_ms = clock_ms() + STATUS_MS;
-	j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "health", health_word(p->chore->health), "driver",
-		p->crew->driver->name, "nodes", (json_int_t)(p->crew->roster->count - unknown), "unknown",
+	j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "health", health_word(p->check->health), "driver",
+		p->workers->driver->name, "nodes", (json_int_t)(p->workers->roster->count - unknown), "unknown",
 		(json_int_t)unknown, "oldest_unknown_seconds", (json_int_t)oldest, "rss_bytes",
 		(json_int_t)reporter_resident());
-	if (j && *p->chore->message)
-		json_object_set_new(j, "message", reporter_words(p->chore->message, STATUS_WORDS));
+	if (j && *p->check->message)
+		json_object_set_new(j, "message", reporter_words(p->check->message, STATUS_WORDS));
 	send_json(p, TAG_STATUS, "POST", "/np/v1/agent/status", j);
 	return true;
 }
 
 static bool inventory_next(struct reporter *p)
 {
-	if (!p->chore->inventory || !p->chore->inventory_new)
+	if (!p->check->inventory || !p->check->inventory_new)
 		return false;
-	p->chore->inventory_new = false;
-	send_json(p, TAG_INVENTORY, "PUT", "/np/v1/agent/inventory", json_loads(p->chore->inventory, 0, NULL));
+	p->check->inventory_new = false;
+	send_json(p, TAG_INVENTORY, "PUT", "/np/v1/agent/inventory", json_loads(p->check->inventory, 0, NULL));
 	return true;
 }
 
@@ -197,11 +197,11 @@ static void save_console(struct reporter *p, struct node *n)
 {
 	char path[STATEFILE_PATH];
 
-	roster_save(p->crew->roster, n);
+	roster_save(p->workers->roster, n);
 	n->console_dirty = false;
-	if (workers_path(p->crew, n->id, "console", path, sizeof path) == 0 &&
+	if (workers_path(p->workers, n->id, "console", path, sizeof path) == 0 &&
 		console_free(path, &n->console, &n->console_freed))
-		roster_save(p->crew->roster, n);
+		roster_save(p->workers->roster, n);
 }
 
 static void look_at_consoles(struct reporter *p)
@@ -209,13 +209,13 @@ static void look_at_consoles(struct reporter *p)
 	char path[STATEFILE_PATH];
 	bool moved;
 
-	for (size_t i = 0; i < p->crew->roster->count; i++) {
-		struct node *n = p->crew->roster->nodes[i];
+	for (size_t i = 0; i < p->workers->roster->count; i++) {
+		struct node *n = p->workers->roster->nodes[i];
 
-		if (n->life == LIFE_UNKNOWN || workers_path(p->crew, n->id, "console", path, sizeof path) != 0)
+		if (n->life == LIFE_UNKNOWN || workers_path(p->workers, n->id, "console", path, sizeof path) != 0)
 			continue;
 		n->console_more = console_look(path, &n->console, &moved);
-		/* Not each time: lines that the market has are let pass by it, and a disk may take its time. */
+		/* Not every time: lines that the market has are freed as it goes, and a disk may be slow. */
 		if (moved || n->console.offset - n->console_freed >= SAVE_BYTES)
 			save_console(p, n);
 	}
@@ -225,8 +225,8 @@ static int64_t reporter_micros(const struct reporter *p)
 {
 	struct timeval tv;
 
-	if (p->crew->clock->file || p->crew->clock->stands)
-		return wallclock_now(p->crew->clock) * 1000000;
+	if (p->workers->clock->file || p->workers->clock->stands)
+		return wallclock_now(p->workers->clock) * 1000000;
 	gettimeofday(&tv, NULL);
 	return (int64_t)tv.tv_sec * 1000000 + tv.tv_usec;
 }
@@ -238,9 +238,9 @@ static bool console_of(struct reporter *p, struct node *n)
 	json_t *body = NULL;
 
 	if (!n->console_more || n->console_due_ms > clock_ms() ||
-		workers_path(p->crew, n->id, "console", path, sizeof path) != 0)
+		workers_path(p->workers, n->id, "console", path, sizeof path) != 0)
 		return false;
-	n->console_more = false; /* unless there is more when it is looked at again */
+	n->console_more = false; /* until a new look finds more */
 	if (console_lines(path, &n->console, ended, reporter_micros(p), &body, &p->after) != 0 || !body)
 		return false;
 	p->bytes = p->after.offset - n->console.offset;
@@ -251,17 +251,17 @@ static bool console_of(struct reporter *p, struct node *n)
 
 static bool console_next(struct reporter *p)
 {
-	size_t count = p->crew->roster->count;
+	size_t count = p->workers->roster->count;
 
 	for (size_t i = 0; i < count; i++)
-		if (console_of(p, p->crew->roster->nodes[(p->turn + i) % count])) {
+		if (console_of(p, p->workers->roster->nodes[(p->turn + i) % count])) {
 			p->turn = (p->turn + i + 1) % count;
 			return true;
 		}
 	return false;
 }
 
-/* Slower than it writes is fine: what waits too long is passed over. */
+/* Being slower than a node writes is fine: the backlog has a limit, beyond which lines are skipped. */
 static void slow_down(struct node *n, int64_t bytes)
 {
 	int64_t now = clock_ms();
@@ -273,7 +273,7 @@ static void slow_down(struct node *n, int64_t bytes)
 
 static void console_sent(struct reporter *p, const struct link_event *e)
 {
-	struct node *n = roster_find(p->crew->roster, p->id);
+	struct node *n = roster_find(p->workers->roster, p->id);
 	json_t *j = json_loadb(buf_text(&e->body), e->body.len, 0, NULL);
 
 	if (n && !e->rc && n->console.inode == p->after.inode) {
@@ -293,7 +293,7 @@ static void console_sent(struct reporter *p, const struct link_event *e)
 			n->console.next = next;
 		n->console_due_ms = clock_ms() + (next > 0 ? 0 : STATUS_MS);
 	} else if (n && e->rc && !reporter_later(e->rc)) {
-		log_at(p->log, LOG_WARN, "%s: the market does not take its console: %s", n->id, e->fail.text);
+		log_at(p->log, LOG_WARN, "%s: the market refuses its console: %s", n->id, e->fail.text);
 		n->console_refused = true;
 		n->console_due_ms = clock_ms() + STATUS_MS;
 	}
@@ -304,9 +304,9 @@ static void console_sent(struct reporter *p, const struct link_event *e)
 
 void reporter_opened(struct reporter *p)
 {
-	for (size_t i = 0; i < p->crew->roster->count; i++)
-		p->crew->roster->nodes[i]->told = false;
-	p->chore->inventory_new = p->chore->inventory != NULL;
+	for (size_t i = 0; i < p->workers->roster->count; i++)
+		p->workers->roster->nodes[i]->told = false;
+	p->check->inventory_new = p->check->inventory != NULL;
 	p->status_due_ms = 0;
 }
 
@@ -316,18 +316,18 @@ void reporter_sent(struct reporter *p, const struct link_event *e)
 	case TAG_REPORT: report_sent(p, e); break;
 	case TAG_CONSOLE: console_sent(p, e); break;
 	case TAG_INVENTORY:
-		p->chore->inventory_new = reporter_later(e->rc);
+		p->check->inventory_new = reporter_later(e->rc);
 		/* fall through */
 	default:
 		if (e->rc && !reporter_later(e->rc) && e->status != 401)
-			log_at(p->log, LOG_WARN, "the market does not take what it was told: %s", e->fail.text);
+			log_at(p->log, LOG_WARN, "the market refuses a report: %s", e->fail.text);
 		break;
 	}
 }
 
 int64_t reporter_turn(struct reporter *p)
 {
-	bool any = p->crew->roster->count > 0;
+	bool any = p->workers->roster->count > 0;
 
 	if (any && p->look_due_ms <= clock_ms()) {
 		look_at_consoles(p);
@@ -344,7 +344,7 @@ int64_t reporter_turn(struct reporter *p)
 
 void reporter_end(struct reporter *p)
 {
-	for (size_t i = 0; i < p->crew->roster->count; i++)
-		if (p->crew->roster->nodes[i]->console_dirty)
-			roster_save(p->crew->roster, p->crew->roster->nodes[i]);
+	for (size_t i = 0; i < p->workers->roster->count; i++)
+		if (p->workers->roster->nodes[i]->console_dirty)
+			roster_save(p->workers->roster, p->workers->roster->nodes[i]);
 }

@@ -13,8 +13,8 @@
 
 struct reporter {
 	const struct log *log;
-	struct workers *crew;
-	struct selfcheck *chore;
+	struct workers *workers;
+	struct selfcheck *check;
 	struct link *link;
 	const char *address;         /* what buyers dial */
 	/* Under way. */
@@ -24,15 +24,15 @@ struct reporter {
 	int64_t bytes;
 	/* Due. */
 	int64_t status_due_ms, look_due_ms;
-	size_t turn;                 /* whose console is next */
+	size_t turn;                 /* index of the node whose console is next */
 };
 
-/* Tells the next thing where the link can take one. When to come back at the latest (clock_ms). */
+/* Sends the next report if the link can take one. Returns when to call again at the latest (clock_ms). */
 int64_t reporter_turn(struct reporter *p);
 void reporter_sent(struct reporter *p, const struct link_event *e);
-/* A new session: the market is told everything anew. */
+/* A new session: report everything to the market again. */
 void reporter_opened(struct reporter *p);
-/* What is read and not in a journal yet. */
+/* Saves how far consoles were read, where that is not in a journal yet. */
 void reporter_end(struct reporter *p);
 
 #endif

@@ -64,9 +64,10 @@ static int load_one(struct roster *r, const char *id, const char *driver)
 	if (rc && r->reads)
 		return 0;
 	if (rc == -ENOENT && node_forget(r->data, id) == 0)
-		return 0; /* its folder was made, and then this machine stopped */
+		return 0; /* the machine stopped right after its folder was made */
 	if (rc && rc != -ENOMEM) {
-		log_at(r->log, LOG_ERROR, "the journal of '%s' cannot be used, so nobody ordered it: %s", id, f.text);
+		log_at(r->log, LOG_ERROR, "cannot use the journal of '%s', so it counts as not ordered: %s", id,
+			f.text);
 		return roster_add_unknown(r, id, driver, 0) ? 0 : -EIO;
 	}
 	if (rc)
@@ -92,12 +93,13 @@ int roster_load(struct roster *r, const char *driver, struct fail *f)
 		return 0;
 	if (!d)
 		return fail_errno(f, rc ? rc : -errno, rc ? -rc : errno, "cannot open '%s'", path);
-	/* Those with a journal first: the others are given slots that are free. */
+	/* Those with a journal first: the others get free slots. */
 	for (int pass = 0; pass < 2; pass++) {
 		rewinddir(d);
 		while (!rc && (e = readdir(d))) {
 			char at[STATEFILE_PATH];
-			bool has = work_is_id(e->d_name, "inst_") && statefile_path(at, path, e->d_name, "node.json") == 0;
+			bool has = work_is_id(e->d_name, "inst_") &&
+				statefile_path(at, path, e->d_name, "node.json") == 0;
 			struct stat st;
 
 			if (has && pass == 0 && !r->reads) {
@@ -123,7 +125,7 @@ void roster_release(struct roster *r)
 	r->count = r->cap = 0;
 }
 
-/* Whose name a tenant's process can take, so they never have all slots. */
+/* A tenant's process can imitate the name of an unknown node, so unknown nodes never get all slots. */
 static bool too_many_unknown(const struct roster *r)
 {
 	size_t count = 0;
@@ -195,11 +197,11 @@ static void take_new(struct roster *r, const struct work_node *w, const struct r
 	n->wanted = true;
 	if (node_set_user_data(n, w->user_data, w->user_data_len) != 0 || node_folder(r->data, n->id, &f) != 0 ||
 		node_save(r->data, n, &f) != 0 || roster_put(r, n) != 0) {
-		log_at(r->log, LOG_ERROR, "'%s' is not begun: %s", w->id, *f.text ? f.text : "out of memory");
+		log_at(r->log, LOG_ERROR, "cannot begin '%s': %s", w->id, *f.text ? f.text : "out of memory");
 		node_free(n);
 		return;
 	}
-	log_at(r->log, LOG_INFO, "%s (%s): wanted, slot %u", n->id, n->name, n->slot);
+	log_at(r->log, LOG_INFO, "%s (%s): ordered, slot %u", n->id, n->name, n->slot);
 }
 
 static void take_old(const struct roster *r, struct node *n, const struct work_node *w)
@@ -215,7 +217,7 @@ static void take_old(const struct roster *r, struct node *n, const struct work_n
 	if (!changed)
 		return;
 	if (n->end_at != w->end_at)
-		log_at(r->log, LOG_INFO, "%s: ends at %lld now, not at %lld", n->id, (long long)w->end_at,
+		log_at(r->log, LOG_INFO, "%s: new end %lld, was %lld", n->id, (long long)w->end_at,
 			(long long)n->end_at);
 	n->end_at = w->end_at;
 	if (!same && node_set_user_data(n, w->user_data, w->user_data_len) != 0)

@@ -28,9 +28,9 @@ struct agent {
 	struct loop_watch signal_watch;
 	int lock, signals;
 	struct roster roster;
-	struct workers crew;
-	struct selfcheck chore;
-	struct reporter pump;
+	struct workers workers;
+	struct selfcheck check;
+	struct reporter reporter;
 	struct link *link;
 	bool ending;
 };
@@ -57,7 +57,7 @@ static int run_open_signals(struct agent *a, struct fail *f)
 	return rc ? fail_errno(f, rc, -rc, "cannot watch signals") : 0;
 }
 
-static int open_place(struct agent *a, struct fail *f)
+static int open_data(struct agent *a, struct fail *f)
 {
 	int rc = datadir_open(a->o->data, false, f);
 
@@ -73,8 +73,8 @@ static int open_place(struct agent *a, struct fail *f)
 	return rc ? fail_errno(f, rc, -rc, "cannot make a loop") : 0;
 }
 
-/* A driver that does not work is no reason to leave nodes alone that another one made. */
-static int open_crew(struct agent *a, drivers all, struct fail *f)
+/* A driver that does not work must not keep the agent from nodes that another driver made. */
+static int open_workers(struct agent *a, drivers all, struct fail *f)
 {
 	const struct driver *driver = NULL;
 	int rc = drivers_choose(all, a->o->driver, &a->place.setup, &driver, f);
@@ -86,7 +86,7 @@ static int open_crew(struct agent *a, drivers all, struct fail *f)
 	rc = roster_load(&a->roster, driver->name, f);
 	if (rc)
 		return rc;
-	a->crew = (struct workers){ .loop = a->loop,
+	a->workers = (struct workers){ .loop = a->loop,
 		.watch_kind = KIND_JOB,
 		.log = a->log,
 		.all = all,
@@ -96,11 +96,11 @@ static int open_crew(struct agent *a, drivers all, struct fail *f)
 		.roster = &a->roster,
 		.times = { .grace_ms = a->o->grace * 1000,
 			.unknown_ms = a->o->unknown_grace * 1000,
-			.knock_ms = a->o->ssh_within * 1000,
+			.ssh_ms = a->o->ssh_within * 1000,
 			.look_ms = a->o->look * 1000 } };
-	a->crew.share.driver = driver->name;
-	workers_begin(&a->crew);
-	a->chore = (struct selfcheck){ .loop = a->loop,
+	a->workers.share.driver = driver->name;
+	workers_begin(&a->workers);
+	a->check = (struct selfcheck){ .loop = a->loop,
 		.watch_kind = KIND_JOB,
 		.data = a->o->data,
 		.sysfs_root = a->o->sysfs_root,
@@ -110,25 +110,25 @@ static int open_crew(struct agent *a, drivers all, struct fail *f)
 
 static int run_begin(struct agent *a, drivers all, struct fail *f)
 {
-	int rc = open_place(a, f);
+	int rc = open_data(a, f);
 
 	rc = rc ? rc : run_open_signals(a, f);
-	rc = rc ? rc : open_crew(a, all, f);
+	rc = rc ? rc : open_workers(a, all, f);
 	rc = rc ? rc : link_new(a->loop, KIND_LINK, a->o->data, &a->id, a->log, &a->link, f);
 	if (rc)
 		return rc;
-	a->pump = (struct reporter){ .log = a->log,
-		.crew = &a->crew,
-		.chore = &a->chore,
+	a->reporter = (struct reporter){ .log = a->log,
+		.workers = &a->workers,
+		.check = &a->check,
 		.link = a->link,
 		.address = a->o->address };
-	log_at(a->log, LOG_INFO, "ready %s driver %s", a->id.agent, a->crew.driver->name);
+	log_at(a->log, LOG_INFO, "ready %s driver %s", a->id.agent, a->workers.driver->name);
 	return 0;
 }
 
 /* ---- The market's word -------------------------------------------------------------------- */
 
-/* Each host is sold as so much of this machine. */
+/* Each host is sold as an equal share of this machine. */
 static void share_out(struct agent *a, size_t hosts)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
@@ -136,10 +136,10 @@ static void share_out(struct agent *a, size_t hosts)
 
 	if (hosts < 1)
 		hosts = 1;
-	a->crew.share.memory = memory / MEMORY_PARTS * (MEMORY_PARTS - 1) / (int64_t)hosts;
-	a->crew.share.cpu_milli = (unsigned)(cores * 1000 / (long)hosts);
-	if (a->crew.share.cpu_milli < 1000)
-		a->crew.share.cpu_milli = 1000;
+	a->workers.share.memory = memory / MEMORY_PARTS * (MEMORY_PARTS - 1) / (int64_t)hosts;
+	a->workers.share.cpu_milli = (unsigned)(cores * 1000 / (long)hosts);
+	if (a->workers.share.cpu_milli < 1000)
+		a->workers.share.cpu_milli = 1000;
 }
 
 static void on_work(struct agent *a, const struct link_event *e)
@@ -154,14 +154,14 @@ static void on_work(struct agent *a, const struct link_event *e)
 		work_free(w);
 	}
 	if (rc) {
-		log_at(a->log, LOG_ERROR, "%s; all stays as it is", f.text);
+		log_at(a->log, LOG_ERROR, "%s; nothing changes", f.text);
 		link_have(a->link, "");
 		return;
 	}
 	memcpy(version, w->version, sizeof version);
 	wallclock_learn(&a->clock, w->now, w->test_clock);
 	share_out(a, w->host_count);
-	workers_take(&a->crew, w);
+	workers_take(&a->workers, w);
 	link_have(a->link, version);
 }
 
@@ -174,9 +174,9 @@ static void on_link(struct agent *a)
 		switch (e.kind) {
 		case LINK_NOTHING: return;
 		case LINK_WORK: on_work(a, &e); break;
-		case LINK_SENT: reporter_sent(&a->pump, &e); break;
-		case LINK_OPENED: reporter_opened(&a->pump); break;
-		case LINK_FENCED: a->crew.fenced = true; break;
+		case LINK_SENT: reporter_sent(&a->reporter, &e); break;
+		case LINK_OPENED: reporter_opened(&a->reporter); break;
+		case LINK_FENCED: a->workers.fenced = true; break;
 		}
 		buf_release(&e.body);
 	}
@@ -193,7 +193,7 @@ static void on_signal(struct agent *a)
 			a->ending = true;
 }
 
-/* One thing a turn: what is ready stays so until the turn has taken it. */
+/* Takes one event a turn: the others stay ready until their turn. */
 static void on_ready(struct agent *a)
 {
 	struct loop_watch *w;
@@ -209,12 +209,12 @@ static int64_t run_turn(struct agent *a)
 	int64_t next, at;
 
 	on_link(a);
-	a->crew.healthy = link_healthy(a->link);
-	a->crew.link_open = a->crew.healthy; /* a market that is away takes no last words */
-	next = workers_turn(&a->crew);
-	at = selfcheck_turn(&a->chore);
+	a->workers.healthy = link_healthy(a->link);
+	a->workers.link_open = a->workers.healthy; /* a market that is away takes no console */
+	next = workers_turn(&a->workers);
+	at = selfcheck_turn(&a->check);
 	next = at < next ? at : next;
-	at = reporter_turn(&a->pump);
+	at = reporter_turn(&a->reporter);
 	return at < next ? at : next;
 }
 
@@ -224,8 +224,8 @@ static int serve_nodes(struct agent *a)
 		int64_t next = run_turn(a), ms = next - clock_ms();
 		int rc;
 
-		if (a->crew.fenced && a->crew.looked && a->roster.count == 0) {
-			log_at(a->log, LOG_ERROR, "fenced, and nothing is left here: the end");
+		if (a->workers.fenced && a->workers.looked && a->roster.count == 0) {
+			log_at(a->log, LOG_ERROR, "fenced, and no node is left here: exiting");
 			return STATUS_FENCED;
 		}
 		ms = ms < 0 ? 0 : ms > WAIT_MAX_MS ? WAIT_MAX_MS : ms;
@@ -236,18 +236,18 @@ static int serve_nodes(struct agent *a)
 		}
 		on_ready(a);
 	}
-	log_at(a->log, LOG_INFO, "ends; nodes go on");
+	log_at(a->log, LOG_INFO, "exiting; nodes keep running");
 	return 0;
 }
 
 static void run_end(struct agent *a)
 {
 	link_free(a->link);
-	if (a->crew.loop) {
-		if (a->pump.crew)
-			reporter_end(&a->pump);
-		workers_release(&a->crew);
-		selfcheck_release(&a->chore);
+	if (a->workers.loop) {
+		if (a->reporter.workers)
+			reporter_end(&a->reporter);
+		workers_release(&a->workers);
+		selfcheck_release(&a->check);
 	}
 	roster_release(&a->roster);
 	if (a->signals >= 0)

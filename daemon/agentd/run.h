@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent at work: link, crew, chores and pump around one loop, until it is told to end. */
+/* The agent at work: link, workers, self-check and reporter around one loop, until a signal ends it. */
 #ifndef AGENTD_RUN_H
 #define AGENTD_RUN_H
 
@@ -7,7 +7,7 @@
 #include "agentd/flags.h"
 #include "base/log.h"
 
-/* An exit status: 0 at SIGTERM, 5 where it was fenced and nothing is left, 1 where it cannot run. */
+/* Returns the exit status: 0 at SIGTERM, 5 if it was fenced and no node is left, 1 if it cannot run. */
 int run(const struct flags *o, drivers all, const struct log *log);
 
 #endif

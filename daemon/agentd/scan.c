@@ -17,7 +17,7 @@ struct scan {
 	const struct workers *c;
 	bool tidy;
 	struct buf *out;
-	const struct driver *driver;   /* whose list is being told */
+	const struct driver *driver;   /* whose list is being printed */
 };
 
 /* ---- In the child: lines "n ID IS" and "l DRIVER ID" --------------------------------------- */
@@ -87,11 +87,11 @@ int scan_begin(struct job *j, struct workers *c, bool tidy, struct fail *f)
 
 /* ---- In the agent ------------------------------------------------------------------------- */
 
-/* Before its SSH answered, by its buyer's script: twice is enough. */
-static void fell_early(struct node *n)
+/* A node that the buyer's script closed before its SSH answered: two stops are enough. */
+static void stopped_early(struct node *n)
 {
-	n->falls += (RECONCILE_TRIES + 1) / 2;
-	n->knock_ms = 0;
+	n->quick_stops += (RECONCILE_TRIES + 1) / 2;
+	n->ssh_ms = 0;
 	n->due_ms = clock_ms() + EARLY_PAUSE_MS;
 }
 
@@ -99,15 +99,15 @@ static void take_seen(const struct workers *c, const struct job *j, const char *
 {
 	struct node *n = roster_find(c->roster, id);
 
-	/* What was seen while somebody was at work on it says nothing. */
+	/* A look that overlapped with a step on the node proves nothing. */
 	if (!n || n->touched_ms >= j->began_ms || is < NODE_ABSENT || is > NODE_RUNNING)
 		return;
-	for (size_t i = 0; i < c->hand_count; i++)
-		if (c->hands[i].job.pid && strcmp(c->hands[i].id, id) == 0)
+	for (size_t i = 0; i < c->child_count; i++)
+		if (c->children[i].job.pid && strcmp(c->children[i].id, id) == 0)
 			return;
-	if (n->script && n->life == LIFE_READY && n->knock_ms && n->is_known && n->is == NODE_RUNNING &&
+	if (n->script && n->life == LIFE_READY && n->ssh_ms && n->is_known && n->is == NODE_RUNNING &&
 		is != NODE_RUNNING)
-		fell_early(n);
+		stopped_early(n);
 	n->is = (enum node_is)is;
 	n->is_known = true;
 }
@@ -118,7 +118,7 @@ static void take_listed(struct workers *c, const struct job *j, const char *driv
 
 	if (roster_find(c->roster, id) || c->forgot_ms >= j->began_ms)
 		return;
-	log_at(c->log, LOG_WARN, "%s runs here (driver %s) and is in no journal: it is stopped, and wiped in %lld s",
+	log_at(c->log, LOG_WARN, "%s runs here (driver %s) without a journal: stopping it, wiping it in %lld s",
 		id, driver, (long long)c->times.unknown_ms / 1000);
 	n = roster_add_unknown(c->roster, id, driver, wallclock_now(c->clock));
 	if (n)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child that asks drivers what really runs: of the nodes in journals, and of those in none. */
+/* A child that asks the drivers what really runs: which nodes with journals, and which without. */
 #ifndef AGENTD_SCAN_H
 #define AGENTD_SCAN_H
 
 #include "agentd/workers.h"
 
-/* Begins it in j. tidy: afterwards what no node uses any more is taken away. */
+/* Starts it in j. tidy: it also removes what no node uses any more. */
 int scan_begin(struct job *j, struct workers *c, bool tidy, struct fail *f);
 
-/* What it saw becomes what is known of each node; what nobody ordered becomes a node of its own. */
+/* Updates each node by what the child saw; a node that nobody ordered gets a journal. */
 void scan_take(struct workers *c, const struct job *j);
 
 #endif

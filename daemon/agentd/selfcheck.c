@@ -21,10 +21,10 @@ static int read_inventory(void *arg, struct buf *out, struct fail *f)
 	if (!rc)
 		rc = inventory_json(v, out);
 	free(v);
-	return rc ? fail_errno(f, rc, -rc, "the inventory cannot be read") : 0;
+	return rc ? fail_errno(f, rc, -rc, "cannot read the inventory") : 0;
 }
 
-/* "HEALTH MESSAGE": its number, and a sentence. */
+/* Parses "HEALTH MESSAGE": its number, and a sentence. */
 static int read_health(void *arg, struct buf *out, struct fail *f)
 {
 	const struct selfcheck *c = arg;
@@ -46,7 +46,7 @@ static void take_health(struct selfcheck *c)
 	int health = HEALTH_DEGRADED, at = 0;
 
 	if (c->job.rc) {
-		snprintf(c->message, sizeof c->message, "its health cannot be read: %.400s", c->job.fail.text);
+		snprintf(c->message, sizeof c->message, "cannot check the machine's health: %.400s", c->job.fail.text);
 	} else if (sscanf(text, "%d %n", &health, &at) == 1) {
 		snprintf(c->message, sizeof c->message, "%s", text + at);
 	}
@@ -73,7 +73,7 @@ static void selfcheck_begin(struct selfcheck *c, bool inventories)
 	c->inventories = inventories;
 	if (job_begin(&c->job, c->loop, c->watch_kind, DEADLINE_MS, inventories ? read_inventory : read_health, c,
 		    &f) != 0)
-		c->job.pid = 0; /* next time */
+		c->job.pid = 0; /* try again next time */
 	if (inventories)
 		c->inventory_due_ms = clock_ms() + INVENTORY_MS;
 	else

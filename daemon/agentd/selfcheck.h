@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is looked at now and then about the machine itself, in a child: its inventory, and its health. */
+/* Checks the machine itself now and then, in a child: its inventory, and its health. */
 #ifndef AGENTD_SELFCHECK_H
 #define AGENTD_SELFCHECK_H
 
@@ -13,16 +13,16 @@ struct selfcheck {
 	const char *data, *sysfs_root;
 	const struct wallclock *clock;
 	struct job job;
-	bool inventories;            /* what the job under way is */
+	bool inventories;            /* the running job reads the inventory, not the health */
 	char *inventory;             /* JSON; NULL: not read yet */
-	bool inventory_new;          /* since it was last told */
+	bool inventory_new;          /* changed since the last report */
 	int64_t inventory_due_ms, health_due_ms;
 	enum health health;
 	char message[HEALTH_TEXT * 2];
 	bool health_new;
 };
 
-/* When to come back at the latest (clock_ms). */
+/* Returns when to call again at the latest (clock_ms). */
 int64_t selfcheck_turn(struct selfcheck *c);
 void selfcheck_release(struct selfcheck *c);
 

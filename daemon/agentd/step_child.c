@@ -14,9 +14,10 @@
 
 #include "base/clock.h"
 
-enum { LOCK_WAIT_MS = 15000, KNOCK_MS = 2000, STOP_GRACE_MS = 10000 };
+enum { LOCK_WAIT_MS = 15000, SSH_ANSWER_MS = 2000, STOP_GRACE_MS = 10000 };
 
-int step_child_init(struct step_child *h, const struct node *n, const struct userdata *u, const struct driver_setup *setup)
+int step_child_init(struct step_child *h, const struct node *n, const struct userdata *u,
+	const struct driver_setup *setup)
 {
 	memset(h, 0, sizeof *h);
 	if (snprintf(h->dir, sizeof h->dir, "%s/nodes/%s", setup->data, n->id) >= (int)sizeof h->dir)
@@ -37,7 +38,7 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 	return 0;
 }
 
-/* Held until the child ends; what it left behind has let go of it. */
+/* The child holds the lock until it ends; processes that it leaves behind do not inherit it. */
 static int lock_node(const struct step_child *h, struct fail *f)
 {
 	struct timespec pause = { .tv_nsec = 20 * 1000000 };
@@ -52,7 +53,7 @@ static int lock_node(const struct step_child *h, struct fail *f)
 	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		if (clock_ms() >= until) {
 			close(fd);
-			return fail_set(f, -EBUSY, "somebody else is at work on '%s'", h->spec.id);
+			return fail_set(f, -EBUSY, "another process is at work on '%s'", h->spec.id);
 		}
 		nanosleep(&pause, NULL);
 	}
@@ -112,11 +113,11 @@ static int hear_banner(int fd, int64_t until)
 	return memcmp(text, "SSH-2.0-", 8) == 0 ? 0 : -EPROTO;
 }
 
-int step_child_knock(const char *address, unsigned port, struct fail *f)
+int step_child_try_ssh(const char *address, unsigned port, struct fail *f)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM },
 			*found = NULL;
-	int64_t until = clock_ms() + KNOCK_MS;
+	int64_t until = clock_ms() + SSH_ANSWER_MS;
 	char service[16];
 	int fd = -1, rc;
 
@@ -126,7 +127,7 @@ int step_child_knock(const char *address, unsigned port, struct fail *f)
 		address = "::1";
 	snprintf(service, sizeof service, "%u", port);
 	if (getaddrinfo(address, service, &hints, &found) != 0)
-		return fail_set(f, -EINVAL, "'%s' is no address", address);
+		return fail_set(f, -EINVAL, "'%s' is not an IP address", address);
 	rc = step_child_dial(found, until, &fd);
 	freeaddrinfo(found);
 	if (!rc) {
@@ -145,8 +146,8 @@ int step_child_do(void *arg, struct buf *out, struct fail *f)
 	int fd;
 
 	(void)out;
-	if (h->step == STEP_KNOCK)
-		return step_child_knock(h->spec.setup->listen, h->port, f);
+	if (h->step == STEP_TRY_SSH)
+		return step_child_try_ssh(h->spec.setup->listen, h->port, f);
 	fd = lock_node(h, f);
 	if (fd < 0)
 		return fd;
@@ -156,6 +157,6 @@ int step_child_do(void *arg, struct buf *out, struct fail *f)
 	case STEP_REKEY: return d->rekey(&h->spec, f);
 	case STEP_STOP: case STEP_QUARANTINE: case STEP_RETRY: return d->stop(&h->spec, h->grace_ms, f);
 	case STEP_DESTROY: return d->destroy(&h->spec, f);
-	default: return fail_set(f, -EINVAL, "'%s' is no work", step_word(h->step));
+	default: return fail_set(f, -EINVAL, "'%s' is not a step for a child", step_word(h->step));
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a child of the crew does: one step for one node under the node's lock, or a look at all of them. */
+/* The work of a child: one step for one node under the node's lock. */
 #ifndef AGENTD_STEP_CHILD_H
 #define AGENTD_STEP_CHILD_H
 
@@ -7,7 +7,7 @@
 #include "agentd/reconcile.h"
 #include "agentd/userdata.h"
 
-/* A node for a driver: what it points to is the node's, the setup's and the user data's. */
+/* A node as drivers see it; its pointers are into the node, the setup and the user data. */
 struct step_child {
 	const struct driver *driver;
 	enum step step;
@@ -18,12 +18,13 @@ struct step_child {
 };
 
 /* 0 or -ENAMETOOLONG. */
-int step_child_init(struct step_child *h, const struct node *n, const struct userdata *u, const struct driver_setup *setup);
+int step_child_init(struct step_child *h, const struct node *n, const struct userdata *u,
+	const struct driver_setup *setup);
 
-/* For job_begin(): arg is the handwork. */
+/* For job_begin(): arg is the struct step_child. */
 int step_child_do(void *arg, struct buf *out, struct fail *f);
 
-/* "SSH-2.0-" at address:port within a second or two? */
-int step_child_knock(const char *address, unsigned port, struct fail *f);
+/* Does a server at address:port say "SSH-2.0-" within a second or two? */
+int step_child_try_ssh(const char *address, unsigned port, struct fail *f);
 
 #endif

@@ -11,7 +11,7 @@ enum { KEYS_MAX = 256 * 1024, SCRIPT_MAX = 256 * 1024, NOTES_MAX = 16 * 1024 };
 
 static void userdata_note(struct userdata *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* What stands in it may be the buyer's: nothing that moves a terminal. */
+/* May quote the buyer's text: removes what could control a terminal. */
 static void userdata_note(struct userdata *u, const char *fmt, ...)
 {
 	size_t from = u->notes.len;
@@ -34,8 +34,8 @@ static void take_keys(struct userdata *u, const struct conf *list)
 		return;
 	if (list->type != CONF_LIST) {
 		userdata_note(u,
-			"ssh_authorized_keys is no list, and no key was installed: write '- ssh-ed25519 AAAA…' below "
-			"it");
+			"ssh_authorized_keys is not a list, so no key was installed: "
+			"write '- ssh-ed25519 AAAA…' below it");
 		u->refused++;
 		return;
 	}
@@ -43,7 +43,7 @@ static void take_keys(struct userdata *u, const struct conf *list)
 		const struct conf *item = &list->items[i];
 
 		if (i >= USERDATA_KEYS) {
-			userdata_note(u, "there are more than %d keys; the rest was left out", USERDATA_KEYS);
+			userdata_note(u, "more than %d keys; the rest was left out", USERDATA_KEYS);
 			u->refused += (unsigned)(list->count - i);
 			return;
 		}
@@ -51,7 +51,8 @@ static void take_keys(struct userdata *u, const struct conf *list)
 			u->key_count++;
 			continue;
 		}
-		userdata_note(u, "key %zu is refused: %s", i + 1, item->type == CONF_TEXT ? f.text : "it is no text");
+		userdata_note(u, "key %zu is refused: %s", i + 1,
+				item->type == CONF_TEXT ? f.text : "it is not a text");
 		u->refused++;
 	}
 }
@@ -88,7 +89,7 @@ static void take_commands(struct userdata *u, const struct conf *list)
 			"command %zu of runcmd is left out: it is neither a text nor a list of words that fits", i + 1);
 	}
 	if (list->type != CONF_LIST)
-		userdata_note(u, "runcmd is no list, and was left out");
+		userdata_note(u, "runcmd is not a list, and was left out");
 	if (u->script.len == strlen("#!/bin/sh\n"))
 		buf_clear(&u->script);
 }
@@ -112,8 +113,8 @@ static void take_config(struct userdata *u, const char *text, size_t len)
 			take_commands(u, part);
 		else
 			userdata_note(u,
-				"cloud-config: '%.60s' is not known here and was left out (known: ssh_authorized_keys, "
-				"runcmd)",
+				"cloud-config: '%.60s' is not supported and was left out "
+				"(supported: ssh_authorized_keys, runcmd)",
 				part->key);
 	}
 	conf_free(file);
@@ -130,7 +131,7 @@ void userdata_read(const void *data, size_t len, struct userdata *out)
 	if (!len)
 		return;
 	if (memchr(text, '\0', len) || (len > 1 && text[0] == '\x1f' && text[1] == '\x8b')) {
-		userdata_note(out, "the user data is no text (packed data is not taken), and was left out");
+		userdata_note(out, "the user data is not text (compressed data is not accepted), and was left out");
 		out->refused++;
 	} else if (len >= 2 && memcmp(text, "#!", 2) == 0) {
 		if (buf_add(&out->script, text, len) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a buyer sent along with a node: a '#!' script, or the little of cloud-config that is known
- * here (ssh_authorized_keys, runcmd). What is left out is named, never dropped in silence.
+ * The user data that a buyer sent with a node: a '#!' script, or the part of cloud-config that we support
+ * (ssh_authorized_keys, runcmd). Whatever is left out is named in a note, never dropped silently.
  */
 #ifndef AGENTD_USERDATA_H
 #define AGENTD_USERDATA_H
@@ -15,11 +15,11 @@ enum { USERDATA_KEYS = 64 };
 struct userdata {
 	struct buf keys;       /* authorized_keys: checked, one a line */
 	struct buf script;     /* run once at the first boot; empty: none */
-	struct buf notes;      /* for the buyer, one a line */
+	struct buf notes;      /* for the buyer, one per line */
 	unsigned key_count, refused;
 };
 
-/* Never fails: what cannot be used is said in notes. */
+/* Never fails: notes name what cannot be used. */
 void userdata_read(const void *data, size_t len, struct userdata *out);
 void userdata_release(struct userdata *u);
 

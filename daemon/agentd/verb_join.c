@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joining a market and leaving it. A join whose answer was lost is repeated with the same key: the market knows it. */
+/* Joins and leaves a market. A join whose answer was lost is repeated with the same key: the market recognises it. */
 #include "agentd/verbs.h"
 
 #include <dirent.h>
@@ -29,7 +29,7 @@ static int fail_exit(int rc, const struct fail *f)
 	return verb_fail(verb_http_exit(rc), f->text);
 }
 
-/* From the environment, or one line of standard input; out of the environment then. */
+/* Reads it from the environment, and removes it there, or one line of standard input. */
 static int verb_join_read_token(char room[TOKEN_MAX], struct fail *f)
 {
 	const char *given = getenv("NANOPOD_JOIN_TOKEN");
@@ -47,7 +47,7 @@ static int verb_join_read_token(char room[TOKEN_MAX], struct fail *f)
 	room[strcspn(room, "\r\n")] = '\0';
 	if (!*room)
 		return fail_set(f, CLIENT_BAD_SETUP,
-			"no join token: give one on standard input or in NANOPOD_JOIN_TOKEN; the account's owner "
+			"no join token: pass one on standard input or in NANOPOD_JOIN_TOKEN; the account's owner "
 			"makes it with 'nanopod token create --scope join'");
 	return client_check_token_text(room, f);
 }
@@ -67,7 +67,7 @@ static json_t *inventory_now(const struct flags *o)
 	return j;
 }
 
-/* Nodes of an identity that is to be put away would be nobody's. */
+/* With the old identity gone, nobody would own its nodes. */
 static bool has_nodes(const char *data)
 {
 	char path[STATEFILE_PATH];
@@ -98,17 +98,18 @@ static int ask_to_join(const struct flags *o, struct identity *i, const char *to
 	buf_release(&key);
 	if (!rc && !body)
 		rc = fail_set(f, CLIENT_BAD_SETUP,
-			"the name of this machine is no text that JSON can hold; give --name");
-	rc = rc ? rc : errand(i, token, "POST", "/np/v1/agents/join", body, &j, NULL, f);
+			"the name of this machine is not valid UTF-8; set one with --name");
+	rc = rc ? rc : verb_http(i, token, "POST", "/np/v1/agents/join", body, &j, NULL, f);
 	statefile_text(j, "id", i->agent, sizeof i->agent);
 	statefile_text(j, "account", i->account, sizeof i->account);
 	json_decref(j);
 	if (!rc && !work_is_id(i->agent, "agt_"))
-		rc = fail_set(f, CLIENT_BAD_ANSWER, "what answers at '%.200s' is no market that knows agents", i->url);
+		rc = fail_set(f, CLIENT_BAD_ANSWER, "the server at '%.200s' is not a market that supports agents",
+			i->url);
 	return rc;
 }
 
-/* A new identity, on disk when it returns 0. */
+/* Makes a new identity, which is on disk when this returns 0. */
 static int join_anew(const struct flags *o, struct identity *i, struct fail *f)
 {
 	char token[TOKEN_MAX];
@@ -138,7 +139,7 @@ static int verb_join_add_host(const struct identity *i, const char *token, const
 	json_t *made, struct fail *f)
 {
 	json_t *j = NULL;
-	int rc = errand(i, token, "POST", "/np/v1/agent/hosts",
+	int rc = verb_http(i, token, "POST", "/np/v1/agent/hosts",
 		json_pack("{s:s, s:s}", "name", name, "instance_sku", type), &j, NULL, f);
 
 	if (!rc && j)
@@ -147,7 +148,7 @@ static int verb_join_add_host(const struct identity *i, const char *token, const
 	return rc;
 }
 
-/* --host NAME=TYPE …, or --nodes N of --type, called by the machine's name. */
+/* --host NAME=TYPE …, or --nodes N of --type, named after the machine. */
 static int verb_join_add_hosts(const struct flags *o, const struct identity *i, const char *token, json_t *made,
 	struct fail *f)
 {
@@ -181,7 +182,7 @@ static void verb_join_tell(const struct flags *o, const struct identity *i, bool
 	json_decref(j);
 	if (o->json)
 		return;
-	printf("%s %s as %s (%s)\n", was ? "joined before:" : "joined", i->url, i->name, i->agent);
+	printf("%s %s as %s (%s)\n", was ? "already joined" : "joined", i->url, i->name, i->agent);
 	json_array_foreach(made, n, h) printf("host %s (%s)\n", json_string_value(json_object_get(h, "name")),
 		json_string_value(json_object_get(h, "id")));
 }
@@ -201,8 +202,7 @@ static int verb_join_add_all(const struct flags *o, struct identity *i, bool was
 	verb_join_tell(o, i, was, made);
 	json_decref(made);
 	if (rc)
-		fputs("nanopod-agentd: joined, but not all hosts are known to the market: the same command again goes "
-		      "on\n",
+		fputs("nanopod-agentd: joined, but the market does not have all hosts yet: repeat the command\n",
 			stderr);
 	return rc ? fail_exit(rc, &f) : fflush(stdout) != 0;
 }
@@ -215,7 +215,7 @@ int verb_join(const struct flags *o)
 	bool was;
 
 	if (o->word_count != 1)
-		return verb_fail(2, "join needs the market's URL: nanopod-agentd join https://market.example");
+		return verb_fail(2, "URL is required, e.g. nanopod-agentd join https://market.example");
 	rc = datadir_open(o->data, true, &f);
 	rc = rc ? rc : datadir_lock(o->data, &lock, &f);
 	if (rc)
@@ -224,17 +224,17 @@ int verb_join(const struct flags *o)
 	was = rc == 0 && !i.fenced;
 	wanted.plain = o->plain;
 	if (was && (identity_take_url(&wanted, o->words[0], &f) != 0 || strcmp(wanted.url, i.url) != 0)) {
-		snprintf(f.text, sizeof f.text, "this machine has joined '%.300s' as %s; 'nanopod-agentd leave' first",
-			i.url, i.agent);
+		snprintf(f.text, sizeof f.text,
+			"this machine has joined '%.300s' as %s; run 'nanopod-agentd leave' first", i.url, i.agent);
 		rc = -EBUSY;
 	} else if (!was && rc != -ENOENT && rc != 0) {
-		; /* what is there is damaged: not written over */
+		; /* the identity is damaged: do not overwrite it */
 	} else if (!was) {
 		bool fenced = i.fenced;
 
 		identity_release(&i);
 		rc = fenced && has_nodes(o->data) ? fail_set(&f, -EBUSY, "nodes of the old identity are still here: "
-			"'nanopod-agentd halt --destroy' first") : 0;
+			"run 'nanopod-agentd halt --destroy' first") : 0;
 		if (!rc && fenced)
 			identity_forget(o->data);
 		rc = rc ? rc : join_anew(o, &i, &f);
@@ -265,9 +265,9 @@ int verb_leave(const struct flags *o)
 			"lists them)");
 	} else if (!i.fenced) {
 		rc = verb_http_session(o->data, &i, token, &f);
-		rc = rc ? rc : errand(&i, token, "DELETE", "/np/v1/agent", NULL, NULL, &http, &f);
+		rc = rc ? rc : verb_http(&i, token, "DELETE", "/np/v1/agent", NULL, NULL, &http, &f);
 		explicit_bzero(token, sizeof token);
-		if (rc == REASON_UNAUTHENTICATED) /* the market has let it go already */
+		if (rc == REASON_UNAUTHENTICATED) /* the market has already removed it */
 			rc = 0;
 	}
 	if (!rc) {

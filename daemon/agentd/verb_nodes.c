@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an agent's folder tells of its nodes, and their end without an agent. */
+/* Shows the nodes in an agent's folder, and ends them without an agent. */
 #include "agentd/verbs.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static void no_sink(void *arg, enum log_level level, const char *text)
 static json_t *verb_nodes_node_json(const struct node *n, const struct driver_setup *s)
 {
 	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "id", n->id, "name", n->name,
-		"host", n->host, "tenant", n->tenant, "driver", n->driver, "state", life_word(n->life), "reason",
+		"host", n->host, "tenant", n->tenant, "driver", n->driver, "state", life_text(n->life), "reason",
 		cause_word(n->cause), "message", n->message, "slot", (json_int_t)n->slot, "port",
 		(json_int_t)(s->first_port + n->slot), "end_at",
 		n->end_at == INT64_MAX ? json_null() : json_integer(n->end_at));
@@ -46,7 +46,7 @@ static void print_node(const struct node *n)
 
 	if (n->end_at != INT64_MAX && gmtime_r(&at, &tm))
 		strftime(end, sizeof end, "until %Y-%m-%d %H:%M UTC", &tm);
-	printf("%-20s %-12s %-8s %s%s%s\n", n->id, life_word(n->life), n->driver, end, *n->message ? "  " : "",
+	printf("%-20s %-12s %-8s %s%s%s\n", n->id, life_text(n->life), n->driver, end, *n->message ? "  " : "",
 		n->message);
 }
 
@@ -73,9 +73,9 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 		return fflush(stdout) != 0;
 	printf("%s (%s) of %s\n", i->agent, i->name, i->url);
 	if (runs)
-		printf("the agent runs (process %ld)\n", pid);
+		printf("agent running (process %ld)\n", pid);
 	else
-		printf("no agent runs\n");
+		printf("agent not running\n");
 	if (i->fenced)
 		printf("FENCED: this identity is in use elsewhere\n");
 	for (size_t n = 0; n < r->count; n++)
@@ -154,18 +154,18 @@ static bool begin_one(struct halt *h, struct loop *loop, const struct flags *o, 
 	h->destroy = o->destroy;
 	memcpy(h->id, n->id, sizeof h->id);
 	if (!rc && !h->work.driver)
-		rc = fail_set(&f, -ENOENT, "its driver '%s' is not in this program", n->driver);
+		rc = fail_set(&f, -ENOENT, "this program has no driver '%s'", n->driver);
 	rc = rc ? rc : job_begin(&h->job, loop, 1, HALT_MS, halt_one, h, &f);
 	if (rc)
 		fprintf(stderr, "nanopod-agentd: %s: %s\n", n->id, f.text);
 	return rc == 0;
 }
 
-/* Ids first: nodes go from the roster as they are wiped. */
+/* Collects ids first: nodes leave the list as they are wiped. */
 static int halt_all(const struct flags *o, struct loop *loop, struct roster *r, const struct driver_setup *s,
 	drivers all)
 {
-	static struct halt hands[AT_ONCE];
+	static struct halt children[AT_ONCE];
 	char (*ids)[WORK_ID] = calloc(r->count + 1, sizeof *ids);
 	size_t count = r->count, at = 0, busy = 0;
 	int failed = 0;
@@ -174,25 +174,25 @@ static int halt_all(const struct flags *o, struct loop *loop, struct roster *r, 
 		memcpy(ids[i], r->nodes[i]->id, WORK_ID);
 	while (ids && (at < count || busy)) {
 		for (size_t i = 0; i < AT_ONCE && at < count; i++) {
-			const struct node *n = hands[i].job.pid ? NULL : roster_find(r, ids[at]);
+			const struct node *n = children[i].job.pid ? NULL : roster_find(r, ids[at]);
 
-			if (hands[i].job.pid)
+			if (children[i].job.pid)
 				continue;
 			at++;
-			if (n && begin_one(&hands[i], loop, o, n, s, all))
+			if (n && begin_one(&children[i], loop, o, n, s, all))
 				busy++;
 			else
 				failed++;
 		}
 		loop_wait(loop, 100);
 		for (size_t i = 0; i < AT_ONCE; i++)
-			busy -= verb_nodes_collect(&hands[i], loop, o, r, &failed);
+			busy -= verb_nodes_collect(&children[i], loop, o, r, &failed);
 	}
 	free(ids);
 	return failed;
 }
 
-/* What runs and is in no journal too. */
+/* Adds what runs and has no journal. */
 static void add_listed(void *arg, const char *id)
 {
 	struct roster *r = arg;
@@ -225,7 +225,7 @@ static int halt_here(const struct flags *o, drivers all, const struct identity *
 	if (!rc && o->json)
 		printf("{\"nodes\": %zu, \"failed\": %d, \"destroyed\": %s}\n", before, failed,
 			o->destroy ? "true" : "false");
-	return rc ? rc : failed ? fail_set(f, -EIO, "%d nodes could not be stopped", failed) : 0;
+	return rc ? rc : failed ? fail_set(f, -EIO, "cannot stop %d nodes", failed) : 0;
 }
 
 int verb_halt(const struct flags *o, drivers all)
@@ -242,7 +242,7 @@ int verb_halt(const struct flags *o, drivers all)
 	if (rc)
 		return verb_fail(verb_http_exit(rc), f.text);
 	rc = identity_load(o->data, &i, &f);
-	if (rc == -ENOENT) /* it never joined: there is nothing of it */
+	if (rc == -ENOENT) /* it never joined, so it has no nodes */
 		rc = 0;
 	else if (!rc)
 		rc = halt_here(o, all, &i, &r, &f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nanopod-agentd does once and ends. Each gives an exit status. */
+/* The one-shot commands of nanopod-agentd. Each returns the exit status. */
 #ifndef AGENTD_VERBS_H
 #define AGENTD_VERBS_H
 
@@ -11,7 +11,7 @@ int verb_leave(const struct flags *o);
 int verb_status(const struct flags *o);
 int verb_halt(const struct flags *o, drivers all);
 
-/* "nanopod-agentd: TEXT" on standard error; returns status. */
+/* Prints "nanopod-agentd: TEXT" on standard error; returns status. */
 int verb_fail(int status, const char *text);
 
 #endif

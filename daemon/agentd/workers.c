@@ -14,8 +14,8 @@
 #include "base/str.h"
 
 enum {
-	STEP_DEADLINE_MS = 600000, STOP_DEADLINE_MS = 120000, KNOCK_DEADLINE_MS = 10000, SCRIPT_KNOCK_MS = 60000,
-	SHIP_MS = 20000, PAUSE_FIRST_MS = 1000, PAUSE_MAX_MS = 60000, KNOCK_FIRST_MS = 30, KNOCK_MAX_MS = 300,
+	STEP_DEADLINE_MS = 600000, STOP_DEADLINE_MS = 120000, SSH_DEADLINE_MS = 10000, SSH_SCRIPT_MS = 60000,
+	SHIP_MS = 20000, PAUSE_FIRST_MS = 1000, PAUSE_MAX_MS = 60000, SSH_FIRST_MS = 30, SSH_MAX_MS = 300,
 	SOON_GRACE_MS = 5000, DECISIONS = 8,
 };
 
@@ -78,38 +78,38 @@ static int64_t pause_after(unsigned tries)
 	return clock_ms() + (ms > PAUSE_MAX_MS ? PAUSE_MAX_MS : ms);
 }
 
-/* Sooner where its buyer's script may have closed SSH: so soon that the market does not take it for a host that fails. */
-static int64_t knock_until(const struct workers *c, const struct node *n)
+/* Sooner if the buyer's script may have closed SSH: so soon that the market does not yet call the host a failure. */
+static int64_t ssh_until(const struct workers *c, const struct node *n)
 {
-	return clock_ms() + (n->script && c->times.knock_ms > SCRIPT_KNOCK_MS ? SCRIPT_KNOCK_MS : c->times.knock_ms);
+	return clock_ms() + (n->script && c->times.ssh_ms > SSH_SCRIPT_MS ? SSH_SCRIPT_MS : c->times.ssh_ms);
 }
 
-/* Of user data that keys are in: a node made without any has the hash of nothing. */
+/* Hash of the user data with the wanted keys: a node without user data has the hash of nothing. */
 static uint64_t wanted_keys(const struct node *n)
 {
 	return node_hash(n->user_data ? n->user_data : "", n->user_data_len) & ~(uint64_t)1;
 }
 
-static struct workers_hand *hand_of(struct workers *c, const char *id)
+static struct workers_child *child_of(struct workers *c, const char *id)
 {
-	for (size_t i = 0; i < c->hand_count; i++)
-		if (c->hands[i].job.pid && strcmp(c->hands[i].id, id) == 0)
-			return &c->hands[i];
+	for (size_t i = 0; i < c->child_count; i++)
+		if (c->children[i].job.pid && strcmp(c->children[i].id, id) == 0)
+			return &c->children[i];
 	return NULL;
 }
 
-static struct workers_hand *free_hand(struct workers *c)
+static struct workers_child *free_child(struct workers *c)
 {
-	for (size_t i = 0; i < c->hand_count; i++)
-		if (!c->hands[i].job.pid)
-			return &c->hands[i];
+	for (size_t i = 0; i < c->child_count; i++)
+		if (!c->children[i].job.pid)
+			return &c->children[i];
 	return NULL;
 }
 
 static bool any_at_work(const struct workers *c)
 {
-	for (size_t i = 0; i < c->hand_count; i++)
-		if (c->hands[i].job.pid)
+	for (size_t i = 0; i < c->child_count; i++)
+		if (c->children[i].job.pid)
 			return true;
 	return false;
 }
@@ -130,7 +130,7 @@ static bool datadir_taken(const struct workers *c, const struct node *n)
 	return false;
 }
 
-static struct picture workers_paint(const struct workers *c, const struct node *n)
+static struct picture workers_picture(const struct workers *c, const struct node *n)
 {
 	return (struct picture){
 		.life = n->life,
@@ -147,13 +147,13 @@ static struct picture workers_paint(const struct workers *c, const struct node *
 		.shipped = !n->console_more || n->console_refused || !c->link_open,
 		.datadir_taken = datadir_taken(c, n),
 		.tries = n->tries,
-		.falls = n->falls,
+		.quick_stops = n->quick_stops,
 		.now = wallclock_now(c->clock),
 		.end_at = n->end_at,
 		.ms = clock_ms(),
 		.due_ms = n->due_ms,
 		.drain_ms = n->drain_ms,
-		.knock_ms = n->knock_ms,
+		.ssh_ms = n->ssh_ms,
 		.ship_ms = n->ship_ms,
 		.remove_ms = n->remove_ms,
 	};
@@ -168,19 +168,19 @@ static void begin_draining(struct workers *c, struct node *n)
 	char text[160];
 
 	n->drain_ms = clock_ms() + grace;
-	snprintf(text, sizeof text, "%s: this node is stopped in %lld s, and then wiped", cause_text(n->cause),
+	snprintf(text, sizeof text, "%s: this node stops in %lld s and is then wiped", cause_text(n->cause),
 		(long long)grace / 1000);
 	workers_say(c, n, text);
 }
 
-/* It came to a stop by itself. */
-static void workers_fell(struct node *n)
+/* The node stopped by itself. */
+static void workers_node_stopped(struct node *n)
 {
 	bool quick = n->up_ms && clock_ms() - n->up_ms < RECONCILE_QUICK_MS;
 
-	n->falls = quick ? n->falls + 1 : 0;
-	n->due_ms = n->falls ? pause_after(n->falls) : 0;
-	n->knock_ms = n->up_ms = 0;
+	n->quick_stops = quick ? n->quick_stops + 1 : 0;
+	n->due_ms = n->quick_stops ? pause_after(n->quick_stops) : 0;
+	n->ssh_ms = n->up_ms = 0;
 }
 
 static void workers_become(struct workers *c, struct node *n, const struct decision *d)
@@ -189,14 +189,14 @@ static void workers_become(struct workers *c, struct node *n, const struct decis
 	char message[NODE_MESSAGE];
 
 	if (node_become(n, d->life, d->cause, wallclock_now(c->clock)) != 0) {
-		log_at(c->log, LOG_ERROR, "%s: from %s to %s there is no way", n->id, life_word(was),
-			life_word(d->life));
+		log_at(c->log, LOG_ERROR, "%s: illegal change from %s to %s", n->id, life_text(was),
+			life_text(d->life));
 		return;
 	}
 	if (was == LIFE_RUNNING && d->life == LIFE_READY)
-		workers_fell(n);
+		workers_node_stopped(n);
 	if (was == LIFE_DRAINING && d->life == LIFE_READY)
-		n->drain_ms = n->knock_ms = 0;
+		n->drain_ms = n->ssh_ms = 0;
 	if (d->life == LIFE_DRAINING)
 		begin_draining(c, n);
 	if (d->life == LIFE_FAILED) {
@@ -204,8 +204,8 @@ static void workers_become(struct workers *c, struct node *n, const struct decis
 		node_say(n, "%s%s%.300s", cause_text(d->cause), *message ? ": " : "", message);
 		n->due_ms = 0;
 	}
-	log_at(c->log, d->life == LIFE_FAILED ? LOG_ERROR : LOG_INFO, "%s: %s, was %s%s%s", n->id, life_word(d->life),
-		life_word(was), d->cause ? ": " : "", d->life == LIFE_FAILED ? n->message : cause_text(d->cause));
+	log_at(c->log, d->life == LIFE_FAILED ? LOG_ERROR : LOG_INFO, "%s: %s, was %s%s%s", n->id, life_text(d->life),
+		life_text(was), d->cause ? ": " : "", d->life == LIFE_FAILED ? n->message : cause_text(d->cause));
 	c->changed = true;
 	roster_save(c->roster, n);
 }
@@ -251,15 +251,15 @@ static void after_rekey(struct workers *c, struct node *n)
 	roster_save(c->roster, n);
 }
 
-static void after_knock(struct workers *c, struct node *n)
+static void after_ssh(struct workers *c, struct node *n)
 {
 	struct decision d = { .life = LIFE_RUNNING };
 
 	n->tries = 0;
-	if (n->life == LIFE_READY && n->knock_said)
+	if (n->life == LIFE_READY && n->ssh_said)
 		n->message[0] = '\0';
-	n->knock_said = false;
-	n->due_ms = n->knock_ms = 0;
+	n->ssh_said = false;
+	n->due_ms = n->ssh_ms = 0;
 	n->up_ms = clock_ms();
 	if (n->life == LIFE_READY)
 		workers_become(c, n, &d);
@@ -283,13 +283,13 @@ static void step_done(struct workers *c, struct node *n, enum step step)
 	case STEP_CREATE: after_create(c, n); break;
 	case STEP_START:
 		set_is(n, NODE_RUNNING);
-		n->knock_ms = knock_until(c, n);
+		n->ssh_ms = ssh_until(c, n);
 		break;
 	case STEP_REKEY: after_rekey(c, n); break;
-	case STEP_KNOCK: after_knock(c, n); break;
+	case STEP_TRY_SSH: after_ssh(c, n); break;
 	case STEP_RETRY:
 		n->tries++;
-		n->knock_ms = 0;
+		n->ssh_ms = 0;
 		n->due_ms = pause_after(n->tries);
 		set_is(n, NODE_STOPPED);
 		roster_save(c->roster, n);
@@ -297,29 +297,29 @@ static void step_done(struct workers *c, struct node *n, enum step step)
 	case STEP_STOP: case STEP_QUARANTINE:
 		set_is(n, NODE_STOPPED);
 		n->ship_ms = clock_ms() + SHIP_MS;
-		n->console_more = true; /* until it was looked at */
+		n->console_more = true; /* until a look finds no more */
 		break;
 	case STEP_DESTROY: after_destroy(c, n); break;
 	default: break;
 	}
 }
 
-/* A process answers in a moment, a virtual machine in a minute: half of what was waited already is waited again. */
-static int64_t knock_pause(const struct workers *c, const struct node *n)
+/* A process answers in a moment, a virtual machine in a minute: wait half as long again as it has taken so far. */
+static int64_t ssh_pause(const struct workers *c, const struct node *n)
 {
-	int64_t ms = n->knock_ms ? (knock_until(c, n) - n->knock_ms) / 2 : 0;
+	int64_t ms = n->ssh_ms ? (ssh_until(c, n) - n->ssh_ms) / 2 : 0;
 
-	return ms < KNOCK_FIRST_MS ? KNOCK_FIRST_MS : ms > KNOCK_MAX_MS ? KNOCK_MAX_MS : ms;
+	return ms < SSH_FIRST_MS ? SSH_FIRST_MS : ms > SSH_MAX_MS ? SSH_MAX_MS : ms;
 }
 
 static void workers_step_failed(struct workers *c, struct node *n, enum step step, const struct fail *f)
 {
-	if (step == STEP_KNOCK) { /* still booting, most likely */
-		n->due_ms = clock_ms() + knock_pause(c, n);
-		if (!n->knock_ms)
-			n->knock_ms = knock_until(c, n);
-		if (!*n->message || n->knock_said) {
-			n->knock_said = true;
+	if (step == STEP_TRY_SSH) { /* most likely still booting */
+		n->due_ms = clock_ms() + ssh_pause(c, n);
+		if (!n->ssh_ms)
+			n->ssh_ms = ssh_until(c, n);
+		if (!*n->message || n->ssh_said) {
+			n->ssh_said = true;
 			node_say(n, "%s", f->text);
 		}
 		return;
@@ -334,7 +334,7 @@ static void workers_step_failed(struct workers *c, struct node *n, enum step ste
 	c->changed = true;
 }
 
-static void hand_ended(struct workers *c, struct workers_hand *h)
+static void child_ended(struct workers *c, struct workers_child *h)
 {
 	struct node *n = roster_find(c->roster, h->id);
 
@@ -354,12 +354,12 @@ static void hand_ended(struct workers *c, struct workers_hand *h)
 
 static int64_t deadline_of(enum step step)
 {
-	return step == STEP_KNOCK                              ? KNOCK_DEADLINE_MS
+	return step == STEP_TRY_SSH                              ? SSH_DEADLINE_MS
 		: step == STEP_STOP || step == STEP_QUARANTINE ? STOP_DEADLINE_MS
 							       : STEP_DEADLINE_MS;
 }
 
-static void begin_step(struct workers *c, struct workers_hand *h, struct node *n, enum step step)
+static void begin_step(struct workers *c, struct workers_child *h, struct node *n, enum step step)
 {
 	struct step_child work;
 	struct userdata u;
@@ -372,7 +372,7 @@ static void begin_step(struct workers *c, struct workers_hand *h, struct node *n
 	work.step = step;
 	if (!rc && !work.driver)
 		rc = fail_set(&f, -ENOENT, "%s ('%s')", cause_text(CAUSE_NO_DRIVER), n->driver);
-	if (!rc && step == STEP_KNOCK)
+	if (!rc && step == STEP_TRY_SSH)
 		work.port = workers_port(c->setup, n, work.dir);
 	rc = rc ? rc : node_folder(c->setup->data, n->id, &f);
 	snprintf(h->id, sizeof h->id, "%s", n->id);
@@ -392,16 +392,16 @@ static void workers_forget(struct workers *c, struct node *n)
 	memcpy(id, n->id, sizeof id);
 	rc = roster_forget(c->roster, n);
 	if (rc) {
-		log_at(c->log, LOG_ERROR, "%s: its folder cannot be taken away (%s); its driver is asked again", id,
+		log_at(c->log, LOG_ERROR, "%s: cannot remove its folder (%s); asking its driver again", id,
 			strerror(-rc));
 		n->due_ms = clock_ms() + PAUSE_MAX_MS;
 		n->is_known = false;
 		return;
 	}
-	log_at(c->log, LOG_INFO, "%s: nothing is left of it", id);
+	log_at(c->log, LOG_INFO, "%s: removed", id);
 	c->changed = true;
 	c->forgot_ms = clock_ms();
-	if (c->work) /* it may be wanted anew */
+	if (c->work) /* the market may want it again */
 		roster_take(c->roster, c->work, &c->share, wallclock_now(c->clock));
 }
 
@@ -411,13 +411,13 @@ static void workers_sooner(int64_t *next, int64_t ms)
 		*next = ms;
 }
 
-/* Whether n is still there. */
+/* False once n is gone. */
 static bool workers_decide(struct workers *c, struct node *n, int64_t *next)
 {
 	for (int i = 0; i < DECISIONS; i++) {
-		struct picture p = workers_paint(c, n);
+		struct picture p = workers_picture(c, n);
 		struct decision d = reconcile(&p);
-		struct workers_hand *h;
+		struct workers_child *h;
 
 		if (d.look_ms > p.ms)
 			workers_sooner(next, d.look_ms);
@@ -431,7 +431,7 @@ static bool workers_decide(struct workers *c, struct node *n, int64_t *next)
 		}
 		if (d.step == STEP_NONE || d.step == STEP_FORGET)
 			return true;
-		h = c->look.tidies && c->look.job.pid ? NULL : free_hand(c);
+		h = c->look.tidies && c->look.job.pid ? NULL : free_child(c);
 		if (h)
 			begin_step(c, h, n, d.step);
 		return true;
@@ -449,7 +449,7 @@ static void begin_look(struct workers *c)
 	c->look.looks = true;
 	c->look.tidies = tidy;
 	if (scan_begin(&c->look.job, c, tidy, &f) != 0) {
-		log_at(c->log, LOG_ERROR, "cannot look at what runs: %s", f.text);
+		log_at(c->log, LOG_ERROR, "cannot start looking at what runs: %s", f.text);
 		c->look_due_ms = clock_ms() + c->times.look_ms;
 		return;
 	}
@@ -461,7 +461,7 @@ static void begin_look(struct workers *c)
 static void look_ended(struct workers *c)
 {
 	if (c->look.job.rc)
-		log_at(c->log, LOG_WARN, "what runs could not be seen: %s", c->look.job.fail.text);
+		log_at(c->log, LOG_WARN, "cannot see what runs: %s", c->look.job.fail.text);
 	else
 		c->looked = true;
 	scan_take(c, &c->look.job);
@@ -473,9 +473,9 @@ static void look_ended(struct workers *c)
 
 static void workers_collect(struct workers *c)
 {
-	for (size_t i = 0; i < c->hand_count; i++)
-		if (c->hands[i].job.pid && job_ended(&c->hands[i].job, c->loop))
-			hand_ended(c, &c->hands[i]);
+	for (size_t i = 0; i < c->child_count; i++)
+		if (c->children[i].job.pid && job_ended(&c->children[i].job, c->loop))
+			child_ended(c, &c->children[i]);
 	if (c->look.job.pid && job_ended(&c->look.job, c->loop))
 		look_ended(c);
 }
@@ -488,7 +488,7 @@ int64_t workers_turn(struct workers *c)
 	workers_collect(c);
 	for (size_t i = 0; i < c->roster->count;) {
 		struct node *n = c->roster->nodes[i];
-		bool stays = hand_of(c, n->id) || workers_decide(c, n, &next);
+		bool stays = child_of(c, n->id) || workers_decide(c, n, &next);
 
 		if (!stays)
 			continue;
@@ -500,12 +500,12 @@ int64_t workers_turn(struct workers *c)
 		begin_look(c);
 	if (!c->look.job.pid)
 		workers_sooner(&next, c->look_due_ms);
-	for (size_t i = 0; i < c->hand_count; i++)
-		if (c->hands[i].job.pid)
-			workers_sooner(&next, c->hands[i].job.due_ms);
+	for (size_t i = 0; i < c->child_count; i++)
+		if (c->children[i].job.pid)
+			workers_sooner(&next, c->children[i].job.due_ms);
 	if (c->look.job.pid)
 		workers_sooner(&next, c->look.job.due_ms);
-	if (waits) /* for ends of leases, by a clock that may be moved */
+	if (waits) /* leases end by a clock that may be moved */
 		workers_sooner(&next, clock_ms() + (c->clock->file ? 200 : 1000));
 	return next;
 }
@@ -521,7 +521,7 @@ void workers_begin(struct workers *c)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-	c->hand_count = cores < 1 ? 2 : cores * 2 > WORKERS_MAX ? WORKERS_MAX : (size_t)cores * 2;
+	c->child_count = cores < 1 ? 2 : cores * 2 > WORKERS_MAX ? WORKERS_MAX : (size_t)cores * 2;
 	for (size_t i = 0; i < c->roster->count; i++) {
 		struct node *n = c->roster->nodes[i];
 
@@ -535,9 +535,9 @@ void workers_begin(struct workers *c)
 
 void workers_release(struct workers *c)
 {
-	for (size_t i = 0; i < c->hand_count; i++)
-		if (c->hands[i].job.pid)
-			job_release(&c->hands[i].job, c->loop);
+	for (size_t i = 0; i < c->child_count; i++)
+		if (c->children[i].job.pid)
+			job_release(&c->children[i].job, c->loop);
 	if (c->look.job.pid)
 		job_release(&c->look.job, c->loop);
 	work_free(c->work);

@@ -37,7 +37,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 ok "no network: it fails" run 1 unshare --net "$AGENTD" --data "$TMP/data" --images "$I" image build
-ok "and says so in one sentence" grep -q "cannot build the image 'debian-12': .*mirrors within reach" "$TMP/err"
+ok "and says so in one sentence" grep -q "cannot build the image 'debian-12': .*can this machine reach its mirrors" "$TMP/err"
 is "$(ls "$I")" "lock" "nothing is left of it"
 
 # Killed in the middle: its programs go with it.
@@ -55,7 +55,7 @@ not_ok "or a mount" grep -q "$I" /proc/mounts
 
 if ! run 0 image build; then
 	diag "$(cat "$TMP/err")"
-	if grep -q 'mirrors within reach' "$TMP/err"; then
+	if grep -q 'can this machine reach its mirrors' "$TMP/err"; then
 		diag "no mirror within reach: the whole build was not tried"
 		done_testing; exit
 	fi

@@ -125,7 +125,7 @@ for name in options lines second control; do is "$(in_with $name)" "" "'$name' d
 is "$(LIFE_KEY=$TMP/buyer life_in "$NODE" 'echo in')" "" "nor the one before"
 said() { console_all >"$TMP/console.log"; grep -q 'key 4 is refused' "$TMP/console.log"; }
 ok "the buyer is told" wait_for 20 said || diag "$(cat "$TMP/console.log")"
-like "$(grep 'key 1 is' "$TMP/console.log")" 'options before a key are not taken' "of options"
+like "$(grep 'key 1 is' "$TMP/console.log")" 'options before a key are not accepted' "of options"
 like "$(grep 'key 2 is' "$TMP/console.log")" 'newline or a control character' "of two lines"
 like "$(grep 'key 3 is' "$TMP/console.log")" 'newline or a control character' "of control characters"
 like "$(grep 'key 4 is' "$TMP/console.log")" 'PRIVATE key: it must never leave your machine' "and of a private key"

@@ -272,7 +272,9 @@ static void take_answer(struct http_child *c, struct http_child_reply *out)
 	struct answer r;
 
 	memcpy(&r, c->heard.data, sizeof r);
-	*out = (struct http_child_reply){ .rc = r.rc, .status = r.status, .retry_after = r.retry_after, .fail = r.fail };
+	*out = (struct http_child_reply){
+		.rc = r.rc, .status = r.status, .retry_after = r.retry_after, .fail = r.fail
+	};
 	buf_init(&out->body, BODY_MAX);
 	if (buf_add(&out->body, c->heard.data + sizeof r, r.len) != 0 && !out->rc)
 		out->rc = fail_set(&out->fail, CLIENT_BAD_ANSWER, "out of memory for the market's answer");

@@ -186,7 +186,8 @@ int identity_load(const char *data, struct identity *out, struct fail *f)
 	rc = statefile_load(path, &j, f);
 	if (rc == -ENOENT)
 		return fail_set(f, rc,
-			"this machine has not joined a market (no '%s'); join one with 'nanopod-agentd join URL'", path);
+			"this machine has not joined a market (no '%s'); join one with 'nanopod-agentd join URL'",
+			path);
 	if (rc)
 		return rc;
 	statefile_text(j, "url", i.url, sizeof i.url);
@@ -230,6 +231,36 @@ void identity_forget(const char *data)
 	for (size_t n = 0; n < sizeof names / sizeof *names; n++)
 		if (statefile_path(path, data, names[n], NULL) == 0)
 			unlink(path);
+}
+
+/* ---- A session --------------------------------------------------------------------------- */
+
+/* A number that the market may have seen is never used twice. */
+int identity_session(const char *data, struct identity *i, int64_t now, json_t **out, struct fail *f)
+{
+	struct buf text, signature;
+	json_t *j = NULL;
+	int rc;
+
+	buf_init(&text, 1024);
+	buf_init(&signature, 256);
+	i->generation++;
+	rc = identity_save(data, i, f);
+	if (!rc &&
+		buf_addf(&text, "nanopod-agent-session\n%s\n%llu\n%lld\n%s\n", i->agent,
+			(unsigned long long)i->generation, (long long)now, i->machine) != 0)
+		rc = fail_set(f, -ENOMEM, "out of memory");
+	rc = rc ? rc : identity_sign(i, buf_text(&text), text.len, &signature, f);
+	if (!rc) {
+		j = json_pack("{s:I, s:I, s:s, s:s}", "generation", (json_int_t)i->generation, "at", (json_int_t)now,
+			"machine", i->machine, "signature", buf_text(&signature));
+		rc = j ? 0 : fail_set(f, -ENOMEM, "out of memory");
+	}
+	buf_release(&signature);
+	buf_release(&text);
+	if (!rc)
+		*out = j;
+	return rc;
 }
 
 /* ---- The market's URL ---------------------------------------------------------------------- */

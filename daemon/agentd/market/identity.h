@@ -6,6 +6,7 @@
 #ifndef AGENTD_MARKET_IDENTITY_H
 #define AGENTD_MARKET_IDENTITY_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -43,6 +44,12 @@ int identity_make_key(const char *data, struct identity *i, struct fail *f);
 /* A hash of the machine's id, or of a random one kept in the folder. */
 int identity_find_machine(const char *data, char room[IDENTITY_MACHINE], struct fail *f);
 void identity_forget(const char *data);
+
+/*
+ * The body of a request that opens a session, signed with the next generation, which is on disk when this returns 0.
+ * now: the market's time.
+ */
+int identity_session(const char *data, struct identity *i, int64_t now, json_t **out, struct fail *f);
 
 /* Splits "URL" or "URL#sha256//PIN" into its parts; refuses what cannot be trusted. */
 int identity_take_url(struct identity *i, const char *given, struct fail *f);

@@ -10,7 +10,6 @@
 
 #include "agentd/market/http_child.h"
 #include "agentd/os/statefile.h"
-#include "agentd/market/session.h"
 #include "base/clock.h"
 #include "market/client.h"
 
@@ -105,9 +104,9 @@ static void link_fence(struct link *l, const char *why)
 	l->id->fenced = true;
 	log_at(l->log, LOG_ERROR, "FENCED: the market says: %s", why);
 	log_at(l->log, LOG_ERROR,
-		"this identity (%s) is in use elsewhere, or its folder was restored from a copy: this agent makes no new "
-		"nodes and reports nothing any more; nodes run until their leases end; 'nanopod-agentd join' with a "
-		"new token makes a new identity",
+		"this identity (%s) is in use elsewhere, or its folder was restored from a copy: this agent makes no "
+		"new nodes and reports nothing any more; nodes run until their leases end; 'nanopod-agentd join' with "
+		"a new token makes a new identity",
 		l->id->agent);
 	if (identity_save(l->data, l->id, &f) != 0)
 		log_at(l->log, LOG_ERROR, "%s", f.text);
@@ -125,7 +124,7 @@ static void link_open_session(struct link *l, int64_t now)
 	struct fail f = { 0 };
 	json_t *j = NULL;
 
-	if (session_body(l->data, l->id, now, &j, &f) == 0)
+	if (identity_session(l->data, l->id, now, &j, &f) == 0)
 		body = json_dumps(j, JSON_COMPACT);
 	json_decref(j);
 	if (body) {

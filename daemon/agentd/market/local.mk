@@ -9,8 +9,6 @@ libagentmarket_la_SOURCES = \
 	daemon/agentd/market/identity.h \
 	daemon/agentd/market/link.c \
 	daemon/agentd/market/link.h \
-	daemon/agentd/market/session.c \
-	daemon/agentd/market/session.h \
 	daemon/agentd/market/wallclock.c \
 	daemon/agentd/market/wallclock.h \
 	daemon/agentd/market/work.c \

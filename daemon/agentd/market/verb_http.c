@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "agentd/os/statefile.h"
-#include "agentd/market/session.h"
 #include "market/client.h"
 
 enum { TRIES = 4 };
@@ -22,7 +21,7 @@ static int connect_to(const struct identity *i, const char *token, struct client
 }
 
 /* All requests of verbs may be repeated: the market recognises what it did. */
-int errand(const struct identity *i, const char *token, const char *method, const char *path, json_t *body,
+int verb_http(const struct identity *i, const char *token, const char *method, const char *path, json_t *body,
 	json_t **out, int *status, struct fail *f)
 {
 	char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
@@ -57,7 +56,7 @@ int errand(const struct identity *i, const char *token, const char *method, cons
 int verb_http_time(const struct identity *i, int64_t *now, struct fail *f)
 {
 	json_t *j = NULL;
-	int rc = errand(i, NULL, "GET", "/np/v1", NULL, &j, NULL, f);
+	int rc = verb_http(i, NULL, "GET", "/np/v1", NULL, &j, NULL, f);
 	int64_t at = statefile_int(j, "now", 0);
 
 	json_decref(j);
@@ -75,11 +74,11 @@ int verb_http_session(const char *data, struct identity *i, char token[VERB_HTTP
 	int64_t now = 0;
 	int rc = verb_http_time(i, &now, f);
 
-	rc = rc ? rc : session_body(data, i, now, &body, f);
+	rc = rc ? rc : identity_session(data, i, now, &body, f);
 	if (rc)
 		return rc;
 	snprintf(path, sizeof path, "/np/v1/agents/%s/session", i->agent);
-	rc = errand(i, NULL, "POST", path, body, &j, NULL, f);
+	rc = verb_http(i, NULL, "POST", path, body, &j, NULL, f);
 	statefile_text(j, "token", token, VERB_HTTP_TOKEN);
 	json_decref(j);
 	return rc || *token ? rc : fail_set(f, CLIENT_BAD_ANSWER, "the market gave a session without a token");

@@ -10,7 +10,7 @@
 enum { VERB_HTTP_TOKEN = 256 };
 
 /* Takes over the reference of body (NULL: none). *out: its JSON, or NULL. As client_send; *status: HTTP's. */
-int errand(const struct identity *i, const char *token, const char *method, const char *path, json_t *body,
+int verb_http(const struct identity *i, const char *token, const char *method, const char *path, json_t *body,
 	json_t **out, int *status, struct fail *f);
 
 /* The market's time now. */

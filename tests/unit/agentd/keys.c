@@ -44,15 +44,15 @@ static void lines(void)
 	REFUSED("ssh-ed25519 " ED25519 " a\nssh-ed25519 " ED25519, "newline", "two lines in one");
 	REFUSED("ssh-ed25519 " ED25519 " a\x1b[2J", "control", "a character that moves a terminal");
 	refused("ssh-ed25519 " ED25519 " a\0b", 12 + sizeof ED25519 + 3, "control", "a NUL");
-	REFUSED("ssh-dss AAAAB3NzaC1kc3M=", "no type", "DSA");
-	REFUSED("ssh-ed25519-cert-v01@openssh.com AAAA", "no type", "a certificate");
+	REFUSED("ssh-dss AAAAB3NzaC1kc3M=", "key type", "DSA");
+	REFUSED("ssh-ed25519-cert-v01@openssh.com AAAA", "key type", "a certificate");
 	REFUSED("ssh-ed25519 " ECDSA, "not such a key", "one type's key under another's name");
 	REFUSED("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==", "not such a key", "a key that is cut off");
 	REFUSED("ssh-ed25519 !!!!", "not such a key", "no base64");
 	REFUSED("ssh-ed25519", "not such a key", "nothing after the type");
 	REFUSED("-----BEGIN OPENSSH PRIVATE KEY-----", "PRIVATE", "a private key");
-	REFUSED("", "no public key", "nothing");
-	REFUSED("hello world", "no type", "words");
+	REFUSED("", "not a public key", "nothing");
+	REFUSED("hello world", "key type", "words");
 }
 
 static void read_text(const char *text, struct userdata *u)
@@ -76,12 +76,12 @@ static void documents(void)
 		&u);
 	ok(u.key_count == 1 && u.refused == 2, "bad ones are refused, and the good one is taken");
 	has_str(buf_text(&u.notes), "key 1 is refused: options", "the first is named");
-	has_str(buf_text(&u.notes), "key 3 is refused: it has a newline", "and the one with a newline in it");
+	has_str(buf_text(&u.notes), "key 3 is refused: it contains a newline", "and the one with a newline in it");
 	userdata_release(&u);
 
 	read_text("#cloud-config\npackages: [vim]\nssh_authorized_keys: []\nwrite_files: []\n", &u);
-	has_str(buf_text(&u.notes), "'packages' is not known", "what is not known is named");
-	has_str(buf_text(&u.notes), "'write_files' is not known", "all of it");
+	has_str(buf_text(&u.notes), "'packages' is not supported", "what is not known is named");
+	has_str(buf_text(&u.notes), "'write_files' is not supported", "all of it");
 	userdata_release(&u);
 
 	read_text("#cloud-config\nruncmd:\n  - echo hello > /tmp/x\n  - [touch, \"/tmp/a b\"]\n", &u);
@@ -100,7 +100,7 @@ static void documents(void)
 	has_str(buf_text(&u.notes), "neither", "what is neither is said");
 	userdata_release(&u);
 	userdata_read("\x1f\x8b\b\0", 4, &u);
-	has_str(buf_text(&u.notes), "no text", "so is what is packed");
+	has_str(buf_text(&u.notes), "is not text", "so is what is packed");
 	userdata_release(&u);
 	userdata_read("", 0, &u);
 	ok(!u.keys.len && !u.notes.len && !u.refused, "nothing is nothing");

@@ -99,7 +99,7 @@ static void every_case(void)
 					.shipped = bits & 128,
 					.datadir_taken = bits & 256,
 					.tries = bits & 512 ? RECONCILE_TRIES : 1,
-					.falls = bits & 1024 ? RECONCILE_TRIES : 0,
+					.quick_stops = bits & 1024 ? RECONCILE_TRIES : 0,
 					.now = NOW,
 					.end_at = bits & 2048 ? NOW - 10
 						: bits & 4096 ? NOW - 1000
@@ -107,7 +107,7 @@ static void every_case(void)
 					.ms = MS,
 					.due_ms = bits & 8192 ? MS + 1 : 0,
 					.drain_ms = bits & 16384 ? MS + 1 : 0,
-					.knock_ms = bits & 32768 ? MS - 1 : 0,
+					.ssh_ms = bits & 32768 ? MS - 1 : 0,
 					.ship_ms = bits & 16384 ? MS + 1 : 0,
 					.remove_ms = bits & 32768 ? MS + 1 : 0 };
 
@@ -134,7 +134,7 @@ static void apply(struct picture *p, const struct decision *d)
 		p->is = NODE_RUNNING;
 	} else if (d->step == STEP_REKEY) {
 		p->rekey = false;
-	} else if (d->step == STEP_KNOCK) {
+	} else if (d->step == STEP_TRY_SSH) {
 		p->life = LIFE_RUNNING;
 	} else if (d->step == STEP_DESTROY) {
 		p->is = NODE_ABSENT;
@@ -142,7 +142,7 @@ static void apply(struct picture *p, const struct decision *d)
 	} else if (touches(d->step)) {
 		p->is = NODE_STOPPED;
 		p->is_known = true;
-		p->knock_ms = 0;
+		p->ssh_ms = 0;
 	}
 }
 
@@ -249,10 +249,10 @@ static void failures(void)
 	p.tries = RECONCILE_TRIES;
 	becomes(&p, LIFE_FAILED, CAUSE_START_FAILED, "five times not started");
 	p.tries = 0;
-	p.falls = RECONCILE_TRIES;
+	p.quick_stops = RECONCILE_TRIES;
 	becomes(&p, LIFE_FAILED, CAUSE_KEEPS_STOPPING, "five quick ends");
 	p = healthy(LIFE_READY, NODE_RUNNING);
-	p.knock_ms = MS;
+	p.ssh_ms = MS;
 	step_is(&p, STEP_RETRY, "SSH that does not answer: stopped, and begun anew");
 	p.tries = RECONCILE_TRIES - 1;
 	becomes(&p, LIFE_FAILED, CAUSE_SSH_SILENT, "and in the end given up");
