@@ -78,7 +78,7 @@ static int buy_read_line(struct buy *b)
 	return rc ? rc : buy_read_keys(b);
 }
 
-/* ---- What the market says beforehand ---------------------------------------------------- */
+/* ---- The order and its quote -------------------------------------------------------------- */
 
 /* The order, as far as the command line and the market's list of types make it. */
 static int buy_make_order(struct buy *b)
@@ -141,7 +141,7 @@ static bool may_go_on(const struct buy *b)
 	return b->order.quote.fills || (capacity && option_given(b->d.o, "standing"));
 }
 
-/* ---- The yes ---------------------------------------------------------------------------- */
+/* ---- Agreement -------------------------------------------------------------------------- */
 
 /* Asks again where the plan changed while the person decided: nobody buys what was not shown. */
 static int buy_agree(struct buy *b)
@@ -187,7 +187,7 @@ static int buy_agree(struct buy *b)
 	}
 }
 
-/* ---- Doing it --------------------------------------------------------------------------- */
+/* ---- Carrying it out --------------------------------------------------------------------------- */
 
 /* "r-" and six characters of the random id of the purchase. */
 static void choose_name(struct buy *b, char *room, size_t size)
@@ -365,6 +365,7 @@ static int waited_out(struct buy *b, int how, int number)
 {
 	struct purchase *p = &b->order.purchase;
 	enum status stopped = number == SIGTERM ? STATUS_TERM : STATUS_INT;
+	bool unasked = p->order.standing && !b->d.np->tty_err && !option_given(b->d.o, "wait");
 
 	if (how == 1 && option_given(b->d.o, "no-wait")) {
 		print_note(b->d.np,
@@ -378,7 +379,9 @@ static int waited_out(struct buy *b, int how, int number)
 		buy_hint(b,
 			"run the same command again to wait for it: '%s'; 'nanopod cancel' with that id cancels it"),
 		"order '%s' is placed and not filled yet: %s", p->order.id,
-		how == 1 ? "the time to wait is over" : "interrupted");
+		how != 1          ? "interrupted"
+			: unasked ? "it waits in the book"
+				  : "timed out");
 }
 
 static int buy_settle(struct buy *b)
@@ -516,7 +519,8 @@ static const struct option options[] = {
 	{ "round", 0, OPTION_ENUM, .values = "no|up|down",
 		.help = "round a time that is not a whole minute; default: no, which refuses it",
 		.complete = COMPLETE_VALUES },
-	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "limit: the most to pay, in dollars per GPU-hour; required" },
+	{ "price", 'p', OPTION_STRING, "DOLLARS",
+		.help = "limit: the most to pay, in dollars per GPU-hour (node-hour without GPUs); required" },
 	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node",
 		.help = "unit of prices: the hour of a GPU or of a node", .complete = COMPLETE_VALUES },
 	{ "max-total", 0, OPTION_STRING, "DOLLARS", .help = "the most that it may cost in total" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `nanopod buy` is about to do, and how it says so before it does it. */
+/* What `nanopod buy` will do, and the plan that shows it first. */
 #ifndef CLI_CMD_BUY_PLAN_H
 #define CLI_CMD_BUY_PLAN_H
 

@@ -20,7 +20,7 @@ const struct column buy_result_columns[] = {
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes bought" },
 	{ "start", 0, "start" },
 	{ "end", 0, "end" },
-	{ "price", COLUMN_RIGHT, "paid, in dollars per GPU-hour (per node-hour with --per node)" },
+	{ "price", COLUMN_RIGHT, "paid, in dollars per GPU-hour (per node-hour without GPUs or with --per node)" },
 	{ "total", COLUMN_RIGHT, "paid in total, in dollars" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
 	{ "price_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN, "price in millionths of a dollar per node-hour" },
@@ -91,7 +91,7 @@ int buy_result_print(struct nanopod *np, const struct options *o, const struct p
 	else
 		buy_result_nodes_text(p, &nodes);
 	rows_add(r,
-		(const char *[]){ p->name, p->pool, d->id, d->status_text, sku->alias ? sku->alias : sku->id,
+		(const char *[]){ p->name, p->pool, d->id, order_status_cell(np, d), sku->alias ? sku->alias : sku->id,
 			cell_int(d->filled_nodes, rooms[0]),
 			cell_time(np, d->filled_minutes ? d->filled_start : d->start, rooms[1]),
 			cell_time(np, d->filled_minutes ? d->filled_end : d->end, rooms[2]),

@@ -81,7 +81,7 @@ static int cancel_command(struct nanopod *np, const struct options *o)
 				!rc                                      ? "cancelled"
 					: p.status == MODEL_ORDER_FILLED ? "filled"
 									 : "failed",
-				*p.status_text ? p.status_text : NULL, cell_int(p.filled_nodes, room),
+				order_status_cell(np, &p), cell_int(p.filled_nodes, room),
 				*p.pool_name ? p.pool_name : NULL, rc ? m->fail.text : NULL });
 		if (rc) {
 			failed++;

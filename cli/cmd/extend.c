@@ -40,7 +40,7 @@ static const struct column columns[] = {
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes" },
 	{ "from", 0, "the end before" },
 	{ "end", 0, "the end now" },
-	{ "price", COLUMN_RIGHT, "paid, in dollars per GPU-hour (per node-hour with --per node)" },
+	{ "price", COLUMN_RIGHT, "paid, in dollars per GPU-hour (per node-hour without GPUs or with --per node)" },
 	{ "total", COLUMN_RIGHT, "paid in total, in dollars" },
 	{ "order", COLUMN_WIDE, "the order's id" },
 	{ "message", COLUMN_WIDE, "why it failed" },
@@ -229,7 +229,7 @@ static int extend_agree(struct extend *x)
 	return plan_agree(x->d.np, x->d.o, "Extend?");
 }
 
-/* ---- Doing it ---------------------------------------------------------------------------- */
+/* ---- Carrying it out ---------------------------------------------------------------------------- */
 
 static int extend_post(struct extend *x, struct deal_order *e)
 {
@@ -510,7 +510,8 @@ static const struct option options[] = {
 		.help = "round a time that is not a whole minute; default: no, which refuses it",
 		.complete = COMPLETE_VALUES },
 	{ "price", 'p', OPTION_STRING, "DOLLARS",
-		.help = "limit: the most to pay, in dollars per GPU-hour; default: the price that the plan shows" },
+		.help = "limit: the most to pay, in dollars per GPU-hour (node-hour without GPUs); default: the price "
+			"that the plan shows" },
 	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node",
 		.help = "unit of prices: the hour of a GPU or of a node", .complete = COMPLETE_VALUES },
 	{ "max-total", 0, OPTION_STRING, "DOLLARS", .help = "the most that it may cost in total" },

@@ -33,7 +33,7 @@ static const struct column columns[] = {
 	{ "asset", COLUMN_WIDE, "0 is money, else the number of a SKU" },
 	{ "transfer", COLUMN_WIDE, "the postings of a transfer sum to zero" },
 	{ "owner", COLUMN_WIDE, "number of the account or pool" },
-	{ "subject", COLUMN_WIDE, "number of what it is for" },
+	{ "subject", COLUMN_WIDE, "number of the order, lease or other cause" },
 	{ "chain", COLUMN_HIDDEN, "its hash in the chain" },
 	{ 0 },
 };

@@ -56,7 +56,7 @@ static void orders_add_row(struct listing *l, const struct model_order *o, const
 	char r[12][CELL_TEXT];
 
 	rows_add(l->rows,
-		(const char *[]){ p->id, p->sell ? "sell" : "buy", p->status_text,
+		(const char *[]){ p->id, p->sell ? "sell" : "buy", order_status_cell(l->np, p),
 			*p->pool_name ? p->pool_name : p->pool,
 			sku && sku->alias     ? sku->alias
 				: o->sku.name ? o->sku.name

@@ -32,7 +32,7 @@ static const struct column columns[] = {
 	{ "sold", COLUMN_RAW | COLUMN_RIGHT, "number of nodes sold so far" },
 	{ "start", 0, "start of the window" },
 	{ "end", 0, "end of the window" },
-	{ "price", COLUMN_RIGHT, "asked, in dollars per GPU-hour (per node-hour with --per node)" },
+	{ "price", COLUMN_RIGHT, "asked, in dollars per GPU-hour (per node-hour without GPUs or with --per node)" },
 	{ "total", COLUMN_RIGHT, "received before the fee, in dollars" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
 	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command placed it" },
@@ -149,9 +149,9 @@ static int sell_print(struct sell *s, int status)
 	if (!rows)
 		return rc;
 	rows_add(rows,
-		(const char *[]){ d->id, d->status_text, s->order.reservation.name, sku->alias ? sku->alias : sku->id,
-			cell_int(d->nodes, r[0]), cell_int(d->filled_nodes, r[1]), cell_time(s->d.np, d->start, r[2]),
-			cell_time(s->d.np, d->end, r[3]),
+		(const char *[]){ d->id, order_status_cell(s->d.np, d), s->order.reservation.name,
+			sku->alias ? sku->alias : sku->id, cell_int(d->nodes, r[0]), cell_int(d->filled_nodes, r[1]),
+			cell_time(s->d.np, d->start, r[2]), cell_time(s->d.np, d->end, r[3]),
 			cell_price(d->limit, order_args_gpus(&s->order.args, sku), r[4]),
 			cell_money(s->d.np, d->total, r[5]), cell_int(d->total, r[6]),
 			s->order.purchase.replayed ? "true" : "false" });
@@ -336,7 +336,7 @@ static const struct option options[] = {
 		.help = "round a time that is not a whole minute; default: no, which refuses it",
 		.complete = COMPLETE_VALUES },
 	{ "price", 'p', OPTION_STRING, "DOLLARS",
-		.help = "the lowest price to accept, in dollars per GPU-hour; required" },
+		.help = "the lowest price to accept, in dollars per GPU-hour (node-hour without GPUs); required" },
 	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node",
 		.help = "unit of prices: the hour of a GPU or of a node", .complete = COMPLETE_VALUES },
 	{ "type", 't', OPTION_STRING, "TYPE", .help = "which type, if the reservation has several",

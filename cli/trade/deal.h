@@ -8,7 +8,8 @@
  *     purchase       what is sent, on disk (resume_file) before the first request leaves
  *     order_status   what became of the order: purchase.order
  *
- * The stages that are the same for all of them are here, and are called in the order in which they stand.
+ * Here is what the stages of all three have in common, in the order in which a command calls it. The loop
+ * itself stays in each command: they ask, refuse and repeat at different points.
  */
 #ifndef CLI_TRADE_DEAL_H
 #define CLI_TRADE_DEAL_H
@@ -30,7 +31,7 @@ struct deal {
 	struct buf line; /* the command as it was typed, for people */
 	struct order_args args;
 	struct skus skus;
-	bool ours;         /* a market of ours, which has quotes, refunds and extensions */
+	bool ours;         /* a nanopod market, which has quotes, refunds and extensions */
 	bool explain;      /* --explain; m->explain is false until deal_begin(): the stages before it ask */
 	int64_t available; /* dollars of the account before the deal; MODEL_NONE: not known */
 };
@@ -75,8 +76,8 @@ void deal_plan_refund(const struct deal *d, struct plan *p, bool interruptible);
 void deal_plan_balance(const struct deal *d, struct plan *p, int64_t cost, int64_t most);
 
 /*
- * Writes down what is about to be sent. From here on --explain prints requests in place of sending them. Nothing
- * is said of a failure, which is in m->fail.
+ * Makes the resume file. From here on --explain prints requests in place of sending them. 0, or a negative
+ * code in m->fail, without printing.
  */
 int deal_begin(struct deal *d, struct deal_order *e);
 

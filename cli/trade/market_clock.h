@@ -12,7 +12,7 @@ struct market_clock {
 };
 
 /*
- * Asks the market. 1: it is one of ours; 0: another, which tells no time: this machine's clock counts;
+ * Asks the market. 1: a nanopod market; 0: another, so the clock of this machine counts;
  * below 0: it could not be asked, and market_fail() says why.
  */
 int market_clock_read(struct market_link *m, struct market_clock *c);

@@ -63,7 +63,7 @@ enum { MARKET_EXPLAINED = -4900 };
 int market_get(struct market_link *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int market_send(struct market_link *m, const char *method, const char *path, const struct buf *body, const char *key);
 
-/* Any request; the answer is in m->answer, and m->doc where it is JSON. */
+/* Any request; its answer is m->answer, and m->doc if it is JSON. */
 int market_call(struct market_link *m, const struct client_call *q);
 
 /* True for a CLIENT_STOPPED that only the terminal's new size caused: continue. */
@@ -91,16 +91,16 @@ const char *market_hint(const struct market_link *m, char *room, size_t size);
 typedef int (*market_each_fn)(void *arg, struct doc *d, long at, struct fail *f);
 int market_each(struct market_link *m, const char *path, market_each_fn fn, void *arg);
 
-/* Who signs in; m->who. Asked once. */
+/* Who is signed in: m->who. Asks once. */
 int market_whoami(struct market_link *m);
 
-/* Is it a market of ours (it answers GET /np/v1)? 1, 0, or a negative code. Asked once. */
+/* Is it a nanopod market, which answers GET /np/v1? 1, 0, or a negative code. Asks once. */
 int market_ours(struct market_link *m);
 
-/* After a sign-in with MARKET_…: is it one of ours, or say that this command needs one (STATUS_FAILURE). */
+/* 0 if it is a nanopod market; else STATUS_FAILURE after saying that this command needs one. */
 int market_need_ours(struct market_link *m, const char *command);
 
-/* The cap of the settings on what one command may spend: micro-dollars, or 0 for none. Status on nonsense. */
+/* spend-max, the most that one command may spend: micro-dollars, 0: no limit. An exit status if it is invalid. */
 int market_spend_max(struct nanopod *np, int64_t *micros);
 
 #endif

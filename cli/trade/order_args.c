@@ -35,7 +35,8 @@ static int check_price(struct nanopod *np, const struct options *o, unsigned fla
 
 	if (!option_given(o, "price") && flags & ORDER_ARGS_NEEDS_PRICE)
 		return print_fail_field(np, STATUS_USAGE, "--price", "'nanopod price' shows what it costs now",
-			"--price is required, e.g. -p 2.10 for dollars per GPU-hour");
+			"--price is required, e.g. -p 2.10 (dollars per GPU-hour; per node-hour for nodes without "
+			"GPUs)");
 	if (option_given(o, "price") && price_parse(option_text(o, "price"), per_node ? 0 : ANY_GPUS, &price, &f))
 		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot use '--price': %s", f.text);
 	return 0;

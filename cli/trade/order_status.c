@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cli/frame/cell.h"
 #include "cli/frame/print.h"
 #include "cli/frame/progress.h"
 #include "cli/frame/signals.h"
@@ -74,6 +75,13 @@ int order_status_look(struct market_link *m, const char *id, struct order_status
 	int rc = market_get(m, "/v2/orders/%s", id);
 
 	return rc ? rc : order_status_take(m, p);
+}
+
+const char *order_status_cell(const struct nanopod *np, const struct order_status *p)
+{
+	if (p->status == MODEL_ORDER_PARTIALLY_FILLED && cell_for_people(np))
+		return "partly filled";
+	return *p->status_text ? p->status_text : NULL;
 }
 
 bool order_status_decided(const struct order_status *p)

@@ -30,6 +30,9 @@ void order_status_copy(struct order_status *p, const struct model_order *o);
 int order_status_take(struct market_link *m, struct order_status *p);
 int order_status_look(struct market_link *m, const char *id, struct order_status *p);
 
+/* The status for a cell: the word of the market for programs, a plainer one for people. */
+const char *order_status_cell(const struct nanopod *np, const struct order_status *p);
+
 bool order_status_decided(const struct order_status *p); /* it cannot change any more */
 bool order_status_filled(const struct order_status *p);  /* in full */
 

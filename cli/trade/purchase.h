@@ -58,7 +58,7 @@ int purchase_post(struct purchase *p, const char *step, const char *path, const 
 /* Makes the pool, called as the kept "name". Sets pool. */
 int purchase_pool(struct purchase *p);
 
-/* Places the order. Sets order. Of *o only its pool counts where the order was sent before. */
+/* Places the order, or looks at it where it was placed before: then *o does not count. Sets order. */
 int purchase_order(struct purchase *p, struct model_order_new *o);
 
 /* Starts as many nodes as the filled order adds and the reservation lacks. image: name or id; NULL: the market's first. */

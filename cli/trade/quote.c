@@ -29,7 +29,7 @@ int64_t quote_average(const struct quote *q)
 	return q->known && minutes > 0 ? (q->cost + minutes / 2) / minutes : -1;
 }
 
-/* ---- A market of ours ------------------------------------------------------------------ */
+/* ---- A nanopod market ------------------------------------------------------------------- */
 
 /* People also want to know how much is missing. */
 static void say_funds(struct quote *q)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an order would do now. A market of ours answers this itself, with the full check that the order will
+ * What an order would do now. A nanopod market answers this itself, with the full check that the order will
  * get. For another market it is computed from its public order book.
  */
 #ifndef CLI_TRADE_QUOTE_H

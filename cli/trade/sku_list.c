@@ -70,7 +70,7 @@ int skus_load(struct market_link *m, struct skus *out)
 		skus_release(out);
 		return market_fail(m, "cannot list the types of node");
 	}
-	/* A market of ours always says how many GPUs a type has. */
+	/* A nanopod market always says how many GPUs a type has. */
 	for (size_t i = 0; i < out->count && m->ours == 1; i++)
 		out->list[i].bare = !out->list[i].gpus;
 	skus_remember(m, out);
