@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/console.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -143,6 +144,7 @@ static int cut_lines(const char *data, size_t len, bool ended, int64_t now_us, j
 		at += end;
 		after->next++;
 	}
+	assert(at <= len);
 	after->offset += (int64_t)at;
 	return rc;
 }

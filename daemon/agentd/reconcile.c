@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/reconcile.h"
 
+#include <assert.h>
+
 static const char *const words[] = {
 #define RECONCILE_X(name, word) word,
 	STEPS(RECONCILE_X)
@@ -141,20 +143,15 @@ static struct decision reconcile_running(const struct picture *p)
 }
 
 /* Its time is over, and nothing has been done about that yet. */
-static struct decision agentd_reconcile_over(const struct picture *p, enum cause why)
+static struct decision reconcile_time_over(const struct picture *p, enum cause why)
 {
 	if (p->life == LIFE_PENDING && p->is_known && p->is == NODE_ABSENT)
 		return reconcile_become(LIFE_TERMINATED, why);
 	return reconcile_become(LIFE_DRAINING, why);
 }
 
-struct decision reconcile(const struct picture *p)
+static struct decision reconcile_by_life(const struct picture *p)
 {
-	bool lives = p->life == LIFE_PENDING || p->life == LIFE_READY || p->life == LIFE_RUNNING;
-	enum cause why = lives ? reconcile_over(p) : CAUSE_NONE;
-
-	if (why != CAUSE_NONE)
-		return agentd_reconcile_over(p, why);
 	switch (p->life) {
 	case LIFE_PENDING: return reconcile_pending(p);
 	case LIFE_READY: return reconcile_ready(p);
@@ -165,4 +162,16 @@ struct decision reconcile(const struct picture *p)
 	case LIFE_TERMINATED: return take_away(p, reconcile_do_step(STEP_FORGET));
 	default: return reconcile_do_step(STEP_NONE);
 	}
+}
+
+struct decision reconcile(const struct picture *p)
+{
+	bool lives = p->life == LIFE_PENDING || p->life == LIFE_READY || p->life == LIFE_RUNNING;
+	enum cause why = lives ? reconcile_over(p) : CAUSE_NONE;
+	struct decision d = why != CAUSE_NONE ? reconcile_time_over(p, why) : reconcile_by_life(p);
+
+	assert(d.step < STEP_COUNT);
+	assert(d.step != STEP_BECOME || (d.life != p->life && life_legal(p->life, d.life)));
+	assert(!p->fenced || (d.step != STEP_CREATE && d.step != STEP_START));   /* a fenced agent makes nothing new */
+	return d;
 }

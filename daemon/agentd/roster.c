@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/roster.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static int roster_put(struct roster *r, struct node *n)
 		r->nodes = grown;
 		r->cap = cap;
 	}
+	assert(r->count < r->cap && n->slot < NODE_SLOTS);
 	r->nodes[r->count++] = n;
 	return 0;
 }
@@ -163,6 +165,7 @@ int roster_forget(struct roster *r, struct node *n)
 
 	if (rc)
 		return rc;
+	assert(roster_find(r, n->id) == n);
 	for (size_t i = 0; i < r->count; i++)
 		if (r->nodes[i] == n)
 			r->nodes[i--] = r->nodes[--r->count];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/workers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -338,6 +339,7 @@ static void child_ended(struct workers *c, struct workers_child *h)
 {
 	struct node *n = roster_find(c->roster, h->id);
 
+	assert(!h->job.pid);   /* its child has been waited for */
 	if (n) {
 		n->touched_ms = clock_ms();
 		log_at(c->log, LOG_DEBUG, "%s: %s took %lld ms: %s", n->id, step_word(h->step),
@@ -366,6 +368,7 @@ static void begin_step(struct workers *c, struct workers_child *h, struct node *
 	struct fail f = { 0 };
 	int rc;
 
+	assert(!h->job.pid && !child_of(c, n->id));   /* never two children on one node */
 	userdata_read(n->user_data, n->user_data_len, &u);
 	rc = step_child_init(&work, n, &u, c->setup);
 	work.driver = drivers_find(c->all, n->driver);
@@ -446,6 +449,7 @@ static void begin_look(struct workers *c)
 	struct fail f = { 0 };
 	bool tidy = c->tidy && !any_at_work(c);
 
+	assert(!c->look.job.pid);
 	c->look.looks = true;
 	c->look.tidies = tidy;
 	if (scan_begin(&c->look.job, c, tidy, &f) != 0) {
@@ -522,6 +526,7 @@ void workers_begin(struct workers *c)
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
 	c->child_count = cores < 1 ? 2 : cores * 2 > WORKERS_MAX ? WORKERS_MAX : (size_t)cores * 2;
+	assert(c->child_count > 0 && c->child_count <= WORKERS_MAX);
 	for (size_t i = 0; i < c->roster->count; i++) {
 		struct node *n = c->roster->nodes[i];
 

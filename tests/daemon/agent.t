@@ -65,7 +65,7 @@ as "$ACME" PUT "/np/v1/instances/$I/user-data" "{\"user_data\":\"$(base64 -w0 <"
 new_keys() { [ "$(cat "$TMP/m1/nodes/$I/keys")" = "$(cat "$TMP/other.pub")" ]; }
 ok "other keys take their place, and one with an option does not" wait_for 10 new_keys
 ok "the buyer is told of it" wait_for 10 console_has "$I" "key 1 is refused: options"
-ok "and of what is not known" console_has "$I" "'packages' is not known"
+ok "and of what is not known" console_has "$I" "'packages' is not supported"
 
 # It stops by itself.
 kill -9 "$PID"

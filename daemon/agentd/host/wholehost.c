@@ -191,7 +191,7 @@ static int wholehost_destroy(const struct node_spec *n, struct fail *f)
 	static const char *const keep[] = { "node.json", "lock", NULL };
 	int rc = wholehost_stop(n, 0, f);
 
-	return rc ? rc : process_wipe(n->dir, keep, f);
+	return rc ? rc : wipe_folder(n->dir, keep, f);
 }
 
 /* ---- Tell --------------------------------------------------------------------------------------------------- */

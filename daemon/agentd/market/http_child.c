@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/market/http_child.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -220,7 +221,7 @@ bool http_child_idle(const struct http_child *c)
 }
 
 /* Idle children read what comes. http_child_take notices one that has died. */
-static void http_child_hand_over(struct http_child *c, const void *data, size_t len)
+static void http_child_write(struct http_child *c, const void *data, size_t len)
 {
 	struct pollfd p = { .fd = c->ends[0], .events = POLLOUT };
 
@@ -240,13 +241,14 @@ void http_child_ask(struct http_child *c, const char *token, const char *method,
 {
 	struct request q = { .whole_ms = whole_ms, .has_body = body != NULL, .len = body ? strlen(body) : 0 };
 
+	assert(!c->busy);   /* one request at a time */
 	snprintf(q.token, sizeof q.token, "%s", token ? token : "");
 	snprintf(q.method, sizeof q.method, "%s", method);
 	snprintf(q.path, sizeof q.path, "%s", path);
 	c->busy = true;
-	http_child_hand_over(c, &q, sizeof q);
+	http_child_write(c, &q, sizeof q);
 	if (body)
-		http_child_hand_over(c, body, q.len);
+		http_child_write(c, body, q.len);
 	explicit_bzero(q.token, sizeof q.token);
 	free(body);
 }
@@ -271,6 +273,7 @@ static void take_answer(struct http_child *c, struct http_child_reply *out)
 {
 	struct answer r;
 
+	assert(c->heard.len >= sizeof r);
 	memcpy(&r, c->heard.data, sizeof r);
 	*out = (struct http_child_reply){
 		.rc = r.rc, .status = r.status, .retry_after = r.retry_after, .fail = r.fail

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/market/link.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -330,6 +331,7 @@ bool link_can_send(const struct link *l)
 
 void link_send(struct link *l, uint64_t tag, const char *method, const char *path, char *body)
 {
+	assert(link_can_send(l));
 	l->sending = true;
 	l->tag = tag;
 	http_child_ask(l->sender, l->token, method, path, body, SEND_MS);

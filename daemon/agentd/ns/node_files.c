@@ -61,5 +61,5 @@ int ns_write(const char *path, const char *text, mode_t mode, uid_t owner, struc
 
 int ns_empty(const char *folder, const char *const *keep, struct fail *f)
 {
-	return process_wipe(folder, keep, f);   /* however deep tenants nest their folders */
+	return wipe_folder(folder, keep, f);   /* however deep tenants nest their folders */
 }

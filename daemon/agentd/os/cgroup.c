@@ -117,7 +117,7 @@ static void cgroup_pass_on(const struct cgroup_trees *trees, const char *group)
 }
 
 /* The systemd of the node makes groups below the node's part, as the root of its user namespace. */
-static int cgroup_hand_over(const struct cgroup_trees *trees, const char *group, uid_t owner, struct fail *f)
+static int cgroup_give_to(const struct cgroup_trees *trees, const char *group, uid_t owner, struct fail *f)
 {
 	static const char *const files[] = { "", "/cgroup.procs", "/tasks", "/cgroup.threads",
 		"/cgroup.subtree_control", "/cgroup.clone_children", "/notify_on_release" };
@@ -152,7 +152,7 @@ int cgroup_make(const struct node_spec *n, uid_t owner, struct fail *f)
 		name_group(n, p, part);
 		rc = cgroup_path_make(&trees, part, f);
 		if (!rc && p == CGROUP_NODE && owner)
-			rc = cgroup_hand_over(&trees, part, owner, f);
+			rc = cgroup_give_to(&trees, part, owner, f);
 	}
 	return rc;
 }

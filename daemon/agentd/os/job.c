@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/os/job.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -52,6 +53,7 @@ int job_begin(struct job *j, struct loop *loop, int watch_kind, int64_t deadline
 	pid_t parent = getpid(), pid;
 	int pipes[2], rc;
 
+	assert(work && deadline_ms > 0);
 	if (pipe2(pipes, O_CLOEXEC) != 0)
 		return fail_errno(f, -errno, errno, "cannot make a pipe");
 	pid = fork();
@@ -75,7 +77,7 @@ int job_begin(struct job *j, struct loop *loop, int watch_kind, int64_t deadline
 }
 
 /* Reads what the pipe holds; true at its end. */
-static bool job_listen_to(struct job *j)
+static bool job_read_pipe(struct job *j)
 {
 	char piece[8192];
 
@@ -116,10 +118,11 @@ static void job_read_end(struct job *j, int status, bool late)
 
 bool job_ended(struct job *j, struct loop *loop)
 {
-	bool late = clock_ms() >= j->due_ms, closed = job_listen_to(j);
+	bool late = clock_ms() >= j->due_ms, closed = job_read_pipe(j);
 	int status = 0;
 	pid_t got;
 
+	assert(j->pid > 0 && j->fd >= 0);
 	if (late && !closed)
 		kill(j->pid, SIGKILL);
 	do
@@ -127,7 +130,7 @@ bool job_ended(struct job *j, struct loop *loop)
 	while (got < 0 && errno == EINTR);
 	if (got == 0)
 		return false;
-	job_listen_to(j);
+	job_read_pipe(j);
 	j->pid = 0;
 	loop_forget(loop, &j->watch);
 	close(j->fd);

@@ -21,7 +21,7 @@ struct wipe {
 	bool again;       /* something was moved to the top */
 };
 
-static int os_wipe_wipe_folder(struct wipe *w, int fd, int depth, const char *const *keep);
+static int wipe_contents(struct wipe *w, int fd, int depth, const char *const *keep);
 
 /* Opens a folder whatever its rights were. */
 static int wipe_enter(int at, const char *name)
@@ -59,7 +59,7 @@ static int wipe_tree(struct wipe *w, int at, const char *name, int depth)
 		w->again = true;
 		return renameat(at, name, w->top, fresh) == 0 || errno == ENOENT ? 0 : -errno;
 	}
-	rc = os_wipe_wipe_folder(w, fd, depth + 1, NULL);
+	rc = wipe_contents(w, fd, depth + 1, NULL);
 	close(fd);
 	if (!rc && unlinkat(at, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
 		rc = -errno;
@@ -75,7 +75,7 @@ static bool wipe_is_kept(const char *name, const char *const *keep)
 }
 
 /* fd stays the caller's. Tries everything, then returns the first failure. */
-static int os_wipe_wipe_folder(struct wipe *w, int fd, int depth, const char *const *keep)
+static int wipe_contents(struct wipe *w, int fd, int depth, const char *const *keep)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), first = 0;
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -105,7 +105,7 @@ static int os_wipe_wipe_folder(struct wipe *w, int fd, int depth, const char *co
 	return first;
 }
 
-int process_wipe(const char *dir, const char *const *keep, struct fail *f)
+int wipe_folder(const char *dir, const char *const *keep, struct fail *f)
 {
 	struct wipe w = { .top = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) };
 	struct stat st;
@@ -120,7 +120,7 @@ int process_wipe(const char *dir, const char *const *keep, struct fail *f)
 		/* A last process of the node may still write into a folder emptied a moment ago: try again. */
 		for (int i = 0; i < WIPE_ROUNDS; i++) {
 			w.again = false;
-			rc = os_wipe_wipe_folder(&w, w.top, 0, keep);
+			rc = wipe_contents(&w, w.top, 0, keep);
 			if (!w.again && rc != -ENOTEMPTY)
 				break;
 			i -= w.again;

@@ -9,6 +9,6 @@
  * Removes all in dir but the names in keep (ends with NULL; may be NULL). Never follows a link and never crosses into
  * another file system: a mount below stays and makes it fail with -EBUSY. No such dir: 0.
  */
-int process_wipe(const char *dir, const char *const *keep, struct fail *f);
+int wipe_folder(const char *dir, const char *const *keep, struct fail *f);
 
 #endif

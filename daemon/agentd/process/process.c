@@ -350,7 +350,7 @@ static int process_destroy(const struct node_spec *n, struct fail *f)
 
 	if (!rc && cgroup_probe(&limits, NULL) == 0)
 		rc = cgroup_remove(n, f);
-	return rc ? rc : process_wipe(n->dir, keep, f);
+	return rc ? rc : wipe_folder(n->dir, keep, f);
 }
 
 /* ---- Tell ------------------------------------------------------------------------------------------ */

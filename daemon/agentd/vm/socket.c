@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/vm/socket.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -160,6 +161,7 @@ int vmwire_line(struct vmwire *w, int64_t deadline_ms, const char **line, struct
 	int64_t end = clock_ms() + deadline_ms;
 	char piece[4096];
 
+	assert(w->taken <= w->in.len);
 	buf_drop(&w->in, w->taken);
 	w->taken = 0;
 	for (;;) {
