@@ -1,4 +1,4 @@
-# daemon/agentd: what makes sold time real on a machine. Each room is a convenience library, for its tests.
+# daemon/agentd: runs the nodes that were sold of a machine. Each room is a convenience library, so that tests can link it.
 include daemon/agentd/os/local.mk
 include daemon/agentd/process/local.mk
 include daemon/agentd/host/local.mk
@@ -7,7 +7,7 @@ include daemon/agentd/vm/local.mk
 include daemon/agentd/machine/local.mk
 include daemon/agentd/market/local.mk
 
-# The agent itself: what is wanted, what there is, the next step of each node. main.c alone names the drivers.
+# The agent itself: what the market wants, what runs, the next step of each node. Only main.c names the drivers.
 noinst_LTLIBRARIES += libagent.la
 libagent_la_SOURCES = \
 	daemon/agentd/selfcheck.c \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# An agent and its market: joining, a lease from its first minute to its wipe, extended in the last one; a market that is
-# away; what nobody ordered; keys that change; a stolen identity. The nodes are of the fake driver.
+# An agent and its market: joining, a lease from its first minute to its wipe, extended in its last minute; an
+# unreachable market; nodes that nobody ordered; changing keys; a stolen identity. Uses the fake driver.
 . "$(dirname "$0")/../lib/tap.sh"
 TEST_AGENTD=$BUILD/tests/lib/agentfake
 . "$(dirname "$0")/../lib/marketd.sh"
@@ -67,7 +67,7 @@ ok "other keys take their place, and one with an option does not" wait_for 10 ne
 ok "the buyer is told of it" wait_for 10 console_has "$I" "key 1 is refused: options"
 ok "and of what is not known" console_has "$I" "'packages' is not supported"
 
-# It stops by itself.
+# The node stops by itself.
 kill -9 "$PID"
 back() { NEW=$(holder m1 "$I"); [ -n "$NEW" ] && [ "$NEW" != "$PID" ]; }
 ok "a node that stops comes back" wait_for 15 back
@@ -98,7 +98,7 @@ old_keys() { [ "$(cat "$TMP/m1/nodes/$I/keys")" = "$(cat "$TMP/buyer.pub")" ]; }
 ok "over the old end it takes new keys" wait_for 10 old_keys
 is "$(holder m1 "$I")" "$PID" "and its processes go on"
 
-# Its end.
+# The lease ends.
 agentd_clock $((NOW + 1260))
 ok "its console says so" wait_for 10 grep -q "stops in" "$TMP/m1/nodes/$I/console"
 ok "at the end it is stopped and wiped" wait_for 15 gone m1 "$I"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The agent is killed at a hundred random moments of making and wiping nodes; the next one goes on from whatever
-# is there, and in the end what runs is what is wanted: no node too many, none too few, none twice.
+# Kills the agent at a hundred random moments of making and wiping nodes; the next one continues from whatever is there,
+# and in the end exactly the wanted nodes run: none too many, none missing, none twice.
 . "$(dirname "$0")/../lib/tap.sh"
 TEST_AGENTD=$BUILD/tests/lib/agentfake
 . "$(dirname "$0")/../lib/marketd.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The market is away for the rest of a lease; one of two machines is cut off, in network namespaces of this test (root). What
-# was bought goes on as long as it was bought for, and what could not be reached is paid back.
+# The market is unreachable for the rest of a lease; one of two machines is cut off, in network namespaces of this test
+# (root). Nodes run for the time that was bought, and time that could not be delivered is paid back.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/agentd.sh"

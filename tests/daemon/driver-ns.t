@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The conformance suite of drivers (driver.c) on `ns`. It needs root and an image: $NANOPOD_TEST_IMAGES is a folder with
-# one ('nanopod-agentd --images DIR image build'), else that of the build tree is taken.
+# The conformance suite of drivers (driver.c) on `ns`. Needs root and an image: the folder $NANOPOD_TEST_IMAGES holds
+# one ('nanopod-agentd --images DIR image build'), else the build tree's is used.
 test_images=${NANOPOD_TEST_IMAGES-}
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "driver 'ns' needs root"

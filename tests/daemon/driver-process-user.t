@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The conformance suite of drivers (driver.c) on `process`, as an ordinary user, where root runs the tests: a user of
-# a password file that only this test sees. (Whoever is not root sees the same in driver-process.t.)
+# The conformance suite of drivers (driver.c) on `process` as an ordinary user, if root runs the tests: a user from a
+# password file that only this test sees. (For others, driver-process.t is the same.)
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "not root: driver-process.t is the same"
 need unshare setpriv

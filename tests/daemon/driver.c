@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every driver promises (agentd/driver.h), held against one of them: driver NAME, with TMP an empty folder. A
- * promise that the driver says it does not hold is named and skipped. The .t files beside this one run it.
+ * Checks what every driver promises (agentd/driver.h) against one driver: driver NAME, with TMP an empty folder. A
+ * promise that the driver says it does not make is named and skipped. The .t files beside it run it for each driver.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -22,14 +22,14 @@
 
 enum { LINES = 20, SLOTS = 5 };
 
-/* How much time a driver is given; the slowest boots a kernel that is interpreted. */
+/* Time limits for a driver; the slowest one boots an emulated kernel. */
 struct pace {
 	const struct driver *d;
 	int64_t boot_ms, stop_ms, memory;
 	unsigned cpu_milli;
 	const char *too_much, *little;
 	unsigned kills;
-	bool machine;              /* the node is this machine: no second one beside it */
+	bool machine;              /* the node is this machine: there can be no second one */
 	bool slow;
 };
 
@@ -198,7 +198,7 @@ static void test_files(struct way *w, struct one *a, struct one *b)
 	lacks_str(buf_text(&out), "agent", "nor what is in the agent's files");
 	lacks_str(buf_text(&out), "PRIVATE", "nor the host key of a neighbour");
 	if (w->holds & HOLDS_KERNEL)
-		goto out; /* its files are on a disk image: there is nowhere to look */
+		goto out; /* its files are inside a disk image, where this test cannot look */
 	snprintf(line, sizeof line,
 		"find / -xdev \\( -path /proc -o -path /sys \\) -prune -o -name '%s*' -print 2>/dev/null", b->id);
 	one_ssh(w, a, 0, line, &out);
@@ -256,7 +256,7 @@ static void test_network(struct way *w, struct one *a, struct one *b)
 
 #define BURN "for i in 1 2; do timeout 3 sh -c 'while :; do :; done' & done; wait; "
 
-/* `times` says "0m1.234s 0m0.010s" twice; the second line is of the children. */
+/* `times` prints "0m1.234s 0m0.010s" twice; the second line is for the children. */
 static int64_t told_ms(const char *times)
 {
 	const char *line = strchr(times, '\n');
@@ -281,8 +281,7 @@ static void test_limits(struct way *w, struct one *o, const struct pace *p)
 		used = way_used_ms(o);
 		is_int(one_ssh(w, o, 0, "bash -c \"" BURN "times\"", &out), 0, "two processes work for 3 s");
 		used = w->holds & HOLDS_KERNEL ? way_used_ms(o) - used : told_ms(buf_text(&out));
-		/* A whole machine's use includes what SSH cost it, so the time that SSH took is allowed, too. */
-		if (w->holds & HOLDS_KERNEL)
+		if (w->holds & HOLDS_KERNEL) /* the whole machine was measured: its SSH included, for as long as it took */
 			may = (clock_ms() - from) * p->cpu_milli / 1000;
 		ok(used > 0 && used < may * 3 / 2, "what they had of processors: %lld ms of %lld", (long long)used,
 			(long long)may);
@@ -357,7 +356,7 @@ static void test_rekey(struct way *w, struct one *o, const struct pace *p)
 
 static void test_poweroff(struct way *w, struct one *o, const struct pace *p)
 {
-	/* A node of the process driver has no init but its first process; where it sees itself that is pid 1. */
+	/* A node of the process driver has no init but its first process: pid 1 if it has a PID namespace. */
 	const char *off = strcmp(w->d->name, "process") != 0 ? "nohup sh -c 'sleep 0.2; poweroff' >/dev/null 2>&1 &"
 		: w->holds & HOLDS_PROCESSES                 ? "kill -TERM 1"
 					     : "kill -TERM $(ps -eo pid,args | awk '/[n]anopod-node --node/ && "
@@ -377,7 +376,7 @@ static void test_poweroff(struct way *w, struct one *o, const struct pace *p)
 		"its files are there, and the script did not run again");
 }
 
-/* What a tenant leaves behind: a process that hides from everybody, and folders that do not want to be removed. */
+/* What a tenant leaves behind: a process that hides from everybody, and folders that resist removal. */
 static void leave_behind(struct way *w, struct one *o, const char *number)
 {
 	char line[400];
@@ -411,7 +410,7 @@ static void test_stop(struct way *w, struct one *o, const struct pace *p)
 	is_int(one_wait(w, o, 1, p->boot_ms), 0, "the key that came meanwhile opens");
 }
 
-/* Somebody else has the port on which the node is announced: that must never look like the node. */
+/* Another process has the port on which the node is announced: it must never be taken for the node. */
 static void test_port(struct way *w, const struct pace *p)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)(w->setup.first_port + 5)) };
@@ -456,7 +455,7 @@ static void test_destroy(struct way *w, struct one *o, struct one *b)
 
 /* ---- All -------------------------------------------------------------------------------------------------------- */
 
-/* The host driver: one node, which is where we are. Its sessions end with it, what was there before does not. */
+/* The host driver: its one node is this machine. Its sessions end with it; what ran before goes on. */
 static void run_machine(struct way *w, const struct pace *p, struct one *a)
 {
 	char number[16], line[200];
@@ -541,7 +540,7 @@ static int suite(struct way *w, const struct pace *p)
 	return done();
 }
 
-/* Of the node in each slot. */
+/* Sets up the node in each slot. */
 static const char *const tenants[SLOTS + 1] = { NULL, "acct_a", "acct_b", "acct_c", "acct_d", "acct_d" };
 
 static volatile sig_atomic_t suite_pid;
@@ -552,7 +551,7 @@ static void give_up(int sig)
 	kill(suite_pid, SIGKILL);
 }
 
-/* However the suite ends, by a bug or by who waits no longer, its nodes do not stay on the machine. */
+/* However the suite ends, by a bug or by a timeout, its nodes must not stay on the machine. */
 static void clear_away(struct way *w)
 {
 	struct fail f = { 0 };

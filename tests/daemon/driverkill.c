@@ -13,7 +13,7 @@
 
 enum victim { MAKE, END, VICTIMS };
 
-/* In a child, as the agent makes its calls. */
+/* Runs in a child, as the agent makes its calls. */
 static void calls(struct way *w, struct one *o, enum victim what)
 {
 	struct fail f = { 0 };
@@ -38,7 +38,7 @@ static pid_t begin(struct way *w, struct one *o, enum victim what)
 	return pid;
 }
 
-/* How long it takes when nobody disturbs it, in microseconds; -1: it fails. */
+/* Duration of an undisturbed call, in microseconds; -1: it fails. */
 static int64_t whole_us(struct way *w, struct one *o, enum victim what)
 {
 	int64_t begun = clock_us();
@@ -60,7 +60,7 @@ static void kill_after(struct way *w, struct one *o, enum victim what, int64_t u
 	waitpid(pid, NULL, 0);
 }
 
-/* At once, while what the killed call had begun may still be ending. false: the driver could not. */
+/* At once, while what the killed call had started may still be ending. false: the driver failed. */
 static bool repair(struct way *w, struct one *o, bool make)
 {
 	struct fail f = { 0 };
@@ -87,7 +87,7 @@ static bool gone(struct way *w, struct one *o)
 	return way_clean(w, 5000) == 0;
 }
 
-/* It answers, and again when whoever had been asked to end would have ended. */
+/* It answers now, and still does after the time in which anything asked to end would have ended. */
 static bool stays(struct way *w, struct one *o, int64_t boot_ms)
 {
 	const struct timespec ts = { .tv_nsec = 400000000 };
@@ -98,7 +98,7 @@ static bool stays(struct way *w, struct one *o, int64_t boot_ms)
 	return one_ssh(w, o, 0, "true", NULL) == 0;
 }
 
-/* One point: killed, repaired in one of two ways, perhaps looked into, destroyed. */
+/* One point: kill it, repair it in one of two ways, perhaps log in, destroy it. */
 static void point(struct way *w, struct one *o, unsigned i, const int64_t us[VICTIMS], int64_t boot_ms, struct kills *k)
 {
 	enum victim v = i % 3 == 2 ? END : MAKE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver's calls, killed at any instruction: what they left is repaired by calling again, or destroyed to nothing. */
+/* Kills a driver's calls at any instruction, then repairs what they left by calling again, or destroys all of it. */
 #ifndef TESTS_DRIVERKILL_H
 #define TESTS_DRIVERKILL_H
 
@@ -7,11 +7,11 @@
 
 struct kills {
 	int64_t make_ms, end_ms;   /* undisturbed; -1: failed */
-	unsigned broken, dirty;    /* could not be repaired; were not clean after destroy */
-	unsigned opened, silent;   /* asked by SSH after a repair; did not answer */
+	unsigned broken, dirty;    /* repair failed; not clean after destroy */
+	unsigned opened, silent;   /* tried by SSH after a repair; no answer */
 };
 
-/* What breaks is shown. */
+/* Prints what breaks. */
 void driver_kills(struct way *w, unsigned points, int64_t boot_ms, struct kills *out);
 
 #endif

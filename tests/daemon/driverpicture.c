@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this machine shows of one setup of a driver: all that carries its prefix or lies in its folder. */
+/* What this machine shows of one setup of a driver: all that carries its prefix or is in its folder. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -193,7 +193,7 @@ static void used(void *arg, pid_t pid)
 
 int64_t way_used_ms(const struct one *o)
 {
-	struct looking l = { .dir = o->n.id }; /* a virtual machine's process is known by its name alone */
+	struct looking l = { .dir = o->n.id }; /* only its name identifies a virtual machine's process */
 
 	process_each(used, &l);
 	return l.ms;

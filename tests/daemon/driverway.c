@@ -289,7 +289,7 @@ bool way_lists(struct way *w, const char *id)
 	return has;
 }
 
-/* What fell to this process because its parent ended. */
+/* Orphans that this process inherited because their parent ended. */
 void way_reap(void)
 {
 	while (waitpid(-1, NULL, WNOHANG) > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests/daemon/driver.c: a driver with its setup, nodes of it, an SSH client that knows only what was
- * announced, and a picture of all that this machine holds of the driver, to be compared.
+ * For tests/daemon/driver.c: a driver with its setup, nodes of it, an SSH client that knows only what was announced,
+ * and a picture of all that this machine has of the driver, to compare with a later one.
  */
 #ifndef TESTS_DRIVERWAY_H
 #define TESTS_DRIVERWAY_H
@@ -28,41 +28,41 @@ struct one {
 
 enum { WAY_SSH_MS = 60000, WAY_TEXT = 1 << 20 };
 
-/* Folders and keys below $TMP. Ends the test where it cannot. */
+/* Makes folders and keys below $TMP. Ends the test if it cannot. */
 void way_init(struct way *w, const struct driver *d);
 void way_release(struct way *w);
 
-/* A node of this setup that is not there yet but for its folder with node.json and lock; its first key is person's. */
+/* Prepares a node of this setup: only its folder with node.json and lock. Its first key is person's. */
 void one_init(struct one *o, struct way *w, unsigned slot, const char *tenant, int person);
 void one_keys(struct one *o, const struct way *w, int person);
 
-/* create and start; inspect. -1 where the driver said no (it is shown). */
+/* create and start; inspect. -1 if the driver failed (printed). */
 int one_up(struct way *w, struct one *o);
 enum node_is one_is(struct way *w, struct one *o);
 
 /*
- * Runs `command` by SSH as that person; only the announced host key is believed. 0 where it ended with 0; out (may be
- * NULL) gets what it said.
+ * Runs `command` by SSH as that person, accepting only the announced host key. 0 if it exited with 0. Its output goes
+ * to out (may be NULL).
  */
 int one_ssh(const struct way *w, const struct one *o, int person, const char *command, struct buf *out);
 /* The same against a host key that is not the node's. */
 int one_ssh_wrong(const struct way *w, const struct one *o, const char *command);
-/* Until it answers. */
+/* Waits until it answers. */
 int one_wait(const struct way *w, const struct one *o, int person, int64_t ms);
 
-/* Until text is in the file. */
+/* Waits until text is in the file. */
 int way_wait_text(const char *path, const char *text, int64_t ms);
 int way_wait_is(struct way *w, struct one *o, enum node_is is, int64_t ms);
 
 /*
- * Everything of this setup that the machine shows: processes, mounts, interfaces, namespaces, control groups, loop
- * devices, names in /run, files of nodes.
+ * All that the machine shows of this setup: processes, mounts, interfaces, namespaces, control groups, loop devices,
+ * names in /run, files of nodes.
  */
 void way_picture(const struct way *w, struct buf *out);
-/* It is as it was at the beginning, at once or within ms. */
+/* Is it as at the beginning, at once or within ms? */
 int way_clean(const struct way *w, int64_t ms);
 
-/* The pid of the process that was started as `sleep <text>`, as this machine counts; 0: none is seen. */
+/* The pid, as this machine counts, of the process that was started as `sleep <text>`; 0: none. */
 pid_t way_sleeper(const char *text);
 pid_t way_wait_sleeper(const char *text, int64_t ms);
 /* Processor time of all processes that name the node's folder, in ms. */

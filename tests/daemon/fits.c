@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fits DOCUMENT SCHEMA: checks the JSON on standard input against that schema of the OpenAPI document; for v2*.t. */
+/* fits DOCUMENT SCHEMA: does the JSON on standard input match that schema of the OpenAPI document? For v2*.t. */
 #include "jsonschema.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `nanopod-agentd image`: a build that fails or is killed leaves nothing under an image's name; a whole one
-# is found, listed and removed. The whole build needs root, mmdebstrap and a mirror within reach.
+# `nanopod-agentd image`: a build that fails or is killed leaves nothing under an image's name; a complete one is found,
+# listed and removed. The complete build needs root, mmdebstrap and a reachable mirror.
 . "$(dirname "$0")/../lib/tap.sh"
 AGENTD=$BUILD/nanopod-agentd
 [ -x "$AGENTD" ] || skip_all "nanopod-agentd is not built"
@@ -10,7 +10,7 @@ I=$TMP/images
 mkdir -m 700 "$TMP/data"
 image() { "$AGENTD" --data "$TMP/data" --images "$I" image "$@"; }
 
-# run STATUS COMMAND…: what it said is in out and err.
+# run STATUS COMMAND…: its output is in out and err.
 run() {
 	want=$1; shift
 	"$@" >"$TMP/out" 2>"$TMP/err"
@@ -23,7 +23,7 @@ ok "an unknown release is a usage error" run 2 image build plan9
 ok "a path is no name" run 2 image build ../x
 ok "what is not there cannot be removed" run 3 image remove debian-12
 
-# Nothing of a build runs any more: each has the folder in its command line.
+# Does nothing of a build run any more? Each of its programs has the folder in its command line.
 none_left() {
 	for tries in $(seq 100); do
 		pgrep -f "[m]mdebstrap.*$I/" >/dev/null || return 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What was bought, from its first minute to its last, with real nodes and the money that they cost: extended in the last
-# minute, given back, replaced, down for a while, over. Nodes are of the driver process; lease-ns.t is this with ns.
+# A lease from its first minute to its last, with real nodes and the money that they cost: extended in the last minute,
+# given back, replaced, down for a while, ended. Uses the driver process; lease-ns.t runs it with ns.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/agentd.sh"
@@ -16,7 +16,7 @@ buy() {
 	agentd_buy "$1" 1 "$2"
 	LEASE[$1]=$(ledger "$ACME" | jq -r 'select(.book == "capacity" and .amount > 0) | .subject' | tail -n 1)
 }
-# moved TOKEN POOL BOOK: what the lease of a pool moved in a book.
+# moved TOKEN POOL BOOK: the amount that the lease of a pool moved in a book.
 moved() { ledger "$1" | jq -s --arg s "${LEASE[$2]}" --arg b "$3" '[.[] | select(.subject == $s and .book == $b) | .amount] | add // 0'; }
 used() { operator GET '/np/v1/ledger?limit=1000' | jq --arg s "${LEASE[$1]}" '[.data[] | select(.subject == $s and .book == "used") | .amount] | add // 0'; }
 last_at() { ledger "$ACME" | jq -s --arg s "${LEASE[$1]}" '[.[] | select(.subject == $s) | .at] | max'; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# mainjob.t as an ordinary user, where root runs the tests: a user of a password file that only this test sees, with a home
-# folder and copies of the programs. (Whoever is not root sees the same in mainjob.t.)
+# mainjob.t as an ordinary user, if root runs the tests: a user from a password file that only this test sees, with a
+# home folder and copies of the programs. (For others, mainjob.t is the same.)
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "not root: mainjob.t is the same"
 need unshare setpriv

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The main job, as a person types it, on a market of one's own: start, buy two nodes, run on both, copy, logs, extend, stop,
-# start again, reset; with both daemons killed on the way. As whoever runs the tests with the driver process;
-# mainjob-user.t is this as an ordinary user, mainjob-ns.t with the driver ns.
+# The main job, as a person types it, on a local market: start, buy two nodes, run on both, copy, logs, extend, stop,
+# start again, reset; both daemons are killed on the way. Runs as the user of the tests with the driver process;
+# mainjob-user.t runs it as an ordinary user, mainjob-ns.t with the driver ns.
 . "$(dirname "$0")/../lib/tap.sh"
 need jq
 PATH=$PATH:/usr/sbin:/sbin
@@ -22,7 +22,7 @@ if [ "$DRIVER" = ns ]; then
 fi
 at_exit 'lo reset -y >/dev/null 2>&1'
 
-# Whatever runs that has this folder in its command line.
+# Processes that have this folder in their command line.
 processes() {
 	for each in /proc/[0-9]*; do
 		case ${each#/proc/} in $$|$BASHPID) continue ;; esac

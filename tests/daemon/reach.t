@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# From inside of a tenant's node: the agent's folder and key, the market's files, socket and port, and other tenants' nodes are
-# out of reach. What the driver does not hold is not tried but said. Nodes of the driver process; reach-ns.t is this with ns.
+# From inside a tenant's node: the agent's folder and key, the market's files, socket and port, and other tenants' nodes
+# are out of reach. What the driver does not isolate is skipped by name. Uses the driver process; reach-ns.t uses ns.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/agentd.sh"
@@ -27,7 +27,7 @@ OURS=$(node ours-1 .ssh.port)
 THEIRS_ID=$(ACME=$RIVAL node theirs-1 .id)
 
 # ---- Files ------------------------------------------------------------------------------------------------------
-# see PATH…: those of which a node of ours sees the content or the list; by the names of the machine, and by other processes' roots.
+# see PATH…: those whose content or list a node can read, by the machine's names and through other processes' roots.
 see() {
 	ours 1 "for f in $*; do for r in '' /proc/1/root /proc/\$\$/root /proc/*/root /proc/*/cwd /oldroot /mnt /.old; do
 		if [ -d \"\$r\$f\" ]; then ls -A \"\$r\$f\" 2>/dev/null | grep -q . && echo \"\$r\$f\"; else head -c1 \"\$r\$f\" >/dev/null 2>&1 && echo \"\$r\$f\"; fi
@@ -52,7 +52,7 @@ else
 fi
 
 # ---- The market's socket -------------------------------------------------------------------------------------------
-# A socket that a node could open would let it be the operator.
+# If a node could open this socket, it could act as the operator.
 knock_unix() { printf 'perl -MIO::Socket::UNIX -e '\''print IO::Socket::UNIX->new(Peer => shift) ? "open" : "shut"'\'' %s' "$1"; }
 if life_holding files; then
 	is "$(sh -c "$(knock_unix "$MARKETD_SOCKET")")" open "(the market's socket is open for who may)"

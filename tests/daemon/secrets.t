@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A whole life, from joining to the end, while every command line of this machine is looked at many times a second: no token and
-# no private key is in one of them, nor in a log, a console, the market's files, or a file that others can read. And what a
-# buyer gives as a key that is none, or more than one, reaches no node.
+# A complete life, from joining to the end, while this test reads every command line of the machine many times a second:
+# no token and no private key appears in one, nor in a log, a console, the market's files, or a file that others can
+# read. And a buyer's "key" that is not a key, or is more than one, reaches no node.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/agentd.sh"
 . "$(dirname "$0")/../lib/life.sh"
 need perl
 
-# The test itself shall not put a token into a command line: http_call's header comes from a file.
+# The test itself must not put a token into a command line: http_call reads its header from a file.
 as() {
 	as_token=$1 as_method=$2 as_path=$3 as_body=${4-}
 	shift 3; [ $# -eq 0 ] || shift
@@ -74,11 +74,11 @@ console_all >"$TMP/console.log"
 {
 	printf '%s\n' "$JOIN" "$ACME" "$FOUNDRY"
 	grep -v '^-----' "$TMP/key.kept"
-	# Of an OpenSSH key what is private stands in its last lines.
+	# The last lines of an OpenSSH key are its private part.
 	grep -v '^-----' "$TMP/hostkey.kept" | tail -n 3 | head -n 2
 } >"$TMP/.secrets"
 SECRETS='nps_[A-Za-z0-9_]{8,}[A-Za-z0-9_-]{20,}|npk_[A-Za-z0-9_-]{16,}|PRIVATE KEY'
-# told FILE…: those in which a secret is, by its text or its form.
+# told FILE…: the files that contain a secret, by its text or its form.
 told() { grep -rlaF -f "$TMP/.secrets" "$@" 2>/dev/null; grep -rlaE -e "$SECRETS" "$@" 2>/dev/null; }
 is "$(told "$TMP/key.kept" "$TMP/hostkey.kept" "$TMP/.bearer" | sort -u | wc -l)" 3 "(this finds each kind)"
 is "$(told "$TMP/m1.log" "$MARKETD_LOG" "$TMP/cli.log")" "" "no secret is in what agent, market and commands say"

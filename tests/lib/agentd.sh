@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Agents of a market, after tap.sh and marketd.sh:
-#     agentd_market [OPTION…]      a market on a test clock at $NOW: acme buys ($ACME), foundry has hosts ($FOUNDRY), SKU 'cpu' ($SKU)
-#     agentd_join NAME N           the machine $TMP/NAME joins with N hosts, which are offered for ten days from the next minute on
-#     agentd_start NAME [OPTION…]  its agent runs ($AGENTD_PID, $TMP/NAME.log); agentd_stop NAME, agentd_kill NAME
-#     agentd_buy POOL N SECONDS    acme buys N nodes from the next minute on; the clock moves there, and instances POOL-1… are made
-# $AGENTD is the program: the one that is shipped, or tests/lib/agentfake, whose driver 'fake' makes nodes of nothing.
+#     agentd_market [OPTION…]      starts a market on a test clock at $NOW: acme buys ($ACME), foundry has hosts
+#                                  ($FOUNDRY), SKU 'cpu' ($SKU)
+#     agentd_join NAME N           joins the machine $TMP/NAME with N hosts, offered for ten days from the next minute
+#     agentd_start NAME [OPTION…]  starts its agent ($AGENTD_PID, $TMP/NAME.log); agentd_stop, agentd_kill NAME
+#     agentd_buy POOL N SECONDS    buys N nodes for acme from the next minute on, moves the clock there, and makes the
+#                                  instances POOL-1…
+# $AGENTD is the program: nanopod-agentd, or tests/lib/agentfake, whose driver 'fake' makes nodes of nothing.
 
 AGENTD=${TEST_AGENTD:-$BUILD/nanopod-agentd}
 need jq ssh-keygen
 [ -x "$AGENTD" ] || skip_all "nanopod-agentd is not built"
 NOW=1800000000
-# Ports of this test alone, below those that the kernel hands out: what a killed run left must not be in the way. Whoever holds
-# the lock of a slot has it, this test and what it started.
+# Ports of this test alone, below those that the kernel hands out, so that leftovers of a killed run do not collide. The
+# test and what it started hold the lock of a slot.
 agentd_ports() {
 	mkdir -p -m 1777 /tmp/nanopod-test-ports
 	for ((agentd_slot = $$ % 500; ; agentd_slot = (agentd_slot + 1) % 500)); do
@@ -25,7 +27,7 @@ agentd_ports
 NANOPOD_LIBEXEC=$BUILD
 export NANOPOD_LIBEXEC
 
-# agentd_clock SECONDS: what time it is, for the market and for agents.
+# agentd_clock SECONDS: sets the time for the market and for agents.
 agentd_clock() {
 	printf '%s\n' "$1" >"$TMP/clock.new" && mv "$TMP/clock.new" "$TMP/clock"
 	operator POST /np/v1/admin/clock "{\"at\":$1}" >"$TMP/.clock"
@@ -69,7 +71,7 @@ agentd_start() {
 	return 1
 }
 
-# agentd_end NAME SIGNAL: $agentd_status is how it ended.
+# agentd_end NAME SIGNAL: $agentd_status is its exit status.
 agentd_end() {
 	agentd_status=0
 	agentd_pid=$(cat "$TMP/$1.pid" 2>/dev/null) || return 0
@@ -80,7 +82,7 @@ agentd_end() {
 agentd_stop() { agentd_end "$1" TERM; }
 agentd_kill() { agentd_end "$1" KILL; }
 
-# Whatever runs is ended, and its nodes with it.
+# Ends everything that runs, nodes included.
 agentd_end_all() {
 	for agentd_file in "$TMP"/*.pid; do
 		[ -e "$agentd_file" ] || continue
@@ -93,10 +95,10 @@ agentd_end_all() {
 }
 at_exit agentd_end_all
 
-# agentd_status NAME FILTER: of the verb's JSON.
+# agentd_status NAME FILTER: jq on the JSON of 'status'.
 agentd_status() { "$AGENTD" --data "$TMP/$1" status --json 2>/dev/null | jq -r "$2"; }
 
-# user_data KEYFILE…: cloud-config with those public keys, base64.
+# user_data KEYFILE…: cloud-config with those public keys, in base64.
 user_data() {
 	{ printf '#cloud-config\nssh_authorized_keys:\n'; for user_data_key; do sed 's/^/  - /' "$user_data_key"; done; } | base64 -w0
 }
@@ -116,6 +118,6 @@ agentd_buy() {
 	agentd_clock $agentd_start_at
 }
 
-# node NAME FILTER: of GET /np/v1/nodes/NAME.
+# node NAME FILTER: jq on GET /np/v1/nodes/NAME.
 node() { as "$ACME" GET "/np/v1/nodes/$1" | jq -r "$2"; }
 node_is() { [ "$(node "$1" .status)" = "$2" ]; }

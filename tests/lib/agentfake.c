@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod-agentd with one driver more, 'fake', for tests that make and end nodes by the hundred: a node
- * is a file in DATA/fake and a process that holds a lock on it and greets on its port as an SSH server would.
+ * nanopod-agentd with one more driver, 'fake', for tests that make and end nodes by the hundred: a node is a file in
+ * DATA/fake and a process that holds a lock on it and greets on its port as an SSH server would.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -31,7 +31,7 @@ static const struct driver *const all[] = { &driver_fake, &driver_process, NULL 
 
 /* ---- The node itself ------------------------------------------------------------------------ */
 
-/* listener PORT FILE CONSOLE: until it is killed. */
+/* listener PORT FILE CONSOLE: runs until it is killed. */
 static int be_node(char **argv)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -70,7 +70,7 @@ static void path_of(char room[ROOM], const struct driver_setup *s, const char *i
 	snprintf(room, ROOM, "%s/fake/%s", s->data, id);
 }
 
-/* The process that holds it, 0: none. */
+/* The process that holds the node's lock; 0: none. */
 static pid_t holder(const char *path)
 {
 	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -114,7 +114,7 @@ static int create(const struct node_spec *n, struct fail *f)
 	rc = rc ? rc : put(n, "user", "root\n");
 	rc = rc ? rc : put(n, "keys", n->keys);
 	nap(1500);
-	/* At once: of a file that is replaced, a kill would leave a half beside it that nobody looks for. */
+	/* Written in place: killed during a replacement, it would leave a temporary file that nobody looks for. */
 	if (!rc && (fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) < 0)
 		rc = -errno;
 	if (fd >= 0)
@@ -180,7 +180,7 @@ static int destroy(const struct node_spec *n, struct fail *f)
 		unlink(path);
 		nap(1000);
 	}
-	/* What was being written when it was killed. */
+	/* A file whose writer was killed. */
 	DIR *d = rc ? NULL : opendir(n->dir);
 	struct dirent *e;
 

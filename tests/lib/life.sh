@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Real nodes of an agent in a test, after tap.sh, marketd.sh and agentd.sh (bash):
-#     life_begin [OPTION…]        a market, and what the driver $TEST_DRIVER (process) needs; else the test is skipped
+#     life_begin [OPTION…]        starts a market and checks what the driver $TEST_DRIVER (process) needs; else skips
 #     agentd_start NAME "${LIFE_OPTIONS[@]}" …
-#     life_in NODE COMMAND        by SSH, with the host key that the market tells and no other
-#     life_sleep WORD             a command that leaves a process in a node; life_pid WORD: its number on this machine
+#     life_in NODE COMMAND        runs it by SSH, accepting only the host key that the market tells
+#     life_sleep WORD             prints a command that leaves a process in a node; life_pid WORD: its pid here
 # The driver ns needs root and a folder of images, $TEST_IMAGES.
 
 LIFE_DRIVER=${TEST_DRIVER:-process}
@@ -27,7 +27,7 @@ life_begin() {
 	agentd_market "$@"
 }
 
-# life_holding WORD: the driver promises it here.
+# life_holding WORD: does the driver promise this isolation here?
 life_holding() {
 	"$AGENTD" --data "$TMP/probe" "${LIFE_OPTIONS[@]}" drivers --json 2>/dev/null |
 		jq -e --arg d "$LIFE_DRIVER" --arg w "$1" '.[] | select(.name == $d) | .holds | index($w)' >/dev/null
@@ -45,17 +45,17 @@ life_in_known() {
 		-o GlobalKnownHostsFile=none -o UserKnownHostsFile="$life_known" -o LogLevel=ERROR -p "$life_port" "$life_user@$life_host" "$2" </dev/null 2>"$TMP/.ssh"
 }
 
-# Its words are a number that nobody else's have: 'sleep' of so many seconds.
+# Identifies a process by a number that nothing else has: 'sleep' for so many seconds.
 life_number() { printf '%s%s' "$LIFE_MARK" "$(printf '%s' "$1" | cksum | cut -c1-5)"; }
 life_sleep() { printf 'setsid sleep %s >/dev/null 2>&1 </dev/null &' "$(life_number "$1")"; }
 life_pid() { pgrep -xf "sleep $(life_number "$1")" | head -n 1; }
 
 # ---- On the machine ----------------------------------------------------------------------------------------------
 life_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-# life_left AGENT ID: what is there of a node: its folder, processes that name it, mounts, control groups. Other tests'
-# nodes have the same ids: their mounts are below their folders.
+# life_left AGENT ID: prints what is left of a node: its folder, processes that name it, mounts, control groups.
 LIFE_PREFIX=''
-# life_prefix WORD: how the agent's control groups begin, as a process in one of its nodes shows (ids are other markets' too).
+# life_prefix WORD: the prefix of the agent's control groups, as a process in one of its nodes shows it (other markets
+# use the same ids).
 life_prefix() { LIFE_PREFIX=$(sed -n 's,.*/\(np[0-9a-f]*-\)n-inst_.*,\1,p' "/proc/$(life_pid "$1")/cgroup" 2>/dev/null | head -n 1); }
 life_left() {
 	[ ! -e "$TMP/$1/nodes/$2" ] || echo "$TMP/$1/nodes/$2"
@@ -65,9 +65,9 @@ life_left() {
 }
 life_gone() { [ ! -e "$TMP/$1/nodes/$2" ] && [ -z "$(life_left "$@")" ]; }
 life_nothing() { [ -z "$(ls "$TMP/$1/nodes")" ] && [ "$(agentd_status "$1" '.nodes | length')" = 0 ]; }
-# life_holds AGENT TEXT: it is in some file of its folder, disks included.
+# life_holds AGENT TEXT: is it in any file of its folder, disks included?
 life_holds() { grep -raqsF -e "$2" "$TMP/$1/nodes"; }
 life_say() { [ -z "${2-}" ] || life_left "$1" "$2" | sed 's/^/# left: /'; tail -n 30 "$TMP/$1.log" | sed 's/^/# /'; [ ! -s "$TMP/.ssh" ] || sed 's/^/# ssh: /' "$TMP/.ssh"; }
 
-# ledger TOKEN: an account's rows, one JSON a line.
+# ledger TOKEN: an account's rows, one JSON object per line.
 ledger() { as "$1" GET '/np/v1/ledger?limit=1000' | jq -c '.data[]'; }

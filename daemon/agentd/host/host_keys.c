@@ -230,7 +230,7 @@ int host_keys(const struct host_sshd *h, const struct node_spec *n, const char *
 	return rc;
 }
 
-/* ---- What is there --------------------------------------------------------------------------------------- */
+/* ---- Looking --------------------------------------------------------------------------------------------- */
 
 struct one {
 	const char *id;

@@ -1,4 +1,4 @@
-# What this machine has, how it is, and whether it is as good as it says.
+# The hardware of this machine, its health, and whether it is as good as it claims.
 noinst_LTLIBRARIES += libinventory.la
 libinventory_la_SOURCES = \
 	daemon/agentd/machine/gpu.c \

@@ -1,4 +1,4 @@
-# The link to the market: who this machine is, what is wanted of it, what it tells.
+# The link to the market: this machine's identity, the market's work document, and reports.
 noinst_LTLIBRARIES += libagentmarket.la
 libagentmarket_la_SOURCES = \
 	daemon/agentd/market/http_child.c \

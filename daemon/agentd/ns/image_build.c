@@ -257,7 +257,7 @@ static int image_build_bootstrap(struct build *b, struct fail *f)
 	return rc ? rc : image_build_attend(b, pid, f);
 }
 
-/* ---- What is told about it ------------------------------------------------------------------------ */
+/* ---- image.json --------------------------------------------------------------------------------- */
 
 /* Size on disk, counted as du does. */
 static int read_size(const struct build *b, int64_t *out, struct fail *f)

@@ -1,4 +1,4 @@
-# The ns driver: systemd-nspawn on an overlay, in a network of its own; and the images.
+# The ns driver: systemd-nspawn on an overlay, in its own network; and the images.
 noinst_LTLIBRARIES += libdriverns.la
 libdriverns_la_SOURCES = \
 	daemon/agentd/ns/boot.c \

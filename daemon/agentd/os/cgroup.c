@@ -189,7 +189,7 @@ int cgroup_remove(const struct node_spec *n, struct fail *f)
 	return cgroup_path_remove(group, f);
 }
 
-/* ---- What is there ---------------------------------------------------------------------------- */
+/* ---- Looking ---------------------------------------------------------------------------------- */
 
 static bool cgroup_seen_before(const struct cgroup_trees *trees, size_t i, const char *group)
 {

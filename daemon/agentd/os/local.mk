@@ -1,4 +1,4 @@
-# What a driver asks of the system: programs of others, control groups, processes, mounts, files.
+# What drivers need of the system: running programs, control groups, processes, mounts, files.
 noinst_LTLIBRARIES += libos.la
 libos_la_SOURCES = \
 	daemon/agentd/os/cgroup.c \

@@ -9,7 +9,7 @@ libdriverproc_la_SOURCES = \
 libdriverproc_la_CPPFLAGS = $(AM_CPPFLAGS) -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 libdriverproc_la_LIBADD = libos.la libbase.la
 
-# The first process of a node: small, for there is one a node.
+# The first process of a node: small, since each node runs one.
 pkglibexec_PROGRAMS = nanopod-node
 nanopod_node_SOURCES = \
 	daemon/agentd/process/newroot.c \

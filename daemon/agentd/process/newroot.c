@@ -178,7 +178,7 @@ int mounter_maybe(struct mounter *m, const char *path, struct fail *f)
 	return access(path, F_OK) == 0 ? mounter_bind(m, path, path + 1, MOUNTER_FIXED, f) : 0;
 }
 
-/* ---- What is there already -------------------------------------------------------------------------- */
+/* ---- Hiding ---------------------------------------------------------------------------------------- */
 
 int mounter_fix(struct mounter *m, const char *at, struct fail *f)
 {

@@ -32,7 +32,7 @@ const char vmguest_init_probe[] =
  */
 static const char identity[] =
 	"#!/bin/sh\n"
-	"# Gives this node the identity that lies on its second disk. Part of nanopod.\n"
+	"# Gives this node the identity from its second disk. Part of nanopod.\n"
 	"umask 077\n"
 	"I=/run/nanopod N=/run/nanopod/now KEEP=/var/lib/nanopod\n"
 	"mkdir -p $I $KEEP\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a guest is handed: archives that tar and cpio read back as they were written, whatever the contents. */
+/* The archives for a guest: tar and cpio read them back as they were written, whatever the contents. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ static void put_text(const char *name, const char *text)
 	file_replace(in(name), text, strlen(text), 0644);
 }
 
-/* Modules are loaded after those that they need, each once; what the kernel has built in is in no list. */
+/* Modules load after their dependencies, each once; modules that are built into the kernel are in no list. */
 static void test_modules(void)
 {
 	static const char *const wanted[] = { "virtio_pci", "virtio_blk", "ext4", NULL };
@@ -165,7 +165,7 @@ static void test_modules(void)
 	buf_release(&b);
 }
 
-/* What a guest is given: a script that a shell can read, the wanted services, no host key and no machine id. */
+/* Files inside a guest: a script that a shell can parse, enabled services, no host key and no machine id. */
 static void test_guest(void)
 {
 	char to[64] = "";

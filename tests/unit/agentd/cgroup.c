@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control groups: how this machine's are read, and where they can be made (as root) that they limit, count and kill. */
+/* Control groups: how this machine's are read and, where root can make them, that they limit, count and kill. */
 #include "agentd/os/cgroup.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static pid_t sleeper(const struct node_spec *n)
 	return pid;
 }
 
-/* The limit as the kernel has it, in whichever version. */
+/* The limit as the kernel reports it, in either version. */
 static bool limited(const struct node_spec *n)
 {
 	static const char *const files[] = { "memory.limit_in_bytes", "memory.max" };
@@ -107,7 +107,7 @@ static void test_life(const struct node_spec *n, unsigned holds)
 	ok(seen == 0, "nothing is left");
 }
 
-/* So many groups below the node's own, in each hierarchy, and pid in the last. */
+/* Makes so many groups below the node's own, in each hierarchy, and puts pid into the last. */
 static bool put_deep(const struct node_spec *n, int depth, pid_t pid)
 {
 	struct cgroup_trees t;
@@ -131,7 +131,7 @@ static bool put_deep(const struct node_spec *n, int depth, pid_t pid)
 	return true;
 }
 
-/* Its root nests groups as it likes: deep down is no place to hide. */
+/* The node's root nests groups as it likes: a deep group must not hide a process. */
 static void test_deep(const struct node_spec *n)
 {
 	struct fail f = { 0 };
@@ -147,7 +147,7 @@ static void test_deep(const struct node_spec *n)
 	kill(pid, SIGKILL);
 }
 
-/* A program that was on its way in when all others were ended, as a call that was killed leaves one. */
+/* A program that enters as all others are ended, as a killed call may leave one. */
 static void test_late(const struct node_spec *n)
 {
 	struct fail f = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A console's lines: in order, none twice, none lost, whenever the agent stops; and a flood that fills no disk. */
+/* A console's lines: in order, none twice, none lost, wherever the agent stops; and a flood that fills no disk. */
 #include "../../lib/tap.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static void puts_to(const char *text)
 	put(text, strlen(text));
 }
 
-/* All lines as "NUMBER:TEXT|", as a market that knows what it has would keep them. */
+/* All lines as "NUMBER:TEXT|", as a market that checks numbers would keep them. */
 static void ship(struct console_at *at, bool ended, bool forgets, struct buf *out, int64_t *known)
 {
 	struct console_at after;
@@ -138,7 +138,7 @@ static void flood(void)
 	unlink(path);
 }
 
-/* Cut off at any time, from any place that was kept: what the market has in the end is the same. */
+/* Interrupted at any time, from any saved position: the market has the same lines in the end. */
 static void restarts(void)
 {
 	struct console_at at = { .next = 1 }, kept = at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What health finds: nothing on a machine that is well, and each thing that is wrong, with what would mend it. */
+/* What health finds: nothing on a healthy machine, and each fault with its fix. */
 #include "agentd/machine/health.h"
 #include "inventorytree.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images by name, build and use: what is found, refused and left by a sweep. tests/daemon/image.t builds some. */
+/* Images by name, build and use: what is found, refused and swept. Builds themselves: tests/daemon/image.t. */
 #include "agentd/ns/image.h"
 
 #include <errno.h>

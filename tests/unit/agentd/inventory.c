@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inventory of five machines from their trees, of broken trees, and what each would be sold as. */
+/* The inventory of five machines from their trees, of broken trees, and what each machine is sold as. */
 #include <errno.h>
 
 #include "agentd/machine/inventory.h"
@@ -184,7 +184,7 @@ static void test_cpu(void)
 	tree_remove(root);
 }
 
-/* What cannot be read or makes no sense is absent and noted; nothing of it becomes a number. */
+/* Unreadable or senseless values are absent and noted; none becomes a number. */
 static void test_broken(void)
 {
 	struct inventory *v = read_tree("h100-sxm8", NULL);

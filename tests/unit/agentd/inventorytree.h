@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unpacks tests/fixtures/sysfs/NAME.tree into a fresh folder, and removes it again. The README there has the format. */
+/* Unpacks tests/fixtures/sysfs/NAME.tree (format: the README there) below a fresh folder, and removes it. */
 #ifndef TESTS_INVENTORYTREE_H
 #define TESTS_INVENTORYTREE_H
 
@@ -10,7 +10,7 @@
 
 #include "../../lib/tap.h"
 
-/* One file, link (target begins "-> ") or folder (path ends with '/'); the folders above it are made. */
+/* Makes one file, link (target begins "-> ") or folder (path ends with '/'), with the folders above it. */
 static void tree_put(const char *root, const char *path, const char *content)
 {
 	char full[2304];
@@ -37,7 +37,7 @@ static void tree_put(const char *root, const char *path, const char *content)
 	exit(99);
 }
 
-/* "\n" to a newline and '@' to the word, of at most size - 1 bytes. */
+/* Turns "\n" into a newline and '@' into the word, up to size - 1 bytes. */
 static void tree_text(const char *from, const char *word, char *to, size_t size)
 {
 	size_t n = 0;
@@ -82,7 +82,7 @@ static void tree_line(const char *root, char *line)
 	}
 }
 
-/* Its folder in room, which ends with no '/'. */
+/* Its folder in room, without a '/' at the end. */
 static void tree_unpack(const char *name, char *room, size_t size)
 {
 	const char *src = getenv("abs_top_srcdir");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys that a buyer sends along: which are installed, which are refused and why; none is dropped in silence. */
+/* User data of buyers: which keys are installed, which are refused and why, and that nothing is dropped silently. */
 #include "../../lib/tap.h"
 
 #include "agentd/keyline.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and addresses of nodes: no two of a machine are the same, and all of them fit. */
+/* Names and addresses of nodes: unique on a machine, and short enough. */
 #include "agentd/ns/net.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's library, good, silent, crashing and incomplete: tests/lib/fakenvml.c stands for it. */
+/* NVIDIA's library, good, silent, crashing and incomplete, played by tests/lib/fakenvml.c. */
 #include <errno.h>
 
 #include "../../lib/tap.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QEMU's monitor, played by this test at the other end of a pair of sockets: right, silent, and hostile. */
+/* QEMU's monitor, played by this test at the other end of a socket pair: correct, silent, and hostile. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,10 +17,7 @@
 #define GREETING "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n"
 #define FINE "{\"return\": {}}\r\n"
 
-/*
- * Plays QEMU: says the first of `says` (NULL-ended) at once and the next after each line that it hears. Then it is
- * silent until the other end closes.
- */
+/* What it sends first, then after each line that it receives; ends with NULL. Then it is silent until closed. */
 static pid_t play(const char *const *says, size_t flood, int *fd)
 {
 	int pair[2];

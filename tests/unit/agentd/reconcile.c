@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The next step for a node in every case that there is: each combination of life, what runs and what
- * is wanted against rules that hold for all of them; and by hand those that a lease goes through.
+ * The next step for a node in every case: checks each combination of life, what runs and what is wanted against rules
+ * that hold for all of them, and one by one those that a lease goes through.
  */
 #include "../../lib/tap.h"
 
@@ -119,7 +119,7 @@ static void every_case(void)
 	ok(!broken, "%lu cases obey the rules: %s", count, broken ? broken : "all");
 }
 
-/* From any state that is wanted and works, steps that succeed lead to running; from any that is not, to nothing. */
+/* From any state that is wanted and works, successful steps lead to running; from any other, to nothing. */
 static void apply(struct picture *p, const struct decision *d)
 {
 	if (d->step == STEP_BECOME) {

@@ -108,7 +108,7 @@ static void test_much(void)
 	buf_release(&big);
 }
 
-/* What it is given: environment, descriptors, signals, folder, input. */
+/* What a program gets: environment, descriptors, signals, folder, input. */
 static void test_given(struct buf *out)
 {
 	const char *const env[] = { "COLOUR=blue", NULL }, *const list[] = { "ls", "/proc/self/fd", NULL };
@@ -133,7 +133,7 @@ static void test_given(struct buf *out)
 	signal(SIGPIPE, SIG_IGN);
 	sh("grep -E 'SigBlk|SigIgn' /proc/self/status", 5000, out, &f);
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	/* Signals 32 and 33 are the C library's: nobody can change them, so they are as this test's caller had them. */
+	/* 32 and 33 belong to the C library, which lets nobody change them: they are as they were for this test. */
 	ok(strcmp(buf_text(out), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n") == 0 ||
 			strcmp(buf_text(out), "SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n") == 0,
 		"signals are as a program expects them");
@@ -161,7 +161,7 @@ static void test_net(struct buf *out)
 	close(fd);
 }
 
-/* The agent's child is killed: what it ran goes with it, what it left stays. */
+/* The agent's child is killed: the programs that it ran end with it, those that it left behind stay. */
 static void test_outlive(void)
 {
 	char pids[100], log[100], line[300];
@@ -198,7 +198,7 @@ static void test_outlive(void)
 	ok(left > 1 && wait_gone(left), "until somebody ends it");
 }
 
-/* Killed between fork and the wish to die along: many times, at any moment. */
+/* Killed between fork and setting the death signal: many times, at any moment. */
 static void test_orphans(void)
 {
 	char pids[100], line[200];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What verify measures and what it finds wrong, on loopback and with stand-ins for GPUs and drivers. */
+/* What verify measures and which faults it finds, on loopback and with stand-ins for GPUs and drivers. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static const struct driver good = { .name = "good", .probe = works }, bad = { .n
 static const struct driver *const both[] = { &good, &bad, NULL }, *const none[] = { &bad, NULL },
 				  *const stuck[] = { &silent, NULL };
 
-/* Its JSON; status is what it returned. */
+/* Its JSON; status is its exit status. */
 static json_t *verify(const struct verify_setup *s)
 {
 	char *text = NULL;
@@ -137,7 +137,8 @@ static void test_good(void)
 			number(d, "disk write", "value") <= number(d, "disk write", "most") &&
 			number(d, "disk write", "runs") == 3,
 		"with the spread of three runs");
-	is_result(d, "network", "ok", "nothing to measure bandwidth", "round trips to the market; that there is no more is said");
+	is_result(d, "network", "ok", "nothing to measure bandwidth",
+		"round trips to the market; that there is no more is said");
 	ok(number(d, "network", "most") > 0, "measured");
 	is_result(d, "clock", "ok", "within 1 s", "the clock");
 	is_result(d, "ssh", "ok", "1 of 1 ports", "a port that is announced leads here");
@@ -184,7 +185,7 @@ static void test_bad(void)
 	close(held);
 
 	s = usual();
-	s.listen = "127.0.0.2"; /* and the announced one is 127.0.0.1: nobody is there */
+	s.listen = "127.0.0.2"; /* the announced address is 127.0.0.1, where nobody listens */
 	s.drivers = stuck;
 	s.deadline_ms = 5000;
 	s.market = "unix:/run/market.sock";
