@@ -1,4 +1,4 @@
-# stacks: what `nanopod provision` installs on nodes, as data and shell. stacks/common is all stacks' own; each other folder
+# stacks: what `nanopod provision` installs on nodes, as data and shell. stacks/common is for all; each other folder
 # is a stack, with its stack.yaml, a script a step, and what those write. A file is found by its ending: none is listed
 # here.
 stacks_endings = yaml sh inc json rules conf md

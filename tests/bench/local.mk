@@ -30,8 +30,8 @@ bench-market: all tests/bench/market/engine tests/bench/market/store tests/bench
 	$(SHELL) $(srcdir)/tests/bench/start.sh ./nanopod
 .PHONY: bench-market
 
-# Nodes: a thousand agents on one market, what an idle agent takes, and the time from an order to a shell for each driver
-# that works here.
+# Nodes: a thousand agents on one market, what an idle agent takes, and the time from an order to a shell for each
+# driver that works here.
 bench-nodes: all tests/bench/nodes/agents
 	tests/bench/nodes/agents
 	$(bench_script)/nodes/idle
