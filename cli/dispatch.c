@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From words to a command that runs: find it, parse, lay the flags over the settings, check the output. */
+/* Runs the command that the words name: finds it, parses, lays the flags over the settings, checks the output. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 /* ---- Programs on PATH ------------------------------------------------------------------ */
 
-/* nanopod-NAME in one of PATH's folders; malloc'd or NULL. The current folder is none of them. */
+/* nanopod-NAME in one of PATH's folders; malloc'd or NULL. Never looks in the current folder. */
 static char *find_program(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -51,12 +51,12 @@ static int run_program(struct nanopod *np, int argc, char **argv)
 		if (near)
 			snprintf(hint, sizeof hint, "did you mean 'nanopod %s'?", near->name);
 		else
-			snprintf(hint, sizeof hint, "'nanopod help' lists what there is");
+			snprintf(hint, sizeof hint, "'nanopod help' lists the commands");
 		return print_fail(np, STATUS_USAGE, hint, "cannot run '%.60s': no such command", argv[0]);
 	}
 	(void)argc;
 	argv[0] = program;
-	signal(SIGPIPE, SIG_DFL); /* an ignored one would be inherited */
+	signal(SIGPIPE, SIG_DFL); /* the program would inherit that it is ignored */
 	execv(program, argv);
 	rc = print_fail(np, STATUS_FAILURE, NULL, "cannot run '%s': %s", program, strerror(errno));
 	free(program);
@@ -72,7 +72,7 @@ static bool stream_has_colors(const struct nanopod *np, bool tty)
 
 	if (strcmp(when, "always") == 0)
 		return true;
-	/* NO_COLOR and TERM=dumb are about any program, a setting or flag about this one. */
+	/* A setting or flag is about this program, so it wins over NO_COLOR and TERM=dumb. */
 	return strcmp(when, "never") != 0 && tty && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
@@ -82,13 +82,13 @@ static void choose_colors(struct nanopod *np)
 	np->color_err = stream_has_colors(np, np->tty_err);
 }
 
-/* A line in the shell lays its flags over those of the shell itself. */
+/* In the shell a line's flags win over those that the shell was started with. */
 static enum settings_layer flag_layer(const struct nanopod *np)
 {
 	return np->depth > 1 ? LAYER_LINE : LAYER_FLAG;
 }
 
-/* A command that lists rows may be asked for any of its formats; one with none prints text. */
+/* A command without formats prints text. */
 static int choose_format(struct nanopod *np, const struct command *cmd)
 {
 	static const char *const names[] = {
@@ -116,7 +116,7 @@ static int choose_format(struct nanopod *np, const struct command *cmd)
 	return 0;
 }
 
-/* cmd: whose values of -o count; NULL: any. */
+/* cmd: the command whose formats -o accepts; NULL: any. */
 static int lay_flags(struct nanopod *np, const struct command *cmd, const struct options *o, struct fail *f)
 {
 	const struct option *row;
@@ -174,7 +174,7 @@ static int load_settings(struct nanopod *np, const struct command *cmd, const st
 
 /* ---- Running --------------------------------------------------------------------------- */
 
-/* Mistakes on the command line must be told in JSON too, before the line is understood. */
+/* Looks for -o json before parsing, so that even a parse error comes as JSON. */
 static bool asks_json(int argc, char **argv)
 {
 	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -189,6 +189,19 @@ static bool asks_json(int argc, char **argv)
 	return false;
 }
 
+/* A word beyond the last: where the command has -t and none was given, it may be a type. */
+static int dispatch_extra(struct nanopod *np, const struct command *cmd, const struct options *o, const char *usage)
+{
+	const struct option *const tables[] = { cmd->options, NULL };
+	const struct option *type = cmd->options ? option_find(tables, "type", 4) : NULL;
+	const char *word = option_argv(o)[cmd->max_args];
+
+	if (type && type->letter == 't' && !option_given(o, "type"))
+		return print_fail(np, STATUS_USAGE, NULL,
+			"unexpected argument '%.60s' (did you mean -t %.60s?); usage: %s", word, word, usage);
+	return print_fail(np, STATUS_USAGE, NULL, "unexpected argument '%.60s'; usage: %s", word, usage);
+}
+
 static int dispatch_check_count(struct nanopod *np, const struct command *cmd, const struct options *o)
 {
 	int n = option_argc(o);
@@ -199,11 +212,10 @@ static int dispatch_check_count(struct nanopod *np, const struct command *cmd, c
 		return 0;
 	usage = command_usage(cmd);
 	if (n < cmd->min_args)
-		rc = print_fail(np, STATUS_USAGE, NULL, "cannot run '%s': an argument is missing; type '%s'", cmd->name,
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot run '%s': an argument is missing; usage: %s", cmd->name,
 			usage);
 	else
-		rc = print_fail(np, STATUS_USAGE, NULL, "cannot run '%s': '%.60s' is one argument too many; type '%s'",
-			cmd->name, option_argv(o)[cmd->max_args], usage);
+		rc = dispatch_extra(np, cmd, o, usage);
 	free(usage);
 	return rc;
 }
@@ -239,7 +251,7 @@ static int run_command(struct nanopod *np, const struct command *cmd, const stru
 
 	command_tables(cmd, tables);
 	if (option_parse(tables, cmd->flags & COMMAND_STOP, argc - 1, argv + 1, &o, &f)) {
-		snprintf(hint, sizeof hint, "'nanopod %s --help' lists the options", cmd->name);
+		snprintf(hint, sizeof hint, "'nanopod %s --help' lists its options", cmd->name);
 		return print_fail(np, STATUS_USAGE, hint, "%s", f.text);
 	}
 	np->nodes = NULL;
@@ -265,7 +277,7 @@ static int run_nothing(struct nanopod *np, const struct options *o)
 	return STATUS_OK;
 }
 
-/* "nanopod -w n1 …": an option of run in front of it. */
+/* For "nanopod -w n1 …": an option of a command in front of its name. */
 static const char *early_hint(const struct nanopod *np, int argc, char **argv)
 {
 	const struct command *run = command_find(np, "run");
@@ -273,12 +285,12 @@ static const char *early_hint(const struct nanopod *np, int argc, char **argv)
 	const char *word = argc ? argv[0] : "", *name = word + 2;
 
 	if (!run || word[0] != '-' || !word[1])
-		return "'nanopod help' lists what there is";
+		return "'nanopod help' lists the commands";
 	if (word[1] == 'w' || str_starts(word, "--hosts"))
 		return "did you mean 'nanopod run -w HOSTS -- COMMAND'?";
 	if (word[1] == '-' ? !option_find(tables, name, strcspn(name, "=")) : !option_find_letter(tables, word[1]))
-		return "'nanopod help' lists what there is";
-	return "options of a command come after it: 'nanopod run -w HOSTS -- COMMAND'";
+		return "'nanopod help' lists the commands";
+	return "a command's options come after its name: 'nanopod run -w HOSTS -- COMMAND'";
 }
 
 int command_run(struct nanopod *np, int argc, char **argv)
@@ -299,7 +311,7 @@ int command_run(struct nanopod *np, int argc, char **argv)
 		return print_fail(np, STATUS_USAGE, early_hint(np, argc, argv), "%s", f.text);
 	}
 	words = option_argc(before);
-	/* A "--" further on belongs to the command, which parses again. */
+	/* A later "--" belongs to the command, which parses again. */
 	rest = argv + argc - words - (option_split(before) > 0);
 	words = (int)(argv + argc - rest);
 	cmd = words ? command_find(np, *rest) : NULL;

@@ -62,7 +62,7 @@ static const struct command *const commands[] = {
 	NULL,
 };
 
-/* A file opened later must not become standard output by chance; what is written there fails. */
+/* Opens a closed standard stream, so that no file opened later takes its place. Writing there fails. */
 static void hold_standard_streams(void)
 {
 	for (int fd = 0; fd <= 2; fd++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod api: any request, for what has no command. The body is printed as it came, so that jq and
- * its kin can read it; what changes something carries an idempotency key like all else.
+ * nanopod api: sends any request, for what has no command. Prints the answer's body unchanged, so that jq can read
+ * it; a request that changes something carries an idempotency key.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,22 +26,21 @@ static int check_method(struct nanopod *np, const char *typed, char method[16])
 			return 0;
 		}
 	}
-	return print_fail(np, STATUS_USAGE, "GET, POST, PATCH, PUT and DELETE are",
-		"cannot send '%.40s': it is no method", typed);
+	return print_fail(np, STATUS_USAGE, "use GET, POST, PATCH, PUT or DELETE", "'%.40s' is not a method", typed);
 }
 
 static int api_check_path(struct nanopod *np, const char *path)
 {
 	if (strstr(path, "://") || str_starts(path, "//"))
-		return print_fail(np, STATUS_USAGE, "give the path alone, as '/v2/orders'; --url says which market",
+		return print_fail(np, STATUS_USAGE, "give only the path, e.g. /v2/orders; --url chooses the market",
 			"cannot send to '%.100s': your token goes to your market only", path);
 	if (*path != '/')
-		return print_fail(np, STATUS_USAGE, "it begins with '/', as '/v2/orders'",
+		return print_fail(np, STATUS_USAGE, "a path begins with '/', e.g. /v2/orders",
 			"cannot send to '%.100s': it is not a path", path);
 	return 0;
 }
 
-/* The word itself, or standard input. Held to be JSON before anything is sent. */
+/* The body: the word itself, or standard input. Checks that it is JSON before anything is sent. */
 static int read_body(struct nanopod *np, const char *word, struct buf *body)
 {
 	struct fail why = { 0 };
@@ -65,7 +64,7 @@ static void put_answer(struct nanopod *np, const struct options *o, const struct
 	if (option_given(o, "include")) {
 		const char *text = buf_text(&a->headers);
 
-		for (; *text; text++) /* lines end as text does here */
+		for (; *text; text++) /* a line ends with \n on standard output */
 			if (*text != '\r')
 				putc(*text, np->out);
 	}
@@ -121,13 +120,13 @@ static int api_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "include", 'i', OPTION_FLAG, .help = "the status line and headers of the answer too" },
-	{ "key", 0, OPTION_STRING, "KEY", .help = "idempotency key; a POST has one of its own otherwise" },
+	{ "include", 'i', OPTION_FLAG, .help = "print the answer's status line and headers too" },
+	{ "key", 0, OPTION_STRING, "KEY", .help = "idempotency key; default: a new one for a POST" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod api GET /v2/orders?limit=5", "the newest five orders, as the market tells them" },
+	{ "nanopod api GET /v2/orders?limit=5", "the newest five orders, as the market answers" },
 	{ "nanopod api GET /np/v1/whoami | jq .account_id", "one field of an answer" },
 	{ "nanopod api POST /v2/pools '{\"name\":\"a\",\"workspace\":\"default\"}'", "make something" },
 	{ "nanopod api PATCH /v2/pools/pool_x - <change.json", "the body from standard input" },
@@ -141,14 +140,13 @@ const struct command cmd_api = {
 	.summary = "send a request to the market and print the answer",
 	.examples = examples,
 	.positional = "METHOD  GET, POST, PATCH, PUT or DELETE\n"
-		      "PATH    from the market's URL on: /v2/orders\n"
+		      "PATH    path below the market's URL: /v2/orders\n"
 		      "BODY    JSON; - reads it from standard input",
-	.description = "The answer's body goes to standard output as it came, also where the market refuses; why it "
-		       "refused goes to "
-		       "standard error, and the exit status is the one of the refusal ('nanopod help exit-codes').\n\n"
-		       "A POST carries an idempotency key that was written to disk before it was sent: where the "
-		       "connection is "
-		       "lost, the same command asks again with the same key and body, so that nothing is done twice.",
+	.description = "Prints the answer's body unchanged on standard output, also where the market refuses; the "
+		       "reason of a refusal goes to standard error, and the exit status is that of the refusal "
+		       "('nanopod help exit-codes').\n\nA POST carries an idempotency key that is on disk before "
+		       "the request is sent: where the connection is lost, repeat the command and it sends the same "
+		       "key and body, so that nothing is done twice.",
 	.options = options,
 	.flags = COMMAND_MORE | COMMAND_MARKET,
 	.min_args = 2,

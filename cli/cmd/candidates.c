@@ -15,8 +15,8 @@
 
 struct asker {
 	struct nanopod *np;
-	const char *typed;       /* the word that is being completed, without "--name=" */
-	char prefix[128];        /* that "--name=", or the hosts before the last comma */
+	const char *typed; /* the word to complete, without "--name=" */
+	char prefix[128];  /* the "--name=", or the hosts before the last comma */
 	void (*found)(void *arg, const char *word, const char *help);
 	void *arg;
 	struct table seen;
@@ -63,7 +63,7 @@ static void offer_groups(struct asker *a, const char *sign)
 	}
 }
 
-/* "web1,we" goes on after the comma, "root@we" after the '@', but "n[1,2" is inside a range. */
+/* Completes "web1,we" after the comma and "root@we" after the '@'; the comma of "n[1,2" is in a range. */
 static void skip_to_last_name(struct asker *a)
 {
 	const char *last = a->typed;
@@ -111,7 +111,7 @@ static void offer_settings(struct asker *a)
 {
 	for (int i = 0; i < SETTING_IDS; i++)
 		candidates_offer(a, settings_row((enum setting)i)->key, settings_row((enum setting)i)->help);
-	candidates_offer(a, "profile", "the profile that is in force");
+	candidates_offer(a, "profile", "the profile in force");
 	offer_groups(a, "groups.");
 }
 
@@ -230,15 +230,15 @@ static void offer_options(struct asker *a, const struct option *const *tables)
 	}
 }
 
-/* Where the walk over the words before the last one ended. */
+/* Where the walk over the words before the last one stopped. */
 struct place {
 	const struct option *pending; /* the last word is its argument */
 	int positionals;              /* how many came before */
 	bool ended;                   /* options end: after "--", or the first positional of some commands */
-	int next;                     /* the first word that was not looked at */
+	int next;                     /* the first word that the walk did not reach */
 };
 
-/* The option among a cluster of letters that wants the next word, or NULL. */
+/* The option in a cluster of letters that takes the next word, or NULL. */
 static const struct option *pending_letter(const struct option *const *tables, const char *letters)
 {
 	for (; *letters; letters++) {
@@ -262,7 +262,7 @@ static const struct option *pending_of(const struct option *const *tables, const
 	return row && option_takes_argument(row) && row->kind != OPTION_OPTIONAL ? row : NULL;
 }
 
-/* stop: 1 ends at the first positional, which is not counted as looked at. */
+/* stop: the walk stops at the first positional, and does not count it. */
 static struct place candidates_walk(const struct option *const *tables, char **words, int count, bool stop)
 {
 	struct place at = { 0 };
@@ -321,7 +321,7 @@ static enum candidates_rest offer_word(struct asker *a, const struct command *cm
 	return offer_kind(a, at->positionals ? cmd->complete_rest : cmd->complete_first, cmd->first_values);
 }
 
-/* Positionals of a command that stops at the first one: all that follows, but one "--". */
+/* Where options end at the first positional, every later word is one, except one "--". */
 static void count_rest(struct place *at, char **words, int count)
 {
 	bool parted = false;
@@ -359,7 +359,7 @@ enum candidates_rest candidates_find(struct nanopod *np, char **words, int count
 	if (cmd || at.next == last)
 		rest = offer_word(&a, cmd, &at);
 	else
-		rest = CANDIDATES_FILES; /* nanopod-foo on PATH: who knows what it takes */
+		rest = CANDIDATES_FILES; /* nanopod-foo on PATH: its arguments are not known */
 	table_release(&a.seen);
 	return rest;
 }

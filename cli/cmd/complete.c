@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod complete: what the shells' scripts ask. A line is a word, and after a tab what it is
- * for; a last line ":files", ":dirs" or ":programs" says what the shell adds by itself.
+ * nanopod complete: answers the shells' completion scripts. A line is a word and, after a tab, its meaning; a last
+ * line ":files", ":dirs" or ":programs" tells what the shell adds itself.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void complete_found(void *arg, const char *word, const char *help)
 	putc('\n', np->out);
 }
 
-/* The files that a --config or --profile further on would choose are the ones that count. */
+/* Reads the settings that a later --config or --profile of the line chooses. */
 static const char *word_after(char **words, int count, const char *option)
 {
 	for (int i = 0; i + 2 < count; i++)
@@ -40,7 +40,7 @@ static int complete_command(struct nanopod *np, const struct options *o)
 	int count = option_argc(o);
 	enum candidates_rest rest;
 
-	/* Broken settings are told by the command itself; here half of them is better than none. */
+	/* The command itself tells what is wrong with settings; here half of them is better than none. */
 	(void)settings_load(np->settings, word_after(words, count, "--config"), word_after(words, count, "--profile"),
 		NULL);
 	rest = candidates_find(np, words, count, complete_found, np);
@@ -52,7 +52,7 @@ static int complete_command(struct nanopod *np, const struct options *o)
 const struct command cmd_complete = {
 	.name = "complete",
 	.args = "-- WORD...",
-	.summary = "list what may stand in the place of the last word",
+	.summary = "list candidates for the last word",
 	.flags = COMMAND_HIDDEN | COMMAND_NO_SETTINGS,
 	.max_args = -1,
 	.run = complete_command,

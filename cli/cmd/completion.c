@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod completion: the script that makes a shell ask `nanopod complete`. */
+/* nanopod completion: prints the script by which a shell asks `nanopod complete`. */
 #include <string.h>
 
 #include "cli/frame/command.h"
@@ -37,9 +37,9 @@ const struct command cmd_completion = {
 	.args = "bash|zsh|fish",
 	.summary = "print the completion script of a shell",
 	.examples = examples,
-	.description =
-		"An installed nanopod has them where the shells look already. The script asks nanopod for commands, "
-		"options, their values, groups, and the hosts in ssh_config and known_hosts; no host is contacted.",
+	.description = "Where nanopod is installed the shells find these scripts already. The script asks nanopod "
+		       "for commands, options, their values, groups, and the hosts in ssh_config and known_hosts. "
+		       "It contacts no host.",
 	.flags = COMMAND_MORE | COMMAND_NO_SETTINGS,
 	.min_args = 1,
 	.max_args = 1,

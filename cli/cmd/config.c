@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod config: shows what counts and why, and writes a person's own settings file. */
+/* nanopod config: shows which value is in force and why, and writes the person's settings file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -64,7 +64,7 @@ static int parse_key(struct nanopod *np, const char *typed, struct key *key)
 		return unknown_key(np, typed);
 	memcpy(key->text, typed, strlen(typed) + 1);
 	for (rest = key->text; rest && key->count < KEYS_MAX - 1;) {
-		/* The name of a group may have dots: it is the last part. */
+		/* A group's name may contain dots, so it is everything after "groups.". */
 		if (key->count && strcmp(key->parts[key->count - 1], "groups") == 0) {
 			key->parts[key->count++] = rest;
 			rest = NULL;
@@ -99,13 +99,13 @@ static int config_list(struct nanopod *np, const struct options *o)
 {
 	struct column columns[] = {
 		{ "key", COLUMN_ID, "the setting's name" },
-		{ "value", 0, "what counts" },
+		{ "value", 0, "value in force" },
 		{ "origin", option_given(o, "origin") ? 0 : COLUMN_WIDE,
 			"default, system, person, directory, environment or flag" },
 		{ "where", option_given(o, "origin") ? 0 : COLUMN_WIDE, "file and line, variable or flag" },
-		{ "default", COLUMN_WIDE, "what counts where nobody says anything" },
-		{ "environment", COLUMN_HIDDEN, "its variable" },
-		{ "help", COLUMN_HIDDEN, "what it is for" },
+		{ "default", COLUMN_WIDE, "value where nothing sets it" },
+		{ "environment", COLUMN_HIDDEN, "environment variable" },
+		{ "help", COLUMN_HIDDEN, "meaning" },
 		{ 0 },
 	};
 	const struct settings *s = np->settings;
@@ -130,8 +130,9 @@ static int config_list(struct nanopod *np, const struct options *o)
 				settings_layer_name(settings_layer(s, id)), settings_where(s, id), row->fallback, env,
 				row->help });
 	}
-	rows_add(r, (const char *[]){ "profile", settings_profile(s), NULL, NULL, NULL, "NANOPOD_PROFILE",
-		"the part of 'profiles' that is in force" });
+	rows_add(r,
+		(const char *[]){ "profile", settings_profile(s), NULL, NULL, NULL, "NANOPOD_PROFILE",
+			"the profile in force" });
 	for (size_t i = 0; (name = settings_group_name(s, i)); i++) {
 		buf_clear(&value);
 		if (buf_addf(&value, "groups.%s", name))
@@ -139,7 +140,7 @@ static int config_list(struct nanopod *np, const struct options *o)
 		rows_add(r,
 			(const char *[]){ buf_text(&value), settings_group(s, name), "file",
 				settings_group_where(s, name), NULL, NULL,
-				"a group of hosts: '@NAME' wherever hosts are named" });
+				"a group of hosts: '@NAME' in any list of hosts" });
 	}
 	buf_release(&value);
 	return rows_end(r);
@@ -182,8 +183,7 @@ static int config_get(struct nanopod *np, const struct options *o)
 	if (rc)
 		return rc;
 	if (key.count > 2)
-		return print_fail(np, STATUS_USAGE, NULL,
-			"cannot show '%s': name the profile with '--profile %s' instead", typed, key.parts[1]);
+		return print_fail(np, STATUS_USAGE, NULL, "cannot show '%s': use '--profile %s'", typed, key.parts[1]);
 	if (key.setting >= 0) {
 		value = settings_text(s, (enum setting)key.setting);
 		where = settings_where(s, (enum setting)key.setting);
@@ -209,7 +209,7 @@ static int config_get(struct nanopod *np, const struct options *o)
 
 /* ---- Changing -------------------------------------------------------------------------- */
 
-/* Where a link leads, so that the link stays. */
+/* The target of a link, so that writing keeps the link. */
 static int replace_file(const char *path, const struct buf *text, mode_t mode)
 {
 	char real[PATH_MAX];
@@ -225,7 +225,7 @@ static int replace_file(const char *path, const struct buf *text, mode_t mode)
 	return file_replace(real, text->data, text->len, mode);
 }
 
-/* Other groups may come later: only one that has itself in it is known to be wrong. */
+/* Unknown groups may be defined later; only a group that contains itself is surely wrong. */
 static int resolve_nothing(void *own, const char *group, struct pssh_list *into)
 {
 	(void)into;
@@ -272,12 +272,12 @@ static int check_values(struct nanopod *np, const struct key *key, char **values
 	return 0;
 }
 
-/* A directory's file that the next command would ignore is not written. */
+/* Refuses to write a directory's file that the next command would ignore. */
 static int check_trust(struct nanopod *np, const struct key *key, bool directory)
 {
 	if (!directory || key->setting < 0 || settings_row((enum setting)key->setting)->trust == TRUST_ANY)
 		return 0;
-	return print_fail(np, STATUS_USAGE, "leave '--directory' out",
+	return print_fail(np, STATUS_USAGE, "leave out '--directory'",
 		"cannot set '%s' there: a directory's file may not set it", key->parts[key->count - 1]);
 }
 
@@ -297,7 +297,7 @@ static int config_change(struct nanopod *np, const struct options *o, const char
 	if (rc)
 		return rc;
 	if (!path)
-		return print_fail(np, STATUS_FAILURE, "set HOME, or name one by '--config'",
+		return print_fail(np, STATUS_FAILURE, "set HOME, or name a file by '--config'",
 			"cannot find your settings file");
 	memcpy(parts, key.parts, sizeof key.parts);
 	buf_init(&text, CONF_BYTES_MAX);
@@ -311,8 +311,8 @@ static int config_change(struct nanopod *np, const struct options *o, const char
 				(key.setting >= 0 && settings_row((enum setting)key.setting)->type == SETTING_LIST),
 			&changed, &f);
 		if (rc == 1)
-			rc = print_fail_field(np, STATUS_NOTFOUND, typed, NULL, "cannot take '%s' away: '%s' has none",
-				typed, path);
+			rc = print_fail_field(np, STATUS_NOTFOUND, typed, NULL,
+				"cannot remove '%s': '%s' does not set it", typed, path);
 		else if (rc)
 			rc = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 		else if ((rc = replace_file(path, &changed, directory ? 0644 : 0600)))
@@ -323,14 +323,14 @@ static int config_change(struct nanopod *np, const struct options *o, const char
 	return rc;
 }
 
-/* A value that something nearer hides is worth a word. */
+/* Warns where a nearer layer hides the new value. */
 static void warn_hidden(struct nanopod *np, const struct options *o, const char *typed)
 {
 	enum settings_layer mine = option_given(o, "directory") ? LAYER_DIRECTORY : LAYER_PERSON;
 	int id = settings_find(typed);
 
 	if (id >= 0 && settings_layer(np->settings, (enum setting)id) > mine)
-		print_warn(np, "%s says otherwise, and counts", settings_where(np->settings, (enum setting)id));
+		print_warn(np, "%s sets another value, which wins", settings_where(np->settings, (enum setting)id));
 }
 
 static int config_set(struct nanopod *np, const struct options *o)
@@ -353,7 +353,7 @@ static int config_path(struct nanopod *np, const struct options *o)
 	const char *text = settings_path(np->settings, option_given(o, "directory") ? LAYER_DIRECTORY : LAYER_PERSON);
 
 	if (!text)
-		return print_fail(np, STATUS_FAILURE, "set HOME, or name one by '--config'",
+		return print_fail(np, STATUS_FAILURE, "set HOME, or name a file by '--config'",
 			"cannot find your settings file");
 	fprintf(np->out, "%s\n", text);
 	return STATUS_OK;
@@ -384,25 +384,25 @@ static int config_command(struct nanopod *np, const struct options *o)
 			continue;
 		if (option_argc(o) >= actions[i].min && option_argc(o) <= actions[i].max)
 			return actions[i].run(np, o);
-		return print_fail(np, STATUS_USAGE, NULL,
-			"cannot understand 'config %s' with %d words after it; type '%s'", action, option_argc(o) - 1,
+		return print_fail(np, STATUS_USAGE, NULL, "cannot run 'config %s': %s; usage: %s", action,
+			option_argc(o) < actions[i].min ? "an argument is missing" : "too many arguments",
 			actions[i].usage);
 	}
-	return print_fail(np, STATUS_USAGE, "it knows list, get, set, unset and path",
-		"cannot understand 'config %.60s': no such action", action);
+	return print_fail(np, STATUS_USAGE, "available: list, get, set, unset and path",
+		"cannot run 'config %.60s': no such action", action);
 }
 
 static const struct option options[] = {
 	{ "origin", 0, OPTION_FLAG, .help = "show where each value comes from" },
-	{ "directory", 0, OPTION_FLAG, .help = "set, unset, path: ./.nanopod.yaml instead of your own file" },
+	{ "directory", 0, OPTION_FLAG, .help = "set, unset, path: use ./.nanopod.yaml instead of your own file" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod config --origin", "every setting, its value, and where that comes from" },
+	{ "nanopod config --origin", "every setting with its value and where that comes from" },
 	{ "nanopod config set fanout 256", "write it into your own file" },
 	{ "nanopod config set groups.web 'n[1-64]'", "make a group: 'nanopod run -w @web -- uptime'" },
-	{ "nanopod config get user --profile prod", "one value as that profile has it" },
+	{ "nanopod config get user --profile prod", "one value of that profile" },
 	{ 0 },
 };
 
@@ -411,21 +411,18 @@ const struct command cmd_config = {
 	.args = "[list | get KEY | set KEY VALUE... | unset KEY | path]",
 	.summary = "show and change settings",
 	.examples = examples,
-	.positional = "list             all settings (also without a word)\n"
-		      "get KEY          one value; a list's one a line\n"
-		      "set KEY VALUE...   write it into your own file, which is made where there is none\n"
-		      "unset KEY        take it out of your own file\n"
-		      "path             where your own file is",
-	.description =
-		"A value comes from the first of these that has one: flags, NANOPOD_* variables, ./.nanopod.yaml, "
-		"~/.config/nanopod/config.yaml (or below XDG_CONFIG_HOME), /etc/nanopod/config.yaml. KEY is a "
-		"setting's name, "
-		"groups.NAME, profile, or either of the first two after profiles.NAME.\n\n"
-		"Your own file is refused where others may write it. A directory's file comes from whoever made the "
-		"directory: "
-		"it may set what is merely a preference, but not identity, jump, ssh-config, known-hosts, host-key, "
-		"agent, "
-		"history and those about the market, which run programs, choose keys, weaken checks or spend.",
+	.positional = "list             list all settings (the default)\n"
+		      "get KEY          print a value; a list one value per line\n"
+		      "set KEY VALUE...   write it into your own file, which is created if needed\n"
+		      "unset KEY        remove it from your own file\n"
+		      "path             print the path of your own file",
+	.description = "A value comes from the first of these that has one: flags, NANOPOD_* variables, "
+		       "./.nanopod.yaml, ~/.config/nanopod/config.yaml (or below XDG_CONFIG_HOME), "
+		       "/etc/nanopod/config.yaml. KEY is a setting's name, groups.NAME, profile, or one of the "
+		       "first two after profiles.NAME.\n\nnanopod refuses your own file where others may write it. "
+		       "Anybody may have made a directory's file: it may set mere preferences, but not identity, "
+		       "jump, ssh-config, known-hosts, host-key, agent, history and those about the market, which "
+		       "run programs, choose keys, weaken checks or spend.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod console: what a node said while it started and since, as the market keeps it: it is there
- * where SSH is not, and after the node is gone. With -f it goes on, and no line is missing or there twice.
+ * nanopod console: prints a node's console, from its boot on, as the market keeps it: also where SSH does not
+ * work, and after the node ended. With -f it follows; no line is missing, none comes twice.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -48,11 +48,11 @@ static int console_find(struct console *c, const char *typed)
 	}
 	nodes_free(n);
 	return one ? 0
-		   : print_fail(c->np, STATUS_NOTFOUND, "'nanopod nodes --all' lists them",
-			     "no node of yours is called '%.100s'", typed);
+		   : print_fail(c->np, STATUS_NOTFOUND, "'nanopod nodes --all' lists your nodes",
+			     "you have no node '%.100s'", typed);
 }
 
-/* ---- What it said ---------------------------------------------------------------------- */
+/* ---- Its console ----------------------------------------------------------------------- */
 
 static void console_put_json(struct console *c, const struct model_log *l)
 {
@@ -82,7 +82,7 @@ static void console_put_json(struct console *c, const struct model_log *l)
 	buf_release(&b);
 }
 
-/* 1 ends it: nobody reads any more. */
+/* 1 ends it: nobody reads standard output any more. */
 static int console_take(void *arg, const struct model_log *l)
 {
 	struct console *c = arg;
@@ -90,7 +90,7 @@ static int console_take(void *arg, const struct model_log *l)
 	c->seq = l->seq;
 	if (c->np->format == FORMAT_JSONL) {
 		console_put_json(c, l);
-	} else if (c->np->tty_out) { /* what a node says must not drive the terminal */
+	} else if (c->np->tty_out) { /* a node's output must not control the terminal */
 		size_t len = l->len;
 
 		while (c->lines && len && (l->data[len - 1] == '\r' || l->data[len - 1] == '\n'))
@@ -113,7 +113,7 @@ static bool console_may_pass(const struct console *c, int rc)
 		(rc == REASON_INTERNAL && c->m->answer.status >= 500);
 }
 
-/* True where a signal asks to stop. */
+/* Waits. True where a signal asks to stop. */
 static bool console_rest(int64_t ms)
 {
 	struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
@@ -125,7 +125,7 @@ static bool console_rest(int64_t ms)
 	return false;
 }
 
-/* 0 to look again, 1 at the end, or a negative code. */
+/* 0: look again; 1: the end; or a negative code. */
 static int cmd_console_look(struct console *c, long last)
 {
 	int rc = console_read(c->m, c->id, c->seq, last, console_take, c);
@@ -134,7 +134,7 @@ static int cmd_console_look(struct console *c, long last)
 	if (c->broken)
 		return 1;
 	if (!rc && c->lost) {
-		print_note(c->np, "connected again; nothing was missed");
+		print_note(c->np, "reconnected; nothing was missed");
 		c->lost = false;
 		c->pause_ms = 0;
 	}
@@ -172,7 +172,7 @@ static int console_command(struct nanopod *np, const struct options *o)
 	int rc;
 
 	if (since && str_to_long(since, 0, LONG_MAX, &seq))
-		return print_fail_field(np, STATUS_USAGE, "--since-seq", NULL, "'%.60s' is no number", since);
+		return print_fail_field(np, STATUS_USAGE, "--since-seq", NULL, "'%.60s' is not a number", since);
 	if (since && option_given(o, "lines"))
 		return print_fail_field(np, STATUS_USAGE, "--lines", NULL,
 			"cannot use '--lines' and '--since-seq' together");
@@ -191,29 +191,29 @@ static int console_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "follow", 'f', OPTION_FLAG, .help = "go on with what comes, until Ctrl-C" },
-	{ "lines", 'n', OPTION_INT, "N", .min = 1, .max = 2500, .help = "only the last N pieces" },
-	{ "since-seq", 0, OPTION_STRING, "N", .help = "only what comes after this number" },
+	{ "follow", 'f', OPTION_FLAG, .help = "follow until Ctrl-C" },
+	{ "lines", 'n', OPTION_INT, "N", .min = 1, .max = 2500, .help = "print only the last N pieces" },
+	{ "since-seq", 0, OPTION_STRING, "N", .help = "print only what comes after this number" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod console train-0", "how it started, and what it said since" },
-	{ "nanopod console train-0 -n 50 -f", "the last of it, and what comes" },
-	{ "nanopod console train-0 -o jsonl --since-seq 120", "from a script, and no line twice" },
+	{ "nanopod console train-0", "its boot and all output since" },
+	{ "nanopod console train-0 -n 50 -f", "the last 50 pieces, then follow" },
+	{ "nanopod console train-0 -o jsonl --since-seq 120", "in a script, without a line twice" },
 	{ 0 },
 };
 
 const struct command cmd_console = {
 	.name = "console",
 	.args = "NODE",
-	.summary = "what a node said while it started and since",
+	.summary = "print a node's boot log and console",
 	.examples = examples,
-	.description = "The boot log and console, as the node's host sent them to the market: they are there where SSH "
-		       "is not, and after the "
-		       "node is gone. 'nanopod logs' has them too, with the logs within the node.\n\n"
-		       "With -o jsonl each piece has 'seq', 'time' and 'data'; '--since-seq' goes on after one.",
-	.positional = "NODE  its name or id; one that ended, too",
+	.description = "Prints boot log and console as the node's host sent them to the market: also where SSH does "
+		       "not work, and after the node ended. 'nanopod logs' has them too, with the logs inside the "
+		       "node.\n\nWith -o jsonl each piece has 'seq', 'time' and 'data'; '--since-seq' continues "
+		       "after one.",
+	.positional = "NODE  its name or id; also of one that ended",
 	.options = options,
 	.formats = "text|jsonl",
 	.flags = COMMAND_MORE | COMMAND_MARKET,

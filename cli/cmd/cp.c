@@ -21,7 +21,7 @@ enum { PATH_LONGEST = 65536 };
 
 /* One word of the command line. */
 struct place {
-	char *hosts;       /* expression, "" for the selection; NULL: local */
+	char *hosts;       /* expression; "": the selection; NULL: a local file */
 	const char *path;  /* never empty: "." stands for the home directory */
 };
 
@@ -45,15 +45,24 @@ struct copy {
 
 static const struct option options[] = {
 	SELECT_OPTIONS_BUT(0),
-	{ .name = "recursive", .letter = 'r', .kind = OPTION_FLAG, .help = "directories and all that is in them" },
+	{ .name = "recursive", .letter = 'r', .kind = OPTION_FLAG, .help = "copy directories with everything in them" },
 	{ .name = "preserve", .letter = 'p', .kind = OPTION_FLAG, .help = "keep modes and times" },
-	{ .name = "resume", .kind = OPTION_FLAG, .help = "go on with what an earlier copy with --resume left" },
-	{ .name = "checksum", .kind = OPTION_FLAG, .help = "compare SHA-256 of both sides at the end" },
-	{ .name = "fanout", .letter = 'f', .kind = OPTION_INT, .arg = "N", .min = 1, .max = 65536, .setting = "fanout",
-	  .help = "work on N hosts at a time (not set: open 128 connections at a time, and copy to all)" },
-	{ .name = "timeout", .kind = OPTION_DURATION, .may_none = true, .setting = "timeout",
-	  .help = "give up where it takes longer on a host" },
-	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "say only what failed" },
+	{ .name = "resume", .kind = OPTION_FLAG, .help = "continue an interrupted copy that used --resume" },
+	{ .name = "checksum", .kind = OPTION_FLAG, .help = "compare SHA-256 of both sides afterwards" },
+	{ .name = "fanout",
+		.letter = 'f',
+		.kind = OPTION_INT,
+		.arg = "N",
+		.min = 1,
+		.max = 65536,
+		.setting = "fanout",
+		.help = "copy to N hosts at a time (default: to all, opening 128 connections at a time)" },
+	{ .name = "timeout",
+		.kind = OPTION_DURATION,
+		.may_none = true,
+		.setting = "timeout",
+		.help = "timeout for each host" },
+	{ .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print only failures" },
 	{ 0 },
 };
 
@@ -61,15 +70,15 @@ static const struct example examples[] = {
 	{ "nanopod cp a b 'n[1-64]:/dir/'", "two files to 64 hosts" },
 	{ "nanopod cp -r site/ 'web[1-4]:/srv/site'", "a directory" },
 	{ "nanopod cp 'n[1-64]:/var/log/syslog' './logs/{host}'", "one file from each host, under its name" },
-	{ "nanopod cp 'n[1-64]:/var/log/syslog' logs/", "the same as logs/n1/syslog, logs/n2/syslog …" },
+	{ "nanopod cp 'n[1-64]:/var/log/syslog' logs/", "as logs/n1/syslog, logs/n2/syslog …" },
 	{ "nanopod cp --reservation train model.bin :/data/", "to every node of a reservation" },
-	{ "nanopod cp --resume --checksum model.bin 'g[1-8]:/data/'", "after an interruption, and be sure" },
+	{ "nanopod cp --resume --checksum model.bin 'g[1-8]:/data/'", "continue after an interruption, and verify" },
 	{ 0 },
 };
 
 /* ---- Words ----------------------------------------------------------------------------- */
 
-/* Where the hosts end: a ':' that is in no bracket and after no slash, as scp has it. */
+/* The ':' that ends the hosts: outside brackets and before any slash, as in scp. */
 static const char *remote_colon(const char *text)
 {
 	int depth = 0;
@@ -109,7 +118,7 @@ static int check_sides(struct copy *c)
 
 		if (c->places[i].hosts && target)
 			return print_fail(c->np, STATUS_USAGE,
-				"copy to here first, or run 'scp' there by 'nanopod run'",
+				"copy it here first, or run 'scp' on a host by 'nanopod run'",
 				"both '%s' and the target are on hosts", word);
 		if (!c->places[i].hosts && !target)
 			return print_fail(c->np, STATUS_USAGE, "nanopod cp FILE 'n[1-4]:/dir/'",
@@ -117,12 +126,12 @@ static int check_sides(struct copy *c)
 	}
 	c->put = target;
 	if (target && strstr(c->places[c->count - 1].path, "{host}"))
-		return print_fail(c->np, STATUS_USAGE, "leave it out: every host gets the same",
-			"'{host}' in '%s' is for copies from hosts", option_argv(c->o)[c->count - 1]);
+		return print_fail(c->np, STATUS_USAGE, "leave it out: every host gets the same file",
+			"'{host}' in '%s' works only for copies from hosts", option_argv(c->o)[c->count - 1]);
 	return STATUS_OK;
 }
 
-/* What can be seen from here is said before anything is connected. */
+/* Finds mistakes in local files before connecting to anything. */
 static int check_sources(struct copy *c)
 {
 	struct stat st;
@@ -135,7 +144,7 @@ static int check_sources(struct copy *c)
 				"cannot read '%s': %s", path, strerror(errno));
 		if (S_ISDIR(st.st_mode) && !option_given(c->o, "recursive"))
 			return print_fail_field(c->np, STATUS_USAGE, "--recursive",
-				"'-r' copies it and all that is in it", "'%s' is a directory", path);
+				"'-r' copies it with everything in it", "'%s' is a directory", path);
 		if (access(path, R_OK) < 0)
 			return print_fail(c->np, STATUS_DENIED, NULL, "cannot read '%s': %s", path, strerror(errno));
 	}
@@ -158,13 +167,13 @@ static int cp_hosts_of(struct copy *c, const struct place *p, struct pssh_list *
 			status = select_add(c->np, into, warm->selection);
 		else if (!status && !given)
 			status = print_fail(c->np, STATUS_USAGE,
-				"'-w HOSTS' or '--reservation NAME' names them, or HOSTS:PATH", "':%s' is on no host",
-				p->path);
+				"name hosts by '-w HOSTS', '--reservation NAME' or HOSTS:PATH",
+				"no hosts given for ':%s'", p->path);
 	}
 	for (size_t i = 0; !status && i < option_count(c->o, "exclude"); i++)
 		status = select_drop(c->np, into, option_at(c->o, "exclude", i));
 	if (!status && pssh_list_count(into) == 0)
-		status = print_fail(c->np, STATUS_USAGE, NULL, "'%s' leaves no host", p->hosts);
+		status = print_fail(c->np, STATUS_USAGE, NULL, "'%s' names no host", p->hosts);
 	return status;
 }
 
@@ -205,7 +214,7 @@ static void put_name(struct buf *b, const char *pattern, const char *host)
 		command_nomem();
 }
 
-/* The directories that lead to it: what ends in '/' is one itself. */
+/* Makes the directories of a path; one that ends in '/' is a directory itself. */
 static int make_host_dirs(struct copy *c, const char *pattern, const struct pssh_list *hosts)
 {
 	struct buf b;
@@ -225,8 +234,8 @@ static int make_host_dirs(struct copy *c, const char *pattern, const struct pssh
 }
 
 /*
- * One host: as cp would. Many: "{host}" must keep them apart; a directory gets one directory a
- * host. Anything else would write 64 files over one another.
+ * From one host: as cp does. From many "{host}" must tell their files apart, or a directory gets one directory
+ * for each; anything else would write all files over one another.
  */
 static int get_target(struct copy *c, const struct pssh_list *all, char **out)
 {
@@ -238,8 +247,8 @@ static int get_target(struct copy *c, const struct pssh_list *all, char **out)
 			command_nomem();
 	} else if (many && !dir) {
 		return print_fail(c->np, STATUS_USAGE,
-			"write '{host}' where each host's name should stand, or end it in '/'",
-			"'%s' is one file for %zu hosts", path, pssh_list_count(all));
+			"write '{host}' where each host's name goes, or end the target in '/'",
+			"'%s' would be one file for %zu hosts", path, pssh_list_count(all));
 	} else if (many) {
 		if (asprintf(out, "%s%s{host}/", path, ends_in_slash(path) ? "" : "/") < 0)
 			command_nomem();
@@ -322,7 +331,7 @@ static int cp_do_step(struct copy *c)
 	return status;
 }
 
-/* Hosts that are still well take part in the next step. */
+/* Only hosts that have not failed take part in the next step. */
 static bool next_round(struct fanout *f)
 {
 	bool any = false;
@@ -357,7 +366,7 @@ static void cp_report(struct copy *c, int64_t began)
 		c->put ? "to" : "from", ok, ok == 1 ? "" : "s");
 }
 
-/* A host was reached, and its files or those here were the reason. */
+/* A host was reached, so files there or here are the reason. */
 static bool files_failed(const struct outcome *o)
 {
 	return o->state == OUTCOME_ERROR &&
@@ -375,7 +384,7 @@ static int exit_status(const struct copy *c)
 	return status == STATUS_TRANSPORT && files_failed(&f->hosts[0]) ? STATUS_FAILURE : status;
 }
 
-/* What is worth a word after the summary. */
+/* Hints after the summary. */
 static void cp_advise(const struct copy *c)
 {
 	const struct fanout *f = &c->fanout;
@@ -384,12 +393,12 @@ static void cp_advise(const struct copy *c)
 	for (size_t i = 0; i < f->count; i++)
 		missing |= f->hosts[i].state == OUTCOME_ERROR && f->hosts[i].status == PSSH_EREMOTE;
 	if (!c->put && missing && strpbrk(c->step->from, "*?["))
-		print_note(c->np, "wildcards are not expanded on hosts");
+		print_note(c->np, "nanopod cp expands no wildcards on hosts");
 	if (f->asked && option_given(c->o, "resume"))
-		print_note(c->np, "the same command goes on where this one stopped");
+		print_note(c->np, "repeat the command to continue where this one stopped");
 }
 
-/* The same hosts for all these steps. */
+/* Runs several copies one after the other on the same hosts. */
 static int cp_on_hosts(struct copy *c, const struct pssh_list *hosts, const struct step *steps, size_t count)
 {
 	struct connect *connect;
@@ -432,7 +441,7 @@ static int cp_put(struct copy *c)
 	int status;
 
 	select_new(c->np, &hosts);
-	/* Several sources need a directory. */
+	/* Several sources need a directory as target. */
 	if (!steps || asprintf(&to, "%s%s", target->path, c->count > 2 && !ends_in_slash(target->path) ? "/" : "") < 0)
 		command_nomem();
 	for (size_t i = 0; i + 1 < c->count; i++)
@@ -447,7 +456,7 @@ static int cp_put(struct copy *c)
 	return status;
 }
 
-/* Sources on the same hosts go over the same connections, one after the other. */
+/* Copies sources on the same hosts over the same connections, one after the other. */
 static int cp_get(struct copy *c)
 {
 	struct step *steps = calloc(c->count, sizeof *steps);
@@ -473,7 +482,7 @@ static int cp_get(struct copy *c)
 			status = cp_on_hosts(c, hosts, steps, n);
 		pssh_list_free(hosts);
 		some |= status == STATUS_OK;
-		/* What cannot be had from one host is no reason not to ask the next. */
+		/* A source that one set of hosts cannot give does not keep the others from being asked. */
 		if (status == STATUS_PARTLY || status == STATUS_UNREACHABLE || status == STATUS_TRANSPORT ||
 			status == STATUS_FAILURE) {
 			worst = worst && worst != status ? STATUS_PARTLY : status;
@@ -514,17 +523,13 @@ const struct command cmd_cp = {
 	.args = "SOURCE... TARGET",
 	.summary = "copy files to or from many hosts",
 	.examples = examples,
-	.description =
-		"A word like 'n[1-64]:/path' is on hosts, others are files here; one that has a ':' in its name is "
-		"written with "
-		"'./' in front. ':/path' is on the hosts of -w or --reservation. Files arrive under a temporary name "
-		"and are renamed when they are "
-		"whole, so nobody sees half of one.\n\n"
-		"From many hosts the target says where each one's goes: '{host}' stands for its name; a directory, or "
-		"what ends "
-		"in '/', gets a directory for each host. The exit status is 0 where all was copied. With many hosts it "
-		"is 10 where any "
-		"failed; with one 255 where the connection failed, 8 where --timeout ran out on the way, else 1.",
+	.description = "A word like 'n[1-64]:/path' is on hosts, others are local files; write './' in front of a "
+		       "local name with a ':'. ':/path' is on the hosts of -w or --reservation. A file arrives "
+		       "under a temporary name and is renamed when it is complete, so nobody sees half a "
+		       "file.\n\nFrom many hosts the target tells where each file goes: '{host}' stands for the "
+		       "host's name; a directory, or a target that ends in '/', gets a directory for each host. The "
+		       "exit status is 0 where everything was copied. With many hosts it is 10 where any failed; "
+		       "with one 255 where the connection failed, 8 where --timeout ran out on the way, else 1.",
 	.positional = "SOURCE  local files, or HOSTS:PATH\nTARGET  HOSTS:PATH, or a local file or directory",
 	.options = options,
 	.formats = "text|jsonl",

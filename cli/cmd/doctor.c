@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod doctor: what run, ssh and cp need here, what is wrong with it, and what mends it. */
+/* nanopod doctor: checks what run, ssh and cp need on this machine, and tells how to fix it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ extern char **environ;
 enum { FINDINGS_MAX = 64 };
 enum state { STATE_OK, STATE_WARN, STATE_FAIL };
 
-/* What --fix may do by itself: nothing that loses or reveals anything. */
+/* What --fix may do: nothing that loses or reveals anything. */
 enum fix { FIX_NONE, FIX_CHMOD, FIX_MKDIR };
 
 struct finding {
@@ -41,7 +41,7 @@ struct doctor {
 	struct nanopod *np;
 	struct finding findings[FINDINGS_MAX];
 	size_t count;
-	size_t keys; /* that could sign in */
+	size_t keys; /* keys that could sign in */
 };
 
 /* ---- Findings -------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ struct doctor {
 static __attribute__((format(printf, 4, 5))) struct finding *doctor_find(struct doctor *d, const char *check,
 	enum state state, const char *fmt, ...)
 {
-	/* The last place is used again when there are more: nobody reads a hundred. */
+	/* Where there are too many findings, the last place is overwritten. */
 	struct finding *f = &d->findings[d->count < FINDINGS_MAX ? d->count++ : FINDINGS_MAX - 1];
 	va_list ap;
 
@@ -69,7 +69,7 @@ static __attribute__((format(printf, 2, 3))) void doctor_mend(struct finding *f,
 	va_end(ap);
 }
 
-/* A command about a path, which may have blanks in it. */
+/* A command with a path, quoted for the shell. */
 static void mend_with(struct finding *f, const char *command, const char *path)
 {
 	struct buf word;
@@ -95,8 +95,8 @@ static void mend_path(struct finding *f, enum fix fix, const char *path, mode_t 
 }
 
 /*
- * Ours, and with none of the bits in `bad`? False after saying what is wrong. A path that does
- * not exist is left to the caller.
+ * Does the path belong to us, with none of the mode bits in `bad`? False after noting what is wrong. The caller
+ * handles a path that does not exist.
  */
 static bool check_mode(struct doctor *d, const char *check, const char *path, mode_t bad, mode_t good)
 {
@@ -105,7 +105,7 @@ static bool check_mode(struct doctor *d, const char *check, const char *path, mo
 	if (stat(path, &st) < 0)
 		return true;
 	if (st.st_uid != geteuid() && st.st_uid != 0) {
-		mend_with(doctor_find(d, check, STATE_FAIL, "'%s' belongs to somebody else", path),
+		mend_with(doctor_find(d, check, STATE_FAIL, "'%s' belongs to another user", path),
 			"sudo chown \"$USER\"", path);
 		return false;
 	}
@@ -158,7 +158,7 @@ static void check_settings(struct doctor *d)
 		size_t len = strcspn(*word, "=");
 
 		if (str_starts(*word, "NANOPOD_") && !is_setting_name(*word, len))
-			doctor_mend(doctor_find(d, "settings", STATE_WARN, "'%.*s' is no setting that nanopod knows",
+			doctor_mend(doctor_find(d, "settings", STATE_WARN, "'%.*s' is not a setting of nanopod",
 					    (int)len, *word),
 				"unset %.*s", (int)len, *word);
 	}
@@ -167,7 +167,7 @@ static void check_settings(struct doctor *d)
 	if (settings_loaded(s, LAYER_PERSON))
 		doctor_find(d, "settings", STATE_OK, "'%s' is read", settings_path(s, LAYER_PERSON));
 	else
-		doctor_find(d, "settings", STATE_OK, "no file of your own; defaults count");
+		doctor_find(d, "settings", STATE_OK, "no file of your own; the defaults apply");
 }
 
 static void check_folder(struct doctor *d)
@@ -178,7 +178,7 @@ static void check_folder(struct doctor *d)
 	if (!folder)
 		command_nomem();
 	if (stat(folder, &st) < 0)
-		mend_path(doctor_find(d, "ssh-folder", STATE_WARN, "'%s' is not there: %s", folder, strerror(errno)),
+		mend_path(doctor_find(d, "ssh-folder", STATE_WARN, "'%s' does not exist: %s", folder, strerror(errno)),
 			FIX_MKDIR, folder, 0700);
 	else if (!S_ISDIR(st.st_mode))
 		doctor_find(d, "ssh-folder", STATE_FAIL, "'%s' is not a directory", folder);
@@ -187,7 +187,7 @@ static void check_folder(struct doctor *d)
 	free(folder);
 }
 
-/* Asks the agent how many keys it has: -1 where it does not answer. */
+/* How many keys the agent has; -1 where it does not answer. */
 static int count_agent_keys(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -217,13 +217,14 @@ static void check_agent(struct doctor *d)
 	int keys;
 
 	if (path && settings_none(d->np->settings, SETTING_ID_AGENT)) {
-		doctor_find(d, "agent", STATE_OK, "not wanted (agent: none)");
+		doctor_find(d, "agent", STATE_OK, "switched off (agent: none)");
 		return;
 	}
 	path = path ? path : getenv("SSH_AUTH_SOCK");
 	if (!path || !*path) {
-		doctor_mend(doctor_find(d, "agent", STATE_WARN,
-				    "none: SSH_AUTH_SOCK is not set, so keys with a passphrase ask for it each time"),
+		doctor_mend(
+			doctor_find(d, "agent", STATE_WARN,
+				"none: SSH_AUTH_SOCK is not set, so each use of a key with a passphrase asks for it"),
 			"eval \"$(ssh-agent)\" && ssh-add");
 		return;
 	}
@@ -232,9 +233,9 @@ static void check_agent(struct doctor *d)
 		doctor_mend(doctor_find(d, "agent", STATE_FAIL, "no agent answers at '%s'", path),
 			"eval \"$(ssh-agent)\" && ssh-add");
 	else if (keys == 0)
-		doctor_mend(doctor_find(d, "agent", STATE_WARN, "it answers, and has no keys"), "ssh-add");
+		doctor_mend(doctor_find(d, "agent", STATE_WARN, "it answers, but has no keys"), "ssh-add");
 	else
-		doctor_find(d, "agent", STATE_OK, "it answers, and has %d key%s", keys, keys == 1 ? "" : "s");
+		doctor_find(d, "agent", STATE_OK, "it answers and has %d key%s", keys, keys == 1 ? "" : "s");
 	d->keys += keys > 0 ? (size_t)keys : 0;
 }
 
@@ -258,8 +259,9 @@ static void doctor_check_keys(struct doctor *d)
 
 	for (size_t i = 0; (named = settings_item(s, SETTING_ID_IDENTITY, i)); i++)
 		if (!doctor_check_key(d, named))
-			mend_with(doctor_find(d, "keys", STATE_FAIL, "'%s' is not there: %s says so", named,
-				settings_where(s, SETTING_ID_IDENTITY)), "ssh-keygen -t ed25519 -f", named);
+			mend_with(doctor_find(d, "keys", STATE_FAIL, "'%s' does not exist: %s says so", named,
+					  settings_where(s, SETTING_ID_IDENTITY)),
+				"ssh-keygen -t ed25519 -f", named);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char *path = str_expand_home(names[i]);
 
@@ -282,14 +284,14 @@ static void check_known_hosts(struct doctor *d)
 	struct stat st;
 
 	if (settings_none(d->np->settings, SETTING_ID_KNOWN_HOSTS))
-		doctor_find(d, "known-hosts", STATE_OK, "not wanted (known-hosts: none)");
+		doctor_find(d, "known-hosts", STATE_OK, "switched off (known-hosts: none)");
 	else if (stat(path, &st) < 0 && errno == ENOENT)
-		doctor_find(d, "known-hosts", STATE_OK, "'%s' is not there yet; the first key that you accept makes it",
+		doctor_find(d, "known-hosts", STATE_OK, "'%s' does not exist yet; accepting the first key creates it",
 			path);
 	else if (stat(path, &st) < 0)
 		doctor_find(d, "known-hosts", STATE_FAIL, "'%s' cannot be read: %s", path, strerror(errno));
 	else if (check_mode(d, "known-hosts", path, 022, 0600))
-		doctor_find(d, "known-hosts", STATE_OK, "'%s' can be read", path);
+		doctor_find(d, "known-hosts", STATE_OK, "'%s' is readable", path);
 }
 
 static void take_warning(void *arg, enum pssh_log_level level, const char *text)
@@ -307,10 +309,10 @@ static void check_ssh_config(struct doctor *d)
 	if (settings_none(d->np->settings, SETTING_ID_SSH_CONFIG) || (access(path, F_OK) < 0 && errno == ENOENT)) {
 		if (settings_layer(d->np->settings, SETTING_ID_SSH_CONFIG) != LAYER_DEFAULT
 		    && !settings_none(d->np->settings, SETTING_ID_SSH_CONFIG))
-			doctor_find(d, "ssh-config", STATE_FAIL, "'%s' is not there: %s says so", path,
+			doctor_find(d, "ssh-config", STATE_FAIL, "'%s' does not exist: %s says so", path,
 				settings_where(d->np->settings, SETTING_ID_SSH_CONFIG));
 		else
-			doctor_find(d, "ssh-config", STATE_OK, "there is none to follow");
+			doctor_find(d, "ssh-config", STATE_OK, "no file to follow");
 		return;
 	}
 	if (!check_mode(d, "ssh-config", path, 022, 0600))
@@ -321,13 +323,13 @@ static void check_ssh_config(struct doctor *d)
 	if (pssh_read_config(fleet, path))
 		doctor_find(d, "ssh-config", STATE_FAIL, "%s", pssh_error(fleet));
 	else if (d->count == before)
-		doctor_find(d, "ssh-config", STATE_OK, "'%s' is understood", path);
+		doctor_find(d, "ssh-config", STATE_OK, "'%s' is valid", path);
 	pssh_free(fleet);
 }
 
 static void check_descriptors(struct doctor *d)
 {
-	enum { OURS = 32 }; /* files, terminal, agent … beside one for each connection */
+	enum { OURS = 32 }; /* files, terminal, agent …, besides one for each connection */
 	struct rlimit limit;
 	rlim_t needed = (rlim_t)settings_int(d->np->settings, SETTING_ID_FANOUT) + OURS;
 
@@ -348,14 +350,14 @@ static void check_terminal(struct doctor *d)
 	const char *term = getenv("TERM");
 
 	if (!d->np->tty_in && !d->np->tty_out && !d->np->tty_err)
-		doctor_find(d, "terminal", STATE_OK, "none: nothing is asked and nothing moves");
+		doctor_find(d, "terminal", STATE_OK, "none: no questions and no progress line");
 	else if (!term || !*term)
 		doctor_mend(doctor_find(d, "terminal", STATE_WARN, "TERM is not set"), "export TERM=xterm-256color");
 	else
 		doctor_find(d, "terminal", STATE_OK, "%s, %u columns", term, print_columns(d->np->out));
 }
 
-/* Only where a market is set. One question, which is not waited for long. */
+/* Only where a market is set: one request with a short timeout. */
 static void check_market(struct doctor *d)
 {
 	const char *url = settings_text(d->np->settings, SETTING_ID_URL);
@@ -366,11 +368,11 @@ static void check_market(struct doctor *d)
 	if (!url)
 		return;
 	if (market_sign_in(d->np, NULL, MARKET_BRIEFLY | MARKET_TOKEN_OPTIONAL, &m)) {
-		doctor_find(d, "market", STATE_FAIL, "'%s' cannot be asked", url);
+		doctor_find(d, "market", STATE_FAIL, "'%s' does not answer", url);
 		return;
 	}
 	if (market_call(m, &q) == 0)
-		doctor_find(d, "market", STATE_OK, "'%s' answers, and takes the token", url);
+		doctor_find(d, "market", STATE_OK, "'%s' answers and accepts the token", url);
 	else if (m->fail.code == REASON_UNAUTHENTICATED || m->fail.code == REASON_TOKEN_EXPIRED)
 		doctor_mend(doctor_find(d, "market", STATE_WARN, "'%s': %s", url, m->fail.text),
 			local ? "nanopod local start" : "nanopod login");
@@ -396,7 +398,7 @@ static void doctor_examine(struct doctor *d)
 
 /* ---- The command ----------------------------------------------------------------------- */
 
-/* How many were mended. */
+/* Runs the fixes. How many succeeded. */
 static int fix_all(struct doctor *d)
 {
 	int mended = 0;
@@ -423,9 +425,9 @@ static int fix_all(struct doctor *d)
 
 static const struct column columns[] = {
 	{ "state", 0, "ok, warn or fail" },
-	{ "check", COLUMN_ID, "what was looked at" },
+	{ "check", COLUMN_ID, "what was checked" },
 	{ "why", 0, "what was found" },
-	{ "mend", 0, "what to type" },
+	{ "mend", 0, "command that fixes it" },
 	{ 0 },
 };
 
@@ -466,13 +468,13 @@ static int doctor_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "fix", 0, OPTION_FLAG, .help = "mend what is safe to: modes of files that are yours, and a missing ~/.ssh" },
+	{ "fix", 0, OPTION_FLAG, .help = "fix what is safe to fix: modes of your own files, a missing ~/.ssh" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod doctor", "is all that run, ssh and cp need in order here?" },
-	{ "nanopod doctor --fix", "mend what is safe to mend" },
+	{ "nanopod doctor", "check what run, ssh and cp need" },
+	{ "nanopod doctor --fix", "fix what is safe to fix" },
 	{ "nanopod doctor -o json", "the same for programs" },
 	{ 0 },
 };
@@ -480,13 +482,11 @@ static const struct example examples[] = {
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.args = "",
-	.summary = "say what is wrong here, and what mends it",
+	.summary = "check this machine and tell how to fix it",
 	.examples = examples,
-	.description =
-		"Looks at the settings, ~/.ssh, ssh_config, the agent, keys, known hosts, the limit of open files, the "
-		"terminal, and whether the market answers, where one is set. No host is contacted. Exits with 11 where "
-		"a check "
-		"failed; a warning is none.",
+	.description = "Checks the settings, ~/.ssh, ssh_config, the agent, keys, known hosts, the limit of open "
+		       "files, the terminal, and whether the market answers, where one is set. It contacts no other "
+		       "host. The exit status is 11 where a check failed; warnings do not count.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_LENIENT,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod events: what happened to the account, as JSON Lines. With -f it goes on for ever: where a
- * connection is lost it asks again for what comes after the last line that was printed, so that no
- * line is missing and none is there twice.
+ * nanopod events: prints what happened to the account as JSON Lines. With -f it follows: after a lost connection
+ * it asks for what comes after the last printed line, so no line is missing and none comes twice.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +27,7 @@ struct follow {
 	int64_t pause_ms;
 };
 
-/* The line as it came, and its time as people and other programs write it beside the market's seconds. */
+/* The line as it came, plus its time as RFC 3339 beside the market's seconds. */
 static void events_put_line(FILE *out, const char *line, size_t len, const struct doc *d, int64_t at)
 {
 	const char *end = line + len;
@@ -42,7 +41,7 @@ static void events_put_line(FILE *out, const char *line, size_t len, const struc
 	fputs("}\n", out);
 }
 
-/* 0 to go on, 1 at the end, or a negative code. */
+/* 0: continue; 1: the end; or a negative code. */
 static int events_take_line(struct follow *s, const char *line, size_t len)
 {
 	struct market_link *m = s->m;
@@ -54,7 +53,7 @@ static int events_take_line(struct follow *s, const char *line, size_t len)
 		return 0;
 	rc = doc_parse(line, len, &d, &m->fail);
 	rc = rc ? rc : wire_event(d, WIRE_WHOLE, &e, &m->fail);
-	if (!rc && e.seq > s->seq) { /* else it was there already */
+	if (!rc && e.seq > s->seq) { /* else it was printed already */
 		s->seq = e.seq;
 		events_put_line(m->np->out, line, len, d, e.at);
 		if (s->left > 0)
@@ -64,7 +63,7 @@ static int events_take_line(struct follow *s, const char *line, size_t len)
 	return rc ? rc : s->left == 0;
 }
 
-/* One answer to its end. 0: all of it, *count lines came; 1: enough; or a negative code. */
+/* Reads one answer to its end. 0: all of it, *count lines; 1: enough; or a negative code. */
 static int read_answer(struct follow *s, size_t *count)
 {
 	struct market_link *m = s->m;
@@ -78,7 +77,7 @@ static int read_answer(struct follow *s, size_t *count)
 		if (market_only_resized(rc))
 			continue;
 		if (rc == -EAGAIN)
-			rc = fail_set(&m->fail, CLIENT_LOST, "'%.200s' says nothing any more", m->url);
+			rc = fail_set(&m->fail, CLIENT_LOST, "'%.200s' went silent", m->url);
 		if (rc != 1)
 			break;
 		++*count;
@@ -106,7 +105,7 @@ static int events_ask(struct follow *s, size_t *count)
 		rc = client_stream_open(m->client, &q, &m->answer, &m->fail);
 	while (market_only_resized(rc));
 	if (!rc && s->lost) {
-		print_note(m->np, "connected again; nothing was missed");
+		print_note(m->np, "reconnected; nothing was missed");
 		s->lost = false;
 	}
 	rc = rc ? rc : read_answer(s, count);
@@ -133,7 +132,7 @@ static int pause_a_while(struct follow *s)
 	until = clock_ms() + s->pause_ms;
 	while ((left = until - clock_ms()) > 0)
 		if (poll(&fd, fd.fd >= 0, (int)left) > 0 && !market_only_resized(CLIENT_STOPPED))
-			return fail_set(&s->m->fail, CLIENT_STOPPED, "it was interrupted");
+			return fail_set(&s->m->fail, CLIENT_STOPPED, "interrupted");
 	return 0;
 }
 
@@ -171,7 +170,7 @@ static int events_command(struct nanopod *np, const struct options *o)
 
 		if (failed == CLIENT_STOPPED) {
 			number = signals_next();
-			print_note(np, "'nanopod events -f --since-seq %" PRIu64 "' goes on from here", s.seq);
+			print_note(np, "'nanopod events -f --since-seq %" PRIu64 "' continues from here", s.seq);
 			rc = number == SIGTERM ? STATUS_TERM : STATUS_INT;
 		} else if (failed) {
 			rc = market_fail(s.m, "cannot show the events");
@@ -182,31 +181,29 @@ static int events_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "follow", 'f', OPTION_FLAG, .help = "go on as events happen, also over lost connections" },
+	{ "follow", 'f', OPTION_FLAG, .help = "follow, also over lost connections" },
 	{ "since-seq", 0, OPTION_INT, "N", .fallback = "0", .min = 0, .max = LONG_MAX,
-		.help = "only those after this seq" },
-	{ "limit", 0, OPTION_INT, "N", .min = 1, .max = 1000000000, .help = "end after so many" },
+		.help = "print only events after this seq" },
+	{ "limit", 0, OPTION_INT, "N", .min = 1, .max = 1000000000, .help = "stop after N events" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod events", "all that happened to the account" },
-	{ "nanopod events -f --since-seq 4194304", "go on from where another one ended" },
-	{ "nanopod events -f | jq -c 'select(.type==\"order.filled\")'", "what was bought, as it happens" },
+	{ "nanopod events", "everything that happened to the account" },
+	{ "nanopod events -f --since-seq 4194304", "continue where another run stopped" },
+	{ "nanopod events -f | jq -c 'select(.type==\"order.filled\")'", "purchases as they happen" },
 	{ 0 },
 };
 
 const struct command cmd_events = {
 	.name = "events",
 	.args = "",
-	.summary = "print what happened, and follow it",
+	.summary = "print and follow what happens to the account",
 	.examples = examples,
-	.description = "One JSON object a line, oldest first, each with 'seq', 'type', 'at' (Unix seconds) and 'time' "
-		       "(the same as "
-		       "RFC 3339 in UTC). Two runs of which the second "
-		       "begins with --since-seq at the last seq of the first give every event once. With -f a lost "
-		       "connection is made again, "
-		       "and the lines go on where they ended; Ctrl-C ends it and says from where to go on.",
+	.description = "Prints one JSON object per line, oldest first, each with 'seq', 'type', 'at' (Unix seconds) "
+		       "and 'time' (the same as RFC 3339 in UTC). A second run with --since-seq and the last seq of "
+		       "the first one continues without a gap or an event twice. With -f it reconnects after a lost "
+		       "connection and continues where it was; Ctrl-C ends it and tells how to continue.",
 	.options = options,
 	.formats = "jsonl",
 	.flags = COMMAND_MORE | COMMAND_MARKET,

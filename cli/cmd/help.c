@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod help: the pages of cli/frame/usage.c by name. */
+/* nanopod help: prints the pages of cli/frame/usage.c. */
 #include <string.h>
 
 #include "cli/frame/command.h"
@@ -33,18 +33,18 @@ static int help_command(struct nanopod *np, const struct options *o)
 	if (near)
 		snprintf(hint, sizeof hint, "did you mean 'nanopod help %s'?", near->name);
 	else
-		snprintf(hint, sizeof hint, "'nanopod help' lists what there is");
+		snprintf(hint, sizeof hint, "'nanopod help' lists the commands");
 	return print_fail(np, STATUS_USAGE, hint, "cannot help with '%.60s': no such command", topic);
 }
 
 static const struct option options[] = {
-	{ "json", 0, OPTION_FLAG, .help = "every command, option, default, example and exit status as JSON" },
+	{ "json", 0, OPTION_FLAG, .help = "print every command, option, default, example and exit status as JSON" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod help run", "one command, with examples" },
-	{ "nanopod help exit-codes", "what the exit statuses mean" },
+	{ "nanopod help exit-codes", "meaning of the exit statuses" },
 	{ "nanopod help --json", "everything, for programs" },
 	{ 0 },
 };
@@ -54,7 +54,7 @@ const struct command cmd_help = {
 	.args = "[COMMAND | exit-codes]",
 	.summary = "show how to use nanopod",
 	.examples = examples,
-	.description = "The same page as 'nanopod COMMAND --help'. Nothing is read and no host is asked.",
+	.description = "Prints the same page as 'nanopod COMMAND --help'. It reads no file and contacts no host.",
 	.positional = "COMMAND     whose page to show\nexit-codes  the list of exit statuses",
 	.options = options,
 	.flags = COMMAND_NO_SETTINGS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod hosts: what an expression means, and what ssh would use for each host; connects to nothing. */
+/* nanopod hosts: lists the hosts of an expression, and what ssh would use for each; connects to nothing. */
 #include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,25 +13,25 @@
 
 static const struct option options[] = {
 	SELECT_OPTIONS,
-	{ .name = "fold", .letter = 'f', .kind = OPTION_FLAG, .help = "the shortest expression for all of them" },
-	{ .name = "count", .letter = 'c', .kind = OPTION_FLAG, .help = "only how many they are" },
+	{ .name = "fold", .letter = 'f', .kind = OPTION_FLAG, .help = "print the shortest expression for all hosts" },
+	{ .name = "count", .letter = 'c', .kind = OPTION_FLAG, .help = "print only how many hosts" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod hosts 'r[1-4]n[01-16]' -x 'r3n[01-08]'", "the names, one a line" },
-	{ "sinfo -hN -o %N | nanopod hosts --fold -", "names as one expression" },
+	{ "sinfo -hN -o %N | nanopod hosts --fold -", "fold names into one expression" },
 	{ "nanopod hosts --count @gpu", "how many" },
-	{ "nanopod hosts -o wide 'n[1-4]'", "address, user, port and way that ssh would take" },
+	{ "nanopod hosts -o wide 'n[1-4]'", "address, user, port and jump hosts that ssh would use" },
 	{ 0 },
 };
 
 static const struct column columns[] = {
-	{ "host", COLUMN_ID, "name as it was given" },
-	{ "address", 0, "what is connected to" },
-	{ "user", 0, "user there" },
-	{ "port", COLUMN_RIGHT | COLUMN_RAW, "port there" },
-	{ "jump", COLUMN_WIDE, "hosts or command on the way" },
+	{ "host", COLUMN_ID, "name as typed" },
+	{ "address", 0, "address to connect to" },
+	{ "user", 0, "user on the host" },
+	{ "port", COLUMN_RIGHT | COLUMN_RAW, "port on the host" },
+	{ "jump", COLUMN_WIDE, "jump hosts or proxy command" },
 	{ 0 },
 };
 
@@ -46,7 +46,7 @@ static int hosts_list(struct nanopod *np, const struct options *o, const struct 
 	if (status)
 		return status;
 	select_recognize(np, hosts);
-	/* Fields make a table, where the format was not chosen. */
+	/* --fields without -o means a table. */
 	if (np->format == FORMAT_NAME && !settings_given(np->settings, SETTING_ID_OUTPUT))
 		np->format = FORMAT_TABLE;
 	rows = rows_new(np, o, columns, &status);
@@ -87,7 +87,7 @@ static int hosts_show(struct nanopod *np, const struct options *o, const struct 
 		free(folded);
 		return STATUS_OK;
 	}
-	/* Names alone need no ssh_config. */
+	/* Reads ssh_config only where more than names is shown. */
 	if ((np->format == FORMAT_NAME && !option_given(o, "fields")) || option_given(o, "quiet")) {
 		for (size_t i = 0; i < pssh_list_count(hosts); i++)
 			fprintf(np->out, "%s\n", pssh_list_get(hosts, i));
@@ -111,7 +111,7 @@ static int hosts_run(struct nanopod *np, const struct options *o)
 		if (warm && warm->selection)
 			status = select_add(np, hosts, warm->selection);
 		else
-			status = print_fail(np, STATUS_USAGE, "nanopod hosts 'n[1-64]'", "no hosts are named");
+			status = print_fail(np, STATUS_USAGE, "nanopod hosts 'n[1-64]'", "no hosts given");
 	}
 	if (!status)
 		status = hosts_show(np, o, hosts);
@@ -122,13 +122,12 @@ static int hosts_run(struct nanopod *np, const struct options *o)
 const struct command cmd_hosts = {
 	.name = "hosts",
 	.args = "[HOSTS...]",
-	.summary = "what an expression of hosts means",
+	.summary = "list the hosts that an expression means",
 	.examples = examples,
-	.description = "An expression is names and ranges, parted by commas or spaces: 'n[01-64,70]', 'r[1-4]n[1-16]', "
-		       "'root@n[1-2]:2222', "
-		       "'@group' of the settings, '^FILE', or '-' for standard input; 'n[1-9]!n[3,5]' leaves some out. "
-		       "A name counts once, "
-		       "the order is kept. Nothing is connected.",
+	.description = "An expression is a list of names and ranges, separated by commas or spaces: 'n[01-64,70]', "
+		       "'r[1-4]n[1-16]', 'root@n[1-2]:2222', '@group' of the settings, '^FILE', or '-' for standard "
+		       "input; 'n[1-9]!n[3,5]' leaves some out. A name that comes twice counts once; the order "
+		       "stays. Connects to nothing.",
 	.positional = "HOSTS  names, ranges, @groups",
 	.options = options,
 	.formats = "name|table|wide|json|jsonl|csv",

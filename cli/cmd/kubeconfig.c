@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod kubeconfig: fetches the administrator's access to a cluster over SSH and merges it into kubectl's own file. */
+/* nanopod kubeconfig: fetches a cluster's administrator credentials over SSH and merges them into kubectl's file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,15 +23,15 @@ enum { NAME_BYTES = 96, HOST_BYTES = 256 };
 
 /* ---- From the cluster ----------------------------------------------------------------------------- */
 
-/* Only the servers are asked, so only they are connected to. */
+/* Connects only to the servers, which alone have the kubeconfig. */
 static int keep_servers(struct provision *p)
 {
 	struct use *u = cluster_use(p->c, STACK);
 	bool *which;
 
 	if (!u)
-		return print_fail(p->np, STATUS_CONFLICT, "'nanopod provision list' shows what runs on which",
-			"'%s' has no stack '%s'", p->c->name, STACK);
+		return print_fail(p->np, STATUS_CONFLICT, "'nanopod provision list' shows each cluster's stacks",
+			"cluster '%s' has no stack '%s'", p->c->name, STACK);
 	which = calloc(p->c->count + 1, sizeof *which);
 	if (!which)
 		command_nomem();
@@ -42,7 +42,7 @@ static int keep_servers(struct provision *p)
 	return STATUS_OK;
 }
 
-/* As this machine reaches it, where that is another machine's address; else as the node calls itself. */
+/* The address by which this machine reaches it, unless that is loopback; else what the node calls itself. */
 static void find_address(struct provision *p, size_t member, char room[HOST_BYTES])
 {
 	const char *own = facts_get(&rollout_facts(p->e)[member], "address"), *address = "";
@@ -62,7 +62,7 @@ static void find_address(struct provision *p, size_t member, char room[HOST_BYTE
 		snprintf(room, HOST_BYTES, "%s", own);
 }
 
-/* The certificate is good for what K3s wrote there; it is asked for that name where it is reached by another one. */
+/* The certificate is valid for the name that K3s wrote; where another address is used, kubectl checks that name. */
 static int set_server(struct provision *p, size_t member, struct kubeaccess *a)
 {
 	char host[HOST_BYTES], to[HOST_BYTES];
@@ -107,7 +107,7 @@ static int kubeconfig_fetch(struct provision *p, struct kubeaccess *a)
 
 /* ---- Into the file ------------------------------------------------------------------------------------ */
 
-/* -o, else the first of $KUBECONFIG, else kubectl's own; a link is followed. malloc'd. */
+/* Path of the file: -o, else the first of $KUBECONFIG, else kubectl's own. Follows a link. malloc'd. */
 static char *kubeconfig_find_file(const struct options *o)
 {
 	const char *typed = option_text(o, "file"), *env = getenv("KUBECONFIG");
@@ -150,7 +150,7 @@ static int merge_into(struct nanopod *np, const char *path, const char *name, co
 	} else if ((rc = kubemerge(path, &text, name, context, a, &made, &f))) {
 		status = print_fail(np, rc == -EEXIST ? STATUS_CONFLICT : STATUS_FAILURE,
 			rc == -EEXIST ? "'--context NAME' chooses another name"
-				      : "'--print' prints it, '-o FILE' writes one of its own",
+				      : "'--print' prints it, '-o FILE' writes a new file",
 			"%s", f.text);
 	} else if (made.len != text.len || memcmp(buf_text(&made), buf_text(&text), made.len) != 0) {
 		rc = file_folders(path);
@@ -164,7 +164,7 @@ static int merge_into(struct nanopod *np, const char *path, const char *name, co
 	return status;
 }
 
-/* kubectl's way to keep others out while it is changed. */
+/* Locks the file as kubectl does. */
 static int locked_merge(struct nanopod *np, const char *path, const char *name, const char *context,
 	const struct kubeaccess *a)
 {
@@ -175,8 +175,8 @@ static int locked_merge(struct nanopod *np, const char *path, const char *name, 
 		return print_fail(np, STATUS_FAILURE, "'--print' prints it", "cannot write '%s'", path);
 	fd = open(lock, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	if (fd < 0 && errno == EEXIST)
-		return print_fail(np, STATUS_CONFLICT, "remove that file where no kubectl runs",
-			"'%s' is being changed: '%s' is there", path, lock);
+		return print_fail(np, STATUS_CONFLICT, "remove that file if no kubectl runs",
+			"another program is changing '%s': '%s' exists", path, lock);
 	if (fd < 0)
 		return print_fail(np, STATUS_FAILURE, "'--print' prints it", "cannot write '%s': %s", lock,
 			strerror(errno));
@@ -213,11 +213,11 @@ static int put_it(struct provision *p, const struct kubeaccess *a)
 		return print_it(p->np, name, context, a);
 	path = kubeconfig_find_file(p->o);
 	if (!path)
-		return print_fail(p->np, STATUS_FAILURE, "'--print' prints it, '-o FILE' says where",
-			"there is no home folder");
+		return print_fail(p->np, STATUS_FAILURE, "'--print' prints it, '-o FILE' names a file",
+			"no home folder");
 	status = locked_merge(p->np, path, name, context, a);
 	if (!status)
-		print_note(p->np, "context '%s' is in '%s'; 'kubectl --context %s get nodes' uses it", context, path,
+		print_note(p->np, "wrote context '%s' to '%s'; next: 'kubectl --context %s get nodes'", context, path,
 			context);
 	free(path);
 	return status;
@@ -231,7 +231,7 @@ static int kubeconfig_command(struct nanopod *np, const struct options *o)
 	int status = provision_init_bare(&p, np, o);
 
 	if (!status && context && (!*context || strpbrk(context, "\"\\\n\r\t ")))
-		status = print_fail_field(np, STATUS_USAGE, "--context", NULL, "'%s' is no name for a context",
+		status = print_fail_field(np, STATUS_USAGE, "--context", NULL, "'%s' is not a valid context name",
 			context);
 	status = status ? status : provision_take_cluster(&p, option_argv(o)[0]);
 	status = status ? status : keep_servers(&p);
@@ -247,32 +247,30 @@ static int kubeconfig_command(struct nanopod *np, const struct options *o)
 /* ---- The command ------------------------------------------------------------------------------------------ */
 
 static const struct option options[] = {
-	{ "print", 0, OPTION_FLAG, .help = "print it, and change no file" },
-	{ "context", 0, OPTION_STRING, "NAME", .help = "what kubectl calls it; not typed: the cluster's name" },
-	{ "file", 'o', OPTION_STRING, "FILE",
-		.help = "merge into this file; not typed: KUBECONFIG, else ~/.kube/config", .complete = COMPLETE_FILE },
+	{ "print", 0, OPTION_FLAG, .help = "print it and change no file" },
+	{ "context", 0, OPTION_STRING, "NAME", .help = "name of the context; default: the cluster's name" },
+	{ "file", 'o', OPTION_STRING, "FILE", .help = "merge into this file; default: KUBECONFIG, else ~/.kube/config",
+		.complete = COMPLETE_FILE },
 	PROVISION_SUDO_OPTION,
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod kubeconfig train", "kubectl knows the cluster 'train' from now on" },
-	{ "nanopod kubeconfig train --context gpus", "by another name" },
-	{ "nanopod kubeconfig train --print >train.kubeconfig", "by itself, in a file of its own" },
+	{ "nanopod kubeconfig train", "add the cluster 'train' to kubectl's file" },
+	{ "nanopod kubeconfig train --context gpus", "under another name" },
+	{ "nanopod kubeconfig train --print >train.kubeconfig", "into a separate file" },
 	{ 0 },
 };
 
 const struct command cmd_kubeconfig = {
 	.name = "kubeconfig",
 	.args = "CLUSTER",
-	.summary = "let kubectl reach a cluster that was provisioned",
+	.summary = "give kubectl access to a provisioned cluster",
 	.examples = examples,
 	.positional = "CLUSTER   its name, or its cluster file",
-	.description = "The administrator's key is fetched over SSH from one of the cluster's K3s servers. The file is "
-		       "written whole, "
-		       "readable by you alone, and all else in it stays byte for byte; what cannot be merged safely is "
-		       "refused. The current "
-		       "context is only set where there is none.",
+	.description = "Fetches the administrator's key over SSH from one of the cluster's K3s servers. Replaces "
+		       "the file at once, readable only by you, and keeps everything else in it byte for byte; "
+		       "refuses what it cannot merge safely. Sets the current context only where there is none.",
 	.options = options,
 	.flags = COMMAND_CONNECT | COMMAND_NODES | COMMAND_MORE,
 	.min_args = 1,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod local: a market and nodes on this machine, with play money: the same daemons and API as
- * anywhere. Each step of start looks at what is there and does what is missing, so that it mends
- * whatever was killed or cut off.
+ * nanopod local: runs a market and nodes on this machine, with play money and the same daemons and API as
+ * anywhere. Each step of start does only what is missing, so start also repairs whatever was killed or cut off.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,11 +16,10 @@
 #include "cli/frame/action.h"
 #include "cli/local/daemons.h"
 #include "cli/frame/cell.h"
-#include "cli/frame/json.h"
 #include "cli/local/localagent.h"
 #include "cli/local/localmarket.h"
-#include "cli/local/localports.h"
 #include "cli/local/localproc.h"
+#include "cli/local/localstatus.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
@@ -42,15 +40,13 @@ enum {
 };
 
 #define MONEY "1000.00"
-#define PRICE "0.60"
-#define TYPE "cpu"
 
 struct local {
 	struct nanopod *np;
 	const struct options *o;
 	struct localstate s;
 	struct localagent agent;
-	bool did; /* something was missing */
+	bool did; /* start had something to do */
 };
 
 static int local_failed(struct local *l, const struct fail *f, const char *what)
@@ -60,7 +56,7 @@ static int local_failed(struct local *l, const struct fail *f, const char *what)
 
 /* ---- The market -------------------------------------------------------------------------- */
 
-/* Chosen once and kept: the agent and the settings name it. */
+/* Chosen once and kept, because the agent and the settings name the port. */
 static int choose_ports(struct local *l)
 {
 	struct fail f = { 0 };
@@ -68,7 +64,7 @@ static int choose_ports(struct local *l)
 
 	if (localstate_get(&l->s, "first-port"))
 		return 0;
-	first = localports_find(PORTS + 1, &f);
+	first = localproc_find_ports(PORTS + 1, &f);
 	if (first < 0 || localstate_set_number(&l->s, "port", first, &f) ||
 		localstate_set_number(&l->s, "first-port", first + 1, &f))
 		return local_failed(l, &f, "choose ports");
@@ -94,12 +90,13 @@ static int wait_for_market(struct local *l)
 			return 0;
 		if (!localproc_runs(l->s.market_pid, &p))
 			return print_fail(l->np, STATUS_FAILURE, NULL,
-				"the market ended as soon as it began: %s (its log is '%s')",
+				"the market ended right after its start: %s (its log is '%s')",
 				localagent_last_words(l->s.market_log, why, sizeof why), l->s.market_log);
 		pause_for(LOOK_MS);
 	}
-	return signals_asked() ? STATUS_INT : print_fail(l->np, STATUS_UNREACHABLE, "the same command again goes on",
-		"the market does not answer; its log is '%s'", l->s.market_log);
+	return signals_asked() ? STATUS_INT
+			       : print_fail(l->np, STATUS_UNREACHABLE, "repeat the command to continue",
+					 "the market does not answer; its log is '%s'", l->s.market_log);
 }
 
 static int start_market(struct local *l)
@@ -115,12 +112,11 @@ static int start_market(struct local *l)
 	program = agentd_find(MARKETD, &f);
 	if (!program)
 		return print_fail(l->np, STATUS_FAILURE, "build it, or install it beside nanopod", "%s", f.text);
-	if (!localports_free((int)localstate_number(&l->s, "port"))) {
+	if (!localproc_port_free((int)localstate_number(&l->s, "port"))) {
 		free(program);
 		return print_fail(l->np, STATUS_CONFLICT,
-			"end that one; or 'nanopod local reset' begins anew on another port",
-			"port %ld, which the local market has, is taken by another program",
-			localstate_number(&l->s, "port"));
+			"stop that program; or 'nanopod local reset' starts over on another port",
+			"another program uses the local market's port %ld", localstate_number(&l->s, "port"));
 	}
 	l->did = true;
 	snprintf(listen, sizeof listen, "127.0.0.1:%ld", localstate_number(&l->s, "port"));
@@ -135,7 +131,7 @@ static int start_market(struct local *l)
 
 /* ---- The nodes --------------------------------------------------------------------------- */
 
-/* Who has no key of his own shall get in too. It is offered to nodes of this market and nowhere else. */
+/* A key for people without one. nanopod offers it to nodes of this market only. */
 static int make_key(struct local *l)
 {
 	struct fail f = { 0 };
@@ -148,7 +144,7 @@ static int make_key(struct local *l)
 	program = agentd_find("ssh-keygen", &f);
 	if (!program) {
 		print_note(l->np,
-			"ssh-keygen is not installed, so no key is made: nodes take the keys that you have in ~/.ssh");
+			"ssh-keygen is not installed, so nanopod makes no key: nodes accept your keys in ~/.ssh");
 		return 0;
 	}
 	const char *const words[] = { "-q", "-t", "ed25519", "-N", "", "-C", "nanopod-local", "-f", l->s.key, NULL };
@@ -178,7 +174,7 @@ static int need_agent(struct local *l, struct market_link *m)
 	if (!localagent_joined(&l->agent)) {
 		l->did = true;
 		rc = localmarket_join_token(m, &token);
-		rc = rc ? rc : localagent_join(&l->agent, token, TYPE, nodes);
+		rc = rc ? rc : localagent_join(&l->agent, token, LOCAL_TYPE, nodes);
 		if (token)
 			explicit_bzero(token, strlen(token));
 		free(token);
@@ -190,7 +186,7 @@ static int need_agent(struct local *l, struct market_link *m)
 	return rc ? rc : localagent_start(&l->agent);
 }
 
-/* Until its hosts are there and up, and offered. */
+/* Waits until the machine's hosts are up and offered. */
 static int local_wait_for_nodes(struct local *l, struct market_link *m)
 {
 	int64_t until = clock_ms() + READY_MS;
@@ -200,166 +196,37 @@ static int local_wait_for_nodes(struct local *l, struct market_link *m)
 	int rc;
 
 	while (clock_ms() < until && !signals_asked()) {
-		rc = localmarket_hosts(m, &l->s, PRICE, &h);
+		rc = localmarket_hosts(m, &l->s, LOCAL_PRICE, &h);
 		if (rc)
 			return rc;
-		/* Those that were bought before come back too. */
+		/* Nodes that were bought before come back too. */
 		if (h.all && h.up == h.all && (localmarket_silent(m) == 0 || clock_ms() > until - READY_MS / 2))
 			return 0;
 		if (!localproc_runs(l->s.agent_pid, &p))
 			return print_fail(l->np, STATUS_FAILURE, NULL,
-				"the agent ended as soon as it began: %s (its log is '%s')",
+				"the agent ended right after its start: %s (its log is '%s')",
 				localagent_last_words(l->s.agent_log, why, sizeof why), l->s.agent_log);
 		pause_for(LOOK_MS * 4);
 	}
-	return signals_asked() ? STATUS_INT : print_fail(l->np, STATUS_UNREACHABLE, "the same command again goes on",
-		"the nodes of this machine are not up; the agent's log is '%s'", l->s.agent_log);
+	return signals_asked() ? STATUS_INT
+			       : print_fail(l->np, STATUS_UNREACHABLE, "repeat the command to continue",
+					 "this machine's hosts are not up; the agent's log is '%s'", l->s.agent_log);
 }
 
 /* ---- Status ------------------------------------------------------------------------------ */
 
-struct standing {
-	struct localproc market, agent;
-	bool market_runs, agent_runs, known;
-	struct localhosts hosts;
-	size_t running;
-	int64_t available;
-};
-
-static void count_nodes(struct market_link *m, struct standing *st)
-{
-	struct model_account a;
-
-	if (localmarket_hosts(m, NULL, NULL, &st->hosts) == 0 && market_get(m, "/np/v1/accounts/" LOCAL_BUYER) == 0 &&
-	    wire_account(m->doc, WIRE_WHOLE, &a, &m->fail) == 0) {
-		st->available = a.balance.available;
-		st->known = true;
-	}
-}
-
-static int look_node(void *arg, struct doc *d, long at, struct fail *f)
-{
-	struct model_instance i;
-	size_t *running = arg;
-	int rc = wire_instance(d, at, &i, f);
-
-	*running += !rc && i.status == MODEL_INSTANCE_RUNNING;
-	return rc;
-}
-
-static void local_look(struct local *l, struct standing *st)
-{
-	struct market_link *m;
-
-	*st = (struct standing){ .available = MODEL_NONE };
-	st->market_runs = localproc_runs(l->s.market_pid, &st->market);
-	st->agent_runs = localproc_runs(l->s.agent_pid, &st->agent);
-	if (!st->market_runs || !localmarket_answers(l->np, &l->s) || localmarket_open(l->np, &l->s, &m))
-		return;
-	count_nodes(m, st);
-	if (market_each(m, "/v2/instances?limit=200&status=running&account=" LOCAL_BUYER, look_node, &st->running))
-		st->known = false;
-	market_sign_out(m);
-}
-
-static const char *local_state_of(const struct standing *st)
-{
-	if (st->market_runs && st->agent_runs)
-		return "running";
-	return st->market_runs || st->agent_runs ? "broken" : "stopped";
-}
-
-static void local_put_json(struct local *l, const struct standing *st)
-{
-	char room[CELL_TEXT];
-	struct json j;
-	struct buf b;
-
-	buf_init(&b, SAID_MAX);
-	j = json_to(&b);
-	json_begin_object(&j, NULL);
-	json_text(&j, "state", local_state_of(st));
-	json_text(&j, "folder", l->s.dir);
-	if (localstate_get(&l->s, "port")) {
-		snprintf(room, sizeof room, "http://127.0.0.1:%ld", localstate_number(&l->s, "port"));
-		json_text(&j, "url", room);
-	}
-	json_text(&j, "driver", localstate_get(&l->s, "driver"));
-	json_text(&j, "driver_why", localstate_get(&l->s, "driver.why"));
-	json_text(&j, "type", TYPE);
-	if (st->market_runs)
-		json_int(&j, "market_pid", st->market.pid);
-	if (st->agent_runs)
-		json_int(&j, "agent_pid", st->agent.pid);
-	if (st->market_runs && st->agent_runs)
-		json_text(&j, "since",
-			when_iso(st->market.since > st->agent.since ? st->market.since : st->agent.since, room));
-	if (st->known) {
-		json_int(&j, "hosts", (int64_t)st->hosts.all);
-		json_int(&j, "hosts_up", (int64_t)st->hosts.up);
-		json_int(&j, "nodes_running", (int64_t)st->running);
-		json_text(&j, "available", cell_money(l->np, st->available, room));
-		json_int(&j, "available_micros", st->available);
-	}
-	json_end(&j);
-	fprintf(l->np->out, "%s\n", buf_text(&b));
-	buf_release(&b);
-}
-
-static void local_line(struct local *l, const char *label, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-static void local_line(struct local *l, const char *label, const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(l->np->out, "%-9s", label);
-	va_start(ap, fmt);
-	vfprintf(l->np->out, fmt, ap);
-	va_end(ap);
-	putc('\n', l->np->out);
-}
-
-static void local_put_text(struct local *l, const struct standing *st)
-{
-	int64_t now = (int64_t)time(NULL);
-	char room[WHEN_TEXT], money[MONEY_TEXT];
-
-	local_line(l, "state", "%s", local_state_of(st));
-	if (st->market_runs)
-		local_line(l, "market", "http://127.0.0.1:%ld, started %s (process %ld)",
-			localstate_number(&l->s, "port"), when_relative(st->market.since, now, room),
-			(long)st->market.pid);
-	else
-		local_line(l, "market", "does not run; its log is '%s'", l->s.market_log);
-	if (st->agent_runs)
-		local_line(l, "agent", "driver %s, %s (process %ld)", localstate_get(&l->s, "driver"),
-			localstate_get(&l->s, "driver.why"), (long)st->agent.pid);
-	else
-		local_line(l, "agent", "does not run; its log is '%s'", l->s.agent_log);
-	if (st->known) {
-		local_line(l, "nodes",
-			"%zu running; this machine can be %zu of type '" TYPE "' at $" PRICE " per node-hour%s",
-			st->running, st->hosts.all, st->hosts.up == st->hosts.all ? "" : ", but not all are up");
-		local_line(l, "money", "%s of play money", money_text(st->available, money));
-	}
-	local_line(l, "folder", "%s", l->s.dir);
-}
-
 static int local_put_status(struct local *l, bool *runs, bool *bought)
 {
-	struct standing st;
+	struct localstatus st;
 
-	local_look(l, &st);
+	localstatus_look(l->np, &l->s, &st);
 	*runs = st.market_runs && st.agent_runs;
 	*bought = st.known && st.running > 0;
-	if (l->np->format == FORMAT_JSON)
-		local_put_json(l, &st);
-	else
-		local_put_text(l, &st);
+	localstatus_print(l->np, &l->s, &st);
 	return STATUS_OK;
 }
 
-/* Another market was named by the person: then commands go there. */
+/* Where the person named another market, commands go there. */
 static void local_next_steps(struct local *l, bool bought)
 {
 	settings_clear(l->np->settings, LAYER_LINE);
@@ -370,19 +237,19 @@ static void local_next_steps(struct local *l, bool bought)
 			l->s.config);
 	if (bought)
 		print_note(l->np,
-			"next: 'nanopod nodes', 'nanopod run --type " TYPE
+			"next: 'nanopod nodes', 'nanopod run --type " LOCAL_TYPE
 			" -- COMMAND' on all of them, 'nanopod burn'; "
-			"'nanopod local stop' ends it");
+			"'nanopod local stop' stops it");
 	else
 		print_note(l->np,
-			"next: 'nanopod price -t " TYPE " -n 2 -d 1h', 'nanopod buy -t " TYPE
+			"next: 'nanopod price -t " LOCAL_TYPE " -n 2 -d 1h', 'nanopod buy -t " LOCAL_TYPE
 			" -n 2 -d 1h -p 1 --name first', "
-			"'nanopod ssh first-0'; 'nanopod local stop' ends it");
+			"'nanopod ssh first-0'; 'nanopod local stop' stops it");
 }
 
 static void say_waits(void *np)
 {
-	print_note(np, "another 'nanopod local' is at work: this waits for it");
+	print_note(np, "another 'nanopod local' is running; waiting for it");
 }
 
 static int local_status(struct nanopod *np, const struct options *o, char **words)
@@ -398,12 +265,12 @@ static int local_status(struct nanopod *np, const struct options *o, char **word
 	} else if (rc == 1) {
 		if (np->format == FORMAT_JSON)
 			fputs("{\"state\":\"none\"}\n", np->out);
-		rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' makes one", "there is no local market");
+		rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' creates one", "there is no local market");
 	} else {
 		rc = local_put_status(&l, &runs, &bought);
 		if (!rc && !runs)
 			rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' starts what is missing",
-				"the local market does not run");
+				"the local market is not running");
 		else if (!rc && cell_for_people(np))
 			local_next_steps(&l, bought);
 	}
@@ -422,14 +289,14 @@ static int remember_nodes(struct local *l)
 						 : NODES;
 
 	if (had && nodes != had)
-		return print_fail_field(l->np, STATUS_CONFLICT, "--nodes", "'nanopod local reset' begins anew",
-			"it is set up for %ld nodes already", had);
+		return print_fail_field(l->np, STATUS_CONFLICT, "--nodes", "'nanopod local reset' starts over",
+			"the local market is set up for %ld nodes already", had);
 	return localstate_set_number(&l->s, "nodes", nodes, &f) ? local_failed(l, &f, "remember it") : 0;
 }
 
 static int set_up(struct local *l)
 {
-	static const struct localtype type = { .name = TYPE };
+	static const struct localtype type = { .name = LOCAL_TYPE };
 	struct market_link *m;
 	int rc = localagent_open(&l->agent, l->np, &l->s);
 
@@ -465,14 +332,14 @@ static int local_start(struct nanopod *np, const struct options *o, char **words
 		command_nomem();
 	rc = set_up(&l);
 	if (rc == STATUS_INT)
-		rc = print_fail(np, STATUS_INT, "the same command again goes on", "interrupted");
+		rc = print_fail(np, STATUS_INT, "repeat the command to continue", "interrupted");
 	if (!rc) {
 		print_note(np,
-			l.did ? "the local market runs: driver '%s' (%s), %s"
-			      : "the local market runs already: driver '%s' (%s), %s",
+			l.did ? "the local market is running: driver '%s' (%s), %s"
+			      : "the local market is already running: driver '%s' (%s), %s",
 			localstate_get(&l.s, "driver"), localstate_get(&l.s, "driver.about"),
 			localstate_get(&l.s, "driver.why"));
-		/* What the settings say of it was just written. */
+		/* The settings file was just written: use it already now. */
 		settings_set(np->settings, SETTING_ID_URL, LAYER_LOCAL, "http://127.0.0.1", l.s.config, NULL);
 		rc = local_put_status(&l, &runs, &bought);
 		if (!rc && np->format != FORMAT_JSON)
@@ -514,7 +381,7 @@ static int local_stop(struct nanopod *np, const struct options *o, char **words)
 	if (rc < 0) {
 		rc = local_failed(&l, &f, "stop the local market");
 	} else if (rc == 1) {
-		print_note(np, "there is no local market, so nothing is stopped");
+		print_note(np, "there is no local market; nothing to stop");
 		rc = STATUS_OK;
 	} else {
 		ran = localproc_runs(l.s.market_pid, &p) || localproc_runs(l.s.agent_pid, &p);
@@ -523,7 +390,7 @@ static int local_stop(struct nanopod *np, const struct options *o, char **words)
 			print_note(np,
 				ran ? "the local market is stopped, and its nodes; what they have on disk stays, and "
 				      "'nanopod local start' goes on"
-				    : "the local market does not run");
+				    : "the local market is not running");
 	}
 	localstate_close(&l.s);
 	return rc;
@@ -537,7 +404,7 @@ static int local_agree(struct local *l)
 	if (rc)
 		return rc;
 	plan_init(&p, "Remove the local market");
-	plan_add(&p, "folder", "%s: accounts, ledger, reservations and all that its nodes have on disk", l->s.dir);
+	plan_add(&p, "folder", "%s: accounts, ledger, reservations, and the disks of its nodes", l->s.dir);
 	plan_add(&p, "stays", "%s, the images of nodes", l->s.images);
 	plan_show(l->np, &p);
 	plan_release(&p);
@@ -556,7 +423,7 @@ static int local_reset(struct nanopod *np, const struct options *o, char **words
 	if (rc < 0)
 		rc = local_failed(&l, &f, "reset the local market");
 	else if (rc == 1)
-		print_note(np, "there is no local market, so nothing is removed");
+		print_note(np, "there is no local market; nothing to remove");
 	if (rc) {
 		localstate_close(&l.s);
 		return rc == 1 ? STATUS_OK : rc;
@@ -567,7 +434,7 @@ static int local_reset(struct nanopod *np, const struct options *o, char **words
 		if (!rc && localstate_wipe(&l.s, &f))
 			rc = local_failed(&l, &f, "remove it");
 		if (!rc)
-			print_note(np, "the local market is gone; 'nanopod local start' makes another one");
+			print_note(np, "the local market is removed; 'nanopod local start' creates a new one");
 	}
 	localstate_close(&l.s);
 	return rc;
@@ -593,37 +460,36 @@ static int local_verb(struct nanopod *np, const struct options *o)
 
 static const struct option options[] = {
 	{ "nodes", 'n', OPTION_INT, "N", .min = 1, .max = 32,
-		.help = "start: how many nodes this machine can be at once (4)" },
-	{ "driver", 0, OPTION_STRING, "NAME", .help = "start: ns, vm or process; not typed: the best that works here" },
+		.help = "start: how many nodes this machine offers (default 4)" },
+	{ "driver", 0, OPTION_STRING, "NAME", .help = "start: ns, vm or process; default: the best that works here" },
 	{ "yes", 'y', OPTION_FLAG, .help = "reset: do not ask" },
-	{ "dry-run", 0, OPTION_FLAG, .help = "reset: only say what would go" },
+	{ "dry-run", 0, OPTION_FLAG, .help = "reset: only show what would be removed" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod local start", "a market on this machine, and a thousand dollars to play with" },
-	{ "nanopod local status", "what runs, since when, and what to type" },
-	{ "nanopod local stop", "all of it; 'start' goes on where it was" },
-	{ "nanopod local reset -y", "and nothing is left" },
+	{ "nanopod local start", "start a market with 1000 dollars of play money" },
+	{ "nanopod local status", "what runs, since when, and what to type next" },
+	{ "nanopod local stop", "stop everything; 'start' continues where it was" },
+	{ "nanopod local reset -y", "stop and remove everything" },
 	{ 0 },
 };
 
 const struct command cmd_local = {
 	.name = "local",
 	.args = "[start | status | stop | reset]",
-	.summary = "a market and nodes on this machine, to try it all",
+	.summary = "run a market and nodes on this machine, to try everything",
 	.examples = examples,
-	.description = "Runs nanopod-marketd and nanopod-agentd as you, with all that they have in "
-		       "~/.local/share/nanopod/local: the same "
-		       "programs and the same API as anywhere. As long as it runs, commands that name no other market "
-		       "go there.\n\n"
-		       "Nodes are made by the best driver that works here; which one, and why, is said. They are of "
-		       "type 'cpu': no GPU of this "
-		       "machine is handed to them. 'start' mends what was killed, also after a reboot; typed twice it "
-		       "does nothing.\n\n"
-		       "The exit status of 'status' is 0 where all of it runs, else 3.",
-	.positional = "start   what is missing, until all of it runs\nstatus  how it stands (also without a word)\n"
-		      "stop    no process is left; what is on disk stays\nreset   stop, and remove all of it",
+	.description = "Runs nanopod-marketd and nanopod-agentd as you, with all their files in "
+		       "~/.local/share/nanopod/local: the same programs and API as anywhere. While it runs, "
+		       "commands that name no other market go there.\n\nThe best driver that works here makes the "
+		       "nodes; 'start' tells which one and why. Nodes are of type 'cpu': they get no GPU of this "
+		       "machine. 'start' repairs what was killed, also after a reboot; where everything runs it "
+		       "changes nothing.\n\nThe exit status of 'status' is 0 where everything runs, else 3.",
+	.positional = "start   start what is not running, and wait until all of it is\n"
+		      "status  show what runs (the default)\n"
+		      "stop    stop every process; files on disk stay\n"
+		      "reset   stop, and remove everything",
 	.options = options,
 	.formats = "table|json",
 	.max_args = 1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod login: takes a token from standard input, a file, or a person's hidden typing (never from
- * a flag, where others could see it), asks the market whether it knows it, and keeps it.
+ * nanopod login: takes a token from standard input, a file or a hidden line on the terminal (never from a flag,
+ * where others could see it), asks the market whether it knows the token, and writes it down.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "cli/frame/settings.h"
 #include "cli/trade/tokenfile.h"
 
-/* Typed without being shown. 0, or an exit status. */
+/* Asks for the token on the terminal without showing it. 0, or an exit status. */
 static int login_ask(struct nanopod *np, char **token)
 {
 	const char *url = settings_text(np->settings, SETTING_ID_URL);
@@ -29,7 +29,7 @@ static int login_ask(struct nanopod *np, char **token)
 	free(question);
 	if (rc == -ENOTTY)
 		return print_fail(np, STATUS_USAGE, "give it on standard input: 'nanopod login <FILE'",
-			"cannot ask for the token: there is no terminal");
+			"cannot ask for the token: no terminal");
 	if (!rc && *text && client_check_token_text(text, &f) == 0) {
 		*token = text;
 		return 0;
@@ -64,17 +64,17 @@ static int login_keep(struct market_link *m, const char *token)
 	int rc = STATUS_OK;
 
 	if (!path)
-		return print_fail(np, STATUS_FAILURE, "set HOME", "cannot find where the token is kept");
+		return print_fail(np, STATUS_FAILURE, "set HOME", "cannot find the token's file");
 	if (token_write(path, token, &f))
 		rc = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 	else
-		print_note(np, "signed in to '%s' as '%s'; the token is in '%s'", m->url,
+		print_note(np, "signed in to '%s' as '%s'; wrote the token to '%s'", m->url,
 			m->who.account ? m->who.account : "?", path);
 	free(path);
 	if (!rc && getenv("NANOPOD_TOKEN") && *getenv("NANOPOD_TOKEN"))
-		print_warn(np, "NANOPOD_TOKEN is set, and counts instead of what was written");
+		print_warn(np, "NANOPOD_TOKEN is set and wins over the token just written");
 	if (!rc && settings_layer(np->settings, SETTING_ID_URL) >= LAYER_ENVIRONMENT)
-		print_note(np, "'nanopod config set url %s' keeps the URL too", m->url);
+		print_note(np, "'nanopod config set url %s' sets the URL for good", m->url);
 	return rc;
 }
 
@@ -86,15 +86,19 @@ static int login_command(struct nanopod *np, const struct options *o)
 
 	if (!settings_text(np->settings, SETTING_ID_URL)) /* before a secret is typed */
 		return print_fail_field(np, STATUS_USAGE, "url",
-			"'nanopod config set url URL' sets it, --url says it once", "cannot sign in: no market is set");
+			"'nanopod config set url URL' sets it; --url sets it for one command",
+			"cannot sign in: no market is set");
 	if (strncmp(settings_text(np->settings, SETTING_ID_URL), "unix:", 5) == 0)
-		return print_fail(np, STATUS_USAGE, "whoever may open it is the operator",
+		return print_fail(np, STATUS_USAGE, "whoever may open the socket is the operator",
 			"cannot sign in: a unix socket takes no token");
 	rc = login_take(np, o, &token);
 	if (rc)
 		return rc;
 	rc = market_sign_in_by(np, o, token,
-		option_given(o, "token-file") ? option_text(o, "token-file") : "what you gave", 0, &m);
+		option_given(o, "token-file") ? option_text(o, "token-file")
+			: np->tty_in          ? "the terminal"
+					      : "standard input",
+		0, &m);
 	if (!rc) {
 		rc = market_whoami(m) ? market_fail(m, "cannot sign in") : login_keep(m, token);
 		market_sign_out(m);
@@ -111,23 +115,22 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-	{ "nanopod login", "asks for the token without showing it" },
-	{ "nanopod login <token.txt", "takes it from standard input" },
+	{ "nanopod login", "type the token without showing it" },
+	{ "nanopod login <token.txt", "read it from standard input" },
 	{ "nanopod login --profile prod --url https://market.example.org",
-		"another market's token, for a profile of its own" },
+		"another market's token, for its own profile" },
 	{ 0 },
 };
 
 const struct command cmd_login = {
 	.name = "login",
 	.args = "",
-	.summary = "keep a token for the market",
+	.summary = "sign in: save a token for the market",
 	.examples = examples,
-	.description = "The market is asked whose token it is before it is kept; one that it refuses is not kept, and "
-		       "the one that was "
-		       "there stays. The file is ~/.config/nanopod/token (token-PROFILE in a profile), for you alone. "
-		       "A token is never given as "
-		       "an option, where other users could see it. NANOPOD_TOKEN counts before the file.",
+	.description = "Asks the market whose token it is before saving it; a token that the market refuses is not "
+		       "saved, and the old one stays. The file is ~/.config/nanopod/token (token-PROFILE in a "
+		       "profile), readable only by you. A token is never an option, where other users could see it. "
+		       "NANOPOD_TOKEN wins over the file.",
 	.options = options,
 	.flags = COMMAND_MARKET,
 	.run = login_command,

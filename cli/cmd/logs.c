@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod logs: what nodes say, in the order of time: their consoles as the market keeps them, and
- * over SSH journals, files and commands. With -f it goes on over restarts and lost connections, and no
- * line is lost or there twice.
+ * nanopod logs: prints logs of nodes in the order of time: consoles as the market keeps them, and over SSH
+ * journals, files and commands. With -f it follows over restarts and lost connections; no line is lost, none comes
+ * twice.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -31,13 +31,13 @@ struct logs {
 	const struct options *o;
 	struct log_want want;
 	struct pssh_list *hosts;
-	char **words;              /* what is asked for, after the node's name where there was one */
+	char **words; /* the wanted logs: words after the node's name, if there was one */
 	int word_count;
 	struct buf command;        /* after "--" */
 	struct market_link *m;
 	struct connect *connect;
 	struct logtail *tail;
-	struct clusterlogs *cluster; /* what was named is a provisioned one */
+	struct clusterlogs *cluster; /* the first word names a provisioned cluster */
 	const char *first;         /* the word that named a node or a reservation */
 	size_t width;
 	uint64_t seq;
@@ -50,46 +50,47 @@ static const struct option options[] = {
 	{ .name = "follow",
 		.letter = 'f',
 		.kind = OPTION_FLAG,
-		.help = "go on with what comes, also over restarts and lost connections" },
+		.help = "follow, also over restarts and lost connections" },
 	{ .name = "lines",
 		.letter = 'n',
 		.kind = OPTION_STRING,
 		.arg = "N|all",
 		.fallback = "100",
-		.help = "of what each log had already, the last N lines" },
+		.help = "start with the last N lines of each log" },
 	{ .name = "since",
 		.kind = OPTION_STRING,
 		.arg = "TIME",
-		.help = "only what was said since: '2h' ago, 'today 09:00', a date, @unix" },
-	{ .name = "until", .kind = OPTION_STRING, .arg = "TIME", .help = "only what was said until then" },
+		.help = "print only lines since then: '2h' ago, 'today 09:00', a date, @unix" },
+	{ .name = "until", .kind = OPTION_STRING, .arg = "TIME", .help = "print only lines until then" },
 	{ .name = "priority",
 		.letter = 'p',
 		.kind = OPTION_ENUM,
 		.values = "emerg|alert|crit|err|warning|notice|info|debug",
-		.help = "only what is as bad as this or worse, as the journal or the line says" },
-	{ .name = "failed", .kind = OPTION_FLAG, .help = "of a cluster, all that tells why something failed" },
+		.help = "minimum severity, as the journal or the line tells it" },
+	{ .name = "failed",
+		.kind = OPTION_FLAG,
+		.help = "of a cluster, print everything that tells why something failed" },
 	{ .name = "timestamps",
 		.letter = 't',
 		.kind = OPTION_FLAG,
 		.section = "Output",
-		.help = "when each line was written, before it" },
+		.help = "print the time before each line" },
 	{ .name = "no-label",
 		.kind = OPTION_FLAG,
 		.section = "Output",
-		.help = "lines as they are, without the nodes' names" },
+		.help = "print lines unchanged, without the nodes' names" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod logs train-0", "the last that its console said: the boot, and what went wrong" },
-	{ "nanopod logs -r train -f", "the consoles of all nodes of a reservation, as they go on" },
-	{ "nanopod logs -r train -f journal /var/log/train.log", "journals and a file of all nodes, in order of time" },
-	{ "nanopod logs -w 'n[1-8]' --since 2h -p err journal",
-		"what went wrong in the last two hours on plain hosts" },
+	{ "nanopod logs train-0", "the end of its console: the boot, and what went wrong" },
+	{ "nanopod logs -r train -f", "follow the consoles of all nodes of a reservation" },
+	{ "nanopod logs -r train -f journal /var/log/train.log", "follow journals and a file of all nodes" },
+	{ "nanopod logs -w 'n[1-8]' --since 2h -p err journal", "errors of the last two hours on plain hosts" },
 	{ "nanopod logs train-0 unit:slurmd -o jsonl", "a unit's journal, for programs" },
-	{ "nanopod logs -r train -f -- nvidia-smi dmon", "a command's output, labelled" },
-	{ "nanopod logs lab -f -p err slurmctld slurmd", "of a provisioned cluster, wherever these log" },
-	{ "nanopod logs lab -f job/12", "what a job writes, on the node that has it" },
+	{ "nanopod logs -r train -f -- nvidia-smi dmon", "a command's output with the nodes' names" },
+	{ "nanopod logs lab -f -p err slurmctld slurmd", "errors of two services of a provisioned cluster" },
+	{ "nanopod logs lab -f job/12", "a job's output, from the node that has it" },
 	{ 0 },
 };
 
@@ -105,7 +106,7 @@ static int64_t logs_midnight(time_t now)
 	return mktime(&t);
 }
 
-/* "2h" is two hours ago; else a time, which may be past. */
+/* "2h" means two hours ago; anything else is a time, which may be past. */
 static int read_time(struct logs *l, const char *name, int64_t *out)
 {
 	const char *text = option_text(l->o, name);
@@ -129,7 +130,7 @@ static int read_time(struct logs *l, const char *name, int64_t *out)
 		if (when_start(text, from, out, &f) == 0)
 			return STATUS_OK;
 	if (when_start(text, logs_midnight(now), out, &f) == 0) {
-		if (*out > now && isdigit((unsigned char)*text)) /* "18:00" in the morning was yesterday's */
+		if (*out > now && isdigit((unsigned char)*text)) /* "18:00" typed in the morning means yesterday's */
 			*out -= 86400;
 		return STATUS_OK;
 	}
@@ -151,7 +152,7 @@ static int read_want(struct logs *l)
 		l->want.lines = -1;
 	else if (str_to_long(lines, 0, 10000000, &l->want.lines) != 0)
 		return print_fail_field(l->np, STATUS_USAGE, "--lines", NULL,
-			"'%s' is no number of lines; 'all' is all of them", lines);
+			"'%s' is not a number of lines; 'all' prints all", lines);
 	for (int i = 0; priority && i < 8; i++)
 		if (strcmp(priorities[i], priority) == 0)
 			l->want.priority = i;
@@ -159,7 +160,7 @@ static int read_want(struct logs *l)
 	status = status ? status : read_time(l, "until", &l->want.until);
 	if (!status && l->want.follow && l->want.until)
 		return print_fail_field(l->np, STATUS_USAGE, "--until", NULL,
-			"--follow has no end, so --until is too much");
+			"--follow and --until exclude each other");
 	if (!status && !option_given(l->o, "lines"))
 		l->want.lines = l->want.since ? -1 : l->want.priority >= 0 ? LINES_FILTERED : LINES_FALLBACK;
 	return status;
@@ -176,7 +177,7 @@ static bool in_market(struct logs *l, const char *name)
 	return found || (l->np->nodes && nodes_of_host(l->np->nodes, name));
 }
 
-/* Options that choose hosts narrow a cluster down. */
+/* Options that choose hosts choose among a cluster's members. */
 static void leave_out(struct logs *l, struct pssh_list *chosen)
 {
 	struct cluster *c = l->cluster->cluster;
@@ -190,8 +191,8 @@ static void leave_out(struct logs *l, struct pssh_list *chosen)
 }
 
 /*
- * Is the first word a provisioned cluster? Where a reservation has that name too, it is one where the words say so. Its
- * members become the hosts. given: options named hosts.
+ * Is the first word a provisioned cluster? Where a reservation has the same name, the other words decide. The
+ * cluster's members become the hosts. given: options named hosts.
  */
 static int read_cluster(struct logs *l, bool given)
 {
@@ -202,7 +203,7 @@ static int read_cluster(struct logs *l, bool given)
 
 	if (name && clusterlogs_known(name))
 		rc = clusterlogs_open(name, &l->want, &l->cluster, &f);
-	if (rc && (rc != -ENOENT || failed)) /* planned, but never applied: it may be something else too */
+	if (rc && (rc != -ENOENT || failed)) /* planned but never applied: the name may mean something else */
 		return print_fail(l->np, STATUS_FAILURE, NULL, "%s", f.text);
 	for (int i = 1; l->cluster && i < l->word_count; i++)
 		own |= clusterlogs_word(l->cluster, l->words[i]);
@@ -212,7 +213,7 @@ static int read_cluster(struct logs *l, bool given)
 	}
 	if (failed && (!l->cluster || l->word_count > 1 || l->command.len || l->want.follow))
 		return print_fail_field(l->np, STATUS_USAGE, "--failed", NULL,
-			"'nanopod logs CLUSTER --failed' takes a provisioned cluster alone");
+			"'nanopod logs CLUSTER --failed' works only for a provisioned cluster");
 	if (!l->cluster)
 		return STATUS_OK;
 	if (given)
@@ -227,7 +228,7 @@ static int read_cluster(struct logs *l, bool given)
 	return STATUS_OK;
 }
 
-/* The words: first a node or a reservation where no option names any; what follows "--" is a command. */
+/* Where no option names hosts, the first word is a node or reservation. Words after "--" are a command. */
 static int logs_read_words(struct logs *l)
 {
 	int split = option_split(l->o), status;
@@ -243,8 +244,7 @@ static int logs_read_words(struct logs *l)
 		return status;
 	if (l->word_count == 0)
 		return print_fail(l->np, STATUS_USAGE,
-			"'nanopod logs NODE', 'nanopod logs -r RESERVATION', 'nanopod logs CLUSTER'",
-			"the logs of which node?");
+			"'nanopod logs NODE', 'nanopod logs -r RESERVATION', 'nanopod logs CLUSTER'", "no node given");
 	nodes_guess(l->np, (const char *[]){ l->words[0] }, 1, true);
 	if (l->np->nodes && !nodes_of_host(l->np->nodes, l->words[0])) {
 		char *group;
@@ -276,26 +276,26 @@ static int logs_add(struct logs *l, const char *name, enum log_kind kind, const 
 
 	if (kind == LOG_CONSOLE && !n)
 		return print_fail(l->np, STATUS_NOTFOUND, "'nanopod logs -w HOST journal' reads its journal",
-			"'%s' is no node of the market, so nobody keeps its console", name);
+			"'%s' is not a node of the market, which keeps only consoles of nodes", name);
 	if (kind != LOG_CONSOLE && n && !node_reachable(n) && !l->want.follow)
 		return node_unreachable(l->np, n);
 	return logtail_add(l->tail, name, kind, what, kind == LOG_CONSOLE ? n->id : NULL);
 }
 
-/* It may be one of a cluster's, whose name was mistyped. */
+/* Perhaps the name of a cluster was mistyped. */
 static int no_log(struct logs *l, const struct fail *f)
 {
 	char *near = l->first && !logs_node_of(l, l->first) ? runlog_near(l->first) : NULL, hint[200];
 
-	snprintf(hint, sizeof hint, "was the cluster '%.63s' meant? it has logs of its own", near ? near : "");
+	snprintf(hint, sizeof hint, "did you mean the cluster '%.63s'? it has more logs", near ? near : "");
 	print_fail(l->np, STATUS_USAGE,
-		near ? hint : "a cluster has more: 'nanopod provision list' shows those that are known here", "%s",
+		near ? hint : "a cluster has more logs; 'nanopod provision list' lists the clusters known here", "%s",
 		f->text);
 	free(near);
 	return STATUS_USAGE;
 }
 
-/* All that was asked for of one host. Of a node the console is meant, of another host the journal. */
+/* Adds the wanted logs of one host. The default is a node's console, and another host's journal. */
 static int logs_add_host(struct logs *l, const char *name)
 {
 	struct fail f = { 0 };
@@ -385,7 +385,7 @@ static void show_label(struct logs *l, const struct logtail_line *t)
 
 		what = t->kind == LOG_COMMAND && !l->cluster ? "--" : what;
 		fputc(' ', out);
-		print_safe_line(out, what);   /* a program on the node called itself so */
+		print_safe_line(out, what); /* a name that a program on the node chose */
 		n += 1 + strlen(what);
 	}
 	fputc(':', out);
@@ -429,7 +429,7 @@ static int logs_show(void *arg, const struct logtail_line *t)
 
 /* ---- The command --------------------------------------------------------------------------- */
 
-/* Steps of it that failed; before the rest, whose times are of now. */
+/* Failed steps come first: the times of the rest are of now. */
 static void show_step(void *arg, const struct clusterlogs_step *s, const char *text, size_t len)
 {
 	struct logline line = { .us = s->us, .priority = -1, .len = len, .text = (char *)text };
@@ -467,7 +467,7 @@ static int pick_all(struct logs *l)
 	return status;
 }
 
-/* Of each member together, so that its lines have one colour. */
+/* Adds a member's logs together, so that its lines have one colour. */
 static int go_cluster(struct logs *l)
 {
 	struct clusterlogs *c = l->cluster;
@@ -543,24 +543,20 @@ static int logs_run(struct nanopod *np, const struct options *o)
 const struct command cmd_logs = {
 	.name = "logs",
 	.args = "[NODE|RESERVATION|CLUSTER] [LOG...] [-- COMMAND...]",
-	.summary = "print and follow what nodes say",
+	.summary = "print and follow logs of nodes",
 	.examples = examples,
-	.description = "Without a LOG it is the console of a node: what it said while it started, as the market keeps "
-		       "it, also where the "
-		       "node cannot be reached; of a plain host it is the journal. The lines of all logs are merged by "
-		       "their times.\n\n"
-		       "With -f it goes on where it was when a node starts again, a connection is lost or a file is "
-		       "rotated: a journal by its "
-		       "cursor, a file by inode and offset, a console by its numbers. Commands are run again.\n\n"
-		       "Of a cluster that 'nanopod provision' made a LOG is also what its stacks call theirs "
-		       "(slurmctld, slurmd, k3s ...), "
-		       "pod/[NAMESPACE/]NAME or job/ID: it is known which nodes have it and where. Without a LOG it is "
-		       "all of them.",
-	.positional =
-		"NODE      a node, a reservation (all of its nodes), or a host as ssh knows it; not with -r or -w\n"
-		"CLUSTER   a provisioned cluster, as 'nanopod provision list' has them\n"
-		"LOG       console, journal, unit:NAME or NAME.service, a file's path, or a word of the cluster's\n"
-		"COMMAND   what to run there; its output is the log",
+	.description = "Without a LOG prints a node's console, boot included, as the market keeps it, also where "
+		       "the node cannot be reached; of a plain host it prints the journal. Merges the lines of all "
+		       "logs by their times.\n\nWith -f it continues where it was when a node restarts, a "
+		       "connection is lost or a file is rotated: a journal by its cursor, a file by inode and "
+		       "offset, a console by its numbers. Commands run again.\n\nOf a cluster made by 'nanopod "
+		       "provision' a LOG may also be one that its stacks name (slurmctld, slurmd, k3s ...), "
+		       "pod/[NAMESPACE/]NAME or job/ID: nanopod knows which nodes have it and where. Without a LOG "
+		       "it prints all of them.",
+	.positional = "NODE      a node, a reservation (all of its nodes), or a host that ssh knows; not with -r, -w\n"
+		      "CLUSTER   a provisioned cluster, as 'nanopod provision list' lists them\n"
+		      "LOG       console, journal, unit:NAME or NAME.service, a file's path, or a cluster's log\n"
+		      "COMMAND   command to run there; its output is the log",
 	.options = options,
 	.formats = "text|jsonl",
 	.flags = COMMAND_CONNECT | COMMAND_NODES,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod nodes: the nodes that one has, where each is reached and how it stands. */
+/* nanopod nodes: lists the account's nodes, with state and address. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,16 +15,16 @@
 static const struct column columns[] = {
 	{ "node", COLUMN_ID, "its name" },
 	{ "id", COLUMN_WIDE, "its id" },
-	{ "reservation", 0, "what it belongs to" },
+	{ "reservation", 0, "its reservation" },
 	{ "status", 0, "pending, running, ended or failed" },
 	{ "type", 0, "type of node" },
-	{ "zone", COLUMN_WIDE, "where it is" },
-	{ "address", 0, "where SSH is reached" },
-	{ "port", COLUMN_RIGHT | COLUMN_RAW, "the port there" },
-	{ "user", COLUMN_WIDE, "who signs in" },
-	{ "ends", 0, "until when it is bought" },
-	{ "made", COLUMN_WIDE, "when it was asked for" },
-	{ "message", COLUMN_WIDE, "what its host or the market says of it" },
+	{ "zone", COLUMN_WIDE, "its zone" },
+	{ "address", 0, "address for SSH" },
+	{ "port", COLUMN_RIGHT | COLUMN_RAW, "port for SSH" },
+	{ "user", COLUMN_WIDE, "user for SSH" },
+	{ "ends", 0, "end of its time" },
+	{ "made", COLUMN_WIDE, "when it was created" },
+	{ "message", COLUMN_WIDE, "message of its host or the market" },
 	{ "host_keys", COLUMN_RAW | COLUMN_HIDDEN, "its SSH host keys" },
 	{ 0 },
 };
@@ -101,19 +101,18 @@ static int nodes_print(struct nanopod *np, const struct options *o, const struct
 		}
 	rc = rows_end(r);
 	buf_release(&keys);
-	/* A name that fits nothing is a mistake; a pattern may. */
+	/* A name that matches nothing is a mistake; a pattern may match nothing. */
 	for (int i = 0; !rc && i < option_argc(o); i++)
 		if (!strpbrk(option_argv(o)[i], "*?[") && !names_one(n, option_argv(o)[i]))
 			return print_fail_field(np, STATUS_NOTFOUND, "NODE",
-				"'nanopod nodes --all' lists them, those that ended too",
-				"no node of yours %s '%.100s'",
-				option_given(o, "all") ? "is called" : "that runs or is about to is called",
-				option_argv(o)[i]);
+				"'nanopod nodes --all' lists all nodes, also ended ones", "you have no %s '%.100s'",
+				option_given(o, "all") ? "node" : "running or pending node", option_argv(o)[i]);
 	if (!rc && !shown && n->count && cell_for_people(np) && !option_given(o, "quiet"))
-		print_note(np, "none of your nodes fits; 'nanopod nodes -o wide' shows type and zone of each");
+		print_note(np, "no node matches; 'nanopod nodes -o wide' shows type and zone of each");
 	else if (!rc && !shown && cell_for_people(np) && !option_given(o, "quiet"))
-		print_note(np, "no node %s%s", option_given(o, "all") ? "fits" : "runs or is about to",
-			option_given(o, "all") ? "" : "; '--all' shows those that ended");
+		print_note(np, "%s",
+			option_given(o, "all") ? "no nodes"
+					       : "no running or pending nodes; '--all' lists ended ones too");
 	return rc;
 }
 
@@ -131,8 +130,8 @@ static int nodes_command(struct nanopod *np, const struct options *o)
 		return rc;
 	rc = nodes_load(m, reservation, option_given(o, "all"), &n);
 	if (rc == REASON_NOT_FOUND && reservation)
-		rc = print_fail_field(np, STATUS_NOTFOUND, "--reservation",
-			"'nanopod reservations' lists what you have", "there is no reservation '%.100s'", reservation);
+		rc = print_fail_field(np, STATUS_NOTFOUND, "--reservation", "'nanopod reservations' lists yours",
+			"no reservation '%.100s'", reservation);
 	else if (rc)
 		rc = market_fail(m, "cannot list your nodes");
 	else
@@ -145,29 +144,29 @@ static int nodes_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "reservation", 'r', OPTION_STRING, "RESERVATION", .help = "only those of this reservation",
+	{ "reservation", 'r', OPTION_STRING, "RESERVATION", .help = "list only nodes of this reservation",
 		.complete = COMPLETE_RESERVATION },
-	{ "all", 'a', OPTION_FLAG, .help = "also those that ended or failed" },
-	{ "type", 0, OPTION_STRING, "TYPE", .help = "only those of this type", .complete = COMPLETE_TYPE },
-	{ "zone", 0, OPTION_STRING, "ZONE", .help = "only those in this zone" },
+	{ "all", 'a', OPTION_FLAG, .help = "list ended and failed nodes too" },
+	{ "type", 0, OPTION_STRING, "TYPE", .help = "list only nodes of this type", .complete = COMPLETE_TYPE },
+	{ "zone", 0, OPTION_STRING, "ZONE", .help = "list only nodes in this zone" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod nodes", "all that run or are about to" },
-	{ "nanopod nodes -r train -o wide", "those of one reservation, with what their hosts say" },
-	{ "nanopod nodes 'train-*' --all -o json", "by name, the ended ones too" },
+	{ "nanopod nodes", "running and pending nodes" },
+	{ "nanopod nodes -r train -o wide", "nodes of one reservation, with messages of their hosts" },
+	{ "nanopod nodes 'train-*' --all -o json", "by name, ended ones too" },
 	{ 0 },
 };
 
 const struct command cmd_nodes = {
 	.name = "nodes",
 	.args = "[NODE...]",
-	.summary = "the nodes that you have",
+	.summary = "list your nodes",
 	.examples = examples,
 	.description = "'nanopod ssh NODE', 'nanopod run -r RESERVATION -- COMMAND', 'nanopod cp', 'nanopod tunnel' "
-		       "and 'nanopod logs' "
-		       "reach them by these names; their host keys are the market's word, so nothing is asked.",
+		       "and 'nanopod logs' reach nodes by these names. The market vouches for their host keys, so "
+		       "nanopod does not ask about them.",
 	.positional = "NODE  only these: names, patterns like 'train-*', ids",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",

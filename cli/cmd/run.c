@@ -37,47 +37,47 @@ static const struct option options[] = {
 		.kind = OPTION_STRING,
 		.arg = "DIR|-",
 		.complete = COMPLETE_DIR,
-		.help = "only the hosts that failed in a --save DIR, or in 'run -o jsonl' on standard input" },
+		.help = "run only on hosts that failed in a --save DIR, or in 'run -o jsonl' on standard input" },
 	{ .name = "gather",
 		.letter = 'b',
 		.kind = OPTION_FLAG,
 		.section = "Output",
-		.help = "show the output at the end, once for all hosts that said the same" },
+		.help = "show the output at the end, once for all hosts with the same" },
 	{ .name = "diff",
 		.kind = OPTION_FLAG,
 		.section = "Output",
-		.help = "as --gather, and of the smaller groups only what differs from the largest" },
+		.help = "like --gather, but show of smaller groups only the difference from the largest" },
 	{ .name = "no-label",
 		.kind = OPTION_FLAG,
 		.section = "Output",
-		.help = "output as it is, without the hosts' names" },
+		.help = "print output unchanged, without the hosts' names" },
 	{ .name = "quiet",
 		.letter = 'q',
 		.kind = OPTION_FLAG,
 		.section = "Output",
-		.help = "no output of the hosts: only what failed, and the exit status" },
+		.help = "print no output of the hosts, only failures" },
 	{ .name = "save",
 		.kind = OPTION_STRING,
 		.arg = "DIR",
 		.complete = COMPLETE_DIR,
 		.section = "Output",
-		.help = "keep what each host said in DIR/HOST.stdout, .stderr and .status" },
+		.help = "keep each host's output in DIR/HOST.stdout, .stderr and .status" },
 	{ .name = "stdin",
 		.kind = OPTION_FLAG,
 		.section = "Input",
-		.help = "give standard input to the command on every host" },
+		.help = "send standard input to the command on every host" },
 	{ .name = "script",
 		.letter = 's',
 		.kind = OPTION_STRING,
 		.arg = "FILE",
 		.complete = COMPLETE_FILE,
 		.section = "Input",
-		.help = "run this local script there; the words are its arguments" },
+		.help = "run this local script; the words are its arguments" },
 	{ .name = "tty",
 		.letter = 't',
 		.kind = OPTION_FLAG,
 		.section = "Input",
-		.help = "give the command a terminal" },
+		.help = "run the command in a terminal" },
 	{ .name = "fanout",
 		.letter = 'f',
 		.kind = OPTION_INT,
@@ -85,27 +85,27 @@ static const struct option options[] = {
 		.min = 1,
 		.max = 65536,
 		.setting = "fanout",
-		.help = "work on N hosts at a time (not set: open 128 connections at a time, and run on all)" },
+		.help = "run on N hosts at a time (default: on all, opening 128 connections at a time)" },
 	{ .name = "timeout",
 		.kind = OPTION_DURATION,
 		.may_none = true,
 		.setting = "timeout",
-		.help = "end the command where it takes longer on a host" },
+		.help = "timeout for the command on each host" },
 	{ .name = "largest",
 		.letter = 'S',
 		.kind = OPTION_FLAG,
-		.help = "return the largest exit status of all hosts" },
+		.help = "exit with the largest exit status of all hosts" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod run -w 'n[1-64]' -- uptime", "on 64 hosts at once, each line with its host's name" },
-	{ "nanopod run -w 'n[1-64]' -b -- uname -r", "hosts that say the same are shown once" },
+	{ "nanopod run -w 'n[1-64]' -b -- uname -r", "hosts with the same output are shown once" },
 	{ "nanopod run -r train -- nvidia-smi", "on every node of a reservation" },
-	{ "nanopod run -w @gpu --diff -- cat /etc/hosts", "what differs from what most hosts say" },
+	{ "nanopod run -w @gpu --diff -- cat /etc/hosts", "only what differs from most hosts" },
 	{ "nanopod run -w 'n[1-64]' -f 1 -- systemctl restart web", "one host after the other" },
 	{ "nanopod run -w 'n[1-9]' --script setup.sh -- --fast", "a local script, with an argument" },
-	{ "tar c etc | nanopod run -w 'n[1-9]' --stdin -- tar x -C /", "standard input for all" },
+	{ "tar c etc | nanopod run -w 'n[1-9]' --stdin -- tar x -C /", "standard input for every host" },
 	{ "nanopod run -w 'n[1-64]' --save out -- make check", "keep each host's output in out/" },
 	{ "nanopod run --failed-from out", "the same command again, only where it failed" },
 	{ 0 },
@@ -120,11 +120,11 @@ static int check_options(struct nanopod *np, const struct options *o)
 	bool gather = option_given(o, "gather") || option_given(o, "diff");
 
 	if (option_given(o, "stdin") && names)
-		return print_fail_field(np, STATUS_USAGE, "--stdin", "put the names into a file for --hosts-file",
+		return print_fail_field(np, STATUS_USAGE, "--stdin", "put the hosts into a file for --hosts-file",
 			"standard input cannot hold both the hosts and the commands' input");
 	if (from && select_given(o))
 		return print_fail_field(np, STATUS_USAGE, "--failed-from", "use --exclude to leave hosts out",
-			"--failed-from names the hosts itself, so --hosts is too much");
+			"--failed-from names the hosts: leave out --hosts");
 	if (gather && (np->format == FORMAT_JSON || np->format == FORMAT_JSONL))
 		return print_fail_field(np, STATUS_USAGE, "--gather", NULL,
 			"--gather is for people, -o json for programs: choose one");
@@ -175,7 +175,7 @@ static int select_hosts(struct run *r, struct pssh_list *hosts, char **command)
 	}
 	if (!status && !given)
 		status = print_fail_field(r->np, STATUS_USAGE, "--hosts", "nanopod run -w 'n[1-64]' -- COMMAND",
-			"no hosts are named");
+			"no hosts given");
 	return status;
 }
 
@@ -195,7 +195,7 @@ static int build_command(struct run *r, const char *saved)
 		return STATUS_OK;
 	}
 	if (!words[0])
-		return print_fail(r->np, STATUS_USAGE, "nanopod run -w 'n[1-64]' -- COMMAND", "no command is given");
+		return print_fail(r->np, STATUS_USAGE, "nanopod run -w 'n[1-64]' -- COMMAND", "no command given");
 	if (script_join(words, &r->command) != 0)
 		return print_fail(r->np, STATUS_USAGE, "'--script FILE' sends a longer one",
 			"the command is longer than %d bytes", COMMAND_MAX);
@@ -246,7 +246,7 @@ static void save_event(struct run *r, const struct pssh_event *ev, struct outcom
 	if (rc) {
 		r->save_broke = true;
 		fanout_quiet(&r->fanout);
-		print_fail_field(r->np, STATUS_FAILURE, "--save", NULL, "%s; the hosts are being stopped", f.text);
+		print_fail_field(r->np, STATUS_FAILURE, "--save", NULL, "%s; stopping the hosts", f.text);
 		fanout_cancel(&r->fanout);
 	}
 }
@@ -271,7 +271,7 @@ static int begin_saving(struct run *r)
 	if (!option_given(r->o, "save"))
 		return STATUS_OK;
 	buf_init(&what, COMMAND_MAX * 2);
-	/* A script is not to be found again: what begins with # is for the reader only. */
+	/* A script is not kept, so it cannot be repeated: the # line only tells the reader which one it was. */
 	if (option_given(r->o, "script"))
 		rc = buf_addf(&what, "# script %s\n", option_text(r->o, "script"));
 	else
@@ -356,7 +356,7 @@ static int run_verb(struct nanopod *np, const struct options *o)
 	if (!status)
 		status = build_command(&r, saved);
 	if (!status && pssh_list_count(hosts) == 0)
-		print_note(np, "nothing to do: no host had failed");
+		print_note(np, "nothing to do: no host failed");
 	else if (!status)
 		status = run_on_hosts(&r, hosts);
 	save_close(&r.save);
@@ -372,14 +372,12 @@ const struct command cmd_run = {
 	.args = "[--] COMMAND [ARGUMENT...]",
 	.summary = "run a command on many hosts at once",
 	.examples = examples,
-	.description = "The words are joined by spaces and given to the person's shell on each host, as ssh does. "
-		       "Output comes as the "
-		       "hosts say it, a line at a time, with their names in front; errors are marked with '!' and go "
-		       "to standard error.\n\n"
-		       "The exit status is the command's own where there is one host (255: it was not reached; 8: "
-		       "--timeout ended it), else 0 where all hosts "
-		       "succeeded and 10 where some did not. Ctrl-C ends the commands on the hosts too, and says what "
-		       "became of them.",
+	.description = "Joins the words by spaces and gives them to your shell on each host, as ssh does. Prints "
+		       "output line by line as it arrives, with the host's name in front; lines of standard error "
+		       "are marked with '!' and go to standard error.\n\nThe exit status for one host is the "
+		       "command's (255: the connection failed; 8: --timeout ended it); for many it is 0 where all "
+		       "succeeded and 10 where some failed. Ctrl-C ends the commands on the hosts too, and says "
+		       "what became of them.",
 	.positional = "COMMAND   what to run on the hosts\nARGUMENT  further words of it, or with --script the "
 		      "script's arguments",
 	.options = options,

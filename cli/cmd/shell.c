@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod shell: the same commands, line by line, over connections that stay warm. */
+/* nanopod shell: runs the same commands line by line over connections that stay open. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -39,10 +39,10 @@ struct shell {
 	struct candidates candidates;
 };
 
-/* Words that are commands here only. */
+/* Commands of the shell only. */
 static const char *const own[] = { "exit", "quit", "select", "-w", "help", "clear" };
 
-/* readline's completion is a function without an argument: where it finds the shell. */
+/* readline's completion functions take no argument of ours: they find the shell here. */
 static struct shell *current;
 
 static const struct option options[] = {
@@ -51,8 +51,8 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-	{ "nanopod shell -w 'n[1-64]'", "begin with 64 hosts selected" },
-	{ "printf 'uptime\\ndf -h /\\n' | nanopod shell -w @web", "lines from a file or a pipe" },
+	{ "nanopod shell -w 'n[1-64]'", "start with 64 hosts selected" },
+	{ "printf 'uptime\\ndf -h /\\n' | nanopod shell -w @web", "read lines from a pipe" },
 	{ 0 },
 };
 
@@ -80,7 +80,7 @@ static void shell_selected(struct shell *sh, const struct pssh_list *hosts)
 	free(names);
 }
 
-/* "+n5" adds, "-n5" takes away, anything else is the new selection. */
+/* "+n5" adds, "-n5" removes, anything else is the new selection. */
 static int change_selection(struct shell *sh, int argc, char **argv)
 {
 	struct pssh_list *hosts;
@@ -99,7 +99,7 @@ static int change_selection(struct shell *sh, int argc, char **argv)
 
 		if (strcmp(w, "-") == 0)
 			status = print_fail(sh->np, STATUS_USAGE, "'^FILE' reads them from a file",
-				"standard input is the shell's own");
+				"the shell itself reads standard input");
 		else if (strcmp(w, "none") == 0)
 			continue;
 		else if (w[0] == '-')
@@ -153,13 +153,13 @@ static int shell_split(const char *line, int *argc, char ***argv, char **room, s
 
 static const char help[] =
 	"  COMMAND…            run it on the selected hosts (also: run [options] -- COMMAND)\n"
-	"  select HOSTS…       choose hosts; +HOSTS adds, -HOSTS takes away, none clears (also: -w HOSTS)\n"
-	"  hosts, cp, ssh …    nanopod's own commands; 'cp FILE :/dir/' goes to the selected hosts\n"
-	"  !COMMAND            a command on this machine\n"
-	"  clear               an empty screen\n"
-	"  help [COMMAND]      this, or the help of a command\n"
+	"  select HOSTS…       choose hosts; +HOSTS adds, -HOSTS removes, none clears (also: -w HOSTS)\n"
+	"  hosts, cp, ssh …    nanopod's own commands; 'cp FILE :/dir/' copies to the selected hosts\n"
+	"  !COMMAND            run a command on this machine\n"
+	"  clear               clear the screen\n"
+	"  help [COMMAND]      show this, or the help of a command\n"
 	"  exit                end (also: Ctrl-D)\n"
-	"A host's command that is called like one of nanopod's is run by 'run -- NAME'.\n";
+	"To run a host's command with the name of one of nanopod's, type 'run -- NAME'.\n";
 
 static int local_command(struct shell *sh, const char *text)
 {
@@ -185,7 +185,7 @@ static int local_command(struct shell *sh, const char *text)
 	return status;
 }
 
-/* Plain text goes to the hosts as it is, so that quotes and pipes are the remote shell's. */
+/* Sends plain text to the hosts unchanged: the remote shell handles quotes and pipes. */
 static int on_selection(struct shell *sh, char *line)
 {
 	char name[] = "run", parted[] = "--", *argv[] = { name, parted, line, NULL };
@@ -213,7 +213,7 @@ static int shell_words(struct shell *sh, int argc, char **argv)
 		return STATUS_OK;
 	}
 	if (strcmp(argv[0], "shell") == 0)
-		return print_fail(sh->np, STATUS_USAGE, NULL, "this is the shell already");
+		return print_fail(sh->np, STATUS_USAGE, NULL, "this is already the shell");
 	return command_run(sh->np, argc, argv);
 }
 
@@ -245,7 +245,7 @@ static int do_line(struct shell *sh, char *line)
 		command_nomem();
 	if (!is_ours(sh, first)) {
 		if (strcmp(first, "cd") == 0 && !strpbrk(line, ";&|"))
-			print_note(sh->np, "each line is a shell of its own there: write 'cd DIR && COMMAND' in one");
+			print_note(sh->np, "each line runs in a new shell: write 'cd DIR && COMMAND' on one line");
 		free(first);
 		return on_selection(sh, line);
 	}
@@ -275,7 +275,7 @@ static void shell_found(void *arg, const char *word, const char *text)
 {
 	(void)text;
 	add_candidate(arg, word);
-	/* No blank where the word goes on. */
+	/* No blank where the word continues. */
 	if (*word && strchr(":/=", word[strlen(word) - 1]))
 		rl_completion_append_character = '\0';
 }
@@ -303,7 +303,7 @@ static void shell_add_own(struct candidates *c, const char *text)
 			add_candidate(c, own[i]);
 }
 
-/* The words up to the cursor, the last of them the one being typed. */
+/* The words up to the cursor; the last one is being typed. */
 static char **shell_complete(const char *text, int start, int end)
 {
 	static char hosts[] = "hosts";
@@ -336,7 +336,7 @@ static char **shell_complete(const char *text, int start, int end)
 	return rl_completion_matches(text, next_candidate);
 }
 
-/* Ctrl-C at the prompt: a new line, as in a shell. */
+/* Ctrl-C at the prompt starts a new line, as in a shell. */
 static int shell_interrupted(void)
 {
 	if (!signals_next())
@@ -360,7 +360,7 @@ static void make_parents(const char *path)
 	free(copy);
 }
 
-/* Commands may hold secrets: nobody else reads them. */
+/* Commands may contain secrets, so only this user may read the file. */
 static void open_history(struct shell *sh)
 {
 	const char *path = settings_none(sh->np->settings, SETTING_ID_HISTORY)
@@ -388,7 +388,7 @@ static void shell_remember(struct shell *sh, const char *line)
 {
 	HIST_ENTRY *last = history_length ? history_get(history_base + history_length - 1) : NULL;
 
-	/* As in a shell: a line that begins with a blank, or repeats the last one, is not kept. */
+	/* As in a shell, does not keep a line that begins with a blank or repeats the last one. */
 	if (!*line || *line == ' ' || (last && strcmp(last->line, line) == 0))
 		return;
 	add_history(line);
@@ -407,7 +407,7 @@ static void shell_interactive(struct shell *sh)
 	rl_catch_signals = 0;
 	rl_event_hook = shell_interrupted;
 	open_history(sh);
-	fprintf(sh->np->err, "'help' says what can be typed, Ctrl-D ends\n");
+	fprintf(sh->np->err, "'help' lists what you can type, Ctrl-D ends the shell\n");
 	while (!sh->leave && signals_begin() == 0) {
 		fflush(sh->np->out);
 		line = readline(sh->prompt);
@@ -423,7 +423,7 @@ static void shell_interactive(struct shell *sh)
 	free(sh->history);
 }
 
-/* Lines from a pipe or a file: the status of the last one that failed is the shell's. */
+/* Lines from a pipe or a file. The status is that of the last line that failed. */
 static int shell_scripted(struct shell *sh)
 {
 	char *line = NULL;
@@ -455,7 +455,7 @@ static int shell_run(struct nanopod *np, const struct options *o)
 
 	if (select_uses_stdin(o))
 		status = print_fail_field(np, STATUS_USAGE, "--hosts", "'^FILE' reads them from a file",
-			"standard input is the shell's own");
+			"the shell itself reads standard input");
 	if (!status)
 		status = select_options(np, o, hosts, &given);
 	if (!status) {
@@ -481,17 +481,14 @@ static int shell_run(struct nanopod *np, const struct options *o)
 const struct command cmd_shell = {
 	.name = "shell",
 	.args = "",
-	.summary = "the same commands line by line, over connections that stay open",
+	.summary = "run commands line by line over connections that stay open",
 	.examples = examples,
-	.description =
-		"A line is a command for the selected hosts, or one of nanopod's own: 'select HOSTS' chooses, 'run', "
-		"'cp', 'ssh' and "
-		"'hosts' are the commands of that name, 'help' lists the rest. The prompt shows the selection.\n\n"
-		"Connections are kept from line to line and made again where they were lost. Ctrl-C ends what runs, "
-		"not the shell. "
-		"Where standard input is no terminal, lines are read from it without a prompt, and the exit status is "
-		"that of the "
-		"last line that failed.",
+	.description = "A line is a command for the selected hosts, or one of nanopod's own: 'select HOSTS' chooses "
+		       "hosts, 'run', 'cp', 'ssh' and 'hosts' are the commands of that name, 'help' lists the rest. "
+		       "The prompt shows the selection.\n\nConnections stay open from line to line; lost ones are "
+		       "made again. Ctrl-C stops the running command, not the shell. Where standard input is not a "
+		       "terminal, it reads lines from there without a prompt, and the exit status is that of the "
+		       "last line that failed.",
 	.positional = NULL,
 	.options = options,
 	.formats = NULL,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod show: all that is known of one order, reservation, node or contract. What an id is, its prefix says. */
+/* nanopod show: shows one order, reservation, node or contract. The prefix of an id tells which it is. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static const char *show_span_text(const struct showing *s, int64_t start, int64_
 	char a[WHEN_TEXT], b[WHEN_TEXT], c[WHEN_TEXT];
 
 	if (end == MODEL_NEVER)
-		snprintf(room, size, "%.50s, without end", when_local(start, a));
+		snprintf(room, size, "%.50s, open end", when_local(start, a));
 	else
 		snprintf(room, size, "%.50s to %.50s (%s %.40s)", when_local(start, a), when_local(end, b),
 			start > s->now         ? "begins"
@@ -278,7 +278,7 @@ static int look_at_lease(void *arg, struct doc *d, long at, struct fail *f)
 	show_line(s, "window", "%s", show_span_text(s, l.start, l.end, span, sizeof span));
 	show_line(s, "price", "%s, %s in all", plan_rate(l.price, gpus, rate), money_text(l.cost, room));
 	if (l.interruptible)
-		show_line(s, "kind", "interruptible: it may be taken away after a notice");
+		show_line(s, "kind", "interruptible: the market may end it after a notice");
 	return 1;
 }
 
@@ -287,14 +287,14 @@ static int show_contract(struct showing *s, const char *id)
 	struct hunt h = { .s = s, .id = id };
 
 	if (!s->ours)
-		return print_fail(s->np, STATUS_FAILURE, "'nanopod orders --all' lists what you bought",
-			"cannot show '%s': this market does not tell contracts", id);
+		return print_fail(s->np, STATUS_FAILURE, "'nanopod orders --all' lists your orders",
+			"cannot show '%s': this market has no list of contracts", id);
 	if (market_each(s->m, "/np/v1/leases?active=true", look_at_lease, &h))
 		return market_fail(s->m, "cannot show '%s'", id);
 	if (h.found)
 		return STATUS_OK;
-	return print_fail(s->np, STATUS_NOTFOUND, "'nanopod orders --all' lists what you bought",
-		"there is no contract '%s' that runs or will run", id);
+	return print_fail(s->np, STATUS_NOTFOUND, "'nanopod orders --all' lists your orders",
+		"no pending or running contract '%s'", id);
 }
 
 /* ---- What is it? ------------------------------------------------------------------------- */
@@ -333,15 +333,14 @@ static int show_named(struct showing *s, const char *name)
 		return market_fail(s->m, "cannot look for '%.60s'", name);
 	if (*n.id)
 		return show_instance(s, n.id);
-	return print_fail(s->np, STATUS_NOTFOUND,
-		"'nanopod reservations' and 'nanopod orders --all' list what you have",
-		"there is no order, reservation, node or contract '%.60s'", name);
+	return print_fail(s->np, STATUS_NOTFOUND, "'nanopod reservations' and 'nanopod orders --all' list yours",
+		"no order, reservation, node or contract '%.60s'", name);
 }
 
 static int cmd_show_show_one(struct showing *s, const char *id)
 {
 	if (id[strcspn(id, "/?&# ")])
-		return print_fail(s->np, STATUS_USAGE, NULL, "'%.60s' is no id and no name", id);
+		return print_fail(s->np, STATUS_USAGE, NULL, "'%.60s' is neither an id nor a name", id);
 	if (ident_looks(IDENT_ORDER, id))
 		return show_order(s, id);
 	if (ident_looks(IDENT_INSTANCE, id))
@@ -382,16 +381,16 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
 	{ "nanopod show r-7f3a2c", "a reservation with its nodes and orders" },
-	{ "nanopod show ordr_2f8c1e7ab90d4 -o json", "an order, as the market tells it" },
+	{ "nanopod show ordr_2f8c1e7ab90d4 -o json", "an order as the market answers it" },
 	{ 0 },
 };
 
 const struct command cmd_show = {
 	.name = "show",
 	.args = "ID",
-	.summary = "all about one order, reservation, node or contract",
+	.summary = "show an order, reservation, node or contract",
 	.examples = examples,
-	.description = "With -o json it is the market's own document.",
+	.description = "-o json prints the market's own document.",
 	.positional = "ID  an id (ordr_ pool_ inst_ cont_), or the name of a reservation or node",
 	.options = options,
 	.formats = "table|json|jsonl",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod ssh: one host, as a person's own ssh would do it: a terminal, or a command with clean streams. */
+/* nanopod ssh: one host as the system's ssh would do it: a terminal, or a command with unchanged streams. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,41 +31,37 @@ struct session {
 	bool pty, raw;
 	enum escape escape;
 	bool disconnect;
-	struct buf held;      /* typed, but not taken by the host yet */
+	struct buf held; /* typed, but not sent to the host yet */
 };
 
 static const struct option options[] = {
-	{ .name = "forward-agent",
-		.letter = 'A',
-		.kind = OPTION_FLAG,
-		.help = "let the host use the keys of the agent here" },
-	{ .name = "tty", .letter = 't', .kind = OPTION_FLAG, .help = "a terminal for a command too" },
-	{ .name = "no-tty", .letter = 'T', .kind = OPTION_FLAG, .help = "no terminal" },
+	{ .name = "forward-agent", .letter = 'A', .kind = OPTION_FLAG, .help = "forward the local agent to the host" },
+	{ .name = "tty", .letter = 't', .kind = OPTION_FLAG, .help = "run a command in a terminal too" },
+	{ .name = "no-tty", .letter = 'T', .kind = OPTION_FLAG, .help = "run without a terminal" },
 	{ .name = "wait",
 		.kind = OPTION_OPTIONAL,
 		.arg = "DURATION",
-		.help = "wait for a node that does not run yet, 5m without a value" },
-	{ .name = "openssh", .kind = OPTION_FLAG, .help = "run the system's ssh with the same settings instead" },
+		.help = "wait for a node that does not run yet (5m without a value)" },
+	{ .name = "openssh", .kind = OPTION_FLAG, .help = "run the system's ssh with the same settings" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod ssh n1", "a shell on n1; '~.' at the start of a line ends it, '~?' shows more" },
+	{ "nanopod ssh n1", "a shell on n1; '~.' at the start of a line ends it, '~?' shows help" },
 	{ "nanopod ssh train-0", "a node that you bought" },
 	{ "nanopod ssh root@n1 -- journalctl -f", "a command" },
 	{ "nanopod ssh n1 cat /var/log/dump >dump", "its output, byte for byte" },
-	{ "nanopod ssh --openssh -A n1", "the same through the system's ssh" },
+	{ "nanopod ssh --openssh -A n1", "through the system's ssh, with agent forwarding" },
 	{ 0 },
 };
 
 /* ---- Escapes --------------------------------------------------------------------------- */
 
-static const char escape_help[] =
-	"\r\nAt the start of a line:\r\n"
-	"  ~.   end the connection\r\n"
-	"  ~^Z  stop nanopod, 'fg' goes on\r\n"
-	"  ~~   send ~\r\n"
-	"  ~?   this\r\n";
+static const char escape_help[] = "\r\nAt the start of a line:\r\n"
+				  "  ~.   end the connection\r\n"
+				  "  ~^Z  suspend nanopod; 'fg' continues\r\n"
+				  "  ~~   send ~\r\n"
+				  "  ~?   show this help\r\n";
 
 static void go_raw(struct session *s)
 {
@@ -88,7 +84,7 @@ static void ssh_suspend(struct session *s)
 	ssh_resize(s);
 }
 
-/* One byte after a ~ at a line's start. True where nothing of it is sent. */
+/* The byte after a ~ at the start of a line. True where nothing is sent to the host. */
 static bool ssh_escape(struct session *s, char c)
 {
 	switch (c) {
@@ -133,7 +129,7 @@ static void ssh_typed(struct session *s, const char *data, size_t len)
 	}
 }
 
-/* The terminal is the fanout's watched descriptor while the host takes what is typed. */
+/* Watches the terminal only while the host takes input. */
 static void ssh_pass_on(struct session *s)
 {
 	struct fanout *f = &s->fanout;
@@ -155,7 +151,7 @@ static void ssh_read_typed(struct session *s)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n <= 0) {
-		/* The terminal is gone. */
+		/* The terminal closed. */
 		s->disconnect = true;
 		return;
 	}
@@ -189,7 +185,7 @@ static int ssh_make(void *arg, struct fanout *f, struct pssh_task **out)
 	if (rc) {
 		pssh_task_free(t);
 		return print_fail(s->np, STATUS_FAILURE,
-			rc == PSSH_EUNSUPPORTED ? "the system's ssh can: add --openssh" : NULL, "%s",
+			rc == PSSH_EUNSUPPORTED ? "the system's ssh can forward it: add --openssh" : NULL, "%s",
 			pssh_error(fleet));
 	}
 	*out = t;
@@ -227,7 +223,7 @@ static int ssh_converse(struct session *s)
 	f->make = ssh_make;
 	f->arg = s;
 	f->progress.on = false;
-	/* Without a terminal there is nothing to escape: the fanout passes standard input on itself. */
+	/* Without a terminal there are no escapes: the fanout passes standard input on. */
 	f->input.open = !(s->pty && s->np->tty_in);
 	f->input.fd = f->input.open ? STDIN_FILENO : -1;
 	status = fanout_start(f);
@@ -254,14 +250,14 @@ static int ssh_converse(struct session *s)
 	if (s->disconnect) {
 		if (s->pty && s->np->tty_err)
 			fputc('\n', s->np->err);
-		print_note(s->np, "the connection to %s is ended", f->hosts[0].name);
+		print_note(s->np, "connection to %s ended", f->hosts[0].name);
 		return STATUS_TRANSPORT;
 	}
 	summary_show(f, NULL);
 	return summary_status(f, false);
 }
 
-/* Is it a node of the market? And does it run? */
+/* Looks up whether it is a node of the market, and with --wait waits until it runs. */
 static int ssh_look_up(struct session *s, const char *name)
 {
 	const struct node *n;
@@ -290,8 +286,8 @@ static int with_host(struct session *s, const char *name)
 	select_new(s->np, &hosts);
 	status = select_add(s->np, hosts, name);
 	if (!status && pssh_list_count(hosts) != 1)
-		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' is for many",
-			"'%s' is %zu hosts, ssh takes one", name, pssh_list_count(hosts));
+		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' runs on many",
+			"'%s' means %zu hosts, ssh takes one", name, pssh_list_count(hosts));
 	status = status ? status : ssh_look_up(s, pssh_list_get(hosts, 0));
 	if (!status && option_given(s->o, "openssh")) {
 		static char forward[] = "-A", tty[] = "-t", no_tty[] = "-T";
@@ -329,7 +325,7 @@ static int ssh_run(struct nanopod *np, const struct options *o)
 	int status;
 
 	if (option_given(o, "tty") && option_given(o, "no-tty"))
-		return print_fail_field(np, STATUS_USAGE, "--tty", NULL, "--tty and --no-tty contradict each other");
+		return print_fail_field(np, STATUS_USAGE, "--tty", NULL, "--tty and --no-tty exclude each other");
 	buf_init(&s.command, COMMAND_MAX);
 	buf_init(&s.held, 1 << 20);
 	if (script_join(words + 1, &s.command) != 0)
@@ -337,7 +333,7 @@ static int ssh_run(struct nanopod *np, const struct options *o)
 			"the command is longer than %d bytes", COMMAND_MAX);
 	s.pty = option_given(o, "tty") ? np->tty_in || option_count(o, "tty") > 1 : !s.command.len && np->tty_in;
 	if (option_given(o, "tty") && !s.pty)
-		print_warn(np, "standard input is no terminal, so there is none there either; -tt insists");
+		print_warn(np, "standard input is not a terminal, so the host gives none either; -tt forces one");
 	if (option_given(o, "no-tty"))
 		s.pty = false;
 	status = with_host(&s, words[0]);
@@ -349,18 +345,14 @@ static int ssh_run(struct nanopod *np, const struct options *o)
 const struct command cmd_ssh = {
 	.name = "ssh",
 	.args = "HOST [--] [COMMAND [ARGUMENT...]]",
-	.summary = "a shell or a command on one host",
+	.summary = "open a shell or run a command on one host",
 	.examples = examples,
-	.description = "What 'ssh HOST' reaches is reached: ~/.ssh/config, known hosts, keys and agent are the "
-		       "person's own. Without a "
-		       "COMMAND there is a terminal with a shell on it. The exit status is the command's, or 255 where "
-		       "the connection "
-		       "failed.\n\n"
-		       "A node that was bought is reached by its name: address, user and host key come from the "
-		       "market, so nothing is asked, and "
-		       "any other key is refused.",
-	.positional =
-		"HOST      name, user@name or name:port; or a node of yours\nCOMMAND   what to run instead of a shell",
+	.description = "Reaches what 'ssh HOST' reaches: ~/.ssh/config, known hosts, keys and agent are your own. "
+		       "Without a COMMAND it opens a terminal with a shell. The exit status is the command's, or "
+		       "255 where the connection failed.\n\nReaches a node that you bought by its name: the market "
+		       "tells its address, user and host key, so nanopod asks nothing and refuses any other key.",
+	.positional = "HOST      name, user@name or name:port; or a node of yours\nCOMMAND   command to run instead of "
+		      "a shell",
 	.options = options,
 	.formats = NULL,
 	.flags = COMMAND_STOP | COMMAND_CONNECT | COMMAND_NODES,

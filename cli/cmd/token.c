@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod token: make, list and revoke tokens. A new one is shown once, and nowhere else. */
+/* nanopod token: creates, lists and revokes tokens. A new one is shown once and kept nowhere. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 #include "cli/trade/scopes.h"
 
 static const struct column columns[] = {
-	{ "id", COLUMN_ID, "its id: what 'token revoke' takes" },
-	{ "name", 0, "what it is called" },
-	{ "scopes", 0, "what it may do" },
-	{ "created", 0, "when it was made" },
-	{ "expires", 0, "when it expires; nothing: never" },
+	{ "id", COLUMN_ID, "its id, for 'token revoke'" },
+	{ "name", 0, "its name" },
+	{ "scopes", 0, "its scopes: what it may do" },
+	{ "created", 0, "when it was created" },
+	{ "expires", 0, "when it expires; none: never" },
 	{ 0 },
 };
 
@@ -55,12 +55,13 @@ static int token_create(struct nanopod *np, const struct options *o, char **word
 
 	buf_init(&body, 64 * 1024);
 	if (!rc && wire_put_token(&body, &want))
-		rc = print_fail(np, STATUS_USAGE, NULL, "cannot make the token '%s': its name is not text", words[0]);
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot create the token '%s': its name is not valid text",
+			words[0]);
 	rc = rc ? rc : market_sign_in(np, o, 0, &m);
 	rc = rc ? rc : market_need_ours(m, "token create");
 	if (!rc)
 		rc = market_make(m, "/np/v1/tokens", &body, buf_text(&body))
-			? market_fail(m, "cannot make the token '%s'", words[0])
+			? market_fail(m, "cannot create the token '%s'", words[0])
 			: token_show_new(m, o);
 	buf_release(&body);
 	scopes_free(&want);
@@ -78,11 +79,12 @@ static int cmd_token_revoke(struct nanopod *np, const struct options *o, char **
 	for (; !rc && *words; words++) {
 		buf_init(&path, 4096);
 		if (buf_adds(&path, "/np/v1/tokens/") || client_quote(&path, *words))
-			rc = print_fail(np, STATUS_USAGE, NULL, "cannot revoke '%.60s': that is no token's id", *words);
+			rc = print_fail(np, STATUS_USAGE, NULL, "cannot revoke '%.60s': that is not a token's id",
+				*words);
 		else if (market_send(m, "DELETE", buf_text(&path), NULL, NULL))
 			rc = market_fail(m, "cannot revoke '%s'", *words);
 		else
-			print_note(np, "'%s' is revoked", *words);
+			print_note(np, "revoked '%s'", *words);
 		buf_release(&path);
 	}
 	market_sign_out(m);
@@ -103,34 +105,31 @@ static int token_command(struct nanopod *np, const struct options *o)
 
 static const struct option options[] = {
 	{ "scope", 0, OPTION_LIST, "LIST",
-		.help = "create: what it may do: read, trade, nodes, tokens, host, admin, parted by commas" },
-	{ "expires", 0, OPTION_STRING, "DURATION", .help = "create: how long it lives, as 90d, or never (90d)" },
+		.help = "create: scopes, comma-separated: read, trade, nodes, tokens, host, admin" },
+	{ "expires", 0, OPTION_STRING, "DURATION", .help = "create: lifetime, or never (default 90d)" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod token create ci --scope read,trade --expires 30d",
-		"a token that may look and trade; it is shown once" },
-	{ "nanopod token create laptop -q >~/token && chmod 600 ~/token", "only the token itself" },
-	{ "nanopod token list", "those that are not revoked" },
-	{ "nanopod token revoke tok_01h…", "it is refused from now on" },
+	{ "nanopod token create ci --scope read,trade --expires 30d", "a token that may read and trade; shown once" },
+	{ "nanopod token create laptop -q >~/token && chmod 600 ~/token", "print only the token" },
+	{ "nanopod token list", "tokens that are not revoked" },
+	{ "nanopod token revoke tok_01h…", "the market refuses it from now on" },
 	{ 0 },
 };
 
 const struct command cmd_token = {
 	.name = "token",
 	.args = "[list | create NAME | revoke ID...]",
-	.summary = "make, list and revoke tokens",
+	.summary = "create, list and revoke tokens",
 	.examples = examples,
-	.positional = "list         tokens that are not revoked (also without a word)\n"
-		      "create NAME  make one; it goes to standard output, and is shown this once\n"
-		      "revoke ID    end one, or several",
-	.description =
-		"A token gives no more than the one that it was made with. Without --scope it may read, trade and use "
-		"nodes. With -q only the token is printed, with -o json the whole of it.\n\n"
-		"Where the connection is lost before the answer, nobody knows the new token: 'token list' shows "
-		"whether it was made, "
-		"and 'token revoke' ends it.",
+	.positional = "list         list tokens that are not revoked (the default)\n"
+		      "create NAME  create a token and print it; it is shown only this once\n"
+		      "revoke ID    revoke one token, or several",
+	.description = "A token has at most the rights of the one that created it. Without --scope it may read, "
+		       "trade and use nodes. With -q only the token is printed, with -o json everything about "
+		       "it.\n\nWhere the connection is lost before the answer, nobody knows the new token: 'token "
+		       "list' shows whether it was created, and 'token revoke' revokes it.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod tunnel: ports of a node (or what it can reach) as ports here. It stays until it is ended, and
- * comes back by itself where the connection is lost.
+ * nanopod tunnel: forwards local ports to a node, or to what the node can reach. It runs until it is stopped, and
+ * reconnects where the connection is lost.
  */
 #include <errno.h>
 #include <poll.h>
@@ -41,7 +41,7 @@ struct tunnel {
 	bool lost, ever;
 	int64_t again_at, pause_ms; /* 0: nothing is due */
 	uint64_t seq;
-	int status;             /* where it cannot go on */
+	int status;             /* why it cannot continue */
 	int asked;              /* a signal's number */
 };
 
@@ -66,7 +66,7 @@ static size_t tunnel_is_address(const char *s)
 	return end ? (size_t)(end + 1 - s) : strcspn(s, ":");
 }
 
-/* "8888", "8888:80", "8888:host:80", "address:8888:host:80", "/path:host:80", "/path:80": parted at colons outside brackets. */
+/* "8888", "8888:80", "8888:host:80", "address:8888:host:80", "/path:host:80", "/path:80": split at colons outside brackets. */
 static int tunnel_parse(struct nanopod *np, const char *typed, struct way *w)
 {
 	const char *part[4];
@@ -121,7 +121,26 @@ static int tunnel_read_line(struct tunnel *t)
 
 /* ---- What happens ---------------------------------------------------------------------- */
 
-/* With -o jsonl one object a line; else words for people, on standard error. */
+/* Ports of notebooks, dashboards and the like: a link that the terminal can open. */
+static bool tunnel_is_web(const char *target)
+{
+	const char *colon = strrchr(target, ':');
+	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
+
+	return port == 80 || port == 3000 || port == 6006 || port == 9090 || (port >= 8000 && port < 9000);
+}
+
+/* "http://localhost:8888 -> train-0:8888 (Ctrl-C stops)" */
+static void tunnel_note(const struct tunnel *t, const struct way *w)
+{
+	bool here = str_starts(w->listen, "127.0.0.1:"), there = str_starts(w->target, "localhost:");
+
+	print_note(t->np, "%s%s%s -> %s%s%s%s (Ctrl-C stops)", here && tunnel_is_web(w->target) ? "http://" : "",
+		here ? "localhost:" : "", w->listen + (here ? strlen("127.0.0.1:") : 0), there ? t->name : w->target,
+		there ? w->target + strlen("localhost") : "", there ? "" : " through ", there ? "" : t->name);
+}
+
+/* With -o jsonl one object per line; else text for people on standard error. */
 static void tunnel_tell(struct tunnel *t, const char *type, const struct way *w, const char *text)
 {
 	struct json j;
@@ -129,7 +148,7 @@ static void tunnel_tell(struct tunnel *t, const char *type, const struct way *w,
 
 	if (t->np->format != FORMAT_JSONL) {
 		if (w)
-			print_note(t->np, "%s leads to %s on %s", w->listen, w->target, t->name);
+			tunnel_note(t, w);
 		else
 			print_note(t->np, "%s", text);
 		return;
@@ -173,7 +192,7 @@ static void close_ways(struct tunnel *t)
 	}
 }
 
-/* A port that was free the first time is the same one after a break. */
+/* After a reconnect it listens on the port that it found free the first time. */
 static void tunnel_opened(struct tunnel *t, struct way *w)
 {
 	char *colon = strrchr(w->listen, ':');
@@ -195,13 +214,13 @@ static void tunnel_opened(struct tunnel *t, struct way *w)
 	if (!all)
 		return;
 	if (t->lost)
-		tunnel_tell(t, "connected", NULL, "connected again");
+		tunnel_tell(t, "connected", NULL, "reconnected");
 	t->ever = true;
 	t->lost = false;
 	t->pause_ms = 0;
 }
 
-/* What may pass is tried again once it worked; what cannot, or never did, ends it. */
+/* Tries again what may pass, once the tunnel has worked; anything else ends it. */
 static void tunnel_broke(struct tunnel *t, const struct pssh_event *ev)
 {
 	bool passing = t->ever && pssh_retryable(ev->status) && ev->status != PSSH_ELOCAL;
@@ -210,11 +229,11 @@ static void tunnel_broke(struct tunnel *t, const struct pssh_event *ev)
 	if (t->again_at || t->status)
 		return;
 	if (!passing) {
-		const char *hint = ev->status == PSSH_ELOCAL ? "another port: '0:PORT' takes any that is free"
+		const char *hint = ev->status == PSSH_ELOCAL ? "try another port; '0:PORT' takes any free one"
 							     : summary_hint(ev->status);
 
 		if (ev->status == PSSH_EHOSTKEY && nodes_of_host(t->np->nodes, t->name))
-			hint = "the market says which key this node has, so that is not it: nothing was sent there";
+			hint = "the market knows this node's key, and this is another: nothing was sent";
 		t->status = print_fail(t->np, ev->status == PSSH_ELOCAL ? STATUS_FAILURE : STATUS_TRANSPORT, hint,
 			"%s%s%s", strstr(ev->text, t->name) ? "" : t->name, strstr(ev->text, t->name) ? "" : ": ",
 			*ev->text ? ev->text : pssh_strerror(ev->status));
@@ -222,7 +241,7 @@ static void tunnel_broke(struct tunnel *t, const struct pssh_event *ev)
 	}
 	t->pause_ms = !t->pause_ms ? PAUSE_FIRST_MS : t->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : t->pause_ms * 2;
 	t->again_at = clock_ms() + t->pause_ms;
-	snprintf(text, sizeof text, "the connection to %.100s is lost (%.300s); trying again", t->name,
+	snprintf(text, sizeof text, "connection to %.100s lost (%.300s); trying again", t->name,
 		*ev->text ? ev->text : pssh_strerror(ev->status));
 	if (!t->lost)
 		tunnel_tell(t, "lost", NULL, text);
@@ -246,7 +265,7 @@ static void tunnel_event(struct tunnel *t, const struct pssh_event *ev)
 	}
 }
 
-/* A node may come back elsewhere: what the market says now counts. True: it is not back yet. */
+/* A node may come back at another address: asks the market again. True: it is not back yet. */
 static bool still_away(struct tunnel *t)
 {
 	const struct node *n;
@@ -280,7 +299,7 @@ static int tunnel_shorter(int a, int b)
 	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
-/* Sleeps for what comes next. */
+/* Sleeps until something happens or is due. */
 static void tunnel_look(struct tunnel *t)
 {
 	struct pollfd fds[] = {
@@ -331,7 +350,7 @@ static int tunnel_command(struct nanopod *np, const struct options *o)
 		nodes_guess_host(np, t.name);
 		status = connect_open(np, &t.connect);
 		if (!status) {
-			/* A line that went dead without a word is noticed. */
+			/* Keepalives notice a connection that went dead silently. */
 			pssh_set_keepalive(t.connect->fleet, KEEPALIVE_MS);
 			status = tunnel_serve(&t);
 			close_ways(&t);
@@ -351,26 +370,25 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-	{ "nanopod tunnel train-0 8888", "port 8888 of the node is http://localhost:8888 here" },
-	{ "nanopod tunnel train-0 8080:80 6006", "its port 80 as 8080, and 6006" },
-	{ "nanopod tunnel train-0 5432:db.internal:5432", "what the node can reach" },
-	{ "nanopod tunnel train-0 0:8888", "on any port that is free; it says which" },
+	{ "nanopod tunnel train-0 8888", "the node's port 8888 as http://localhost:8888" },
+	{ "nanopod tunnel train-0 8080:80 6006", "its port 80 as local port 8080, and 6006" },
+	{ "nanopod tunnel train-0 5432:db.internal:5432", "a host that the node can reach" },
+	{ "nanopod tunnel train-0 0:8888", "on any free local port; prints which" },
 	{ 0 },
 };
 
 const struct command cmd_tunnel = {
 	.name = "tunnel",
 	.args = "HOST PORT...",
-	.summary = "ports of a node as ports here",
+	.summary = "forward local ports to a node",
 	.examples = examples,
-	.description = "Listens here and carries each connection through the host. It says what listens where, stays "
-		       "in the foreground until "
-		       "Ctrl-C, and where the connection is lost it goes on listening as soon as the host is back.\n\n"
-		       "It listens on 127.0.0.1 unless an address is written in front: 0.0.0.0:8888:localhost:80 is "
-		       "for everybody who can reach this "
-		       "machine. A path instead of a port is a unix socket.",
-	.positional = "HOST  a node of yours, or a host as ssh knows it\n"
-		      "PORT  PORT, HERE:PORT, HERE:HOST:PORT or ADDRESS:HERE:HOST:PORT, as ssh's -L has it",
+	.description = "Listens locally and carries each connection through the host. Prints what listens where, "
+		       "stays in the foreground until Ctrl-C, and after a lost connection listens again as soon as "
+		       "the host is back.\n\nListens on 127.0.0.1 unless you write an address in front: "
+		       "0.0.0.0:8888:localhost:80 is open to everybody who can reach this machine. A path instead "
+		       "of a port is a unix socket.",
+	.positional = "HOST  a node of yours, or any host that ssh knows\n"
+		      "PORT  PORT, HERE:PORT, HERE:HOST:PORT or ADDRESS:HERE:HOST:PORT, as for ssh -L",
 	.options = options,
 	.formats = "text|jsonl",
 	.flags = COMMAND_MORE | COMMAND_CONNECT | COMMAND_NODES,

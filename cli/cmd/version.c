@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod version: no file, no network, no library set up. */
+/* nanopod version: reads no file, uses no network, sets up no library. */
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -42,7 +42,7 @@ const struct command cmd_version = {
 	.args = "",
 	.summary = "show the version",
 	.examples = examples,
-	.description = "'nanopod --version' does the same. Nothing is read and no host is asked.",
+	.description = "'nanopod --version' does the same. It reads no file and contacts no host.",
 	.formats = "text|json",
 	.flags = COMMAND_MORE | COMMAND_NO_SETTINGS,
 	.run = version_command,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod whoami: whose token is used, where it comes from, and what it may do. */
+/* nanopod whoami: shows whose token is in use, where it comes from, and what it may do. */
 #include <string.h>
 
 #include "cli/frame/cell.h"
@@ -14,7 +14,7 @@ static const struct column columns[] = {
 	{ "scopes", 0, "what the token may do" },
 	{ "token_name", 0, "name of the token" },
 	{ "token_id", COLUMN_WIDE, "its id" },
-	{ "expires", 0, "when it expires; nothing: never" },
+	{ "expires", 0, "when it expires; none: never" },
 	{ "source", COLUMN_WIDE, "where the token comes from" },
 	{ "url", COLUMN_WIDE, "the market" },
 	{ "user", COLUMN_HIDDEN, "the person, where the market knows one" },
@@ -43,7 +43,7 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 	if (rc)
 		return rc;
 	if (market_whoami(m)) {
-		rc = market_fail(m, "cannot say who you are");
+		rc = market_fail(m, "cannot find out who you are");
 		market_sign_out(m);
 		return rc;
 	}
@@ -54,7 +54,7 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 	join_scopes(w, &scopes);
 	buf_init(&source, 8192);
 	for (const char *p = m->token_where ? m->token_where : ""; *p; p++)
-		if (*p != '\'') /* it is quoted for sentences */
+		if (*p != '\'') /* quoted, for sentences */
 			buf_addc(&source, *p);
 	r = rows_new(np, o, columns, &rc);
 	if (r) {
@@ -77,7 +77,7 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct example examples[] = {
-	{ "nanopod whoami", "account, scopes and expiry of the token that is used" },
+	{ "nanopod whoami", "account, scopes and expiry of the token in use" },
 	{ "nanopod whoami -o wide", "also where the token comes from" },
 	{ "nanopod whoami --fields scopes -o csv", "what this script may do" },
 	{ 0 },
@@ -86,11 +86,10 @@ static const struct example examples[] = {
 const struct command cmd_whoami = {
 	.name = "whoami",
 	.args = "",
-	.summary = "show whose token is used and what it may do",
+	.summary = "show whose token is in use and what it may do",
 	.examples = examples,
-	.description = "The token is NANOPOD_TOKEN where that is set, else what 'nanopod login' wrote. The market is "
-		       "asked whether "
-		       "it knows it. A token that is refused is not deleted.",
+	.description = "The token is NANOPOD_TOKEN where that is set, else the one that 'nanopod login' wrote. Asks "
+		       "the market whether it knows the token. A refused token is not deleted.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = whoami_command,

@@ -7,7 +7,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/value.h"
 
-/* How many of the words are the action's name; 0: it is another one. */
+/* How many of the words make the action's name; 0: they name another one. */
 static int action_fits(const char *name, char **words, int count)
 {
 	int n = 0;
@@ -23,7 +23,7 @@ static int action_fits(const char *name, char **words, int count)
 	return n;
 }
 
-/* What was typed, as far as it could be a name. */
+/* The typed words that could be an action's name. */
 static void action_join(char **words, int count, struct buf *out)
 {
 	for (int i = 0; i < count && i < 2; i++)
@@ -51,11 +51,10 @@ static int action_unknown(struct nanopod *np, const char *command, const struct 
 		}
 	}
 	if (near)
-		rc = print_fail(np, STATUS_USAGE, NULL,
-			"cannot understand '%s %s': no such action; did you mean '%s %s'?", command, buf_text(&typed),
-			command, near);
+		rc = print_fail(np, STATUS_USAGE, NULL, "no action '%s %s'; did you mean '%s %s'?", command,
+			buf_text(&typed), command, near);
 	else
-		rc = print_fail(np, STATUS_USAGE, NULL, "cannot understand '%s%s%s': it knows %s", command,
+		rc = print_fail(np, STATUS_USAGE, NULL, "no action '%s%s%s'; available: %s", command,
 			typed.len ? " " : "", buf_text(&typed), buf_text(&known));
 	buf_release(&typed);
 	buf_release(&known);
@@ -78,9 +77,9 @@ int action_run(struct nanopod *np, const struct options *o, const char *command,
 		left = n < 0 ? 0 : count - n;
 		if (left >= a->min && left <= a->max)
 			return a->run(np, o, words + (n < 0 ? 0 : n));
-		return print_fail(np, STATUS_USAGE, NULL, "cannot run '%s %s': %s; type 'nanopod %s %s%s%s'", command,
-			a->name, left < a->min ? "an argument is missing" : "there is an argument too many", command,
-			a->name, *a->usage ? " " : "", a->usage);
+		return print_fail(np, STATUS_USAGE, NULL, "cannot run '%s %s': %s; usage: nanopod %s %s%s%s", command,
+			a->name, left < a->min ? "an argument is missing" : "too many arguments", command, a->name,
+			*a->usage ? " " : "", a->usage);
 	}
 	return action_unknown(np, command, actions, words, count);
 }

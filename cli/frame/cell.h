@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Money and time in rows: for people in a table, for programs everywhere else (a decimal string and
- * RFC 3339 in UTC). What is not known is NULL, which rows show as nothing.
+ * Money and time in rows: readable in a table, elsewhere exact for programs (a decimal string, RFC 3339 in
+ * UTC). NULL where the value is not known: rows then show no value.
  */
 #ifndef CLI_FRAME_CELL_H
 #define CLI_FRAME_CELL_H

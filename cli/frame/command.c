@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a command before it runs: its name, the options it takes, its usage line. */
+/* A command before it runs: its name, its options, its usage line. */
 #include "cli/frame/command.h"
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 static const struct option common[] = {
 	{ "help", 'h', OPTION_FLAG, .help = "show this page", .section = "For every command" },
-	{ "verbose", 'v', OPTION_FLAG, .help = "say more on standard error; -vv still more",
+	{ "verbose", 'v', OPTION_FLAG, .help = "more messages on standard error; -vv: even more",
 		.section = "For every command" },
 	{ "color", 0, OPTION_OPTIONAL, "WHEN", .help = "colours; alone: always", .values = "auto|always|never",
 		.complete = COMPLETE_VALUES, .setting = "color", .implied = "always", .section = "For every command" },
@@ -20,9 +20,9 @@ static const struct option common[] = {
 };
 
 static const struct option sources[] = {
-	{ "config", 0, OPTION_STRING, "FILE", .help = "settings from FILE instead of your own and the directory's",
+	{ "config", 0, OPTION_STRING, "FILE", .help = "read settings from FILE instead of your own and the directory's",
 		.complete = COMPLETE_FILE, .section = "For every command" },
-	{ "profile", 0, OPTION_STRING, "NAME", .help = "the settings' profile to use", .complete = COMPLETE_PROFILE,
+	{ "profile", 0, OPTION_STRING, "NAME", .help = "profile of the settings to use", .complete = COMPLETE_PROFILE,
 		.section = "For every command" },
 	{ 0 },
 };
@@ -33,48 +33,48 @@ static const struct option outermost[] = {
 };
 
 static const struct option output[] = {
-	{ "output", 'o', OPTION_STRING, "FORMAT", .help = "how it is printed",
+	{ "output", 'o', OPTION_STRING, "FORMAT", .help = "output format",
 		.values = "table|wide|json|jsonl|csv|name|text", .complete = COMPLETE_VALUES, .setting = "output",
 		.section = "Output" },
 	{ 0 },
 };
 
 static const struct option rows[] = {
-	{ "quiet", 'q', OPTION_FLAG, .help = "names only, one a line", .section = "Output" },
-	{ "fields", 0, OPTION_STRING, "LIST", .help = "the fields to show, parted by commas; empty: lists them",
+	{ "quiet", 'q', OPTION_FLAG, .help = "print names only, one per line", .section = "Output" },
+	{ "fields", 0, OPTION_STRING, "LIST", .help = "fields to show, comma-separated; empty: list them",
 		.may_lack = true, .section = "Output" },
 	{ 0 },
 };
 
 static const struct option connect[] = {
-	{ "user", 'l', OPTION_STRING, "NAME", .help = "user on the hosts, where they do not say it", .setting = "user",
+	{ "user", 'l', OPTION_STRING, "NAME", .help = "user, for hosts without one", .setting = "user",
 		.section = "Connection" },
-	{ "port", 'p', OPTION_INT, "N", .min = 1, .max = 65535, .help = "port of the hosts, where they do not say it",
+	{ "port", 'p', OPTION_INT, "N", .min = 1, .max = 65535, .help = "port, for hosts without one",
 		.setting = "port", .section = "Connection" },
-	{ "identity", 'i', OPTION_LIST, "FILE", .help = "private key to offer; may be repeated",
-		.complete = COMPLETE_FILE, .setting = "identity", .section = "Connection" },
-	{ "jump", 'J', OPTION_STRING, "HOSTS", .help = "go through these hosts: a,user@b:22",
+	{ "identity", 'i', OPTION_LIST, "FILE", .help = "private key to offer; repeatable", .complete = COMPLETE_FILE,
+		.setting = "identity", .section = "Connection" },
+	{ "jump", 'J', OPTION_STRING, "HOSTS", .help = "jump hosts to go through: a,user@b:22",
 		.complete = COMPLETE_HOSTS, .setting = "jump", .section = "Connection" },
 	{ "ssh-config", 'F', OPTION_STRING, "FILE",
-		.help = "ssh_config(5) file to follow, or none; not set: ~/.ssh/config", .complete = COMPLETE_FILE,
+		.help = "ssh_config(5) file to follow, or none; default: ~/.ssh/config", .complete = COMPLETE_FILE,
 		.setting = "ssh-config", .section = "Connection" },
 	{ "known-hosts", 0, OPTION_STRING, "FILE",
-		.help = "file of known host keys, or none; not set: ~/.ssh/known_hosts", .complete = COMPLETE_FILE,
+		.help = "file of known host keys, or none; default: ~/.ssh/known_hosts", .complete = COMPLETE_FILE,
 		.setting = "known-hosts", .section = "Connection" },
 	{ "host-key", 0, OPTION_ENUM, .values = "ask|strict|accept-new", .help = "what to do about an unknown host key",
 		.complete = COMPLETE_VALUES, .setting = "host-key", .section = "Connection" },
-	{ "agent", 0, OPTION_STRING, "SOCKET", .help = "the ssh agent's socket, or none; not set: SSH_AUTH_SOCK",
+	{ "agent", 0, OPTION_STRING, "SOCKET", .help = "socket of the ssh agent, or none; default: SSH_AUTH_SOCK",
 		.complete = COMPLETE_FILE, .setting = "agent", .section = "Connection" },
-	{ "connect-timeout", 0, OPTION_DURATION, .help = "longest that reaching a host may take (15s)",
+	{ "connect-timeout", 0, OPTION_DURATION, .help = "timeout for reaching a host (default 15s)",
 		.setting = "connect-timeout", .section = "Connection" },
 	{ "retry", 0, OPTION_INT, "N", .min = 0, .max = 100,
-		.help = "further tries where a connection fails in a way that may pass", .setting = "retry",
+		.help = "how often to retry a connection that fails for a passing reason", .setting = "retry",
 		.section = "Connection" },
 	{ 0 },
 };
 
 static const struct option market_url[] = {
-	{ "url", 0, OPTION_STRING, "URL", .help = "the market: https://host, or unix:/path for its operator",
+	{ "url", 0, OPTION_STRING, "URL", .help = "URL of the market: https://host, or unix:/path for its operator",
 		.setting = "url", .section = "Market" },
 	{ 0 },
 };

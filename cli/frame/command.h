@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a command is, what it is handed, and what it may answer. A command is one file in cli/cmd
- * with one `const struct command cmd_NAME`; main.c alone names them all. Includes are written
- * from the top of the tree: "cli/frame/command.h".
+ * What a command is, what it gets, and which statuses it exits with. A command is one file in cli/cmd
+ * with one `const struct command cmd_NAME`; only main.c names them all.
  */
 #ifndef CLI_FRAME_COMMAND_H
 #define CLI_FRAME_COMMAND_H
@@ -17,20 +16,20 @@
 
 /* X(name, status, code in JSON errors, retryable, text) */
 #define STATUSES(X) \
-	X(STATUS_OK, 0, "ok", 0, "everything that was asked for is done") \
-	X(STATUS_FAILURE, 1, "failure", 0, "failure that no other status names") \
-	X(STATUS_USAGE, 2, "usage", 0, "the command line or a setting cannot be understood; nothing was done") \
-	X(STATUS_NOTFOUND, 3, "not_found", 0, "what was named does not exist") \
+	X(STATUS_OK, 0, "ok", 0, "success") \
+	X(STATUS_FAILURE, 1, "failure", 0, "any other failure") \
+	X(STATUS_USAGE, 2, "usage", 0, "the command line or a setting is wrong; nothing was changed") \
+	X(STATUS_NOTFOUND, 3, "not_found", 0, "not found") \
 	X(STATUS_DENIED, 4, "denied", 0, "sign-in, key or permission is missing") \
-	X(STATUS_CONFLICT, 5, "conflict", 0, "conflict, or the wrong state for it") \
+	X(STATUS_CONFLICT, 5, "conflict", 0, "conflict, or wrong state") \
 	X(STATUS_CAPACITY, 6, "no_capacity", 1, "no capacity, or the order was not filled (market commands)") \
 	X(STATUS_FUNDS, 7, "funds", 0, "not enough funds, or a limit is reached (market commands)") \
-	X(STATUS_UNREACHABLE, 8, "unreachable", 1, "unreachable or timed out; may be repeated") \
-	X(STATUS_WAITING, 9, "waiting", 1, "--wait ran out; the work goes on (market commands)") \
-	X(STATUS_PARTLY, 10, "partly", 0, "done for some only; the output has each one's result") \
+	X(STATUS_UNREACHABLE, 8, "unreachable", 1, "unreachable or timed out; may be retried") \
+	X(STATUS_WAITING, 9, "waiting", 1, "timed out while waiting; the work goes on (market commands)") \
+	X(STATUS_PARTLY, 10, "partly", 0, "partly failed; the output has each result") \
 	X(STATUS_CHECK, 11, "check_failed", 0, "a check failed") \
 	X(STATUS_INT, 130, "interrupted", 1, "interrupted by Ctrl-C") \
-	X(STATUS_PIPE, 141, "pipe", 0, "the reader of standard output went away") \
+	X(STATUS_PIPE, 141, "pipe", 0, "the reader of standard output closed it") \
 	X(STATUS_TERM, 143, "terminated", 1, "terminated by a signal") \
 	X(STATUS_TRANSPORT, 255, "transport", 1, "ssh, run or cp on one host: the connection failed")
 
@@ -40,9 +39,9 @@ enum status {
 #undef STATUS_X
 };
 
-/* ---- What a command is handed ---------------------------------------------------------- */
+/* ---- What a command gets ------------------------------------------------------------ */
 
-/* X(name, text). The first one that a command lists is its own default. */
+/* X(name, text). The first one that a command lists is its default. */
 #define FORMATS(X) \
 	X(FORMAT_TABLE, "table") \
 	X(FORMAT_WIDE, "wide") \
@@ -50,7 +49,7 @@ enum status {
 	X(FORMAT_JSONL, "jsonl") \
 	X(FORMAT_CSV, "csv") \
 	X(FORMAT_NAME, "name") \
-	X(FORMAT_TEXT, "text") /* what only run, cp and help have: output as it is */
+	X(FORMAT_TEXT, "text") /* only of run, cp and help: output as it is */
 
 enum format {
 #define FORMAT_X(name, text) name,
@@ -67,15 +66,15 @@ struct nanopod {
 	struct settings *settings; /* "cli/frame/settings.h"; only flags and defaults with COMMAND_NO_SETTINGS */
 	bool settings_loaded;                  /* files and environment are in it */
 	struct fail settings_fail;             /* only with COMMAND_LENIENT; code 0 where all is well */
-	FILE *out, *err;                       /* data; all else. out is checked and flushed after run() */
+	FILE *out, *err;                       /* data; messages. command_run() flushes and checks out after run() */
 	bool tty_in, tty_out, tty_err;
-	bool color_out, color_err;             /* judged apart; "cli/frame/print.h" has the colours */
-	enum format format;                    /* what -o, NANOPOD_OUTPUT or a file said and the command can do */
-	bool errors_json;                      /* errors as one JSON object: -o json or jsonl */
+	bool color_out, color_err;             /* each for itself; "cli/frame/print.h" has the colours */
+	enum format format;                    /* from -o, NANOPOD_OUTPUT or a file; one that the command has */
+	bool errors_json;                      /* -o json or jsonl: errors come as one JSON object */
 	int verbose;                           /* how many -v */
-	int depth;                             /* how many command_run() are under way: 2 in the shell */
-	struct nodes *nodes; /* "cli/nodes/node.h"; what the market told this command of them, NULL: not asked */
-	int select_failed;   /* cli/remote/select.c: a status, where it was said why a group cannot be had */
+	int depth;                             /* nested command_run() calls: 2 in the shell */
+	struct nodes *nodes; /* "cli/nodes/node.h"; the nodes that the market listed; NULL: not asked yet */
+	int select_failed;   /* cli/remote/select.c: a status, after it said why a group cannot be used */
 	void *shell;                           /* cmd/shell.c's own, NULL outside of it: connections that stay warm */
 };
 
@@ -87,27 +86,27 @@ struct example {
 };
 
 enum command_flags {
-	COMMAND_STOP = 1,         /* options end at the first positional: the rest belongs to someone else */
-	COMMAND_HIDDEN = 2,       /* not in help nor in completion */
-	COMMAND_NO_SETTINGS = 4,  /* command_run reads no settings file: works where they are broken */
-	COMMAND_ROWS = 8,         /* prints rows: gets -q and --fields (cli/frame/rows.h) */
-	COMMAND_LENIENT = 32,     /* runs with broken settings too: np->settings_fail says what is wrong */
-	COMMAND_CONNECT = 16,     /* connects: gets --user --port --identity --jump --ssh-config … (settings) */
-	COMMAND_MORE = 128,       /* the short page has no room for more than its name */
-	COMMAND_NODES = 256,      /* takes nodes of the market among its hosts: gets --url */
-	COMMAND_MARKET = 64,      /* asks the market: gets --url and --explain (cli/trade/market_link.h) */
+	COMMAND_STOP = 1,        /* options end at the first positional: the rest is another program's */
+	COMMAND_HIDDEN = 2,      /* not in help nor in completion */
+	COMMAND_NO_SETTINGS = 4, /* reads no settings file: works where they are broken */
+	COMMAND_ROWS = 8,        /* prints rows: gets -q and --fields (cli/frame/rows.h) */
+	COMMAND_LENIENT = 32,    /* runs with broken settings too; np->settings_fail says why they are */
+	COMMAND_CONNECT = 16,    /* connects: gets --user --port --identity --jump --ssh-config … (settings) */
+	COMMAND_MORE = 128,      /* the short page shows only its name */
+	COMMAND_NODES = 256,     /* takes nodes of the market among its hosts: gets --url */
+	COMMAND_MARKET = 64,     /* asks the market: gets --url and --explain (cli/trade/market_link.h) */
 };
 
 struct command {
 	const char *name;
 	const char *const *aliases;        /* ends with NULL; NULL where there are none */
 	const char *args; /* what follows "nanopod NAME [options] " in the usage line; "" for nothing */
-	const char *summary;               /* one line, no full stop */
+	const char *summary;               /* one line with a verb, no full stop: "List nodes" */
 	const struct example *examples;    /* ends with { 0 }; help leads with them */
-	const char *description;           /* paragraphs parted by an empty line; filled by help */
+	const char *description;           /* paragraphs separated by an empty line; help fills the lines */
 	const char *positional;            /* what the words are: "HOSTS  names or ranges\nCOMMAND  …"; or NULL */
 	const struct option *options;      /* its own, ends with { 0 }; the shared ones come by flags */
-	const char *formats;               /* "table|wide|json": gets -o; NULL: has no -o */
+	const char *formats;               /* "table|wide|json": then it has -o; NULL: it has none */
 	unsigned flags;
 	int min_args, max_args;            /* of positionals; max -1: any number */
 	enum complete complete_first, complete_rest; /* what positionals complete to */
@@ -115,13 +114,13 @@ struct command {
 	int (*run)(struct nanopod *np, const struct options *o); /* an enum status, or a remote status */
 };
 
-/* Name or alias; NULL where there is none. */
+/* By name or alias; NULL: no such command. */
 const struct command *command_find(const struct nanopod *np, const char *name);
 
-/* The command whose name is nearest, not too far; NULL. */
+/* The command with the nearest name; NULL: none is near. */
 const struct command *command_nearest(const struct nanopod *np, const char *name);
 
-/* Its values for this option: those of -o are the command's own formats. NULL: any. */
+/* The option's values, which for -o are the command's formats. NULL: any. */
 const char *command_values(const struct command *cmd, const struct option *row);
 
 /*
@@ -135,13 +134,13 @@ void command_tables(const struct command *cmd, const struct option *tables[COMMA
 char *command_usage(const struct command *cmd);
 
 /*
- * Finds argv[0], parses the rest, lays the flags over the settings, runs it, flushes np->out and
- * checks it, takes the flags off again. main() and the shell come in here. Prints what is wrong.
- * In dispatch.c, above all that it prints with.
+ * Finds the command argv[0], parses the rest, lays the flags over the settings, runs it, flushes and checks
+ * np->out, and removes the flags again. Prints what is wrong; returns the exit status. main() and the shell
+ * call it. It is in dispatch.c, above everything that it prints with.
  */
 int command_run(struct nanopod *np, int argc, char **argv);
 
-/* For cli/ only: says so and exits with STATUS_FAILURE. */
+/* Says "out of memory" and exits with STATUS_FAILURE. Only cli/ may give up so. */
 _Noreturn void command_nomem(void);
 
 #endif

@@ -57,7 +57,7 @@ static void json_quoted(struct json *j, const void *data, size_t len)
 	json_put(j, "\"");
 }
 
-/* What stands before any value: the comma, and in an object the key. */
+/* Writes the comma before a value, and in an object its key. */
 static void json_begin(struct json *j, const char *key)
 {
 	uint64_t bit = (uint64_t)1 << j->depth;

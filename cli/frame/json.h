@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes JSON into a buffer: commas, escapes, and bytes that are no UTF-8 (each becomes U+FFFD)
- * are its business. No parser: the command line reads no JSON.
+ * Writes JSON into a buffer, with commas and escapes; each byte that is not UTF-8 becomes U+FFFD. It does not
+ * parse.
  *
  *     struct json j = json_to(&buf);
  *     json_begin_object(&j, NULL);
@@ -9,8 +9,8 @@
  *     json_int(&j, "status", 0);
  *     json_end(&j);               -> {"host":"n1","status":0}
  *
- * key is NULL for members of arrays and for the outermost value. No name here is one of libjansson's,
- * which lives in the same program.
+ * key is NULL for members of arrays and for the outermost value. No name here clashes with libjansson,
+ * which the program links too.
  */
 #ifndef CLI_FRAME_JSON_H
 #define CLI_FRAME_JSON_H
@@ -23,8 +23,8 @@
 
 struct json {
 	struct buf *out;
-	uint64_t arrays; /* one bit a level: is it an array */
-	uint64_t filled; /* one bit a level: does the next member need a comma */
+	uint64_t arrays; /* one bit per level: is it an array? */
+	uint64_t filled; /* one bit per level: does the next member need a comma? */
 	unsigned depth;  /* at most 63 */
 	int error;       /* the first error of the buffer; all later calls do nothing */
 };
@@ -36,7 +36,7 @@ void json_end(struct json *j); /* of the innermost object or array */
 void json_text(struct json *j, const char *key, const char *text); /* text NULL: null */
 void json_bytes(struct json *j, const char *key, const void *data, size_t len);
 void json_int(struct json *j, const char *key, int64_t n);
-void json_raw(struct json *j, const char *key, const char *number); /* as it is: the caller knows it is JSON */
+void json_raw(struct json *j, const char *key, const char *number); /* unchanged: the caller knows that it is JSON */
 void json_bool(struct json *j, const char *key, bool v);
 void json_nothing(struct json *j, const char *key);
 

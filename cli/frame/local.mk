@@ -10,8 +10,6 @@ libcli_la_SOURCES += \
 	cli/frame/flat.h \
 	cli/frame/json.c \
 	cli/frame/json.h \
-	cli/frame/localdir.c \
-	cli/frame/localdir.h \
 	cli/frame/option.c \
 	cli/frame/option.h \
 	cli/frame/plan.c \

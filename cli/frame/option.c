@@ -17,7 +17,7 @@ struct typed {
 
 struct options {
 	const struct option *tables[TABLES_MAX];
-	struct typed *typed; /* as many places as there were letters in all words: more cannot come */
+	struct typed *typed; /* one place for each letter of the words: more options cannot come */
 	size_t count;
 	char **args;
 	int argc, split;
@@ -122,12 +122,12 @@ static int unknown_long(const struct options *o, const char *word, size_t len, s
 		}
 	}
 	if (near)
-		return fail_set(f, -EINVAL, "cannot understand '--%s': no such option, the nearest is '--%s'", typed,
+		return fail_set(f, -EINVAL, "cannot understand '--%s': no such option (did you mean '--%s'?)", typed,
 			near);
 	return fail_set(f, -EINVAL, "cannot understand '--%s': no such option", typed);
 }
 
-/* The argument that stands in the next word, where there is one that may be it. */
+/* The next word, where it may be the option's argument; else NULL. */
 static const char *option_next_word(const struct option *row, int left, char **next)
 {
 	if (left == 0)
@@ -148,15 +148,14 @@ static int parse_long(struct options *o, int argc, char **argv, int *used, struc
 	if (!row)
 		return unknown_long(o, name, len, f);
 	if (equals && row->kind == OPTION_FLAG)
-		return fail_set(f, -EINVAL, "cannot use '--%s': it takes no argument", row->name);
+		return fail_set(f, -EINVAL, "--%s takes no argument", row->name);
 	if (equals)
 		return option_take(o, row, equals + 1, f);
 	if (row->kind == OPTION_FLAG || row->kind == OPTION_OPTIONAL)
 		return option_take(o, row, "", f);
 	text = option_next_word(row, argc - 1, argv + 1);
 	if (!text)
-		return fail_set(f, -EINVAL, "cannot use '--%s': it needs an argument (%s)", row->name,
-			option_arg_name(row));
+		return fail_set(f, -EINVAL, "--%s requires an argument (%s)", row->name, option_arg_name(row));
 	*used = argc > 1 && text == argv[1] ? 2 : 1;
 	return option_take(o, row, text, f);
 }
@@ -181,15 +180,14 @@ static int parse_short(struct options *o, int argc, char **argv, int *used, stru
 		}
 		text = p[1] || row->kind == OPTION_OPTIONAL ? p + 1 : option_next_word(row, argc - 1, argv + 1);
 		if (!text)
-			return fail_set(f, -EINVAL, "cannot use '-%c': it needs an argument (%s)", *p,
-				option_arg_name(row));
+			return fail_set(f, -EINVAL, "-%c requires an argument (%s)", *p, option_arg_name(row));
 		*used = argc > 1 && text == argv[1] ? 2 : 1;
 		return option_take(o, row, text, f);
 	}
 	return 0;
 }
 
-/* "-", "" and, where no option is called so, "-5" are words like any other. */
+/* "-", "" and "-5", where no option has that name, are words like others. */
 static bool is_option(const struct options *o, const char *word)
 {
 	if (word[0] != '-' || !word[1])
@@ -213,7 +211,7 @@ static int frame_option_parse(struct options *o, bool stop, int argc, char **arg
 			o->args[o->argc++] = argv[i];
 			if (!stop)
 				continue;
-			/* "nanopod run n1 -- cmd": the one "--" that parts hosts and command is still ours */
+			/* "nanopod run n1 -- cmd": the "--" between hosts and command is still ours */
 			for (i++; i < argc; i++)
 				if (o->split < 0 && strcmp(argv[i], "--") == 0)
 					o->split = o->argc;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One table of options gives parsing, --help, completion, the check of the man pages and
- * `nanopod help --json`. Prefixes of long names are not accepted: scripts would break with the
- * next option.
+ * One table of options serves parsing, --help, completion, the check of the man pages and
+ * `nanopod help --json`. Abbreviated long names are refused: the next new option would break scripts.
  */
 #ifndef CLI_FRAME_OPTION_H
 #define CLI_FRAME_OPTION_H
@@ -14,35 +13,35 @@
 #include "base/fail.h"
 
 enum option_kind {
-	OPTION_FLAG,      /* no argument; may be repeated (-vv) */
-	OPTION_INT,       /* whole number in [min, max] (both 0: any that is not negative) */
-	OPTION_SIZE,      /* 64k, 1.5M, 2GiB: powers of 1024; a bare number is bytes */
-	OPTION_DURATION,  /* 90s, 1d12h, 1.5h; with may_none also "none", which is 0 */
-	OPTION_STRING,    /* the last one counts */
-	OPTION_LIST,      /* may be repeated; each value is kept as it is, commas too */
-	OPTION_ENUM,      /* one of values */
-	OPTION_OPTIONAL,  /* --name or --name=VALUE; never takes the next word */
+	OPTION_FLAG,     /* no argument; repeatable (-vv) */
+	OPTION_INT,      /* whole number in [min, max] (both 0: any that is not negative) */
+	OPTION_SIZE,     /* 64k, 1.5M, 2GiB: powers of 1024; a bare number is bytes */
+	OPTION_DURATION, /* 90s, 1d12h, 1.5h; with may_none also "none", which is 0 */
+	OPTION_STRING,   /* the last one counts */
+	OPTION_LIST,     /* repeatable; each value stays as it is, commas too */
+	OPTION_ENUM,     /* one of values */
+	OPTION_OPTIONAL, /* --name or --name=VALUE; never takes the next word */
 };
 
 enum complete {
 	COMPLETE_NONE,
-	COMPLETE_VALUES,    /* of an OPTION_ENUM */
+	COMPLETE_VALUES, /* of an OPTION_ENUM */
 	COMPLETE_FILE,
 	COMPLETE_DIR,
 	COMPLETE_HOSTS,     /* settings' groups, ssh_config, known_hosts */
 	COMPLETE_HOST_PATH, /* host: or a local file (cp) */
 	COMPLETE_GROUP,
-	COMPLETE_COMMAND,   /* of nanopod */
-	COMPLETE_SETTING,   /* a key of the settings */
-	COMPLETE_PROGRAM,   /* a command of the shell (run) */
+	COMPLETE_COMMAND, /* of nanopod */
+	COMPLETE_SETTING, /* a key of the settings */
+	COMPLETE_PROGRAM, /* a command of the shell (run) */
 	COMPLETE_PROFILE,
-	COMPLETE_TYPE,        /* of node; this and the next two as they were told last (cli/frame/remember.h) */
+	COMPLETE_TYPE, /* of a node; this and the next two from cli/frame/remember.h */
 	COMPLETE_ORDER,
 	COMPLETE_RESERVATION,
-	COMPLETE_NODE,        /* of the market, as it told them last */
-	COMPLETE_CLUSTER,     /* that was provisioned from here */
+	COMPLETE_NODE,          /* of the market */
+	COMPLETE_CLUSTER,       /* that was provisioned from here */
 	COMPLETE_CLUSTER_STACK, /* that, or a stack */
-	COMPLETE_PROVISION,   /* that, a verb of values, or a file */
+	COMPLETE_PROVISION,     /* that, a verb of values, or a file */
 };
 
 struct option {
@@ -50,14 +49,14 @@ struct option {
 	char letter;            /* 'f', or 0 */
 	enum option_kind kind;
 	const char *arg;        /* "N" as help shows it; NULL: by kind */
-	const char *fallback;   /* default value as text: parsed and given like a typed one; NULL: none */
+	const char *fallback;   /* default as text, parsed like a typed value; NULL: none */
 	const char *help;       /* lower case, no full stop */
 	const char *values;     /* OPTION_ENUM: "a|b|c" */
 	enum complete complete;
 	long min, max;          /* OPTION_INT */
 	bool may_none;          /* OPTION_DURATION, OPTION_INT: "none" is 0 */
 	bool may_lack;          /* the argument may be missing at the end or before another option: "" (--fields) */
-	const char *setting;    /* key of the setting that it overrides; the command asks the setting, not the option */
+	const char *setting;    /* the setting that it overrides; the command reads the setting, not the option */
 	const char *implied;    /* with a setting: what the option means without an argument (--no-color: "never") */
 	const char *section;    /* heading in help; NULL: "Options" */
 };
@@ -66,8 +65,7 @@ struct options;
 
 /*
  * Parses argv[0 … argc-1] (without the command's name) by all tables (ends with NULL). stop: as
- * COMMAND_STOP. The words are not copied. 0, or -EINVAL with f set (its sentence says what to type,
- * where that is known).
+ * COMMAND_STOP. Does not copy the words. 0, or -EINVAL with f set.
  */
 int option_parse(const struct option *const *tables, bool stop, int argc, char **argv,
 	struct options **out, struct fail *f);
@@ -79,12 +77,12 @@ char **option_argv(const struct options *o);      /* ends with NULL */
 
 /*
  * How many positionals stood before "--"; -1 where there was no "--". The first "--" is taken out
- * of the positionals, with `stop` too: a command whose words are all somebody else's
- * (`run -w n1 git checkout -- f`) puts it back there.
+ * of the positionals, with `stop` too: a command that passes all its words on
+ * (`run -w n1 git checkout -- f`) puts it back.
  */
 int option_split(const struct options *o);
 
-/* Was it typed? How often? An unknown name here is a mistake of the program: it aborts. */
+/* Was it typed? How often? A name that no table has is a bug, and aborts. */
 bool option_given(const struct options *o, const char *name);
 size_t option_count(const struct options *o, const char *name);
 

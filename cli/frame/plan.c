@@ -123,8 +123,8 @@ int plan_is_heard(struct nanopod *np)
 	prompt_free(p);
 	if (possible)
 		return 0;
-	return print_fail_field(np, STATUS_USAGE, "--yes", "'-y' says yes; '--dry-run' only shows what it would do",
-		"cannot ask for your agreement: standard input is not a terminal");
+	return print_fail_field(np, STATUS_USAGE, "--yes", "'-y' answers yes; '--dry-run' only shows the plan",
+		"cannot ask for confirmation: standard input is not a terminal");
 }
 
 int plan_agree(struct nanopod *np, const struct options *o, const char *question)
@@ -146,8 +146,8 @@ int plan_agree(struct nanopod *np, const struct options *o, const char *question
 		return 0;
 	if (number)
 		return print_fail(np, number == SIGINT ? STATUS_INT : STATUS_TERM, NULL,
-			"interrupted; nothing was done");
-	return print_fail(np, STATUS_FAILURE, NULL, "you said no; nothing was done");
+			"interrupted; nothing was changed");
+	return print_fail(np, STATUS_FAILURE, NULL, "Cancelled; nothing was changed.");
 }
 
 const char *plan_rate(int64_t price, unsigned gpus, char room[PLAN_RATE])

@@ -67,7 +67,7 @@ size_t print_width(const char *text)
 	return utf8_width(text, strlen(text));
 }
 
-/* One JSON object and a newline, in one write where stdio lets it. */
+/* One JSON object and a newline, in a single write where possible. */
 static void put_object(FILE *stream, struct json *j, struct buf *text)
 {
 	if (j->error)
@@ -237,14 +237,14 @@ const char *print_color(const struct nanopod *np, const FILE *stream, enum color
 unsigned print_columns(const FILE *stream)
 {
 	struct winsize size;
-	int fd = fileno((FILE *)stream); /* reads only; its prototype is older than const */
+	int fd = fileno((FILE *)stream); /* only reads it: the prototype is older than const */
 
 	if (fd >= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
 		return size.ws_col;
 	return 80;
 }
 
-/* One paragraph's words. The first line is begun already where `begun`, up to the indent. */
+/* Prints one paragraph. begun: its first line stands at the indent already. */
 static const char *fill_paragraph(FILE *stream, const char *p, unsigned indent, unsigned columns, bool begun)
 {
 	unsigned at = indent;
@@ -290,7 +290,7 @@ void print_fill(FILE *stream, const char *text, unsigned indent, unsigned column
 		if (len == 0) {
 			putc('\n', stream);
 			p++;
-		} else if (*p == ' ') { /* set by hand: kept as it is */
+		} else if (*p == ' ') { /* laid out by hand: unchanged */
 			fprintf(stream, "%*s%.*s\n", (int)indent, "", (int)len, p);
 			p += len + (p[len] == '\n');
 		} else {
@@ -299,7 +299,7 @@ void print_fill(FILE *stream, const char *text, unsigned indent, unsigned column
 	}
 }
 
-/* errno of the write that failed may be long gone: the descriptor is asked. */
+/* errno of the failed write may be overwritten by now: ask the descriptor. */
 static bool reader_is_gone(FILE *stream)
 {
 	struct pollfd fd = { .fd = fileno(stream), .events = POLLOUT };
@@ -318,11 +318,11 @@ int print_finish(struct nanopod *np, int status)
 	}
 	if (!failed)
 		return status;
-	__fpurge(np->out); /* it is said once */
+	__fpurge(np->out); /* say it only once */
 	clearerr(np->out);
 	if (why == EPIPE || reader_is_gone(np->out))
 		return STATUS_PIPE;
 	if (why)
 		return print_fail(np, STATUS_FAILURE, NULL, "cannot write to standard output: %s", strerror(why));
-	return print_fail(np, STATUS_FAILURE, NULL, "cannot write all to standard output");
+	return print_fail(np, STATUS_FAILURE, NULL, "cannot write everything to standard output");
 }

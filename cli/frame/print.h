@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes to a person: errors with what to type next, warnings, colours. Lists of things go
- * through cli/frame/rows.h, JSON through cli/frame/json.h; plain data is written to np->out with stdio, and
- * whoever called the command checks that stream at the end.
+ * Messages for people: errors with what to type next, warnings, colours. Lists go through
+ * cli/frame/rows.h, JSON through cli/frame/json.h; plain data goes to np->out by stdio, which
+ * command_run() flushes and checks at the end.
  */
 #ifndef CLI_FRAME_PRINT_H
 #define CLI_FRAME_PRINT_H
@@ -23,10 +23,10 @@ int print_fail(struct nanopod *np, enum status status, const char *hint, const c
 int print_fail_field(struct nanopod *np, enum status status, const char *field, const char *hint,
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The same, where somebody else's code, request id and "may be repeated" are known: the market's answers. */
+/* The same for answers of the market, with its error code, its request id, and whether a retry may help. */
 struct print_problem {
 	enum status status;
-	const char *code;       /* NULL: the status' own */
+	const char *code; /* NULL: the one of the status */
 	bool retryable;
 	const char *field, *hint, *request_id;
 };
@@ -36,7 +36,7 @@ int print_problem(struct nanopod *np, const struct print_problem *p, const char 
 /* `nanopod: warning: …` on stderr; with errors_json {"warning":{"message":…}}. */
 void print_warn(struct nanopod *np, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* `nanopod: …` on stderr: progress in words, one line a change; nothing with errors_json. */
+/* `nanopod: …` on stderr: a note, such as progress in words; prints nothing with errors_json. */
 void print_note(struct nanopod *np, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 enum color {
@@ -58,8 +58,8 @@ const char *print_color(const struct nanopod *np, const FILE *stream, enum color
 unsigned print_columns(const FILE *stream);
 
 /*
- * Writes text with control bytes made harmless (\x1b and the like as ?), tab and newline kept:
- * what came from elsewhere must not drive the terminal.
+ * Writes text with control bytes (\x1b and the like) as ?, but keeps tab and newline: text from elsewhere
+ * must not control the terminal.
  */
 void print_safe(FILE *stream, const char *data, size_t len);
 
@@ -72,14 +72,14 @@ void print_safe_line(FILE *stream, const char *text);
 /* Fills text to the width, each paragraph indented; lines that begin with a blank stay as they are. */
 void print_fill(FILE *stream, const char *text, unsigned indent, unsigned columns);
 
-/* One paragraph whose first line stands at the indent already; the others are indented. */
+/* Fills one paragraph whose first line stands at the indent already, and indents the others. */
 void print_hang(FILE *stream, const char *text, unsigned indent, unsigned columns);
 
 const char *print_status_code(int status); /* "usage"; "failure" where the list has none */
 
 /*
- * Flushes np->out. status if all was written; STATUS_PIPE without a word where the reader went
- * away; else STATUS_FAILURE after saying why.
+ * Flushes np->out. Returns status where everything was written; STATUS_PIPE, silently, where the reader closed
+ * it; else STATUS_FAILURE after saying why.
  */
 int print_finish(struct nanopod *np, int status);
 

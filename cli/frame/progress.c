@@ -69,7 +69,7 @@ const char *progress_time(int64_t ms, char *room, size_t size)
 	return room;
 }
 
-/* By what is done so far; -1 where that says nothing yet. */
+/* Estimates from what is done so far; -1 where it is too early. */
 static int64_t time_left(const struct progress *p, int64_t passed)
 {
 	if (p->bytes && p->rate && p->size > p->moved)

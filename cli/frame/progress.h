@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one line at the bottom of a terminal that says how far things are. It is drawn on standard
- * error, only where that is a terminal, and taken away before anything else is printed.
+ * The progress line at the bottom of a terminal. It goes to standard error, only where that is a terminal, and
+ * must be hidden before anything else is printed.
  */
 #ifndef CLI_FRAME_PROGRESS_H
 #define CLI_FRAME_PROGRESS_H
@@ -17,23 +17,23 @@ struct progress {
 	bool on, shown;
 	int64_t began, drawn;     /* clock_ms() */
 	size_t total, running, done, failed;
-	bool bytes;               /* a copy: moved and size count */
+	bool bytes; /* a copy: shows moved of size */
 	uint64_t moved, size;
-	int64_t rate_at;          /* the rate is that of the last seconds */
+	int64_t rate_at; /* the rate of the last seconds */
 	uint64_t rate_moved, rate;
 	const char *phase;        /* instead of numbers: "cancelling"; NULL */
 };
 
 void progress_begin(struct progress *p, struct nanopod *np, size_t total);
 void progress_hide(struct progress *p);   /* before other output to the terminal */
-void progress_draw(struct progress *p);   /* when it is due */
+void progress_draw(struct progress *p);   /* draws when it is due */
 int progress_timeout(const struct progress *p); /* ms until it is due; -1: never */
 
 /* "1.5 MiB"; "2.5 s", "0:42", "1:02:03": into room, which it returns. */
 const char *progress_bytes(uint64_t n, char *room, size_t size);
 const char *progress_time(int64_t ms, char *room, size_t size);
 
-/* The text of the line, without drawing; for the tests. */
+/* The text of the line without drawing it, for tests. */
 void progress_text(struct progress *p, int64_t now, char *room, size_t size);
 
 #endif

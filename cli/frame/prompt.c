@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a host asks what was answered for another host, it gets that answer without a word; the
- * same host asking again means that the answer was wrong, and the person is asked again.
+ * A host that asks the same as another one before gets the same answer, without asking the person. Where the
+ * same host asks again the answer was wrong, and the person is asked again.
  */
 #include "cli/frame/prompt.h"
 
@@ -35,7 +35,7 @@ struct question {
 
 struct answer {
 	char *text;      /* NULL: declined */
-	uint64_t given;  /* how many answers were given before it: the newest counts */
+	uint64_t given;  /* how many answers came before it: the newest counts */
 };
 
 struct prompt {
@@ -44,7 +44,7 @@ struct prompt {
 	struct list waiting;   /* the first is open where `open` */
 	bool open;
 	struct table answers;  /* key -> struct answer */
-	struct table asked;    /* "host\nkey" -> what it was given: an answer's number */
+	struct table asked;    /* "host\nkey" -> number of the answer that it got */
 	uint64_t given;
 	struct buf typed;
 };
@@ -61,7 +61,7 @@ int prompt_new(struct nanopod *np, struct prompt **out)
 	table_init(&p->answers);
 	table_init(&p->asked);
 	buf_init(&p->typed, ANSWER_MAX);
-	/* Room from the start: growing would leave copies of a password behind. */
+	/* All room at once: growing would leave copies of a password in freed memory. */
 	if (buf_reserve(&p->typed, ANSWER_MAX - 1) != 0) {
 		prompt_free(p);
 		return -ENOMEM;
@@ -137,7 +137,7 @@ static void prompt_tell(const struct prompt *p, const char *text)
 	}
 }
 
-/* The host's own names become '*', so that the same question to many hosts is the same text. */
+/* Replaces the host's names by '*', so that the same question of many hosts is the same text. */
 static char *prompt_key_of(const struct pssh_event *ev)
 {
 	const char *names[2] = { ev->host ? pssh_host_name(ev->host) : "",
@@ -158,7 +158,7 @@ static char *prompt_key_of(const struct pssh_event *ev)
 	return buf_steal(&b);
 }
 
-/* Shows a host's text with nothing in it that could drive the terminal. */
+/* Copies a host's text without control characters, which could control the terminal. */
 static char *prompt_harmless(const char *text)
 {
 	char *copy = strdup(text);
@@ -181,7 +181,7 @@ static void ask_next(struct prompt *p)
 	prompt_tell(p, list_entry(first, struct question, link)->text);
 }
 
-/* What this host was given last for this question; 0: nothing yet. */
+/* Number of the answer that this host got last for this question; 0: none yet. */
 static uint64_t given_before(struct prompt *p, const struct pssh_event *ev, const char *key, uint64_t now)
 {
 	char *both;
@@ -246,7 +246,7 @@ void prompt_redraw(const struct prompt *p)
 		prompt_tell(p, prompt_text(p));
 }
 
-/* Answers the open question, and all that wait for the same. */
+/* Answers the open question and all waiting ones with the same text. */
 static void prompt_settle(struct prompt *p, struct pssh *fleet, const char *text)
 {
 	struct question *first = list_entry(list_first(&p->waiting), struct question, link);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions for the person, asked on /dev/tty and never on standard input, one at a time, while
- * the connections go on. The same question is asked once: its answer serves all hosts.
+ * Questions for the person, on /dev/tty and never on standard input, one at a time, while the connections
+ * continue. The same question is asked once: its answer serves all hosts.
  */
 #ifndef CLI_FRAME_PROMPT_H
 #define CLI_FRAME_PROMPT_H
@@ -17,18 +17,18 @@ struct prompt;
 
 /* 0 or -ENOMEM. Without a terminal every question is declined. */
 int prompt_new(struct nanopod *np, struct prompt **out);
-void prompt_free(struct prompt *p); /* wipes what was answered */
+void prompt_free(struct prompt *p); /* wipes the answers */
 bool prompt_possible(const struct prompt *p);
 
-/* A PSSH_EV_PROMPT. It is answered at once, or by prompt_step later. */
+/* Takes a PSSH_EV_PROMPT. Answers it at once, or later by prompt_step(). */
 void prompt_add(struct prompt *p, struct pssh *fleet, const struct pssh_event *ev);
 
-/* What to poll for reading; -1 where no question is open. */
+/* The descriptor to poll for reading; -1 where no question is open. */
 int prompt_fd(const struct prompt *p);
-void prompt_step(struct prompt *p, struct pssh *fleet); /* something is there to read */
+void prompt_step(struct prompt *p, struct pssh *fleet); /* when it is readable */
 const char *prompt_text(const struct prompt *p);        /* of the open question, or NULL */
-void prompt_redraw(const struct prompt *p);             /* something else was printed over it */
-void prompt_decline(struct prompt *p, struct pssh *fleet); /* all that wait: Ctrl-C */
+void prompt_redraw(const struct prompt *p);             /* after other output covered it */
+void prompt_decline(struct prompt *p, struct pssh *fleet); /* on Ctrl-C: declines all that wait */
 
 /*
  * Asks on the terminal for one line that is not shown, of up to `most` bytes, and waits for it. 0 with *out,

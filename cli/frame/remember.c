@@ -15,7 +15,7 @@
 
 enum { FILE_MAX = 256 << 10, NAMES_MAX = 2000 };
 
-/* FNV-1a: two markets whose addresses collide would share names, and nothing worse. */
+/* FNV-1a. Two markets whose addresses collide share names for completion, nothing worse. */
 static uint64_t remember_hash(const char *text)
 {
 	uint64_t h = 14695981039346656037u;
@@ -25,7 +25,7 @@ static uint64_t remember_hash(const char *text)
 	return h;
 }
 
-/* malloc'd; make: with the folders above. */
+/* malloc'd. make: creates the folders above. */
 static char *file_of(const char *kind, const char *where, int make)
 {
 	const char *xdg = getenv("XDG_CACHE_HOME");
@@ -64,7 +64,7 @@ static void remember_add_line(struct buf *b, const char *name, const char *help)
 	buf_addc(b, '\n');
 }
 
-/* Whole or not at all: completion may read it at any time. */
+/* Replaces the file at once: completion may read it at any time. */
 static void remember_replace(const char *path, const struct buf *b)
 {
 	char *temporary = NULL;

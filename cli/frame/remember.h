@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that the market told lately, for completion: it must answer at once and never touches the
- * network. Whatever goes wrong here is silent: nothing depends on it.
+ * Names that the market listed lately, for completion, which must answer at once and never touches the
+ * network. Failures are silent: nothing depends on these names.
  */
 #ifndef CLI_FRAME_REMEMBER_H
 #define CLI_FRAME_REMEMBER_H
@@ -14,15 +14,15 @@
 #define REMEMBER_NODES "nodes"
 
 /*
- * All that there is of a kind now, instead of what was known. where: the market's address, so that
- * another one's names are not offered. help may be NULL, and so may each of it.
+ * Replaces the names of a kind. where: the market's address, so that completion offers no names of another
+ * one. help, and each member of it, may be NULL.
  */
 void remember_all(const char *kind, const char *where, const char *const *names, const char *const *help, size_t count);
 
-/* One more. */
+/* Adds one name. */
 void remember_one(const char *kind, const char *where, const char *name, const char *help);
 
-/* Where something about `where` is kept that anybody may lose; malloc'd, its folders may not be there. NULL: no memory. */
+/* Path of a cache file about `where`, malloc'd; its folders may not exist. NULL: out of memory. */
 char *remember_path(const char *kind, const char *where);
 
 void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help),

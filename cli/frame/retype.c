@@ -14,7 +14,7 @@ static void retype_add(struct buf *out, const char *text)
 		command_nomem();
 }
 
-/* A word that needs no quotes has none: "'-d' '24h'" is nothing to type. */
+/* Quotes only words that need it: nobody wants to type "'-d' '24h'". */
 static void retype_add_word(struct buf *out, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:@+,=/%";
@@ -113,7 +113,7 @@ void retype_same(const struct options *o, struct buf *out)
 	size_t count = 0;
 
 	for (size_t i = 0; count < TYPED_MAX && option_typed(o, i, &row, &text); i++) {
-		/* Of one that is not a list the last counts, and only that. */
+		/* Where an option is not a list only its last value counts. */
 		if (changes_nothing(row->name) ||
 			(row->kind != OPTION_LIST && text != option_text(o, row->name) && option_takes_argument(row)))
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command that was typed as text again, as it is or changed: what to type to resume, what would
- * be filled instead, and what makes two commands the same.
+ * The typed command as text again, unchanged or changed: for hints that can be pasted, and to tell whether two
+ * commands are the same.
  */
 #ifndef CLI_FRAME_RETYPE_H
 #define CLI_FRAME_RETYPE_H
@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "cli/frame/command.h"
 
-/* An option by its long name; text NULL takes it away, else it replaces what was typed or is added. */
+/* An option by its long name. text NULL: removes it; else replaces or adds it. */
 struct retype_change {
 	const char *name, *text;
 };
@@ -17,16 +17,16 @@ struct retype_change {
 /* "nanopod buy -t h100 -n 2 …", quoted for a shell. changes ends with { 0 }, or is NULL. */
 void retype(const struct command *cmd, const struct options *o, const struct retype_change *changes, struct buf *out);
 
-/* The same for some of the words that were typed only; NULL: all of them. */
+/* The same with these words only; NULL: with all that were typed. */
 void retype_words(const struct command *cmd, const struct options *o, char *const *words,
 	const struct retype_change *changes, struct buf *out);
 
-/* This command can be told so: it has an option for each change. */
+/* Does the command have an option for each change? */
 bool retype_can(const struct command *cmd, const struct retype_change *changes);
 
 /*
- * One line an option, sorted, without those that change nothing about what is asked for (-y, -o,
- * --wait …); then the words.
+ * One line per option, sorted, without those that do not change what the command does (-y, -o, --wait …); then
+ * the words.
  */
 void retype_same(const struct options *o, struct buf *out);
 

@@ -21,9 +21,9 @@ struct rows {
 	struct nanopod *np;
 	const struct column *columns;
 	size_t all;                     /* how many columns there are */
-	size_t shown[COLUMNS_MAX], count; /* which of them come out, in this order */
+	size_t shown[COLUMNS_MAX], count; /* the columns to show, in this order */
 	enum format format;
-	struct row *rows;               /* only where widths must be known first */
+	struct row *rows; /* kept only where widths must be known first */
 	size_t row_count, seen;
 };
 
@@ -57,9 +57,9 @@ static int choose_field(struct rows *r, const char *name)
 		}
 	}
 	if (near)
-		return print_fail_field(r->np, STATUS_USAGE, "--fields", "'--fields=' lists them all",
-			"cannot show '%s': no such field, the nearest is '%s'", name, near);
-	return print_fail_field(r->np, STATUS_USAGE, "--fields", "'--fields=' lists them all",
+		return print_fail_field(r->np, STATUS_USAGE, "--fields", "'--fields=' lists the fields",
+			"cannot show '%s': no such field (did you mean '%s'?)", name, near);
+	return print_fail_field(r->np, STATUS_USAGE, "--fields", "'--fields=' lists the fields",
 		"cannot show '%s': no such field", name);
 }
 
@@ -197,7 +197,7 @@ static void rows_keep(struct rows *r, const char *const *cells, int color)
 {
 	struct row *row;
 
-	/* Grown by doubling: the count is a power of two when the room is used up. */
+	/* The room doubles: it is full whenever the count is a power of two. */
 	if ((r->row_count & (r->row_count - 1)) == 0) {
 		struct row *grown = realloc(r->rows, (r->row_count ? r->row_count * 2 : 1) * sizeof *grown);
 

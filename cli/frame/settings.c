@@ -21,9 +21,9 @@ static const struct setting_row rows[] = {
 #undef SETTING_ROW
 };
 
-/* What one layer says about one setting. */
+/* One layer's value of one setting. */
 struct value {
-	char **items; /* NULL: nothing */
+	char **items; /* NULL: not set */
 	size_t count;
 	char *where;
 };
@@ -140,7 +140,7 @@ static bool settings_is_none(const struct setting_row *row, const char *text)
 	return row->type == SETTING_DURATION && row->min == 0 && strcmp(text, "none") == 0;
 }
 
-/* What starts with '-' would be taken for an option by programs that are handed it. */
+/* A program that gets a value with a leading '-' would take it for an option. */
 static int settings_check_text(const char *text, struct fail *f)
 {
 	if (!*text)
@@ -224,7 +224,7 @@ int settings_check_group(const char *name, struct fail *f)
 
 	if (*name && !name[strspn(name, fine)] && *name != '-')
 		return 0;
-	return fail_set(f, -EINVAL, "'%.100s' is no name for a group: letters, digits, '.', '_' and '-' are", name);
+	return fail_set(f, -EINVAL, "'%.100s' is not a group name: use letters, digits, '.', '_' and '-'", name);
 }
 
 int settings_set_group(struct settings *s, const char *name, const char *hosts, const char *where, struct fail *f)
@@ -323,9 +323,9 @@ int settings_warn(struct settings *s, const char *fmt, ...)
 	return 0;
 }
 
-/* ---- Asking ---------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------- */
 
-/* Whoever named it, and however: is the market that counts the local one? */
+/* Is the market in force the local one, whichever layer named it? */
 static bool is_local(const struct settings *s)
 {
 	const struct value *local = &s->values[SETTING_ID_URL][LAYER_LOCAL];
@@ -334,7 +334,7 @@ static bool is_local(const struct settings *s)
 	return local->items && url && strcmp(url, local->items[0]) == 0;
 }
 
-/* A token of the local market must not go to another one that was named: what its layer says counts for its URL alone. */
+/* The local market's token must not go to another market: its layer counts only with its own URL. */
 static bool settings_says(const struct settings *s, enum setting id, int layer)
 {
 	return s->values[id][layer].items && (layer != LAYER_LOCAL || id == SETTING_ID_URL || is_local(s));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A handler can reach nothing but static things: these are the only ones of the command line. */
+/* A signal handler reaches only static data: this is the only file of the command line that has some. */
 #include "cli/frame/signals.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGPIPE };
-/* A loop that hangs (in a write that nobody reads, say) must still be possible to end. */
+/* After so many signals the default action ends a loop that hangs, e.g. in a write that nobody reads. */
 enum { CAUGHT = sizeof caught / sizeof *caught, MOST_PATIENT = 3 };
 
 static int ends[2] = { -1, -1 };
@@ -26,7 +26,7 @@ static void signals_handle(int number)
 	if (number != SIGWINCH && ++asked >= MOST_PATIENT)
 		signal(number, SIG_DFL);
 	if (write(ends[1], &c, 1) < 0) {
-		/* Full: enough signals wait already. */
+		/* The pipe is full: enough signals wait already. */
 	}
 	errno = kept;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals as something to poll for. Handlers write to a pipe, rather than signals being blocked
- * for a signalfd: what the library starts (proxy commands) would inherit the mask.
+ * Signals to poll for. Handlers write to a pipe; a signalfd would need blocked signals, and programs that the
+ * library starts (proxy commands) would inherit the mask.
  */
 #ifndef CLI_FRAME_SIGNALS_H
 #define CLI_FRAME_SIGNALS_H
@@ -13,13 +13,13 @@
 int signals_begin(void);
 void signals_end(void);
 
-int signals_fd(void);    /* readable while one waits */
+int signals_fd(void);    /* readable while a signal waits; -1 where signals are not caught */
 int signals_next(void);  /* a signal's number, each once; 0: none */
 
 /* Waits for up to ms. True where a signal that asks to stop came, with its number; a new size of the terminal is none. */
 bool signals_rest(int64_t ms, int *number);
 
-/* How often a signal that asks to stop came since the outermost signals_begin: told without reading. */
+/* How many signals that ask to stop came since the outermost signals_begin(). Does not read them. */
 int signals_asked(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where settings come from: four files and the environment. A person's file decides which keys
- * are offered and which hosts are believed, so it is refused where others may write it; the
- * current directory's file comes from whoever made that directory, and is only half believed.
+ * Reads settings from four files and the environment. A person's file decides which keys are offered and which
+ * hosts are trusted, so it is refused where others may write it. Anybody may have made the current directory,
+ * so its file may set less.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,6 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "cli/frame/localdir.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/value.h"
 #include "conf/conf.h"
@@ -42,26 +41,27 @@ static char *person_path(void)
 	return str_expand_home("~/.config/nanopod/config.yaml");
 }
 
-/* 0; 1: ignore it, a warning says why; or a failure. */
+/* 0; 1: ignore the file, a warning says why; or a failure. */
 static int sources_check_owner(struct settings *s, enum settings_layer layer, const char *path, const struct stat *st,
 	struct fail *f)
 {
 	bool ours = st->st_uid == geteuid() || st->st_uid == 0;
 
 	if (layer == LAYER_DIRECTORY && !ours)
-		return settings_warn(s, "'%s' is ignored: it belongs to somebody else", path) ? -ENOMEM : 1;
+		return settings_warn(s, "'%s' is ignored: it belongs to another user", path) ? -ENOMEM : 1;
 	if (layer == LAYER_DIRECTORY && st->st_mode & 002)
-		return settings_warn(s, "'%s' is ignored: everybody may write it; 'chmod o-w %s' mends it", path, path)
+		return settings_warn(s, "'%s' is ignored: everybody may write it; 'chmod o-w %s' fixes that", path,
+			       path)
 			? -ENOMEM
 			: 1;
 	if (layer == LAYER_DIRECTORY)
 		return 0;
 	if (!ours)
 		return fail_set(f, -EPERM,
-			"cannot trust '%s': it belongs to somebody else; 'sudo chown \"$USER\" %s' mends it", path,
+			"cannot trust '%s': it belongs to another user; 'sudo chown \"$USER\" %s' fixes that", path,
 			path);
 	if (st->st_mode & 022)
-		return fail_set(f, -EPERM, "cannot trust '%s': others may write it; 'chmod 600 %s' mends it", path,
+		return fail_set(f, -EPERM, "cannot trust '%s': others may write it; 'chmod 600 %s' fixes that", path,
 			path);
 	return 0;
 }
@@ -96,7 +96,7 @@ static int sources_open_file(struct settings *s, enum settings_layer layer, cons
 
 /* ---- What a file says ------------------------------------------------------------------ */
 
-/* One text or a list of them, handed one by one to fn. */
+/* Calls fn for a text, or for each text of a list. */
 static int each_text(struct source *src, const struct conf *value, int (*fn)(struct source *, const char *, void *),
 	void *arg)
 {
@@ -187,7 +187,7 @@ static int take_groups(struct source *src, const struct conf *groups)
 	return rc;
 }
 
-/* The settings of a file, or those of one of its profiles, which look the same. */
+/* Reads the settings of a file or of one of its profiles, which look the same. */
 static int take_map(struct source *src, const struct conf *map, bool outermost)
 {
 	const char *keys[SETTING_IDS + 4];
@@ -245,11 +245,22 @@ static int sources_take_file(struct source *src)
 	for (size_t i = 0; profiles && i < profiles->count && !rc; i++) {
 		const struct conf *profile = &profiles->items[i];
 
-		/* A mistake in a profile that is not in force waits until it is. */
+		/* Tells no mistake in a profile that is not in force. */
 		if (settings_profile(src->s) && strcmp(profile->key, settings_profile(src->s)) == 0)
 			rc = take_map(src, profile, false);
 	}
 	return rc;
+}
+
+char *settings_local_path(const char *name)
+{
+	const char *xdg = getenv("XDG_DATA_HOME");
+	char *base = xdg && *xdg == '/' ? strdup(xdg) : str_expand_home("~/.local/share"), *path = NULL;
+
+	if (base && asprintf(&path, "%s/nanopod/local%s%s", base, *name ? "/" : "", name) < 0)
+		path = NULL;
+	free(base);
+	return path;
 }
 
 /* ---- All of them ----------------------------------------------------------------------- */
@@ -270,7 +281,7 @@ static int check_profile(const struct settings *s, struct fail *f)
 		}
 	}
 	if (near)
-		return fail_set(f, -ENOENT, "cannot use profile '%s': no settings file has it, the nearest is '%s'",
+		return fail_set(f, -ENOENT, "cannot use profile '%s': no settings file has it (did you mean '%s'?)",
 			wanted, near);
 	return fail_set(f, -ENOENT, "cannot use profile '%s': no settings file has it", wanted);
 }
@@ -303,8 +314,8 @@ static int take_environment(struct settings *s, struct fail *f)
 
 static int read_files(struct settings *s, struct source *sources, const char *file, struct fail *f)
 {
-	char *person = file ? strdup(file) : person_path(), *local = localdir_path("config.yaml"),
-	     *key = localdir_path("id_ed25519");
+	char *person = file ? strdup(file) : person_path(), *local = settings_local_path("config.yaml"),
+	     *key = settings_local_path("id_ed25519");
 	int rc = key ? settings_set_local_identity(s, key) : 0;
 
 	for (enum settings_layer layer = LAYER_LOCAL; layer <= LAYER_DIRECTORY && !rc; layer++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to put back is static, because the handlers of fatal signals and atexit() must reach it. */
+/* The saved modes are static, because handlers of fatal signals and atexit() must reach them. */
 #include "cli/frame/terminal.h"
 
 #include <errno.h>
@@ -30,10 +30,10 @@ void terminal_restore(void)
 
 static void terminal_crash(int number)
 {
-	signal(SIGTTOU, SIG_IGN); /* in the background it would be stopped, and not end */
+	signal(SIGTTOU, SIG_IGN); /* in the background the terminal would stop the process instead of ending it */
 	if (saved_fd >= 0)
 		tcsetattr(saved_fd, TCSANOW, &saved);
-	raise(number); /* SA_RESETHAND: the usual end */
+	raise(number); /* SA_RESETHAND: now the default action ends the process */
 }
 
 static void terminal_guard(void)
@@ -46,13 +46,13 @@ static void terminal_guard(void)
 	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
 		struct sigaction old;
 
-		/* A sanitizer's own handler says more than ours, and who catches signals knows what to do. */
+		/* Keeps handlers of others: a sanitizer's says more than ours. */
 		if (sigaction(fatal[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
 			sigaction(fatal[i], &sa, NULL);
 	}
 }
 
-/* Where this process is in the background, tcsetattr stops it (TTOU) until it is not: as it should. */
+/* In the background tcsetattr stops this process (TTOU) until it is in the foreground, as it should. */
 static int terminal_change(int fd, void (*edit)(struct termios *))
 {
 	struct termios now;

@@ -55,7 +55,7 @@ void usage_short(struct nanopod *np, FILE *out)
 	fputs("usage: nanopod COMMAND [options] [arguments]\n", out);
 	put_commands(np, out, COMMAND_MORE);
 	put_more(np, out);
-	fputs("\n'nanopod help COMMAND' shows one with examples, 'nanopod help' all there is to know.\n", out);
+	fputs("\n'nanopod help COMMAND' shows a command with examples, 'nanopod help' all commands.\n", out);
 }
 
 static void put_examples(struct nanopod *np, const struct command *cmd, FILE *out)
@@ -125,7 +125,7 @@ static const char *section_of(const struct option *row)
 	return row->section ? row->section : "Options";
 }
 
-/* All options of the section that begins with this row, wherever they stand. */
+/* All options of one section, whichever table has them. */
 static void usage_put_section(struct nanopod *np, const struct command *cmd, const struct option *const *tables,
 	const char *section, FILE *out)
 {
@@ -207,11 +207,12 @@ void usage_overview(struct nanopod *np, FILE *out)
 	put_options(np, NULL, out);
 	usage_heading(np, out, "More");
 	print_fill(out,
-		"'nanopod help COMMAND' shows one command, 'nanopod help exit-codes' what the exit statuses mean, "
+		"'nanopod help COMMAND' shows one command, 'nanopod help exit-codes' explains the exit statuses, "
 		"'nanopod help --json' all of it for programs.\n\n"
 		"Settings come from flags, NANOPOD_* variables, ./.nanopod.yaml, ~/.config/nanopod/config.yaml and "
-		"/etc/nanopod/config.yaml, the first that has one; 'nanopod config --origin' shows them.\n\n"
-		"A program 'nanopod-foo' on PATH is 'nanopod foo'.", 2, columns_of(out));
+		"/etc/nanopod/config.yaml, the first that has a value; 'nanopod config --origin' shows them.\n\n"
+		"A program 'nanopod-foo' on PATH is 'nanopod foo'.",
+		2, columns_of(out));
 }
 
 void usage_statuses(struct nanopod *np, FILE *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pages that --help and `nanopod help` print, all made from the commands' tables. */
+/* Prints the pages of --help and `nanopod help` from the commands' tables. */
 #ifndef CLI_FRAME_USAGE_H
 #define CLI_FRAME_USAGE_H
 

@@ -32,8 +32,7 @@ int value_bool(const char *text, bool *out, struct fail *f)
 }
 
 /*
- * Reads "12" or "1.5" at *s as a count of `unit`. Whole numbers only come out of it: what would
- * have to be rounded is refused, and so is what does not fit.
+ * Reads "12" or "1.5" at *s as a count of `unit`. Refuses what does not give a whole number, or does not fit.
  */
 static int read_count(const char **s, uint64_t unit, uint64_t *out)
 {
@@ -66,7 +65,7 @@ static int read_count(const char **s, uint64_t unit, uint64_t *out)
 	return 0;
 }
 
-/* The unit is needed before the count can be scaled by it, so it is looked for first. */
+/* Finds the unit first: the count is scaled by it. */
 static const char *unit_of(const char *s)
 {
 	return s + strspn(s, "0123456789.");
@@ -103,7 +102,7 @@ static const struct {
 	{ "w", 604800000 }, { "d", 86400000 }, { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 },
 };
 
-/* Units may only get smaller, so that "1m1h", which nobody means, is not taken. */
+/* Units must get smaller: nobody means "1m1h". */
 static int value_read_duration(const char *s, uint64_t *out)
 {
 	size_t next = 0;
@@ -158,7 +157,7 @@ void value_show_duration(int64_t ms, char *room, size_t size)
 	for (size_t i = 0; i < sizeof units / sizeof *units && at < size; i++) {
 		int64_t n = ms / (int64_t)units[i].ms;
 
-		/* Weeks and days only where they come out even, or 25h would read as 1d1h. */
+		/* Weeks and days only for whole multiples: 25h stays 25h. */
 		if (n == 0 || (i < 2 && ms % (int64_t)units[i].ms))
 			continue;
 		at += (size_t)snprintf(room + at, size - at, "%" PRId64 "%s", n, units[i].name);

@@ -31,7 +31,7 @@ static char *in_folder(const char *folder, size_t len, const char *below, const 
 	return NULL;
 }
 
-/* As it was built, the program itself is in .libs below where the daemons are. */
+/* In a build folder the program is in .libs below the folder of the daemons. */
 static char *daemons_beside(const char *name)
 {
 	char own[PATH_MAX], *found = NULL, *slash;
@@ -65,9 +65,7 @@ char *agentd_find(const char *name, struct fail *f)
 		at += len;
 	}
 	if (!found)
-		fail_set(f, -ENOENT,
-			"'%s' is not installed: it is neither beside nanopod, nor in ../sbin of that, nor on PATH",
-			name);
+		fail_set(f, -ENOENT, "'%s' is not installed: not found beside nanopod, in ../sbin, or on PATH", name);
 	return found;
 }
 
@@ -113,7 +111,7 @@ static void put_at(int fd, int place)
 		dup2(fd, place);
 }
 
-/* In the child. Handlers of this program are gone with it; what it ignores must not be. */
+/* In the child: exec drops our signal handlers but keeps ignored signals, so reset those. */
 static _Noreturn void daemons_become(const struct agentd_call *c, const struct pipes *p)
 {
 	const char *argv[WORDS_MAX];
@@ -162,7 +160,7 @@ static int daemons_reap(pid_t pid)
 
 /* ---- To its end -------------------------------------------------------------------------- */
 
-/* What does not fit is read and forgotten: nobody waits for a reader that stopped. */
+/* Reads and drops what does not fit, so that the program never waits for a reader. */
 static void daemons_take(int *fd, struct buf *into)
 {
 	char piece[PIECE];
@@ -184,7 +182,7 @@ static void daemons_give(int *fd, const char **in)
 		daemons_shut(fd);
 }
 
-/* False: the time is over. */
+/* False: the deadline passed. */
 static bool daemons_talk(const struct agentd_call *c, struct pipes *p, int64_t until)
 {
 	const char *in = c->in;
@@ -238,7 +236,7 @@ int agentd_run(const struct agentd_call *c, int *status, struct fail *f)
 	if (!ended)
 		kill(pid, SIGTERM);
 	*status = daemons_reap(pid);
-	return ended ? rc : fail_set(f, -ETIMEDOUT, "'%s' took too long and was ended", c->program);
+	return ended ? rc : fail_set(f, -ETIMEDOUT, "'%s' timed out", c->program);
 }
 
 /* ---- Left behind ------------------------------------------------------------------------- */
@@ -254,7 +252,7 @@ static void daemons_detach(const struct agentd_call *c, struct pipes *p, const c
 
 		_exit(write(p->told[1], &error, sizeof error) < 0 ? COULD_NOT : COULD_NOT);
 	}
-	pid = fork(); /* no controlling terminal, ever; and nobody's child but init's */
+	pid = fork(); /* never a controlling terminal, and a child of init */
 	if (pid < 0)
 		_exit(COULD_NOT);
 	if (pid > 0)
@@ -298,7 +296,7 @@ int agentd_leave(const struct agentd_call *c, const char *log, pid_t *pid, struc
 		daemons_reap(middle);
 	shut_all(&p);
 	if (!rc && n != sizeof made)
-		rc = fail_set(f, -EIO, "cannot run '%s': it could not be left behind", c->program);
+		rc = fail_set(f, -EIO, "cannot run '%s': it could not go to the background", c->program);
 	if (!rc)
 		*pid = made;
 	return rc;

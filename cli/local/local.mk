@@ -6,9 +6,9 @@ libcli_la_SOURCES += \
 	cli/local/localagent.h \
 	cli/local/localmarket.c \
 	cli/local/localmarket.h \
-	cli/local/localports.c \
-	cli/local/localports.h \
 	cli/local/localproc.c \
 	cli/local/localproc.h \
 	cli/local/localstate.c \
-	cli/local/localstate.h
+	cli/local/localstate.h \
+	cli/local/localstatus.c \
+	cli/local/localstatus.h

@@ -30,7 +30,7 @@ int localagent_open(struct localagent *a, struct nanopod *np, struct localstate 
 	struct fail f = { 0 };
 
 	*a = (struct localagent){ .np = np, .s = s, .program = agentd_find(AGENTD, &f) };
-	return a->program ? 0 : print_fail(np, STATUS_FAILURE, "build it, or install it beside nanopod", "%s", f.text);
+	return a->program ? 0 : print_fail(np, STATUS_FAILURE, "build it or install it beside nanopod", "%s", f.text);
 }
 
 void localagent_close(struct localagent *a)
@@ -39,7 +39,7 @@ void localagent_close(struct localagent *a)
 	*a = (struct localagent){ 0 };
 }
 
-/* Runs a verb; said: what it printed on both streams, or NULL where that is for the person. An exit status of ours. */
+/* Runs a verb. said: gets both streams; NULL: they go to the person. An exit status of ours. */
 static int localagent_verb(struct localagent *a, const char *const *words, const char *in, int64_t deadline,
 	struct buf *out, const char *doing)
 {
@@ -66,8 +66,8 @@ static int localagent_verb(struct localagent *a, const char *const *words, const
 	else if (status)
 		rc = print_fail(a->np, STATUS_FAILURE, NULL, "cannot %s: %s", doing,
 			*agentd_last_line(&err) ? agentd_last_line(&err)
-				: out           ? "nanopod-agentd failed without a word"
-						: "nanopod-agentd said why");
+				: out           ? "nanopod-agentd failed without a message"
+						: "see nanopod-agentd's message");
 	buf_release(&err);
 	return rc;
 }
@@ -124,7 +124,7 @@ static int by_rank(const void *a, const void *b)
 	return localagent_rank(a) - localagent_rank(b);
 }
 
-/* Best first. `host` is the whole machine, and never for play. */
+/* Best first. Never `host`, which would be this whole machine. */
 static int list_drivers(struct localagent *a, struct driver list[DRIVERS_MAX], size_t *count)
 {
 	struct doc *d = NULL;
@@ -137,12 +137,12 @@ static int list_drivers(struct localagent *a, struct driver list[DRIVERS_MAX], s
 	rc = localagent_verb(a, (const char *[]){ "drivers", "--json", NULL }, NULL, PROBE_MS, &out,
 		"ask which drivers work here");
 	if (!rc && doc_parse(buf_text(&out), out.len, &d, &f))
-		rc = print_fail(a->np, STATUS_FAILURE, NULL,
-			"cannot understand what nanopod-agentd says of its drivers: %s", f.text);
+		rc = print_fail(a->np, STATUS_FAILURE, NULL, "cannot read nanopod-agentd's list of drivers: %s",
+			f.text);
 	for (size_t i = 0; !rc && i < doc_count(d) && *count < DRIVERS_MAX; i++) {
 		if (read_driver(d, (long)i, &list[*count], &f))
-			rc = print_fail(a->np, STATUS_FAILURE, NULL,
-				"cannot understand what nanopod-agentd says of its drivers: %s", f.text);
+			rc = print_fail(a->np, STATUS_FAILURE, NULL, "cannot read nanopod-agentd's list of drivers: %s",
+				f.text);
 		else if (strcmp(list[*count].name, "host") != 0)
 			++*count;
 	}
@@ -156,7 +156,7 @@ static int list_drivers(struct localagent *a, struct driver list[DRIVERS_MAX], s
 static int build_image(struct localagent *a, const struct driver *d)
 {
 	print_note(a->np,
-		"driver '%s' needs the nodes' image: it is built once, from Debian's packages, in a minute or so",
+		"driver '%s' needs an image for nodes: building it once from Debian's packages, about a minute",
 		d->name);
 	return localagent_verb(a, (const char *[]){ "--driver", d->name, "image", "build", NULL }, NULL, 0, NULL,
 		"build the nodes' image");
@@ -179,14 +179,14 @@ static int typed_driver(struct localagent *a, const struct driver *list, size_t 
 			continue;
 		if (!list[i].works)
 			return print_fail_field(a->np, STATUS_FAILURE, "--driver",
-				"without '--driver' the best that works is taken", "driver '%s' does not work here: %s",
-				typed, list[i].why);
+				"without '--driver' nanopod chooses the best that works",
+				"driver '%s' does not work here: %s", typed, list[i].why);
 		if (list[i].lacks_image && build_image(a, &list[i]))
 			return STATUS_FAILURE;
 		return take_driver(a, &list[i], "as you chose");
 	}
-	return print_fail_field(a->np, STATUS_USAGE, "--driver", "it knows ns, vm and process",
-		"there is no driver '%.40s' for this", typed);
+	return print_fail_field(a->np, STATUS_USAGE, "--driver", "available: ns, vm and process", "no driver '%.40s'",
+		typed);
 }
 
 static int best_driver(struct localagent *a, const struct driver *list, size_t count)
@@ -197,7 +197,7 @@ static int best_driver(struct localagent *a, const struct driver *list, size_t c
 		const struct driver *d = &list[i];
 
 		if (d->works && d->lacks_image && build_image(a, d)) {
-			print_note(a->np, "so the next driver is tried");
+			print_note(a->np, "trying the next driver");
 			snprintf(why, sizeof why, "'%.31s' would be better, but its image could not be built", d->name);
 			continue;
 		}
@@ -206,7 +206,7 @@ static int best_driver(struct localagent *a, const struct driver *list, size_t c
 		if (!*why)
 			snprintf(why, sizeof why, "'%.31s' would be better: %.299s", d->name, d->why);
 	}
-	return print_fail(a->np, STATUS_FAILURE, "'nanopod-agentd drivers' says what each lacks",
+	return print_fail(a->np, STATUS_FAILURE, "'nanopod-agentd drivers' tells what each lacks",
 		"no driver works here%s%s", *why ? ": " : "", why);
 }
 
@@ -218,8 +218,8 @@ int localagent_driver(struct localagent *a, const char *typed)
 	int rc;
 
 	if (had && typed && strcmp(had, typed) != 0)
-		return print_fail_field(a->np, STATUS_CONFLICT, "--driver", "'nanopod local reset' begins anew",
-			"it is set up with driver '%s' already", had);
+		return print_fail_field(a->np, STATUS_CONFLICT, "--driver", "'nanopod local reset' starts over",
+			"the local market is set up with driver '%s' already", had);
 	if (had)
 		return 0;
 	rc = list_drivers(a, list, &count);
@@ -230,7 +230,7 @@ int localagent_driver(struct localagent *a, const char *typed)
 
 /* ---- Joining ----------------------------------------------------------------------------- */
 
-/* Its own file says so, where we were cut off before we could write it down. */
+/* The agent's own file tells, where we were interrupted before we could note it. */
 bool localagent_joined(const struct localagent *a)
 {
 	struct doc *d = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's side of `nanopod local`: which driver, its image, joining, and the daemon itself. */
+/* The agent of `nanopod local`: chooses the driver, builds its image, joins the market, runs the daemon. */
 #ifndef CLI_LOCAL_LOCALAGENT_H
 #define CLI_LOCAL_LOCALAGENT_H
 
@@ -14,26 +14,26 @@ struct localagent {
 	char *program;          /* nanopod-agentd */
 };
 
-/* Exit statuses, everything said. */
+/* Exit statuses, after an error message. */
 int localagent_open(struct localagent *a, struct nanopod *np, struct localstate *s);
 void localagent_close(struct localagent *a);
 
 /*
- * The driver that is used from now on, kept as "driver" and "driver.why": the one that was typed, else
- * the best that works here, with its image built where it needs one.
+ * Chooses the driver and keeps it as "driver" and "driver.why": the typed one, else the best that works here.
+ * Builds its image where it needs one.
  */
 int localagent_driver(struct localagent *a, const char *typed);
 
 bool localagent_joined(const struct localagent *a);
 int localagent_join(struct localagent *a, const char *token, const char *type, long nodes);
 
-/* Left behind; what it says goes to its log. It is noted in agent.pid. */
+/* Starts it in the background, with its output in its log, and notes it in agent.pid. */
 int localagent_start(struct localagent *a);
 
-/* TERM, and no node's process is left after it. wipe: nor a file of a node. */
+/* Stops it and every process of its nodes. wipe: removes the nodes' files too. */
 int localagent_stop(struct localagent *a, bool wipe);
 
-/* The last line of a log, for whoever asks why its daemon ended; into room. */
+/* The last line of a log, which tells why its daemon ended; into room. */
 const char *localagent_last_words(const char *log, char *room, size_t size);
 
 #endif

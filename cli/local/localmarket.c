@@ -19,7 +19,7 @@ enum { BODY_MAX = 65536, OFFERS_MAX = 256, NAME_MAX_LEN = 64 };
 
 /* ---- The link ---------------------------------------------------------------------------- */
 
-/* Flags of this line count over all else, and are taken off with it. */
+/* As a flag of this line: it wins, and goes with the line. */
 static int say_url(struct nanopod *np, const struct localstate *s, struct fail *f)
 {
 	char *url;
@@ -83,7 +83,7 @@ static int need_account(struct market_link *m, const char *name)
 	return rc;
 }
 
-/* Once: the key is the same each time, so that a command that was cut off gives nothing twice. */
+/* The idempotency key is always the same, so that an interrupted command credits nothing twice. */
 static int need_money(struct market_link *m, struct localstate *s, const char *dollars)
 {
 	struct buf body;
@@ -160,7 +160,7 @@ static int need_token(struct market_link *m, struct localstate *s)
 	return rc;
 }
 
-/* The lowest settings but the defaults: whoever names another market reaches that one. */
+/* The lowest layer above the defaults: who names another market reaches that one. */
 static int need_settings(struct market_link *m, struct localstate *s)
 {
 	struct buf text;
@@ -227,7 +227,7 @@ int localmarket_type(struct market_link *m, const struct localtype *t)
 		rc = market_send(m, "POST", "/np/v1/skus", &body, NULL);
 		buf_release(&body);
 	}
-	return rc ? market_fail(m, "cannot make the type '%s'", t->name) : 0;
+	return rc ? market_fail(m, "cannot create the type '%s'", t->name) : 0;
 }
 
 int localmarket_join_token(struct market_link *m, char **out)
@@ -242,7 +242,7 @@ int localmarket_join_token(struct market_link *m, char **out)
 
 struct offering {
 	struct localhosts count;
-	char ids[OFFERS_MAX][NAME_MAX_LEN]; /* of those that are not offered yet */
+	char ids[OFFERS_MAX][NAME_MAX_LEN]; /* hosts that are not offered yet */
 	size_t left;
 	const struct localstate *s;
 };
@@ -264,7 +264,7 @@ static int look_at_host(void *arg, struct doc *d, long at, struct fail *f)
 	return 0;
 }
 
-/* The same key each time: offered once, whatever is cut off. */
+/* Always the same key, so that an interrupted command offers nothing twice. */
 static int offer_one(struct market_link *m, struct localstate *s, const char *id, const char *price)
 {
 	char path[160], name[NAME_MAX_LEN + 16], key[NAME_MAX_LEN + 32];

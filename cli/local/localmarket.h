@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The market's side of `nanopod local`, by its operator's socket: two accounts, play money, a token,
- * the type of node that this machine is, and its offers. Each is made where it is not there.
+ * The market of `nanopod local`, through its operator's socket: creates what is missing of two accounts, play
+ * money, a token, the type of node that this machine is, and its offers.
  */
 #ifndef CLI_LOCAL_LOCALMARKET_H
 #define CLI_LOCAL_LOCALMARKET_H
@@ -11,8 +11,10 @@
 
 #define LOCAL_BUYER "you"
 #define LOCAL_OWNER "owner"
+#define LOCAL_TYPE "cpu"
+#define LOCAL_PRICE "0.60" /* dollars per node-hour */
 
-/* What this machine is sold as. */
+/* The type that this machine is sold as. */
 struct localtype {
 	char name[64], accelerator[64]; /* "cpu"; accelerator "" for none */
 	long gpus;                      /* of a node */
@@ -21,10 +23,10 @@ struct localtype {
 /* A link to the market as its operator; market_sign_out() ends it. An exit status. */
 int localmarket_open(struct nanopod *np, const struct localstate *s, struct market_link **out);
 
-/* Does it answer? Says nothing. */
+/* Does it answer? Prints nothing. */
 bool localmarket_answers(struct nanopod *np, const struct localstate *s);
 
-/* Accounts, money, token and settings file. Exit statuses, everything said. */
+/* Create accounts, money, token and settings file, and the type. Exit statuses, after an error message. */
 int localmarket_people(struct market_link *m, struct localstate *s, const char *dollars);
 int localmarket_type(struct market_link *m, const struct localtype *t);
 
@@ -35,10 +37,10 @@ struct localhosts {
 	size_t all, up;   /* the owner's */
 };
 
-/* How the owner's hosts stand; s and offer may be NULL. offer: at this price per node-hour, those that are not offered yet. */
+/* Counts the owner's hosts; s and offer may be NULL. offer: offers hosts that are not yet, at this price per node-hour. */
 int localmarket_hosts(struct market_link *m, struct localstate *s, const char *offer, struct localhosts *out);
 
-/* How many nodes that should answer SSH on this machine do not. */
+/* How many of the nodes on this machine that should answer SSH do not. */
 size_t localmarket_silent(struct market_link *m);
 
 #endif

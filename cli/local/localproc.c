@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/local/localproc.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,9 +21,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-enum { TEXT_MAX = 4096, BOOT_TEXT = 64, START_FIELD = 20 };
+enum { TEXT_MAX = 4096, BOOT_TEXT = 64, START_FIELD = 20, LOWEST = 20000, HIGHEST = 32000, TRIES = 200 };
 
-/* What a process is known by beside its number: when it was started, and in which life of the machine. */
+/* What tells a process from a later one with the same number: when it started, and in which boot of the machine. */
 struct birth {
 	long long ticks;
 	char boot[BOOT_TEXT];
@@ -38,7 +42,7 @@ static int read_boot(char room[BOOT_TEXT])
 	return rc;
 }
 
-/* The name in brackets may hold anything, so fields are counted behind the last one. A dead one that nobody buried counts as gone. */
+/* The name in brackets may hold brackets: fields are counted after the last one. A zombie counts as gone. */
 static int read_birth(pid_t pid, struct birth *b)
 {
 	struct buf text;
@@ -68,13 +72,13 @@ int localproc_note(const char *path, pid_t pid, struct fail *f)
 	int n, rc = read_birth(pid, &b);
 
 	if (rc)
-		return fail_set(f, rc, "the process %ld ended as soon as it began", (long)pid);
+		return fail_set(f, rc, "process %ld ended right after its start", (long)pid);
 	n = snprintf(text, sizeof text, "%ld %lld %s %lld\n", (long)pid, b.ticks, b.boot, (long long)time(NULL));
 	rc = file_replace(path, text, (size_t)n, 0600);
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
 }
 
-/* 0: it runs, and fd is it, whatever becomes of its number. */
+/* 0: it runs; fd stays this process even where another one gets its number. */
 static int localproc_find(const char *path, struct localproc *p, int *fd)
 {
 	struct birth was = { 0 }, is = { 0 };
@@ -111,7 +115,7 @@ bool localproc_runs(const char *path, struct localproc *p)
 	return rc == 0;
 }
 
-/* True: it is gone. */
+/* True: it ended within ms. */
 static bool localproc_gone(int fd, int64_t ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -135,14 +139,49 @@ int localproc_end(const char *path, int64_t grace_ms, struct fail *f)
 		return 0;
 	}
 	if (syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0) < 0 && errno != ESRCH)
-		rc = fail_errno(f, -errno, errno, "cannot end the process %ld", (long)p.pid);
+		rc = fail_errno(f, -errno, errno, "cannot stop process %ld", (long)p.pid);
 	if (!rc && !localproc_gone(fd, grace_ms)) {
 		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 		if (!localproc_gone(fd, grace_ms))
-			rc = fail_set(f, -EBUSY, "the process %ld does not end", (long)p.pid);
+			rc = fail_set(f, -EBUSY, "process %ld does not stop", (long)p.pid);
 	}
 	close(fd);
 	if (!rc)
 		unlink(path);
 	return rc;
+}
+
+/* ---- Ports ------------------------------------------------------------------------------- */
+
+bool localproc_port_free(int port)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1, rc;
+
+	if (fd < 0)
+		return false;
+	/* A port that a daemon has just left is free, whatever the kernel still remembers of it. */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	rc = bind(fd, (const struct sockaddr *)&sa, sizeof sa);
+	close(fd);
+	return rc == 0;
+}
+
+int localproc_find_ports(int count, struct fail *f)
+{
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t n;
+		int first, k = 0;
+
+		if (getrandom(&n, sizeof n, 0) != sizeof n)
+			return fail_errno(f, -errno, errno, "cannot choose a port");
+		first = LOWEST + (int)(n % (uint32_t)(HIGHEST - LOWEST - count));
+		while (k < count && localproc_port_free(first + k))
+			k++;
+		if (k == count)
+			return first;
+	}
+	return fail_set(f, -EADDRINUSE, "no %d free ports in a row on 127.0.0.1", count);
 }

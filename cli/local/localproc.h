@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A daemon that was left behind, as a file remembers it: by process id and the moment it was started,
- * so that another process which has got the same id is never taken for it.
+ * The daemons that `nanopod local` started, and the ports that it takes. A file remembers each daemon by process
+ * id and start time, so that another process with the same id is never taken for it.
  */
 #ifndef CLI_LOCAL_LOCALPROC_H
 #define CLI_LOCAL_LOCALPROC_H
@@ -17,16 +17,23 @@ struct localproc {
 	int64_t since; /* Unix seconds */
 };
 
-/* Remembered. 0 or a negative code. */
+/* Writes the file. 0 or a negative code. */
 int localproc_note(const char *path, pid_t pid, struct fail *f);
 
-/* Does it run? *p tells which. */
+/* Does the daemon run? Then *p tells its number and start. */
 bool localproc_runs(const char *path, struct localproc *p);
 
 /*
- * TERM, and KILL where it has not ended after grace_ms. 0: it does not run any more (also: it did not),
- * or a negative code. The file goes.
+ * Stops the daemon with TERM, after grace_ms with KILL, and removes the file. 0, also where it did not run;
+ * or a negative code.
  */
 int localproc_end(const char *path, int64_t grace_ms, struct fail *f);
+
+/*
+ * Finds so many free ports in a row on 127.0.0.1, below those that the kernel hands out. Random, so that two
+ * people on one machine do not collide. The first port, or a negative code.
+ */
+int localproc_find_ports(int count, struct fail *f);
+bool localproc_port_free(int port);
 
 #endif

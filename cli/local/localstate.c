@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cli/frame/command.h"
-#include "cli/frame/localdir.h"
+#include "cli/frame/settings.h"
 
 enum { STATE_MAX = 1 << 20, ENTRIES_MAX = 4096, DEPTH_MAX = 64 };
 
@@ -25,7 +25,7 @@ enum { STATE_MAX = 1 << 20, ENTRIES_MAX = 4096, DEPTH_MAX = 64 };
 
 static char *localstate_below(const char *name)
 {
-	char *path = localdir_path(name);
+	char *path = settings_local_path(name);
 
 	if (!path)
 		command_nomem();
@@ -54,7 +54,7 @@ static void name_all(struct localstate *s)
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		*all[i].path = localstate_below(all[i].name);
-	/* "x/local/../images" names the same and reads worse. */
+	/* "x/local/../images" would name the same, but reads worse. */
 	free(s->images);
 	if (asprintf(&s->images, "%.*s/images", (int)(strrchr(s->dir, '/') - s->dir), s->dir) < 0)
 		command_nomem();
@@ -174,16 +174,16 @@ static int localstate_check(const struct localstate *s, struct fail *f)
 	if (stat(s->dir, &st) < 0)
 		return fail_errno(f, -errno, errno, "cannot read '%s'", s->dir);
 	if (st.st_uid != geteuid() || st.st_mode & 022)
-		return fail_set(f, -EPERM, "cannot trust '%s': it belongs to somebody else, or others may write there",
+		return fail_set(f, -EPERM, "cannot trust '%s': it belongs to another user, or others may write there",
 			s->dir);
 	if (strlen(s->socket) >= sizeof ((struct sockaddr_un *)0)->sun_path)
 		return fail_set(f, -ENAMETOOLONG,
-			"cannot use '%s': its name is too long for a socket in it; XDG_DATA_HOME chooses another place",
+			"cannot use '%s': the path is too long for a socket; XDG_DATA_HOME chooses another place",
 			s->dir);
 	return 0;
 }
 
-/* Another `nanopod local` may be at work: it is waited for. */
+/* Waits for another `nanopod local`. */
 static int localstate_take_lock(struct localstate *s, struct fail *f)
 {
 	char *path = localstate_below("lock");
@@ -202,13 +202,12 @@ static int localstate_take_lock(struct localstate *s, struct fail *f)
 
 int localstate_open(struct localstate *s, bool make, struct fail *f)
 {
-	char *home = localdir_path("");
+	char *home = settings_local_path("");
 	int rc = 0;
 
 	*s = (struct localstate){ .lock = -1, .waits = s->waits, .waits_arg = s->waits_arg };
 	if (!home)
-		return fail_set(f, -ENOENT,
-			"there is no home directory to keep anything in; HOME or XDG_DATA_HOME say where it is");
+		return fail_set(f, -ENOENT, "no home directory; set HOME or XDG_DATA_HOME");
 	free(home);
 	name_all(s);
 	if (!make && access(s->dir, F_OK) < 0)
@@ -239,7 +238,7 @@ void localstate_close(struct localstate *s)
 
 /* ---- Wiping ------------------------------------------------------------------------------ */
 
-/* What is in the folder, without following a link or leaving its file system. */
+/* Removes what is in the folder, without following links or leaving its file system. */
 static int localstate_wipe_folder(int fd, dev_t device, int depth)
 {
 	DIR *d = depth < DEPTH_MAX ? fdopendir(fd) : NULL;
@@ -285,5 +284,5 @@ int localstate_wipe(struct localstate *s, struct fail *f)
 	rc = localstate_wipe_folder(fd, st.st_dev, 0);
 	if (!rc && rmdir(s->dir) < 0)
 		rc = -errno;
-	return rc ? fail_errno(f, rc, -rc, "cannot remove all of '%s'", s->dir) : 0;
+	return rc ? fail_errno(f, rc, -rc, "cannot remove everything in '%s'", s->dir) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `nanopod local` remembers: where its parts are, which ports it took, what is set up already.
- * One command at a time works on it.
+ * What `nanopod local` remembers: paths, ports, and what is set up already. A lock lets one command at a time use
+ * it.
  */
 #ifndef CLI_LOCAL_LOCALSTATE_H
 #define CLI_LOCAL_LOCALSTATE_H
@@ -19,23 +19,22 @@ struct localstate {
 	char **names, **values;        /* what was kept */
 	unsigned count;
 	int lock;
-	void (*waits)(
-		void *arg); /* NULL, or called before another one that works on it is waited for; set before open */
+	void (*waits)(void *arg); /* called before waiting for another command; NULL: nothing. Set it before open */
 	void *waits_arg;
 };
 
-/* make: the folders, where they are not there. 0; 1: there is nothing, and make was not asked for; or a negative code. */
+/* make: creates missing folders. 0; 1: nothing exists, and make is false; or a negative code. */
 int localstate_open(struct localstate *s, bool make, struct fail *f);
 void localstate_close(struct localstate *s);
 
 const char *localstate_get(const struct localstate *s, const char *name); /* NULL */
 long localstate_number(const struct localstate *s, const char *name);     /* 0 */
 
-/* On disk when it returns. value NULL: forgotten. */
+/* Written to disk before it returns. value NULL: removed. */
 int localstate_set(struct localstate *s, const char *name, const char *value, struct fail *f);
 int localstate_set_number(struct localstate *s, const char *name, long value, struct fail *f);
 
-/* Removes all of it but the images. Nothing of it may run. */
+/* Removes everything but the images. No daemon may run. */
 int localstate_wipe(struct localstate *s, struct fail *f);
 
 #endif

@@ -83,7 +83,7 @@ static int of_key(const char *s, const char *end)
 	return -1;
 }
 
-/* Of a line with a time any word that stands first; of one without, only what is surely meant: "error: …", "[WARN] …". */
+/* After a time any leading word counts; without a time only a clear one: "error: …", "[WARN] …". */
 static int of_first_word(const char *s, const char *end, bool timed)
 {
 	bool bracket;

@@ -96,7 +96,7 @@ int logmerge_add(struct logmerge *m, size_t source, int64_t us, int64_t now_us, 
 	memcpy(l.text, text, len);
 	l.text[len] = '\0';
 	l.us = us ? us : m->last[source] ? m->last[source] : now_us;
-	if (l.us < m->last[source]) /* a clock was set back: within a source the order of writing counts */
+	if (l.us < m->last[source]) /* a clock was set back: lines of one source keep their order */
 		l.us = m->last[source];
 	m->last[source] = l.us;
 	m->orders++;

@@ -18,11 +18,11 @@
 enum { LINE_MAX_BYTES = 1 << 20, HEAD_MAX = 4096, COMMAND_MAX = 1 << 20, LEVEL_INFO = 6 };
 
 /*
- * A file by POSIX sh: file, inode and offset of what was taken (0: begin), lines, watch. It prints
- * pieces, "@ inode offset length" and so many bytes, so that whoever reads knows at any moment where it
- * is. Rotation by rename is followed by the open descriptor, or later found by the inode; a file
- * that shrank begins anew. While it watches, the end of standard input ends it: no connection, no process.
- * A unit and how its journal is read: where the file is not there but that is, it says so and reads it.
+ * Reads a file by POSIX sh. Arguments: file, inode and offset of what was read (0: start), lines, watch. It prints
+ * pieces, "@ inode offset length" and so many bytes, so that the reader always knows its position. It follows
+ * a rename by the open descriptor, or later finds the file by its inode; a file that shrank starts over. While
+ * it watches, the end of standard input ends it, so that no process outlives the connection. The last arguments
+ * are a unit and the command for its journal: it says so and reads that where the file does not exist.
  */
 static const char file_script[] =
 	"f=$1 i=$2 o=$3 n=$4 w=$5 u=$6 j=$7 p=\n"
@@ -76,11 +76,11 @@ static const char file_script[] =
 	"\t[ \"$(stat -Lc %i \"$f\" 2>/dev/null)\" = \"$i\" ] || [ ! -r \"$f\" ] || { put; take \"$f\" 0; }\n"
 	"done\n";
 
-/* What only root may read, by whoever may become it without a word. */
+/* Reads as root, where sudo needs no password. */
 static const char root_script[] =
 	"s=; [ \"$(id -u)\" = 0 ] || ! sudo -n true 2>/dev/null || s='sudo -n'; exec $s \"$@\"";
 
-/* Any other command that is to end with the connection. */
+/* Any other command that must end with the connection. */
 static const char held_script[] =
 	"exec 9<&0 </dev/null; { while read -r x; do :; done <&9; kill 0; } >/dev/null 2>&1 & w=$!\n";
 
@@ -119,8 +119,8 @@ int logsource_what(const char *typed, enum log_kind *kind, const char **what, st
 				return 0;
 		}
 		return fail_set(f, -EINVAL,
-			"'%s' is no log: 'console', 'journal', a unit ('ssh.service' or 'unit:ssh') or a path "
-			"('/var/log/syslog') is one",
+			"'%s' is not a log; use 'console', 'journal', a unit ('ssh.service' or 'unit:ssh') or a path "
+			"('/var/log/syslog')",
 			typed);
 	}
 	return 0;
@@ -166,7 +166,7 @@ static int add_shell(const struct log_source *s, struct buf *out)
 	return rc ? rc : buf_adds(out, "sh -c ");
 }
 
-/* unit NULL: those that failed. */
+/* unit NULL: failed units. */
 static int journal_words(const struct log_source *s, const struct log_want *w, const char *unit, struct buf *out)
 {
 	int rc = buf_adds(out, "journalctl -q --no-pager -o json "
@@ -194,7 +194,7 @@ static int journal_words(const struct log_source *s, const struct log_want *w, c
 	return rc || !w->follow ? rc : buf_adds(out, " -f");
 }
 
-/* Where there is no systemd nothing failed that it knows. */
+/* Without systemd there is no failed unit. */
 static int failed_words(const struct log_source *s, const struct log_want *w, struct buf *out)
 {
 	int rc = buf_adds(out,
@@ -204,7 +204,7 @@ static int failed_words(const struct log_source *s, const struct log_want *w, st
 	return rc ? rc : journal_words(s, w, NULL, out);
 }
 
-/* After a lost connection from the second on in which the last line came: what was taken of that is skipped. */
+/* After a lost connection it asks from the second of the last line on, and skips the lines that it has. */
 static int pod_words(struct log_source *s, const struct log_want *w, struct buf *out)
 {
 	const char *name = strchr(s->what, '/'), *container;
@@ -308,7 +308,7 @@ static bool in_time(const struct log_want *w, int64_t us)
 	return !us || ((!w->since || us >= w->since * 1000000) && (!w->until || us <= w->until * 1000000));
 }
 
-/* A line of a pod that was taken before the connection was lost. */
+/* Did this line of a pod come before the connection was lost? */
 static bool logsource_again(struct log_source *s, int64_t us)
 {
 	if (us < s->last_us)
@@ -322,7 +322,7 @@ static bool logsource_again(struct log_source *s, int64_t us)
 	return false;
 }
 
-/* Is it to be shown? A line without a time goes with the one before it; how bad it is comes out. */
+/* Is the line wanted? One without a time goes with the line before it. *level: its severity. */
 static bool logsource_wanted(struct log_source *s, const struct log_want *w, const char *text, size_t len, size_t timed,
 	int64_t us, int *level)
 {
@@ -359,7 +359,7 @@ static int logsource_take_text(struct log_source *s, const struct log_want *w, s
 	return logmerge_add(m, s->number, us, now_us, clock_ms(), level, text, len);
 }
 
-/* A line of `journalctl -o json`; a message that is no text comes as a list of numbers, and is not kept. */
+/* A line of `journalctl -o json`. A message that is not text comes as a list of numbers, and is dropped. */
 static int take_entry(struct log_source *s, struct logmerge *m, const char *text, size_t len, int64_t now_us)
 {
 	const char *message, *name, *pid, *cursor;
@@ -382,7 +382,7 @@ static int take_entry(struct log_source *s, struct logmerge *m, const char *text
 	us = flat_text(&entry, "__REALTIME_TIMESTAMP") ? strtoll(flat_text(&entry, "__REALTIME_TIMESTAMP"), NULL, 10)
 						       : 0;
 	rc = buf_addf(&b, "%s%s%s%s: %s", name ? name : "-", pid ? "[" : "", pid ? pid : "", pid ? "]" : "",
-		message ? message : "(a message that is no text)");
+		message ? message : "(a message that is not text)");
 	if (!rc)
 		rc = logmerge_add(m, s->number, us, now_us, clock_ms(),
 			flat_text(&entry, "PRIORITY") ? *flat_text(&entry, "PRIORITY") - '0' : -1, buf_text(&b), b.len);
@@ -438,7 +438,7 @@ static int logsource_zone_of(const char *text)
 	return sign * (((text[1] - '0') * 10 + text[2] - '0') * 3600 + ((text[3] - '0') * 10 + text[4] - '0') * 60);
 }
 
-/* What the file's script says between the pieces. */
+/* What the file's script prints between pieces. */
 static void logsource_take_head(struct log_source *s)
 {
 	const char *head = buf_text(&s->head);
@@ -491,7 +491,7 @@ static int logsource_take_piece(struct log_source *s, const struct log_want *w, 
 		was = s->inode;
 		logsource_take_head(s);
 		buf_clear(&s->head);
-		/* Another file begins with a line of its own. */
+		/* Another file starts a new line. */
 		return was && s->inode != was && s->line.len ? take_bytes(s, w, m, "\n", 1, now_us) : 0;
 	}
 	return 0;
@@ -502,7 +502,7 @@ int logsource_feed(struct log_source *s, const struct log_want *w, struct logmer
 {
 	int rc = 0;
 
-	/* What is no file any more is its unit's journal from the next byte on. */
+	/* The file does not exist: from the next byte on it is its unit's journal. */
 	while (!rc && len && s->kind == LOG_FILE)
 		rc = logsource_take_piece(s, w, m, &data, &len, now_us);
 	return rc || !len ? rc : take_bytes(s, w, m, data, len, now_us);

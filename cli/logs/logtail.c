@@ -28,16 +28,16 @@ struct feed {
 	struct logtail *t;
 	struct log_source source;
 	char *label, *instance;      /* instance: the market has it */
-	char *name;                  /* what it is shown as; NULL: what it is */
+	char *name;                  /* name to show; NULL: its own */
 	size_t node;
 	struct pssh_task *task;
-	int64_t due, pause_ms;       /* when it is asked (again); clock_ms() */
+	int64_t due, pause_ms;       /* when to ask (again); clock_ms() */
 	uint64_t seq;                /* console */
-	size_t early;                /* lines that are not among the last ones */
+	size_t early;                /* lines to skip before the last ones */
 	int idle;
-	bool asked, ended, lost, good; /* lost: it was said so; good: something was heard once */
-	bool optional;               /* where it is not there nothing is said */
-	int status;                  /* of what ended badly: enum status; 0 */
+	bool asked, ended, lost, good; /* lost: its loss was reported; good: it worked once */
+	bool optional;                 /* no error where it does not exist */
+	int status;                    /* enum status of a failure; 0 */
 };
 
 struct logtail {
@@ -155,7 +155,7 @@ static void logtail_over(struct feed *f, int status)
 	logtail_need(logsource_end(&f->source, &f->t->want, f->t->merge, now_us()));
 }
 
-/* It will be tried again; said once. */
+/* Tells once that it will try again. */
 static void logtail_later(struct feed *f, const char *why)
 {
 	if (!f->lost)
@@ -169,7 +169,7 @@ static void logtail_later(struct feed *f, const char *why)
 static void logtail_heard(struct feed *f)
 {
 	if (f->lost)
-		print_note(f->t->np, "%s: connected again; it goes on where it ended", f->label);
+		print_note(f->t->np, "%s: reconnected; continuing where it was", f->label);
 	f->lost = false;
 }
 
@@ -197,7 +197,7 @@ static int begin_task(struct feed *f)
 	rc = logsource_command(&f->source, &t->want, &command);
 	if (rc) {
 		buf_release(&command);
-		return print_fail(t->np, STATUS_USAGE, NULL, "%s: what is to be run there is too long", f->label);
+		return print_fail(t->np, STATUS_USAGE, NULL, "%s: the command is too long", f->label);
 	}
 	rc = pssh_exec(fleet, buf_text(&command), &f->task);
 	buf_release(&command);
@@ -217,7 +217,7 @@ static int begin_task(struct feed *f)
 	return STATUS_OK;
 }
 
-/* What a second try does not mend. */
+/* Failures that a second try does not fix. */
 static bool final_error(int code)
 {
 	return code == PSSH_EAUTH || code == PSSH_EHOSTNEW || code == PSSH_EHOSTKEY || code == PSSH_EPASSPHRASE ||
@@ -246,7 +246,7 @@ static void logtail_ended(struct feed *f, const struct pssh_event *ev)
 	}
 }
 
-/* Standard error belongs to a person, line by line. */
+/* Passes standard error on to the person line by line. */
 static void logtail_complain(struct feed *f, const struct pssh_event *ev)
 {
 	const char *p = ev->data, *end = p + ev->len;
@@ -281,8 +281,8 @@ static void logtail_event(struct logtail *t, const struct pssh_event *ev)
 		logtail_fed(f);
 		logtail_need(logsource_feed(&f->source, &t->want, t->merge, ev->data, ev->len, now_us()));
 		if (f->source.lost)
-			print_warn(t->np, "%s: '%s' was rotated away while nobody read it: lines may be missing",
-				f->label, f->source.what);
+			print_warn(t->np, "%s: '%s' was rotated while disconnected; lines may be missing", f->label,
+				f->source.what);
 		f->source.lost = false;
 		break;
 	case PSSH_EV_STDERR:
@@ -320,7 +320,7 @@ static int logtail_take_piece(void *arg, const struct model_log *l)
 	return logsource_feed(&f->source, &t->want, m, p, l->len, now_us());
 }
 
-/* Is there anything still to come? */
+/* Can anything still come? */
 static bool instance_over(struct feed *f)
 {
 	struct market_link *m = f->t->m;
@@ -330,7 +330,7 @@ static bool instance_over(struct feed *f)
 		(i.status == MODEL_INSTANCE_TERMINATED || i.status == MODEL_INSTANCE_FAILED);
 }
 
-/* An exit status where all has to end: Ctrl-C came during the request. */
+/* An exit status where everything must end, as Ctrl-C came during the request. */
 static int poll_console(struct feed *f)
 {
 	struct logtail *t = f->t;
@@ -357,7 +357,7 @@ static int poll_console(struct feed *f)
 	} else if (++f->idle >= IDLE_POLLS) {
 		f->idle = 0;
 		if (instance_over(f)) {
-			print_note(t->np, "%s: it is over", f->label);
+			print_note(t->np, "%s: ended", f->label);
 			logtail_over(f, STATUS_OK);
 		}
 	}
@@ -380,7 +380,7 @@ static int logtail_begin_due(struct logtail *t)
 			rc = poll_console(f);
 			continue;
 		}
-		/* It may have been replaced: another address, another key. */
+		/* The node may have been replaced: another address, another key. */
 		if (f->lost && t->np->nodes && nodes_find(t->np->nodes, f->label))
 			nodes_know_again(t->np);
 		if (begin_task(f))
@@ -436,7 +436,7 @@ static bool all_over(const struct logtail *t)
 	return true;
 }
 
-/* Of lines until some time the last are known when all are there: those before are passed over. */
+/* With --until the last lines are known only when all have come: skips those before. */
 static void count_early(struct logtail *t)
 {
 	size_t most = (size_t)t->want.lines, *held = calloc(t->count + 1, sizeof *held);
@@ -449,7 +449,7 @@ static void count_early(struct logtail *t)
 	free(held);
 }
 
-/* Without following, order is made of all there is. */
+/* Without --follow it sorts everything at the end. */
 static int print_ready(struct logtail *t, bool all, logtail_fn fn, void *arg)
 {
 	int64_t now = clock_ms(), until = now - (now < t->began + FIRST_MS ? HOLD_FIRST_MS : HOLD_MS);
@@ -487,7 +487,7 @@ static int logtail_sum(const struct logtail *t)
 			status = t->list[i]->status;
 		}
 	if (logmerge_overflowed(t->merge))
-		print_warn(t->np, "more came than can be put in order; '-n' asks for less");
+		print_warn(t->np, "too many lines to put in order; '-n' asks for fewer");
 	return !bad ? STATUS_OK : t->count == 1 ? status : STATUS_PARTLY;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many logs of many nodes at once, in the order of their times: consoles from the market, all else by
- * SSH. To follow survives lost connections, nodes that start again and a market that is away.
+ * Reads many logs of many nodes at once, in the order of their times: consoles from the market, all else by SSH.
+ * Following survives lost connections, restarted nodes and a market that is away.
  */
 #ifndef CLI_LOGS_LOGTAIL_H
 #define CLI_LOGS_LOGTAIL_H
@@ -13,22 +13,22 @@
 
 struct logtail;
 
-/* c: NULL where all are consoles; m: NULL where none is. Both stay the caller's. */
+/* c: NULL where all logs are consoles; m: NULL where none is. The caller keeps both. */
 int logtail_new(struct nanopod *np, struct connect *c, struct market_link *m, const struct log_want *w,
 	struct logtail **out);
 void logtail_free(struct logtail *t);
 
-/* One more. label: the node's name; instance: of a console, else the host is the label. An exit status. */
+/* Adds a log. label: the node's name; instance: of a console; else the label is the host. An exit status. */
 int logtail_add(struct logtail *t, const char *label, enum log_kind kind, const char *what, const char *instance);
 
-/* A log of a host that is shown by another name than what it is. */
+/* A log that is shown under another name. */
 struct logtail_pick {
 	const char *label;
 	enum log_kind kind;
 	const char *what, *name;
 	const char *unit;         /* of a file: whose journal else; NULL */
-	bool root;                /* where that can be without a word */
-	bool optional;            /* where it is not there nothing is said */
+	bool root;                /* where sudo needs no password */
+	bool optional;            /* no error where it does not exist */
 };
 
 int logtail_pick(struct logtail *t, const struct logtail_pick *p);
@@ -40,10 +40,10 @@ struct logtail_line {
 	const struct logline *line;
 };
 
-/* Not 0 ends all. */
+/* Anything but 0 ends the reading. */
 typedef int (*logtail_fn)(void *arg, const struct logtail_line *l);
 
-/* Until all are at their end, or a signal. An exit status; what failed was said. */
+/* Reads until all logs end, or a signal comes. An exit status, after printing what failed. */
 int logtail_run(struct logtail *t, logtail_fn fn, void *arg);
 
 #endif

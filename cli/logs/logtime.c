@@ -11,7 +11,7 @@ struct at {
 	const char *s, *end;
 };
 
-/* Exactly so many digits. */
+/* Reads exactly so many digits. */
 static bool logtime_digits(struct at *a, int count, int *out)
 {
 	int n = 0;
@@ -52,7 +52,7 @@ static bool clock_of_day(struct at *a, struct tm *t, int64_t *micros)
 	return true;
 }
 
-/* "Z", "+0100", "+01:00", " +0100"; else as it is where the writer is. */
+/* "Z", "+0100", "+01:00", " +0100"; else the writer's zone. */
 static bool logtime_zone(struct at *a, int *east)
 {
 	struct at b = *a;
@@ -98,7 +98,7 @@ static bool logtime_dated(struct at *from, int east, int64_t *us)
 	return logtime_made(&t, east, micros, us);
 }
 
-/* Without a year: the one that brings it nearest to now, not much later than it. */
+/* Without a year: takes the one that brings it nearest to now, and not much later than now. */
 static bool this_year(struct tm *t, int64_t now_us, int east, int64_t micros, int64_t *us)
 {
 	time_t now = (time_t)(now_us / SECOND) + east;
@@ -154,7 +154,7 @@ static bool klog_way(struct at *from, int64_t now_us, int east, int64_t *us)
 	return this_year(&t, now_us, east, micros, us);
 }
 
-/* Logrus and its kin: time="2026-11-21T09:00:00Z" level=info …, ts=… */
+/* Logrus and the like: time="2026-11-21T09:00:00Z" level=info …, ts=… */
 static bool logtime_named(struct at *a)
 {
 	static const char *const names[] = { "time=", "ts=", "t=" };
@@ -176,7 +176,7 @@ size_t logtime_parse(const char *line, size_t len, int64_t now_us, int east, int
 	struct at a = { line, line + len };
 	bool quoted;
 
-	/* "<34>" and "[" stand before some. */
+	/* Some have "<34>" or "[" before them. */
 	if (logtime_one_of(&a, "<")) {
 		while (a.s < a.end && isdigit((unsigned char)*a.s))
 			a.s++;

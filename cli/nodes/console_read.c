@@ -5,7 +5,7 @@
 
 enum { PAGE = 1000 };
 
-/* One page, in the order asked for, handed on oldest first. */
+/* Hands out one page, oldest first, whatever order it came in. */
 static int take_page(struct market_link *m, bool newest_first, console_read_fn fn, void *arg, uint64_t *seq)
 {
 	long count = (long)doc_count(m->doc);

@@ -19,7 +19,7 @@ enum { FILE_MAX = 4 << 20, FILES_MAX = 64, DEPTH_MAX = 8 };
 struct search {
 	void (*found)(void *arg, const char *name);
 	void *arg;
-	int files; /* read so far: Includes may go in circles */
+	int files; /* files read so far: Includes may form a circle */
 };
 
 static bool hostnames_read_file(struct search *s, const char *path, struct buf *text)
@@ -28,7 +28,7 @@ static bool hostnames_read_file(struct search *s, const char *path, struct buf *
 	struct stat st;
 	bool fine = fd >= 0 && s->files++ < FILES_MAX && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 
-	/* Of a file above the ceiling the beginning will do. */
+	/* Of a file above the ceiling it reads the beginning. */
 	if (fine)
 		(void)buf_read_fd(text, fd);
 	if (fd >= 0)

@@ -38,7 +38,7 @@ static struct node *node_add(struct nodes *n)
 	return &n->list[n->count++];
 }
 
-/* What a market says goes into ssh's settings and its commands: no option, no shell's letters, nothing for a terminal. */
+/* A market's text goes into ssh's settings and commands: refuses options, shell syntax and control characters. */
 static bool node_is_plain(const char *text, const char *also)
 {
 	if (!isalnum((unsigned char)*text) && *text != '_' && *text != ':')
@@ -113,7 +113,7 @@ static int load_ours(struct market_link *m, const char *reservation, bool all, s
 	return rc;
 }
 
-/* ---- A market of somebody else's --------------------------------------------------------- */
+/* ---- A market that is not ours - --------------------------------------------------------- */
 
 struct instance_listing {
 	struct nodes *into;
@@ -145,7 +145,7 @@ static int node_take_instance(void *arg, struct doc *d, long at, struct fail *f)
 	return 0;
 }
 
-/* Not told yet is no failure: it is a node that cannot be reached. */
+/* No address yet is not a failure: the node just cannot be reached. */
 static int ask_way(struct market_link *m, struct node *n)
 {
 	struct model_ssh s;
@@ -170,7 +170,7 @@ static int load_other(struct market_link *m, const char *reservation, bool all, 
 	int rc = reservation ? reservation_look(m, reservation, &r) : 0;
 
 	if (rc == 1)
-		return fail_set(&m->fail, REASON_NOT_FOUND, "there is no reservation '%.60s'", reservation);
+		return fail_set(&m->fail, REASON_NOT_FOUND, "no reservation '%.60s'", reservation);
 	if (rc)
 		return rc;
 	if (r.id)
@@ -357,7 +357,7 @@ int nodes_know_again(struct nanopod *np)
 		return rc;
 	rc = node_know(np, m);
 	if (rc)
-		rc = market_fail(m, "cannot ask for your nodes");
+		rc = market_fail(m, "cannot list your nodes");
 	market_sign_out(m);
 	return rc;
 }
@@ -445,7 +445,7 @@ static void node_compare(void *arg, const char *name)
 	h->found = h->found || strcmp(h->name, name) == 0;
 }
 
-/* Somebody has named it here before: then no market is asked what it is. */
+/* A host that ssh knows already is not looked up at the market. */
 static bool is_known(const struct settings *s, const char *host)
 {
 	const char *config = settings_text(s, SETTING_ID_SSH_CONFIG), *known = settings_text(s, SETTING_ID_KNOWN_HOSTS);

@@ -42,7 +42,7 @@ static char *made_of(struct nanopod *np)
 	return buf_steal(&b);
 }
 
-/* Ten thousand connections are ten thousand descriptors. */
+/* Each connection takes a descriptor, so raise the limit. */
 static void connect_raise_descriptors(void)
 {
 	struct rlimit r;
@@ -73,8 +73,7 @@ static int connect_failed(struct nanopod *np, struct connect *c, int rc, enum st
 }
 
 /*
- * What was chosen for nanopod wins over ssh_config, whose first value counts: so it is put in
- * front, as `ssh -o` does.
+ * In ssh_config the first value counts, so nanopod's settings go in front, as those of `ssh -o` do.
  */
 static int read_overrides(struct nanopod *np, struct connect *c)
 {
@@ -99,7 +98,7 @@ static int read_overrides(struct nanopod *np, struct connect *c)
 		return STATUS_OK;
 	fd = memfd_create("overrides", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, b.data, b.len) != (ssize_t)b.len) {
-		rc = print_fail(np, STATUS_FAILURE, NULL, "cannot hand over the settings: %s", strerror(errno));
+		rc = print_fail(np, STATUS_FAILURE, NULL, "cannot apply the settings: %s", strerror(errno));
 	} else {
 		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 		rc = pssh_read_config(c->fleet, path);
@@ -211,7 +210,7 @@ static void connect_set_limits(struct nanopod *np, struct connect *c)
 	unsigned reach = (unsigned)settings_ms(np->settings, SETTING_ID_CONNECT_TIMEOUT);
 	bool chosen = settings_given(np->settings, SETTING_ID_FANOUT);
 
-	/* Who asks for few at a time means the commands too, not only the way there. */
+	/* A small --fanout limits the running commands too, not only connecting. */
 	pssh_set_window(c->fleet, fanout, chosen ? fanout : 0);
 	pssh_set_retries(c->fleet, tries, 500, 8000);
 	if (settings_given(np->settings, SETTING_ID_CONNECT_TIMEOUT)) {
@@ -236,7 +235,7 @@ static int connect_make(struct nanopod *np, struct connect *c)
 	pssh_set_prompts(c->fleet, prompt_possible(c->prompt));
 	c->ask_new = strcmp(keys, "ask") == 0 && prompt_possible(c->prompt);
 	c->ask_all = c->ask_new && settings_given(np->settings, SETTING_ID_HOST_KEY);
-	/* Not chosen: StrictHostKeyChecking of ssh_config, else strict, and what is unknown is asked about. */
+	/* The default: StrictHostKeyChecking of ssh_config, else strict, asking about unknown keys. */
 	if (settings_given(np->settings, SETTING_ID_HOST_KEY))
 		pssh_set_hostkeys(c->fleet,
 			strcmp(keys, "accept-new") == 0 ? PSSH_HOSTKEYS_ACCEPT_NEW : PSSH_HOSTKEYS_STRICT);
@@ -288,7 +287,7 @@ int connect_open(struct nanopod *np, struct connect **out)
 	return STATUS_OK;
 }
 
-/* The newest comes first, the oldest goes. */
+/* The newest comes first; the oldest is dropped. */
 void connect_close(struct nanopod *np, struct connect *c)
 {
 	struct connect_warm *warm = np->shell;
@@ -303,13 +302,13 @@ void connect_close(struct nanopod *np, struct connect *c)
 	warm->kept[0] = c;
 }
 
-/* What was typed or set for this run wins over the market's word; what a file says for hosts in general does not. */
+/* Flags and variables win over what the market says; files, which are about hosts in general, do not. */
 static bool connect_typed(const struct settings *s, enum setting id)
 {
 	return settings_given(s, id) && settings_layer(s, id) >= LAYER_ENVIRONMENT;
 }
 
-/* A node of the market: where it is and which key it has comes from there, and nothing is asked. */
+/* A node of the market: address and host key come from there, so there is nothing to ask. */
 static int connect_node(struct nanopod *np, struct connect *c, const char *spec, const struct node *n,
 	struct pssh_host **out)
 {
@@ -420,7 +419,7 @@ static void openssh_settings(struct nanopod *np, struct buf *list)
 		connect_option(list, "IdentityFile", settings_item(s, SETTING_ID_IDENTITY, i));
 }
 
-/* Host keys of a node in a file of their own, which ssh reads: it closes every descriptor that it could inherit. */
+/* Writes a node's host keys to a file for ssh, which closes every descriptor that it would inherit. */
 static int openssh_keys(struct nanopod *np, const struct node *n, struct buf *list)
 {
 	char *path = remember_path("hostkeys", n->id);
@@ -436,8 +435,8 @@ static int openssh_keys(struct nanopod *np, const struct node *n, struct buf *li
 	buf_release(&text);
 	if (rc) {
 		free(path);
-		return print_fail(np, STATUS_FAILURE, "leave out --openssh",
-			"cannot write down the host key of '%s': %s", n->name, strerror(-rc));
+		return print_fail(np, STATUS_FAILURE, "leave out --openssh", "cannot write the host key of '%s': %s",
+			n->name, strerror(-rc));
 	}
 	connect_option(list, "UserKnownHostsFile", path);
 	connect_option(list, "GlobalKnownHostsFile", "/dev/null");
@@ -448,7 +447,7 @@ static int openssh_keys(struct nanopod *np, const struct node *n, struct buf *li
 	return STATUS_OK;
 }
 
-/* First: of an option that is there twice, ssh takes the first. */
+/* First, because ssh takes the first of two equal options. */
 static int openssh_node(struct nanopod *np, const char *host, struct buf *list)
 {
 	const struct node *n = nodes_of_host(np->nodes, host);
@@ -495,7 +494,7 @@ int connect_openssh(struct nanopod *np, const char *host, char *const *extra, ch
 		connect_word(&list, *command);
 	connect_word(&list, NULL);
 	fflush(NULL);
-	signal(SIGPIPE, SIG_DFL); /* an ignored one would be inherited */
+	signal(SIGPIPE, SIG_DFL); /* ssh would inherit that it is ignored */
 	execvp("ssh", (char *const *)(void *)list.data);
 	error = errno;
 	buf_release(&list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Myers' O(ND) walk over lines. Past LONGEST_WALK edits the middle is called changed as a whole:
+ * Myers' O(ND) walk over lines. After LONGEST_WALK edits it calls the whole middle changed:
  * nobody reads a longer diff, and time and memory stay bounded.
  */
 #include "cli/remote/diff.h"
@@ -24,8 +24,8 @@ struct side {
 
 struct walk {
 	struct side a, b;
-	size_t skip;        /* lines both begin with */
-	size_t n, m;        /* lines between the common begin and end */
+	size_t skip;        /* lines of the common beginning */
+	size_t n, m;        /* lines between common beginning and end */
 	bool *gone, *come;  /* of those: deleted from a, added in b */
 };
 

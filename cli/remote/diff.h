@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which lines two texts do not share: for showing how one host's answer differs from most others'. */
+/* Finds the lines that two texts do not share, to show how one host's output differs from most others'. */
 #ifndef CLI_REMOTE_DIFF_H
 #define CLI_REMOTE_DIFF_H
 

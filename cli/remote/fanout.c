@@ -55,7 +55,7 @@ int outcome_status(const struct outcome *o)
 	return STATUS_TRANSPORT;
 }
 
-/* A non-blocking stdout, left so by somebody else, would lose output. */
+/* A stdout that another program left non-blocking would lose output. */
 static void make_blocking(FILE *stream)
 {
 	int fd = fileno(stream), flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
@@ -174,7 +174,7 @@ static bool fanout_feed(struct fanout *f, const char *data, size_t len)
 
 	if (rc == PSSH_EAGAIN) {
 		f->input.full = true;
-		/* Hosts whose turn has not come hold the others' input back: let all of them come. */
+		/* Hosts that have not started hold back the others' input, so start all of them. */
 		pssh_set_window(f->connect->fleet, (unsigned)settings_int(f->np->settings, SETTING_ID_FANOUT), 0);
 		return false;
 	}
@@ -270,19 +270,19 @@ static char *fanout_question(struct fanout *f)
 	if (count == 1) {
 		buf_clear(&b);
 		buf_addf(&b,
-			"The key of host '%s (%s)' is not known yet:\n  %s\nTake it, remember it, and connect "
+			"The key of host '%s (%s)' is not known yet:\n  %s\nAccept it, remember it, and connect "
 			"(yes/no)? ",
 			one->name, pssh_host_address(one->host), pssh_host_fingerprint(one->host));
 	} else {
 		buf_addf(&b,
-			"The keys of these %zu hosts are not known yet. Take them, remember them, and connect "
+			"The keys of these %zu hosts are not known yet. Accept them, remember them, and connect "
 			"(yes/no)? ",
 			count);
 	}
 	return buf_steal(&b);
 }
 
-/* True where another round begins. */
+/* True where another round starts. */
 static bool ask_about_keys(struct fanout *f)
 {
 	char *text;
@@ -301,7 +301,7 @@ static bool ask_about_keys(struct fanout *f)
 		f->asked++;
 	if (!yes)
 		return false;
-	/* The key that was shown, and no other, may be taken. */
+	/* Accepts only the key that was shown. */
 	pssh_set_hostkeys(f->connect->fleet, PSSH_HOSTKEYS_ACCEPT_NEW);
 	f->connect->loosened = true;
 	for (size_t i = 0; i < f->count; i++) {
@@ -321,7 +321,7 @@ static bool ask_about_keys(struct fanout *f)
 	return fanout_start(f) == STATUS_OK;
 }
 
-/* The next host that was asked about in vain. */
+/* The next host whose key the person did not accept. */
 static struct outcome *next_refused(struct fanout *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
@@ -378,7 +378,7 @@ static void fanout_moved(struct fanout *f, struct outcome *o, const struct pssh_
 	o->size = ev->total;
 }
 
-/* Takes notice of an event; true where the command should see it. */
+/* Notes an event; true where the command should see it. */
 static bool fanout_notice(struct fanout *f, const struct pssh_event *ev, struct outcome *o)
 {
 	switch (ev->type) {
@@ -416,7 +416,7 @@ static int fanout_shorter(int a, int b)
 	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
-/* A write error on standard output ends the work, rather than running on for nobody. */
+/* A write error on standard output stops the work: nobody would see the rest. */
 static void check_output(struct fanout *f)
 {
 	if (fflush(f->np->out) == 0 && !ferror(f->np->out))
@@ -427,7 +427,7 @@ static void check_output(struct fanout *f)
 	}
 }
 
-/* ms -1: as long as nothing is due. */
+/* ms -1: without a limit. */
 static enum fanout_turn fanout_look(struct fanout *f, int ms)
 {
 	struct pollfd fds[] = {
@@ -454,7 +454,7 @@ static enum fanout_turn fanout_look(struct fanout *f, int ms)
 		if (!f->asked)
 			fanout_quiet(f);
 		if (!f->asked && f->np->tty_err)
-			print_note(f->np, "stopping what runs; Ctrl-C again does not wait for it");
+			print_note(f->np, "stopping the running commands; Ctrl-C again does not wait for them");
 		fanout_cancel(f);
 	}
 	if (fds[2].revents)
@@ -478,7 +478,7 @@ enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, st
 			return *host ? FANOUT_EVENT : FANOUT_DONE;
 		}
 		step_input(f);
-		/* Hosts that never fall silent must not keep us from hearing Ctrl-C. */
+		/* Hosts that print without pause must not keep us from noticing Ctrl-C. */
 		if (++f->unheard >= DEAF_EVENTS) {
 			turn = fanout_look(f, 0);
 			f->unheard = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thing done on many hosts, watched by a person: the library's events with signals, questions,
- * unknown host keys and the progress line taken care of. What is left is pulled by the command.
+ * Runs one task on many hosts for a person: handles signals, questions, unknown host keys and the progress line,
+ * and passes the library's other events to the command, which pulls them.
  */
 #ifndef CLI_REMOTE_FANOUT_H
 #define CLI_REMOTE_FANOUT_H
@@ -25,14 +25,14 @@ struct outcome {
 	const char *name;
 	size_t index;
 	enum outcome_state state;
-	int status;          /* of EXIT: what the command said; of ERROR: a PSSH_E… code */
+	int status;          /* of EXIT: the exit status; of ERROR: a PSSH_E… code */
 	char *text;          /* of SIGNAL its name, of ERROR a sentence, else NULL */
 	bool cancelled;
-	bool begun;          /* it was reached and at work when it ended */
-	bool ask;            /* its key is unknown: the person is asked */
+	bool begun;                       /* it was connected and running when it ended */
+	bool ask;                         /* its key is unknown: ask the person */
 	uint64_t moved, size;             /* a copy's bytes */
-	struct fold_place out, err;       /* for who gathers */
-	uint64_t dropped;                 /* bytes that no ceiling had room for */
+	struct fold_place out, err;       /* for gathered output */
+	uint64_t dropped;                 /* bytes dropped above the ceiling */
 };
 
 bool outcome_ended(const struct outcome *o);
@@ -42,15 +42,15 @@ int outcome_signal(const char *name);        /* "TERM" -> 15; 0 where unknown */
 
 /* Standard input or a text for all hosts. */
 struct fanout_input {
-	int fd;                /* -1: only the text */
+	int fd;                /* -1: no descriptor, only the text */
 	const char *head;      /* comes first */
 	size_t head_len, head_at;
 	bool open;             /* the task takes input */
-	bool ended, full;      /* no more comes; the task has no room now */
+	bool ended, full;      /* eof: no more input; full: the task has no room now */
 	char *kept;            /* read, but not taken yet */
 	size_t kept_len, kept_at;
-	struct buf replay;     /* what was sent, for hosts whose keys are asked about */
-	bool lost;             /* that was too much to keep */
+	struct buf replay; /* what was sent, to send again to hosts whose keys are accepted later */
+	bool lost;         /* too much was sent to keep it */
 };
 
 struct fanout {
@@ -66,18 +66,18 @@ struct fanout {
 	int asked;             /* signals that asked to stop: 0, 1, 2 … */
 	int first_signal;
 	bool running;          /* a host runs, so input is wanted */
-	bool broken;           /* standard output is gone: cancelled for that */
+	bool broken;           /* standard output is closed, so the task is cancelled */
 	int unheard;           /* events since signals and descriptors were looked at */
 	int watch_fd;          /* the command's own, -1: none */
-	bool telling;          /* the hosts whose keys were not accepted are told, then all is over */
+	bool telling;          /* reports the hosts whose keys were not accepted, then ends */
 	struct pssh_event made;
 
-	/* Makes the task: again for hosts whose keys were accepted. An exit status. */
+	/* Makes the task; called again for hosts whose keys were accepted. An exit status. */
 	int (*make)(void *arg, struct fanout *f, struct pssh_task **out);
 	void *arg;
 };
 
-/* Takes the names' hosts. An exit status; on failure there is nothing to release. */
+/* Adds the named hosts. An exit status; on failure there is nothing to release. */
 int fanout_init(struct fanout *f, struct nanopod *np, struct connect *c, const struct pssh_list *names);
 void fanout_release(struct fanout *f);
 
@@ -87,15 +87,15 @@ int fanout_start(struct fanout *f);
 enum fanout_turn { FANOUT_DONE, FANOUT_EVENT, FANOUT_WATCH, FANOUT_SIGNAL };
 
 /*
- * Sleeps for what comes next. EVENT: *ev, and *o where it is about a host; WATCH: watch_fd is
- * readable; SIGNAL: the terminal's size changed.
+ * Waits for the next event. EVENT: *ev, and *o where it is about a host; WATCH: watch_fd is readable; SIGNAL: the
+ * terminal's size changed.
  */
 enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **ev, struct outcome **o);
 
-/* Stops as Ctrl-C does: the first time with a signal, the second at once. */
+/* Stops like Ctrl-C: the first call sends a signal, the second stops at once. */
 void fanout_cancel(struct fanout *f);
 
-/* Before anything is printed to a terminal. */
+/* Hides the progress line. Call it before printing to a terminal. */
 void fanout_quiet(struct fanout *f);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A radix tree whose leaves may grow: the host that is ahead appends, those behind compare. A
+ * A radix tree whose leaves may grow: the host that is ahead appends, the others compare. A
  * branch leaves its parent at a byte that differs, so each text has exactly one place.
  */
 #include "cli/remote/fold.h"
@@ -18,7 +18,7 @@ struct fold_node {
 	uint64_t id;
 	struct buf text;
 	struct fold_node *chain; /* of its slot in the index */
-	struct fold_node *older; /* made before it, for freeing */
+	struct fold_node *older; /* the node made before it, for freeing */
 };
 
 struct fold {
@@ -92,7 +92,7 @@ static size_t slot_of_node(const struct fold *f, const struct fold_node *n)
 	return fold_slot_of(f, n->parent->id, n->from, (unsigned char)n->text.data[0]);
 }
 
-/* Twice the slots; where memory is short the chains just grow longer. */
+/* Doubles the slots. Without memory for them the chains just grow longer. */
 static void index_grow(struct fold *f)
 {
 	size_t old = f->slots;

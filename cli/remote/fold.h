@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many outputs that mostly say the same, kept once. A host's output is a place in a tree of
- * texts: what another host said already is only compared, what differs begins a branch. So the
- * memory is that of what differs, and two outputs are equal where their places are.
+ * Keeps many outputs that are mostly the same only once. A host's output is a place in a tree of texts: text that
+ * another host printed already is only compared, and different text starts a branch. So memory grows only with
+ * differences, and two outputs are equal where their places are.
  */
 #ifndef CLI_REMOTE_FOLD_H
 #define CLI_REMOTE_FOLD_H
@@ -14,7 +14,7 @@ struct buf;
 struct fold;
 struct fold_node;
 
-/* Where one output ends so far. Zeroed memory is the empty output. */
+/* The end of one output so far. Zeroed memory is the empty output. */
 struct fold_place {
 	struct fold_node *node;
 	size_t at;
@@ -23,13 +23,13 @@ struct fold_place {
 int fold_new(size_t max, struct fold **out); /* at most max bytes kept; 0 or -ENOMEM */
 void fold_free(struct fold *f);
 
-/* Goes on with the output at *place; 0, -ENOMEM, or -EFBIG (then nothing was added). */
+/* Appends to the output at *place. 0, -ENOMEM, or -EFBIG (then nothing was added). */
 int fold_add(struct fold *f, struct fold_place *place, const void *data, size_t len);
 
 uint64_t fold_length(struct fold_place place);
 int fold_compare(struct fold_place a, struct fold_place b); /* 0: the same text; else an order */
 
-/* Hands the text out in pieces, first to last; stops where each() does not return 0. */
+/* Passes the text to each() in pieces, first to last; stops where each() does not return 0. */
 int fold_read(struct fold_place place, int (*each)(void *arg, const char *data, size_t len), void *arg);
 int fold_text(struct fold_place place, struct buf *out); /* appends; a code of buf_add */
 

@@ -50,7 +50,7 @@ static int by_size(const void *x, const void *y)
 	return (a->hosts[0]->index > b->hosts[0]->index) - (a->hosts[0]->index < b->hosts[0]->index);
 }
 
-/* At `*i` an escape sequence that only colours? Then *i moves past it. */
+/* Is there an escape sequence at *i that only colours? Then moves *i past it. */
 static bool is_color(const char *s, size_t len, size_t *i)
 {
 	size_t k = *i + 2;
@@ -152,7 +152,7 @@ struct hunk {
 	FILE *stream;
 	struct buf text;
 	size_t old_at, new_at, olds, news;  /* lines, from 1 */
-	size_t old_line, new_line;          /* where the walk is */
+	size_t old_line, new_line;          /* position of the walk */
 };
 
 static void hunk_end(struct hunk *h)
@@ -160,7 +160,7 @@ static void hunk_end(struct hunk *h)
 	struct nanopod *np = h->f->np;
 
 	if (h->olds || h->news) {
-		/* As diff -U0 writes it: with no lines on a side, the line before. */
+		/* As diff -U0 writes it: where a side has no lines, the line before. */
 		fprintf(h->stream, "%s@@ -%zu,%zu +%zu,%zu @@%s\n", print_color(np, h->stream, COLOR_CYAN),
 			h->old_at - !h->olds, h->olds, h->new_at - !h->news, h->news,
 			print_color(np, h->stream, COLOR_NONE));
@@ -254,7 +254,7 @@ void group_show(struct fanout *f, bool diff)
 	for (size_t i = 0; i < f->count; i++) {
 		struct outcome *o = &f->hosts[i];
 
-		/* A host that was not reached said nothing: the summary tells of it. */
+		/* A host that was not reached has no output: the summary lists it. */
 		if (o->state == OUTCOME_EXIT || o->state == OUTCOME_SIGNAL || fold_length(o->out) ||
 			fold_length(o->err))
 			sorted[hosts++] = o;

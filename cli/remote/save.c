@@ -25,7 +25,7 @@ char *save_file_name(const char *host, const char *suffix)
 
 	buf_init(&b, 4096);
 	for (const char *s = host; *s && !rc; s++) {
-		/* Neither hidden files nor ".." nor slashes, whatever a host is called. */
+		/* Never a hidden file, ".." or a slash, whatever the host's name. */
 		if (strchr(plain, *s) && !(s == host && (*s == '.' || *s == '-')))
 			rc = buf_addc(&b, *s);
 		else
@@ -60,7 +60,7 @@ char *save_host_name(const char *name, size_t len)
 	return out;
 }
 
-/* Appends to, or replaces, one file. The close is checked too: network file systems report late. */
+/* Appends to a file or replaces it. Checks close() too: network file systems report errors late. */
 static int write_file(struct save *s, const char *host, const char *suffix, int flags, const void *data, size_t len,
 	struct fail *fail)
 {
@@ -168,7 +168,7 @@ static int save_add_host(struct pssh_list *into, const char *name, struct fail *
 {
 	int rc = pssh_list_add(into, name);
 
-	return rc ? fail_set(fail, -EINVAL, "'%s' is not a host's name: %s", name, pssh_list_error(into)) : 0;
+	return rc ? fail_set(fail, -EINVAL, "'%s' is not a host name: %s", name, pssh_list_error(into)) : 0;
 }
 
 static bool ends_with(const char *s, size_t len, const char *end)
@@ -195,7 +195,7 @@ static int save_by_name(const struct dirent **a, const struct dirent **b)
 	return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Every host has a .stdout; one without a good .status failed. */
+/* Every host has a .stdout; one without a .status of success failed. */
 static int add_where_failed(int dir, const char *path, const char *name, struct pssh_list *into, struct fail *fail)
 {
 	size_t len = strlen(name);
@@ -251,7 +251,7 @@ int save_failed(const char *path, struct pssh_list *into, char **command, struct
 
 struct seen {
 	struct table hosts;   /* name -> (void *)1 failed or not ended, (void *)2 fine */
-	struct buf order;     /* names as they came, each with its NUL */
+	struct buf order;     /* names in order, each with its NUL */
 };
 
 static int save_see(struct seen *seen, const struct flat *line)
@@ -285,7 +285,7 @@ int save_failed_jsonl(int fd, struct pssh_list *into, struct fail *fail)
 			continue;
 		rc = flat_parse(&flat, line, (size_t)n);
 		if (rc == -EINVAL)
-			fail_set(fail, rc, "line %zu of standard input is no JSON object of 'run -o jsonl'", number);
+			fail_set(fail, rc, "line %zu of standard input is not a JSON object of 'run -o jsonl'", number);
 		if (!rc) {
 			rc = save_see(&seen, &flat);
 			flat_release(&flat);

@@ -55,9 +55,9 @@ static int add_interpreter(const struct buf *content, struct buf *out)
 }
 
 /*
- * The shell opens the file, removes its name, and only then fills it: whatever ends it, no file
- * stays. It runs where all of it arrived. The person's own shell there may be of any kind, so
- * it is given one line for sh.
+ * The shell opens the file, removes its name, and only then fills it, so no file stays whatever happens. It runs
+ * the script only if all of it arrived. The person's shell there may be of any kind, so it gets one line that
+ * calls sh.
  */
 int script_command(const char *path, char *const *arguments, struct buf *content, struct buf *command, struct fail *f)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A local script, run on hosts: it travels ahead of standard input and is not left behind there. */
+/* Runs a local script on hosts: sends it ahead of standard input, and leaves no file there. */
 #ifndef CLI_REMOTE_SCRIPT_H
 #define CLI_REMOTE_SCRIPT_H
 
@@ -7,8 +7,8 @@
 #include "base/fail.h"
 
 /*
- * Reads the file and makes the command that takes it from its standard input and runs it with
- * these arguments. 0 or a negative code with a sentence.
+ * Reads the file, and makes the command that takes the script from standard input and runs it with these
+ * arguments. 0 or a negative code with a sentence.
  */
 int script_command(const char *path, char *const *arguments, struct buf *content, struct buf *command, struct fail *f);
 

@@ -16,7 +16,7 @@ enum { WAIT_MS = 5 * 60 * 1000 };
 
 /* ---- Nodes of the market ----------------------------------------------------------------- */
 
-/* Markets of others may call a node what would read as a range: then by its id. */
+/* On other markets a node's name may read as a range: then use its id. */
 static const char *select_safe_name(const struct node *n)
 {
 	const char *name = n->name;
@@ -27,7 +27,7 @@ static const char *select_safe_name(const struct node *n)
 	return good ? n->name : n->id;
 }
 
-/* Is asked by whoever expands '@name': 0 or a code of libpssh. */
+/* libpssh asks it to expand '@name'. 0 or a code of libpssh. */
 static int add_reservation(struct nanopod *np, const char *name, struct pssh_list *into)
 {
 	size_t found = 0;
@@ -62,9 +62,9 @@ static int no_such_reservation(struct nanopod *np, const char *name, const char 
 	char hint[300];
 
 	snprintf(hint, sizeof hint,
-		"'nanopod nodes -r %.100s --all' shows those that ended, 'nanopod reservations' what you have", name);
+		"'nanopod nodes -r %.100s --all' lists ended nodes, 'nanopod reservations' your reservations", name);
 	return print_fail_field(np, STATUS_NOTFOUND, field, hint,
-		"no reservation '%.100s' has a node that runs or is about to", name);
+		"no reservation '%.100s' with a running or pending node", name);
 }
 
 static int add_reservations(struct nanopod *np, const struct options *o, struct pssh_list *l)
@@ -83,7 +83,7 @@ static int add_reservations(struct nanopod *np, const struct options *o, struct 
 	return status;
 }
 
-/* --type or --zone alone: of all nodes that there are. */
+/* --type or --zone alone: chooses from all nodes. */
 static int select_add_all(struct nanopod *np, struct pssh_list *l)
 {
 	int status = nodes_know(np);
@@ -114,7 +114,7 @@ static int select_filter(struct nanopod *np, const struct options *o, struct pss
 	}
 	if (!status && had && pssh_list_count(l) == 0)
 		status = print_fail_field(np, STATUS_NOTFOUND, option_given(o, "type") ? "--type" : "--zone",
-			"'nanopod nodes -o wide' shows type and zone of each", "none of the nodes is of that %s%s%s",
+			"'nanopod nodes -o wide' shows type and zone of each", "no node of that %s%s%s",
 			option_given(o, "type") ? "type" : "",
 			option_given(o, "type") && option_given(o, "zone") ? " and " : "",
 			option_given(o, "zone") ? "zone" : "");
@@ -205,7 +205,7 @@ static int select_refused(struct nanopod *np, const struct pssh_list *l, int rc,
 
 	if (rc == PSSH_ENOMEM)
 		command_nomem();
-	if (np->select_failed) { /* that was said */
+	if (np->select_failed) { /* the error was printed already */
 		status = (enum status)np->select_failed;
 		np->select_failed = STATUS_OK;
 		return status;
@@ -213,7 +213,7 @@ static int select_refused(struct nanopod *np, const struct pssh_list *l, int rc,
 	return print_fail(np, status, rc == PSSH_ELOCAL ? NULL : select_hint_for(text), "%s", pssh_list_error(l));
 }
 
-/* One name of an expression, with a '*' or '?' in it. drop: those that it means are taken out. */
+/* Adds the nodes that a name with '*' or '?' means. drop: removes them instead. */
 static int select_match(struct nanopod *np, struct pssh_list *l, const char *pattern, bool drop)
 {
 	size_t found = 0;
@@ -231,11 +231,12 @@ static int select_match(struct nanopod *np, struct pssh_list *l, const char *pat
 	}
 	if (rc)
 		return select_refused(np, l, rc, pattern);
-	return found || drop ? STATUS_OK : print_fail(np, STATUS_NOTFOUND, "'nanopod nodes' lists them",
-		"no node of yours is called '%.100s'", pattern);
+	return found || drop ? STATUS_OK
+			     : print_fail(np, STATUS_NOTFOUND, "'nanopod nodes' lists your nodes",
+				       "you have no node '%.100s'", pattern);
 }
 
-/* Patterns are names of nodes, all else is for the library. A comma or blank within brackets parts nothing. */
+/* Patterns name nodes, the library expands the rest. A comma or blank in brackets separates nothing. */
 static int each_piece(struct nanopod *np, struct pssh_list *l, const char *text, bool drop)
 {
 	int depth = 0, status = STATUS_OK;
@@ -334,7 +335,7 @@ int select_options(struct nanopod *np, const struct options *o, struct pssh_list
 		status = select_drop(np, l, option_at(o, "exclude", i));
 	if (!status && *given && pssh_list_count(l) == 0)
 		status = print_fail_field(np, STATUS_USAGE, "--hosts", NULL,
-			option_given(o, "exclude") ? "no host is left after --exclude" : "the list of hosts is empty");
+			option_given(o, "exclude") ? "no hosts left after --exclude" : "the list of hosts is empty");
 	return status || !*given ? status : select_nodes(np, o, l);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which hosts: -w, -r, --hosts-file and -x, with @group from the settings, and nodes of the market by
- * their reservation, type, zone or a pattern of their names.
+ * Selects hosts: -w, -r, --hosts-file and -x, with @group from the settings, and nodes of the market by
+ * reservation, type, zone or a pattern of their names.
  */
 #ifndef CLI_REMOTE_SELECT_H
 #define CLI_REMOTE_SELECT_H
@@ -19,65 +19,61 @@
 		.kind = OPTION_LIST, \
 		.arg = "HOSTS", \
 		.complete = COMPLETE_HOSTS, \
-		.help = "names and ranges like 'n[1-64]', 'train-*', @group or @reservation, ^FILE, or -; may be " \
-			"repeated" }, \
+		.help = "names and ranges like 'n[1-64]', 'train-*', @group or @reservation, ^FILE, or -; " \
+			"repeatable" }, \
 		{ .name = "reservation", \
 			.letter = RES, \
 			.kind = OPTION_LIST, \
 			.arg = "RESERVATION", \
 			.complete = COMPLETE_RESERVATION, \
-			.help = "the nodes of this reservation; may be repeated" }, \
+			.help = "nodes of this reservation; repeatable" }, \
 		{ .name = "type", \
 			.kind = OPTION_STRING, \
 			.arg = "TYPE", \
 			.complete = COMPLETE_TYPE, \
-			.help = "of the market's nodes only those of this type; alone: of all that you have" }, \
-		{ .name = "zone", \
-			.kind = OPTION_STRING, \
-			.arg = "ZONE", \
-			.help = "of the market's nodes only those in this zone" }, \
+			.help = "only nodes of this type; alone: all your nodes of it" }, \
+		{ .name = "zone", .kind = OPTION_STRING, .arg = "ZONE", .help = "only nodes in this zone" }, \
 		{ .name = "wait", \
 			.kind = OPTION_OPTIONAL, \
 			.arg = "DURATION", \
-			.help = "wait for nodes that do not run yet, 5m without a value" }, \
+			.help = "wait for nodes that do not run yet (5m without a value)" }, \
 		{ .name = "exclude", \
 			.letter = 'x', \
 			.kind = OPTION_LIST, \
 			.arg = "HOSTS", \
 			.complete = COMPLETE_HOSTS, \
-			.help = "leave these out; may be repeated" }, \
+			.help = "leave these hosts out; repeatable" }, \
 	{ \
 		.name = "hosts-file", .kind = OPTION_LIST, .arg = "FILE", .complete = COMPLETE_FILE, \
-		.help = "names and ranges from a file, # begins a comment; - is standard input" \
+		.help = "names and ranges from a file with # for comments; - is standard input" \
 	}
 
-/* An empty list that knows the settings' groups and the market's reservations. Free by pssh_list_free. An exit status. */
+/* Makes an empty list that knows the settings' groups and the market's reservations; pssh_list_free() it. An exit status. */
 int select_new(struct nanopod *np, struct pssh_list **out);
 
-/* One expression, as -w takes it. */
+/* Adds one expression, as -w takes it. */
 int select_add(struct nanopod *np, struct pssh_list *l, const char *text);
 int select_drop(struct nanopod *np, struct pssh_list *l, const char *text);
 
-/* What the options say. Was any of them given that names hosts? Then *given, and the list is not empty. */
+/* Adds the hosts of all options. *given: an option named hosts; then the list is not empty. */
 int select_options(struct nanopod *np, const struct options *o, struct pssh_list *l, bool *given);
 bool select_given(const struct options *o);
 
 /*
- * --type, --zone and --wait for a list whose names came from elsewhere; select_options() does it itself.
- * An exit status.
+ * Applies --type, --zone and --wait to a list from elsewhere; select_options() does it itself. An exit status.
  */
 int select_nodes(struct nanopod *np, const struct options *o, struct pssh_list *l);
 
-/* Just before they are connected: are any of them nodes of the market? Says nothing of those that are none. */
+/* Before connecting: looks up which of them are nodes of the market. */
 void select_recognize(struct nanopod *np, const struct pssh_list *l);
 
-/* Reads standard input for names: then nothing else may. */
+/* Do the options read names from standard input? Then nothing else may read it. */
 bool select_uses_stdin(const struct options *o);
 
-/* As an array that ends with NULL; free() it. Names are the list's own. */
+/* An array of the names, which belong to the list; ends with NULL; free() it. */
 const char **select_names(const struct pssh_list *l);
 
-/* A list as people write it, "n[1-3]"; free() it. Long ones end in "… (N hosts)". */
+/* The list as people write it, "n[1-3]"; free() it. A long one ends in "… (N hosts)". */
 char *select_fold_names(const char *const *names, size_t count, size_t longest);
 
 #endif

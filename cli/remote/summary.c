@@ -15,7 +15,7 @@
 enum { CAUSES_SHOWN = 20, NAMES_SHOWN = 400 };
 
 struct cause {
-	char *text;           /* the sentence without the host's own name */
+	char *text;           /* the sentence without the host's name */
 	int code;             /* PSSH_E…; 0: the command's own end */
 	const char **names;
 	size_t count, first;
@@ -26,7 +26,7 @@ const char *summary_hint(int code)
 {
 	switch (code) {
 	case PSSH_ERESOLVE:
-		return "is the name right? 'nanopod nodes' lists nodes, 'nanopod hosts -o wide NAME' shows what a host "
+		return "check the name: 'nanopod nodes' lists nodes, 'nanopod hosts -o wide NAME' shows what a host "
 		       "is taken for";
 	case PSSH_ECONNECT:
 	case PSSH_ECLOSED:
@@ -34,7 +34,7 @@ const char *summary_hint(int code)
 	case PSSH_ETIMEOUT:
 		return "'--connect-timeout' or '--timeout' allow more time";
 	case PSSH_EHOSTNEW:
-		return "'--host-key accept-new' takes and remembers unknown keys; compare the fingerprint where that "
+		return "'--host-key accept-new' accepts and remembers unknown keys; compare the fingerprint where that "
 		       "matters";
 	case PSSH_EAUTH:
 		return "'-l USER' names another user, '-i FILE' a key; 'ssh-add -l' shows what the agent has";
@@ -52,7 +52,7 @@ static const char *summary_hint_for(const struct fanout *f, const struct outcome
 	if (o->state != OUTCOME_ERROR)
 		return NULL;
 	if (o->status == PSSH_EHOSTKEY && nodes_of_host(f->np->nodes, o->name))
-		return "the market says which key this node has, so that is not it: nothing was sent there; 'nanopod "
+		return "the market knows this node's key, and this is another: nothing was sent; 'nanopod "
 		       "console NODE' shows "
 		       "what its host says, 'nanopod replace NODE' takes another one";
 	if (strstr(o->text, "locked by a passphrase"))
@@ -62,7 +62,7 @@ static const char *summary_hint_for(const struct fanout *f, const struct outcome
 	return summary_hint(o->status);
 }
 
-/* What is the host's own in a sentence at s: its length, or 0. */
+/* Length of a host's own name or address at s, or 0. */
 static size_t own_text(const struct outcome *o, const char *s)
 {
 	const char *own[] = { o->name, pssh_host_address(o->host), pssh_host_fingerprint(o->host) };
@@ -73,8 +73,7 @@ static size_t own_text(const struct outcome *o, const char *s)
 	return 0;
 }
 
-/* The sentence with the host's name left out, so that the same cause is the same text. */
-/* own: with what is this host's alone (its name, its address); else a `*` stands for that, and hosts share the cause. */
+/* The cause of a failure. own: with the host's name and address; else with `*` for them, so that hosts share a cause. */
 static char *cause_of(const struct outcome *o, bool own)
 {
 	struct buf b;
@@ -99,7 +98,7 @@ static char *cause_of(const struct outcome *o, bool own)
 	return buf_steal(&b);
 }
 
-/* Sentences differ in addresses and the like even so: then the code is the cause. */
+/* Where sentences still differ, in addresses and the like, the code is the cause. */
 static int by_cause(const void *x, const void *y)
 {
 	const struct cause *a = x, *b = y;
@@ -114,7 +113,7 @@ static struct cause *summary_find(struct cause *causes, size_t *count, const cha
 	struct cause *same_code = NULL;
 
 	for (size_t i = 0; i < *count; i++) {
-		/* Each changed key has its own place in a file: they are one cause all the same. */
+		/* Changed keys are one cause, though each is on another line of a file. */
 		if (causes[i].code == code && (code == PSSH_EHOSTKEY || strcmp(causes[i].text, text) == 0))
 			return &causes[i];
 		if (code && causes[i].code == code)
@@ -181,7 +180,7 @@ static void show_cause(const struct fanout *f, const struct cause *c)
 	free(names);
 }
 
-/* It was reached, so 255 would be wrong: its time was up. */
+/* The host was reached but ran out of time, so 255 would be wrong. */
 static bool ran_out(const struct outcome *o)
 {
 	return o->state == OUTCOME_ERROR && o->status == PSSH_ETIMEOUT && o->begun;
@@ -198,7 +197,7 @@ static void summary_show_one(struct fanout *f)
 		print_fail(f->np, status, summary_hint_for(f, o), "%s: %s", o->name,
 			*o->text ? o->text : pssh_strerror(o->status));
 	else if (o->state == OUTCOME_SIGNAL)
-		print_note(f->np, "%s: the command was ended by SIG%s", o->name, o->text);
+		print_note(f->np, "%s: SIG%s ended the command", o->name, o->text);
 }
 
 static size_t count_failed(const struct fanout *f)
@@ -238,7 +237,7 @@ void summary_show(struct fanout *f, const char *again)
 	}
 	free(causes);
 	if (again)
-		fprintf(f->np->err, "  only these again: %s\n", again);
+		fprintf(f->np->err, "  repeat only these: %s\n", again);
 }
 
 int summary_status(const struct fanout *f, bool largest)

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 
 enum { LABEL_MAX = 40 };
-/* One event's worth of labelled text, and all that is kept of gathered output. */
+/* Ceilings: labelled text of one event; gathered output. */
 static const size_t line_max = (size_t)1 << 30, gather_max = (size_t)4 << 30;
 
 void view_init(struct view *v, struct fanout *f, enum view_kind kind)
@@ -41,7 +41,7 @@ enum pssh_output view_output(const struct view *v)
 	return (v->kind == VIEW_LINES && whole) || v->kind == VIEW_JSONL ? PSSH_OUTPUT_LINES : PSSH_OUTPUT_CHUNKS;
 }
 
-/* What was built, in one write, on the stream that it belongs to. */
+/* Writes the built text at once to its stream. */
 static void view_put(struct view *v, FILE *stream)
 {
 	struct nanopod *np = v->fanout->np;
@@ -112,7 +112,7 @@ static void view_lines(struct view *v, const struct pssh_event *ev, struct outco
 
 /* ---- JSON ------------------------------------------------------------------------------ */
 
-/* Text as text; what is no UTF-8 under another key, so that nothing is lost. */
+/* UTF-8 as text; other bytes in base64 under another key, so that nothing is lost. */
 static void json_data(struct json *j, const char *key, const char *key64, const char *data, size_t len)
 {
 	struct buf b;
@@ -127,7 +127,7 @@ static void json_data(struct json *j, const char *key, const char *key64, const 
 	buf_release(&b);
 }
 
-/* RFC 3339; written anew only when the millisecond is another, as there are many lines in one. */
+/* RFC 3339. Formats it once per millisecond, which many lines share. */
 static const char *time_text(struct view *v)
 {
 	struct timespec now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the output of many hosts is shown: labelled lines, folded groups, JSON Lines, JSON, or not. */
+/* Shows the output of many hosts: labelled lines, folded groups, JSON Lines, JSON, or nothing. */
 #ifndef CLI_REMOTE_VIEW_H
 #define CLI_REMOTE_VIEW_H
 
@@ -14,7 +14,7 @@ struct view {
 	struct fanout *fanout;
 	enum view_kind kind;
 	bool labels;        /* of VIEW_LINES */
-	bool diff;          /* of VIEW_GATHER: what differs from the largest group */
+	bool diff;          /* of VIEW_GATHER: only differences from the largest group */
 	size_t width;       /* of the longest label */
 	uint64_t seq;
 	int64_t time_ms;    /* what `time` says */
@@ -26,10 +26,10 @@ struct view {
 void view_init(struct view *v, struct fanout *f, enum view_kind kind);
 void view_release(struct view *v);
 
-/* Output mode, so that the library hands out what this view needs. */
+/* The library's output mode that this view needs. */
 enum pssh_output view_output(const struct view *v);
 
 void view_event(struct view *v, const struct pssh_event *ev, struct outcome *o);
-void view_end(struct view *v); /* all hosts are at their end */
+void view_end(struct view *v); /* after all hosts ended */
 
 #endif

@@ -21,7 +21,7 @@ is "$out" "available,held
 NANOPOD_URL=http://127.0.0.1:1 run_is 0 "fields are listed without a market" "$NANOPOD" balance --fields=
 like "$out" '^escrow +paid for time' "with what they are"
 run_is 2 "an unknown field is seen before anything is asked" "$NANOPOD" balance --fields avalable --url http://127.0.0.1:1
-like "$err" "the nearest is 'available'" "with the nearest"
+like "$err" "did you mean 'available'" "with the nearest"
 
 run_is 0 "types" "$NANOPOD" types
 like "$out" '^richmond +h100 +8 +1\.80 +3 +europe-north1' "the price is that of the cheapest, nodes are all that are on sale"

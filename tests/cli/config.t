@@ -50,7 +50,7 @@ config get identity; is "$out" "$HOME/.ssh/a b
 config get identity -o json; like "$out" '"value":\["/.*","/k2"\]' "an array in JSON"
 run_is 0 "unset" "$NANOPOD" config unset identity
 run_is 3 "unset again" "$NANOPOD" config unset identity
-like "$err" "cannot take 'identity' away: '$own' has none" "says so"
+like "$err" "cannot remove 'identity': '$own' does not set it" "says so"
 
 # What is refused changes nothing.
 before=$(cat "$own")
@@ -100,7 +100,7 @@ like "$out" '^color +never +flag +--no-color$' "and flags over all, the last one
 run_is 2 "a mistake in the environment" env NANOPOD_FANOUT=x "$NANOPOD" config
 is "$err" "$(printf '%s' "nanopod: cannot set 'fanout' by NANOPOD_FANOUT: 'x' is not a whole number")" "is told by its name"
 run "$NANOPOD" config set fanout 8
-like "$err" "warning: \.nanopod\.yaml:1 says otherwise, and counts" "set says where something nearer hides it"
+like "$err" "warning: \.nanopod\.yaml:1 sets another value, which wins" "set says where something nearer hides it"
 run_is 0 "set --directory" "$NANOPOD" config set --directory user me
 like "$(cat .nanopod.yaml)" '^user: me$' "writes the directory's file"
 run_is 2 "but not what it may not set" "$NANOPOD" config set --directory jump bastion
@@ -111,12 +111,12 @@ config get fanout --config "$TMP/other.yaml"; is "$out" 3 "--config is read inst
 NANOPOD_CONFIG=$TMP/other.yaml config get fanout; is "$out" 3 "NANOPOD_CONFIG too"
 run_is 2 "a --config that is not there" "$NANOPOD" config --config "$TMP/nothing.yaml"
 run_is 2 "an unknown profile" "$NANOPOD" --profile prdo config
-like "$err" "cannot use profile 'prdo': no settings file has it, the nearest is 'prod'" "names the nearest"
+like "$err" "cannot use profile 'prdo': no settings file has it .did you mean 'prod'.." "names the nearest"
 
 # Whom is believed
 chmod 666 "$own"
 run_is 2 "a file that others may write is refused" "$NANOPOD" config
-is "$err" "nanopod: cannot trust '$own': others may write it; 'chmod 600 $own' mends it" "with what mends it"
+is "$err" "nanopod: cannot trust '$own': others may write it; 'chmod 600 $own' fixes that" "with what fixes that"
 chmod 600 "$own"
 mkfifo .nanopod.yaml
 run_is 2 "a pipe for a file does not hang" "$NANOPOD" config
@@ -139,8 +139,8 @@ for line in sys.argv[1].splitlines(): json.loads(line)' "$out"
 else
 	skip "python3 is not installed"
 fi
-config --fields; like "$out" '^environment +its variable$' "--fields alone lists them"
-config --fields key,vlaue; is "$status $err" "2 nanopod: cannot show 'vlaue': no such field, the nearest is 'value'; '--fields=' lists them all" "an unknown field"
+config --fields; like "$out" '^environment +environment variable$' "--fields alone lists them"
+config --fields key,vlaue; is "$status $err" "2 nanopod: cannot show 'vlaue': no such field (did you mean 'value'?); '--fields=' lists the fields" "an unknown field"
 
 # The manual page has every setting, with its default, and no other.
 sed -n 's/^\.It Li \([a-z-]*\) : Ar .*/\1/p' "$SRC/man/nanopod.yaml.5" | grep -v '^groups$\|^profiles$' | sort >"$TMP/told"

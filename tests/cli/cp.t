@@ -68,7 +68,7 @@ ok "whole trees" diff -r tree trees/n2
 run_is 1 "a file that is not there" cp_ "n1:$D/nosuch" x
 not_ok "leaves nothing" test -e x
 run_is 1 "a wildcard" cp_ "n1:$D/nosuch*" x
-like "$err" "wildcards are not expanded on hosts" "is told"
+like "$err" "expands no wildcards on hosts" "is told"
 run cp_ -o jsonl "n[1-2]:$D/a" "n1:$D/nosuch" j/
 is "$status" 10 "jsonl"
 if have jq; then
@@ -104,7 +104,7 @@ wait_for 20 eval 'ls -A there | grep -q intr'
 kill -INT $pid
 status=0; wait $pid || status=$?
 is "$status" 130 "Ctrl-C"
-like "$(cat err)" "the same command goes on" "with --resume: how it goes on is said"
+like "$(cat err)" "repeat the command to continue" "with --resume: how it goes on is said"
 rm -f huge there/huge there/.*intr* gotdir/huge
 
 # ---- A full disk ----

@@ -13,10 +13,10 @@ finds() { like "$out" "^$1,$2,\"?.*$3" "$4"; }
 doctor
 is "$status" 0 "an empty home: nothing that hinders"
 finds warn ssh-folder "No such file" "~/.ssh is not there"
-finds ok ssh-config "none to follow" "no ssh_config is fine"
+finds ok ssh-config "no file to follow" "no ssh_config is fine"
 finds warn agent "SSH_AUTH_SOCK is not set" "no agent"
 finds warn keys "none under their usual names" "no keys"
-finds ok known-hosts "not there yet" "no known hosts is fine"
+finds ok known-hosts "does not exist yet" "no known hosts is fine"
 finds ok descriptors "files may be open" "descriptors"
 finds ok settings "no file of your own" "settings"
 
@@ -42,7 +42,7 @@ doctor --fix
 is "$status" 0 "--fix mends them"
 is "$(stat -c %a "$HOME/.ssh" "$HOME/.ssh/id_ed25519" "$HOME/.ssh/known_hosts" "$HOME/.ssh/config" | tr '\n' ' ')" "700 600 600 600 " "all of them"
 
-finds ok ssh-config "is understood" "an ssh_config"
+finds ok ssh-config "is valid" "an ssh_config"
 printf 'Hostt a\n' >"$HOME/.ssh/config"
 doctor
 is "$status" 11 "an ssh_config that is not understood fails"
@@ -64,16 +64,16 @@ else
 	skip "ssh-agent is not installed"
 fi
 NANOPOD_AGENT=none; export NANOPOD_AGENT
-doctor; finds ok agent "not wanted" "agent: none"
+doctor; finds ok agent "switched off" "agent: none"
 unset NANOPOD_AGENT SSH_AUTH_SOCK
 
 NANOPOD_IDENTITY=$TMP/nokey doctor
 is "$status" 11 "a key that is not there fails"
-finds fail keys "is not there: NANOPOD_IDENTITY says so" "and who named it"
+finds fail keys "does not exist: NANOPOD_IDENTITY says so" "and who named it"
 NANOPOD_TOKEN=npk_x NANOPOD_SUDO_PASSWORD=x doctor
 finds ok settings "no file of your own" "variables that are no settings but are read"
 NANOPOD_FANOT=1 doctor
-finds warn settings "'NANOPOD_FANOT' is no setting" "a variable that nobody reads"
+finds warn settings "'NANOPOD_FANOT' is not a setting" "a variable that nobody reads"
 mkdir -p "$HOME/.config/nanopod"; echo 'fanot: 1' >"$HOME/.config/nanopod/config.yaml"
 doctor
 is "$status" 11 "broken settings fail, and all else is still looked at"

@@ -42,7 +42,7 @@ credit 6.00
 ok "a lost connection is told" wait_for 20 grep -q 'trying again' "$TMP/said"
 rules_off
 ok "and the lines go on" wait_for 30 lines 6
-ok "which is told too" wait_for 20 grep -q 'connected again' "$TMP/said"
+ok "which is told too" wait_for 20 grep -q 'reconnected' "$TMP/said"
 credit 7.00
 ok "one more" wait_for 20 lines 7
 is "$(amounts "$TMP/lines")" "1.000000 2.000000 3.000000 4.000000 5.000000 6.000000 7.000000 " "none is missing, none is there twice"

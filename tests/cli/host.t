@@ -55,7 +55,7 @@ run_is 2 "a URL that is none" np join htp://x -y
 run_is 2 "nobody to ask" np join "$MARKET" --type richmond
 like "$err" "'-y'" "and what to type"
 run_is 2 "offer without a price" np offer rack1 -y
-like "$err" "'-p 1.90'" "and what to type"
+like "$err" "--price is required, e.g. -p 1.90" "and what to type"
 run_is 2 "a price that is none" np offer rack1 -p 12abc -y
 run_is 2 "a time that is none" np offer rack1 -p 1 --until '3 hours from now' -y
 run_is 2 "nobody to ask for leave" np leave
@@ -115,7 +115,7 @@ run_stdin "$TMP/token" "$TMP/bin/nanopod" host join "$MARKET" -y --name rack1 --
 is "$status|$(cat "$AGENT/token")|$(calls)" "0|$token|join $MARKET --name rack1 --type half --nodes 2" "the token by standard input, two nodes of a type"
 NANOPOD_JOIN_TOKEN=$token run_is 2 "eight GPUs in three nodes" np join "$MARKET" -y --nodes 3 --type x
 NANOPOD_JOIN_TOKEN=$token run_is 2 "a type that nobody knows to fit" np join "$MARKET" -y --nodes 2
-like "$err" "8x h100 sxm, 4 GPUs a node; say it by '--type'" "says what it is"
+like "$err" "8x h100 sxm, 4 GPUs per node; name it by '--type'" "says what it is"
 NANOPOD_JOIN_TOKEN=$token run_is 2 "nor the types of another market" np join http://127.0.0.1:1 -y
 : >"$AGENT/refuse"
 NANOPOD_JOIN_TOKEN=$token run_is 4 "a refusal keeps its status" np join "$MARKET" -y
@@ -142,7 +142,7 @@ like "$err" "'--per node'" "and what to type"
 run_is 0 "nothing typed" np offer cpu1 -p 0.05 --dry-run
 like "$out$err" "\\\$0\.05 per node-hour" "is per node there"
 run_is 0 "a plan of an offer" np offer rack1 -p 1.90 --dry-run
-like "$err" "price +\\\$1\.90 per GPU-hour" "with its price"
+like "$err" "price +at least \\\$1\.90 per GPU-hour" "with its price"
 is "$(as "$FOUNDRY" GET /v2/orders | jq '.data | length')" 0 "offers nothing"
 run_is 0 "offer" np offer rack1 -p 1.90 --until +3d -y -o json
 is "$(printf '%s' "$out" | jq -r '.[0] | .host + " " + .price + " " + .status')" "rack1 1.90 standing" "is on sale"

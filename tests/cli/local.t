@@ -99,7 +99,7 @@ run_is 0 "the nodes went on" "$NANOPOD" run -r first -- true
 kill -9 "$(field market_pid)"
 ok "(the market is killed)" wait_for 10 not_running
 run lo status
-like "$out" "market +does not run" "status says which"
+like "$out" "market +not running" "status says which"
 run_is 8 "a command that needs it" "$NANOPOD" balance
 like "$err" "'nanopod local start'" "says what starts it"
 run_is 11 "doctor" "$NANOPOD" doctor -o csv --fields state,check,mend

@@ -52,7 +52,7 @@ run nanopod_logs n1 "$TMP/nothing"
 is "$status" 3 "the only one is not there"
 run nanopod_logs n1 nonsense
 is "$status" 2 "what is no log"
-like "$err" "'nonsense' is no log: 'console', 'journal', a unit" "is told how logs are written"
+like "$err" "'nonsense' is not a log; use 'console', 'journal', a unit" "is told how logs are written"
 like "$err" "nanopod provision list" "and where others are"
 run nanopod_logs n1 console
 is "$status" 3 "a plain host has no console at a market"
@@ -90,7 +90,7 @@ echo 'line 8' >>logs/f
 ok "and goes on" wait_for 20 said "line 8"
 is "$(followed)" "line 2|line 3|line 4|line 5|line 6|line 7|line 8|" "over a lost connection and a rotation no line is lost and none is there twice"
 like "$(cat follow.err)" "n1: .*; trying again" "what happened is said"
-like "$(cat follow.err)" "n1: connected again; it goes on where it ended" "and that it is over"
+like "$(cat follow.err)" "n1: reconnected; continuing where it was" "and that it is over"
 kill -TERM $follower
 wait $follower
 is $? 143 "SIGTERM ends it"

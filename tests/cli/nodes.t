@@ -26,7 +26,7 @@ is "$(nodes -q --type richmond | wc -l)" 2 "(which they have)"
 run_is 3 "a reservation that is not there" nodes -r nothing
 like "$err" "no reservation 'nothing'" "is told"
 run_is 3 "a name that is none" nodes train-7
-like "$err" "no node of yours .* called 'train-7'; 'nanopod nodes --all'" "is told"
+like "$err" "you have no running or pending node 'train-7'; 'nanopod nodes --all'" "is told"
 run_is 0 "a pattern may fit nothing" nodes 'tram-*'
 run nodes
 like "$out" '^train-0 +train +running' "a table"
@@ -68,7 +68,7 @@ isnt "$status" 0 "and by the system's ssh"
 like "$err" "REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed" "which says so"
 run_is 10 "among several" "$NANOPOD" run $WHERE -r train -- echo there
 is "$out" "train-0: there" "the others are reached"
-like "$err" "the market says which key" "and why one is not"
+like "$err" "the market knows this node's key" "and why one is not"
 node_runs train-1 2
 
 # ---- run, cp, hosts ----
@@ -94,7 +94,7 @@ like "$err" "cannot ask the market whether 'nohost.invalid' is a node of yours.*
 run "$NANOPOD" run --ssh-config "$SSHD_CONFIG" -w n1 -- echo plain
 is "$out$err" "n1: plain" "hosts that are known here are not asked about"
 run_is 8 "what only it knows" "$NANOPOD" run -r train -- true
-like "$err" "cannot ask for your nodes" "cannot be had"
+like "$err" "cannot list your nodes" "cannot be had"
 unset NANOPOD_URL
 run_is 2 "no market at all" "$NANOPOD" run -r train -- true
 like "$err" "no market is set" "is told"
@@ -116,6 +116,6 @@ is "$out" there "(there it is)"
 wait $! 2>/dev/null
 market POST "/v2/instances/$(node_id late-0)/terminate" >/dev/null
 run_is 3 "a reservation whose nodes ended" "$NANOPOD" run $WHERE -r late -- true
-like "$err" "no reservation 'late' has a node that runs.*nodes -r late --all" "and what shows them"
+like "$err" "no reservation 'late' with a running or pending node.*nodes -r late --all" "and what shows them"
 is "$(nodes -r late -q)$(nodes -r late --all -o json | jq -r '.[0].status')" ended "which --all does"
 done_testing

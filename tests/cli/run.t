@@ -139,7 +139,7 @@ run nanopod_run --failed-from saved --save saved
 is "$(sort "$TMP/.out")" "$(printf 'n%d: out %d\n' 3 3 4 4)" "--failed-from DIR: the same command, where it failed"
 is "$status" 0 "now it works"
 run nanopod_run --failed-from saved
-is "$status $err" "0 nanopod: nothing to do: no host had failed" "nothing is left to repeat"
+is "$status $err" "0 nanopod: nothing to do: no host failed" "nothing is left to repeat"
 nanopod_run -w 'n[1-3]' -o jsonl -- "$here [ \$here -ne 2 ]" >results.jsonl 2>/dev/null
 run_stdin results.jsonl nanopod_run --failed-from - -- echo again
 is "$out" "n2: again" "--failed-from -: from jsonl"

@@ -49,7 +49,7 @@ for what in 'run -- true' 'cp :/etc/hostname x' 'hosts'; do
 	is "$status" 3 "$verb: a type that no node has" || diag "$err"
 	run "$NANOPOD" $verb -w 'zzz-*' "$@"
 	is "$status" 3 "$verb: a pattern that no node has"
-	like "$err" "no node of yours is called 'zzz-\*'" "$verb: and says so"
+	like "$err" "you have no node 'zzz-\*'" "$verb: and says so"
 	run "$NANOPOD" $verb -w @nothing "$@"
 	is "$status" 3 "$verb: a name that is neither group nor reservation"
 	like "$err" "'nanopod reservations' the reservations" "$verb: and where to look"

@@ -50,7 +50,7 @@ is "$out" data "cp to the selection, and ssh"
 sh_ 'clear'
 is "$status $out$err" "0 " "clear is local"
 sh_ 'cd /' -w n1
-like "$err" "a shell of its own" "cd alone gets a note"
+like "$err" "runs in a new shell" "cd alone gets a note"
 sh_ 'help'
 like "$out" "select HOSTS" "help"
 sh_ 'help run'

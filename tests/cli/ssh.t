@@ -106,7 +106,7 @@ raw off
 END
 on_terminal leave "$NANOPOD" ssh -F "$SSHD_CONFIG" n1
 is "$status" 255 "~. ends it" || diag "$out"
-like "$out" "is ended" "and says so"
+like "$out" "connection to n1 ended" "and says so"
 # What the terminal is like afterwards, seen by the shell that ran it.
 cat >after <<'END'
 raw on

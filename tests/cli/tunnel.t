@@ -11,7 +11,7 @@ MARKET=${NANOPOD_URL##*:}
 
 # tunnel ARGUMENT…: in the background; says into $TMP/t.err
 tunnel() { : >"$TMP/t.out"; : >"$TMP/t.err"; "$NANOPOD" tunnel $WHERE "$@" >"$TMP/t.out" 2>"$TMP/t.err" & T=$!; at_exit "kill $T 2>/dev/null"; }
-listening() { sed -n "s/^nanopod: 127.0.0.1:\([0-9]*\) leads to localhost:$1 .*/\1/p" "$TMP/t.err" | grep .; }
+listening() { sed -n "s|^nanopod: \(http://\)\{0,1\}localhost:\([0-9]*\) -> train-0:$1 .*|\2|p" "$TMP/t.err" | grep .; }
 through() { curl -sS --max-time 5 "http://127.0.0.1:$1/np/v1" 2>/dev/null | jq -r .object 2>/dev/null; }
 works() { [ "$(through "$1")" = market ]; }
 
@@ -24,7 +24,7 @@ like "$err" "write it as 8888" "and says how"
 tunnel train-0 "0:$MARKET"
 ok "it says what listens" wait_for 20 listening "$MARKET"
 PORT=$(listening "$MARKET")
-like "$(cat "$TMP/t.err")" "leads to localhost:$MARKET on train-0" "and where it leads"
+like "$(cat "$TMP/t.err")" "-> train-0:$MARKET .Ctrl-C stops." "and where it leads"
 is "$(through "$PORT")" market "and it does"
 is "$(through "$PORT")$(through "$PORT")" marketmarket "again and again"
 
@@ -34,7 +34,7 @@ kill $SSHD_PIDS $children 2>/dev/null
 ok "a connection that is lost" wait_for 60 grep -q "is lost.*trying again" "$TMP/t.err"
 ok "(it does not end)" kill -0 $T
 sshd_listen 2 || fail "(the servers start again)"
-ok "is made again" wait_for 60 grep -q "connected again" "$TMP/t.err"
+ok "is made again" wait_for 60 grep -q "reconnected" "$TMP/t.err"
 ok "on the same port" wait_for 20 works "$PORT"
 kill -INT $T; wait $T
 is $? 130 "Ctrl-C ends it"

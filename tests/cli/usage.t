@@ -13,15 +13,15 @@ run_is 2 "an unknown command" "$NANOPOD" verison
 is "$out" "" "data is data: nothing on standard output"
 is "$err" "nanopod: cannot run 'verison': no such command; did you mean 'nanopod version'?" "the nearest is named, and not run"
 run_is 2 "a command that is like no other" "$NANOPOD" xyzzy
-is "$err" "nanopod: cannot run 'xyzzy': no such command; 'nanopod help' lists what there is" "says where they are"
+is "$err" "nanopod: cannot run 'xyzzy': no such command; 'nanopod help' lists the commands" "says where they are"
 run_is 2 "an unknown option" "$NANOPOD" config --orign
-is "$err" "nanopod: cannot understand '--orign': no such option, the nearest is '--origin'; 'nanopod config --help' lists the options" "says what, why, what to type"
+is "$err" "nanopod: cannot understand '--orign': no such option (did you mean '--origin'?); 'nanopod config --help' lists its options" "says what, why, what to type"
 run_is 2 "a prefix of an option" "$NANOPOD" config --orig
 run_is 2 "an unknown option before the command" "$NANOPOD" --nonsense version
 run_is 2 "one argument too many" "$NANOPOD" version now
-is "$err" "nanopod: cannot run 'version': 'now' is one argument too many; type 'nanopod version [options]'" "says so"
+is "$err" "nanopod: unexpected argument 'now'; usage: nanopod version [options]" "says so"
 run_is 2 "one argument too few" "$NANOPOD" completion
-like "$err" "type 'nanopod completion \[options\] bash\|zsh\|fish'" "says what to type"
+like "$err" "usage: nanopod completion \[options\] bash\|zsh\|fish" "says what to type"
 run_is 2 "a format that the command has not" "$NANOPOD" version -o csv
 like "$err" "'csv' is not one of text\|json" "names those it has"
 run_is 2 "a format that none has" "$NANOPOD" version -o nonsense

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod admin: what the operator of a market does. Sellers use the parts about hosts too. */
+/* nanopod admin: commands for a market's operator. Sellers use those about hosts too. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +20,12 @@ static const struct column account_columns[] = {
 	{ "account", COLUMN_ID, "its name" },
 	{ "id", 0, "its id" },
 	{ "state", 0, "open or suspended" },
-	{ "available", COLUMN_RIGHT, "may be spent" },
+	{ "available", COLUMN_RIGHT, "money that may be spent" },
 	{ "available_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
-	{ "held", COLUMN_RIGHT | COLUMN_WIDE, "kept for orders that rest" },
-	{ "escrow", COLUMN_RIGHT | COLUMN_WIDE, "paid for leases, not used up yet" },
-	{ "floor", COLUMN_RIGHT, "how far 'available' may go down" },
-	{ "created", COLUMN_WIDE, "when it was made" },
+	{ "held", COLUMN_RIGHT | COLUMN_WIDE, "reserved for open orders" },
+	{ "escrow", COLUMN_RIGHT | COLUMN_WIDE, "paid for leases, not yet used" },
+	{ "floor", COLUMN_RIGHT, "lowest value of 'available'" },
+	{ "created", COLUMN_WIDE, "when it was created" },
 	{ 0 },
 };
 
@@ -71,7 +71,7 @@ static int show_account(struct market_link *m, const struct options *o)
 	return rows_end(l.rows);
 }
 
-/* How far below zero, typed as an amount; sent as the negative that it is. NULL: not typed. */
+/* --floor: typed as an amount below zero, sent as a negative one. NULL: not given. */
 static int admin_read_floor(struct nanopod *np, const struct options *o, char room[MONEY_TEXT], const char **wire)
 {
 	const char *text = option_text(o, "floor");
@@ -110,14 +110,14 @@ static int account_add(struct nanopod *np, const struct options *o, char **words
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc)
 		rc = market_make(m, "/np/v1/accounts", &body, words[0])
-			? market_fail(m, "cannot make the account '%s'", words[0])
+			? market_fail(m, "cannot create the account '%s'", words[0])
 			: show_account(m, o);
 	buf_release(&body);
 	market_sign_out(m);
 	return rc;
 }
 
-/* state NULL: stays; low NULL: stays; both: it is only shown. */
+/* state, low: NULL leaves them; with both NULL it only shows the account. */
 static int change_account(struct nanopod *np, const struct options *o, const char *name, const char *state,
 	const char *low)
 {
@@ -173,7 +173,7 @@ static int account_set(struct nanopod *np, const struct options *o, char **words
 	if (!rc && !low)
 		rc = print_fail_field(np, STATUS_USAGE, "--floor",
 			"type '--floor 100' for a hundred dollars below zero",
-			"cannot change the account '%s': say what", words[0]);
+			"cannot change the account '%s': --floor is required", words[0]);
 	return rc ? rc : change_account(np, o, words[0], NULL, low);
 }
 
@@ -213,7 +213,7 @@ static int admin_credit(struct nanopod *np, const struct options *o, char **word
 
 	if (money_parse(words[1], &micros, &why) || !micros)
 		return print_fail(np, STATUS_USAGE, NULL, "cannot credit '%s': %s", words[0],
-			*why.text ? why.text : "it is nothing");
+			*why.text ? why.text : "the amount is zero");
 	if (option_given(o, "take-back"))
 		micros = -micros;
 	buf_init(&body, BODY_MAX);
@@ -242,13 +242,14 @@ static int admin_token(struct nanopod *np, const struct options *o, char **words
 	buf_init(&body, BODY_MAX);
 	buf_init(&path, BODY_MAX);
 	if (!rc && wire_put_token(&body, &want))
-		rc = print_fail(np, STATUS_USAGE, NULL, "cannot make the token '%s': its name is not text", words[1]);
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot create the token '%s': its name is not valid text",
+			words[1]);
 	if (buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, words[0]) || buf_adds(&path, "/tokens"))
 		command_nomem();
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc)
 		rc = market_make(m, buf_text(&path), &body, buf_text(&body))
-			? market_fail(m, "cannot make a token for '%s'", words[0])
+			? market_fail(m, "cannot create a token for '%s'", words[0])
 			: token_show_new(m, o);
 	buf_release(&body);
 	buf_release(&path);
@@ -261,8 +262,8 @@ static int admin_token(struct nanopod *np, const struct options *o, char **words
 
 static const struct column policy_columns[] = {
 	{ "setting", COLUMN_ID, "its name" },
-	{ "value", COLUMN_RIGHT | COLUMN_RAW, "what counts" },
-	{ "meaning", 0, "what it is" },
+	{ "value", COLUMN_RIGHT | COLUMN_RAW, "value in force" },
+	{ "meaning", 0, "meaning" },
 	{ 0 },
 };
 
@@ -271,13 +272,13 @@ static const struct {
 	size_t at;
 	long min, max;
 } policies[] = {
-	{ "fee_bps", "of what a seller gets, to the house; hundredths of a percent",
+	{ "fee_bps", "fee of the market on what a seller gets, in hundredths of a percent",
 		offsetof(struct model_policy, fee_bps), 0, 10000 },
-	{ "release_bps", "of the unused part, back to who releases it; hundredths of a percent",
+	{ "release_bps", "refund of the unused part on release, in hundredths of a percent",
 		offsetof(struct model_policy, release_bps), 0, 10000 },
 	{ "settle_minutes", "how often a running lease pays its seller", offsetof(struct model_policy, settle_minutes),
 		1, 525600 },
-	{ "notice_minutes", "before an interruptible lease ends; at least 2",
+	{ "notice_minutes", "notice before an interruptible lease ends; at least 2",
 		offsetof(struct model_policy, notice_minutes), 0, 1440 },
 };
 
@@ -296,8 +297,7 @@ static int admin_put_policy(struct nanopod *np, char **words, struct buf *body)
 		while (i < POLICIES && (strlen(policies[i].name) != len || strncmp(policies[i].name, *words, len) != 0))
 			i++;
 		if (i == POLICIES || !(*words)[len])
-			return print_fail(np, STATUS_USAGE,
-				"type it as fee_bps=100; 'nanopod admin policy' shows the names",
+			return print_fail(np, STATUS_USAGE, "write fee_bps=100; 'nanopod admin policy' shows the names",
 				"cannot understand '%.60s'", *words);
 		if (value_int(*words + len + 1, policies[i].min, policies[i].max, &n, &why))
 			return print_fail(np, STATUS_USAGE, NULL, "cannot set '%s': %s", policies[i].name, why.text);
@@ -393,35 +393,36 @@ static int admin_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "host, offer: whose hosts, for the operator" },
+	{ "account", 0, OPTION_STRING, "ACCOUNT",
+		.help = "host, offer: account that owns the hosts, for the operator" },
 	{ "floor", 0, OPTION_STRING, "AMOUNT", .help = "account: how far below zero the balance may go" },
 	{ "beneficiary", 0, OPTION_STRING, "ACCOUNT",
-		.help = "account add: who stands behind it; the same never trades with itself" },
+		.help = "account add: beneficiary; accounts with the same one never trade with each other" },
 	{ "take-back", 0, OPTION_FLAG, .help = "credit: take the amount out instead" },
 	{ "scope", 0, OPTION_LIST, "LIST",
-		.help = "token: what it may do: read, trade, nodes, tokens, host, admin, parted by commas" },
-	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: how long it lives, as 90d, or never (90d)" },
+		.help = "token: scopes, comma-separated: read, trade, nodes, tokens, host, admin" },
+	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: lifetime, or never (default 90d)" },
 	{ "gpus", 0, OPTION_INT, "N", .min = 0, .max = 1024, .help = "sku add: accelerators of a node" },
 	{ "property", 0, OPTION_LIST, "KEY=VALUE",
 		.help = "sku: accelerator, form_factor, region, availability_zone, rdma_type, "
-			"num_vcpus, memory, local_storage or supports_public_ipv4; may be repeated" },
-	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: another name for it" },
-	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: what kind of node it is" },
-	{ "from", 0, OPTION_STRING, "TIME", .help = "host add, offer: from when on; not set: now" },
-	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer: until when; not set: for ever" },
+			"num_vcpus, memory, local_storage or supports_public_ipv4; repeatable" },
+	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: new alias" },
+	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: type of its nodes" },
+	{ "from", 0, OPTION_STRING, "TIME", .help = "host add, offer: start; default: now" },
+	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer: end; default: none" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
-		.help = "offer: what PRICE is for an hour of" },
+		.help = "offer: unit of PRICE per hour" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod admin account add alice && nanopod admin credit alice 100", "somebody new, with a hundred dollars" },
+	{ "nanopod admin account add alice && nanopod admin credit alice 100", "a new account with a hundred dollars" },
 	{ "nanopod admin token alice laptop", "a token for her, shown once" },
-	{ "nanopod admin sku add h100 --gpus 8 --property accelerator=h100 --property memory=2TiB", "a kind of node" },
-	{ "nanopod admin host add rack1-7 -t h100 --account alice", "a host of that kind, hers to sell" },
+	{ "nanopod admin sku add h100 --gpus 8 --property accelerator=h100 --property memory=2TiB", "a type of node" },
+	{ "nanopod admin host add rack1-7 -t h100 --account alice", "a host of that type, for her to sell" },
 	{ "nanopod admin offer rack1-7 2.10 --until 'tomorrow 09:00' --account alice",
-		"its time, for dollars per GPU-hour" },
-	{ "nanopod admin policy set fee_bps=250", "the house takes 2.5 %" },
+		"sell its time, in dollars per GPU-hour" },
+	{ "nanopod admin policy set fee_bps=250", "the market takes 2.5 %" },
 	{ 0 },
 };
 
@@ -432,17 +433,16 @@ const struct command cmd_admin = {
 	.examples = examples,
 	.positional = "account   list, add, show, suspend, open, set\n"
 		      "credit    ACCOUNT AMOUNT: put money in\n"
-		      "token     ACCOUNT NAME: a token for an account\n"
-		      "sku       list, add, set: kinds of nodes\n"
+		      "token     ACCOUNT NAME: create a token for an account\n"
+		      "sku       list, add, set: types of nodes\n"
 		      "host      list, add, down, up, retire\n"
 		      "offer     HOST PRICE: sell a host's time\n"
 		      "policy    show the rules; set KEY=VALUE...",
-	.description = "The operator comes by the market's unix socket (--url unix:/path) or with a token of scope "
-		       "admin. With a token of "
-		       "scope host, who owns hosts may use host and offer for these.\n\n"
-		       "Each of these that makes something writes an idempotency key to disk first: where the "
-		       "connection is lost, the same "
-		       "command goes on with the same request, and no credit is given twice.",
+	.description = "The operator connects by the market's unix socket (--url unix:/path) or with a token of "
+		       "scope admin. An owner of hosts with a token of scope host may use host and offer for "
+		       "them.\n\nEach command that creates something writes an idempotency key to disk first: where "
+		       "the connection is lost, repeat the command and it continues with the same request, so that "
+		       "no credit is given twice.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

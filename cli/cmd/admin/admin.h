@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod admin: admin.c's table takes types of nodes, hosts and offers from admin_hosts.c, and both use admin_part.c. */
+/* nanopod admin: admin.c has the table of actions, admin_hosts.c types, hosts and offers, admin_part.c what both use. */
 #ifndef CLI_CMD_ADMIN_ADMIN_H
 #define CLI_CMD_ADMIN_ADMIN_H
 
@@ -17,20 +17,20 @@ int admin_host_up(struct nanopod *np, const struct options *o, char **words);
 int admin_host_retire(struct nanopod *np, const struct options *o, char **words);
 int admin_offer(struct nanopod *np, const struct options *o, char **words);
 
-/* GPUs of a host's type, which a price per GPU-hour needs; 0 with --per node, and where it has none. 0 or an exit status. */
+/* GPUs of a host's type, for a price per GPU-hour; 0 with --per node and where it has none. 0 or an exit status. */
 int admin_gpus(struct market_link *m, const struct options *o, const char *host, unsigned *gpus);
 
 /* Offers words[0] at words[1] and shows the order. An exit status. */
 int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from,
 	int64_t until);
 
-/* Signs in, and sees that the market is one of ours. 0 or an exit status. */
+/* Signs in and checks that the market is one of ours. 0 or an exit status. */
 int admin_begin(struct nanopod *np, const struct options *o, struct market_link **out);
 
 /* "/np/v1/hosts" with "/NAME" (escaped), what follows, and --account as ?account=. */
 void admin_path(struct buf *out, const struct options *o, const char *base, const char *name, const char *rest);
 
-/* A time of --from or --until on the market's grid; 0 where it was not typed. An exit status. */
+/* A time of --from or --until on the market's grid; 0 where not given. An exit status. */
 int admin_time(struct nanopod *np, const struct options *o, const char *name, int64_t *seconds);
 
 #endif

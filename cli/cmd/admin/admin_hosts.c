@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod admin sku, host and offer: what there is to be sold, for operators and for those who own hosts. */
+/* nanopod admin sku, host and offer: what is for sale; for operators and owners of hosts. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -71,7 +71,7 @@ static int show_made(struct market_link *m, const struct options *o)
 	return rows_end(r);
 }
 
-/* KEY=VALUE as the market wants it: sizes and counts as numbers, yes and no as such, all else as text. */
+/* KEY=VALUE as the market expects it: sizes and counts as numbers, yes and no as booleans, all else as text. */
 static int put_property(struct nanopod *np, struct json *j, const char *typed)
 {
 	static const char *const numbers[] = { "num_vcpus", "memory", "local_storage" };
@@ -82,7 +82,7 @@ static int put_property(struct nanopod *np, struct json *j, const char *typed)
 	bool number = false, yes;
 
 	if (!value || value == typed || (size_t)(value - typed) >= sizeof key)
-		return print_fail_field(np, STATUS_USAGE, "--property", "type it as region=eu-north1",
+		return print_fail_field(np, STATUS_USAGE, "--property", "write e.g. region=eu-north1",
 			"cannot understand the property '%.60s'", typed);
 	snprintf(key, sizeof key, "%.*s", (int)(value - typed), typed);
 	value++;
@@ -103,7 +103,7 @@ static int put_property(struct nanopod *np, struct json *j, const char *typed)
 	return 0;
 }
 
-/* {"alias":…,"gpus":…,"properties":{…}}; alias NULL: it stays. */
+/* {"alias":…,"gpus":…,"properties":{…}}; alias NULL: unchanged. */
 static int put_sku(struct nanopod *np, const struct options *o, const char *alias, bool gpus, struct buf *body)
 {
 	struct json j = json_to(body);
@@ -132,14 +132,14 @@ int admin_sku_add(struct nanopod *np, const struct options *o, char **words)
 	int rc;
 
 	if (!option_given(o, "gpus"))
-		return print_fail_field(np, STATUS_USAGE, "--gpus", "--gpus 0 makes a node without any",
-			"cannot make the type '%s': say how many GPUs a node has", words[0]);
+		return print_fail_field(np, STATUS_USAGE, "--gpus", "--gpus 0 means none",
+			"cannot create the type '%s': --gpus is required", words[0]);
 	buf_init(&body, BODY_MAX);
 	rc = put_sku(np, o, words[0], true, &body);
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc)
 		rc = market_make(m, "/np/v1/skus", &body, buf_text(&body))
-			? market_fail(m, "cannot make the type '%s'", words[0])
+			? market_fail(m, "cannot create the type '%s'", words[0])
 			: show_made(m, o);
 	buf_release(&body);
 	market_sign_out(m);
@@ -172,11 +172,11 @@ int admin_sku_set(struct nanopod *np, const struct options *o, char **words)
 static const struct column host_columns[] = {
 	{ "host", COLUMN_ID, "its name" },
 	{ "id", 0, "its id" },
-	{ "type", 0, "what kind of node it is" },
+	{ "type", 0, "type of its nodes" },
 	{ "state", 0, "up, down or retired" },
-	{ "starts", COLUMN_WIDE, "from when on it can be sold" },
-	{ "ends", 0, "until when; nothing: for ever" },
-	{ "pool", COLUMN_WIDE, "the pool that its time comes from" },
+	{ "starts", COLUMN_WIDE, "start of the time that can be sold" },
+	{ "ends", 0, "end of that time; none: no end" },
+	{ "pool", COLUMN_WIDE, "pool that its time is sold from" },
 	{ 0 },
 };
 
@@ -239,7 +239,7 @@ int admin_host_add(struct nanopod *np, const struct options *o, char **words)
 		return rc;
 	if (!option_given(o, "type"))
 		return print_fail_field(np, STATUS_USAGE, "--type", "'nanopod admin sku list' shows the types",
-			"cannot register the host '%s': say of what type it is", words[0]);
+			"cannot register the host '%s': --type is required", words[0]);
 	buf_init(&body, BODY_MAX);
 	buf_init(&path, BODY_MAX);
 	admin_path(&path, o, "/np/v1/hosts", NULL, "");
@@ -277,7 +277,7 @@ static int set_down(struct nanopod *np, const struct options *o, char **words, b
 		admin_path(&path, o, "/np/v1/hosts/", words[0], "");
 		buf_addf(&body, "{\"down\":%s}", down ? "true" : "false");
 		rc = market_send(m, "PATCH", buf_text(&path), &body, NULL)
-			? market_fail(m, "cannot say that '%s' is %s", words[0], down ? "down" : "up")
+			? market_fail(m, "cannot mark '%s' as %s", words[0], down ? "down" : "up")
 			: show_host(m, o);
 	}
 	buf_release(&body);
@@ -309,7 +309,7 @@ int admin_host_retire(struct nanopod *np, const struct options *o, char **words)
 		if (market_send(m, "DELETE", buf_text(&path), NULL, NULL))
 			rc = market_fail(m, "cannot retire the host '%s'", *words);
 		else
-			print_note(np, "the host '%s' is retired", *words);
+			print_note(np, "retired the host '%s'", *words);
 	}
 	buf_release(&path);
 	market_sign_out(m);
@@ -320,11 +320,11 @@ int admin_host_retire(struct nanopod *np, const struct options *o, char **words)
 
 static const struct column offer_columns[] = {
 	{ "order", COLUMN_ID, "id of the sell order: 'nanopod cancel' withdraws it" },
-	{ "host", 0, "what is offered" },
+	{ "host", 0, "host on offer" },
 	{ "price", COLUMN_RIGHT, "in dollars per GPU-hour (per node-hour with --per node)" },
-	{ "status", 0, "standing until it is sold or over" },
-	{ "starts", 0, "from when" },
-	{ "ends", 0, "until when" },
+	{ "status", 0, "standing until sold or ended" },
+	{ "starts", 0, "start" },
+	{ "ends", 0, "end" },
 	{ 0 },
 };
 
@@ -355,7 +355,7 @@ int admin_gpus(struct market_link *m, const struct options *o, const char *host,
 	if (s.gpus < 1 && !option_given(o, "per"))
 		return 0;
 	if (s.gpus < 1 || s.gpus > 1024)
-		return print_fail_field(m->np, STATUS_USAGE, "--per", "say '--per node'",
+		return print_fail_field(m->np, STATUS_USAGE, "--per", "add '--per node'",
 			"cannot offer '%s' per GPU-hour: its nodes have no GPUs", host);
 	*gpus = (unsigned)s.gpus;
 	return 0;
@@ -420,7 +420,7 @@ int admin_offer(struct nanopod *np, const struct options *o, char **words)
 	int rc = admin_time(np, o, "from", &from);
 
 	rc = rc ? rc : admin_time(np, o, "until", &until);
-	if (!rc && price_parse(words[1], 1, &price, &why)) /* before anything is asked */
+	if (!rc && price_parse(words[1], 1, &price, &why)) /* before asking the market */
 		rc = print_fail(np, STATUS_USAGE, NULL, "cannot offer '%s': %s", words[0], why.text);
 	rc = rc ? rc : admin_begin(np, o, &m);
 	rc = rc ? rc : admin_gpus(m, o, words[0], &gpus);

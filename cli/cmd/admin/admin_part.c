@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of nanopod admin share. */
+/* Functions that admin.c and admin_hosts.c share. */
 #include <string.h>
 #include <time.h>
 

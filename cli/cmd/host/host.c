@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod host: for who owns the machine: it joins a market, is verified, offered and looked after. */
+/* nanopod host: for owners of machines: joins one to a market, verifies and offers it, shows its status. */
 #include "cli/frame/action.h"
 #include "cli/cmd/host/host.h"
 #include "cli/frame/print.h"
 
 /* ---- What it does by itself --------------------------------------------------------------- */
 
-/* The verb and its words, what it prints printed as it is. */
+/* Runs nanopod-agentd with the verb and its words, and prints its output unchanged. */
 static int host_pass(struct nanopod *np, const struct options *o, const char *const *verb, char **words,
 	const char *what)
 {
@@ -14,7 +14,7 @@ static int host_pass(struct nanopod *np, const struct options *o, const char *co
 	int rc;
 
 	if (np->format != FORMAT_TABLE && np->format != FORMAT_WIDE && np->format != FORMAT_JSON)
-		return print_fail_field(np, STATUS_USAGE, "--output", "table and json are there",
+		return print_fail_field(np, STATUS_USAGE, "--output", "available: table and json",
 			"%s: it has no such format", what ? what : "cannot print that");
 	rc = host_agentd_find(np, o, &a);
 	if (rc)
@@ -37,7 +37,7 @@ static int host_verify(struct nanopod *np, const struct options *o, char **words
 	(void)words;
 	rc = host_pass(np, o, (const char *const[]){ "verify", NULL }, NULL, "cannot verify this machine");
 	return rc == STATUS_CHECK && np->format != FORMAT_JSON
-		? print_fail(np, STATUS_CHECK, "what mends each is told above",
+		? print_fail(np, STATUS_CHECK, "see above how to fix each",
 			  "this machine is not fit to be listed: a check failed")
 		: rc;
 }
@@ -45,7 +45,7 @@ static int host_verify(struct nanopod *np, const struct options *o, char **words
 static int host_inventory(struct nanopod *np, const struct options *o, char **words)
 {
 	(void)words;
-	return host_pass(np, o, (const char *const[]){ "inventory", NULL }, NULL, "cannot tell what this machine has");
+	return host_pass(np, o, (const char *const[]){ "inventory", NULL }, NULL, "cannot list what this machine has");
 }
 
 static int host_drivers(struct nanopod *np, const struct options *o, char **words)
@@ -56,7 +56,7 @@ static int host_drivers(struct nanopod *np, const struct options *o, char **word
 
 static int image_build(struct nanopod *np, const struct options *o, char **words)
 {
-	/* it takes a while: progress is shown */
+	/* takes a while, so it shows progress */
 	return host_pass(np, o, (const char *const[]){ "image", "build", NULL }, words,
 		np->errors_json ? "cannot build the image" : NULL);
 }
@@ -94,60 +94,60 @@ static int host_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
-	{ "name", 0, OPTION_STRING, "NAME", .help = "join: what the market calls it; not typed: its host name" },
+	{ "name", 0, OPTION_STRING, "NAME", .help = "join: name of the machine; default: its host name" },
 	{ "type", 't', OPTION_STRING, "TYPE",
-		.help = "join: the type of node it is; not typed: the market's that fits what was found",
+		.help = "join: type of its nodes; default: the market's type that matches what was found",
 		.complete = COMPLETE_TYPE },
 	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024,
-		.help = "join: as how many nodes it is sold" },
-	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "offer: the least to take, in dollars per GPU-hour" },
+		.help = "join: number of nodes that it is sold as" },
+	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "offer: minimum price, in dollars per GPU-hour" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
-		.help = "offer: what the hour of a price is of" },
-	{ "from", 0, OPTION_STRING, "TIME", .help = "offer: from when on; not typed: now" },
-	{ "until", 0, OPTION_STRING, "TIME", .help = "offer: until when; not typed: for ever" },
-	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "offer, token: whose, for the operator" },
-	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: how long it may be used, as 2h or 7d (24h)" },
-	{ "data", 0, OPTION_STRING, "FOLDER", .help = "of nanopod-agentd; not typed: its own",
+		.help = "offer: unit of the price per hour" },
+	{ "from", 0, OPTION_STRING, "TIME", .help = "offer: start; default: now" },
+	{ "until", 0, OPTION_STRING, "TIME", .help = "offer: end; default: none" },
+	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "offer, token: account, for the operator" },
+	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: lifetime, e.g. 2h or 7d (default 24h)" },
+	{ "data", 0, OPTION_STRING, "FOLDER", .help = "data folder of nanopod-agentd; default: its own",
 		.complete = COMPLETE_DIR },
-	{ "sysfs-root", 0, OPTION_STRING, "FOLDER", .help = "look at the machine whose sys and proc are below it",
-		.complete = COMPLETE_DIR },
-	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is printed all the same" },
-	{ "dry-run", 0, OPTION_FLAG, .help = "the plan only" },
+	{ "sysfs-root", 0, OPTION_STRING, "FOLDER",
+		.help = "look at the machine whose sys and proc are below this folder", .complete = COMPLETE_DIR },
+	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is still printed" },
+	{ "dry-run", 0, OPTION_FLAG, .help = "print only the plan" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod host token", "where you are signed in: a token for one machine, and the line to type there" },
+	{ "nanopod host token",
+		"where you are signed in: create a token for one machine, and print the line to type there" },
 	{ "nanopod host join 'https://market.example#sha256//…'",
-		"on the machine: what it has, what it is sold as, and it joins" },
-	{ "nanopod host verify", "is it as good as it says? what mends what is not" },
+		"on the machine: show what it has and how it is sold, then join" },
+	{ "nanopod host verify", "check that the machine is as good as it says, and how to fix it" },
 	{ "nanopod host offer rack1-7 -p 1.90", "sell its time, from now on" },
-	{ "nanopod host status", "what it does, and what the market says of all your machines" },
+	{ "nanopod host status", "show this machine and all your machines as the market sees them" },
 	{ 0 },
 };
 
 const struct command cmd_host = {
 	.name = "host",
 	.args = "[ACTION [ARGUMENT]]",
-	.summary = "let this machine be sold: join, verify, offer",
+	.summary = "offer this machine on a market: join, verify, offer",
 	.examples = examples,
-	.positional = "status            what the agent here does, and what the market says (also without a word)\n"
-		      "token [NAME]      a token that lets one machine join, once; and the line to type there\n"
-		      "join URL          tell what was found and what it is sold as, ask, and join\n"
-		      "verify            measure disk, network, clock, SSH, drivers and GPUs; 11 where one fails\n"
-		      "offer HOST        put its time on sale\n"
-		      "inventory         what this machine has\n"
-		      "drivers           which of them make nodes here, and why others do not\n"
-		      "image build|list|remove [NAME]\n"
-		      "                  the root images of nodes\n"
-		      "leave             take the machine out of the market",
-	.description = "For who owns the machine. 'nanopod-agentd' does the work: it is looked for beside nanopod, in "
-		       "../sbin and on "
-		       "PATH. 'token' and 'offer' ask the market and work from anywhere; all else is about the machine "
-		       "that it is typed on.\n\n"
-		       "The token goes to 'join' by NANOPOD_JOIN_TOKEN or standard input, or is asked for; never by an "
-		       "option, where "
-		       "others could see it. What follows # in the URL is the market's key: nothing else is believed.",
+	.positional =
+		"status            show this machine's agent and your machines on the market (the default)\n"
+		"token [NAME]      create a token that lets one machine join, once; print the line to type there\n"
+		"join URL          show what was found and how it is sold, ask, and join\n"
+		"verify            measure disk, network, clock, SSH, drivers, GPUs; exits 11 where one fails\n"
+		"offer HOST        offer its time for sale\n"
+		"inventory         list what this machine has\n"
+		"drivers           list drivers that work here, and why others do not\n"
+		"image build|list|remove [NAME]\n"
+		"                  manage the root images of nodes\n"
+		"leave             remove the machine from the market",
+	.description = "For owners of machines. 'nanopod-agentd' does the work: nanopod looks for it beside itself, "
+		       "in ../sbin and on PATH. 'token' and 'offer' only need the market and work from anywhere; "
+		       "everything else is about the machine that you type it on.\n\n'join' takes the token from "
+		       "NANOPOD_JOIN_TOKEN or standard input, or asks for it; never from an option, where others "
+		       "could see it. What follows # in the URL is the market's key: nanopod trusts nothing else.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of nanopod host share: nanopod-agentd, run with our words, and its complaints in ours. */
+/* Runs nanopod-agentd for all of nanopod host, and turns its errors into ours. */
 #include <stdlib.h>
 
 #include "cli/local/daemons.h"
@@ -18,7 +18,7 @@ int host_agentd_find(struct nanopod *np, const struct options *o, struct host_ag
 
 	*out = (struct host_agentd){ .program = agentd_find(AGENTD, &f) };
 	if (!out->program)
-		return print_fail(np, STATUS_NOTFOUND, "install it, or put it on PATH", "cannot do that here: %s",
+		return print_fail(np, STATUS_NOTFOUND, "install it or add it to PATH", "cannot do that here: %s",
 			f.text);
 	for (size_t i = 0; i < 2; i++) {
 		static const char *const names[] = { "data", "sysfs-root" },
@@ -38,7 +38,7 @@ void host_agentd_release(struct host_agentd *a)
 	a->program = NULL;
 }
 
-/* One of ours, else what is not known is a failure. */
+/* Its exit status where we have the same one, else a failure. */
 static enum status host_agent_status_of(int status)
 {
 	static const enum status all[] = {
@@ -72,7 +72,7 @@ int host_agentd_run(struct nanopod *np, const struct host_agentd *a, const char 
 	if (rc)
 		status = print_fail(np, STATUS_FAILURE, NULL, "%s: %s", what ? what : "cannot do that here", f.text);
 	else if (status && !what)
-		status = print_fail(np, host_agent_status_of(status), NULL, "it was not done; why is told above");
+		status = print_fail(np, host_agent_status_of(status), NULL, "nothing was done; see the reason above");
 	else if (status && status != STATUS_CHECK)
 		status = print_fail(np, host_agent_status_of(status), NULL, "%s: %s", what,
 			*agentd_last_line(&said) ? agentd_last_line(&said) : "nanopod-agentd did not say why");

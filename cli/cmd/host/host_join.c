@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod host join, leave and token: how a machine comes to a market, and goes. */
+/* nanopod host join, leave and token: joins a machine to a market and removes it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,10 +29,10 @@ enum { LOOK_MS = 60 * 1000, JOIN_MS = 120 * 1000, DAY = 86400, NAME_MAX_BYTES = 
 /* ---- The token that a machine joins with ---------------------------------------------------- */
 
 static const struct column token_columns[] = {
-	{ "token", COLUMN_ID, "lets one machine join, once: it is told this once" },
-	{ "id", 0, "what 'token revoke' takes" },
-	{ "expires", 0, "until when it may be used" },
-	{ "url", 0, "the market with its key: what 'host join' takes" },
+	{ "token", COLUMN_ID, "lets one machine join, once; shown only this once" },
+	{ "id", 0, "its id, for 'token revoke'" },
+	{ "expires", 0, "when it expires" },
+	{ "url", 0, "the market's URL with its key, for 'host join'" },
 	{ 0 },
 };
 
@@ -42,11 +42,11 @@ static int host_join_read_life(struct nanopod *np, const struct options *o, int6
 
 	*seconds = DAY;
 	if (option_given(o, "expires") && when_duration(option_text(o, "expires"), seconds, &why))
-		return print_fail_field(np, STATUS_USAGE, "--expires", NULL, "cannot make that token: %s", why.text);
+		return print_fail_field(np, STATUS_USAGE, "--expires", NULL, "cannot create that token: %s", why.text);
 	return 0;
 }
 
-/* The URL as others may use it, with the key that the market says is its own. */
+/* The URL for others, with the key that the market calls its own. */
 static void url_with_key(struct market_link *m, struct buf *out)
 {
 	const char *key = m->about_doc ? doc_text(m->about_doc, "tls_public_key") : NULL;
@@ -67,8 +67,8 @@ static int show_token(struct market_link *m, const struct options *o)
 	if (wire_token(m->doc, WIRE_WHOLE, &t, &m->fail))
 		return market_fail(m, "cannot show the new token");
 	if (!t.token)
-		return print_fail(np, STATUS_FAILURE, "'nanopod token revoke' ends it; make another one",
-			"cannot show the new token '%s': it was told before, and is told once only", t.id);
+		return print_fail(np, STATUS_FAILURE, "'nanopod token revoke' revokes it; create another one",
+			"cannot show the new token '%s': the market showed it before, and shows it only once", t.id);
 	buf_init(&url, BODY_MAX);
 	url_with_key(m, &url);
 	r = rows_new(np, o, token_columns, &rc);
@@ -103,7 +103,8 @@ int host_token(struct nanopod *np, const struct options *o, char **words)
 	buf_init(&body, BODY_MAX);
 	buf_init(&path, BODY_MAX);
 	if (!rc && wire_put_token(&body, &want))
-		rc = print_fail(np, STATUS_USAGE, NULL, "cannot make the token '%s': its name is not text", want.name);
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot create the token '%s': its name is not valid text",
+			want.name);
 	if (account ? buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, account) || buf_adds(&path, "/tokens")
 		: buf_adds(&path, "/np/v1/tokens"))
 		command_nomem();
@@ -113,7 +114,7 @@ int host_token(struct nanopod *np, const struct options *o, char **words)
 	rc = rc ? rc : market_need_ours(m, "host token");
 	if (!rc)
 		rc = market_make(m, buf_text(&path), &body, buf_text(&body))
-			? market_fail(m, "cannot make a token to join with")
+			? market_fail(m, "cannot create a token to join with")
 			: show_token(m, o);
 out:
 	buf_release(&body);
@@ -122,7 +123,7 @@ out:
 	return rc;
 }
 
-/* By the environment, standard input, or asked for. malloc'd. 0 or an exit status. */
+/* From the environment, standard input or a hidden line. malloc'd. 0 or an exit status. */
 static int take_token(struct nanopod *np, const char *url, char **token)
 {
 	const char *set = getenv(TOKEN_VARIABLE);
@@ -149,8 +150,8 @@ static int take_token(struct nanopod *np, const char *url, char **token)
 		token_free(*token);
 	*token = NULL;
 	return print_fail(np, STATUS_USAGE,
-		"'nanopod host token', where you are signed in, makes one; it goes in by " TOKEN_VARIABLE
-		" or standard input",
+		"'nanopod host token', where you are signed in, creates one; pass it in " TOKEN_VARIABLE
+		" or on standard input",
 		"cannot join '%s': %s", url, *f.text ? f.text : "no token was given");
 }
 
@@ -168,14 +169,14 @@ struct joining {
 	char *type_found;
 };
 
-/* agentd with more words, to its end. */
+/* Runs agentd with more words and waits for its end. */
 static int ask_agentd(struct joining *j, const char *verb, bool json, struct buf *out)
 {
 	struct host_agentd a = j->agentd;
 
 	host_agentd_add(&a, json ? "--json" : NULL);
 	host_agentd_add(&a, verb);
-	return host_agentd_run(j->np, &a, NULL, out, LOOK_MS, "cannot tell what this machine has");
+	return host_agentd_run(j->np, &a, NULL, out, LOOK_MS, "cannot list what this machine has");
 }
 
 static int host_join_look(struct joining *j)
@@ -185,11 +186,11 @@ static int host_join_look(struct joining *j)
 
 	rc = rc ? rc : ask_agentd(j, "inventory", false, &j->text);
 	if (!rc && doc_parse(buf_text(&j->told), j->told.len, &j->inventory, &f))
-		rc = print_fail(j->np, STATUS_FAILURE, NULL, "cannot tell what this machine has: %s", f.text);
+		rc = print_fail(j->np, STATUS_FAILURE, NULL, "cannot list what this machine has: %s", f.text);
 	return rc;
 }
 
-/* "8x h100 sxm" divided by the nodes; false where that leaves a rest, or nothing is sold. */
+/* Divides "8x h100 sxm" by the nodes; false where that leaves a rest, or there is nothing to sell. */
 static bool gpus_of_node(const struct joining *j, long *gpus)
 {
 	const char *sold = doc_text(j->inventory, "sold_as");
@@ -209,7 +210,7 @@ static bool host_join_same(const char *a, const char *b)
 	return a && b && *a && *b && strcasecmp(a, b) == 0;
 }
 
-/* All that the type says is so of this machine. */
+/* Does this machine have all that the type promises? */
 static bool sku_is(const struct sku *s, const char *accelerator, const char *form, long gpus)
 {
 	if ((long)s->gpus != gpus)
@@ -220,7 +221,7 @@ static bool sku_is(const struct sku *s, const char *accelerator, const char *for
 	return !s->form_factor || !*s->form_factor || !form || host_join_same(s->form_factor, form);
 }
 
-/* The types of another market say nothing. */
+/* Types of another market do not count. */
 static bool signed_in_there(const struct joining *j)
 {
 	const char *url = settings_text(j->np->settings, SETTING_ID_URL);
@@ -233,7 +234,7 @@ static bool signed_in_there(const struct joining *j)
 	return url && len == ours && strncmp(url, j->url, len) == 0;
 }
 
-/* The market's only type that fits. Where it cannot be asked, or several or none fit, --type has to say. */
+/* The market's only type that fits. Where the market cannot be asked, or not exactly one fits, --type is required. */
 static void find_type(struct joining *j)
 {
 	const char *accelerator = doc_text(j->inventory, "accelerator"), *form = doc_text(j->inventory, "form_factor");
@@ -249,7 +250,7 @@ static void find_type(struct joining *j)
 	quiet = fopen("/dev/null", "we");
 	if (!quiet)
 		return;
-	j->np->err = quiet; /* not being signed in here is no failure */
+	j->np->err = quiet; /* it is fine not to be signed in here */
 	if (market_sign_in(j->np, j->o, 0, &m) == 0 && skus_load(m, &skus) == 0)
 		for (size_t i = 0; i < skus.count; i++)
 			if (sku_is(&skus.list[i], accelerator, form, gpus)) {
@@ -271,8 +272,8 @@ static int need_type(struct joining *j)
 
 	j->type = option_given(j->o, "type") ? option_text(j->o, "type") : NULL;
 	if (why)
-		return print_fail(j->np, STATUS_CONFLICT, "take out those of the lesser kind", "cannot join '%s': %s",
-			j->url, why);
+		return print_fail(j->np, STATUS_CONFLICT, "take out the lesser ones", "cannot join '%s': %s", j->url,
+			why);
 	if (!gpus_of_node(j, &gpus))
 		return print_fail_field(j->np, STATUS_USAGE, "--nodes", NULL,
 			"cannot join '%s': %s does not divide into %ld nodes", j->url, sold ? sold : "it",
@@ -281,9 +282,9 @@ static int need_type(struct joining *j)
 		find_type(j);
 	if (!j->type)
 		return print_fail_field(j->np, STATUS_USAGE, "--type",
-			"say it by '--type'; 'nanopod types' lists them where you are signed in",
-			"cannot tell of which of the market's types '%s' is: it would be sold as %s, %ld GPUs a node",
-			j->name, sold ? sold : "nothing", gpus);
+			"name it by '--type'; 'nanopod types' lists them where you are signed in",
+			"cannot find the type of '%s': it would be sold as %s, %ld GPUs per node", j->name,
+			sold ? sold : "nothing", gpus);
 	return 0;
 }
 
@@ -309,10 +310,11 @@ static void host_join_show_plan(struct joining *j)
 	plan_add(&p, "sold as", "%ld node%s of type '%s' (this machine is %s)", nodes, nodes == 1 ? "" : "s", j->type,
 		!sold ? "?" : strncmp(sold, "0x", 2) == 0 ? "without GPU" : sold);
 	plan_add(&p, "key", "%s",
-		pin                                             ? pin + 1
-			: strncasecmp(j->url, "https:", 6) == 0 ? "not pinned: the system's certificates are believed"
-								: "none: what is said is neither encrypted nor proven");
-	plan_add(&p, "then", "nothing is sold until 'nanopod host offer' says at what price");
+		pin ? pin + 1
+			: strncasecmp(j->url, "https:", 6) == 0
+			? "not pinned: nanopod trusts the system's certificates"
+			: "none: the connection is neither encrypted nor authenticated");
+	plan_add(&p, "then", "nothing is sold until you set a price with 'nanopod host offer'");
 	plan_show(j->np, &p);
 	plan_release(&p);
 }
@@ -341,7 +343,7 @@ static int host_join_join(struct joining *j)
 		fwrite(buf_text(&said), 1, said.len, j->np->out);
 	if (!rc)
 		print_note(j->np,
-			"next: 'nanopod host verify' measures it, 'nanopod-agentd' (a service) has to run, and "
+			"next: 'nanopod host verify' measures it, run 'nanopod-agentd' as a service, then "
 			"'nanopod host offer %s%s -p PRICE%s' puts it on sale",
 			j->name, option_int(j->o, "nodes") > 1 ? "-1" : "",
 			gpus_of_node(j, &gpus) && !gpus ? " --per node" : "");
@@ -351,7 +353,7 @@ static int host_join_join(struct joining *j)
 	return rc;
 }
 
-/* What it is called: --name, or this machine's name. */
+/* Its name: --name, else this machine's name. */
 static int host_join_set_name(struct joining *j)
 {
 	char own[NAME_MAX_BYTES] = "";
@@ -361,7 +363,7 @@ static int host_join_set_name(struct joining *j)
 	snprintf(j->name, sizeof j->name, "%s", option_given(j->o, "name") ? option_text(j->o, "name") : own);
 	snprintf(j->nodes, sizeof j->nodes, "%ld", option_int(j->o, "nodes"));
 	if (!*j->name)
-		return print_fail_field(j->np, STATUS_USAGE, "--name", "say it by '--name'",
+		return print_fail_field(j->np, STATUS_USAGE, "--name", "name it by '--name'",
 			"cannot join '%s': this machine has no name", j->url);
 	return 0;
 }
@@ -413,9 +415,9 @@ int host_leave(struct nanopod *np, const struct options *o, char **words)
 	rc = rc ? rc : host_agentd_find(np, o, &a);
 	if (!rc) {
 		plan_init(&p, "Take this machine out of its market");
-		plan_add(&p, "offers", "withdrawn; its hosts are retired");
-		plan_add(&p, "sold", "where time of it is sold and not over, nothing is done and this is refused");
-		plan_add(&p, "key", "forgotten: to come back it needs a new token");
+		plan_add(&p, "offers", "is withdrawn, and its hosts are retired");
+		plan_add(&p, "sold", "while sold time has not ended the market refuses, and nothing is changed");
+		plan_add(&p, "key", "is forgotten: to come back it needs a new token");
 		plan_show(np, &p);
 		plan_release(&p);
 		if (!option_given(o, "dry-run")) {

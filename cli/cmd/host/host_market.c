@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod host status and offer: the machine beside what its market knows of it. */
+/* nanopod host status and offer: shows this machine beside what its market knows, and offers its time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,15 +18,15 @@ enum { STATUS_MS = 20 * 1000 };
 /* ---- Status ------------------------------------------------------------------------------------ */
 
 static const struct column columns[] = {
-	{ "agent", COLUMN_ID, "what the machine is called" },
+	{ "agent", COLUMN_ID, "name of the machine" },
 	{ "id", COLUMN_WIDE, "its id" },
-	{ "state", 0, "as the market sees it" },
-	{ "health", 0, "ok, degraded, draining or unhealthy, as it says itself" },
-	{ "driver", 0, "what makes its nodes" },
-	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "how many it runs" },
-	{ "seen", 0, "when it was heard of last" },
-	{ "message", 0, "what is wrong, and what mends it" },
-	{ "here", COLUMN_RAW | COLUMN_HIDDEN, "what nanopod-agentd on this machine says; null where it is another" },
+	{ "state", 0, "state on the market" },
+	{ "health", 0, "ok, degraded, draining or unhealthy, as the machine reports" },
+	{ "driver", 0, "driver that makes its nodes" },
+	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "number of running nodes" },
+	{ "seen", 0, "when the market heard of it last" },
+	{ "message", 0, "what is wrong, and how to fix it" },
+	{ "here", COLUMN_RAW | COLUMN_HIDDEN, "answer of nanopod-agentd on this machine; null for other machines" },
 	{ 0 },
 };
 
@@ -53,7 +53,7 @@ static int add_agent(void *arg, struct doc *d, long at, struct fail *f)
 	return 0;
 }
 
-/* Is anybody signed in? Without, there is only the machine to be told of. */
+/* Is anybody signed in? If not, only this machine can be shown. */
 static bool signed_in(struct nanopod *np)
 {
 	const char *url = settings_text(np->settings, SETTING_ID_URL);
@@ -71,7 +71,7 @@ static bool signed_in(struct nanopod *np)
 	return there;
 }
 
-/* What the agent of this machine says; nothing where it is not installed or has not joined. */
+/* The answer of this machine's agent; NULL where it is not installed or has not joined. */
 static struct doc *ask_local(struct shown *s, const struct options *o)
 {
 	FILE *err = s->np->err, *quiet = fopen("/dev/null", "we");
@@ -98,7 +98,7 @@ static struct doc *ask_local(struct shown *s, const struct options *o)
 	return d;
 }
 
-/* For people, the machine itself first, in its own words. */
+/* For people: first this machine's agent in its own words. */
 static int show_local(struct nanopod *np, const struct options *o)
 {
 	struct host_agentd a;
@@ -130,15 +130,15 @@ static int show_market(struct shown *s, const struct options *o)
 	return rc;
 }
 
-/* Nobody is signed in: the one row is what the machine says. */
+/* Nobody is signed in: the only row is this machine's. */
 static int show_alone(struct shown *s, const struct options *o, const struct doc *d)
 {
 	int rc;
 
 	if (!d)
 		return print_fail(s->np, STATUS_NOTFOUND,
-			"'nanopod host join' lets it join, 'nanopod login' shows those that did",
-			"cannot tell of any machine: this one has joined no market, and nobody is signed in");
+			"'nanopod host join' joins this machine, 'nanopod login' signs in to see yours",
+			"no machine to show: this one has joined no market, and you are not signed in");
 	s->rows = rows_new(s->np, o, columns, &rc);
 	if (!s->rows)
 		return rc;
@@ -188,14 +188,12 @@ static void host_market_show_plan(struct market_link *m, const struct options *o
 
 	(void)o;
 	plan_init(&p, "Offer the time of '%s'", name);
-	plan_add(&p, "window", "from %s until %s", start ? start : "now", end ? end : "it is withdrawn");
-	plan_add(&p, "price", "%s at least, in parts too", plan_rate(price, gpus, rate));
+	plan_add(&p, "window", "from %s until %s", start ? start : "now", end ? end : "you withdraw it");
+	plan_add(&p, "price", "at least %s, also in parts", plan_rate(price, gpus, rate));
 	if (bps)
-		plan_add(&p, "fee", "%d.%02d %% of what is sold goes to the market", (int)(bps / 100),
-			(int)(bps % 100));
-	plan_add(&p, "refund",
-		"what is sold has to be delivered: time that the machine is not there is given back to who bought it");
-	plan_add(&p, "then", "'nanopod cancel' with the id withdraws what nobody bought yet");
+		plan_add(&p, "fee", "the market takes %d.%02d %% of sales", (int)(bps / 100), (int)(bps % 100));
+	plan_add(&p, "refund", "you must deliver what is sold: buyers get back time in which the machine is away");
+	plan_add(&p, "then", "'nanopod cancel ID' withdraws what is not yet sold");
 	plan_show(m->np, &p);
 	plan_release(&p);
 }
@@ -213,15 +211,15 @@ int host_offer(struct nanopod *np, const struct options *o, char **words)
 	rc = rc ? rc : admin_time(np, o, "until", &until);
 	if (!rc && !both[1])
 		rc = print_fail_field(np, STATUS_USAGE, "--price", "'nanopod price' shows what such time costs now",
-			"cannot offer '%s': say at what price, as '-p 1.90'", words[0]);
-	if (!rc && price_parse(both[1], 1, &price, &why)) /* before anything is asked */
+			"--price is required, e.g. -p 1.90");
+	if (!rc && price_parse(both[1], 1, &price, &why)) /* before asking anybody */
 		rc = print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot offer '%s': %s", words[0], why.text);
 	if (!rc && !option_given(o, "dry-run"))
 		rc = plan_can_ask(np, o);
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc) {
 		explain = m->explain;
-		m->explain = false; /* looking is not what is explained */
+		m->explain = false; /* --explain shows only the offer's request */
 		rc = admin_gpus(m, o, words[0], &gpus);
 		m->explain = explain;
 	}

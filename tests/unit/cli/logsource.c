@@ -260,7 +260,7 @@ static void journal(void)
 		"text, time and priority");
 	free(l.text);
 	drain(&r);
-	is_str(buf_text(&r.said), "x: (a message that is no text)|not json|", "what is no text is said to be none");
+	is_str(buf_text(&r.said), "x: (a message that is not text)|not json|", "what is no text is said to be none");
 	buf_init(&b, 1 << 16);
 	ok(logsource_command(&r.s, &r.w, &b) == 0 && strstr(buf_text(&b), "--after-cursor=") &&
 			strstr(buf_text(&b), "c2") && strstr(buf_text(&b), "ssh.service"),

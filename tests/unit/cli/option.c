@@ -112,13 +112,13 @@ static void bad(void)
 {
 	static const struct { const char *line, *why;
 	} cases[] = {
-		{ "--fanot 3", "cannot understand '--fanot': no such option, the nearest is '--fanout'" },
-		{ "--fan 3", "cannot understand '--fan': no such option, the nearest is '--fanout'" },
+		{ "--fanot 3", "cannot understand '--fanot': no such option (did you mean '--fanout'?)" },
+		{ "--fan 3", "cannot understand '--fan': no such option (did you mean '--fanout'?)" },
 		{ "--zzzzzz", "cannot understand '--zzzzzz': no such option" },
 		{ "-az", "cannot understand '-az': no option '-z'" },
-		{ "--all=yes", "cannot use '--all': it takes no argument" },
-		{ "--fanout", "cannot use '--fanout': it needs an argument (N)" },
-		{ "-n", "cannot use '-n': it needs an argument (NAME)" },
+		{ "--all=yes", "--all takes no argument" },
+		{ "--fanout", "--fanout requires an argument (N)" },
+		{ "-n", "-n requires an argument (NAME)" },
 		{ "-f 12x", "cannot use '--fanout': '12x' is not a whole number" },
 		{ "-f 0", "cannot use '--fanout': '0' is not between 1 and 100" },
 		{ "-f 99999999999999999999", "cannot use '--fanout': '99999999999999999999' is not between 1 and 100" },

@@ -97,7 +97,7 @@ static void profiles(void)
 	is_str(settings_profile_name(s, 1), "other", "and the other's");
 	settings_free(s);
 	ok(!load(NULL, "prdo", &f), "an unknown profile is refused");
-	is_str(f.text, "cannot use profile 'prdo': no settings file has it, the nearest is 'prod'", "with the nearest");
+	is_str(f.text, "cannot use profile 'prdo': no settings file has it (did you mean 'prod'?)", "with the nearest");
 	ok(!load(NULL, "other", &f), "a mistake in the profile in force is told");
 	has_str(f.text, "unknown setting 'fanot', the nearest is 'fanout'", "with its place");
 	setenv("NANOPOD_PROFILE", "prod", 1);
@@ -109,7 +109,8 @@ static void profiles(void)
 
 static void refused(void)
 {
-	static const struct { const char *text, *why; } cases[] = {
+	static const struct { const char *text, *why;
+	} cases[] = {
 		{ "fanout: 0\n", "line 1, column 1: cannot set 'fanout': '0' is not between 1 and 65536" },
 		{ "timeout: 90\n", "'90' has no unit" },
 		{ "fanot: 1\n", "unknown setting 'fanot', the nearest is 'fanout'" },
@@ -117,7 +118,7 @@ static void refused(void)
 		{ "user: -oProxyCommand=x\n", "begins with '-'" },
 		{ "user: \"a\\eb\"\n", "a control character" },
 		{ "groups: [a]\n", "expected 'name: value' lines, not a list" },
-		{ "groups: {'a b': n1}\n", "is no name for a group" },
+		{ "groups: {'a b': n1}\n", "is not a group name" },
 		{ "host-key: never\n", "is not one of ask|strict|accept-new" },
 		{ "profiles: {p: 3}\n", "expected 'name: value' lines, not a text" },
 	};
@@ -157,7 +158,7 @@ static void directory(void)
 		settings_free(s);
 		ok(chown(own_file, 12345, 12345) == 0 && !load(NULL, NULL, &f),
 			"a person's file of somebody else is refused");
-		has_str(f.text, "belongs to somebody else", "and it says so");
+		has_str(f.text, "belongs to another user", "and it says so");
 	} else {
 		skip("only root can give files away");
 	}
