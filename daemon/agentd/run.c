@@ -57,7 +57,7 @@ static int run_open_signals(struct agent *a, struct fail *f)
 	return rc ? fail_errno(f, rc, -rc, "cannot watch signals") : 0;
 }
 
-static int open_data(struct agent *a, struct fail *f)
+static int run_open_data(struct agent *a, struct fail *f)
 {
 	int rc = datadir_open(a->o->data, false, f);
 
@@ -74,7 +74,7 @@ static int open_data(struct agent *a, struct fail *f)
 }
 
 /* A driver that does not work must not keep the agent from nodes that another driver made. */
-static int open_workers(struct agent *a, drivers all, struct fail *f)
+static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 {
 	const struct driver *driver = NULL;
 	int rc = drivers_choose(all, a->o->driver, &a->place.setup, &driver, f);
@@ -110,10 +110,10 @@ static int open_workers(struct agent *a, drivers all, struct fail *f)
 
 static int run_begin(struct agent *a, drivers all, struct fail *f)
 {
-	int rc = open_data(a, f);
+	int rc = run_open_data(a, f);
 
 	rc = rc ? rc : run_open_signals(a, f);
-	rc = rc ? rc : open_workers(a, all, f);
+	rc = rc ? rc : run_open_workers(a, all, f);
 	rc = rc ? rc : link_new(a->loop, KIND_LINK, a->o->data, &a->id, a->log, &a->link, f);
 	if (rc)
 		return rc;
