@@ -18,14 +18,14 @@
 enum { USAGE = 2 };
 
 /* Prints one line, whatever the text contains. */
-static void act_to_stderr(void *arg, enum log_level level, const char *text)
+static void command_line_act_to_stderr(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
 	(void)level;
 	fprintf(stderr, "nanopod-agentd: %.*s\n", (int)strcspn(text, "\r\n"), text);
 }
 
-static int verb_drivers(const struct flags *o, drivers all)
+static int command_line_verb_drivers(const struct flags *o, drivers all)
 {
 	struct datadir_setup place;
 
@@ -33,7 +33,7 @@ static int verb_drivers(const struct flags *o, drivers all)
 	return drivers_verb(all, o->driver, &place.setup, o->json, stdout);
 }
 
-static int verb_verify(const struct flags *o, drivers all)
+static int command_line_verb_verify(const struct flags *o, drivers all)
 {
 	struct identity i = { 0 };
 	bool joined = identity_load(o->data, &i, NULL) == 0;
@@ -59,7 +59,7 @@ static int verb_verify(const struct flags *o, drivers all)
 	return status;
 }
 
-static int do_verb(const struct flags *o, drivers all)
+static int command_line_verb(const struct flags *o, drivers all)
 {
 	if (strcmp(o->verb, "join") == 0)
 		return verb_join(o);
@@ -76,11 +76,11 @@ static int do_verb(const struct flags *o, drivers all)
 	if (strcmp(o->verb, "halt") == 0)
 		return verb_halt(o, all);
 	if (strcmp(o->verb, "drivers") == 0)
-		return verb_drivers(o, all);
+		return command_line_verb_drivers(o, all);
 	if (strcmp(o->verb, "inventory") == 0)
 		return inventory_verb(o->sysfs_root, o->json, stdout, stderr);
 	if (strcmp(o->verb, "verify") == 0)
-		return verb_verify(o, all);
+		return command_line_verb_verify(o, all);
 	fprintf(stderr,
 		"nanopod-agentd: no verb '%s'; "
 		"available: join, leave, status, halt, drivers, inventory, verify, image\n",
@@ -90,7 +90,7 @@ static int do_verb(const struct flags *o, drivers all)
 
 int command_line(int argc, char **argv, drivers all)
 {
-	struct log log = { .sink = act_to_stderr };
+	struct log log = { .sink = command_line_act_to_stderr };
 	struct flags o;
 	int status = flags_read(&o, argc, argv);
 
@@ -98,5 +98,5 @@ int command_line(int argc, char **argv, drivers all)
 		return status;
 	umask(077);
 	log.level = o.level;
-	return o.verb ? do_verb(&o, all) : run(&o, all, &log);
+	return o.verb ? command_line_verb(&o, all) : run(&o, all, &log);
 }

@@ -42,7 +42,7 @@ void console_note(const char *path, const char *text)
 /* ---- Where to read ------------------------------------------------------------------------ */
 
 /* Counts newlines in [from, to), in at most COUNT_MAX bytes. */
-static int64_t count_lines(int fd, int64_t from, int64_t to)
+static int64_t console_count_lines(int fd, int64_t from, int64_t to)
 {
 	char *piece = malloc(PIECE);
 	int64_t lines = 0;
@@ -91,7 +91,7 @@ bool console_look(const char *path, struct console_at *at, bool *moved)
 	if (st.st_size - at->offset > CONSOLE_BACKLOG) {
 		int64_t to = console_line_start(fd, st.st_size - CONSOLE_KEPT, st.st_size);
 
-		at->left_lines += count_lines(fd, at->offset, to);
+		at->left_lines += console_count_lines(fd, at->offset, to);
 		at->left_bytes += to - at->offset;
 		at->offset = to;
 		*moved = true;
@@ -119,7 +119,7 @@ static int console_add_line(json_t *lines, const char *data, size_t len, int64_t
 }
 
 /* The end of one line in data, or 0: at a newline, after CONSOLE_LINE bytes, or where an ended node's output ends. */
-static size_t line_end(const char *data, size_t len, bool ended)
+static size_t console_line_end(const char *data, size_t len, bool ended)
 {
 	size_t most = len < CONSOLE_LINE ? len : CONSOLE_LINE;
 	const char *newline = memchr(data, '\n', most);
@@ -129,13 +129,14 @@ static size_t line_end(const char *data, size_t len, bool ended)
 	return most == CONSOLE_LINE || ended ? most : 0;
 }
 
-static int cut_lines(const char *data, size_t len, bool ended, int64_t now_us, json_t *lines, struct console_at *after)
+static int console_cut_lines(const char *data, size_t len, bool ended, int64_t now_us, json_t *lines,
+	struct console_at *after)
 {
 	size_t at = 0, end;
 	int rc = 0;
 
 	while (!rc && at < len && json_array_size(lines) < CONSOLE_LINES &&
-		(end = line_end(data + at, len - at, ended)) > 0) {
+		(end = console_line_end(data + at, len - at, ended)) > 0) {
 		size_t text = end;
 
 		while (text && (data[at + text - 1] == '\n' || data[at + text - 1] == '\r'))
@@ -149,7 +150,7 @@ static int cut_lines(const char *data, size_t len, bool ended, int64_t now_us, j
 	return rc;
 }
 
-static int say_left_out(const struct console_at *at, int64_t now_us, json_t *lines, struct console_at *after)
+static int console_say_left_out(const struct console_at *at, int64_t now_us, json_t *lines, struct console_at *after)
 {
 	char text[160];
 
@@ -180,8 +181,8 @@ int console_lines(const char *path, const struct console_at *at, bool ended, int
 		rc = -ENOMEM;
 	else if (fd < 0 || n < 0)
 		rc = -errno;
-	rc = rc ? rc : say_left_out(at, now_us, lines, after);
-	rc = rc ? rc : cut_lines(data, (size_t)n, ended && n < CONSOLE_BYTES, now_us, lines, after);
+	rc = rc ? rc : console_say_left_out(at, now_us, lines, after);
+	rc = rc ? rc : console_cut_lines(data, (size_t)n, ended && n < CONSOLE_BYTES, now_us, lines, after);
 	if (!rc && json_array_size(lines))
 		*out = json_pack("{s:I, s:O}", "first", (json_int_t)at->next, "lines", lines);
 	json_decref(lines);

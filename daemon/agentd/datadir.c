@@ -35,7 +35,7 @@ int datadir_open(const char *data, bool make, struct fail *f)
 	return 0;
 }
 
-static long pid_in(int fd)
+static long datadir_pid_in(int fd)
 {
 	char text[32] = "";
 	long pid = 0;
@@ -58,7 +58,7 @@ int datadir_lock(const char *data, int *out, struct fail *f)
 	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot open '%s'", path);
 	if (fcntl(fd, F_SETLK, &(struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET }) != 0) {
-		long pid = pid_in(fd);
+		long pid = datadir_pid_in(fd);
 
 		close(fd);
 		return fail_set(f, -EBUSY, "another nanopod-agentd (process %ld) uses '%s'", pid, data);
@@ -86,7 +86,7 @@ bool datadir_held(const char *data, long *pid)
 		return false;
 	held = fcntl(fd, F_GETLK, &l) == 0 && l.l_type != F_UNLCK;
 	if (held)
-		*pid = pid_in(fd);
+		*pid = datadir_pid_in(fd);
 	close(fd);
 	return held;
 }

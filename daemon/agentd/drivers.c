@@ -25,7 +25,7 @@ const struct driver *drivers_find(drivers all, const char *name)
 }
 
 /* What auto requires of a driver: it isolates tenants from each other, from this account and from root's network. */
-static bool may_choose(unsigned holds)
+static bool drivers_may_choose(unsigned holds)
 {
 	unsigned least = HOLDS_PROCESSES | HOLDS_FILES | (geteuid() == 0 ? HOLDS_NETWORK : 0u);
 
@@ -33,7 +33,7 @@ static bool may_choose(unsigned holds)
 }
 
 /* How a probe reports that only the root image is missing. */
-static bool lacks_image(int rc, unsigned holds)
+static bool drivers_lacks_image(int rc, unsigned holds)
 {
 	return rc == -ENOENT && holds;
 }
@@ -56,12 +56,12 @@ int drivers_choose(drivers all, const char *name, const struct driver_setup *set
 		holds = 0;
 		why.text[0] = '\0';
 		rc = (*all)->probe(setup, &holds, &why);
-		if (any ? rc == 0 && !*why.text && may_choose(holds)
-			: rc == 0 || lacks_image(rc, holds)) { /* a sentence: it works, but badly */
+		if (any ? rc == 0 && !*why.text && drivers_may_choose(holds)
+			: rc == 0 || drivers_lacks_image(rc, holds)) { /* a sentence: it works, but badly */
 			*out = *all;
 			return 0;
 		}
-		if (lacks_image(rc, holds) && !lacking)
+		if (drivers_lacks_image(rc, holds) && !lacking)
 			lacking = (*all)->name;
 		if (!any)
 			return fail_set(f, -ENOTSUP, "driver '%s' does not work here: %s", name, why.text);
@@ -76,7 +76,7 @@ int drivers_choose(drivers all, const char *name, const struct driver_setup *set
 		"and --driver NAME uses one anyway");
 }
 
-static json_t *words_of(unsigned holds)
+static json_t *drivers_words_of(unsigned holds)
 {
 	json_t *list = json_array();
 
@@ -86,10 +86,10 @@ static json_t *words_of(unsigned holds)
 	return list;
 }
 
-static void print_one(const struct driver *d, int rc, unsigned holds, const char *why, FILE *out)
+static void drivers_print_one(const struct driver *d, int rc, unsigned holds, const char *why, FILE *out)
 {
 	fprintf(out, "%-8s %s\n", d->name, d->about);
-	if (rc && !lacks_image(rc, holds)) {
+	if (rc && !drivers_lacks_image(rc, holds)) {
 		fprintf(out, "         does not work here: %s\n", why);
 		return;
 	}
@@ -121,12 +121,12 @@ int drivers_verb(drivers all, const char *name, const struct driver_setup *setup
 			continue;
 		rc = (*all)->probe(setup, &holds, &why);
 		if (!json)
-			print_one(*all, rc, holds, why.text, out);
+			drivers_print_one(*all, rc, holds, why.text, out);
 		json_array_append_new(list,
 			json_pack("{s:s, s:s, s:b, s:o, s:s?, s:s?}", "name", (*all)->name, "about", (*all)->about,
-				"works", rc == 0 || lacks_image(rc, holds), "holds", words_of(holds), "why",
-				*why.text ? why.text : NULL, "image",
-				lacks_image(rc, holds)                  ? "missing"
+				"works", rc == 0 || drivers_lacks_image(rc, holds), "holds", drivers_words_of(holds),
+				"why", *why.text ? why.text : NULL, "image",
+				drivers_lacks_image(rc, holds)          ? "missing"
 					: !rc && (holds & HOLDS_SYSTEM) ? "ready"
 									: NULL));
 	}

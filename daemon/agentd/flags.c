@@ -139,7 +139,7 @@ static int flags_read_number(struct flags *o, int flag, const char *text)
 }
 
 /* The agent works in another folder than it was called from, so relative paths become absolute. */
-static int take_path(char room[FLAGS_PATH], const char *name, const char *text)
+static int flags_take_path(char room[FLAGS_PATH], const char *name, const char *text)
 {
 	char here[PATH_MAX] = "";
 	int n;
@@ -167,8 +167,10 @@ static int flags_read_host(struct flags *o, const char *text)
 static int read_flag(struct flags *o, int flag, const char *text)
 {
 	switch (flag) {
-	case FLAG_DATA: return take_path(o->data, "data", text);
-	case FLAG_IMAGES: return take_path(o->images, "images", text);
+	case FLAG_DATA:
+		return flags_take_path(o->data, "data", text);
+	case FLAG_IMAGES:
+		return flags_take_path(o->images, "images", text);
 	case FLAG_DRIVER: o->driver = text; return -1;
 	case FLAG_LISTEN: o->listen = text; return -1;
 	case FLAG_ADDRESS: o->address = text; return -1;

@@ -23,7 +23,7 @@ struct word {
 	size_t len;
 };
 
-static bool is_blank(char c)
+static bool keyline_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -32,10 +32,10 @@ static struct word keyline_next_word(const char **at, const char *end)
 {
 	struct word w;
 
-	while (*at < end && is_blank(**at))
+	while (*at < end && keyline_is_blank(**at))
 		(*at)++;
 	w.at = *at;
-	while (*at < end && !is_blank(**at))
+	while (*at < end && !keyline_is_blank(**at))
 		(*at)++;
 	w.len = (size_t)(*at - w.at);
 	return w;
@@ -55,7 +55,7 @@ static bool keyline_has(const char *text, size_t len, const char *part)
 }
 
 /* The first string must be the type, and the strings must end where the blob ends. */
-static bool blob_is(const struct buf *blob, int type)
+static bool keyline_blob_is(const struct buf *blob, int type)
 {
 	size_t at = 0;
 
@@ -76,7 +76,7 @@ static bool blob_is(const struct buf *blob, int type)
 }
 
 /* Explains why the line does not begin with a type. */
-static int no_type(struct word first, const char *rest, const char *end, struct fail *f)
+static int keyline_no_type(struct word first, const char *rest, const char *end, struct fail *f)
 {
 	while (rest < end)
 		if (keyline_type_of(keyline_next_word(&rest, end)) >= 0)
@@ -113,7 +113,7 @@ int keyline_add(const char *text, size_t len, struct buf *out, struct fail *f)
 	struct buf blob;
 	int type, rc;
 
-	while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || is_blank(text[len - 1])))
+	while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || keyline_is_blank(text[len - 1])))
 		len--;
 	end = text + len;
 	rc = keyline_check_text(text, len, f);
@@ -122,15 +122,15 @@ int keyline_add(const char *text, size_t len, struct buf *out, struct fail *f)
 	kind = keyline_next_word(&at, end);
 	type = keyline_type_of(kind);
 	if (type < 0)
-		return no_type(kind, at, end, f);
+		return keyline_no_type(kind, at, end, f);
 	base64 = keyline_next_word(&at, end);
 	buf_init(&blob, KEYLINE_MAX);
-	if (base64_take(base64.at, base64.len, &blob) != 0 || !blob_is(&blob, type))
+	if (base64_take(base64.at, base64.len, &blob) != 0 || !keyline_blob_is(&blob, type))
 		rc = fail_set(f, -EINVAL, "the data after '%s' is not such a key", types[type].name);
 	buf_release(&blob);
 	if (rc)
 		return rc;
-	while (at < end && is_blank(*at))
+	while (at < end && keyline_is_blank(*at))
 		at++;
 	rc = buf_reserve(out, kind.len + base64.len + (size_t)(end - at) + 4);
 	rc = rc ? rc : buf_addf(out, "%s %.*s", types[type].name, (int)base64.len, base64.at);

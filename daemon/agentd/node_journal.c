@@ -187,7 +187,7 @@ static json_t *node_encode(const struct node *n)
 	return NULL;
 }
 
-static int word_at(const json_t *j, const char *name, const char *const words[], size_t count)
+static int node_journal_word_at(const json_t *j, const char *name, const char *const words[], size_t count)
 {
 	const char *word = json_string_value(json_object_get(j, name));
 
@@ -197,7 +197,7 @@ static int word_at(const json_t *j, const char *name, const char *const words[],
 	return -1;
 }
 
-static int decode_user_data(const json_t *j, struct node *n)
+static int node_journal_decode_user_data(const json_t *j, struct node *n)
 {
 	const json_t *v = json_object_get(j, "user_data");
 	struct buf bytes;
@@ -215,7 +215,8 @@ static int decode_user_data(const json_t *j, struct node *n)
 static int node_decode(const json_t *j, struct node *n)
 {
 	const json_t *console = json_object_get(j, "console");
-	int life = word_at(j, "state", life_words, LIFE_COUNT), cause = word_at(j, "reason", cause_words, CAUSE_COUNT);
+	int life = node_journal_word_at(j, "state", life_words, LIFE_COUNT),
+	    cause = node_journal_word_at(j, "reason", cause_words, CAUSE_COUNT);
 	int64_t slot = statefile_int(j, "slot", -1);
 	char id[WORK_ID];
 
@@ -248,7 +249,7 @@ static int node_decode(const json_t *j, struct node *n)
 	n->console.left_bytes = statefile_int(console, "left_bytes", 0);
 	if (n->console.next < 1 || n->console.offset < 0)
 		n->console = (struct console_at){ .next = 1 };
-	return decode_user_data(j, n);
+	return node_journal_decode_user_data(j, n);
 }
 
 static int node_path_of(char room[STATEFILE_PATH], const char *data, const char *id, const char *last)

@@ -24,7 +24,7 @@ static struct decision reconcile_become(enum life life, enum cause cause)
 	return (struct decision){ .step = STEP_BECOME, .life = life, .cause = cause };
 }
 
-static struct decision wait_until(int64_t ms)
+static struct decision reconcile_wait_until(int64_t ms)
 {
 	return (struct decision){ .step = STEP_NONE, .look_ms = ms };
 }
@@ -42,16 +42,16 @@ enum cause reconcile_over(const struct picture *p)
 }
 
 /* Ends a node: first stops it, then wipes it. gone: the decision once nothing is left. */
-static struct decision take_away(const struct picture *p, struct decision gone)
+static struct decision reconcile_take_away(const struct picture *p, struct decision gone)
 {
 	if (p->ms < p->due_ms)
-		return wait_until(p->due_ms);
+		return reconcile_wait_until(p->due_ms);
 	if (!p->is_known || p->is == NODE_RUNNING)
 		return reconcile_do_step(STEP_STOP);
 	if (p->is == NODE_ABSENT)
 		return gone;
 	if (!p->shipped && p->ms < p->ship_ms)
-		return wait_until(p->ship_ms);
+		return reconcile_wait_until(p->ship_ms);
 	return reconcile_do_step(STEP_DESTROY);
 }
 
@@ -60,11 +60,11 @@ static struct decision reconcile_unknown(const struct picture *p)
 	if (p->is_known && p->is == NODE_ABSENT)
 		return reconcile_become(LIFE_TERMINATED, CAUSE_NOT_ORDERED);
 	if (p->ms < p->due_ms)
-		return wait_until(p->due_ms);
+		return reconcile_wait_until(p->due_ms);
 	if (!p->is_known || p->is == NODE_RUNNING)
 		return reconcile_do_step(STEP_QUARANTINE);
 	if (p->ms < p->remove_ms && !p->wanted)
-		return wait_until(p->remove_ms);
+		return reconcile_wait_until(p->remove_ms);
 	return reconcile_do_step(STEP_DESTROY);
 }
 
@@ -76,15 +76,15 @@ static struct decision reconcile_draining(const struct picture *p)
 	if (back && p->is_known && p->is == NODE_RUNNING)
 		return reconcile_become(LIFE_READY, CAUSE_NONE);
 	if (p->is_known && p->is == NODE_RUNNING && p->ms < p->drain_ms)
-		return wait_until(p->drain_ms);
-	return take_away(p, reconcile_become(LIFE_TERMINATED, p->cause));
+		return reconcile_wait_until(p->drain_ms);
+	return reconcile_take_away(p, reconcile_become(LIFE_TERMINATED, p->cause));
 }
 
 static struct decision reconcile_failed(const struct picture *p)
 {
 	bool over = reconcile_over(p) != CAUSE_NONE;
 
-	return take_away(p,
+	return reconcile_take_away(p,
 		over && (p->told || !p->wanted) ? reconcile_become(LIFE_TERMINATED, p->cause)
 						: reconcile_do_step(STEP_NONE));
 }
@@ -96,7 +96,7 @@ static struct decision reconcile_pending(const struct picture *p)
 	if (p->tries >= RECONCILE_TRIES)
 		return reconcile_become(LIFE_FAILED, CAUSE_CREATE_FAILED);
 	if (p->ms < p->due_ms || p->datadir_taken)
-		return wait_until(p->due_ms);
+		return reconcile_wait_until(p->due_ms);
 	return reconcile_do_step(STEP_CREATE);
 }
 
@@ -109,7 +109,7 @@ static struct decision reconcile_stopped(const struct picture *p)
 	if (p->tries >= RECONCILE_TRIES)
 		return reconcile_become(LIFE_FAILED, CAUSE_START_FAILED);
 	if (p->ms < p->due_ms)
-		return wait_until(p->due_ms);
+		return reconcile_wait_until(p->due_ms);
 	if (p->is == NODE_ABSENT)
 		return reconcile_do_step(STEP_CREATE);
 	return reconcile_do_step(p->rekey ? STEP_REKEY : STEP_START);
@@ -122,7 +122,7 @@ static struct decision reconcile_ready(const struct picture *p)
 	if (p->is != NODE_RUNNING)
 		return reconcile_stopped(p);
 	if (p->ms < p->due_ms)
-		return wait_until(p->due_ms);
+		return reconcile_wait_until(p->due_ms);
 	if (p->ssh_ms && p->ms >= p->ssh_ms && p->script)
 		return reconcile_become(LIFE_RUNNING, CAUSE_NONE);
 	if (p->ssh_ms && p->ms >= p->ssh_ms)
@@ -139,7 +139,7 @@ static struct decision reconcile_running(const struct picture *p)
 		return reconcile_become(LIFE_READY, CAUSE_NONE);
 	if (p->rekey && p->ms >= p->due_ms)
 		return reconcile_do_step(STEP_REKEY);
-	return wait_until(p->rekey ? p->due_ms : 0);
+	return reconcile_wait_until(p->rekey ? p->due_ms : 0);
 }
 
 /* Its time is over, and nothing has been done about that yet. */
@@ -159,7 +159,8 @@ static struct decision reconcile_by_life(const struct picture *p)
 	case LIFE_DRAINING: return reconcile_draining(p);
 	case LIFE_FAILED: return reconcile_failed(p);
 	case LIFE_UNKNOWN: return reconcile_unknown(p);
-	case LIFE_TERMINATED: return take_away(p, reconcile_do_step(STEP_FORGET));
+	case LIFE_TERMINATED:
+		return reconcile_take_away(p, reconcile_do_step(STEP_FORGET));
 	default: return reconcile_do_step(STEP_NONE);
 	}
 }

@@ -16,7 +16,7 @@ enum { TAG_REPORT = 1, TAG_INVENTORY, TAG_STATUS, TAG_CONSOLE };
 enum { STATUS_MS = 30000, LOOK_MS = 500, SAVE_BYTES = 256 * 1024 + 4096, PUB_MAX = 16 * 1024, STATUS_WORDS = 250 };
 
 /* Takes over the reference. */
-static void send_json(struct reporter *p, uint64_t tag, const char *method, const char *path, json_t *j)
+static void reporter_send_json(struct reporter *p, uint64_t tag, const char *method, const char *path, json_t *j)
 {
 	char *body = j ? json_dumps(j, JSON_COMPACT) : NULL;
 
@@ -27,14 +27,14 @@ static void send_json(struct reporter *p, uint64_t tag, const char *method, cons
 		log_at(p->log, LOG_ERROR, "out of memory for a report to the market");
 }
 
-static void send_about(struct reporter *p, uint64_t tag, const struct node *n, const char *what, json_t *j)
+static void reporter_send_about(struct reporter *p, uint64_t tag, const struct node *n, const char *what, json_t *j)
 {
 	char path[128];
 
 	snprintf(path, sizeof path, "/np/v1/instances/%s/%s", n->id, what);
 	memcpy(p->id, n->id, sizeof p->id);
 	p->life = n->life;
-	send_json(p, tag, "POST", path, j);
+	reporter_send_json(p, tag, "POST", path, j);
 }
 
 /* Programs of others may have written any bytes: shows those that are not UTF-8 as '?'. At most max bytes. */
@@ -54,7 +54,7 @@ static json_t *reporter_words(const char *text, size_t max)
 /* ---- Nodes that came up, or failed --------------------------------------------------------- */
 
 /* "TYPE BASE64 …" lines of hostkey.pub. */
-static json_t *host_keys(const char *path)
+static json_t *reporter_host_keys(const char *path)
 {
 	json_t *list = json_array();
 	struct buf text;
@@ -73,7 +73,7 @@ static json_t *host_keys(const char *path)
 	return list;
 }
 
-static void read_user(const char *path, char *room, size_t size)
+static void reporter_read_user(const char *path, char *room, size_t size)
 {
 	struct buf text;
 
@@ -85,7 +85,7 @@ static void read_user(const char *path, char *room, size_t size)
 }
 
 /* The buyer's doing: it ran and was broken from within, or the buyer's script broke it. The host must not pay. */
-static bool own_fault(const struct node *n)
+static bool reporter_own_fault(const struct node *n)
 {
 	if (n->cause == CAUSE_KEEPS_STOPPING)
 		return n->script || n->market_running;
@@ -98,24 +98,25 @@ static void reporter_report(struct reporter *p, const struct node *n)
 	json_t *j;
 
 	if (n->life == LIFE_FAILED) {
-		send_about(p, TAG_REPORT, n, "report",
-			json_pack("{s:s, s:s, s:o}", "status", "failed", "fault", own_fault(n) ? "node" : "host",
-				"message", reporter_words(n->message, NODE_MESSAGE)));
+		reporter_send_about(p, TAG_REPORT, n, "report",
+			json_pack("{s:s, s:s, s:o}", "status", "failed", "fault",
+				reporter_own_fault(n) ? "node" : "host", "message",
+				reporter_words(n->message, NODE_MESSAGE)));
 		return;
 	}
 	workers_path(p->workers, n->id, "user", path, sizeof path);
-	read_user(path, user, sizeof user);
+	reporter_read_user(path, user, sizeof user);
 	workers_path(p->workers, n->id, "hostkey.pub", path, sizeof path);
 	snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(path, '/') - path), path);
 	j = json_pack("{s:s, s:s, s:I, s:s, s:s, s:o}", "status", "running", "hostname", p->address, "port",
 		(json_int_t)workers_port(p->workers->setup, n, dir), "user", user, "driver", n->driver, "host_keys",
-		host_keys(path));
+		reporter_host_keys(path));
 	if (j && *n->message)
 		json_object_set_new(j, "message", reporter_words(n->message, NODE_MESSAGE));
-	send_about(p, TAG_REPORT, n, "report", j);
+	reporter_send_about(p, TAG_REPORT, n, "report", j);
 }
 
-static bool report_next(struct reporter *p)
+static bool reporter_next(struct reporter *p)
 {
 	for (size_t i = 0; i < p->workers->roster->count; i++) {
 		const struct node *n = p->workers->roster->nodes[i];
@@ -133,7 +134,7 @@ static bool reporter_later(int rc)
 	return rc == CLIENT_UNREACHABLE || rc == CLIENT_LOST || rc == REASON_UNAVAILABLE || rc == REASON_RATE;
 }
 
-static void report_sent(struct reporter *p, const struct link_event *e)
+static void reporter_report_sent(struct reporter *p, const struct link_event *e)
 {
 	struct node *n = roster_find(p->workers->roster, p->id);
 
@@ -162,7 +163,7 @@ static int64_t reporter_resident(void)
 	return kept * sysconf(_SC_PAGESIZE);
 }
 
-static bool status_next(struct reporter *p)
+static bool reporter_status_next(struct reporter *p)
 {
 	int64_t oldest = 0;
 	size_t unknown = workers_unknown(p->workers, &oldest);
@@ -178,22 +179,22 @@ static bool status_next(struct reporter *p)
 		(json_int_t)reporter_resident());
 	if (j && *p->check->message)
 		json_object_set_new(j, "message", reporter_words(p->check->message, STATUS_WORDS));
-	send_json(p, TAG_STATUS, "POST", "/np/v1/agent/status", j);
+	reporter_send_json(p, TAG_STATUS, "POST", "/np/v1/agent/status", j);
 	return true;
 }
 
-static bool inventory_next(struct reporter *p)
+static bool reporter_inventory_next(struct reporter *p)
 {
 	if (!p->check->inventory || !p->check->inventory_new)
 		return false;
 	p->check->inventory_new = false;
-	send_json(p, TAG_INVENTORY, "PUT", "/np/v1/agent/inventory", json_loads(p->check->inventory, 0, NULL));
+	reporter_send_json(p, TAG_INVENTORY, "PUT", "/np/v1/agent/inventory", json_loads(p->check->inventory, 0, NULL));
 	return true;
 }
 
 /* ---- Consoles ----------------------------------------------------------------------------- */
 
-static void save_console(struct reporter *p, struct node *n)
+static void reporter_save_console(struct reporter *p, struct node *n)
 {
 	char path[STATEFILE_PATH];
 
@@ -204,7 +205,7 @@ static void save_console(struct reporter *p, struct node *n)
 		roster_save(p->workers->roster, n);
 }
 
-static void look_at_consoles(struct reporter *p)
+static void reporter_look_at_consoles(struct reporter *p)
 {
 	char path[STATEFILE_PATH];
 	bool moved;
@@ -217,7 +218,7 @@ static void look_at_consoles(struct reporter *p)
 		n->console_more = console_look(path, &n->console, &moved);
 		/* Not every time: lines that the market has are freed as it goes, and a disk may be slow. */
 		if (moved || n->console.offset - n->console_freed >= SAVE_BYTES)
-			save_console(p, n);
+			reporter_save_console(p, n);
 	}
 }
 
@@ -231,7 +232,7 @@ static int64_t reporter_micros(const struct reporter *p)
 	return (int64_t)tv.tv_sec * 1000000 + tv.tv_usec;
 }
 
-static bool console_of(struct reporter *p, struct node *n)
+static bool reporter_console_of(struct reporter *p, struct node *n)
 {
 	bool ended = n->is_known && n->is != NODE_RUNNING && (n->life == LIFE_DRAINING || n->life == LIFE_FAILED);
 	char path[STATEFILE_PATH];
@@ -245,16 +246,16 @@ static bool console_of(struct reporter *p, struct node *n)
 		return false;
 	p->bytes = p->after.offset - n->console.offset;
 	n->console_more = true;
-	send_about(p, TAG_CONSOLE, n, "console", body);
+	reporter_send_about(p, TAG_CONSOLE, n, "console", body);
 	return true;
 }
 
-static bool console_next(struct reporter *p)
+static bool reporter_console_next(struct reporter *p)
 {
 	size_t count = p->workers->roster->count;
 
 	for (size_t i = 0; i < count; i++)
-		if (console_of(p, p->workers->roster->nodes[(p->turn + i) % count])) {
+		if (reporter_console_of(p, p->workers->roster->nodes[(p->turn + i) % count])) {
 			p->turn = (p->turn + i + 1) % count;
 			return true;
 		}
@@ -262,7 +263,7 @@ static bool console_next(struct reporter *p)
 }
 
 /* Being slower than a node writes is fine: the backlog has a limit, beyond which lines are skipped. */
-static void slow_down(struct node *n, int64_t bytes)
+static void reporter_slow_down(struct node *n, int64_t bytes)
 {
 	int64_t now = clock_ms();
 
@@ -271,7 +272,7 @@ static void slow_down(struct node *n, int64_t bytes)
 	n->console_due_ms += bytes * 1000 / CONSOLE_RATE;
 }
 
-static void console_sent(struct reporter *p, const struct link_event *e)
+static void reporter_console_sent(struct reporter *p, const struct link_event *e)
 {
 	struct node *n = roster_find(p->workers->roster, p->id);
 	json_t *j = json_loadb(buf_text(&e->body), e->body.len, 0, NULL);
@@ -280,7 +281,7 @@ static void console_sent(struct reporter *p, const struct link_event *e)
 		n->console = p->after;
 		n->console_dirty = true;
 		n->console_refused = false;
-		slow_down(n, p->bytes);
+		reporter_slow_down(n, p->bytes);
 	} else if (n && e->rc == REASON_NOT_FOUND) {
 		n->console_refused = true;
 		n->console_due_ms = clock_ms() + STATUS_MS;
@@ -313,8 +314,12 @@ void reporter_opened(struct reporter *p)
 void reporter_sent(struct reporter *p, const struct link_event *e)
 {
 	switch (e->tag) {
-	case TAG_REPORT: report_sent(p, e); break;
-	case TAG_CONSOLE: console_sent(p, e); break;
+	case TAG_REPORT:
+		reporter_report_sent(p, e);
+		break;
+	case TAG_CONSOLE:
+		reporter_console_sent(p, e);
+		break;
 	case TAG_INVENTORY:
 		p->check->inventory_new = reporter_later(e->rc);
 		/* fall through */
@@ -330,13 +335,13 @@ int64_t reporter_turn(struct reporter *p)
 	bool any = p->workers->roster->count > 0;
 
 	if (any && p->look_due_ms <= clock_ms()) {
-		look_at_consoles(p);
+		reporter_look_at_consoles(p);
 		p->look_due_ms = clock_ms() + LOOK_MS;
 	}
-	if (link_can_send(p->link) && (report_next(p) || inventory_next(p) || status_next(p)))
+	if (link_can_send(p->link) && (reporter_next(p) || reporter_inventory_next(p) || reporter_status_next(p)))
 		return any ? p->look_due_ms : INT64_MAX;
 	if (link_can_send(p->link) && any)
-		console_next(p);
+		reporter_console_next(p);
 	if (!link_can_send(p->link))
 		return any ? p->look_due_ms : INT64_MAX;
 	return any && p->look_due_ms < p->status_due_ms ? p->look_due_ms : p->status_due_ms;

@@ -57,7 +57,7 @@ void roster_save(const struct roster *r, const struct node *n)
 
 /* ---- At the start ------------------------------------------------------------------------- */
 
-static int load_one(struct roster *r, const char *id, const char *driver)
+static int roster_load_one(struct roster *r, const char *id, const char *driver)
 {
 	struct node *n = NULL;
 	struct fail f = { 0 };
@@ -111,7 +111,7 @@ int roster_load(struct roster *r, const char *driver, struct fail *f)
 					statefile_tidy(folder, "node.json");
 			}
 			if (has && (stat(at, &st) == 0) == (pass == 0))
-				rc = roster_find(r, e->d_name) ? 0 : load_one(r, e->d_name, driver);
+				rc = roster_find(r, e->d_name) ? 0 : roster_load_one(r, e->d_name, driver);
 		}
 	}
 	closedir(d);
@@ -128,7 +128,7 @@ void roster_release(struct roster *r)
 }
 
 /* A tenant's process can imitate the name of an unknown node, so unknown nodes never get all slots. */
-static bool too_many_unknown(const struct roster *r)
+static bool roster_too_many_unknown(const struct roster *r)
 {
 	size_t count = 0;
 
@@ -139,7 +139,7 @@ static bool too_many_unknown(const struct roster *r)
 
 struct node *roster_add_unknown(struct roster *r, const char *id, const char *driver, int64_t now)
 {
-	int slot = too_many_unknown(r) ? -1 : roster_free_slot(r);
+	int slot = roster_too_many_unknown(r) ? -1 : roster_free_slot(r);
 	struct node *n = slot < 0 ? NULL : node_new(id);
 	struct fail f = { 0 };
 
@@ -175,7 +175,7 @@ int roster_forget(struct roster *r, struct node *n)
 
 /* ---- What the market wants ---------------------------------------------------------------- */
 
-static void take_new(struct roster *r, const struct work_node *w, const struct roster_share *share, int64_t now)
+static void roster_take_new(struct roster *r, const struct work_node *w, const struct roster_share *share, int64_t now)
 {
 	int slot = roster_free_slot(r);
 	struct node *n = node_new(w->id);
@@ -207,7 +207,7 @@ static void take_new(struct roster *r, const struct work_node *w, const struct r
 	log_at(r->log, LOG_INFO, "%s (%s): ordered, slot %u", n->id, n->name, n->slot);
 }
 
-static void take_old(const struct roster *r, struct node *n, const struct work_node *w)
+static void roster_take_old(const struct roster *r, struct node *n, const struct work_node *w)
 {
 	bool same = n->user_data_len == w->user_data_len && !n->user_data == !w->user_data &&
 		(!n->user_data_len || memcmp(n->user_data, w->user_data, n->user_data_len) == 0);
@@ -236,8 +236,8 @@ void roster_take(struct roster *r, const struct work *w, const struct roster_sha
 		struct node *n = roster_find(r, w->nodes[i].id);
 
 		if (n)
-			take_old(r, n, &w->nodes[i]);
+			roster_take_old(r, n, &w->nodes[i]);
 		else if (w->nodes[i].end_at > now)
-			take_new(r, &w->nodes[i], share, now);
+			roster_take_new(r, &w->nodes[i], share, now);
 	}
 }

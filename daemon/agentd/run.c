@@ -129,7 +129,7 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 /* ---- The market's word -------------------------------------------------------------------- */
 
 /* Each host is sold as an equal share of this machine. */
-static void share_out(struct agent *a, size_t hosts)
+static void run_share_out(struct agent *a, size_t hosts)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
 	int64_t memory = (int64_t)pages * sysconf(_SC_PAGESIZE);
@@ -142,7 +142,7 @@ static void share_out(struct agent *a, size_t hosts)
 		a->workers.share.cpu_milli = 1000;
 }
 
-static void on_work(struct agent *a, const struct link_event *e)
+static void run_on_work(struct agent *a, const struct link_event *e)
 {
 	char version[WORK_VERSION];
 	struct work *w = NULL;
@@ -160,12 +160,12 @@ static void on_work(struct agent *a, const struct link_event *e)
 	}
 	memcpy(version, w->version, sizeof version);
 	wallclock_learn(&a->clock, w->now, w->test_clock);
-	share_out(a, w->host_count);
+	run_share_out(a, w->host_count);
 	workers_take(&a->workers, w);
 	link_have(a->link, version);
 }
 
-static void on_link(struct agent *a)
+static void run_on_link(struct agent *a)
 {
 	struct link_event e;
 
@@ -173,7 +173,9 @@ static void on_link(struct agent *a)
 		link_next(a->link, &e);
 		switch (e.kind) {
 		case LINK_NOTHING: return;
-		case LINK_WORK: on_work(a, &e); break;
+		case LINK_WORK:
+			run_on_work(a, &e);
+			break;
 		case LINK_SENT: reporter_sent(&a->reporter, &e); break;
 		case LINK_OPENED: reporter_opened(&a->reporter); break;
 		case LINK_FENCED: a->workers.fenced = true; break;
@@ -184,7 +186,7 @@ static void on_link(struct agent *a)
 
 /* ---- Turns -------------------------------------------------------------------------------- */
 
-static void on_signal(struct agent *a)
+static void run_on_signal(struct agent *a)
 {
 	struct signalfd_siginfo info;
 
@@ -194,21 +196,21 @@ static void on_signal(struct agent *a)
 }
 
 /* Takes one event a turn: the others stay ready until their turn. */
-static void on_ready(struct agent *a)
+static void run_on_ready(struct agent *a)
 {
 	struct loop_watch *w;
 	struct loop_timer *t;
 	uint32_t ready;
 
 	if (loop_next(a->loop, &w, &ready, &t) == 1 && w && w->kind == KIND_SIGNAL)
-		on_signal(a);
+		run_on_signal(a);
 }
 
 static int64_t run_turn(struct agent *a)
 {
 	int64_t next, at;
 
-	on_link(a);
+	run_on_link(a);
 	a->workers.healthy = link_healthy(a->link);
 	a->workers.link_open = a->workers.healthy; /* a market that is away takes no console */
 	next = workers_turn(&a->workers);
@@ -218,7 +220,7 @@ static int64_t run_turn(struct agent *a)
 	return at < next ? at : next;
 }
 
-static int serve_nodes(struct agent *a)
+static int run_serve_nodes(struct agent *a)
 {
 	while (!a->ending) {
 		int64_t next = run_turn(a), ms = next - clock_ms();
@@ -234,7 +236,7 @@ static int serve_nodes(struct agent *a)
 			log_at(a->log, LOG_ERROR, "cannot wait: %s", strerror(-rc));
 			return 1;
 		}
-		on_ready(a);
+		run_on_ready(a);
 	}
 	log_at(a->log, LOG_INFO, "exiting; nodes keep running");
 	return 0;
@@ -265,7 +267,7 @@ int run(const struct flags *o, drivers all, const struct log *log)
 	int status = 1;
 
 	if (run_begin(&a, all, &f) == 0)
-		status = serve_nodes(&a);
+		status = run_serve_nodes(&a);
 	else
 		log_at(log, LOG_ERROR, "%s", f.text);
 	run_end(&a);

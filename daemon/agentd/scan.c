@@ -22,7 +22,7 @@ struct scan {
 
 /* ---- In the child: lines "n ID IS" and "l DRIVER ID" --------------------------------------- */
 
-static bool in_use(const struct workers *c, const struct driver *d)
+static bool scan_in_use(const struct workers *c, const struct driver *d)
 {
 	if (d == c->driver)
 		return true;
@@ -68,7 +68,7 @@ static int scan_look(void *arg, struct buf *out, struct fail *f)
 		scan_look_at(l, l->c->roster->nodes[i]);
 	for (drivers d = l->c->all; *d; d++) {
 		l->driver = *d;
-		if (!in_use(l->c, *d))
+		if (!scan_in_use(l->c, *d))
 			continue;
 		rc = (*d)->list(l->c->setup, scan_listed, l, f);
 		if (!rc && l->tidy && (*d)->tidy)
@@ -88,14 +88,14 @@ int scan_begin(struct job *j, struct workers *c, bool tidy, struct fail *f)
 /* ---- In the agent ------------------------------------------------------------------------- */
 
 /* A node that the buyer's script closed before its SSH answered: two stops are enough. */
-static void stopped_early(struct node *n)
+static void scan_stopped_early(struct node *n)
 {
 	n->quick_stops += (RECONCILE_TRIES + 1) / 2;
 	n->ssh_ms = 0;
 	n->due_ms = clock_ms() + EARLY_PAUSE_MS;
 }
 
-static void take_seen(const struct workers *c, const struct job *j, const char *id, int is)
+static void scan_take_seen(const struct workers *c, const struct job *j, const char *id, int is)
 {
 	struct node *n = roster_find(c->roster, id);
 
@@ -107,12 +107,12 @@ static void take_seen(const struct workers *c, const struct job *j, const char *
 			return;
 	if (n->script && n->life == LIFE_READY && n->ssh_ms && n->is_known && n->is == NODE_RUNNING &&
 		is != NODE_RUNNING)
-		stopped_early(n);
+		scan_stopped_early(n);
 	n->is = (enum node_is)is;
 	n->is_known = true;
 }
 
-static void take_listed(struct workers *c, const struct job *j, const char *driver, const char *id)
+static void scan_take_listed(struct workers *c, const struct job *j, const char *driver, const char *id)
 {
 	struct node *n;
 
@@ -137,9 +137,9 @@ void scan_take(struct workers *c, const struct job *j)
 
 		snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text - 1), line);
 		if (sscanf(text, "n %63s %d", a, &is) == 2)
-			take_seen(c, j, a, is);
+			scan_take_seen(c, j, a, is);
 		else if (sscanf(text, "l %63s %63s", a, b) == 2)
-			take_listed(c, j, a, b);
+			scan_take_listed(c, j, a, b);
 		line += len + (line[len] == '\n');
 	}
 }

@@ -11,7 +11,7 @@
 
 enum { DEADLINE_MS = 30000, INVENTORY_MS = 6 * 3600 * 1000, HEALTH_MS = 60000 };
 
-static int read_inventory(void *arg, struct buf *out, struct fail *f)
+static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 {
 	const struct selfcheck *c = arg;
 	struct inventory_setup setup = { .root = c->sysfs_root };
@@ -25,7 +25,7 @@ static int read_inventory(void *arg, struct buf *out, struct fail *f)
 }
 
 /* Parses "HEALTH MESSAGE": its number, and a sentence. */
-static int read_health(void *arg, struct buf *out, struct fail *f)
+static int selfcheck_read_health(void *arg, struct buf *out, struct fail *f)
 {
 	const struct selfcheck *c = arg;
 	struct health_setup setup = { .root = c->sysfs_root, .data = c->data,
@@ -40,7 +40,7 @@ static int read_health(void *arg, struct buf *out, struct fail *f)
 	return buf_addf(out, "%d %s", (int)report.health, message);
 }
 
-static void take_health(struct selfcheck *c)
+static void selfcheck_take_health(struct selfcheck *c)
 {
 	const char *text = buf_text(&c->job.said);
 	int health = HEALTH_DEGRADED, at = 0;
@@ -57,7 +57,7 @@ static void take_health(struct selfcheck *c)
 static void selfcheck_take(struct selfcheck *c)
 {
 	if (!c->inventories) {
-		take_health(c);
+		selfcheck_take_health(c);
 	} else if (!c->job.rc) {
 		free(c->inventory);
 		c->inventory = buf_steal(&c->job.said);
@@ -71,8 +71,8 @@ static void selfcheck_begin(struct selfcheck *c, bool inventories)
 	struct fail f;
 
 	c->inventories = inventories;
-	if (job_begin(&c->job, c->loop, c->watch_kind, DEADLINE_MS, inventories ? read_inventory : read_health, c,
-		    &f) != 0)
+	if (job_begin(&c->job, c->loop, c->watch_kind, DEADLINE_MS,
+		    inventories ? selfcheck_read_inventory : selfcheck_read_health, c, &f) != 0)
 		c->job.pid = 0; /* try again next time */
 	if (inventories)
 		c->inventory_due_ms = clock_ms() + INVENTORY_MS;

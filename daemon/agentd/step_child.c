@@ -39,7 +39,7 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 }
 
 /* The child holds the lock until it ends; processes that it leaves behind do not inherit it. */
-static int lock_node(const struct step_child *h, struct fail *f)
+static int step_child_lock_node(const struct step_child *h, struct fail *f)
 {
 	struct timespec pause = { .tv_nsec = 20 * 1000000 };
 	int64_t until = clock_ms() + LOCK_WAIT_MS;
@@ -95,7 +95,7 @@ static int step_child_dial(const struct addrinfo *a, int64_t until, int *out)
 	return 0;
 }
 
-static int hear_banner(int fd, int64_t until)
+static int step_child_hear_banner(int fd, int64_t until)
 {
 	char text[8];
 	size_t len = 0;
@@ -131,7 +131,7 @@ int step_child_try_ssh(const char *address, unsigned port, struct fail *f)
 	rc = step_child_dial(found, until, &fd);
 	freeaddrinfo(found);
 	if (!rc) {
-		rc = hear_banner(fd, until);
+		rc = step_child_hear_banner(fd, until);
 		close(fd);
 	}
 	return rc ? fail_errno(f, rc, -rc, "no SSH server answers at %s port %u", address, port) : 0;
@@ -148,7 +148,7 @@ int step_child_do(void *arg, struct buf *out, struct fail *f)
 	(void)out;
 	if (h->step == STEP_TRY_SSH)
 		return step_child_try_ssh(h->spec.setup->listen, h->port, f);
-	fd = lock_node(h, f);
+	fd = step_child_lock_node(h, f);
 	if (fd < 0)
 		return fd;
 	switch (h->step) {

@@ -26,7 +26,7 @@ static void userdata_note(struct userdata *u, const char *fmt, ...)
 			u->notes.data[i] = '?';
 }
 
-static void take_keys(struct userdata *u, const struct conf *list)
+static void userdata_take_keys(struct userdata *u, const struct conf *list)
 {
 	struct fail f = { 0 };
 
@@ -58,7 +58,7 @@ static void take_keys(struct userdata *u, const struct conf *list)
 }
 
 /* A command is a text for the shell, or a list of words. */
-static int take_command(struct userdata *u, const struct conf *item)
+static int userdata_take_command(struct userdata *u, const struct conf *item)
 {
 	int rc = 0;
 
@@ -74,7 +74,7 @@ static int take_command(struct userdata *u, const struct conf *item)
 	return rc || buf_addc(&u->script, '\n');
 }
 
-static void take_commands(struct userdata *u, const struct conf *list)
+static void userdata_take_commands(struct userdata *u, const struct conf *list)
 {
 	if (list->type == CONF_NULL)
 		return;
@@ -82,7 +82,7 @@ static void take_commands(struct userdata *u, const struct conf *list)
 	for (size_t i = 0; list->type == CONF_LIST && i < list->count; i++) {
 		size_t before = u->script.len;
 
-		if (take_command(u, &list->items[i]) == 0)
+		if (userdata_take_command(u, &list->items[i]) == 0)
 			continue;
 		buf_cut(&u->script, before);
 		userdata_note(u,
@@ -94,7 +94,7 @@ static void take_commands(struct userdata *u, const struct conf *list)
 		buf_clear(&u->script);
 }
 
-static void take_config(struct userdata *u, const char *text, size_t len)
+static void userdata_take_config(struct userdata *u, const char *text, size_t len)
 {
 	struct conf_file *file = NULL;
 	struct fail f = { 0 };
@@ -108,9 +108,9 @@ static void take_config(struct userdata *u, const char *text, size_t len)
 		const struct conf *part = &file->root.items[i];
 
 		if (strcmp(part->key, "ssh_authorized_keys") == 0)
-			take_keys(u, part);
+			userdata_take_keys(u, part);
 		else if (strcmp(part->key, "runcmd") == 0)
-			take_commands(u, part);
+			userdata_take_commands(u, part);
 		else
 			userdata_note(u,
 				"cloud-config: '%.60s' is not supported and was left out "
@@ -137,7 +137,7 @@ void userdata_read(const void *data, size_t len, struct userdata *out)
 		if (buf_add(&out->script, text, len) != 0)
 			userdata_note(out, "the script is larger than %d KiB, and was left out", SCRIPT_MAX / 1024);
 	} else if (len >= 13 && memcmp(text, "#cloud-config", 13) == 0) {
-		take_config(out, text, len);
+		userdata_take_config(out, text, len);
 	} else {
 		userdata_note(out, "the user data is neither '#cloud-config' nor a '#!' script, and was left out");
 		out->refused++;

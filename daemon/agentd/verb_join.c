@@ -24,7 +24,7 @@ int verb_fail(int status, const char *text)
 	return status;
 }
 
-static int fail_exit(int rc, const struct fail *f)
+static int join_fail_exit(int rc, const struct fail *f)
 {
 	return verb_fail(verb_http_exit(rc), f->text);
 }
@@ -52,7 +52,7 @@ static int verb_join_read_token(char room[TOKEN_MAX], struct fail *f)
 	return client_check_token_text(room, f);
 }
 
-static json_t *inventory_now(const struct flags *o)
+static json_t *join_inventory_now(const struct flags *o)
 {
 	struct inventory_setup setup = { .root = o->sysfs_root };
 	struct inventory *v = NULL;
@@ -68,7 +68,7 @@ static json_t *inventory_now(const struct flags *o)
 }
 
 /* With the old identity gone, nobody would own its nodes. */
-static bool has_nodes(const char *data)
+static bool join_has_nodes(const char *data)
 {
 	char path[STATEFILE_PATH];
 	struct dirent *e;
@@ -84,7 +84,7 @@ static bool has_nodes(const char *data)
 
 static int ask_to_join(const struct flags *o, struct identity *i, const char *token, struct fail *f)
 {
-	json_t *inventory = inventory_now(o), *j = NULL, *body;
+	json_t *inventory = join_inventory_now(o), *j = NULL, *body;
 	struct buf key;
 	int rc;
 
@@ -204,7 +204,7 @@ static int verb_join_add_all(const struct flags *o, struct identity *i, bool was
 	if (rc)
 		fputs("nanopod-agentd: joined, but the market does not have all hosts yet: repeat the command\n",
 			stderr);
-	return rc ? fail_exit(rc, &f) : fflush(stdout) != 0;
+	return rc ? join_fail_exit(rc, &f) : fflush(stdout) != 0;
 }
 
 int verb_join(const struct flags *o)
@@ -219,7 +219,7 @@ int verb_join(const struct flags *o)
 	rc = datadir_open(o->data, true, &f);
 	rc = rc ? rc : datadir_lock(o->data, &lock, &f);
 	if (rc)
-		return fail_exit(rc, &f);
+		return join_fail_exit(rc, &f);
 	rc = identity_load(o->data, &i, &f);
 	was = rc == 0 && !i.fenced;
 	wanted.plain = o->plain;
@@ -233,13 +233,15 @@ int verb_join(const struct flags *o)
 		bool fenced = i.fenced;
 
 		identity_release(&i);
-		rc = fenced && has_nodes(o->data) ? fail_set(&f, -EBUSY, "nodes of the old identity are still here: "
-			"run 'nanopod-agentd halt --destroy' first") : 0;
+		rc = fenced && join_has_nodes(o->data) ? fail_set(&f, -EBUSY,
+								 "nodes of the old identity are still here: "
+								 "run 'nanopod-agentd halt --destroy' first")
+						       : 0;
 		if (!rc && fenced)
 			identity_forget(o->data);
 		rc = rc ? rc : join_anew(o, &i, &f);
 	}
-	status = rc ? fail_exit(rc, &f) : verb_join_add_all(o, &i, was);
+	status = rc ? join_fail_exit(rc, &f) : verb_join_add_all(o, &i, was);
 	identity_release(&i);
 	close(lock);
 	return status;
@@ -258,8 +260,8 @@ int verb_leave(const struct flags *o)
 	rc = rc ? rc : datadir_lock(o->data, &lock, &f);
 	rc = rc ? rc : identity_load(o->data, &i, &f);
 	if (rc)
-		return rc == -ENOENT ? verb_fail(3, f.text) : fail_exit(rc, &f);
-	if (has_nodes(o->data)) {
+		return rc == -ENOENT ? verb_fail(3, f.text) : join_fail_exit(rc, &f);
+	if (join_has_nodes(o->data)) {
 		rc = fail_set(&f, -EBUSY,
 			"nodes are still here; run the agent until their leases have ended ('nanopod-agentd status' "
 			"lists them)");
@@ -279,5 +281,5 @@ int verb_leave(const struct flags *o)
 	}
 	identity_release(&i);
 	close(lock);
-	return rc ? fail_exit(rc, &f) : fflush(stdout) != 0;
+	return rc ? join_fail_exit(rc, &f) : fflush(stdout) != 0;
 }

@@ -18,7 +18,7 @@
 
 enum { AT_ONCE = 8, HALT_MS = 120000, HALT_GRACE_MS = 5000 };
 
-static void no_sink(void *arg, enum log_level level, const char *text)
+static void nodes_no_sink(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
 	(void)level;
@@ -87,7 +87,7 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 
 int verb_status(const struct flags *o)
 {
-	struct log log = { .sink = no_sink, .level = LOG_ERROR };
+	struct log log = { .sink = nodes_no_sink, .level = LOG_ERROR };
 	struct roster r = { .data = o->data, .log = &log, .reads = true };
 	struct identity i = { 0 };
 	struct fail f = { 0 };
@@ -111,7 +111,7 @@ struct halt {
 	struct job job;
 };
 
-static int halt_one(void *arg, struct buf *out, struct fail *f)
+static int nodes_halt_one(void *arg, struct buf *out, struct fail *f)
 {
 	struct halt *h = arg;
 	int rc;
@@ -144,7 +144,7 @@ static bool verb_nodes_collect(struct halt *h, struct loop *loop, const struct f
 	return true;
 }
 
-static bool begin_one(struct halt *h, struct loop *loop, const struct flags *o, const struct node *n,
+static bool nodes_begin_one(struct halt *h, struct loop *loop, const struct flags *o, const struct node *n,
 	const struct driver_setup *s, drivers all)
 {
 	struct fail f = { 0 };
@@ -155,14 +155,14 @@ static bool begin_one(struct halt *h, struct loop *loop, const struct flags *o, 
 	memcpy(h->id, n->id, sizeof h->id);
 	if (!rc && !h->work.driver)
 		rc = fail_set(&f, -ENOENT, "this program has no driver '%s'", n->driver);
-	rc = rc ? rc : job_begin(&h->job, loop, 1, HALT_MS, halt_one, h, &f);
+	rc = rc ? rc : job_begin(&h->job, loop, 1, HALT_MS, nodes_halt_one, h, &f);
 	if (rc)
 		fprintf(stderr, "nanopod-agentd: %s: %s\n", n->id, f.text);
 	return rc == 0;
 }
 
 /* Collects ids first: nodes leave the list as they are wiped. */
-static int halt_all(const struct flags *o, struct loop *loop, struct roster *r, const struct driver_setup *s,
+static int nodes_halt_all(const struct flags *o, struct loop *loop, struct roster *r, const struct driver_setup *s,
 	drivers all)
 {
 	static struct halt children[AT_ONCE];
@@ -179,7 +179,7 @@ static int halt_all(const struct flags *o, struct loop *loop, struct roster *r, 
 			if (children[i].job.pid)
 				continue;
 			at++;
-			if (n && begin_one(&children[i], loop, o, n, s, all))
+			if (n && nodes_begin_one(&children[i], loop, o, n, s, all))
 				busy++;
 			else
 				failed++;
@@ -193,7 +193,7 @@ static int halt_all(const struct flags *o, struct loop *loop, struct roster *r, 
 }
 
 /* Adds what runs and has no journal. */
-static void add_listed(void *arg, const char *id)
+static void nodes_add_listed(void *arg, const char *id)
 {
 	struct roster *r = arg;
 
@@ -201,7 +201,8 @@ static void add_listed(void *arg, const char *id)
 		roster_add_unknown(r, id, r->lists, 0);
 }
 
-static int halt_here(const struct flags *o, drivers all, const struct identity *i, struct roster *r, struct fail *f)
+static int nodes_halt_here(const struct flags *o, drivers all, const struct identity *i, struct roster *r,
+	struct fail *f)
 {
 	struct datadir_setup place;
 	struct loop *loop = NULL;
@@ -214,10 +215,10 @@ static int halt_here(const struct flags *o, drivers all, const struct identity *
 	rc = roster_load(r, "", f);
 	for (drivers d = all; !rc && *d; d++) {
 		r->lists = (*d)->name;
-		(*d)->list(&place.setup, add_listed, r, NULL);
+		(*d)->list(&place.setup, nodes_add_listed, r, NULL);
 	}
 	before = r->count;
-	failed = rc ? 0 : halt_all(o, loop, r, &place.setup, all);
+	failed = rc ? 0 : nodes_halt_all(o, loop, r, &place.setup, all);
 	for (drivers d = all; !rc && *d; d++)
 		if ((*d)->tidy)
 			(*d)->tidy(&place.setup, NULL);
@@ -230,7 +231,7 @@ static int halt_here(const struct flags *o, drivers all, const struct identity *
 
 int verb_halt(const struct flags *o, drivers all)
 {
-	struct log log = { .sink = no_sink, .level = LOG_ERROR };
+	struct log log = { .sink = nodes_no_sink, .level = LOG_ERROR };
 	struct roster r = { .data = o->data, .log = &log };
 	struct identity i = { 0 };
 	struct fail f = { 0 };
@@ -245,7 +246,7 @@ int verb_halt(const struct flags *o, drivers all)
 	if (rc == -ENOENT) /* it never joined, so it has no nodes */
 		rc = 0;
 	else if (!rc)
-		rc = halt_here(o, all, &i, &r, &f);
+		rc = nodes_halt_here(o, all, &i, &r, &f);
 	roster_release(&r);
 	identity_release(&i);
 	close(lock);

@@ -70,7 +70,7 @@ static void workers_say(const struct workers *c, const struct node *n, const cha
 		console_note(path, text);
 }
 
-static int64_t pause_after(unsigned tries)
+static int64_t workers_pause_after(unsigned tries)
 {
 	int64_t ms = PAUSE_FIRST_MS;
 
@@ -80,18 +80,18 @@ static int64_t pause_after(unsigned tries)
 }
 
 /* Sooner if the buyer's script may have closed SSH: so soon that the market does not yet call the host a failure. */
-static int64_t ssh_until(const struct workers *c, const struct node *n)
+static int64_t workers_ssh_until(const struct workers *c, const struct node *n)
 {
 	return clock_ms() + (n->script && c->times.ssh_ms > SSH_SCRIPT_MS ? SSH_SCRIPT_MS : c->times.ssh_ms);
 }
 
 /* Hash of the user data with the wanted keys: a node without user data has the hash of nothing. */
-static uint64_t wanted_keys(const struct node *n)
+static uint64_t workers_wanted_keys(const struct node *n)
 {
 	return node_hash(n->user_data ? n->user_data : "", n->user_data_len) & ~(uint64_t)1;
 }
 
-static struct workers_child *child_of(struct workers *c, const char *id)
+static struct workers_child *workers_child_of(struct workers *c, const char *id)
 {
 	for (size_t i = 0; i < c->child_count; i++)
 		if (c->children[i].job.pid && strcmp(c->children[i].id, id) == 0)
@@ -99,7 +99,7 @@ static struct workers_child *child_of(struct workers *c, const char *id)
 	return NULL;
 }
 
-static struct workers_child *free_child(struct workers *c)
+static struct workers_child *workers_free_child(struct workers *c)
 {
 	for (size_t i = 0; i < c->child_count; i++)
 		if (!c->children[i].job.pid)
@@ -107,7 +107,7 @@ static struct workers_child *free_child(struct workers *c)
 	return NULL;
 }
 
-static bool any_at_work(const struct workers *c)
+static bool workers_any_at_work(const struct workers *c)
 {
 	for (size_t i = 0; i < c->child_count; i++)
 		if (c->children[i].job.pid)
@@ -142,7 +142,7 @@ static struct picture workers_picture(const struct workers *c, const struct node
 		.wanted = n->wanted,
 		.healthy = c->healthy,
 		.fenced = c->fenced,
-		.rekey = n->keys_in && n->keys_in != wanted_keys(n),
+		.rekey = n->keys_in && n->keys_in != workers_wanted_keys(n),
 		.told = n->told,
 		.script = n->script,
 		.shipped = !n->console_more || n->console_refused || !c->link_open,
@@ -162,7 +162,7 @@ static struct picture workers_picture(const struct workers *c, const struct node
 
 /* ---- Changes of life ---------------------------------------------------------------------- */
 
-static void begin_draining(struct workers *c, struct node *n)
+static void workers_begin_draining(struct workers *c, struct node *n)
 {
 	bool by_clock = wallclock_now(c->clock) >= n->end_at - 60;
 	int64_t grace = by_clock || c->times.grace_ms < SOON_GRACE_MS ? c->times.grace_ms : SOON_GRACE_MS;
@@ -180,7 +180,7 @@ static void workers_node_stopped(struct node *n)
 	bool quick = n->up_ms && clock_ms() - n->up_ms < RECONCILE_QUICK_MS;
 
 	n->quick_stops = quick ? n->quick_stops + 1 : 0;
-	n->due_ms = n->quick_stops ? pause_after(n->quick_stops) : 0;
+	n->due_ms = n->quick_stops ? workers_pause_after(n->quick_stops) : 0;
 	n->ssh_ms = n->up_ms = 0;
 }
 
@@ -199,7 +199,7 @@ static void workers_become(struct workers *c, struct node *n, const struct decis
 	if (was == LIFE_DRAINING && d->life == LIFE_READY)
 		n->drain_ms = n->ssh_ms = 0;
 	if (d->life == LIFE_DRAINING)
-		begin_draining(c, n);
+		workers_begin_draining(c, n);
 	if (d->life == LIFE_FAILED) {
 		memcpy(message, n->message, sizeof message);
 		node_say(n, "%s%s%.300s", cause_text(d->cause), *message ? ": " : "", message);
@@ -213,21 +213,21 @@ static void workers_become(struct workers *c, struct node *n, const struct decis
 
 /* ---- What came of a step ------------------------------------------------------------------ */
 
-static void set_is(struct node *n, enum node_is is)
+static void workers_set_is(struct node *n, enum node_is is)
 {
 	n->is = is;
 	n->is_known = true;
 }
 
-static void after_create(struct workers *c, struct node *n)
+static void workers_after_create(struct workers *c, struct node *n)
 {
 	struct decision d = { .life = LIFE_READY };
 	struct userdata u;
 
-	set_is(n, NODE_STOPPED);
+	workers_set_is(n, NODE_STOPPED);
 	n->tries = 0;
 	n->message[0] = '\0';
-	n->keys_in = wanted_keys(n);
+	n->keys_in = workers_wanted_keys(n);
 	userdata_read(n->user_data, n->user_data_len, &u);
 	workers_say(c, n, buf_text(&u.notes));
 	if (u.refused)
@@ -239,11 +239,11 @@ static void after_create(struct workers *c, struct node *n)
 		roster_save(c->roster, n);
 }
 
-static void after_rekey(struct workers *c, struct node *n)
+static void workers_after_rekey(struct workers *c, struct node *n)
 {
 	struct userdata u;
 
-	n->keys_in = wanted_keys(n);
+	n->keys_in = workers_wanted_keys(n);
 	userdata_read(n->user_data, n->user_data_len, &u);
 	workers_say(c, n, buf_text(&u.notes));
 	if (n->life == LIFE_RUNNING)
@@ -252,7 +252,7 @@ static void after_rekey(struct workers *c, struct node *n)
 	roster_save(c->roster, n);
 }
 
-static void after_ssh(struct workers *c, struct node *n)
+static void workers_after_ssh(struct workers *c, struct node *n)
 {
 	struct decision d = { .life = LIFE_RUNNING };
 
@@ -266,9 +266,9 @@ static void after_ssh(struct workers *c, struct node *n)
 		workers_become(c, n, &d);
 }
 
-static void after_destroy(struct workers *c, struct node *n)
+static void workers_after_destroy(struct workers *c, struct node *n)
 {
-	set_is(n, NODE_ABSENT);
+	workers_set_is(n, NODE_ABSENT);
 	n->console.offset = n->console.inode = n->console.left_bytes = n->console.left_lines = 0;
 	n->console_more = false;
 	n->console_freed = 0;
@@ -277,38 +277,46 @@ static void after_destroy(struct workers *c, struct node *n)
 	roster_save(c->roster, n);
 }
 
-static void step_done(struct workers *c, struct node *n, enum step step)
+static void workers_step_done(struct workers *c, struct node *n, enum step step)
 {
 	n->due_ms = 0;
 	switch (step) {
-	case STEP_CREATE: after_create(c, n); break;
-	case STEP_START:
-		set_is(n, NODE_RUNNING);
-		n->ssh_ms = ssh_until(c, n);
+	case STEP_CREATE:
+		workers_after_create(c, n);
 		break;
-	case STEP_REKEY: after_rekey(c, n); break;
-	case STEP_TRY_SSH: after_ssh(c, n); break;
+	case STEP_START:
+		workers_set_is(n, NODE_RUNNING);
+		n->ssh_ms = workers_ssh_until(c, n);
+		break;
+	case STEP_REKEY:
+		workers_after_rekey(c, n);
+		break;
+	case STEP_TRY_SSH:
+		workers_after_ssh(c, n);
+		break;
 	case STEP_RETRY:
 		n->tries++;
 		n->ssh_ms = 0;
-		n->due_ms = pause_after(n->tries);
-		set_is(n, NODE_STOPPED);
+		n->due_ms = workers_pause_after(n->tries);
+		workers_set_is(n, NODE_STOPPED);
 		roster_save(c->roster, n);
 		break;
 	case STEP_STOP: case STEP_QUARANTINE:
-		set_is(n, NODE_STOPPED);
+		workers_set_is(n, NODE_STOPPED);
 		n->ship_ms = clock_ms() + SHIP_MS;
 		n->console_more = true; /* until a look finds no more */
 		break;
-	case STEP_DESTROY: after_destroy(c, n); break;
+	case STEP_DESTROY:
+		workers_after_destroy(c, n);
+		break;
 	default: break;
 	}
 }
 
 /* A process answers in a moment, a virtual machine in a minute: wait half as long again as it has taken so far. */
-static int64_t ssh_pause(const struct workers *c, const struct node *n)
+static int64_t workers_ssh_pause(const struct workers *c, const struct node *n)
 {
-	int64_t ms = n->ssh_ms ? (ssh_until(c, n) - n->ssh_ms) / 2 : 0;
+	int64_t ms = n->ssh_ms ? (workers_ssh_until(c, n) - n->ssh_ms) / 2 : 0;
 
 	return ms < SSH_FIRST_MS ? SSH_FIRST_MS : ms > SSH_MAX_MS ? SSH_MAX_MS : ms;
 }
@@ -316,9 +324,9 @@ static int64_t ssh_pause(const struct workers *c, const struct node *n)
 static void workers_step_failed(struct workers *c, struct node *n, enum step step, const struct fail *f)
 {
 	if (step == STEP_TRY_SSH) { /* most likely still booting */
-		n->due_ms = clock_ms() + ssh_pause(c, n);
+		n->due_ms = clock_ms() + workers_ssh_pause(c, n);
 		if (!n->ssh_ms)
-			n->ssh_ms = ssh_until(c, n);
+			n->ssh_ms = workers_ssh_until(c, n);
 		if (!*n->message || n->ssh_said) {
 			n->ssh_said = true;
 			node_say(n, "%s", f->text);
@@ -326,7 +334,7 @@ static void workers_step_failed(struct workers *c, struct node *n, enum step ste
 		return;
 	}
 	n->tries++;
-	n->due_ms = pause_after(n->tries);
+	n->due_ms = workers_pause_after(n->tries);
 	n->is_known = false;
 	c->look_due_ms = 0;
 	node_say(n, "%s: %s", step_word(step), f->text);
@@ -335,7 +343,7 @@ static void workers_step_failed(struct workers *c, struct node *n, enum step ste
 	c->changed = true;
 }
 
-static void child_ended(struct workers *c, struct workers_child *h)
+static void workers_child_ended(struct workers *c, struct workers_child *h)
 {
 	struct node *n = roster_find(c->roster, h->id);
 
@@ -347,28 +355,28 @@ static void child_ended(struct workers *c, struct workers_child *h)
 		if (h->job.rc)
 			workers_step_failed(c, n, h->step, &h->job.fail);
 		else
-			step_done(c, n, h->step);
+			workers_step_done(c, n, h->step);
 	}
 	job_release(&h->job, c->loop);
 }
 
 /* ---- Beginning a step --------------------------------------------------------------------- */
 
-static int64_t deadline_of(enum step step)
+static int64_t workers_deadline_of(enum step step)
 {
 	return step == STEP_TRY_SSH                              ? SSH_DEADLINE_MS
 		: step == STEP_STOP || step == STEP_QUARANTINE ? STOP_DEADLINE_MS
 							       : STEP_DEADLINE_MS;
 }
 
-static void begin_step(struct workers *c, struct workers_child *h, struct node *n, enum step step)
+static void workers_begin_step(struct workers *c, struct workers_child *h, struct node *n, enum step step)
 {
 	struct step_child work;
 	struct userdata u;
 	struct fail f = { 0 };
 	int rc;
 
-	assert(!h->job.pid && !child_of(c, n->id));   /* never two children on one node */
+	assert(!h->job.pid && !workers_child_of(c, n->id)); /* never two children on one node */
 	userdata_read(n->user_data, n->user_data_len, &u);
 	rc = step_child_init(&work, n, &u, c->setup);
 	work.driver = drivers_find(c->all, n->driver);
@@ -380,7 +388,7 @@ static void begin_step(struct workers *c, struct workers_child *h, struct node *
 	rc = rc ? rc : node_folder(c->setup->data, n->id, &f);
 	snprintf(h->id, sizeof h->id, "%s", n->id);
 	h->step = step;
-	rc = rc ? rc : job_begin(&h->job, c->loop, c->watch_kind, deadline_of(step), step_child_do, &work, &f);
+	rc = rc ? rc : job_begin(&h->job, c->loop, c->watch_kind, workers_deadline_of(step), step_child_do, &work, &f);
 	userdata_release(&u);
 	n->touched_ms = clock_ms();
 	if (rc)
@@ -434,9 +442,9 @@ static bool workers_decide(struct workers *c, struct node *n, int64_t *next)
 		}
 		if (d.step == STEP_NONE || d.step == STEP_FORGET)
 			return true;
-		h = c->look.tidies && c->look.job.pid ? NULL : free_child(c);
+		h = c->look.tidies && c->look.job.pid ? NULL : workers_free_child(c);
 		if (h)
-			begin_step(c, h, n, d.step);
+			workers_begin_step(c, h, n, d.step);
 		return true;
 	}
 	return true;
@@ -444,10 +452,10 @@ static bool workers_decide(struct workers *c, struct node *n, int64_t *next)
 
 /* ---- Looking ------------------------------------------------------------------------------ */
 
-static void begin_look(struct workers *c)
+static void workers_begin_look(struct workers *c)
 {
 	struct fail f = { 0 };
-	bool tidy = c->tidy && !any_at_work(c);
+	bool tidy = c->tidy && !workers_any_at_work(c);
 
 	assert(!c->look.job.pid);
 	c->look.looks = true;
@@ -462,7 +470,7 @@ static void begin_look(struct workers *c)
 	c->look_due_ms = clock_ms() + c->times.look_ms;
 }
 
-static void look_ended(struct workers *c)
+static void workers_look_ended(struct workers *c)
 {
 	if (c->look.job.rc)
 		log_at(c->log, LOG_WARN, "cannot see what runs: %s", c->look.job.fail.text);
@@ -479,9 +487,9 @@ static void workers_collect(struct workers *c)
 {
 	for (size_t i = 0; i < c->child_count; i++)
 		if (c->children[i].job.pid && job_ended(&c->children[i].job, c->loop))
-			child_ended(c, &c->children[i]);
+			workers_child_ended(c, &c->children[i]);
 	if (c->look.job.pid && job_ended(&c->look.job, c->loop))
-		look_ended(c);
+		workers_look_ended(c);
 }
 
 int64_t workers_turn(struct workers *c)
@@ -492,7 +500,7 @@ int64_t workers_turn(struct workers *c)
 	workers_collect(c);
 	for (size_t i = 0; i < c->roster->count;) {
 		struct node *n = c->roster->nodes[i];
-		bool stays = child_of(c, n->id) || workers_decide(c, n, &next);
+		bool stays = workers_child_of(c, n->id) || workers_decide(c, n, &next);
 
 		if (!stays)
 			continue;
@@ -500,8 +508,9 @@ int64_t workers_turn(struct workers *c)
 			waits = true;
 		i++;
 	}
-	if (!c->look.job.pid && (c->look_due_ms <= clock_ms() || (c->tidy && !any_at_work(c) && c->roster->count == 0)))
-		begin_look(c);
+	if (!c->look.job.pid &&
+		(c->look_due_ms <= clock_ms() || (c->tidy && !workers_any_at_work(c) && c->roster->count == 0)))
+		workers_begin_look(c);
 	if (!c->look.job.pid)
 		workers_sooner(&next, c->look_due_ms);
 	for (size_t i = 0; i < c->child_count; i++)

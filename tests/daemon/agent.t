@@ -143,12 +143,12 @@ ok "and wiped after a while" wait_for 15 gone m1 inst_stranger
 
 # ---- Its own children ------------------------------------------------------------------------------------------------
 is "$(awk '$1 == "Threads:" { print $2 }' "/proc/$AGENTD_PID/status")" 1 "it has one thread: whoever forks has no other"
-couriers() { for child in $(pgrep -P "$AGENTD_PID"); do ! readlink "/proc/$child/fd/3" | grep -q socket || echo "$child"; done; }
-is "$(couriers | wc -l)" 2 "two children talk to the market"
-kill -9 $(couriers)
+http_children() { for child in $(pgrep -P "$AGENTD_PID"); do ! readlink "/proc/$child/fd/3" | grep -q socket || echo "$child"; done; }
+is "$(http_children | wc -l)" 2 "two children talk to the market"
+kill -9 $(http_children)
 agentd_buy two 1 600
 ok "when they are killed others take their place" wait_for 60 node_is two-1 running
-is "$(couriers | wc -l)" 2 "as many"
+is "$(http_children | wc -l)" 2 "as many"
 as "$ACME" POST "/v2/instances/$(node two-1 .id)/terminate" >/dev/null
 ok "(and it goes)" wait_for 20 eval '[ -z "$(ls "$TMP/m1/fake")" ]'
 

@@ -53,10 +53,10 @@ fi
 
 # ---- The market's socket -------------------------------------------------------------------------------------------
 # If a node could open this socket, it could act as the operator.
-knock_unix() { printf 'perl -MIO::Socket::UNIX -e '\''print IO::Socket::UNIX->new(Peer => shift) ? "open" : "shut"'\'' %s' "$1"; }
+try_unix() { printf 'perl -MIO::Socket::UNIX -e '\''print IO::Socket::UNIX->new(Peer => shift) ? "open" : "shut"'\'' %s' "$1"; }
 if life_holding files; then
-	is "$(sh -c "$(knock_unix "$MARKETD_SOCKET")")" open "(the market's socket is open for who may)"
-	is "$(ours 1 "$(knock_unix "$MARKETD_SOCKET")")" shut "and shut for a node"
+	is "$(sh -c "$(try_unix "$MARKETD_SOCKET")")" open "(the market's socket is open for who may)"
+	is "$(ours 1 "$(try_unix "$MARKETD_SOCKET")")" shut "and shut for a node"
 	is "$(ours 1 'cut -d" " -f8- /proc/net/unix' | grep -c "@.*nanopod")" 0 "nor has anything of ours a name that needs no file"
 fi
 
@@ -73,17 +73,17 @@ else
 fi
 
 # ---- Network -----------------------------------------------------------------------------------------------------
-# knock ADDRESS PORT: a command that prints whether somebody listens there.
-knock() { printf 'timeout 3 bash -c "exec 3<>/dev/tcp/%s/%s" 2>/dev/null && echo open || echo shut' "$1" "$2"; }
+# try_port ADDRESS PORT: a command that prints whether somebody listens there.
+try_port() { printf 'timeout 3 bash -c "exec 3<>/dev/tcp/%s/%s" 2>/dev/null && echo open || echo shut' "$1" "$2"; }
 if life_holding network; then
-	is "$(bash -c "$(knock 127.0.0.1 "$PORT")")" open "(the market listens on loopback)"
-	is "$(ours 1 "$(knock 127.0.0.1 22)")" open "(this is how a node knocks)"
-	is "$(ours 1 "$(knock 127.0.0.1 "$PORT")")" shut "the market's loopback is not a node's"
+	is "$(bash -c "$(try_port 127.0.0.1 "$PORT")")" open "(the market listens on loopback)"
+	is "$(ours 1 "$(try_port 127.0.0.1 22)")" open "(this is how a node knocks)"
+	is "$(ours 1 "$(try_port 127.0.0.1 "$PORT")")" shut "the market's loopback is not a node's"
 	shut=0 open=''
 	ADDRESSES=$(ip -4 -o addr show 2>/dev/null | sed -n 's,.*inet \([0-9.]*\).*,\1,p' | grep -v '^127'; ours 1 'ip route 2>/dev/null | sed -n "s/^default via \([0-9.]*\).*/\1/p"'; echo 10.88.0.1)
 	for address in $(printf '%s\n' $ADDRESSES | sort -u); do
 		for port in "$PORT" "$OURS" "$(ACME=$RIVAL node theirs-1 .ssh.port)"; do
-			[ "$(ours 1 "$(knock "$address" "$port")")" = shut ] && shut=$((shut + 1)) || open="$open $address:$port"
+			[ "$(ours 1 "$(try_port "$address" "$port")")" = shut ] && shut=$((shut + 1)) || open="$open $address:$port"
 		done
 	done
 	is "$open" "" "nor does any address of the machine lead to it, or to nodes' doors ($shut tried)"
@@ -92,12 +92,12 @@ if life_holding network; then
 	OTHER=$(theirs 'hostname -I | tr " " "\n"' | inside)
 	isnt "$MINE" "" "(a node has an address)"
 	isnt "$OTHER" "$MINE" "(and another tenant's another)"
-	is "$(ours 1 "$(knock "$MINE" 22)")" open "nodes of one tenant reach each other"
-	is "$(theirs "$(knock "$OTHER" 22)")" open "(the other tenant's node listens there)"
-	is "$(ours 1 "$(knock "$OTHER" 22)")" shut "those of two do not"
-	is "$(theirs "$(knock "$MINE" 22)")" shut "either way"
+	is "$(ours 1 "$(try_port "$MINE" 22)")" open "nodes of one tenant reach each other"
+	is "$(theirs "$(try_port "$OTHER" 22)")" open "(the other tenant's node listens there)"
+	is "$(ours 1 "$(try_port "$OTHER" 22)")" shut "those of two do not"
+	is "$(theirs "$(try_port "$MINE" 22)")" shut "either way"
 	ours 1 "for d in /sys/class/net/*; do d=\${d##*/}; [ \$d = lo ] || { ip addr add ${OTHER%.*}.250/24 dev \$d; ip route replace $OTHER dev \$d; }; done" >/dev/null 2>&1
-	is "$(ours 1 "$(knock "$OTHER" 22)")" shut "whatever root in one of them does to its routes"
+	is "$(ours 1 "$(try_port "$OTHER" 22)")" shut "whatever root in one of them does to its routes"
 else
 	skip "network: driver '$LIFE_DRIVER' does not keep it apart: the market's loopback can be reached from its nodes"
 fi

@@ -20,7 +20,7 @@ struct sockets {
 	unsigned long inode[SOCKETS];
 };
 
-static void listening_in(const char *path, unsigned port, struct sockets *out)
+static void host_end_listening_in(const char *path, unsigned port, struct sockets *out)
 {
 	struct buf b;
 
@@ -38,7 +38,7 @@ static void listening_in(const char *path, unsigned port, struct sockets *out)
 	buf_release(&b);
 }
 
-static bool holds_socket(pid_t pid, const struct sockets *want)
+static bool host_end_holds_socket(pid_t pid, const struct sockets *want)
 {
 	char path[64], link[64];
 	bool found = false;
@@ -74,7 +74,7 @@ static void host_end_look(void *arg, pid_t pid)
 
 	if (s->listener || !process_read(pid, "comm", name, sizeof name) || strcmp(name, "sshd\n") != 0)
 		return;
-	if (holds_socket(pid, &s->sockets))
+	if (host_end_holds_socket(pid, &s->sockets))
 		s->listener = pid;
 }
 
@@ -97,8 +97,8 @@ unsigned host_end_sessions(unsigned port, unsigned long long since, int sig)
 {
 	struct search s = { .listener = 0 };
 
-	listening_in("/proc/net/tcp", port, &s.sockets);
-	listening_in("/proc/net/tcp6", port, &s.sockets);
+	host_end_listening_in("/proc/net/tcp", port, &s.sockets);
+	host_end_listening_in("/proc/net/tcp6", port, &s.sockets);
 	if (!s.sockets.n)
 		return 0;
 	process_each(host_end_look, &s);

@@ -119,20 +119,20 @@ int host_sshd(struct host_sshd *out, struct fail *f)
 /* The first line of the block carries this if the owner's last line had no newline, so that removal restores it. */
 static const char joined[] = "; the line before had no end";
 
-static void lines_of(const char *mark, char begin[LINE_ROOM], char end[LINE_ROOM])
+static void host_keys_lines_of(const char *mark, char begin[LINE_ROOM], char end[LINE_ROOM])
 {
 	snprintf(begin, LINE_ROOM, "# nanopod lease %s: begins", mark);
 	snprintf(end, LINE_ROOM, "# nanopod lease %s: ends", mark);
 }
 
 /* Adds complete lines, each key with its restrictions: nothing that others supplied may escape them. */
-static int add_block(struct buf *b, const struct node_spec *n, const char *mark, const char *command)
+static int host_keys_add_block(struct buf *b, const struct node_spec *n, const char *mark, const char *command)
 {
 	bool open_end = b->len && b->data[b->len - 1] != '\n';
 	char begin[LINE_ROOM], end[LINE_ROOM];
 	int rc;
 
-	lines_of(mark, begin, end);
+	host_keys_lines_of(mark, begin, end);
 	rc = buf_addf(b, "%s%s (by nanopod-agentd; do not edit%s)\n", open_end ? "\n" : "", begin,
 		open_end ? joined : "");
 	for (const char *p = n->keys; !rc && *p;) {
@@ -146,13 +146,13 @@ static int add_block(struct buf *b, const struct node_spec *n, const char *mark,
 }
 
 /* Copies all but the block. If its end line was edited away, the block ends before the first foreign line. */
-static int without_block(const char *text, const char *mark, const char *command, struct buf *out)
+static int host_keys_without_block(const char *text, const char *mark, const char *command, struct buf *out)
 {
 	char begin[LINE_ROOM], end[LINE_ROOM], ours[PATH_MAX + LINE_ROOM];
 	bool inside = false, open_end = false;
 	int rc = 0;
 
-	lines_of(mark, begin, end);
+	host_keys_lines_of(mark, begin, end);
 	snprintf(ours, sizeof ours, "command=\"%s --lease %s\" ", command, mark);
 	for (const char *p = text, *next; !rc && *p; p = next) {
 		next = strchr(p, '\n') ? strchr(p, '\n') + 1 : p + strlen(p);
@@ -217,9 +217,9 @@ int host_keys(const struct host_sshd *h, const struct node_spec *n, const char *
 	buf_init(&fresh, KEYS_MAX);
 	rc = host_keys_read_keys(h, &old, &mode, f);
 	if (!rc)
-		rc = without_block(buf_text(&old), mark, command, &fresh);
+		rc = host_keys_without_block(buf_text(&old), mark, command, &fresh);
 	if (!rc && allow)
-		rc = add_block(&fresh, n, mark, command);
+		rc = host_keys_add_block(&fresh, n, mark, command);
 	if (!rc && (old.len != fresh.len || memcmp(buf_text(&old), buf_text(&fresh), old.len) != 0))
 		rc = file_replace(h->keys, buf_text(&fresh), fresh.len, mode);
 	if (rc && rc != -ENOENT)

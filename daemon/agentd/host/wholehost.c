@@ -103,7 +103,7 @@ static int wholehost_read_since(const struct node_spec *n, unsigned long long *s
 }
 
 /* After a reboot the time since boot starts anew: a start later than now belongs to the life before. */
-static int set_since(const struct node_spec *n, struct fail *f)
+static int wholehost_set_since(const struct node_spec *n, struct fail *f)
 {
 	unsigned long long now, since;
 	char line[64];
@@ -124,7 +124,7 @@ static int wholehost_start(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = wholehost_command(program, f);
 	if (!rc)
-		rc = set_since(n, f);
+		rc = wholehost_set_since(n, f);
 	return rc ? rc : host_keys(&h, n, program, true, f);
 }
 
@@ -150,7 +150,7 @@ static unsigned wholehost_end_all(const struct node_spec *n, unsigned port, int 
 	return left;
 }
 
-static int end_sessions(const struct node_spec *n, unsigned port, int64_t grace_ms, struct fail *f)
+static int wholehost_end_sessions(const struct node_spec *n, unsigned port, int64_t grace_ms, struct fail *f)
 {
 	const struct timespec tick = { .tv_nsec = TICK_MS * 1000000L };
 	int64_t begun = clock_ms(), now = begun, next = begun;
@@ -179,7 +179,7 @@ static int wholehost_stop(const struct node_spec *n, int64_t grace_ms, struct fa
 	if (!rc)
 		rc = host_keys(&h, n, program, false, f);
 	if (!rc)
-		rc = end_sessions(n, h.port, grace_ms, f);
+		rc = wholehost_end_sessions(n, h.port, grace_ms, f);
 	snprintf(path, sizeof path, "%s/since", n->dir);
 	if (!rc)
 		unlink(path);

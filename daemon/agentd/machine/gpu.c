@@ -29,7 +29,7 @@ bool gpu_is(const struct pci *p)
 		(class == CLASS_VGA || class == CLASS_3D || class == CLASS_DISPLAY || class == CLASS_ACCELERATOR);
 }
 
-static const char *vendor_word(unsigned vendor)
+static const char *gpu_vendor_word(unsigned vendor)
 {
 	return vendor == GPU_NVIDIA ? "nvidia" : vendor == GPU_AMD ? "amd" : "intel";
 }
@@ -40,7 +40,7 @@ static void gpu_set_name(struct gpu *g, const char *name, const char *from)
 	g->name_from = from;
 }
 
-static void name_by_table(struct gpu *g)
+static void gpu_name_by_table(struct gpu *g)
 {
 	const struct gpu_known *k = gpu_known(g->pci.vendor, g->pci.device);
 
@@ -57,7 +57,8 @@ static void name_by_table(struct gpu *g)
 		}
 		return;
 	}
-	snprintf(g->market, sizeof g->market, "%s-%04x:%04x", vendor_word(g->pci.vendor), g->pci.vendor, g->pci.device);
+	snprintf(g->market, sizeof g->market, "%s-%04x:%04x", gpu_vendor_word(g->pci.vendor), g->pci.vendor,
+		g->pci.device);
 	gpu_set_name(g, g->market, "ids");
 }
 
@@ -68,7 +69,7 @@ static bool gpu_number(const char *root, const struct gpu *g, const char *name, 
 	return sysfs_int(sysfs_path(path, root, DEVICES "/%s/%s", g->pci.address, name), min, max, out);
 }
 
-static void set_memory(struct gpu *g, int64_t bytes, const char *from)
+static void gpu_set_memory(struct gpu *g, int64_t bytes, const char *from)
 {
 	g->memory = bytes;
 	g->memory_from = from;
@@ -86,7 +87,7 @@ static void gpu_milliwatts(const char *folder, const char *name, int64_t *out)
 		*out = micro / 1000;
 }
 
-static void read_hwmon(const char *root, struct gpu *g)
+static void gpu_read_hwmon(const char *root, struct gpu *g)
 {
 	char folder[SYSFS_PATH], path[SYSFS_PATH + SYSFS_NAME + 8], (*names)[SYSFS_NAME];
 	size_t count;
@@ -120,7 +121,7 @@ static void read_hwmon(const char *root, struct gpu *g)
 
 /* ---- What each vendor's driver shows in sysfs, without a library ----------------------------- */
 
-static void read_amd(const char *root, struct gpu *g)
+static void gpu_read_amd(const char *root, struct gpu *g)
 {
 	char path[SYSFS_PATH], text[GPU_NAME], memory[16];
 	int64_t n;
@@ -129,7 +130,7 @@ static void read_amd(const char *root, struct gpu *g)
 	if (sysfs_text(sysfs_path(path, root, DEVICES "/%s/product_name", g->pci.address), text, sizeof text))
 		gpu_set_name(g, text, "driver");
 	if (gpu_number(root, g, "mem_info_vram_total", 1, memory_most, &n))
-		set_memory(g, n, "driver");
+		gpu_set_memory(g, n, "driver");
 	if (gpu_number(root, g, "mem_info_vram_used", 0, memory_most, &n))
 		g->memory_used = n;
 	if (sysfs_text(sysfs_path(path, root, DEVICES "/%s/current_compute_partition", g->pci.address), text, 16)) {
@@ -142,19 +143,19 @@ static void read_amd(const char *root, struct gpu *g)
 		str_to_long(text, 0, INT32_MAX, &errors) == 0)
 		g->uncorrected = errors;
 	sysfs_text(sysfs_path(path, root, "/sys/module/amdgpu/version"), g->driver_version, sizeof g->driver_version);
-	read_hwmon(root, g);
+	gpu_read_hwmon(root, g);
 }
 
 /* Memory of an Intel card is its local-memory BAR, if that can be resized to all of it. */
-static void read_intel(const char *root, struct gpu *g)
+static void gpu_read_intel(const char *root, struct gpu *g)
 {
 	if (g->memory == GPU_UNKNOWN && g->pci.bar_max >= (uint64_t)small_memory &&
 		g->pci.bar_max <= (uint64_t)memory_most)
-		set_memory(g, (int64_t)g->pci.bar_max, "bar");
-	read_hwmon(root, g);
+		gpu_set_memory(g, (int64_t)g->pci.bar_max, "bar");
+	gpu_read_hwmon(root, g);
 }
 
-static void read_nvidia(const char *root, struct gpu *g)
+static void gpu_read_nvidia(const char *root, struct gpu *g)
 {
 	char path[SYSFS_PATH], text[GPU_NAME];
 
@@ -166,7 +167,7 @@ static void read_nvidia(const char *root, struct gpu *g)
 }
 
 /* Integrated: on the processor's own bus, or with only the little memory that the processor lends. */
-static bool is_integrated(const struct gpu *g)
+static bool gpu_is_integrated(const struct gpu *g)
 {
 	if (g->known)
 		return false;
@@ -190,13 +191,13 @@ void gpu_read(const char *root, const struct pci *p, struct gpu *out)
 		.mig = GPU_UNKNOWN,
 		.asleep = p->asleep };
 
-	name_by_table(&g);
+	gpu_name_by_table(&g);
 	if (!g.asleep && strcmp(p->driver, "nvidia") == 0)
-		read_nvidia(root, &g);
+		gpu_read_nvidia(root, &g);
 	else if (!g.asleep && strcmp(p->driver, "amdgpu") == 0)
-		read_amd(root, &g);
+		gpu_read_amd(root, &g);
 	else if (!g.asleep && (strcmp(p->driver, "i915") == 0 || strcmp(p->driver, "xe") == 0))
-		read_intel(root, &g);
-	g.integrated = is_integrated(&g);
+		gpu_read_intel(root, &g);
+	g.integrated = gpu_is_integrated(&g);
 	*out = g;
 }

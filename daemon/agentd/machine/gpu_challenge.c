@@ -168,7 +168,7 @@ static int64_t gpu_challenge_per_second(uint64_t n, int64_t us)
 	return (int64_t)((double)n * 1e6 / (double)(us > 0 ? us : 1));
 }
 
-static int fill_and_look(struct run *r, struct gpu_challenge *out)
+static int challenge_fill_and_look(struct run *r, struct gpu_challenge *out)
 {
 	int64_t write[SPEED_RUNS], read[SPEED_RUNS], us;
 	uint64_t wrong = 1;
@@ -226,7 +226,7 @@ static int gpu_challenge_sums(struct run *r, struct gpu_challenge *out)
 }
 
 /* Allocates as much of the free memory as it gets, trying nine tenths first. */
-static int take_memory(struct run *r, struct gpu_challenge *out)
+static int challenge_take_memory(struct run *r, struct gpu_challenge *out)
 {
 	size_t room = 0, total = 0, bytes;
 
@@ -241,14 +241,14 @@ static int take_memory(struct run *r, struct gpu_challenge *out)
 	return fail_set(r->f, -EIO, "it allocates no memory, though %zu MiB are free", room >> 20);
 }
 
-static int in_context(struct run *r, struct gpu_challenge *out)
+static int challenge_in_context(struct run *r, struct gpu_challenge *out)
 {
 	int said = r->c->load(&r->module, program), rc;
 
 	if (said)
 		return fail_set(r->f, -EIO, "it does not load the program (error %d)", said);
-	rc = take_memory(r, out);
-	rc = rc ? rc : fill_and_look(r, out);
+	rc = challenge_take_memory(r, out);
+	rc = rc ? rc : challenge_fill_and_look(r, out);
 	rc = rc ? rc : gpu_challenge_sums(r, out);
 	if (r->wrong)
 		r->c->free(r->wrong);
@@ -274,7 +274,7 @@ int gpu_challenge_run(struct cuda *c, int index, struct gpu_challenge *out, stru
 	made.memory = total <= INT64_MAX ? (int64_t)total : 0;
 	if (c->retain(&context, device))
 		return fail_set(f, -EIO, "it cannot be used: another process may have exclusive use");
-	rc = c->current(context) ? fail_set(f, -EIO, "it cannot be used") : in_context(&r, &made);
+	rc = c->current(context) ? fail_set(f, -EIO, "it cannot be used") : challenge_in_context(&r, &made);
 	c->current(NULL);
 	c->release(device);
 	if (!rc)

@@ -58,7 +58,7 @@ static __attribute__((format(printf, 5, 6))) void health_found(struct health_rep
 
 /* ---- Disk and clock ----------------------------------------------------------------------------- */
 
-static void check_disk(const struct health_setup *s, struct health_report *r)
+static void health_check_disk(const struct health_setup *s, struct health_report *r)
 {
 	struct statvfs v;
 	uint64_t bytes, percent, files;
@@ -85,7 +85,7 @@ static void check_disk(const struct health_setup *s, struct health_report *r)
 			s->data);
 }
 
-static void check_clock(const struct health_setup *s, struct health_report *r)
+static void health_check_clock(const struct health_setup *s, struct health_report *r)
 {
 	int64_t off;
 
@@ -152,7 +152,7 @@ static void health_take_message(const char *line, uint64_t *seen, struct health_
 }
 
 /* /dev/kmsg gives one message a read, and -EPIPE where some were lost meanwhile. */
-static void check_kmsg(const struct health_setup *s, struct health_report *r)
+static void health_check_kmsg(const struct health_setup *s, struct health_report *r)
 {
 	bool here = !s->root || !*s->root || strcmp(s->root, "/") == 0;
 	const char *path = s->kmsg ? s->kmsg : here ? "/dev/kmsg" : "";
@@ -187,7 +187,7 @@ static void check_kmsg(const struct health_setup *s, struct health_report *r)
 
 /* ---- GPUs ------------------------------------------------------------------------------------------- */
 
-static void check_nvml(const struct inventory *v, struct health_report *r)
+static void health_check_nvml(const struct inventory *v, struct health_report *r)
 {
 	const char *why = v->note_count ? v->notes[v->note_count - 1] : "";
 
@@ -207,7 +207,7 @@ static void check_nvml(const struct inventory *v, struct health_report *r)
 			"NVIDIA's library cannot reach %zu of its GPUs", v->nvml_lost);
 }
 
-static void check_gpu(const struct gpu *g, struct health_report *r)
+static void health_check_gpu(const struct gpu *g, struct health_report *r)
 {
 	int could = g->pci.width_slot && g->pci.width_slot < g->pci.width_max ? g->pci.width_slot : g->pci.width_max;
 
@@ -233,16 +233,16 @@ static void check_gpu(const struct gpu *g, struct health_report *r)
 			g->market, g->uncorrected);
 }
 
-static void check_gpus(const struct health_setup *s, struct health_report *r)
+static void health_check_gpus(const struct health_setup *s, struct health_report *r)
 {
 	struct inventory *v;
 
 	if (inventory_read(&(struct inventory_setup){ .root = s->root, .nvml = s->nvml, .deadline_ms = s->deadline_ms },
 		    &v))
 		return;
-	check_nvml(v, r);
+	health_check_nvml(v, r);
 	for (size_t i = 0; i < v->gpu_count; i++)
-		check_gpu(&v->gpus[i], r);
+		health_check_gpu(&v->gpus[i], r);
 	free(v);
 }
 
@@ -251,10 +251,10 @@ static void check_gpus(const struct health_setup *s, struct health_report *r)
 void health_check(const struct health_setup *s, struct health_report *out)
 {
 	memset(out, 0, sizeof *out);
-	check_disk(s, out);
-	check_clock(s, out);
-	check_kmsg(s, out);
-	check_gpus(s, out);
+	health_check_disk(s, out);
+	health_check_clock(s, out);
+	health_check_kmsg(s, out);
+	health_check_gpus(s, out);
 }
 
 void health_message(const struct health_report *r, char *room, size_t size)

@@ -34,7 +34,7 @@ static bool this_machine(const char *root)
 
 /* ---- Processor, memory, kernel ------------------------------------------------------------- */
 
-static int64_t field_number(const char *path, const char *key)
+static int64_t inventory_field_number(const char *path, const char *key)
 {
 	char text[32];
 	long n;
@@ -44,7 +44,7 @@ static int64_t field_number(const char *path, const char *key)
 }
 
 /* Counts the threads that are online; "siblings" are the threads of a socket. */
-static void read_cpu(const char *root, struct inventory *v)
+static void inventory_read_cpu(const char *root, struct inventory *v)
 {
 	struct inventory_cpu *c = &v->cpu;
 	char path[SYSFS_PATH], online[SYSFS_PATH];
@@ -58,8 +58,8 @@ static void read_cpu(const char *root, struct inventory *v)
 		inventory_note(v, "/proc/cpuinfo does not name the processor's model");
 	if (!sysfs_count(sysfs_path(online, root, "/sys/devices/system/cpu/online"), THREADS_MAX, &c->threads))
 		inventory_note(v, "cannot read the number of processors");
-	siblings = field_number(path, "siblings");
-	cores = field_number(path, "cpu cores");
+	siblings = inventory_field_number(path, "siblings");
+	cores = inventory_field_number(path, "cpu cores");
 	if (c->threads != GPU_UNKNOWN && siblings != GPU_UNKNOWN && cores != GPU_UNKNOWN && cores <= siblings) {
 		c->sockets = c->threads > siblings ? c->threads / siblings : 1;
 		c->cores = c->sockets * cores < c->threads ? c->sockets * cores : c->threads;
@@ -68,7 +68,7 @@ static void read_cpu(const char *root, struct inventory *v)
 		snprintf(c->arch, sizeof c->arch, "%.31s", u.machine);
 }
 
-static void read_memory(const char *root, struct inventory *v)
+static void inventory_read_memory(const char *root, struct inventory *v)
 {
 	char path[SYSFS_PATH], text[64];
 	long kib;
@@ -83,7 +83,7 @@ static void read_memory(const char *root, struct inventory *v)
 		inventory_note(v, "cannot read the memory from /proc/meminfo");
 }
 
-static int64_t count_in(const char *path)
+static int64_t inventory_count_in(const char *path)
 {
 	char (*names)[SYSFS_NAME];
 	size_t n;
@@ -94,7 +94,7 @@ static int64_t count_in(const char *path)
 	return (int64_t)n;
 }
 
-static void read_kernel(const char *root, struct inventory *v)
+static void inventory_read_kernel(const char *root, struct inventory *v)
 {
 	char path[SYSFS_PATH];
 
@@ -104,14 +104,14 @@ static void read_kernel(const char *root, struct inventory *v)
 		v->cgroup = 2;
 	else if (access(sysfs_path(path, root, "/sys/fs/cgroup/memory"), F_OK) == 0)
 		v->cgroup = 1;
-	v->iommu_groups = count_in(sysfs_path(path, root, "/sys/kernel/iommu_groups"));
+	v->iommu_groups = inventory_count_in(sysfs_path(path, root, "/sys/kernel/iommu_groups"));
 	if (!sysfs_count(sysfs_path(path, root, "/sys/devices/system/node/online"), 4096, &v->numa_nodes))
 		v->numa_nodes = GPU_UNKNOWN;
 }
 
 /* ---- Disks and networks --------------------------------------------------------------------- */
 
-static bool is_disk(const char *root, const char *name)
+static bool inventory_is_disk(const char *root, const char *name)
 {
 	static const char *const not_one[] = { "loop", "ram", "zram", "dm-", "md", "sr", "fd", "nbd", "mtdblock" };
 	char path[SYSFS_PATH];
@@ -123,7 +123,7 @@ static bool is_disk(const char *root, const char *name)
 	return !sysfs_int(sysfs_path(path, root, "/sys/block/%s/hidden", name), 1, 1, &hidden);
 }
 
-static void read_disk(const char *root, const char *name, struct inventory *v)
+static void inventory_read_disk(const char *root, const char *name, struct inventory *v)
 {
 	struct inventory_disk d = { .rotational = -1 };
 	char path[SYSFS_PATH];
@@ -146,7 +146,7 @@ static void read_disk(const char *root, const char *name, struct inventory *v)
 		inventory_note(v, "there are more than %d disks: '%s' is left out", INVENTORY_DISKS, d.name);
 }
 
-static void read_disks(const char *root, struct inventory *v)
+static void inventory_read_disks(const char *root, struct inventory *v)
 {
 	char path[SYSFS_PATH], (*names)[SYSFS_NAME];
 	size_t n;
@@ -156,13 +156,13 @@ static void read_disks(const char *root, struct inventory *v)
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (is_disk(root, names[i]))
-			read_disk(root, names[i], v);
+		if (inventory_is_disk(root, names[i]))
+			inventory_read_disk(root, names[i], v);
 	free(names);
 }
 
 /* The RDMA device of a network card is a folder beside it, below the same PCI function. */
-static void read_rdma(const char *root, const char *name, struct inventory_nic *nic)
+static void inventory_read_rdma(const char *root, const char *name, struct inventory_nic *nic)
 {
 	char path[SYSFS_PATH], (*names)[SYSFS_NAME], layer[16] = "", rate[32] = "";
 	size_t n;
@@ -186,7 +186,7 @@ static void read_rdma(const char *root, const char *name, struct inventory_nic *
 	free(names);
 }
 
-static void read_nic(const char *root, const char *name, struct inventory *v)
+static void inventory_read_nic(const char *root, const char *name, struct inventory *v)
 {
 	struct inventory_nic nic = { .speed = GPU_UNKNOWN, .numa = -1 };
 	char path[SYSFS_PATH];
@@ -203,14 +203,14 @@ static void read_nic(const char *root, const char *name, struct inventory *v)
 		nic.speed = n;
 	if (sysfs_int(sysfs_path(path, root, "/sys/class/net/%s/device/numa_node", name), 0, 4095, &n))
 		nic.numa = (int)n;
-	read_rdma(root, name, &nic);
+	inventory_read_rdma(root, name, &nic);
 	if (v->nic_count < INVENTORY_NICS)
 		v->nics[v->nic_count++] = nic;
 	else
 		inventory_note(v, "there are more than %d network cards: '%s' is left out", INVENTORY_NICS, nic.name);
 }
 
-static void read_nics(const char *root, struct inventory *v)
+static void inventory_read_nics(const char *root, struct inventory *v)
 {
 	char path[SYSFS_PATH], (*names)[SYSFS_NAME];
 	size_t n;
@@ -220,13 +220,13 @@ static void read_nics(const char *root, struct inventory *v)
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		read_nic(root, names[i], v);
+		inventory_read_nic(root, names[i], v);
 	free(names);
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------- */
 
-static void add_gpu(const char *root, const struct pci *p, struct inventory *v)
+static void inventory_add_gpu(const char *root, const struct pci *p, struct inventory *v)
 {
 	struct gpu *g;
 
@@ -246,7 +246,7 @@ static void add_gpu(const char *root, const struct pci *p, struct inventory *v)
 			p->address);
 }
 
-static void read_gpus(const char *root, struct inventory *v)
+static void inventory_read_gpus(const char *root, struct inventory *v)
 {
 	char (*list)[PCI_ADDRESS];
 	size_t n;
@@ -259,13 +259,13 @@ static void read_gpus(const char *root, struct inventory *v)
 		struct pci p;
 
 		if (pci_read(root, list[i], &p) == 0 && gpu_is(&p))
-			add_gpu(root, &p, v);
+			inventory_add_gpu(root, &p, v);
 	}
 	free(list);
 }
 
 /* NVML wakes every GPU that it finds, so we ask it only when all are awake. */
-static bool may_ask_nvml(const struct inventory *v)
+static bool inventory_may_ask_nvml(const struct inventory *v)
 {
 	bool there = false;
 
@@ -279,7 +279,7 @@ static bool may_ask_nvml(const struct inventory *v)
 	return there;
 }
 
-static void take_nvml(struct gpu *g, const struct nvml *n, const struct nvml_gpu *from)
+static void inventory_take_nvml(struct gpu *g, const struct nvml *n, const struct nvml_gpu *from)
 {
 	if (from->name[0] && strcmp(g->name_from, "driver") != 0) {
 		snprintf(g->name, sizeof g->name, "%s", from->name);
@@ -304,13 +304,13 @@ static void take_nvml(struct gpu *g, const struct nvml *n, const struct nvml_gpu
 	g->mig = from->mig;
 }
 
-static void ask_nvml(const struct inventory_setup *s, struct inventory *v)
+static void inventory_ask_nvml(const struct inventory_setup *s, struct inventory *v)
 {
 	struct fail why = { 0 };
 	struct nvml n;
 
 	v->nvml = 1;
-	if ((s->nvml && !*s->nvml) || (!s->nvml && !this_machine(s->root)) || !may_ask_nvml(v))
+	if ((s->nvml && !*s->nvml) || (!s->nvml && !this_machine(s->root)) || !inventory_may_ask_nvml(v))
 		return;
 	memset(&n, 0, sizeof n);
 	v->nvml = nvml_read(s->nvml, s->deadline_ms, &n, &why);
@@ -321,7 +321,7 @@ static void ask_nvml(const struct inventory_setup *s, struct inventory *v)
 	for (size_t i = 0; i < v->gpu_count; i++)
 		for (size_t k = 0; k < n.count; k++)
 			if (strcmp(v->gpus[i].pci.address, n.gpus[k].address) == 0)
-				take_nvml(&v->gpus[i], &n, &n.gpus[k]);
+				inventory_take_nvml(&v->gpus[i], &n, &n.gpus[k]);
 	v->nvml_lost = n.lost;
 	if (n.lost)
 		inventory_note(v, "NVIDIA's library cannot reach %zu of its GPUs", n.lost);
@@ -334,13 +334,13 @@ int inventory_read(const struct inventory_setup *s, struct inventory **out)
 
 	if (!v)
 		return -ENOMEM;
-	read_cpu(root, v);
-	read_memory(root, v);
-	read_kernel(root, v);
-	read_disks(root, v);
-	read_nics(root, v);
-	read_gpus(root, v);
-	ask_nvml(s, v);
+	inventory_read_cpu(root, v);
+	inventory_read_memory(root, v);
+	inventory_read_kernel(root, v);
+	inventory_read_disks(root, v);
+	inventory_read_nics(root, v);
+	inventory_read_gpus(root, v);
+	inventory_ask_nvml(s, v);
 	*out = v;
 	return 0;
 }

@@ -11,7 +11,7 @@
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
 /* Unknown values are left out. */
-static void put_int(json_t *o, const char *key, int64_t n)
+static void show_put_int(json_t *o, const char *key, int64_t n)
 {
 	if (n >= 0)
 		json_object_set_new(o, key, json_integer(n));
@@ -23,13 +23,13 @@ static void inventory_show_put_text(json_t *o, const char *key, const char *text
 		json_object_set_new(o, key, json_stringn_nocheck(text, strlen(text)));
 }
 
-static void put_bool(json_t *o, const char *key, int64_t n)
+static void show_put_bool(json_t *o, const char *key, int64_t n)
 {
 	if (n == 0 || n == 1)
 		json_object_set_new(o, key, json_boolean(n == 1));
 }
 
-static void put_gpu(json_t *o, const struct inventory *v, size_t i)
+static void show_put_gpu(json_t *o, const struct inventory *v, size_t i)
 {
 	const struct gpu *g = &v->gpus[i];
 	json_t *link = json_object();
@@ -44,50 +44,50 @@ static void put_gpu(json_t *o, const struct inventory *v, size_t i)
 	inventory_show_put_text(o, "form_factor", g->form_factor);
 	inventory_show_put_text(o, "name", g->name);
 	inventory_show_put_text(o, "name_from", g->name_from);
-	put_int(o, "memory", g->memory);
+	show_put_int(o, "memory", g->memory);
 	inventory_show_put_text(o, "memory_from", g->memory_from);
 	inventory_show_put_text(o, "driver", g->pci.driver);
 	inventory_show_put_text(o, "driver_version", g->driver_version);
-	put_int(link, "generation", g->pci.gen);
-	put_int(link, "generation_max", g->pci.gen_max);
-	put_int(link, "width", g->pci.width);
-	put_int(link, "width_max", g->pci.width_max);
-	put_int(link, "width_slot", g->pci.width_slot ? g->pci.width_slot : -1);
+	show_put_int(link, "generation", g->pci.gen);
+	show_put_int(link, "generation_max", g->pci.gen_max);
+	show_put_int(link, "width", g->pci.width);
+	show_put_int(link, "width_max", g->pci.width_max);
+	show_put_int(link, "width_slot", g->pci.width_slot ? g->pci.width_slot : -1);
 	json_object_set_new(o, "link", link);
-	put_int(o, "numa_node", g->pci.numa);
-	put_int(o, "iommu_group", g->pci.iommu_group);
-	put_int(o, "bar", g->pci.bar_max ? (int64_t)g->pci.bar_max : -1);
+	show_put_int(o, "numa_node", g->pci.numa);
+	show_put_int(o, "iommu_group", g->pci.iommu_group);
+	show_put_int(o, "bar", g->pci.bar_max ? (int64_t)g->pci.bar_max : -1);
 	inventory_show_put_text(o, "power_state", g->pci.power_state);
-	put_int(o, "sriov_total", g->pci.sriov_total);
-	put_int(o, "sriov_used", g->pci.sriov_now);
-	put_int(o, "power_limit_milliwatts", g->power_limit);
-	put_int(o, "power_limit_min_milliwatts", g->power_min);
-	put_int(o, "power_limit_max_milliwatts", g->power_max);
+	show_put_int(o, "sriov_total", g->pci.sriov_total);
+	show_put_int(o, "sriov_used", g->pci.sriov_now);
+	show_put_int(o, "power_limit_milliwatts", g->power_limit);
+	show_put_int(o, "power_limit_min_milliwatts", g->power_min);
+	show_put_int(o, "power_limit_max_milliwatts", g->power_max);
 	inventory_show_put_text(o, "partition", g->partition);
-	put_bool(o, "ecc", g->ecc);
-	put_bool(o, "mig", g->mig);
+	show_put_bool(o, "ecc", g->ecc);
+	show_put_bool(o, "mig", g->mig);
 	if (g->integrated)
-		put_bool(o, "integrated", 1);
+		show_put_bool(o, "integrated", 1);
 	if (g->asleep)
-		put_bool(o, "asleep", 1);
+		show_put_bool(o, "asleep", 1);
 }
 
-static void put_disk(json_t *o, const struct inventory *v, size_t i)
+static void show_put_disk(json_t *o, const struct inventory *v, size_t i)
 {
 	inventory_show_put_text(o, "name", v->disks[i].name);
 	inventory_show_put_text(o, "model", v->disks[i].model);
-	put_int(o, "bytes", v->disks[i].bytes);
-	put_bool(o, "rotational", v->disks[i].rotational);
+	show_put_int(o, "bytes", v->disks[i].bytes);
+	show_put_bool(o, "rotational", v->disks[i].rotational);
 }
 
-static void put_nic(json_t *o, const struct inventory *v, size_t i)
+static void show_put_nic(json_t *o, const struct inventory *v, size_t i)
 {
 	inventory_show_put_text(o, "name", v->nics[i].name);
 	inventory_show_put_text(o, "driver", v->nics[i].driver);
 	inventory_show_put_text(o, "state", v->nics[i].state);
-	put_int(o, "megabits", v->nics[i].speed);
+	show_put_int(o, "megabits", v->nics[i].speed);
 	inventory_show_put_text(o, "rdma", v->nics[i].rdma);
-	put_int(o, "numa_node", v->nics[i].numa);
+	show_put_int(o, "numa_node", v->nics[i].numa);
 }
 
 static json_t *inventory_show_list(const struct inventory *v, size_t count,
@@ -104,20 +104,20 @@ static json_t *inventory_show_list(const struct inventory *v, size_t count,
 	return list;
 }
 
-static json_t *cpu_json(const struct inventory *v)
+static json_t *show_cpu_json(const struct inventory *v)
 {
 	json_t *o = json_object();
 
 	inventory_show_put_text(o, "model", v->cpu.model);
 	inventory_show_put_text(o, "architecture", v->cpu.arch);
-	put_int(o, "sockets", v->cpu.sockets);
-	put_int(o, "cores", v->cpu.cores);
-	put_int(o, "threads", v->cpu.threads);
+	show_put_int(o, "sockets", v->cpu.sockets);
+	show_put_int(o, "cores", v->cpu.cores);
+	show_put_int(o, "threads", v->cpu.threads);
 	return o;
 }
 
 /* "sold_as" and, for readers that want single fields, "accelerator" and "form_factor" at the top. */
-static void put_kind(json_t *root, const struct inventory *v)
+static void show_put_kind(json_t *root, const struct inventory *v)
 {
 	struct inventory_kind k;
 	struct fail why = { 0 };
@@ -131,7 +131,7 @@ static void put_kind(json_t *root, const struct inventory *v)
 	inventory_show_put_text(root, "sold_as", text);
 	inventory_show_put_text(root, "accelerator", k.accelerator);
 	inventory_show_put_text(root, "form_factor", k.form_factor);
-	put_int(root, "num_accelerators", k.gpus);
+	show_put_int(root, "num_accelerators", k.gpus);
 }
 
 int inventory_json(const struct inventory *v, struct buf *out)
@@ -141,16 +141,16 @@ int inventory_json(const struct inventory *v, struct buf *out)
 	int rc;
 
 	inventory_show_put_text(root, "object", "inventory");
-	put_kind(root, v);
-	json_object_set_new(root, "cpu", cpu_json(v));
-	put_int(root, "memory", v->memory);
+	show_put_kind(root, v);
+	json_object_set_new(root, "cpu", show_cpu_json(v));
+	show_put_int(root, "memory", v->memory);
 	inventory_show_put_text(root, "kernel", v->kernel);
-	put_int(root, "cgroup", v->cgroup ? v->cgroup : -1);
-	put_int(root, "iommu_groups", v->iommu_groups);
-	put_int(root, "numa_nodes", v->numa_nodes);
-	json_object_set_new(root, "gpus", inventory_show_list(v, v->gpu_count, put_gpu));
-	json_object_set_new(root, "disks", inventory_show_list(v, v->disk_count, put_disk));
-	json_object_set_new(root, "networks", inventory_show_list(v, v->nic_count, put_nic));
+	show_put_int(root, "cgroup", v->cgroup ? v->cgroup : -1);
+	show_put_int(root, "iommu_groups", v->iommu_groups);
+	show_put_int(root, "numa_nodes", v->numa_nodes);
+	json_object_set_new(root, "gpus", inventory_show_list(v, v->gpu_count, show_put_gpu));
+	json_object_set_new(root, "disks", inventory_show_list(v, v->disk_count, show_put_disk));
+	json_object_set_new(root, "networks", inventory_show_list(v, v->nic_count, show_put_nic));
 	for (size_t i = 0; i < v->note_count; i++)
 		json_array_append_new(notes, json_string(v->notes[i]));
 	json_object_set_new(root, "notes", notes);
@@ -164,7 +164,7 @@ int inventory_json(const struct inventory *v, struct buf *out)
 /* ---- Text ------------------------------------------------------------------------------------- */
 
 /* "80 GiB", "1.5 TiB"; "?" if unknown. */
-static const char *size_text(int64_t bytes, char room[32])
+static const char *show_size_text(int64_t bytes, char room[32])
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
 	int64_t tenths = bytes;
@@ -187,7 +187,7 @@ static const char *size_text(int64_t bytes, char room[32])
 	return room;
 }
 
-static const char *count_text(int64_t n, char room[32])
+static const char *show_count_text(int64_t n, char room[32])
 {
 	if (n < 0)
 		return "?";
@@ -195,7 +195,7 @@ static const char *count_text(int64_t n, char room[32])
 	return room;
 }
 
-static int gpu_line(const struct gpu *g, struct buf *out)
+static int show_gpu_line(const struct gpu *g, struct buf *out)
 {
 	char memory[32], watts[32] = "";
 
@@ -203,24 +203,24 @@ static int gpu_line(const struct gpu *g, struct buf *out)
 		snprintf(watts, sizeof watts, ", %" PRId64 " W", g->power_limit / 1000);
 	return buf_addf(out, "  gpu      %s  %s: %s%s%s, %s, PCIe %d.0 x%d of %d.0 x%d%s, driver %s %s%s%s\n",
 		g->pci.address, g->market, g->name, *g->form_factor ? ", " : "", g->form_factor,
-		size_text(g->memory, memory), g->pci.gen, g->pci.width, g->pci.gen_max, g->pci.width_max, watts,
+		show_size_text(g->memory, memory), g->pci.gen, g->pci.width, g->pci.gen_max, g->pci.width_max, watts,
 		*g->pci.driver ? g->pci.driver : "none", g->driver_version,
 		g->integrated ? " (integrated, not sold)" : "", g->asleep ? " (asleep)" : "");
 }
 
-static int disk_lines(const struct inventory *v, struct buf *out)
+static int show_disk_lines(const struct inventory *v, struct buf *out)
 {
 	char bytes[32];
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < v->disk_count; i++)
-		rc = buf_addf(out, "  disk     %s  %s%s%s%s\n", v->disks[i].name, size_text(v->disks[i].bytes, bytes),
-			*v->disks[i].model ? ", " : "", v->disks[i].model,
+		rc = buf_addf(out, "  disk     %s  %s%s%s%s\n", v->disks[i].name,
+			show_size_text(v->disks[i].bytes, bytes), *v->disks[i].model ? ", " : "", v->disks[i].model,
 			v->disks[i].rotational == 1 ? ", rotating" : "");
 	return rc;
 }
 
-static int nic_lines(const struct inventory *v, struct buf *out)
+static int show_nic_lines(const struct inventory *v, struct buf *out)
 {
 	char speed[32];
 	int rc = 0;
@@ -228,13 +228,13 @@ static int nic_lines(const struct inventory *v, struct buf *out)
 	for (size_t i = 0; !rc && i < v->nic_count; i++) {
 		const struct inventory_nic *n = &v->nics[i];
 
-		rc = buf_addf(out, "  network  %s  %s Mbit/s, %s%s%s%s%s\n", n->name, count_text(n->speed, speed),
+		rc = buf_addf(out, "  network  %s  %s Mbit/s, %s%s%s%s%s\n", n->name, show_count_text(n->speed, speed),
 			*n->state ? n->state : "?", *n->driver ? ", " : "", n->driver, *n->rdma ? ", " : "", n->rdma);
 	}
 	return rc;
 }
 
-static int kind_line(const struct inventory *v, struct buf *out)
+static int show_kind_line(const struct inventory *v, struct buf *out)
 {
 	struct inventory_kind k;
 	struct fail why = { 0 };
@@ -250,22 +250,23 @@ int inventory_text(const struct inventory *v, struct buf *out)
 {
 	char a[32], b[32], c[32], memory[32];
 	int rc = buf_addf(out, "  cpu      %s: %s sockets, %s cores, %s threads\n", *v->cpu.model ? v->cpu.model : "?",
-		count_text(v->cpu.sockets, a), count_text(v->cpu.cores, b), count_text(v->cpu.threads, c));
+		show_count_text(v->cpu.sockets, a), show_count_text(v->cpu.cores, b),
+		show_count_text(v->cpu.threads, c));
 
 	rc = rc ? rc
 		: buf_addf(out, "  memory   %s\n  kernel   %s, cgroup v%s, %s IOMMU groups, %s NUMA nodes\n",
-			  size_text(v->memory, memory), *v->kernel ? v->kernel : "?",
+			  show_size_text(v->memory, memory), *v->kernel ? v->kernel : "?",
 			  v->cgroup == 2           ? "2"
 				  : v->cgroup == 1 ? "1"
 						   : "?",
-			  count_text(v->iommu_groups, a), count_text(v->numa_nodes, b));
+			  show_count_text(v->iommu_groups, a), show_count_text(v->numa_nodes, b));
 	for (size_t i = 0; !rc && i < v->gpu_count; i++)
-		rc = gpu_line(&v->gpus[i], out);
-	rc = rc ? rc : disk_lines(v, out);
-	rc = rc ? rc : nic_lines(v, out);
+		rc = show_gpu_line(&v->gpus[i], out);
+	rc = rc ? rc : show_disk_lines(v, out);
+	rc = rc ? rc : show_nic_lines(v, out);
 	for (size_t i = 0; !rc && i < v->note_count; i++)
 		rc = buf_addf(out, "  note     %s\n", v->notes[i]);
-	return rc ? rc : kind_line(v, out);
+	return rc ? rc : show_kind_line(v, out);
 }
 
 int inventory_verb(const char *sysfs_root, bool json, FILE *out, FILE *err)

@@ -104,7 +104,7 @@ static void nvml_take(int64_t *to, bool told, unsigned long long value, unsigned
 }
 
 /* Reads one number by a call that may be missing. */
-static void ask_number(int (*call)(device, unsigned *), device d, unsigned most, int64_t *to)
+static void nvml_ask_number(int (*call)(device, unsigned *), device d, unsigned most, int64_t *to)
 {
 	unsigned n = 0;
 	bool told = call && !call(d, &n);
@@ -112,19 +112,19 @@ static void ask_number(int (*call)(device, unsigned *), device d, unsigned most,
 	nvml_take(to, told, n, most);
 }
 
-static void ask_power(const struct calls *c, device d, struct nvml_gpu *g)
+static void nvml_ask_power(const struct calls *c, device d, struct nvml_gpu *g)
 {
 	static const unsigned most = 5000 * 1000;
 	unsigned a = 0, b = 0;
 	bool told = c->constraints && !c->constraints(d, &a, &b) && a <= b;
 
-	ask_number(c->power, d, most, &g->power);
-	ask_number(c->limit, d, most, &g->power_limit);
+	nvml_ask_number(c->power, d, most, &g->power);
+	nvml_ask_number(c->limit, d, most, &g->power_limit);
 	nvml_take(&g->power_min, told, a, most);
 	nvml_take(&g->power_max, told, b, most);
 }
 
-static void ask_errors(const struct calls *c, device d, struct nvml_gpu *g)
+static void nvml_ask_errors(const struct calls *c, device d, struct nvml_gpu *g)
 {
 	unsigned a = 0, b = 0;
 	unsigned long long n = 0;
@@ -138,7 +138,7 @@ static void ask_errors(const struct calls *c, device d, struct nvml_gpu *g)
 	nvml_take(&g->mig, told, a == 1, 1);
 }
 
-static void ask_one(const struct calls *c, device d, struct nvml_gpu *g)
+static void nvml_ask_one(const struct calls *c, device d, struct nvml_gpu *g)
 {
 	static const unsigned long long memory_most = 1ULL << 42;
 	struct nvml_memory m = { 0 };
@@ -154,11 +154,11 @@ static void ask_one(const struct calls *c, device d, struct nvml_gpu *g)
 	nvml_take(&g->memory_used, told && m.used <= m.total, m.used, memory_most);
 	told = c->temperature && !c->temperature(d, GPU_SENSOR, &heat);
 	nvml_take(&g->temperature, told && heat <= 250, heat * 1000ULL, 250 * 1000);
-	ask_power(c, d, g);
-	ask_errors(c, d, g);
+	nvml_ask_power(c, d, g);
+	nvml_ask_errors(c, d, g);
 }
 
-static int ask_all(const char *library, struct told *t)
+static int nvml_ask_all(const char *library, struct told *t)
 {
 	struct calls c = { 0 };
 	unsigned count = 0;
@@ -187,7 +187,7 @@ static int ask_all(const char *library, struct told *t)
 		}
 		snprintf(g->address, sizeof g->address, "%04x:%02x:%02x.0", p.domain & 0xffffff, p.bus & 0xff,
 			p.device & 0x1f);
-		ask_one(&c, d, g);
+		nvml_ask_one(&c, d, g);
 		t->nvml.count++;
 	}
 	return 0;
@@ -197,13 +197,13 @@ static int nvml_work(void *arg, int fd)
 {
 	static struct told t; /* static, but only the child uses it */
 
-	ask_all(arg, &t);
+	nvml_ask_all(arg, &t);
 	return gpuchild_write(fd, &t, sizeof t);
 }
 
 /* ---- In the agent -------------------------------------------------------------------------- */
 
-static void close_text(char *text, size_t size)
+static void nvml_close_text(char *text, size_t size)
 {
 	text[size - 1] = '\0';
 	for (char *c = text; *c; c++)
@@ -218,18 +218,18 @@ static int nvml_copy(const struct buf *b, struct nvml *out, struct fail *f)
 	if (b->len != sizeof t)
 		return fail_set(f, -EIO, "its answer is cut off");
 	memcpy(&t, b->data, sizeof t);
-	close_text(t.why, sizeof t.why);
+	nvml_close_text(t.why, sizeof t.why);
 	if (t.code)
 		return fail_set(f, t.code, "%s", t.why);
 	if (t.nvml.count > NVML_GPUS || t.nvml.lost > NVML_GPUS)
 		return fail_set(f, -EIO, "its answer is invalid");
-	close_text(t.nvml.driver, sizeof t.nvml.driver);
+	nvml_close_text(t.nvml.driver, sizeof t.nvml.driver);
 	for (size_t i = 0; i < t.nvml.count; i++) {
 		struct nvml_gpu *g = &t.nvml.gpus[i];
 
-		close_text(g->address, sizeof g->address);
-		close_text(g->name, sizeof g->name);
-		close_text(g->uuid, sizeof g->uuid);
+		nvml_close_text(g->address, sizeof g->address);
+		nvml_close_text(g->name, sizeof g->name);
+		nvml_close_text(g->uuid, sizeof g->uuid);
 	}
 	*out = t.nvml;
 	return 0;

@@ -45,7 +45,7 @@ static int pci_width(const char *root, const char *address, const char *name)
 }
 
 /* Lines "start end flags" in hexadecimal; the first six are BARs. */
-static void read_bars(const char *root, struct pci *p)
+static void pci_read_bars(const char *root, struct pci *p)
 {
 	char path[SYSFS_PATH], line[128];
 	FILE *f = fopen(sysfs_path(path, root, DEVICES "/%s/resource", p->address), "re");
@@ -64,7 +64,7 @@ static void read_bars(const char *root, struct pci *p)
 		fclose(f);
 }
 
-static void read_power(const char *root, struct pci *p)
+static void pci_read_power(const char *root, struct pci *p)
 {
 	char path[SYSFS_PATH], status[32];
 
@@ -102,8 +102,8 @@ int pci_read(const char *root, const char *address, struct pci *out)
 	p.numa = (int)pci_number(root, address, "numa_node", 4095, -1);
 	p.sriov_total = (int)pci_number(root, address, "sriov_totalvfs", 65535, -1);
 	p.sriov_now = (int)pci_number(root, address, "sriov_numvfs", 65535, -1);
-	read_bars(root, &p);
-	read_power(root, &p);
+	pci_read_bars(root, &p);
+	pci_read_power(root, &p);
 	*out = p;
 	return 0;
 }

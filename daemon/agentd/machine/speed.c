@@ -72,7 +72,7 @@ static int speed_pass(int fd, char *block, int64_t bytes, bool writing)
 }
 
 /* One run each way. 0 or -errno. */
-static int run_disk(int fd, char *block, int64_t bytes, bool direct, int64_t *wrote, int64_t *took)
+static int speed_run_disk(int fd, char *block, int64_t bytes, bool direct, int64_t *wrote, int64_t *took)
 {
 	int64_t began = clock_us();
 	int rc = speed_pass(fd, block, bytes, true);
@@ -101,7 +101,7 @@ int speed_disk(const char *folder, int64_t bytes, struct speed *write, struct sp
 	for (size_t i = 0; block && i < BLOCK; i++) /* random, so that neither zeros nor compression help */
 		block[i] = (char)((i * 2654435761u) >> 13);
 	for (int i = 0; !rc && i < SPEED_RUNS; i++)
-		rc = run_disk(fd, block, bytes, past, &wrote[i], &took[i]);
+		rc = speed_run_disk(fd, block, bytes, past, &wrote[i], &took[i]);
 	free(block);
 	if (fd >= 0)
 		close(fd);
@@ -143,7 +143,7 @@ static int speed_take_apart(const char *where, char host[HOST], char port[8])
 }
 
 /* Microseconds, or -errno. */
-static int64_t connect_once(const struct addrinfo *a, int64_t deadline_ms)
+static int64_t speed_connect_once(const struct addrinfo *a, int64_t deadline_ms)
 {
 	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
 	int64_t began = clock_us(), took;
@@ -175,10 +175,10 @@ int speed_round_trip(const char *where, int64_t deadline_ms, struct speed *out, 
 	rc = getaddrinfo(host, port, &hints, &list);
 	if (rc)
 		return fail_set(f, -EHOSTUNREACH, "cannot find '%s': %s", host, gai_strerror(rc));
-	for (use = list; use && (runs[0] = connect_once(use, deadline_ms)) < 0; use = use->ai_next)
+	for (use = list; use && (runs[0] = speed_connect_once(use, deadline_ms)) < 0; use = use->ai_next)
 		;
 	for (int i = 1; use && i < SPEED_RUNS; i++)
-		if ((runs[i] = connect_once(use, deadline_ms)) < 0) {
+		if ((runs[i] = speed_connect_once(use, deadline_ms)) < 0) {
 			runs[0] = runs[i];
 			break;
 		}

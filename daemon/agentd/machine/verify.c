@@ -44,7 +44,7 @@ static int verify_work(void *arg, int fd)
 	return gpuchild_write(fd, list, (size_t)count * sizeof *list);
 }
 
-static int run_one(const struct verify_setup *s, size_t i, struct verify_result list[VERIFY_EACH])
+static int verify_run_one(const struct verify_setup *s, size_t i, struct verify_result list[VERIFY_EACH])
 {
 	struct job j = { s, checks[i].run };
 	struct fail why = { 0 };
@@ -81,7 +81,7 @@ static void verify_show(FILE *out, const struct verify_result *r)
 	fflush(out);
 }
 
-static void date_text(char room[32])
+static void verify_date_text(char room[32])
 {
 	time_t now = time(NULL);
 	struct tm tm;
@@ -90,7 +90,7 @@ static void date_text(char room[32])
 		room[0] = '\0';
 }
 
-static json_t *result_json(const struct verify_result *r)
+static json_t *verify_result_json(const struct verify_result *r)
 {
 	static const char *const words[] = { "ok", "failed", "skipped" };
 	json_t *o = json_object();
@@ -116,7 +116,7 @@ static int verify_show_json(FILE *out, json_t *list, int failed)
 	json_t *root = json_object();
 	char date[32], *text;
 
-	date_text(date);
+	verify_date_text(date);
 	json_object_set_new(root, "object", json_string("verification"));
 	json_object_set_new(root, "at", json_string(date));
 	json_object_set_new(root, "passed", json_boolean(!failed));
@@ -138,19 +138,19 @@ int verify_verb(const struct verify_setup *s, bool json, FILE *out, FILE *err)
 	char date[32];
 
 	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-		int count = run_one(s, i, list);
+		int count = verify_run_one(s, i, list);
 
 		for (int k = 0; k < count; k++) {
 			failed += list[k].is == VERIFY_FAILED;
 			skipped += list[k].is == VERIFY_SKIPPED;
 			passed += list[k].is == VERIFY_OK;
 			if (json)
-				json_array_append_new(all, result_json(&list[k]));
+				json_array_append_new(all, verify_result_json(&list[k]));
 			else
 				verify_show(out, &list[k]);
 		}
 	}
-	date_text(date);
+	verify_date_text(date);
 	if (json)
 		bad = verify_show_json(out, all, failed);
 	else

@@ -14,7 +14,7 @@ enum { DISK_LEAST = 50, MEGA = 1000 * 1000, CLOCK_MOST = 5, CONNECT_MS = 5000, F
 
 static const int64_t usual_bytes = 256 << 20, least_bytes = 16 << 20;
 
-static void put_speed(struct verify_result *r, const struct speed *s, int64_t divide, const char *unit)
+static void verify_put_speed(struct verify_result *r, const struct speed *s, int64_t divide, const char *unit)
 {
 	r->measured = true;
 	r->value = s->value / divide;
@@ -23,9 +23,9 @@ static void put_speed(struct verify_result *r, const struct speed *s, int64_t di
 	snprintf(r->unit, sizeof r->unit, "%s", unit);
 }
 
-static void judge_disk(struct verify_result *r, const struct speed *s, bool direct, int64_t bytes)
+static void verify_judge_disk(struct verify_result *r, const struct speed *s, bool direct, int64_t bytes)
 {
-	put_speed(r, s, MEGA, "MB/s");
+	verify_put_speed(r, s, MEGA, "MB/s");
 	if (r->value < DISK_LEAST)
 		verify_fail(r, "put '--data' on a faster disk", "an offer needs at least %d MB/s", DISK_LEAST);
 	else
@@ -57,8 +57,8 @@ void verify_disk(const struct verify_setup *s, struct verify_result *list, int *
 		verify_fail(r, "make '--data' a folder that this user can write to", "%s", why.text);
 		return;
 	}
-	judge_disk(r, &write, direct, bytes);
-	judge_disk(verify_begin(list, count, "disk read"), &read, direct, bytes);
+	verify_judge_disk(r, &write, direct, bytes);
+	verify_judge_disk(verify_begin(list, count, "disk read"), &read, direct, bytes);
 }
 
 void verify_network(const struct verify_setup *s, struct verify_result *list, int *count)
@@ -81,7 +81,7 @@ void verify_network(const struct verify_setup *s, struct verify_result *list, in
 		verify_fail(r, "check DNS, route and firewall for HTTPS to the market", "%s", why.text);
 		return;
 	}
-	put_speed(r, &trip, 1, "us");
+	verify_put_speed(r, &trip, 1, "us");
 	if (trip.value > FAR)
 		verify_fail(r, "use a nearer market, or a better line",
 			"round trips to the market take longer than half a second");

@@ -24,7 +24,7 @@ static int verify_ssh_resolve(const char *name, unsigned port, int flags, struct
 }
 
 /* -1 with errno. */
-static int open_listener(const char *listen_at, unsigned port)
+static int verify_ssh_open_listener(const char *listen_at, unsigned port)
 {
 	struct addrinfo *a;
 	int fd, on = 1, error;
@@ -47,7 +47,7 @@ static int open_listener(const char *listen_at, unsigned port)
 	return fd;
 }
 
-static int begin_connect(const struct addrinfo *a)
+static int verify_ssh_begin_connect(const struct addrinfo *a)
 {
 	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -98,9 +98,9 @@ static const char *verify_ssh_meet(int server, int client)
 }
 
 /* NULL: reachable. *taken: a node has the port already. */
-static const char *try_port(const struct verify_setup *s, unsigned port, bool *taken)
+static const char *verify_ssh_try_port(const struct verify_setup *s, unsigned port, bool *taken)
 {
-	int server = open_listener(s->listen ? s->listen : "0.0.0.0", port), client;
+	int server = verify_ssh_open_listener(s->listen ? s->listen : "0.0.0.0", port), client;
 	struct addrinfo *a = NULL;
 	const char *why;
 
@@ -111,7 +111,7 @@ static const char *try_port(const struct verify_setup *s, unsigned port, bool *t
 		close(server);
 		return "the name has no address";
 	}
-	client = begin_connect(a);
+	client = verify_ssh_begin_connect(a);
 	why = client < 0 ? strerror(errno) : verify_ssh_meet(server, client);
 	freeaddrinfo(a);
 	if (client >= 0)
@@ -137,7 +137,7 @@ void verify_ssh(const struct verify_setup *s, struct verify_result *list, int *c
 	for (unsigned i = 0; i < tried; i++) {
 		unsigned port = s->first_port + (tried == ports ? i : i * (ports - 1) / (tried - 1));
 		bool taken;
-		const char *why = try_port(s, port, &taken);
+		const char *why = verify_ssh_try_port(s, port, &taken);
 
 		used += taken;
 		if (why) {

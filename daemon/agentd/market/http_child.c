@@ -269,7 +269,7 @@ static bool http_child_listen_to(struct http_child *c)
 	return c->heard.len >= sizeof r + r.len;
 }
 
-static void take_answer(struct http_child *c, struct http_child_reply *out)
+static void http_child_take_answer(struct http_child *c, struct http_child_reply *out)
 {
 	struct answer r;
 
@@ -299,7 +299,7 @@ bool http_child_take(struct http_child *c, struct http_child_reply *out)
 	if (!c->busy)
 		return false;
 	if (http_child_listen_to(c))
-		take_answer(c, out);
+		http_child_take_answer(c, out);
 	else if (http_child_died(c))
 		http_child_replace(c, out);
 	else

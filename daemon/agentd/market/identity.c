@@ -54,7 +54,7 @@ static int identity_read_key(const char *path, EVP_PKEY **out, struct fail *f)
 	return fail_set(f, -EINVAL, "'%s' holds no Ed25519 key", path);
 }
 
-static int write_key(const char *path, EVP_PKEY *key, struct fail *f)
+static int identity_write_key(const char *path, EVP_PKEY *key, struct fail *f)
 {
 	BIO *to = BIO_new(BIO_s_secmem());
 	char *text = NULL;
@@ -82,7 +82,7 @@ int identity_make_key(const char *data, struct identity *i, struct fail *f)
 	i->key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
 	if (!i->key)
 		return fail_set(f, -EIO, "OpenSSL cannot make an Ed25519 key");
-	return write_key(path, i->key, f);
+	return identity_write_key(path, i->key, f);
 }
 
 int identity_public(const struct identity *i, struct buf *out, struct fail *f)
@@ -110,7 +110,7 @@ int identity_sign(const struct identity *i, const char *text, size_t len, struct
 
 /* ---- The machine -------------------------------------------------------------------------- */
 
-static void hash_hex(const char *salt, const char *text, char room[IDENTITY_MACHINE])
+static void identity_hash_hex(const char *salt, const char *text, char room[IDENTITY_MACHINE])
 {
 	unsigned char sum[SHA256_DIGEST_LENGTH];
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
@@ -124,7 +124,7 @@ static void hash_hex(const char *salt, const char *text, char room[IDENTITY_MACH
 		snprintf(room + 2 * n, 3, "%02x", sum[n]);
 }
 
-static int own_machine_id(const char *data, struct buf *out, struct fail *f)
+static int identity_own_machine_id(const char *data, struct buf *out, struct fail *f)
 {
 	unsigned char bytes[16];
 	char path[STATEFILE_PATH];
@@ -149,12 +149,12 @@ int identity_find_machine(const char *data, char room[IDENTITY_MACHINE], struct 
 	buf_init(&id, 256);
 	if (buf_read_file(&id, "/etc/machine-id") != 0 || id.len < 32) {
 		buf_clear(&id);
-		rc = own_machine_id(data, &id, f);
+		rc = identity_own_machine_id(data, &id, f);
 	}
 	while (id.len && (id.data[id.len - 1] == '\n' || id.data[id.len - 1] == ' '))
 		buf_cut(&id, id.len - 1);
 	if (!rc)
-		hash_hex("nanopod-agent-machine\n", buf_text(&id), room);
+		identity_hash_hex("nanopod-agent-machine\n", buf_text(&id), room);
 	buf_release(&id);
 	return rc;
 }
@@ -167,7 +167,7 @@ void identity_prefix(const struct identity *i, char room[IDENTITY_PREFIX])
 	/* Not the agent's id: two markets may give the same one, and both may have an agent on this machine. */
 	buf_init(&key, 256);
 	identity_public(i, &key, NULL);
-	hash_hex("nanopod-agent-prefix\n", buf_text(&key), hex);
+	identity_hash_hex("nanopod-agent-prefix\n", buf_text(&key), hex);
 	buf_release(&key);
 	snprintf(room, IDENTITY_PREFIX, "np%.6s", hex);
 }
@@ -265,7 +265,7 @@ int identity_session(const char *data, struct identity *i, int64_t now, json_t *
 
 /* ---- The market's URL ---------------------------------------------------------------------- */
 
-static bool pin_is_good(const char *pin)
+static bool identity_pin_is_good(const char *pin)
 {
 	struct buf bytes;
 	bool good;
@@ -292,7 +292,7 @@ int identity_take_url(struct identity *i, const char *given, struct fail *f)
 	i->pin[0] = '\0';
 	if (hash && strncasecmp(i->url, "https://", 8) != 0)
 		return fail_set(f, CLIENT_BAD_SETUP, "'%.200s' has a pin but is not https://", i->url);
-	if (hash && !pin_is_good(hash + 1))
+	if (hash && !identity_pin_is_good(hash + 1))
 		return fail_set(f, CLIENT_BAD_SETUP,
 			"not a pin after '#' in the URL: a pin looks like sha256//BASE64, as the market prints it");
 	if (hash)

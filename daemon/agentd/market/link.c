@@ -57,7 +57,7 @@ static int64_t link_jitter(int64_t ms)
 	return ms / 2 + (int64_t)(r % (uint32_t)(ms / 2 + 1));
 }
 
-static int64_t after_failure(struct link *l, int64_t retry_after)
+static int64_t link_after_failure(struct link *l, int64_t retry_after)
 {
 	int64_t ms = link_jitter(l->pause_ms);
 
@@ -77,19 +77,19 @@ static void link_heard(struct link *l)
 	l->away = false;
 }
 
-static void not_heard(struct link *l, const char *why)
+static void link_not_heard(struct link *l, const char *why)
 {
 	if (!l->away)
 		log_at(l->log, LOG_WARN, "cannot reach the market (%s); nodes keep running; retrying", why);
 	l->away = true;
 }
 
-static bool is_silence(int rc)
+static bool link_is_silence(int rc)
 {
 	return rc == CLIENT_UNREACHABLE || rc == CLIENT_LOST || rc == REASON_UNAVAILABLE || rc == REASON_RATE;
 }
 
-static bool is_fence(int rc)
+static bool link_is_fence(int rc)
 {
 	return strcmp(client_code(rc), "fenced") == 0;
 }
@@ -113,7 +113,7 @@ static void link_fence(struct link *l, const char *why)
 		log_at(l->log, LOG_ERROR, "%s", f.text);
 }
 
-static void ask_time(struct link *l)
+static void link_ask_time(struct link *l)
 {
 	l->state = STATE_TIME;
 	http_child_ask(l->sender, NULL, "GET", "/np/v1", NULL, SEND_MS);
@@ -135,20 +135,20 @@ static void link_open_session(struct link *l, int64_t now)
 	} else {
 		log_at(l->log, LOG_ERROR, "cannot open a session: %s", *f.text ? f.text : "out of memory");
 		l->state = STATE_DOWN;
-		l->open_at = after_failure(l, -1);
+		l->open_at = link_after_failure(l, -1);
 	}
 }
 
-static void session_failed(struct link *l, const struct http_child_reply *r)
+static void link_session_failed(struct link *l, const struct http_child_reply *r)
 {
 	l->state = STATE_DOWN;
-	if (is_fence(r->rc)) {
+	if (link_is_fence(r->rc)) {
 		link_fence(l, r->fail.text);
 		return;
 	}
-	l->open_at = after_failure(l, r->retry_after);
-	if (is_silence(r->rc)) {
-		not_heard(l, r->fail.text);
+	l->open_at = link_after_failure(l, r->retry_after);
+	if (link_is_silence(r->rc)) {
+		link_not_heard(l, r->fail.text);
 		return;
 	}
 	link_heard(l);
@@ -156,14 +156,14 @@ static void session_failed(struct link *l, const struct http_child_reply *r)
 	l->open_at = clock_ms() + link_jitter(REFUSED_PAUSE_MS);
 }
 
-/* Handles the answers to ask_time and open_session. */
-static void on_session(struct link *l, struct http_child_reply *r)
+/* Handles the answers to link_ask_time and open_session. */
+static void link_on_session(struct link *l, struct http_child_reply *r)
 {
 	json_t *j = r->rc ? NULL : json_loadb(buf_text(&r->body), r->body.len, 0, NULL);
 	int64_t now = statefile_int(j, "now", -1);
 
 	if (r->rc) {
-		session_failed(l, r);
+		link_session_failed(l, r);
 	} else if (l->state == STATE_TIME && now > 0) {
 		link_heard(l);
 		link_open_session(l, now);
@@ -187,11 +187,11 @@ static void on_session(struct link *l, struct http_child_reply *r)
 /* ---- In a session ------------------------------------------------------------------------- */
 
 /* Handles what every answer in a session may report. True where the session is over. */
-static bool session_over(struct link *l, const struct http_child_reply *r)
+static bool link_session_over(struct link *l, const struct http_child_reply *r)
 {
 	if (l->state != STATE_OPEN)
 		return true;
-	if (is_fence(r->rc)) {
+	if (link_is_fence(r->rc)) {
 		link_fence(l, r->fail.text);
 		return true;
 	}
@@ -199,11 +199,11 @@ static bool session_over(struct link *l, const struct http_child_reply *r)
 		return false;
 	log_at(l->log, LOG_WARN, "the market no longer knows the session (%s); opening a new one", r->fail.text);
 	l->state = STATE_DOWN;
-	l->open_at = after_failure(l, r->retry_after);
+	l->open_at = link_after_failure(l, r->retry_after);
 	return true;
 }
 
-static void poll_work(struct link *l)
+static void link_poll_work(struct link *l)
 {
 	struct buf path;
 
@@ -216,14 +216,14 @@ static void poll_work(struct link *l)
 }
 
 /* Does *out have an event now? */
-static bool on_poll(struct link *l, struct http_child_reply *r, struct link_event *out)
+static bool link_on_poll(struct link *l, struct http_child_reply *r, struct link_event *out)
 {
-	if (session_over(l, r))
+	if (link_session_over(l, r))
 		return false;
 	if (r->rc) {
-		l->poll_at = after_failure(l, r->retry_after);
-		if (is_silence(r->rc))
-			not_heard(l, r->fail.text);
+		l->poll_at = link_after_failure(l, r->retry_after);
+		if (link_is_silence(r->rc))
+			link_not_heard(l, r->fail.text);
 		else
 			log_at(l->log, LOG_ERROR, "cannot read what the market wants: %s", r->fail.text);
 		return false;
@@ -236,14 +236,14 @@ static bool on_poll(struct link *l, struct http_child_reply *r, struct link_even
 	return true;
 }
 
-static bool on_sent(struct link *l, struct http_child_reply *r, struct link_event *out)
+static bool link_on_sent(struct link *l, struct http_child_reply *r, struct link_event *out)
 {
-	bool over = session_over(l, r);
+	bool over = link_session_over(l, r);
 
 	l->sending = false;
-	if (!over && is_silence(r->rc)) {
-		l->send_at = after_failure(l, r->retry_after);
-		not_heard(l, r->fail.text);
+	if (!over && link_is_silence(r->rc)) {
+		l->send_at = link_after_failure(l, r->retry_after);
+		link_not_heard(l, r->fail.text);
 	} else if (!over) {
 		link_heard(l);
 	}
@@ -263,14 +263,14 @@ static bool link_take(struct link *l, struct link_event *out)
 	bool told = false;
 
 	if (http_child_take(l->poller, &r)) {
-		told = on_poll(l, &r, out);
+		told = link_on_poll(l, &r, out);
 		buf_release(&r.body);
 	}
 	if (!told && http_child_take(l->sender, &r)) {
 		if (l->sending)
-			told = on_sent(l, &r, out);
+			told = link_on_sent(l, &r, out);
 		else
-			on_session(l, &r);
+			link_on_session(l, &r);
 		buf_release(&r.body);
 	}
 	return told;
@@ -291,9 +291,9 @@ static void link_go_on(struct link *l)
 	int64_t next = INT64_MAX;
 
 	if (l->state == STATE_DOWN && http_child_idle(l->sender) && link_due(l->open_at, &next))
-		ask_time(l);
+		link_ask_time(l);
 	if (l->state == STATE_OPEN && !l->reading && http_child_idle(l->poller) && link_due(l->poll_at, &next))
-		poll_work(l);
+		link_poll_work(l);
 	if (l->state == STATE_OPEN && !l->sending)
 		link_due(l->send_at, &next);
 	loop_timer_clear(l->loop, &l->timer);
@@ -320,7 +320,7 @@ void link_have(struct link *l, const char *version)
 	if (*version)
 		snprintf(l->have, sizeof l->have, "%s", version);
 	else
-		l->poll_at = after_failure(l, -1);
+		l->poll_at = link_after_failure(l, -1);
 	link_go_on(l);
 }
 

@@ -12,7 +12,7 @@
 
 enum { TRIES = 4 };
 
-static int connect_to(const struct identity *i, const char *token, struct client **out, struct fail *f)
+static int verb_http_connect_to(const struct identity *i, const char *token, struct client **out, struct fail *f)
 {
 	struct client_setup setup = { .url = i->url, .token = token, .plain = i->plain, .tries = 1 };
 
@@ -29,7 +29,7 @@ int verb_http(const struct identity *i, const char *token, const char *method, c
 	struct timespec pause = { .tv_sec = 1 };
 	struct client *c = NULL;
 	struct client_answer a;
-	int rc = connect_to(i, token, &c, f);
+	int rc = verb_http_connect_to(i, token, &c, f);
 
 	json_decref(body);
 	client_answer_init(&a);

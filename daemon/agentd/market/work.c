@@ -51,7 +51,7 @@ static int work_wrong(struct fail *f, const char *what)
 }
 
 /* A text of printable characters that fits. */
-static bool text_into(const json_t *j, const char *name, char *room, size_t size)
+static bool work_text_into(const json_t *j, const char *name, char *room, size_t size)
 {
 	const char *text = json_string_value(json_object_get(j, name));
 
@@ -64,9 +64,9 @@ static bool text_into(const json_t *j, const char *name, char *room, size_t size
 	return true;
 }
 
-static bool id_into(const json_t *j, const char *name, const char *prefix, char room[WORK_ID])
+static bool work_id_into(const json_t *j, const char *name, const char *prefix, char room[WORK_ID])
 {
-	return text_into(j, name, room, WORK_ID) && work_is_id(room, prefix);
+	return work_text_into(j, name, room, WORK_ID) && work_is_id(room, prefix);
 }
 
 static bool work_missing(const json_t *j, const char *name)
@@ -77,7 +77,7 @@ static bool work_missing(const json_t *j, const char *name)
 }
 
 /* An image's name becomes part of a path. */
-static bool image_is_good(const char *image)
+static bool work_image_is_good(const char *image)
 {
 	for (const char *p = image; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("_-.:+", *p))
@@ -85,7 +85,7 @@ static bool image_is_good(const char *image)
 	return *image != '.';
 }
 
-static int read_user_data(const json_t *j, struct work_node *out, struct fail *f)
+static int work_read_user_data(const json_t *j, struct work_node *out, struct fail *f)
 {
 	const json_t *v = json_object_get(j, "user_data");
 	struct buf bytes;
@@ -105,27 +105,27 @@ static int read_user_data(const json_t *j, struct work_node *out, struct fail *f
 	return rc ? work_wrong(f, "user_data") : 0;
 }
 
-static int read_node(const json_t *j, struct work_node *out, struct fail *f)
+static int work_read_node(const json_t *j, struct work_node *out, struct fail *f)
 {
 	char name[WORK_TEXT] = "", status[32];
 
-	if (!json_is_object(j) || !id_into(j, "id", "inst_", out->id))
+	if (!json_is_object(j) || !work_id_into(j, "id", "inst_", out->id))
 		return work_wrong(f, "node id");
-	if (!id_into(j, "host", "host_", out->host))
+	if (!work_id_into(j, "host", "host_", out->host))
 		return work_wrong(f, "host");
-	if (!id_into(j, "tenant", "acct_", out->tenant))
+	if (!work_id_into(j, "tenant", "acct_", out->tenant))
 		return work_wrong(f, "tenant");
-	if (!work_missing(j, "pool") && !text_into(j, "pool", out->pool, sizeof out->pool))
+	if (!work_missing(j, "pool") && !work_text_into(j, "pool", out->pool, sizeof out->pool))
 		return work_wrong(f, "pool");
-	if (!text_into(j, "type", out->type, sizeof out->type))
+	if (!work_text_into(j, "type", out->type, sizeof out->type))
 		return work_wrong(f, "type");
 	if (!work_missing(j, "image") &&
-		(!text_into(j, "image", out->image, sizeof out->image) || !image_is_good(out->image)))
+		(!work_text_into(j, "image", out->image, sizeof out->image) || !work_image_is_good(out->image)))
 		return work_wrong(f, "image");
-	if (!text_into(j, "status", status, sizeof status))
+	if (!work_text_into(j, "status", status, sizeof status))
 		return work_wrong(f, "status");
 	/* A name that is no host name must not cost all nodes: only the display name is dropped. */
-	if (!text_into(j, "name", name, sizeof name))
+	if (!work_text_into(j, "name", name, sizeof name))
 		name[0] = '\0';
 	work_host_name(name, out->id, out->name);
 	out->running = strcmp(status, "running") == 0;
@@ -135,7 +135,7 @@ static int read_node(const json_t *j, struct work_node *out, struct fail *f)
 			return work_wrong(f, "end_at");
 		out->end_at = json_integer_value(json_object_get(j, "end_at"));
 	}
-	return read_user_data(j, out, f);
+	return work_read_user_data(j, out, f);
 }
 
 static int work_read_nodes(const json_t *list, struct work *w, struct fail *f)
@@ -152,7 +152,7 @@ static int work_read_nodes(const json_t *list, struct work *w, struct fail *f)
 	for (size_t i = 0; !rc && i < json_array_size(list); i++) {
 		struct work_node *n = &w->nodes[w->node_count++];
 
-		rc = read_node(json_array_get(list, i), n, f);
+		rc = work_read_node(json_array_get(list, i), n, f);
 		if (!rc && table_get(&seen, n->id))
 			rc = work_wrong(f, "two nodes with the same id");
 		if (!rc && table_set(&seen, n->id, n) != 0)
@@ -173,9 +173,10 @@ static int work_read_hosts(const json_t *list, struct work *w, struct fail *f)
 		const json_t *j = json_array_get(list, i);
 		struct work_host *h = &w->hosts[w->host_count++];
 
-		if (!json_is_object(j) || !id_into(j, "id", "host_", h->id))
+		if (!json_is_object(j) || !work_id_into(j, "id", "host_", h->id))
 			return work_wrong(f, "host id");
-		if (!text_into(j, "type", h->type, sizeof h->type) || !text_into(j, "name", h->name, sizeof h->name))
+		if (!work_text_into(j, "type", h->type, sizeof h->type) ||
+			!work_text_into(j, "name", h->name, sizeof h->name))
 			h->name[0] = '\0'; /* only for display */
 	}
 	return 0;
@@ -186,17 +187,17 @@ static int work_read_whole(const json_t *j, struct work *w, struct fail *f)
 	char object[16];
 	int rc;
 
-	if (!json_is_object(j) || !text_into(j, "object", object, sizeof object) || strcmp(object, "work") != 0)
+	if (!json_is_object(j) || !work_text_into(j, "object", object, sizeof object) || strcmp(object, "work") != 0)
 		return work_wrong(f, "object");
-	if (!text_into(j, "version", w->version, sizeof w->version) || !*w->version)
+	if (!work_text_into(j, "version", w->version, sizeof w->version) || !*w->version)
 		return work_wrong(f, "version");
 	if (!json_is_integer(json_object_get(j, "now")) || json_integer_value(json_object_get(j, "now")) <= 0)
 		return work_wrong(f, "now");
 	w->now = json_integer_value(json_object_get(j, "now"));
 	w->test_clock = json_is_true(json_object_get(j, "test_clock"));
-	if (!id_into(json_object_get(j, "agent"), "id", "agt_", w->agent))
+	if (!work_id_into(json_object_get(j, "agent"), "id", "agt_", w->agent))
 		return work_wrong(f, "agent");
-	if (!text_into(json_object_get(j, "agent"), "name", w->agent_name, sizeof w->agent_name))
+	if (!work_text_into(json_object_get(j, "agent"), "name", w->agent_name, sizeof w->agent_name))
 		w->agent_name[0] = '\0';
 	rc = work_read_hosts(json_object_get(j, "hosts"), w, f);
 	return rc ? rc : work_read_nodes(json_object_get(j, "nodes"), w, f);

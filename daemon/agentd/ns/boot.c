@@ -36,7 +36,7 @@ struct boot {
 /* ---- In the child ------------------------------------------------------------------------------ */
 
 /* A node with its own disk has these two folders on it. */
-static int lay_disk(struct boot *b)
+static int boot_lay_disk(struct boot *b)
 {
 	uid_t first = ns_first_id(b->n);
 	int rc;
@@ -53,10 +53,10 @@ static int lay_disk(struct boot *b)
 	return rc ? rc : ns_folder(b->work, 0755, first, b->told);
 }
 
-static int lay_root(struct boot *b)
+static int boot_lay_root(struct boot *b)
 {
 	char lower[2 * NS_PATH + 2];
-	int users, rc = lay_disk(b);
+	int users, rc = boot_lay_disk(b);
 
 	if (!rc)
 		rc = mount_users(ns_first_id(b->n), &users, b->told);
@@ -90,7 +90,7 @@ static int boot_prepare(void *arg)
 		return fail_errno(b->told, rc, -rc, "cannot enter the node's control groups");
 	rc = mount_alone(b->told);
 	if (!rc)
-		rc = lay_root(b);
+		rc = boot_lay_root(b);
 	if (!rc)
 		rc = mount_sys(b->told);
 	/* Nobody needs its lock files, and they would stay if it is killed. */
@@ -130,7 +130,7 @@ pid_t ns_init(const struct node_spec *n)
 	return found;
 }
 
-static int set_paths(struct boot *b, struct fail *f)
+static int boot_set_paths(struct boot *b, struct fail *f)
 {
 	const struct { const char *name; char *room;
 	} all[] = {
@@ -193,7 +193,7 @@ static int wait_init(const struct node_spec *n, pid_t pid, const char *log, stru
 }
 
 /* On a host with cgroup v1 newer systemds start only when told that this is intended. */
-static bool is_legacy(void)
+static bool boot_is_legacy(void)
 {
 	return access("/sys/fs/cgroup/cgroup.controllers", F_OK) != 0;
 }
@@ -204,7 +204,7 @@ static int boot_launch(struct boot *b, int space, struct fail *f)
 	const char *argv[] = { "systemd-nspawn", "--quiet", "--boot", at, machine, host, users,
 		"--private-users-ownership=off", port, shared, "--register=no", "--keep-unit", "--settings=no",
 		"--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=read-only",
-		is_legacy() ? "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1" : NULL, NULL };
+		boot_is_legacy() ? "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1" : NULL, NULL };
 	const struct node_spec *n = b->n;
 	struct net_names names;
 	int rc = ns_path(n, "console", console, f);
@@ -233,7 +233,7 @@ int ns_boot(const struct node_spec *n, struct fail *f)
 
 	if (told == MAP_FAILED)
 		return fail_errno(f, -errno, errno, "out of memory");
-	rc = set_paths(&b, f);
+	rc = boot_set_paths(&b, f);
 	if (!rc)
 		rc = net_hub_open(n, &space, f);
 	if (!rc) {

@@ -37,7 +37,7 @@ int image_path(const char *images, const char *name, const char *more, char room
 
 /* ---- Finding -------------------------------------------------------------------------------- */
 
-static int read_about(struct image *out, struct fail *f)
+static int image_read_about(struct image *out, struct fail *f)
 {
 	char path[sizeof out->path + 16];
 	json_error_t error;
@@ -81,7 +81,7 @@ int image_find(const char *images, const char *name, struct image *out, struct f
 	free(real);
 	if (n >= (int)sizeof found.path)
 		return fail_set(f, -ENAMETOOLONG, "the path of the folder '%s' is too long", images);
-	rc = read_about(&found, f);
+	rc = image_read_about(&found, f);
 	if (rc)
 		return rc;
 	if (snprintf(found.root, sizeof found.root, "%.490s/%s", found.path,

@@ -101,7 +101,7 @@ static bool read_codename(char room[static 64])
 }
 
 /* "URI SUITE COMPONENT": replaces the suites of this machine's release by those of the image's. */
-static void add_mirror(struct build *b, char *line, const char *own)
+static void image_build_add_mirror(struct build *b, char *line, const char *own)
 {
 	static const char *const ends[] = { "", "-updates", "-security" };
 	char *uri = strsep(&line, " "), *suite = strsep(&line, " "), *component = line, made[MIRROR_LEN];
@@ -133,7 +133,7 @@ static int find_mirrors(struct build *b, struct fail *f)
 	buf_init(&out, TEXT_MAX);
 	rc = spawn_run(&(struct spawn){ .argv = argv }, APT_MS, &out, f);
 	for (rest = out.data; !rc && rest && (line = strsep(&rest, "\n"));)
-		add_mirror(b, line, own);
+		image_build_add_mirror(b, line, own);
 	buf_release(&out);
 	if (!rc && !b->mirrors)
 		rc = fail_set(f, -ENOTSUP,
@@ -173,7 +173,7 @@ static int die_with_parent(void *arg)
 }
 
 /* Prints the new lines of the log that name a phase. from moves past complete lines. */
-static void tell_phases(const struct build *b, size_t *from)
+static void image_build_tell_phases(const struct build *b, size_t *from)
 {
 	struct buf log;
 
@@ -222,10 +222,10 @@ static int image_build_attend(const struct build *b, pid_t pid, struct fail *f)
 			return fail_set(f, -ETIMEDOUT, "building the image '%s' took longer than %d minutes", b->name,
 				BUILD_MS / 60000);
 		}
-		tell_phases(b, &from);
+		image_build_tell_phases(b, &from);
 		poll(NULL, 0, PAUSE_MS);
 	}
-	tell_phases(b, &from);
+	image_build_tell_phases(b, &from);
 	return status == 0 ? 0 : image_build_failed(b, f);
 }
 
@@ -260,7 +260,7 @@ static int image_build_bootstrap(struct build *b, struct fail *f)
 /* ---- image.json --------------------------------------------------------------------------------- */
 
 /* Size on disk, counted as du does. */
-static int read_size(const struct build *b, int64_t *out, struct fail *f)
+static int image_build_read_size(const struct build *b, int64_t *out, struct fail *f)
 {
 	const char *argv[] = { "du", "-sx", "--block-size=1", b->target, NULL };
 	struct buf said;
@@ -301,11 +301,11 @@ static int image_build_read_packages(const struct build *b, struct buf *json, st
 	return rc;
 }
 
-static int write_about(const struct build *b, int64_t now, int64_t *bytes, struct fail *f)
+static int image_build_write_about(const struct build *b, int64_t now, int64_t *bytes, struct fail *f)
 {
 	char path[IMAGE_PATH + 16];
 	struct buf json;
-	int rc = read_size(b, bytes, f);
+	int rc = image_build_read_size(b, bytes, f);
 
 	buf_init(&json, TEXT_MAX);
 	if (!rc)
@@ -375,7 +375,7 @@ static int build_locked(struct build *b, struct fail *f)
 	if (!rc)
 		image_build_tell(b, "writing it to disk");
 	if (!rc)
-		rc = write_about(b, now, &bytes, f);
+		rc = image_build_write_about(b, now, &bytes, f);
 	if (!rc)
 		rc = image_build_publish(b, now, f);
 	image_sweep(b->o->images, b->name, NULL);

@@ -96,7 +96,7 @@ static int put_network(const struct node_spec *n, struct fail *f)
 }
 
 /* Made once: under other names first, and the public half last, so that either both exist or the work is repeated. */
-static int make_host_key(const struct node_spec *n, struct fail *f)
+static int layer_make_host_key(const struct node_spec *n, struct fail *f)
 {
 	char key[NS_PATH], pub[NS_PATH], fresh[NS_PATH], fresh_pub[NS_PATH];
 	int rc;
@@ -115,7 +115,7 @@ static int make_host_key(const struct node_spec *n, struct fail *f)
 	return rc;
 }
 
-static int put_host_key(const struct node_spec *n, struct fail *f)
+static int layer_put_host_key(const struct node_spec *n, struct fail *f)
 {
 	char key[NS_PATH];
 	struct buf b;
@@ -133,7 +133,7 @@ static int put_host_key(const struct node_spec *n, struct fail *f)
 	return rc;
 }
 
-static int fill_share(const struct node_spec *n, struct fail *f)
+static int layer_fill_share(const struct node_spec *n, struct fail *f)
 {
 	char path[NS_PATH];
 	int rc = ns_path(n, "share", path, f);
@@ -141,9 +141,9 @@ static int fill_share(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = ns_folder(path, 0755, ns_first_id(n), f);
 	if (!rc)
-		rc = make_host_key(n, f);
+		rc = layer_make_host_key(n, f);
 	if (!rc)
-		rc = put_host_key(n, f);
+		rc = layer_put_host_key(n, f);
 	if (!rc)
 		rc = ns_keys(n, f);
 	if (!rc)
@@ -226,7 +226,7 @@ static int put_script_unit(const struct node_spec *n, struct fail *f)
 
 int ns_layer(const struct node_spec *n, struct fail *f)
 {
-	int rc = fill_share(n, f);
+	int rc = layer_fill_share(n, f);
 
 	if (!rc)
 		rc = layer_make_folders(n, f);

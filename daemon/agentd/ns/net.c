@@ -44,7 +44,7 @@ void net_names(const struct node_spec *n, struct net_names *out)
 		slot >> 8 & 0xff, slot & 0xff);
 }
 
-static int lock_hubs(const struct driver_setup *s, int *fd, struct fail *f)
+static int net_lock_hubs(const struct driver_setup *s, int *fd, struct fail *f)
 {
 	char path[NET_PATH];
 	int lock;
@@ -129,7 +129,7 @@ static int open_or_add(const char *hub, int *space, struct fail *f)
 }
 
 /* Needs the lock. */
-static int hub_ready(const struct node_spec *n, int *space, struct fail *f)
+static int net_hub_ready(const struct node_spec *n, int *space, struct fail *f)
 {
 	struct net_names names;
 	int fd = -1, rc;
@@ -149,11 +149,11 @@ static int hub_ready(const struct node_spec *n, int *space, struct fail *f)
 
 int net_hub(const struct node_spec *n, struct fail *f)
 {
-	int lock, space, rc = lock_hubs(n->setup, &lock, f);
+	int lock, space, rc = net_lock_hubs(n->setup, &lock, f);
 
 	if (rc)
 		return rc;
-	rc = hub_ready(n, &space, f);
+	rc = net_hub_ready(n, &space, f);
 	if (!rc)
 		close(space);
 	close(lock);
@@ -172,7 +172,7 @@ int net_hub_open(const struct node_spec *n, int *fd, struct fail *f)
 
 /* ---- A node's interface --------------------------------------------------------------------- */
 
-static int port_there(const struct net_names *names, int space, bool *there, struct fail *f)
+static int net_port_there(const struct net_names *names, int space, bool *there, struct fail *f)
 {
 	struct interface port = { .name = names->port };
 	int rc = net_inside(space, net_look_at, &port);
@@ -187,12 +187,12 @@ static int port_there(const struct net_names *names, int space, bool *there, str
  * The kernel removes a port a moment after its node's end, and a command that a killed agent had started may still make
  * it: either may happen between our look and our commands. Then we look again.
  */
-static int with_port(const struct node_spec *n,
+static int net_with_port(const struct node_spec *n,
 	void (*lines)(struct buf *b, const struct net_names *names, bool there, uid_t uid), uid_t uid, struct fail *f)
 {
 	struct net_names names;
 	struct buf b;
-	int lock, space, rc = lock_hubs(n->setup, &lock, f);
+	int lock, space, rc = net_lock_hubs(n->setup, &lock, f);
 	bool was = false, there = false;
 	int tries = TRIES;
 
@@ -200,15 +200,15 @@ static int with_port(const struct node_spec *n,
 		return rc;
 	net_names(n, &names);
 	buf_init(&b, LINES_MAX);
-	rc = hub_ready(n, &space, f);
+	rc = net_hub_ready(n, &space, f);
 	if (!rc) {
-		rc = port_there(&names, space, &there, f);
+		rc = net_port_there(&names, space, &there, f);
 		while (!rc) {
 			was = there;
 			buf_clear(&b);
 			lines(&b, &names, there, uid);
 			rc = net_batch(names.hub, &b, f);
-			if (!rc || !--tries || port_there(&names, space, &there, NULL) || there == was)
+			if (!rc || !--tries || net_port_there(&names, space, &there, NULL) || there == was)
 				break;
 			rc = 0;
 		}
@@ -230,7 +230,7 @@ static void veth_lines(struct buf *b, const struct net_names *names, bool there,
 
 int net_veth(const struct node_spec *n, struct fail *f)
 {
-	return with_port(n, veth_lines, 0, f);
+	return net_with_port(n, veth_lines, 0, f);
 }
 
 static void tap_lines(struct buf *b, const struct net_names *names, bool there, uid_t uid)
@@ -242,7 +242,7 @@ static void tap_lines(struct buf *b, const struct net_names *names, bool there, 
 
 int net_tap(const struct node_spec *n, uid_t uid, struct fail *f)
 {
-	return with_port(n, tap_lines, uid, f);
+	return net_with_port(n, tap_lines, uid, f);
 }
 
 int net_node_remove(const struct node_spec *n, struct fail *f)
@@ -255,7 +255,7 @@ int net_node_remove(const struct node_spec *n, struct fail *f)
 	net_names(n, &names);
 	if (rc || net_space_open(names.hub, &space) != 0)
 		return rc;
-	rc = port_there(&names, space, &there, f);
+	rc = net_port_there(&names, space, &there, f);
 	close(space);
 	if (rc || !there)
 		return rc;
@@ -265,7 +265,7 @@ int net_node_remove(const struct node_spec *n, struct fail *f)
 	buf_release(&b);
 	/* The kernel removes it with the node's end, perhaps at this moment. */
 	if (rc && net_space_open(names.hub, &space) == 0) {
-		if (port_there(&names, space, &there, NULL) == 0 && !there)
+		if (net_port_there(&names, space, &there, NULL) == 0 && !there)
 			rc = 0;
 		close(space);
 	}
@@ -317,7 +317,7 @@ static int net_tidy_one(const struct driver_setup *s, const char *hub, struct fa
 int net_tidy(const struct driver_setup *s, struct fail *f)
 {
 	char begin[32];
-	int lock, rc = lock_hubs(s, &lock, f);
+	int lock, rc = net_lock_hubs(s, &lock, f);
 	struct dirent *e;
 	DIR *d;
 

@@ -53,7 +53,7 @@ static int net_uplink_prepare(void *arg)
 	return rc;
 }
 
-static int write_switch(const char *path)
+static int net_uplink_write_switch(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), error = 0;
 
@@ -68,13 +68,13 @@ static int write_switch(const char *path)
 /* /proc/sys/net shows the namespace of whoever opens it. The tap exists as long as slirp4netns runs. */
 static int net_uplink_forward(void *arg)
 {
-	int rc = write_switch("/proc/sys/net/ipv4/conf/tap0/proxy_arp");
+	int rc = net_uplink_write_switch("/proc/sys/net/ipv4/conf/tap0/proxy_arp");
 
 	(void)arg;
-	return rc ? rc : write_switch("/proc/sys/net/ipv4/ip_forward");
+	return rc ? rc : net_uplink_write_switch("/proc/sys/net/ipv4/ip_forward");
 }
 
-static int wait_ready(int fd, const char *log, struct fail *f)
+static int net_uplink_wait_ready(int fd, const char *log, struct fail *f)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char c;
@@ -101,7 +101,7 @@ static int net_uplink_begin(const struct driver_setup *s, const char *hub, struc
 		log, ready[1], &pid, f);
 	close(ready[1]);
 	if (!rc)
-		rc = wait_ready(ready[0], log, f);
+		rc = net_uplink_wait_ready(ready[0], log, f);
 	close(ready[0]);
 	return rc;
 }

@@ -131,7 +131,7 @@ static int ns_create(const struct node_spec *n, struct fail *f)
 }
 
 /* A loop device releases its file a moment after the last unmount; until then nobody else may mount it. */
-static int wait_disk(const struct node_spec *n, struct fail *f)
+static int ns_wait_disk(const struct node_spec *n, struct fail *f)
 {
 	int64_t until = clock_ms() + LOOP_MS;
 	char path[NS_PATH];
@@ -164,7 +164,7 @@ static int ns_start(const struct node_spec *n, struct fail *f)
 	if (!rc && unlink(ending) != 0 && errno != ENOENT)
 		rc = fail_errno(f, -errno, errno, "cannot remove '%s'", ending);
 	if (!rc)
-		rc = wait_disk(n, f);
+		rc = ns_wait_disk(n, f);
 	if (!rc)
 		rc = cgroup_make(n, ns_first_id(n), f);
 	if (!rc)
@@ -213,7 +213,7 @@ static int ns_destroy(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = net_node_remove(n, f);
 	if (!rc)
-		rc = wait_disk(n, f);
+		rc = ns_wait_disk(n, f);
 	if (!rc)
 		rc = ns_empty(n->dir, keep, f);
 	if (rc)

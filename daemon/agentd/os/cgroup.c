@@ -42,7 +42,7 @@ int cgroup_probe(unsigned *holds, struct fail *f)
 
 /* ---- Limits --------------------------------------------------------------------------------- */
 
-static int limit_v2(const struct cgroup_tree *t, const char *group, const struct node_spec *n, int64_t quota)
+static int cgroup_limit_v2(const struct cgroup_tree *t, const char *group, const struct node_spec *n, int64_t quota)
 {
 	char text[64];
 	int rc = 0;
@@ -64,7 +64,7 @@ static int limit_v2(const struct cgroup_tree *t, const char *group, const struct
 	return rc;
 }
 
-static int limit_v1(const struct cgroup_tree *t, const char *group, const struct node_spec *n, int64_t quota)
+static int cgroup_limit_v1(const struct cgroup_tree *t, const char *group, const struct node_spec *n, int64_t quota)
 {
 	char text[64];
 	int rc = 0;
@@ -96,7 +96,7 @@ static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group
 		quota = QUOTA_MIN_US;
 	for (size_t i = 0; i < trees->count; i++) {
 		const struct cgroup_tree *t = &trees->tree[i];
-		int rc = t->v2 ? limit_v2(t, group, n, quota) : limit_v1(t, group, n, quota);
+		int rc = t->v2 ? cgroup_limit_v2(t, group, n, quota) : cgroup_limit_v1(t, group, n, quota);
 
 		if (rc)
 			return fail_errno(f, rc, -rc, "cannot limit '%s' in '%s'", group, t->at);

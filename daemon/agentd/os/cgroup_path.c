@@ -66,7 +66,7 @@ static void look_v1(struct cgroup_tree *t, const char *options)
 	t->cpuset = cgroup_path_among(options, "cpuset");
 }
 
-static void add_tree(struct cgroup_trees *out, const char *at, const char *type, const char *options)
+static void cgroup_add_tree(struct cgroup_trees *out, const char *at, const char *type, const char *options)
 {
 	struct cgroup_tree *t = &out->tree[out->count];
 
@@ -92,7 +92,7 @@ void cgroup_trees_in(struct cgroup_trees *out, const char *mounts)
 		for (size_t i = 0; i < 4 && line; i++)
 			word[i] = strsep(&line, " ");
 		if (word[3] && (strcmp(word[2], "cgroup") == 0 || strcmp(word[2], "cgroup2") == 0))
-			add_tree(out, word[1], word[2], word[3]);
+			cgroup_add_tree(out, word[1], word[2], word[3]);
 	}
 	free(copy);
 }
@@ -135,7 +135,7 @@ int cgroup_write(const struct cgroup_tree *t, const char *group, const char *fil
 }
 
 /* A new cpuset of v1 takes no process until it has its parent's CPUs and memory nodes. */
-static int fill_cpuset(const struct cgroup_tree *t, const char *group)
+static int cgroup_fill_cpuset(const struct cgroup_tree *t, const char *group)
 {
 	static const char *const files[] = { "cpuset.cpus", "cpuset.mems" };
 	char above[CGROUP_PATH], path[CGROUP_PATH + 16];
@@ -167,7 +167,7 @@ int cgroup_path_make(const struct cgroup_trees *trees, const char *group, struct
 		snprintf(path, sizeof path, "%s/%s", t->at, group);
 		if (mkdir(path, 0755) != 0 && errno != EEXIST)
 			return fail_errno(f, -errno, errno, "cannot make the control group '%s'", path);
-		rc = t->cpuset ? fill_cpuset(t, group) : 0;
+		rc = t->cpuset ? cgroup_fill_cpuset(t, group) : 0;
 		if (rc)
 			return fail_errno(f, rc, -rc, "cannot prepare the control group '%s'", path);
 	}
@@ -382,7 +382,7 @@ size_t cgroup_path_pids(const char *group, pid_t *pids, size_t max)
 	return c.n;
 }
 
-static void pause_a_little(void)
+static void cgroup_pause_a_little(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000L }, NULL);
 }
@@ -401,7 +401,7 @@ int cgroup_path_kill(const char *group, int64_t deadline_ms, struct fail *f)
 				kill(c.pids[i], SIGKILL);
 		if (clock_ms() >= until)
 			break;
-		pause_a_little();
+		cgroup_pause_a_little();
 	}
 	free(c.pids);
 	if (rc && !c.n)
@@ -430,7 +430,7 @@ int cgroup_path_remove(const char *group, struct fail *f)
 				return fail_errno(f, -errno, errno, "cannot remove the control group '%s'", path);
 			/* A program may have entered as all others ended, because its starter was killed meanwhile. */
 			cgroup_path_kill(group, LATE_MS, NULL);
-			pause_a_little();
+			cgroup_pause_a_little();
 		}
 	}
 	return 0;

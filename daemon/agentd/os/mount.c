@@ -34,7 +34,7 @@ int mount_alone(struct fail *f)
 
 /* ---- Owners --------------------------------------------------------------------------------- */
 
-static int write_map(pid_t pid, const char *file, uid_t first)
+static int mount_write_map(pid_t pid, const char *file, uid_t first)
 {
 	char path[64], text[64];
 	int fd, error = 0;
@@ -61,16 +61,16 @@ _Noreturn static void hold_users(int ready, int end)
 	_exit(0);
 }
 
-static int take_users(pid_t pid, int ready, uid_t first, int *fd)
+static int mount_take_users(pid_t pid, int ready, uid_t first, int *fd)
 {
 	char c = 'n', path[64];
 	int rc;
 
 	if (read(ready, &c, 1) != 1 || c != 'y')
 		return -EPERM;
-	rc = write_map(pid, "uid_map", first);
+	rc = mount_write_map(pid, "uid_map", first);
 	if (!rc)
-		rc = write_map(pid, "gid_map", first);
+		rc = mount_write_map(pid, "gid_map", first);
 	if (rc)
 		return rc;
 	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
@@ -99,7 +99,7 @@ int mount_users(uid_t first, int *fd, struct fail *f)
 			close(*mine);
 	}
 	if (!rc)
-		rc = take_users(pid, ready[0], first, fd);
+		rc = mount_take_users(pid, ready[0], first, fd);
 	if (ready[0] >= 0)
 		close(ready[0]);
 	if (end[1] >= 0)
@@ -241,7 +241,7 @@ int mount_file(const char *file, const char *at, struct fail *f)
 
 /* ---- Trying --------------------------------------------------------------------------------- */
 
-static int try_here(const char *room, uid_t first, struct fail *f)
+static int mount_try_here(const char *room, uid_t first, struct fail *f)
 {
 	static const char *const names[] = { "lower", "shifted", "upper", "work", "at" };
 	char path[5][PATH_ROOM];
@@ -274,7 +274,7 @@ int mount_probe(const char *room, uid_t first, struct fail *f)
 		return fail_errno(f, -errno, errno, "out of memory");
 	pid = fork();
 	if (pid == 0)
-		_exit(try_here(room, first, told) ? 1 : 0);
+		_exit(mount_try_here(room, first, told) ? 1 : 0);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	rc = pid < 0 || status != 0

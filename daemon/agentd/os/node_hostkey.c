@@ -30,7 +30,7 @@ static int hostkey_put(const char *path, const struct buf *b, mode_t mode, struc
 }
 
 /* ssh-keygen writes its file in place, so it gets another name. */
-static int make_private(const char *dir, const char *key, struct buf *text, struct fail *f)
+static int node_hostkey_make_private(const char *dir, const char *key, struct buf *text, struct fail *f)
 {
 	char fresh[PATH_MAX], fresh_pub[PATH_MAX];
 	int rc;
@@ -53,7 +53,7 @@ static int make_private(const char *dir, const char *key, struct buf *text, stru
 }
 
 /* The public half is computed from the private one, so that they always belong together. */
-static int make_public(const char *key, const char *pub, struct buf *text, struct fail *f)
+static int node_hostkey_make_public(const char *key, const char *pub, struct buf *text, struct fail *f)
 {
 	const char *const argv[] = { "ssh-keygen", "-y", "-P", "", "-f", key, NULL };
 	int rc = spawn_run(&(struct spawn){ .argv = argv }, KEYGEN_MS, text, f);
@@ -76,11 +76,11 @@ int hostkey_make(const char *dir, struct fail *f)
 	buf_init(&text, KEY_MAX);
 	if (!hostkey_there(key)) {
 		unlink(pub);
-		rc = make_private(dir, key, &text, f);
+		rc = node_hostkey_make_private(dir, key, &text, f);
 	}
 	buf_clear(&text);
 	if (!rc && !hostkey_there(pub))
-		rc = make_public(key, pub, &text, f);
+		rc = node_hostkey_make_public(key, pub, &text, f);
 	if (text.data)
 		explicit_bzero(text.data, text.cap);
 	buf_release(&text);

@@ -54,7 +54,7 @@ _Noreturn static void spawn_give_up(const struct child *c, int error)
 	_exit(n == sizeof error ? 126 : 127);
 }
 
-static void set_signals(void)
+static void spawn_set_signals(void)
 {
 	sigset_t none;
 
@@ -93,7 +93,7 @@ _Noreturn static void spawn_child(struct child *c)
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL };
 	const struct spawn *s = c->s;
 
-	set_signals();
+	spawn_set_signals();
 	if (c->leave)
 		setsid();
 	else if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
@@ -138,7 +138,7 @@ static int spawn_began(int fd)
 	return n == sizeof error ? error : 0;
 }
 
-static int wait_end(pid_t pid)
+static int spawn_wait_end(pid_t pid)
 {
 	int status;
 
@@ -224,7 +224,7 @@ static int spawn_ended(const struct spawn *s, int status, const struct buf *said
 		words);
 }
 
-static int make_pipes(int pipes[3][2], struct fail *f)
+static int spawn_make_pipes(int pipes[3][2], struct fail *f)
 {
 	for (int i = 0; i < 3; i++)
 		if (pipe2(pipes[i], O_CLOEXEC) != 0)
@@ -252,7 +252,7 @@ static int spawn_attend(const struct spawn *s, pid_t pid, int pipes[3][2], int64
 	fcntl(pipes[1][0], F_SETFL, O_NONBLOCK);
 	error = spawn_began(pipes[2][0]);
 	if (error) {
-		wait_end(pid);
+		spawn_wait_end(pid);
 		close_fd(&over);
 		return fail_errno(f, -error, error, "cannot start '%s'", s->argv[0]);
 	}
@@ -260,7 +260,7 @@ static int spawn_attend(const struct spawn *s, pid_t pid, int pipes[3][2], int64
 	rc = spawn_listen_to(pipes[0][0], pipes[1][0], over, clock_ms() + deadline_ms, out, &said);
 	if (rc)
 		kill(-pid, SIGKILL);
-	status = wait_end(pid);
+	status = spawn_wait_end(pid);
 	if (rc == -ETIMEDOUT)
 		fail_set(f, rc, "'%s' took longer than %lld s", s->argv[0], (long long)(deadline_ms / 1000));
 	else if (rc)
@@ -280,7 +280,7 @@ int spawn_run(const struct spawn *s, int64_t deadline_ms, struct buf *out, struc
 
 	if (!spawn_find(s->argv[0], path, sizeof path))
 		return fail_set(f, -ENOENT, "'%s' is not installed", s->argv[0]);
-	rc = make_pipes(pipes, f);
+	rc = spawn_make_pipes(pipes, f);
 	pid = rc ? -1 : fork();
 	if (!rc && pid < 0)
 		rc = fail_errno(f, -errno, errno, "cannot start '%s'", s->argv[0]);
@@ -344,7 +344,7 @@ int spawn_leave(const struct spawn *s, const char *log_path, int keep, pid_t *pi
 	if (made > 0) {
 		error = spawn_began(told[0]);
 		if (error)
-			wait_end(made);
+			spawn_wait_end(made);
 	}
 	close(told[0]);
 	if (error)

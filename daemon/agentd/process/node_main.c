@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3))) static void node_main_say(const struct nod
 
 /* ---- Its processes ------------------------------------------------------------------------------ */
 
-static void set_environment(const struct node *n)
+static void node_main_set_environment(const struct node *n)
 {
 	clearenv();
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
@@ -83,7 +83,7 @@ static pid_t node_main_begin(const struct node *n, const char *const argv[], boo
 	_exit(127);
 }
 
-static unsigned signal_all(const struct node *n, int sig)
+static unsigned node_main_signal_all(const struct node *n, int sig)
 {
 	if (n->plain)
 		return process_signal_below(sig);
@@ -116,9 +116,9 @@ static void node_main_end_all(struct node *n, bool ask, const sigset_t *asked)
 
 	if (ask) {
 		node_main_say(n, "stops");
-		signal_all(n, SIGTERM);
-		signal_all(n, SIGHUP);
-		signal_all(n, SIGCONT);
+		node_main_signal_all(n, SIGTERM);
+		node_main_signal_all(n, SIGHUP);
+		node_main_signal_all(n, SIGCONT);
 	}
 	for (;;) {
 		int sig;
@@ -130,7 +130,7 @@ static void node_main_end_all(struct node *n, bool ask, const sigset_t *asked)
 		sig = sigtimedwait(asked, NULL, &tick);
 		stubborn = stubborn || sig == SIGQUIT || time(NULL) >= until;
 		if (stubborn)
-			signal_all(n, SIGKILL);
+			node_main_signal_all(n, SIGKILL);
 	}
 	node_main_say(n, "is down");
 }
@@ -149,7 +149,7 @@ static int node_main_serve(struct node *n)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGQUIT);
-	set_environment(n);
+	node_main_set_environment(n);
 	n->server = node_main_begin(n, sshd, false);
 	if (n->server < 0 || write(ALIVE_FD, "up\n", 3) != 3)
 		return 1;
@@ -190,7 +190,7 @@ static bool node_main_first_boot(const char *dir)
 	return fd >= 0;
 }
 
-static void block_signals(void)
+static void node_main_block_signals(void)
 {
 	sigset_t set;
 
@@ -222,7 +222,7 @@ static int node_main_start(struct node *n)
 
 	if (fcntl(ALIVE_FD, F_SETFD, FD_CLOEXEC) != 0)
 		return 1;
-	block_signals();
+	node_main_block_signals();
 	umask(022);
 	if (!n->plain && space_enter(&f)) {
 		node_main_say(n, "cannot start: %s", f.text);

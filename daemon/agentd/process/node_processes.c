@@ -25,19 +25,19 @@ struct search {
 	unsigned n;
 };
 
-static bool is_first(const char *words, size_t len)
+static bool node_processes_is_first(const char *words, size_t len)
 {
 	const char *base = strrchr(words, '/');
 
 	return len && strcmp(base ? base + 1 : words, "nanopod-node") == 0;
 }
 
-static void look_first(void *arg, pid_t pid)
+static void node_processes_look_first(void *arg, pid_t pid)
 {
 	struct search *s = arg;
 	char words[WORDS_MAX];
 	size_t len = process_read(pid, "cmdline", words, sizeof words);
-	const char *dir = is_first(words, len) ? process_after(words, len, "--node") : NULL;
+	const char *dir = node_processes_is_first(words, len) ? process_after(words, len, "--node") : NULL;
 
 	if (dir && strcmp(dir, s->dir) == 0) {
 		s->n++;
@@ -50,11 +50,11 @@ unsigned process_first(const struct node_spec *n, int sig)
 {
 	struct search s = { .dir = n->dir, .sig = sig };
 
-	process_each(look_first, &s);
+	process_each(node_processes_look_first, &s);
 	return s.n;
 }
 
-static void look_marked(void *arg, pid_t pid)
+static void node_processes_look_marked(void *arg, pid_t pid)
 {
 	struct search *s = arg;
 	char words[WORDS_MAX];
@@ -74,7 +74,7 @@ unsigned process_marked(const struct node_spec *n, int sig)
 
 	process_mark(n, mark, sizeof mark);
 	snprintf(want, sizeof want, "%s%s", mark_name, mark);
-	process_each(look_marked, &s);
+	process_each(node_processes_look_marked, &s);
 	return s.n;
 }
 
@@ -84,12 +84,12 @@ struct listing {
 	void *arg;
 };
 
-static void look_any(void *arg, pid_t pid)
+static void node_processes_look_any(void *arg, pid_t pid)
 {
 	struct listing *l = arg;
 	char words[WORDS_MAX], nodes[PATH_MAX], mark[64];
 	size_t len = process_read(pid, "cmdline", words, sizeof words);
-	const char *dir = is_first(words, len) ? process_after(words, len, "--node") : NULL;
+	const char *dir = node_processes_is_first(words, len) ? process_after(words, len, "--node") : NULL;
 
 	snprintf(nodes, sizeof nodes, "%s/nodes/", l->s->data);
 	if (dir && str_starts(dir, nodes) && !strchr(dir + strlen(nodes), '/')) {
@@ -109,7 +109,7 @@ void process_list(const struct driver_setup *s, void (*found)(void *arg, const c
 {
 	struct listing l = { .s = s, .found = found, .arg = arg };
 
-	process_each(look_any, &l);
+	process_each(node_processes_look_any, &l);
 }
 
 void process_last_line(const struct node_spec *n, char *room, size_t size)

@@ -35,7 +35,7 @@ static int process_path_in(const struct node_spec *n, const char *name, char roo
 	return len > 0 && len < PATH_MAX ? 0 : fail_set(f, -ENAMETOOLONG, "the path '%s' is too long", n->dir);
 }
 
-static void pause_ms(int ms)
+static void process_pause_ms(int ms)
 {
 	const struct timespec ts = { .tv_nsec = ms * 1000000L };
 
@@ -45,7 +45,7 @@ static void pause_ms(int ms)
 /* ---- What works here ------------------------------------------------------------------------------ */
 
 /* NANOPOD_PROCESS=plain works without namespaces even where they are open: for tests, and for trying it out. */
-static bool has_spaces(const struct driver_setup *s, const char *program)
+static bool process_has_spaces(const struct driver_setup *s, const char *program)
 {
 	const char *asked = getenv("NANOPOD_PROCESS");
 
@@ -55,7 +55,7 @@ static bool has_spaces(const struct driver_setup *s, const char *program)
 }
 
 /* sshd runs commands by the user's shell, and knows users by name. */
-static int check_user(struct fail *f)
+static int process_check_user(struct fail *f)
 {
 	const struct passwd *pw = getpwuid(geteuid());
 	const char *shell = pw && *pw->pw_shell ? pw->pw_shell : "/bin/sh";
@@ -74,7 +74,7 @@ static int process_probe(const struct driver_setup *s, unsigned *holds, struct f
 	char program[PATH_MAX], path[PATH_MAX];
 	unsigned limits = 0;
 
-	if (check_user(f))
+	if (process_check_user(f))
 		return -ENOTSUP;
 	if (!spawn_find("sshd", path, sizeof path))
 		return fail_set(f, -ENOTSUP, "'sshd' is not installed: apt-get install openssh-server");
@@ -83,7 +83,7 @@ static int process_probe(const struct driver_setup *s, unsigned *holds, struct f
 	if (process_program(program, sizeof program, f))
 		return -ENOTSUP;
 	*holds = 0;
-	if (has_spaces(s, program)) {
+	if (process_has_spaces(s, program)) {
 		if (cgroup_probe(&limits, NULL))
 			limits = 0;
 		*holds = HOLDS_PROCESSES | HOLDS_FILES | (limits & (HOLDS_CPU | HOLDS_MEMORY));
@@ -184,7 +184,7 @@ static bool process_runs(const struct node_spec *n)
 	return rc == 1;
 }
 
-static int join_group(void *arg)
+static int process_join_group(void *arg)
 {
 	cgroup_enter(arg, CGROUP_NODE);
 	return 0;
@@ -209,8 +209,9 @@ static int process_launch(const struct node_spec *n, const char *program, bool p
 		argv[n->setup->images ? 13 : 11] = "--plain";
 	if (grouped && (rc = cgroup_make(n, 0, f)))
 		return rc;
-	rc = spawn_leave(
-		&(struct spawn){ .argv = argv, .prepare = grouped ? join_group : NULL, .arg = (void *)(uintptr_t)n },
+	rc = spawn_leave(&(struct spawn){ .argv = argv,
+				 .prepare = grouped ? process_join_group : NULL,
+				 .arg = (void *)(uintptr_t)n },
 		console, lock, &pid, f);
 	if (!rc)
 		waitpid(pid, NULL, 0);
@@ -218,7 +219,7 @@ static int process_launch(const struct node_spec *n, const char *program, bool p
 }
 
 /* The first process writes "up" into dir/alive once it has started sshd. -EIO: it ended before. */
-static int wait_up(const struct node_spec *n, struct fail *f)
+static int process_wait_up(const struct node_spec *n, struct fail *f)
 {
 	int64_t until = clock_ms() + UP_MS;
 	char path[PATH_MAX], last[256];
@@ -234,12 +235,12 @@ static int wait_up(const struct node_spec *n, struct fail *f)
 			process_last_line(n, last, sizeof last);
 			return fail_set(f, -EIO, "the node did not start: %s", last);
 		}
-		pause_ms(TICK_MS);
+		process_pause_ms(TICK_MS);
 	}
 	return rc ? rc : fail_set(f, -ETIMEDOUT, "the node did not start within %d s", UP_MS / 1000);
 }
 
-static bool group_left(const struct node_spec *n)
+static bool process_group_left(const struct node_spec *n)
 {
 	pid_t one;
 	unsigned limits;
@@ -255,7 +256,8 @@ static int process_end_all(const struct node_spec *n, int64_t grace_ms, struct f
 	int64_t next = 0;
 	bool left = true;
 
-	while ((process_runs(n) || (left = process_marked(n, 0) > 0) || group_left(n)) && (now = clock_ms()) < until) {
+	while ((process_runs(n) || (left = process_marked(n, 0) > 0) || process_group_left(n)) &&
+		(now = clock_ms()) < until) {
 		bool first = process_first(n, 0) > 0;
 
 		if (now >= next) {
@@ -267,14 +269,14 @@ static int process_end_all(const struct node_spec *n, int64_t grace_ms, struct f
 				process_first(n, SIGKILL);
 			if (now >= ask_until && !first) {
 				process_marked(n, SIGKILL);
-				if (group_left(n))
+				if (process_group_left(n))
 					cgroup_kill(n, CGROUP_ALL, 1000, NULL);
 			}
 			next = now + 200;
 		}
-		pause_ms(TICK_MS);
+		process_pause_ms(TICK_MS);
 	}
-	left = process_runs(n) || process_marked(n, 0) > 0 || group_left(n);
+	left = process_runs(n) || process_marked(n, 0) > 0 || process_group_left(n);
 	return left ? fail_set(f, -ETIMEDOUT, "processes of '%s' were killed but have not ended", n->id) : 0;
 }
 
@@ -282,7 +284,7 @@ static int process_end_all(const struct node_spec *n, int64_t grace_ms, struct f
  * A stop writes dir/ending before it asks anybody to end. If the stop was cut off, the next start first finishes it,
  * because what still answers is about to end. It does the same for processes left by a node that ended by itself.
  */
-static int end_begun(const struct node_spec *n, struct fail *f)
+static int process_end_begun(const struct node_spec *n, struct fail *f)
 {
 	char path[PATH_MAX];
 	int rc = process_path_in(n, "ending", path, f);
@@ -300,7 +302,7 @@ static int process_begin(const struct node_spec *n, int lock, struct fail *f)
 {
 	char program[PATH_MAX];
 	int rc = process_program(program, sizeof program, f);
-	bool plain = !rc && !has_spaces(n->setup, program);
+	bool plain = !rc && !process_has_spaces(n->setup, program);
 
 	if (!rc)
 		rc = process_conf(n, plain, program, f);
@@ -311,21 +313,21 @@ static int process_begin(const struct node_spec *n, int lock, struct fail *f)
 	if (!rc)
 		rc = process_launch(n, program, plain, lock, f);
 	close(lock);
-	return rc ? rc : wait_up(n, f);
+	return rc ? rc : process_wait_up(n, f);
 }
 
 static int process_start(const struct node_spec *n, struct fail *f)
 {
-	int fd = -1, rc = end_begun(n, f);
+	int fd = -1, rc = process_end_begun(n, f);
 
 	if (!rc)
 		rc = process_alive(n, true, &fd, f);
 	if (rc == 1) {
-		rc = wait_up(n, f);
+		rc = process_wait_up(n, f);
 		if (rc != -EIO)
 			return rc;
 		/* A start that was killed took the node with it. */
-		rc = end_begun(n, f);
+		rc = process_end_begun(n, f);
 		if (!rc)
 			rc = process_alive(n, true, &fd, f);
 		if (rc == 1)

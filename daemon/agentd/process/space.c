@@ -51,7 +51,7 @@ int space_enter(struct fail *f)
 
 /* ---- Devices, processes, folders -------------------------------------------------------------- */
 
-static int make_dev(struct mounter *m, struct fail *f)
+static int space_make_dev(struct mounter *m, struct fail *f)
 {
 	static const char *const plain[] = { "null", "zero", "full", "random", "urandom", "tty" };
 	static const char *const links[][2] = { { "pts/ptmx", "dev/ptmx" }, { "/proc/self/fd", "dev/fd" },
@@ -78,7 +78,7 @@ static int make_dev(struct mounter *m, struct fail *f)
 }
 
 /* Only root needs these hidden: root owns what other nodes, or the machine, must keep. */
-static int make_proc(struct mounter *m, struct fail *f)
+static int space_make_proc(struct mounter *m, struct fail *f)
 {
 	static const char *const fixed[] = { "proc/sys", "proc/irq", "proc/bus", "proc/fs", "proc/sysrq-trigger" };
 	static const char *const empty[] = { "proc/kcore", "proc/keys", "proc/timer_list", "proc/sched_debug",
@@ -96,7 +96,7 @@ static int make_proc(struct mounter *m, struct fail *f)
 	return rc ? rc : mounter_shadow(m, f);
 }
 
-static int make_system(struct mounter *m, struct fail *f)
+static int space_make_system(struct mounter *m, struct fail *f)
 {
 	static const char *const kept[] = { "usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt",
 		"sys", "nix", "gnu", "snap" };
@@ -125,7 +125,7 @@ static int make_system(struct mounter *m, struct fail *f)
 	return rc ? rc : mounter_resolver(m, f);
 }
 
-static int make_own(struct mounter *m, const struct space *s, struct fail *f)
+static int space_make_own(struct mounter *m, const struct space *s, struct fail *f)
 {
 	char from[PATH_MAX];
 	int rc;
@@ -148,7 +148,7 @@ static int make_own(struct mounter *m, const struct space *s, struct fail *f)
 static const unsigned kept_rights[] = { CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FSETID, CAP_FOWNER, CAP_SETGID, CAP_SETUID,
 	CAP_SETPCAP, CAP_NET_BIND_SERVICE, CAP_SYS_CHROOT, CAP_KILL, CAP_AUDIT_WRITE };
 
-static int drop_rights(struct fail *f)
+static int space_drop_rights(struct fail *f)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { { 0 } };
@@ -193,22 +193,22 @@ int space_build(const struct space *s, struct fail *f)
 		return fail_errno(f, -errno, errno, "mounts cannot be made private");
 	rc = mounter_init(&m, s->root, f);
 	if (!rc)
-		rc = make_system(&m, f);
+		rc = space_make_system(&m, f);
 	if (!rc)
-		rc = make_dev(&m, f);
+		rc = space_make_dev(&m, f);
 	if (!rc)
-		rc = make_proc(&m, f);
+		rc = space_make_proc(&m, f);
 	if (!rc && geteuid())
 		rc = mounter_groups(&m, f);
 	for (size_t i = 0; !rc && i < SPACE_HIDES && s->hide[i]; i++)
 		rc = mounter_empty(&m, s->hide[i] + 1, f);
 	if (!rc)
-		rc = make_own(&m, s, f);
+		rc = space_make_own(&m, s, f);
 	if (!rc)
 		rc = space_turn(&m, f);
 	if (!rc)
 		rc = mounter_close(&m, f);
 	if (!rc && sethostname(s->name, strlen(s->name)) != 0)
 		rc = fail_errno(f, -errno, errno, "cannot set the host name");
-	return rc ? rc : drop_rights(f);
+	return rc ? rc : space_drop_rights(f);
 }

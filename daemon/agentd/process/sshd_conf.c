@@ -47,7 +47,7 @@ int process_program(char *room, size_t size, struct fail *f)
 }
 
 /* An sshd run by root refuses locked accounts; without PAM a '!' before the password means locked. */
-static bool wants_pam(const char *user)
+static bool sshd_conf_wants_pam(const char *user)
 {
 	char want[256];
 	struct buf b;
@@ -81,7 +81,7 @@ static int sshd_conf_words(struct buf *b, const struct node_spec *n, bool plain,
 			"INFO\n"
 			"MaxStartups 200\nMaxSessions 200\nLoginGraceTime 60\nClientAliveInterval 60\nX11Forwarding "
 			"no\n",
-			user, plain && wants_pam(user) ? "yes" : "no");
+			user, plain && sshd_conf_wants_pam(user) ? "yes" : "no");
 	if (rc)
 		return rc;
 	if (!plain)
@@ -93,7 +93,7 @@ static int sshd_conf_words(struct buf *b, const struct node_spec *n, bool plain,
 								  : "/usr/libexec/openssh/sftp-server");
 }
 
-static int copy_key(const struct node_spec *n, struct fail *f)
+static int sshd_conf_copy_key(const struct node_spec *n, struct fail *f)
 {
 	char path[PATH_MAX];
 	struct buf b;
@@ -130,7 +130,7 @@ int process_conf(const struct node_spec *n, bool plain, const char *program, str
 	if (!rc)
 		rc = file_replace(path, b.data, b.len, 0600);
 	buf_release(&b);
-	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : copy_key(n, f);
+	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : sshd_conf_copy_key(n, f);
 }
 
 int process_port_free(const struct node_spec *n, struct fail *f)

@@ -23,7 +23,7 @@ const char *vmaccel_word(bool kvm)
 	return kvm ? "kvm" : "tcg,thread=multi,tb-size=96";
 }
 
-static int boot_id(char room[40], struct fail *f)
+static int vmaccel_boot_id(char room[40], struct fail *f)
 {
 	struct buf b;
 	int rc;
@@ -38,7 +38,7 @@ static int boot_id(char room[40], struct fail *f)
 	return rc;
 }
 
-static int find_programs(char qemu[64], struct fail *f)
+static int vmaccel_find_programs(char qemu[64], struct fail *f)
 {
 	static const struct {
 		const char *program, *package;
@@ -75,7 +75,7 @@ static bool accel_runs(const struct vmkernel *k, const char *initrd, bool kvm)
 	return seen;
 }
 
-static int try_them(const struct driver_setup *s, struct vmaccel *out, struct fail *f)
+static int vmaccel_try_them(const struct driver_setup *s, struct vmaccel *out, struct fail *f)
 {
 	static const char *const none[] = { NULL };
 	char path[VMIMAGE_PATH];
@@ -132,10 +132,10 @@ int vmaccel_probe(const struct driver_setup *s, struct vmaccel *out, struct fail
 {
 	char path[VMIMAGE_PATH], room[VMIMAGE_PATH + 8];
 	struct vmaccel a = { .kvm = false };
-	int lock, rc = find_programs(a.qemu, f);
+	int lock, rc = vmaccel_find_programs(a.qemu, f);
 
 	if (!rc)
-		rc = boot_id(a.boot, f);
+		rc = vmaccel_boot_id(a.boot, f);
 	if (rc)
 		return rc;
 	if (snprintf(path, sizeof path, "%s/vm/accel", s->data) >= (int)sizeof path - 16)
@@ -148,7 +148,7 @@ int vmaccel_probe(const struct driver_setup *s, struct vmaccel *out, struct fail
 			return fail_errno(f, -errno, errno, "cannot write '%s'", room);
 		flock(lock, LOCK_EX);
 		if (!accel_remembered(path, &a)) {
-			rc = try_them(s, &a, f);
+			rc = vmaccel_try_them(s, &a, f);
 			if (!rc)
 				rc = accel_remember(path, &a, f);
 		}

@@ -20,7 +20,7 @@
 enum { BUILD_MS = 180000, REMOVE_MS = 60000, INITRD_MAX = 64 << 20, SPARE_MIB = 192, MIB = 1 << 20 };
 
 /* An ordinary user has root's ids only as /etc/subuid lends them: make and remove such files in a user namespace. */
-static int run_as_root(const char *const *words, int64_t deadline_ms, struct buf *out, struct fail *f)
+static int vmimage_run_as_root(const char *const *words, int64_t deadline_ms, struct buf *out, struct fail *f)
 {
 	const char *argv[24] = { "unshare", "--map-root-user", "--map-auto", "--" };
 	size_t n = geteuid() == 0 ? 0 : 4;
@@ -31,9 +31,9 @@ static int run_as_root(const char *const *words, int64_t deadline_ms, struct buf
 	return spawn_run(&(struct spawn){ .argv = argv }, deadline_ms, out, f);
 }
 
-#define RUN(deadline, f, ...) run_as_root((const char *const[]){ __VA_ARGS__, NULL }, deadline, NULL, f)
+#define RUN(deadline, f, ...) vmimage_run_as_root((const char *const[]){ __VA_ARGS__, NULL }, deadline, NULL, f)
 
-static int remove_in(int at, const char *name);
+static int vmimage_remove_in(int at, const char *name);
 
 /* The callee closes the folder. */
 static int bootimage_remove_all(int folder)
@@ -49,12 +49,12 @@ static int bootimage_remove_all(int folder)
 	}
 	while (!rc && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			rc = remove_in(dirfd(d), e->d_name);
+			rc = vmimage_remove_in(dirfd(d), e->d_name);
 	closedir(d);
 	return rc;
 }
 
-static int remove_in(int at, const char *name)
+static int vmimage_remove_in(int at, const char *name)
 {
 	int folder, rc;
 
@@ -71,7 +71,7 @@ static int remove_in(int at, const char *name)
 
 int vmimage_remove(const char *path, struct fail *f)
 {
-	int rc = remove_in(AT_FDCWD, path);
+	int rc = vmimage_remove_in(AT_FDCWD, path);
 
 	if (!rc)
 		return 0;
@@ -99,7 +99,7 @@ static void bootimage_describe(const struct image *i, const struct vmkernel *k, 
 		k->release, (long long)st.st_size);
 }
 
-static bool is_built(const char *path, const char *about)
+static bool vmimage_is_built(const char *path, const char *about)
 {
 	char room[VMIMAGE_ROOM];
 	struct buf b;
@@ -140,7 +140,8 @@ static int bootimage_make_disk(const char *root, const char *disk, struct fail *
 	int rc;
 
 	buf_init(&out, 4096);
-	rc = run_as_root((const char *const[]){ "du", "-sk", "--apparent-size", root, NULL }, BUILD_MS, &out, f);
+	rc = vmimage_run_as_root((const char *const[]){ "du", "-sk", "--apparent-size", root, NULL }, BUILD_MS, &out,
+		f);
 	kib = rc ? 0 : strtoll(buf_text(&out), NULL, 10);
 	buf_release(&out);
 	if (rc)
@@ -150,7 +151,7 @@ static int bootimage_make_disk(const char *root, const char *disk, struct fail *
 		"lazy_itable_init=1,lazy_journal_init=1,root_owner=0:0", "-d", root, disk, size);
 }
 
-static int make_initrd(const struct vmkernel *k, const char *path, struct fail *f)
+static int vmimage_make_initrd(const struct vmkernel *k, const char *path, struct fail *f)
 {
 	static const char *const modules[] = { "virtio_pci", "virtio_blk", "virtio_net", "crc32c_generic", "ext4",
 		NULL };
@@ -168,7 +169,8 @@ static int make_initrd(const struct vmkernel *k, const char *path, struct fail *
 	return rc;
 }
 
-static int build_in(const struct image *i, const struct vmkernel *k, const char *about, const char *to, struct fail *f)
+static int vmimage_build_in(const struct image *i, const struct vmkernel *k, const char *about, const char *to,
+	struct fail *f)
 {
 	char root[VMIMAGE_ROOM], path[VMIMAGE_ROOM];
 	int rc;
@@ -191,7 +193,7 @@ static int build_in(const struct image *i, const struct vmkernel *k, const char 
 		rc = fail_errno(f, -errno, errno, "cannot let the user of QEMU read '%s'", path);
 	vmimage_at(path, to, "initrd");
 	if (!rc)
-		rc = make_initrd(k, path, f);
+		rc = vmimage_make_initrd(k, path, f);
 	vmimage_at(path, to, "about");
 	if (!rc && file_replace(path, about, strlen(about), 0644) != 0)
 		rc = fail_errno(f, -EIO, errno, "cannot write '%s'", path);
@@ -207,7 +209,7 @@ static int bootimage_build(const struct image *i, const struct vmkernel *k, stru
 	snprintf(fresh, sizeof fresh, "%s.new", out->path);
 	rc = vmimage_remove(fresh, f);
 	if (!rc)
-		rc = build_in(i, k, out->about, fresh, f);
+		rc = vmimage_build_in(i, k, out->about, fresh, f);
 	if (!rc)
 		rc = vmimage_remove(out->path, f);
 	if (!rc && rename(fresh, out->path) != 0)
@@ -234,7 +236,7 @@ int vmimage_make(const char *images, const char *name, struct vmimage *out, stru
 	snprintf(made.name, sizeof made.name, "%s", name ? name : IMAGE_DEFAULT);
 	bootimage_describe(&i, &k, made.about, sizeof made.about);
 	snprintf(room, sizeof room, "%s.lock", made.path);
-	if (is_built(made.path, made.about)) {
+	if (vmimage_is_built(made.path, made.about)) {
 		*out = made;
 		return 0;
 	}
@@ -245,7 +247,7 @@ int vmimage_make(const char *images, const char *name, struct vmimage *out, stru
 			close(lock);
 		return rc;
 	}
-	if (!is_built(made.path, made.about))
+	if (!vmimage_is_built(made.path, made.about))
 		rc = bootimage_build(&i, &k, &made, f);
 	close(lock);
 	if (!rc)

@@ -63,7 +63,7 @@ static bool freeze_says(const char *path, const char *text)
 	return same;
 }
 
-static bool is_there(const struct freezer *z)
+static bool vmfreeze_is_there(const struct freezer *z)
 {
 	char room[VMIMAGE_ROOM];
 
@@ -99,7 +99,7 @@ static int freeze_lay_out(const struct freezer *z, struct fail *f)
 }
 
 /* Waits until the guest reports that only its identity is missing. */
-static int wait_settled(const struct freezer *z, pid_t pid, struct fail *f)
+static int vmfreeze_wait_settled(const struct freezer *z, pid_t pid, struct fail *f)
 {
 	int64_t end = clock_ms() + BOOT_MS;
 	char run[VMIMAGE_ROOM];
@@ -160,7 +160,7 @@ static int boot_and_freeze(const struct freezer *z, int state, struct fail *f)
 	vmimage_at(run, z->fresh, "run");
 	rc = vmlaunch(&v, &pid, f);
 	if (!rc)
-		rc = wait_settled(z, pid, f);
+		rc = vmfreeze_wait_settled(z, pid, f);
 	if (!rc)
 		rc = qmp_open(&q, run, "qmp", pid, QMP_MS, f);
 	if (!rc) {
@@ -233,7 +233,7 @@ static int freeze_lock(const struct freezer *z, int how, struct fail *f)
 	return fd;
 }
 
-static bool failed_lately(const char *path, const char *about)
+static bool vmfreeze_failed_lately(const char *path, const char *about)
 {
 	struct stat st;
 
@@ -254,8 +254,8 @@ int vmfreeze_make(const struct driver_setup *s, const struct vmimage *i, const s
 	if (fd < 0)
 		return fd;
 	snprintf(failed, sizeof failed, "%s.failed", z.path);
-	if (!is_there(&z)) {
-		rc = failed_lately(failed, z.about)
+	if (!vmfreeze_is_there(&z)) {
+		rc = vmfreeze_failed_lately(failed, z.about)
 			? fail_set(f, -EAGAIN, "freezing a guest failed here less than an hour ago")
 			: freeze_guest(&z, f);
 		if (rc && rc != -EAGAIN) {

@@ -191,7 +191,7 @@ static int guest_at(char room[PATH_MAX], const char *root, const char *path, str
 	return rc ? fail_errno(f, rc, -rc, "cannot make the folder of '%s'", room) : 0;
 }
 
-static int put_link(const char *root, const char *path, const char *to, struct fail *f)
+static int vmguest_put_link(const char *root, const char *path, const char *to, struct fail *f)
 {
 	char room[PATH_MAX];
 	int rc = guest_at(room, root, path, f);
@@ -226,10 +226,10 @@ int vmguest_install(const char *root, struct fail *f)
 	for (size_t i = 0; !rc && i < sizeof files / sizeof *files; i++)
 		rc = guest_put_file(root, files[i].path, files[i].text, files[i].mode, f);
 	for (size_t i = 0; !rc && i < sizeof links / sizeof *links; i++)
-		rc = put_link(root, links[i].path, links[i].to, f);
+		rc = vmguest_put_link(root, links[i].path, links[i].to, f);
 	for (size_t i = 0; !rc && i < sizeof masked / sizeof *masked; i++) {
 		snprintf(path, sizeof path, "etc/systemd/system/%s", masked[i]);
-		rc = put_link(root, path, "/dev/null", f);
+		rc = vmguest_put_link(root, path, "/dev/null", f);
 	}
 	return rc;
 }

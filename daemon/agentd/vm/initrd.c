@@ -34,7 +34,7 @@ static bool initrd_better(const char *release, const char *than)
 	return !*than || (cloud != than_cloud ? cloud : strverscmp(release, than) > 0);
 }
 
-static void look_in(const char *root, struct vmkernel *best)
+static void vminitrd_look_in(const char *root, struct vmkernel *best)
 {
 	struct vmkernel k;
 	char boot[VMIMAGE_PATH], dep[VMIMAGE_PATH + 16];
@@ -65,11 +65,11 @@ int vmimage_kernel(const char *root, const char *images, struct vmkernel *out, s
 	char room[VMIMAGE_ROOM];
 
 	if (root)
-		look_in(root, &best);
+		vminitrd_look_in(root, &best);
 	if (!*best.release)
-		look_in(vmimage_at(room, images, "kernel"), &best);
+		vminitrd_look_in(vmimage_at(room, images, "kernel"), &best);
 	if (!*best.release)
-		look_in("", &best);
+		vminitrd_look_in("", &best);
 	if (!*best.release)
 		return fail_set(f, -ENOTSUP,
 			"no kernel for guests that this user can read: apt-get install "
@@ -85,14 +85,14 @@ struct order {
 	size_t count;
 };
 
-static const char *base_name(const char *path)
+static const char *vminitrd_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-static int add_module(struct order *o, const char *path, size_t len, struct fail *f)
+static int vminitrd_add_module(struct order *o, const char *path, size_t len, struct fail *f)
 {
 	for (size_t i = 0; i < o->count; i++)
 		if (strlen(o->path[i]) == len && memcmp(o->path[i], path, len) == 0)
@@ -116,14 +116,14 @@ static int initrd_add_line(struct order *o, const char *line, size_t len, struct
 		while (word > colon + 1 && word[-1] != ' ')
 			word--;
 		if (word < end)
-			rc = add_module(o, word, (size_t)(end - word), f);
+			rc = vminitrd_add_module(o, word, (size_t)(end - word), f);
 		end = word > colon + 1 ? word - 1 : word;
 	}
-	return rc ? rc : add_module(o, line, (size_t)(colon - line), f);
+	return rc ? rc : vminitrd_add_module(o, line, (size_t)(colon - line), f);
 }
 
 /* Is the line about module name, with any compression? A module that no line names is built into the kernel. */
-static bool line_is(const char *line, size_t len, const char *name)
+static bool vminitrd_line_is(const char *line, size_t len, const char *name)
 {
 	const char *colon = memchr(line, ':', len), *slash = colon;
 
@@ -133,7 +133,7 @@ static bool line_is(const char *line, size_t len, const char *name)
 		strncmp(slash + strlen(name), ".ko", 3) == 0;
 }
 
-static int order_modules(const struct vmkernel *k, const char *const *modules, struct order *o, struct fail *f)
+static int vminitrd_order_modules(const struct vmkernel *k, const char *const *modules, struct order *o, struct fail *f)
 {
 	char path[VMIMAGE_PATH + 16];
 	struct buf dep;
@@ -147,7 +147,7 @@ static int order_modules(const struct vmkernel *k, const char *const *modules, s
 	for (size_t i = 0; !rc && modules[i]; i++)
 		for (const char *line = buf_text(&dep), *next; !rc && *line; line = *next ? next + 1 : next) {
 			next = strchrnul(line, '\n');
-			if (line_is(line, (size_t)(next - line), modules[i])) {
+			if (vminitrd_line_is(line, (size_t)(next - line), modules[i])) {
 				rc = initrd_add_line(o, line, (size_t)(next - line), f);
 				break;
 			}
@@ -159,7 +159,7 @@ static int order_modules(const struct vmkernel *k, const char *const *modules, s
 /* ---- Initrd ------------------------------------------------------------------------------- */
 
 /* A program that needs a loader would not start without one: 64-bit ELF with a segment of type "interpreter". */
-static bool is_static(const struct buf *program)
+static bool vminitrd_is_static(const struct buf *program)
 {
 	enum { HEAD = 64, PART = 56, AT_CLASS = 4, AT_PARTS = 32, AT_COUNT = 56, INTERPRETER = 3 };
 	uint64_t parts;
@@ -181,7 +181,7 @@ static bool is_static(const struct buf *program)
 	return true;
 }
 
-static int put_busybox(struct buf *out, struct fail *f)
+static int vminitrd_put_busybox(struct buf *out, struct fail *f)
 {
 	char path[VMIMAGE_PATH];
 	struct buf program;
@@ -193,7 +193,7 @@ static int put_busybox(struct buf *out, struct fail *f)
 	rc = buf_read_file(&program, path);
 	if (rc)
 		rc = fail_errno(f, rc, -rc, "cannot read '%s'", path);
-	else if (!is_static(&program))
+	else if (!vminitrd_is_static(&program))
 		rc = fail_set(f, -ENOTSUP, "'%s' is not the static one: apt-get install busybox-static", path);
 	else
 		rc = vmarchive_cpio(out, "bin/busybox", S_IFREG | 0755, program.data, program.len);
@@ -201,14 +201,15 @@ static int put_busybox(struct buf *out, struct fail *f)
 	return rc;
 }
 
-static int put_module(const struct vmkernel *k, const char *path, struct buf *out, struct buf *init, struct fail *f)
+static int vminitrd_put_module(const struct vmkernel *k, const char *path, struct buf *out, struct buf *init,
+	struct fail *f)
 {
 	char from[VMIMAGE_PATH + MODULE_NAME], to[MODULE_NAME + 8];
 	struct buf data;
 	int rc;
 
 	snprintf(from, sizeof from, "%s/%s", k->modules, path);
-	snprintf(to, sizeof to, "m/%s", base_name(path));
+	snprintf(to, sizeof to, "m/%s", vminitrd_base_name(path));
 	buf_init(&data, MODULE_MAX);
 	rc = buf_read_file(&data, from);
 	if (rc)
@@ -227,7 +228,7 @@ int vmimage_initrd(const struct vmkernel *k, const char *const *modules, const c
 	static const char *const folders[] = { "bin", "proc", "sys", "dev", "m", "new" };
 	struct order order = { .count = 0 };
 	struct buf init;
-	int rc = order_modules(k, modules, &order, f);
+	int rc = vminitrd_order_modules(k, modules, &order, f);
 
 	buf_init(&init, MODULE_MAX);
 	if (!rc)
@@ -235,9 +236,9 @@ int vmimage_initrd(const struct vmkernel *k, const char *const *modules, const c
 	for (size_t i = 0; !rc && i < sizeof folders / sizeof *folders; i++)
 		rc = vmarchive_cpio(out, folders[i], S_IFDIR | 0755, NULL, 0);
 	if (!rc)
-		rc = put_busybox(out, f);
+		rc = vminitrd_put_busybox(out, f);
 	for (size_t i = 0; !rc && i < order.count; i++)
-		rc = put_module(k, order.path[i], out, &init, f);
+		rc = vminitrd_put_module(k, order.path[i], out, &init, f);
 	if (!rc)
 		rc = buf_adds(&init, script);
 	if (!rc)

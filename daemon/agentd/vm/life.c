@@ -35,7 +35,7 @@ void vmlife_note(const struct node_spec *n, const char *text)
 }
 
 /* Removes its port in the hub where it was started: a node found by its process alone has no tenant in its spec. */
-static int leave_network(const struct vmnode *v, struct fail *f)
+static int vmlife_leave_network(const struct vmnode *v, struct fail *f)
 {
 	struct node_spec then = *v->n;
 	char tenant[256];
@@ -62,7 +62,7 @@ int vmlife_halt(const struct vmnode *v, int64_t grace_ms, struct fail *f)
 	}
 	rc = vmproc_end(v->name, grace_ms, f);
 	if (!rc && v->hub)
-		rc = leave_network(v, f);
+		rc = vmlife_leave_network(v, f);
 	if (!rc && v->hub)
 		rc = cgroup_kill(v->n, CGROUP_ALL, KILL_MS, f);
 	if (!rc && v->hub)

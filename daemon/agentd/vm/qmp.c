@@ -24,7 +24,7 @@ void qmp_close(struct qmp *q)
 }
 
 /* Its next message that is no event. */
-static int next_said(struct qmp *q, int64_t end, json_t **said, struct fail *f)
+static int qmp_next_said(struct qmp *q, int64_t end, json_t **said, struct fail *f)
 {
 	for (;;) {
 		int64_t left = end - clock_ms();
@@ -73,7 +73,7 @@ static int qmp_ask(struct qmp *q, const char *command, json_t *arguments, int fd
 		rc = vmwire_send(&q->wire, line.data, line.len, deadline_ms, f);
 	buf_release(&line);
 	if (!rc)
-		rc = next_said(q, end, &said, f);
+		rc = qmp_next_said(q, end, &said, f);
 	if (rc)
 		return rc;
 	value = json_object_get(said, "return");
@@ -125,11 +125,11 @@ int qmp_until(struct qmp *q, const char *query, const char *key, const char *con
 }
 
 /* The greeting, then the handshake. */
-static int sign_in(struct qmp *q, int64_t deadline_ms, struct fail *f)
+static int qmp_sign_in(struct qmp *q, int64_t deadline_ms, struct fail *f)
 {
 	int64_t end = clock_ms() + deadline_ms;
 	json_t *said;
-	int rc = next_said(q, end, &said, f);
+	int rc = qmp_next_said(q, end, &said, f);
 
 	if (rc)
 		return rc;
@@ -141,7 +141,7 @@ static int sign_in(struct qmp *q, int64_t deadline_ms, struct fail *f)
 
 static int qmp_begin(struct qmp **out, struct qmp *q, int64_t deadline_ms, struct fail *f)
 {
-	int rc = sign_in(q, deadline_ms, f);
+	int rc = qmp_sign_in(q, deadline_ms, f);
 
 	if (rc)
 		qmp_close(q);

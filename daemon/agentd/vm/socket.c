@@ -33,7 +33,7 @@ void vmwire_close(struct vmwire *w)
 }
 
 /* Connects through the folder's descriptor: a socket's address holds only 108 characters. */
-static int connect_in(int folder, const char *name, pid_t pid)
+static int vmwire_connect_in(int folder, const char *name, pid_t pid)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	struct ucred peer;
@@ -75,7 +75,7 @@ int vmwire_open(struct vmwire *w, const char *folder, const char *name, pid_t pi
 	if (at < 0)
 		return fail_errno(f, -errno, errno, "cannot open '%s'", folder);
 	for (;;) {
-		fd = connect_in(at, name, pid);
+		fd = vmwire_connect_in(at, name, pid);
 		if (fd >= 0 || (fd != -ENOENT && fd != -ECONNREFUSED && fd != -EAGAIN))
 			break;
 		if (pid && socket_ended(pid)) {

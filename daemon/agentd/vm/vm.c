@@ -94,7 +94,7 @@ static int vm_make_disk(const struct vmnode *v, const struct vmaccel *accel, str
 	return rc ? rc : vmnode_put(v, VMNODE_MADE, clone ? "clone\n" : "cold\n", f);
 }
 
-static int put_user(const struct node_spec *n, struct fail *f)
+static int driver_vm_put_user(const struct node_spec *n, struct fail *f)
 {
 	char path[VMIMAGE_ROOM];
 	int rc, fd;
@@ -120,7 +120,7 @@ static int vm_create(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = hostkey_make(n->dir, f);
 	if (!rc)
-		rc = put_user(n, f);
+		rc = driver_vm_put_user(n, f);
 	if (!rc)
 		rc = vmnode_folder(v.dir, v.uid, f);
 	if (!rc && !vmnode_has(&v, VMNODE_MADE))

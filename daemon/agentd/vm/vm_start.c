@@ -21,7 +21,8 @@ enum { QMP_MS = 15000, LOAD_MS = 60000, CLONE_MS = 60000, APPLY_MS = 15000, TELL
 
 /* ---- Commands to the guest ------------------------------------------------------------------ */
 
-static int wait_done(struct vmwire *w, const char *word, int64_t serial, bool clock, int64_t end, struct fail *f)
+static int vm_start_wait_done(struct vmwire *w, const char *word, int64_t serial, bool clock, int64_t end,
+	struct fail *f)
 {
 	char said[64], ask[128];
 	const char *line;
@@ -65,7 +66,7 @@ int driver_vm_tell(const struct vmnode *v, pid_t pid, const char *word, int64_t 
 	rc = vmwire_open(&w, run, "ctl", pid, deadline_ms, f);
 	if (rc)
 		return rc;
-	rc = wait_done(&w, word, serial, clock, end, f);
+	rc = vm_start_wait_done(&w, word, serial, clock, end, f);
 	vmwire_close(&w);
 	return rc;
 }
@@ -199,7 +200,7 @@ static int vm_start_unfreeze(const struct vmnode *v, struct started *s, struct f
 	return rc;
 }
 
-static int clone_it(const struct vmnode *v, struct fail *f)
+static int vm_start_clone_it(const struct vmnode *v, struct fail *f)
 {
 	char path[VMIMAGE_ROOM];
 	struct started s;
@@ -223,7 +224,7 @@ static int clone_it(const struct vmnode *v, struct fail *f)
 }
 
 /* Makes a disk from the image, whatever was tried before. */
-static int make_cold(const struct vmnode *v, struct fail *f)
+static int vm_start_make_cold(const struct vmnode *v, struct fail *f)
 {
 	struct vmimage i;
 	int rc = vmimage_make(v->n->setup->images, v->n->image, &i, f);
@@ -241,10 +242,10 @@ static int vm_start_first_boot(const struct vmnode *v, struct fail *f)
 	int rc = 0;
 
 	if (vmnode_says(v, VMNODE_MADE, "clone\n")) {
-		if (clone_it(v, &why) == 0)
+		if (vm_start_clone_it(v, &why) == 0)
 			return vmnode_put(v, VMNODE_BOOTED, "clone\n", f);
 		vmlife_note(v->n, why.text);
-		rc = make_cold(v, f);
+		rc = vm_start_make_cold(v, f);
 	}
 	if (!rc)
 		rc = vmnode_disk(v->dir, "base.ext4", "raw", v->disk, v->uid, f);
