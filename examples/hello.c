@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hello: one command on one host, as `ssh host command` does it.
+ * hello: runs a command on one host, like `ssh host command`.
  *
  *     cc hello.c $(pkg-config --cflags --libs libpssh) -o hello
  *     ./hello n1 'echo it works'
  *
- * Ends with the command's exit status, or 255 where there is none.
+ * Exits with the command's exit status, or 255 if it has none.
  */
 #include <pssh.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a person's ssh would use. The library reads nothing of it unless it is told to. */
+/* Settings of the user's ssh. The library reads none of them unless told to. */
 static int like_ssh(struct pssh *p)
 {
 	static const char *const keys[] = { "id_ed25519", "id_ecdsa", "id_rsa" };
@@ -21,7 +21,7 @@ static int like_ssh(struct pssh *p)
 
 	if (!home)
 		return 0;
-	/* Before the first pssh_host(): hosts take their settings from it when they are made. */
+	/* Read it before the first pssh_host(): a host takes its settings when it is made. */
 	snprintf(path, sizeof path, "%s/.ssh/config", home);
 	rc = pssh_read_config(p, path);
 	if (rc != 0 && rc != PSSH_ENOENT)
@@ -30,7 +30,7 @@ static int like_ssh(struct pssh *p)
 	rc = pssh_add_known_hosts(p, path);
 	for (size_t i = 0; rc == 0 && i < sizeof keys / sizeof *keys; i++) {
 		snprintf(path, sizeof path, "%s/.ssh/%s", home, keys[i]);
-		rc = pssh_add_identity(p, path); /* one that is not there is passed over */
+		rc = pssh_add_identity(p, path); /* skips a file that does not exist */
 	}
 	return rc ? rc : pssh_set_agent(p, getenv("SSH_AUTH_SOCK"));
 }
@@ -48,13 +48,13 @@ static int start(struct pssh *p, const char *name, const char *command)
 	return rc ? rc : pssh_task_start(task);
 }
 
-/* Until the task is done. The exit status; 255: the command has none. */
+/* Prints events until the task is done. Returns the exit status; 255: the command has none. */
 static int follow(struct pssh *p, const char *name)
 {
 	const struct pssh_event *ev;
 	int status = 255, rc;
 
-	/* 0 means that nothing happened: here, that a signal was caught and the program goes on. */
+	/* 0 means no event; here only after a signal, which this program ignores. */
 	while ((rc = pssh_wait(p, &ev, -1)) >= 0) {
 		if (rc == 0)
 			continue;
@@ -69,7 +69,7 @@ static int follow(struct pssh *p, const char *name)
 			status = ev->status;
 			break;
 		case PSSH_EV_SIGNAL:
-			fprintf(stderr, "hello: the command was ended by SIG%s\n", ev->text);
+			fprintf(stderr, "hello: SIG%s ended the command\n", ev->text);
 			break;
 		case PSSH_EV_ERROR:
 			fprintf(stderr, "hello: %s: %s\n", name, ev->text);

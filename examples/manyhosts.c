@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * manyhosts: one command on many hosts, so many at a time, each line with its host's name.
+ * manyhosts: runs a command on many hosts, a few at a time, and puts the host's name before each line.
  *
  *     cc manyhosts.c $(pkg-config --cflags --libs libpssh) -o manyhosts
  *     ./manyhosts 'n[1-64]!n7' 16 uptime
  *
- * Ends with 0 where the command succeeded everywhere, 1 where it did not, 2 where it was not run.
+ * Exits with 0 if the command succeeded everywhere, 1 if it failed on a host, 2 if it did not run.
  */
 #include <pssh.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ static void interrupt(int sig)
 	interrupts++;
 }
 
-/* One event holds whole lines, one or more; only a stream's last may lack its end. */
+/* An event holds one or more whole lines; only the last line of a stream may lack its newline. */
 static void label(FILE *to, const struct pssh_event *ev)
 {
 	const char *at = ev->data, *end = at + ev->len;
@@ -43,7 +43,7 @@ static int start(struct pssh *p, const struct pssh_list *names, const char *comm
 	struct pssh_host *host;
 	int rc;
 
-	/* The keys and known hosts that this names are used; see hello.c for ssh's defaults and the agent. */
+	/* Uses the keys and known hosts that this file names; hello.c adds ssh's defaults and the agent. */
 	snprintf(path, sizeof path, "%s/.ssh/config", getenv("HOME") ? getenv("HOME") : "");
 	rc = pssh_read_config(p, path);
 	if (rc == 0 || rc == PSSH_ENOENT)
@@ -56,14 +56,14 @@ static int start(struct pssh *p, const struct pssh_list *names, const char *comm
 	return rc ? rc : pssh_task_start(*task);
 }
 
-/* Shows what comes until all are at their end; whose command did not succeed goes into `failed`. */
+/* Shows events until all hosts have ended, and adds the hosts that failed to `failed`. */
 static int follow(struct pssh *p, struct pssh_task *task, struct pssh_list *failed)
 {
 	const struct pssh_event *ev = NULL;
 	int seen = 0, rc;
 
 	while ((rc = pssh_wait(p, &ev, 1000)) >= 0) {
-		if (interrupts > seen) { /* the first one asks the processes to end, the next does not wait */
+		if (interrupts > seen) { /* the first Ctrl-C asks the processes to end, the second stops at once */
 			rc = seen++ == 0 ? pssh_task_cancel(task, "TERM", 5000) : pssh_task_stop(task);
 			if (rc != 0)
 				return rc;
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 	}
 	sigaction(SIGINT, &sa, NULL);
 	if (pssh_new(&p) != 0 || pssh_list_new(&names) != 0 || pssh_list_new(&failed) != 0) {
-		fprintf(stderr, "manyhosts: cannot begin\n");
+		fprintf(stderr, "manyhosts: out of memory or descriptors\n");
 	} else if (pssh_list_add(names, argv[1]) != 0) {
 		fprintf(stderr, "manyhosts: %s\n", pssh_list_error(names));
 	} else if (pssh_set_window(p, (unsigned)fanout, (unsigned)fanout) != 0 ||

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ownloop: a fleet inside a loop that has other things to wait for: here standard input, whose
- * lines are commands to run, and a clock that ticks.
+ * ownloop: a fleet inside a loop that waits for other things too: standard input, whose lines are
+ * commands to run, and a timer.
  *
  *     cc ownloop.c $(pkg-config --cflags --libs libpssh) -o ownloop
  *     printf 'sleep 2\nhostname\n' | ./ownloop n1 n2
  *
- * The connections stay: the second line costs no second key exchange.
+ * The connections stay open: the second line needs no second key exchange.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ static int run(struct pssh *p, char **names, const char *command)
 	struct pssh_host *host;
 	int rc = pssh_exec(p, command, &task);
 
-	/* The same name gives the same host, with the connection that it has by now. */
+	/* The same name gives the same host, with its open connection. */
 	for (; rc == 0 && *names; names++)
 		if ((rc = pssh_host(p, *names, &host)) == 0)
 			rc = pssh_task_add(task, host);
@@ -47,12 +47,12 @@ static void show(const struct pssh_event *ev)
 		printf("%s: %s\n", name, ev->text);
 	else if (ev->type == PSSH_EV_DONE) {
 		running--;
-		pssh_task_free(ev->task); /* the last use of ev: it is gone with the next call */
+		pssh_task_free(ev->task); /* use ev before: this call makes it invalid */
 	}
 	fflush(stdout);
 }
 
-/* What has come on standard input; each whole line is run. 1: go on, 0: the end, or a code. */
+/* Reads standard input and runs each complete line. 1: go on, 0: end of input, or a code. */
 static int read_commands(struct pssh *p, char **names)
 {
 	static char line[4096];
@@ -84,7 +84,7 @@ static int loop(struct pssh *p, int tick, char **names)
 	int rc;
 
 	for (;;) {
-		/* Whatever woke us, and whatever we did since: first all that the fleet has to say. */
+		/* Always handle all events of the fleet before sleeping: other calls may have caused some. */
 		while ((rc = pssh_next(p, &ev)) > 0)
 			show(ev);
 		if (rc < 0 || (fds[0].fd < 0 && running == 0))
@@ -96,7 +96,7 @@ static int loop(struct pssh *p, int tick, char **names)
 		if (fds[0].revents && (rc = read_commands(p, names)) <= 0) {
 			if (rc < 0)
 				return rc;
-			fds[0].fd = -1; /* poll() passes over it from now on */
+			fds[0].fd = -1; /* poll() ignores it from now on */
 		}
 	}
 }

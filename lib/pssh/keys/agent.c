@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request at a time is on its way: the agent of older OpenSSH takes one message out of each
- * read(), so a second that came with the first would lie there until a third did. It costs little,
- * as the signing takes longer than the way. Whatever changes does so in agent_ready() or
- * agent_due(), so that the owner of the loop sees it.
+ * Sends one request at a time: the agent of older OpenSSH takes one message from each read(), so a
+ * second message in the same read would wait until a third came. This costs little, as signing takes
+ * longer than the round trip. The state only changes in agent_ready() and agent_due(), so that the
+ * owner of the loop sees every change.
  */
 #include "pssh/keys/agent.h"
 
@@ -35,10 +35,10 @@ struct agent {
 	struct loop_timer timer;
 	struct sockaddr_un addr;
 	int fd;                       /* -1: not connected */
-	bool connecting;              /* the agent's backlog is full: try again at the timer */
-	int64_t deadline;             /* of connecting, or of the answer */
+	bool connecting;              /* the agent's backlog is full: the timer tries again */
+	int64_t deadline;             /* for connecting, or for the answer */
 	int list_ms, sign_ms;
-	struct fail down;             /* code set: the connection is of no use, tell all at the timer */
+	struct fail down;             /* code set: the connection failed, and the timer tells all requests */
 	enum agent_state state;
 	char error[256];
 	struct agent_identity *ids;
@@ -47,7 +47,7 @@ struct agent {
 	struct buf out, in;
 	size_t sent;
 	struct list waiting, done;
-	struct agent_sign_request *current;  /* NULL: nothing, or what was abandoned meanwhile */
+	struct agent_sign_request *current;  /* the request that was sent; NULL: none, or its owner abandoned it */
 };
 
 static void agent_finish(struct agent *a, struct agent_sign_request *req, int rc, const char *text)
@@ -77,7 +77,7 @@ static void hang_up(struct agent *a)
 	buf_release(&a->in);
 }
 
-/* The end of this connection: all that waits for it fails. The next request makes a new one. */
+/* Closes the connection and fails all that waits for it. The next request connects again. */
 static void fail_all(struct agent *a, int code, const char *what, const char *why_not)
 {
 	struct list *pos, *tmp;
@@ -96,7 +96,7 @@ static void fail_all(struct agent *a, int code, const char *what, const char *wh
 	}
 }
 
-/* Remembers that it is over, to be told when the timer is due, which is at once. */
+/* Closes the connection; the timer, due at once, tells the requests (only it may change the state). */
 static int down_soon(struct agent *a, int why)
 {
 	int rc;
@@ -154,13 +154,13 @@ static void begin_sign(struct agent *a, struct agent_sign_request *req)
 {
 	list_remove(&req->link);
 	a->current = req;
-	a->out = req->message;        /* ours from here on: the request may be abandoned any time */
+	a->out = req->message;        /* the agent owns it from here on, as the request may be abandoned any time */
 	buf_init(&req->message, 0);
 	a->expect = SIGNATURE;
 	a->deadline = clock_ms() + a->sign_ms;
 }
 
-/* The next thing to ask, when nothing is on its way. */
+/* Prepares the next request, if no answer is outstanding. */
 static int agent_begin(struct agent *a)
 {
 	struct list *first = list_first(&a->waiting);
@@ -182,7 +182,7 @@ static int agent_begin(struct agent *a)
 	return agent_await(a, a->deadline);
 }
 
-/* Sends what can be sent, and watches for what must be waited for. 0, or -errno. */
+/* Sends as much as it can without blocking, and watches for the rest. 0 or -errno. */
 static int agent_flush(struct agent *a)
 {
 	while (a->sent < a->out.len) {
@@ -266,7 +266,7 @@ static int take_list(struct agent *a, struct sshwire *w)
 	return rc;
 }
 
-/* A signature inside a string inside the answer; libssh2 wants the inmost. */
+/* The answer holds a string that holds the signature; libssh2 wants only the innermost part. */
 static int take_signature(struct agent *a, struct sshwire *w)
 {
 	struct agent_sign_request *req = a->current;
@@ -286,7 +286,7 @@ static int take_signature(struct agent *a, struct sshwire *w)
 	if (!req)
 		return 0;
 	if (strcmp(algorithm, req->type) != 0) {
-		snprintf(text, sizeof text, "the agent signed by '%.60s' where '%s' was asked for", algorithm,
+		snprintf(text, sizeof text, "the agent signed with '%.60s' instead of '%s'", algorithm,
 			req->type);
 		agent_finish(a, req, PSSH_EALGORITHM, text);
 		return 0;
@@ -324,7 +324,7 @@ static int agent_take(struct agent *a, const void *data, size_t len)
 	sshwire_init(&w, data, len);
 	type = sshwire_u8(&w);
 	if (a->sent < a->out.len)
-		rc = PSSH_EPROTO;  /* an answer before the whole question */
+		rc = PSSH_EPROTO;  /* an answer before the whole request was sent */
 	else if (a->expect != NOTHING && (type == FAILURE || type == SSH2_FAILURE || type == COM_FAILURE))
 		rc = take_refusal(a);
 	else if (a->expect == LIST && type == IDENTITIES_ANSWER)
@@ -336,7 +336,7 @@ static int agent_take(struct agent *a, const void *data, size_t len)
 	return rc;
 }
 
-/* 0: a whole answer was taken; PSSH_EAGAIN: more must come first. */
+/* 0: took one whole answer; PSSH_EAGAIN: more must come first. */
 static int take_next(struct agent *a)
 {
 	struct sshwire w;
@@ -356,7 +356,7 @@ static int take_next(struct agent *a)
 	return rc;
 }
 
-/* At most one piece: the loop comes again where there is more. */
+/* Reads one piece; the loop calls again if there is more. */
 static void agent_receive(struct agent *a)
 {
 	char chunk[CHUNK];
@@ -377,7 +377,7 @@ static void agent_receive(struct agent *a)
 		fail_all(a, rc, rc == PSSH_ENOMEM ? "cannot be heard: out of memory" : "says what no agent says", "");
 }
 
-/* ---- Face ------------------------------------------------------------------------------ */
+/* ---- What the owner calls -------------------------------------------------------------- */
 
 void agent_ready(struct agent *a, uint32_t ready)
 {
@@ -493,7 +493,7 @@ unsigned agent_flags(const char *algorithm)
 		strncmp(algorithm, "rsa-sha2-256", 12) == 0 ? AGENT_RSA_SHA2_256 : 0;
 }
 
-/* What the signature's own algorithm must be. */
+/* The algorithm that the signature must have. */
 static bool expected_type(const uint8_t *blob, size_t len, unsigned flags, char *out, size_t size)
 {
 	if (!sshwire_blob_type(blob, len, out, size))

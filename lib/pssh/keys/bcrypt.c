@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blowfish starts from the first 1042 words of the fraction of pi. They are computed (Machin:
- * pi = 16 atan(1/5) - 4 atan(1/239), some 50 ms) rather than listed: less to read, nothing to
- * mistype, and little beside the work that bcrypt is made to be.
+ * Blowfish starts from the first 1042 words of the fraction of pi. This file computes them (Machin:
+ * pi = 16 atan(1/5) - 4 atan(1/239), some 50 ms) instead of listing them: that is less to read,
+ * cannot be mistyped, and costs little beside bcrypt itself, which is slow on purpose.
  */
 #include "pssh/keys/bcrypt.h"
 
@@ -15,7 +15,7 @@
 
 enum {
 	P_WORDS = 18, S_WORDS = 4 * 256, WORDS = P_WORDS + S_WORDS,
-	FIXED = WORDS + 3,     /* a whole part before, two words for what rounding loses behind */
+	FIXED = WORDS + 3,     /* one word for the whole part, two for what rounding loses */
 	SHA512_SIZE = 64, BLOCK = 32, OUT_MAX = 1024,
 };
 
@@ -98,13 +98,13 @@ static void bcrypt_encipher(const struct blowfish *b, uint32_t *left, uint32_t *
 	*right = l ^ p[16];
 }
 
-/* The words of a hash, round and round. */
+/* The next word of a hash; after the last one comes the first. */
 static uint32_t bcrypt_next_word(const uint32_t *words, unsigned *at)
 {
 	return words[(*at)++ % (SHA512_SIZE / 4)];
 }
 
-/* Mixes key, and salt where there is one, into the state. */
+/* Mixes key, and salt unless it is NULL, into the state. */
 static void bcrypt_expand(struct blowfish *b, const uint32_t *key, const uint32_t *salt)
 {
 	uint32_t l = 0, r = 0;
@@ -157,7 +157,7 @@ static int bcrypt_sha512(const void *data, size_t len, uint8_t *out)
 	return EVP_Digest(data, len, out, NULL, EVP_sha512(), NULL) == 1 ? 0 : PSSH_ENOMEM;
 }
 
-/* The xor of all rounds of the count-th block; salted is the salt with room for the count behind. */
+/* The xor of all rounds of block `count`; salted is the salt with room for the count after it. */
 static int one_block(struct work *w, const uint8_t *pass_hash, uint8_t *salted, size_t salt_len, uint32_t count,
 	unsigned rounds, uint8_t *out)
 {
@@ -201,7 +201,7 @@ int bcrypt_pbkdf(const void *pass, size_t pass_len, const uint8_t *salt, size_t 
 	rc = 0;
 	for (size_t c = 0; !rc && c < stride; c++) {
 		rc = one_block(w, pass_hash, salted, salt_len, (uint32_t)c + 1, rounds, block);
-		/* The blocks are not one behind the other: their bytes are dealt out like cards. */
+		/* Blocks do not follow each other: byte i of a block goes to place c + i * stride. */
 		for (size_t i = 0; !rc && c + i * stride < out_len; i++)
 			out[c + i * stride] = block[i];
 	}

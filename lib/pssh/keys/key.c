@@ -81,7 +81,7 @@ static int key_read_all(int fd, size_t size, const char *path, struct text *out,
 	return 0;
 }
 
-/* In one piece of memory, so that no copy of a secret is left behind; never waits for a pipe. */
+/* Reads into one piece of memory, so that no copy of a secret stays behind; never blocks on a pipe. */
 static int key_read_file(const char *path, struct text *out, struct fail *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -160,22 +160,22 @@ static char *key_beside(const char *path, const char *suffix)
 	return asprintf(&out, "%s%s", path, suffix) < 0 ? NULL : out;
 }
 
-/* When the public part has become known. */
+/* Derives type and auth blob once the public part is known. */
 static int key_settle(struct key *k, struct fail *f)
 {
 	if (!k->file.blob || k->auth)
 		return 0;
 	if (!sshwire_blob_type(k->file.blob, k->file.blob_len, k->type, sizeof k->type))
-		return fail_set(f, PSSH_ESYNTAX, "the public part of the key '%s' makes no sense", k->path);
+		return fail_set(f, PSSH_ESYNTAX, "the public part of the key '%s' is damaged", k->path);
 	if (!k->public_only)
 		return key_blob_for_auth(k->file.blob, k->file.blob_len, &k->auth, &k->auth_len, f);
-	/* Of a kind that cannot be used: it may still be named, it is just never offered. */
+	/* A key of an unsupported type may be named, but nobody offers it. */
 	if (key_blob_for_auth(k->file.blob, k->file.blob_len, &k->auth, &k->auth_len, NULL) == PSSH_ENOMEM)
 		return key_no_memory(f, k->path);
 	return 0;
 }
 
-/* path.pub: a comment, and for an encrypted PEM the public part itself. */
+/* Reads path.pub for the comment and, with an encrypted PEM, for the public part. */
 static int look_beside(struct key *k, struct fail *f)
 {
 	char *path = key_beside(k->path, ".pub"), *comment = NULL;
@@ -289,7 +289,7 @@ int key_parse(const char *text, size_t len, const char *name, struct key **out, 
 	return 0;
 }
 
-/* Nothing at path: perhaps its public part is there, and the rest in an agent or on a token. */
+/* path does not exist: path.pub may, with the private part in an agent or on a token. */
 static int load_public(struct key *k, struct fail *f)
 {
 	char *path = key_beside(k->path, ".pub");
@@ -316,7 +316,7 @@ int key_load(const char *path, struct key **out, struct fail *f)
 		return rc;
 	rc = key_read_file(path, &t, f);
 	if (rc == PSSH_ENOENT) {
-		rc = load_public(k, NULL) == 0 ? 0 : PSSH_ENOENT;  /* f speaks of path itself */
+		rc = load_public(k, NULL) == 0 ? 0 : PSSH_ENOENT;  /* keep f, which is about path itself */
 	} else if (!rc && !t.guarded && keyfile_is_private(t.data, t.len)) {
 		rc = fail_set(f, PSSH_ELOCAL, "the key '%s' can be read by others (mode %04o): chmod 600 '%s'",
 			path, (unsigned)t.mode, path);
@@ -366,7 +366,7 @@ int key_unlock(struct key *k, const char *passphrase, struct fail *f)
 	return rc;
 }
 
-/* ---- What is known --------------------------------------------------------------------- */
+/* ---- Reading a key's parts ------------------------------------------------------------- */
 
 bool key_locked(const struct key *k)
 {
@@ -435,7 +435,7 @@ int key_request_algorithm(const void *data, size_t len, char *out, size_t size)
 	return sshwire_text(&w, out, size) ? 0 : PSSH_EPROTO;
 }
 
-/* The hash that the algorithm asks for; false where it is not one of this type of key. */
+/* The hash that the algorithm needs; false if the algorithm does not fit this type of key. */
 static bool pick_hash(const char *type, char *algorithm, const EVP_MD **md)
 {
 	if (pubkey_is_cert(algorithm))
@@ -474,7 +474,7 @@ static int sign_raw(EVP_PKEY *pkey, const EVP_MD *md, const void *data, size_t l
 	return 0;
 }
 
-/* OpenSSL's two numbers in DER, as SSH's two numbers. */
+/* Turns OpenSSL's two numbers in DER into SSH's two numbers. */
 static int repack_ecdsa(uint8_t **sig, size_t *sig_len)
 {
 	const unsigned char *p = *sig;
@@ -515,14 +515,14 @@ int key_sign(const struct key *k, const char *algorithm, const void *data, size_
 	int rc;
 
 	if (!k->file.pkey)
-		return fail_set(f, PSSH_EPASSPHRASE, k->public_only ? "the private part of the key '%s' is not there" :
+		return fail_set(f, PSSH_EPASSPHRASE, k->public_only ? "the private part of the key '%s' is missing" :
 			"the key '%s' is locked", k->path);
 	if (!algorithm && key_request_algorithm(data, len, name, sizeof name) != 0)
-		return fail_set(f, PSSH_EPROTO, "the request to sign by the key '%s' makes no sense", k->path);
+		return fail_set(f, PSSH_EPROTO, "the request to sign with the key '%s' is damaged", k->path);
 	if (algorithm)
 		snprintf(name, sizeof name, "%s", algorithm);
 	if (!pick_hash(k->type, name, &md))
-		return fail_set(f, PSSH_EALGORITHM, "the key '%s' of type '%s' cannot sign by '%s'", k->path, k->type,
+		return fail_set(f, PSSH_EALGORITHM, "the key '%s' of type '%s' cannot sign with '%s'", k->path, k->type,
 			name);
 	rc = sign_raw(k->file.pkey, md, data, len, &out, &n);
 	if (!rc && strncmp(k->type, "ecdsa-", 6) == 0)

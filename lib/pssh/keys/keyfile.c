@@ -18,7 +18,7 @@
 #define OPENSSH_BEGIN "-----BEGIN OPENSSH PRIVATE KEY-----"
 #define OPENSSH_END "-----END OPENSSH PRIVATE KEY-----"
 
-/* More rounds than this take minutes, and come from a broken file rather than from a person. */
+/* More rounds than this take minutes, and come from a broken file rather than from a person's choice. */
 enum { ROUNDS_MAX = 20000, RSA_BITS_MAX = 16384, BLOB_MAX = 16384, KEY_IV_MAX = 64 };
 
 static const struct curve {
@@ -104,7 +104,7 @@ static bool curve_blob(EVP_PKEY *pkey, struct buf *b)
 	return false;
 }
 
-/* The public part as SSH writes it; PSSH_EUNSUPPORTED for kinds that SSH or we do not know. */
+/* The public part as SSH writes it; PSSH_EUNSUPPORTED for types that SSH or this library does not have. */
 static int public_blob(EVP_PKEY *pkey, uint8_t **blob, size_t *len)
 {
 	struct buf b;
@@ -183,7 +183,7 @@ static EVP_PKEY *read_ecdsa(struct sshwire *w, const struct curve *c)
 
 enum { RSA_N, RSA_E, RSA_D, RSA_IQMP, RSA_P, RSA_Q, RSA_DMP1, RSA_DMQ1, RSA_NUMBERS };
 
-/* n e d iqmp p q, in this order; the two exponents that speed things up are computed. */
+/* Reads n e d iqmp p q, in this order, and computes the two exponents that make RSA faster. */
 static bool rsa_numbers(struct sshwire *w, BIGNUM *bn[RSA_NUMBERS])
 {
 	BN_CTX *ctx = BN_CTX_new();
@@ -255,7 +255,7 @@ static bool known_type(const char *type)
 	return strcmp(type, "ssh-ed25519") == 0 || strcmp(type, "ssh-rsa") == 0 || curve_of(type);
 }
 
-/* What was decrypted: two equal words, the key, its comment, and 1 2 3 … up to a whole block. */
+/* Reads the decrypted part: two equal words, the key, its comment, and 1 2 3 … up to a whole block. */
 static int read_private(const uint8_t *data, size_t len, const char *name, struct keyfile *out, struct fail *f)
 {
 	struct sshwire w;
@@ -273,7 +273,7 @@ static int read_private(const uint8_t *data, size_t len, const char *name, struc
 		curve_of(type) ? read_ecdsa(&w, curve_of(type)) : NULL;
 	comment = sshwire_string(&w, &comment_len);
 	if (!out->pkey || w.bad)
-		return keyfile_broken(f, name, "its private part makes no sense");
+		return keyfile_broken(f, name, "its private part is damaged");
 	for (uint8_t i = 1; w.left; i++)
 		if (sshwire_u8(&w) != i)
 			return keyfile_broken(f, name, "its private part is padded wrongly");
@@ -310,7 +310,7 @@ static int keyfile_decrypt(const struct sealed *s, const char *passphrase, uint8
 	return rc;
 }
 
-/* Looks at everything that lies open. */
+/* Reads everything that is not encrypted. */
 static int read_sealed(struct sshwire *w, const char *name, struct sealed *s, struct fail *f)
 {
 	char cipher[64], kdf[32];
@@ -322,7 +322,7 @@ static int read_sealed(struct sshwire *w, const char *name, struct sealed *s, st
 	p = sshwire_bytes(w, sizeof "openssh-key-v1");
 	if (!p || memcmp(p, "openssh-key-v1", sizeof "openssh-key-v1") != 0 ||
 	    !sshwire_text(w, cipher, sizeof cipher) || !sshwire_text(w, kdf, sizeof kdf))
-		return keyfile_broken(f, name, "its beginning is not that of an OpenSSH key");
+		return keyfile_broken(f, name, "it does not begin like an OpenSSH key");
 	p = sshwire_string(w, &n);
 	sshwire_init(&options, p, n);
 	if (sshwire_u32(w) != 1)
@@ -343,7 +343,7 @@ static int read_sealed(struct sshwire *w, const char *name, struct sealed *s, st
 	s->rounds = sshwire_u32(&options);
 	s->tag = s->cipher->tag ? sshwire_bytes(w, s->cipher->tag) : NULL;
 	if (w->bad || options.bad || !s->salt_len || !s->rounds || !s->len || s->len % s->cipher->block)
-		return keyfile_broken(f, name, "its encryption makes no sense");
+		return keyfile_broken(f, name, "its encryption parameters are damaged");
 	if (s->rounds > ROUNDS_MAX)
 		return fail_set(f, PSSH_EUNSUPPORTED, "the key '%s' asks for %u rounds of bcrypt, more than %d",
 			name, s->rounds, ROUNDS_MAX);
@@ -355,7 +355,7 @@ static int copy_blob(const struct sealed *s, const char *name, struct keyfile *o
 	char type[WIRE_TYPE_MAX];
 
 	if (!sshwire_blob_type(s->blob, s->blob_len, type, sizeof type))
-		return keyfile_broken(f, name, "its public part makes no sense");
+		return keyfile_broken(f, name, "its public part is damaged");
 	if (!known_type(type))
 		return refuse_type(f, name, type);
 	out->blob = malloc(s->blob_len);
@@ -509,7 +509,7 @@ int keyfile_read(const char *text, size_t len, const char *name, const char *pas
 			"-O private-openssh -o NEW-FILE", name, name);
 	else
 		rc = fail_set(f, PSSH_ESYNTAX, "the file '%s' holds no private key", name);
-	ERR_clear_error();  /* the queue is the thread's: leave nothing of ours for others to find */
+	ERR_clear_error();  /* OpenSSL's error queue belongs to the thread, so leave no error of ours in it */
 	if (rc) {
 		keyfile_release(&kf);
 		return rc;

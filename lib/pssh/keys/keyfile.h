@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats in which keys lie in files: text in, a key that OpenSSL can sign with out. */
+/* The file formats of keys: reads text and returns a key that OpenSSL can sign with. */
 #ifndef PSSH_KEYS_KEYFILE_H
 #define PSSH_KEYS_KEYFILE_H
 
@@ -14,15 +14,15 @@ struct keyfile {
 	EVP_PKEY *pkey;     /* NULL while locked */
 	uint8_t *blob;      /* the public part; NULL while not known */
 	size_t blob_len;
-	char *comment;      /* NULL: not known, or none */
+	char *comment;      /* NULL: unknown or none */
 	bool locked;
 };
 
 bool keyfile_is_private(const char *text, size_t len);
 
 /*
- * openssh-key-v1, and what OpenSSL reads from PEM. passphrase NULL: an encrypted one comes out
- * locked. PSSH_EPASSPHRASE: it is not the right one. out is filled only on success.
+ * Reads openssh-key-v1, and the PEM formats that OpenSSL reads. passphrase NULL: an encrypted key
+ * stays locked. PSSH_EPASSPHRASE: wrong passphrase. Fills out only on success.
  */
 int keyfile_read(const char *text, size_t len, const char *name, const char *passphrase,
 	struct keyfile *out, struct fail *f);

@@ -12,26 +12,26 @@
 
 struct keyring_agent {
 	struct agent *agent;
-	bool listed;             /* those who waited for its list were told */
+	bool listed;             /* the connections that waited for its list were stepped */
 };
 
 struct keyring {
 	struct table keys;       /* path -> struct keyring_slot */
 	struct table agents;     /* path -> struct keyring_agent */
-	struct agent *agent;     /* of hosts for which nothing else is configured; NULL: none */
+	struct agent *agent;     /* for hosts without another one in the configuration; NULL: none */
 };
 
 void keyring_init(struct keyring *kr);
 void keyring_release(struct keyring *kr);
 
-/* The key of that file, read now or before. Its failure is remembered too. */
+/* The key of that file, read now or earlier. It remembers failures too. */
 int keyring_get(struct keyring *kr, const char *path, struct key **out, struct fail *f);
 
-/* The agent at that socket, made now or before. */
+/* The agent at that socket, made now or earlier. */
 int keyring_find_agent(struct keyring *kr, struct loop *loop, int kind, const char *path, struct agent **out,
 	struct fail *f);
 
-/* Whose watch or timer is due; NULL: nobody's. */
+/* The agent whose watch or timer this is; NULL: none. */
 struct keyring_agent *keyring_agent_of(const struct keyring *kr, const struct loop_watch *w,
 	const struct loop_timer *t);
 

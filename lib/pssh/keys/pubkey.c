@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libssh2 before 1.11 takes the signature's algorithm from the first words of the blob it is
- * given. That makes SHA-1 of an RSA key, and makes certificates of Ed25519 and RSA keys useless:
- * hence upgrade_rsa and cert_usable.
+ * libssh2 before 1.11 takes the signature's algorithm from the first words of the key blob. So it
+ * would sign with SHA-1 for an RSA key, and cannot use certificates of Ed25519 and RSA keys:
+ * upgrade_rsa and cert_usable deal with that.
  */
 #include "pssh/keys/pubkey.h"
 
@@ -22,7 +22,7 @@ static bool ssh2_names_algorithms(void)
 	return libssh2_version(SSH2_NAMES_ALGORITHMS) != NULL;
 }
 
-/* OpenSSH's server takes a key of type "rsa-sha2-512" for the RSA key that it is. */
+/* OpenSSH's server accepts a key of type "rsa-sha2-512" as the RSA key that it is. */
 static int upgrade_rsa(const uint8_t *blob, size_t len, uint8_t **out, size_t *out_len)
 {
 	static const char name[] = "rsa-sha2-512";
@@ -50,7 +50,7 @@ bool pubkey_is_cert(const char *type)
 	return n > suffix && strcmp(type + n - suffix, PUBKEY_CERT_SUFFIX) == 0;
 }
 
-/* Older ones cut the suffix off the algorithm of ECDSA certificates only. */
+/* Older versions cut the suffix off the algorithm of ECDSA certificates only. */
 static bool cert_usable(const char *type)
 {
 	return strncmp(type, "ecdsa-", 6) == 0 || (ssh2_names_algorithms() &&
@@ -95,7 +95,7 @@ int pubkey_for_auth(const uint8_t *blob, size_t len, uint8_t **out, size_t *out_
 	return 0;
 }
 
-/* Behind its type and a nonce a certificate repeats the key. */
+/* After its type and a nonce, a certificate repeats the key. */
 static bool cert_is_of(const uint8_t *cert, size_t cert_len, const uint8_t *blob, size_t blob_len, struct sshwire *rest)
 {
 	struct sshwire key;
@@ -112,7 +112,7 @@ static bool cert_is_of(const uint8_t *cert, size_t cert_len, const uint8_t *blob
 	return true;
 }
 
-/* What would make a server refuse it anyway. rest: what follows the key. */
+/* Refuses a certificate that a server would refuse anyway. rest: what follows the key. */
 static int check_terms(struct sshwire *rest, const char *path, struct fail *f)
 {
 	uint64_t now = (uint64_t)time(NULL), from, until;
@@ -128,7 +128,7 @@ static int check_terms(struct sshwire *rest, const char *path, struct fail *f)
 	if (rest->bad)
 		return fail_set(f, PSSH_ESYNTAX, "the certificate '%s' is damaged", path);
 	if (kind != 1)
-		return fail_set(f, PSSH_EINVAL, "the certificate '%s' is not one of a user", path);
+		return fail_set(f, PSSH_EINVAL, "the certificate '%s' is not a user certificate", path);
 	if (now < from || now >= until)
 		return fail_set(f, PSSH_EINVAL, "the certificate '%s' %s", path,
 			now < from ? "is not valid yet" : "has expired");
@@ -144,7 +144,7 @@ int pubkey_cert_check(const uint8_t *cert, size_t cert_len, const uint8_t *blob,
 	if (!sshwire_blob_type(cert, cert_len, type, sizeof type) || !pubkey_is_cert(type))
 		return fail_set(f, PSSH_ESYNTAX, "the file '%s' holds no certificate", path);
 	if (!cert_is_of(cert, cert_len, blob, blob_len, &rest))
-		return fail_set(f, PSSH_EINVAL, "the certificate '%s' is of another key", path);
+		return fail_set(f, PSSH_EINVAL, "the certificate '%s' belongs to another key", path);
 	if (!cert_usable(type))
 		return refuse_cert(f, type);
 	return check_terms(&rest, path, f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public keys and certificates: out of a line of text, and into what libssh2 can use. */
+/* Public keys and certificates: reads a line of text, and makes what libssh2 can use. */
 #ifndef PSSH_KEYS_PUBKEY_H
 #define PSSH_KEYS_PUBKEY_H
 
@@ -16,7 +16,7 @@ bool pubkey_is_cert(const char *type);
 /* See key_blob_for_auth(). */
 int pubkey_for_auth(const uint8_t *blob, size_t len, uint8_t **out, size_t *out_len, struct fail *f);
 
-/* 0 where it is a user's certificate of this key, in its time, that this libssh2 can use. */
+/* 0 if it is a user certificate of this key, valid now, that this libssh2 can use. */
 int pubkey_cert_check(const uint8_t *cert, size_t cert_len, const uint8_t *blob, size_t blob_len,
 	const char *path, struct fail *f);
 

@@ -108,7 +108,7 @@ int sshwire_add_mpint(struct buf *b, const uint8_t *number, size_t len)
 
 	for (; len && !*number; len--)
 		number++;
-	pad = len && *number & 0x80;  /* without it the number would be negative */
+	pad = len && *number & 0x80;  /* else the number would be negative */
 	rc = buf_reserve(b, len + 5);
 	if (!rc)
 		rc = sshwire_add_u32(b, (uint32_t)(len + pad));
@@ -146,7 +146,7 @@ void sshwire_fingerprint(const void *blob, size_t len, char *out)
 		return;
 	EVP_EncodeBlock(text, hash, sizeof hash);
 	memcpy(out, "SHA256:", 7);
-	memcpy(out + 7, text, 43);  /* the one '=' of padding is not shown */
+	memcpy(out + 7, text, 43);  /* drop the '=' of padding, as ssh-keygen does */
 	out[50] = '\0';
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenSSL's old names for SHA-1 are the only ones that let a half-done hash be kept in 20 bytes. */
+/* Only OpenSSL's deprecated SHA-1 functions can store an unfinished hash in 20 bytes. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "pssh/known/hosthash.h"
 

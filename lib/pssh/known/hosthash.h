@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A host name that is written as |1|salt|HMAC-SHA1|. Every name asked for must be tried against
- * every such line, so the salt's part of the work is done once, when the line is read.
+ * A host name written as |1|salt|HMAC-SHA1|. A lookup must try its name against every such line, so
+ * reading the line does the salt's part of the work once.
  */
 #ifndef PSSH_KNOWN_HOSTHASH_H
 #define PSSH_KNOWN_HOSTHASH_H
@@ -13,7 +13,7 @@
 #include "base/buf.h"
 
 struct hosthash {
-	uint32_t inner[5], outer[5];  /* SHA-1 after the salt's block */
+	uint32_t inner[5], outer[5];  /* SHA-1 states after the salt's block */
 	uint32_t want[5];
 };
 
@@ -26,11 +26,11 @@ struct hosthash_name {
 
 bool hosthash_parse(const char *text, size_t len, struct hosthash *out);
 
-/* false: the name is too long to be one. */
+/* false: the name is too long for a host. */
 bool hosthash_name(const char *name, struct hosthash_name *out);
 bool hosthash_is(const struct hosthash *h, const struct hosthash_name *name);
 
-/* Appends the name hashed with a new salt. 0, or a PSSH code. */
+/* Appends the name, hashed with a new salt. 0 or a PSSH code. */
 int hosthash_add(struct buf *b, const char *name);
 
 #endif

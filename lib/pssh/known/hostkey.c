@@ -28,7 +28,7 @@ static int hostkey_unknown(const struct hostkey_rule *rule, const uint8_t *blob,
 	return 0;
 }
 
-/* As a file of known hosts has it. */
+/* The host's name as a file of known hosts spells it. */
 static const char *name_in_file(const struct hostkey_rule *rule, char room[300])
 {
 	if (!rule->port || rule->port == 22)
@@ -56,7 +56,7 @@ int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, cha
 		return 0;
 	if (rule->known && knownhosts_check(rule->known, rule->host, rule->port, blob, len, &found) != 0)
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
-	/* What is pinned needs no second opinion, but is written down where a person took it. */
+	/* A pin decides alone; with accept-new the key is written to the files too. */
 	if (rule->pin_count)
 		return found.answer == KNOWNHOSTS_UNKNOWN ? hostkey_unknown(rule, blob, len, fingerprint, learnt, f)
 							  : 0;
@@ -66,8 +66,8 @@ int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, cha
 	case KNOWNHOSTS_MISMATCH:
 		if (sshwire_blob_type(blob, len, shown, sizeof shown) && strcmp(shown, found.type) != 0)
 			return fail_set(f, PSSH_EHOSTKEY,
-				"the host key of '%s' is %s %s, but %s:%u has its %s key, %s, which was asked for and "
-				"not shown",
+				"the host key of '%s' is %s %s, but %s:%u has its %s key, %s, which it did not "
+				"show when asked",
 				rule->host, shown, fingerprint, found.file, found.line, found.type, found.fingerprint);
 		return fail_set(f, PSSH_EHOSTKEY,
 			"the host key of '%s' is %s, but %s:%u has %s: this is another machine, or somebody is in "
@@ -113,7 +113,7 @@ int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct
 			n++;
 		}
 	for (size_t i = 0; i < n && !rc; i++) {
-		/* A known RSA key is known for every signature that RSA makes. */
+		/* A known RSA key serves for every signature algorithm of RSA. */
 		const char *names = strcmp(types[i], "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256,ssh-rsa" : types[i];
 
 		rc = buf_addf(out, "%s%s", out->len ? "," : "", names);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is this the host we mean? Pins first, then known_hosts, then what the policy says. */
+/* Checks a server's host key: first against pins, then known_hosts, then by the policy. */
 #ifndef PSSH_KNOWN_HOSTKEY_H
 #define PSSH_KNOWN_HOSTKEY_H
 
@@ -13,24 +13,24 @@
 #include "pssh/pssh_types.h"
 
 struct hostkey_rule {
-	const char *host;                 /* the name to look up: HostKeyAlias, or what a person typed */
+	const char *host;                 /* the name to look up: HostKeyAlias, or the name that the person gave */
 	unsigned port;
 	struct knownhosts *known;         /* may be NULL */
 	const struct knownhosts_pin *pins;
 	size_t pin_count;
 	enum pssh_hostkeys policy;
-	bool hashed;                      /* write new names down hashed */
+	bool hashed;                      /* hash new names before writing them down */
 };
 
 /*
- * The session's key against the rule. 0, PSSH_EHOSTKEY, PSSH_EHOSTNEW or PSSH_EREVOKED. Whatever
- * the verdict, fingerprint (64 bytes) is the key's. *learnt: it was new and is remembered; a
- * failure to write it down is in f then, with 0 returned.
+ * Checks the session's key by the rule. 0, PSSH_EHOSTKEY, PSSH_EHOSTNEW, PSSH_EREVOKED or another
+ * code. fingerprint (64 bytes) is always the key's. *learnt: the key was new and is now known; if
+ * writing it down failed, f says why, with 0 returned.
  */
 int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt,
 	struct fail *f);
 
-/* The preferred types with those that are known for the host first: asking for another would look like a change. */
+/* The preferred types, those of the host's known keys first: another type would look like a changed key. */
 int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct buf *out);
 
 #endif

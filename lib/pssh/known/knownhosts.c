@@ -49,7 +49,7 @@ int knownhosts_parse(struct knownhosts *k, const char *text, size_t len, const c
 	return knownlines_parse(&k->lines, text, len, name);
 }
 
-/* A pipe would be waited for; /dev/null, which people like to name here, is fine. */
+/* Refuses pipes, which would block, but not /dev/null, which people like to name here. */
 static int knownhosts_read_file(const char *path, struct buf *b, struct fail *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -61,7 +61,7 @@ static int knownhosts_read_file(const char *path, struct buf *b, struct fail *f)
 	if (fd < 0)
 		return fail_errno(f, PSSH_ELOCAL, errno, "cannot open the known hosts '%s'", path);
 	if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))
-		rc = fail_set(f, PSSH_ELOCAL, "the known hosts '%s' are not a file", path);
+		rc = fail_set(f, PSSH_ELOCAL, "the known hosts file '%s' is not a file", path);
 	else
 		rc = buf_read_fd(b, fd);
 	close(fd);
@@ -115,7 +115,7 @@ static void knownhosts_lower(char *text)
 		*text = (char)tolower((unsigned char)*text);
 }
 
-/* The name that stands in the files. */
+/* The name as the files spell it: [host]:port unless the port is 22. */
 static bool knownhosts_spell(char *out, size_t size, const char *host, unsigned port)
 {
 	int n = port && port != 22 ? snprintf(out, size, "[%s]:%u", host, port) : snprintf(out, size, "%s", host);
@@ -185,7 +185,7 @@ int knownhosts_check(struct knownhosts *k, const char *host, unsigned port,
 	if (rc)
 		return rc;
 	knownhosts_judge(hits, blob, len, &found);
-	/* As ssh does: a host known without a port is known on every port, unless this one has its own key. */
+	/* Like ssh: a key known without a port counts for every port that has no key of its own. */
 	if ((found.answer == KNOWNHOSTS_UNKNOWN || found.answer == KNOWNHOSTS_CA_ONLY) && name[0] == '[' &&
 	    knownhosts_spell(name, sizeof name, host, 0)) {
 		rc = knownlines_about(&k->lines, name, &hits);
@@ -237,11 +237,11 @@ static void make_directory(const char *path)
 	char *dir = slash && slash != path ? strndup(path, (size_t)(slash - path)) : NULL;
 
 	if (dir)
-		mkdir(dir, 0700);  /* where that does not work, open() says why */
+		mkdir(dir, 0700);  /* if this fails, open() says why */
 	free(dir);
 }
 
-/* Where the last line has no end yet ours would become its comment. */
+/* True if the last line lacks its newline: then our line would become its comment. */
 static bool lacks_newline(int fd, const struct stat *st)
 {
 	char last = '\n';
@@ -249,7 +249,7 @@ static bool lacks_newline(int fd, const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_size > 0 && pread(fd, &last, 1, st->st_size - 1) == 1 && last != '\n';
 }
 
-/* One write() to a file opened for appending: others that do the same lose nothing. */
+/* Appends by one write(), so that others who append at the same time lose nothing. */
 static int knownhosts_append(const char *path, const struct buf *line, struct fail *f)
 {
 	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
@@ -267,7 +267,7 @@ static int knownhosts_append(const char *path, const struct buf *line, struct fa
 		n = write(fd, line->data + 1, line->len - 1) + 1;
 	if (n < (ssize_t)line->len) {
 		why = n <= 0 ? errno : ENOSPC;
-		/* Half a line is taken back, if nobody wrote behind it meanwhile. */
+		/* Remove half a line, unless somebody wrote after it meanwhile. */
 		if (n > 0 && fstat(fd, &now) == 0 && now.st_size > st.st_size &&
 			now.st_size < st.st_size + (off_t)line->len && ftruncate(fd, st.st_size) != 0)
 			why = errno;
@@ -277,7 +277,7 @@ static int knownhosts_append(const char *path, const struct buf *line, struct fa
 	return why ? fail_errno(f, PSSH_ELOCAL, why, "cannot write the host key to '%s'", path) : 0;
 }
 
-/* A newline in front, for knownhosts_append() to use or to leave out. */
+/* The line begins with a newline, which knownhosts_append() skips if the file does not need it. */
 static int format_line(struct buf *b, const char *name, const char *type, const uint8_t *blob, size_t len, bool hashed)
 {
 	int rc = buf_addc(b, '\n') ? PSSH_ENOMEM : 0;
@@ -289,7 +289,7 @@ static int format_line(struct buf *b, const char *name, const char *type, const 
 	return buf_addf(b, " %s ", type) || buf_add_base64(b, blob, len) || buf_addc(b, '\n') ? PSSH_ENOMEM : 0;
 }
 
-/* 1: it is known already. */
+/* Remembers the key in memory. 1: it was known already; 0 or PSSH_ENOMEM. */
 static int known_knownhosts_remember(struct knownhosts *k, const char *name, const uint8_t *blob, size_t len)
 {
 	const struct known_set *hits;

@@ -14,13 +14,13 @@
 
 enum { BLOB_MAX = 16384, PATTERN_MAX = 1024, LINE_MAX_LEN = 64 << 10 };
 
-/* A line that a name is in. */
+/* A line about a name. */
 struct mention {
 	struct known_line *entry;
 	struct mention *next;
 };
 
-/* What the table holds of a name: its lines, and how many of the hashed ones were tried. */
+/* What the table holds for a name: its lines, and how many of the hashed lines were tried. */
 struct known_name {
 	struct mention *first, **last;
 	size_t tried;
@@ -53,7 +53,7 @@ static void line_free(struct known_line *e)
 	free(e);
 }
 
-/* A copy that lives as long as k, the same for the same text. */
+/* A copy that lives as long as k; equal texts share one copy. */
 static const char *knownlines_intern(struct knownlines *k, const char *text)
 {
 	char *copy = table_get(&k->words, text);
@@ -172,7 +172,7 @@ bool knownlines_whole(const uint8_t *blob, size_t len)
 	return !w.bad;
 }
 
-/* "type base64", the rest is comment. NULL, or why it is not one; "" out of memory. */
+/* Reads "type base64"; the rest is a comment. NULL, or why it is no key; "": out of memory. */
 static const char *knownlines_read_key(struct knownlines *k, struct known_line *e, const char *type, size_t type_len,
 	const char *base, size_t base_len)
 {
@@ -188,7 +188,7 @@ static const char *knownlines_read_key(struct knownlines *k, struct known_line *
 		!knownlines_whole(e->blob, e->len))
 		return "the key is damaged";
 	if (!word_is(type, type_len, name))
-		return "the key is of another type than the line says";
+		return "the key has another type than the line says";
 	e->type = knownlines_intern(k, name);
 	return e->type ? NULL : "";
 }
@@ -209,7 +209,7 @@ static int add_plain_names(struct knownlines *k, struct known_line *e, char *nam
 	return 0;
 }
 
-/* The entry belongs to k from here on, whatever happens. */
+/* k owns the entry from here on, even on failure. */
 static const char *knownlines_read_names(struct knownlines *k, struct known_line *e, const char *names, size_t len)
 {
 	char *copy;
@@ -236,7 +236,7 @@ static const char *knownlines_read_names(struct knownlines *k, struct known_line
 	return rc ? "" : NULL;
 }
 
-/* NULL, or why it is broken; "" out of memory. */
+/* Reads one line. NULL, or why it is broken; "": out of memory. */
 static const char *knownlines_read_line(struct knownlines *k, const char *p, const char *end, const char *file,
 	unsigned line)
 {
@@ -271,7 +271,7 @@ static const char *knownlines_read_line(struct knownlines *k, const char *p, con
 	return knownlines_read_names(k, e, word, len);
 }
 
-/* One more name's line, not read but made. */
+/* Adds a line for a name that comes from no file. */
 int knownlines_add(struct knownlines *k, const char *name, const char *file, const uint8_t *blob, size_t len)
 {
 	struct known_name *at = name_get(k, name);
@@ -324,7 +324,7 @@ int knownlines_parse(struct knownlines *k, const char *text, size_t len, const c
 
 /* ---- Looking up ------------------------------------------------------------------------ */
 
-/* One '!' pattern that matches rules the line out. */
+/* A '!' pattern that matches excludes the line. */
 static bool patterns_match(const char *patterns, const char *name)
 {
 	char one[PATTERN_MAX];
@@ -348,7 +348,7 @@ static bool patterns_match(const char *patterns, const char *name)
 	return found;
 }
 
-/* Tries the name on the hashed lines that it was not tried on yet. A line has one name only. */
+/* Tries the name against the hashed lines that it was not tried against yet. A line has only one name. */
 static int try_hashed(struct knownlines *k, const char *text)
 {
 	struct hosthash_name padded;
@@ -374,7 +374,7 @@ static int try_hashed(struct knownlines *k, const char *text)
 	return rc;
 }
 
-/* All lines about the name, into k->hits. */
+/* Collects all lines about the name in k->hits. */
 int knownlines_about(struct knownlines *k, const char *text, const struct known_set **out)
 {
 	struct known_name *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines of files of known host keys, and which of them are about a name. */
+/* The lines of known-hosts files, and which of them are about a name. */
 #ifndef PSSH_KNOWN_KNOWNLINES_H
 #define PSSH_KNOWN_KNOWNLINES_H
 
@@ -16,12 +16,12 @@ struct hosthash;
 struct known_line {
 	enum known_marker marker;
 	const char *file;
-	unsigned line;           /* 0: remembered, not read */
+	unsigned line;           /* 0: remembered, not read from a file */
 	const char *type;
 	uint8_t *blob;
 	size_t len;
-	char *patterns;          /* NULL: its names are in the table, or it is hashed */
-	struct hosthash *hashed; /* NULL where it is not, or when its name was found out */
+	char *patterns;          /* NULL: the table has its names, or its name is hashed */
+	struct hosthash *hashed; /* NULL if it is not hashed, or once its name is known */
 };
 
 struct known_set {
@@ -30,8 +30,8 @@ struct known_set {
 };
 
 struct knownlines {
-	struct table names;      /* of plain names, and hashed ones found out */
-	struct table words;      /* types and names of files, each once; the value is a copy of the key */
+	struct table names;      /* plain names, and hashed ones whose name is known */
+	struct table words;      /* types and file names, each once; the value is a copy of the key */
 	struct known_set all, patterns, hashed, hits;
 	size_t broken;
 	char first_broken[320];
@@ -40,14 +40,14 @@ struct knownlines {
 void knownlines_init(struct knownlines *k);
 void knownlines_release(struct knownlines *k);
 
-/* Reads what it can, counts what is broken. 0 or PSSH_ENOMEM. */
+/* Reads what it can and counts broken lines. 0 or PSSH_ENOMEM. */
 int knownlines_parse(struct knownlines *k, const char *text, size_t len, const char *file);
 int knownlines_add(struct knownlines *k, const char *name, const char *file, const uint8_t *blob, size_t len);
 
-/* All lines about the name, which is in small letters. *out is good until the next call. 0 or PSSH_ENOMEM. */
+/* All lines about the name, which must be lower case. *out is valid until the next call. 0 or PSSH_ENOMEM. */
 int knownlines_about(struct knownlines *k, const char *name, const struct known_set **out);
 
-/* All strings of the key are there: one cut short by a full disk must not make a new key. */
+/* The blob has all strings of the key: a line cut short by a full disk must not count as another key. */
 bool knownlines_whole(const uint8_t *blob, size_t len);
 
 #endif

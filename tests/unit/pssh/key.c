@@ -319,13 +319,13 @@ static void test_certificates(void)
 	is_note("ecdsa256.enc", "", "-1d:+1d", "");
 	is_note("ecdsa256", "", "-2d:-1d", "has expired");
 	is_note("ecdsa256", "", "+1d:+2d", "is not valid yet");
-	is_note("ecdsa256", "-h", "-1d:+1d", "is not one of a user");
+	is_note("ecdsa256", "-h", "-1d:+1d", "is not a user certificate");
 	is_note("ed25519256", "", "-1d:+1d", modern ? "" : "cannot use a certificate of type 'ssh-ed25519-cert");
 	is_note("rsa2048", "", "-1d:+1d", modern ? "" : "cannot use a certificate of type 'ssh-rsa-cert");
 	ok(certify("ecdsa256", "", "-1d:+1d"), "a good one again");
 	is_int(key_load("ecdsa384", &k, &f), 0, "another key");
 	is_int(k ? key_add_cert(k, "ecdsa256-cert.pub", &f) : 0, PSSH_EINVAL, "does not take it");
-	has_str(f.text, "is of another key", "and why is said");
+	has_str(f.text, "belongs to another key", "and why is said");
 	is_int(k ? key_add_cert(k, "ecdsa384.pub", &f) : 0, PSSH_ESYNTAX, "nor a public key");
 	is_int(k ? key_add_cert(k, "nowhere", &f) : 0, PSSH_ENOENT, "nor nothing");
 	key_free(k);
