@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the chosen lines come to: words copied, tokens, variables and ~ expanded. */
+/* Makes an answer of the chosen lines: copies words and expands tokens, variables and ~. */
 #include "pssh/config/sshsearch.h"
 
 #include <ctype.h>
@@ -32,7 +32,7 @@ const char *sshsearch_value(const struct sshsearch *s, enum setting what)
 
 /* ---- Expansion ------------------------------------------------------------------------- */
 
-/* SHA-1 of what names the connection, in hex: %C. */
+/* %C: the SHA-1 of what identifies the connection, in hex. */
 static int add_hash(struct buf *b, const struct sshsearch_tokens *t)
 {
 	unsigned char sum[EVP_MAX_MD_SIZE];
@@ -50,7 +50,7 @@ static int add_hash(struct buf *b, const struct sshsearch_tokens *t)
 	return rc;
 }
 
-/* 0, 1 for a letter that means nothing, or a code of buf's. */
+/* Appends a token's value. 0; 1: the letter is no token; or a code of buf. */
 static int add_token(struct buf *b, const struct sshsearch_tokens *t, char c)
 {
 	switch (c) {
@@ -81,7 +81,7 @@ int sshsearch_fail(struct sshsearch *s, const struct sshfile_line *l, const char
 		l->at, s->alias, l->keyword->name, what, (int)(len > 60 ? 60 : len), name);
 }
 
-/* At s "${": appends the value, gives how far the closing brace is; 0: failed. */
+/* Expands "${NAME}" at text. Returns the distance to the closing brace; 0: failed. */
 static size_t add_variable(struct sshsearch *s, struct buf *b, const struct sshfile_line *l, const char *text, int *rc)
 {
 	size_t len = strcspn(text + 2, "}");
@@ -238,7 +238,7 @@ static bool same_text(char *const *list, size_t n, const char *text)
 	return false;
 }
 
-/* One file of each line; "none" lets the list be there and empty. */
+/* One file from each line; "none" gives an empty list. */
 static int put_files(struct sshsearch *s, const struct sshsearch_tokens *t, const struct sshsearch_lines *lines,
 	char ***out)
 {
@@ -331,7 +331,7 @@ static int put_set_env(const struct sshsearch *s, char ***out)
 	return 0;
 }
 
-/* A socket's path: "SSH_AUTH_SOCK" and "$NAME" name a variable, "none" stays. */
+/* A socket's path: "SSH_AUTH_SOCK" and "$NAME" name a variable; "none" stays as it is. */
 static int put_socket(struct sshsearch *s, const struct sshsearch_tokens *t, const struct sshfile_line *l, char **out)
 {
 	const char *text = l->args[0], *value = NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which lines hold for a host, and what they come to. The order of things is ssh's own: lines in
- * file order, the first of a keyword wins, HostName and Match see what was settled before them,
- * and tokens are expanded at the end.
+ * Finds the lines that apply to a host. It follows ssh's order: lines in file order, the first line of
+ * a keyword wins, HostName and Match see only what earlier lines set, and tokens are expanded last.
  */
 #include "pssh/config/sshconfig.h"
 
@@ -88,9 +87,9 @@ struct sshconfig_warning *sshconfig_warnings(const struct sshconfig *c)
 	return NULL;
 }
 
-/* ---- Which lines hold ------------------------------------------------------------------ */
+/* ---- Which lines apply ----------------------------------------------------------------- */
 
-/* What Match host compares: HostName so far. NULL and s->rc where it cannot be expanded. */
+/* What Match host compares: HostName so far. NULL with s->rc if it cannot be expanded. */
 static char *host_so_far(struct sshsearch *s)
 {
 	const struct sshfile_line *l = s->chosen[SET_HOSTNAME];
@@ -219,7 +218,7 @@ static void add_more(struct sshsearch *s, struct sshsearch_lines *lines, const s
 	lines->line[lines->count++] = l;
 }
 
-/* "ProxyJump none" keeps later jumps away, but not a ProxyCommand. */
+/* "ProxyJump none" stops later ProxyJump lines, but not a ProxyCommand. */
 static bool is_no_jump(const struct sshfile_line *l)
 {
 	return l->keyword->kind == KEYWORD_JUMP && strcasecmp(l->args[0], "none") == 0;
@@ -240,7 +239,7 @@ static void sshconfig_choose(struct sshsearch *s, const struct sshfile_line *l)
 		add_more(s, &s->send_env, l, ENV_MAX);
 		return;
 	case KEYWORD_TIME:
-		if (l->number == KEYWORD_UNSET) /* "none" leaves it to later lines, as in ssh */
+		if (l->number == KEYWORD_UNSET) /* "none" leaves the keyword to later lines, as in ssh */
 			return;
 		break;
 	default:
@@ -263,7 +262,7 @@ static void walk_block(struct sshsearch *s, const struct sshfile_block *b)
 	}
 }
 
-/* Blocks that name the host come out of the table, so a file of 10,000 costs no more than one. */
+/* A table finds the blocks that name the host, so a file of 10,000 hosts costs no more than one. */
 static void walk_file(struct sshsearch *s, const struct sshfile *file)
 {
 	const struct sshfile_hit *named = table_get(&file->names, s->host);
@@ -288,7 +287,7 @@ static void sshconfig_walk(struct sshsearch *s)
 		walk_file(s, r->top);
 }
 
-/* Addresses in their usual form, names in lower case. */
+/* Puts addresses into their usual form and names into lower case. */
 static int tidy_host(char **host)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM }, *found = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ssh_config(5), as OpenSSH 9.2 means it: which settings does a person's `ssh name` use? Files
- * are read once; each name is then answered from memory, without a lookup, a command or a file.
+ * ssh_config(5) as OpenSSH 9.2 understands it: which settings would `ssh name` use? It reads files
+ * once; each answer then comes from memory, without a lookup, a command or a file.
  */
 #ifndef PSSH_CONFIG_SSHCONFIG_H
 #define PSSH_CONFIG_SSHCONFIG_H
@@ -16,10 +16,10 @@ int sshconfig_new(struct sshconfig **out);
 void sshconfig_free(struct sshconfig *c);
 
 /*
- * Adds a file; of several the first value wins, so the user's comes before the system's.
- * Relative Include paths of a user's file are below ~/.ssh, of others below /etc/ssh, and `~` is
- * understood in the former alone. On failure nothing is added: PSSH_ENOENT, PSSH_ELOCAL (cannot
- * be read), PSSH_ESYNTAX (text names file, line and keyword), PSSH_ENOMEM.
+ * Adds a file. The first value wins, so add the user's file before the system's. Relative Include
+ * paths of a user's file are below ~/.ssh, those of other files below /etc/ssh; only a user's file may
+ * use `~`. On failure adds nothing: PSSH_ENOENT, PSSH_ELOCAL (cannot be read), PSSH_ESYNTAX (the text
+ * names file, line and keyword), PSSH_ENOMEM.
  */
 int sshconfig_read(struct sshconfig *c, const char *path, bool user_file, struct fail *f);
 
@@ -36,8 +36,8 @@ enum sshconfig_tty {
 };
 
 /*
- * Something understood that libpssh cannot honour. The same line is the same object for every
- * host it applies to; `told` is the caller's, to say it once.
+ * A setting that libpssh understands but cannot honour. A line has one such object for all hosts to
+ * which it applies; the caller uses `told` to warn only once.
  */
 struct sshconfig_warning {
 	struct sshconfig_warning *next; /* of all files; see sshconfig_warnings() */
@@ -46,28 +46,28 @@ struct sshconfig_warning {
 	bool told;
 };
 
-/* All of them, whatever host they are for; NULL: none. Those of one host are in its answer. */
+/* All warnings, for any host; NULL: none. A host's answer has its own. */
 struct sshconfig_warning *sshconfig_warnings(const struct sshconfig *c);
 
 /*
- * Unset: NULL, and -1 for numbers, but for `port`, where it is 0. Tokens, ${NAME} and ~ are
- * expanded. Lists end with NULL; one that was set to "none" is empty, not NULL.
+ * Unset: NULL, and -1 for numbers except `port`, where it is 0. Tokens, ${NAME} and ~ are expanded.
+ * Lists end with NULL; one that was set to "none" is empty, not NULL.
  */
 struct sshconfig_answer {
-	char *hostname;           /* what to dial; never NULL: the alias itself where nothing else is said */
+	char *hostname;           /* what to dial; never NULL; by default the alias */
 	char *user;               /* user_given first; NULL: the local user */
 	char *host_key_alias;
-	char *proxy_jump;         /* NULL for "none" too: no jump; as written, tokens expanded */
-	char *proxy_command;      /* NULL for "none" too; for /bin/sh -c */
+	char *proxy_jump;         /* NULL, also for "none": no jump; else as written, tokens expanded */
+	char *proxy_command;      /* NULL, also for "none"; for /bin/sh -c */
 	char *identity_agent;     /* a socket's path, or "none"; SSH_AUTH_SOCK is already looked up */
 	char *bind_address;
 	char *bind_interface;
 	char *preferred_authentications;
-	char *remote_command;     /* NULL for "none" too */
-	char *forward_agent_socket; /* ForwardAgent with a path; then forward_agent is 1 */
-	char *kex, *hostkeys, *ciphers, *macs, *pubkey_algorithms; /* raw, with a leading + - or ^ */
+	char *remote_command;     /* NULL, also for "none" */
+	char *forward_agent_socket; /* the path of ForwardAgent; forward_agent is then 1 */
+	char *kex, *hostkeys, *ciphers, *macs, *pubkey_algorithms; /* as written, with a leading + - or ^ */
 
-	char **identity_files;    /* none set: the caller's defaults */
+	char **identity_files;    /* unset: the caller's defaults */
 	char **certificate_files;
 	char **user_known_hosts;  /* unset: ~/.ssh/known_hosts, ~/.ssh/known_hosts2 */
 	char **global_known_hosts; /* unset: /etc/ssh/ssh_known_hosts, /etc/ssh/ssh_known_hosts2 */
@@ -89,14 +89,14 @@ struct sshconfig_answer {
 	int identities_only, pubkey, password, kbdint, batch_mode, forward_agent, hash_known_hosts;
 	int compression, tcp_keepalive, no_host_authentication_for_localhost;
 
-	struct sshconfig_warning **warnings; /* those that apply to this host; owned by the config */
+	struct sshconfig_warning **warnings; /* those that apply to this host; the config owns them */
 	size_t warning_count;
 };
 
 /*
- * What holds for `alias`. user_given (or NULL) and port_given (or 0) are what came with it, as in
- * user@alias:port; they win, and Match user and the tokens see them. PSSH_EINVAL where a token or
- * an environment variable cannot be expanded; out is untouched then.
+ * The settings for `alias`. user_given (or NULL) and port_given (or 0) came with it, as in
+ * user@alias:port; they win, and Match user and the tokens see them. PSSH_EINVAL, with out untouched,
+ * if a token or an environment variable cannot be expanded.
  */
 int sshconfig_find(const struct sshconfig *c, const char *alias, const char *user_given, unsigned port_given,
 	struct sshconfig_answer *out, struct fail *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads ssh_config(5) line by line, with the quirks of OpenSSH's own reader: '=' after the
- * keyword, quotes and backslashes, a comment wherever a word may begin.
+ * Reads ssh_config(5) line by line, with the quirks of OpenSSH's reader: '=' after the keyword,
+ * quotes and backslashes, a comment wherever a word may begin.
  */
 #include "pssh/config/sshfile.h"
 
@@ -168,7 +168,7 @@ static const struct {
 	{ "localuser", TEST_LOCALUSER, true }, { "tagged", TEST_TAGGED, true }, { "exec", TEST_EXEC, true },
 };
 
-/* One criterion off a Match line: 1 with *c set, 0 at the end, or a code. */
+/* Reads the next criterion of a Match line: 1 with *c set, 0 at the end, or a code. */
 static int next_criterion(struct reader *r, char **s, struct sshfile_criterion *c)
 {
 	char *word = sshword_cut(s), *value;
@@ -197,7 +197,7 @@ static int next_criterion(struct reader *r, char **s, struct sshfile_criterion *
 	c->value = arena_text(r->reading->arena, value, strlen(value));
 	if (c->test == TEST_EXEC)
 		c->warning = sshfile_warn(r, "Match exec",
-			"the command is not run; the block is taken as not matching");
+			"the command is not run, and the block never matches");
 	return c->value && (c->test != TEST_EXEC || c->warning) ? 1 : sshfile_no_memory(r->f);
 }
 
@@ -240,7 +240,7 @@ static int sshfile_anchor(struct reader *r, const char *arg, char **out)
 	int rc = 0;
 
 	if (*arg == '~' && !r->user_file)
-		return sshfile_syntax(r, "Include", "'~' has no meaning in a file of the system");
+		return sshfile_syntax(r, "Include", "'~' has no meaning in a system file");
 	buf_init(&path, 65536);
 	if (*arg == '~' && (!arg[1] || arg[1] == '/')) {
 		*out = str_expand_home(arg);
@@ -268,7 +268,7 @@ static int include_one(struct reader *r, const char *path, struct sshfile_link *
 	if (!link)
 		return sshfile_no_memory(r->f);
 	rc = sshfile_read_file(r, path, &link->file);
-	if (rc == PSSH_ENOENT) /* a link to nowhere, or gone since the glob */
+	if (rc == PSSH_ENOENT) /* a dangling link, or removed since the glob */
 		return 0;
 	if (rc)
 		return rc;
@@ -355,10 +355,10 @@ static int sshfile_unknown(const struct reader *r, const char *keyword)
 			"cannot use '%.200s', line %u: unknown keyword '%.60s'; did you mean '%s'?", r->file->path,
 			r->at, keyword, near);
 	return fail_set(r->f, PSSH_ESYNTAX, "cannot use '%.200s', line %u: unknown keyword '%.60s'; "
-		"'IgnoreUnknown %.60s' before it lets it pass", r->file->path, r->at, keyword, keyword);
+		"put 'IgnoreUnknown %.60s' before it to skip it", r->file->path, r->at, keyword, keyword);
 }
 
-/* Lines under a block that say something about hosts. */
+/* Adds a setting to the current block. */
 static int sshfile_add_line(struct reader *r, const struct keyword *k, char **args, int number)
 {
 	struct sshfile_line *line = arena_get(r->reading->arena, sizeof *line);
@@ -440,7 +440,7 @@ static int sshfile_take_line(struct reader *r, char *line)
 
 /* ---- Files ----------------------------------------------------------------------------- */
 
-/* What others can write to could make this user run anything. */
+/* Refuses files that others can write to: they could make this user run anything. */
 static int sshfile_check_owner(const struct reader *r, int fd, const char *path)
 {
 	struct stat st;
@@ -476,7 +476,7 @@ static int sshfile_slurp(const struct reader *r, const char *path, struct buf *t
 	rc = needs_check(r, path) ? sshfile_check_owner(r, fd, path) : 0;
 	if (!rc) {
 		rc = buf_read_fd(text, fd);
-		if (rc == -EISDIR && r->depth) /* "Include config.d/…" meets directories; ssh finds nothing in them */
+		if (rc == -EISDIR && r->depth) /* "Include config.d/…" may match directories; ssh skips them */
 			rc = 0;
 		else if (rc == -ENOMEM)
 			rc = sshfile_no_memory(r->f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of ssh_config(5) as they stand: blocks under a Host or Match line, each with its lines.
- * Nothing is decided here about any host. All memory of one reading is in one arena.
+ * Files of ssh_config(5) as written: blocks under a Host or Match line, each with its lines. This
+ * file decides nothing about hosts. One arena has all memory of one reading.
  */
 #ifndef PSSH_CONFIG_SSHFILE_H
 #define PSSH_CONFIG_SSHFILE_H
@@ -53,9 +53,9 @@ struct sshfile_block {
 	struct sshfile_line *lines, **tail;
 };
 
-/* A block whose Host line has this very name. */
+/* A block whose Host line has exactly this name. */
 struct sshfile_hit {
-	struct sshfile_hit *next, *last; /* last: of the chain, kept in its first */
+	struct sshfile_hit *next, *last; /* last: the end of the chain; only its first member has it */
 	struct sshfile_block *block;
 };
 
@@ -63,20 +63,20 @@ struct sshfile {
 	struct sshfile *next;           /* of the same reading */
 	const char *path;
 	struct table names;             /* name -> struct sshfile_hit, in order */
-	struct sshfile_block *general, **general_tail; /* what has to be tried for every host */
+	struct sshfile_block *general, **general_tail; /* the blocks to try for every host */
 	unsigned blocks;
 };
 
-/* One reading: a file and all that it includes. */
+/* One reading: a file and all files that it includes. */
 struct sshfile_reading {
 	struct sshfile_reading *next;
 	struct arena *arena;
 	struct sshfile *top, *files;
 	struct sshconfig_warning *warnings, **warnings_tail;
-	const char **ignored;            /* IgnoreUnknown patterns met so far */
+	const char **ignored;            /* IgnoreUnknown patterns read so far */
 	size_t ignored_count;
 	size_t file_count, bytes;
-	bool wants_final;                /* a Match line says final */
+	bool wants_final;                /* a Match line has the criterion final */
 };
 
 int sshfile_read(const char *path, bool user_file, const struct sshfile_reading *earlier,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One table, sorted by what becomes of the keyword. Spelling is ssh_config(5)'s. */
+/* One table, grouped by what libpssh does with a keyword. Spelling as in ssh_config(5). */
 #include "pssh/config/sshkeyword.h"
 
 #include <limits.h>
@@ -100,17 +100,17 @@ static const struct keyword keywords[] = {
 	FLAG("KeepAlive", SET_TCP_KEEPALIVE),
 	FLAG("NoHostAuthenticationForLocalhost", SET_NO_LOCALHOST),
 
-	/* Said, where they ask for more than libpssh does. */
-	WARN("CanonicalizeHostname", "no,false,none", "names are not canonicalized"),
-	WARN("VerifyHostKeyDNS", "no,false", "host keys are not looked up in the DNS"),
-	WARN("KnownHostsCommand", "none", "the command is not run; host keys come from known_hosts files alone"),
+	/* Warned about if they ask for more than libpssh does. */
+	WARN("CanonicalizeHostname", "no,false,none", "libpssh does not canonicalize names"),
+	WARN("VerifyHostKeyDNS", "no,false", "libpssh does not look up host keys in the DNS"),
+	WARN("KnownHostsCommand", "none", "the command is not run; host keys come from known_hosts files only"),
 	WARN("RevokedHostKeys", "none", "the file is not read; mark revoked keys with @revoked in known_hosts"),
 	WARN("RequiredRSASize", "0,1024", "the size of RSA keys is not checked"),
-	WARN("HostbasedAuthentication", "no,false", "host-based authentication is not done"),
-	WARN("PKCS11Provider", "none", "keys on PKCS#11 tokens are used through an agent alone"),
-	WARN("SmartcardDevice", "none", "keys on smart cards are used through an agent alone"),
-	WARN("SecurityKeyProvider", "none,internal", "security keys are used through an agent alone"),
-	WARN("ProxyUseFdpass", "no,false", "the proxy command's own descriptors are used, none is passed"),
+	WARN("HostbasedAuthentication", "no,false", "host-based authentication is not supported"),
+	WARN("PKCS11Provider", "none", "keys on PKCS#11 tokens work only through an agent"),
+	WARN("SmartcardDevice", "none", "keys on smart cards work only through an agent"),
+	WARN("SecurityKeyProvider", "none,internal", "security keys work only through an agent"),
+	WARN("ProxyUseFdpass", "no,false", "the proxy command cannot pass a descriptor"),
 	WARN("LocalForward", "", "no port is forwarded"),
 	WARN("RemoteForward", "", "no port is forwarded"),
 	WARN("DynamicForward", "", "no port is forwarded"),
@@ -119,7 +119,7 @@ static const struct keyword keywords[] = {
 	WARN("PermitLocalCommand", "no,false", "LocalCommand is not run"),
 	WARN("SessionType", "default", "a session is always a command or a shell"),
 
-	/* Nothing that a connection depends on, or only with one of the above. */
+	/* No connection depends on these, or only together with one of the above. */
 	QUIET("AddKeysToAgent"),
 	QUIET("CanonicalDomains"),
 	QUIET("CanonicalizeFallbackLocal"),
@@ -157,7 +157,7 @@ static const struct keyword keywords[] = {
 	QUIET("VisualHostKey"),
 	QUIET("XAuthLocation"),
 
-	/* Debian's, on by default there; libssh2 has no GSSAPI and goes on with the next method. */
+	/* Debian turns these on; libssh2 has no GSSAPI and tries the next method. */
 	QUIET("GSSAPIAuthentication"),
 	QUIET("GSSAPIDelegateCredentials"),
 	QUIET("GSSAPIKeyExchange"),
@@ -167,13 +167,13 @@ static const struct keyword keywords[] = {
 	QUIET("GSSAPIRenewalForcesRekey"),
 	QUIET("GSSAPIKexAlgorithms"),
 
-	/* Newer than 9.2. */
+	/* Newer than OpenSSH 9.2. */
 	QUIET("ChannelTimeout"),
 	QUIET("ObscureKeystrokeTiming"),
 	QUIET("VersionAddendum"),
 	QUIET("WarnWeakCrypto"),
 
-	/* Of long ago; ssh ignores them too. */
+	/* Obsolete; ssh ignores them too. */
 	QUIET("Protocol"),
 	QUIET("Cipher"),
 	QUIET("FallBackToRsh"),
@@ -228,7 +228,7 @@ const char *keyword_nearest(const char *name)
 	return nearest;
 }
 
-/* "90", "1h30m"; -1 where it is none. */
+/* Reads "90" or "1h30m"; -1: not a time. */
 static int sshkeyword_seconds(const char *s)
 {
 	static const char units[] = "smhdw";
@@ -289,7 +289,7 @@ static const char *check_time(const char *word, int *number)
 {
 	*number = sshkeyword_seconds(word);
 	if (strcmp(word, "none") != 0 && *number < 0)
-		return "a time as '30' or '5m' expected";
+		return "a time such as '30' or '5m' expected";
 	return NULL;
 }
 
@@ -321,7 +321,7 @@ static const char *check_words(const struct keyword *k, char *const *args)
 	return NULL;
 }
 
-/* ssh checks the form of every jump, and so a stray '#' ends the value here too. */
+/* Like ssh, ends the value at a '#' and checks the form of every jump. */
 static const char *check_jump(const char *value)
 {
 	size_t len = strcspn(value, "#");

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The keywords of ssh_config(5): what kind of value each takes, and whether libpssh honours it,
- * may ignore it without harm, or has to say that it cannot.
+ * may ignore it without harm, or must warn that it cannot honour it.
  */
 #ifndef PSSH_CONFIG_SSHKEYWORD_H
 #define PSSH_CONFIG_SSHKEYWORD_H
 
 enum keyword_kind {
 	KEYWORD_HOST, KEYWORD_MATCH, KEYWORD_INCLUDE, KEYWORD_IGNORE_UNKNOWN,
-	KEYWORD_QUIET,    /* no harm done by ignoring it */
-	KEYWORD_WARN,     /* is said, unless the value is the one that libpssh does anyway */
+	KEYWORD_QUIET,    /* harmless to ignore */
+	KEYWORD_WARN,     /* warn, unless the value is what libpssh does anyway */
 	KEYWORD_TEXT,     /* one word */
 	KEYWORD_CHOICE,   /* one word of a few, becomes a number */
 	KEYWORD_NUMBER, KEYWORD_TIME, KEYWORD_PORT, KEYWORD_ESCAPE,
 	KEYWORD_SOCKET,   /* one word, where $NAME names an environment variable */
 	KEYWORD_FORWARD,  /* yes, no or a socket */
-	KEYWORD_WORDS,    /* a list; the first line wins whole */
+	KEYWORD_WORDS,    /* a list; the whole first line wins */
 	KEYWORD_MORE,     /* one word; lines add up */
 	KEYWORD_SENDENV, KEYWORD_SETENV,
-	KEYWORD_REST,     /* the rest of the line as it stands */
+	KEYWORD_REST,     /* the rest of the line, unchanged */
 	KEYWORD_JUMP,
 };
 
-/* What is remembered for a host: the first line of each that applies. */
+/* The settings that a host can have: of each, the first line that applies. */
 enum setting {
 	SET_NONE, SET_HOSTNAME, SET_USER, SET_PORT, SET_PROXY, SET_HOST_KEY_ALIAS, SET_IDENTITY_AGENT,
 	SET_BIND_ADDRESS, SET_BIND_INTERFACE, SET_PREFERRED, SET_REMOTE_COMMAND, SET_FORWARD_AGENT,
@@ -45,25 +45,25 @@ struct keyword {
 	enum keyword_kind kind;
 	enum setting setting;
 	const struct choice *choices; /* end with a NULL word */
-	const char *harmless;         /* KEYWORD_WARN: "no,false": values that need no word */
-	const char *why;              /* KEYWORD_WARN: what is not done */
+	const char *harmless;         /* KEYWORD_WARN: "no,false": values that need no warning */
+	const char *why;              /* KEYWORD_WARN: what libpssh does not do */
 };
 
 enum { KEYWORD_UNSET = -1, KEYWORD_NO_ESCAPE = -2 };
 
-const struct keyword *keyword_find(const char *name);    /* in any case; NULL: not one */
-const char *keyword_nearest(const char *name);           /* what was perhaps meant, or NULL */
+const struct keyword *keyword_find(const char *name);    /* ignores case; NULL: unknown */
+const char *keyword_nearest(const char *name);           /* the most similar keyword, or NULL */
 
 /*
- * Is this a value that ssh would take? NULL: yes, with *number set where the kind has one; else
- * what was expected. args ends with NULL and has at least one.
+ * Checks whether ssh would accept the value. NULL: yes, with *number set if the kind has one; else
+ * what was expected. args ends with NULL and has at least one word.
  */
 const char *keyword_check(const struct keyword *k, char *const *args, int *number);
 
-/* KEYWORD_FORWARD: is it a socket, and not yes or no? */
+/* KEYWORD_FORWARD: true for a socket, false for yes or no. */
 int keyword_forwards_socket(const char *value);
 
-/* Whether KEYWORD_WARN may stay silent about this value. */
+/* KEYWORD_WARN: true if this value needs no warning. */
 int keyword_is_harmless(const struct keyword *k, const char *value);
 
 #endif

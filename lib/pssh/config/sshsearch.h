@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One question to the configuration while it is being answered; for sshconfig.c and its answer. */
+/* A lookup in the configuration while it runs; only sshconfig.c and sshanswer.c use it. */
 #ifndef PSSH_CONFIG_SSHSEARCH_H
 #define PSSH_CONFIG_SSHSEARCH_H
 
@@ -14,29 +14,29 @@ struct sshconfig {
 	bool wants_final;
 };
 
-/* Lines that add up. */
+/* Lines of a keyword whose values add up. */
 struct sshsearch_lines {
 	const struct sshfile_line **line;
 	size_t count, cap;
 };
 
-/* One question being answered. */
+/* One running lookup. */
 struct sshsearch {
 	const struct sshconfig *config;
 	const char *alias, *user_given;
 	unsigned port_given;
-	const char *host;       /* the alias, in a final pass what HostName made of it */
+	const char *host;       /* the alias; in a final pass, what HostName made of it */
 	bool final;
 	const struct sshfile_line *chosen[SETTINGS];
 	struct sshsearch_lines identities, certificates, send_env;
 	struct sshconfig_warning **warnings;
 	size_t warning_count, warning_cap;
-	char *hostname;         /* settled at the end of the first pass */
+	char *hostname;         /* known at the end of the first pass */
 	int rc;
 	struct fail *f;
 };
 
-/* What % and a letter stand for. */
+/* The values of the % tokens. */
 struct sshsearch_tokens {
 	const char *alias, *hostname, *keyalias, *user;
 	char port[8];
@@ -53,16 +53,16 @@ enum sshsearch_expand {
 	EXPAND_PATH = EXPAND_HOME | EXPAND_ENV | EXPAND_TOKENS,
 };
 
-/* A sentence about line l, for this host; PSSH_EINVAL. */
+/* Fails with a sentence about line l and this host. Returns PSSH_EINVAL. */
 int sshsearch_fail(struct sshsearch *s, const struct sshfile_line *l, const char *what, const char *name, size_t len);
 const char *sshsearch_value(const struct sshsearch *s, enum setting what); /* NULL: not set */
 void sshsearch_lower(char *text);
 
-/* text with all done that `how` asks for, malloc'd; 0 or a code. */
+/* Expands text as `how` asks, malloc'd; 0 or a code. */
 int sshsearch_expand(struct sshsearch *s, const struct sshsearch_tokens *t, const struct sshfile_line *l,
 	const char *text, enum sshsearch_expand how, char **out);
 
-/* Fills what is not settled yet: all but hostname and the warnings. */
+/* Fills the answer except hostname and the warnings. */
 int sshsearch_answer(struct sshsearch *s, struct sshconfig_answer *a);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The copy as its owner sees it: bytes in, bytes out, jobs begun and ended. */
+/* What the owner of a copy calls: it passes bytes in and out, and starts and ends jobs. */
 #include "pssh/copy/copy.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +14,13 @@
 
 /* ---- Making and freeing ---------------------------------------------------------------- */
 
-/* SFTP begins in the home directory, and knows no "~". */
+/* SFTP paths begin in the home directory, and "~" means nothing there, so "~/" is cut off. */
 static char *remote_path(const char *path, bool *slash, struct fail *f)
 {
 	char *p;
 
 	if (path[0] == '~' && path[1] && path[1] != '/') {
-		fail_set(f, PSSH_EUNSUPPORTED, "'%s': another user's home is not known; give the whole path", path);
+		fail_set(f, PSSH_EUNSUPPORTED, "'%s': another user's home is unknown; give the full path", path);
 		return NULL;
 	}
 	if (path[0] == '~')
@@ -173,6 +174,7 @@ static void job_end(struct copy *c, unsigned i)
 {
 	struct job *j = c->jobs[i];
 
+	assert(i < c->count && !j->asker.waiting);
 	if (!j->silent)
 		c->progress.files++;
 	if (j->fail.code)
@@ -187,7 +189,7 @@ static void job_end(struct copy *c, unsigned i)
 	c->count--;
 }
 
-/* As far as it goes without an answer. False: it is at its end. */
+/* Runs a job until it needs an answer. False: it has ended. */
 static bool job_run(struct job *j)
 {
 	for (;;) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a remote file with many requests outstanding, and comparing its beginning with the
- * local one: by a command that says its SHA-256, or by reading it.
+ * Reads a remote file with many requests outstanding, and compares its beginning with the local file,
+ * by a command that prints its SHA-256 or by reading it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "pssh/pssh_types.h"
 
 enum {
-	SMALL = 256 * 1024, /* is read back sooner than a command is run */
+	SMALL = 256 * 1024, /* reading this much back is faster than running a command */
 	SAMPLES = 32,
 };
 
@@ -31,7 +31,7 @@ static bool reading_ask(struct job *j, uint64_t at, uint32_t len)
 
 	if (s->used >= COPY_BLOCKS)
 		return false;
-	/* A part that was written with gaps could not be resumed: keep them within the window. */
+	/* Gaps must stay within the window, or an interrupted copy could not be resumed. */
 	if (!j->reading.serial && j->reading.stride == SFTP_READ && at > COPY_WINDOW &&
 		sftp_oldest(s, &j->asker) < at - COPY_WINDOW)
 		return false;
@@ -63,7 +63,7 @@ bool reading_send(struct job *j)
 			return false;
 		rd->at += left < rd->stride ? left : rd->stride;
 	}
-	/* The rest of a short block may still have to be asked for again. */
+	/* A block that comes short needs another request for its rest. */
 	return j->asker.waiting == 0;
 }
 
@@ -119,7 +119,7 @@ void check_release(struct job *j)
 	j->check.own = NULL;
 }
 
-/* Not every host has GNU's tool. Without any the status is not 0. */
+/* Tries several tools, as not every host has GNU's. Without any, the status is not 0. */
 static bool make_command(struct job *j)
 {
 	const char *path = j->copy->put ? j->temp : j->source;
@@ -161,7 +161,7 @@ static bool ask_command(struct job *j)
 	return true;
 }
 
-/* The whole of a put's file is hashed once for all hosts. */
+/* The hash of a put's whole file is made once and shared by all hosts. */
 static struct digest **check_digest(struct job *j)
 {
 	if (j->copy->put && j->check.limit == j->node->size)

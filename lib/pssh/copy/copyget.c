@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Getting a tree: where it goes, and its directories, listed while files arrive. */
+/* Gets a tree: finds where it goes, and lists its directories while files arrive. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static bool copyget_root_send(struct job *j)
 	return j->part == 2;
 }
 
-/* "." and ".." have the name that the server gives them, where it gives a harmless one. */
+/* The name under which to keep the source. For "." and ".." the server tells it, if it is safe. */
 static const char *copyget_base_of(const struct job *j)
 {
 	const char *base = path_base(j->source);
@@ -92,7 +92,7 @@ static char *local_root(struct job *j, bool dir)
 
 	if (stat(c->local, &st) == 0 && S_ISDIR(st.st_mode)) {
 		if (!base && !dir)
-			job_fail(j, PSSH_EREMOTE, "'%s' has no name to be kept under", j->source);
+			job_fail(j, PSSH_EREMOTE, "'%s' has no name to save it under", j->source);
 		path = base ? path_join(c->local, base, strlen(base)) : strdup(c->local);
 	} else if (c->slash && !dir) {
 		if (mkdir(c->local, 0777))
@@ -101,7 +101,7 @@ static char *local_root(struct job *j, bool dir)
 	} else {
 		path = lstat(c->local, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(c->local, NULL) : NULL;
 		if (!path)
-			path = strdup(c->local); /* a link that leads nowhere is replaced */
+			path = strdup(c->local); /* a dangling link is replaced */
 	}
 	if (!path && !j->fail.code)
 		job_no_memory(j);
@@ -115,7 +115,7 @@ static bool copyget_root_next(struct job *j)
 	bool dir = (j->attrs.flags & SFTP_ATTR_MODE) && S_ISDIR(j->attrs.mode);
 
 	if (dir && !(c->flags & PSSH_COPY_RECURSIVE))
-		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a directory, and a recursive copy was not asked for",
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a directory, and this copy is not recursive",
 			j->source);
 	else if (!dir && (j->attrs.flags & SFTP_ATTR_MODE) && !S_ISREG(j->attrs.mode))
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is neither a file nor a directory", j->source);
@@ -145,7 +145,7 @@ static const struct step root_steps[] = {
 
 enum { LIST_CLEAN, LIST_MAKE, LIST_READ, LIST_CLOSE };
 
-/* One name out of a listing. It is the server's word: nothing but a plain name is taken. */
+/* Takes one name of a listing. Servers are not trusted: it must be a plain name. */
 static void take_name(struct job *j, const char *name, size_t len, const struct sftp_attrs *a)
 {
 	struct copy *c = j->copy;
@@ -155,7 +155,7 @@ static void take_name(struct job *j, const char *name, size_t len, const struct 
 	if ((len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.'))
 		return;
 	if (!name_is_safe(name, len)) {
-		copy_say(c, PSSH_EREMOTE, "'%s': the server lists '%.*s', which is no name of a file", j->source,
+		copy_say(c, PSSH_EREMOTE, "'%s': the server lists '%.*s', which is not a file name", j->source,
 			len < 100 ? (int)len : 100, name);
 		return;
 	}
@@ -205,7 +205,7 @@ static void list_reply(struct job *j, const struct sftp_reply *r)
 		while (!j->fail.code && sftp_name(&names, &name, &len, &a, &bad))
 			take_name(j, name, len, &a);
 		if (bad)
-			job_fail(j, PSSH_EPROTO, "the server's list of '%s' makes no sense", j->source);
+			job_fail(j, PSSH_EPROTO, "the server's list of '%s' is damaged", j->source);
 	} else if (r->status == SFTP_EOF) {
 		j->reading.ended = true;
 	} else {
@@ -357,7 +357,7 @@ static void finish_dir(struct copy *c, struct node *n)
 	free(path);
 }
 
-/* Modes and times of directories, once nothing more comes into them; children first. */
+/* Sets modes and times of directories once they are complete; children first. */
 void get_finish(struct copy *c)
 {
 	for (struct list *l = c->made_dirs.prev; l != &c->made_dirs; l = l->prev)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Remote directories that wait to be listed; links may lead back to where one has been. */
+/* Remote directories that wait to be listed, and the check for links that lead back to a parent. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "pssh/copy/copyjob.h"
 #include "pssh/pssh_types.h"
 
-/* Where a directory really is: below a link that was followed, there. malloc'd or NULL. */
+/* A directory's real path, also below a link that was followed. malloc'd or NULL. */
 static char *node_real(const struct node *n)
 {
 	const struct node *up = n;
@@ -25,7 +25,7 @@ static char *node_real(const struct node *n)
 	return path;
 }
 
-/* Only a link can lead to where one has been: without any on the way nothing is compared. */
+/* Only a link can lead back to a parent, so without a link on the way it compares nothing. */
 static bool copygetdir_leads_back(const struct node *n)
 {
 	const struct node *link = n;
@@ -54,11 +54,11 @@ void get_queue_dir(struct copy *c, struct node *n)
 	if (lost) {
 		char *path = node_path(n, c->remote);
 
-		copy_say(c, PSSH_EREMOTE, "'%s' on the host leads back to where it is, or too deep",
+		copy_say(c, PSSH_EREMOTE, "'%s' on the host leads back to a parent, or too deep",
 			path ? path : n->name);
 		c->progress.files++;
 		free(path);
 	}
-	/* A lost one is kept too, but neither made nor listed. */
+	/* Keep a lost one too, but neither create nor list it. */
 	list_append(lost ? &c->lost_dirs : &c->dirs, &n->link);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Getting one file: into a temporary name beside the target, which it then takes the place of. */
+/* Gets one file: writes a temporary file beside the target, then renames it over the target. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static bool all_zero(const char *p, size_t n)
 	return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
 }
 
-/* Whole pages of zeros are left out. The parts of one page come to the same place either way. */
+/* Skips whole pages of zeros. A page that comes in parts gives the same file either way. */
 static void write_sparse(struct job *j, const char *data, size_t len, uint64_t at)
 {
 	while (len) {
@@ -117,14 +117,14 @@ static void get_reply(struct job *j, const struct sftp_reply *r)
 		check_reply(j, r);
 		break;
 	default:
-		j->open = false; /* OP_CLOSE: of a file that was only read it says nothing */
+		j->open = false; /* OP_CLOSE: its status does not matter for a file that was only read */
 		break;
 	}
 }
 
 /* ---- What is it? ----------------------------------------------------------------------- */
 
-/* Of a link, or where the listing did not say. */
+/* Asks what the source is: for a link, or if the listing did not say. */
 static bool copygetfile_look_send(struct job *j)
 {
 	if (!j->node->unsure)
@@ -159,7 +159,8 @@ static bool copygetfile_look_next(struct job *j)
 		return true;
 	}
 	if (!n->real) {
-		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a link that leads nobody knows where", j->source);
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a link, and the server does not say where it leads",
+			j->source);
 		return true;
 	}
 	n->dir = true;
@@ -183,15 +184,15 @@ static bool copygetfile_open_next(struct job *j)
 {
 	j->size = j->attrs.flags & SFTP_ATTR_SIZE ? j->attrs.size : 0;
 	if ((j->attrs.flags & SFTP_ATTR_MODE) && !S_ISREG(j->attrs.mode))
-		job_fail(j, PSSH_EREMOTE, "'%s' on the host is no plain file", j->source);
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is not a plain file", j->source);
 	else if (j->size > INT64_MAX)
-		job_fail(j, PSSH_EREMOTE, "'%s' on the host has no size that makes sense", j->source);
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host has an impossible size", j->source);
 	return job_go(j, LOCAL);
 }
 
 /* ---- The local file -------------------------------------------------------------------- */
 
-/* What is at the target now decides: it must be a file, and its mode is kept. */
+/* An existing target must be a file; the copy keeps its mode. */
 static bool look_at_target(struct job *j)
 {
 	struct stat st;
@@ -202,7 +203,7 @@ static bool look_at_target(struct job *j)
 	if (S_ISDIR(st.st_mode))
 		job_fail(j, PSSH_ELOCAL, "'%s' is a directory", j->target);
 	else if (!S_ISREG(st.st_mode))
-		job_fail(j, PSSH_ELOCAL, "'%s' is no plain file, and is left alone", j->target);
+		job_fail(j, PSSH_ELOCAL, "'%s' exists and is not a plain file", j->target);
 	j->status = SFTP_OK;
 	j->saved_mode = st.st_mode & 0777;
 	return !j->fail.code;
@@ -226,7 +227,7 @@ static int open_temp(struct job *j)
 	fd = open(j->temp, flags, copygetfile_first_mode(j));
 	if (fd < 0)
 		return -errno;
-	/* Anybody could have put it there: a file of ours with one name only is taken. */
+	/* Anybody could have put it there, so accept only this user's file with a single name. */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1) {
 		j->at = (uint64_t)st.st_size;
 		return fd;
@@ -247,12 +248,12 @@ static bool open_local(struct job *j)
 		return true;
 	}
 	if ((fd == -EMFILE || fd == -ENFILE) && j->copy->fds)
-		return false; /* another file's descriptor will be free */
+		return false; /* wait until another file frees its descriptor */
 	dir = path_dir(j->target);
 	if (fd == -ENOENT && dir)
 		job_fail(j, PSSH_ELOCAL, "cannot write '%s': there is no directory '%s'", j->target, dir);
 	else if (fd == -EEXIST || fd == -ELOOP)
-		job_fail(j, PSSH_ELOCAL, "'%s' is there and is not an earlier copy's; remove it", j->temp);
+		job_fail(j, PSSH_ELOCAL, "'%s' exists and is not an earlier copy's; remove it", j->temp);
 	else
 		job_fail_errno(j, -fd, "cannot write '%s'", j->target);
 	free(dir);
@@ -267,11 +268,11 @@ static bool copygetfile_local_send(struct job *j)
 static bool begin_data(struct job *j)
 {
 	j->copy->progress.done += j->at;
-	/* Nothing after it stays from an earlier copy: sparse writing leaves out what is zero. */
+	/* Cut off an earlier copy's rest: sparse writing skips zeros, so old bytes would stay. */
 	if (ftruncate(j->fd, (off_t)j->at))
 		job_fail_errno(j, errno, "cannot write '%s'", j->target);
 	reading_start(j, j->at, j->size);
-	j->reading.serial = j->size == 0; /* files of /proc say so, and have more */
+	j->reading.serial = j->size == 0; /* files of /proc claim size 0 and have more */
 	return job_go(j, DATA);
 }
 
@@ -279,7 +280,7 @@ static bool copygetfile_local_next(struct job *j)
 {
 	uint64_t have = j->at;
 
-	/* As far as an earlier copy has no gaps for sure. */
+	/* Continue only from where an earlier copy certainly has no gaps. */
 	j->at = have > COPY_WINDOW && have <= j->size ? have - COPY_WINDOW : 0;
 	if (j->at == 0)
 		return begin_data(j);
@@ -336,7 +337,7 @@ static bool copygetfile_end_send(struct job *j)
 	return j->part == 2;
 }
 
-/* What grew is kept as far as it was when it was opened: logs do. All else is a torn copy. */
+/* If the source grew, as logs do, keep the size at opening. Any other change makes the copy torn. */
 static bool copygetfile_unchanged(struct job *j)
 {
 	const struct sftp_attrs *a = &j->attrs, *b = &j->link;
@@ -366,7 +367,7 @@ static bool set_mode(struct job *j)
 		if (j->status == SFTP_OK)
 			mode = j->saved_mode;
 		else if (fstat(j->fd, &st) == 0)
-			mode &= st.st_mode; /* this process's mask took its part when it was made */
+			mode &= st.st_mode; /* the temporary file's mode has this process's umask applied */
 		(void)!fchmod(j->fd, mode);
 		return true;
 	}
@@ -400,7 +401,7 @@ static bool copygetfile_clean_send(struct job *j)
 static bool copygetfile_clean_next(struct job *j)
 {
 	(void)j;
-	return false; /* job_drop_local does the rest */
+	return false; /* job_drop_local cleans up */
 }
 
 void job_drop_local(struct job *j)

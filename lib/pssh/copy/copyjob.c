@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every job of a copy needs: its beginning, its next step, and how it fails. */
+/* Starts the jobs of a copy, moves them to their next step, and records failures. */
 #include "pssh/copy/copyjob.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 /* ---- Failures -------------------------------------------------------------------------- */
 
-/* Names come from servers: what would steer a terminal does not get into a sentence. */
+/* Names come from servers: replace control characters, which could steer a terminal. */
 static void make_plain(char *text)
 {
 	for (; *text; text++)

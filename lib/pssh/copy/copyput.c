@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Putting a tree: where it goes, its directories, then its files, then what directories shall look like. */
+/* Puts a tree: finds where it goes, creates directories, sends files, then sets modes and times of directories. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,7 +102,7 @@ static bool copyput_root_next(struct job *j)
 	if (j->fail.code)
 		return true;
 	j->target = strdup(c->remote);
-	/* A link keeps its place: what it leads to is replaced. */
+	/* Keep a link and replace what it points to. */
 	if (j->status == SFTP_OK && j->link_status == SFTP_OK && is_kind(&j->link, S_IFLNK))
 		return job_go(j, ROOT_REAL);
 	return root_done(j);
@@ -163,7 +163,7 @@ static bool copyput_look_next(struct job *j)
 	}
 	if (j->link_status == SFTP_NO_SUCH_FILE)
 		job_fail(j, PSSH_EREMOTE,
-			"cannot make the directory '%s' on the host: the one that it is to be in is missing",
+			"cannot make the directory '%s' on the host: its parent is missing",
 			j->target);
 	else if (j->status == SFTP_OK)
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is not a directory", j->target);
@@ -185,7 +185,7 @@ static const struct step dir_steps[] = {
 	[DIR_LOOK] = { "look", copyput_look_send, copyput_look_next },
 };
 
-/* ---- What directories look like in the end --------------------------------------------- */
+/* ---- Modes and times of directories ---------------------------------------------------- */
 
 static void mode_reply(struct job *j, const struct sftp_reply *r)
 {
@@ -202,7 +202,7 @@ static bool mode_send(struct job *j)
 		a.atime = (uint32_t)j->node->atime.tv_sec;
 		a.mtime = (uint32_t)j->node->mtime.tv_sec;
 	} else {
-		a.mode &= ~022u; /* the host's mask is not known */
+		a.mode &= ~022u; /* the host's umask is unknown */
 	}
 	return sftp_setstat(&j->copy->sftp, &j->asker, OP_SET, j->target, &a);
 }
@@ -243,7 +243,7 @@ static bool parent_lost(const struct copy *c, const struct node *n)
 	return n->parent && c->made[n->parent->index] == MADE_NOT;
 }
 
-/* Every directory, each once its parent is there. False: some are not begun. */
+/* Starts each directory once its parent exists. False: some have not started. */
 static bool begin_dirs(struct copy *c)
 {
 	struct copy_source *s = c->source;
@@ -285,7 +285,7 @@ static bool begin_files(struct copy *c)
 	return c->next_file == s->count;
 }
 
-/* Children first, or the parent could close the way to them. */
+/* Children first: a parent's new mode could deny access to them. */
 static bool begin_modes(struct copy *c)
 {
 	for (; c->next_mode > 0; c->next_mode--) {
@@ -309,7 +309,7 @@ bool put_begin(struct copy *c)
 		return false;
 	if (!c->moded) {
 		if (c->count)
-			return false; /* a file's arrival would change its directory's time */
+			return false; /* a file that arrives would change its directory's time again */
 		c->moded = true;
 		c->next_mode = c->source->count;
 	}

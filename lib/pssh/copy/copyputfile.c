@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Putting one file: into a temporary name beside the target, which it then takes the place of. */
+/* Puts one file: writes a temporary file beside the target, then renames it over the target. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void reply_space(struct job *j, const struct sftp_reply *r)
 		job_fail(j, PSSH_EREMOTE, "cannot write '%s' on the host: no space left on the disk (%llu bytes free)",
 			j->target, (unsigned long long)r->space);
 	else
-		j->fail.code = PSSH_EREMOTE; /* the sentence that was there */
+		j->fail.code = PSSH_EREMOTE; /* keep the earlier sentence */
 }
 
 static void put_reply(struct job *j, const struct sftp_reply *r)
@@ -125,7 +125,7 @@ static void put_reply(struct job *j, const struct sftp_reply *r)
 		reply_space(j, r);
 		break;
 	default:
-		break; /* OP_REMOVE: what comes next tells */
+		break; /* OP_REMOVE: the next request shows whether it worked */
 	}
 }
 
@@ -139,7 +139,7 @@ static bool copyputfile_local_send(struct job *j)
 	int rc = node_open(j->copy->source, n, &why);
 
 	if (rc == PSSH_EAGAIN && j->copy->fds)
-		return false; /* another file's descriptor will be free */
+		return false; /* wait until another file frees its descriptor */
 	if (rc) {
 		job_fail(j, rc == PSSH_EAGAIN ? PSSH_ELOCAL : rc, "%s", why.text);
 		return false;
@@ -160,7 +160,7 @@ static bool copyputfile_local_next(struct job *j)
 	return job_go(j, j->fresh_dir ? OPEN : LOOK);
 }
 
-/* What grew is copied as far as it was when it was found: logs do. All else is a torn copy. */
+/* If the source grew, as logs do, copy its first size. Any other change makes the copy torn. */
 static bool copyputfile_unchanged(struct job *j)
 {
 	const struct node *n = j->node;
@@ -204,15 +204,15 @@ static bool copyputfile_look_next(struct job *j)
 {
 	if (j->status == SFTP_OK && !copyputfile_regular(&j->attrs))
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is %s", j->target,
-			S_ISDIR(j->attrs.mode) ? "a directory" : "no plain file, and is left alone");
+			S_ISDIR(j->attrs.mode) ? "a directory" : "not a plain file");
 	else if (j->link_status == SFTP_OK && !copyputfile_regular(&j->link))
-		job_fail(j, PSSH_EREMOTE, "'%s' on the host is no plain file: it cannot be gone on with", j->temp);
+		job_fail(j, PSSH_EREMOTE, "cannot resume: '%s' on the host is not a plain file", j->temp);
 	return job_go(j, OPEN);
 }
 
 /*
- * A new file gets the source's mode less what the host's mask takes. One that replaces another
- * gets that one's mode, but is closed to others until it has it.
+ * A new file gets the source's mode minus the host's umask. A file that replaces another gets that
+ * one's mode, and is closed to other users until then.
  */
 static uint32_t copyputfile_first_mode(const struct job *j)
 {
@@ -235,8 +235,8 @@ static bool copyputfile_open_send(struct job *j)
 }
 
 /*
- * How far an earlier copy's rest can be trusted: servers may write blocks in any order, so its
- * last window may have gaps. What is left is compared before it is built on.
+ * How much of an earlier copy to trust: servers may write blocks in any order, so its last window may
+ * have gaps. The part before that is compared before the copy continues.
  */
 static bool copyputfile_open_next(struct job *j)
 {
@@ -282,7 +282,7 @@ static void skip_hole(struct job *j)
 		return;
 	data = lseek(j->fd, (off_t)j->at, SEEK_DATA);
 	if (data < 0 && errno != ENXIO)
-		data = (off_t)j->at; /* the file system knows no holes */
+		data = (off_t)j->at; /* the file system does not report holes */
 	if (data < 0 || (uint64_t)data > j->size)
 		data = (off_t)j->size;
 	j->copy->progress.done += (uint64_t)data - j->at;
@@ -295,7 +295,7 @@ static void skip_hole(struct job *j)
 	j->data_until = data < 0 ? j->size : (uint64_t)data;
 }
 
-/* One block, as large as fits. False: not now, or it failed. */
+/* Sends one block, as large as fits. False: not now, or it failed. */
 static bool send_block(struct job *j)
 {
 	struct sftp *s = copyputfile_sftp_of(j);
@@ -338,7 +338,7 @@ static void end_attrs(const struct job *j, struct sftp_attrs *a)
 		a->mode = j->attrs.mode & 0777;
 	} else if (copyputfile_flag(j, PSSH_COPY_RESUME) && (j->node->mode & 0600) != 0600) {
 		a->flags |= SFTP_ATTR_MODE;
-		a->mode = j->node->mode & ~022u; /* the host's mask is not known */
+		a->mode = j->node->mode & ~022u; /* the host's umask is unknown */
 	}
 }
 
@@ -364,7 +364,7 @@ static bool copyputfile_end_send(struct job *j)
 	return j->part == 4;
 }
 
-/* The end goes out behind the data, without waiting for its answers, where nothing is compared. */
+/* Without a comparison, closing and renaming follow the data without waiting for its answers. */
 static bool data_send(struct job *j)
 {
 	while (j->at < j->size) {
@@ -383,7 +383,7 @@ static bool copyputfile_data_next(struct job *j)
 	return job_go(j, CHECK);
 }
 
-/* Holes at the end are only there for a reader once the size says so. */
+/* A reader sees a hole at the end only once the size is set. */
 static bool compare_send(struct job *j)
 {
 	struct sftp_attrs size = { .flags = SFTP_ATTR_SIZE, .size = j->size };
@@ -425,7 +425,7 @@ static bool rename_next(struct job *j)
 	return j->renamed_over && j->step == RENAME ? job_go(j, CLEAR) : false;
 }
 
-/* Where a server cannot replace: for a moment there is neither the old file nor the new one. */
+/* For servers that cannot replace by a rename: for a moment neither the old nor the new file exists. */
 static bool clear_send(struct job *j)
 {
 	return sftp_path(copyputfile_sftp_of(j), &j->asker, OP_REMOVE, SFTP_REQ_REMOVE, j->target);
@@ -436,7 +436,7 @@ static bool clear_next(struct job *j)
 	return job_go(j, RENAME_AGAIN);
 }
 
-/* Space is asked for before the temporary file gives its own back. */
+/* Ask for free space before removing the temporary file, which frees some. */
 static bool copyputfile_clean_send(struct job *j)
 {
 	char *dir = NULL;

@@ -61,7 +61,7 @@ static void node_set(struct node *n, const struct stat *st)
 	n->ino = st->st_ino;
 }
 
-/* Links are followed; one that leads to a directory that it is in would never end. */
+/* Following a link to one of its parents would never end. */
 static bool copysource_leads_back(const struct node *n)
 {
 	for (const struct node *up = n->parent; up; up = up->parent)
@@ -70,7 +70,7 @@ static bool copysource_leads_back(const struct node *n)
 	return n->depth >= COPY_DEPTH;
 }
 
-/* 0 also where the entry is not to be copied (the source remembers why). */
+/* 0 also if the entry cannot be copied (the source remembers why). */
 static int walk_entry(struct copy_source *s, struct node *dir, int dirfd, const char *name, struct fail *f)
 {
 	struct node *n = node_new(dir, name, strlen(name));
@@ -88,7 +88,7 @@ static int walk_entry(struct copy_source *s, struct node *dir, int dirfd, const 
 	} else {
 		node_set(n, &st);
 		if (n->dir && copysource_leads_back(n))
-			fail_set(&why, PSSH_ELOCAL, "'%s' leads back to where it is, or too deep", path);
+			fail_set(&why, PSSH_ELOCAL, "'%s' leads back to a parent, or too deep", path);
 		else
 			rc = source_add(s, n, f);
 	}
@@ -123,7 +123,7 @@ static int walk_dir(struct copy_source *s, struct node *n, struct fail *f)
 	return rc;
 }
 
-/* "." and "/x/.." have a name too: the one that the file system knows. */
+/* The name of the source; for "." and "/x/.." the real one. */
 static char *source_base(const char *root)
 {
 	const char *base = path_base(root);
@@ -148,7 +148,7 @@ static int source_open(struct copy_source *s, struct fail *f)
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return fail_set(f, PSSH_ELOCAL, "'%s' is neither a file nor a directory", s->root);
 	if (S_ISDIR(st.st_mode) && !(s->flags & PSSH_COPY_RECURSIVE))
-		return fail_set(f, PSSH_EINVAL, "'%s' is a directory, and a recursive copy was not asked for", s->root);
+		return fail_set(f, PSSH_EINVAL, "'%s' is a directory, and this copy is not recursive", s->root);
 	s->base = source_base(s->root);
 	root = node_new(NULL, "", 0);
 	if (!s->base || !root) {
@@ -166,7 +166,7 @@ static int source_open(struct copy_source *s, struct fail *f)
 			rc = walk_dir(s, s->nodes[i], f);
 	if (rc || root->dir)
 		return rc;
-	/* That it cannot be read is better said once than by every host. */
+	/* An unreadable file should fail once here, not once on every host. */
 	rc = node_open(s, root, f);
 	if (rc == 0)
 		node_close(root);
@@ -217,7 +217,7 @@ int node_open(struct copy_source *s, struct node *n, struct fail *f)
 	if (n->users++)
 		return 0;
 	path = node_path(n, s->root);
-	/* It may have become a pipe since: opening must not wait for a writer. */
+	/* O_NONBLOCK: it may have become a pipe since, and opening must not wait for a writer. */
 	n->fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (!path)
 		rc = fail_set(f, PSSH_ENOMEM, "out of memory");

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "pssh/copy/digest.h"
 
-/* A temporary name has to fit where the longest name fits. */
+/* Cuts the name in a temporary name, so that it is never longer than a file name may be. */
 enum { NAME_KEEP = 200, PATHS_MAX = 1 << 20 };
 
 struct node *node_new(struct node *parent, const char *name, size_t len)

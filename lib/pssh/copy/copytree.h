@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files and directories to be copied, as a tree whose names can be put under any root, and the
- * making of paths for both sides. What a put reads is walked here, once for all hosts.
+ * The files and directories of a copy, as a tree whose names fit under any root, and the paths for
+ * both sides. It also walks the source of a put, once for all hosts.
  */
 #ifndef PSSH_COPY_COPYTREE_H
 #define PSSH_COPY_COPYTREE_H
@@ -28,16 +28,16 @@ struct node {
 	uint32_t mode;           /* permissions only */
 	unsigned depth;
 	bool dir;
-	/* A put's: shared by all hosts. */
+	/* For a put; shared by all hosts. */
 	size_t index;
 	dev_t dev;
 	ino_t ino;
-	int fd;                  /* open while somebody reads it, else -1 */
+	int fd;                  /* open while a copy reads it, else -1 */
 	unsigned users;
 	struct digest *digest;
-	/* A get's. */
-	char *real;              /* of a directory: the path that the server says it really has */
-	bool unsure;             /* its kind is not known before it is asked for */
+	/* For a get. */
+	char *real;              /* a directory's real path, as the server says */
+	bool unsure;             /* its kind is unknown until the server is asked */
 	bool made, has_times;
 };
 
@@ -45,33 +45,33 @@ struct node *node_new(struct node *parent, const char *name, size_t len); /* NUL
 void node_free(struct node *n);
 char *node_path(const struct node *n, const char *root); /* malloc'd; NULL: out of memory */
 
-/* "a/b//" -> "a/b", "//" -> "/"; *slash: it ended in one. malloc'd. */
+/* "a/b//" -> "a/b", "//" -> "/"; *slash: it ended in a slash. malloc'd. */
 char *path_trim(const char *path, bool *slash);
 char *path_join(const char *dir, const char *name, size_t len);
-const char *path_base(const char *path); /* within path, of a trimmed one */
-char *path_dir(const char *path);        /* "." where there is none */
+const char *path_base(const char *path); /* points into path, which must be trimmed */
+char *path_dir(const char *path);        /* "." if path has no directory */
 
-/* One name of a directory and nothing that leads elsewhere. */
+/* True for a plain name in a directory that leads nowhere else. */
 bool name_is_safe(const char *name, size_t len);
 
 /*
- * The temporary name beside a target: always the same with `resume`, so that it is found again;
- * else one that nobody else has, so that two copies of one file do not meet.
+ * The temporary name beside a target: with `resume` always the same, so that the next copy finds it;
+ * else a random one, so that two copies of one file do not collide.
  */
 char *path_temp(const char *target, bool resume);
 
 struct copy_source {
 	char *root;              /* local, trimmed */
-	char *base;              /* the name it has under a directory; "" for "/" */
+	char *base;              /* its name under a directory; "" for "/" */
 	unsigned flags;
 	struct node **nodes;     /* parents before children; [0] is the root */
 	size_t count, cap;
 	uint64_t total;
-	size_t failed;           /* what could not be walked, and why, of the first ones */
+	size_t failed;           /* how many could not be walked, and why for the first ones */
 	struct fail *fails;
 };
 
-/* Shared between copies; node_close once for each node_open. PSSH_EAGAIN: no descriptor is left. */
+/* Copies share the descriptor; call node_close once for each node_open. PSSH_EAGAIN: no descriptor is left. */
 int node_open(struct copy_source *s, struct node *n, struct fail *f);
 void node_close(struct node *n);
 

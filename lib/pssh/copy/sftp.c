@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/copy/sftp.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,11 +84,12 @@ static bool room_for(const struct sftp *s, size_t n)
 	return s->ready && s->used < SFTP_SLOTS && n <= SFTP_PACKET - s->out_len;
 }
 
-/* The number of a request says its slot, so that a reply finds it at once. */
+/* A request's number tells its slot, so that a reply finds it at once. */
 static struct sftp_slot *take_slot(struct sftp *s, struct sftp_asker *who, int op, uint8_t type)
 {
 	struct sftp_slot *slot;
 
+	assert(s->used < SFTP_SLOTS);
 	while (s->slots[s->next % SFTP_SLOTS].who)
 		s->next++;
 	slot = &s->slots[s->next % SFTP_SLOTS];
@@ -111,6 +113,7 @@ static bool sftp_finish(struct sftp *s, const char *end)
 
 	sftp_put32(start, (uint32_t)(end - start - 4));
 	s->out_len = (size_t)(end - s->out);
+	assert(s->out_len <= SFTP_PACKET);
 	return true;
 }
 
@@ -189,7 +192,7 @@ char *sftp_write_place(struct sftp *s, const struct sftp_handle *h, uint32_t *le
 		return NULL;
 	room = SFTP_PACKET - s->out_len - head;
 	if (*len > room && s->out_len > NO_ROOM)
-		return NULL; /* a full block in a packet of its own is worth waiting for */
+		return NULL; /* waiting for a whole packet is better than splitting the block */
 	if (*len > room)
 		*len = (uint32_t)room;
 	return s->out + s->out_len + head;
@@ -286,7 +289,7 @@ static void take_attrs(struct sshwire *c, struct sftp_attrs *a)
 
 static int sftp_torn(struct fail *f)
 {
-	return fail_set(f, PSSH_EPROTO, "the server's SFTP messages make no sense");
+	return fail_set(f, PSSH_EPROTO, "the server's SFTP messages are damaged");
 }
 
 static const struct {
@@ -321,7 +324,7 @@ static int take_version(struct sftp *s, struct sshwire *c, struct fail *f)
 	return 0;
 }
 
-/* Does such a message answer such a request? A status always may, and so is data's end said. */
+/* Whether a message of this type answers the request. A status always may; it also reports the end of data. */
 static bool sftp_answers(const struct sftp_slot *slot, unsigned type)
 {
 	switch (type) {
@@ -342,7 +345,7 @@ static bool sftp_answers(const struct sftp_slot *slot, unsigned type)
 	}
 }
 
-/* A status of OK is an answer only where nothing else was asked for. */
+/* Status OK only answers requests that ask for nothing else. */
 static bool status_fits(const struct sftp_slot *slot, uint32_t status)
 {
 	static const unsigned char wants_more[] = { OPEN, READ, SFTP_REQ_LSTAT, SFTP_REQ_FSTAT, SFTP_REQ_OPENDIR,
@@ -360,6 +363,7 @@ static struct sftp_slot *find_slot(struct sftp *s, uint32_t id, unsigned type)
 
 static void sftp_free_slot(struct sftp *s, struct sftp_slot *slot)
 {
+	assert(slot->who && slot->who->waiting > 0 && s->used > 0);
 	slot->who->waiting--;
 	slot->who = NULL;
 	s->used--;
@@ -381,7 +385,7 @@ static void sftp_take_message(struct sftp_reply *r, struct sshwire *c)
 	const char *text;
 
 	if (!c->left)
-		return; /* old servers leave it out */
+		return; /* old servers omit the message */
 	text = sftp_take_text(c, &n);
 	if (n >= sizeof r->message)
 		n = sizeof r->message - 1;
@@ -441,7 +445,7 @@ static bool sftp_take_body(struct sftp_reply *r, unsigned type, struct sshwire *
 	return !c->bad;
 }
 
-/* A whole message that is not data. */
+/* Takes a whole message that is not data. */
 static int sftp_take_whole(struct sftp *s, const char *msg, size_t len, struct sftp_reply *r, struct fail *f)
 {
 	unsigned type = (unsigned char)msg[0];
@@ -461,7 +465,7 @@ static int sftp_take_whole(struct sftp *s, const char *msg, size_t len, struct s
 	return 1;
 }
 
-/* As much of the data message as is here: it goes through unbuffered. */
+/* Passes on as much of a data message as has come, without buffering it. */
 static int sftp_take_piece(struct sftp *s, const char **data, size_t *len, struct sftp_reply *r)
 {
 	struct sftp_slot *slot = s->data_slot;
@@ -485,7 +489,7 @@ static int sftp_take_piece(struct sftp *s, const char **data, size_t *len, struc
 	return 1;
 }
 
-/* The head of a data message is whole: 4 length, 1 type, 4 number, 4 length of the data. */
+/* The head of a data message has come: 4 bytes length, 1 type, 4 number, 4 length of the data. */
 static int start_data(struct sftp *s, struct fail *f)
 {
 	const char *p = s->in.data;
@@ -500,7 +504,7 @@ static int start_data(struct sftp *s, struct fail *f)
 	return 0;
 }
 
-/* How many bytes s->in should hold before anything can be said about the message. */
+/* How many bytes s->in must hold before the message can be read further. */
 static size_t sftp_wanted(const struct sftp *s)
 {
 	if (s->in.len < 5)
@@ -510,7 +514,7 @@ static size_t sftp_wanted(const struct sftp *s)
 	return 4 + (size_t)sftp_get32(s->in.data);
 }
 
-/* 1: a reply, 0: go on with the rest of the bytes. */
+/* 1: a reply; 0: continue with the rest of the bytes. */
 static int take_message_in(struct sftp *s, struct sftp_reply *r, struct fail *f)
 {
 	int rc;
@@ -518,14 +522,14 @@ static int take_message_in(struct sftp *s, struct sftp_reply *r, struct fail *f)
 	if ((unsigned char)s->in.data[4] == DATA)
 		return start_data(s, f);
 	rc = sftp_take_whole(s, s->in.data + 4, s->in.len - 4, r, f);
-	/* Names point into it: it is kept until the next call. */
+	/* Names point into s->in, so keep it until the next call. */
 	return rc;
 }
 
 int sftp_next(struct sftp *s, const char **data, size_t *len, struct sftp_reply *r, struct fail *f)
 {
 	if (s->in.len >= 5 && s->in.len == sftp_wanted(s))
-		buf_clear(&s->in); /* the one that the last call gave */
+		buf_clear(&s->in); /* the message that the last call returned */
 	while (*len) {
 		size_t want, n;
 		int rc;

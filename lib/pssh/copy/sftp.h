@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SFTP protocol, version 3, as a client: requests into a buffer, replies out of bytes, many
- * outstanding, matched by their number. libssh2's own waits for each file's answers in turn and
- * cannot be tested without a session; this needs neither, and is as fast as OpenSSH's.
+ * A client of the SFTP protocol, version 3: writes requests into a buffer and reads replies from
+ * bytes, with many requests outstanding, matched by their number. libssh2's SFTP waits for each file's
+ * answers in turn and needs a session to be tested; this needs neither, and is as fast as OpenSSH's.
  */
 #ifndef PSSH_COPY_SFTP_H
 #define PSSH_COPY_SFTP_H
@@ -17,15 +17,15 @@
 
 enum {
 	/*
-	 * What waits to be sent never outgrows one channel packet of libssh2 (32700): a block of
-	 * data that is cut over two packets costs a tenth of the throughput.
+	 * Unsent bytes never exceed one channel packet of libssh2 (32700): a block of data that is
+	 * split over two packets costs a tenth of the throughput.
 	 */
 	SFTP_PACKET = 32700,
-	SFTP_READ = 32768,          /* every server answers this much */
-	SFTP_SLOTS = 256,           /* requests outstanding */
+	SFTP_READ = 32768,          /* every server can return this much */
+	SFTP_SLOTS = 256,           /* requests outstanding at once */
 	SFTP_HANDLE = 256,          /* longest handle, by the protocol */
 	SFTP_PATH = 8192,           /* longest path */
-	SFTP_MESSAGE = 256 * 1024,  /* longest message taken from a server, but for data */
+	SFTP_MESSAGE = 256 * 1024,  /* longest message accepted from a server, except data */
 };
 
 enum sftp_status {
@@ -33,7 +33,7 @@ enum sftp_status {
 	SFTP_NO_CONNECTION, SFTP_CONNECTION_LOST, SFTP_UNSUPPORTED,
 };
 
-/* Requests with a path, or with a handle, and nothing else. */
+/* Requests that have only a path or only a handle. */
 enum sftp_request {
 	SFTP_REQ_CLOSE = 4, SFTP_REQ_LSTAT = 7, SFTP_REQ_FSTAT = 8, SFTP_REQ_OPENDIR = 11, SFTP_REQ_READDIR = 12,
 	SFTP_REQ_REMOVE = 13, SFTP_REQ_RMDIR = 15, SFTP_REQ_REALPATH = 16, SFTP_REQ_STAT = 17,
@@ -50,7 +50,7 @@ enum { SFTP_ATTR_SIZE = 1, SFTP_ATTR_OWNER = 2, SFTP_ATTR_MODE = 4, SFTP_ATTR_TI
 enum { SFTP_HAS_POSIX_RENAME = 1, SFTP_HAS_FSYNC = 2, SFTP_HAS_STATVFS = 4 };
 
 struct sftp_attrs {
-	uint32_t flags; /* SFTP_ATTR_*: which are there */
+	uint32_t flags; /* SFTP_ATTR_*: which attributes are set */
 	uint32_t mode, atime, mtime;
 	uint64_t size;
 };
@@ -60,7 +60,7 @@ struct sftp_handle {
 	char bytes[SFTP_HANDLE];
 };
 
-/* Who asks: `waiting` counts the answers that are still to come. A member of the asker. */
+/* A member of whoever sends requests: `waiting` counts the outstanding answers. */
 struct sftp_asker {
 	unsigned waiting;
 };
@@ -75,8 +75,8 @@ struct sftp_slot {
 struct sftp {
 	char *out;
 	size_t out_at, out_len;    /* unsent bytes are out[out_at .. out_len) */
-	struct buf in;             /* a message that is not whole yet */
-	uint32_t data_left, data_total; /* of the data message being handed through */
+	struct buf in;             /* an incomplete message */
+	uint32_t data_left, data_total; /* of the data message that is passed on now */
 	struct sftp_slot *data_slot;
 	struct sftp_slot slots[SFTP_SLOTS];
 	unsigned used;
@@ -88,7 +88,7 @@ struct sftp {
 int sftp_init(struct sftp *s); /* 0 or PSSH_ENOMEM; the greeting is in the buffer */
 void sftp_release(struct sftp *s);
 
-/* All return false, having done nothing, where slots or room are short: ask again later. */
+/* All return false and do nothing if slots or room are short: try again later. */
 bool sftp_path(struct sftp *s, struct sftp_asker *who, int op, enum sftp_request type, const char *path);
 bool sftp_handle(struct sftp *s, struct sftp_asker *who, int op, enum sftp_request type, const struct sftp_handle *h);
 bool sftp_open(struct sftp *s, struct sftp_asker *who, int op, const char *path, unsigned flags,
@@ -100,20 +100,20 @@ bool sftp_fsetstat(struct sftp *s, struct sftp_asker *who, int op, const struct 
 bool sftp_read(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, uint64_t offset,
 	uint32_t len);
 bool sftp_rename(struct sftp *s, struct sftp_asker *who, int op, const char *from,
-	const char *to); /* replaces where it can */
+	const char *to); /* replaces the target if the server can */
 bool sftp_fsync(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h);
 bool sftp_statvfs(struct sftp *s, struct sftp_asker *who, int op, const char *path);
 
 /*
- * Writing is in two halves, so that data is read straight to where it is sent from: the place
- * for at most *len bytes (made smaller to what fits), then how many there are and the request.
- * Nothing else may be asked between them.
+ * Writing has two halves, so that the caller reads data directly into the send buffer. The first
+ * returns room for *len bytes, reduced to what fits; the second sends the request with the number of
+ * bytes. No other request may come between them.
  */
 char *sftp_write_place(struct sftp *s, const struct sftp_handle *h, uint32_t *len); /* NULL: not now */
 void sftp_write(struct sftp *s, struct sftp_asker *who, int op, const struct sftp_handle *h, uint64_t offset,
 	uint32_t len);
 
-/* Where the earliest of its reads and writes outstanding begins; UINT64_MAX: there is none. */
+/* The offset of its earliest outstanding read or write; UINT64_MAX: none. */
 uint64_t sftp_oldest(const struct sftp *s, const struct sftp_asker *who);
 
 enum sftp_kind { SFTP_STATUS, SFTP_HANDLE_IS, SFTP_DATA, SFTP_NAMES, SFTP_ATTRS, SFTP_SPACE };
@@ -122,8 +122,8 @@ struct sftp_reply {
 	enum sftp_kind kind;
 	struct sftp_asker *who;
 	int op;
-	uint64_t offset;           /* as asked; of SFTP_DATA: of this piece */
-	uint32_t asked;            /* as asked, in bytes */
+	uint64_t offset;           /* of the request; SFTP_DATA: of this piece */
+	uint32_t asked;            /* length of the request, in bytes */
 	uint32_t status;           /* SFTP_STATUS */
 	char message[160];         /* SFTP_STATUS: printable, may be "" */
 	struct sftp_handle handle;
@@ -134,21 +134,21 @@ struct sftp_reply {
 	struct sftp_attrs attrs;
 	uint32_t names;            /* SFTP_NAMES: how many are left for sftp_name */
 	struct sshwire rest;
-	uint64_t space, inodes;    /* SFTP_SPACE: bytes and files that may still be made */
+	uint64_t space, inodes;    /* SFTP_SPACE: free bytes and inodes */
 	bool readonly;
 };
 
 /*
- * Takes bytes from *data, moving it on. 1: *r is a reply; 0: all bytes are taken; or PSSH_EPROTO,
- * PSSH_EUNSUPPORTED, PSSH_ENOMEM, and the session is lost. No reply comes for who was not asked,
- * and none of a kind that does not answer what was asked.
+ * Takes bytes from *data and advances it. 1: *r is a reply; 0: all bytes are taken; or PSSH_EPROTO,
+ * PSSH_EUNSUPPORTED, PSSH_ENOMEM, and the session is lost. Every reply belongs to an outstanding
+ * request and has a kind that answers it.
  */
 int sftp_next(struct sftp *s, const char **data, size_t *len, struct sftp_reply *r, struct fail *f);
 
-/* The next of the reply's names: false where none is left or the server's list is torn (*bad). */
+/* The next of the reply's names. False: none is left, or the server's list is damaged (*bad). */
 bool sftp_name(struct sftp_reply *r, const char **name, size_t *len, struct sftp_attrs *a, bool *bad);
 
-/* "no such file", "permission denied", or what the server said. */
+/* "no such file", "permission denied", or the server's own words. */
 const char *sftp_reason(const struct sftp_reply *r);
 
 #endif

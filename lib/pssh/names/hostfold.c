@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folding names back to ranges. Names that differ in their numbers alone are boxes of one value
- * a side; boxes that differ on one side alone become one, side after side, until nothing joins.
- * Boxes never overlap, so that what comes out expands to exactly what went in.
+ * Folds names back to ranges. Names that differ only in their numbers form a family, in which each
+ * name is a box with one value on each side. Two boxes that differ on one side only become one box,
+ * until none can join. Boxes never overlap, so the result expands to exactly the same names.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -23,26 +23,26 @@ struct span {
 	unsigned width;             /* 0: not padded */
 };
 
-/* What a side of a box holds; one object for each text there is, so that pointers compare. */
+/* The values on a side of a box. Equal sides are one object, so comparing pointers is enough. */
 struct side {
 	char *text;                 /* "1-3,7" */
 	struct span *spans;
 	size_t count;
 	bool single;
-	uint32_t rank;              /* for sorting: by first value, then as made */
+	uint32_t rank;              /* for sorting: by first value, then by creation */
 };
 
 struct box {
 	const struct side *sides[SIDES_MAX];
 };
 
-/* Names that are equal but for their numbers. */
+/* Names that differ only in their numbers. */
 struct family {
 	struct family *next;
 	const char *form;           /* the name with MARK for each number */
 	unsigned sides;
-	unsigned widths[SIDES_MAX]; /* a bit for each padded width that occurs */
-	size_t count, first;        /* names; where its boxes begin */
+	unsigned widths[SIDES_MAX]; /* a bit for each padded width that it has */
+	size_t count, first;        /* how many names; where its boxes begin */
 };
 
 struct number {
@@ -65,7 +65,7 @@ struct fold {
 
 /* ---- Names ----------------------------------------------------------------------------- */
 
-/* Where numbers may be folded: after "user@" and "ssh://", before ":port"; never in an address of IPv6. */
+/* Which part may be folded: after "user@" and "ssh://", before ":port"; never in an IPv6 address. */
 static void hostfold_foldable(const char *name, const char **from, const char **to)
 {
 	const char *s = strstr(name, "://"), *at, *colon;
@@ -80,7 +80,7 @@ static void hostfold_foldable(const char *name, const char **from, const char **
 		*to = *from;
 }
 
-/* The name's form into f->scratch, its numbers into n. How many, or a code. */
+/* Writes the name's form into f->scratch and its numbers into n. Returns how many, or a code. */
 static int hostfold_take_apart(struct fold *f, const char *name, struct number *n)
 {
 	const char *from, *to, *s = name;
@@ -126,8 +126,8 @@ static struct family *family_of(struct fold *f, unsigned sides)
 }
 
 /*
- * "10" among "08" and "09" is padded too, though nobody can see it: the widest padding that the
- * number fills is the one it belongs to.
+ * "10" beside "08" and "09" counts as padded too, though one cannot see it: a number belongs to the
+ * widest padding of its family that it fills.
  */
 static unsigned width_of(const struct family *one, int side, const struct number *n)
 {
@@ -157,7 +157,7 @@ static int compare_spans(const void *a, const void *b)
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-/* Sorts and joins neighbours; how many are left. */
+/* Sorts spans and joins neighbours. Returns how many are left. */
 static size_t join_spans(struct span *s, size_t count)
 {
 	size_t kept = 0;
@@ -172,7 +172,7 @@ static size_t join_spans(struct span *s, size_t count)
 	return kept + 1;
 }
 
-/* The one side with these spans, which are sorted and joined first. NULL: out of memory. */
+/* The side with these spans, which it sorts and joins first. NULL: out of memory. */
 static const struct side *side_of(struct fold *f, struct span *spans, size_t count)
 {
 	struct side *side;
@@ -211,7 +211,7 @@ static int compare_sides(const struct side *a, const struct side *b)
 /* ---- Boxes ----------------------------------------------------------------------------- */
 
 struct order {
-	unsigned sides, last;       /* `last` is compared after all others; SIDES_MAX: none */
+	unsigned sides, last;       /* `last`: the side to compare after all others; SIDES_MAX: none */
 };
 
 static int compare_boxes(const void *a, const void *b, void *arg)
@@ -234,7 +234,7 @@ static bool equal_but(const struct box *a, const struct box *b, unsigned sides, 
 	return true;
 }
 
-/* Joins boxes[from..to), equal on all sides but one. */
+/* Joins boxes[from..to), which are equal on all sides but one. */
 static int join_run(struct fold *f, struct box *boxes, size_t from, size_t to, unsigned side, struct box *out)
 {
 	size_t count = 0, used = 0;
@@ -275,7 +275,7 @@ static int join_side(struct fold *f, struct box *boxes, size_t *count, unsigned 
 	return rc;
 }
 
-/* All sides, the last or the first one first, again until nothing joins. */
+/* Joins on all sides, beginning with the last or the first, until none can join. */
 static int join_all(struct fold *f, struct box *boxes, size_t *count, unsigned sides, bool last_first)
 {
 	size_t before;
@@ -342,7 +342,7 @@ static int box_text(struct buf *b, const struct family *one, const struct box *b
 	return rc;
 }
 
-/* First look: which families are there, how large, padded how. */
+/* First pass: finds the families, their sizes and paddings. */
 static int count_names(struct fold *f)
 {
 	size_t names = pssh_list_count(f->list), first = 0;
@@ -367,7 +367,7 @@ static int count_names(struct fold *f)
 	return 0;
 }
 
-/* Second look: a box for each name. */
+/* Second pass: makes a box for each name. */
 static int make_boxes(struct fold *f)
 {
 	size_t names = pssh_list_count(f->list);

@@ -34,7 +34,7 @@ static int parse_fail(struct parser *in, int code, const char *at, const char *f
 	return code;
 }
 
-/* Digits into *value; how many there were, or -1 where too many. */
+/* Reads digits into *value. Returns how many, or -1 if too many. */
 static int hostrange_number(const char **s, uint64_t *value)
 {
 	const char *begin = *s;
@@ -99,7 +99,7 @@ static int push_range(struct parser *in, struct hostrange *p, const struct hostr
 	return 0;
 }
 
-/* What stands between brackets. */
+/* Reads what stands between brackets. */
 static int take_bracket(struct parser *in, const char *s, const char *end, struct hostrange *p)
 {
 	struct hostrange_part *part = &p->parts[p->count];
@@ -135,7 +135,7 @@ static void push_literal(struct hostrange *p, const char *from, const char *to)
 		p->parts[p->count++] = (struct hostrange_part){ .text = from, .len = (size_t)(to - from) };
 }
 
-/* An address of IPv6 stands in brackets too, and is no range. */
+/* An IPv6 address stands in brackets too, and is no range. */
 static bool hostrange_is_address(const char *open, const char *close)
 {
 	return memchr(open, ':', (size_t)(close - open)) != NULL;
@@ -174,7 +174,7 @@ static int take_all(struct parser *in, const char *s, const char *end, struct ho
 	return rc;
 }
 
-/* At most. */
+/* The length that the part's names have at most. */
 static size_t part_length(const struct hostrange *r, const struct hostrange_part *part)
 {
 	size_t most = part->len;
@@ -245,7 +245,7 @@ struct expansion {
 	char name[HOSTRANGE_NAME_MAX + 4];
 };
 
-/* All names that begin with the first len bytes of x->name and go on with the parts from `i`. */
+/* Makes all names that begin with the first len bytes of x->name and continue with the parts from `i`. */
 static int names_hostrange_expand(struct expansion *x, int i, size_t len)
 {
 	const struct hostrange_part *part = &x->r->parts[i];

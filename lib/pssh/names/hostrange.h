@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One name with ranges in it, as "r[1-4]n[01-16]:22": read, counted, expanded. */
+/* Reads, counts and expands one name with ranges, such as "r[1-4]n[01-16]:22". */
 #ifndef PSSH_NAMES_HOSTRANGE_H
 #define PSSH_NAMES_HOSTRANGE_H
 
@@ -19,7 +19,7 @@ struct hostrange_span {
 struct hostrange_part {
 	const char *text;
 	size_t len;
-	size_t first, count;              /* of the ranges; count 0: a literal */
+	size_t first, count;              /* which ranges; count 0: a literal */
 };
 
 struct hostrange {
@@ -30,16 +30,16 @@ struct hostrange {
 };
 
 /*
- * From s to end, which hostrange keeps pointing to. On failure nothing is left to release, *at
- * is where it is and f says why.
+ * Reads s to end; the result points into that text. On failure there is nothing to release, *at is the
+ * place of the error, and f says why.
  */
 int hostrange_parse(const char *s, const char *end, struct hostrange *out, const char **at, struct fail *f);
 void hostrange_release(struct hostrange *r);
 
-/* How many names; anything above most counts as most + 1. */
+/* How many names it stands for; most + 1 for more than most. */
 uint64_t hostrange_size(const struct hostrange *r, uint64_t most);
 
-/* Each name in order, the last bracket fastest; stops where fn gives not 0, and gives that. */
+/* Calls fn for each name, the last bracket varying fastest. Stops when fn returns non-zero, and returns that. */
 int hostrange_expand(const struct hostrange *r, int (*fn)(void *arg, const char *name), void *arg);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of host names, written as a person writes them: ranges, groups, exclusions. Each change
- * is made ready aside and put in place at the end, so that a text that cannot be understood
- * leaves the list as it was.
+ * Lists of host names as people write them: ranges, groups, exclusions. A call prepares its change
+ * aside and applies it at the end, so a text that cannot be understood leaves the list as it was.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -19,8 +18,8 @@
 
 enum {
 	NAMES_MAX = 1000000,
-	WORK_MAX = 10000000,      /* names in one call, before those met twice are left out */
-	GROUPS_MAX = 100000,      /* asked for in one call */
+	WORK_MAX = 10000000,      /* names in one call, duplicates included */
+	GROUPS_MAX = 100000,      /* how many groups one call may resolve */
 	GROUP_DEPTH = 32,
 	FILE_MAX_BYTES = 128 << 20,
 };
@@ -35,7 +34,7 @@ struct pssh_list {
 	struct table index;               /* name -> not NULL */
 	resolver resolve;
 	void *resolve_arg;
-	const struct pssh_list *parent;   /* of a list that a group is put into */
+	const struct pssh_list *parent;   /* the list for whose group this list is filled */
 	const char *group;
 	unsigned *groups_asked;
 	struct fail f;
@@ -48,8 +47,8 @@ struct job {
 	const char *path, *text;          /* path NULL: not a file */
 	unsigned line;
 	size_t work;
-	struct pssh_list *target;         /* where names go now, */
-	const char *at;                   /* and where they stand in the text */
+	struct pssh_list *target;         /* where names go now */
+	const char *at;                   /* and where they are in the text */
 };
 
 /* ---- The list itself ------------------------------------------------------------------- */
@@ -84,7 +83,7 @@ static bool list_has(const struct pssh_list *l, const char *name)
 	return table_get(&l->index, name) != NULL;
 }
 
-/* 0 also where it was there already; PSSH_EINVAL where the list is full. */
+/* Adds a name. 0 also if the list has it already; PSSH_EINVAL if the list is full. */
 static int list_put(struct pssh_list *l, const char *name)
 {
 	char *copy;
@@ -103,7 +102,7 @@ static int list_put(struct pssh_list *l, const char *name)
 	return 0;
 }
 
-/* Takes the names from `count` on away again. */
+/* Removes the names from number `count` on. */
 static void list_cut(struct pssh_list *l, size_t count)
 {
 	while (l->count > count) {
@@ -171,7 +170,7 @@ static int resolve_failed(struct job *j, const struct pssh_list *into, const cha
 {
 	if (code > 0)
 		code = PSSH_EINVAL;
-	if (into->f.text[0] && j->list->group) /* the deepest sentence is the one that helps */
+	if (into->f.text[0] && j->list->group) /* the innermost sentence helps most */
 		return fail_set(&j->list->f, code, "%s", into->f.text);
 	if (into->f.text[0])
 		return job_fail(j, code, at, "group '@%.60s': %.220s", into->group, into->f.text);
@@ -191,10 +190,10 @@ static int job_resolve(struct job *j, const char *group, struct pssh_list *targe
 	if (!*group)
 		return job_fail(j, PSSH_ESYNTAX, at, "a group's name expected after '@'");
 	if (!l->resolve)
-		return job_fail(j, PSSH_ENOENT, at, "there is no group '@%.60s': no groups are set up", group);
+		return job_fail(j, PSSH_ENOENT, at, "there is no group '@%.60s': no groups are configured", group);
 	for (const struct pssh_list *p = l; p; p = p->parent) {
 		if (p->group && strcmp(p->group, group) == 0)
-			return job_fail(j, PSSH_EINVAL, at, "group '@%.60s' is in itself", group);
+			return job_fail(j, PSSH_EINVAL, at, "group '@%.60s' contains itself", group);
 		if (++depth > GROUP_DEPTH)
 			return job_fail(j, PSSH_EINVAL, at, "groups are more than %d deep", GROUP_DEPTH);
 	}
@@ -219,7 +218,7 @@ static int job_emit(void *arg, const char *name)
 	int rc;
 
 	if (++j->work > WORK_MAX)
-		return job_fail(j, PSSH_EINVAL, j->at, "more than 10,000,000 names, if most of them twice");
+		return job_fail(j, PSSH_EINVAL, j->at, "more than 10,000,000 names, duplicates included");
 	if (name[0] == '@')
 		return job_resolve(j, name + 1, j->target, j->at);
 	rc = list_put(j->target, name);
@@ -252,7 +251,7 @@ static int take_term(struct job *j, const char *s, const char *end, struct pssh_
 	return rc;
 }
 
-/* The next `what` outside of brackets, or end. */
+/* The next character of `what` outside brackets, or end. */
 static const char *find_outside(const char *s, const char *end, const char *what)
 {
 	bool inside = false;
@@ -313,7 +312,7 @@ static int hosts_take_text(struct job *j, const char *s, const char *end)
 	}
 }
 
-/* ---- Putting in place ------------------------------------------------------------------ */
+/* ---- Applying a change ----------------------------------------------------------------- */
 
 static int job_commit(struct job *j)
 {

@@ -126,7 +126,7 @@ static void test_refused(void)
 	refuses("--help", PSSH_ESYNTAX, "cannot begin with '-'");
 	refuses("a!", PSSH_ESYNTAX, "a name expected");
 	refuses("!", PSSH_ESYNTAX, "a name expected");
-	refuses("@all", PSSH_ENOENT, "no groups are set up");
+	refuses("@all", PSSH_ENOENT, "no groups are configured");
 }
 
 static void test_large(void)
@@ -218,7 +218,7 @@ static void test_groups(void)
 	grouped("@all,-@web", 0, "db1");
 	grouped("@rack[1-3]", 0, "rack1,rack2,rack3");
 	grouped("@nope", PSSH_ENOENT, "there is no group '@nope'");
-	grouped("a,@loop", PSSH_EINVAL, "'@loop' is in itself");
+	grouped("a,@loop", PSSH_EINVAL, "'@loop' contains itself");
 	grouped("@broken", PSSH_ESYNTAX, "group '@broken': cannot use 'n[5-1]'");
 	grouped("@deep1", PSSH_EINVAL, "32 deep");
 }
