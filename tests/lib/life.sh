@@ -52,7 +52,8 @@ life_pid() { pgrep -xf "sleep $(life_number "$1")" | head -n 1; }
 
 # ---- On the machine ----------------------------------------------------------------------------------------------
 life_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-# life_left AGENT ID: prints what is left of a node: its folder, processes that name it, mounts, control groups.
+# life_left AGENT ID: prints what is left of a node: its folder, processes that name it, mounts, control groups. Nodes of
+# other tests have the same ids, so mounts count below this one's folder only.
 LIFE_PREFIX=''
 # life_prefix WORD: the prefix of the agent's control groups, as a process in one of its nodes shows it (other markets
 # use the same ids).
