@@ -229,8 +229,7 @@ static int release_go(struct releasing *r)
 		return rc;
 	buf_init(&match, BODY_MAX);
 	rc = purchase_match(r->m, r->o, "release", r->reservation.id, &match);
-	rc = rc ? market_fail(r->m, "cannot release: the market does not say whose token this is")
-		: release_trade(r, buf_text(&match));
+	rc = rc ? market_fail(r->m, "cannot release") : release_trade(r, buf_text(&match));
 	purchase_release(&r->purchase);
 	buf_release(&match);
 	return rc;

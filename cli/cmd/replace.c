@@ -251,7 +251,7 @@ static int replace_go(struct replacing *r)
 	purchase_init(&r->purchase, r->m);
 	buf_init(&match, BODY_MAX);
 	if (purchase_match(r->m, r->o, "replace", option_argv(r->o)[0], &match)) {
-		rc = market_fail(r->m, "cannot replace: the market does not say whose token this is");
+		rc = market_fail(r->m, "cannot replace");
 	} else if (!r->explain && !option_given(r->o, "dry-run") &&
 		purchase_find(&r->purchase, buf_text(&match), NULL)) {
 		rc = print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);

@@ -72,7 +72,7 @@ int deal_find_unfinished(struct deal *d, struct deal_order *e, const char *subje
 {
 	purchase_init(&e->purchase, d->m);
 	if (purchase_match(d->m, d->o, d->command->name, subject, &e->match))
-		return market_fail(d->m, "cannot %s: the market does not say whose token this is", d->command->name);
+		return market_fail(d->m, "cannot %s", d->command->name);
 	if (option_given(d->o, "new") || option_given(d->o, "dry-run") || d->explain)
 		return 0;
 	if (purchase_find(&e->purchase, buf_text(&e->match), begun))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What is there and what is for sale, in every format, and how failures are told.
+# nanopod balance and types in every format, and their errors.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
@@ -34,7 +34,7 @@ sku empty 4 '{"accelerator":"a100"}' >/dev/null
 run "$NANOPOD" types --fields type,price,nodes -o csv
 is "$(printf '%s\n' "$out" | grep empty)" "empty,,0" "what nobody sells is listed, without a price"
 
-# Failures: what, why, what next; as an object; with the status of the reason.
+# Errors say what, why and what next; as JSON too; with the exit status of the reason.
 : >"$BETWEEN_LOG"
 rule 'status=503 GET /np/v1/balance'
 run_is 8 "a market that cannot answer now" "$NANOPOD" balance

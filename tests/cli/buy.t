@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# nanopod buy and price against a market: what is shown is what is bought, and why not is true.
+# nanopod buy and price against a market: they buy what they showed, and reasons against it are true.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
@@ -50,7 +50,7 @@ like "$out" '^reservation ' "and buys nothing"
 run_is 2 "a field that is not there" buy -t h100 -d 1h -p 2.10 -y --fields nosuch
 is "$(orders_count) $(pools_count) $(intents)" "$orders_before 0 0" "nothing was asked for by any of these"
 
-# What would fail only when it is paid is found out before.
+# What would fail only after payment fails before.
 run_is 3 "an image that is not there" buy -t h100 -d 1h -p 2.10 -y --image nosuch
 like "$err" "nothing was bought: this market has no image 'nosuch'" "is said"
 is "$(orders_count)" 0 "before anything is bought"
@@ -95,7 +95,7 @@ is "$(instances_of bare)" 0 "and none are started"
 run_is 2 "a private key is not sent anywhere" sh -c "printf -- '-----BEGIN OPENSSH PRIVATE KEY-----\n' >k; '$NANOPOD' buy -t richmond -d 1h -p 2 -y --ssh-key k"
 
 # ---- Why not, and what would ----
-# Types the first command of the last hint that has this in it.
+# Runs the first command of the last hint that contains this.
 hinted() { printf '%s\n' "$err" | tr "'" '\n' | grep '^nanopod buy ' | grep -e "$1" | head -n 1 | sed "s|^nanopod|$NANOPOD|"; }
 FAR=$((FIRST + 100 * HOUR))
 before=$(orders_count) pools=$(pools_count)
@@ -175,7 +175,7 @@ else
 	skip "tests/lib/pty is not built"
 fi
 
-# What was bought and could not be told is told again, and not bought again.
+# A result that could not be printed is printed by the next run, which buys nothing again.
 if [ -w /dev/full ]; then
 	before=$(orders_count)
 	run_is 1 "standard output cannot be written" sh -c '"$NANOPOD" buy -t richmond -d 1h -s +80h -p 2.10 -y >/dev/full'

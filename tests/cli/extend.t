@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# nanopod extend: the same nodes for longer, whole or not at all, and never a failure that looks like none.
+# nanopod extend: the same nodes for longer, all or none of them, and every failure is reported.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
@@ -60,7 +60,7 @@ run_is 10 "the same without JSON" np extend two one -d 1h -y
 like "$out" '^two +extended' "a line each"
 like "$out" '^one +failed' "for the failure too"
 
-# Cut off.
+# Cut off in the middle.
 rule "cut-after POST /np/v1/pools/"
 run np extend two -d 2h -p 1.80 -y
 is "$status $(intents)" "8 0" "a dry run that is cut off has done nothing" || diag "$err"
@@ -94,7 +94,7 @@ rules_off
 run_is 0 "the same command" np extend two later -d 1h -p 1.80 -y
 is "$(end_of two) $(end_of later) $(intents)" "$((before + HOUR)) $((FIRST + 14 * HOUR)) 0" "extends neither of them twice"
 
-# Without the money.
+# Not enough money.
 marketd_account poor 60.00
 NANOPOD_TOKEN=$(NANOPOD_URL=$MARKET_URL marketd_token poor)
 ACME=$NANOPOD_TOKEN
@@ -104,7 +104,7 @@ like "$err" 'does not cover it: it costs \$57\.60, and you have \$31\.20' "how m
 like "$err" "; 'nanopod extend few -y -d 1h5m' would fill" "what would fit"
 unlike "$err" "extend few -d 2h" "and not what was typed"
 
-# What was extended and could not be told is told again, and not done again.
+# A result that could not be printed is printed by the next run, which extends nothing again.
 if [ -w /dev/full ]; then
 	before=$(end_of few)
 	run_is 1 "standard output cannot be written" sh -c '"$NANOPOD" extend few -d 30m -y >/dev/full'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What people hate about the tools that they have, one by one, and that it is not so here. The numbers are the product's.
+# What people hate about other tools, one by one, and that nanopod does better. The numbers are those of the list of complaints.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A purchase that is cut off anywhere is gone on with: by cut connections, kill -9 and Ctrl-C at every step.
+# The same command continues a purchase that was cut off at any step: by a cut connection, kill -9 or Ctrl-C.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
@@ -9,7 +9,7 @@ trade_between
 cd "$TMP" || exit 99
 FIRST=$((NOW + 60)) at=0
 buy() { timeout -k 5 100 "$NANOPOD" buy -t richmond -n 2 -d 90m -p 2.10 -y "$@"; }
-# A window of its own for each purchase, so that they do not take each other's hosts.
+# Each purchase has its own window, so that they do not compete for hosts.
 next() { at=$((at + 1)) W=$((FIRST + at * 2 * HOUR)); }
 orders_at() { market GET '/v2/orders?limit=200' | jq "[.data[] | select(.allocation_schedule_delta[0].start_at == $1)] | length"; }
 
@@ -64,7 +64,7 @@ like "$(cat ctrl.err)" "cannot tell whether the order for 'r-.*' was placed" "sa
 like "$(cat ctrl.err)" "same command again" "and what to type"
 once order /v2/orders "Ctrl-C"
 
-# The keys of the second try are those of the first.
+# The second try sends the same keys.
 next
 rule "cut-after POST /v2/orders"
 : >"$BETWEEN_LOG"
@@ -73,7 +73,7 @@ rules_off
 run buy -s @$W
 is "$(grep '^POST /v2/orders' "$BETWEEN_LOG" | cut -d' ' -f3 | sort -u | grep -c '^np-')" 1 "one key for one order, however often it is sent"
 
-# One lost answer is no failure: the client asks again by itself, with the same key.
+# After one lost answer the client itself sends the request again, with the same key.
 next
 rule "cut-first POST /v2/orders"
 : >"$BETWEEN_LOG"
@@ -81,17 +81,17 @@ run_is 0 "one lost answer" buy -s @$W
 like "$err" 'replayed' "is asked for again, and the market says that it knows it"
 is "$(asked POST /v2/orders) $(orders_at $W) $(intents)" "2 1 0" "two requests, one order"
 
-# What does not match, and what is wanted anew.
+# Other commands, and --new.
 next
 rule "cut-after POST /v2/orders"
 run buy -s @$W
 rules_off
 run_is 0 "another limit is another purchase" buy -s @$W -p 2.11
 unlike "$err" 'replayed' "which replays nothing"
-run_is 0 "orders tells of the first" "$NANOPOD" orders
-like "$err" "not finished: 'nanopod buy .*continues it" "with the command that goes on"
+run_is 0 "orders names the first" "$NANOPOD" orders
+like "$err" "not finished: 'nanopod buy .*continues it" "with the command that continues it"
 run_is 0 "-y, -o and the like do not make another command" timeout 60 "$NANOPOD" buy -o name -y -p 2.10 -d 90m -n 2 -t richmond -s @$W
-like "$err" 'replayed' "it is gone on with"
+like "$err" 'replayed' "it is continued"
 is "$(orders_at $W)" 2 "two purchases, two orders"
 next
 rule "cut-after POST /v2/orders"
@@ -103,7 +103,7 @@ run_is 0 "and the first can still be finished" buy -s @$W
 is "$(orders_at $W) $(intents)" "2 0" "once"
 run_is 6 "after that the same command is a new one, and there is nothing left" buy -s @$W
 
-# Two at once that say the same are two purchases: both are alive.
+# The same command twice at the same time makes two purchases.
 next
 timeout 60 "$NANOPOD" buy -t richmond -d 90m -p 2.10 -y -s @$W >two.1 2>&1 &
 pid=$!
@@ -111,12 +111,12 @@ timeout 60 "$NANOPOD" buy -t richmond -d 90m -p 2.10 -y -s @$W >two.2 2>&1
 wait $pid
 is "$(orders_at $W) $(intents)" "2 0" "two at once are two"
 
-# Where nothing can be written down nothing is asked for.
+# A command that cannot write its file sends nothing.
 next
 before=$(orders_count) pools=$(pools_count)
 run_is 1 "no place to write" env XDG_STATE_HOME=/proc/nowhere "$NANOPOD" buy -t richmond -d 90m -p 2.10 -y -s @$W
 like "$err" 'nothing was sent' "is said"
-is "$(orders_count) $(pools_count)" "$before $pools" "and so it is"
+is "$(orders_count) $(pools_count)" "$before $pools" "and nothing was"
 
 # On disk before it leaves: each body is written and synced before the request that carries it.
 if have strace && strace -o /dev/null true 2>/dev/null; then
@@ -132,7 +132,7 @@ else
 	skip "strace cannot be used here"
 fi
 
-# Nothing was sent: nothing to go on with.
+# Nothing was sent, so there is nothing to continue.
 next
 saved=$NANOPOD_URL
 rule "status=503 POST /v2/pools"
@@ -147,7 +147,7 @@ run_is 8 "a market that is not there" buy -s @$W
 is "$(intents)" 0 "was asked for nothing either"
 NANOPOD_URL=$saved
 
-# The window began meanwhile: what cannot have been bought is begun afresh, whole.
+# The window has begun: what cannot have been bought starts over, with its full time.
 rule "hang-before POST /v2/orders"
 : >"$BETWEEN_LOG"
 "$NANOPOD" buy -t richmond -n 2 -d 90m -p 2.10 -y >/dev/null 2>&1 &

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The statement and its proof: what is served is held against itself, and against what was served before.
+# nanopod ledger: verify compares the statement with itself, and with what was verified before.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
@@ -27,7 +27,7 @@ is "$(printf '%s' "$out" | jq -r '.[0].since_last_time')" unchanged "what was th
 head=$(find "$HOME/.local/state/nanopod/ledger" -type f)
 is "$(stat -c %a "$head")" 600 "the head is kept for this person alone"
 
-# A market that lies: its own answer, bent in one place, served by a stand-in on the same URL's place.
+# A market that lies: a stand-in at the same URL serves its answer with one change.
 as "$ACME" GET '/np/v1/ledger?limit=1000' >"$TMP/true"
 as "$ACME" GET /np/v1/whoami >"$TMP/whoami"
 as "$ACME" GET /np/v1 >"$TMP/about"
@@ -68,11 +68,11 @@ run_is 11 "another order" ledger verify
 tell '.data[0].subject = "77"'
 run_is 11 "a posting made to be for something else" ledger verify -o json
 is "$(printf '%s' "$err" | jq -r .error.code)" check_failed "with its code"
-# Cut short: every chain is right, and yet something that was verified is gone.
+# Cut short: every hash is right, but a verified row is gone.
 tell 'del(.data[-1])'
 run_is 11 "a statement that was cut short" ledger verify
 like "$err" 'was verified before, is gone' "is not what it was"
-# Written anew from one row on, with chains that are right again: only the memory of the last time can tell.
+# Rewritten from one row on, with right hashes: only what the last run kept can tell.
 cat >"$TMP/forge.py" <<'PY'
 import hashlib, json, sys
 d = json.load(open(sys.argv[1])); chain = bytes(32); balances = {}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# nanopod orders, reservations and show; and what completion knows of them without a network.
+# nanopod orders, reservations and show; and their completion without a network.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
@@ -77,7 +77,7 @@ run_is 3 "an order that is not there" np show ordr_zzzzzzzzzzzzz
 run_is 2 "what is no name" np show 'a/b'
 run_is 2 "a cancel of what is no order" np cancel day
 
-# --explain: what would be asked, and nothing else.
+# --explain prints the requests and sends none.
 for c in "orders -o json" "ls -o json" "cancel ordr_abc" "show ordr_abc" "show day" "price -t rich -d 1h -o json"; do
 	# shellcheck disable=SC2086
 	run_is 0 "$c --explain" np $c --explain
@@ -87,7 +87,7 @@ done
 NANOPOD_TOKEN=npk_wrong run_is 4 "a token that is wrong" "$NANOPOD" orders -o json
 is "$out" "" "gives no empty list"
 
-# Completion: from what was told last, at once, with no market to ask.
+# Completion answers at once from the last listing, without a market.
 complete() { timeout 10 "$NANOPOD" complete -- "$@" 2>&1 | cut -f1; }
 live=$NANOPOD_URL
 marketd_stop

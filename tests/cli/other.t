@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Against a market that has SF Compute's own paths and none of ours: the same commands, by /v2 alone.
+# The same commands against a market that has only SF Compute's paths below /v2.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
@@ -9,7 +9,7 @@ trade_between plain
 rule 'status=404 * /np/'
 cd "$TMP" || exit 99
 np() { timeout -k 5 60 "$NANOPOD" "$@"; }
-# Its clock is the world's, and so is the person's: the test's stands in another year.
+# This market tells no time, so nanopod uses the real clock; the clock of the test stands in another year.
 FIRST=$((NOW + 3600))
 
 run_is 0 "a price, computed from the order book" np price -t h100 -n 2 -d 24h -s @$FIRST

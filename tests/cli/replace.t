@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A broken node is replaced within what was bought: once, whatever happens to the connection.
+# nanopod replace: a new node in the time already paid, once, whatever happens to the connection.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# nanopod sell, cancel and release: what one has goes to others, and what comes back is said first.
+# nanopod sell, cancel and release: nodes go to others, and the plan shows the refund first.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
@@ -99,7 +99,7 @@ is "$(balance_now) $(intents)" "$after 0" "nothing comes back twice"
 isnt "$after" "$before" "but once"
 run_is 5 "there is nothing left" np release day -y
 
-# What was sold and could not be told is told again, and not sold again.
+# A result that could not be printed is printed by the next run, which sells nothing again.
 if [ -w /dev/full ]; then
 	before=$(orders_count)
 	run_is 0 "one more to sell of" np buy -t richmond -d 4h -s +150h -p 3 -y --name told

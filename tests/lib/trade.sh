@@ -8,7 +8,7 @@
 need jq
 NOW=1800000000 HOUR=3600
 
-# clock SECONDS: what time it is for the market.
+# clock SECONDS: sets the clock of the market.
 clock() { operator POST /np/v1/admin/clock "{\"at\":$1}" >"$TMP/.clock"; }
 
 # sku ALIAS GPUS PROPERTIES; host NAME SKU (for thirty days); offer HOST PRICE (for ten): each prints its id.
@@ -57,7 +57,7 @@ trade_between() {
 	NANOPOD_URL=http://127.0.0.1:$(cat "$TMP/port")
 }
 
-# rule LINE…: instead of those that are there.
+# rule LINE…: replaces the rules.
 rule() { printf '%s\n' "$@" >"$RULES.new" && mv "$RULES.new" "$RULES"; }
 rules_off() { : >"$RULES.new" && mv "$RULES.new" "$RULES"; }
 asked() { grep -c "^$1 $2" "$BETWEEN_LOG"; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buying in small: limits read back as enough, commands typed again, keys for nodes, names for completion. */
+/* Parts of buying: limits that read back as enough, commands for hints, keys of nodes, names for completion. */
 #include "../../lib/tap.h"
 #include "../../lib/tool.h"
 

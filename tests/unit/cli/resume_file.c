@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is about to be bought survives whatever happens to its command, and is found by the next one alone. */
+/* A resume file survives whatever happens to its command, and only one later command finds it. */
 #include "../../lib/tap.h"
 #include "../../lib/tool.h"
 
@@ -101,7 +101,7 @@ static void crowd(void)
 	resume_file_free(found);
 	is_int(each("buy\n"), 2, "the unfinished ones of a kind are listed");
 	resume_file_find("buy\nsame", &found, &f);
-	is_int(found ? resume_file_begun(found) : -1, 10, "the oldest is gone on with first");
+	is_int(found ? resume_file_begun(found) : -1, 10, "the oldest is continued first");
 	resume_file_find("buy\nsame", &a, &f);
 	is_int(a ? resume_file_begun(a) : -1, 20, "another command beside it gets the next");
 	resume_file_end(a, &f);

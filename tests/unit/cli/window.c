@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The window that was typed is the window that is bought, or it is refused: nothing is rounded in silence. */
+/* The window that was typed is bought, or it is an error: nothing is rounded silently. */
 #include "../../lib/tap.h"
 
 #include <time.h>
