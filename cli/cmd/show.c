@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/nodes/node.h"
 #include "cli/frame/cell.h"
 #include "cli/trade/market_link.h"
 #include "cli/trade/order_status.h"
@@ -75,7 +76,7 @@ static const char *show_span_text(const struct showing *s, int64_t start, int64_
 		snprintf(room, size, "%.50s, open end", when_local(start, a));
 	else
 		snprintf(room, size, "%.50s to %.50s (%s %.40s)", when_local(start, a), when_local(end, b),
-			start > s->now         ? "begins"
+			start > s->now         ? "starts"
 				: end > s->now ? "ends"
 					       : "ended",
 			when_relative(start > s->now ? start : end, s->now, c));
@@ -154,8 +155,8 @@ static int put_instance_line(void *arg, struct doc *d, long at, struct fail *f)
 	int rc = wire_instance(d, at, &i, f);
 
 	if (!rc)
-		show_line(arg, "node", "%s (%s), %s%s%s", i.name ? i.name : "-", i.id, i.status_text,
-			i.public_ip ? ", " : "", i.public_ip ? i.public_ip : "");
+		show_line(arg, "node", "%s (%s), %s%s%s", i.name ? i.name : "-", i.id,
+			node_word(i.status, i.status_text), i.public_ip ? ", " : "", i.public_ip ? i.public_ip : "");
 	return rc;
 }
 
@@ -223,7 +224,7 @@ static int show_instance(struct showing *s, const char *id)
 	snprintf(name, sizeof name, "%s", i.id);
 	show_line(s, "node", "%s", i.name ? i.name : "-");
 	show_line(s, "id", "%s", i.id);
-	show_line(s, "status", "%s", i.status_text);
+	show_line(s, "status", "%s", node_word(i.status, i.status_text));
 	show_line(s, "reservation", "%s", i.pool.name ? i.pool.name : i.pool.id);
 	show_line(s, "type", "%s", show_type_of(s, i.sku.id, &gpus));
 	show_line(s, "image", "%s", i.image.name ? i.image.name : i.image.id);

@@ -280,13 +280,13 @@ const struct node *nodes_of_host(const struct nodes *n, const char *host)
 	return n && n->chosen ? nodes_find(n, at ? at + 1 : host) : NULL;
 }
 
-const char *node_state(const struct node *n)
+const char *node_word(enum model_instance_status status, const char *text)
 {
-	switch (n->status) {
+	switch (status) {
 	case MODEL_INSTANCE_AWAITING:
 		return "pending";
 	case MODEL_INSTANCE_RUNNING:
-		return n->host_down ? "host down" : "running";
+		return "running";
 	case MODEL_INSTANCE_TERMINATED:
 		return "ended";
 	case MODEL_INSTANCE_FAILED:
@@ -294,7 +294,12 @@ const char *node_state(const struct node *n)
 	case MODEL_INSTANCE_UNKNOWN:
 		break;
 	}
-	return n->status_text ? n->status_text : "unknown";
+	return text ? text : "unknown";
+}
+
+const char *node_state(const struct node *n)
+{
+	return n->status == MODEL_INSTANCE_RUNNING && n->host_down ? "host down" : node_word(n->status, n->status_text);
 }
 
 int node_unreachable(struct nanopod *np, const struct node *n)

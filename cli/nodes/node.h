@@ -50,6 +50,9 @@ bool node_in(const struct node *n, const char *reservation);       /* by its nam
 const char *node_state(const struct node *n);                      /* for people: "pending", "running", "failed" … */
 bool node_reachable(const struct node *n);                         /* runs, and its address is known */
 
+/* The word that people see for an instance's status; text: the market's own word, for a status that is not known. */
+const char *node_word(enum model_instance_status status, const char *text);
+
 /* Prints why the node cannot be reached (yet) and what to do. An exit status. */
 int node_unreachable(struct nanopod *np, const struct node *n);
 

@@ -24,7 +24,7 @@ none_left() { [ -z "$(processes)" ]; }
 
 # ---- Nothing yet ----
 run_is 3 "status of nothing" lo status
-like "$err" "there is no local market; 'nanopod local start' makes one" "says how to begin"
+like "$err" "there is no local market; 'nanopod local start' creates one" "says how to begin"
 run_is 0 "stop of nothing" lo stop
 run_is 0 "reset of nothing" lo reset -y
 run_is 2 "an action that is none" lo begin
@@ -40,10 +40,10 @@ is "$(field state) $(field driver) $(field hosts) $(field hosts_up)" "running pr
 is "$(stat -c %a "$DIR" "$DIR/token" "$DIR/config.yaml" "$DIR/id_ed25519" | tr '\n' ' ')" "700 600 600 600 " "for this user alone"
 MARKET=$(field market_pid) AGENT=$(field agent_pid)
 run_is 0 "start again" lo start
-like "$err" "runs already" "does nothing"
+like "$err" "already running" "does nothing"
 is "$(field market_pid) $(field agent_pid)" "$MARKET $AGENT" "(the same processes)"
 run_is 5 "another driver" lo start --driver ns
-like "$err" "'nanopod local reset' begins anew" "is not taken"
+like "$err" "'nanopod local reset' starts over" "is not taken"
 run_is 5 "another number of nodes" lo start --nodes 3
 run_is 0 "status" lo
 like "$out" "state +running" "is what is shown without a word"
@@ -82,10 +82,10 @@ like "$out" "[a-z]" "has something to say"
 exec 9>"$DIR/lock"
 flock 9
 lo status >/dev/null 2>"$TMP/waiting" 9>&- &
-ok "status while another one is at work" wait_for 10 grep -q "waits for it" "$TMP/waiting"
+ok "status while another one is at work" wait_for 10 grep -q "waiting for it" "$TMP/waiting"
 exec 9>&-
 wait $!
-is "$?" 0 "waits for it"
+is "$?" 0 "waiting for it"
 
 # ---- Killed ----
 not_running() { [ "$(field state)" != running ]; }
@@ -127,7 +127,7 @@ is "$out" kept "and what they have on disk"
 
 # ---- Reset ----
 run_is 2 "reset asks first" lo reset
-like "$err" "'-y' says yes" "(nobody is there)"
+like "$err" "'-y' answers yes" "(nobody is there)"
 run_is 0 "reset --dry-run" lo reset --dry-run
 is "$(field state)" running "removes nothing"
 run_is 0 "reset" lo reset -y

@@ -66,7 +66,7 @@ run_is 0 "show a contract" np show "$C"
 like "$out" '^reservation +day' "what it is of"
 like "$out" '^price +\$1\.80 per GPU-hour, \$345\.60 in all' "and what it costs"
 run_is 0 "show a node by its name" np show day-1
-like "$out" '^status +awaiting_allocation|^status +running' "its status"
+like "$out" '^status +pending|^status +running' "its status"
 I=$(printf '%s\n' "$out" | sed -n 's/^id *//p')
 run_is 0 "and by its id" np show "$I" -o json
 is "$(printf '%s' "$out" | jq -r .name)" day-1 "as the market's own document"

@@ -14,7 +14,7 @@ OLD=$(node_id train-1)
 BEFORE=$(balance_now)
 
 run_is 2 "without a terminal and without -y" replace train-1
-like "$err" "'-y' says yes" "and it is told how"
+like "$err" "'-y' answers yes" "and it is told how"
 run_is 0 "--dry-run" replace train-1 --dry-run
 like "$err" "everything on its disk is lost" "shows the plan"
 is "$(node_id train-1)" "$OLD" "and does nothing"

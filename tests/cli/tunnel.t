@@ -31,7 +31,7 @@ is "$(through "$PORT")$(through "$PORT")" marketmarket "again and again"
 # ---- The host goes away and comes back ----
 children=$(for pid in $SSHD_PIDS; do ps -o pid= --ppid "$pid"; done)
 kill $SSHD_PIDS $children 2>/dev/null
-ok "a connection that is lost" wait_for 60 grep -q "is lost.*trying again" "$TMP/t.err"
+ok "a connection that is lost" wait_for 60 grep -q " lost .*trying again" "$TMP/t.err"
 ok "(it does not end)" kill -0 $T
 sshd_listen 2 || fail "(the servers start again)"
 ok "is made again" wait_for 60 grep -q "reconnected" "$TMP/t.err"
