@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# All members of the cluster by name, the same block on all nodes.
+# Writes the names of all members into /etc/hosts, the same block on all nodes.
 
 want() {
 	np_rows | awk -F '\t' '$3 { print $3, $2 ($1 != $2 && $1 ~ /^[A-Za-z0-9.-]+$/ ? " " $1 : "") }' | np_block /etc/hosts "$NP_CLUSTER"
@@ -14,7 +14,7 @@ $address
 		*"
 $(np_address "$host")
 "*) ;;
-		*) np_bad "'$host' is ${address:-not known} here and not $(np_address "$host")" ;;
+		*) np_bad "'$host' is ${address:-unknown} here, not $(np_address "$host")" ;;
 		esac
 	done
 	np_has_failed || np_ok "all names resolve"

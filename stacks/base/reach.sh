@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every node reaches every other: the port at which its SSH server listens, by address. Clocks go together.
+# Checks that every node reaches the SSH port of every other, by address, and that their clocks agree.
 
 verify() {
 	np_rooms || return

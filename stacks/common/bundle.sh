@@ -115,7 +115,7 @@ if command -v flock >/dev/null; then
 fi
 
 # ---- Debian packages -----------------------------------------------------------------------------------------------
-# apt with lists and a cache of its own, and an empty list of what is installed: it neither reads nor changes this machine's.
+# Runs apt with its own lists and cache and no installed packages, so that it neither reads nor changes this machine's.
 apt() {
 	command=$1
 	shift
@@ -127,7 +127,7 @@ apt() {
 		-o APT::Architectures="$BUNDLE_ARCH" -o Dpkg::Use-Pty=0 "$@"
 }
 
-# The mirrors that this machine's own apt uses, of its own release and no other's; for another release the same with its name.
+# The mirrors of this machine's apt for its own release; for another release the same with that name.
 find_sources() {
 	apt-get indextargets --format '$(SIGNED_BY)|$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' 2>/dev/null |
 		awk -v own="$codename" -v want="$release" '
@@ -144,18 +144,18 @@ fetch_lists() {
 	mkdir -p "$work/state/lists/partial" "$work/cache/archives/partial" "$new/.debs/partial"
 	: >"$work/status"
 	find_sources
-	# What this machine has is a start: only what is newer comes over the wire.
+	# Start with this machine's lists, so that only newer ones are fetched.
 	cp /var/lib/apt/lists/*_InRelease /var/lib/apt/lists/*_Packages* "$work/state/lists/" 2>/dev/null
 	apt apt-get update >"$work/update.log" 2>&1 && ! grep -q '^[WE]: .*Failed to fetch' "$work/update.log" || {
 		sed 's/^/    /' "$work/update.log" | tail -n 12 >&2
 		die "the mirrors of this machine's apt cannot be reached$([ "$release" = "$codename" ] || printf '%s' ", or have no '$release'"): a bundle is made where there is internet"
 	}
-	# "stable" is a name that nodes do not call themselves.
+	# Nodes report a code name, never "stable".
 	named=$(cat "$work"/state/lists/*_dists_"$release"_InRelease 2>/dev/null | sed -n 's/^Codename: \([a-z0-9-]*\)$/\1/p' | head -n 1)
 	release=${named:-$release} BUNDLE_RELEASE=${named:-$release}
 }
 
-# choose NAME PACKAGE…: as apt would on a machine with nothing, "FILE SIZE" a line, with a colon as %3a in FILE.
+# choose NAME PACKAGE…: what apt would install on an empty machine, "FILE SIZE" a line, with a colon as %3a in FILE.
 choose() {
 	choose_to=$work/$1
 	shift
@@ -166,7 +166,7 @@ choose() {
 	sed -n "s/^'[^']*' \\([^ ]*\\) \\([0-9]*\\) .*\$/\\1 \\2/p" "$choose_to.said" >"$choose_to"
 }
 
-# What every Debian has is left out, but for what something here wants in exactly one version.
+# Leaves out what every Debian has, except what a package here needs in exactly one version.
 choose_packages() {
 	say "choosing packages of '$release' ($BUNDLE_ARCH)"
 	choose bare '?essential' '?priority(required)' apt || die "the packages of a bare '$release' cannot be told"
@@ -200,7 +200,7 @@ choose_packages() {
 
 plain() { printf '%s' "$1" | sed 's/_[0-9]*%3a/_/'; }
 
-# An earlier bundle's files of the same name and size are taken over; apt verifies them again.
+# Reuses files of an earlier bundle with the same name and size; apt verifies them again.
 reuse() {
 	while read -r file size _; do
 		had=$target/debs/$(plain "$file")
@@ -209,10 +209,10 @@ reuse() {
 	done <"$work/chosen"
 }
 
-# good FILE SIZE SHA256: it is there and is what apt's own, signed, lists say.
+# good FILE SIZE SHA256: whether it exists and matches apt's signed lists.
 good() { [ -f "$1" ] && [ "$(stat -c %s "$1")" = "$2" ] && [ "$(sha256sum <"$1" | cut -d' ' -f1)" = "$3" ]; }
 
-# missing: packages, as "NAME=VERSION", that are not there yet.
+# missing: the packages, as "NAME=VERSION", that are still to fetch.
 missing() {
 	while read -r file size sum; do
 		good "$new/.debs/$file" "$size" "$sum" && continue
@@ -244,7 +244,7 @@ fetch_packages() {
 	done <"$work/chosen"
 }
 
-# A flat repository: what each package says of itself, with its size and sum.
+# Writes the index of a flat repository: each package's control data, size and checksum.
 index_packages() (
 	cd "$new/debs" || exit 1
 	for file in *.deb; do
@@ -263,7 +263,7 @@ index_packages() (
 bundle_say() { say "$stack: $*"; }
 bundle_fail() { say "$stack: $*"; exit 1; }
 
-# bundle_version NAME: as --set says, or as the stack pins it.
+# bundle_version NAME: the version of --set, or the one that the stack pins.
 bundle_version() {
 	bundle_value=$(printf '%s' "$sets" | sed -n "s/^$stack\\.version-$1=//p" | tail -n 1)
 	[ -n "$bundle_value" ] || bundle_value=$(awk -v name="$1" '
@@ -278,13 +278,13 @@ bundle_version() {
 	[ -n "$bundle_value" ] && printf '%s\n' "$bundle_value"
 }
 
-# bundle_copy PATH AS: of a --from folder, which then is taken.
+# bundle_copy PATH AS: copies a file of a --from folder and marks it as taken.
 bundle_copy() {
 	mkdir -p "$(dirname "$2")" && cp -p "$1" "$2" || bundle_fail "cannot copy '$1'"
 	printf '%s\n' "$1" >>"$work/taken"
 }
 
-# bundle_take FILE [AS]: out of the first --from folder that has it; 1 where none has.
+# bundle_take FILE [AS]: copies it from the first --from folder that has it; 1 if none has.
 bundle_take() {
 	printf '%s' "$froms" >"$work/froms"
 	while IFS= read -r bundle_from; do
@@ -295,14 +295,14 @@ bundle_take() {
 	return 1
 }
 
-# bundle_files: all files of the --from folders, a path a line, those of the first first.
+# bundle_files: prints all files of the --from folders, in their order, a path a line.
 bundle_files() {
 	printf '%s' "$froms" | while IFS= read -r bundle_from; do
 		(cd "$bundle_from" && find . -type f) | sort | while IFS= read -r bundle_file; do printf '%s\n' "$bundle_from/${bundle_file#./}"; done
 	done
 }
 
-# bundle_fetch URL FILE [SHA256]: there already with that sum: kept. A part is gone on with.
+# bundle_fetch URL FILE [SHA256]: keeps a file with that checksum, and continues an incomplete one.
 bundle_fetch() {
 	[ -z "${3-}" ] || [ ! -f "$2" ] || [ "$(sha256sum <"$2" | cut -d' ' -f1)" != "$3" ] || return 0
 	[ -n "${3-}" ] || [ ! -f "$2" ] || return 0
@@ -325,7 +325,7 @@ run_stacks() {
 	done
 }
 
-# A folder with checksums of its own must fit them. What no stack took goes below files/.
+# Files of a folder with its own checksums must match them. Files that no stack took go below files/.
 take_files() {
 	rm -rf "$new/files"
 	printf '%s' "$froms" >"$work/froms"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a node says of itself: "KEY=VALUE" lines. Run as whoever logs in, not as root; never fails, changes nothing.
-# NP_PACKAGES are the packages whose versions are asked for. A key whose value cannot be found out is not said.
+# Prints facts of a node as "KEY=VALUE" lines. Runs as the signed-in user, not as root; never fails, changes nothing.
+# NP_PACKAGES: the packages whose versions to report. A key with an unknown value is left out.
 #
 # hostname machine_id os_id os_version os_codename arch kernel
 # init systemd|sysv|none   ssh_port
@@ -12,15 +12,15 @@
 # dpkg free|held|broken   dpkg_holder "PID NAME"   candidate_PKG installed_PKG (with _ for what is no letter or digit)
 # gpu_count (on PCI)   gpu_N "VENDOR MODEL PCI DRIVER"   gpu_usable (with a device node of their driver)   nouveau yes|no
 # rdma_count   rdma_N "DEVICE PORT STATE RATE LINK"   secure_boot yes|no|unknown   headers yes|no
-# steps "STACK.STEP STACK.STEP …" that were begun or done here for NP_CLUSTER   cluster: another one that did some
-# other_slurm other_k3s other_kubernetes: what is there of one that nanopod did not install   k3s_server etcd
+# steps "STACK.STEP STACK.STEP …" begun or done here for NP_CLUSTER   cluster: another cluster with steps here
+# other_slurm other_k3s other_kubernetes: found, but not installed by nanopod   k3s_server etcd
 
 LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export LC_ALL PATH
 unset LANG LANGUAGE
 
 say() { [ -z "$2" ] || printf '%s=%s\n' "$1" "$2"; }
-# first FILE: its first line in $text.
+# first FILE: reads its first line into $text.
 first() { text=; { IFS= read -r text <"$1"; } 2>/dev/null; }
 yes_no() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
 may() { if [ "$user" = 0 ]; then "$@"; elif [ "$root" = sudo ]; then sudo -k -n "$@"; else return 1; fi; }
@@ -54,14 +54,14 @@ facts_secure_boot() {
 
 facts_root() {
 	user='' root=none
-	# Without a program where /proc tells: this shell's own.
+	# Read /proc with the shell alone, without starting programs.
 	{ while read -r key text more; do [ "$key" != Uid: ] || { user=${more%%[!0-9]*}; break; }; done </proc/self/status; } 2>/dev/null
 	[ -n "$user" ] || user=$(id -u)
 	if [ "$user" = 0 ]; then root=root
 	elif ! command -v sudo >/dev/null; then root=none
 	elif sudo -k -n true 2>/dev/null; then root=sudo
 	else
-		# Without a terminal sudo says in which way it refuses.
+		# Without a terminal, sudo tells why it refuses.
 		case $(sudo -k -n true 2>&1) in *assword*) root=sudo-password ;; esac
 	fi
 	say root $root
@@ -82,9 +82,9 @@ facts_cgroup() {
 	if [ "$user" = 0 ]; then say cgroup_write "$(yes_no facts_group)"; else say cgroup_write "$(yes_no may sh -c "mkdir $at/nanopod.$$ && rmdir $at/nanopod.$$")"; fi
 }
 
-# What the kernel's tables tell, by one program: processors, memory, disks, and who has the locks of dpkg (no lock is taken to look).
+# Reads the kernel's tables with one program: processors, memory, disks, and holders of dpkg's locks (it takes no lock itself).
 facts_machine() {
-	# A container that may use a part of the processors is told of all of them.
+	# A container sees all processors even if it may use only some.
 	allowed=$(nproc 2>/dev/null)
 	locks=$(stat -c %i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock 2>/dev/null)
 	set -- /proc/cpuinfo /proc/meminfo
@@ -117,7 +117,7 @@ facts_machine() {
 		}' "$@" -
 }
 
-# The address that it would have on its way out; a machine without one has that of this connection. The device is its own.
+# The source address of the default route; without one, that of this connection. The device is the address' own.
 facts_network() {
 	[ -z "${SSH_CONNECTION-}" ] || { set -- $SSH_CONNECTION; ssh_address=$3; say ssh_port "$4"; }
 	address='' device='' route=$(ip -o route show default 2>/dev/null)
@@ -136,7 +136,7 @@ facts_network() {
 	[ -z "$device" ] || { first "/sys/class/net/${device%@*}/mtu"; say mtu "$text"; }
 	say resolves "$(facts_resolves)"
 }
-# Mostly its own file knows it. A name server that is away is not waited for as long as it would take: then nothing is known.
+# /etc/hosts usually knows the name. A dead name server would take too long, so then the value stays unknown.
 facts_resolves() {
 	{ while read -r text more; do
 		case "$text ${more%%#*} " in '#'*) ;; *[[:space:]]"$name"[[:space:]]*) echo yes; return ;; esac
@@ -172,7 +172,7 @@ facts_packages() {
 }
 
 # ---- Devices -----------------------------------------------------------------------------------------------------
-# A short name for what people buy by name; others have their number.
+# Short names of well-known models; others get their PCI number.
 gpu_model() {
 	case $1 in
 	nvidia)
@@ -192,8 +192,8 @@ gpu_model() {
 	esac
 }
 
-# PCI class 03 is a display: those of servers' management are of other makers, and a graphics part of a processor is none.
-# AMD's Instinct are of class 12, processing accelerators.
+# PCI class 03 is a display. Other vendors' chips are for server management; graphics in a processor do not count either.
+# AMD's Instinct have class 12, processing accelerators.
 facts_gpu() {
 	sys=${NP_SYS-/sys} dev=${NP_DEV-/dev}
 	count=0 usable=0 nvidia=0
@@ -205,7 +205,7 @@ facts_gpu() {
 		case $text in 0x10de) vendor=nvidia ;; 0x1002) vendor=amd ;; 0x8086) vendor=intel ;; *) continue ;; esac
 		first "$device/device"; id=${text#0x}
 		model=$(gpu_model $vendor "$id")
-		# An unnamed part of Intel or AMD on bus 0 sits in the processor or the board.
+		# An unnamed device of Intel or AMD on bus 0 is in the processor or on the board.
 		case $vendor:${device##*/}:$model in intel:0000:00:*:"$id"|amd:0000:00:*:"$id") continue ;; esac
 		driver=none
 		[ ! -e "$device/driver" ] || { driver=$(readlink "$device/driver"); driver=${driver##*/}; }
@@ -238,7 +238,7 @@ facts_rdma() {
 
 # Markers of steps: "done TIME CLUSTER", "begun CLUSTER".
 facts_steps() {
-	# Not what root alone may read: awk ends at the first file that it cannot open.
+	# Skip unreadable files, because awk stops at the first file that it cannot open.
 	set --
 	for file in /var/lib/nanopod/steps/*.*; do
 		case $file in *.owed|*.set|*.new) ;; *) [ ! -r "$file" ] || set -- "$@" "$file" ;; esac
@@ -255,7 +255,7 @@ facts_steps() {
 		}' "$@" 2>/dev/null
 }
 
-# Of somebody else: what the undo ledgers name is ours. They are root's.
+# Files named in the undo ledgers, which belong to root, are ours; all others are somebody else's.
 facts_others() {
 	ours=' '
 	for file in /var/lib/nanopod/undo/*; do ours="$ours${file##*/} "; done

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the scripts of all stacks share. POSIX sh, run as root on a node: dash or busybox and what every Debian has.
+# Functions for the scripts of all stacks. POSIX sh, run as root on a node: needs only dash or busybox and what every Debian has.
 #
-# The engine feeds `sh -s` one text: this file, the node's variables, each work, the end.
+# nanopod sends `sh -s` one text: this file, the node's variables, each work, the end.
 #     NP_CLUSTER=… NP_NODE=… NP_HOST=… NP_ADDRESS=… NP_TABLE=… NP_AIRGAP=…
 #     (
 #     NP_STACK=… NP_STEP=… NP_ROLES=… NP_UPLOAD=… NP_TAKEN_HASH=… S_…=…
-#     np_take <<'.'            where the step takes something: base64
+#     np_take <<'.'            if the step takes a file: base64
 #     .
 #     include files, the step's script
 #     np_work check            or apply, verify, undo, or another function and its words
 #     ) </dev/null
 #     np_end
 #
-# A step defines `check` and `apply`, or one function `want` that is both: np_packages, np_user, np_file … say what would
-# change where NP_MODE is check, and change it otherwise. `verify` and `undo` may be missing. Once something failed,
-# nothing more is changed and the step has failed: no need to look at each status.
+# A step defines `check` and `apply`, or one function `want` for both: np_packages, np_user, np_file … report what would
+# change if NP_MODE is check, and change it otherwise. `verify` and `undo` are optional. After a failure these functions
+# change nothing more and the step fails, so a script need not check each status.
 #
-# Records are lines on descriptor 3 that begin with RS "NP"; all else that programs say goes to stderr.
-# $NP_STATE/undo/STACK is the undo ledger: a line "STEP KIND WORD…" (tabs) is there before its change is made.
-# $NP_STATE/steps/STACK.STEP is "begun CLUSTER" or "done TIME CLUSTER"; STACK.STEP.owed is there from a change until the step
-# that made it has succeeded: a restart is owed; STACK.STEP.set are $NP_SETTINGS, the S_…= and NP_ROLES= of its last apply,
-# which np_was_set takes up again before a step is undone.
+# Records are lines on descriptor 3 that begin with RS "NP"; all output of programs goes to stderr.
+# $NP_STATE/undo/STACK is the undo ledger: a line "STEP KIND WORD…" (tabs) is written before its change.
+# $NP_STATE/steps/STACK.STEP is "begun CLUSTER" or "done TIME CLUSTER". STACK.STEP.owed exists from a change until its step
+# succeeds: a restart is due. STACK.STEP.set has $NP_SETTINGS, the S_…= and NP_ROLES= of its last apply,
+# which np_was_set reads before an undo.
 
 exec 3>&1 1>&2
 umask 022
@@ -59,22 +59,22 @@ np_ok() { np_record ok "$*"; }
 np_bad() { np_record bad "$*"; np_note_failure; return 1; }
 np_fail() { np_cause "$*"; np_note_failure; return 1; }
 np_left() { np_record left "$*"; }
-# np_rests HOST WORDS: in `verify`: a node takes no work, on purpose.
+# np_rests HOST WORDS: for `verify`: somebody drained the node on purpose.
 np_rests() { np_record rests "$1" "$2"; }
 
-# np_give NAME <FILE: to those that take it, through the engine's memory. np_give_hash NAME HEX: of it, public.
+# np_give NAME <FILE: hands the file to steps that take it, through nanopod's memory. np_give_hash NAME HEX: its public checksum.
 np_give() { np_record give "$1" "$(base64 | tr -d '\n')"; }
 np_give_hash() { np_record hash "$1" "$2"; }
 np_taken_hash() { printf '%s\n' "$NP_TAKEN_HASH"; }
 np_hash() { [ ! -r "$1" ] || np_sum <"$1"; }
-# Of what comes in.
+# The checksum of standard input.
 np_sum() { np_word=$(sha256sum) && printf '%s\n' "${np_word%% *}"; }
 np_take() { np_room=$NP_RUN/nanopod.$$.$NP_STACK.$NP_STEP && np_rooms && NP_TAKEN=$np_room/taken && (umask 077; base64 -d >"$NP_TAKEN"); }
 
-# A folder in memory, for root alone, gone after the work.
+# Makes a folder in memory, for root alone, which np_done removes.
 np_rooms() { [ -d "$np_room" ] || mkdir -m 700 "$np_room" || { np_failed=1; np_cause "no room for a temporary folder: is '$NP_RUN' full?"; return 1; }; }
 
-# "CONTENT | np_file …" runs in a subshell: what it found out is kept in files too.
+# "CONTENT | np_file …" runs in a subshell, so its results are also kept in files.
 np_note_change() { np_changed=1; np_rooms && : >"$np_room/changed"; }
 np_note_failure() { np_failed=1; np_rooms && : >"$np_room/failed"; }
 np_has_changed() { [ -n "$np_changed" ] || [ -e "$np_room/changed" ]; }
@@ -84,7 +84,7 @@ np_has_failed() { [ -n "$np_failed" ] || [ -e "$np_room/failed" ]; }
 np_defined() { case $(command -v "$1") in "$1") return 0 ;; *) return 1 ;; esac; }
 np_changing() { [ "$NP_MODE" != check ] && [ "$NP_MODE" != verify ]; }
 
-# np_work FUNCTION [WORD…]: once in a subshell; it ends with the record "done".
+# np_work FUNCTION [WORD…]: call it once in a subshell; it ends with the record "done".
 np_work() {
 	np_record work "$NP_STACK" "$NP_STEP" "$1"
 	np_marker=$NP_STATE/steps/$NP_STACK.$NP_STEP
@@ -95,17 +95,17 @@ np_work() {
 	trap 'exit 130' INT
 	trap 'exit 141' PIPE
 	if np_changing; then
-		# Not in a folder where others may write: whoever holds the lock stops all.
+		# A folder of root's own, because whoever can hold the lock can stop all steps.
 		{ mkdir -p "$NP_RUN" && (umask 077; mkdir -p "$NP_RUN/nanopod-lock") && [ ! -L "$NP_RUN/nanopod-lock" ] && exec 9>"$NP_RUN/nanopod-lock/step.lock"; } || exit
-		flock -n 9 || { np_say "waits for another step on this node" && flock -w 600 9; } || { np_fail "another step still runs on this node"; exit 1; }
+		flock -n 9 || { np_say "waiting for another step on this node" && flock -w 600 9; } || { np_fail "another step is still running on this node"; exit 1; }
 		np_locked=1
 	fi
-	# What a run that was killed had in memory.
+	# Remove the in-memory folders of killed runs.
 	! np_changing || for np_word in "$NP_RUN"/nanopod.*."$NP_STACK.$NP_STEP"; do
 		[ ! -e "$np_word" ] || [ "$np_word" = "$np_room" ] || rm -rf "$np_word"
 	done
 	[ ! -e "$np_marker.owed" ] || np_note_change
-	# Without descriptor 9, which is the lock: what a step starts must not keep it.
+	# Without descriptor 9: processes that a step starts must not keep the lock.
 	np_run "$@" </dev/null 9>&-
 	exit
 }
@@ -115,12 +115,12 @@ np_run() {
 	case $1 in check|apply) np_defined "$1" || ! np_defined want || np_function=want ;; esac
 	shift
 	case $NP_MODE in
-	check) ! { IFS= read -r np_word <"$np_marker"; } 2>/dev/null || case $np_word in begun*) np_differs "finish what was begun" ;; esac ;;
-	# What never was begun here is not undone: what looks like ours is somebody else's. Nor what another cluster did since.
+	check) ! { IFS= read -r np_word <"$np_marker"; } 2>/dev/null || case $np_word in begun*) np_differs "finish an interrupted step" ;; esac ;;
+	# Do not undo a step that never began here, since similar files are somebody else's; nor one that another cluster did since.
 	undo)
 		[ -e "$np_marker" ] || grep -q "^$NP_STEP$np_tab" "$(np_book)" 2>/dev/null || return 0
 		np_word=$(sed -n '1s/^done [0-9]* //p; 1s/^begun //p' "$np_marker" 2>/dev/null)
-		if [ -n "$np_word" ] && [ -n "$NP_CLUSTER" ] && [ "$np_word" != "$NP_CLUSTER" ]; then np_say "it is the cluster '$np_word' by now that has it here"; return 0; fi ;;
+		if [ -n "$np_word" ] && [ -n "$NP_CLUSTER" ] && [ "$np_word" != "$NP_CLUSTER" ]; then np_say "left alone: it belongs to the cluster '$np_word' now"; return 0; fi ;;
 	apply) np_state && np_keep_settings && np_mark "begun $NP_CLUSTER" || return ;;
 	esac
 	if np_defined "$np_function"; then
@@ -134,7 +134,7 @@ np_run() {
 	undo) np_undo && rm -f "$np_marker.owed" "$np_marker.set" && rm -f "$np_marker" && np_tidy ;;
 	esac
 }
-# With the settings of now nothing could be undone that others made.
+# Keeps the settings of this apply, because the undo needs them, not later ones.
 np_keep_settings() { [ -z "${NP_SETTINGS-}" ] || { (umask 077; printf '%s\n' "$NP_SETTINGS" >"$np_marker.set.new") && mv -f "$np_marker.set.new" "$np_marker.set"; } || np_fail "cannot write '$np_marker.set'$(np_disk "$NP_STATE")"; }
 # shellcheck disable=SC1090
 np_was_set() { [ ! -f "$NP_STATE/steps/$NP_STACK.$NP_STEP.set" ] || . "$NP_STATE/steps/$NP_STACK.$NP_STEP.set"; }
@@ -150,13 +150,13 @@ np_done() {
 
 np_end() { np_record end "${1:-0}"; }
 np_state() { { [ -d "$NP_STATE/steps" ] && [ -d "$NP_STATE/undo" ]; } || { mkdir -p "$NP_STATE" && chmod 755 "$NP_STATE" && mkdir -p "$NP_STATE/undo" "$NP_STATE/steps"; } || np_fail "cannot write '$NP_STATE'$(np_disk /var/lib)"; }
-# What is full, as a clause; nothing where it is not.
+# Prints which file system is full, as a clause; nothing if it is not.
 np_disk() { df -Pk "$1" 2>/dev/null | awk 'NR == 2 && $4 < 1024 { printf ": no space left on %s", $6 }'; }
 
-# np_open ADDRESS PORT [SECONDS]: something listens there. bash is on every Debian; its /dev/tcp needs no other program.
+# np_open ADDRESS PORT [SECONDS]: whether something listens there. Every Debian has bash, whose /dev/tcp needs no other program.
 np_open() { timeout "${3:-5}" bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$1" "$2" 2>/dev/null; }
 
-# np_wait SECONDS COMMAND…: until it succeeds.
+# np_wait SECONDS COMMAND…: repeats the command until it succeeds.
 np_wait() {
 	np_until=$(($(date +%s) + $1))
 	shift
@@ -168,8 +168,8 @@ np_wait() {
 
 # ---- Who is who --------------------------------------------------------------------------------------------------
 np_is() { case " $NP_ROLES " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
-# A member that is not reached now ($NP_UNKNOWN) is as it was when something was done here last: nobody is cut out of a
-# cluster because he was away. 'drop' takes nodes out.
+# An unreachable member ($NP_UNKNOWN) keeps its row of the last apply, so that it stays in the cluster's files while it is
+# away. 'drop' takes nodes out.
 np_rows() {
 	if [ -n "${NP_UNKNOWN-}" ] && [ -f "$NP_STATE/table" ]; then
 		printf '%s\n' "$NP_TABLE" | awk -F '\t' -v away=" $NP_UNKNOWN " '
@@ -196,7 +196,7 @@ np_fact() { np_rows | awk -F '\t' -v host="$1" -v key="$2=" '$2 == host { for (i
 # ---- The ledger --------------------------------------------------------------------------------------------------
 np_book() { printf '%s\n' "$NP_STATE/undo/$NP_STACK"; }
 
-# np_ledger KIND WORD…: once.
+# np_ledger KIND WORD…: adds the line unless it is there.
 np_ledger() {
 	np_line=$NP_STEP
 	for np_word; do np_line=$np_line$np_tab$np_word; done
@@ -204,7 +204,7 @@ np_ledger() {
 	grep -qxF -e "$np_line" "$(np_book)" 2>/dev/null && return
 	np_append "$(np_book)" "$np_line"
 }
-# np_append FILE LINE: whole or not at all. Of a line that a full disk cut off, undo would take the wrong thing away.
+# np_append FILE LINE: all or nothing, because with a line that a full disk cut off undo would remove the wrong thing.
 np_append() {
 	(umask 077; { [ ! -e "$1" ] || cat "$1"; } >"$1.new" && printf '%s\n' "$2" >>"$1.new") && sync -d "$1.new" && mv -f "$1.new" "$1" && return
 	rm -f "$1.new"
@@ -212,20 +212,20 @@ np_append() {
 }
 np_ledger_has() { grep -qF -e "$NP_STEP$np_tab$1$np_tab$2$np_tab" "$(np_book)" 2>/dev/null; }
 
-# np_save PATH: how it was, before it is changed for the first time by this step.
+# np_save PATH: saves its state before this step changes it for the first time.
 np_save() {
 	np_ledger_has file "$1" && return
 	np_state || return 1
 	if [ -e "$1" ] || [ -L "$1" ]; then
 		np_folder=$(np_book).d
-		(umask 077; mkdir -p "$np_folder") && np_copy=$(mktemp "$np_folder/XXXXXX") && cp -a "$1" "$np_copy" || np_fail "cannot keep a copy of '$1'$(np_disk "$NP_STATE")" || return 1
+		(umask 077; mkdir -p "$np_folder") && np_copy=$(mktemp "$np_folder/XXXXXX") && cp -a "$1" "$np_copy" || np_fail "cannot save a copy of '$1'$(np_disk "$NP_STATE")" || return 1
 		np_ledger file "$1" "$np_copy"
 	else
 		np_ledger file "$1" absent
 	fi
 }
 
-# Backwards over what this step did; a line goes when it is undone.
+# Undoes this step's lines, last first, and removes each from the ledger.
 np_undo() {
 	np_file=$(np_book)
 	while np_last=$(grep "^$NP_STEP$np_tab" "$np_file" 2>/dev/null | tail -n 1) && [ -n "$np_last" ]; do
@@ -237,8 +237,8 @@ np_undo() {
 			'$0 != ENVIRON["LINE"] && !(kind == "package" && $1 == step && $2 == kind)' "$np_file" >"$np_file.new" && chmod 600 "$np_file.new" && mv -f "$np_file.new" "$np_file" || return 1
 	done
 }
-# Where a step leaves and others stay ($NP_LEAVING), $NP_USES names what those use, a line "STACK STEP WORD" each: np_file and
-# the like say it when they check. That stays, and is undone with the one that uses it.
+# If this step goes and others stay ($NP_LEAVING), $NP_USES lists what those use, a line "STACK STEP WORD" each: np_file and
+# the like write it during check. It stays, and is undone with the step that uses it.
 np_uses() {
 	[ -n "$NP_USES" ] && [ "$NP_MODE" = check ] || return 0
 	for np_used; do printf '%s\t%s\t%s\n' "$NP_STACK" "$NP_STEP" "$np_used" >>"$NP_USES"; done
@@ -249,23 +249,23 @@ np_heir() {
 	np_heir=$(WORD=$2 awk -F '\t' '$3 == ENVIRON["WORD"] || index($3, ENVIRON["WORD"] "/") == 1 { print $1 "\t" $2; exit }' "$NP_USES")
 	[ -n "$np_heir" ]
 }
-# Before what that one did itself, so that it is undone after it.
+# Insert it before that step's own lines, so that it is undone after them.
 np_bequeath() {
 	np_other=$NP_STATE/undo/${np_heir%%"$np_tab"*} np_heir=${np_heir#*"$np_tab"}
 	np_saved=$np_how
 	if [ "$np_kind" = file ] && [ "$np_how" != absent ] && [ -e "$np_how" ] && [ "$np_other" != "$np_file" ]; then
-		(umask 077; mkdir -p "$np_other.d") && np_saved=$(mktemp "$np_other.d/XXXXXX") && cp -a "$np_how" "$np_saved" || { np_fail "cannot keep a copy of '$np_what'$(np_disk "$NP_STATE")"; return 1; }
+		(umask 077; mkdir -p "$np_other.d") && np_saved=$(mktemp "$np_other.d/XXXXXX") && cp -a "$np_how" "$np_saved" || { np_fail "cannot save a copy of '$np_what'$(np_disk "$NP_STATE")"; return 1; }
 	fi
 	(umask 077; printf '%s\t%s\t%s%s\n' "$np_heir" "$np_kind" "$np_what" "$(case $np_kind in tree) printf '\t' ;; *) printf '%s' "${np_saved:+$np_tab$np_saved}" ;; esac)" >"$np_other.new" && { [ ! -e "$np_other" ] || cat "$np_other" >>"$np_other.new"; }) &&
 		mv -f "$np_other.new" "$np_other" || np_fail "cannot write '$np_other'$(np_disk "$NP_STATE")"
 }
 
-# Did it come with this stack, or what it is in?
+# Whether this stack created it, or the folder it is in.
 np_made() {
 	WORD=$1 awk -F '\t' '($2 == "tree" || $2 == "dir") && (ENVIRON["WORD"] == $3 || index(ENVIRON["WORD"], $3 "/") == 1) { found = 1 } END { exit !found }' "$(np_book)" 2>/dev/null
 }
 
-# np_aside PATH WHY [UNIT…]: for `undo`: where others stay, data does too, under another name that purging a package spares.
+# np_aside PATH WHY [UNIT…]: for `undo`: if other steps stay, renames the data so that purging a package spares it.
 np_aside() {
 	[ -n "$NP_LEAVING" ] && [ -d "$1" ] && [ ! -L "$1" ] && [ -n "$(ls -A "$1")" ] || return 0
 	np_made "$1" && ! np_heir tree "$1" || return 0
@@ -276,20 +276,20 @@ np_aside() {
 	mv "$np_what" "$np_there" && np_kept "$np_there" "$np_how" || np_fail "cannot set '$np_what' aside"
 }
 
-# After the last step of the last stack nothing is left of ours.
+# Removes our own files after the last step of the last stack.
 np_tidy() {
 	[ -s "$np_file" ] || rm -rf "$np_file" "$np_file.d"
 	for np_word in "$NP_STATE"/undo/* "$NP_STATE"/steps/*; do [ ! -e "$np_word" ] || return 0; done
 	[ ! -d "$NP_STATE" ] || np_clear "$NP_STATE"
 }
 
-# np_kept PATH [WHY]: for `undo`: stays, and is said.
+# np_kept PATH [WHY]: for `undo`: leaves it and reports it.
 np_kept() {
 	[ -e "$1" ] || return 0
 	np_left "$1${2:+: $2}"
 	(umask 077; mkdir -p "$(np_book).d") && np_append "$(np_book).d/kept" "$1"
 }
-# Is it to stay, or something in it?
+# Whether it, or something in it, must stay.
 np_keeping() {
 	[ -e "$(np_book).d/kept" ] || return 1
 	while IFS= read -r np_word; do
@@ -308,24 +308,24 @@ np_undo_file() {
 	fi
 }
 np_undo_block() { [ ! -e "$1" ] || { np_unblocked "$1" "$2" >"$np_file.block" && np_replace "$np_file.block" "$1" && rm -f "$np_file.block" && np_did "restored $1"; }; }
-# All of a folder, but not what is mounted in it. By descriptors, as -delete does: a link that is laid
-# meanwhile leads nowhere (busybox has a find of its own without it).
+# Empties a folder, but not file systems mounted in it. -delete works by descriptors, so a link made
+# meanwhile leads nowhere (busybox's own find lacks it).
 np_clear() { /usr/bin/find "$1" -xdev -depth ! -type d -delete && /usr/bin/find "$1" -xdev -depth -type d -delete; }
 np_undo_dir() {
 	[ -d "$1" ] && [ ! -L "$1" ] || return 0
 	! np_keeping "$1" || return 0
-	! mountpoint -q "$1" || { np_fail "'$1' has something mounted on it, which is not to be emptied"; return 1; }
+	! mountpoint -q "$1" || { np_fail "'$1' has something mounted on it, so nanopod does not empty it"; return 1; }
 	np_clear "$1" && np_did "removed $1"
 }
-np_undo_data() { rmdir "$1" 2>/dev/null || [ ! -d "$1" ] || np_left "$1: what is in it is yours"; }
-np_undo_parent() { rmdir "$1" 2>/dev/null || [ ! -d "$1" ] || np_left "$1: something else is in it"; }
+np_undo_data() { rmdir "$1" 2>/dev/null || [ ! -d "$1" ] || np_left "$1: its contents are yours"; }
+np_undo_parent() { rmdir "$1" 2>/dev/null || [ ! -d "$1" ] || np_left "$1: it has other files"; }
 np_undo_tree() { if [ -L "$1" ] || [ -f "$1" ]; then ! np_keeping "$1" || return 0; rm -f "$1" && np_did "removed $1"; else np_undo_dir "$1"; fi; }
 np_undo_owner() { [ ! -e "$1" ] || { chown "${2%% *}" "$1" && chmod "${2##* }" "$1"; }; }
 np_undo_user() { ! getent passwd "$1" >/dev/null || { np_wait 10 userdel "$1" && np_did "removed user $1"; }; }
 np_undo_group() { ! getent group "$1" >/dev/null || { groupdel "$1" && np_did "removed group $1"; }; }
 
 # ---- Files -------------------------------------------------------------------------------------------------------
-# np_replace NEW PATH: with its mode and owner; written in place where it is a mount of its own, as in containers.
+# np_replace NEW PATH: keeps mode and owner; writes in place if the file is a mount, as in containers.
 np_replace() {
 	if [ -e "$2" ]; then chmod "$(stat -c %a "$2")" "$1" && chown "$(stat -c %u:%g "$2")" "$1"; fi &&
 		np_tmp=$(mktemp "$2.XXXXXX") && cp -p "$1" "$np_tmp" && { mv -f "$np_tmp" "$2" 2>/dev/null || { cat "$np_tmp" >"$2" && rm -f "$np_tmp"; }; }
@@ -334,7 +334,7 @@ np_replace() {
 np_about() { stat -c '%a %U:%G' "$1" 2>/dev/null; }
 np_mode() { np_word=${1#0}; printf '%s\n' "${np_word#0}"; }
 
-# np_file PATH MODE OWNER:GROUP [secret] <CONTENT: 0; np_changed=1 where it was or would be written.
+# np_file PATH MODE OWNER:GROUP [secret] <CONTENT: returns 0, and sets np_changed=1 if it wrote or would write.
 np_file() {
 	np_uses "$1"
 	! np_has_failed || return 1
@@ -347,7 +347,7 @@ np_file() {
 	else return 0
 	fi
 	np_note_change
-	# What not everybody may read on the node is not shown either.
+	# Show no diff of a file that not everybody may read.
 	np_diff=${4-}
 	case $2 in *[4567]) ;; *) np_diff=secret ;; esac
 	case $(stat -c %a "$1" 2>/dev/null || echo 4) in *[4567]) ;; *) np_diff=secret ;; esac
@@ -364,8 +364,8 @@ np_file() {
 		return 0
 	fi
 	np_parents "${1%/*}" && np_save "$1" && np_owe || return 1
-	# In the same folder, so that the change is one rename.
-	# Under a name that nobody can have laid a link under: the folder may be another user's.
+	# In the same folder, so that one rename makes the change.
+	# Under an unpredictable name: in a folder of another user, a link could wait under a known one.
 	np_tmp=$(mktemp "$1.XXXXXX") && cp "$np_new" "$np_tmp" && chown -h "$3" "$np_tmp" && chmod "$2" "$np_tmp" && { mv -f "$np_tmp" "$1" 2>/dev/null || { cat "$np_tmp" >"$1" && rm -f "$np_tmp"; }; }
 	if [ $? != 0 ]; then
 		[ -z "$np_tmp" ] || rm -f "$np_tmp"
@@ -380,7 +380,7 @@ np_parents() {
 	np_parents "${1%/*}" && np_ledger parent "$1" && { mkdir "$1" || np_fail "cannot make '$1'$(np_disk /)"; }
 }
 
-# np_absent PATH: is not there; it comes back with undo.
+# np_absent PATH: removes it; undo restores it.
 np_absent() {
 	np_uses "$1"
 	! np_has_failed || return 1
@@ -392,7 +392,7 @@ np_absent() {
 
 np_unblocked() { awk -v b="# nanopod $2 begin" -v e="# nanopod $2 end" '$0 == b { skip = 1 } !skip { print } $0 == e { skip = 0 }' "$1"; }
 
-# np_block PATH NAME <LINES: a marked part of somebody else's file.
+# np_block PATH NAME <LINES: writes a marked part of somebody else's file.
 np_block() {
 	np_uses "$1" "$1 $2"
 	! np_has_failed || return 1
@@ -417,7 +417,7 @@ np_block() {
 	np_did "change $1"
 }
 
-# np_dir PATH MODE OWNER:GROUP [data]: goes with undo, and all in it, where it was not there before; data: only if it is empty.
+# np_dir PATH MODE OWNER:GROUP [data]: undo removes a new folder with its contents; data: only if it is empty.
 np_dir() {
 	np_uses "$1"
 	! np_has_failed || return 1
@@ -436,7 +436,7 @@ np_dir() {
 	np_did "$np_why"
 }
 
-# np_trace PATH…: what programs will make there is theirs and goes with undo; nothing where it is there already.
+# np_trace PATH…: undo removes what programs create there; nothing if the path exists already.
 np_trace() {
 	np_uses "$@"
 	np_changing || return 0
@@ -449,25 +449,25 @@ np_group() {
 	! np_has_failed || return 1
 	if np_line=$(getent group "$1"); then
 		np_word=${np_line#*:*:}
-		[ "${np_word%%:*}" = "$2" ] || np_fail "group '$1' has the number ${np_word%%:*} on this node and not $2: it must be the same on all nodes"
+		[ "${np_word%%:*}" = "$2" ] || np_fail "group '$1' has the id ${np_word%%:*} on this node, not $2: it must be the same on all nodes"
 		return
 	fi
-	! np_line=$(getent group "$2") || { np_fail "the number $2 belongs to group '${np_line%%:*}' on this node and is needed for '$1'"; return 1; }
+	! np_line=$(getent group "$2") || { np_fail "the id $2 belongs to group '${np_line%%:*}' on this node but is needed for '$1'"; return 1; }
 	np_changing || { np_differs "add group $1 ($2)"; return 0; }
 	np_ledger group "$1" && groupadd -r -g "$2" "$1" || { np_fail "cannot add group '$1'$(np_disk /etc)"; return 1; }
 	np_did "add group $1 ($2)"
 }
 
-# np_user NAME UID HOME: of the group of the same name.
+# np_user NAME UID HOME: in the group of the same name.
 np_user() {
 	np_uses "$1"
 	! np_has_failed || return 1
 	if np_line=$(getent passwd "$1"); then
 		np_word=${np_line#*:*:}
-		[ "${np_word%%:*}" = "$2" ] || np_fail "user '$1' has the number ${np_word%%:*} on this node and not $2: it must be the same on all nodes"
+		[ "${np_word%%:*}" = "$2" ] || np_fail "user '$1' has the id ${np_word%%:*} on this node, not $2: it must be the same on all nodes"
 		return
 	fi
-	! np_line=$(getent passwd "$2") || { np_fail "the number $2 belongs to user '${np_line%%:*}' on this node and is needed for '$1'"; return 1; }
+	! np_line=$(getent passwd "$2") || { np_fail "the id $2 belongs to user '${np_line%%:*}' on this node but is needed for '$1'"; return 1; }
 	np_changing || { np_differs "add user $1 ($2)"; return 0; }
 	np_ledger user "$1" && useradd -r -M -u "$2" -g "$1" -d "$3" -s /usr/sbin/nologin "$1" || { np_fail "cannot add user '$1'$(np_disk /etc)"; return 1; }
 	np_did "add user $1 ($2)"
@@ -475,18 +475,18 @@ np_user() {
 
 # ---- Packages ----------------------------------------------------------------------------------------------------
 np_installed() { dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^[ih]i. *//p'; }
-# Of the system's range: people are nobody's package.
+# Only users in the system's range: packages do not create people.
 np_names() { awk -F : '$3 < 1000 || ($3 >= 60000 && $3 < 65534) { print $1 }' "/etc/$1" | sort; }
 np_apt() { apt-get -q -y -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 -o APT::Color=0 -o Dpkg::Options::=--force-confold -o Dpkg::Options::=--force-confdef -o APT::Install-Recommends=false -o Acquire::Retries=2 -o Acquire::http::Timeout=20 "$@"; }
 
-# Goes on where nobody hears it any more: dpkg must not be cut off half-way. What it said is in $np_room/apt.
+# It survives a lost connection, because dpkg must not be interrupted. Its output is in $np_room/apt.
 np_apt_log() {
 	np_rooms || return 1
 	(trap '' PIPE HUP; { np_apt "$@" 2>&1; echo $? >"$np_room/status"; } | tee "$np_room/apt")
 	return "$(cat "$np_room/status")"
 }
 
-# np_apt_cause WHAT: fails, and says why from what apt said.
+# np_apt_cause WHAT: fails with the cause from apt's output.
 np_apt_cause() {
 	np_why=$(awk '
 		/dpkg was interrupted/ { print "an earlier installation was cut off and cannot be finished"; exit }
@@ -503,7 +503,7 @@ np_apt_cause() {
 		/404 +Not Found/ { print "the mirror does not have a package that its list names"; exit }
 		/unmet dependencies|held broken packages/ { print "packages of this node do not go together with what is needed"; exit }' "$np_room/apt")
 	[ -n "$np_why" ] || np_why=$(grep -E '^(E:|dpkg: error)' "$np_room/apt" | head -n 1)
-	case $np_why in "the package mirror"*) np_hint "nanopod provision bundle … -d DIR, where there is internet; then the same again with --airgap DIR" ;; esac
+	case $np_why in "the package mirror"*) np_hint "nanopod provision bundle … -d DIR, on a machine with internet; then the same command with --airgap DIR" ;; esac
 	np_fail "$1: ${np_why:-apt-get failed}"
 }
 
@@ -512,7 +512,7 @@ np_apt_update() {
 	rm -f "$NP_STATE/apt-stale"
 }
 
-# Installing starts no daemons: a step starts them when they are configured.
+# Installing starts no daemons; a step starts them after configuring them.
 np_policy=/usr/sbin/policy-rc.d
 np_quiet() {
 	if grep -qs 'nanopod: no daemons' $np_policy; then return; fi
@@ -549,7 +549,7 @@ np_install() {
 	np_candidates=$(apt-cache policy "$@" | grep -c 'Candidate: [^(]')
 	if [ -e "$NP_STATE/apt-stale" ] || [ "$np_candidates" -lt $# ]; then np_apt_update || return 1; fi
 	np_plan "$@" || { np_apt_update && np_plan "$@"; } || { np_has_failed || np_apt_cause "cannot install packages"; return 1; }
-	# A killed run leaves the lists of names behind: what it made is found then.
+	# A killed run left its lists of users and groups, which show what its packages created.
 	np_trace /run/adduser
 	(umask 077; mkdir -p "$(np_book).d") && np_before=$(np_book).d/names || return 1
 	find "$(np_book).d" -name 'names.*' -mmin +60 -delete   # of a run that was killed too long ago to tell who came since
@@ -566,13 +566,13 @@ np_install() {
 	np_did "install packages $*$(set -- $np_fresh; [ $# = 0 ] || printf ' (%d with what they need)' $#)"
 }
 
-# What would come: $np_fresh. A package that is only brought up to date has its old version in brackets.
+# Sets $np_fresh to the packages that would be installed. In apt's output, an upgrade has the old version in brackets.
 np_plan() {
 	np_apt -s install "$@" >"$np_room/apt" 2>&1 || return 1
 	np_fresh=$(awk '$1 == "Inst" && $3 !~ /^\[/ { print $2 }' "$np_room/apt")
 }
 
-# Users and groups that packages made.
+# Users and groups that packages created.
 np_newcomers() {
 	np_names group | comm -13 "$np_before.group" - >"$np_room/names"
 	while IFS= read -r np_name; do np_ledger group "$np_name"; done <"$np_room/names"
@@ -581,7 +581,7 @@ np_newcomers() {
 	rm -f "$np_before.passwd" "$np_before.group"
 }
 
-# All packages that a step brought, at once; what others still need goes on under their name.
+# Removes all packages of a step at once; those that other steps need move to their lines.
 np_undo_package() {
 	np_rooms || return 1
 	np_books=$(find "$NP_STATE/undo" -maxdepth 1 -type f ! -name "*.new")
@@ -610,14 +610,14 @@ np_undo_package() {
 	np_did "removed $# package$([ $# = 1 ] || echo s)"
 }
 
-# np_heirs FILE: packages that stay: of the stack that wants them, else said.
+# np_heirs FILE: assigns staying packages to the stack that wants them, or reports them.
 np_heirs() {
 	[ -s "$1" ] || return 0
 	np_heir=$(awk -F '\t' -v mine="$np_file" -v s="$NP_STEP" '$2 == "want" && (FILENAME != mine || $1 != s) { print FILENAME "\t" $1; exit }' $np_books 2>/dev/null)
 	[ -n "$np_heir" ] || [ -z "$NP_USES" ] || np_heir=$(W="$(cat "$1")" awk -F '\t' -v at="$NP_STATE/undo/" 'BEGIN { n = split(ENVIRON["W"], w, "\n"); for (i = 1; i <= n; i++) is[w[i]] = 1 } $3 in is { print at $1 "\t" $2; exit }' "$NP_USES")
 	while IFS= read -r np_name; do
 		if [ -n "$np_heir" ]; then np_append "${np_heir%%"$np_tab"*}" "${np_heir#*"$np_tab"}${np_tab}package$np_tab$np_name"
-		else np_left "package $np_name: others need it"
+		else np_left "package $np_name: other packages need it"
 		fi
 	done <"$1"
 }
@@ -626,7 +626,7 @@ np_heirs() {
 np_systemd() { [ -d /run/systemd/system ]; }
 np_active() { if np_systemd; then systemctl -q is-active "$1"; else service "$1" status >/dev/null 2>&1 </dev/null; fi; }
 np_enabled() { if np_systemd; then [ "$(systemctl is-enabled "$1" 2>/dev/null)" = enabled ]; else ls /etc/rc2.d/S??"$1" >/dev/null 2>&1; fi; }
-# Nothing that it starts may hold our descriptors: the connection would stay open as long as it runs.
+# A daemon must not inherit our descriptors, or the connection stays open while it runs.
 np_control() {
 	np_rooms || return 1
 	if np_systemd; then
@@ -639,10 +639,10 @@ np_control() {
 	fi
 }
 np_reload_units() { ! np_systemd || [ "$(systemctl show -p NeedDaemonReload --value "$1" 2>/dev/null)" = no ] || systemctl daemon-reload; }
-# np_unit_log NAME [SINCE]: the last lines that it said, of those since then, in seconds of 1970.
+# np_unit_log NAME [SINCE]: its last log lines, since a time in seconds of 1970.
 np_unit_log() { ! np_systemd || journalctl -q --no-pager -n 20 ${2:+--since "@$2"} -u "$1" -o cat 2>/dev/null; }
 
-# np_unit NAME [COMMAND…]: runs, and will after a boot. COMMAND is how, where there is neither systemd nor an init script.
+# np_unit NAME [COMMAND…]: makes it run, now and after a boot. COMMAND starts it without systemd and an init script.
 np_unit() {
 	np_uses "$1"
 	! np_has_failed || return 1
@@ -661,13 +661,13 @@ np_unit() {
 	case $np_why in
 	*start)
 		! np_systemd || systemctl reset-failed "$np_name" 2>/dev/null
-		# One that still starts does so with what its files said before.
+		# A unit that is still starting uses its old files.
 		if np_systemd && np_has_changed && [ "$(systemctl show -p ActiveState --value "$np_name")" = activating ]; then np_verb=restart; else np_verb=start; fi
 		np_control $np_verb "$np_name" && np_wait 10 np_active "$np_name" || { np_unit_log "$np_name"; np_fail "'$np_name' does not start"; return 1; } ;;
 	esac
 	np_did "$np_why $np_name"
 }
-# What is to be done for it to run, now and after a boot. Asked at once: each systemctl takes its time.
+# Prints what it needs to run, now and after a boot. One systemctl for all questions, because each call is slow.
 np_unit_lacks() {
 	np_why=''
 	if np_systemd; then np_line=$(systemctl show -p ActiveState -p UnitFileState "$1" 2>/dev/null); else np_line=''; fi
@@ -703,7 +703,7 @@ np_unit_verify() {
 	return 1
 }
 
-# np_restart NAME: where something changed, or a restart is still owed since; before np_unit.
+# np_restart NAME: restarts after a change, or if a restart is still due; call it before np_unit.
 np_restart() {
 	! np_has_failed || return 1
 	np_has_changed || return 0
@@ -715,7 +715,7 @@ np_restart() {
 	np_did "restart $1"
 }
 
-# np_hold SECONDS NAME…: verify: each runs and has run so long (a unit that dies and is started again does not count).
+# np_hold SECONDS NAME…: for verify: each has been running that long (a unit that restarts all the time fails).
 np_hold() {
 	np_seconds=$1
 	shift
@@ -740,7 +740,7 @@ np_young() {
 }
 np_lives() { if np_systemd; then systemctl show -p MainPID -p NRestarts "$@" 2>/dev/null; else for np_name; do service "$np_name" status 2>&1 </dev/null; done; fi; }
 
-# An init script for a program that has none.
+# Prints an init script for a program without one.
 np_init_script() {
 	np_unitname=$1 np_program=$2
 	shift 2

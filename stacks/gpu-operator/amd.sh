@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The chart makes the DeviceConfig itself. KMM builds the driver that is not in the kernel: it is there only for that.
+# The chart creates the DeviceConfig. KMM is only needed to build a driver that the kernel lacks.
 amd_values() {
 	amd_driver=$(operator_bool operator_driver amd amdgpu)
 	cat <<-END

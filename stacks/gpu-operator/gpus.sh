@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The cluster's own view against PCI's, then a pod on every node with NVIDIA GPUs that runs nvidia-smi -L.
+# Compares the cluster's GPUs with those on PCI, then runs nvidia-smi -L in a pod on every node with NVIDIA GPUs.
 gpus_node() { printf '%s' "$1" | tr 'A-Z' 'a-z'; }
 gpus_resources() {
 	case $1 in
@@ -10,7 +10,7 @@ gpus_resources() {
 }
 gpus_escape() { printf '%s' "$1" | sed 's/\./\\./g'; }
 
-# gpus_have VENDOR HOST: allocatable now.
+# gpus_have VENDOR HOST: how many are allocatable now.
 gpus_have() {
 	gpus_sum=0
 	for gpus_resource in $(gpus_resources "$1"); do
@@ -45,7 +45,7 @@ gpus_count() {
 
 gpus_pod() { printf 'nanopod-gpu-%s' "$(gpus_node "$1")" | cut -c1-63; }
 
-# gpus_manifest HOST: all its GPUs where one pod may have them.
+# gpus_manifest HOST: a pod with all its GPUs, if one pod may have them.
 gpus_manifest() {
 	gpus_limit=$(operator_count nvidia "$1")
 	[ "${S_sharing-none}" = none ] && ! gpus_sliced nvidia "$1" || gpus_limit=1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The label is the order, the operator's MIG manager carries it out and says so in a second label.
+# A label asks for the profile; the operator's MIG manager sets it and answers in a second label.
 mig_pairs() {
 	for mig_host in $(operator_hosts nvidia); do
 		mig_model=$(addon_gpus "$mig_host" | awk '$2 == "nvidia" { print $3; exit }')
@@ -21,7 +21,7 @@ mig_each() {
 	return $mig_status
 }
 
-mig_check() { [ "$(mig_label "$1")" = "$2" ] || np_differs "the GPUs of '$1' are to have the MIG profile '$2'"; }
+mig_check() { [ "$(mig_label "$1")" = "$2" ] || np_differs "set the MIG profile '$2' on the GPUs of '$1'"; }
 mig_apply() {
 	[ "$(mig_label "$1")" != "$2" ] || return 0
 	kube label node "$(mig_node "$1")" --overwrite "nvidia.com/mig.config=$2" || { np_fail "cannot label the node '$1'"; return 1; }
@@ -30,7 +30,7 @@ mig_apply() {
 mig_verify() {
 	if np_wait 600 mig_is "$1"; then np_ok "'$1' has the MIG profile '$2'"; else
 		np_hint "k3s kubectl -n gpu-operator logs -l app=nvidia-mig-manager --tail=50"
-		np_bad "'$1' has not the MIG profile '$2': $(mig_label "$1" '\.state')"
+		np_bad "'$1' does not have the MIG profile '$2': $(mig_label "$1" '\.state')"
 	fi
 }
 mig_drop() { kube label node "$(mig_node "$1")" nvidia.com/mig.config=all-disabled --overwrite && np_wait 300 mig_is "$1"; }
@@ -38,4 +38,4 @@ mig_drop() { kube label node "$(mig_node "$1")" nvidia.com/mig.config=all-disabl
 check() { if addon_lead && operator_wants nvidia; then mig_each mig_check; fi; }
 apply() { if addon_lead && operator_wants nvidia; then mig_each mig_apply; fi; }
 verify() { if addon_lead && operator_wants nvidia; then mig_each mig_verify; fi; }
-undo() { if addon_lead && [ -n "${S_mig-}" ] && kube_up; then mig_each mig_drop || np_say "MIG could not be switched off everywhere"; fi; }
+undo() { if addon_lead && [ -n "${S_mig-}" ] && kube_up; then mig_each mig_drop || np_say "cannot switch MIG off everywhere"; fi; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One NFD for all operators: each of their charts brings its own, and two of them fight over the labels.
+# One NFD for all operators: each chart would install its own, and two would fight over the labels.
 nfd_values() {
 	cat <<-'END'
 		master:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The toolkit's defaults are those of a containerd of its own: K3s has its socket, its configuration and its folder of
+# The toolkit's defaults are for a separate containerd: K3s has its socket, configuration and folder of
 # drop-ins elsewhere, and values of environment variables are text.
 nvidia_toolkit() {
 	cat <<-END
@@ -79,7 +79,7 @@ nvidia_values() {
 nvidia_fits() {
 	operator_profiles_fit || return 1
 	if [ "${S_sharing-none}" = mps ] && [ -n "${S_mig-}" ]; then
-		np_fail "MPS and MIG do not go together: set 'sharing' to time-slicing, or leave 'mig' out"
+		np_fail "MPS and MIG cannot be combined: set 'sharing' to time-slicing, or leave 'mig' out"
 		return 1
 	fi
 }

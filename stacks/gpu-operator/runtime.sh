@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# K3s looks for the NVIDIA runtime when it starts, and never again: after the toolkit came it has to be started anew.
+# K3s looks for the NVIDIA runtime only when it starts, so it must restart after the toolkit is installed.
 RUNTIME_CONFIG=/var/lib/rancher/k3s/agent/etc/containerd/config.toml
 RUNTIME_DROP=/etc/rancher/k3s/config.yaml.d/60-nanopod-gpu.yaml
 
@@ -21,21 +21,21 @@ check() {
 	runtime_known || np_differs "'$RUNTIME_CONFIG' does not know the NVIDIA runtime"
 }
 
-# A default runtime that is not there would keep every pod from starting: the toolkit comes first.
+# A missing default runtime would keep every pod from starting, so the toolkit comes first.
 apply() {
 	operator_here nvidia || return 0
 	if ! np_wait "${S_ready_timeout:-1800}" runtime_there; then
-		np_cause "the operator's toolkit did not come to '$NP_HOST': its driver may be missing, or its pods wait"
+		np_cause "the operator's toolkit is not on '$NP_HOST': its driver may be missing, or its pods wait"
 		np_hint "k3s kubectl -n gpu-operator get pods -o wide"
-		np_fail "there is no nvidia-container-runtime on '$NP_HOST'"
+		np_fail "'$NP_HOST' has no nvidia-container-runtime"
 		return 1
 	fi
 	runtime_file || return 1
 	[ -n "$np_changed" ] || ! runtime_known || return 0
 	systemctl restart --no-block "$(runtime_unit)"
-	np_wait 180 runtime_known || { np_fail "K3s was started anew and '$RUNTIME_CONFIG' still does not know the NVIDIA runtime"; return 1; }
+	np_wait 180 runtime_known || { np_fail "K3s restarted, but '$RUNTIME_CONFIG' still lacks the NVIDIA runtime"; return 1; }
 	np_wait 180 systemctl -q is-active "$(runtime_unit)" || { np_fail "'$(runtime_unit)' does not come up"; return 1; }
-	np_did "started '$(runtime_unit)' anew: containerd knows the NVIDIA runtime"
+	np_did "restarted '$(runtime_unit)': containerd knows the NVIDIA runtime"
 }
 
 verify() {
@@ -53,5 +53,5 @@ undo() {
 	systemctl -q is-active "$(runtime_unit)" || return 0
 	systemctl restart --no-block "$(runtime_unit)"
 	np_wait 180 systemctl -q is-active "$(runtime_unit)"
-	np_did "started '$(runtime_unit)' anew, without the NVIDIA runtime as default"
+	np_did "restarted '$(runtime_unit)' without the NVIDIA runtime as default"
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Agents join, many at a time. A restart for a new version waits for its turn (turn.sh); any other is done at once.
+# Agents join, many at a time. A restart for a new version waits for turn.sh; others happen at once.
 check() {
 	! k3s_server || return 0
 	agent_token || np_differs "$K3S_ETC/agent-token (0600)"
@@ -24,7 +24,7 @@ apply() {
 	k3s_start
 }
 
-# Which version this node's kubelet has told the cluster; nothing where it is no member yet.
+# The version that this node's kubelet reported to the cluster; nothing before it is a member.
 agent_runs() { k3s_kubelet get node "$(k3s_self)" -o 'jsonpath={.status.nodeInfo.kubeletVersion}' 2>/dev/null; }
 agent_said() { k3s_kubelet get node "$(k3s_self)" -o 'jsonpath={.metadata.annotations.nanopod\.io/restart}' 2>/dev/null; }
 
@@ -33,11 +33,11 @@ agent_turn() {
 	runs=$(agent_runs)
 	[ -n "$runs" ] && [ "$runs" != "$S_version_k3s" ] || return 0
 	[ "$(agent_said)" = go ] && return 0
-	k3s_kubelet annotate node "$(k3s_self)" nanopod.io/restart=wanted --overwrite || { np_say "this node cannot ask for a drain: it restarts without"; return 0; }
+	k3s_kubelet annotate node "$(k3s_self)" nanopod.io/restart=wanted --overwrite || { np_say "this node cannot ask for a drain, so it restarts without one"; return 0; }
 	until said=$(agent_said) && [ "$said" = go ]; do
 		[ "$said" != refused ] || {
 			np_hint "k3s kubectl get pods -A --field-selector spec.nodeName=$(k3s_self); or --set k3s.drain=no"
-			np_fail "the node could not be drained in ${S_drain_seconds:-300} s"
+			np_fail "cannot drain the node in ${S_drain_seconds:-300} s"
 			return 1
 		}
 		sleep 1

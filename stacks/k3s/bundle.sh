@@ -6,7 +6,7 @@ case $BUNDLE_ARCH in amd64) name=k3s ;; *) name=k3s-$BUNDLE_ARCH ;; esac
 stem=k3s-airgap-images-$BUNDLE_ARCH
 at=$(sed -n "s/^  url: .*default: '\([^']*\)'.*/\1/p" "$folder/k3s/stack.yaml")/$(printf '%s' "$version" | sed 's/+/%2B/g')
 
-# What an earlier run took may not be asked for any more.
+# Remove files of an earlier run that may no longer be wanted.
 find . -type f \( -name '*.tar' -o -name '*.tar.gz' -o -name '*.tar.zst' \) ! -name "$stem.tar.zst" -exec rm -f {} +
 images=''
 for file in "$stem.tar.zst" "$stem.tar.gz" "$stem.tar"; do
@@ -21,7 +21,7 @@ if ! bundle_take "$name" || [ -z "$images" ]; then
 fi
 [ -s "$name" ] && [ -s "$images" ] || bundle_fail "K3s $version is in no --from folder and cannot be fetched"
 
-# Sources of programs are archives too. One that cannot be read here, as zstd may be missing, is taken at its word.
+# Program sources are archives too, so look inside. Trust the name of one that is unreadable here, as zstd may be missing.
 k3s_has_images() {
 	case $1 in
 	*.tar) tar -tf "$1" ;;
@@ -40,10 +40,10 @@ while IFS= read -r path; do
 	*.tar | *.tar.gz | *.tar.zst) ;;
 	*) continue ;;
 	esac
-	# Nodes leave those of another architecture out.
+	# Nodes ignore images of another architecture.
 	case $file in *-amd64.tar* | *-arm64.tar* | *-arm.tar*) case $file in *-"$BUNDLE_ARCH".tar*) ;; *) continue ;; esac ;; esac
 	k3s_has_images "$path" || { bundle_say "'$path' has no images in it"; continue; }
-	# A list of checksums has no room for blanks.
+	# A list of checksums cannot have names with spaces.
 	file=$(printf '%s' "$file" | tr -c 'A-Za-z0-9@:=+._-' _)
 	if grep -qxF -e "$file" "$work/k3s.images"; then
 		cmp -s "$path" "$file" || bundle_fail "'$path' has the name of another archive of images, and not what is in it"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# config.yaml and the unit; on the first server, what the cluster is joined with. Taking K3s off a node.
+# Writes config.yaml and the unit, and on the first server the token for joining. Undo removes K3s from the node.
 check() {
 	conf_write
 	other=$(conf_other)
-	[ ! -e "$K3S_UNITS/$other.service" ] || np_differs "unit '$other' goes: this node is $(k3s_mine) now"
+	[ ! -e "$K3S_UNITS/$other.service" ] || np_differs "remove unit '$other': this node is $(k3s_mine) now"
 	k3s_is_first || return 0
-	[ -s "$K3S_ETC/token" ] || np_differs "the cluster's token is made"
-	[ -s "$K3S_ETC/agent-token" ] || np_differs "the agents' token is made"
+	[ -s "$K3S_ETC/token" ] || np_differs "make the cluster's token"
+	[ -s "$K3S_ETC/agent-token" ] || np_differs "make the agents' token"
 }
 
 apply() {
@@ -27,7 +27,7 @@ conf_write() {
 }
 conf_other() { if k3s_server; then echo k3s-agent; else echo k3s; fi; }
 
-# A server's unit on an agent shows only after a reboot: never leave one. An agent may become a server, not the reverse.
+# Leave no server unit on an agent: it would start only after a reboot. An agent may become a server, not the reverse.
 conf_swap() {
 	if ! k3s_server && k3s_made; then
 		np_hint "nanopod provision drop CLUSTER -w $NP_NODE, then add it with --role agents"
@@ -37,10 +37,10 @@ conf_swap() {
 	other=$(conf_other)
 	systemctl disable --now "$other" || systemctl stop "$other"
 	rm -f "$K3S_UNITS/$other.service" "$NP_STATE/k3s.started"
-	np_did "unit '$other' went"
+	np_did "removed unit '$other'"
 }
 
-# 32 random bytes. What K3s has kept of a cluster that is there already comes first: its data can be read with no other.
+# 32 random bytes. The token of an existing cluster comes first, because only it can read the cluster's data.
 conf_token() {
 	[ ! -s "$K3S_ETC/$1" ] || return 0
 	(
@@ -70,7 +70,7 @@ verify() {
 	[ "$mode" = 600 ] || np_bad "$K3S_ETC/config.yaml has mode ${mode:-none}, not 600"
 }
 
-# What K3s leaves running goes too: pods outlive their unit (KillMode=process).
+# Ends what K3s leaves running: pods outlive their unit (KillMode=process).
 undo() {
 	for unit in k3s k3s-agent; do
 		[ -e "$K3S_UNITS/$unit.service" ] || continue
@@ -89,7 +89,7 @@ undo() {
 	return 0
 }
 
-# Shims of K3s' containerd with all below them, and K3s itself where its unit was lost.
+# Shims of K3s' containerd with their children, and K3s itself if its unit is lost.
 conf_kill() {
 	tries=0
 	while [ $tries -lt 20 ]; do
@@ -100,9 +100,9 @@ conf_kill() {
 		tries=$((tries + 1))
 		sleep 0.2
 	done
-	np_say "processes of K3s do not end: $(printf '%s' "$pids" | tr '\n' ' ')"
+	np_say "processes of K3s that do not end: $(printf '%s' "$pids" | tr '\n' ' ')"
 }
-# By the program, not by a name: what is run from K3s' own folder, and its children. Never the first process or this one.
+# Selects by program, not by name: processes from K3s' own folder, and their children. Never process 1 or this one.
 conf_tree() {
 	for proc in /proc/[0-9]*; do
 		sed -n 's/^\([0-9]*\) (.*) [A-Za-z] \([0-9]*\) .*/child \1 \2/p' "$proc/stat" 2>/dev/null

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Nodes out of use and back, and for good. Typed on one server; the words are the nodes' host names.
+# Drains, undrains and removes nodes. Called on one server, with the nodes' host names.
 drain() {
 	for host; do
 		node=$(printf '%s' "$host" | nodes_lower)
-		node_there "$node" || { np_say "'$node' is no Node"; continue; }
+		node_there "$node" || { np_say "'$node' is not a Node"; continue; }
 		if node_drain "$node"; then
 			np_did "Node '$node' is drained"
 		else
@@ -14,7 +14,7 @@ drain() {
 	[ -z "$np_failed" ]
 }
 
-# Said before a cluster is removed.
+# Lists the pods before a cluster is removed.
 at_work() {
 	K3S_PATIENCE=10 k3s_kubectl get pods -A --field-selector status.phase=Running -o 'jsonpath={range .items[*]}{.metadata.namespace}{"\n"}{end}' 2>/dev/null |
 		awk '$1 != "kube-system" { if (!seen[$1]++) order[++n] = $1; all++ }
@@ -38,7 +38,7 @@ drain_voters() {
 		awk 'NF { print $1, ($2 == "True" && $3 == "True" ? "yes" : "no") }'
 }
 
-# The members that stay must be a quorum now (they agree on who goes), and be one after.
+# The remaining members must be a quorum now, to agree on who leaves, and afterwards.
 drain_quorum() {
 	voters=$(drain_voters) || { np_fail "the API does not say who is in etcd"; return 1; }
 	all=$(printf '%s\n' "$voters" | grep -c .)
@@ -54,21 +54,21 @@ drain_quorum() {
 		return 1
 	fi
 }
-# Asked before they are drained.
+# Checked before the drain.
 may_leave() { drain_quorum "$@"; }
 
-# For good: drained, one member of etcd after the other, the Node and its password.
+# Removes nodes for good: drains them, then removes etcd members one by one, the Nodes and their passwords.
 leave() {
 	drain_quorum "$@" || return 1
 	[ "$out" -eq 0 ] || [ $((left % 2)) -eq 1 ] || np_say "$left servers are left: no more can fail than with $((left - 1))"
 	for host; do
 		node=$(printf '%s' "$host" | nodes_lower)
 		if ! node_there "$node"; then
-			np_say "'$node' is no Node"
+			np_say "'$node' is not a Node"
 			continue
 		fi
 		if [ "$(k3s_condition "$node" Ready)" = True ]; then
-			node_drain "$node" || np_say "Node '$node' was not wholly drained"
+			node_drain "$node" || np_say "Node '$node' was drained only partly"
 		fi
 		leave_one "$node" || return 1
 		np_did "Node '$node' has left"
@@ -80,10 +80,10 @@ leave_one() {
 		# K3s' own controller takes it out of etcd and says so.
 		k3s_kubectl annotate node "$1" etcd.k3s.cattle.io/remove=true --overwrite || { np_fail "Node '$1' cannot be marked"; return 1; }
 		np_wait 120 leave_gone "$1" || { np_hint "k3s kubectl describe node $1"; np_fail "'$1' is still a member of etcd after 120 s"; return 1; }
-		np_did "'$1' is no member of etcd any more"
+		np_did "removed '$1' from etcd"
 	fi
 	K3S_PATIENCE=90 k3s_kubectl delete node "$1" --ignore-not-found || { np_fail "Node '$1' cannot be deleted"; return 1; }
-	# K3s keeps a password a name: a new node of that name would be refused.
+	# K3s keeps a password for each name, and would refuse a new node of that name.
 	k3s_kubectl -n kube-system delete secret "$1.node-password.k3s" --ignore-not-found
 }
 leave_gone() {

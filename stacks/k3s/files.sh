@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The binary and the images: from what was brought, from the airgap folder, or fetched; nothing without its checksum.
+# Installs the binary and the images: uploaded, from the airgap folder, or fetched; nothing without a checksum.
 FILES_IMAGES=$K3S_DATA/agent/images
 FILES_KEPT=$NP_STATE/k3s.bundle
 
@@ -11,7 +11,7 @@ files_arch() {
 	*) uname -m ;;
 	esac
 }
-# The release's name of the binary.
+# The binary's name in the release.
 files_name() {
 	case $(files_arch) in
 	amd64) echo k3s ;;
@@ -37,14 +37,14 @@ files_id() {
 check() {
 	have=$(k3s_version)
 	if [ -z "$have" ]; then
-		np_differs "k3s $S_version_k3s is installed"
+		np_differs "install k3s $S_version_k3s"
 	elif [ "$have" != "$S_version_k3s" ]; then
-		np_differs "k3s $have becomes $S_version_k3s"
+		np_differs "upgrade k3s from $have to $S_version_k3s"
 	elif [ -n "$(files_id)" ] && [ "$(files_id)" != "$(cat "$FILES_KEPT" 2>/dev/null)" ]; then
-		np_differs "k3s and its images are those of the bundle"
+		np_differs "install k3s and its images from the bundle"
 	fi
 	for name in kubectl crictl ctr; do
-		[ -e "/usr/local/bin/$name" ] || command -v "$name" >/dev/null || np_differs "/usr/local/bin/$name is k3s"
+		[ -e "/usr/local/bin/$name" ] || command -v "$name" >/dev/null || np_differs "link /usr/local/bin/$name to k3s"
 	done
 	return 0
 }
@@ -58,7 +58,7 @@ apply() {
 		files_binary "$from/$(files_in "$from")" || return 1
 		files_images "$from" || return 1
 	elif [ -n "${S_bundle-}" ]; then
-		np_fail "the bundle was not brought"
+		np_fail "the bundle was not uploaded"
 		return 1
 	else
 		files_fetch || return 1
@@ -69,7 +69,7 @@ apply() {
 	[ -z "$(files_id)" ] || files_id >"$FILES_KEPT"
 }
 
-# All that the list names and that is there must be right, and each file that is used must be in the list.
+# Every existing file of the list must match its checksum, and every used file must be in the list.
 files_sums() {
 	sums=
 	for name in SHA256SUMS sha256sums "sha256sum-$(files_arch).txt"; do
@@ -87,11 +87,11 @@ files_in() {
 		[ ! -f "$1/$name" ] || { echo "$name"; return; }
 	done
 }
-# files_sum FILE: what the list says of it.
+# files_sum FILE: its checksum in the list.
 files_sum() {
 	awk -v want="${1##*/}" '{ name = $2; sub(/^\*/, "", name); sub(/.*\//, "", name) } name == want { print $1; exit }' "$sums"
 }
-# files_put FILE TO MODE HEX: checked where it lies, then in place at once.
+# files_put FILE TO MODE HEX: copies it beside the target, checks it there, and renames it.
 files_put() {
 	mkdir -p "${2%/*}"
 	cp "$1" "$2.nanopod" || { rm -f "$2.nanopod"; np_fail "'$2' cannot be written: $(df -h "${2%/*}" | awk 'END { print $4 }') free"; return 1; }
@@ -115,14 +115,14 @@ files_turn() {
 	if [ "$is" != "$S_version_k3s" ]; then
 		rm -f "$1"
 		np_hint "--set k3s.version-k3s=${is:-VERSION}"
-		np_fail "that k3s is ${is:-no k3s for this machine}, and $S_version_k3s is wanted"
+		np_fail "that file is k3s ${is:-for another machine}, not $S_version_k3s"
 		return 1
 	fi
 	[ ! -e "$K3S" ] || ln -f "$K3S" "$K3S.before" 2>/dev/null
 	mv -f "$1" "$K3S" && rm -f "$K3S.before" && np_did "$K3S is $is"
 }
 
-# K3s imports them when it starts; into one that runs they are brought at once.
+# K3s imports images when it starts; a running one gets them at once.
 files_images() {
 	for image in "$1"/*.tar "$1"/*.tar.gz "$1"/*.tar.zst; do
 		[ -f "$image" ] || continue
@@ -139,11 +139,11 @@ files_images() {
 	done
 }
 
-# Fetched by the node itself.
+# The node fetches it itself.
 files_fetch() {
 	command -v curl >/dev/null || {
 		np_hint "--set k3s.bundle=DIR, or --airgap DIR"
-		np_fail "there is neither a bundle nor curl"
+		np_fail "K3s needs a bundle or curl"
 		return 1
 	}
 	if [ -x "$K3S" ] && [ "$(k3s_version)" = "$S_version_k3s" ]; then return 0; fi
@@ -164,7 +164,7 @@ files_fetch() {
 	[ $rc -eq 0 ] && files_turn "$K3S.nanopod"
 }
 files_no() {
-	np_hint "nanopod provision bundle k3s -d DIR, where there is internet; then the same again with --airgap DIR (or --set k3s.bundle=DIR/k3s)"
+	np_hint "nanopod provision bundle k3s -d DIR, on a machine with internet; then the same command with --airgap DIR (or --set k3s.bundle=DIR/k3s)"
 	np_fail "'$1' cannot be fetched"
 }
 
@@ -172,7 +172,7 @@ verify() {
 	if [ "$(k3s_version)" = "$S_version_k3s" ]; then np_ok "k3s $S_version_k3s is installed"; else np_bad "k3s is '$(k3s_version)', not $S_version_k3s"; fi
 }
 
-# The rest is in the ledger (np_trace). Volumes that pods wrote are the user's own.
+# The ledger has the rest (np_trace). Volumes that pods wrote are the user's.
 undo() {
 	[ ! -d "$K3S_DATA/server/db" ] || np_aside "$K3S_DATA/server" "what the cluster knew, as etcd keeps it"
 	[ -z "$(ls -A "$K3S_DATA/storage" 2>/dev/null)" ] || np_kept "$K3S_DATA/storage" "volumes of pods"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The server that makes the cluster; what other servers join with. On those nothing is to be done here.
+# Starts the first server and gives the token for others. Does nothing on other servers.
 check() {
 	k3s_is_first || return 0
 	due=$(k3s_due)
@@ -19,7 +19,7 @@ first_start() {
 	first_save
 	k3s_start
 }
-# Before a new version touches it. What is asked is the server that still runs.
+# Saves etcd before a new version changes it, by asking the running server.
 first_save() {
 	k3s_active || return 0
 	runs=$(k3s_kubectl get node "$(k3s_self)" -o 'jsonpath={.status.nodeInfo.kubeletVersion}' 2>/dev/null)
@@ -27,11 +27,11 @@ first_save() {
 	if timeout 300 "$K3S" etcd-snapshot save --name "nanopod-before-$(printf '%s' "$S_version_k3s" | tr -c 'A-Za-z0-9.\n' -)"; then
 		np_did "etcd was saved in $K3S_DATA/server/db/snapshots"
 	else
-		np_say "etcd could not be saved before $S_version_k3s"
+		np_say "cannot save etcd before $S_version_k3s"
 	fi
 }
 
-# The whole form: with it, who joins can tell that it is the right cluster. Servers must know the agents' token too.
+# The full form lets a joining node verify the cluster. Servers need the agents' token too.
 first_tokens() {
 	printf '%s\n' "$(cat "$K3S_DATA/server/token")"
 	sed 's/.*::[a-z]*://' "$K3S_DATA/server/agent-token"
@@ -40,6 +40,6 @@ give() {
 	k3s_is_first || return 0
 	case $(cat "$K3S_DATA/server/token" 2>/dev/null) in
 	K10?*::*) first_tokens | np_give k3s-token ;;
-	*) np_fail "'$K3S_DATA/server/token' has no token of the whole form (K10…)" ;;
+	*) np_fail "'$K3S_DATA/server/token' has no token of the full form (K10…)" ;;
 	esac
 }

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# What K3s asks of a node, beside what the engine looks at in any case.
+# Checks what K3s needs, beyond the gates.
 check() {
 	[ -d /run/systemd/system ] || { np_fail "K3s is run by systemd, which does not run here"; return 1; }
 	[ -n "$(ip route show default 2>/dev/null)$(ip -6 route show default 2>/dev/null)" ] || {
 		np_hint "ip link add dummy0 type dummy && ip link set dummy0 up && ip route add default dev dummy0"
-		np_fail "there is no default route: K3s finds neither its address nor its services without one"
+		np_fail "no default route; K3s needs one to find its address and its services"
 		return 1
 	}
 	case $(printf '%s' "$NP_HOST" | tr '[:upper:]' '[:lower:]') in
 	'' | [!a-z0-9]* | *[!a-z0-9] | *[!a-z0-9.-]*)
 		np_hint "hostnamectl set-hostname NAME"
-		np_fail "'$NP_HOST' cannot be the name of a Node: small letters, digits, '-' and '.'"
+		np_fail "'$NP_HOST' cannot name a Node: use lower-case letters, digits, '-' and '.'"
 		return 1 ;;
 	esac
 	same=$(np_all | tr '[:upper:]' '[:lower:]' | sort | uniq -d | head -n 1)
@@ -19,14 +19,14 @@ check() {
 	1 | 3 | 5 | 7) ;;
 	*)
 		np_hint "roles: {servers: …} with 1, 3 or 5 nodes"
-		[ -z "${NP_UNKNOWN-}" ] || np_say "not reached now: $NP_UNKNOWN"
+		[ -z "${NP_UNKNOWN-}" ] || np_say "unreachable now: $NP_UNKNOWN"
 		k3s_odd || return 1 ;;
 	esac
 	gate_cidr && gate_split && gate_ports && gate_skew && gate_memory
 }
 apply() { check; }
 
-# An even number is what is left when a server was dropped or is not reached: said. A new cluster is never made so.
+# An even number of servers may remain after a drop or a loss: a warning. A new cluster must have an odd number.
 k3s_odd() {
 	if [ -n "${NP_UNKNOWN-}" ] || [ "$(np_fact "$(k3s_first)" k3s_server)" = etcd ] || k3s_made; then
 		np_say "$(k3s_count servers) servers: etcd wants an odd number, one more or one less"
@@ -50,7 +50,7 @@ gate_cidr() {
 	np_fail "'$S_cluster_cidr' has room for $room nodes, and there are $all"
 }
 
-# A second cluster beside one that is there, or is only away now, is never made.
+# Never makes a second cluster beside an existing or unreachable one.
 gate_split() {
 	k3s_is_first && ! k3s_made || return 0
 	if [ -n "${NP_UNKNOWN-}" ]; then
@@ -67,7 +67,7 @@ gate_split() {
 	done
 }
 
-# Who else has our ports. K3s' own processes have 'k3s' in their names.
+# Prints who else uses our ports. K3s' own processes have 'k3s' in their names.
 gate_ports() {
 	command -v ss >/dev/null || return 0
 	[ ! -e "$K3S_DATA" ] || return 0
@@ -84,10 +84,10 @@ gate_skew() {
 	have_minor=$(printf '%s' "$have" | cut -d. -f2) want_minor=$(printf '%s' "$S_version_k3s" | cut -d. -f2)
 	case $have_minor$want_minor in *[!0-9]*) return 0 ;; esac
 	if [ "$want_minor" -lt "$have_minor" ]; then
-		np_fail "$have runs here, and Kubernetes does not go back to $S_version_k3s"
+		np_fail "$have runs here; Kubernetes cannot downgrade to $S_version_k3s"
 	elif [ "$want_minor" -gt $((have_minor + 1)) ]; then
 		np_hint "first the last v1.$((have_minor + 1)) of K3s"
-		np_fail "$have runs here: Kubernetes goes up one minor version at a time, not to $S_version_k3s"
+		np_fail "$have runs here; Kubernetes upgrades one minor version at a time, not to $S_version_k3s"
 	fi
 }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# All members are Nodes and Ready, and have the labels of the cluster file: K3s takes those of config.yaml at registration only.
+# Waits until all members are Ready Nodes, and labels them, because K3s reads labels of config.yaml only at registration.
 check() {
 	k3s_is_first || return 0
 	if ! k3s_active; then
-		np_differs "Nodes are Ready and have their labels"
+		np_differs "wait until all Nodes are Ready, and label them"
 		return 0
 	fi
 	table=$(nodes_table 2>/dev/null)
@@ -11,15 +11,15 @@ check() {
 	for host in $(np_all); do
 		node=$(printf '%s' "$host" | nodes_lower)
 		nodes_of "$host" || continue
-		printf '%s\n' "$table" | grep -q "^$node True " || { np_differs "Node '$node' is Ready"; continue; }
+		printf '%s\n' "$table" | grep -q "^$node True " || { np_differs "wait until Node '$node' is Ready"; continue; }
 		for label in $(nodes_want "$host"); do
-			printf '%s\n' "$labels" | grep -qxF "$node $label" || np_differs "Node '$node' has the label $label"
+			printf '%s\n' "$labels" | grep -qxF "$node $label" || np_differs "label Node '$node' with $label"
 		done
 	done
 }
-# Has that member a part in k3s?
+# Whether that member has a role in k3s.
 nodes_of() { np_members servers | grep -qxF "$1" || np_members agents | grep -qxF "$1"; }
-# "NODE KEY=VALUE" of those that are ours to set.
+# Prints "NODE KEY=VALUE" of labels that nanopod sets.
 nodes_labels() {
 	k3s_kubectl get nodes --show-labels --no-headers 2>/dev/null | awk '{ n = split($NF, l, ","); for (i = 1; i <= n; i++) print $1, l[i] }'
 }
@@ -39,7 +39,7 @@ apply() {
 			continue
 		fi
 		have=$(nodes_labels)
-		# The label of a GPU that went goes too.
+		# Remove the label of a removed GPU.
 		set --
 		for label in $(nodes_want "$host"); do
 			printf '%s\n' "$have" | grep -qxF "$node $label" || set -- "$@" "$label"
@@ -71,7 +71,7 @@ verify() {
 		[ "$3" = "$S_version_k3s" ] || { np_bad "Node '$node' runs $3, not $S_version_k3s"; bad=$((bad + 1)); }
 		[ "$4" != cordoned ] || np_rests "$host" "Node '$node' is cordoned"
 	done
-	for node in $(printf '%s\n' "$table" | awk '{ print $1 }' | grep -vxF "$(nodes_wanted)"); do np_say "Node '$node' is no member of the cluster file"; done
+	for node in $(printf '%s\n' "$table" | awk '{ print $1 }' | grep -vxF "$(nodes_wanted)"); do np_say "Node '$node' is not in the cluster file"; done
 	[ $bad -gt 0 ] || np_ok "all $all Nodes are Ready, with $S_version_k3s"
 	[ $bad -eq 0 ]
 }

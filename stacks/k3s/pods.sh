@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A real pod on every node, of the image that K3s brings for its own sandboxes: no registry is asked.
+# Runs a pod on every node, of the image that K3s has for its own sandboxes, so no registry is needed.
 pods_image() {
 	if [ -n "${S_pause_image-}" ]; then
 		printf '%s\n' "$S_pause_image"
@@ -39,7 +39,7 @@ pods_table() {
 	k3s_kubectl -n default get pods -l app=nanopod-verify -o 'jsonpath={range .items[*]}{.spec.nodeName}{" "}{.status.phase}{" "}{.status.podIP}{" "}{.status.containerStatuses[0].state.waiting.reason}{"\n"}{end}' 2>/dev/null
 }
 pods_gone() { K3S_PATIENCE=90 k3s_kubectl -n default delete pods -l app=nanopod-verify --grace-period=0 --force --ignore-not-found; }
-# All that can run do: a node that is not Ready by now has lost its kubelet, and is not waited for.
+# Waits for pods, but not on a node that is no longer Ready, because it lost its kubelet.
 pods_settled() {
 	pods_late=$(printf '%s\n' "$1" | grep -vxF "$(pods_table | awk '$2 == "Running" { print $1 }; END { print "-" }')")
 	[ -n "$pods_late" ] || return 0
@@ -50,7 +50,7 @@ pods_settled() {
 verify() {
 	k3s_is_first || return 0
 	k3s_kubectl -n default get serviceaccount default >/dev/null || { np_bad "the cluster has no service account yet: its controller manager does not run"; return 1; }
-	# A node that is not Ready is told by the step before; its pod would only be waited for.
+	# The step before reports a node that is not Ready; do not wait for its pod.
 	hosts=$(nodes_table | awk '$2 == "True" { print $1 }' | grep -xF "$(nodes_wanted)")
 	[ -n "$hosts" ] || { np_bad "no Node is Ready"; return 1; }
 	count=$(printf '%s\n' "$hosts" | grep -c .)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where images come from: made of the setting, or the user's own file, which may hold passwords and is never shown.
+# Image registries: from the setting, or the user's own file, which may have passwords and is never shown.
 REGISTRIES_KEPT=$NP_STATE/k3s.registries
 
 registries_text() {
@@ -49,7 +49,7 @@ apply() {
 	fi
 	from=${NP_UPLOAD-}
 	[ ! -d "$from" ] || from=$(find "$from" -type f | head -n 1)
-	[ -f "$from" ] || { np_fail "'registries-file' was not brought"; return 1; }
+	[ -f "$from" ] || { np_fail "'registries-file' was not uploaded"; return 1; }
 	registries_dirs
 	np_file "$K3S_ETC/registries.yaml" 0600 root:root secret <"$from" || return 1
 	printf '%s\n' "${NP_UPLOAD_ID-}" >"$REGISTRIES_KEPT"

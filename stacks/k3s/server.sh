@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Further servers, one by one: two that join at once can leave etcd with a learner for ever.
+# More servers, one by one: two that join at once can leave etcd with a learner for ever.
 check() {
 	! k3s_is_first || return 0
 	joined || np_differs "$K3S_ETC/token (0600)"
 	due=$(k3s_due)
 	printf '%s\n' "$due" | while read -r line; do [ -z "$line" ] || np_differs "$line"; done
 }
-# Once a member, K3s comes back by what etcd keeps.
+# A member restarts from its own etcd data.
 joined() {
 	[ -s "$K3S_ETC/token" ] && [ -s "$K3S_ETC/agent-token" ] || return 1
 	hex=$(np_taken_hash)
@@ -38,7 +38,7 @@ verify() {
 	if [ "$(k3s_condition "$(k3s_self)" EtcdIsVoter)" = True ]; then np_ok "etcd: a member with a vote"; else np_bad "etcd: no member with a vote"; fi
 }
 
-# For clients: as root's own, with an address in place of the loopback.
+# For clients: root's kubeconfig, with an address instead of the loopback.
 kubeconfig() {
 	[ -s "$K3S_ETC/k3s.yaml" ] || { np_fail "'$K3S_ETC/k3s.yaml' is not there"; return 1; }
 	sed "s,https://127\.0\.0\.1:6443,$(k3s_url)," "$K3S_ETC/k3s.yaml" | np_give kubeconfig

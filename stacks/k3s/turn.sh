@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# An upgrade of agents: each asks by an annotation of its own Node (agent.sh), and the first server drains it, says go,
-# waits until it is back with the new version, and lets pods in again; so many at a time as `disruption` allows.
-# For a first cluster and for changes of the configuration nobody has to ask: pods go on running over a restart.
+# Upgrades agents: each asks by an annotation of its own Node (agent.sh), and the first server drains it, lets it restart,
+# waits for the new version, and allows pods again; as many at a time as `disruption` allows.
+# New clusters and changes of the configuration need no drain, because pods keep running during a restart.
 TURN_ASKED=nanopod.io/restart
 
 turn_old() {
@@ -25,7 +25,7 @@ turn_asked() {
 apply() {
 	k3s_is_first || return 0
 	turn_bad='' turn_was='' room=$(turn_room)
-	# Agents that nobody restarts (not reached, taken out) must not hold this up for ever.
+	# Agents that nobody restarts (unreachable, taken out) must not block this for ever.
 	turn_limit=$((${S_wait:-300} + 60)) turn_since=$(date +%s)
 	while turn_now=$(turn_left) && [ -n "$turn_now" ]; do
 		[ "$turn_now" = "$turn_was" ] || { turn_was=$turn_now turn_since=$(date +%s); }
@@ -55,7 +55,7 @@ turn_go() {
 	fi
 	k3s_kubectl annotate node "$1" "$TURN_ASKED=go" "nanopod.io/was=$was" --overwrite
 }
-# Those that are back.
+# Lets pods run on upgraded agents again.
 turn_done() {
 	for node in $(turn_asked go); do
 		[ -n "$(nodes_table | awk -v n="$node" -v v="$S_version_k3s" '$1 == n && $2 == "True" && $3 == v')" ] || continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Only beside K3s: plain nodes need no chart.
+# Only with K3s: plain nodes need no chart.
 case " $stacks " in
 *" k3s "*)
 	. "$folder/common/charts.inc"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# K3s has its control plane in one process, which tells nothing of it on an address of the node unless it is told to: the
-# chart would wait for it for ever.
+# K3s runs its control plane in one process, which serves no metrics on the node's address by default: the
+# chart would wait for them for ever.
 chart_control_plane() {
 	for chart_part in kubeProxy kubeControllerManager kubeScheduler kubeEtcd; do
 		printf '%s:\n  enabled: false\n' $chart_part
@@ -71,7 +71,7 @@ chart_values() {
 	rules_groups k3s | sed 's/^/    /'
 }
 
-# The password of Grafana is made here, once, and lives in the cluster alone.
+# Generates Grafana's password once, and stores it only in the cluster.
 chart_secret() { kube -n monitoring get secret nanopod-grafana -o name >/dev/null 2>&1; }
 chart_make_secret() {
 	! chart_secret || return 0
@@ -80,13 +80,13 @@ chart_make_secret() {
 	printf 'apiVersion: v1\nkind: Secret\nmetadata:\n  name: nanopod-grafana\n  namespace: monitoring\n  labels:\n    app.kubernetes.io/managed-by: nanopod\nstringData:\n  admin-user: admin\n  admin-password: "%s"\n' "$chart_password" |
 		kube apply -f - || return 1
 	chart_password=
-	np_did "made a password for Grafana"
+	np_did "generated a password for Grafana"
 	np_say "Grafana's password: k3s kubectl -n monitoring get secret nanopod-grafana -o jsonpath='{.data.admin-password}' | base64 -d"
 }
 
 check() {
 	addon_on_k3s && addon_lead || return 0
-	if kube_up; then chart_secret || np_differs "Grafana has no password yet"; fi
+	if kube_up; then chart_secret || np_differs "generate a password for Grafana"; fi
 	chart_plan
 }
 chart_plan() { addon_install kube-prometheus-stack 1200 chart_text; }
@@ -96,13 +96,13 @@ chart_text() {
 apply() {
 	addon_on_k3s && addon_lead || return 0
 	np_wait 60 kube_up || { np_fail "K3s does not answer on '$NP_HOST'"; return 1; }
-	chart_make_secret || { np_fail "cannot keep Grafana's password in the cluster"; return 1; }
+	chart_make_secret || { np_fail "cannot save Grafana's password in the cluster"; return 1; }
 	chart_plan
 }
 verify() { if addon_on_k3s && addon_lead; then addon_verify kube-prometheus-stack monitoring; fi; }
 undo() {
 	addon_on_k3s && addon_lead || return 0
 	addon_remove kube-prometheus-stack || return 1
-	if [ -n "$NP_LEAVING" ]; then np_left "the namespace 'monitoring', with the volumes that it measured into"; return 0; fi
+	if [ -n "$NP_LEAVING" ]; then np_left "the namespace 'monitoring', with the volumes of metrics"; return 0; fi
 	if kube_up; then kube delete namespace monitoring --ignore-not-found --wait=false; fi
 }

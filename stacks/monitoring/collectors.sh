@@ -52,7 +52,7 @@ collectors() {
 check() { collectors; }
 apply() { collectors; }
 collectors_run() { if np_systemd; then systemctl start "nanopod-$1-metrics.service"; else "/usr/local/lib/nanopod/$1-metrics"; fi; }
-# No link, and of now.
+# It must be a recent file, not a link.
 collectors_new() { [ -f "$COLLECTORS_TEXT/$1.prom" ] && [ ! -L "$COLLECTORS_TEXT/$1.prom" ] && [ -n "$(find "$COLLECTORS_TEXT/$1.prom" -mmin -3 -size +0)" ]; }
 verify() {
 	! addon_on_k3s || return 0
@@ -65,7 +65,7 @@ verify() {
 		fi
 	done
 }
-# In his folder he removes himself. A service that failed would be listed on, although it is gone.
+# The user prometheus deletes in its own folder. reset-failed, or systemd would list a removed service.
 undo() {
 	for collectors_name in gpu slurm; do
 		np_systemd && [ -e "/etc/systemd/system/nanopod-$collectors_name-metrics.service" ] || continue

@@ -28,7 +28,7 @@ dashboards() {
 	addon_on_k3s && addon_lead || return 0
 	addon_put dashboards_text "$(addon_file dashboards)" 0600 root:root || return 1
 	case $NP_MODE in
-	check) if kube_up; then dashboards_there || np_differs "our dashboards are not in the cluster"; fi ;;
+	check) if kube_up; then dashboards_there || np_differs "add our dashboards to the cluster"; fi ;;
 	apply) np_wait 120 dashboards_there || { np_fail "K3s did not take '$(addon_file dashboards)'"; return 1; } ;;
 	esac
 }

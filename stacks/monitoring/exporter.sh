@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Text is read from Debian's folder, where other packages write, and from that of our collectors.
+# Reads text from Debian's folder, where other packages write, and from that of our collectors.
 exporter() {
 	! addon_on_k3s || return 0
 	np_trace /var/lib/prometheus

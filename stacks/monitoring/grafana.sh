@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian has no Grafana: only where the user gives its package. The password is made here and never leaves the node.
+# Debian has no Grafana, so the user must give its package. The password is generated here and never leaves the node.
 GRAFANA_PASSWORD=/etc/grafana/nanopod-password
 GRAFANA_DIR=/etc/grafana/provisioning
 
@@ -8,19 +8,19 @@ grafana_there() { dpkg-query -W -f '${db:Status-Status}' grafana 2>/dev/null | g
 
 grafana_package() {
 	if [ "$NP_MODE" = check ]; then
-		grafana_there || np_differs "the package 'grafana' is not installed"
+		grafana_there || np_differs "install the package 'grafana'"
 		return 0
 	fi
 	if grafana_there; then return 0; fi
 	grafana_deb=$(find "$NP_UPLOAD" -name '*.deb' -type f | head -n 1)
-	[ -n "$grafana_deb" ] || { np_fail "there is no package in '$S_grafana_deb'"; return 1; }
+	[ -n "$grafana_deb" ] || { np_fail "'$S_grafana_deb' has no package"; return 1; }
 	[ "$(dpkg-deb -f "$grafana_deb" Package)" = grafana ] || { np_fail "'${grafana_deb##*/}' is not Grafana's package"; return 1; }
 	np_trace /var/lib/grafana /var/log/grafana /etc/grafana
 	grafana_install || return 1
 	np_did "install Grafana $(dpkg-deb -f "$grafana_deb" Version)"
 }
 
-# As np_packages does it, with a file: what comes is in the ledger before it comes.
+# Like np_packages, but with a file: writes the ledger before it installs.
 grafana_install() {
 	np_rooms && mkdir -p "$(np_book).d" || return 1
 	np_before=$(np_book).d/names
@@ -38,7 +38,7 @@ grafana_install() {
 grafana_random() { od -An -tx1 -N 24 /dev/urandom | tr -d ' \n'; }
 grafana_password() {
 	if [ -s "$GRAFANA_PASSWORD" ]; then return 0; fi
-	if [ "$NP_MODE" = check ]; then np_differs "Grafana has no password yet"; return 0; fi
+	if [ "$NP_MODE" = check ]; then np_differs "generate a password for Grafana"; return 0; fi
 	addon_put grafana_random "$GRAFANA_PASSWORD" 0640 root:grafana secret || return 1
 	np_say "Grafana's password (user admin) is in '$GRAFANA_PASSWORD' on '$NP_HOST'"
 }

@@ -47,7 +47,7 @@ server() {
 	addon_put server_conf /etc/prometheus/prometheus.yml 0644 root:root || return 1
 	mon_default prometheus "--web.listen-address=$(mon_at "$NP_ADDRESS" 9090)" "--storage.tsdb.retention.time=$S_retention" || return 1
 	if [ "$NP_MODE" = apply ] && ! promtool check config /etc/prometheus/prometheus.yml; then
-		np_fail "'/etc/prometheus/prometheus.yml' is not to promtool's liking: Prometheus was left as it ran"
+		np_fail "'/etc/prometheus/prometheus.yml' has errors according to promtool; Prometheus keeps running with the old one"
 		return 1
 	fi
 	np_restart prometheus && np_unit prometheus
@@ -56,7 +56,7 @@ check() { server; }
 apply() { server; }
 
 server_up() { promtool query instant "http://$(mon_at "$NP_ADDRESS" 9090)" "$1" 2>/dev/null; }
-# As many as the configuration has, and none of them down: what was never looked at yet is not there at all.
+# All targets of the configuration must be up; one that was never queried is missing from the list.
 server_all() { grep -c '^  - targets:' /etc/prometheus/prometheus.yml; }
 server_all_up() { [ "$(server_up 'sum(up)' | sed -n 's/.*=> \([0-9]*\) .*/\1/p')" = "$(server_all)" ]; }
 
@@ -65,7 +65,7 @@ verify() {
 	np_hold 2 prometheus
 	mon_verify_port prometheus 9090
 	mon_way Prometheus 9090
-	if np_wait 90 server_all_up; then np_ok "Prometheus reaches all that it watches"; else
+	if np_wait 90 server_all_up; then np_ok "Prometheus reaches all its targets"; else
 		np_bad "Prometheus does not reach: $(server_up 'up == 0' | sed -n 's/.*instance="\([^"]*\)".*job="\([^"]*\)".*/\1 (\2)/p' | tr '\n' ' ')"
 	fi
 	if promtool check config /etc/prometheus/prometheus.yml >/dev/null; then np_ok "its configuration and rules are right"; else

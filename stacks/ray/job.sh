@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `ray status`, and a task pinned to each node that says where it ran.
+# Checks `ray status`, and runs a task pinned to each node.
 job_program() {
 	cat <<'END_PROGRAM'
 import os, socket, sys

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# The operator makes the token itself and keeps it as a Secret.
+# The operator generates the token and stores it as a Secret.
 kuberay_workers() { np_members workers | wc -l | tr -d ' '; }
 
-# GPUs of a worker: as many as every worker's node has.
+# GPUs of a worker: the number that every worker's node has.
 kuberay_gpus() {
 	for kuberay_host in $(np_members workers); do addon_gpus "$kuberay_host" | grep -c ' nvidia ' || :; done | sort -n | head -n 1
 }
@@ -57,7 +57,7 @@ kuberay() {
 	addon_install kuberay-operator 900 kuberay_operator || return 1
 	addon_put kuberay_cluster "$(addon_file ray-cluster)" 0600 root:root || return 1
 	case $NP_MODE in
-	check) if kube_up; then kuberay_there || np_differs "there is no RayCluster 'nanopod'"; fi ;;
+	check) if kube_up; then kuberay_there || np_differs "create the RayCluster 'nanopod'"; fi ;;
 	apply) np_wait 180 kuberay_there || { np_fail "K3s did not take '$(addon_file ray-cluster)'"; return 1; } ;;
 	esac
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Made on the head, once.
+# Generated once, on the head.
 token_random() { od -An -tx1 -N 32 /dev/urandom | tr -d ' \n'; }
 check() {
 	ray_plain || return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# From a folder of wheels (given, or in the airgap folder) or from an index, never from both: what is asked for is what comes.
+# Installs from a folder of wheels (given, or in the airgap folder) or from an index, never a mix of both.
 venv_want() { printf '%s %s %s\n' "$S_package" "$S_version_ray" "${NP_UPLOAD_ID-}"; }
 venv_is() { [ -x "$RAY_HOME/bin/ray" ] && venv_want | cmp -s - "$RAY_HOME/nanopod"; }
 
@@ -11,7 +11,7 @@ venv_wheels() {
 	done
 }
 
-# An index may have a password in it: it goes by the environment, not where all can read it.
+# The index URL may have a password, so it goes into the environment, not into argv that all can read.
 venv_install() {
 	venv_links=$(venv_wheels)
 	set --
@@ -33,7 +33,7 @@ venv_install() {
 	}
 }
 
-# Built beside and moved: a half environment is never used. Scripts in it name their Python, so it is told its last place.
+# Builds in another folder and moves it, so that nobody uses half an environment. Its scripts get the final path of Python.
 venv_build() {
 	rm -rf "$RAY_HOME.new"
 	python3 -m venv "$RAY_HOME.new" || { np_fail "cannot make a Python environment in '$RAY_HOME.new'$(np_disk /opt)"; return 1; }

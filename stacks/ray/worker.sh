@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A node that is the head needs no worker beside it.
+# The head needs no worker on its node.
 worker_text() { ray_unit_text worker "--address=$(ray_address)"; }
 worker_here() { ray_plain && ! np_is head; }
 want() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The only copy: workers get theirs from slurmctld.
+# The only copy: workers get the configuration from slurmctld.
 
 want() {
 	slurm_know

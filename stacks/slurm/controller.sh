@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# slurmctld. What it was started with is kept: partitions alone are read again, for anything else it is started again.
+# Runs slurmctld and remembers its configuration: a change of partitions needs a reconfigure, any other a restart.
 
 started=$NP_STATE/slurm-started
-# Debian's slurmdbd takes this one away where it is purged.
+# Purging Debian's slurmdbd removes this file.
 log=/var/log/slurm/slurmctld.log
 
-# One that the settings put elsewhere is not missed here.
+# The settings may put it elsewhere.
 log_there() { [ -e $log ] || [ -e "$(slurm_conf | sed -n 's/^SlurmctldLogFile=//p' | tail -n 1)" ]; }
 
 now() {
@@ -31,7 +31,7 @@ apply() {
 	if start && follow; then
 		printf '%s\n' "$new" >$started.new && mv -f $started.new $started && keep
 	else
-		# What it is called back with says things, too.
+		# The command that calls it back may print errors, too.
 		reason=$(why); said | tail -n 20
 		[ -z "$fault" ] || np_fail "slurmctld $fault"
 		[ -z "$reason" ] || np_cause "($reason)"
@@ -47,7 +47,7 @@ start() {
 	! np_has_failed || return
 	np_wait 20 answers || { fault='does not answer'; return 1; }
 }
-# Workers that run get their new copy with this.
+# This also gives running workers their new copy.
 follow() {
 	if [ "$before" = "$new" ] && log_there || [ -z "$before" ]; then return 0; fi
 	timeout 30 scontrol reconfigure || { [ $? = 124 ] || refused=1; fault='does not take what is new'; return 1; }
@@ -55,27 +55,27 @@ follow() {
 	np_did "reconfigure slurmctld"
 }
 
-# The configuration with which it ran last: one that it cannot read must not stop everybody's jobs.
+# Saves the last working configuration, because one that slurmctld cannot read must not stop everybody's jobs.
 good=$NP_STATE/slurm-good
 confs='slurm.conf gres.conf cgroup.conf'
 # shellcheck disable=SC2086 # words
 keep() { rm -rf $good.new && (umask 022; mkdir $good.new && cd /etc/slurm && cp -p $confs $good.new) && rm -rf $good && mv $good.new $good || np_fail "cannot write '$good'$(np_disk "$NP_STATE")"; }
-# One that only takes its time is let alone.
+# Leave a slow one alone.
 # shellcheck disable=SC2086
 call_back() {
 	[ -d $good ] && [ "$(cd $good && cat $confs)" != "$(cd /etc/slurm && cat $confs)" ] || return 0
 	[ -n "$refused" ] || ! np_active slurmctld || said | grep -q 'fatal: ' || return 0
 	if cp -p $good/* /etc/slurm/ && np_control restart slurmctld && np_wait 20 answers && timeout 30 scontrol reconfigure; then
-		np_say "slurmctld runs with its configuration of before again"
+		np_say "slurmctld runs with its old configuration again"
 	else
-		np_say "its configuration of before is back in /etc/slurm, but slurmctld does not answer with it either"
+		np_say "the old configuration is back in /etc/slurm, but slurmctld does not answer with it either"
 	fi
 }
 
 answers() { timeout 5 scontrol ping 2>/dev/null | grep -q UP; }
-# Since this began, or all: in the journal what comes before its own log is there.
+# Its log since the start, or all of it; the journal has what comes before the log opens.
 said() { [ -z "${began-}" ] || np_unit_log slurmctld "$began"; tail -c "+$((${from:-0} + 1))" $log 2>/dev/null; }
-# What it died of, with the complaint before that; else the end of its complaints. Without a mailer it complains of that always.
+# Its fatal error with the one before, else its last errors; ignores the usual complaint about a missing mailer.
 why() {
 	said | sed 's/^\[[^]]*\] //; s/^slurmctld: //' | grep -E '^(fatal|error): ' | grep -v MailProg | awk '
 		seen[$0]++ { next }

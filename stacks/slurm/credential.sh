@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# Good for five minutes, and for whoever has the key: what a clock or a key that differs shows.
+# A credential is valid for five minutes and for the same key, so it reveals a wrong clock or key.
 
 apply() { munge -n | np_give credential; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# MariaDB and slurmdbd. The password is made here, is in slurmdbd.conf alone and goes to the server on standard input.
+# MariaDB and slurmdbd. The password is generated here, is only in slurmdbd.conf, and goes to the server on standard input.
 
 conf=/etc/slurm/slurmdbd.conf
 
@@ -26,7 +26,7 @@ slurmdbd_conf() {
 }
 
 sql() { timeout 60 mysql --protocol=socket -N; }
-# Does the server let it in?
+# Whether the server accepts the password.
 known() { printf '[client]\nuser=slurm\npassword=%s\n' "$pass" >"$np_room/my" && echo 'SELECT 1' | timeout 20 mysql --defaults-file="$np_room/my" -N slurm_acct_db >/dev/null 2>&1; }
 listens() { np_open "$NP_ADDRESS" 6819 2; }
 
@@ -45,7 +45,7 @@ want() {
 	if ! known; then
 		np_changing || np_differs "make the database slurm_acct_db"
 		if np_changing; then
-			# A database of that name that was there is not ours to remove.
+			# A database of that name that existed before is not ours to remove.
 			[ -n "$(echo "SHOW DATABASES LIKE 'slurm\\_acct\\_db'" | sql)" ] || np_ledger database slurm_acct_db || return 1
 			printf '%s\n' "CREATE DATABASE IF NOT EXISTS slurm_acct_db;" "CREATE USER IF NOT EXISTS slurm@localhost;" \
 				"ALTER USER slurm@localhost IDENTIFIED BY '$pass';" "GRANT ALL ON slurm_acct_db.* TO slurm@localhost;" | sql ||
@@ -70,7 +70,7 @@ verify() {
 }
 
 undo() { np_aside /var/lib/mysql "the accounting of the cluster, as MariaDB keeps it" slurmdbd mariadb; }
-# Where MariaDB itself came with us it goes with its folder.
+# If this step installed MariaDB, the database goes with its folder.
 np_undo_database() {
 	if [ -n "$NP_LEAVING" ]; then np_left "the database $1 of MariaDB: the accounting of the cluster"; return 0; fi
 	grep -qs "${np_tab}tree${np_tab}/var/lib/mysql${np_tab}" "$(np_book)" && return

@@ -7,7 +7,7 @@ busy() { states "$1" | awk '$2 ~ /^(draining|allocated|mixed|completing)/ { prin
 quiet() { [ -z "$(busy "$1")" ]; }
 
 drain() {
-	# One that never came that far has no jobs.
+	# A node that never got that far has no jobs.
 	known=''
 	for host; do [ -z "$(states "$host" 2>/dev/null)" ] || known="$known $host"; done
 	[ -n "$known" ] || { np_say "slurmctld does not know $(list "$@")"; return 0; }
@@ -23,7 +23,7 @@ drain() {
 	np_did "drained $nodes"
 }
 
-# Said before a cluster is removed: whom it takes the work from.
+# Lists the running jobs before a cluster is removed.
 at_work() {
 	timeout 10 squeue -h -o '%i of %u (%T)' | awk '{ n++; if (n <= 8) list = list (n > 1 ? ", " : "") $0 }
 		END { if (n) printf "%d %s with it: %s%s\n", n, n == 1 ? "job goes" : "jobs go", list, (n > 8 ? " …" : "") }' | while IFS= read -r line; do np_say "$line"; done
@@ -36,7 +36,7 @@ undrain() {
 		case $(states "$host") in *drain*|*down*) timeout 20 scontrol update "NodeName=$host" State=RESUME || np_fail "slurmctld does not take $host back" ;; esac
 	done
 	! np_has_failed || return 1
-	# It takes a moment until jobs are sent there.
+	# It takes a moment before Slurm sends jobs there.
 	np_wait 15 back "$@" || np_say "slurmctld still calls them $(states "$nodes" | cut -d ' ' -f 2 | sort -u | tr '\n' ' ')"
 	np_did "jobs may run on $nodes again"
 }
@@ -46,7 +46,7 @@ back() {
 	done
 }
 
-# The next apply writes a configuration without them.
+# The next apply writes a configuration without these nodes.
 leave() {
 	for host; do
 		[ -z "$(states "$host")" ] || timeout 20 scontrol update "NodeName=$host" State=DOWN "Reason=nanopod: leaves the cluster" || np_fail "slurmctld does not let $host go"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The program that slurmd runs every five minutes. It drains its own node, and takes back only what it said itself.
+# slurmd runs this program every five minutes. It drains its own node, and undrains it only after its own drain.
 
 program() {
 	cat <<'.'
@@ -16,7 +16,7 @@ done
 [ ! -d /dev/shm ] || [ "$(df -Pk /dev/shm | awk 'NR == 2 { print $4 < 16384 ? "full" : "" }')" != full ] || bad "/dev/shm is full"
 munge -n 2>/dev/null | unmunge >/dev/null 2>&1 || bad "munge does not work"
 
-# As many GPUs as Slurm was told of; a hanging driver is one that does not answer.
+# Counts the GPUs that Slurm expects; a driver that hangs does not answer.
 want=$(timeout 10 scontrol show node "$SLURMD_NODENAME" 2>/dev/null | sed -n 's/^ *Gres=\(.*\)/\1/p' | tr ',' '\n' | sed -n 's/^gpu:\([^:(]*:\)*\([0-9]*\).*/\2/p' | awk '{ n += $1 } END { print n + 0 }')
 if [ "${want:-0}" -gt 0 ] && command -v nvidia-smi >/dev/null; then
 	have=$(timeout 60 nvidia-smi -L 2>/dev/null | grep -c '^GPU')

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# The cluster's own view, and a real job on every node. srun waits for ever on a node that does not answer: never without timeout.
+# Checks the cluster's own view and runs a job on every node, with a timeout, because srun waits for ever on a dead node.
 
-# "+", "-" and "$" after a state: a job ends, one is planned, a maintenance comes. Other signs are of nodes that cannot work.
+# After a state, "+", "-" and "$" mean: a job ends, one is planned, a maintenance comes. Other signs mark nodes that cannot work.
 view() { timeout 10 sinfo -h -N -o '%N %T %E' | sed 's/^\([^ ]* [a-z]*\)[-+$] /\1 /' | sort -u; }
-# Whom 'nanopod provision drain' took out of work: on purpose, so it is no fault.
+# Nodes that 'nanopod provision drain' drained, which is no failure.
 ours='$2 ~ /^(drained|draining|drng)$/ && $3 " " $4 == "nanopod drain"'
 drained() { view | awk "$ours { print \$1 }"; }
 # Nodes that cannot work. "*": does not answer.
 unwell() { view | awk "$ours"' { next } $2 !~ /^(idle|mixed|allocated|completing|planned)$/ { print $1 " is " $2 ($3 != "none" ? " (" substr($0, index($0, $3)) ")" : "") }'; }
 in_state() { view | awk -v states="^($1)\$" '$2 ~ states { print $1 }'; }
-# What will not change by itself is not waited for.
+# Do not wait for states that will not change by themselves.
 settled() { [ -z "$(unwell | grep -vE ' is (down|drained|draining|drng|fail|failing)( |$)')$(in_state completing)" ]; }
 
-# Of the nodes that come in, those whose slurmd takes no connection: Slurm finds out after minutes, and a job would hang there.
+# Prints nodes whose slurmd accepts no connection: Slurm notices after minutes, and a job would hang there.
 deaf() {
 	port=$(timeout 10 scontrol show config | sed -n 's/^SlurmdPort *= *//p')
 	while IFS= read -r host; do np_open "$(np_address "$host")" "${port:-6818}" || echo "$host" & done | sort
 }
 
-# A job of an earlier verify that nodes could not end, as they did not hear it: it is let go, where no other job is.
+# Frees nodes from a job of an earlier verify that they could not end, if they have no other job.
 let_go() {
 	for host in $(in_state completing); do
 		[ -z "$(timeout 10 squeue -h -w "$host" -o '%j' | grep -vx 'nanopod-verify\|nanopod-array')" ] || continue
@@ -45,10 +45,10 @@ verify() {
 		np_hint "nanopod provision undrain $NP_CLUSTER -w $(np_node_name "$host")"
 	done <"$np_room/drained"
 	np_has_failed || np_ok "$(comm -23 "$np_room/all" "$np_room/drained" | wc -l) nodes are in service"
-	# Those that are well and have room are tried; the others were named above, or work.
+	# Test healthy nodes with room; the others were reported above, or are busy.
 	in_state 'idle|mixed|planned' | sort -u >"$np_room/well"
 	full=$(in_state 'allocated|completing' | tr '\n' ' ')
-	[ -z "$full" ] || np_say "not tried, as they are full or still end a job: $full"
+	[ -z "$full" ] || np_say "not tested, because they are full or still end a job: $full"
 	deaf <"$np_room/well" >"$np_room/deaf"
 	while IFS= read -r host; do
 		np_bad "slurmd of $host does not answer"
@@ -62,14 +62,14 @@ verify() {
 	array && gpus && accounted
 }
 
-# What was run is known to the database, too.
+# Checks that the database has the test jobs, too.
 accounted() {
 	[ "${S_accounting:-no}" = yes ] || return 0
 	if np_wait 20 in_account; then np_ok "sacct knows the jobs"; else np_bad "sacct does not know that jobs were run"; np_hint "nanopod logs $NP_CLUSTER slurmdbd"; fi
 }
 in_account() { [ "$(timeout 10 sacct -X -n -P -S "$began" --name=nanopod-array --format=State 2>/dev/null | grep -c COMPLETED)" -ge 4 ]; }
 
-# One task on each well node of a partition.
+# One task on each healthy node of a partition.
 one() {
 	timeout 10 sinfo -h -N -p "$1" -o %N | sort -u | comm -12 - "$np_room/well" >"$np_room/nodes"
 	count=$(wc -l <"$np_room/nodes")
@@ -91,7 +91,7 @@ one() {
 	! np_has_failed
 }
 
-# 'sbatch --wait' looks every two seconds, then every three.
+# 'sbatch --wait' would poll only every two or three seconds.
 array() {
 	if job=$(printf '#!/bin/sh\nexit 0\n' | timeout 20 sbatch --parsable --array=0-3 --mem=16 -t 1 -D / -o /dev/null -J nanopod-array 2>"$np_room/sbatch") &&
 		np_wait 40 array_over && [ "$(array_states | grep -c '^COMPLETED$')" = 4 ]; then np_ok "sbatch --array=0-3"
@@ -106,7 +106,7 @@ array() {
 array_states() { timeout 10 scontrol -o show job "${job%%;*}" 2>/dev/null | sed -n 's/.* JobState=\([A-Z_]*\).*/\1/p'; }
 array_over() { [ -n "$(array_states)" ] && ! array_states | grep -qE '^(PENDING|CONFIGURING|RUNNING|COMPLETING|SUSPENDED)$'; }
 
-# All GPUs of each node at once: as many as are named in the job's environment.
+# One job for all GPUs of each node: counts those named in its environment.
 gpus() {
 	slurm_know
 	printf '%s\n' "$slurm_lines" | sed -n 's/^NodeName=\([^ ]*\) .* Gres=\([^ ]*\) .*/\1 \2/p' >"$np_room/gres"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The key is made here and leaves this node only through the engine's memory.
+# The key is generated here and leaves this node only through nanopod's memory.
 
 want() {
 	if [ ! -s $munge_key ] || ! { munge_key_ours && [ -d /etc/munge ]; }; then

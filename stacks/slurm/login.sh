@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Without a slurmd nobody brings the configuration here.
+# A login node runs no slurmd, so nothing else brings the configuration here.
 
 check() {
 	np_uses /etc/slurm/slurm.conf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tried again whenever the key is another: what was tried with which key is kept.
+# Remembers the key of the last test, and tests again when the key changes.
 
 tried=$NP_STATE/slurm-key
 
@@ -12,11 +12,11 @@ apply() {
 	*[Rr]ewound*|*xpired*)
 		ahead=behind
 		case $said in *xpired*) ahead=ahead ;; esac
-		np_fail "the clock of this node is minutes $ahead of the controller's: munge refuses what the other says"
+		np_fail "the clock of this node is minutes $ahead of the controller's: munge refuses its credentials"
 		np_hint "nanopod run -w $NP_NODE date"
 		return 1 ;;
 	*[Ii]nvalid*|*[Dd]ecode*) np_fail "the munge key of this node is not the controller's"; return 1 ;;
-	*) np_fail "munge does not read the controller's credential: $said"; return 1 ;;
+	*) np_fail "munge cannot read the controller's credential: $said"; return 1 ;;
 	esac
 	np_hash /etc/munge/munge.key | np_file $tried 0600 root:root
 	np_did "read a credential of the controller"

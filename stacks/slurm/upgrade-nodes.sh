@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# After the controller, so many at a time. Jobs are children of their own slurmstepd, which the new slurmd finds again.
+# Runs after the controller, some nodes at a time. Jobs belong to their own slurmstepd, which the new slurmd finds again.
 
 upgrades() { np_is controller || slurm_look "$@"; }
 

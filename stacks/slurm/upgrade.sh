@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The controller first, as Slurm wants it: slurmdbd, then slurmctld, then this node's slurmd. Jobs run on, slurmctld is away meanwhile.
+# The controller goes first, as Slurm requires: slurmdbd, then slurmctld, then this node's slurmd. Jobs keep running meanwhile.
 
 upgrades() { slurm_look "$@"; }
 
@@ -7,14 +7,14 @@ upgrade() {
 	np_rooms && np_apt_update && slurm_newer >"$np_room/newer" && slurm_may || return 1
 	if [ -s "$np_room/newer" ]; then
 		read -r name old new <"$np_room/newer"
-		# All of one version share their plugins: none may run while these are exchanged.
+		# All daemons of one version share plugins, so none may run while these change.
 		stopped=''
 		for daemon in slurmctld slurmdbd; do
 			! np_active $daemon || { np_control stop $daemon && stopped="$daemon $stopped"; } || np_fail "cannot stop $daemon"
 		done
 		if np_has_failed; then :
 		elif slurm_same_release "$old" "$new" || backup "$old"; then slurm_install; fi
-		# Also where that failed: what was running runs again.
+		# Start the old daemons again even after a failure.
 		for daemon in $stopped; do start "$daemon"; done
 		! np_has_failed || return 1
 		np_did "upgrade $name and others from $old to $new"
@@ -31,7 +31,7 @@ start() {
 	tail -n 20 "/var/log/slurm/$1.log"
 	np_fail "$1 does not answer: $(grep -E 'fatal|error' "/var/log/slurm/$1.log" | tail -n 1 | sed 's/^\[[^]]*\] //')"
 }
-# The first start of another release of slurmdbd changes all of its tables, which takes its time. One that ended is not waited for.
+# A new release of slurmdbd converts all of its tables at its first start, which takes long. Stops waiting if it ends.
 settled() {
 	np_active "$1" || return 0
 	case $1 in
@@ -40,13 +40,13 @@ settled() {
 	esac
 }
 
-# What another release changes and the old one cannot read any more. It goes with the rest of /var/lib/slurm.
+# Saves what a new release converts and the old one cannot read any more. It goes with the rest of /var/lib/slurm.
 backup() {
 	at=/var/lib/slurm/before-upgrade-$1
-	(umask 077; mkdir -p "$at") && tar -C /var/lib/slurm -czf "$at/slurmctld.tar.gz.new" slurmctld && mv "$at/slurmctld.tar.gz.new" "$at/slurmctld.tar.gz" || { np_fail "cannot keep a copy of slurmctld's state$(np_disk /var/lib)"; return 1; }
+	(umask 077; mkdir -p "$at") && tar -C /var/lib/slurm -czf "$at/slurmctld.tar.gz.new" slurmctld && mv "$at/slurmctld.tar.gz.new" "$at/slurmctld.tar.gz" || { np_fail "cannot save a copy of slurmctld's state$(np_disk /var/lib)"; return 1; }
 	if [ "${S_accounting:-no}" = yes ]; then
 		(umask 077; mysqldump --protocol=socket --single-transaction slurm_acct_db | gzip >"$at/slurm_acct_db.sql.gz.new") && gzip -dc "$at/slurm_acct_db.sql.gz.new" | tail -n 1 | grep -q '^-- Dump completed' &&
-			mv "$at/slurm_acct_db.sql.gz.new" "$at/slurm_acct_db.sql.gz" || { np_fail "cannot keep a copy of the accounting database$(np_disk /var/lib)"; return 1; }
+			mv "$at/slurm_acct_db.sql.gz.new" "$at/slurm_acct_db.sql.gz" || { np_fail "cannot save a copy of the accounting database$(np_disk /var/lib)"; return 1; }
 	fi
-	np_did "keep what there is in $at"
+	np_did "save the old state in $at"
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Jobs carry numbers of users over the wire, so Slurm's must be the same everywhere; munge's own may differ.
+# Slurm sends user ids over the wire, so its own must be the same everywhere; munge's may differ.
 
 want() {
 	np_group slurm "${S_slurm_id:-64030}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# slurmd, which gets its configuration from the controller.
+# Runs slurmd, which gets its configuration from the controller.
 
 started=$NP_STATE/slurm-worker
 drop_in=/etc/systemd/system/slurmd.service.d/nanopod.conf
@@ -9,11 +9,11 @@ want() {
 	controller=$(slurm_controller)
 	printf "SLURMD_OPTIONS='--conf-server %s:6817'\n" "$(np_address "$controller")" | np_file /etc/default/slurmd 0644 root:root
 	if np_systemd; then
-		# Debian's unit would silently not start without a file that configless workers do not have.
+		# Debian's unit silently does not start without a file that configless workers lack.
 		printf '[Unit]\nConditionPathExists=\n[Service]\nRestart=on-failure\nRestartSec=5\n' | np_file $drop_in 0644 root:root
 		! np_has_changed || ! np_changing || systemctl daemon-reload
 	elif ! np_is controller; then
-		# So does the init script; what slurmd asks the controller for is the same text.
+		# So does the init script; slurmd gets the same text from the controller.
 		slurm_conf | np_file /etc/slurm/slurm.conf 0644 root:root
 	fi
 	new=$(slurm_worker "$NP_HOST")
@@ -24,22 +24,22 @@ want() {
 	np_unit slurmd
 	np_changing || return 0
 	! np_has_failed || return 1
-	# A slurmd that cannot start ends a moment after its unit said that it did; and until slurmctld has heard of this start
-	# it may send a job to where the one before was.
+	# A failing slurmd ends a moment after its unit reports a start; and until slurmctld knows of this start
+	# it may send a job to the old one.
 	[ "$pids" != "$(pidof slurmd)" ] || before=''
 	np_wait 60 registered || { tail -n 20 /var/log/slurm/slurmd.log; np_fail "slurmd is not known to slurmctld: $(why)"; return 1; }
 	np_ledger file "$started" absent && printf '%s\n' "$new" >"$started.new" && mv -f "$started.new" "$started"
 }
 
-# Told at once, and not after a minute: where a firewall is between slurmd says nothing of it.
+# Report a blocked port at once; slurmd would retry for a minute without naming the cause.
 reaches() {
 	np_changing || return 0
 	np_open "$(np_address "$controller")" 6817 10 && return
 	np_hint "nanopod run -w $(np_node_name "$controller") ss -tlnp"
-	np_fail "port 6817 of '$controller', where slurmctld is, cannot be reached from here: is a firewall between?"
+	np_fail "port 6817 of '$controller', where slurmctld is, cannot be reached from here: is there a firewall?"
 }
 
-# When slurmd began, as slurmctld knows it.
+# The start time of slurmd, as slurmctld knows it.
 begun() { ! np_changing || timeout 5 scontrol -o show node "$NP_HOST" 2>/dev/null | sed -n 's/.* SlurmdStartTime=\([^ ]*\).*/\1/p'; }
 registered() {
 	np_active slurmd && now=$(begun) && [ -n "$now" ] && [ "$now" != None ] && [ "$now" != "$before" ] || return 1

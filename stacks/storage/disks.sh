@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 disks_empty() { [ -z "$(disks_content "$1")" ]; }
 
-# Rook's monitors of an earlier cluster keep a new one from starting.
+# Files of Rook's monitors of an earlier cluster prevent a new one from starting.
 disks_rook() {
 	[ "$S_kind" = rook-ceph ] || return 0
 	[ -e "$DISKS_OURS" ] || [ -z "$(ls -A /var/lib/rook 2>/dev/null)" ] || {
-		np_hint "rm -rf /var/lib/rook (what an earlier Ceph of this node kept)"
-		np_fail "'/var/lib/rook' has files of another Ceph in it"
+		np_hint "rm -rf /var/lib/rook (it has files of an earlier Ceph of this node)"
+		np_fail "'/var/lib/rook' has files of another Ceph"
 		return 1
 	}
 }

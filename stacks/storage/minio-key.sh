@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Made here, once; the others take it. It lives in /etc/default/minio of each node, for root alone.
+# Generated here once for all nodes; only root can read it in /etc/default/minio of each node.
 MINIO_KEY=/etc/nanopod-minio.key
 minio_random() { od -An -tx1 -N "$1" /dev/urandom | tr -d ' \n'; }
 minio_pair() { printf 'nanopod%s %s\n' "$(minio_random 4)" "$(minio_random 24)"; }

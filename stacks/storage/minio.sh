@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# MinIO's community edition is no longer maintained and has no binaries: the user brings one. Disks are XFS, mounted by us.
+# MinIO's community edition is no longer maintained and has no binaries, so the user provides one. Nanopod formats disks as XFS and mounts them.
 MINIO_BIN=/usr/local/bin/minio
 MINIO_ENV=/etc/default/minio
 MINIO_MARK=/etc/nanopod-minio.key.sum
@@ -7,7 +7,7 @@ MINIO_MARK=/etc/nanopod-minio.key.sum
 minio_disks() { disks_of "$1" | awk '{ print NR }'; }
 minio_folder() { printf '/srv/minio%s' "$1"; }
 
-# Every disk of every node, named one by one: host names need not count up.
+# Names every disk of every node, because host names need not be numbered.
 minio_volumes() {
 	if [ "$(np_members nodes | wc -l)" = 1 ]; then
 		for minio_n in $(minio_disks "$NP_HOST"); do printf '%s ' "$(minio_folder "$minio_n")/data"; done
@@ -51,11 +51,11 @@ minio_unit() {
 }
 
 minio_fits() {
-	[ -n "${S_minio-}" ] || { np_hint "--set storage.minio=FILE"; np_fail "MinIO's binary is not given: its community edition has none any more"; return 1; }
+	[ -n "${S_minio-}" ] || { np_hint "--set storage.minio=FILE"; np_fail "MinIO's binary is missing: its community edition has none any more"; return 1; }
 	[ "$(np_members nodes | wc -l)" = 1 ] && return 0
 	minio_all=0
 	for minio_host in $(np_members nodes); do minio_all=$((minio_all + $(disks_of "$minio_host" | grep -c .))); done
-	[ "$minio_all" -ge 4 ] || { np_fail "MinIO on several nodes needs at least 4 disks, and $minio_all are named"; return 1; }
+	[ "$minio_all" -ge 4 ] || { np_fail "MinIO on several nodes needs at least 4 disks, but you named $minio_all"; return 1; }
 }
 
 minio_program() {
@@ -98,7 +98,7 @@ minio_folders() {
 	done
 }
 
-# The credentials are never shown: whether they are those of the giver is told by a checksum that is kept beside.
+# Never shows the credentials; a stored checksum tells whether they are the current ones.
 minio_secrets() {
 	if [ -z "${NP_TAKEN-}" ]; then
 		[ -s "$MINIO_ENV" ] && [ -n "$(np_taken_hash)" ] && [ "$(cat "$MINIO_MARK" 2>/dev/null)" = "$(np_taken_hash)" ] ||
@@ -121,7 +121,7 @@ check() { minio; }
 apply() { minio; }
 
 minio_answers() { ss -Hltn "sport = :9000" | awk '{ print $4 }' | grep -qF -e "$(storage_host "$NP_ADDRESS"):9000"; }
-# Its own word: enough disks of the cluster are there to write.
+# MinIO's own health check: enough disks are there to write.
 minio_healthy() {
 	# shellcheck disable=SC2016 # bash's own
 	timeout 10 bash -c 'exec 3<>"/dev/tcp/$1/9000" && printf "GET /minio/health/cluster HTTP/1.0\r\nHost: minio\r\n\r\n" >&3 && head -n 1 <&3' - "$NP_ADDRESS" 2>/dev/null | grep -q ' 200'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A unit of systemd where there is one, a line of fstab elsewhere. It waits for a server that is down, and boots go on without it.
+# A systemd unit, or a line of fstab without systemd. It waits for a server that is down, and does not delay a boot.
 mount_source() { printf '%s:%s' "$(storage_host "$(np_address "$(storage_server)")")" "$S_path"; }
 mount_unit() { printf '%s.mount' "$(systemd-escape -p "$S_mount")"; }
 mount_is() { [ "$(findmnt -rn -o SOURCE --mountpoint "$S_mount" 2>/dev/null | tail -n 1)" = "$(mount_source)" ]; }
@@ -27,8 +27,8 @@ mount_line() { printf '%s %s nfs4 %s,_netdev,nofail 0 0\n' "$(mount_source)" "$(
 mount_free() {
 	[ -d "$S_mount" ] || return 0
 	mount_anything || [ -z "$(ls -A "$S_mount" 2>/dev/null)" ] || {
-		np_hint "move what is in '$S_mount' away, or set storage.mount to another folder"
-		np_fail "'$S_mount' has files in it, which a mount would hide"
+		np_hint "move the files out of '$S_mount', or set storage.mount to another folder"
+		np_fail "'$S_mount' has files, which a mount would hide"
 		return 1
 	}
 	! mount_anything || mount_is || [ "$NP_MODE" = apply ] || np_say "'$S_mount' has another file system mounted now"
@@ -47,7 +47,7 @@ share() {
 	storage_kernel nfs4 nfs || { np_fail "the kernel of '$NP_HOST' cannot mount NFS (it has no module 'nfs'): is it a container?"; return 1; }
 	np_trace /var/lib/nfs
 	np_packages nfs-common || return 1
-	# What is mounted there has the mode that its server gave it.
+	# The mode of a mounted folder comes from the server.
 	mount_anything || np_dir "$S_mount" 0755 root:root
 	if ! np_systemd; then
 		np_rooms && mount_line >"$np_room/fstab" && np_block /etc/fstab storage <"$np_room/fstab" && mount_up
@@ -59,11 +59,11 @@ share() {
 		return 1
 	}
 }
-# The server has it under the same name, where that is another.
+# On the server, links the mount point to the folder if they differ.
 share_here() {
 	[ "$S_mount" != "$S_path" ] || return 0
 	[ -L "$S_mount" ] && [ "$(readlink "$S_mount")" = "$S_path" ] && return 0
-	[ ! -e "$S_mount" ] || { np_fail "'$S_mount' is there already on the server: its files are in '$S_path'"; return 1; }
+	[ ! -e "$S_mount" ] || { np_fail "'$S_mount' already exists on the server, whose files are in '$S_path'"; return 1; }
 	np_changing || { np_differs "link $S_mount to $S_path"; return 0; }
 	np_parents "${S_mount%/*}" && np_ledger file "$S_mount" absent && ln -s "$S_path" "$S_mount" && np_did "link $S_mount to $S_path"
 }
@@ -71,7 +71,7 @@ check() { share; }
 apply() { share; }
 
 share_try() {
-	# Others may write there too: a name that nobody knows, and never through a link that is there already.
+	# Others may write there too, so use an unpredictable name and follow no link.
 	share_file=$S_mount/.nanopod-$(od -An -tx1 -N 8 /dev/urandom | tr -d ' \n')
 	(set -C; echo "$NP_HOST" >"$share_file") && [ "$(cat "$share_file")" = "$NP_HOST" ]
 	share_status=$?

@@ -3,16 +3,16 @@ rook_hosts() { for rook_host in $(np_members nodes); do [ -z "$(disks_of "$rook_
 rook_count() { rook_hosts | wc -l | tr -d ' '; }
 rook_least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
 
-# Monitors are an odd number, each on a node of its own.
+# An odd number of monitors, each on its own node.
 rook_mons() {
 	rook_nodes=$(np_members nodes | wc -l)
 	if [ "$rook_nodes" -ge 3 ]; then echo 3; else echo 1; fi
 }
 
 rook_fits() {
-	addon_k3s || { np_hint "add 'k3s: {}' to the cluster's stacks, or set storage.kind to nfs"; np_fail "Rook needs K3s, which this cluster has not"; return 1; }
-	[ "$(rook_count)" -gt 0 ] || { np_hint "storage: {devices: {NODE: [/dev/disk/by-id/…]}}"; np_fail "no disk is named for Ceph"; return 1; }
-	[ "$S_replicas" -le "$(rook_count)" ] || { np_fail "$S_replicas copies need as many nodes with disks, and there are $(rook_count): set storage.replicas"; return 1; }
+	addon_k3s || { np_hint "add 'k3s: {}' to the cluster's stacks, or set storage.kind to nfs"; np_fail "Rook needs K3s, which this cluster does not have"; return 1; }
+	[ "$(rook_count)" -gt 0 ] || { np_hint "storage: {devices: {NODE: [/dev/disk/by-id/…]}}"; np_fail "Ceph needs at least one disk"; return 1; }
+	[ "$S_replicas" -le "$(rook_count)" ] || { np_fail "$S_replicas copies need as many nodes with disks, but there are $(rook_count): set storage.replicas"; return 1; }
 }
 
 rook_storage() {
@@ -149,5 +149,5 @@ verify() {
 		np_bad "its S3 gateway is not ready: $(rook_phase cephobjectstore nanopod)"
 	fi
 }
-# Rook keeps what is on the disks, and so do we.
+# Rook keeps the data on the disks, and so does nanopod.
 undo() { addon_remove rook-ceph-cluster rook-ceph; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Only members may mount it, each by its own address.
+# Exports the folder to members only, each by its address.
 SERVER_EXPORTS=/etc/exports.d/nanopod.exports
 
 server_exports() {
@@ -11,7 +11,7 @@ server_exports() {
 	echo
 }
 
-# What is in the folder is the user's: a folder that was there keeps its mode.
+# The folder's contents are the user's; an existing folder keeps its mode.
 server_folder() {
 	[ ! -d "$S_path" ] || return 0
 	np_dir "$S_path" "0$S_mode" root:root data
@@ -21,7 +21,7 @@ server_exported() { exportfs -s 2>/dev/null | grep -qF -e "$S_path "; }
 server() {
 	storage_path_fits "$S_path" || return 1
 	storage_kernel nfsd nfsd || {
-		np_hint "let another node have the files: --role storage.server=NODE"
+		np_hint "choose another server: --role storage.server=NODE"
 		np_fail "the kernel of '$NP_HOST' has no NFS server (no module 'nfsd'): is it a container?"
 		return 1
 	}
@@ -30,14 +30,14 @@ server() {
 	server_folder
 	addon_put server_exports "$SERVER_EXPORTS" 0644 root:root || return 1
 	if [ "$NP_MODE" = check ]; then
-		server_alone || [ ! -e "$SERVER_EXPORTS" ] || server_exported || np_differs "'$S_path' is not exported"
+		server_alone || [ ! -e "$SERVER_EXPORTS" ] || server_exported || np_differs "export '$S_path'"
 	else
 		server_alone || server_export || return 1
 	fi
 	np_unit nfs-server
 }
 server_alone() { [ "$(np_members nodes | wc -l)" -le 1 ]; }
-# Before the server starts: exportfs says what is wrong with an option, the unit would only fail.
+# Before the server starts, exportfs names a wrong option; the unit would only fail.
 server_export() {
 	[ -n "$np_changed" ] || ! server_exported || return 0
 	exportfs -ra 2>"$np_room/exportfs"
@@ -59,7 +59,7 @@ verify() {
 	fi
 	if exportfs -s 2>/dev/null | grep -F -e "$S_path " | grep -q '[*]('; then np_bad "'$S_path' is exported to everybody"; fi
 }
-# The files stay.
+# Undo keeps the files.
 undo() {
 	rm -f "$SERVER_EXPORTS"
 	! command -v exportfs >/dev/null || exportfs -ra

@@ -155,7 +155,7 @@ ok "the log is kept" grep -q "the first line that matters" "$log"
 is "$(stat -c %a "$log")" 600 "for its owner alone"
 ok "the other node went on" in_node train-1 'grep -qx fine /etc/toy.fragile'
 run_is 10 "plan" npc plan train --detailed-exitcode
-like "$out" "begun and not finished|finish what was begun" "knows that it was begun"
+like "$out" "begun and not finished|finish an interrupted step" "knows that it was begun"
 run_is 10 "with -o json" npc apply train -y -o json
 is "$(jq -r '.steps[] | select(.ok == false) | .text' <<<"$out")" "it was told to break" "the object has it"
 run_is 10 "with -o jsonl" npc apply train -y -o jsonl

@@ -90,8 +90,8 @@ ok "(packages that are a version later)" test -s "$TMP/newer/SHA256SUMS" || diag
 run_is 0 "upgrade, with nothing newer" provision upgrade lab -y
 like "$err" "nothing newer" "says so"
 run_is 0 "upgrade --dry-run" provision upgrade lab --airgap "$TMP/newer" --dry-run
-like "$err" "upgrade what is newer in the package sources that come" "what it would do"
-like "$err" "base/repo +bring packages" "and what comes first"
+like "$err" "upgrade to newer packages of the new package sources" "what it would do"
+like "$err" "base/repo +upload packages" "and what comes first"
 is "$(on_both "dpkg-query -W -f '\${Version}\n' slurmd" | grep -c np1)" 0 "nothing is done"
 NOW=$(date +%s) MOMENT=$(date +%s.%N)
 run_is 0 "upgrade" provision upgrade lab --airgap "$TMP/newer" -y || { diag "$out" "$err"; says; }

@@ -176,7 +176,7 @@ for shell in dash 'busybox sh'; do
 	printf 'ID=debian\nVERSION_CODENAME=bookworm\n' >"$N/etc/os-release"
 	echo 'deb http://mirror bookworm main' >"$N/etc/apt/sources.list"
 	repo check '' NP_UPLOAD_ID=k NP_UPLOAD_SUMS="$(cat "$K/SHA256SUMS")"
-	is "$(grep ^differs "$TMP/.step.out")" "differs bring packages" "$shell: plan: one without packages is brought, and apt left alone" || diag "$out$err"
+	is "$(grep ^differs "$TMP/.step.out")" "differs upload packages" "$shell: plan: one without packages is brought, and apt left alone" || diag "$out$err"
 	repo apply "$K" NP_UPLOAD_ID=k
 	like "$out" "^done 0" "$shell: it is" || diag "$out$err"
 	unlike "$out" "package lists" "$shell: no list is read"
@@ -187,7 +187,7 @@ for shell in dash 'busybox sh'; do
 	step k3s files files_no -- http://x
 	like "$out" 'hint nanopod provision bundle k3s -d DIR, .*--airgap DIR .*k3s.bundle=DIR/k3s' "$shell: how K3s takes it is said where it could not be fetched"
 	repo apply "$TMP/nothing" NP_UPLOAD_ID=n
-	like "$out" "^cause the airgap folder is none that 'nanopod provision bundle' made" "$shell: an empty folder is refused"
+	like "$out" "^cause the airgap folder is not one that 'nanopod provision bundle' made" "$shell: an empty folder is refused"
 	printf 'release: trixie\narch: %s\n' "$ARCH" >"$TMP/packages/bundle"
 	repo check "$TMP/packages" NP_UPLOAD_ID=p
 	like "$out" "cause the packages of the airgap folder are for 'trixie', and this node is 'bookworm'" "$shell: packages of another release are refused by check"

@@ -133,7 +133,7 @@ in_node train-3 'systemctl -q disable --now slow; rm -f /etc/systemd/system/slow
 run provision apply train --set slurm.conf=NoSuchThing=1 -y
 isnt "$status" 0 "a word that Slurm does not know in slurm.conf"
 like "$out$err" "cause .*Parsing error at unrecognized key: NoSuchThing" "is told as the cause"
-like "$out$err" "slurmctld runs with its configuration of before again" "and taken back"
+like "$out$err" "slurmctld runs with its old configuration again" "and taken back"
 is "$(srun 3)" "$(all 3)" "jobs go on" || slurm_says
 run provision plan train --detailed-exitcode
 is "$status" 10 "the plan still has it" || diag "$out" "$err"

@@ -30,7 +30,7 @@ in_node train-1 "ls $server/manifests" >"$TMP/manifests.before"
 
 # ---- Archives of charts ------------------------------------------------------------------------------------------------
 ns_step apply gpu-operator charts train-1 "${gpu[@]}"
-like "$said" "^NP.cause.there is no 'node-feature-discovery-0.18.3.tgz' in what was brought" "an archive that was not brought is said"
+like "$said" "^NP.cause.the uploaded files lack 'node-feature-discovery-0.18.3.tgz'" "an archive that was not brought is said"
 for stack in gpu-operator monitoring storage ray; do
 	sed -n "s/^  \\(rook\\|nfd\\|cert-manager\\|nvidia\\|amd\\|intel\\|kube-prometheus-stack\\|kuberay\\): \\([v0-9].*\\)/\\1 \\2/p" "$SRC/stacks/$stack/stack.yaml"
 done | sed 's/^rook \(.*\)/rook-ceph \1\nrook-ceph-cluster \1/; s/^nfd/node-feature-discovery/; s/^nvidia/gpu-operator/; s/^amd/gpu-operator-charts/; s/^kuberay/kuberay-operator/
@@ -50,7 +50,7 @@ ns_step check gpu-operator nvidia train-2 "${gpu[@]}"
 unlike "$said" '^NP.differs' "and on no other node"
 in_node train-1 "mv $server/static/charts/gpu-operator-v26.3.3.tgz /run/"
 ns_step apply gpu-operator nvidia train-1 "${gpu[@]}"
-like "$said" "^NP.cause.the chart 'nvidia-gpu-operator' was not installed" "a chart that fails is said ($K3S_IS)"
+like "$said" "^NP.cause.Helm did not install the chart 'nvidia-gpu-operator'" "a chart that fails is said ($K3S_IS)"
 ns_step verify gpu-operator nvidia train-1 "${gpu[@]}" S_ready_timeout=1
 like "$said" "^NP.bad.pods of 'gpu-operator' do not run: there are none" "and found by verify"
 in_node train-1 "mv /run/gpu-operator-v26.3.3.tgz $server/static/charts/; k3s kubectl -n kube-system delete job helm-install-nvidia-gpu-operator" >/dev/null
@@ -76,7 +76,7 @@ is "$(password)" "$secret" "and the same password"
 
 # ---- The runtime, MIG, GPUs --------------------------------------------------------------------------------------------
 ns_step apply gpu-operator runtime train-2 "${gpu[@]}" S_ready_timeout=1
-like "$said" '^NP.cause.there is no nvidia-container-runtime' "a toolkit that does not come is said"
+like "$said" '^NP.cause.'[^']*' has no nvidia-container-runtime' "a toolkit that does not come is said"
 unlike "$(in_node train-2 'ls /etc/rancher/k3s/config.yaml.d 2>/dev/null')" gpu "and the default runtime is not set before it is there"
 in_node train-2 'mkdir -p /usr/local/nvidia/toolkit && printf "#!/bin/sh\n" >/usr/local/nvidia/toolkit/nvidia-container-runtime && chmod 755 /usr/local/nvidia/toolkit/nvidia-container-runtime'
 ns_apply gpu-operator runtime "${gpu[@]}" -- train-1 train-2

@@ -24,7 +24,7 @@ for stack in gpu-operator monitoring ray; do ALL+=(--set "$stack.charts=$TMP/cha
 
 run provision "${ALL[@]}" -y
 is "$status" 10 "a chart that was not brought stops what needs it"
-like "$out$err" "there is no 'kuberay-operator-[0-9.]*.tgz' in what was brought" "and is named"
+like "$out$err" "the uploaded files lack 'kuberay-operator-[0-9.]*.tgz'" "and is named"
 like "$(kubectl_on train-1 'get helmchart -A -o name')" '^helmchart/kube-prometheus-stack$' "the rest went on ($K3S_IS)"
 chart kuberay-operator ray kuberay
 run_is 0 "the same once more, with it: the rest of it ($K3S_IS)" provision "${ALL[@]}" -y || diag "$out" "$err"
@@ -36,7 +36,7 @@ run_is 0 "verify: all checks hold ($K3S_IS)" provision verify train || diag "$ou
 kubectl_on train-1 'delete secret nanopod-grafana -n monitoring' >/dev/null
 run provision plan train --detailed-exitcode
 is "$status" 10 "what somebody took away in the cluster is in the plan"
-like "$out$err" 'Grafana has no password yet' "by name"
+like "$out$err" 'generate a password for Grafana' "by name"
 run_is 0 "remove" provision remove train -y || diag "$out" "$err"
 pictures after
 same_picture before after train-1 "train-1 is as it was"

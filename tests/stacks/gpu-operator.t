@@ -42,7 +42,7 @@ chart nvidia nvidia_chart nvidia-gpu-operator S_sharing=mps S_replicas=3
 like "$(printf '%s' "$values" | jq -r .devicePlugin.config.data.any)" '^  mps:$' "MPS is one as well"
 unlike "$(printf '%s' "$values" | jq -r .devicePlugin.config.data.any)" 'renameByDefault|failRequests' "without what only time-slicing knows"
 addon gpu-operator nvidia nvidia S_sharing=mps S_mig=h100 S_mig_h100=all-1g.10gb >/dev/null
-like "$(addon_records)" 'cause.*MPS and MIG do not go together' "MPS with MIG is refused"
+like "$(addon_records)" 'cause.*MPS and MIG cannot be combined' "MPS with MIG is refused"
 
 chart nvidia nvidia_chart nvidia-gpu-operator S_mig='h100 a100' S_mig_h100=small S_mig_a100=all-disabled S_mig_profiles=small "S_mig_profiles_small=1g.10gb=5 2g.20gb=1"
 is "$(printf '%s' "$values" | jq -r '.migManager.config.data["config.yaml"]')" \
@@ -97,9 +97,9 @@ unlike "$(cat "$TMP/m.yaml")" '^  (repo|version):' "and from no repository"
 is "$(sed -n 's/^kind: //p' "$TMP/m.yaml" | tr '\n' ' ')" "HelmChart HelmChartConfig " "values of one's own are a HelmChartConfig, which the controller puts over ours"
 ok "both fit" "$MANIFEST" "$KINDS" "$TMP/m.yaml"
 addon gpu-operator charts charts S_values=nonsense S_values_nonsense='a: b' >/dev/null
-like "$(addon_records)" "cause.*'nonsense', which is no chart of this stack" "values of a chart that is not there are refused"
+like "$(addon_records)" "cause.*'nonsense', which is not a chart of this stack" "values of a chart that is not there are refused"
 addon gpu-operator charts charts S_values=nfd S_values_nfd='worker master' >/dev/null
-like "$(addon_records)" "cause.*'values.nfd' is no YAML text" "values that are a map and no text are refused"
+like "$(addon_records)" "cause.*'values.nfd' is not YAML text" "values that are a map and no text are refused"
 addon gpu-operator charts charts S_charts=/x >/dev/null
 like "$(addon_records)" "differs.*'gpu-operator-v26.3.3' is not in '/var/lib/rancher/k3s/server/static/charts'" "plan: an archive that is not on the server"
 

@@ -39,7 +39,7 @@ k3s_step $A apply files NP_UPLOAD=/run/bad
 like "$(said cause)" "another checksum" "files: a binary that was changed is refused"
 ok "files: and nothing of it is left" in_node $A '! ls /usr/local/bin/k3s* 2>/dev/null; test ! -e /usr/local/bin/k3s && test ! -e /usr/local/bin/k3s.nanopod'
 k3s_step $A apply files S_version_k3s=v1.33.0+k3s1
-like "$(said cause)" "is wanted" "files: another version than the cluster file's"
+like "$(said cause)" "that file is k3s" "files: another version than the cluster file's"
 in_node $A 'rm /run/bad/SHA256SUMS'
 k3s_step $A apply files NP_UPLOAD=/run/bad
 like "$(said cause)" "no SHA256SUMS" "files: a bundle without checksums"
@@ -106,7 +106,7 @@ if [ -z "$TEST_K3S" ]; then
 	k3s_step $A check gate S_version_k3s=v1.36.0+k3s1
 	like "$(said cause)" "one minor version at a time" "upgrade: no version is left out"
 	k3s_step $A check gate S_version_k3s=v1.33.9+k3s1
-	like "$(said cause)" "does not go back" "upgrade: never back"
+	like "$(said cause)" "cannot downgrade" "upgrade: never back"
 	K3S_VERSION=v1.35.0+k3s1
 	k3s_bring "$K3S_BUNDLE" $CLUSTER_NODES
 	k3s_table "$A" "$B $C"

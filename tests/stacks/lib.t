@@ -119,7 +119,7 @@ end 0" "$shell: records, encoded"
 	ok "$shell: (and left its folder in memory)" test -n "$(ls -d "$TMP"/run/nanopod.* 2>/dev/null)"
 	is "$(cat "$TMP/state/steps/demo.one")" "begun train" "$shell: it was begun"
 	try 'want() { echo new | np_file "$R/etc/old.conf" 0644 "$ME"; np_has_changed && np_say "restart owed"; }' check
-	like "$out" '^differs finish what was begun' "$shell: check says so"
+	like "$out" '^differs finish an interrupted step' "$shell: check says so"
 	like "$out" '^say restart owed' "$shell: and a restart is owed though the file is right"
 	try 'undo() { np_kept "$R/etc/old.conf" "it is dear"; }' undo
 	like "$out" "^left $TMP/root/etc/old.conf: it is dear" "$shell: what undo keeps is said"

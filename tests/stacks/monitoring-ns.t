@@ -20,7 +20,7 @@ ns_apply monitoring 'exporter collectors' -- train-1 train-2
 ns_apply monitoring 'alertmanager server' S_webhook=http://127.0.0.1:1/x S_interval=2s -- train-1
 ns_step verify monitoring server train-1 S_interval=2s
 ok "verify: Prometheus reaches all that it watches" ns_ended
-like "$said" '^NP.ok.Prometheus reaches all that it watches' "and says so"
+like "$said" '^NP.ok.Prometheus reaches all its targets' "and says so"
 up() { in_node train-1 "promtool query instant http://${ns_address[1]}:9090 'sum by (job) (up)'" | sort; }
 is "$(up | sed 's/ @.*//')" '{job="alertmanager"} => 1
 {job="node"} => 2

@@ -139,7 +139,7 @@ blames() { # WHAT-UNMUNGE-SAYS PATTERN
 blames 'STATUS:           Invalid credential (15)' "munge key of this node is not the controller's"
 blames 'STATUS:           Rewound credential (16)' 'clock of this node is minutes behind'
 blames 'STATUS:           Expired credential (15)' 'clock of this node is minutes ahead'
-blames 'unmunge: Error: Failed to access "/run/munge": No such file' 'munge does not read'
+blames 'unmunge: Error: Failed to access "/run/munge": No such file' 'munge cannot read'
 
 # ---- The real one reads them -----------------------------------------------------------------------------------------
 if ! command -v slurmctld >/dev/null; then

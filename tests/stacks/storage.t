@@ -33,9 +33,9 @@ $(sed -n '/^disks_fit()/,/^}/p' "$SRC/stacks/storage/disks.inc" | sed '/\[ -b "\
 disks_fit $1" S_kind=rook-ceph "S_wipe=${2-}" >/dev/null
 }
 not_ok "a name that may be another disk after a boot is refused" disk /dev/sdb
-like "$(addon_records)" "cause.*'/dev/sdb' is no name that stays" "and why"
+like "$(addon_records)" "cause.*'/dev/sdb' is not a stable name" "and why"
 not_ok "a disk with something on it is refused" disk $D1
-like "$(addon_records)" "cause.*'$D1' has something on it .ext4.: it is not touched unless you name it" "and why"
+like "$(addon_records)" "cause.*'$D1' is not empty .ext4., and nanopod wipes it only if you name it" "and why"
 like "$(addon_records)" "hint.*--set storage.wipe=$D1" "and what to type"
 ok "unless it is named" disk $D1 "$D2 $D1"
 not_ok "a name that is only like it is not enough" disk $D1 "${D1}1"
@@ -67,9 +67,9 @@ is "$(addon storage rook rook_cluster "$devices" S_devices_n1=$D1 S_s3=no S_file
 addon storage rook rook_operator >"$TMP/m.yaml"
 ok "the operator's chart fits" "$MANIFEST" "$KINDS" "$TMP/m.yaml"
 addon storage rook rook "$devices" S_devices_n1=$D1 >/dev/null
-like "$(addon_records)" 'cause.*3 copies need as many nodes with disks, and there are 1' "more copies than nodes are refused"
+like "$(addon_records)" 'cause.*3 copies need as many nodes with disks, but there are 1' "more copies than nodes are refused"
 addon storage rook rook >/dev/null
-like "$(addon_records)" 'cause.*no disk is named for Ceph' "no disk is an error, never all disks"
+like "$(addon_records)" 'cause.*Ceph needs at least one disk' "no disk is an error, never all disks"
 addon_table "n1 10.0.0.1 storage.nodes"
 addon storage rook rook >/dev/null
 like "$(addon_records)" 'cause.*Rook needs K3s' "without K3s it is refused"
@@ -79,9 +79,9 @@ addon_table "n1 10.0.0.1 storage.server,storage.nodes" "n2 fd00::2 storage.nodes
 is "$(addon storage minio minio_volumes "S_devices=n1 n2" "S_devices_n1=$D1 $D2" "S_devices_n2=$D1")" \
 	"http://10.0.0.1:9000/srv/minio1/data http://10.0.0.1:9000/srv/minio2/data http://[fd00::2]:9000/srv/minio1/data " "every disk is named, host names need not count up"
 addon storage minio minio >/dev/null
-like "$(addon_records)" "cause.*MinIO's binary is not given: its community edition has none any more" "the user brings the binary"
+like "$(addon_records)" "cause.*MinIO's binary is missing: its community edition has none any more" "the user brings the binary"
 addon storage minio minio S_minio=/x "S_devices=n1" "S_devices_n1=$D1" >/dev/null
-like "$(addon_records)" 'cause.*needs at least 4 disks, and 1 are named' "too few disks are said before anything is done"
+like "$(addon_records)" 'cause.*needs at least 4 disks, but you named 1' "too few disks are said before anything is done"
 addon storage minio-key check >/dev/null
 like "$(addon_records)" "differs.make MinIO's credentials" "its credentials are made on the node"
 is "$(addon storage minio-key minio_pair | grep -cE '^nanopod[0-9a-f]{8} [0-9a-f]{48}$')" 1 "random ones"
