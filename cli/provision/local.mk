@@ -1,5 +1,5 @@
-# cli/provision: stacks on nodes. model/ is what is wanted and what is found, rollout/ what is done about it, report/
-# what is told, shown and kept of it.
+# cli/provision: stacks on nodes. model/ reads stacks and cluster files, rollout/ carries them out on nodes, report/ shows
+# and saves what happens.
 libcli_la_SOURCES += \
 	cli/provision/kubemerge.c \
 	cli/provision/kubemerge.h \

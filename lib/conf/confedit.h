@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes lines of a settings file's text and leaves all else, comments too, as it was: one value, one outermost key. */
+/*
+ * Changes the lines of one value or of one outermost key in a settings file's text, and keeps all else, comments too.
+ */
 #ifndef CONF_CONFEDIT_H
 #define CONF_CONFEDIT_H
 

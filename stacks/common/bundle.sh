@@ -31,7 +31,7 @@ while [ $# -gt 0 ]; do
 		case $1 in
 		-d) target=$(absolute "$2") ;;
 		--from)
-			[ -d "$2" ] || die "'$2' is no folder"
+			[ -d "$2" ] || die "'$2' is not a folder"
 			froms="$froms$(absolute "$2")$NL" ;;
 		--set)
 			case $2 in *?.?*=*) sets="$sets$2$NL" ;; *) wrong "'$2' is not STACK.KEY=VALUE" ;; esac ;;
@@ -51,7 +51,7 @@ done
 target=${target%/}
 new=$target.new
 
-# ---- What the stacks say -----------------------------------------------------------------------------------------
+# ---- What the stacks need ----------------------------------------------------------------------------------------
 
 # yaml_list FILE KEY: the words of a list at the top of a file, "[a, b]" or a "- a" a line.
 yaml_list() {
@@ -72,8 +72,8 @@ yaml_list() {
 stacks=''
 take_stack() {
 	case " $stacks " in *" $1 "*) return ;; esac
-	case $1 in '' | *[!a-z0-9-]*) die "'$1' is no name of a stack" ;; esac
-	[ -f "$folder/$1/stack.yaml" ] || die "there is no stack '$1' in '$folder'"
+	case $1 in '' | *[!a-z0-9-]*) die "'$1' is not the name of a stack" ;; esac
+	[ -f "$folder/$1/stack.yaml" ] || die "no stack '$1' in '$folder'"
 	stacks="$stacks${stacks:+ }$1"
 	for need in $(yaml_list "$folder/$1/stack.yaml" needs); do take_stack "$need"; done
 }
@@ -84,14 +84,14 @@ fi
 for stack in $stacks; do packages="$packages $(yaml_list "$folder/$stack/stack.yaml" packages | tr '\n' ' ')"; done
 # shellcheck disable=SC2086
 packages=$(printf '%s\n' $packages | sort -u | xargs)
-case $packages in *[!a-z0-9.+\ -]*) die "a stack names a package that is no name: $packages" ;; esac
+case $packages in *[!a-z0-9.+\ -]*) die "a stack lists an invalid package name: $packages" ;; esac
 
 # ---- Can it be done here? ------------------------------------------------------------------------------------------
 
 [ -r /etc/os-release ] && command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null ||
-	die "this system has no apt: a bundle is made on a Debian or Ubuntu machine that is connected"
+	die "this system has no apt; bundles are made on a Debian or Ubuntu machine with internet"
 codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME-}")
-[ -n "$codename" ] || die "'/etc/os-release' does not say which release this machine is"
+[ -n "$codename" ] || die "'/etc/os-release' does not name this machine's release"
 release=${release:-$codename}
 BUNDLE_ARCH=$(dpkg --print-architecture) BUNDLE_RELEASE=$release BUNDLE_ROOT=$new
 export BUNDLE_ARCH BUNDLE_RELEASE BUNDLE_ROOT
@@ -105,12 +105,12 @@ clean_up() {
 	[ -z "$locked" ] || rm -f "$target.lock"
 }
 trap clean_up EXIT
-trap 'say "stopped; what was fetched is kept in '\''$new'\'', and the next time goes on from there"; exit 130' INT
+trap 'say "stopped; fetched files stay in '\''$new'\'', and the same command continues there"; exit 130' INT
 trap 'exit 143' TERM HUP
 mkdir -p "$(dirname "$target")" "$new" || die "cannot write in '$(dirname "$target")'"
 if command -v flock >/dev/null; then
 	exec 9>"$target.lock"
-	flock -n 9 || die "somebody else makes '$target' just now"
+	flock -n 9 || die "somebody else is making '$target'"
 	locked=yes
 fi
 
@@ -148,7 +148,7 @@ fetch_lists() {
 	cp /var/lib/apt/lists/*_InRelease /var/lib/apt/lists/*_Packages* "$work/state/lists/" 2>/dev/null
 	apt apt-get update >"$work/update.log" 2>&1 && ! grep -q '^[WE]: .*Failed to fetch' "$work/update.log" || {
 		sed 's/^/    /' "$work/update.log" | tail -n 12 >&2
-		die "the mirrors of this machine's apt cannot be reached$([ "$release" = "$codename" ] || printf '%s' ", or have no '$release'"): a bundle is made where there is internet"
+		die "cannot reach the mirrors of this machine's apt$([ "$release" = "$codename" ] || printf '%s' ", or they lack '$release'"); bundles are made on a machine with internet"
 	}
 	# Nodes report a code name, never "stable".
 	named=$(cat "$work"/state/lists/*_dists_"$release"_InRelease 2>/dev/null | sed -n 's/^Codename: \([a-z0-9-]*\)$/\1/p' | head -n 1)
@@ -169,9 +169,9 @@ choose() {
 # Leaves out what every Debian has, except what a package here needs in exactly one version.
 choose_packages() {
 	say "choosing packages of '$release' ($BUNDLE_ARCH)"
-	choose bare '?essential' '?priority(required)' apt || die "the packages of a bare '$release' cannot be told"
+	choose bare '?essential' '?priority(required)' apt || die "cannot find the packages of a bare '$release'"
 	# shellcheck disable=SC2086
-	choose all $packages || die "a package that the stacks want is not in '$release'"
+	choose all $packages || die "'$release' lacks a package that the stacks need"
 	awk '{ sub(/_.*/, "", $1); print $1 }' "$work/bare" | sort -u >"$work/bare.names"
 	awk '{ sub(/_.*/, "", $1); print $1 }' "$work/all" | sort -u >"$work/all.names"
 	# shellcheck disable=SC2046
@@ -231,10 +231,10 @@ fetch_packages() {
 		# shellcheck disable=SC2046
 		(cd "$new/.debs" && apt apt-get download $(cat "$work/missing")) >"$work/download.log" 2>&1 || {
 			grep '^E:' "$work/download.log" | head -n 8 | sed 's/^/    /' >&2
-			die "not all packages could be fetched; what was is kept in '$new', and the next time goes on from there"
+			die "cannot fetch all packages; fetched ones stay in '$new', and the same command continues there"
 		}
 		missing >"$work/missing"
-		[ ! -s "$work/missing" ] || die "these packages came with other contents than the lists say: $(tr '\n' ' ' <"$work/missing")"
+		[ ! -s "$work/missing" ] || die "these packages do not match the package lists: $(tr '\n' ' ' <"$work/missing")"
 	fi
 	rm -rf "$new/debs"
 	mkdir "$new/debs" || die "cannot write in '$new'"
@@ -320,7 +320,7 @@ run_stacks() {
 		[ -f "$folder/$stack/bundle.sh" ] || continue
 		mkdir -p "$new/$stack" || die "cannot write in '$new'"
 		# shellcheck disable=SC1090
-		(cd "$new/$stack" && . "$folder/$stack/bundle.sh") || die "the stack '$stack' could not be bundled; what was fetched is kept in '$new'"
+		(cd "$new/$stack" && . "$folder/$stack/bundle.sh") || die "cannot bundle the stack '$stack'; fetched files stay in '$new'"
 		rmdir "$new/$stack" 2>/dev/null
 	done
 }
@@ -348,16 +348,16 @@ if [ -n "$packages" ]; then
 	fetch_lists
 	choose_packages
 	fetch_packages
-	index_packages || die "the packages could not be indexed in '$new/debs'"
+	index_packages || die "cannot index the packages in '$new/debs'"
 fi
 [ -n "$only" ] || run_stacks
 take_files
 printf 'stacks: %s\nrelease: %s\narch: %s\nmade: %s\n' "$stacks" "$release" "$BUNDLE_ARCH" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$new/bundle"
 (cd "$new" && find . -name .debs -prune -o -type f ! -name SHA256SUMS ! -name '*.part' -print | sed 's,^\./,,' | sort | tr '\n' '\0' |
 	xargs -0 -r sha256sum) >"$work/SHA256SUMS" && [ -s "$work/SHA256SUMS" ] && cp "$work/SHA256SUMS" "$new/SHA256SUMS" && sync -f "$new" ||
-	die "the checksums could not be written in '$new'"
+	die "cannot write the checksums in '$new'"
 rm -rf "$new/.debs" "$target.old"
-[ ! -e "$target" ] || mv "$target" "$target.old" || die "'$target' cannot be replaced"
-mv "$new" "$target" || die "'$target' cannot be written"
+[ ! -e "$target" ] || mv "$target" "$target.old" || die "cannot replace '$target'"
+mv "$new" "$target" || die "cannot write '$target'"
 rm -rf "$target.old"
-say "'$target' is whole: $(wc -l <"$target/SHA256SUMS") files, $(du -sm "$target" | cut -f1) MiB; 'nanopod provision … --airgap $target' uses it"
+say "'$target' is complete: $(wc -l <"$target/SHA256SUMS") files, $(du -sm "$target" | cut -f1) MiB; 'nanopod provision … --airgap $target' uses it"

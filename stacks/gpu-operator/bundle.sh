@@ -6,4 +6,4 @@ bundle_chart gpu-operator "$(bundle_version nvidia)" "$(bundle_repo repo-nvidia)
 bundle_chart gpu-operator-charts "$(bundle_version amd)" "$(bundle_repo repo-amd)"
 bundle_chart intel-device-plugins-operator "$(bundle_version intel)" "$(bundle_repo repo-intel)"
 bundle_chart intel-device-plugins-gpu "$(bundle_version intel)" "$(bundle_repo repo-intel)"
-bundle_say "images of these charts are not fetched: '--from FOLDER' takes archives of them (.tar, .tar.gz, .tar.zst), or k3s.registries names a mirror"
+bundle_say "this bundle lacks the images of these charts: add archives of them (.tar, .tar.gz, .tar.zst) with '--from FOLDER', or name a mirror in k3s.registries"

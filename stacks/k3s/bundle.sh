@@ -42,7 +42,7 @@ while IFS= read -r path; do
 	esac
 	# Nodes ignore images of another architecture.
 	case $file in *-amd64.tar* | *-arm64.tar* | *-arm.tar*) case $file in *-"$BUNDLE_ARCH".tar*) ;; *) continue ;; esac ;; esac
-	k3s_has_images "$path" || { bundle_say "'$path' has no images in it"; continue; }
+	k3s_has_images "$path" || { bundle_say "'$path' has no images"; continue; }
 	# A list of checksums cannot have names with spaces.
 	file=$(printf '%s' "$file" | tr -c 'A-Za-z0-9@:=+._-' _)
 	if grep -qxF -e "$file" "$work/k3s.images"; then

@@ -7,5 +7,5 @@ case " $stacks " in
 esac
 # The user provides wheels, because pip here would choose those for this machine's Python.
 case "$(printf '%s' "$froms" | while IFS= read -r ray_from; do find "$ray_from" -name 'ray-*.whl' 2>/dev/null; done | head -n 1)" in
-'') bundle_say "no wheels of Ray were brought: '--from FOLDER' takes them, plain nodes need them" ;;
+'') bundle_say "no wheels of Ray: plain nodes need them; add them with '--from FOLDER'" ;;
 esac

@@ -17,7 +17,7 @@ run_is 1 "a stack that there is not" bundle -d "$D" slrum
 like "$err" "no stack 'slrum'" "is named"
 run_is 1 "a name that is none" bundle -d "$D" '../x'
 run_is 1 "a folder that is not there" bundle -d "$D" --from "$TMP/nowhere" slurm
-like "$err" "'$TMP/nowhere' is no folder" "is named"
+like "$err" "'$TMP/nowhere' is not a folder" "is named"
 run_is 2 "a setting without its stack" bundle -d "$D" --set version=1 slurm
 mkdir "$TMP/empty"
 PATH_WAS=$PATH
@@ -28,7 +28,7 @@ like "$err" "made on a Debian or Ubuntu machine" "says where it can be made"
 not_ok "nothing was made" test -e "$D"
 if [ "$(id -u)" -eq 0 ] && unshare -n true 2>/dev/null; then
 	run_is 1 "without internet" unshare -n sh "$BUNDLE" -d "$D" -p htop
-	like "$err" "made where there is internet" "says so"
+	like "$err" "made on a machine with internet" "says so"
 	not_ok "and nothing was made" test -e "$D"
 	not_ok "nor left" test -e "$D.new"
 fi
@@ -210,7 +210,7 @@ done
 run bundle -d "$D" -p htop
 case $status:$err in
 0:*) ;;
-*"made where there is internet"*) skip "no mirror of Debian answers: no bundle of packages can be made"; done_testing ;;
+*"made on a machine with internet"*) skip "no mirror of Debian answers: no bundle of packages can be made"; done_testing ;;
 esac
 is "$status" 0 "a bundle of a package" || diag "$err"
 ok "its checksums fit" sums

@@ -314,12 +314,12 @@ static int read_step(struct stack_reading *r, const struct conf *at)
 static int check_step(struct stack_reading *r, const struct conf *at, size_t which)
 {
 	struct stack_step *step = &r->s->steps[which];
-	const struct stack_setting *brought = step->upload ? stack_setting(r->s, step->upload) : NULL;
+	const struct stack_setting *uploaded = step->upload ? stack_setting(r->s, step->upload) : NULL;
 	int rc = 0;
 
-	if (step->upload && !brought)
+	if (step->upload && !uploaded)
 		return unknown_setting(r, conf_get(at, "upload"), step->upload);
-	if (brought && brought->type != STACK_FILE)
+	if (uploaded && uploaded->type != STACK_FILE)
 		return conf_fail(r->file, conf_get(at, "upload"), r->f, "the setting '%s' must have the type file",
 			step->upload);
 	for (size_t i = 0; step->gives && i < which; i++)
