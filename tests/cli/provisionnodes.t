@@ -236,7 +236,7 @@ run_is 0 "(the two are what is left of it)" np "${TWO[@]}" toy --name train -y
 MANY=(-r train toy --name many --set toy.text=many --set 'toy.early=train-2 train-3' -y)
 run_is 0 "(the two are free again)" npc remove train -y
 run_is 10 "--max-fail" npc "${MANY[@]}" --max-fail 1
-like "$err" "--max-fail.*nothing more is begun" "says that it stops" || diag "$err"
+like "$err" "--max-fail.*nothing more starts" "says that it stops" || diag "$err"
 ok "the node that is well is not gone on with" in_node train-1 '[ ! -e /etc/toy.fragile ]'
 run_is 10 "without it" npc "${MANY[@]}"
 ok "it is" in_node train-1 '[ -e /etc/toy.fragile ]'
