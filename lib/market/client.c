@@ -27,8 +27,8 @@ int client_new(const struct client_setup *setup, struct client **out, struct fai
 		rc = client_check_pin(c, setup->pin, f);
 	if (!rc && setup->token && !c->secure && !c->loopback && !setup->plain)
 		rc = fail_set(f, CLIENT_BAD_SETUP,
-			"the token is not sent to '%.100s', where everybody on the way could read it: use "
-			"https://, an ssh tunnel, or say 'market-plain: yes' in your settings",
+			"not sending the token to '%.100s', as others on the way could read it; use "
+			"https://, an ssh tunnel, or set 'market-plain: yes' in your settings",
 			setup->url);
 	c->url = strdup(setup->url);
 	c->token = setup->token ? strdup(setup->token) : NULL;
@@ -93,7 +93,7 @@ static int send_once(struct client *c, const struct client_call *q, struct clien
 	return rc;
 }
 
-/* How long to wait before the next try; -1: there is none. */
+/* How long to wait before the next try; -1: no more tries. */
 static int64_t pause_before_next(const struct client_call *q, const struct client_answer *a, int rc, int tries)
 {
 	int64_t ms = (int64_t)FIRST_PAUSE_MS << (tries - 1);
@@ -115,7 +115,7 @@ static int client_rest(const struct client *c, int64_t ms, struct fail *f)
 
 	while ((left = until - clock_ms()) > 0)
 		if (poll(&stop, c->stop_fd > 0, (int)left) > 0)
-			return fail_set(f, CLIENT_STOPPED, "it was interrupted");
+			return fail_set(f, CLIENT_STOPPED, "interrupted");
 	return 0;
 }
 
@@ -133,7 +133,7 @@ int client_send(struct client *c, const struct client_call *q, struct client_ans
 	while (!rc && ms >= 0) {
 		rc = send_once(c, q, a, f);
 		a->tries++;
-		/* An earlier try may have got through, whatever this one says of itself. */
+		/* An earlier try may have got through, whatever happened to this one. */
 		if (a->sent == CLIENT_MAYBE)
 			sent = CLIENT_MAYBE;
 		ms = rc && a->tries < c->tries ? pause_before_next(q, a, rc, a->tries) : -1;

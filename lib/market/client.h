@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP to a market: one connection that is kept, one request at a time, and for every failure an
- * answer to the question that matters with money: may it have reached the market? The only one
- * that knows libcurl.
+ * HTTP to a market: keeps one connection, sends one request at a time, and says for every failure what
+ * matters with money: may the request have reached the market? Only these files know libcurl.
  */
 #ifndef MARKET_CLIENT_H
 #define MARKET_CLIENT_H
@@ -16,15 +15,15 @@
 #include "market/reason.h"
 
 /*
- * Failures that no market told: a code beside enum reason's.
+ * Failures that come from no market: codes besides those of enum reason.
  * X(name, code in JSON errors, exit status of nanopod, retryable)
  */
 #define CLIENT_FAILURES(X) \
-	X(UNREACHABLE, "unreachable", 8, 1)     /* not sent: no connection, or it took too long to be made */ \
-	X(LOST, "lost", 8, 1)                   /* sent, and no whole answer came back */ \
-	X(UNTRUSTED, "untrusted", 4, 0)         /* the certificate is not to be believed */ \
+	X(UNREACHABLE, "unreachable", 8, 1)     /* not sent: no connection, or not in time */ \
+	X(LOST, "lost", 8, 1)                   /* sent, but no whole answer came back */ \
+	X(UNTRUSTED, "untrusted", 4, 0)         /* the certificate or key does not prove who the market is */ \
 	X(BAD_ANSWER, "bad_answer", 1, 0)       /* an answer that makes no sense */ \
-	X(BAD_SETUP, "bad_setup", 2, 0)         /* URL, token or file of certificates cannot be used */ \
+	X(BAD_SETUP, "bad_setup", 2, 0)         /* URL, token or file of certificates is unusable */ \
 	X(STOPPED, "interrupted", 130, 1)       /* stop_fd became readable */ \
 	X(NO_HTTP, "no_http", 1, 0)             /* libcurl is not installed, or too old */
 
@@ -36,7 +35,7 @@ enum client_failure {
 	CLIENT_END
 };
 
-/* Of an enum reason or client_failure. */
+/* The code of an enum reason or client_failure. */
 const char *client_code(int code);
 int client_status(int code);       /* an exit status of nanopod */
 bool client_retryable(int code);
@@ -45,15 +44,15 @@ struct client;
 
 #define CLIENT_PIN 1       /* client_setup has `pin` */
 
-/* Copied. NULL and 0 where nothing is said. */
+/* client_new() copies it. NULL and 0: the default. */
 struct client_setup {
 	const char *url;           /* https://host[:port][/prefix], http://…, unix:/path */
 	const char *token;         /* NULL: none (unix socket, open paths) */
-	const char *ca;            /* file of certificates to believe instead of the system's */
+	const char *ca;            /* file of certificates to trust instead of the system's */
 	const char *pin; /* "sha256//BASE64": https only with this public key, whoever signed its certificate; NULL */
-	bool plain;                /* the token may go over http:// to other machines too */
+	bool plain;                /* the token may also go over http:// to other machines */
 	int64_t connect_ms, whole_ms; /* 10 s and 60 s */
-	int tries;                 /* at most, where repeating is safe; 4 */
+	int tries;                 /* up to, if repeating is safe; 4 */
 	int stop_fd;               /* readable: give up; below 1: none */
 };
 
@@ -61,13 +60,13 @@ struct client_setup {
 int client_new(const struct client_setup *setup, struct client **out, struct fail *f);
 void client_free(struct client *c);
 
-/* Would this URL, this token do? 0 or CLIENT_BAD_SETUP. */
+/* Is this token, this URL valid? 0 or CLIENT_BAD_SETUP. */
 int client_check_token_text(const char *token, struct fail *f);
 int client_check_url(const char *url, struct fail *f);
 
 struct client_call {
 	const char *method;        /* "GET" */
-	const char *path;          /* "/v2/orders?limit=50", from the URL's end on; it is checked */
+	const char *path;          /* "/v2/orders?limit=50", appended to the URL; it is checked */
 	const char *body;          /* JSON; NULL: none */
 	size_t body_len;           /* 0: strlen(body) */
 	const char *key;           /* Idempotency-Key: makes a POST repeatable; NULL: none */
@@ -77,18 +76,18 @@ struct client_call {
 
 enum client_sent {
 	CLIENT_NOT_SENT,           /* it cannot have reached the market */
-	CLIENT_MAYBE,              /* it may have reached the market: what it asked for may be done */
+	CLIENT_MAYBE,              /* it may have reached the market and may have been done */
 	CLIENT_ANSWERED,
 };
 
 struct client_answer {
-	int status;                /* HTTP's; 0: none came */
+	int status;                /* HTTP's; 0: no answer */
 	enum client_sent sent;
 	int tries;                 /* how many it took */
-	int64_t retry_after;       /* seconds; -1: not said */
-	bool ours;                 /* it came from a market of ours (Nanopod-Market) */
-	bool replayed;             /* the market gave again what it gave before for this key */
-	char request_id[128];      /* "" where none was told */
+	int64_t retry_after;       /* seconds; -1: no header */
+	bool ours;                 /* it came from a nanopod market (Nanopod-Market) */
+	bool replayed;             /* the market repeated its earlier answer for this key */
+	char request_id[128];      /* "" if none */
 	char type[64];             /* Content-Type without its parameters */
 	struct buf headers;        /* as they came */
 	struct buf body;
@@ -98,8 +97,8 @@ void client_answer_init(struct client_answer *a);
 void client_answer_release(struct client_answer *a);
 
 /*
- * 0 where the status is 2xx; a negative enum reason where the market refused; a client_failure
- * else. The sentence says what, why and what to do. *a is cleared first and is worth reading in any case.
+ * 0: the status is 2xx; a negative enum reason: the market refused; else a client_failure. The sentence
+ * says what, why and what to do. *a is cleared first and filled in every case.
  */
 int client_send(struct client *c, const struct client_call *q, struct client_answer *a, struct fail *f);
 
@@ -111,11 +110,11 @@ int client_quote(struct buf *out, const char *text);
 
 /* ---- Streams of lines: one at a time, on a connection of their own ----------------------- */
 
-/* 0 where the market began to answer with 2xx, else as client_send; a: status and headers (body of a refusal). */
+/* 0: the market began to answer with 2xx; else as client_send. a: status and headers (with the body of a refusal). */
 int client_stream_open(struct client *c, const struct client_call *q, struct client_answer *a, struct fail *f);
 
 /*
- * 1: *line (without the newline, ends with NUL, valid until the next call); 0: it ended as it should;
+ * 1: *line (without the newline, ends with NUL, valid until the next call); 0: it ended properly;
  * -EAGAIN: nothing came for timeout_ms (-1: for ever); CLIENT_LOST: open it again from where you are.
  */
 int client_stream_line(struct client *c, const char **line, size_t *len, int64_t timeout_ms, struct fail *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What client*.c share: libcurl's functions as they were found, and one transfer's state. */
+/* What client*.c share: libcurl's functions, and the state of one transfer. */
 #ifndef MARKET_CLIENT_PART_H
 #define MARKET_CLIENT_PART_H
 
@@ -11,7 +11,7 @@ enum {
 	HEADERS_MAX = 64 * 1024,
 	BODY_MAX = 32 << 20,
 	LINE_MAX_BYTES = 4 << 20,   /* of a stream */
-	STREAM_FULL = 1 << 20,      /* above it the market has to wait for the reader */
+	STREAM_FULL = 1 << 20,      /* above this the market waits for the reader */
 };
 
 struct curl_calls {
@@ -41,7 +41,7 @@ struct transfer {
 	struct client_answer *answer;
 	const struct curl_calls *curl;
 	struct buf lines;           /* of a stream, not handed out yet */
-	size_t taken;               /* bytes of it that were */
+	size_t taken;               /* bytes of it that were handed out */
 	bool stream, begun;         /* a stream's answer is 2xx: its body is lines */
 	bool added, done, paused, too_large;
 	bool cut;                   /* what follows is not the last header block's body */
@@ -50,7 +50,7 @@ struct transfer {
 };
 
 struct client {
-	char *url, *base;           /* as it was given; what paths are added to */
+	char *url, *base;           /* as given; the part before the path */
 	char *socket;               /* unix:/path; NULL */
 	char *token, *ca, *pin;
 	bool secure, loopback;      /* https; this machine */
@@ -58,7 +58,7 @@ struct client {
 	int tries, stop_fd;
 	struct curl_calls curl;     /* all NULL until the first request */
 	CURLM *multi;
-	CURL *easy;                 /* kept, and its connection with it */
+	CURL *easy;                 /* kept, with its connection */
 	struct transfer stream;
 };
 
@@ -67,14 +67,14 @@ int client_load(struct curl_calls *out, struct fail *f);
 
 /* client_transfer.c: one request, for client.c and for streams. */
 void client_clear(struct client_answer *a);
-bool client_repeatable(const struct client_call *q); /* doing it twice does no more than doing it once */
+bool client_repeatable(const struct client_call *q); /* may it be sent twice without doing more? */
 bool client_was_sent(const struct client *c, const struct transfer *t); /* did a byte of the request leave? */
 int client_ready(struct client *c, struct fail *f);
 int client_begin(struct client *c, struct transfer *t, const struct client_call *q, struct fail *f);
 void client_end(struct client *c, struct transfer *t);
-/* Goes on until something was done, at most so many ms (-1: for ever). 0 or CLIENT_STOPPED. */
+/* Runs until something happened, up to so many ms (-1: no limit). 0 or CLIENT_STOPPED. */
 int client_turn(struct client *c, struct transfer *t, int64_t ms, struct fail *f);
-/* After the end: 0, a reason or a client_failure. */
+/* The result after the end: 0, a reason or a client_failure. */
 int client_verdict(const struct client *c, struct transfer *t, const struct client_call *q, struct fail *f);
 
 /* client_text.c: URLs, tokens and paths. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines as they come. The reader sets the pace: what it does not take makes the market wait. */
+/* Lines as they come. The reader sets the pace: the market waits while lines are not taken. */
 #include <errno.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ void client_stream_close(struct client *c)
 	*t = (struct transfer){ 0 };
 }
 
-/* The status is known with the first byte, or at the end of an answer without one. */
+/* The status is known from the first byte, or at the end of an empty answer. */
 static int wait_for_begin(struct client *c, struct fail *f)
 {
 	struct transfer *t = &c->stream;
@@ -33,7 +33,7 @@ static int wait_for_begin(struct client *c, struct fail *f)
 		    memcmp(t->answer->headers.data + t->answer->headers.len - 4, "\r\n\r\n", 4) == 0)
 			break;
 		if (!rc && clock_ms() > until)
-			rc = fail_set(f, CLIENT_LOST, "'%.200s' does not begin to answer", c->url);
+			rc = fail_set(f, CLIENT_LOST, "'%.200s' does not answer", c->url);
 	}
 	return rc;
 }
@@ -64,7 +64,7 @@ int client_stream_open(struct client *c, const struct client_call *q, struct cli
 	return rc;
 }
 
-/* What was handed out last is forgotten only now. */
+/* Only now drops the line handed out last. */
 static bool client_stream_take_line(struct transfer *t, const char **line, size_t *len)
 {
 	char *start, *end;
@@ -75,7 +75,7 @@ static bool client_stream_take_line(struct transfer *t, const char **line, size_
 		return false;
 	start = t->lines.data;
 	end = memchr(start, '\n', t->lines.len);
-	if (!end && t->done && t->result == CURLE_OK) /* a last line without an end */
+	if (!end && t->done && t->result == CURLE_OK) /* a last line without a newline */
 		end = start + t->lines.len;
 	if (!end)
 		return false;

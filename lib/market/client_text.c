@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes into a request is looked at before anything else is done with it: a token that goes to
- * the wrong place is as good as given away, and a line break in a header is another request.
+ * Checks what goes into a request before anything uses it: a token sent to the wrong place is lost, and a
+ * line break in a header makes another request.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -63,7 +63,7 @@ static bool client_text_is_loopback(const char *host, size_t len)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strlen(names[i]) == len && strncasecmp(host, names[i], len) == 0)
 			return true;
-	/* By number only: 127.example.org is somebody else. */
+	/* Only as a number: 127.example.org is another machine. */
 	return len > 4 && strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") >= len;
 }
 
@@ -87,7 +87,7 @@ static int client_text_check_host(const char *url, const char *host, size_t len,
 		if (str_to_long(text, 1, 65535, &n) == 0)
 			return 0;
 	}
-	return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' has no port that could be: %s", url, forms);
+	return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' has an invalid port: %s", url, forms);
 }
 
 static int check_characters(const char *url, struct fail *f)
@@ -110,7 +110,7 @@ int client_take_url(struct client *c, const char *url, struct fail *f)
 		return rc;
 	if (str_starts(url, "unix:")) {
 		if (url[5] != '/')
-			return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' names no socket by its full path: %s", url,
+			return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' must give the socket's full path: %s", url,
 				forms);
 		c->loopback = c->secure = true;
 		c->socket = strdup(url + 5);
@@ -151,11 +151,11 @@ int client_check_token_text(const char *token, struct fail *f)
 	for (const char *p = token; *p; p++)
 		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f)
 			return fail_set(f, CLIENT_BAD_SETUP,
-				"the token has a blank or another character in it that none has: is it a token?");
+				"the token has a blank or another character that no token has; check it");
 	return 0;
 }
 
-/* libcurl takes what does not begin so for the name of a file. */
+/* libcurl would take a value without this prefix for a file's name. */
 int client_check_pin(const struct client *c, const char *pin, struct fail *f)
 {
 	static const char prefix[] = "sha256//";
@@ -164,25 +164,25 @@ int client_check_pin(const struct client *c, const char *pin, struct fail *f)
 
 	if (!str_starts(pin, prefix) || body != 43 || len != 8 + 44 || pin[len - 1] != '=')
 		return fail_set(f, CLIENT_BAD_SETUP,
-			"'%.100s' is not the pin of a key: it is 'sha256//' and 44 characters; "
-			"'GET /np/v1' of the market tells it as tls_public_key",
+			"'%.100s' is not the pin of a key, which is 'sha256//' and 44 characters; "
+			"the market's 'GET /np/v1' has it as tls_public_key",
 			pin);
 	if (!c->secure)
-		return fail_set(f, CLIENT_BAD_SETUP, "a key is pinned, and this URL has none: it begins with https://");
+		return fail_set(f, CLIENT_BAD_SETUP, "a pinned key needs a URL that starts with https://");
 	return 0;
 }
 
 int client_check_path(const char *path, struct fail *f)
 {
 	if (*path != '/' || path[1] == '/')
-		return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' is not a path of the market: it begins with one '/'",
+		return fail_set(f, CLIENT_BAD_SETUP, "'%.100s' is not a path of the market: a path starts with one '/'",
 			path);
 	if (strlen(path) > PATH_BYTES)
 		return fail_set(f, CLIENT_BAD_SETUP, "the path is longer than %d characters", PATH_BYTES);
 	for (const char *p = path; *p; p++)
 		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f || *p == '#' || *p == '\\')
 			return fail_set(f, CLIENT_BAD_SETUP,
-				"'%.100s' has a character that a path cannot have: write it as %%XX", path);
+				"'%.100s' has a character that a path cannot have; write it as %%XX", path);
 	return 0;
 }
 
@@ -216,7 +216,7 @@ static int client_text_add_header(struct buf *out, const char *name, const char 
 	return value ? buf_addf(out, "%s: %s\n", name, value) : 0;
 }
 
-/* Written as it would be sent, so that it can be read with the API's pages beside it. */
+/* Writes the request as it would be sent, so that people can compare it with the API's documentation. */
 int client_explain(const struct client *c, const struct client_call *q, struct buf *out, struct fail *f)
 {
 	int rc = client_check_path(q->path, f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request and its answer, from the options that libcurl is given to what may be believed of how it ended. */
+/* One request and its answer: sets libcurl's options, and judges how the request ended. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ int client_ready(struct client *c, struct fail *f)
 
 /* ---- One transfer ---------------------------------------------------------------------- */
 
-/* The value of "Name: value" where it is this one, NULL else; without its end of line. */
+/* The value of the header "Name: value" if it has this name, without its end of line; else NULL. */
 static size_t header_value(const char *line, size_t len, const char *name, const char **value)
 {
 	size_t n = strlen(name);
@@ -81,7 +81,7 @@ void client_clear(struct client_answer *a)
 	a->sent = CLIENT_NOT_SENT;
 }
 
-/* libcurl hands each line over with its end. A block that begins with "HTTP/" replaces the one before (100 Continue). */
+/* libcurl passes each line with its end. A block that begins with "HTTP/" replaces the one before (100 Continue). */
 static size_t on_header(char *data, size_t size, size_t count, void *arg)
 {
 	struct transfer *t = arg;
@@ -123,7 +123,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 
 #define SET(option, value) (bad |= c->curl.easy_setopt(e, (option), (value)) != CURLE_OK)
 
-/* Where it goes and whom to believe. */
+/* Where it goes and whom to trust. */
 static int set_way(struct client *c, CURL *e, const struct client_call *q)
 {
 	char *url = NULL;
@@ -135,7 +135,7 @@ static int set_way(struct client *c, CURL *e, const struct client_call *q)
 	free(url);
 	SET(CURLOPT_PATH_AS_IS, 1L);
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
-	SET(CURLOPT_FOLLOWLOCATION, 0L); /* the token is for this market alone */
+	SET(CURLOPT_FOLLOWLOCATION, 0L); /* never send the token to another server */
 	SET(CURLOPT_SSL_VERIFYPEER, 1L);
 	SET(CURLOPT_SSL_VERIFYHOST, 2L);
 	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)c->connect_ms);
@@ -143,11 +143,11 @@ static int set_way(struct client *c, CURL *e, const struct client_call *q)
 	SET(CURLOPT_TCP_KEEPALIVE, 1L);
 	if (c->socket)
 		SET(CURLOPT_UNIX_SOCKET_PATH, c->socket);
-	if (!c->secure || c->loopback) /* a proxy would see the token, or is not meant */
+	if (!c->secure || c->loopback) /* a proxy would see the token, or makes no sense */
 		SET(CURLOPT_NOPROXY, "*");
 	if (c->ca)
 		SET(CURLOPT_CAINFO, c->ca);
-	if (c->pin) { /* the key itself is known: nobody need vouch for it */
+	if (c->pin) { /* the key is known: no authority need confirm it */
 		SET(CURLOPT_PINNEDPUBLICKEY, c->pin);
 		SET(CURLOPT_SSL_VERIFYPEER, 0L);
 		SET(CURLOPT_SSL_VERIFYHOST, 0L);
@@ -199,7 +199,7 @@ static int set_request(struct client *c, struct transfer *t, CURL *e, const stru
 	}
 	SET(CURLOPT_CUSTOMREQUEST, q->method);
 	SET(CURLOPT_HTTPHEADER, t->headers);
-	/* libcurl sends once more what met a connection that had just been closed: only where that does no harm. */
+	/* libcurl repeats a request that met a closing connection; allow that only where it does no harm. */
 	SET(CURLOPT_FRESH_CONNECT, (long)!client_repeatable(q));
 	return bad;
 }
@@ -221,7 +221,7 @@ int client_begin(struct client *c, struct transfer *t, const struct client_call 
 		SET(CURLOPT_TIMEOUT_MS, (long)c->whole_ms);
 	if (bad || c->curl.multi_add_handle(c->multi, e) != CURLM_OK)
 		return fail_set(f, CLIENT_NO_HTTP,
-			"the request cannot be set up: libcurl has not what it needs, or there is no memory");
+			"cannot set up the request: libcurl lacks a feature, or is out of memory");
 	t->added = true;
 	return 0;
 }
@@ -233,7 +233,7 @@ void client_end(struct client *c, struct transfer *t)
 	if (t->headers)
 		c->curl.slist_free_all(t->headers);
 	if (t->easy)
-		c->curl.easy_reset(t->easy); /* it points to what will be gone */
+		c->curl.easy_reset(t->easy); /* it points to memory that goes away */
 	t->headers = NULL;
 	t->added = false;
 }
@@ -269,7 +269,7 @@ int client_turn(struct client *c, struct transfer *t, int64_t ms, struct fail *f
 		return 0;
 	c->curl.multi_poll(c->multi, extra ? &stop : NULL, extra, ms < 0 || ms > 60000 ? 60000 : (int)ms, &ready);
 	if (extra && stop.revents)
-		return fail_set(f, CLIENT_STOPPED, "it was interrupted");
+		return fail_set(f, CLIENT_STOPPED, "interrupted");
 	c->curl.multi_perform(c->multi, &running);
 	client_transfer_collect(c);
 	return 0;
@@ -291,11 +291,10 @@ static int client_transfer_not_reached(const struct client *c, const struct tran
 
 	c->curl.easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &why);
 	if (t->result == CURLE_OPERATION_TIMEDOUT)
-		return fail_set(f, CLIENT_UNREACHABLE, "'%.200s' did not answer the call for a connection in time",
-			c->url);
+		return fail_set(f, CLIENT_UNREACHABLE, "cannot connect to '%.200s' in time", c->url);
 	if (t->result == CURLE_COULDNT_CONNECT && why)
-		return fail_errno(f, CLIENT_UNREACHABLE, (int)why, "'%.200s' cannot be reached", c->url);
-	return fail_set(f, CLIENT_UNREACHABLE, "'%.200s' cannot be reached: %.200s", c->url,
+		return fail_errno(f, CLIENT_UNREACHABLE, (int)why, "cannot reach '%.200s'", c->url);
+	return fail_set(f, CLIENT_UNREACHABLE, "cannot reach '%.200s': %.200s", c->url,
 		*t->why ? t->why : c->curl.easy_strerror(t->result));
 }
 
@@ -305,12 +304,12 @@ static int client_transfer_lost(const struct client *c, struct transfer *t, cons
 
 	t->answer->sent = CLIENT_MAYBE;
 	if (t->result == CURLE_OPERATION_TIMEDOUT)
-		return fail_set(f, CLIENT_LOST, "'%.200s' took the request and did not answer within %lld s%s", c->url,
+		return fail_set(f, CLIENT_LOST, "'%.200s' got the request but did not answer within %lld s%s", c->url,
 			(long long)(c->whole_ms / 1000), harm);
 	return fail_set(f, CLIENT_LOST, "the connection to '%.200s' was lost before the answer%s", c->url, harm);
 }
 
-/* No answer, or half of one. */
+/* No answer, or only part of one. */
 static int client_transfer_failed(const struct client *c, struct transfer *t, const struct client_call *q,
 	struct fail *f)
 {
@@ -322,28 +321,28 @@ static int client_transfer_failed(const struct client *c, struct transfer *t, co
 	}
 	switch (t->result) {
 	case CURLE_PEER_FAILED_VERIFICATION: case CURLE_SSL_ISSUER_ERROR: case CURLE_SSL_INVALIDCERTSTATUS:
-		return fail_set(f, CLIENT_UNTRUSTED, "'%.200s' cannot show that it is who it says: %.200s", c->url,
+		return fail_set(f, CLIENT_UNTRUSTED, "cannot verify the certificate of '%.200s': %.200s", c->url,
 			t->why);
 	case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
 		return fail_set(f, CLIENT_UNTRUSTED,
-			"'%.200s' shows another key than the one that is known of it: nothing was sent; ask its "
-			"operator whether the key was changed, before you believe it",
+			"the key of '%.200s' is not the pinned one; nothing was sent; ask its "
+			"operator whether it changed before you trust it",
 			c->url);
 	case CURLE_SSL_CACERT_BADFILE:
-		return fail_set(f, CLIENT_BAD_SETUP, "the certificates in '%.200s' cannot be read",
+		return fail_set(f, CLIENT_BAD_SETUP, "cannot read the certificates in '%.200s'",
 			c->ca ? c->ca : "the system's file");
 	case CURLE_NOT_BUILT_IN: case CURLE_FAILED_INIT: case CURLE_OUT_OF_MEMORY:
 		return fail_set(f, CLIENT_NO_HTTP, "libcurl cannot do it: %.200s",
 			*t->why ? t->why : c->curl.easy_strerror(t->result));
 	case CURLE_WEIRD_SERVER_REPLY: case CURLE_UNSUPPORTED_PROTOCOL: case CURLE_HTTP2: /* the second: HTTP/0.9 */
 		t->answer->sent = CLIENT_MAYBE;
-		return fail_set(f, CLIENT_BAD_ANSWER, "what answers at '%.200s' does not speak HTTP", c->url);
+		return fail_set(f, CLIENT_BAD_ANSWER, "the server at '%.200s' does not speak HTTP", c->url);
 	default:
 		return sent ? client_transfer_lost(c, t, q, f) : client_transfer_not_reached(c, t, f);
 	}
 }
 
-/* The market's own words, and which field they are about where they do not say it. */
+/* The market's own sentence, with the field if the sentence does not name it. */
 static int client_transfer_refused(const struct client *c, const struct client_answer *a, struct fail *f)
 {
 	struct model_error e = { 0 };
@@ -352,7 +351,7 @@ static int client_transfer_refused(const struct client *c, const struct client_a
 
 	if (a->status >= 300 && a->status < 400)
 		return fail_set(f, CLIENT_BAD_ANSWER,
-			"'%.200s' sends elsewhere (%d), and the token does not go along: is the URL right?", c->url,
+			"'%.200s' redirects (%d), but the token is not sent elsewhere; check the URL", c->url,
 			a->status);
 	if (doc_parse(buf_text(&a->body), a->body.len, &d, NULL) != 0)
 		d = NULL;
@@ -363,7 +362,7 @@ static int client_transfer_refused(const struct client *c, const struct client_a
 	else if (e.message)
 		rc = fail_set(f, e.reason, "%.400s", e.message);
 	else
-		rc = fail_set(f, e.reason, "%s (the market answered %d and said no more)", reason_row(e.reason)->text,
+		rc = fail_set(f, e.reason, "%s (the market answered %d without details)", reason_row(e.reason)->text,
 			a->status);
 	doc_free(d);
 	return rc;

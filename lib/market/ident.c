@@ -7,7 +7,7 @@
 
 enum { LETTERS = 13, BITS = 5 };
 
-/* No i, l, o, u: nothing that is misread over the telephone. */
+/* No i, l, o, u, which are easily misread. */
 static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
 static const struct {
@@ -18,7 +18,7 @@ static const struct {
 #undef IDENT_ROW
 };
 
-/* Of its kind, so that the first order and the first pool do not look alike. From the prefix: rows may move. */
+/* Differs by kind, so that the first order and the first pool look different. From the prefix: rows may move. */
 static uint64_t ident_tweak(enum ident kind)
 {
 	uint64_t n = 0;
@@ -28,7 +28,7 @@ static uint64_t ident_tweak(enum ident kind)
 	return n * 0x9e3779b97f4a7c15u;
 }
 
-/* Both ways without a loss: odd factors have inverses modulo 2^64, a shifted xor is undone by repeating it. */
+/* Mixes reversibly: odd factors have inverses modulo 2^64, and repeating a shifted xor undoes it. */
 static uint64_t ident_mix(uint64_t x)
 {
 	x ^= x >> 30;
@@ -88,7 +88,7 @@ bool ident_parse(enum ident kind, const char *text, uint64_t *id)
 		x = x << BITS | (uint64_t)(at - alphabet);
 	}
 	x = ident_unmix(x) ^ ident_tweak(kind);
-	if (!x) /* stands for "none" inside the market: nobody may name it */
+	if (!x) /* 0 means "none" inside the market: nobody may name it */
 		return false;
 	*id = x;
 	return true;

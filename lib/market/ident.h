@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ids on the wire: SF Compute's prefix and thirteen letters that stand for 64 bits, mixed so that
- * neighbours do not look alike and nobody reads the market's volume from them.
+ * Ids on the wire: SF Compute's prefix and thirteen letters for 64 bits, mixed so that neighbours look
+ * different and nobody can read the market's volume from them.
  */
 #ifndef MARKET_IDENT_H
 #define MARKET_IDENT_H

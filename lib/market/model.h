@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a market tells, as plain data: wire.h fills these from an answer's JSON. Texts and arrays
- * belong to the document that they were read from (struct doc) and go with it. Absent is NULL, 0,
- * or what is said here. Money is micro-dollars, prices micro-dollars per node-minute, times Unix
- * seconds. Of every closed list the wire may know more words than we do: they are 0 (…_UNKNOWN), and
- * the word itself is beside it.
+ * A market's answers as plain data: wire.h fills these from JSON. Texts and arrays belong to the document
+ * that they were read from (struct doc) and go with it. Absent is NULL, 0, or what is noted here. Money is
+ * micro-dollars, prices micro-dollars per node-minute, times Unix seconds. A market may use words that we
+ * do not know: they become 0 (…_UNKNOWN), with the word itself beside it.
  */
 #ifndef MARKET_MODEL_H
 #define MARKET_MODEL_H
@@ -13,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MODEL_NEVER INT64_MAX  /* the end of what has none */
-#define MODEL_NONE INT64_MIN   /* money that the market did not tell */
+#define MODEL_NEVER INT64_MAX  /* the end of what has no end */
+#define MODEL_NONE INT64_MIN   /* money that the market did not report */
 
 enum { MODEL_CHAIN = 32 };
 
@@ -34,8 +33,8 @@ struct model_schedule {
 
 struct model_sku {
 	const char *id, *alias, *accelerator, *form_factor, *region, *zone, *rdma, *audience;
-	int64_t gpus, vcpus, memory, storage; /* of a node; -1: not told; bytes */
-	int64_t public_ipv4;                  /* 0, 1; -1: not told */
+	int64_t gpus, vcpus, memory, storage; /* of a node; -1: unknown; bytes */
+	int64_t public_ipv4;                  /* 0, 1; -1: unknown */
 };
 
 struct model_availability {
@@ -78,17 +77,17 @@ struct model_order {
 	enum model_order_status status;
 	struct model_ref pool, sku;
 	bool sell, standing, partial;
-	struct model_schedule window, filled; /* what was asked for; what was filled of it */
+	struct model_schedule window, filled; /* what was ordered; what of it was filled */
 	int64_t limit;                        /* price */
 	int64_t created_at, filled_at, cancelled_at;
 	int64_t average;                      /* price; -1: nothing filled */
 	const struct model_fill *fills;
 	size_t fill_count;
 	struct model_ref by;                  /* token or user */
-	/* Only of a market of ours: */
+	/* Only from a nanopod market: */
 	const char *reason_text;              /* the code on the wire */
 	int reason;                           /* enum reason; REASON_NONE */
-	int64_t filled_total, hold;           /* MODEL_NONE: not told */
+	int64_t filled_total, hold;           /* MODEL_NONE: unknown */
 };
 
 struct model_pool_sku {
@@ -118,7 +117,7 @@ struct model_instance {
 	const char *id, *name, *status_text, *priority, *public_ip;
 	enum model_instance_status status;
 	struct model_ref pool, sku, image;
-	int64_t created_at, updated_at, shutdown_at; /* shutdown_at 0: not told */
+	int64_t created_at, updated_at, shutdown_at; /* shutdown_at 0: unknown */
 };
 
 struct model_key {
@@ -130,24 +129,24 @@ struct model_ssh {
 	int64_t port;
 	const struct model_key *keys;
 	size_t key_count;
-	int64_t updated_at;                   /* of the keys; 0: not told */
+	int64_t updated_at;                   /* of the keys; 0: unknown */
 };
 
-/* What GET /np/v1/nodes tells. */
+/* An answer of GET /np/v1/nodes. */
 struct model_node {
 	const char *id, *name, *status_text, *status_message, *type, *zone;
-	bool host_down;                       /* its host is silent or broken: that time is given back */
+	bool host_down;                       /* its host is silent or broken; that time is refunded */
 	enum model_instance_status status;
 	struct model_ref reservation;
-	int64_t end_at;                       /* 0: not told */
+	int64_t end_at;                       /* 0: unknown */
 	int64_t created_at, updated_at;
-	const char *user;                     /* who signs in; NULL: not told */
-	struct model_ssh ssh;                 /* hostname NULL: nowhere to be reached yet */
+	const char *user;                     /* who signs in; NULL: unknown */
+	struct model_ssh ssh;                 /* hostname NULL: no address yet */
 };
 
 struct model_log {
 	uint64_t seq;
-	int64_t at, micros; /* micros: the same to the microsecond, of a market of ours; 0: not told */
+	int64_t at, micros; /* micros: the same in microseconds, from a nanopod market; 0: unknown */
 	const char *data;                     /* decoded */
 	size_t len;
 };
@@ -165,32 +164,32 @@ struct model_workspace {
 struct model_procurement {
 	const char *id, *name, *state, *message;
 	struct model_ref pool, sku;
-	int64_t target;                       /* nodes; -1: as many as there are instances */
+	int64_t target;                       /* nodes; -1: the number of instances */
 	int64_t min_sell, max_buy, window;    /* prices; minutes */
 	bool enabled;
 	int64_t created_at, updated_at;
 };
 
-/* What POST /v2/order_preview says. */
+/* An answer of POST /v2/order_preview. */
 struct model_preview {
 	bool quoted;
-	const char *reason;                   /* where it is not */
+	const char *reason;                   /* why it does not fill */
 	const char *sku, *pool;
 	int64_t start, end, nodes, limit;     /* of the order that would fill */
 	int64_t fee_flat, fee_bps;            /* price; basis points */
 };
 
-/* One thing that would do instead. */
+/* An order that would fill instead. */
 struct model_alternative {
 	const char *kind, *message;           /* "price" "nodes" "start" "end" */
-	int64_t price, nodes, start, end;     /* -1: stays as it was asked */
+	int64_t price, nodes, start, end;     /* -1: as in the request */
 };
 
-/* What POST /np/v1/quote says; also a dry run of extend. */
+/* An answer of POST /np/v1/quote, or of a dry run of extend. */
 struct model_quote {
 	bool fills;
 	int64_t cost, price, nodes, start, end;
-	int64_t available_after;              /* MODEL_NONE: not told */
+	int64_t available_after;              /* MODEL_NONE: unknown */
 	const char *reason_text, *message;
 	int reason;                           /* enum reason */
 	const struct model_alternative *alternatives;
@@ -203,12 +202,12 @@ struct model_release {
 };
 
 struct model_balance {
-	int64_t available, held, escrow, unsettled, floor; /* MODEL_NONE: not told */
+	int64_t available, held, escrow, unsettled, floor; /* MODEL_NONE: unknown */
 	int64_t burn;                         /* micro-dollars an hour */
 };
 
 struct model_token {
-	const char *id, *name, *token;        /* token: only where it was just made */
+	const char *id, *name, *token;        /* token: only of a new one */
 	const char *const *scopes;
 	size_t scope_count;
 	int64_t created_at, expires_at;       /* 0: never */
@@ -216,7 +215,7 @@ struct model_token {
 
 struct model_whoami {
 	const char *account_id, *account, *state, *user;
-	bool local;                           /* the operator, by the unix socket */
+	bool local;                           /* the operator, through the unix socket */
 	bool has_token;
 	struct model_token token;
 };
@@ -225,10 +224,10 @@ struct model_policy {
 	int64_t fee_bps, release_bps, settle_minutes, notice_minutes;
 };
 
-/* GET /np/v1: is this a market of ours, and what can it. */
+/* GET /np/v1: is this a nanopod market, and what can it do? */
 struct model_market {
 	const char *name, *version;
-	const char *tls_key;                  /* "sha256//…", to pin; NULL: it has no TLS of its own */
+	const char *tls_key;                  /* "sha256//…", to pin; NULL: no TLS */
 	int64_t now, minute;
 	bool test_clock;
 	struct model_policy policy;
@@ -249,8 +248,8 @@ struct model_host {
 /* A machine that makes nodes. */
 struct model_agent {
 	const char *id, *name, *state, *health, *machine;
-	const char *message, *driver;         /* as it says itself; NULL: it said nothing yet */
-	int64_t nodes, created_at, last_seen_at; /* nodes -1: not told; last_seen_at 0: never */
+	const char *message, *driver;         /* as the agent reports; NULL: no report yet */
+	int64_t nodes, created_at, last_seen_at; /* nodes -1: unknown; last_seen_at 0: never */
 };
 
 struct model_lease {
@@ -280,32 +279,32 @@ struct model_detail {
 /* An error answer, in any of the shapes that markets use. */
 struct model_error {
 	const char *type, *code, *message, *request_id;
-	int reason;                           /* enum reason; by HTTP status where the code is none of ours */
+	int reason;                           /* enum reason; from the HTTP status if the code is unknown */
 	const struct model_detail *details;
 	size_t detail_count;
 };
 
-/* ---- What is asked for ------------------------------------------------------------------ */
+/* ---- Requests ------------------------------------------------------------------ */
 
 struct model_order_new {
 	const char *pool, *sku;               /* pool NULL: none (quotes) */
 	bool sell, standing, partial, interruptible;
 	int64_t nodes, start, end, price;
-	int64_t max_total;                    /* micro-dollars; 0: not said. Only to a market of ours */
+	int64_t max_total;                    /* micro-dollars; 0: none. Only to a nanopod market */
 };
 
 struct model_instance_new {
 	const char *name, *pool, *image, *sku;
-	const void *user_data;                /* plain; goes as base64 */
+	const void *user_data;                /* plain; sent as base64 */
 	size_t user_data_len;
-	const char *priority;                 /* NULL: not said */
+	const char *priority;                 /* NULL: default */
 };
 
 struct model_extend {
-	const char *sku;                      /* NULL: not said */
+	const char *sku;                      /* NULL: none given */
 	int64_t seconds, end;                 /* one of them, the other 0 */
 	int64_t nodes;                        /* 0: all */
-	int64_t price, max_total;             /* max_total 0: not said */
+	int64_t price, max_total;             /* max_total 0: none */
 	bool dry_run;
 };
 
@@ -319,7 +318,7 @@ struct model_token_new {
 	const char *name;                     /* NULL: none */
 	const char *const *scopes;
 	size_t scope_count;
-	int64_t seconds;                      /* of life; 0: the market's way; -1: for ever */
+	int64_t seconds;                      /* of life; 0: the market's default; -1: no end */
 };
 
 #endif

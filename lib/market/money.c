@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MICROS = 1000000, DECIMALS = 6, STEP = 60 }; /* STEP: micro-dollars an hour that one a minute makes */
+enum { MICROS = 1000000, DECIMALS = 6, STEP = 60 }; /* STEP: a micro-dollar per minute is 60 per hour */
 
 int money_add(int64_t a, int64_t b, int64_t *out)
 {
@@ -35,8 +35,7 @@ int money_cost(int64_t price, int64_t nodes, int64_t minutes, int64_t *out)
 
 	if (price < 0 || nodes < 0 || minutes < 0)
 		return -ERANGE;
-	if (price == 0 || nodes == 0 ||
-		minutes == 0) /* nothing times anything fits, whatever the order of the factors */
+	if (price == 0 || nodes == 0 || minutes == 0) /* 0 times anything fits */
 		n = 0;
 	else if (money_mul(nodes, minutes, &n) || money_mul(n, price, &n))
 		return -ERANGE;
@@ -54,10 +53,10 @@ static bool money_digit(char c)
 struct decimal {
 	uint64_t micros;
 	size_t places;  /* digits after the point; 0: no point */
-	bool finer;     /* something other than 0 stood beyond the sixth */
+	bool finer;     /* there were digits other than 0 after the sixth */
 };
 
-/* Digits, then perhaps a point and digits, to the end of the text. */
+/* Digits, then optionally a point and digits, to the end of the text. */
 static int read_decimal(const char *s, struct decimal *out)
 {
 	struct decimal d = { 0 };
@@ -89,7 +88,7 @@ static int read_decimal(const char *s, struct decimal *out)
 	return 0;
 }
 
-/* What a person types: a dollar sign may stand in front. */
+/* What a person types, with or without a dollar sign. */
 static int money_read_typed(const char *text, struct decimal *d)
 {
 	int rc = read_decimal(text + (*text == '$'), d);
@@ -103,13 +102,12 @@ int money_parse(const char *text, int64_t *micros, struct fail *f)
 	int rc = money_read_typed(text, &d);
 
 	if (rc == -ERANGE)
-		return fail_set(f, rc, "'%.60s' is more money than can be counted", text);
+		return fail_set(f, rc, "'%.60s' is too much money", text);
 	if (rc == -EDOM)
 		return fail_set(f, -EINVAL,
-			"'%.60s' has more than six decimals: an amount is dollars, such as 12, $12.50 or 0.000060",
-			text);
+			"'%.60s' has more than six decimals: give dollars, such as 12, $12.50 or 0.000060", text);
 	if (rc)
-		return fail_set(f, rc, "'%.60s' is not an amount: dollars, such as 12, $12.50 or 0.000060", text);
+		return fail_set(f, rc, "'%.60s' is not an amount: give dollars, such as 12, $12.50 or 0.000060", text);
 	*micros = (int64_t)d.micros;
 	return 0;
 }
@@ -152,12 +150,12 @@ int price_parse(const char *text, unsigned gpus, int64_t *price, struct fail *f)
 
 	if (rc == -EDOM)
 		return fail_set(f, -EINVAL,
-			"'%.60s' has more than six decimals: a price is dollars per %s, such as 2.10 or $2.10", text,
-			unit);
+			"'%.60s' has more than six decimals: give dollars per %s, such as 2.10 or $2.10", text, unit);
 	if (rc == -EINVAL)
-		return fail_set(f, rc, "'%.60s' is not a price: dollars per %s, such as 2.10 or $2.10", text, unit);
+		return fail_set(f, rc, "'%.60s' is not a price: give dollars per %s, such as 2.10 or $2.10", text,
+			unit);
 	if (rc || __builtin_mul_overflow(d.micros, gpus ? gpus : 1u, &n) || n > INT64_MAX)
-		return fail_set(f, -ERANGE, "'%.60s' is too high a price to be counted", text);
+		return fail_set(f, -ERANGE, "'%.60s' is too high a price", text);
 	steps = n / STEP + (n % STEP >= STEP / 2);
 	if (n && !steps)
 		return fail_set(f, -ERANGE, "'%.60s' is below the smallest step, $0.00006 per node-hour", text);
@@ -180,7 +178,7 @@ const char *money_wire(int64_t micros, char room[MONEY_TEXT])
 	return room;
 }
 
-/* Takes zeros off the end, but leaves cents. */
+/* Removes zeros at the end, but keeps cents. */
 static void money_trim(char *text)
 {
 	size_t len = strlen(text), least = (size_t)(strchr(text, '.') - text) + 3;
@@ -217,13 +215,13 @@ const char *price_wire(int64_t price, char room[MONEY_TEXT])
 	return room;
 }
 
-/* n to the nearest multiple of unit; near INT64_MAX as it is. */
+/* Rounds n to the nearest multiple of unit; leaves it near INT64_MAX. */
 static uint64_t money_nearest(uint64_t n, uint64_t unit)
 {
 	return n > INT64_MAX ? n : (n + unit / 2) / unit * unit;
 }
 
-/* The shortest text that is read back as a price not further away than `off` steps. */
+/* The shortest text that reads back as a price within `off` steps. */
 static const char *money_shortest(int64_t price, unsigned gpus, int64_t off, char room[MONEY_TEXT])
 {
 	uint64_t n = money_magnitude(price), by = gpus ? gpus : 1, micros, rest, short_one;

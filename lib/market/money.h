@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Money is int64 micro-dollars, a price is micro-dollars per node-minute (so $0.00006 per
- * node-hour is the smallest step). Nothing here rounds without saying so, and nothing overflows.
+ * Money is int64 micro-dollars, a price is micro-dollars per node-minute (so the smallest step is $0.00006
+ * per node-hour). Functions that round say so, and none overflows.
  */
 #ifndef MARKET_MONEY_H
 #define MARKET_MONEY_H
@@ -24,22 +24,22 @@ int money_parse(const char *text, int64_t *micros, struct fail *f);
 /* What goes over the wire: digits, a point, digits; a minus only where negative is allowed. */
 int money_parse_wire(const char *text, bool negative, int64_t *micros);
 const char *money_wire(int64_t micros, char room[MONEY_TEXT]); /* "-12.500000" */
-const char *money_text(int64_t micros, char room[MONEY_TEXT]); /* "$1,234.50", cents unless there is more */
+const char *money_text(int64_t micros, char room[MONEY_TEXT]); /* "$1,234.50"; more than cents if needed */
 
-/* Dollars per node-hour on the wire; rounded to the nearest step, *exact says whether it was one. */
+/* Dollars per node-hour on the wire; rounded to the nearest step; *exact: it was one. */
 int price_parse_wire(const char *text, int64_t *price, bool *exact);
 const char *price_wire(int64_t price, char room[MONEY_TEXT]); /* "14.940000" per node-hour */
 
 /*
  * Dollars per GPU-hour (gpus > 0) or per node-hour (gpus 0) as a person types it, to the nearest
- * step, so that an offer and a limit in the same words are the same price. 0 or -EINVAL / -ERANGE.
+ * step, so that an offer and a limit in the same words have the same price. 0 or -EINVAL / -ERANGE.
  */
 int price_parse(const char *text, unsigned gpus, int64_t *price, struct fail *f);
 
 /* "2.10" per GPU-hour (gpus 0: node-hour): the shortest text that price_parse reads back as this price. */
 const char *price_text(int64_t price, unsigned gpus, char room[MONEY_TEXT]);
 
-/* The same to within a step: for means, which the grid has bent. */
+/* The same to within a step, for means, which fall between steps. */
 const char *price_about(int64_t price, unsigned gpus, char room[MONEY_TEXT]);
 
 #endif

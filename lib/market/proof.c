@@ -27,7 +27,7 @@ void proof_release(struct proof *p)
 	table_release(&p->balances);
 }
 
-/* What the chain is after this posting. */
+/* Computes the chain after this posting. */
 static int chain_after(const uint8_t before[MODEL_CHAIN], const struct model_posting *r, uint8_t after[MODEL_CHAIN])
 {
 	unsigned char text[MODEL_CHAIN + TEXT_MAX];
@@ -45,7 +45,7 @@ static int chain_after(const uint8_t before[MODEL_CHAIN], const struct model_pos
 		: -ENOMEM;
 }
 
-/* The balance of this book before the posting: 0 where it is the first of it. */
+/* The balance of this book before the posting; 0 before its first. */
 static int64_t *proof_balance_of(struct proof *p, const struct model_posting *r)
 {
 	char key[TEXT_MAX];
@@ -71,15 +71,15 @@ int proof_add(struct proof *p, const struct model_posting *r, struct fail *f)
 
 	if (p->count && (r->seq < p->seq || (r->seq == p->seq && r->n <= p->n)))
 		return fail_set(f, -EBADMSG,
-			"row %" PRIu64 "-%" PRIu64 " comes after %" PRIu64 "-%" PRIu64 ": the rows are not in order",
+			"row %" PRIu64 "-%" PRIu64 " comes after %" PRIu64 "-%" PRIu64 ": the rows are out of order",
 			r->seq, r->n, p->seq, p->n);
 	rc = chain_after(p->chain, r, chain);
 	if (rc == -ENOMEM)
 		return fail_set(f, rc, "out of memory");
 	if (rc || memcmp(chain, r->chain, MODEL_CHAIN) != 0)
 		return fail_set(f, -EBADMSG,
-			"row %" PRIu64 "-%" PRIu64 " does not follow from what is before it: it, or a row before it, "
-			"was changed or taken out",
+			"row %" PRIu64 "-%" PRIu64 " does not match the chain: it was changed or removed, or a row "
+			"before it",
 			r->seq, r->n);
 	balance = proof_balance_of(p, r);
 	if (!balance)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Holds a statement against itself: each posting's place in the hash chain is computed again from
- * what it says, and each balance from the one before. The market does the same sum when it writes
- * (daemon/marketd/store/chain.h has the text that is hashed); agreeing by luck is not possible.
+ * Checks a statement against itself: computes each posting's link of the hash chain again from its text,
+ * and each balance from the one before, as the market does when it writes (daemon/marketd/store/chain.h
+ * has the text that is hashed). A match by chance is not possible.
  */
 #ifndef MARKET_PROOF_H
 #define MARKET_PROOF_H
@@ -13,7 +13,7 @@
 
 struct proof {
 	uint8_t chain[MODEL_CHAIN]; /* after the last posting; zeros before the first */
-	uint64_t count;             /* postings that were right */
+	uint64_t count;             /* postings that matched */
 	uint64_t seq, n;            /* of the last one */
 	struct table balances;      /* "owner book asset" -> int64_t * */
 };

@@ -27,7 +27,7 @@ static const struct {
 
 enum { UNITS = sizeof units / sizeof *units };
 
-/* "12" or "1.5" at *s: whole and millionths. */
+/* Reads "12" or "1.5" at *s: the whole part and millionths. */
 static int when_read_number(const char **s, int64_t *whole, int64_t *part)
 {
 	const char *p = *s;
@@ -108,7 +108,7 @@ int when_duration(const char *text, int64_t *seconds, struct fail *f)
 	if (rc || n > (int64_t)YEARS_MAX * 366 * DAY)
 		return fail_set(f, -EINVAL, "'%.60s' is too long: %s", text, duration_forms);
 	if (!n)
-		return fail_set(f, -EINVAL, "'%.60s' is no time at all: %s", text, duration_forms);
+		return fail_set(f, -EINVAL, "'%.60s' is 0: %s", text, duration_forms);
 	*seconds = n;
 	return 0;
 }
@@ -157,11 +157,11 @@ static int from_local(const struct civil *c, const char *text, int64_t *seconds,
 
 	if (both)
 		return fail_set(f, -EINVAL,
-			"'%.60s' is there twice, as clocks are put back: say the zone, as in %04d-%02d-%02dT%02d:%02dZ",
-			text, c->year, c->month, c->day, c->hour, c->minute);
+			"'%.60s' exists twice, as clocks go back: give the zone, as in %04d-%02d-%02dT%02d:%02dZ", text,
+			c->year, c->month, c->day, c->hour, c->minute);
 	if (!when_shows(e, c))
 		return fail_set(f, -EINVAL,
-			"'%.60s' is not there, as clocks are put forward: say the zone, as in "
+			"'%.60s' does not exist, as clocks go forward: give the zone, as in "
 			"%04d-%02d-%02dT%02d:%02dZ",
 			text, c->year, c->month, c->day, c->hour, c->minute);
 	*seconds = e;
@@ -219,7 +219,7 @@ static bool when_read_zone(const char **s, int64_t *east)
 	return true;
 }
 
-/* 1: it has not this form. */
+/* 1: another form. */
 static int when_read_date(const char *text, int64_t *seconds, struct fail *f)
 {
 	const char *s = text;
@@ -237,7 +237,7 @@ static int when_read_date(const char *text, int64_t *seconds, struct fail *f)
 	if (!read_clock(&s, &c))
 		return 1;
 	if (!when_possible(&c))
-		return fail_set(f, -EINVAL, "'%.60s' is not in the calendar", text);
+		return fail_set(f, -EINVAL, "'%.60s' is not a date", text);
 	if (!*s)
 		return from_local(&c, text, seconds, f);
 	when_take(&s, ' ');
@@ -248,7 +248,7 @@ static int when_read_date(const char *text, int64_t *seconds, struct fail *f)
 	return 0;
 }
 
-/* "18:00", "today 18:00", "tomorrow 09:00", in local time. 1: it has not this form. */
+/* "18:00", "today 18:00", "tomorrow 09:00", in local time. 1: another form. */
 static int read_day(const char *text, int64_t now, int64_t *seconds, struct fail *f)
 {
 	const char *s = text;
@@ -299,7 +299,7 @@ static int when_read_words(const char *text, int64_t *seconds)
 	return -EINVAL;
 }
 
-/* "+3h", "in 3h", "in 3 hours". 1: it has not this form. */
+/* "+3h", "in 3h", "in 3 hours". 1: another form. */
 static int read_later(const char *text, int64_t now, int64_t *seconds)
 {
 	int64_t n;
@@ -352,9 +352,9 @@ static int when_past(const char *text, int64_t now, struct fail *f)
 	char room[WHEN_TEXT];
 
 	if (strchr(text, ':') && strlen(text) <= 5) /* a bare time of day: what was meant is told */
-		return fail_set(f, -EINVAL, "'%.60s' is past, as it is %s: try 'tomorrow %.60s'", text,
+		return fail_set(f, -EINVAL, "'%.60s' is past (it is %s): try 'tomorrow %.60s'", text,
 			when_local(now, room), text);
-	return fail_set(f, -EINVAL, "'%.60s' is past, as it is %s", text, when_local(now, room));
+	return fail_set(f, -EINVAL, "'%.60s' is past (it is %s)", text, when_local(now, room));
 }
 
 int when_start(const char *text, int64_t now, int64_t *seconds, struct fail *f)
@@ -376,7 +376,7 @@ int when_end(const char *text, int64_t now, int64_t *seconds, struct fail *f)
 	int rc;
 
 	if (strcmp(text, "now") == 0)
-		return fail_set(f, -EINVAL, "'now' cannot be an end: %s", end_forms);
+		return fail_set(f, -EINVAL, "the end cannot be 'now': %s", end_forms);
 	rc = read_point(text, now, &at, end_forms, f);
 	if (rc)
 		return rc;
@@ -392,11 +392,11 @@ int when_grid(int64_t seconds, int64_t step, enum when_round how, int64_t *out, 
 	char low[WHEN_TEXT], high[WHEN_TEXT], span[WHEN_TEXT];
 
 	if (step <= 0)
-		return fail_set(f, -EINVAL, "a grid of %" PRId64 " seconds is none", step);
+		return fail_set(f, -EINVAL, "invalid grid of %" PRId64 " seconds", step);
 	over = seconds % step;
 	over += over < 0 ? step : 0;
 	if (__builtin_sub_overflow(seconds, over, &down) || __builtin_add_overflow(down, over ? step : 0, &up))
-		return fail_set(f, -ERANGE, "a time too far away to be counted");
+		return fail_set(f, -ERANGE, "the time is too far away");
 	if (over && how == WHEN_NO)
 		return fail_set(f, -EINVAL, "%s is between two steps of %s, %s and %s", when_iso(seconds, span),
 			step == MINUTE         ? "a minute"

@@ -79,7 +79,7 @@ int doc_next(const struct doc *d, const char **cursor, struct fail *f)
 		return 0;
 	}
 	if (!json_is_string(next) || !*json_string_value(next))
-		return fail_set(f, -EPROTO, "it promises more and does not say where");
+		return fail_set(f, -EPROTO, "it announces more pages without a cursor");
 	*cursor = json_string_value(next);
 	return 0;
 }
@@ -129,7 +129,7 @@ void *wire_room(struct doc *d, size_t count, size_t size)
 
 int wire_bad(struct fail *f, const char *what, const char *name, const char *why)
 {
-	return fail_set(f, -EPROTO, "the market sent %s that cannot be understood: '%.60s' %s", what, name, why);
+	return fail_set(f, -EPROTO, "the market sent %s that is not valid: '%.60s' %s", what, name, why);
 }
 
 json_t *wire_object(struct doc *d, long at, const char *what, struct fail *f)
@@ -138,7 +138,7 @@ json_t *wire_object(struct doc *d, long at, const char *what, struct fail *f)
 
 	if (json_is_object(o))
 		return o;
-	fail_set(f, -EPROTO, "the market sent something else than %s", what);
+	fail_set(f, -EPROTO, "the market sent something other than %s", what);
 	return NULL;
 }
 
@@ -313,7 +313,7 @@ static const char *wire_take_span(json_t *list, size_t i, struct model_span *out
 	if (end && take_int(end, &s.end))
 		return "is not a schedule";
 	if (s.start < 0 || s.end < s.start || s.nodes < 0)
-		return "is a schedule that cannot be";
+		return "is an impossible schedule";
 	*out = s;
 	return NULL;
 }
@@ -327,7 +327,7 @@ static const char *take_schedule(struct doc *d, json_t *v, struct model_schedule
 	if (!json_is_array(v))
 		return "is not a schedule";
 	if (!list)
-		return "is more than there is memory for";
+		return "is too large for the memory";
 	for (size_t i = 0; i < count; i++) {
 		why = wire_take_span(v, i, &list[i]);
 		if (why)
@@ -371,7 +371,7 @@ static const char *wire_take(struct doc *d, json_t *v, enum wire_kind kind, void
 	case WIRE_WORTH_INT: return take_worth(v, out, false);
 	case WIRE_TEXTS: return take_texts(d, v, out);
 	}
-	return "is of no known kind";
+	return "has no known kind";
 }
 
 int wire_fields(struct doc *d, json_t *o, const struct wire_field *fields, const char *what, void *out, struct fail *f)
@@ -388,6 +388,13 @@ int wire_fields(struct doc *d, json_t *o, const struct wire_field *fields, const
 			return wire_bad(f, what, fields->name, why);
 	}
 	return 0;
+}
+
+int wire_read(struct doc *d, long at, const char *what, const struct wire_field *fields, void *out, struct fail *f)
+{
+	struct json_t *o = wire_object(d, at, what, f);
+
+	return o ? wire_fields(d, o, fields, what, out, f) : -EPROTO;
 }
 
 /* ---- Errors ---------------------------------------------------------------------------- */
@@ -438,7 +445,7 @@ static void read_details(struct doc *d, json_t *e, struct model_error *out)
 	out->details = list;
 }
 
-/* {"error":{…}}, the inner object alone, {"object":"error",…}, {"error":"text"}: all of them have been seen. */
+/* {"error":{…}}, the inner object alone, {"object":"error",…}, {"error":"text"}: markets use all of them. */
 void wire_error(struct doc *d, int status, struct model_error *out)
 {
 	json_t *root = d ? d->root : NULL, *e = wire_member(root, "error");

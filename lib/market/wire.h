@@ -9,7 +9,7 @@
  *     for (size_t i = 0; i < doc_count(d); i++)
  *             wire_order(d, i, &order, f);          one of a list
  *     wire_order(d, WIRE_WHOLE, &order, f);         the document itself
- *     doc_free(d);                                  and all that was read from it
+ *     doc_free(d);                                  with all that was read from it
  */
 #ifndef MARKET_WIRE_H
 #define MARKET_WIRE_H
@@ -29,10 +29,10 @@ struct doc;
 int doc_parse(const char *text, size_t len, struct doc **out, struct fail *f);
 void doc_free(struct doc *d);
 
-/* Members of "data", or of the document where it is an array itself; 0 where there are none. */
+/* Members of "data", or of the document if it is an array itself; 0: none. */
 size_t doc_count(const struct doc *d);
 
-/* The cursor of the next page, or NULL where this is the last. -EPROTO: more is promised and no cursor given. */
+/* The cursor of the next page, or NULL after the last. -EPROTO: it announces more without a cursor. */
 int doc_next(const struct doc *d, const char **cursor, struct fail *f);
 
 /* The document as text again, indented or on one line. 0 or -ENOMEM / -EFBIG. */
@@ -73,13 +73,13 @@ int wire_lease(struct doc *d, long at, struct model_lease *out, struct fail *f);
 int wire_posting(struct doc *d, long at, struct model_posting *out, struct fail *f);
 int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f);
 
-/* Never fails: what cannot be read is left empty. status: HTTP's. */
+/* Never fails: leaves empty what it cannot read. status: HTTP's. */
 void wire_error(struct doc *d, int status, struct model_error *out);
 
 /* ---- Bodies. 0 or -ENOMEM / -EFBIG / -EINVAL (a text that is not UTF-8) ------------------- */
 
 int wire_put_order(struct buf *out, const struct model_order_new *o);       /* orders, quotes */
-/* order_preview asks for a kind of node by what it is: sku may be NULL (any). */
+/* order_preview asks for nodes by their properties: sku may be NULL (any). */
 int wire_put_preview(struct buf *out, const struct model_order_new *o, const struct model_sku *sku);
 int wire_put_pool(struct buf *out, const char *name, const char *workspace);
 int wire_put_instance(struct buf *out, const struct model_instance_new *i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node as a market of ours tells it to who bought it: how it stands, where it is reached, by which host keys. */
+/* A buyer's node as a nanopod market reports it: its state, its SSH address, its host keys. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static int read_way(struct doc *d, struct json_t *ssh, struct model_node *out, s
 		struct json_t *one = wire_item(ssh, "host_keys", i);
 
 		rc = one ? wire_fields(d, one, key, "a host key", &keys[i], f)
-			 : wire_bad(f, "an SSH address", "host_keys", "has one that is no object");
+			 : wire_bad(f, "an SSH address", "host_keys", "has a member that is not an object");
 	}
 	if (!rc) {
 		out->ssh.keys = keys;
@@ -66,11 +66,15 @@ int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 		FIELD(model_node, "updated_at", INT, MAY, updated_at),
 		{ 0 },
 	};
-	READ(model_node, at, "a node", fields, 0);
+	struct model_node made = { 0 };
+	struct json_t *o = wire_object(d, at, "a node", f);
+	int rc = o ? wire_fields(d, o, fields, "a node", &made, f) : -EPROTO;
 	struct json_t *ssh = wire_member(o, "ssh");
 
 	if (!rc)
 		made.status = wire_node_status_of(made.status_text);
 	rc = rc || !ssh ? rc : read_way(d, ssh, &made, f);
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }

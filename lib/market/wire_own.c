@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rest of what is read: what SF Compute has no word for, and whose account it is. */
+/* The rest of the answers: what SF Compute's API does not have, and accounts. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const struct wire_field balances[] = {
 
 #define NO_BALANCE { MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE }
 
-/* SF Compute's is in cents, and knows no more than two numbers. */
+/* SF Compute's balance has two numbers, in cents. */
 static int read_cents(struct doc *d, struct json_t *o, struct model_balance *made, struct fail *f)
 {
 	static const struct wire_field fields[] = { { "available_balance_cents", WIRE_INT, true, 0 }, { 0 } };
@@ -39,7 +39,9 @@ int wire_balance(struct doc *d, long at, struct model_balance *out, struct fail 
 	bool cents = wire_has(o, "available_balance_cents");
 	int rc = !o ? -EPROTO : cents ? read_cents(d, o, &made, f) : wire_fields(d, o, balances, "a balance", &made, f);
 
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_credit(struct doc *d, struct model_balance *out, struct fail *f)
@@ -50,7 +52,9 @@ int wire_credit(struct doc *d, struct model_balance *out, struct fail *f)
 		: !b ? wire_bad(f, "a credit", "balance", "is missing")
 		     : wire_fields(d, b, balances, "a balance", &made, f);
 
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 static const struct wire_field tokens[] = {
@@ -68,12 +72,15 @@ _Static_assert(offsetof(struct model_token, scope_count) == offsetof(struct mode
 
 int wire_token(struct doc *d, long at, struct model_token *out, struct fail *f)
 {
-	READ(model_token, at, "a token", tokens, 0);
+	struct model_token made = { 0 };
+	int rc = wire_read(d, at, "a token", tokens, &made, f);
 
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
-/* SF Compute's /v2/me has the account alone, and one word for its id and its name. */
+/* SF Compute's /v2/me has only the account, with one word for its id and name. */
 int wire_whoami(struct doc *d, long at, struct model_whoami *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
@@ -86,7 +93,9 @@ int wire_whoami(struct doc *d, long at, struct model_whoami *out, struct fail *f
 	static const struct wire_field user[] = {
 		FIELD(model_whoami, "id", TEXT, MAY, user), FIELD(model_whoami, "email", TEXT, MAY, user), { 0 },
 	};
-	READ(model_whoami, at, "an account", fields, 0);
+	struct model_whoami made = { 0 };
+	struct json_t *o = wire_object(d, at, "an account", f);
+	int rc = o ? wire_fields(d, o, fields, "an account", &made, f) : -EPROTO;
 	struct json_t *token = wire_member(o, "token");
 
 	rc = rc ? rc : wire_fields(d, wire_member(o, "user"), user, "a user", &made, f);
@@ -94,7 +103,9 @@ int wire_whoami(struct doc *d, long at, struct model_whoami *out, struct fail *f
 	made.has_token = token != NULL;
 	if (!made.account)
 		made.account = made.account_id;
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_account(struct doc *d, long at, struct model_account *out, struct fail *f)
@@ -106,12 +117,16 @@ int wire_account(struct doc *d, long at, struct model_account *out, struct fail 
 		FIELD(model_account, "created_at", INT, MAY, created_at),
 		{ 0 },
 	};
-	READ(model_account, at, "an account", fields, .balance = NO_BALANCE);
+	struct model_account made = { .balance = NO_BALANCE };
+	struct json_t *o = wire_object(d, at, "an account", f);
+	int rc = o ? wire_fields(d, o, fields, "an account", &made, f) : -EPROTO;
 	struct json_t *b = wire_member(o, "balances");
 
 	if (!rc && b)
 		rc = wire_fields(d, b, balances, "a balance", &made.balance, f);
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 /* ---- The market itself ----------------------------------------------------------------- */
@@ -124,9 +139,12 @@ static const struct wire_field policies[] = {
 
 int wire_policy(struct doc *d, long at, struct model_policy *out, struct fail *f)
 {
-	READ(model_policy, at, "a policy", policies, 0);
+	struct model_policy made = { 0 };
+	int rc = wire_read(d, at, "a policy", policies, &made, f);
 
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_market(struct doc *d, long at, struct model_market *out, struct fail *f)
@@ -141,10 +159,14 @@ int wire_market(struct doc *d, long at, struct model_market *out, struct fail *f
 		FIELD(model_market, "tls_public_key", TEXT, MAY, tls_key),
 		{ 0 },
 	};
-	READ(model_market, at, "a market", fields, 0);
+	struct model_market made = { 0 };
+	struct json_t *o = wire_object(d, at, "a market", f);
+	int rc = o ? wire_fields(d, o, fields, "a market", &made, f) : -EPROTO;
 
 	rc = rc ? rc : wire_fields(d, wire_member(o, "policy"), policies, "a policy", &made.policy, f);
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 /* ---- Hosts, leases, the ledger, what happened ------------------------------------------- */
@@ -170,12 +192,16 @@ int wire_procurement(struct doc *d, long at, struct model_procurement *out, stru
 		{ 0 },
 	};
 	static const struct wire_field target[] = { FIELD(model_procurement, "target", INT, NEEDED, target), { 0 } };
-	READ(model_procurement, at, "a procurement", fields, .target = -1);
+	struct model_procurement made = { .target = -1 };
+	struct json_t *o = wire_object(d, at, "a procurement", f);
+	int rc = o ? wire_fields(d, o, fields, "a procurement", &made, f) : -EPROTO;
 
 	rc = rc ? rc : wire_fields(d, wire_member(o, "status"), status, "a procurement", &made, f);
 	if (!rc && !wire_says(o, "target", "node_count"))
 		rc = wire_fields(d, o, target, "a procurement", &made, f);
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
@@ -187,11 +213,15 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 	};
 	static const struct wire_field pool[] = { { "pool", WIRE_REF, false, 0 }, { 0 } };
 	struct model_ref its = { 0 };
-	READ(model_host, at, "a host", fields, .end = MODEL_NEVER);
+	struct model_host made = { .end = MODEL_NEVER };
+	struct json_t *o = wire_object(d, at, "a host", f);
+	int rc = o ? wire_fields(d, o, fields, "a host", &made, f) : -EPROTO;
 
 	rc = rc ? rc : wire_fields(d, o, pool, "a host", &its, f);
 	made.pool = its.name ? its.name : its.id;
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_agent(struct doc *d, long at, struct model_agent *out, struct fail *f)
@@ -210,10 +240,14 @@ int wire_agent(struct doc *d, long at, struct model_agent *out, struct fail *f)
 		FIELD(model_agent, "message", TEXT, MAY, message), FIELD(model_agent, "driver", TEXT, MAY, driver),
 		FIELD(model_agent, "nodes", INT, MAY, nodes), { 0 },
 	};
-	READ(model_agent, at, "an agent", fields, .nodes = -1);
+	struct model_agent made = { .nodes = -1 };
+	struct json_t *o = wire_object(d, at, "an agent", f);
+	int rc = o ? wire_fields(d, o, fields, "an agent", &made, f) : -EPROTO;
 
 	rc = rc ? rc : wire_fields(d, wire_member(o, "status"), status, "an agent", &made, f);
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_lease(struct doc *d, long at, struct model_lease *out, struct fail *f)
@@ -230,11 +264,14 @@ int wire_lease(struct doc *d, long at, struct model_lease *out, struct fail *f)
 		FIELD(model_lease, "interruptible", BOOL, MAY, interruptible),
 		{ 0 },
 	};
-	READ(model_lease, at, "a lease", fields, .nodes = 1);
+	struct model_lease made = { .nodes = 1 };
+	int rc = wire_read(d, at, "a lease", fields, &made, f);
 
 	if (!rc && made.end < made.start)
 		rc = wire_bad(f, "a lease", "end_at", "is before its start");
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 /* 64 hexadecimal digits. */
@@ -267,12 +304,16 @@ int wire_posting(struct doc *d, long at, struct model_posting *out, struct fail 
 	};
 	static const struct wire_field chain[] = { { "chain", WIRE_TEXT, true, 0 }, { 0 } };
 	const char *hex = NULL;
-	READ(model_posting, at, "a posting", fields, 0);
+	struct model_posting made = { 0 };
+	struct json_t *o = wire_object(d, at, "a posting", f);
+	int rc = o ? wire_fields(d, o, fields, "a posting", &made, f) : -EPROTO;
 
 	rc = rc ? rc : wire_fields(d, o, chain, "a posting", &hex, f);
 	if (!rc && from_hex(hex, made.chain))
 		rc = wire_bad(f, "a posting", "chain", "is not 64 hexadecimal digits");
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f)
@@ -281,7 +322,10 @@ int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f)
 		FIELD(model_event, "seq", UINT, NEEDED, seq), FIELD(model_event, "at", INT, MAY, at),
 		FIELD(model_event, "type", TEXT, MAY, type), { 0 },
 	};
-	READ(model_event, at, "an event", fields, 0);
+	struct model_event made = { 0 };
+	int rc = wire_read(d, at, "an event", fields, &made, f);
 
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }

@@ -22,7 +22,7 @@ enum wire_kind {
 	WIRE_TEXTS,     /* const char *const *, and a size_t behind it */
 };
 
-/* A member that is missing or null leaves the struct as it was, unless it is needed. */
+/* A missing or null member leaves the struct as it was, unless it is needed. */
 struct wire_field {
 	const char *name;
 	enum wire_kind kind;
@@ -30,17 +30,20 @@ struct wire_field {
 	size_t at;
 };
 
-/* The member `at` of the list, or the document; NULL with a sentence where it is no object. what: "an order". */
+/* The member `at` of the list, or the document; NULL with a sentence: it is not an object. what: "an order". */
 struct json_t *wire_object(struct doc *d, long at, const char *what, struct fail *f);
+/* Reads the fields of an object into `out`. 0, or -EPROTO with a sentence that names the field. */
 int wire_fields(struct doc *d, struct json_t *o, const struct wire_field *fields, const char *what, void *out,
 	struct fail *f);
+/* Both at once. The callers read into a copy, so that a failure leaves what their caller has. */
+int wire_read(struct doc *d, long at, const char *what, const struct wire_field *fields, void *out, struct fail *f);
 
-/* A member that is an object or NULL; an array's length (0 where there is none) and its members. */
+/* A member that is an object, or NULL; an array's length (0: no array) and its members. */
 struct json_t *wire_member(struct json_t *o, const char *name);
 size_t wire_length(struct json_t *o, const char *name);
-struct json_t *wire_item(struct json_t *o, const char *name, size_t i); /* NULL where it is no object */
+struct json_t *wire_item(struct json_t *o, const char *name, size_t i); /* NULL: not an object */
 
-/* Memory that goes with the document, zeroed; NULL: there is none. */
+/* Zeroed memory that goes with the document; NULL: out of memory. */
 void *wire_room(struct doc *d, size_t count, size_t size);
 
 size_t wire_names(struct json_t *o, const char **names); /* an object's keys, as they came; how many */
@@ -54,18 +57,5 @@ int wire_bad(struct fail *f, const char *what, const char *name, const char *why
 #define NEEDED true
 #define MAY false
 #define FIELD(type, name, kind, needed, member) { name, WIRE_##kind, needed, offsetof(struct type, member) }
-
-/* Into a copy, so that a failure leaves what the caller has. */
-#define READ(type, at, what, fields, ...) \
-	struct type made = { __VA_ARGS__ }; \
-	struct json_t *o = wire_object(d, at, what, f); \
-	int rc = o ? wire_fields(d, o, fields, what, &made, f) : -EPROTO
-
-#define DONE(out) \
-	do { \
-		if (!rc) \
-			*(out) = made; \
-		return rc; \
-	} while (0)
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each kind of thing looks like on the wire: tables, and the few things that no table can say. */
+/* Each kind of thing on the wire: tables, and code for what a table cannot express. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -28,10 +28,12 @@ int wire_sku(struct doc *d, long at, struct model_sku *out, struct fail *f)
 		FIELD(model_sku, "audience_hint", TEXT, MAY, audience),
 		{ 0 },
 	};
-	READ(model_sku, at, "an instance SKU", fields, .gpus = -1, .vcpus = -1, .memory = -1, .storage = -1,
-		.public_ipv4 = -1);
+	struct model_sku made = { .gpus = -1, .vcpus = -1, .memory = -1, .storage = -1, .public_ipv4 = -1 };
+	int rc = wire_read(d, at, "an instance SKU", fields, &made, f);
 
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_availability(struct doc *d, long at, struct model_availability *out, struct fail *f)
@@ -40,9 +42,12 @@ int wire_availability(struct doc *d, long at, struct model_availability *out, st
 		FIELD(model_availability, "instance_sku", REF, NEEDED, sku),
 		FIELD(model_availability, "schedule", SCHEDULE, NEEDED, schedule), { 0 },
 	};
-	READ(model_availability, at, "an availability", fields, 0);
+	struct model_availability made = { 0 };
+	int rc = wire_read(d, at, "an availability", fields, &made, f);
 
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 static int read_levels(struct doc *d, struct json_t *o, const char *name, const struct model_level **out, size_t *count,
@@ -71,11 +76,15 @@ int wire_depth(struct doc *d, long at, struct model_depth *out, struct fail *f)
 		FIELD(model_depth, "start_at", INT, NEEDED, start), FIELD(model_depth, "end_at", INT, NEEDED, end),
 		FIELD(model_depth, "requested_at", INT, MAY, requested_at), { 0 },
 	};
-	READ(model_depth, at, "an order book", fields, 0);
+	struct model_depth made = { 0 };
+	struct json_t *o = wire_object(d, at, "an order book", f);
+	int rc = o ? wire_fields(d, o, fields, "an order book", &made, f) : -EPROTO;
 
 	rc = rc ? rc : read_levels(d, o, "bids", &made.bids, &made.bid_count, f);
 	rc = rc ? rc : read_levels(d, o, "asks", &made.asks, &made.ask_count, f);
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 /* ---- Orders ---------------------------------------------------------------------------- */
@@ -137,7 +146,9 @@ int wire_order(struct doc *d, long at, struct model_order *out, struct fail *f)
 		FIELD(model_order, "np_hold_dollars", MONEY, MAY, hold),
 		{ 0 },
 	};
-	READ(model_order, at, "an order", fields, .average = -1, .filled_total = MODEL_NONE, .hold = MODEL_NONE);
+	struct model_order made = { .average = -1, .filled_total = MODEL_NONE, .hold = MODEL_NONE };
+	struct json_t *o = wire_object(d, at, "an order", f);
+	int rc = o ? wire_fields(d, o, fields, "an order", &made, f) : -EPROTO;
 
 	if (!rc && strcmp(made.side, "buy") != 0 && strcmp(made.side, "sell") != 0)
 		rc = wire_bad(f, "an order", "side", "is neither buy nor sell");
@@ -147,7 +158,9 @@ int wire_order(struct doc *d, long at, struct model_order *out, struct fail *f)
 		made.status = order_status(made.status_text);
 		made.reason = reason_find(made.reason_text);
 	}
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_preview(struct doc *d, long at, struct model_preview *out, struct fail *f)
@@ -165,7 +178,9 @@ int wire_preview(struct doc *d, long at, struct model_preview *out, struct fail 
 		FIELD(model_preview, "limit_price_dollars_per_node_hour", PRICE, NEEDED, limit), { 0 },
 	};
 	static const struct wire_field window[] = { { "allocation_schedule_delta", WIRE_SCHEDULE, true, 0 }, { 0 } };
-	READ(model_preview, at, "an estimate", fields, 0);
+	struct model_preview made = { 0 };
+	struct json_t *o = wire_object(d, at, "an estimate", f);
+	int rc = o ? wire_fields(d, o, fields, "an estimate", &made, f) : -EPROTO;
 
 	rc = rc ? rc : wire_fields(d, o, kinds, "an estimate", &kind, f);
 	rc = rc ? rc : wire_fields(d, wire_member(o, "fee"), fee, "an estimate", &made, f);
@@ -182,7 +197,9 @@ int wire_preview(struct doc *d, long at, struct model_preview *out, struct fail 
 			made.nodes = body.window.list[0].nodes;
 		}
 	}
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 static int read_alternatives(struct doc *d, struct json_t *o, struct model_quote *made, struct fail *f)
@@ -224,11 +241,15 @@ int wire_quote(struct doc *d, long at, struct model_quote *out, struct fail *f)
 		FIELD(model_quote, "message", TEXT, MAY, message),
 		{ 0 },
 	};
-	READ(model_quote, at, "a quote", fields, .available_after = MODEL_NONE, .end = MODEL_NEVER);
+	struct model_quote made = { .available_after = MODEL_NONE, .end = MODEL_NEVER };
+	struct json_t *o = wire_object(d, at, "a quote", f);
+	int rc = o ? wire_fields(d, o, fields, "a quote", &made, f) : -EPROTO;
 
 	rc = rc ? rc : read_alternatives(d, o, &made, f);
 	made.reason = reason_find(made.reason_text);
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_release(struct doc *d, long at, struct model_release *out, struct fail *f)
@@ -240,14 +261,17 @@ int wire_release(struct doc *d, long at, struct model_release *out, struct fail 
 		FIELD(model_release, "rule", TEXT, MAY, rule),
 		{ 0 },
 	};
-	READ(model_release, at, "a release", fields, 0);
+	struct model_release made = { 0 };
+	int rc = wire_read(d, at, "a release", fields, &made, f);
 
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 /* ---- What one has ---------------------------------------------------------------------- */
 
-/* A map: its keys cannot be asked for by a table, so the document gives them as names of a list. */
+/* A map: a table cannot name its keys, so this reads them from the document. */
 static int read_by_sku(struct doc *d, struct json_t *schedule, struct model_pool *made, struct fail *f)
 {
 	static const struct wire_field total[] = { FIELD(model_pool, "total", SCHEDULE, MAY, total), { 0 } };
@@ -284,10 +308,14 @@ int wire_pool(struct doc *d, long at, struct model_pool *out, struct fail *f)
 		FIELD(model_pool, "created_at", INT, MAY, created_at),
 		{ 0 },
 	};
-	READ(model_pool, at, "a pool", fields, 0);
+	struct model_pool made = { 0 };
+	struct json_t *o = wire_object(d, at, "a pool", f);
+	int rc = o ? wire_fields(d, o, fields, "a pool", &made, f) : -EPROTO;
 
 	rc = rc ? rc : read_by_sku(d, wire_member(o, "allocation_schedule"), &made, f);
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 static enum model_instance_status instance_status(const char *word)
@@ -320,11 +348,14 @@ int wire_instance(struct doc *d, long at, struct model_instance *out, struct fai
 		FIELD(model_instance, "public_ip", TEXT, MAY, public_ip),
 		{ 0 },
 	};
-	READ(model_instance, at, "an instance", fields, 0);
+	struct model_instance made = { 0 };
+	int rc = wire_read(d, at, "an instance", fields, &made, f);
 
 	if (!rc)
 		made.status = instance_status(made.status_text);
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_ssh(struct doc *d, long at, struct model_ssh *out, struct fail *f)
@@ -336,22 +367,26 @@ int wire_ssh(struct doc *d, long at, struct model_ssh *out, struct fail *f)
 	static const struct wire_field key[] = {
 		FIELD(model_key, "key_type", TEXT, NEEDED, type), FIELD(model_key, "key", TEXT, NEEDED, key), { 0 },
 	};
-	READ(model_ssh, at, "an SSH address", fields, .port = 22);
+	struct model_ssh made = { .port = 22 };
+	struct json_t *o = wire_object(d, at, "an SSH address", f);
+	int rc = o ? wire_fields(d, o, fields, "an SSH address", &made, f) : -EPROTO;
 	size_t n = wire_length(o, "host_keys");
 	struct model_key *keys = wire_room(d, n, sizeof *keys);
 
 	if (!rc && !keys)
 		rc = fail_set(f, -ENOMEM, "out of memory");
 	if (!rc && (made.port < 1 || made.port > 65535))
-		rc = wire_bad(f, "an SSH address", "port", "is none");
+		rc = wire_bad(f, "an SSH address", "port", "is not a port");
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = wire_fields(d, wire_item(o, "host_keys", i), key, "a host key", &keys[i], f);
 	made.keys = keys;
 	made.key_count = n;
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
-/* base64 into room that is large enough; the length, or -1. Padding may be missing. */
+/* Decodes base64 into room, which is large enough; the length, or -1. Padding is optional. */
 static long from_base64(const char *text, char *room)
 {
 	uint32_t bits = 0;
@@ -382,7 +417,8 @@ int wire_log(struct doc *d, long at, struct model_log *out, struct fail *f)
 		FIELD(model_log, "np_at_micros", INT, MAY, micros),
 		FIELD(model_log, "data", TEXT, NEEDED, data), { 0 },
 	};
-	READ(model_log, at, "a log", fields, 0);
+	struct model_log made = { 0 };
+	int rc = wire_read(d, at, "a log", fields, &made, f);
 	char *room = rc ? NULL : wire_room(d, strlen(made.data) + 1, 1);
 	long len = room ? from_base64(made.data, room) : 0;
 
@@ -392,7 +428,9 @@ int wire_log(struct doc *d, long at, struct model_log *out, struct fail *f)
 		rc = wire_bad(f, "a log", "data", "is not base64");
 	made.data = room;
 	made.len = len > 0 ? (size_t)len : 0;
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_image(struct doc *d, long at, struct model_image *out, struct fail *f)
@@ -406,9 +444,12 @@ int wire_image(struct doc *d, long at, struct model_image *out, struct fail *f)
 		FIELD(model_image, "created_at", INT, MAY, created_at),
 		{ 0 },
 	};
-	READ(model_image, at, "an image", fields, 0);
+	struct model_image made = { 0 };
+	int rc = wire_read(d, at, "an image", fields, &made, f);
 
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }
 
 int wire_workspace(struct doc *d, long at, struct model_workspace *out, struct fail *f)
@@ -417,7 +458,10 @@ int wire_workspace(struct doc *d, long at, struct model_workspace *out, struct f
 		FIELD(model_workspace, "id", TEXT, NEEDED, id), FIELD(model_workspace, "name", TEXT, NEEDED, name),
 		FIELD(model_workspace, "resource_path", TEXT, MAY, path), { 0 },
 	};
-	READ(model_workspace, at, "a workspace", fields, 0);
+	struct model_workspace made = { 0 };
+	int rc = wire_read(d, at, "a workspace", fields, &made, f);
 
-	DONE(out);
+	if (!rc)
+		*out = made;
+	return rc;
 }

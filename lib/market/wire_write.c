@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies to send. Only what was asked for is in them: a market refuses fields that it does not know. */
+/* Request bodies. They have only the fields that the caller gave, as a market refuses unknown ones. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static int wire_write_add_piece(const char *text, size_t len, void *arg)
 	return buf_add(arg, text, len) ? -1 : 0;
 }
 
-/* Takes the object. NULL: memory was short, or a text is not UTF-8. */
+/* Takes over the object. NULL: out of memory, or a text is not UTF-8. */
 static int wire_write_put(struct buf *out, json_t *o)
 {
 	size_t len = out->len;
@@ -25,7 +25,7 @@ static int wire_write_put(struct buf *out, json_t *o)
 	return rc ? -EINVAL : 0;
 }
 
-/* A member that is left out where there is nothing to say. 0 or -1. */
+/* Sets a member unless it is empty. 0 or -1. */
 static int wire_write_set_text(json_t *o, const char *name, const char *text)
 {
 	return text ? json_object_set_new(o, name, json_string(text)) : 0;
@@ -55,7 +55,7 @@ static int set_flag(json_t *o, const char *name, bool flag)
 	return flag ? json_object_set_new(o, name, json_true()) : 0;
 }
 
-/* Whatever of it failed, nothing comes out. */
+/* If any part failed, nothing comes out. */
 static json_t *wire_write_whole(json_t *o, int failed)
 {
 	if (!failed)

@@ -141,7 +141,7 @@ out=$(as "$ACME" POST /np/v1/pools/job/release '{"dry_run":true}')
 is "$(http_status) $(json '[.object, .node_count, .refund_dollars, .refund_micros, .dry_run] | map(tostring) | join(" ")' <<<"$out")" \
 	"200 release 2 40.410000 40410000 true" "a dry run says what comes back"
 told np.Release "$out" "(as documented)"
-like "$(json .rule <<<"$out")" '^75.00 % of' "by which rule"
+like "$(json .rule <<<"$out")" '^75.00 % refund for' "by which rule"
 before=$(money "$ACME")
 as "$READER" POST /np/v1/pools/job/release '{}' >/dev/null
 is "$(http_status)" 403 "who may only read gives nothing back"

@@ -258,8 +258,7 @@ static void ask(const char *path, const char *method, const json_t *operation)
 	fill_path(path, filled);
 	text = call(upper, filled, query_of(path), sent, &status);
 	asked++;
-	if (!text || status == 0 || (status >= 500 && status != 501) || status == 405 ||
-		strstr(text, "there is no such path") ||
+	if (!text || status == 0 || (status >= 500 && status != 501) || status == 405 || strstr(text, "no such path") ||
 		!answer_fits(json_object_get(operation, "responses"), status, text, why)) {
 		misfits++;
 		diag("%s %s -> %d %s", upper, filled, status, why);

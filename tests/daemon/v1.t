@@ -45,7 +45,7 @@ no 422 invalid end_at "an autoreserved node with an end" "{\"desired_count\":1,\
 no 422 invalid zone "an autoreserved node without a zone" '{"desired_count":1,"max_price_per_node_hour":2000}'
 no 404 not_found zone "a zone that is not there" "{\"desired_count\":1,\"max_price_per_node_hour\":2000,\"zone\":\"nowhere\",\"end_at\":$END}"
 no 422 price_too_low max_price_per_node_hour "a cap that is too low" "{\"desired_count\":1,\"max_price_per_node_hour\":1000,\"zone\":\"richmond\",\"end_at\":$END}"
-like "$(json .error.message <<<"$out")" 'at 15.000000 dollars per node-hour it would fit' "says what would do"
+like "$(json .error.message <<<"$out")" '15.000000 dollars per node-hour would fit' "says what would do"
 no 422 no_capacity desired_count "more than there are" "{\"desired_count\":3,\"max_price_per_node_hour\":9900,\"zone\":\"richmond\",\"end_at\":$END}"
 like "$(json .error.message <<<"$out")" '2 nodes would fit' "says how many there are"
 no 400 name_taken names "a name that is in use" "{\"desired_count\":1,\"max_price_per_node_hour\":2000,\"names\":[\"foo\"],\"zone\":\"richmond\",\"end_at\":$END}"

@@ -105,9 +105,9 @@ static void strictness(void)
 		  "dollars_per_node_hour\":\"1.0\","
 		  "\"created_at\":\"99999999999999999999\"}",
 			"too large" },
-		{ "[]", "something else" },
-		{ "5", "something else" },
-		{ "", "something else" },
+		{ "[]", "something other" },
+		{ "5", "something other" },
+		{ "", "something other" },
 	};
 	struct model_order o;
 

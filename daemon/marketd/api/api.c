@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every handler needs: to say no in SF Compute's words, to answer with JSON, to read the
- * query, to let the market do something.
+ * What every handler needs: to refuse in SF Compute's words, to answer with JSON, to read the query,
+ * and to apply an event to the market.
  */
 #include "marketd/api/api.h"
 
@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "market/reason.h"
 
-/* The word that SF Compute has for a status; the rest keeps the reason's own. */
+/* SF Compute's word for a status; other statuses keep the word of the reason. */
 static const char *api_type_of(int status, const struct reason_row *row)
 {
 	switch (status) {
@@ -42,7 +42,8 @@ int api_json(const struct request *q, struct reply *r, int status, json_t *body)
 	if (failed) {
 		buf_clear(&r->body);
 		buf_adds(&r->body,
-			"{\"error\":{\"type\":\"api_error\",\"message\":\"the answer is too large or memory is short\","
+			"{\"error\":{\"type\":\"api_error\",\"message\":\"the answer is too large, or the market is "
+			"out of memory\","
 			"\"code\":\"internal\",\"details\":[]},\"request_id\":\"");
 		buf_adds(&r->body, q->id ? q->id : "");
 		buf_adds(&r->body, "\"}");
@@ -70,7 +71,7 @@ static int say_no(const struct request *q, struct reply *r, int status, int reas
 			"code", row->code, "details", details, "request_id", q->id ? q->id : ""));
 }
 
-/* What does not go into JSON as it is (a client's broken UTF-8 in a sentence) is replaced. */
+/* Replaces what JSON cannot hold, such as a client's broken UTF-8 in a sentence. */
 static void api_printable(char *text)
 {
 	json_t *probe = json_string(text);
@@ -174,11 +175,19 @@ bool api_whose(const struct request *q, struct reply *r, uint64_t *account)
 {
 	if (!q->account) {
 		api_refuse(q, r, REASON_INVALID, "account",
-			"the operator has no account of his own: say ?account=ID or its name");
+			"the operator has no account; add ?account=ID or ?account=NAME");
 		return false;
 	}
 	*account = q->account;
 	return true;
+}
+
+int api_apply_to(struct api *api, const struct request *q, enum event_kind kind, uint64_t account, uint64_t subject,
+	struct fail *why)
+{
+	struct event ev = { .kind = kind, .account = account, .subject = subject };
+
+	return api_apply(api, q, &ev, NULL, why);
 }
 
 int api_apply(struct api *api, const struct request *q, struct event *ev, const struct effects **did, struct fail *why)

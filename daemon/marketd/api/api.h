@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a request is to those who answer it, and what an answer is. http.c makes one from the wire,
- * route.c finds who answers, api_*.c answer; none of them knows a socket.
+ * A request and its answer. http/ makes requests from the wire, route.c finds the handler, the files of
+ * v2/, np/ and old/ answer. None of them knows a socket.
  */
 #ifndef MARKETD_API_API_H
 #define MARKETD_API_API_H
@@ -21,27 +21,27 @@ enum { PATH_PARTS = 3, QUERY_MAX = 64 };
 struct request {
 	enum method method;
 	const char *path;              /* decoded, without the query; "/preview/v2/…" has become "/v2/…" */
-	const char *parts[PATH_PARTS]; /* what stands for {…} in the route, decoded */
+	const char *parts[PATH_PARTS]; /* what the path has for {…} in the route, decoded */
 	struct { const char *name, *value; } query[QUERY_MAX];
 	size_t query_count;
-	json_t *body;                  /* the JSON of the request; NULL where there was none */
+	json_t *body;                  /* the JSON of the request; NULL: none */
 	const char *idempotency_key;   /* NULL: none */
 	const char *id;                /* request_id, also in the answer's header */
 
 	/* Who asks. All 0 on routes that need no token. */
 	uint64_t account, token;
 	int32_t scopes;
-	bool local;                    /* came by the unix socket: the operator */
-	int refused;                   /* why the token was not taken (enum reason); 0 */
-	uint64_t joined;               /* account of a join token that was used: its answer may have been lost; 0 */
+	bool local;                    /* came through the unix socket: the operator */
+	int refused;                   /* why the token was refused (enum reason); 0 */
+	uint64_t joined;               /* account of a used join token, whose answer may have been lost; 0 */
 	uint64_t agent, generation;    /* the session of an agent, of its account; 0: none */
 
 	/* For streams. */
 	const char *accept;            /* the header; NULL */
 	const char *last_event_id;     /* the header; NULL */
-	uint64_t resume; /* asked again: go on after this seq, whatever query and headers say; 0: first time */
-	uint64_t waited;               /* an agent's: what reply.version was when it began to wait */
-	bool last_ask;                 /* the wait is over: answer with what there is, even if that is nothing */
+	uint64_t resume; /* asked again: continue after this seq, whatever query and headers say; 0: first time */
+	uint64_t waited;               /* an agent's reply.version when it began to wait */
+	bool last_ask;                 /* the wait is over: answer with what there is, even nothing */
 };
 
 struct watch;
@@ -50,40 +50,40 @@ struct reply {
 	int status;
 	struct buf body;               /* JSON; empty with 204 */
 	const char *type;              /* NULL: application/json */
-	int retry_after;               /* seconds; 0: not said */
-	bool wait; /* events stream: nothing yet, ask again when something was committed or wait_ms is over */
+	int retry_after;               /* seconds; 0: no header */
+	bool wait; /* events stream: nothing yet; ask again after a commit or when wait_ms is over */
 	int64_t wait_ms;
-	bool stream; /* stays open: the body so far is sent, and it is asked again after each commit */
-	uint64_t resume;               /* seq of the last thing in body, given back in the next request; 0: none yet */
-	uint64_t version; /* with wait, to an agent: it is asked again when engine_agent_version() is another */
-	bool changed;                  /* route.c: it staged something, so it must not leave before the commit */
-	bool replayed;                 /* route.c: this answer was kept under its key */
-	int allow;                     /* route.c: methods that this path does take, with a 405 */
-	const struct route *route;     /* route.c: who answered; NULL: nobody */
+	bool stream; /* stays open: send the body so far, ask again after each commit */
+	uint64_t resume;               /* seq of the last thing in body, passed back in the next request; 0: none yet */
+	uint64_t version; /* with wait, for an agent: ask again when engine_agent_version() differs */
+	bool changed;                  /* route.c: it staged something, so it must wait for the commit */
+	bool replayed;                 /* route.c: this answer was stored under its key */
+	int allow;                     /* route.c: methods of this path, for a 405 */
+	const struct route *route;     /* route.c: the route that answered; NULL: none */
 };
 
 struct api {
 	struct market *market;
 	const char *name;              /* of the market, for pages and resource paths */
-	bool test_clock;               /* POST /np/v1/admin/clock is there */
+	bool test_clock;               /* POST /np/v1/admin/clock exists */
 	struct routes *routes;         /* route.c's own: made by the first api_answer, freed by api_close */
-	struct metrics *metrics;       /* what GET /metrics tells; NULL: nobody counts */
-	struct watch *watch;           /* which agents were heard of; NULL: nobody listens */
+	struct metrics *metrics;       /* for GET /metrics; NULL: none */
+	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
 	char tls_key[64];              /* "sha256//…" of the certificate's key; "": no TLS */
 };
 
-/* Fills the reply and returns its status; helpers below end every handler in one line. */
+/* Fills the reply and returns its status; each handler ends with one of the helpers below. */
 typedef int (*api_handler)(struct api *api, const struct request *q, struct reply *r);
 
 enum route_flags {
 	ROUTE_OPEN = 1,       /* no token needed */
-	ROUTE_CREATES = 2,    /* takes an Idempotency-Key: done twice, it would cost twice */
+	ROUTE_CREATES = 2,    /* takes an Idempotency-Key, as doing it twice costs twice */
 	ROUTE_STREAM = 4,     /* may wait */
-	ROUTE_SECRET = 8,     /* its answer is never written down, so not kept under a key either */
+	ROUTE_SECRET = 8,     /* its answer is never stored, not even under a key */
 };
 
-/* A row gives routing, permission, the OpenAPI document and the stranger's walk in the tests. */
+/* A row drives routing, permission, the OpenAPI document, and the test that walks all routes as a stranger. */
 struct route {
 	enum method method;
 	const char *path;              /* "/v2/orders/{id}" */
@@ -94,17 +94,17 @@ struct route {
 	const char *query;             /* "limit:integer,status:array" ; NULL: none; others are refused */
 	const char *body;              /* name of the request's schema in schema.c; NULL: takes none */
 	const char *answer;            /* name of the answer's schema; NULL: 204 */
-	int ok;                        /* its status when all is well */
+	int ok;                        /* its status when it succeeds */
 };
 
 extern const struct route *const api_tables[]; /* each ends with { 0 }; the list ends with NULL (route.c) */
 
-/* Routes, checks permission and unknown query names, remembers idempotency, calls. http.c's only door. */
+/* Finds the route, checks permission and query names, handles idempotency, calls the handler. All that http/ calls. */
 int api_answer(struct api *api, struct request *q, struct reply *r);
 
-/* After each market_commit: what was answered since the last one is on disk (failed: it is not). */
+/* Call after each market_commit: the answers since the last one are on disk (failed: they are not). */
 void api_committed(struct api *api, bool failed);
-void api_close(struct api *api);  /* frees what api_answer made; the market is not touched */
+void api_close(struct api *api);  /* frees what api_answer made; leaves the market alone */
 
 /* ---- For handlers ----------------------------------------------------------------------- */
 
@@ -116,23 +116,26 @@ const char *api_query(const struct request *q, const char *name); /* the first; 
 /* The i-th value of a repeated name; NULL past the end. */
 const char *api_query_at(const struct request *q, const char *name, size_t i);
 
-/* As api_refuse with another HTTP status than the reason's own, where SF Compute has another; `type` follows it. */
+/* Like api_refuse with another HTTP status than the reason's, where SF Compute has another; `type` follows it. */
 int api_refuse_as(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *fmt,
 	...) __attribute__((format(printf, 6, 7)));
-/* With the sentence of whoever failed (why->text empty or why NULL: the reason's own). */
+/* Refuses with the sentence in why (why->text empty or why NULL: that of the reason). */
 int api_failed(const struct request *q, struct reply *r, int reason, const char *field, const struct fail *why);
 int api_nothing(struct reply *r);  /* 204 */
 
-/* A whole number in [min, max] from the query. true: *out has it (fallback where it is not there). false: refused, 422. */
+/* A whole number in [min, max] from the query. true: *out has it (the fallback if absent). false: refused, 422. */
 bool api_query_int(const struct request *q, struct reply *r, const char *name, int64_t min, int64_t max,
 	int64_t fallback, int64_t *out);
 /* "true" or "false". */
 bool api_query_bool(const struct request *q, struct reply *r, const char *name, bool fallback, bool *out);
 
-/* Whose things are asked for, where there must be somebody. false: the operator did not say; refused. */
+/* The account whose things are asked for. false: the operator named none; refused. */
 bool api_whose(const struct request *q, struct reply *r, uint64_t *account);
 
-/* market_apply by this request's token. 0, or the reason (negative), with nothing answered yet. */
+/* market_apply with this request's token. 0, or the reason (negative); answers nothing yet. */
 int api_apply(struct api *api, const struct request *q, struct event *ev, const struct effects **did, struct fail *why);
+/* The same for an event that has nothing but its subject. */
+int api_apply_to(struct api *api, const struct request *q, enum event_kind kind, uint64_t account, uint64_t subject,
+	struct fail *why);
 
 #endif

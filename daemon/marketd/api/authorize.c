@@ -43,7 +43,7 @@ static void take_agent(const struct agent *a, struct request *q)
 	q->scopes = SCOPE_AGENT;
 }
 
-/* "nps_agt_…_SECRET". An agent's earlier sessions are no strangers, but over: they hear that another one is there. */
+/* "nps_agt_…_SECRET". An agent's ended sessions are not unknown: they hear that a newer one took over. */
 static void take_session(const struct engine *e, const char *text, const uint8_t hash[TOKEN_HASH], struct request *q)
 {
 	const char *id = text + strlen(AUTH_SESSION), *prefix = strchr(id, '_'),

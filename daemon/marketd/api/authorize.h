@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who asks. Only the SHA-256 of a token is kept, and it is looked up by that: how long the look takes
- * says nothing about any token.
+ * Who asks. The market keeps only the SHA-256 of a token and looks it up by that, so the time of a lookup
+ * tells nothing about any token.
  */
 #ifndef MARKETD_API_AUTHORIZE_H
 #define MARKETD_API_AUTHORIZE_H
@@ -15,13 +15,13 @@ enum {
 	AUTH_ALL = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN | SCOPE_JOIN,
 };
 
-/* Fills who asks from the header "Bearer npk_…", "Bearer nps_agt_…" (NULL: none): account, token or agent, scopes; or refused. */
+/* Fills account, token or agent, and scopes from "Bearer npk_…" or "Bearer nps_agt_…" (NULL: none); or refused. */
 void auth_header(const struct engine *e, const char *header, int64_t now, struct request *q);
 
 /* Whether the token or session of a request that waits is still good; else as above. The operator always is. */
 void auth_again(const struct engine *e, int64_t now, struct request *q);
 
-/* Whether there may be another answer for an agent that waits. Cheap: asked of all of them after each commit. */
+/* Whether a waiting agent may get a new answer. Cheap: asked for all of them after each commit. */
 bool auth_moved(const struct engine *e, const struct request *q);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies, after schema.c has held them to their shape: what their words mean here. An order is read
- * in one place, whoever brings it.
+ * Reads bodies whose shape schema.c has checked. All APIs read orders here.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -36,8 +35,7 @@ bool body_price(const struct request *q, struct reply *r, const json_t *body, co
 
 	if (!text || price_parse_wire(text, out, &exact) == 0)
 		return true;
-	api_refuse(q, r, REASON_INVALID, name,
-		"'%s' must be dollars per node-hour as digits, a point and digits, as \"2.500000\"", name);
+	api_refuse(q, r, REASON_INVALID, name, "'%s' must be dollars per node-hour, such as \"2.500000\"", name);
 	return false;
 }
 
@@ -47,12 +45,12 @@ bool body_money(const struct request *q, struct reply *r, const json_t *body, co
 
 	if (!text || money_parse_wire(text, false, out) == 0)
 		return true;
-	api_refuse(q, r, REASON_INVALID, name,
-		"'%s' must be dollars as digits, a point and at most six digits, as \"12.500000\"", name);
+	api_refuse(q, r, REASON_INVALID, name, "'%s' must be dollars with up to six decimals, such as \"12.500000\"",
+		name);
 	return false;
 }
 
-/* Seconds to a minute of the grid. */
+/* Turns seconds into a minute of the market. */
 static bool to_minute(const struct request *q, struct reply *r, const char *field, int64_t seconds, int64_t *out)
 {
 	if (seconds < 0 || seconds % 60 || seconds / 60 >= MINUTE_MAX) {
@@ -105,7 +103,7 @@ static bool body_read_window(const struct request *q, struct reply *r, struct ev
 	return true;
 }
 
-/* What it is for: pool and SKU. */
+/* The pool and the SKU. */
 static bool body_read_things(const struct engine *e, const struct request *q, struct reply *r, struct event *ev)
 {
 	const char *pool_text = body_text(q->body, "pool"), *sku_text = body_text(q->body, "instance_sku");
@@ -113,12 +111,12 @@ static bool body_read_things(const struct engine *e, const struct request *q, st
 	const struct sku *sku = sku_text ? find_sku(e, sku_text) : NULL;
 
 	if (pool_text && !pool) {
-		api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", pool_text);
+		api_refuse(q, r, REASON_NOT_FOUND, "pool", "no pool '%s' in this account", pool_text);
 		return false;
 	}
 	if (!sku) {
 		api_refuse_as(q, r, sku_text ? 404 : 422, sku_text ? REASON_NOT_FOUND : REASON_INVALID, "instance_sku",
-			"there is no instance SKU '%s'", sku_text ? sku_text : "");
+			"no instance SKU '%s'", sku_text ? sku_text : "");
 		return false;
 	}
 	ev->u.order.pool = pool ? pool->id : 0;
@@ -143,18 +141,17 @@ bool body_order(struct api *api, const struct request *q, struct reply *r, uint6
 	if (body_bool(q->body, "np_interruptible", false))
 		ev->u.order.flags |= ORDER_INTERRUPTIBLE;
 	if (ev->u.order.side == SIDE_SELL && (ev->u.order.flags & ORDER_INTERRUPTIBLE)) {
-		api_refuse(q, r, REASON_INVALID, "np_interruptible", "only what is bought can be interruptible");
+		api_refuse(q, r, REASON_INVALID, "np_interruptible", "only a buy can be interruptible");
 		return false;
 	}
 	if (body_text(q->body, "np_max_total_dollars") && (ev->u.order.side == SIDE_SELL || !ev->u.order.max_total)) {
-		api_refuse(q, r, REASON_INVALID, "np_max_total_dollars",
-			"a total to stay under is for a buy, and above 0");
+		api_refuse(q, r, REASON_INVALID, "np_max_total_dollars", "a maximum total is for a buy, and above 0");
 		return false;
 	}
 	return true;
 }
 
-/* Where in the body the engine's no points. */
+/* The field of the body that a reason is about. */
 static const char *field_of(int reason)
 {
 	switch (reason) {
@@ -182,6 +179,6 @@ int place_order(struct api *api, const struct request *q, struct reply *r, struc
 		return api_failed(q, r, reason, field_of(reason), &why);
 	made = effects_order(did, effects_made(did));
 	if (!made)
-		return api_refuse(q, r, REASON_INTERNAL, NULL, "the market did not say what became of the order");
+		return api_refuse(q, r, REASON_INTERNAL, NULL, "the market returned no order");
 	return api_json(q, r, 201, render_order(api, made, did));
 }

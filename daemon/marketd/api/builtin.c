@@ -13,8 +13,9 @@ static int get_health(struct api *api, const struct request *q, struct reply *r)
 
 	if (!market_ready(api->market)) {
 		r->retry_after = 1;
-		return api_json(q, r, 503, json_pack("{s:s, s:s, s:s}", "object", "health", "status", "unavailable",
-			"reason", "the store cannot be written"));
+		return api_json(q, r, 503,
+			json_pack("{s:s, s:s, s:s}", "object", "health", "status", "unavailable", "reason",
+				"the store is not writable"));
 	}
 	return api_json(q, r, 200, json_pack("{s:s, s:s, s:I, s:I}", "object", "health", "status", "ready",
 		"minute", (json_int_t)engine_minute(e), "seq", (json_int_t)engine_count(e)));
@@ -23,10 +24,10 @@ static int get_health(struct api *api, const struct request *q, struct reply *r)
 static int get_metrics(struct api *api, const struct request *q, struct reply *r)
 {
 	if (!api->metrics)
-		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "nobody counts here");
+		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "this market keeps no metrics");
 	buf_clear(&r->body);
 	if (metrics_print(api->metrics, api, &r->body) != 0)
-		return api_refuse(q, r, REASON_INTERNAL, NULL, "the figures are too many");
+		return api_refuse(q, r, REASON_INTERNAL, NULL, "the metrics are too large");
 	r->type = "text/plain; version=0.0.4; charset=utf-8";
 	return r->status = 200;
 }
@@ -41,14 +42,14 @@ static int get_openapi(struct api *api, const struct request *q, struct reply *r
 	}
 	buf_clear(&r->body);
 	if (!rs->openapi || buf_add(&r->body, rs->openapi, rs->openapi_len) != 0)
-		return api_refuse(q, r, REASON_INTERNAL, NULL, "the document does not fit");
+		return api_refuse(q, r, REASON_INTERNAL, NULL, "the document is too large");
 	return r->status = 200;
 }
 
 const struct route builtin_routes[] = {
-	{ METHOD_GET, "/healthz", get_health, 0, ROUTE_OPEN, "Whether the market can be written now", NULL, NULL,
-		"Health", 200 },
-	{ METHOD_GET, "/metrics", get_metrics, SCOPE_ADMIN, 0, "Figures for Prometheus, as text", NULL, NULL, "Metrics",
+	{ METHOD_GET, "/healthz", get_health, 0, ROUTE_OPEN, "Whether the market can write now", NULL, NULL, "Health",
+		200 },
+	{ METHOD_GET, "/metrics", get_metrics, SCOPE_ADMIN, 0, "Metrics for Prometheus, as text", NULL, NULL, "Metrics",
 		200 },
 	{ METHOD_GET, "/openapi.json", get_openapi, 0, ROUTE_OPEN, "This document", NULL, NULL, "Document", 200 },
 	{ 0 },
@@ -58,16 +59,16 @@ static const struct schema_field health[] = {
 	{ "object", SCHEMA_ENUM, FIELD_REQUIRED, "health", 0, 0, NULL },
 	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "ready|unavailable", 0, 0, NULL },
 	{ "reason", SCHEMA_STRING, 0, NULL, 0, 0, "why not" },
-	{ "minute", SCHEMA_INTEGER, 0, NULL, 0, 0, "the minute that is under way, since the epoch" },
-	{ "seq", SCHEMA_INTEGER, 0, NULL, 0, 0, "how many events there were" },
+	{ "minute", SCHEMA_INTEGER, 0, NULL, 0, 0, "the current minute, since the epoch" },
+	{ "seq", SCHEMA_INTEGER, 0, NULL, 0, 0, "number of events so far" },
 	{ 0 },
 };
 
 static const struct schema_field error_detail[] = {
-	{ "field", SCHEMA_STRING, FIELD_NULL, NULL, 0, 0, "where it is: names and numbers joined by points" },
+	{ "field", SCHEMA_STRING, FIELD_NULL, NULL, 0, 0, "the path to it: names and numbers joined by points" },
 	{ "code", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
-	{ "next", SCHEMA_INTEGER, 0, NULL, 0, 0, "of a console: where it goes on" },
+	{ "next", SCHEMA_INTEGER, 0, NULL, 0, 0, "of a console: the next line" },
 	{ 0 },
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every market answers about itself, whatever it trades: health, figures, its own document. */
+/* What every market answers about itself: health, metrics, its API document. */
 #ifndef MARKETD_API_BUILTIN_H
 #define MARKETD_API_BUILTIN_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a page began and ended, as text that only fits lists of its own kind: SF Compute's prefix,
- * then each word in the letters of ident.h, so that it tells no more than ids do. It names rows,
- * not numbers of rows: what is added or goes away between two pages moves nothing.
+ * Where a page began and ended, as text for lists of one kind: SF Compute's prefix, then each word in the
+ * letters of ident.h, so that it reveals no more than ids do. It names rows, not their numbers, so rows
+ * that come or go between two pages move nothing.
  */
 #ifndef MARKETD_API_CURSOR_H
 #define MARKETD_API_CURSOR_H
@@ -19,9 +19,9 @@
 	X(PROCUREMENTS, "procc", 2) \
 	X(IMAGES, "imagec", 2) \
 	X(USERS, "usrc", 2) \
-	X(PROPERTIES, "ispcc", 2)    /* their places in the catalog */ \
+	X(PROPERTIES, "ispcc", 2)    /* their positions in the catalog */ \
 	X(WINDOWS, "mwin", 3)        /* start, end, SKU of the last row */ \
-	X(FILLS, "mfilc", 1)         /* id of the last fill that was looked at */
+	X(FILLS, "mfilc", 1)         /* id of the last fill looked at */
 
 enum cursor_kind {
 #define CURSOR_X(name, prefix, words) CURSOR_##name,
@@ -33,7 +33,7 @@ enum cursor_kind {
 enum { CURSOR_WORDS = 3, CURSOR_TEXT = 8 + CURSOR_WORDS * 13 + 1 };
 
 const char *cursor_text(enum cursor_kind kind, const uint64_t *words, char room[CURSOR_TEXT]);
-/* 0, or -EINVAL with words untouched. */
+/* 0, or -EINVAL; then words are untouched. */
 int cursor_parse(enum cursor_kind kind, const char *text, uint64_t words[CURSOR_WORDS]);
 const char *cursor_prefix(enum cursor_kind kind);
 

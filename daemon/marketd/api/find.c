@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From what people write to the thing that they mean: an id, a resource path, a name. Nobody finds
- * what is another account's: for him it is as if it were not there.
+ * Finds a thing by what people write: an id, a resource path, a name. What belongs to another account
+ * is not found, as if it did not exist.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "marketd/api/render.h"
 
 /*
- * The name at the end of "sfc:KIND:<account>:default:<name>"; text itself where it is no path; NULL
- * where the path is not this account's (0: any; then *account becomes that of the path).
+ * The name at the end of "sfc:KIND:<account>:default:<name>"; text itself if it is no path; NULL
+ * if the path is not this account's (0: any; then *account becomes that of the path).
  */
 static const char *find_name_in(const struct engine *e, const char *kind, const char *text, uint64_t *account)
 {
@@ -67,7 +67,7 @@ const struct instance *find_instance(const struct engine *e, uint64_t account, c
 		i = engine_instance(e, id);
 	} else if ((name = find_name_in(e, "instance", text, &account)) && account) {
 		i = engine_instance_named(e, account, name);
-		if (!i) /* none that lives: the last one that did */
+		if (!i) /* no live one: the last one that ended */
 			for (i = engine_instance_before(e, account, UINT64_MAX); i && strcmp(i->name, name) != 0;)
 				i = engine_instance_before(e, account, i->id);
 	}

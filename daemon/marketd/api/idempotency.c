@@ -18,7 +18,7 @@ struct kept_answer {
 
 enum { NAME_MAX_TEXT = KEY_MAX + 32 };
 
-/* Keys of two accounts have nothing to do with each other. */
+/* Each account has its own keys. */
 static const char *idempotency_name_of(const struct request *q, char room[NAME_MAX_TEXT])
 {
 	snprintf(room, NAME_MAX_TEXT, "%" PRIu64 " %s", q->account, q->idempotency_key);
@@ -35,7 +35,7 @@ bool idempotency_valid(const char *key)
 	return len > 0 && len <= KEY_MAX;
 }
 
-/* The body as its meaning, not as its bytes: a client may write its fields in another order when it asks again. */
+/* Digests what the body means, not its bytes: a retry may write the fields in another order. */
 int idempotency_digest(const struct request *q, uint8_t digest[DIGEST])
 {
 	char *body = q->body ? json_dumps(q->body, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
@@ -80,7 +80,7 @@ int idempotency_find(struct api *api, const struct request *q, const uint8_t dig
 	int rc;
 
 	if (k) {
-		r->changed = true;  /* what it tells is not on disk yet */
+		r->changed = true; /* what it says is not on disk yet */
 		return idempotency_again(q, r, memcmp(k->digest, digest, DIGEST) == 0, k->status, buf_text(&k->body),
 			k->body.len);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Idempotency keys: a request that is repeated under its key gets the answer that it had, whether
- * that is on disk or in this very turn; another request under the key is refused.
+ * Idempotency keys: a request repeated under its key gets the same answer again, whether that is on disk
+ * or from this turn. Another request under the key is refused.
  */
 #ifndef MARKETD_API_IDEMPOTENCY_H
 #define MARKETD_API_IDEMPOTENCY_H
@@ -23,6 +23,6 @@ int idempotency_find(struct api *api, const struct request *q, const uint8_t dig
 int idempotency_keep(struct api *api, const struct request *q, const uint8_t digest[DIGEST], const struct reply *r,
 	struct fail *f);
 
-void idempotency_forget(struct routes *rs);  /* what is pending: it was committed, or lost */
+void idempotency_forget(struct routes *rs);  /* drops what is pending: it is committed, or lost */
 
 #endif

@@ -57,6 +57,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_lists.c \
 	daemon/marketd/api/np/np_nodes.c \
 	daemon/marketd/api/np/np_schemas.c \
+	daemon/marketd/api/np/np_schemas.h \
 	daemon/marketd/api/np/np_tokens.c \
 	daemon/marketd/api/np/np_trades.c \
 	daemon/marketd/api/np/np_work.c

@@ -25,7 +25,7 @@ static void histogram_add(struct histogram *h, const int64_t *bounds, int64_t va
 	h->sum += value > 0 ? (uint64_t)value : 0;
 }
 
-/* Tables of routes are less than METRIC_ROUTES long together; what would not fit is counted with nobody's. */
+/* All tables of routes together have fewer than METRIC_ROUTES rows; the last counter takes what does not fit. */
 static struct metric_route *metrics_row_of(struct metrics *m, const struct route *route)
 {
 	size_t at = ((uintptr_t)route / sizeof *route) % METRIC_ROUTES;
@@ -138,7 +138,7 @@ static void print_requests(const struct metrics *m, struct buf *b)
 				row->statuses[k].status, row->statuses[k].count);
 	}
 	metrics_head(b, "nanopod_http_request_seconds", "histogram",
-		"From the request's head to its answer, the commit included.");
+		"From the request's head to its answer, including the commit.");
 	for (int i = 0; i <= METRIC_ROUTES; i++)
 		if (m->routes[i].micros.total) {
 			route_labels(&m->routes[i], &labels);
@@ -150,21 +150,21 @@ static void print_requests(const struct metrics *m, struct buf *b)
 
 static void print_http(const struct metrics *m, struct buf *b)
 {
-	metrics_number(b, "nanopod_http_connections", "gauge", "Connections that are open.", m->connections);
-	metrics_number(b, "nanopod_http_connections_accepted_total", "counter", "Connections taken.",
+	metrics_number(b, "nanopod_http_connections", "gauge", "Open connections.", m->connections);
+	metrics_number(b, "nanopod_http_connections_accepted_total", "counter", "Connections accepted.",
 		(int64_t)m->connections_accepted);
 	metrics_number(b, "nanopod_http_connections_evicted_total", "counter", "Idle connections closed to make room.",
 		(int64_t)m->connections_evicted);
-	metrics_number(b, "nanopod_http_connections_timed_out_total", "counter", "Connections closed for being slow.",
+	metrics_number(b, "nanopod_http_connections_timed_out_total", "counter", "Slow connections closed.",
 		(int64_t)m->connections_timed_out);
-	metrics_number(b, "nanopod_http_streams", "gauge", "Event streams that are open.", m->streams);
-	metrics_number(b, "nanopod_http_waiting", "gauge", "Requests that wait for an event.", m->parked);
-	metrics_number(b, "nanopod_http_polls", "gauge", "Agents that wait for work.", m->polls);
-	metrics_number(b, "nanopod_http_answer_bytes", "gauge", "Answers that their clients have not taken yet.",
+	metrics_number(b, "nanopod_http_streams", "gauge", "Open event streams.", m->streams);
+	metrics_number(b, "nanopod_http_waiting", "gauge", "Requests waiting for an event.", m->parked);
+	metrics_number(b, "nanopod_http_polls", "gauge", "Agents waiting for work.", m->polls);
+	metrics_number(b, "nanopod_http_answer_bytes", "gauge", "Bytes of answers that clients have not taken yet.",
 		m->answer_bytes);
-	metrics_number(b, "nanopod_http_rate_limited_total", "counter", "Requests refused for coming too often.",
+	metrics_number(b, "nanopod_http_rate_limited_total", "counter", "Requests refused by the rate limit.",
 		(int64_t)m->rate_limited);
-	metrics_number(b, "nanopod_http_auth_failures_total", "counter", "Requests whose token was not taken.",
+	metrics_number(b, "nanopod_http_auth_failures_total", "counter", "Requests with a refused token.",
 		(int64_t)m->auth_failed);
 }
 
@@ -172,21 +172,20 @@ static void print_store(const struct metrics *m, const struct api *api, struct b
 {
 	struct stat st;
 
-	metrics_head(b, "nanopod_commit_seconds", "histogram", "One transaction until it is on disk.");
+	metrics_head(b, "nanopod_commit_seconds", "histogram", "Time until a transaction is on disk.");
 	metrics_histogram(b, "nanopod_commit_seconds", "", &m->commit_micros, micros_bounds, true);
-	metrics_head(b, "nanopod_commit_answers", "histogram", "Answers that left with one commit.");
+	metrics_head(b, "nanopod_commit_answers", "histogram", "Answers per commit.");
 	metrics_histogram(b, "nanopod_commit_answers", "", &m->batch, batch_bounds, false);
-	metrics_number(b, "nanopod_commits_failed_total", "counter", "Commits that the disk refused.",
+	metrics_number(b, "nanopod_commits_failed_total", "counter", "Commits that failed.",
 		(int64_t)m->commits_failed);
 	metrics_number(b, "nanopod_ready", "gauge", "1 while the market can write.", market_ready(api->market));
 	metrics_number(b, "nanopod_journal_seq", "counter", "Events on disk.",
 		(int64_t)market_store(api->market)->calls->last_seq(market_store(api->market)));
 	if (m->database && stat(m->database, &st) == 0)
-		metrics_number(b, "nanopod_database_bytes", "gauge", "Size of the database's file.",
-			(int64_t)st.st_size);
+		metrics_number(b, "nanopod_database_bytes", "gauge", "Size of the database file.", (int64_t)st.st_size);
 }
 
-/* How many there are in the engine of each kind of thing that is told by the _after calls. */
+/* Counts the things of each kind that the _after calls list. */
 #define COUNT(type, var, first, next) \
 	for (const struct type *x = (first); x; x = (next)) \
 		(var)++
@@ -210,8 +209,8 @@ static void print_engine(const struct api *api, struct buf *b)
 	metrics_number(b, "nanopod_hosts", "gauge", "Hosts that are not retired.", hosts);
 	metrics_number(b, "nanopod_hosts_down", "gauge", "Hosts that are down.", down);
 	metrics_number(b, "nanopod_pools", "gauge", "Pools.", pools);
-	metrics_number(b, "nanopod_orders_open", "gauge", "Orders that rest.", orders);
-	metrics_number(b, "nanopod_leases", "gauge", "Leases that are not over.", leases);
+	metrics_number(b, "nanopod_orders_open", "gauge", "Open orders.", orders);
+	metrics_number(b, "nanopod_leases", "gauge", "Leases that have not ended.", leases);
 	metrics_number(b, "nanopod_instances", "gauge", "Instances.", instances);
 	metrics_number(b, "nanopod_procurements", "gauge", "Procurements.", procurements);
 	metrics_number(b, "nanopod_events_total", "counter", "Events applied.", (int64_t)engine_count(e));
@@ -220,7 +219,7 @@ static void print_engine(const struct api *api, struct buf *b)
 
 enum { UP, SILENT, JOINED, STATES };
 
-/* What keeps nodes, and how far it is behind: what is paid for and not there shows here first. */
+/* Agents and how far behind they are: nodes that are paid for and do not run show here first. */
 static void print_agents(const struct api *api, struct buf *b)
 {
 	static const char *const names[] = { "up", "silent", "joined" };
@@ -247,15 +246,15 @@ static void print_agents(const struct api *api, struct buf *b)
 		if (since && now - since > awaits)
 			awaits = now - since;
 	}
-	metrics_head(b, "nanopod_agents", "gauge", "Agents that are up, silent, or joined and never came.");
+	metrics_head(b, "nanopod_agents", "gauge", "Agents that are up, silent, or joined but never connected.");
 	for (int i = 0; i < STATES; i++)
 		buf_addf(b, "nanopod_agents{state=\"%s\"} %" PRId64 "\n", names[i], states[i]);
-	metrics_number(b, "nanopod_agent_silent_seconds", "gauge",
-		"How long the agent that is silent longest was not heard of.", silence);
-	metrics_number(b, "nanopod_nodes_unknown", "gauge", "Nodes that run and that nobody asked for.", unknown);
-	metrics_number(b, "nanopod_nodes_unknown_seconds", "gauge", "Age of the oldest of them.", leak);
+	metrics_number(b, "nanopod_agent_silent_seconds", "gauge", "How long the longest silent agent has been silent.",
+		silence);
+	metrics_number(b, "nanopod_nodes_unknown", "gauge", "Running nodes that the market did not order.", unknown);
+	metrics_number(b, "nanopod_nodes_unknown_seconds", "gauge", "Age of the oldest such node.", leak);
 	metrics_number(b, "nanopod_node_awaits_seconds", "gauge",
-		"How long the node that is overdue longest should have run.", awaits);
+		"How long the most overdue node should have been running.", awaits);
 }
 
 int metrics_print(const struct metrics *m, const struct api *api, struct buf *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the market's operator watches: counted where it happens, told as Prometheus reads it. */
+/* Metrics for the market's operator: counted where they happen, written as Prometheus reads them. */
 #ifndef MARKETD_API_METRICS_H
 #define MARKETD_API_METRICS_H
 
@@ -22,8 +22,8 @@ struct metric_route {
 };
 
 struct metrics {
-	struct metric_route routes[METRIC_ROUTES + 1];  /* the last: requests that no route took */
-	struct histogram commit_micros, batch;          /* batch: answers that left with one commit */
+	struct metric_route routes[METRIC_ROUTES + 1];  /* the last: requests without a route */
+	struct histogram commit_micros, batch;          /* batch: answers per commit */
 	uint64_t commits_failed, snapshots;
 	uint64_t rate_limited, auth_failed;
 	uint64_t connections_accepted, connections_evicted, connections_timed_out;

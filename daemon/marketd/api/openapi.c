@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenAPI 3.1 document, made of the very tables that route and hold requests to their shape. */
+/* The OpenAPI 3.1 document, made from the same tables that route and check requests. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static json_t *of_string(const char *pattern, int64_t min, int64_t max)
 	return o;
 }
 
-/* Bounds of integers may be 0 on purpose ({-5, 0}); those of the rest are counts. */
+/* An integer's bound may really be 0 ({-5, 0}); for other types a bound is a count. */
 static json_t *of_integer(int64_t min, int64_t max)
 {
 	json_t *o = json_pack("{s:s}", "type", "integer");
@@ -210,13 +210,13 @@ static json_t *openapi_parameters(const struct route *r)
 	if (!account && !(r->flags & ROUTE_OPEN))
 		json_array_append_new(list,
 			json_pack("{s:s, s:s, s:s, s:{s:s}}", "name", "account", "in", "query", "description",
-				"whose, by id or name: only for the operator and for tokens with the scope admin",
+				"the account, by id or name; only for the operator and tokens with the scope admin",
 				"schema", "type", "string"));
 	if ((r->flags & ROUTE_CREATES) && !(r->flags & ROUTE_SECRET))
 		json_array_append_new(list,
 			json_pack("{s:s, s:s, s:s, s:{s:s, s:i, s:i}}", "name", "Idempotency-Key", "in", "header",
-				"description", "asked again under the same key, the request is not done again",
-				"schema", "type", "string", "minLength", 1, "maxLength", 255));
+				"description", "a request repeated under the same key is not done twice", "schema",
+				"type", "string", "minLength", 1, "maxLength", 255));
 	return list;
 }
 
@@ -229,7 +229,7 @@ static json_t *openapi_answers(const struct routes *rs, const struct route *r)
 							    : "application/json";
 
 	snprintf(status, sizeof status, "%d", r->ok ? r->ok : 200);
-	ok = json_pack("{s:s}", "description", r->answer ? "done" : "done; there is nothing to say");
+	ok = json_pack("{s:s}", "description", r->answer ? "done" : "done; no content");
 	if (r->answer)
 		json_object_set_new(ok, "content",
 			json_pack("{s:{s:o}}", type, "schema", openapi_named(rs, r->answer)));
@@ -301,8 +301,8 @@ char *openapi_text(const struct routes *rs, const char *name)
 {
 	json_t *doc = json_pack("{s:s, s:{s:s, s:s, s:s, s:{s:s, s:s}}, s:o, s:o, s:[{s:[]}]}", "openapi", "3.1.0",
 		"info", "title", name, "version", PACKAGE_VERSION, "description",
-		"All paths under /v2 are there under /preview/v2 too. Fields and query names that are not in this "
-		"document are refused.",
+		"All paths under /v2 also exist under /preview/v2. The market refuses fields and query names that are "
+		"not in this document.",
 		"license", "name", "Apache-2.0", "identifier", "Apache-2.0", "paths", openapi_paths(rs), "components",
 		openapi_components(rs), "security", "token");
 	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;

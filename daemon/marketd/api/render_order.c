@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders with their fills: from the store, or, where this very turn made them, from their effects. */
+/* Orders with their fills: from the store or, if this turn made them, from their effects. */
 #include "marketd/api/render.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct fills {
 	int failed;
 };
 
-/* Nobody is named: not the host, not who is on the other side. */
+/* Names nobody: neither the host nor the other side. */
 static void add_fill(struct fills *f, const struct lease *l)
 {
 	json_t *row;
@@ -85,7 +85,7 @@ static void render_order_set_money(json_t *made, const char *name, int64_t micro
 	json_object_set_new(made, name, json_string(money_wire(micros, room)));
 }
 
-/* What was sold, given back and sold again has been delivered once: no more nodes than the order has. */
+/* Minutes that were sold, released and sold again count once: never more nodes than the order has. */
 static void render_order_cap(struct spans *s, int32_t nodes)
 {
 	size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SKUs with their properties, and what of them is on sale. */
+/* SKUs with their properties, and their availability. */
 #include "marketd/api/render.h"
 
 #include <inttypes.h>
@@ -7,8 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-
-/* Words that are written in their own way; the rest is shown as it is kept. */
+/* Words with a spelling of their own; others are shown as stored. */
 static const char *const displays[][2] = {
 	{ "infiniband", "InfiniBand" }, { "roce", "RoCE" }, { "sxm", "SXM" }, { "pcie", "PCIe" },
 	{ "nvl", "NVL" }, { "oam", "OAM" }, { "cpu", "CPU" },
@@ -29,7 +28,7 @@ static json_t *display_word(const char *text)
 	return text[n] ? render_text(text) : render_text(upper);
 }
 
-/* 2199023255552: "2 TiB"; whole units only, so that nothing is rounded away. */
+/* 2199023255552: "2 TiB"; whole units only, so that nothing is rounded. */
 static json_t *display_bytes(int64_t n)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };

@@ -8,7 +8,7 @@
 
 #include "market/reason.h"
 
-/* What everything that an account owns begins with. */
+/* The first fields of everything that an account owns. */
 static json_t *render_thing_scope(const struct engine *e, const char *object, enum ident kind, const char *path,
 	uint64_t id, uint64_t account, const char *name)
 {
@@ -95,7 +95,7 @@ static const char *priority_text(enum instance_priority p)
 	return names[p];
 }
 
-/* When the pool ceases to own the instance's host; null where that is not known. */
+/* When the pool stops owning the instance's host; null: unknown. */
 static json_t *shutdown_of(const struct engine *e, const struct instance *i)
 {
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
@@ -115,7 +115,7 @@ static json_t *shutdown_of(const struct engine *e, const struct instance *i)
 	return end ? render_minute(end) : json_null();
 }
 
-/* What an agent reports is JSON with a sentence in it; what the engine says is a sentence. */
+/* An agent's report is JSON that holds a sentence; the engine's detail is a plain sentence. */
 static json_t *detail_of(const struct instance *i)
 {
 	json_t *report = i->detail && i->detail[0] == '{' ? json_loads(i->detail, 0, NULL) : NULL;
@@ -165,7 +165,8 @@ static json_t *render_thing_reconciliation(const struct procurement *p)
 	if (!p->enabled)
 		return json_pack("{s:s, s:s}", "state", "info", "message", "disabled: it places no orders");
 	if (!p->reason)
-		return json_pack("{s:s, s:s}", "state", "info", "message", "the target is held over the whole window");
+		return json_pack("{s:s, s:s}", "state", "info", "message",
+			"the pool has its target over the whole window");
 	return json_pack("{s:s, s:s}", "state", p->reason == REASON_FUNDS ? "error" : "warning",
 		"message", reason_row(p->reason)->text);
 }

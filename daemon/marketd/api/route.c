@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a request to whoever answers it: everything that holds for all routes is decided here, so that
- * no handler can forget it: who may, which names the query has, what shape the body is of, and that
- * nothing is done twice under one key.
+ * From a request to its handler. What holds for all routes is decided here, so that no handler can forget
+ * it: who may call, which names the query has, the shape of the body, and that nothing is done twice
+ * under one key.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static int check_who(struct request *q, const struct route *route, struct reply 
 	return 0;
 }
 
-/* The word after "name:" in the route's list ("limit:integer,status:array"); NULL where the name is not in it. */
+/* The word after "name:" in the route's list ("limit:integer,status:array"); NULL: no such name. */
 static const char *query_type(const char *list, const char *name, size_t *len)
 {
 	size_t name_len = strlen(name);
@@ -99,7 +99,7 @@ static int check_query_value(const struct request *q, const struct route *route,
 		return api_refuse(q, r, REASON_UNKNOWN_FIELD, name, "'%s' is not a parameter of %s", name, route->path);
 	for (size_t k = 0; k < i && !is_type(type, len, "array"); k++)
 		if (strcmp(q->query[k].name, name) == 0)
-			return api_refuse(q, r, REASON_INVALID, name, "'%s' is given twice", name);
+			return api_refuse(q, r, REASON_INVALID, name, "'%s' is repeated", name);
 	if (is_type(type, len, "integer") && !whole_number(value))
 		return api_refuse(q, r, REASON_INVALID, name, "'%s' must be a whole number", name);
 	if (is_type(type, len, "boolean") && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
@@ -107,7 +107,7 @@ static int check_query_value(const struct request *q, const struct route *route,
 	return 0;
 }
 
-/* ?account=, for who may act for any. */
+/* ?account=, for those who may act for any account. */
 static int take_account(struct api *api, struct request *q, const char *text, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
@@ -119,7 +119,7 @@ static int take_account(struct api *api, struct request *q, const char *text, st
 	if (!a)
 		a = engine_account_named(e, text);
 	if (!a)
-		return api_refuse(q, r, REASON_NOT_FOUND, "account", "there is no account '%s'", text);
+		return api_refuse(q, r, REASON_NOT_FOUND, "account", "no account '%s'", text);
 	q->account = a->id;
 	return 0;
 }
@@ -136,7 +136,7 @@ static int check_query(struct api *api, struct request *q, const struct route *r
 		else if (!operator&& strcmp(q->query[i].name, "account") == 0 &&
 			!query_type(route->query, "account", &len))
 			rc = api_refuse(q, r, REASON_FORBIDDEN, "account",
-				"only an admin's token may ask for another account");
+				"another account needs a token with the scope admin");
 		else
 			rc = check_query_value(q, route, i, r);
 	}
@@ -184,16 +184,16 @@ static int answer_keyed(struct api *api, const struct route *route, const struct
 		return api_refuse(q, r, REASON_INVALID, "Idempotency-Key",
 			"the idempotency key must be 1 to %d printable bytes", KEY_MAX);
 	if (idempotency_digest(q, digest) != 0)
-		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short; nothing was done");
+		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
 	rc = idempotency_find(api, q, digest, r, &f);
 	if (rc < 0)
-		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the store cannot be read now; nothing was done");
+		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the store is not readable now; nothing was done");
 	if (rc == 1)
 		return r->status;
 	route_handle(api, route, q, r);
 	if (r->changed && idempotency_keep(api, q, digest, r, &f) != 0)
 		return api_refuse(q, r, REASON_INTERNAL, NULL,
-			"it was done, but its answer could not be kept under the key");
+			"it was done, but its answer could not be stored under the key");
 	return r->status;
 }
 
@@ -203,7 +203,7 @@ static int answer_route(struct api *api, const struct route *route, struct reque
 	int status;
 
 	status = check_who(q, route, r);
-	if (status == 0 && q->agent && api->watch && !q->waited && !q->last_ask) /* asked again, nothing was heard */
+	if (status == 0 && q->agent && api->watch && !q->waited && !q->last_ask) /* not asked again: a new call */
 		watch_heard(api->watch, q->agent, api->now_ms, market_now(api->market));
 	if (status == 0)
 		status = check_query(api, q, route, r);
@@ -217,7 +217,7 @@ static int answer_route(struct api *api, const struct route *route, struct reque
 	return status;
 }
 
-/* What GET /healthz and its kin say is worth most when the market cannot be asked anything else. */
+/* GET /healthz and its kind must answer even when the market cannot answer anything else. */
 static bool route_always(const struct route *route)
 {
 	return str_starts(route->path, "/healthz") || str_starts(route->path, "/metrics") ||
@@ -237,12 +237,12 @@ int api_answer(struct api *api, struct request *q, struct reply *r)
 	if (str_starts(q->path, PREVIEW))
 		q->path += strlen(PREVIEW) - strlen("/v2/");
 	if (path_split(q->path, &asked) != 0)
-		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "there is no such path");
+		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "no such path");
 	route = routes_find(api->routes, &asked, q->method, &r->allow, &shape);
 	if (!route && r->allow)
 		return api_refuse(q, r, REASON_METHOD, NULL, "%s does not take that method", q->path);
 	if (!route || fill_parts(q, shape, &asked, &parts) != 0)
-		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "there is no such path");
+		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "no such path");
 	r->allow = 0;
 	r->route = route;
 	if (!market_ready(api->market) && !route_always(route)) {
@@ -254,7 +254,7 @@ int api_answer(struct api *api, struct request *q, struct reply *r)
 
 void api_committed(struct api *api, bool failed)
 {
-	(void)failed;  /* either way memory holds nothing more than the disk */
+	(void)failed; /* either way memory matches the disk */
 	if (api->routes)
 		idempotency_forget(api->routes);
 }

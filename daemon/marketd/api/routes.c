@@ -42,7 +42,7 @@ static bool routes_fits(const struct path_shape *row, const struct path_shape *a
 	return true;
 }
 
-/* Of two that fit, the one with fewer parts: "/v2/instance_skus/availability" before "/v2/instance_skus/{id}". */
+/* Of two routes that fit, prefer the one with fewer {parts}: "/v2/x/availability" before "/v2/x/{id}". */
 const struct route *routes_find(const struct routes *rs, const struct path_shape *asked, enum method method, int *allow,
 	const struct path_shape **shape)
 {
@@ -73,9 +73,9 @@ const struct route *routes_find(const struct routes *rs, const struct path_shape
 static int known_schemas(const struct routes *rs, const struct route *r, struct fail *f)
 {
 	if (r->body && !schemas_find(rs->schemas, r->body))
-		return fail_set(f, -EINVAL, "'%s' takes '%s', which is no schema", r->path, r->body);
+		return fail_set(f, -EINVAL, "'%s' takes the unknown schema '%s'", r->path, r->body);
 	if (r->answer && !schemas_find(rs->schemas, r->answer))
-		return fail_set(f, -EINVAL, "'%s' answers '%s', which is no schema", r->path, r->answer);
+		return fail_set(f, -EINVAL, "'%s' answers with the unknown schema '%s'", r->path, r->answer);
 	return 0;
 }
 
@@ -84,10 +84,10 @@ static int routes_add(struct routes *rs, const struct route *r, struct fail *f)
 	struct route_row *row = &rs->rows[rs->count];
 
 	if (path_split(r->path, &row->shape) != 0 || row->shape.parts > PATH_PARTS)
-		return fail_set(f, -EINVAL, "'%s' is no path", r->path);
+		return fail_set(f, -EINVAL, "'%s' is not a path", r->path);
 	for (size_t i = 0; i < rs->count; i++)
 		if (rs->rows[i].route->method == r->method && strcmp(rs->rows[i].route->path, r->path) == 0)
-			return fail_set(f, -EINVAL, "the route '%s' is there twice", r->path);
+			return fail_set(f, -EINVAL, "the route '%s' exists twice", r->path);
 	row->route = r;
 	rs->count++;
 	return known_schemas(rs, r, f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All routes of all tables made ready to be found, and what api_answer remembers between two
- * commits: the answers under keys that are not on disk yet.
+ * An index of all routes of all tables, and what api_answer remembers between two commits: the answers
+ * under keys that are not on disk yet.
  */
 #ifndef MARKETD_API_ROUTES_H
 #define MARKETD_API_ROUTES_H
@@ -26,8 +26,8 @@ struct routes {
 	struct route_row *rows;
 	size_t count;
 	struct schemas *schemas;
-	struct table pending;      /* struct kept_answer by account and key (keyed.c) */
-	json_t *empty;             /* stands for a body that may be missing */
+	struct table pending;      /* struct kept_answer by account and key (idempotency.c) */
+	json_t *empty;             /* stands in for an absent body */
 	char *openapi;             /* made when it is first asked for */
 	size_t openapi_len;
 };
@@ -36,10 +36,10 @@ struct routes {
 int routes_new(struct routes **out, struct fail *f);
 void routes_free(struct routes *rs);
 
-/* "/v2/orders/{id}" or a path that was asked for (then no part is marked). 0 or -E2BIG. */
+/* Splits "/v2/orders/{id}", or a requested path (without marked parts). 0 or -E2BIG. */
 int path_split(const char *path, struct path_shape *out);
 
-/* Who answers, with parts filled in; NULL: *allow has the methods that the path does take (0: there is no such path). */
+/* The route for a path, with parts filled in; NULL: *allow has the methods of the path (0: no such path). */
 const struct route *routes_find(const struct routes *rs, const struct path_shape *asked, enum method method, int *allow,
 	const struct path_shape **shape);
 

@@ -19,7 +19,7 @@ struct schemas {
 	struct table patterns;  /* regex_t */
 };
 
-/* Where in the value the check is: names joined by points, cut where the next one begins. */
+/* The path to the value being checked: names joined by points, cut back for the next one. */
 struct place {
 	struct schemas *s;
 	struct schema_fault *why;
@@ -83,7 +83,7 @@ static int add_pattern(struct schemas *s, const char *pattern, struct fail *f)
 		return fail_set(f, -ENOMEM, "out of memory");
 	if (regcomp(re, pattern, REG_EXTENDED | REG_NOSUB) != 0) {
 		free(re);
-		return fail_set(f, -EINVAL, "'%s' is no pattern", pattern);
+		return fail_set(f, -EINVAL, "'%s' is not a pattern", pattern);
 	}
 	if (table_set(&s->patterns, pattern, re) != 0) {
 		regfree(re);
@@ -112,7 +112,7 @@ static bool nth_word(const char *list, size_t n, char room[WORD_MAX])
 static int schema_known(struct schemas *s, const char *owner, const char *name, struct fail *f)
 {
 	if (!name || (word_type(name) == SCHEMA_END && !schemas_find(s, name)))
-		return fail_set(f, -EINVAL, "'%s' speaks of '%s', which is no schema", owner, name ? name : "nothing");
+		return fail_set(f, -EINVAL, "'%s' refers to the unknown schema '%s'", owner, name ? name : "nothing");
 	return 0;
 }
 
@@ -163,7 +163,7 @@ int schemas_new(const struct schema *const *tables, struct schemas **out, struct
 	for (size_t t = 0; rc == 0 && tables[t]; t++)
 		for (const struct schema *of = tables[t]; rc == 0 && of->name; of++) {
 			if (table_get(&s->by_name, of->name))
-				rc = fail_set(f, -EINVAL, "the schema '%s' is there twice", of->name);
+				rc = fail_set(f, -EINVAL, "the schema '%s' exists twice", of->name);
 			else if (table_set(&s->by_name, of->name, (void *)(uintptr_t)of) != 0)
 				rc = fail_set(f, -ENOMEM, "out of memory");
 		}
@@ -209,7 +209,7 @@ static int __attribute__((format(printf, 3, 4))) schema_wrong(struct place *p, i
 	return reason;
 }
 
-/* What a client calls its fields may be anything: only what can be printed goes back to it. */
+/* A client's field names may be anything: only printable characters go back to it. */
 static size_t schema_enter(struct place *p, const char *name)
 {
 	size_t old = p->len, at = old;
@@ -239,9 +239,9 @@ static int check_string(struct place *p, const char *pattern, int64_t min, int64
 	if (max == 0)
 		max = SCHEMA_TEXT_MAX;
 	if (len < min)
-		return schema_wrong(p, REASON_INVALID, "must have %lld bytes at least", (long long)min);
+		return schema_wrong(p, REASON_INVALID, "must have at least %lld bytes", (long long)min);
 	if (len > max)
-		return schema_wrong(p, REASON_INVALID, "must have %lld bytes at most", (long long)max);
+		return schema_wrong(p, REASON_INVALID, "must have up to %lld bytes", (long long)max);
 	if (pattern && regexec(table_get(&p->s->patterns, pattern), json_string_value(v), 0, NULL, 0) != 0)
 		return schema_wrong(p, REASON_INVALID, "must match %s", pattern);
 	return 0;
@@ -273,9 +273,9 @@ static int check_enum(struct place *p, const char *list, const json_t *v)
 static int schema_check_count(struct place *p, int64_t min, int64_t max, size_t count, const char *what)
 {
 	if ((int64_t)count < min)
-		return schema_wrong(p, REASON_INVALID, "must have %lld %s at least", (long long)min, what);
+		return schema_wrong(p, REASON_INVALID, "must have at least %lld %s", (long long)min, what);
 	if (max && (int64_t)count > max)
-		return schema_wrong(p, REASON_INVALID, "must have %lld %s at most", (long long)max, what);
+		return schema_wrong(p, REASON_INVALID, "must have up to %lld %s", (long long)max, what);
 	return 0;
 }
 
@@ -301,7 +301,7 @@ static int check_array(struct place *p, const char *of, int64_t min, int64_t max
 
 static int schema_check_map(struct place *p, const char *of, int64_t min, int64_t max, const json_t *v)
 {
-	json_t *map = (json_t *)(uintptr_t)v;  /* jansson iterates over what it may change */
+	json_t *map = (json_t *)(uintptr_t)v; /* jansson iterates over non-const objects only */
 	int rc;
 
 	if (!json_is_object(v))
@@ -317,7 +317,7 @@ static int schema_check_map(struct place *p, const char *of, int64_t min, int64_
 	return rc;
 }
 
-/* Of several objects, the one whose constants ("side": "buy") are all as in the value. */
+/* Chooses the object whose constants ("side": "buy") all match the value. */
 static bool constants_fit(struct schemas *s, const char *name, const json_t *v)
 {
 	const struct schema *of = schemas_find(s, name);
@@ -426,7 +426,7 @@ static int check_object(struct place *p, const struct schema *of, const json_t *
 	for (void *at = json_object_iter(object); at; at = json_object_iter_next(object, at))
 		if (!field_named(p->s, of, json_object_iter_key(at))) {
 			schema_enter(p, json_object_iter_key(at));
-			return schema_wrong(p, REASON_UNKNOWN_FIELD, "is not known here");
+			return schema_wrong(p, REASON_UNKNOWN_FIELD, "is an unknown field");
 		}
 	for (size_t i = 0; rc == 0 && (d = schema_field_at(p->s, of, i)) != NULL; i++)
 		rc = check_field(p, d, json_object_get(v, d->name));

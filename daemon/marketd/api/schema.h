@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What request and answer bodies look like, as tables: schema_v2.c and schema_np.c fill them,
- * schema.c holds requests to them before a handler sees one, openapi.c prints them. So a handler
- * gets bodies of known shape, and the document cannot say something else than the server does.
+ * The shapes of request and answer bodies as tables: the files *_schemas.c fill them, schema.c checks
+ * requests against them before a handler sees one, openapi.c prints them. So a handler gets bodies of
+ * known shape, and the document cannot differ from the server.
  */
 #ifndef MARKETD_API_SCHEMA_H
 #define MARKETD_API_SCHEMA_H
@@ -17,22 +17,22 @@ enum schema_type {
 	SCHEMA_END,       /* of a table of fields: the row after the last (all zero) */
 	SCHEMA_STRING,    /* of: a pattern, or NULL; min, max: its length in bytes */
 	SCHEMA_INTEGER,   /* min, max: its value */
-	SCHEMA_NUMBER,    /* integer or real: only where a foreign API has it */
+	SCHEMA_NUMBER,    /* integer or real: only where SF Compute's API has it */
 	SCHEMA_BOOLEAN,
 	SCHEMA_ENUM,      /* of: "buy|sell"; one word alone is a constant */
-	SCHEMA_OBJECT,    /* in struct schema only: base and fields; others' names are refused */
+	SCHEMA_OBJECT,    /* in struct schema only: base and fields; other names are refused */
 	SCHEMA_MAP,       /* object with any names; of: what each value is; min, max: how many */
 	SCHEMA_ARRAY,     /* of: what each member is; min, max: how many */
 	SCHEMA_REF,       /* of: another schema's name */
-	SCHEMA_ONE_OF,    /* of: "A|B": first one that fits; objects are told apart by their constants */
+	SCHEMA_ONE_OF,    /* of: "A|B": the first that fits; objects differ by their constants */
 	SCHEMA_ANY,
 };
 
 enum schema_flags {
-	FIELD_REQUIRED = 1, /* must be there; in answers: always is */
+	FIELD_REQUIRED = 1, /* required; in answers: always present */
 	FIELD_NULL =
-		2, /* may be null; in requests null is as if it were not there, and the handler sees it so or as null */
-	FIELD_HIDDEN = 4, /* taken, but not told in the document */
+		2, /* may be null; in requests null counts as absent, and the handler may see either */
+	FIELD_HIDDEN = 4, /* accepted, but not in the document */
 };
 
 /*
@@ -63,10 +63,10 @@ struct schema {
 };
 
 /*
- * For example, in schema_v2.c:
+ * For example:
  *
  *	static const struct schema_field create_order[] = {
- *		{ "pool", SCHEMA_REF, FIELD_REQUIRED, "ResourcePathOrId_PoolId", 0, 0, "what it goes into" },
+ *		{ "pool", SCHEMA_REF, FIELD_REQUIRED, "ResourcePathOrId_PoolId", 0, 0, "the pool to buy into" },
  *		{ "side", SCHEMA_ENUM, FIELD_REQUIRED, "buy|sell", 0, 0, NULL },
  *		{ "allow_standing", SCHEMA_BOOLEAN, 0, NULL, 0, 0, NULL },
  *		{ "allocation_schedule_delta", SCHEMA_REF, FIELD_REQUIRED, "Schedule", 0, 0, NULL },
@@ -82,7 +82,7 @@ struct schema {
 
 enum { SCHEMA_TEXT_MAX = 128 * 1024, SCHEMA_PATH_MAX = 256 };
 
-/* What is wrong with a value, for api_refuse: reason, where ("allocation_schedule_delta.0.end_at"), a sentence. */
+/* What is wrong with a value, as api_refuse takes it: reason, path ("allocation_schedule_delta.0.end_at"), sentence. */
 struct schema_fault {
 	int reason;
 	char field[SCHEMA_PATH_MAX];
@@ -91,18 +91,18 @@ struct schema_fault {
 
 extern const struct schema *const schema_tables[];  /* each ends with { 0 }, the list with NULL (tables.c) */
 
-struct schemas;       /* the tables made ready: found by name, patterns compiled */
+struct schemas;       /* an index of the tables by name, with compiled patterns */
 
-/* 0, -ENOMEM, or -EINVAL where a table is wrong: a name twice, a reference to nothing, a pattern that is none. */
+/* 0, -ENOMEM, or -EINVAL for a wrong table: a name twice, an unknown reference, a bad pattern. */
 int schemas_new(const struct schema *const *tables, struct schemas **out, struct fail *f);
 void schemas_free(struct schemas *s);
 const struct schema *schemas_find(const struct schemas *s, const char *name);
-const struct schema *const *schemas_tables(const struct schemas *s);  /* what it was made of: must outlive it */
+const struct schema *const *schemas_tables(const struct schemas *s);  /* what it was made from, which must outlive it */
 
 /* The i-th field, those of the base first; NULL at the end. */
 const struct schema_field *schema_field_at(const struct schemas *s, const struct schema *of, size_t i);
 
-/* 0, or the reason (negative), which is in *why too. Unknown fields of objects are refused. */
+/* 0, or the reason (negative), which is also in *why. Unknown fields of objects are refused. */
 int schema_check(struct schemas *s, const char *name, const json_t *value, struct schema_fault *why);
 
 #endif

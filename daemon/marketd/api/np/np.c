@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one asks first: what market this is, who one is, what one has, by which rules it is played.
- * And the clock, which can be set where a test runs.
+ * The first questions of a client: which market this is, whose token it has, the balance, the policy.
+ * And the clock, which a test can set.
  */
 #include "marketd/api/np/np.h"
 
@@ -53,17 +53,16 @@ int32_t np_allowed(const struct request *q)
 
 	if (q->local || (q->scopes & SCOPE_ADMIN))
 		return all;
-	return q->scopes & SCOPE_HOST ? q->scopes | SCOPE_JOIN
-				      : q->scopes; /* whose the hosts are, he lets machines in */
+	return q->scopes & SCOPE_HOST ? q->scopes | SCOPE_JOIN : q->scopes; /* the owner of hosts lets machines join */
 }
 
 bool np_may(const struct request *q, struct reply *r, int32_t scope)
 {
 	if (np_allowed(q) & scope)
 		return true;
-	api_refuse(q, r, REASON_FORBIDDEN, NULL, "%s", scope == SCOPE_NODES
-		? "this makes or ends an instance: the token needs the scope 'nodes' too"
-		: "the token has not the scope that this needs");
+	api_refuse(q, r, REASON_FORBIDDEN, NULL, "%s",
+		scope == SCOPE_NODES ? "this makes or ends an instance; the token also needs the scope 'nodes'"
+				     : "the token lacks the scope for this");
 	return false;
 }
 
@@ -173,7 +172,7 @@ static int np_put_policy(struct api *api, const struct request *q, struct reply 
 
 enum { CLOCK_STEP_MAX = 400 * 24 * 3600 };
 
-/* The test clock goes forward only, as the other one does. */
+/* The test clock only goes forward, like the real one. */
 static int set_clock(struct api *api, const struct request *q, struct reply *r)
 {
 	int64_t at = body_int(q->body, "at", 0), now = market_now(api->market);
@@ -182,11 +181,11 @@ static int set_clock(struct api *api, const struct request *q, struct reply *r)
 
 	if (!api->test_clock)
 		return api_refuse(q, r, REASON_NOT_FOUND, NULL,
-			"this market keeps real time: it was not started with --test-clock");
+			"this market uses the real time; it was not started with --test-clock");
 	if (at < now)
-		return api_refuse(q, r, REASON_PAST, "at", "the clock is at %lld and does not go back", (long long)now);
+		return api_refuse(q, r, REASON_PAST, "at", "the clock is at %lld and cannot go back", (long long)now);
 	if (now > 0 && at - now > CLOCK_STEP_MAX)
-		return api_refuse(q, r, REASON_INVALID, "at", "no more than 400 days in one step");
+		return api_refuse(q, r, REASON_INVALID, "at", "a step may be up to 400 days");
 	rc = market_time(api->market, at, &why);
 	if (rc)
 		return api_failed(q, r, rc, "at", &why);
@@ -196,13 +195,14 @@ static int set_clock(struct api *api, const struct request *q, struct reply *r)
 }
 
 const struct route api_np_routes[] = {
-	{ METHOD_GET, "/np/v1", get_market, 0, ROUTE_OPEN, "What market this is", NULL, NULL, "np.Market", 200 },
-	{ METHOD_GET, "/np/v1/whoami", get_whoami, NP_ANY, 0, "Whose token this is", NULL, NULL, "np.Whoami", 200 },
+	{ METHOD_GET, "/np/v1", get_market, 0, ROUTE_OPEN, "Get the market", NULL, NULL, "np.Market", 200 },
+	{ METHOD_GET, "/np/v1/whoami", get_whoami, NP_ANY, 0, "Get the owner of the token", NULL, NULL, "np.Whoami",
+		200 },
 	{ METHOD_GET, "/np/v1/balance", np_get_balance, SCOPE_READ, 0,
-		"Money that is free, held and paid, and what runs per hour", NULL, NULL, "np.Balance", 200 },
-	{ METHOD_GET, "/np/v1/policy", get_policy, NP_ANY, 0, "The market's rules: fee, release, settling, notice",
+		"Get the balance, and what running leases cost per hour", NULL, NULL, "np.Balance", 200 },
+	{ METHOD_GET, "/np/v1/policy", get_policy, NP_ANY, 0, "Get the market's policy: fee, release, settling, notice",
 		NULL, NULL, "np.Policy", 200 },
-	{ METHOD_PUT, "/np/v1/policy", np_put_policy, SCOPE_ADMIN, 0, "Change the market's rules", NULL,
+	{ METHOD_PUT, "/np/v1/policy", np_put_policy, SCOPE_ADMIN, 0, "Change the market's policy", NULL,
 		"np.PutPolicyRequest", "np.Policy", 200 },
 	{ METHOD_POST, "/np/v1/admin/clock", set_clock, SCOPE_ADMIN, 0, "Set the test clock (only with --test-clock)",
 		NULL, "np.ClockRequest", "np.Clock", 200 },

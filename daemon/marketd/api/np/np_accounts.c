@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operator sets: accounts and their money, and the kinds of nodes that are traded. */
+/* What the operator manages: accounts, their money, and the types of nodes. */
 #include "marketd/api/np/np.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const struct account *account_of(struct api *api, const struct request *q
 	const struct account *a = np_find_account(market_engine(api->market), q->parts[0]);
 
 	if (!a)
-		api_refuse(q, r, REASON_NOT_FOUND, "account", "there is no account '%s'", q->parts[0]);
+		api_refuse(q, r, REASON_NOT_FOUND, "account", "no account '%s'", q->parts[0]);
 	return a;
 }
 
@@ -44,7 +44,8 @@ static bool np_accounts_read_floor(const struct request *q, struct reply *r, int
 
 	if (text && (money_parse_wire(text, true, floor) != 0 || *floor > 0)) {
 		api_refuse(q, r, REASON_INVALID, "floor_dollars",
-			"'floor_dollars' is how far below zero the balance may go, as \"-100.00\"; it is not above "
+			"'floor_dollars' is how far below zero the balance may go, such as \"-100.00\"; it is not "
+			"above "
 			"zero");
 		return false;
 	}
@@ -66,8 +67,7 @@ static int post_account(struct api *api, const struct request *q, struct reply *
 		const struct account *b = np_find_account(e, beneficiary);
 
 		if (!b)
-			return api_refuse(q, r, REASON_NOT_FOUND, "beneficiary", "there is no account '%s'",
-				beneficiary);
+			return api_refuse(q, r, REASON_NOT_FOUND, "beneficiary", "no account '%s'", beneficiary);
 		ev.u.account.beneficiary = b->id;
 	}
 	rc = api_apply(api, q, &ev, &did, &why);
@@ -139,7 +139,7 @@ static int post_credit(struct api *api, const struct request *q, struct reply *r
 	ev.account = ev.subject = a->id;
 	if (money_parse_wire(body_text(q->body, "amount_dollars"), true, &ev.u.credit.micros) != 0)
 		return api_refuse(q, r, REASON_INVALID, "amount_dollars",
-			"'amount_dollars' is a decimal as \"100.00\", with at most six places; \"-100.00\" takes it "
+			"'amount_dollars' is a decimal with up to six places, such as \"100.00\"; \"-100.00\" takes it "
 			"back");
 	rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc)
@@ -188,7 +188,7 @@ static int post_sku(struct api *api, const struct request *q, struct reply *r)
 	return status;
 }
 
-/* Properties that are given replace those that were there; null takes one away; others stay. */
+/* A given property replaces the old one, null removes it, others stay. */
 static int patch_sku(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct sku *s = find_sku(market_engine(api->market), q->parts[0]);
@@ -199,7 +199,7 @@ static int patch_sku(struct api *api, const struct request *q, struct reply *r)
 	int status;
 
 	if (!s)
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no instance SKU '%s'", q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no instance SKU '%s'", q->parts[0]);
 	ev.subject = s->id;
 	ev.u.sku.gpus = s->gpus;
 	merged = s->properties ? json_loads(s->properties, 0, NULL) : NULL;
@@ -219,19 +219,19 @@ static int patch_sku(struct api *api, const struct request *q, struct reply *r)
 const struct route api_np_account_routes[] = {
 	{ METHOD_POST, "/np/v1/accounts", post_account, SCOPE_ADMIN, ROUTE_CREATES, "Make an account", NULL,
 		"np.CreateAccountRequest", "np.Account", 201 },
-	{ METHOD_GET, "/np/v1/accounts", list_accounts, SCOPE_ADMIN, 0, "All accounts",
+	{ METHOD_GET, "/np/v1/accounts", list_accounts, SCOPE_ADMIN, 0, "List accounts",
 		"limit:integer,starting_after:string", NULL, "np.AccountList", 200 },
-	{ METHOD_GET, "/np/v1/accounts/{account}", get_account, SCOPE_ADMIN, 0, "One account, by id or name", NULL,
+	{ METHOD_GET, "/np/v1/accounts/{account}", get_account, SCOPE_ADMIN, 0, "Get an account, by id or name", NULL,
 		NULL, "np.Account", 200 },
 	{ METHOD_PATCH, "/np/v1/accounts/{account}", patch_account, SCOPE_ADMIN, 0,
-		"Suspend it, open it again, set its floor", NULL, "np.PatchAccountRequest", "np.Account", 200 },
+		"Suspend an account, reopen it, set its floor", NULL, "np.PatchAccountRequest", "np.Account", 200 },
 	{ METHOD_POST, "/np/v1/accounts/{account}/credits", post_credit, SCOPE_ADMIN, ROUTE_CREATES,
 		"Put money in, or take it out", NULL, "np.CreateCreditRequest", "np.Credit", 201 },
 	{ METHOD_POST, "/np/v1/accounts/{account}/tokens", post_account_token, SCOPE_ADMIN,
-		ROUTE_CREATES | ROUTE_SECRET, "Make a token for an account; it is told this once", NULL,
+		ROUTE_CREATES | ROUTE_SECRET, "Make a token for an account; only this answer shows it", NULL,
 		"np.CreateTokenRequest", "np.NewToken", 201 },
-	{ METHOD_POST, "/np/v1/skus", post_sku, SCOPE_ADMIN, ROUTE_CREATES, "Make a kind of node that can be traded",
-		NULL, "np.CreateSkuRequest", "InstanceSku", 201 },
+	{ METHOD_POST, "/np/v1/skus", post_sku, SCOPE_ADMIN, ROUTE_CREATES, "Make a type of node", NULL,
+		"np.CreateSkuRequest", "InstanceSku", 201 },
 	{ METHOD_PATCH, "/np/v1/skus/{id}", patch_sku, SCOPE_ADMIN, 0, "Change a SKU's alias or properties", NULL,
 		"np.PatchSkuRequest", "InstanceSku", 200 },
 	{ 0 },

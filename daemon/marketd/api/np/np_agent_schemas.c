@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shapes of agents, of what they ask and tell, and of the nodes that buyers see. */
-#include "marketd/api/np/np.h"
+/* The shapes of agents, their requests and answers, and of a buyer's nodes. */
+#include "marketd/api/np/np_schemas.h"
 
-#define OBJECT_IS(word) { "object", SCHEMA_ENUM, FIELD_REQUIRED, word, 0, 0, NULL }
-#define ID_OF(prefix) { "id", SCHEMA_STRING, FIELD_REQUIRED, "^" prefix "_[0-9a-zA-Z_-]+$", 0, 64, NULL }
-#define TIME(name, flags) { name, SCHEMA_REF, flags, "np.Time", 0, 0, NULL }
 #define COUNT_OF(name, flags) { name, SCHEMA_INTEGER, flags, NULL, 0, INT64_C(1) << 52, NULL }
 #define SAID(name, flags) { name, SCHEMA_STRING, flags, NULL, 0, 0, NULL }
 #define BASE64 "^[A-Za-z0-9+/]*=*$"
@@ -15,7 +12,7 @@
 static const struct schema_field join[] = {
 	{ "name", SCHEMA_REF, FIELD_REQUIRED, "np.Name", 0, 0, NULL },
 	{ "public_key", SCHEMA_STRING, FIELD_REQUIRED, BASE64, 44, 44, "Ed25519: 32 bytes in base64" },
-	{ "machine", SCHEMA_STRING, FIELD_REQUIRED, LINE, 1, 255, "what tells this machine from others" },
+	{ "machine", SCHEMA_STRING, FIELD_REQUIRED, LINE, 1, 255, "identifies this machine" },
 	{ "inventory", SCHEMA_REF, FIELD_NULL, "np.Inventory", 0, 0, NULL },
 	{ 0 },
 };
@@ -51,7 +48,7 @@ static const struct schema_field agent[] = {
 	{ "generation", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, INT64_MAX, "of its session" },
 	{ "inventory", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Inventory", 0, 0, "null in lists" },
 	{ "health", SCHEMA_ENUM, FIELD_REQUIRED | FIELD_NULL, "ok|degraded|draining|unhealthy", 0, 0,
-		"as it says itself" },
+		"as the agent reports it" },
 	{ "status", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.AgentStatus", 0, 0, NULL },
 	{ 0 },
 };
@@ -64,7 +61,7 @@ static const struct schema_field agent_list[] = {
 };
 
 static const struct schema_field session_request[] = {
-	{ "generation", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, INT64_MAX, "greater than of all sessions before" },
+	{ "generation", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, INT64_MAX, "higher than in all earlier sessions" },
 	TIME("at", FIELD_REQUIRED),
 	{ "machine", SCHEMA_STRING, FIELD_REQUIRED, LINE, 1, 255, NULL },
 	{ "signature", SCHEMA_STRING, FIELD_REQUIRED, BASE64, 88, 88,
@@ -85,13 +82,17 @@ static const struct schema_field session[] = {
 static const struct schema_field work_agent[] = { ID_OF("agt"), SAID("name", FIELD_REQUIRED), { 0 } };
 
 static const struct schema_field work_node[] = {
-	ID_OF("inst"), SAID("name", FIELD_REQUIRED), SAID("host", FIELD_REQUIRED), SAID("type", FIELD_REQUIRED),
+	ID_OF("inst"),
+	SAID("name", FIELD_REQUIRED),
+	SAID("host", FIELD_REQUIRED),
+	SAID("type", FIELD_REQUIRED),
 	SAID("image", FIELD_REQUIRED | FIELD_NULL),
-	{ "tenant", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "account whose node it is" },
+	{ "tenant", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "the account that owns the node" },
 	SAID("pool", FIELD_REQUIRED),
 	{ "user_data", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "base64" },
 	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "awaiting_allocation|running", 0, 0, NULL },
-	TIME("created_at", FIELD_REQUIRED), TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
+	TIME("created_at", FIELD_REQUIRED),
+	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
 	{ 0 },
 };
 
@@ -103,13 +104,13 @@ static const struct schema_field work[] = {
 	{ "agent", SCHEMA_REF, FIELD_REQUIRED, "np.WorkAgent", 0, 0, NULL },
 	{ "hosts", SCHEMA_ARRAY, FIELD_REQUIRED, "np.AgentHost", 0, 0, NULL },
 	{ "nodes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.WorkNode", 0, 0,
-		"all that it is to have: what is not in it is to go" },
+		"all nodes that the agent keeps; it removes any other" },
 	{ 0 },
 };
 
 static const struct schema_field host_key[] = {
 	{ "type", SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, NULL },
-	{ "key_type", SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, "the same by another name" },
+	{ "key_type", SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, "the same under another name" },
 	{ "key", SCHEMA_STRING, FIELD_REQUIRED, "^[A-Za-z0-9+/=]+$", 1, 4096, "base64" },
 	{ 0 },
 };
@@ -117,14 +118,14 @@ static const struct schema_field host_key[] = {
 static const struct schema_field report[] = {
 	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "running|failed", 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_NULL, NULL, 0, 1024, NULL },
-	{ "detail", SCHEMA_STRING, FIELD_NULL, NULL, 0, 1024, "the same by another name" },
+	{ "detail", SCHEMA_STRING, FIELD_NULL, NULL, 0, 1024, "the same under another name" },
 	{ "hostname", SCHEMA_STRING, FIELD_NULL, "^[A-Za-z0-9.:_-]+$", 1, 255, "where SSH is" },
 	{ "port", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, 65535, NULL },
 	{ "user", SCHEMA_STRING, FIELD_NULL, "^[a-z_][a-z0-9_.-]*$", 1, 32, "who signs in" },
 	{ "driver", SCHEMA_STRING, FIELD_NULL, "^[a-z0-9_-]+$", 1, 31, NULL },
 	{ "host_keys", SCHEMA_ARRAY, FIELD_NULL, "np.HostKey", 0, 8, NULL },
 	{ "fault", SCHEMA_ENUM, FIELD_NULL, "host|node", 0, 0,
-		"whose doing it is that it failed: of 'node' the host stays up" },
+		"whose fault the failure is; after 'node' the host stays up" },
 	{ 0 },
 };
 
@@ -135,13 +136,14 @@ static const struct schema_field console_line[] = {
 };
 
 static const struct schema_field console[] = {
-	{ "first", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, INT64_MAX, "number of the first line; they count from 1" },
-	{ "lines", SCHEMA_ARRAY, FIELD_REQUIRED, "np.ConsoleLine", 0, 1000, "256 KiB at most" },
+	{ "first", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, INT64_MAX, "number of the first line; lines count from 1" },
+	{ "lines", SCHEMA_ARRAY, FIELD_REQUIRED, "np.ConsoleLine", 0, 1000, "up to 256 KiB" },
 	{ 0 },
 };
 
 static const struct schema_field console_answer[] = {
-	{ "next", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, INT64_MAX, "number of the line that is wanted next" }, { 0 },
+	{ "next", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, INT64_MAX, "number of the next line to send" },
+	{ 0 },
 };
 
 static const struct schema_field status_request[] = {
@@ -178,7 +180,7 @@ static const struct schema_field node[] = {
 	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "awaiting_allocation|running|terminated|failed", 0, 0, NULL },
 	SAID("status_message", FIELD_REQUIRED | FIELD_NULL),
 	{ "host_down", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0,
-		"its host is silent or broken; the minutes until it is back are given back" },
+		"its host is silent or broken; the buyer gets the minutes until it is back refunded" },
 	{ "reservation", SCHEMA_REF, FIELD_REQUIRED, "np.Named", 0, 0, NULL },
 	SAID("type", FIELD_REQUIRED),
 	SAID("zone", FIELD_REQUIRED | FIELD_NULL),
@@ -203,7 +205,7 @@ static const struct schema_field user_data[] = {
 #define OBJECT(name, fields) { name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL }
 
 const struct schema schema_np_agent[] = {
-	{ "np.Inventory", SCHEMA_MAP, "any", 0, 256, NULL, NULL, "what a machine found in itself" },
+	{ "np.Inventory", SCHEMA_MAP, "any", 0, 256, NULL, NULL, "the machine's hardware, as its agent found it" },
 	OBJECT("np.JoinRequest", join),
 	OBJECT("np.AgentHost", agent_host),
 	OBJECT("np.AgentStatus", agent_status),

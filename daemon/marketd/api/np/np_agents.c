@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machines that join an account and make the nodes of its hosts: how one comes in, shows again and
- * again that it is still the same one, and goes; and what their owner sees of them.
+ * Machines that join an account and make the nodes of its hosts: joining, opening sessions, leaving, and
+ * their owner's view.
  */
 #include "marketd/api/np/np.h"
 
@@ -21,7 +21,7 @@
 
 enum { KEY_BYTES = 32, SIGNATURE_BYTES = 64, CLOCK_SECONDS = 300, POLL_SECONDS = 25, SIGNED_MAX = 1024 };
 
-/* ---- What an agent looks like -------------------------------------------------------------- */
+/* ---- An agent as JSON -------------------------------------------------------------- */
 
 static json_t *status_json(const struct agent_status *s)
 {
@@ -86,14 +86,14 @@ static bool np_agents_key_of(const struct request *q, struct reply *r, uint8_t k
 	return false;
 }
 
-/* The answer to a join may have been lost: whoever has the token that was used and the key is told it again. */
+/* The answer to a join may have been lost: who has the used token and the key gets it again. */
 static int join_again(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct agent *a = engine_agent_keyed(market_engine(api->market), body_text(q->body, "public_key"));
 
 	if (!a || a->account != q->joined)
 		return api_refuse(q, r, REASON_UNAUTHENTICATED, NULL,
-			"this join token was used or revoked: ask for a new one");
+			"this join token was used or revoked; get a new one");
 	return api_json(q, r, 200, agent_json(api, a, true));
 }
 
@@ -105,7 +105,7 @@ int np_take_inventory(struct api *api, const struct request *q, const struct age
 	int rc = 0;
 
 	if (!text)
-		return fail_set(why, REASON_UNAVAILABLE, "memory is short; nothing was done");
+		return fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
 	if (!a->inventory || strcmp(a->inventory, text) != 0)
 		rc = api_apply(api, q, &ev, NULL, why);
 	free(text);
@@ -140,7 +140,7 @@ static int np_agents_join(struct api *api, const struct request *q, struct reply
 	if (api->watch)
 		watch_heard(api->watch, a->id, api->now_ms, market_now(api->market));
 	if (json_is_object(inventory))
-		np_take_inventory(api, q, a, inventory, NULL); /* it is told again soon */
+		np_take_inventory(api, q, a, inventory, NULL); /* the agent sends it again soon */
 	return api_json(q, r, 201, agent_json(api, a, true));
 }
 
@@ -168,7 +168,7 @@ static bool is_signed(const struct agent *a, const char *machine, int64_t genera
 	return good;
 }
 
-/* Who asks, proved; NULL: refused. */
+/* The agent that signed the request; NULL: refused. */
 static const struct agent *np_agents_signer(struct api *api, const struct request *q, struct reply *r)
 {
 	const char *machine = body_text(q->body, "machine");
@@ -181,16 +181,16 @@ static const struct agent *np_agents_signer(struct api *api, const struct reques
 		a = engine_agent(market_engine(api->market), id);
 	if (at < now - CLOCK_SECONDS || at > now + CLOCK_SECONDS)
 		api_refuse(q, r, REASON_UNAUTHENTICATED, "at",
-			"the market's clock says %" PRId64 " and the agent's %" PRId64
-			": set the agent's, they may differ by %d seconds",
+			"the market's clock is at %" PRId64 ", the agent's at %" PRId64
+			"; set the agent's, they may differ by up to %d seconds",
 			now, at, (int)CLOCK_SECONDS);
 	else if (!a || a->retired || !is_signed(a, machine, generation, at, body_text(q->body, "signature")))
-		api_refuse(q, r, REASON_UNAUTHENTICATED, NULL, "no agent that is in this market has signed this");
+		api_refuse(q, r, REASON_UNAUTHENTICATED, NULL, "no agent of this market signed this");
 	else if (a->machine && strcmp(a->machine, machine) != 0)
 		api_refuse(q, r, REASON_FENCED, "machine",
-			"this identity was joined on another machine; join this one anew");
+			"this identity joined on another machine; join this machine again");
 	else if (generation <= (int64_t)a->generation)
-		api_refuse(q, r, REASON_FENCED, "generation", "a session of generation %" PRIu64 " was opened already",
+		api_refuse(q, r, REASON_FENCED, "generation", "a session of generation %" PRIu64 " already exists",
 			a->generation);
 	else
 		return a;
@@ -243,21 +243,18 @@ static int np_agents_withdraw(struct api *api, const struct request *q, const st
 	int rc = 0;
 
 	do {
-		struct event ev = { .kind = EVENT_CANCEL, .account = h->account };
-
 		order = 0;
 		for (size_t i = 0; i < h->piece_count && !order; i++)
 			order = h->pieces[i].order;
-		ev.subject = order;
 		if (order)
-			rc = api_apply(api, q, &ev, NULL, why);
+			rc = api_apply_to(api, q, EVENT_CANCEL, h->account, order, why);
 	} while (order && !rc);
 	for (const struct order *o = engine_order_after(e, h->account, 0), *next; o && !rc; o = next) {
-		struct event ev = { .kind = EVENT_CANCEL, .account = h->account, .subject = o->id };
+		uint64_t id = o->id;
 
 		if (o->host == h->id)
-			rc = api_apply(api, q, &ev, NULL, why);
-		next = engine_order_after(e, h->account, ev.subject);
+			rc = api_apply_to(api, q, EVENT_CANCEL, h->account, id, why);
+		next = engine_order_after(e, h->account, id);
 	}
 	return rc;
 }
@@ -265,7 +262,6 @@ static int np_agents_withdraw(struct api *api, const struct request *q, const st
 int np_agent_leave(struct api *api, const struct request *q, struct reply *r, const struct agent *a)
 {
 	const struct engine *e = market_engine(api->market);
-	struct event ev = { .kind = EVENT_AGENT_RETIRE, .account = a->account, .subject = a->id };
 	struct fail why = { 0 };
 	const struct host *h;
 	int rc = 0;
@@ -273,18 +269,16 @@ int np_agent_leave(struct api *api, const struct request *q, struct reply *r, co
 	for (h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id))
 		if (is_sold(e, h))
 			return api_refuse_as(q, r, 409, REASON_HAS_DEPENDENTS, NULL,
-				"time of host '%s' is sold and not over; "
-				"withdraw its offer and wait, or put it down",
+				"host '%s' has sold time that is not over; "
+				"withdraw its offer and wait, or take it down",
 				h->name);
 	while (!rc && (h = engine_host_of_agent(e, a->id, 0))) {
-		struct event retire = { .kind = EVENT_HOST_RETIRE, .account = h->account, .subject = h->id };
-
 		rc = np_agents_withdraw(api, q, h, &why);
 		if (!rc)
-			rc = api_apply(api, q, &retire, NULL, &why);
+			rc = api_apply_to(api, q, EVENT_HOST_RETIRE, h->account, h->id, &why);
 	}
 	if (!rc)
-		rc = api_apply(api, q, &ev, NULL, &why);
+		rc = api_apply_to(api, q, EVENT_AGENT_RETIRE, a->account, a->id, &why);
 	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
 }
 
@@ -303,7 +297,7 @@ static const struct agent *np_agents_agent_of(struct api *api, const struct requ
 		a = engine_agent_named(e, q->account, q->parts[0]);
 	if (a && (!q->account || a->account == q->account) && (retired || !a->retired))
 		return a;
-	api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no agent '%s'", q->parts[0]);
+	api_refuse(q, r, REASON_NOT_FOUND, "id", "no agent '%s'", q->parts[0]);
 	return NULL;
 }
 
@@ -348,17 +342,18 @@ static int delete_agent(struct api *api, const struct request *q, struct reply *
 
 const struct route api_np_agent_routes[] = {
 	{ METHOD_POST, "/np/v1/agents/join", np_agents_join, SCOPE_JOIN, ROUTE_SECRET,
-		"A machine joins the account of its token, which is used "
-		"up by it; asked again with the same key, the same answer",
+		"Join a machine to the account of its token, which this uses "
+		"up; repeated with the same key, the same answer",
 		NULL, "np.JoinRequest", "np.Agent", 201 },
 	{ METHOD_POST, "/np/v1/agents/{id}/session", np_agents_open_session, 0, ROUTE_OPEN | ROUTE_SECRET,
-		"An agent shows that it has its key; earlier sessions of it are over", NULL, "np.SessionRequest",
-		"np.Session", 201 },
-	{ METHOD_GET, "/np/v1/agents", list_agents, SCOPE_HOST, 0, "Machines that make nodes for this account",
-		"limit:integer,starting_after:string", NULL, "np.AgentList", 200 },
-	{ METHOD_GET, "/np/v1/agents/{id}", get_agent, SCOPE_HOST, 0, "One agent, by id or name", NULL, NULL,
+		"Open an agent's session with its key; this ends earlier ones", NULL, "np.SessionRequest", "np.Session",
+		201 },
+	{ METHOD_GET, "/np/v1/agents", list_agents, SCOPE_HOST, 0,
+		"List agents: machines that make nodes for this account", "limit:integer,starting_after:string", NULL,
+		"np.AgentList", 200 },
+	{ METHOD_GET, "/np/v1/agents/{id}", get_agent, SCOPE_HOST, 0, "Get an agent, by id or name", NULL, NULL,
 		"np.Agent", 200 },
 	{ METHOD_DELETE, "/np/v1/agents/{id}", delete_agent, SCOPE_HOST, 0,
-		"Its offers are withdrawn, its hosts retired, and it is not let in again", NULL, NULL, NULL, 204 },
+		"Remove an agent: withdraw its offers, retire its hosts, refuse its sessions", NULL, NULL, NULL, 204 },
 	{ 0 },
 };

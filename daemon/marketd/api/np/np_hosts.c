@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seller's side: hosts, what is offered of them, and what an agent on a host reports of the
- * instance that runs there. A seller sees when his host is sold, never to whom.
+ * The seller's side: hosts and offers. A seller sees when a host is sold, never to whom.
  */
 #include "marketd/api/np/np.h"
 
@@ -64,13 +63,13 @@ static const struct host *np_hosts_host_of(struct api *api, const struct request
 				break;
 	}
 	if (!h || (h->retired && !retired)) {
-		api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no host '%s'", q->parts[0]);
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "no host '%s'", q->parts[0]);
 		return NULL;
 	}
 	return h;
 }
 
-/* Whose the new host is: an operator's words in the body, else who asks. false: refused. */
+/* The owner of the new host: what an operator gives in the body, else the caller. false: refused. */
 static bool host_owner(struct api *api, const struct request *q, struct reply *r, uint64_t *account)
 {
 	const char *text = body_text(q->body, "account");
@@ -84,13 +83,13 @@ static bool host_owner(struct api *api, const struct request *q, struct reply *r
 		return true;
 	}
 	if (np_allowed(q) & SCOPE_ADMIN)
-		api_refuse(q, r, REASON_NOT_FOUND, "account", "there is no account '%s'", text);
+		api_refuse(q, r, REASON_NOT_FOUND, "account", "no account '%s'", text);
 	else
-		api_refuse(q, r, REASON_FORBIDDEN, "account", "only the operator registers hosts for others");
+		api_refuse(q, r, REASON_FORBIDDEN, "account", "only the operator may register hosts for others");
 	return false;
 }
 
-/* The originating pool of an account and SKU, made where there is none. 0: refused. */
+/* The originating pool of an account and SKU; makes it if there is none. 0: refused. */
 static uint64_t host_pool(struct api *api, const struct request *q, struct reply *r, uint64_t account,
 	const struct sku *s, bool *made)
 {
@@ -108,7 +107,7 @@ static uint64_t host_pool(struct api *api, const struct request *q, struct reply
 		return p->id;
 	if (p) {
 		api_refuse(q, r, REASON_NAME_TAKEN, "instance_sku",
-			"the pool '%s' is there and is not one for hosts; rename it", name);
+			"the pool '%s' exists and is not for hosts; rename it", name);
 		return 0;
 	}
 	rc = api_apply(api, q, &ev, &did, &why);
@@ -135,18 +134,15 @@ int np_make_host(struct api *api, const struct request *q, struct reply *r, uint
 	    !body_minute(q, r, q->body, "end_at", &ev.u.host.end))
 		return r->status;
 	if (!s)
-		return api_refuse(q, r, REASON_NOT_FOUND, "instance_sku", "there is no instance SKU '%s'",
+		return api_refuse(q, r, REASON_NOT_FOUND, "instance_sku", "no instance SKU '%s'",
 			body_text(q->body, "instance_sku"));
 	ev.u.host.sku = s->id;
 	ev.u.host.pool = host_pool(api, q, r, ev.account, s, &made);
 	if (!ev.u.host.pool)
 		return r->status;
 	rc = api_apply(api, q, &ev, &did, &why);
-	if (rc && made) {
-		struct event undo = { .kind = EVENT_POOL_DELETE, .account = ev.account, .subject = ev.u.host.pool };
-
-		api_apply(api, q, &undo, NULL, NULL); /* it was made for this host alone */
-	}
+	if (rc && made) /* the pool was made for this host alone */
+		api_apply_to(api, q, EVENT_POOL_DELETE, ev.account, ev.u.host.pool, NULL);
 	if (rc)
 		return api_failed(q, r, rc, rc == REASON_NAME_TAKEN ? "name" : NULL, &why);
 	return api_json(q, r, 201, np_host(e, engine_host(e, effects_made(did))));
@@ -212,15 +208,12 @@ static int patch_host(struct api *api, const struct request *q, struct reply *r)
 static int delete_host(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct host *h = np_hosts_host_of(api, q, r, false);
-	struct event ev = { .kind = EVENT_HOST_RETIRE };
 	struct fail why = { 0 };
 	int rc;
 
 	if (!h)
 		return r->status;
-	ev.account = h->account;
-	ev.subject = h->id;
-	rc = api_apply(api, q, &ev, NULL, &why);
+	rc = api_apply_to(api, q, EVENT_HOST_RETIRE, h->account, h->id, &why);
 	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
 }
 
@@ -251,14 +244,14 @@ static int post_offer(struct api *api, const struct request *q, struct reply *r)
 const struct route api_np_host_routes[] = {
 	{ METHOD_POST, "/np/v1/hosts", post_host, SCOPE_HOST, ROUTE_CREATES, "Register a host", NULL,
 		"np.CreateHostRequest", "np.Host", 201 },
-	{ METHOD_GET, "/np/v1/hosts", list_hosts, SCOPE_HOST, 0, "Hosts that are not retired",
+	{ METHOD_GET, "/np/v1/hosts", list_hosts, SCOPE_HOST, 0, "List hosts that are not retired",
 		"limit:integer,starting_after:string", NULL, "np.HostList", 200 },
-	{ METHOD_GET, "/np/v1/hosts/{id}", get_host, SCOPE_HOST, 0, "One host, by id or name", NULL, NULL, "np.Host",
+	{ METHOD_GET, "/np/v1/hosts/{id}", get_host, SCOPE_HOST, 0, "Get a host, by id or name", NULL, NULL, "np.Host",
 		200 },
-	{ METHOD_PATCH, "/np/v1/hosts/{id}", patch_host, SCOPE_HOST, 0, "Say that a host is down, or up again", NULL,
+	{ METHOD_PATCH, "/np/v1/hosts/{id}", patch_host, SCOPE_HOST, 0, "Take a host down, or up again", NULL,
 		"np.PatchHostRequest", "np.Host", 200 },
-	{ METHOD_DELETE, "/np/v1/hosts/{id}", delete_host, SCOPE_HOST, 0,
-		"Retire a host that has nothing sold or on sale", NULL, NULL, NULL, 204 },
+	{ METHOD_DELETE, "/np/v1/hosts/{id}", delete_host, SCOPE_HOST, 0, "Retire a host without sold or offered time",
+		NULL, NULL, NULL, 204 },
 	{ METHOD_POST, "/np/v1/hosts/{id}/offers", post_offer, SCOPE_HOST, ROUTE_CREATES,
 		"Offer a host's time at a price", NULL, "np.CreateOfferRequest", "v2.OrderResponse", 201 },
 	{ 0 },

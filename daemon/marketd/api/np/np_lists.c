@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happened to an account: its ledger with the chain that proves it, its events as a stream
- * that can be resumed, and what it holds.
+ * What happened to an account: its ledger with the chain that proves it, its events as a stream that a
+ * client can resume, and its leases.
  */
 #include "marketd/api/np/np.h"
 
@@ -17,7 +17,7 @@
 #include "marketd/store/chain.h"
 #include "marketd/api/render.h"
 
-/* A number as decimal digits in a string: what a reader's floats cannot bend. */
+/* A number as decimal digits in a string, safe from a reader's floats. */
 static json_t *np_lists_digits(uint64_t n)
 {
 	return json_sprintf("%" PRIu64, n);
@@ -56,7 +56,7 @@ static int posting_row(void *arg, const struct posting_row *row)
 	return 0;
 }
 
-/* "SEQ-N", as the page before told it. */
+/* "SEQ-N", the cursor of the page before. */
 static bool np_lists_place_parse(const char *text, uint64_t *seq, uint64_t *n)
 {
 	char *end;
@@ -71,7 +71,7 @@ static bool np_lists_place_parse(const char *text, uint64_t *seq, uint64_t *n)
 	return !errno && !*end && *seq <= INT64_MAX && *n <= INT64_MAX;
 }
 
-/* The operator who names no account reads the market's own books. */
+/* Without an account the operator reads the market's own books. */
 static int get_ledger(struct api *api, const struct request *q, struct reply *r)
 {
 	struct store *store = market_store(api->market);
@@ -109,7 +109,7 @@ struct events {
 	bool sse;
 };
 
-/* What subject and other are, by kind of notice. */
+/* What kind of thing subject and other are, by notice. */
 static const struct subject { const char *name; enum ident kind; } subjects[NOTICE_KINDS] = {
 	[NOTICE_ORDER_PLACED] = { "order", IDENT_ORDER },
 	[NOTICE_ORDER_FILLED] = { "order", IDENT_ORDER },
@@ -173,7 +173,7 @@ static void set_code(json_t *o, const struct notice *t)
 	}
 }
 
-/* A buyer whose host goes down hears of his lease, not of somebody's host. */
+/* A buyer whose host goes down hears about the lease, not about another account's host. */
 static void set_subject(json_t *o, const struct notice *t)
 {
 	bool leased = t->kind == NOTICE_HOST_STATE && t->other;
@@ -231,7 +231,7 @@ static int notice_row(void *arg, const struct notice_row *row)
 	return 0;
 }
 
-/* Where to go on: what this stream had already, else the reader's header, else the query. false: refused. */
+/* Where to continue: after what this stream sent, else the client's header, else the query. false: refused. */
 static bool np_lists_read_since(const struct request *q, struct reply *r, uint64_t *since)
 {
 	const char *text = q->last_event_id ? q->last_event_id : api_query(q, "since_seq");
@@ -324,12 +324,14 @@ static int get_leases(struct api *api, const struct request *q, struct reply *r)
 }
 
 const struct route api_np_list_routes[] = {
-	{ METHOD_GET, "/np/v1/ledger", get_ledger, SCOPE_READ, 0, "One's statement, with the chain that proves it",
-		"after:string,limit:integer", NULL, "np.Ledger", 200 },
+	{ METHOD_GET, "/np/v1/ledger", get_ledger, SCOPE_READ, 0,
+		"Get the account's statement, with the chain that proves it", "after:string,limit:integer", NULL,
+		"np.Ledger", 200 },
 	{ METHOD_GET, "/np/v1/events", get_events, SCOPE_READ, ROUTE_STREAM,
-		"What happened, as JSON Lines or server-sent events", "since_seq:integer,limit:integer,wait:integer",
-		NULL, "np.Event", 200 },
-	{ METHOD_GET, "/np/v1/leases", get_leases, SCOPE_READ, 0, "What one holds, now and to come; active=true: now",
+		"Stream what happened, as JSON Lines or server-sent events",
+		"since_seq:integer,limit:integer,wait:integer", NULL, "np.Event", 200 },
+	{ METHOD_GET, "/np/v1/leases", get_leases, SCOPE_READ, 0,
+		"List leases, running and coming; active=true: running",
 		"active:boolean,limit:integer,starting_after:string", NULL, "np.LeaseList", 200 },
 	{ 0 },
 };

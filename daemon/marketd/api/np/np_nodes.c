@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A buyer's nodes: what runs in his reservations, and where SSH to it is, with the host keys to expect there. */
+/* A buyer's nodes: what runs in a reservation, and its SSH address with the host keys to expect. */
 #include "marketd/api/np/np.h"
 
 #include <stdlib.h>
@@ -47,14 +47,14 @@ static json_t *np_nodes_zone_of(const struct sku *s)
 	return made;
 }
 
-/* Why it is as it is: first what its host suffers. */
+/* Why the node has its state; a fault of its host comes first. */
 static json_t *message_of(const struct engine *e, const struct instance *i)
 {
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
 	json_t *report = np_report(i), *made;
 
-	made = h && h->down ? json_string("its host is down: the minutes until it is back are given back; replace asks "
-					  "for another host")
+	made = h && h->down ? json_string("its host is down; you get the minutes until it is back refunded; 'replace' "
+					  "asks for another host")
 			    : render_text(report ? body_text(report, "detail") : i->detail);
 	json_decref(report);
 	return made;
@@ -89,7 +89,7 @@ static int np_nodes_list_nodes(struct api *api, const struct request *q, struct 
 	if (!api_whose(q, r, &account) || !api_query_int(q, r, "limit", 1, 1000, 1000, &limit))
 		return r->status;
 	if (reservation && !(p = find_pool(e, account, reservation)))
-		return api_refuse(q, r, REASON_NOT_FOUND, "reservation", "there is no reservation '%s' in this account",
+		return api_refuse(q, r, REASON_NOT_FOUND, "reservation", "no reservation '%s' in this account",
 			reservation);
 	if (state && strcmp(state, "live") != 0 && strcmp(state, "all") != 0)
 		return api_refuse(q, r, REASON_INVALID, "state", "'state' is live or all");
@@ -113,11 +113,11 @@ static int np_nodes_get_node(struct api *api, const struct request *q, struct re
 	const struct instance *i = find_instance(e, q->account, q->parts[0]);
 
 	if (!i)
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no node '%s' in this account", q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no node '%s' in this account", q->parts[0]);
 	return api_json(q, r, 200, np_nodes_node_json(e, i));
 }
 
-/* New keys for whoever may sign in: the agent puts them on the node. */
+/* New SSH keys: the agent puts them on the node. */
 static int put_user_data(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = find_instance(market_engine(api->market), q->account, q->parts[0]);
@@ -128,8 +128,7 @@ static int put_user_data(struct api *api, const struct request *q, struct reply 
 	int rc;
 
 	if (!i)
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no instance '%s' in this account",
-			q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no instance '%s' in this account", q->parts[0]);
 	if (size < 0 || size > USER_DATA_MAX)
 		return api_refuse(q, r, REASON_INVALID, "user_data",
 			size < 0 ? "user data must be base64, padded, on one line"
@@ -144,11 +143,11 @@ static int put_user_data(struct api *api, const struct request *q, struct reply 
 
 const struct route api_np_node_routes[] = {
 	{ METHOD_GET, "/np/v1/nodes", np_nodes_list_nodes, SCOPE_READ, 0,
-		"Nodes that live (state=all: ended ones too), with the way to them",
+		"List live nodes (state=all: ended ones too) with their SSH addresses",
 		"reservation:string,state:string,limit:integer,starting_after:string", NULL, "np.NodeList", 200 },
-	{ METHOD_GET, "/np/v1/nodes/{id}", np_nodes_get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL,
+	{ METHOD_GET, "/np/v1/nodes/{id}", np_nodes_get_node, SCOPE_READ, 0, "Get a node, by id or name", NULL, NULL,
 		"np.Node", 200 },
 	{ METHOD_PUT, "/np/v1/instances/{id}/user-data", put_user_data, SCOPE_NODES, 0,
-		"New user data, and new keys with it", NULL, "np.UserDataRequest", NULL, 204 },
+		"Replace an instance's user data, and with it its SSH keys", NULL, "np.UserDataRequest", NULL, 204 },
 	{ 0 },
 };

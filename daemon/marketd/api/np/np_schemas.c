@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shapes of /np/v1, requests and answers. */
-#include "marketd/api/np/np.h"
+/* The shapes of /np/v1: requests and answers. */
+#include "marketd/api/np/np_schemas.h"
 
 #define PRICE_TEXT "^[0-9]+[.][0-9]+$"
 #define MONEY_TEXT_OF "^-?[0-9]+[.][0-9]{1,6}$"
-#define SECONDS_MAX ((int64_t)MINUTE_MAX * 60)
-#define LIFE_MAX ((int64_t)100 * 366 * 86400)
 
 /* NAME_dollars and NAME_micros. */
 #define AMOUNT(name, flags) \
 	{ name "_dollars", SCHEMA_REF, FIELD_REQUIRED | (flags), "np.Dollars", 0, 0, NULL }, \
-	{ name "_micros", SCHEMA_INTEGER, FIELD_REQUIRED | (flags), NULL, 0, 0, NULL }
-#define OBJECT_IS(word) { "object", SCHEMA_ENUM, FIELD_REQUIRED, word, 0, 0, NULL }
-#define ID_OF(prefix) { "id", SCHEMA_STRING, FIELD_REQUIRED, "^" prefix "_[0-9a-zA-Z_-]+$", 0, 64, NULL }
-#define TIME(name, flags) { name, SCHEMA_REF, flags, "np.Time", 0, 0, NULL }
+	{ \
+		name "_micros", SCHEMA_INTEGER, FIELD_REQUIRED | (flags), NULL, 0, 0, NULL \
+	}
 
 static const struct schema_field policy_fields[] = {
 	OBJECT_IS("policy"),
-	{ "fee_bps", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of what a seller gets, to the house" },
-	{ "release_bps", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of the unused part that a release gives back" },
+	{ "fee_bps", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "the market's share of what a seller gets" },
+	{ "release_bps", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0,
+		"the share of unused time that a release refunds" },
 	{ "settle_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "how often a running lease pays its seller" },
 	{ "notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "before an interruptible lease is taken back" },
 	{ 0 },
@@ -49,8 +47,7 @@ static const struct schema_field market[] = {
 	{ "minute", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of the last tick, since the epoch" },
 	{ "test_clock", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "policy", SCHEMA_REF, FIELD_REQUIRED, "np.MarketPolicy", 0, 0, NULL },
-	{ "tls_public_key", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
-		"sha256//…, to pin; null: no TLS here" },
+	{ "tls_public_key", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "sha256//…, to pin; null: no TLS" },
 	{ 0 },
 };
 
@@ -68,7 +65,7 @@ static const struct schema_field whoami[] = {
 	{ "account_name", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED | FIELD_NULL, "open|suspended", 0, 0, NULL },
 	{ "token", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.WhoamiToken", 0, 0, NULL },
-	{ "local", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "by the unix socket: the operator" },
+	{ "local", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "through the unix socket: the operator" },
 	{ 0 },
 };
 
@@ -78,14 +75,13 @@ static const struct schema_field balances[] = {
 };
 
 static const struct schema_field balance[] = {
-	{ "burn_dollars_per_hour", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0,
-		"what running and coming leases cost" },
+	{ "burn_dollars_per_hour", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0, "what running leases cost" },
 	{ "burn_micros_per_hour", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ 0 },
 };
 
 static const struct schema_field clock_request[] = {
-	{ "at", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, SECONDS_MAX, "Unix seconds; not before the clock as it is" },
+	{ "at", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, SECONDS_MAX, "Unix seconds; not before the current clock" },
 	{ 0 },
 };
 
@@ -100,9 +96,9 @@ static const struct schema_field clock_answer[] = {
 
 static const struct schema_field create_token[] = {
 	{ "name", SCHEMA_STRING, FIELD_NULL, NULL, 0, NAME_BYTES, NULL },
-	{ "scopes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Scope", 1, 6, "none that the maker lacks" },
+	{ "scopes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Scope", 1, 6, "none that the maker's token lacks" },
 	{ "expires_in_seconds", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, LIFE_MAX,
-		"absent or null: never; no longer than the maker lives" },
+		"absent or null: never; not after the maker's token" },
 	{ 0 },
 };
 
@@ -117,7 +113,8 @@ static const struct schema_field token[] = {
 };
 
 static const struct schema_field new_token[] = {
-	{ "token", SCHEMA_STRING, FIELD_REQUIRED, "^npk_[A-Za-z0-9_-]+$", 0, 64, "told this once" }, { 0 },
+	{ "token", SCHEMA_STRING, FIELD_REQUIRED, "^npk_[A-Za-z0-9_-]+$", 0, 64, "shown only here" },
+	{ 0 },
 };
 
 #define LIST_OF(name, item) \
@@ -191,7 +188,7 @@ static const struct schema_field create_sku[] = {
 
 static const struct schema_field patch_sku[] = {
 	{ "alias", SCHEMA_REF, FIELD_NULL, "np.Name", 0, 0, NULL },
-	{ "properties", SCHEMA_REF, FIELD_NULL, "np.SkuProperties", 0, 0, "those given replace; null takes one away" },
+	{ "properties", SCHEMA_REF, FIELD_NULL, "np.SkuProperties", 0, 0, "given ones replace, null removes" },
 	{ 0 },
 };
 
@@ -200,7 +197,7 @@ static const struct schema_field create_host[] = {
 	{ "instance_sku", SCHEMA_STRING, FIELD_REQUIRED, NULL, 1, NAME_BYTES, "id or alias" },
 	TIME("start_at", FIELD_NULL),
 	TIME("end_at", FIELD_NULL),
-	{ "account", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, "whose; only for the operator" },
+	{ "account", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, "the owner; only for the operator" },
 	{ 0 },
 };
 
@@ -225,18 +222,19 @@ static const struct schema_field host_piece[] = {
 	TIME("start_at", FIELD_REQUIRED),
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "idle|on_sale|sold", 0, 0, NULL },
-	{ "order", SCHEMA_STRING, 0, NULL, 0, 0, "by which it is on sale" },
+	{ "order", SCHEMA_STRING, 0, NULL, 0, 0, "the order that has it on sale" },
 	{ "price_dollars_per_node_hour", SCHEMA_STRING, 0, PRICE_TEXT, 0, 0, NULL },
 	{ 0 },
 };
 
 static const struct schema_field host[] = {
-	OBJECT_IS("host"), ID_OF("host"),
+	OBJECT_IS("host"),
+	ID_OF("host"),
 	{ "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "account", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "instance_sku", SCHEMA_REF, FIELD_REQUIRED, "InstanceSkuSummary", 0, 0, NULL },
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "up|down|retired", 0, 0, NULL },
-	{ "agent", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "the machine that makes its nodes" },
+	{ "agent", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "the agent that makes its nodes" },
 	{ "pool", SCHEMA_REF, FIELD_REQUIRED, "np.Named", 0, 0, NULL },
 	TIME("start_at", FIELD_REQUIRED),
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
@@ -248,7 +246,7 @@ static const struct schema_field host[] = {
 /* ---- Trade ------------------------------------------------------------------------------------------ */
 
 static const struct schema_field quote_request[] = {
-	{ "pool", SCHEMA_STRING, FIELD_NULL, NULL, 1, 1024, "absent: one that would be made (buy only)" },
+	{ "pool", SCHEMA_STRING, FIELD_NULL, NULL, 1, 1024, "absent: as into a new pool (buy only)" },
 	{ "side", SCHEMA_ENUM, FIELD_REQUIRED, "buy|sell", 0, 0, NULL },
 	{ "instance_sku", SCHEMA_STRING, FIELD_REQUIRED, NULL, 1, NAME_BYTES, NULL },
 	{ "allocation_schedule_delta", SCHEMA_REF, FIELD_REQUIRED, "Schedule", 0, 0, NULL },
@@ -274,24 +272,25 @@ static const struct schema_field quote[] = {
 	OBJECT_IS("quote"),
 	{ "side", SCHEMA_ENUM, FIELD_REQUIRED, "buy|sell", 0, 0, NULL },
 	{ "fills", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
-	{ "rests", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "does not fill now, and would stay in the book" },
+	{ "rests", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "does not fill now and would stay in the book" },
 	{ "node_count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	TIME("start_at", FIELD_REQUIRED),
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
 	{ "price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, PRICE_TEXT, 0, 0,
-		"the dearest part" },
+		"of the most expensive part" },
 	AMOUNT("cost", FIELD_NULL),
 	AMOUNT("available_after", FIELD_NULL),
 	{ "reason", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
-	{ "alternatives", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Alternative", 0, 0, "each of them fills now" },
+	{ "alternatives", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Alternative", 0, 0, "each fills now" },
 	{ 0 },
 };
 
 static const struct schema_field extend[] = {
-	{ "duration_seconds", SCHEMA_INTEGER, FIELD_NULL, NULL, 60, SECONDS_MAX, "either this" },
-	{ "end_at", SCHEMA_INTEGER, FIELD_NULL, NULL, 60, SECONDS_MAX, "or this" },
-	{ "node_count", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, NODES_MAX, "absent: all that the pool holds last" },
+	{ "duration_seconds", SCHEMA_INTEGER, FIELD_NULL, NULL, 60, SECONDS_MAX, "give this or end_at" },
+	{ "end_at", SCHEMA_INTEGER, FIELD_NULL, NULL, 60, SECONDS_MAX, "give this or duration_seconds" },
+	{ "node_count", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, NODES_MAX,
+		"absent: all nodes that the pool holds at its end" },
 	{ "instance_sku", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, NULL },
 	{ "limit_price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED, PRICE_TEXT, 1, 32, NULL },
 	{ "max_total_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0, NULL },
@@ -308,11 +307,13 @@ static const struct schema_field release_request[] = {
 };
 
 static const struct schema_field release[] = {
-	OBJECT_IS("release"), TIME("from", FIELD_REQUIRED),
+	OBJECT_IS("release"),
+	TIME("from", FIELD_REQUIRED),
 	{ "node_count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "dry_run", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
-	{ "rule", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "what comes back, in words" },
-	AMOUNT("refund", 0), { 0 },
+	{ "rule", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "what is refunded, in words" },
+	AMOUNT("refund", 0),
+	{ 0 },
 };
 
 /* ---- What happened ------------------------------------------------------------------------------------ */
@@ -324,7 +325,7 @@ static const struct schema_field posting[] = {
 	{ "n", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "within it" },
 	TIME("at", FIELD_REQUIRED),
 	DIGITS("transfer", "postings of one transfer sum to zero in each asset"),
-	DIGITS("owner", "account, pool, or 0: the market"),
+	DIGITS("owner", "account, pool, or 0 (the market)"),
 	{ "book", SCHEMA_ENUM, FIELD_REQUIRED, "available|held|escrow|issued|fees|capacity|used", 0, 0, NULL },
 	DIGITS("asset", "0: micro-dollars; else node-minutes of a SKU"),
 	{ "amount", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
@@ -335,7 +336,7 @@ static const struct schema_field posting[] = {
 };
 
 static const struct schema_field event_line[] = {
-	{ "seq", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "give it back as since_seq to go on after it" },
+	{ "seq", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "pass as since_seq to continue after it" },
 	TIME("at", FIELD_REQUIRED),
 	{ "type", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "order", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
@@ -380,7 +381,7 @@ const struct schema schema_np[] = {
 	{ "np.Time", SCHEMA_INTEGER, NULL, 0, SECONDS_MAX, NULL, NULL, "Unix seconds" },
 	{ "np.Dollars", SCHEMA_STRING, MONEY_TEXT_OF, 1, 32, NULL, NULL, "dollars, to the micro-dollar" },
 	{ "np.Scope", SCHEMA_ENUM, "read|trade|nodes|tokens|host|admin|join", 0, 0, NULL, NULL,
-		"what a token may do; join: let one machine in, once" },
+		"what a token may do; join: lets one machine join, once" },
 	OBJECT("np.Named", named),
 	OBJECT("np.MarketPolicy", market_policy),
 	OBJECT("np.Market", market),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tokens: 32 bytes from the kernel, told once. Only their SHA-256 goes into the market, so that
- * neither its files nor its journal can be used to sign in.
+ * Tokens: 32 random bytes, shown once. Only their SHA-256 goes into the market, so that nobody can sign in
+ * with its files or journal.
  */
 #include "marketd/api/np/np.h"
 
@@ -50,7 +50,7 @@ static json_t *np_tokens_token_json(const struct token *t)
 		t->expires ? json_integer(t->expires) : json_null());
 }
 
-/* Nor does it outlive its maker: who found one that ends soon has nothing for longer. Who may do all could make others anyway. */
+/* A new token does not outlive its maker's, so that stealing a short-lived one gains no more time. */
 static int64_t no_longer(struct api *api, const struct request *q, int64_t expires)
 {
 	const struct token *maker = engine_token(market_engine(api->market), q->token);
@@ -69,8 +69,7 @@ json_t *np_token_make(struct api *api, const struct request *q, struct reply *r,
 	int rc;
 
 	if (ev->u.token.scopes & ~np_allowed(q)) {
-		api_refuse(q, r, REASON_FORBIDDEN, "scopes",
-			"a token cannot give what the one that makes it does not have");
+		api_refuse(q, r, REASON_FORBIDDEN, "scopes", "a token cannot have scopes that its maker's token lacks");
 		return NULL;
 	}
 	if (np_secret("npk_", secret) != 0) {
@@ -101,7 +100,8 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 
 	ev.u.token.scopes = np_scopes_read(json_object_get(q->body, "scopes"));
 	if ((ev.u.token.scopes & SCOPE_JOIN) && ev.u.token.scopes != SCOPE_JOIN)
-		return api_refuse(q, r, REASON_INVALID, "scopes", "a token that lets a machine join does nothing else");
+		return api_refuse(q, r, REASON_INVALID, "scopes",
+			"a token with the scope join can have no other scope");
 	if (ev.u.token.scopes == SCOPE_JOIN && !life)
 		life = JOIN_LIFE;
 	ev.u.token.expires = life ? market_now(api->market) + life : 0;
@@ -148,15 +148,15 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
 		ev.subject = 0;
 	t = engine_token(e, ev.subject);
 	if (!t || t->account != ev.account || t->revoked)
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no token '%s'", q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no token '%s'", q->parts[0]);
 	rc = api_apply(api, q, &ev, NULL, &why);
 	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
 }
 
 const struct route api_np_token_routes[] = {
 	{ METHOD_POST, "/np/v1/tokens", np_tokens_post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET,
-		"Make a token; it is told this once", NULL, "np.CreateTokenRequest", "np.NewToken", 201 },
-	{ METHOD_GET, "/np/v1/tokens", np_tokens_list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL,
+		"Make a token; only this answer shows it", NULL, "np.CreateTokenRequest", "np.NewToken", 201 },
+	{ METHOD_GET, "/np/v1/tokens", np_tokens_list_tokens, SCOPE_TOKENS, 0, "List tokens that are not revoked", NULL,
 		NULL, "np.TokenList", 200 },
 	{ METHOD_DELETE, "/np/v1/tokens/{id}", np_revoke_token, SCOPE_TOKENS, 0, "Revoke a token", NULL, NULL, NULL,
 		204 },

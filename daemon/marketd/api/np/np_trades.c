@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What SF Compute has no verb for: the same machines for longer, giving back what is not needed,
- * and asking beforehand what an order would do, with what would fill instead.
+ * What SF Compute has no call for: extend (the same machines for longer), release, and a quote of what an
+ * order would do, with alternatives that would fill.
  */
 #include "marketd/api/np/np.h"
 
@@ -26,9 +26,9 @@ const char *np_hint(const struct diagnosis *w, char *room, size_t size)
 	else if (w->has_nodes)
 		snprintf(room, size, "; %d node%s would fit", (int)w->nodes, w->nodes == 1 ? "" : "s");
 	else if (w->has_start)
-		snprintf(room, size, "; from %s it would fit", when_iso(w->start * 60, text));
+		snprintf(room, size, "; from %s would fit", when_iso(w->start * 60, text));
 	else if (w->has_price)
-		snprintf(room, size, "; at %s dollars per node-hour it would fit", price_wire(w->price, text));
+		snprintf(room, size, "; %s dollars per node-hour would fit", price_wire(w->price, text));
 	return room;
 }
 
@@ -71,7 +71,7 @@ static json_t *np_trades_alternatives(const struct event *ev, const struct diagn
 	return list;
 }
 
-/* What a market cannot help, but a quote can say; all else is refused as the order would be. */
+/* The reasons that a quote reports as an answer; for all others it is refused like the order. */
 static bool np_trades_quotable(int rc)
 {
 	return rc == 0 || rc == REASON_NO_CAPACITY || rc == REASON_PRICE_TOO_LOW || rc == REASON_HOSTS_SOLD ||
@@ -130,7 +130,7 @@ static int post_quote(struct api *api, const struct request *q, struct reply *r)
 	if (!api_whose(q, r, &account) || !body_order(api, q, r, account, &ev))
 		return r->status;
 	if (!ev.u.order.pool && ev.u.order.side == SIDE_SELL)
-		return api_refuse(q, r, REASON_INVALID, "pool", "say from which pool it would be sold");
+		return api_refuse(q, r, REASON_INVALID, "pool", "'pool' is required for a sell: the pool to sell from");
 	return answer_quote(api, q, r, &ev);
 }
 
@@ -140,10 +140,10 @@ struct last {
 	uint64_t sku;
 	int64_t end;
 	int32_t nodes;   /* held in the minute before end */
-	int skus;        /* how many the pool holds, now or to come */
+	int skus;        /* SKUs that the pool holds, now or later */
 };
 
-/* The end of what the pool holds, of one SKU (0: the only one). 0 or -ENOMEM. */
+/* When the pool's nodes of one SKU (0: the only one) end. 0 or -ENOMEM. */
 static int np_trades_find_last(const struct engine *e, uint64_t pool, uint64_t sku, struct last *out)
 {
 	const struct sku *s;
@@ -166,7 +166,7 @@ static int np_trades_find_last(const struct engine *e, uint64_t pool, uint64_t s
 	return 0;
 }
 
-/* The pool of the path and the SKU of the body (0: not said). NULL: refused. */
+/* The pool of the path and the SKU of the body (0: none given). NULL: refused. */
 static const struct pool *pool_of(struct api *api, const struct request *q, struct reply *r, uint64_t *sku)
 {
 	const struct engine *e = market_engine(api->market);
@@ -179,25 +179,25 @@ static const struct pool *pool_of(struct api *api, const struct request *q, stru
 		return NULL;
 	p = find_pool(e, account, q->parts[0]);
 	if (!p) {
-		api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", q->parts[0]);
+		api_refuse(q, r, REASON_NOT_FOUND, "pool", "no pool '%s' in this account", q->parts[0]);
 		return NULL;
 	}
 	if (text && !s) {
-		api_refuse(q, r, REASON_NOT_FOUND, "instance_sku", "there is no instance SKU '%s'", text);
+		api_refuse(q, r, REASON_NOT_FOUND, "instance_sku", "no instance SKU '%s'", text);
 		return NULL;
 	}
 	*sku = s ? s->id : 0;
 	return p;
 }
 
-/* The new end: so long, or until then. false: refused. */
+/* The new end, from a duration or a time. false: refused. */
 static bool np_trades_read_end(const struct request *q, struct reply *r, const struct last *last, int64_t *end)
 {
 	int64_t seconds = body_int(q->body, "duration_seconds", 0);
 	bool has_end = json_is_integer(json_object_get(q->body, "end_at"));
 
 	if ((seconds != 0) == has_end) {
-		api_refuse(q, r, REASON_INVALID, "duration_seconds", "say either 'duration_seconds' or 'end_at'");
+		api_refuse(q, r, REASON_INVALID, "duration_seconds", "give 'duration_seconds' or 'end_at'");
 		return false;
 	}
 	if (!has_end && (seconds % 60 || seconds / 60 >= MINUTE_MAX - last->end)) {
@@ -208,7 +208,7 @@ static bool np_trades_read_end(const struct request *q, struct reply *r, const s
 	if (!body_minute(q, r, q->body, "end_at", end))
 		return false;
 	if (*end <= last->end) {
-		api_refuse(q, r, REASON_INVALID, "end_at", "the pool holds its nodes until %" PRId64 " already",
+		api_refuse(q, r, REASON_INVALID, "end_at", "the pool already holds its nodes until %" PRId64 "",
 			last->end * 60);
 		return false;
 	}
@@ -225,16 +225,16 @@ static bool read_extend(struct api *api, const struct request *q, struct reply *
 	if (!p)
 		return false;
 	if (np_trades_find_last(e, p->id, sku, &last)) {
-		api_refuse(q, r, REASON_INTERNAL, NULL, "memory is short");
+		api_refuse(q, r, REASON_INTERNAL, NULL, "out of memory");
 		return false;
 	}
 	if (!last.skus || last.end >= MINUTE_MAX) {
-		api_refuse(q, r, REASON_NOT_OWNED, "pool", last.skus ? "the pool's time has no end" :
-			"the pool holds nothing that could be extended; buy into it");
+		api_refuse(q, r, REASON_NOT_OWNED, "pool",
+			last.skus ? "the pool's time has no end" : "the pool holds nothing to extend; buy into it");
 		return false;
 	}
 	if (last.skus > 1) {
-		api_refuse(q, r, REASON_INVALID, "instance_sku", "the pool holds more than one SKU: say which");
+		api_refuse(q, r, REASON_INVALID, "instance_sku", "the pool holds several SKUs; give 'instance_sku'");
 		return false;
 	}
 	*ev = (struct event){ .kind = EVENT_ORDER, .account = p->account, .u.order = { .pool = p->id, .sku = last.sku,
@@ -278,7 +278,7 @@ static int np_trades_by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How many hosts the pool has some minute of from that one on; -1: memory is short. */
+/* How many hosts the pool owns some minute of from that one on; -1: out of memory. */
 static int count_hosts(const struct engine *e, const struct event *ev)
 {
 	uint64_t *ids = NULL, *more;
@@ -314,14 +314,11 @@ static json_t *rule_text(const struct policy *p)
 	int bps = (int)p->release_bps;
 
 	if (bps == 10000)
-		return json_string(
-			"all that is paid for time that has not begun comes back; the minute under way is kept");
+		return json_string("full refund for time that has not begun; the current minute is not refunded");
 	if (bps == 0)
-		return json_string("nothing comes back for reserved time that is given up; what was bought "
-				   "interruptible comes back whole");
-	return json_sprintf("%d.%02d %% of what is paid for time that has not begun comes back, what was bought "
-			    "interruptible comes back "
-			    "whole; the minute under way is kept",
+		return json_string("no refund for unused reserved time; full refund for unused interruptible time");
+	return json_sprintf("%d.%02d %% refund for time that has not begun, full refund if it is interruptible; "
+			    "the current minute is not refunded",
 		bps / 100, bps % 100);
 }
 
@@ -360,10 +357,12 @@ static int post_release(struct api *api, const struct request *q, struct reply *
 
 const struct route api_np_trade_routes[] = {
 	{ METHOD_POST, "/np/v1/quote", post_quote, SCOPE_READ | SCOPE_TRADE, 0,
-		"What an order would do now, and what would fill instead", NULL, "np.QuoteRequest", "np.Quote", 200 },
+		"Quote an order: what it would do now, and what would fill instead", NULL, "np.QuoteRequest",
+		"np.Quote", 200 },
 	{ METHOD_POST, "/np/v1/pools/{pool}/extend", post_extend, SCOPE_READ | SCOPE_TRADE, ROUTE_CREATES,
-		"The same machines for longer, all or none", NULL, "np.ExtendRequest", "np.ExtendAnswer", 201 },
+		"Extend a pool: the same machines for longer, all or none", NULL, "np.ExtendRequest", "np.ExtendAnswer",
+		201 },
 	{ METHOD_POST, "/np/v1/pools/{pool}/release", post_release, SCOPE_READ | SCOPE_TRADE, ROUTE_CREATES,
-		"Give back what is not needed, by the published rule", NULL, "np.ReleaseRequest", "np.Release", 200 },
+		"Release nodes, by the published rule", NULL, "np.ReleaseRequest", "np.Release", 200 },
 	{ 0 },
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an agent asks and tells within its session: what it is to have, how its nodes are, what their
- * consoles said. It is told all that it is to have each time, so that it never depends on having
- * heard the last answer.
+ * An agent's session: it fetches its work, reports on its nodes, and sends their consoles. Each answer
+ * lists all of its work, so that the agent never depends on an earlier answer.
  */
 #include "marketd/api/np/np.h"
 
@@ -21,17 +20,17 @@
 enum { WAIT_MAX = 30, CONSOLE_BYTES = 256 * 1024, CONSOLE_LINES = 1000,
 	CONSOLE_AFTER = 3600 };
 
-/* Whose session it is; NULL: refused (who may do all is no agent all the same). */
+/* The agent of the session; NULL: refused (an admin's token is no agent either). */
 static const struct agent *the_agent(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct agent *a = q->agent ? engine_agent(market_engine(api->market), q->agent) : NULL;
 
 	if (!a)
-		api_refuse(q, r, REASON_FORBIDDEN, NULL, "this is for agents, with the token of their session");
+		api_refuse(q, r, REASON_FORBIDDEN, NULL, "only an agent may do this, with the token of its session");
 	return a;
 }
 
-/* ---- What it is to have ---------------------------------------------------------------------- */
+/* ---- Work ---------------------------------------------------------------------- */
 
 static json_t *np_work_node_json(const struct engine *e, const struct host *h, const struct instance *i)
 {
@@ -98,7 +97,7 @@ json_t *np_report(const struct instance *i)
 	return i->detail && i->detail[0] == '{' ? json_loads(i->detail, 0, NULL) : NULL;
 }
 
-/* Whether the caller has the host: its agent, or its owner. A buyer's own word does not count. */
+/* Whether the caller is the host's agent or owner. A buyer's report does not count. */
 static bool has_host(const struct request *q, const struct host *h)
 {
 	if (q->local && !q->account)
@@ -106,7 +105,7 @@ static bool has_host(const struct request *q, const struct host *h)
 	return h && h->account == q->account && (!q->agent || h->agent == q->agent);
 }
 
-/* The end of a node is the last that its console tells: who had it may say so for a while. */
+/* The last lines of a console come after the node's end: its former host may send them for a while. */
 static const struct host *console_host(struct api *api, const struct instance *i)
 {
 	bool lately = market_now(api->market) - i->updated_at < CONSOLE_AFTER;
@@ -114,7 +113,7 @@ static const struct host *console_host(struct api *api, const struct instance *i
 	return engine_host(market_engine(api->market), i->host ? i->host : lately ? i->had : 0);
 }
 
-/* The instance of the path, where the caller has the host that it is on. NULL: refused. */
+/* The instance of the path, if the caller has its host. NULL: refused. */
 static const struct instance *np_work_reported(struct api *api, const struct request *q, struct reply *r, bool console)
 {
 	const struct engine *e = market_engine(api->market);
@@ -125,7 +124,7 @@ static const struct instance *np_work_reported(struct api *api, const struct req
 		i = engine_instance(e, id);
 	if (i && has_host(q, console ? console_host(api, i) : i->host ? engine_host(e, i->host) : NULL))
 		return i;
-	api_refuse(q, r, REASON_NOT_FOUND, "id", "no instance '%s' is on a host of yours", q->parts[0]);
+	api_refuse(q, r, REASON_NOT_FOUND, "id", "no instance '%s' on your hosts", q->parts[0]);
 	return NULL;
 }
 
@@ -145,7 +144,7 @@ static json_t *keys_of(const json_t *given)
 	return list;
 }
 
-/* What is kept of a report, in one way to write it; NULL: memory is short. */
+/* The stored form of a report, always written the same way; NULL: out of memory. */
 static char *report_text(const json_t *body)
 {
 	static const char *const copied[] = { "hostname", "port", "user", "driver", "fault" };
@@ -203,16 +202,16 @@ static int post_report(struct api *api, const struct request *q, struct reply *r
 	ev.subject = i->id;
 	ev.text = text;
 	ev.u.report.status = failed ? INSTANCE_FAILED : INSTANCE_RUNNING;
-	/* Said again it is no news: a report that is repeated every minute fills no journal. */
+	/* A repeated report changes nothing, so that reports every minute do not fill the journal. */
 	if (!text)
-		rc = fail_set(&why, REASON_UNAVAILABLE, "memory is short; nothing was done");
+		rc = fail_set(&why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
 	else if (failed || i->status != INSTANCE_RUNNING || !i->detail || strcmp(i->detail, text) != 0)
 		rc = api_apply(api, q, &ev, NULL, &why);
 	own_fault = watch_own_fault(text);
 	free(text);
 	if (rc)
 		return api_failed(q, r, rc, "status", &why);
-	/* What the buyer does to his node is not the host's to pay for. */
+	/* The host does not pay for what the buyer does to the node. */
 	if (failed && !own_fault && api->watch && engine_host(market_engine(api->market), host)->agent)
 		watch_failed(api->watch, host, pool);
 	return api_nothing(r);
@@ -224,7 +223,7 @@ static int np_work_gap(const struct request *q, struct reply *r, uint64_t next)
 {
 	char text[128];
 
-	snprintf(text, sizeof text, "there is a gap: the console of this node goes on with line %" PRIu64, next);
+	snprintf(text, sizeof text, "lines are missing: the next line of this node's console is %" PRIu64, next);
 	return api_json(q, r, 409,
 		json_pack("{s:{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:I}]}, s:s}", "error", "type", "conflict", "message",
 			text, "code", "conflict", "details", "field", "first", "code", "conflict", "message", text,
@@ -237,7 +236,7 @@ struct console {
 	char room[CONSOLE_BYTES];
 };
 
-/* The lines that are not known yet. 0, or a reason. */
+/* Takes the lines that are new. 0, or a reason. */
 static int read_lines(const json_t *given, uint64_t first, uint64_t next, struct console *c, struct fail *why)
 {
 	const json_t *line;
@@ -250,7 +249,7 @@ static int read_lines(const json_t *given, uint64_t first, uint64_t next, struct
 		if (size < 0)
 			return fail_set(why, REASON_INVALID, "the data of line %zu is not base64", n);
 		if ((size_t)size > sizeof c->room - c->used)
-			return fail_set(why, REASON_TOO_LARGE, "a request brings %d bytes of a console at most",
+			return fail_set(why, REASON_TOO_LARGE, "a request may have up to %d bytes of a console",
 				CONSOLE_BYTES);
 		if (base64_read(text, c->room + c->used, (size_t)size))
 			return fail_set(why, REASON_INVALID, "the data of line %zu is not base64", n);
@@ -267,7 +266,7 @@ static int keep_lines(struct api *api, const struct request *q, struct reply *r,
 	uint64_t first = (uint64_t)body_int(q->body, "first", 1);
 	struct console *c = calloc(1, sizeof *c);
 	struct fail why = { 0 };
-	int rc = c ? 0 : fail_set(&why, REASON_UNAVAILABLE, "memory is short; nothing was done");
+	int rc = c ? 0 : fail_set(&why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
 
 	if (!rc)
 		rc = read_lines(json_object_get(q->body, "lines"), first, next, c, &why);
@@ -301,7 +300,7 @@ static int post_console(struct api *api, const struct request *q, struct reply *
 	return keep_lines(api, q, r, i->id, head.next);
 }
 
-/* ---- Of itself ------------------------------------------------------------------------------- */
+/* ---- The agent itself ------------------------------------------------------------------------------- */
 
 static int put_inventory(struct api *api, const struct request *q, struct reply *r)
 {
@@ -336,7 +335,7 @@ static int post_status(struct api *api, const struct request *q, struct reply *r
 	return api_nothing(r);
 }
 
-/* The same again is the same host. */
+/* The same request again returns the same host. */
 static int post_agent_host(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
@@ -363,23 +362,24 @@ static int np_work_leave(struct api *api, const struct request *q, struct reply 
 
 const struct route api_np_work_routes[] = {
 	{ METHOD_GET, "/np/v1/agent/work", get_work, SCOPE_AGENT, ROUTE_STREAM,
-		"All that an agent is to have; with have=VERSION and "
-		"wait=SECONDS when it is another",
+		"Get all of an agent's work; with have=VERSION and "
+		"wait=SECONDS wait until it changes",
 		"have:string,wait:integer", NULL, "np.Work", 200 },
-	{ METHOD_PUT, "/np/v1/agent/inventory", put_inventory, SCOPE_AGENT, 0, "An agent says what its machine has",
+	{ METHOD_PUT, "/np/v1/agent/inventory", put_inventory, SCOPE_AGENT, 0, "Report what an agent's machine has",
 		NULL, "np.Inventory", NULL, 204 },
-	{ METHOD_POST, "/np/v1/agent/status", post_status, SCOPE_AGENT, 0, "An agent says how it is", NULL,
+	{ METHOD_POST, "/np/v1/agent/status", post_status, SCOPE_AGENT, 0, "Report an agent's health", NULL,
 		"np.AgentStatusRequest", NULL, 204 },
 	{ METHOD_POST, "/np/v1/agent/hosts", post_agent_host, SCOPE_AGENT, 0,
-		"An agent registers a host that it makes the nodes of; "
-		"the same again is the same host",
+		"Register a host whose nodes this agent makes; "
+		"the same request again returns the same host",
 		NULL, "np.AgentHostRequest", "np.Host", 201 },
-	{ METHOD_DELETE, "/np/v1/agent", np_work_leave, SCOPE_AGENT, 0, "The machine leaves", NULL, NULL, NULL, 204 },
+	{ METHOD_DELETE, "/np/v1/agent", np_work_leave, SCOPE_AGENT, 0, "Leave the market with this machine", NULL,
+		NULL, NULL, 204 },
 	{ METHOD_POST, "/np/v1/instances/{id}/report", post_report, SCOPE_HOST | SCOPE_AGENT, 0,
-		"An agent says how an instance on its host is", NULL, "np.ReportRequest", NULL, 204 },
+		"Report on an instance on the agent's host", NULL, "np.ReportRequest", NULL, 204 },
 	{ METHOD_POST, "/np/v1/instances/{id}/console", post_console, SCOPE_AGENT, 0,
-		"What a node's console said; lines that are known "
-		"are let pass",
+		"Send lines of a node's console; lines already known "
+		"are skipped",
 		NULL, "np.ConsoleRequest", "np.Console", 200 },
 	{ 0 },
 };

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shapes of /v1 and /v0, SF Compute's older generations. */
-#include "marketd/api/np/np.h"
+#include "marketd/api/np/np_schemas.h"
 
-#define SECONDS_MAX ((int64_t)MINUTE_MAX * 60)
 #define CENTS_MAX INT64_C(1000000000)
 #define TOTAL_CENTS_MAX INT64_C(90000000000)
 #define BASE64 "^[A-Za-z0-9+/]*=?=?$"
-#define LIFE_MAX ((int64_t)100 * 366 * 86400)
 
-#define OBJECT_IS(word) { "object", SCHEMA_ENUM, FIELD_REQUIRED, word, 0, 0, NULL }
 #define TEXT(name, flags) { name, SCHEMA_STRING, flags, NULL, 0, 0, NULL }
 #define NUMBER(name, flags) { name, SCHEMA_INTEGER, flags, NULL, 0, 0, NULL }
 #define FLAG(name, flags) { name, SCHEMA_BOOLEAN, flags, NULL, 0, 0, NULL }
@@ -20,13 +17,13 @@ static const struct schema_field empty[] = { { 0 } };
 /* ---- /v1 ----------------------------------------------------------------------------------------- */
 
 static const struct schema_field create_nodes[] = {
-	{ "desired_count", SCHEMA_INTEGER, MUST, NULL, 1, 256, "how many, all or none" },
+	{ "desired_count", SCHEMA_INTEGER, MUST, NULL, 1, 256, "number of nodes, all or none" },
 	{ "max_price_per_node_hour", SCHEMA_INTEGER, MUST, NULL, 1, CENTS_MAX, "cents" },
 	{ "names", SCHEMA_ARRAY, FIELD_NULL, "string", 0, 256, NULL },
 	{ "zone", SCHEMA_STRING, FIELD_NULL, NULL, 1, 255, "alias or id of a SKU" },
 	{ "any_zone", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
 	{ "node_type", SCHEMA_ENUM, FIELD_NULL, "autoreserved|reserved", 0, 0,
-		"absent: reserved where there is an end, else autoreserved" },
+		"absent: reserved with an end, else autoreserved" },
 	{ "start_at", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, SECONDS_MAX, "absent: now" },
 	{ "end_at", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, SECONDS_MAX, "on a whole hour; a reserved node needs one" },
 	{ "cloud_init_user_data", SCHEMA_STRING, FIELD_NULL, BASE64, 0, 88 * 1024, "base64" },
@@ -45,7 +42,8 @@ static const struct schema_field extend_node[] = {
 static const struct schema_field redeploy_node[] = {
 	{ "image_id", SCHEMA_STRING, FIELD_NULL, NULL, 1, 255, NULL },
 	{ "cloud_init_user_data", SCHEMA_STRING, FIELD_NULL, BASE64, 0, 88 * 1024, "base64" },
-	{ "override_empty", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, "true: what is left out is emptied, not kept" },
+	{ "override_empty", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0,
+		"true: empties what is left out instead of keeping it" },
 	{ 0 },
 };
 
@@ -148,11 +146,11 @@ static const struct schema_field create_order[] = {
 	{ "quantity", SCHEMA_INTEGER, MUST, NULL, 1, NODES_MAX, "nodes" },
 	{ "start_at", SCHEMA_STRING, MUST, NULL, 1, 64, "NOW or ISO 8601" },
 	{ "end_at", SCHEMA_STRING, MUST, NULL, 1, 64, "ISO 8601" },
-	{ "price", SCHEMA_INTEGER, MUST, NULL, 0, TOTAL_CENTS_MAX, "cents in all" },
+	{ "price", SCHEMA_INTEGER, MUST, NULL, 0, TOTAL_CENTS_MAX, "total in cents" },
 	{ "flags", SCHEMA_REF, FIELD_NULL, "v0.OrderFlags", 0, 0, NULL },
 	{ "colocate_with", SCHEMA_ARRAY, FIELD_NULL, "string", 0, 16, NULL },
 	{ "cluster", SCHEMA_STRING, FIELD_NULL, NULL, 1, 255, "a SKU's alias" },
-	{ "contract_id", SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, "what is sold" },
+	{ "contract_id", SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, "the contract to sell from" },
 	{ "reprice", SCHEMA_MAP, FIELD_NULL, "any", 0, 16, NULL },
 	{ 0 },
 };

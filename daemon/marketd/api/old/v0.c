@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is left of /v0: zones (SKUs, seen as places), oneself, tokens. */
+/* The rest of /v0: zones (SKUs, seen as places), me, balance, tokens. */
 #include "marketd/api/old/v0.h"
 
 #include <stdlib.h>
@@ -78,11 +78,11 @@ static int get_zone(struct api *api, const struct request *q, struct reply *r)
 	const struct sku *s = find_sku(e, q->parts[0]);
 
 	if (!s)
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no zone '%s'", q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no zone '%s'", q->parts[0]);
 	return api_json(q, r, 200, zone_json(e, s));
 }
 
-/* ---- Oneself ---------------------------------------------------------------------------------------- */
+/* ---- Me ---------------------------------------------------------------------------------------- */
 
 static int v0_get_me(struct api *api, const struct request *q, struct reply *r)
 {
@@ -105,7 +105,7 @@ static int v0_get_balance(struct api *api, const struct request *q, struct reply
 		return r->status;
 	a = engine_account(market_engine(api->market), account);
 	if (money_add(a->held, a->escrow, &reserved))
-		return api_refuse(q, r, REASON_OVERFLOW, NULL, "the balance is too large for this form");
+		return api_refuse(q, r, REASON_OVERFLOW, NULL, "the balance is too large for an amount in cents");
 	return api_json(q, r, 200,
 		json_pack("{s:s, s:{s:I, s:s}, s:{s:I, s:s}}", "object", "balance", "available", "amount",
 			(json_int_t)cents_down(a->available), "currency", "usd", "reserved", "amount",
@@ -143,7 +143,7 @@ static int v0_list_tokens(struct api *api, const struct request *q, struct reply
 	return api_json(q, r, 200, json_pack("{s:s, s:o, s:b}", "object", "list", "data", data, "has_more", 0));
 }
 
-/* This generation has no scopes: the new token may what the old one may, but is no operator's. */
+/* /v0 has no scopes: the new token gets those of the old one, but never admin. */
 static int v0_post_token(struct api *api, const struct request *q, struct reply *r)
 {
 	struct event ev = { .name = body_text(q->body, "name") };
@@ -167,17 +167,18 @@ static int v0_post_token(struct api *api, const struct request *q, struct reply 
 }
 
 const struct route api_v0_routes[] = {
-	{ METHOD_GET, "/v0/zones", list_zones, SCOPE_READ, 0, "Zones: SKUs, and what is on sale of them", NULL, NULL,
-		"v0.ZoneList", 200 },
-	{ METHOD_GET, "/v0/zones/{id}", get_zone, SCOPE_READ, 0, "One zone", NULL, NULL, "v0.Zone", 200 },
-	{ METHOD_GET, "/v0/me", v0_get_me, NP_ANY, 0, "Whose token this is", NULL, NULL, "v0.Me", 200 },
+	{ METHOD_GET, "/v0/zones", list_zones, SCOPE_READ, 0, "List zones: SKUs, and what is on sale of them", NULL,
+		NULL, "v0.ZoneList", 200 },
+	{ METHOD_GET, "/v0/zones/{id}", get_zone, SCOPE_READ, 0, "Get a zone", NULL, NULL, "v0.Zone", 200 },
+	{ METHOD_GET, "/v0/me", v0_get_me, NP_ANY, 0, "Get the owner of the token", NULL, NULL, "v0.Me", 200 },
 	{ METHOD_GET, "/v0/balance", v0_get_balance, SCOPE_READ, 0, "Balance in cents, rounded down", NULL, NULL,
 		"v0.Balance", 200 },
-	{ METHOD_GET, "/v0/ping", get_ping, 0, ROUTE_OPEN, "Whether anybody is there", NULL, NULL, "v0.Pong", 200 },
-	{ METHOD_GET, "/v0/tokens", v0_list_tokens, SCOPE_TOKENS, 0, "Tokens that are not revoked", NULL, NULL,
+	{ METHOD_GET, "/v0/ping", get_ping, 0, ROUTE_OPEN, "Check that the market answers", NULL, NULL, "v0.Pong",
+		200 },
+	{ METHOD_GET, "/v0/tokens", v0_list_tokens, SCOPE_TOKENS, 0, "List tokens that are not revoked", NULL, NULL,
 		"v0.TokenList", 200 },
 	{ METHOD_POST, "/v0/tokens", v0_post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET,
-		"Make a token; it is told this once", NULL, "v0.CreateTokenRequest", "v0.NewToken", 201 },
+		"Make a token; only this answer shows it", NULL, "v0.CreateTokenRequest", "v0.NewToken", 201 },
 	{ METHOD_DELETE, "/v0/tokens/{id}", np_revoke_token, SCOPE_TOKENS, 0, "Revoke a token", NULL, "v1.Empty", NULL,
 		204 },
 	{ 0 },

@@ -1,37 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SF Compute's first generation: orders for a total in cents, contracts, zones, VMs. A contract is
- * what one buy order bought; each such order has a pool of its own, unless it names a contract
- * beside which it wants to be.
+ * SF Compute's first API: orders for a total in cents, contracts, zones, VMs. A contract is what one buy
+ * order bought. Each buy order gets its own pool, unless it names a contract to be colocated with.
  */
 #ifndef MARKETD_API_OLD_V0_H
 #define MARKETD_API_OLD_V0_H
 
 #include "marketd/api/old/v1.h"
 
-/* ---- api_v0_word.c ---------------------------------------------------------------------- */
+/* ---- v0_word.c ---------------------------------------------------------------------- */
 
-/* "NOW" or ISO 8601 with a zone, as Unix seconds; now is what NOW stands for. false: it is neither. */
+/* "NOW" or ISO 8601 with a zone, as Unix seconds; now: the value of NOW. false: neither. */
 bool v0_time(const char *text, int64_t now, int64_t *seconds);
 json_t *v0_iso(int64_t seconds);
 
-/* Whether "h100i", a SKU's alias or its accelerator means this SKU. type NULL: any that has GPUs. */
+/* Whether "h100i", a SKU's alias or its accelerator means this SKU. type NULL: any SKU with GPUs. */
 bool v0_type_is(const struct sku *s, const char *type);
-const char *v0_type(const struct sku *s);            /* what this SKU is called: its alias */
+const char *v0_type(const struct sku *s);            /* the name of this SKU: its alias */
 
 /*
- * The SKU for an order that names a type or a cluster (either may be NULL): of those that match, the
- * one on which it fills for the least, else the first. 0: none matches.
+ * The SKU for an order that names a type or a cluster (either may be NULL): of those that match, the one
+ * on which it fills most cheaply, else the first. 0: none matches.
  */
 uint64_t v0_pick(const struct engine *e, const struct event *order, const char *type, const char *cluster);
 
-/* ---- api_v0_contract.c ------------------------------------------------------------------ */
+/* ---- v0_contract.c ------------------------------------------------------------------ */
 
-/* The buy order behind "cont_…" (a lease's id is taken too). 1: found, 0: none of this account; negative: the store failed. */
+/* The buy order behind "cont_…" (or a lease's id). 1: found, 0: none of this account; negative: the store failed. */
 struct v0_contract { uint64_t order, pool, sku; int64_t created_at; };
 int v0_contract_find(struct api *api, uint64_t account, const char *text, struct v0_contract *out, struct fail *f);
 
-/* ---- api_v0_list.c and api_v0_quote.c: handlers of api_v0_order.c's table --------------- */
+/* ---- v0_list.c and v0_quote.c: handlers of v0_order.c's table --------------- */
 
 int v0_list_orders(struct api *api, const struct request *q, struct reply *r);
 int v0_get_order(struct api *api, const struct request *q, struct reply *r);

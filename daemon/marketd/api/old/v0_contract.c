@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contracts: what one buy order bought and still has, as the first generation tells it. */
+/* Contracts of /v0: what one buy order bought and still has. */
 #include "marketd/api/old/v0.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static int shape_read(struct api *api, uint64_t order, struct shape *s, struct f
 	*s = (struct shape){ .order = order };
 	rc = store->calls->leases(store, order, 0, 0, &page, lease_row, s, f);
 	if (rc == 0 && (s->failed || spans_sum(s->parts.list, s->parts.count, &s->steps)))
-		rc = fail_set(f, -ENOMEM, "memory is short");
+		rc = fail_set(f, -ENOMEM, "out of memory");
 	return rc;
 }
 
@@ -80,7 +80,7 @@ static void shape_release(struct shape *s)
 	free(s->steps.list);
 }
 
-/* Equal lengths: the last quantity is 0, at the end. A gap between two steps is a 0 of its own. */
+/* Both lists have the same length: the last quantity is 0, at the end, and a gap is a step with quantity 0. */
 static json_t *shape_json(const struct shape *s)
 {
 	json_t *intervals = json_array(), *quantities = json_array();
@@ -132,7 +132,7 @@ static int get_contract(struct api *api, const struct request *q, struct reply *
 		return r->status;
 	rc = v0_contract_find(api, account, q->parts[0], &c, &why);
 	if (rc == 0)
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no contract '%s'", q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no contract '%s'", q->parts[0]);
 	rc = rc < 0 ? rc : shape_read(api, c.order, &s, &why);
 	if (rc < 0)
 		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
@@ -148,7 +148,7 @@ struct collect {
 	size_t count, cap, rows;
 	uint64_t last;
 	bool failed;
-	int64_t live_since;        /* minute: orders whose window ended before are left out; INT64_MIN: none */
+	int64_t live_since; /* minute: leaves out orders whose window ended before; INT64_MIN: none */
 };
 
 static int collect_row(void *arg, const struct order *o)
@@ -174,7 +174,7 @@ static int collect_row(void *arg, const struct order *o)
 	return 0;
 }
 
-/* The account's buy orders that got something, newest first. */
+/* The account's buy orders that filled at least in part, newest first. */
 static int collect_all(struct api *api, uint64_t account, struct collect *c, struct fail *f)
 {
 	struct store *store = market_store(api->market);
@@ -228,7 +228,8 @@ static bool query_ok(const struct request *q, struct reply *r)
 
 		if (!text == !api_query(q, times[!i]) && (!text || v0_time(text, 0, &n)))
 			continue;
-		api_refuse(q, r, REASON_INVALID, times[i], "both ends of the interval, as 2026-11-20T21:00:00Z");
+		api_refuse(q, r, REASON_INVALID, times[i],
+			"give both ends of the interval, such as 2026-11-20T21:00:00Z");
 		return false;
 	}
 	return true;
@@ -269,11 +270,11 @@ static int list_contracts(struct api *api, const struct request *q, struct reply
 }
 
 const struct route api_v0_contract_routes[] = {
-	{ METHOD_GET, "/v0/contracts", list_contracts, SCOPE_READ, 0, "What orders bought, without what is over",
+	{ METHOD_GET, "/v0/contracts", list_contracts, SCOPE_READ, 0, "List contracts that have not ended",
 		"state:string,instance_type:string,include_nodes:boolean,include_procurements:boolean,"
 		"active_within_interval_start:string,active_within_interval_end:string",
 		NULL, "v0.ContractList", 200 },
-	{ METHOD_GET, "/v0/contracts/{id}", get_contract, SCOPE_READ, 0, "One contract", NULL, NULL, "v0.Contract",
+	{ METHOD_GET, "/v0/contracts/{id}", get_contract, SCOPE_READ, 0, "Get a contract", NULL, NULL, "v0.Contract",
 		200 },
 	{ 0 },
 };

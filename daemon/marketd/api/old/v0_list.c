@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders as the first generation reads them: filtered, one, cancelled. */
+/* Orders of /v0: list, get and cancel. */
 #include "marketd/api/old/v0.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static const char *v0_list_status_word(const struct order *o)
 					      : "cancelled";
 }
 
-/* The total in cents: as it was said where that is kept, else what the limit comes to. */
+/* The total in cents: the one given, if it was stored, else what the limit comes to. */
 static int64_t total_cents(const struct order *o)
 {
 	int64_t total;
@@ -36,7 +36,7 @@ static int64_t total_cents(const struct order *o)
 	return o->side == SIDE_SELL ? cents_down(total) : cents_up(total);
 }
 
-/* What was paid is told rounded up, what was got rounded down. */
+/* Rounds what was paid up, and what was earned down. */
 static int64_t filled_cents(const struct order *o)
 {
 	return o->side == SIDE_SELL ? cents_down(o->filled_cost) : cents_up(o->filled_cost);
@@ -83,7 +83,7 @@ struct filter {
 	json_t *data;
 };
 
-/* Whether min_NAME <= value <= max_NAME, where the query has them. */
+/* Whether min_NAME <= value <= max_NAME, as far as the query has them. */
 static bool v0_list_within(const struct request *q, const char *min, const char *max, int64_t value, bool times)
 {
 	const char *low = api_query(q, min), *high = api_query(q, max);
@@ -161,7 +161,7 @@ static int filter_row(void *arg, const struct order *o)
 	return 0;
 }
 
-/* Times in the query are checked once, so that a wrong one is refused and not taken for none. */
+/* Checks the times of the query first, so that a wrong one is refused instead of ignored. */
 static bool times_ok(const struct request *q, struct reply *r)
 {
 	static const char *const names[] = { "min_start_date", "max_start_date", "min_filled_at", "max_filled_at",
@@ -170,7 +170,8 @@ static bool times_ok(const struct request *q, struct reply *r)
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (api_query(q, names[i]) && !v0_time(api_query(q, names[i]), 0, &n)) {
-			api_refuse(q, r, REASON_INVALID, names[i], "'%s' is a time as 2026-11-20T21:00:00Z", names[i]);
+			api_refuse(q, r, REASON_INVALID, names[i], "'%s' must be a time, such as 2026-11-20T21:00:00Z",
+				names[i]);
 			return false;
 		}
 	return true;
@@ -198,8 +199,8 @@ static bool v0_list_read_filter(struct api *api, const struct request *q, struct
 		int rc = v0_contract_find(api, account, contract, &c, &why);
 
 		if (rc != 1) {
-			api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, "contract_id",
-				"there is no contract '%s'", contract);
+			api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, "contract_id", "no contract '%s'",
+				contract);
 			return false;
 		}
 		f->pool = c.pool;
@@ -212,15 +213,15 @@ static bool read_sort(const struct request *q, struct reply *r, struct order_fil
 	const char *by = api_query(q, "sort_by"), *way = api_query(q, "sort_direction"), *side = api_query(q, "side");
 
 	if (by && strcmp(by, "start_time") != 0 && strcmp(by, "created_at") != 0) {
-		api_refuse(q, r, REASON_INVALID, "sort_by", "'sort_by' is start_time or created_at");
+		api_refuse(q, r, REASON_INVALID, "sort_by", "'sort_by' must be start_time or created_at");
 		return false;
 	}
 	if (way && strcmp(way, "ASC") != 0 && strcmp(way, "DESC") != 0) {
-		api_refuse(q, r, REASON_INVALID, "sort_direction", "'sort_direction' is ASC or DESC");
+		api_refuse(q, r, REASON_INVALID, "sort_direction", "'sort_direction' must be ASC or DESC");
 		return false;
 	}
 	if (side && strcmp(side, "buy") != 0 && strcmp(side, "sell") != 0) {
-		api_refuse(q, r, REASON_INVALID, "side", "'side' is buy or sell");
+		api_refuse(q, r, REASON_INVALID, "side", "'side' must be buy or sell");
 		return false;
 	}
 	filter->side = !side ? -1 : strcmp(side, "sell") == 0 ? SIDE_SELL : SIDE_BUY;
@@ -282,7 +283,7 @@ int v0_get_order(struct api *api, const struct request *q, struct reply *r)
 	if (rc < 0)
 		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
 	if (rc == 0 || !one.made)
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no order '%s'", q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no order '%s'", q->parts[0]);
 	return api_json(q, r, 200, one.made);
 }
 
@@ -300,7 +301,7 @@ int v0_cancel_order(struct api *api, const struct request *q, struct reply *r)
 	if (!o || o->account != ev.account) {
 		if (v0_get_order(api, q, r) != 200)
 			return r->status;
-		return api_refuse(q, r, REASON_WRONG_STATE, "id", "the order '%s' is not open any more", q->parts[0]);
+		return api_refuse(q, r, REASON_WRONG_STATE, "id", "the order '%s' is no longer open", q->parts[0]);
 	}
 	rc = api_apply(api, q, &ev, NULL, &why);
 	return rc ? api_failed(q, r, rc, "id", &why) : api_json(q, r, 200, json_pack("{s:s}", "object", "pending"));

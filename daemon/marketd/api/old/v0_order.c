@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /v0/orders and /v0/quote. A total in cents becomes a price per node-minute, rounded so that the
- * total is never passed: down for who buys, up for who sells.
+ * /v0/orders and /v0/quote. A total in cents becomes a price per node-minute, rounded in the account's
+ * favour: down for a buy, so that it never costs more, up for a sell.
  */
 #include "marketd/api/old/v0.h"
 
@@ -19,11 +19,12 @@ static bool v0_order_read_window(struct api *api, const struct request *q, struc
 	int64_t minute = engine_minute(market_engine(api->market)), start, end;
 
 	if (!v0_time(body_text(q->body, "start_at"), (minute + 1) * 60, &start)) {
-		api_refuse(q, r, REASON_INVALID, "start_at", "'start_at' is \"NOW\" or a time as 2026-11-20T21:00:00Z");
+		api_refuse(q, r, REASON_INVALID, "start_at",
+			"'start_at' must be \"NOW\" or a time, such as 2026-11-20T21:00:00Z");
 		return false;
 	}
 	if (strcmp(body_text(q->body, "end_at"), "NOW") == 0 || !v0_time(body_text(q->body, "end_at"), 0, &end)) {
-		api_refuse(q, r, REASON_INVALID, "end_at", "'end_at' is a time as 2026-11-20T21:00:00Z");
+		api_refuse(q, r, REASON_INVALID, "end_at", "'end_at' must be a time, such as 2026-11-20T21:00:00Z");
 		return false;
 	}
 	if (!np_minute(q, r, "start_at", start, &ev->u.order.start) ||
@@ -33,7 +34,7 @@ static bool v0_order_read_window(struct api *api, const struct request *q, struc
 		ev->u.order.start = minute + 1; /* "now", give or take a minute */
 	if (ev->u.order.end > ev->u.order.start)
 		return true;
-	api_refuse(q, r, REASON_INVALID, "end_at", "the end must be after the start, and after the minute under way");
+	api_refuse(q, r, REASON_INVALID, "end_at", "the end must be after the start and the current minute");
 	return false;
 }
 
@@ -51,7 +52,7 @@ static bool read_flags(const struct request *q, struct reply *r, struct event *e
 	}
 	if (!body_bool(flags, "ioc", false))
 		ev->u.order.flags |= ORDER_STANDING;
-	/* What rests for sale goes piece by piece; a buy is whole or nothing. prorate is how every limit works here. */
+	/* A standing sell fills in parts, a buy whole or not. 'prorate' is how every limit works here. */
 	if (ev->u.order.side == SIDE_SELL && (ev->u.order.flags & ORDER_STANDING))
 		ev->u.order.flags |= ORDER_PARTIAL;
 	return true;
@@ -70,7 +71,7 @@ static void read_price(const struct request *q, struct event *ev)
 	ev->u.order.max_total = micros;
 }
 
-/* Into or out of which pool: that of the contract that is named. false: refused. */
+/* The pool to buy into or sell from: that of the given contract. false: refused. */
 static bool read_contract(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	const json_t *beside = json_object_get(q->body, "colocate_with");
@@ -82,11 +83,12 @@ static bool read_contract(struct api *api, const struct request *q, struct reply
 	int rc;
 
 	if (json_array_size(beside) > 1) {
-		api_refuse(q, r, REASON_NOT_IMPLEMENTED, field, "one contract to be beside, not several");
+		api_refuse(q, r, REASON_NOT_IMPLEMENTED, field, "give one contract to colocate with, not several");
 		return false;
 	}
 	if (!text && ev->u.order.side == SIDE_SELL) {
-		api_refuse(q, r, REASON_INVALID, field, "say which contract to sell from: 'contract_id'");
+		api_refuse(q, r, REASON_INVALID, field,
+			"'contract_id' is required for a sell: the contract to sell from");
 		return false;
 	}
 	if (!text)
@@ -97,7 +99,7 @@ static bool read_contract(struct api *api, const struct request *q, struct reply
 		ev->u.order.sku = c.sku;
 		return true;
 	}
-	api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, field, "there is no contract '%s'", text);
+	api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, field, "no contract '%s'", text);
 	return false;
 }
 
@@ -108,7 +110,7 @@ static bool v0_order_read_sku(struct api *api, const struct request *q, struct r
 	if (ev->u.order.sku)
 		return true;
 	if (!type && !cluster) {
-		api_refuse(q, r, REASON_INVALID, "instance_type", "say 'instance_type', 'cluster' or 'colocate_with'");
+		api_refuse(q, r, REASON_INVALID, "instance_type", "give 'instance_type', 'cluster' or 'colocate_with'");
 		return false;
 	}
 	ev->u.order.sku = v0_pick(market_engine(api->market), ev, type, cluster);
@@ -118,7 +120,7 @@ static bool v0_order_read_sku(struct api *api, const struct request *q, struct r
 	return ev->u.order.sku;
 }
 
-/* A pool of its own for a buy. 0, or a reason. */
+/* Makes a pool for a buy. 0, or a reason. */
 static int make_pool(struct api *api, const struct request *q, struct event *ev, struct fail *why)
 {
 	char room[IDENT_TEXT], name[IDENT_TEXT + 16];
@@ -141,7 +143,7 @@ static const char *v0_order_status_word(const struct order *o)
 	return o->status == ORDER_FILLED ? "filled" : o->status == ORDER_CANCELLED ? "cancelled" : "pending";
 }
 
-/* Places it; a pool that was made for it goes again where nothing came of it. */
+/* Places the order; deletes the pool made for it if the order bought nothing. */
 static int v0_order_place(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	bool own = !ev->u.order.pool;
@@ -187,19 +189,19 @@ static int post_order(struct api *api, const struct request *q, struct reply *r)
 		return r->status;
 	rc = engine_quote(market_engine(api->market), &ev, &quote, &why);
 	if (rc == REASON_SUSPENDED || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL || rc == REASON_PAST)
-		return api_failed(q, r, rc, NULL, &why); /* before a pool is made for nothing */
+		return api_failed(q, r, rc, NULL, &why); /* before it makes a pool for nothing */
 	return v0_order_place(api, q, r, &ev);
 }
 
 const struct route api_v0_order_routes[] = {
 	{ METHOD_POST, "/v0/orders", post_order, SCOPE_TRADE, ROUTE_CREATES, "Buy or sell for a total in cents", NULL,
 		"v0.CreateOrderRequest", "v0.NewOrder", 201 },
-	{ METHOD_GET, "/v0/orders", v0_list_orders, SCOPE_READ, 0, "Orders", V0_ORDER_FILTERS, NULL, "v0.OrderList",
-		200 },
-	{ METHOD_GET, "/v0/orders/{id}", v0_get_order, SCOPE_READ, 0, "One order", NULL, NULL, "v0.Order", 200 },
+	{ METHOD_GET, "/v0/orders", v0_list_orders, SCOPE_READ, 0, "List orders", V0_ORDER_FILTERS, NULL,
+		"v0.OrderList", 200 },
+	{ METHOD_GET, "/v0/orders/{id}", v0_get_order, SCOPE_READ, 0, "Get an order", NULL, NULL, "v0.Order", 200 },
 	{ METHOD_DELETE, "/v0/orders/{id}", v0_cancel_order, SCOPE_TRADE, 0, "Cancel an order", NULL, "v1.Empty",
 		"v0.Pending", 200 },
-	{ METHOD_GET, "/v0/quote", v0_get_quote, SCOPE_READ, 0, "What an order would cost now",
+	{ METHOD_GET, "/v0/quote", v0_get_quote, SCOPE_READ, 0, "Quote an order: what it would cost now",
 		"side:string,quantity:integer,instance_type:string,cluster:string,colocate_with:array,contract_id:"
 		"string,"
 		"duration:integer,min_duration:integer,max_duration:integer,min_start_date:string,max_start_date:"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Procurements as the first generation sees them: prices in cents per GPU-hour, a pool of their own. */
+/* Procurements of /v0: prices in cents per GPU-hour, each with its own pool. */
 #include "marketd/api/old/v0.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ static int64_t from_cents(const struct sku *s, int64_t cents, bool up)
 	return micros / HOUR + (up && micros % HOUR ? 1 : 0);
 }
 
-/* What it aims at: a number, or as many as its pool has instances. */
+/* The target: a number, or the number of instances in its pool. */
 static int target_of(const struct engine *e, const struct procurement *p)
 {
 	int n = 0;
@@ -38,7 +38,7 @@ static int target_of(const struct engine *e, const struct procurement *p)
 	return n;
 }
 
-/* A limit is told rounded so that the sent-back value gives the same price again. */
+/* Rounds a limit so that sending it back gives the same price. */
 static json_t *procurement_json(const struct engine *e, const struct procurement *p)
 {
 	const struct sku *s = engine_sku(e, p->sku);
@@ -79,7 +79,7 @@ static const struct procurement *procurement_of(struct api *api, const struct re
 		return NULL;
 	p = find_procurement(market_engine(api->market), account, q->parts[0]);
 	if (!p)
-		api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no procurement '%s'", q->parts[0]);
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "no procurement '%s'", q->parts[0]);
 	return p;
 }
 
@@ -137,7 +137,7 @@ static uint64_t v0_procurement_read_sku(struct api *api, const struct request *q
 	return sku;
 }
 
-/* Its pool goes again where it is refused. */
+/* Deletes the pool again if the procurement is refused. */
 static int v0_procurement_make(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	char room[IDENT_TEXT], name[IDENT_TEXT + 16];
@@ -161,12 +161,12 @@ static int v0_procurement_make(struct api *api, const struct request *q, struct 
 		api_apply(api, q, &undo, NULL, NULL);
 		return api_failed(q, r, rc, NULL, &why);
 	}
-	for (size_t i = 0; i < did->count; i++) /* its first orders may have been made by the same event */
+	for (size_t i = 0; i < did->count; i++) /* the same event may have made its first orders */
 		if (did->list[i].kind == EFFECT_MADE &&
 			engine_procurement(market_engine(api->market), did->list[i].u.made))
 			return api_json(q, r, 201, procurement_json(market_engine(api->market),
 				engine_procurement(market_engine(api->market), did->list[i].u.made)));
-	return api_refuse(q, r, REASON_INTERNAL, NULL, "the market did not say what it made");
+	return api_refuse(q, r, REASON_INTERNAL, NULL, "the market returned no procurement");
 }
 
 static int v0_procurement_create(struct api *api, const struct request *q, struct reply *r)
@@ -190,11 +190,12 @@ static int v0_procurement_create(struct api *api, const struct request *q, struc
 }
 
 const struct route api_v0_procurement_routes[] = {
-	{ METHOD_GET, "/v0/procurements", list_procurements, SCOPE_READ, 0, "Procurements", "instance_type:string",
+	{ METHOD_GET, "/v0/procurements", list_procurements, SCOPE_READ, 0, "List procurements", "instance_type:string",
 		NULL, "v0.ProcurementList", 200 },
-	{ METHOD_POST, "/v0/procurements", v0_procurement_create, SCOPE_TRADE, ROUTE_CREATES, "Keep buying up to a cap",
-		NULL, "v0.CreateProcurementRequest", "v0.Procurement", 201 },
-	{ METHOD_GET, "/v0/procurements/{id}", get_procurement, SCOPE_READ, 0, "One procurement", NULL, NULL,
+	{ METHOD_POST, "/v0/procurements", v0_procurement_create, SCOPE_TRADE, ROUTE_CREATES,
+		"Make a procurement: keep buying up to a price", NULL, "v0.CreateProcurementRequest", "v0.Procurement",
+		201 },
+	{ METHOD_GET, "/v0/procurements/{id}", get_procurement, SCOPE_READ, 0, "Get a procurement", NULL, NULL,
 		"v0.Procurement", 200 },
 	{ METHOD_PATCH, "/v0/procurements/{id}", v0_procurement_change, SCOPE_TRADE, 0, "Change a procurement", NULL,
 		"v0.PatchProcurementRequest", "v0.Procurement", 200 },

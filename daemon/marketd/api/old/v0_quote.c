@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GET /v0/quote: for how much an order within a range of starts and lengths would fill now. What it
- * answers can be posted as it stands, and fills.
+ * GET /v0/quote: the price at which an order within a range of starts and lengths would fill now. A client
+ * can post the answer unchanged, and it fills.
  */
 #include "marketd/api/old/v0.h"
 
@@ -24,15 +24,16 @@ static bool v0_quote_read_date(const struct request *q, struct reply *r, const c
 	int64_t seconds = fallback * 60;
 
 	if (text && !v0_time(text, now * 60, &seconds)) {
-		api_refuse(q, r, REASON_INVALID, name, "'%s' is NOW or a time as 2026-11-20T21:00:00Z", name);
+		api_refuse(q, r, REASON_INVALID, name, "'%s' must be NOW or a time, such as 2026-11-20T21:00:00Z",
+			name);
 		return false;
 	}
 	return np_minute(q, r, name, seconds, minute);
 }
 
 /*
- * "duration" is that long up to 59 minutes more. The clients of the time ask for nine tenths of
- * what they want at least, so the shortest is taken with that much slack.
+ * "duration" allows up to 59 minutes more. The clients of that time asked for at least nine tenths of what
+ * they wanted, so the minimum gets that much slack.
  */
 static bool read_range(const struct request *q, struct reply *r, int64_t now, struct range *g)
 {
@@ -47,7 +48,7 @@ static bool read_range(const struct request *q, struct reply *r, int64_t now, st
 		return false;
 	if (!min || min > max) {
 		api_refuse(q, r, REASON_INVALID, "min_duration",
-			"say 'duration', or 'min_duration' and 'max_duration' in seconds");
+			"give 'duration', or 'min_duration' and 'max_duration', in seconds");
 		return false;
 	}
 	if (g->max_start < g->min_start) {
@@ -59,7 +60,7 @@ static bool read_range(const struct request *q, struct reply *r, int64_t now, st
 	return true;
 }
 
-/* The first whole hour that is long enough; where the range has none, its least length. */
+/* The first whole hour that is long enough; if the range has none, its minimum. */
 static int64_t end_of(const struct range *g, int64_t start)
 {
 	int64_t end = (start + g->min_length + HOUR - 1) / HOUR * HOUR;
@@ -93,7 +94,7 @@ static bool v0_quote_read_order(struct api *api, const struct request *q, struct
 	int rc;
 
 	if (!side || (strcmp(side, "buy") != 0 && strcmp(side, "sell") != 0)) {
-		api_refuse(q, r, REASON_INVALID, "side", "'side' is buy or sell");
+		api_refuse(q, r, REASON_INVALID, "side", "'side' must be buy or sell");
 		return false;
 	}
 	if (!api_query_int(q, r, "quantity", 1, NODES_MAX, 1, &nodes))
@@ -102,7 +103,8 @@ static bool v0_quote_read_order(struct api *api, const struct request *q, struct
 	ev->u.order.nodes = (int32_t)nodes;
 	contract = api_query(q, ev->u.order.side == SIDE_SELL ? "contract_id" : "colocate_with");
 	if (!contract && ev->u.order.side == SIDE_SELL) {
-		api_refuse(q, r, REASON_INVALID, "contract_id", "say which contract to sell from: 'contract_id'");
+		api_refuse(q, r, REASON_INVALID, "contract_id",
+			"'contract_id' is required for a sell: the contract to sell from");
 		return false;
 	}
 	if (!contract)
@@ -113,12 +115,11 @@ static bool v0_quote_read_order(struct api *api, const struct request *q, struct
 		ev->u.order.sku = c.sku;
 		return true;
 	}
-	api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, "contract_id", "there is no contract '%s'",
-		contract);
+	api_refuse(q, r, rc ? REASON_UNAVAILABLE : REASON_NOT_FOUND, "contract_id", "no contract '%s'", contract);
 	return false;
 }
 
-/* At the first start; where it does not fill there, at the next one within the range. */
+/* Tries the first start; if the order does not fill there, the next start within the range. */
 static int try_quote(const struct engine *e, const struct range *g, struct event *ev, struct quote *out)
 {
 	struct diagnosis w = { 0 };
@@ -140,7 +141,7 @@ static int try_quote(const struct engine *e, const struct range *g, struct event
 int v0_get_quote(struct api *api, const struct request *q, struct reply *r)
 {
 	const int64_t any_price = INT64_C(
-		1000000000); /* $60,000 per node-hour: above all, and no sum of it overflows */
+		1000000000); /* $60,000 per node-hour: above all prices, and no total overflows */
 	const struct engine *e = market_engine(api->market);
 	struct event ev = { .kind = EVENT_ORDER };
 	struct quote quote = { 0 };
@@ -164,7 +165,7 @@ int v0_get_quote(struct api *api, const struct request *q, struct reply *r)
 		return api_refuse(q, r, rc, NULL, "%s", reason_row(rc)->text);
 	if (rc && rc != REASON_FUNDS)
 		return v0_quote_answer(q, r, sell ? "sell" : "buy", json_null(), reason_of(rc, sell));
-	/* What is posted back is the dearest price for all of it, so that the limit is not below any part. */
+	/* The client posts back one price for all of it, so this uses the highest: no part is above the limit. */
 	return v0_quote_answer(q, r, sell ? "sell" : "buy",
 		json_pack("{s:I, s:i, s:o, s:o, s:s, s:s}", "price",
 			(json_int_t)(sell ? cents_down(quote.price * quote.nodes * (ev.u.order.end - ev.u.order.start))

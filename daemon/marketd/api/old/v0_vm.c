@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The VMs of the first two generations: where SSH is, console, replacing one, the script that new ones run. */
+/* The VMs of /v0: SSH address, console, replacing one, the script that new ones run. */
 #include "marketd/api/old/v0.h"
 
 #include <openssl/evp.h>
@@ -53,12 +53,12 @@ static const struct instance *vm_of(struct api *api, const struct request *q, st
 	if (!api_whose(q, r, &account))
 		return NULL;
 	if (!text) {
-		api_refuse(q, r, REASON_INVALID, field, "say which VM: '%s'", field);
+		api_refuse(q, r, REASON_INVALID, field, "'%s' is required: the VM", field);
 		return NULL;
 	}
 	i = find_instance(market_engine(api->market), account, text);
 	if (!i)
-		api_refuse(q, r, REASON_NOT_FOUND, field, "there is no VM '%s'", text);
+		api_refuse(q, r, REASON_NOT_FOUND, field, "no VM '%s'", text);
 	return i;
 }
 
@@ -72,7 +72,7 @@ static int get_ssh(struct api *api, const struct request *q, struct reply *r)
 		return r->status;
 	told = i->status == INSTANCE_RUNNING ? old_ssh(i) : NULL;
 	if (!told)
-		return api_refuse(q, r, REASON_NOT_FOUND, "vm_id", "the VM has not said yet where SSH is");
+		return api_refuse(q, r, REASON_NOT_FOUND, "vm_id", "the VM has no SSH address yet");
 	keys = json_array();
 	json_array_foreach(json_object_get(told, "host_keys"), n, key)
 		json_array_append_new(keys, json_pack("{s:O, s:O}", "key_type", json_object_get(key, "key_type"),
@@ -96,7 +96,7 @@ static bool log_time(const struct request *q, struct reply *r, const char *name,
 		*out = n;
 		return true;
 	}
-	api_refuse(q, r, REASON_INVALID, name, "'%s' is a time, as 2027-01-15T10:00:00Z", name);
+	api_refuse(q, r, REASON_INVALID, name, "'%s' must be a time, such as 2027-01-15T10:00:00Z", name);
 	return false;
 }
 
@@ -106,7 +106,7 @@ static bool v0_vm_logs_query(const struct request *q, struct reply *r, struct lo
 	const char *order = api_query(q, "order_by");
 
 	if (order && strcmp(order, "seqnum_asc") != 0 && strcmp(order, "seqnum_desc") != 0) {
-		api_refuse(q, r, REASON_INVALID, "order_by", "'order_by' is seqnum_asc or seqnum_desc");
+		api_refuse(q, r, REASON_INVALID, "order_by", "'order_by' must be seqnum_asc or seqnum_desc");
 		return false;
 	}
 	if (!api_query_int(q, r, "before_seqnum", 0, INT64_MAX, INT64_MAX, &before) ||
@@ -163,7 +163,7 @@ static int get_logs(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, json_pack("{s:o}", "data", p.list));
 }
 
-/* Another machine of the same pool where it has one that is free; else the same one anew. */
+/* Starts it on another free machine of the same pool, else on the same one again. */
 static int post_replace(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = vm_of(api, q, r, "vm_id", body_text(q->body, "vm_id"));
@@ -176,10 +176,10 @@ static int post_replace(struct api *api, const struct request *q, struct reply *
 	if (!i)
 		return r->status;
 	if (i->status != INSTANCE_AWAITING && i->status != INSTANCE_RUNNING)
-		return api_refuse(q, r, REASON_WRONG_STATE, "vm_id", "the VM has ended: there is nothing to replace");
+		return api_refuse(q, r, REASON_WRONG_STATE, "vm_id", "the VM has ended; nothing to replace");
 	if (engine_account(market_engine(api->market), i->account)->state == ACCOUNT_SUSPENDED)
 		return api_refuse(q, r, REASON_SUSPENDED, NULL,
-			"the account is suspended: its machine is left as it is");
+			"the account is suspended; the market leaves its machine alone");
 	name = strdup(i->name);
 	user_data = i->user_data ? strdup(i->user_data) : NULL;
 	stop.account = make.account = i->account;
@@ -203,7 +203,7 @@ static int post_replace(struct api *api, const struct request *q, struct reply *
 
 /* ---- The script ---------------------------------------------------------------------------------------- */
 
-/* It is kept as a tag of a pool of that name, which holds nothing else. NULL: none. */
+/* The script is a tag of a pool of that name, which holds nothing else. NULL: none. */
 static char *script_read(const struct engine *e, uint64_t account)
 {
 	const struct pool *p = engine_pool_named(e, account, SCRIPT_POOL);
@@ -242,7 +242,7 @@ static int get_script(struct api *api, const struct request *q, struct reply *r)
 	return status;
 }
 
-/* A string, or its bytes as numbers: both are sent. NULL: refused. malloc'd. */
+/* Clients send a string, or its bytes as numbers. NULL: refused. malloc'd. */
 static char *script_of(const struct request *q, struct reply *r)
 {
 	const json_t *given = json_object_get(q->body, "script"), *item;
@@ -260,16 +260,16 @@ static char *script_of(const struct request *q, struct reply *r)
 			text[n] = '\0';
 	}
 	if (!text) {
-		api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short; nothing was done");
+		api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
 	} else if (strlen(text) > SCRIPT_MAX) {
-		api_refuse(q, r, REASON_TOO_LARGE, "script", "a script has at most %d bytes", (int)SCRIPT_MAX);
+		api_refuse(q, r, REASON_TOO_LARGE, "script", "a script may have up to %d bytes", (int)SCRIPT_MAX);
 	} else {
 		json_t *probe = json_string(text);
 
 		json_decref(probe);
 		if (probe)
 			return text;
-		api_refuse(q, r, REASON_INVALID, "script", "a script is UTF-8 text");
+		api_refuse(q, r, REASON_INVALID, "script", "a script must be UTF-8 text");
 	}
 	free(text);
 	return NULL;
@@ -296,7 +296,7 @@ static int script_write(struct api *api, const struct request *q, uint64_t accou
 	}
 	if (p && !before)
 		rc = fail_set(why, REASON_NAME_TAKEN,
-			"the pool '" SCRIPT_POOL "', where the script would be kept, is used for something else");
+			"the pool '" SCRIPT_POOL "', which stores the script, is used for something else");
 	else
 		rc = text ? api_apply(api, q, &ev, NULL, why) : REASON_UNAVAILABLE;
 	free(before);
@@ -323,17 +323,17 @@ static int post_script(struct api *api, const struct request *q, struct reply *r
 }
 
 const struct route api_v0_vm_routes[] = {
-	{ METHOD_GET, "/v0/vms/instances", list_instances, SCOPE_READ, 0, "VMs that run or will", NULL, NULL,
+	{ METHOD_GET, "/v0/vms/instances", list_instances, SCOPE_READ, 0, "List VMs that run or will run", NULL, NULL,
 		"v0.VmList", 200 },
-	{ METHOD_GET, "/v0/vms/ssh", get_ssh, SCOPE_READ, 0, "Where a VM's SSH is, and its host keys", "vm_id:string",
+	{ METHOD_GET, "/v0/vms/ssh", get_ssh, SCOPE_READ, 0, "Get a VM's SSH address and host keys", "vm_id:string",
 		NULL, "v0.Ssh", 200 },
-	{ METHOD_GET, "/v0/vms/logs2", get_logs, SCOPE_READ, 0, "A VM's console",
+	{ METHOD_GET, "/v0/vms/logs2", get_logs, SCOPE_READ, 0, "Get a VM's console",
 		"instance_id:string,order_by:string,limit:integer,since_seqnum:integer,before_seqnum:integer,"
 		"since_realtime_timestamp:string,before_realtime_timestamp:string",
 		NULL, "v0.Logs", 200 },
 	{ METHOD_POST, "/v0/vms/replace", post_replace, SCOPE_NODES, ROUTE_CREATES, "Replace a VM by a new one", NULL,
 		"v0.ReplaceRequest", "v0.Replaced", 200 },
-	{ METHOD_GET, "/v0/vms/script", get_script, SCOPE_READ, 0, "The script that new VMs run", NULL, NULL,
+	{ METHOD_GET, "/v0/vms/script", get_script, SCOPE_READ, 0, "Get the script that new VMs run", NULL, NULL,
 		"v0.Script", 200 },
 	{ METHOD_POST, "/v0/vms/script", post_script, SCOPE_NODES, ROUTE_CREATES, "Set the script that new VMs run",
 		NULL, "v0.ScriptRequest", "v0.Script", 200 },

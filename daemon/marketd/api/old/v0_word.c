@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the first generation says times and kinds of hardware. */
+/* How /v0 writes times and types of hardware. */
 #include "marketd/api/old/v0.h"
 
 #include <ctype.h>
@@ -62,7 +62,7 @@ bool v0_time(const char *text, int64_t now, int64_t *seconds)
 	if (*p == '.')
 		for (p++; isdigit((unsigned char)*p); p++)
 			if (*p != '0')
-				return false; /* not on a minute anyway */
+				return false; /* not on a whole minute */
 	if (!v0_word_zone(p, &east))
 		return false;
 	tm.tm_year -= 1900;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What /v1 has beside nodes: balances in cents, images, oneself. */
+/* The rest of /v1: balances in cents, images, the account. */
 #include "marketd/api/old/v1.h"
 
 #include "market/money.h"
@@ -18,7 +18,7 @@ int64_t cents_up(int64_t micros)
 	return micros / MICROS_PER_CENT + (micros % MICROS_PER_CENT > 0);
 }
 
-/* What is current is what has not been spent: free, held and paid ahead. */
+/* The current balance is all that is not spent: available, held and paid ahead. */
 static int get_balances(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
@@ -30,7 +30,7 @@ static int get_balances(struct api *api, const struct request *q, struct reply *
 		return r->status;
 	a = engine_account(e, id);
 	if (money_add(a->available, a->held, &current) || money_add(current, a->escrow, &current))
-		return api_refuse(q, r, REASON_OVERFLOW, NULL, "the balance is too large for this form");
+		return api_refuse(q, r, REASON_OVERFLOW, NULL, "the balance is too large for an amount in cents");
 	return api_json(q, r, 200,
 		json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "object", "balances", "available_balance_cents",
 			(json_int_t)cents_down(a->available), "current_balance_cents", (json_int_t)cents_down(current),
@@ -59,14 +59,14 @@ static int list_images(struct api *api, const struct request *q, struct reply *r
 			"completed", "created_at", 0, "sha256_hash", "has_more", 0));
 }
 
-/* It lies on the hosts already, so there is nothing to be downloaded. */
+/* The hosts already have it, so there is nothing to download. */
 static int get_image(struct api *api, const struct request *q, struct reply *r)
 {
 	uint64_t image;
 
 	(void)api;
 	if (!find_image(q->parts[0], &image))
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no image '%s'", q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no image '%s'", q->parts[0]);
 	return api_json(q, r, 200,
 		json_pack("{s:s, s:o, s:s, s:n, s:n, s:n, s:n}", "object", "image", "image_id",
 			old_id(IDENT_IMAGE, "vmi", image), "name", IMAGE_NAME, "download_url", "expires_at",
@@ -76,9 +76,10 @@ static int get_image(struct api *api, const struct request *q, struct reply *r)
 const struct route api_v1_routes[] = {
 	{ METHOD_GET, "/v1/balances", get_balances, SCOPE_READ, 0, "Balances in cents, rounded down", NULL, NULL,
 		"v1.Balances", 200 },
-	{ METHOD_GET, "/v1/account/me", v1_get_me, NP_ANY, 0, "Whose token this is", NULL, NULL, "v1.Account", 200 },
-	{ METHOD_GET, "/v1/vms/images", list_images, SCOPE_READ, 0, "Images", NULL, NULL, "v1.ImageList", 200 },
-	{ METHOD_GET, "/v1/vms/images/{id}", get_image, SCOPE_READ, 0, "One image", NULL, NULL, "v1.ImageDownload",
+	{ METHOD_GET, "/v1/account/me", v1_get_me, NP_ANY, 0, "Get the owner of the token", NULL, NULL, "v1.Account",
+		200 },
+	{ METHOD_GET, "/v1/vms/images", list_images, SCOPE_READ, 0, "List images", NULL, NULL, "v1.ImageList", 200 },
+	{ METHOD_GET, "/v1/vms/images/{id}", get_image, SCOPE_READ, 0, "Get an image", NULL, NULL, "v1.ImageDownload",
 		200 },
 	{ 0 },
 };

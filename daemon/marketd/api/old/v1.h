@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SF Compute's second generation sells named nodes. Here a node is a pool of one node with one
- * instance of the same name, so that /v2 shows the same thing; what /v2 has no word for (the kind of
- * node, its price cap, that it was released) stands in the pool's tags.
+ * SF Compute's second API sells named nodes. Here a node is a pool of one node with one instance of the
+ * same name, so that /v2 shows the same thing. The pool's tags hold what /v2 has no field for: the kind
+ * of node, its price cap, its release.
  */
 #ifndef MARKETD_API_OLD_V1_H
 #define MARKETD_API_OLD_V1_H
@@ -12,15 +12,15 @@
 
 struct node {
 	const struct pool *pool;
-	const struct sku *sku;       /* NULL where it is not known any more */
+	const struct sku *sku;       /* NULL: no longer known */
 	const struct instance *vm;   /* the last one; NULL */
-	const struct procurement *procurement; /* of an autoreserved one that was not released */
+	const struct procurement *procurement; /* of an autoreserved node that was not released */
 	json_t *tags;                /* owned */
 	bool reserved, released;
-	int64_t end;                 /* minute after the last that it holds, from now on; 0: none */
+	int64_t end;                 /* when what it holds from now on ends; 0: it holds nothing */
 };
 
-/* The instances of an account by pool, for looking up those of many nodes at once. */
+/* The instances of an account by pool, to look up those of many nodes at once. */
 struct vms {
 	const struct instance **list;
 	size_t count;
@@ -29,13 +29,13 @@ struct vms {
 int vms_read(const struct engine *e, uint64_t account, struct vms *out); /* 0 or -ENOMEM */
 void vms_release(struct vms *v);
 
-/* 1: a node; 0: this pool is none; -ENOMEM. */
+/* 1: a node; 0: this pool is not one; -ENOMEM. */
 int node_read(const struct engine *e, const struct pool *p, const struct vms *v, struct node *out);
 void node_release(struct node *n);
 const char *node_status(const struct node *n);
 json_t *node_json(const struct engine *e, const struct node *n, const struct vms *v);
 
-/* Tags of a node that is made; its text is malloc'd. */
+/* The tags of a new node; the text is malloc'd. */
 struct node_tags {
 	const char *type;            /* "reserved" or "autoreserved" */
 	int64_t cents, start_at, end_at; /* Unix seconds; end_at 0: none */
@@ -46,7 +46,7 @@ char *node_tags_text(const struct node_tags *t);
 /* By id (n_…, vm_… of its instance) or name, of this account; NULL. */
 const struct pool *node_find(const struct engine *e, uint64_t account, const char *text);
 
-/* Cents per node-hour as the limit in micro-dollars per node-minute, rounded down so that it is never passed. */
+/* Cents per node-hour as the limit in micro-dollars per node-minute, rounded down so that no cost exceeds it. */
 int64_t node_price(int64_t cents);
 
 /* Micro-dollars as cents. */
@@ -55,7 +55,7 @@ int64_t cents_up(int64_t micros);
 
 /* Ids as the older generations write them: vm_…, vmi_…. */
 json_t *old_id(enum ident kind, const char *prefix, uint64_t id);
-/* Where an instance's agent says that SSH is: an object with hostname, port, host_keys; NULL where it has not said. */
+/* The SSH address that an instance's agent reported: hostname, port, host_keys; NULL: none yet. */
 json_t *old_ssh(const struct instance *i);
 const char *old_gpu_type(const struct sku *s, char room[64]); /* "H100" */
 

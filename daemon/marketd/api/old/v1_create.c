@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /v1/nodes. Several names are bought all or none: everything is first done on a copy of the
- * market, which says exactly what would happen, and only then for good. Nothing is ever bought
- * that has no end, and nothing is bought that must be given back.
+ * POST /v1/nodes. It buys several names all or none: first on a copy of the market, which shows exactly
+ * what would happen, and only then for real. It never buys anything without an end, nor anything that it
+ * would have to give back.
  */
 #include "marketd/api/old/v1.h"
 
@@ -25,7 +25,7 @@ struct wish {
 	int64_t count, cents;
 	int64_t start, end;          /* minutes; reserved only */
 	const char *user_data;       /* NULL: none */
-	char *script;                /* owned: the account's own, where the request has none */
+	char *script;                /* owned: the account's script, if the request has none */
 	char (*names)[NAME_BYTES + 1];
 };
 
@@ -62,15 +62,15 @@ static bool read_given(const struct engine *e, const struct request *q, struct r
 
 		if (!name_is_good(name)) {
 			api_refuse(q, r, REASON_INVALID, "names",
-				"'%s' is no name for a node: up to %d letters, digits, '.', '_', '-', not a "
-				"number, and not beginning with 'vm_' or 'n_'",
+				"'%s' is not a valid node name: use up to %d letters, digits, '.', '_', '-', not a "
+				"number, and not starting with 'vm_' or 'n_'",
 				name, (int)NAME_MAX_BYTES);
 			return false;
 		}
 		snprintf(w->names[i], sizeof w->names[i], "%s", name);
 		for (int64_t k = 0; k < i; k++)
 			if (strcmp(w->names[k], name) == 0) {
-				api_refuse(q, r, REASON_INVALID, "names", "'%s' is there twice", name);
+				api_refuse(q, r, REASON_INVALID, "names", "'%s' is repeated", name);
 				return false;
 			}
 		if (name_is_taken(e, w->account, name)) {
@@ -95,7 +95,7 @@ static bool v1_create_read_names(const struct engine *e, const struct request *q
 	}
 	w->names = calloc((size_t)w->count, sizeof *w->names);
 	if (!w->names) {
-		api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short");
+		api_refuse(q, r, REASON_UNAVAILABLE, NULL, "out of memory");
 		return false;
 	}
 	if (given)
@@ -118,14 +118,13 @@ static bool v1_create_read_window(const struct engine *e, const struct request *
 	if (!body_minute(q, r, q->body, "start_at", &w->start) || !body_minute(q, r, q->body, "end_at", &w->end))
 		return false;
 	if (w->reserved && !has_end) {
-		api_refuse(q, r, REASON_INVALID, "end_at",
-			"a reserved node needs 'end_at': nothing is bought that has no end");
+		api_refuse(q, r, REASON_INVALID, "end_at", "'end_at' is required for a reserved node");
 		return false;
 	}
 	if (!w->reserved && (has_end || json_is_integer(json_object_get(q->body, "start_at")))) {
 		api_refuse(q, r, REASON_INVALID, has_end ? "end_at" : "start_at",
-			"an autoreserved node starts now and goes on until it is "
-			"released; say node_type \"reserved\" for a window");
+			"an autoreserved node starts now and runs until it is "
+			"released; use node_type \"reserved\" for a window");
 		return false;
 	}
 	if (has_end && w->end % 60) {
@@ -143,7 +142,7 @@ static bool v1_create_read_rest(const struct engine *e, const struct request *q,
 	w->image = IMAGE_ID;
 	w->user_data = body_text(q->body, "cloud_init_user_data");
 	if (image && !find_image(image, &w->image)) {
-		api_refuse(q, r, REASON_NOT_FOUND, "image_id", "there is no image '%s'", image);
+		api_refuse(q, r, REASON_NOT_FOUND, "image_id", "no image '%s'", image);
 		return false;
 	}
 	if (body_bool(q->body, "forward_443", false)) {
@@ -180,7 +179,7 @@ static bool has_infiniband(const struct sku *s)
 	return has;
 }
 
-/* Of all GPU SKUs the one that would fill for the least; where none would, the first one. 0: there is none. */
+/* The GPU SKU that would fill most cheaply; if none would, the first. 0: no GPU SKU. */
 static uint64_t any_zone(const struct engine *e, const struct wish *w, bool infiniband)
 {
 	uint64_t first = 0, best = 0;
@@ -212,16 +211,16 @@ static bool v1_create_read_zone(const struct engine *e, const struct request *q,
 	const struct sku *s = zone ? find_sku(e, zone) : NULL;
 
 	if (zone && any) {
-		api_refuse(q, r, REASON_INVALID, "zone", "say either 'zone' or 'any_zone'");
+		api_refuse(q, r, REASON_INVALID, "zone", "give 'zone' or 'any_zone', not both");
 		return false;
 	}
 	if (!zone && !any && !w->reserved) {
-		api_refuse(q, r, REASON_INVALID, "zone", "an autoreserved node needs 'zone' or 'any_zone'");
+		api_refuse(q, r, REASON_INVALID, "zone", "'zone' or 'any_zone' is required for an autoreserved node");
 		return false;
 	}
 	if (zone && (!s || (infiniband && !has_infiniband(s)))) {
 		api_refuse(q, r, s ? REASON_INVALID : REASON_NOT_FOUND, "zone",
-			s ? "the zone '%s' has no InfiniBand" : "there is no zone '%s'", zone);
+			s ? "the zone '%s' has no InfiniBand" : "no zone '%s'", zone);
 		return false;
 	}
 	w->sku = s ? s->id : any_zone(e, w, infiniband);
@@ -232,7 +231,7 @@ static bool v1_create_read_zone(const struct engine *e, const struct request *q,
 
 /* ---- Doing --------------------------------------------------------------------------------------------- */
 
-/* Where events go: to the market, or to a copy that nobody sees. */
+/* Where events go: the market, or a copy for trying. */
 struct doer {
 	struct api *api;
 	const struct request *q;
@@ -266,7 +265,7 @@ static int v1_create_buy(struct doer *d, const struct wish *w, uint64_t pool, st
 	return fail_set(why, rc, "%s", reason_row(rc)->text);
 }
 
-/* Buys hour by hour as long as the instance lives: what nothing runs on is not bought again. */
+/* Buys hour by hour as long as the instance lives. */
 static int v1_create_procure(struct doer *d, const struct wish *w, uint64_t pool, const char *name, struct fail *why)
 {
 	struct engine const *e = d->copy ? d->copy : market_engine(d->api->market);
@@ -330,8 +329,8 @@ static int make_all(struct doer *d, const struct wish *w, uint64_t *pools, struc
 }
 
 /*
- * 0: doing it will succeed. For one node a quote tells all, and what procures cannot fail once the
- * account is open; else the whole is done on a copy first.
+ * 0: it will succeed. For one node a quote is enough, and a procurement cannot fail while the account is
+ * open; several nodes are tried on a copy first.
  */
 static int v1_create_rehearse(struct api *api, const struct request *q, const struct wish *w, uint64_t *pools,
 	struct fail *why)
@@ -355,7 +354,7 @@ static int v1_create_rehearse(struct api *api, const struct request *q, const st
 	if (rc == 0)
 		rc = engine_load(&d.copy, state.data, state.len, why);
 	if (rc)
-		rc = fail_set(why, REASON_UNAVAILABLE, "memory is short; nothing was done");
+		rc = fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
 	buf_release(&state);
 	if (rc == 0)
 		rc = make_all(&d, w, pools, why);
@@ -416,7 +415,7 @@ static int v1_create_create(struct api *api, const struct request *q, struct rep
 		return r->status;
 	pools = calloc((size_t)w->count, sizeof *pools);
 	if (!pools)
-		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short; nothing was done");
+		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
 	rc = v1_create_rehearse(api, q, w, pools, &why);
 	if (rc == 0)
 		rc = make_all(&d, w, pools, &why);

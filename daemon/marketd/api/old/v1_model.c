@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pool is when it is seen as a node of the second generation: its state, its machines, its JSON. */
+/* A pool seen as a node of /v1: its state, its machines, its JSON. */
 #include "marketd/api/old/v1.h"
 
 #include <ctype.h>
@@ -55,7 +55,7 @@ void vms_release(struct vms *v)
 	*v = (struct vms){ 0 };
 }
 
-/* The place of the first one of a pool, or of where it would be. */
+/* The position of the first instance of a pool, or where it would be. */
 static size_t vms_first(const struct vms *v, uint64_t pool)
 {
 	size_t low = 0, high = v->count;
@@ -86,7 +86,7 @@ static int64_t tag_number(const struct node *n, const char *name)
 	return text && str_to_long(text, 0, INT64_MAX, &value) == 0 ? value : 0;
 }
 
-/* What it holds from now on: of the one SKU that it was made for. */
+/* What it holds from now on, of the one SKU that it was made for. */
 static int v1_model_read_end(const struct engine *e, struct node *n)
 {
 	struct spans spans = { 0 };
@@ -183,7 +183,7 @@ json_t *node_json(const struct engine *e, const struct node *n, const struct vms
 	if (vm && vm->status != INSTANCE_AWAITING && vm->status != INSTANCE_RUNNING)
 		vm = NULL;
 	if (!n->reserved && n->procurement)
-		end = 0; /* it goes on until it is released */
+		end = 0; /* it runs until it is released */
 	return json_pack(
 		"{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:I, s:I, s:o, s:o, s:n, s:o, s:o, s:s, s:{s:s, s:o}, s:o}",
 		"object", "node", "id", render_id(IDENT_NODE, n->pool->id), "name", render_text(n->pool->name), "zone",
@@ -234,7 +234,7 @@ const struct pool *node_find(const struct engine *e, uint64_t account, const cha
 	return p && p->account == account && !p->deleted ? p : NULL;
 }
 
-/* ---- What the older generations share ------------------------------------------------------------------ */
+/* ---- What /v0 and /v1 share ------------------------------------------------------------------ */
 
 int64_t node_price(int64_t cents)
 {

@@ -10,10 +10,10 @@
 
 static int v1_node_no_memory(const struct request *q, struct reply *r)
 {
-	return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "memory is short; nothing was done");
+	return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
 }
 
-/* The node of the path with its machines; false: refused. The caller releases both. */
+/* The node of the path with its instances; false: refused. The caller releases both. */
 static bool v1_node_node_of(struct api *api, const struct request *q, struct reply *r, struct node *n, struct vms *v)
 {
 	const struct engine *e = market_engine(api->market);
@@ -26,7 +26,7 @@ static bool v1_node_node_of(struct api *api, const struct request *q, struct rep
 		return false;
 	p = node_find(e, account, q->parts[0]);
 	if (!p) {
-		api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no node '%s'", q->parts[0]);
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "no node '%s'", q->parts[0]);
 		return false;
 	}
 	rc = vms_read(e, account, v);
@@ -136,10 +136,10 @@ static int delete_node(struct api *api, const struct request *q, struct reply *r
 	renews = n.procurement;
 	v1_node_drop(&n, &v);
 	if (renews)
-		return api_refuse(q, r, REASON_WRONG_STATE, "id", "it renews itself: release it first");
+		return api_refuse(q, r, REASON_WRONG_STATE, "id", "it renews itself; release it first");
 	if (busy)
 		return api_refuse(q, r, REASON_WRONG_STATE, "id",
-			"it has a VM that runs or will; a node is deleted after its end");
+			"it has a VM that runs or will run; delete the node after its end");
 	rc = api_apply(api, q, &ev, NULL, &why);
 	return rc ? api_failed(q, r, rc, "id", &why) : api_nothing(r);
 }
@@ -155,7 +155,7 @@ static int set_tags(struct api *api, const struct request *q, const struct pool 
 	return rc;
 }
 
-/* No more renewal, and no more extension: what is paid runs to its end. Nothing is given back by this. */
+/* Stops renewals and extensions: what is paid runs to its end. This refunds nothing. */
 static int release_node(struct api *api, const struct request *q, struct reply *r)
 {
 	struct fail why = { 0 };
@@ -231,7 +231,7 @@ static int extend_node(struct api *api, const struct request *q, struct reply *r
 		return r->status;
 	end = n.end + seconds / 60;
 	if (!n.reserved)
-		rc = api_refuse(q, r, REASON_INVALID, "id", "an autoreserved node extends itself");
+		rc = api_refuse(q, r, REASON_INVALID, "id", "an autoreserved node renews itself");
 	else if (n.released || !v1_node_alive(&n) || !n.end || !n.sku)
 		rc = api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s", node_status(&n));
 	else
@@ -248,7 +248,7 @@ static int extend_node(struct api *api, const struct request *q, struct reply *r
 	return rc ? r->status : v1_node_get_node(api, q, r);
 }
 
-/* Stops the machine and starts a new one in its place, which gets the same host. */
+/* Stops the instance and starts a new one in its place, which gets the same host. */
 static int replace_vm(struct api *api, const struct request *q, const struct node *n, uint64_t image,
 	const char *user_data, struct fail *why)
 {
@@ -278,15 +278,15 @@ static int redeploy_checked(struct api *api, const struct request *q, struct rep
 	int rc;
 
 	if (n->released || !v1_node_alive(n))
-		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s: there is nothing to replace",
+		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s; nothing to replace",
 			node_status(n));
 	if (engine_account(e, n->pool->account)->state == ACCOUNT_SUSPENDED)
 		return api_refuse(q, r, REASON_SUSPENDED, NULL,
-			"the account is suspended: its machine is left as it is");
+			"the account is suspended; the market leaves its machine alone");
 	if (image_text && !find_image(image_text, &image))
-		return api_refuse(q, r, REASON_NOT_FOUND, "image_id", "there is no image '%s'", image_text);
+		return api_refuse(q, r, REASON_NOT_FOUND, "image_id", "no image '%s'", image_text);
 	if (named && named != n->vm)
-		return api_refuse(q, r, REASON_NAME_TAKEN, "id", "another instance has the name '%s' now",
+		return api_refuse(q, r, REASON_NAME_TAKEN, "id", "another instance now has the name '%s'",
 			n->pool->name);
 	if (!override) {
 		image = image_text ? image : n->vm->image;
@@ -311,20 +311,19 @@ static int redeploy_node(struct api *api, const struct request *q, struct reply 
 }
 
 const struct route api_v1_node_routes[] = {
-	{ METHOD_GET, "/v1/nodes", v1_node_list_nodes, SCOPE_READ, 0, "Nodes, all or by id, name or type",
+	{ METHOD_GET, "/v1/nodes", v1_node_list_nodes, SCOPE_READ, 0, "List nodes, all or by id, name or type",
 		"id:array,name:array,type:string", NULL, "v1.NodeList", 200 },
 	{ METHOD_POST, "/v1/nodes", v1_create, SCOPE_TRADE, ROUTE_CREATES, "Buy nodes, all or none", NULL,
 		"v1.CreateNodesRequest", "v1.NodeList", 201 },
-	{ METHOD_GET, "/v1/nodes/{id}", v1_node_get_node, SCOPE_READ, 0, "One node, by id or name", NULL, NULL,
+	{ METHOD_GET, "/v1/nodes/{id}", v1_node_get_node, SCOPE_READ, 0, "Get a node, by id or name", NULL, NULL,
 		"v1.Node", 200 },
-	{ METHOD_DELETE, "/v1/nodes/{id}", delete_node, SCOPE_NODES, 0, "Forget a node that has ended", NULL,
+	{ METHOD_DELETE, "/v1/nodes/{id}", delete_node, SCOPE_NODES, 0, "Delete a node that has ended", NULL,
 		"v1.Empty", NULL, 204 },
-	{ METHOD_PATCH, "/v1/nodes/{id}/extend", extend_node, SCOPE_TRADE, ROUTE_CREATES, "The same machine for longer",
-		NULL, "v1.ExtendNodeRequest", "v1.Node", 200 },
+	{ METHOD_PATCH, "/v1/nodes/{id}/extend", extend_node, SCOPE_TRADE, ROUTE_CREATES,
+		"Extend a node: the same machine for longer", NULL, "v1.ExtendNodeRequest", "v1.Node", 200 },
 	{ METHOD_PATCH, "/v1/nodes/{id}/release", release_node, SCOPE_NODES, 0,
-		"No more renewal: what is paid runs to its end, and nothing comes back", NULL, "v1.Empty", "v1.Node",
-		200 },
-	{ METHOD_PUT, "/v1/nodes/{id}/redeploy", redeploy_node, SCOPE_NODES, 0, "Replace the machine by a new one",
+		"Stop renewing: paid time runs to its end without a refund", NULL, "v1.Empty", "v1.Node", 200 },
+	{ METHOD_PUT, "/v1/nodes/{id}/redeploy", redeploy_node, SCOPE_NODES, 0, "Replace the instance by a new one",
 		NULL, "v1.RedeployNodeRequest", "v1.Node", 200 },
 	{ 0 },
 };

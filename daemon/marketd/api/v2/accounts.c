@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of v2 about who one is: me, workspaces, users, feature flags; images, of which there is
- * one; and what SF Compute has and this market does not, which says so.
+ * The rest of v2: me, workspaces, users, feature flags, the one image, and the paths that SF Compute has
+ * and this market does not serve.
  */
 #include "marketd/api/v2/v2.h"
 
@@ -88,7 +88,7 @@ static int users_list(struct api *api, const struct request *q, struct reply *r)
 static int users_get(struct api *api, const struct request *q, struct reply *r)
 {
 	(void)api;
-	return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no user '%s': an account has tokens here, not users",
+	return api_refuse(q, r, REASON_NOT_FOUND, "id", "no user '%s': accounts have tokens here, not users",
 		q->parts[0]);
 }
 
@@ -101,7 +101,7 @@ static int flags_list(struct api *api, const struct request *q, struct reply *r)
 static int flags_set(struct api *api, const struct request *q, struct reply *r)
 {
 	(void)api;
-	return api_refuse(q, r, REASON_NOT_FOUND, "feature_flag", "there is no feature flag '%s'", q->parts[0]);
+	return api_refuse(q, r, REASON_NOT_FOUND, "feature_flag", "no feature flag '%s'", q->parts[0]);
 }
 
 /* ---- Images ------------------------------------------------------------------------------ */
@@ -124,7 +124,7 @@ static bool image_wanted(const struct request *q)
 	return !api_query(q, "id");
 }
 
-/* Of the public workspace: the one. An account has none of its own. */
+/* The one image is in the public workspace; accounts have none. */
 static int images_list(struct api *api, const struct request *q, struct reply *r)
 {
 	const char *workspace = api_query(q, "workspace");
@@ -151,20 +151,19 @@ static int images_get(struct api *api, const struct request *q, struct reply *r)
 
 	(void)api;
 	if (!find_image(q->parts[0], &image))
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no image '%s'", q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no image '%s'", q->parts[0]);
 	return api_json(q, r, 200, render_image());
 }
 
-/* Whatever changes one: those that there are belong to everybody. */
+/* Anything that changes an image: they belong to everybody. */
 static int images_fixed(struct api *api, const struct request *q, struct reply *r)
 {
 	uint64_t image;
 
 	(void)api;
 	if (!find_image(q->parts[0], &image))
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no image '%s'", q->parts[0]);
-	return api_refuse(q, r, REASON_FORBIDDEN, "id", "'%s' is a public image: it cannot be changed or deleted",
-		IMAGE_NAME);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no image '%s'", q->parts[0]);
+	return api_refuse(q, r, REASON_FORBIDDEN, "id", "cannot change the public image '%s'", IMAGE_NAME);
 }
 
 static int images_download(struct api *api, const struct request *q, struct reply *r)
@@ -173,8 +172,8 @@ static int images_download(struct api *api, const struct request *q, struct repl
 
 	(void)api;
 	if (!find_image(q->parts[0], &image))
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no image '%s'", q->parts[0]);
-	return api_refuse(q, r, REASON_NOT_IMPLEMENTED, NULL, "images are not handed out here");
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no image '%s'", q->parts[0]);
+	return api_refuse(q, r, REASON_NOT_IMPLEMENTED, NULL, "this market does not serve images for download");
 }
 
 #define PAGED "limit:integer,starting_after:string,ending_before:string"
@@ -223,7 +222,7 @@ const struct route api_v2_account[] = {
 	{ 0 },
 };
 
-/* One that is not served: its collection, and each thing of it. */
+/* A path that is not served. */
 #define ABSENT(method, path, scope, what, query) \
 	{ method, path, v2_absent, scope, 0, what ": not served", query, \
 		(method) == METHOD_GET || (method) == METHOD_DELETE ? NULL : "v2.NotServed", "Error", 501 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v2/orderbook: the book as everybody may see it. Prices and nodes; no order and nobody is named. */
+/* /v2/orderbook: the public book. It shows prices and nodes, never orders or accounts. */
 #include "marketd/api/v2/book.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ bool book_window(const struct request *q, struct reply *r, const char *start, co
 		int64_t seconds;
 
 		if (!api_query(q, names[i])) {
-			api_refuse(q, r, REASON_INVALID, names[i], "'%s' is needed: Unix seconds on a whole minute",
+			api_refuse(q, r, REASON_INVALID, names[i], "'%s' is required: Unix seconds on a whole minute",
 				names[i]);
 			return false;
 		}
@@ -38,7 +38,7 @@ bool book_window(const struct request *q, struct reply *r, const char *start, co
 	return false;
 }
 
-/* SF Compute clamps here, where lists refuse. */
+/* SF Compute clamps this limit instead of refusing. */
 bool book_limit(const struct request *q, struct reply *r, const char *name, int64_t most, int64_t fallback, size_t *out)
 {
 	int64_t n;
@@ -61,7 +61,7 @@ static void rows_free(struct rows *rows)
 	free(rows->list);
 }
 
-/* Takes the levels of one SKU over. */
+/* Takes over the levels of one SKU. */
 static int rows_take(struct rows *rows, uint64_t sku, struct level *levels, size_t count)
 {
 	if (rows->count + count > rows->cap) {
@@ -106,7 +106,7 @@ static json_t *render_level(const struct row *row)
 		render_spans(row->level.spans.list, row->level.spans.count));
 }
 
-/* The best levels of one side, over every SKU that fits. NULL: memory is short. */
+/* The best levels of one side, across all SKUs that fit. NULL: out of memory. */
 static json_t *book_side(const struct engine *e, const json_t *requirements, uint64_t only, enum side side,
 	const struct book_window *w, size_t most)
 {
@@ -222,7 +222,7 @@ static int slots_add(struct slots *s, const struct order *o)
 	return 0;
 }
 
-/* Sorts, and joins what has the same window and SKU. */
+/* Sorts the windows, and joins those of the same window and SKU. */
 static void slots_join(struct slots *s)
 {
 	size_t n = 0;
@@ -312,7 +312,7 @@ static int book_windows(struct api *api, const struct request *q, struct reply *
 	    !book_limit(q, r, "limit", LIMIT_MAX, LIMIT_DEFAULT, &limit))
 		return r->status;
 	if (after && cursor_parse(CURSOR_WINDOWS, after, words) != 0)
-		return api_refuse(q, r, REASON_INVALID, "starting_after", "that is no cursor of this list (%s_…)",
+		return api_refuse(q, r, REASON_INVALID, "starting_after", "not a cursor of this list (%s_…)",
 			cursor_prefix(CURSOR_WINDOWS));
 	if (!(requirements = requirements_of_query(q, r)))
 		return r->status;

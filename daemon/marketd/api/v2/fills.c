@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v2/orderbook/fills: what was traded, newest first. Nobody is named, no order and no host either. */
+/* /v2/orderbook/fills: what was traded, newest first. It names no accounts, orders or hosts. */
 #include <stdlib.h>
 
 #include "market/reason.h"
@@ -10,7 +10,7 @@ enum {
 	DAY = 86400,
 	SINCE_DEFAULT = 7 * DAY,
 	SINCE_MAX = 30 * DAY,
-	SCAN_MAX = 20000,  /* rows that one request looks at: the page ends there, and says that there is more */
+	SCAN_MAX = 20000, /* rows that one request looks at: then the page ends and has_more is true */
 };
 
 struct fills {
@@ -19,8 +19,8 @@ struct fills {
 	struct book_window window;
 	size_t limit, scanned;
 	json_t *data;
-	uint64_t last;     /* the last one that was looked at, and is done with */
-	uint64_t fits, strange; /* SKUs that were seen last, and did and did not fit */
+	uint64_t last;          /* the last row handled */
+	uint64_t fits, strange; /* the last SKUs seen that did and did not fit */
 	bool more;
 };
 
@@ -70,7 +70,7 @@ static bool fills_read_since(const struct request *q, struct reply *r, int64_t n
 		return false;
 	if (*since >= now - SINCE_MAX)
 		return true;
-	api_refuse(q, r, REASON_INVALID, "since_at", "'since_at' can be 30 days back, not more");
+	api_refuse(q, r, REASON_INVALID, "since_at", "'since_at' can be up to 30 days back");
 	return false;
 }
 
@@ -108,7 +108,7 @@ static int list_fills(struct api *api, const struct request *q, struct reply *r)
 		!fills_read_since(q, r, market_now(api->market), &since))
 		return r->status;
 	if (after && cursor_parse(CURSOR_FILLS, after, words) != 0)
-		return api_refuse(q, r, REASON_INVALID, "starting_after", "that is no cursor of this list (%s_…)",
+		return api_refuse(q, r, REASON_INVALID, "starting_after", "not a cursor of this list (%s_…)",
 			cursor_prefix(CURSOR_FILLS));
 	if (!(requirements = requirements_of_query(q, r)))
 		return r->status;

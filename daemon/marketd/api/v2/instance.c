@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v2/instances/{id}: one instance, its end, its replacement, its logs, the way to it. */
+/* /v2/instances/{id}: one instance: stopping, replacing, its logs, its SSH address. */
 #include "marketd/api/v2/instance.h"
 
 #include <errno.h>
@@ -24,8 +24,7 @@ bool v2_instance_image(const struct request *q, struct reply *r, uint64_t *image
 	if (text && find_image(text, image))
 		return true;
 	api_refuse_as(q, r, 422, REASON_NOT_FOUND, "image",
-		"there is no image '%s'; GET /v2/images?workspace=" PUBLIC_WORKSPACE " lists what there is",
-		text ? text : "");
+		"no image '%s'; GET /v2/images?workspace=" PUBLIC_WORKSPACE " lists the images", text ? text : "");
 	return false;
 }
 
@@ -40,7 +39,7 @@ bool v2_instance_user_data(const struct request *q, struct reply *r, const char 
 	}
 	api_refuse(q, r, REASON_INVALID, "cloud_init_user_data",
 		size < 0 ? "user data must be base64, padded, on one line"
-			 : "user data may have 64 KiB before it is encoded");
+			 : "user data may have up to 64 KiB before encoding");
 	return false;
 }
 
@@ -56,7 +55,7 @@ bool v2_instance_priority(const struct request *q, struct reply *r, const json_t
 			*priority = i;
 			return true;
 		}
-	api_refuse(q, r, REASON_INVALID, "priority_level", "there is no priority '%s'", text);
+	api_refuse(q, r, REASON_INVALID, "priority_level", "no priority '%s'", text);
 	return false;
 }
 
@@ -87,7 +86,7 @@ static const struct instance *the_instance(struct api *api, const struct request
 	const struct instance *i = find_instance(market_engine(api->market), q->account, q->parts[0]);
 
 	if (!i)
-		api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no instance '%s' in this account", q->parts[0]);
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "no instance '%s' in this account", q->parts[0]);
 	return i;
 }
 
@@ -126,27 +125,23 @@ static int instance_patch(struct api *api, const struct request *q, struct reply
 static int v2_instance_delete(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = the_instance(api, q, r);
-	struct event ev = { .kind = EVENT_INSTANCE_DELETE };
 	struct fail why = { 0 };
 	int reason;
 
 	if (!i)
 		return r->status;
-	ev.account = i->account;
-	ev.subject = i->id;
-	reason = api_apply(api, q, &ev, NULL, &why);
+	reason = api_apply_to(api, q, EVENT_INSTANCE_DELETE, i->account, i->id, &why);
 	return reason ? api_failed(q, r, reason, "id", &why) : api_nothing(r);
 }
 
-/* Stops it. SF Compute has 404 for one that has ended already. */
+/* Stops it. SF Compute answers 404 for one that has already ended. */
 static int v2_instance_stop(struct api *api, const struct request *q, struct reply *r, const struct instance *i)
 {
-	struct event ev = { .kind = EVENT_INSTANCE_STOP, .account = i->account, .subject = i->id };
 	struct fail why = { 0 };
-	int reason = api_apply(api, q, &ev, NULL, &why);
+	int reason = api_apply_to(api, q, EVENT_INSTANCE_STOP, i->account, i->id, &why);
 
 	if (reason == REASON_WRONG_STATE)
-		return api_refuse_as(q, r, 404, reason, "id", "the instance has ended already");
+		return api_refuse_as(q, r, 404, reason, "id", "the instance has already ended");
 	return reason ? api_failed(q, r, reason, "id", &why) : 0;
 }
 
@@ -163,7 +158,7 @@ static int instance_terminate(struct api *api, const struct request *q, struct r
 
 /* ---- Replacing ----------------------------------------------------------------------------- */
 
-/* Whatever could refuse the new one is looked for before the old one is stopped. */
+/* Checks whatever could refuse the new one before it stops the old one. */
 static bool instance_replaceable(struct api *api, const struct request *q, struct reply *r, const struct instance *i,
 	struct event *ev)
 {
@@ -173,7 +168,7 @@ static bool instance_replaceable(struct api *api, const struct request *q, struc
 	const char *name = body_text(q->body, "name");
 
 	if (i->status == INSTANCE_TERMINATED || i->status == INSTANCE_FAILED) {
-		api_refuse_as(q, r, 404, REASON_WRONG_STATE, "id", "the instance has ended already");
+		api_refuse_as(q, r, 404, REASON_WRONG_STATE, "id", "the instance has already ended");
 		return false;
 	}
 	if (a->state == ACCOUNT_SUSPENDED) {
@@ -181,18 +176,18 @@ static bool instance_replaceable(struct api *api, const struct request *q, struc
 		return false;
 	}
 	if (name && ident_looks(IDENT_INSTANCE, name)) {
-		api_refuse(q, r, REASON_INVALID, "name", "'%s' looks like an id; take another name", name);
+		api_refuse(q, r, REASON_INVALID, "name", "'%s' looks like an id; choose another name", name);
 		return false;
 	}
 	other = name ? engine_instance_named(e, i->account, name) : NULL;
 	if (other && other != i) {
-		api_refuse(q, r, REASON_NAME_TAKEN, "name", "an instance is called '%s' already", name);
+		api_refuse(q, r, REASON_NAME_TAKEN, "name", "an instance '%s' already exists", name);
 		return false;
 	}
 	return v2_instance_image(q, r, &ev->u.instance.image) && v2_instance_user_data(q, r, &ev->u.instance.user_data);
 }
 
-/* The old one's words are copied: stopping it may move them. */
+/* Copies the old one's texts: stopping it may move them. */
 static int instance_replace(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = the_instance(api, q, r);
@@ -208,7 +203,7 @@ static int instance_replace(struct api *api, const struct request *q, struct rep
 	name = strdup(body_text(q->body, "name") ? body_text(q->body, "name") : i->name);
 	tags = i->tags ? strdup(i->tags) : NULL;
 	if (!name || (i->tags && !tags)) {
-		api_refuse(q, r, REASON_INTERNAL, NULL, "memory is short");
+		api_refuse(q, r, REASON_INTERNAL, NULL, "out of memory");
 	} else if (!v2_instance_stop(api, q, r, i)) {
 		ev.name = name;
 		ev.text = tags;
@@ -221,7 +216,7 @@ static int instance_replace(struct api *api, const struct request *q, struct rep
 
 /* ---- Logs and SSH --------------------------------------------------------------------------- */
 
-/* What an instance's agent reported as JSON; NULL: nothing, or plain words. */
+/* What an instance's agent reported as JSON; NULL: nothing, or a plain sentence. */
 static json_t *report_of(const struct instance *i)
 {
 	return i->detail && i->detail[0] == '{' ? json_loads(i->detail, 0, NULL) : NULL;
@@ -262,7 +257,7 @@ char *base64_make(const void *data, size_t len)
 
 struct log_pages { json_t *list; size_t bytes; };
 
-/* The agent's clock has microseconds; SF Compute's shape has them where it tells the other clock. */
+/* The agent's clock has microseconds; SF Compute's shape has room for them only in the monotonic clock. */
 static int log_chunk(void *arg, const struct log_line *l)
 {
 	struct log_pages *p = arg;

@@ -13,15 +13,16 @@ enum { BATCH_MAX = 100 };
 
 /* ---- Create ------------------------------------------------------------------------------ */
 
-/* What SF Compute offers and this market cannot do yet: said, not dropped. */
+/* Refuses what SF Compute offers and this market cannot do, instead of ignoring it. */
 static bool instances_offered(const struct request *q, struct reply *r)
 {
 	if (body_bool(q->body, "enable_public_ipv4", false))
-		api_refuse(q, r, REASON_INVALID, "enable_public_ipv4", "public IPv4 addresses are not given out here");
+		api_refuse(q, r, REASON_INVALID, "enable_public_ipv4", "this market has no public IPv4 addresses");
 	else if (body_text(q->body, "firewall"))
-		api_refuse_as(q, r, 404, REASON_NOT_FOUND, "firewall", "there are no firewalls here");
+		api_refuse_as(q, r, 404, REASON_NOT_FOUND, "firewall", "this market has no firewalls");
 	else if (body_bool(q->body, "_preview_enable_infiniband", false))
-		api_refuse(q, r, REASON_INVALID, "_preview_enable_infiniband", "InfiniBand cannot be asked for here");
+		api_refuse(q, r, REASON_INVALID, "_preview_enable_infiniband",
+			"this market does not take requests for InfiniBand");
 	else
 		return true;
 	return false;
@@ -40,10 +41,10 @@ static int instances_create(struct api *api, const struct request *q, struct rep
 		return r->status;
 	p = find_pool(e, ev.account, pool);
 	if (!p)
-		return api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", pool);
+		return api_refuse(q, r, REASON_NOT_FOUND, "pool", "no pool '%s' in this account", pool);
 	s = find_sku(e, sku);
 	if (!s)
-		return api_refuse_as(q, r, 422, REASON_NOT_FOUND, "instance_sku", "there is no instance SKU '%s'", sku);
+		return api_refuse_as(q, r, 422, REASON_NOT_FOUND, "instance_sku", "no instance SKU '%s'", sku);
 	ev.u.instance.pool = p->id;
 	ev.u.instance.sku = s->id;
 	if (!v2_instance_image(q, r, &ev.u.instance.image) || !v2_instance_user_data(q, r, &ev.u.instance.user_data) ||
@@ -76,7 +77,7 @@ static bool instances_read_statuses(const struct request *q, struct reply *r, ui
 			if (strcmp(rows[n].text, text) == 0)
 				bit = 1u << rows[n].status;
 		if (!bit) {
-			api_refuse(q, r, REASON_INVALID, "status", "there is no status '%s'", text);
+			api_refuse(q, r, REASON_INVALID, "status", "no status '%s'", text);
 			return false;
 		}
 		*out |= bit;
@@ -98,14 +99,14 @@ static bool read_include(const struct request *q, struct reply *r, bool *user_da
 	return true;
 }
 
-/* Every pool that is asked for is this account's. */
+/* Every pool in the query must be this account's. */
 static bool pools_known(const struct engine *e, const struct request *q, struct reply *r)
 {
 	const char *text;
 
 	for (size_t i = 0; (text = api_query_at(q, "pool", i)); i++)
 		if (!find_pool(e, q->account, text)) {
-			api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", text);
+			api_refuse(q, r, REASON_NOT_FOUND, "pool", "no pool '%s' in this account", text);
 			return false;
 		}
 	return true;
@@ -119,7 +120,7 @@ static bool read_wanted(const struct engine *e, const struct request *q, struct 
 		pools_known(e, q, r);
 }
 
-/* Whether any value of a repeated filter means this id; true where it is not asked for. */
+/* Whether any value of a repeated filter means this id; true without the filter. */
 static bool instances_among(const struct request *q, const char *name, enum ident kind, uint64_t id)
 {
 	uint64_t each;
@@ -182,7 +183,7 @@ static int v2_instances_list(struct api *api, const struct request *q, struct re
 
 /* ---- Many at once ------------------------------------------------------------------------- */
 
-/* All are looked at before any is changed: what then fails is a mistake of ours. */
+/* Checks all entries before it changes any: a later failure is an internal error. */
 static bool batch_check(const struct engine *e, const struct request *q, struct reply *r, const json_t *data,
 	struct event *events)
 {
@@ -195,8 +196,7 @@ static bool batch_check(const struct engine *e, const struct request *q, struct 
 
 		i = find_instance(e, q->account, text);
 		if (!i) {
-			api_refuse_as(q, r, 422, REASON_NOT_FOUND, "data", "there is no instance '%s' in this account",
-				text);
+			api_refuse_as(q, r, 422, REASON_NOT_FOUND, "data", "no instance '%s' in this account", text);
 			return false;
 		}
 		if (n && i->account != events[0].account) {
@@ -228,7 +228,8 @@ static int instances_batch(struct api *api, const struct request *q, struct repl
 	json_t *list;
 
 	if (count > BATCH_MAX)
-		return api_refuse(q, r, REASON_LIMIT, "data", "a batch may have %d entries, not %zu", BATCH_MAX, count);
+		return api_refuse(q, r, REASON_LIMIT, "data", "a batch may have up to %d entries, not %zu", BATCH_MAX,
+			count);
 	if (!batch_check(e, q, r, data, events))
 		return r->status;
 	for (size_t i = 0; i < count; i++) {

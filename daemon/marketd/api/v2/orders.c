@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v2/orders: placing, listing, looking, cancelling. */
+/* /v2/orders: place, list, get and cancel. */
 #include "marketd/api/v2/v2.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static bool orders_read_statuses(const struct request *q, struct reply *r, uint3
 			if (strcmp(rows[n].text, text) == 0)
 				bit = rows[n].bit;
 		if (!bit) {
-			api_refuse(q, r, REASON_INVALID, "status", "there is no status '%s'", text);
+			api_refuse(q, r, REASON_INVALID, "status", "no status '%s'", text);
 			return false;
 		}
 		*out |= bit;
@@ -74,7 +74,7 @@ static bool orders_read_statuses(const struct request *q, struct reply *r, uint3
 	return true;
 }
 
-/* pool=, procurement=, workspace=: of this account, or refused. */
+/* pool=, procurement=, workspace=: must be this account's. */
 static bool orders_read_things(struct api *api, const struct request *q, struct reply *r, struct order_filter *f)
 {
 	const struct engine *e = market_engine(api->market);
@@ -83,12 +83,11 @@ static bool orders_read_things(struct api *api, const struct request *q, struct 
 	const struct procurement *c = procurement ? find_procurement(e, q->account, procurement) : NULL;
 
 	if (pool && !p) {
-		api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", pool);
+		api_refuse(q, r, REASON_NOT_FOUND, "pool", "no pool '%s' in this account", pool);
 		return false;
 	}
 	if (procurement && !c) {
-		api_refuse(q, r, REASON_NOT_FOUND, "procurement", "there is no procurement '%s' in this account",
-			procurement);
+		api_refuse(q, r, REASON_NOT_FOUND, "procurement", "no procurement '%s' in this account", procurement);
 		return false;
 	}
 	f->pool = p ? p->id : 0;
@@ -103,7 +102,7 @@ static bool read_ids(const struct request *q, struct reply *r, uint64_t ids[IDS_
 
 	for (size_t i = 0; i < IDS_MAX && (text = api_query_at(q, "id", i)); i++)
 		if (!ident_parse(IDENT_ORDER, text, &ids[f->id_count++])) {
-			api_refuse(q, r, REASON_INVALID, "id", "'%s' is no id of an order", text);
+			api_refuse(q, r, REASON_INVALID, "id", "'%s' is not the id of an order", text);
 			return false;
 		}
 	f->ids = f->id_count ? ids : NULL;
@@ -124,7 +123,7 @@ static bool orders_read_filter(struct api *api, const struct request *q, struct 
 	    !api_query_int(q, r, "created_before", 0, INT64_MAX, 0, &f->created_before) ||
 	    !orders_read_things(api, q, r, f) || !read_ids(q, r, ids, f))
 		return false;
-	if (f->id_count) /* asked for by name: whoever placed it */
+	if (f->id_count) /* given by id: whoever placed it */
 		f->no_procurements = false;
 	f->by_start = sort >= 2;
 	*descending = sort < 0 || sort == 1 || sort == 3;
@@ -198,7 +197,7 @@ static bool the_order(struct api *api, const struct request *q, struct reply *r,
 	if (found < 0)
 		api_failed(q, r, found, NULL, &why);
 	else
-		api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no order '%s' in this account", q->parts[0]);
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "no order '%s' in this account", q->parts[0]);
 	return false;
 }
 
@@ -211,14 +210,14 @@ static int orders_get(struct api *api, const struct request *q, struct reply *r)
 
 static const char *ended_text(enum order_status s)
 {
-	return s == ORDER_FILLED ? "it is filled; sell or release what it bought instead" :
-		s == ORDER_CANCELLED ? "it is cancelled already" : "it is over already";
+	return s == ORDER_FILLED       ? "it is filled; sell or release what it bought"
+		: s == ORDER_CANCELLED ? "it is already cancelled"
+				       : "it is already closed";
 }
 
-/* The engine decides: what the store says may be older than this turn. */
+/* The engine decides: the store may be older than this turn. */
 static int orders_cancel(struct api *api, const struct request *q, struct reply *r)
 {
-	struct event ev = { .kind = EVENT_CANCEL };
 	struct one one = { .api = api };
 	struct fail why = { 0 };
 	int reason;
@@ -228,9 +227,7 @@ static int orders_cancel(struct api *api, const struct request *q, struct reply 
 	if (!engine_order(market_engine(api->market), one.id))
 		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the order cannot be cancelled: %s",
 			ended_text(one.status));
-	ev.account = one.account;
-	ev.subject = one.id;
-	reason = api_apply(api, q, &ev, NULL, &why);
+	reason = api_apply_to(api, q, EVENT_CANCEL, one.account, one.id, &why);
 	return reason ? api_failed(q, r, reason, "id", &why) : api_nothing(r);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v2/pools: what holds compute. */
+/* /v2/pools: what holds the nodes that an account bought. */
 #include "marketd/api/v2/v2.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static const struct pool *the_pool(struct api *api, const struct request *q, str
 	const struct pool *p = find_pool(market_engine(api->market), q->account, q->parts[0]);
 
 	if (!p)
-		api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no pool '%s' in this account", q->parts[0]);
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "no pool '%s' in this account", q->parts[0]);
 	return p;
 }
 
@@ -24,7 +24,7 @@ static bool pools_history(const struct request *q, struct reply *r, int64_t *min
 	return api_query_int(q, r, "schedule_history_minutes", 0, HISTORY_MAX, 0, minutes);
 }
 
-/* Those whose id, path or name is among id=…; all where there is none. */
+/* The pools whose id, path or name is among id=…; all without id=. */
 static bool pools_named(const struct engine *e, const struct request *q, const struct pool *p)
 {
 	if (!api_query(q, "id"))
@@ -69,7 +69,7 @@ static int pools_get(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, render_pool(market_engine(api->market), p, minutes));
 }
 
-/* SF Compute has no 400 for pools: a name that is taken is a value that is not valid. */
+/* SF Compute has no 400 for pools: a name in use is an invalid value. */
 static int pools_not_done(const struct request *q, struct reply *r, int reason, const struct fail *why)
 {
 	if (reason == REASON_NAME_TAKEN)
@@ -110,7 +110,7 @@ static int pools_patch(struct api *api, const struct request *q, struct reply *r
 	if (!p || (body_text(q->body, "name") && !(ev.name = name_read(api, q, r, IDENT_POOL, room))) ||
 	    !tags_read(q, r, &tags))
 		return r->status;
-	if (ev.name && strcmp(ev.name, p->name) == 0) /* its own name is not taken by another */
+	if (ev.name && strcmp(ev.name, p->name) == 0) /* keeping its own name changes nothing */
 		ev.name = NULL;
 	ev.account = p->account;
 	ev.subject = p->id;
@@ -126,15 +126,12 @@ static int pools_patch(struct api *api, const struct request *q, struct reply *r
 static int pools_delete(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct pool *p = the_pool(api, q, r);
-	struct event ev = { .kind = EVENT_POOL_DELETE };
 	struct fail why = { 0 };
 	int reason;
 
 	if (!p)
 		return r->status;
-	ev.account = p->account;
-	ev.subject = p->id;
-	reason = api_apply(api, q, &ev, NULL, &why);
+	reason = api_apply_to(api, q, EVENT_POOL_DELETE, p->account, p->id, &why);
 	return reason ? pools_not_done(q, r, reason, &why) : api_nothing(r);
 }
 

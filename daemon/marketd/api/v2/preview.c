@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /v2/order_preview: what an order would cost, with the body that places it. The engine is asked what
- * it would do, so the estimate is what happens if nothing else happens in between.
+ * /v2/order_preview: what an order would cost, with the body that places it. The engine says what it would
+ * do, so the estimate holds as long as nothing else happens in between.
  */
 #include "marketd/api/v2/v2.h"
 
@@ -13,13 +13,13 @@
 static const int64_t price_max = 1000000000000; /* rules.md: of an order's limit */
 
 struct preview {
-	struct event ev;       /* as it would be posted, pool and SKU of the best so far */
+	struct event ev; /* the order to post, with the best pool and SKU so far */
 	struct quote best;
-	int short_of;          /* REASON_FUNDS where only money is missing */
+	int short_of; /* REASON_FUNDS if only money is missing */
 	bool found, matched;
 };
 
-/* The limit at which price alone cannot be what fails; less for what would not be counted. */
+/* A limit so high that the price cannot be why it fails; lower where the total would overflow. */
 static int64_t preview_boundless(const struct event *ev)
 {
 	int64_t units = ev->u.order.nodes * (ev->u.order.end - ev->u.order.start);
@@ -27,7 +27,7 @@ static int64_t preview_boundless(const struct event *ev)
 	return ev->u.order.side == SIDE_SELL ? 0 : INT64_MAX / units < price_max ? INT64_MAX / units : price_max;
 }
 
-/* 1: all of it fills at that limit, 0: it does not, negative: it is not an order that could. */
+/* 1: all of it fills at that limit, 0: it does not, negative: the order is invalid. */
 static int preview_try(const struct engine *e, const struct event *ev, int64_t price, struct quote *out, int *short_of,
 	struct fail *why)
 {
@@ -49,7 +49,7 @@ static int preview_try(const struct engine *e, const struct event *ev, int64_t p
 	}
 }
 
-/* The highest limit at which the sale still happens: the buys that it fills against are all at it or above. */
+/* The highest limit at which the sale still happens: all buys that it fills are at or above it. */
 static int64_t lowest_bid(const struct engine *e, const struct event *ev, int64_t guess)
 {
 	int64_t low = 0, high = price_max;
@@ -70,7 +70,7 @@ static int64_t lowest_bid(const struct engine *e, const struct event *ev, int64_
 	return low;
 }
 
-/* One pool and SKU: kept where it is better than what was found before. */
+/* Tries one pool and SKU, and keeps it if it beats the best so far. */
 static int preview_consider(const struct engine *e, struct preview *p, uint64_t pool, uint64_t sku, struct fail *why)
 {
 	struct event ev = p->ev;
@@ -94,7 +94,7 @@ static int preview_consider(const struct engine *e, struct preview *p, uint64_t 
 	return 0;
 }
 
-/* Every pool that it could be for: the one that was named; a sale without one: any; a buy: the newest. */
+/* Tries every pool that the order could be for: the one given; else any for a sale, the newest for a buy. */
 static int consider_pools(const struct engine *e, struct preview *p, uint64_t pool, uint64_t sku, struct fail *why)
 {
 	const struct pool *each;
@@ -177,7 +177,7 @@ static bool preview_read_pool(const struct engine *e, const struct request *q, s
 	const struct pool *p = text ? find_pool(e, ev->account, text) : NULL;
 
 	if (text && !p) {
-		api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", text);
+		api_refuse(q, r, REASON_NOT_FOUND, "pool", "no pool '%s' in this account", text);
 		return false;
 	}
 	*pool = p ? p->id : 0;
@@ -186,8 +186,7 @@ static bool preview_read_pool(const struct engine *e, const struct request *q, s
 	for (p = engine_pool_after(e, ev->account, 0); p; p = engine_pool_after(e, ev->account, p->id))
 		if (!p->deleted && p->kind == POOL_MARKET)
 			return true;
-	api_refuse(q, r, REASON_INVALID, "pool",
-		"this account has no pool to buy into yet; make one with POST /v2/pools");
+	api_refuse(q, r, REASON_INVALID, "pool", "this account has no pool to buy into; make one with POST /v2/pools");
 	return false;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v2/procurements: orders that place themselves, to hold so many nodes. */
+/* /v2/procurements: standing targets: the market orders what keeps a pool at a number of nodes. */
 #include "marketd/api/v2/v2.h"
 
 #include <string.h>
@@ -14,11 +14,11 @@ static const struct procurement *the_procurement(struct api *api, const struct r
 	const struct procurement *p = find_procurement(market_engine(api->market), q->account, q->parts[0]);
 
 	if (!p)
-		api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no procurement '%s' in this account", q->parts[0]);
+		api_refuse(q, r, REASON_NOT_FOUND, "id", "no procurement '%s' in this account", q->parts[0]);
 	return p;
 }
 
-/* Going back is going through the account's own, which are few. */
+/* Pages backwards by walking the account's procurements, which are few. */
 static const struct procurement *procurements_before(const struct engine *e, uint64_t account, uint64_t id)
 {
 	const struct procurement *last = NULL, *p;
@@ -42,7 +42,7 @@ static int v2_procurements_list(struct api *api, const struct request *q, struct
 	    !workspace_check(api, q, r, api_query(q, "workspace"), "workspace"))
 		return r->status;
 	if (text && !pool)
-		return api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", text);
+		return api_refuse(q, r, REASON_NOT_FOUND, "pool", "no pool '%s' in this account", text);
 	page_init(&page, &g);
 	p = g.back ? procurements_before(e, q->account, g.from[0])
 		   : engine_procurement_after(e, q->account, g.started ? g.from[0] : 0);
@@ -64,13 +64,13 @@ static int procurements_get(struct api *api, const struct request *q, struct rep
 	return p ? api_json(q, r, 200, render_procurement(market_engine(api->market), p)) : r->status;
 }
 
-/* Which SF Compute names "duplicate" is 400 by the reason itself; a second one for a pool and SKU is 409. */
+/* A name in use is 400 by its reason, as SF Compute's "duplicate"; a second one for a pool and SKU is 409. */
 static int procurements_not_done(const struct request *q, struct reply *r, int reason, const struct fail *why)
 {
 	return api_failed(q, r, reason, reason == REASON_NAME_TAKEN ? "name" : NULL, why);
 }
 
-/* "node_count": as many as there are instances; else a number. */
+/* "node_count": the number of instances; else a number. */
 static bool read_target(const struct request *q, struct reply *r, int32_t *target)
 {
 	const json_t *value = json_object_get(q->body, "target");
@@ -94,7 +94,7 @@ static const struct sku *the_sku(const struct engine *e, const struct request *q
 	const struct sku *s = find_sku(e, text);
 
 	if (!s)
-		api_refuse_as(q, r, 422, REASON_NOT_FOUND, "instance_sku", "there is no instance SKU '%s'", text);
+		api_refuse_as(q, r, 422, REASON_NOT_FOUND, "instance_sku", "no instance SKU '%s'", text);
 	return s;
 }
 
@@ -103,7 +103,7 @@ static bool procurements_orderly(const struct request *q, struct reply *r, int64
 	if (min_sell <= max_buy)
 		return true;
 	api_refuse(q, r, REASON_INVALID, "min_sell_price_dollars_per_node_hour",
-		"the lowest price to sell at must not be above the highest to buy at");
+		"the minimum sell price must not be above the maximum buy price");
 	return false;
 }
 
@@ -123,7 +123,7 @@ static int procurements_create(struct api *api, const struct request *q, struct 
 		return r->status;
 	pool = find_pool(e, ev.account, pool_text);
 	if (!pool)
-		return api_refuse(q, r, REASON_NOT_FOUND, "pool", "there is no pool '%s' in this account", pool_text);
+		return api_refuse(q, r, REASON_NOT_FOUND, "pool", "no pool '%s' in this account", pool_text);
 	sku = the_sku(e, q, r);
 	if (!sku || !read_target(q, r, &ev.u.procurement.target) ||
 	    !body_price(q, r, q->body, "min_sell_price_dollars_per_node_hour", &ev.u.procurement.min_sell) ||
@@ -182,15 +182,12 @@ static int procurements_patch(struct api *api, const struct request *q, struct r
 static int procurements_delete(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct procurement *p = the_procurement(api, q, r);
-	struct event ev = { .kind = EVENT_PROCUREMENT_DELETE };
 	struct fail why = { 0 };
 	int reason;
 
 	if (!p)
 		return r->status;
-	ev.account = p->account;
-	ev.subject = p->id;
-	reason = api_apply(api, q, &ev, NULL, &why);
+	reason = api_apply_to(api, q, EVENT_PROCUREMENT_DELETE, p->account, p->id, &why);
 	return reason ? procurements_not_done(q, r, reason, &why) : api_nothing(r);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v2/instance_skus: what can be bought, how much of it when, and the words to ask for it. */
+/* /v2/instance_skus: the types of nodes, their availability, and the catalog of their properties. */
 #include "marketd/api/v2/v2.h"
 
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static bool skus_wanted(const struct request *q, const struct sku *s)
 	return match;
 }
 
-/* SKUs are few: going back is going through all of them, oldest first, and keeping the last ones. */
+/* SKUs are few: a page backwards walks all of them, oldest first, and keeps the last ones. */
 static const struct sku *sku_before(const struct engine *e, uint64_t before)
 {
 	const struct sku *last = NULL;
@@ -79,7 +79,7 @@ static int v2_skus_get(struct api *api, const struct request *q, struct reply *r
 	const struct sku *s = find_sku(e, q->parts[0]);
 
 	if (!s)
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "there is no instance SKU '%s'", q->parts[0]);
+		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no instance SKU '%s'", q->parts[0]);
 	return api_json(q, r, 200, render(e, s));
 }
 
@@ -168,7 +168,7 @@ static int skus_catalog(struct api *api, const struct request *q, struct reply *
 	while (sku_properties[count].name)
 		count++;
 	page_init(&page, &paging);
-	at = paging.started ? paging.from[0] : 0; /* places are from 1 */
+	at = paging.started ? paging.from[0] : 0; /* positions start at 1 */
 	for (at = paging.back ? at - 1 : at + 1; at >= 1 && at <= count && page_wants(&page);
 		at = paging.back ? at - 1 : at + 1)
 		page_add(&page, at, skus_definition(market_engine(api->market), &sku_properties[at - 1]));

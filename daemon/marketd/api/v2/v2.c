@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the handlers of v2 share: pages, tags, names, workspaces, requirements, and how to say what is not here. */
+/* What the handlers of v2 share: pages, tags, names, workspaces, requirements, and the answer for absent paths. */
 #include "marketd/api/v2/v2.h"
 
 #include <stdio.h>
@@ -23,22 +23,21 @@ bool paging_read(const struct request *q, struct reply *r, enum cursor_kind kind
 		return false;
 	p->limit = (size_t)limit;
 	if (after && before) {
-		api_refuse(q, r, REASON_INVALID, "ending_before",
-			"a page is either after or before a cursor, not both");
+		api_refuse(q, r, REASON_INVALID, "ending_before", "give 'starting_after' or 'ending_before', not both");
 		return false;
 	}
 	if (!after && !before)
 		return true;
 	if (cursor_parse(kind, after ? after : before, words) != 0) {
 		api_refuse(q, r, REASON_INVALID, after ? "starting_after" : "ending_before",
-			"that is no cursor of this list; give the 'cursor' of one of its answers (%s_…)",
+			"not a cursor of this list; use the 'cursor' of one of its answers (%s_…)",
 			cursor_prefix(kind));
 		return false;
 	}
 	p->started = true;
 	p->back = before != NULL;
 	memcpy(p->from, words, sizeof words);
-	if (!p->back) /* after its last, before its first */
+	if (!p->back) /* continue after its last or before its first */
 		p->from[0] = words[1];
 	return true;
 }
@@ -60,7 +59,7 @@ void page_add(struct page *p, uint64_t id, json_t *row)
 {
 	int failed = p->paging->back ? json_array_insert_new(p->data, 0, row) : json_array_append_new(p->data, row);
 
-	if (failed && p->data) { /* said as 500 by api_json */
+	if (failed && p->data) { /* api_json answers 500 */
 		json_decref(p->data);
 		p->data = NULL;
 	}
@@ -134,7 +133,7 @@ bool tags_read(const struct request *q, struct reply *r, char **text)
 		return true;
 	free(*text);
 	*text = NULL;
-	api_refuse(q, r, REASON_INVALID, "tags", "tags may take %d bytes in all", TEXT_BYTES / 6);
+	api_refuse(q, r, REASON_INVALID, "tags", "tags may have up to %d bytes in all", TEXT_BYTES / 6);
 	return false;
 }
 
@@ -151,7 +150,7 @@ const char *name_read(struct api *api, const struct request *q, struct reply *r,
 	}
 	if (!ident_looks(kind, name))
 		return name;
-	api_refuse(q, r, REASON_INVALID, "name", "'%s' looks like an id; take another name", name);
+	api_refuse(q, r, REASON_INVALID, "name", "'%s' looks like an id; choose another name", name);
 	return NULL;
 }
 
@@ -159,8 +158,7 @@ bool workspace_check(struct api *api, const struct request *q, struct reply *r, 
 {
 	if (!text || find_workspace(market_engine(api->market), q->account, text))
 		return true;
-	api_refuse(q, r, REASON_NOT_FOUND, field, "there is no workspace '%s' here: an account has one, 'default'",
-		text);
+	api_refuse(q, r, REASON_NOT_FOUND, field, "no workspace '%s'; an account has one, 'default'", text);
 	return false;
 }
 
@@ -176,8 +174,8 @@ static const struct sku_property *property_named(const char *name, size_t len)
 
 static bool no_such_property(const struct request *q, struct reply *r, const char *name, size_t len)
 {
-	api_refuse(q, r, REASON_INVALID, "requirements",
-		"there is no property '%.*s'; see /v2/instance_sku_property_catalog", len > 200 ? 200 : (int)len, name);
+	api_refuse(q, r, REASON_INVALID, "requirements", "no property '%.*s'; see /v2/instance_sku_property_catalog",
+		len > 200 ? 200 : (int)len, name);
 	return false;
 }
 
@@ -227,7 +225,7 @@ static bool read_triple(const struct request *q, struct reply *r, const char *at
 	if (second) {
 		several = second - value == 2 && strncmp(value, "in", 2) == 0;
 		if (!several && !(second - value == 2 && strncmp(value, "eq", 2) == 0)) {
-			api_refuse(q, r, REASON_INVALID, "requirements", "'%.*s' is no operator here; use eq or in",
+			api_refuse(q, r, REASON_INVALID, "requirements", "unknown operator '%.*s'; use eq or in",
 				second - value > 200 ? 200 : (int)(second - value), value);
 			return false;
 		}
@@ -244,7 +242,7 @@ static bool read_triple(const struct request *q, struct reply *r, const char *at
 
 		if (stop == value || json_array_append_new(values, json_stringn(value, (size_t)(stop - value)))) {
 			api_refuse(q, r, REASON_INVALID, "requirements",
-				"a value is missing; write field:value;field:in:value,value");
+				"a value is missing; use field:value;field:in:value,value");
 			return false;
 		}
 		value = stop + 1;
@@ -277,13 +275,13 @@ int v2_absent(struct api *api, const struct request *q, struct reply *r)
 	} rows[] = {
 		{ "/v2/deployments",
 			"deployments are not part of this market; make instances in a pool with POST /v2/instances" },
-		{ "/v2/pool_transfers", "pools cannot be merged here; buy into the pool that should have it" },
+		{ "/v2/pool_transfers", "pools cannot be merged; buy into the right pool" },
 		{ "/v2/instance_templates",
 			"instance templates are not part of this market; give image and user data with each instance" },
 		{ "/v2/images",
 			"images cannot be uploaded here; GET /v2/images?workspace=" PUBLIC_WORKSPACE
-			" lists what there is" },
-		{ "/v2/workspaces", "an account has one workspace here, 'default'; it cannot be changed" },
+			" lists the images" },
+		{ "/v2/workspaces", "an account has one workspace, 'default', which cannot be changed" },
 	};
 
 	(void)api;

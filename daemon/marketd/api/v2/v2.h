@@ -19,7 +19,7 @@ extern const struct route api_v2_instance[];     /* one, by id */
 extern const struct route api_v2_procurements[];
 extern const struct route api_v2_images[];
 extern const struct route api_v2_account[];     /* me, workspaces, users, feature flags */
-extern const struct route api_v2_absent[];      /* what is not served here, and says so */
+extern const struct route api_v2_absent[];      /* paths that are not served */
 
 extern const struct schema schema_v2[];         /* things */
 extern const struct schema schema_v2_requests[];
@@ -27,7 +27,7 @@ extern const struct schema schema_v2_answers[];
 
 /* ---- What is required of a SKU -------------------------------------------------------------- */
 
-/* Requirements: {property: [values]}, any of the values, all of the properties. */
+/* Requirements: {property: [values]}, any of a property's values, all of the properties. */
 bool requirements_match(const json_t *requirements, const struct sku *s);
 /* A body's or a query's ("field[:op]:value;…", op eq or in). NULL: refused. The caller drops it. */
 json_t *requirements_of_query(const struct request *q, struct reply *r);
@@ -37,7 +37,7 @@ bool requirements_check(const struct request *q, struct reply *r, const json_t *
 
 enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 200, LIMIT_SMALL = 50 };
 
-/* What a list request asks for: where its page begins, and which way it goes. */
+/* A list request: where its page begins and which way it goes. */
 struct paging {
 	enum cursor_kind kind;
 	size_t limit;
@@ -49,34 +49,34 @@ struct paging {
 /* Reads limit, starting_after, ending_before. false: refused. */
 bool paging_read(const struct request *q, struct reply *r, enum cursor_kind kind, int64_t most, struct paging *p);
 
-/* Collects a page, row by row in the order in which they are met (backwards: the nearest to the cursor first). */
+/* Collects a page row by row, in the order of the walk (backwards: nearest to the cursor first). */
 struct page {
 	const struct paging *paging;
 	json_t *data;
 	uint64_t first, last;  /* ids of the first and the last row met */
 	size_t count;
-	bool more;             /* there was one more than the limit */
+	bool more;             /* there was a row beyond the limit */
 };
 
 void page_init(struct page *p, const struct paging *paging);
-bool page_wants(struct page *p);                       /* false: it is full, and now knows that there is more */
+bool page_wants(struct page *p);                       /* false: it is full, and there is more */
 void page_add(struct page *p, uint64_t id, json_t *row); /* takes row */
 int page_answer(const struct request *q, struct reply *r, struct page *p);
-json_t *page_cursor(const struct page *p);             /* null of an empty page */
+json_t *page_cursor(const struct page *p);             /* null for an empty page */
 
 /* Whether a thing's tags have every tag=KEY=VALUE and tag_key=KEY of the query. */
 bool tags_match(const struct request *q, const char *tags);
-/* tags of a body as text to keep: malloc'd, NULL where there are none. false: refused. */
+/* tags of a body as text to keep: malloc'd, NULL: none. false: refused. */
 bool tags_read(const struct request *q, struct reply *r, char **text);
 
-/* A name that was given, else one that is made from what the next id will be; in room. NULL: refused. */
+/* The given name, else one made from the next id, in room. NULL: refused. */
 const char *name_read(struct api *api, const struct request *q, struct reply *r, enum ident kind,
 	char room[IDENT_TEXT]);
 
 /* workspace=… of a list: must be the account's own. false: refused (404). */
 bool workspace_check(struct api *api, const struct request *q, struct reply *r, const char *text, const char *field);
 
-/* For what takes a sentence: the handler of 501. */
+/* The handler of paths that are not served: 501 with a sentence. */
 int v2_absent(struct api *api, const struct request *q, struct reply *r);
 
 #endif

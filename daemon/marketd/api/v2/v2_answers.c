@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What v2 answers with. np_… is ours. */
+/* The answers of v2. Fields np_… are our additions. */
 #include "marketd/api/v2/v2_schemas.h"
 
 static const struct schema_field order[] = {
@@ -22,7 +22,7 @@ static const struct schema_field order[] = {
 	FIELD_LIST("fills", MAY, "v2.OrderFill"),
 	FIELD_REF("cancelled_at", OR_NULL, "UnixEpoch"),
 	{ "np_reason", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0,
-		"why it is cancelled or did not fill, as in errors' code" },
+		"why it was cancelled or did not fill; a code as in errors" },
 	FIELD_REF("np_filled_total_dollars", MUST, "np.TotalDollars"),
 	FIELD_REF("np_hold_dollars", MUST, "np.TotalDollars"),
 	FIELD_FLAG("np_interruptible", MUST),
@@ -37,7 +37,7 @@ static const struct schema_field quoted[] = {
 	FIELD_LIST("notices", MAY, "v2.OrderPreviewNotice"),
 	FIELD_REF("np_total_dollars", MUST, "np.TotalDollars"),
 	{ "np_total_micros", SCHEMA_INTEGER, MUST, NULL, 0, 0, NULL },
-	{ "np_reason", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "insufficient_funds where only money is missing" },
+	{ "np_reason", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "insufficient_funds if only money is missing" },
 	FIELDS_END,
 };
 
@@ -56,7 +56,7 @@ static const struct schema_field allocation_schedule[] = {
 	FIELDS_END,
 };
 
-/* What an account owns begins with. */
+/* The first fields of what an account owns. */
 #define SCOPE(word, id) \
 	FIELD_WORD("object", MUST, word), FIELD_REF("id", MUST, id), FIELD_TEXT("resource_path", MUST), \
 		FIELD_REF("owner", MUST, "Name"), FIELD_REF("workspace", MUST, "Name"), \
@@ -90,8 +90,8 @@ static const struct schema_field instance[] = {
 	FIELD_REF("tags", OR_NULL, "Tags"),
 	FIELD_REF("expected_shutdown_at", OR_NULL, "UnixEpoch"),
 	FIELD_REF("priority_level", OR_NULL, "InstancePriority"),
-	{ "np_host", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "the host that it is on, or will be" },
-	{ "np_detail", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "what its agent said last, or why it ended" },
+	{ "np_host", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "its host, now or when it starts" },
+	{ "np_detail", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "its agent's last message, or why it ended" },
 	FIELDS_END,
 };
 
@@ -139,7 +139,7 @@ static const struct schema_field procurement[] = {
 	FIELD_REF("status", MUST, "ReconciliationStatus"),
 	FIELD_REF("created_at", MUST, "UnixEpoch"),
 	FIELD_REF("updated_at", MUST, "UnixEpoch"),
-	{ "np_reason", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "of its last try, as in errors' code" },
+	{ "np_reason", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "of its last try; a code as in errors" },
 	FIELDS_END,
 };
 
@@ -258,7 +258,7 @@ static const struct schema_field catalog_list[] = {
 const struct schema schema_v2_answers[] = {
 	SHAPE("v2.OrderResponse", order, NULL),
 	SHAPE("v2.ListOrdersResponse", orders_list, NULL),
-	SHAPE("v2.QuotedOrderPreview", quoted, "posting post_order_body as it is fills at this price"),
+	SHAPE("v2.QuotedOrderPreview", quoted, "posting post_order_body unchanged fills at this price"),
 	SHAPE("v2.UnavailableOrderPreview", unavailable, NULL),
 	{ "v2.OrderPreviewResponse", SCHEMA_ONE_OF, "v2.QuotedOrderPreview|v2.UnavailableOrderPreview", 0, 0, NULL,
 		NULL, NULL },

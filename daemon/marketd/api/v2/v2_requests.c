@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What v2 takes. np_… is ours. */
+/* The requests of v2. Fields np_… are our additions. */
 #include "marketd/api/v2/v2_schemas.h"
 
 static const struct schema_field create_order[] = {
@@ -11,8 +11,8 @@ static const struct schema_field create_order[] = {
 	{ "allocation_schedule_delta", SCHEMA_REF, MUST, "Schedule", 0, 0, "exactly one range, with both ends" },
 	FIELD_REF("limit_price_dollars_per_node_hour", MUST, "DollarsPerNodeHour"),
 	{ "np_max_total_dollars", SCHEMA_REF, OR_NULL, "np.TotalDollars", 0, 0,
-		"a buy that would cost more is refused" },
-	{ "np_interruptible", SCHEMA_BOOLEAN, OR_NULL, NULL, 0, 0, "a buy that may be taken back with notice" },
+		"the market refuses a buy that would cost more" },
+	{ "np_interruptible", SCHEMA_BOOLEAN, OR_NULL, NULL, 0, 0, "the market may take the nodes back with notice" },
 	FIELDS_END,
 };
 
@@ -54,7 +54,7 @@ static const struct schema_field create_instance[] = {
 	FIELD_REF("pool", MUST, "ResourcePathOrId_PoolId"),
 	FIELD_REF("image", MUST, "ResourcePathOrId_ImageId"),
 	FIELD_REF("instance_sku", MUST, "InstanceSkuId"),
-	{ "cloud_init_user_data", SCHEMA_STRING, MAY, NULL, 0, 0, "base64 of at most 64 KiB" },
+	{ "cloud_init_user_data", SCHEMA_STRING, MAY, NULL, 0, 0, "base64 of up to 64 KiB" },
 	FIELD_FLAG("enable_public_ipv4", MAY),
 	FIELD_REF("firewall", OR_NULL, "ResourcePathOrId_FirewallId"),
 	FIELD_REF("tags", OR_NULL, "Tags"),
@@ -84,7 +84,7 @@ static const struct schema_field batch[] = {
 static const struct schema_field replace_instance[] = {
 	FIELD_REF("image", MUST, "ResourcePathOrId_ImageId"),
 	{ "cloud_init_user_data", SCHEMA_STRING, MAY, NULL, 0, 0,
-		"base64 of at most 64 KiB; none: the replacement has none" },
+		"base64 of up to 64 KiB; none: the replacement has none" },
 	FIELD_REF("name", OR_NULL, "Name"),
 	FIELDS_END,
 };
@@ -132,6 +132,6 @@ const struct schema schema_v2_requests[] = {
 	SHAPE("CreateProcurementRequest", create_procurement, NULL),
 	SHAPE("PatchProcurementRequest", patch_procurement, NULL),
 	SHAPE("SetEnrollmentRequest", set_enrollment, NULL),
-	{ "v2.NotServed", SCHEMA_ANY, NULL, 0, 0, NULL, NULL, "whatever it is: the answer says that it is not served" },
+	{ "v2.NotServed", SCHEMA_ANY, NULL, 0, 0, NULL, NULL, "anything: the answer is 501" },
 	{ 0 },
 };

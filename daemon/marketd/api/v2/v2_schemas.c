@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of v2: ids, names, prices, schedules, what things are summed up as. */
+/* The basic shapes of v2: ids, names, prices, schedules, summaries. */
 #include "marketd/api/v2/v2_schemas.h"
 
 #define ID(prefixes) "^(" prefixes ")_[0-9a-zA-Z_-]+$"
@@ -73,7 +73,7 @@ static const struct schema_field sku_availability[] = {
 	FIELDS_END,
 };
 
-/* A key of the catalog and a value of one look alike. */
+/* A key of the catalog and a value of it have the same shape. */
 static const struct schema_field catalog_entry[] = {
 	FIELD_REF("name", MUST, "Name"),
 	FIELD_TEXT("display_name", MUST),
@@ -206,7 +206,7 @@ const struct schema schema_v2[] = {
 	SHAPE("v2.NumberProperty", number_property, NULL),
 	SHAPE("v2.FlagProperty", flag_property, NULL),
 	SHAPE("InstanceSku", instance_sku, NULL),
-	SHAPE("InstanceSkuAvailability", sku_availability, "what can be bought, over time"),
+	SHAPE("InstanceSkuAvailability", sku_availability, "what is for sale, over time"),
 	SHAPE("InstanceSkuPropertyKey", catalog_entry, NULL),
 	SHAPE("InstanceSkuEnumerationValue", catalog_entry, NULL),
 	SHAPE("InstanceSkuPropertyDefinition", property_definition, NULL),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short forms for the tables of v2's shapes: one field a line, as SF Compute's own document has them. */
+/* Macros for the tables of v2's shapes: one field per line, as in SF Compute's own document. */
 #ifndef MARKETD_API_V2_V2_SCHEMAS_H
 #define MARKETD_API_V2_V2_SCHEMAS_H
 
