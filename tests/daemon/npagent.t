@@ -67,7 +67,7 @@ out=$(session "$AGT" two 1 m1)
 is "$(http_status) $(json .error.code <<<"$out")" "401 unauthenticated" "who has not the key has no session"
 out=$(session "$AGT" one 1 m1 $((NOW - 301)))
 is "$(http_status) $(json '.error.details[0].field' <<<"$out")" "401 at" "nor whose clock is wrong, and he is told"
-like "$(json .error.message <<<"$out")" "clock says" "in words"
+like "$(json .error.message <<<"$out")" "clock is at" "in words"
 out=$(session "$AGT" one 1 m2)
 is "$(http_status) $(json .error.code <<<"$out")" "409 fenced" "nor on another machine"
 out=$(session agt_0000000000000 one 1 m1)
