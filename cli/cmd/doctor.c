@@ -259,7 +259,7 @@ static void doctor_check_keys(struct doctor *d)
 
 	for (size_t i = 0; (named = settings_item(s, SETTING_ID_IDENTITY, i)); i++)
 		if (!doctor_check_key(d, named))
-			mend_with(doctor_find(d, "keys", STATE_FAIL, "'%s' does not exist: %s says so", named,
+			mend_with(doctor_find(d, "keys", STATE_FAIL, "'%s' does not exist; %s names it", named,
 					  settings_where(s, SETTING_ID_IDENTITY)),
 				"ssh-keygen -t ed25519 -f", named);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -309,7 +309,7 @@ static void check_ssh_config(struct doctor *d)
 	if (settings_none(d->np->settings, SETTING_ID_SSH_CONFIG) || (access(path, F_OK) < 0 && errno == ENOENT)) {
 		if (settings_layer(d->np->settings, SETTING_ID_SSH_CONFIG) != LAYER_DEFAULT
 		    && !settings_none(d->np->settings, SETTING_ID_SSH_CONFIG))
-			doctor_find(d, "ssh-config", STATE_FAIL, "'%s' does not exist: %s says so", path,
+			doctor_find(d, "ssh-config", STATE_FAIL, "'%s' does not exist; %s names it", path,
 				settings_where(d->np->settings, SETTING_ID_SSH_CONFIG));
 		else
 			doctor_find(d, "ssh-config", STATE_OK, "no file to follow");

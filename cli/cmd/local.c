@@ -388,8 +388,8 @@ static int local_stop(struct nanopod *np, const struct options *o, char **words)
 		rc = local_end_all(&l, false);
 		if (!rc)
 			print_note(np,
-				ran ? "the local market is stopped, and its nodes; what they have on disk stays, and "
-				      "'nanopod local start' goes on"
+				ran ? "stopped the local market and its nodes; their disks stay, and "
+				      "'nanopod local start' continues"
 				    : "the local market is not running");
 	}
 	localstate_close(&l.s);

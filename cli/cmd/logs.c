@@ -125,7 +125,7 @@ static int read_time(struct logs *l, const char *name, int64_t *out)
 		*out = now;
 		return STATUS_OK;
 	}
-	/* It refuses what is past or far away: a date is neither, seen from some year, nor is a time of today, seen from midnight. */
+	/* when_start() refuses past and far times: for a date pretend that it is years ago, for a time of today midnight. */
 	for (int64_t from = now; (*text == '@' || strchr(text, '-')) && from > 0; from -= YEAR)
 		if (when_start(text, from, out, &f) == 0)
 			return STATUS_OK;
@@ -461,7 +461,7 @@ static int pick_all(struct logs *l)
 		status = print_fail(l->np, STATUS_FAILURE, NULL, "%s", f.text);
 	if (!status && !c->count)
 		return print_fail(l->np, STATUS_NOTFOUND, "'nanopod logs CLUSTER journal' reads the journals",
-			"no stack of cluster '%s' says "
+			"no stack of cluster '%s' tells "
 			"where it logs, or no node was chosen",
 			c->cluster->name);
 	return status;

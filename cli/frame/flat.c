@@ -58,7 +58,7 @@ static int add_utf8(struct buf *b, unsigned long v)
 	size_t n = v < 0x80 ? 1 : v < 0x800 ? 2 : v < 0x10000 ? 3 : 4;
 
 	if (v == 0)
-		return -EINVAL; /* C text cannot hold it, and no name has it */
+		return -EINVAL; /* a C string cannot hold it */
 	for (size_t i = n; i-- > 1; v >>= 6)
 		s[i] = (char)(0x80 | (v & 0x3f));
 	s[0] = (char)(n == 1 ? v : (0xf00u >> n & 0xff) | v);
@@ -90,7 +90,7 @@ static int flat_escaped(struct scan *s, struct buf *b)
 	return add_utf8(b, v >= 0xd800 && v < 0xe000 ? 0xfffd : v);
 }
 
-/* Text between quotes; out NULL: only skipped over. */
+/* Text between quotes; out NULL: skips it. */
 static int flat_string(struct scan *s, char **out)
 {
 	struct buf b;
@@ -179,7 +179,7 @@ static int flat_member(struct flat *f, struct scan *s)
 
 	if (!rc && !flat_take(s, ':'))
 		rc = -EINVAL;
-	/* What hosts said may be long, and is not what is asked for. */
+	/* Hosts' output may be long, and no caller needs it. */
 	if (!rc)
 		rc = flat_value(s, strcmp(key, "data") == 0 || strcmp(key, "base64") == 0 ? NULL : &text);
 	if (!rc && text) {

@@ -15,7 +15,7 @@ struct flat {
 	struct table values; /* key -> malloc'd text; nested values, true, false and null are not kept */
 };
 
-/* 0, -EINVAL where it is no JSON object, -ENOMEM. Nothing is to be released on failure. */
+/* 0, -EINVAL where it is no JSON object, -ENOMEM. On failure there is nothing to release. */
 int flat_parse(struct flat *f, const char *text, size_t len);
 void flat_release(struct flat *f);
 const char *flat_text(const struct flat *f, const char *key); /* NULL where absent */

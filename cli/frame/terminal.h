@@ -10,7 +10,7 @@ int terminal_raw(int fd);      /* 0 or -errno; one terminal at a time */
 int terminal_no_echo(int fd);  /* the terminal still edits lines */
 void terminal_restore(void);   /* may be called at any time */
 
-/* Restores, stops this process as Ctrl-Z does, and returns when it goes on. The caller goes raw again. */
+/* Restores, stops this process as Ctrl-Z does, and returns when it continues. The caller sets raw mode again. */
 void terminal_suspend(void);
 
 int terminal_size(int fd, unsigned *columns, unsigned *rows); /* 0 or -errno */

@@ -72,7 +72,7 @@ char *agentd_find(const char *name, struct fail *f)
 /* ---- Starting ---------------------------------------------------------------------------- */
 
 struct pipes {
-	int in[2], out[2], err[2], told[2]; /* told: closes when the program runs, or says why it does not */
+	int in[2], out[2], err[2], told[2]; /* told: a pipe that closes when the program runs, or carries errno */
 };
 
 static void daemons_shut(int *fd)
@@ -250,7 +250,8 @@ static void daemons_detach(const struct agentd_call *c, struct pipes *p, const c
 	if (fd < 0 || chdir("/") < 0) {
 		int error = errno;
 
-		_exit(write(p->told[1], &error, sizeof error) < 0 ? COULD_NOT : COULD_NOT);
+		(void)!write(p->told[1], &error, sizeof error);
+		_exit(COULD_NOT);
 	}
 	pid = fork(); /* never a controlling terminal, and a child of init */
 	if (pid < 0)

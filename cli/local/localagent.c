@@ -108,7 +108,7 @@ static int read_driver(struct doc *d, long at, struct driver *out, struct fail *
 	return rc;
 }
 
-/* A system of its own is best, and there in seconds; a machine of its own takes long to start where nothing helps it. */
+/* ns is best: a separate system within seconds. vm takes long to start without hardware support. */
 static int localagent_rank(const struct driver *d)
 {
 	static const char *const order[] = { "ns", "process", "vm" };

@@ -420,7 +420,7 @@ void nodes_guess(struct nanopod *np, const char *const *names, size_t count, boo
 		return;
 	if (node_know(np, m) && m->fail.code != CLIENT_STOPPED)
 		print_note(np,
-			"cannot ask the market whether '%s' is a node of yours (%s): it is taken for a host like "
+			"cannot ask the market whether '%s' is a node of yours (%s): nanopod takes it for a host like "
 			"others",
 			known ? known : node_bare(names[0]), m->fail.text);
 	market_sign_out(m);

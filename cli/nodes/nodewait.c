@@ -138,7 +138,7 @@ static int nodewait_wait(struct waiting *w, int64_t wait_ms, int *number)
 	}
 }
 
-/* Notes when their time begins, where that is still to come. */
+/* Notes when their time begins, for the line. */
 static void nodewait_starts(struct waiting *w, int64_t start, int64_t now)
 {
 	time_t at = (time_t)start;

@@ -21,7 +21,7 @@ int nodewait_by(struct market_link *m, const char *reservation, const char *cons
 /* Signs in and waits like nodewait_by(). An exit status, everything said: STATUS_WAITING where wait_ms ran out. */
 int nodewait(struct nanopod *np, const char *const *names, size_t count, int64_t wait_ms);
 
-/* Prints what nodewait_by()'s answer means; hint: the command that goes on with it. An exit status; 0: they run. */
+/* Prints what nodewait_by()'s answer means; hint: the command that continues waiting. An exit status; 0: they run. */
 int nodewait_told(struct market_link *m, int answer, int number, const char *hint);
 
 #endif

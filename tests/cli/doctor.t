@@ -69,7 +69,7 @@ unset NANOPOD_AGENT SSH_AUTH_SOCK
 
 NANOPOD_IDENTITY=$TMP/nokey doctor
 is "$status" 11 "a key that is not there fails"
-finds fail keys "does not exist: NANOPOD_IDENTITY says so" "and who named it"
+finds fail keys "does not exist; NANOPOD_IDENTITY names it" "and who named it"
 NANOPOD_TOKEN=npk_x NANOPOD_SUDO_PASSWORD=x doctor
 finds ok settings "no file of your own" "variables that are no settings but are read"
 NANOPOD_FANOT=1 doctor

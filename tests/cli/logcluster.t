@@ -89,7 +89,7 @@ is "$status" 2 "a word that it does not have"
 like "$err" "'slurmct' is not a log of cluster 'lab': .*slurmctld, slurmd, .*pod/.*job/ID" "is told which it has"
 run logs labb slurmctld
 is "$status" 2 "a cluster whose name was mistyped"
-like "$err" "was the cluster 'lab' meant" "is asked for"
+like "$err" "did you mean the cluster 'lab'" "is asked for"
 run logs lab "$TMP/logs/slurmd.log" --no-label -n 1
 is "$(wc -l <"$TMP/.out")" 3 "a path, on all of its nodes"
 
