@@ -52,7 +52,7 @@ is "$(orders_count) $(pools_count) $(intents)" "$orders_before 0 0" "nothing was
 
 # What would fail only after payment fails before.
 run_is 3 "an image that is not there" buy -t h100 -d 1h -p 2.10 -y --image nosuch
-like "$err" "nothing was bought: no image 'nosuch'" "is said"
+like "$err" "nothing was bought: this market has no image 'nosuch'" "is said"
 is "$(orders_count)" 0 "before anything is bought"
 
 # ---- Bought ----
