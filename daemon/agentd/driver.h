@@ -30,7 +30,7 @@ struct node_spec {
 	const char *id;            /* "inst_…": letters, digits, '_' and '-'; a file name */
 	const char *name;          /* its host name: letters, digits and '-' */
 	const char *dir;           /* data/nodes/ID, which exists; the driver owns all in it but node.json and lock */
-	const char *tenant;        /* nodes of the same tenant may see each other on the network */
+	const char *tenant;        /* only nodes of the same tenant may see each other on the network */
 	const char *image;         /* "debian-12"; NULL: the driver's default */
 	unsigned slot;             /* 0 to 4095, unique on this machine: determines addresses and ports */
 	const char *keys;          /* authorized_keys, one a line, checked; "" for none */

@@ -86,7 +86,7 @@ static const char help[] =
 	"  --listen ADDR       address that nodes' SSH ports listen on (default: 127.0.0.1)\n"
 	"  --address NAME      address that buyers connect to (default: that of --listen)\n"
 	"  --first-port N      first of those ports (default: 22000)\n"
-	"  --images DIR        folder of root images (default: DIR/images)\n"
+	"  --images DIR        folder of root images (default: images in that of --data)\n"
 	"  --no-uplink         keep nodes from other networks\n"
 	"  --sysfs-root DIR    read this tree instead of this machine's /sys and /proc\n"
 	"  --name NAME         join: name of this machine (default: its host name)\n"

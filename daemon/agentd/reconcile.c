@@ -95,7 +95,7 @@ static struct decision reconcile_pending(const struct picture *p)
 		return reconcile_do_step(STEP_NONE);
 	if (p->tries >= RECONCILE_TRIES)
 		return reconcile_become(LIFE_FAILED, CAUSE_CREATE_FAILED);
-	if (p->ms < p->due_ms || p->datadir_taken)
+	if (p->ms < p->due_ms || p->host_taken)
 		return reconcile_wait_until(p->due_ms);
 	return reconcile_do_step(STEP_CREATE);
 }

@@ -11,15 +11,19 @@
 
 #include "agentd/node_journal.h"
 
-/* X(name, word). A child of the agent does the steps before BECOME; the agent itself does BECOME and FORGET at once. */
+/* X(name, word). A child does the steps CREATE to RETRY; the agent itself does BECOME and FORGET at once. */
 #define STEPS(X) \
 	X(NONE, "none") \
 	X(CREATE, "create") \
-	X(START, "start") X(REKEY, "rekey") X(TRY_SSH, "await-ssh") X(STOP, "stop") X(DESTROY, "destroy") \
-		X(QUARANTINE, "quarantine") /* stop a node that nobody ordered */ \
-		X(RETRY, "retry")           /* its SSH does not answer: stop it and start again */ \
-		X(BECOME, "become")         /* only the life changes, to `life` because of `cause` */ \
-		X(FORGET, "forget")
+	X(START, "start") \
+	X(REKEY, "rekey") \
+	X(TRY_SSH, "await-ssh") \
+	X(STOP, "stop") \
+	X(DESTROY, "destroy") \
+	X(QUARANTINE, "quarantine")   /* stop a node that nobody ordered */ \
+	X(RETRY, "retry")             /* its SSH does not answer: stop it and start again */ \
+	X(BECOME, "become")           /* only the life changes, to `life` because of `cause` */ \
+	X(FORGET, "forget")
 
 enum step {
 #define RECONCILE_X(name, word) STEP_##name,
@@ -48,7 +52,7 @@ struct picture {
 	bool told;                     /* the market knows this life */
 	bool shipped;                  /* the market has all of its console, or nobody waits for that */
 	bool script;                   /* the buyer's script may close SSH on purpose */
-	bool datadir_taken;              /* another node still occupies its place */
+	bool host_taken;               /* driver host: another node still has the machine */
 	unsigned tries, quick_stops;
 	int64_t now, end_at;           /* the market's time */
 	int64_t ms;                    /* clock_ms(), like the deadlines below; there 0 means none */

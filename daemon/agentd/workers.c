@@ -117,7 +117,7 @@ static bool workers_any_at_work(const struct workers *c)
 
 /* ---- The picture -------------------------------------------------------------------------- */
 
-static bool datadir_taken(const struct workers *c, const struct node *n)
+static bool workers_host_taken(const struct workers *c, const struct node *n)
 {
 	if (strcmp(n->driver, "host") != 0)
 		return false;
@@ -146,7 +146,7 @@ static struct picture workers_picture(const struct workers *c, const struct node
 		.told = n->told,
 		.script = n->script,
 		.shipped = !n->console_more || n->console_refused || !c->link_open,
-		.datadir_taken = datadir_taken(c, n),
+		.host_taken = workers_host_taken(c, n),
 		.tries = n->tries,
 		.quick_stops = n->quick_stops,
 		.now = wallclock_now(c->clock),

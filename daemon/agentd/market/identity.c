@@ -38,7 +38,7 @@ static int identity_read_key(const char *path, EVP_PKEY **out, struct fail *f)
 	if (stat(path, &st) != 0)
 		return fail_errno(f, -errno, errno, "cannot read '%s'", path);
 	if (st.st_mode & 077)
-		return fail_set(f, -EPERM, "others may read '%s'; 'chmod 600 %s' closes it", path, path);
+		return fail_set(f, -EPERM, "others may read '%s'; fix that with 'chmod 600 %s'", path, path);
 	buf_init(&text, KEY_MAX);
 	rc = buf_read_file(&text, path);
 	from = rc ? NULL : BIO_new_mem_buf(buf_text(&text), (int)text.len);

@@ -97,7 +97,7 @@ static void every_case(void)
 					.rekey = bits & 32,
 					.told = bits & 64,
 					.shipped = bits & 128,
-					.datadir_taken = bits & 256,
+					.host_taken = bits & 256,
 					.tries = bits & 512 ? RECONCILE_TRIES : 1,
 					.quick_stops = bits & 1024 ? RECONCILE_TRIES : 0,
 					.now = NOW,
@@ -298,7 +298,7 @@ static void others(void)
 	p.now = p.end_at;
 	becomes(&p, LIFE_DRAINING, CAUSE_LEASE_OVER, "until its end by the clock");
 	p = healthy(LIFE_PENDING, NODE_ABSENT);
-	p.datadir_taken = true;
+	p.host_taken = true;
 	step_is(&p, STEP_NONE, "a machine that is handed over whole is handed over to one");
 }
 
