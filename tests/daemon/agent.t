@@ -51,7 +51,8 @@ agentd_buy one 1 600
 wait_for 20 node_is one-1 running
 ok "what was bought runs" node_is one-1 running || log m1 | sed 's/^/# /'
 I=$(node one-1 .id)
-is "$(node one-1 '[.ssh.hostname, .ssh.port, .ssh.user, .ssh.host_keys[0].type] | join(" ")')" "127.0.0.1 $PORTS root ssh-ed25519" \
+is "$(node one-1 '[.ssh.hostname, .ssh.port, .ssh.user, .ssh.host_keys[0].type] | join(" ")')" \
+	"127.0.0.1 $PORTS root ssh-ed25519" \
 	"and the market knows where"
 is "$(cat "$TMP/m1/nodes/$I/keys")" "$(cat "$TMP/buyer.pub")" "with the buyer's key"
 ok "its console comes" wait_for 10 console_has "$I" "fake node boots"
@@ -60,7 +61,8 @@ isnt "$PID" "" "(its process)" || diag "$(log m1; ps -ef | grep "[l]istener")"
 
 # Keys.
 ssh-keygen -q -t ed25519 -N '' -C other -f "$TMP/other"
-printf '#cloud-config\nssh_authorized_keys:\n  - command="id" %s\n  - %s\npackages: [vim]\n' "$(cat "$TMP/buyer.pub")" "$(cat "$TMP/other.pub")" >"$TMP/config"
+printf '#cloud-config\nssh_authorized_keys:\n  - command="id" %s\n  - %s\npackages: [vim]\n' "$(cat "$TMP/buyer.pub")" \
+	"$(cat "$TMP/other.pub")" >"$TMP/config"
 as "$ACME" PUT "/np/v1/instances/$I/user-data" "{\"user_data\":\"$(base64 -w0 <"$TMP/config")\"}" >"$TMP/.put"
 new_keys() { [ "$(cat "$TMP/m1/nodes/$I/keys")" = "$(cat "$TMP/other.pub")" ]; }
 ok "other keys take their place, and one with an option does not" wait_for 10 new_keys
@@ -143,7 +145,8 @@ ok "and wiped after a while" wait_for 15 gone m1 inst_stranger
 
 # ---- Its own children ------------------------------------------------------------------------------------------------
 is "$(awk '$1 == "Threads:" { print $2 }' "/proc/$AGENTD_PID/status")" 1 "it has one thread: whoever forks has no other"
-http_children() { for child in $(pgrep -P "$AGENTD_PID"); do ! readlink "/proc/$child/fd/3" | grep -q socket || echo "$child"; done; }
+http_children() { for child in $(pgrep -P "$AGENTD_PID"); do ! readlink "/proc/$child/fd/3" | grep -q socket ||
+	echo "$child"; done; }
 is "$(http_children | wc -l)" 2 "two children talk to the market"
 kill -9 $(http_children)
 agentd_buy two 1 600

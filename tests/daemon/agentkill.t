@@ -23,14 +23,17 @@ more() {
 	as "$ACME" POST /v2/instances "{\"name\":\"n$made\",\"pool\":\"pool\",\"image\":\"debian-12\",\"instance_sku\":\"$SKU\"}" >"$TMP/.instance"
 }
 living() { as "$ACME" GET '/np/v1/nodes?state=live' | jq -r '.data[].id' | sort; }
-less() { id=$(living | shuf -n 1 --random-source=<(yes $RANDOM)); [ -z "$id" ] || as "$ACME" POST "/v2/instances/$id/terminate" >/dev/null; }
+less() { id=$(living | shuf -n 1 --random-source=<(yes $RANDOM)); [ -z "$id" ] ||
+	as "$ACME" POST "/v2/instances/$id/terminate" >/dev/null; }
 running() { pgrep -f "listener .*$TMP/m1/fake/" -a | sed -n 's,.*/fake/\(inst_[^ ]*\).*,\1,p' | sort; }
-same() { [ "$(living)" = "$(running)" ] && [ "$(living)" = "$(cd "$TMP/m1/nodes" && ls | sort)" ] && [ "$(living)" = "$(cd "$TMP/m1/fake" 2>/dev/null && ls | sort)" ]; }
+same() { [ "$(living)" = "$(running)" ] && [ "$(living)" = "$(cd "$TMP/m1/nodes" && ls | sort)" ] &&
+	[ "$(living)" = "$(cd "$TMP/m1/fake" 2>/dev/null && ls | sort)" ]; }
 
 round=0 bad=''
 while [ $round -lt "$KILLS" ]; do
 	round=$((round + 1))
-	"$AGENTD" --data "$TMP/m1" --test-clock "$TMP/clock" --look 1 --driver fake --grace 0 --first-port $PORTS --unknown-grace 0 \
+	"$AGENTD" --data "$TMP/m1" --test-clock "$TMP/clock" \
+		--look 1 --driver fake --grace 0 --first-port $PORTS --unknown-grace 0 \
 		2>>"$TMP/m1.log" </dev/null &
 	echo $! >"$TMP/m1.pid"
 	[ $((RANDOM % 2)) = 0 ] && less
@@ -41,7 +44,8 @@ while [ $round -lt "$KILLS" ]; do
 		agentd_start m1 --driver fake --grace 0 --first-port $PORTS --unknown-grace 0
 		if ! wait_for 40 same; then
 			bad="$bad $round"
-			diag "wanted: $(living | tr '\n' ' ')" "running: $(running | tr '\n' ' ')" "journals: $(ls "$TMP/m1/nodes" | tr '\n' ' ')" \
+			diag "wanted: $(living | tr '\n' ' ')" "running: $(running | tr '\n' ' ')" \
+				"journals: $(ls "$TMP/m1/nodes" | tr '\n' ' ')" \
 				"there: $(ls "$TMP/m1/fake" | tr '\n' ' ')"
 			tail -n 20 "$TMP/m1.log" | sed 's/^/# /'
 			break
@@ -51,7 +55,8 @@ while [ $round -lt "$KILLS" ]; do
 	fi
 done
 is "$bad" "" "after $KILLS kills of seed $SEED what runs is what is wanted"
-is "$(as "$ACME" GET '/np/v1/nodes?state=all&limit=200' | jq '[.data[] | select(.status == "failed")] | length')" 0 "and none was given up"
+is "$(as "$ACME" GET '/np/v1/nodes?state=all&limit=200' | jq '[.data[] | select(.status == "failed")] | length')" 0 \
+	"and none was given up"
 agentd_start m1 --driver fake --grace 0 --first-port $PORTS
 for id in $(living); do as "$ACME" POST "/v2/instances/$id/terminate" >/dev/null; done
 empty() { [ -z "$(running)" ] && [ -z "$(ls "$TMP/m1/nodes")" ] && [ -z "$(ls "$TMP/m1/fake")" ]; }

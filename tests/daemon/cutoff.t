@@ -8,7 +8,8 @@
 . "$(dirname "$0")/../lib/life.sh"
 MINUTE=25000   # what one costs, in millionths of a dollar
 at() { agentd_clock $((NOW + $1)); }
-moved() { ledger "$ACME" | jq -s --arg s "$1" --arg b "$2" "[.[] | select(.subject == \$s and .book == \$b ${3-}) | .amount] | add // 0"; }
+moved() { ledger "$ACME" | jq -s --arg s "$1" --arg b "$2" \
+	"[.[] | select(.subject == \$s and .book == \$b ${3-}) | .amount] | add // 0"; }
 last_lease() { ledger "$ACME" | jq -r 'select(.book == "capacity" and .amount > 0) | .subject' | tail -n 1; }
 
 # ---- The market is away ------------------------------------------------------------------------------------------
@@ -38,7 +39,8 @@ brief_gone() { [ ! -e "$TMP/m1/nodes/$BRIEF" ]; }
 ok "without it a node ends that is due" wait_for 40 brief_gone || life_say m1
 is "$(life_pid away)" "$PID" "and one goes on that has a second left"
 is "$(ssh -F none -i "$TMP/buyer" -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=none \
-	-o UserKnownHostsFile="$TMP/away.known" -p "$PORT" "$USER_AT@$HOST" 'cat kept' </dev/null 2>&1)" "mark-away-$$" "and lets its buyer in"
+	-o UserKnownHostsFile="$TMP/away.known" -p "$PORT" "$USER_AT@$HOST" 'cat kept' </dev/null 2>&1)" \
+		"mark-away-$$" "and lets its buyer in"
 clock_alone 660
 over() { [ -z "$(life_pid away)" ] && ! life_open "$PORT"; }
 ok "at its end it is stopped, without the market" wait_for 40 over || life_say m1
@@ -49,9 +51,11 @@ marketd_start --test-clock=$((NOW + 900)) --rate 0 --listen "${OLD_URL#http://}"
 at 900
 is "$(node away-1 .status)" terminated "the market, back again, has ended it too"
 ok "and the machine is heard of, with nothing on it" wait_for 60 eval \
-	'[ "$(as "$FOUNDRY" GET /np/v1/agents/m1 | jq -r "[.state, .status.nodes] | join(\" \")")" = "up 0" ]' || life_say m1
+	'[ "$(as "$FOUNDRY" GET /np/v1/agents/m1 | jq -r "[.state, .status.nodes] | join(\" \")")" = "up 0" ]' ||
+		life_say m1
 ok "nothing of it is left" wait_for 40 life_gone m1 "$I" || life_say m1
-is "$(moved "$LEASE" available) $(moved "$LEASE" escrow) $(moved "$LEASE" capacity)" "$((-10 * MINUTE)) 0 0" "ten minutes are paid, that ran"
+is "$(moved "$LEASE" available) $(moved "$LEASE" escrow) $(moved "$LEASE" capacity)" "$((-10 * MINUTE)) 0 0" \
+	"ten minutes are paid, that ran"
 agentd_buy next 1 600
 ok "what is bought next runs there" wait_for 60 node_is next-1 running || life_say m1
 agentd_stop m1
@@ -60,7 +64,8 @@ marketd_stop
 
 # ---- One of two is cut off -----------------------------------------------------------------------------------------
 [ "$(id -u)" -eq 0 ] || { skip "cut off: needs root"; done_testing; }
-{ have ip && have nsenter && unshare -n true 2>/dev/null; } || { skip "cut off: no network namespaces here"; done_testing; }
+{ have ip && have nsenter && unshare -n true 2>/dev/null; } ||
+	{ skip "cut off: no network namespaces here"; done_testing; }
 rm -rf "$TMP/market" "$TMP/m1" "$TMP"/buyer*
 
 # A namespace lives as long as its sleeper. within NAME COMMAND…
@@ -95,7 +100,8 @@ curl() { within market curl --cacert "$TMP/tls.crt" "$@"; }
 MARKETD=$TMP/in-market
 REAL=$AGENTD
 agentd_market --agent-silent 30 --listen 0.0.0.0:8471 --tls-cert "$TMP/tls.crt" --tls-key "$TMP/tls.key"
-is "$(as "$ACME" GET /np/v1/balance | jq -r .object)" balance "(a market in a network of its own)" || diag "$NANOPOD_URL"
+is "$(as "$ACME" GET /np/v1/balance | jq -r .object)" balance "(a market in a network of its own)" ||
+	diag "$NANOPOD_URL"
 PIN=$(curl -s "$NANOPOD_URL/np/v1" | jq -r .tls_public_key)
 like "$PIN" '^sha256//' "(it tells its key)"
 i=0
@@ -112,7 +118,8 @@ agentd_buy two 1 3600
 TWO=$(last_lease)
 both() { node_is one-1 running && node_is two-1 running; }
 ok "each has a node" wait_for 60 both || { life_say a; life_say b; }
-[ -e "$TMP/a/nodes/$(node one-1 .id)" ] && { OF_A=one OF_B=two LEASE_A=$ONE LEASE_B=$TWO; } || { OF_A=two OF_B=one LEASE_A=$TWO LEASE_B=$ONE; }
+[ -e "$TMP/a/nodes/$(node one-1 .id)" ] && { OF_A=one OF_B=two LEASE_A=$ONE LEASE_B=$TWO; } ||
+	{ OF_A=two OF_B=one LEASE_A=$TWO LEASE_B=$ONE; }
 ok "(on a machine of its own)" test -e "$TMP/b/nodes/$(node $OF_B-1 .id)"
 ssh() { within "$WHERE" "$(command -v ssh)" "$@"; }
 WHERE=a; life_in $OF_A-1 "$(life_sleep a)"
@@ -120,7 +127,8 @@ WHERE=b; life_in $OF_B-1 "$(life_sleep b)"
 A=$(life_pid a) B=$(life_pid b)
 isnt "$A" "" "a process on a"
 isnt "$B" "" "and one on b"
-state() { as "$FOUNDRY" GET /np/v1/hosts | jq -r --arg n "$1" '[.data[] | select(.name | startswith($n)) | .state] | join(" ")'; }
+state() { as "$FOUNDRY" GET /np/v1/hosts | jq -r --arg n "$1" \
+	'[.data[] | select(.name | startswith($n)) | .state] | join(" ")'; }
 states_are() { [ "$(state a) $(state b)" = "$1" ]; }
 is "$(state a) $(state b)" "up up" "(both hosts are up)"
 at 300
@@ -145,7 +153,8 @@ is "$(moved "$LEASE_B" available 'and .amount > 0')" 0 "b's are not"
 is "$(WHERE=a; life_in $OF_A-1 'echo here')" here "and a's buyer gets in"
 at 3900
 for name in a b; do ok "$name: it ends when it was to end" wait_for 40 life_nothing $name || life_say $name; done
-is "$(moved "$LEASE_A" available) $(moved "$LEASE_B" available)" "$((-55 * MINUTE)) $((-60 * MINUTE))" "a's buyer paid 55 minutes of 60, b's all"
+is "$(moved "$LEASE_A" available) $(moved "$LEASE_B" available)" "$((-55 * MINUTE)) $((-60 * MINUTE))" \
+	"a's buyer paid 55 minutes of 60, b's all"
 is "$(moved "$LEASE_A" escrow) $(moved "$LEASE_B" escrow)" "0 0" "and nothing is kept back"
 agentd_stop a
 agentd_stop b

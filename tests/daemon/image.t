@@ -37,7 +37,8 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 ok "no network: it fails" run 1 unshare --net "$AGENTD" --data "$TMP/data" --images "$I" image build
-ok "and says so in one sentence" grep -q "cannot build the image 'debian-12': .*can this machine reach its mirrors" "$TMP/err"
+ok "and says so in one sentence" grep -q "cannot build the image 'debian-12': .*can this machine reach its mirrors" \
+	"$TMP/err"
 is "$(ls "$I")" "lock" "nothing is left of it"
 
 # Killed in the middle: its programs go with it.

@@ -17,8 +17,10 @@ buy() {
 	LEASE[$1]=$(ledger "$ACME" | jq -r 'select(.book == "capacity" and .amount > 0) | .subject' | tail -n 1)
 }
 # moved TOKEN POOL BOOK: the amount that the lease of a pool moved in a book.
-moved() { ledger "$1" | jq -s --arg s "${LEASE[$2]}" --arg b "$3" '[.[] | select(.subject == $s and .book == $b) | .amount] | add // 0'; }
-used() { operator GET '/np/v1/ledger?limit=1000' | jq --arg s "${LEASE[$1]}" '[.data[] | select(.subject == $s and .book == "used") | .amount] | add // 0'; }
+moved() { ledger "$1" | jq -s --arg s "${LEASE[$2]}" --arg b "$3" \
+	'[.[] | select(.subject == $s and .book == $b) | .amount] | add // 0'; }
+used() { operator GET '/np/v1/ledger?limit=1000' | jq --arg s "${LEASE[$1]}" \
+	'[.data[] | select(.subject == $s and .book == "used") | .amount] | add // 0'; }
 last_at() { ledger "$ACME" | jq -s --arg s "${LEASE[$1]}" '[.[] | select(.subject == $s) | .at] | max'; }
 MINUTE=25000   # what one costs, in millionths of a dollar
 
@@ -45,7 +47,8 @@ ok "(the agent is heard in the minute)" wait_for 40 heard
 agentd_kill m1
 ok "an agent that is killed takes its hosts down" wait_for 40 hosts_are down || diag "$(host_states)"
 at 600
-for pool in ends longer given swapped; do is "$(life_pid $pool)" "${PID[$pool]}" "$pool: its process goes on without it"; done
+for pool in ends longer given swapped; do is "$(life_pid $pool)" "${PID[$pool]}" \
+	"$pool: its process goes on without it"; done
 agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1
 ok "the next one brings them up" wait_for 20 hosts_are up || diag "$(host_states)"
 for pool in ends longer given swapped; do
@@ -58,7 +61,8 @@ done
 longer_end() { node longer-1 .end_at; }
 is "$(longer_end)" $((NOW + 900)) "longer: it would end"
 at 870
-as "$ACME" POST /np/v1/pools/longer/extend '{"duration_seconds":600,"limit_price_dollars_per_node_hour":"2.000000"}' >"$TMP/.extend"
+as "$ACME" POST /np/v1/pools/longer/extend '{"duration_seconds":600,"limit_price_dollars_per_node_hour":"2.000000"}' \
+	>"$TMP/.extend"
 is "$(http_status | cut -c1)" 2 "longer: extended thirty seconds before" || diag "$(cat "$TMP/.extend")"
 is "$(longer_end)" $((NOW + 1500)) "longer: it ends later"
 BOTH=$(ledger "$ACME" | jq -r 'select(.book == "capacity" and .amount == 10) | .subject' | tail -n 1)
@@ -108,7 +112,8 @@ not_ok "given: and wiped" life_holds m1 "mark-given-$$"
 is "$(used given)" 14 "given: fourteen minutes were used"
 is "$(moved "$ACME" given escrow)" $((MINUTE * 46)) "given: (the rest was paid into a lease of its own)"
 POOL=$(ledger "$ACME" | jq -r --arg s "${LEASE[given]}" 'select(.subject == $s and .book == "capacity") | .owner' | head -n 1)
-is "$(ledger "$ACME" | jq -s --arg p "$POOL" '[.[] | select(.book == "capacity" and .owner == $p) | .amount] | add')" 0 \
+is "$(ledger "$ACME" | jq -s --arg p "$POOL" '[.[] | select(.book == "capacity" and .owner == $p) | .amount] | add')" \
+	0 \
 	"given: its reservation holds no minute any more"
 
 # ---- Replaced -----------------------------------------------------------------------------------------------------
@@ -116,7 +121,9 @@ OLD=$(node swapped-1 .id)
 OLD_KEY=$(node swapped-1 '.ssh.host_keys[0].key')
 ssh_known swapped-1 >"$TMP/old.known"
 HAD=$(as "$ACME" GET /np/v1/balance | json .available_micros)
-as "$ACME" POST "/v2/instances/$OLD/replace" "{\"name\":\"swapped-1\",\"image\":\"debian-12\",\"cloud_init_user_data\":\"$(user_data "$TMP/buyer.pub")\"}" >"$TMP/.replace"
+as "$ACME" POST "/v2/instances/$OLD/replace" \
+	"{\"name\":\"swapped-1\",\"image\":\"debian-12\",\"cloud_init_user_data\":\"$(user_data "$TMP/buyer.pub")\"}" \
+	>"$TMP/.replace"
 is "$(http_status | cut -c1)" 2 "swapped: replaced" || diag "$(cat "$TMP/.replace")"
 is "$(as "$ACME" GET /np/v1/balance | json .available_micros)" "$HAD" "swapped: for nothing"
 ok "swapped: the new one runs" wait_for 120 node_is swapped-1 running || life_say m1
@@ -135,7 +142,8 @@ gone() { life_gone m1 "$I" && [ -z "$(life_pid longer)" ]; }
 ok "longer: it ends in the end" wait_for 40 gone || life_say m1 "$I"
 at 1501
 ended longer $((NOW + 900)) 13
-is "$(ledger "$ACME" | jq -s --arg s "$BOTH" '[.[] | select(.subject == $s) | .at] | max')" $((NOW + 1500)) "longer: what it was extended by ended when it did"
+is "$(ledger "$ACME" | jq -s --arg s "$BOTH" '[.[] | select(.subject == $s) | .at] | max')" $((NOW + 1500)) \
+	"longer: what it was extended by ended when it did"
 at 4000
 ok "nothing is left of any" wait_for 40 life_nothing m1 || life_say m1
 is "$(ledger "$ACME" | jq -s '[.[] | select(.book == "escrow") | .amount] | add')" 0 "and no money is kept back"

@@ -6,8 +6,10 @@
 . "$(dirname "$0")/../lib/tap.sh"
 need jq
 PATH=$PATH:/usr/sbin:/sbin
-command -v sshd >/dev/null && command -v ssh-keygen >/dev/null || skip_all "sshd is not installed (Debian: openssh-server)"
-for program in nanopod-marketd nanopod-agentd nanopod-node; do [ -x "$BUILD/$program" ] || skip_all "$program is not built"; done
+command -v sshd >/dev/null && command -v ssh-keygen >/dev/null ||
+	skip_all "sshd is not installed (Debian: openssh-server)"
+for program in nanopod-marketd nanopod-agentd nanopod-node; do [ -x "$BUILD/$program" ] ||
+	skip_all "$program is not built"; done
 DRIVER=${TEST_DRIVER:-process}
 NANOPOD_LIBEXEC=$BUILD
 export NANOPOD_LIBEXEC
@@ -17,7 +19,8 @@ field() { lo status -o json 2>/dev/null | jq -r ".$1"; }
 mkdir -p -m 700 "$HOME/.ssh"
 if [ "$DRIVER" = ns ]; then
 	[ "$(id -u)" -eq 0 ] || skip_all "driver 'ns' needs root"
-	[ -d "${TEST_IMAGES:=$BUILD/images}" ] || skip_all "no image: 'nanopod-agentd --images $BUILD/images image build' makes one"
+	[ -d "${TEST_IMAGES:=$BUILD/images}" ] ||
+		skip_all "no image: 'nanopod-agentd --images $BUILD/images image build' makes one"
 	mkdir -p -m 700 "$HOME/.local/share/nanopod" && ln -s "$TEST_IMAGES" "$HOME/.local/share/nanopod/images"
 fi
 at_exit 'lo reset -y >/dev/null 2>&1'
@@ -42,7 +45,8 @@ is "$(printf '%s\n' "$out" | sort)" "job-0: on job-0
 job-1: on job-1" "each says who it is" || diag "$err"
 mkdir "$TMP/data" && head -c 300000 /dev/urandom >"$TMP/data/blob" && echo small >"$TMP/data/small"
 run_is 0 "cp a folder to both" "$NANOPOD" cp -r "$TMP/data" "@job:"
-is "$("$NANOPOD" run -r job -- 'cat data/blob | sha256sum | cut -c1-64' | sed 's/.*: //' | sort -u)" "$(sha256sum <"$TMP/data/blob" | cut -c1-64)" "it is the same on both"
+is "$("$NANOPOD" run -r job -- 'cat data/blob | sha256sum | cut -c1-64' | sed 's/.*: //' | sort -u)" \
+	"$(sha256sum <"$TMP/data/blob" | cut -c1-64)" "it is the same on both"
 run_is 0 "and back" "$NANOPOD" cp job-1:data/small "$TMP/back"
 is "$(cat "$TMP/back" 2>/dev/null)" small "(it came)"
 run_is 0 "logs" "$NANOPOD" logs -r job
@@ -72,7 +76,8 @@ ok "no process is left" wait_for 30 none_left || diag "$(processes)"
 run_is 0 "start again" lo start
 back() { [ "$("$NANOPOD" run -r job -- 'cat data/small' 2>/dev/null | sort)" = "job-0: small
 job-1: small" ]; }
-ok "the nodes that are paid come back, with their files" wait_for 120 back || diag "$("$NANOPOD" nodes 2>&1)" "$("$NANOPOD" run -r job -- 'cat data/small' 2>&1)"
+ok "the nodes that are paid come back, with their files" wait_for 120 back ||
+	diag "$("$NANOPOD" nodes 2>&1)" "$("$NANOPOD" run -r job -- 'cat data/small' 2>&1)"
 run_is 0 "burn" "$NANOPOD" burn
 run_is 0 "reset" lo reset -y
 ok "no process is left" wait_for 30 none_left || diag "$(processes)"

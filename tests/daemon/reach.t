@@ -34,10 +34,14 @@ see() {
 	done; done; echo looked"
 }
 if life_holding files; then
-	is "$(see /etc/passwd /bin | sort -u | grep -v '^/proc' | tr '\n' ' ')" "/bin /etc/passwd looked " "(this is how it looks)"
-	is "$(see "$TMP/m1" "$TMP/m1/key" "$TMP/m1/agent.json" "$TMP/m1/lock" "$TMP/m1/nodes")" looked "the agent's folder, key and nodes are not there"
-	is "$(see "$TMP/m1/nodes/$THEIRS_ID" "$TMP/m1/nodes/$THEIRS_ID/hostkey" "$TMP/m1/nodes/$THEIRS_ID/node.json")" looked "nor another's node"
-	is "$(see "$MARKETD_DATA" "$MARKETD_DATA"/* "$MARKETD_SOCKET" "$MARKETD_LOG" "$TMP/m1.log")" looked "nor the market's files and socket"
+	is "$(see /etc/passwd /bin | sort -u | grep -v '^/proc' | tr '\n' ' ')" "/bin /etc/passwd looked " \
+		"(this is how it looks)"
+	is "$(see "$TMP/m1" "$TMP/m1/key" "$TMP/m1/agent.json" "$TMP/m1/lock" "$TMP/m1/nodes")" looked \
+		"the agent's folder, key and nodes are not there"
+	is "$(see "$TMP/m1/nodes/$THEIRS_ID" "$TMP/m1/nodes/$THEIRS_ID/hostkey" "$TMP/m1/nodes/$THEIRS_ID/node.json")" \
+		looked "nor another's node"
+	is "$(see "$MARKETD_DATA" "$MARKETD_DATA"/* "$MARKETD_SOCKET" "$MARKETD_LOG" "$TMP/m1.log")" looked \
+		"nor the market's files and socket"
 	is "$(see "$TMP" "$TMP/buyer" "$TMP/rival" "$HOME")" looked "nor anything of this test"
 	is "$(ours 1 'find / -xdev -name kept -exec cat {} + 2>/dev/null; find /proc/[0-9]*/root/root /proc/[0-9]*/cwd -maxdepth 2 -name kept -exec cat {} + 2>/dev/null' | sort -u)" \
 		"ours-$$" "of what tenants wrote it finds its own and nothing else"
@@ -57,7 +61,8 @@ try_unix() { printf 'perl -MIO::Socket::UNIX -e '\''print IO::Socket::UNIX->new(
 if life_holding files; then
 	is "$(sh -c "$(try_unix "$MARKETD_SOCKET")")" open "(the market's socket is open for who may)"
 	is "$(ours 1 "$(try_unix "$MARKETD_SOCKET")")" shut "and shut for a node"
-	is "$(ours 1 'cut -d" " -f8- /proc/net/unix' | grep -c "@.*nanopod")" 0 "nor has anything of ours a name that needs no file"
+	is "$(ours 1 'cut -d" " -f8- /proc/net/unix' | grep -c "@.*nanopod")" 0 \
+		"nor has anything of ours a name that needs no file"
 fi
 
 # ---- Processes ---------------------------------------------------------------------------------------------------
@@ -66,7 +71,8 @@ if life_holding processes; then
 	like "$(seen)" "sleep $(life_number ours)" "(it sees its own processes)"
 	unlike "$(seen)" "sleep $(life_number theirs)" "not another tenant's"
 	unlike "$(seen)" 'nanopod-(agentd|marketd)' "nor the agent or the market"
-	is "$(ours 1 "kill -9 $(life_pid theirs) $(cat "$TMP/m1.pid") $MARKETD_PID 2>/dev/null; echo sent")" sent "signals to numbers that these have"
+	is "$(ours 1 "kill -9 $(life_pid theirs) $(cat "$TMP/m1.pid") $MARKETD_PID 2>/dev/null; echo sent")" sent \
+		"signals to numbers that these have"
 	ok "reach none of them" kill -0 "$(life_pid theirs)" "$(cat "$TMP/m1.pid")" "$MARKETD_PID"
 else
 	skip "processes: driver '$LIFE_DRIVER' does not keep them apart here"
@@ -83,7 +89,8 @@ if life_holding network; then
 	ADDRESSES=$(ip -4 -o addr show 2>/dev/null | sed -n 's,.*inet \([0-9.]*\).*,\1,p' | grep -v '^127'; ours 1 'ip route 2>/dev/null | sed -n "s/^default via \([0-9.]*\).*/\1/p"'; echo 10.88.0.1)
 	for address in $(printf '%s\n' $ADDRESSES | sort -u); do
 		for port in "$PORT" "$OURS" "$(ACME=$RIVAL node theirs-1 .ssh.port)"; do
-			[ "$(ours 1 "$(try_port "$address" "$port")")" = shut ] && shut=$((shut + 1)) || open="$open $address:$port"
+			[ "$(ours 1 "$(try_port "$address" "$port")")" = shut ] && shut=$((shut + 1)) ||
+				open="$open $address:$port"
 		done
 	done
 	is "$open" "" "nor does any address of the machine lead to it, or to nodes' doors ($shut tried)"

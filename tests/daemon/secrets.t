@@ -52,7 +52,8 @@ agentd_join m1 2
 agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1 --log-level debug
 NANOPOD_TOKEN=$ACME
 export NANOPOD_TOKEN
-"$NANOPOD" buy -t cpu -n 1 -d 1h -p 2 --name life --ssh-key "$TMP/buyer.pub" -y >"$TMP/cli.log" 2>&1 || diag "$(cat "$TMP/cli.log")"
+"$NANOPOD" buy -t cpu -n 1 -d 1h -p 2 --name life --ssh-key "$TMP/buyer.pub" -y >"$TMP/cli.log" 2>&1 ||
+	diag "$(cat "$TMP/cli.log")"
 agentd_clock $((NOW + 60))
 NODE=$(as "$ACME" GET '/np/v1/nodes' | json '.data[0].name')
 ok "what was bought runs" wait_for 120 node_is "$NODE" running || life_say m1
@@ -100,7 +101,8 @@ if [ "$(id -u)" -eq 0 ] && have setpriv; then
 	stranger() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
 	ok "(another user can read what is open)" stranger grep -q agent "$TMP/m1.joined"
 	is "$(stranger find "$TMP/m1" "$MARKETD_DATA" -type f 2>/dev/null)" "" "another user finds no file of theirs"
-	not_ok "and does not get through the market's socket" stranger curl -sS --max-time 5 --unix-socket "$MARKETD_SOCKET" http://localhost/np/v1/accounts
+	not_ok "and does not get through the market's socket" \
+		stranger curl -sS --max-time 5 --unix-socket "$MARKETD_SOCKET" http://localhost/np/v1/accounts
 else
 	skip "another user: needs root"
 fi
@@ -147,6 +149,7 @@ marketd_stop
 wait "$LOOK"
 ok "command lines were seen ($(wc -l <"$TMP/cmdlines"))" grep -q 'nanopod-agentd --data' "$TMP/cmdlines"
 is "$(grep -aF -f "$TMP/.secrets" "$TMP/cmdlines")" "" "and none of them has a secret of these in it"
-is "$(grep -aE "$SECRETS" "$TMP/cmdlines" | grep -v -e 'curl ' -e '%{http_code}' -e grep)" "" "nor any other (what other tests give to curl is left out)"
+is "$(grep -aE "$SECRETS" "$TMP/cmdlines" | grep -v -e 'curl ' -e '%{http_code}' -e grep)" "" \
+	"nor any other (what other tests give to curl is left out)"
 is "$(told "$TMP/m1.log" "$MARKETD_LOG" "$TMP/console.log" "$MARKETD_DATA")" "" "nor have logs and files at the end"
 done_testing

@@ -47,7 +47,8 @@ agentd_market() {
 agentd_token() { as "$FOUNDRY" POST /np/v1/tokens '{"scopes":["join"]}' | json .token; }
 
 agentd_join() {
-	agentd_token | "$AGENTD" --data "$TMP/$1" join "${AGENTD_URL:-$NANOPOD_URL}" --name "$1" --type cpu --nodes "$2" --json >"$TMP/$1.joined" 2>"$TMP/$1.err" ||
+	agentd_token | "$AGENTD" --data "$TMP/$1" join "${AGENTD_URL:-$NANOPOD_URL}" --name "$1" \
+		--type cpu --nodes "$2" --json >"$TMP/$1.joined" 2>"$TMP/$1.err" ||
 		{ fail "($1 joins)"; sed 's/^/# /' "$TMP/$1.err"; return 1; }
 	for agentd_host in $(json '.hosts[].id' <"$TMP/$1.joined"); do
 		as "$FOUNDRY" POST "/np/v1/hosts/$agentd_host/offers" \
@@ -62,7 +63,8 @@ agentd_start() {
 	shift
 	[ ! -e "$TMP/$agentd_name.log" ] || cat "$TMP/$agentd_name.log" >>"$TMP/$agentd_name.before"
 	: >"$TMP/$agentd_name.log"
-	"$AGENTD" --data "$TMP/$agentd_name" --test-clock "$TMP/clock" --look 1 "$@" 2>>"$TMP/$agentd_name.log" </dev/null &
+	"$AGENTD" --data "$TMP/$agentd_name" --test-clock "$TMP/clock" --look 1 "$@" 2>>"$TMP/$agentd_name.log" \
+		</dev/null &
 	AGENTD_PID=$!
 	echo $AGENTD_PID >"$TMP/$agentd_name.pid"
 	wait_for 20 agentd_ready "$agentd_name" && return

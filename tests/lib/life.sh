@@ -41,8 +41,10 @@ life_in_known() {
 	shift
 	node "$1" '.ssh | "\(.hostname) \(.port) \(.user)"' >"$TMP/.where"
 	read -r life_host life_port life_user <"$TMP/.where"
-	ssh -F none -i "${LIFE_KEY:-$TMP/buyer}" -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=20 \
-		-o GlobalKnownHostsFile=none -o UserKnownHostsFile="$life_known" -o LogLevel=ERROR -p "$life_port" "$life_user@$life_host" "$2" </dev/null 2>"$TMP/.ssh"
+	ssh -F none -i "${LIFE_KEY:-$TMP/buyer}" \
+		-o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=20 \
+		-o GlobalKnownHostsFile=none -o UserKnownHostsFile="$life_known" -o LogLevel=ERROR -p "$life_port" \
+			"$life_user@$life_host" "$2" </dev/null 2>"$TMP/.ssh"
 }
 
 # Identifies a process by a number that nothing else has: 'sleep' for so many seconds.
@@ -68,7 +70,8 @@ life_gone() { [ ! -e "$TMP/$1/nodes/$2" ] && [ -z "$(life_left "$@")" ]; }
 life_nothing() { [ -z "$(ls "$TMP/$1/nodes")" ] && [ "$(agentd_status "$1" '.nodes | length')" = 0 ]; }
 # life_holds AGENT TEXT: is it in any file of its folder, disks included?
 life_holds() { grep -raqsF -e "$2" "$TMP/$1/nodes"; }
-life_say() { [ -z "${2-}" ] || life_left "$1" "$2" | sed 's/^/# left: /'; tail -n 30 "$TMP/$1.log" | sed 's/^/# /'; [ ! -s "$TMP/.ssh" ] || sed 's/^/# ssh: /' "$TMP/.ssh"; }
+life_say() { [ -z "${2-}" ] || life_left "$1" "$2" | sed 's/^/# left: /'; tail -n 30 "$TMP/$1.log" |
+	sed 's/^/# /'; [ ! -s "$TMP/.ssh" ] || sed 's/^/# ssh: /' "$TMP/.ssh"; }
 
 # ledger TOKEN: an account's rows, one JSON object per line.
 ledger() { as "$1" GET '/np/v1/ledger?limit=1000' | jq -c '.data[]'; }

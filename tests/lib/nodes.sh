@@ -26,7 +26,8 @@ nodes_up() {
 node_id() { market GET '/np/v1/nodes?state=live' | jq -r --arg n "$1" '.data[] | select(.name == $n) | .id'; }
 
 # Sends a report as the host's owner.
-node_report() { NANOPOD_URL=${MARKET_URL:-$NANOPOD_URL} as "$FOUNDRY" POST "/np/v1/instances/$(node_id "$1")/report" "$2" >"$TMP/.report"; }
+node_report() { NANOPOD_URL=${MARKET_URL:-$NANOPOD_URL} as "$FOUNDRY" POST "/np/v1/instances/$(node_id "$1")/report" \
+	"$2" >"$TMP/.report"; }
 node_runs() {
 	node_report "$1" "{\"status\":\"running\",\"hostname\":\"$(sshd_address "$2")\",\"port\":$SSHD_PORT,\"user\":\"$SSHD_USER\",\"host_keys\":[{\"type\":\"ssh-ed25519\",\"key\":\"${3:-$NODE_KEY}\"}]}"
 }
