@@ -17,7 +17,7 @@ enum { OPENING = 128, READ_ROOM = 128 * 1024, JOIN_MAX = 1 << 30 };
  * Best first. curve25519, ed25519 and AES-CTR with HMAC-SHA2 come first because with them a
  * connection costs a third of the processor time of libssh2's own order (which begins with the
  * NIST curves); AES-GCM and ChaCha are the same where libssh2 has them. SHA-1, DSA, CBC and
- * RC4 are left out; ssh-rsa stays for host keys alone, where older libssh2 has no other RSA.
+ * RC4 are left out; ssh-rsa stays for host keys only, as older libssh2 has no other RSA there.
  */
 static const char *const default_algorithms[PSSH_ALGS] = {
 	[PSSH_ALG_KEX] = "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,"

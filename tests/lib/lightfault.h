@@ -45,7 +45,7 @@ enum { FAULT_RULES = 64, FAULT_RANGES = 32 };
 
 struct fault_rule {
 	enum fault fault;
-	long times;                              /* connections it still takes; -1: all */
+	long times;                              /* how many more connections it hits; -1: all */
 	struct { uint32_t net, mask; } range[FAULT_RANGES];
 	int ranges;                              /* 0: every address */
 };
@@ -55,10 +55,10 @@ struct fault_rules {
 	int count;
 };
 
-/* NAME[:TIMES][@ADDRESS[/BITS][,...]]; text is written to. NULL, or what is wrong with it. */
+/* Adds a rule NAME[:TIMES][@ADDRESS[/BITS][,...]]; changes text. NULL, or what is wrong with it. */
 const char *fault_add(struct fault_rules *r, char *text);
 
-/* What a connection to this address gets: the first rule that fits. Counts it. */
+/* The fault for a connection to this address: that of the first rule that fits. Counts it. */
 enum fault fault_of(struct fault_rules *r, uint32_t address);
 
 bool fault_is_raw(enum fault f);             /* happens before any SSH */

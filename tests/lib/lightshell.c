@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Commands that cost nothing: what the tests need of a shell, without a process. Output is written
- * only as far as the client's window goes, so a client that does not read holds a flood back.
+ * The shell commands that tests need, without a process. It writes output only as far as the client's
+ * window goes, so a client that does not read holds a flood back.
  */
 #include "lightshell.h"
 
@@ -115,7 +115,7 @@ void shell_free(struct shell *sh)
 	free(sh);
 }
 
-/* Bytes the client took; 0: its window is full. */
+/* How many bytes the client took; 0: its window is full. */
 static size_t put(struct shell *sh, const char *data, size_t n)
 {
 	uint32_t window = ssh_channel_window_size(sh->ch);
@@ -130,7 +130,7 @@ static size_t put(struct shell *sh, const char *data, size_t n)
 	return rc > 0 ? (size_t)rc : 0;
 }
 
-/* Lines of LINE bytes that go on where the last block stopped. */
+/* Fills a block with lines of LINE bytes, continuing where the last block stopped. */
 static void fill(struct shell *sh)
 {
 	static char lines[BLOCK + LINE];
@@ -154,7 +154,7 @@ static void fill(struct shell *sh)
 		sh->state = SHELL_RUN;
 }
 
-/* Reads no more than the client's window takes back. True: there may be more. */
+/* Copies input to output, no more than the client's window takes. True: there may be more. */
 static bool cat(struct shell *sh)
 {
 	char block[BLOCK];
@@ -237,7 +237,7 @@ static void run(struct shell *sh, const char *name, const char *arg)
 	}
 }
 
-/* Takes the next command off the script. */
+/* Starts the next command of the script. */
 static void next(struct shell *sh)
 {
 	char *line = strsep(&sh->rest, ";"), *end, *arg;

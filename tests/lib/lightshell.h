@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The faked commands of lightsshd: one struct shell a channel. */
+/* The fake commands of lightsshd: one struct shell for each channel. */
 #ifndef LIGHTSHELL_H
 #define LIGHTSHELL_H
 
@@ -18,7 +18,7 @@
 enum shell_step {
 	SHELL_WAITS,   /* for the client or its timer */
 	SHELL_WRITES,  /* would write more */
-	SHELL_KILL,    /* the connection is to be cut */
+	SHELL_KILL,    /* cut the connection */
 	SHELL_GONE,    /* over: free it */
 };
 
@@ -26,18 +26,18 @@ struct shell {
 	struct list link;               /* the connection's */
 	struct loop_timer timer;
 	void *owner;
-	bool woken;                     /* the timer came */
+	bool woken;                     /* the timer is due */
 	struct loop *loop;
 	ssh_channel ch;
 	struct ssh_channel_callbacks_struct cb;
 	const char *address;
 	enum fault fault;
-	char *script, *rest;            /* all of it, and what was not run yet */
+	char *script, *rest;            /* the whole script, and what has not run yet */
 	enum { SHELL_IDLE, SHELL_RUN, SHELL_FILL, SHELL_CAT, SHELL_SLEEP, SHELL_HANG, SHELL_ENDED } state;
 	bool err;                       /* output goes to stderr */
 	char *text;                     /* what echo still has to write */
 	size_t text_len;
-	long long left;                 /* bytes of a filling command; -1: endless */
+	long long left;                 /* bytes that a filling command still writes; -1: endless */
 	long long column;
 	int status;
 	char signal[16];
@@ -45,8 +45,8 @@ struct shell {
 };
 
 struct shell *shell_new(ssh_channel ch, struct loop *l, const char *address, enum fault fault);
-void shell_free(struct shell *sh);       /* the channel too */
+void shell_free(struct shell *sh);       /* frees the channel too */
 enum shell_step shell_step(struct shell *sh);
-bool shell_hungry(const struct shell *sh); /* it could go on without the network */
+bool shell_hungry(const struct shell *sh); /* it can continue without the network */
 
 #endif

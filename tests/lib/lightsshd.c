@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An SSH server for load and fault tests: one process, no fork, commands faked (lightshell.c).
- * So light that the client is what is measured, and it goes wrong in the phase it is told to.
- * Every address of 127/8 is one of its hosts; it answers nobody else.
+ * An SSH server for load and fault tests: one process, no fork, fake commands (lightshell.c). It is so
+ * light that tests measure the client, and it fails in the phase that a test chooses. Every address of
+ * 127/8 is one of its hosts; it answers nobody else.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -52,7 +52,7 @@ struct conn {
 	struct loop_watch watch;
 	struct loop_timer timer;
 	struct server *server;
-	ssh_session ssh;                         /* NULL: a fault that needs no SSH */
+	ssh_session ssh;                         /* NULL: its fault needs no SSH */
 	struct ssh_server_callbacks_struct cb;
 	struct list shells;
 	enum fault fault;
@@ -84,7 +84,7 @@ static void conn_free(struct conn *c)
 	free(c);
 }
 
-/* From inside a callback: the session is freed at the end of the step. */
+/* Ends a connection from inside a callback; the end of the step frees the session. */
 static void conn_kill(struct conn *c)
 {
 	shutdown(c->watch.fd, SHUT_RDWR);
@@ -148,7 +148,7 @@ static ssh_channel on_open(ssh_session s, void *arg)
 	return ch;
 }
 
-/* Comes for what no other callback took: 0 leaves it without an answer. */
+/* libssh calls it for messages that no other callback took; 0 leaves them without an answer. */
 static int on_other(ssh_session s, ssh_message m, void *arg)
 {
 	struct conn *c = arg;
@@ -205,7 +205,7 @@ static void raw_begin(struct conn *c)
 		raw_garbage(c);
 }
 
-/* Reads and forgets; also how a silent connection learns that its client left. */
+/* Reads and discards; this is also how a silent connection notices that its client left. */
 static void raw_step(struct conn *c, uint32_t ready)
 {
 	char trash[RAW];
@@ -276,7 +276,7 @@ static uint32_t conn_pump(struct conn *c)
 	return want;
 }
 
-/* libssh writes only after a poll said that it may: up to two more rounds to be through. */
+/* libssh only writes after a poll that allows it, so it may need up to two more rounds. */
 static bool conn_settle(struct conn *c)
 {
 	for (int i = 0; i < 3 && ssh_get_poll_flags(c->ssh) & SSH_WRITE_PENDING; i++)
@@ -285,7 +285,7 @@ static bool conn_settle(struct conn *c)
 	return !(ssh_get_poll_flags(c->ssh) & SSH_WRITE_PENDING);
 }
 
-/* Settling and writing read as well: a window may have opened for a shell that was through already. */
+/* Settling and writing also read, so a window may have opened for a shell that was waiting. */
 static bool conn_hungry(const struct conn *c)
 {
 	struct list *pos, *tmp;
@@ -453,7 +453,7 @@ static void server_listen(struct server *v, long port)
 	socklen_t len = sizeof in;
 	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	/* To be reached at all of 127/8; other peers are turned away. */
+	/* Listen on all addresses to cover 127/8; refuse other peers. */
 	in.sin_addr.s_addr = htonl(INADDR_ANY);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
 		bind(fd, (struct sockaddr *)&in, sizeof in) != 0 || listen(fd, 16384) != 0 ||

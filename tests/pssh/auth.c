@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who we are: key files, passphrases, agents, certificates, passwords, and what is said where nothing helps. */
+/* Signing in: key files, passphrases, agents, certificates, passwords, and the sentence when nothing works. */
 #include "light.h"
 
 #include <sys/socket.h>
@@ -42,7 +42,7 @@ static void append(const char *from, const char *to)
 		fclose(out);
 }
 
-/* A key that the server takes. */
+/* Makes a key that the server accepts. */
 static void make_key(const char *path, const char *type, const char *bits, const char *passphrase, const char *format)
 {
 	char pub[300];
@@ -165,7 +165,7 @@ static void check_shared_question(void)
 	is_int(d.prompts, 1, "is asked for once");
 	drive_end(&d, "five hosts");
 
-	/* The asked host goes away: the others have to be asked in its place. */
+	/* The host that was asked goes away: the question must come for another one. */
 	fresh("n1");
 	pssh_add_identity(d.p, "k-locked");
 	pssh_set_prompts(d.p, 1);
@@ -294,7 +294,7 @@ static void check_password(void)
 	light_down(&l);
 }
 
-/* A real sshd with PAM, where root can give it a configuration of its own. */
+/* A real sshd with PAM, if root can give it its own configuration. */
 static void check_kbdint(void)
 {
 	static const char *const answers[] = { "wrong", "from pam", NULL };

@@ -15,8 +15,12 @@ pam_up() {
 		[ "$(tr -d '\0')" = 'from pam' ]
 	END
 	chmod 755 "$TMP" "$TMP/ask"
-	printf 'auth required pam_exec.so expose_authtok quiet %s\nauth required pam_permit.so\naccount required pam_permit.so\nsession required pam_permit.so\n' \
-		"$TMP/ask" >"$TMP/pam/sshd"
+	cat >"$TMP/pam/sshd" <<-END
+		auth required pam_exec.so expose_authtok quiet $TMP/ask
+		auth required pam_permit.so
+		account required pam_permit.so
+		session required pam_permit.so
+	END
 	pam_sshd=$SSHD
 	cat >"$TMP/sshd-pam" <<-END
 		#!/bin/sh

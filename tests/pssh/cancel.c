@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No process is left behind: every way a command can try to stay, and every way to end it. */
+/* No process stays behind: every way in which a command can try to stay, and every way to end it. */
 #include "drive.h"
 
 static struct drive d;
 
-/* A word for command lines by which its processes are found, another one each time. */
+/* A new word for a command line, by which the test finds its processes. */
 static const char *mark(void)
 {
 	static char room[64];
@@ -91,7 +91,7 @@ static void check_one_of_two(struct pssh_host *h)
 	pssh_task_start(t);
 	pssh_task_start(u);
 	ok(begun(t, h, first, 3) && begun(u, h, second, 3), "two tasks on one connection");
-	drive_for(&d, 200); /* now all that they start is there */
+	drive_for(&d, 200); /* by now they have started all their processes */
 	alive = count_marked(second);
 	pssh_task_cancel(t, "TERM", 2000);
 	ok(drive_until(&d, &drive_seen(&d, t, h)->ends, 1, 15000), "one is cancelled and ends");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drives a fleet as any program would, by <pssh.h> alone, and keeps what came of each host of each
- * task. Every event is held to what the header promises; drive_end() says whether that was kept.
+ * Drives a fleet as any program would, through <pssh.h> only, and records what happens on each host of
+ * each task. It checks every event against the header's promises; drive_end() reports the result.
  */
 #ifndef TESTS_PSSH_DRIVE_H
 #define TESTS_PSSH_DRIVE_H
@@ -26,7 +26,7 @@ enum { DRIVE_SEEN = 2048, DRIVE_PATIENCE_MS = 60000 };
 struct seen {
 	struct pssh_task *task;
 	struct pssh_host *host;
-	char *out, *err;              /* NUL after their end */
+	char *out, *err;              /* with a NUL after the end */
 	size_t out_len, err_len;
 	uint64_t dropped;
 	unsigned started, ends, retries, outputs, split;
@@ -40,10 +40,10 @@ struct drive {
 	size_t count;
 	unsigned up, down, done, prompts, writable, events, broken;
 	uint64_t seq;
-	bool keep;                    /* output is kept, else only counted */
-	const char *answer;           /* to each prompt; NULL: declines */
+	bool keep;                    /* keep output, else only count it */
+	const char *answer;           /* for each prompt; NULL: decline */
 	bool hold_answers;            /* leave prompts open: see last_prompt */
-	const char *const *answers;   /* one after another, in place of answer */
+	const char *const *answers;   /* one after another, instead of answer */
 	uint64_t last_prompt;
 	char question[600];
 	int last_echo;
@@ -191,7 +191,7 @@ static DRIVE_UNUSED void drive_take(struct drive *d, const struct pssh_event *ev
 	}
 }
 
-/* Pulls for at most ms, or until *counter has reached `least`; whether it has. */
+/* Pulls events for at most ms or until *counter reaches `least`. Returns whether it did. */
 static DRIVE_UNUSED bool drive_until(struct drive *d, const unsigned *counter, unsigned least, int ms)
 {
 	int64_t end = now_ms() + ms;
@@ -213,7 +213,7 @@ static DRIVE_UNUSED bool drive_until(struct drive *d, const unsigned *counter, u
 	return true;
 }
 
-/* Pulls what there is for ms. */
+/* Pulls events for ms. */
 static DRIVE_UNUSED void drive_for(struct drive *d, int ms)
 {
 	static const unsigned never;
@@ -221,7 +221,7 @@ static DRIVE_UNUSED void drive_for(struct drive *d, int ms)
 	drive_until(d, &never, 1, ms);
 }
 
-/* Until so many more tasks are done. */
+/* Pulls events until so many more tasks are done. */
 static DRIVE_UNUSED bool drive_done(struct drive *d, unsigned more)
 {
 	bool good = drive_until(d, &d->done, d->done + more, DRIVE_PATIENCE_MS);
@@ -231,7 +231,7 @@ static DRIVE_UNUSED bool drive_done(struct drive *d, unsigned more)
 	return good;
 }
 
-/* Frees a task; another may get its address. */
+/* Frees a task and its records, as a later task may get the same address. */
 static DRIVE_UNUSED void drive_free(struct drive *d, struct pssh_task *t)
 {
 	pssh_task_free(t);
@@ -262,7 +262,7 @@ static DRIVE_UNUSED void drive_end(struct drive *d, const char *what)
 	drive_forget(d);
 }
 
-/* ---- Shorthand: what fails here fails the test as a whole ------------------------------- */
+/* ---- Shorthand: a failure here ends the whole test -------------------------------------- */
 
 static DRIVE_UNUSED struct pssh_host *host(struct drive *d, const char *spec)
 {
@@ -313,7 +313,7 @@ static DRIVE_UNUSED const char *end_of(const struct seen *s)
 
 #define ends(s, want, ...) (is_str(end_of(s), (want), __VA_ARGS__) || (diag("its text: %s", (s)->text), false))
 
-/* Descriptors of this process. */
+/* How many descriptors this process has. */
 static DRIVE_UNUSED int count_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -326,7 +326,7 @@ static DRIVE_UNUSED int count_fds(void)
 	return n;
 }
 
-/* Processes whose command line has the marker; those of this very test aside. */
+/* How many processes have the marker in their command line, without this test's own. */
 static DRIVE_UNUSED int count_marked(const char *marker)
 {
 	DIR *dir = opendir("/proc");
@@ -353,7 +353,7 @@ static DRIVE_UNUSED int count_marked(const char *marker)
 	return n;
 }
 
-/* Waits until so many are there; how many there are in the end. */
+/* Waits up to ms until so many exist. Returns how many do. */
 static DRIVE_UNUSED int wait_marked(const char *marker, int want, int ms)
 {
 	int64_t end = now_ms() + ms;
@@ -364,7 +364,7 @@ static DRIVE_UNUSED int wait_marked(const char *marker, int want, int ms)
 	return n;
 }
 
-/* Most memory so far, in KiB. */
+/* The peak memory so far, in KiB. */
 static DRIVE_UNUSED long peak_kib(void)
 {
 	struct rusage u;

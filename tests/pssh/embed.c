@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside other people's loops: never past work, never for nothing, and beside other fleets. */
+/* Inside another event loop: it never misses work, never wakes for nothing, and runs beside other fleets. */
 #include <sys/time.h>
 
 #include "light.h"
 
 static struct light l;
 
-/* poll() as any program would; how often it woke. */
+/* Uses poll() as any program would. Returns how often it woke. */
 static unsigned foreign_loop(struct drive *d, unsigned dones, int ms, int *longest)
 {
 	int64_t end = now_ms() + ms;
@@ -66,7 +66,7 @@ static void check_foreign(void)
 	light_fleet(&d, &l);
 	t = command(&d, "true");
 	for (unsigned i = 0; i < HOSTS; i++)
-		pssh_task_add(t, light_host_number(&d, &l, 81, i)); /* which say nothing at all */
+		pssh_task_add(t, light_host_number(&d, &l, 81, i)); /* these stay silent */
 	pssh_set_window(d.p, HOSTS / 2, 0);
 	pssh_task_start(t);
 	foreign_loop(&d, 99, 300, &longest);
@@ -75,7 +75,7 @@ static void check_foreign(void)
 		wakeups);
 	pssh_set_window(d.p, 128, HOSTS);
 	foreign_loop(&d, 99, 300, &longest);
-	pssh_task_add(t, light_host_number(&d, &l, 80, 0)); /* one more than there is room for */
+	pssh_task_add(t, light_host_number(&d, &l, 80, 0)); /* one more than the window has room for */
 	wakeups = foreign_loop(&d, 99, 1000, &longest);
 	ok(wakeups <= 3, "with a full window it sleeps (%u wakeups in a second)", wakeups);
 	drive_end(&d, "silent servers");

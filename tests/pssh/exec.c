@@ -79,7 +79,7 @@ static void check_env_and_pty(struct pssh_host *h)
 	drive_until(&d, &d.done, d.done + 1, 5000);
 }
 
-/* Bytes that no two places have alike. */
+/* Bytes that differ at every place. */
 static char *pattern(size_t len)
 {
 	char *data = malloc(len);
@@ -92,7 +92,7 @@ static char *pattern(size_t len)
 	return data;
 }
 
-/* Writes all of it to h (NULL: to every host), waiting for room where there is none. */
+/* Writes everything to h (NULL: to every host), waiting for room when the input is full. */
 static bool write_all(struct pssh_task *t, struct pssh_host *h, const char *data, size_t len, unsigned *waits)
 {
 	size_t at = 0;
@@ -167,7 +167,7 @@ static void check_own_input(void)
 	is_str(drive_seen(&d, t, a)->out, "for a\n", "what one got");
 	is_str(drive_seen(&d, t, b)->out, "for b\n", "what the other got");
 
-	/* More than is kept at once, for one host. */
+	/* More than the library keeps at once, for one host. */
 	t = command(&d, "cat");
 	pssh_task_open_input(t);
 	pssh_task_add(t, a);
@@ -192,7 +192,7 @@ static void check_own_input(void)
 	is_str(drive_seen(&d, u, a)->out, "abc", "what was read of it");
 }
 
-/* A command that stops reading with much still to come must end all the same. */
+/* A command that stops reading early must still end. */
 static void check_closed_input(struct pssh_host *h)
 {
 	enum { LEN = 4 << 20 };
@@ -265,7 +265,7 @@ static void check_login_shell(struct pssh_host *h)
 	has_str(drive_seen(&d, t, h)->out, "in a shell", "does what it is told");
 }
 
-/* A connection that died while nobody looked is found out by the next task, which runs all the same. */
+/* The next task notices a connection that died unseen, and still runs. */
 static void check_dead_idle(struct pssh_host *h)
 {
 	unsigned up = d.up;

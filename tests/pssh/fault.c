@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server that goes wrong in each phase: every host ends, in time, with a code that says what it was. */
+/* A server that fails in each phase: every host ends in time, with the right code. */
 #include "light.h"
 
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 static struct drive d;
 static struct light l;
 
-/* Each fault on an address of its own: 127.30.0.N. */
+/* Each fault has its own address: 127.30.0.N. */
 static const struct {
 	const char *fault, *want, *text;
 	const char *command;
@@ -99,7 +99,7 @@ static void check_phases(void)
 	}
 }
 
-/* One silent host among many: the others are done long before its deadline. */
+/* One silent host among many: the others end long before its deadline. */
 static void check_one_dead(void)
 {
 	enum { HOSTS = 200 };
@@ -130,7 +130,7 @@ static void check_one_dead(void)
 	drive_end(&e, "one dead");
 }
 
-/* The fleet goes while a host is in any phase at all. */
+/* Frees the fleet while a host is in any phase. */
 static void check_free_anywhere(void)
 {
 	int fds = count_fds();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose key a server shows: pins, files of known hosts, and what is learnt. */
+/* Host keys: pins, files of known hosts, and learning new keys. */
 #include "../lib/tool.h"
 #include "drive.h"
 
@@ -42,7 +42,7 @@ static const char *fingerprint_of(const char *kind)
 	return word;
 }
 
-/* A fleet that knows no host, and a host of the server. */
+/* A fleet without known hosts, and a host of the server. */
 static struct pssh_host *fresh(void)
 {
 	struct pssh_host *h;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways round: jump hosts (a real sshd, the targets behind it light or real), and proxy commands. */
+/* Jump hosts (a real sshd, with light or real targets behind it) and proxy commands. */
 #include "light.h"
 
 static struct drive d;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/lib/lightsshd as a test's own server, whose every address of 127/8 is a host. */
+/* Runs tests/lib/lightsshd as a test's own server, for which every address of 127/8 is a host. */
 #ifndef TESTS_PSSH_LIGHT_H
 #define TESTS_PSSH_LIGHT_H
 
@@ -14,7 +14,7 @@ struct light {
 	char known[64], said[64];
 };
 
-/* Starts one with these options after our own; its last words go to a file named l->said. */
+/* Starts one with these options after our own; its messages go to the file l->said. */
 static DRIVE_UNUSED void light_up(struct light *l, const char *name, const char *const *options)
 {
 	const char *argv[64] = { env("LIGHTSSHD"), "--life", "280", "--known-hosts", l->known };
@@ -58,7 +58,7 @@ static DRIVE_UNUSED void light_down(struct light *l)
 	tool_stop(l->pid);
 }
 
-/* A fleet that it lets in. */
+/* A fleet that it accepts. */
 static DRIVE_UNUSED void light_fleet(struct drive *d, const struct light *l)
 {
 	if (!drive_start(d) || pssh_add_known_hosts(d->p, l->known) != 0 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the face promises whatever is done with it, and in whatever order. */
+/* The promises of the public functions, in whatever order a program calls them. */
 #include "light.h"
 
 static struct drive d;
@@ -131,7 +131,7 @@ static void check_close_host(void)
 	ends(drive_seen(&d, v, far), "PSSH_ECLOSED", "its task ends at once");
 }
 
-/* Whatever is done between two events, at random but the same each time. */
+/* Random calls between two events, the same in every run. */
 static void check_jumble(void)
 {
 	struct pssh_task *t[40] = { 0 };

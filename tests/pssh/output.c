@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How output is cut, what happens past the ceiling, and that nobody can eat our memory. */
+/* How output is cut, what happens beyond the ceiling, and that memory stays bounded. */
 #include "light.h"
 
 enum { LINE = 80 };
@@ -83,7 +83,7 @@ static void check_gather(struct pssh_host *h)
 	drive_forget(&d);
 }
 
-/* Floods without end, from many: bounded memory, and the quiet host is not held up. */
+/* Endless floods from many hosts: memory stays bounded, and the quiet host is not delayed. */
 static void check_floods(void)
 {
 	enum { HOSTS = 12 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What once went wrong, each with the least that showed it. As a proxy command it is a slow link. */
+/* Past bugs, each with the smallest case that showed it. Run as a proxy command, this program is a slow link. */
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
@@ -27,7 +27,7 @@ static bool pass_on(int to, const char *data, size_t len)
 	return true;
 }
 
-/* Up: `rate` bytes a second. Down: as it comes. */
+/* Sends `rate` bytes a second to the server; passes back its bytes at once. */
 static int slow_link(const char *address, const char *port, const char *rate)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons((uint16_t)strtol(port, NULL, 10)) };
@@ -63,7 +63,7 @@ static struct pssh_host *slow_host(const char *name, unsigned rate)
 	return h;
 }
 
-/* Bytes that no two places have alike. */
+/* Bytes that differ at every place. */
 static void pattern(char *data, size_t len)
 {
 	uint32_t x = 777;
@@ -192,7 +192,7 @@ static void check_lane(void)
 	drive_end(&d, "a silent target behind a jump host");
 }
 
-/* The jump host still dials for the one that was given up; its late answer is not for the next one. */
+/* The jump host still dials for an abandoned target; its late answer must not go to the next one. */
 static void check_given_up(bool answers)
 {
 	const char *what = answers ? "late yes" : "late no";
@@ -311,14 +311,14 @@ static void check_no_dialling(void)
 	drive_for(&d, 1);
 	pssh_task_stop(t);
 	ok(drive_until(&d, &d.done, 1, 5000), "a task is stopped while hosts wait for the window");
-	/* Had they stayed in the queue they would go before this one. */
+	/* If they were still in the queue, they would go before this one. */
 	ends(once(&d, host(&d, "n1"), "true"), "exit 0", "the first goes on for another task");
 	drive_for(&d, 300);
 	is_int(d.up, 1, "no other was dialled");
 	drive_end(&d, "no dialling");
 }
 
-/* A process that is found by this marker; with `deaf` it does not hear TERM. */
+/* A process with this marker; with `deaf` it ignores TERM. */
 static struct pssh_task *marked(const char *marker, bool deaf)
 {
 	char text[300];
@@ -359,7 +359,7 @@ static void check_two_cancelled(void)
 	drive_end(&d, "two cancelled");
 }
 
-/* One ends by itself just as the other's processes are looked for: that one is meant all the same. */
+/* One command exits while the script looks for the other's processes: it must still find the right one. */
 static void check_one_ends_meanwhile(void)
 {
 	enum { ROUNDS = 6 };
@@ -400,7 +400,7 @@ int main(int argc, char **argv)
 	if (argc == 5 && strcmp(argv[1], "slow") == 0)
 		return slow_link(argv[2], argv[3], argv[4]);
 	plan_none;
-	alarm(250); /* a pssh_wait that never returns is seen too */
+	alarm(250); /* ends a pssh_wait that never returns */
 	fds = count_fds();
 	check_both_ways();
 	check_stop_upload();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A name server that never answers holds up nobody: not the other hosts, not the end of the fleet. */
+/* A name server that never answers delays neither the other hosts nor the end of the fleet. */
 #include "light.h"
 
 int main(void)
@@ -31,7 +31,7 @@ int main(void)
 	has_str(drive_seen(&d, t, silent)->text, "looking up its name", "the sentence says with what");
 	ok(now_ms() - begin >= 1000 && now_ms() - begin < 3000, "then, not before (%d ms)", (int)(now_ms() - begin));
 
-	/* More silent names than there are threads for. */
+	/* More silent names than threads. */
 	t = command(&d, "hostname");
 	for (int i = 0; i < 50; i++) {
 		char name[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tunnels through a real sshd: visitors are child processes, so that they may simply wait. */
+/* Tunnels through a real sshd. The clients are child processes, which may block. */
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@ enum { VISITORS = 20, AMOUNT = 700000 };
 
 static struct drive d;
 
-/* Answers everybody with what they say, turned round bit by bit, and a last word after their end. */
+/* Answers every client with its bytes inverted, and a last word after its end of file. */
 static void echo_one(int fd)
 {
 	char block[8192];
@@ -73,7 +73,7 @@ static int visit_fd(const char *path, unsigned port)
 	return -1;
 }
 
-/* Says AMOUNT bytes from one process, hears them back in another; 0 where all was right. */
+/* Sends AMOUNT bytes from one process and reads the answer in another. Exits with 0 if all was right. */
 static int visit(const char *path, unsigned port, unsigned seed)
 {
 	int fd = visit_fd(path, port);
@@ -117,7 +117,7 @@ static pid_t send_visitor(const char *path, unsigned port, unsigned seed)
 	return pid;
 }
 
-/* Drives the fleet until so many of these have left; how many were content. */
+/* Drives the fleet until these processes have exited. Returns how many exited with 0. */
 static unsigned content(pid_t *pids, unsigned count, int ms)
 {
 	int64_t end = now_ms() + ms;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many connections there are at once, how long they live, and how often they are tried. */
+/* How many connections exist at once, how long they live, and how often the library tries them. */
 #include "light.h"
 
 static struct drive d;

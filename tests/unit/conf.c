@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings files: what is understood, what is refused and where, and how one value is changed. */
+/* Settings files: what they may contain, which errors name which place, and how one value changes. */
 #include "../lib/tap.h"
 
 #include <errno.h>

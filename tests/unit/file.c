@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file is there whole, with its mode, or it is as it was; nothing is left lying beside it. */
+/* A file is written completely, with its mode, or stays as it was; no other file stays behind. */
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>

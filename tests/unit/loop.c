@@ -53,7 +53,7 @@ static void test_watches(void)
 	loop_free(l);
 }
 
-/* Two are ready; the owner of the first closes the second before it is handed out. */
+/* Two are ready; the owner of the first closes the second before the loop hands it out. */
 static void test_forget_pending(void)
 {
 	struct loop *l = loop_make();

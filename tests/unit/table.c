@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/base/table.c, with a plain array as the judge. */
+/* lib/base/table.c, compared with a plain array. */
 #include "base/table.h"
 
 #include "../lib/tap.h"
@@ -38,7 +38,7 @@ static void test_basics(void)
 	table_release(&t);
 }
 
-/* Every step of many at random leaves the table as the array says. */
+/* After each of many random steps, the table equals the array. */
 static void test_random(void)
 {
 	static char there[KEYS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The real ssh-agent, and agents that behave as none should. */
+/* The real ssh-agent, and agents that misbehave. */
 #include "pssh/keys/agent.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ enum { KIND = 7, PATIENCE_MS = 20000 };
 
 static const char data[] = "what is to be signed";
 
-/* Waits at most ms for something to be due, and does all that is. */
+/* Waits at most ms for something to be due, and handles all of it. */
 static void turn(struct loop *loop, struct agent *a, int ms)
 {
 	struct loop_watch *w;
@@ -211,7 +211,7 @@ static int listen_at(const char *path, int backlog)
 	return fd;
 }
 
-/* What the agent's client sends, as the agent. */
+/* Reads what the client sends, as the agent. */
 static ssize_t hear(struct loop *loop, struct agent *a, int fd, void *room, size_t size)
 {
 	int64_t end = clock_ms() + PATIENCE_MS;
@@ -222,7 +222,7 @@ static ssize_t hear(struct loop *loop, struct agent *a, int fd, void *room, size
 	return n;
 }
 
-/* Asks for the list; the other side is then in our hands. */
+/* Asks for the list; the test then plays the agent. */
 static int begin(struct loop *loop, int listener, struct agent **a)
 {
 	char request[5];
@@ -339,7 +339,7 @@ static void test_full_backlog(struct loop *loop)
 
 static const uint8_t some_key[] = "\0\0\0\13ssh-ed25519\0\0\0\40aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
-/* An agent with one key and requests to sign; the first was read by us. */
+/* An agent with one key and requests to sign, the first of which the test has read. */
 static int begin_signing(struct loop *loop, int listener, struct agent **a, struct agent_sign_request *req, int count)
 {
 	char request[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies that are killed, cancelled, changed under way, that fill the disk or meet a bad server. */
+/* Copies that are killed or cancelled, whose files change, that fill the disk, or meet a bad server. */
 #include "copyway.h"
 
 #include <sys/mount.h>
@@ -17,7 +17,7 @@ static void test_resume(void)
 	is_int(put(&w, at("src"), "dst", PSSH_COPY_RESUME, &f), PSSH_ECLOSED, "a put whose server is killed");
 	ok(access(at("dst"), F_OK) != 0 && access(at(".dst.pssh-part"), F_OK) == 0, "leaves its part, not a torn file");
 	w = (struct way){ 0 };
-	is_int(put(&w, at("src"), "dst", PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM, &f), 0, "is gone on with %s", f.text);
+	is_int(put(&w, at("src"), "dst", PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM, &f), 0, "continues: %s", f.text);
 	ok(same("src", "dst") && w.sent < 24 * MB, "to an equal file, with %llu bytes sent",
 		(unsigned long long)w.sent);
 	ok(w.commands == 2 && no_parts(), "compared by commands");
@@ -39,7 +39,7 @@ static void test_resume(void)
 	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME, &f), PSSH_ECLOSED, "a get whose server is killed");
 	ok(access(at("back"), F_OK) != 0, "leaves no torn file");
 	w = (struct way){ 0 };
-	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM, &f), 0, "is gone on with %s", f.text);
+	is_int(get(&w, "src", at("back"), PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM, &f), 0, "continues: %s", f.text);
 	ok(same("src", "back") && w.got < 24 * MB, "to an equal file, with %llu bytes got", (unsigned long long)w.got);
 	shell("head -c 20000000 src >.back.pssh-part; rm back");
 	w = (struct way){ .no_exec = true };
@@ -125,7 +125,7 @@ static void test_full(void)
 	shell("rm -rf small src");
 }
 
-/* ---- A server that means harm ---------------------------------------------------------- */
+/* ---- A hostile server ------------------------------------------------------------------ */
 
 static size_t word(char *p, uint32_t v)
 {

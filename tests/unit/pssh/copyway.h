@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of copies need: a real sftp-server on a socketpair, and files to copy. */
+/* For the tests of copies: a real sftp-server on a socketpair, and files to copy. */
 #ifndef TESTS_UNIT_COPYWAY_H
 #define TESTS_UNIT_COPYWAY_H
 
@@ -36,7 +36,7 @@ static TAP_UNUSED const char *find_server(void)
 	return NULL;
 }
 
-/* The same throws every time. */
+/* Random numbers, the same in every run. */
 static TAP_UNUSED size_t dice(void)
 {
 	static uint64_t x = 1;
@@ -72,7 +72,7 @@ struct way {
 	void (*act)(const void *arg);
 	const void *arg;
 	rlim_t file_limit;
-	/* What was seen. */
+	/* Results. */
 	uint64_t sent, got;
 	unsigned commands, notes;
 	char note[512];
@@ -126,7 +126,7 @@ static TAP_UNUSED void run_command(struct way *w, struct copy *c, const char *co
 	copy_checksum_result(c, status, out, n);
 }
 
-/* The extension's name is made another one: a server that has it not. */
+/* Changes the extension's name, so the server seems to lack it. */
 static TAP_UNUSED void make_old(char *data, size_t n)
 {
 	char *at = memmem(data, n, "posix-rename", 12);
@@ -193,7 +193,7 @@ static TAP_UNUSED void way_faults(struct way *w, struct copy *c)
 	}
 }
 
-/* To the end, or for too long. */
+/* Runs the copy to its end, or fails after too long. */
 static TAP_UNUSED int way_run(struct way *w, struct copy *c, struct fail *f)
 {
 	time_t end = time(NULL) + 60;

@@ -312,7 +312,7 @@ static void random_name(char *to, size_t size)
 #pragma GCC diagnostic pop
 }
 
-/* Does expand(fold(l)) hold the names of l, and no others? */
+/* Whether expand(fold(l)) has exactly the names of l. */
 static bool round_trip(const struct pssh_list *l, char **folded)
 {
 	struct pssh_list *again = list_new();

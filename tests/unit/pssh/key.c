@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys as the real ssh-keygen makes them, and files that are no keys. */
+/* Keys made by the real ssh-keygen, and files that are not keys. */
 #include "pssh/keys/key.h"
 
 #include <libssh2.h>
@@ -183,7 +183,7 @@ static void test_type(const char *kind, const char *bits, const char *type, cons
 		"the same, encrypted");
 	test_locked(other, type, algorithm);
 
-	/* Of Ed25519 keys ssh-keygen makes its own format whatever it is asked for. */
+	/* For Ed25519, ssh-keygen always writes its own format. */
 	for (const char *const *form = (const char *const[]){ "PEM", "PKCS8", NULL }; *form; form++) {
 		snprintf(other, sizeof other, "%s.%s", path, *form);
 		ok(copy_key(path, other) &&
@@ -221,7 +221,7 @@ static void test_ciphers(void)
 	has_str(f.text, "ssh-keygen -p -Z aes256-ctr -f 'cipher'", "and what to do is said");
 }
 
-/* An encrypted PEM says nothing of its public part. */
+/* An encrypted PEM hides its public part. */
 static void test_without_public(void)
 {
 	struct key *k = NULL;
@@ -420,7 +420,7 @@ static void test_refused(void)
 		skip("the command 'openssl' is not there to make a key that is not one for SSH");
 }
 
-/* Every byte wrong once, and every length: an answer each time, and never another key. */
+/* Each byte wrong once, and each length: always an answer, and never another key. */
 static void test_damaged(const char *path)
 {
 	struct buf b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Known hosts, held against what ssh-keygen says about the same file. */
+/* Known hosts, compared with what ssh-keygen says about the same file. */
 #include "pssh/known/knownhosts.h"
 
 #include <signal.h>
@@ -125,7 +125,7 @@ static void test_names(void)
 	is_answer(k, "multi", 22, RSA, KNOWNHOSTS_MATCH, 10);
 	is_answer(k, "multi", 22, ED2, KNOWNHOSTS_MISMATCH, 8);
 	is_answer(k, "fe80::1", 22, ED, KNOWNHOSTS_MATCH, 12);
-	/* As ssh: a key known without a port counts on each, one that differs does not. */
+	/* Like ssh: a key known without a port counts for every port, a different one does not. */
 	is_answer(k, "plain", 2222, ED, KNOWNHOSTS_MATCH, 3);
 	is_answer(k, "plain", 2222, ED2, KNOWNHOSTS_UNKNOWN, 0);
 	knownhosts_free(k);
@@ -513,7 +513,7 @@ int main(void)
 	test_full_disk();
 	test_crowd();
 	test_pins();
-	/* Milliseconds, and a second; a machine under load and a sanitizer get a hundred times as long. */
+	/* Takes milliseconds to a second; allow a hundred times as long for load and sanitizers. */
 	test_many(false, 2000);
 	test_many(true, 60000);
 	for (int i = 0; i < KEYS; i++)

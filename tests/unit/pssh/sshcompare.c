@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/pssh/config/sshconfig.c says of many configurations what ssh -G says. */
+/* lib/pssh/config/sshconfig.c gives the same answers as ssh -G for many configurations. */
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,7 +79,7 @@ static char *ssh_dump(const char *config, const char *host)
 	return buf_steal(&b);
 }
 
-/* What ssh prints as written; ours has them expanded. */
+/* Values that ssh prints as written; ours are expanded. */
 static char *without_home(char *const *list, const char *between)
 {
 	const char *home = getenv("HOME");
@@ -172,7 +172,7 @@ static bool agree(const struct sshconfig_answer *a, const char *dump)
 	return good;
 }
 
-/* For each of `hosts` (words), ssh and we answer the same. */
+/* For each word of `hosts`, ssh and the library give the same answer. */
 static void compare(const char *text, const char *hosts)
 {
 	struct sshconfig *c = config_of(text);
@@ -324,7 +324,7 @@ int main(void)
 		skip_all("no ssh here to compare with");
 	if (!mkdtemp(dir) || !pw)
 		return 99;
-	setenv("HOME", pw->pw_dir, 1); /* ssh itself asks the password file */
+	setenv("HOME", pw->pw_dir, 1); /* ssh reads the password file instead */
 	test_against_ssh();
 	test_includes();
 	clean_up();
