@@ -144,7 +144,7 @@ static const struct {
 	{ "stack: toy\nsteps: [{name: users, timeout: 1h}]\n", "'1h' is not a whole number" },
 	{ "stack: toy\nsteps: {name: users}\n", "expected a list, not 'name: value' lines" },
 	{ "stack: toy\nabout: \"a\\e[31m\"\n" STEPS, "the text has a control byte (27) in it" },
-	{ "stack: toy\nabout: a\nabout: b\n" STEPS, "line 3, column 1: 'about' is there twice" },
+	{ "stack: toy\nabout: a\nabout: b\n" STEPS, "line 3, column 1: 'about' appears twice" },
 	{ "stack: [\n", "line 2" },
 };
 
