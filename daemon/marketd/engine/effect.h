@@ -39,7 +39,7 @@ struct posting {
 	uint64_t subject;          /* the order or lease that it is for; 0 */
 };
 
-/* X(name, text): what account holders are told, in the events stream. */
+/* X(name, text): the news for account holders, in the events stream. */
 #define NOTICES(X) \
 	X(ORDER_PLACED, "order.placed") \
 	X(ORDER_FILLED, "order.filled")          /* one lease of it; amount is its cost */ \
@@ -69,7 +69,7 @@ enum agent_news { AGENT_JOINED, AGENT_CAME, AGENT_LEFT };
 
 struct notice {
 	enum notice_kind kind;
-	uint64_t account;          /* who is told */
+	uint64_t account;          /* whose stream it goes to */
 	uint64_t subject, other;   /* order, lease, instance …; the second thing that it concerns (lease, host) */
 	int64_t amount, minute;
 	int32_t code;              /* status or reason */
