@@ -125,7 +125,10 @@ static int read_time(struct logs *l, const char *name, int64_t *out)
 		*out = now;
 		return STATUS_OK;
 	}
-	/* when_start() refuses past and far times: for a date pretend that it is years ago, for a time of today midnight. */
+	/*
+	 * when_start() refuses past and far times: for a date pretend that it is years ago, for a time of today
+	 * midnight.
+	 */
 	for (int64_t from = now; (*text == '@' || strchr(text, '-')) && from > 0; from -= YEAR)
 		if (when_start(text, from, out, &f) == 0)
 			return STATUS_OK;

@@ -66,7 +66,10 @@ static size_t tunnel_is_address(const char *s)
 	return end ? (size_t)(end + 1 - s) : strcspn(s, ":");
 }
 
-/* "8888", "8888:80", "8888:host:80", "address:8888:host:80", "/path:host:80", "/path:80": split at colons outside brackets. */
+/*
+ * "8888", "8888:80", "8888:host:80", "address:8888:host:80", "/path:host:80", "/path:80": split at colons outside
+ * brackets.
+ */
 static int tunnel_parse(struct nanopod *np, const char *typed, struct way *w)
 {
 	const char *part[4];

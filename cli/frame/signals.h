@@ -16,7 +16,9 @@ void signals_end(void);
 int signals_fd(void);    /* readable while a signal waits; -1 where signals are not caught */
 int signals_next(void);  /* a signal's number, each once; 0: none */
 
-/* Waits for up to ms. True where a signal that asks to stop came, with its number; a new size of the terminal is none. */
+/*
+ * Waits for up to ms. True where a signal that asks to stop came, with its number; a new size of the terminal is none.
+ */
 bool signals_rest(int64_t ms, int *number);
 
 /* How many signals that ask to stop came since the outermost signals_begin(). Does not read them. */

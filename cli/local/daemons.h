@@ -15,7 +15,10 @@
 #define AGENTD "nanopod-agentd"
 #define MARKETD "nanopod-marketd"
 
-/* Finds a program beside nanopod, in ../sbin of that, or on PATH. malloc'd; NULL with a sentence that tells where it looked. */
+/*
+ * Finds a program beside nanopod, in ../sbin of that, or on PATH. malloc'd; NULL with a sentence that tells where it
+ * looked.
+ */
 char *agentd_find(const char *name, struct fail *f);
 
 struct agentd_call {

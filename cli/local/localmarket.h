@@ -37,7 +37,9 @@ struct localhosts {
 	size_t all, up;   /* the owner's */
 };
 
-/* Counts the owner's hosts; s and offer may be NULL. offer: offers hosts that are not yet, at this price per node-hour. */
+/*
+ * Counts the owner's hosts; s and offer may be NULL. offer: offers hosts that are not yet, at this price per node-hour.
+ */
 int localmarket_hosts(struct market_link *m, struct localstate *s, const char *offer, struct localhosts *out);
 
 /* How many of the nodes on this machine that should answer SSH do not. */

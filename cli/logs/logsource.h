@@ -66,7 +66,9 @@ void logsource_release(struct log_source *s);
 /* How many last lines to ask of a log that does not know times; -1: all. With --until logtail counts them itself. */
 long logsource_lines(const struct log_want *w);
 
-/* The command to run on the node, to start or to continue. Feed a new connection's output from its start. 0 or -errno. */
+/*
+ * The command to run on the node, to start or to continue. Feed a new connection's output from its start. 0 or -errno.
+ */
 int logsource_command(struct log_source *s, const struct log_want *w, struct buf *out);
 
 /* Must standard input stay open? Then the command ends when it closes. */

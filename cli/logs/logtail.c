@@ -334,7 +334,8 @@ static bool instance_over(struct feed *f)
 static int poll_console(struct feed *f)
 {
 	struct logtail *t = f->t;
-	int rc = console_read(t->m, f->instance, f->seq, f->seq ? -1 : logsource_lines(&t->want), logtail_take_piece, f);
+	int rc = console_read(t->m, f->instance, f->seq, f->seq ? -1 : logsource_lines(&t->want), logtail_take_piece,
+		f);
 
 	logtail_need(rc);
 	if (rc == CLIENT_STOPPED && market_only_resized(rc))

@@ -48,7 +48,10 @@
 		.help = "names and ranges from a file with # for comments; - is standard input" \
 	}
 
-/* Makes an empty list that knows the settings' groups and the market's reservations; pssh_list_free() it. An exit status. */
+/*
+ * Makes an empty list that knows the settings' groups and the market's reservations; pssh_list_free() it. An exit
+ * status.
+ */
 int select_new(struct nanopod *np, struct pssh_list **out);
 
 /* Adds one expression, as -w takes it. */

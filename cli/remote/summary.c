@@ -73,7 +73,9 @@ static size_t own_text(const struct outcome *o, const char *s)
 	return 0;
 }
 
-/* The cause of a failure. own: with the host's name and address; else with `*` for them, so that hosts share a cause. */
+/*
+ * The cause of a failure. own: with the host's name and address; else with `*` for them, so that hosts share a cause.
+ */
 static char *cause_of(const struct outcome *o, bool own)
 {
 	struct buf b;

@@ -1,4 +1,5 @@
-# daemon/agentd: runs the nodes that were sold of a machine. Each room is a convenience library, so that tests can link it.
+# daemon/agentd: runs the nodes that were sold of a machine. Each room is a convenience library, so that tests can link
+# it.
 include daemon/agentd/os/local.mk
 include daemon/agentd/process/local.mk
 include daemon/agentd/host/local.mk

@@ -14,7 +14,10 @@ int64_t base64_size(const char *text);
 /* Decodes into room of `size` bytes. 0, or -1 where the text is not base64 or stands for more bytes. */
 int base64_read(const char *text, void *room, size_t size);
 
-/* Appends the bytes of the first len characters. 0; -EINVAL where they are not base64, and what buf_reserve() fails with. */
+/*
+ * Appends the bytes of the first len characters. 0; -EINVAL where they are not base64, and what buf_reserve() fails
+ * with.
+ */
 int base64_take(const char *text, size_t len, struct buf *out);
 
 #endif

@@ -281,7 +281,8 @@ static void test_limits(struct way *w, struct one *o, const struct pace *p)
 		used = way_used_ms(o);
 		is_int(one_ssh(w, o, 0, "bash -c \"" BURN "times\"", &out), 0, "two processes work for 3 s");
 		used = w->holds & HOLDS_KERNEL ? way_used_ms(o) - used : told_ms(buf_text(&out));
-		if (w->holds & HOLDS_KERNEL) /* the whole machine was measured: its SSH included, for as long as it took */
+		/* The whole machine was measured, its SSH included, for as long as it took. */
+		if (w->holds & HOLDS_KERNEL)
 			may = (clock_ms() - from) * p->cpu_milli / 1000;
 		ok(used > 0 && used < may * 3 / 2, "what they had of processors: %lld ms of %lld", (long long)used,
 			(long long)may);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod admin: admin.c has the table of actions, admin_hosts.c types, hosts and offers, admin_part.c what both use. */
+/*
+ * nanopod admin: admin.c has the table of actions, admin_hosts.c types, hosts and offers, admin_part.c what both use.
+ */
 #ifndef CLI_CMD_ADMIN_ADMIN_H
 #define CLI_CMD_ADMIN_ADMIN_H
 

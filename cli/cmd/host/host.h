@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market; all use host_agent.c. */
+/*
+ * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market; all use host_agent.c.
+ */
 #ifndef CLI_CMD_HOST_HOST_H
 #define CLI_CMD_HOST_HOST_H
 

@@ -20,7 +20,7 @@ static int verb_http_connect_to(const struct identity *i, const char *token, str
 	return client_new(&setup, out, f);
 }
 
-/* All requests of verbs may be repeated: the market recognises what it did. */
+/* Every request of a verb is safe to repeat: the market recognises what it did. */
 int verb_http(const struct identity *i, const char *token, const char *method, const char *path, json_t *body,
 	json_t **out, int *status, struct fail *f)
 {

@@ -55,7 +55,8 @@ int idempotency_digest(const struct request *q, uint8_t digest[DIGEST])
 	return rc;
 }
 
-static int idempotency_again(const struct request *q, struct reply *r, bool same, int status, const void *body, size_t len)
+static int idempotency_again(const struct request *q, struct reply *r, bool same, int status, const void *body,
+	size_t len)
 {
 	if (!same) {
 		api_refuse(q, r, REASON_KEY_REUSED, NULL, "the idempotency key '%s' was used for another request",
@@ -70,7 +71,8 @@ static int idempotency_again(const struct request *q, struct reply *r, bool same
 	return 1;
 }
 
-int idempotency_find(struct api *api, const struct request *q, const uint8_t digest[DIGEST], struct reply *r, struct fail *f)
+int idempotency_find(struct api *api, const struct request *q, const uint8_t digest[DIGEST], struct reply *r,
+	struct fail *f)
 {
 	struct store *store = market_store(api->market);
 	char name[NAME_MAX_TEXT];
@@ -87,7 +89,8 @@ int idempotency_find(struct api *api, const struct request *q, const uint8_t dig
 	buf_init(&body, 16u << 20);
 	rc = store->calls->find_answer(store, q->account, q->idempotency_key, &a, &body, f);
 	if (rc == 1)
-		rc = idempotency_again(q, r, memcmp(a.digest, digest, DIGEST) == 0, a.status, buf_text(&body), body.len);
+		rc = idempotency_again(q, r, memcmp(a.digest, digest, DIGEST) == 0, a.status, buf_text(&body),
+			body.len);
 	buf_release(&body);
 	return rc;
 }

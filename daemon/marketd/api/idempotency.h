@@ -17,7 +17,8 @@ bool idempotency_valid(const char *key);
 int idempotency_digest(const struct request *q, uint8_t digest[DIGEST]);
 
 /* 1: r is answered (again, or refused); 0: the key is new; negative: the store failed. */
-int idempotency_find(struct api *api, const struct request *q, const uint8_t digest[DIGEST], struct reply *r, struct fail *f);
+int idempotency_find(struct api *api, const struct request *q, const uint8_t digest[DIGEST], struct reply *r,
+	struct fail *f);
 
 /* With the next commit the answer is on disk. 0, or a negative code. */
 int idempotency_keep(struct api *api, const struct request *q, const uint8_t digest[DIGEST], const struct reply *r,

@@ -149,7 +149,9 @@ struct event {
 			int64_t min_sell, max_buy;
 			bool enabled;
 		} procurement;
-		/* target -1: as many as the pool's live instances. In changes -1 leaves a value as it is, enabled too */
+		/*
+		 * target -1: as many as the pool's live instances. In changes -1 leaves a value as it is, enabled too
+		 */
 		struct {
 			uint64_t sku;
 			int32_t target, window;

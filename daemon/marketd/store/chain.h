@@ -2,8 +2,8 @@
 /*
  * The hash chain over an account's postings. With it the owner can prove that nobody changed a posting
  * or took one out. Canonical text: "seq n at transfer owner book asset amount balance subject\n" in
- * decimal (ids too), book by its name; chain = SHA-256(chain before it, as 32 bytes, then this text). The first has zeros
- * before it. `nanopod ledger verify` computes the same from what the API serves.
+ * decimal (ids too), book by its name; chain = SHA-256(chain before it, as 32 bytes, then this text). The first has
+ * zeros before it. `nanopod ledger verify` computes the same from what the API serves.
  */
 #ifndef MARKETD_STORE_CHAIN_H
 #define MARKETD_STORE_CHAIN_H

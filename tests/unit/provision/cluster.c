@@ -143,7 +143,7 @@ static const struct {
 	{ TOP "stack: {toy: }\n", "line 3, column 1: unknown setting 'stack', the nearest is 'stacks'" },
 	{ TOP "stacks: {tyo: }\n", "line 3, column 10: no stack 'tyo'; did you mean 'toy'?" },
 	{ TOP "stacks: [toy, toy]\n", "'toy' is there twice" },
-	{ TOP "stacks: {toy: }\nstacks: {toy: }\n", "line 4, column 1: 'stacks' is there twice" },
+	{ TOP "stacks: {toy: }\nstacks: {toy: }\n", "line 4, column 1: 'stacks' appears twice" },
 	{ TOP "stacks: {toy: {txet: x}}\n", "line 3, column 16: 'toy' has no setting 'txet'; did you mean 'text'?" },
 	{ TOP "stacks: {toy: {version-thin: x}}\n", "did you mean 'version-thing'?" },
 	{ TOP "stacks: {toy: {zzzzzz: x}}\n",
