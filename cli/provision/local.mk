@@ -1,5 +1,5 @@
-# cli/provision: stacks on nodes. model/ reads stacks and cluster files, rollout/ carries them out on nodes, report/ shows
-# and saves what happens.
+# cli/provision: stacks on nodes. model/ reads stacks and cluster files, rollout/ carries them out on nodes,
+# report/ shows and saves what happens.
 libcli_la_SOURCES += \
 	cli/provision/kubemerge.c \
 	cli/provision/kubemerge.h \
