@@ -397,7 +397,7 @@ int conf_known(const struct conf_file *file, const struct conf *map, const char 
 			continue;
 		near = conf_nearest(keys, item->key);
 		if (near)
-			return conf_fail(file, item, f, "unknown setting '%s', the nearest is '%s'", item->key, near);
+			return conf_fail(file, item, f, "unknown setting '%s'; did you mean '%s'?", item->key, near);
 		return conf_fail(file, item, f, "unknown setting '%s'", item->key);
 	}
 	return 0;

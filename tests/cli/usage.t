@@ -111,7 +111,7 @@ mkdir -p "$HOME/.config/nanopod"
 printf 'fanot: 1\n' >"$HOME/.config/nanopod/config.yaml"
 chmod 600 "$HOME/.config/nanopod/config.yaml"
 run_is 2 "a mistake in the settings" "$NANOPOD" config
-is "$err" "nanopod: cannot read '$HOME/.config/nanopod/config.yaml': line 1, column 1: unknown setting 'fanot', the nearest is 'fanout'" "has file, line and the nearest"
+is "$err" "nanopod: cannot read '$HOME/.config/nanopod/config.yaml': line 1, column 1: unknown setting 'fanot'; did you mean 'fanout'?" "has file, line and the nearest"
 for words in version help "help run" "completion zsh" "run --help"; do
 	run_is 0 "'$words' works all the same" "$NANOPOD" $words
 done

@@ -33,6 +33,8 @@ while read -r name; do
 	page=man/nanopod-$name.1
 	ok "nanopod $name has a page" test -s "$page" || continue
 	ok "nanopod(1) names nanopod-$name(1)" grep -q "nanopod-$name 1" man/nanopod.1
+	summary=$(sed -n '/^const struct command cmd_/,/^}/s/^[[:space:]]*\.summary = "\([^"]*\)".*/\1/p' $(grep -l "^[[:space:]]*\.name = \"$name\"," cli/cmd/*.c cli/cmd/*/*.c))
+	is "$(sed -n "/^\.It Xr nanopod-$name 1\$/{n;p;}" man/nanopod.1)" "$summary" "with the words of 'nanopod help'"
 	[ -x "$NANOPOD" ] || { skip "nanopod is not built"; continue; }
 	"$NANOPOD" "$name" --help >"$TMP/help" 2>"$TMP/err"
 	usage=$(sed -n "s/^.*\(nanopod $name\( .*\)\{0,1\}\)\$/\1/p; /nanopod $name/q" "$TMP/help" | tr -s ' ' | sed 's/ $//')

@@ -97,7 +97,7 @@ static void known(void)
 	struct fail f = { 0 };
 
 	ok(conf_known(file, &file->root, keys, &f) < 0, "an unknown key is refused");
-	is_str(f.text, "cannot read 'f.yaml': line 2, column 1: unknown setting 'usr', the nearest is 'user'",
+	is_str(f.text, "cannot read 'f.yaml': line 2, column 1: unknown setting 'usr'; did you mean 'user'?",
 		"with the nearest");
 	ok(conf_expect(file, &file->root.items[0], CONF_LIST, &f) < 0, "a text is no list");
 	has_str(f.text, "expected a list, not a text", "and it says what was expected");

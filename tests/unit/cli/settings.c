@@ -99,7 +99,7 @@ static void profiles(void)
 	ok(!load(NULL, "prdo", &f), "an unknown profile is refused");
 	is_str(f.text, "cannot use profile 'prdo': no settings file has it (did you mean 'prod'?)", "with the nearest");
 	ok(!load(NULL, "other", &f), "a mistake in the profile in force is told");
-	has_str(f.text, "unknown setting 'fanot', the nearest is 'fanout'", "with its place");
+	has_str(f.text, "unknown setting 'fanot'; did you mean 'fanout'?", "with its place");
 	setenv("NANOPOD_PROFILE", "prod", 1);
 	s = load(NULL, NULL, &f);
 	is_str(settings_profile(s), "prod", "the environment may choose it");
@@ -113,7 +113,7 @@ static void refused(void)
 	} cases[] = {
 		{ "fanout: 0\n", "line 1, column 1: cannot set 'fanout': '0' is not between 1 and 65536" },
 		{ "timeout: 90\n", "'90' has no unit" },
-		{ "fanot: 1\n", "unknown setting 'fanot', the nearest is 'fanout'" },
+		{ "fanot: 1\n", "unknown setting 'fanot'; did you mean 'fanout'?" },
 		{ "fanout: [1, 2]\n", "expected a text, not a list" },
 		{ "user: -oProxyCommand=x\n", "begins with '-'" },
 		{ "user: \"a\\eb\"\n", "a control character" },

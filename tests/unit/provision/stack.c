@@ -94,7 +94,7 @@ static const struct {
 } bad[] = {
 	{ "stack: toy\n", "a stack without steps" },
 	{ "stack: tou\n" STEPS, "expected 'stack: toy' in it" },
-	{ "stack: toy\nroels: {}\n" STEPS, "line 2, column 1: unknown setting 'roels', the nearest is 'roles'" },
+	{ "stack: toy\nroels: {}\n" STEPS, "line 2, column 1: unknown setting 'roels'; did you mean 'roles'?" },
 	{ "stack: toy\nroles: {all: {}}\n" STEPS, "line 2, column 9: 'all' cannot be the name of a role" },
 	{ "stack: toy\nroles: {'a b': {}}\n" STEPS, "cannot be the name of a role" },
 	{ "stack: toy\nroles: {a: {default: firts}}\n" STEPS, "'firts' is not one of first|rest|all|none" },
