@@ -640,7 +640,12 @@ np_control() {
 }
 np_reload_units() { ! np_systemd || [ "$(systemctl show -p NeedDaemonReload --value "$1" 2>/dev/null)" = no ] || systemctl daemon-reload; }
 # np_unit_log NAME [SINCE]: its last log lines, since a time in seconds of 1970.
-np_unit_log() { ! np_systemd || journalctl -q --no-pager -n 20 ${2:+--since "@$2"} -u "$1" -o cat 2>/dev/null; }
+np_unit_log() {
+	np_systemd || return 0
+	# A service's last words may still be on their way to the journal.
+	timeout 5 journalctl --sync 2>/dev/null
+	journalctl -q --no-pager -n 20 ${2:+--since "@$2"} -u "$1" -o cat 2>/dev/null
+}
 
 # np_unit NAME [COMMAND…]: makes it run, now and after a boot. COMMAND starts it without systemd and an init script.
 np_unit() {

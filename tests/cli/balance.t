@@ -56,7 +56,7 @@ for signal in INT=130 TERM=143; do
 	kill -${signal%=*} $pid
 	wait $pid; status=$?
 	is "$status" "${signal#*=}" "Ctrl-C or SIG${signal%=*} ends it at once"
-	like "$(cat "$TMP/said")" 'it was interrupted' "with a word"
+	like "$(cat "$TMP/said")" 'interrupted; run the same command again' "with a word"
 done
 rules_off
 run_is 8 "a market that is not there" "$NANOPOD" balance --url http://127.0.0.1:1

@@ -58,7 +58,7 @@ run_is 0 "(the truth holds)" ledger verify
 tell '.data[1].amount = "1" '
 run_is 11 "an amount that was changed" ledger verify
 second=$(jq -r '.data[1] | "\(.seq)-\(.n)"' "$TMP/true")
-like "$err" "row $second does not follow" "is found where it is"
+like "$err" "row $second does not match the chain" "is found where it is"
 tell 'del(.data[1])'
 run_is 11 "a row that was taken out" ledger verify
 tell '.data |= [.[0], .[0]] + .[1:]'

@@ -167,7 +167,7 @@ run logs lab job/14 --no-label
 is "$out" "a task" "of an array those that began, on a shared folder too"
 run logs lab job/13
 is "$status" 5 "one that waits has none"
-like "$err" "'job/13' waits \(Resources\)" "which is said"
+like "$err" "'job/13' is waiting \(Resources\)" "which is said"
 run logs lab job/16
 is "$status" 3 "one without files"
 run logs lab job/99
@@ -179,7 +179,7 @@ said() { grep -cF "$1" "$TMP/follow.out" >/dev/null; }
 "$NANOPOD" logs -F "$SSHD_CONFIG" -f lab job/13 >follow.out 2>follow.err </dev/null &
 follower=$!
 at_exit "kill $follower 2>/dev/null"
-ok "-f waits for one that waits" wait_for 20 grep -q 'it waits' follow.err
+ok "-f waits for one that waits" wait_for 20 grep -q 'is waiting' follow.err
 : >started
 echo 'out 1' >logs/13.out
 ok "and follows it when it begins" wait_for 30 said 'out 1'

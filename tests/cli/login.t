@@ -98,5 +98,5 @@ else
 	skip "tests/lib/pty is not built"
 fi
 run_is 2 "no token goes to another machine in the clear" "$NANOPOD" whoami --url http://192.0.2.1
-like "$err" 'everybody on the way could read it' "which is said"
+like "$err" 'others on the way could read it' "which is said"
 done_testing

@@ -76,7 +76,7 @@ is "$(schedule_of day)" "[[$FIRST,$((END - 2 * HOUR)),2],[$((END - 2 * HOUR)),$E
 operator PUT /np/v1/policy '{"fee_bps":0,"release_bps":5000,"settle_minutes":60,"notice_minutes":2}' >policy
 [ "$(http_status)" = 200 ] || diag "$(cat policy)"
 if [ -x "$PTY" ]; then
-	printf 'expect comes back\nexpect Give it back?\nsend no\\n\n' >no
+	printf 'expect refund for time\nexpect Give it back?\nsend no\\n\n' >no
 	run "$PTY" no "$NANOPOD" release day
 	is "$status" 1 "no"
 	is "$(schedule_of day)" "[[$FIRST,$((END - 2 * HOUR)),2],[$((END - 2 * HOUR)),$END,1]]" "means no"

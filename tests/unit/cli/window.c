@@ -50,7 +50,7 @@ static void bad(void)
 		{ NULL, NULL, NULL, NULL, "--duration", "--duration is required" },
 		{ NULL, "18:00", "2h", NULL, "--duration", "'--end' is given too" },
 		{ NULL, NULL, "24", NULL, "--duration", "no unit" },
-		{ NULL, NULL, "0h", NULL, "--duration", "no time at all" },
+		{ NULL, NULL, "0h", NULL, "--duration", "is 0: try" },
 		{ NULL, NULL, "-1h", NULL, "--duration", "not a duration" },
 		{ NULL, NULL, "1hx", NULL, "--duration", "not a duration" },
 		{ NULL, NULL, "90s", NULL, "--duration", "--round up" },
@@ -65,7 +65,7 @@ static void bad(void)
 		{ "@1795262435", NULL, "1h", "down", "--start", "has passed" },
 		{ "18:00", "17:00", NULL, NULL, "--end", "not after" },
 		{ "18:00", "18:00", NULL, NULL, "--end", "not after" },
-		{ NULL, "now", NULL, NULL, "--end", "cannot be an end" },
+		{ NULL, "now", NULL, NULL, "--end", "cannot be 'now'" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
