@@ -57,7 +57,7 @@ static void test_pins(const char *pin)
 	other[10] = other[10] == 'A' ? 'B' : 'A';
 	setup.pin = other;
 	is_int(ask(&setup, NULL, &f), CLIENT_UNTRUSTED, "with another: %s", f.text);
-	has_str(f.text, "another key", "says so");
+	has_str(f.text, "is not the pinned one", "says so");
 	setup.pin = NULL;
 	is_int(ask(&setup, NULL, &f), CLIENT_UNTRUSTED, "without one: %s", f.text);
 	setup.ca = "cert.pem";

@@ -76,7 +76,7 @@ is "$(password)" "$secret" "and the same password"
 
 # ---- The runtime, MIG, GPUs --------------------------------------------------------------------------------------------
 ns_step apply gpu-operator runtime train-2 "${gpu[@]}" S_ready_timeout=1
-like "$said" '^NP.cause.'[^']*' has no nvidia-container-runtime' "a toolkit that does not come is said"
+like "$said" "^NP.cause.'[^']*' has no nvidia-container-runtime" "a toolkit that does not come is said"
 unlike "$(in_node train-2 'ls /etc/rancher/k3s/config.yaml.d 2>/dev/null')" gpu "and the default runtime is not set before it is there"
 in_node train-2 'mkdir -p /usr/local/nvidia/toolkit && printf "#!/bin/sh\n" >/usr/local/nvidia/toolkit/nvidia-container-runtime && chmod 755 /usr/local/nvidia/toolkit/nvidia-container-runtime'
 ns_apply gpu-operator runtime "${gpu[@]}" -- train-1 train-2
