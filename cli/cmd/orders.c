@@ -21,7 +21,7 @@
 static const struct column columns[] = {
 	{ "order", COLUMN_ID, "its id" },
 	{ "side", 0, "buy or sell" },
-	{ "status", 0, "pending, standing, partially_filled, filled, cancelled, rejected" },
+	{ "status", 0, "pending, standing, partly filled (partially_filled in JSON), filled, cancelled, rejected" },
 	{ "reservation", 0, "its reservation" },
 	{ "type", 0, "type of node" },
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes ordered" },

@@ -125,7 +125,7 @@ static int show_order(struct showing *s, const char *id)
 	show_line(s, "order", "%s", p.id);
 	show_line(s, "side", "%s%s%s", p.sell ? "sell" : "buy", o.standing ? ", standing" : "",
 		o.partial ? ", in parts too" : "");
-	show_line(s, "status", "%s", p.status_text);
+	show_line(s, "status", "%s", order_status_cell(s->m->np, &p));
 	if (p.reason)
 		show_line(s, "why", "%s", reason_row(p.reason)->text);
 	show_line(s, "reservation", "%s (%s)", p.pool_name, p.pool);
@@ -162,6 +162,7 @@ static int put_instance_line(void *arg, struct doc *d, long at, struct fail *f)
 
 static int put_order_line(void *arg, struct doc *d, long at, struct fail *f)
 {
+	struct showing *s = arg;
 	struct model_order o;
 	struct order_status p;
 	int rc = wire_order(d, at, &o, f);
@@ -169,7 +170,7 @@ static int put_order_line(void *arg, struct doc *d, long at, struct fail *f)
 	if (rc)
 		return rc;
 	order_status_copy(&p, &o);
-	show_line(arg, "order", "%s, %s, %s", p.id, p.sell ? "sell" : "buy", p.status_text);
+	show_line(s, "order", "%s, %s, %s", p.id, p.sell ? "sell" : "buy", order_status_cell(s->m->np, &p));
 	return 0;
 }
 

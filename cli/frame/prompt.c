@@ -377,7 +377,10 @@ int prompt_hidden(const char *question, size_t most, char **out)
 	terminal_restore();
 	dprintf(tty, "\n");
 	close(tty);
+	/* Ctrl-D after some letters ends a line too. */
 	end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+	if (n > 0 && !end)
+		end = text + n;
 	if (!end) {
 		explicit_bzero(text, most);
 		free(text);

@@ -33,7 +33,7 @@ void prompt_decline(struct prompt *p, struct pssh *fleet); /* on Ctrl-C: decline
 /*
  * Asks on the terminal for one line that is not shown, of up to `most` bytes, and waits for it. 0 with *out,
  * which prompt_hidden_free() wipes and frees; -ENOTTY without a terminal; -EINTR where a signal or the end of
- * input came before a whole line. Where signals are not caught, Ctrl-C ends the program as usual.
+ * input came before anything was typed. Where signals are not caught, Ctrl-C ends the program as usual.
  */
 int prompt_hidden(const char *question, size_t most, char **out);
 void prompt_hidden_free(char *text);

@@ -38,12 +38,13 @@ static void nodewait_hide(struct waiting *w)
 static void nodewait_show(struct waiting *w)
 {
 	struct nanopod *np = w->m->np;
-	int64_t now = clock_ms();
+	int64_t now = clock_ms(), left = w->ahead ? w->starts - now : 0;
 	char time[32];
 
 	if (np->tty_err && !np->errors_json) {
-		progress_time(w->ahead ? w->starts - now : now - w->began, time, sizeof time);
-		fprintf(np->err, w->ahead ? "\r%s%s (in %s)%s\033[K" : "\r%s%s, %s%s\033[K",
+		/* The start may have passed since the market was last asked. */
+		progress_time(left > 0 ? left : now - w->began, time, sizeof time);
+		fprintf(np->err, left > 0 ? "\r%s%s (in %s)%s\033[K" : "\r%s%s, %s%s\033[K",
 			print_color(np, np->err, COLOR_DIM), w->phase, time, print_color(np, np->err, COLOR_NONE));
 		fflush(np->err);
 		w->line = true;

@@ -58,7 +58,7 @@ int purchase_find(struct purchase *p, const char *match, const char *begun)
 
 	if (rc || !p->file)
 		return rc;
-	if (begun && !purchase_kept(p, begun)) {
+	if (begun && !purchase_kept(p, begun) && !purchase_kept(p, "order")) {
 		purchase_end(p);
 		purchase_init(p, p->m);
 		return 0;
