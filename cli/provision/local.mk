@@ -19,6 +19,7 @@ libcli_la_SOURCES += \
 	cli/provision/model/gate_alone.c \
 	cli/provision/model/gate_part.h \
 	cli/provision/model/gate_same.c \
+	cli/provision/model/gate_say.c \
 	cli/provision/model/graph.c \
 	cli/provision/model/graph.h \
 	cli/provision/model/graphedge.c \
