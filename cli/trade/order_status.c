@@ -2,8 +2,6 @@
 #include "cli/trade/order_status.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -151,21 +149,6 @@ static void order_status_show(struct show *s, const struct order_status *p)
 	snprintf(s->phase, sizeof s->phase, "%s", phase);
 }
 
-/* True where a signal asks to stop. */
-static bool order_status_rest(int64_t ms, int *number)
-{
-	struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
-	int n;
-
-	if (poll(&fd, 1, (int)(ms > 0 ? ms : 0)) <= 0)
-		return false;
-	n = signals_next();
-	if (n == 0 || n == SIGWINCH)
-		return false;
-	*number = n;
-	return true;
-}
-
 static int order_status_relook(struct market_link *m, struct order_status *p)
 {
 	char id[sizeof p->id];
@@ -187,14 +170,14 @@ int order_status_wait(struct market_link *m, struct order_status *p, int64_t wai
 			break;
 		}
 		order_status_show(&s, p);
-		if (order_status_rest(next - now < DRAW_MS ? next - now : DRAW_MS, number)) {
+		if (signals_rest(next - now < DRAW_MS ? next - now : DRAW_MS, number)) {
 			rc = 2;
 			break;
 		}
 		if (clock_ms() < next)
 			continue;
 		rc = order_status_relook(m, p);
-		if (rc == CLIENT_STOPPED && order_status_rest(0, number)) {
+		if (rc == CLIENT_STOPPED && signals_rest(0, number)) {
 			rc = 2;
 			break;
 		}

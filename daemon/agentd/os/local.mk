@@ -19,5 +19,5 @@ libos_la_SOURCES = \
 	daemon/agentd/os/spawn.h \
 	daemon/agentd/os/wipe.c \
 	daemon/agentd/os/wipe.h
-libos_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
-libos_la_LIBADD = libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS)
+libos_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libos_la_LIBADD = libbase.la $(JANSSON_LIBS)
