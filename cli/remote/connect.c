@@ -17,6 +17,7 @@
 #include "cli/frame/prompt.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/settings.h"
+#include "cli/remote/openssh.h"
 
 static const enum setting decisive[] = {
 	SETTING_ID_FANOUT, SETTING_ID_CONNECT_TIMEOUT, SETTING_ID_RETRY, SETTING_ID_USER, SETTING_ID_PORT,
@@ -347,17 +348,14 @@ int connect_host(struct nanopod *np, struct connect *c, const char *name, struct
 	const char *user = settings_text(np->settings, SETTING_ID_USER);
 	const char *jump = settings_text(np->settings, SETTING_ID_JUMP);
 	struct pssh_host *h;
-	const char *bare = str_starts(name, "ssh://") ? name + 6 : name, *at = strrchr(bare, '@');
-	const char *colon = strrchr(bare, ':'), *open = strchr(bare, ':');
-	bool has_port = colon && (colon == open || (colon > bare && colon[-1] == ']'));
 	int rc;
 
 	if (node)
 		return connect_node(np, c, name, node, out);
 	rc = pssh_host(c->fleet, name, &h);
-	if (rc == 0 && user && *user && !at)
+	if (rc == 0 && user && *user && !strchr(name, '@'))
 		rc = pssh_host_set_user(h, user);
-	if (rc == 0 && settings_given(np->settings, SETTING_ID_PORT) && !has_port)
+	if (rc == 0 && settings_given(np->settings, SETTING_ID_PORT) && !openssh_has_port(name))
 		rc = pssh_host_set_port(h, (unsigned)settings_int(np->settings, SETTING_ID_PORT));
 	if (rc == 0 && jump && *jump)
 		rc = pssh_host_set_jump(h, jump);
@@ -383,20 +381,22 @@ static void connect_option(struct buf *list, const char *name, const char *value
 	connect_word(list, both); /* until exec */
 }
 
-static void openssh_settings(struct nanopod *np, struct buf *list)
+static void connect_path(struct buf *list, const char *name, const char *path)
+{
+	connect_word(list, openssh_path_option(name, path));
+}
+
+/* What counts for jump hosts too. */
+static void openssh_common(const struct settings *s, struct buf *list)
 {
 	static const char *const known[] = { "ask", "yes", "accept-new" };
-	const struct settings *s = np->settings;
 	char room[32];
 
-	if (settings_given(s, SETTING_ID_SSH_CONFIG)) {
-		connect_word(list, "-F");
-		connect_word(list,
-			settings_none(s, SETTING_ID_SSH_CONFIG) ? "none" : settings_text(s, SETTING_ID_SSH_CONFIG));
-	}
-	if (settings_given(s, SETTING_ID_KNOWN_HOSTS))
-		connect_option(list, "UserKnownHostsFile",
+	if (settings_given(s, SETTING_ID_KNOWN_HOSTS)) {
+		connect_path(list, "UserKnownHostsFile",
 			settings_none(s, SETTING_ID_KNOWN_HOSTS) ? "none" : settings_text(s, SETTING_ID_KNOWN_HOSTS));
+		connect_option(list, "GlobalKnownHostsFile", "/dev/null");
+	}
 	if (settings_given(s, SETTING_ID_HOST_KEY))
 		connect_option(list, "StrictHostKeyChecking", known[settings_int(s, SETTING_ID_HOST_KEY)]);
 	if (settings_given(s, SETTING_ID_CONNECT_TIMEOUT)) {
@@ -404,19 +404,45 @@ static void openssh_settings(struct nanopod *np, struct buf *list)
 			(long long)(settings_ms(s, SETTING_ID_CONNECT_TIMEOUT) + 999) / 1000);
 		connect_option(list, "ConnectTimeout", room);
 	}
+	if (settings_given(s, SETTING_ID_RETRY)) {
+		snprintf(room, sizeof room, "%ld", settings_int(s, SETTING_ID_RETRY) + 1);
+		connect_option(list, "ConnectionAttempts", room);
+	}
 	if (settings_given(s, SETTING_ID_AGENT))
-		connect_option(list, "IdentityAgent",
+		connect_path(list, "IdentityAgent",
 			settings_none(s, SETTING_ID_AGENT) ? "none" : settings_text(s, SETTING_ID_AGENT));
-	if (settings_given(s, SETTING_ID_PORT)) {
+	for (size_t i = 0; i < settings_count(s, SETTING_ID_IDENTITY); i++)
+		connect_path(list, "IdentityFile", settings_item(s, SETTING_ID_IDENTITY, i));
+}
+
+static void openssh_settings(struct nanopod *np, const char *host, struct buf *list)
+{
+	const struct settings *s = np->settings;
+	const char *jump = settings_text(s, SETTING_ID_JUMP);
+	size_t from = list->len / sizeof(char *), plain;
+	char room[32];
+
+	if (settings_given(s, SETTING_ID_SSH_CONFIG)) {
+		connect_word(list, "-F");
+		connect_word(list,
+			settings_none(s, SETTING_ID_SSH_CONFIG) ? "none" : settings_text(s, SETTING_ID_SSH_CONFIG));
+	}
+	plain = list->len / sizeof(char *);
+	openssh_common(s, list);
+	if (jump && *jump && strcmp(jump, "none") != 0 && list->len / sizeof(char *) > plain)
+		connect_word(list,
+			openssh_jump_option(jump, (char *const *)(void *)list->data + from,
+				list->len / sizeof(char *) - from));
+	else if (jump && *jump)
+		connect_option(list, "ProxyJump", jump);
+	if (settings_given(s, SETTING_ID_PORT) && !openssh_has_port(host)) {
 		snprintf(room, sizeof room, "%ld", settings_int(s, SETTING_ID_PORT));
 		connect_option(list, "Port", room);
 	}
-	if (settings_given(s, SETTING_ID_USER))
+	if (settings_given(s, SETTING_ID_USER) && !strchr(host, '@'))
 		connect_option(list, "User", settings_text(s, SETTING_ID_USER));
-	if (settings_given(s, SETTING_ID_JUMP))
-		connect_option(list, "ProxyJump", settings_text(s, SETTING_ID_JUMP));
-	for (size_t i = 0; i < settings_count(s, SETTING_ID_IDENTITY); i++)
-		connect_option(list, "IdentityFile", settings_item(s, SETTING_ID_IDENTITY, i));
+	if (settings_ms(s, SETTING_ID_TIMEOUT))
+		print_warn(np, "the setting 'timeout' has no effect with --openssh: ssh has no such limit");
 }
 
 /* Writes a node's host keys to a file for ssh, which closes every descriptor that it would inherit. */
@@ -438,7 +464,7 @@ static int openssh_keys(struct nanopod *np, const struct node *n, struct buf *li
 		return print_fail(np, STATUS_FAILURE, "leave out --openssh", "cannot write the host key of '%s': %s",
 			n->name, strerror(-rc));
 	}
-	connect_option(list, "UserKnownHostsFile", path);
+	connect_path(list, "UserKnownHostsFile", path);
 	connect_option(list, "GlobalKnownHostsFile", "/dev/null");
 	connect_option(list, "HostKeyAlias", n->id);
 	connect_option(list, "StrictHostKeyChecking", "yes");
@@ -464,12 +490,12 @@ static int openssh_node(struct nanopod *np, const char *host, struct buf *list)
 		return status;
 	snprintf(port, sizeof port, "%u", n->port);
 	connect_option(list, "HostName", n->hostname);
-	if (!connect_typed(np->settings, SETTING_ID_PORT))
+	if (!connect_typed(np->settings, SETTING_ID_PORT) && !openssh_has_port(host))
 		connect_option(list, "Port", port);
 	if (n->user && !strchr(host, '@') && !connect_typed(np->settings, SETTING_ID_USER))
 		connect_option(list, "User", n->user);
 	if (own)
-		connect_option(list, "IdentityFile", own);
+		connect_path(list, "IdentityFile", own);
 	return STATUS_OK;
 }
 
@@ -485,11 +511,11 @@ int connect_openssh(struct nanopod *np, const char *host, char *const *extra, ch
 		buf_release(&list);
 		return status;
 	}
-	openssh_settings(np, &list);
+	openssh_settings(np, host, &list);
 	for (; *extra; extra++)
 		connect_word(&list, *extra);
 	connect_word(&list, "--");
-	connect_word(&list, host);
+	connect_word(&list, openssh_destination(host));
 	for (; *command; command++)
 		connect_word(&list, *command);
 	connect_word(&list, NULL);

@@ -44,6 +44,35 @@ if have ssh; then
 	is "$status $out" "0 through ssh" "--openssh"
 	run nanopod_ssh --openssh -p 1 n2x.invalid true
 	is "$status" 255 "its status is kept"
+	# Everything that nanopod understood reaches ssh: the fake shows the words, the real one connects.
+	mkdir -p fake 'a b%c'
+	printf '#!/bin/sh\nprintf "<%%s>\\n" "$@"\n' >fake/ssh
+	chmod +x fake/ssh
+	words() { PATH=$TMP/fake:$PATH timeout 60 "$NANOPOD" ssh --openssh "$@" | tr '\n' ' '; }
+	is "$(words -F none root@h:2222 -- echo a)" "<-F> <none> <--> <ssh://root@h:2222> <echo> <a> " \
+		"--openssh: user and port of the name"
+	is "$(words -F none -p 7 -l eve root@h:2222)" "<-F> <none> <--> <ssh://root@h:2222> " \
+		"they win over -l and -p"
+	is "$(words -F none -p 7 -l eve h)" "<-F> <none> <-oPort=7> <-oUser=eve> <--> <h> " "-l and -p"
+	is "$(words -F none 'ssh://root@[::1]:2222')" "<-F> <none> <--> <ssh://root@[::1]:2222> " "an address with its port"
+	is "$(words -F none root@::1)" "<-F> <none> <--> <root@::1> " "an address without"
+	is "$(words -F none -J 'a,eve@b:23' h)" "<-F> <none> <-oProxyJump=a,eve@b:23> <--> <h> " "jump hosts"
+	is "$(words -F none -J none h)" "<-F> <none> <-oProxyJump=none> <--> <h> " "no jump host"
+	is "$(words -F none --retry 2 --connect-timeout 1500ms h)" \
+		"<-F> <none> <-oConnectTimeout=2> <-oConnectionAttempts=3> <--> <h> " "time limit and retries"
+	cp "$SSHD_KEY" "$SSHD_KNOWN" 'a b%c'
+	set -- -F none -l "$SSHD_USER" -i "$TMP/a b%c/id" --known-hosts "$TMP/a b%c/known_hosts" --agent none
+	run timeout 60 "$NANOPOD" ssh --openssh "$@" "$SSHD_NET.1:$SSHD_PORT" -- echo through
+	is "$status $out" "0 through" "a port, a key and known hosts with odd paths" || diag "$err"
+	run timeout 60 "$NANOPOD" ssh --openssh "$@" -J "$SSHD_USER@$SSHD_NET.2:$SSHD_PORT" "$SSHD_NET.1:$SSHD_PORT" -- \
+		echo through
+	is "$status $out" "0 through" "the jump host is reached with the same key and known hosts" || diag "$err"
+	run timeout 60 "$NANOPOD" ssh --openssh "$@" \
+		-J "$SSHD_USER@$SSHD_NET.2:$SSHD_PORT,$SSHD_USER@$SSHD_NET.1:$SSHD_PORT" "$SSHD_NET.2:$SSHD_PORT" -- echo through
+	is "$status $out" "0 through" "and two in a row" || diag "$err"
+	run env NANOPOD_TIMEOUT=5s timeout 60 "$NANOPOD" ssh --openssh -F "$SSHD_CONFIG" n1 -- echo through
+	is "$out" through "the setting timeout"
+	like "$err" "'timeout' has no effect" "is not handed over, and said"
 fi
 
 # ---- The agent ----
