@@ -38,6 +38,8 @@ const char *summary_hint(int code)
 		       "matters";
 	case PSSH_EAUTH:
 		return "'-l USER' names another user, '-i FILE' a key; 'ssh-add -l' shows what the agent has";
+	case PSSH_EALGORITHM:
+		return "'nanopod ssh --openssh HOST' runs the system's ssh, which may have one in common";
 	case PSSH_EPASSPHRASE:
 		return "'ssh-add FILE' unlocks the key once";
 	case PSSH_EPROXY:

@@ -76,6 +76,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/exec.c \
 	lib/pssh/session/exec.h \
 	lib/pssh/session/input.h \
+	lib/pssh/session/kexinit.c \
+	lib/pssh/session/kexinit.h \
 	lib/pssh/session/output.c \
 	lib/pssh/session/output.h \
 	lib/pssh/session/proxy.c \

@@ -16,15 +16,15 @@ enum { OPENING = 128, READ_ROOM = 128 * 1024, JOIN_MAX = 1 << 30 };
 /*
  * Best first. curve25519, ed25519 and AES-CTR with HMAC-SHA2 come first because with them a
  * connection costs a third of the processor time of libssh2's own order (which begins with the
- * NIST curves); AES-GCM and ChaCha are the same where libssh2 has them. SHA-1, DSA, CBC and
- * RC4 are left out; ssh-rsa stays for host keys only, as older libssh2 has no other RSA there.
+ * NIST curves); AES-GCM and ChaCha are the same where libssh2 has them. SHA-1 (with it
+ * ssh-rsa, the only RSA of libssh2 before 1.11), DSA, CBC and RC4 are left out.
  */
 static const char *const default_algorithms[PSSH_ALGS] = {
 	[PSSH_ALG_KEX] = "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,"
 			 "ecdh-sha2-nistp521,diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,"
 			 "diffie-hellman-group-exchange-sha256,diffie-hellman-group14-sha256",
 	[PSSH_ALG_HOSTKEY] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,"
-			     "rsa-sha2-512,rsa-sha2-256,ssh-rsa",
+			     "rsa-sha2-512,rsa-sha2-256",
 	[PSSH_ALG_CIPHER] = "aes128-gcm@openssh.com,aes128-ctr,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,"
 			    "aes192-ctr,aes256-ctr",
 	[PSSH_ALG_MAC] = "hmac-sha2-256-etm@openssh.com,hmac-sha2-256,hmac-sha2-512-etm@openssh.com,hmac-sha2-512",

@@ -3,7 +3,8 @@
 EXTRA_DIST += tests/fuzz/fuzz.sh $(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
 
 fuzz_tests = tests/fuzz/argv tests/fuzz/cluster tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts tests/fuzz/flat \
-	tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/key tests/fuzz/knownhosts tests/fuzz/money \
+	tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/kexinit tests/fuzz/key \
+	tests/fuzz/knownhosts tests/fuzz/money \
 	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/sshconfig tests/fuzz/stack \
 	tests/fuzz/userdata tests/fuzz/when tests/fuzz/wire tests/fuzz/work
 check_PROGRAMS += $(fuzz_tests)
@@ -23,6 +24,8 @@ tests_fuzz_http_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_http_LDADD = libmarketd.la
 tests_fuzz_journal_SOURCES = tests/fuzz/journal.c tests/fuzz/replay.c
 tests_fuzz_journal_LDADD = libstore.la libbase.la
+tests_fuzz_kexinit_SOURCES = tests/fuzz/kexinit.c tests/fuzz/replay.c
+tests_fuzz_kexinit_LDADD = libpssh-all.la
 tests_fuzz_key_SOURCES = tests/fuzz/key.c tests/fuzz/replay.c
 tests_fuzz_key_LDADD = libpssh-all.la
 tests_fuzz_knownhosts_SOURCES = tests/fuzz/knownhosts.c tests/fuzz/replay.c

@@ -6,12 +6,26 @@
 
 #include "pssh/keys/sshwire.h"
 
+/* An RSA key is known that this libssh2 cannot check, so the server was asked for another. */
+static bool rsa_is_beyond(const char *known, const char *shown)
+{
+	return strcmp(known, "ssh-rsa") == 0 && strcmp(shown, "ssh-rsa") != 0 && !libssh2_version(0x010b00);
+}
+
 static int check_pins(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen,
 	struct fail *f)
 {
+	char type[WIRE_TYPE_MAX], shown[WIRE_TYPE_MAX];
+
 	for (size_t i = 0; i < rule->pin_count; i++)
 		if (knownhosts_pin_match(&rule->pins[i], blob, len))
 			return 0;
+	if (rule->pins[0].blob && sshwire_blob_type(rule->pins[0].blob, rule->pins[0].len, type, sizeof type) &&
+		sshwire_blob_type(blob, len, shown, sizeof shown) && rsa_is_beyond(type, shown))
+		return fail_set(f, PSSH_EHOSTKEY,
+			"the host key of '%s' is %s %s, but its RSA key %s is pinned, and libssh2 before 1.11 cannot "
+			"check RSA keys without SHA-1: pin the ed25519 key",
+			rule->host, shown, seen, rule->pins[0].fingerprint);
 	return fail_set(f, PSSH_EHOSTKEY,
 		"the host key of '%s' is %s, but %s is pinned: this is another machine, or somebody is in between",
 		rule->host, seen, rule->pins[0].fingerprint);
@@ -33,15 +47,40 @@ static const char *name_in_file(const struct hostkey_rule *rule, char room[300])
 {
 	if (!rule->port || rule->port == 22)
 		return rule->host;
-	snprintf(room, 300, "'[%.255s]:%u'", rule->host, rule->port);
+	snprintf(room, 300, "[%.255s]:%u", rule->host, rule->port);
 	return room;
+}
+
+static int hostkey_mismatch(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen,
+	const struct knownhosts_found *found, struct fail *f)
+{
+	char name[300], shown[WIRE_TYPE_MAX], port[24] = "";
+
+	if (rule->port && rule->port != 22)
+		snprintf(port, sizeof port, "-p %u ", rule->port);
+	if (!sshwire_blob_type(blob, len, shown, sizeof shown))
+		*shown = '\0';
+	if (rsa_is_beyond(found->type, shown))
+		return fail_set(f, PSSH_EHOSTKEY,
+			"only the RSA key of '%s' is known (%s:%u), and libssh2 before 1.11 cannot check it without "
+			"SHA-1; \"ssh -o UpdateHostKeys=yes %s'%s' true\" checks it and adds the host's other keys",
+			rule->host, found->file, found->line, port, rule->host);
+	if (*shown && strcmp(shown, found->type) != 0)
+		return fail_set(f, PSSH_EHOSTKEY,
+			"the host key of '%s' is %s %s, but %s:%u has its %s key, %s, which it did not "
+			"show when asked",
+			rule->host, shown, seen, found->file, found->line, found->type, found->fingerprint);
+	return fail_set(f, PSSH_EHOSTKEY,
+		"the host key of '%s' is %s, but %s:%u has %s: this is another machine, or somebody is in "
+		"between; "
+		"if it was reinstalled, \"ssh-keygen -f '%s' -R '%s'\" forgets the old key",
+		rule->host, seen, found->file, found->line, found->fingerprint, found->file, name_in_file(rule, name));
 }
 
 int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt,
 	struct fail *f)
 {
 	struct knownhosts_found found = { .answer = KNOWNHOSTS_UNKNOWN };
-	char name[300], shown[WIRE_TYPE_MAX];
 	size_t len = 0;
 	int type;
 	const uint8_t *blob = (const uint8_t *)libssh2_session_hostkey(session, &len, &type);
@@ -64,17 +103,7 @@ int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, cha
 	case KNOWNHOSTS_MATCH:
 		return 0;
 	case KNOWNHOSTS_MISMATCH:
-		if (sshwire_blob_type(blob, len, shown, sizeof shown) && strcmp(shown, found.type) != 0)
-			return fail_set(f, PSSH_EHOSTKEY,
-				"the host key of '%s' is %s %s, but %s:%u has its %s key, %s, which it did not "
-				"show when asked",
-				rule->host, shown, fingerprint, found.file, found.line, found.type, found.fingerprint);
-		return fail_set(f, PSSH_EHOSTKEY,
-			"the host key of '%s' is %s, but %s:%u has %s: this is another machine, or somebody is in "
-			"between; "
-			"if it was reinstalled, \"ssh-keygen -f '%s' -R '%s'\" forgets the old key",
-			rule->host, fingerprint, found.file, found.line, found.fingerprint, found.file,
-			name_in_file(rule, name));
+		return hostkey_mismatch(rule, blob, len, fingerprint, &found, f);
 	case KNOWNHOSTS_REVOKED:
 		return fail_set(f, PSSH_EREVOKED, "the host key of '%s', %s, is revoked in %s:%u", rule->host,
 			fingerprint, found.file, found.line);
@@ -97,6 +126,12 @@ static bool has_item(const char *list, const char *item, size_t len)
 	return false;
 }
 
+/* Adds an item that is among the preferred: SHA-1, for one, is there on request only. */
+static int add_item(struct buf *out, const char *preferred, const char *item)
+{
+	return has_item(preferred, item, strlen(item)) ? buf_addf(out, "%s%s", out->len ? "," : "", item) : 0;
+}
+
 int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct buf *out)
 {
 	const char *types[8];
@@ -114,9 +149,9 @@ int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct
 		}
 	for (size_t i = 0; i < n && !rc; i++) {
 		/* A known RSA key serves for every signature algorithm of RSA. */
-		const char *names = strcmp(types[i], "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256,ssh-rsa" : types[i];
-
-		rc = buf_addf(out, "%s%s", out->len ? "," : "", names);
+		if (strcmp(types[i], "ssh-rsa") == 0)
+			rc = add_item(out, preferred, "rsa-sha2-512") || add_item(out, preferred, "rsa-sha2-256");
+		rc = rc || add_item(out, preferred, types[i]);
 	}
 	for (const char *at = preferred; *at && !rc; at += strcspn(at, ","), at += *at == ',') {
 		size_t len = strcspn(at, ",");

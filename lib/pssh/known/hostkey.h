@@ -30,7 +30,7 @@ struct hostkey_rule {
 int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt,
 	struct fail *f);
 
-/* The preferred types, those of the host's known keys first: another type would look like a changed key. */
+/* The preferred types, those of them that the host has known keys of first: another would look like a changed key. */
 int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct buf *out);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "pssh/pssh_types.h"
+#include "pssh/session/kexinit.h"
 
 /* What libssh2 has, asked once for a fleet. */
 struct algorithms {
@@ -21,6 +22,13 @@ void algorithms_release(struct algorithms *a);
  * PSSH_ENOMEM.
  */
 int algorithms_prefer(struct algorithms *a, LIBSSH2_SESSION *session, enum pssh_algorithm kind, const char *list);
+
+/*
+ * Appends a sentence for each kind in which `who` offers nothing that we offer, or nothing if there is none.
+ * ours: the preferred lists. 0 or PSSH_ENOMEM.
+ */
+int algorithms_missing(struct algorithms *a, LIBSSH2_SESSION *session, const char *const ours[PSSH_ALGS],
+	const struct kexinit *theirs, const char *who, struct buf *out);
 
 /* "+a,b", "-a*", "^a" of ssh_config change the base list; anything else replaces it. malloc'd or NULL. */
 char *algorithms_apply(const char *base, const char *raw);

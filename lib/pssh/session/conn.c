@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -100,7 +101,12 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 		c->heard = clock_ms();
 		c->reads++;
 		c->room -= (size_t)n;
-		c->chatter += c->state == CONN_HELLO ? (size_t)n : 0;
+		if (c->state == CONN_HELLO) {
+			size_t room = KEXINIT_MAX - c->hello.len;
+
+			c->chatter += (size_t)n;
+			buf_add(&c->hello, data, room < (size_t)n ? room : (size_t)n);
+		}
 	}
 	if (n == 0) {
 		/* libssh2 drops what it has read once it hears of the end, so report the end only after that. */
@@ -310,12 +316,42 @@ static int root_fd(const struct conn *c)
 	return c->fd;
 }
 
+/* How the server calls itself. */
+static const char *hello_banner(const struct conn *c)
+{
+	const char *banner = libssh2_session_banner_get(c->link.session);
+
+	return banner ? banner : "no banner";
+}
+
+/* True, and why, if its offer has nothing in common with ours. A server that sees that first just leaves. */
+static bool hello_unlike(struct conn *c)
+{
+	struct kexinit theirs = { 0 };
+	struct buf text;
+	char who[200];
+	bool unlike;
+
+	buf_init(&text, 4096);
+	snprintf(who, sizeof who, "'%.100s' (%.60s)", c->plan->name, hello_banner(c));
+	if (kexinit_parse(buf_text(&c->hello), c->hello.len, &theirs) == 0)
+		algorithms_missing(&c->shared->algorithms, c->link.session, c->plan->algorithms, &theirs, who, &text);
+	unlike = text.len;
+	if (unlike)
+		fail_set(&c->why, PSSH_EALGORITHM, "%s", buf_text(&text));
+	kexinit_release(&theirs);
+	buf_release(&text);
+	return unlike;
+}
+
 static int step_hello(struct conn *c)
 {
 	int rc = libssh2_session_handshake(c->link.session, root_fd(c));
 
 	if (rc == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
+	if (rc && hello_unlike(c))
+		return PSSH_EALGORITHM;
 	if (rc && c->chatter >= CHATTER)
 		return fail_set(&c->why, PSSH_EPROTO, "'%s' does not speak SSH as expected: it never stops sending",
 			c->plan->name);
@@ -325,13 +361,12 @@ static int step_hello(struct conn *c)
 		return fail_set(&c->why, c->proxy ? PSSH_EPROXY : PSSH_ECLOSED,
 			"'%s' closed the connection before it was set up: %s", c->plan->name, conn_reason(c));
 	if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_METHOD_NONE)
-		return fail_set(&c->why, PSSH_EALGORITHM, "no algorithm in common with '%s' (%s): %s", c->plan->name,
-			libssh2_session_banner_get(c->link.session) ? libssh2_session_banner_get(c->link.session)
-								    : "no banner",
-			conn_reason(c));
+		return fail_set(&c->why, PSSH_EALGORITHM, "the key exchange with '%s' (%s) failed: %s", c->plan->name,
+			hello_banner(c), conn_reason(c));
 	if (rc)
 		return fail_set(&c->why, rc == LIBSSH2_ERROR_ALLOC ? PSSH_ENOMEM : PSSH_EPROTO,
 			"'%s' does not speak SSH as expected: %s", c->plan->name, conn_reason(c));
+	buf_release(&c->hello);
 	conn_move(c, CONN_HOSTKEY);
 	return 0;
 }
@@ -400,6 +435,7 @@ int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct co
 	c->owner = owner;
 	c->fd = -1;
 	c->dial.fd = -1;
+	buf_init(&c->hello, KEXINIT_MAX);
 	c->watch.kind = c->timer.kind = shared->kind;
 	c->via = via;
 	list_init(&c->riders);
@@ -468,6 +504,7 @@ void conn_free(struct conn *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	chan_close(c->via_chan);
+	buf_release(&c->hello);
 	list_remove(&c->in_riders);
 	free(c);
 }

@@ -71,6 +71,7 @@ struct conn {
 	struct link link;
 	struct auth *auth;
 	char fingerprint[64];
+	struct buf hello;              /* the first bytes that came, until the keys are exchanged */
 	int64_t heard, kept;           /* when the server last sent something; when we last sent a keep-alive */
 	uint64_t reads, via_reads;     /* how often bytes came in; via's count when the owner last looked */
 	size_t room, chatter; /* bytes that this turn may still read; bytes that came during the key exchange */

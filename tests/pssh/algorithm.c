@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Servers that offer few algorithms: a session, or a sentence that names kind, offers and the way out. */
+#include "drive.h"
+
+static struct drive d;
+
+/* A fleet and a host whose sshd has one more line of configuration. */
+static struct pssh_host *restricted(const char *line)
+{
+	struct pssh_host *h;
+	char proxy[2000];
+
+	drive_start(&d);
+	pssh_add_identity(d.p, env("SSHD_KEY"));
+	pssh_set_hostkeys(d.p, PSSH_HOSTKEYS_ACCEPT_NEW);
+	h = host(&d, "h");
+	snprintf(proxy, sizeof proxy, "%.900s -o '%.200s'", env("SSHD_PROXY"), line);
+	pssh_host_set_proxy(h, proxy);
+	return h;
+}
+
+/* What this libssh2 has, it uses; else the sentence has all words. */
+static void try_server(const char *line, const char *kind, const char *theirs, const char *ours, const char *way)
+{
+	struct seen *s = once(&d, restricted(line), "true");
+	char want[200];
+
+	if (s->type == PSSH_EV_EXIT) {
+		ends(s, "exit 0", "%s: this libssh2 has it", line);
+	} else {
+		ends(s, "PSSH_EALGORITHM", "%s", line);
+		snprintf(want, sizeof want, "no %s in common with 'h' (SSH-2.0-", kind);
+		has_str(s->text, want, "%s: the kind and the server", line);
+		snprintf(want, sizeof want, "it offers %s", theirs);
+		has_str(s->text, want, "%s: what it offers", line);
+		has_str(s->text, ours, "%s: what we offer", line);
+		has_str(s->text, way, "%s: the way out", line);
+	}
+	drive_end(&d, line);
+}
+
+static void check_kinds(void)
+{
+	struct seen *s;
+
+	try_server("Ciphers=chacha20-poly1305@openssh.com", "cipher", "chacha20-poly1305@openssh.com, libssh2 ",
+		"aes128-ctr", "; libssh2 1.11.1 has chacha20-poly1305@openssh.com");
+	try_server("Ciphers=aes256-gcm@openssh.com", "cipher", "aes256-gcm@openssh.com, libssh2 ", "aes128-ctr",
+		"; libssh2 1.11 has aes256-gcm@openssh.com");
+	try_server("Ciphers=aes128-cbc", "cipher", "aes128-cbc, libssh2 ", "aes128-ctr",
+		"; 'Ciphers +aes128-cbc' in ssh_config permits that");
+	try_server("MACs=hmac-sha2-256-etm@openssh.com", "MAC", "hmac-sha2-256-etm@openssh.com, libssh2 ",
+		"hmac-sha2-256", "; libssh2 1.11 has hmac-sha2-256-etm@openssh.com");
+	try_server("KexAlgorithms=sntrup761x25519-sha512@openssh.com", "key exchange",
+		"sntrup761x25519-sha512@openssh.com, libssh2 ", "curve25519-sha256", "");
+	try_server("KexAlgorithms=diffie-hellman-group14-sha1", "key exchange", "diffie-hellman-group14-sha1, libssh2 ",
+		"curve25519-sha256", "; 'KexAlgorithms +diffie-hellman-group14-sha1' in ssh_config permits that");
+	try_server("HostKeyAlgorithms=rsa-sha2-512", "host key algorithm", "rsa-sha2-512, libssh2 ", "ssh-ed25519",
+		"; libssh2 1.11 has rsa-sha2-512");
+	s = once(&d, restricted("HostKeyAlgorithms=ssh-rsa"), "true");
+	ends(s, "PSSH_EALGORITHM", "RSA by SHA-1 is not taken unasked");
+	has_str(s->text, "'HostKeyAlgorithms +ssh-rsa' in ssh_config permits that", "and how to ask is said");
+	drive_end(&d, "ssh-rsa");
+}
+
+static void check_several(void)
+{
+	struct pssh_host *h;
+	struct seen *s;
+
+	h = restricted("Ciphers=aes128-ctr' -o 'MACs=hmac-sha2-512");
+	pssh_set_algorithms(d.p, PSSH_ALG_CIPHER, "aes256-ctr");
+	pssh_set_algorithms(d.p, PSSH_ALG_MAC, "hmac-sha2-256");
+	s = once(&d, h, "true");
+	ends(s, "PSSH_EALGORITHM", "two kinds at once");
+	has_str(s->text, "no cipher in common with 'h'", "the first");
+	has_str(s->text, "; no MAC either: it offers hmac-sha2-512, libssh2 ", "and the second are told");
+	drive_end(&d, "two kinds");
+}
+
+int main(void)
+{
+	int fds;
+
+	plan_none;
+	fds = count_fds();
+	check_kinds();
+	check_several();
+	is_int(count_fds(), fds, "no descriptor is left");
+	return done();
+}
