@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "cli/nodes/node.h"
 #include "cli/nodes/nodewait.h"
@@ -194,9 +195,10 @@ int select_new(struct nanopod *np, struct pssh_list **out)
 
 static const char *select_hint_for(const char *text)
 {
-	return text[0] == '^'    ? NULL
-		: text[0] == '@' ? "'nanopod config' shows the groups, 'nanopod reservations' the reservations"
-				 : "'nanopod help hosts' shows how hosts are written";
+	return text[0] == '^'       ? NULL
+		: text[0] == '@'    ? "'nanopod config' shows the groups, 'nanopod reservations' the reservations"
+		: strchr(text, '/') ? "to filter names: nanopod hosts 'n[1-9]' | grep -v '5$' | nanopod run -w - ..."
+				    : "'nanopod help hosts' shows how hosts are written";
 }
 
 static int select_refused(struct nanopod *np, const struct pssh_list *l, int rc, const char *text)
@@ -213,8 +215,8 @@ static int select_refused(struct nanopod *np, const struct pssh_list *l, int rc,
 	return print_fail(np, status, rc == PSSH_ELOCAL ? NULL : select_hint_for(text), "%s", pssh_list_error(l));
 }
 
-/* Adds the nodes that a name with '*' or '?' means. drop: removes them instead. */
-static int select_match(struct nanopod *np, struct pssh_list *l, const char *pattern, bool drop)
+/* Adds the nodes that a name with '*' or '?' means. drop: removes them instead. some: there must be one. */
+static int select_match(struct nanopod *np, struct pssh_list *l, const char *pattern, bool drop, bool some)
 {
 	size_t found = 0;
 	int rc = nodes_know(np);
@@ -231,76 +233,159 @@ static int select_match(struct nanopod *np, struct pssh_list *l, const char *pat
 	}
 	if (rc)
 		return select_refused(np, l, rc, pattern);
-	return found || drop ? STATUS_OK
-			     : print_fail(np, STATUS_NOTFOUND, "'nanopod nodes' lists your nodes",
-				       "you have no node '%.100s'", pattern);
+	return found || !some ? STATUS_OK
+			      : print_fail(np, STATUS_NOTFOUND, "'nanopod nodes' lists your nodes",
+					"you have no node '%.100s'", pattern);
 }
 
-/* Patterns name nodes, the library expands the rest. A comma or blank in brackets separates nothing. */
-static int each_piece(struct nanopod *np, struct pssh_list *l, const char *text, bool drop)
+static void select_drop_all(struct pssh_list *l, const struct pssh_list *names)
 {
-	int depth = 0, status = STATUS_OK;
-	const char *from = text;
+	struct buf joined;
 
-	for (const char *s = text; !status; s++) {
-		char *piece;
-
-		depth += *s == '[' ? 1 : *s == ']' ? -1 : 0;
-		if (*s && (depth > 0 || !strchr(", \t\n", *s)))
-			continue;
-		piece = strndup(from, (size_t)(s - from));
-		if (!piece)
+	buf_init(&joined, 1 << 30);
+	for (size_t i = 0; i < pssh_list_count(names); i++)
+		if (buf_addf(&joined, "%s\n", pssh_list_get(names, i)) != 0)
 			command_nomem();
-		if (strpbrk(piece, "*?")) {
-			status = select_match(np, l, piece + (*piece == '-' || *piece == '!'),
-				drop || *piece == '-' || *piece == '!');
-		} else if (*piece) {
-			int rc = drop ? pssh_list_drop(l, piece) : pssh_list_add(l, piece);
+	if (joined.len && pssh_list_drop(l, joined.data) != 0)
+		command_nomem();
+	buf_release(&joined);
+}
 
-			status = rc ? select_refused(np, l, rc, piece) : STATUS_OK;
+/* Adds or removes the names of a file. */
+static int select_file(struct nanopod *np, struct pssh_list *l, const char *path, bool drop)
+{
+	struct pssh_list *names;
+	int rc, status;
+
+	select_new(np, &names);
+	rc = pssh_list_add_file(drop ? names : l, path);
+	status = rc ? select_refused(np, drop ? names : l, rc, "^") : STATUS_OK;
+	if (drop && !status)
+		select_drop_all(l, names);
+	pssh_list_free(names);
+	return status;
+}
+
+/* Patterns name nodes of a market. */
+static bool is_pattern(const struct nanopod *np, const char *text)
+{
+	return strpbrk(text, "*?") && np->settings && settings_text(np->settings, SETTING_ID_URL);
+}
+
+/* One word without the sign that leaves it out. */
+static int select_word(struct nanopod *np, struct pssh_list *l, const char *word, bool drop, bool some)
+{
+	int rc;
+
+	if (*word == '^')
+		return select_file(np, l, word + 1, drop);
+	if (is_pattern(np, word))
+		return select_match(np, l, word, drop, some);
+	rc = drop ? pssh_list_drop(l, word) : pssh_list_add(l, word);
+	return rc ? select_refused(np, l, rc, word) : STATUS_OK;
+}
+
+/* The next word; a comma or blank in brackets separates nothing. NULL: none is left. The caller frees it. */
+static char *select_next_word(const char **text)
+{
+	const char *from, *s = *text + strspn(*text, ", \t\n");
+	int depth = 0;
+	char *word;
+
+	for (from = s; *s && (depth > 0 || !strchr(", \t\n", *s)); s++)
+		depth += *s == '[' ? 1 : *s == ']' ? -1 : 0;
+	*text = s;
+	if (s == from)
+		return NULL;
+	word = strndup(from, (size_t)(s - from));
+	if (!word)
+		command_nomem();
+	return word;
+}
+
+/*
+ * Files and patterns are the command's, the library expands the rest. Removals come last, as in the library.
+ * some: a pattern must mean a node.
+ */
+static int select_words(struct nanopod *np, struct pssh_list *l, const char *text, bool some)
+{
+	int status = STATUS_OK;
+
+	for (int removals = 0; removals < 2; removals++) {
+		const char *at = text;
+		char *word;
+
+		while (!status && (word = select_next_word(&at))) {
+			bool drop = *word == '-' || *word == '!';
+
+			if (drop == (removals == 1))
+				status = select_word(np, l, word + drop, drop, some && !drop);
+			free(word);
 		}
-		free(piece);
-		from = s + 1;
-		if (!*s)
-			break;
 	}
 	return status;
 }
 
-static bool has_patterns(const struct nanopod *np, const char *text)
+/* True where the library alone would not do. */
+static bool select_has_own(const struct nanopod *np, const char *text)
 {
-	return strpbrk(text, "*?") && np->settings && settings_text(np->settings, SETTING_ID_URL);
+	bool own = is_pattern(np, text);
+	char *word;
+
+	while (!own && (word = select_next_word(&text))) {
+		own = word[*word == '-' || *word == '!'] == '^';
+		free(word);
+	}
+	return own;
 }
 
 int select_add(struct nanopod *np, struct pssh_list *l, const char *text)
 {
 	int rc;
 
-	if (strcmp(text, "-") == 0)
-		rc = pssh_list_add_file(l, "-");
-	else if (text[0] == '^')
-		rc = pssh_list_add_file(l, text + 1);
-	else if (has_patterns(np, text))
-		return each_piece(np, l, text, false);
-	else
-		rc = pssh_list_add(l, text);
+	if (select_has_own(np, text))
+		return select_words(np, l, text, true);
+	rc = strcmp(text, "-") == 0 ? pssh_list_add_file(l, "-") : pssh_list_add(l, text);
 	return rc ? select_refused(np, l, rc, text) : STATUS_OK;
 }
 
 int select_drop(struct nanopod *np, struct pssh_list *l, const char *text)
 {
-	int rc;
+	struct pssh_list *names;
+	int rc, status;
 
-	if (has_patterns(np, text))
-		return each_piece(np, l, text, true);
-	rc = pssh_list_drop(l, text);
-	return rc ? select_refused(np, l, rc, text) : STATUS_OK;
+	if (!select_has_own(np, text)) {
+		rc = pssh_list_drop(l, text);
+		return rc ? select_refused(np, l, rc, text) : STATUS_OK;
+	}
+	select_new(np, &names);
+	status = select_words(np, names, text, false);
+	if (!status)
+		select_drop_all(l, names);
+	pssh_list_free(names);
+	return status;
+}
+
+/* True if one of its words is ^-. */
+static bool select_reads_stdin(const char *text)
+{
+	bool found = strcmp(text, "-") == 0;
+	char *word;
+
+	while (!found && (word = select_next_word(&text))) {
+		found = strcmp(word + (*word == '-' || *word == '!'), "^-") == 0;
+		free(word);
+	}
+	return found;
 }
 
 bool select_uses_stdin(const struct options *o)
 {
 	for (size_t i = 0; i < option_count(o, "hosts"); i++)
-		if (strcmp(option_at(o, "hosts", i), "-") == 0 || strcmp(option_at(o, "hosts", i), "^-") == 0)
+		if (select_reads_stdin(option_at(o, "hosts", i)))
+			return true;
+	for (size_t i = 0; i < option_count(o, "exclude"); i++)
+		if (select_reads_stdin(option_at(o, "exclude", i)))
 			return true;
 	for (size_t i = 0; i < option_count(o, "hosts-file"); i++)
 		if (strcmp(option_at(o, "hosts-file", i), "-") == 0)

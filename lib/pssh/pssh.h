@@ -146,7 +146,8 @@ int pssh_list_set_resolver(struct pssh_list *l,
 
 /* Change nothing on failure. A list has at most 1,000,000 names. */
 int pssh_list_add(struct pssh_list *l, const char *text);
-int pssh_list_add_file(struct pssh_list *l, const char *path); /* "-": standard input; # begins a comment */
+/* "-": standard input. # begins a comment; a line "#include FILE" stands for the lines of that file. */
+int pssh_list_add_file(struct pssh_list *l, const char *path);
 int pssh_list_drop(struct pssh_list *l, const char *text);
 
 size_t pssh_list_count(const struct pssh_list *l);

@@ -28,6 +28,29 @@ run hosts --fold ^list -w n4
 is "$out" "n[1-4]" "^FILE, and -w"
 run hosts --fold --hosts-file list
 is "$out" "n[1-3]" "--hosts-file"
+printf 'n2\nm1\n' >less
+run hosts --fold 'n[1-5]' -x ^less
+is "$status $out" "0 n[1,3-5]" "-x ^FILE"
+run hosts --fold 'a,^list m1' '^less,b'
+is "$out" "a,n[1-3],m1,b" "^FILE among other words"
+run hosts --fold '^list,-^less'
+is "$out" "n[1,3]" "-^FILE leaves its names out"
+run hosts --fold 'n[1-9]' -x '^list,n[4-5],-n2'
+is "$out" "n[2,6-9]" "an exclusion may have exceptions"
+run hosts --fold '^list,-n1'
+is "$out" "n[2-3]" "^FILE with a name left out"
+run_stdin list hosts --fold x,^-
+is "$out" "x,n[1-3]" "^- among other words is standard input"
+printf '#include less\n' >more
+run hosts --fold ^more
+is "$out" "n2,m1" "a file that includes another"
+run_is 3 "one that is not there" hosts a,^nosuch,b
+like "$err" "nosuch'" "is named alone"
+# pdsh filters by regular expressions: silently a name, it would reach the hosts that were to be left out.
+for words in "-x /[1-9]\$/" "-w foo1,/0\$/"; do
+	run_is 2 "a regular expression" hosts 'foo[0-20]' $words
+	like "$err" "grep" "is refused with what to type instead"
+done
 run_is 2 "an open bracket" hosts 'n[1-'
 like "$err" "n\[1-" "is named"
 is "$out" "" "and nothing is printed"

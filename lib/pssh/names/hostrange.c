@@ -59,8 +59,12 @@ static int take_range(struct parser *in, const char **s, struct hostrange_span *
 	r->hi = r->lo;
 	r->step = 1;
 	r->width = low > 1 && *at == '0' ? low : 0;
-	if (low > 0 && **s == '-') {
-		const char *end = ++*s;
+	if (low > 0 && (*s)[strspn(*s, SPACE)] == '-') {
+		const char *end;
+
+		*s += strspn(*s, SPACE) + 1;
+		*s += strspn(*s, SPACE);
+		end = *s;
 
 		high = hostrange_number(s, &r->hi);
 		if (high == 0)
@@ -69,8 +73,9 @@ static int take_range(struct parser *in, const char **s, struct hostrange_span *
 			return parse_fail(in, PSSH_ESYNTAX, at, "the ends of '%.*s' are padded differently",
 				(int)(*s - at), at);
 	}
-	if (low > 0 && high > 0 && **s == '/') {
-		++*s;
+	if (low > 0 && high > 0 && (*s)[strspn(*s, SPACE)] == '/') {
+		*s += strspn(*s, SPACE) + 1;
+		*s += strspn(*s, SPACE);
 		steps = hostrange_number(s, &r->step);
 		if (steps == 0 || r->step == 0)
 			return parse_fail(in, PSSH_ESYNTAX, *s, "a step of 1 or more expected after '/'");
@@ -141,18 +146,44 @@ static bool hostrange_is_address(const char *open, const char *close)
 	return memchr(open, ':', (size_t)(close - open)) != NULL;
 }
 
+/* Where the name itself begins, for which the rules are strict: after "ssh://" and "user@". Groups have any name. */
+static const char *hostrange_strict_from(const char *s, const char *end)
+{
+	const char *at = memrchr(s, '@', (size_t)(end - s));
+
+	if (at == s)
+		return end;
+	if (at)
+		return at + 1;
+	return end - s > 6 && memcmp(s, "ssh://", 6) == 0 ? s + 6 : s;
+}
+
+/* Refuses what a name cannot have. pdsh's words "/regex/" must not pass for names: they leave hosts out. */
+static int check_byte(struct parser *in, const char *s, bool strict)
+{
+	if ((unsigned char)*s < ' ' || *s == 127)
+		return parse_fail(in, PSSH_ESYNTAX, s, "a control character in a name");
+	if (strict && *s == '/')
+		return parse_fail(in, PSSH_ESYNTAX, s, "a name cannot have '/'; regular expressions are not supported");
+	if (strchr("*?{}()<>|;&^`\"'", *s) || (strict && strchr("$~#\\", *s)))
+		return parse_fail(in, PSSH_ESYNTAX, s, "a name cannot have '%c'", *s);
+	return 0;
+}
+
 static int take_all(struct parser *in, const char *s, const char *end, struct hostrange *p)
 {
-	const char *from = s;
+	const char *from = s, *strict = hostrange_strict_from(s, end);
+	bool uri = end - s > 6 && memcmp(s, "ssh://", 6) == 0;
 	int rc = 0;
 
 	while (!rc && s < end) {
 		const char *close;
 
-		if ((unsigned char)*s < ' ' || *s == 127)
-			return parse_fail(in, PSSH_ESYNTAX, s, "a control character in a name");
-		if (strchr("*?{}()<>|;&^`\"']", *s))
-			return parse_fail(in, PSSH_ESYNTAX, s, "a name cannot have '%c'", *s);
+		rc = check_byte(in, s, s >= strict && !(uri && *s == '/' && s + 1 == end));
+		if (!rc && *s == ']')
+			rc = parse_fail(in, PSSH_ESYNTAX, s, "a name cannot have ']'");
+		if (rc)
+			return rc;
 		if (*s != '[') {
 			s++;
 			continue;
@@ -160,7 +191,9 @@ static int take_all(struct parser *in, const char *s, const char *end, struct ho
 		close = memchr(s, ']', (size_t)(end - s));
 		if (!close)
 			return parse_fail(in, PSSH_ESYNTAX, s, "']' is missing");
-		if (!hostrange_is_address(s, close)) {
+		for (const char *c = s + 1; !rc && c < close && hostrange_is_address(s, close); c++)
+			rc = check_byte(in, c, true);
+		if (!rc && !hostrange_is_address(s, close)) {
 			if (p->count + 2 > (int)(sizeof p->parts / sizeof *p->parts))
 				return parse_fail(in, PSSH_ESYNTAX, s, "too many brackets in one name");
 			push_literal(p, from, s);

@@ -18,13 +18,17 @@
 
 enum {
 	NAMES_MAX = 1000000,
-	WORK_MAX = 10000000,      /* names in one call, duplicates included */
-	GROUPS_MAX = 100000,      /* how many groups one call may resolve */
+	WORK_MAX = 10000000, /* names in one call, duplicates included */
+	GROUPS_MAX = 100000, /* how many groups one call may resolve */
 	GROUP_DEPTH = 32,
 	FILE_MAX_BYTES = 128 << 20,
+	INCLUDE_DEPTH = 16,
+	INCLUDES_MAX = 1000,
 };
 
 #define SPACE " \t\r\n\f\v"
+
+static const char standard_input[] = "standard input"; /* as a path, told apart by its address */
 
 typedef int (*resolver)(void *arg, const char *group, struct pssh_list *into);
 
@@ -45,7 +49,7 @@ struct job {
 	struct pssh_list *list;
 	struct pssh_list plus, minus;
 	const char *path, *text;          /* path NULL: not a file */
-	unsigned line;
+	unsigned line, depth, includes;   /* depth: how many files include this one */
 	size_t work;
 	struct pssh_list *target;         /* where names go now */
 	const char *at;                   /* and where they are in the text */
@@ -394,13 +398,53 @@ int pssh_list_drop(struct pssh_list *l, const char *text)
 	return rc;
 }
 
+static int take_file(struct job *j, const char *path);
+
+/* "#include FILE", relative to the file that it stands in. */
+static int take_include(struct job *j, char *at, char *end)
+{
+	const char *slash = strrchr(j->path, '/');
+	char *path;
+	int rc;
+
+	at += strspn(at, SPACE);
+	while (end > at && strchr(SPACE, end[-1]))
+		*--end = '\0';
+	if (!*at || at[strcspn(at, SPACE)])
+		return job_fail(j, PSSH_ESYNTAX, at, "'#include' takes the name of one file");
+	if (j->path == standard_input)
+		return job_fail(j, PSSH_EINVAL, at, "standard input cannot include files");
+	if (j->depth == INCLUDE_DEPTH)
+		return job_fail(j, PSSH_EINVAL, at, "files more than %d deep; do they include each other?",
+			INCLUDE_DEPTH);
+	if (++j->includes > INCLUDES_MAX)
+		return job_fail(j, PSSH_EINVAL, at, "more than %d files included", INCLUDES_MAX);
+	if (asprintf(&path, "%.*s%s", *at == '/' || !slash ? 0 : (int)(slash + 1 - j->path), j->path, at) < 0)
+		return fail_set(&j->list->f, PSSH_ENOMEM, "out of memory");
+	rc = take_file(j, path);
+	free(path);
+	return rc;
+}
+
+static int take_line(struct job *j, char *line, char *end)
+{
+	char *comment = strchr(line, '#');
+
+	if (comment && comment == line + strspn(line, SPACE) && strncmp(comment, "#include", 8) == 0 &&
+		(!comment[8] || strchr(SPACE, comment[8])))
+		return take_include(j, comment + 8, end);
+	if (comment)
+		*comment = '\0';
+	return hosts_take_text(j, line, comment ? comment : end);
+}
+
 static int take_lines(struct job *j, struct buf *text)
 {
 	char *line = text->data, *end = line ? line + text->len : NULL;
 	int rc = 0;
 
 	while (!rc && line && line < end) {
-		char *stop = memchr(line, '\n', (size_t)(end - line)), *comment;
+		char *stop = memchr(line, '\n', (size_t)(end - line));
 
 		if (!stop)
 			stop = end;
@@ -409,31 +453,55 @@ static int take_lines(struct job *j, struct buf *text)
 		j->text = line;
 		if (memchr(line, '\0', (size_t)(stop - line)))
 			return job_fail(j, PSSH_ESYNTAX, line + strlen(line), "a NUL byte; is this a text file?");
-		comment = strchr(line, '#');
-		if (comment)
-			*comment = '\0';
-		rc = hosts_take_text(j, line, comment ? comment : stop);
+		rc = take_line(j, line, stop);
 		line = stop + 1;
 	}
 	return rc;
 }
 
-int pssh_list_add_file(struct pssh_list *l, const char *path)
+static int read_failed(struct job *j, const char *path, int rc)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
-	struct job j = { .list = l, .path = is_stdin ? "standard input" : path };
+	struct fail *f = &j->list->f;
+	int code = rc == -ENOENT ? PSSH_ENOENT : PSSH_ELOCAL;
+
+	if (rc == -ENOMEM)
+		return fail_set(f, PSSH_ENOMEM, "out of memory");
+	if (j->path)
+		return fail_errno(f, code, -rc, "cannot read '%.200s', which '%.200s' includes in line %u", path,
+			j->path, j->line);
+	return fail_errno(f, code, -rc, "cannot read '%.300s'", path);
+}
+
+/* Of a file that another includes, the job then continues in that one. */
+static int take_file(struct job *j, const char *path)
+{
+	struct job outer = *j;
 	struct buf text;
 	int rc;
 
 	buf_init(&text, FILE_MAX_BYTES);
-	rc = is_stdin ? buf_read_fd(&text, STDIN_FILENO) : buf_read_file(&text, path);
-	if (rc == -ENOMEM)
-		rc = fail_set(&l->f, PSSH_ENOMEM, "out of memory");
-	else if (rc)
-		rc = fail_errno(&l->f, rc == -ENOENT ? PSSH_ENOENT : PSSH_ELOCAL, -rc, "cannot read '%.300s'", j.path);
-	else
-		rc = take_lines(&j, &text);
+	rc = path == standard_input ? buf_read_fd(&text, STDIN_FILENO) : buf_read_file(&text, path);
+	if (rc) {
+		rc = read_failed(j, path, rc);
+	} else {
+		j->path = path;
+		j->line = 0;
+		j->depth++;
+		rc = take_lines(j, &text);
+		j->depth--;
+		j->path = outer.path;
+		j->text = outer.text;
+		j->line = outer.line;
+	}
 	buf_release(&text);
+	return rc;
+}
+
+int pssh_list_add_file(struct pssh_list *l, const char *path)
+{
+	struct job j = { .list = l };
+	int rc = take_file(&j, strcmp(path, "-") == 0 ? standard_input : path);
+
 	if (!rc)
 		rc = job_commit(&j);
 	job_release(&j);

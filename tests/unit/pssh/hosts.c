@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of host names: lib/pssh/names/hosts.c, hostrange.c and hostfold.c. */
 #include <sys/stat.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../lib/tap.h"
@@ -76,6 +77,8 @@ static void test_expand(void)
 	expands("n[00-02]", "n00,n01,n02");
 	expands("n[01-03,7,010]", "n01,n02,n03,n7,n010");
 	expands("n[ 1-2 , 5 ]", "n1,n2,n5");
+	expands("n[1 - 3 , 5]", "n1,n2,n3,n5");
+	expands("n[1 - 9 / 4]", "n1,n5,n9");
 	expands("n[1-9/4]", "n1,n5,n9");
 	expands("r[1-2]n[1-3]", "r1n1,r1n2,r1n3,r2n1,r2n2,r2n3");
 	expands("[1-2][3-4]", "13,14,23,24");
@@ -86,6 +89,7 @@ static void test_expand(void)
 	expands("::1", "::1");
 	expands("ssh://u@h:22", "ssh://u@h:22");
 	expands("ssh://u@[::1]:22,ssh://u@h[1-2]", "ssh://u@[::1]:22,ssh://u@h1,ssh://u@h2");
+	expands("ssh://u@h:22/", "ssh://u@h:22/");
 	expands("DOM\\joe@h", "DOM\\joe@h");
 	expands("10.0.0.[1-3]", "10.0.0.1,10.0.0.2,10.0.0.3");
 	expands("x[1-9]!x[3,5]", "x1,x2,x4,x6,x7,x8,x9");
@@ -126,6 +130,18 @@ static void test_refused(void)
 	refuses("--help", PSSH_ESYNTAX, "cannot begin with '-'");
 	refuses("a!", PSSH_ESYNTAX, "a name expected");
 	refuses("!", PSSH_ESYNTAX, "a name expected");
+	refuses("n[1 2]", PSSH_ESYNTAX, "'2' in a range");
+	refuses("/0$/", PSSH_ESYNTAX, "position 1: a name cannot have '/'");
+	refuses("foo[0-20],/[1-9]$/", PSSH_ESYNTAX, "position 11: a name cannot have '/'");
+	refuses("foo[0-20],-/[1-9]$/", PSSH_ESYNTAX, "regular expression");
+	refuses("a/b", PSSH_ESYNTAX, "cannot have '/'");
+	refuses("root@n$", PSSH_ESYNTAX, "cannot have '$'");
+	refuses("~root", PSSH_ESYNTAX, "cannot have '~'");
+	refuses("n\\1", PSSH_ESYNTAX, "cannot have '\\'");
+	refuses("n[1-2]#1", PSSH_ESYNTAX, "cannot have '#'");
+	refuses("ssh://h/a", PSSH_ESYNTAX, "cannot have '/'");
+	refuses("[::1$]:22", PSSH_ESYNTAX, "cannot have '$'");
+	refuses("^list", PSSH_ESYNTAX, "cannot have '^'");
 	refuses("@all", PSSH_ENOENT, "no groups are configured");
 }
 
@@ -260,6 +276,64 @@ static void test_files(void)
 	pssh_list_free(l);
 }
 
+static void include_write(const char *dir, const char *name, const char *text)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	f = fopen(path, "w");
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+		abort();
+}
+
+/* pdsh's files may name others. */
+static void test_includes(void)
+{
+	static const char *const names[] = { "a", "b", "sub/c", "circle", "missing", "two", "many" };
+	char dir[] = "/tmp/nanopod-hosts-XXXXXX", path[200];
+	struct pssh_list *l = list_new();
+	char *got;
+
+	if (!mkdtemp(dir))
+		abort();
+	snprintf(path, sizeof path, "%s/sub", dir);
+	if (mkdir(path, 0700) != 0)
+		abort();
+	include_write(dir, "a", "n1\n#include b\n # include nothing\n#includes nothing\nn9\n");
+	include_write(dir, "b", "n2\n  #include  sub/c  \r\n");
+	include_write(dir, "sub/c", "n3 # a\n-n9\n");
+	include_write(dir, "circle", "#include circle\n");
+	include_write(dir, "missing", "n1\n#include nowhere\n");
+	include_write(dir, "two", "#include a b\n");
+	include_write(dir, "many", "#include b\n#include many\n#include many\n");
+	snprintf(path, sizeof path, "%s/a", dir);
+	is_int(pssh_list_add_file(l, path), 0, "a file that includes others");
+	got = joined(l);
+	is_str(got, "n1,n2,n3", "has their names, and their exclusions count in the whole");
+	free(got);
+	snprintf(path, sizeof path, "%s/circle", dir);
+	is_int(pssh_list_add_file(l, path), PSSH_EINVAL, "a circle");
+	has_str(pssh_list_error(l), "16 deep", "is one: %s", pssh_list_error(l));
+	snprintf(path, sizeof path, "%s/many", dir);
+	is_int(pssh_list_add_file(l, path), PSSH_EINVAL, "a circle that doubles");
+	snprintf(path, sizeof path, "%s/missing", dir);
+	is_int(pssh_list_add_file(l, path), PSSH_ENOENT, "a file that is not there");
+	has_str(pssh_list_error(l), "line 2", "is named with its line: %s", pssh_list_error(l));
+	has_str(pssh_list_error(l), "/nowhere'", "and with its path");
+	snprintf(path, sizeof path, "%s/two", dir);
+	is_int(pssh_list_add_file(l, path), PSSH_ESYNTAX, "two names");
+	is_int(pssh_list_count(l), 3, "none of which changes the list");
+	pssh_list_free(l);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+		unlink(path);
+	}
+	snprintf(path, sizeof path, "%s/sub", dir);
+	rmdir(path);
+	rmdir(dir);
+}
+
 /* ---- Folding --------------------------------------------------------------------------- */
 
 static void test_fold(void)
@@ -385,6 +459,7 @@ int main(void)
 	test_drop();
 	test_groups();
 	test_files();
+	test_includes();
 	test_fold();
 	test_property();
 	fold_speed("n[1-100000]", 100000, "n[1-100000]");
