@@ -92,12 +92,14 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/tunnel.h \
 	lib/pssh/session/xfer.c \
 	lib/pssh/session/xfer.h \
+	lib/pssh/fleet/environment.c \
 	lib/pssh/fleet/event_queue.c \
 	lib/pssh/fleet/event_queue.h \
 	lib/pssh/fleet/fleet.c \
 	lib/pssh/fleet/fleet.h \
 	lib/pssh/fleet/host.c \
 	lib/pssh/fleet/question.c \
+	lib/pssh/fleet/strings.c \
 	lib/pssh/fleet/task.c \
 	lib/pssh/fleet/fleet_turn.c
 libpssh_all_la_CFLAGS = $(AM_CFLAGS) $(SSH2_CFLAGS) $(CRYPTO_CFLAGS)

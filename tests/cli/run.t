@@ -25,6 +25,14 @@ run nanopod_run -w n1 -w 127.0.0.1x -x 127.0.0.1x -- 'printf "no newline"'
 is "$out" "n1: no newline" "a last line without a newline gets one, and -x leaves a host out"
 run nanopod_run -w n1 -- 'echo a   b' "'c   d'" '$((1+1))'
 is "$out" "n1: a b c   d 2" "words are joined by blanks for the shell there, as ssh does"
+# Variables that ssh_config sends; one that the server refuses is no failure.
+{ printf 'SendEnv FOO_* BAR BAZ\nSendEnv -BA?\nSetEnv QUX="a b" QUX=c\n'; cat "$SSHD_CONFIG"; } >env_config
+run env FOO_A=1 FOO_B='2 3' BAR=4 BAZ=5 OTHER=6 timeout 60 "$NANOPOD" run -F env_config -w 'n[1-2]' --no-label -- \
+	'echo "<$FOO_A><$FOO_B><$BAR$BAZ$OTHER><$QUX>"'
+is "$out" "$(printf '<1><2 3><><a b>\n<1><2 3><><a b>')" "SendEnv and SetEnv of ssh_config"
+is "$err" "" "without a warning"
+run env FOO_A=1 timeout 60 "$NANOPOD" ssh -F env_config n1 'echo "<$FOO_A>"'
+is "$out" "<1>" "for nanopod ssh too"
 printf '# hosts\nn1 n2\nn3\n' >hosts
 run nanopod_run -w ^hosts -x n2 --no-label -- echo x
 is "$out" "$(printf 'x\nx')" "hosts from a file, without labels"

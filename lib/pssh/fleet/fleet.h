@@ -51,6 +51,7 @@ struct pssh_host {
 	/* What all this comes to; made anew before each connection. */
 	struct conn_plan plan;
 	char **plan_identities;
+	char **env; /* name, value, …, NULL: by the configuration, for its commands */
 	char *plan_proxy, *plan_user;
 	char *plan_algorithms[PSSH_ALGS];
 	unsigned tries, keepalive, missed; /* missed: how many unanswered keep-alives end it */
@@ -161,6 +162,8 @@ void strings_free(char ***list, size_t *count);
 /* ---- host.c ---- */
 
 int host_find(struct pssh *p, const char *spec, struct pssh_host **out);
+/* Fills h->env by its configuration, from this process's environment. In environment.c. */
+int host_environment(struct pssh_host *h);
 /* The last jump host of a comma-separated list, reached through those before it. */
 int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pssh_host **out, struct fail *f);
 void host_free(struct pssh_host *h);

@@ -11,31 +11,6 @@
 
 enum { JUMPS = 8, LANES = 16 };
 
-int strings_add(char ***list, size_t *count, const char *text)
-{
-	char **more = text ? realloc(*list, (*count + 2) * sizeof *more) : NULL;
-	char *copy;
-
-	if (!more)
-		return PSSH_ENOMEM;
-	*list = more;
-	copy = strdup(text);
-	if (!copy)
-		return PSSH_ENOMEM;
-	more[(*count)++] = copy;
-	more[*count] = NULL;
-	return 0;
-}
-
-void strings_free(char ***list, size_t *count)
-{
-	for (size_t i = 0; i < *count; i++)
-		free((*list)[i]);
-	free(*list);
-	*list = NULL;
-	*count = 0;
-}
-
 /* ---- The name ---- */
 
 static int bad_spec(struct fail *f, const char *spec, const char *why)
@@ -117,6 +92,9 @@ void host_free(struct pssh_host *h)
 	for (char **s = h->plan_identities; s && *s; s++)
 		n++;
 	strings_free(&h->plan_identities, &n);
+	for (n = 0; h->env && h->env[n];)
+		n++;
+	strings_free(&h->env, &n);
 	strings_free(&h->identities, &h->identity_count);
 	for (size_t i = 0; i < h->pin_count; i++)
 		knownhosts_pin_release(&h->pins[i]);
@@ -165,7 +143,6 @@ static void tell_unused(struct pssh_host *h)
 		{ c->pubkey_algorithms, "PubkeyAcceptedAlgorithms has no effect" },
 		{ c->forward_agent == 1, "ForwardAgent has no effect: libssh2 cannot forward an agent; 'ssh -A' can" },
 		{ c->remote_command, "RemoteCommand has no effect" },
-		{ c->set_env && *c->set_env, "SetEnv has no effect" },
 	};
 
 	for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
@@ -199,7 +176,7 @@ static int host_configure(struct pssh_host *h)
 	}
 	tell_warnings(h);
 	tell_unused(h);
-	return 0;
+	return host_environment(h);
 }
 
 static int host_new(struct pssh *p, const char *spec, struct pssh_host **out)

@@ -115,6 +115,8 @@ int run_open(struct run *r, struct fail *f)
 		fail_set(f, rc, "out of memory");
 	if (rc)
 		return rc;
+	if (r->exec)
+		r->exec->host_env = r->host->env;
 	r->state = RUN_ACTIVE;
 	r->host->active++;
 	if (r->host->plan.deadline[PSSH_PHASE_HANDSHAKE])

@@ -49,21 +49,33 @@ void exec_resize(struct exec *e, unsigned columns, unsigned rows)
 	e->resize = true;
 }
 
+/* 0 once all are set; most servers accept few names, and like ssh, it goes on without the others. */
+static int exec_set_env(struct exec *e, char *const *env)
+{
+	int rc = 0;
+
+	for (; env && env[e->env_at] && (!rc || rc == PSSH_EREFUSED); e->env_at += rc == PSSH_EAGAIN ? 0 : 2)
+		rc = chan_env(e->chan, env[e->env_at], env[e->env_at + 1]);
+	if (rc && rc != PSSH_EREFUSED)
+		return rc;
+	e->env_at = 0;
+	return 0;
+}
+
 /* Does the steps before the command runs. 0: moved to the next state. */
 static int exec_prepare(struct exec *e, struct fail *f)
 {
-	char *const *env = e->want->env;
 	int rc = 0;
 
 	switch (e->state) {
 	case EXEC_OPEN:
 		rc = chan_open_session(e->chan, CHAN_WINDOW, f);
 		break;
+	case EXEC_HOST_ENV:
+		rc = exec_set_env(e, e->host_env);
+		break;
 	case EXEC_ENV:
-		for (; env && env[e->env_at] && rc != PSSH_EAGAIN; e->env_at += rc == PSSH_EAGAIN ? 0 : 2)
-			rc = chan_env(e->chan, env[e->env_at], env[e->env_at + 1]);
-		if (rc == PSSH_EREFUSED) /* most servers accept few names; like ssh, go on without */
-			rc = 0;
+		rc = exec_set_env(e, e->want->env);
 		break;
 	case EXEC_PTY:
 		rc = e->want->term ? chan_pty(e->chan, e->want->term, e->want->columns, e->want->rows, f) : 0;

@@ -16,20 +16,29 @@
 /* What to start; the caller keeps it alive until exec_free. */
 struct exec_want {
 	const char *command;          /* NULL: a login shell */
-	char *const *env;             /* name, value, name, value, …, NULL */
+	char *const *env;             /* name, value, name, value, …, NULL; or NULL */
 	const char *term;             /* NULL: no terminal */
 	unsigned columns, rows;
 	struct output_rule output;
 };
 
 enum exec_state {
-	EXEC_OPEN, EXEC_ENV, EXEC_PTY, EXEC_START, EXEC_RUN, EXEC_CLOSE, EXEC_REST, EXEC_ENDED,
+	EXEC_OPEN,
+	EXEC_HOST_ENV,
+	EXEC_ENV,
+	EXEC_PTY,
+	EXEC_START,
+	EXEC_RUN,
+	EXEC_CLOSE,
+	EXEC_REST,
+	EXEC_ENDED,
 };
 
 struct exec {
 	const struct exec_want *want;
 	struct chan *chan;
 	enum exec_state state;
+	char *const *host_env; /* set before want->env; or NULL. The owner may put it here before the first step */
 	size_t env_at;
 	struct input *input;          /* the task's, or this run's own; may change while it runs */
 	uint64_t taken;               /* how far the process has taken the input */
