@@ -59,6 +59,8 @@ static const char *summary_hint_for(const struct fanout *f, const struct outcome
 		       "what its host says, 'nanopod replace NODE' takes another one";
 	if (strstr(o->text, "locked by a passphrase"))
 		return "'ssh-add FILE' unlocks it for all";
+	if (o->status == PSSH_EAUTH && strstr(o->text, "libssh2 cannot"))
+		return "'nanopod ssh --openssh HOST' runs the system's ssh, which may be able to";
 	if (o->status == PSSH_ETIMEOUT && o->begun)
 		return "'--timeout' allows more time";
 	return summary_hint(o->status);

@@ -22,6 +22,9 @@ run_is 7 "the command's status" nanopod_ssh n1 exit 7
 run_is 137 "128 + signal" nanopod_ssh n1 'kill -9 $$'
 run_is 255 "255: not reached" nanopod_ssh nosuch.invalid true
 like "$err" "nosuch.invalid" "with a reason"
+printf 'Host n1\n  ProxyJump n1\n' >circle_config
+run_is 255 "a jump host that is reached through itself" "$NANOPOD" ssh -F circle_config n1 true
+like "$err" "circle" "is refused with the reason"
 printf 'echo shell $((1+1)); exit 4\n' >lines
 run_stdin lines nanopod_ssh n1
 is "$status $out" "4 shell 2" "without a command: a shell that reads standard input"

@@ -259,6 +259,50 @@ static void check_certificate(void)
 	drive_end(&d, "certificate");
 }
 
+/* One that only the agent has, of a type that libssh2 before 1.11 cannot use. */
+static void check_agent_certificate(void)
+{
+	pid_t agent = tool_spawn((const char *const[]){ "ssh-agent", "-D", "-a", "cert.sock", NULL });
+	struct pssh_host *h;
+	struct seen *s;
+
+	for (int i = 0; i < 200 && access("cert.sock", F_OK) != 0; i++)
+		poll(NULL, 0, 10);
+	tool_run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "k-certed");
+	tool_run("ssh-keygen", "-q", "-s", env("AUTH_CA"), "-I", "test", "-n", env("SSHD_USER"), "-V", "+1h",
+		"k-certed.pub");
+	setenv("SSH_AUTH_SOCK", "cert.sock", 1);
+	tool_run("ssh-add", "-q", "k-certed");
+	unsetenv("SSH_AUTH_SOCK");
+	h = fresh("n1");
+	pssh_set_agent(d.p, "cert.sock");
+	s = once(&d, h, "true");
+	if (s->type == PSSH_EV_EXIT)
+		ends(s, "exit 0", "an ed25519 certificate of the agent");
+	else
+		has_str(s->text, "of the agent: ", "why an ed25519 certificate of the agent is not used: %s", s->text);
+	drive_end(&d, "agent's certificate");
+	tool_stop(agent);
+}
+
+/* A server that takes nothing that libssh2 knows. */
+static void check_gssapi(void)
+{
+	struct pssh_host *h = fresh("n1");
+	char proxy[1000];
+	struct seen *s;
+
+	snprintf(proxy, sizeof proxy, "%.900s -o PubkeyAuthentication=no -o GSSAPIAuthentication=yes",
+		env("SSHD_PROXY"));
+	pssh_host_set_proxy(h, proxy);
+	pssh_set_hostkeys(d.p, PSSH_HOSTKEYS_ACCEPT_NEW);
+	s = once(&d, h, "true");
+	ends(s, "PSSH_EAUTH", "a server that takes GSSAPI alone");
+	if (strstr(s->text, "gssapi-with-mic"))
+		has_str(s->text, "libssh2 cannot do", "the sentence says who cannot: %s", s->text);
+	drive_end(&d, "gssapi");
+}
+
 static void check_password(void)
 {
 	static const char *const answers[] = { "wrong", "open sesame", NULL };
@@ -326,6 +370,8 @@ int main(void)
 	check_shared_question();
 	check_agent();
 	check_certificate();
+	check_agent_certificate();
+	check_gssapi();
 	check_password();
 	check_kbdint();
 	is_int(count_fds(), fds, "no descriptor is left");

@@ -2,7 +2,10 @@
 /* One table, grouped by what libpssh does with a keyword. Spelling as in ssh_config(5). */
 #include "pssh/config/sshkeyword.h"
 
+#include <arpa/inet.h>
 #include <limits.h>
+#include <netdb.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -280,8 +283,23 @@ static const char *check_number(const char *word, long min, long max, int *numbe
 	long n;
 
 	if (str_to_long(word, min, max, &n) != 0)
-		return max == 65535 ? "a port from 1 to 65535 expected" : "a whole number expected";
+		return "a whole number expected";
 	*number = (int)n;
+	return NULL;
+}
+
+/* A port's number or, as in ssh, the name of a service. */
+static const char *check_port(const char *word, int *number)
+{
+	struct servent entry, *found = NULL;
+	char room[1024];
+
+	if (check_number(word, 1, 65535, number) == NULL)
+		return NULL;
+	if (!*word || strspn(word, "0123456789+-") == strlen(word) ||
+		getservbyname_r(word, "tcp", &entry, room, sizeof room, &found) != 0 || !found)
+		return "a port from 1 to 65535 or a service expected";
+	*number = ntohs((uint16_t)found->s_port);
 	return NULL;
 }
 
@@ -321,7 +339,7 @@ static const char *check_words(const struct keyword *k, char *const *args)
 	return NULL;
 }
 
-/* Like ssh, ends the value at a '#' and checks the form of every jump. */
+/* Like ssh, ends the value at a '#'. After a blank ssh reads on in another way or not at all. */
 static const char *check_jump(const char *value)
 {
 	size_t len = strcspn(value, "#");
@@ -330,6 +348,8 @@ static const char *check_jump(const char *value)
 		len--;
 	if (!len || value[0] == ',' || value[len - 1] == ',' || memmem(value, len, ",,", 2))
 		return "'host', 'user@host:port' or a list of them expected";
+	if (strcspn(value, " \t") < len)
+		return "blanks between jump hosts; 'a,b' is the form";
 	return NULL;
 }
 
@@ -355,7 +375,7 @@ const char *keyword_check(const struct keyword *k, char *const *args, int *numbe
 	case KEYWORD_NUMBER:
 		return check_number(word, INT_MIN, INT_MAX, number);
 	case KEYWORD_PORT:
-		return check_number(word, 1, 65535, number);
+		return check_port(word, number);
 	case KEYWORD_TIME:
 		return check_time(word, number);
 	case KEYWORD_ESCAPE:

@@ -55,7 +55,7 @@ void fleet_end_run(struct run *r, int type, int status, const char *text)
 		snprintf(both, sizeof both, "%s; %s", text, r->said);
 		ev.text = both;
 	}
-	if (ev.type == PSSH_EV_ERROR) {
+	if (ev.type == PSSH_EV_ERROR && ev.text != h->why.text) {
 		h->why.code = ev.status;
 		snprintf(h->why.text, sizeof h->why.text, "%s", ev.text);
 	}

@@ -387,8 +387,18 @@ static int try_password(struct auth *a, struct fail *f)
 	return 0;
 }
 
+/* Whether one of the methods is one that this library knows. */
+static bool auth_possible(const char *methods)
+{
+	return !methods || strstr(methods, "publickey") || strstr(methods, "password") ||
+		strstr(methods, "keyboard-interactive");
+}
+
 static int auth_give_up(struct auth *a, struct fail *f)
 {
+	if (!auth_possible(a->methods))
+		return fail_set(f, PSSH_EAUTH, "cannot sign in as '%s': the server accepts %s, which libssh2 cannot do",
+			a->want.user, a->methods);
 	return fail_set(f, PSSH_EAUTH, "cannot sign in as '%s': the server accepts %s; %s%s%s%s", a->want.user,
 		a->methods ? a->methods : "nothing",
 		a->tried.len             ? "tried "

@@ -43,10 +43,13 @@ static void offers_add(struct offers *o, const struct offer *offer)
 
 static void offer_identity(struct offers *o, const struct agent_identity *id, struct key *key)
 {
+	struct fail f = { 0 };
 	uint8_t *blob;
 	size_t len;
 
-	if (key_blob_for_auth(id->blob, id->len, &blob, &len, NULL) == 0)
+	if (key_blob_for_auth(id->blob, id->len, &blob, &len, &f) != 0)
+		offers_remark(o, "cannot use '%s' of the agent: %s", id->comment, f.text);
+	else
 		offers_add(o, &(struct offer){ .key = key, .identity = id, .blob = blob, .len = len, .owned = blob });
 }
 

@@ -2,6 +2,7 @@
 /* lib/pssh/config/sshconfig.c: values, refusals, hostile files, speed. sshcompare.c has what ssh says. */
 #include "pssh/config/sshconfig.h"
 
+#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -141,6 +142,11 @@ static void test_values(void)
 	a = answer_of("IdentityAgent none\n", "h");
 	is_str(a.identity_agent, "none", "IdentityAgent none is not the same as unset");
 	sshconfig_answer_release(&a);
+	if (getservbyname("ssh", "tcp")) { /* a bare system has no /etc/services */
+		a = answer_of("Port ssh\n", "h");
+		is_int(a.port, 22, "Port by the name of a service");
+		sshconfig_answer_release(&a);
+	}
 }
 
 static void test_given(void)
@@ -199,6 +205,9 @@ static void test_refused(void)
 	refuse("ConnectTimeout 99999999999999999999\n", "a time");
 	refuse("SetEnv X\n", "NAME=value");
 	refuse("UserKnownHostsFile none /x\n", "alone");
+	refuse("Port nosuchservice\n", "a service");
+	refuse("ProxyJump gw, web2\n", "blanks");
+	refuse("ProxyJump gw ,web2\n", "blanks");
 	refuse("ProxyJump a,,b\n", "'host', 'user@host:port'");
 	refuse("Match\n", "needs a value");
 	refuse("Match frobnicate x\n", "unknown criterion 'frobnicate'");
