@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "cli/frame/command.h"
 #include "cli/remote/connect.h"
 #include "cli/frame/print.h"
@@ -22,7 +23,7 @@ static const struct example examples[] = {
 	{ "nanopod hosts 'r[1-4]n[01-16]' -x 'r3n[01-08]'", "the names, one a line" },
 	{ "sinfo -hN -o %N | nanopod hosts --fold -", "fold names into one expression" },
 	{ "nanopod hosts --count @gpu", "how many" },
-	{ "nanopod hosts -o wide 'n[1-4]'", "address, user, port and jump hosts that ssh would use" },
+	{ "nanopod hosts -o wide 'n[1-4]'", "address, user, port, jump hosts and keys that ssh would use" },
 	{ 0 },
 };
 
@@ -32,8 +33,21 @@ static const struct column columns[] = {
 	{ "user", 0, "user on the host" },
 	{ "port", COLUMN_RIGHT | COLUMN_RAW, "port on the host" },
 	{ "jump", COLUMN_WIDE, "jump hosts or proxy command" },
+	{ "identities", COLUMN_WIDE, "key files that it offers" },
 	{ 0 },
 };
+
+/* "a, b", or NULL for none. */
+static const char *hosts_identities(const struct pssh_host *h, struct buf *text)
+{
+	const char *file;
+
+	buf_clear(text);
+	for (size_t i = 0; (file = pssh_host_identity(h, i)); i++)
+		if (buf_addf(text, "%s%s", i ? ", " : "", file) != 0)
+			command_nomem();
+	return text->len ? buf_text(text) : NULL;
+}
 
 static int hosts_list(struct nanopod *np, const struct options *o, const struct pssh_list *hosts)
 {
@@ -41,10 +55,12 @@ static int hosts_list(struct nanopod *np, const struct options *o, const struct 
 	const char *me = pw ? pw->pw_name : NULL;
 	struct connect *c;
 	struct rows *rows;
+	struct buf identities;
 	int status = connect_open(np, &c);
 
 	if (status)
 		return status;
+	buf_init(&identities, 1 << 20);
 	select_recognize(np, hosts);
 	/* --fields without -o means a table. */
 	if (np->format == FORMAT_NAME && !settings_given(np->settings, SETTING_ID_OUTPUT))
@@ -61,13 +77,14 @@ static int hosts_list(struct nanopod *np, const struct options *o, const struct 
 		rows_add(rows,
 			(const char *[]){ pssh_list_get(hosts, i), pssh_host_address(h),
 				*pssh_host_user(h) ? pssh_host_user(h) : me, port,
-				*pssh_host_jump(h) ? pssh_host_jump(h) : NULL });
+				*pssh_host_jump(h) ? pssh_host_jump(h) : NULL, hosts_identities(h, &identities) });
 	}
 	if (rows) {
 		int end = rows_end(rows);
 
 		status = status ? status : end;
 	}
+	buf_release(&identities);
 	connect_close(np, c);
 	return status;
 }

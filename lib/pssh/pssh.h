@@ -187,6 +187,7 @@ const char *pssh_host_address(const struct pssh_host *h);
 const char *pssh_host_user(const struct pssh_host *h);
 unsigned pssh_host_port(const struct pssh_host *h);
 const char *pssh_host_jump(const struct pssh_host *h);     /* "a,user@b:22", or its proxy command, or "" */
+const char *pssh_host_identity(const struct pssh_host *h, size_t i); /* key file i that it offers, or NULL */
 const char *pssh_host_error(const struct pssh_host *h);    /* the sentence of its last failure, or "" */
 const char *pssh_host_fingerprint(const struct pssh_host *h); /* "SHA256:…" of the last key that it showed, or "" */
 int pssh_host_connected(const struct pssh_host *h);

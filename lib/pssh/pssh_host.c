@@ -96,6 +96,19 @@ const char *pssh_host_jump(const struct pssh_host *h)
 	return proxy && strcmp(proxy, "none") != 0 ? proxy : "";
 }
 
+const char *pssh_host_identity(const struct pssh_host *h, size_t i)
+{
+	char *const *files = h->config ? h->config->identity_files : NULL;
+
+	if (i < h->identity_count)
+		return h->identities[i];
+	i -= h->identity_count;
+	for (; files && *files; files++)
+		if (i-- == 0)
+			return *files;
+	return i < h->fleet->identity_count ? h->fleet->identities[i] : NULL;
+}
+
 const char *pssh_host_error(const struct pssh_host *h)
 {
 	return h->why.code ? h->why.text : "";

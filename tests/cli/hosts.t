@@ -92,7 +92,12 @@ run hosts -F config -o wide n1
 like "$out" '^HOST +ADDRESS +USER +PORT +JUMP' "-o wide"
 like "$out" '^n1 +n1.example +worker +2222 +gate' "with the way there"
 run hosts -F config -l bob -p 99 -J none -o csv n1 al@n2
-is "$(tail -n 2 "$TMP/.out")" "$(printf 'n1,n1.example,bob,99,\nal@n2,n2.example,al,99,')" "options win over the configuration, names over options"
+is "$(tail -n 2 "$TMP/.out")" "$(printf 'n1,n1.example,bob,99,,\nal@n2,n2.example,al,99,,')" "options win over the configuration, names over options"
+{ printf 'IdentityFile /k/one\nIdentityFile /k/%%h\n'; cat config; } >key_config
+: >own
+run hosts -F key_config -i own -o wide n1
+like "$out" '^HOST +ADDRESS +USER +PORT +JUMP +IDENTITIES' "key files"
+like "$out" 'gate +/k/one, /k/n1.example, own' "of the configuration and the options"
 run hosts -F config --fields port,host n1
 like "$out" "2222 +n1" "--fields"
 if [ -w /dev/full ]; then
