@@ -78,6 +78,27 @@ if have ssh; then
 	like "$err" "'timeout' has no effect" "is not handed over, and said"
 fi
 
+# ---- Host keys ----
+# Of a server with several keys only the RSA one is known: libssh2 before 1.11 cannot check it, and what it
+# then says to type works.
+if have ssh; then
+	ssh-keygen -q -t rsa -N '' -C '' -f rsa
+	printf 'rsa_only %s\n' "$(cut -d' ' -f1,2 rsa.pub)" >rsa_known
+	{
+		printf 'Host rsa_only\n  ProxyCommand %s -o HostKey=%s\n' "$SSHD_PROXY" "$TMP/rsa"
+		printf '  UserKnownHostsFile %s\n' "$TMP/rsa_known"
+		cat "$SSHD_CONFIG"
+	} >rsa_config
+	run timeout 60 "$NANOPOD" ssh -F rsa_config rsa_only echo in
+	if [ "$status" -ne 0 ]; then
+		advice=$(printf '%s\n' "$err" | sed -n "s/.*\"\(ssh [^\"]*\)\".*/\1/p")
+		like "$advice" "^ssh -o UpdateHostKeys=yes 'rsa_only' true\$" "only the RSA key is known: the way out is said"
+		ok "which ssh does" timeout 60 sh -c "$(printf '%s' "$advice" | sed 's/^ssh/ssh -F rsa_config/')"
+		run timeout 60 "$NANOPOD" ssh -F rsa_config rsa_only echo in
+	fi
+	is "$status $out" "0 in" "then it connects"
+fi
+
 # ---- The agent ----
 if have ssh-agent && have ssh-add; then
 	eval "$(ssh-agent -a "$TMP/agent" 2>/dev/null)" >/dev/null
