@@ -76,6 +76,63 @@ static void check_cancel(struct pssh_host *h)
 	}
 }
 
+/* The first process has ended, and sshd waits for one of its children that still holds the output. */
+static void check_orphans(struct pssh_host *h)
+{
+	const char *marker = mark();
+	struct pssh_task *t = marked(marker,
+		"perl -e 'sleep 1000' $M & (trap '' TERM; exec perl -e 'sleep 1000' $M) & exit");
+	struct seen *s;
+	char first[80];
+
+	pssh_task_add(t, h);
+	pssh_task_start(t);
+	snprintf(first, sizeof first, "M=%s", marker); /* in no command line but the first shell's */
+	ok(begun(t, h, marker, 2) && wait_marked(first, 0, 20000) == 0, "a command whose first process has ended");
+	pssh_task_cancel(t, "TERM", 500);
+	drive_done(&d, 1);
+	s = drive_seen(&d, t, h);
+	diag("%s '%s'", end_of(s), s->text);
+	ends(s, "exit 0", "ends as that one did");
+	has_str(s->text, "were killed", "and its other processes end");
+	is_int(wait_marked(marker, 0, 1000), 0, "nothing of it is left");
+}
+
+/* One that started its own session was detached on purpose: it lives on, and the end says so. */
+static void check_escaped(struct pssh_host *h)
+{
+	const char *marker = mark();
+	struct pssh_task *t = command(&d, "exec perl -e 'sleep 1000'");
+	struct pssh_task *u = marked(marker, "setsid perl -e 'sleep 1000' \"$M\" & exec perl -e 'sleep 1000'");
+	struct seen *s;
+	long pid = 0;
+	char text[80];
+
+	pssh_task_add(t, h);
+	pssh_task_start(t);
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
+	pssh_task_add(u, h);
+	pssh_task_start(u);
+	drive_until(&d, &drive_seen(&d, u, h)->started, 1, 20000);
+	snprintf(text, sizeof text, "M=%s", marker); /* only the shells have this in their command line */
+	for (int i = 0; i < 1000 && (count_marked(text) || count_marked(marker) != 1); i++)
+		drive_for(&d, 20);
+	find_marked(marker, &pid);
+	pssh_task_cancel(u, "TERM", 1000);
+	drive_done(&d, 1);
+	s = drive_seen(&d, u, h);
+	diag("%s '%s'", end_of(s), s->text);
+	ends(s, "PSSH_ECANCEL", "a command one of whose processes left the session and holds the output");
+	snprintf(text, sizeof text, "1 process that left its session still runs (PID %ld)", pid);
+	has_str(s->text, text, "its end names that process");
+	ok(pid && kill((pid_t)pid, 0) == 0, "which is true");
+	kill((pid_t)pid, SIGKILL);
+	is_int(drive_seen(&d, t, h)->ends, 0, "another command on this connection goes on");
+	pssh_task_cancel(t, "TERM", 1000);
+	drive_done(&d, 1);
+	ends(drive_seen(&d, t, h), "signal TERM", "until it is cancelled");
+}
+
 static void check_one_of_two(struct pssh_host *h)
 {
 	char first[64], second[64];
@@ -176,6 +233,8 @@ int main(void)
 	pssh_read_config(d.p, env("SSHD_CONFIG"));
 	h = host(&d, "n1");
 	check_cancel(h);
+	check_orphans(h);
+	check_escaped(h);
 	check_one_of_two(h);
 	check_not_begun();
 	check_deadline(h);

@@ -326,8 +326,8 @@ static DRIVE_UNUSED int count_fds(void)
 	return n;
 }
 
-/* How many processes have the marker in their command line, without this test's own. */
-static DRIVE_UNUSED int count_marked(const char *marker)
+/* How many processes have the marker in their command line, without this test's own; *pid is one of them. */
+static DRIVE_UNUSED int find_marked(const char *marker, long *pid)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *de;
@@ -345,12 +345,21 @@ static DRIVE_UNUSED int count_marked(const char *marker)
 		len = fd < 0 ? 0 : read(fd, line, sizeof line - 1);
 		if (fd >= 0)
 			close(fd);
-		if (len > 0 && memmem(line, (size_t)len, marker, strlen(marker)))
+		if (len > 0 && memmem(line, (size_t)len, marker, strlen(marker))) {
+			*pid = strtol(de->d_name, NULL, 10);
 			n++;
+		}
 	}
 	if (dir)
 		closedir(dir);
 	return n;
+}
+
+static DRIVE_UNUSED int count_marked(const char *marker)
+{
+	long pid;
+
+	return find_marked(marker, &pid);
 }
 
 /* Waits up to ms until so many exist. Returns how many do. */

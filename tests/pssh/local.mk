@@ -13,6 +13,7 @@ pssh_tests = \
 	tests/pssh/output \
 	tests/pssh/regress \
 	tests/pssh/resolve \
+	tests/pssh/sweep \
 	tests/pssh/tunnel \
 	tests/pssh/window
 
@@ -45,6 +46,8 @@ tests_pssh_regress_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_regress_LDADD = libpssh.la
 tests_pssh_resolve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_resolve_LDADD = libpssh.la
+tests_pssh_sweep_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_sweep_LDADD = libpssh.la
 tests_pssh_tunnel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_tunnel_LDADD = libpssh.la
 tests_pssh_window_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

@@ -116,9 +116,9 @@ struct run {
 	struct kill_remote *kill;
 	char kill_remote_signal[8];
 	unsigned kill_remote_grace, kill_remote_tries;
-	bool kill_done;                  /* `said` tells what happened to the processes */
+	bool kill_over; /* `kill` has nothing more to say */
 	bool timed_out;
-	char said[192];
+	char said[192];                  /* what happened to the processes; "": not known yet */
 	struct loop_timer timer;         /* the task's deadline; then that of ending its processes */
 };
 

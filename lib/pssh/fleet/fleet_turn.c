@@ -42,6 +42,9 @@ static void run_due(struct run *r)
 	if (r->state == RUN_KILLING || r->timed_out || r->task->cancelled) {
 		if (!*r->said && !copying)
 			snprintf(r->said, sizeof r->said, "its processes may still run");
+		else if (r->kill && kill_remote_outcome(r->kill) == KILL_ENDED)
+			snprintf(r->said, sizeof r->said,
+				"its output is still open, so a process that it started may still run");
 		fleet_end_run(r, PSSH_EV_ERROR, r->timed_out ? PSSH_ETIMEOUT : PSSH_ECANCEL,
 			r->timed_out ? "it did not finish in time" : "cancelled");
 		return;
@@ -132,7 +135,7 @@ static int fleet_turn_run(struct run *r, const struct pssh_event **out)
 		return 1;
 	case RUN_DONE:
 		/* Wait for the news of the other processes; run_due() ends that if it takes too long. */
-		if (r->state == RUN_KILLING && !r->kill_done)
+		if (r->state == RUN_KILLING && !r->kill_over && !*r->said)
 			return 0;
 		fleet_end_run(r, ev.type, ev.status, ev.text);
 		return 1;

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "pssh/fleet/fleet.h"
 
-enum { KILL_TRIES = 3 };
+enum { KILL_TRIES = 3, REST_MS = 500 };
 
 struct run *run_new(struct pssh_task *t, struct pssh_host *h)
 {
@@ -245,7 +245,7 @@ static bool another_kills(const struct run *r)
 	list_each (pos, tmp, &r->host->runs) {
 		const struct run *o = list_entry(pos, struct run, in_host);
 
-		if (o != r && o->kill && !o->kill_done)
+		if (o != r && o->kill && !o->kill_over)
 			return true;
 	}
 	return false;
@@ -256,7 +256,7 @@ static int start_kill(struct run *r)
 	unsigned running, nth = task_rank(r, &running);
 
 	if (r->exec->state != EXEC_RUN) { /* it has ended by itself */
-		r->kill_done = true;
+		r->kill_over = true;
 		return 0;
 	}
 	r->kill_remote_tries--;
@@ -269,26 +269,28 @@ int run_step_kill(struct run *r)
 	struct fail f = { 0 };
 	int rc = 0;
 
-	if (r->state != RUN_KILLING || r->kill_done || (!r->kill && another_kills(r)))
+	if (r->state != RUN_KILLING || r->kill_over || (!r->kill && another_kills(r)))
 		return PSSH_EAGAIN;
 	if (!r->kill)
 		rc = start_kill(r);
-	if (rc || r->kill_done)
+	if (rc || r->kill_over)
 		return rc;
 	rc = kill_remote_step(r->kill, &r->host->fleet->room, &f);
-	if (rc == PSSH_EAGAIN)
-		return rc;
 	/* Other commands ended meanwhile: count again. */
-	if (rc == 0 && kill_remote_lost(r->kill) && r->kill_remote_tries) {
+	if (rc == 0 && kill_remote_outcome(r->kill) == KILL_LOST && r->kill_remote_tries) {
 		kill_remote_free(r->kill);
 		r->kill = NULL;
 		return run_step_kill(r);
 	}
-	if (rc == 0)
-		snprintf(r->said, sizeof r->said, "%s", kill_remote_said(r->kill));
-	else
+	snprintf(r->said, sizeof r->said, "%s", kill_remote_said(r->kill));
+	if (rc == PSSH_EAGAIN)
+		return rc;
+	if (rc && !*r->said)
 		snprintf(r->said, sizeof r->said, "its processes may still run: %.120s", f.text);
-	r->kill_done = true;
+	r->kill_over = true;
+	/* They may hold the channel open for ever; only output that is on its way is worth waiting for. */
+	if (kill_remote_outcome(r->kill) == KILL_LEFT && r->timer.due > clock_ms() + REST_MS)
+		loop_timer_set(r->host->fleet->shared.loop, &r->timer, clock_ms() + REST_MS);
 	return rc;
 }
 

@@ -9,42 +9,80 @@
 #include "pssh/pssh_types.h"
 
 /*
- * `sh` reads this from its standard input, so the user's login shell does not interpret it. $PPID is
- * sshd's process for this connection; its other children are our commands, oldest first. If their
- * number is not the expected one (a command may just have ended), it looks again. It finds a
- * session's processes by the session's id, so they may have changed parent or group. It reads /proc
- * on Linux and calls ps elsewhere.
+ * `sh` reads this from its standard input, so the user's login shell does not interpret it.
+ *
+ * What it may cost is bounded. `beat` prints a line, so the script dies of a closed channel, and it
+ * fails when the script's time is up. One `grep` reads the table of processes, and that seldom: once
+ * to find the command's processes, once to see that they are all gone; in between it looks at those
+ * that it found. A look that does not see the script itself went wrong (no grep, no memory).
  */
+enum { HEARD_MAX = 4096, PIDS_SHOWN = 80 };
+
 #define KILL_MARK "libpssh-sweep" /* tells these scripts from the commands that they look for */
 
-static const char script[] =
-	"all() { if [ -r /proc/self/stat ]; then for f in /proc/[0-9]*/stat; do"
-	" { read -r l <\"$f\"; } 2>/dev/null || continue; p=${l%% *}; set -- ${l##*) };"
-	" [ \"$1\" = Z ] || echo \"$p $2 $4 ${20}\"; done;"
-	" else ps -A -o pid= -o ppid= -o pgid=; fi; }\n"
-	"up=$PPID; me=$$; i=0\n"
-	"while :; do\n"
-	" t=$(all | while read -r p pp s a; do [ \"$pp\" = \"$up\" ] && [ \"$p\" != \"$me\" ] || continue;"
-	" case $(tr '\\0' ' ' 2>/dev/null <\"/proc/$p/cmdline\" || ps -o args= -p \"$p\") in *" KILL_MARK
-	"*) ;; *) echo \"${a:-0} $p\" ;; esac; done"
-	" | sort -n -k1,1 -k2,2); set -f; set -- $t; set +f\n"
-	" [ $(($# / 2)) -eq $running ] && break; i=$((i + 1)); [ $i -ge 10 ] && break; sleep 0.1\n"
-	"done\n"
-	"[ $(($# / 2)) -eq $running ] || { [ $# -eq 0 ] && echo ended && exit; echo lost; exit; }\n"
-	"shift $((nth * 2 + 1)); sid=$1\n"
-	"left() { all | while read -r p pp s a; do [ \"$s\" = \"$sid\" ] && printf '%s ' \"$p\"; done; }\n"
-	"l=$(left); [ -n \"$l\" ] && kill -s \"$sig\" $l 2>/dev/null\n"
-	"i=0; while l=$(left); [ -n \"$l\" ] && [ $i -lt $grace ]; do sleep 0.1; i=$((i + 1)); done\n"
-	"[ -z \"$l\" ] && { echo ended; exit; }\n"
-	"i=0; while l=$(left); [ -n \"$l\" ] && [ $i -lt 20 ]; do kill -s KILL $l 2>/dev/null; i=$((i + 1)); sleep "
-	"0.1; done\n"
-	"[ -z \"$l\" ] && echo killed || echo \"left $l\"\n";
+static const char script_proc[] =
+	"if cd /proc 2>/dev/null && [ -r $$/stat ] && [ -r uptime ]; then\n"
+	"clock() { read -r t _ <uptime; now=$((${t%.*} * 100 + 1${t#*.} - 100)); }\n"
+	"children() { k=; { read -r k <$up/task/$up/children; } 2>/dev/null; [ \"$k\" ] ||"
+	" k=$(echo [0-9]*/stat | xargs grep -lsE \"\\) [^ZX] $up \"); }\n"
+	"stat() { l=; { read -r l <$1/stat; } 2>/dev/null; l=${l##*) }; [ \"$l\" ] && [ \"${l#[ZX]}\" = \"$l\" ]; }\n"
+	"born() { stat $1 || return; c=; { read -r c <$1/cmdline; } 2>/dev/null; set -- $l; a=${20}; }\n"
+	"look() { found= me=; [ $# -gt 0 ] || set -- [0-9]*/stat\n"
+	" for f in $(echo $$/stat \"$@\" | xargs grep -lsE \"^$$ |\\) [^ZX] [0-9]+ [0-9]+ $sid \"); do"
+	" f=${f%/stat}; [ $f = $$ ] && me=1 || found=\"$found $f\"; done\n"
+	" [ \"$me\" ] || { echo lost; exit; }; }\n"
+	/* What the process $1 has as its output. */
+	"pipes() { ls -l $1/fd/1 $1/fd/2 2>/dev/null | grep -oE '(pipe|socket):.[0-9]+.'; }\n"
+	"holders() { [ \"$o\" ] && echo [0-9]*/fd/[0-9] | xargs ls -l 2>/dev/null | grep -F \"$o\" |"
+	" sed -n 's|.* \\([0-9]*\\)/fd/.*|\\1|p' | sort -u | grep -vx $up; }\n"
+	/* A session of this connection whose first process has ended while others still write to a pipe. */
+	"orphan() { [ \"$SSH_CONNECTION\" ] || return\n"
+	" for f in $(echo [0-9]*/environ | xargs grep -lszF \"SSH_CONNECTION=$SSH_CONNECTION\"); do f=${f%/*}\n"
+	"  stat $f || continue; set -- $l; sid=$4; [ -e $sid ] || { o=$(pipes $f) && return; }; done; false; }\n";
+
+/* Where there is no /proc: a process group stands for a session. `pipes` and `orphan` find nothing. */
+static const char script_ps[] =
+	"else\n"
+	"clock() { now=$(($(date +%s) * 100)); }\n"
+	"children() { k=$(ps -A -o ppid= -o pid= | while read -r pp p; do [ $pp != $up ] || echo $p; done); }\n"
+	"born() { c=$(ps -o args= -p $1) && a=0; }\n"
+	"look() { l=$(ps -A -o pid= -o pgid=) || { echo lost; exit; }\n"
+	" found=$(echo \"$l\" | while read -r p s; do [ $s != $sid ] || echo $p; done); }\n"
+	"pipes() { :; }; holders() { :; }; orphan() { false; }\n"
+	"fi\n";
+
+/*
+ * $PPID is sshd's process for this connection; its other children are our commands, oldest first. If
+ * their number is not the expected one (a command may just have ended), it counts again. A process of
+ * the command's session may have any parent or group. Who left the session is looked for only if the
+ * channel is still there after the session's end: then somebody holds the command's output.
+ */
+static const char script_main[] =
+	"nap() { sleep 0.$1 2>/dev/null || sleep 1; }\n"
+	"beat() { echo . || exit; clock; [ $now -lt $end ]; }\n"
+	"commands() { children; for p in $k; do p=${p%/*}; born $p || continue\n"
+	" case $c in *" KILL_MARK ") ;; *) echo \"$a $p\" ;; esac; done | sort -n -k1,1 -k2,2 |"
+	" while read -r a p; do echo $p; done; }\n"
+	"again() { if [ \"$found\" ]; then set --; for p in $found; do set -- \"$@\" $p/stat; done; look \"$@\"; fi\n"
+	" [ \"$found\" ] || look; }\n"
+	"up=$PPID; i=0; clock; end=$((now + grace + 300))\n"
+	"while set -- $(commands); [ $# -ne $running ] && [ $i -lt 9 ] && beat; do i=$((i + 1)); nap 1; done\n"
+	"if [ $# -eq $running ]; then shift $nth; sid=$1; o=$(pipes $sid)\n"
+	"elif [ $#$running != 01 ] || ! orphan; then echo lost; exit; fi\n"
+	"look; [ \"$found\" ] && kill -s $sig $found 2>/dev/null\n"
+	"clock; soon=$((now + grace)); stop=$((soon + 200)); i=1; said=ended\n"
+	"while [ \"$found\" ] && beat && [ $now -lt $soon ]; do nap $i; [ $i -ge 5 ] || i=$((i + 1)); again; done\n"
+	"while [ \"$found\" ] && beat && [ $now -lt $stop ]; do kill -s KILL $found 2>/dev/null; said=killed; nap 1;"
+	" again; done\n"
+	"[ -z \"$found\" ] || { echo left $found; exit; }\n"
+	"echo $said; nap 5; echo . || exit; echo away $(holders)\n";
 
 struct kill_remote {
 	struct exec_want want;
 	struct input input;
 	struct exec *exec;
 	struct buf heard;
+	enum kill_outcome outcome;
 	char said[160];
 };
 
@@ -58,13 +96,13 @@ int kill_remote_new(struct link *l, const char *signal, unsigned grace_ms, unsig
 		return rc;
 	input_init(&s->input);
 	s->input.open = s->input.ended = true;
-	buf_init(&s->heard, 4096);
+	buf_init(&s->heard, HEARD_MAX);
 	s->want = (struct exec_want){
 		.command = "exec sh -s " KILL_MARK,
-		.output = { .mode = PSSH_OUTPUT_GATHER, .ceiling = 4000 },
+		.output = { .mode = PSSH_OUTPUT_LINES, .ceiling = HEARD_MAX },
 	};
-	if (buf_addf(&s->input.data, "sig=%s; grace=%u; nth=%u; running=%u\n%s", signal, grace_ms / 100, nth, running,
-		    script) == 0)
+	if (buf_addf(&s->input.data, "sig=%s; grace=%u; nth=%u; running=%u\n%s%s%s", signal, grace_ms / 10, nth,
+		    running, script_proc, script_ps, script_main) == 0)
 		rc = exec_new(l, &s->want, &s->input, &s->exec);
 	if (rc)
 		kill_remote_free(s);
@@ -83,19 +121,47 @@ void kill_remote_free(struct kill_remote *s)
 	free(s);
 }
 
-static void kill_remote_conclude(struct kill_remote *s)
+/* "1 process still runs (PID 7)", with `whose` after the noun. */
+static void kill_remote_name(struct kill_remote *s, const char *pids, const char *whose)
 {
-	const char *t = buf_text(&s->heard);
+	unsigned n = 0;
+	int shown = (int)strlen(pids);
 
-	if (str_starts(t, "ended"))
-		snprintf(s->said, sizeof s->said, "its processes ended");
-	else if (str_starts(t, "killed"))
-		snprintf(s->said, sizeof s->said, "its processes ignored the signal and were killed");
-	else if (str_starts(t, "left "))
-		snprintf(s->said, sizeof s->said, "these processes survived KILL: %.*s", (int)strcspn(t + 5, "\n"),
-			t + 5);
-	else
-		snprintf(s->said, sizeof s->said, "its processes could not be found and may still run");
+	for (const char *c = pids; *c; c++)
+		n += c[0] != ' ' && (c == pids || c[-1] == ' ');
+	if (shown > PIDS_SHOWN)
+		for (shown = PIDS_SHOWN; pids[shown] != ' '; shown--)
+			;
+	s->outcome = KILL_LEFT;
+	snprintf(s->said, sizeof s->said, "%u process%s%s still run%s (PID %.*s%s)", n, n == 1 ? "" : "es", whose,
+		n == 1 ? "s" : "", shown, pids, pids[shown] ? " ..." : "");
+}
+
+static void kill_remote_line(struct kill_remote *s, const char *line)
+{
+	if (strcmp(line, "ended") == 0 || strcmp(line, "killed") == 0) {
+		s->outcome = KILL_ENDED;
+		snprintf(s->said, sizeof s->said, "its processes %s",
+			*line == 'e' ? "ended" : "ignored the signal and were killed");
+	} else if (str_starts(line, "left ")) {
+		kill_remote_name(s, line + 5, "");
+	} else if (str_starts(line, "away ") && line[5]) {
+		kill_remote_name(s, line + 5, " that left its session");
+	} else if (strcmp(line, "lost") == 0) {
+		s->outcome = KILL_LOST;
+	}
+}
+
+static void kill_remote_hear(struct kill_remote *s, const char *data, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (data[i] != '\n') {
+			buf_addc(&s->heard, data[i]); /* a line that is too long is cut */
+			continue;
+		}
+		kill_remote_line(s, buf_text(&s->heard));
+		buf_clear(&s->heard);
+	}
 }
 
 int kill_remote_step(struct kill_remote *s, struct exec_room *room, struct fail *f)
@@ -104,18 +170,18 @@ int kill_remote_step(struct kill_remote *s, struct exec_room *room, struct fail 
 		int rc = exec_step(s->exec, room, f);
 
 		if (rc == EXEC_OUTPUT && s->exec->emit_stream == 0)
-			buf_add(&s->heard, s->exec->emit, s->exec->emit_len);
+			kill_remote_hear(s, s->exec->emit, s->exec->emit_len);
 		if (rc == EXEC_OUTPUT || rc == EXEC_BEGUN)
 			continue;
-		if (rc == EXEC_DONE)
-			kill_remote_conclude(s);
+		if (rc == EXEC_DONE && !*s->said)
+			snprintf(s->said, sizeof s->said, "its processes could not be found and may still run");
 		return rc;
 	}
 }
 
-bool kill_remote_lost(const struct kill_remote *s)
+enum kill_outcome kill_remote_outcome(const struct kill_remote *s)
 {
-	return str_starts(buf_text(&s->heard), "lost");
+	return s->outcome;
 }
 
 const char *kill_remote_said(const struct kill_remote *s)

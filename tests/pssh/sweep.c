@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The script that ends a command's processes, on hosts that share one busy /proc: it ends at its
+ * deadline and with its connection, and what the library says of the processes is true.
+ */
+#include "drive.h"
+
+enum { HOSTS_MAX = 250 };
+
+static struct drive d;
+
+/* How many of the scripts run on our hosts; every host's address is in its processes' environment. */
+static int count_sweeps(void)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *de;
+	char net[40], path[300], text[8192];
+	int n = 0;
+
+	snprintf(net, sizeof net, " %.30s.", env("SSHD_NET"));
+	while (dir && (de = readdir(dir))) {
+		FILE *f;
+		size_t len = 0;
+
+		snprintf(path, sizeof path, "/proc/%.20s/cmdline", de->d_name);
+		f = de->d_name[0] >= '0' && de->d_name[0] <= '9' ? fopen(path, "r") : NULL;
+		if (f) {
+			len = fread(text, 1, sizeof text, f);
+			fclose(f);
+		}
+		if (!len || !memmem(text, len, "libpssh-sweep", 13))
+			continue;
+		snprintf(path, sizeof path, "/proc/%.20s/environ", de->d_name);
+		f = fopen(path, "r");
+		len = f ? fread(text, 1, sizeof text, f) : 0;
+		if (f)
+			fclose(f);
+		n += len && memmem(text, len, net, strlen(net));
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static int wait_sweeps(int want, int ms)
+{
+	int64_t end = now_ms() + ms;
+	int n;
+
+	while ((n = count_sweeps()) != want && now_ms() < end)
+		poll(NULL, 0, 50);
+	return n;
+}
+
+static struct pssh_host *number(struct drive *to, unsigned i)
+{
+	char name[20];
+
+	snprintf(name, sizeof name, "n%u", i + 1);
+	return host(to, name);
+}
+
+static void kill_marked(const char *marker)
+{
+	long pid;
+
+	for (int i = 0; i < 1000 && find_marked(marker, &pid); i++)
+		if (kill((pid_t)pid, SIGKILL) == 0)
+			poll(NULL, 0, 5);
+}
+
+/* Four processes on every third host ignore TERM. */
+static struct pssh_task *start_marked(struct drive *to, const char *marker, unsigned i)
+{
+	char text[500];
+	struct pssh_task *t;
+
+	snprintf(text, sizeof text,
+		"M=%s-%u-; %s n() { perl -e 'sleep 1000 while 1' \"$M\"; }; n & (n & n) & echo here; n; n", marker, i,
+		i % 3 ? "" : "trap '' TERM;");
+	t = command(to, text);
+	pssh_task_add(t, number(to, i));
+	pssh_task_start(t);
+	return t;
+}
+
+/* Nothing else would make the sentence false: a busy machine may only make it careful. */
+static bool told_truth(const struct seen *s, const char *marker)
+{
+	if (strstr(s->text, "still run"))
+		return true;
+	return wait_marked(marker, 0, 0) == 0;
+}
+
+static void check_many(unsigned hosts)
+{
+	static struct pssh_task *t[HOSTS_MAX];
+	char marker[64], one[80];
+	unsigned truths = 0, sure = 0;
+	int64_t begin;
+
+	snprintf(marker, sizeof marker, "sweep-mark-%d", (int)getpid());
+	for (unsigned i = 0; i < hosts; i++)
+		t[i] = start_marked(&d, marker, i);
+	for (unsigned i = 0; i < hosts; i++)
+		drive_until(&d, &drive_seen(&d, t[i], number(&d, i))->outputs, 1, 60000);
+	begin = now_ms();
+	for (unsigned i = 0; i < hosts; i++)
+		pssh_task_cancel(t[i], "TERM", 2000);
+	drive_done(&d, hosts);
+	diag("%u hosts took %d ms", hosts, (int)(now_ms() - begin));
+	for (unsigned i = 0; i < hosts; i++) {
+		const struct seen *s = drive_seen(&d, t[i], number(&d, i));
+
+		snprintf(one, sizeof one, "%s-%u-", marker, i);
+		if (told_truth(s, one))
+			truths++;
+		else
+			diag("n%u: %s '%s', but %d processes are there", i + 1, end_of(s), s->text, count_marked(one));
+		sure += s->type == PSSH_EV_SIGNAL;
+	}
+	is_int(truths, hosts, "what is said of the processes of every host is true");
+	diag("%u hosts without a doubt", sure);
+	is_int(wait_sweeps(0, 30000), 0, "no script is left");
+	kill_marked(marker);
+}
+
+/* The grace is time, however few rounds of the script fit into it. */
+static void check_clock(void)
+{
+	char marker[64];
+	struct pssh_task *t;
+	struct seen *s;
+	FILE *f = fopen("busy", "w");
+
+	if (f)
+		fclose(f);
+	snprintf(marker, sizeof marker, "sweep-clock-%d", (int)getpid());
+	t = start_marked(&d, marker, 0);
+	s = drive_seen(&d, t, number(&d, 0));
+	drive_until(&d, &s->outputs, 1, 60000);
+	pssh_task_cancel(t, "TERM", 3000);
+	drive_done(&d, 1);
+	unlink("busy");
+	diag("%s '%s'", end_of(s), s->text);
+	ends(s, "signal KILL", "on a machine that is slow the processes are killed after the grace");
+	is_int(wait_marked(marker, 0, 1000), 0, "and nothing is left");
+}
+
+/* A program that is killed while the script waits for the end of the grace. */
+static void check_killed(void)
+{
+	char marker[64];
+	pid_t child;
+
+	snprintf(marker, sizeof marker, "sweep-killed-%d", (int)getpid());
+	child = fork();
+	if (child == 0) {
+		static struct drive own;
+		struct pssh_task *t;
+
+		drive_start(&own);
+		pssh_read_config(own.p, env("SSHD_CONFIG"));
+		t = start_marked(&own, marker, 0);
+		drive_until(&own, &drive_seen(&own, t, number(&own, 0))->outputs, 1, 60000);
+		pssh_task_cancel(t, "TERM", 90000);
+		drive_for(&own, 120000);
+		_exit(0);
+	}
+	is_int(wait_sweeps(1, 60000), 1, "a script runs");
+	kill(child, SIGKILL);
+	is_int(wait_sweeps(0, 30000), 0, "it ends when the program that started it is killed");
+	kill_marked(marker);
+}
+
+int main(void)
+{
+	unsigned hosts = (unsigned)strtoul(env("SWEEP_HOSTS"), NULL, 10);
+
+	plan_none;
+	hosts = hosts < HOSTS_MAX ? hosts : HOSTS_MAX;
+	check_killed();
+	drive_start(&d);
+	pssh_read_config(d.p, env("SSHD_CONFIG"));
+	check_clock();
+	check_many(hosts);
+	drive_end(&d, "sweep");
+	return done();
+}
