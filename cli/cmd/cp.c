@@ -342,6 +342,7 @@ static bool next_round(struct fanout *f)
 		if (!outcome_ok(o))
 			continue;
 		o->state = OUTCOME_WAITING;
+		o->earlier += o->moved;
 		o->moved = o->size = 0;
 		any = true;
 	}
@@ -353,17 +354,21 @@ static void cp_report(struct copy *c, int64_t began)
 	struct fanout *f = &c->fanout;
 	char a[32], b[32], t[32];
 	int64_t took = clock_ms() - began;
+	uint64_t moved = 0;
 	size_t ok = 0;
 
 	for (size_t i = 0; i < f->count; i++)
-		ok += outcome_ok(&f->hosts[i]);
+		if (outcome_ok(&f->hosts[i])) {
+			moved += f->hosts[i].earlier + f->hosts[i].moved;
+			ok++;
+		}
 	fanout_quiet(f);
 	if (!ok || option_given(c->o, "quiet") || c->np->format != FORMAT_TEXT)
 		return;
-	print_note(c->np, "copied %s in %s (%s/s) %s %zu host%s", progress_bytes(f->progress.moved, a, sizeof a),
+	print_note(c->np, "copied %s in %s (%s/s) %s %zu host%s", progress_bytes(moved, a, sizeof a),
 		progress_time(took, t, sizeof t),
-		progress_bytes(f->progress.moved * 1000 / (uint64_t)(took > 0 ? took : 1), b, sizeof b),
-		c->put ? "to" : "from", ok, ok == 1 ? "" : "s");
+		progress_bytes(moved * 1000 / (uint64_t)(took > 0 ? took : 1), b, sizeof b), c->put ? "to" : "from", ok,
+		ok == 1 ? "" : "s");
 }
 
 /* A host was reached, so files there or here are the reason. */

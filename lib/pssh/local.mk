@@ -57,6 +57,9 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/copy/copyput.c \
 	lib/pssh/copy/copyputfile.c \
 	lib/pssh/copy/copysource.c \
+	lib/pssh/copy/copytemp.c \
+	lib/pssh/copy/copytemp.h \
+	lib/pssh/copy/copytidy.c \
 	lib/pssh/copy/copytree.c \
 	lib/pssh/copy/copytree.h \
 	lib/pssh/copy/digest.c \

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "pssh/copy/copyjob.h"
+#include "pssh/copy/copytemp.h"
 #include "pssh/pssh_types.h"
 
 /* ---- Making and freeing ---------------------------------------------------------------- */
@@ -43,6 +44,7 @@ static int copy_new(const char *remote, unsigned flags, struct copy **out, struc
 	if (!c)
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
 	c->flags = flags;
+	c->machine = temp_machine();
 	list_init(&c->files);
 	list_init(&c->dirs);
 	list_init(&c->made_dirs);
@@ -118,6 +120,7 @@ static void job_free(struct job *j)
 	}
 	job_drop_local(j);
 	check_release(j);
+	tidy_release(j);
 	free(j->source);
 	free(j->target);
 	free(j->temp);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "pssh/copy/copyjob.h"
+#include "pssh/copy/copytemp.h"
 #include "pssh/pssh_types.h"
 
 enum { LISTINGS = 4, LISTS_AHEAD = 4 };
@@ -113,6 +114,7 @@ static bool copyget_root_next(struct job *j)
 	struct copy *c = j->copy;
 	struct node *n = j->node;
 	bool dir = (j->attrs.flags & SFTP_ATTR_MODE) && S_ISDIR(j->attrs.mode);
+	char *in;
 
 	if (dir && !(c->flags & PSSH_COPY_RECURSIVE))
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a directory, and this copy is not recursive",
@@ -123,6 +125,10 @@ static bool copyget_root_next(struct job *j)
 		c->root = local_root(j, dir);
 	if (j->fail.code)
 		return true;
+	if (!dir && (in = path_dir(c->root))) {
+		temp_tidy(in, c->machine);
+		free(in);
+	}
 	j->node = NULL;
 	set_attrs(n, &j->attrs);
 	if (dir) {
@@ -221,8 +227,10 @@ static bool make_local(struct job *j)
 		j->node->made = true;
 		return true;
 	}
-	if (errno == EEXIST && stat(j->target, &st) == 0 && S_ISDIR(st.st_mode))
+	if (errno == EEXIST && stat(j->target, &st) == 0 && S_ISDIR(st.st_mode)) {
+		temp_tidy(j->target, j->copy->machine);
 		return true;
+	}
 	job_fail_errno(j, errno, "cannot make the directory '%s'", j->target);
 	return false;
 }

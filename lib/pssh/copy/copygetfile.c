@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "pssh/copy/copyjob.h"
+#include "pssh/copy/copytemp.h"
 #include "pssh/pssh_types.h"
 
 enum { CLEAN, LOOK, OPEN, LOCAL, VERIFY, DATA, CHECK, END };
@@ -438,7 +439,7 @@ bool get_file_start(struct copy *c, struct node *n)
 	j->reply = get_reply;
 	j->source = node_path(n, c->remote);
 	j->target = node_path(n, c->root);
-	j->temp = j->target ? path_temp(j->target, c->flags & PSSH_COPY_RESUME) : NULL;
+	j->temp = j->target ? temp_path(j->target, c->machine, c->flags & PSSH_COPY_RESUME) : NULL;
 	if (!j->source || !j->temp)
 		job_no_memory(j);
 	else if (strlen(j->source) > SFTP_PATH)

@@ -76,6 +76,7 @@ struct job {
 	bool full;                     /* the server failed without a reason: ask for the free space */
 	struct reading reading;
 	struct check check;
+	struct tidy *tidy;
 	struct fail fail;
 };
 
@@ -89,6 +90,7 @@ struct note {
 struct copy {
 	struct sftp sftp;
 	unsigned flags;
+	uint32_t machine; /* of temp_machine() */
 	bool put, cancelled, finished, busy, no_commands, rooted, moded;
 	bool (*begin)(struct copy *c);      /* starts jobs as far as possible; true: none is left */
 	struct copy_source *source;
@@ -151,6 +153,18 @@ bool put_file_start(struct copy *c, struct node *n, bool fresh_dir);
 bool get_file_start(struct copy *c, struct node *n);
 /* Queues a name that turned out to be a directory. */
 void get_queue_dir(struct copy *c, struct node *n);
+/*
+ * Three steps for the end of a job whose j->target is a directory that was there before: they remove
+ * what copies that were cut off left in it. tidy_begin returns true, for step.next, or false without memory.
+ */
+bool tidy_begin(struct job *j, unsigned step);
+bool tidy_open_send(struct job *j);
+bool tidy_open_next(struct job *j);
+bool tidy_list_send(struct job *j);
+bool tidy_list_next(struct job *j);
+bool tidy_remove_send(struct job *j);
+bool tidy_remove_next(struct job *j);
+void tidy_release(struct job *j);
 /* Frees what an unfinished job holds on this side. */
 void job_drop_local(struct job *j);
 

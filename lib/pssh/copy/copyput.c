@@ -38,7 +38,7 @@ static bool is_kind(const struct sftp_attrs *a, uint32_t kind)
 
 /* ---- Where does it go? ----------------------------------------------------------------- */
 
-enum { ROOT_CLEAN, ROOT_STAT, ROOT_REAL };
+enum { ROOT_CLEAN, ROOT_STAT, ROOT_REAL, ROOT_TIDY, ROOT_LIST, ROOT_REMOVE };
 
 static void copyput_root_reply(struct job *j, const struct sftp_reply *r)
 {
@@ -74,7 +74,12 @@ static bool root_done(struct job *j)
 {
 	j->copy->root = j->target;
 	j->target = NULL;
-	return j->copy->root ? false : (job_no_memory(j), true);
+	if (!j->copy->root)
+		return job_no_memory(j), true;
+	if (j->copy->source->nodes[0]->dir)
+		return false; /* the job of that directory comes next */
+	j->target = path_dir(j->copy->root);
+	return j->target && tidy_begin(j, ROOT_TIDY);
 }
 
 static bool copyput_root_next(struct job *j)
@@ -117,11 +122,14 @@ static const struct step root_steps[] = {
 	[ROOT_CLEAN] = { "clean", copyput_nothing_to_send, copyput_at_end },
 	[ROOT_STAT] = { "stat", copyput_root_send, copyput_root_next },
 	[ROOT_REAL] = { "realpath", real_send, root_done },
+	[ROOT_TIDY] = { "tidy: opendir", tidy_open_send, tidy_open_next },
+	[ROOT_LIST] = { "tidy: readdir", tidy_list_send, tidy_list_next },
+	[ROOT_REMOVE] = { "tidy: remove", tidy_remove_send, tidy_remove_next },
 };
 
 /* ---- Directories ----------------------------------------------------------------------- */
 
-enum { DIR_CLEAN, DIR_MAKE, DIR_LOOK };
+enum { DIR_CLEAN, DIR_MAKE, DIR_LOOK, DIR_TIDY, DIR_LIST, DIR_REMOVE };
 
 static void dir_reply(struct job *j, const struct sftp_reply *r)
 {
@@ -159,7 +167,7 @@ static bool copyput_look_next(struct job *j)
 {
 	if (j->status == SFTP_OK && is_kind(&j->attrs, S_IFDIR)) {
 		j->copy->made[j->node->index] = MADE;
-		return false;
+		return tidy_begin(j, DIR_TIDY);
 	}
 	if (j->link_status == SFTP_NO_SUCH_FILE)
 		job_fail(j, PSSH_EREMOTE,
@@ -175,7 +183,8 @@ static bool copyput_look_next(struct job *j)
 
 static bool dir_clean_next(struct job *j)
 {
-	j->copy->made[j->node->index] = MADE_NOT;
+	if (j->copy->made[j->node->index] == NOT_MADE)
+		j->copy->made[j->node->index] = MADE_NOT;
 	return false;
 }
 
@@ -183,6 +192,9 @@ static const struct step dir_steps[] = {
 	[DIR_CLEAN] = { "clean", copyput_nothing_to_send, dir_clean_next },
 	[DIR_MAKE] = { "mkdir", dir_send, dir_next },
 	[DIR_LOOK] = { "look", copyput_look_send, copyput_look_next },
+	[DIR_TIDY] = { "tidy: opendir", tidy_open_send, tidy_open_next },
+	[DIR_LIST] = { "tidy: readdir", tidy_list_send, tidy_list_next },
+	[DIR_REMOVE] = { "tidy: remove", tidy_remove_send, tidy_remove_next },
 };
 
 /* ---- Modes and times of directories ---------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "pssh/copy/copyjob.h"
+#include "pssh/copy/copytemp.h"
 #include "pssh/pssh_types.h"
 
 enum { CLEAN, LOCAL, LOOK, OPEN, VERIFY, DATA, CHECK, END, RENAME, CLEAR, RENAME_AGAIN };
@@ -488,7 +489,7 @@ bool put_file_start(struct copy *c, struct node *n, bool fresh_dir)
 	j->fresh_dir = fresh_dir;
 	j->source = node_path(n, c->source->root);
 	j->target = node_path(n, c->root);
-	j->temp = j->target ? path_temp(j->target, c->flags & PSSH_COPY_RESUME) : NULL;
+	j->temp = j->target ? temp_path(j->target, c->machine, c->flags & PSSH_COPY_RESUME) : NULL;
 	if (!j->source || !j->temp)
 		job_no_memory(j);
 	else if (strlen(j->temp) > SFTP_PATH)

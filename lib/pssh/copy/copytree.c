@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/buf.h"
 #include "pssh/copy/digest.h"
 
-/* Cuts the name in a temporary name, so that it is never longer than a file name may be. */
-enum { NAME_KEEP = 200, PATHS_MAX = 1 << 20 };
+enum { PATHS_MAX = 1 << 20 };
 
 struct node *node_new(struct node *parent, const char *name, size_t len)
 {
@@ -112,32 +110,4 @@ bool name_is_safe(const char *name, size_t len)
 	if (len == 0 || len > 4096 || memchr(name, '/', len) || memchr(name, '\0', len))
 		return false;
 	return !(name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.')));
-}
-
-static uint64_t copytree_mixed(const char *name)
-{
-	uint64_t h = 14695981039346656037u;
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 1099511628211u;
-	return h;
-}
-
-char *path_temp(const char *target, bool resume)
-{
-	const char *base = path_base(target);
-	int head = (int)(base - target), keep = (int)strlen(base);
-	uint64_t mark = 0;
-	char *p;
-	int n;
-
-	if (keep > NAME_KEEP) {
-		keep = NAME_KEEP;
-		mark = copytree_mixed(base);
-	}
-	if (!resume && getrandom(&mark, sizeof mark, GRND_NONBLOCK) != (ssize_t)sizeof mark)
-		return NULL;
-	n = mark ? asprintf(&p, "%.*s.%.*s.%016llx.pssh-part", head, target, keep, base, (unsigned long long)mark)
-		: asprintf(&p, "%.*s.%.*s.pssh-part", head, target, keep, base);
-	return n < 0 ? NULL : p;
 }

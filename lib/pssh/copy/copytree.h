@@ -54,12 +54,6 @@ char *path_dir(const char *path);        /* "." if path has no directory */
 /* True for a plain name in a directory that leads nowhere else. */
 bool name_is_safe(const char *name, size_t len);
 
-/*
- * The temporary name beside a target: with `resume` always the same, so that the next copy finds it;
- * else a random one, so that two copies of one file do not collide.
- */
-char *path_temp(const char *target, bool resume);
-
 struct copy_source {
 	char *root;              /* local, trimmed */
 	char *base;              /* its name under a directory; "" for "/" */

@@ -65,6 +65,84 @@ static void test_resume(void)
 	shell("rm -f .*.pssh-part src dst back victim");
 }
 
+static void die(const void *arg)
+{
+	(void)arg;
+	raise(SIGKILL);
+}
+
+static void stay(const void *arg)
+{
+	(void)arg;
+	pause();
+}
+
+/* Copies in a process of its own, which ends or is stopped on the way. */
+static pid_t other_copy(struct way w, bool to, bool wait)
+{
+	pid_t pid = fork();
+	struct fail f;
+
+	if (pid == 0) {
+		if (to)
+			put(&w, at("src"), "dst", 0, &f);
+		else
+			get(&w, "src", at("back"), 0, &f);
+		_exit(0);
+	}
+	if (wait)
+		waitpid(pid, NULL, 0);
+	return pid;
+}
+
+static bool parts_are(int n)
+{
+	char line[120];
+
+	snprintf(line, sizeof line, "test $(find . -name '*.pssh-part' | wc -l) = %d", n);
+	return shell(line);
+}
+
+static void test_leftovers(void)
+{
+	struct way w = { 0 };
+	struct fail f;
+	pid_t pid;
+
+	make("src", 8 * MB, 7, 0644);
+	other_copy((struct way){ .kill_after = 4 * MB }, true, true);
+	ok(parts_are(1), "a put that is cut off leaves its part");
+	other_copy((struct way){ .kill_after = 4 * MB }, true, true);
+	ok(parts_are(1), "so does the next one, which removes that of the first");
+	is_int(put(&w, at("src"), "dst", 0, &f), 0, "the next put %s", f.text);
+	ok(same("src", "dst") && parts_are(0), "removes them");
+	other_copy((struct way){ .act = die, .act_after = 4 * MB }, false, true);
+	ok(parts_are(1), "a get that was killed leaves its part");
+	w = (struct way){ 0 };
+	is_int(get(&w, "src", at("back"), 0, &f), 0, "the next get %s", f.text);
+	ok(same("src", "back") && parts_are(0), "removes it");
+
+	pid = other_copy((struct way){ .act = stay, .act_after = 4 * MB }, true, false);
+	for (int i = 0; i < 1000 && !parts_are(1); i++)
+		poll(NULL, 0, 20);
+	is_int(put(&w, at("src"), "dst", 0, &f), 0, "a put beside another that goes on %s", f.text);
+	ok(parts_are(1), "leaves that one's part alone");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+
+	shell("mkdir -p tree/sub to/tree/sub && echo 1 >tree/sub/x && mv .dst.*.pssh-part to/tree/sub/");
+	is_int(put(&w, at("tree"), "to", PSSH_COPY_RECURSIVE, &f), 0, "a tree %s", f.text);
+	ok(parts_are(0), "is cleared of them in each directory");
+	shell("for d in . to; do for n in a b; do : >$d/.$n.000000010000010123456789.pssh-part; done;"
+	      " touch -d '3 days ago' $d/.b.*; done; : >.src.pssh-part; : >.src.0123456789abcdef.pssh-part");
+	is_int(put(&w, at("src"), "dst", 0, &f) + get(&w, "dst", at("to/back"), 0, &f), 0, "copies %s", f.text);
+	ok(shell("test \"$(find . -name '*.pssh-part' | sort | tr '\\n' ' ')\" = "
+		 "'./.a.000000010000010123456789.pssh-part ./.src.0123456789abcdef.pssh-part "
+		 "./.src.pssh-part ./to/.a.000000010000010123456789.pssh-part '"),
+		"remove what another machine left days ago, and neither newer ones nor what can be resumed");
+	shell("find . -name '*.pssh-part' -delete; rm -rf src dst back tree to");
+}
+
 static void grow(const void *arg)
 {
 	shell(arg);
@@ -242,6 +320,7 @@ int main(void)
 	if (!way_begin())
 		return 1;
 	test_resume();
+	test_leftovers();
 	test_changes();
 	test_full();
 	test_evil();
