@@ -87,6 +87,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/proxy.h \
 	lib/pssh/session/resolve.c \
 	lib/pssh/session/resolve.h \
+	lib/pssh/session/feed.c \
+	lib/pssh/session/feed.h \
 	lib/pssh/session/kill_remote.c \
 	lib/pssh/session/kill_remote.h \
 	lib/pssh/session/offers.c \

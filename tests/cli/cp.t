@@ -76,6 +76,25 @@ if have jq; then
 	is "$(jq -r 'select(.type=="error").code' "$TMP/.out")" PSSH_EREMOTE "and errors"
 fi
 
+# ---- One connection is cut ----
+"$BUILD/tests/lib/badproxy" ports 1 cut@60000000 1 "$(sshd_address 2):$SSHD_PORT" &
+proxy=$!
+at_exit "kill $proxy 2>/dev/null"
+if wait_for 20 test -s ports; then
+	port=$(cut -d' ' -f1 ports)
+	echo "[127.0.0.1]:$port $sshd_key" >>"$SSHD_KNOWN"
+	{ printf 'Host cut\n HostName 127.0.0.1\n Port %s\n' "$port"; cat "$SSHD_CONFIG"; } >cutconfig
+	head -c 80000000 /dev/zero >there/long
+	run_is 10 "from one host of two" timeout -k 5 100 "$NANOPOD" cp -F cutconfig -w n1,cut ":$D/long" 'cuts-{host}'
+	like "$err" "copied 76\.[0-9] MiB .* from 1 host" "what the other got before does not count"
+	ok "the whole file is there" cmp there/long cuts-n1
+	not_ok "no half of one" test -e cuts-cut
+	rm -f there/long cuts-n1
+else
+	fail "a network that cuts connections"
+fi
+kill "$proxy" 2>/dev/null
+
 # ---- Interrupted ----
 head -c 300000000 /dev/urandom >huge
 grown() { local f; for f in "$1"/.*huge* "$1"/*huge*; do [ -f "$f" ] && [ "$(stat -c %s "$f")" -gt 5000000 ] && return; done; return 1; }

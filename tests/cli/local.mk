@@ -23,6 +23,7 @@ cli_market_tests = tests/cli/admin.t tests/cli/api.t tests/cli/balance.t tests/c
 TESTS += $(cli_market_tests)
 EXTRA_DIST += $(cli_market_tests)
 $(cli_market_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
+tests/cli/cp.log: tests/lib/badproxy$(EXEEXT)
 tests/cli/login.log: tests/lib/pty$(EXEEXT)
 
 # Against a market on this machine.

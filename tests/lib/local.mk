@@ -1,6 +1,7 @@
 # tests/lib: what tests share.
 EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh tests/lib/marketd.sh \
-	tests/lib/nodes.sh tests/lib/trade.sh tests/lib/agentd.sh tests/lib/life.sh tests/lib/failed tests/lib/timed
+	tests/lib/nodes.sh tests/lib/trade.sh tests/lib/agentd.sh tests/lib/life.sh tests/lib/failed tests/lib/timed \
+	tests/lib/lsan.supp
 
 # A light server for load and faults. Tests that want it are skipped where libssh is not there.
 if HAVE_LIBSSH
@@ -21,6 +22,11 @@ tests_lib_lightsshd_LDADD = libbase.la $(LIBSSH_LIBS) $(CRYPTO_LIBS)
 check_PROGRAMS += tests/lib/between
 tests_lib_between_SOURCES = tests/lib/between.c
 tests_lib_between_LDADD =
+
+# A network with random faults, for tests of libpssh.
+check_PROGRAMS += tests/lib/badproxy
+tests_lib_badproxy_SOURCES = tests/lib/badproxy.c
+tests_lib_badproxy_LDADD =
 
 # NVIDIA's library as tests need it: one that can misbehave, and one that lacks a function.
 check_LTLIBRARIES += tests/lib/fakenvml.la tests/lib/fakenvmllacks.la

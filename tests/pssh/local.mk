@@ -3,6 +3,7 @@
 pssh_tests = \
 	tests/pssh/algorithm \
 	tests/pssh/auth \
+	tests/pssh/badnet \
 	tests/pssh/cancel \
 	tests/pssh/embed \
 	tests/pssh/exec \
@@ -21,11 +22,14 @@ check_PROGRAMS += $(pssh_tests)
 TESTS += $(pssh_tests:=.t)
 EXTRA_DIST += tests/pssh/with.sh tests/pssh/drive.h tests/pssh/light.h $(pssh_tests:=.t)
 $(patsubst %,%.log,$(pssh_tests)): %.log: %$(EXEEXT) $(lightsshd)
+tests/pssh/badnet.log: tests/lib/badproxy$(EXEEXT)
 
 tests_pssh_algorithm_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_algorithm_LDADD = libpssh.la
 tests_pssh_auth_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_auth_LDADD = libpssh.la
+tests_pssh_badnet_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_badnet_LDADD = libpssh.la
 tests_pssh_cancel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_cancel_LDADD = libpssh.la
 tests_pssh_embed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

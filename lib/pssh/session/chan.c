@@ -13,7 +13,9 @@ enum { PACKET = 32768, OUT_MAX = 1 << 20, IDS = 64, CLOGGED_MS = 2000 };
 
 static void *mem_alloc(size_t n, void **abstract)
 {
-	(void)abstract;
+	struct link *l = *abstract;
+
+	feed_allocates(&l->feed, n);
 	return malloc(n);
 }
 
@@ -52,6 +54,7 @@ static void mem_free(void *p, void **abstract)
 int link_init(struct link *l, void *io)
 {
 	*l = (struct link){ .io = io };
+	feed_init(&l->feed);
 	list_init(&l->closing);
 	buf_init(&l->out, OUT_MAX);
 	l->session = libssh2_session_init_ex(mem_alloc, mem_free, mem_realloc, l);
@@ -67,6 +70,8 @@ const char *link_error(const struct link *l)
 {
 	char *text = NULL;
 
+	if (l->feed.damaged)
+		return "damaged data came from the server";
 	switch (libssh2_session_last_errno(l->session)) {
 	case LIBSSH2_ERROR_SOCKET_SEND:
 	case LIBSSH2_ERROR_SOCKET_RECV:
@@ -77,6 +82,18 @@ const char *link_error(const struct link *l)
 	}
 	libssh2_session_last_error(l->session, &text, NULL, 0);
 	return text && *text ? text : "no reason given";
+}
+
+const char *link_reason(const struct link *l, int code)
+{
+	if (code == PSSH_EPROTO || l->feed.damaged)
+		return "damaged data came from the server";
+	switch (code) {
+	case PSSH_ECLOSED:
+		return "the server closed the connection";
+	default:
+		return link_error(l);
+	}
 }
 
 int link_code(int rc)

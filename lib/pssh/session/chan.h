@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/list.h"
+#include "pssh/session/feed.h"
 
 struct chan {
 	struct link *link;
@@ -36,6 +37,7 @@ struct link {
 	struct list closing;    /* channels without an owner that the server still has to close */
 	LIBSSH2_CHANNEL *spare; /* a closed channel, kept because libssh2 reads only through one */
 	uint64_t ended;         /* a bit for each channel id: its exit status or signal came */
+	struct feed feed;
 	uint32_t confirmed;     /* the id of the channel that was opened last */
 	/* The link is the session's abstract, so libssh2's callbacks find both here. */
 	void *io, *asker;       /* the conn whose transport this is; the auth that answers its questions */
@@ -56,6 +58,8 @@ int link_pump(struct link *l, bool needed);
 
 /* libssh2's sentence for the session's last error. */
 const char *link_error(const struct link *l);
+/* Why a channel failed with this code. What libssh2 last noted may be old: reading notes no errors. */
+const char *link_reason(const struct link *l, int code);
 /* The PSSH code for a libssh2 code. */
 int link_code(int libssh2_code);
 

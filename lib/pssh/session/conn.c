@@ -86,6 +86,9 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 		return -ECONNRESET;
 	if (!c->room)
 		return -EAGAIN;
+	len = feed_room(&l->feed, l->session, len);
+	if (!len)
+		return -ECONNRESET;
 	len = len > c->room ? c->room : len;
 	if (c->via_chan) {
 		n = chan_read(c->via_chan, 0, data, len);
@@ -98,6 +101,7 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 			n = errno == EINTR ? -EAGAIN : -errno;
 	}
 	if (n > 0) {
+		feed_gave(&l->feed, data, (size_t)n);
 		c->heard = clock_ms();
 		c->reads++;
 		c->room -= (size_t)n;

@@ -145,7 +145,7 @@ static int exec_listen(struct exec *e, struct exec_room *room, struct fail *f)
 
 		if (n < 0 && n != PSSH_EAGAIN)
 			return fail_set(f, (int)n, "the connection was lost while the command ran: %s",
-				link_error(e->chan->link));
+				link_reason(e->chan->link, (int)n));
 		if (n <= 0) {
 			e->stream = !s;
 			quiet++;
@@ -179,7 +179,8 @@ static int exec_run(struct exec *e, struct exec_room *room, struct fail *f)
 	}
 	rc = exec_feed(e);
 	if (rc && rc != PSSH_EAGAIN)
-		return fail_set(f, rc, "the connection was lost while the command ran: %s", link_error(e->chan->link));
+		return fail_set(f, rc, "the connection was lost while the command ran: %s",
+			link_reason(e->chan->link, rc));
 	rc = exec_listen(e, room, f);
 	if (rc == EXEC_DONE) {
 		e->state = EXEC_CLOSE;
@@ -197,7 +198,7 @@ static int close_it(struct exec *e, struct fail *f)
 	e->status = chan_exit(e->chan, &e->signal);
 	if (rc)
 		return fail_set(f, rc, "the connection was lost before the command's exit status came: %s",
-			link_error(e->chan->link));
+			link_reason(e->chan->link, rc));
 	if (e->status < 0 && !e->signal)
 		return fail_set(f, PSSH_ECLOSED, "the server closed the channel without an exit status");
 	e->state = EXEC_REST;

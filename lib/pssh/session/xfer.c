@@ -102,7 +102,7 @@ static int xfer_read_some(struct xfer *x, struct exec_room *room, struct fail *f
 	if (n == 0)
 		return chan_eof(x->chan) ? fail_set(f, PSSH_ECLOSED, "the server ended the file transfer") : 0;
 	if (n < 0)
-		return fail_set(f, (int)n, "the connection was lost during the copy: %s", link_error(x->link));
+		return fail_set(f, (int)n, "the connection was lost during the copy: %s", link_reason(x->link, (int)n));
 	rc = copy_input(x->copy, room->data, (size_t)n, f);
 	return rc ? rc : 1;
 }
@@ -189,7 +189,8 @@ int xfer_step(struct xfer *x, struct exec_room *room, struct fail *f)
 		if (copy_finished(x->copy))
 			return time_to_tell(x, true) ? XFER_PROGRESS : copy_result(x->copy, f);
 		sent = send_some(x);
-		got = sent < 0 ? fail_set(f, sent, "the connection was lost during the copy: %s", link_error(x->link))
+		got = sent < 0
+			? fail_set(f, sent, "the connection was lost during the copy: %s", link_reason(x->link, sent))
 			: xfer_read_some(x, room, f);
 		if (got < 0) {
 			copy_lost(x->copy, got, f->text);
