@@ -136,6 +136,16 @@ unlike "$(cat "$MARKETD_LOG")" 'npk_' "no token is in the log"
 not_ok "nor in the database" grep -q "$token" "$MARKETD_DATA"/*
 marketd_stop
 
+# libmicrohttpd 1.0 has one buffer for all that it tells of a connection.
+one=$BUILD/tests/lib/.libs/onebuffer.so
+LD_PRELOAD=$one ASAN_OPTIONS=verify_asan_link_order=0 marketd_start --test-clock
+ok "(it is loaded)" grep -qF "$one" "/proc/$MARKETD_PID/maps"
+operator GET /np/v1/accounts >/dev/null
+is "$(http_status)" 200 "the operator is known by any libmicrohttpd"
+as "$token" GET /v2/pools >/dev/null
+is "$(http_status)" 200 "and a token is"
+marketd_stop
+
 # How often.
 marketd_start --test-clock --rate 1
 second=$(marketd_token acme read)

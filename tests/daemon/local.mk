@@ -14,6 +14,7 @@ tests_daemon_fits_LDADD = $(JANSSON_LIBS)
 # What carries the API: the program, its limits, its document, its end.
 tests/daemon/http.log tests/daemon/httpfull.log tests/daemon/httpstream.log tests/daemon/kill.log \
 	tests/daemon/limits.log tests/daemon/openapi.log tests/daemon/pin.log: $(market_programs)
+tests/daemon/http.log: tests/lib/onebuffer.la
 daemon_web = tests/lib/web.c tests/lib/web.h tests/lib/webproc.c
 check_PROGRAMS += tests/daemon/kill tests/daemon/limits tests/daemon/openapi tests/daemon/pin
 TESTS += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t tests/daemon/kill tests/daemon/limits \

@@ -73,12 +73,21 @@ void conn_known(struct conn *c)
 	c->known = true;
 }
 
+/* A copy, because the answer to the next question may overwrite this one (libmicrohttpd 1.0 has one buffer for all). */
+static bool conn_ask(struct MHD_Connection *mhd, enum MHD_ConnectionInfoType what, union MHD_ConnectionInfo *out)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, what);
+
+	if (info)
+		*out = *info;
+	return info != NULL;
+}
+
 static void conn_new(struct listener *l, struct MHD_Connection *mhd, void **context)
 {
-	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-	const union MHD_ConnectionInfo *addr = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	union MHD_ConnectionInfo fd, peer;
 	struct http *h = l->http;
-	struct conn *c = fd ? calloc(1, sizeof *c) : NULL;
+	struct conn *c = conn_ask(mhd, MHD_CONNECTION_INFO_CONNECTION_FD, &fd) ? calloc(1, sizeof *c) : NULL;
 	uid_t uid;
 
 	*context = c;
@@ -88,11 +97,12 @@ static void conn_new(struct listener *l, struct MHD_Connection *mhd, void **cont
 	c->http = h;
 	c->listener = l;
 	c->mhd = mhd;
-	c->fd = fd->connect_fd;
+	c->fd = fd.connect_fd;
 	if (l->local)
 		c->refused = !listen_peer_uid(c->fd, &uid) || (uid != 0 && uid != geteuid());
 	else
-		c->address = listen_address_key(addr ? addr->client_addr : NULL);
+		c->address = listen_address_key(
+			conn_ask(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS, &peer) ? peer.client_addr : NULL);
 	h->conn_count++;
 	h->metrics->connections = h->conn_count;
 	h->metrics->connections_accepted++;
