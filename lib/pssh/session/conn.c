@@ -194,6 +194,15 @@ static int conn_prefer(struct conn *c)
 	return rc;
 }
 
+static void conn_call_back(struct conn *c, int what, plain_fn function)
+{
+#ifdef HAVE_LIBSSH2_SESSION_CALLBACK_SET2
+	libssh2_session_callback_set2(c->link.session, what, function);
+#else
+	libssh2_session_callback_set(c->link.session, what, (void *)function);
+#endif
+}
+
 static int start_session(struct conn *c)
 {
 	int rc = link_init(&c->link, c);
@@ -201,8 +210,8 @@ static int start_session(struct conn *c)
 	if (rc)
 		return fail_set(&c->why, rc, "out of memory");
 	libssh2_session_set_blocking(c->link.session, 0);
-	libssh2_session_callback_set(c->link.session, LIBSSH2_CALLBACK_RECV, (void *)(plain_fn)transport_recv);
-	libssh2_session_callback_set(c->link.session, LIBSSH2_CALLBACK_SEND, (void *)(plain_fn)transport_send);
+	conn_call_back(c, LIBSSH2_CALLBACK_RECV, (plain_fn)transport_recv);
+	conn_call_back(c, LIBSSH2_CALLBACK_SEND, (plain_fn)transport_send);
 	rc = conn_prefer(c);
 	if (rc)
 		return rc;
