@@ -47,6 +47,7 @@ struct local {
 	struct localstate s;
 	struct localagent agent;
 	bool did; /* start had something to do */
+	bool began_market, began_agent; /* this command started it */
 };
 
 static int local_failed(struct local *l, const struct fail *f, const char *what)
@@ -104,7 +105,6 @@ static int start_market(struct local *l)
 	char listen[40], *program;
 	struct localproc p;
 	struct fail f = { 0 };
-	pid_t pid;
 	int rc;
 
 	if (localproc_runs(l->s.market_pid, &p))
@@ -123,10 +123,12 @@ static int start_market(struct local *l)
 	const char *const words[] = { "--data", l->s.market, "--listen", listen, "--name", "local", NULL };
 	const struct agentd_call call = { .program = program, .words = words };
 
-	rc = agentd_leave(&call, l->s.market_log, &pid, &f);
-	rc = rc ? rc : localproc_note(l->s.market_pid, pid, &f);
+	rc = localproc_start(l->s.market_pid, &call, l->s.market_log, &f);
 	free(program);
-	return rc ? local_failed(l, &f, "start the market") : wait_for_market(l);
+	if (rc)
+		return local_failed(l, &f, "start the market");
+	l->began_market = true;
+	return wait_for_market(l);
 }
 
 /* ---- The nodes --------------------------------------------------------------------------- */
@@ -183,7 +185,9 @@ static int need_agent(struct local *l, struct market_link *m)
 		return rc;
 	l->did = true;
 	rc = localstate_set(&l->s, "agent", "started", &f) ? local_failed(l, &f, "remember it") : 0;
-	return rc ? rc : localagent_start(&l->agent);
+	rc = rc ? rc : localagent_start(&l->agent);
+	l->began_agent = !rc;
+	return rc;
 }
 
 /* Waits until the machine's hosts are up and offered. */
@@ -278,6 +282,35 @@ static int local_status(struct nanopod *np, const struct options *o, char **word
 	return rc;
 }
 
+/* ---- The end ----------------------------------------------------------------------------- */
+
+static int local_end_market(struct local *l)
+{
+	struct fail f = { 0 };
+
+	if (localproc_end(l->s.market_pid, STOP_MS, &f))
+		return local_failed(l, &f, "stop the market");
+	if (unlink(l->s.config) < 0 && errno != ENOENT)
+		return print_fail(l->np, STATUS_FAILURE, NULL, "cannot remove '%s': %s", l->s.config, strerror(errno));
+	return 0;
+}
+
+/*
+ * A start that fails leaves no daemon that it began: each would hold its port. Nodes end with the agent that began
+ * them; where only the agent was missing, or it ended by itself, nodes of before run on.
+ */
+static void local_end_begun(struct local *l)
+{
+	struct localproc p;
+
+	if (l->began_agent && l->began_market && localproc_runs(l->s.agent_pid, &p))
+		(void)localagent_stop(&l->agent, false);
+	else if (l->began_agent)
+		(void)localagent_end(&l->agent);
+	if (l->began_market)
+		(void)local_end_market(l);
+}
+
 /* ---- Start ------------------------------------------------------------------------------- */
 
 static int remember_nodes(struct local *l)
@@ -333,6 +366,8 @@ static int local_start(struct nanopod *np, const struct options *o, char **words
 	rc = set_up(&l);
 	if (rc == STATUS_INT)
 		rc = print_fail(np, STATUS_INT, "repeat the command to continue", "interrupted");
+	if (rc)
+		local_end_begun(&l);
 	if (!rc) {
 		print_note(np,
 			l.did ? "the local market is running: driver '%s' (%s), %s"
@@ -355,18 +390,11 @@ static int local_start(struct nanopod *np, const struct options *o, char **words
 
 static int local_end_all(struct local *l, bool wipe)
 {
-	struct fail f = { 0 };
 	int rc = localagent_open(&l->agent, l->np, &l->s);
 
 	rc = rc ? rc : localagent_stop(&l->agent, wipe);
 	localagent_close(&l->agent);
-	if (rc)
-		return rc;
-	if (localproc_end(l->s.market_pid, STOP_MS, &f))
-		return local_failed(l, &f, "stop the market");
-	if (unlink(l->s.config) < 0 && errno != ENOENT)
-		return print_fail(l->np, STATUS_FAILURE, NULL, "cannot remove '%s': %s", l->s.config, strerror(errno));
-	return 0;
+	return rc ? rc : local_end_market(l);
 }
 
 static int local_stop(struct nanopod *np, const struct options *o, char **words)

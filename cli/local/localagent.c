@@ -277,24 +277,29 @@ int localagent_start(struct localagent *a)
 		NULL };
 	const struct agentd_call call = { .program = a->program, .words = words };
 	struct fail f = { 0 };
-	pid_t pid;
 
 	snprintf(first, sizeof first, "%ld", localstate_number(a->s, "first-port"));
-	if (agentd_leave(&call, a->s->agent_log, &pid, &f) || localproc_note(a->s->agent_pid, pid, &f))
+	if (localproc_start(a->s->agent_pid, &call, a->s->agent_log, &f))
 		return print_fail(a->np, STATUS_FAILURE, NULL, "cannot start the agent: %s", f.text);
+	return 0;
+}
+
+int localagent_end(struct localagent *a)
+{
+	struct fail f = { 0 };
+
+	if (localproc_end(a->s->agent_pid, STOP_MS, &f))
+		return print_fail(a->np, STATUS_FAILURE, NULL, "cannot stop the agent: %s", f.text);
 	return 0;
 }
 
 int localagent_stop(struct localagent *a, bool wipe)
 {
-	struct fail f = { 0 };
 	struct buf out;
-	int rc;
+	int rc = localagent_end(a);
 
-	if (localproc_end(a->s->agent_pid, STOP_MS, &f))
-		return print_fail(a->np, STATUS_FAILURE, NULL, "cannot stop the agent: %s", f.text);
-	if (!localagent_joined(a))
-		return 0;
+	if (rc || !localagent_joined(a))
+		return rc;
 	buf_init(&out, SAID_MAX);
 	rc = localagent_verb(a,
 		(const char *[]){ "--driver", localstate_get(a->s, "driver") ? localstate_get(a->s, "driver") : "auto",

@@ -30,6 +30,9 @@ int localagent_join(struct localagent *a, const char *token, const char *type, l
 /* Starts it in the background, with its output in its log, and notes it in agent.pid. */
 int localagent_start(struct localagent *a);
 
+/* Stops it; its nodes run on. */
+int localagent_end(struct localagent *a);
+
 /* Stops it and every process of its nodes. wipe: removes the nodes' files too. */
 int localagent_stop(struct localagent *a, bool wipe);
 

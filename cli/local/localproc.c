@@ -65,17 +65,32 @@ static int read_birth(pid_t pid, struct birth *b)
 	return rc ? rc : at ? read_boot(b->boot) : -ESRCH;
 }
 
-int localproc_note(const char *path, pid_t pid, struct fail *f)
+static int localproc_note(const char *path, pid_t pid, struct fail *f)
 {
 	struct birth b = { 0 };
 	char text[200];
 	int n, rc = read_birth(pid, &b);
 
 	if (rc)
-		return fail_set(f, rc, "process %ld ended right after its start", (long)pid);
+		return fail_set(f, rc, "cannot tell when process %ld started", (long)pid);
 	n = snprintf(text, sizeof text, "%ld %lld %s %lld\n", (long)pid, b.ticks, b.boot, (long long)time(NULL));
 	rc = file_replace(path, text, (size_t)n, 0600);
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
+}
+
+int localproc_start(const char *path, const struct agentd_call *c, const char *log, struct fail *f)
+{
+	pid_t pid;
+	int rc = agentd_leave(c, log, &pid, f);
+
+	if (rc)
+		return rc;
+	rc = localproc_note(path, pid, f);
+	if (rc == -ESRCH) /* It ended already: who waits for it reads its log and tells why. */
+		return 0;
+	if (rc) /* Nobody could stop a daemon that no file remembers. */
+		kill(pid, SIGKILL);
+	return rc;
 }
 
 /* 0: it runs; fd stays this process even where another one gets its number. */

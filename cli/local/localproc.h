@@ -10,15 +10,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/fail.h"
+#include "cli/local/daemons.h"
 
 struct localproc {
 	pid_t pid;
 	int64_t since; /* Unix seconds */
 };
 
-/* Writes the file. 0 or a negative code. */
-int localproc_note(const char *path, pid_t pid, struct fail *f);
+/*
+ * Starts the daemon in the background, with its output in the log, and writes the file. 0, also where it ended at once;
+ * or a negative code, and it does not run.
+ */
+int localproc_start(const char *path, const struct agentd_call *c, const char *log, struct fail *f);
 
 /* Does the daemon run? Then *p tells its number and start. */
 bool localproc_runs(const char *path, struct localproc *p);

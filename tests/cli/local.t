@@ -32,6 +32,23 @@ run_is 2 "a driver that is none" lo start --driver none --nodes 2
 run_is 2 "the market commands know no market" "$NANOPOD" balance
 lo reset -y >/dev/null 2>&1
 
+# ---- A start that fails ----
+port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+# cannot TEXT: the agent fails once the market runs, because a folder is where its lock should be.
+cannot() {
+	run_is 1 "$1" lo start --driver process --nodes 2
+	like "$err" "agent/lock" "says why"
+	PORT=$(sed -n 's/^port[^0-9]*//p' "$DIR/state")
+	like "$(cat "$DIR/market.log")" "ready http://127.0.0.1:$PORT" "(the market ran)"
+	ok "no process is left" none_left || diag "$(processes)"
+	ok "and the market's port is free" port_free "$PORT"
+	is "$(ls "$DIR" | grep -E 'pid$|^config')" "" "nothing says that it runs"
+}
+mkdir -p -m 700 "$DIR/agent/lock" && chmod 700 "$DIR" "$DIR/agent"
+cannot "a start whose agent cannot join"
+run_is 3 "status" lo status
+rmdir "$DIR/agent/lock"
+
 # ---- Start ----
 run_is 0 "start" lo start --driver process --nodes 2
 like "$err" "driver 'process'.*as you chose" "says which driver, and why"
@@ -121,6 +138,9 @@ not_ok "nor a setting" test -e "$DIR/config.yaml"
 run_is 3 "status" lo status
 run_is 2 "commands know no market any more" "$NANOPOD" balance
 run_is 0 "stop again" lo stop
+rm "$DIR/agent/lock" && mkdir "$DIR/agent/lock" && : >"$DIR/market.log"
+cannot "a start whose agent ends at once"
+rmdir "$DIR/agent/lock"
 run_is 0 "start goes on" lo start
 run_is 0 "with the nodes that are paid" "$NANOPOD" ssh --wait=90s first-0 -- cat kept
 is "$out" kept "and what they have on disk"
