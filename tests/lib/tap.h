@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define TAP_UNUSED __attribute__((unused))
 
@@ -111,6 +112,12 @@ static TAP_UNUSED __attribute__((format(printf, 6, 7))) bool tap_has(const char 
 #define is_int(got, want, ...) tap_int((intmax_t)(got), (intmax_t)(want), __FILE__, __LINE__, __VA_ARGS__)
 #define has_str(text, part, ...) tap_has((text), (part), true, __FILE__, __LINE__, __VA_ARGS__)
 #define lacks_str(text, part, ...) tap_has((text), (part), false, __FILE__, __LINE__, __VA_ARGS__)
+
+/* For "fast enough": processor time, which a busy machine does not make longer. */
+static TAP_UNUSED int tap_cpu_ms(void)
+{
+	return (int)(clock() / (CLOCKS_PER_SEC / 1000));
+}
 
 /* One check that cannot be made here. */
 static TAP_UNUSED __attribute__((format(printf, 1, 2))) void skip(const char *fmt, ...)

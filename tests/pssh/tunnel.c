@@ -210,7 +210,7 @@ int main(void)
 	ok(stat("door", &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & 077) == 0, "its socket is for nobody else");
 	pids[0] = send_visitor("door", 0, 5);
 	is_int(content(pids, 1, 20000), 1, "a visitor of a unix socket");
-	pssh_task_free(t);
+	drive_free(&d, t);
 	ok(access("door", F_OK) != 0, "the socket goes with the task");
 	check_refused(h);
 	is_int(pssh_tunnel(d.p, "127.0.0.1:0", "nonsense", &bad) == 0

@@ -9,7 +9,7 @@ for shell in dash 'busybox sh' 'bash --posix'; do
 	status=0
 	NP_PACKAGES='bash no-such-package' $shell <"$facts" >"$TMP/said" 2>"$TMP/err" || status=$?
 	is $status 0 "$shell: it never fails"
-	is "$(grep -vE '^[a-z][a-z0-9_]*=[^[:cntrl:]]{1,4096}$' "$TMP/said")" "" "$shell: KEY=VALUE, all of them"
+	is "$(awk '!/^[a-z][a-z0-9_]*=[^[:cntrl:]]+$/ || length > 4096' "$TMP/said")" "" "$shell: KEY=VALUE, all of them"
 	is "$(cut -d = -f 1 "$TMP/said" | sort | uniq -d)" "" "$shell: each key once"
 	for key in hostname kernel arch cpus sockets cores threads memory_mb disk_free_mb cgroup root dpkg gpu_count rdma_count route init os_id; do
 		grep -q "^$key=." "$TMP/said" || fail "$shell: $key"

@@ -286,8 +286,10 @@ static void test_warnings(void)
 	sshconfig_free(c);
 }
 
+/* Debian 13's has lines for systemd's own hosts that cannot be honoured. */
 static void test_debian(void)
 {
+	struct sshconfig_answer a;
 	struct sshconfig *c;
 	struct fail f = { 0 };
 
@@ -297,7 +299,9 @@ static void test_debian(void)
 	}
 	sshconfig_new(&c);
 	is_int(sshconfig_read(c, "/etc/ssh/ssh_config", false, &f), 0, "/etc/ssh/ssh_config reads: %s", f.text);
-	ok(!sshconfig_warnings(c), "and clean");
+	is_int(sshconfig_find(c, "n1", NULL, 0, &a, &f), 0, "it has an answer for a host: %s", f.text);
+	is_int(a.warning_count, 0, "and nothing to say of it");
+	sshconfig_answer_release(&a);
 	sshconfig_free(c);
 }
 
@@ -307,8 +311,7 @@ static void test_speed(void)
 	struct sshconfig_answer a;
 	struct buf b;
 	struct fail f = { 0 };
-	int64_t began;
-	int wrong = 0;
+	int wrong = 0, ms;
 
 	buf_init(&b, 1 << 24);
 	for (int i = 0; i < 1000; i++)
@@ -316,7 +319,7 @@ static void test_speed(void)
 	buf_adds(&b, "Host node*\n Port 2222\n IdentityFile ~/.ssh/%r\nHost *\n User nobody\n");
 	sshconfig_new(&c);
 	sshconfig_read(c, put_bytes("many", b.data, b.len), true, &f);
-	began = clock_ms();
+	ms = tap_cpu_ms();
 	for (int i = 0; i < 10000; i++) {
 		char name[32], user[32];
 
@@ -327,7 +330,8 @@ static void test_speed(void)
 		sshconfig_answer_release(&a);
 	}
 	is_int(wrong, 0, "10,000 answers out of 1,000 blocks");
-	ok(clock_ms() - began < 3000, "in %d ms", (int)(clock_ms() - began));
+	ms = tap_cpu_ms() - ms;
+	ok(ms < 3000, "in %d ms of a processor", ms);
 	sshconfig_free(c);
 	buf_release(&b);
 }
