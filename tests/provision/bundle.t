@@ -207,7 +207,7 @@ deb [trusted=yes] file:$N/airgap/debs ./" "$shell: and the only one" || diag "$o
 done
 
 # ---- Packages, from the mirrors ------------------------------------------------------------------------------------
-run bundle -d "$D" -p htop
+run bundle --release bookworm -d "$D" -p htop
 case $status:$err in
 0:*) ;;
 *"made on a machine with internet"*) skip "no mirror of Debian answers: no bundle of packages can be made"; done_testing ;;
@@ -219,12 +219,12 @@ is "$(cd "$D/debs" && ls libc6_* dpkg_* apt_* 2>/dev/null)" "" "and nothing that
 is "$(grep -c '^Package: ' "$D/debs/Packages")" "$(ls "$D/debs" | grep -c 'deb$')" "the index has each"
 FIRST=$(cd "$D/debs" && ls | grep 'deb$' | head -n 1)
 DATE=$(stat -c %i "$D/debs/$FIRST")
-run_is 0 "again" bundle -d "$D" -p htop
+run_is 0 "again" bundle --release bookworm -d "$D" -p htop
 like "$err" 'to fetch: 0$' "fetches nothing"
 is "$(stat -c %i "$D/debs/$FIRST")" "$DATE" "what was there is kept"
 printf 'x' | dd of="$D/debs/$FIRST" bs=1 seek=100 conv=notrunc 2>/dev/null
 not_ok "a byte that is another" sums
-run_is 0 "and again" bundle -d "$D" -p htop
+run_is 0 "and again" bundle --release bookworm -d "$D" -p htop
 like "$err" 'to fetch: 1$' "fetches that one"
 ok "and it is whole" sums
 
