@@ -46,13 +46,19 @@ static pid_t play(const char *const *says, size_t flood, int *fd)
 	return pid;
 }
 
-static int sign_in(const char *const *says, size_t flood, struct qmp **q, pid_t *pid, struct fail *f)
+/* ms is a monitor's that is silent; the others answer long before, however busy the machine is. */
+static int sign_in_within(int ms, const char *const *says, size_t flood, struct qmp **q, pid_t *pid, struct fail *f)
 {
 	int fd = -1;
 
 	signal(SIGPIPE, SIG_IGN);
 	*pid = play(says, flood, &fd);
-	return qmp_over(q, fd, 500, f);
+	return qmp_over(q, fd, ms, f);
+}
+
+static int sign_in(const char *const *says, size_t flood, struct qmp **q, pid_t *pid, struct fail *f)
+{
+	return sign_in_within(20000, says, flood, q, pid, f);
 }
 
 static void end(struct qmp *q, pid_t pid)
@@ -103,8 +109,8 @@ static void test_bad(void)
 	is_int(sign_in(endless, 1 << 20, &q, &pid, &f), -EFBIG, "a line without an end has a ceiling");
 	end(NULL, pid);
 	begun = clock_ms();
-	is_int(sign_in(closed, 0, &q, &pid, &f), -ETIMEDOUT, "a monitor that greets and is silent");
-	ok(clock_ms() - begun < 5000, "costs its deadline and no more");
+	is_int(sign_in_within(500, closed, 0, &q, &pid, &f), -ETIMEDOUT, "a monitor that greets and is silent");
+	ok(clock_ms() - begun < 20000, "costs its deadline and no more");
 	end(NULL, pid);
 }
 
