@@ -52,6 +52,7 @@ libcli_la_SOURCES += \
 	cli/provision/rollout/rollout_script.c \
 	cli/provision/rollout/rollout_step.c \
 	cli/provision/rollout/rollout_verify.c \
+	cli/provision/rollout/rollout_wait.c \
 	cli/provision/rollout/sudoask.c \
 	cli/provision/rollout/sudoask.h \
 	cli/provision/rollout/uploadid.c \

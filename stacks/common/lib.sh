@@ -95,9 +95,7 @@ np_work() {
 	trap 'exit 130' INT
 	trap 'exit 141' PIPE
 	if np_changing; then
-		# A folder of root's own, because whoever can hold the lock can stop all steps.
-		{ mkdir -p "$NP_RUN" && (umask 077; mkdir -p "$NP_RUN/nanopod-lock") && [ ! -L "$NP_RUN/nanopod-lock" ] && exec 9>"$NP_RUN/nanopod-lock/step.lock"; } || exit
-		flock -n 9 || { np_say "waiting for another step on this node" && flock -w 600 9; } || { np_fail "another step is still running on this node"; exit 1; }
+		np_turn || exit
 		np_locked=1
 	fi
 	# Remove the in-memory folders of killed runs.
@@ -108,6 +106,21 @@ np_work() {
 	# Without descriptor 9: processes that a step starts must not keep the lock.
 	np_run "$@" </dev/null 9>&-
 	exit
+}
+
+# One step at a time on a node; whoever waits says for whom. The file names the owner: watch, token, who, since when.
+np_turn() {
+	np_turns=$NP_RUN/nanopod-lock/step.lock
+	# A folder of root's own, because whoever can hold the lock can stop all steps.
+	{ mkdir -p "$NP_RUN" && (umask 077; mkdir -p "$NP_RUN/nanopod-lock") && [ ! -L "$NP_RUN/nanopod-lock" ] && exec 9>>"$np_turns"; } || return
+	np_until=$(($(date +%s) + 600))
+	until flock -n 9; do
+		np_word=$(cut -f 3- "$np_turns" | sed "s/$np_tab/ since /")
+		np_record waits "waiting for ${np_word:-another step on this node}"
+		! flock -w 20 9 || break
+		[ "$(date +%s)" -lt $np_until ] || { np_fail "still waiting for ${np_word:-another step on this node}"; return 1; }
+	done
+	printf '%s\t%s\t%s\t%s\n' "${np_watch:--}" "${NP_TOKEN:--}" "step $NP_STACK/$NP_STEP of ${NP_OWNER:-another nanopod}" "$(date '+%F %T')" >"$np_turns"
 }
 
 np_run() {

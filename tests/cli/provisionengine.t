@@ -39,6 +39,9 @@ state() { ls "$TMP/$1/state" | grep -v '^np$' | tr '\n' ' '; }
 p_begin() { "$NANOPOD" provision apply -y -F "$TMP/config" $skip "$@" </dev/null >out 2>&1 & pid=$!; }
 forget() { rm -rf a/state/* b/state/* c/state/* "$XDG_STATE_HOME"; }
 applying() { [ -e "$TMP/$1/state/applying" ]; }
+# Processes that sshd's commands left on a node: all have its folder in their environment.
+ours() { for x in ${*:-a b c}; do grep -lazs "^NANOPOD_STATE=$TMP/$x/" /proc/[0-9]*/environ; done | sed 's/environ$/cmdline/' | xargs -r grep -azs . | tr '\0' ' '; }
+alone() { [ -z "$(ours "$@")" ]; }
 
 # ---- Plan, apply, again ----
 run p plan toys.yaml
@@ -87,16 +90,57 @@ run_is 0 "apply goes on there" p apply -y toys.yaml
 is "$(wc -l <c/state/applied)$(wc -l <b/state/applied)" "12" "and does nothing twice elsewhere"
 
 forget
-p_begin --set toy.slow=30 toys.yaml
+p_begin --set toy.slow=6000 toys.yaml
 wait_for 20 applying b || diag "$(cat out)"
 mkdir other
 XDG_STATE_HOME=$TMP/other run_is 5 "another nanopod at the same time" p apply -y toys.yaml
 like "$err" "is being provisioned by .*nanopod [0-9]" "is told by whom"
+isnt "$(ours b)" "" "(the step still runs)"
 kill -KILL $pid
 wait $pid 2>/dev/null
-run p apply -y --set toy.slow=30 toys.yaml
-is "$status" 0 "killed in the middle: the next apply goes on" || diag "$out$err"
-is "$(cat a/state/applied b/state/applied c/state/applied | wc -l)" 3 "the steps that ran on were waited for, not done twice"
+ok "killed in the middle: nothing of it stays on the nodes" wait_for 20 alone || diag "$(ours)"
+run p apply -y --set toy.slow=1 toys.yaml
+is "$status" 0 "the next apply goes on" || diag "$out$err"
+
+forget
+p_begin --set toy.slow=6000 toys.yaml
+wait_for 20 applying b || diag "$(cat out)"
+kill -TERM $pid
+gone() { ! kill -0 $pid 2>/dev/null; }
+ok "SIGTERM breaks it off at once" wait_for 20 gone || diag "$(cat out)"
+kill -KILL $pid 2>/dev/null
+wait $pid 2>/dev/null
+ok "and nothing of it stays" wait_for 20 alone || diag "$(ours)"
+
+forget
+p_begin --set toy.slow=6000 toys.yaml
+wait_for 20 applying b || diag "$(cat out)"
+kill -STOP $pid
+ok "a nanopod that is mute for a minute: its steps and locks end" wait_for 120 alone || diag "$(ours)"
+XDG_STATE_HOME=$TMP/other run_is 0 "another one takes them over" p apply -y --set toy.slow=1 toys.yaml
+kill -KILL $pid
+wait $pid 2>/dev/null
+
+# A holder who is silent, as after a cut that neither end has noticed.
+forget
+rm -f ready
+setsid bash -c 'exec 9>>"$1/nanopod-provision.lock"; flock 9; printf "%s\tother\tpat@home (nanopod 12)\t15:02\n" $$ >"$1/nanopod-provision.lock"; : >ready; sleep 20' hold a/run/nanopod-lock &
+holder=$!
+wait_for 10 test -e ready
+p_begin toys.yaml
+said_for() { grep -q "waiting for pat@home (nanopod 12), at work here since 15:02 and silent for" out; }
+ok "who waits for a silent one says for whom" wait_for 15 said_for || diag "$(cat out)"
+kill -TERM $pid
+ok "SIGTERM ends the wait" wait_for 10 gone || diag "$(cat out)"
+wait $pid; status=$?
+is "$status" 130 "(by the signal)"
+ok "and no waiter stays" wait_for 10 alone || diag "$(ours)"
+p_begin toys.yaml
+wait_for 15 said_for
+kill -- -$holder
+wait $holder 2>/dev/null
+wait $pid; status=$?
+is "$status" 0 "when the silent one ends the other goes on" || diag "$(cat out)"
 
 forget
 p_begin --set toy.slow=20 toys.yaml
@@ -105,7 +149,8 @@ for child in $(cat /proc/"${b_pids##* }"/task/*/children); do pkill -KILL -P "$c
 wait $pid; status=$?
 is "$status" 0 "a lost connection" || diag "$(cat out)"
 like "$(cat out)" "waiting up to 3 minutes" "is said"
-is "$(wc -l <b/state/applied)" 1 "and its step was not done twice"
+is "$(wc -l <b/state/applied)" 2 "its step ended with it and began again"
+ok "and no other was left" alone || diag "$(ours)"
 
 forget
 p_begin --set toy.slow=300 toys.yaml
@@ -126,8 +171,12 @@ is "$(stat -c %a a/run/nanopod-lock)" 700 "locks are where nobody else may write
 kill "$(cut -f 1 "$(lock_of a)")"
 exec 7>>"$(lock_of a)"
 flock -w 10 7 || diag "a's lock is still held"
-printf '1\tother\tpat@home\ttoday\n' >"$(lock_of a)"
+beats() { while sleep 0.5; do printf '1\tother\tpat@home\ttoday\n' >"$(lock_of a)"; done; }
+beats 7>&- &
+beats=$!
 wait $pid; status=$?
+kill $beats
+wait $beats 2>/dev/null
 exec 7>&-
 is "$status" 10 "a node whose lock somebody else took" || diag "$(cat out)"
 like "$(cat out)" "a1.*now pat@home since today is provisioning the node" "is left to them"
@@ -287,7 +336,7 @@ like "$err$out" "a1" "what is there is looked at all the same"
 # ---- A check that hangs, as one does on a file system whose server is gone ----
 forget
 cp -r stacks kept.stacks
-sed -i 's/timeout: 30/timeout: 2/' stacks/toy/stack.yaml
+sed -i 's/timeout: 300/timeout: 2/' stacks/toy/stack.yaml
 sed -i 's|^check() {|& [ ! -e "$NANOPOD_STATE/hang" ] \|\| sleep 100;|; s|^verify() {|& [ ! -e "$NANOPOD_STATE/hang" ] \|\| sleep 100;|' stacks/toy/slow.sh
 : >c/state/hang
 run p plan toys.yaml

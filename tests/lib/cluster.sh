@@ -138,14 +138,20 @@ on_nodes() {
 }
 node_address() { in_node "$1" "ip -4 -o addr show eth0 | sed 's,.*inet \([0-9.]*\)/.*,\1,'"; }
 
-# The number on this machine of the node's first process, as its control groups show.
+# The number on this machine of the node's first process: a child of the systemd-nspawn that has the node's folder. (Nodes
+# of other markets have the same ids, and processes may end while one looks.)
 node_init() {
 	cluster_id=$(node "$1" .id)
-	grep -ls "$cluster_id" /proc/[0-9]*/cgroup | sed 's,cgroup$,status,' | xargs -r awk '/^NSpid:/ && NF == 3 && $3 == 1 { print $2; exit }' 2>/dev/null
+	for cluster_pid in $(pgrep -f -- "--directory=$TMP/m1/nodes/$cluster_id/root"); do
+		for cluster_pid in $(pgrep -P "$cluster_pid"); do
+			awk '/^NSpid:/ && NF == 3 && $3 == 1 { found = 1 } END { exit !found }' "/proc/$cluster_pid/status" 2>/dev/null &&
+				echo "$cluster_pid" && return
+		done
+	done
+	return 1
 }
 node_restart() {
-	cluster_pid=$(node_init "$1")
-	[ -n "$cluster_pid" ] && kill -9 "$cluster_pid"
+	cluster_pid=$(node_init "$1") && kill -9 "$cluster_pid" || { diag "no first process of $1 is found"; return 1; }
 	cluster_dead() { ! kill -0 "$cluster_pid" 2>/dev/null; }
 	wait_for 20 cluster_dead && wait_for 60 in_node "$1" true
 }

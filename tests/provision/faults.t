@@ -71,10 +71,11 @@ forget
 
 # ---- A node that restarts in the middle -----------------------------------------------------------------------------
 restart_when() { wait_for 60 in_node train-2 'test -e /var/tmp/tiny.waits' && node_restart train-2; }
-restart_when >/dev/null 2>&1 &
+restart_when >"$TMP/restarted" 2>&1 &
 pid=$!
 run provision -r train tiny --name restart --set tiny.restart=train-2 -y
 wait $pid
+is $? 0 "(the node restarts)" || diag "$(cat "$TMP/restarted")"
 is "$status" 0 "a node that restarts in the middle" || diag "$out" "$err"
 said 'train-2.*(lost|closed).*wait' "is waited for, and that is said"
 is "$(has train-2 /etc/tiny.last)" "last" "then what was begun there is done"

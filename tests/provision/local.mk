@@ -8,4 +8,5 @@ EXTRA_DIST += tests/provision/argv.c tests/provision/look.sh tests/provision/new
 # Nodes are made, installed, broken, mended and emptied again.
 tests/provision/accounting.log: TEST_TIMEOUT = 600
 tests/provision/faults.log: TEST_TIMEOUT = 600
+tests/provision/locks.log: TEST_TIMEOUT = 600
 tests/provision/slurm.log: TEST_TIMEOUT = 600

@@ -220,6 +220,10 @@ static void display_tell(struct display *d, const struct note *n)
 		if (d->planned)
 			display_put_line(d, d->np->err, COLOR_YELLOW, n, "also differs: ");
 		break;
+	case NOTE_WAITS: /* on a terminal the rows show it */
+		if (!liverows_on(d->live))
+			display_put_line(d, d->np->err, COLOR_NONE, n, "waiting for ");
+		break;
 	case NOTE_TICK:
 		break;
 	}
@@ -228,7 +232,8 @@ static void display_tell(struct display *d, const struct note *n)
 
 static bool display_is_kept(const struct note *n)
 {
-	return n->kind != NOTE_TICK && n->kind != NOTE_LOG && n->kind != NOTE_BEGIN && n->kind != NOTE_PHASE;
+	return n->kind != NOTE_TICK && n->kind != NOTE_WAITS && n->kind != NOTE_LOG && n->kind != NOTE_BEGIN &&
+		n->kind != NOTE_PHASE;
 }
 
 void display_note(void *display, const struct note *n)

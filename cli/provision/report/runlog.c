@@ -202,7 +202,7 @@ int runlog_note(struct runlog *j, const struct note *n)
 {
 	int rc;
 
-	if (n->kind == NOTE_TICK || n->kind == NOTE_LOG)
+	if (n->kind == NOTE_TICK || n->kind == NOTE_LOG || n->kind == NOTE_WAITS)
 		return 0;
 	buf_clear(&j->line);
 	rc = note_line(n, ++j->seq, &j->line);

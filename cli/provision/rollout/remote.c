@@ -20,7 +20,7 @@
 #include "cli/provision/rollout/remote_job.h"
 #include "cli/frame/signals.h"
 
-enum { KEEPALIVE_MS = 5000, DEAF = 64 };
+enum { KEEPALIVE_MS = 10000, DEAF = 64 };
 
 struct remote {
 	struct nanopod *np;
@@ -29,7 +29,7 @@ struct remote {
 	size_t count, job_count;
 	struct list jobs;
 	unsigned connections;
-	int asked, deaf;
+	int deaf;
 
 	/* The event of libpssh that is being handed out piece by piece. */
 	struct remote_job *job; /* its job; NULL: no event */
@@ -106,6 +106,8 @@ int remote_open(struct nanopod *np, char *const *names, size_t count, struct rem
 	if (!r->peers)
 		command_nomem();
 	status = connect_open(np, &r->connect);
+	if (!status)
+		pssh_set_keepalive(r->connect->fleet, KEEPALIVE_MS); /* for hosts that are made from now on */
 	for (size_t i = 0; !status && i < count; i++) {
 		rc = pssh_list_add(list, names[i]);
 		if (rc || pssh_list_count(list) != i + 1)
@@ -123,7 +125,6 @@ int remote_open(struct nanopod *np, char *const *names, size_t count, struct rem
 		free(r);
 		return status;
 	}
-	pssh_set_keepalive(r->connect->fleet, KEEPALIVE_MS);
 	*out = r;
 	return STATUS_OK;
 }
@@ -432,7 +433,7 @@ static bool remote_take_signals(struct remote *r, struct remote_event *ev)
 	if (!signal || signal == SIGWINCH)
 		return false;
 	remote_fill(ev, REMOTE_SIGNAL, NULL);
-	ev->status = ++r->asked;
+	ev->status = signal;
 	return true;
 }
 

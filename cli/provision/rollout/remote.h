@@ -22,7 +22,7 @@ enum remote_kind {
 	REMOTE_LOG,    /* an output line of a program on the node */
 	REMOTE_END,    /* ok, or status and text; the job is freed afterwards */
 	REMOTE_DOWN,   /* the connection to the node ended; each of its jobs gets its own END */
-	REMOTE_SIGNAL, /* Ctrl-C and the like; status: how many so far */
+	REMOTE_SIGNAL, /* Ctrl-C and the like; status: its number */
 	REMOTE_TICK,   /* the time given to remote_next() is over */
 };
 
@@ -55,20 +55,22 @@ enum remote_root { REMOTE_AS_IS, REMOTE_SUDO, REMOTE_SUDO_PASSWORD };
 void remote_set_root(struct remote *r, size_t member, enum remote_root how, const char *password);
 
 enum remote_flags {
-	REMOTE_SURVIVE = 1, /* it continues to its end after a lost connection */
-	REMOTE_HOLD = 2,    /* standard input stays open as descriptor 9 of the script; remote_cancel() closes it */
-	REMOTE_USER = 4,    /* as the signed-in user, not as root */
+	/*
+	 * The script reads the channel itself, as descriptor 9: an empty line every 5 s while nanopod lives, "cancel",
+	 * or its end. It ends on the last two, and after REMOTE_SILENT seconds without a line.
+	 */
+	REMOTE_HOLD = 1,
+	REMOTE_USER = 2, /* as the signed-in user, not as root */
 };
+#define REMOTE_SILENT "60"
 
 /*
  * script: copied, and the copy is wiped after sending; the caller wipes its own. The node reads all of it before
- * running it in a subshell without standard input. timeout_ms 0: none. A script that cannot start ends like one that
- * failed.
+ * running it in a subshell without standard input, and ends it with all that it started when the connection ends.
+ * timeout_ms 0: none. A script that cannot start ends like one that failed.
  */
 void remote_begin(struct remote *r, size_t member, const char *script, size_t len, unsigned flags, int64_t timeout_ms,
 	void *data, struct remote_job **out);
-/* Sends a line to a HOLD script. */
-void remote_write(struct remote_job *job, const char *text);
 /* Sets its time limit from now on. The second returns 0, or after a timeout how long it took. */
 void remote_allow(struct remote_job *job, int64_t ms);
 int64_t remote_late_ms(const struct remote_job *job);

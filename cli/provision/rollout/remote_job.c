@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "cli/frame/print.h"
 
-enum { SCRIPT_BYTES = 64 << 20, PIECE = 128 << 10, KILL_MS = 8000, END_MS = 1500, STOP_MS = 3000 };
+enum { SCRIPT_BYTES = 64 << 20, PIECE = 128 << 10, KILL_MS = 8000, END_MS = 1500, STOP_MS = 3000, BEAT_MS = 5000 };
 
 #define GATE "#nanopod"
 
@@ -28,21 +28,47 @@ static const char *const commands[] = {
 };
 
 /*
- * The script is one shell command, so that half of it never runs. The watch ends the process group when a line says
- * "cancel"; a lost connection only ends its input. A surviving script writes through tee, which continues after its
- * reader is gone.
+ * The script is one shell command, so that half of it never runs. A second process, the watch, reads the channel, in
+ * which nanopod sends a line every few seconds. When a line says "cancel", when the channel ends, and when it is silent
+ * for a minute (a connection can be lost without a word), the watch ends the script and all that it started: the
+ * session that sshd or sudo made for it. Thus neither a process nor a lock outlives its connection. On TERM the watch
+ * does the same.
  */
 static const char before[] = "np_script() {\n(\n";
 static const char after[] = "\n)\nprintf '\\036NP\\tend\\t%s\\n' \"$?\"\n}\n";
-static const char watch[] = "exec 9<&0 </dev/null\n"
-			    "{ trap '' TERM HUP; while IFS= read -r np_x; do [ \"$np_x\" != cancel ] || { kill -TERM "
-			    "0; sleep 5; kill -KILL 0; }; done <&9; }"
-			    " >/dev/null 2>&1 &\n"
-			    "np_watch=$!\n";
-static const char run_plain[] = "np_script 9<&-\n";
-static const char run_surviving[] =
-	"{ np_script 2>&1 >&5 9<&- | tee -p /dev/null >&2 9<&-; } 5>&1 | tee -p /dev/null 9<&-\n";
-static const char run_holding[] = "exec 9<&0 </dev/null\nnp_script\n";
+static const char watch[] =
+	"exec 9<&0 </dev/null\n"
+	"bash -c '\n"
+	"look() { read -r line <\"/proc/$1/stat\" && set -- ${line##*) } && state=$1 session=$4; }\n"
+	"each() {\n"
+	"\tleft=\n"
+	"\tfor pid in /proc/[0-9]*; do\n"
+	"\t\tpid=${pid#/proc/}\n"
+	"\t\t[ $pid != $$ ] && look $pid && [ $session = $own ] && [ $state != Z ] || continue\n"
+	"\t\tleft=$pid\n"
+	"\t\t[ -z \"$1\" ] || kill -$1 $pid\n"
+	"\tdone\n"
+	"}\n"
+	"finish() {\n"
+	"\ttrap \"\" TERM HUP INT\n"
+	"\tlook $$\n"
+	"\town=$session\n"
+	"\tread -r leader <\"/proc/$own/comm\"\n"
+	"\tcase $own:$leader in\n"
+	"\t$PPID:* | *:sudo*) ;;\n"
+	"\t*) kill -TERM 0; sleep 5; kill -KILL 0 ;;\n" /* a server that makes no session of its own for a command */
+	"\tesac\n"
+	"\teach TERM\n"
+	"\tfor rest in .1 .2 .4 .8 1.5 2; do [ -n \"$left\" ] || exit; sleep $rest; each; done\n"
+	"\teach KILL\n"
+	"\texit\n"
+	"}\n"
+	"trap finish TERM HUP INT\n"
+	"while read -r -t " REMOTE_SILENT " x && [ \"$x\" != cancel ]; do :; done\n"
+	"finish' nanopod-watch <&9 9<&- >/dev/null 2>&1 &\n"
+	"np_watch=$!\n"
+	"exec 9<&-\n";
+static const char holding[] = "exec 9<&0 </dev/null\n";
 static const char unwatch[] = "{ kill -KILL $np_watch; wait $np_watch; } 2>/dev/null\n";
 
 static void remote_job_add(struct buf *b, const char *data, size_t len)
@@ -73,13 +99,10 @@ static void remote_job_wrap(struct remote_job *job, const char *script, size_t l
 	remote_job_add(b, script, len);
 	remote_job_say(b, after);
 	remote_job_say(b, "{\n");
-	if (job->flags & REMOTE_HOLD) {
-		remote_job_say(b, run_holding);
-	} else {
-		remote_job_say(b, watch);
-		remote_job_say(b, job->flags & REMOTE_SURVIVE ? run_surviving : run_plain);
+	remote_job_say(b, job->flags & REMOTE_HOLD ? holding : watch);
+	remote_job_say(b, "np_script\n");
+	if (!(job->flags & REMOTE_HOLD))
 		remote_job_say(b, unwatch);
-	}
 	remote_job_say(b, "exit 0\n}\n");
 }
 
@@ -157,11 +180,13 @@ void remote_job_send(struct remote_job *job)
 		}
 		job->sent += n;
 	}
-	if (job->script.len && job->sent == job->script.len)
+	if (job->script.len && job->sent == job->script.len) {
 		remote_job_wipe(job);
+		job->beat_at = clock_ms() + BEAT_MS;
+	}
 }
 
-void remote_write(struct remote_job *job, const char *text)
+static void remote_job_line(struct remote_job *job, const char *text)
 {
 	if (!job->script.len && !job->copy)
 		pssh_task_write(job->task, NULL, text, strlen(text));
@@ -190,10 +215,8 @@ void remote_job_cancel(struct remote_job *job)
 	job->kill_at = clock_ms() + KILL_MS;
 	if (job->copy || !job->started_us || job->script.len)
 		pssh_task_cancel(job->task, "TERM", 0);
-	else if (job->flags & REMOTE_HOLD)
-		pssh_task_end_input(job->task, NULL);
 	else
-		remote_write(job, "cancel\n");
+		remote_job_line(job, "cancel\n");
 }
 
 int64_t remote_job_when(const struct remote_job *job)
@@ -206,11 +229,17 @@ int64_t remote_job_when(const struct remote_job *job)
 		when = job->kill_at;
 	if (job->end_at && job->end_at < when)
 		when = job->end_at;
+	if (job->beat_at && !job->said_end && job->beat_at < when)
+		when = job->beat_at;
 	return when;
 }
 
 void remote_job_due(struct remote_job *job, int64_t now)
 {
+	if (job->beat_at && !job->said_end && now >= job->beat_at) {
+		job->beat_at = now + BEAT_MS;
+		remote_job_line(job, "\n");
+	}
 	if (job->end_at && now >= job->end_at) {
 		/* A process that the script started keeps the output open; do not wait for it. */
 		job->end_at = 0;

@@ -28,7 +28,7 @@ struct remote_job {
 	size_t sent, gate;     /* gate: how much may go before sudo accepts the password */
 	unsigned flags, asked; /* asked: how often sudo asked for the password */
 	bool copy, full, cancelled, timed_out, said_end, over, lost;
-	int64_t deadline, kill_at, end_at, started_us;
+	int64_t deadline, kill_at, end_at, beat_at, started_us;
 	int64_t limit_ms;
 	int status;
 	struct remote_wire out, err;

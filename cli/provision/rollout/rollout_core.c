@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop of a rollout: takes records of running scripts and sends out notes. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,20 +12,14 @@
 #include "cli/frame/print.h"
 #include "cli/provision/rollout/rollout_part.h"
 
-enum {
-	LOG_BYTES = 64 << 20,
-	TEXT_MAX = 16384,
-	BEAT_MS = 20000,
-	RECORDS = 20000,
-	RECORD_BYTES = 16 << 20,
-	TIMEOUT_S = 600,
-	CHECK_S = 300
-};
+enum { LOG_BYTES = 1 << 26, TEXT_MAX = 16384, RECORDS = 20000, RECORD_BYTES = 1 << 24, TIMEOUT_S = 600, CHECK_S = 300 };
 
 static const char flooded[] = "its output is too long, so nanopod ended its script";
 
 void rollout_say(struct rollout *e, const struct note *n)
 {
+	if (n->kind != NOTE_TICK && n->kind != NOTE_LOG && n->kind != NOTE_BEGIN)
+		e->said_at = clock_ms();
 	if (e->j)
 		runlog_note(e->j, n);
 	if (e->o.tell)
@@ -299,6 +294,14 @@ static void record_say(struct rollout *e, struct rollout_task *t, const struct r
 	rollout_core_hold(e, t, NOTE_SAID, record_text(ev), true);
 }
 
+/* Says it at once: no other record may follow for long. */
+static void record_waits(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
+{
+	rollout_core_hold(e, t, NOTE_SAID, record_text(ev), true);
+	rollout_task_flush(e, t);
+	t->waits = true;
+}
+
 /* One node speaks of another by its host name; a name that no member has is told as text. */
 static void record_rests(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
@@ -406,6 +409,7 @@ static const struct {
 	{ "diff", 0, record_diff },
 	{ "did", 0, record_did },
 	{ "say", 0, record_say },
+	{ "waits", 2, record_waits },
 	{ "rests", 3, record_rests },
 	{ "left", 0, record_left },
 	{ "ok", 0, record_ok },
@@ -421,6 +425,7 @@ static void rollout_core_take_record(struct rollout *e, struct rollout_task *t, 
 {
 	if (rollout_core_too_much(e, t, ev))
 		return;
+	t->waits = false;
 	for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
 		if (strcmp(records[i].name, ev->words[0]) != 0 || (records[i].words && records[i].words != ev->count))
 			continue;
@@ -486,59 +491,49 @@ static void rollout_core_gather(struct rollout *e, struct rollout_task *t, const
 
 /* ---- The loop ------------------------------------------------------------------------------- */
 
-void rollout_cancel(struct rollout *e)
+static void rollout_cancel(struct rollout *e, bool waiting)
 {
 	struct list *at, *tmp;
 
 	list_each(at, tmp, &e->tasks) {
 		struct rollout_task *t = list_entry(at, struct rollout_task, link);
 
+		if (waiting && !t->waits)
+			continue;
 		t->give_up_at = 0;
 		if (t->job)
 			remote_cancel(e->r, t->job);
 	}
 }
 
-/* The first Ctrl-C lets running steps end, so that nothing stays half done; the second cancels them. */
-static void take_signal(struct rollout *e)
+/* The first Ctrl-C lets running steps end, so that nothing is half done, but no waits; the second and TERM end all. */
+static void take_signal(struct rollout *e, int signal)
 {
-	bool gently = e->phase == ENGINE_APPLY || e->phase == ENGINE_REMOVE;
+	bool gently = (e->phase == ENGINE_APPLY || e->phase == ENGINE_REMOVE) && signal == SIGINT && !e->stops;
 
 	e->stops++;
 	if (e->g)
 		graph_stop(e->g);
-	if (!gently || e->stops > 1) {
-		rollout_cancel(e);
-		return;
-	}
-	if (e->task_count)
+	rollout_cancel(e, gently);
+	if (gently && e->task_count)
 		rollout_say(e,
 			&(struct note){ .kind = NOTE_SAID,
 				.ok = true,
 				.text = "stopping after the running steps; Ctrl-C again cancels them" });
 }
 
-/* Renews the locks, so that another nanopod does not take this one for dead. */
-static void rollout_core_beat(struct rollout *e)
-{
-	int64_t now = clock_ms();
-
-	if (now < e->beat_at)
-		return;
-	e->beat_at = now + BEAT_MS;
-	for (size_t m = 0; m < e->c->count; m++)
-		if (e->nodes[m].locked && e->nodes[m].lock && e->nodes[m].lock->job)
-			remote_write(e->nodes[m].lock->job, "\n");
-}
-
 static void rollout_core_tick(struct rollout *e)
 {
+	char room[ROLLOUT_WAIT];
+	const char *text;
 	int64_t now = clock_ms();
 
-	rollout_core_beat(e);
 	if (now < e->tick_at)
 		return;
 	e->tick_at = now + ENGINE_TICK_MS;
+	text = rollout_wait(e, now, room);
+	if (text)
+		rollout_say(e, &(struct note){ .kind = NOTE_WAITS, .text = text, .ok = true });
 	rollout_say(e, &(struct note){ .kind = NOTE_TICK, .ok = true });
 }
 
@@ -574,7 +569,7 @@ void rollout_turn(struct rollout *e)
 		t->ended(e, t, &ev);
 		break;
 	case REMOTE_SIGNAL:
-		take_signal(e);
+		take_signal(e, ev.status);
 		break;
 	case REMOTE_DOWN:
 	case REMOTE_TICK:

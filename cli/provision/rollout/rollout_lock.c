@@ -8,7 +8,7 @@
 #include "cli/frame/print.h"
 #include "cli/provision/rollout/rollout_part.h"
 
-enum { LOCK_MS = 60000 };
+enum { LOCK_MS = 120000 };
 
 static void rollout_lock_heard(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {

@@ -63,6 +63,7 @@ struct rollout_task {
 	char upload[256];             /* path of its upload on the node */
 	int64_t again_at, give_up_at; /* after its connection was lost */
 	bool was_lost;
+	bool waits; /* for another step on its node: it said so last */
 };
 
 struct rollout_node {
@@ -114,7 +115,7 @@ struct rollout {
 	char *lib, *facts_script;
 	struct buf table;
 	char token[40], owner[128];
-	int64_t beat_at, tick_at, planned_at;
+	int64_t tick_at, said_at, planned_at; /* said_at: when it reported something last */
 };
 
 /* ---- rollout_core.c: notes, tasks, and the loop ---- */
@@ -136,7 +137,6 @@ void rollout_task_flush(struct rollout *e, struct rollout_task *t);
 struct work *rollout_find(struct rollout *e, size_t member, const char *stack, const char *step);
 void rollout_turn(struct rollout *e);       /* sleeps for one event and handles it */
 void rollout_run(struct rollout *e);        /* until no task is left */
-void rollout_cancel(struct rollout *e);
 int rollout_status(const struct rollout *e);
 void rollout_graph(struct rollout *e);      /* a new one */
 void rollout_graph_is(struct rollout *e, struct graph *g);
@@ -169,6 +169,10 @@ void rollout_old_say(struct rollout *e);
 int rollout_old_check(struct rollout *e);               /* an exit status, after its error message */
 void rollout_old_undo(struct rollout *e, bool leaving); /* leaving: other steps stay on the nodes, and so does data */
 void rollout_old_free(struct rollout *e);
+
+/* ---- rollout_wait.c ---- */
+enum { ROLLOUT_WAIT = 1200 };
+const char *rollout_wait(const struct rollout *e, int64_t now, char text[ROLLOUT_WAIT]); /* NULL: nothing to say yet */
 
 /* ---- rollout_plan.c ---- */
 void rollout_look(struct rollout *e); /* checks all works on all nodes */

@@ -78,6 +78,8 @@ void rollout_script_head(const struct rollout *e, size_t m, struct buf *b)
 	rollout_script_set(b, "NP_HOST", facts_get(&e->facts[m], "hostname"));
 	rollout_script_set(b, "NP_ADDRESS", facts_get(&e->facts[m], "address"));
 	rollout_script_set(b, "NP_UNKNOWN", buf_text(&unknown));
+	rollout_script_set(b, "NP_TOKEN", e->token);
+	rollout_script_set(b, "NP_OWNER", e->owner);
 	rollout_script_set(b, "NP_AIRGAP", *airgap ? "/var/lib/nanopod/airgap" : "");
 	rollout_script_set(b, "NP_TABLE", buf_text(&e->table));
 	buf_release(&unknown);
@@ -153,13 +155,6 @@ void rollout_script_call(const char *function, const char *const *words, struct 
 	rollout_script_add(b, "\n");
 }
 
-/* A folder of root's own: in a shared one, others could hold the lock for ever or fake its owner. */
-static const char lock_folder[] =
-	"mkdir -p \"${np_folder%/*}\"\nmkdir -m 700 \"$np_folder\" 2>/dev/null\n"
-	"if [ -L \"$np_folder\" ] || [ ! -d \"$np_folder\" ] || [ ! -O \"$np_folder\" ] || ! chmod 700 \"$np_folder\"; "
-	"then\n"
-	"\tprintf '\\036NP\\tcause\\t%s\\n' \"'$np_folder' is not a folder of root's own\"\n\texit 1\nfi\n";
-
 /* If other steps stay on the node, each first reports what it uses, so that the undo leaves that. */
 void rollout_script_undo(struct rollout *e, const struct work *w, const struct graph *staying, struct buf *b)
 {
@@ -184,19 +179,10 @@ void rollout_script_undo(struct rollout *e, const struct work *w, const struct g
 	rollout_script_call("undo", NULL, b);
 }
 
-/*
- * Checks, applies if something differs, and checks again. Waits first for a step that survived a lost connection there.
- */
+/* Checks, applies if something differs, and checks again. */
 void rollout_script_apply(const struct rollout *e, const struct work *w, bool force, const char *upload, struct buf *b)
 {
 	rollout_script_step(e, w, upload, true, b);
-	rollout_script_add(b, "np_folder=$NP_RUN/nanopod-lock\n");
-	rollout_script_add(b, lock_folder);
-	if (buf_addf(b,
-		    "(flock -n 9 || { np_say 'waits for a step that still runs on this node'; flock -w %u 9; }) "
-		    "9>\"$np_folder/step.lock\"\n",
-		    w->step->timeout_s ? w->step->timeout_s : 600) != 0)
-		command_nomem();
 	rollout_script_add(b,
 		"np_seen=$(exec 3>&1 1>&2; np_step check)\nnp_seen_status=$?\nprintf '%s\\n' \"$np_seen\" >&3\n"
 		"[ $np_seen_status = 0 ] || exit $np_seen_status\n");
@@ -217,41 +203,71 @@ static void rollout_script_add_name(const struct work *w, struct buf *b)
 		command_nomem();
 }
 
+/* A folder of root's own: in a shared one, others could hold the lock for ever or fake its owner. */
+static const char lock_folder[] =
+	"mkdir -p \"${np_folder%/*}\"\nmkdir -m 700 \"$np_folder\" 2>/dev/null\n"
+	"if [ -L \"$np_folder\" ] || [ ! -d \"$np_folder\" ] || [ ! -O \"$np_folder\" ] || ! chmod 700 \"$np_folder\"; "
+	"then\n"
+	"\tprintf '\\036NP\\tcause\\t%s\\n' \"'$np_folder' is not a folder of root's own\"\n\texit 1\nfi\n";
+
 /*
- * Holds the lock of a node while this shell lives, which is while its input is open. The file names the owner, who
- * rewrites it every 20 s. An owner silent for two minutes is dead: it lost its connection and sshd did not notice. The
- * script ends that process only if it has the file open, because another process may have its number by now. The file
+ * Holds the lock of a node while nanopod sends lines. The file names the owner, who rewrites it at each line. The file
  * stays: if it were deleted, a waiting process would lock a file that nobody else can find.
+ *
+ * Another owner who writes is alive. One who is silent may be gone; then its process ends itself when its time is over,
+ * so wait for that. A step of this run may still run, on a connection that was lost: its watch (remote_job.c) ends it.
  */
 static const char lock_text[] =
-	"np_file=$np_folder/nanopod-provision.lock\n"
-	"exec 8>>\"$np_file\" || exit 1\n"
-	"np_say() { printf '\\036NP\\t%s\\t%s\\n' \"$1\" \"$(printf '%s' \"$2\" | tr -d '%[:cntrl:]')\"; }\n"
-	"np_write() { printf '%s\\t%s\\t%s\\t%s\\n' \"$$\" \"$np_token\" \"$np_owner\" \"$np_since\" >\"$np_file\"; }\n"
-	"np_end() {\n"
-	"\tcase $np_pid in ''|0*|1|*[!0-9]*) return ;; esac\n"
-	"\t[ \"/proc/$np_pid/fd/8\" -ef \"$np_file\" ] && kill \"$np_pid\"\n"
+	"exec bash -c '\n"
+	"say() { printf \"\\036NP\\t%s\\t%s\\n\" \"$1\" \"$(tr -d \"%[:cntrl:]\" <<<\"$2\")\"; }\n"
+	"write() { printf \"%s\\t%s\\t%s\\t%s\\n\" $$ \"$np_token\" \"$np_owner\" \"$since\" >\"$lock\"; }\n"
+	"hear() {\n"
+	"\tIFS= read -r -t $1 x <&9\n"
+	"\tcase $? in 0) heard=$SECONDS; [ \"$x\" != cancel ] || exit 0; return ;; 1) exit 0 ;; esac\n"
+	"\t((SECONDS - heard < " REMOTE_SILENT ")) || exit 0\n"
+	"\treturn 1\n"
 	"}\n"
-	"np_since=$(date '+%F %T')\n"
-	"if ! flock -n 8; then\n"
-	"\tIFS='\t' read -r np_pid np_their np_who np_when <\"$np_file\" || :\n"
-	"\tif [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; then np_end; fi "
-	"2>/dev/null\n"
-	"\tif ! { { [ \"$np_their\" = \"$np_token\" ] || [ -n \"$(find \"$np_file\" -mmin +2)\" ]; } && flock -w 10 8; "
-	"}; then\n"
-	"\t\tnp_say held \"$np_who since $np_when\"\n"
-	"\t\texit 0\n"
-	"\tfi\n"
-	"fi\n"
-	"np_write\nnp_say locked \"$np_token\"\n"
-	"while IFS= read -r np_x <&9; do np_write; done\n"
-	": >\"$np_file\"\n";
+	"end_own() {\n"
+	"\tcase $pid in \"\" | 0* | 1 | *[!0-9]*) return ;; esac\n"
+	"\t! grep -qazE \"^nanopod-(watch|lock)$\" \"/proc/$pid/cmdline\" || kill $pid\n"
+	"}\n"
+	"take() {\n"
+	"\tlocal first=$(stat -c %Y \"$2\") begun=$SECONDS told=-99 newest silent\n"
+	"\tuntil flock -n $1; do\n"
+	"\t\tnewest=$(stat -c %Y \"$2\") pid= their= who= when=\n"
+	"\t\tIFS=\"\t\" read -r pid their who when <\"$2\"\n"
+	"\t\tsilent=$(($(date +%s) - newest))\n"
+	"\t\tif [ \"$their\" = \"$np_token\" ]; then\n"
+	"\t\t\tend_own 2>/dev/null\n"
+	"\t\telif [ -n \"$who\" ] && ((newest != first || (silent > 90 && SECONDS - begun > 10))); then\n"
+	"\t\t\tsay held \"$who since $when\"\n"
+	"\t\t\texit 0\n"
+	"\t\telif [ -n \"$who\" ] && ((SECONDS - begun >= 2 && SECONDS - told >= 15)); then\n"
+	"\t\t\ttold=$SECONDS\n"
+	"\t\t\tsay waits \"waiting for $who, at work here since $when and silent for $silent s\"\n"
+	"\t\tfi\n"
+	"\t\thear 0.3\n"
+	"\tdone\n"
+	"}\n"
+	"lock=$np_folder/nanopod-provision.lock since=$(date \"+%F %T\") heard=$SECONDS mine=\n"
+	"trap \"[ -z \\\"\\$mine\\\" ] || : >\\\"\\$lock\\\"\" EXIT\n"
+	"trap exit TERM HUP INT\n"
+	"exec 7>>\"$np_folder/step.lock\" 8>>\"$lock\" || exit 1\n"
+	"take 8 \"$lock\"\n"
+	"mine=yes\n"
+	"write\n"
+	"take 7 \"$np_folder/step.lock\"\n"
+	"exec 7>&-\n"
+	"say locked \"$np_token\"\n"
+	"while :; do ! hear 15 || write; done\n"
+	"' nanopod-lock\n";
 
 void rollout_script_lock(const struct rollout *e, struct buf *b)
 {
 	rollout_script_set(b, "np_token", e->token);
 	rollout_script_set(b, "np_owner", e->owner);
 	rollout_script_add(b, "np_folder=${NANOPOD_RUN:-/run}/nanopod-lock\n");
+	rollout_script_add(b, "export np_token np_owner np_folder\n");
 	rollout_script_add(b, lock_folder);
 	rollout_script_add(b, lock_text);
 }

@@ -153,7 +153,7 @@ static void rollout_step_go(struct rollout *e, struct rollout_task *t)
 			rollout_script_apply(e, t->work, own->forced, t->upload, &b);
 		}
 		t->stage = STAGE_STEP;
-		rollout_task_run(e, t, &b, REMOTE_SURVIVE, 3 * rollout_task_ms(t->work, "apply"));
+		rollout_task_run(e, t, &b, 0, 3 * rollout_task_ms(t->work, "apply"));
 	}
 	if (b.data)
 		explicit_bzero(b.data, b.cap);

@@ -66,7 +66,7 @@ int rollout_verify(struct rollout *e)
 		t = rollout_task_new(e, m, NULL, verify_ended);
 		t->record = rollout_verify_verified;
 		t->each = true;
-		rollout_task_run(e, t, &b, REMOTE_SURVIVE, ENGINE_BEGIN_MS);
+		rollout_task_run(e, t, &b, 0, ENGINE_BEGIN_MS);
 	}
 	buf_release(&b);
 	rollout_run(e);
@@ -114,7 +114,7 @@ static void call_on(struct rollout *e, struct work *w, const char *function, con
 	rollout_script_head(e, w->member, &b);
 	rollout_script_step(e, w, NULL, false, &b);
 	rollout_script_call(function, words, &b);
-	rollout_task_run(e, t, &b, REMOTE_SURVIVE, rollout_task_ms(w, function));
+	rollout_task_run(e, t, &b, 0, rollout_task_ms(w, function));
 	buf_release(&b);
 }
 
