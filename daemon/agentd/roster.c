@@ -9,7 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agentd/os/port.h"
 #include "agentd/os/statefile.h"
+
+enum { PORTS_TRIED = 64 };
 
 struct node *roster_find(const struct roster *r, const char *id)
 {
@@ -35,16 +38,26 @@ static int roster_put(struct roster *r, struct node *n)
 	return 0;
 }
 
-static int roster_free_slot(const struct roster *r)
+/* A new node needs its port, too, which another program may have: then the next slot, unless many are taken. */
+static int roster_free_slot(const struct roster *r, bool fresh)
 {
 	unsigned char taken[NODE_SLOTS / 8] = { 0 };
+	int first = -1;
 
 	for (size_t i = 0; i < r->count; i++)
 		taken[r->nodes[i]->slot / 8] |= (unsigned char)(1u << r->nodes[i]->slot % 8);
-	for (int s = 0; s < NODE_SLOTS; s++)
-		if (!(taken[s / 8] & 1u << s % 8))
+	for (int s = 0, tried = 0; s < NODE_SLOTS && tried < PORTS_TRIED; s++) {
+		struct fail f = { 0 };
+
+		if (taken[s / 8] & 1u << s % 8)
+			continue;
+		if (!fresh || port_free(r->setup->listen, r->setup->first_port + (unsigned)s, &f) == 0)
 			return s;
-	return -1;
+		first = first < 0 ? s : first;
+		tried++;
+		log_at(r->log, LOG_WARN, "%s; trying the next port", f.text);
+	}
+	return first;
 }
 
 void roster_save(const struct roster *r, const struct node *n)
@@ -139,7 +152,7 @@ static bool roster_too_many_unknown(const struct roster *r)
 
 struct node *roster_add_unknown(struct roster *r, const char *id, const char *driver, int64_t now)
 {
-	int slot = roster_too_many_unknown(r) ? -1 : roster_free_slot(r);
+	int slot = roster_too_many_unknown(r) ? -1 : roster_free_slot(r, false);
 	struct node *n = slot < 0 ? NULL : node_new(id);
 	struct fail f = { 0 };
 
@@ -177,7 +190,7 @@ int roster_forget(struct roster *r, struct node *n)
 
 static void roster_take_new(struct roster *r, const struct work_node *w, const struct roster_share *share, int64_t now)
 {
-	int slot = roster_free_slot(r);
+	int slot = roster_free_slot(r, true);
 	struct node *n = node_new(w->id);
 	struct fail f = { 0 };
 

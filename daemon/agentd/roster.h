@@ -3,6 +3,7 @@
 #ifndef AGENTD_ROSTER_H
 #define AGENTD_ROSTER_H
 
+#include "agentd/driver.h"
 #include "agentd/node_journal.h"
 #include "agentd/market/work.h"
 #include "base/log.h"
@@ -10,6 +11,7 @@
 struct roster {
 	const char *data;          /* absolute */
 	const struct log *log;
+	const struct driver_setup *setup; /* where nodes listen; needed only by roster_take() */
 	struct node **nodes;
 	size_t count, cap;
 	bool reads;                /* only for display: changes nothing on disk */

@@ -83,6 +83,7 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 		return rc;
 	a->roster.data = a->o->data;
 	a->roster.log = a->log;
+	a->roster.setup = &a->place.setup;
 	rc = roster_load(&a->roster, driver->name, f);
 	if (rc)
 		return rc;

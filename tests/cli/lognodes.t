@@ -7,11 +7,16 @@
 . "$(dirname "$0")/../lib/agentd.sh"
 
 [ -x "$BUILD/nanopod-node" ] || skip_all "nanopod-node is not built"
+need perl
 cd "$TMP" || exit 99
 agentd_market
 agentd_join m1 2
-ports=$((21000 + $$ % 20000))
-agentd_start m1 --driver process --listen 127.0.0.1 --first-port $ports || done_testing
+# Another program has the first port.
+perl -MIO::Socket::INET -e '$| = 1; my $s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1", LocalPort => $ARGV[0]) or die "$!\n"; print "up\n"; sleep 600' "$PORTS" >taken &
+taken=$!
+at_exit "kill $taken 2>/dev/null"
+ok "(a port is taken)" wait_for 10 grep -q up taken
+agentd_start m1 --driver process --listen 127.0.0.1 --first-port $PORTS || done_testing
 agentd_buy train 2 7200
 NANOPOD_TOKEN=$ACME
 export NANOPOD_TOKEN
@@ -21,6 +26,7 @@ logs() { timeout -k 5 90 "$NANOPOD" logs $FROM "$@"; }
 on() { timeout -k 5 60 "$NANOPOD" ssh $FROM "$@"; }
 ok "two nodes run" wait_for 60 node_is train-1 running
 ok "and the other one" wait_for 60 node_is train-2 running
+is "$(for i in 1 2; do node train-$i .ssh.port; done | sort | tr '\n' ' ')" "$((PORTS + 1)) $((PORTS + 2)) " "not at the port that another program has"
 said() { grep -cF -- "$1" follow.out >/dev/null; }
 
 # ---- Consoles ----

@@ -3,63 +3,20 @@
  * A node's door: the agent makes the listening socket, where buyers reach it, and hands it to systemd-socket-proxyd in
  * the hub, which reaches the node. The proxy runs as nobody: it only has to copy bytes.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "agentd/os/cgroup.h"
 #include "agentd/ns/net.h"
 #include "agentd/ns/net_part.h"
+#include "agentd/os/port.h"
 #include "agentd/os/spawn.h"
 
-enum { BACKLOG = 64, NOBODY = 65534, PIDS = 16, KILL_MS = 5000 };
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static socklen_t net_door_parse(const char *text, unsigned port, union address *out)
-{
-	*out = (union address){ 0 };
-	if (inet_pton(AF_INET, text, &out->v4.sin_addr) == 1) {
-		out->v4.sin_family = AF_INET;
-		out->v4.sin_port = htons((uint16_t)port);
-		return sizeof out->v4;
-	}
-	if (inet_pton(AF_INET6, text, &out->v6.sin6_addr) != 1)
-		return 0;
-	out->v6.sin6_family = AF_INET6;
-	out->v6.sin6_port = htons((uint16_t)port);
-	return sizeof out->v6;
-}
-
-static int listen_at(const struct driver_setup *s, unsigned port, int *out, struct fail *f)
-{
-	union address a;
-	socklen_t len = port < 65536 ? net_door_parse(s->listen, port, &a) : 0;
-	int fd, error;
-
-	if (!len)
-		return fail_set(f, -EINVAL, "cannot listen on '%s' port %u: not an IP address", s->listen, port);
-	fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return fail_errno(f, -errno, errno, "cannot make a socket");
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int)) == 0 && bind(fd, &a.any, len) == 0 &&
-		listen(fd, BACKLOG) == 0) {
-		*out = fd;
-		return 0;
-	}
-	error = errno;
-	close(fd);
-	return fail_errno(f, -error, error, "cannot listen on '%s' port %u, the node's SSH", s->listen, port);
-}
+enum { NOBODY = 65534, PIDS = 16, KILL_MS = 5000 };
 
 /* Runs in the child, in the hub. */
 static int net_door_prepare(void *arg)
@@ -110,7 +67,7 @@ int net_door(const struct node_spec *n, struct fail *f)
 	net_names(n, &names);
 	snprintf(to, sizeof to, "%s:22", names.address);
 	snprintf(log, sizeof log, "%s/door.log", n->dir);
-	rc = listen_at(n->setup, n->setup->first_port + n->slot, &fd, f);
+	rc = port_listen(n->setup->listen, n->setup->first_port + n->slot, &fd, f);
 	if (!rc) {
 		rc = spawn_leave(&(struct spawn){ .argv = argv,
 					 .net = space,

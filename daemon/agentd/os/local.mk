@@ -13,6 +13,8 @@ libos_la_SOURCES = \
 	daemon/agentd/os/statefile.h \
 	daemon/agentd/os/mount.c \
 	daemon/agentd/os/mount.h \
+	daemon/agentd/os/port.c \
+	daemon/agentd/os/port.h \
 	daemon/agentd/os/proctree.c \
 	daemon/agentd/os/proctree.h \
 	daemon/agentd/os/spawn.c \

@@ -19,6 +19,7 @@
 #include "agentd/os/cgroup.h"
 #include "agentd/driver.h"
 #include "agentd/os/node_hostkey.h"
+#include "agentd/os/port.h"
 #include "agentd/process/sshd_conf.h"
 #include "agentd/process/node_processes.h"
 #include "agentd/os/wipe.h"
@@ -307,7 +308,7 @@ static int process_begin(const struct node_spec *n, int lock, struct fail *f)
 	if (!rc)
 		rc = process_conf(n, plain, program, f);
 	if (!rc)
-		rc = process_port_free(n, f);
+		rc = port_free(n->setup->listen, n->setup->first_port + n->slot, f);
 	if (!rc && ftruncate(lock, 0) != 0)
 		rc = fail_errno(f, -errno, errno, "cannot write '%s/alive'", n->dir);
 	if (!rc)

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/process/sshd_conf.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
-#include <netdb.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,24 +128,4 @@ int process_conf(const struct node_spec *n, bool plain, const char *program, str
 		rc = file_replace(path, b.data, b.len, 0600);
 	buf_release(&b);
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : sshd_conf_copy_key(n, f);
-}
-
-int process_port_free(const struct node_spec *n, struct fail *f)
-{
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
-	struct addrinfo *ai = NULL;
-	char port[16];
-	int fd, error, on = 1;
-
-	snprintf(port, sizeof port, "%u", n->setup->first_port + n->slot);
-	if (getaddrinfo(n->setup->listen, port, &hints, &ai))
-		return fail_set(f, -EINVAL, "cannot listen on '%s': not an IP address", n->setup->listen);
-	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	error = fd < 0 || bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, 1) != 0 ? errno : 0;
-	if (fd >= 0)
-		close(fd);
-	freeaddrinfo(ai);
-	return error ? fail_errno(f, -error, error, "cannot use port %s of '%s'", port, n->setup->listen) : 0;
 }

@@ -14,7 +14,4 @@ int process_program(char *room, size_t size, struct fail *f);
 /* Writes dir/ssh/sshd_config, and the key beside it. */
 int process_conf(const struct node_spec *n, bool plain, const char *program, struct fail *f);
 
-/* -EADDRINUSE: somebody else listens there. */
-int process_port_free(const struct node_spec *n, struct fail *f);
-
 #endif
