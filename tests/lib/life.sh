@@ -49,7 +49,8 @@ life_in_known() {
 
 # Identifies a process by a number that nothing else has: 'sleep' for so many seconds.
 life_number() { printf '%s%s' "$LIFE_MARK" "$(printf '%s' "$1" | cksum | cut -c1-5)"; }
-life_sleep() { printf 'setsid sleep %s >/dev/null 2>&1 </dev/null &' "$(life_number "$1")"; }
+# It returns when the process is the sleep: before, it is a shell and setsid.
+life_sleep() { printf 'setsid sleep %s >/dev/null 2>&1 </dev/null & until grep -qx sleep /proc/$!/comm || ! kill -0 $!; do sleep 0.05; done' "$(life_number "$1")"; }
 life_pid() { pgrep -xf "sleep $(life_number "$1")" | head -n 1; }
 
 # ---- On the machine ----------------------------------------------------------------------------------------------
