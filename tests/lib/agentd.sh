@@ -12,18 +12,7 @@ AGENTD=${TEST_AGENTD:-$BUILD/nanopod-agentd}
 need jq ssh-keygen
 [ -x "$AGENTD" ] || skip_all "nanopod-agentd is not built"
 NOW=1800000000
-# Ports of this test alone, below those that the kernel hands out, so that leftovers of a killed run do not collide. The
-# test and what it started hold the lock of a slot.
-agentd_ports() {
-	mkdir -p -m 1777 /tmp/nanopod-test-ports
-	for ((agentd_slot = $$ % 500; ; agentd_slot = (agentd_slot + 1) % 500)); do
-		{ exec {agentd_held}>"/tmp/nanopod-test-ports/$agentd_slot"; } 2>/dev/null || continue
-		flock -n "$agentd_held" && break
-		exec {agentd_held}>&-
-	done
-	PORTS=$((12000 + agentd_slot * 40))
-}
-agentd_ports
+. "$SRC/tests/lib/ports.sh"
 NANOPOD_LIBEXEC=$BUILD
 export NANOPOD_LIBEXEC
 

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What the stack slurm writes (slurm.conf, gres.conf, cgroup.conf) for several clusters and versions, against
 # tests/stacks/slurm-conf/. UPDATE=1 writes those files anew. Where Slurm is installed, its own slurmctld reads them.
@@ -150,6 +150,7 @@ here=$(slurmctld -V | sed 's/.* //')
 command -v munged >/dev/null || { diag "no munged"; done_testing; }
 mkdir -p "$TMP/etc" "$TMP/run" "$TMP/state"
 chmod 700 "$TMP/etc"
+. "$SRC/tests/lib/ports.sh"
 head -c 1024 /dev/urandom >"$TMP/munge.key"
 chmod 400 "$TMP/munge.key"
 decided() { cat "$TMP/ctld" "$TMP/run/slurmctld.log" 2>/dev/null | grep -qE 'Running as primary controller|fatal'; }
@@ -158,7 +159,7 @@ reads() { # NAME SETTING…
 	shift
 	writes "$here" "$@" >"$TMP/is"
 	for f in slurm gres cgroup; do part $f >"$TMP/etc/$f.conf"; done
-	sed -i "s|^SlurmctldHost=.*|SlurmctldHost=$(hostname -s)|; s|^SlurmUser=.*|SlurmUser=$(id -un)|; s|^StateSave.*|StateSaveLocation=$TMP/state|; s|/run/slurm|$TMP/run/slurm|; s|/var/log/slurm|$TMP/run|; s|^AuthType=.*|&\nAuthInfo=socket=$TMP/run/munge\nSlurmctldPort=$((20000 + $$ % 10000))|; /^Accounting/d" "$TMP/etc/slurm.conf"
+	sed -i "s|^SlurmctldHost=.*|SlurmctldHost=$(hostname -s)|; s|^SlurmUser=.*|SlurmUser=$(id -un)|; s|^StateSave.*|StateSaveLocation=$TMP/state|; s|/run/slurm|$TMP/run/slurm|; s|/var/log/slurm|$TMP/run|; s|^AuthType=.*|&\nAuthInfo=socket=$TMP/run/munge\nSlurmctldPort=$PORTS|; /^Accounting/d" "$TMP/etc/slurm.conf"
 	rm -rf "$TMP/state"/*
 	slurmctld -D -f "$TMP/etc/slurm.conf" -c >"$TMP/ctld" 2>&1 &
 	pid=$!
